@@ -1,0 +1,264 @@
+package jsonx
+
+import (
+	"bytes"
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+	"unsafe"
+)
+
+// The functions of this file take values that Scan has accepted. On anything
+// else they return early or nothing; they never panic.
+
+// IsObject reports whether val is an object.
+func IsObject(val []byte) bool { return len(val) > 0 && val[0] == '{' }
+
+// IsArray reports whether val is an array.
+func IsArray(val []byte) bool { return len(val) > 0 && val[0] == '[' }
+
+// IsString reports whether val is a string.
+func IsString(val []byte) bool { return len(val) > 0 && val[0] == '"' }
+
+// IsNull reports whether val is null or absent.
+func IsNull(val []byte) bool { return len(val) == 0 || val[0] == 'n' }
+
+// Members calls fn with each member of an object in order, duplicates
+// included, until fn returns false. The key is decoded; both slices alias obj.
+func Members(obj []byte, fn func(key, val []byte) bool) {
+	each(obj, '{', fn)
+}
+
+// Elements calls fn with each element of an array in order until fn returns false.
+func Elements(arr []byte, fn func(val []byte) bool) {
+	each(arr, '[', func(_, val []byte) bool { return fn(val) })
+}
+
+func each(data []byte, open byte, fn func(key, val []byte) bool) {
+	i := Space(data, 0)
+	if i >= len(data) || data[i] != open {
+		return
+	}
+	i = Space(data, i+1)
+	for i < len(data) && data[i] != open+2 {
+		var key []byte
+		if open == '{' {
+			if data[i] != '"' {
+				return
+			}
+			end, err := scanString(data, i)
+			if err != nil {
+				return
+			}
+			key = data[i+1 : end-1]
+			if bytes.IndexByte(key, '\\') >= 0 {
+				key = appendUnquoted(nil, key)
+			}
+			i = Space(data, end)
+			if i >= len(data) || data[i] != ':' {
+				return
+			}
+			i = Space(data, i+1)
+		}
+		end, err := Scan(data, i)
+		if err != nil || !fn(key, data[i:end:end]) {
+			return
+		}
+		i = Space(data, end)
+		if i < len(data) && data[i] == ',' {
+			i = Space(data, i+1)
+		}
+	}
+}
+
+// Get returns the value of the last member named key, as JavaScript readers
+// see it, or nil.
+func Get(obj []byte, key string) (val []byte) {
+	Members(obj, func(k, v []byte) bool {
+		if string(k) == key {
+			val = v
+		}
+		return true
+	})
+	return val
+}
+
+// Set returns a copy of obj in which the last member named key has the value
+// val; without such a member it is added at the end. No other byte changes.
+func Set(obj []byte, key string, val []byte) []byte {
+	if old := Get(obj, key); old != nil {
+		at := offset(obj, old)
+		out := make([]byte, 0, len(obj)-len(old)+len(val))
+		out = append(out, obj[:at]...)
+		out = append(out, val...)
+		return append(out, obj[at+len(old):]...)
+	}
+	end := bytes.LastIndexByte(obj, '}')
+	if end < 0 {
+		return bytes.Clone(obj)
+	}
+	out := make([]byte, 0, len(obj)+len(key)+len(val)+4)
+	out = append(out, bytes.TrimRight(obj[:end], " \t\r\n")...)
+	if len(out) > 0 && out[len(out)-1] != '{' {
+		out = append(out, ',')
+	}
+	out = AppendQuote(out, key)
+	out = append(out, ':')
+	out = append(out, val...)
+	return append(out, obj[end:]...)
+}
+
+// offset returns where sub, a slice of data, starts in data.
+func offset(data, sub []byte) int {
+	return int(uintptr(unsafe.Pointer(unsafe.SliceData(sub))) - uintptr(unsafe.Pointer(unsafe.SliceData(data))))
+}
+
+// String decodes a JSON string. A lone surrogate becomes U+FFFD; bytes that
+// are not UTF-8 stay as they are. The result aliases val when val has no
+// escape, so val must not be changed afterwards. Anything but a string gives
+// "", false.
+func String(val []byte) (s string, ok bool) {
+	if len(val) < 2 || val[0] != '"' || val[len(val)-1] != '"' {
+		return "", false
+	}
+	body := val[1 : len(val)-1]
+	if bytes.IndexByte(body, '\\') < 0 {
+		return unsafe.String(unsafe.SliceData(body), len(body)), true
+	}
+	out := appendUnquoted(make([]byte, 0, len(body)), body)
+	return unsafe.String(unsafe.SliceData(out), len(out)), true
+}
+
+func appendUnquoted(out, body []byte) []byte {
+	for {
+		k := bytes.IndexByte(body, '\\')
+		if k < 0 || k+1 >= len(body) {
+			return append(out, body...)
+		}
+		out = append(out, body[:k]...)
+		c := body[k+1]
+		body = body[k+2:]
+		switch c {
+		case 'b':
+			out = append(out, '\b')
+		case 'f':
+			out = append(out, '\f')
+		case 'n':
+			out = append(out, '\n')
+		case 'r':
+			out = append(out, '\r')
+		case 't':
+			out = append(out, '\t')
+		case 'u':
+			r := hex4(body)
+			if r < 0 {
+				return out
+			}
+			body = body[4:]
+			if utf16.IsSurrogate(r) {
+				low := rune(-1)
+				if len(body) >= 6 && body[0] == '\\' && body[1] == 'u' {
+					low = hex4(body[2:])
+				}
+				if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
+					body = body[6:]
+				}
+			}
+			out = utf8.AppendRune(out, r)
+		default:
+			out = append(out, c)
+		}
+	}
+}
+
+func hex4(b []byte) rune {
+	if len(b) < 4 {
+		return -1
+	}
+	var r rune
+	for _, c := range b[:4] {
+		d := hexDigit(c)
+		if d < 0 {
+			return -1
+		}
+		r = r<<4 | d
+	}
+	return r
+}
+
+// LoneSurrogate reports whether a JSON string spells half of a surrogate pair,
+// which JavaScript writes when it cuts a string in the middle of a character.
+// Servers refuse such strings.
+func LoneSurrogate(val []byte) bool {
+	for {
+		k := bytes.IndexByte(val, '\\')
+		if k < 0 || k+1 >= len(val) {
+			return false
+		}
+		if val[k+1] != 'u' {
+			val = val[k+2:]
+			continue
+		}
+		r := hex4(val[k+2:])
+		if r < 0 {
+			return false
+		}
+		val = val[k+6:]
+		if !utf16.IsSurrogate(r) {
+			continue
+		}
+		if len(val) < 6 || val[0] != '\\' || val[1] != 'u' || utf16.DecodeRune(r, hex4(val[2:])) == utf8.RuneError {
+			return true
+		}
+		val = val[6:]
+	}
+}
+
+// Clean returns a JSON value with the strings made fit for any server: lone
+// surrogates and bytes that are not UTF-8 become U+FFFD. A value that needs no
+// change is returned as it is.
+func Clean(val []byte) []byte {
+	if utf8.Valid(val) && !LoneSurrogate(val) {
+		return val
+	}
+	out := make([]byte, 0, len(val)+16)
+	for i := 0; i < len(val); {
+		if val[i] != '"' {
+			out = append(out, val[i])
+			i++
+			continue
+		}
+		end, err := scanString(val, i)
+		if err != nil {
+			return append(out, bytes.ToValidUTF8(val[i:], []byte("\uFFFD"))...)
+		}
+		if s := val[i:end]; utf8.Valid(s) && !LoneSurrogate(s) {
+			out = append(out, s...)
+		} else {
+			text, _ := String(s)
+			out = AppendQuote(out, text)
+		}
+		i = end
+	}
+	return out
+}
+
+// Bool returns the value of a JSON boolean; anything else is false.
+func Bool(val []byte) bool { return len(val) > 0 && val[0] == 't' }
+
+// Float returns the value of a JSON number.
+func Float(val []byte) (f float64, ok bool) {
+	if len(val) == 0 || (val[0] != '-' && (val[0] < '0' || val[0] > '9')) {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(unsafe.String(unsafe.SliceData(val), len(val)), 64)
+	return f, err == nil
+}
+
+// Int returns the value of a JSON number, cut to a whole number and to ±2^53,
+// beyond which JSON numbers are not exact in most programs.
+func Int(val []byte) (n int64, ok bool) {
+	f, ok := Float(val)
+	const limit = 1 << 53
+	return int64(min(max(f, -limit), limit)), ok
+}

@@ -1,0 +1,160 @@
+package message
+
+import (
+	"encoding/json"
+
+	"github.com/clew-dev/clew/internal/jsonx"
+)
+
+// BlockType names a kind of content block.
+type BlockType string
+
+// The block types of the file format. A block of another type is kept, counted
+// and passed on as it is.
+const (
+	BlockText     BlockType = "text"
+	BlockThinking BlockType = "thinking"
+	BlockToolCall BlockType = "toolCall"
+	BlockImage    BlockType = "image"
+)
+
+// Block is one part of a message's content. Which fields have a meaning
+// depends on Type.
+type Block struct {
+	Type BlockType
+
+	Text      string // text, thinking
+	Signature string // text, thinking, toolCall: what the provider wants back unchanged
+	Redacted  bool   // thinking: the text is withheld, the signature holds it encrypted
+
+	ID        string          // toolCall
+	Name      string          // toolCall
+	Arguments json.RawMessage // toolCall: an object; nil when absent
+
+	MIMEType string // image
+	Data     string // image: base64
+
+	raw json.RawMessage
+}
+
+// Raw returns the bytes the block was parsed from, or nil for a block that was built.
+func (b *Block) Raw() json.RawMessage { return b.raw }
+
+// TextBlock returns a block of text.
+func TextBlock(text string) Block { return Block{Type: BlockText, Text: text} }
+
+// ThinkingBlock returns a block of reasoning with the signature its provider gave it.
+func ThinkingBlock(text, signature string) Block {
+	return Block{Type: BlockThinking, Text: text, Signature: signature}
+}
+
+// ToolCallBlock returns a call. Arguments must be a JSON object.
+func ToolCallBlock(id, name string, arguments json.RawMessage) Block {
+	return Block{Type: BlockToolCall, ID: id, Name: name, Arguments: arguments}
+}
+
+// ImageBlock returns an image; data is base64.
+func ImageBlock(mimeType, data string) Block {
+	return Block{Type: BlockImage, MIMEType: mimeType, Data: data}
+}
+
+// ParseContent reads the content of a message: a string is one text block,
+// null or anything else that is no array is no content.
+func ParseContent(content []byte) []Block {
+	if _, err := jsonx.Scan(content, 0); err != nil {
+		return nil
+	}
+	return parseContent(content[jsonx.Space(content, 0):])
+}
+
+func parseContent(content []byte) []Block {
+	if jsonx.IsString(content) {
+		return []Block{{Type: BlockText, Text: str(content)}}
+	}
+	var blocks []Block
+	jsonx.Elements(content, func(val []byte) bool {
+		blocks = append(blocks, parseBlock(val))
+		return true
+	})
+	return blocks
+}
+
+func parseBlock(raw []byte) Block {
+	b := Block{raw: raw}
+	var text, thinking string
+	jsonx.Members(raw, func(key, val []byte) bool {
+		switch string(key) {
+		case "type":
+			b.Type = BlockType(str(val))
+		case "text":
+			text = str(val)
+		case "thinking":
+			thinking = str(val)
+		case "textSignature", "thinkingSignature", "thoughtSignature":
+			b.Signature = str(val)
+		case "redacted":
+			b.Redacted = jsonx.Bool(val)
+		case "id":
+			b.ID = str(val)
+		case "name":
+			b.Name = str(val)
+		case "arguments":
+			b.Arguments = notNull(val)
+		case "mimeType":
+			b.MIMEType = str(val)
+		case "data":
+			b.Data = str(val)
+		}
+		return true
+	})
+	b.Text = text
+	if b.Type == BlockThinking {
+		b.Text = thinking
+	}
+	return b
+}
+
+// JSON returns the bytes the block was parsed from, or its encoding.
+func (b *Block) JSON() json.RawMessage {
+	if b.raw != nil {
+		return b.raw
+	}
+	var o jsonx.Object
+	o.Str("type", string(b.Type))
+	switch b.Type {
+	case BlockText:
+		o.Str("text", b.Text)
+		o.OptStr("textSignature", b.Signature)
+	case BlockThinking:
+		o.Str("thinking", b.Text)
+		o.OptStr("thinkingSignature", b.Signature)
+		if b.Redacted {
+			o.Bool("redacted", true)
+		}
+	case BlockToolCall:
+		o.Str("id", b.ID)
+		o.Str("name", b.Name)
+		args := b.Arguments
+		if jsonx.IsNull(args) {
+			args = json.RawMessage("{}")
+		}
+		o.Raw("arguments", args)
+		o.OptStr("thoughtSignature", b.Signature)
+	case BlockImage:
+		o.Str("data", b.Data)
+		o.Str("mimeType", b.MIMEType)
+	}
+	return o.Bytes()
+}
+
+// EncodeBlocks returns blocks as a JSON array; parsed blocks keep their bytes.
+func EncodeBlocks(blocks []Block) json.RawMessage {
+	out := []byte{'['}
+	for i := range blocks {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, blocks[i].JSON()...)
+	}
+	return append(out, ']')
+}

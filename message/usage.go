@@ -1,0 +1,98 @@
+package message
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/clew-dev/clew/internal/jsonx"
+)
+
+// Usage is what a provider reported for one call, in tokens. Input excludes
+// what was read from or written to the prompt cache; Reasoning is part of
+// Output.
+type Usage struct {
+	Input      int64
+	Output     int64
+	CacheRead  int64
+	CacheWrite int64
+	Reasoning  int64
+	TotalCount int64   // totalTokens as reported; see Total
+	Cost       float64 // total cost in US dollars, 0 when unknown
+}
+
+// Total returns the size of the context after the call: totalTokens where the
+// provider reported it, else the sum of the parts.
+func (u *Usage) Total() int64 {
+	if u == nil {
+		return 0
+	}
+	if u.TotalCount != 0 {
+		return u.TotalCount
+	}
+	return u.Input + u.Output + u.CacheRead + u.CacheWrite
+}
+
+// Prompt returns the size of the request: input, cache read and cache write.
+func (u *Usage) Prompt() int64 {
+	if u == nil {
+		return 0
+	}
+	return u.Input + u.CacheRead + u.CacheWrite
+}
+
+// ParseUsage reads a usage object; anything else gives nil. Negative counts
+// are taken as 0.
+func ParseUsage(val []byte) *Usage {
+	if _, err := jsonx.Scan(val, 0); err != nil {
+		return nil
+	}
+	return parseUsage(val[jsonx.Space(val, 0):])
+}
+
+func parseUsage(val []byte) *Usage {
+	if !jsonx.IsObject(val) {
+		return nil
+	}
+	u := &Usage{}
+	jsonx.Members(val, func(key, v []byte) bool {
+		n, _ := jsonx.Int(v)
+		n = max(n, 0)
+		switch string(key) {
+		case "input":
+			u.Input = n
+		case "output":
+			u.Output = n
+		case "cacheRead":
+			u.CacheRead = n
+		case "cacheWrite":
+			u.CacheWrite = n
+		case "reasoning":
+			u.Reasoning = n
+		case "totalTokens":
+			u.TotalCount = n
+		case "cost":
+			u.Cost, _ = jsonx.Float(jsonx.Get(v, "total"))
+		}
+		return true
+	})
+	return u
+}
+
+func (u *Usage) encode() json.RawMessage {
+	var o jsonx.Object
+	o.Int("input", u.Input)
+	o.Int("output", u.Output)
+	o.Int("cacheRead", u.CacheRead)
+	o.Int("cacheWrite", u.CacheWrite)
+	if u.Reasoning > 0 {
+		o.Int("reasoning", u.Reasoning)
+	}
+	o.Int("totalTokens", u.Total())
+	// pi's readers expect all parts of the cost.
+	cost := strconv.AppendFloat(nil, u.Cost, 'f', -1, 64)
+	o.Raw("cost", []byte(`{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":`+string(cost)+`}`))
+	return o.Bytes()
+}
+
+// JSON returns the usage as the file format has it.
+func (u *Usage) JSON() json.RawMessage { return u.encode() }

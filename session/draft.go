@@ -1,0 +1,164 @@
+package session
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/message"
+)
+
+// Draft is an entry that has no id, parent and time yet; Log.Append gives it
+// those.
+type Draft struct {
+	Type   Type
+	fields []field
+	under  *string
+}
+
+type field struct {
+	name string
+	val  json.RawMessage
+}
+
+func draft(t Type) Draft { return Draft{Type: t} }
+
+func (d Draft) raw(name string, val json.RawMessage) Draft {
+	if val != nil {
+		d.fields = append(d.fields[:len(d.fields):len(d.fields)], field{name, val})
+	}
+	return d
+}
+
+func (d Draft) str(name, s string) Draft { return d.raw(name, jsonx.Quote(s)) }
+
+func (d Draft) flag(name string, b bool) Draft {
+	if b {
+		return d.raw(name, json.RawMessage("true"))
+	}
+	return d
+}
+
+// Under returns the draft with a parent of its own; without it a draft hangs
+// under the one before it, and the first under the leaf. "" makes a root.
+func (d Draft) Under(parentID string) Draft {
+	d.under = &parentID
+	return d
+}
+
+// entry builds the record.
+func (d Draft) entry(id, parentID string, at time.Time) *Entry {
+	var o jsonx.Object
+	o.Str("type", string(d.Type))
+	o.Str("id", id)
+	o.Raw("parentId", quoteID(parentID))
+	o.Str("timestamp", stamp(at))
+	for _, f := range d.fields {
+		o.Raw(f.name, f.val)
+	}
+	return &Entry{Type: d.Type, ID: id, ParentID: parentID, raw: o.Bytes()}
+}
+
+// Message drafts a message entry.
+func Message(m *message.Message) Draft { return draft(TypeMessage).raw("message", m.JSON()) }
+
+// NewCompaction drafts a compaction. firstKept "" stands for the compaction's
+// own id: nothing before it is kept.
+func NewCompaction(c Compaction) Draft {
+	d := draft(TypeCompaction).str("summary", c.Summary)
+	if c.FirstKeptEntryID == "" {
+		d.fields = append(d.fields, field{name: "firstKeptEntryId"}) // filled in by Log.Append
+	} else {
+		d = d.str("firstKeptEntryId", c.FirstKeptEntryID)
+	}
+	var n jsonx.Object
+	n.Int("n", c.TokensBefore)
+	d = d.raw("tokensBefore", jsonx.Get(n.Bytes(), "n")).raw("details", c.Details)
+	if c.Usage != nil {
+		d = d.raw("usage", c.Usage.JSON())
+	}
+	d = d.flag("fromHook", c.FromHook)
+	if c.SystemMessage != nil {
+		d = d.raw("systemMessage", c.SystemMessage.JSON())
+	}
+	return d
+}
+
+// NewBranchSummary drafts a branch_summary.
+func NewBranchSummary(b BranchSummary) Draft {
+	d := draft(TypeBranchSummary).str("fromId", b.FromID).str("summary", b.Summary).raw("details", b.Details)
+	if b.Usage != nil {
+		d = d.raw("usage", b.Usage.JSON())
+	}
+	return d.flag("fromHook", b.FromHook)
+}
+
+// NewContextEdit drafts an edit.
+func NewContextEdit(c ContextEdit) Draft {
+	d := draft(TypeContextEdit).str("targetId", c.TargetID)
+	if c.Omit {
+		d = d.raw("replacement", json.RawMessage("null"))
+	} else {
+		var o jsonx.Object
+		o.Raw("content", c.Content)
+		d = d.raw("replacement", o.Bytes())
+	}
+	return d.raw("details", c.Details)
+}
+
+// NewCustom drafts a custom entry: state of an extension, not shown to the model.
+func NewCustom(customType string, data json.RawMessage) Draft {
+	return draft(TypeCustom).str("customType", customType).raw("data", data)
+}
+
+// NewCustomMessage drafts a message of an extension.
+func NewCustomMessage(customType string, content []message.Block, display bool, details json.RawMessage) Draft {
+	d := draft(TypeCustomMessage).str("customType", customType).raw("content", message.EncodeBlocks(content))
+	show := json.RawMessage("false")
+	if display {
+		show = json.RawMessage("true")
+	}
+	return d.raw("display", show).raw("details", details)
+}
+
+// NewLabel drafts a label; an empty one takes the label away.
+func NewLabel(targetID, label string) Draft {
+	d := draft(TypeLabel).str("targetId", targetID)
+	if label != "" {
+		d = d.str("label", label)
+	}
+	return d
+}
+
+// NewSessionInfo drafts the name of the session.
+func NewSessionInfo(name string) Draft { return draft(TypeSessionInfo).str("name", name) }
+
+// NewModelChange drafts a change of the model.
+func NewModelChange(m Model) Draft {
+	return draft(TypeModelChange).str("provider", m.Provider).str("modelId", m.ID)
+}
+
+// NewThinkingLevel drafts a change of the thinking level.
+func NewThinkingLevel(level string) Draft {
+	return draft(TypeThinkingLevel).str("thinkingLevel", level)
+}
+
+// NewUsage drafts the usage of a call that is no message, such as a summary
+// or a cache warming.
+func NewUsage(kind string, m Model, u message.Usage) Draft {
+	return draft(TypeUsage).str("kind", kind).str("provider", m.Provider).str("model", m.ID).raw("usage", u.JSON())
+}
+
+// Again drafts a copy of an entry: the same fields under a new id, parent and time.
+func Again(e *Entry) Draft {
+	d := draft(e.Type)
+	jsonx.Members(e.raw, func(key, val []byte) bool {
+		switch string(key) {
+		case "type", "id", "parentId", "timestamp":
+		default:
+			d = d.raw(string(key), val)
+		}
+		return true
+	})
+	return d
+}

@@ -1,0 +1,341 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/message"
+)
+
+// Type names a kind of entry.
+type Type string
+
+// The entry types of the format. Entries of other types are kept and take part
+// in the tree; they contribute nothing to the context.
+const (
+	TypeMessage       Type = "message"
+	TypeCompaction    Type = "compaction"
+	TypeBranchSummary Type = "branch_summary"
+	TypeContextEdit   Type = "context_edit"
+	TypeCustomMessage Type = "custom_message"
+	TypeCustom        Type = "custom"
+	TypeLabel         Type = "label"
+	TypeModelChange   Type = "model_change"
+	TypeThinkingLevel Type = "thinking_level_change"
+	TypeSessionInfo   Type = "session_info"
+	TypeUsage         Type = "usage"
+)
+
+// Custom types that clew writes. pi carries them along unseen.
+const (
+	CustomLeaf = "clew.leaf" // the leaf was moved here
+	CustomPass = "clew.pass" // the entries that follow are one pass
+)
+
+// Entry is one record of a session. It is immutable; the methods give typed
+// views of its bytes.
+type Entry struct {
+	Type Type
+	ID   string
+	// ParentID is the entry this one hangs under, "" for a root. It is what the
+	// record says, unless the store had to mend a damaged file: then it is
+	// where the entry was attached, and the store reports the problem.
+	ParentID string
+
+	raw json.RawMessage
+	msg atomic.Pointer[message.Message]
+}
+
+// ParseEntry reads a record. It fails when raw is no JSON object; a record
+// without a type or an id gives an entry with those fields empty, which the
+// caller judges. The entry keeps raw, which must not be changed afterwards.
+func ParseEntry(raw []byte) (*Entry, error) {
+	end, err := jsonx.Scan(raw, 0)
+	if err != nil {
+		return nil, fmt.Errorf("not a record: %w", err)
+	}
+	raw = raw[jsonx.Space(raw, 0):end]
+	if !jsonx.IsObject(raw) {
+		return nil, fmt.Errorf("not a record: a JSON value that is no object")
+	}
+	e := &Entry{raw: raw}
+	jsonx.Members(raw, func(key, val []byte) bool {
+		switch string(key) {
+		case "type":
+			e.Type = Type(str(val))
+		case "id":
+			e.ID = str(val)
+		case "parentId":
+			e.ParentID = str(val)
+		}
+		return true
+	})
+	return e, nil
+}
+
+func str(val []byte) string { s, _ := jsonx.String(val); return s }
+
+// WithIdentity returns a copy of the entry with another id and parent, for
+// records of formats that have none. The bytes get the two members.
+func (e *Entry) WithIdentity(id, parentID string) *Entry {
+	raw := jsonx.Set(e.raw, "id", jsonx.Quote(id))
+	raw = jsonx.Set(raw, "parentId", quoteID(parentID))
+	return &Entry{Type: e.Type, ID: id, ParentID: parentID, raw: raw}
+}
+
+// Attached returns a copy of the entry that hangs under another parent; its
+// bytes stay as they are.
+func (e *Entry) Attached(parentID string) *Entry {
+	return &Entry{Type: e.Type, ID: e.ID, ParentID: parentID, raw: e.raw}
+}
+
+func quoteID(id string) []byte {
+	if id == "" {
+		return []byte("null")
+	}
+	return jsonx.Quote(id)
+}
+
+// Raw returns the record as it was written, without its line end. It must not
+// be changed.
+func (e *Entry) Raw() json.RawMessage { return e.raw }
+
+// MarshalJSON returns Raw.
+func (e *Entry) MarshalJSON() ([]byte, error) { return e.raw, nil }
+
+// Field returns a member of the record as JSON, or nil.
+func (e *Entry) Field(name string) json.RawMessage { return jsonx.Get(e.raw, name) }
+
+// Time returns when the entry was written, or the zero time.
+func (e *Entry) Time() time.Time {
+	t, _ := time.Parse(time.RFC3339, str(e.Field("timestamp")))
+	return t
+}
+
+// Message returns the message of a message entry. The error says what is wrong
+// with the record; such an entry contributes nothing to the context.
+func (e *Entry) Message() (*message.Message, error) {
+	if m := e.msg.Load(); m != nil {
+		return m, nil
+	}
+	if e.Type != TypeMessage {
+		return nil, fmt.Errorf("entry %s is a %s, not a message", e.ID, e.Type)
+	}
+	m, err := message.Parse(e.Field("message"))
+	if err != nil {
+		return nil, fmt.Errorf("entry %s: %w", e.ID, err)
+	}
+	e.msg.Store(m)
+	return m, nil
+}
+
+// Compaction is the view of a compaction entry.
+type Compaction struct {
+	Summary          string
+	FirstKeptEntryID string // equal to the entry's own id: nothing before it is kept
+	TokensBefore     int64
+	Details          json.RawMessage
+	Usage            *message.Usage
+	FromHook         bool
+	// SystemMessage is the prompt and tools in force at the compaction, so that
+	// system messages before it need not be read again; nil when there were none.
+	SystemMessage *message.Message
+}
+
+// Compaction returns the view of a compaction entry; ok is false for others.
+func (e *Entry) Compaction() (c Compaction, ok bool) {
+	if e.Type != TypeCompaction {
+		return c, false
+	}
+	jsonx.Members(e.raw, func(key, val []byte) bool {
+		switch string(key) {
+		case "summary":
+			c.Summary = str(val)
+		case "firstKeptEntryId":
+			c.FirstKeptEntryID = str(val)
+		case "tokensBefore":
+			c.TokensBefore, _ = jsonx.Int(val)
+		case "details":
+			c.Details = notNull(val)
+		case "usage":
+			c.Usage = message.ParseUsage(val)
+		case "fromHook":
+			c.FromHook = jsonx.Bool(val)
+		case "systemMessage":
+			c.SystemMessage = nil
+			if m, err := message.Parse(val); err == nil {
+				c.SystemMessage = m
+			}
+		}
+		return true
+	})
+	return c, true
+}
+
+func notNull(val []byte) json.RawMessage {
+	if jsonx.IsNull(val) {
+		return nil
+	}
+	return val
+}
+
+// BranchSummary is the view of a branch_summary entry.
+type BranchSummary struct {
+	FromID   string // the old leaf, or "root"
+	Summary  string
+	Details  json.RawMessage
+	Usage    *message.Usage
+	FromHook bool
+}
+
+// BranchSummary returns the view of a branch_summary entry; ok is false for others.
+func (e *Entry) BranchSummary() (b BranchSummary, ok bool) {
+	if e.Type != TypeBranchSummary {
+		return b, false
+	}
+	return BranchSummary{
+		FromID:   str(e.Field("fromId")),
+		Summary:  str(e.Field("summary")),
+		Details:  notNull(e.Field("details")),
+		Usage:    message.ParseUsage(e.Field("usage")),
+		FromHook: jsonx.Bool(e.Field("fromHook")),
+	}, true
+}
+
+// ContextEdit is the view of a context_edit entry.
+type ContextEdit struct {
+	TargetID string
+	Omit     bool            // the target contributes nothing
+	Content  json.RawMessage // else: its new content, a string or an array of blocks
+	Details  json.RawMessage
+}
+
+// ContextEdit returns the view of a context_edit entry; ok is false for
+// others. A replacement that is neither null nor an object with content is
+// taken as an omission only when it is null; anything else leaves the target
+// as it is (Omit false, Content nil).
+func (e *Entry) ContextEdit() (c ContextEdit, ok bool) {
+	if e.Type != TypeContextEdit {
+		return c, false
+	}
+	c.TargetID = str(e.Field("targetId"))
+	c.Details = notNull(e.Field("details"))
+	r := e.Field("replacement")
+	switch {
+	case r != nil && jsonx.IsNull(r):
+		c.Omit = true
+	case jsonx.IsObject(r):
+		c.Content = notNull(jsonx.Get(r, "content"))
+	}
+	return c, true
+}
+
+// Custom is the view of a custom entry.
+type Custom struct {
+	CustomType string
+	Data       json.RawMessage
+}
+
+// Custom returns the view of a custom entry; ok is false for others.
+func (e *Entry) Custom() (c Custom, ok bool) {
+	if e.Type != TypeCustom {
+		return c, false
+	}
+	return Custom{str(e.Field("customType")), notNull(e.Field("data"))}, true
+}
+
+// CustomMessage returns the message a custom_message entry contributes; ok is
+// false for others.
+func (e *Entry) CustomMessage() (m *message.Message, ok bool) {
+	if e.Type != TypeCustomMessage {
+		return nil, false
+	}
+	if m := e.msg.Load(); m != nil {
+		return m, true
+	}
+	m = &message.Message{Role: message.RoleCustom, Timestamp: millis(e.Time())}
+	jsonx.Members(e.raw, func(key, val []byte) bool {
+		switch string(key) {
+		case "customType":
+			m.CustomType = str(val)
+		case "content":
+			m.Content = message.ParseContent(val)
+		case "display":
+			m.Display = jsonx.Bool(val)
+		case "details":
+			m.Details = notNull(val)
+		case "origin":
+			m.Origin = message.Origin(str(val))
+		}
+		return true
+	})
+	e.msg.Store(m)
+	return m, true
+}
+
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+// Label is the view of a label entry. An empty Label takes the label away.
+type Label struct {
+	TargetID string
+	Label    string
+}
+
+// Label returns the view of a label entry; ok is false for others.
+func (e *Entry) Label() (l Label, ok bool) {
+	if e.Type != TypeLabel {
+		return l, false
+	}
+	return Label{str(e.Field("targetId")), str(e.Field("label"))}, true
+}
+
+// ModelChange returns provider and model of a model_change entry; ok is false for others.
+func (e *Entry) ModelChange() (m Model, ok bool) {
+	if e.Type != TypeModelChange {
+		return m, false
+	}
+	return Model{str(e.Field("provider")), str(e.Field("modelId"))}, true
+}
+
+// Model names a model of a provider.
+type Model struct {
+	Provider string
+	ID       string
+}
+
+// ThinkingLevel returns the level of a thinking_level_change entry; ok is false for others.
+func (e *Entry) ThinkingLevel() (level string, ok bool) {
+	if e.Type != TypeThinkingLevel {
+		return "", false
+	}
+	return str(e.Field("thinkingLevel")), true
+}
+
+// SessionName returns the name of a session_info entry; ok is false for others.
+func (e *Entry) SessionName() (name string, ok bool) {
+	if e.Type != TypeSessionInfo {
+		return "", false
+	}
+	return str(e.Field("name")), true
+}
+
+// UsageReport returns the usage an entry of any type carries: that of a usage
+// entry, a compaction, a branch summary, an answer or a tool result; nil if none.
+func (e *Entry) UsageReport() *message.Usage {
+	if e.Type == TypeMessage {
+		m, err := e.Message()
+		if err != nil {
+			return nil
+		}
+		return m.Usage
+	}
+	return message.ParseUsage(e.Field("usage"))
+}

@@ -1,0 +1,143 @@
+package session
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"sync"
+	"time"
+)
+
+// Options changes how a Log builds entries. The zero value is ready for use.
+type Options struct {
+	// Clock gives the time of new entries. Default: time.Now.
+	Clock func() time.Time
+	// NewID gives ids of new entries. Default: 16 random hex digits, so that
+	// uniqueness needs no look at the whole log.
+	NewID func() string
+}
+
+// Log is a session in use: a store and the leaf. It may be used from several
+// goroutines; operations that change it are done one at a time.
+type Log struct {
+	store Store
+	opt   Options
+
+	mu   sync.Mutex
+	leaf string
+}
+
+// NewLog takes a store into use. The leaf is the newest entry.
+func NewLog(ctx context.Context, s Store, opt Options) (*Log, error) {
+	if opt.Clock == nil {
+		opt.Clock = time.Now
+	}
+	if opt.NewID == nil {
+		opt.NewID = randomID
+	}
+	l := &Log{store: s, opt: opt}
+	last, err := s.Last(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if last != nil {
+		l.leaf = last.ID
+	}
+	return l, nil
+}
+
+func randomID() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails: crypto/rand.Read
+	return hex.EncodeToString(b[:])
+}
+
+// Store returns the store of the log.
+func (l *Log) Store() Store { return l.store }
+
+// Leaf returns the id of the entry where the conversation stands, "" before the
+// first.
+func (l *Log) Leaf() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.leaf
+}
+
+// Context projects the path to the leaf.
+func (l *Log) Context(ctx context.Context) (*Context, error) {
+	return ContextAt(ctx, l.store, l.Leaf())
+}
+
+// Path returns the entries from the root to the leaf.
+func (l *Log) Path(ctx context.Context) ([]*Entry, error) {
+	return Path(ctx, l.store, l.Leaf())
+}
+
+// Append writes drafts as one durable batch, all or nothing, and moves the leaf
+// to the last of them. The first hangs under the leaf, each other under the
+// one before it, unless a draft says otherwise. What other programs wrote
+// meanwhile is left where it is: as a branch of its own.
+func (l *Log) Append(ctx context.Context, drafts ...Draft) ([]*Entry, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.append(ctx, AppendOptions{}, drafts)
+}
+
+// AppendNoSync is Append without waiting for the disk; see Store.Sync.
+func (l *Log) AppendNoSync(ctx context.Context, drafts ...Draft) ([]*Entry, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.append(ctx, AppendOptions{NoSync: true}, drafts)
+}
+
+func (l *Log) append(ctx context.Context, opt AppendOptions, drafts []Draft) ([]*Entry, error) {
+	if len(drafts) == 0 {
+		return nil, nil
+	}
+	at := l.opt.Clock()
+	parent := l.leaf
+	batch := make([]*Entry, len(drafts))
+	for i, d := range drafts {
+		if d.under != nil {
+			parent = *d.under
+		}
+		id := l.opt.NewID()
+		if d.Type == TypeCompaction {
+			d = d.ownID(id)
+		}
+		batch[i] = d.entry(id, parent, at)
+		parent = id
+	}
+	if err := l.store.Append(ctx, batch, opt); err != nil {
+		return nil, err
+	}
+	l.leaf = parent
+	return batch, nil
+}
+
+// ownID fills in the first kept entry of a compaction that keeps nothing.
+func (d Draft) ownID(id string) Draft {
+	fields := make([]field, len(d.fields))
+	copy(fields, d.fields)
+	for i := range fields {
+		if fields[i].name == "firstKeptEntryId" && fields[i].val == nil {
+			fields[i].val = quoteID(id)
+		}
+	}
+	d.fields = fields
+	return d
+}
+
+// Navigate moves the leaf to target, "" for before the first entry, and writes
+// that down: a clew.leaf entry under the target. reason is for the reader.
+func (l *Log) Navigate(ctx context.Context, target, reason string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if target != "" {
+		if _, err := l.store.Get(ctx, target); err != nil {
+			return err
+		}
+	}
+	_, err := l.append(ctx, AppendOptions{}, []Draft{leafDraft(target, leafMove{From: l.leaf, Reason: reason})})
+	return err
+}

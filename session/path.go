@@ -1,0 +1,91 @@
+package session
+
+import (
+	"context"
+	"slices"
+)
+
+// Path returns the entries from the root to leaf, oldest first. A leaf of ""
+// gives an empty path. Where parents form a cycle, the path begins at the
+// entry that would come twice.
+func Path(ctx context.Context, s Store, leaf string) ([]*Entry, error) {
+	return walk(ctx, s, leaf, func([]*Entry, *Entry) bool { return false })
+}
+
+// ContextPath returns the part of the path that the context needs: from the
+// first kept entry of the latest compaction to leaf, or the whole path when
+// there is no compaction on it. Its cost does not depend on what lies before.
+func ContextPath(ctx context.Context, s Store, leaf string) ([]*Entry, error) {
+	firstKept, compaction := "", ""
+	return walk(ctx, s, leaf, func(_ []*Entry, e *Entry) bool {
+		if compaction == "" && e.Type == TypeCompaction {
+			c, _ := e.Compaction()
+			compaction, firstKept = e.ID, c.FirstKeptEntryID
+		}
+		return compaction != "" && e.ID == firstKept
+	})
+}
+
+// walk collects entries from leaf towards the root until stop says that the
+// one just added was the last needed.
+func walk(ctx context.Context, s Store, leaf string, stop func(path []*Entry, e *Entry) bool) ([]*Entry, error) {
+	if leaf == "" {
+		return nil, nil
+	}
+	e, err := s.Get(ctx, leaf)
+	if err != nil {
+		return nil, err
+	}
+	var path []*Entry
+	seen := map[string]bool{}
+	for e != nil && !seen[e.ID] {
+		if len(path)%1024 == 1023 {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+		}
+		seen[e.ID] = true
+		path = append(path, e)
+		if stop(path, e) {
+			break
+		}
+		if e, err = s.Parent(ctx, e); err != nil {
+			return nil, err
+		}
+	}
+	slices.Reverse(path)
+	return path, nil
+}
+
+// Settings returns the model and the thinking level in force at leaf: those of
+// the latest change on the path, or the model of the latest answer if that is
+// later. It reads back until it has both. The level is "off" and the model
+// empty when the path names none.
+func Settings(ctx context.Context, s Store, leaf string) (m Model, level string, err error) {
+	gotModel, gotLevel := false, false
+	_, err = walk(ctx, s, leaf, func(_ []*Entry, e *Entry) bool {
+		switch e.Type {
+		case TypeModelChange:
+			if !gotModel {
+				m, gotModel = e.ModelChange()
+			}
+		case TypeThinkingLevel:
+			if !gotLevel {
+				level, gotLevel = e.ThinkingLevel()
+			}
+		case TypeMessage:
+			if gotModel {
+				break
+			}
+			if msg, err := e.Message(); err == nil && msg.Role == "assistant" {
+				m, gotModel = Model{msg.Provider, msg.Model}, true
+			}
+		default:
+		}
+		return gotModel && gotLevel
+	})
+	if !gotLevel {
+		level = "off"
+	}
+	return m, level, err
+}

@@ -1,0 +1,185 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/clew-dev/clew/message"
+)
+
+// Context is what the model sees of a path, before it is rendered for a
+// provider. It is computed, never stored.
+type Context struct {
+	// Items are the messages in order, each with the entry it comes from.
+	Items []Item
+	// Active are the entries the context is made of, in its order: the latest
+	// compaction first, then those it kept, then those after it. Entries that
+	// contribute no message are among them.
+	Active []*Entry
+	// Compaction is the latest compaction on the path, or nil.
+	Compaction *Entry
+	// Boundary is the index in Active from which on the entries stand after
+	// the last thing that changed earlier parts of the context, a compaction
+	// or an edit; 0 when nothing did.
+	Boundary int
+}
+
+// Item is one message of a context.
+type Item struct {
+	Message *message.Message
+	// Entry is where the message comes from. A compaction gives up to two
+	// items: the system message stored with it and its summary.
+	Entry *Entry
+	// Edit is the edit that replaced the content, or nil.
+	Edit *Entry
+	// At is the index of Entry in Context.Active.
+	At int
+}
+
+// ContextAt projects the path that ends at leaf.
+func ContextAt(ctx context.Context, s Store, leaf string) (*Context, error) {
+	path, err := ContextPath(ctx, s, leaf)
+	if err != nil {
+		return nil, err
+	}
+	return Project(path), nil
+}
+
+// Project computes the context of a path, oldest entry first: the whole path or
+// what ContextPath gives of it. It is a pure function.
+//
+// The latest compaction stands first: the system message stored with it, then
+// its summary. Entries from its first kept entry up to it follow, without
+// system messages; then what stands after it. A first kept entry that is the
+// compaction itself, or is not on the path, keeps nothing. Older compactions
+// in the kept range contribute nothing. Of the edits among these entries the
+// last for each target counts.
+func Project(path []*Entry) *Context {
+	c := &Context{}
+	c.selectActive(path)
+	edits := c.edits()
+	for at, e := range c.Active {
+		edit := edits[e.ID]
+		for _, m := range contributed(e, e == c.Compaction) {
+			it := Item{Message: m, Entry: e, At: at}
+			if edit != nil && editable(m.Role) {
+				view, _ := edit.ContextEdit()
+				if view.Omit {
+					continue
+				}
+				if view.Content != nil {
+					it.Message, it.Edit = replaced(m, view.Content), edit
+				}
+			}
+			c.Items = append(c.Items, it)
+		}
+	}
+	return c
+}
+
+func (c *Context) selectActive(path []*Entry) {
+	last := len(path) - 1
+	for last >= 0 && path[last].Type != TypeCompaction {
+		last--
+	}
+	if last < 0 {
+		c.Active = path
+		return
+	}
+	c.Compaction = path[last]
+	c.Active = append(make([]*Entry, 0, len(path)), c.Compaction)
+	view, _ := c.Compaction.Compaction()
+	kept := last
+	for i, e := range path[:last] {
+		if e.ID == view.FirstKeptEntryID {
+			kept = i
+			break
+		}
+	}
+	for _, e := range path[kept:last] {
+		if !isSystem(e) {
+			c.Active = append(c.Active, e)
+		}
+	}
+	c.Boundary = len(c.Active)
+	c.Active = append(c.Active, path[last+1:]...)
+}
+
+func isSystem(e *Entry) bool {
+	if e.Type != TypeMessage {
+		return false
+	}
+	m, err := e.Message()
+	return err == nil && m.Role == message.RoleSystem
+}
+
+// edits returns the edit in force for each target and moves the boundary behind
+// the last of them.
+func (c *Context) edits() map[string]*Entry {
+	var edits map[string]*Entry
+	for i, e := range c.Active {
+		if e.Type != TypeContextEdit {
+			continue
+		}
+		view, _ := e.ContextEdit()
+		if edits == nil {
+			edits = map[string]*Entry{}
+		}
+		edits[view.TargetID] = e
+		c.Boundary = max(c.Boundary, i+1)
+	}
+	return edits
+}
+
+// contributed returns the messages an entry adds to the context.
+func contributed(e *Entry, live bool) []*message.Message {
+	switch e.Type {
+	case TypeMessage:
+		if m, err := e.Message(); err == nil {
+			return []*message.Message{m}
+		}
+	case TypeCustomMessage:
+		if m, ok := e.CustomMessage(); ok {
+			return []*message.Message{m}
+		}
+	case TypeBranchSummary:
+		if b, _ := e.BranchSummary(); b.Summary != "" {
+			return []*message.Message{{
+				Role: message.RoleBranchSummary, Summary: b.Summary, FromID: b.FromID,
+				Details: b.Details, Timestamp: millis(e.Time()),
+			}}
+		}
+	case TypeCompaction:
+		if live {
+			return compactionMessages(e)
+		}
+	case TypeContextEdit, TypeCustom, TypeLabel, TypeModelChange, TypeThinkingLevel, TypeSessionInfo, TypeUsage:
+	}
+	return nil
+}
+
+func compactionMessages(e *Entry) []*message.Message {
+	view, _ := e.Compaction()
+	var out []*message.Message
+	if view.SystemMessage != nil {
+		out = append(out, view.SystemMessage)
+	}
+	return append(out, &message.Message{
+		Role: message.RoleCompactionSummary, Summary: view.Summary,
+		TokensBefore: view.TokensBefore, Details: view.Details, Timestamp: millis(e.Time()),
+	})
+}
+
+// editable reports whether an edit can change a message of the role.
+func editable(r message.Role) bool {
+	switch r {
+	case message.RoleUser, message.RoleAssistant, message.RoleToolResult, message.RoleCustom:
+		return true
+	case message.RoleSystem, message.RoleBashExecution, message.RoleBranchSummary, message.RoleCompactionSummary:
+	}
+	return false
+}
+
+func replaced(m *message.Message, content json.RawMessage) *message.Message {
+	return m.WithRawContent(content)
+}

@@ -1,0 +1,124 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"iter"
+)
+
+// Store keeps the records of one session. Implementations pass the suite in
+// package storetest. All methods may be called from several goroutines.
+//
+// Entries come back as they were written. Where an id stands twice, the last
+// record in the log has it.
+type Store interface {
+	// Header returns the first record.
+	Header() Header
+
+	// Last returns the newest entry, which is the leaf when a session is
+	// opened, or nil when there is none.
+	Last(ctx context.Context) (*Entry, error)
+
+	// Get returns an entry, reading further back in the log as needed. The
+	// error is ErrNotFound when no record has the id.
+	Get(ctx context.Context, id string) (*Entry, error)
+
+	// Parent returns the entry that e hangs under, or nil when e is a root. An
+	// entry whose parent is nowhere in the log hangs under the last sound
+	// record before the damage that took the parent away, and is a root when
+	// the log shows no damage.
+	Parent(ctx context.Context, e *Entry) (*Entry, error)
+
+	// All yields every entry, oldest first. It reads the whole log.
+	All(ctx context.Context) iter.Seq2[*Entry, error]
+
+	// Append writes a batch: all of it or nothing. When it returns nil the
+	// batch is durable, unless opt.NoSync; when it returns an error the log is
+	// as it was. Entries other programs wrote meanwhile are read first.
+	Append(ctx context.Context, batch []*Entry, opt AppendOptions) error
+
+	// Sync makes durable what was appended with NoSync.
+	Sync(ctx context.Context) error
+
+	// Refresh looks for entries that other programs wrote and returns how many
+	// there were.
+	Refresh(ctx context.Context) (int, error)
+
+	// Problems returns what was found wrong with the records read so far.
+	Problems() []Problem
+
+	// Close releases the store. What was appended with NoSync is synced first.
+	Close() error
+}
+
+// AppendOptions changes one Append. The zero value means: durable on return,
+// whatever was written before.
+type AppendOptions struct {
+	// NoSync leaves the batch to the operating system until the next Sync,
+	// Append without NoSync, or Close.
+	NoSync bool
+	// IfLast, if not empty, is the id that the newest entry must have; else
+	// nothing is written and the error is ErrConflict.
+	IfLast string
+}
+
+// Errors of a Store.
+var (
+	// ErrNotFound: no record has the id.
+	ErrNotFound = errors.New("no such entry")
+	// ErrConflict: the log has grown since the caller looked.
+	ErrConflict = errors.New("the session has grown meanwhile")
+	// ErrReadOnly: the store was opened for reading only, or its format can't be written.
+	ErrReadOnly = errors.New("the session is open for reading only")
+	// ErrDuplicateID: an appended entry has an id that is taken.
+	ErrDuplicateID = errors.New("the id is taken")
+	// ErrClosed: the store was closed.
+	ErrClosed = errors.New("the session is closed")
+)
+
+// Error is the rich error of this package and of session/jsonl: what was
+// tried, on what, what went wrong and what to do about it.
+type Error struct {
+	Op      string // "open", "append", "undo", ...
+	Subject string // a path or an entry id
+	Err     error
+	Hint    string // what to do, a sentence without a full stop; may be empty
+}
+
+func (e *Error) Error() string {
+	s := e.Op
+	if e.Subject != "" {
+		s += " " + e.Subject
+	}
+	s += ": " + e.Err.Error()
+	if e.Hint != "" {
+		s += "; " + e.Hint
+	}
+	return s
+}
+
+// Unwrap returns Err.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Severity says how bad a Problem is.
+type Severity string
+
+// The severities.
+const (
+	SevError   Severity = "error"   // something is lost or not as its writer meant it
+	SevWarning Severity = "warning" // readers may see it differently
+	SevInfo    Severity = "info"    // legal, but worth knowing
+)
+
+// Problem is something found wrong with a record. It says what, what it means
+// and what to do.
+type Problem struct {
+	Code     string   `json:"code"`               // stable: "torn-tail", "bad-line", ...; docs/FORMAT.md lists them
+	Severity Severity `json:"severity"`           //
+	Line     int      `json:"line,omitempty"`     // from 1; 0 when not known
+	Offset   int64    `json:"offset"`             // of the record in the file, in bytes
+	EntryID  string   `json:"entryId,omitempty"`  // the entry concerned
+	What     string   `json:"what"`               // what was found
+	Meaning  string   `json:"meaning,omitempty"`  // what follows from it
+	Remedy   string   `json:"remedy,omitempty"`   // what to do
+}
