@@ -1,0 +1,303 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// tinyModule writes a module with one package, its tests and the given
+// mutations, and returns its folder.
+func tinyModule(t *testing.T, mutations map[string]string) string {
+	t.Helper()
+	// A run of mutate over this package must not leak its overlay into the
+	// modules that its own tests make.
+	t.Setenv("GOFLAGS", "")
+	t.Setenv("GOWORK", "off")
+	// The space in the name is there on purpose: home folders have them.
+	dir := filepath.Join(t.TempDir(), "tiny module")
+	files := map[string]string{
+		"go.mod": "module example.test/tiny\n\ngo 1.26.0\n",
+		"max/max.go": `package max
+
+// Of returns the larger of a and b.
+func Of(a, b int) int {
+	if a > b {
+		return a
+	}
+	return b
+}
+
+// Limit is the largest value in use.
+const Limit = 100
+`,
+		"max/max_test.go": `package max
+
+import "testing"
+
+func TestOf(t *testing.T) {
+	t.Run("left", func(t *testing.T) {
+		if Of(2, 1) != 2 {
+			t.Error("wrong")
+		}
+	})
+}
+
+func TestAlwaysFails(t *testing.T) { t.Error("as ever") }
+
+func TestSkipped(t *testing.T) { t.Skip("not here") }
+`,
+	}
+	for name, text := range mutations {
+		files["testdata/mutations/"+name+".txt"] = text
+	}
+	for name, text := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// mutationText is a mutation of max.go with the given test line.
+func mutationText(test, old, replacement string) string {
+	return "# a defect\nfile: max/max.go\ntest: " + test + "\n-- old --\n" + old + "\n-- new --\n" + replacement + "\n"
+}
+
+func TestRunTellsTheVerdictsApart(t *testing.T) {
+	const of = "./max -run ^TestOf$"
+	dir := tinyModule(t, map[string]string{
+		"killed":      mutationText(of, "\t\treturn a\n", "\t\treturn b\n"),
+		"survives":    mutationText(of, "const Limit = 100", "const Limit = 101"),
+		"stale":       mutationText(of, "return c", "return a"),
+		"ambiguous":   mutationText(of, "return", "panic(1); return"),
+		"uncompiled":  mutationText(of, "return a", "return nonesuch"),
+		"unmatched":   mutationText("./max -run ^TestNone$", "return a", "return b"),
+		"skipped":     mutationText("./max -run ^TestSkipped$", "return a", "return b"),
+		"red-anyway":  mutationText("./max -run ^TestAlwaysFails$", "return a", "return b"),
+		"unknown-pkg": mutationText("./nonesuch", "return a", "return b"),
+	})
+	target := filepath.Join(dir, "max", "max.go")
+	before, err := os.ReadFile(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var out, errOut bytes.Buffer
+	if code := run(t.Context(), dir, nil, &out, &errOut); code != 1 {
+		t.Errorf("exit status %d, want 1; stderr: %s", code, &errOut)
+	}
+	for _, want := range []string{
+		`(?m)^killed   killed +\d+\.\ds  TestOf/left$`,
+		`(?m)^SURVIVED survives +\d+\.\ds  passed: go test \./max -run \^TestOf\$\n +a defect$`,
+		`(?m)^ERROR    stale .*max/max.go: old text 1 is not in the file; .*"return c"$`,
+		`(?m)^ERROR    ambiguous .*max/max.go: old text 1 is in the file more than once; .*"return"$`,
+		`(?m)^ERROR    uncompiled .*the mutant does not compile: example.test/tiny/max`,
+		`undefined: nonesuch`,
+		`(?m)^ERROR    unmatched .*no test matches: go test ./max -run \^TestNone\$$`,
+		`(?m)^ERROR    skipped .*every test is skipped here`,
+		`(?m)^ERROR    red-anyway .*the test fails even without the mutation: TestAlwaysFails$`,
+		`(?m)^ERROR    unknown-pkg `,
+		`mutate: 1 killed, 1 survived, 7 errors, 0 not run; 9 mutations in \d+s\n$`,
+	} {
+		if !regexp.MustCompile(want).Match(out.Bytes()) {
+			t.Errorf("output does not match %q", want)
+		}
+	}
+	if t.Failed() {
+		t.Logf("output:\n%s", &out)
+	}
+	after, err := os.ReadFile(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(before, after) {
+		t.Error("the run has changed the tree")
+	}
+
+	t.Run("choosing a killed one", func(t *testing.T) {
+		var out, errOut bytes.Buffer
+		if code := run(t.Context(), filepath.Join(dir, "max"), []string{"-run", "^killed$"}, &out, &errOut); code != 0 {
+			t.Errorf("exit status %d, want 0\n%s%s", code, &out, &errOut)
+		}
+		if !strings.Contains(out.String(), "mutate: 1 killed, 0 survived, 0 errors, 0 not run; 1 mutations") {
+			t.Errorf("unexpected count line:\n%s", &out)
+		}
+	})
+	t.Run("after the time limit nothing is started and nothing has survived", func(t *testing.T) {
+		var out, errOut bytes.Buffer
+		if code := run(t.Context(), dir, []string{"-for", "1ns"}, &out, &errOut); code != 0 {
+			t.Errorf("exit status %d, want 0\n%s%s", code, &out, &errOut)
+		}
+		if !strings.Contains(out.String(), "mutate: 0 killed, 0 survived, 0 errors, 9 not run; 9 mutations") {
+			t.Errorf("unexpected count line:\n%s", &out)
+		}
+	})
+}
+
+func TestRunRefusesWrongUsage(t *testing.T) {
+	dir := tinyModule(t, map[string]string{"one": mutationText("./max", "return a", "return b")})
+	for _, tc := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"-run", "("}, "-run: "},
+		{[]string{"-run", "nothing"}, "no mutation in "},
+		{[]string{"-j", "0"}, "must be at least 1"},
+		{[]string{"-timeout", "0"}, "must be more than 0"},
+		{[]string{"-for", "-1s"}, "must not be negative"},
+		{[]string{"one"}, `unexpected argument "one"`},
+		{[]string{"-nonesuch"}, "not defined"},
+	} {
+		var out, errOut bytes.Buffer
+		if code := run(t.Context(), dir, tc.args, &out, &errOut); code != 2 || !strings.Contains(errOut.String(), tc.want) {
+			t.Errorf("%q: exit status %d, stderr %q; want 2 and %q", tc.args, code, &errOut, tc.want)
+		}
+	}
+	var out, errOut bytes.Buffer
+	if code := run(t.Context(), t.TempDir(), nil, &out, &errOut); code != 2 || !strings.Contains(errOut.String(), "not inside a Go module") {
+		t.Errorf("outside a module: exit status %d, stderr %q", code, &errOut)
+	}
+}
+
+func TestParseMutation(t *testing.T) {
+	m, err := parseMutation("m", []byte(`# I4: why
+# more
+
+file: a/b.go
+test: ./a ./c/... -run 'TestX|TestY'
+-- old --
+	x := 1
+
+	y := 2
+-- new --
+-- old c/d.go --
+part
+-- new --
+other
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.about != "I4: why" || m.testLine() != "./a ./c/... -run TestX|TestY" {
+		t.Errorf("about %q, test %q", m.about, m.testLine())
+	}
+	want := []change{{"a/b.go", "\tx := 1\n\n\ty := 2", ""}, {"c/d.go", "part", "other"}}
+	if len(m.changes) != 2 || m.changes[0] != want[0] || m.changes[1] != want[1] {
+		t.Errorf("changes %q, want %q", m.changes, want)
+	}
+}
+
+func TestParseMutationRefuses(t *testing.T) {
+	const head = "# why\nfile: a.go\ntest: ./a\n"
+	const body = "-- old --\nx\n-- new --\ny\n"
+	for _, tc := range []struct{ text, want string }{
+		{"", "no comment says"},
+		{"file: a.go\ntest: ./a\n" + body, "no comment says"},
+		{"# why\nfile: a.go\n" + body, "no test: line"},
+		{"# why\ntest: ./a\n" + body, "the section has no file"},
+		{head, "no old and new sections"},
+		{head + "-- old --\nx\n", "has no new section"},
+		{head + "-- old --\nx\n-- old --\ny\n", "line 6: an old section without its new section"},
+		{head + "-- new --\nx\n", "line 4: a new section must follow"},
+		{head + "-- old --\nx\n-- new b.go --\ny\n", "only an old section may name a file"},
+		{head + "-- old --\n-- new --\ny\n", "an old section is empty"},
+		{head + "-- old --\nx\n-- new --\nx\n", "old and new are the same"},
+		{head + "-- old b_test.go --\nx\n-- new --\ny\n", "is a test"},
+		{head + "-- old ../b.go --\nx\n-- new --\ny\n", "is not inside the module"},
+		{head + "file: b.go\n" + body, "a second file"},
+		{head + "test: ./b\n" + body, "a second test"},
+		{head + "color: red\n" + body, `unknown key "color"`},
+		{head + "what is this\n" + body, "neither a comment nor a key"},
+		{"# why\nfile: a.go\ntest: a\n" + body, `"a" is neither a package pattern`},
+		{"# why\nfile: a.go\ntest: -run X\n" + body, "names no package"},
+		{"# why\nfile: a.go\ntest: ./a -run\n" + body, "-run needs"},
+		{"# why\nfile: a.go\ntest: ./a -run (\n" + body, "error parsing regexp"},
+	} {
+		if _, err := parseMutation("m", []byte(tc.text)); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%q: error %v, want %q", tc.text, err, tc.want)
+		}
+	}
+}
+
+func TestApply(t *testing.T) {
+	ch := func(old, replacement string) change { return change{"f", old, replacement} }
+	for _, tc := range []struct {
+		text    string
+		changes []change
+		want    string // result, or with wantErr a part of the error
+		wantErr bool
+	}{
+		{"one two three", []change{ch("three", "3"), ch("one ", "")}, "two 3", false},
+		{"one two", []change{ch("one", "two"), ch("two", "one")}, "two one", false},
+		{"aaa", []change{ch("aa", "b")}, "more than once", true},
+		{"abc", []change{ch("ab", "x"), ch("bc", "y")}, "overlap", true},
+		{"abc", []change{ch("ABC", "x")}, "not in the file", true},
+	} {
+		got, err := apply(tc.text, tc.changes)
+		if tc.wantErr {
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%q: error %v, want %q", tc.text, err, tc.want)
+			}
+		} else if err != nil || got != tc.want {
+			t.Errorf("%q: %q, %v; want %q", tc.text, got, err, tc.want)
+		}
+	}
+}
+
+func TestReadEvents(t *testing.T) {
+	res, err := readEvents(bytes.NewBufferString(`{"Action":"run","Package":"p","Test":"TestA"}
+{"Action":"pass","Package":"p","Test":"TestA"}
+{"Action":"run","Package":"p","Test":"TestB"}
+not from a test
+{"Action":"output","Package":"p","Test":"TestB","Output":"panic: test timed out after 1s\n"}
+{"Action":"fail","Package":"p","Test":"TestB/deep"}
+{"Action":"fail","Package":"p","Test":"TestB"}
+{"Action":"fail","Package":"p"}
+{"Action":"fail","Package":"q"}
+{"Action":"skip","Package":"r","Test":"TestC"}
+{"Action":"pass","Package":"r"}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.passed != 1 || res.skipped != 1 || !res.timedOut || res.unbuilt != "" {
+		t.Errorf("got %+v", res)
+	}
+	// q failed outside of any test, in TestMain or an init function.
+	if got := strings.Join(res.failed, " "); got != "TestB/deep q" {
+		t.Errorf("failed %q", got)
+	}
+	if !strings.Contains(res.output, "not from a test\n") {
+		t.Errorf("output %q", res.output)
+	}
+}
+
+func TestShuffleDependsOnTheSeedAlone(t *testing.T) {
+	order := func(seed string) string {
+		var all []*mutation
+		for _, n := range strings.Split("abcdefghijklmnop", "") {
+			all = append(all, &mutation{name: n})
+		}
+		shuffle(all, seed)
+		var s string
+		for _, m := range all {
+			s += m.name
+		}
+		return s
+	}
+	x, again, y := order("x"), order("x"), order("y")
+	if x != again {
+		t.Error("the same seed gave two orders")
+	}
+	if x == y {
+		t.Error("two seeds gave the same order")
+	}
+}
