@@ -113,4 +113,3 @@ func (m *Memory) Close() error {
 }
 
 var _ Store = (*Memory)(nil)
-

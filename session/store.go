@@ -113,12 +113,12 @@ const (
 // Problem is something found wrong with a record. It says what, what it means
 // and what to do.
 type Problem struct {
-	Code     string   `json:"code"`               // stable: "torn-tail", "bad-line", ...; docs/FORMAT.md lists them
-	Severity Severity `json:"severity"`           //
-	Line     int      `json:"line,omitempty"`     // from 1; 0 when not known
-	Offset   int64    `json:"offset"`             // of the record in the file, in bytes
-	EntryID  string   `json:"entryId,omitempty"`  // the entry concerned
-	What     string   `json:"what"`               // what was found
-	Meaning  string   `json:"meaning,omitempty"`  // what follows from it
-	Remedy   string   `json:"remedy,omitempty"`   // what to do
+	Code     string   `json:"code"`              // stable: "torn-tail", "bad-line", ...; docs/FORMAT.md lists them
+	Severity Severity `json:"severity"`          //
+	Line     int      `json:"line,omitempty"`    // from 1; 0 when not known
+	Offset   int64    `json:"offset"`            // of the record in the file, in bytes
+	EntryID  string   `json:"entryId,omitempty"` // the entry concerned
+	What     string   `json:"what"`              // what was found
+	Meaning  string   `json:"meaning,omitempty"` // what follows from it
+	Remedy   string   `json:"remedy,omitempty"`  // what to do
 }
