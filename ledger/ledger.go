@@ -1,0 +1,190 @@
+package ledger
+
+import "time"
+
+// Ledger holds the facts of a range of messages. Its JSON is stable: the same
+// messages give the same bytes. Every list is bounded; what did not fit is
+// counted in Omitted.
+type Ledger struct {
+	// Files are the files that tool calls touched, the last touched last.
+	Files []File `json:"files,omitempty"`
+	// Weak are files that simple shell commands touched: redirections, rm, mv,
+	// cp, touch. A path may be in both lists.
+	Weak []File `json:"weak,omitempty"`
+	// Commands are the commands that ran, each once, the last run last.
+	Commands []Command `json:"commands,omitempty"`
+	// Commits are the commits that commands made, oldest first.
+	Commits []Commit `json:"commits,omitempty"`
+	// Errors are the failures that no later success has settled, oldest first.
+	Errors []Failure `json:"errors,omitempty"`
+	// Users are the messages that the user typed, oldest first.
+	Users []UserMessage `json:"users,omitempty"`
+	// Todos is the list as the latest todo tool call left it.
+	Todos []Todo `json:"todos,omitempty"`
+	// Omitted counts what the limits left out.
+	Omitted Omitted `json:"omitzero"`
+}
+
+// State is what became of a file.
+type State string
+
+// The states. A file has the state of the last change to it; one that was only
+// read is Read. A file that was created and then modified is still Created.
+const (
+	StateRead     State = "read"
+	StateModified State = "modified"
+	StateCreated  State = "created"
+	StateDeleted  State = "deleted"
+)
+
+// File is a file and its last state.
+type File struct {
+	// Path is relative to the working directory where it lies below it, with
+	// forward slashes and without "." and "..".
+	Path  string `json:"path"`
+	State State  `json:"state"`
+	// Read says that the file was read, whatever was done to it besides.
+	Read bool `json:"read,omitempty"`
+	// Edits counts the changes.
+	Edits int `json:"edits,omitempty"`
+	// Entry is the entry of the call that set the state; "" when it is only
+	// known from a file list.
+	Entry string `json:"entry,omitempty"`
+}
+
+// Check says which kind of check a command is.
+type Check string
+
+// The kinds of checks; "" is a command that checks nothing.
+const (
+	CheckTest  Check = "test"
+	CheckBuild Check = "build"
+	CheckLint  Check = "lint"
+)
+
+// Status says how a command ended.
+type Status string
+
+// The statuses. Unknown is a command whose result says nothing about it.
+const (
+	StatusOK      Status = "ok"
+	StatusFailed  Status = "failed"
+	StatusUnknown Status = "unknown"
+)
+
+// Command is a command line and how it ended the last time it ran.
+type Command struct {
+	// Text is the command line, cut to MaxText runes.
+	Text   string `json:"text"`
+	Status Status `json:"status"`
+	// Exit is the exit status, nil when it is unknown.
+	Exit  *int  `json:"exit,omitempty"`
+	Check Check `json:"check,omitempty"`
+	// Runs counts how often it ran, Failures how often it failed.
+	Runs     int `json:"runs"`
+	Failures int `json:"failures,omitempty"`
+	// Settled says that the last run failed, and a later check that covers this
+	// one passed.
+	Settled bool `json:"settled,omitempty"`
+	// Entry is the entry of the last result.
+	Entry string `json:"entry,omitempty"`
+}
+
+// Failing reports whether the command is a check that fails as far as known.
+func (c Command) Failing() bool {
+	return c.Check != "" && c.Status == StatusFailed && !c.Settled
+}
+
+// Commit is a commit that a command made.
+type Commit struct {
+	Hash    string `json:"hash,omitempty"`
+	Subject string `json:"subject"`
+	Entry   string `json:"entry,omitempty"`
+}
+
+// Failure is an error that is still open.
+type Failure struct {
+	// Tool is the tool that failed, Subject the command line or path it was about.
+	Tool    string `json:"tool"`
+	Subject string `json:"subject,omitempty"`
+	// Lines are the lines of the result that tell the error, at most three.
+	Lines []string `json:"lines,omitempty"`
+	Check Check    `json:"check,omitempty"`
+	Entry string   `json:"entry,omitempty"`
+}
+
+// UserMessage is a message that the user typed. Injected, hook, shell and
+// summary text never counts as one.
+type UserMessage struct {
+	Entry string    `json:"entry"`
+	Time  time.Time `json:"time,omitzero"`
+	// Text is the beginning, at most MaxText runes; Bytes is the length of the whole.
+	Text  string `json:"text"`
+	Bytes int    `json:"bytes"`
+}
+
+// Todo is an item of the agent's todo list.
+type Todo struct {
+	Text   string     `json:"text"`
+	Status TodoStatus `json:"status"`
+	Entry  string     `json:"entry,omitempty"`
+}
+
+// TodoStatus says how far a todo is.
+type TodoStatus string
+
+// The todo statuses.
+const (
+	TodoOpen   TodoStatus = "open"
+	TodoActive TodoStatus = "active"
+	TodoDone   TodoStatus = "done"
+)
+
+// Omitted counts what the limits left out of each list.
+type Omitted struct {
+	Files    int `json:"files,omitempty"`
+	Weak     int `json:"weak,omitempty"`
+	Commands int `json:"commands,omitempty"`
+	Commits  int `json:"commits,omitempty"`
+	Errors   int `json:"errors,omitempty"`
+	Users    int `json:"users,omitempty"`
+	Todos    int `json:"todos,omitempty"`
+}
+
+// The limits of a ledger's lists. The oldest is left out first; of the files
+// those that were only read go before others, and the first user message stays.
+const (
+	MaxFiles    = 1000
+	MaxWeak     = 200
+	MaxCommands = 200
+	MaxCommits  = 100
+	MaxErrors   = 30
+	MaxUsers    = 200
+	MaxTodos    = 100
+	MaxText     = 300 // runes of a command, a user message, a todo, a line
+)
+
+// Paths returns the paths of the files in one of the states, the last touched last.
+func (l *Ledger) Paths(states ...State) []string {
+	var out []string
+	for _, f := range l.Files {
+		for _, s := range states {
+			if f.State == s {
+				out = append(out, f.Path)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// Failing returns the checks that fail as far as known, oldest first.
+func (l *Ledger) Failing() []Command {
+	var out []Command
+	for _, c := range l.Commands {
+		if c.Failing() {
+			out = append(out, c)
+		}
+	}
+	return out
+}

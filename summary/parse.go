@@ -1,0 +1,246 @@
+package summary
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Parse reads a document that a template rendered. Parse(t.Render(d)) gives
+// d.Canonical() for every template t. It also reads what a model wrote under
+// the same headings: other list marks, paragraphs. ok is false for text with
+// anything before the first heading, or a heading that no template has; then
+// it is better kept as it is.
+func Parse(text string) (d Document, ok bool) {
+	p := parser{doc: &d}
+	for line := range strings.SplitSeq(text, "\n") {
+		if !p.line(line) {
+			return Document{}, false
+		}
+	}
+	p.flush()
+	return d, p.seen
+}
+
+type parser struct {
+	doc      *Document
+	sections []section // those the current second-level heading may stand for
+	kind     kind
+	seen     bool
+
+	block   []string // quoted lines being read
+	inBlock bool
+	quote   *Quote // the quote being read; its fields are complete up to block
+	from    string // source of nested lines
+	fromRef string
+	head    *Line // a line of the context part that may turn out to be a source
+}
+
+var (
+	handleAtEnd = regexp.MustCompile(`^(.*) \[#([^\[\],#\s]*)(, replaced)?\]$`)
+	quoteHead   = regexp.MustCompile(`^\[#([^\[\],#\s]*)\](?: ([A-Za-z]+))?$`)
+	leftOut     = regexp.MustCompile(`^\[([0-9]{1,18}) bytes left out\]$`)
+	moreFiles   = regexp.MustCompile(`^\(([0-9]{1,9}) more\)$`)
+	numbered    = regexp.MustCompile(`^[0-9]{1,9}[.)] `)
+)
+
+func (p *parser) line(line string) bool {
+	if strings.HasPrefix(line, "> ") || line == ">" {
+		return p.quoted(line)
+	}
+	switch {
+	case strings.HasPrefix(line, "## "):
+		p.flush()
+		p.sections = lookup(line[3:])
+		p.kind = kindNone
+		for _, s := range p.sections {
+			if s.parts[0].heading == "" {
+				p.kind = s.parts[0].kind
+			}
+		}
+		p.seen = true
+		return p.sections != nil
+	case strings.HasPrefix(line, "### "):
+		p.flush()
+		p.kind = partOf(p.sections, line[4:])
+		return p.kind != kindNone
+	case strings.HasPrefix(line, "# "):
+		return false
+	}
+	trimmed := strings.TrimSpace(line)
+	if trimmed == "" {
+		p.flushBlock()
+		return true
+	}
+	switch {
+	case p.kind == kindNone:
+		return false
+	case p.doc.lines(p.kind) != nil:
+		p.text(line, trimmed)
+		return true
+	case p.doc.files(p.kind) != nil:
+		return p.file(trimmed)
+	case p.doc.quotes(p.kind) != nil:
+		return p.quoteLine(line)
+	case p.kind == kindNote && p.doc.Note == "":
+		p.doc.Note = oneLine(strings.TrimPrefix(line, bullet))
+		return true
+	}
+	return false
+}
+
+func partOf(sections []section, heading string) kind {
+	for _, s := range sections {
+		for _, part := range s.parts {
+			if part.heading == heading {
+				return part.kind
+			}
+		}
+	}
+	return kindNone
+}
+
+// text reads a line of a part that is made of lines.
+func (p *parser) text(line, trimmed string) {
+	out := p.doc.lines(p.kind)
+	if p.kind == kindContext && strings.HasPrefix(line, nestedMark) && p.nested(line) {
+		return
+	}
+	p.head, p.from = nil, ""
+	l := parseLine(stripMark(p.kind, trimmed))
+	if l.Text == "" {
+		return
+	}
+	*out = append(*out, l)
+	if strings.HasPrefix(line, bullet) {
+		p.head = &(*out)[len(*out)-1]
+	}
+}
+
+// nested reads a line below a source. The line before the first of them was
+// the source.
+func (p *parser) nested(line string) bool {
+	out := &p.doc.Context
+	if p.head != nil {
+		p.from, p.fromRef = p.head.Text, p.head.Ref
+		*out = (*out)[:len(*out)-1]
+		p.head = nil
+	}
+	if p.from == "" {
+		return false
+	}
+	text := oneLine(line[len(nestedMark):])
+	if text != "" {
+		*out = append(*out, Line{Text: text, Ref: p.fromRef, From: p.from})
+	}
+	return true
+}
+
+// stripMark takes away what stands before the text of a line.
+func stripMark(k kind, s string) string {
+	switch k {
+	case kindDone, kindInProgress:
+		for _, mark := range []string{doneMark, openMark, "- [X] ", "* [x] ", "* [ ] "} {
+			if rest, ok := strings.CutPrefix(s, mark); ok {
+				return rest
+			}
+		}
+	case kindNext:
+		if m := numbered.FindString(s); m != "" {
+			return s[len(m):]
+		}
+	default:
+	}
+	if rest, ok := strings.CutPrefix(s, bullet); ok {
+		return rest
+	}
+	if rest, ok := strings.CutPrefix(s, "* "); ok {
+		return rest
+	}
+	return s
+}
+
+func parseLine(s string) Line {
+	l := Line{Text: oneLine(s)}
+	if m := handleAtEnd.FindStringSubmatch(l.Text); m != nil {
+		l = Line{Text: oneLine(m[1]), Ref: m[2], Replaced: m[3] != ""}
+	}
+	return l
+}
+
+func (p *parser) file(s string) bool {
+	f := p.doc.files(p.kind)
+	if m := moreFiles.FindStringSubmatch(s); m != nil {
+		f.More, _ = strconv.Atoi(m[1])
+		return true
+	}
+	path, ok := strings.CutPrefix(s, bullet)
+	if !ok {
+		return false
+	}
+	if strings.HasPrefix(path, `"`) {
+		if path, ok = unquote(path); !ok {
+			return false
+		}
+	}
+	f.Paths = append(f.Paths, path)
+	return true
+}
+
+func unquote(s string) (string, bool) {
+	u, err := strconv.Unquote(s)
+	return u, err == nil && u != ""
+}
+
+// quoteLine reads a line between blocks in a part made of quotes.
+func (p *parser) quoteLine(line string) bool {
+	if m := leftOut.FindStringSubmatch(line); m != nil {
+		p.flushBlock()
+		if p.quote == nil || p.quote.Omitted > 0 {
+			return false
+		}
+		p.quote.Omitted, _ = strconv.Atoi(m[1])
+		return p.quote.Omitted > 0
+	}
+	m := quoteHead.FindStringSubmatch(line)
+	if m == nil {
+		return false
+	}
+	p.flushBlock()
+	q := p.doc.quotes(p.kind)
+	*q = append(*q, Quote{Ref: m[1], Role: m[2]})
+	p.quote = &(*q)[len(*q)-1]
+	return true
+}
+
+func (p *parser) quoted(line string) bool {
+	if p.kind != kindEarlier && (p.doc.quotes(p.kind) == nil || p.quote == nil) {
+		return false
+	}
+	p.inBlock = true
+	p.block = append(p.block, strings.TrimPrefix(line[1:], " "))
+	return true
+}
+
+// flushBlock stores a block that has ended.
+func (p *parser) flushBlock() {
+	if !p.inBlock {
+		return
+	}
+	text := strings.Join(p.block, "\n")
+	switch {
+	case p.kind == kindEarlier:
+		p.doc.Earlier = text
+	case p.quote.Omitted > 0:
+		p.quote.Tail = text
+	default:
+		p.quote.Text = text
+	}
+	p.block, p.inBlock = nil, false
+}
+
+// flush ends a part.
+func (p *parser) flush() {
+	p.flushBlock()
+	p.quote, p.head, p.from, p.fromRef = nil, nil, "", ""
+}

@@ -1,0 +1,105 @@
+package summary
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/clew-dev/clew/ledger"
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
+)
+
+// Counter says what text costs.
+type Counter interface {
+	Name() string
+	Message(*message.Message) int64
+	Text(string) int64
+}
+
+// Summarizer makes a document from a range of messages. An error means that
+// there is no document: nothing of a failed attempt may be used.
+type Summarizer interface {
+	// Name says which summarizer it is, for reports: "deterministic", ...
+	Name() string
+	Summarize(ctx context.Context, in Input) (Output, error)
+}
+
+// Input is what a summarizer works on.
+type Input struct {
+	// Items are the messages to summarize, oldest first. Summaries of earlier
+	// compactions among them are merged as Previous is, not summarized again.
+	Items []session.Item
+	// Prefix is the beginning of a turn whose rest stays in the context. It
+	// comes after Items.
+	Prefix []session.Item
+	// Kept are the messages that stay in the context. What they say need not
+	// be said again. Optional.
+	Kept []session.Item
+
+	// Previous is the text of the summary that the new one replaces, "" when
+	// there is none; PreviousDetails are the details stored with it.
+	Previous        string
+	PreviousDetails json.RawMessage
+
+	// Ledger holds the facts of Items and Prefix, merged with those of
+	// Previous. nil: the summarizer reads it itself, with Cwd.
+	Ledger *ledger.Ledger
+	// Cwd is the working directory of the session, where it is known.
+	Cwd string
+
+	// Budget is the most that Output.Text may cost by Counter, in tokens.
+	Budget int64
+	// QuoteBudget is the most that the user's messages may take of it. The last
+	// one is quoted whole whatever it costs. 0: 20,000 tokens. It is never more
+	// than half of Budget.
+	QuoteBudget int64
+	// ClipLast allows the last user message to be cut when it alone exceeds
+	// Budget, so that the result always fits.
+	ClipLast bool
+	// Earlier are messages of the user from before Items that are to be quoted
+	// as those in Items are, oldest first. Without it the quotes in Previous
+	// are used.
+	Earlier []Quote
+	// Pins are quoted word for word, as the last user message is.
+	Pins []Quote
+
+	// Counter measures. Required.
+	Counter Counter
+	// Template renders. nil: Structured.
+	Template *Template
+	// Instructions are what the user asked the summary to pay attention to.
+	Instructions string
+}
+
+// Output is a finished summary.
+type Output struct {
+	Document Document
+	// Text is the document as rendered by Input.Template.
+	Text string
+	// Tokens is what Text costs by Input.Counter.
+	Tokens   int64
+	Coverage Coverage
+	// Summarizer is the name of the summarizer that made it.
+	Summarizer string
+}
+
+// Coverage says what the summary was made from and what it could not hold.
+type Coverage struct {
+	Items int `json:"items"` // messages looked at
+	// UserMessages were found; Quoted of them stand in the document whole,
+	// Shortened with a gap.
+	UserMessages int `json:"userMessages"`
+	Quoted       int `json:"quoted"`
+	Shortened    int `json:"shortened,omitempty"`
+	// LinesFound are the statements found worth keeping, LinesKept those that fit.
+	LinesFound int `json:"linesFound"`
+	LinesKept  int `json:"linesKept"`
+	// Previous says what became of the previous summary: "" (there was none),
+	// "merged" or "text" (not in our form, kept as text).
+	Previous string `json:"previous,omitempty"`
+	// OverBudget is by how many tokens the text exceeds the budget. That
+	// happens only when the last user message, or a pin, alone exceeds it.
+	OverBudget int64 `json:"overBudget,omitempty"`
+	// LastClipped says that the last user message was cut; see Input.ClipLast.
+	LastClipped bool `json:"lastClipped,omitempty"`
+}
