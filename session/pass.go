@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // PassInfo is what a clew.pass entry says about the pass it begins.
@@ -78,15 +79,15 @@ func (l *Log) AppendPass(ctx context.Context, last string, info PassInfo, drafts
 	return l.append(ctx, AppendOptions{IfLast: last}, all)
 }
 
-// PassEntry reports whether an entry may belong to the body of a pass.
+// PassEntry reports whether an entry may belong to the body of a pass: an edit,
+// a compaction, or a custom entry of clew's own.
 func PassEntry(e *Entry) bool {
 	switch e.Type {
 	case TypeContextEdit, TypeCompaction:
 		return true
 	case TypeCustom:
-		_, move := e.leafMove()
-		_, pass := e.Pass()
-		return !move && !pass
+		c, _ := e.Custom()
+		return strings.HasPrefix(c.CustomType, "clew.") && c.CustomType != CustomLeaf && c.CustomType != CustomPass
 	default:
 		return false
 	}

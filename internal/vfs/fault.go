@@ -1,0 +1,112 @@
+package vfs
+
+import (
+	"io/fs"
+	"os"
+	"sync"
+)
+
+// Fault is a file system whose changing operations can be counted and made to
+// fail, for tests. Reading is passed through.
+type Fault struct {
+	FS
+	mu sync.Mutex
+	n  int
+	// At is called before the n-th changing operation (from 1). A non-nil error
+	// is returned instead of doing it; for a write, short bytes of it are
+	// written first.
+	At func(n int, op, name string) (short int, err error)
+}
+
+// Count returns how many changing operations there were.
+func (f *Fault) Count() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.n
+}
+
+func (f *Fault) step(op, name string) (int, error) {
+	f.mu.Lock()
+	f.n++
+	n := f.n
+	f.mu.Unlock()
+	if f.At == nil {
+		return 0, nil
+	}
+	return f.At(n, op, name)
+}
+
+// OpenFile implements FS; opening counts when it may create the file.
+func (f *Fault) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
+	if flag&os.O_CREATE != 0 {
+		if _, err := f.step("create", name); err != nil {
+			return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+		}
+	}
+	file, err := f.FS.OpenFile(name, flag, perm)
+	if err != nil {
+		return nil, err
+	}
+	return &faultFile{file, f, name}, nil
+}
+
+// Rename implements FS.
+func (f *Fault) Rename(from, to string) error {
+	if _, err := f.step("rename", to); err != nil {
+		return err
+	}
+	return f.FS.Rename(from, to)
+}
+
+// Remove implements FS.
+func (f *Fault) Remove(name string) error {
+	if _, err := f.step("remove", name); err != nil {
+		return err
+	}
+	return f.FS.Remove(name)
+}
+
+// Link implements FS.
+func (f *Fault) Link(from, to string) error {
+	if _, err := f.step("link", to); err != nil {
+		return err
+	}
+	return f.FS.Link(from, to)
+}
+
+// SyncDir implements FS.
+func (f *Fault) SyncDir(dir string) error {
+	if _, err := f.step("syncdir", dir); err != nil {
+		return err
+	}
+	return f.FS.SyncDir(dir)
+}
+
+type faultFile struct {
+	File
+	fault *Fault
+	name  string
+}
+
+func (f *faultFile) Write(p []byte) (int, error) {
+	short, err := f.fault.step("write", f.name)
+	if err != nil {
+		n, _ := f.File.Write(p[:min(short, len(p))])
+		return n, &fs.PathError{Op: "write", Path: f.name, Err: err}
+	}
+	return f.File.Write(p)
+}
+
+func (f *faultFile) Sync() error {
+	if _, err := f.fault.step("sync", f.name); err != nil {
+		return err
+	}
+	return f.File.Sync()
+}
+
+func (f *faultFile) Truncate(size int64) error {
+	if _, err := f.fault.step("truncate", f.name); err != nil {
+		return err
+	}
+	return f.File.Truncate(size)
+}

@@ -1,0 +1,421 @@
+package jsonl
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/clew-dev/clew/internal/vfs"
+	"github.com/clew-dev/clew/session"
+)
+
+// Options says how a file is opened. The zero value opens it for writing.
+type Options struct {
+	// ReadOnly opens without a lock; Append fails with session.ErrReadOnly.
+	ReadOnly bool
+	// Program names the holder of the lock to others. Default: "clew".
+	Program string
+	// FS is for tests. Default: the file system of the operating system.
+	FS vfs.FS
+}
+
+// Errors of this package, beside those of package session.
+var (
+	// ErrEmpty: the file has no bytes.
+	ErrEmpty = errors.New("the file is empty")
+	// ErrLocked: another program has the session open for writing.
+	ErrLocked = errors.New("the session is open in another program")
+	// ErrReplaced: the file was deleted or replaced by another one.
+	ErrReplaced = errors.New("the file was deleted or replaced by another one")
+)
+
+// File is a session in a file. It implements session.Store.
+type File struct {
+	path string
+	opt  Options
+	fs   vfs.FS
+
+	mu       sync.Mutex
+	f        vfs.File // nil when the session is not in a file of its own
+	lock     *lock
+	header   session.Header
+	version  int // of the file as it is now
+	x        *index
+	legacy   *image // version 1 or 2: the file as version 3
+	end      int64  // offset behind the last sound record and its line break
+	size     int64  // of the file; what lies behind end is to be cut
+	open     bool   // the last record has no line break
+	problems []session.Problem
+	dirty    bool // written, not synced
+	closed   bool
+}
+
+// Open opens a session file. The errors: session.ErrNotSession, ErrEmpty,
+// ErrLocked, those of the file system; each says what to do.
+func Open(ctx context.Context, path string, opt Options) (*File, error) {
+	if opt.FS == nil {
+		opt.FS = vfs.OS{}
+	}
+	if opt.Program == "" {
+		opt.Program = "clew"
+	}
+	f := &File{path: path, opt: opt, fs: opt.FS}
+	if err := f.openPath(ctx); err != nil {
+		f.release()
+		return nil, openError(path, err)
+	}
+	return f, nil
+}
+
+func (f *File) openPath(ctx context.Context) error {
+	info, err := f.fs.Stat(f.path)
+	switch {
+	case err != nil:
+		return err
+	case info.IsDir():
+		return errIsDir
+	case !info.Mode().IsRegular() && !f.opt.ReadOnly:
+		return fmt.Errorf("not a regular file (%s): %w", info.Mode().Type(), session.ErrReadOnly)
+	case !info.Mode().IsRegular():
+		return f.openPipe(ctx)
+	case info.Size() == 0:
+		return ErrEmpty
+	}
+	flag := os.O_RDWR | os.O_APPEND
+	if f.opt.ReadOnly {
+		flag = os.O_RDONLY
+	} else if err := f.acquire(); err != nil {
+		return err
+	}
+	if f.f, err = f.fs.OpenFile(f.path, flag, 0); err != nil {
+		return err
+	}
+	if info, err = f.f.Stat(); err != nil {
+		return err
+	}
+	return f.read(ctx, f.f, info.Size())
+}
+
+func (f *File) openPipe(ctx context.Context) error {
+	file, err := f.fs.OpenFile(f.path, os.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return f.readAll(ctx, file)
+}
+
+// Read reads a session from a stream, for reading only. name is for errors.
+func Read(ctx context.Context, name string, r io.Reader) (*File, error) {
+	f := &File{path: name, opt: Options{ReadOnly: true}, fs: vfs.OS{}}
+	if err := f.readAll(ctx, r); err != nil {
+		return nil, openError(name, err)
+	}
+	return f, nil
+}
+
+func (f *File) readAll(ctx context.Context, r io.Reader) error {
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return err
+	}
+	if len(data) == 0 {
+		return ErrEmpty
+	}
+	return f.read(ctx, bytes.NewReader(data), int64(len(data)))
+}
+
+// read finds the header and the end of the session.
+func (f *File) read(ctx context.Context, r io.ReaderAt, size int64) error {
+	h, err := findHeader(r, size)
+	if err != nil {
+		return err
+	}
+	f.header, f.version, f.size = h.header, h.header.Version, size
+	f.problems = h.problems
+	start := h.end
+	if f.version < session.Version {
+		if f.legacy, err = convert(r, h, size); err != nil {
+			return err
+		}
+		f.problems = append(f.problems, f.legacy.problems...)
+		r, start, size = bytes.NewReader(f.legacy.data), f.legacy.start, int64(len(f.legacy.data))
+	}
+	if f.version > session.Version {
+		f.problems = append(f.problems, problemFuture(f.version))
+	}
+	tail, err := readTail(r, start, size)
+	if err != nil {
+		return err
+	}
+	f.end, f.open = tail.end, tail.open
+	if tail.torn > 0 {
+		f.problems = append(f.problems, problemTorn(tail.end, tail.torn))
+	}
+	f.x = newIndex(r, start, tail.end)
+	return f.dropPartPass(ctx)
+}
+
+// tail says how the file ends.
+type tail struct {
+	end  int64 // behind the last sound piece
+	open bool  // the line it stands on has no line break
+	torn int64 // bytes behind end that are no record
+}
+
+// readTail looks at what follows the last line break.
+func readTail(r io.ReaderAt, start, size int64) (t tail, err error) {
+	var last [1]byte
+	if _, err := r.ReadAt(last[:], size-1); err != nil && err != io.EOF {
+		return t, err
+	}
+	if last[0] == '\n' || size <= start {
+		return tail{end: size, open: last[0] != '\n'}, nil
+	}
+	line, off, _, err := newBackward(r, size).prev()
+	if err != nil {
+		return t, err
+	}
+	if off < start {
+		off, line = start, line[start-off:]
+	}
+	t = tail{end: size, open: true}
+	pieces := cutLine(line)
+	if n := len(pieces); n > 0 && pieces[n-1].kind == pieceBad {
+		t.end = off + int64(pieces[n-1].off)
+		t.torn = size - t.end
+		t.open = n > 1
+	}
+	return t, nil
+}
+
+// dropPartPass leaves out a pass at the end that was not written to its end.
+func (f *File) dropPartPass(ctx context.Context) error {
+	for n := 0; ; n++ {
+		for len(f.x.older) <= n {
+			if ok, err := f.x.step(); err != nil || !ok {
+				return err
+			}
+		}
+		r := f.x.older[n]
+		if r.typ != session.TypeContextEdit && r.typ != session.TypeCompaction && r.typ != session.TypeCustom {
+			return nil
+		}
+		e, err := f.x.load(r, false)
+		if err != nil {
+			return err
+		}
+		if p, ok := e.Pass(); ok {
+			if p.Lines <= n {
+				return nil
+			}
+			f.problems = append(f.problems, problemPartPass(r.off, r.id, p.Lines, n))
+			f.end, f.open = r.off, false
+			f.x = newIndex(f.x.r, f.x.start, r.off)
+			return ctx.Err()
+		}
+		if !session.PassEntry(e) {
+			return nil
+		}
+	}
+}
+
+func (f *File) release() {
+	if f.f != nil {
+		_ = f.f.Close()
+		f.f = nil
+	}
+	f.lock.release()
+	f.lock = nil
+}
+
+// Path returns the file's path as it was given.
+func (f *File) Path() string { return f.path }
+
+// Header implements session.Store.
+func (f *File) Header() session.Header { return f.header }
+
+// Version returns the format version of the file as it is on disk.
+func (f *File) Version() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.version
+}
+
+// Last implements session.Store.
+func (f *File) Last(context.Context) (*session.Entry, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r, err := f.x.newest()
+	if r == nil || err != nil {
+		return nil, f.wrap("read", err)
+	}
+	e, err := f.x.load(r, true)
+	return e, f.wrap("read", err)
+}
+
+// Get implements session.Store.
+func (f *File) Get(ctx context.Context, id string) (*session.Entry, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var r *rec
+	if id != "" {
+		var err error
+		if r, err = f.x.find(ctx, id); err != nil {
+			return nil, f.wrap("read", err)
+		}
+	}
+	if r == nil {
+		return nil, &session.Error{
+			Op: "get entry", Subject: id, Err: session.ErrNotFound,
+			Hint: "clew tree " + f.path + " lists the entries",
+		}
+	}
+	e, err := f.x.load(r, true)
+	return e, f.wrap("read", err)
+}
+
+// Parent implements session.Store.
+func (f *File) Parent(ctx context.Context, e *session.Entry) (*session.Entry, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r, err := f.x.find(ctx, e.ID)
+	if r == nil || err != nil {
+		return nil, f.wrap("read", err)
+	}
+	p, err := f.x.parentOf(ctx, r)
+	if p == nil || err != nil {
+		return nil, f.wrap("read", err)
+	}
+	pe, err := f.x.load(p, true)
+	return pe, f.wrap("read", err)
+}
+
+// All implements session.Store.
+func (f *File) All(ctx context.Context) iter.Seq2[*session.Entry, error] {
+	return func(yield func(*session.Entry, error) bool) {
+		f.mu.Lock()
+		err := f.x.all(ctx)
+		var recs []*rec
+		if err == nil {
+			recs = slices.Collect(f.x.records())
+		}
+		f.mu.Unlock()
+		if err != nil {
+			yield(nil, f.wrap("read", err))
+			return
+		}
+		for _, r := range recs {
+			f.mu.Lock()
+			var e *session.Entry
+			if f.x.byID[r.id] == r {
+				// The parent may be lost; then the entry says where it hangs.
+				_, err = f.x.parentOf(ctx, r)
+			}
+			if err == nil {
+				e, err = f.x.load(r, false)
+			}
+			f.mu.Unlock()
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err != nil {
+				yield(nil, f.wrap("read", err))
+				return
+			}
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Problems implements session.Store.
+func (f *File) Problems() []session.Problem {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	all := slices.Concat(f.problems, f.x.problems)
+	if f.legacy != nil {
+		for i := len(f.problems); i < len(all); i++ {
+			all[i].Offset = f.legacy.original(all[i].Offset)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b session.Problem) int { return int(a.Offset - b.Offset) })
+	return all
+}
+
+// Close implements session.Store. Closing twice is allowed.
+func (f *File) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return nil
+	}
+	f.closed = true
+	var err error
+	if f.dirty {
+		err = f.f.Sync()
+	}
+	if f.f != nil {
+		err = errors.Join(err, f.f.Close())
+		f.f = nil
+	}
+	f.lock.release()
+	return f.wrap("close", err)
+}
+
+func (f *File) wrap(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var rich *session.Error
+	if errors.As(err, &rich) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return &session.Error{Op: op, Subject: f.path, Err: err, Hint: hint(err)}
+}
+
+var errIsDir = errors.New("it is a folder")
+
+func openError(path string, err error) error {
+	var rich *session.Error
+	if errors.As(err, &rich) {
+		return err
+	}
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err // the path stands before it already
+	}
+	return &session.Error{Op: "open", Subject: path, Err: err, Hint: hint(err)}
+}
+
+// hint says what to do about an error.
+func hint(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "check the path; clew ls lists the sessions in the data folder"
+	case errors.Is(err, fs.ErrPermission):
+		return "check who may read and write the file and its folder"
+	case errors.Is(err, ErrEmpty):
+		return "name a file that holds a session"
+	case errors.Is(err, errIsDir):
+		return "name a session file in it; clew ls FOLDER lists them"
+	case errors.Is(err, errNoSpace):
+		return "free some space and try again; the file is as it was"
+	case errors.Is(err, ErrReplaced):
+		return "open it again; what was appended before is in the old file"
+	}
+	return ""
+}
+
+var _ session.Store = (*File)(nil)
+
+func dirOf(path string) string { return filepath.Dir(path) }

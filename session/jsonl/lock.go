@@ -1,0 +1,110 @@
+package jsonl
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/clew-dev/clew/session"
+)
+
+// lock is an advisory lock on FILE.lock. The file names its holder; it is
+// removed when the lock is given back.
+type lock struct {
+	path string
+	fl   *flock.Flock
+}
+
+// holder is what a lock file says.
+type holder struct {
+	Program string    `json:"program"`
+	PID     int       `json:"pid"`
+	Host    string    `json:"host"`
+	Since   time.Time `json:"since"`
+}
+
+func (h holder) String() string {
+	return fmt.Sprintf("%s, process %d on %s, since %s", h.Program, h.PID, h.Host, h.Since.Format(time.RFC3339))
+}
+
+// acquire takes the lock or says who has it. A file system without locks is
+// no reason to refuse; it is reported.
+func (f *File) acquire() error {
+	path := f.path + ".lock"
+	for range 8 {
+		fl := flock.New(path, flock.SetPermissions(0o600))
+		got, err := fl.TryLock()
+		if err != nil {
+			if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			f.problems = append(f.problems, problemNoLock(err))
+			return nil
+		}
+		if !got {
+			_ = fl.Close()
+			return lockedError(f.path, path)
+		}
+		// The holder before us may have removed the file between our opening
+		// and our locking it: then we hold a lock that nobody else sees.
+		on, err := os.Stat(path)
+		if err == nil {
+			held, herr := fl.Stat()
+			if herr == nil && os.SameFile(on, held) {
+				f.lock = &lock{path, fl}
+				f.lock.sign(f.opt.Program)
+				return nil
+			}
+		}
+		_ = fl.Close()
+	}
+	return lockedError(f.path, path)
+}
+
+func lockedError(path, lockPath string) error {
+	err := ErrLocked
+	var h holder
+	if data, rerr := os.ReadFile(holderPath(lockPath)); rerr == nil && json.Unmarshal(data, &h) == nil && h.PID != 0 {
+		err = fmt.Errorf("%w (%s)", ErrLocked, h)
+	}
+	return &session.Error{
+		Op: "open", Subject: path, Err: err,
+		Hint: "close it there, or work on a copy",
+	}
+}
+
+// sign writes the holder into the lock file, for people; the lock does not
+// depend on it.
+func (l *lock) sign(program string) {
+	host, _ := os.Hostname()
+	data, _ := json.Marshal(holder{program, os.Getpid(), host, time.Now().UTC().Truncate(time.Second)})
+	_ = os.WriteFile(holderPath(l.path), append(data, '\n'), 0o600)
+}
+
+// holderPath is where the holder is named: in the lock file itself, but where
+// the system lets nobody read a locked file, in one beside it.
+func holderPath(lockPath string) string {
+	if runtime.GOOS == "windows" {
+		return lockPath + "-holder"
+	}
+	return lockPath
+}
+
+func (l *lock) release() {
+	if l == nil {
+		return
+	}
+	// While the lock is held, so that nobody else's lock file is removed.
+	_ = os.Remove(holderPath(l.path))
+	_ = os.Remove(l.path)
+	_ = l.fl.Unlock()
+	if runtime.GOOS == "windows" {
+		_ = os.Remove(l.path) // an open file can't be removed there
+	}
+}
