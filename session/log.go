@@ -63,6 +63,9 @@ func (l *Log) Leaf() string {
 	return l.leaf
 }
 
+// Now returns the time of the log's clock.
+func (l *Log) Now() time.Time { return l.opt.Clock() }
+
 // Context projects the path to the leaf.
 func (l *Log) Context(ctx context.Context) (*Context, error) {
 	return ContextAt(ctx, l.store, l.Leaf())

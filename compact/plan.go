@@ -1,0 +1,141 @@
+package compact
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/summary"
+	"github.com/clew-dev/clew/token"
+)
+
+// Reason says what asks for a plan.
+type Reason string
+
+// The reasons.
+const (
+	Threshold Reason = "threshold" // the context is looked at before a request
+	Manual    Reason = "manual"    // the user asks; done even below the threshold
+)
+
+// Input is what a plan is computed from.
+type Input struct {
+	// Path is the path to the leaf: whole, or what session.ContextPath gives.
+	Path []*session.Entry
+	// Last is the id of the newest entry of the log; Apply refuses when the log
+	// has grown since.
+	Last string
+	// Meter measures. Required.
+	Meter *token.Meter
+	// Reason defaults to Threshold.
+	Reason Reason
+	// Cwd is the working directory of the session, where it is known.
+	Cwd string
+}
+
+// Plan is what would be done, and why. It is a value: making one changes
+// nothing.
+type Plan struct {
+	Act    bool   `json:"act"`
+	Reason Reason `json:"reason"`
+	// Why says why the plan acts or does not, in a sentence.
+	Why    string        `json:"why"`
+	Budget Budget        `json:"budget"`
+	Clamps []Clamp       `json:"clamps,omitempty"`
+	Before token.Reading `json:"before"`
+	After  token.Reading `json:"after"` // as Before when nothing is done
+	Rungs  []Rung        `json:"rungs,omitempty"`
+	Cut    *Cut          `json:"cut,omitempty"`
+	// Summary is what was made for the compaction.
+	Summary *summary.Output `json:"-"`
+
+	last   string
+	drafts []session.Draft
+}
+
+// Rung says what one rung of the ladder did.
+type Rung struct {
+	Name  string `json:"name"`
+	Freed int64  `json:"freed"` // tokens
+}
+
+// FixedPartError says that a context can't be brought into its budget because
+// what can't be taken out is too large alone.
+type FixedPartError struct {
+	Budget Budget
+	// System and Tools are the prompt, Floor is what a summary and the newest
+	// unit take at least; all in tokens.
+	System, Tools, Floor int64
+}
+
+func (e *FixedPartError) Error() string {
+	return fmt.Sprintf("the context can't be brought to %d tokens (a window of %d less a reserve of %d): "+
+		"the system prompt takes %d, the tools %d, a summary and the newest messages %d; use a larger window",
+		e.Budget.Limit, e.Budget.Window, e.Budget.Reserve, e.System, e.Tools, e.Floor)
+}
+
+// ErrPending is returned by Make while a call has no result: nothing may come
+// between the two.
+var ErrPending = errors.New("a tool call is waiting for its result")
+
+// Make computes a plan. It acts when the context is over its limit, or when
+// the reason is Manual and there is something to take out. The errors: a
+// policy that makes no sense, ErrPending, *FixedPartError, what a summarizer
+// returns.
+func Make(ctx context.Context, in Input, policy Policy) (*Plan, error) {
+	budget, clamps, err := policy.Resolve()
+	if err != nil {
+		return nil, err
+	}
+	if in.Reason == "" {
+		in.Reason = Threshold
+	}
+	c := session.Project(in.Path)
+	p := &planner{in: in, policy: policy, budget: budget, context: c}
+	before := p.measure(c)
+	plan := &Plan{
+		Reason: in.Reason, Budget: budget, Clamps: clamps,
+		Before: before, After: before, last: in.Last,
+	}
+	over := before.Guarded() > budget.Limit
+	if !over && in.Reason == Threshold {
+		plan.Why = fmt.Sprintf("the context of %d tokens is within %d", before.Tokens, budget.Limit)
+		return plan, nil
+	}
+	if calls := Pending(c.Items); len(calls) > 0 {
+		return nil, fmt.Errorf("%w (%s)", ErrPending, calls[0].Name)
+	}
+	plan.Act = true
+	if over {
+		plan.Why = fmt.Sprintf("the context of %d tokens is over %d", before.Tokens, budget.Limit)
+	} else {
+		plan.Why = "asked for"
+	}
+	if err := p.summarize(ctx, plan); err != nil {
+		return nil, err
+	}
+	return plan, nil
+}
+
+type planner struct {
+	in      Input
+	policy  Policy
+	budget  Budget
+	context *session.Context
+}
+
+// measure reads the size of a context. Usage reported before the last change
+// of the context's earlier part says nothing about it.
+func (p *planner) measure(c *session.Context) token.Reading {
+	fresh := len(c.Items)
+	msgs := make([]*message.Message, len(c.Items))
+	for i, it := range c.Items {
+		msgs[i] = it.Message
+		if it.At >= c.Boundary && i < fresh {
+			fresh = i
+		}
+	}
+	return p.in.Meter.Measure(msgs, fresh)
+}

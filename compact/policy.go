@@ -1,0 +1,110 @@
+package compact
+
+import (
+	"fmt"
+
+	"github.com/clew-dev/clew/summary"
+)
+
+// Policy says when to compact and how far. The zero value of a field means its
+// default; Resolve fills them in.
+type Policy struct {
+	// Window is the model's context window in tokens. Default: 200,000.
+	Window int64
+	// Reserve is what stays free for the answer. Default: 16,384 tokens; at most
+	// a quarter of the window.
+	Reserve Amount
+	// Keep is the tail that stays as it is. Default: what Target leaves for it;
+	// at most half of the window.
+	Keep Amount
+	// Target is how large the context is to be after a pass. Default: half of
+	// the window, or, when Keep is set, what Keep asks for.
+	Target Amount
+	// Summary is the most a summary may take, the user's quoted words included.
+	// Default: a sixteenth of the window, at most 8,192 tokens, for the facts,
+	// and a tenth of the window, at most 20,000 tokens, for the words.
+	Summary Amount
+	// Summarizer makes the summary. Default: summary.Deterministic.
+	Summarizer summary.Summarizer
+	// Template gives the summary its form. Default: summary.Structured.
+	Template *summary.Template
+	// Instructions are what the user asked the summary to pay attention to.
+	Instructions string
+}
+
+// The defaults and limits of a Policy.
+const (
+	DefaultWindow  = 200_000
+	DefaultReserve = 16_384
+
+	MinWindow     = 1_000 // below it no prompt and answer fit
+	maxReservePct = 25
+	maxKeepPct    = 50
+	targetPct     = 50
+	factsPct      = 6.25
+	maxFacts      = 8_192
+	quotesPct     = 10
+	maxQuotes     = 20_000
+)
+
+// Budget is a Policy in numbers for one window, all in tokens.
+type Budget struct {
+	Window  int64 `json:"window"`
+	Reserve int64 `json:"reserve"`
+	Limit   int64 `json:"limit"` // Window less Reserve: what a context may take
+	Target  int64 `json:"target"`
+	Keep    int64 `json:"keep"` // 0: what Target leaves
+	Summary int64 `json:"summary"`
+	Quotes  int64 `json:"quotes"` // part of Summary that the user's words may take
+}
+
+// Clamp says that a setting was not taken as it was given.
+type Clamp struct {
+	Setting string `json:"setting"`
+	Asked   int64  `json:"asked"`
+	Got     int64  `json:"got"`
+	Why     string `json:"why"`
+}
+
+// Resolve turns a policy into numbers and says which settings it had to
+// change. The error says which setting makes no sense and what follows from it.
+func (p Policy) Resolve() (Budget, []Clamp, error) {
+	var clamps []Clamp
+	b := Budget{Window: p.Window}
+	if b.Window == 0 {
+		b.Window = DefaultWindow
+	}
+	if b.Window < MinWindow {
+		return b, nil, fmt.Errorf("a window of %d tokens can't hold a prompt and an answer; it must be at least %d", p.Window, MinWindow)
+	}
+	limit := func(setting string, asked, most int64, why string) int64 {
+		if asked <= most {
+			return asked
+		}
+		clamps = append(clamps, Clamp{setting, asked, most, why})
+		return most
+	}
+	b.Reserve = p.Reserve.or(Tokens(DefaultReserve)).Of(b.Window)
+	b.Reserve = limit("reserve", b.Reserve, Percent(maxReservePct).Of(b.Window), "the reserve may take a quarter of the window at most")
+	b.Limit = b.Window - b.Reserve
+
+	facts := min(Percent(factsPct).Of(b.Window), maxFacts)
+	b.Quotes = min(Percent(quotesPct).Of(b.Window), maxQuotes)
+	b.Summary = facts + b.Quotes
+	if p.Summary.IsSet() {
+		b.Summary = limit("summary", p.Summary.Of(b.Window), b.Limit/2, "the summary may take half of the budget at most")
+		b.Quotes = min(b.Quotes, b.Summary/2)
+	}
+	if p.Keep.IsSet() {
+		b.Keep = limit("keep", p.Keep.Of(b.Window), Percent(maxKeepPct).Of(b.Window), "the tail may take half of the window at most")
+	}
+	switch {
+	case p.Target.IsSet():
+		b.Target = limit("target", p.Target.Of(b.Window), b.Limit, "the target must leave the reserve free")
+	case p.Keep.IsSet():
+		b.Target = b.Limit // the tail decides
+	default:
+		b.Target = min(Percent(targetPct).Of(b.Window), b.Limit)
+	}
+	return b, clamps, nil
+}
