@@ -24,12 +24,15 @@ func piSet() []job {
 		change(&o)
 		return o
 	}
-	add("wild", 7, with(func(o *sessiongen.Options) { o.Entries = 70 }))
+	add("wild", 7, with(func(o *sessiongen.Options) {
+		o.Entries = 70
+		o.Odds = sessiongen.Odds{Root: 0.025, DanglingRef: 0.015}
+	}))
 	add("well-formed", 3, with(func(o *sessiongen.Options) { o.Entries = 60; o.WellFormed = true }))
 	add("long-texts", 1, sessiongen.Options{Entries: 60, UserBytes: 4000, AnswerBytes: 4000, ResultBytes: 12000})
 	add("compactions", 3, with(func(o *sessiongen.Options) {
 		o.Entries = 80
-		o.Odds = sessiongen.Odds{Compact: 0.2, Nested: 0.5, EditKept: 0.9}
+		o.Odds = sessiongen.Odds{Compact: 0.2, Nested: 0.5, EditKept: 0.9, RetainNone: 0.15}
 	}))
 	add("edits", 2, with(func(o *sessiongen.Options) {
 		o.Entries = 70

@@ -1,0 +1,9 @@
+#!/bin/sh
+# Makes the sessions in testdata/pi anew and asks pi about each. Needs Go, node
+# with npm, and the npm registry the first time.
+set -eu
+here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
+cd "$here/../.."
+rm -f testdata/pi/*.jsonl testdata/pi/*.golden.json
+go run ./internal/sessiongen/cmd -set pi -out testdata/pi
+"$here/node.sh" answers.mjs --out testdata/pi testdata/pi/*.jsonl
