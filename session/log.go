@@ -94,6 +94,15 @@ func (l *Log) AppendNoSync(ctx context.Context, drafts ...Draft) ([]*Entry, erro
 }
 
 func (l *Log) append(ctx context.Context, opt AppendOptions, drafts []Draft) ([]*Entry, error) {
+	ids := make([]string, len(drafts))
+	for i := range ids {
+		ids[i] = l.opt.NewID()
+	}
+	return l.appendAs(ctx, opt, drafts, ids)
+}
+
+// appendAs is append with ids that were taken already.
+func (l *Log) appendAs(ctx context.Context, opt AppendOptions, drafts []Draft, ids []string) ([]*Entry, error) {
 	if len(drafts) == 0 {
 		return nil, nil
 	}
@@ -104,12 +113,11 @@ func (l *Log) append(ctx context.Context, opt AppendOptions, drafts []Draft) ([]
 		if d.under != nil {
 			parent = *d.under
 		}
-		id := l.opt.NewID()
 		if d.Type == TypeCompaction {
-			d = d.ownID(id)
+			d = d.ownID(ids[i])
 		}
-		batch[i] = d.entry(id, parent, at)
-		parent = id
+		batch[i] = d.entry(ids[i], parent, at)
+		parent = ids[i]
 	}
 	if err := l.store.Append(ctx, batch, opt); err != nil {
 		return nil, err
