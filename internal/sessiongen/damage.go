@@ -128,9 +128,9 @@ func (f *file) set(i int, key, value string) bool {
 	return ok
 }
 
-// get returns the top-level value of key in line i as it is written.
-func (f *file) get(i int, key string) string {
-	start, end, ok := valueSpan(f.lines[i], key)
+// id returns the id of the record in line i as it is written, "" if it has none.
+func (f *file) id(i int) string {
+	start, end, ok := valueSpan(f.lines[i], "id")
 	if !ok {
 		return ""
 	}
@@ -241,7 +241,7 @@ func duplicateID(r *rng, f *file) (Harm, bool) {
 	if i < 0 || i == j {
 		return Harm{}, false
 	}
-	id := f.get(i, "id")
+	id := f.id(i)
 	return Harm{Line: j + 1, Detail: fmt.Sprintf("the id is that of line %d, %s", i+1, id)}, id != "" && f.set(j, "id", id)
 }
 
@@ -251,7 +251,7 @@ func cycleOfTwo(r *rng, f *file) (Harm, bool) {
 		return Harm{}, false
 	}
 	j := r.between(1, i-1)
-	a, b := f.get(i, "id"), f.get(j, "id")
+	a, b := f.id(i), f.id(j)
 	ok := a != "" && b != "" && f.set(i, "parentId", b) && f.set(j, "parentId", a)
 	return Harm{Line: j + 1, Detail: fmt.Sprintf("this record and line %d are each other's parent", i+1)}, ok
 }
@@ -261,7 +261,7 @@ func ownParent(r *rng, f *file) (Harm, bool) {
 	if i < 0 {
 		return Harm{}, false
 	}
-	id := f.get(i, "id")
+	id := f.id(i)
 	return Harm{Line: i + 1, Detail: "the record is its own parent"}, id != "" && f.set(i, "parentId", id)
 }
 
@@ -333,7 +333,7 @@ func deepNesting(r *rng, f *file) (Harm, bool) {
 		return Harm{}, false
 	}
 	depth := pick(r, []int{1000, 20_000, 300_000})
-	parent := f.get(i, "id")
+	parent := f.id(i)
 	if parent == "" {
 		parent = "null"
 	}

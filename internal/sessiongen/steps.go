@@ -253,7 +253,9 @@ func (g *gen) edit() {
 		if n.omits {
 			omitted[n.target] = true
 		}
-		if n.editable && !(g.o.WellFormed && (omitted[i] || n.unit >= 0 && g.anyOmitted(n.unit, omitted))) {
+		// In a well-formed session a unit that is omitted stays whole, and omitted.
+		gone := g.o.WellFormed && (omitted[i] || n.unit >= 0 && g.anyOmitted(n.unit, omitted))
+		if n.editable && !gone {
 			targets = append(targets, i)
 			if inKept {
 				kept = append(kept, i)

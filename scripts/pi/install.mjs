@@ -7,7 +7,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join, relative, resolve } from "node:path";
+import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -50,12 +50,16 @@ function installed(dir, version) {
 /** Installs what is missing and returns the path of the Node binary. */
 export function install() {
   const dir = piDir();
-  const repository = resolve(here, "..", "..");
+  const repository = realpathSync(resolve(here, "..", ".."));
+  const refuseInside = (path) => {
+    const from = relative(repository, path);
+    if (!from.startsWith("..") && !isAbsolute(from)) {
+      throw new Error(`${dir} is inside the repository; set CLEW_PI_DIR to a folder outside it`);
+    }
+  };
+  refuseInside(dir);
   mkdirSync(dir, { recursive: true });
-  const inside = relative(realpathSync(repository), realpathSync(dir));
-  if (inside === "" || !inside.startsWith("..")) {
-    throw new Error(`${dir} is inside the repository; set CLEW_PI_DIR to a folder outside it`);
-  }
+  refuseInside(realpathSync(dir)); // it may be a link
   const ready = () => installed(piPackageDir(), piVersion) && existsSync(nodeBinary());
   if (!ready()) {
     writeFileSync(
