@@ -95,6 +95,12 @@ func TestWellFormed(t *testing.T) {
 			checkWellFormed(t, fmt.Sprintf("version %d, seed %d", version, seed), header, entries)
 		}
 	}
+	// Edits and compactions are what can tear a context apart.
+	for seed := range uint64(50) {
+		s := Generate(seed, Options{WellFormed: true, Odds: Odds{Edit: 0.4, Compact: 0.1, Branch: 0.1}})
+		header, entries := readAll(t, s.Bytes())
+		checkWellFormed(t, fmt.Sprintf("many edits, seed %d", seed), header, entries)
+	}
 }
 
 func checkWellFormed(t *testing.T, name string, header record, entries []record) {
