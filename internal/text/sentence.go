@@ -1,0 +1,81 @@
+package text
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Sentences splits prose into its sentences, without the space around them. A
+// line end always ends a sentence; a full stop, question or exclamation mark
+// does when a space and no lower-case letter follow; their full-width forms
+// always do.
+func Sentences(s string) []string {
+	var out []string
+	add := func(part string) {
+		if part = strings.TrimSpace(part); part != "" {
+			out = append(out, part)
+		}
+	}
+	from := 0
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		i += size
+		switch r {
+		case '\n', '\r', '\u2028', '\u2029':
+		case '。', '！', '？':
+			for i < len(s) && closing(s[i:]) > 0 {
+				i += closing(s[i:])
+			}
+		case '.', '!', '?':
+			if !sentenceEnd(s[from:i], s[i:]) {
+				continue
+			}
+			for i < len(s) && s[i] != ' ' {
+				i++
+			}
+		default:
+			continue
+		}
+		add(s[from:i])
+		from = i
+	}
+	add(s[from:])
+	return out
+}
+
+// closing returns the length of a closing mark at the beginning of s, or 0.
+func closing(s string) int {
+	r, size := utf8.DecodeRuneInString(s)
+	if strings.ContainsRune("。！？”’）)」』\"'", r) {
+		return size
+	}
+	return 0
+}
+
+// sentenceEnd reports whether the mark that ends before is the end of a
+// sentence that after goes on from.
+func sentenceEnd(before, after string) bool {
+	after = strings.TrimLeft(after, `"')*_`+"`")
+	if after == "" {
+		return true
+	}
+	if after[0] != ' ' && after[0] != '\t' {
+		return false
+	}
+	word := before[strings.LastIndexAny(before, " \t\n")+1:]
+	if rest := strings.TrimRight(word, ".)"); len(rest) > 0 && isDigits(rest) {
+		return false // "1. first"
+	}
+	next, _ := utf8.DecodeRuneInString(strings.TrimLeft(after, " \t"))
+	return !unicode.IsLower(next)
+}
+
+func isDigits(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,97 @@
+package ledger
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/clew-dev/clew/message"
+)
+
+// look is how much of each end of a result is looked at.
+const look = 16 << 10
+
+// ends returns the beginning and the end of a result.
+func ends(s string) (head, tail string) {
+	if len(s) <= look {
+		return s, s
+	}
+	return s[:look], s[len(s)-look:]
+}
+
+// exitLine matches the lines in which tools tell the exit status of a command:
+// pi, Claude Code, Codex, OpenHands and mini-SWE-agent.
+var exitLine = regexp.MustCompile(`(?m)^\[?(?:The )?(?:[Cc]ommand (?:exited|completed|finished|failed) with (?:exit )?code|[Ee]xit [Cc]ode:?|Process exited with code|<returncode>) ?(-?[0-9]{1,10})`)
+
+// exitMember matches the exit status in a result that is JSON.
+var exitMember = regexp.MustCompile(`"exit_code" ?: ?(-?[0-9]{1,10})`)
+
+// exitOf returns the exit status that a result tells. It stands in the first or
+// the last lines.
+func exitOf(out string) (code int, ok bool) {
+	const near = 400
+	first, last := out[:min(near, len(out))], out[max(0, len(out)-near):]
+	for _, part := range []string{first, last} {
+		m := exitLine.FindStringSubmatch(part)
+		if m == nil && strings.HasPrefix(out, "{") {
+			m = exitMember.FindStringSubmatch(part)
+		}
+		if m != nil {
+			code, err := strconv.Atoi(m[1])
+			return code, err == nil
+		}
+	}
+	return 0, false
+}
+
+// refusal matches results of calls that did not run because the user said no.
+var refusal = regexp.MustCompile(`(?i)^\W*(?:the user (?:doesn't want|rejected|declined)|\[?request interrupted by user|command aborted|operation aborted|tool (?:execution|use) (?:was )?(?:aborted|rejected|cancelled))`)
+
+// editFailed matches what editing tools without an error flag say when they
+// changed nothing.
+var editFailed = regexp.MustCompile(`(?i)^\W*(?:<tool_use_error>|error\b|failed\b|could not find|no replacement was performed|no changes (?:were )?made|apply_patch verification failed|invalid patch)`)
+
+// saysExisted matches what writing tools say about a file that was there before.
+var saysExisted = regexp.MustCompile(`(?i)^\W*(?:the file .{1,400} has been updated|(?:successfully )?(?:overwrote|overwritten|updated)|.{0,40}existing file)`)
+
+// saysCreated matches what they say about a new one.
+var saysCreated = regexp.MustCompile(`(?i)^\W*(?:new )?(?:successfully created|file created|created)`)
+
+// outcome is what a result says about its call.
+type outcome struct {
+	status  Status
+	exit    *int
+	refused bool
+	text    string // the result
+}
+
+func readOutcome(c call, m *message.Message) outcome {
+	o := outcome{status: StatusOK, text: m.Text()}
+	if m.IsError {
+		o.status = StatusFailed
+	}
+	head := o.text[:min(len(o.text), 500)]
+	o.refused = refusal.MatchString(head)
+	switch c.act {
+	case actShell, actPatch:
+		if code, ok := exitOf(o.text); ok {
+			o.exit = &code
+			if code != 0 {
+				o.status = StatusFailed
+			}
+		}
+	default:
+	}
+	switch c.act {
+	case actWrite, actEdit, actPatch:
+		if editFailed.MatchString(head) {
+			o.status = StatusFailed
+		}
+	case actRead:
+		if strings.HasPrefix(head, "<tool_use_error>") {
+			o.status = StatusFailed
+		}
+	default:
+	}
+	return o
+}
