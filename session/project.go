@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/clew-dev/clew/message"
 )
@@ -62,13 +61,13 @@ func Project(path []*Entry) *Context {
 		edit := edits[e.ID]
 		for _, m := range contributed(e, e == c.Compaction) {
 			it := Item{Message: m, Entry: e, At: at}
-			if edit != nil && editable(m.Role) {
+			if edit != nil {
 				view, _ := edit.ContextEdit()
 				if view.Omit {
 					continue
 				}
-				if view.Content != nil {
-					it.Message, it.Edit = replaced(m, view.Content), edit
+				if view.Content != nil && replaceable(m.Role) {
+					it.Message, it.Edit = m.WithRawContent(view.Content), edit
 				}
 			}
 			c.Items = append(c.Items, it)
@@ -170,16 +169,13 @@ func compactionMessages(e *Entry) []*message.Message {
 	})
 }
 
-// editable reports whether an edit can change a message of the role.
-func editable(r message.Role) bool {
+// replaceable reports whether an edit can replace the content of a message of
+// the role. Any message can be taken out.
+func replaceable(r message.Role) bool {
 	switch r {
 	case message.RoleUser, message.RoleAssistant, message.RoleToolResult, message.RoleCustom:
 		return true
 	case message.RoleSystem, message.RoleBashExecution, message.RoleBranchSummary, message.RoleCompactionSummary:
 	}
 	return false
-}
-
-func replaced(m *message.Message, content json.RawMessage) *message.Message {
-	return m.WithRawContent(content)
 }
