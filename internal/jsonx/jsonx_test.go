@@ -3,6 +3,9 @@ package jsonx
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -20,6 +23,33 @@ var samples = []string{
 func TestScanAgreesWithEncodingJSON(t *testing.T) {
 	for _, s := range samples {
 		checkAgainstStd(t, []byte(s))
+	}
+}
+
+// ScanMembers says what Scan says, and gives the members that Members gives.
+func TestScanMembersAgreesWithScanAndMembers(t *testing.T) {
+	for _, s := range samples {
+		checkScanMembers(t, []byte(s))
+	}
+	for _, n := range []int{MaxDepth - 1, MaxDepth} {
+		checkScanMembers(t, []byte(`{"k":`+strings.Repeat("[", n)+strings.Repeat("]", n)+`}`))
+	}
+}
+
+func checkScanMembers(t *testing.T, data []byte) {
+	t.Helper()
+	end, err := Scan(data, 0)
+	var got, want []string
+	gotEnd, gotErr := ScanMembers(data, 0, func(k, v []byte) { got = append(got, string(k), string(v)) })
+	if end != gotEnd || fmt.Sprint(err) != fmt.Sprint(gotErr) {
+		t.Fatalf("ScanMembers(%.100q) = %d, %v; Scan gives %d, %v", data, gotEnd, gotErr, end, err)
+	}
+	if err != nil {
+		return
+	}
+	Members(data, func(k, v []byte) bool { want = append(want, string(k), string(v)); return true })
+	if !slices.Equal(got, want) {
+		t.Errorf("ScanMembers(%.100q) gives %q, Members %q", data, got, want)
 	}
 }
 
@@ -59,6 +89,7 @@ func FuzzScan(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		checkAgainstStd(t, data)
+		checkScanMembers(t, data)
 		// The views must hold still on anything, valid or not.
 		Members(data, func(_, v []byte) bool { Elements(v, func([]byte) bool { return true }); return true })
 		Set(data, "k", []byte("1"))
@@ -72,7 +103,7 @@ func TestScanPrefixIsErrEnd(t *testing.T) {
 	full := []byte(`{"a":[1,true,null,"x\u00e9\n",{"b":-1.5e3}],"c":false}`)
 	for n := range len(full) {
 		_, err := Scan(full[:n], 0)
-		if se, ok := err.(*SyntaxError); !ok || !se.Is(ErrEnd) {
+		if se, ok := errors.AsType[*SyntaxError](err); !ok || !se.Is(ErrEnd) {
 			t.Fatalf("prefix %q: %v, want an ErrEnd", full[:n], err)
 		}
 	}
@@ -83,7 +114,7 @@ func TestScanDepth(t *testing.T) {
 	if _, err := Scan(deep(MaxDepth), 0); err != nil {
 		t.Fatalf("depth %d: %v", MaxDepth, err)
 	}
-	if _, err := Scan(deep(MaxDepth+1), 0); err != ErrDepth {
+	if _, err := Scan(deep(MaxDepth+1), 0); !errors.Is(err, ErrDepth) {
 		t.Fatalf("depth %d: %v, want ErrDepth", MaxDepth+1, err)
 	}
 }

@@ -59,7 +59,10 @@ func Space(data []byte, i int) int {
 // Scan checks the JSON value that starts at data[i], after optional white
 // space, and returns the index just past it. It takes constant stack space
 // whatever the nesting.
-func Scan(data []byte, i int) (end int, err error) {
+func Scan(data []byte, i int) (end int, err error) { return scan(data, i, MaxDepth) }
+
+// scan is Scan with a limit of its own for the nesting.
+func scan(data []byte, i, limit int) (end int, err error) {
 	var fixed [8]uint64
 	stack := fixed[:] // one bit a level: 1 object, 0 array
 	depth := 0
@@ -76,7 +79,7 @@ func Scan(data []byte, i int) (end int, err error) {
 				return i, err
 			}
 		case c == '{' || c == '[':
-			if depth == MaxDepth {
+			if depth == limit {
 				return i, ErrDepth
 			}
 			w, b := depth/64, uint(depth%64)

@@ -71,6 +71,60 @@ func each(data []byte, open byte, fn func(key, val []byte) bool) {
 	}
 }
 
+// ScanMembers is Scan and Members in one pass: it checks the value that starts
+// at data[i], after optional white space, and returns the index just past it;
+// when the value is an object, fn gets each member on the way. On an error fn
+// may have been given the members before it.
+func ScanMembers(data []byte, i int, fn func(key, val []byte)) (end int, err error) {
+	i = Space(data, i)
+	if i >= len(data) || data[i] != '{' {
+		return Scan(data, i)
+	}
+	i = Space(data, i+1)
+	if i < len(data) && data[i] == '}' {
+		return i + 1, nil
+	}
+	for {
+		if i >= len(data) {
+			return i, endAt(i)
+		}
+		if data[i] != '"' {
+			return i, syntaxAt(i, data[i], "looking for a key")
+		}
+		if end, err = scanString(data, i); err != nil {
+			return end, err
+		}
+		key := data[i+1 : end-1]
+		if bytes.IndexByte(key, '\\') >= 0 {
+			key = appendUnquoted(nil, key)
+		}
+		i = Space(data, end)
+		if i >= len(data) {
+			return i, endAt(i)
+		}
+		if data[i] != ':' {
+			return i, syntaxAt(i, data[i], "after a key")
+		}
+		i = Space(data, i+1)
+		if end, err = scan(data, i, MaxDepth-1); err != nil {
+			return end, err
+		}
+		fn(key, data[i:end:end])
+		i = Space(data, end)
+		if i >= len(data) {
+			return i, endAt(i)
+		}
+		switch data[i] {
+		case ',':
+			i = Space(data, i+1)
+		case '}':
+			return i + 1, nil
+		default:
+			return i, syntaxAt(i, data[i], "after a value")
+		}
+	}
+}
+
 // Get returns the value of the last member named key, as JavaScript readers
 // see it, or nil.
 func Get(obj []byte, key string) (val []byte) {
