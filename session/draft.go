@@ -56,7 +56,7 @@ func (d Draft) entry(id, parentID string, at time.Time) *Entry {
 	for _, f := range d.fields {
 		o.Raw(f.name, f.val)
 	}
-	return &Entry{Type: d.Type, ID: id, ParentID: parentID, raw: o.Bytes()}
+	return &Entry{Type: d.Type, ID: id, ParentID: parentID, raw: oneLine(o.Bytes())}
 }
 
 // Message drafts a message entry.

@@ -1,7 +1,9 @@
 package session
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -45,24 +47,19 @@ type Entry struct {
 	// where the entry was attached, and the store reports the problem.
 	ParentID string
 
-	raw json.RawMessage
-	msg atomic.Pointer[message.Message]
+	raw   json.RawMessage
+	moved bool            // ParentID is not what raw says
+	body  json.RawMessage // the member "message" where ParseEntry met one
+	msg   atomic.Pointer[message.Message]
 }
 
-// ParseEntry reads a record. It fails when raw is no JSON object; a record
+// ParseEntry reads a record. It fails when raw is not one JSON object; a record
 // without a type or an id gives an entry with those fields empty, which the
 // caller judges. The entry keeps raw, which must not be changed afterwards.
 func ParseEntry(raw []byte) (*Entry, error) {
-	end, err := jsonx.Scan(raw, 0)
-	if err != nil {
-		return nil, fmt.Errorf("not a record: %w", err)
-	}
-	raw = raw[jsonx.Space(raw, 0):end]
-	if !jsonx.IsObject(raw) {
-		return nil, fmt.Errorf("not a record: a JSON value that is no object")
-	}
-	e := &Entry{raw: raw}
-	jsonx.Members(raw, func(key, val []byte) bool {
+	raw = oneLine(raw[jsonx.Space(raw, 0):])
+	e := &Entry{}
+	end, err := jsonx.ScanMembers(raw, 0, func(key, val []byte) {
 		switch string(key) {
 		case "type":
 			e.Type = Type(str(val))
@@ -70,10 +67,30 @@ func ParseEntry(raw []byte) (*Entry, error) {
 			e.ID = str(val)
 		case "parentId":
 			e.ParentID = str(val)
+		case "message":
+			e.body = val
 		}
-		return true
 	})
+	if err != nil {
+		return nil, fmt.Errorf("not a record: %w", err)
+	}
+	if rest := jsonx.Space(raw, end); rest != len(raw) {
+		return nil, fmt.Errorf("not a record: more data after it at byte %d", rest)
+	}
+	e.raw = raw[:end:end]
+	if !jsonx.IsObject(e.raw) {
+		return nil, errors.New("not a record: a JSON value that is no object")
+	}
 	return e, nil
+}
+
+// oneLine makes sure that a record can stand on one line: a line break in JSON
+// can only be white space.
+func oneLine(raw []byte) []byte {
+	if bytes.IndexByte(raw, '\n') < 0 {
+		return raw
+	}
+	return bytes.ReplaceAll(raw, []byte("\n"), []byte(" "))
 }
 
 func str(val []byte) string { s, _ := jsonx.String(val); return s }
@@ -89,7 +106,7 @@ func (e *Entry) WithIdentity(id, parentID string) *Entry {
 // Attached returns a copy of the entry that hangs under another parent; its
 // bytes stay as they are.
 func (e *Entry) Attached(parentID string) *Entry {
-	return &Entry{Type: e.Type, ID: e.ID, ParentID: parentID, raw: e.raw}
+	return &Entry{Type: e.Type, ID: e.ID, ParentID: parentID, raw: e.raw, moved: true, body: e.body}
 }
 
 func quoteID(id string) []byte {
@@ -124,7 +141,11 @@ func (e *Entry) Message() (*message.Message, error) {
 	if e.Type != TypeMessage {
 		return nil, fmt.Errorf("entry %s is a %s, not a message", e.ID, e.Type)
 	}
-	m, err := message.Parse(e.Field("message"))
+	body := e.body
+	if body == nil {
+		body = e.Field("message")
+	}
+	m, err := message.Parse(body)
 	if err != nil {
 		return nil, fmt.Errorf("entry %s: %w", e.ID, err)
 	}

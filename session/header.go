@@ -25,18 +25,13 @@ type Header struct {
 func (h Header) Raw() []byte { return h.raw }
 
 // ErrNotSession is wrapped by ParseHeader.
-var ErrNotSession = errors.New("not a session header")
+var ErrNotSession = errors.New("not a session")
 
 // ParseHeader reads a header record.
 func ParseHeader(raw []byte) (h Header, err error) {
-	end, err := jsonx.Scan(raw, 0)
-	if err != nil {
-		return h, fmt.Errorf("%w: %w", ErrNotSession, err)
-	}
-	raw = raw[jsonx.Space(raw, 0):end]
 	typ := ""
-	h = Header{Version: 1, raw: raw}
-	jsonx.Members(raw, func(key, val []byte) bool {
+	h = Header{Version: 1}
+	end, err := jsonx.ScanMembers(raw, 0, func(key, val []byte) {
 		switch string(key) {
 		case "type":
 			typ = str(val)
@@ -54,8 +49,11 @@ func ParseHeader(raw []byte) (h Header, err error) {
 		case "parentSession":
 			h.ParentSession = str(val)
 		}
-		return true
 	})
+	if err != nil {
+		return h, fmt.Errorf("%w: %w", ErrNotSession, err)
+	}
+	h.raw = raw[jsonx.Space(raw, 0):end]
 	if typ != "session" || h.ID == "" {
 		return h, fmt.Errorf(`%w: the first record must have "type":"session" and an id`, ErrNotSession)
 	}

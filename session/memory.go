@@ -30,9 +30,12 @@ func NewMemory(h Header, entries ...*Entry) *Memory {
 func (m *Memory) Header() Header { return m.header }
 
 // Last implements Store.
-func (m *Memory) Last(context.Context) (*Entry, error) {
+func (m *Memory) Last(ctx context.Context) (*Entry, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if err := m.usable(ctx); err != nil {
+		return nil, err
+	}
 	if len(m.entries) == 0 {
 		return nil, nil
 	}
@@ -40,9 +43,12 @@ func (m *Memory) Last(context.Context) (*Entry, error) {
 }
 
 // Get implements Store.
-func (m *Memory) Get(_ context.Context, id string) (*Entry, error) {
+func (m *Memory) Get(ctx context.Context, id string) (*Entry, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if err := m.usable(ctx); err != nil {
+		return nil, err
+	}
 	if e := m.byID[id]; e != nil {
 		return e, nil
 	}
@@ -50,43 +56,65 @@ func (m *Memory) Get(_ context.Context, id string) (*Entry, error) {
 }
 
 // Parent implements Store.
-func (m *Memory) Parent(_ context.Context, e *Entry) (*Entry, error) {
+func (m *Memory) Parent(ctx context.Context, e *Entry) (*Entry, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if err := m.usable(ctx); err != nil {
+		return nil, err
+	}
 	return m.byID[e.ParentID], nil
 }
 
 // All implements Store.
-func (m *Memory) All(context.Context) iter.Seq2[*Entry, error] {
-	m.mu.Lock()
-	entries := slices.Clone(m.entries)
-	m.mu.Unlock()
+func (m *Memory) All(ctx context.Context) iter.Seq2[*Entry, error] {
 	return func(yield func(*Entry, error) bool) {
+		m.mu.Lock()
+		entries, err := slices.Clone(m.entries), m.usable(ctx)
+		m.mu.Unlock()
 		for _, e := range entries {
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err != nil {
+				break
+			}
 			if !yield(e, nil) {
 				return
 			}
 		}
+		if err != nil {
+			yield(nil, err)
+		}
 	}
+}
+
+// usable says why the store can't be used.
+func (m *Memory) usable(ctx context.Context) error {
+	if m.closed {
+		return ErrClosed
+	}
+	return ctx.Err()
 }
 
 // Append implements Store.
 func (m *Memory) Append(ctx context.Context, batch []*Entry, opt AppendOptions) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err := ctx.Err(); err != nil {
+	if err := m.usable(ctx); err != nil {
 		return err
-	}
-	if m.closed {
-		return ErrClosed
 	}
 	if n := len(m.entries); opt.IfLast != "" && (n == 0 || m.entries[n-1].ID != opt.IfLast) {
 		return ErrConflict
 	}
-	for i, e := range batch {
-		if m.byID[e.ID] != nil || slices.ContainsFunc(batch[:i], func(o *Entry) bool { return o.ID == e.ID }) {
+	seen := make(map[string]bool, len(batch))
+	for _, e := range batch {
+		if err := CheckAppend(e); err != nil {
+			return err
+		}
+		if seen[e.ID] || m.byID[e.ID] != nil {
 			return &Error{Op: "append entry", Subject: e.ID, Err: ErrDuplicateID}
 		}
+		seen[e.ID] = true
 	}
 	for _, e := range batch {
 		m.entries = append(m.entries, e)
@@ -96,10 +124,14 @@ func (m *Memory) Append(ctx context.Context, batch []*Entry, opt AppendOptions) 
 }
 
 // Sync implements Store.
-func (m *Memory) Sync(context.Context) error { return nil }
+func (m *Memory) Sync(ctx context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.usable(ctx)
+}
 
 // Refresh implements Store.
-func (m *Memory) Refresh(context.Context) (int, error) { return 0, nil }
+func (m *Memory) Refresh(ctx context.Context) (int, error) { return 0, m.Sync(ctx) }
 
 // Problems implements Store.
 func (m *Memory) Problems() []Problem { return nil }

@@ -61,12 +61,16 @@ func (e *Entry) leafMove() (m leafMove, ok bool) {
 }
 
 // AppendPass writes a pass: a clew.pass entry and the drafts, edits and at most
-// one compaction, as one batch. last is the newest entry the pass was computed
+// one compaction, as one batch. Other drafts than those of PassEntry are
+// refused, for a pass that was not written to its end is told by them. last is the newest entry the pass was computed
 // on; when the log has grown since, nothing is written and the error is
 // ErrConflict.
 func (l *Log) AppendPass(ctx context.Context, last string, info PassInfo, drafts ...Draft) ([]*Entry, error) {
 	if len(drafts) == 0 {
 		return nil, errors.New("append pass: a pass needs at least one entry")
+	}
+	if err := checkPass(drafts); err != nil {
+		return nil, fmt.Errorf("append pass: %w", err)
 	}
 	info.Lines = len(drafts)
 	data, err := json.Marshal(info)
@@ -79,15 +83,41 @@ func (l *Log) AppendPass(ctx context.Context, last string, info PassInfo, drafts
 	return l.append(ctx, AppendOptions{IfLast: last}, all)
 }
 
+func checkPass(drafts []Draft) error {
+	compactions := 0
+	for _, d := range drafts {
+		var customType string
+		for _, f := range d.fields {
+			if f.name == "customType" {
+				customType = str(f.val)
+			}
+		}
+		if !passBody(d.Type, customType) {
+			return fmt.Errorf("a %s is no part of a pass", d.Type)
+		}
+		if d.Type == TypeCompaction {
+			compactions++
+		}
+	}
+	if compactions > 1 {
+		return fmt.Errorf("%d compactions in one pass", compactions)
+	}
+	return nil
+}
+
 // PassEntry reports whether an entry may belong to the body of a pass: an edit,
 // a compaction, or a custom entry of clew's own.
 func PassEntry(e *Entry) bool {
-	switch e.Type {
+	c, _ := e.Custom()
+	return passBody(e.Type, c.CustomType)
+}
+
+func passBody(t Type, customType string) bool {
+	switch t {
 	case TypeContextEdit, TypeCompaction:
 		return true
 	case TypeCustom:
-		c, _ := e.Custom()
-		return strings.HasPrefix(c.CustomType, "clew.") && c.CustomType != CustomLeaf && c.CustomType != CustomPass
+		return strings.HasPrefix(customType, "clew.") && customType != CustomLeaf && customType != CustomPass
 	default:
 		return false
 	}

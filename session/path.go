@@ -3,6 +3,8 @@ package session
 import (
 	"context"
 	"slices"
+
+	"github.com/clew-dev/clew/message"
 )
 
 // Path returns the entries from the root to leaf, oldest first. A leaf of ""
@@ -22,8 +24,32 @@ func ContextPath(ctx context.Context, s Store, leaf string) ([]*Entry, error) {
 			c, _ := e.Compaction()
 			compaction, firstKept = e.ID, c.FirstKeptEntryID
 		}
-		return compaction != "" && e.ID == firstKept
+		return compaction != "" && (e.ID == firstKept || firstKept == "")
 	})
+}
+
+// visit calls fn with the entries from leaf towards the root until fn says that
+// it has seen enough. It holds on to none of them, however long the path; on a
+// cycle it goes round a few times and ends.
+func visit(ctx context.Context, s Store, leaf string, fn func(e *Entry) (enough bool)) error {
+	if leaf == "" {
+		return nil
+	}
+	e, err := s.Get(ctx, leaf)
+	mark := "" // an entry some way back; whoever meets it again walks in a circle
+	for n, next := 0, 1; e != nil && err == nil && e.ID != mark; n++ {
+		if n%1024 == 1023 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if n == next {
+			mark, next = e.ID, 2*next
+		}
+		if fn(e) {
+			return nil
+		}
+		e, err = s.Parent(ctx, e)
+	}
+	return err
 }
 
 // walk collects entries from leaf towards the root until stop says that the
@@ -63,7 +89,7 @@ func walk(ctx context.Context, s Store, leaf string, stop func(path []*Entry, e 
 // empty when the path names none.
 func Settings(ctx context.Context, s Store, leaf string) (m Model, level string, err error) {
 	gotModel, gotLevel := false, false
-	_, err = walk(ctx, s, leaf, func(_ []*Entry, e *Entry) bool {
+	err = visit(ctx, s, leaf, func(e *Entry) bool {
 		switch e.Type {
 		case TypeModelChange:
 			if !gotModel {
@@ -77,7 +103,7 @@ func Settings(ctx context.Context, s Store, leaf string) (m Model, level string,
 			if gotModel {
 				break
 			}
-			if msg, err := e.Message(); err == nil && msg.Role == "assistant" {
+			if msg, err := e.Message(); err == nil && msg.Role == message.RoleAssistant {
 				m, gotModel = Model{msg.Provider, msg.Model}, true
 			}
 		default:

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 )
 
@@ -34,7 +35,10 @@ type Store interface {
 
 	// Append writes a batch: all of it or nothing. When it returns nil the
 	// batch is durable, unless opt.NoSync; when it returns an error the log is
-	// as it was. Entries other programs wrote meanwhile are read first.
+	// as it was. Entries other programs wrote meanwhile are read first. An
+	// entry that CheckAppend refuses is not written; nor is one whose id is
+	// taken, but ids of 16 hex digits are taken for random and may be looked up
+	// in what was read of the log alone.
 	Append(ctx context.Context, batch []*Entry, opt AppendOptions) error
 
 	// Sync makes durable what was appended with NoSync.
@@ -48,6 +52,8 @@ type Store interface {
 	Problems() []Problem
 
 	// Close releases the store. What was appended with NoSync is synced first.
+	// Afterwards Header and Problems still answer, a second Close does
+	// nothing, and everything else fails with ErrClosed.
 	Close() error
 }
 
@@ -74,7 +80,29 @@ var (
 	ErrDuplicateID = errors.New("the id is taken")
 	// ErrClosed: the store was closed.
 	ErrClosed = errors.New("the session is closed")
+	// ErrBadEntry: an entry that can't be appended; see CheckAppend.
+	ErrBadEntry = errors.New("no entry of a session")
 )
+
+// CheckAppend refuses, with ErrBadEntry, an entry that no store could give
+// back: one without an id, a second header, or one that Attached hung elsewhere than
+// its record says.
+func CheckAppend(e *Entry) error {
+	var why string
+	switch {
+	case e == nil || len(e.raw) == 0:
+		return &Error{Op: "append", Err: fmt.Errorf("%w: it is empty", ErrBadEntry)}
+	case e.ID == "":
+		why = "it has no id"
+	case e.Type == "session":
+		why = "it is a header"
+	case e.moved:
+		why = fmt.Sprintf("its record says another parent than %q; see Again", e.ParentID)
+	default:
+		return nil
+	}
+	return &Error{Op: "append entry", Subject: e.ID, Err: fmt.Errorf("%w: %s", ErrBadEntry, why)}
+}
 
 // Error is the rich error of this package and of session/jsonl: what was
 // tried, on what, what went wrong and what to do about it.
