@@ -1,13 +1,25 @@
 package main
 
 import (
+	"bytes"
+	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/cobra"
+
+	"github.com/clew-dev/clew/session/jsonl"
 )
 
 func TestMain(m *testing.M) {
@@ -15,45 +27,161 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs testdata/script: what each command prints, its exit code,
-// and what it leaves on the disk.
+// and what it leaves on the disk. Beside the usual commands there are
+//
+//	code N program args...   the program ends with exit code N
+//	snap                     remembers every file below the working folder
+//	unchanged [file...]      every file is as at snap, but for those named,
+//	                         which may be new or changed
+//	lock file                this process opens the session for writing
+//	unlock                   and closes it again
+//	expand file              replaces \\xNN and the like in a file, for bytes that
+//	                         a script can't hold
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
-			env.Setenv("CLEW_DATA_DIR", env.WorkDir+string(os.PathSeparator)+"data")
+			env.Setenv("CLEW_DATA_DIR", filepath.Join(env.WorkDir, "data"))
+			env.Setenv("TZ", "UTC")
+			env.Setenv("COLUMNS", "100")
+			env.Setenv("NO_COLOR", "")
+			env.Values[snapKey{}] = map[string]string{}
+			env.Values[lockKey{}] = new(*jsonl.File)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"code": scriptCode,
+			"code": scriptCode, "snap": scriptSnap, "unchanged": scriptUnchanged,
+			"lock": scriptLock, "unlock": scriptUnlock, "expand": scriptExpand,
 		},
 	})
 }
 
-// scriptCode is the script command "code N clew ARGS...": the command must end
-// with exit code N.
 func scriptCode(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: code N program args...")
 	}
 	err := ts.Exec(args[1], args[2:]...)
 	got := 0
-	if err != nil {
-		var ok bool
-		if got, ok = exitCode(err); !ok {
-			ts.Fatalf("%v", err)
-		}
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		got = exit.ExitCode()
+	case err != nil:
+		ts.Fatalf("%v", err)
 	}
 	if args[0] != strconv.Itoa(got) {
 		ts.Fatalf("exit code %d, want %s", got, args[0])
 	}
 }
 
-func exitCode(err error) (int, bool) {
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		return exit.ExitCode(), true
+type (
+	snapKey struct{}
+	lockKey struct{}
+)
+
+// files returns a hash for each file below the working folder of a script.
+func files(ts *testscript.TestScript) map[string]string {
+	root := ts.MkAbs(".")
+	found := map[string]string{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		name, _ := filepath.Rel(root, path)
+		data, err := os.ReadFile(path)
+		found[filepath.ToSlash(name)] = fmt.Sprintf("%x", sha256.Sum256(data))
+		return err
+	})
+	ts.Check(err)
+	return found
+}
+
+func scriptSnap(ts *testscript.TestScript, _ bool, _ []string) {
+	into := ts.Value(snapKey{}).(map[string]string)
+	clear(into)
+	maps.Copy(into, files(ts))
+}
+
+func scriptUnchanged(ts *testscript.TestScript, neg bool, args []string) {
+	was, is := ts.Value(snapKey{}).(map[string]string), files(ts)
+	if neg || len(was) == 0 {
+		ts.Fatalf("usage: snap, then unchanged [file...]")
 	}
-	return 0, false
+	for _, name := range slices.Sorted(maps.Keys(was)) {
+		if is[name] != was[name] && !slices.Contains(args, name) {
+			ts.Fatalf("%s was changed or removed", name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(is)) {
+		if _, ok := was[name]; !ok && !slices.Contains(args, name) {
+			ts.Fatalf("%s is new", name)
+		}
+	}
+}
+
+func scriptLock(ts *testscript.TestScript, _ bool, args []string) {
+	f, err := jsonl.Open(context.Background(), ts.MkAbs(args[0]), jsonl.Options{Program: "somebody"})
+	ts.Check(err)
+	ts.Defer(func() { _ = f.Close() })
+	*ts.Value(lockKey{}).(**jsonl.File) = f
+}
+
+func scriptUnlock(ts *testscript.TestScript, _ bool, _ []string) {
+	ts.Check((*ts.Value(lockKey{}).(**jsonl.File)).Close())
+}
+
+func scriptExpand(ts *testscript.TestScript, _ bool, args []string) {
+	for _, name := range args {
+		text, err := strconv.Unquote(`"` + strings.ReplaceAll(strings.ReplaceAll(ts.ReadFile(name), `"`, `\"`), "\n", `\n`) + `"`)
+		ts.Check(err)
+		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o600))
+	}
+}
+
+// TestHelp holds every command to what the project promises: a description, a
+// group and an example that names only commands and flags that there are.
+func TestHelp(t *testing.T) {
+	root := newRoot()
+	for _, cmd := range append(root.Commands(), root) {
+		if cmd.Short == "" || cmd.Example == "" || cmd != root && cmd.GroupID == "" && cmd.Name() != "help" {
+			t.Errorf("%s: short %q, example %q, group %q", cmd.CommandPath(), cmd.Short, cmd.Example, cmd.GroupID)
+		}
+		for line := range strings.Lines(cmd.Example) {
+			words := strings.Fields(line)
+			at := slices.IndexFunc(words, func(w string) bool { return strings.HasSuffix(w, "clew") })
+			if at < 0 || at+1 >= len(words) {
+				continue
+			}
+			checkExample(t, root, words[at+1:])
+		}
+	}
+}
+
+func checkExample(t *testing.T, root *cobra.Command, words []string) {
+	t.Helper()
+	found, _, err := root.Find(words)
+	if err != nil || found == root {
+		t.Errorf("the example %q names no command", words)
+		return
+	}
+	for _, w := range words {
+		name, ok := strings.CutPrefix(w, "--")
+		if name, _, _ = strings.Cut(name, "="); ok && name != "" && found.Flag(name) == nil && found.InheritedFlags().Lookup(name) == nil {
+			t.Errorf("the example %q has the flag %s, which %s does not know", words, w, found.Name())
+		}
+	}
+}
+
+// TestMainWritesWhereTold shows that the entry for tests uses the streams it is given.
+func TestMainWritesWhereTold(t *testing.T) {
+	var out, errOut bytes.Buffer
+	if code := Main([]string{"version"}, strings.NewReader(""), &out, &errOut); code != exitDone || out.Len() == 0 || errOut.Len() != 0 {
+		t.Errorf("version: %d, %q, %q", code, &out, &errOut)
+	}
+	out.Reset()
+	if code := Main([]string{"nonsense"}, strings.NewReader(""), &out, &errOut); code != exitUsage || out.Len() != 0 || errOut.Len() == 0 {
+		t.Errorf("nonsense: %d, %q, %q", code, &out, &errOut)
+	}
 }

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
+	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -17,4 +20,101 @@ func printJSON(cmd *cobra.Command, v any) error {
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	return enc.Encode(v)
+}
+
+// output buffers what a command prints line by line; flush it before returning.
+func output(cmd *cobra.Command) *bufio.Writer {
+	return bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)
+}
+
+// size prints a number of bytes for people, in decimal units.
+func size(n int64) string {
+	const units = "kMGTPE"
+	if n < 1000 {
+		return fmt.Sprintf("%d B", n)
+	}
+	f := float64(n)
+	i := -1
+	for f >= 999.5 && i < len(units)-1 {
+		f /= 1000
+		i++
+	}
+	if f < 9.95 {
+		return fmt.Sprintf("%.1f %cB", f, units[i])
+	}
+	return fmt.Sprintf("%.0f %cB", f, units[i])
+}
+
+// number prints n with a comma between groups of three digits.
+func number(n int64) string {
+	s := fmt.Sprint(n)
+	neg := n < 0
+	if neg {
+		s = s[1:]
+	}
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	if neg {
+		s = "-" + s
+	}
+	return s
+}
+
+// count prints "1 entry", "2 entries"; without a plural it is singular and s.
+func count(n int, singular string, plural ...string) string {
+	word := singular
+	if n != 1 {
+		word += "s"
+		if len(plural) > 0 {
+			word = plural[0]
+		}
+	}
+	return number(int64(n)) + " " + word
+}
+
+// clock prints a time for people, in their zone; a time that is not known is dashes.
+func clock(t time.Time) string {
+	if t.IsZero() {
+		return "---------- --:--"
+	}
+	return t.Local().Format("2006-01-02 15:04")
+}
+
+// jsonTime prints a time for programs, "" when it is not known.
+func jsonTime(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02T15:04:05.000Z")
+}
+
+// progress tells on the error output what is being done, where that is a
+// terminal, and takes it back when it is done.
+type progress struct {
+	cmd  *cobra.Command
+	on   bool
+	next time.Time
+	text bool
+}
+
+func newProgress(cmd *cobra.Command) *progress {
+	// Quick work shows nothing.
+	return &progress{cmd: cmd, on: isTerminal(cmd.ErrOrStderr()), next: time.Now().Add(500 * time.Millisecond)}
+}
+
+func (p *progress) say(format string, args ...any) {
+	if !p.on || time.Now().Before(p.next) {
+		return
+	}
+	p.next = time.Now().Add(100 * time.Millisecond)
+	p.text = true
+	fmt.Fprintf(p.cmd.ErrOrStderr(), "\r\x1b[K%s", cut(headline(fmt.Sprintf(format, args...)), width(p.cmd)-1))
+}
+
+func (p *progress) done() {
+	if p.text {
+		p.text = false
+		fmt.Fprint(p.cmd.ErrOrStderr(), "\r\x1b[K")
+	}
 }

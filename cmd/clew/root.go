@@ -57,8 +57,7 @@ A SESSION or FILE is a path, the id of a session in the data folder or the first
 digits of one (clew ls lists them), or - for standard input.
 
 Exit codes: 0 done, 1 failed, 2 wrong use.`,
-		Example: `  clew context session.jsonl
-  clew compact --window 64000 --out compacted.jsonl session.jsonl`,
+		Example: `  clew ls --all`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          noCommand,
@@ -67,6 +66,7 @@ Exit codes: 0 done, 1 failed, 2 wrong use.`,
 	root.PersistentFlags().String("color", "auto", "use colours: auto, always or never")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return checkColor(cmd) }
 	root.SetFlagErrorFunc(flagError)
+	root.SetUsageTemplate(usageTemplate)
 	root.AddGroup(
 		&cobra.Group{ID: groupLook, Title: "Look at sessions:"},
 		&cobra.Group{ID: groupChange, Title: "Change sessions:"},
@@ -76,7 +76,10 @@ Exit codes: 0 done, 1 failed, 2 wrong use.`,
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommand(newHelp())
 	root.SetHelpCommandGroupID(groupOther)
-	root.AddCommand(newVersion())
+	root.AddCommand(
+		newLs(), newRm(),
+		newCompletion(), newVersion(),
+	)
 	return root
 }
 
@@ -120,3 +123,22 @@ func newHelp() *cobra.Command {
 		},
 	}
 }
+
+// usageTemplate is what help shows below a command's description.
+const usageTemplate = `Usage:
+  {{.UseLine}}{{if .HasExample}}
+
+Examples:
+{{.Example}}{{end}}{{$cmds := .Commands}}{{range $group := .Groups}}
+
+{{.Title}}{{range $cmds}}{{if and (eq .GroupID $group.ID) .IsAvailableCommand}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
+
+Flags:
+{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableInheritedFlags}}
+
+For every command:
+{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableSubCommands}}
+
+clew COMMAND --help says more about a command.{{end}}
+`

@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"strconv"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -17,12 +18,16 @@ func isTerminal(w any) bool {
 // grep finds something in a line.
 const defaultWidth = 160
 
-// width returns how many columns the output has.
+// width returns how many columns the output has: what the terminal says, else
+// $COLUMNS.
 func width(cmd *cobra.Command) int {
 	if f, ok := cmd.OutOrStdout().(*os.File); ok {
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
 			return w
 		}
+	}
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n >= 20 {
+		return n
 	}
 	return defaultWidth
 }

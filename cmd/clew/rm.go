@@ -1,0 +1,117 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clew-dev/clew/session/jsonl"
+)
+
+// removedSession is a session in what rm --json prints.
+type removedSession struct {
+	Path    string   `json:"path"`
+	ID      string   `json:"id"`
+	Removed []string `json:"removed"`
+}
+
+func newRm() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "rm SESSION...",
+		Short: "Remove sessions and all that belongs to them",
+		Long: `rm removes session files with what belongs to them: backups from a migration,
+and what was cut off their ends. It asks first. What is no session, or is open in
+another program, it leaves alone.`,
+		Example: `  clew rm 0199a1b2
+  clew rm --yes old.jsonl`,
+		GroupID: groupChange,
+		Args:    argCount(1, -1),
+	}
+	yes := cmd.Flags().Bool("yes", false, "do not ask")
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		infos, err := sessionsToRemove(cmd, args)
+		if err != nil {
+			return err
+		}
+		if !*yes {
+			ok, err := confirm(cmd, infos)
+			if err != nil || !ok {
+				return err
+			}
+		}
+		done := []removedSession{}
+		var failed error
+		for _, info := range infos {
+			removed, err := jsonl.Remove(cmd.Context(), info.Path)
+			if err != nil {
+				failed = err
+				break
+			}
+			done = append(done, removedSession{info.Path, info.Header.ID, removed})
+			if !*asJSON {
+				fmt.Fprintf(cmd.OutOrStdout(), "removed %s\n", printable(info.Path))
+			}
+		}
+		if *asJSON {
+			if err := printJSON(cmd, done); err != nil {
+				return err
+			}
+		}
+		return failed
+	}
+	return cmd
+}
+
+// sessionsToRemove looks at all of them before anything is removed.
+func sessionsToRemove(cmd *cobra.Command, args []string) ([]jsonl.Info, error) {
+	var infos []jsonl.Info
+	for _, name := range args {
+		if name == "-" {
+			return nil, usagef("rm: standard input can't be removed; name a file")
+		}
+		path, err := resolveSession(cmd.Context(), name)
+		if err != nil {
+			return nil, err
+		}
+		info, err := jsonl.Peek(cmd.Context(), path)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(infos, func(i jsonl.Info) bool { return i.Path == path }) {
+			infos = append(infos, info)
+		}
+	}
+	return infos, nil
+}
+
+func confirm(cmd *cobra.Command, infos []jsonl.Info) (bool, error) {
+	in, ok := cmd.InOrStdin().(*os.File)
+	if !ok || !isTerminal(in) {
+		return false, usagef("rm: it asks before it removes, and there is no terminal to ask on; use --yes")
+	}
+	w := cmd.ErrOrStderr()
+	for _, info := range infos {
+		title := headline(info.Name)
+		if title == "" {
+			title = headline(info.First)
+		}
+		fmt.Fprintf(w, "%s  %s  %s\n", printable(info.Path), size(info.Size), cut(title, 60))
+	}
+	fmt.Fprintf(w, "Remove %s? [y/N] ", count(len(infos), "session"))
+	answer, err := bufio.NewReader(in).ReadString('\n')
+	if err != nil {
+		fmt.Fprintln(w)
+		return false, nil
+	}
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return true, nil
+	}
+	fmt.Fprintln(w, "nothing removed")
+	return false, nil
+}

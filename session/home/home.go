@@ -1,0 +1,119 @@
+// Package home knows where sessions live: a data folder by the platform's
+// convention, in it one folder for each project, in that one file for each
+// session, named by time and id.
+//
+//	h, err := home.Default()
+//	list, err := h.List(ctx, cwd)
+//	for _, s := range list.Sessions {
+//		fmt.Println(s.Header.ID, s.Name, s.Path)
+//	}
+//
+// Any other path works as well: a session is its file, and nothing in it says
+// where it lies.
+package home
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"unicode"
+)
+
+// EnvDir is the environment variable that names another data folder.
+const EnvDir = "CLEW_DATA_DIR"
+
+// Home is a data folder.
+type Home struct {
+	// Dir is its path. It need not exist: Create makes it.
+	Dir string
+}
+
+// Default returns the data folder of the user: $CLEW_DATA_DIR, or clew in
+// $XDG_DATA_HOME or ~/.local/share, in ~/Library/Application Support on macOS,
+// in %LocalAppData% on Windows.
+func Default() (Home, error) {
+	dir, err := defaultDir(runtime.GOOS, os.Getenv, os.UserHomeDir)
+	if err != nil {
+		return Home{}, err
+	}
+	dir, err = filepath.Abs(dir)
+	if err != nil {
+		return Home{}, fmt.Errorf("the data folder: %w", err)
+	}
+	return Home{dir}, nil
+}
+
+func defaultDir(goos string, getenv func(string) string, userHome func() (string, error)) (string, error) {
+	if dir := getenv(EnvDir); dir != "" {
+		return dir, nil
+	}
+	// A relative $XDG_DATA_HOME is invalid and to be ignored (XDG Base Directory
+	// Specification).
+	if dir := getenv("XDG_DATA_HOME"); goos != "windows" && goos != "darwin" && filepath.IsAbs(dir) {
+		return filepath.Join(dir, "clew"), nil
+	}
+	if goos == "windows" {
+		if dir := getenv("LocalAppData"); dir != "" {
+			return filepath.Join(dir, "clew"), nil
+		}
+	}
+	user, err := userHome()
+	if err != nil {
+		return "", errors.New("no home folder to keep sessions in; set " + EnvDir + " to a folder")
+	}
+	switch goos {
+	case "windows":
+		return filepath.Join(user, "AppData", "Local", "clew"), nil
+	case "darwin":
+		return filepath.Join(user, "Library", "Application Support", "clew"), nil
+	}
+	return filepath.Join(user, ".local", "share", "clew"), nil
+}
+
+// sessions is the folder of the project folders.
+func (h Home) sessions() string { return filepath.Join(h.Dir, "sessions") }
+
+// Project returns the folder of the sessions of a project: the name of the
+// project's folder, for people, and a hash of its path, so that no two
+// projects share one. The same folder reached by a symbolic link is the same
+// project.
+func (h Home) Project(cwd string) (string, error) {
+	abs, err := filepath.Abs(cwd)
+	if err != nil {
+		return "", fmt.Errorf("the folder of the project: %w", err)
+	}
+	if real, err := filepath.EvalSymlinks(abs); err == nil {
+		abs = real
+	}
+	return filepath.Join(h.sessions(), projectName(abs)), nil
+}
+
+func projectName(abs string) string {
+	sum := sha256.Sum256([]byte(filepath.ToSlash(abs)))
+	return readable(filepath.Base(abs), "project") + "-" + hex.EncodeToString(sum[:6])
+}
+
+// maxReadable is how many characters of a folder's name are used, so that the
+// names of files stay short enough for every file system.
+const maxReadable = 40
+
+// readable keeps what every file system takes in a name; without any of that it
+// is fallback.
+func readable(base, fallback string) string {
+	name := []rune(strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '.' || r == '_' || r == '-' {
+			return r
+		}
+		return '_'
+	}, base))
+	short := strings.Trim(string(name[:min(len(name), maxReadable)]), "._-")
+	if short == "" {
+		return fallback
+	}
+	return short
+}

@@ -1,0 +1,263 @@
+package home
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/session/jsonl"
+)
+
+func TestDefaultDir(t *testing.T) {
+	root := t.TempDir()
+	at := func(parts ...string) string { return filepath.Join(append([]string{root}, parts...)...) }
+	user := func() (string, error) { return at("user"), nil }
+	nobody := func() (string, error) { return "", errors.New("no home") }
+	for _, tc := range []struct {
+		name, goos string
+		env        map[string]string
+		user       func() (string, error)
+		want       string
+	}{
+		{"linux", "linux", nil, user, at("user", ".local", "share", "clew")},
+		{"linux with XDG", "linux", map[string]string{"XDG_DATA_HOME": at("xdg")}, user, at("xdg", "clew")},
+		{"a relative XDG folder is ignored", "linux", map[string]string{"XDG_DATA_HOME": "xdg"}, user, at("user", ".local", "share", "clew")},
+		{"macOS has no XDG", "darwin", map[string]string{"XDG_DATA_HOME": at("xdg")}, user, at("user", "Library", "Application Support", "clew")},
+		{"Windows", "windows", map[string]string{"LocalAppData": at("local")}, nobody, at("local", "clew")},
+		{"Windows without its variable", "windows", nil, user, at("user", "AppData", "Local", "clew")},
+		{"the variable wins", "linux", map[string]string{EnvDir: at("mine"), "XDG_DATA_HOME": at("xdg")}, nobody, at("mine")},
+	} {
+		got, err := defaultDir(tc.goos, func(k string) string { return tc.env[k] }, tc.user)
+		if err != nil || got != tc.want {
+			t.Errorf("%s: %q, %v; want %q", tc.name, got, err, tc.want)
+		}
+	}
+	if _, err := defaultDir("linux", func(string) string { return "" }, nobody); err == nil || !strings.Contains(err.Error(), EnvDir) {
+		t.Errorf("without a home folder: %v, want an error that names %s", err, EnvDir)
+	}
+}
+
+func TestProjectFolders(t *testing.T) {
+	h := Home{t.TempDir()}
+	work := t.TempDir()
+	seen := map[string]string{}
+	for _, name := range []string{"app", "app-1", "app 1", "app_1", "项目", "a/app", "b/app", strings.Repeat("long", 60), "nul", ".", "…"} {
+		got, err := h.Project(filepath.Join(work, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if other, ok := seen[got]; ok {
+			t.Errorf("%q and %q share %s", name, other, got)
+		}
+		seen[got] = name
+		if filepath.Dir(got) != filepath.Join(h.Dir, "sessions") {
+			t.Errorf("%q lies at %s, which is not below the data folder", name, got)
+		}
+		if base := filepath.Base(got); len([]rune(base)) > 60 || !regexp.MustCompile(`^[\pL\d][\pL\d._-]*-[0-9a-f]{12}$`).MatchString(base) {
+			t.Errorf("%q gives the folder %q", name, base)
+		}
+	}
+	got, _ := h.Project(filepath.Join(work, "项目"))
+	if !strings.HasPrefix(filepath.Base(got), "项目-") {
+		t.Errorf("the folder of 项目 is %s", got)
+	}
+}
+
+func TestProjectThroughLink(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("symbolic links need a privilege there")
+	}
+	h := Home{t.TempDir()}
+	dir := t.TempDir()
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	a, _ := h.Project(dir)
+	b, _ := h.Project(link)
+	if a != b {
+		t.Errorf("%s and, through a link, %s", a, b)
+	}
+}
+
+func TestCreateListFindRemove(t *testing.T) {
+	ctx := context.Background()
+	h := Home{filepath.Join(t.TempDir(), "data")}
+	one, two := t.TempDir(), t.TempDir()
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	create := func(cwd, id, text string) string {
+		t.Helper()
+		at = at.Add(time.Hour)
+		clock := func() time.Time { return at }
+		f, err := h.Create(ctx, cwd, CreateOptions{ID: id, Clock: clock})
+		if err != nil {
+			t.Fatal(err)
+		}
+		log, err := session.NewLog(ctx, f, session.Options{Clock: clock})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := log.Append(ctx, session.Message(message.User(text, at)), session.NewSessionInfo("name of "+id)); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return f.Path()
+	}
+	if l, err := h.ListAll(ctx); err != nil || len(l.Sessions) != 0 {
+		t.Fatalf("before the first session: %v, %v", l, err)
+	}
+	pa := create(one, "aaaa1111", "first")
+	create(one, "aaaa2222", "second")
+	create(two, "bbbb1111", "third")
+	if base := filepath.Base(pa); base != "2026-03-01T13-00-00.000Z_aaaa1111.jsonl" {
+		t.Errorf("the file is called %s", base)
+	}
+
+	l, err := h.List(ctx, one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := ids(l); got != "aaaa2222 aaaa1111" {
+		t.Errorf("the project has %q, want the newest first", got)
+	}
+	first := l.Sessions[1]
+	if first.Name != "name of aaaa1111" || first.First != "first" || first.Header.Cwd != one || !first.Last.Equal(at.Add(-2*time.Hour)) {
+		t.Errorf("listed as %+v", first)
+	}
+	if l, _ := h.ListAll(ctx); ids(l) != "bbbb1111 aaaa2222 aaaa1111" {
+		t.Errorf("all: %q", ids(l))
+	}
+	for id, want := range map[string]int{"aaaa": 2, "aaaa1": 1, "b": 1, "bbbb1111": 1, "c": 0, "": 0} {
+		if found, err := h.Find(ctx, id); err != nil || len(found) != want {
+			t.Errorf("Find(%q): %d sessions, %v; want %d", id, len(found), err, want)
+		}
+	}
+
+	for _, end := range []string{".cut", ".bak", ".bak2", ".migrating", ".bakery", "x"} {
+		if err := os.WriteFile(pa+end, []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	removed, err := jsonl.Remove(ctx, pa)
+	if err != nil || len(removed) != 5 {
+		t.Errorf("removed %q, %v; want the session and four files of its own", removed, err)
+	}
+	left, _ := filepath.Glob(pa + "*")
+	if len(left) != 2 {
+		t.Errorf("left: %q; want .bakery and x, which are not the session's", left)
+	}
+}
+
+func TestRemoveRefuses(t *testing.T) {
+	ctx := context.Background()
+	h := Home{t.TempDir()}
+	f, err := h.Create(ctx, t.TempDir(), CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := jsonl.Remove(ctx, f.Path()); !errors.Is(err, jsonl.ErrLocked) || !strings.HasPrefix(err.Error(), "remove ") {
+		t.Errorf("a session that is open: %v", err)
+	}
+	other := filepath.Join(t.TempDir(), "other.jsonl")
+	if err := os.WriteFile(other, []byte(`{"a":1}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := jsonl.Remove(ctx, other); !errors.Is(err, session.ErrNotSession) {
+		t.Errorf("a file that is no session: %v", err)
+	}
+	for _, path := range []string{f.Path(), other} {
+		if _, err := os.Stat(path); err != nil {
+			t.Errorf("it is gone: %v", err)
+		}
+	}
+}
+
+func TestListFolderCountsOthers(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	files := map[string]string{
+		"session.jsonl": `{"type":"session","version":3,"id":"s1","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/x"}` + "\n",
+		"claude.jsonl":  `{"type":"user","sessionId":"x"}` + "\n",
+		"empty.jsonl":   "",
+		"notes.txt":     "hello",
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "folder.jsonl"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	l, err := ListFolder(ctx, dir)
+	if err != nil || ids(l) != "s1" || l.Other != 2 {
+		t.Errorf("%+v, %v; want one session and two others", l, err)
+	}
+	_, err = ListFolder(ctx, filepath.Join(dir, "nowhere"))
+	var rich *session.Error
+	if !errors.As(err, &rich) || rich.Hint == "" {
+		t.Errorf("a folder that is not there: %v", err)
+	}
+	if _, err := ListFolder(ctx, filepath.Join(dir, "notes.txt")); err == nil || !strings.Contains(err.Error(), "name the folder") {
+		t.Errorf("a file: %v", err)
+	}
+}
+
+// TestPeekReadsEndsOnly shows that what stands in the middle of a large file is
+// not looked at, and what stands at its ends is.
+func TestPeekReadsEndsOnly(t *testing.T) {
+	ctx := context.Background()
+	h := Home{t.TempDir()}
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	f, err := h.Create(ctx, t.TempDir(), CreateOptions{Clock: func() time.Time { return at }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	log, err := session.NewLog(ctx, f, session.Options{Clock: func() time.Time { at = at.Add(time.Minute); return at }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	filler := session.Message(message.User(strings.Repeat("filler ", 30_000), at))
+	add := func(d session.Draft) {
+		t.Helper()
+		if _, err := log.Append(ctx, d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add(session.NewSessionInfo("early name"))
+	add(session.Message(message.User("the first words", at)))
+	add(filler)
+	add(session.NewSessionInfo("hidden name"))
+	add(filler)
+	info, err := jsonl.Peek(ctx, f.Path())
+	if err != nil || info.Name != "early name" || info.First != "the first words" {
+		t.Errorf("%+v, %v", info, err)
+	}
+	if !info.Last.Equal(info.Modified) {
+		t.Errorf("the last record is longer than what is looked at; Last is %v, not the file's time %v", info.Last, info.Modified)
+	}
+	add(session.NewSessionInfo("late name"))
+	if info, _ = jsonl.Peek(ctx, f.Path()); info.Name != "late name" || !info.Last.Equal(at) {
+		t.Errorf("after another name: %q at %v, want the late name at %v", info.Name, info.Last, at)
+	}
+}
+
+func ids(l Listing) string {
+	var out []string
+	for _, s := range l.Sessions {
+		out = append(out, s.Header.ID)
+	}
+	return strings.Join(out, " ")
+}

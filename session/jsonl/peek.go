@@ -1,0 +1,125 @@
+package jsonl
+
+import (
+	"context"
+	"io"
+	"os"
+	"time"
+
+	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
+)
+
+// Info is what Peek finds out about a session file.
+type Info struct {
+	Path     string
+	Header   session.Header
+	Size     int64     // in bytes
+	Modified time.Time // of the file
+	// Last is the time of the newest record, or Modified when that record is
+	// longer than the part of the file that is looked at.
+	Last time.Time
+	// Name is the session's name and First the text of the first user message,
+	// as far as they stand in the part of the file that is looked at.
+	Name  string
+	First string
+}
+
+// peekBytes is how much Peek reads at each end of a file.
+const peekBytes = 64 << 10
+
+// Peek looks at the header, the first and the last 64 KiB of a session file: what
+// a list of sessions shows, at the same cost for files of any size. The errors
+// are those of Open.
+func Peek(ctx context.Context, path string) (Info, error) {
+	info, err := peek(ctx, path)
+	if err != nil {
+		return info, openError(path, err)
+	}
+	return info, nil
+}
+
+func peek(ctx context.Context, path string) (info Info, err error) {
+	if err := ctx.Err(); err != nil {
+		return info, err
+	}
+	// Not opened before it is known to be a file: a pipe would make us wait.
+	st, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return info, err
+	case st.IsDir():
+		return info, errIsDir
+	case !st.Mode().IsRegular():
+		return info, errNotRegular
+	case st.Size() == 0:
+		return info, ErrEmpty
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return info, err
+	}
+	defer f.Close()
+	h, err := findHeader(f, st.Size())
+	if err != nil {
+		return info, err
+	}
+	info = Info{Path: path, Header: h.header, Size: st.Size(), Modified: st.ModTime()}
+	headEnd := min(info.Size, h.end+peekBytes)
+	if err := info.scan(f, h.end, headEnd, false); err != nil {
+		return info, err
+	}
+	if tail := max(headEnd, info.Size-peekBytes); tail < info.Size {
+		if err := info.scan(f, tail, info.Size, true); err != nil {
+			return info, err
+		}
+	}
+	if info.Last.IsZero() {
+		info.Last = info.Modified
+	}
+	return info, nil
+}
+
+// scan takes from a part of the file what is wanted of it. inside says that
+// the part begins somewhere in a line, which is passed over.
+func (info *Info) scan(r io.ReaderAt, from, to int64, inside bool) error {
+	newest := time.Time{}
+	err := forward(r, from, to, func(line []byte, off int64, ended bool) error {
+		if off == from && inside || !ended && to < info.Size {
+			newest = time.Time{}
+			return nil
+		}
+		// Of several records on one line the first will do for a list.
+		e, err := session.ParseEntry(line)
+		if err != nil {
+			return nil
+		}
+		if t := e.Time(); !t.IsZero() {
+			newest = t
+		}
+		if name, ok := e.SessionName(); ok {
+			info.Name = name
+		}
+		if info.First == "" && e.Type == session.TypeMessage {
+			info.First = userText(e)
+		}
+		return nil
+	})
+	if to == info.Size {
+		info.Last = newest
+	}
+	return err
+}
+
+func userText(e *session.Entry) string {
+	val := e.Field("message")
+	if role, _ := jsonx.String(jsonx.Get(val, "role")); role != string(message.RoleUser) {
+		return ""
+	}
+	m, err := e.Message()
+	if err != nil {
+		return ""
+	}
+	return m.Text()
+}
