@@ -1,0 +1,136 @@
+package token
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/message"
+)
+
+// Category says what kind of content tokens are spent on.
+type Category uint8
+
+// The categories.
+const (
+	System       Category = iota // system prompt
+	Tools                        // definitions of tools
+	User                         // what the user typed
+	Assistant                    // text of answers
+	Thinking                     // reasoning
+	ToolCalls                    // names and arguments of calls
+	ToolResults                  // text of results
+	Images                       // images, whoever sent them
+	Summaries                    // of compactions and branches
+	Shell                        // commands the user ran, and their output
+	Custom                       // put in by programs: extensions, hooks, reminders
+	Unattributed                 // reported by the provider, but in no message here
+	NumCategories
+)
+
+var categoryNames = [NumCategories]string{
+	"system", "tools", "user", "assistant", "thinking", "toolCalls", "toolResults",
+	"images", "summaries", "shell", "custom", "unattributed",
+}
+
+// String returns the name of the category, as it stands in JSON.
+func (c Category) String() string {
+	if c < NumCategories {
+		return categoryNames[c]
+	}
+	return "category " + strconv.Itoa(int(c))
+}
+
+// Categories are tokens by category. They add up to the tokens of the reading.
+type Categories [NumCategories]int64
+
+// Total returns the sum.
+func (c *Categories) Total() int64 {
+	var sum int64
+	for _, n := range c {
+		sum = addSat(sum, n)
+	}
+	return sum
+}
+
+// MarshalJSON writes an object with the categories that are not 0, in order.
+func (c Categories) MarshalJSON() ([]byte, error) {
+	var o jsonx.Object
+	for i, n := range c {
+		if n != 0 {
+			o.Int(Category(i).String(), n)
+		}
+	}
+	return o.Bytes(), nil
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote. Names it does not know count as Unattributed.
+func (c *Categories) UnmarshalJSON(data []byte) error {
+	var m map[string]int64
+	if err := json.Unmarshal(data, &m); err != nil {
+		return err
+	}
+	*c = Categories{}
+next:
+	for name, n := range m {
+		for i, known := range categoryNames {
+			if name == known {
+				c[i] = addSat(c[i], n)
+				continue next
+			}
+		}
+		c[Unattributed] = addSat(c[Unattributed], n)
+	}
+	return nil
+}
+
+// categoryOf returns where the text of a message belongs.
+func categoryOf(m *message.Message) Category {
+	switch m.Role {
+	case message.RoleSystem:
+		return System
+	case message.RoleUser:
+		if m.UserWords() {
+			return User
+		}
+	case message.RoleAssistant:
+		return Assistant
+	case message.RoleToolResult:
+		return ToolResults
+	case message.RoleBashExecution:
+		return Shell
+	case message.RoleBranchSummary, message.RoleCompactionSummary:
+		return Summaries
+	case message.RoleCustom:
+	}
+	return Custom
+}
+
+// categoryOfBlock returns where a block of an answer belongs.
+func categoryOfBlock(t message.BlockType) Category {
+	switch t {
+	case message.BlockThinking:
+		return Thinking
+	case message.BlockToolCall:
+		return ToolCalls
+	case message.BlockImage:
+		return Images
+	case message.BlockText:
+	}
+	return Assistant
+}
+
+// apportion adds parts, in units of which per make a token, to into as whole
+// tokens that add up to the sum of the parts rounded up.
+func apportion(parts *[NumCategories]millis, per int64, into *Categories) {
+	var sum, given int64
+	for i, p := range parts {
+		if p == 0 {
+			continue
+		}
+		sum += int64(p)
+		upTo := ceilDiv(sum, per)
+		into[i] = addSat(into[i], upTo-given)
+		given = upTo
+	}
+}

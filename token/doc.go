@@ -1,0 +1,19 @@
+// Package token says how many tokens something costs.
+//
+// A [Meter] measures a whole context: it takes the last usage a provider
+// reported that still holds, and estimates only what came after it. A [Counter]
+// makes the estimates. [Heuristic] weighs characters by what they are, with
+// weights for the family of the model; [Chars4] is the rule of pi, four UTF-16
+// units to a token.
+//
+//	meter, err := token.NewMeter(token.Config{Provider: "anthropic", Model: "claude-opus-4-6", Window: 200_000})
+//	r := meter.Measure(messages, fresh)
+//	fmt.Println(r.Tokens, "of", meter.Window(), "tokens, of which", r.Measured, "were reported")
+//	if r.Guarded() > limit {
+//		// an estimate that is low by the usual error would no longer fit
+//	}
+//
+// What is counted is what is sent: a shell run kept out of the context, an
+// answer that failed and a message of an unknown role cost nothing, and tool
+// schemas, the system prompt and images cost what they cost.
+package token

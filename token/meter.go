@@ -1,0 +1,215 @@
+package token
+
+import (
+	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/message"
+)
+
+// Meter measures contexts for one model. It has no state that changes, so one
+// Meter may be used for any number of sessions and by several goroutines.
+//
+// A Meter is itself a [Counter]: that of its estimates.
+type Meter struct {
+	counter  Counter
+	family   Family
+	window   int64
+	safety   float64
+	anyUsage bool
+
+	fixed      Categories // system prompt and tools
+	fixedTotal int64
+	fixedBytes int64
+}
+
+var _ Counter = (*Meter)(nil)
+
+// NewMeter returns a meter, or what Config.Validate says.
+func NewMeter(cfg Config) (*Meter, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	m := &Meter{
+		counter: cfg.Counter, family: FamilyOf(cfg.Provider, cfg.Model),
+		window: cfg.Window, safety: cfg.Safety, anyUsage: cfg.AnyUsage,
+	}
+	if m.counter == nil {
+		m.counter = HeuristicFor(cfg.Provider, cfg.Model)
+	}
+	if m.safety == 0 {
+		m.safety = defaultGuard
+		if g, ok := m.counter.(guarded); ok {
+			m.safety = g.guard()
+		}
+	}
+	m.countFixed(cfg.System, cfg.Tools)
+	return m, nil
+}
+
+func (m *Meter) countFixed(system string, tools []byte) {
+	if system != "" {
+		msg := &message.Message{Role: message.RoleSystem, Content: []message.Block{message.TextBlock(system)}}
+		m.fixed[System] = m.counter.Message(msg)
+	}
+	if !jsonx.IsNull(tools) {
+		msg := &message.Message{Role: message.RoleSystem, ToolsAdded: tools}
+		m.fixed[Tools] = max(0, m.counter.Message(msg)-m.counter.Message(&message.Message{Role: message.RoleSystem}))
+	}
+	m.fixedTotal = m.fixed.Total()
+	m.fixedBytes = int64(len(system) + len(tools))
+}
+
+// Name returns the name of the counter.
+func (m *Meter) Name() string { return m.counter.Name() }
+
+// Message estimates what one message costs.
+func (m *Meter) Message(msg *message.Message) int64 { return max(0, m.counter.Message(msg)) }
+
+// Text estimates what a text costs as part of a message.
+func (m *Meter) Text(s string) int64 { return max(0, m.counter.Text(s)) }
+
+// Window returns Config.Window.
+func (m *Meter) Window() int64 { return m.window }
+
+// Guard returns the factor that Reading.Guarded applies to estimates.
+func (m *Meter) Guard() float64 { return m.safety }
+
+// Fixed estimates what every request carries beside the messages:
+// Config.System and Config.Tools.
+func (m *Meter) Fixed() int64 { return m.fixedTotal }
+
+// Slice estimates the messages one by one, without looking at reported usage and
+// without Fixed. It is what a part of a context costs. System messages are counted
+// each where it stands.
+func (m *Meter) Slice(msgs []*message.Message) int64 {
+	var sum int64
+	for _, msg := range msgs {
+		sum = addSat(sum, m.Message(msg))
+	}
+	return sum
+}
+
+// Measure returns what a context costs.
+//
+// It looks for the last answer at or after index fresh that has a usage which
+// can be trusted: the anchor. Usage from before fresh is stale, because a
+// pass or an edit has changed the context since; session.Context has Boundary
+// for that. What was reported counts up to and including the anchor, and only
+// the messages after it are estimated.
+//
+// Without an anchor everything is estimated: Config.System and Config.Tools,
+// what ReplaySystem makes of the system messages, and the other messages.
+func (m *Meter) Measure(msgs []*message.Message, fresh int) Reading {
+	r := Reading{Anchor: m.anchor(msgs, fresh), Counter: m.counter.Name(), Guard: m.safety, Bytes: m.fixedBytes}
+	for _, msg := range msgs {
+		r.Bytes = addSat(r.Bytes, sentBytes(msg))
+	}
+	if r.Anchor < 0 {
+		r.Categories = m.whole(msgs)
+		r.Estimated = r.Categories.Total()
+		r.Tokens = r.Estimated
+		return r
+	}
+	r.Measured = usageTotal(msgs[r.Anchor].Usage)
+	for _, msg := range msgs[r.Anchor+1:] {
+		m.split(msg, &r.Categories)
+	}
+	r.Estimated = r.Categories.Total()
+	r.Tokens = addSat(r.Measured, r.Estimated)
+	before := m.whole(msgs[:r.Anchor+1])
+	fit(&before, r.Measured)
+	for i, n := range before {
+		r.Categories[i] = addSat(r.Categories[i], n)
+	}
+	return r
+}
+
+// whole estimates a context that nothing was reported about.
+func (m *Meter) whole(msgs []*message.Message) Categories {
+	c := m.fixed
+	prompts := false
+	for _, msg := range msgs {
+		if msg.Role == message.RoleSystem {
+			prompts = true
+			continue
+		}
+		m.split(msg, &c)
+	}
+	if prompts {
+		m.split(ReplaySystem(msgs), &c)
+	}
+	return c
+}
+
+// split adds the tokens of a message to the categories.
+func (m *Meter) split(msg *message.Message, into *Categories) {
+	if s, ok := m.counter.(splitter); ok {
+		s.split(msg, into)
+		return
+	}
+	at := categoryOf(msg)
+	into[at] = addSat(into[at], m.Message(msg))
+}
+
+// anchor returns the index of the answer whose usage holds, or -1.
+func (m *Meter) anchor(msgs []*message.Message, fresh int) int {
+	for i := len(msgs) - 1; i >= max(fresh, 0); i-- {
+		if m.trusts(msgs[i]) {
+			return i
+		}
+	}
+	return -1
+}
+
+// trusts reports an answer whose usage says how large the context was after it.
+func (m *Meter) trusts(msg *message.Message) bool {
+	if msg.Role != message.RoleAssistant || dropped(msg) || usageTotal(msg.Usage) <= 0 {
+		return false
+	}
+	if m.anyUsage {
+		return true
+	}
+	// Servers between a program and its provider lose parts of the usage; an
+	// answer without a prompt is none.
+	if u := msg.Usage; promptTokens(u) <= 0 && (u.TotalCount == 0 || u.TotalCount <= u.Output) {
+		return false
+	}
+	from := FamilyOf(msg.Provider, msg.Model)
+	return from == m.family || from == Universal || m.family == Universal
+}
+
+// usageTotal is Usage.Total for numbers of any size.
+func usageTotal(u *message.Usage) int64 {
+	if u == nil {
+		return 0
+	}
+	if u.TotalCount != 0 {
+		return u.TotalCount
+	}
+	return addSat(promptTokens(u), u.Output)
+}
+
+func promptTokens(u *message.Usage) int64 {
+	return addSat(addSat(u.Input, u.CacheRead), u.CacheWrite)
+}
+
+// fit makes categories that were estimated add up to what was reported. What is
+// missing is Unattributed: a prompt or tools that are not known here, hidden
+// thinking, the error of the estimate. What is too much is taken off in
+// proportion.
+func fit(c *Categories, total int64) {
+	sum := c.Total()
+	if sum <= total {
+		c[Unattributed] = addSat(c[Unattributed], total-sum)
+		return
+	}
+	share := float64(total) / float64(sum)
+	left, most := total, 0
+	for i, n := range c {
+		c[i] = min(int64(float64(n)*share), left)
+		left -= c[i]
+		if n > c[most] {
+			most = i
+		}
+	}
+	c[most] += left
+}
