@@ -1,0 +1,102 @@
+package wire
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strconv"
+	"strings"
+)
+
+// minIDMax is the least length of ids and names: room for some of the original
+// and for the digest that keeps shortened ones apart.
+const minIDMax = 16
+
+const digestLen = 10
+
+// idMap gives the calls of one list ids that the API takes: the stored one where
+// it can be, else one derived from it. No two calls get the same. What a call
+// gets depends on the calls before it alone.
+type idMap struct {
+	max  int
+	used map[string]bool
+}
+
+func newIDMap(limit int) *idMap { return &idMap{limit, map[string]bool{}} }
+
+// assign returns the id for a call stored with id; renamed is false when it is
+// the stored one, or the stored one without its item id.
+func (m *idMap) assign(id string) (sent string, renamed bool) {
+	base, _ := splitItemID(id)
+	clean := onlyIDChars(base)
+	if clean == base && base != "" && len(base) <= m.max && !m.used[base] {
+		m.used[base] = true
+		return base, false
+	}
+	if clean == "" {
+		clean = "call"
+	}
+	for n := 0; ; n++ {
+		sent = cut(clean, m.max-digestLen-1) + "_" + digest(id+"\x00"+strconv.Itoa(n))
+		if !m.used[sent] {
+			m.used[sent] = true
+			return sent, true
+		}
+	}
+}
+
+// splitItemID splits the ids that the Responses API needs for a call: pi stores
+// them as "call id|item id".
+func splitItemID(id string) (callID, itemID string) {
+	callID, itemID, _ = strings.Cut(id, "|")
+	return callID, itemID
+}
+
+// toolName returns the name under which a tool is sent. It depends on the name
+// alone, so that calls and definitions agree.
+func (p *Profile) toolName(name string) (sent string, renamed bool) {
+	sent = onlyIDChars(name)
+	if sent == "" {
+		sent = "unnamed"
+	}
+	if c := sent[0]; p.NameStart && (c == '-' || '0' <= c && c <= '9') {
+		sent = "_" + sent
+	}
+	if len(sent) > p.ToolNameMax {
+		sent = cut(sent, p.ToolNameMax-digestLen-1) + "_" + digest(name)
+	}
+	return sent, sent != name
+}
+
+// onlyIDChars returns s with every other byte than a-z, A-Z, 0-9, _ and - as _.
+func onlyIDChars(s string) string {
+	if idChars(s) {
+		return s
+	}
+	b := []byte(s)
+	for i, c := range b {
+		if !idChar(c) {
+			b[i] = '_'
+		}
+	}
+	return string(b)
+}
+
+func idChars(s string) bool {
+	for i := range len(s) {
+		if !idChar(s[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func idChar(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-'
+}
+
+func cut(s string, n int) string { return s[:min(n, len(s))] }
+
+func digest(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:])[:digestLen]
+}

@@ -1,0 +1,280 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/message"
+)
+
+// Normalize makes of a context, as session.Project gives it, the list that a
+// profile's API takes: every call has its result directly behind it, roles are
+// as the API wants them, and what it would refuse is left out. The notes say
+// what was done, in the order of the messages. The messages are not changed.
+//
+// The error is a [PendingError] when the last answer waits for results and
+// Options.SettleMissing is not set, or says what is wrong with the profile.
+func Normalize(msgs []*message.Message, p Profile, t Target, o Options) (*List, []Note, error) {
+	if err := p.check(); err != nil {
+		return nil, nil, err
+	}
+	if p.form == formPi {
+		l, notes := normalizePi(msgs, p, t)
+		return l, notes, nil
+	}
+	n := &normalizer{
+		msgs: msgs, p: p, t: t, ids: newIDMap(p.CallIDMax), pairs: pairUp(msgs),
+		summary: lastSummary(msgs),
+	}
+	if !o.SettleMissing {
+		if pending := n.pairs.pending(msgs); len(pending) > 0 {
+			return nil, nil, &PendingError{pending}
+		}
+	}
+	n.notes = n.pairs.notes
+	for i, m := range msgs {
+		n.message(i, m)
+	}
+	l := &List{System: n.sys.text(), Tools: n.tools(), Turns: n.turns, profile: p, target: t}
+	slices.SortStableFunc(n.notes, func(a, b Note) int { return a.Index - b.Index })
+	return l, n.notes, nil
+}
+
+type normalizer struct {
+	msgs    []*message.Message
+	p       Profile
+	t       Target
+	ids     *idMap
+	pairs   *pairs
+	summary int // index of the compaction summary that counts, or -1
+
+	sys   system
+	begun bool // a message that is not of the system was seen
+	turns []Turn
+	notes []Note
+}
+
+func (n *normalizer) note(code NoteCode, index int, format string, args ...any) {
+	n.notes = append(n.notes, Note{code, index, fmt.Sprintf(format, args...)})
+}
+
+// message adds what one message contributes. The cases are the closed set of
+// roles.
+func (n *normalizer) message(i int, m *message.Message) {
+	if m.Role == message.RoleSystem {
+		n.system(i, m)
+		return
+	}
+	n.begun = true
+	switch m.Role {
+	case message.RoleUser, message.RoleCustom:
+		n.user(i, n.parts(i, m))
+	case message.RoleBashExecution:
+		if m.ExcludeFromContext {
+			n.note(NoteExcluded, i, "the user kept this command out of the context")
+			return
+		}
+		n.user(i, []Part{textPart(i, shellText(m))})
+	case message.RoleBranchSummary:
+		n.summarized(i, m)
+	case message.RoleCompactionSummary:
+		if i != n.summary {
+			n.note(NoteSummary, i, "a later compaction summary replaces this one")
+			return
+		}
+		n.summarized(i, m)
+	case message.RoleAssistant:
+		n.assistant(i, m)
+	case message.RoleToolResult:
+		// It was sent behind its call, or a note says why not.
+	case message.RoleSystem:
+	default:
+		n.note(NoteUnknownRole, i, "a message of role %q is not sent", m.Role)
+	}
+}
+
+// lastSummary returns the index of the last compaction summary, or -1.
+func lastSummary(msgs []*message.Message) int {
+	for i := len(msgs) - 1; i >= 0; i-- {
+		if msgs[i].Role == message.RoleCompactionSummary {
+			return i
+		}
+	}
+	return -1
+}
+
+func (n *normalizer) system(i int, m *message.Message) {
+	for _, bad := range n.sys.foldTools(m) {
+		n.note(NoteTool, i, "%s", bad)
+	}
+	if !n.begun || n.p.MidSystem == MidSystemFold {
+		n.sys.fold(m)
+		return
+	}
+	text := updateText(m)
+	if text == "" {
+		n.note(NoteEmpty, i, "the system message says nothing")
+		return
+	}
+	if n.p.MidSystem == MidSystemMessage {
+		n.push(Turn{TurnSystem, []Part{textPart(i, text)}})
+		return
+	}
+	n.user(i, []Part{textPart(i, systemForm.Wrap(text))})
+}
+
+// summarized adds a branch or compaction summary in the form stored with it.
+func (n *normalizer) summarized(i int, m *message.Message) {
+	f := SummaryForm(m)
+	text := f.Wrap(m.Summary)
+	switch {
+	case blank(text):
+		n.note(NoteEmpty, i, "the summary is empty")
+	case f.Role == message.RoleAssistant:
+		n.push(Turn{TurnAssistant, []Part{textPart(i, text)}})
+	default:
+		n.user(i, []Part{textPart(i, text)})
+	}
+}
+
+func (n *normalizer) user(i int, parts []Part) {
+	if len(parts) == 0 {
+		n.note(NoteEmpty, i, "the message has nothing to send")
+		return
+	}
+	n.push(Turn{TurnUser, parts})
+}
+
+// assistant adds an answer and the results of its calls.
+func (n *normalizer) assistant(i int, m *message.Message) {
+	if failed(m) {
+		n.note(NoteAnswerDropped, i, "the answer ended with %q and is not sent", m.StopReason)
+		return
+	}
+	calls := n.pairs.calls[i]
+	parts := n.answer(i, m)
+	if len(parts) == 0 {
+		n.note(NoteEmpty, i, "the answer has nothing to send")
+		return
+	}
+	n.push(Turn{TurnAssistant, parts})
+	if len(calls) > 0 {
+		n.results(i, parts, calls)
+	}
+}
+
+// results adds the results of an answer's calls, in the order of the calls.
+func (n *normalizer) results(i int, answer []Part, calls []*call) {
+	results := Turn{Kind: TurnResults}
+	var after []Part
+	next := 0
+	for k := range answer {
+		if answer[k].Kind != PartCall {
+			continue
+		}
+		c, sent := calls[next], &answer[k]
+		next++
+		if c.result < 0 {
+			n.note(NoteSettled, i, "call %s of %s has no result; one was put in that says so", c.id, c.name)
+			results.Parts = append(results.Parts, Part{
+				Kind: PartResult, From: -1, ID: sent.ID, Name: sent.Name, IsError: true,
+				Content: []Part{textPart(-1, textSettled)},
+			})
+			continue
+		}
+		if c.result != i+next {
+			n.note(NoteResultMoved, c.result, "the result was put behind its call, in the order of the calls")
+		}
+		m := n.msgs[c.result]
+		content := n.parts(c.result, m)
+		if !n.p.imagesInside(n.t) {
+			var images []Part
+			content, images = splitImages(content)
+			if len(images) > 0 {
+				n.note(NoteImage, c.result, "the images of the result follow after the results")
+				after = append(after, textPart(-1, textImagesOf(sent.Name, sent.ID)))
+				after = append(after, images...)
+				if len(content) == 0 {
+					content = []Part{textPart(-1, textImagesBelow)}
+				}
+			}
+		}
+		if len(content) == 0 {
+			content = []Part{textPart(-1, textNoOutput)}
+		}
+		results.Parts = append(results.Parts, Part{
+			Kind: PartResult, From: c.result, ID: sent.ID, Name: sent.Name, IsError: m.IsError, Content: content,
+		})
+	}
+	n.push(results)
+	if len(after) > 0 {
+		n.push(Turn{TurnUser, after})
+	}
+}
+
+func splitImages(parts []Part) (texts, images []Part) {
+	for _, p := range parts {
+		if p.Kind == PartImage {
+			images = append(images, p)
+		} else {
+			texts = append(texts, p)
+		}
+	}
+	return texts, images
+}
+
+// push adds a turn and does what the profile asks of the roles.
+func (n *normalizer) push(t Turn) {
+	if len(n.turns) == 0 {
+		if n.p.FirstUser && t.Kind == TurnAssistant {
+			n.placeholder(t, textFirst)
+		}
+		n.turns = append(n.turns, t)
+		return
+	}
+	last := &n.turns[len(n.turns)-1]
+	switch {
+	case !n.p.Alternate:
+	case t.Kind == TurnUser && (last.Kind == TurnUser || last.Kind == TurnResults && n.p.Results == ResultsInUser):
+		last.Parts = append(last.Parts, t.Parts...)
+		return
+	case t.Kind == TurnAssistant && last.Kind == TurnAssistant:
+		// Thinking must stand at the start of an answer, so an answer that has
+		// it cannot become the rest of another.
+		if slices.ContainsFunc(t.Parts, func(p Part) bool { return p.Kind == PartThinking }) {
+			n.placeholder(t, textBetween)
+			break
+		}
+		last.Parts = append(last.Parts, t.Parts...)
+		return
+	}
+	n.turns = append(n.turns, t)
+}
+
+// placeholder puts a user message before an answer that cannot stand where it is.
+func (n *normalizer) placeholder(before Turn, text string) {
+	n.note(NotePlaceholder, before.Parts[0].From, "a user message was put before it, because the API wants one there")
+	n.turns = append(n.turns, Turn{TurnUser, []Part{textPart(-1, text)}})
+}
+
+// tools returns the definitions in force, one for each name that is sent.
+func (n *normalizer) tools() []json.RawMessage {
+	var out []json.RawMessage
+	seen := map[string]bool{}
+	for _, name := range n.sys.tools.keys {
+		sent, _ := n.p.toolName(name)
+		if seen[sent] {
+			n.note(NoteTool, -1, "tool %q would be sent under the name of another; it is left out", name)
+			continue
+		}
+		seen[sent] = true
+		out = append(out, n.sys.tools.vals[name])
+	}
+	return out
+}
+
+func textPart(from int, text string) Part {
+	return Part{Kind: PartText, From: from, Text: jsonx.Quote(text)}
+}

@@ -1,0 +1,344 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/message"
+)
+
+// parts returns the content of a message that is no answer: text and images.
+func (n *normalizer) parts(i int, m *message.Message) []Part {
+	var out []Part
+	for k := range m.Content {
+		b := &m.Content[k]
+		switch b.Type {
+		case message.BlockText:
+			if !blank(b.Text) {
+				out = append(out, Part{Kind: PartText, From: i, Text: jsonText(b, "text")})
+			}
+		case message.BlockImage:
+			out = append(out, n.image(i, b))
+		case message.BlockThinking, message.BlockToolCall:
+			n.note(NoteUnknownBlock, i, "a %s block has no place in a message of role %s and is not sent", b.Type, m.Role)
+		default:
+			n.note(NoteUnknownBlock, i, "a block of type %q is not sent", b.Type)
+		}
+	}
+	return out
+}
+
+// answer returns the content of an answer. Its calls get their ids here.
+func (n *normalizer) answer(i int, m *message.Message) []Part {
+	same := n.p.same(m, n.t)
+	var out []Part
+	said := false
+	// reasoned says that the reasoning that came before a block is sent. The API's
+	// own ids of items must not be sent without it.
+	reasoned := false
+	for k := range m.Content {
+		b := &m.Content[k]
+		switch b.Type {
+		case message.BlockText:
+			if !blank(b.Text) {
+				out = append(out, n.text(i, b, same, reasoned))
+				said = true
+			}
+		case message.BlockThinking:
+			part, why := n.thinking(i, b, same)
+			reasoned = why == ""
+			if !reasoned {
+				n.note(NoteThinking, i, "thinking is not sent: %s", why)
+				continue
+			}
+			out = append(out, part)
+		case message.BlockToolCall:
+			out = append(out, n.call(i, b, same, reasoned))
+			said = true
+		case message.BlockImage:
+			n.note(NoteImage, i, "an image in an answer becomes a line of text")
+			out = append(out, textPart(i, textImageOut(b.MIMEType)))
+			said = true
+		default:
+			if !n.passes(m, b) {
+				n.note(NoteUnknownBlock, i, "a block of type %q is not sent", b.Type)
+				continue
+			}
+			out = append(out, Part{Kind: PartOpaque, From: i, Raw: jsonx.Clean(b.Raw())})
+			said = true
+		}
+	}
+	if !said {
+		return nil
+	}
+	return n.followed(i, out)
+}
+
+// followed takes out thinking that nothing follows; in the Responses API an item
+// must follow each reasoning item directly.
+func (n *normalizer) followed(i int, parts []Part) []Part {
+	if n.p.Thinking == ThinkingField { // it is sent beside the content, not in it
+		return parts
+	}
+	out := make([]Part, 0, len(parts))
+	followed := false
+	for _, part := range slices.Backward(parts) {
+		switch {
+		case part.Kind != PartThinking:
+			followed = true
+		case !followed:
+			n.note(NoteThinking, i, "thinking is not sent: nothing follows it")
+			continue
+		case n.p.Thinking == ThinkingItem:
+			followed = false
+		}
+		out = append(out, part)
+	}
+	slices.Reverse(out)
+	return out
+}
+
+func (n *normalizer) text(i int, b *message.Block, same, reasoned bool) Part {
+	part := Part{Kind: PartText, From: i, Text: jsonText(b, "text")}
+	if !same || b.Signature == "" {
+		return part
+	}
+	switch n.p.Thinking {
+	case ThinkingItem:
+		part.ItemID, part.Phase = textSignature(b.Signature)
+		if !reasoned {
+			part.ItemID = ""
+		}
+	case ThinkingPart:
+		if validBase64(b.Signature) && intact(b, "text") {
+			part.Signature = b.Signature
+		}
+	case ThinkingSigned, ThinkingField, ThinkingStored:
+	}
+	return part
+}
+
+// textSignature reads what pi stores of a message item of the Responses API:
+// {"v":1,"id":...,"phase":...}, or the id alone.
+func textSignature(sig string) (id, phase string) {
+	raw := []byte(sig)
+	if jsonx.IsObject(raw) {
+		if _, err := jsonx.Scan(raw, 0); err != nil {
+			return "", ""
+		}
+		id, _ = jsonx.String(jsonx.Get(raw, "id"))
+		phase, _ = jsonx.String(jsonx.Get(raw, "phase"))
+		if phase != "commentary" && phase != "final_answer" {
+			phase = ""
+		}
+	} else {
+		id = sig
+	}
+	if !itemID(id, "msg_") {
+		id = ""
+	}
+	return id, phase
+}
+
+// itemID reports whether id can be the id of an item of the Responses API.
+func itemID(id, prefix string) bool {
+	return strings.HasPrefix(id, prefix) && len(id) <= 64 && idChars(id)
+}
+
+// reasoningFields are the members of a message in which servers that speak Chat
+// Completions return reasoning.
+var reasoningFields = []string{"reasoning_content", "reasoning", "reasoning_text"}
+
+// thinking returns the part for a block of thinking; why says that it cannot be
+// sent. It is either as it came or absent, never changed.
+func (n *normalizer) thinking(i int, b *message.Block, same bool) (part Part, why string) {
+	part = Part{Kind: PartThinking, From: i, Signature: b.Signature, Redacted: b.Redacted}
+	switch {
+	case !same:
+		return part, "another model made it"
+	case b.Signature == "" || !utf8.ValidString(b.Signature) || strings.ContainsRune(b.Signature, utf8.RuneError):
+		return part, "it has no signature"
+	case n.p.Thinking != ThinkingItem && !b.Redacted && !intact(b, "thinking"):
+		return part, "its text holds characters that cannot be sent"
+	}
+	if !b.Redacted {
+		part.Text = jsonText(b, "thinking")
+	}
+	switch n.p.Thinking {
+	case ThinkingField:
+		if b.Redacted || blank(b.Text) || !slices.Contains(reasoningFields, b.Signature) {
+			return part, "the API takes back what it gave in a member of the message only"
+		}
+	case ThinkingItem:
+		item := []byte(b.Signature)
+		typ, _ := jsonx.String(jsonx.Get(item, "type"))
+		id, hasID := jsonx.String(jsonx.Get(item, "id"))
+		end, err := jsonx.Scan(item, 0)
+		if err != nil || end != len(item) || typ != "reasoning" || jsonx.LoneSurrogate(item) || hasID && !itemID(id, "rs_") {
+			return part, "it is no reasoning item that the API takes"
+		}
+		part.Raw = item
+	case ThinkingPart:
+		if b.Redacted || !validBase64(b.Signature) {
+			return part, "its signature is not one that the API takes"
+		}
+	case ThinkingSigned, ThinkingStored:
+	}
+	return part, ""
+}
+
+func (n *normalizer) call(i int, b *message.Block, same, reasoned bool) Part {
+	part := Part{Kind: PartCall, From: i}
+	var renamed bool
+	if part.ID, renamed = n.ids.assign(b.ID); renamed {
+		n.note(NoteCallRenamed, i, "call id %q is sent as %s", b.ID, part.ID)
+	}
+	if part.Name, renamed = n.p.toolName(b.Name); renamed {
+		n.note(NoteToolRenamed, i, "tool name %q is sent as %s", b.Name, part.Name)
+	}
+	part.Arguments = jsonx.Clean(b.Arguments)
+	if !jsonx.IsObject(part.Arguments) || tooDeep(part.Arguments) {
+		n.note(NoteArguments, i, "the arguments of call %s are no object that can be sent; an empty one is", part.ID)
+		part.Arguments = json.RawMessage("{}")
+	}
+	if !same {
+		return part
+	}
+	switch n.p.Thinking {
+	case ThinkingItem:
+		if _, id := splitItemID(b.ID); reasoned && itemID(id, "fc_") {
+			part.ItemID = id
+		}
+	case ThinkingPart:
+		if validBase64(b.Signature) && bytes.Equal(part.Arguments, b.Arguments) {
+			part.Signature = b.Signature
+		}
+	case ThinkingSigned, ThinkingField, ThinkingStored:
+	}
+	return part
+}
+
+// image returns an image, or the line of text in its place.
+func (n *normalizer) image(i int, b *message.Block) Part {
+	data := jsonText(b, "data")
+	switch {
+	case !n.t.TakesImages:
+		n.note(NoteImage, i, "the model takes no images; a line of text stands for this one")
+	case !n.p.takesImage(b.MIMEType, n.t):
+		n.note(NoteImage, i, "images of type %q are not taken; a line of text stands for this one", b.MIMEType)
+	case !validBase64(b.Data) || len(data) != len(b.Data)+2:
+		n.note(NoteImage, i, "the data of the image is no base64; a line of text stands for it")
+	default:
+		return Part{Kind: PartImage, From: i, MIMEType: b.MIMEType, Data: data}
+	}
+	return textPart(i, textImageOut(b.MIMEType))
+}
+
+// passes reports whether a block of a type we do not know goes back to the API
+// it came from. Types that the API gives a meaning we would have to check, above
+// all its own calls and results, do not.
+func (n *normalizer) passes(m *message.Message, b *message.Block) bool {
+	return n.p.Opaque && n.t.Provider != "" && m.Provider == n.t.Provider && m.API != "" && n.p.speaks(m) &&
+		jsonx.IsObject(b.Raw()) && !n.p.reserved(b.Raw()) && !tooDeep(b.Raw())
+}
+
+// reserved reports whether the API reads a block as something that wire itself
+// writes or that changes where the list starts.
+func (p *Profile) reserved(block []byte) bool {
+	typ, _ := jsonx.String(jsonx.Get(block, "type"))
+	switch p.form {
+	case formAnthropic:
+		return typ == "" || slices.Contains([]string{
+			"text", "image", "document", "thinking", "redacted_thinking", "tool_use", "tool_result",
+		}, typ)
+	case formResponses:
+		return typ == "" || slices.Contains([]string{
+			"message", "reasoning", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output",
+		}, typ)
+	case formGemini:
+		for _, key := range []string{"text", "thought", "inlineData", "functionCall", "functionResponse", "thoughtSignature"} {
+			if jsonx.Get(block, key) != nil {
+				return true
+			}
+		}
+		return false
+	case formNone, formChat, formPi:
+	}
+	return true
+}
+
+// jsonText returns a text of a block as a JSON string: the bytes that were
+// stored, where there are any.
+func jsonText(b *message.Block, member string) json.RawMessage {
+	if raw := b.Raw(); raw != nil {
+		if val := jsonx.Get(raw, member); jsonx.IsString(val) {
+			return jsonx.Clean(val)
+		}
+	}
+	switch member {
+	case "data":
+		return jsonx.Quote(b.Data)
+	default:
+		return jsonx.Quote(b.Text)
+	}
+}
+
+// intact reports whether a text can be sent without a change.
+func intact(b *message.Block, member string) bool {
+	if raw := b.Raw(); raw != nil {
+		val := jsonx.Get(raw, member)
+		return utf8.Valid(val) && !jsonx.LoneSurrogate(val)
+	}
+	return utf8.ValidString(b.Text)
+}
+
+func blank(s string) bool { return strings.TrimSpace(s) == "" }
+
+// validBase64 reports whether s is non-empty standard base64 with padding.
+func validBase64(s string) bool {
+	if s == "" || len(s)%4 != 0 {
+		return false
+	}
+	end := len(s)
+	for pad := 0; pad < 2 && s[end-1] == '='; pad++ {
+		end--
+	}
+	for i := range end {
+		c := s[i]
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '+' && c != '/' {
+			return false
+		}
+	}
+	return true
+}
+
+// maxDepth is the deepest nesting that is sent. Readers of JSON on the other side
+// give up at 128 levels (serde_json) and up; what people and models write has ten.
+const maxDepth = 100
+
+func tooDeep(val []byte) bool {
+	if len(val) < 2*maxDepth {
+		return false
+	}
+	depth, quoted := 0, false
+	for i := 0; i < len(val); i++ {
+		switch c := val[i]; {
+		case c == '"':
+			quoted = !quoted
+		case quoted && c == '\\':
+			i++
+		case quoted:
+		case c == '{' || c == '[':
+			if depth++; depth > maxDepth {
+				return true
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return false
+}

@@ -1,0 +1,239 @@
+package wire
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/clew-dev/clew/message"
+)
+
+// Profile says what a provider's API takes. The profiles of this package are
+// [Anthropic], [OpenAIChat], [OpenAIResponses], [Gemini] and [Pi]; to talk to a
+// server that differs, copy one and change its fields. A Profile that was made
+// from nothing has no form to render and is refused.
+type Profile struct {
+	// Name is what ProfileByName knows the profile by.
+	Name string
+
+	// APIs are the values of a message's "api" member whose signatures,
+	// identifiers and unknown blocks this API takes back. A message that names
+	// no API counts as one of them.
+	APIs []string
+
+	// SystemField, MessagesField and ToolsField are the members of the request
+	// body that hold the system text, the messages and the tools. An empty
+	// SystemField means that the system text is the first message.
+	SystemField, MessagesField, ToolsField string
+
+	// SystemRole is the role of a system message among the messages; empty when
+	// the API has none.
+	SystemRole string
+
+	// MidSystem says what becomes of a system message that stands after
+	// another message.
+	MidSystem MidSystem
+
+	// FirstUser says that the list must start with a user message. A short
+	// placeholder is put before one that does not.
+	FirstUser bool
+
+	// Alternate says that neighbouring messages of one role are merged.
+	Alternate bool
+
+	// Results says where the results of tool calls stand. In every profile they
+	// follow their calls directly and in the order of the calls.
+	Results ResultPlace
+
+	// Thinking says what becomes of the reasoning of earlier answers.
+	Thinking Thinking
+
+	// Images are the media types of images that the API takes; empty means any.
+	// Whether the model takes images at all is the Target's.
+	Images []string
+
+	// ResultImages says where the images of a tool result go.
+	ResultImages ImagePlace
+
+	// CallIDMax is the greatest length of a call's id. Ids consist of
+	// a-z, A-Z, 0-9, _ and -, which all APIs take; others are mapped.
+	CallIDMax int
+
+	// ToolNameMax is the greatest length of a tool's name; names consist of the
+	// same characters. NameStart says that they must start with a letter or _.
+	ToolNameMax int
+	NameStart   bool
+
+	// MaxBytes is the greatest size of a request body in bytes; 0 means that no
+	// limit is known.
+	MaxBytes int64
+
+	// Opaque says that blocks of unknown types in an answer of the same
+	// provider are sent back as they are.
+	Opaque bool
+
+	form form
+}
+
+// MidSystem says what becomes of a system message that stands after another
+// message. System messages before all others are always the system text.
+type MidSystem int
+
+const (
+	// MidSystemMessage keeps it in its place, in the profile's SystemRole.
+	MidSystemMessage MidSystem = iota
+	// MidSystemUser keeps it in its place as marked text of a user message, so
+	// that nothing before it changes.
+	MidSystemUser
+	// MidSystemFold works it into the system text: sections replace the section
+	// of the same name. That changes the start of the request, so caches and
+	// signed thinking after it are lost.
+	MidSystemFold
+)
+
+// ResultPlace says where the results of tool calls stand.
+type ResultPlace int
+
+const (
+	// ResultsInUser puts the results of one answer at the start of one user
+	// message, which text of the user may follow.
+	ResultsInUser ResultPlace = iota
+	// ResultsAlone puts the results of one answer into one user message of
+	// their own.
+	ResultsAlone
+	// ResultsApart makes each result a message or item of its own.
+	ResultsApart
+)
+
+// Thinking says what becomes of the reasoning of earlier answers. It is sent
+// back only to the provider and model that made it, and never changed.
+type Thinking int
+
+const (
+	// ThinkingSigned sends blocks that carry a signature, redacted ones included.
+	ThinkingSigned Thinking = iota
+	// ThinkingField sends the text in the member of the message it came in. The
+	// signature of such a block is the name of that member.
+	ThinkingField
+	// ThinkingItem sends reasoning items together with the item that follows
+	// them. The signature of such a block is the item.
+	ThinkingItem
+	// ThinkingPart sends signed thought parts, and signatures on text and calls.
+	ThinkingPart
+	// ThinkingStored leaves everything as it is stored.
+	ThinkingStored
+)
+
+// ImagePlace says where the images of a tool result go.
+type ImagePlace int
+
+const (
+	// ImagesInside leaves them in the result.
+	ImagesInside ImagePlace = iota
+	// ImagesAfter puts them into a user message after the results.
+	ImagesAfter
+	// ImagesByModel leaves them inside for Gemini 3 and later, and puts them
+	// after the results for earlier models.
+	ImagesByModel
+)
+
+// form selects the renderer and the reader of a profile.
+type form int
+
+const (
+	formNone form = iota
+	formAnthropic
+	formChat
+	formResponses
+	formGemini
+	formPi
+)
+
+// ProfileByName returns a profile by its name; "openai" is short for
+// "openai-responses". The error of an unknown name lists those that exist.
+func ProfileByName(name string) (Profile, error) {
+	for _, p := range profiles() {
+		if name == p.Name {
+			return p, nil
+		}
+	}
+	if name == "openai" {
+		return OpenAIResponses, nil
+	}
+	return Profile{}, fmt.Errorf("no wire profile is named %q; there are %s and openai (short for %s)",
+		name, strings.Join(ProfileNames(), ", "), OpenAIResponses.Name)
+}
+
+// ProfileNames returns the names of the profiles, in a fixed order.
+func ProfileNames() []string {
+	var names []string
+	for _, p := range profiles() {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// ProfileForAPI returns the profile that speaks to an API as messages name it
+// ("anthropic-messages"); ok is false when none does.
+func ProfileForAPI(api string) (p Profile, ok bool) {
+	for _, p := range profiles() {
+		if slices.Contains(p.APIs, api) {
+			return p, true
+		}
+	}
+	return Profile{}, false
+}
+
+func profiles() []Profile {
+	return []Profile{Anthropic, OpenAIChat, OpenAIResponses, Gemini, Pi}
+}
+
+// check reports a profile that cannot work.
+func (p *Profile) check() error {
+	switch {
+	case p.form == formNone:
+		return fmt.Errorf("wire profile %q has no form; start from one of %s", p.Name, strings.Join(ProfileNames(), ", "))
+	case p.MidSystem == MidSystemMessage && p.form != formPi && (p.SystemRole == "" || p.Alternate):
+		return fmt.Errorf("wire profile %q takes no system messages among the messages; use MidSystemUser or MidSystemFold", p.Name)
+	case p.CallIDMax < minIDMax && p.form != formPi, p.ToolNameMax < minIDMax && p.form != formPi:
+		return fmt.Errorf("wire profile %q: CallIDMax and ToolNameMax must be at least %d, so that mapped ids stay apart", p.Name, minIDMax)
+	}
+	return nil
+}
+
+// same reports whether the target made m, so that it takes back what only its
+// maker can read.
+func (p *Profile) same(m *message.Message, t Target) bool {
+	return t.Provider != "" && m.Provider == t.Provider && m.Model == t.Model && t.Model != "" && p.speaks(m)
+}
+
+func (p *Profile) speaks(m *message.Message) bool {
+	return m.API == "" || slices.Contains(p.APIs, m.API)
+}
+
+// takesImage reports whether an image of the media type can be sent.
+func (p *Profile) takesImage(mime string, t Target) bool {
+	return t.TakesImages && (len(p.Images) == 0 || slices.Contains(p.Images, mime))
+}
+
+// imagesInside reports whether images stay in tool results.
+func (p *Profile) imagesInside(t Target) bool {
+	switch p.ResultImages {
+	case ImagesInside:
+		return true
+	case ImagesByModel:
+		return geminiMajor(t.Model) >= 3
+	case ImagesAfter:
+	}
+	return false
+}
+
+// geminiMajor returns the major version in the name of a Gemini model, or 0.
+func geminiMajor(model string) int {
+	_, rest, ok := strings.Cut(strings.ToLower(model), "gemini-")
+	n := 0
+	for i := 0; ok && i < len(rest) && i < 4 && '0' <= rest[i] && rest[i] <= '9'; i++ {
+		n = n*10 + int(rest[i]-'0')
+	}
+	return n
+}

@@ -1,0 +1,219 @@
+package wire
+
+import (
+	"encoding/json"
+
+	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/message"
+)
+
+// Request holds the parts of a request body that come from the context.
+type Request struct {
+	// Profile is the name of the profile it was rendered for.
+	Profile string
+	// System is the value of the system member; nil for none. With a profile
+	// without such a member the system text is the first of Messages.
+	System json.RawMessage
+	// Messages are the elements of the messages member.
+	Messages []json.RawMessage
+	// Tools is the value of the tools member; nil for none.
+	Tools json.RawMessage
+	// From says for each of Messages which messages of the list given to
+	// Normalize are in it, as indexes in ascending order of their first part.
+	// Words of wire's own have none.
+	From [][]int
+}
+
+// Build is Normalize, Render and Validate: the one way to a list that is sent or
+// counted. The notes are those of Normalize; they are given with a
+// [ValidationError] too.
+func Build(msgs []*message.Message, p Profile, t Target, o Options) (*Request, []Note, error) {
+	l, notes, err := Normalize(msgs, p, t, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	r := Render(l)
+	return r, notes, Validate(r, p, msgs)
+}
+
+// Render writes a list as JSON for the profile it was normalized for.
+func Render(l *List) *Request {
+	p := &l.profile
+	w := &writer{p: p, t: l.target, r: &Request{
+		Profile:  p.Name,
+		Messages: make([]json.RawMessage, 0, len(l.Turns)), From: make([][]int, 0, len(l.Turns)),
+	}}
+	switch p.form {
+	case formAnthropic:
+		w.anthropic(l)
+	case formChat:
+		w.chat(l)
+	case formResponses:
+		w.responses(l)
+	case formGemini:
+		w.gemini(l)
+	case formPi:
+		for i := range l.Turns {
+			w.add(&l.Turns[i], l.Turns[i].Parts[0].Raw)
+		}
+	case formNone:
+	}
+	return w.r
+}
+
+// writer collects the messages of a request.
+type writer struct {
+	p *Profile
+	t Target
+	r *Request
+}
+
+// add appends a message that holds all parts of a turn.
+func (w *writer) add(t *Turn, msg json.RawMessage) {
+	var from []int
+	for i := range t.Parts {
+		if f := t.Parts[i].From; f >= 0 && (len(from) == 0 || from[len(from)-1] != f) {
+			from = append(from, f)
+		}
+	}
+	w.addFrom(msg, from...)
+}
+
+func (w *writer) addFrom(msg json.RawMessage, from ...int) {
+	w.r.Messages = append(w.r.Messages, msg)
+	w.r.From = append(w.r.From, from)
+}
+
+// addPart appends a message that holds one part.
+func (w *writer) addPart(part *Part, msg json.RawMessage) {
+	if part.From < 0 {
+		w.addFrom(msg)
+		return
+	}
+	w.addFrom(msg, part.From)
+}
+
+// Size returns the size in bytes of the parts, without what a body has beside them.
+func (r *Request) Size() int64 {
+	n := int64(len(r.System) + len(r.Tools))
+	for _, m := range r.Messages {
+		n += int64(len(m)) + 1
+	}
+	return n
+}
+
+// Body returns the parts as one JSON object, under the names the API of the
+// profile gives them: a request body that lacks only what does not come from the
+// context, such as the model and the limit of the answer.
+func (r *Request) Body(p Profile) json.RawMessage {
+	var o jsonx.Object
+	if p.SystemField != "" {
+		o.Raw(p.SystemField, r.System)
+	}
+	if p.ToolsField != "" {
+		o.Raw(p.ToolsField, r.Tools)
+	}
+	o.Raw(p.MessagesField, r.List())
+	return o.Bytes()
+}
+
+// List returns Messages as one JSON array.
+func (r *Request) List() json.RawMessage {
+	out := make([]byte, 0, r.Size()+2)
+	out = append(out, '[')
+	for i, m := range r.Messages {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, m...)
+	}
+	return append(out, ']')
+}
+
+// array builds a JSON array.
+type array struct{ buf []byte }
+
+func (a *array) add(val []byte) {
+	if len(a.buf) == 0 {
+		a.buf = append(a.buf, '[')
+	} else {
+		a.buf = append(a.buf, ',')
+	}
+	a.buf = append(a.buf, val...)
+}
+
+func (a *array) bytes() []byte {
+	if len(a.buf) == 0 {
+		return []byte("[]")
+	}
+	return append(a.buf, ']')
+}
+
+// joinText joins the texts of parts with line breaks into one JSON string.
+func joinText(parts []Part) json.RawMessage {
+	var one json.RawMessage
+	n := 0
+	for i := range parts {
+		if parts[i].Kind == PartText {
+			one = parts[i].Text
+			n++
+		}
+	}
+	switch n {
+	case 0:
+		return json.RawMessage(`""`)
+	case 1:
+		return one
+	}
+	out := []byte{'"'}
+	for i := range parts {
+		if parts[i].Kind != PartText {
+			continue
+		}
+		if len(out) > 1 {
+			out = append(out, '\\', 'n')
+		}
+		text := parts[i].Text
+		out = append(out, text[1:len(text)-1]...)
+	}
+	return append(out, '"')
+}
+
+// dataURL returns an image as a JSON string with a data URL.
+func dataURL(p *Part) json.RawMessage {
+	out := jsonx.AppendQuote(make([]byte, 0, len(p.Data)+len(p.MIMEType)+16), "data:"+p.MIMEType+";base64,")
+	return append(out[:len(out)-1], p.Data[1:]...)
+}
+
+// toolDefinition is a tool as the file format has it.
+type toolDefinition struct {
+	name, description string
+	parameters        json.RawMessage // an object whose type is "object"
+}
+
+func (w *writer) tool(raw json.RawMessage) toolDefinition {
+	name, _ := jsonx.String(jsonx.Get(raw, "name"))
+	d := toolDefinition{parameters: jsonx.Clean(jsonx.Get(raw, "parameters"))}
+	d.name, _ = w.p.toolName(name)
+	d.description, _ = jsonx.String(jsonx.Get(raw, "description"))
+	if !jsonx.IsObject(d.parameters) {
+		d.parameters = json.RawMessage(`{"type":"object","properties":{}}`)
+	} else if typ, _ := jsonx.String(jsonx.Get(d.parameters, "type")); typ != "object" {
+		d.parameters = jsonx.Set(d.parameters, "type", []byte(`"object"`))
+	}
+	if !jsonx.IsObject(jsonx.Get(d.parameters, "properties")) { // OpenAI: "object schema missing properties"
+		d.parameters = jsonx.Set(d.parameters, "properties", []byte("{}"))
+	}
+	return d
+}
+
+func (w *writer) tools(l *List, write func(toolDefinition) []byte) json.RawMessage {
+	if len(l.Tools) == 0 {
+		return nil
+	}
+	var arr array
+	for _, raw := range l.Tools {
+		arr.add(write(w.tool(raw)))
+	}
+	return arr.bytes()
+}

@@ -1,0 +1,121 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/message"
+)
+
+// system is the system text and the tools as system messages build them up:
+// their texts in order, then the sections in the order in which they were first
+// set. A section that is set again keeps its place; one that was taken away and
+// comes back goes to the end. The same holds for tools.
+type system struct {
+	texts    []string
+	sections ordered[string]
+	tools    ordered[json.RawMessage]
+}
+
+// ordered is a map that remembers the order of its keys.
+type ordered[T any] struct {
+	keys []string
+	vals map[string]T
+}
+
+func (o *ordered[T]) set(key string, val T) {
+	if o.vals == nil {
+		o.vals = map[string]T{}
+	}
+	if _, ok := o.vals[key]; !ok {
+		o.keys = append(o.keys, key)
+	}
+	o.vals[key] = val
+}
+
+func (o *ordered[T]) remove(key string) {
+	if _, ok := o.vals[key]; ok {
+		delete(o.vals, key)
+		o.keys = slices.DeleteFunc(o.keys, func(k string) bool { return k == key })
+	}
+}
+
+// fold works a system message into the text.
+func (s *system) fold(m *message.Message) {
+	if text := m.Text(); strings.TrimSpace(text) != "" {
+		s.texts = append(s.texts, text)
+	}
+	for _, sec := range m.Sections {
+		if sec.Text == "" {
+			s.sections.remove(sec.Name)
+		} else {
+			s.sections.set(sec.Name, sec.Text)
+		}
+	}
+}
+
+// foldTools replays the tools that a system message takes away and adds, in this
+// order, so that one message can replace a tool. It returns what cannot be used.
+func (s *system) foldTools(m *message.Message) (bad []string) {
+	for _, name := range toolNames(m.ToolsRemoved) {
+		s.tools.remove(name)
+	}
+	jsonx.Elements(m.ToolsAdded, func(tool []byte) bool {
+		if name, ok := jsonx.String(jsonx.Get(tool, "name")); ok && name != "" && !tooDeep(tool) {
+			s.tools.set(name, tool)
+		} else {
+			bad = append(bad, "a tool without a name or with a schema too deep to send was added; it is left out")
+		}
+		return true
+	})
+	return bad
+}
+
+func (s *system) text() string {
+	parts := slices.Clone(s.texts)
+	for _, name := range s.sections.keys {
+		if text := s.sections.vals[name]; strings.TrimSpace(text) != "" {
+			parts = append(parts, text)
+		}
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// toolNames returns the names in an array of names or of objects with a name.
+func toolNames(arr json.RawMessage) (names []string) {
+	jsonx.Elements(arr, func(val []byte) bool {
+		if jsonx.IsObject(val) {
+			val = jsonx.Get(val, "name")
+		}
+		if name, ok := jsonx.String(val); ok {
+			names = append(names, name)
+		}
+		return true
+	})
+	return names
+}
+
+// updateText says what a system message in the middle changes; "" for nothing.
+func updateText(m *message.Message) string {
+	var parts []string
+	if text := m.Text(); strings.TrimSpace(text) != "" {
+		parts = append(parts, text)
+	}
+	for _, sec := range m.Sections {
+		if sec.Text == "" {
+			parts = append(parts, fmt.Sprintf("The section %q of the system prompt no longer applies.", sec.Name))
+		} else {
+			parts = append(parts, fmt.Sprintf("The section %q of the system prompt now reads:\n\n%s", sec.Name, sec.Text))
+		}
+	}
+	if names := toolNames(m.ToolsRemoved); len(names) > 0 {
+		parts = append(parts, "Tools that are no longer there: "+strings.Join(names, ", ")+".")
+	}
+	if names := toolNames(m.ToolsAdded); len(names) > 0 {
+		parts = append(parts, "Tools that were added: "+strings.Join(names, ", ")+".")
+	}
+	return strings.Join(parts, "\n\n")
+}

@@ -1,0 +1,437 @@
+package wire
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/message"
+)
+
+// Validate reads a rendered request and checks it against the [Rules]. It
+// returns nil or a [ValidationError]. It knows nothing of how the request was
+// made: it reads the JSON, whoever wrote it.
+//
+// msgs are the messages the request was made from. With nil, what needs them is
+// not checked: that signed thinking and unknown blocks are as they came, and
+// that there is one compaction summary.
+func Validate(r *Request, p Profile, msgs []*message.Message) error {
+	if err := p.check(); err != nil {
+		return err
+	}
+	v := &validator{p: &p, answered: map[string]bool{}, ids: map[string]bool{}}
+	if msgs != nil {
+		v.src = readSource(msgs)
+	}
+	if n := r.Size(); p.MaxBytes > 0 && n > p.MaxBytes {
+		v.fail(RuleSize, -1, "%d bytes are more than the %d that the API takes", n, p.MaxBytes)
+	}
+	v.system(r.System)
+	v.tools(r.Tools)
+	read := make([]seenMessage, len(r.Messages))
+	for i, raw := range r.Messages {
+		read[i] = v.read(i, raw)
+	}
+	v.roles(read)
+	if p.form != formPi {
+		v.pairs(read)
+		v.blocks(read)
+		v.summaries(read)
+	}
+	if len(v.out) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(v.out, func(a, b Violation) int { return a.Index - b.Index })
+	return &ValidationError{p.Name, v.out}
+}
+
+type validator struct {
+	p   *Profile
+	src *source // nil when it is not known
+	out []Violation
+
+	open     []seenBlock // calls that wait for their results
+	results  bool        // a result of these calls was read
+	answered map[string]bool
+	ids      map[string]bool
+}
+
+func (v *validator) fail(rule Rule, index int, format string, args ...any) {
+	v.out = append(v.out, Violation{rule, index, fmt.Sprintf(format, args...)})
+}
+
+// role is who a message that was read stands for. Its own message of results
+// is one thing, results at the start of a user message are another.
+type role int
+
+const (
+	roleUnknown role = iota
+	roleSystem
+	roleUser
+	roleAssistant
+	roleResults
+)
+
+// kind is what a block that was read is.
+type kind int
+
+const (
+	kindOther kind = iota
+	kindText
+	kindImage
+	kindThinking
+	kindCall
+	kindResult
+)
+
+// seenMessage is a message as Validate reads it.
+type seenMessage struct {
+	role   role
+	blocks []seenBlock
+}
+
+// seenBlock is a block as Validate reads it.
+type seenBlock struct {
+	kind      kind
+	text      string // text, thinking
+	signature string
+	redacted  bool
+	id, name  string // call, result
+	arguments []byte // call
+	content   []seenBlock
+	raw       []byte // other
+}
+
+// roles checks who speaks in which order.
+func (v *validator) roles(msgs []seenMessage) {
+	if len(msgs) == 0 {
+		v.fail(RuleNotEmpty, -1, "there are no messages")
+		return
+	}
+	first := 0
+	for first < len(msgs)-1 && msgs[first].role == roleSystem {
+		first++
+	}
+	if v.p.FirstUser && msgs[first].role != roleUser {
+		v.fail(RuleStart, first, "the first message must be the user's")
+	}
+	for i := range msgs {
+		if len(msgs[i].blocks) == 0 && msgs[i].role != roleUnknown && v.p.form != formPi {
+			v.fail(RuleNotEmpty, i, "the message is empty")
+		}
+		if v.p.Alternate && i > 0 && msgs[i].role == msgs[i-1].role && msgs[i].role != roleUnknown {
+			v.fail(RuleAlternate, i, "it has the role of the message before it")
+		}
+	}
+}
+
+// pairs checks that results follow their calls.
+func (v *validator) pairs(msgs []seenMessage) {
+	oneMessage := v.p.Results != ResultsApart
+	for i := range msgs {
+		m := &msgs[i]
+		// In the Responses API alone an answer is more than one message.
+		another := m.role == roleAssistant && v.p.form != formResponses
+		if len(v.open) > 0 && (oneMessage && v.results || another) {
+			v.unanswered(i)
+		}
+		if v.p.Results == ResultsAlone && m.role == roleUser && slices.ContainsFunc(m.blocks, isResult) {
+			v.fail(RuleOrder, i, "results must stand in a message of their own")
+		}
+		for k := range m.blocks {
+			b := &m.blocks[k]
+			switch {
+			case b.kind == kindResult:
+				v.result(i, b)
+			case m.role == roleAssistant:
+				if v.results && len(v.open) > 0 {
+					v.unanswered(i)
+				}
+				if b.kind == kindCall {
+					v.call(i, b)
+				}
+			case len(v.open) > 0:
+				v.fail(RuleOrder, i, "it stands between call %q and its result", v.open[0].id)
+			}
+		}
+	}
+	v.unanswered(len(msgs) - 1)
+}
+
+func isResult(b seenBlock) bool { return b.kind == kindResult }
+
+func (v *validator) unanswered(index int) {
+	for _, c := range v.open {
+		v.fail(RuleCallWithout, index, "call %q has no result before this point", c.id)
+	}
+	v.open, v.results = nil, false
+}
+
+func (v *validator) call(i int, b *seenBlock) {
+	switch {
+	case b.id == "" || len(b.id) > v.p.CallIDMax || !idChars(b.id):
+		v.fail(RuleCallID, i, "call id %q must be 1 to %d of a-z, A-Z, 0-9, _ and -", b.id, v.p.CallIDMax)
+	case v.ids[b.id]:
+		v.fail(RuleUniqueID, i, "call id %q was used before", b.id)
+	}
+	v.ids[b.id] = true
+	v.toolName(RuleToolName, i, b.name)
+	if !jsonx.IsObject(b.arguments) {
+		v.fail(RuleArguments, i, "the arguments of call %q are no object", b.id)
+	}
+	if len(v.open) == 0 {
+		v.results = false
+	}
+	v.open = append(v.open, *b)
+}
+
+func (v *validator) result(i int, b *seenBlock) {
+	at := slices.IndexFunc(v.open, func(c seenBlock) bool { return c.id == b.id })
+	switch {
+	case at < 0 && v.answered[b.id]:
+		v.fail(RuleResultWithout, i, "call %q has a result already", b.id)
+		return
+	case at < 0:
+		v.fail(RuleResultWithout, i, "no call before it has the id %q", b.id)
+		return
+	case at > 0:
+		v.fail(RuleOrder, i, "the result of call %q comes before that of %q", b.id, v.open[0].id)
+	}
+	if v.p.form == formGemini && b.name != v.open[at].name {
+		v.fail(RuleToolName, i, "the result of call %q names tool %q, the call %q", b.id, b.name, v.open[at].name)
+	}
+	v.answered[b.id] = true
+	v.results = true
+	v.open = slices.Delete(v.open, at, at+1)
+}
+
+func (v *validator) toolName(rule Rule, i int, name string) {
+	start := name != "" && (name[0] == '-' || '0' <= name[0] && name[0] <= '9')
+	if name == "" || len(name) > v.p.ToolNameMax || !idChars(name) || start && v.p.NameStart {
+		v.fail(rule, i, "tool name %q must be 1 to %d of a-z, A-Z, 0-9, _ and -", name, v.p.ToolNameMax)
+	}
+}
+
+// blocks checks what stands where in the messages.
+func (v *validator) blocks(msgs []seenMessage) {
+	for i := range msgs {
+		m := &msgs[i]
+		for k := range m.blocks {
+			b := &m.blocks[k]
+			v.place(i, m.role, b)
+			switch b.kind {
+			case kindText:
+				v.notBlank(i, b)
+				v.signed(i, b)
+			case kindThinking:
+				v.signed(i, b)
+				v.followed(i, k, msgs)
+			case kindCall:
+				v.signed(i, b)
+			case kindResult:
+				if len(b.content) == 0 {
+					v.fail(RuleNotEmpty, i, "the result of call %q is empty", b.id)
+				}
+				for c := range b.content {
+					if b.content[c].kind == kindText && v.p.form != formGemini {
+						v.notBlank(i, &b.content[c])
+					}
+				}
+			case kindImage:
+			case kindOther:
+				v.other(i, b)
+			}
+		}
+	}
+}
+
+// place checks that a block may stand in a message of the role.
+func (v *validator) place(i int, r role, b *seenBlock) {
+	ok := true
+	switch b.kind {
+	case kindText:
+		ok = r != roleResults
+	case kindImage:
+		ok = r == roleUser
+	case kindThinking, kindCall, kindOther:
+		ok = r == roleAssistant
+	case kindResult:
+		ok = r == roleUser || r == roleResults
+	}
+	if !ok && r != roleUnknown {
+		v.fail(RuleBlock, i, "a block of this kind has no place in a message of this role")
+	}
+}
+
+func (v *validator) notBlank(i int, b *seenBlock) {
+	if blank(b.text) && b.signature == "" {
+		v.fail(RuleNotEmpty, i, "it holds a text without anything but white space")
+	}
+}
+
+// followed checks that thinking is not the end of an answer, and that a
+// reasoning item has its item.
+func (v *validator) followed(i, k int, msgs []seenMessage) {
+	switch v.p.Thinking {
+	case ThinkingSigned, ThinkingPart:
+		if !slices.ContainsFunc(msgs[i].blocks[k+1:], func(b seenBlock) bool { return b.kind != kindThinking }) {
+			v.fail(RuleThinking, i, "nothing follows the thinking")
+		}
+	case ThinkingItem:
+		if i+1 == len(msgs) || msgs[i+1].role != roleAssistant || msgs[i+1].blocks[0].kind == kindThinking {
+			v.fail(RuleThinking, i, "the reasoning item is not followed by its item")
+		}
+	case ThinkingField, ThinkingStored:
+	}
+}
+
+// signed checks that what carries a signature is as it came.
+func (v *validator) signed(i int, b *seenBlock) {
+	if b.kind == kindThinking && b.signature == "" {
+		v.fail(RuleThinking, i, "thinking without a signature")
+		return
+	}
+	if b.signature == "" || v.src == nil || b.signature == noSignature && b.kind == kindCall {
+		return
+	}
+	if !v.src.has(b, v.p.Thinking) {
+		v.fail(RuleThinking, i, "what is signed is not as it came")
+	}
+}
+
+// other checks a block of a type that we do not know.
+func (v *validator) other(i int, b *seenBlock) {
+	if !v.p.Opaque || v.p.reserved(b.raw) || v.src != nil && !v.src.passed(b.raw) {
+		typ, _ := jsonx.String(jsonx.Get(b.raw, "type"))
+		v.fail(RuleBlock, i, "a block of type %q that the API did not give", typ)
+	}
+}
+
+// summaries counts the texts that are a compaction summary in its form and that
+// no one else said.
+func (v *validator) summaries(msgs []seenMessage) {
+	if v.src == nil || len(v.src.summaries) == 0 {
+		return
+	}
+	n, last := 0, -1
+	for text, said := range v.src.summaries {
+		here := 0
+		for i := range msgs {
+			for k := range msgs[i].blocks {
+				if b := &msgs[i].blocks[k]; b.kind == kindText && b.text == text {
+					here++
+					last = max(last, i)
+				}
+			}
+		}
+		n += max(0, here-said)
+	}
+	if n > 1 {
+		v.fail(RuleSummary, last, "there are %d compaction summaries", n)
+	}
+}
+
+// source is what Validate needs to know of the messages that a request was made
+// from.
+type source struct {
+	signed    map[string][]*message.Block // blocks by signature
+	fields    map[string]bool             // reasoning of one answer, joined
+	summaries map[string]int              // compaction summaries in their form, with how often others said the same
+	msgs      []*message.Message
+	unknown   map[string]bool // blocks of other types in answers; nil until needed
+}
+
+func readSource(msgs []*message.Message) *source {
+	s := &source{signed: map[string][]*message.Block{}, fields: map[string]bool{}, summaries: map[string]int{}, msgs: msgs}
+	for _, m := range msgs {
+		if m.Role == message.RoleCompactionSummary {
+			text := SummaryForm(m).Wrap(m.Summary)
+			s.summaries[string(bytes.ToValidUTF8([]byte(text), []byte("\uFFFD")))] = 0
+		}
+		if m.Role != message.RoleAssistant {
+			continue
+		}
+		thoughts := ""
+		n := 0
+		for k := range m.Content {
+			b := &m.Content[k]
+			if b.Signature == "" {
+				continue
+			}
+			s.signed[b.Signature] = append(s.signed[b.Signature], b)
+			if b.Type == message.BlockThinking && !blank(b.Text) {
+				if n > 0 {
+					thoughts += "\n"
+				}
+				thoughts += b.Text
+				n++
+			}
+		}
+		if n > 0 {
+			s.fields[thoughts] = true
+		}
+	}
+	if len(s.summaries) > 0 {
+		s.countOthers()
+	}
+	return s
+}
+
+// countOthers counts how often somebody said what a summary in its form says: a
+// user who pastes a context does not make a second summary.
+func (s *source) countOthers() {
+	for _, m := range s.msgs {
+		for k := range m.Content {
+			if _, ok := s.summaries[m.Content[k].Text]; ok && m.Content[k].Type == message.BlockText {
+				s.summaries[m.Content[k].Text]++
+			}
+		}
+	}
+}
+
+// has reports whether a block with a signature stands in the messages as it was
+// read.
+func (s *source) has(b *seenBlock, t Thinking) bool {
+	if t == ThinkingField {
+		return s.fields[b.text]
+	}
+	return slices.ContainsFunc(s.signed[b.signature], func(o *message.Block) bool {
+		switch b.kind {
+		case kindThinking:
+			return o.Type == message.BlockThinking && o.Redacted == b.redacted &&
+				(t == ThinkingItem || b.redacted || o.Text == b.text && whole(o))
+		case kindText:
+			return o.Type == message.BlockText && o.Text == b.text && whole(o)
+		case kindCall:
+			return o.Type == message.BlockToolCall && bytes.Equal(o.Arguments, b.arguments)
+		case kindOther, kindImage, kindResult:
+		}
+		return false
+	})
+}
+
+// whole reports whether the stored block could be sent without a change.
+func whole(b *message.Block) bool {
+	return utf8.Valid(b.JSON()) && !jsonx.LoneSurrogate(b.JSON())
+}
+
+func (s *source) passed(raw []byte) bool {
+	if s.unknown == nil {
+		s.unknown = map[string]bool{}
+		for _, m := range s.msgs {
+			for k := range m.Content {
+				b := &m.Content[k]
+				switch b.Type {
+				case message.BlockText, message.BlockThinking, message.BlockToolCall, message.BlockImage:
+				default:
+					if m.Role == message.RoleAssistant && b.Raw() != nil {
+						s.unknown[string(jsonx.Clean(b.Raw()))] = true
+					}
+				}
+			}
+		}
+	}
+	return s.unknown[string(raw)]
+}
