@@ -25,7 +25,7 @@ func Apply(ctx context.Context, log *session.Log, plan *Plan) ([]*session.Entry,
 	if err != nil {
 		return nil, err
 	}
-	info := session.PassInfo{Reason: string(plan.Reason), Policy: policy, Meter: meter}
+	info := session.PassInfo{Reason: string(plan.Reason), Policy: policy, Meter: meter, Edits: plan.edits}
 	return log.AppendPass(ctx, plan.last, info, plan.drafts...)
 }
 

@@ -3,7 +3,6 @@ package compact
 import (
 	"fmt"
 
-	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 )
 
@@ -86,9 +85,4 @@ func turnStart(items []session.Item, from, at int) int {
 		}
 	}
 	return at
-}
-
-// isUserWords reports whether the item is what the user typed.
-func isUserWords(it session.Item) bool {
-	return it.Message.Role == message.RoleUser && it.Message.UserWords()
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/summary"
 	"github.com/clew-dev/clew/token"
@@ -53,27 +52,30 @@ type Plan struct {
 
 	last   string
 	drafts []session.Draft
+	edits  []string // the rung of each edit among drafts
 }
 
 // Rung says what one rung of the ladder did.
 type Rung struct {
-	Name  string `json:"name"`
-	Freed int64  `json:"freed"` // tokens
+	Name    string `json:"name"`
+	Freed   int64  `json:"freed"`             // tokens
+	Entries int    `json:"entries,omitempty"` // that were edited
 }
 
 // FixedPartError says that a context can't be brought into its budget because
 // what can't be taken out is too large alone.
 type FixedPartError struct {
 	Budget Budget
-	// System and Tools are the prompt, Floor is what a summary and the newest
-	// unit take at least; all in tokens.
-	System, Tools, Floor int64
+	// System and Tools are the prompt, Overhead is what requests carry that the
+	// log does not have, Floor is what a summary and the newest messages take at
+	// least, the guard of the estimate included; all in tokens.
+	System, Tools, Overhead, Floor int64
 }
 
 func (e *FixedPartError) Error() string {
 	return fmt.Sprintf("the context can't be brought to %d tokens (a window of %d less a reserve of %d): "+
-		"the system prompt takes %d, the tools %d, a summary and the newest messages %d; use a larger window",
-		e.Budget.Limit, e.Budget.Window, e.Budget.Reserve, e.System, e.Tools, e.Floor)
+		"the system prompt takes %d, the tools %d, what else requests carry %d, a summary and the newest messages %d; use a larger window",
+		e.Budget.Limit, e.Budget.Window, e.Budget.Reserve, e.System, e.Tools, e.Overhead, e.Floor)
 }
 
 // ErrPending is returned by Make while a call has no result: nothing may come
@@ -93,8 +95,9 @@ func Make(ctx context.Context, in Input, policy Policy) (*Plan, error) {
 		in.Reason = Threshold
 	}
 	c := session.Project(in.Path)
-	p := &planner{in: in, policy: policy, budget: budget, context: c}
-	before := p.measure(c)
+	p := &planner{in: in, policy: policy, budget: budget, context: c, pinned: map[string]bool{}}
+	p.measure()
+	before := p.sizes.reading
 	plan := &Plan{
 		Reason: in.Reason, Budget: budget, Clamps: clamps,
 		Before: before, After: before, last: in.Last,
@@ -108,15 +111,23 @@ func Make(ctx context.Context, in Input, policy Policy) (*Plan, error) {
 		return nil, fmt.Errorf("%w (%s)", ErrPending, calls[0].Name)
 	}
 	plan.Act = true
+	plan.Why = "asked for"
 	if over {
 		plan.Why = fmt.Sprintf("the context of %d tokens is over %d", before.Tokens, budget.Limit)
-	} else {
-		plan.Why = "asked for"
+	} else if !policy.Keep.IsSet() && before.Tokens <= budget.Target {
+		return plan.nothing(fmt.Sprintf("the context of %d tokens is within its target of %d; set what to keep to go below", before.Tokens, budget.Target)), nil
 	}
-	if err := p.summarize(ctx, plan); err != nil {
+	if err := p.climb(ctx, plan); err != nil {
 		return nil, err
 	}
 	return plan, nil
+}
+
+// nothing makes a plan that does nothing, and says why.
+func (plan *Plan) nothing(why string) *Plan {
+	plan.Act, plan.Why, plan.After = false, why, plan.Before
+	plan.Rungs, plan.Cut, plan.Summary, plan.drafts, plan.edits = nil, nil, nil, nil, nil
+	return plan
 }
 
 type planner struct {
@@ -124,18 +135,6 @@ type planner struct {
 	policy  Policy
 	budget  Budget
 	context *session.Context
-}
-
-// measure reads the size of a context. Usage reported before the last change
-// of the context's earlier part says nothing about it.
-func (p *planner) measure(c *session.Context) token.Reading {
-	fresh := len(c.Items)
-	msgs := make([]*message.Message, len(c.Items))
-	for i, it := range c.Items {
-		msgs[i] = it.Message
-		if it.At >= c.Boundary && i < fresh {
-			fresh = i
-		}
-	}
-	return p.in.Meter.Measure(msgs, fresh)
+	sizes   sizes
+	pinned  map[string]bool // ids of entries that stay as they are
 }

@@ -24,6 +24,8 @@ type Policy struct {
 	// Default: a sixteenth of the window, at most 8,192 tokens, for the facts,
 	// and a tenth of the window, at most 20,000 tokens, for the words.
 	Summary Amount
+	// Offload says which tool results the first rung takes.
+	Offload OffloadPolicy
 	// Summarizer makes the summary. Default: summary.Deterministic.
 	Summarizer summary.Summarizer
 	// Template gives the summary its form. Default: summary.Structured.

@@ -15,74 +15,55 @@ import (
 // maxTighten bounds how often the tail is shortened to reach the target.
 const maxTighten = 12
 
-// summarize is the rung of that name, and the one after it, tighten: it cuts,
-// summarizes what is before the cut, looks what the context would be, and
-// shortens the tail until that is within the target.
-func (p *planner) summarize(ctx context.Context, plan *Plan) error {
-	units := Units(p.context.Items, p.in.Meter.Message)
-	fixed := plan.Before.Fixed()
-	tail := p.budget.Keep
-	if tail == 0 {
-		tail = max(p.budget.Target-fixed-p.budget.Summary/2, 0)
+// summarize is the rung of that name, and the two after it: it cuts, summarizes
+// what is before the cut, and looks what the context would be. Tighten shortens
+// the tail until that is within the target; clip makes what is left smaller.
+func (p *planner) summarize(ctx context.Context, plan *Plan, w *work) error {
+	units := Units(w.items, func(m *message.Message) int64 { return p.cost(m) })
+	for i := range units { // with what offload and elide have freed
+		units[i].Tokens = 0
+		for k := units[i].From; k < units[i].To; k++ {
+			units[i].Tokens += w.cost[k]
+		}
 	}
+	tail := p.tail(w)
 	var best *attempt
+	tightened := int64(0)
 	for range maxTighten {
 		cut := findCut(p.context, units, tail)
 		if cut.Summarized == 0 {
 			break
 		}
-		a, err := p.try(ctx, cut, plan)
+		a, err := p.try(ctx, cut, w)
 		if err != nil {
 			return err
 		}
-		if best == nil || a.after.Tokens < best.after.Tokens {
-			if best != nil {
-				plan.Rungs = append(plan.Rungs[:1], Rung{"tighten", plan.After.Tokens - a.after.Tokens})
-			} else {
-				plan.Rungs = append(plan.Rungs, Rung{"summarize", plan.Before.Tokens - a.after.Tokens})
-				plan.After = a.after
-			}
-			best = a
+		if best != nil {
+			tightened += best.total - a.total
 		}
-		over := a.after.Guarded() - p.target()
-		if over <= 0 || cut.Kept <= units[len(units)-1].To-units[len(units)-1].From {
+		best = a
+		over := a.total - p.target()
+		if over <= 0 || cut.at >= units[len(units)-1].From {
 			break
 		}
 		tail = max(min(tail, cut.Tokens)-over, 0)
 	}
-	return p.conclude(plan, best)
-}
-
-// target is what a pass is to reach: the target, which is never over the limit.
-func (p *planner) target() int64 { return min(p.budget.Target, p.budget.Limit) }
-
-// conclude puts the best attempt into the plan, or says why there is none.
-func (p *planner) conclude(plan *Plan, best *attempt) error {
-	over := plan.Before.Guarded() > p.budget.Limit
-	if best == nil || best.after.Tokens >= plan.Before.Tokens {
-		if over {
-			return p.fixedPart(plan.Before)
-		}
-		plan.Act = false
-		plan.Rungs = nil
-		plan.After = plan.Before
-		plan.Why = "there is nothing to compact: a summary would be no smaller than what it replaces"
-		if best == nil {
-			plan.Why = "there is nothing to compact: all there is belongs to the part that is kept"
-		}
-		return nil
+	if best == nil {
+		return p.nothingBefore(plan, w)
 	}
-	if best.after.Guarded() > p.budget.Limit {
-		return p.fixedPart(best.after)
+	if best.total > p.hard() {
+		if err := p.clipKept(ctx, plan, w, &best); err != nil {
+			return err
+		}
 	}
-	plan.After, plan.Cut, plan.Summary = best.after, best.cut, best.out
-	plan.drafts = []session.Draft{best.draft}
-	return nil
-}
-
-func (p *planner) fixedPart(r token.Reading) error {
-	system, tools := r.Categories[token.System], r.Categories[token.Tools]
-	return &FixedPartError{Budget: p.budget, System: system, Tools: tools, Floor: r.Guarded() - system - tools}
+	plan.Rungs = append(plan.Rungs, Rung{Name: rungSummarize, Freed: w.total - best.total - tightened})
+	if tightened > 0 {
+		plan.Rungs = append(plan.Rungs, Rung{Name: rungTighten, Freed: tightened})
+	}
+	if n := w.count(rungClip); n > 0 {
+		plan.Rungs = append(plan.Rungs, Rung{Name: rungClip, Entries: n})
+	}
+	return p.conclude(plan, w, best)
 }
 
 // attempt is one cut with its summary and what comes of it.
@@ -90,30 +71,26 @@ type attempt struct {
 	cut   *Cut
 	out   *summary.Output
 	draft session.Draft
-	after token.Reading
+	total int64 // estimate of the context it gives
 }
 
-func (p *planner) try(ctx context.Context, cut *Cut, plan *Plan) (*attempt, error) {
-	items := p.context.Items
+// try summarizes what is before a cut.
+func (p *planner) try(ctx context.Context, cut *Cut, w *work) (*attempt, error) {
+	items := restored(w.items)
+	facts := ledger.Read(items[:cut.at], ledger.Options{Cwd: p.in.Cwd})
 	in := summary.Input{
-		Items:        items[cut.from:cut.turn],
+		Items:        items[:cut.turn], // the previous summary is among them, and is merged
 		Prefix:       items[cut.turn:cut.at],
 		Kept:         items[cut.at:],
+		Ledger:       &facts,
 		Cwd:          p.in.Cwd,
 		Budget:       p.budget.Summary,
 		QuoteBudget:  p.budget.Quotes,
 		ClipLast:     true,
-		Counter:      p.in.Meter,
+		Counter:      p,
 		Template:     p.policy.Template,
 		Instructions: p.policy.Instructions,
 	}
-	var previous session.Compaction
-	if p.context.Compaction != nil {
-		previous, _ = p.context.Compaction.Compaction()
-		in.Previous, in.PreviousDetails = previous.Summary, previous.Details
-	}
-	facts := ledger.Read(items[cut.from:cut.at], ledger.Options{Cwd: p.in.Cwd, Previous: in.Previous, PreviousDetails: in.PreviousDetails})
-	in.Ledger = facts
 	s := p.policy.Summarizer
 	if s == nil {
 		s = summary.Deterministic{}
@@ -122,25 +99,75 @@ func (p *planner) try(ctx context.Context, cut *Cut, plan *Plan) (*attempt, erro
 	if err != nil {
 		return nil, fmt.Errorf("summarize with %s: %w", s.Name(), err)
 	}
-	details, err := json.Marshal(newDetails(facts, &out))
+	details, err := json.Marshal(newDetails(&facts, &out))
 	if err != nil {
 		return nil, fmt.Errorf("store the facts of the summary: %w", err)
 	}
-	draft := session.NewCompaction(session.Compaction{
+	compaction := session.Compaction{
 		Summary: out.Text, FirstKeptEntryID: cut.FirstKept,
-		TokensBefore: plan.Before.Tokens, Details: details,
-		SystemMessage: p.systemMessage(),
-	})
-	after := p.measure(session.Project(session.Preview(p.in.Path, draft)))
-	return &attempt{cut, &out, draft, after}, nil
+		TokensBefore: p.sizes.reading.Tokens, Details: details,
+		SystemMessage: token.ReplaySystem(messages(p.context.Items)),
+	}
+	a := &attempt{cut: cut, out: &out, draft: session.NewCompaction(compaction)}
+	a.total = p.scaled(p.in.Meter.Fixed()) + p.sizes.overhead +
+		p.cost(&message.Message{Role: message.RoleCompactionSummary, Summary: out.Text, Details: details})
+	if compaction.SystemMessage != nil {
+		a.total += p.cost(compaction.SystemMessage)
+	}
+	for i := cut.at; i < len(w.items); i++ {
+		if w.items[i].Message.Role != message.RoleSystem {
+			a.total += w.cost[i]
+		}
+	}
+	return a, nil
 }
 
-// systemMessage returns the prompt and tools in force, as one message, when
-// the session has any.
-func (p *planner) systemMessage() *message.Message {
-	msgs := make([]*message.Message, 0, len(p.context.Items))
-	for _, it := range p.context.Items {
-		msgs = append(msgs, it.Message)
+// nothingBefore is what is done when there is nothing to summarize: all there is
+// is in the newest unit.
+func (p *planner) nothingBefore(plan *Plan, w *work) error {
+	if w.total > p.hard() {
+		p.clip(w, 0, p.hard())
+		if n := w.count(rungClip); n > 0 {
+			plan.Rungs = append(plan.Rungs, Rung{Name: rungClip, Freed: plan.Before.Tokens - w.total, Entries: n})
+		}
 	}
-	return token.ReplaySystem(msgs)
+	if w.changed() {
+		return p.conclude(plan, w, nil)
+	}
+	if plan.Before.Guarded() > p.budget.Limit {
+		return p.fixedPart(plan.Before)
+	}
+	plan.nothing("there is nothing to compact: all there is belongs to the part that is kept")
+	return nil
+}
+
+// clipKept makes what is kept smaller, when it is too large even with the
+// shortest tail. What can't be made smaller goes before the cut.
+func (p *planner) clipKept(ctx context.Context, plan *Plan, w *work, best **attempt) error {
+	a := *best
+	kept := int64(0)
+	for i := a.cut.at; i < len(w.items); i++ {
+		kept += w.cost[i]
+	}
+	// In the draft everything still stands; what the attempt leaves out is not
+	// to be clipped away.
+	if p.clip(w, a.cut.at, p.hard()+w.total-a.total) {
+		again, err := p.try(ctx, a.cut, w)
+		if err == nil {
+			*best = again
+		}
+		return err
+	}
+	cut := *a.cut
+	cut.at = len(w.items)
+	cut.turn = turnStart(w.items, cut.from, len(w.items)-1)
+	cut.FirstKept, cut.Kept, cut.Tokens = "", 0, 0
+	cut.Summarized = cut.at - cut.from
+	cut.SplitTurn, cut.TurnStart = false, ""
+	cut.Why = "the newest messages are too large to be kept and can't be shortened"
+	again, err := p.try(ctx, &cut, w)
+	if err == nil {
+		*best = again
+	}
+	return err
 }

@@ -1,0 +1,116 @@
+package compact
+
+import (
+	"github.com/clew-dev/clew/message"
+)
+
+// floorClip is the least that clip leaves of a message, in tokens.
+const floorClip = 150
+
+// clip takes the middle out of messages from item at on until the draft is
+// within hard, the largest first. What the user typed goes after all else, and
+// the last of it after that. It reports whether it got there.
+func (p *planner) clip(w *work, at int, hard int64) bool {
+	done := map[int]bool{} // can't get smaller
+	for w.total > hard {
+		i := p.largest(w, at, done)
+		if i < 0 {
+			return false
+		}
+		over := w.total - hard
+		if !p.shrink(w, i, max(w.cost[i]-over-over/16, floorClip)) {
+			done[i] = true
+		}
+	}
+	return true
+}
+
+// largest returns the message that clip is to take next, or -1.
+func (p *planner) largest(w *work, at int, done map[int]bool) int {
+	last := -1
+	for i, it := range w.items {
+		if it.Message.UserWords() {
+			last = i
+		}
+	}
+	best, bestClass := -1, 0
+	for i := at; i < len(w.items); i++ {
+		if w.cost[i] <= floorClip || !editable(w.items[i]) || done[i] || p.pinned[w.items[i].Entry.ID] {
+			continue
+		}
+		class := 2
+		switch {
+		case i == last:
+			class = 0
+		case w.items[i].Message.UserWords():
+			class = 1
+		}
+		if best < 0 || class > bestClass || class == bestClass && w.cost[i] > w.cost[best] {
+			best, bestClass = i, class
+		}
+	}
+	return best
+}
+
+// shrink brings a message to about want tokens; false when it can't get smaller.
+func (p *planner) shrink(w *work, i int, want int64) bool {
+	m := w.now[i]
+	bytes := 0
+	for _, b := range m.Content {
+		bytes += len(b.Text) + len(b.Arguments)
+	}
+	keep := int(float64(bytes) * float64(want) / float64(w.cost[i]))
+	for range 6 {
+		short := shortened(m, keep, w.items[i].Entry.ID)
+		if short != nil && p.cost(short) < w.cost[i] {
+			w.set(i, short, rungClip)
+			return true
+		}
+		keep = keep * 2 / 3
+	}
+	return false
+}
+
+// shortened returns a message with its texts and arguments brought to about
+// keep bytes, or nil when there is nothing to shorten. Images go, but for those
+// the user gave.
+func shortened(m *message.Message, keep int, entryID string) *message.Message {
+	parts := 0
+	for _, b := range m.Content {
+		if len(b.Text) > 0 || len(b.Arguments) > 0 {
+			parts++
+		}
+	}
+	each := keep / max(parts, 1)
+	blocks, changed := excerptBlocks(m.Content, each*2/3, each/3, !m.UserWords(), entryID)
+	for i := range blocks {
+		b := &blocks[i]
+		if b.Type != message.BlockToolCall || b.Signature != "" {
+			continue
+		}
+		if args, ok := shortArguments(b.Arguments, max(each, 80), handle(entryID)); ok {
+			*b = message.ToolCallBlock(b.ID, b.Name, args)
+			changed = true
+		}
+	}
+	if kept := withoutThinking(blocks, false); len(kept) < len(blocks) && len(kept) > 0 {
+		blocks, changed = kept, true
+	}
+	if !changed {
+		return nil
+	}
+	return m.WithContent(blocks)
+}
+
+// withoutThinking returns blocks without those of reasoning; signed also takes
+// the signed ones out.
+func withoutThinking(blocks []message.Block, signed bool) []message.Block {
+	out := make([]message.Block, 0, len(blocks))
+	for _, b := range blocks {
+		if b.Type == message.BlockThinking && (signed || b.Signature == "" && !b.Redacted) {
+			continue
+		}
+		out = append(out, b)
+	}
+	return out
+}

@@ -1,0 +1,181 @@
+package compact
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/ledger"
+	"github.com/clew-dev/clew/message"
+)
+
+// elide takes out, before item tail, what later messages made worthless: results
+// that a later read or write of the same file superseded, results that come
+// again word for word, reasoning of answers that are done, long arguments of
+// calls that succeeded. A line that says so takes their place. What frees most
+// goes first, until the target is reached.
+func (p *planner) elide(w *work, tail int, target int64) {
+	found := p.stale(w, tail)
+	found = append(found, p.oldAnswers(w, tail)...)
+	slices.SortStableFunc(found, func(a, b elision) int { return int(b.freed - a.freed) })
+	for _, e := range found {
+		if w.total <= target {
+			return
+		}
+		w.set(e.at, e.m, rungElide)
+	}
+}
+
+// elision is a message that could be put in the place of item at.
+type elision struct {
+	at    int
+	m     *message.Message
+	freed int64
+}
+
+func (w *work) elision(at int, m *message.Message) (e elision, ok bool) {
+	e = elision{at, m, w.cost[at] - w.price(m)}
+	return e, e.freed >= minGain
+}
+
+// stale finds results that later ones replace.
+func (p *planner) stale(w *work, tail int) []elision {
+	uses := map[int]ledger.Op{}     // item of the result → what its call did
+	calls := map[string]ledger.Op{} // open calls
+	lastSeen := map[string]int{}    // path → latest item at which all of it was read or written
+	lastText := map[[32]byte]int{}  // content → latest item that has it
+	for i, it := range w.items {
+		m := it.Message
+		for _, c := range m.ToolCalls() {
+			calls[c.ID] = ledger.Operation(c.Name, c.Arguments, ledger.Options{Cwd: p.in.Cwd})
+		}
+		if m.Role != message.RoleToolResult {
+			continue
+		}
+		u := calls[m.ToolCallID]
+		uses[i] = u
+		// After an edit the read before it is still the best there is to know the
+		// file from.
+		if u.Path != "" && !m.IsError && (u.Kind == ledger.OpWrite || u.Kind == ledger.OpRead && !u.Partial) {
+			lastSeen[u.Path] = i
+		}
+		lastText[contentHash(m)] = i
+	}
+	var found []elision
+	for i := 0; i < tail; i++ {
+		it := w.items[i]
+		m := w.now[i]
+		if m.Role != message.RoleToolResult || !editable(it) || p.pinned[it.Entry.ID] || w.cost[i] < 2*minGain ||
+			editedBy(it.Edit) == rungElide {
+			continue
+		}
+		u := uses[i]
+		line := ""
+		if j := lastText[contentHash(it.Message)]; j > i {
+			line = fmt.Sprintf("[the same result comes again later: %s]", handle(w.items[j].Entry.ID))
+		} else if j := lastSeen[u.Path]; u.Kind == ledger.OpRead && u.Path != "" && j > i {
+			what := "read again"
+			if uses[j].Kind != ledger.OpRead {
+				what = "written anew"
+			}
+			line = fmt.Sprintf("[%s as it was then; it was %s later: %s. Recall %s for this]",
+				u.Path, what, handle(w.items[j].Entry.ID), handle(it.Entry.ID))
+		}
+		if line == "" {
+			continue
+		}
+		if e, ok := w.elision(i, m.WithContent([]message.Block{message.TextBlock(line)})); ok {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+// contentHash identifies what a result says.
+func contentHash(m *message.Message) [32]byte {
+	h := sha256.New()
+	for i := range m.Content {
+		b := &m.Content[i]
+		fmt.Fprintf(h, "%s\x00%d\x00%s%s", b.Type, len(b.Text)+len(b.Data), b.Text, b.Data)
+	}
+	return [32]byte(h.Sum(nil))
+}
+
+// longArgument is how long a string in the arguments of a call may be, in bytes,
+// before elide shortens it.
+const longArgument = 600
+
+// oldAnswers finds answers that can do without their reasoning and their long
+// arguments.
+func (p *planner) oldAnswers(w *work, tail int) []elision {
+	failed := map[string]bool{}
+	for _, it := range w.items {
+		if it.Message.Role == message.RoleToolResult && it.Message.IsError {
+			failed[it.Message.ToolCallID] = true
+		}
+	}
+	var found []elision
+	for i := 0; i < tail; i++ {
+		it := w.items[i]
+		m := w.now[i]
+		if m.Role != message.RoleAssistant || !editable(it) || p.pinned[it.Entry.ID] {
+			continue
+		}
+		blocks := withoutThinking(m.Content, false)
+		changed := len(blocks) < len(m.Content)
+		for k := range blocks {
+			b := &blocks[k]
+			if b.Type != message.BlockToolCall || b.Signature != "" || failed[b.ID] {
+				continue
+			}
+			if args, ok := shortArguments(b.Arguments, longArgument, handle(it.Entry.ID)); ok {
+				*b = message.ToolCallBlock(b.ID, b.Name, args)
+				changed = true
+			}
+		}
+		if !changed || len(blocks) == 0 {
+			continue
+		}
+		if e, ok := w.elision(i, m.WithContent(blocks)); ok {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+// shortArguments shortens the strings in a JSON value that are longer than limit
+// bytes to a fifth of that, wherever they stand, and leaves every other byte.
+func shortArguments(args json.RawMessage, limit int, handle string) (json.RawMessage, bool) {
+	if len(args) < limit {
+		return nil, false
+	}
+	var out []byte
+	from, changed := 0, false
+	for i := 0; i < len(args); {
+		if args[i] != '"' {
+			i++
+			continue
+		}
+		end, err := jsonx.Scan(args, i)
+		if err != nil {
+			return nil, false
+		}
+		next := jsonx.Space(args, end)
+		isKey := next < len(args) && args[next] == ':'
+		if s, _ := jsonx.String(args[i:end]); !isKey && len(s) > limit {
+			head := s[:cutAt(s, limit/5, true)]
+			out = append(out, args[from:i]...)
+			out = jsonx.AppendQuote(out, fmt.Sprintf("%s\n[%d of %d characters left out here; recall %s for the whole]",
+				head, utf8.RuneCountInString(s)-utf8.RuneCountInString(head), utf8.RuneCountInString(s), handle))
+			from, changed = end, true
+		}
+		i = end
+	}
+	if !changed {
+		return nil, false
+	}
+	return append(out, args[from:]...), true
+}

@@ -1,0 +1,83 @@
+package compact
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/clew-dev/clew/message"
+)
+
+// excerpt keeps the beginning and the end of a text and puts a note between
+// them that says how much is missing and how to have it. Cuts are at line
+// breaks where one is near, and never inside a character.
+func excerpt(text string, head, tail int, handle string) string {
+	if len(text) <= head+tail {
+		return text
+	}
+	a := cutAt(text, head, true)
+	b := cutAt(text, len(text)-tail, false)
+	if b <= a {
+		return text
+	}
+	gone := text[a:b]
+	var s strings.Builder
+	s.Grow(a + len(text) - b + 120)
+	s.WriteString(text[:a])
+	if a > 0 && text[a-1] != '\n' {
+		s.WriteByte('\n')
+	}
+	fmt.Fprintf(&s, "[%d of %d characters, %d lines, left out here; recall %s for the whole]\n",
+		utf8.RuneCountInString(gone), utf8.RuneCountInString(text), strings.Count(gone, "\n")+1, handle)
+	s.WriteString(text[b:])
+	return s.String()
+}
+
+// cutAt returns an offset near at where a text may be cut: behind a line break
+// within an eighth of the distance, else at a character.
+func cutAt(text string, at int, before bool) int {
+	at = min(max(at, 0), len(text))
+	slack := max(at/8, 40)
+	if before {
+		if k := strings.LastIndexByte(text[max(at-slack, 0):at], '\n'); k >= 0 {
+			return max(at-slack, 0) + k + 1
+		}
+	} else {
+		slack = max((len(text)-at)/8, 40)
+		if k := strings.IndexByte(text[at:min(at+slack, len(text))], '\n'); k >= 0 {
+			return at + k + 1
+		}
+	}
+	for at > 0 && at < len(text) && !utf8.RuneStart(text[at]) {
+		if before {
+			at--
+		} else {
+			at++
+		}
+	}
+	return at
+}
+
+// handle is how an entry is named where it can be recalled.
+func handle(entryID string) string { return "#" + entryID }
+
+// excerptBlocks shortens the texts of a message that are longer than head+tail
+// bytes, and puts a line in the place of images. Signed blocks stay as they are.
+func excerptBlocks(blocks []message.Block, head, tail int, images bool, entryID string) ([]message.Block, bool) {
+	out := make([]message.Block, 0, len(blocks))
+	changed := false
+	for _, b := range blocks {
+		switch {
+		case b.Type == message.BlockText && b.Signature == "":
+			if short := excerpt(b.Text, head, tail, handle(entryID)); len(short) < len(b.Text) {
+				b, changed = message.TextBlock(short), true
+			}
+		case b.Type == message.BlockImage && images:
+			b = message.TextBlock(fmt.Sprintf("[an image, %s, %d bytes, left out here; recall %s for it]",
+				b.MIMEType, len(b.Data)*3/4, handle(entryID)))
+			changed = true
+		}
+		out = append(out, b)
+	}
+	return out, changed
+}

@@ -1,0 +1,74 @@
+package compact
+
+import (
+	"slices"
+
+	"github.com/clew-dev/clew/message"
+)
+
+// offload puts head, tail and a note in the place of large tool results before
+// item tail, the one that frees most first, until the target is reached. What is
+// in the log needs no other store: the note names the entry.
+func (p *planner) offload(w *work, tail int, target int64) {
+	type candidate struct {
+		at    int
+		m     *message.Message
+		freed int64
+	}
+	var found []candidate
+	for i := 0; i < tail; i++ {
+		m := w.now[i]
+		if m.Role != message.RoleToolResult || !editable(w.items[i]) || editedBy(w.items[i].Edit) != "" ||
+			w.cost[i] < p.policy.Offload.min() || p.pinned[w.items[i].Entry.ID] {
+			continue
+		}
+		head, tail := p.policy.Offload.excerpt()
+		blocks, changed := excerptBlocks(m.Content, head, tail, true, w.items[i].Entry.ID)
+		if !changed {
+			continue
+		}
+		short := m.WithContent(blocks)
+		if freed := w.cost[i] - w.price(short); freed >= minGain {
+			found = append(found, candidate{i, short, freed})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b candidate) int { return int(b.freed - a.freed) })
+	for _, c := range found {
+		if w.total <= target {
+			return
+		}
+		w.set(c.at, c.m, rungOffload)
+	}
+}
+
+// minGain is what an edit must free, in tokens, to be worth a line in the log.
+const minGain = 64
+
+// OffloadPolicy says which tool results the first rung takes and what it leaves
+// of them. The zero value means the defaults.
+type OffloadPolicy struct {
+	// Min is the least a result must cost to be taken, in tokens. Default: 400.
+	Min int64
+	// Head and Tail are what stays of its beginning and end, in bytes.
+	// Default: 500 each. Errors stand at the end of a log, so the tail matters
+	// as much as the head.
+	Head, Tail int
+}
+
+func (o OffloadPolicy) min() int64 {
+	if o.Min > 0 {
+		return o.Min
+	}
+	return 400
+}
+
+func (o OffloadPolicy) excerpt() (head, tail int) {
+	head, tail = o.Head, o.Tail
+	if head == 0 {
+		head = 500
+	}
+	if tail == 0 {
+		tail = 500
+	}
+	return head, tail
+}

@@ -1,0 +1,49 @@
+package ledger
+
+import (
+	"encoding/json"
+
+	"github.com/clew-dev/clew/internal/jsonx"
+)
+
+// OpKind says what a tool call does to a file.
+type OpKind string
+
+// The kinds of operations; "" is a call that touches no one file.
+const (
+	OpRead  OpKind = "read"
+	OpWrite OpKind = "write" // the whole file
+	OpEdit  OpKind = "edit"  // part of it
+	OpShell OpKind = "shell" // a command line
+)
+
+// Op is what a tool call asks for.
+type Op struct {
+	Kind OpKind
+	Path string // read, write, edit: as in File
+	// Partial says that a read asks for a part of the file.
+	Partial bool
+	Command string // shell
+}
+
+// partMembers are the arguments with which a read asks for a part of a file.
+var partMembers = []string{"offset", "limit", "view_range", "start_line", "end_line", "pages", "line_start", "line_end"}
+
+// Operation reads a tool call by its name and arguments, in the vocabularies
+// that Read knows.
+func Operation(name string, arguments json.RawMessage, opt Options) Op {
+	c := parseCall(name, arguments, "")
+	switch c.act {
+	case actRead, actWrite, actEdit:
+		kind := map[action]OpKind{actRead: OpRead, actWrite: OpWrite, actEdit: OpEdit}[c.act]
+		op := Op{Kind: kind, Path: newPlace(opt.Cwd).norm(c.path, c.dir)}
+		for _, m := range partMembers {
+			op.Partial = op.Partial || !jsonx.IsNull(jsonx.Get(arguments, m))
+		}
+		return op
+	case actShell:
+		return Op{Kind: OpShell, Command: c.command}
+	case actNone, actPatch, actFind, actTodo, actSub:
+	}
+	return Op{}
+}
