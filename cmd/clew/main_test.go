@@ -42,6 +42,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
+		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "", // rewrites what cmp compares with
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("CLEW_DATA_DIR", filepath.Join(env.WorkDir, "data"))
 			env.Setenv("TZ", "UTC")

@@ -57,7 +57,7 @@ A SESSION or FILE is a path, the id of a session in the data folder or the first
 digits of one (clew ls lists them), or - for standard input.
 
 Exit codes: 0 done, 1 failed, 2 wrong use.`,
-		Example: `  clew ls --all`,
+		Example:       `  clew ls --all`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          noCommand,
@@ -77,7 +77,8 @@ Exit codes: 0 done, 1 failed, 2 wrong use.`,
 	root.SetHelpCommand(newHelp())
 	root.SetHelpCommandGroupID(groupOther)
 	root.AddCommand(
-		newLs(), newRm(),
+		newLs(), newTree(),
+		newRm(),
 		newCompletion(), newVersion(),
 	)
 	return root

@@ -1,0 +1,310 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
+)
+
+// described is an entry in words.
+type described struct {
+	Kind string // one word: what it is
+	Text string // one line: what it says
+	// Ref is the entry that it is about, "" when there is none; Text does not
+	// name it.
+	Ref string
+}
+
+// maxText is how much of a line of text is kept, in columns.
+const maxText = 300
+
+// What edits without new content say.
+const (
+	editOmits   = "omitted"
+	editNothing = "without effect"
+)
+
+// describe puts an entry into words.
+func describe(e *session.Entry) described {
+	d := describeType(e)
+	d.Kind = printable(d.Kind)
+	d.Text = cut(d.Text, maxText)
+	return d
+}
+
+func describeType(e *session.Entry) described {
+	switch e.Type {
+	case session.TypeMessage:
+		m, err := e.Message()
+		if err != nil {
+			return described{Kind: "message", Text: "can't be read: " + headline(err.Error())}
+		}
+		return described{Kind: kindOf(m.Role), Text: messageLine(m)}
+	case session.TypeCustomMessage:
+		m, _ := e.CustomMessage()
+		return described{Kind: "custom", Text: messageLine(m)}
+	case session.TypeCompaction:
+		c, _ := e.Compaction()
+		text := number(c.TokensBefore) + " tokens before"
+		if c.FirstKeptEntryID == e.ID || c.FirstKeptEntryID == "" {
+			return described{Kind: "compaction", Text: text + ", keeps nothing: " + summaryLine(c.Summary)}
+		}
+		return described{Kind: "compaction", Text: text + ": " + summaryLine(c.Summary), Ref: c.FirstKeptEntryID}
+	case session.TypeBranchSummary:
+		b, _ := e.BranchSummary()
+		return described{Kind: "branch", Text: summaryLine(b.Summary), Ref: b.FromID}
+	case session.TypeContextEdit:
+		c, _ := e.ContextEdit()
+		switch {
+		case c.Omit:
+			return described{Kind: "edit", Text: editOmits, Ref: c.TargetID}
+		case c.Content == nil:
+			return described{Kind: "edit", Text: editNothing, Ref: c.TargetID}
+		}
+		return described{Kind: "edit", Text: "now: " + contentLine(message.ParseContent(c.Content)), Ref: c.TargetID}
+	case session.TypeCustom:
+		return describeCustom(e)
+	case session.TypeLabel:
+		l, _ := e.Label()
+		if l.Label == "" {
+			return described{Kind: "label", Text: "taken away", Ref: l.TargetID}
+		}
+		return described{Kind: "label", Text: headline(l.Label), Ref: l.TargetID}
+	case session.TypeModelChange:
+		m, _ := e.ModelChange()
+		return described{Kind: "model", Text: headline(m.Provider + "/" + m.ID)}
+	case session.TypeThinkingLevel:
+		level, _ := e.ThinkingLevel()
+		return described{Kind: "thinking", Text: headline(level)}
+	case session.TypeSessionInfo:
+		name, _ := e.SessionName()
+		return described{Kind: "name", Text: headline(name)}
+	case session.TypeUsage:
+		u := e.UsageReport()
+		kind, _ := jsonx.String(e.Field("kind"))
+		return described{Kind: "usage", Text: headline(kind) + " " + number(u.Total()) + " tokens"}
+	}
+	if e.Type == "" {
+		return described{Kind: "unknown", Text: "a record without a type"}
+	}
+	return described{Kind: string(e.Type), Text: "a record of a type that this clew does not know"}
+}
+
+func describeCustom(e *session.Entry) described {
+	c, _ := e.Custom()
+	switch c.CustomType {
+	case session.CustomPass:
+		p, ok := e.Pass()
+		if !ok {
+			return described{Kind: "pass", Text: "can't be read"}
+		}
+		what := count(p.Lines, "entry", "entries")
+		if n := len(p.Edits); n > 0 {
+			what = count(n, "edit")
+			if p.Lines > n {
+				what += " and " + count(p.Lines-n, "more entry", "more entries")
+			}
+		}
+		if p.Reason != "" {
+			what += " (" + headline(p.Reason) + ")"
+		}
+		return described{Kind: "pass", Text: what}
+	case session.CustomLeaf:
+		reason, _ := jsonx.String(jsonx.Get(c.Data, "reason"))
+		from, _ := jsonx.String(jsonx.Get(c.Data, "from"))
+		if reason == "" {
+			reason = "moved here"
+		}
+		return described{Kind: "leaf", Text: headline(reason), Ref: from}
+	}
+	return described{Kind: "custom", Text: headline(c.CustomType)}
+}
+
+// kindOf is the word for a role.
+func kindOf(r message.Role) string {
+	switch r {
+	case message.RoleToolResult:
+		return "result"
+	case message.RoleBashExecution:
+		return "shell"
+	case message.RoleBranchSummary:
+		return "branch"
+	case message.RoleCompactionSummary:
+		return "summary"
+	}
+	return string(r)
+}
+
+// messageLine says what a message says in one line.
+func messageLine(m *message.Message) string {
+	if line := messageWords(m); line != "" {
+		return line
+	}
+	return "(empty)"
+}
+
+func messageWords(m *message.Message) string {
+	switch m.Role {
+	case message.RoleBashExecution:
+		return shellLine(m)
+	case message.RoleBranchSummary, message.RoleCompactionSummary:
+		return summaryLine(m.Summary)
+	case message.RoleToolResult:
+		return resultLine(m)
+	case message.RoleCustom:
+		if m.CustomType != "" {
+			return headline(m.CustomType) + ": " + contentLine(m.Content)
+		}
+	case message.RoleSystem:
+		return systemLine(m)
+	case message.RoleAssistant:
+		line := contentLine(m.Content)
+		switch m.StopReason {
+		case message.StopError, message.StopAborted, message.StopLength:
+			line = strings.TrimSuffix("["+string(m.StopReason)+"] "+line, " ")
+			if m.ErrorMessage != "" {
+				line += " " + headline(m.ErrorMessage)
+			}
+		}
+		return line
+	}
+	return contentLine(m.Content)
+}
+
+func shellLine(m *message.Message) string {
+	line := "$ " + headline(m.Command)
+	switch {
+	case m.Cancelled:
+		line += " (cancelled)"
+	case m.ExitCode != nil && *m.ExitCode != 0:
+		line += fmt.Sprintf(" (exit code %d)", *m.ExitCode)
+	}
+	if m.ExcludeFromContext {
+		line += " (not in the context)"
+	}
+	return line
+}
+
+func resultLine(m *message.Message) string {
+	line := headline(m.ToolName)
+	if m.IsError {
+		line += " failed"
+	}
+	text := contentLine(m.Content)
+	if text == "" {
+		return line + ": nothing"
+	}
+	if n := len(m.Text()); n > 10_000 {
+		line += " (" + size(int64(n)) + ")"
+	}
+	return line + ": " + text
+}
+
+func systemLine(m *message.Message) string {
+	parts := []string{}
+	if text := headline(m.Text()); text != "" {
+		parts = append(parts, text)
+	}
+	if n := len(m.Sections); n > 0 {
+		parts = append(parts, count(n, "section"))
+	}
+	if n := countElements(m.ToolsAdded); n > 0 {
+		parts = append(parts, count(n, "tool")+" added")
+	}
+	if n := countElements(m.ToolsRemoved); n > 0 {
+		parts = append(parts, count(n, "tool")+" removed")
+	}
+	return strings.Join(parts, ", ")
+}
+
+func countElements(arr []byte) (n int) {
+	jsonx.Elements(arr, func([]byte) bool { n++; return true })
+	return n
+}
+
+// contentLine is the first line of the text of blocks, then what else there is:
+// calls, images, or, when there is nothing else, thinking.
+func contentLine(blocks []message.Block) string {
+	text, thinking := "", ""
+	var calls []string
+	images, others := 0, 0
+	for i := range blocks {
+		b := &blocks[i]
+		switch b.Type {
+		case message.BlockText:
+			if text == "" {
+				text = headline(b.Text)
+			}
+		case message.BlockThinking:
+			if thinking == "" {
+				thinking = headline(b.Text)
+			}
+		case message.BlockToolCall:
+			calls = append(calls, callLine(b))
+		case message.BlockImage:
+			images++
+		default:
+			others++
+		}
+	}
+	if text == "" && len(calls) == 0 && thinking != "" {
+		text = "(thinking) " + thinking
+	}
+	var parts []string
+	if text != "" {
+		// The calls of an answer say more than the end of a long sentence.
+		if len(calls) > 0 {
+			text = cut(text, 60)
+		}
+		parts = append(parts, text)
+	}
+	parts = append(parts, calls...)
+	if images > 0 {
+		parts = append(parts, "["+count(images, "image")+"]")
+	}
+	if others > 0 {
+		parts = append(parts, "["+count(others, "other block")+"]")
+	}
+	return strings.Join(parts, " ")
+}
+
+// callLine is a call with the argument that says most: the shortest way to see
+// which file or command it is about.
+func callLine(b *message.Block) string {
+	arg := ""
+	jsonx.Members(b.Arguments, func(key, val []byte) bool {
+		s, ok := jsonx.String(val)
+		if !ok {
+			return true
+		}
+		switch string(key) {
+		case "path", "file_path", "file", "command", "cmd", "pattern", "query", "url":
+			arg = s
+			return false
+		}
+		if arg == "" {
+			arg = s
+		}
+		return true
+	})
+	return headline(b.Name) + "(" + cut(headline(arg), 60) + ")"
+}
+
+// summaryLine is the first line of a summary that is no heading.
+func summaryLine(s string) string {
+	rest := s
+	for range 40 {
+		line, more, ok := strings.Cut(rest, "\n")
+		if text := headline(line); text != "" && !strings.HasPrefix(text, "#") && !strings.HasPrefix(text, "<") {
+			return text
+		}
+		if !ok {
+			break
+		}
+		rest = more
+	}
+	return headline(s)
+}

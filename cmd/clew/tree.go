@@ -1,0 +1,238 @@
+package main
+
+import (
+	"bufio"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/session/jsonl"
+)
+
+func newTree() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "tree FILE",
+		Short: "Show the entries of a session as a tree",
+		Long: `tree shows every entry of a session on a line: its id, what it is, what it says.
+Runs without branches are not indented; what leaves the path to the leaf is. The
+path to the leaf is marked with *, the leaf with >.
+
+By default labels, names, settings and usage are shown at what they belong to or
+not at all; --all shows every entry. An entry whose parent is hidden stands under
+the nearest one that is shown.`,
+		Example: `  clew tree session.jsonl
+  clew tree --filter user session.jsonl
+  clew tree --json - < session.jsonl`,
+		GroupID: groupLook,
+		Args:    argCount(1, 1),
+	}
+	filter := cmd.Flags().String("filter", string(filterDefault), "what to show: default, user, labeled or all")
+	all := cmd.Flags().Bool("all", false, "show every entry: the same as --filter all")
+	leaf := cmd.Flags().String("leaf", "", "take this entry as the leaf (an id or the beginning of one)")
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		f, err := parseFilter(*filter)
+		if err != nil {
+			return err
+		}
+		if *all {
+			if cmd.Flags().Changed("filter") && f != filterAll {
+				return usagef("tree: --all and --filter %s ask for different things", f)
+			}
+			f = filterAll
+		}
+		s, err := openSession(cmd, args[0], true)
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		at, err := leafOf(cmd, s, *leaf)
+		if err != nil {
+			return err
+		}
+		t, err := loadTree(cmd.Context(), s, at)
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return printTreeJSON(cmd, s, t, f)
+		}
+		return printTree(cmd, s, t, f)
+	}
+	return cmd
+}
+
+// leafOf returns the id of the entry that --leaf names, or of the leaf of the
+// session; "" for a session without entries.
+func leafOf(cmd *cobra.Command, s session.Store, flag string) (string, error) {
+	if cmd.Flags().Changed("leaf") {
+		e, err := findEntry(cmd.Context(), s, flag)
+		if err != nil {
+			return "", err
+		}
+		return e.ID, nil
+	}
+	last, err := s.Last(cmd.Context())
+	if err != nil || last == nil {
+		return "", err
+	}
+	return last.ID, nil
+}
+
+func printTree(cmd *cobra.Command, s *jsonl.File, t *tree, f treeFilter) error {
+	w := output(cmd)
+	d := drawer{w: w, p: newPainter(cmd), t: t, ids: t.idWidth(), leaf: -1, columns: width(cmd)}
+	roots := t.arrange(f)
+	d.leaf = t.shownLeaf()
+	d.title(s)
+	shown := 0
+	err := t.rows(roots, func(r treeRow) error {
+		shown++
+		if shown%1024 == 0 {
+			if err := cmd.Context().Err(); err != nil {
+				return err
+			}
+		}
+		return d.row(r)
+	})
+	if err != nil {
+		return err
+	}
+	if hidden := len(t.nodes) - shown; hidden > 0 {
+		w.WriteString(d.p.paint(styleDim, count(hidden, "entry", "entries")+" not shown; --all shows them") + "\n")
+	}
+	return w.Flush()
+}
+
+// drawer writes the lines of a tree.
+type drawer struct {
+	w       *bufio.Writer
+	p       painter
+	t       *tree
+	ids     int // characters of an id
+	leaf    int
+	columns int
+}
+
+func (d *drawer) title(s *jsonl.File) {
+	h := s.Header()
+	line := "session " + printable(h.ID)
+	if name := headline(d.t.name); name != "" {
+		line += " (" + name + ")"
+	}
+	if cwd := printable(tilde(h.Cwd)); cwd != "" {
+		line += " of " + cwd
+	}
+	d.w.WriteString(d.p.paint(styleBold, cut(line, d.columns)) + "\n")
+	line = count(len(d.t.nodes), "entry", "entries") + ", " + count(d.t.messages, "message") + ", " + count(d.t.branches, "branch", "branches")
+	if v := s.Version(); v != session.Version {
+		line += ", format version " + strconv.Itoa(v)
+	}
+	d.w.WriteString(d.p.paint(styleDim, line) + "\n")
+}
+
+// timesFrom is how wide the output must be for times to be shown.
+const timesFrom = 100
+
+func (d *drawer) row(r treeRow) error {
+	n := &d.t.nodes[r.node]
+	mark, id := "  ", styleDim
+	if n.active {
+		mark, id = "* ", styleYellow
+	}
+	if r.node == d.leaf {
+		mark = "> "
+	}
+	indent := d.indent(r)
+	left := textWidth(mark+indent) + d.ids + 2
+	line := d.p.paint(styleBold, mark) + d.p.paint(styleDim, indent) + d.p.paint(id, pad(short(n.id, d.ids), d.ids)) + "  "
+	if d.columns >= timesFrom {
+		line += d.p.paint(styleDim, shortClock(n.at)) + "  "
+		left += len(shortClock(n.at)) + 2
+	}
+	kind := cut(n.Kind, 10)
+	line += d.p.paint(kindStyle(n), pad(kind, 10)) + "  "
+	left += 12
+	notes, text := d.notes(n), n.Text
+	if n.Ref != "" {
+		text = withRef(n.described, n.typ, d.ids)
+	}
+	end := ""
+	if r.node == d.leaf {
+		end = "  ← leaf"
+	}
+	room := max(d.columns-left-textWidth(notes)-textWidth(end), 10)
+	text = cut(text, room)
+	if !n.active {
+		text = d.p.paint(styleDim, text)
+	}
+	line += d.p.paint(styleYellow, notes) + text + d.p.paint(styleBold, end)
+	_, err := d.w.WriteString(strings.TrimRight(line, " ") + "\n")
+	return err
+}
+
+// notes are the label of an entry and what an edit made of it.
+func (d *drawer) notes(n *treeNode) string {
+	s := ""
+	if n.label != "" {
+		s += "[" + cut(n.label, 24) + "] "
+	}
+	if n.edit != "" {
+		s += "(" + n.edit + ") "
+	}
+	return s
+}
+
+// indent draws the branches that a line is in. Deep ones would leave no room for
+// the text: the outer ones of them are not drawn.
+func (d *drawer) indent(r treeRow) string {
+	const step, first, on = 3, "├─ ", "│  "
+	depth, most := r.depth, max(d.columns/3/step, 1)
+	if depth == 0 {
+		return ""
+	}
+	s := ""
+	if depth > most {
+		s, depth = "…  ", most
+	}
+	last := on
+	if r.first {
+		last = first
+	}
+	return s + strings.Repeat(on, depth-1) + last
+}
+
+func shortClock(t time.Time) string {
+	if t.IsZero() {
+		return "--- -- --:--"
+	}
+	return t.Local().Format("Jan 02 15:04")
+}
+
+// withRef is the text of an entry with the one that it is about.
+func withRef(d described, t session.Type, ids int) string {
+	ref := short(d.Ref, ids)
+	switch t {
+	case session.TypeContextEdit, session.TypeLabel:
+		return "of " + ref + ": " + d.Text
+	case session.TypeCompaction:
+		return "kept from " + ref + ", " + d.Text
+	}
+	return "from " + ref + ": " + d.Text
+}
+
+func kindStyle(n *treeNode) style {
+	switch {
+	case n.role == message.RoleUser:
+		return styleGreen
+	case n.role == message.RoleAssistant:
+		return styleCyan
+	case n.typ == session.TypeCompaction, n.typ == session.TypeBranchSummary, n.Kind == "pass", n.Kind == "leaf", n.Kind == "edit":
+		return stylePurple
+	}
+	return styleDim
+}

@@ -1,0 +1,291 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
+)
+
+// A tree is a session as tree prints it. Nodes are numbered in the order of the
+// log; -1 stands for none.
+type tree struct {
+	nodes    []treeNode
+	leaf     int // where the conversation stands
+	branches int // entries that nothing hangs under
+	messages int
+	name     string // of the session
+}
+
+type treeNode struct {
+	described
+	id     string
+	typ    session.Type
+	role   message.Role
+	at     time.Time
+	parent int
+	label  string
+	edit   string // "edited" or "omitted" by an edit on the path to the leaf
+	kept   string // compaction: the first kept entry
+
+	active   bool  // on the path to the leaf
+	shown    bool  // passes the filter
+	children []int // shown, under the nearest shown ancestor
+	above    int   // nearest shown ancestor
+}
+
+// loadTree reads a whole session.
+func loadTree(ctx context.Context, s session.Store, leaf string) (*tree, error) {
+	t := &tree{leaf: -1}
+	byID := map[string]int{}
+	var parents []string
+	labels := map[string]string{}
+	for e, err := range s.All(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		n := treeNode{described: describe(e), id: e.ID, typ: e.Type, at: e.Time(), parent: -1, above: -1}
+		switch e.Type {
+		case session.TypeMessage:
+			t.messages++
+			if m, err := e.Message(); err == nil {
+				n.role = m.Role
+			}
+		case session.TypeLabel:
+			l, _ := e.Label()
+			labels[l.TargetID] = l.Label
+		case session.TypeSessionInfo:
+			t.name, _ = e.SessionName()
+		case session.TypeCompaction:
+			c, _ := e.Compaction()
+			n.kept = c.FirstKeptEntryID
+		}
+		byID[e.ID] = len(t.nodes)
+		parents = append(parents, e.ParentID)
+		t.nodes = append(t.nodes, n)
+	}
+	hasChild := make([]bool, len(t.nodes))
+	for i, id := range parents {
+		if p, ok := byID[id]; ok && id != "" {
+			t.nodes[i].parent = p
+			hasChild[p] = true
+		}
+	}
+	for i := range t.nodes {
+		t.nodes[i].label = headline(labels[t.nodes[i].id])
+		if !hasChild[i] {
+			t.branches++
+		}
+	}
+	if at, ok := byID[leaf]; ok {
+		t.leaf = at
+	}
+	t.activate(byID)
+	return t, nil
+}
+
+// activate marks the path to the leaf and what its edits change.
+func (t *tree) activate(byID map[string]int) {
+	var edits []int
+	for i := t.leaf; i >= 0 && !t.nodes[i].active; i = t.nodes[i].parent {
+		t.nodes[i].active = true
+		if t.nodes[i].typ == session.TypeContextEdit {
+			edits = append(edits, i)
+		}
+	}
+	for _, i := range slices.Backward(edits) {
+		at, ok := byID[t.nodes[i].Ref]
+		if !ok || !t.nodes[at].active {
+			continue
+		}
+		switch t.nodes[i].Text {
+		case editOmits:
+			t.nodes[at].edit = "omitted"
+		case editNothing:
+		default:
+			t.nodes[at].edit = "edited"
+		}
+	}
+}
+
+// A treeFilter says which entries are shown.
+type treeFilter string
+
+const (
+	filterDefault treeFilter = "default"
+	filterUser    treeFilter = "user"
+	filterLabeled treeFilter = "labeled"
+	filterAll     treeFilter = "all"
+)
+
+func parseFilter(s string) (treeFilter, error) {
+	switch f := treeFilter(s); f {
+	case filterDefault, filterUser, filterLabeled, filterAll:
+		return f, nil
+	}
+	return "", usagef("--filter %s: it takes default, user, labeled or all", s)
+}
+
+func (f treeFilter) shows(n *treeNode) bool {
+	switch f {
+	case filterAll:
+		return true
+	case filterLabeled:
+		return n.label != ""
+	case filterUser:
+		return n.role == message.RoleUser || n.role == message.RoleBashExecution ||
+			n.typ == session.TypeCompaction || n.typ == session.TypeBranchSummary
+	}
+	switch n.typ {
+	case session.TypeLabel, session.TypeSessionInfo, session.TypeModelChange, session.TypeThinkingLevel, session.TypeUsage:
+		return false
+	case session.TypeCustom:
+		return n.Kind == "pass" || n.Kind == "leaf"
+	}
+	return true
+}
+
+// arrange hangs each shown entry under its nearest shown ancestor, and returns
+// the entries that have none.
+func (t *tree) arrange(f treeFilter) (roots []int) {
+	children := make([][]int, len(t.nodes))
+	var stack []int
+	for i := range t.nodes {
+		t.nodes[i].shown = f.shows(&t.nodes[i])
+		if p := t.nodes[i].parent; p >= 0 {
+			children[p] = append(children[p], i)
+		}
+	}
+	visited := make([]bool, len(t.nodes))
+	descend := func(root int) {
+		stack = append(stack, root)
+		for len(stack) > 0 {
+			i := stack[len(stack)-1]
+			stack = stack[:len(stack)-1]
+			if visited[i] {
+				continue // around a cycle
+			}
+			visited[i] = true
+			n := &t.nodes[i]
+			n.above = -1
+			if p := n.parent; p >= 0 && i != root {
+				n.above = p
+				if !t.nodes[p].shown {
+					n.above = t.nodes[p].above
+				}
+			}
+			if n.shown && n.above < 0 {
+				roots = append(roots, i)
+			} else if n.shown {
+				t.nodes[n.above].children = append(t.nodes[n.above].children, i)
+			}
+			for _, c := range slices.Backward(children[i]) {
+				stack = append(stack, c)
+			}
+		}
+	}
+	for i := range t.nodes {
+		if t.nodes[i].parent < 0 {
+			descend(i)
+		}
+	}
+	// What is left hangs in a cycle or under one. The path of the leaf comes
+	// first, so that it stays whole.
+	if t.leaf >= 0 && !visited[t.leaf] {
+		descend(t.top(t.leaf))
+	}
+	for i := range t.nodes {
+		if !visited[i] {
+			descend(t.top(i))
+		}
+	}
+	slices.Sort(roots)
+	for i := range t.nodes {
+		slices.Sort(t.nodes[i].children)
+	}
+	return roots
+}
+
+// top returns where the path to an entry begins: the entry before the one that
+// would come twice.
+func (t *tree) top(i int) int {
+	seen := map[int]bool{}
+	for !seen[i] {
+		seen[i] = true
+		p := t.nodes[i].parent
+		if p < 0 || seen[p] {
+			break
+		}
+		i = p
+	}
+	return i
+}
+
+// A treeRow is a line of the tree. Runs without branches stay at one depth; only
+// what leaves the run that is drawn is one deeper.
+type treeRow struct {
+	node  int
+	depth int
+	first bool // of its branch
+}
+
+// rows yields the lines of the tree from top to bottom. Where branches part, the
+// one to the leaf, else the newest, goes on at the same depth after the others.
+func (t *tree) rows(roots []int, yield func(treeRow) error) error {
+	stack := t.push(nil, roots, 0)
+	for len(stack) > 0 {
+		r := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if err := yield(r); err != nil {
+			return err
+		}
+		stack = t.push(stack, t.nodes[r.node].children, r.depth)
+	}
+	return nil
+}
+
+func (t *tree) push(stack []treeRow, siblings []int, depth int) []treeRow {
+	if len(siblings) == 0 {
+		return stack
+	}
+	last := siblings[len(siblings)-1]
+	for _, i := range siblings {
+		if t.holdsLeaf(i) {
+			last = i
+		}
+	}
+	stack = append(stack, treeRow{node: last, depth: depth})
+	for _, i := range slices.Backward(siblings) {
+		if i != last {
+			stack = append(stack, treeRow{node: i, depth: depth + 1, first: true})
+		}
+	}
+	return stack
+}
+
+func (t *tree) holdsLeaf(i int) bool { return t.nodes[i].active }
+
+// shownLeaf is the entry at which the filtered tree marks the leaf.
+func (t *tree) shownLeaf() int {
+	i := t.leaf
+	seen := map[int]bool{}
+	for i >= 0 && !t.nodes[i].shown && !seen[i] {
+		seen[i] = true
+		i = t.nodes[i].parent
+	}
+	if i >= 0 && !t.nodes[i].shown {
+		return -1
+	}
+	return i
+}
+
+// idWidth is how many characters tell the ids of the session apart.
+func (t *tree) idWidth() int {
+	ids := make([]string, len(t.nodes))
+	for i := range t.nodes {
+		ids[i] = t.nodes[i].id
+	}
+	return shortest(ids, 8)
+}
