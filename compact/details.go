@@ -20,11 +20,16 @@ type clewDetails struct {
 	Ledger     *ledger.Ledger   `json:"ledger,omitempty"`
 }
 
+// fileLists returns the two lists that pi keeps: files that were only read, and
+// files that were changed.
+func fileLists(facts *ledger.Ledger) (read, modified []string) {
+	return orEmpty(facts.Paths(ledger.StateRead)), orEmpty(facts.Paths(ledger.StateModified, ledger.StateCreated))
+}
+
 func newDetails(facts *ledger.Ledger, out *summary.Output) details {
-	modified := facts.Paths(ledger.StateModified, ledger.StateCreated)
-	read := facts.Paths(ledger.StateRead)
+	read, modified := fileLists(facts)
 	return details{
-		ReadFiles: orEmpty(read), ModifiedFiles: orEmpty(modified),
+		ReadFiles: read, ModifiedFiles: modified,
 		Clew: clewDetails{Version: 1, Summarizer: out.Summarizer, Coverage: out.Coverage, Ledger: facts},
 	}
 }

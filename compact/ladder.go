@@ -82,6 +82,7 @@ func (p *planner) conclude(plan *Plan, w *work, best *attempt) error {
 	plan.drafts, plan.edits = w.drafts(at)
 	if best != nil {
 		plan.Cut, plan.Summary = best.cut, best.out
+		plan.ReadFiles, plan.ModifiedFiles = fileLists(best.facts)
 		plan.drafts = append(plan.drafts, best.draft)
 	}
 	after := session.Project(session.Preview(p.in.Path, plan.drafts...))

@@ -47,8 +47,10 @@ type Plan struct {
 	After  token.Reading `json:"after"` // as Before when nothing is done
 	Rungs  []Rung        `json:"rungs,omitempty"`
 	Cut    *Cut          `json:"cut,omitempty"`
-	// Summary is what was made for the compaction.
-	Summary *summary.Output `json:"-"`
+	// Summary is what was made for the compaction, the lists are the files it names.
+	Summary       *summary.Output `json:"-"`
+	ReadFiles     []string        `json:"readFiles,omitempty"`
+	ModifiedFiles []string        `json:"modifiedFiles,omitempty"`
 
 	last   string
 	drafts []session.Draft
@@ -127,6 +129,7 @@ func Make(ctx context.Context, in Input, policy Policy) (*Plan, error) {
 func (plan *Plan) nothing(why string) *Plan {
 	plan.Act, plan.Why, plan.After = false, why, plan.Before
 	plan.Rungs, plan.Cut, plan.Summary, plan.drafts, plan.edits = nil, nil, nil, nil, nil
+	plan.ReadFiles, plan.ModifiedFiles = nil, nil
 	return plan
 }
 

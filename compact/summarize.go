@@ -72,6 +72,7 @@ type attempt struct {
 	out   *summary.Output
 	draft session.Draft
 	total int64 // estimate of the context it gives
+	facts *ledger.Ledger
 }
 
 // try summarizes what is before a cut.
@@ -108,7 +109,7 @@ func (p *planner) try(ctx context.Context, cut *Cut, w *work) (*attempt, error) 
 		TokensBefore: p.sizes.reading.Tokens, Details: details,
 		SystemMessage: token.ReplaySystem(messages(p.context.Items)),
 	}
-	a := &attempt{cut: cut, out: &out, draft: session.NewCompaction(compaction)}
+	a := &attempt{cut: cut, out: &out, facts: &facts, draft: session.NewCompaction(compaction)}
 	a.total = p.scaled(p.in.Meter.Fixed()) + p.sizes.overhead +
 		p.cost(&message.Message{Role: message.RoleCompactionSummary, Summary: out.Text, Details: details})
 	if compaction.SystemMessage != nil {
