@@ -16,6 +16,10 @@ type Fault struct {
 	// is returned instead of doing it; for a write, short bytes of it are
 	// written first.
 	At func(n int, op, name string) (short int, err error)
+	// Short, if not nil, is called after the short bytes of a failing write
+	// were written and before the error is returned, so that a test can end
+	// its process right there.
+	Short func(n int)
 }
 
 // Count returns how many changing operations there were.
@@ -92,6 +96,9 @@ func (f *faultFile) Write(p []byte) (int, error) {
 	short, err := f.fault.step("write", f.name)
 	if err != nil {
 		n, _ := f.File.Write(p[:min(short, len(p))])
+		if f.fault.Short != nil {
+			f.fault.Short(n)
+		}
 		return n, &fs.PathError{Op: "write", Path: f.name, Err: err}
 	}
 	return f.File.Write(p)

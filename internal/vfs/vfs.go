@@ -3,6 +3,7 @@
 package vfs
 
 import (
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -70,8 +71,9 @@ func (OS) SyncDir(dir string) error {
 	return d.Sync()
 }
 
-// WriteNew writes a new file durably: all of it or none under that name. It
-// fails with fs.ErrExist when the name is taken.
+// WriteNew writes a new file and syncs it and its folder. It fails with
+// fs.ErrExist when the name is taken. An error leaves no file; a crash may
+// leave a part of one, see Publish.
 func WriteNew(fsys FS, name string, perm fs.FileMode, write func(io.Writer) error) (err error) {
 	f, err := fsys.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {
@@ -92,4 +94,32 @@ func WriteNew(fsys FS, name string, perm fs.FileMode, write func(io.Writer) erro
 		err = fsys.SyncDir(filepath.Dir(name))
 	}
 	return err
+}
+
+// Publish is WriteNew for a name under which there must never be a part of the
+// file, not even after a crash: it is written as NAME.new first. What stands
+// under that name is removed; so two may not publish the same name at once.
+func Publish(fsys FS, name string, perm fs.FileMode, write func(io.Writer) error) error {
+	if _, err := fsys.Stat(name); err == nil {
+		return &fs.PathError{Op: "create", Path: name, Err: fs.ErrExist}
+	}
+	temp := name + ".new"
+	if err := fsys.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := WriteNew(fsys, temp, perm, write); err != nil {
+		return err
+	}
+	err := fsys.Link(temp, name)
+	_ = fsys.Remove(temp)
+	if err == nil {
+		if err = fsys.SyncDir(filepath.Dir(name)); err != nil {
+			_ = fsys.Remove(name)
+		}
+		return err
+	}
+	if _, serr := fsys.Stat(name); serr == nil {
+		return &fs.PathError{Op: "create", Path: name, Err: fs.ErrExist}
+	}
+	return WriteNew(fsys, name, perm, write) // a file system without links
 }

@@ -1,13 +1,12 @@
 package jsonl
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/clew-dev/clew/internal/vfs"
@@ -31,31 +30,49 @@ func (f *File) append(ctx context.Context, batch []*session.Entry, opt session.A
 	if err := f.writable(); err != nil {
 		return err
 	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if _, err := f.refresh(ctx); err != nil {
-		return err
-	}
-	if err := f.check(batch, opt); err != nil {
-		return err
-	}
-	if len(batch) == 0 {
-		return nil
-	}
-	if f.legacy != nil {
-		if err := f.migrate(ctx); err != nil {
+	var begun time.Time
+	stood := false
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if _, err := f.refresh(ctx); err != nil {
+			return err
+		}
+		if err := f.check(ctx, batch, opt); err != nil {
+			return err
+		}
+		if len(batch) == 0 {
+			return nil
+		}
+		// What follows takes a while, so it is looked again afterwards.
+		var err error
+		switch {
+		case f.unfinished() && !stood && (begun.IsZero() || time.Since(begun) < waitTorn):
+			if begun.IsZero() {
+				begun = time.Now()
+			}
+			stood, err = f.standsStill(ctx)
+		case f.legacy != nil:
+			err = f.migrate(ctx)
+		case f.unfinished():
+			err = f.cutTail()
+		default:
+			return f.put(ctx, batch, opt)
+		}
+		if err != nil {
 			return err
 		}
 	}
-	if err := f.cutTail(); err != nil {
-		return err
-	}
+}
+
+// put writes a batch behind a sound end.
+func (f *File) put(ctx context.Context, batch []*session.Entry, opt session.AppendOptions) error {
 	data, recs := f.lay(batch)
 	if err := f.write(data, opt.NoSync); err != nil {
 		return err
 	}
-	return f.written(data, recs)
+	return f.written(ctx, batch, data, recs)
 }
 
 func (f *File) writable() error {
@@ -65,13 +82,13 @@ func (f *File) writable() error {
 	case f.version > session.Version:
 		return fmt.Errorf("%w: it is of format version %d, and this clew writes version %d",
 			session.ErrReadOnly, f.version, session.Version)
-	case f.opt.ReadOnly:
+	case f.opt.ReadOnly || f.f == nil && f.broken == nil:
 		return session.ErrReadOnly
 	}
 	return nil
 }
 
-func (f *File) check(batch []*session.Entry, opt session.AppendOptions) error {
+func (f *File) check(ctx context.Context, batch []*session.Entry, opt session.AppendOptions) error {
 	if opt.IfLast != "" {
 		last, err := f.x.newest()
 		if err != nil {
@@ -84,14 +101,38 @@ func (f *File) check(batch []*session.Entry, opt session.AppendOptions) error {
 			}
 		}
 	}
-	seen := map[string]bool{}
+	seen := make(map[string]bool, len(batch))
 	for _, e := range batch {
-		if e.ID == "" || seen[e.ID] || f.x.byID[e.ID] != nil {
+		if err := session.CheckAppend(e); err != nil {
+			return err
+		}
+		r := f.x.byID[e.ID]
+		if r == nil && !randomID(e.ID) {
+			var err error
+			if r, err = f.x.find(ctx, e.ID); err != nil {
+				return err
+			}
+		}
+		if r != nil || seen[e.ID] {
 			return &session.Error{Op: "append entry", Subject: e.ID, Err: session.ErrDuplicateID}
 		}
 		seen[e.ID] = true
 	}
 	return nil
+}
+
+// randomID reports whether an id has the form of those that session.Log gives:
+// that one of them is taken is less likely than a broken disk.
+func randomID(id string) bool {
+	if len(id) != 16 {
+		return false
+	}
+	for _, c := range []byte(id) {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
 }
 
 // lay puts a batch into the bytes to be written and says where each record
@@ -108,28 +149,10 @@ func (f *File) lay(batch []*session.Entry) ([]byte, []*rec) {
 	recs := make([]*rec, len(batch))
 	for i, e := range batch {
 		off := f.end + int64(len(data))
-		data = append(data, oneLine(e.Raw())...)
-		recs[i] = &rec{
-			off: off, size: f.end + int64(len(data)) - off,
-			typ: e.Type, id: e.ID, parent: e.ParentID, entry: e,
-		}
-		data = append(data, '\n')
+		data = append(append(data, e.Raw()...), '\n')
+		recs[i] = &rec{off: off, size: int64(len(e.Raw())), typ: e.Type, id: e.ID, parent: e.ParentID}
 	}
 	return data, recs
-}
-
-// oneLine makes sure that a record is one line: a line break in JSON can only
-// be white space.
-func oneLine(raw []byte) []byte {
-	if !bytes.ContainsAny(raw, "\r\n") {
-		return raw
-	}
-	return bytes.Map(func(r rune) rune {
-		if r == '\n' || r == '\r' {
-			return ' '
-		}
-		return r
-	}, raw)
 }
 
 // write puts data at the end of the file, all of it or nothing.
@@ -142,7 +165,7 @@ func (f *File) write(data []byte, noSync bool) error {
 		err = f.f.Sync()
 	}
 	if err == nil {
-		f.dirty = noSync || f.dirty && noSync
+		f.dirty = noSync
 		return nil
 	}
 	// Back to what it was, unless another program wrote behind us.
@@ -157,30 +180,54 @@ func (f *File) write(data []byte, noSync bool) error {
 }
 
 // written makes the index know a batch that was written.
-func (f *File) written(data []byte, recs []*rec) error {
+func (f *File) written(ctx context.Context, batch []*session.Entry, data []byte, recs []*rec) error {
 	info, err := f.f.Stat()
-	if err == nil && info.Size() != f.end+int64(len(data)) {
-		// Another program wrote between our look and our write: what stands
-		// where is to be read.
-		_, torn, gerr := f.x.grow(f.end, info.Size())
-		f.end, f.size, f.open = info.Size()-torn, info.Size(), false
-		return gerr
+	if err == nil && info.Size() == f.end+int64(len(data)) {
+		for i, r := range recs {
+			f.x.byID[r.id] = r
+			f.x.newer = append(f.x.newer, r)
+			f.x.keep(r, batch[i])
+		}
+		f.end += int64(len(data))
+		f.size, f.open = f.end, false
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	// Another program wrote between our look and our write: what stands where
+	// is to be read.
+	if err := f.growTo(info.Size()); err != nil {
+		return err
+	}
+	if err := f.dropPartPass(ctx); err != nil {
+		return err
 	}
 	for _, r := range recs {
-		f.x.byID[r.id] = r
-		f.x.newer = append(f.x.newer, r)
+		if f.x.byID[r.id] == nil {
+			return fmt.Errorf("another program wrote into the middle of entry %s: %w", r.id, errChanged)
+		}
 	}
-	f.end += int64(len(data))
-	f.size, f.open = f.end, false
 	return nil
 }
 
+// growTo indexes what stands behind f.end in a file of a new size.
+func (f *File) growTo(size int64) error {
+	torn, err := f.x.grow(f.end, size)
+	if err != nil {
+		return err
+	}
+	f.end, f.size = size-torn, size
+	f.open, err = midLine(f.x.r, f.end)
+	return err
+}
+
 // Sync implements session.Store.
-func (f *File) Sync(context.Context) error {
+func (f *File) Sync(ctx context.Context) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.closed {
-		return session.ErrClosed
+	if err := f.usable(ctx); err != nil {
+		return err
 	}
 	if !f.dirty {
 		return nil
@@ -192,114 +239,19 @@ func (f *File) Sync(context.Context) error {
 	return nil
 }
 
-// Refresh implements session.Store.
-func (f *File) Refresh(ctx context.Context) (int, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.closed {
-		return 0, session.ErrClosed
-	}
-	n, err := f.refresh(ctx)
-	return n, f.wrap("read", err)
-}
-
-// waitTorn is how long to wait for another program to finish its line.
-const waitTorn = 100 * time.Millisecond
-
-// refresh notices what other programs did to the file.
-func (f *File) refresh(ctx context.Context) (int, error) {
-	if f.f == nil {
-		return 0, nil
-	}
-	size, err := f.look()
-	if err != nil || size == f.size {
-		return 0, err
-	}
-	if f.legacy != nil {
-		return f.reread(ctx, size)
-	}
-	if size < f.size {
-		return 0, fmt.Errorf("%w: it has become shorter", ErrReplaced)
-	}
-	if f.size > f.end && !f.open {
-		// Behind a torn end. If the torn line was only not finished yet, it is now.
-		f.problems = nil
-		return f.reread(ctx, size)
-	}
-	n, torn, err := f.x.grow(f.end, size)
-	for start := time.Now(); err == nil && torn > 0 && time.Since(start) < waitTorn; {
-		time.Sleep(waitTorn / 10)
-		var now int64
-		if now, err = f.look(); err != nil || now == size {
-			continue
-		}
-		var more int
-		from := size - torn
-		size = now
-		more, torn, err = f.x.grow(from, size)
-		n += more
-	}
-	if err != nil {
-		return n, err
-	}
-	f.end, f.size, f.open = size-torn, size, false
-	if torn == 0 {
-		var last [1]byte
-		if _, err := f.x.r.ReadAt(last[:], size-1); err == nil {
-			f.open = last[0] != '\n'
-		}
-	}
-	return n, nil
-}
-
-// reread reads the file anew.
-func (f *File) reread(ctx context.Context, size int64) (int, error) {
-	before := len(f.x.older) + len(f.x.newer)
-	known := f.x.complete()
-	f.legacy = nil
-	if err := f.read(ctx, f.f, size); err != nil {
-		return 0, err
-	}
-	if !known {
-		return 1, nil // how many it is would take a look at the whole file
-	}
-	if err := f.x.all(ctx); err != nil {
-		return 0, err
-	}
-	return max(len(f.x.older)-before, 0), nil
-}
-
-// look returns the size of the file if it is still the one that was opened.
-func (f *File) look() (int64, error) {
-	on, err := f.fs.Stat(f.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, ErrReplaced
-	}
-	if err != nil {
-		return 0, err
-	}
-	held, err := f.f.Stat()
-	if err != nil {
-		return 0, err
-	}
-	if !os.SameFile(on, held) {
-		return 0, ErrReplaced
-	}
-	return held.Size(), nil
-}
-
 // cutTail moves what a stopped writer left behind the last sound record to a
 // file beside the session.
 func (f *File) cutTail() error {
-	if f.size <= f.end {
-		return nil
-	}
 	rest := make([]byte, f.size-f.end)
-	if _, err := f.x.r.ReadAt(rest, f.end); err != nil && err != io.EOF {
+	if err := readFull(f.f, rest, f.end); err != nil {
 		return err
 	}
-	if err := keepCut(f.fs, f.path+".cut", rest); err != nil {
+	if err := keepCut(f.fs, f.real+".cut", rest); err != nil {
 		return fmt.Errorf("can't keep the unfinished end of the file: %w", err)
+	}
+	// The other program may have lived on meanwhile.
+	if size, err := f.look(); err != nil || size != f.size {
+		return err
 	}
 	if err := f.f.Truncate(f.end); err != nil {
 		return err
@@ -308,7 +260,7 @@ func (f *File) cutTail() error {
 	return nil
 }
 
-// keepCut adds bytes to a file and syncs it.
+// keepCut adds bytes to a file, and a line break, and syncs it.
 func keepCut(fsys vfs.FS, name string, data []byte) error {
 	c, err := fsys.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -318,5 +270,8 @@ func keepCut(fsys vfs.FS, name string, data []byte) error {
 	if err == nil {
 		err = c.Sync()
 	}
-	return errors.Join(err, c.Close())
+	if err = errors.Join(err, c.Close()); err != nil {
+		return err
+	}
+	return fsys.SyncDir(filepath.Dir(name))
 }

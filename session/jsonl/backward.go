@@ -2,6 +2,7 @@ package jsonl
 
 import (
 	"bytes"
+	"errors"
 	"io"
 )
 
@@ -17,13 +18,6 @@ type backward struct {
 	buf   []byte // what was read and not given out yet
 	chunk int
 	done  bool
-	last  lastLine
-}
-
-// lastLine is the sound line read last; its record is mostly asked for next.
-type lastLine struct {
-	rec  *rec
-	line []byte
 }
 
 // newBackward begins at end. A file that ends in a line break gives an empty
@@ -63,7 +57,7 @@ func (b *backward) more() error {
 	n := max(b.chunk, len(b.buf)) // long lines: grow geometrically
 	n = int(min(int64(n), b.pos))
 	buf := make([]byte, n+len(b.buf))
-	if _, err := b.r.ReadAt(buf[:n], b.pos-int64(n)); err != nil && err != io.EOF {
+	if err := readFull(b.r, buf[:n], b.pos-int64(n)); err != nil {
 		return err
 	}
 	copy(buf[n:], b.buf)
@@ -83,11 +77,7 @@ func forward(r io.ReaderAt, from, to int64, fn func(line []byte, off int64, ende
 			buf = append(make([]byte, 0, 2*cap(buf)), buf...)
 		}
 		n := int(min(int64(cap(buf)-len(buf)), to-pos))
-		got, err := r.ReadAt(buf[len(buf):len(buf)+n], pos)
-		if err != nil && (err != io.EOF || got < n) {
-			if err == io.EOF {
-				err = io.ErrUnexpectedEOF
-			}
+		if err := readFull(r, buf[len(buf):len(buf)+n], pos); err != nil {
 			return err
 		}
 		searched := len(buf)
@@ -114,6 +104,19 @@ func forward(r io.ReaderAt, from, to int64, fn func(line []byte, off int64, ende
 			return nil
 		}
 		// Lines given out may be kept, so their bytes are not overwritten.
-		buf = append(make([]byte, 0, max(minChunk, min(maxChunk, cap(buf)), 2*len(rest))), rest...)
+		buf = append(make([]byte, 0, max(min(maxChunk, 2*cap(buf)), 2*len(rest))), rest...)
 	}
+}
+
+// readFull reads len(buf) bytes at off. That the file ends before them is an
+// error: it was longer when it was opened.
+func readFull(r io.ReaderAt, buf []byte, off int64) error {
+	n, err := r.ReadAt(buf, off)
+	switch {
+	case n == len(buf):
+		return nil
+	case err == nil || errors.Is(err, io.EOF):
+		return errChanged
+	}
+	return err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"io/fs"
 
 	"github.com/clew-dev/clew/internal/vfs"
 	"github.com/clew-dev/clew/session"
@@ -16,13 +15,10 @@ import (
 func (f *File) CopyTo(ctx context.Context, path string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.closed {
-		return session.ErrClosed
-	}
-	if err := ctx.Err(); err != nil {
+	if err := f.usable(ctx); err != nil {
 		return err
 	}
-	err := vfs.WriteNew(f.fs, path, 0o600, func(w io.Writer) error {
+	err := vfs.Publish(f.fs, path, 0o600, func(w io.Writer) error {
 		if _, err := io.Copy(w, io.NewSectionReader(f.x.r, 0, f.end)); err != nil {
 			return err
 		}
@@ -32,16 +28,13 @@ func (f *File) CopyTo(ctx context.Context, path string) error {
 		}
 		return nil
 	})
-	if err != nil {
-		var pe *fs.PathError
-		if errors.As(err, &pe) {
-			err = pe.Err
-		}
-		h := hint(err)
-		if errors.Is(err, fs.ErrExist) {
-			h = "choose another name; nothing was written"
-		}
-		return &session.Error{Op: "write", Subject: path, Err: err, Hint: h}
+	if err == nil {
+		return nil
 	}
-	return nil
+	err = createError(path, err)
+	var rich *session.Error
+	if errors.As(err, &rich) {
+		rich.Op = "write"
+	}
+	return err
 }

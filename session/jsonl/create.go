@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 
 	"github.com/clew-dev/clew/internal/vfs"
 	"github.com/clew-dev/clew/session"
@@ -15,47 +14,34 @@ import (
 // it. It fails with fs.ErrExist when there is a file of that name. Options'
 // ReadOnly is ignored.
 func Create(ctx context.Context, path string, h session.Header, opt Options) (*File, error) {
-	if opt.FS == nil {
-		opt.FS = vfs.OS{}
-	}
 	opt.ReadOnly = false
-	if err := createFile(opt.FS, path, h); err != nil {
+	f := newFile(path, opt)
+	if err := f.create(ctx, h); err != nil {
+		f.release()
 		return nil, createError(path, err)
 	}
-	return Open(ctx, path, opt)
+	return f, nil
 }
 
-// createFile writes the header under another name first, so that a file with
-// half a header never has the session's name.
-func createFile(fsys vfs.FS, path string, h session.Header) error {
-	if _, err := fsys.Stat(path); err == nil {
+func (f *File) create(ctx context.Context, h session.Header) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if _, err := f.fs.Stat(f.real); err == nil {
 		return fs.ErrExist
 	}
-	write := func(w io.Writer) error {
+	// With the lock, so that of two that create the same file one fails.
+	if err := f.acquire(); err != nil {
+		return err
+	}
+	err := vfs.Publish(f.fs, f.real, 0o600, func(w io.Writer) error {
 		_, err := w.Write(append(h.JSON(), '\n'))
 		return err
-	}
-	temp := path + ".new"
-	if err := fsys.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	})
+	if err != nil {
 		return err
 	}
-	if err := vfs.WriteNew(fsys, temp, 0o600, write); err != nil {
-		return err
-	}
-	err := fsys.Link(temp, path)
-	_ = fsys.Remove(temp)
-	if err == nil {
-		return fsys.SyncDir(dirOf(path))
-	}
-	if errors.Is(err, fs.ErrExist) || errors.Is(err, os.ErrPermission) && exists(fsys, path) {
-		return err
-	}
-	return vfs.WriteNew(fsys, path, 0o600, write) // a file system without links
-}
-
-func exists(fsys vfs.FS, path string) bool {
-	_, err := fsys.Stat(path)
-	return err == nil
+	return f.openPath(ctx)
 }
 
 func createError(path string, err error) error {

@@ -2,6 +2,7 @@ package jsonl
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,6 +45,7 @@ type File struct {
 	fs   vfs.FS
 
 	mu       sync.Mutex
+	real     string   // path with symbolic links followed
 	f        vfs.File // nil when the session is not in a file of its own
 	lock     *lock
 	header   session.Header
@@ -52,22 +54,18 @@ type File struct {
 	legacy   *image // version 1 or 2: the file as version 3
 	end      int64  // offset behind the last sound record and its line break
 	size     int64  // of the file; what lies behind end is to be cut
-	open     bool   // the last record has no line break
+	open     bool   // the line that end stands on has no line break
 	problems []session.Problem
-	dirty    bool // written, not synced
+	unlocked []session.Problem // why there is no lock
+	dirty    bool              // written, not synced
 	closed   bool
+	broken   error // why nothing can be written any more
 }
 
 // Open opens a session file. The errors: session.ErrNotSession, ErrEmpty,
 // ErrLocked, those of the file system; each says what to do.
 func Open(ctx context.Context, path string, opt Options) (*File, error) {
-	if opt.FS == nil {
-		opt.FS = vfs.OS{}
-	}
-	if opt.Program == "" {
-		opt.Program = "clew"
-	}
-	f := &File{path: path, opt: opt, fs: opt.FS}
+	f := newFile(path, opt)
 	if err := f.openPath(ctx); err != nil {
 		f.release()
 		return nil, openError(path, err)
@@ -75,8 +73,27 @@ func Open(ctx context.Context, path string, opt Options) (*File, error) {
 	return f, nil
 }
 
+func newFile(path string, opt Options) *File {
+	if opt.FS == nil {
+		opt.FS = vfs.OS{}
+	}
+	if opt.Program == "" {
+		opt.Program = "clew"
+	}
+	return &File{path: path, real: realPath(path), opt: opt, fs: opt.FS}
+}
+
+// realPath follows symbolic links, so that a session has one lock and stays one
+// file, whatever names it has.
+func realPath(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
+}
+
 func (f *File) openPath(ctx context.Context) error {
-	info, err := f.fs.Stat(f.path)
+	info, err := f.fs.Stat(f.real)
 	switch {
 	case err != nil:
 		return err
@@ -92,14 +109,19 @@ func (f *File) openPath(ctx context.Context) error {
 	flag := os.O_RDWR | os.O_APPEND
 	if f.opt.ReadOnly {
 		flag = os.O_RDONLY
-	} else if err := f.acquire(); err != nil {
-		return err
+	} else if f.lock == nil {
+		if err := f.acquire(); err != nil {
+			return err
+		}
 	}
-	if f.f, err = f.fs.OpenFile(f.path, flag, 0); err != nil {
+	if f.f, err = f.fs.OpenFile(f.real, flag, 0); err != nil {
 		return err
 	}
 	if info, err = f.f.Stat(); err != nil {
 		return err
+	}
+	if info.Size() == 0 {
+		return ErrEmpty
 	}
 	return f.read(ctx, f.f, info.Size())
 }
@@ -115,7 +137,7 @@ func (f *File) openPipe(ctx context.Context) error {
 
 // Read reads a session from a stream, for reading only. name is for errors.
 func Read(ctx context.Context, name string, r io.Reader) (*File, error) {
-	f := &File{path: name, opt: Options{ReadOnly: true}, fs: vfs.OS{}}
+	f := &File{path: name, real: name, opt: Options{ReadOnly: true}, fs: vfs.OS{}}
 	if err := f.readAll(ctx, r); err != nil {
 		return nil, openError(name, err)
 	}
@@ -135,12 +157,16 @@ func (f *File) readAll(ctx context.Context, r io.Reader) error {
 
 // read finds the header and the end of the session.
 func (f *File) read(ctx context.Context, r io.ReaderAt, size int64) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	h, err := findHeader(r, size)
 	if err != nil {
 		return err
 	}
 	f.header, f.version, f.size = h.header, h.header.Version, size
 	f.problems = h.problems
+	f.legacy = nil
 	start := h.end
 	if f.version < session.Version {
 		if f.legacy, err = convert(r, h, size); err != nil {
@@ -158,10 +184,18 @@ func (f *File) read(ctx context.Context, r io.ReaderAt, size int64) error {
 	}
 	f.end, f.open = tail.end, tail.open
 	if tail.torn > 0 {
-		f.problems = append(f.problems, problemTorn(tail.end, tail.torn))
+		f.problems = append(f.problems, problemTorn(f.original(tail.end), tail.torn))
 	}
 	f.x = newIndex(r, start, tail.end)
 	return f.dropPartPass(ctx)
+}
+
+// original returns the offset in the file for one in the index.
+func (f *File) original(off int64) int64 {
+	if f.legacy != nil {
+		return f.legacy.original(off)
+	}
+	return off
 }
 
 // tail says how the file ends.
@@ -174,7 +208,7 @@ type tail struct {
 // readTail looks at what follows the last line break.
 func readTail(r io.ReaderAt, start, size int64) (t tail, err error) {
 	var last [1]byte
-	if _, err := r.ReadAt(last[:], size-1); err != nil && err != io.EOF {
+	if err := readFull(r, last[:], size-1); err != nil {
 		return t, err
 	}
 	if last[0] == '\n' || size <= start {
@@ -188,24 +222,32 @@ func readTail(r io.ReaderAt, start, size int64) (t tail, err error) {
 		off, line = start, line[start-off:]
 	}
 	t = tail{end: size, open: true}
-	pieces := cutLine(line)
+	pieces := cutLine(line, false)
 	if n := len(pieces); n > 0 && pieces[n-1].kind == pieceBad {
 		t.end = off + int64(pieces[n-1].off)
 		t.torn = size - t.end
-		t.open = n > 1
+		t.open, err = midLine(r, t.end)
 	}
-	return t, nil
+	return t, err
+}
+
+// midLine reports whether off is not at the beginning of a line.
+func midLine(r io.ReaderAt, off int64) (bool, error) {
+	var before [1]byte
+	if off == 0 {
+		return false, nil
+	}
+	err := readFull(r, before[:], off-1)
+	return before[0] != '\n', err
 }
 
 // dropPartPass leaves out a pass at the end that was not written to its end.
 func (f *File) dropPartPass(ctx context.Context) error {
 	for n := 0; ; n++ {
-		for len(f.x.older) <= n {
-			if ok, err := f.x.step(); err != nil || !ok {
-				return err
-			}
+		r, err := f.x.nth(n)
+		if r == nil || err != nil {
+			return err
 		}
-		r := f.x.older[n]
 		if r.typ != session.TypeContextEdit && r.typ != session.TypeCompaction && r.typ != session.TypeCustom {
 			return nil
 		}
@@ -217,9 +259,12 @@ func (f *File) dropPartPass(ctx context.Context) error {
 			if p.Lines <= n {
 				return nil
 			}
-			f.problems = append(f.problems, problemPartPass(r.off, r.id, p.Lines, n))
-			f.end, f.open = r.off, false
+			f.problems = append(f.problems, problemPartPass(f.original(r.off), r.id, p.Lines, n))
+			f.end = r.off
 			f.x = newIndex(f.x.r, f.x.start, r.off)
+			if f.open, err = midLine(f.x.r, r.off); err != nil {
+				return err
+			}
 			return ctx.Err()
 		}
 		if !session.PassEntry(e) {
@@ -241,7 +286,11 @@ func (f *File) release() {
 func (f *File) Path() string { return f.path }
 
 // Header implements session.Store.
-func (f *File) Header() session.Header { return f.header }
+func (f *File) Header() session.Header {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.header
+}
 
 // Version returns the format version of the file as it is on disk.
 func (f *File) Version() int {
@@ -250,10 +299,21 @@ func (f *File) Version() int {
 	return f.version
 }
 
+// usable says why the session can't be used.
+func (f *File) usable(ctx context.Context) error {
+	if f.closed {
+		return &session.Error{Op: "use", Subject: f.path, Err: session.ErrClosed, Hint: "open it again"}
+	}
+	return ctx.Err()
+}
+
 // Last implements session.Store.
-func (f *File) Last(context.Context) (*session.Entry, error) {
+func (f *File) Last(ctx context.Context) (*session.Entry, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if err := f.usable(ctx); err != nil {
+		return nil, err
+	}
 	r, err := f.x.newest()
 	if r == nil || err != nil {
 		return nil, f.wrap("read", err)
@@ -266,6 +326,9 @@ func (f *File) Last(context.Context) (*session.Entry, error) {
 func (f *File) Get(ctx context.Context, id string) (*session.Entry, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if err := f.usable(ctx); err != nil {
+		return nil, err
+	}
 	var r *rec
 	if id != "" {
 		var err error
@@ -287,11 +350,10 @@ func (f *File) Get(ctx context.Context, id string) (*session.Entry, error) {
 func (f *File) Parent(ctx context.Context, e *session.Entry) (*session.Entry, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	r, err := f.x.find(ctx, e.ID)
-	if r == nil || err != nil {
-		return nil, f.wrap("read", err)
+	if err := f.usable(ctx); err != nil {
+		return nil, err
 	}
-	p, err := f.x.parentOf(ctx, r)
+	p, err := f.parent(ctx, e)
 	if p == nil || err != nil {
 		return nil, f.wrap("read", err)
 	}
@@ -299,11 +361,31 @@ func (f *File) Parent(ctx context.Context, e *session.Entry) (*session.Entry, er
 	return pe, f.wrap("read", err)
 }
 
+func (f *File) parent(ctx context.Context, e *session.Entry) (*rec, error) {
+	r, err := f.x.find(ctx, e.ID)
+	if err != nil {
+		return nil, err
+	}
+	if r != nil {
+		if to, ok := f.x.attached[r.id]; r.parent == e.ParentID || ok && to == e.ParentID {
+			return f.x.parentOf(ctx, r)
+		}
+	}
+	// Another record has its id, so it is known by what it says itself.
+	if e.ParentID == "" {
+		return nil, nil
+	}
+	return f.x.find(ctx, e.ParentID)
+}
+
 // All implements session.Store.
 func (f *File) All(ctx context.Context) iter.Seq2[*session.Entry, error] {
 	return func(yield func(*session.Entry, error) bool) {
 		f.mu.Lock()
-		err := f.x.all(ctx)
+		err := f.usable(ctx)
+		if err == nil {
+			err = f.x.all(ctx)
+		}
 		var recs []*rec
 		if err == nil {
 			recs = slices.Collect(f.x.records())
@@ -316,7 +398,8 @@ func (f *File) All(ctx context.Context) iter.Seq2[*session.Entry, error] {
 		for _, r := range recs {
 			f.mu.Lock()
 			var e *session.Entry
-			if f.x.byID[r.id] == r {
+			err = f.usable(ctx)
+			if err == nil && f.x.byID[r.id] == r {
 				// The parent may be lost; then the entry says where it hangs.
 				_, err = f.x.parentOf(ctx, r)
 			}
@@ -324,9 +407,6 @@ func (f *File) All(ctx context.Context) iter.Seq2[*session.Entry, error] {
 				e, err = f.x.load(r, false)
 			}
 			f.mu.Unlock()
-			if err == nil {
-				err = ctx.Err()
-			}
 			if err != nil {
 				yield(nil, f.wrap("read", err))
 				return
@@ -342,13 +422,14 @@ func (f *File) All(ctx context.Context) iter.Seq2[*session.Entry, error] {
 func (f *File) Problems() []session.Problem {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	all := slices.Concat(f.problems, f.x.problems)
-	if f.legacy != nil {
-		for i := len(f.problems); i < len(all); i++ {
-			all[i].Offset = f.legacy.original(all[i].Offset)
-		}
+	all := slices.Concat(f.x.problems, f.unlocked, f.problems)
+	for i := range f.x.problems {
+		all[i].Offset = f.original(all[i].Offset)
 	}
-	slices.SortStableFunc(all, func(a, b session.Problem) int { return int(a.Offset - b.Offset) })
+	slices.SortStableFunc(all, func(a, b session.Problem) int { return cmp.Compare(a.Offset, b.Offset) })
+	if f.x.more > 0 {
+		all = append(all, problemMore(f.size, f.x.more))
+	}
 	return all
 }
 
@@ -361,14 +442,15 @@ func (f *File) Close() error {
 	}
 	f.closed = true
 	var err error
-	if f.dirty {
-		err = f.f.Sync()
-	}
 	if f.f != nil {
+		if f.dirty {
+			err = f.f.Sync()
+		}
 		err = errors.Join(err, f.f.Close())
 		f.f = nil
 	}
 	f.lock.release()
+	f.lock = nil
 	return f.wrap("close", err)
 }
 
@@ -412,10 +494,8 @@ func hint(err error) string {
 		return "free some space and try again; the file is as it was"
 	case errors.Is(err, ErrReplaced):
 		return "open it again; what was appended before is in the old file"
+	case errors.Is(err, session.ErrNotSession):
+		return "name a session of clew or pi; nothing was changed"
 	}
 	return ""
 }
-
-var _ session.Store = (*File)(nil)
-
-func dirOf(path string) string { return filepath.Dir(path) }

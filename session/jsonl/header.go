@@ -23,15 +23,19 @@ type foundHeader struct {
 	problems []session.Problem
 }
 
-var errStop = errors.New("stop")
+// What ends the search for a header.
+var (
+	errStop    = errors.New("stop")
+	errDamaged = errors.New("damaged header")
+)
 
 // findHeader looks for the first record. Bytes before it that are no JSON are
 // passed over, as pi does; a first record of another kind means that the file
 // is no session.
 func findHeader(r io.ReaderAt, size int64) (h foundHeader, err error) {
 	var failed error
-	bad := int64(0)
-	err = forward(r, 0, min(size, maxHeader), func(line []byte, off int64, _ bool) error {
+	bad := 0 // bytes before the header that are no record
+	err = forward(r, 0, min(size, maxHeader), func(line []byte, off int64, ended bool) error {
 		if off == 0 && bytes.HasPrefix(line, bom) {
 			h.problems = append(h.problems, problemBOM())
 			line, off = line[len(bom):], int64(len(bom))
@@ -39,80 +43,51 @@ func findHeader(r io.ReaderAt, size int64) (h foundHeader, err error) {
 		if off > maxPreface {
 			return errStop
 		}
-		for _, p := range cutLine(line) {
-			if p.kind == pieceBad {
-				if bad == 0 && damagedHeader(p.data) {
-					failed = fmt.Errorf("%w: its first line is damaged", session.ErrNotSession)
-					return errStop
-				}
-				if bad == 0 {
-					failed = fmt.Errorf("%w: %w", session.ErrNotSession, p.err)
-				}
-				bad += int64(len(p.data))
+		for _, p := range cutLine(line, ended) {
+			switch {
+			case p.kind == pieceBad && bytes.HasPrefix(p.data, []byte(`{"type":"session"`)):
+				failed = fmt.Errorf("%w any more: its first line, the header, is damaged", session.ErrNotSession)
+				return errDamaged
+			case p.kind == pieceBad:
+				bad += len(p.data)
+				continue
+			case jsonx.IsNull(p.data):
 				continue
 			}
-			if p.kind == pieceStray && jsonx.IsNull(p.data) {
-				continue
-			}
-			head, err := session.ParseHeader(p.data)
-			if err != nil {
-				failed = err
-				if what := foreign(p.data); what != "" {
-					failed = fmt.Errorf("%w: it looks like %s", session.ErrNotSession, what)
-				}
+			if h.header, failed = session.ParseHeader(p.data); failed != nil {
 				return errStop
 			}
 			if bad > 0 {
-				h.problems = append(h.problems, problemBeforeHeader(0, int(bad)))
+				h.problems = append(h.problems, problemBeforeHeader(0, bad))
 			}
-			failed = nil
-			h.header = head
 			h.line = off
 			h.end = off + int64(p.off+len(p.data))
-			rest := jsonx.Space(line, p.off+len(p.data))
-			if rest == len(line) {
-				h.end = off + int64(len(line)) + 1
+			if rest := jsonx.Space(line, p.off+len(p.data)); rest == len(line) {
+				h.end = off + int64(len(line))
+				if ended {
+					h.end++
+				}
 			}
 			return errStop
 		}
 		return nil
 	})
-	if err != nil && err != errStop {
-		return h, err
-	}
-	if failed != nil {
-		return h, failed
-	}
-	if h.header.ID == "" {
-		return h, fmt.Errorf("%w: no record in it", session.ErrNotSession)
-	}
-	h.end = min(h.end, max(size, h.end-1))
-	return h, nil
-}
-
-// damagedHeader reports whether bytes that are no JSON were meant as a header.
-func damagedHeader(data []byte) bool {
-	return bytes.HasPrefix(data, []byte(`{"type":"session"`))
-}
-
-// foreign names the program that wrote a record of another format.
-func foreign(val []byte) string {
-	if jsonx.IsArray(val) {
-		return "a list of chat messages"
-	}
-	keys := map[string]bool{}
-	jsonx.Members(val, func(k, _ []byte) bool { keys[string(k)] = true; return true })
 	switch {
-	case keys["sessionId"] || keys["leafUuid"]:
-		return "a Claude Code session"
-	case keys["payload"] && keys["type"] && keys["timestamp"]:
-		return "a Codex session"
-	case keys["trajectory"] || keys["trajectory_format"]:
-		return "an agent trajectory"
-	case keys["messages"]:
-		return "a list of chat messages"
-	case keys["type"] && keys["id"] && keys["parentId"]:
-		return "a session file whose first line, the header, is missing"
+	case errors.Is(err, errDamaged):
+		return h, failed
+	case err != nil && !errors.Is(err, errStop):
+		return h, err
+	case failed == nil && h.header.ID != "":
+		return h, nil
 	}
-	return ""
+	what, err := foreign(r, size)
+	switch {
+	case err != nil:
+		return h, err
+	case what != "":
+		failed = fmt.Errorf("%w: it looks like %s", session.ErrNotSession, what)
+	case failed == nil:
+		failed = fmt.Errorf("%w: there is no header in it", session.ErrNotSession)
+	}
+	return h, failed
 }

@@ -2,11 +2,13 @@ package jsonl
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"iter"
 	"slices"
+	"weak"
 
 	"github.com/clew-dev/clew/session"
 )
@@ -18,15 +20,16 @@ type rec struct {
 	typ    session.Type
 	id     string
 	parent string
-	entry  *session.Entry // nil until asked for
+	entry  *session.Entry // what was asked for, up to maxKept bytes of it
+	weak   weak.Pointer[session.Entry]
 }
 
-// damage is a stretch of the file that could not be read as records. A record
-// whose parent is nowhere probably lost it here.
-type damage struct {
-	off  int64
-	size int64
-}
+// maxKept is how many bytes of entries an index keeps at hand. Beyond that,
+// entries are read again unless somebody else still holds them.
+const maxKept = 32 << 20
+
+// maxProblems is how many problems an index lists; the others are counted.
+const maxProblems = 10_000
 
 // index knows the records of a file from some offset to its end. It grows
 // towards the beginning as older records are asked for, and towards the end as
@@ -36,19 +39,36 @@ type index struct {
 	start int64 // where the first record after the header begins
 
 	back     *backward
+	lastRead lastLine
 	older    []*rec // from the end as it was at opening, backwards
 	newer    []*rec // since then, in file order
 	byID     map[string]*rec
-	damage   []damage // ascending
+	kept     int64 // bytes of the entries in rec.entry
+
+	// Stretches of the file that are no record: where they begin, and what they
+	// were as far as that can be read. Records whose parent is nowhere lost it
+	// there.
+	badOlder []int64               // backwards
+	badNewer []int64               // in file order
+	lost     map[string]lostRecord // by id
+	attached map[string]string     // ids of records whose parent was lost, and where they hang now
+
 	problems []session.Problem
-	attached map[string]string // ids of entries whose parent was mended, and to what
+	more     int // problems beyond maxProblems
+}
+
+// lastLine is a sound line that was read a moment ago; its record is mostly
+// asked for next.
+type lastLine struct {
+	rec  *rec
+	line []byte
 }
 
 func newIndex(r io.ReaderAt, start, end int64) *index {
 	return &index{
 		r: r, start: start,
 		back: newBackward(r, end),
-		byID: map[string]*rec{}, attached: map[string]string{},
+		byID: map[string]*rec{}, lost: map[string]lostRecord{}, attached: map[string]string{},
 	}
 }
 
@@ -65,57 +85,72 @@ func (x *index) step() (bool, error) {
 		return false, err
 	}
 	if off < x.start { // the header's line
+		x.back.done = true
 		if off+int64(len(line)) <= x.start {
-			x.back.done = true
 			return false, nil
 		}
-		line, off, x.back.done = line[x.start-off:], x.start, true
+		line, off = line[x.start-off:], x.start
 	}
-	pieces := cutLine(line)
+	// A line that the end of the index cuts off ended there when it was opened.
+	pieces := cutLine(line, true)
 	if len(pieces) > 1 {
-		x.problems = append(x.problems, problemJoined(off, len(pieces)))
+		x.report(problemJoined(off, len(pieces)))
 	}
-	for i := len(pieces) - 1; i >= 0; i-- {
-		p := &pieces[i]
-		if r := x.take(p, off, false); r != nil {
+	for i := range slices.Backward(pieces) {
+		if r := x.take(&pieces[i], off, false); r != nil {
 			x.older = append(x.older, r)
-			if i == 0 && len(pieces) == 1 {
-				x.back.last = lastLine{r, line}
+			if len(pieces) == 1 {
+				x.lastRead = lastLine{r, pieces[i].data}
 			}
 		}
 	}
 	return true, nil
 }
 
-// take judges a piece: a record to index, or a problem.
+// take judges a piece: a record to index, or a problem. newest says that the
+// piece lies behind all that is indexed; else it lies before.
 func (x *index) take(p *piece, lineOff int64, newest bool) *rec {
 	off := lineOff + int64(p.off)
 	switch {
 	case p.kind == pieceBad:
-		d := damage{off, int64(len(p.data))}
-		at, _ := slices.BinarySearchFunc(x.damage, off, func(d damage, off int64) int { return int(d.off - off) })
-		x.damage = slices.Insert(x.damage, at, d)
-		x.problems = append(x.problems, problemBadLine(off, p))
+		l := salvage(p.data, off)
+		if newest {
+			x.badNewer = append(x.badNewer, off)
+		} else {
+			x.badOlder = append(x.badOlder, off)
+		}
+		if _, known := x.lost[l.id]; l.id != "" && (newest || !known) {
+			x.lost[l.id] = l
+		}
+		x.report(problemBadLine(off, p))
 		return nil
 	case p.kind == pieceStray:
-		x.problems = append(x.problems, problemStray(off, p))
+		x.report(problemStray(off, p))
 		return nil
 	case p.typ == "session":
-		x.problems = append(x.problems, problemSecondHeader(off))
+		x.report(problemSecondHeader(off))
 		return nil
 	case p.id == "":
-		x.problems = append(x.problems, problemNoID(off, p))
+		x.report(problemNoID(off, p))
 		return nil
 	}
-	r := &rec{off: off, size: int64(len(p.data)), typ: p.typ, id: string([]byte(p.id)), parent: string([]byte(p.parent))}
+	r := &rec{off: off, size: int64(len(p.data)), typ: typeName(p.typ), id: string([]byte(p.id)), parent: string([]byte(p.parent))}
 	if x.byID[r.id] != nil {
-		x.problems = append(x.problems, problemDuplicate(off, r.id))
+		x.report(problemDuplicate(off, r.id))
 		if !newest {
 			return r // a later record has the id; this one only keeps its place
 		}
 	}
 	x.byID[r.id] = r
 	return r
+}
+
+func (x *index) report(p session.Problem) {
+	if len(x.problems) == maxProblems {
+		x.more++
+		return
+	}
+	x.problems = append(x.problems, p)
 }
 
 // find returns the record with id, reading back as far as needed, or nil.
@@ -142,29 +177,37 @@ func (x *index) all(ctx context.Context) error {
 }
 
 // newest returns the last record of the file, or nil.
-func (x *index) newest() (*rec, error) {
-	if n := len(x.newer); n > 0 {
-		return x.newer[n-1], nil
+func (x *index) newest() (*rec, error) { return x.nth(0) }
+
+// nth returns the record that stands n places before the newest, or nil.
+func (x *index) nth(n int) (*rec, error) {
+	if n < len(x.newer) {
+		return x.newer[len(x.newer)-1-n], nil
 	}
-	for len(x.older) == 0 {
+	n -= len(x.newer)
+	for len(x.older) <= n {
 		if ok, err := x.step(); err != nil || !ok {
 			return nil, err
 		}
 	}
-	return x.older[0], nil
+	return x.older[n], nil
 }
 
-// load returns the entry of a record, reading its bytes if need be.
+// load returns the entry of a record, reading its bytes if need be. keep says
+// that it will be asked for again.
 func (x *index) load(r *rec, keep bool) (*session.Entry, error) {
 	if r.entry != nil {
 		return r.entry, nil
 	}
+	if e := r.weak.Value(); e != nil {
+		return e, nil
+	}
 	var raw []byte
-	if x.back.last.rec == r { // just read: its bytes are still here
-		raw = bytes.Clone(bytes.TrimSpace(x.back.last.line))
+	if x.lastRead.rec == r { // just read: its bytes are still here
+		raw = bytes.Clone(x.lastRead.line)
 	} else {
 		raw = make([]byte, r.size)
-		if _, err := x.r.ReadAt(raw, r.off); err != nil && !(errors.Is(err, io.EOF)) {
+		if err := readFull(x.r, raw, r.off); err != nil {
 			return nil, err
 		}
 	}
@@ -172,29 +215,36 @@ func (x *index) load(r *rec, keep bool) (*session.Entry, error) {
 	if err != nil || e.ID != r.id {
 		return nil, errChanged
 	}
-	if parent, ok := x.attached[r.id]; ok && e.ParentID != parent {
+	if parent, ok := x.attached[r.id]; ok && x.byID[r.id] == r && x.byID[r.parent] == nil {
 		e = e.Attached(parent)
 	}
 	if keep {
-		r.entry = e
+		x.keep(r, e)
 	}
 	return e, nil
+}
+
+// keep remembers the entry of a record.
+func (x *index) keep(r *rec, e *session.Entry) {
+	r.weak = weak.Make(e)
+	if x.kept+r.size <= maxKept {
+		x.kept += r.size
+		r.entry = e
+	}
 }
 
 var errChanged = errors.New("the file was changed while it was open; open it again")
 
 // parentOf returns the record that r hangs under, nil for a root. A parent that
-// is nowhere was lost to damage: the record then hangs under the last sound
-// record before that damage.
+// is nowhere was lost to damage; see mend.
 func (x *index) parentOf(ctx context.Context, r *rec) (*rec, error) {
-	parent := r.parent
-	if to, ok := x.attached[r.id]; ok {
-		parent = to
-	}
-	if parent == "" {
+	if r.parent == "" {
 		return nil, nil
 	}
-	p, err := x.find(ctx, parent)
+	if to, ok := x.attached[r.id]; ok && x.byID[r.parent] == nil {
+		return x.byID[to], nil
+	}
+	p, err := x.find(ctx, r.parent)
 	if p != nil || err != nil {
 		return p, err
 	}
@@ -205,45 +255,78 @@ func (x *index) parentOf(ctx context.Context, r *rec) (*rec, error) {
 		to = p.id
 	}
 	x.attached[r.id] = to
-	x.problems = append(x.problems, problemMissingParent(r, to))
+	x.report(problemMissingParent(r, to))
+	if e := r.entry; e != nil {
+		r.entry = e.Attached(to)
+	}
+	r.weak = weak.Pointer[session.Entry]{}
 	if r.entry != nil {
-		r.entry = r.entry.Attached(to)
+		r.weak = weak.Make(r.entry)
 	}
 	return p, nil
 }
 
-// mend finds the record that stands in for r's lost parent: the last one before
-// the damage that spells the parent's id, or before the nearest damage.
+// mend finds the record that stands in for r's lost parent: where the damaged
+// line still says its own parent, that one, else the last record before the
+// line. When no line says that it was the parent, the nearest damage took it.
 func (x *index) mend(r *rec) *rec {
-	k := -1
-	needle := []byte(`"` + r.parent + `"`)
-	for i, d := range x.damage {
-		if d.off >= r.off {
+	at, found := int64(0), false
+	seen := map[string]bool{}
+	for id := r.parent; !seen[id]; {
+		l, ok := x.lost[id]
+		if !ok {
 			break
 		}
-		k = i
-	}
-	if k < 0 {
-		return nil
-	}
-	for i := k; i >= 0; i-- {
-		buf := make([]byte, min(x.damage[i].size, 4096)) // an id stands near the front
-		if n, _ := x.r.ReadAt(buf, x.damage[i].off); bytes.Contains(buf[:n], needle) {
-			k = i
+		at, found = l.off, true
+		if !l.placed {
 			break
 		}
-	}
-	at := x.damage[k].off
-	var last *rec
-	for r := range x.records() {
-		if r.off > at {
-			break
+		if l.parent == "" {
+			return nil
 		}
+		if p := x.byID[l.parent]; p != nil && p != r {
+			return p
+		}
+		seen[id] = true
+		id = l.parent // lost as well
+	}
+	if !found {
+		if at, found = x.badBefore(r.off); !found {
+			return nil
+		}
+	}
+	return x.lastBefore(at)
+}
+
+// badBefore returns where the last stretch before off begins that is no record.
+func (x *index) badBefore(off int64) (at int64, ok bool) {
+	if n, _ := slices.BinarySearch(x.badNewer, off); n > 0 {
+		return x.badNewer[n-1], true
+	}
+	n, _ := slices.BinarySearchFunc(x.badOlder, off, func(at, off int64) int { return cmp.Compare(off, at) })
+	for ; n < len(x.badOlder); n++ {
+		if x.badOlder[n] < off {
+			return x.badOlder[n], true
+		}
+	}
+	return 0, false
+}
+
+// lastBefore returns the last record before off that its id stands for, or nil.
+func (x *index) lastBefore(off int64) *rec {
+	n, _ := slices.BinarySearchFunc(x.newer, off, func(r *rec, off int64) int { return cmp.Compare(r.off, off) })
+	for _, r := range slices.Backward(x.newer[:n]) {
 		if x.byID[r.id] == r {
-			last = r
+			return r
 		}
 	}
-	return last
+	n, _ = slices.BinarySearchFunc(x.older, off, func(r *rec, off int64) int { return cmp.Compare(off, r.off) })
+	for _, r := range x.older[n:] {
+		if r.off < off && x.byID[r.id] == r {
+			return r
+		}
+	}
+	return nil
 }
 
 // records yields what is indexed, in file order.
@@ -263,24 +346,23 @@ func (x *index) records() iter.Seq[*rec] {
 }
 
 // grow indexes the region from..to, which lies behind all that is indexed. It
-// returns the records in it and the length of an unfinished last line.
-func (x *index) grow(from, to int64) (n int, torn int64, err error) {
+// returns how many bytes at its end are the beginning of a record.
+func (x *index) grow(from, to int64) (torn int64, err error) {
 	err = forward(x.r, from, to, func(line []byte, off int64, ended bool) error {
-		pieces := cutLine(line)
-		if !ended && len(pieces) > 0 && pieces[len(pieces)-1].kind == pieceBad {
-			torn = to - off
-			return nil
+		pieces := cutLine(line, ended)
+		if n := len(pieces); !ended && n > 0 && pieces[n-1].kind == pieceBad {
+			torn = to - off - int64(pieces[n-1].off)
+			pieces = pieces[:n-1]
 		}
 		if len(pieces) > 1 {
-			x.problems = append(x.problems, problemJoined(off, len(pieces)))
+			x.report(problemJoined(off, len(pieces)))
 		}
 		for i := range pieces {
 			if r := x.take(&pieces[i], off, true); r != nil {
 				x.newer = append(x.newer, r)
-				n++
 			}
 		}
 		return nil
 	})
-	return n, torn, err
+	return torn, err
 }

@@ -45,7 +45,8 @@ func convert(r io.ReaderAt, h foundHeader, size int64) (*image, error) {
 		out:    &image{data: make([]byte, 0, size+size/16+256)},
 		ids:    []string{""}, // the header has index 0
 	}
-	c.line(h.header.JSON(), h.line)
+	c.begin(h.line)
+	c.add(string(h.header.JSON()) + "\n")
 	c.out.start = int64(len(c.out.data))
 	err := forward(r, h.end, size, func(line []byte, off int64, ended bool) error {
 		c.take(line, off, ended)
@@ -62,67 +63,70 @@ type converter struct {
 	last     string   // id of the record before
 }
 
-func (c *converter) line(data []byte, off int64) {
+// begin notes where the line that is appended next stands in the file.
+func (c *converter) begin(off int64) {
 	c.out.lines = append(c.out.lines, mapped{int64(len(c.out.data)), off})
-	c.out.data = append(append(c.out.data, data...), '\n')
 }
 
+func (c *converter) add(s string) { c.out.data = append(c.out.data, s...) }
+
 func (c *converter) take(line []byte, off int64, ended bool) {
-	pieces := cutLine(line)
+	pieces := cutLine(line, ended)
 	if len(pieces) > 1 {
 		c.out.problems = append(c.out.problems, problemJoined(off, len(pieces)))
 	}
 	for i := range pieces {
 		p := &pieces[i]
-		data := p.data
+		c.begin(off + int64(p.off))
 		if p.kind == pieceRecord && p.typ != "session" {
-			data = c.record(p)
-		} else if p.kind != pieceBad && !jsonx.IsNull(p.data) {
-			c.ids = append(c.ids, "")
+			c.record(p)
+		} else {
+			if p.kind != pieceBad && !jsonx.IsNull(p.data) {
+				c.ids = append(c.ids, "")
+			}
+			c.out.data = append(c.out.data, p.data...)
 		}
-		c.line(data, off+int64(p.off))
+		c.add("\n")
 	}
 	if !ended && len(pieces) > 0 && pieces[len(pieces)-1].kind == pieceBad {
 		c.out.data = c.out.data[:len(c.out.data)-1] // stays torn
 	}
 }
 
-// record returns a record as version 3 has it and sets the id of p.
-func (c *converter) record(p *piece) []byte {
+// record appends a record as version 3 has it.
+func (c *converter) record(p *piece) {
 	data := p.data
-	if p.typ == session.TypeMessage && bytes.Contains(data, []byte(`hookMessage`)) {
+	if p.typ == string(session.TypeMessage) && bytes.Contains(data, []byte(`hookMessage`)) {
 		msg := jsonx.Get(data, "message")
 		if role, _ := jsonx.String(jsonx.Get(msg, "role")); role == "hookMessage" {
 			data = jsonx.Set(data, "message", jsonx.Set(msg, "role", []byte(`"custom"`)))
 		}
 	}
 	if c.header.Version >= 2 {
-		return data
+		c.out.data = append(c.out.data, data...)
+		return
 	}
-	p.id = derivedID(c.header.ID, c.position)
+	id := derivedID(c.header.ID, c.position)
 	c.position++
-	c.ids = append(c.ids, p.id)
-	var b bytes.Buffer
-	b.Grow(len(data) + 64)
-	end := bytes.LastIndexByte(data, '}')
-	b.Write(bytes.TrimRight(data[:end], " \t\r"))
-	if b.Len() > 1 {
-		b.WriteByte(',')
+	c.ids = append(c.ids, id)
+	body := bytes.TrimRight(data[:len(data)-1], " \t\r") // up to the closing brace
+	c.out.data = append(c.out.data, body...)
+	if len(body) > 1 {
+		c.add(",")
 	}
-	b.WriteString(`"id":"` + p.id + `","parentId":`)
+	c.add(`"id":"` + id + `","parentId":`)
 	if c.last == "" {
-		b.WriteString("null")
+		c.add("null")
 	} else {
-		b.WriteString(`"` + c.last + `"`)
+		c.add(`"` + c.last + `"`)
 	}
-	c.last = p.id
-	if p.typ == session.TypeCompaction {
-		if id := c.firstKept(data); id != "" {
-			b.WriteString(`,"firstKeptEntryId":"` + id + `"`)
+	c.last = id
+	if p.typ == string(session.TypeCompaction) {
+		if kept := c.firstKept(data); kept != "" {
+			c.add(`,"firstKeptEntryId":"` + kept + `"`)
 		}
 	}
-	b.Write(data[end:])
-	return b.Bytes()
+	c.add("}")
 }
 
 // firstKept turns a firstKeptEntryIndex into the id of that record, which may

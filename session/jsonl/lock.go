@@ -36,7 +36,10 @@ func (h holder) String() string {
 // acquire takes the lock or says who has it. A file system without locks is
 // no reason to refuse; it is reported.
 func (f *File) acquire() error {
-	path := f.path + ".lock"
+	if f.real == "" {
+		f.real = realPath(f.path)
+	}
+	path := f.real + ".lock"
 	for range 8 {
 		fl := flock.New(path, flock.SetPermissions(0o600))
 		got, err := fl.TryLock()
@@ -44,7 +47,7 @@ func (f *File) acquire() error {
 			if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
-			f.problems = append(f.problems, problemNoLock(err))
+			f.unlocked = []session.Problem{problemNoLock(err)}
 			return nil
 		}
 		if !got {
@@ -100,11 +103,14 @@ func (l *lock) release() {
 	if l == nil {
 		return
 	}
-	// While the lock is held, so that nobody else's lock file is removed.
-	_ = os.Remove(holderPath(l.path))
+	// While the lock is held, and never again afterwards, so that nobody
+	// else's lock file is removed.
 	_ = os.Remove(l.path)
+	if named := holderPath(l.path); named != l.path {
+		_ = os.Remove(named)
+	}
 	_ = l.fl.Unlock()
 	if runtime.GOOS == "windows" {
-		_ = os.Remove(l.path) // an open file can't be removed there
+		_ = os.Remove(l.path) // there an open file can't be removed, ours or another's
 	}
 }

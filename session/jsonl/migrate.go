@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/clew-dev/clew/internal/vfs"
 	"github.com/clew-dev/clew/session"
@@ -20,7 +21,7 @@ func (f *File) migrate(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	temp := f.path + ".migrating"
+	temp := f.real + ".migrating"
 	if err := f.fs.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -40,39 +41,56 @@ func (f *File) migrate(ctx context.Context) error {
 		_ = f.fs.Remove(temp)
 		return fmt.Errorf("can't keep the file in the old format: %w", err)
 	}
-	_ = f.f.Close() // an open file can't be replaced on Windows
-	if err := f.fs.Rename(temp, f.path); err != nil {
+	// What another program added meanwhile must not go with the old file.
+	if size, err := f.look(); err != nil || size != f.size {
 		_ = f.fs.Remove(temp)
-		if old, oerr := f.fs.OpenFile(f.path, os.O_RDWR|os.O_APPEND, 0); oerr == nil {
-			f.f = old
-		}
 		return err
 	}
-	if err := f.fs.SyncDir(filepath.Dir(f.path)); err != nil {
-		return err
+	return f.replace(temp, int64(len(data)))
+}
+
+// replace puts the migrated file in the place of the old one.
+func (f *File) replace(temp string, size int64) error {
+	_ = f.f.Close() // an open file can't be replaced on Windows
+	err := f.fs.Rename(temp, f.real)
+	if err != nil {
+		_ = f.fs.Remove(temp)
 	}
-	if f.f, err = f.fs.OpenFile(f.path, os.O_RDWR|os.O_APPEND, 0); err != nil {
+	now, operr := f.fs.OpenFile(f.real, os.O_RDWR|os.O_APPEND, 0)
+	if operr != nil {
+		f.f, f.broken = nil, fmt.Errorf("it can't be opened again after it was turned into version %d: %w", session.Version, operr)
+		return errors.Join(err, f.broken)
+	}
+	f.f = now
+	if err != nil {
 		return err
 	}
 	// The index was made on the same bytes; only the place to read them changes.
 	f.x.r, f.x.back.r = f.f, f.f
-	f.size = int64(len(data))
+	f.size = size
+	f.problems = slices.DeleteFunc(f.problems, func(p session.Problem) bool { return p.Code != "torn-tail" })
+	if h, err := session.ParseHeader(f.header.JSON()); err == nil {
+		f.header = h
+	}
 	f.legacy = nil
 	f.version = session.Version
-	return nil
+	return f.fs.SyncDir(filepath.Dir(f.real))
 }
 
 // keepBackup gives the file a second name, FILE.bak or FILE.bak2 and so on.
 func (f *File) keepBackup() error {
 	for n := 1; n < 1000; n++ {
-		name := f.path + ".bak"
+		name := f.real + ".bak"
 		if n > 1 {
-			name = fmt.Sprintf("%s.bak%d", f.path, n)
+			name = fmt.Sprintf("%s.bak%d", f.real, n)
 		}
-		err := f.fs.Link(f.path, name)
+		if f.sameFile(name) {
+			return nil // from an attempt that went no further
+		}
+		err := f.fs.Link(f.real, name)
 		switch {
 		case err == nil:
-			return nil
+			return f.fs.SyncDir(filepath.Dir(name))
 		case errors.Is(err, fs.ErrExist):
 			continue
 		}
@@ -90,4 +108,10 @@ func (f *File) keepBackup() error {
 		}
 	}
 	return errors.New("too many backups of it")
+}
+
+func (f *File) sameFile(name string) bool {
+	on, err := f.fs.Stat(name)
+	held, herr := f.f.Stat()
+	return err == nil && herr == nil && os.SameFile(on, held)
 }

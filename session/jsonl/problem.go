@@ -71,7 +71,7 @@ func problemSecondHeader(off int64) session.Problem {
 func problemJoined(off int64, n int) session.Problem {
 	return session.Problem{
 		Code: "joined-records", Severity: session.SevError, Offset: off,
-		What:    fmt.Sprintf("%d records on one line", n),
+		What:    fmt.Sprintf("%d records, or parts of records, on one line", n),
 		Meaning: "clew reads them all; pi passes over the whole line",
 		Remedy:  remedyRepair,
 	}
@@ -132,5 +132,14 @@ func problemNoLock(err error) session.Problem {
 		What:    fmt.Sprintf("this file system gives no lock: %v", err),
 		Meaning: "another program could write at the same time",
 		Remedy:  "do not use the session in two places at once",
+	}
+}
+
+func problemMore(at int64, n int) session.Problem {
+	return session.Problem{
+		Code: "more", Severity: session.SevError, Offset: at,
+		What:    fmt.Sprintf("%d more problems that are not listed", n),
+		Meaning: "the file may be no session any more than it is damaged",
+		Remedy:  remedyRepair,
 	}
 }
