@@ -2,6 +2,7 @@ package compact
 
 import (
 	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
 )
 
 // floorClip is the least that clip leaves of a message, in tokens.
@@ -9,7 +10,9 @@ const floorClip = 150
 
 // clip takes the middle out of messages from item at on until the draft is
 // within hard, the largest first. What the user typed goes after all else, and
-// the last of it after that. It reports whether it got there.
+// the last of it after that. A shell run, whose content can't be replaced, is
+// taken out, and what is left of it goes to the end. clip reports whether it got
+// there.
 func (p *planner) clip(w *work, at int, hard int64) bool {
 	done := map[int]bool{} // can't get smaller
 	for w.total > hard {
@@ -35,7 +38,7 @@ func (p *planner) largest(w *work, at int, done map[int]bool) int {
 	}
 	best, bestClass := -1, 0
 	for i := at; i < len(w.items); i++ {
-		if w.cost[i] <= floorClip || !editable(w.items[i]) || done[i] || p.pinned[w.items[i].Entry.ID] {
+		if w.cost[i] <= floorClip || !clippable(w.items[i]) || done[i] || p.pinned[w.items[i].Entry.ID] {
 			continue
 		}
 		class := 2
@@ -52,9 +55,19 @@ func (p *planner) largest(w *work, at int, done map[int]bool) int {
 	return best
 }
 
+// clippable reports whether clip can make an item smaller.
+func clippable(it session.Item) bool {
+	return editable(it) || it.Message.Role == message.RoleBashExecution
+}
+
 // shrink brings a message to about want tokens; false when it can't get smaller.
 func (p *planner) shrink(w *work, i int, want int64) bool {
 	m := w.now[i]
+	if m.Role == message.RoleBashExecution {
+		text := "$ " + m.Command + "\n" + m.Output
+		m = &message.Message{Role: message.RoleCustom, Content: []message.Block{message.TextBlock(text)}}
+		w.moved[i] = true
+	}
 	bytes := 0
 	for _, b := range m.Content {
 		bytes += len(b.Text) + len(b.Arguments)
@@ -68,6 +81,7 @@ func (p *planner) shrink(w *work, i int, want int64) bool {
 		}
 		keep = keep * 2 / 3
 	}
+	w.moved[i] = w.moved[i] && w.rung[i] != ""
 	return false
 }
 

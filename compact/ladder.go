@@ -79,12 +79,14 @@ func (p *planner) conclude(plan *Plan, w *work, best *attempt) error {
 		at = best.cut.at
 	}
 	p.takeThinking(w, at)
-	plan.drafts, plan.edits = w.drafts(at)
+	edits, excerpts, rungs := w.drafts(at)
+	plan.drafts, plan.edits = edits, rungs
 	if best != nil {
 		plan.Cut, plan.Summary = best.cut, best.out
 		plan.ReadFiles, plan.ModifiedFiles = fileLists(best.facts)
 		plan.drafts = append(plan.drafts, best.draft)
 	}
+	plan.drafts = append(plan.drafts, excerpts...)
 	after := session.Project(session.Preview(p.in.Path, plan.drafts...))
 	plan.After = p.after(after)
 	if plan.After.Guarded() > p.budget.Limit {

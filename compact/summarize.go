@@ -77,7 +77,7 @@ type attempt struct {
 
 // try summarizes what is before a cut.
 func (p *planner) try(ctx context.Context, cut *Cut, w *work) (*attempt, error) {
-	items := restored(w.items)
+	items := p.restored(w.items)
 	facts := ledger.Read(items[:cut.at], ledger.Options{Cwd: p.in.Cwd})
 	in := summary.Input{
 		Items:        items[:cut.turn], // the previous summary is among them, and is merged

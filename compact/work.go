@@ -24,6 +24,7 @@ type work struct {
 	now   []*message.Message
 	cost  []int64
 	rung  []string // which rung changed the message last, "" for none
+	moved []bool   // the message can't be edited: it is taken out, and now stands at the end
 	total int64    // all messages, the fixed part and the overhead
 	price func(*message.Message) int64
 }
@@ -32,7 +33,7 @@ func (p *planner) newWork() *work {
 	n := len(p.context.Items)
 	w := &work{
 		items: p.context.Items, now: messages(p.context.Items),
-		cost: make([]int64, n), rung: make([]string, n), price: p.cost,
+		cost: make([]int64, n), rung: make([]string, n), moved: make([]bool, n), price: p.cost,
 	}
 	w.total = p.scaled(p.in.Meter.Fixed()) + p.sizes.overhead
 	for i, m := range w.now {
@@ -55,8 +56,14 @@ func (w *work) set(i int, m *message.Message, rung string) int64 {
 type editDetails struct {
 	Clew struct {
 		Rung  string `json:"rung"`
-		Freed int64  `json:"freed"` // tokens
+		Freed int64  `json:"freed"`        // tokens
+		Of    string `json:"of,omitempty"` // excerpt: the entry it stands for
 	} `json:"clew"`
+}
+
+func (d editDetails) json() json.RawMessage {
+	data, _ := json.Marshal(d) // strings and numbers: it can't fail
+	return data
 }
 
 // editedBy returns the rung that made an edit; "" when no pass did.
@@ -75,8 +82,9 @@ func editedBy(e *session.Entry) string {
 	return d.Clew.Rung
 }
 
-// drafts returns the edits of the messages from item at on.
-func (w *work) drafts(at int) (drafts []session.Draft, rungs []string) {
+// drafts returns the edits of the messages from item at on, and what is to stand
+// at the end of the context instead of messages that can't be edited.
+func (w *work) drafts(at int) (edits, excerpts []session.Draft, rungs []string) {
 	for i := at; i < len(w.items); i++ {
 		if w.rung[i] == "" {
 			continue
@@ -84,13 +92,18 @@ func (w *work) drafts(at int) (drafts []session.Draft, rungs []string) {
 		var d editDetails
 		d.Clew.Rung = w.rung[i]
 		d.Clew.Freed = w.price(w.items[i].Message) - w.cost[i]
-		details, _ := json.Marshal(d) // strings and numbers: it can't fail
-		drafts = append(drafts, session.NewContextEdit(session.ContextEdit{
-			TargetID: w.items[i].Entry.ID, Content: message.EncodeBlocks(w.now[i].Content), Details: details,
-		}))
+		edit := session.ContextEdit{TargetID: w.items[i].Entry.ID, Content: message.EncodeBlocks(w.now[i].Content)}
+		if w.moved[i] {
+			edit.Omit, edit.Content = true, nil
+			d.Clew.Of = w.items[i].Entry.ID
+			excerpts = append(excerpts, session.NewCustomMessage(session.CustomExcerpt, w.now[i].Content, true, d.json()))
+			d.Clew.Of = ""
+		}
+		edit.Details = d.json()
+		edits = append(edits, session.NewContextEdit(edit))
 		rungs = append(rungs, w.rung[i])
 	}
-	return drafts, rungs
+	return edits, excerpts, rungs
 }
 
 // editable reports whether the content of an item can be replaced by an edit.
@@ -114,14 +127,39 @@ func original(it session.Item) *message.Message {
 	return it.Message
 }
 
+// excerptOf returns the id of the entry that an excerpt stands for, "" for any
+// other entry.
+func excerptOf(e *session.Entry) string {
+	if e.Type != session.TypeCustomMessage {
+		return ""
+	}
+	m, ok := e.CustomMessage()
+	if !ok || m.CustomType != session.CustomExcerpt {
+		return ""
+	}
+	var d editDetails
+	if json.Unmarshal(m.Details, &d) != nil {
+		return ""
+	}
+	return d.Clew.Of
+}
+
 // restored returns items for a summarizer: what a pass took out is back, what
 // a user or a hook took out is not.
-func restored(items []session.Item) []session.Item {
+func (p *planner) restored(items []session.Item) []session.Item {
 	out := make([]session.Item, len(items))
 	for i, it := range items {
 		if editedBy(it.Edit) != "" {
 			it.Message = original(it)
 			it.Edit = nil
+		}
+		if of := excerptOf(it.Entry); of != "" {
+			for _, e := range p.in.Path {
+				if e.ID == of {
+					it.Entry = e
+					it.Message = original(it)
+				}
+			}
 		}
 		out[i] = it
 	}

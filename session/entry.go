@@ -35,6 +35,10 @@ const (
 const (
 	CustomLeaf = "clew.leaf" // the leaf was moved here
 	CustomPass = "clew.pass" // the entries that follow are one pass
+
+	// CustomExcerpt is a custom_message: what a pass left of a message whose
+	// content can't be replaced, and which it took out.
+	CustomExcerpt = "clew.excerpt"
 )
 
 // Entry is one record of a session. It is immutable; the methods give typed

@@ -62,9 +62,9 @@ func (e *Entry) leafMove() (m leafMove, ok bool) {
 
 // AppendPass writes a pass: a clew.pass entry and the drafts, edits and at most
 // one compaction, as one batch. Other drafts than those of PassEntry are
-// refused, for a pass that was not written to its end is told by them. last is the newest entry the pass was computed
-// on; when the log has grown since, nothing is written and the error is
-// ErrConflict.
+// refused, for a pass that was not written to its end is told by them. last is
+// the newest entry the pass was computed on; when the log has grown since,
+// nothing is written and the error is ErrConflict.
 func (l *Log) AppendPass(ctx context.Context, last string, info PassInfo, drafts ...Draft) ([]*Entry, error) {
 	if len(drafts) == 0 {
 		return nil, errors.New("append pass: a pass needs at least one entry")
@@ -106,17 +106,14 @@ func checkPass(drafts []Draft) error {
 }
 
 // PassEntry reports whether an entry may belong to the body of a pass: an edit,
-// a compaction, or a custom entry of clew's own.
-func PassEntry(e *Entry) bool {
-	c, _ := e.Custom()
-	return passBody(e.Type, c.CustomType)
-}
+// a compaction, or a custom entry or custom message of clew's own.
+func PassEntry(e *Entry) bool { return passBody(e.Type, str(e.Field("customType"))) }
 
 func passBody(t Type, customType string) bool {
 	switch t {
 	case TypeContextEdit, TypeCompaction:
 		return true
-	case TypeCustom:
+	case TypeCustom, TypeCustomMessage:
 		return strings.HasPrefix(customType, "clew.") && customType != CustomLeaf && customType != CustomPass
 	default:
 		return false

@@ -248,7 +248,8 @@ func (f *File) dropPartPass(ctx context.Context) error {
 		if r == nil || err != nil {
 			return err
 		}
-		if r.typ != session.TypeContextEdit && r.typ != session.TypeCompaction && r.typ != session.TypeCustom {
+		if r.typ != session.TypeContextEdit && r.typ != session.TypeCompaction &&
+			r.typ != session.TypeCustom && r.typ != session.TypeCustomMessage {
 			return nil
 		}
 		e, err := f.x.load(r, false)
