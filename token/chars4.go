@@ -29,8 +29,6 @@ func (chars4) guard() float64 { return 2.3 }
 
 func (chars4) Text(s string) int64 { return ceilDiv(utf16Len(s), 4) }
 
-func (chars4) json(raw []byte) int64 { return ceilDiv(stringifyLen(raw), 4) }
-
 func (chars4) Message(m *message.Message) int64 {
 	var parts [NumCategories]millis
 	countUnits(m, &parts)

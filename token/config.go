@@ -63,7 +63,7 @@ func (c *Config) Validate() error {
 	case err != nil:
 		return fmt.Errorf("token: Tools is not JSON, so its tokens can't be counted: %w", err)
 	case jsonx.Space(c.Tools, end) != len(c.Tools):
-		return fmt.Errorf("token: Tools has data after its end at byte %d; give one JSON array", end)
+		return fmt.Errorf("token: Tools has data after its end at byte %d; give one JSON array", jsonx.Space(c.Tools, end))
 	case !jsonx.IsArray(c.Tools[jsonx.Space(c.Tools, 0):]):
 		return fmt.Errorf("token: Tools is JSON but no array; give the array of definitions that is sent")
 	}

@@ -17,10 +17,8 @@ import (
 // there is none, and fails it where one was promised.
 func corpusDir(t testing.TB) string {
 	t.Helper()
-	dir, promised := os.LookupEnv("CLEW_CORPUS")
-	if !promised {
-		dir = filepath.Join("..", "..", "shared", "corpus")
-	}
+	dir := corpusRoot()
+	_, promised := os.LookupEnv("CLEW_CORPUS")
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) == 0 {
 		if promised {
 			t.Fatalf("CLEW_CORPUS is %q, and there is nothing: %v", dir, err)
@@ -28,6 +26,13 @@ func corpusDir(t testing.TB) string {
 		t.Skip("no recorded sessions: set CLEW_CORPUS to their folder")
 	}
 	return dir
+}
+
+func corpusRoot() string {
+	if dir, ok := os.LookupEnv("CLEW_CORPUS"); ok {
+		return dir
+	}
+	return filepath.Join("..", "..", "shared", "corpus")
 }
 
 func glob(t testing.TB, parts ...string) []string {

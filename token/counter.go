@@ -17,10 +17,6 @@ type Counter interface {
 
 // What a Counter may offer beyond that.
 type (
-	// jsonCounter counts JSON the way the counter counts the arguments of a call.
-	jsonCounter interface {
-		json(raw []byte) int64
-	}
 	// splitter divides the tokens of a message among the categories; the parts
 	// add up to what Message returns.
 	splitter interface {

@@ -19,8 +19,7 @@ type heuristic struct {
 // Each byte of a text is looked up in a table of weights, so counting is linear
 // and allocates nothing. A run of 64 or more characters that looks random
 // (base64, a hexadecimal dump, the data of a data URL) costs what random data
-// costs from its 65th character on, which is two to three times the price of
-// prose.
+// costs, which is two to three times the price of prose.
 //
 // A message costs its text, thinking, the names and arguments of its calls,
 // its images and an overhead. The overhead is what was measured with everything
@@ -65,8 +64,6 @@ func (h *heuristic) Message(m *message.Message) int64 {
 	}
 	return tokens(sum)
 }
-
-func (h *heuristic) json(raw []byte) int64 { return tokens(h.rawJSON(raw)) }
 
 func (h *heuristic) split(m *message.Message, into *Categories) {
 	var parts [NumCategories]millis
@@ -179,8 +176,10 @@ func (h *heuristic) text(s string) millis {
 		start, end := runAround(s, i, from)
 		if end-start >= runMin {
 			if rate := h.runRate(s[:start], s[start:start+runMin]); rate > 0 {
-				known := start + runMin
-				n += h.sum(s[from:known]) + millis(end-known)*rate
+				// At no length may one more character make a run cheaper, so its
+				// beginning keeps what it cost as ordinary text if that is more.
+				head := max(h.sum(s[start:start+runMin]), runMin*rate)
+				n += h.sum(s[from:start]) + head + millis(end-start-runMin)*rate
 				from = end
 			}
 		}

@@ -49,8 +49,9 @@ func (r *imageRule) tokens(width, height int) int64 {
 		return r.tileTokens(width, height)
 	case crops:
 		return r.cropTokens(width, height)
+	default: // flat
+		return r.base
 	}
-	return r.base
 }
 
 // patchTokens scales the picture to the largest size of its shape that fits the
@@ -127,6 +128,7 @@ func imageRuleOf(f Family, provider, model string) imageRule {
 		return claudeImages(2576, 4784)
 	case GPT:
 		return openAIImages(model)
+	default:
 	}
 	if strings.Contains(model, "gemini") || model == "" && strings.Contains(strings.ToLower(provider), "google") {
 		return geminiImages(model)

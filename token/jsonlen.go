@@ -24,6 +24,7 @@ func stringifyLen(raw []byte) int64 {
 		return utf16Len(view(raw))
 	}
 	w := jsonWalk{raw: raw}
+	w.members = w.few[:0]
 	return w.value()
 }
 
@@ -32,6 +33,8 @@ type jsonWalk struct {
 	raw     []byte
 	i       int
 	members []member // of the objects that are open, the innermost last
+
+	few [fewMembers]member // room for the members of usual arguments
 }
 
 // member is one member of an object: its key, and what it adds to the length.

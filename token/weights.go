@@ -66,6 +66,7 @@ func weightsOf(f Family) weights {
 			base64:   690, hex: 580, hidden: 210, message: 12_000,
 			guard: 1.25,
 		}
+	default:
 	}
 	return weights{
 		letter: 284, digit: 850, space: 20, newline: 790, other: 360,
