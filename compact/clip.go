@@ -68,47 +68,64 @@ func (p *planner) shrink(w *work, i int, want int64) bool {
 		m = &message.Message{Role: message.RoleCustom, Content: []message.Block{message.TextBlock(text)}}
 		w.moved[i] = true
 	}
-	bytes := 0
-	for _, b := range m.Content {
-		bytes += len(b.Text) + len(b.Arguments)
-	}
-	keep := int(float64(bytes) * float64(want) / float64(w.cost[i]))
-	for range 6 {
-		short := shortened(m, keep, w.items[i].Entry.ID)
-		if short != nil && p.cost(short) < w.cost[i] {
-			w.set(i, short, rungClip)
-			return true
-		}
-		keep = keep * 2 / 3
+	if short := p.shortenTo(m, want, w.cost[i], w.items[i].Entry.ID, !m.UserWords()); short != nil {
+		w.set(i, short, rungClip)
+		return true
 	}
 	w.moved[i] = w.moved[i] && w.rung[i] != ""
 	return false
 }
 
-// shortened returns a message with its texts and arguments brought to about
-// keep bytes, or nil when there is nothing to shorten. Images go, but for those
-// the user gave.
-func shortened(m *message.Message, keep int, entryID string) *message.Message {
-	parts := 0
+// shortenTo returns a message brought to about want tokens from cost, or nil
+// when it can't get smaller.
+func (p *planner) shortenTo(m *message.Message, want, cost int64, entryID string, images bool) *message.Message {
+	var best *message.Message
+	if kept := withoutThinking(m.Content, false); len(kept) < len(m.Content) && len(kept) > 0 {
+		best = m.WithContent(kept)
+		if p.cost(best) <= want {
+			return best
+		}
+		m = best
+		cost = p.cost(m)
+	}
+	var sizes []int
+	bytes := 0
 	for _, b := range m.Content {
-		if len(b.Text) > 0 || len(b.Arguments) > 0 {
-			parts++
+		if n := len(b.Text) + len(b.Arguments); n > 0 {
+			sizes = append(sizes, n)
+			bytes += n
 		}
 	}
-	each := keep / max(parts, 1)
-	blocks, changed := excerptBlocks(m.Content, each*2/3, each/3, !m.UserWords(), entryID)
+	keep := int(float64(bytes) * float64(want) / float64(max(cost, 1)))
+	for range 6 {
+		short := shortened(m, level(sizes, keep), entryID, images)
+		if short != nil {
+			got := p.cost(short)
+			if got < cost {
+				best = short
+			}
+			if got <= want {
+				break
+			}
+		}
+		keep = keep * 4 / 5
+	}
+	return best
+}
+
+// shortened returns a message with its texts and arguments cut to limit bytes
+// each, or nil when that changes nothing.
+func shortened(m *message.Message, limit int, entryID string, images bool) *message.Message {
+	blocks, changed := excerptBlocks(m.Content, limit, images, entryID)
 	for i := range blocks {
 		b := &blocks[i]
 		if b.Type != message.BlockToolCall || b.Signature != "" {
 			continue
 		}
-		if args, ok := shortArguments(b.Arguments, max(each, 80), handle(entryID)); ok {
+		if args, ok := shortArguments(b.Arguments, max(limit, 80), max(limit, 80), handle(entryID)); ok {
 			*b = message.ToolCallBlock(b.ID, b.Name, args)
 			changed = true
 		}
-	}
-	if kept := withoutThinking(blocks, false); len(kept) < len(blocks) && len(kept) > 0 {
-		blocks, changed = kept, true
 	}
 	if !changed {
 		return nil

@@ -105,8 +105,11 @@ func contentHash(m *message.Message) [32]byte {
 }
 
 // longArgument is how long a string in the arguments of a call may be, in bytes,
-// before elide shortens it.
-const longArgument = 600
+// before elide shortens it, and keptArgument what stays of it.
+const (
+	longArgument = 600
+	keptArgument = 120
+)
 
 // oldAnswers finds answers that can do without their reasoning and their long
 // arguments.
@@ -131,7 +134,7 @@ func (p *planner) oldAnswers(w *work, tail int) []elision {
 			if b.Type != message.BlockToolCall || b.Signature != "" || failed[b.ID] {
 				continue
 			}
-			if args, ok := shortArguments(b.Arguments, longArgument, handle(it.Entry.ID)); ok {
+			if args, ok := shortArguments(b.Arguments, longArgument, keptArgument, handle(it.Entry.ID)); ok {
 				*b = message.ToolCallBlock(b.ID, b.Name, args)
 				changed = true
 			}
@@ -147,8 +150,8 @@ func (p *planner) oldAnswers(w *work, tail int) []elision {
 }
 
 // shortArguments shortens the strings in a JSON value that are longer than limit
-// bytes to a fifth of that, wherever they stand, and leaves every other byte.
-func shortArguments(args json.RawMessage, limit int, handle string) (json.RawMessage, bool) {
+// bytes to keep bytes and a note, wherever they stand, and leaves every other byte.
+func shortArguments(args json.RawMessage, limit, keep int, handle string) (json.RawMessage, bool) {
 	if len(args) < limit {
 		return nil, false
 	}
@@ -166,7 +169,7 @@ func shortArguments(args json.RawMessage, limit int, handle string) (json.RawMes
 		next := jsonx.Space(args, end)
 		isKey := next < len(args) && args[next] == ':'
 		if s, _ := jsonx.String(args[i:end]); !isKey && len(s) > limit {
-			head := s[:cutAt(s, limit/5, true)]
+			head := s[:cutAt(s, keep, true)]
 			out = append(out, args[from:i]...)
 			out = jsonx.AppendQuote(out, fmt.Sprintf("%s\n[%d of %d characters left out here; recall %s for the whole]",
 				head, utf8.RuneCountInString(s)-utf8.RuneCountInString(head), utf8.RuneCountInString(s), handle))

@@ -2,6 +2,8 @@ package compact
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -61,15 +63,16 @@ func cutAt(text string, at int, before bool) int {
 // handle is how an entry is named where it can be recalled.
 func handle(entryID string) string { return "#" + entryID }
 
-// excerptBlocks shortens the texts of a message that are longer than head+tail
-// bytes, and puts a line in the place of images. Signed blocks stay as they are.
-func excerptBlocks(blocks []message.Block, head, tail int, images bool, entryID string) ([]message.Block, bool) {
+// excerptBlocks shortens the texts of a message to limit bytes each, a third of
+// it from the end, and puts a line in the place of images. Signed blocks stay as
+// they are.
+func excerptBlocks(blocks []message.Block, limit int, images bool, entryID string) ([]message.Block, bool) {
 	out := make([]message.Block, 0, len(blocks))
 	changed := false
 	for _, b := range blocks {
 		switch {
 		case b.Type == message.BlockText && b.Signature == "":
-			if short := excerpt(b.Text, head, tail, handle(entryID)); len(short) < len(b.Text) {
+			if short := excerpt(b.Text, limit-limit/3, limit/3, handle(entryID)); len(short) < len(b.Text) {
 				b, changed = message.TextBlock(short), true
 			}
 		case b.Type == message.BlockImage && images:
@@ -80,4 +83,18 @@ func excerptBlocks(blocks []message.Block, head, tail int, images bool, entryID 
 		out = append(out, b)
 	}
 	return out, changed
+}
+
+// level returns the limit to which sizes are to be cut, so that they come to sum
+// together: what is smaller than the limit leaves its share to the others.
+func level(sizes []int, sum int) int {
+	sorted := slices.Sorted(slices.Values(sizes))
+	for i, size := range sorted {
+		share := sum / (len(sorted) - i)
+		if size > share {
+			return max(share, 0)
+		}
+		sum -= size
+	}
+	return math.MaxInt
 }

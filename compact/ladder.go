@@ -12,8 +12,7 @@ import (
 // is to be done into the plan.
 func (p *planner) climb(ctx context.Context, plan *Plan) error {
 	w := p.newWork()
-	units := Units(p.context.Items, func(m *message.Message) int64 { return p.cost(m) })
-	tail := tailStart(units, p.tail(w))
+	tail := tailStart(w.units(), p.tail(w))
 	start := w.total
 	for _, rung := range []struct {
 		name string
@@ -40,13 +39,7 @@ func (p *planner) tail(w *work) int64 {
 	if p.policy.Keep.IsSet() {
 		return p.budget.Keep
 	}
-	fixed := p.scaled(p.in.Meter.Fixed()) + p.sizes.overhead
-	for i, m := range w.now {
-		if m.Role == message.RoleSystem {
-			fixed += w.cost[i]
-		}
-	}
-	return max(p.target()-fixed-p.budget.Summary/2, 0)
+	return max(p.target()-w.fixed-p.budget.Summary/2, 0)
 }
 
 // tailStart returns the item at which the newest units begin that fit budget.
@@ -77,8 +70,9 @@ func (p *planner) conclude(plan *Plan, w *work, best *attempt) error {
 	at := 0
 	if best != nil {
 		at = best.cut.at
+	} else {
+		p.takeThinking(w, w.firstChange())
 	}
-	p.takeThinking(w, at)
 	edits, excerpts, rungs := w.drafts(at)
 	plan.drafts, plan.edits = edits, rungs
 	if best != nil {
@@ -106,9 +100,6 @@ func (p *planner) conclude(plan *Plan, w *work, best *attempt) error {
 // the messages before it, which change. The answers of an open tool loop keep
 // theirs, because the provider wants them back complete.
 func (p *planner) takeThinking(w *work, at int) {
-	if w.count(rungOffload)+w.count(rungElide)+w.count(rungClip) == 0 && at == 0 {
-		return
-	}
 	open := len(w.items)
 	for open > at && !w.items[open-1].Message.StartsTurn() {
 		open--
@@ -116,8 +107,7 @@ func (p *planner) takeThinking(w *work, at int) {
 	if n := len(w.items); n > 0 && w.items[n-1].Message.Role != message.RoleToolResult {
 		open = n // no loop is open
 	}
-	first := w.firstChange(at)
-	for i := max(at, first); i < open; i++ {
+	for i := at; i < open; i++ {
 		m := w.now[i]
 		if m.Role != message.RoleAssistant || !editable(w.items[i]) {
 			continue
@@ -133,12 +123,8 @@ func (p *planner) takeThinking(w *work, at int) {
 	}
 }
 
-// firstChange returns the first item that a rung changed, or at when what comes
-// before is summarized.
-func (w *work) firstChange(at int) int {
-	if at > 0 {
-		return at
-	}
+// firstChange returns the first item that a rung changed.
+func (w *work) firstChange() int {
 	for i, r := range w.rung {
 		if r != "" {
 			return i
@@ -148,9 +134,9 @@ func (w *work) firstChange(at int) int {
 }
 
 func (p *planner) fixedPart(r token.Reading) error {
-	system, tools := r.Categories[token.System], r.Categories[token.Tools]
+	system, tools, other := r.Categories[token.System], r.Categories[token.Tools], r.Categories[token.Unattributed]
 	return &FixedPartError{
-		Budget: p.budget, System: system, Tools: tools, Overhead: p.sizes.overhead,
-		Floor: r.Guarded() - system - tools - p.sizes.overhead,
+		Budget: p.budget, System: system, Tools: tools, Overhead: other,
+		Floor: max(r.Guarded()-system-tools-other, 0),
 	}
 }

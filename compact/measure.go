@@ -58,7 +58,8 @@ func (p *planner) learn(msgs []*message.Message, fresh int) {
 			least = over
 		}
 	}
-	p.sizes.overhead = max(least, 0)
+	// It is inferred, not known: it must not be what makes a session hopeless.
+	p.sizes.overhead = min(max(least, 0), p.budget.Limit/4)
 	if sum > 0 {
 		scale := float64(p.sizes.reading.Measured-p.sizes.overhead) / float64(sum)
 		p.sizes.scale = min(max(scale, 1), maxScale)

@@ -22,8 +22,7 @@ func (p *planner) offload(w *work, tail int, target int64) {
 			w.cost[i] < p.policy.Offload.min() || p.pinned[w.items[i].Entry.ID] {
 			continue
 		}
-		head, tail := p.policy.Offload.excerpt()
-		blocks, changed := excerptBlocks(m.Content, head, tail, true, w.items[i].Entry.ID)
+		blocks, changed := excerptBlocks(m.Content, p.policy.Offload.keep(), true, w.items[i].Entry.ID)
 		if !changed {
 			continue
 		}
@@ -34,8 +33,15 @@ func (p *planner) offload(w *work, tail int, target int64) {
 	}
 	slices.SortStableFunc(found, func(a, b candidate) int { return int(b.freed - a.freed) })
 	for _, c := range found {
-		if w.total <= target {
+		need := w.total - target
+		if need <= 0 {
 			return
+		}
+		// The last one gives up no more than is asked.
+		if c.freed > need {
+			if more := p.shortenTo(w.now[c.at], w.cost[c.at]-need, w.cost[c.at], w.items[c.at].Entry.ID, true); more != nil && w.cost[c.at]-p.cost(more) >= need {
+				c.m = more
+			}
 		}
 		w.set(c.at, c.m, rungOffload)
 	}
@@ -49,10 +55,9 @@ const minGain = 64
 type OffloadPolicy struct {
 	// Min is the least a result must cost to be taken, in tokens. Default: 400.
 	Min int64
-	// Head and Tail are what stays of its beginning and end, in bytes.
-	// Default: 500 each. Errors stand at the end of a log, so the tail matters
-	// as much as the head.
-	Head, Tail int
+	// Keep is what stays of its text, in bytes, a third of it from the end:
+	// errors stand at the end of a log. Default: 1000.
+	Keep int
 }
 
 func (o OffloadPolicy) min() int64 {
@@ -62,13 +67,9 @@ func (o OffloadPolicy) min() int64 {
 	return 400
 }
 
-func (o OffloadPolicy) excerpt() (head, tail int) {
-	head, tail = o.Head, o.Tail
-	if head == 0 {
-		head = 500
+func (o OffloadPolicy) keep() int {
+	if o.Keep > 0 {
+		return o.Keep
 	}
-	if tail == 0 {
-		tail = 500
-	}
-	return head, tail
+	return 1000
 }

@@ -19,13 +19,8 @@ const maxTighten = 12
 // what is before the cut, and looks what the context would be. Tighten shortens
 // the tail until that is within the target; clip makes what is left smaller.
 func (p *planner) summarize(ctx context.Context, plan *Plan, w *work) error {
-	units := Units(w.items, func(m *message.Message) int64 { return p.cost(m) })
-	for i := range units { // with what offload and elide have freed
-		units[i].Tokens = 0
-		for k := units[i].From; k < units[i].To; k++ {
-			units[i].Tokens += w.cost[k]
-		}
-	}
+	p.takeThinking(w, 0)
+	units := w.units() // with what offload and elide have freed
 	tail := p.tail(w)
 	var best *attempt
 	tightened := int64(0)
@@ -51,17 +46,15 @@ func (p *planner) summarize(ctx context.Context, plan *Plan, w *work) error {
 	if best == nil {
 		return p.nothingBefore(plan, w)
 	}
-	if best.total > p.hard() {
-		if err := p.clipKept(ctx, plan, w, &best); err != nil {
-			return err
-		}
-	}
 	plan.Rungs = append(plan.Rungs, Rung{Name: rungSummarize, Freed: w.total - best.total - tightened})
 	if tightened > 0 {
 		plan.Rungs = append(plan.Rungs, Rung{Name: rungTighten, Freed: tightened})
 	}
-	if n := w.count(rungClip); n > 0 {
-		plan.Rungs = append(plan.Rungs, Rung{Name: rungClip, Entries: n})
+	if unclipped := best.total; unclipped > p.hard() {
+		if err := p.clipKept(ctx, w, &best); err != nil {
+			return err
+		}
+		plan.Rungs = append(plan.Rungs, Rung{Name: rungClip, Freed: unclipped - best.total, Entries: w.count(rungClip)})
 	}
 	return p.conclude(plan, w, best)
 }
@@ -110,15 +103,9 @@ func (p *planner) try(ctx context.Context, cut *Cut, w *work) (*attempt, error) 
 		SystemMessage: token.ReplaySystem(messages(p.context.Items)),
 	}
 	a := &attempt{cut: cut, out: &out, facts: &facts, draft: session.NewCompaction(compaction)}
-	a.total = p.scaled(p.in.Meter.Fixed()) + p.sizes.overhead +
-		p.cost(&message.Message{Role: message.RoleCompactionSummary, Summary: out.Text, Details: details})
-	if compaction.SystemMessage != nil {
-		a.total += p.cost(compaction.SystemMessage)
-	}
-	for i := cut.at; i < len(w.items); i++ {
-		if w.items[i].Message.Role != message.RoleSystem {
-			a.total += w.cost[i]
-		}
+	a.total = w.fixed + p.cost(&message.Message{Role: message.RoleCompactionSummary, Summary: out.Text, Details: details})
+	for _, cost := range w.cost[cut.at:] {
+		a.total += cost
 	}
 	return a, nil
 }
@@ -144,12 +131,8 @@ func (p *planner) nothingBefore(plan *Plan, w *work) error {
 
 // clipKept makes what is kept smaller, when it is too large even with the
 // shortest tail. What can't be made smaller goes before the cut.
-func (p *planner) clipKept(ctx context.Context, plan *Plan, w *work, best **attempt) error {
+func (p *planner) clipKept(ctx context.Context, w *work, best **attempt) error {
 	a := *best
-	kept := int64(0)
-	for i := a.cut.at; i < len(w.items); i++ {
-		kept += w.cost[i]
-	}
 	// In the draft everything still stands; what the attempt leaves out is not
 	// to be clipped away.
 	if p.clip(w, a.cut.at, p.hard()+w.total-a.total) {

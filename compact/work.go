@@ -5,6 +5,7 @@ import (
 
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/token"
 )
 
 // The rungs of the ladder.
@@ -25,7 +26,8 @@ type work struct {
 	cost  []int64
 	rung  []string // which rung changed the message last, "" for none
 	moved []bool   // the message can't be edited: it is taken out, and now stands at the end
-	total int64    // all messages, the fixed part and the overhead
+	fixed int64    // prompt, tools and overhead
+	total int64    // fixed and all messages
 	price func(*message.Message) int64
 }
 
@@ -35,12 +37,29 @@ func (p *planner) newWork() *work {
 		items: p.context.Items, now: messages(p.context.Items),
 		cost: make([]int64, n), rung: make([]string, n), moved: make([]bool, n), price: p.cost,
 	}
-	w.total = p.scaled(p.in.Meter.Fixed()) + p.sizes.overhead
+	w.fixed = p.scaled(p.in.Meter.Fixed()) + p.sizes.overhead
+	if prompt := token.ReplaySystem(w.now); prompt != nil {
+		w.fixed += p.cost(prompt)
+	}
+	w.total = w.fixed
 	for i, m := range w.now {
-		w.cost[i] = w.price(m)
+		if m.Role != message.RoleSystem { // all of them together are the prompt
+			w.cost[i] = w.price(m)
+		}
 		w.total += w.cost[i]
 	}
 	return w
+}
+
+// units are those of the context, with what each costs now.
+func (w *work) units() []Unit {
+	units := Units(w.items, func(*message.Message) int64 { return 0 })
+	for i := range units {
+		for _, cost := range w.cost[units[i].From:units[i].To] {
+			units[i].Tokens += cost
+		}
+	}
+	return units
 }
 
 // set replaces a message, and returns what that frees.
