@@ -14,9 +14,21 @@ const floorClip = 150
 // taken out, and what is left of it goes to the end. clip reports whether it got
 // there.
 func (p *planner) clip(w *work, at int, hard int64) bool {
+	return p.clipWithin(w, at, len(w.items), hard, classLast)
+}
+
+// The order in which clip takes messages.
+const (
+	classOther = iota // what the agent, tools and programs said
+	classUser         // what the user typed
+	classLast         // the last of that
+)
+
+// clipWithin is clip for the items from..to-1, of classes up to most.
+func (p *planner) clipWithin(w *work, from, to int, hard int64, most int) bool {
 	done := map[int]bool{} // can't get smaller
 	for w.total > hard {
-		i := p.largest(w, at, done)
+		i := p.largest(w, from, to, most, done)
 		if i < 0 {
 			return false
 		}
@@ -29,7 +41,7 @@ func (p *planner) clip(w *work, at int, hard int64) bool {
 }
 
 // largest returns the message that clip is to take next, or -1.
-func (p *planner) largest(w *work, at int, done map[int]bool) int {
+func (p *planner) largest(w *work, from, to, most int, done map[int]bool) int {
 	last := -1
 	for i, it := range w.items {
 		if it.Message.UserWords() {
@@ -37,18 +49,21 @@ func (p *planner) largest(w *work, at int, done map[int]bool) int {
 		}
 	}
 	best, bestClass := -1, 0
-	for i := at; i < len(w.items); i++ {
+	for i := from; i < to; i++ {
 		if w.cost[i] <= floorClip || !clippable(w.items[i]) || done[i] || p.pinned[w.items[i].Entry.ID] {
 			continue
 		}
-		class := 2
+		class := classOther
 		switch {
 		case i == last:
-			class = 0
+			class = classLast
 		case w.items[i].Message.UserWords():
-			class = 1
+			class = classUser
 		}
-		if best < 0 || class > bestClass || class == bestClass && w.cost[i] > w.cost[best] {
+		if class > most {
+			continue
+		}
+		if best < 0 || class < bestClass || class == bestClass && w.cost[i] > w.cost[best] {
 			best, bestClass = i, class
 		}
 	}

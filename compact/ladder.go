@@ -14,15 +14,8 @@ func (p *planner) climb(ctx context.Context, plan *Plan) error {
 	w := p.newWork()
 	tail := tailStart(w.units(), p.tail(w))
 	start := w.total
-	for _, rung := range []struct {
-		name string
-		do   func(*work, int, int64)
-	}{{rungOffload, p.offload}, {rungElide, p.elide}} {
-		before := w.total
-		rung.do(w, tail, p.target())
-		if freed := before - w.total; freed > 0 {
-			plan.Rungs = append(plan.Rungs, Rung{Name: rung.name, Freed: freed, Entries: w.count(rung.name)})
-		}
+	for _, rung := range []func(*work, int, int64){p.offload, p.elide} {
+		rung(w, tail, p.target())
 		if w.total < start && w.total <= p.target() {
 			return p.conclude(plan, w, nil)
 		}
@@ -51,17 +44,6 @@ func tailStart(units []Unit, budget int64) int {
 		}
 	}
 	return 0
-}
-
-// count returns how many messages a rung has changed.
-func (w *work) count(rung string) int {
-	n := 0
-	for _, r := range w.rung {
-		if r == rung {
-			n++
-		}
-	}
-	return n
 }
 
 // conclude writes what the draft of the context came to into the plan: the
@@ -93,7 +75,40 @@ func (p *planner) conclude(plan *Plan, w *work, best *attempt) error {
 		plan.nothing("there is nothing to compact: what a summary would free it would take itself")
 		return nil
 	}
+	plan.Rungs = w.rungs(at, best, plan.Before.Tokens-plan.After.Tokens)
 	return p.valid(after)
+}
+
+// rungs says what each rung has freed: the edits of what is kept, from item at
+// on, each its own; the compaction the rest.
+func (w *work) rungs(at int, best *attempt, freed int64) []Rung {
+	by := map[string]*Rung{}
+	for i := at; i < len(w.items); i++ {
+		if w.rung[i] == "" {
+			continue
+		}
+		r := by[w.rung[i]]
+		if r == nil {
+			r = &Rung{Name: w.rung[i]}
+			by[w.rung[i]] = r
+		}
+		r.Entries++
+		r.Freed += w.price(w.items[i].Message) - w.cost[i]
+		freed -= w.price(w.items[i].Message) - w.cost[i]
+	}
+	if best != nil {
+		by[rungSummarize] = &Rung{Name: rungSummarize, Freed: freed - best.tightened, Entries: best.cut.Summarized}
+		if best.tightened > 0 {
+			by[rungTighten] = &Rung{Name: rungTighten, Freed: best.tightened}
+		}
+	}
+	var out []Rung
+	for _, name := range []string{rungOffload, rungElide, rungSummarize, rungTighten, rungThinking, rungClip} {
+		if r := by[name]; r != nil {
+			out = append(out, *r)
+		}
+	}
+	return out
 }
 
 // takeThinking takes signed reasoning out of what is kept: it may be bound to

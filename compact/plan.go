@@ -61,7 +61,7 @@ type Plan struct {
 type Rung struct {
 	Name    string `json:"name"`
 	Freed   int64  `json:"freed"`             // tokens
-	Entries int    `json:"entries,omitempty"` // that were edited
+	Entries int    `json:"entries,omitempty"` // messages edited or summarized
 }
 
 // FixedPartError says that a context can't be brought into its budget because

@@ -23,9 +23,8 @@ func (p *planner) summarize(ctx context.Context, plan *Plan, w *work) error {
 	units := w.units() // with what offload and elide have freed
 	tail := p.tail(w)
 	var best *attempt
-	tightened := int64(0)
 	for range maxTighten {
-		cut := findCut(p.context, units, tail)
+		cut := p.fill(w, units, findCut(p.context, units, tail), tail)
 		if cut.Summarized == 0 {
 			break
 		}
@@ -34,7 +33,7 @@ func (p *planner) summarize(ctx context.Context, plan *Plan, w *work) error {
 			return err
 		}
 		if best != nil {
-			tightened += best.total - a.total
+			a.tightened = best.tightened + best.total - a.total
 		}
 		best = a
 		over := a.total - p.target()
@@ -46,15 +45,10 @@ func (p *planner) summarize(ctx context.Context, plan *Plan, w *work) error {
 	if best == nil {
 		return p.nothingBefore(plan, w)
 	}
-	plan.Rungs = append(plan.Rungs, Rung{Name: rungSummarize, Freed: w.total - best.total - tightened})
-	if tightened > 0 {
-		plan.Rungs = append(plan.Rungs, Rung{Name: rungTighten, Freed: tightened})
-	}
-	if unclipped := best.total; unclipped > p.hard() {
+	if best.total > p.hard() {
 		if err := p.clipKept(ctx, w, &best); err != nil {
 			return err
 		}
-		plan.Rungs = append(plan.Rungs, Rung{Name: rungClip, Freed: unclipped - best.total, Entries: w.count(rungClip)})
 	}
 	return p.conclude(plan, w, best)
 }
@@ -65,6 +59,8 @@ type attempt struct {
 	out   *summary.Output
 	draft session.Draft
 	total int64 // estimate of the context it gives
+	// tightened is what shortening the tail has freed since the first attempt.
+	tightened int64
 	facts *ledger.Ledger
 }
 
@@ -115,9 +111,6 @@ func (p *planner) try(ctx context.Context, cut *Cut, w *work) (*attempt, error) 
 func (p *planner) nothingBefore(plan *Plan, w *work) error {
 	if w.total > p.hard() {
 		p.clip(w, 0, p.hard())
-		if n := w.count(rungClip); n > 0 {
-			plan.Rungs = append(plan.Rungs, Rung{Name: rungClip, Freed: plan.Before.Tokens - w.total, Entries: n})
-		}
 	}
 	if w.changed() {
 		return p.conclude(plan, w, nil)
@@ -136,11 +129,7 @@ func (p *planner) clipKept(ctx context.Context, w *work, best **attempt) error {
 	// In the draft everything still stands; what the attempt leaves out is not
 	// to be clipped away.
 	if p.clip(w, a.cut.at, p.hard()+w.total-a.total) {
-		again, err := p.try(ctx, a.cut, w)
-		if err == nil {
-			*best = again
-		}
-		return err
+		return p.retry(ctx, a.cut, w, best)
 	}
 	cut := *a.cut
 	cut.at = len(w.items)
@@ -149,9 +138,40 @@ func (p *planner) clipKept(ctx context.Context, w *work, best **attempt) error {
 	cut.Summarized = cut.at - cut.from
 	cut.SplitTurn, cut.TurnStart = false, ""
 	cut.Why = "the newest messages are too large to be kept and can't be shortened"
-	again, err := p.try(ctx, &cut, w)
-	if err == nil {
-		*best = again
+	return p.retry(ctx, &cut, w, best)
+}
+
+// retry makes the best attempt anew, for what was changed since or another cut.
+func (p *planner) retry(ctx context.Context, cut *Cut, w *work, best **attempt) error {
+	again, err := p.try(ctx, cut, w)
+	if err != nil {
+		return err
 	}
-	return err
+	again.tightened = (*best).tightened
+	*best = again
+	return nil
+}
+
+// fill uses what a cut leaves of the tail's budget, where that is much: the next
+// unit, too large to be kept as it is, is kept with the middle taken out of it.
+func (p *planner) fill(w *work, units []Unit, cut *Cut, tail int64) *Cut {
+	k := 0
+	for k < len(units) && units[k].From < cut.at {
+		k++
+	}
+	room := tail - cut.Tokens
+	if k == 0 || cut.Tokens*10 >= tail*6 || units[k-1].From < cut.from || room < 4*floorClip {
+		return cut
+	}
+	u := units[k-1]
+	saved := w.save(u)
+	if !p.clipWithin(w, u.From, u.To, w.total-u.Tokens+room, classOther) {
+		w.restore(u, saved)
+		return cut
+	}
+	units[k-1].Tokens = 0
+	for _, cost := range w.cost[u.From:u.To] {
+		units[k-1].Tokens += cost
+	}
+	return findCut(p.context, units, tail)
 }

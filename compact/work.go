@@ -2,6 +2,7 @@ package compact
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
@@ -193,4 +194,28 @@ func (w *work) changed() bool {
 		}
 	}
 	return false
+}
+
+// saved is the state of a unit's messages.
+type saved struct {
+	now   []*message.Message
+	cost  []int64
+	rung  []string
+	moved []bool
+	total int64
+}
+
+func (w *work) save(u Unit) saved {
+	return saved{
+		slices.Clone(w.now[u.From:u.To]), slices.Clone(w.cost[u.From:u.To]),
+		slices.Clone(w.rung[u.From:u.To]), slices.Clone(w.moved[u.From:u.To]), w.total,
+	}
+}
+
+func (w *work) restore(u Unit, s saved) {
+	copy(w.now[u.From:u.To], s.now)
+	copy(w.cost[u.From:u.To], s.cost)
+	copy(w.rung[u.From:u.To], s.rung)
+	copy(w.moved[u.From:u.To], s.moved)
+	w.total = s.total
 }
