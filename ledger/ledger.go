@@ -47,6 +47,8 @@ type File struct {
 	Read bool `json:"read,omitempty"`
 	// Edits counts the changes.
 	Edits int `json:"edits,omitempty"`
+	// To is where a deleted file was moved.
+	To string `json:"to,omitempty"`
 	// Entry is the entry of the call that set the state; "" when it is only
 	// known from a file list.
 	Entry string `json:"entry,omitempty"`

@@ -175,7 +175,10 @@ func mergeFiles(t *table[File], files []File, p place) {
 		known.Read = known.Read || f.Read
 		known.Edits += max(f.Edits, 0)
 		if f.State != StateRead && (f.State != StateModified || known.State != StateCreated) {
-			known.State = f.State
+			known.State, known.To = f.State, ""
+			if f.State == StateDeleted {
+				known.To = p.norm(f.To, "")
+			}
 		}
 		known.Entry = f.Entry
 	}

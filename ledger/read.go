@@ -144,7 +144,7 @@ func (r *reader) read(c call, o outcome) {
 	}
 	// A file that can be read is there: whoever made it again was not seen.
 	if f.State == StateDeleted {
-		f.State, f.Entry = StateRead, c.entry
+		f.State, f.Entry, f.To = StateRead, c.entry, ""
 	}
 }
 
@@ -177,7 +177,7 @@ func (r *reader) change(p string, s State, entry string) {
 	if s == StateModified && f.State == StateCreated {
 		s = StateCreated
 	}
-	f.State, f.Entry = s, entry
+	f.State, f.Entry, f.To = s, entry, ""
 	f.Edits++
 	delete(r.missing, p)
 	if s == StateDeleted {
@@ -217,6 +217,7 @@ func (r *reader) patch(c call, o outcome, id string) {
 // before.
 func (r *reader) move(from, to, entry string) {
 	r.change(from, StateDeleted, entry)
+	r.files.touch(from, File{}).To = to
 	r.change(to, StateCreated, entry)
 }
 
@@ -283,7 +284,7 @@ func (r *reader) shellFiles(changes []change, entry string) {
 		if ch.state != StateModified || w.State != StateCreated {
 			w.State = ch.state
 		}
-		w.Entry = entry
+		w.Entry, w.To = entry, ch.to
 		w.Edits++
 		if ch.to != "" {
 			to := r.weak.touch(ch.to, File{Path: ch.to})

@@ -1,0 +1,333 @@
+package summary
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/clew-dev/clew/internal/text"
+)
+
+// Deterministic is a Summarizer without a language model. Every sentence, path,
+// command and value in its documents is taken from the log; its own words are
+// headings and a few connectives. The same input gives the same document.
+//
+// The document costs at most Input.Budget. Only the last message of the user and
+// pins are never cut: when they alone cost more, Coverage.OverBudget says by how
+// much, and the rest of the document gets a quarter of the budget.
+type Deterministic struct{}
+
+// Name implements Summarizer.
+func (Deterministic) Name() string { return "deterministic" }
+
+// ErrNoCounter is returned when Input.Counter is missing.
+var ErrNoCounter = errors.New("summarize: Input.Counter is nil: without a counter a budget means nothing")
+
+// recallNote is the last section of every document with handles.
+const recallNote = "[#id] names an entry of the session log. What is not here can be read back by it."
+
+// Summarize implements Summarizer. It fails only for a missing counter, a budget
+// below 1, or when ctx is done.
+func (s Deterministic) Summarize(ctx context.Context, in Input) (Output, error) {
+	if in.Counter == nil {
+		return Output{}, ErrNoCounter
+	}
+	if in.Budget < 1 {
+		return Output{}, fmt.Errorf("summarize: the budget is %d tokens: at least 1 is needed", in.Budget)
+	}
+	if err := ctx.Err(); err != nil {
+		return Output{}, err
+	}
+	p := newPlanner(&in)
+	if err := ctx.Err(); err != nil {
+		return Output{}, err
+	}
+	out := p.fit()
+	out.Summarizer = s.Name()
+	return out, nil
+}
+
+// planner decides what goes into the document.
+type planner struct {
+	in       *Input
+	d        *digest
+	template *Template
+	lines    []excerpt
+	stats    *stats
+	plan     quotePlan
+	costs    map[string]int64
+	offered  map[kind]int
+	found    int
+	clipped  bool
+}
+
+func newPlanner(in *Input) *planner {
+	p := &planner{in: in, d: newDigest(in), template: in.Template, costs: map[string]int64{}}
+	if p.template == nil {
+		p.template = Structured
+	}
+	p.lines, p.stats = p.d.collect()
+	p.plan = p.d.quotes()
+	return p
+}
+
+// fit builds the document with an estimate of the budget, measures it and
+// corrects the estimate until the document fits and leaves little.
+func (p *planner) fit() Output {
+	budget := p.in.Budget
+	must := p.measure(p.plan.must)
+	if must > budget && p.in.ClipLast {
+		p.clipLast()
+		must = p.measure(p.plan.must)
+	}
+	if must > budget {
+		budget = must + p.in.Budget/4
+	}
+	var best []piece
+	target := budget
+	for range 4 {
+		taken := p.build(target)
+		taken = p.trim(taken, budget)
+		cost := p.measure(taken)
+		if best == nil || cost > p.measure(best) {
+			best = taken
+		}
+		if cost >= budget-budget/40 || cost == 0 {
+			break
+		}
+		// The pieces cost less together than alone, or more.
+		next := target + (budget - cost)
+		if next <= target {
+			break
+		}
+		target = next
+	}
+	return p.output(best)
+}
+
+// measure returns what the document of the pieces costs.
+func (p *planner) measure(pieces []piece) int64 {
+	return p.in.Counter.Text(p.template.Render(assemble(pieces, p.offered)))
+}
+
+// trim drops the last of the pieces until they fit. What must stay comes first.
+func (p *planner) trim(pieces []piece, budget int64) []piece {
+	if p.measure(pieces) <= budget {
+		return pieces
+	}
+	lo, hi := len(p.plan.must), len(pieces) // lo pieces are taken to fit, hi do not
+	for hi-lo > 1 {
+		mid := (lo + hi) / 2
+		if p.measure(pieces[:mid]) <= budget {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	for lo > len(p.plan.must) && p.measure(pieces[:lo]) > budget {
+		lo--
+	}
+	return pieces[:lo]
+}
+
+// clipLast shortens the last message of the user to half of the budget.
+func (p *planner) clipLast() {
+	k := slices.IndexFunc(p.plan.must, func(m piece) bool { return m.kind == kindQuotes })
+	if k < 0 {
+		return
+	}
+	whole := *p.plan.must[k].quote
+	lo, hi := 0, len(whole.Text)+len(whole.Tail)
+	for lo < hi {
+		mid := (lo + hi + 1) / 2
+		q := shorten(whole, mid)
+		p.plan.must[k].quote = &q
+		if p.measure(p.plan.must) <= max(p.in.Budget/2, 1) {
+			lo = mid
+		} else {
+			hi = mid - 1
+		}
+	}
+	q := shorten(whole, lo)
+	p.plan.must[k].quote = &q
+	p.clipped = !q.Whole()
+	if p.measure(p.plan.must) > p.in.Budget && lo == 0 {
+		// Not even the mark of a cut fits: say nothing rather than too much.
+		p.plan.must = slices.Delete(p.plan.must, k, k+1)
+	}
+}
+
+// build takes pieces by importance. Each section has a share; what the
+// sections do not use goes to the excerpts, and what those do not use back to
+// the sections.
+func (p *planner) build(budget int64) []piece {
+	b := newBuilder(p.in, p.template, budget, p.costs)
+	part := func(percent int64) *share { return &share{left: budget * percent / 100} }
+	for _, m := range p.plan.must {
+		b.force(m)
+	}
+	b.take(piece{kind: kindNote, line: Line{Text: recallNote}}, nil)
+
+	quotes := &share{left: min(cmp(p.in.QuoteBudget, defaultQuoteBudget), budget*quoteShare/100)}
+	for _, m := range p.plan.must {
+		cost, _, _ := b.cost(m)
+		quotes.left -= cost
+	}
+	// The first message, unless it takes more than half of what quotes may cost.
+	rest := p.plan.whole
+	if len(rest) > 0 {
+		half := &share{left: quotes.left / 2}
+		if b.take(rest[0], half) {
+			quotes.left -= quotes.left/2 - half.left
+			rest = rest[1:]
+		}
+	}
+	d := p.d
+	p.found, p.offered = 0, map[kind]int{}
+	var later []piece
+	section := func(pieces []piece, percent int64) {
+		p.found += len(pieces)
+		later = append(later, b.takeAll(pieces, part(percent))...)
+	}
+	files := func(pieces []piece, percent int64) {
+		for _, f := range pieces {
+			p.offered[f.kind]++
+		}
+		later = append(later, b.takeAll(pieces, part(percent))...)
+	}
+	section(d.blocked(), 10)
+	rest = b.takeAll(rest, quotes)
+	quoted := quotedWhole(b.taken)
+	section(d.goal(quoted), 15)
+	section(d.inProgress(), 8)
+	section(d.next(), 8)
+	changed, read, shell := d.fileLists()
+	files(changed, 10)
+	section(d.constraints(quoted), 8)
+	section(d.done(), 10)
+	section(d.decisions(quoted), 8)
+	section(d.earlier(budget*15/100, b), 20)
+	files(read, 4)
+	files(shell, 3)
+	for _, s := range p.plan.short {
+		if !hasQuote(b.taken, s.order) {
+			b.take(s, quotes)
+		}
+	}
+	p.excerpts(b)
+	for _, s := range rest {
+		if !hasQuote(b.taken, s.order) {
+			later = append(later, s)
+		}
+	}
+	b.takeAll(later, nil)
+	return b.taken
+}
+
+func cmp(v, unset int64) int64 {
+	if v <= 0 {
+		return unset
+	}
+	return v
+}
+
+// excerpts fills what is left with lines of the log.
+func (p *planner) excerpts(b *builder) {
+	whole := quotedWhole(b.taken)
+	lines := make([]excerpt, 0, len(p.lines))
+	for _, e := range p.lines {
+		if !e.user || !whole[e.ref] {
+			lines = append(lines, e)
+		}
+	}
+	c := newChooser(lines, p.stats)
+	for _, t := range b.taken {
+		s := t.line.Text
+		if t.quote != nil {
+			s = t.quote.Text + "\n" + t.quote.Tail
+		}
+		for id := range text.Identifiers(s) {
+			if n, ok := p.stats.id[id.Text]; ok {
+				c.name(n)
+			}
+		}
+	}
+	p.found += len(p.lines)
+	all := &share{left: b.left}
+	c.run(func(e *excerpt) bool {
+		return b.take(piece{
+			kind: kindContext, order: max(e.at, -1)*100_000 + min(e.seq, 1<<40),
+			line: Line{Text: e.text, Ref: e.ref, From: e.from},
+		}, all)
+	})
+}
+
+// earlier offers the text of a summary that is not in our form, cut at a line to
+// at most limit tokens. What is cut off may come back as excerpts.
+func (d *digest) earlier(limit int64, b *builder) []piece {
+	t := d.foreign
+	if t == "" && d.prev != nil {
+		t, limit = d.prev.Earlier, limit/2
+	}
+	if t == "" {
+		return nil
+	}
+	if b.price(t) > limit {
+		lo, hi := 0, len(t)
+		for lo < hi {
+			mid := (lo + hi + 1) / 2
+			if b.price(cutLines(t, mid)) <= limit {
+				lo = mid
+			} else {
+				hi = mid - 1
+			}
+		}
+		if t = cutLines(t, lo); t == "" {
+			return nil
+		}
+	}
+	return []piece{{kind: kindEarlier, line: Line{Text: t}}}
+}
+
+// cutLines returns the first whole lines of s within n bytes, and a mark.
+func cutLines(s string, n int) string {
+	if n >= len(s) {
+		return s
+	}
+	k := strings.LastIndexByte(s[:n], '\n')
+	if k <= 0 {
+		return ""
+	}
+	return strings.TrimRight(s[:k], "\n") + "\n" + text.Ellipsis
+}
+
+func (p *planner) output(pieces []piece) Output {
+	doc := assemble(pieces, p.offered).Canonical()
+	out := Output{Document: doc, Text: p.template.Render(doc)}
+	out.Tokens = p.in.Counter.Text(out.Text)
+	c := &out.Coverage
+	c.Items = len(p.d.msgs)
+	c.UserMessages = len(p.d.users)
+	c.LinesFound = p.found
+	for _, t := range pieces {
+		switch {
+		case t.kind == kindQuotes && t.quote.Whole():
+			c.Quoted++
+		case t.kind == kindQuotes:
+			c.Shortened++
+		case t.quote == nil && t.path == "" && t.kind != kindNote && t.kind != kindEarlier:
+			c.LinesKept++
+		}
+	}
+	switch {
+	case p.d.prev != nil:
+		c.Previous = "merged"
+	case p.d.foreign != "":
+		c.Previous = "text"
+	}
+	c.OverBudget = max(0, out.Tokens-p.in.Budget)
+	c.LastClipped = p.clipped
+	return out
+}

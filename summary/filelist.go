@@ -1,0 +1,43 @@
+package summary
+
+import (
+	"slices"
+
+	"github.com/clew-dev/clew/ledger"
+)
+
+// fileLists offers the files of the ledger, the last touched first.
+func (d *digest) fileLists() (changed, read, shell []piece) {
+	strong := map[string]bool{}
+	n := len(d.led.Files)
+	for i, f := range slices.Backward(d.led.Files) {
+		strong[f.Path] = true
+		p := piece{path: f.Path, order: n - i}
+		switch f.State {
+		case ledger.StateModified:
+			p.kind = kindModified
+		case ledger.StateCreated:
+			p.kind = kindCreated
+		case ledger.StateDeleted:
+			p.kind = kindDeleted
+		case ledger.StateRead:
+			p.kind = kindRead
+			read = append(read, p)
+			continue
+		default:
+			continue
+		}
+		changed = append(changed, p)
+	}
+	for _, f := range slices.Backward(d.led.Weak) {
+		if strong[f.Path] || f.To != "" {
+			continue
+		}
+		k := kindShell
+		if f.State == ledger.StateDeleted {
+			k = kindDeleted
+		}
+		shell = append(shell, piece{kind: k, path: f.Path})
+	}
+	return changed, read, shell
+}

@@ -1,0 +1,295 @@
+package summary
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/clew-dev/clew/internal/text"
+	"github.com/clew-dev/clew/ledger"
+	"github.com/clew-dev/clew/message"
+)
+
+// index returns the place of an entry among the messages, or -1.
+func (d *digest) index() map[string]int {
+	m := make(map[string]int, len(d.msgs))
+	for i, e := range d.msgs {
+		if e.id != "" {
+			m[e.id] = i
+		}
+	}
+	return m
+}
+
+func at(index map[string]int, id string) int {
+	if i, ok := index[id]; ok {
+		return i
+	}
+	return -1
+}
+
+// done offers what is finished: commits, checks that pass, todos that are done,
+// and what the agent reported at the end of a turn in which it changed
+// something. Newest first.
+func (d *digest) done() []piece {
+	index := d.index()
+	var out []piece
+	add := func(order int, l Line) {
+		out = append(out, piece{kind: kindDone, line: l, order: order})
+	}
+	if d.prev != nil {
+		n := len(d.prev.Done)
+		for i, l := range d.prev.Done {
+			if !d.said(l.Text) {
+				add(10*(i-n), l)
+			}
+		}
+	}
+	committed := map[int]bool{}
+	for _, c := range d.led.Commits {
+		i := at(index, c.Entry)
+		if i < 0 && d.prev != nil {
+			continue // stands in the earlier summary, as far as that had room
+		}
+		committed[d.turnOf(i)] = true
+		t := "Commit " + c.Hash + ": " + c.Subject
+		if c.Hash == "" {
+			t = "Commit: " + c.Subject
+		}
+		add(10*i, Line{Text: t, Ref: d.refs.of(c.Entry)})
+	}
+	passed := map[ledger.Check]bool{}
+	for _, c := range slices.Backward(d.led.Commands) {
+		if c.Check == "" || c.Status != ledger.StatusOK || passed[c.Check] {
+			continue
+		}
+		if i := at(index, c.Entry); i >= 0 {
+			passed[c.Check] = true
+			add(10*i+1, Line{Text: "`" + c.Text + "` passes", Ref: d.refs.of(c.Entry)})
+		}
+	}
+	for _, t := range d.led.Todos {
+		if t.Status == ledger.TodoDone {
+			add(10*at(index, t.Entry)+2, Line{Text: t.Text, Ref: d.refs.of(t.Entry)})
+		}
+	}
+	for _, r := range d.reports() {
+		if !committed[d.turnOf(r.order/10)] {
+			out = append(out, r)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b piece) int { return b.order - a.order })
+	return out
+}
+
+// said reports whether a line of an earlier summary about a passing check is out
+// of date: the ledger knows better.
+func (d *digest) said(t string) bool {
+	cmd, ok := strings.CutSuffix(strings.TrimPrefix(t, "`"), "` passes")
+	if !ok {
+		return false
+	}
+	return slices.ContainsFunc(d.led.Commands, func(c ledger.Command) bool { return c.Text == cmd })
+}
+
+func (d *digest) turnOf(i int) int {
+	for ; i >= 0; i-- {
+		if i < len(d.msgs) && d.msgs[i].UserWords() {
+			return i
+		}
+	}
+	return -1
+}
+
+// reports returns what the agent said at the end of each turn in which a call
+// changed something or a check ran.
+func (d *digest) reports() []piece {
+	var out []piece
+	worked, last := false, -1
+	flush := func() {
+		if worked && last >= 0 {
+			m := d.msgs[last]
+			if s := report(statements(prose(m.Message))); s != "" {
+				out = append(out, piece{kind: kindDone, line: Line{Text: clip(s), Ref: m.ref}, order: 10*last + 3})
+			}
+		}
+		worked, last = false, -1
+	}
+	for i, m := range d.msgs {
+		switch m.Role {
+		case message.RoleUser:
+			flush()
+		case message.RoleAssistant:
+			if strings.TrimSpace(m.Text()) != "" {
+				last = i
+			}
+		case message.RoleToolResult:
+			if m.call != nil && !m.IsError {
+				switch ledger.Describe(*m.call).Tool {
+				case ledger.ToolWrite, ledger.ToolEdit, ledger.ToolPatch:
+					worked = true
+				default:
+				}
+			}
+		default:
+		}
+	}
+	if len(d.in.Kept) == 0 || d.in.Kept[0].Message != nil && d.in.Kept[0].Message.StartsTurn() {
+		flush()
+	}
+	return out
+}
+
+// report returns the sentence that says best what was done: the first that
+// names something.
+func report(list []string) string {
+	first := ""
+	for _, s := range list {
+		if !doneWord.MatchString(s) || len(s) < 20 || announce.MatchString(s) || tableRow.MatchString(s) || unreadable(s) ||
+			strings.HasSuffix(s, "?") || strings.HasSuffix(s, ":") {
+			continue
+		}
+		if hasIdentifier(s) {
+			return s
+		}
+		if first == "" && subjects(s) >= 4 {
+			first = s
+		}
+	}
+	return first
+}
+
+// subjects counts the words that say what a sentence is about.
+func subjects(s string) int {
+	n := 0
+	for range contentWords(s) {
+		n++
+	}
+	return n
+}
+
+// inProgress offers what the last turn is about: the todo that is being worked
+// on, what the agent said last, what it changed and ran.
+func (d *digest) inProgress() []piece {
+	var out []piece
+	add := func(l Line) {
+		out = append(out, piece{kind: kindInProgress, line: l, order: len(out)})
+	}
+	for _, t := range d.led.Todos {
+		if t.Status == ledger.TodoActive {
+			add(Line{Text: t.Text, Ref: d.refs.of(t.Entry)})
+		}
+	}
+	said := 0
+	for i := len(d.msgs) - 1; i >= d.lastTurn && said < 2; i-- {
+		m := d.msgs[i]
+		if m.Role != message.RoleAssistant {
+			continue
+		}
+		st := statements(prose(m.Message))
+		if len(st) == 0 {
+			continue
+		}
+		if l := strings.Join(st[:min(2, len(st))], " "); len(l) > 15 {
+			add(Line{Text: clip(l), Ref: m.ref})
+			said++
+		}
+	}
+	if changed, ref := d.changedIn(d.lastTurn); len(changed) > 0 {
+		add(Line{Text: "Changed in this turn: " + strings.Join(changed, ", "), Ref: ref})
+	}
+	if l, ok := d.lastCommand(); ok {
+		add(l)
+	}
+	return out
+}
+
+// changedIn returns the names of the files that calls since message from changed,
+// at most eight, and the latest of those calls.
+func (d *digest) changedIn(from int) (paths []string, ref string) {
+	place := ledger.Options{Cwd: d.in.Cwd}
+	for _, m := range d.msgs[min(from, len(d.msgs)):] {
+		if m.Role != message.RoleToolResult || m.call == nil || m.IsError {
+			continue
+		}
+		c := ledger.Describe(*m.call)
+		if c.Tool != ledger.ToolWrite && c.Tool != ledger.ToolEdit {
+			continue
+		}
+		p := place.Normal(c.Path)
+		if p == "" {
+			continue
+		}
+		p = p[strings.LastIndexByte(p, '/')+1:]
+		ref = m.ref
+		if k := slices.Index(paths, p); k >= 0 {
+			paths = slices.Delete(paths, k, k+1)
+		}
+		paths = append(paths, p)
+	}
+	return paths[max(0, len(paths)-8):], ref
+}
+
+func (d *digest) lastCommand() (Line, bool) {
+	for i := len(d.msgs) - 1; i >= d.lastTurn && i >= 0; i-- {
+		m := d.msgs[i]
+		if m.Role != message.RoleToolResult || m.call == nil {
+			continue
+		}
+		c := ledger.Describe(*m.call)
+		if c.Tool != ledger.ToolShell || strings.TrimSpace(c.Command) == "" {
+			continue
+		}
+		t := "Last command: " + text.Clip(shownCommand(c.Command, d.in.Cwd), 160)
+		failed := m.IsError || slices.ContainsFunc(d.led.Commands, func(l ledger.Command) bool {
+			return l.Entry == m.id && l.Status == ledger.StatusFailed
+		})
+		if failed {
+			t += " (failed)"
+		}
+		return Line{Text: t, Ref: m.ref}, true
+	}
+	return Line{}, false
+}
+
+// recent is how many messages back an error that is no check's is still worth
+// naming.
+const recent = 20
+
+// blocked offers the checks that fail and the errors that are still open, with
+// the lines that tell the error.
+func (d *digest) blocked() []piece {
+	index := d.index()
+	var out []piece
+	for _, f := range slices.Backward(d.led.Errors) {
+		i := at(index, f.Entry)
+		if f.Check == "" && i < len(d.msgs)-recent {
+			continue
+		}
+		what := f.Subject
+		if what == "" {
+			what = f.Tool
+		}
+		t := "`" + what + "` fails"
+		if f.Check == "" && ledger.Describe(message.ToolCallBlock("", f.Tool, nil)).Tool != ledger.ToolShell {
+			t = f.Tool + " of `" + what + "` failed"
+			if f.Subject == "" {
+				t = "`" + f.Tool + "` failed"
+			}
+		}
+		for k, l := range f.Lines {
+			if k == 0 {
+				t += ": "
+			} else {
+				t += " | "
+			}
+			t += text.Clip(oneLine(l), 160)
+		}
+		out = append(out, piece{kind: kindBlocked, line: Line{Text: t, Ref: d.refs.of(f.Entry)}, order: len(d.led.Errors) - len(out)})
+	}
+	if d.prev != nil && d.fromText {
+		for _, l := range d.prev.Blocked {
+			out = append(out, piece{kind: kindBlocked, line: l, order: -1})
+		}
+	}
+	return out
+}

@@ -1,0 +1,40 @@
+package summary
+
+// The weights of the choice of excerpts. They were fitted on real sessions by
+// what the agents used next; the result changes little with any one of them.
+const (
+	// The weight of a use falls by half over halfLife of the conversation, at
+	// least over minHalfLife messages.
+	halfLife    = 0.35
+	minHalfLife = 20.0
+
+	// Uses of an identifier count less the more there are: to the power of usesPower.
+	usesPower   = 0.7
+	worldUse    = 0.3  // a use that is not the agent's, against one that is
+	neverByUs   = 0.4  // an identifier that the agent never wrote
+	onlyOnce    = 0.5  // one that occurs in a single message
+	asNumber    = 0.3  // a number, a hash, a UUID: seldom typed again
+	asFlag      = 0.5  // a flag, a reference
+	asURL       = 0.8  // a URL
+	keptAnyway  = 0.1  // one that stands in what is kept
+	namedBefore = 0.12 // each time the document names it already
+
+	// What kind of line it is.
+	proseLine   = 1.0
+	userLine    = 1.2
+	commandLine = 0.8
+	codeLine    = 0.5
+	outputLine  = 0.5
+	fewWords    = 0.2  // fewer than two plain words
+	inFocus     = 2.0  // it shares words with the instructions
+	sameSource  = 0.85 // each line of the same source that is there already
+	announces   = 0.5  // it ends with a colon, or announces the next call
+
+	// The cost of a line is its length to the power of lengthPower, and more for
+	// being a line at all, both in tokens.
+	lengthPower = 0.85
+	perLine     = 10.0
+)
+
+// quoteShare is the most of the budget that quotes of the user may take, in percent.
+const quoteShare = 50
