@@ -130,61 +130,6 @@ func (r *Request) List() json.RawMessage {
 	return append(out, ']')
 }
 
-// array builds a JSON array.
-type array struct{ buf []byte }
-
-func (a *array) add(val []byte) {
-	if len(a.buf) == 0 {
-		a.buf = append(a.buf, '[')
-	} else {
-		a.buf = append(a.buf, ',')
-	}
-	a.buf = append(a.buf, val...)
-}
-
-func (a *array) bytes() []byte {
-	if len(a.buf) == 0 {
-		return []byte("[]")
-	}
-	return append(a.buf, ']')
-}
-
-// joinText joins the texts of parts with line breaks into one JSON string.
-func joinText(parts []Part) json.RawMessage {
-	var one json.RawMessage
-	n := 0
-	for i := range parts {
-		if parts[i].Kind == PartText {
-			one = parts[i].Text
-			n++
-		}
-	}
-	switch n {
-	case 0:
-		return json.RawMessage(`""`)
-	case 1:
-		return one
-	}
-	out := []byte{'"'}
-	for i := range parts {
-		if parts[i].Kind != PartText {
-			continue
-		}
-		if len(out) > 1 {
-			out = append(out, '\\', 'n')
-		}
-		text := parts[i].Text
-		out = append(out, text[1:len(text)-1]...)
-	}
-	return append(out, '"')
-}
-
-// dataURL returns an image as a JSON string with a data URL.
-func dataURL(p *Part) json.RawMessage {
-	out := jsonx.AppendQuote(make([]byte, 0, len(p.Data)+len(p.MIMEType)+16), "data:"+p.MIMEType+";base64,")
-	return append(out[:len(out)-1], p.Data[1:]...)
-}
-
 // toolDefinition is a tool as the file format has it.
 type toolDefinition struct {
 	name, description string
@@ -207,13 +152,18 @@ func (w *writer) tool(raw json.RawMessage) toolDefinition {
 	return d
 }
 
-func (w *writer) tools(l *List, write func(toolDefinition) []byte) json.RawMessage {
+// tools writes the definitions in force as an array; nil when there are none.
+func (w *writer) tools(l *List, write func(e *encoder, d toolDefinition)) json.RawMessage {
 	if len(l.Tools) == 0 {
 		return nil
 	}
-	var arr array
+	e := &encoder{}
+	e.open('[')
 	for _, raw := range l.Tools {
-		arr.add(write(w.tool(raw)))
+		e.open('{')
+		write(e, w.tool(raw))
+		e.close('}')
 	}
-	return arr.bytes()
+	e.close(']')
+	return e.buf
 }

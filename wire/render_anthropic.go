@@ -6,80 +6,79 @@ import "github.com/clew-dev/clew/internal/jsonx"
 // https://platform.claude.com/docs/en/api/messages.
 func (w *writer) anthropic(l *List) {
 	if l.System != "" {
-		var arr array
-		arr.add(anthropicText(jsonx.Quote(l.System)))
-		w.r.System = arr.bytes()
+		e := &encoder{}
+		e.open('[')
+		anthropicBlock(e, &Part{Kind: PartText, Text: jsonx.Quote(l.System)})
+		e.close(']')
+		w.r.System = e.buf
 	}
-	w.r.Tools = w.tools(l, func(d toolDefinition) []byte {
-		var o jsonx.Object
-		o.Str("name", d.name)
-		o.OptStr("description", d.description)
-		o.Raw("input_schema", d.parameters)
-		return o.Bytes()
+	w.r.Tools = w.tools(l, func(e *encoder, d toolDefinition) {
+		e.str("name", d.name)
+		e.opt("description", d.description)
+		e.raw("input_schema", d.parameters)
 	})
 	for i := range l.Turns {
 		t := &l.Turns[i]
-		role := "user"
+		e := newEncoder(t.Parts)
+		e.open('{')
 		if t.Kind == TurnAssistant {
-			role = "assistant"
+			e.str("role", "assistant")
+		} else {
+			e.str("role", "user")
 		}
-		var o jsonx.Object
-		o.Str("role", role)
-		o.Raw("content", anthropicBlocks(t.Parts))
-		w.add(t, o.Bytes())
+		e.array("content")
+		for k := range t.Parts {
+			anthropicBlock(e, &t.Parts[k])
+		}
+		e.close(']')
+		e.close('}')
+		w.add(t, e.buf)
 	}
 }
 
-func anthropicBlocks(parts []Part) []byte {
-	var arr array
-	for i := range parts {
-		arr.add(anthropicBlock(&parts[i]))
+func anthropicBlock(e *encoder, p *Part) {
+	if p.Kind == PartOpaque || p.Kind == PartStored {
+		e.element(p.Raw)
+		return
 	}
-	return arr.bytes()
-}
-
-func anthropicBlock(p *Part) []byte {
-	var o jsonx.Object
+	e.open('{')
 	switch p.Kind {
 	case PartText:
-		return anthropicText(p.Text)
+		e.str("type", "text")
+		e.raw("text", p.Text)
 	case PartImage:
-		var src jsonx.Object
-		src.Str("type", "base64")
-		src.Str("media_type", p.MIMEType)
-		src.Raw("data", p.Data)
-		o.Str("type", "image")
-		o.Raw("source", src.Bytes())
+		e.str("type", "image")
+		e.object("source")
+		e.str("type", "base64")
+		e.str("media_type", p.MIMEType)
+		e.raw("data", p.Data)
+		e.close('}')
 	case PartThinking:
 		if p.Redacted {
-			o.Str("type", "redacted_thinking")
-			o.Str("data", p.Signature)
+			e.str("type", "redacted_thinking")
+			e.str("data", p.Signature)
 			break
 		}
-		o.Str("type", "thinking")
-		o.Raw("thinking", p.Text)
-		o.Str("signature", p.Signature)
+		e.str("type", "thinking")
+		e.raw("thinking", p.Text)
+		e.str("signature", p.Signature)
 	case PartCall:
-		o.Str("type", "tool_use")
-		o.Str("id", p.ID)
-		o.Str("name", p.Name)
-		o.Raw("input", p.Arguments)
+		e.str("type", "tool_use")
+		e.str("id", p.ID)
+		e.str("name", p.Name)
+		e.raw("input", p.Arguments)
 	case PartResult:
-		o.Str("type", "tool_result")
-		o.Str("tool_use_id", p.ID)
-		o.Raw("content", anthropicBlocks(p.Content))
+		e.str("type", "tool_result")
+		e.str("tool_use_id", p.ID)
+		e.array("content")
+		for i := range p.Content {
+			anthropicBlock(e, &p.Content[i])
+		}
+		e.close(']')
 		if p.IsError {
-			o.Bool("is_error", true)
+			e.raw("is_error", []byte("true"))
 		}
 	case PartOpaque, PartStored:
-		return p.Raw
 	}
-	return o.Bytes()
-}
-
-func anthropicText(text []byte) []byte {
-	var o jsonx.Object
-	o.Str("type", "text")
-	o.Raw("text", text)
-	return o.Bytes()
+	e.close('}')
 }

@@ -10,100 +10,106 @@ import (
 // https://platform.openai.com/docs/api-reference/chat/create.
 func (w *writer) chat(l *List) {
 	if l.System != "" {
-		w.addFrom(chatMessage(w.p.SystemRole, jsonx.Quote(l.System)))
+		w.addFrom(chatMessage(w.p.SystemRole, []Part{{Kind: PartText, Text: jsonx.Quote(l.System)}}))
 	}
-	w.r.Tools = w.tools(l, func(d toolDefinition) []byte {
-		var f, o jsonx.Object
-		f.Str("name", d.name)
-		f.OptStr("description", d.description)
-		f.Raw("parameters", d.parameters)
-		o.Str("type", "function")
-		o.Raw("function", f.Bytes())
-		return o.Bytes()
+	w.r.Tools = w.tools(l, func(e *encoder, d toolDefinition) {
+		e.str("type", "function")
+		e.object("function")
+		e.str("name", d.name)
+		e.opt("description", d.description)
+		e.raw("parameters", d.parameters)
+		e.close('}')
 	})
 	for i := range l.Turns {
 		t := &l.Turns[i]
 		switch t.Kind {
 		case TurnSystem:
-			w.add(t, chatMessage(w.p.SystemRole, joinText(t.Parts)))
+			w.add(t, chatMessage(w.p.SystemRole, t.Parts))
 		case TurnAssistant:
 			w.add(t, chatAnswer(t.Parts))
 		case TurnResults:
 			for k := range t.Parts {
-				part := &t.Parts[k]
-				var o jsonx.Object
-				o.Str("role", "tool")
-				o.Str("tool_call_id", part.ID)
-				o.Raw("content", joinText(part.Content))
-				w.addPart(part, o.Bytes())
+				w.addPart(&t.Parts[k], chatResult(&t.Parts[k]))
 			}
 		case TurnUser, TurnStored:
-			w.add(t, chatMessage("user", chatContent(t.Parts)))
+			w.add(t, chatMessage("user", t.Parts))
 		}
 	}
 }
 
-func chatMessage(role string, content []byte) []byte {
-	var o jsonx.Object
-	o.Str("role", role)
-	o.Raw("content", content)
-	return o.Bytes()
-}
-
-// chatContent is a string where it can be, for servers that know no other.
-func chatContent(parts []Part) []byte {
+// chatMessage writes the content as a string where it can, for servers that
+// know nothing else.
+func chatMessage(role string, parts []Part) []byte {
+	e := newEncoder(parts)
+	e.open('{')
+	e.str("role", role)
 	if len(parts) == 1 && parts[0].Kind == PartText {
-		return parts[0].Text
-	}
-	var arr array
-	for i := range parts {
-		var o jsonx.Object
-		if parts[i].Kind == PartImage {
-			var u jsonx.Object
-			u.Raw("url", dataURL(&parts[i]))
-			o.Str("type", "image_url")
-			o.Raw("image_url", u.Bytes())
-		} else {
-			o.Str("type", "text")
-			o.Raw("text", parts[i].Text)
+		e.raw("content", parts[0].Text)
+	} else {
+		e.array("content")
+		for i := range parts {
+			e.open('{')
+			if parts[i].Kind == PartImage {
+				e.str("type", "image_url")
+				e.object("image_url")
+				e.dataURL("url", &parts[i])
+				e.close('}')
+			} else {
+				e.str("type", "text")
+				e.raw("text", parts[i].Text)
+			}
+			e.close('}')
 		}
-		arr.add(o.Bytes())
+		e.close(']')
 	}
-	return arr.bytes()
+	e.close('}')
+	return e.buf
+}
+
+func chatResult(p *Part) []byte {
+	e := newEncoder(p.Content)
+	e.open('{')
+	e.str("role", "tool")
+	e.str("tool_call_id", p.ID)
+	e.texts("content", p.Content)
+	e.close('}')
+	return e.buf
 }
 
 func chatAnswer(parts []Part) []byte {
-	var o jsonx.Object
-	o.Str("role", "assistant")
-	is := func(kind PartKind) func(Part) bool { return func(p Part) bool { return p.Kind == kind } }
-	if slices.ContainsFunc(parts, is(PartText)) {
-		o.Raw("content", joinText(parts))
+	texts, thoughts, calls := sortParts(parts)
+	e := newEncoder(parts)
+	e.open('{')
+	e.str("role", "assistant")
+	if len(texts) > 0 {
+		e.texts("content", texts)
 	} else {
-		o.Raw("content", []byte("null"))
-	}
-	var thoughts []Part
-	var calls array
-	for i := range parts {
-		p := &parts[i]
-		switch p.Kind {
-		case PartThinking:
-			thoughts = append(thoughts, Part{Kind: PartText, Text: p.Text, Signature: p.Signature})
-		case PartCall:
-			var f, c jsonx.Object
-			f.Str("name", p.Name)
-			f.Str("arguments", string(p.Arguments))
-			c.Str("id", p.ID)
-			c.Str("type", "function")
-			c.Raw("function", f.Bytes())
-			calls.add(c.Bytes())
-		case PartText, PartImage, PartResult, PartOpaque, PartStored:
-		}
+		e.raw("content", []byte("null"))
 	}
 	if len(thoughts) > 0 {
-		o.Raw(thoughts[0].Signature, joinText(thoughts))
+		e.texts(thoughts[0].Signature, thoughts)
 	}
-	if len(calls.buf) > 0 {
-		o.Raw("tool_calls", calls.bytes())
+	if len(calls) > 0 {
+		e.array("tool_calls")
+		for i := range calls {
+			e.open('{')
+			e.str("id", calls[i].ID)
+			e.str("type", "function")
+			e.object("function")
+			e.str("name", calls[i].Name)
+			e.str("arguments", string(calls[i].Arguments))
+			e.close('}')
+			e.close('}')
+		}
+		e.close(']')
 	}
-	return o.Bytes()
+	e.close('}')
+	return e.buf
+}
+
+func sortParts(parts []Part) (texts, thoughts, calls []Part) {
+	of := func(kind PartKind) []Part {
+		return slices.DeleteFunc(slices.Clone(parts), func(p Part) bool { return p.Kind != kind })
+	}
+	return of(PartText), of(PartThinking), of(PartCall)
 }

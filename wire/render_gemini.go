@@ -11,30 +11,37 @@ const noSignature = "skip_thought_signature_validator"
 // https://ai.google.dev/api/generate-content.
 func (w *writer) gemini(l *List) {
 	if l.System != "" {
-		w.r.System = geminiParts([][]byte{geminiText(jsonx.Quote(l.System))})
+		e := &encoder{}
+		e.open('{')
+		e.array("parts")
+		geminiPart(e, &Part{Kind: PartText, Text: jsonx.Quote(l.System)}, "")
+		e.close(']')
+		e.close('}')
+		w.r.System = e.buf
 	}
-	if decls := w.tools(l, func(d toolDefinition) []byte {
-		var o jsonx.Object
-		o.Str("name", d.name)
-		o.OptStr("description", d.description)
-		o.Raw("parametersJsonSchema", d.parameters)
-		return o.Bytes()
+	if decls := w.tools(l, func(e *encoder, d toolDefinition) {
+		e.str("name", d.name)
+		e.opt("description", d.description)
+		e.raw("parametersJsonSchema", d.parameters)
 	}); decls != nil {
-		var o jsonx.Object
-		o.Raw("functionDeclarations", decls)
-		var arr array
-		arr.add(o.Bytes())
-		w.r.Tools = arr.bytes()
+		e := &encoder{}
+		e.open('[')
+		e.open('{')
+		e.raw("functionDeclarations", decls)
+		e.close('}')
+		e.close(']')
+		w.r.Tools = e.buf
 	}
 	for i := range l.Turns {
 		t := &l.Turns[i]
-		var o jsonx.Object
-		role := "user"
+		e := newEncoder(t.Parts)
+		e.open('{')
 		if t.Kind == TurnAssistant {
-			role = "model"
+			e.str("role", "model")
+		} else {
+			e.str("role", "user")
 		}
-		o.Str("role", role)
-		var arr array
+		e.array("parts")
 		calls := 0
 		for k := range t.Parts {
 			p := &t.Parts[k]
@@ -45,75 +52,63 @@ func (w *writer) gemini(l *List) {
 				}
 				calls++
 			}
-			arr.add(geminiPart(p, sig))
+			geminiPart(e, p, sig)
 		}
-		o.Raw("parts", arr.bytes())
-		w.add(t, o.Bytes())
+		e.close(']')
+		e.close('}')
+		w.add(t, e.buf)
 	}
 }
 
-func geminiParts(parts [][]byte) []byte {
-	var arr array
-	for _, p := range parts {
-		arr.add(p)
+func geminiPart(e *encoder, p *Part, signature string) {
+	if p.Kind == PartOpaque || p.Kind == PartStored {
+		e.element(p.Raw)
+		return
 	}
-	var o jsonx.Object
-	o.Raw("parts", arr.bytes())
-	return o.Bytes()
-}
-
-func geminiPart(p *Part, signature string) []byte {
-	var o jsonx.Object
+	e.open('{')
 	switch p.Kind {
 	case PartText:
-		o.Raw("text", p.Text)
+		e.raw("text", p.Text)
 	case PartImage:
-		return geminiImage(p)
+		e.object("inlineData")
+		e.str("mimeType", p.MIMEType)
+		e.raw("data", p.Data)
+		e.close('}')
 	case PartThinking:
-		o.Raw("text", p.Text)
-		o.Bool("thought", true)
+		e.raw("text", p.Text)
+		e.raw("thought", []byte("true"))
 	case PartCall:
-		var f jsonx.Object
-		f.Str("id", p.ID)
-		f.Str("name", p.Name)
-		f.Raw("args", p.Arguments)
-		o.Raw("functionCall", f.Bytes())
+		e.object("functionCall")
+		e.str("id", p.ID)
+		e.str("name", p.Name)
+		e.raw("args", p.Arguments)
+		e.close('}')
 	case PartResult:
-		var f, resp jsonx.Object
-		key := "output"
-		if p.IsError {
-			key = "error"
-		}
-		texts, images := splitImages(p.Content)
-		resp.Raw(key, joinText(texts))
-		f.Str("id", p.ID)
-		f.Str("name", p.Name)
-		f.Raw("response", resp.Bytes())
-		if len(images) > 0 {
-			var arr array
-			for i := range images {
-				arr.add(geminiImage(&images[i]))
-			}
-			f.Raw("parts", arr.bytes())
-		}
-		o.Raw("functionResponse", f.Bytes())
+		geminiResult(e, p)
 	case PartOpaque, PartStored:
-		return p.Raw
 	}
-	o.OptStr("thoughtSignature", signature)
-	return o.Bytes()
+	e.opt("thoughtSignature", signature)
+	e.close('}')
 }
 
-func geminiText(text []byte) []byte {
-	var o jsonx.Object
-	o.Raw("text", text)
-	return o.Bytes()
-}
-
-func geminiImage(p *Part) []byte {
-	var d, o jsonx.Object
-	d.Str("mimeType", p.MIMEType)
-	d.Raw("data", p.Data)
-	o.Raw("inlineData", d.Bytes())
-	return o.Bytes()
+func geminiResult(e *encoder, p *Part) {
+	texts, images := splitImages(p.Content)
+	e.object("functionResponse")
+	e.str("id", p.ID)
+	e.str("name", p.Name)
+	e.object("response")
+	if p.IsError {
+		e.texts("error", texts)
+	} else {
+		e.texts("output", texts)
+	}
+	e.close('}')
+	if len(images) > 0 {
+		e.array("parts")
+		for i := range images {
+			geminiPart(e, &images[i], "")
+		}
+		e.close(']')
+	}
+	e.close('}')
 }

@@ -12,15 +12,13 @@ func (w *writer) responses(l *List) {
 	if l.System != "" {
 		w.r.System = jsonx.Quote(l.System)
 	}
-	w.r.Tools = w.tools(l, func(d toolDefinition) []byte {
-		var o jsonx.Object
-		o.Str("type", "function")
-		o.Str("name", d.name)
-		o.OptStr("description", d.description)
-		o.Raw("parameters", d.parameters)
+	w.r.Tools = w.tools(l, func(e *encoder, d toolDefinition) {
+		e.str("type", "function")
+		e.str("name", d.name)
+		e.opt("description", d.description)
+		e.raw("parameters", d.parameters)
 		// The default is strict, which refuses most schemas.
-		o.Bool("strict", false)
-		return o.Bytes()
+		e.raw("strict", []byte("false"))
 	})
 	for i := range l.Turns {
 		t := &l.Turns[i]
@@ -30,72 +28,78 @@ func (w *writer) responses(l *List) {
 				w.addPart(&t.Parts[k], responsesItem(&t.Parts[k]))
 			}
 		case TurnSystem:
-			w.add(t, responsesMessage(w.p.SystemRole, responsesContent(t.Parts)))
+			w.add(t, responsesMessage(w.p.SystemRole, t.Parts))
 		case TurnUser, TurnStored:
-			w.add(t, responsesMessage("user", responsesContent(t.Parts)))
+			w.add(t, responsesMessage("user", t.Parts))
 		}
 	}
 }
 
-func responsesMessage(role string, content []byte) []byte {
-	var o jsonx.Object
-	o.Str("type", "message")
-	o.Str("role", role)
-	o.Raw("content", content)
-	return o.Bytes()
+func responsesMessage(role string, parts []Part) []byte {
+	e := newEncoder(parts)
+	e.open('{')
+	e.str("type", "message")
+	e.str("role", role)
+	responsesContent(e, "content", parts)
+	e.close('}')
+	return e.buf
 }
 
-func responsesContent(parts []Part) []byte {
-	var arr array
+func responsesContent(e *encoder, key string, parts []Part) {
+	e.array(key)
 	for i := range parts {
-		var o jsonx.Object
+		e.open('{')
 		if parts[i].Kind == PartImage {
-			o.Str("type", "input_image")
-			o.Str("detail", "auto")
-			o.Raw("image_url", dataURL(&parts[i]))
+			e.str("type", "input_image")
+			e.str("detail", "auto")
+			e.dataURL("image_url", &parts[i])
 		} else {
-			o.Str("type", "input_text")
-			o.Raw("text", parts[i].Text)
+			e.str("type", "input_text")
+			e.raw("text", parts[i].Text)
 		}
-		arr.add(o.Bytes())
+		e.close('}')
 	}
-	return arr.bytes()
+	e.close(']')
 }
 
 func responsesItem(p *Part) []byte {
-	var o jsonx.Object
-	switch p.Kind {
-	case PartText:
-		var text jsonx.Object
-		text.Str("type", "output_text")
-		text.Raw("text", p.Text)
-		text.Raw("annotations", []byte("[]"))
-		var arr array
-		arr.add(text.Bytes())
-		o.Str("type", "message")
-		o.Str("role", "assistant")
-		o.Raw("content", arr.bytes())
-		if p.ItemID != "" {
-			o.Str("id", p.ItemID)
-			o.Str("status", "completed")
-		}
-		o.OptStr("phase", p.Phase)
-	case PartCall:
-		o.Str("type", "function_call")
-		o.OptStr("id", p.ItemID)
-		o.Str("call_id", p.ID)
-		o.Str("name", p.Name)
-		o.Str("arguments", string(p.Arguments))
-	case PartResult:
-		o.Str("type", "function_call_output")
-		o.Str("call_id", p.ID)
-		if slices.ContainsFunc(p.Content, func(c Part) bool { return c.Kind == PartImage }) {
-			o.Raw("output", responsesContent(p.Content))
-		} else {
-			o.Raw("output", joinText(p.Content))
-		}
-	case PartThinking, PartOpaque, PartStored, PartImage:
+	if p.Kind == PartThinking || p.Kind == PartOpaque || p.Kind == PartStored {
 		return p.Raw
 	}
-	return o.Bytes()
+	e := newEncoder([]Part{*p})
+	e.open('{')
+	switch p.Kind {
+	case PartText:
+		e.str("type", "message")
+		e.str("role", "assistant")
+		e.array("content")
+		e.open('{')
+		e.str("type", "output_text")
+		e.raw("text", p.Text)
+		e.raw("annotations", []byte("[]"))
+		e.close('}')
+		e.close(']')
+		if p.ItemID != "" {
+			e.str("id", p.ItemID)
+			e.str("status", "completed")
+		}
+		e.opt("phase", p.Phase)
+	case PartCall:
+		e.str("type", "function_call")
+		e.opt("id", p.ItemID)
+		e.str("call_id", p.ID)
+		e.str("name", p.Name)
+		e.str("arguments", string(p.Arguments))
+	case PartResult:
+		e.str("type", "function_call_output")
+		e.str("call_id", p.ID)
+		if slices.ContainsFunc(p.Content, func(c Part) bool { return c.Kind == PartImage }) {
+			responsesContent(e, "output", p.Content)
+		} else {
+			e.texts("output", p.Content)
+		}
+	case PartImage, PartThinking, PartOpaque, PartStored:
+	}
+	e.close('}')
+	return e.buf
 }

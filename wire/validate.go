@@ -361,7 +361,8 @@ func readSource(msgs []*message.Message) *source {
 				continue
 			}
 			s.signed[b.Signature] = append(s.signed[b.Signature], b)
-			if b.Type == message.BlockThinking && !blank(b.Text) {
+			if b.Type == message.BlockThinking && slices.Contains(reasoningFields, b.Signature) &&
+				!b.Redacted && !blank(b.Text) && whole(b) {
 				if n > 0 {
 					thoughts += "\n"
 				}
@@ -382,10 +383,18 @@ func readSource(msgs []*message.Message) *source {
 // countOthers counts how often somebody said what a summary in its form says: a
 // user who pastes a context does not make a second summary.
 func (s *source) countOthers() {
+	count := func(text string) {
+		if _, ok := s.summaries[text]; ok {
+			s.summaries[text]++
+		}
+	}
 	for _, m := range s.msgs {
+		if m.Role == message.RoleBranchSummary {
+			count(SummaryForm(m).Wrap(m.Summary))
+		}
 		for k := range m.Content {
-			if _, ok := s.summaries[m.Content[k].Text]; ok && m.Content[k].Type == message.BlockText {
-				s.summaries[m.Content[k].Text]++
+			if m.Content[k].Type == message.BlockText {
+				count(m.Content[k].Text)
 			}
 		}
 	}
@@ -400,8 +409,8 @@ func (s *source) has(b *seenBlock, t Thinking) bool {
 	return slices.ContainsFunc(s.signed[b.signature], func(o *message.Block) bool {
 		switch b.kind {
 		case kindThinking:
-			return o.Type == message.BlockThinking && o.Redacted == b.redacted &&
-				(t == ThinkingItem || b.redacted || o.Text == b.text && whole(o))
+			return o.Type == message.BlockThinking &&
+				(t == ThinkingItem || o.Redacted == b.redacted && (b.redacted || o.Text == b.text && whole(o)))
 		case kindText:
 			return o.Type == message.BlockText && o.Text == b.text && whole(o)
 		case kindCall:
@@ -412,9 +421,14 @@ func (s *source) has(b *seenBlock, t Thinking) bool {
 	})
 }
 
-// whole reports whether the stored block could be sent without a change.
+// whole reports whether the stored text of a block could be sent without a change.
 func whole(b *message.Block) bool {
-	return utf8.Valid(b.JSON()) && !jsonx.LoneSurrogate(b.JSON())
+	member := "text"
+	if b.Type == message.BlockThinking {
+		member = "thinking"
+	}
+	stored := jsonx.Get(b.Raw(), member)
+	return utf8.ValidString(b.Text) && utf8.Valid(stored) && !jsonx.LoneSurrogate(stored)
 }
 
 func (s *source) passed(raw []byte) bool {
