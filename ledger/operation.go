@@ -14,6 +14,7 @@ const (
 	OpRead  OpKind = "read"
 	OpWrite OpKind = "write" // the whole file
 	OpEdit  OpKind = "edit"  // part of it
+	OpPatch OpKind = "patch" // several files
 	OpShell OpKind = "shell" // a command line
 )
 
@@ -23,7 +24,7 @@ type Op struct {
 	Path string // read, write, edit: as in File
 	// Partial says that a read asks for a part of the file.
 	Partial bool
-	Command string // shell
+	Command string // shell: the command line; patch: the patch
 }
 
 // partMembers are the arguments with which a read asks for a part of a file.
@@ -43,7 +44,9 @@ func Operation(name string, arguments json.RawMessage, opt Options) Op {
 		return op
 	case actShell:
 		return Op{Kind: OpShell, Command: c.command}
-	case actNone, actPatch, actFind, actTodo, actSub:
+	case actPatch:
+		return Op{Kind: OpPatch, Command: c.command}
+	case actNone, actFind, actTodo, actSub:
 	}
 	return Op{}
 }

@@ -1,9 +1,11 @@
 package summary
 
+import "github.com/clew-dev/clew/token"
+
 // builder takes pieces while they fit an estimate: the sum of what each costs
 // alone. What the whole costs is measured afterwards.
 type builder struct {
-	counter  Counter
+	counter  token.Counter
 	template *Template
 	left     int64
 	taken    []piece

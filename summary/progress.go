@@ -20,6 +20,11 @@ func (d *digest) index() map[string]int {
 	return m
 }
 
+// operation returns what the call did that a result belongs to.
+func (d *digest) operation(m msg) ledger.Op {
+	return ledger.Operation(m.call.Name, m.call.Arguments, ledger.Options{Cwd: d.in.Cwd})
+}
+
 func at(index map[string]int, id string) int {
 	if i, ok := index[id]; ok {
 		return i
@@ -124,8 +129,8 @@ func (d *digest) reports() []piece {
 			}
 		case message.RoleToolResult:
 			if m.call != nil && !m.IsError {
-				switch ledger.Describe(*m.call).Tool {
-				case ledger.ToolWrite, ledger.ToolEdit, ledger.ToolPatch:
+				switch d.operation(m).Kind {
+				case ledger.OpWrite, ledger.OpEdit, ledger.OpPatch:
 					worked = true
 				default:
 				}
@@ -206,20 +211,15 @@ func (d *digest) inProgress() []piece {
 // changedIn returns the names of the files that calls since message from changed,
 // at most eight, and the latest of those calls.
 func (d *digest) changedIn(from int) (paths []string, ref string) {
-	place := ledger.Options{Cwd: d.in.Cwd}
 	for _, m := range d.msgs[min(from, len(d.msgs)):] {
 		if m.Role != message.RoleToolResult || m.call == nil || m.IsError {
 			continue
 		}
-		c := ledger.Describe(*m.call)
-		if c.Tool != ledger.ToolWrite && c.Tool != ledger.ToolEdit {
+		op := d.operation(m)
+		if op.Kind != ledger.OpWrite && op.Kind != ledger.OpEdit || op.Path == "" {
 			continue
 		}
-		p := place.Normal(c.Path)
-		if p == "" {
-			continue
-		}
-		p = p[strings.LastIndexByte(p, '/')+1:]
+		p := op.Path[strings.LastIndexByte(op.Path, '/')+1:]
 		ref = m.ref
 		if k := slices.Index(paths, p); k >= 0 {
 			paths = slices.Delete(paths, k, k+1)
@@ -235,8 +235,8 @@ func (d *digest) lastCommand() (Line, bool) {
 		if m.Role != message.RoleToolResult || m.call == nil {
 			continue
 		}
-		c := ledger.Describe(*m.call)
-		if c.Tool != ledger.ToolShell || strings.TrimSpace(c.Command) == "" {
+		c := d.operation(m)
+		if c.Kind != ledger.OpShell || strings.TrimSpace(c.Command) == "" {
 			continue
 		}
 		t := "Last command: " + text.Clip(shownCommand(c.Command, d.in.Cwd), 160)
@@ -270,7 +270,7 @@ func (d *digest) blocked() []piece {
 			what = f.Tool
 		}
 		t := "`" + what + "` fails"
-		if f.Check == "" && ledger.Describe(message.ToolCallBlock("", f.Tool, nil)).Tool != ledger.ToolShell {
+		if f.Check == "" && ledger.Operation(f.Tool, nil, ledger.Options{}).Kind != ledger.OpShell {
 			t = f.Tool + " of `" + what + "` failed"
 			if f.Subject == "" {
 				t = "`" + f.Tool + "` failed"

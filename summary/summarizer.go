@@ -5,16 +5,9 @@ import (
 	"encoding/json"
 
 	"github.com/clew-dev/clew/ledger"
-	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/token"
 )
-
-// Counter says what text costs.
-type Counter interface {
-	Name() string
-	Message(*message.Message) int64
-	Text(string) int64
-}
 
 // Summarizer makes a document from a range of messages. An error means that
 // there is no document: nothing of a failed attempt may be used.
@@ -64,7 +57,7 @@ type Input struct {
 	Pins []Quote
 
 	// Counter measures. Required.
-	Counter Counter
+	Counter token.Counter
 	// Template renders. nil: Structured.
 	Template *Template
 	// Instructions are what the user asked the summary to pay attention to.
