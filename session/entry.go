@@ -89,9 +89,12 @@ func ParseEntry(raw []byte) (*Entry, error) {
 }
 
 // oneLine makes sure that a record can stand on one line: a line break in JSON
-// can only be white space.
+// can only be white space. What is no JSON is left alone, to be refused.
 func oneLine(raw []byte) []byte {
 	if bytes.IndexByte(raw, '\n') < 0 {
+		return raw
+	}
+	if _, err := jsonx.Scan(raw, 0); err != nil {
 		return raw
 	}
 	return bytes.ReplaceAll(raw, []byte("\n"), []byte(" "))
@@ -139,11 +142,11 @@ func (e *Entry) Time() time.Time {
 // Message returns the message of a message entry. The error says what is wrong
 // with the record; such an entry contributes nothing to the context.
 func (e *Entry) Message() (*message.Message, error) {
-	if m := e.msg.Load(); m != nil {
-		return m, nil
-	}
 	if e.Type != TypeMessage {
 		return nil, fmt.Errorf("entry %s is a %s, not a message", e.ID, e.Type)
+	}
+	if m := e.msg.Load(); m != nil {
+		return m, nil
 	}
 	body := e.body
 	if body == nil {

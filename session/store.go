@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+
+	"github.com/clew-dev/clew/internal/jsonx"
 )
 
 // Store keeps the records of one session. Implementations pass the suite in
@@ -85,8 +87,8 @@ var (
 )
 
 // CheckAppend refuses, with ErrBadEntry, an entry that no store could give
-// back: one without an id, a second header, or one that Attached hung elsewhere than
-// its record says.
+// back: one that is no JSON, because a draft was given some that is none, one without
+// an id, a second header, or one that Attached hung elsewhere than its record says.
 func CheckAppend(e *Entry) error {
 	var why string
 	switch {
@@ -99,6 +101,13 @@ func CheckAppend(e *Entry) error {
 	case e.moved:
 		why = fmt.Sprintf("its record says another parent than %q; see Again", e.ParentID)
 	default:
+		if end, err := jsonx.Scan(e.raw, 0); err != nil {
+			why = "it is no JSON: " + err.Error()
+		} else if end != len(e.raw) {
+			why = fmt.Sprintf("it is no JSON: more data after it at byte %d", end)
+		}
+	}
+	if why == "" {
 		return nil
 	}
 	return &Error{Op: "append entry", Subject: e.ID, Err: fmt.Errorf("%w: %s", ErrBadEntry, why)}
