@@ -77,7 +77,7 @@ Exit codes: 0 done, 1 failed, 2 wrong use.`,
 	root.SetHelpCommand(newHelp())
 	root.SetHelpCommandGroupID(groupOther)
 	root.AddCommand(
-		newLs(), newTree(),
+		newContext(), newLs(), newTree(), newVerify(),
 		newCompact(), newUndo(), newRm(),
 		newCompletion(), newVersion(),
 	)

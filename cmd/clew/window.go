@@ -17,27 +17,41 @@ var windows = []struct {
 	tokens int64
 }{
 	{"claude-", 200_000},
+	{"gpt-4-turbo", 128_000},
 	{"gpt-4.1", 1_047_576},
 	{"gpt-4o", 128_000},
 	{"gpt-5", 400_000},
+	{"o1", 200_000},
+	{"o3", 200_000},
+	{"o4-mini", 200_000},
 	{"gemini-", 1_048_576},
+	{"gemini-1.5-pro", 2_097_152},
 	{"deepseek-", 128_000},
 }
 
-// windowOf returns the window of a model and says, for a report, where the
-// number comes from.
-func windowOf(m session.Model) (tokens int64, from string) {
-	id := m.ID[strings.LastIndexByte(m.ID, '/')+1:]
+// modelWindow returns the window of a model; ok is false when it is not known.
+// What a reseller puts before an id ("us.anthropic.claude-...") does not count.
+func modelWindow(id string) (tokens int64, ok bool) {
+	id = strings.ToLower(id[strings.LastIndexByte(id, '/')+1:])
+	if k := strings.Index(id, "claude-"); k > 0 {
+		id = id[k:]
+	}
 	best := 0
 	for _, w := range windows {
 		if strings.HasPrefix(id, w.prefix) && len(w.prefix) > best {
 			best, tokens = len(w.prefix), w.tokens
 		}
 	}
-	if best == 0 {
-		return compact.DefaultWindow, " (assumed: the model is not known)"
+	return tokens, best > 0
+}
+
+// windowOf returns the window of a model and says, for a report, where the
+// number comes from.
+func windowOf(m session.Model) (tokens int64, from string) {
+	if n, ok := modelWindow(m.ID); ok {
+		return n, " (of " + printable(m.ID) + ")"
 	}
-	return tokens, " (of " + printable(id) + ")"
+	return compact.DefaultWindow, " (assumed: the model is not known)"
 }
 
 // barCells is how long a usage bar is.

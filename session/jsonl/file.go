@@ -45,8 +45,9 @@ type File struct {
 	fs   vfs.FS
 
 	mu       sync.Mutex
-	real     string   // path with symbolic links followed
-	f        vfs.File // nil when the session is not in a file of its own
+	real     string      // path with symbolic links followed
+	f        vfs.File    // nil when the session is not in a file of its own
+	src      io.ReaderAt // what it was read from
 	lock     *lock
 	header   session.Header
 	version  int // of the file as it is now
@@ -164,7 +165,7 @@ func (f *File) read(ctx context.Context, r io.ReaderAt, size int64) error {
 	if err != nil {
 		return err
 	}
-	f.header, f.version, f.size = h.header, h.header.Version, size
+	f.src, f.header, f.version, f.size = r, h.header, h.header.Version, size
 	f.problems = h.problems
 	f.legacy = nil
 	start := h.end

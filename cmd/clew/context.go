@@ -1,0 +1,130 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clew-dev/clew/wire"
+)
+
+func newContext() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "context FILE",
+		Short: "Show what the model sees, and what that costs",
+		Long: `context shows the messages that the model would be sent: the latest compaction and
+what it kept, with edits applied. Above them stands how much of the window they take.
+
+Tokens are what the provider last reported where that still holds, and estimates for
+the rest. The tokens of a single message are always estimates.
+
+With --wire it prints the messages as JSON for a provider's API, with the system
+prompt and the tools: what a request would hold beside the model and its settings.
+They are checked; what had to be changed for the provider is said on the error output.`,
+		Example: `  clew context session.jsonl
+  clew context --window 64k --model anthropic/claude-opus-4-5 session.jsonl
+  clew context --leaf 1a2b --full session.jsonl
+  clew context --wire anthropic session.jsonl | jq .messages`,
+		GroupID: groupLook,
+		Args:    argCount(1, 1),
+	}
+	var model modelFlag
+	fl := cmd.Flags()
+	fl.Var(&model, "model", "the model that is asked (default the one in force in the session)")
+	windowFlag := fl.String("window", "", "the model's context window in tokens, such as 64k (default that of the model, 200k where it is not known)")
+	leaf := fl.String("leaf", "", "take this entry as the leaf (an id or the beginning of one)")
+	wireFor := fl.String("wire", "", "print the messages for an API: "+strings.Join(wire.ProfileNames(), ", "))
+	full := fl.Bool("full", false, "print the messages whole")
+	asJSON := jsonFlag(cmd)
+	_ = cmd.RegisterFlagCompletionFunc("wire", cobra.FixedCompletions(wire.ProfileNames(), cobra.ShellCompDirectiveNoFileComp))
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		profile, err := wire.ProfileByName(*wireFor)
+		switch {
+		case *wireFor == "" && !fl.Changed("wire"):
+		case err != nil:
+			return usagef("--wire: %w", err)
+		case *asJSON || *full:
+			return usagef("context: --wire prints JSON of its own; leave out --json and --full")
+		}
+		window, err := parseWindow(*windowFlag)
+		if err != nil {
+			return err
+		}
+		s, err := openSession(cmd, args[0], true)
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		at, err := leafOf(cmd, s, *leaf)
+		if err != nil {
+			return err
+		}
+		v, err := viewContext(cmd.Context(), s, at, model, window)
+		if err != nil {
+			return err
+		}
+		switch {
+		case fl.Changed("wire"):
+			return printWire(cmd, v, profile)
+		case *asJSON:
+			return printContextJSON(cmd, s, v, *full)
+		}
+		return printContext(cmd, s, v, *full)
+	}
+	return cmd
+}
+
+// printWire prints the parts of a request body that come from the context.
+func printWire(cmd *cobra.Command, v *contextView, p wire.Profile) error {
+	// Whether the model reads images is not known; it is taken as able to, so
+	// that they are seen.
+	target := wire.Target{Provider: v.model.Provider, Model: v.model.ID, TakesImages: true}
+	req, notes, err := wire.Build(v.messages, p, target, wire.Options{})
+	var pending *wire.PendingError
+	if errors.As(err, &pending) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "clew: note: %s not answered yet; a result that says so is put in\n", count(len(pending.Calls), "call is", "calls are"))
+		req, notes, err = wire.Build(v.messages, p, target, wire.Options{SettleMissing: true})
+	}
+	for _, line := range wireNotes(v, notes) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "clew: note: %s\n", line)
+	}
+	var invalid *wire.ValidationError
+	if errors.As(err, &invalid) {
+		for _, violation := range invalid.Violations {
+			fmt.Fprintf(cmd.ErrOrStderr(), "clew: %s would refuse it: %s\n", p.Name, printable(violation.String()))
+		}
+		return fmt.Errorf("context: no request of this context that %s would take; clew verify says what is wrong with the session", p.Name)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = cmd.OutOrStdout().Write(append(req.Body(p), '\n'))
+	return err
+}
+
+// wireNotes says each kind of thing that was done once, with how often.
+func wireNotes(v *contextView, notes []wire.Note) []string {
+	times := map[wire.NoteCode]int{}
+	for _, n := range notes {
+		times[n.Code]++
+	}
+	var lines []string
+	for _, n := range notes {
+		more := times[n.Code] - 1
+		if more < 0 {
+			continue
+		}
+		times[n.Code] = 0 // the others of its kind are told with it
+		line := printable(n.Text)
+		if n.Index >= 0 && n.Index < len(v.Items) {
+			line += " (entry " + short(v.Items[n.Index].Entry.ID, maxID) + ")"
+		}
+		if more > 0 {
+			line += ", and " + number(int64(more)) + " more of this kind"
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}

@@ -1,0 +1,298 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session/jsonl"
+	"github.com/clew-dev/clew/token"
+)
+
+func printContext(cmd *cobra.Command, s *jsonl.File, v *contextView, full bool) error {
+	w := output(cmd)
+	d := contextDrawer{w: w, p: newPainter(cmd), v: v, columns: width(cmd)}
+	d.ids = v.idWidth()
+	d.head(s)
+	d.usage()
+	d.categories()
+	d.line("")
+	for i := range v.Items {
+		if full {
+			d.whole(i)
+		} else {
+			d.item(i)
+		}
+	}
+	return w.Flush()
+}
+
+func (v *contextView) idWidth() int {
+	ids := make([]string, len(v.Items))
+	for i, it := range v.Items {
+		ids[i] = it.Entry.ID
+	}
+	return shortest(ids, 8)
+}
+
+type contextDrawer struct {
+	w       *bufio.Writer
+	p       painter
+	v       *contextView
+	ids     int
+	columns int
+}
+
+func (d *contextDrawer) line(s string) { d.w.WriteString(strings.TrimRight(s, " ") + "\n") }
+
+// fact writes a line of the head.
+func (d *contextDrawer) fact(name, text string) {
+	d.line(d.p.paint(styleDim, pad(name, 12)) + cut(text, d.columns-12))
+}
+
+func (d *contextDrawer) head(s *jsonl.File) {
+	h := s.Header()
+	line := "session " + printable(h.ID)
+	if cwd := printable(tilde(h.Cwd)); cwd != "" {
+		line += " of " + cwd
+	}
+	d.line(d.p.paint(styleBold, cut(line, d.columns)))
+	if d.v.leaf == "" {
+		d.fact("leaf", "none: the session has no entries")
+	} else {
+		d.fact("leaf", short(d.v.leaf, maxID))
+	}
+	model := "not known"
+	if d.v.model.ID != "" {
+		model = printable(d.v.model.Provider + "/" + d.v.model.ID)
+		if d.v.modelBy == fromFlag {
+			model += " (asked for)"
+		}
+	}
+	if d.v.level != "" && d.v.level != "off" {
+		model += ", thinking " + printable(d.v.level)
+	}
+	d.fact("model", model)
+	if c := d.v.Compaction; c != nil {
+		view, _ := c.Compaction()
+		kept := "nothing kept before it"
+		if view.FirstKeptEntryID != c.ID && d.keeps(view.FirstKeptEntryID) {
+			kept = "kept from " + short(view.FirstKeptEntryID, d.ids)
+		}
+		d.fact("compaction", short(c.ID, d.ids)+", "+kept+", "+number(view.TokensBefore)+" tokens before it")
+	}
+	if d.v.edited+d.v.omitted > 0 {
+		d.fact("edits", fmt.Sprintf("%s changed, %s left out", count(d.v.edited, "message"), number(int64(d.v.omitted))))
+	}
+	d.fact("messages", number(int64(len(d.v.Items)))+", with "+count(d.v.calls, "tool call"))
+}
+
+// keeps reports whether an entry is among those the compaction kept.
+func (d *contextDrawer) keeps(id string) bool {
+	for _, e := range d.v.Active {
+		if e.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// usage draws how full the window is.
+func (d *contextDrawer) usage() {
+	r, b := d.v.reading, d.v.budget
+	by := map[string]string{fromFlag: "asked for", fromModel: "of the model", fromDefault: "assumed; --window sets it"}[d.v.windowBy]
+	d.fact("window", number(b.Window)+" tokens ("+by+")")
+	st := styleGreen
+	switch {
+	case r.Guarded() > b.Limit:
+		st = styleRed
+	case r.Guarded() > b.Limit/10*8:
+		st = styleYellow
+	}
+	const barWidth = 40
+	d.line(d.bar(r.Tokens, b.Window, b.Limit, barWidth, st) + "  " + d.p.paint(styleBold, number(r.Tokens)+" tokens, "+percent(r.Tokens, b.Window)))
+	d.fact("measured", d.measured())
+	limit := number(b.Limit) + " tokens, " + number(b.Reserve) + " reserved for the answer: "
+	switch {
+	case r.Guarded() <= b.Limit:
+		limit += number(b.Limit-r.Tokens) + " left"
+	case r.Tokens <= b.Limit:
+		limit += "too near, as estimates may be low; clew compact makes room"
+	default:
+		limit += number(r.Tokens-b.Limit) + " too many; clew compact makes room"
+	}
+	d.fact("limit", limit)
+	d.fact("request", "about "+size(r.Bytes))
+}
+
+func (d *contextDrawer) measured() string {
+	r := d.v.reading
+	if r.Anchor < 0 {
+		return "nothing: all is estimated (" + r.Counter + ")"
+	}
+	text := number(r.Measured) + " tokens reported at " + short(d.v.Items[r.Anchor].Entry.ID, d.ids)
+	if r.Estimated > 0 {
+		return text + ", " + number(r.Estimated) + " estimated (" + r.Counter + ")"
+	}
+	return text
+}
+
+// bar draws n of total, with a mark at limit.
+func (d *contextDrawer) bar(n, total, limit int64, width int, st style) string {
+	at := func(n int64) int { return int(min(max(n, 0), total) * int64(width) / max(total, 1)) }
+	filled, mark := at(n), at(limit)
+	if n > 0 && filled == 0 {
+		filled = 1
+	}
+	full, empty := "", ""
+	for i := range width {
+		switch {
+		case i < filled:
+			full += "█"
+		case i == mark:
+			empty += "│"
+		default:
+			empty += "░"
+		}
+	}
+	return d.p.paint(st, full) + d.p.paint(styleDim, empty)
+}
+
+func percent(n, total int64) string {
+	if total <= 0 {
+		return "0 %"
+	}
+	p := float64(n) * 100 / float64(total)
+	if p > 0 && p < 9.95 {
+		return fmt.Sprintf("%.1f %%", p)
+	}
+	return fmt.Sprintf("%.0f %%", p)
+}
+
+var categoryWords = [token.NumCategories]string{
+	token.System: "system prompt", token.Tools: "tool definitions", token.User: "user",
+	token.Assistant: "answers", token.Thinking: "thinking", token.ToolCalls: "tool calls",
+	token.ToolResults: "tool results", token.Images: "images", token.Summaries: "summaries",
+	token.Shell: "shell", token.Custom: "from programs", token.Unattributed: "not in the log",
+}
+
+func (d *contextDrawer) categories() {
+	r := d.v.reading
+	for c := range token.NumCategories {
+		n := r.Categories[c]
+		if n == 0 {
+			continue
+		}
+		const barWidth = 20
+		filled := strings.Repeat("█", int(max(min(n*barWidth/max(r.Tokens, 1), barWidth), 0)))
+		d.line("  " + pad(categoryWords[c], 16) + "  " + padLeft(number(n), 11) + "  " + padLeft(percent(n, r.Tokens), 6) + "  " + d.p.paint(styleBlue, filled))
+	}
+}
+
+// columns of an item before its text
+func (d *contextDrawer) left(i int) (plain, painted string) {
+	it := d.v.Items[i]
+	no := padLeft(fmt.Sprint(i+1), len(fmt.Sprint(len(d.v.Items))))
+	id := pad(short(it.Entry.ID, d.ids), d.ids)
+	kind := pad(cut(printable(kindOf(it.Message.Role)), 10), 10)
+	tokens := padLeft(number(d.v.meter.Message(it.Message)), 9)
+	plain = no + "  " + id + "  " + kind + "  " + tokens + "  "
+	painted = d.p.paint(styleDim, no) + "  " + d.p.paint(styleYellow, id) + "  " + d.p.paint(roleStyle(it.Message.Role), kind) + "  " + tokens + "  "
+	return plain, painted
+}
+
+func (d *contextDrawer) item(i int) {
+	plain, painted := d.left(i)
+	note := ""
+	if d.v.Items[i].Edit != nil {
+		note = "(edited) "
+	}
+	room := max(d.columns-textWidth(plain)-len(note), 10)
+	d.line(painted + d.p.paint(styleYellow, note) + cut(messageLine(d.v.Items[i].Message), room))
+}
+
+// whole writes a message with all its text.
+func (d *contextDrawer) whole(i int) {
+	it := d.v.Items[i]
+	_, painted := d.left(i)
+	head := d.p.paint(styleDim, "── ") + strings.TrimRight(painted, " ") + " tokens"
+	if it.Edit != nil {
+		head += d.p.paint(styleYellow, "  (edited by "+short(it.Edit.ID, d.ids)+")")
+	}
+	d.line(head)
+	d.body(it.Message)
+	d.line("")
+}
+
+func (d *contextDrawer) body(m *message.Message) {
+	switch m.Role {
+	case message.RoleBashExecution:
+		d.text("$ " + m.Command)
+		d.text(m.Output)
+		return
+	case message.RoleBranchSummary, message.RoleCompactionSummary:
+		d.text(m.Summary)
+		return
+	case message.RoleToolResult:
+		d.dim("[" + headline(messageTool(m)) + "]")
+	}
+	for i := range m.Content {
+		b := &m.Content[i]
+		switch b.Type {
+		case message.BlockText:
+			d.text(b.Text)
+		case message.BlockThinking:
+			d.dim("[thinking]")
+			d.text(b.Text)
+		case message.BlockToolCall:
+			d.dim("[call " + printable(b.Name) + "]")
+			d.text(string(b.Arguments))
+		case message.BlockImage:
+			d.dim("[image " + printable(b.MIMEType) + ", " + size(int64(len(b.Data)/4*3)) + "]")
+		default:
+			d.dim("[" + printable(string(b.Type)) + " block]")
+		}
+	}
+	for _, s := range m.Sections {
+		d.dim("[section " + headline(s.Name) + "]")
+		d.text(s.Text)
+	}
+	if m.ToolsAdded != nil {
+		d.dim("[tools added]")
+		d.text(string(m.ToolsAdded))
+	}
+	if m.ToolsRemoved != nil {
+		d.dim("[tools removed]")
+		d.text(string(m.ToolsRemoved))
+	}
+}
+
+func messageTool(m *message.Message) string {
+	if m.IsError {
+		return m.ToolName + " failed"
+	}
+	return m.ToolName
+}
+
+func (d *contextDrawer) text(s string) {
+	if s = strings.TrimRight(printableText(s), " \n"); s != "" {
+		d.w.WriteString(s + "\n")
+	}
+}
+
+func (d *contextDrawer) dim(s string) { d.w.WriteString(d.p.paint(styleDim, s) + "\n") }
+
+func roleStyle(r message.Role) style {
+	switch r {
+	case message.RoleUser:
+		return styleGreen
+	case message.RoleAssistant:
+		return styleCyan
+	case message.RoleCompactionSummary, message.RoleBranchSummary:
+		return stylePurple
+	}
+	return styleDim
+}

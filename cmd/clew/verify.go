@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clew-dev/clew/session"
+)
+
+// verifiedFile is a file in what verify --json prints.
+type verifiedFile struct {
+	Path     string            `json:"path"`
+	Sound    bool              `json:"sound"`
+	Error    string            `json:"error,omitempty"`
+	ID       string            `json:"id,omitempty"`
+	Version  int               `json:"version,omitempty"`
+	Entries  int               `json:"entries"`
+	Errors   int               `json:"errors"`
+	Warnings int               `json:"warnings"`
+	Infos    int               `json:"infos"`
+	Problems []session.Problem `json:"problems"`
+}
+
+func newVerify() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "verify FILE...",
+		Short: "Say whether session files are sound, and what is wrong with them",
+		Long: `verify reads files whole and lists every problem with its line, what it means and
+what to do. It changes nothing.
+
+An error is something that is lost or that no reader sees as its writer meant it. A
+warning is something that readers may see differently. An info is legal, but worth
+knowing. A file is sound when it has no errors: exit code 0, otherwise 1.
+docs/FORMAT.md explains the codes.`,
+		Example: `  clew verify session.jsonl
+  clew verify --json *.jsonl`,
+		GroupID: groupLook,
+		Args:    argCount(1, -1),
+	}
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		w := output(cmd)
+		bar := newProgress(cmd)
+		files := []verifiedFile{}
+		sound := true
+		for i, name := range args {
+			bar.say("verifying %d of %d: %s", i+1, len(args), name)
+			v := verifyFile(cmd, name)
+			if err := cmd.Context().Err(); err != nil {
+				return err
+			}
+			sound = sound && v.Sound
+			if *asJSON {
+				files = append(files, v)
+				continue
+			}
+			bar.done()
+			v.print(cmd, w)
+			if err := w.Flush(); err != nil {
+				return err
+			}
+		}
+		bar.done()
+		if *asJSON {
+			if err := printJSON(cmd, files); err != nil {
+				return err
+			}
+		}
+		if !sound {
+			return errSilent
+		}
+		return nil
+	}
+	return cmd
+}
+
+func verifyFile(cmd *cobra.Command, name string) verifiedFile {
+	v := verifiedFile{Path: name, Problems: []session.Problem{}}
+	err := func() error {
+		s, err := openSession(cmd, name, true)
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		v.Path, v.ID, v.Version = s.Path(), s.Header().ID, s.Version()
+		problems, err := s.Verify(cmd.Context())
+		if err != nil {
+			return err
+		}
+		offsets, err := s.Offsets(cmd.Context())
+		v.Entries = len(offsets)
+		v.Problems = append(v.Problems, problems...)
+		return err
+	}()
+	if err != nil {
+		v.Error = oneLine(err.Error())
+		return v
+	}
+	for _, p := range v.Problems {
+		switch p.Severity {
+		case session.SevError:
+			v.Errors++
+		case session.SevWarning:
+			v.Warnings++
+		case session.SevInfo:
+			v.Infos++
+		}
+	}
+	v.Sound = v.Errors == 0
+	return v
+}
+
+func (v *verifiedFile) print(cmd *cobra.Command, w *bufio.Writer) {
+	p := newPainter(cmd)
+	path := printable(v.Path)
+	if v.Error != "" {
+		fmt.Fprintf(cmd.ErrOrStderr(), "clew: %s\n", v.Error)
+		return
+	}
+	for _, pr := range v.Problems {
+		printProblem(w, p, path, pr)
+	}
+	verdict := p.paint(styleGreen, "sound")
+	if !v.Sound {
+		verdict = p.paint(styleRed, "not sound")
+	}
+	line := path + ": " + verdict + ", " + count(v.Entries, "entry", "entries")
+	for _, n := range []struct {
+		n    int
+		word string
+	}{{v.Errors, "error"}, {v.Warnings, "warning"}, {v.Infos, "info"}} {
+		if n.n > 0 {
+			line += ", " + count(n.n, n.word)
+		}
+	}
+	w.WriteString(line + "\n")
+}
+
+func printProblem(w *bufio.Writer, p painter, path string, pr session.Problem) {
+	st := map[session.Severity]style{session.SevError: styleRed, session.SevWarning: styleYellow, session.SevInfo: styleBlue}[pr.Severity]
+	at := path
+	if pr.Line > 0 {
+		at += ":" + strconv.Itoa(pr.Line)
+	}
+	line := at + ": " + p.paint(st, string(pr.Severity)) + ": "
+	if pr.EntryID != "" {
+		line += "entry " + short(pr.EntryID, maxID) + ": "
+	}
+	w.WriteString(line + printable(pr.What) + p.paint(styleDim, " ["+pr.Code+"]") + "\n")
+	if pr.Meaning != "" {
+		w.WriteString("    " + printable(pr.Meaning) + "\n")
+	}
+	if pr.Remedy != "" {
+		w.WriteString("    " + p.paint(styleBold, "remedy: ") + printable(strings.ReplaceAll(pr.Remedy, "repair FILE", "repair "+path)) + "\n")
+	}
+}

@@ -1,0 +1,365 @@
+package session_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/clew-dev/clew/internal/sessiongen"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/session/jsonl"
+)
+
+// lines writes a session: each line is "id parent body", the body being the
+// members of the record after its type, id, parent and time.
+func lines(body string) string {
+	var b strings.Builder
+	b.WriteString(`{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/x"}` + "\n")
+	n := 0
+	for line := range strings.Lines(body) {
+		fields := strings.SplitN(strings.TrimSpace(line), " ", 4)
+		if len(fields) < 3 {
+			continue
+		}
+		n++
+		parent := `"` + fields[1] + `"`
+		if fields[1] == "-" {
+			parent = "null"
+		}
+		rest := ""
+		if len(fields) == 4 {
+			rest = "," + fields[3]
+		}
+		fmt.Fprintf(&b, `{"type":%q,"id":%q,"parentId":%s,"timestamp":"2026-01-01T00:00:%02d.000Z"%s}`+"\n", fields[2], fields[0], parent, n%60, rest)
+	}
+	return b.String()
+}
+
+const (
+	user      = `"message":{"role":"user","content":"hello"}`
+	answer    = `"message":{"role":"assistant","content":[{"type":"text","text":"hi"}]}`
+	oneCall   = `"message":{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"read","arguments":{}}]}`
+	twoCalls  = `"message":{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"read","arguments":{}},{"type":"toolCall","id":"c2","name":"bash","arguments":{}}]}`
+	aborted   = `"message":{"role":"assistant","stopReason":"aborted","content":[{"type":"toolCall","id":"c1","name":"read","arguments":{}}]}`
+	result1   = `"message":{"role":"toolResult","toolCallId":"c1","toolName":"read","content":[]}`
+	result2   = `"message":{"role":"toolResult","toolCallId":"c2","toolName":"bash","content":[]}`
+	replacing = `"replacement":{"content":"x"}`
+)
+
+func verify(t *testing.T, data string) []session.Problem {
+	t.Helper()
+	f, err := jsonl.Read(context.Background(), "test", strings.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	problems, err := f.Verify(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return problems
+}
+
+func brief(problems []session.Problem) string {
+	var out []string
+	for _, p := range problems {
+		s := fmt.Sprintf("%s %s", p.Severity, p.Code)
+		if p.EntryID != "" {
+			s += " " + p.EntryID
+		}
+		out = append(out, s)
+	}
+	return strings.Join(out, "; ")
+}
+
+func TestVerify(t *testing.T) {
+	for _, tc := range []struct{ name, data, want string }{
+		{"sound", lines(`
+			a - message ` + user + `
+			b a message ` + twoCalls + `
+			c b message ` + result2 + `
+			d c message ` + result1 + `
+			e d message ` + answer), ""},
+		{"a branch for each result", lines(`
+			b - message ` + twoCalls + `
+			c b message ` + result1 + `
+			d b message ` + result2), "info pending-call b"},
+		{"the user went on without a result", lines(`
+			b - message ` + oneCall + `
+			c b message ` + user), "warning call-without-result b"},
+		{"the model went on without a result", lines(`
+			b - message ` + twoCalls + `
+			c b message ` + result1 + `
+			d c message ` + answer), "warning call-without-result b"},
+		{"pending on one branch, left on another", lines(`
+			b - message ` + oneCall + `
+			c b message ` + user + `
+			d b label "targetId":"b","label":"x"`), "warning call-without-result b; info pending-call b"},
+		{"an aborted answer needs no result", lines(`
+			b - message ` + aborted + `
+			c b message ` + user), ""},
+		{"the result of an aborted answer", lines(`
+			b - message ` + aborted + `
+			c b message ` + result1 + `
+			d c message ` + answer), ""},
+		{"a result without a call", lines(`
+			a - message ` + user + `
+			c a message ` + result1), "warning result-without-call c"},
+		{"a second result", lines(`
+			b - message ` + oneCall + `
+			c b message ` + result1 + `
+			d c message ` + result1), "warning second-result d"},
+		{"a result that came too late", lines(`
+			b - message ` + oneCall + `
+			c b message ` + answer + `
+			d c message ` + result1), "warning call-without-result b; warning result-without-call d"},
+		{"the same call id again", lines(`
+			b - message ` + oneCall + `
+			c b message ` + result1 + `
+			d c message ` + oneCall + `
+			e d message ` + result1), ""},
+		{"roots", lines(`
+			a - message ` + user + `
+			b - message ` + user + `
+			c - message ` + user), "info root b; info root c"},
+		{"a parent that is nowhere", lines(`
+			a - message ` + user + `
+			b x message ` + user), "error missing-parent b; info root b"},
+		{"its own parent", lines(`
+			a a message ` + user), "error cycle a"},
+		{"a cycle with a tail", lines(`
+			a c message ` + user + `
+			b a message ` + user + `
+			c b message ` + user + `
+			d c message ` + user), "error cycle a"},
+		{"a duplicate", lines(`
+			a - message ` + user + `
+			b a message ` + user + `
+			b a message ` + answer), "error duplicate-id b"},
+		{"compactions", lines(`
+			a - message ` + user + `
+			b a compaction "summary":"x","firstKeptEntryId":"a","tokensBefore":1
+			c b compaction "summary":" ","firstKeptEntryId":"c","tokensBefore":1
+			d c compaction "summary":"x","firstKeptEntryId":"nowhere","tokensBefore":1
+			e d compaction "summary":"x","tokensBefore":1`), "warning empty-summary c; warning first-kept d; warning first-kept e"},
+		{"a compaction that keeps what is on another branch", lines(`
+			a - message ` + user + `
+			b a message ` + user + `
+			c a compaction "summary":"x","firstKeptEntryId":"b","tokensBefore":1`), "warning first-kept c"},
+		{"a cut inside a unit", lines(`
+			b - message ` + twoCalls + `
+			c b message ` + result1 + `
+			d c message ` + result2 + `
+			e d compaction "summary":"x","firstKeptEntryId":"d","tokensBefore":1`), "warning split-unit e"},
+		{"edits", lines(`
+			a - message ` + user + `
+			b a context_edit "targetId":"a",` + replacing + `
+			c b context_edit "targetId":"nowhere",` + replacing + `
+			d c context_edit "targetId":"b",` + replacing + `
+			e d context_edit "targetId":"b","replacement":null
+			f a message ` + user + `
+			g e context_edit "targetId":"f","replacement":null
+			h g context_edit "targetId":"a","replacement":7`), "warning edit-target c; warning edit-kind d; info edit-elsewhere g; warning bad-edit h"},
+		{"labels and branch summaries", lines(`
+			a - message ` + user + `
+			b a label "targetId":"a","label":"x"
+			c b label "targetId":"nowhere","label":"x"
+			d c branch_summary "fromId":"root","summary":"x"
+			e d branch_summary "fromId":"nowhere","summary":"x"`), "warning label-target c; info branch-from e"},
+		{"passes", lines(`
+			a - message ` + user + `
+			b a custom "customType":"clew.pass","data":{"lines":1}
+			c b context_edit "targetId":"a","replacement":null
+			d c custom "customType":"clew.pass","data":{"lines":2}
+			e d context_edit "targetId":"a","replacement":null
+			f e message ` + user + `
+			g f custom "customType":"clew.pass","data":"what"
+			h g message ` + user), "warning broken-pass d; warning bad-pass g"},
+		{"a pass that the file ends in", lines(`
+			a - message ` + user + `
+			b a custom "customType":"clew.pass","data":{"lines":2}
+			c b context_edit "targetId":"a","replacement":null`), "warning part-pass b"},
+		{"messages", lines(`
+			a - message "message":7
+			b a message "message":{"content":[]}
+			c b message "message":{"role":"robot","content":[]}
+			d c message "message":{"role":"user"}
+			e d message "message":{"role":"assistant","content":"text"}
+			f e message "message":{"role":"assistant","stopReason":"error","content":[{"type":"toolCall","id":"c","name":"n","arguments":null}]}
+			g f message "message":{"role":"user","content":"` + "\xff" + `"}
+			h g custom_message "customType":"x","content":null`), "error bad-message a; error bad-message b; warning unknown-role c; warning bad-content d; " +
+			"warning bad-content e; warning bad-arguments f; warning invalid-utf8 g; warning bad-content h"},
+		{"usage", lines(`
+			a - message "message":{"role":"assistant","content":[],"usage":{"input":1,"output":-1}}
+			b a usage "usage":{"input":-5}
+			c b usage "usage":{"input":0}`), "warning negative-usage a; warning negative-usage b"},
+		{"types", lines(`
+			a - strange
+			b a strange
+			c b other`), "info unknown-type a; info unknown-type c"},
+		{
+			"times", `{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/x"}` + "\n" +
+				`{"type":"custom","id":"a","parentId":null,"timestamp":"2026-01-01T00:00:02.000Z"}` + "\n" +
+				`{"type":"custom","id":"b","parentId":"a","timestamp":"2026-01-01T00:00:01.000Z"}` + "\n" +
+				`{"type":"custom","id":"c","parentId":"b","timestamp":"yesterday"}` + "\n",
+			"info time-order b; info no-time c",
+		},
+		{"an old version", `{"type":"session","id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/x"}` + "\n" +
+			`{"type":"message","timestamp":"2026-01-01T00:00:02.000Z",` + user + "}\n", "info old-version"},
+		{"CRLF", strings.ReplaceAll(lines("a - message "+user+"\nb a message "+user), "\n", "\r\n"), "info crlf"},
+		{"no final line break", strings.TrimSuffix(lines("a - message "+user), "\n"), "info no-final-newline"},
+		{"torn", lines("a - message "+user) + `{"type":"mess`, "warning torn-tail"},
+	} {
+		if got := brief(verify(t, tc.data)); got != tc.want {
+			t.Errorf("%s:\n got %s\nwant %s", tc.name, got, tc.want)
+		}
+	}
+}
+
+// TestVerifyLines shows that problems come with the line they are on.
+func TestVerifyLines(t *testing.T) {
+	head := `{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/x"}` + "\n"
+	good := `{"type":"message","id":"%s","parentId":null,"timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"user","content":"x"}}`
+	data := head + fmt.Sprintf(good, "a") + "\n\n" + fmt.Sprintf(good, "b") + fmt.Sprintf(good, "c") + "\nnonsense\n" + fmt.Sprintf(good, "d") + "\n" + `{"type":"mess`
+	want := map[string]int{"root b": 4, "joined-records ": 4, "root c": 4, "bad-line ": 5, "root d": 6, "torn-tail ": 7}
+	for _, p := range verify(t, data) {
+		key := p.Code + " " + p.EntryID
+		if want[key] != p.Line {
+			t.Errorf("%s is on line %d, want %d", key, p.Line, want[key])
+		}
+		delete(want, key)
+	}
+	if len(want) > 0 {
+		t.Errorf("not found: %v", want)
+	}
+}
+
+// TestVerifyGenerated: what the generator makes well-formed is sound without a
+// warning, what is damaged is never passed as if nothing were wrong when bytes
+// were lost.
+func TestVerifyGenerated(t *testing.T) {
+	clean, harmed := 0, map[string]int{}
+	for seed := range uint64(80) {
+		s := sessiongen.Generate(seed, sessiongen.Options{WellFormed: true})
+		for _, p := range verify(t, string(s.Bytes())) {
+			if p.Severity != session.SevInfo {
+				t.Errorf("seed %d, well-formed: %+v", seed, p)
+			}
+		}
+		clean++
+	}
+	lossy := []string{"torn tail", "bad line", "joined lines", "BOM", "duplicate id", "cycle", "own parent", "dangling parent", "null line", "empty object", "scalar line", "zeroed tail", "invalid UTF-8"}
+	for _, kind := range lossy {
+		for seed := range uint64(10) {
+			data, harm, ok := sessiongen.DamageAs(kind, seed, sessiongen.Generate(seed, sessiongen.Options{WellFormed: true}).Bytes())
+			if !ok {
+				continue
+			}
+			problems := verify(t, string(data))
+			if !slices.ContainsFunc(problems, func(p session.Problem) bool { return p.Severity != session.SevInfo }) {
+				t.Errorf("seed %d: nothing is said of %s", seed, harm)
+			}
+			harmed[kind]++
+		}
+	}
+	t.Logf("%d clean, damaged: %v", clean, harmed)
+	for _, kind := range lossy {
+		if harmed[kind] < 3 {
+			t.Errorf("only %d files with %s", harmed[kind], kind)
+		}
+	}
+}
+
+// TestVerifyLarge runs into nothing that is not linear: a long chain, an answer
+// with many calls, and a star.
+func TestVerifyLarge(t *testing.T) {
+	n := 30_000
+	if testing.Short() {
+		n = 10_000
+	}
+	var chain, star, calls bytes.Buffer
+	head := `{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/x"}` + "\n"
+	for _, b := range []*bytes.Buffer{&chain, &star, &calls} {
+		b.WriteString(head)
+	}
+	record := `{"type":"message","id":"%08x","parentId":%s,"timestamp":"2026-01-01T00:00:00.000Z","message":%s}` + "\n"
+	parent := func(i int) string {
+		if i < 0 {
+			return "null"
+		}
+		return fmt.Sprintf(`"%08x"`, i)
+	}
+	var blocks []string
+	for i := range n {
+		orphan := fmt.Sprintf(`{"role":"toolResult","toolCallId":"x%d","toolName":"t","content":[]}`, i)
+		fmt.Fprintf(&chain, record, i, parent(i-1), orphan)
+		fmt.Fprintf(&star, record, i, parent(min(i-1, 0)), orphan)
+		blocks = append(blocks, fmt.Sprintf(`{"type":"toolCall","id":"x%d","name":"t","arguments":{}}`, i))
+	}
+	fmt.Fprintf(&calls, record, n, "null", `{"role":"assistant","content":[`+strings.Join(blocks, ",")+`]}`)
+	for i := range n / 2 {
+		fmt.Fprintf(&calls, record, i, parent(max(i-1, -1)), fmt.Sprintf(`{"role":"toolResult","toolCallId":"x%d","toolName":"t","content":[]}`, i))
+	}
+	for name, data := range map[string]string{"chain": chain.String(), "star": star.String(), "calls": strings.Replace(calls.String(), `"parentId":null,"timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"tool`, fmt.Sprintf(`"parentId":"%08x","timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"tool`, n), 1)} {
+		problems := verify(t, data)
+		switch name {
+		case "calls":
+			if got := brief(problems); got != fmt.Sprintf("info pending-call %08x", n) {
+				t.Errorf("%s: %.300s", name, got)
+			}
+		default:
+			if len(problems) < 1000 || problems[len(problems)-1].Code != "more" && n > 10_000 {
+				t.Errorf("%s: %d problems, the last is %+v", name, len(problems), problems[len(problems)-1])
+			}
+		}
+	}
+}
+
+// TestCodesAreDocumented holds the table in docs/FORMAT.md against the code.
+func TestCodesAreDocumented(t *testing.T) {
+	doc, err := os.ReadFile("../docs/FORMAT.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented := map[string]bool{}
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z0-9-]+)` \\| (?:error|warning|info)").FindAllStringSubmatch(string(doc), -1) {
+		documented[m[1]] = true
+	}
+	used := map[string]bool{}
+	for _, pattern := range []string{"*.go", "jsonl/*.go"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			src, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range regexp.MustCompile(`(?:Code: |p\.Code, p\.What = )"([a-z0-9-]+)"`).FindAllStringSubmatch(string(src), -1) {
+				used[m[1]] = true
+			}
+		}
+	}
+	for code := range used {
+		if !documented[code] {
+			t.Errorf("docs/FORMAT.md has no row for %s", code)
+		}
+	}
+	for code := range documented {
+		if !used[code] {
+			t.Errorf("docs/FORMAT.md has a row for %s, which is never reported", code)
+		}
+	}
+	if len(used) < 30 {
+		t.Errorf("only %d codes were found", len(used))
+	}
+}

@@ -1,0 +1,266 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/clew-dev/clew/message"
+)
+
+// tree walks the tree once, from the roots down, and checks on the way what
+// depends on a path: that calls have results and results calls.
+func (v *verifier) tree() {
+	w := &treeWalk{v: v, calls: map[string]int{}, reported: map[[2]int]bool{}}
+	roots := 0
+	for i := range v.nodes {
+		if v.nodes[i].parent >= 0 {
+			continue
+		}
+		if roots++; roots > 1 && v.byID[v.nodes[i].id] == i {
+			v.report(i, Problem{
+				Code: "root", Severity: SevInfo,
+				What:    fmt.Sprintf("root number %d of the session", roots),
+				Meaning: "the conversation was begun anew here; nothing before it is in its context",
+			})
+		}
+		w.walk(i)
+	}
+	// What was not reached hangs in a cycle or below one.
+	for i := range v.nodes {
+		if v.nodes[i].in < 0 {
+			w.walk(v.cycle(i))
+		}
+	}
+}
+
+// cycle reports the cycle above an entry and returns the entry in it that
+// stands first in the log: the one to walk it from.
+func (v *verifier) cycle(i int) int {
+	seen := map[int]bool{}
+	for !seen[i] {
+		seen[i] = true
+		i = v.nodes[i].parent
+	}
+	in := []int{i}
+	for p := v.nodes[i].parent; p != i; p = v.nodes[p].parent {
+		in = append(in, p)
+	}
+	slices.Sort(in)
+	ids := make([]string, 0, 4)
+	for _, i := range in[:min(len(in), 4)] {
+		ids = append(ids, v.nodes[i].id)
+	}
+	p := Problem{
+		Code: "cycle", Severity: SevError,
+		What:    fmt.Sprintf("%d entries that hang under each other: %s", len(in), list(ids)),
+		Meaning: "a path through them begins at the entry that would come twice; pi does not end when it opens the session",
+		Remedy:  remedyRepair,
+	}
+	if len(in) == 1 {
+		p.What = "an entry that is its own parent"
+	} else if len(in) > len(ids) {
+		p.What = fmt.Sprintf("%d entries that hang under each other, among them %s", len(in), list(ids[:3]))
+	}
+	v.report(in[0], p)
+	return in[0]
+}
+
+// treeWalk is the state of the walk on the path to where it is.
+type treeWalk struct {
+	v        *verifier
+	clock    int
+	answers  []answer       // on the path, the latest last
+	calls    map[string]int // how many answers on the path have a call of that id
+	reported map[[2]int]bool
+}
+
+// answer is an answer on the path with what came for its calls.
+type answer struct {
+	node    int
+	results map[string]int // call id → results
+	open    int            // calls without a result
+	later   int            // messages that are no results since
+}
+
+// walk visits root and all below it. It keeps its own stack: trees are as deep
+// as conversations are long.
+func (w *treeWalk) walk(root int) {
+	type step struct{ node, child int }
+	stack := []step{{root, 0}}
+	w.enter(root)
+	for len(stack) > 0 {
+		top := &stack[len(stack)-1]
+		children := w.v.nodes[top.node].children
+		if top.child == len(children) {
+			w.leave(top.node, len(children) == 0)
+			stack = stack[:len(stack)-1]
+			continue
+		}
+		child := children[top.child]
+		top.child++
+		if w.v.nodes[child].in >= 0 {
+			continue // around a cycle
+		}
+		w.enter(child)
+		stack = append(stack, step{child, 0})
+	}
+}
+
+func (w *treeWalk) top() *answer {
+	if len(w.answers) == 0 {
+		return nil
+	}
+	return &w.answers[len(w.answers)-1]
+}
+
+func (w *treeWalk) enter(i int) {
+	n := &w.v.nodes[i]
+	n.in = w.clock
+	w.clock++
+	top := w.top()
+	if top != nil {
+		n.open = top.open
+	}
+	switch {
+	case n.role == message.RoleAssistant:
+		if top != nil && top.open > 0 {
+			w.unanswered(top, i)
+		}
+		a := answer{node: i, results: map[string]int{}}
+		for _, c := range n.calls {
+			if _, twice := a.results[c.id]; !twice {
+				a.results[c.id] = 0
+				a.open++
+			}
+			w.calls[c.id]++
+		}
+		w.answers = append(w.answers, a)
+	case n.role == message.RoleToolResult:
+		w.result(top, i)
+	case n.shown() && top != nil:
+		top.later++
+	}
+}
+
+// shown reports whether an entry contributes a message of its own.
+func (n *vnode) shown() bool {
+	return n.role != "" && n.role != message.RoleSystem || n.typ == TypeBranchSummary
+}
+
+func (w *treeWalk) result(top *answer, i int) {
+	n := &w.v.nodes[i]
+	if top != nil {
+		if got, ok := top.results[n.result]; ok {
+			top.results[n.result]++
+			if got == 0 {
+				top.open--
+				return
+			}
+			w.v.report(i, Problem{
+				Code: "second-result", Severity: SevWarning,
+				What:    fmt.Sprintf("another result of the call %s", name(n.result)),
+				Meaning: "the first one is sent",
+			})
+			return
+		}
+		if w.v.nodes[top.node].failed {
+			return // the result of an answer that is not sent; it goes with it
+		}
+	}
+	p := Problem{
+		Code: "result-without-call", Severity: SevWarning,
+		What:    fmt.Sprintf("the result of the call %s, which no answer before it made", name(n.result)),
+		Meaning: "it can't be sent, because its call is not on the path",
+	}
+	if w.calls[n.result] > 0 {
+		p.What = fmt.Sprintf("the result of the call %s, which an earlier answer than the one before it made", name(n.result))
+		p.Meaning = "it came too late: the call was sent without it"
+	}
+	w.v.report(i, p)
+}
+
+func (w *treeWalk) leave(i int, leaf bool) {
+	n := &w.v.nodes[i]
+	n.out = w.clock
+	w.clock++
+	if leaf {
+		if top := w.top(); top != nil && top.open > 0 {
+			if top.later > 0 {
+				w.unanswered(top, -1)
+			} else {
+				w.pending(top, i)
+			}
+		}
+	}
+	switch {
+	case n.role == message.RoleAssistant:
+		w.answers = w.answers[:len(w.answers)-1]
+		for _, c := range n.calls {
+			if w.calls[c.id]--; w.calls[c.id] == 0 {
+				delete(w.calls, c.id)
+			}
+		}
+	case n.role == message.RoleToolResult:
+		top := w.top()
+		if top == nil {
+			break
+		}
+		if got, ok := top.results[n.result]; ok {
+			top.results[n.result]--
+			if got == 1 {
+				top.open++
+			}
+		}
+	case n.shown() && w.top() != nil:
+		w.top().later--
+	}
+}
+
+// missing names the calls of an answer that have no result.
+func (w *treeWalk) missing(a *answer) []string {
+	var names []string
+	for _, c := range w.v.nodes[a.node].calls {
+		if a.results[c.id] == 0 {
+			names = append(names, c.name)
+		}
+	}
+	return names
+}
+
+// once reports whether something was not said of an answer before.
+func (w *treeWalk) once(a *answer, kind int) bool {
+	key := [2]int{a.node, kind}
+	if w.reported[key] {
+		return false
+	}
+	w.reported[key] = true
+	return true
+}
+
+// unanswered reports calls that the conversation went on without, to the answer
+// next or, when that is -1, to a message of the user.
+func (w *treeWalk) unanswered(a *answer, next int) {
+	if !w.once(a, 0) {
+		return
+	}
+	what := "an answer with calls that never got a result: " + list(w.missing(a))
+	if next >= 0 {
+		what += "; the answer " + w.v.nodes[next].id + " came without them"
+	}
+	w.v.report(a.node, Problem{
+		Code: "call-without-result", Severity: SevWarning,
+		What:    what,
+		Meaning: "a result that says so is sent in their place",
+	})
+}
+
+func (w *treeWalk) pending(a *answer, leaf int) {
+	if !w.once(a, 1) {
+		return
+	}
+	w.v.report(a.node, Problem{
+		Code: "pending-call", Severity: SevInfo,
+		What:    "an answer with calls that have no result yet: " + list(w.missing(a)),
+		Meaning: fmt.Sprintf("the conversation stands there, at %s; nothing can be sent before they are answered", w.v.nodes[leaf].id),
+	})
+}
