@@ -42,14 +42,14 @@ func lines(body string) string {
 }
 
 const (
-	user      = `"message":{"role":"user","content":"hello"}`
-	answer    = `"message":{"role":"assistant","content":[{"type":"text","text":"hi"}]}`
-	oneCall   = `"message":{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"read","arguments":{}}]}`
-	twoCalls  = `"message":{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"read","arguments":{}},{"type":"toolCall","id":"c2","name":"bash","arguments":{}}]}`
-	aborted   = `"message":{"role":"assistant","stopReason":"aborted","content":[{"type":"toolCall","id":"c1","name":"read","arguments":{}}]}`
-	result1   = `"message":{"role":"toolResult","toolCallId":"c1","toolName":"read","content":[]}`
-	result2   = `"message":{"role":"toolResult","toolCallId":"c2","toolName":"bash","content":[]}`
-	replacing = `"replacement":{"content":"x"}`
+	msgUser    = `"message":{"role":"user","content":"hello"}`
+	msgAnswer  = `"message":{"role":"assistant","content":[{"type":"text","text":"hi"}]}`
+	msgCall    = `"message":{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"read","arguments":{}}]}`
+	msgCalls   = `"message":{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"read","arguments":{}},{"type":"toolCall","id":"c2","name":"bash","arguments":{}}]}`
+	msgAborted = `"message":{"role":"assistant","stopReason":"aborted","content":[{"type":"toolCall","id":"c1","name":"read","arguments":{}}]}`
+	msgResult1 = `"message":{"role":"toolResult","toolCallId":"c1","toolName":"read","content":[]}`
+	msgResult2 = `"message":{"role":"toolResult","toolCallId":"c2","toolName":"bash","content":[]}`
+	newContent = `"replacement":{"content":"x"}`
 )
 
 func verify(t *testing.T, data string) []session.Problem {
@@ -80,108 +80,108 @@ func brief(problems []session.Problem) string {
 func TestVerify(t *testing.T) {
 	for _, tc := range []struct{ name, data, want string }{
 		{"sound", lines(`
-			a - message ` + user + `
-			b a message ` + twoCalls + `
-			c b message ` + result2 + `
-			d c message ` + result1 + `
-			e d message ` + answer), ""},
+			a - message ` + msgUser + `
+			b a message ` + msgCalls + `
+			c b message ` + msgResult2 + `
+			d c message ` + msgResult1 + `
+			e d message ` + msgAnswer), ""},
 		{"a branch for each result", lines(`
-			b - message ` + twoCalls + `
-			c b message ` + result1 + `
-			d b message ` + result2), "info pending-call b"},
+			b - message ` + msgCalls + `
+			c b message ` + msgResult1 + `
+			d b message ` + msgResult2), "info pending-call b"},
 		{"the user went on without a result", lines(`
-			b - message ` + oneCall + `
-			c b message ` + user), "warning call-without-result b"},
+			b - message ` + msgCall + `
+			c b message ` + msgUser), "warning call-without-result b"},
 		{"the model went on without a result", lines(`
-			b - message ` + twoCalls + `
-			c b message ` + result1 + `
-			d c message ` + answer), "warning call-without-result b"},
+			b - message ` + msgCalls + `
+			c b message ` + msgResult1 + `
+			d c message ` + msgAnswer), "warning call-without-result b"},
 		{"pending on one branch, left on another", lines(`
-			b - message ` + oneCall + `
-			c b message ` + user + `
+			b - message ` + msgCall + `
+			c b message ` + msgUser + `
 			d b label "targetId":"b","label":"x"`), "warning call-without-result b; info pending-call b"},
 		{"an aborted answer needs no result", lines(`
-			b - message ` + aborted + `
-			c b message ` + user), ""},
+			b - message ` + msgAborted + `
+			c b message ` + msgUser), ""},
 		{"the result of an aborted answer", lines(`
-			b - message ` + aborted + `
-			c b message ` + result1 + `
-			d c message ` + answer), ""},
+			b - message ` + msgAborted + `
+			c b message ` + msgResult1 + `
+			d c message ` + msgAnswer), ""},
 		{"a result without a call", lines(`
-			a - message ` + user + `
-			c a message ` + result1), "warning result-without-call c"},
+			a - message ` + msgUser + `
+			c a message ` + msgResult1), "warning result-without-call c"},
 		{"a second result", lines(`
-			b - message ` + oneCall + `
-			c b message ` + result1 + `
-			d c message ` + result1), "warning second-result d"},
+			b - message ` + msgCall + `
+			c b message ` + msgResult1 + `
+			d c message ` + msgResult1), "warning second-result d"},
 		{"a result that came too late", lines(`
-			b - message ` + oneCall + `
-			c b message ` + answer + `
-			d c message ` + result1), "warning call-without-result b; warning result-without-call d"},
+			b - message ` + msgCall + `
+			c b message ` + msgAnswer + `
+			d c message ` + msgResult1), "warning call-without-result b; warning result-without-call d"},
 		{"the same call id again", lines(`
-			b - message ` + oneCall + `
-			c b message ` + result1 + `
-			d c message ` + oneCall + `
-			e d message ` + result1), ""},
+			b - message ` + msgCall + `
+			c b message ` + msgResult1 + `
+			d c message ` + msgCall + `
+			e d message ` + msgResult1), ""},
 		{"roots", lines(`
-			a - message ` + user + `
-			b - message ` + user + `
-			c - message ` + user), "info root b; info root c"},
+			a - message ` + msgUser + `
+			b - message ` + msgUser + `
+			c - message ` + msgUser), "info root b; info root c"},
 		{"a parent that is nowhere", lines(`
-			a - message ` + user + `
-			b x message ` + user), "error missing-parent b; info root b"},
+			a - message ` + msgUser + `
+			b x message ` + msgUser), "error missing-parent b; info root b"},
 		{"its own parent", lines(`
-			a a message ` + user), "error cycle a"},
+			a a message ` + msgUser), "error cycle a"},
 		{"a cycle with a tail", lines(`
-			a c message ` + user + `
-			b a message ` + user + `
-			c b message ` + user + `
-			d c message ` + user), "error cycle a"},
+			a c message ` + msgUser + `
+			b a message ` + msgUser + `
+			c b message ` + msgUser + `
+			d c message ` + msgUser), "error cycle a"},
 		{"a duplicate", lines(`
-			a - message ` + user + `
-			b a message ` + user + `
-			b a message ` + answer), "error duplicate-id b"},
+			a - message ` + msgUser + `
+			b a message ` + msgUser + `
+			b a message ` + msgAnswer), "error duplicate-id b"},
 		{"compactions", lines(`
-			a - message ` + user + `
+			a - message ` + msgUser + `
 			b a compaction "summary":"x","firstKeptEntryId":"a","tokensBefore":1
 			c b compaction "summary":" ","firstKeptEntryId":"c","tokensBefore":1
 			d c compaction "summary":"x","firstKeptEntryId":"nowhere","tokensBefore":1
 			e d compaction "summary":"x","tokensBefore":1`), "warning empty-summary c; warning first-kept d; warning first-kept e"},
 		{"a compaction that keeps what is on another branch", lines(`
-			a - message ` + user + `
-			b a message ` + user + `
+			a - message ` + msgUser + `
+			b a message ` + msgUser + `
 			c a compaction "summary":"x","firstKeptEntryId":"b","tokensBefore":1`), "warning first-kept c"},
 		{"a cut inside a unit", lines(`
-			b - message ` + twoCalls + `
-			c b message ` + result1 + `
-			d c message ` + result2 + `
+			b - message ` + msgCalls + `
+			c b message ` + msgResult1 + `
+			d c message ` + msgResult2 + `
 			e d compaction "summary":"x","firstKeptEntryId":"d","tokensBefore":1`), "warning split-unit e"},
 		{"edits", lines(`
-			a - message ` + user + `
-			b a context_edit "targetId":"a",` + replacing + `
-			c b context_edit "targetId":"nowhere",` + replacing + `
-			d c context_edit "targetId":"b",` + replacing + `
+			a - message ` + msgUser + `
+			b a context_edit "targetId":"a",` + newContent + `
+			c b context_edit "targetId":"nowhere",` + newContent + `
+			d c context_edit "targetId":"b",` + newContent + `
 			e d context_edit "targetId":"b","replacement":null
-			f a message ` + user + `
+			f a message ` + msgUser + `
 			g e context_edit "targetId":"f","replacement":null
 			h g context_edit "targetId":"a","replacement":7`), "warning edit-target c; warning edit-kind d; info edit-elsewhere g; warning bad-edit h"},
 		{"labels and branch summaries", lines(`
-			a - message ` + user + `
+			a - message ` + msgUser + `
 			b a label "targetId":"a","label":"x"
 			c b label "targetId":"nowhere","label":"x"
 			d c branch_summary "fromId":"root","summary":"x"
 			e d branch_summary "fromId":"nowhere","summary":"x"`), "warning label-target c; info branch-from e"},
 		{"passes", lines(`
-			a - message ` + user + `
+			a - message ` + msgUser + `
 			b a custom "customType":"clew.pass","data":{"lines":1}
 			c b context_edit "targetId":"a","replacement":null
 			d c custom "customType":"clew.pass","data":{"lines":2}
 			e d context_edit "targetId":"a","replacement":null
-			f e message ` + user + `
+			f e message ` + msgUser + `
 			g f custom "customType":"clew.pass","data":"what"
-			h g message ` + user), "warning broken-pass d; warning bad-pass g"},
+			h g message ` + msgUser), "warning broken-pass d; warning bad-pass g"},
 		{"a pass that the file ends in", lines(`
-			a - message ` + user + `
+			a - message ` + msgUser + `
 			b a custom "customType":"clew.pass","data":{"lines":2}
 			c b context_edit "targetId":"a","replacement":null`), "warning part-pass b"},
 		{"messages", lines(`
@@ -210,10 +210,10 @@ func TestVerify(t *testing.T) {
 			"info time-order b; info no-time c",
 		},
 		{"an old version", `{"type":"session","id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/x"}` + "\n" +
-			`{"type":"message","timestamp":"2026-01-01T00:00:02.000Z",` + user + "}\n", "info old-version"},
-		{"CRLF", strings.ReplaceAll(lines("a - message "+user+"\nb a message "+user), "\n", "\r\n"), "info crlf"},
-		{"no final line break", strings.TrimSuffix(lines("a - message "+user), "\n"), "info no-final-newline"},
-		{"torn", lines("a - message "+user) + `{"type":"mess`, "warning torn-tail"},
+			`{"type":"message","timestamp":"2026-01-01T00:00:02.000Z",` + msgUser + "}\n", "info old-version"},
+		{"CRLF", strings.ReplaceAll(lines("a - message "+msgUser+"\nb a message "+msgUser), "\n", "\r\n"), "info crlf"},
+		{"no final line break", strings.TrimSuffix(lines("a - message "+msgUser), "\n"), "info no-final-newline"},
+		{"torn", lines("a - message "+msgUser) + `{"type":"mess`, "warning torn-tail"},
 	} {
 		if got := brief(verify(t, tc.data)); got != tc.want {
 			t.Errorf("%s:\n got %s\nwant %s", tc.name, got, tc.want)
