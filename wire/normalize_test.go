@@ -1,8 +1,11 @@
 package wire
 
 import (
+	"bytes"
 	"errors"
+	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -144,6 +147,57 @@ func TestSummaryFormIsStored(t *testing.T) {
 		m.Details = []byte(details)
 		if got := SummaryForm(m); got != compactionForm {
 			t.Errorf("%s gives %+v", details, got)
+		}
+	}
+}
+
+func TestFromNamesTheMessages(t *testing.T) {
+	msgs := parseAll(
+		t,
+		`{"role":"assistant","content":[{"type":"toolCall","id":"a","name":"read","arguments":{}},{"type":"toolCall","id":"b","name":"read","arguments":{}}]}`,
+		`{"role":"user","content":"one"}`,
+		`{"role":"toolResult","toolCallId":"a","content":"ok"}`,
+		`{"role":"user","content":""}`,
+		`{"role":"user","content":"two"}`,
+	)
+	for name, want := range map[string][][]int{
+		"anthropic":        {nil, {0}, {2, 1, 4}},
+		"openai-chat":      {{0}, {2}, nil, {1}, {4}},
+		"openai-responses": {{0}, {0}, {2}, nil, {1}, {4}},
+		"gemini":           {nil, {0}, {2}, {1, 4}},
+		"pi":               {{0}, {1}, {2}, {3}, {4}},
+	} {
+		r, _, err := Build(msgs, profile(t, name), Target{}, Options{SettleMissing: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(r.From, want) {
+			t.Errorf("%s: got %v, want %v", name, r.From, want)
+		}
+	}
+}
+
+// TestBuildAtOnce: contexts share messages, so they are read by several at once.
+func TestBuildAtOnce(t *testing.T) {
+	msgs := append(turnOf(t, 1), turnOf(t, 2)...)
+	var wg sync.WaitGroup
+	bodies := make([][]byte, 4)
+	for i := range bodies {
+		wg.Go(func() {
+			for _, p := range profiles() {
+				r, _, err := Build(msgs, p, targets[0], Options{})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				bodies[i] = append(bodies[i], r.Body(p)...)
+			}
+		})
+	}
+	wg.Wait()
+	for _, b := range bodies[1:] {
+		if !bytes.Equal(b, bodies[0]) {
+			t.Error("not the same for everyone")
 		}
 	}
 }

@@ -83,7 +83,8 @@ const (
 	// MidSystemMessage keeps it in its place, in the profile's SystemRole.
 	MidSystemMessage MidSystem = iota
 	// MidSystemUser keeps it in its place as marked text of a user message, so
-	// that nothing before it changes.
+	// that nothing before it changes. The mark tells the model what it is; it
+	// proves nothing, for a user can write it too.
 	MidSystemUser
 	// MidSystemFold works it into the system text: sections replace the section
 	// of the same name. That changes the start of the request, so caches and

@@ -21,8 +21,8 @@ var targets = []Target{
 
 func lists(t *testing.T, n int) (all [][]string, count map[string]int) {
 	count = map[string]int{}
-	if testing.Short() {
-		n /= 4
+	if testing.Short() || underRace {
+		n /= 6
 	}
 	for seed := range uint64(n) {
 		g := newGen(seed)
@@ -64,9 +64,10 @@ func TestPropertyBuildIsValid(t *testing.T) {
 	sent := 0
 	for i, lines := range all {
 		msgs := parseAll(t, lines...)
+		built := rebuilt(msgs)
 		for _, p := range profiles() {
 			for _, target := range targets {
-				for _, in := range [][]*message.Message{msgs, rebuilt(msgs)} {
+				for _, in := range [][]*message.Message{msgs, built} {
 					r, _, err := Build(in, p, target, Options{SettleMissing: true})
 					if !sendable(t, err) {
 						continue

@@ -19,8 +19,8 @@ type Request struct {
 	// Tools is the value of the tools member; nil for none.
 	Tools json.RawMessage
 	// From says for each of Messages which messages of the list given to
-	// Normalize are in it, as indexes in ascending order of their first part.
-	// Words of wire's own have none.
+	// Normalize are in it, as indexes in the order of their parts. A message
+	// that is all words of wire's own has none.
 	From [][]int
 }
 

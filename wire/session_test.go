@@ -130,7 +130,7 @@ func build(t testing.TB, msgs []*message.Message, p wire.Profile) (sent int) {
 // TestGeneratedSessionsAreValid: every leaf of random sessions, for every profile.
 func TestGeneratedSessionsAreValid(t *testing.T) {
 	n := uint64(120)
-	if testing.Short() {
+	if testing.Short() || wire.UnderRace {
 		n = 30
 	}
 	var stats sessiongen.Stats
@@ -194,6 +194,9 @@ func TestCorpusIsValid(t *testing.T) {
 					t.Fatal(err)
 				}
 				store, ends := load(t, data)
+				if testing.Short() || wire.UnderRace {
+					ends = ends[:min(1, len(ends))]
+				}
 				for _, leaf := range ends {
 					leaves++
 					msgs := contextOf(t, store, leaf)

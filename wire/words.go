@@ -18,7 +18,8 @@ const (
 )
 
 func textImageOut(mime string) string {
-	if mime == "" {
+	// The type comes from whoever made the image, and is put into words of ours.
+	if mime == "" || len(mime) > 64 || !idChars(strings.NewReplacer("/", "", "+", "", ".", "").Replace(mime)) {
 		mime = "of an unknown kind"
 	}
 	return "[image left out: " + mime + "]"
