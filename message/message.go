@@ -128,26 +128,25 @@ var ErrNotMessage = errors.New("not a message")
 // role; members of the wrong type are treated as absent, as unknown members
 // are. The message keeps raw, which must not be changed afterwards.
 func Parse(raw []byte) (*Message, error) {
-	end, err := jsonx.Scan(raw, 0)
+	m := &Message{}
+	end, err := jsonx.ScanMembers(raw, 0, m.member)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotMessage, err)
 	}
 	if rest := jsonx.Space(raw, end); rest != len(raw) {
 		return nil, fmt.Errorf("%w: more data after it at byte %d", ErrNotMessage, rest)
 	}
-	raw = raw[jsonx.Space(raw, 0):end]
-	if !jsonx.IsObject(raw) {
+	m.raw = raw[jsonx.Space(raw, 0):end]
+	if !jsonx.IsObject(m.raw) {
 		return nil, fmt.Errorf("%w: a JSON value that is no object", ErrNotMessage)
 	}
-	m := &Message{raw: raw}
-	jsonx.Members(raw, m.member)
 	if m.Role == "" {
 		return nil, fmt.Errorf("%w: no role", ErrNotMessage)
 	}
 	return m, nil
 }
 
-func (m *Message) member(key, val []byte) bool {
+func (m *Message) member(key, val []byte) {
 	switch string(key) {
 	case "role":
 		m.Role = Role(str(val))
@@ -218,7 +217,6 @@ func (m *Message) member(key, val []byte) bool {
 	case "details":
 		m.Details = notNull(val)
 	}
-	return true
 }
 
 func str(val []byte) string { s, _ := jsonx.String(val); return s }
@@ -235,7 +233,8 @@ func notNull(val []byte) json.RawMessage {
 func (m *Message) Raw() json.RawMessage { return m.raw }
 
 // MarshalJSON returns the bytes the message was parsed from; a message that
-// was built is written in the order of the file format.
+// was built is written in the order of the file format. encoding/json takes out
+// white space and escapes some characters of what it is given here; JSON does not.
 func (m *Message) MarshalJSON() ([]byte, error) { return m.JSON(), nil }
 
 // JSON is MarshalJSON without the error that never is.
