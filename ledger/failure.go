@@ -8,7 +8,7 @@ import (
 )
 
 // errorWord matches the lines of an output that tell what went wrong.
-var errorWord = regexp.MustCompile(`(?i)\b(?:error|errors|exception|failed|failure|failing|panic|fatal|undefined|undeclared|cannot|can't|could not|couldn't|not found|no such|denied|refused|unexpected|invalid|missing|mismatch|timed? ?out|assert\w*|expected|conflict|segmentation fault)\b|--- FAIL|[a-z]Error\b|错误|失败|异常`)
+var errorWord = regexp.MustCompile(`(?i)\b(?:error|errors|exception|failed|failure|failing|panic|fatal|undefined|undeclared|cannot|can't|could not|couldn't|not found|no such|denied|refused|unexpected|invalid|missing|mismatch|timed? ?out|assert\w*|expected|conflict|segmentation fault)\b|got .*want|--- FAIL|[a-z]Error\b|错误|失败|异常`)
 
 // errorLines returns the lines that tell an error, at most n: the first ones and
 // the last. Without any such line it is the last line that says something.

@@ -22,7 +22,7 @@ type Ledger struct {
 	// Todos is the list as the latest todo tool call left it.
 	Todos []Todo `json:"todos,omitempty"`
 	// Omitted counts what the limits left out.
-	Omitted Omitted `json:"omitzero"`
+	Omitted Omitted `json:"omitted,omitzero"`
 }
 
 // State is what became of a file.

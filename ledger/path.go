@@ -25,7 +25,7 @@ func (p place) norm(name, dir string) string {
 	if name == "" || len(name) > maxPath || strings.ContainsAny(name, "\x00\n") {
 		return ""
 	}
-	name = clean(name)
+	name = clean(strings.ToValidUTF8(name, "\uFFFD"))
 	if dir != "" && !absolute(name) {
 		name = clean(clean(dir) + "/" + name)
 	}

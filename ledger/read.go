@@ -41,12 +41,11 @@ type reader struct {
 	users    []UserMessage
 	seen     map[string]bool // entries of users
 	todos    []Todo
-	missing  map[string]bool // paths that a read did not find
 	omitted  Omitted
 }
 
 func newReader(opt Options) *reader {
-	return &reader{place: newPlace(opt.Cwd), calls: map[string]call{}, seen: map[string]bool{}, missing: map[string]bool{}}
+	return &reader{place: newPlace(opt.Cwd), calls: map[string]call{}, seen: map[string]bool{}}
 }
 
 func (r *reader) item(it session.Item) {
@@ -130,11 +129,7 @@ func (r *reader) result(c call, o outcome, id string) {
 
 func (r *reader) read(c call, o outcome) {
 	p := r.norm(c.path, "")
-	if p == "" {
-		return
-	}
-	if o.status == StatusFailed {
-		r.missing[p] = true
+	if p == "" || o.status == StatusFailed {
 		return
 	}
 	f := r.files.touch(p, File{Path: p, State: StateRead, Entry: c.entry})
@@ -164,7 +159,7 @@ func (r *reader) write(c call, o outcome, id string) {
 		old, known := r.files.get(p)
 		switch head := o.text[:min(len(o.text), 500)]; {
 		case saysExisted.MatchString(head):
-		case saysCreated.MatchString(head), !known || old.State == StateDeleted, r.missing[p]:
+		case saysCreated.MatchString(head), !known || old.State == StateDeleted:
 			state = StateCreated
 		}
 	}
@@ -179,10 +174,6 @@ func (r *reader) change(p string, s State, entry string) {
 	}
 	f.State, f.Entry, f.To = s, entry, ""
 	f.Edits++
-	delete(r.missing, p)
-	if s == StateDeleted {
-		r.missing[p] = true
-	}
 }
 
 func (r *reader) patch(c call, o outcome, id string) {
@@ -288,7 +279,7 @@ func (r *reader) shellFiles(changes []change, entry string) {
 		w.Edits++
 		if ch.to != "" {
 			to := r.weak.touch(ch.to, File{Path: ch.to})
-			to.State, to.Entry = StateCreated, entry
+			to.State, to.Entry, to.To = StateCreated, entry, ""
 			to.Edits++
 		}
 		if ch.state != StateDeleted {
@@ -368,6 +359,7 @@ func (r *reader) todo(c call) {
 	}
 }
 
+// oneLine returns s on one line and as valid UTF-8, as JSON will give it back.
 func oneLine(s string) string {
-	return strings.Join(strings.Fields(s), " ")
+	return strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
 }

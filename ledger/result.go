@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/message"
 )
 
@@ -80,6 +81,7 @@ func readOutcome(c call, m *message.Message) outcome {
 				o.status = StatusFailed
 			}
 		}
+		o.text = unwrap(o.text)
 	default:
 	}
 	switch c.act {
@@ -94,4 +96,23 @@ func readOutcome(c call, m *message.Message) outcome {
 	default:
 	}
 	return o
+}
+
+// unwrap returns the output in a result that holds more: Codex's JSON and
+// mini-SWE-agent's tags.
+func unwrap(s string) string {
+	if strings.HasPrefix(s, "{") {
+		if _, err := jsonx.Scan([]byte(s), 0); err == nil {
+			if out, ok := jsonx.String(jsonx.Get([]byte(s), "output")); ok {
+				return out
+			}
+		}
+		return s
+	}
+	if strings.HasPrefix(s, "<returncode>") {
+		if _, out, ok := strings.Cut(s, "<output>"); ok {
+			return strings.TrimSuffix(strings.TrimSpace(out), "</output>")
+		}
+	}
+	return s
 }

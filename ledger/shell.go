@@ -183,7 +183,7 @@ func (l *lexer) word() {
 	if l.i < len(l.s) && (l.s[l.i] == '>' || l.s[l.i] == '<') && allDigits(l.s[from:l.i]) {
 		return
 	}
-	if len(l.cmd.words) == 0 && len(l.cmd.outs) == 0 {
+	if len(l.cmd.words) == 0 {
 		l.cmd.from = from
 	}
 	l.cmd.words = append(l.cmd.words, w)
