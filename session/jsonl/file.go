@@ -101,7 +101,7 @@ func (f *File) openPath(ctx context.Context) error {
 	case info.IsDir():
 		return errIsDir
 	case !info.Mode().IsRegular() && !f.opt.ReadOnly:
-		return fmt.Errorf("not a regular file (%s): %w", info.Mode().Type(), session.ErrReadOnly)
+		return errNotRegular
 	case !info.Mode().IsRegular():
 		return f.openPipe(ctx)
 	case info.Size() == 0:
@@ -492,6 +492,8 @@ func hint(err error) string {
 		return "name a file that holds a session"
 	case errors.Is(err, errIsDir):
 		return "name a session file in it; clew ls FOLDER lists them"
+	case errors.Is(err, errNotRegular):
+		return "it can only be read; copy it to a file to write"
 	case errors.Is(err, errNoSpace):
 		return "free some space and try again; the file is as it was"
 	case errors.Is(err, ErrReplaced):

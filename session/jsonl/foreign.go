@@ -27,6 +27,9 @@ func foreign(r io.ReaderAt, size int64) (string, error) {
 	case data[0] == '[':
 		return foreignList(data), nil
 	case data[0] != '{':
+		if _, err := jsonx.Scan(data, 0); err == nil {
+			return "a JSON value, but no record", nil
+		}
 		return "text, not JSON", nil
 	}
 	// One JSON value on many lines, of which only the beginning may be here, or
