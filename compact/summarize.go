@@ -61,7 +61,7 @@ type attempt struct {
 	total int64 // estimate of the context it gives
 	// tightened is what shortening the tail has freed since the first attempt.
 	tightened int64
-	facts *ledger.Ledger
+	facts     *ledger.Ledger
 }
 
 // try summarizes what is before a cut.

@@ -1,6 +1,7 @@
 package compact
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -99,7 +100,7 @@ func answer(t *testing.T, block string) string {
 		for _, call := range Pending(c.Items) {
 			ids = append(ids, call.ID)
 		}
-		return "pending: " + strings.Join(ids, " ")
+		return "pending: " + cmp.Or(strings.Join(ids, " "), "none")
 	case "cut":
 		tail, err := strconv.ParseInt(words[1], 10, 64)
 		if err != nil {
