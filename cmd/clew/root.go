@@ -78,7 +78,7 @@ Exit codes: 0 done, 1 failed, 2 wrong use.`,
 	root.SetHelpCommandGroupID(groupOther)
 	root.AddCommand(
 		newContext(), newLs(), newTree(), newVerify(),
-		newCompact(), newUndo(), newRm(),
+		newCompact(), newUndo(), newRepair(), newRm(),
 		newCompletion(), newVersion(),
 	)
 	return root

@@ -497,6 +497,8 @@ func hint(err error) string {
 		return "free some space and try again; the file is as it was"
 	case errors.Is(err, ErrReplaced):
 		return "open it again; what was appended before is in the old file"
+	case errors.Is(err, errHeader), errors.Is(err, errHeaderless):
+		return remedyRepair
 	case errors.Is(err, session.ErrNotSession):
 		return "name a session of clew or pi; nothing was changed"
 	}

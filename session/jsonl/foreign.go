@@ -2,11 +2,15 @@ package jsonl
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"unicode/utf8"
 
 	"github.com/clew-dev/clew/internal/jsonx"
 )
+
+// errHeaderless is what a session without its header looks like.
+var errHeaderless = errors.New("a session whose first line, the header, is missing")
 
 // maxSniff is how much of a file that is no session is looked at, in bytes.
 const maxSniff = 256 << 10
@@ -114,7 +118,7 @@ func foreignObject(keys map[string][]byte) string {
 	case has("messages"):
 		return "a list of chat messages"
 	case has("type", "id", "parentId"):
-		return "a session whose first line, the header, is missing"
+		return errHeaderless.Error()
 	case has("role", "content"):
 		return "chat messages, one a line"
 	}

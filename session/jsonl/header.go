@@ -29,6 +29,9 @@ var (
 	errDamaged = errors.New("damaged header")
 )
 
+// errHeader is wrapped where the rest of the file may still be a session.
+var errHeader = errors.New("its first line, the header, is damaged")
+
 // findHeader looks for the first record. Bytes before it that are no JSON are
 // passed over, as pi does; a first record of another kind means that the file
 // is no session.
@@ -46,7 +49,7 @@ func findHeader(r io.ReaderAt, size int64) (h foundHeader, err error) {
 		for _, p := range cutLine(line, ended) {
 			switch {
 			case p.kind == pieceBad && bytes.HasPrefix(p.data, []byte(`{"type":"session"`)):
-				failed = fmt.Errorf("%w any more: its first line, the header, is damaged", session.ErrNotSession)
+				failed = fmt.Errorf("%w any more: %w", session.ErrNotSession, errHeader)
 				return errDamaged
 			case p.kind == pieceBad:
 				bad += len(p.data)
@@ -84,6 +87,8 @@ func findHeader(r io.ReaderAt, size int64) (h foundHeader, err error) {
 	switch {
 	case err != nil:
 		return h, err
+	case what == errHeaderless.Error():
+		failed = fmt.Errorf("%w: it looks like %w", session.ErrNotSession, errHeaderless)
 	case what != "":
 		failed = fmt.Errorf("%w: it looks like %s", session.ErrNotSession, what)
 	case failed == nil:

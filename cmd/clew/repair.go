@@ -1,0 +1,127 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/session/jsonl"
+)
+
+// repairJSON is what repair --json prints.
+type repairJSON struct {
+	File     string            `json:"file"`
+	Out      string            `json:"out"`
+	ID       string            `json:"id"`
+	Entries  int               `json:"entries"`
+	Fixes    []jsonl.Fix       `json:"fixes"`
+	More     int               `json:"more,omitempty"`
+	Sound    bool              `json:"sound"`
+	Problems []session.Problem `json:"problems"`
+}
+
+func newRepair() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "repair FILE",
+		Short: "Write a sound copy of a damaged session file",
+		Long: `repair writes what can be read of a session to a new file and says, line by line,
+what it did. FILE itself is never changed.
+
+Bytes that are no record are left out, records that share a line get lines of their
+own, ids are made unique, entries whose parent is lost hang where clew shows them,
+cycles are ended, versions 1 and 2 become version 3, and a header that is damaged or
+missing is made anew. The context at the leaf is what clew shows of FILE.`,
+		Example: `  clew repair session.jsonl --out repaired.jsonl
+  clew repair --json session.jsonl --out repaired.jsonl`,
+		GroupID: groupChange,
+		Args:    argCount(1, 1),
+	}
+	out := cmd.Flags().StringP("out", "o", "", "the file to write; it must not exist")
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if *out == "" {
+			return usagef("repair: it writes to a new file; name it with --out")
+		}
+		r, path, err := repairTo(cmd, args[0], *out)
+		if err != nil {
+			return err
+		}
+		problems, err := problemsOf(cmd, *out)
+		if err != nil {
+			return err
+		}
+		res := repairJSON{
+			File: path, Out: *out, ID: r.Header.ID, Entries: r.Entries,
+			Fixes: append([]jsonl.Fix{}, r.Fixes...), More: r.More, Sound: true, Problems: problems,
+		}
+		for _, p := range problems {
+			res.Sound = res.Sound && p.Severity != session.SevError
+		}
+		if *asJSON {
+			err = printJSON(cmd, res)
+		} else {
+			err = res.print(cmd)
+		}
+		if err == nil && !res.Sound {
+			return fmt.Errorf("repair: %s still has errors; clew verify %s lists them", *out, *out)
+		}
+		return err
+	}
+	return cmd
+}
+
+func repairTo(cmd *cobra.Command, name, out string) (*jsonl.Repaired, string, error) {
+	bar := newProgress(cmd)
+	defer bar.done()
+	if name == "-" {
+		r, err := jsonl.RepairFrom(cmd.Context(), stdinName, cmd.InOrStdin(), out)
+		return r, stdinName, err
+	}
+	path, err := resolveSession(cmd.Context(), name)
+	if err != nil {
+		return nil, "", err
+	}
+	r, err := jsonl.Repair(cmd.Context(), path, out)
+	return r, path, err
+}
+
+// problemsOf verifies the copy: what repair says of it is not taken on trust.
+func problemsOf(cmd *cobra.Command, path string) ([]session.Problem, error) {
+	f, err := jsonl.Open(cmd.Context(), path, jsonl.Options{ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	problems, err := f.Verify(cmd.Context())
+	return append([]session.Problem{}, problems...), err
+}
+
+func (r *repairJSON) print(cmd *cobra.Command) error {
+	w := output(cmd)
+	p := newPainter(cmd)
+	path := printable(r.File)
+	for _, f := range r.Fixes {
+		line := fmt.Sprintf("%s:%d: ", path, f.Line)
+		if f.EntryID != "" {
+			line += "entry " + short(f.EntryID, maxID) + ": "
+		}
+		w.WriteString(line + printable(f.Done) + p.paint(styleDim, " ["+f.Code+"]") + "\n")
+	}
+	if r.More > 0 {
+		w.WriteString(path + ": and " + number(int64(r.More)) + " more of this, not listed\n")
+	}
+	if len(r.Fixes) == 0 {
+		w.WriteString(path + ": nothing to repair\n")
+	}
+	verdict := p.paint(styleGreen, "sound")
+	if !r.Sound {
+		verdict = p.paint(styleRed, "not sound")
+	}
+	line := printable(r.Out) + ": " + verdict + ", " + count(r.Entries, "entry", "entries")
+	if n := len(r.Problems); n > 0 {
+		line += "; clew verify lists " + count(n, "thing") + " worth knowing"
+	}
+	w.WriteString(line + "\n")
+	return w.Flush()
+}

@@ -1,0 +1,316 @@
+package jsonl
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/clew-dev/clew/internal/vfs"
+	"github.com/clew-dev/clew/session"
+)
+
+// Repaired says what Repair wrote.
+type Repaired struct {
+	Header  session.Header // of the copy
+	Entries int            // in the copy
+	Fixes   []Fix          // what was done, in the order of the original
+	More    int            // fixes beyond the first 10,000, which are not listed
+}
+
+// Fix is one thing that Repair did.
+type Fix struct {
+	Code    string `json:"code"`              // what was wrong; docs/FORMAT.md lists the codes
+	Line    int    `json:"line"`              // in the original, from 1
+	Offset  int64  `json:"offset"`            // in the original, in bytes
+	Left    int64  `json:"left,omitempty"`    // bytes that are not in the copy
+	EntryID string `json:"entryId,omitempty"` // the entry concerned, as it is called in the copy
+	Done    string `json:"done"`              // what was done
+}
+
+// Repair writes a sound copy of a session file to out, durably, and never changes
+// the file itself. What can be read is in the copy, as version 3, and the context
+// at its leaf is what clew shows of the original. A header that is damaged or
+// missing is made anew.
+//
+// It fails with fs.ErrExist when out exists, with session.ErrNotSession when
+// nothing in the file looks like the records of a session, and with
+// session.ErrReadOnly when the format is newer than this package.
+func Repair(ctx context.Context, path, out string) (*Repaired, error) {
+	f, err := Open(ctx, path, Options{ReadOnly: true})
+	if err == nil {
+		defer f.Close()
+		return repair(ctx, f, nil, out)
+	}
+	if !errors.Is(err, session.ErrNotSession) {
+		return nil, err
+	}
+	file, oerr := vfs.OS{}.OpenFile(path, 0, 0)
+	if oerr != nil {
+		return nil, openError(path, oerr)
+	}
+	defer file.Close()
+	info, oerr := file.Stat()
+	if oerr != nil || !info.Mode().IsRegular() {
+		return nil, err
+	}
+	return repairWithout(ctx, path, file, info.Size(), out, err)
+}
+
+// RepairFrom is Repair for a stream; name is for errors.
+func RepairFrom(ctx context.Context, name string, r io.Reader, out string) (*Repaired, error) {
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return nil, openError(name, err)
+	}
+	f, err := Read(ctx, name, bytes.NewReader(data))
+	if err == nil {
+		return repair(ctx, f, nil, out)
+	}
+	if !errors.Is(err, session.ErrNotSession) {
+		return nil, err
+	}
+	return repairWithout(ctx, name, bytes.NewReader(data), int64(len(data)), out, err)
+}
+
+// repairWithout repairs a file without a header that can be read; cause is what
+// opening it said.
+func repairWithout(ctx context.Context, name string, r io.ReaderAt, size int64, out string, cause error) (*Repaired, error) {
+	h, err := remakeHeader(r, size)
+	if err != nil {
+		return nil, openError(name, err)
+	}
+	if h == nil {
+		return nil, cause
+	}
+	f := &File{path: name, real: name, opt: Options{ReadOnly: true}, fs: vfs.OS{}}
+	if err := f.read(ctx, h, h.size()); err != nil {
+		return nil, openError(name, err)
+	}
+	return repair(ctx, f, h, out)
+}
+
+// repair writes the sound copy of an open file.
+func repair(ctx context.Context, f *File, made *madeHeader, out string) (*Repaired, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.version > session.Version {
+		return nil, &session.Error{
+			Op: "repair", Subject: f.path, Hint: "use a newer clew",
+			Err: fmt.Errorf("%w: it is of format version %d, and this clew writes version %d", session.ErrReadOnly, f.version, session.Version),
+		}
+	}
+	rp := &repairer{f: f, x: f.x, made: made, ids: map[string]bool{}, place: map[*rec]int{}}
+	if err := rp.look(ctx); err != nil {
+		return nil, f.wrap("read", err)
+	}
+	err := vfs.Publish(f.fs, out, 0o600, func(w io.Writer) error {
+		buf := bufio.NewWriterSize(w, 1<<20)
+		if err := rp.write(ctx, buf); err != nil {
+			return err
+		}
+		return buf.Flush()
+	})
+	if err != nil {
+		err = createError(out, err)
+		var rich *session.Error
+		if errors.As(err, &rich) && rich.Op == "create" {
+			rich.Op = "write"
+		}
+		return nil, err
+	}
+	if err := rp.numberLines(ctx); err != nil {
+		return nil, f.wrap("read", err)
+	}
+	h, err := session.ParseHeader(f.header.JSON())
+	return &Repaired{Header: h, Entries: rp.written, Fixes: rp.fixes, More: rp.more}, err
+}
+
+// repairer is the state of one repair.
+type repairer struct {
+	f    *File
+	x    *index
+	made *madeHeader // nil when the file has a header of its own
+
+	recs  []fixed
+	place map[*rec]int // in recs
+	ids   map[string]bool
+	blank int // lines
+
+	leafID     string // of the record that names the leaf, where one is needed
+	fixes      []Fix
+	more       int // fixes that are not listed
+	looked     int // fixes that were found before writing
+	lookedMore int
+	written    int
+}
+
+// fixed is a record on its way into the copy.
+type fixed struct {
+	r      *rec   // nil for one that had no id
+	off    int64  // in the index
+	raw    []byte // only of one that had no id
+	id     string // in the copy
+	parent int    // in recs, -1 for a root
+	keep   bool   // the parent as it is spelled is right
+	kept   string // first kept entry of a compaction in the copy, "" to leave it
+	drop   bool
+}
+
+// fix notes what was done; off is an offset in the index.
+func (rp *repairer) fix(code string, off, left int64, id, format string, args ...any) {
+	rp.fixAt(code, rp.original(off), left, id, format, args...)
+}
+
+func (rp *repairer) fixAt(code string, off, left int64, id, format string, args ...any) {
+	if len(rp.fixes) == maxProblems {
+		rp.more++
+		return
+	}
+	rp.fixes = append(rp.fixes, Fix{Code: code, Offset: off, Left: left, EntryID: id, Done: fmt.Sprintf(format, args...)})
+}
+
+// original returns the offset in the file for one in the index.
+func (rp *repairer) original(off int64) int64 { return rp.before(rp.f.original(off)) }
+
+// before takes the header that was made out of an offset.
+func (rp *repairer) before(off int64) int64 {
+	if rp.made != nil {
+		return rp.made.original(off)
+	}
+	return off
+}
+
+// look finds out what is to be done.
+func (rp *repairer) look(ctx context.Context) error {
+	if err := rp.x.all(ctx); err != nil {
+		return err
+	}
+	rp.headerFixes()
+	if err := rp.collect(); err != nil {
+		return err
+	}
+	if err := rp.identify(); err != nil {
+		return err
+	}
+	if err := rp.attach(ctx); err != nil {
+		return err
+	}
+	rp.cutCycles()
+	if err := rp.keptEntries(); err != nil {
+		return err
+	}
+	if err := rp.fileFixes(ctx); err != nil {
+		return err
+	}
+	rp.leafID = rp.newID(rp.f.end)
+	rp.looked, rp.lookedMore = len(rp.fixes), rp.more
+	return nil
+}
+
+// headerFixes tells what becomes of what stands before the first record.
+func (rp *repairer) headerFixes() {
+	if rp.made != nil {
+		rp.fixAt("header", 0, 0, "", "wrote a new header: %s", rp.made.what)
+		if rp.made.dropped > 0 {
+			rp.fixAt("header", rp.made.at, rp.made.dropped, "", "left out what was the header: %s", excerpt(rp.made.old))
+		}
+	}
+	for _, p := range rp.f.problems {
+		off := rp.before(p.Offset)
+		switch p.Code {
+		case "bom":
+			rp.fixAt(p.Code, off, int64(len(bom)), "", "left out the byte order mark")
+		case "before-header":
+			rp.fixAt(p.Code, off, 0, "", "left out %s", p.What)
+		case "joined-records": // of an old version: the index has them on lines of their own
+			rp.fixAt(p.Code, off, 0, "", "put the records that stood on one line on lines of their own")
+		}
+	}
+	if v := rp.f.version; v < session.Version {
+		rp.fixAt("old-version", 0, 0, "", "wrote it as version %d; it was version %d", session.Version, v)
+	}
+}
+
+// fileFixes tells what becomes of the end of the file and of line ends.
+func (rp *repairer) fileFixes(ctx context.Context) error {
+	size := rp.f.size
+	for _, p := range rp.f.problems {
+		switch p.Code {
+		case "torn-tail", "part-pass":
+			what := map[string]string{"torn-tail": "the unfinished last line", "part-pass": "a pass that was not written to its end"}[p.Code]
+			head := make([]byte, min(excerptBytes+1, size-p.Offset))
+			if err := readFull(rp.f.src, head, p.Offset); err != nil {
+				return err
+			}
+			rp.fixAt(p.Code, rp.before(p.Offset), size-p.Offset, "", "left out %s: %s", what, excerpt(head))
+			if p.Code == "part-pass" {
+				size = p.Offset
+			}
+		}
+	}
+	if rp.f.open {
+		rp.fix("no-final-newline", max(rp.f.end-1, 0), 0, "", "ended the last line")
+	}
+	src, size := rp.source()
+	crlf, err := countCRLF(ctx, src, size)
+	if err != nil {
+		return err
+	}
+	if crlf.n > 0 {
+		rp.fixAt("crlf", crlf.first, int64(crlf.n), "", "ended lines with LF instead of CR and LF: %d", crlf.n)
+	}
+	if rp.blank > 0 {
+		rp.fixAt("blank-lines", 0, 0, "", "left out blank lines: %d", rp.blank)
+	}
+	return nil
+}
+
+// source returns the original and its size.
+func (rp *repairer) source() (io.ReaderAt, int64) {
+	switch {
+	case rp.made != nil:
+		return rp.made.r, rp.made.end
+	case rp.f.f != nil:
+		return rp.f.f, rp.f.size
+	}
+	return rp.f.src, rp.f.size
+}
+
+// numberLines orders the fixes and says on which lines they are.
+func (rp *repairer) numberLines(ctx context.Context) error {
+	slices.SortStableFunc(rp.fixes, func(a, b Fix) int { return int(min(max(a.Offset-b.Offset, -1), 1)) })
+	problems := make([]session.Problem, len(rp.fixes))
+	for i := range problems {
+		problems[i].Offset = rp.fixes[i].Offset
+	}
+	src, _ := rp.source()
+	err := numberLines(ctx, src, problems)
+	for i := range problems {
+		rp.fixes[i].Line = problems[i].Line
+	}
+	return err
+}
+
+// excerptBytes is how much is shown of what is left out.
+const excerptBytes = 40
+
+// excerpt shows the first bytes of what is left out.
+func excerpt(data []byte) string {
+	more := ""
+	if len(data) > excerptBytes {
+		data, more = data[:excerptBytes], "..."
+	}
+	s := string(data)
+	if strings.ContainsFunc(s, func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }) {
+		return strconv.Quote(s) + more
+	}
+	return s + more
+}

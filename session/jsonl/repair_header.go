@@ -1,0 +1,201 @@
+package jsonl
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/session"
+)
+
+// madeHeader is a file with a header that was made for it, in the place of what
+// its header was.
+type madeHeader struct {
+	r       io.ReaderAt // the file
+	end     int64       // its size
+	head    []byte      // the header, with its line break
+	skip    int64       // where in the file the records begin
+	what    string      // where the header comes from
+	at      int64       // where what was the header is
+	dropped int64       // bytes of it
+	old     []byte      // its beginning
+}
+
+func (m *madeHeader) size() int64 { return int64(len(m.head)) + m.end - m.skip }
+
+func (m *madeHeader) original(off int64) int64 {
+	if off < int64(len(m.head)) {
+		return 0
+	}
+	return off - int64(len(m.head)) + m.skip
+}
+
+// ReadAt implements io.ReaderAt for the header followed by the records.
+func (m *madeHeader) ReadAt(p []byte, off int64) (n int, err error) {
+	if off < int64(len(m.head)) {
+		n = copy(p, m.head[off:])
+	}
+	if n == len(p) {
+		return n, nil
+	}
+	more, err := m.r.ReadAt(p[n:], off+int64(n)-int64(len(m.head))+m.skip)
+	return n + more, err
+}
+
+// How many pieces of a file are looked at for a record, and how many for a header
+// that stands behind records.
+const (
+	maxLook   = 10_000
+	maxLookOn = 100
+)
+
+// remakeHeader makes a header for a file that has none which can be read. It
+// returns nil when nothing in the file looks like a record of a session.
+func remakeHeader(r io.ReaderAt, size int64) (*madeHeader, error) {
+	m := &madeHeader{r: r, end: size}
+	var found session.Header
+	var first []byte // the first record
+	withIDs, looked := false, 0
+	err := forward(r, 0, size, func(line []byte, off int64, ended bool) error {
+		if off == 0 && bytes.HasPrefix(line, bom) {
+			line, off = line[len(bom):], int64(len(bom))
+			m.skip = off
+		}
+		for _, p := range cutLine(line, ended) {
+			at := off + int64(p.off)
+			if looked++; looked > maxLook || first != nil && (looked > maxLookOn || found.ID != "") {
+				return errStop
+			}
+			if h, err := session.ParseHeader(p.data); err == nil && p.kind == pieceRecord {
+				if found.ID == "" {
+					found = h
+					m.what = "the one that stands later in the file"
+				}
+				continue
+			}
+			if isEntry(&p) {
+				if first == nil {
+					first = bytes.Clone(p.data)
+				}
+				withIDs = withIDs || p.id != ""
+				continue
+			}
+			if first == nil && found.ID == "" && likeHeader(&p) {
+				found = salvageHeader(p.data)
+				m.at, m.dropped = at, int64(len(p.data))
+				m.old = bytes.Clone(p.data[:min(len(p.data), excerptBytes+1)])
+				m.skip = at + int64(len(p.data))
+				m.what = "with what could be read of the damaged one"
+			}
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errStop) {
+		return nil, err
+	}
+	if first == nil {
+		return nil, nil
+	}
+	m.complete(&found, first, withIDs)
+	m.head = append(headerLine(found), '\n')
+	return m, nil
+}
+
+// complete fills in what the old header does not say.
+func (m *madeHeader) complete(h *session.Header, first []byte, withIDs bool) {
+	if m.what == "" {
+		m.what = "there was none"
+	}
+	if h.ID == "" {
+		sum := sha256.Sum256(first)
+		h.ID = hex.EncodeToString(sum[:16])
+	}
+	if h.Version < 1 || h.Version > session.Version {
+		h.Version = 1
+		if withIDs {
+			h.Version = session.Version
+		}
+	}
+	if h.Timestamp.IsZero() {
+		if e, err := session.ParseEntry(first); err == nil {
+			h.Timestamp = e.Time()
+		}
+	}
+	if h.Timestamp.IsZero() {
+		h.Timestamp = time.Unix(0, 0)
+	}
+}
+
+// headerLine writes a header of any version.
+func headerLine(h session.Header) []byte {
+	if h.Raw() != nil {
+		return h.Raw()
+	}
+	built := session.Header{ID: h.ID, Timestamp: h.Timestamp, Cwd: h.Cwd, ParentSession: h.ParentSession}
+	return jsonx.Set(built.JSON(), "version", []byte(strconv.Itoa(h.Version)))
+}
+
+// isEntry reports whether a piece is a record of a session.
+func isEntry(p *piece) bool {
+	if p.kind != pieceRecord {
+		return false
+	}
+	known := false
+	for _, t := range knownTypes {
+		known = known || p.typ == string(t)
+	}
+	switch {
+	case !known:
+		return false
+	case p.typ == string(session.TypeMessage):
+		role, _ := jsonx.String(jsonx.Get(jsonx.Get(p.data, "message"), "role"))
+		return role != ""
+	}
+	return p.id != "" || p.stamp != ""
+}
+
+// likeHeader reports whether a piece may have been a header.
+func likeHeader(p *piece) bool {
+	head := p.data[:min(len(p.data), 4096)]
+	switch p.kind {
+	case pieceBad:
+		return bytes.Contains(head, []byte(`"session"`)) || bytes.Contains(head, []byte(`"cwd"`))
+	case pieceRecord:
+		return jsonx.Get(p.data, "cwd") != nil || jsonx.Get(p.data, "version") != nil && p.id != ""
+	case pieceStray:
+	}
+	return false
+}
+
+// The members of a header, as they are spelled.
+var (
+	headerID      = regexp.MustCompile(`"id" ?: ?"([A-Za-z0-9._-]{1,128})"`)
+	headerTime    = regexp.MustCompile(`"timestamp" ?: ?"([0-9T:.Z+-]{1,40})"`)
+	headerCwd     = regexp.MustCompile(`"cwd" ?: ?("(?:[^"\\]|\\.)*")`)
+	headerVersion = regexp.MustCompile(`"version" ?: ?([0-9]{1,3})\b`)
+)
+
+// salvageHeader reads what can be read of a damaged header.
+func salvageHeader(data []byte) session.Header {
+	data = data[:min(len(data), 64<<10)]
+	h := session.Header{}
+	if m := headerID.FindSubmatch(data); m != nil {
+		h.ID = string(m[1])
+	}
+	if m := headerTime.FindSubmatch(data); m != nil {
+		h.Timestamp, _ = time.Parse(time.RFC3339, string(m[1]))
+	}
+	if m := headerCwd.FindSubmatch(data); m != nil {
+		h.Cwd, _ = jsonx.String(m[1])
+	}
+	if m := headerVersion.FindSubmatch(data); m != nil {
+		h.Version, _ = strconv.Atoi(string(m[1]))
+	}
+	return h
+}
