@@ -21,7 +21,7 @@ func Apply(ctx context.Context, log *session.Log, plan *Plan) ([]*session.Entry,
 	if err != nil {
 		return nil, err
 	}
-	meter, err := json.Marshal(plan.Before)
+	meter, err := json.Marshal(readings{plan.Before, plan.After})
 	if err != nil {
 		return nil, err
 	}

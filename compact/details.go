@@ -1,6 +1,8 @@
 package compact
 
 import (
+	"encoding/json"
+
 	"github.com/clew-dev/clew/ledger"
 	"github.com/clew-dev/clew/summary"
 )
@@ -18,6 +20,8 @@ type clewDetails struct {
 	Summarizer string           `json:"summarizer"`
 	Coverage   summary.Coverage `json:"coverage"`
 	Ledger     *ledger.Ledger   `json:"ledger,omitempty"`
+	Pins       []string         `json:"pins,omitempty"` // ids of pinned entries
+	Form       json.RawMessage  `json:"form,omitempty"` // how the summary is shown, where not as usual
 }
 
 // fileLists returns the two lists that pi keeps: files that were only read, and
@@ -26,11 +30,11 @@ func fileLists(facts *ledger.Ledger) (read, modified []string) {
 	return orEmpty(facts.Paths(ledger.StateRead)), orEmpty(facts.Paths(ledger.StateModified, ledger.StateCreated))
 }
 
-func newDetails(facts *ledger.Ledger, out *summary.Output) details {
+func (p *planner) newDetails(facts *ledger.Ledger, out *summary.Output) details {
 	read, modified := fileLists(facts)
 	return details{
 		ReadFiles: read, ModifiedFiles: modified,
-		Clew: clewDetails{Version: 1, Summarizer: out.Summarizer, Coverage: out.Coverage, Ledger: facts},
+		Clew: clewDetails{Version: 1, Summarizer: out.Summarizer, Coverage: out.Coverage, Ledger: facts, Pins: p.pins},
 	}
 }
 

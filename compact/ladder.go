@@ -150,8 +150,14 @@ func (w *work) firstChange() int {
 
 func (p *planner) fixedPart(r token.Reading) error {
 	system, tools, other := r.Categories[token.System], r.Categories[token.Tools], r.Categories[token.Unattributed]
+	pins := int64(0)
+	for _, it := range p.context.Items {
+		if p.pinned[it.Entry.ID] {
+			pins += p.cost(it.Message)
+		}
+	}
 	return &FixedPartError{
-		Budget: p.budget, System: system, Tools: tools, Overhead: other,
-		Floor: max(r.Guarded()-system-tools-other, 0),
+		Budget: p.budget, System: system, Tools: tools, Overhead: other, Pins: pins,
+		Floor: max(r.Guarded()-system-tools-other-pins, 0),
 	}
 }

@@ -40,13 +40,15 @@ type Plan struct {
 	Act    bool   `json:"act"`
 	Reason Reason `json:"reason"`
 	// Why says why the plan acts or does not, in a sentence.
-	Why    string        `json:"why"`
-	Budget Budget        `json:"budget"`
-	Clamps []Clamp       `json:"clamps,omitempty"`
-	Before token.Reading `json:"before"`
-	After  token.Reading `json:"after"` // as Before when nothing is done
-	Rungs  []Rung        `json:"rungs,omitempty"`
-	Cut    *Cut          `json:"cut,omitempty"`
+	Why string `json:"why"`
+	// Breaker says that nothing is done because the passes before did not help.
+	Breaker bool          `json:"breaker,omitempty"`
+	Budget  Budget        `json:"budget"`
+	Clamps  []Clamp       `json:"clamps,omitempty"`
+	Before  token.Reading `json:"before"`
+	After   token.Reading `json:"after"` // as Before when nothing is done
+	Rungs   []Rung        `json:"rungs,omitempty"`
+	Cut     *Cut          `json:"cut,omitempty"`
 	// Summary is what was made for the compaction, the lists are the files it names.
 	Summary       *summary.Output `json:"-"`
 	ReadFiles     []string        `json:"readFiles,omitempty"`
@@ -71,13 +73,13 @@ type FixedPartError struct {
 	// System and Tools are the prompt, Overhead is what requests carry that the
 	// log does not have, Floor is what a summary and the newest messages take at
 	// least, the guard of the estimate included; all in tokens.
-	System, Tools, Overhead, Floor int64
+	System, Tools, Overhead, Pins, Floor int64
 }
 
 func (e *FixedPartError) Error() string {
 	return fmt.Sprintf("the context can't be brought to %d tokens (a window of %d less a reserve of %d): "+
-		"the system prompt takes %d, the tools %d, what else requests carry %d, a summary and the newest messages %d; use a larger window",
-		e.Budget.Limit, e.Budget.Window, e.Budget.Reserve, e.System, e.Tools, e.Overhead, e.Floor)
+		"the system prompt takes %d, the tools %d, what else requests carry %d, pins %d, a summary and the newest messages %d; use a larger window",
+		e.Budget.Limit, e.Budget.Window, e.Budget.Reserve, e.System, e.Tools, e.Overhead, e.Pins, e.Floor)
 }
 
 // ErrPending is returned by Make while a call has no result: nothing may come
@@ -97,7 +99,8 @@ func Make(ctx context.Context, in Input, policy Policy) (*Plan, error) {
 		in.Reason = Threshold
 	}
 	c := session.Project(in.Path)
-	p := &planner{in: in, policy: policy, budget: budget, context: c, pinned: map[string]bool{}}
+	p := &planner{in: in, policy: policy, budget: budget, context: c}
+	p.readPins()
 	p.measure()
 	before := p.sizes.reading
 	plan := &Plan{
@@ -108,6 +111,10 @@ func Make(ctx context.Context, in Input, policy Policy) (*Plan, error) {
 	if !over && in.Reason == Threshold {
 		plan.Why = fmt.Sprintf("the context of %d tokens is within %d", before.Tokens, budget.Limit)
 		return plan, nil
+	}
+	if why := breaker(in.Path, before.Tokens); why != "" && in.Reason == Threshold {
+		plan.Breaker = true
+		return plan.nothing(why), nil
 	}
 	if calls := Pending(c.Items); len(calls) > 0 {
 		return nil, fmt.Errorf("%w (%s)", ErrPending, calls[0].Name)
@@ -139,5 +146,6 @@ type planner struct {
 	budget  Budget
 	context *session.Context
 	sizes   sizes
-	pinned  map[string]bool // ids of entries that stay as they are
+	pins    []string        // ids of entries that stay as they are
+	pinned  map[string]bool // the same
 }

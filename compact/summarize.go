@@ -68,13 +68,19 @@ type attempt struct {
 func (p *planner) try(ctx context.Context, cut *Cut, w *work) (*attempt, error) {
 	items := p.restored(w.items)
 	facts := ledger.Read(items[:cut.at], ledger.Options{Cwd: p.in.Cwd})
+	pins := p.pinQuotes(items, cut.at)
+	budget := p.budget.Summary
+	for _, q := range pins {
+		budget += p.Text(q.Text) + 16 // its heading
+	}
 	in := summary.Input{
 		Items:        items[:cut.turn], // the previous summary is among them, and is merged
 		Prefix:       items[cut.turn:cut.at],
 		Kept:         items[cut.at:],
 		Ledger:       &facts,
 		Cwd:          p.in.Cwd,
-		Budget:       p.budget.Summary,
+		Budget:       budget,
+		Pins:         pins,
 		QuoteBudget:  p.budget.Quotes,
 		ClipLast:     true,
 		Counter:      p,
@@ -89,7 +95,7 @@ func (p *planner) try(ctx context.Context, cut *Cut, w *work) (*attempt, error) 
 	if err != nil {
 		return nil, fmt.Errorf("summarize with %s: %w", s.Name(), err)
 	}
-	details, err := json.Marshal(newDetails(&facts, &out))
+	details, err := json.Marshal(p.newDetails(&facts, &out))
 	if err != nil {
 		return nil, fmt.Errorf("store the facts of the summary: %w", err)
 	}

@@ -1,0 +1,183 @@
+package compact
+
+import (
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/summary"
+)
+
+// FateKind says what became of an entry in the context.
+type FateKind string
+
+// The fates. Every entry on a path has exactly one.
+const (
+	FateVerbatim   FateKind = "verbatim"   // it is there as it was written
+	FateEdited     FateKind = "edited"     // it is there with other content; By is the edit
+	FateSummarized FateKind = "summarized" // it is in the range of the summary; By is the compaction
+	FateQuoted     FateKind = "quoted"     // so, and its text stands in the summary word for word
+	FateExcluded   FateKind = "excluded"   // it is not there; Why says why
+)
+
+// The reasons for which an entry is excluded.
+const (
+	WhyNoContent  = "no content"         // its type is not for the model: a label, a model change, ...
+	WhyOmitted    = "omitted"            // an edit takes it out; By is the edit
+	WhyPrompt     = "prompt"             // a system message whose text is part of a later compaction's
+	WhyOlder      = "older compaction"   // a later compaction replaces it
+	WhyUnseen     = "kept out"           // a shell run that the user kept out of the context
+	WhyFailed     = "failed answer"      // an answer that failed or was aborted is never sent
+	WhyEmpty      = "empty"              // a branch summary without text
+	WhyUnreadable = "can't be read"      // the record is no message
+	WhyUnknown    = "unknown entry type" // of a format or program that clew does not know
+)
+
+// Fate is what became of one entry.
+type Fate struct {
+	Entry string   `json:"entry"`
+	Fate  FateKind `json:"fate"`
+	// By is the edit or the compaction concerned, "" for none.
+	By string `json:"by,omitempty"`
+	// Why is the reason for an exclusion, or the rung that made an edit.
+	Why string `json:"why,omitempty"`
+	// Pinned says that the entry is pinned.
+	Pinned bool `json:"pinned,omitempty"`
+}
+
+// Fates says for every entry of a whole path, oldest first, what became of it
+// in the context. It is a pure function.
+func Fates(path []*session.Entry) []Fate {
+	c := session.Project(path)
+	pinned := map[string]bool{}
+	for _, id := range session.Pins(path) {
+		pinned[id] = true
+	}
+	shown := map[*session.Entry]session.Item{}
+	for _, it := range c.Items {
+		shown[it.Entry] = it
+	}
+	active := map[*session.Entry]bool{}
+	for _, e := range c.Active {
+		active[e] = true
+	}
+	omitted := map[string]*session.Entry{}
+	for _, e := range c.Active {
+		if view, ok := e.ContextEdit(); ok {
+			delete(omitted, view.TargetID)
+			if view.Omit {
+				omitted[view.TargetID] = e
+			}
+		}
+	}
+	quoted := quotedIn(c.Compaction)
+	fates := make([]Fate, len(path))
+	for i, e := range path {
+		f := Fate{Entry: e.ID, Pinned: pinned[e.ID]}
+		it, ok := shown[e]
+		switch {
+		case ok && it.Edit != nil:
+			f.Fate, f.By, f.Why = FateEdited, it.Edit.ID, editedBy(it.Edit)
+		case ok && notSent(it.Message) != "":
+			f.Fate, f.Why = FateExcluded, notSent(it.Message)
+		case ok:
+			f.Fate = FateVerbatim
+		case omitted[e.ID] != nil && active[e]:
+			f.Fate, f.By, f.Why = FateExcluded, omitted[e.ID].ID, WhyOmitted
+		case e.Type == session.TypeCompaction:
+			f.Fate, f.Why = FateExcluded, WhyOlder
+		default:
+			f.Fate, f.Why = FateExcluded, excludedBecause(e)
+		}
+		if !active[e] && c.Compaction != nil && hasContent(e) {
+			f.Fate, f.By, f.Why = FateSummarized, c.Compaction.ID, ""
+			if quoted[short8(e.ID)] {
+				f.Fate = FateQuoted
+			}
+		}
+		fates[i] = f
+	}
+	return fates
+}
+
+// quotedIn returns the handles of the messages that a summary quotes whole.
+func quotedIn(compaction *session.Entry) map[string]bool {
+	out := map[string]bool{}
+	if compaction == nil {
+		return out
+	}
+	view, _ := compaction.Compaction()
+	d, ok := summary.Parse(view.Summary)
+	if !ok {
+		return out
+	}
+	for _, list := range [][]summary.Quote{d.Quotes, d.Pins} {
+		for _, q := range list {
+			if q.Whole() && q.Ref != "" {
+				out[short8(q.Ref)] = true
+			}
+		}
+	}
+	return out
+}
+
+// short8 is an id as recall handles have it.
+func short8(id string) string {
+	if len(id) > 8 {
+		return id[:8]
+	}
+	return id
+}
+
+// hasContent reports whether an entry has something for a model to read, so
+// that a summary stands for it.
+func hasContent(e *session.Entry) bool {
+	switch e.Type {
+	case session.TypeMessage:
+		m, err := e.Message()
+		return err == nil && m.Role != message.RoleSystem && notSent(m) == ""
+	case session.TypeCustomMessage:
+		return true
+	case session.TypeBranchSummary:
+		b, _ := e.BranchSummary()
+		return b.Summary != ""
+	case session.TypeCompaction: // its summary was merged into the later one
+		return true
+	default:
+		return false
+	}
+}
+
+// notSent returns why a message that is in the context is never sent, or "".
+func notSent(m *message.Message) string {
+	switch {
+	case m.Role == message.RoleBashExecution && m.ExcludeFromContext:
+		return WhyUnseen
+	case m.Role == message.RoleAssistant && (m.StopReason == message.StopError || m.StopReason == message.StopAborted):
+		return WhyFailed
+	case !m.Role.Known():
+		return WhyUnknown
+	}
+	return ""
+}
+
+// excludedBecause says why an entry contributes nothing.
+func excludedBecause(e *session.Entry) string {
+	switch e.Type {
+	case session.TypeMessage:
+		m, err := e.Message()
+		switch {
+		case err != nil:
+			return WhyUnreadable
+		case m.Role == message.RoleSystem:
+			return WhyPrompt
+		}
+		return notSent(m)
+	case session.TypeBranchSummary:
+		return WhyEmpty
+	case session.TypeContextEdit, session.TypeCustom, session.TypeLabel, session.TypeModelChange,
+		session.TypeThinkingLevel, session.TypeSessionInfo, session.TypeUsage:
+		return WhyNoContent
+	case session.TypeCustomMessage, session.TypeCompaction:
+		return WhyUnreadable
+	}
+	return WhyUnknown
+}
