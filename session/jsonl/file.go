@@ -463,6 +463,9 @@ func (f *File) wrap(op string, err error) error {
 	if errors.As(err, &rich) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
+	if pe, ok := errors.AsType[*fs.PathError](err); ok && err.Error() == pe.Error() {
+		err = pe.Err // the path stands before it already
+	}
 	return &session.Error{Op: op, Subject: f.path, Err: err, Hint: hint(err)}
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
@@ -183,3 +184,7 @@ func entryOf(t testing.TB, raw string) *session.Entry {
 }
 
 func tryOpen(path string) (*jsonl.File, error) { return jsonl.Open(ctx, path, jsonl.Options{}) }
+
+func withTimeout(d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, d)
+}
