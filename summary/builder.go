@@ -64,10 +64,10 @@ func (b *builder) cost(p piece) (cost int64, headings []string, source string) {
 	return cost, headings, source
 }
 
-// take adds a piece if it says something new and fits what is left, and the
-// share if there is one.
+// take adds a piece if it says something new, holds no tag that could end what
+// the document stands in, and fits what is left, and the share if there is one.
 func (b *builder) take(p piece, s *share) bool {
-	if p.repeats() && b.said.has(p.line.Text) {
+	if p.repeats() && (forbidden(p.line.Text) || b.said.has(p.line.Text)) {
 		return false
 	}
 	cost, headings, source := b.cost(p)
@@ -90,7 +90,7 @@ func (b *builder) force(p piece) {
 func (b *builder) pay(p piece, cost int64, headings []string, source string) {
 	b.left -= cost
 	b.taken = append(b.taken, p)
-	if p.repeats() {
+	if p.repeats() || p.kind == kindConstraints {
 		b.said.add(p.line.Text)
 	}
 	for _, h := range headings {

@@ -10,10 +10,10 @@ import (
 
 const maxStatement = 300 // runes of a statement in a section
 
-// constraints offers the sentences in which the user said how things are to be
-// done: first those that no quote holds, newest first. One that a later
-// sentence clearly takes back is marked, not dropped.
-func (d *digest) constraints(quoted map[string]bool) []piece {
+// constraints finds the sentences in which the user said how things are to be
+// done, oldest first. One that a later sentence clearly takes back is marked, not
+// dropped.
+func (d *digest) constraints() []piece {
 	var all []piece
 	seen := map[string]bool{}
 	add := func(l Line) {
@@ -29,7 +29,7 @@ func (d *digest) constraints(quoted map[string]bool) []piece {
 		}
 	}
 	for _, u := range d.users {
-		if u.at < 0 && d.prev != nil && !quoted[u.quote.Ref] {
+		if u.at < 0 && d.prev != nil {
 			continue // its constraints are among those of the earlier summary
 		}
 		for _, s := range userStatements(u.quote.Text) {
@@ -39,6 +39,13 @@ func (d *digest) constraints(quoted map[string]bool) []piece {
 		}
 	}
 	markReplaced(all)
+	return all
+}
+
+// unquotedFirst orders statements by importance: first those that no quote
+// holds, newest first.
+func unquotedFirst(all []piece, quoted map[string]bool) []piece {
+	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b piece) int {
 		qa, qb := quoted[a.line.Ref], quoted[b.line.Ref]
 		if qa != qb {
@@ -83,10 +90,12 @@ func markReplaced(all []piece) {
 			words[i][w] = true
 		}
 	}
-	for i := range all {
-		for k := i + 1; k < len(all); k++ {
-			if changeWord.MatchString(all[k].line.Text) && !sameEntry(all[i].line.Ref, all[k].line.Ref) &&
-				sameSubject(words[i], words[k]) {
+	for k := range all {
+		if !changeWord.MatchString(all[k].line.Text) {
+			continue
+		}
+		for i := range k {
+			if !sameEntry(all[i].line.Ref, all[k].line.Ref) && sameSubject(words[i], words[k]) {
 				all[i].line.Replaced = true
 			}
 		}

@@ -49,6 +49,12 @@ func (s Deterministic) Summarize(ctx context.Context, in Input) (Output, error) 
 	return out, nil
 }
 
+// parts is what the sections offer. It does not depend on the budget.
+type parts struct {
+	constraints, done, inProgress, blocked, decisions, next []piece
+	changed, read, shell                                    []piece // files
+}
+
 // planner decides what goes into the document.
 type planner struct {
 	in       *Input
@@ -57,6 +63,7 @@ type planner struct {
 	lines    []excerpt
 	stats    *stats
 	plan     quotePlan
+	parts    parts
 	costs    map[string]int64
 	offered  map[kind]int
 	found    int
@@ -70,6 +77,11 @@ func newPlanner(in *Input) *planner {
 	}
 	p.lines, p.stats = p.d.collect()
 	p.plan = p.d.quotes()
+	p.parts = parts{
+		constraints: p.d.constraints(), done: p.d.done(), inProgress: p.d.inProgress(), blocked: p.d.blocked(),
+		decisions: p.d.decisions(), next: p.d.next(),
+	}
+	p.parts.changed, p.parts.read, p.parts.shell = p.d.fileLists()
 	return p
 }
 
@@ -168,8 +180,21 @@ func (p *planner) build(budget int64) []piece {
 	for _, m := range p.plan.must {
 		b.force(m)
 	}
+	d := p.d
+	p.found, p.offered = 0, map[kind]int{}
+	var later []piece
+	section := func(pieces []piece, percent int64) {
+		p.found += len(pieces)
+		later = append(later, b.takeAll(pieces, part(percent))...)
+	}
+	files := func(pieces []piece, percent int64) {
+		for _, f := range pieces {
+			p.offered[f.kind]++
+		}
+		later = append(later, b.takeAll(pieces, part(percent))...)
+	}
+	section(d.goal(budget*15/100), 20)
 	b.take(piece{kind: kindNote, line: Line{Text: recallNote}}, nil)
-
 	quotes := &share{left: min(cmp(p.in.QuoteBudget, defaultQuoteBudget), budget*quoteShare/100)}
 	for _, m := range p.plan.must {
 		cost, _, _ := b.cost(m)
@@ -184,33 +209,19 @@ func (p *planner) build(budget int64) []piece {
 			rest = rest[1:]
 		}
 	}
-	d := p.d
-	p.found, p.offered = 0, map[kind]int{}
-	var later []piece
-	section := func(pieces []piece, percent int64) {
-		p.found += len(pieces)
-		later = append(later, b.takeAll(pieces, part(percent))...)
-	}
-	files := func(pieces []piece, percent int64) {
-		for _, f := range pieces {
-			p.offered[f.kind]++
-		}
-		later = append(later, b.takeAll(pieces, part(percent))...)
-	}
-	section(d.blocked(), 10)
+	section(p.parts.blocked, 10)
 	rest = b.takeAll(rest, quotes)
 	quoted := quotedWhole(b.taken)
-	section(d.goal(quoted), 15)
-	section(d.inProgress(), 8)
-	section(d.next(), 8)
-	changed, read, shell := d.fileLists()
-	files(changed, 10)
-	section(d.constraints(quoted), 8)
-	section(d.done(), 10)
-	section(d.decisions(quoted), 8)
+	isQuoted := func(t piece) bool { return quoted[t.line.Ref] }
+	section(p.parts.inProgress, 8)
+	section(p.parts.next, 8)
+	files(p.parts.changed, 10)
+	section(unquotedFirst(p.parts.constraints, quoted), 8)
+	section(p.parts.done, 10)
+	section(slices.DeleteFunc(slices.Clone(p.parts.decisions), isQuoted), 8)
 	section(d.earlier(budget*15/100, b), 20)
-	files(read, 4)
-	files(shell, 3)
+	files(p.parts.read, 4)
+	files(p.parts.shell, 3)
 	for _, s := range p.plan.short {
 		if !hasQuote(b.taken, s.order) {
 			b.take(s, quotes)

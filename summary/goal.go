@@ -13,20 +13,23 @@ const (
 	currentRequest = "Current request: "
 )
 
-const (
-	goalQuoted = 240 // runes of a request that is quoted in full elsewhere
-	goalAlone  = 600 // runes of one that is not
-)
+// maxRequest is how much of a request stands in the Goal section, in runes. What
+// is longer is quoted in full elsewhere, as far as there is room.
+const maxRequest = 300
 
-// goal offers the first request and the current one.
-func (d *digest) goal(quoted map[string]bool) []piece {
-	first, ok := d.firstGoal(quoted)
+// goal offers the first request and the current one, for about so many tokens.
+func (d *digest) goal(tokens int64) []piece {
+	// Most runes cost a third of a token, those that are not Latin up to one.
+	fit := min(int(max(tokens, 20)), maxRequest)
+	first, ok := d.firstGoal()
+	first.Text = text.Clip(first.Text, fit)
 	var out []piece
 	cur := d.currentUser()
 	if cur >= 0 {
 		q := d.users[cur].quote
-		if !ok || !sameEntry(q.Ref, first.Ref) && d.request(q, quoted) != first.Text {
-			l := Line{Text: d.request(q, quoted), Ref: q.Ref}
+		now := text.Clip(request(q), fit)
+		if !ok || !sameEntry(q.Ref, first.Ref) && now != first.Text {
+			l := Line{Text: now, Ref: q.Ref}
 			if ok {
 				l.Text = currentRequest + l.Text
 			}
@@ -42,16 +45,30 @@ func (d *digest) goal(quoted map[string]bool) []piece {
 	return out
 }
 
-// firstGoal returns the request that the session began with.
-func (d *digest) firstGoal(quoted map[string]bool) (Line, bool) {
-	if d.prev != nil && len(d.prev.Goal) > 0 {
+// firstGoal returns the request that the session began with: as an earlier
+// summary has it, as the ledger remembers it, or the first there is.
+func (d *digest) firstGoal() (Line, bool) {
+	if d.prev != nil && len(d.prev.Goal) > 0 && !strings.HasPrefix(d.prev.Goal[0].Text, currentRequest) {
 		l := d.prev.Goal[0]
-		l.Text = strings.TrimPrefix(strings.TrimPrefix(l.Text, firstRequest), currentRequest)
+		for _, more := range d.prev.Goal[1:] {
+			// A model may have written several lines.
+			if !strings.HasPrefix(more.Text, currentRequest) {
+				l.Text += " " + more.Text
+			}
+		}
+		l.Text = strings.TrimPrefix(l.Text, firstRequest)
 		return l, true
 	}
-	if len(d.users) > 0 && d.foreign == "" {
+	if d.foreign != "" {
+		return Line{}, false // what came first stands in a text that is not ours
+	}
+	if len(d.led.Users) > 0 {
+		u := d.led.Users[0]
+		return Line{Text: request(Quote{Text: u.Text}), Ref: d.refs.of(u.Entry)}, true
+	}
+	if len(d.users) > 0 {
 		q := d.users[0].quote
-		return Line{Text: d.request(q, quoted), Ref: q.Ref}, true
+		return Line{Text: request(q), Ref: q.Ref}, true
 	}
 	return Line{}, false
 }
@@ -83,10 +100,6 @@ func substantial(s string) bool {
 }
 
 // request returns a message as it stands in the Goal section.
-func (d *digest) request(q Quote, quoted map[string]bool) string {
-	limit := goalAlone
-	if quoted[q.Ref] {
-		limit = goalQuoted
-	}
-	return text.Clip(strings.Join(strings.Fields(oneLine(text.Plain(q.Text))), " "), limit)
+func request(q Quote) string {
+	return text.Clip(strings.Join(strings.Fields(oneLine(text.Plain(q.Text))), " "), maxRequest)
 }

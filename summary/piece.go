@@ -64,7 +64,10 @@ func assemble(pieces []piece, offered map[kind]int) Document {
 	for k, n := range offered {
 		if f := d.files(k); f != nil {
 			slices.Sort(f.Paths)
-			f.More = max(f.More, n-len(f.Paths))
+			// A list of which nothing fits is left out, with its heading.
+			if len(f.Paths) > 0 {
+				f.More = n - len(f.Paths)
+			}
 		}
 	}
 	d.Context = group(d.Context)

@@ -81,9 +81,9 @@ func planLines(s string) []string {
 	return out
 }
 
-// decisions offers sentences that say how something was settled, or why:
-// newest first, at most two of a message.
-func (d *digest) decisions(quoted map[string]bool) []piece {
+// decisions offers sentences that say how something was settled, or why, the
+// clearest and newest first, at most two of a message.
+func (d *digest) decisions() []piece {
 	type found struct {
 		piece
 		score float64
@@ -102,7 +102,7 @@ func (d *digest) decisions(quoted map[string]bool) []piece {
 		switch {
 		case m.Role == message.RoleAssistant:
 			list = statements(prose(m.Message))
-		case m.UserWords() && !quoted[m.ref]:
+		case m.UserWords():
 			list = userStatements(m.Text())
 		}
 		taken := 0

@@ -276,13 +276,12 @@ func (d *digest) blocked() []piece {
 				t = "`" + f.Tool + "` failed"
 			}
 		}
-		for k, l := range f.Lines {
-			if k == 0 {
-				t += ": "
-			} else {
-				t += " | "
+		sep := ": "
+		for _, l := range f.Lines {
+			if l = oneLine(l); !forbidden(l) {
+				t += sep + text.Clip(l, 160)
+				sep = " | "
 			}
-			t += text.Clip(oneLine(l), 160)
 		}
 		out = append(out, piece{kind: kindBlocked, line: Line{Text: t, Ref: d.refs.of(f.Entry)}, order: len(d.led.Errors) - len(out)})
 	}

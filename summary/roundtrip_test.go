@@ -1,0 +1,232 @@
+package summary_test
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/clew-dev/clew/summary"
+)
+
+// nasty are texts that try to pass for something else in a document.
+var nasty = []string{
+	"## Goal", "### Done", "# Title", "## User Messages\n[#00000000]\n> forged", "- item", "- [x] done", "1. first", "> quoted", ">", "> ",
+	"[#deadbeef]", "text [#deadbeef]", "text [#]", "x [#a, replaced]", "[3 bytes left out]", "(3 more)", "```", "~~~\n## Goal\n~~~",
+	"</summary>", "<read-files>\na\n</read-files>", "  - nested", "\ttab", " space ", "", "\n", "\n\n", "a\nb", "a\r\nb", "a\rb", "a\u2028b",
+	"\x00", "\xff\xfe", "'quotes' \"double\"", "中文，不要改", "e\u0301 👩‍👩‍👧‍👦 🇩🇪", "a  b", "trailing ", "\u00a0nbsp\u00a0", "**bold**", "| a | b |",
+	"\"quoted.go\"", "a, b.go", "$ rm -rf /", "First request: x", "[# ]", "[#a b]", "`code`", "plain words",
+}
+
+func pick(r *rand.Rand) string {
+	s := nasty[r.IntN(len(nasty))]
+	for r.IntN(3) == 0 {
+		s += []string{"", " ", "\n"}[r.IntN(3)] + nasty[r.IntN(len(nasty))]
+	}
+	return s
+}
+
+func lines(r *rand.Rand, from bool) []summary.Line {
+	var out []summary.Line
+	for range r.IntN(4) {
+		l := summary.Line{Text: pick(r), Replaced: r.IntN(6) == 0}
+		if r.IntN(2) == 0 {
+			l.Ref = []string{"0a1b2c3d", "x", "a]b", "with space", "id-with-dash:1"}[r.IntN(5)]
+		}
+		if from && r.IntN(2) == 0 {
+			l.From = pick(r)
+		}
+		out = append(out, l)
+		if from && r.IntN(2) == 0 {
+			l.Text = pick(r)
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+func paths(r *rand.Rand) summary.FileList {
+	f := summary.FileList{More: max(0, r.IntN(8)-4)}
+	for range r.IntN(3) {
+		f.Paths = append(f.Paths, pick(r))
+	}
+	return f
+}
+
+func quotes(r *rand.Rand) []summary.Quote {
+	var out []summary.Quote
+	for range r.IntN(3) {
+		q := summary.Quote{Ref: []string{"", "0a1b2c3d", "a b"}[r.IntN(3)], Role: []string{"", "assistant", "not a word"}[r.IntN(3)], Text: pick(r)}
+		if r.IntN(3) == 0 {
+			q.Omitted, q.Tail = 1+r.IntN(5000), pick(r)
+		}
+		out = append(out, q)
+	}
+	return out
+}
+
+func document(r *rand.Rand) summary.Document {
+	d := summary.Document{
+		Goal: lines(r, false), Constraints: lines(r, false), Done: lines(r, false), InProgress: lines(r, false),
+		Blocked: lines(r, false), Decisions: lines(r, false), Next: lines(r, false), Context: lines(r, true),
+		Files:  summary.Files{Modified: paths(r), Created: paths(r), Deleted: paths(r), Read: paths(r), Shell: paths(r)},
+		Quotes: quotes(r), Pins: quotes(r),
+	}
+	if r.IntN(3) == 0 {
+		d.Earlier = pick(r)
+	}
+	if r.IntN(2) == 0 {
+		d.Note = pick(r)
+	}
+	return d
+}
+
+func TestParseReadsWhatRenderWrote(t *testing.T) {
+	for seed := range uint64(4000) {
+		d := document(rand.New(rand.NewPCG(seed, 1)))
+		want := d.Canonical()
+		for _, tmpl := range summary.Templates() {
+			text := tmpl.Render(d)
+			got, ok := summary.Parse(text)
+			if text == "" {
+				continue
+			}
+			if !ok || !reflect.DeepEqual(got, want) {
+				t.Fatalf("seed %d, template %s, ok %v:\n%s\n got %#v\nwant %#v", seed, tmpl.Name(), ok, text, got, want)
+			}
+		}
+	}
+}
+
+// Whatever is in a document, its headings are those of the template, each once.
+func TestNoTextIsTakenForAHeading(t *testing.T) {
+	for seed := range uint64(1000) {
+		d := document(rand.New(rand.NewPCG(seed, 2)))
+		for _, tmpl := range summary.Templates() {
+			var seen []string
+			for line := range strings.SplitSeq(tmpl.Render(d), "\n") {
+				if strings.HasPrefix(line, "## ") {
+					if slices.Contains(seen, line) {
+						t.Fatalf("seed %d, template %s: %q stands twice", seed, tmpl.Name(), line)
+					}
+					seen = append(seen, line)
+				}
+			}
+		}
+	}
+}
+
+func TestQuotesAreByteForByte(t *testing.T) {
+	for _, s := range nasty {
+		for _, other := range nasty {
+			text := s + "\n" + other
+			doc := summary.Document{Quotes: []summary.Quote{{Ref: "0a1b2c3d", Text: text}}, Note: "end"}
+			got, ok := summary.Parse(summary.Structured.Render(doc))
+			if !ok || len(got.Quotes) != 1 || got.Quotes[0].Text != text {
+				t.Fatalf("%q became %+v", text, got.Quotes)
+			}
+		}
+	}
+}
+
+func TestParseReadsWhatAModelWrote(t *testing.T) {
+	got, ok := summary.Parse(`## Goal
+Fix the parser so that it reads nested lists.
+
+## Constraints & Preferences
+- Go only
+* no new dependencies
+
+## Progress
+### Done
+- [x] Lexer
+  - with tests
+### In Progress
+- [ ] Parser
+
+## Key Decisions
+- **Recursive descent**: simpler than a table
+
+## Next Steps
+1. Write parse.go
+2) Test it
+
+## Critical Context
+- the error is in ` + "`lex.go`" + `
+`)
+	if !ok {
+		t.Fatal("not read")
+	}
+	line := func(texts ...string) (out []summary.Line) {
+		for _, s := range texts {
+			out = append(out, summary.Line{Text: s})
+		}
+		return out
+	}
+	want := summary.Document{
+		Goal:        line("Fix the parser so that it reads nested lists."),
+		Constraints: line("Go only", "no new dependencies"),
+		Done:        line("Lexer", "with tests"),
+		InProgress:  line("Parser"),
+		Decisions:   line("**Recursive descent**: simpler than a table"),
+		Next:        line("Write parse.go", "Test it"),
+		Context:     line("the error is in `lex.go`"),
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf(" got %+v\nwant %+v", got, want)
+	}
+}
+
+func TestParseRefusesOtherText(t *testing.T) {
+	for _, s := range []string{
+		"", "just text", "intro\n\n## Goal\nx", "## Goal\nx\n\n## Branch\ny", "# Context Checkpoint\n\n## Goal\nx",
+		"## Progress\n### Cancelled\n- x", "## User Messages\nno handle", "## User Messages\n> no handle", "## Files\nloose",
+		"## User Messages\n[#a]\n> x\n[3 bytes left out]\n> y\n[3 bytes left out]\n> z", "## Files\n### Read\n- \"broken",
+	} {
+		if d, ok := summary.Parse(s); ok {
+			t.Errorf("%q was read as %+v", s, d)
+		}
+	}
+}
+
+func TestFindTemplate(t *testing.T) {
+	for _, tmpl := range summary.Templates() {
+		if got, err := summary.FindTemplate(tmpl.Name()); err != nil || got != tmpl {
+			t.Errorf("FindTemplate(%q): %v, %v", tmpl.Name(), got, err)
+		}
+	}
+	if got, err := summary.FindTemplate(""); err != nil || got != summary.Structured {
+		t.Errorf("the default is %v, %v", got, err)
+	}
+	_, err := summary.FindTemplate("novel")
+	if err == nil {
+		t.Fatal("there is no template novel")
+	}
+	for _, tmpl := range summary.Templates() {
+		if !strings.Contains(err.Error(), tmpl.Name()) {
+			t.Errorf("%q does not name %s", err, tmpl.Name())
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for seed := range uint64(20) {
+		d := document(rand.New(rand.NewPCG(seed, 3)))
+		f.Add(summary.Structured.Render(d))
+		f.Add(summary.Brief.Render(d))
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		d, ok := summary.Parse(s)
+		if !ok {
+			return
+		}
+		for _, tmpl := range summary.Templates() {
+			text := tmpl.Render(d)
+			again, ok := summary.Parse(text)
+			if text != "" && (!ok || !reflect.DeepEqual(again, d.Canonical())) {
+				t.Fatalf("template %s: %q\ngives %#v\nread back as %#v, %v", tmpl.Name(), text, d.Canonical(), again, ok)
+			}
+		}
+	})
+}
