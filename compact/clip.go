@@ -50,7 +50,7 @@ func (p *planner) largest(w *work, from, to, most int, done map[int]bool) int {
 	}
 	best, bestClass := -1, 0
 	for i := from; i < to; i++ {
-		if w.cost[i] <= floorClip || !clippable(w.items[i]) || done[i] || p.pinned[w.items[i].Entry.ID] {
+		if w.cost[i] <= floorClip || !clippable(w.items[i]) || done[i] || w.taken[i] || p.pinned[w.items[i].Entry.ID] {
 			continue
 		}
 		class := classOther

@@ -26,16 +26,23 @@ type clewDetails struct {
 
 // fileLists returns the two lists that pi keeps: files that were only read, and
 // files that were changed.
-func fileLists(facts *ledger.Ledger) (read, modified []string) {
+func (p *planner) fileLists(facts *ledger.Ledger) (read, modified []string) {
+	if p.piFiles != nil {
+		return p.piFiles.ReadFiles, p.piFiles.ModifiedFiles
+	}
 	return orEmpty(facts.Paths(ledger.StateRead)), orEmpty(facts.Paths(ledger.StateModified, ledger.StateCreated))
 }
 
 func (p *planner) newDetails(facts *ledger.Ledger, out *summary.Output) details {
-	read, modified := fileLists(facts)
-	return details{
+	read, modified := p.fileLists(facts)
+	d := details{
 		ReadFiles: read, ModifiedFiles: modified,
 		Clew: clewDetails{Version: 1, Summarizer: out.Summarizer, Coverage: out.Coverage, Ledger: facts, Pins: p.pins},
 	}
+	if p.policy.Form != nil {
+		d.Clew.Form = p.policy.Form.JSON()
+	}
+	return d
 }
 
 // orEmpty makes a list that is written as [] rather than null.

@@ -8,10 +8,9 @@ import (
 	"github.com/clew-dev/clew/token"
 )
 
-// climb walks the ladder until the context is within its target, and puts what
+// climb walks the whole ladder until the context is within its target, and puts what
 // is to be done into the plan.
-func (p *planner) climb(ctx context.Context, plan *Plan) error {
-	w := p.newWork()
+func (p *planner) climb(ctx context.Context, plan *Plan, w *work) error {
 	tail := tailStart(w.units(), p.tail(w))
 	start := w.total
 	for _, rung := range []func(*work, int, int64){p.offload, p.elide} {
@@ -59,7 +58,7 @@ func (p *planner) conclude(plan *Plan, w *work, best *attempt) error {
 	plan.drafts, plan.edits = edits, rungs
 	if best != nil {
 		plan.Cut, plan.Summary = best.cut, best.out
-		plan.ReadFiles, plan.ModifiedFiles = fileLists(best.facts)
+		plan.ReadFiles, plan.ModifiedFiles = p.fileLists(best.facts)
 		plan.drafts = append(plan.drafts, best.draft)
 	}
 	plan.drafts = append(plan.drafts, excerpts...)
@@ -103,7 +102,7 @@ func (w *work) rungs(at int, best *attempt, freed int64) []Rung {
 		}
 	}
 	var out []Rung
-	for _, name := range []string{rungOffload, rungElide, rungSummarize, rungTighten, rungThinking, rungClip} {
+	for _, name := range []string{rungOffload, rungElide, rungSummarize, rungTighten, rungThinking, rungStrip, rungClip} {
 		if r := by[name]; r != nil {
 			out = append(out, *r)
 		}

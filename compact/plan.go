@@ -1,6 +1,7 @@
 package compact
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,8 +40,12 @@ type Input struct {
 type Plan struct {
 	Act    bool   `json:"act"`
 	Reason Reason `json:"reason"`
+	Policy string `json:"policy"` // its name
 	// Why says why the plan acts or does not, in a sentence.
 	Why string `json:"why"`
+	// Guarded says that what the preset does would not have fit, and the ladder
+	// did the rest.
+	Guarded bool `json:"guarded,omitempty"`
 	// Breaker says that nothing is done because the passes before did not help.
 	Breaker bool          `json:"breaker,omitempty"`
 	Budget  Budget        `json:"budget"`
@@ -104,12 +109,12 @@ func Make(ctx context.Context, in Input, policy Policy) (*Plan, error) {
 	p.measure()
 	before := p.sizes.reading
 	plan := &Plan{
-		Reason: in.Reason, Budget: budget, Clamps: clamps,
+		Reason: in.Reason, Policy: cmp.Or(policy.Name, PresetClew), Budget: budget, Clamps: clamps,
 		Before: before, After: before, last: in.Last,
 	}
-	over := before.Guarded() > budget.Limit
+	over := p.over()
 	if !over && in.Reason == Threshold {
-		plan.Why = fmt.Sprintf("the context of %d tokens is within %d", before.Tokens, budget.Limit)
+		plan.Why = fmt.Sprintf("the context of %d tokens is within %d", before.Tokens, p.trigger())
 		return plan, nil
 	}
 	if why := breaker(in.Path, before.Tokens); why != "" && in.Reason == Threshold {
@@ -122,11 +127,11 @@ func Make(ctx context.Context, in Input, policy Policy) (*Plan, error) {
 	plan.Act = true
 	plan.Why = "asked for"
 	if over {
-		plan.Why = fmt.Sprintf("the context of %d tokens is over %d", before.Tokens, budget.Limit)
-	} else if !policy.Keep.IsSet() && before.Tokens <= budget.Target {
+		plan.Why = fmt.Sprintf("the context of %d tokens is over %d", before.Tokens, p.trigger())
+	} else if plan.Policy == PresetClew && !policy.Keep.IsSet() && before.Tokens <= budget.Target {
 		return plan.nothing(fmt.Sprintf("the context of %d tokens is within its target of %d; set what to keep to go below", before.Tokens, budget.Target)), nil
 	}
-	if err := p.climb(ctx, plan); err != nil {
+	if err := p.climbPreset(ctx, plan); err != nil {
 		return nil, err
 	}
 	return plan, nil
@@ -146,6 +151,7 @@ type planner struct {
 	budget  Budget
 	context *session.Context
 	sizes   sizes
+	piFiles *PiPreparation  // preset pi
 	pins    []string        // ids of entries that stay as they are
 	pinned  map[string]bool // the same
 }

@@ -4,16 +4,24 @@ import (
 	"fmt"
 
 	"github.com/clew-dev/clew/summary"
+	"github.com/clew-dev/clew/wire"
 )
 
 // Policy says when to compact and how far. The zero value of a field means its
 // default; Resolve fills them in.
 type Policy struct {
+	// Name is the preset's; see Preset. Default: "clew".
+	Name string
 	// Window is the model's context window in tokens. Default: 200,000.
 	Window int64
 	// Reserve is what stays free for the answer. Default: 16,384 tokens; at most
 	// a quarter of the window.
 	Reserve Amount
+	// Trigger is the size at which a context is compacted. Default: Window less
+	// Reserve, which is never exceeded whatever the trigger.
+	Trigger Amount
+	// KeepMessages and KeepTurns are the tail of presets that count those.
+	KeepMessages, KeepTurns int
 	// Keep is the tail that stays as it is. Default: what Target leaves for it;
 	// at most half of the window.
 	Keep Amount
@@ -30,6 +38,9 @@ type Policy struct {
 	Summarizer summary.Summarizer
 	// Template gives the summary its form. Default: summary.Structured.
 	Template *summary.Template
+	// Form is how the summary stands in the context: role and wrapper. Default:
+	// wire's. It is stored with the compaction.
+	Form *wire.Form
 	// Instructions are what the user asked the summary to pay attention to.
 	Instructions string
 }
@@ -97,13 +108,16 @@ func (p Policy) Resolve() (Budget, []Clamp, error) {
 		b.Summary = limit("summary", p.Summary.Of(b.Window), b.Limit/2, "the summary may take half of the budget at most")
 		b.Quotes = min(b.Quotes, b.Summary/2)
 	}
+	if p.KeepMessages < 0 || p.KeepTurns < 0 {
+		return b, nil, fmt.Errorf("a tail of %d messages or %d turns makes no sense; it must not be negative", p.KeepMessages, p.KeepTurns)
+	}
 	if p.Keep.IsSet() {
 		b.Keep = limit("keep", p.Keep.Of(b.Window), Percent(maxKeepPct).Of(b.Window), "the tail may take half of the window at most")
 	}
 	switch {
 	case p.Target.IsSet():
 		b.Target = limit("target", p.Target.Of(b.Window), b.Limit, "the target must leave the reserve free")
-	case p.Keep.IsSet():
+	case p.Keep.IsSet() || p.KeepMessages > 0:
 		b.Target = b.Limit // the tail decides
 	default:
 		b.Target = min(Percent(targetPct).Of(b.Window), b.Limit)

@@ -16,6 +16,7 @@ const (
 	rungThinking  = "thinking"
 	rungSummarize = "summarize"
 	rungTighten   = "tighten"
+	rungStrip     = "strip" // preset turns: calls, results and reasoning go
 	rungClip      = "clip"
 )
 
@@ -26,6 +27,7 @@ type work struct {
 	now   []*message.Message
 	cost  []int64
 	rung  []string // which rung changed the message last, "" for none
+	taken []bool   // the message is taken out
 	moved []bool   // the message can't be edited: it is taken out, and now stands at the end
 	fixed int64    // prompt, tools and overhead
 	total int64    // fixed and all messages
@@ -36,7 +38,7 @@ func (p *planner) newWork() *work {
 	n := len(p.context.Items)
 	w := &work{
 		items: p.context.Items, now: messages(p.context.Items),
-		cost: make([]int64, n), rung: make([]string, n), moved: make([]bool, n), price: p.cost,
+		cost: make([]int64, n), rung: make([]string, n), taken: make([]bool, n), moved: make([]bool, n), price: p.cost,
 	}
 	w.fixed = p.scaled(p.in.Meter.Fixed()) + p.sizes.overhead
 	if prompt := token.ReplaySystem(w.now); prompt != nil {
@@ -70,6 +72,12 @@ func (w *work) set(i int, m *message.Message, rung string) int64 {
 	w.now[i], w.cost[i], w.rung[i] = m, cost, rung
 	w.total -= freed
 	return freed
+}
+
+// take takes a message out.
+func (w *work) take(i int, rung string) {
+	w.total -= w.cost[i]
+	w.cost[i], w.taken[i], w.rung[i] = 0, true, rung
 }
 
 // editDetails is what an edit of a pass says about itself.
@@ -113,8 +121,10 @@ func (w *work) drafts(at int) (edits, excerpts []session.Draft, rungs []string) 
 		d.Clew.Rung = w.rung[i]
 		d.Clew.Freed = w.price(w.items[i].Message) - w.cost[i]
 		edit := session.ContextEdit{TargetID: w.items[i].Entry.ID, Content: message.EncodeBlocks(w.now[i].Content)}
-		if w.moved[i] {
+		if w.taken[i] || w.moved[i] {
 			edit.Omit, edit.Content = true, nil
+		}
+		if w.moved[i] {
 			d.Clew.Of = w.items[i].Entry.ID
 			excerpts = append(excerpts, session.NewCustomMessage(session.CustomExcerpt, w.now[i].Content, true, d.json()))
 			d.Clew.Of = ""
@@ -201,6 +211,7 @@ type saved struct {
 	now   []*message.Message
 	cost  []int64
 	rung  []string
+	taken []bool
 	moved []bool
 	total int64
 }
@@ -208,7 +219,7 @@ type saved struct {
 func (w *work) save(u Unit) saved {
 	return saved{
 		slices.Clone(w.now[u.From:u.To]), slices.Clone(w.cost[u.From:u.To]),
-		slices.Clone(w.rung[u.From:u.To]), slices.Clone(w.moved[u.From:u.To]), w.total,
+		slices.Clone(w.rung[u.From:u.To]), slices.Clone(w.taken[u.From:u.To]), slices.Clone(w.moved[u.From:u.To]), w.total,
 	}
 }
 
@@ -216,6 +227,7 @@ func (w *work) restore(u Unit, s saved) {
 	copy(w.now[u.From:u.To], s.now)
 	copy(w.cost[u.From:u.To], s.cost)
 	copy(w.rung[u.From:u.To], s.rung)
+	copy(w.taken[u.From:u.To], s.taken)
 	copy(w.moved[u.From:u.To], s.moved)
 	w.total = s.total
 }

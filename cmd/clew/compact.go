@@ -19,6 +19,7 @@ import (
 type compactFlags struct {
 	window, keep, target string
 	reserve              string
+	preset               string
 	template             string
 	instructions         string
 	out                  string
@@ -39,6 +40,7 @@ The pass is appended to FILE, or with --out to a copy of it. Amounts are tokens
 (20000, 20k) or a share of the window (25%).`,
 		Example: `  clew compact --window 64000 --out compacted.jsonl session.jsonl
   clew compact --keep 10k session.jsonl
+  clew compact --preset pi --window 200k session.jsonl
   clew compact --dry-run --json session.jsonl`,
 		GroupID: groupChange,
 		Args:    argCount(1, 1),
@@ -49,7 +51,8 @@ The pass is appended to FILE, or with --out to a copy of it. Amounts are tokens
 	f.StringVar(&fl.reserve, "reserve", "", "what stays free for the answer (default: 16384, at most a quarter of the window)")
 	f.StringVar(&fl.keep, "keep", "", "the newest part that stays as it is (default: what the target leaves)")
 	f.StringVar(&fl.target, "target", "", "how large the context is to be afterwards (default: half of the window)")
-	f.StringVar(&fl.template, "template", "structured", "the form of the summary: "+templateNames())
+	f.StringVar(&fl.preset, "preset", compact.PresetClew, "the policy: "+strings.Join(compact.PresetNames(), ", "))
+	f.StringVar(&fl.template, "template", "", "the form of the summary: "+templateNames()+" (default: the preset's, else structured)")
 	f.StringVar(&fl.instructions, "instructions", "", "what the summary is to pay attention to")
 	f.StringVarP(&fl.out, "out", "o", "", "write to this new file and leave FILE as it is")
 	f.BoolVar(&fl.dryRun, "dry-run", false, "show what would be done, and do nothing")
@@ -122,9 +125,15 @@ func copySession(cmd *cobra.Command, f *jsonl.File, out string) (*jsonl.File, er
 }
 
 func (fl *compactFlags) policy() (compact.Policy, error) {
-	p := compact.Policy{Instructions: fl.instructions, Template: templateByName(fl.template)}
-	if p.Template == nil {
-		return p, usagef("--template %s: there is no such template; there are %s", fl.template, templateNames())
+	p, err := compact.Preset(fl.preset)
+	if err != nil {
+		return p, usagef("--preset: %w", err)
+	}
+	p.Instructions = fl.instructions
+	if fl.template != "" {
+		if p.Template = templateByName(fl.template); p.Template == nil {
+			return p, usagef("--template %s: there is no such template; there are %s", fl.template, templateNames())
+		}
 	}
 	amounts := []struct {
 		flag, value string
@@ -256,12 +265,18 @@ func (r *compactReport) print(cmd *cobra.Command) {
 	if r.Settled > 0 {
 		row("settled", "%d calls that were interrupted got a result that says so", r.Settled)
 	}
+	if pl.Policy != compact.PresetClew {
+		row("preset", "%s", pl.Policy)
+	}
 	row("before", "%s  %s", usageBar(p, pl.Before.Tokens, pl.Budget.Window), howMeasured(pl.Before))
 	if !pl.Act {
 		row("nothing", "%s", pl.Why)
 		return
 	}
 	row("after", "%s  %s", usageBar(p, pl.After.Tokens, pl.Budget.Window), howMeasured(pl.After))
+	if pl.Guarded {
+		row("guard", "what the preset does would not have fit; the ladder did the rest")
+	}
 	for _, rung := range pl.Rungs {
 		row(rung.Name, "freed %s tokens%s", number(rung.Freed), editedIn(rung))
 	}

@@ -1,0 +1,292 @@
+package compact
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/summary"
+	"github.com/clew-dev/clew/token"
+	"github.com/clew-dev/clew/wire"
+)
+
+// The presets.
+const (
+	PresetClew    = "clew"
+	PresetPi      = "pi"
+	PresetSynapse = "synapse"
+	PresetTurns   = "turns"
+)
+
+// PresetNames returns the names of the presets.
+func PresetNames() []string { return []string{PresetClew, PresetPi, PresetSynapse, PresetTurns} }
+
+// Preset returns a policy by name. Fields that are set afterwards count before
+// the preset's own. The error of an unknown name lists those that exist.
+//
+//   - clew: the whole ladder; this is the zero Policy.
+//   - pi: the cut of pi 0.87.1, with its reserve of 16,384 and its tail of 20,000
+//     tokens; a structured summary.
+//   - synapse: at 150,000 tokens the tool results of the first half of the
+//     messages that are longer than 50 characters leave the context. If it is
+//     still that large and less than 15,000 tokens were freed, all but the newest
+//     5 messages are summarized, at most every 5 steps.
+//   - turns: at 75 % of the window all but the newest 6 turns are summarized, to
+//     half of the window. If that is not enough, reasoning and tool exchanges go
+//     too.
+//
+// Whatever the preset decides, a guard follows that is the same for all: no cut
+// parts a call from its result, and a context that would not fit is brought
+// into the limit by the ladder's last rungs.
+func Preset(name string) (Policy, error) {
+	switch name {
+	case PresetClew, "":
+		return Policy{Name: PresetClew}, nil
+	case PresetPi:
+		return Policy{Name: name, Keep: Tokens(20_000), Template: summary.Structured}, nil
+	case PresetSynapse:
+		return Policy{
+			Name: name, Trigger: Tokens(150_000), KeepMessages: 5, Summary: Tokens(8_000),
+			Template: summary.Technical,
+			Form:     &wire.Form{Role: message.RoleUser, Open: "[Compressed History]\n\n", Close: ""},
+		}, nil
+	case PresetTurns:
+		return Policy{
+			Name: name, Trigger: Percent(75), KeepTurns: 6, Target: Percent(50), Template: summary.Notes,
+			Form: &wire.Form{Role: message.RoleAssistant, Open: "[COMPACTED_CONTEXT]\n", Close: ""},
+		}, nil
+	}
+	return Policy{}, fmt.Errorf("there is no preset %q; there are %s", name, strings.Join(PresetNames(), ", "))
+}
+
+// The settings of preset synapse that are no fields of Policy, by the names of
+// its document.
+const (
+	synapseScanShare = 2  // offload looks at one half of the messages
+	synapseMinChars  = 50 // SYNAPSE_OFFLOAD_MIN_CHARS
+	synapseMinFreed  = 15_000
+	synapseCooldown  = 5 // steps between two compactions
+)
+
+// over reports whether the context is to be compacted.
+func (p *planner) over() bool {
+	r := p.sizes.reading
+	if r.Guarded() > p.budget.Limit {
+		return true // the guard, the same for all presets
+	}
+	switch {
+	case p.policy.Name == PresetPi:
+		return piTrigger(piTokens(p.context), p.budget.Window, p.budget.Reserve)
+	case p.policy.Trigger.IsSet():
+		return r.Tokens >= p.policy.Trigger.Of(p.budget.Window)
+	}
+	return false
+}
+
+// trigger is the size over which the context is compacted, for reports.
+func (p *planner) trigger() int64 {
+	if p.policy.Trigger.IsSet() {
+		return min(p.policy.Trigger.Of(p.budget.Window), p.budget.Limit)
+	}
+	return p.budget.Limit
+}
+
+// climbPreset does what the policy's preset does, and leaves the rest to the
+// guard.
+func (p *planner) climbPreset(ctx context.Context, plan *Plan) error {
+	w := p.newWork()
+	switch p.policy.Name {
+	case PresetPi:
+		return p.climbPi(ctx, plan, w)
+	case PresetSynapse:
+		return p.climbSynapse(ctx, plan, w)
+	case PresetTurns:
+		return p.climbTurns(ctx, plan, w)
+	}
+	return p.climb(ctx, plan, w)
+}
+
+func (p *planner) climbPi(ctx context.Context, plan *Plan, w *work) error {
+	prep, ok := PreparePi(p.in.Path, p.budget.Keep)
+	if !ok {
+		return p.orGuard(ctx, plan, w, "pi finds nothing to compact: all there is belongs to its tail")
+	}
+	p.piFiles = &prep
+	return p.cutAt(ctx, plan, w, prep.asCut())
+}
+
+func (p *planner) climbSynapse(ctx context.Context, plan *Plan, w *work) error {
+	start := w.total
+	for i := range len(w.items) / synapseScanShare {
+		it := w.items[i]
+		m := it.Message
+		if m.Role != message.RoleToolResult || !editable(it) || editedBy(it.Edit) != "" || p.pinned[it.Entry.ID] ||
+			len([]rune(m.Text())) <= synapseMinChars {
+			continue
+		}
+		note := fmt.Sprintf("[the tool result is not here; recall %s for it]", handle(it.Entry.ID))
+		if short := m.WithContent([]message.Block{message.TextBlock(note)}); p.cost(short) < w.cost[i] {
+			w.set(i, short, rungOffload)
+		}
+	}
+	freed := start - w.total
+	trigger := p.policy.Trigger.Of(p.budget.Window)
+	if w.total <= p.hard() && (w.total < trigger || freed >= synapseMinFreed || p.stepsSincePass() < synapseCooldown) && plan.Reason != Manual {
+		if !w.changed() {
+			return p.orGuard(ctx, plan, w, "there is nothing to offload, and the last compaction is less than 5 steps ago")
+		}
+		return p.conclude(plan, w, nil)
+	}
+	if len(w.items) <= p.policy.KeepMessages {
+		return p.orGuard(ctx, plan, w, fmt.Sprintf("there is nothing to compact: %d messages are kept as they are", p.policy.KeepMessages))
+	}
+	return p.cutAt(ctx, plan, w, p.newCut(len(w.items)-p.policy.KeepMessages,
+		fmt.Sprintf("the newest %d messages are kept", p.policy.KeepMessages)))
+}
+
+// stepsSincePass counts the answers since the latest compaction on the path.
+func (p *planner) stepsSincePass() int {
+	steps := 0
+	for i := len(p.in.Path) - 1; i >= 0; i-- {
+		e := p.in.Path[i]
+		if e.Type == session.TypeCompaction {
+			return steps
+		}
+		if m, err := e.Message(); err == nil && m.Role == message.RoleAssistant {
+			steps++
+		}
+	}
+	return synapseCooldown
+}
+
+func (p *planner) climbTurns(ctx context.Context, plan *Plan, w *work) error {
+	turns, at := 0, -1
+	for i := len(w.items) - 1; i >= 0; i-- {
+		if w.items[i].Message.Role != message.RoleUser {
+			continue
+		}
+		if turns++; turns == p.policy.KeepTurns {
+			at = i
+			break
+		}
+	}
+	if at <= 0 || p.newCut(at, "").Summarized <= 0 {
+		return p.orGuard(ctx, plan, w, fmt.Sprintf("there is nothing old: %d turns are kept as they are", p.policy.KeepTurns))
+	}
+	cut := p.newCut(at, fmt.Sprintf("the newest %d turns are kept", p.policy.KeepTurns))
+	best, err := p.try(ctx, cut, w)
+	if err != nil {
+		return err
+	}
+	if best.total > p.target() {
+		p.strip(w, cut.at)
+		if err := p.retry(ctx, cut, w, &best); err != nil {
+			return err
+		}
+	}
+	return p.guarded(ctx, plan, w, best)
+}
+
+// strip takes reasoning, calls and results out of the kept turns, but for the
+// last: its work may be going on.
+func (p *planner) strip(w *work, from int) {
+	last := len(w.items)
+	for last > from && !w.items[last-1].Message.StartsTurn() {
+		last--
+	}
+	for _, u := range w.units() {
+		if u.From < from || u.To >= last || p.anyPinned(w, u) {
+			continue
+		}
+		for i := u.From; i < u.To; i++ {
+			p.stripOne(w, i)
+		}
+	}
+}
+
+func (p *planner) anyPinned(w *work, u Unit) bool {
+	for _, it := range w.items[u.From:u.To] {
+		if p.pinned[it.Entry.ID] {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *planner) stripOne(w *work, i int) {
+	if !editable(w.items[i]) {
+		return
+	}
+	switch w.items[i].Message.Role {
+	case message.RoleToolResult:
+		w.take(i, rungStrip)
+	case message.RoleAssistant:
+		var kept []message.Block
+		for _, b := range w.now[i].Content {
+			if b.Type != message.BlockToolCall && b.Type != message.BlockThinking {
+				kept = append(kept, b)
+			}
+		}
+		switch {
+		case len(kept) == 0:
+			w.take(i, rungStrip)
+		case len(kept) < len(w.now[i].Content):
+			w.set(i, w.now[i].WithContent(kept), rungStrip)
+		}
+	default:
+	}
+}
+
+// newCut returns the cut before item at.
+func (p *planner) newCut(at int, why string) *Cut {
+	c := p.context
+	cut := &Cut{at: at, Why: why}
+	for cut.from < len(c.Items) && c.Items[cut.from].Entry == c.Compaction {
+		cut.from++
+	}
+	cut.FirstKept = firstKept(c, at)
+	cut.turn = turnStart(c.Items, cut.from, at)
+	if cut.turn < at {
+		cut.SplitTurn, cut.TurnStart = true, c.Items[cut.turn].Entry.ID
+	}
+	cut.count(c, p.cost)
+	return cut
+}
+
+// cutAt summarizes what is before a preset's cut, made safe.
+func (p *planner) cutAt(ctx context.Context, plan *Plan, w *work, cut *Cut) error {
+	p.takeThinking(w, 0)
+	cut = safeCut(p.context, w.units(), cut, p.cost)
+	if cut.Summarized <= 0 {
+		return p.orGuard(ctx, plan, w, "there is nothing to compact: all there is belongs to the part that is kept")
+	}
+	best, err := p.try(ctx, cut, w)
+	if err != nil {
+		return err
+	}
+	return p.guarded(ctx, plan, w, best)
+}
+
+// guarded takes a preset's result, or what the ladder makes when that would not
+// fit.
+func (p *planner) guarded(ctx context.Context, plan *Plan, w *work, best *attempt) error {
+	if best.total <= p.hard() {
+		return p.conclude(plan, w, best)
+	}
+	plan.Guarded = true
+	return p.summarize(ctx, plan, w)
+}
+
+// orGuard does nothing, unless the context would not fit.
+func (p *planner) orGuard(ctx context.Context, plan *Plan, w *work, why string) error {
+	if p.sizes.reading.Guarded() <= p.budget.Limit {
+		plan.nothing(why)
+		return nil
+	}
+	plan.Guarded = true
+	return p.summarize(ctx, plan, w)
+}
+
+var _ token.Counter = (*planner)(nil)
