@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,6 +36,9 @@ func TestMain(m *testing.M) {
 //	                         which may be new or changed
 //	lock file                this process opens the session for writing
 //	unlock                   and closes it again
+//	reads file regexp        every command that reads fails with exit code 1, says
+//	                         nothing on the output and what matches on the other
+//	writes file regexp       likewise for every command that writes
 //	expand file              replaces \\xNN and the like in a file, for bytes that
 //	                         a script can't hold
 func TestScripts(t *testing.T) {
@@ -52,9 +56,15 @@ func TestScripts(t *testing.T) {
 			env.Values[lockKey{}] = new(*jsonl.File)
 			return nil
 		},
+		Condition: func(cond string) (bool, error) {
+			if cond == "root" {
+				return os.Geteuid() == 0, nil
+			}
+			return false, fmt.Errorf("no condition %s", cond)
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code": scriptCode, "snap": scriptSnap, "unchanged": scriptUnchanged,
-			"lock": scriptLock, "unlock": scriptUnlock, "expand": scriptExpand,
+			"reads": scriptReads, "writes": scriptWrites, "lock": scriptLock, "unlock": scriptUnlock, "expand": scriptExpand,
 		},
 	})
 }
@@ -74,6 +84,31 @@ func scriptCode(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if args[0] != strconv.Itoa(got) {
 		ts.Fatalf("exit code %d, want %s", got, args[0])
+	}
+}
+
+// scriptReads and scriptWrites hold commands to the same words for the same file.
+func scriptReads(ts *testscript.TestScript, neg bool, args []string) {
+	refuse(ts, neg, args, [][]string{{"tree"}, {"tree", "--json"}, {"context"}, {"context", "--wire", "pi"}, {"verify"}})
+}
+
+func scriptWrites(ts *testscript.TestScript, neg bool, args []string) {
+	refuse(ts, neg, args, [][]string{{"undo"}, {"compact"}, {"compact", "--out", "out.jsonl"}, {"compact", "--dry-run"}, {"rm", "--yes"}})
+}
+
+func refuse(ts *testscript.TestScript, neg bool, args []string, commands [][]string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: reads|writes file regexp")
+	}
+	for _, command := range commands {
+		scriptCode(ts, false, append(append([]string{"1", "clew"}, command...), args[0]))
+		if out := ts.ReadFile("stdout"); out != "" {
+			ts.Fatalf("clew %s prints %q", command[0], out)
+		}
+		complaint := ts.ReadFile("stderr")
+		if ok, err := regexp.MatchString(args[1], complaint); err != nil || !ok || strings.Count(complaint, "\n") != 1 {
+			ts.Fatalf("clew %s says %q (%v)", command[0], complaint, err)
+		}
 	}
 }
 

@@ -80,8 +80,10 @@ func (f *File) writable() error {
 	case f.closed:
 		return session.ErrClosed
 	case f.version > session.Version:
-		return fmt.Errorf("%w: it is of format version %d, and this clew writes version %d",
-			session.ErrReadOnly, f.version, session.Version)
+		return &session.Error{
+			Op: "write", Subject: f.path, Hint: "use a newer clew",
+			Err: fmt.Errorf("%w: it is of format version %d, and this clew writes version %d", session.ErrReadOnly, f.version, session.Version),
+		}
 	case f.opt.ReadOnly || f.f == nil && f.broken == nil:
 		return session.ErrReadOnly
 	}
