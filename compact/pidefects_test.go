@@ -214,7 +214,7 @@ func TestPiDefectA4NothingToSummarize(t *testing.T) {
 		"one message":     func(l *piLog) { l.user(5000) },
 		"a prompt alone":  func(l *piLog) { l.add(session.Message(message.System(piText(5000), piTime))); l.user(10) },
 		"within the tail": func(l *piLog) { l.user(20); l.answer(20); l.user(20) },
-		"compacted":       func(l *piLog) { l.user(500); k := l.answer(500); l.compaction("s", k) },
+		"compacted":       func(l *piLog) { l.user(500); k := l.user(500); l.answer(500); l.compaction("s", k) },
 		"compacted, nothing since": func(l *piLog) {
 			l.user(500)
 			k := l.answer(500)
@@ -387,6 +387,15 @@ func TestPiDefectA9InputThatOverflowed(t *testing.T) {
 	}
 	if _, ok := PreparePi(l.path(), 10_000); ok {
 		t.Error("an input within the tail is summarized")
+	}
+
+	l = newPiLog(t)
+	l.user(50)
+	l.compaction("s", "")
+	l.user(500)
+	l.omit(l.failed(5))
+	if _, ok := PreparePi(l.path(), 1000); ok {
+		t.Error("an input within the tail is summarized because it is all there is")
 	}
 }
 
