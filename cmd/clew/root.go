@@ -57,7 +57,7 @@ A SESSION or FILE is a path, the id of a session in the data folder or the first
 digits of one (clew ls lists them), or - for standard input.
 
 Exit codes: 0 done, 1 failed, 2 wrong use.`,
-		Example:       `  clew context session.jsonl
+		Example: `  clew context session.jsonl
   clew compact --window 64000 --out compacted.jsonl session.jsonl`,
 		SilenceErrors: true,
 		SilenceUsage:  true,

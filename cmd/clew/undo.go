@@ -57,10 +57,7 @@ func runUndo(cmd *cobra.Command, name string, opt session.UndoOptions, asJSON bo
 		return err
 	}
 	if asJSON {
-		return printJSON(cmd, struct {
-			File string `json:"file"`
-			session.Undone
-		}{f.Path(), u})
+		return printJSON(cmd, undoReport{f.Path(), u})
 	}
 	what := "undone"
 	if u.Redo {
@@ -76,4 +73,10 @@ func runUndo(cmd *cobra.Command, name string, opt session.UndoOptions, asJSON bo
 		fmt.Fprintf(out, "%d entries that came after it were appended again\n", u.Kept)
 	}
 	return nil
+}
+
+// undoReport is what undo --json prints.
+type undoReport struct {
+	File string `json:"file"`
+	session.Undone
 }
