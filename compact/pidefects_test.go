@@ -501,7 +501,7 @@ func TestPiDefectW23FirstKeptNotOnThePath(t *testing.T) {
 			t.Errorf("%s: %s is not in the context", place, prep.FirstKeptEntryID)
 		}
 	})
-	if cuts < 500 {
+	if cuts < 300 {
 		t.Errorf("only %d cuts", cuts)
 	}
 }

@@ -17,11 +17,7 @@ var piTails = []int64{0, 20, 60, 150, 400, 1000, 2500}
 
 // eachPiCut calls fn for every leaf of generated sessions and every tail.
 func eachPiCut(t *testing.T, opts sessiongen.Options, fn func(place string, path []*session.Entry, keep int64)) {
-	seeds := uint64(60)
-	if testing.Short() {
-		seeds = 20
-	}
-	for seed := range seeds {
+	for seed := range uint64(30) {
 		data := sessiongen.Generate(seed, opts).Bytes()
 		var entries []*session.Entry
 		parents := map[string]bool{}
@@ -91,7 +87,7 @@ func TestPiParts(t *testing.T) {
 		}
 	})
 	t.Logf("%d cuts, %d inside a turn", cuts, split)
-	if cuts < 500 || split < 200 {
+	if cuts < 300 || split < 150 {
 		t.Error("too few cases")
 	}
 }
