@@ -2,11 +2,13 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/message"
 )
 
 // ErrNothingToUndo is wrapped by the error of Undo when no pass is on the path.
@@ -16,10 +18,11 @@ var ErrNothingToUndo = errors.New("no pass on this path")
 type LaterError struct {
 	Pass     string // id of the pass's first entry
 	Messages int    // messages that came after it
+	Edits    int    // edits, which are no part of a pass, that came after it
 }
 
 func (e *LaterError) Error() string {
-	return fmt.Sprintf("%d messages came after the pass %s: undoing it would leave them", e.Messages, e.Pass)
+	return fmt.Sprintf("%d messages and %d edits came after the pass %s: undoing it would leave them", e.Messages, e.Edits, e.Pass)
 }
 
 // UndoOptions changes one Undo.
@@ -34,7 +37,7 @@ type Undone struct {
 	Redo bool   `json:"redo"` // an undo was undone
 	Pass string `json:"pass"` // id of the pass's first entry
 	Leaf string `json:"leaf"` // the new leaf
-	Kept int    `json:"kept"` // entries appended again
+	Kept int    `json:"kept"` // entries that came after it, labels and the like included, appended again
 }
 
 // Undo moves the leaf to before the latest pass on the path, so that the
@@ -49,44 +52,62 @@ func (l *Log) Undo(ctx context.Context, opt UndoOptions) (Undone, error) {
 	if err != nil {
 		return Undone{}, err
 	}
-	if found.messages > 0 && !opt.KeepLater {
-		return Undone{}, &LaterError{Pass: found.pass, Messages: found.messages}
+	if found.messages+found.edits > 0 && !opt.KeepLater {
+		return Undone{}, &LaterError{Pass: found.pass, Messages: found.messages, Edits: found.edits}
 	}
 	move := leafMove{From: l.leaf, Reason: reasonUndo, Pass: found.pass}
 	if found.redo {
 		move.Reason = reasonRedo
 	}
 	drafts := []Draft{leafDraft(found.target, move)}
-	if found.messages == 0 {
-		found.later = nil
-	}
 	if _, err := l.appendAgain(ctx, drafts, found.later); err != nil {
 		return Undone{}, err
 	}
 	return Undone{Redo: found.redo, Pass: found.pass, Leaf: l.leaf, Kept: len(found.later)}, nil
 }
 
-// appendAgain appends drafts and then copies of entries. What the copies say of
-// each other's ids is brought up to date.
+// appendAgain appends drafts and then copies of entries.
 func (l *Log) appendAgain(ctx context.Context, drafts []Draft, again []*Entry) ([]*Entry, error) {
 	ids := make([]string, 0, len(drafts)+len(again))
-	renamed := map[string]string{}
 	for range drafts {
 		ids = append(ids, l.opt.NewID())
 	}
+	renamed := map[string]string{}
 	for _, e := range again {
 		id := l.opt.NewID()
 		ids = append(ids, id)
 		renamed[e.ID] = id
-		d := Again(e)
-		for i, f := range d.fields {
-			if to, ok := renamed[str(f.val)]; ok && (f.name == "targetId" || f.name == "firstKeptEntryId" || f.name == "fromId") {
-				d.fields[i].val = jsonx.Quote(to)
-			}
-		}
-		drafts = append(drafts, d)
+		drafts = append(drafts, copied(e, renamed))
 	}
 	return l.appendAs(ctx, AppendOptions{}, drafts, ids)
+}
+
+// copied drafts a copy of an entry for another place in the tree. Ids of entries
+// that were copied before it are brought up to date. Reported usage stays with the
+// original: it was counted there, and it was that of another context.
+func copied(e *Entry, renamed map[string]string) Draft {
+	d := Again(e)
+	for i, f := range d.fields {
+		to, known := renamed[str(f.val)]
+		switch f.name {
+		case "targetId", "firstKeptEntryId", "fromId":
+			if known {
+				d.fields[i].val = jsonx.Quote(to)
+			}
+		case "message":
+			if jsonx.IsObject(jsonx.Get(f.val, "usage")) {
+				d.fields[i].val = jsonx.Set(f.val, "usage", (&message.Usage{}).JSON())
+			}
+		case "usage":
+			d.fields[i].val = (&message.Usage{}).JSON()
+		case "data":
+			var pin pinData
+			if c, _ := e.Custom(); c.CustomType == CustomPin && json.Unmarshal(c.Data, &pin) == nil && renamed[pin.ID] != "" {
+				return NewPin(renamed[pin.ID], pin.On)
+			}
+		}
+	}
+	return d
 }
 
 // foundPass is what Undo is to undo.
@@ -96,6 +117,7 @@ type foundPass struct {
 	target   string   // where the leaf goes
 	later    []*Entry // that came after the pass, oldest first
 	messages int      // how many of them the model sees
+	edits    int      // how many of them change what it sees
 }
 
 // findPass looks back from the leaf.
@@ -104,7 +126,7 @@ func (l *Log) findPass(ctx context.Context) (*foundPass, error) {
 	compaction := -1 // index in the walk of the latest compaction seen
 	path, err := walk(ctx, l.store, l.leaf, func(path []*Entry, e *Entry) bool {
 		n := len(path) - 1 // entries between e and the leaf, the leaf included
-		if move, ok := e.leafMove(); ok && move.Reason == reasonUndo && compaction < 0 && shown(path[:n]) == 0 {
+		if move, ok := e.leafMove(); ok && move.Reason == reasonUndo && compaction < 0 && untouched(path[:n]) {
 			*found = foundPass{redo: true, pass: move.Pass, target: move.From}
 			return true
 		}
@@ -134,20 +156,29 @@ func (l *Log) findPass(ctx context.Context) (*foundPass, error) {
 	if found.pass == "" {
 		return nil, &Error{Op: "undo", Err: ErrNothingToUndo, Hint: "clew tree shows what is there"}
 	}
-	found.messages = shown(found.later)
+	found.messages, found.edits = shown(found.later)
+	found.later = slices.DeleteFunc(found.later, func(e *Entry) bool { _, move := e.leafMove(); return move })
 	slices.Reverse(found.later)
 	return found, nil
 }
 
-// shown counts the entries that the model sees or that change what it sees.
-func shown(entries []*Entry) int {
-	n := 0
+// shown counts the entries that the model sees, and those that change what it
+// sees.
+func shown(entries []*Entry) (messages, edits int) {
 	for _, e := range entries {
 		switch e.Type {
-		case TypeMessage, TypeCustomMessage, TypeBranchSummary, TypeContextEdit:
-			n++
+		case TypeMessage, TypeCustomMessage, TypeBranchSummary:
+			messages++
+		case TypeContextEdit:
+			edits++
 		default:
 		}
 	}
-	return n
+	return messages, edits
+}
+
+// untouched reports that the entries leave the context as it is.
+func untouched(entries []*Entry) bool {
+	messages, edits := shown(entries)
+	return messages+edits == 0
 }

@@ -140,7 +140,7 @@ func TestUndoWithLaterMessages(t *testing.T) {
 	leaf := log.Leaf()
 	_, err := log.Undo(context.Background(), session.UndoOptions{})
 	var later *session.LaterError
-	if !errors.As(err, &later) || later.Messages != 3 || later.Pass != "e3" || later.Error() == "" {
+	if !errors.As(err, &later) || later.Messages != 2 || later.Edits != 1 || later.Pass != "e3" || later.Error() == "" {
 		t.Fatalf("error %v", err)
 	}
 	if log.Leaf() != leaf {

@@ -10,6 +10,7 @@ import (
 
 // Files with damage, and what is read of them.
 func TestDamage(t *testing.T) {
+	t.Parallel()
 	a, b, c, d, e := msg("a", ""), msg("b", "a"), msg("c", "b"), msg("d", "c"), msg("e", "d")
 	half := func(s string, keep int) string { return s[:keep] }
 	call := base("message", "t", "a") + `,"message":{"role":"assistant","content":[{"type":"toolCall","id":"call_1","name":"read","arguments":{"timestamp":"now"}},{"type":"text","timestamp":"x","text":"`
@@ -187,6 +188,7 @@ func TestLostParentComesLater(t *testing.T) {
 // A damaged file with very many of everything is read in reasonable time, and
 // its list of problems stays short.
 func TestManyProblems(t *testing.T) {
+	t.Parallel()
 	var b strings.Builder
 	b.WriteString(head3 + "\n")
 	const n = 30_000

@@ -265,6 +265,7 @@ func TestDefect089_OneHeader(t *testing.T) {
 
 // Records with fields that are missing or of the wrong kind hinder nobody.
 func TestDefect097_MalformedRecords(t *testing.T) {
+	t.Parallel()
 	contexts := 0
 	var stats sessiongen.Stats
 	for seed := range uint64(20) {

@@ -38,6 +38,7 @@ func TestHolderChild(t *testing.T) {
 // Another process that has the session open is named; when it ends, by itself or
 // by kill -9, the session is free.
 func TestLockOfAnotherProcess(t *testing.T) {
+	t.Parallel()
 	for _, kill := range []bool{false, true} {
 		t.Run(fmt.Sprintf("kill=%v", kill), func(t *testing.T) {
 			p := write(t, lines(head3, msg("a", "")))
@@ -101,6 +102,7 @@ func TestFullChild(t *testing.T) {
 // The system itself cuts a write short: here by a limit for the size of files,
 // which meets a process as a full disk does.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	p := write(t, lines(head3))
 	out, err := child(t, "TestFullChild", "CLEW_TEST_FULL="+p).Output()
 	if err != nil {

@@ -26,6 +26,7 @@ func oldCompaction(index string) string {
 
 // firstKeptEntryIndex counts the records from the header, which is 0.
 func TestVersion1FirstKept(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, data, shown string }{
 		{"the first", lines(head1, old("a"), old("b"), oldCompaction("1"), old("c")), "sum a b c"},
 		{"the second", lines(head1, old("a"), old("b"), oldCompaction("2"), old("c")), "sum b c"},
