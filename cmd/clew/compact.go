@@ -32,12 +32,12 @@ func newCompact() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compact FILE",
 		Short: "Take old history out of the context, so that it fits the window",
-		Long: `compact appends one pass to a session: a summary of what is old, and where what is
-kept begins. The conversation itself is not touched; clew undo takes the pass
-back. No model is asked: the summary is made from the log by rules.
+		Long: `compact appends one pass to a session: a summary of what is old, and where
+what is kept begins. The conversation itself is not touched; clew undo takes
+the pass back. No model is asked: the summary is made from the log by rules.
 
-The pass is appended to FILE, or with --out to a copy of it. Amounts are tokens
-(20000, 20k) or a share of the window (25%).`,
+The pass is appended to FILE, or with --out to a copy of it. Amounts are
+tokens (20000, 20k) or a share of the window (25%).`,
 		Example: `  clew compact --window 64000 --out compacted.jsonl session.jsonl
   clew compact --keep 10k session.jsonl
   clew compact --preset pi --window 200k session.jsonl

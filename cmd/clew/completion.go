@@ -12,8 +12,8 @@ func newCompletion() *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion SHELL",
 		Short: "Print a completion script for a shell",
-		Long: `completion prints a script with which the shell completes commands, flags and
-values of clew. SHELL is bash, fish, powershell or zsh.`,
+		Long: `completion prints a script with which the shell completes commands, flags
+and values of clew. SHELL is bash, fish, powershell or zsh.`,
 		Example: `  source <(clew completion bash)
   clew completion zsh > "${fpath[1]}/_clew"
   clew completion fish > ~/.config/fish/completions/clew.fish

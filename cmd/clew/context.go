@@ -14,15 +14,17 @@ func newContext() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "context FILE",
 		Short: "Show what the model sees, and what that costs",
-		Long: `context shows the messages that the model would be sent: the latest compaction and
-what it kept, with edits applied. Above them stands how much of the window they take.
+		Long: `context shows the messages that the model would be sent: the latest
+compaction and what it kept, with edits applied. Above them stands how much
+of the window they take.
 
-Tokens are what the provider last reported where that still holds, and estimates for
-the rest. The tokens of a single message are always estimates.
+Tokens are what the provider last reported where that still holds, and
+estimates for the rest. The tokens of a single message are always estimates.
 
-With --wire it prints the messages as JSON for a provider's API, with the system
-prompt and the tools: what a request would hold beside the model and its settings.
-They are checked; what had to be changed for the provider is said on the error output.`,
+With --wire it prints the messages as JSON for a provider's API, with the
+system prompt and the tools: what a request would hold beside the model and
+its settings. They are checked; what had to be changed for the provider is
+said on the error output.`,
 		Example: `  clew context session.jsonl
   clew context --window 64k --model anthropic/claude-opus-4-5 session.jsonl
   clew context --leaf 1a2b --full session.jsonl

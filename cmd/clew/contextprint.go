@@ -115,16 +115,15 @@ func (d *contextDrawer) usage() {
 	const barWidth = 40
 	d.line(d.bar(r.Tokens, b.Window, b.Limit, barWidth, st) + "  " + d.p.paint(styleBold, number(r.Tokens)+" tokens, "+percent(r.Tokens, b.Window)))
 	d.fact("measured", d.measured())
-	limit := number(b.Limit) + " tokens, " + number(b.Reserve) + " reserved for the answer: "
+	d.fact("limit", number(b.Limit)+" tokens, "+number(b.Reserve)+" reserved for the answer")
 	switch {
 	case r.Guarded() <= b.Limit:
-		limit += number(b.Limit-r.Tokens) + " left"
+		d.fact("left", number(b.Limit-r.Tokens)+" tokens")
 	case r.Tokens <= b.Limit:
-		limit += "too near, as estimates may be low; clew compact makes room"
+		d.fact("left", number(b.Limit-r.Tokens)+" tokens: too few, as estimates may be low; clew compact makes room")
 	default:
-		limit += number(r.Tokens-b.Limit) + " too many; clew compact makes room"
+		d.fact("over", number(r.Tokens-b.Limit)+" tokens; clew compact makes room")
 	}
-	d.fact("limit", limit)
 	d.fact("request", "about "+size(r.Bytes))
 }
 
@@ -133,7 +132,7 @@ func (d *contextDrawer) measured() string {
 	if r.Anchor < 0 {
 		return "nothing: all is estimated (" + r.Counter + ")"
 	}
-	text := number(r.Measured) + " tokens reported at " + short(d.v.Items[r.Anchor].Entry.ID, d.ids)
+	text := number(r.Measured) + " reported at " + short(d.v.Items[r.Anchor].Entry.ID, d.ids)
 	if r.Estimated > 0 {
 		return text + ", " + number(r.Estimated) + " estimated (" + r.Counter + ")"
 	}

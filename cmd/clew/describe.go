@@ -271,9 +271,10 @@ func contentLine(blocks []message.Block) string {
 	return strings.Join(parts, " ")
 }
 
-// callLine is a call with the argument that says most: the shortest way to see
-// which file or command it is about.
+// callLine is a call with the argument that says most: which file or which
+// command it is about.
 func callLine(b *message.Block) string {
+	const most = 48
 	arg := ""
 	jsonx.Members(b.Arguments, func(key, val []byte) bool {
 		s, ok := jsonx.String(val)
@@ -281,16 +282,30 @@ func callLine(b *message.Block) string {
 			return true
 		}
 		switch string(key) {
-		case "path", "file_path", "file", "command", "cmd", "pattern", "query", "url":
-			arg = s
+		case "path", "file_path", "filePath", "file":
+			arg = cutLeft(headline(s), most) // the end of a path says more than its beginning
+			return false
+		case "command", "cmd":
+			arg = cut(headline(withoutCd(s)), most)
+			return false
+		case "pattern", "query", "url":
+			arg = cut(headline(s), most)
 			return false
 		}
 		if arg == "" {
-			arg = s
+			arg = cut(headline(s), most)
 		}
 		return true
 	})
-	return headline(b.Name) + "(" + cut(headline(arg), 60) + ")"
+	return headline(b.Name) + "(" + arg + ")"
+}
+
+// withoutCd takes off what many models begin every command with.
+func withoutCd(command string) string {
+	if dir, rest, ok := strings.Cut(command, " && "); ok && strings.HasPrefix(dir, "cd ") && rest != "" {
+		return rest
+	}
+	return command
 }
 
 // summaryLine is the first line of a summary that is no heading.

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -39,12 +40,13 @@ func newLs() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ls [FOLDER]",
 		Short: "List sessions, newest first",
-		Long: `ls lists the sessions of the project in the current folder: those that lie in the
-data folder for it. With FOLDER it lists the session files in that folder.
+		Long: `ls lists the sessions of the project in the current folder: those that lie
+in the data folder for it. With FOLDER it lists the session files in that
+folder.
 
-Only the beginning and the end of each file are read, so a name that was given
-in the middle of a long session is found with --long alone. Files that are no
-sessions are passed over and counted.`,
+Only the beginning and the end of each file are read, so a name that was
+given in the middle of a long session is found with --long alone. Files that
+are no sessions are passed over and counted.`,
 		Example: `  clew ls
   clew ls --all --long
   clew ls --json ~/.pi/agent/sessions/--home-me-app--`,
@@ -75,7 +77,7 @@ sessions are passed over and counted.`,
 		if *asJSON {
 			return printJSON(cmd, out)
 		}
-		return printList(cmd, out, list)
+		return printList(cmd, out, list, *all)
 	}
 	return cmd
 }
@@ -140,7 +142,7 @@ func (s *listedSession) count(cmd *cobra.Command) error {
 	return nil
 }
 
-func printList(cmd *cobra.Command, out sessionList, list home.Listing) error {
+func printList(cmd *cobra.Command, out sessionList, list home.Listing, all bool) error {
 	w := output(cmd)
 	p := newPainter(cmd)
 	if len(out.Sessions) == 0 {
@@ -151,7 +153,12 @@ func printList(cmd *cobra.Command, out sessionList, list home.Listing) error {
 		ids[i] = s.ID
 	}
 	n := shortest(ids, 8)
+	// Where all have one folder, it says nothing, but in a list of all projects.
+	oneCwd := !all && !slices.ContainsFunc(out.Sessions, func(s listedSession) bool { return s.Cwd != out.Sessions[0].Cwd })
 	for i, s := range out.Sessions {
+		if oneCwd {
+			s.Cwd = ""
+		}
 		printListed(w, p, s, clock(list.Sessions[i].Last), n, width(cmd))
 	}
 	if out.Other > 0 {

@@ -184,6 +184,14 @@ func TestHelp(t *testing.T) {
 		if cmd.Short == "" || cmd.Example == "" || cmd != root && cmd.GroupID == "" && cmd.Name() != "help" {
 			t.Errorf("%s: short %q, example %q, group %q", cmd.CommandPath(), cmd.Short, cmd.Example, cmd.GroupID)
 		}
+		if cmd != root {
+			out, _ := run(t, exitDone, cmd.Name(), "--help")
+			for line := range strings.Lines(out) {
+				if n := textWidth(strings.TrimRight(line, "\n")); n > 79 {
+					t.Errorf("%s --help has a line of %d columns: %s", cmd.Name(), n, line)
+				}
+			}
+		}
 		for line := range strings.Lines(cmd.Example) {
 			words := strings.Fields(line)
 			at := slices.IndexFunc(words, func(w string) bool { return strings.HasSuffix(w, "clew") })

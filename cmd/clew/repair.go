@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -25,13 +26,14 @@ func newRepair() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "repair FILE",
 		Short: "Write a sound copy of a damaged session file",
-		Long: `repair writes what can be read of a session to a new file and says, line by line,
-what it did. FILE itself is never changed.
+		Long: `repair writes what can be read of a session to a new file and says, line by
+line, what it did. FILE itself is never changed.
 
-Bytes that are no record are left out, records that share a line get lines of their
-own, ids are made unique, entries whose parent is lost hang where clew shows them,
-cycles are ended, versions 1 and 2 become version 3, and a header that is damaged or
-missing is made anew. The context at the leaf is what clew shows of FILE.`,
+Bytes that are no record are left out, records that share a line get lines
+of their own, ids are made unique, entries whose parent is lost hang where
+clew shows them, cycles are ended, versions 1 and 2 become version 3, and a
+header that is damaged or missing is made anew. The context at the leaf is
+what clew shows of FILE.`,
 		Example: `  clew repair session.jsonl --out repaired.jsonl
   clew repair --json session.jsonl --out repaired.jsonl`,
 		GroupID: groupChange,
@@ -101,24 +103,31 @@ func (r *repairJSON) print(cmd *cobra.Command) error {
 	w := output(cmd)
 	p := newPainter(cmd)
 	path := printable(r.File)
+	digits := 0
 	for _, f := range r.Fixes {
-		line := fmt.Sprintf("%s:%d: ", path, f.Line)
+		digits = max(digits, len(strconv.Itoa(f.Line)))
+	}
+	w.WriteString(p.paint(styleBold, path) + ":")
+	if len(r.Fixes) == 0 {
+		w.WriteString(" nothing to repair")
+	}
+	w.WriteString("\n")
+	for _, f := range r.Fixes {
+		line := "  line " + padLeft(strconv.Itoa(f.Line), digits) + "  "
+		done := printable(f.Done) + " [" + f.Code + "]"
 		if f.EntryID != "" {
-			line += "entry " + short(f.EntryID, maxID) + ": "
+			done = short(f.EntryID, maxID) + ": " + done
 		}
-		w.WriteString(line + printable(f.Done) + p.paint(styleDim, " ["+f.Code+"]") + "\n")
+		wrap(w, line, done, len(line), width(cmd))
 	}
 	if r.More > 0 {
-		w.WriteString(path + ": and " + number(int64(r.More)) + " more of this, not listed\n")
-	}
-	if len(r.Fixes) == 0 {
-		w.WriteString(path + ": nothing to repair\n")
+		w.WriteString("  and " + number(int64(r.More)) + " more of this, not listed\n")
 	}
 	verdict := p.paint(styleGreen, "sound")
 	if !r.Sound {
 		verdict = p.paint(styleRed, "not sound")
 	}
-	line := printable(r.Out) + ": " + verdict + ", " + count(r.Entries, "entry", "entries")
+	line := p.paint(styleBold, printable(r.Out)) + ": " + verdict + ", " + count(r.Entries, "entry", "entries")
 	if n := len(r.Problems); n > 0 {
 		line += "; clew verify lists " + count(n, "thing") + " worth knowing"
 	}

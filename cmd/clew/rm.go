@@ -23,9 +23,9 @@ func newRm() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rm SESSION...",
 		Short: "Remove sessions and all that belongs to them",
-		Long: `rm removes session files with what belongs to them: backups from a migration,
-and what was cut off their ends. It asks first. What is no session, or is open in
-another program, it leaves alone.`,
+		Long: `rm removes session files with what belongs to them: backups from a
+migration, and what was cut off their ends. It asks first. What is no
+session, or is open in another program, it leaves alone.`,
 		Example: `  clew rm 0199a1b2
   clew rm --yes old.jsonl`,
 		GroupID: groupChange,

@@ -49,12 +49,13 @@ func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "clew COMMAND",
 		Short: "Keep long agent conversations inside the model's window",
-		Long: `clew works on session files: the logs in which agents keep their conversations.
-It shows what the model is sent and what that costs, checks and mends files, and
-compacts a session that has become too long, without losing anything.
+		Long: `clew works on session files: the logs in which agents keep their
+conversations. It shows what the model is sent and what that costs, checks
+and mends files, and compacts a session that has become too long, without
+losing anything.
 
-A SESSION or FILE is a path, the id of a session in the data folder or the first
-digits of one (clew ls lists them), or - for standard input.
+A SESSION or FILE is a path, the id of a session in the data folder or the
+first digits of one (clew ls lists them), or - for standard input.
 
 Exit codes: 0 done, 1 failed, 2 wrong use.`,
 		Example: `  clew context session.jsonl
@@ -137,10 +138,10 @@ Examples:
   {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
 
 Flags:
-{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableInheritedFlags}}
+{{.LocalFlags.FlagUsagesWrapped 78 | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableInheritedFlags}}
 
 For every command:
-{{.InheritedFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableSubCommands}}
+{{.InheritedFlags.FlagUsagesWrapped 78 | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableSubCommands}}
 
 clew COMMAND --help says more about a command.{{end}}
 `

@@ -19,17 +19,42 @@ func isTerminal(w any) bool {
 const defaultWidth = 160
 
 // width returns how many columns the output has: what the terminal says, else
-// $COLUMNS.
+// $COLUMNS. What goes through a pipe on its way to a terminal (less, head) is
+// made as wide as that.
 func width(cmd *cobra.Command) int {
-	if f, ok := cmd.OutOrStdout().(*os.File); ok {
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
-			return w
-		}
+	if w := terminalWidth(cmd.OutOrStdout()); w > 0 {
+		return w
 	}
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n >= 20 {
 		return n
 	}
+	if isPipe(cmd.OutOrStdout()) {
+		if w := terminalWidth(cmd.ErrOrStderr()); w > 0 {
+			return w
+		}
+	}
 	return defaultWidth
+}
+
+func terminalWidth(w any) int {
+	f, ok := w.(*os.File)
+	if !ok {
+		return 0
+	}
+	n, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+func isPipe(w any) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeNamedPipe != 0
 }
 
 func checkColor(cmd *cobra.Command) error {

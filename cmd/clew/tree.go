@@ -17,13 +17,13 @@ func newTree() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tree FILE",
 		Short: "Show the entries of a session as a tree",
-		Long: `tree shows every entry of a session on a line: its id, what it is, what it says.
-Runs without branches are not indented; what leaves the path to the leaf is. The
-path to the leaf is marked with *, the leaf with >.
+		Long: `tree shows every entry of a session on a line: its id, what it is, what it
+says. Runs without branches are not indented; what leaves the path to the
+leaf is. The path to the leaf is marked with *, the leaf with >.
 
-By default labels, names, settings and usage are shown at what they belong to or
-not at all; --all shows every entry. An entry whose parent is hidden stands under
-the nearest one that is shown.`,
+By default labels, names, settings and usage are shown at what they belong
+to or not at all; --all shows every entry. An entry whose parent is hidden
+stands under the nearest one that is shown.`,
 		Example: `  clew tree session.jsonl
   clew tree --filter user session.jsonl
   clew tree --json - < session.jsonl`,

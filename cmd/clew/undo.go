@@ -15,12 +15,12 @@ func newUndo() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "undo FILE",
 		Short: "Take the latest compaction back",
-		Long: `undo moves the leaf to before the latest pass, so that the context is what it was
-before it. Nothing is removed: the pass stays in the file as a branch, and undo
-right after undo brings it back.
+		Long: `undo moves the leaf to before the latest pass, so that the context is what
+it was before it. Nothing is removed: the pass stays in the file as a
+branch, and undo right after undo brings it back.
 
-When messages came after the pass, undo does nothing unless --keep-later says
-that they are to be appended again behind the old context.`,
+When messages came after the pass, undo does nothing unless --keep-later
+says that they are to be appended again behind the old context.`,
 		Example: `  clew undo session.jsonl
   clew undo --keep-later session.jsonl`,
 		GroupID: groupChange,

@@ -29,13 +29,13 @@ func newVerify() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify FILE...",
 		Short: "Say whether session files are sound, and what is wrong with them",
-		Long: `verify reads files whole and lists every problem with its line, what it means and
-what to do. It changes nothing.
+		Long: `verify reads files whole and lists every problem with its line, what it
+means and what to do. It changes nothing.
 
-An error is something that is lost or that no reader sees as its writer meant it. A
-warning is something that readers may see differently. An info is legal, but worth
-knowing. A file is sound when it has no errors: exit code 0, otherwise 1.
-docs/FORMAT.md explains the codes.`,
+An error is something that is lost or that no reader sees as its writer
+meant it. A warning is something that readers may see differently. An info
+is legal, but worth knowing. A file is sound when it has no errors: exit
+code 0, otherwise 1. docs/FORMAT.md explains the codes.`,
 		Example: `  clew verify session.jsonl
   clew verify --json *.jsonl`,
 		GroupID: groupLook,
@@ -121,14 +121,11 @@ func (v *verifiedFile) print(cmd *cobra.Command, w *bufio.Writer) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "clew: %s\n", v.Error)
 		return
 	}
-	for _, pr := range v.Problems {
-		printProblem(w, p, path, pr)
-	}
 	verdict := p.paint(styleGreen, "sound")
 	if !v.Sound {
 		verdict = p.paint(styleRed, "not sound")
 	}
-	line := path + ": " + verdict + ", " + count(v.Entries, "entry", "entries")
+	line := p.paint(styleBold, path) + ": " + verdict + ", " + count(v.Entries, "entry", "entries")
 	for _, n := range []struct {
 		n    int
 		word string
@@ -138,23 +135,51 @@ func (v *verifiedFile) print(cmd *cobra.Command, w *bufio.Writer) {
 		}
 	}
 	w.WriteString(line + "\n")
+	digits := 0
+	for _, pr := range v.Problems {
+		digits = max(digits, len(strconv.Itoa(pr.Line)))
+	}
+	for _, pr := range v.Problems {
+		printProblem(w, p, path, digits, width(cmd), pr)
+	}
 }
 
-func printProblem(w *bufio.Writer, p painter, path string, pr session.Problem) {
+func printProblem(w *bufio.Writer, p painter, path string, digits, columns int, pr session.Problem) {
 	st := map[session.Severity]style{session.SevError: styleRed, session.SevWarning: styleYellow, session.SevInfo: styleBlue}[pr.Severity]
-	at := path
-	if pr.Line > 0 {
-		at += ":" + strconv.Itoa(pr.Line)
-	}
-	line := at + ": " + p.paint(st, string(pr.Severity)) + ": "
+	line := "  line " + padLeft(strconv.Itoa(pr.Line), digits) + "  " + p.paint(st, pad(string(pr.Severity), 7)) + "  "
+	margin := 2 + 5 + digits + 2 + 7 + 2
+	what := printable(pr.What) + " [" + pr.Code + "]"
 	if pr.EntryID != "" {
-		line += "entry " + short(pr.EntryID, maxID) + ": "
+		what = short(pr.EntryID, maxID) + ": " + what
 	}
-	w.WriteString(line + printable(pr.What) + p.paint(styleDim, " ["+pr.Code+"]") + "\n")
+	wrap(w, line, what, margin, columns)
 	if pr.Meaning != "" {
-		w.WriteString("    " + printable(pr.Meaning) + "\n")
+		wrap(w, strings.Repeat(" ", margin), printable(pr.Meaning), margin, columns)
 	}
 	if pr.Remedy != "" {
-		w.WriteString("    " + p.paint(styleBold, "remedy: ") + printable(strings.ReplaceAll(pr.Remedy, "repair FILE", "repair "+path)) + "\n")
+		remedy := printable(strings.ReplaceAll(pr.Remedy, "repair FILE", "repair "+path))
+		wrap(w, strings.Repeat(" ", margin), "remedy: "+remedy, margin, columns)
 	}
+}
+
+// wrap writes first and text, broken between words so that no line is longer than
+// columns where that is possible; the lines after the first have a margin.
+func wrap(w *bufio.Writer, first, text string, margin, columns int) {
+	w.WriteString(first)
+	at := margin
+	for i, word := range strings.Fields(text) {
+		n := textWidth(word)
+		switch {
+		case i == 0:
+		case at+1+n > columns && at > margin:
+			w.WriteString("\n" + strings.Repeat(" ", margin))
+			at = margin
+		default:
+			w.WriteByte(' ')
+			at++
+		}
+		w.WriteString(word)
+		at += n
+	}
+	w.WriteByte('\n')
 }
