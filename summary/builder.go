@@ -36,8 +36,6 @@ func (b *builder) price(s string) int64 {
 
 // cost returns what a piece adds, headings included.
 func (b *builder) cost(p piece) (cost int64, headings []string, source string) {
-	var d Document
-	p.add(&d)
 	if p.kind == kindContext && p.line.From != "" {
 		source = p.line.From
 		cost = b.price(nestedMark + p.line.Text + "\n")
@@ -45,7 +43,7 @@ func (b *builder) cost(p piece) (cost int64, headings []string, source string) {
 			cost += b.price(bullet + source + handle(Line{Ref: p.line.Ref}) + "\n")
 		}
 	} else {
-		cost = b.price(b.template.body(d, p.kind))
+		cost = b.price(p.body())
 	}
 	for _, s := range b.template.sections {
 		for _, part := range s.parts {
@@ -67,11 +65,11 @@ func (b *builder) cost(p piece) (cost int64, headings []string, source string) {
 // take adds a piece if it says something new, holds no tag that could end what
 // the document stands in, and fits what is left, and the share if there is one.
 func (b *builder) take(p piece, s *share) bool {
-	if p.repeats() && (forbidden(p.line.Text) || b.said.has(p.line.Text)) {
-		return false
-	}
 	cost, headings, source := b.cost(p)
 	if cost > b.left || s != nil && cost > s.left {
+		return false
+	}
+	if p.repeats() && (forbidden(p.line.Text) || b.said.has(p.line.Text)) {
 		return false
 	}
 	b.pay(p, cost, headings, source)

@@ -2,18 +2,17 @@ package summary
 
 import (
 	"container/heap"
-	"math"
 	"slices"
 )
 
 // chooser picks excerpts: again and again the one that names most of what is
 // not named yet, by its cost.
 type chooser struct {
-	s     *stats
-	named map[int32]int
-	from  map[string]int // lines taken of each source
-	lines []excerpt
-	queue []ranked
+	weights []float64      // of the identifiers
+	named   []int          // how often the document names each
+	from    map[string]int // lines taken of each source
+	lines   []excerpt
+	queue   []ranked
 }
 
 // ranked is an excerpt with the value it had when it was last looked at. Values
@@ -24,7 +23,7 @@ type ranked struct {
 }
 
 func newChooser(lines []excerpt, s *stats) *chooser {
-	return &chooser{s: s, named: map[int32]int{}, from: map[string]int{}, lines: lines}
+	return &chooser{weights: s.weights(), named: make([]int, len(s.uses)), from: map[string]int{}, lines: lines}
 }
 
 // name records that the document names the identifier already.
@@ -36,16 +35,18 @@ func (c *chooser) value(e *excerpt) float64 {
 		if slices.Contains(e.ids[:i], n) {
 			continue
 		}
-		w := c.s.weight(n)
-		if k := c.named[n]; k > 0 {
-			w *= math.Pow(namedBefore, float64(k))
+		w := c.weights[n]
+		for k := c.named[n]; k > 0 && w > 0; k-- {
+			w *= namedBefore
 		}
 		gain += w
 	}
 	if e.from != "" {
-		gain *= math.Pow(sameSource, float64(c.from[e.from]))
+		for k := c.from[e.from]; k > 0; k-- {
+			gain *= sameSource
+		}
 	}
-	return gain * e.factor / math.Pow(float64(len(e.text))/3.3+perLine, lengthPower)
+	return gain * e.factor / e.cost
 }
 
 // run picks excerpts in order of value and hands each to take, which says

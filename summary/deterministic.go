@@ -98,20 +98,16 @@ func (p *planner) fit() Output {
 		budget = must + p.in.Budget/4
 	}
 	var best []piece
+	bestCost := int64(-1)
 	target := budget
-	for range 4 {
-		taken := p.build(target)
-		taken = p.trim(taken, budget)
-		cost := p.measure(taken)
-		if best == nil || cost > p.measure(best) {
-			best = taken
+	for range 3 {
+		taken, cost := p.trim(p.build(target), budget)
+		if cost > bestCost {
+			best, bestCost = taken, cost
 		}
-		if cost >= budget-budget/40 || cost == 0 {
-			break
-		}
-		// The pieces cost less together than alone, or more.
+		// The pieces cost less together than alone, or more: by about as much next time.
 		next := target + (budget - cost)
-		if next <= target {
+		if cost >= budget-budget/33 || next <= target {
 			break
 		}
 		target = next
@@ -124,10 +120,12 @@ func (p *planner) measure(pieces []piece) int64 {
 	return p.in.Counter.Text(p.template.Render(assemble(pieces, p.offered)))
 }
 
-// trim drops the last of the pieces until they fit. What must stay comes first.
-func (p *planner) trim(pieces []piece, budget int64) []piece {
-	if p.measure(pieces) <= budget {
-		return pieces
+// trim drops the last of the pieces until they fit, and returns what the rest
+// costs. What must stay comes first.
+func (p *planner) trim(pieces []piece, budget int64) ([]piece, int64) {
+	cost := p.measure(pieces)
+	if cost <= budget {
+		return pieces, cost
 	}
 	lo, hi := len(p.plan.must), len(pieces) // lo pieces are taken to fit, hi do not
 	for hi-lo > 1 {
@@ -138,10 +136,11 @@ func (p *planner) trim(pieces []piece, budget int64) []piece {
 			hi = mid
 		}
 	}
-	for lo > len(p.plan.must) && p.measure(pieces[:lo]) > budget {
+	// A counter need not grow with the text: look again.
+	for cost = p.measure(pieces[:lo]); cost > budget && lo > len(p.plan.must); cost = p.measure(pieces[:lo]) {
 		lo--
 	}
-	return pieces[:lo]
+	return pieces[:lo], cost
 }
 
 // clipLast shortens the last message of the user to half of the budget.
@@ -195,7 +194,8 @@ func (p *planner) build(budget int64) []piece {
 	}
 	section(d.goal(budget*15/100), 20)
 	b.take(piece{kind: kindNote, line: Line{Text: recallNote}}, nil)
-	quotes := &share{left: min(cmp(p.in.QuoteBudget, defaultQuoteBudget), budget*quoteShare/100)}
+	allowed := cmp(p.in.QuoteBudget, defaultQuoteBudget)
+	quotes := &share{left: min(allowed, budget*quoteShare/100)}
 	for _, m := range p.plan.must {
 		cost, _, _ := b.cost(m)
 		quotes.left -= cost
@@ -228,12 +228,13 @@ func (p *planner) build(budget int64) []piece {
 		}
 	}
 	p.excerpts(b)
+	b.takeAll(later, nil)
+	quotes.left += allowed - min(allowed, budget*quoteShare/100)
 	for _, s := range rest {
 		if !hasQuote(b.taken, s.order) {
-			later = append(later, s)
+			b.take(s, quotes)
 		}
 	}
-	b.takeAll(later, nil)
 	return b.taken
 }
 

@@ -22,7 +22,7 @@ type digest struct {
 	foreign  string    // the earlier summary, where it is not
 	fromText bool      // facts of the earlier summary are known from its text alone
 
-	lastTurn int // index in msgs where the last turn begins
+	lastTurn int // index in msgs where the last turn with an answer begins
 	stats    *stats
 }
 
@@ -32,6 +32,7 @@ type msg struct {
 	id   string
 	ref  string
 	call *message.Block // toolResult: the call
+	made int            // toolResult: index of the message that made the call
 }
 
 // userMsg is a message of the user, of this input or an earlier one.
@@ -45,6 +46,7 @@ func newDigest(in *Input) *digest {
 	previous := in.Previous
 	details := in.PreviousDetails
 	calls := map[string]*message.Block{}
+	made := map[string]int{}
 	for _, items := range [][]session.Item{in.Items, in.Prefix} {
 		for _, it := range items {
 			m := it.Message
@@ -64,10 +66,11 @@ func newDigest(in *Input) *digest {
 				for i := range m.Content {
 					if m.Content[i].Type == message.BlockToolCall {
 						calls[m.Content[i].ID] = &m.Content[i]
+						made[m.Content[i].ID] = len(d.msgs)
 					}
 				}
 			case message.RoleToolResult:
-				entry.call = calls[m.ToolCallID]
+				entry.call, entry.made = calls[m.ToolCallID], made[m.ToolCallID]
 			default:
 			}
 			d.msgs = append(d.msgs, entry)
@@ -161,9 +164,14 @@ func (d *digest) quotedBefore(ref, t string) bool {
 	return false
 }
 
+// findLastTurn finds the beginning of the last turn in which the agent did
+// something: a message of the user without an answer is a turn to come.
 func (d *digest) findLastTurn() {
+	answered := false
 	for i := len(d.msgs) - 1; i >= 0; i-- {
-		if d.msgs[i].StartsTurn() && d.msgs[i].Role != message.RoleBashExecution {
+		m := d.msgs[i]
+		answered = answered || m.Role == message.RoleAssistant
+		if answered && m.StartsTurn() && m.Role != message.RoleBashExecution {
 			d.lastTurn = i
 			return
 		}

@@ -1,12 +1,15 @@
 package summary
 
 import (
+	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/internal/text"
+	"github.com/clew-dev/clew/ledger"
 	"github.com/clew-dev/clew/message"
 )
 
@@ -19,6 +22,7 @@ type excerpt struct {
 	ref    string
 	from   string // what it is a line of, "" for prose
 	factor float64
+	cost   float64
 	user   bool // the user wrote it
 }
 
@@ -28,6 +32,7 @@ type collector struct {
 	s     *stats
 	lines []excerpt
 	index map[string]int
+	of    map[string][]int // lines of each source
 	focus map[string]bool
 }
 
@@ -38,10 +43,15 @@ const (
 )
 
 func (d *digest) collect() ([]excerpt, *stats) {
-	c := &collector{d: d, s: newStats(len(d.msgs)), index: map[string]int{}, focus: focusWords(d.in.Instructions)}
+	c := &collector{d: d, s: newStats(len(d.msgs)), index: map[string]int{}, of: map[string][]int{}, focus: focusWords(d.in.Instructions)}
 	c.earlier()
 	for at := range d.msgs {
 		c.message(at)
+	}
+	for _, f := range d.led.Files {
+		if f.State == ledger.StateDeleted {
+			c.gone(f.Path, len(d.msgs), nil)
+		}
 	}
 	for _, it := range d.in.Kept {
 		if it.Message != nil {
@@ -77,7 +87,7 @@ func (c *collector) message(at int) {
 			c.call(at, m.ref, b)
 		}
 	case message.RoleToolResult:
-		c.output(at, m.ref, c.source(m.call), m.Text())
+		c.result(at, m)
 	case message.RoleBashExecution:
 		c.output(at, m.ref, c.command(m.Command), m.Output)
 	case message.RoleUser:
@@ -98,6 +108,58 @@ func (c *collector) message(at int) {
 	}
 }
 
+// result takes in the result of a call. What a change made untrue is taken away.
+func (c *collector) result(at int, m *msg) {
+	factor := 1.0
+	if m.call != nil {
+		op := c.d.operation(*m)
+		switch {
+		case m.IsError:
+		case op.Kind == ledger.OpWrite:
+			c.gone(c.path(op.Path), m.made, nil)
+			return
+		case op.Kind == ledger.OpEdit:
+			old := map[string]bool{}
+			argumentTexts(m.call.Arguments, func(name, s string) {
+				if oldText[name] {
+					for line := range strings.SplitSeq(s, "\n") {
+						old[oneLine(line)] = true
+					}
+				}
+			})
+			c.gone(c.path(op.Path), m.made, old)
+			return
+		case op.Kind == ledger.OpPatch:
+			return
+		}
+		if op.Kind == ledger.OpShell && c.d.outdated(op.Command) {
+			factor = 0
+		}
+	}
+	c.outputBy(at, m.ref, c.source(m.call), m.Text(), factor)
+}
+
+// oldText holds the arguments that say what an edit replaces.
+var oldText = map[string]bool{"oldText": true, "old_string": true, "old_str": true}
+
+// gone takes away the lines of a source from before message at: all, or those
+// that old holds.
+func (c *collector) gone(from string, at int, old map[string]bool) {
+	for _, k := range c.of[from] {
+		if e := &c.lines[k]; e.at < at && (old == nil || old[e.text]) {
+			e.factor = 0
+		}
+	}
+}
+
+// outdated reports whether a command line is a check that passes by now. What it
+// said when it failed is history.
+func (d *digest) outdated(command string) bool {
+	return slices.ContainsFunc(d.led.Commands, func(c ledger.Command) bool {
+		return c.Check != "" && !c.Failing() && strings.Contains(command, c.Text)
+	})
+}
+
 // call takes in what a call says: the lines it writes, its command.
 func (c *collector) call(at int, ref string, b message.Block) {
 	from := ""
@@ -114,11 +176,11 @@ func (c *collector) call(at int, ref string, b message.Block) {
 				c.s.see(c.s.of(id), at, true)
 			}
 			return
-		case "oldText", "old_string", "old_str":
-			// What was replaced is gone.
-			return
 		case "command", "cmd":
 			c.add(excerpt{at: at, ref: ref, text: c.command(s), factor: commandLine}, true)
+			return
+		}
+		if oldText[name] {
 			return
 		}
 		for line := range strings.SplitSeq(lookAt(s), "\n") {
@@ -176,15 +238,17 @@ func (c *collector) path(p string) string {
 }
 
 // output takes in the lines of a result.
-func (c *collector) output(at int, ref, from, s string) {
+func (c *collector) output(at int, ref, from, s string) { c.outputBy(at, ref, from, s, 1) }
+
+func (c *collector) outputBy(at int, ref, from, s string, factor float64) {
 	for line := range strings.SplitSeq(text.Plain(lookAt(s)), "\n") {
 		line = line[len(lineNumber.FindString(line)):]
-		c.add(excerpt{at: at, ref: ref, from: from, text: line, factor: outputLine * codeWorth(line)}, false)
+		c.add(excerpt{at: at, ref: ref, from: from, text: line, factor: factor * outputLine * codeWorth(line)}, false)
 	}
 }
 
 // lineNumber is what reading tools put before a line of a file.
-var lineNumber = regexp.MustCompile(`^\s*\d{1,6}(?:→|\t|:|\s*\| ?)`)
+var lineNumber = regexp.MustCompile(`^\s*\d{1,6}(?:→|\t|:|-\s|\s*\| ?)`)
 
 // add takes in a line: its identifiers count, and if it says something it may
 // be chosen.
@@ -210,7 +274,7 @@ func (c *collector) add(e excerpt, byAgent bool) {
 	if words.count() < 2 {
 		e.factor *= fewWords
 	}
-	if strings.HasSuffix(e.text, ":") {
+	if leadsOver(e.text) {
 		e.factor *= announces
 	}
 	if c.aboutFocus(e.text) {
@@ -221,11 +285,17 @@ func (c *collector) add(e excerpt, byAgent bool) {
 		key = e.from + "\x00" + e.text
 	}
 	if k, ok := c.index[key]; ok {
+		// Said again, it is true again.
 		c.lines[k].at, c.lines[k].ref = e.at, e.ref
+		c.lines[k].factor = max(c.lines[k].factor, e.factor)
 		return
 	}
 	c.index[key] = len(c.lines)
 	e.seq = len(c.lines)
+	e.cost = math.Pow(float64(len(e.text))/3.3+perLine, lengthPower)
+	if e.from != "" {
+		c.of[e.from] = append(c.of[e.from], e.seq)
+	}
 	c.lines = append(c.lines, e)
 }
 
@@ -236,7 +306,7 @@ func codeWorth(line string) float64 {
 	switch {
 	case importLine.MatchString(line):
 		return 0.3
-	case errorLine.MatchString(line):
+	case mayTellError(line) && errorLine.MatchString(line):
 		return 1.5
 	case declaration.MatchString(line):
 		return 1.3
@@ -246,9 +316,19 @@ func codeWorth(line string) float64 {
 	return 1
 }
 
+// mayTellError is a quick test: without one of these, errorLine can't match.
+func mayTellError(line string) bool {
+	for _, part := range []string{"rror", "RROR", "ail", "AIL", "atal", "ATAL", "anic", "xception", "annot find", "ndefined"} {
+		if strings.Contains(line, part) {
+			return true
+		}
+	}
+	return false
+}
+
 var (
 	importLine  = regexp.MustCompile(`^(?:import\b|from \S+ import\b|use \S+;|#include\b|require\(|package \w+$|rename |copy |create mode|delete mode|Auto-merging|diff --git|index [0-9a-f]+\.\.|@@ )|^(?:export )?(?:\*|\{[^}]*\}) from `)
-	errorLine   = regexp.MustCompile(`(?i)\b(?:error|failed|failure|fatal|panic|exception|cannot find|undefined:)\b|--- FAIL`)
+	errorLine   = regexp.MustCompile(`(?i)\b(?:error|failed|failure|fatal|panic|exception|cannot find|undefined)\b|--- FAIL`)
 	declaration = regexp.MustCompile(`^(?:export |public |private |protected |static |async |pub |default |abstract )*(?:func|function|class|interface|type|enum|struct|trait|impl|def|fn|module|const [A-Z]|var [A-Z]|CREATE)\b`)
 	commentLine = regexp.MustCompile(`^(?://|#|\*|/\*|--) `)
 )

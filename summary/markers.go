@@ -18,7 +18,7 @@ var (
 	decisionWord = regexp.MustCompile(`(?i)\b(?:decid(?:ed|e|ing)|decisions?|instead of|rather than|chose|choos(?:e|ing)|opt(?:ed|ing)? (?:for|to)|went with|go(?:ing)? with|root cause|agreed|better to|makes sense|on purpose|by design|trade-?off|we'?ll (?:use|keep)|I'?ll (?:use|keep)|the (?:fix|solution|right (?:fix|place|approach|way)) (?:is|was))\b|决定|改用|采用|选择|根因|而不是|ことにした|결정`)
 
 	// reasonWord marks a sentence that says why.
-	reasonWord = regexp.MustCompile(`(?i)\b(?:because|so that|turns out|the (?:problem|issue|reason|culprit|trick|key) (?:is|was|here)|since|therefore|must|won'?t|doesn'?t|can'?t)\b|因为|原因是|所以|なぜなら|때문`)
+	reasonWord = regexp.MustCompile(`(?i)\b(?:because|so that|turns out|the (?:problem|issue|reason|culprit|trick|key) (?:is|was|here)|therefore)\b|因为|原因是|所以|なぜなら|때문`)
 
 	// doneWord marks a statement that something is finished.
 	doneWord = regexp.MustCompile(`(?i)\b(?:done|fixed|implemented|added|created|removed|updated|renamed|moved|refactored|replaced|committed|pushed|merged|released|completed?|finished|resolved|works|working|pass(?:es|ed|ing)?|clean|green|migrated|extracted|wrote|written)\b|完成|已修复|已添加|修复了|通过|搞定|完了|修正しました|追加しました|완료`)
@@ -47,3 +47,9 @@ var stopWords = func() map[string]bool {
 	}
 	return m
 }()
+
+// leadsOver reports whether a statement only announces what comes after it.
+func leadsOver(s string) bool {
+	s = strings.TrimRight(s, "*_` ")
+	return strings.HasSuffix(s, ":") || strings.HasSuffix(s, "：")
+}

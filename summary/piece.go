@@ -36,6 +36,15 @@ func (p piece) add(d *Document) {
 	}
 }
 
+// body returns how the piece is written when it stands alone.
+func (p piece) body() string {
+	var d Document
+	p.add(&d)
+	var b strings.Builder
+	d.write(&b, p.kind)
+	return b.String()
+}
+
 // repeats reports whether the piece is one of those that sections may offer
 // twice.
 func (p piece) repeats() bool {
@@ -92,8 +101,8 @@ func group(lines []Line) []Line {
 			n := len(groups)
 			if n > 0 {
 				if prev := &groups[n-1][0]; prev.From == "" && prev.Ref == l.Ref && l.Ref != "" &&
-					!isCommand(prev.Text) && !isCommand(l.Text) && len(prev.Text)+len(l.Text) < maxJoined {
-					prev.Text += " " + l.Text
+					joins(prev.Text) && joins(l.Text) && len(prev.Text)+len(l.Text) < maxJoined {
+					prev.Text += between(prev.Text) + l.Text
 					continue
 				}
 			}
@@ -123,3 +132,16 @@ const maxJoined = 360
 
 // isCommand reports whether a line is a command line as excerpts show it.
 func isCommand(s string) bool { return strings.HasPrefix(s, "$ ") }
+
+// joins reports whether a statement may stand in one line with others.
+func joins(s string) bool { return !isCommand(s) && !tableRow.MatchString(s) }
+
+// between separates two statements on one line: items of a list have no full stop.
+func between(before string) string {
+	for _, end := range []string{".", "!", "?", ":", "。", "！", "？", text.Ellipsis} {
+		if strings.HasSuffix(strings.TrimRight(before, "*_`)\""), end) {
+			return " "
+		}
+	}
+	return " · "
+}

@@ -107,7 +107,7 @@ func (d *digest) decisions() []piece {
 		}
 		taken := 0
 		for k, s := range list {
-			if len(s) < 25 || taken == 2 || strings.HasSuffix(s, "?") || strings.HasSuffix(s, ":") || announce.MatchString(s) || tableRow.MatchString(s) || forbidden(s) {
+			if len(s) < 25 || taken == 2 || strings.HasSuffix(s, "?") || leadsOver(s) || announce.MatchString(s) || tableRow.MatchString(s) || forbidden(s) {
 				continue
 			}
 			hits := 2*len(decisionWord.FindAllString(s, 2)) + len(reasonWord.FindAllString(s, 1))

@@ -150,7 +150,7 @@ func report(list []string) string {
 	first := ""
 	for _, s := range list {
 		if !doneWord.MatchString(s) || len(s) < 20 || announce.MatchString(s) || tableRow.MatchString(s) || unreadable(s) ||
-			strings.HasSuffix(s, "?") || strings.HasSuffix(s, ":") {
+			strings.HasSuffix(s, "?") || leadsOver(s) {
 			continue
 		}
 		if hasIdentifier(s) {
@@ -194,7 +194,13 @@ func (d *digest) inProgress() []piece {
 		if len(st) == 0 {
 			continue
 		}
-		if l := strings.Join(st[:min(2, len(st))], " "); len(l) > 15 {
+		// The beginning says what it is about. What only leads over to a list or to
+		// the call is left out where there is more.
+		l := st[0]
+		if len(st) > 1 && !leadsOver(st[1]) && !tableRow.MatchString(st[1]) {
+			l += " " + st[1]
+		}
+		if len(l) > 15 {
 			add(Line{Text: clip(l), Ref: m.ref})
 			said++
 		}

@@ -215,11 +215,3 @@ func writeBlock(b *strings.Builder, text string) {
 		}
 	}
 }
-
-// body returns how one part is written, without headings.
-func (t *Template) body(d Document, k kind) string {
-	var b strings.Builder
-	d = d.Canonical()
-	d.write(&b, k)
-	return b.String()
-}

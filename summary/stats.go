@@ -66,6 +66,15 @@ func (s *stats) recency(at int) float64 {
 	return math.Exp2(-float64(s.total-1-at) / half)
 }
 
+// weights returns the weight of each identifier.
+func (s *stats) weights() []float64 {
+	out := make([]float64, len(s.uses))
+	for n := range out {
+		out[n] = s.weight(int32(n))
+	}
+	return out
+}
+
 // weight says how much it is worth to name the identifier.
 func (s *stats) weight(n int32) float64 {
 	u := &s.uses[n]

@@ -22,7 +22,7 @@ const (
 	// What kind of line it is.
 	proseLine   = 1.0
 	userLine    = 1.2
-	commandLine = 0.8
+	commandLine = 0.5
 	codeLine    = 0.5
 	outputLine  = 0.5
 	fewWords    = 0.2  // fewer than two plain words
