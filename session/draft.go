@@ -46,6 +46,19 @@ func (d Draft) Under(parentID string) Draft {
 	return d
 }
 
+// customType returns the custom type of a draft of a custom entry, else "".
+func (d Draft) customType() (name string) {
+	if d.Type != TypeCustom {
+		return ""
+	}
+	for _, f := range d.fields {
+		if f.name == "customType" {
+			name = str(f.val)
+		}
+	}
+	return name
+}
+
 // entry builds the record.
 func (d Draft) entry(id, parentID string, at time.Time) *Entry {
 	var o jsonx.Object

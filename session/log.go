@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -83,14 +84,25 @@ func (l *Log) Path(ctx context.Context) ([]*Entry, error) {
 func (l *Log) Append(ctx context.Context, drafts ...Draft) ([]*Entry, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.append(ctx, AppendOptions{}, drafts)
+	return l.appendPlain(ctx, AppendOptions{}, drafts)
 }
 
 // AppendNoSync is Append without waiting for the disk; see Store.Sync.
 func (l *Log) AppendNoSync(ctx context.Context, drafts ...Draft) ([]*Entry, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.append(ctx, AppendOptions{NoSync: true}, drafts)
+	return l.appendPlain(ctx, AppendOptions{NoSync: true}, drafts)
+}
+
+// appendPlain is append for what is no pass. The beginning of a pass without the
+// rest would be taken for a pass that was not written to its end.
+func (l *Log) appendPlain(ctx context.Context, opt AppendOptions, drafts []Draft) ([]*Entry, error) {
+	for _, d := range drafts {
+		if d.customType() == CustomPass {
+			return nil, &Error{Op: "append", Err: fmt.Errorf("%w: a %s by itself", ErrBadEntry, CustomPass), Hint: "AppendPass writes passes"}
+		}
+	}
+	return l.append(ctx, opt, drafts)
 }
 
 func (l *Log) append(ctx context.Context, opt AppendOptions, drafts []Draft) ([]*Entry, error) {

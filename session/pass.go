@@ -86,13 +86,7 @@ func (l *Log) AppendPass(ctx context.Context, last string, info PassInfo, drafts
 func checkPass(drafts []Draft) error {
 	compactions := 0
 	for _, d := range drafts {
-		var customType string
-		for _, f := range d.fields {
-			if f.name == "customType" {
-				customType = str(f.val)
-			}
-		}
-		if !passBody(d.Type, customType) {
+		if !passBody(d.Type, d.customType()) {
 			return fmt.Errorf("a %s is no part of a pass", d.Type)
 		}
 		if d.Type == TypeCompaction {

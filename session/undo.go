@@ -157,7 +157,12 @@ func (l *Log) findPass(ctx context.Context) (*foundPass, error) {
 		return nil, &Error{Op: "undo", Err: ErrNothingToUndo, Hint: "clew tree shows what is there"}
 	}
 	found.messages, found.edits = shown(found.later)
-	found.later = slices.DeleteFunc(found.later, func(e *Entry) bool { _, move := e.leafMove(); return move })
+	found.later = slices.DeleteFunc(found.later, func(e *Entry) bool {
+		// A move is not to be made again; nor does the beginning of a pass, of which
+		// the path may hold a part, begin one elsewhere.
+		c, _ := e.Custom()
+		return c.CustomType == CustomLeaf || c.CustomType == CustomPass
+	})
 	slices.Reverse(found.later)
 	return found, nil
 }

@@ -221,3 +221,33 @@ func TestNavigate(t *testing.T) {
 	appendAll(t, log, user("d"))
 	want(t, log, "a b d")
 }
+
+// The beginning of a pass is never left alone at the end of a log, where it
+// would count as a pass that was not written to its end.
+func TestUndoFromInsideAPass(t *testing.T) {
+	ctx := context.Background()
+	log := testLog(t)
+	appendAll(t, log, user("a"))
+	pass(t, log, "one", "e1") // e2, e3
+	_, err := log.AppendPass(ctx, "", session.PassInfo{},
+		session.NewContextEdit(session.ContextEdit{TargetID: "e1", Omit: true}),
+		session.NewCompaction(session.Compaction{Summary: "two"})) // e4 to e6
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Navigate(ctx, "e4", "test"); err != nil {
+		t.Fatal(err)
+	}
+	undo(t, log, session.UndoOptions{})
+	want(t, log, "a")
+	last, err := log.Store().Last(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := last.Pass(); ok {
+		t.Errorf("the log ends with %s", last.Raw())
+	}
+	if _, err := log.Append(ctx, session.Again(parse(t, `{"type":"custom","customType":"clew.pass","data":{"lines":2}}`))); !errors.Is(err, session.ErrBadEntry) {
+		t.Errorf("error %v", err)
+	}
+}
