@@ -75,7 +75,7 @@ func printContextJSON(cmd *cobra.Command, s *jsonl.File, v *contextView, full bo
 	for _, it := range v.Items {
 		m := contextMessage{
 			ID: it.Entry.ID, Role: string(it.Message.Role),
-			Tokens: v.meter.Message(it.Message), Text: cut(messageLine(it.Message), maxText),
+			Tokens: v.meter.Message(it.Message), Text: cut(joinWords(messageLine(it.Message)), maxText),
 		}
 		if it.Edit != nil {
 			m.Edit = it.Edit.ID

@@ -210,7 +210,8 @@ func (d *contextDrawer) item(i int) {
 		note = "(edited) "
 	}
 	room := max(d.columns-textWidth(plain)-len(note), 10)
-	d.line(painted + d.p.paint(styleYellow, note) + cut(messageLine(d.v.Items[i].Message), room))
+	text, tail := messageLine(d.v.Items[i].Message)
+	d.line(painted + d.p.paint(styleYellow, note) + fit(text, tail, room))
 }
 
 // whole writes a message with all its text.

@@ -13,6 +13,9 @@ import (
 type described struct {
 	Kind string // one word: what it is
 	Text string // one line: what it says
+	// Tail is the end of the line that is to be seen where not all fits: the calls
+	// of an answer.
+	Tail string
 	// Ref is the entry that it is about, "" when there is none; Text does not
 	// name it.
 	Ref string
@@ -31,8 +34,29 @@ const (
 func describe(e *session.Entry) described {
 	d := describeType(e)
 	d.Kind = printable(d.Kind)
-	d.Text = cut(d.Text, maxText)
+	d.Text, d.Tail = cut(d.Text, maxText), cut(d.Tail, maxText)
 	return d
+}
+
+// line is Text and Tail.
+func (d described) line() string { return joinWords(d.Text, d.Tail) }
+
+func joinWords(text, tail string) string {
+	if text == "" || tail == "" {
+		return text + tail
+	}
+	return text + " " + tail
+}
+
+// fit shortens text and tail to n columns together. Neither takes more than half
+// of them while the other needs the room.
+func fit(text, tail string, n int) string {
+	have := textWidth(tail)
+	if text == "" || tail == "" || textWidth(text)+1+have <= n {
+		return cut(joinWords(text, tail), n)
+	}
+	head := cut(text, max(n-1-have, n/2))
+	return joinWords(head, cut(tail, n-1-textWidth(head)))
 }
 
 func describeType(e *session.Entry) described {
@@ -42,10 +66,12 @@ func describeType(e *session.Entry) described {
 		if err != nil {
 			return described{Kind: "message", Text: "can't be read: " + headline(err.Error())}
 		}
-		return described{Kind: kindOf(m.Role), Text: messageLine(m)}
+		text, tail := messageLine(m)
+		return described{Kind: kindOf(m.Role), Text: text, Tail: tail}
 	case session.TypeCustomMessage:
 		m, _ := e.CustomMessage()
-		return described{Kind: "custom", Text: messageLine(m)}
+		text, tail := messageLine(m)
+		return described{Kind: "custom", Text: text, Tail: tail}
 	case session.TypeCompaction:
 		c, _ := e.Compaction()
 		text := number(c.TokensBefore) + " tokens before"
@@ -64,7 +90,7 @@ func describeType(e *session.Entry) described {
 		case c.Content == nil:
 			return described{Kind: "edit", Text: editNothing, Ref: c.TargetID}
 		}
-		return described{Kind: "edit", Text: "now: " + contentLine(message.ParseContent(c.Content)), Ref: c.TargetID}
+		return described{Kind: "edit", Text: "now: " + joinWords(contentLine(message.ParseContent(c.Content))), Ref: c.TargetID}
 	case session.TypeCustom:
 		return describeCustom(e)
 	case session.TypeLabel:
@@ -138,38 +164,41 @@ func kindOf(r message.Role) string {
 	return string(r)
 }
 
-// messageLine says what a message says in one line.
-func messageLine(m *message.Message) string {
-	if line := messageWords(m); line != "" {
-		return line
+// messageLine says what a message says in one line; tail is the calls of an answer.
+func messageLine(m *message.Message) (text, tail string) {
+	text, tail = messageWords(m)
+	if text == "" && tail == "" {
+		text = "(empty)"
 	}
-	return "(empty)"
+	return text, tail
 }
 
-func messageWords(m *message.Message) string {
+func messageWords(m *message.Message) (text, tail string) {
 	switch m.Role {
 	case message.RoleBashExecution:
-		return shellLine(m)
+		return shellLine(m), ""
 	case message.RoleBranchSummary, message.RoleCompactionSummary:
-		return summaryLine(m.Summary)
+		return summaryLine(m.Summary), ""
 	case message.RoleToolResult:
-		return resultLine(m)
+		return resultLine(m), ""
 	case message.RoleCustom:
+		text, tail = contentLine(m.Content)
 		if m.CustomType != "" {
-			return headline(m.CustomType) + ": " + contentLine(m.Content)
+			text = headline(m.CustomType) + ": " + text
 		}
+		return text, tail
 	case message.RoleSystem:
-		return systemLine(m)
+		return systemLine(m), ""
 	case message.RoleAssistant:
-		line := contentLine(m.Content)
+		text, tail = contentLine(m.Content)
 		switch m.StopReason {
 		case message.StopError, message.StopAborted, message.StopLength:
-			line = strings.TrimSuffix("["+string(m.StopReason)+"] "+line, " ")
+			text = strings.TrimSuffix("["+string(m.StopReason)+"] "+text, " ")
 			if m.ErrorMessage != "" {
-				line += " " + headline(m.ErrorMessage)
+				tail = joinWords(tail, headline(m.ErrorMessage))
 			}
 		}
-		return line
+		return text, tail
 	}
 	return contentLine(m.Content)
 }
@@ -193,7 +222,7 @@ func resultLine(m *message.Message) string {
 	if m.IsError {
 		line += " failed"
 	}
-	text := contentLine(m.Content)
+	text := joinWords(contentLine(m.Content))
 	if text == "" {
 		return line + ": nothing"
 	}
@@ -225,10 +254,10 @@ func countElements(arr []byte) (n int) {
 	return n
 }
 
-// contentLine is the first line of the text of blocks, then what else there is:
-// calls, images, or, when there is nothing else, thinking.
-func contentLine(blocks []message.Block) string {
-	text, thinking := "", ""
+// contentLine is the first line of the text of blocks, or of the thinking when
+// there is nothing else; tail is the calls, and the images that are among them.
+func contentLine(blocks []message.Block) (text, tail string) {
+	thinking := ""
 	var calls []string
 	images, others := 0, 0
 	for i := range blocks {
@@ -253,22 +282,13 @@ func contentLine(blocks []message.Block) string {
 	if text == "" && len(calls) == 0 && thinking != "" {
 		text = "(thinking) " + thinking
 	}
-	var parts []string
-	if text != "" {
-		// The calls of an answer say more than the end of a long sentence.
-		if len(calls) > 0 {
-			text = cut(text, 60)
-		}
-		parts = append(parts, text)
-	}
-	parts = append(parts, calls...)
 	if images > 0 {
-		parts = append(parts, "["+count(images, "image")+"]")
+		calls = append(calls, "["+count(images, "image")+"]")
 	}
 	if others > 0 {
-		parts = append(parts, "["+count(others, "other block")+"]")
+		calls = append(calls, "["+count(others, "other block")+"]")
 	}
-	return strings.Join(parts, " ")
+	return text, strings.Join(calls, " ")
 }
 
 // callLine is a call with the argument that says most: which file or which

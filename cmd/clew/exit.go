@@ -59,11 +59,4 @@ func missingArg(cmd *cobra.Command, n int) string {
 
 // oneLine keeps what is printed as one line one line, whatever a file name or
 // a file's content put into it.
-func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			return ' '
-		}
-		return r
-	}, strings.TrimSpace(s))
-}
+func oneLine(s string) string { return printable(strings.TrimSpace(s)) }

@@ -166,7 +166,7 @@ func (d *drawer) row(r treeRow) error {
 		end = "  ← leaf"
 	}
 	room := max(d.columns-left-textWidth(notes)-textWidth(end), 10)
-	text = cut(text, room)
+	text = fit(text, n.Tail, room)
 	if !n.active {
 		text = d.p.paint(styleDim, text)
 	}

@@ -68,7 +68,7 @@ func printTreeJSON(cmd *cobra.Command, s *jsonl.File, t *tree, f treeFilter) err
 		e := treeEntry{
 			ID: n.id, Depth: r.depth, Children: len(n.children), Active: n.active,
 			Type: string(n.typ), Role: string(n.role), Time: jsonTime(n.at),
-			Kind: n.Kind, Text: n.Text, Ref: n.Ref, Label: n.label, Edit: n.edit,
+			Kind: n.Kind, Text: n.line(), Ref: n.Ref, Label: n.label, Edit: n.edit,
 		}
 		if n.typ == session.TypeCompaction {
 			e.FirstKept = n.kept
