@@ -109,8 +109,12 @@ func (v *verifier) read(ctx context.Context, s Store) error {
 				return err
 			}
 		}
-		v.byID[e.ID] = len(v.nodes)
-		v.nodes = append(v.nodes, vnode{id: e.ID, parentID: e.ParentID, typ: e.Type, parent: -1, in: -1})
+		// Texts of an entry alias the whole record, so they are copied.
+		id := strings.Clone(e.ID)
+		v.byID[id] = len(v.nodes)
+		v.nodes = append(v.nodes, vnode{
+			id: id, parentID: strings.Clone(e.ParentID), typ: Type(strings.Clone(string(e.Type))), parent: -1, in: -1,
+		})
 		last = v.entry(len(v.nodes)-1, e, last)
 	}
 	if l, ok := s.(Located); ok {

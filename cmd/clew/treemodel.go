@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/clew-dev/clew/message"
@@ -46,24 +47,25 @@ func loadTree(ctx context.Context, s session.Store, leaf string) (*tree, error) 
 		if err != nil {
 			return nil, err
 		}
-		n := treeNode{described: describe(e), id: e.ID, typ: e.Type, at: e.Time(), parent: -1, above: -1}
+		n := treeNode{described: describe(e).own(), id: own(e.ID), typ: session.Type(own(string(e.Type))), at: e.Time(), parent: -1, above: -1}
 		switch e.Type {
 		case session.TypeMessage:
 			t.messages++
 			if m, err := e.Message(); err == nil {
-				n.role = m.Role
+				n.role = message.Role(own(string(m.Role)))
 			}
 		case session.TypeLabel:
 			l, _ := e.Label()
-			labels[l.TargetID] = l.Label
+			labels[own(l.TargetID)] = own(l.Label)
 		case session.TypeSessionInfo:
-			t.name, _ = e.SessionName()
+			name, _ := e.SessionName()
+			t.name = own(name)
 		case session.TypeCompaction:
 			c, _ := e.Compaction()
-			n.kept = c.FirstKeptEntryID
+			n.kept = own(c.FirstKeptEntryID)
 		}
-		byID[e.ID] = len(t.nodes)
-		parents = append(parents, e.ParentID)
+		byID[n.id] = len(t.nodes)
+		parents = append(parents, own(e.ParentID))
 		t.nodes = append(t.nodes, n)
 	}
 	hasChild := make([]bool, len(t.nodes))
@@ -84,6 +86,14 @@ func loadTree(ctx context.Context, s session.Store, leaf string) (*tree, error) 
 	}
 	t.activate(byID)
 	return t, nil
+}
+
+// own copies a text of an entry, which aliases the whole record: a tree does not
+// keep the session in memory.
+func own(s string) string { return strings.Clone(s) }
+
+func (d described) own() described {
+	return described{Kind: own(d.Kind), Text: own(d.Text), Tail: own(d.Tail), Ref: own(d.Ref)}
 }
 
 // activate marks the path to the leaf and what its edits change.
