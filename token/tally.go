@@ -1,0 +1,99 @@
+package token
+
+import "github.com/clew-dev/clew/message"
+
+// Tally measures a context that grows. It gives what Meter.Measure gives for the
+// messages added so far, and each message is looked at once: so a context that
+// is measured before every request costs what was added since the last.
+//
+// A Tally is not safe for use by several goroutines.
+type Tally struct {
+	meter   *Meter
+	costs   []int64
+	bytes   int64
+	rest    Categories         // all messages but those of the system
+	systems []*message.Message // messages of the system
+	prompt  Categories         // what they come to, for the first of them in priced
+	priced  int
+
+	anchor  int
+	usage   int64      // reported by the anchor
+	before  Categories // rest as it was with the anchor
+	upTo    int        // how many of systems stood before the anchor
+	after   Categories // of the messages after the anchor
+	fitted  Categories // before and the prompt, fitted to usage
+	fitting bool       // fitted is still to be computed
+}
+
+// Tally returns an empty tally.
+func (m *Meter) Tally() *Tally { return &Tally{meter: m, anchor: -1, bytes: m.fixedBytes} }
+
+// Add adds the next message of the context. fresh says that usage it reports
+// counts: that nothing after it has changed what stands before it.
+func (t *Tally) Add(msg *message.Message, fresh bool) {
+	var own Categories
+	t.meter.split(msg, &own)
+	t.bytes = addSat(t.bytes, sentBytes(msg))
+	t.costs = append(t.costs, own.Total())
+	if msg.Role == message.RoleSystem {
+		t.systems = append(t.systems, msg)
+	} else {
+		t.rest.add(&own)
+	}
+	if fresh && t.meter.trusts(msg) {
+		t.anchor, t.usage, t.before, t.upTo = len(t.costs)-1, usageTotal(msg.Usage), t.rest, len(t.systems)
+		t.after, t.fitting = Categories{}, true
+		return
+	}
+	if t.anchor >= 0 {
+		t.after.add(&own)
+	}
+}
+
+// Len returns how many messages were added.
+func (t *Tally) Len() int { return len(t.costs) }
+
+// Costs returns what each message costs, estimated, as Meter.Message says. The
+// slice must not be changed; what is added later does not change it.
+func (t *Tally) Costs() []int64 { return t.costs[:len(t.costs):len(t.costs)] }
+
+// Reading returns what the context costs.
+func (t *Tally) Reading() Reading {
+	m := t.meter
+	r := Reading{Anchor: t.anchor, Counter: m.counter.Name(), Guard: m.safety, Bytes: t.bytes}
+	if t.anchor < 0 {
+		r.Categories = t.whole(&t.rest, len(t.systems))
+		r.Estimated = r.Categories.Total()
+		r.Tokens = r.Estimated
+		return r
+	}
+	if t.fitting {
+		t.fitted, t.fitting = t.whole(&t.before, t.upTo), false
+		fit(&t.fitted, t.usage)
+	}
+	r.Measured, r.Estimated = t.usage, t.after.Total()
+	r.Tokens = addSat(r.Measured, r.Estimated)
+	r.Categories = t.after
+	r.Categories.add(&t.fitted)
+	return r
+}
+
+// whole adds what is fixed and the prompt of the first n system messages.
+func (t *Tally) whole(rest *Categories, n int) Categories {
+	if n != t.priced {
+		t.prompt, t.priced = Categories{}, n
+		t.meter.split(ReplaySystem(t.systems[:n]), &t.prompt)
+	}
+	c := t.meter.fixed
+	c.add(rest)
+	if n > 0 {
+		c.add(&t.prompt)
+	}
+	return c
+}
+
+func (c *Categories) add(other *Categories) {
+	for i, n := range other {
+		c[i] = addSat(c[i], n)
+	}
+}
