@@ -32,8 +32,8 @@ func (p *planner) clipWithin(w *work, from, to int, hard int64, most int) bool {
 		if i < 0 {
 			return false
 		}
-		over := w.total - hard
-		if !p.shrink(w, i, max(w.cost[i]-over-over/16, floorClip)) {
+		want := w.cost[i] - (w.total - hard)
+		if !p.shrink(w, i, max(want-want/16, floorClip)) {
 			done[i] = true
 		}
 	}

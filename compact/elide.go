@@ -22,8 +22,15 @@ func (p *planner) elide(w *work, tail int, target int64) {
 	found = append(found, p.oldAnswers(w, tail)...)
 	slices.SortStableFunc(found, func(a, b elision) int { return int(b.freed - a.freed) })
 	for _, e := range found {
-		if w.total <= target {
+		need := w.total - target
+		if need <= 0 {
 			return
+		}
+		// An answer gives up no more than is asked; what is superseded goes whole.
+		if e.freed > need && w.now[e.at].Role == message.RoleAssistant {
+			if more := p.shortenTo(w.now[e.at], w.cost[e.at]-need, w.cost[e.at], w.items[e.at].Entry.ID, false); more != nil && w.cost[e.at]-p.cost(more) >= need {
+				e.m = more
+			}
 		}
 		w.set(e.at, e.m, rungElide)
 	}

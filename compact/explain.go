@@ -1,6 +1,8 @@
 package compact
 
 import (
+	"slices"
+
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/summary"
@@ -89,7 +91,7 @@ func Fates(path []*session.Entry) []Fate {
 		}
 		if !active[e] && c.Compaction != nil && hasContent(e) {
 			f.Fate, f.By, f.Why = FateSummarized, c.Compaction.ID, ""
-			if quoted[short8(e.ID)] {
+			if quoted(e) {
 				f.Fate = FateQuoted
 			}
 		}
@@ -98,25 +100,37 @@ func Fates(path []*session.Entry) []Fate {
 	return fates
 }
 
-// quotedIn returns the handles of the messages that a summary quotes whole.
-func quotedIn(compaction *session.Entry) map[string]bool {
-	out := map[string]bool{}
+// quotedIn returns a function that tells whether a summary quotes an entry whole.
+func quotedIn(compaction *session.Entry) func(*session.Entry) bool {
 	if compaction == nil {
-		return out
+		return func(*session.Entry) bool { return false }
 	}
 	view, _ := compaction.Compaction()
 	d, ok := summary.Parse(view.Summary)
-	if !ok {
-		return out
-	}
-	for _, list := range [][]summary.Quote{d.Quotes, d.Pins} {
-		for _, q := range list {
+	byHandle := map[string][]summary.Quote{}
+	if ok {
+		for _, q := range slices.Concat(d.Quotes, d.Pins) {
 			if q.Whole() && q.Ref != "" {
-				out[short8(q.Ref)] = true
+				byHandle[short8(q.Ref)] = append(byHandle[short8(q.Ref)], q)
 			}
 		}
 	}
-	return out
+	return func(e *session.Entry) bool {
+		quotes := byHandle[short8(e.ID)] // the beginning of an id, which others may share
+		return len(quotes) > 0 && slices.ContainsFunc(quotes, func(q summary.Quote) bool { return q.Text == pinText(e) })
+	}
+}
+
+// pinText is the text of an entry as it is quoted.
+func pinText(e *session.Entry) string {
+	m := original(session.Item{Entry: e, Message: &message.Message{}})
+	switch {
+	case m.Command != "" || m.Output != "":
+		return "$ " + m.Command + "\n" + m.Output
+	case m.Summary != "":
+		return m.Summary
+	}
+	return m.Text()
 }
 
 // short8 is an id as recall handles have it.

@@ -24,34 +24,34 @@ const maxScale = 2
 // measure reads the size of the context as it is. Usage reported before the
 // last change of its earlier part says nothing about it.
 func (p *planner) measure() {
-	c := p.context
-	msgs := messages(c.Items)
-	fresh := len(c.Items)
-	for i, it := range c.Items {
-		if it.At >= c.Boundary {
-			fresh = i
-			break
-		}
+	if s := p.in.Sized; s != nil {
+		p.context, p.costs, p.sizes = s.Context, s.Costs, sizes{reading: s.Reading, scale: 1}
+		return
 	}
-	p.sizes = sizes{reading: p.in.Meter.Measure(msgs, fresh), scale: 1}
-	p.learn(msgs, fresh)
+	p.context = session.Project(p.in.Path)
+	tally := p.in.Meter.Tally()
+	for _, it := range p.context.Items {
+		tally.Add(it.Message, it.At >= p.context.Boundary)
+	}
+	p.costs, p.sizes = tally.Costs(), sizes{reading: tally.Reading(), scale: 1}
 }
 
 // learn compares reported usage with the estimate of the messages up to it.
 // What is missing in the log does not grow with the context, the estimate's own
 // error does: so the least difference is nearest to the overhead, and what the
 // latest difference has beyond it is a factor.
-func (p *planner) learn(msgs []*message.Message, fresh int) {
+func (p *planner) learn() {
 	anchor := p.sizes.reading.Anchor
 	if anchor < 0 {
 		return
 	}
 	least := int64(-1)
 	sum := p.in.Meter.Fixed()
-	for i, m := range msgs[:anchor+1] {
-		sum += p.in.Meter.Message(m)
+	for i, it := range p.context.Items[:anchor+1] {
+		m := it.Message
+		sum += p.costs[i]
 		failed := m.StopReason == message.StopError || m.StopReason == message.StopAborted
-		if i < fresh || m.Role != message.RoleAssistant || m.Usage.Total() <= 0 || failed {
+		if it.At < p.context.Boundary || m.Role != message.RoleAssistant || m.Usage.Total() <= 0 || failed {
 			continue
 		}
 		if over := max(m.Usage.Total()-sum, 0); least < 0 || over < least {

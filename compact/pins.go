@@ -36,18 +36,11 @@ func (p *planner) pinQuotes(items []session.Item, at int) []summary.Quote {
 			continue
 		}
 		m := it.Message
-		text := m.Text()
-		switch {
-		case m.Command != "" || m.Output != "":
-			text = "$ " + m.Command + "\n" + m.Output
-		case m.Summary != "":
-			text = m.Summary
-		}
 		role := string(m.Role)
 		if m.UserWords() {
 			role = ""
 		}
-		quotes = append(quotes, summary.Quote{Ref: it.Entry.ID, Role: role, Text: text})
+		quotes = append(quotes, summary.Quote{Ref: it.Entry.ID, Role: role, Text: pinText(it.Entry)})
 	}
 	return quotes
 }

@@ -33,6 +33,21 @@ type Input struct {
 	Reason Reason
 	// Cwd is the working directory of the session, where it is known.
 	Cwd string
+	// Sized is what is known of Path already, so that it need not be computed
+	// again. Optional.
+	Sized *Sized
+}
+
+// Sized is a context with what it costs. Who asks again and again, before every
+// request, keeps it up to date with a token.Tally.
+type Sized struct {
+	// Context is what session.Project makes of Input.Path.
+	Context *session.Context
+	// Reading is what Input.Meter measures for it, usage reported before
+	// Context.Boundary not counting, and Costs what it estimates for each of
+	// its Items.
+	Reading token.Reading
+	Costs   []int64
 }
 
 // Plan is what would be done, and why. It is a value: making one changes
@@ -96,16 +111,34 @@ var ErrPending = errors.New("a tool call is waiting for its result")
 // policy that makes no sense, ErrPending, *FixedPartError, what a summarizer
 // returns.
 func Make(ctx context.Context, in Input, policy Policy) (*Plan, error) {
+	p, plan, err := begin(in, policy)
+	if err != nil || !plan.Act {
+		return plan, err
+	}
+	if err := p.climbPreset(ctx, plan); err != nil {
+		return nil, err
+	}
+	return plan, nil
+}
+
+// Check says whether Make would try to act, and why, without the work of a
+// plan: no rung is tried and no summary made. Make may still find that there is
+// nothing to do. With Input.Sized its cost hardly depends on the context.
+func Check(in Input, policy Policy) (*Plan, error) {
+	_, plan, err := begin(in, policy)
+	return plan, err
+}
+
+// begin measures and decides whether to act.
+func begin(in Input, policy Policy) (*planner, *Plan, error) {
 	budget, clamps, err := policy.Resolve()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if in.Reason == "" {
 		in.Reason = Threshold
 	}
-	c := session.Project(in.Path)
-	p := &planner{in: in, policy: policy, budget: budget, context: c}
-	p.readPins()
+	p := &planner{in: in, policy: policy, budget: budget}
 	p.measure()
 	before := p.sizes.reading
 	plan := &Plan{
@@ -115,26 +148,25 @@ func Make(ctx context.Context, in Input, policy Policy) (*Plan, error) {
 	over := p.over()
 	if !over && in.Reason == Threshold {
 		plan.Why = fmt.Sprintf("the context of %d tokens is within %d", before.Tokens, p.trigger())
-		return plan, nil
+		return p, plan, nil
 	}
 	if why := breaker(in.Path, before.Tokens); why != "" && in.Reason == Threshold {
 		plan.Breaker = true
-		return plan.nothing(why), nil
+		return p, plan.nothing(why), nil
 	}
-	if calls := Pending(c.Items); len(calls) > 0 {
-		return nil, fmt.Errorf("%w (%s)", ErrPending, calls[0].Name)
+	if calls := Pending(p.context.Items); len(calls) > 0 {
+		return nil, nil, fmt.Errorf("%w (%s)", ErrPending, calls[0].Name)
 	}
 	plan.Act = true
 	plan.Why = "asked for"
 	if over {
 		plan.Why = fmt.Sprintf("the context of %d tokens is over %d", before.Tokens, p.trigger())
 	} else if plan.Policy == PresetClew && !policy.Keep.IsSet() && before.Tokens <= budget.Target {
-		return plan.nothing(fmt.Sprintf("the context of %d tokens is within its target of %d; set what to keep to go below", before.Tokens, budget.Target)), nil
+		return p, plan.nothing(fmt.Sprintf("the context of %d tokens is within its target of %d; set what to keep to go below", before.Tokens, budget.Target)), nil
 	}
-	if err := p.climbPreset(ctx, plan); err != nil {
-		return nil, err
-	}
-	return plan, nil
+	p.readPins()
+	p.learn()
+	return p, plan, nil
 }
 
 // nothing makes a plan that does nothing, and says why.
@@ -150,6 +182,7 @@ type planner struct {
 	policy  Policy
 	budget  Budget
 	context *session.Context
+	costs   []int64 // what the meter makes of each of its items
 	sizes   sizes
 	piFiles *PiPreparation  // preset pi
 	pins    []string        // ids of entries that stay as they are

@@ -42,7 +42,7 @@ func (p *planner) summarize(ctx context.Context, plan *Plan, w *work) error {
 		}
 		tail = max(min(tail, cut.Tokens)-over, 0)
 	}
-	if best == nil {
+	if best == nil || best.total >= w.total { // what it would free the summary takes itself
 		return p.nothingBefore(plan, w)
 	}
 	if best.total > p.hard() {

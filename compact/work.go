@@ -47,7 +47,7 @@ func (p *planner) newWork() *work {
 	w.total = w.fixed
 	for i, m := range w.now {
 		if m.Role != message.RoleSystem { // all of them together are the prompt
-			w.cost[i] = w.price(m)
+			w.cost[i] = p.scaled(p.costs[i])
 		}
 		w.total += w.cost[i]
 	}

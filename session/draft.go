@@ -46,9 +46,10 @@ func (d Draft) Under(parentID string) Draft {
 	return d
 }
 
-// customType returns the custom type of a draft of a custom entry, else "".
+// customType returns the custom type of a draft of a custom entry or custom
+// message, else "".
 func (d Draft) customType() (name string) {
-	if d.Type != TypeCustom {
+	if d.Type != TypeCustom && d.Type != TypeCustomMessage {
 		return ""
 	}
 	for _, f := range d.fields {

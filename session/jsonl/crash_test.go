@@ -181,6 +181,7 @@ func (s scenario) crash(t testing.TB, number, n, short int, want []state) {
 		t.Fatal(err)
 	}
 	defer f.Close()
+	jsonl.Impatient(f)
 	id := say(t, f, "after the crash")
 	if err := f.Close(); err != nil {
 		t.Error(err)

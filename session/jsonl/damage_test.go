@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/session/jsonl"
 )
 
 // Files with damage, and what is read of them.
@@ -100,6 +101,7 @@ func TestDamage(t *testing.T) {
 			}
 			// An append goes behind what is sound, and everything is there again.
 			w := open(t, p)
+			jsonl.Impatient(w)
 			id := say(t, w, "new")
 			if err := w.Close(); err != nil {
 				t.Fatal(err)

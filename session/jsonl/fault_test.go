@@ -45,6 +45,7 @@ func (w *work) use(f *jsonl.File, err error) error {
 	if err != nil {
 		return err
 	}
+	jsonl.Impatient(f)
 	w.f = f
 	w.log, err = session.NewLog(ctx, f, session.Options{
 		Clock: func() time.Time { return testHeader.Timestamp },
@@ -178,7 +179,7 @@ func TestFaults(t *testing.T) {
 			want, ops := s.states(t)
 			faults := 0
 			var wg sync.WaitGroup
-			room := make(chan struct{}, 16) // much of the time is spent waiting for a torn line
+			room := make(chan struct{}, 16) // much of the time is spent waiting for the disk
 			for i := range s.steps {
 				for n, op := range ops[i] {
 					shorts := []int{0}

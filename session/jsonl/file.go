@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/clew-dev/clew/internal/vfs"
 	"github.com/clew-dev/clew/session"
@@ -60,6 +61,8 @@ type File struct {
 	dirty    bool              // written, not synced
 	closed   bool
 	broken   error // why nothing can be written any more
+
+	patience time.Duration // with an unfinished line that stands still
 }
 
 // Open opens a session file. The errors: session.ErrNotSession, ErrEmpty,
@@ -80,7 +83,7 @@ func newFile(path string, opt Options) *File {
 	if opt.Program == "" {
 		opt.Program = "clew"
 	}
-	return &File{path: path, real: realPath(path), opt: opt, fs: opt.FS}
+	return &File{path: path, real: realPath(path), opt: opt, fs: opt.FS, patience: stillTorn}
 }
 
 // realPath follows symbolic links, so that a session has one lock and stays one

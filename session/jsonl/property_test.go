@@ -373,7 +373,7 @@ func TestDamagedSessions(t *testing.T) {
 	kinds := map[string]int{}
 	refused := map[string]int{}
 	var wg sync.WaitGroup
-	room := make(chan struct{}, 16) // much of the time is spent waiting for torn lines
+	room := make(chan struct{}, 16) // much of the time is spent waiting for the disk
 	for seed := range rounds(200) {
 		s := generated(seed%20, sessiongen.Options{Entries: 25, PiSafe: true})
 		kind := sessiongen.DamageKinds()[seed%uint64(len(sessiongen.DamageKinds()))]
@@ -442,6 +442,7 @@ func damagedSession(t testing.TB, s sessiongen.Session, data []byte) (opened boo
 		t.Error("reading has changed the file")
 	}
 	before := texts(contextOf(t, f, leaf(t, f)))
+	jsonl.Impatient(f)
 	id := say(t, f, "on")
 	f.Close()
 	f = open(t, p)

@@ -72,7 +72,7 @@ func (f *File) unfinished() bool {
 // standsStill gives another program time to finish what it is writing. It
 // returns false as soon as the file has changed.
 func (f *File) standsStill(ctx context.Context) (bool, error) {
-	for begun := time.Now(); time.Since(begun) < stillTorn; {
+	for begun := time.Now(); time.Since(begun) < f.patience; {
 		select {
 		case <-ctx.Done():
 			return false, ctx.Err()

@@ -137,6 +137,7 @@ func TestDefect087_CutAtEveryByte(t *testing.T) {
 			t.Errorf("problems %q, with %d bytes behind the end", codes(t, f), n-end)
 		}
 		before := ids(t, f)
+		jsonl.Impatient(f)
 		one := say(t, f, "one")
 		f.Close()
 		f = look(t, path)
@@ -205,6 +206,7 @@ func TestVersion1CutAtEveryByte(t *testing.T) {
 		if read(t, path) != data[:n] {
 			t.Error("reading has changed the file")
 		}
+		jsonl.Impatient(f)
 		id := say(t, f, "new")
 		if got, want := ids(t, f), strings.TrimSpace(before+" "+id); got != want {
 			t.Errorf("entries %q, want %q", got, want)
