@@ -89,6 +89,10 @@ func TestVerify(t *testing.T) {
 			b - message ` + msgCalls + `
 			c b message ` + msgResult1 + `
 			d b message ` + msgResult2), "info pending-call b"},
+		{"answered on one branch alone", lines(`
+			b - message ` + msgCall + `
+			c b message ` + msgResult1 + `
+			d b message ` + msgUser), "warning call-without-result b"},
 		{"the user went on without a result", lines(`
 			b - message ` + msgCall + `
 			c b message ` + msgUser), "warning call-without-result b"},
