@@ -158,6 +158,37 @@ func TestCreateListFindRemove(t *testing.T) {
 	}
 }
 
+func TestRemoveThroughLink(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("symbolic links need a privilege there")
+	}
+	ctx := context.Background()
+	h := Home{t.TempDir()}
+	f, err := h.Create(ctx, t.TempDir(), CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "link.jsonl")
+	if err := os.Symlink(f.Path(), link); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := jsonl.Remove(ctx, link); !errors.Is(err, jsonl.ErrLocked) {
+		t.Errorf("while the session is open: %v", err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	removed, err := jsonl.Remove(ctx, link)
+	if err != nil || len(removed) != 2 {
+		t.Errorf("removed %q, %v; want the session and the link", removed, err)
+	}
+	for _, path := range []string{f.Path(), link} {
+		if _, err := os.Lstat(path); err == nil {
+			t.Errorf("%s is still there", path)
+		}
+	}
+}
+
 func TestRemoveRefuses(t *testing.T) {
 	ctx := context.Background()
 	h := Home{t.TempDir()}

@@ -8,15 +8,14 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/clew-dev/clew/internal/vfs"
 	"github.com/clew-dev/clew/session"
 )
 
 var errNotRegular = errors.New("not a regular file")
 
 // Remove deletes a session file and all that belongs to it: what was cut off
-// its end, its backups, what a stopped writer left. It returns what it
-// removed. A file that is no session, and a session that another program has
+// its end, its backups, what a stopped writer left; and the symbolic link, where
+// path is one. It returns what it removed. A file that is no session, and a session that another program has
 // open for writing, stay as they are.
 func Remove(ctx context.Context, path string) (removed []string, err error) {
 	removed, err = remove(ctx, path)
@@ -34,17 +33,21 @@ func remove(ctx context.Context, path string) (removed []string, err error) {
 	if _, err := peek(ctx, path); err != nil {
 		return nil, err
 	}
-	f := &File{path: path, opt: Options{Program: "clew"}, fs: vfs.OS{}}
+	f := newFile(path, Options{Program: "clew rm"})
 	if err := f.acquire(); err != nil {
 		return nil, err
 	}
 	defer f.release()
-	belongings, err := companions(path)
+	belongings, err := companions(f.real)
 	if err != nil {
 		return nil, err
 	}
 	// The session goes last: what fails before it can be tried again.
-	for _, name := range append(belongings, path) {
+	names := append(belongings, f.real)
+	if link, err := os.Lstat(path); err == nil && link.Mode()&os.ModeSymlink != 0 {
+		names = append(names, path)
+	}
+	for _, name := range names {
 		err := os.Remove(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -54,7 +57,7 @@ func remove(ctx context.Context, path string) (removed []string, err error) {
 		}
 		removed = append(removed, name)
 	}
-	return removed, vfs.OS{}.SyncDir(filepath.Dir(path))
+	return removed, f.fs.SyncDir(filepath.Dir(f.real))
 }
 
 // companions lists the files beside a session that belong to it, but for the
