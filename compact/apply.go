@@ -29,6 +29,17 @@ func Apply(ctx context.Context, log *session.Log, plan *Plan) ([]*session.Entry,
 	return log.AppendPass(ctx, plan.last, info, plan.drafts...)
 }
 
+// Interrupted drafts a result for every call among items that has none, as of a
+// time. Settle appends them; a plan of the context that it would give is made on
+// session.Preview of them.
+func Interrupted(items []session.Item, at time.Time) []session.Draft {
+	var drafts []session.Draft
+	for _, call := range Pending(items) {
+		drafts = append(drafts, session.Message(interrupted(call, at)))
+	}
+	return drafts
+}
+
 // Settle appends a result for every call at the leaf that was interrupted, so
 // that no call goes without one. It returns how many there were.
 func Settle(ctx context.Context, log *session.Log) (int, error) {
@@ -36,10 +47,7 @@ func Settle(ctx context.Context, log *session.Log) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	var drafts []session.Draft
-	for _, call := range Pending(c.Items) {
-		drafts = append(drafts, session.Message(interrupted(call, log.Now())))
-	}
+	drafts := Interrupted(c.Items, log.Now())
 	_, err = log.Append(ctx, drafts...)
 	return len(drafts), err
 }
