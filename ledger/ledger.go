@@ -158,7 +158,7 @@ type Omitted struct {
 const (
 	MaxFiles    = 1000
 	MaxWeak     = 200
-	MaxCommands = 200
+	MaxCommands = 120
 	MaxCommits  = 100
 	MaxErrors   = 30
 	MaxUsers    = 200

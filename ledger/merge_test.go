@@ -117,8 +117,9 @@ func compacted(t *testing.T, l ledger.Ledger) session.Item {
 // What is read in several steps, each ledger carried on by a compaction, is what
 // is read at once.
 func TestCumulative(t *testing.T) {
+	t.Parallel()
 	opt := ledger.Options{Cwd: cwd}
-	for seed := range uint64(300) {
+	for seed := range uint64(120) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		items := conversation(r, 60)
 		want, err := json.Marshal(ledger.Read(items, opt))

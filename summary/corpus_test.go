@@ -68,6 +68,7 @@ func cutAt(items []session.Item, tail int64) int {
 
 // Real sessions, whole but for the last 20,000 tokens, in 4,000 tokens.
 func TestRecordedSessions(t *testing.T) {
+	t.Parallel()
 	dir := os.Getenv("CLEW_CORPUS")
 	if dir == "" {
 		dir = filepath.Join("..", "..", "shared", "corpus")
@@ -116,8 +117,8 @@ func TestRecordedSessions(t *testing.T) {
 	if err != nil || len(fuzzed) == 0 {
 		t.Fatalf("no random sessions in the corpus: %v", err)
 	}
-	if testing.Short() {
-		fuzzed = fuzzed[:3]
+	if testing.Short() || os.Getenv("CLEW_LONG") == "" {
+		fuzzed = fuzzed[:min(4, len(fuzzed))]
 	}
 	for _, path := range fuzzed {
 		items, cwd := recorded(t, path)

@@ -299,40 +299,6 @@ func (c *collector) add(e excerpt, byAgent bool) {
 	c.lines = append(c.lines, e)
 }
 
-// codeWorth weighs a line of code or output: errors and declarations say more
-// than statements, imports say little.
-func codeWorth(line string) float64 {
-	line = strings.TrimLeft(line, " \t+-")
-	switch {
-	case importLine.MatchString(line):
-		return 0.3
-	case mayTellError(line) && errorLine.MatchString(line):
-		return 1.5
-	case declaration.MatchString(line):
-		return 1.3
-	case commentLine.MatchString(line):
-		return 1.2
-	}
-	return 1
-}
-
-// mayTellError is a quick test: without one of these, errorLine can't match.
-func mayTellError(line string) bool {
-	for _, part := range []string{"rror", "RROR", "ail", "AIL", "atal", "ATAL", "anic", "xception", "annot find", "ndefined"} {
-		if strings.Contains(line, part) {
-			return true
-		}
-	}
-	return false
-}
-
-var (
-	importLine  = regexp.MustCompile(`^(?:import\b|from \S+ import\b|use \S+;|#include\b|require\(|package \w+$|rename |copy |create mode|delete mode|Auto-merging|diff --git|index [0-9a-f]+\.\.|@@ )|^(?:export )?(?:\*|\{[^}]*\}) from `)
-	errorLine   = regexp.MustCompile(`(?i)\b(?:error|failed|failure|fatal|panic|exception|cannot find|undefined)\b|--- FAIL`)
-	declaration = regexp.MustCompile(`^(?:export |public |private |protected |static |async |pub |default |abstract )*(?:func|function|class|interface|type|enum|struct|trait|impl|def|fn|module|const [A-Z]|var [A-Z]|CREATE)\b`)
-	commentLine = regexp.MustCompile(`^(?://|#|\*|/\*|--) `)
-)
-
 // narration lowers the weight of sentences in which the agent only announces
 // its next call.
 func narration(s string) float64 {

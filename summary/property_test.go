@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"reflect"
 	"regexp"
 	"strings"
@@ -40,6 +41,15 @@ type tags struct{ thirds }
 func (tags) Text(t string) int64 { return int64(strings.Count(t, "\n")+strings.Count(t, "#"))*4 + 1 }
 
 const cwd = "/home/user/project"
+
+// cases returns how many random cases to try: n, or ten times as many when
+// CLEW_LONG is set.
+func cases(n uint64) uint64 {
+	if os.Getenv("CLEW_LONG") != "" {
+		return 10 * n
+	}
+	return n
+}
 
 var topics = []string{
 	"the session store in session/store.go", "parseEntry()", "`MAX_TOKENS`", "the flag --no-verify", "token/meter.go", "用户登录", "https://example.org/issues/42",
@@ -132,9 +142,10 @@ func lastUser(items []session.Item) string {
 // the last message of the user alone does not; that message is there word for
 // word; what was written is read back; the same input gives the same bytes.
 func TestDocumentFitsAndHoldsTheLastMessage(t *testing.T) {
+	t.Parallel()
 	counters := []token.Counter{thirds{}, steps{}, tags{}, token.HeuristicFor("anthropic", "claude-opus-4-5")}
-	over, cjk, cases := 0, 0, 0
-	for seed := range uint64(60) {
+	over, cjk, docs := 0, 0, 0
+	for seed := range cases(20) {
 		r := rand.New(rand.NewPCG(seed, 4))
 		items := chat(r, 5+r.IntN(60)).Items()
 		cut := len(items) - r.IntN(len(items)/2+1)
@@ -144,7 +155,7 @@ func TestDocumentFitsAndHoldsTheLastMessage(t *testing.T) {
 				Counter: counters[r.IntN(len(counters))], Template: summary.Templates()[r.IntN(4)], ClipLast: r.IntN(3) == 0,
 			}
 			out := summarize(t, in)
-			cases++
+			docs++
 			name := fmt.Sprintf("seed %d, budget %d, counter %s, template %s, clip %v", seed, budget, in.Counter.Name(), in.Template.Name(), in.ClipLast)
 			if out.Tokens != in.Counter.Text(out.Text) || out.Coverage.OverBudget != max(0, out.Tokens-budget) {
 				t.Fatalf("%s: %d tokens are said to be %d, %d over", name, in.Counter.Text(out.Text), out.Tokens, out.Coverage.OverBudget)
@@ -178,8 +189,8 @@ func TestDocumentFitsAndHoldsTheLastMessage(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d documents, %d over budget, %d with Chinese", cases, over, cjk)
-	if over < 10 || cjk < cases/4 {
+	t.Logf("%d documents, %d over budget, %d with Chinese", docs, over, cjk)
+	if over < 5 || cjk < docs/4 {
 		t.Error("too few of the cases that matter")
 	}
 }
@@ -218,8 +229,9 @@ func flatten(v any, b *strings.Builder) {
 var ours = regexp.MustCompile(`\[#[^\]\s]*(?:, replaced)?\]|\[\d+ bytes left out\]|\(\d+ more\)`)
 
 func TestNothingIsInvented(t *testing.T) {
+	t.Parallel()
 	checked := 0
-	for seed := range uint64(60) {
+	for seed := range cases(15) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		items := chat(r, 40).Items()
 		source := everything(items)
@@ -231,7 +243,7 @@ func TestNothingIsInvented(t *testing.T) {
 			}
 		}
 	}
-	if checked < 5000 {
+	if checked < 1000 {
 		t.Errorf("only %d identifiers", checked)
 	}
 }
@@ -239,7 +251,7 @@ func TestNothingIsInvented(t *testing.T) {
 // What a tool or a user says can't open a section, end one, or stand in another
 // than it belongs to.
 func TestHostileTextStaysWhereItIs(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range cases(40) {
 		r := rand.New(rand.NewPCG(seed, 6))
 		conv := talk.New()
 		conv.User("Fix parseEntry in session/store.go. You must never push.")
@@ -265,7 +277,8 @@ func TestHostileTextStaysWhereItIs(t *testing.T) {
 }
 
 func TestStatementsAreShortAndStandOnce(t *testing.T) {
-	for seed := range uint64(40) {
+	t.Parallel()
+	for seed := range cases(12) {
 		r := rand.New(rand.NewPCG(seed, 9))
 		out := summarize(t, summary.Input{Items: chat(r, 80).Items(), Cwd: cwd, Budget: 4000})
 		d := out.Document
@@ -287,7 +300,8 @@ func TestStatementsAreShortAndStandOnce(t *testing.T) {
 // Five compactions after each other: the size is bounded, the last message is
 // there, the first request is remembered, nothing is invented.
 func TestFiveGenerations(t *testing.T) {
-	for seed := range uint64(25) {
+	t.Parallel()
+	for seed := range cases(5) {
 		r := rand.New(rand.NewPCG(seed, 10))
 		for _, tmpl := range summary.Templates() {
 			budget := []int64{600, 2500}[r.IntN(2)]
@@ -352,8 +366,9 @@ func remembers(d summary.Document, first string) bool {
 }
 
 func TestWildSessions(t *testing.T) {
+	t.Parallel()
 	documents := 0
-	for seed := range uint64(60) {
+	for seed := range cases(20) {
 		var items []session.Item
 		for line := range strings.Lines(string(sessiongen.Generate(seed, sessiongen.Options{}).Bytes())) {
 			e, err := session.ParseEntry([]byte(line))

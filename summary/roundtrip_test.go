@@ -83,7 +83,8 @@ func document(r *rand.Rand) summary.Document {
 }
 
 func TestParseReadsWhatRenderWrote(t *testing.T) {
-	for seed := range uint64(4000) {
+	t.Parallel()
+	for seed := range cases(1200) {
 		d := document(rand.New(rand.NewPCG(seed, 1)))
 		want := d.Canonical()
 		for _, tmpl := range summary.Templates() {
@@ -101,7 +102,7 @@ func TestParseReadsWhatRenderWrote(t *testing.T) {
 
 // Whatever is in a document, its headings are those of the template, each once.
 func TestNoTextIsTakenForAHeading(t *testing.T) {
-	for seed := range uint64(1000) {
+	for seed := range cases(400) {
 		d := document(rand.New(rand.NewPCG(seed, 2)))
 		for _, tmpl := range summary.Templates() {
 			var seen []string
