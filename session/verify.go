@@ -179,6 +179,7 @@ func (v *verifier) references() {
 					Meaning: "the branch can't be looked at here; a copy of one path of a session has such summaries",
 				})
 			}
+		default:
 		}
 	}
 }

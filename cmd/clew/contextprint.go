@@ -238,6 +238,7 @@ func (d *contextDrawer) body(m *message.Message) {
 		return
 	case message.RoleToolResult:
 		d.dim("[" + headline(messageTool(m)) + "]")
+	default:
 	}
 	for i := range m.Content {
 		b := &m.Content[i]
@@ -293,6 +294,7 @@ func roleStyle(r message.Role) style {
 		return styleCyan
 	case message.RoleCompactionSummary, message.RoleBranchSummary:
 		return stylePurple
+	default:
+		return styleDim
 	}
-	return styleDim
 }

@@ -160,8 +160,9 @@ func kindOf(r message.Role) string {
 		return "branch"
 	case message.RoleCompactionSummary:
 		return "summary"
+	default:
+		return string(r)
 	}
-	return string(r)
 }
 
 // messageLine says what a message says in one line; tail is the calls of an answer.
@@ -197,10 +198,12 @@ func messageWords(m *message.Message) (text, tail string) {
 			if m.ErrorMessage != "" {
 				tail = joinWords(tail, headline(m.ErrorMessage))
 			}
+		default:
 		}
 		return text, tail
+	default:
+		return contentLine(m.Content)
 	}
-	return contentLine(m.Content)
 }
 
 func shellLine(m *message.Message) string {

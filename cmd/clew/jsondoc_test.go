@@ -86,7 +86,9 @@ func jsonFields(typ reflect.Type, path string, apart map[reflect.Type]bool, into
 		return
 	}
 	if typ.Kind() != reflect.Struct || typ.Implements(marshaler) || !top && apart[typ] {
-		into[path] = into[path]
+		if _, ok := into[path]; !ok {
+			into[path] = false
+		}
 		return
 	}
 	for f := range fields(typ) {

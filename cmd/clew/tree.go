@@ -221,8 +221,9 @@ func withRef(d described, t session.Type, ids int) string {
 		return "of " + ref + ": " + d.Text
 	case session.TypeCompaction:
 		return "kept from " + ref + ", " + d.Text
+	default:
+		return "from " + ref + ": " + d.Text
 	}
-	return "from " + ref + ": " + d.Text
 }
 
 func kindStyle(n *treeNode) style {

@@ -63,6 +63,7 @@ func loadTree(ctx context.Context, s session.Store, leaf string) (*tree, error) 
 		case session.TypeCompaction:
 			c, _ := e.Compaction()
 			n.kept = own(c.FirstKeptEntryID)
+		default:
 		}
 		byID[n.id] = len(t.nodes)
 		parents = append(parents, own(e.ParentID))
@@ -147,14 +148,16 @@ func (f treeFilter) shows(n *treeNode) bool {
 	case filterUser:
 		return n.role == message.RoleUser || n.role == message.RoleBashExecution ||
 			n.typ == session.TypeCompaction || n.typ == session.TypeBranchSummary
+	case filterDefault:
 	}
 	switch n.typ {
 	case session.TypeLabel, session.TypeSessionInfo, session.TypeModelChange, session.TypeThinkingLevel, session.TypeUsage:
 		return false
 	case session.TypeCustom:
 		return n.Kind == "pass" || n.Kind == "leaf"
+	default:
+		return true
 	}
-	return true
 }
 
 // arrange hangs each shown entry under its nearest shown ancestor, and returns

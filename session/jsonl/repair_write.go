@@ -126,6 +126,7 @@ func (rp *repairer) rewrite(i int, raw []byte) []byte {
 			rp.fix("bad-content", n.off, 0, n.id, "wrote its content as it was read")
 			return jsonx.Set(raw, "content", content)
 		}
+	default:
 	}
 	return raw
 }
