@@ -23,7 +23,6 @@ type digest struct {
 	fromText bool      // facts of the earlier summary are known from its text alone
 
 	lastTurn int // index in msgs where the last turn with an answer begins
-	stats    *stats
 }
 
 // msg is a message with what its tool calls and results belong to.

@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"context"
 	"math"
 	"regexp"
 	"slices"
@@ -42,10 +43,13 @@ const (
 	maxSource  = 90  // runes of what a line is taken from
 )
 
-func (d *digest) collect() ([]excerpt, *stats) {
-	c := &collector{d: d, s: newStats(len(d.msgs)), index: map[string]int{}, of: map[string][]int{}, focus: focusWords(d.in.Instructions)}
+func (d *digest) collect(ctx context.Context) ([]excerpt, *stats, error) {
+	c := &collector{d: d, s: newStats(len(d.msgs)), index: map[string]int{}, of: map[string][]int{}, focus: wordMap(d.in.Instructions)}
 	c.earlier()
 	for at := range d.msgs {
+		if at%64 == 0 && ctx.Err() != nil {
+			return nil, nil, ctx.Err()
+		}
 		c.message(at)
 	}
 	for _, f := range d.led.Files {
@@ -58,7 +62,7 @@ func (d *digest) collect() ([]excerpt, *stats) {
 			c.s.seeKept(it.Message)
 		}
 	}
-	return c.lines, c.s
+	return c.lines, c.s, nil
 }
 
 // earlier takes in what an earlier summary held.
@@ -277,9 +281,7 @@ func (c *collector) add(e excerpt, byAgent bool) {
 	if leadsOver(e.text) {
 		e.factor *= announces
 	}
-	if c.aboutFocus(e.text) {
-		e.factor *= inFocus
-	}
+	e.factor *= 1 + inFocus*float64(c.focusWords(e.text))
 	key := strings.Trim(e.text, ".:;, ")
 	if e.from != "" {
 		key = e.from + "\x00" + e.text
@@ -356,7 +358,7 @@ func insideFences(s string) string {
 	return b.String()
 }
 
-func focusWords(instructions string) map[string]bool {
+func wordMap(instructions string) map[string]bool {
 	m := map[string]bool{}
 	for w := range contentWords(instructions) {
 		m[w] = true
@@ -364,16 +366,18 @@ func focusWords(instructions string) map[string]bool {
 	return m
 }
 
-func (c *collector) aboutFocus(s string) bool {
+// focusWords counts the words that a line shares with the instructions.
+func (c *collector) focusWords(s string) int {
 	if len(c.focus) == 0 {
-		return false
+		return 0
 	}
+	n := 0
 	for w := range contentWords(s) {
 		if c.focus[w] {
-			return true
+			n++
 		}
 	}
-	return false
+	return n
 }
 
 // contentWords yields the words of a text that say what it is about, in lower

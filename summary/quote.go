@@ -7,7 +7,10 @@ import (
 )
 
 const (
-	defaultQuoteBudget = 20_000 // tokens
+	defaultQuotes = 20_000 // tokens
+	// leastForOthers is what quotes leave to the rest of the document at least,
+	// in tokens, or a quarter of a smaller budget.
+	leastForOthers = 1000
 	// shortQuote is how much of a message that does not fit is quoted, in bytes,
 	// half from its beginning and half from its end.
 	shortQuote = 600

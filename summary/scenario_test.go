@@ -1,7 +1,9 @@
 package summary_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -272,20 +274,28 @@ func TestPinsAndEarlierMessages(t *testing.T) {
 func TestInstructionsDrawAttention(t *testing.T) {
 	conv := talk.New()
 	conv.User("look around")
-	for _, name := range []string{"alphaStore", "betaStore", "gammaStore", "deltaStore", "epsilonStore", "zetaStore"} {
-		for range 3 {
-			conv.Say("The function " + name + " reads entries from its own table quickly.")
+	conv.Call("read", `{"path":"db.txt"}`, "The schema of table_users has columns created_at and deleted_at.")
+	for range 3 {
+		for _, name := range []string{"alphaStore", "betaStore", "gammaStore", "deltaStore", "epsilonStore", "zetaStore", "etaStore", "thetaStore"} {
+			conv.Say("The function " + name + " reads entries from " + name + "Table, which only it knows.")
 		}
 	}
-	conv.Say("The schema of table_users has columns created_at and deleted_at.")
-	conv.User("fine")
-	in := summary.Input{Items: conv.Items(), Budget: 170}
-	if out := summarize(t, in); strings.Contains(out.Text, "table_users") {
-		t.Skip("it is there anyway")
+	in := summary.Input{Items: conv.Items(), Budget: 200}
+	if out := summarize(t, in); strings.Contains(out.Text, "deleted_at") {
+		t.Fatalf("it is there anyway:\n%s", out.Text)
 	}
 	in.Instructions = "keep the schema and its columns"
-	if out := summarize(t, in); !strings.Contains(out.Text, "table_users") {
+	if out := summarize(t, in); !strings.Contains(out.Text, "deleted_at") {
 		t.Errorf("the schema is not there:\n%s", out.Text)
+	}
+}
+
+func TestCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := summary.Deterministic{}.Summarize(ctx, summary.Input{Items: coding().Items(), Budget: 500, Counter: thirds{}})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -42,9 +42,10 @@ type Input struct {
 
 	// Budget is the most that Output.Text may cost by Counter, in tokens.
 	Budget int64
-	// QuoteBudget is the most that the user's messages may take of it. The last
-	// one is quoted whole whatever it costs. 0: 20,000 tokens. It is never more
-	// than half of Budget.
+	// QuoteBudget is the most that the user's messages may take of it; at least
+	// 1,000 tokens or a quarter of Budget are left to the rest. The last message is
+	// quoted whole whatever it costs. 0: half of Budget, at most 20,000 tokens, and
+	// more where the rest leaves room.
 	QuoteBudget int64
 	// ClipLast allows the last user message to be cut when it alone exceeds
 	// Budget, so that the result always fits.
