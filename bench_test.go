@@ -1,0 +1,179 @@
+package clew_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/clew-dev/clew"
+	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/internal/sessiongen"
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/session/jsonl"
+	"github.com/clew-dev/clew/token"
+)
+
+// longPath returns the entries of a generated session that is one path.
+func longPath(tb testing.TB, entries int) []*session.Entry {
+	tb.Helper()
+	ctx := context.Background()
+	gen := sessiongen.Generate(5, sessiongen.Options{
+		Entries: entries, WellFormed: true, UserBytes: 3000, AnswerBytes: 3000, ResultBytes: 12_000,
+		Odds: sessiongen.Odds{Compact: -1, Branch: -1, Root: -1, Edit: -1, Image: -1},
+	})
+	f, err := jsonl.Read(ctx, "generated", bytes.NewReader(gen.Bytes()))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	last, err := f.Last(ctx)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	path, err := session.Path(ctx, f, last.ID)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
+// ratio runs fn and, in turns with it, one scan of the path's bytes, and reports
+// the scan's time and how many of them fn took. Both are done in the same run,
+// so that a busy machine slows both.
+func ratio(b *testing.B, path []*session.Entry, fn func()) {
+	size := 0
+	for _, e := range path {
+		size += len(e.Raw())
+	}
+	var own, scan time.Duration
+	for b.Loop() {
+		start := time.Now()
+		for _, e := range path {
+			if _, err := jsonx.Scan(e.Raw(), 0); err != nil {
+				b.Fatal(err)
+			}
+		}
+		scan += time.Since(start)
+		start = time.Now()
+		fn()
+		own += time.Since(start)
+	}
+	b.ReportMetric(float64(own)/float64(b.N), "ns/own")
+	b.ReportMetric(float64(scan)/float64(b.N), "ns/scan")
+	b.ReportMetric(float64(own)/float64(scan), "own/scan")
+	b.ReportMetric(float64(size)/1e6, "MB")
+}
+
+var benchSizes = []int{100, 1000, 10_000}
+
+// A window in which every path of the benchmarks fits.
+const hugeWindow = 100_000_000
+
+func benchSession(b *testing.B, path []*session.Entry) *clew.Session {
+	b.Helper()
+	cfg := clew.Config{Policy: compact.Policy{Window: hugeWindow}, Provider: "anthropic", Model: "claude-opus-4-5"}
+	s, err := clew.OpenStore(context.Background(), session.NewMemory(session.Header{ID: "bench"}, path...), cfg)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := s.Settle(context.Background()); err != nil {
+		b.Fatal(err)
+	}
+	return s
+}
+
+// BenchmarkPrepare is the request loop: an answer with a call and its result are
+// appended, and nothing needs to be done.
+func BenchmarkPrepare(b *testing.B) {
+	ctx := context.Background()
+	for _, n := range benchSizes {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			path := longPath(b, n)
+			s := benchSession(b, path)
+			if _, err := s.Prepare(ctx); err != nil {
+				b.Fatal(err)
+			}
+			at := time.Unix(0, 0)
+			k := 0
+			ratio(b, path, func() {
+				k++
+				id := fmt.Sprint("call", k)
+				if _, err := s.Append(
+					ctx,
+					message.Assistant(at, message.ToolCallBlock(id, "read", []byte(`{"path":"a.go"}`))),
+					message.ToolResult(id, "read", "package a", false, at),
+				); err != nil {
+					b.Fatal(err)
+				}
+				p, err := s.Prepare(ctx)
+				if err != nil || p.Plan.Act {
+					b.Fatal(err, p.Plan.Why)
+				}
+			})
+		})
+	}
+}
+
+// BenchmarkFirstPrepare is the first Prepare after opening: all entries are read
+// and parsed already, nothing else is known of them.
+func BenchmarkFirstPrepare(b *testing.B) {
+	ctx := context.Background()
+	for _, n := range benchSizes {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			path := longPath(b, n)
+			for _, e := range path {
+				if e.Type == session.TypeMessage {
+					if _, err := e.Message(); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			ratio(b, path, func() {
+				p, err := benchSession(b, path).Prepare(ctx)
+				if err != nil || p.Plan.Act {
+					b.Fatal(err)
+				}
+			})
+		})
+	}
+}
+
+// BenchmarkPlan is compact.Make from scratch, without what a Session keeps.
+func BenchmarkPlan(b *testing.B) {
+	ctx := context.Background()
+	meter, err := token.NewMeter(token.Config{Provider: "anthropic", Model: "claude-opus-4-5"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, kind := range []struct {
+		name   string
+		policy func(tokens int64) compact.Policy
+	}{
+		{"nothing", func(int64) compact.Policy { return compact.Policy{Window: hugeWindow} }},
+		{"edits", func(n int64) compact.Policy {
+			return compact.Policy{Window: n + n/2, Reserve: compact.Tokens(0), Trigger: compact.Tokens(n), Target: compact.Tokens(n - n/200)}
+		}},
+		{"summary", func(n int64) compact.Policy { return compact.Policy{Window: n} }},
+	} {
+		for _, n := range benchSizes {
+			b.Run(fmt.Sprint(kind.name, "/", n), func(b *testing.B) {
+				path := longPath(b, n)
+				in := compact.Input{Path: path, Last: path[len(path)-1].ID, Meter: meter}
+				plan, err := compact.Make(ctx, in, compact.Policy{Window: hugeWindow})
+				if err != nil {
+					b.Fatal(err)
+				}
+				policy := kind.policy(plan.Before.Tokens)
+				ratio(b, path, func() {
+					if plan, err = compact.Make(ctx, in, policy); err != nil || plan.Act == (kind.name == "nothing") {
+						b.Fatal(err, plan)
+					}
+				})
+				b.Log(plan.Why, plan.Rungs)
+			})
+		}
+	}
+}

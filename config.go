@@ -1,0 +1,190 @@
+package clew
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/token"
+)
+
+// Config says how a session is kept within a model's window. The zero value is
+// ready for use: preset clew, a window of 200,000 tokens of which 16,384 stay
+// free for the answer, every Append durable when it returns.
+type Config struct {
+	// Policy says when to compact and how far; see compact.Preset. Default:
+	// preset clew.
+	Policy compact.Policy
+
+	// Provider and Model name the model that is called, as the provider does:
+	// "anthropic", "claude-opus-4-6". They decide how tokens are estimated, what
+	// reported usage is believed, and which of Models counts. Default: the model
+	// in force at the leaf, see Session.SetModel.
+	Provider, Model string
+
+	// Models changes the policy for single models. A key is a model's name, or
+	// "provider/name", which counts first.
+	Models map[string]Override
+
+	// TakesImages says that the model reads images. Default: Prepared.Render
+	// puts a line of text in their place.
+	TakesImages bool
+
+	// System is prompt text and Tools a JSON array of tool definitions that the
+	// caller sends beside the log. They are counted, and never sent by clew.
+	// Leave them empty when system messages in the log have them. Default: none.
+	System string
+	Tools  json.RawMessage
+
+	// Counter makes estimates. Default: token.HeuristicFor the model.
+	Counter token.Counter
+
+	// Durability says when what was appended is on the disk. Default:
+	// DurableAppend.
+	Durability Durability
+
+	// FailBusy lets an operation that finds another one under way fail with
+	// ErrBusy. Default: it waits, until its context is done.
+	FailBusy bool
+
+	// Hooks are asked and told about passes, in this order; see Hook.
+	Hooks []Hook
+
+	// Cwd is the working directory of a new session, stored in its header. It
+	// makes paths in summaries relative. Default: none.
+	Cwd string
+
+	// Clock gives the time of new entries. Default: time.Now; for Fit, the time
+	// of the newest message.
+	Clock func() time.Time
+
+	// NewID gives ids of new entries; 16 hex digits are best. Default: random
+	// ones; for Fit, ones made from the messages.
+	NewID func() string
+}
+
+// Override is what a policy says differently for one model. What is unset, or a
+// Window of 0, is left as the policy has it. Shares are of the model's window.
+type Override struct {
+	Window  int64          // tokens
+	Reserve compact.Amount // what stays free for the answer
+	Trigger compact.Amount // the size at which a pass is due
+	Target  compact.Amount // the size after a pass
+	Keep    compact.Amount // the tail that stays as it is
+}
+
+// Durability says when what was appended is on the disk.
+type Durability int
+
+const (
+	// DurableAppend makes everything durable before Append returns.
+	DurableAppend Durability = iota
+	// DurableTurn makes what the user typed durable before Append returns, and
+	// the rest before the next Prepare returns, so at the latest before the next
+	// request leaves. A power cut can take what was appended since.
+	DurableTurn
+)
+
+// Validate reports the first setting that cannot be used, and what would come of it.
+func (c *Config) Validate() error {
+	if err := c.validate(); err != nil {
+		return &Error{Op: "use the settings", Err: err}
+	}
+	return nil
+}
+
+func (c *Config) validate() error {
+	if _, err := compact.Preset(c.Policy.Name); err != nil {
+		return fmt.Errorf("Policy.Name: %w", err)
+	}
+	if err := checkPolicy(c.Policy); err != nil {
+		return fmt.Errorf("Policy: %w", err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Models)) {
+		if name == "" {
+			return fmt.Errorf(`Models[""]: no model has this name, so it would never count; name the model, or "provider/model"`)
+		}
+		if err := checkPolicy(c.Models[name].on(c.Policy)); err != nil {
+			return fmt.Errorf("Models[%q]: %w", name, err)
+		}
+	}
+	if _, err := c.meter(session.Model{}, 0); err != nil {
+		return err
+	}
+	if c.Durability != DurableAppend && c.Durability != DurableTurn {
+		return fmt.Errorf("Durability %d is unknown, so nobody could say when an entry is safe; use DurableAppend or DurableTurn", c.Durability)
+	}
+	for i, h := range c.Hooks {
+		if !isHook(h) {
+			return fmt.Errorf("Hooks[%d] is a %T, which has none of the hook methods: it would never be called", i, h)
+		}
+	}
+	return nil
+}
+
+func checkPolicy(p compact.Policy) error {
+	window := p.Window
+	if window == 0 {
+		window = compact.DefaultWindow
+	}
+	for _, a := range []struct {
+		name   string
+		amount compact.Amount
+		then   string
+	}{
+		{"Reserve", p.Reserve, "requests would be larger than the window"},
+		{"Trigger", p.Trigger, "every request would be compacted"},
+		{"Target", p.Target, "no pass could reach it"},
+		{"Keep", p.Keep, "nothing is shorter than no tail"},
+		{"Summary", p.Summary, "no summary is that short"},
+	} {
+		if a.amount.Of(window) < 0 {
+			return fmt.Errorf("%s is %s: %s; give tokens, or a share of the window, of at least 0", a.name, a.amount, a.then)
+		}
+	}
+	_, _, err := p.Resolve()
+	return err
+}
+
+// on returns a policy with what the override says.
+func (o Override) on(p compact.Policy) compact.Policy {
+	if o.Window != 0 {
+		p.Window = o.Window
+	}
+	for _, a := range []struct {
+		to   *compact.Amount
+		from compact.Amount
+	}{{&p.Reserve, o.Reserve}, {&p.Trigger, o.Trigger}, {&p.Target, o.Target}, {&p.Keep, o.Keep}} {
+		if a.from.IsSet() {
+			*a.to = a.from
+		}
+	}
+	return p
+}
+
+// policy returns the policy for a model.
+func (c *Config) policy(m session.Model) compact.Policy {
+	if o, ok := c.Models[m.Provider+"/"+m.ID]; ok {
+		return o.on(c.Policy)
+	}
+	if o, ok := c.Models[m.ID]; ok {
+		return o.on(c.Policy)
+	}
+	return c.Policy
+}
+
+// meter returns the meter for a model.
+func (c *Config) meter(m session.Model, window int64) (*token.Meter, error) {
+	return token.NewMeter(token.Config{
+		Provider: m.Provider, Model: m.ID, Counter: c.Counter, System: c.System, Tools: c.Tools, Window: window,
+	})
+}
+
+// sessionOptions are those of the log.
+func (c *Config) sessionOptions() session.Options {
+	return session.Options{Clock: c.Clock, NewID: c.NewID}
+}

@@ -1,0 +1,114 @@
+package clew
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
+)
+
+// Error is what every operation returns that failed: what was tried, on what,
+// what went wrong, and what to do. Its Err is one of the errors below, of the
+// store, or of the context.
+type Error = session.Error
+
+// Errors at any time.
+var (
+	// ErrBusy: another operation is under way, see Config.FailBusy; or a hook or
+	// a summarizer called the session that called it.
+	ErrBusy = errors.New("another operation is under way")
+	// ErrClosed: the session was closed.
+	ErrClosed = session.ErrClosed
+	// ErrNotFound: no entry has the id.
+	ErrNotFound = session.ErrNotFound
+)
+
+// Errors of Prepare and Compact.
+var (
+	// ErrPending: a tool call is waiting for its result. The error is a
+	// *PendingError, which says which.
+	ErrPending = compact.ErrPending
+	// ErrConflict: other programs write to the session all the time.
+	ErrConflict = session.ErrConflict
+)
+
+// Errors of Append and Undo.
+var (
+	// ErrBadMessage: a message that would never be sent.
+	ErrBadMessage = errors.New("no message for a model")
+	// ErrNothingToUndo: there is no pass on the path. When turns came after the
+	// pass, the error is a *session.LaterError instead.
+	ErrNothingToUndo = session.ErrNothingToUndo
+)
+
+// FixedPartError says, with numbers, that a context can't be brought into the
+// window because what can't be taken out is too large alone.
+type FixedPartError = compact.FixedPartError
+
+// PendingError says which calls of the last answer wait for their results.
+// Nothing is sent and nothing is compacted meanwhile. It is an ErrPending.
+type PendingError struct {
+	Calls []Call
+}
+
+// Call names a tool call.
+type Call struct {
+	ID   string
+	Name string
+}
+
+func (e *PendingError) Error() string {
+	names := make([]string, len(e.Calls))
+	for i, c := range e.Calls {
+		names[i] = fmt.Sprintf("%s (%s)", c.Name, c.ID)
+	}
+	return fmt.Sprintf("%v: %s", ErrPending, strings.Join(names, ", "))
+}
+
+// Unwrap returns ErrPending.
+func (e *PendingError) Unwrap() error { return ErrPending }
+
+// HookError says that a hook failed or panicked. What it would have answered
+// does not count.
+type HookError struct {
+	Point string // "BeforeCompact", "AfterCompact", "CompactFailed"
+	Hook  int    // its index in Config.Hooks
+	Err   error  // what it returned, or what it panicked with
+	Panic bool
+}
+
+func (e *HookError) Error() string {
+	if e.Panic {
+		return fmt.Sprintf("hook %d panicked in %s: %v", e.Hook, e.Point, e.Err)
+	}
+	return fmt.Sprintf("hook %d failed in %s: %v", e.Hook, e.Point, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *HookError) Unwrap() error { return e.Err }
+
+func pendingError(op string, calls []message.Block) error {
+	e := &PendingError{}
+	for _, c := range calls {
+		e.Calls = append(e.Calls, Call{c.ID, c.Name})
+	}
+	return &Error{Op: op, Err: e, Hint: "append the results first, or call Settle if they will never come"}
+}
+
+// failed makes an Error of what an operation returned, unless it is one.
+func failed(op, subject string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if rich := (*Error)(nil); errors.As(err, &rich) {
+		return err
+	}
+	e := &Error{Op: op, Subject: subject, Err: err}
+	if errors.Is(err, ErrConflict) {
+		e.Hint = "another program writes to the session; try again when it is done"
+	}
+	return e
+}

@@ -1,0 +1,213 @@
+package clew
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/summary"
+	"github.com/clew-dev/clew/token"
+	"github.com/clew-dev/clew/wire"
+)
+
+// Result says what a pass did, or why there was none.
+type Result struct {
+	// Plan says what was done and why. Where Plan.Act is false nothing was, and
+	// Plan.Why says why not.
+	Plan *compact.Plan
+	// Entries are the ids of what was written, in order; none after a dry run.
+	Entries []string
+	// Warnings are what went wrong beside the point: *HookError, or a summary of a
+	// hook that was too large.
+	Warnings []error
+}
+
+// clone returns a copy that shares nothing that can be changed.
+func (r *Result) clone() Result {
+	c := Result{Entries: slices.Clone(r.Entries), Warnings: slices.Clone(r.Warnings)}
+	if r.Plan != nil {
+		plan := *r.Plan
+		plan.Clamps, plan.Rungs = slices.Clone(plan.Clamps), slices.Clone(plan.Rungs)
+		plan.ReadFiles, plan.ModifiedFiles = slices.Clone(plan.ReadFiles), slices.Clone(plan.ModifiedFiles)
+		if plan.Cut != nil {
+			cut := *plan.Cut
+			plan.Cut = &cut
+		}
+		if plan.Summary != nil {
+			sum := *plan.Summary
+			sum.Document = summary.Document{} // the text says the same
+			plan.Summary = &sum
+		}
+		c.Plan = &plan
+	}
+	return c
+}
+
+// Prepared is a context that is ready to be sent.
+type Prepared struct {
+	// Messages are the context before it is rendered for a provider. The slice
+	// is the caller's; the messages are those of the log and must not be changed.
+	Messages []*message.Message
+	// Reading is what the context costs.
+	Reading token.Reading
+	// Leaf is the entry it belongs to.
+	Leaf string
+	// Result says what was done to make it fit, or why nothing was.
+	Result
+
+	target wire.Target
+}
+
+// Render makes the messages what a provider's API takes, and checks them: see
+// wire.Build. Reasoning goes back to the model that it came from.
+func (p *Prepared) Render(profile wire.Profile) (*wire.Request, []wire.Note, error) {
+	return wire.Build(p.Messages, profile, p.target, wire.Options{})
+}
+
+// Prepare returns the context to send next. Where it has outgrown its limit, a
+// pass is made first; else nothing is written and the cost hardly depends on the
+// size of the context. It does not change what was said: only how it is shown.
+//
+// The errors: *PendingError while a call waits for its result, *FixedPartError
+// when what can't be taken out is too large, what a summarizer or the store
+// returns. Nothing was changed then. That there was nothing to do, or that a
+// hook or the breaker stopped the pass, is no error: see Result.
+func (s *Session) Prepare(ctx context.Context) (*Prepared, error) {
+	const op = "prepare"
+	if err := s.begin(ctx, op); err != nil {
+		return nil, err
+	}
+	defer s.end()
+	if err := s.sync(ctx); err != nil { // before the request leaves
+		return nil, failed(op, "", err)
+	}
+	v, err := s.look(ctx)
+	if err != nil {
+		return nil, failed(op, "", err)
+	}
+	if calls := compact.Pending(v.context.Items); len(calls) > 0 {
+		return nil, pendingError(op, calls)
+	}
+	r, err := s.pass(ctx, compact.Threshold, v.policy, false)
+	if err != nil {
+		return nil, failed(op, "", err)
+	}
+	if v, err = s.look(ctx); err != nil {
+		return nil, failed(op, "", err)
+	}
+	model := s.cfg.modelAt(v.model)
+	return &Prepared{
+		Messages: slices.Clone(v.msgs), Reading: v.sized.Reading, Leaf: v.leaf, Result: *r,
+		target: wire.Target{Provider: model.Provider, Model: model.ID, TakesImages: s.cfg.TakesImages},
+	}, nil
+}
+
+// CompactOptions changes one Compact. The zero value does what the policy says.
+type CompactOptions struct {
+	// Instructions are what the summary is to pay attention to. Default: the
+	// policy's.
+	Instructions string
+	// Keep is the tail that stays as it is. Default: the policy's. With it, Compact
+	// goes below the policy's target.
+	Keep compact.Amount
+	// DryRun plans, hooks and summarizer included, and writes nothing.
+	DryRun bool
+}
+
+// Compact makes a pass now, even below the threshold. Where there is nothing to
+// take out it does nothing, and Result.Plan says so. The errors are those of
+// Prepare.
+func (s *Session) Compact(ctx context.Context, opt CompactOptions) (*Result, error) {
+	const op = "compact"
+	if opt.Keep.IsSet() && opt.Keep.Of(compact.DefaultWindow) < 0 {
+		return nil, &Error{Op: op, Err: errors.New("Keep is negative, and nothing is shorter than no tail"), Hint: "give tokens, or a share of the window, of at least 0"}
+	}
+	if err := s.begin(ctx, op); err != nil {
+		return nil, err
+	}
+	defer s.end()
+	v, err := s.look(ctx)
+	if err != nil {
+		return nil, failed(op, "", err)
+	}
+	if calls := compact.Pending(v.context.Items); len(calls) > 0 {
+		return nil, pendingError(op, calls)
+	}
+	policy := v.policy
+	policy.Instructions = cmp.Or(opt.Instructions, policy.Instructions)
+	if opt.Keep.IsSet() {
+		policy.Keep = opt.Keep
+	}
+	r, err := s.pass(ctx, compact.Manual, policy, opt.DryRun)
+	return r, failed(op, "", err)
+}
+
+// conflictTries is how often a pass is planned anew because another program has
+// written to the session meanwhile.
+const conflictTries = 3
+
+// pass makes a pass if one is due. On an error nothing was written.
+func (s *Session) pass(ctx context.Context, reason compact.Reason, policy compact.Policy, dryRun bool) (*Result, error) {
+	v, err := s.look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{}
+	if r.Plan, err = compact.Check(v.input(s.log.Store(), reason, ""), policy); err != nil || !r.Plan.Act {
+		return r, err
+	}
+	if err := s.due(ctx, r, policy, dryRun); err != nil {
+		var warnings []error
+		s.tellFailed(ctx, reason, err, &warnings)
+		return nil, errors.Join(append([]error{err}, warnings...)...)
+	}
+	return r, nil
+}
+
+// due makes the pass that r.Plan says is due.
+func (s *Session) due(ctx context.Context, r *Result, policy compact.Policy, dryRun bool) error {
+	checked, v := r.Plan, s.view
+	d := s.askBefore(ctx, BeforeCompactEvent{
+		Reason: checked.Reason, Why: checked.Why, Before: checked.Before, Budget: checked.Budget,
+		Instructions: policy.Instructions, items: v.context.Items,
+	}, &r.Warnings)
+	if d.Cancel {
+		checked.Act, checked.Why = false, "a hook stopped it: "+cmp.Or(d.Why, "it did not say why")
+		return nil
+	}
+	policy.Instructions = d.Instructions
+	if d.Summary != "" {
+		policy.Summarizer = &givenSummary{text: d.Summary, own: policy.Summarizer, warnings: &r.Warnings}
+	}
+	store := s.log.Store()
+	for try := 1; ; try++ {
+		last, err := store.Last(ctx)
+		if err != nil {
+			return err
+		}
+		if r.Plan, err = compact.Make(s.inside(ctx), v.input(store, checked.Reason, last.ID), policy); err != nil {
+			return err
+		}
+		if !r.Plan.Act || dryRun {
+			return nil
+		}
+		entries, err := compact.Apply(ctx, s.log, r.Plan)
+		if errors.Is(err, session.ErrConflict) && try < conflictTries {
+			if _, err := store.Refresh(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		r.Entries = ids(entries)
+		s.dirty = false
+		s.tellAfter(ctx, r)
+		return nil
+	}
+}

@@ -1,0 +1,338 @@
+package clew
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"sync/atomic"
+	"time"
+
+	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/session/jsonl"
+)
+
+// Session is a conversation that is kept within the model's window.
+//
+// It may be used from several goroutines. Operations are one at a time, those
+// that only look included: another one waits, or fails with ErrBusy, as
+// Config.FailBusy says. What Prepare returns stays as it is, whatever is done
+// to the session afterwards. A hook or a summarizer must not call the session
+// that called it: with the context it was given it gets ErrBusy.
+//
+// An operation that fails, is cancelled, or is cut off by a crash leaves the
+// session as it was before, or as it should be after; nothing between.
+type Session struct {
+	cfg   Config
+	log   *session.Log
+	turn  chan struct{} // holds one value while an operation is under way
+	close atomic.Bool
+
+	// The rest belongs to the operation under way.
+	view  *view
+	dirty bool // something was appended that is not synced
+}
+
+// Open opens the session in a file, for writing: no other program that asks can
+// open it so meanwhile. The file may be one that pi wrote.
+func Open(ctx context.Context, path string, cfg Config) (*Session, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	f, err := jsonl.Open(ctx, path, jsonl.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return closeOnError(OpenStore(ctx, f, cfg))(f)
+}
+
+// Create makes a session in a new file. It fails with fs.ErrExist when there
+// is a file of that name.
+func Create(ctx context.Context, path string, cfg Config) (*Session, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	f, err := jsonl.Create(ctx, path, cfg.header(), jsonl.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return closeOnError(OpenStore(ctx, f, cfg))(f)
+}
+
+// New makes a session in memory.
+func New(cfg Config) (*Session, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	return OpenStore(context.Background(), session.NewMemory(cfg.header()), cfg)
+}
+
+// OpenStore takes a store into use: one of your own, or a session file that was
+// created by package session/home. Close closes it.
+func OpenStore(ctx context.Context, store session.Store, cfg Config) (*Session, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	log, err := session.NewLog(ctx, store, cfg.sessionOptions())
+	if err != nil {
+		return nil, failed("open", "", err)
+	}
+	return &Session{cfg: cfg, log: log, turn: make(chan struct{}, 1)}, nil
+}
+
+func closeOnError(s *Session, err error) func(session.Store) (*Session, error) {
+	return func(store session.Store) (*Session, error) {
+		if err != nil {
+			_ = store.Close() // nothing was written, and err says more
+		}
+		return s, err
+	}
+}
+
+// header is that of a new session.
+func (c *Config) header() session.Header {
+	h := session.Header{Version: session.Version, Cwd: c.Cwd, Timestamp: time.Now()}
+	if c.Clock != nil {
+		h.Timestamp = c.Clock()
+	}
+	if c.NewID != nil {
+		h.ID = c.NewID()
+	} else {
+		var b [16]byte
+		_, _ = rand.Read(b[:]) // never fails: crypto/rand.Read
+		h.ID = hex.EncodeToString(b[:])
+	}
+	return h
+}
+
+// insideKey marks the context that is given to hooks and summarizers of a session.
+type insideKey struct{ s *Session }
+
+// inside returns the context for what the session calls.
+func (s *Session) inside(ctx context.Context) context.Context {
+	return context.WithValue(ctx, insideKey{s}, true)
+}
+
+// begin waits for its turn. Without an error, end must follow.
+func (s *Session) begin(ctx context.Context, op string) error {
+	if ctx.Value(insideKey{s}) != nil {
+		return &Error{Op: op, Err: ErrBusy, Hint: "a hook or a summarizer must not call the session that called it"}
+	}
+	if err := ctx.Err(); err != nil {
+		return &Error{Op: op, Err: err}
+	}
+	select {
+	case s.turn <- struct{}{}:
+	default:
+		if s.cfg.FailBusy {
+			return &Error{Op: op, Err: ErrBusy, Hint: "try again when it is done, or leave Config.FailBusy off to wait for it"}
+		}
+		select {
+		case s.turn <- struct{}{}:
+		case <-ctx.Done():
+			return &Error{Op: op, Err: ctx.Err()}
+		}
+	}
+	if s.close.Load() {
+		s.end()
+		return &Error{Op: op, Err: ErrClosed}
+	}
+	return nil
+}
+
+func (s *Session) end() { <-s.turn }
+
+// Close makes everything durable and closes the store. It waits for the
+// operation under way. A second Close does nothing.
+func (s *Session) Close() error {
+	s.turn <- struct{}{}
+	defer s.end()
+	if s.close.Swap(true) {
+		return nil
+	}
+	s.view = nil
+	return s.log.Store().Close()
+}
+
+// Leaf returns the id of the entry where the conversation stands, "" before the
+// first.
+func (s *Session) Leaf() string { return s.log.Leaf() }
+
+// Log returns what the session is built on: the tree of entries, for labels,
+// branches and whatever else is not here.
+func (s *Session) Log() *session.Log { return s.log }
+
+// Append writes messages to the end of the conversation, all or none, and
+// returns the ids of their entries. What the user typed is durable when it
+// returns; for the rest see Config.Durability. The messages are copied.
+func (s *Session) Append(ctx context.Context, msgs ...*message.Message) ([]string, error) {
+	const op = "append"
+	user := false
+	drafts := make([]session.Draft, len(msgs))
+	for i, m := range msgs {
+		if err := checkMessage(m); err != nil {
+			return nil, err
+		}
+		user = user || m.UserWords()
+		drafts[i] = session.Message(m)
+	}
+	if err := s.begin(ctx, op); err != nil {
+		return nil, err
+	}
+	defer s.end()
+	entries, err := s.append(ctx, user || s.cfg.Durability == DurableAppend, drafts...)
+	return ids(entries), failed(op, "", err)
+}
+
+// append writes drafts and brings the view up to date.
+func (s *Session) append(ctx context.Context, durable bool, drafts ...session.Draft) ([]*session.Entry, error) {
+	if len(drafts) == 0 {
+		return nil, nil
+	}
+	write := s.log.Append
+	if !durable {
+		write = s.log.AppendNoSync
+	}
+	before := s.log.Leaf()
+	entries, err := write(ctx, drafts...)
+	if err != nil {
+		return nil, err
+	}
+	s.dirty = !durable
+	s.view = s.view.extended(before, entries, &s.cfg)
+	return entries, nil
+}
+
+// sync makes durable what was appended.
+func (s *Session) sync(ctx context.Context) error {
+	if !s.dirty {
+		return nil
+	}
+	if err := s.log.Store().Sync(ctx); err != nil {
+		return err
+	}
+	s.dirty = false
+	return nil
+}
+
+// checkMessage refuses what would be in the log and never in a request.
+func checkMessage(m *message.Message) error {
+	bad := func(subject, hint string) error {
+		return &Error{Op: "append message", Subject: subject, Err: ErrBadMessage, Hint: hint}
+	}
+	switch {
+	case m == nil:
+		return bad("nil", "give messages made by package message")
+	case !m.Role.Known():
+		return bad("of role "+string(m.Role), "use one of the roles of package message")
+	case m.Role == message.RoleCompactionSummary, m.Role == message.RoleBranchSummary:
+		return bad("of role "+string(m.Role), "summaries are made by Compact and package session")
+	case m.Role == message.RoleToolResult && m.ToolCallID == "":
+		return bad("of role "+string(m.Role), "give it the id of its call, or it can't be paired")
+	}
+	return nil
+}
+
+// SetModel writes down which model is called from now on. It counts where
+// Config.Model is empty: the next Prepare compacts for that model's window.
+func (s *Session) SetModel(ctx context.Context, provider, model string) error {
+	return s.write(ctx, "set the model", "", session.NewModelChange(session.Model{Provider: provider, ID: model}))
+}
+
+// Pin keeps an entry word for word through every pass, until Unpin.
+func (s *Session) Pin(ctx context.Context, id string) error { return s.pin(ctx, "pin", id, true) }
+
+// Unpin takes a pin away.
+func (s *Session) Unpin(ctx context.Context, id string) error { return s.pin(ctx, "unpin", id, false) }
+
+func (s *Session) pin(ctx context.Context, op, id string, on bool) error {
+	if err := s.begin(ctx, op); err != nil {
+		return err
+	}
+	defer s.end()
+	if _, err := s.log.Store().Get(ctx, id); err != nil {
+		return failed(op, id, err)
+	}
+	_, err := s.append(ctx, true, session.NewPin(id, on))
+	return failed(op, id, err)
+}
+
+// write appends drafts as an operation of its own.
+func (s *Session) write(ctx context.Context, op, subject string, drafts ...session.Draft) error {
+	if err := s.begin(ctx, op); err != nil {
+		return err
+	}
+	defer s.end()
+	_, err := s.append(ctx, true, drafts...)
+	return failed(op, subject, err)
+}
+
+// Settle appends a result for every call that waits for one, which says that
+// the call was interrupted. It returns how many there were.
+func (s *Session) Settle(ctx context.Context) (int, error) {
+	const op = "settle"
+	if err := s.begin(ctx, op); err != nil {
+		return 0, err
+	}
+	defer s.end()
+	n, err := compact.Settle(ctx, s.log)
+	return n, failed(op, "", err)
+}
+
+// UndoOptions changes one Undo; Undone says what it did.
+type (
+	UndoOptions = session.UndoOptions
+	Undone      = session.Undone
+)
+
+// Undo takes the latest pass back: the context is what it was before it. Right
+// after an undo it is a redo. When turns came after the pass it fails with a
+// *session.LaterError, unless opt.KeepLater.
+func (s *Session) Undo(ctx context.Context, opt UndoOptions) (Undone, error) {
+	const op = "undo"
+	if err := s.begin(ctx, op); err != nil {
+		return Undone{}, err
+	}
+	defer s.end()
+	u, err := s.log.Undo(ctx, opt)
+	return u, failed(op, "", err)
+}
+
+// Navigate moves the leaf to an entry, "" for before the first: the conversation
+// goes on from there, on a branch of its own. reason is for the reader of the
+// tree.
+func (s *Session) Navigate(ctx context.Context, id, reason string) error {
+	const op = "navigate"
+	if err := s.begin(ctx, op); err != nil {
+		return err
+	}
+	defer s.end()
+	return failed(op, id, s.log.Navigate(ctx, id, reason))
+}
+
+// Recall returns the message of an entry as it was written, whatever has become
+// of it in the context.
+func (s *Session) Recall(ctx context.Context, id string) (*message.Message, error) {
+	const op = "recall"
+	if err := s.begin(ctx, op); err != nil {
+		return nil, err
+	}
+	defer s.end()
+	e, err := s.log.Store().Get(ctx, id)
+	if err != nil {
+		return nil, failed(op, id, err)
+	}
+	if c := session.Project([]*session.Entry{e}); len(c.Items) > 0 {
+		return c.Items[len(c.Items)-1].Message, nil
+	}
+	return nil, &Error{Op: op, Subject: id, Err: ErrBadMessage, Hint: "the entry is a " + string(e.Type) + ", which has no content for a model"}
+}
+
+func ids(entries []*session.Entry) []string {
+	out := make([]string, len(entries))
+	for i, e := range entries {
+		out[i] = e.ID
+	}
+	return out
+}

@@ -1,0 +1,137 @@
+package clew
+
+import (
+	"context"
+	"slices"
+
+	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/token"
+)
+
+// view is what is known of the context at a leaf. It depends on the leaf and the
+// settings alone, for entries never change; so it holds until the leaf moves,
+// and where entries are added at the end it is extended by them.
+//
+// A view is not changed once it is made, but for its tally, which belongs to the
+// newest view.
+type view struct {
+	leaf    string
+	model   session.Model // in force on the path
+	policy  compact.Policy
+	meter   *token.Meter
+	path    []*session.Entry // what session.ContextPath gives
+	context *session.Context
+	msgs    []*message.Message // of the context
+	targets map[string]bool    // entries that edits are for
+
+	tally *token.Tally
+	sized compact.Sized
+}
+
+// look returns the view of the leaf.
+func (s *Session) look(ctx context.Context) (*view, error) {
+	leaf := s.log.Leaf()
+	if s.view != nil && s.view.leaf == leaf {
+		return s.view, nil
+	}
+	v, err := newView(ctx, s.log.Store(), leaf, &s.cfg)
+	if err != nil {
+		return nil, err
+	}
+	s.view = v
+	return v, nil
+}
+
+func newView(ctx context.Context, store session.Store, leaf string, cfg *Config) (*view, error) {
+	path, err := session.ContextPath(ctx, store, leaf)
+	if err != nil {
+		return nil, err
+	}
+	v := &view{leaf: leaf, path: path, context: session.Project(path), targets: map[string]bool{}}
+	v.model, _, err = session.Settings(ctx, store, leaf)
+	if err != nil {
+		return nil, err
+	}
+	used := cfg.modelAt(v.model)
+	v.policy = cfg.policy(used)
+	if v.meter, err = cfg.meter(used, v.policy.Window); err != nil {
+		return nil, err
+	}
+	for _, e := range v.context.Active {
+		if edit, ok := e.ContextEdit(); ok {
+			v.targets[edit.TargetID] = true
+		}
+	}
+	v.tally = v.meter.Tally()
+	v.context.Active = slices.Clip(v.context.Active) // path has the same array
+	v.measure(v.context.Items)
+	return v, nil
+}
+
+// modelAt returns the model that is called where the path says m.
+func (c *Config) modelAt(m session.Model) session.Model {
+	if c.Model != "" || c.Provider != "" {
+		return session.Model{Provider: c.Provider, ID: c.Model}
+	}
+	return m
+}
+
+// measure adds items to what is counted.
+func (v *view) measure(items []session.Item) {
+	for _, it := range items {
+		v.tally.Add(it.Message, it.At >= v.context.Boundary)
+		v.msgs = append(v.msgs, it.Message)
+	}
+	v.sized = compact.Sized{Context: v.context, Reading: v.tally.Reading(), Costs: v.tally.Costs()}
+}
+
+// extended returns the view after entries that were appended at the leaf before,
+// or nil where they change more than the end of the context.
+func (v *view) extended(before string, entries []*session.Entry, cfg *Config) *view {
+	if v == nil || v.leaf != before {
+		return nil
+	}
+	n := *v
+	for _, e := range entries {
+		if e.ParentID != n.leaf || n.targets[e.ID] {
+			return nil
+		}
+		switch e.Type {
+		case session.TypeCompaction, session.TypeContextEdit:
+			return nil
+		case session.TypeModelChange:
+			n.model, _ = e.ModelChange()
+		case session.TypeMessage:
+			if m, err := e.Message(); err == nil && m.Role == message.RoleAssistant {
+				n.model = session.Model{Provider: m.Provider, ID: m.Model}
+			}
+		default:
+		}
+		n.leaf = e.ID
+	}
+	if cfg.modelAt(n.model) != cfg.modelAt(v.model) {
+		return nil
+	}
+	// None of the entries changes an earlier one, so their own projection is what
+	// they add.
+	added := session.Project(entries).Items
+	c := *v.context
+	for i := range added {
+		added[i].At += len(c.Active)
+	}
+	n.path = append(n.path, entries...)
+	c.Active = append(c.Active, entries...)
+	c.Items = append(c.Items, added...)
+	n.context = &c
+	n.measure(added)
+	return &n
+}
+
+// input is that of a plan. last is the newest entry of the log.
+func (v *view) input(store session.Store, reason compact.Reason, last string) compact.Input {
+	return compact.Input{
+		Path: v.path, Last: last, Meter: v.meter, Reason: reason, Cwd: store.Header().Cwd, Sized: &v.sized,
+	}
+}
