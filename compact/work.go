@@ -65,13 +65,11 @@ func (w *work) units() []Unit {
 	return units
 }
 
-// set replaces a message, and returns what that frees.
-func (w *work) set(i int, m *message.Message, rung string) int64 {
+// set replaces a message.
+func (w *work) set(i int, m *message.Message, rung string) {
 	cost := w.price(m)
-	freed := w.cost[i] - cost
+	w.total -= w.cost[i] - cost
 	w.now[i], w.cost[i], w.rung[i] = m, cost, rung
-	w.total -= freed
-	return freed
 }
 
 // take takes a message out.
