@@ -32,16 +32,13 @@ type unsyncedFile struct{ vfs.File }
 
 func (unsyncedFile) Sync() error { return nil }
 
-// Whatever the bytes of a file are: reading ends, gives no panic and changes no
-// byte; from the tail and from the beginning the same is read; an append hides
-// nothing that was there and, but for an unfinished end, changes nothing.
-func FuzzOpen(f *testing.F) {
+func addFiles(f *testing.F) {
 	for seed := range uint64(3) {
-		data := sessiongen.Generate(seed, sessiongen.Options{Entries: 12, UserBytes: 30, AnswerBytes: 30, ResultBytes: 30}).Bytes()
+		data := sessiongen.Generate(seed, sessiongen.Options{Entries: 4, UserBytes: 20, AnswerBytes: 20, ResultBytes: 20}).Bytes()
 		f.Add(data)
 		for k := range uint64(len(sessiongen.DamageKinds())) {
 			broken, _ := sessiongen.Damage(seed*100+k, data)
-			if len(broken) < 1<<16 {
+			if len(broken) < 1<<12 {
 				f.Add(broken)
 			}
 		}
@@ -55,91 +52,88 @@ func FuzzOpen(f *testing.F) {
 	} {
 		f.Add([]byte(s))
 	}
+}
+
+// Whatever the bytes are: reading ends, gives no panic and changes no byte, and
+// from the tail and from the beginning the same is read.
+func FuzzRead(f *testing.F) {
+	addFiles(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if len(data) > 1<<16 {
-			return
-		}
-		dir := t.TempDir()
-		p := filepath.Join(dir, "s.jsonl")
-		if err := os.WriteFile(p, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		// From the tail.
-		r, err := jsonl.Open(ctx, p, jsonl.Options{ReadOnly: true})
+		before := string(data)
+		tail, err := jsonl.Read(ctx, "x", bytes.NewReader(data))
 		if err != nil {
 			if !errors.Is(err, session.ErrNotSession) && !errors.Is(err, jsonl.ErrEmpty) {
 				t.Fatalf("error %v", err)
 			}
-			if w, err := jsonl.Open(ctx, p, jsonl.Options{FS: unsynced{}}); err == nil {
-				w.Close()
-				t.Fatal("it can be written, but not read")
-			}
-			unchanged(t, p, data)
 			return
 		}
-		defer r.Close()
-		last := leaf(t, r)
-		c := full(contextOf(t, r, last))
-		// From the beginning.
-		s, err := jsonl.Read(ctx, "x", bytes.NewReader(data))
+		last := leaf(t, tail)
+		c := full(contextOf(t, tail, last))
+		if _, _, err := session.Settings(ctx, tail, last); err != nil {
+			t.Fatal(err)
+		}
+		whole, err := jsonl.Read(ctx, "x", bytes.NewReader(data))
 		if err != nil {
 			t.Fatal(err)
 		}
+		all := ids(t, whole)
+		if leaf(t, whole) != last || full(contextOf(t, whole, last)) != c {
+			t.Fatalf("from the tail the context is\n%s\nfrom the beginning\n%s", c, full(contextOf(t, whole, last)))
+		}
+		if got := ids(t, tail); got != all || len(tail.Problems()) != len(whole.Problems()) {
+			t.Fatalf("entries %s and %s, problems %v and %v", got, all, tail.Problems(), whole.Problems())
+		}
+		if before != string(data) {
+			t.Fatal("the input was changed")
+		}
+	})
+}
+
+// Whatever the bytes of a file are: opening changes no byte, and an append hides
+// nothing that was there and, but for an unfinished end, changes nothing.
+func FuzzAppend(f *testing.F) {
+	addFiles(f)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, err := jsonl.Read(ctx, "x", bytes.NewReader(data))
+		if err != nil || len(data) > 1<<14 {
+			return
+		}
+		last := leaf(t, r)
 		all := map[string]bool{}
-		for e, err := range s.All(ctx) {
+		for e, err := range r.All(ctx) {
 			if err != nil {
 				t.Fatal(err)
 			}
 			all[string(e.Raw())] = true
 		}
-		if leaf(t, s) != last || full(contextOf(t, s, last)) != c {
-			t.Fatalf("from the tail the context is\n%s\nfrom the beginning\n%s", c, full(contextOf(t, s, last)))
-		}
-		ids(t, r)
-		if len(r.Problems()) != len(s.Problems()) {
-			t.Fatalf("problems %v and %v", r.Problems(), s.Problems())
-		}
-		unchanged(t, p, data)
-		// Written to.
+		p := filepath.Join(t.TempDir(), "s.jsonl")
+		must(t, os.WriteFile(p, data, 0o600))
 		w, err := jsonl.Open(ctx, p, jsonl.Options{FS: unsynced{}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer w.Close()
 		jsonl.Impatient(w)
 		unchanged(t, p, data)
 		err = w.Append(ctx, []*session.Entry{entryOf(t, msg("feedfeedfeedfeed", last))}, session.AppendOptions{})
-		if errors.Is(err, session.ErrReadOnly) && w.Version() > 3 || errors.Is(err, session.ErrDuplicateID) {
+		if errors.Is(err, session.ErrReadOnly) && r.Version() > 3 || errors.Is(err, session.ErrDuplicateID) {
 			w.Close()
 			unchanged(t, p, data)
 			return
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if w.Close(); w.Version() == 3 && r.Version() == 3 {
-			now, err := os.ReadFile(p)
-			if err != nil {
-				t.Fatal(err)
-			}
+		must(t, err)
+		if w.Close(); r.Version() == 3 {
+			now := []byte(read(t, p))
 			cut, _ := os.ReadFile(p + ".cut")
 			sofar := bytes.TrimSuffix(data, bytes.TrimSuffix(cut, []byte("\n")))
 			if !bytes.HasPrefix(now, sofar) || len(sofar)+max(len(cut)-1, 0) != len(data) {
 				t.Fatalf("%q became %q, cut off was %q", data, now, cut)
 			}
 		}
-		again, err := jsonl.Open(ctx, p, jsonl.Options{ReadOnly: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer again.Close()
+		again := look(t, p)
 		if leaf(t, again) != "feedfeedfeedfeed" {
 			t.Fatalf("the leaf is %s", leaf(t, again))
 		}
 		for e, err := range again.All(ctx) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			delete(all, string(e.Raw()))
 		}
 		if len(all) > 0 {
