@@ -1,0 +1,90 @@
+package blob_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/clew-dev/clew/blob"
+	"github.com/clew-dev/clew/blob/blobtest"
+)
+
+var ctx = context.Background()
+
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	blobtest.Run(t, blobtest.Subject{
+		New: func(t testing.TB, quota int64) blob.Store {
+			m, err := blob.NewMemory(blob.MemoryOptions{Quota: quota})
+			must(t, err)
+			return m
+		},
+	})
+}
+
+// A store with the methods of Store alone is removed by way of them.
+func TestRemoveAllOfAPlainStore(t *testing.T) {
+	t.Parallel()
+	s := struct{ blob.Store }{new(blob.Memory)}
+	for _, text := range []string{"", "a", "b"} {
+		_, err := s.Put(ctx, strings.NewReader(text))
+		must(t, err)
+	}
+	must(t, blob.RemoveAll(ctx, s))
+	for info, err := range s.List(ctx) {
+		t.Errorf("%+v, %v is left", info, err)
+	}
+}
+
+func TestDir(t *testing.T) {
+	t.Parallel()
+	open := func(t testing.TB, path string, quota int64) blob.Store {
+		return dirAt{blob.Wrap(openDir(t, path, blob.DirOptions{Quota: quota}), blob.NoSync), path}
+	}
+	blobtest.Run(t, blobtest.Subject{
+		New: func(t testing.TB, quota int64) blob.Store {
+			return open(t, filepath.Join(t.TempDir(), "a", "b"), quota)
+		},
+		Reopen: func(t testing.TB, s blob.Store, quota int64) blob.Store {
+			return open(t, s.(dirAt).path, quota)
+		},
+		Damage: func(t testing.TB, s blob.Store, id blob.ID) {
+			flip(t, contentPath(s.(dirAt).path, id))
+		},
+	})
+}
+
+type dirAt struct {
+	*blob.Dir
+	path string
+}
+
+func openDir(t testing.TB, path string, opt blob.DirOptions) *blob.Dir {
+	t.Helper()
+	d, err := blob.OpenDir(path, opt)
+	must(t, err)
+	return d
+}
+
+// contentPath is where the package comment says that content is.
+func contentPath(dir string, id blob.ID) string {
+	return filepath.Join(dir, id.String()[7:9], id.String())
+}
+
+// flip changes one bit in the middle of a file.
+func flip(t testing.TB, path string) {
+	t.Helper()
+	p, err := os.ReadFile(path)
+	must(t, err)
+	p[len(p)/2] ^= 1
+	must(t, os.WriteFile(path, p, 0o600))
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
