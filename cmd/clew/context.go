@@ -63,7 +63,10 @@ said on the error output.`,
 		if err != nil {
 			return err
 		}
+		bar := newProgress(cmd)
+		bar.say("reading %s", args[0])
 		v, err := viewContext(cmd.Context(), s, at, model, window)
+		bar.done()
 		if err != nil {
 			return err
 		}

@@ -63,6 +63,7 @@ are no sessions are passed over and counted.`,
 		}
 		out := sessionList{Folder: folder, Sessions: []listedSession{}, Other: list.Other}
 		bar := newProgress(cmd)
+		defer bar.done()
 		for i, info := range list.Sessions {
 			s := listed(info)
 			if *long {

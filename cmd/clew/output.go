@@ -88,33 +88,3 @@ func jsonTime(t time.Time) string {
 	}
 	return t.UTC().Format("2006-01-02T15:04:05.000Z")
 }
-
-// progress tells on the error output what is being done, where that is a
-// terminal, and takes it back when it is done.
-type progress struct {
-	cmd  *cobra.Command
-	on   bool
-	next time.Time
-	text bool
-}
-
-func newProgress(cmd *cobra.Command) *progress {
-	// Quick work shows nothing.
-	return &progress{cmd: cmd, on: isTerminal(cmd.ErrOrStderr()), next: time.Now().Add(500 * time.Millisecond)}
-}
-
-func (p *progress) say(format string, args ...any) {
-	if !p.on || time.Now().Before(p.next) {
-		return
-	}
-	p.next = time.Now().Add(100 * time.Millisecond)
-	p.text = true
-	fmt.Fprintf(p.cmd.ErrOrStderr(), "\r\x1b[K%s", cut(headline(fmt.Sprintf(format, args...)), width(p.cmd)-1))
-}
-
-func (p *progress) done() {
-	if p.text {
-		p.text = false
-		fmt.Fprint(p.cmd.ErrOrStderr(), "\r\x1b[K")
-	}
-}

@@ -75,6 +75,7 @@ what clew shows of FILE.`,
 
 func repairTo(cmd *cobra.Command, name, out string) (*jsonl.Repaired, string, error) {
 	bar := newProgress(cmd)
+	bar.say("repairing %s", name)
 	defer bar.done()
 	if name == "-" {
 		r, err := jsonl.RepairFrom(cmd.Context(), stdinName, cmd.InOrStdin(), out)

@@ -54,7 +54,10 @@ stands under the nearest one that is shown.`,
 		if err != nil {
 			return err
 		}
+		bar := newProgress(cmd)
+		bar.say("reading %s", args[0])
 		t, err := loadTree(cmd.Context(), s, at)
+		bar.done()
 		if err != nil {
 			return err
 		}

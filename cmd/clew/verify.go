@@ -45,6 +45,7 @@ code 0, otherwise 1. docs/FORMAT.md explains the codes.`,
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		w := output(cmd)
 		bar := newProgress(cmd)
+		defer bar.done()
 		files := []verifiedFile{}
 		sound := true
 		for i, name := range args {
