@@ -30,6 +30,9 @@ func newChooser(lines []excerpt, s *stats) *chooser {
 func (c *chooser) name(n int32) { c.named[n]++ }
 
 func (c *chooser) value(e *excerpt) float64 {
+	if e.factor == 0 {
+		return 0 // no longer true
+	}
 	gain := 0.0
 	for i, n := range e.ids {
 		if slices.Contains(e.ids[:i], n) {
@@ -46,7 +49,7 @@ func (c *chooser) value(e *excerpt) float64 {
 			gain *= sameSource
 		}
 	}
-	return gain * e.factor / e.cost
+	return (gain*e.factor + e.focus) / e.cost
 }
 
 // run picks excerpts in order of value and hands each to take, which says

@@ -23,6 +23,7 @@ type excerpt struct {
 	ref    string
 	from   string // what it is a line of, "" for prose
 	factor float64
+	focus  float64 // worth of what it shares with the instructions
 	cost   float64
 	user   bool // the user wrote it
 }
@@ -272,7 +273,8 @@ func (c *collector) add(e excerpt, byAgent bool) {
 		}
 		words.skip(id.At, id.At+len(id.Text))
 	}
-	if len(e.ids) == 0 || len(e.text) < minExcerpt || unreadable(e.text) || forbidden(e.text) {
+	e.focus = inFocus * float64(min(c.focusWords(e.text), 3))
+	if len(e.ids) == 0 && e.focus == 0 || len(e.text) < minExcerpt || unreadable(e.text) || forbidden(e.text) {
 		return
 	}
 	if words.count() < 2 {
@@ -281,7 +283,6 @@ func (c *collector) add(e excerpt, byAgent bool) {
 	if leadsOver(e.text) {
 		e.factor *= announces
 	}
-	e.factor *= 1 + inFocus*float64(c.focusWords(e.text))
 	key := strings.Trim(e.text, ".:;, ")
 	if e.from != "" {
 		key = e.from + "\x00" + e.text

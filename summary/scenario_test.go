@@ -180,7 +180,7 @@ func TestReplacedConstraints(t *testing.T) {
 	}{
 		{"Always use tabs for indentation in generated files.", "Actually, use spaces instead of tabs for indentation in generated files.", true},
 		{"Never commit without running the whole test suite.", "Don't commit at all without asking, running the whole test suite is not enough.", true},
-		{"Always use tabs for indentation.", "Never push to the main branch.", false},
+		{"Always use tabs for indentation.", "Don't push to the main branch without asking.", false},
 		{"You must keep the public API of package store stable.", "You must also keep the file format stable.", false},
 	} {
 		conv := talk.New()

@@ -26,7 +26,7 @@ const (
 	codeLine    = 0.5
 	outputLine  = 0.5
 	fewWords    = 0.2  // fewer than two plain words
-	inFocus     = 3.0  // more for each word it shares with the instructions
+	inFocus     = 2.0  // worth of a word it shares with the instructions
 	sameSource  = 0.85 // each line of the same source that is there already
 	announces   = 0.5  // it ends with a colon, or announces the next call
 
