@@ -22,7 +22,10 @@ func testLog(t testing.TB, entries ...*session.Entry) *session.Log {
 func logOn(t testing.TB, s session.Store) *session.Log {
 	t.Helper()
 	n := 0
-	for range s.All(context.Background()) {
+	for _, err := range s.All(context.Background()) {
+		if err != nil {
+			t.Fatal(err)
+		}
 		n++
 	}
 	log, err := session.NewLog(context.Background(), s, session.Options{

@@ -89,7 +89,10 @@ func TestCyclesEndSoon(t *testing.T) {
 		s := chain(t, n)
 		// The first of them hangs under the last: a circle of n.
 		var entries []*session.Entry
-		for e := range s.All(context.Background()) {
+		for e, err := range s.All(context.Background()) {
+			if err != nil {
+				t.Fatal(err)
+			}
 			if e.ID == "e0" {
 				e = parse(t, fmt.Sprintf(`{"type":"message","id":"e0","parentId":"e%d","message":{"role":"user","content":"x"}}`, n-1))
 			}

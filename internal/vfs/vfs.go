@@ -98,7 +98,8 @@ func WriteNew(fsys FS, name string, perm fs.FileMode, write func(io.Writer) erro
 
 // Publish is WriteNew for a name under which there must never be a part of the
 // file, not even after a crash: it is written as NAME.new first. What stands
-// under that name is removed; so two may not publish the same name at once.
+// under that name is removed; so two may not publish the same name at once. On a
+// file system without links a crash may leave a part after all.
 func Publish(fsys FS, name string, perm fs.FileMode, write func(io.Writer) error) error {
 	if _, err := fsys.Stat(name); err == nil {
 		return &fs.PathError{Op: "create", Path: name, Err: fs.ErrExist}

@@ -270,7 +270,7 @@ func (s scenario) fault(t testing.TB, i, n, short int, forever bool, fault error
 		after = read(t, w.path)
 	}
 	// As it was; where a write could not even be taken back, with a torn end.
-	if got := stateOf(t, w.path); got != want[i] && !(forever && got == want[i+1]) && !s.steps[i].parts {
+	if got := stateOf(t, w.path); got != want[i] && (!forever || got != want[i+1]) && !s.steps[i].parts {
 		t.Fatalf("state %v, want %v", got, want[i])
 	}
 	migrated := strings.Contains(before, head1) || strings.Contains(before, head2)

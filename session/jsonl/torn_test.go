@@ -45,17 +45,17 @@ type failer struct {
 }
 
 func (f failer) Fatalf(format string, args ...any) {
-	f.TB.Helper()
+	f.Helper()
 	f.Errorf(format, args...)
 	panic(stop{})
 }
-func (f failer) Fatal(args ...any) { f.TB.Helper(); f.Fatalf("%s", fmt.Sprint(args...)) }
+func (f failer) Fatal(args ...any) { f.Helper(); f.Fatalf("%s", fmt.Sprint(args...)) }
 
 func (f failer) Errorf(format string, args ...any) {
-	f.TB.Helper()
+	f.Helper()
 	f.TB.Errorf(f.at+format, args...)
 }
-func (f failer) Error(args ...any) { f.TB.Helper(); f.Errorf("%s", fmt.Sprint(args...)) }
+func (f failer) Error(args ...any) { f.Helper(); f.Errorf("%s", fmt.Sprint(args...)) }
 
 type stop struct{}
 
@@ -237,8 +237,10 @@ func TestVersion1CutAtEveryByte(t *testing.T) {
 // off at, also where pi has put a line break behind the torn line.
 func TestPartOfAPass(t *testing.T) {
 	sofar := []string{head3, msg("a", ""), msg("b", "a")}
-	body := []string{passStart("p", "b", 4), edit("q", "p", "a", "A"), edit("r", "q", "b", "B"), compaction("s", "r", "b"),
-		base("custom", "u", "s") + `,"customType":"clew.note"}`}
+	body := []string{
+		passStart("p", "b", 4), edit("q", "p", "a", "A"), edit("r", "q", "b", "B"), compaction("s", "r", "b"),
+		base("custom", "u", "s") + `,"customType":"clew.note"}`,
+	}
 	for n := range len(body) + 1 {
 		for _, end := range []string{"\n", "", "\n" + `{"type":"context_e`, "\n" + `{"type":"context_e` + "\n"} {
 			t.Run(fmt.Sprintf("%d of %d %q", n, len(body), end), func(t *testing.T) {

@@ -146,14 +146,14 @@ func again(t *testing.T, sub Subject, s session.Store) session.Store {
 		t.Fatalf("close: %v", err)
 	}
 	s = sub.Reopen(t)
-	t.Cleanup(func() { s.Close() })
+	t.Cleanup(func() { _ = s.Close() })
 	return s
 }
 
 func open(t *testing.T, sub Subject) session.Store {
 	t.Helper()
 	s := sub.Open(t)
-	t.Cleanup(func() { s.Close() })
+	t.Cleanup(func() { _ = s.Close() })
 	return s
 }
 
@@ -497,7 +497,10 @@ func testAll(t *testing.T, sub Subject) {
 		add(t, s, e)
 		parent = e.ID
 	}
-	for range s.All(context.Background()) {
+	for _, err := range s.All(context.Background()) {
+		if err != nil {
+			t.Fatal(err)
+		}
 		break
 	}
 	// What is appended meanwhile may or may not come; what was there comes.
