@@ -17,7 +17,7 @@ import (
 // summaries and of hooks do not. Both are sorted by UTF-16 code units, as
 // JavaScript sorts, and never nil.
 func PiFiles(items []session.Item) (read, modified []string) {
-	var reads, changes = map[string]bool{}, map[string]bool{}
+	reads, changes := map[string]bool{}, map[string]bool{}
 	for _, it := range items {
 		m := it.Message
 		switch {

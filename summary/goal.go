@@ -11,6 +11,8 @@ import (
 const (
 	firstRequest   = "First request: "
 	currentRequest = "Current request: "
+	// The request of the last turn here, when the user has asked for more since.
+	latestRequest = "Latest request here: "
 )
 
 // maxRequest is how much of a request stands in the Goal section, in runes. What
@@ -31,7 +33,7 @@ func (d *digest) goal(tokens int64) []piece {
 		if !ok || !sameEntry(q.Ref, first.Ref) && now != first.Text {
 			l := Line{Text: now, Ref: q.Ref}
 			if ok {
-				l.Text = currentRequest + l.Text
+				l.Text = d.latest() + l.Text
 			}
 			out = append(out, piece{kind: kindGoal, line: l, order: 1})
 		}
@@ -45,14 +47,29 @@ func (d *digest) goal(tokens int64) []piece {
 	return out
 }
 
+// latest returns what stands before the request of the last turn: it is the
+// current one unless what is kept holds a later one.
+func (d *digest) latest() string {
+	for _, it := range d.in.Kept {
+		if it.Message != nil && it.Message.UserWords() {
+			return latestRequest
+		}
+	}
+	return currentRequest
+}
+
+func isLatest(s string) bool {
+	return strings.HasPrefix(s, currentRequest) || strings.HasPrefix(s, latestRequest)
+}
+
 // firstGoal returns the request that the session began with: as an earlier
 // summary has it, as the ledger remembers it, or the first there is.
 func (d *digest) firstGoal() (Line, bool) {
-	if d.prev != nil && len(d.prev.Goal) > 0 && !strings.HasPrefix(d.prev.Goal[0].Text, currentRequest) {
+	if d.prev != nil && len(d.prev.Goal) > 0 && !isLatest(d.prev.Goal[0].Text) {
 		l := d.prev.Goal[0]
 		for _, more := range d.prev.Goal[1:] {
 			// A model may have written several lines.
-			if !strings.HasPrefix(more.Text, currentRequest) {
+			if !isLatest(more.Text) {
 				l.Text += " " + more.Text
 			}
 		}

@@ -138,7 +138,7 @@ func (d *digest) reports() []piece {
 		default:
 		}
 	}
-	if len(d.in.Kept) == 0 || d.in.Kept[0].Message != nil && d.in.Kept[0].Message.StartsTurn() {
+	if len(d.in.Kept) == 0 || d.turnEnded() {
 		flush()
 	}
 	return out
@@ -172,6 +172,11 @@ func subjects(s string) int {
 	return n
 }
 
+// turnEnded reports whether what is kept begins with a new turn.
+func (d *digest) turnEnded() bool {
+	return len(d.in.Kept) > 0 && d.in.Kept[0].Message != nil && d.in.Kept[0].Message.StartsTurn()
+}
+
 // inProgress offers what the last turn is about: the todo that is being worked
 // on, what the agent said last, what it changed and ran.
 func (d *digest) inProgress() []piece {
@@ -183,6 +188,9 @@ func (d *digest) inProgress() []piece {
 		if t.Status == ledger.TodoActive {
 			add(Line{Text: t.Text, Ref: d.refs.of(t.Entry)})
 		}
+	}
+	if d.turnEnded() {
+		return out // what is in progress stands in what is kept
 	}
 	said := 0
 	for i := len(d.msgs) - 1; i >= d.lastTurn && said < 2; i-- {

@@ -335,3 +335,34 @@ func TestErrors(t *testing.T) {
 		t.Errorf("of nothing: %q", out.Text)
 	}
 }
+
+func TestWhatIsKeptIsStillGoingOn(t *testing.T) {
+	items := coding().Items()
+	next := talk.New()
+	next.Tag = "k"
+	next.User("now write the release notes for v2")
+	out := summarize(t, summary.Input{Items: items[:len(items)-1], Kept: next.Items(), Cwd: cwd, Budget: 1400})
+	if len(out.Document.InProgress) != 0 {
+		t.Errorf("the turn is over, in progress is %+v", out.Document.InProgress)
+	}
+	if !strings.Contains(out.Text, "- Latest request here: Actually, instead of") || strings.Contains(out.Text, "Current request") {
+		t.Errorf("the current request stands in what is kept:\n%s", out.Text)
+	}
+	if !strings.Contains(out.Text, "3. Run `npm run lint` again") {
+		t.Errorf("the plan is lost:\n%s", out.Text)
+	}
+}
+
+func TestSplitTurn(t *testing.T) {
+	items := coding().Items()
+	cut := slices.IndexFunc(items, func(it session.Item) bool { return strings.HasPrefix(it.Message.Text(), "Actually") })
+	end := len(items) - 2 // the turn goes on with its last answer
+	whole := summarize(t, summary.Input{Items: items[:end], Kept: items[end:], Cwd: cwd, Budget: 1400})
+	split := summarize(t, summary.Input{Items: items[:cut], Prefix: items[cut:end], Kept: items[end:], Cwd: cwd, Budget: 1400})
+	if whole.Text != split.Text {
+		t.Errorf("the prefix of a turn is not summarized as what comes before it:\n%s", split.Text)
+	}
+	if len(split.Document.InProgress) == 0 {
+		t.Errorf("the turn goes on:\n%s", split.Text)
+	}
+}

@@ -119,7 +119,7 @@ func FuzzCut(f *testing.F) {
 		if utf8.RuneCountInString(clip) > max(n, 0) {
 			t.Fatalf("Clip(%q, %d) = %q", s, n, clip)
 		}
-		if utf8.ValidString(s) && !(utf8.ValidString(head) && utf8.ValidString(tail) && utf8.ValidString(clip)) {
+		if utf8.ValidString(s) && !utf8.ValidString(head+tail+clip) {
 			t.Fatalf("cuts of %q at %d are not UTF-8: %q %q %q", s, n, head, tail, clip)
 		}
 		text.Sentences(s)

@@ -129,7 +129,7 @@ func wordClass(w string) Class {
 		}
 		return 0
 	}
-	var upper, lower, digit, under, hexOnly, inner = false, false, false, false, true, false
+	upper, lower, digit, under, hexOnly, inner := false, false, false, false, true, false
 	for i := range len(w) {
 		c := w[i]
 		k := charOf[c]
@@ -152,7 +152,7 @@ func wordClass(w string) Class {
 			return Number
 		}
 		return 0
-	case hexOnly && digit && !(upper && lower) && len(w) >= 7 && len(w) <= 40:
+	case hexOnly && digit && (!upper || !lower) && len(w) >= 7 && len(w) <= 40:
 		return Hash
 	case keyword[w]:
 		return 0
