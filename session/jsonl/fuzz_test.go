@@ -3,34 +3,15 @@ package jsonl_test
 import (
 	"bytes"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/clew-dev/clew/internal/sessiongen"
-	"github.com/clew-dev/clew/internal/vfs"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
 )
-
-// unsynced is the file system without waiting for the disk.
-type unsynced struct{ vfs.OS }
-
-func (unsynced) SyncDir(string) error { return nil }
-
-func (u unsynced) OpenFile(name string, flag int, perm fs.FileMode) (vfs.File, error) {
-	f, err := u.OS.OpenFile(name, flag, perm)
-	if err != nil {
-		return nil, err
-	}
-	return unsyncedFile{f}, nil
-}
-
-type unsyncedFile struct{ vfs.File }
-
-func (unsyncedFile) Sync() error { return nil }
 
 func addFiles(f *testing.F) {
 	for seed := range uint64(3) {
@@ -108,10 +89,9 @@ func FuzzAppend(f *testing.F) {
 		}
 		p := filepath.Join(t.TempDir(), "s.jsonl")
 		must(t, os.WriteFile(p, data, 0o600))
-		w, err := jsonl.Open(ctx, p, jsonl.Options{FS: unsynced{}})
+		w, err := openQuick(p)
 		must(t, err)
 		defer w.Close()
-		jsonl.Impatient(w)
 		unchanged(t, p, data)
 		err = w.Append(ctx, []*session.Entry{entryOf(t, msg("feedfeedfeedfeed", last))}, session.AppendOptions{})
 		if errors.Is(err, session.ErrReadOnly) && r.Version() > 3 || errors.Is(err, session.ErrDuplicateID) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clew-dev/clew/internal/vfs"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
@@ -187,4 +189,31 @@ func tryOpen(path string) (*jsonl.File, error) { return jsonl.Open(ctx, path, js
 
 func withTimeout(d time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, d)
+}
+
+// unsynced is the file system without waiting for the disk.
+type unsynced struct{ vfs.OS }
+
+func (unsynced) SyncDir(string) error { return nil }
+
+func (u unsynced) OpenFile(name string, flag int, perm fs.FileMode) (vfs.File, error) {
+	f, err := u.OS.OpenFile(name, flag, perm)
+	if err != nil {
+		return nil, err
+	}
+	return unsyncedFile{f}, nil
+}
+
+type unsyncedFile struct{ vfs.File }
+
+func (unsyncedFile) Sync() error { return nil }
+
+// openQuick opens a session for writing that waits for nothing: not for the
+// disk, nor for other writers.
+func openQuick(path string) (*jsonl.File, error) {
+	f, err := jsonl.Open(ctx, path, jsonl.Options{FS: unsynced{}})
+	if err == nil {
+		jsonl.Impatient(f)
+	}
+	return f, err
 }
