@@ -24,8 +24,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"clew": main})
+	testscript.Main(m, programs)
 }
+
+// programs are what scripts can run.
+var programs = map[string]func(){"clew": main}
 
 // TestScripts runs testdata/script: what each command prints, its exit code,
 // and what it leaves on the disk. Beside the usual commands there are
@@ -39,6 +42,9 @@ func TestMain(m *testing.M) {
 //	reads file regexp        every command that reads fails with exit code 1, says
 //	                         nothing on the output and what matches on the other
 //	writes file regexp       likewise for every command that writes
+//	session file turns [v]   writes a session of format version v (default 3), see
+//	                         scriptSession
+//	append file other        adds what is in the other file
 //	expand file              replaces \\xNN and the like in a file, for bytes that
 //	                         a script can't hold
 func TestScripts(t *testing.T) {
@@ -65,6 +71,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code": scriptCode, "snap": scriptSnap, "unchanged": scriptUnchanged,
 			"reads": scriptReads, "writes": scriptWrites, "lock": scriptLock, "unlock": scriptUnlock, "expand": scriptExpand,
+			"session": scriptSession, "append": scriptAppend,
 		},
 	})
 }

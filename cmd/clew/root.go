@@ -79,8 +79,8 @@ Exit codes: 0 done, 1 failed, 2 wrong use.`,
 	root.SetHelpCommand(newHelp())
 	root.SetHelpCommandGroupID(groupOther)
 	root.AddCommand(
-		newContext(), newLs(), newTree(), newVerify(),
-		newCompact(), newUndo(), newRepair(), newRm(),
+		newContext(), newExplain(), newLs(), newSummarize(), newTree(), newVerify(),
+		newCompact(), newPin(), newUndo(), newUnpin(), newRepair(), newRm(),
 		newCompletion(), newVersion(),
 	)
 	return root

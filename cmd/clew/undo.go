@@ -34,6 +34,14 @@ says that they are to be appended again behind the old context.`,
 	return cmd
 }
 
+// undoReport is what undo --json prints.
+type undoReport struct {
+	File string `json:"file"`
+	session.Undone
+	Tokens   int64 `json:"tokens"`
+	Messages int   `json:"messages"`
+}
+
 func runUndo(cmd *cobra.Command, name string, opt session.UndoOptions, asJSON bool) error {
 	ctx := cmd.Context()
 	f, err := openSession(cmd, name, false)
@@ -45,38 +53,59 @@ func runUndo(cmd *cobra.Command, name string, opt session.UndoOptions, asJSON bo
 	if err != nil {
 		return err
 	}
-	u, err := log.Undo(ctx, opt)
+	r := undoReport{File: f.Path()}
+	if r.Undone, err = log.Undo(ctx, opt); err != nil {
+		return undoError(f.Path(), err)
+	}
+	v, err := viewContext(ctx, f, log.Leaf(), modelFlag{}, 0)
+	if err != nil {
+		return err
+	}
+	r.Tokens, r.Messages = v.reading.Tokens, len(v.Items)
+	if asJSON {
+		return printJSON(cmd, r)
+	}
+	return r.print(cmd)
+}
+
+// undoError says what to do about an undo that did not happen.
+func undoError(path string, err error) error {
 	var later *session.LaterError
-	if errors.As(err, &later) {
+	switch {
+	case errors.Is(err, session.ErrNothingToUndo):
 		return &session.Error{
-			Op: "undo", Subject: f.Path(), Err: later,
+			Op: "undo", Subject: path, Err: errors.New("there is nothing to undo: no pass on the path to the leaf"),
+			Hint: "clew tree shows what is there",
+		}
+	case errors.As(err, &later):
+		came := count(later.Messages, "message")
+		if later.Messages == 0 {
+			came = count(later.Edits, "edit")
+		} else if later.Edits > 0 {
+			came += " and " + count(later.Edits, "edit")
+		}
+		return &session.Error{
+			Op: "undo", Subject: path,
+			Err:  fmt.Errorf("%s came after the pass %s and would be left behind", came, later.Pass),
 			Hint: "clew undo --keep-later appends them again behind the old context",
 		}
 	}
-	if err != nil {
-		return err
-	}
-	if asJSON {
-		return printJSON(cmd, undoReport{f.Path(), u})
-	}
-	what := "undone"
-	if u.Redo {
-		what = "done again"
-	}
-	c, err := log.Context(ctx)
-	if err != nil {
-		return err
-	}
-	out := cmd.OutOrStdout()
-	fmt.Fprintf(out, "%s: pass %s in %s; the context has %d messages now\n", what, short(u.Pass, 16), oneLine(f.Path()), len(c.Items))
-	if u.Kept > 0 {
-		fmt.Fprintf(out, "%d entries that came after it were appended again\n", u.Kept)
-	}
-	return nil
+	return err
 }
 
-// undoReport is what undo --json prints.
-type undoReport struct {
-	File string `json:"file"`
-	session.Undone
+func (r *undoReport) print(cmd *cobra.Command) error {
+	rep := newReport(cmd)
+	what := "undone"
+	if r.Redo {
+		what = "done again"
+	}
+	rep.row(what, "pass %s in %s", short(r.Pass, maxID), r.File)
+	if r.Kept > 0 {
+		rep.row("kept", "%s that came after it, appended again", count(r.Kept, "entry", "entries"))
+	}
+	rep.row("context", "%s, %s tokens", count(r.Messages, "message"), number(r.Tokens))
+	if !r.Redo {
+		rep.row("again", "clew undo %s brings the pass back", r.File)
+	}
+	return rep.w.Flush()
 }

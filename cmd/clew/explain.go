@@ -1,0 +1,319 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/session"
+)
+
+// explainJSON is what explain --json prints.
+type explainJSON struct {
+	File  string `json:"file"`
+	Leaf  string `json:"leaf,omitempty"`
+	Model string `json:"model,omitempty"`
+	// Waiting are calls that have no result yet; a plan is of the context with
+	// results that say so.
+	Waiting int `json:"waiting,omitempty"`
+	// Plan is what would happen at the next request; Manual what clew compact would
+	// do, where that is something else.
+	Plan    *compact.Plan            `json:"plan,omitempty"`
+	Manual  *compact.Plan            `json:"manual,omitempty"`
+	Failure string                   `json:"failure,omitempty"`
+	Pins    []string                 `json:"pins"`
+	Entries int                      `json:"entries"`
+	Counts  map[compact.FateKind]int `json:"counts"`
+	Fates   []fateJSON               `json:"fates,omitempty"`
+
+	path       []*session.Entry
+	windowFrom string
+	trigger    int64
+}
+
+// fateJSON is a fate with what it is about.
+type fateJSON struct {
+	compact.Fate
+	Kind string `json:"kind"`
+	Text string `json:"text,omitempty"`
+}
+
+func newExplain() *cobra.Command {
+	var policy policyFlags
+	cmd := &cobra.Command{
+		Use:   "explain FILE",
+		Short: "Say what would happen to the context now, and why",
+		Long: `explain says whether the context would be compacted before the next request and
+how far it is from that, what each rung of the ladder would free, where the cut
+would be, which entries are pinned, and what has become of the entries on the
+path: with --fates of each of them. Nothing is written.`,
+		Example: `  clew explain session.jsonl
+  clew explain --window 64k --preset pi session.jsonl
+  clew explain --fates session.jsonl`,
+		GroupID: groupLook,
+		Args:    argCount(1, 1),
+	}
+	policy.add(cmd)
+	fates := cmd.Flags().Bool("fates", false, "list what became of each entry on the path")
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		p, err := policy.policy()
+		if err != nil {
+			return err
+		}
+		f, err := openSession(cmd, args[0], true)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		e := &explainJSON{File: f.Path()}
+		if err := e.look(cmd, f, p); err != nil {
+			return err
+		}
+		all := e.fates()
+		if *asJSON {
+			if *fates {
+				e.Fates = all
+			}
+			return printJSON(cmd, e)
+		}
+		return e.print(cmd, all, *fates)
+	}
+	return cmd
+}
+
+// look computes all that explain says.
+func (e *explainJSON) look(cmd *cobra.Command, s session.Store, policy compact.Policy) error {
+	ctx := cmd.Context()
+	p, err := newPlanning(ctx, s, policy)
+	if err != nil {
+		return err
+	}
+	e.Leaf, e.Model, e.windowFrom, e.Waiting = p.last, p.modelName(), p.windowFrom, len(p.settle)
+	if e.path, err = session.Path(ctx, s, p.last); err != nil {
+		return err
+	}
+	e.Entries = len(e.path)
+	e.Pins = append([]string{}, session.Pins(e.path)...)
+	pr := newProgress(cmd)
+	defer pr.done()
+	pr.say("planning for %s", count(len(e.path), "entry", "entries"))
+	return e.plans(ctx, p)
+}
+
+func (e *explainJSON) plans(ctx context.Context, p *planning) (err error) {
+	var fixed *compact.FixedPartError
+	e.Plan, err = p.make(ctx, compact.Threshold)
+	if err == nil && !e.Plan.Act {
+		e.Manual, err = p.make(ctx, compact.Manual)
+	}
+	if errors.As(err, &fixed) {
+		e.Failure, err = fixed.Error(), nil
+	}
+	if err != nil {
+		return &session.Error{Op: "explain", Subject: e.File, Err: err}
+	}
+	if e.Plan != nil {
+		e.trigger = e.Plan.Budget.Limit
+		if p.policy.Trigger.IsSet() {
+			e.trigger = min(e.trigger, p.policy.Trigger.Of(e.Plan.Budget.Window))
+		}
+	}
+	return nil
+}
+
+// fates says what became of every entry, and counts.
+func (e *explainJSON) fates() []fateJSON {
+	e.Counts = map[compact.FateKind]int{}
+	all := compact.Fates(e.path)
+	out := make([]fateJSON, len(all))
+	for i, f := range all {
+		e.Counts[f.Fate]++
+		d := describe(e.path[i])
+		out[i] = fateJSON{f, d.Kind, d.Text}
+	}
+	return out
+}
+
+func (e *explainJSON) print(cmd *cobra.Command, all []fateJSON, list bool) error {
+	rep := newReport(cmd)
+	rep.row("session", "%s", e.File)
+	if e.Model != "" {
+		rep.row("model", "%s", e.Model)
+	}
+	if e.Failure != "" {
+		rep.row("fails", "%s", grouped(e.Failure))
+	}
+	if e.Plan != nil {
+		e.printPlan(rep)
+	}
+	e.printPins(rep)
+	e.printCounts(rep, all)
+	if list {
+		printFates(rep, all)
+	}
+	return rep.w.Flush()
+}
+
+func (e *explainJSON) printPlan(rep *report) {
+	pl := e.Plan
+	if pl.Policy != compact.PresetClew {
+		rep.row("preset", "%s", pl.Policy)
+	}
+	rep.window(pl, e.windowFrom)
+	rep.before("now", pl)
+	e.printTrigger(rep)
+	if e.Waiting > 0 {
+		rep.row("waiting", "%s no result yet, so nothing is done before it is there; what follows takes it as interrupted",
+			count(e.Waiting, "call has", "calls have"))
+	}
+	if pl.Act {
+		rep.row("next", "before the next request a pass is made: %s", grouped(pl.Why))
+		printWould(rep, pl)
+		return
+	}
+	rep.row("next", "nothing is done before the next request: %s", grouped(pl.Why))
+	switch m := e.Manual; {
+	case m == nil:
+	case m.Act:
+		rep.row("by hand", "clew compact would make this pass now:")
+		printWould(rep, m)
+	default:
+		rep.row("by hand", "clew compact would do nothing either: %s", grouped(m.Why))
+	}
+}
+
+// printTrigger says how far it is to a pass, in the size that is compared.
+func (e *explainJSON) printTrigger(rep *report) {
+	guarded, limit := e.Plan.Before.Guarded(), e.Plan.Budget.Limit
+	line := "over " + number(limit) + " tokens"
+	room := limit - guarded
+	if e.trigger < limit {
+		line += ", or from " + number(e.trigger) + " on"
+		room = min(room, e.trigger-e.Plan.Before.Tokens)
+	}
+	if guarded > e.Plan.Before.Tokens {
+		line += "; with the usual error of estimates it is at " + number(guarded)
+	}
+	switch {
+	case e.Plan.Act && room >= 0:
+		line += "; reached, as the preset counts"
+	case room >= 0:
+		line += ": " + number(room) + " to go"
+	default:
+		line += ": " + number(-room) + " over"
+	}
+	rep.row("trigger", "%s", line)
+}
+
+// printWould says what a plan would do.
+func printWould(rep *report, pl *compact.Plan) {
+	rep.after("after", pl)
+	rep.freed(pl)
+	rep.cut(pl.Cut)
+	if s := pl.Summary; s != nil {
+		rep.row("summary", "%s tokens from %s", number(s.Tokens), count(s.Coverage.Items, "message"))
+	}
+}
+
+func (e *explainJSON) printPins(rep *report) {
+	byID := map[string]*session.Entry{}
+	for _, entry := range e.path {
+		byID[entry.ID] = entry
+	}
+	name := "pins"
+	for _, id := range e.Pins {
+		text := short(id, maxID)
+		if entry := byID[id]; entry != nil {
+			d := describe(entry)
+			text += " " + d.Kind + " " + d.Text
+		}
+		rep.row(name, "%s", cut(text, rep.columns-reportMargin))
+		name = ""
+	}
+	if len(e.Pins) == 0 {
+		rep.row(name, "none")
+	}
+}
+
+// fateWords say what the fates are, in the order in which they are counted.
+var fateWords = []struct {
+	kind compact.FateKind
+	text string
+}{
+	{compact.FateVerbatim, "in the context as they were written"},
+	{compact.FateEdited, "in the context with other content"},
+	{compact.FateSummarized, "in the summary"},
+	{compact.FateQuoted, "in the summary, word for word"},
+	{compact.FateExcluded, "not in the context"},
+}
+
+// printCounts says what became of the entries, and of those that are not in the
+// context why.
+func (e *explainJSON) printCounts(rep *report, all []fateJSON) {
+	rep.row("path", "%s", count(e.Entries, "entry", "entries"))
+	var lines []numberLine
+	for _, word := range fateWords {
+		n := e.Counts[word.kind]
+		if n == 0 {
+			continue
+		}
+		text := word.text
+		if why := reasons(all, word.kind); why != "" {
+			text += ": " + why
+		}
+		lines = append(lines, numberLine{string(word.kind), int64(n), text})
+	}
+	rep.numbers(lines)
+}
+
+// reasons counts the reasons of a fate, in the order in which they come.
+func reasons(all []fateJSON, kind compact.FateKind) string {
+	var order []string
+	times := map[string]int{}
+	for _, f := range all {
+		if f.Fate.Fate != kind || f.Why == "" {
+			continue
+		}
+		if times[f.Why] == 0 {
+			order = append(order, f.Why)
+		}
+		times[f.Why]++
+	}
+	var parts []string
+	for _, why := range order {
+		parts = append(parts, number(int64(times[why]))+" "+why)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// printFates lists the fates, oldest entry first.
+func printFates(rep *report, all []fateJSON) {
+	rep.w.WriteString("\n")
+	ids := make([]string, len(all))
+	for i, f := range all {
+		ids[i] = f.Entry
+	}
+	n := shortest(ids, 8)
+	for _, f := range all {
+		line := pad(short(f.Entry, n), n) + "  " + pad(string(f.Fate.Fate), 10) + "  "
+		var by []string
+		if f.Pinned {
+			by = append(by, "pinned")
+		}
+		if f.Why != "" {
+			by = append(by, printable(f.Why))
+		}
+		if f.By != "" {
+			by = append(by, "by "+short(f.By, n))
+		}
+		if len(by) > 0 {
+			line += "(" + strings.Join(by, ", ") + ") "
+		}
+		line += f.Kind + ": " + f.Text
+		rep.w.WriteString(strings.TrimRight(cut(line, rep.columns), " ") + "\n")
+	}
+}

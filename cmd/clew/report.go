@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/token"
+)
+
+// report writes rows of a name and a text to the output.
+type report struct {
+	w       *bufio.Writer
+	p       painter
+	columns int
+}
+
+// reportMargin is where the texts of a report begin.
+const reportMargin = 11
+
+func newReport(cmd *cobra.Command) *report {
+	// Beyond this a line of words is hard to read.
+	return &report{w: output(cmd), p: newPainter(cmd), columns: min(width(cmd), 100)}
+}
+
+// row writes a name and a text, broken between words where it is too long for a
+// line. Control characters in it are gone.
+func (r *report) row(name, format string, args ...any) {
+	first := r.p.paint(styleBold, name) + strings.Repeat(" ", max(reportMargin-textWidth(name), 1))
+	if name == "" {
+		first = strings.Repeat(" ", reportMargin)
+	}
+	wrap(r.w, first, printable(fmt.Sprintf(format, args...)), max(reportMargin, textWidth(name)+1), r.columns)
+}
+
+// bar writes how much of the window a context takes.
+func (r *report) bar(name string, tokens, window int64) {
+	r.w.WriteString(r.p.paint(styleBold, pad(name, reportMargin)) + usageBar(r.p, tokens, window) + "\n")
+}
+
+// columnsOf writes lines of a name, a number and a text, the numbers under each other.
+func (r *report) numbers(lines []numberLine) {
+	digits, names := 0, 0
+	for _, l := range lines {
+		digits = max(digits, len(number(l.n)))
+		names = max(names, len(l.name))
+	}
+	for _, l := range lines {
+		first := strings.Repeat(" ", reportMargin) + pad(l.name, names+2) + padLeft(number(l.n), digits) + "  "
+		wrap(r.w, first, printable(l.text), len(first), r.columns)
+	}
+}
+
+type numberLine struct {
+	name string
+	n    int64
+	text string
+}
+
+// text writes a text of several lines with a margin that sets it off.
+func (r *report) text(s string) {
+	r.w.WriteString("\n")
+	for line := range strings.Lines(s) {
+		r.w.WriteString(r.p.paint(styleDim, "  |") + strings.TrimRight(" "+printableText(strings.TrimRight(line, "\n")), " ") + "\n")
+	}
+	r.w.WriteString("\n")
+}
+
+var longNumber = regexp.MustCompile(`\b[0-9]{4,15}\b`)
+
+// grouped writes the numbers of a sentence as the rest of a report does.
+func grouped(s string) string {
+	return longNumber.ReplaceAllStringFunc(s, func(digits string) string {
+		n, err := strconv.ParseInt(digits, 10, 64)
+		if err != nil || digits[0] == '0' {
+			return digits
+		}
+		return number(n)
+	})
+}
+
+// window writes the window and what is left of it.
+func (r *report) window(pl *compact.Plan, from string) {
+	b := pl.Budget
+	r.row("window", "%s tokens%s, %s of them reserved for the answer: %s for the context",
+		number(b.Window), from, number(b.Reserve), number(b.Limit))
+	for _, c := range pl.Clamps {
+		r.row("clamped", "%s: %s instead of %s; %s", c.Setting, number(c.Got), number(c.Asked), c.Why)
+	}
+}
+
+// before writes what the context takes, and how that is known.
+func (r *report) before(name string, pl *compact.Plan) {
+	r.bar(name, pl.Before.Tokens, pl.Budget.Window)
+	r.row("", "%s", howMeasured(pl.Before))
+}
+
+// after writes what the context would take, of which nothing was reported yet.
+func (r *report) after(name string, pl *compact.Plan) {
+	r.bar(name, pl.After.Tokens, pl.Budget.Window)
+	line := "estimated"
+	if n := pl.After.Categories[token.Unattributed]; n > 0 {
+		line += "; " + number(n) + " of it is what requests carried so far beside what the session has"
+	}
+	if g := pl.After.Guarded(); g > pl.After.Tokens {
+		line += "; at most " + number(g) + " with the usual error of estimates"
+	}
+	r.row("", "%s", line)
+}
+
+// rungWords say what a rung does.
+var rungWords = map[string]string{
+	"offload":   "large tool results, of which beginning and end stay",
+	"elide":     "what later results made stale, old reasoning, long old arguments",
+	"summarize": "what is before the cut",
+	"tighten":   "by a shorter tail and summary",
+	"thinking":  "signed reasoning, which is bound to what was before it",
+	"strip":     "reasoning, calls and results of older turns",
+	"clip":      "what is too large to be kept whole",
+}
+
+// freed writes what each rung has freed.
+func (r *report) freed(pl *compact.Plan) {
+	r.row("freed", "%s tokens", number(pl.Before.Tokens-pl.After.Tokens))
+	var lines []numberLine
+	for _, rung := range pl.Rungs {
+		text := rungWords[rung.Name]
+		if rung.Entries > 0 {
+			text = count(rung.Entries, "message") + ": " + text
+		}
+		lines = append(lines, numberLine{rung.Name, rung.Freed, text})
+	}
+	r.numbers(lines)
+	if pl.Guarded {
+		r.row("guard", "what the preset does would not have fit; the ladder did it instead")
+	}
+}
+
+// cut writes where the cut is and why.
+func (r *report) cut(c *compact.Cut) {
+	if c == nil {
+		return
+	}
+	at := "after the newest message"
+	if c.FirstKept != "" {
+		at = "before " + short(c.FirstKept, maxID)
+	}
+	r.row("cut", "%s: %s summarized, %s kept", at, count(c.Summarized, "message"), number(int64(c.Kept)))
+	r.row("", "%s", grouped(c.Why))
+	if c.SplitTurn {
+		r.row("", "inside the turn that began with %s; its beginning is summarized too", short(c.TurnStart, maxID))
+	}
+}
+
+// maxFiles is how many files of a kind a report lists; --json has them all.
+const maxFiles = 12
+
+// files writes which files the summary names.
+func (r *report) files(pl *compact.Plan) {
+	if pl.Summary == nil {
+		return
+	}
+	r.row("files", "%s read, %s modified", number(int64(len(pl.ReadFiles))), number(int64(len(pl.ModifiedFiles))))
+	for _, kind := range []struct {
+		word  string
+		paths []string
+	}{{"read     ", pl.ReadFiles}, {"modified ", pl.ModifiedFiles}} {
+		for i, path := range kind.paths {
+			if i == maxFiles {
+				r.row("", "%sand %s more", kind.word, number(int64(len(kind.paths)-i)))
+				break
+			}
+			r.w.WriteString(strings.Repeat(" ", reportMargin) + kind.word + printable(path) + "\n")
+		}
+	}
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/summary"
+	"github.com/clew-dev/clew/token"
+)
+
+func newSummarize() *cobra.Command {
+	var template, instructions string
+	cmd := &cobra.Command{
+		Use:   "summarize FILE",
+		Short: "Print a summary of the conversation, and nothing else",
+		Long: `summarize prints the document that stands for a conversation when it is
+compacted: of everything on the path to the leaf, or with --until to an entry.
+It is made from the log by rules, without a model, and the same each time; what
+earlier compactions left out is in it again. Nothing is written to FILE.`,
+		Example: `  clew summarize session.jsonl > handover.md
+  clew summarize --budget 2k --template brief session.jsonl
+  clew summarize --until 3f2a session.jsonl`,
+		GroupID: groupLook,
+		Args:    argCount(1, 1),
+	}
+	budget := cmd.Flags().String("budget", "", "the most the document may take, in tokens (default: what compact allows for the model's window)")
+	until := cmd.Flags().String("until", "", "summarize up to this entry (an id or the beginning of one)")
+	addSummaryFlags(cmd, &template, &instructions, "structured")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		t, err := findTemplate(template)
+		if err != nil {
+			return err
+		}
+		in := summary.Input{Template: t, Instructions: instructions, ClipLast: true}
+		if in.Budget, err = parseBudget(*budget); err != nil {
+			return err
+		}
+		f, err := openSession(cmd, args[0], true)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		leaf, err := summarizeUntil(cmd, f, *until)
+		if err != nil {
+			return err
+		}
+		if err := prepareSummary(cmd, f, leaf, &in); err != nil {
+			return err
+		}
+		return printSummary(cmd, in)
+	}
+	return cmd
+}
+
+// summarizeUntil returns the entry that --until names, else the leaf.
+func summarizeUntil(cmd *cobra.Command, s session.Store, until string) (string, error) {
+	if !cmd.Flags().Changed("until") {
+		return leafOf(cmd, s, "")
+	}
+	e, err := findEntry(cmd.Context(), s, until)
+	if err != nil {
+		return "", err
+	}
+	return e.ID, nil
+}
+
+// parseBudget reads --budget; 0 means that it was not given.
+func parseBudget(s string) (int64, error) {
+	if s == "" {
+		return 0, nil
+	}
+	n, err := compact.ParseAmount(s)
+	if err != nil || strings.HasSuffix(s, "%") || n.Of(0) < 1 {
+		return 0, usagef("--budget %s: write it in tokens, such as 2000 or 2k; a document takes at least 1", s)
+	}
+	return n.Of(0), nil
+}
+
+// prepareSummary reads what is to be summarized, and settles the budget.
+func prepareSummary(cmd *cobra.Command, s session.Store, leaf string, in *summary.Input) error {
+	path, err := session.Path(cmd.Context(), s, leaf)
+	if err != nil {
+		return err
+	}
+	model, _, err := session.Settings(cmd.Context(), s, leaf)
+	if err != nil {
+		return err
+	}
+	meter, err := token.NewMeter(token.Config{Provider: model.Provider, Model: model.ID})
+	if err != nil {
+		return err
+	}
+	window, _ := windowOf(model)
+	limits, _, err := compact.Policy{Window: window}.Resolve()
+	if err != nil {
+		return err
+	}
+	if in.Budget == 0 {
+		in.Budget = limits.Summary
+	}
+	in.QuoteBudget = limits.Quotes
+	in.Counter, in.Cwd = meter, s.Header().Cwd
+	in.Items = session.Project(withoutPasses(path)).Items
+	return nil
+}
+
+// withoutPasses returns a path as if nothing on it had been compacted. A compaction
+// before which there is no message stays: what it stands for is not in the log.
+func withoutPasses(path []*session.Entry) []*session.Entry {
+	var out []*session.Entry
+	messages := 0
+	for _, e := range path {
+		switch e.Type {
+		case session.TypeMessage, session.TypeCustomMessage, session.TypeBranchSummary:
+			if excerpt, ok := e.CustomMessage(); ok && excerpt.CustomType == session.CustomExcerpt {
+				continue
+			}
+			messages++
+		case session.TypeCompaction:
+			if messages > 0 {
+				continue
+			}
+		case session.TypeContextEdit:
+			edit, _ := e.ContextEdit()
+			if rung, ok := jsonx.String(jsonx.Get(jsonx.Get(edit.Details, "clew"), "rung")); ok && rung != "" {
+				continue
+			}
+		default:
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+func printSummary(cmd *cobra.Command, in summary.Input) error {
+	if len(in.Items) == 0 {
+		fmt.Fprintln(cmd.ErrOrStderr(), "clew: note: there is nothing to summarize")
+		return nil
+	}
+	pr := newProgress(cmd)
+	defer pr.done()
+	pr.say("summarizing %s", count(len(in.Items), "message"))
+	out, err := summary.Deterministic{}.Summarize(cmd.Context(), in)
+	if err != nil {
+		return err
+	}
+	pr.done()
+	text := strings.TrimRight(out.Text, "\n")
+	if text == "" {
+		fmt.Fprintf(cmd.ErrOrStderr(), "clew: note: nothing fits a budget of %s\n", count(int(in.Budget), "token"))
+		return nil
+	}
+	if isTerminal(cmd.OutOrStdout()) {
+		text = printableText(text)
+	}
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), text)
+	return err
+}
