@@ -53,7 +53,8 @@ func (c *chooser) value(e *excerpt) float64 {
 }
 
 // run picks excerpts in order of value and hands each to take, which says
-// whether it fits. It ends after enough of them in a row did not.
+// whether it fits. It ends after enough of them in a row did not, or when the
+// next is worth next to nothing against the first: a budget need not be spent.
 func (c *chooser) run(take func(e *excerpt) bool) {
 	c.queue = c.queue[:0]
 	for i := range c.lines {
@@ -63,8 +64,13 @@ func (c *chooser) run(take func(e *excerpt) bool) {
 	}
 	heap.Init(c)
 	misses := 0
+	best := 0.0
 	for len(c.queue) > 0 && misses < 40 {
 		top := &c.queue[0]
+		best = max(best, top.value)
+		if top.value < best*worthless {
+			return
+		}
 		e := &c.lines[top.line]
 		if v := c.value(e); v < top.value*(1-1e-9) {
 			top.value = v

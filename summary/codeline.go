@@ -8,7 +8,7 @@ func codeWorth(line string) float64 {
 	line = strings.TrimLeft(line, " \t+-")
 	word, rest, _ := strings.Cut(line, " ")
 	switch {
-	case importing[word] || word == "export" && strings.Contains(rest, " from "):
+	case importing[word] || word == "export" && strings.Contains(rest, " from ") || rest == "" && strings.HasPrefix(word, `"`):
 		return 0.3
 	case tellsError(line):
 		return 1.5

@@ -248,6 +248,9 @@ func (c *collector) output(at int, ref, from, s string) { c.outputBy(at, ref, fr
 func (c *collector) outputBy(at int, ref, from, s string, factor float64) {
 	for line := range strings.SplitSeq(text.Plain(lookAt(s)), "\n") {
 		line = line[len(lineNumber.FindString(line)):]
+		if c.d.in.Cwd != "" {
+			line = strings.ReplaceAll(line, strings.TrimSuffix(c.d.in.Cwd, "/")+"/", "")
+		}
 		c.add(excerpt{at: at, ref: ref, from: from, text: line, factor: factor * outputLine * codeWorth(line)}, false)
 	}
 }

@@ -34,4 +34,8 @@ const (
 	// being a line at all, both in tokens.
 	lengthPower = 0.85
 	perLine     = 10.0
+
+	// A line that is worth less than this share of the best is left out though it
+	// would fit.
+	worthless = 0.005
 )
