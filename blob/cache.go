@@ -94,7 +94,7 @@ func (c *Cache) provide(ctx context.Context, id ID, name string, from Source) er
 		return err
 	}
 	defer t.discard()
-	in, err := take(ctx, t, src, math.MaxInt64, math.MaxInt64)
+	in, err := take(ctx, t, src, always, math.MaxInt64)
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,9 @@ type Dir struct {
 	// inFlight are the temporary files of this Dir. They don't count yet: which
 	// of them fit is settled one after the other.
 	inFlight map[string]bool
+	// used is how many bytes were in the folder when they were counted last, and
+	// before that as many as there may be, so that the first Put counts.
+	used int64
 }
 
 var _ Store = (*Dir)(nil)
@@ -52,7 +55,7 @@ func OpenDir(path string, opt DirOptions) (*Dir, error) {
 	if err != nil {
 		return nil, fail("open", path, err)
 	}
-	return &Dir{place: p, opt: opt, inFlight: map[string]bool{}}, nil
+	return &Dir{place: p, opt: opt, inFlight: map[string]bool{}, used: opt.Quota}, nil
 }
 
 func checkGrace(grace time.Duration) (time.Duration, error) {
@@ -218,5 +221,5 @@ func contents(ctx context.Context, f files) iter.Seq2[content, error] {
 }
 
 func isShard(name string) bool {
-	return len(name) == 2 && strings.Trim(name, "0123456789abcdef") == ""
+	return len(name) == 2 && strings.Trim(name, hexDigits) == ""
 }

@@ -477,3 +477,28 @@ func TestDirFillsUpMeanwhile(t *testing.T) {
 		t.Errorf("%v are left", left)
 	}
 }
+
+// What does not fit is not written to its end first.
+func TestDirStopsWritingWhenFull(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	putText(t, openDir(t, dir, blob.DirOptions{}), strings.Repeat("a", 900_000))
+	d := openDir(t, dir, blob.DirOptions{Quota: 1_000_000})
+	for range 2 { // the second time from what it counted the first time
+		largest := int64(0)
+		content := readerFunc(func(p []byte) (int, error) {
+			for _, path := range temps(t, dir) {
+				if info, err := os.Stat(path); err == nil {
+					largest = max(largest, info.Size())
+				}
+			}
+			return len(p), nil
+		})
+		if _, err := d.Put(ctx, io.LimitReader(content, 950_000)); !errors.Is(err, blob.ErrFull) {
+			t.Errorf("error %v", err)
+		}
+		if largest > 100_000 {
+			t.Errorf("%d bytes were written", largest)
+		}
+	}
+}

@@ -31,12 +31,8 @@ func (d *Dir) put(ctx context.Context, r io.Reader) (ID, error) {
 	defer d.fly(t, false) // after it is gone, or others of this Dir would count it
 	defer t.discard()
 
-	used, err := d.used(ctx, f)
-	if err != nil {
-		return ID{}, err
-	}
-	room, most := limits(d.opt.Quota, used)
-	in, err := take(ctx, t, r, room, most)
+	room := d.newRoom(ctx, f)
+	in, err := take(ctx, t, r, room.fits, most(d.opt.Quota))
 	if err != nil {
 		return ID{}, err
 	}
@@ -44,7 +40,7 @@ func (d *Dir) put(ctx context.Context, r io.Reader) (ID, error) {
 		return in.id, d.renew(f, in.id)
 	}
 	if !in.written {
-		return ID{}, &QuotaError{Quota: d.opt.Quota, Used: used, Size: in.size, AtLeast: !in.whole}
+		return ID{}, &QuotaError{Quota: d.opt.Quota, Used: room.used, Size: in.size, AtLeast: !in.whole}
 	}
 	if err := t.finish(); err != nil {
 		return ID{}, err

@@ -27,20 +27,46 @@ func (d *Dir) checkRoom(ctx context.Context, f files, id ID, size int64) error {
 			return err
 		}
 		if size <= d.opt.Quota-used {
+			d.used = used + size
 			return nil
 		}
 	}
 	return &QuotaError{Quota: d.opt.Quota, Used: used, Size: size}
 }
 
-// used is count for those who don't hold d.mu.
-func (d *Dir) used(ctx context.Context, f files) (int64, error) {
-	if d.opt.Quota == 0 {
-		return 0, nil
-	}
+// room says while content is written whether it still fits, so that what does not
+// is not written to its end. It goes by what was counted last, and counts again
+// when that says no.
+type room struct {
+	ctx     context.Context
+	d       *Dir
+	f       files
+	used    int64
+	counted bool
+}
+
+func (d *Dir) newRoom(ctx context.Context, f files) *room {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.count(ctx, f, ID{})
+	return &room{ctx: ctx, d: d, f: f, used: d.used}
+}
+
+func (r *room) fits(size int64) (bool, error) {
+	most := most(r.d.opt.Quota)
+	if size <= most-r.used {
+		return true, nil
+	}
+	if r.counted {
+		return false, nil
+	}
+	r.d.mu.Lock()
+	defer r.d.mu.Unlock()
+	used, err := r.d.count(r.ctx, r.f, ID{})
+	if err != nil {
+		return false, err
+	}
+	r.used, r.counted, r.d.used = used, true, used
+	return size <= most-used, nil
 }
 
 // count adds up what is in the folder, without the temporary files of this Dir

@@ -105,7 +105,7 @@ func isCacheName(name string) (digits string, ok bool) {
 		return "", false
 	}
 	i := strings.LastIndexByte(rest, '-')
-	if i <= 0 || len(rest)-i-1 != hexLen || strings.Trim(rest[i+1:], "0123456789abcdef") != "" {
+	if i <= 0 || len(rest)-i-1 != hexLen || strings.Trim(rest[i+1:], hexDigits) != "" {
 		return "", false
 	}
 	return rest[i+1:], cleanStem(rest[:i]) == rest[:i]

@@ -12,7 +12,10 @@ import (
 // The zero ID addresses nothing.
 type ID [sha256.Size]byte
 
-const idPrefix = "sha256-"
+const (
+	idPrefix  = "sha256-"
+	hexDigits = "0123456789abcdef"
+)
 
 // IDOf returns the address of data.
 func IDOf(data []byte) ID { return sha256.Sum256(data) }
@@ -22,11 +25,15 @@ func IDOf(data []byte) ID { return sha256.Sum256(data) }
 func ParseID(s string) (ID, error) {
 	var id ID
 	digits, ok := strings.CutPrefix(s, idPrefix)
-	if !ok || len(digits) != hex.EncodedLen(len(id)) || strings.ToLower(digits) != digits {
+	if !ok || len(digits) != hex.EncodedLen(len(id)) {
 		return ID{}, badID(s)
 	}
-	if _, err := hex.Decode(id[:], []byte(digits)); err != nil {
-		return ID{}, badID(s)
+	for i := range len(digits) {
+		digit := strings.IndexByte(hexDigits, digits[i])
+		if digit < 0 {
+			return ID{}, badID(s)
+		}
+		id[i/2] = id[i/2]<<4 | byte(digit)
 	}
 	return id, nil
 }

@@ -26,10 +26,10 @@ type intake struct {
 	whole bool
 }
 
-// take reads r to its end, hashes it and writes it to w. What is larger than
-// room is not written any further, but read on, for it may be there already; what
-// is larger than most can't be, and is not read any further.
-func take(ctx context.Context, w io.Writer, r io.Reader, room, most int64) (intake, error) {
+// take reads r to its end, hashes it and writes it to w. What does not fit is not
+// written any further, but read on, for it may be there already; what is larger
+// than most can't be, and is not read any further.
+func take(ctx context.Context, w io.Writer, r io.Reader, fits func(size int64) (bool, error), most int64) (intake, error) {
 	if r == nil {
 		return intake{}, fmt.Errorf("%w: there is no reader", ErrSource)
 	}
@@ -44,7 +44,11 @@ func take(ctx context.Context, w io.Writer, r io.Reader, room, most int64) (inta
 		}
 		h.Write(buf[:n])
 		in.size += int64(n)
-		in.written = in.written && in.size <= room
+		if in.written {
+			if in.written, err = fits(in.size); err != nil {
+				return in, err
+			}
+		}
 		if in.written && n > 0 {
 			if _, err := w.Write(buf[:n]); err != nil {
 				return in, err

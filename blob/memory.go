@@ -49,9 +49,9 @@ func (m *Memory) Put(ctx context.Context, r io.Reader) (ID, error) {
 	m.mu.RLock()
 	used := m.used
 	m.mu.RUnlock()
-	room, most := limits(m.opt.Quota, used)
+	fits := func(size int64) (bool, error) { return size <= most(m.opt.Quota)-used, nil }
 	var buf bytes.Buffer
-	in, err := take(ctx, &buf, r, room, most)
+	in, err := take(ctx, &buf, r, fits, most(m.opt.Quota))
 	if err != nil {
 		return ID{}, fail("put", "", err)
 	}
@@ -64,9 +64,8 @@ func (m *Memory) Put(ctx context.Context, r io.Reader) (ID, error) {
 	}
 	if in.written { // else it did not fit into what was free then
 		used = m.used
-		room, _ = limits(m.opt.Quota, used)
 	}
-	if !in.written || in.size > room {
+	if !in.written || in.size > most(m.opt.Quota)-used {
 		return ID{}, fail("put", "", &QuotaError{Quota: m.opt.Quota, Used: used, Size: in.size, AtLeast: !in.whole})
 	}
 	if m.all == nil {

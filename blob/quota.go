@@ -13,14 +13,16 @@ func checkQuota(quota int64) error {
 	return nil
 }
 
-// limits returns how many bytes more fit into a quota, and how large a content
-// it could hold at most.
-func limits(quota, used int64) (room, most int64) {
+// most is how large a content could be at most under a quota.
+func most(quota int64) int64 {
 	if quota == 0 {
-		return math.MaxInt64, math.MaxInt64
+		return math.MaxInt64
 	}
-	return max(quota-used, 0), quota
+	return quota
 }
+
+// always fits.
+func always(int64) (bool, error) { return true, nil }
 
 func now(clock func() time.Time) time.Time {
 	if clock == nil {
