@@ -44,6 +44,13 @@ func checkScanMembers(t *testing.T, data []byte) {
 	if end != gotEnd || fmt.Sprint(err) != fmt.Sprint(gotErr) {
 		t.Fatalf("ScanMembers(%.100q) = %d, %v; Scan gives %d, %v", data, gotEnd, gotErr, end, err)
 	}
+	// By hand, two levels deep.
+	i := Space(data, 0)
+	if i < len(data) && (data[i] == '{' || data[i] == '[') {
+		if end, serr := scanTwoDeep(data, i, 0); end != gotEnd || fmt.Sprint(err) != fmt.Sprint(serr) {
+			t.Fatalf("ScanObject and ScanArray of %.100q give %d, %v; Scan gives %d, %v", data, end, serr, gotEnd, err)
+		}
+	}
 	if err != nil {
 		return
 	}
@@ -51,6 +58,18 @@ func checkScanMembers(t *testing.T, data []byte) {
 	if !slices.Equal(got, want) {
 		t.Errorf("ScanMembers(%.100q) gives %q, Members %q", data, got, want)
 	}
+}
+
+func scanTwoDeep(data []byte, i, depth int) (int, error) {
+	if depth < 3 && i < len(data) {
+		switch data[i] {
+		case '{':
+			return ScanObject(data, i, func(_ []byte, at int) (int, error) { return scanTwoDeep(data, at, depth+1) })
+		case '[':
+			return ScanArray(data, i, func(at int) (int, error) { return scanTwoDeep(data, at, depth+1) })
+		}
+	}
+	return ScanAt(data, i, depth)
 }
 
 func checkAgainstStd(t *testing.T, data []byte) {

@@ -61,7 +61,10 @@ func Space(data []byte, i int) int {
 // whatever the nesting.
 func Scan(data []byte, i int) (end int, err error) { return scan(data, i, MaxDepth) }
 
-// scan is Scan with a limit of its own for the nesting.
+// ScanAt is Scan for a value that stands depth levels deep in another one, so
+// that the two together keep to MaxDepth.
+func ScanAt(data []byte, i, depth int) (end int, err error) { return scan(data, i, MaxDepth-depth) }
+
 func scan(data []byte, i, limit int) (end int, err error) {
 	var fixed [8]uint64
 	stack := fixed[:] // one bit a level: 1 object, 0 array
@@ -212,38 +215,51 @@ func plainEnd(data []byte, i int) int {
 func scanString(data []byte, i int) (int, error) {
 	i++
 	for {
-		i = plainEnd(data, i)
+		// plainEnd, in place: most of a session is text with an escape now and then.
+		for {
+			if i+8 > len(data) {
+				i = plainEnd(data, i)
+				break
+			}
+			if m := special(binary.LittleEndian.Uint64(data[i:])); m != 0 {
+				i += bits.TrailingZeros64(m) / 8
+				break
+			}
+			i += 8
+		}
 		if i >= len(data) {
 			return i, endAt(i)
 		}
-		switch data[i] {
-		case '"':
+		if data[i] == '"' {
 			return i + 1, nil
-		case '\\':
-			if i+1 >= len(data) {
-				return i, endAt(i + 1)
-			}
-			switch data[i+1] {
-			case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-				i += 2
-			case 'u':
-				for k := i + 2; k < i+6; k++ {
-					if k >= len(data) {
-						return k, endAt(k)
-					}
-					if hexDigit(data[k]) < 0 {
-						return k, syntaxAt(k, data[k], `in a \u escape`)
-					}
-				}
-				i += 6
-			default:
-				return i + 1, syntaxAt(i+1, data[i+1], "after a backslash")
-			}
-		default:
+		}
+		if data[i] != '\\' {
 			return i, syntaxAt(i, data[i], "(control character) in a string")
 		}
+		if i+1 < len(data) && shortEscape[data[i+1]] {
+			i += 2
+			continue
+		}
+		if i+1 >= len(data) {
+			return i, endAt(i + 1)
+		}
+		if data[i+1] != 'u' {
+			return i + 1, syntaxAt(i+1, data[i+1], "after a backslash")
+		}
+		for k := i + 2; k < i+6; k++ {
+			if k >= len(data) {
+				return k, endAt(k)
+			}
+			if hexDigit(data[k]) < 0 {
+				return k, syntaxAt(k, data[k], `in a \u escape`)
+			}
+		}
+		i += 6
 	}
 }
+
+// shortEscape says which bytes may follow a backslash, but for u.
+var shortEscape = [256]bool{'"': true, '\\': true, '/': true, 'b': true, 'f': true, 'n': true, 'r': true, 't': true}
 
 func scanNumber(data []byte, i int) (int, error) {
 	digits := func() bool {

@@ -80,6 +80,20 @@ func ScanMembers(data []byte, i int, fn func(key, val []byte)) (end int, err err
 	if i >= len(data) || data[i] != '{' {
 		return Scan(data, i)
 	}
+	return ScanObject(data, i, func(key []byte, at int) (int, error) {
+		end, err := ScanAt(data, at, 1)
+		if err == nil {
+			fn(key, data[at:end:end])
+		}
+		return end, err
+	})
+}
+
+// ScanObject checks the object that starts at data[i] and returns the index just
+// past it. For each member it calls fn with the decoded key and the index where
+// the value starts; fn returns the index just past the value, by ScanAt, ScanObject or
+// ScanArray, and so can look into it on the way. An error of fn ends the scan.
+func ScanObject(data []byte, i int, fn func(key []byte, at int) (end int, err error)) (end int, err error) {
 	i = Space(data, i+1)
 	if i < len(data) && data[i] == '}' {
 		return i + 1, nil
@@ -105,24 +119,46 @@ func ScanMembers(data []byte, i int, fn func(key, val []byte)) (end int, err err
 		if data[i] != ':' {
 			return i, syntaxAt(i, data[i], "after a key")
 		}
-		i = Space(data, i+1)
-		if end, err = scan(data, i, MaxDepth-1); err != nil {
+		if end, err = fn(key, Space(data, i+1)); err != nil {
 			return end, err
 		}
-		fn(key, data[i:end:end])
-		i = Space(data, end)
-		if i >= len(data) {
-			return i, endAt(i)
-		}
-		switch data[i] {
-		case ',':
-			i = Space(data, i+1)
-		case '}':
-			return i + 1, nil
-		default:
-			return i, syntaxAt(i, data[i], "after a value")
+		var more bool
+		if i, more, err = separator(data, end, '}'); !more {
+			return i, err
 		}
 	}
+}
+
+// ScanArray is ScanObject for the array that starts at data[i].
+func ScanArray(data []byte, i int, fn func(at int) (end int, err error)) (end int, err error) {
+	i = Space(data, i+1)
+	if i < len(data) && data[i] == ']' {
+		return i + 1, nil
+	}
+	for {
+		if end, err = fn(i); err != nil {
+			return end, err
+		}
+		var more bool
+		if i, more, err = separator(data, end, ']'); !more {
+			return i, err
+		}
+	}
+}
+
+// separator reads what follows a value inside an object or an array: a comma,
+// and more is true, or closer.
+func separator(data []byte, i int, closer byte) (next int, more bool, err error) {
+	i = Space(data, i)
+	switch {
+	case i >= len(data):
+		return i, false, endAt(i)
+	case data[i] == ',':
+		return Space(data, i+1), true, nil
+	case data[i] == closer:
+		return i + 1, false, nil
+	}
+	return i, false, syntaxAt(i, data[i], "after a value")
 }
 
 // Get returns the value of the last member named key, as JavaScript readers
