@@ -71,18 +71,44 @@ func parseContent(content []byte) []Block {
 	if jsonx.IsString(content) {
 		return []Block{{Type: BlockText, Text: str(content)}}
 	}
-	var blocks []Block
-	jsonx.Elements(content, func(val []byte) bool {
-		blocks = append(blocks, parseBlock(val))
-		return true
-	})
+	if !jsonx.IsArray(content) {
+		return nil
+	}
+	blocks, _, err := scanBlocks(content, 0, 0)
+	if err != nil {
+		return nil
+	}
 	return blocks
 }
 
-func parseBlock(raw []byte) Block {
-	b := Block{raw: raw}
+// scanBlocks reads the array of blocks that starts at data[i], depth levels deep,
+// and returns the index just past it.
+func scanBlocks(data []byte, i, depth int) (blocks []Block, end int, err error) {
+	end, err = jsonx.ScanArray(data, i, func(at int) (int, error) {
+		b, end, err := scanBlock(data, at, depth+1)
+		if err == nil {
+			blocks = append(blocks, b)
+		}
+		return end, err
+	})
+	return blocks, end, err
+}
+
+func scanBlock(data []byte, i, depth int) (b Block, end int, err error) {
+	if i >= len(data) || data[i] != '{' {
+		end, err = jsonx.ScanAt(data, i, depth)
+		if err == nil {
+			b.raw = data[i:end:end]
+		}
+		return b, end, err
+	}
 	var text, thinking string
-	jsonx.Members(raw, func(key, val []byte) bool {
+	end, err = jsonx.ScanObject(data, i, func(key []byte, at int) (int, error) {
+		end, err := jsonx.ScanAt(data, at, depth+1)
+		if err != nil {
+			return end, err
+		}
+		val := data[at:end:end]
 		switch string(key) {
 		case "type":
 			b.Type = BlockType(str(val))
@@ -105,13 +131,17 @@ func parseBlock(raw []byte) Block {
 		case "data":
 			b.Data = str(val)
 		}
-		return true
+		return end, nil
 	})
+	if err != nil {
+		return b, end, err
+	}
+	b.raw = data[i:end:end]
 	b.Text = text
 	if b.Type == BlockThinking {
 		b.Text = thinking
 	}
-	return b
+	return b, end, nil
 }
 
 // JSON returns the bytes the block was parsed from, or its encoding.

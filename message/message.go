@@ -128,18 +128,35 @@ var ErrNotMessage = errors.New("not a message")
 // role; members of the wrong type are treated as absent, as unknown members
 // are. The message keeps raw, which must not be changed afterwards.
 func Parse(raw []byte) (*Message, error) {
+	start := jsonx.Space(raw, 0)
+	if start >= len(raw) || raw[start] != '{' {
+		if _, err := jsonx.Scan(raw, start); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrNotMessage, err)
+		}
+		return nil, fmt.Errorf("%w: a JSON value that is no object", ErrNotMessage)
+	}
 	m := &Message{}
-	end, err := jsonx.ScanMembers(raw, 0, m.member)
+	// In one pass: messages are most of the bytes of a session.
+	end, err := jsonx.ScanObject(raw, start, func(key []byte, at int) (int, error) {
+		if string(key) == "content" && at < len(raw) && raw[at] == '[' {
+			var end int
+			var err error
+			m.Content, end, err = scanBlocks(raw, at, 1)
+			return end, err
+		}
+		end, err := jsonx.ScanAt(raw, at, 1)
+		if err == nil {
+			m.member(key, raw[at:end:end])
+		}
+		return end, err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotMessage, err)
 	}
 	if rest := jsonx.Space(raw, end); rest != len(raw) {
 		return nil, fmt.Errorf("%w: more data after it at byte %d", ErrNotMessage, rest)
 	}
-	m.raw = raw[jsonx.Space(raw, 0):end]
-	if !jsonx.IsObject(m.raw) {
-		return nil, fmt.Errorf("%w: a JSON value that is no object", ErrNotMessage)
-	}
+	m.raw = raw[start:end]
 	if m.Role == "" {
 		return nil, fmt.Errorf("%w: no role", ErrNotMessage)
 	}

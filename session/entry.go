@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -52,9 +53,10 @@ type Entry struct {
 	ParentID string
 
 	raw   json.RawMessage
-	moved bool            // ParentID is not what raw says
-	body  json.RawMessage // the member "message" where ParseEntry met one
-	msg   atomic.Pointer[message.Message]
+	moved bool // ParentID is not what raw says
+	// Where the member "message" stands in raw, if ParseEntry met one.
+	bodyAt, bodyEnd int
+	msg             atomic.Pointer[message.Message]
 }
 
 // ParseEntry reads a record. It fails when raw is not one JSON object; a record
@@ -62,18 +64,29 @@ type Entry struct {
 // caller judges. The entry keeps raw, which must not be changed afterwards.
 func ParseEntry(raw []byte) (*Entry, error) {
 	raw = oneLine(raw[jsonx.Space(raw, 0):])
+	if len(raw) == 0 || raw[0] != '{' {
+		if _, err := jsonx.Scan(raw, 0); err != nil {
+			return nil, fmt.Errorf("not a record: %w", err)
+		}
+		return nil, errors.New("not a record: a JSON value that is no object")
+	}
 	e := &Entry{}
-	end, err := jsonx.ScanMembers(raw, 0, func(key, val []byte) {
+	end, err := jsonx.ScanObject(raw, 0, func(key []byte, at int) (int, error) {
+		end, err := jsonx.ScanAt(raw, at, 1)
+		if err != nil {
+			return end, err
+		}
 		switch string(key) {
 		case "type":
-			e.Type = Type(str(val))
+			e.Type = Type(str(raw[at:end]))
 		case "id":
-			e.ID = str(val)
+			e.ID = str(raw[at:end])
 		case "parentId":
-			e.ParentID = str(val)
+			e.ParentID = str(raw[at:end])
 		case "message":
-			e.body = val
+			e.bodyAt, e.bodyEnd = at, end
 		}
+		return end, nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("not a record: %w", err)
@@ -82,9 +95,6 @@ func ParseEntry(raw []byte) (*Entry, error) {
 		return nil, fmt.Errorf("not a record: more data after it at byte %d", rest)
 	}
 	e.raw = raw[:end:end]
-	if !jsonx.IsObject(e.raw) {
-		return nil, errors.New("not a record: a JSON value that is no object")
-	}
 	return e, nil
 }
 
@@ -113,7 +123,16 @@ func (e *Entry) WithIdentity(id, parentID string) *Entry {
 // Attached returns a copy of the entry that hangs under another parent; its
 // bytes stay as they are.
 func (e *Entry) Attached(parentID string) *Entry {
-	return &Entry{Type: e.Type, ID: e.ID, ParentID: parentID, raw: e.raw, moved: true, body: e.body}
+	return &Entry{Type: e.Type, ID: e.ID, ParentID: parentID, raw: e.raw, moved: true, bodyAt: e.bodyAt, bodyEnd: e.bodyEnd}
+}
+
+// Clone returns a copy of the entry that shares no memory with it, for an entry
+// that was parsed from a buffer which is to be used again.
+func (e *Entry) Clone() *Entry {
+	return &Entry{
+		Type: Type(strings.Clone(string(e.Type))), ID: strings.Clone(e.ID), ParentID: strings.Clone(e.ParentID),
+		raw: bytes.Clone(e.raw), moved: e.moved, bodyAt: e.bodyAt, bodyEnd: e.bodyEnd,
+	}
 }
 
 func quoteID(id string) []byte {
@@ -148,8 +167,8 @@ func (e *Entry) Message() (*message.Message, error) {
 	if m := e.msg.Load(); m != nil {
 		return m, nil
 	}
-	body := e.body
-	if body == nil {
+	body := e.raw[e.bodyAt:e.bodyEnd:e.bodyEnd]
+	if len(body) == 0 {
 		body = e.Field("message")
 	}
 	m, err := message.Parse(body)

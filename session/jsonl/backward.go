@@ -8,7 +8,7 @@ import (
 
 const (
 	minChunk = 64 << 10
-	maxChunk = 1 << 20
+	maxChunk = 256 << 10
 )
 
 // backward reads the lines of a file from its end to its beginning.
@@ -16,6 +16,7 @@ type backward struct {
 	r     io.ReaderAt
 	pos   int64  // offset of buf in the file
 	buf   []byte // what was read and not given out yet
+	mem   []byte // buf is a part of it
 	chunk int
 	done  bool
 }
@@ -28,8 +29,7 @@ func newBackward(r io.ReaderAt, end int64) *backward {
 
 // prev returns the line before the last one given out, with its offset and
 // without its line break; ok is false at the beginning of the file. The line
-// is valid until the buffers it came from are dropped: it may be kept, but
-// keeps a whole chunk alive.
+// is valid until the next call.
 func (b *backward) prev() (line []byte, off int64, ok bool, err error) {
 	if b.done {
 		return nil, 0, false, nil
@@ -52,59 +52,77 @@ func (b *backward) prev() (line []byte, off int64, ok bool, err error) {
 	}
 }
 
-// more puts the chunk before buf in front of it.
+// more puts the chunk before buf in front of it, at the end of mem.
 func (b *backward) more() error {
-	n := max(b.chunk, len(b.buf)) // long lines: grow geometrically
-	n = int(min(int64(n), b.pos))
-	buf := make([]byte, n+len(b.buf))
-	if err := readFull(b.r, buf[:n], b.pos-int64(n)); err != nil {
+	rest := len(b.buf)
+	n := int(min(int64(max(b.chunk, rest)), b.pos)) // long lines: grow geometrically
+	mem := b.mem
+	if need := n + rest; need > len(mem) || len(mem) > 8*maxChunk && need <= 2*maxChunk {
+		mem = make([]byte, need)
+	}
+	copy(mem[len(mem)-rest:], b.buf)
+	if err := readFull(b.r, mem[len(mem)-rest-n:len(mem)-rest], b.pos-int64(n)); err != nil {
 		return err
 	}
-	copy(buf[n:], b.buf)
-	b.buf = buf
+	b.mem, b.buf = mem, mem[len(mem)-rest-n:]
 	b.pos -= int64(n)
 	b.chunk = min(b.chunk*2, maxChunk)
 	return nil
 }
 
 // forward calls fn with each line of the region [from, to) and its offset; a
-// last line without line break is given with ended false.
+// last line without line break is given with ended false. Lines may be kept.
 func forward(r io.ReaderAt, from, to int64, fn func(line []byte, off int64, ended bool) error) error {
-	buf := make([]byte, 0, minChunk)
-	off := from // of buf
+	return forwardIn(r, from, to, false, fn)
+}
+
+// forwardOnce is forward for an fn that keeps nothing of a line.
+func forwardOnce(r io.ReaderAt, from, to int64, fn func(line []byte, off int64, ended bool) error) error {
+	return forwardIn(r, from, to, true, fn)
+}
+
+func forwardIn(r io.ReaderAt, from, to int64, again bool, fn func(line []byte, off int64, ended bool) error) error {
+	mem := make([]byte, min(minChunk, to-from))
+	rest := 0   // bytes at the beginning of mem that belong to an unfinished line
+	off := from // of mem
 	for pos := from; ; {
-		if len(buf) == cap(buf) {
-			buf = append(make([]byte, 0, 2*cap(buf)), buf...)
+		if rest == len(mem) {
+			mem = append(mem, make([]byte, max(len(mem), 1))...) // long lines: grow geometrically
 		}
-		n := int(min(int64(cap(buf)-len(buf)), to-pos))
-		if err := readFull(r, buf[len(buf):len(buf)+n], pos); err != nil {
+		n := int(min(int64(len(mem)-rest), to-pos))
+		if err := readFull(r, mem[rest:rest+n], pos); err != nil {
 			return err
 		}
-		searched := len(buf)
-		buf = buf[:len(buf)+n]
 		pos += int64(n)
-		rest := buf
+		buf, searched := mem[:rest+n], rest
 		for {
-			k := bytes.IndexByte(rest[searched:], '\n')
+			k := bytes.IndexByte(buf[searched:], '\n')
 			if k < 0 {
 				break
 			}
-			line := rest[: searched+k : searched+k]
+			line := buf[: searched+k : searched+k]
 			if err := fn(line, off, true); err != nil {
 				return err
 			}
 			off += int64(len(line)) + 1
-			rest = rest[searched+k+1:]
+			buf = buf[searched+k+1:]
 			searched = 0
 		}
 		if pos == to {
-			if len(rest) > 0 {
-				return fn(rest, off, false)
+			if len(buf) > 0 {
+				return fn(buf, off, false)
 			}
 			return nil
 		}
-		// Lines given out may be kept, so their bytes are not overwritten.
-		buf = append(make([]byte, 0, max(min(maxChunk, 2*cap(buf)), 2*len(rest))), rest...)
+		rest = len(buf)
+		if again && len(mem) >= maxChunk && len(mem) <= 8*maxChunk {
+			copy(mem, buf)
+			continue
+		}
+		size := int64(max(min(maxChunk, 2*len(mem)), 2*rest))
+		next := make([]byte, min(size, int64(rest)+to-pos))
+		copy(next, buf)
+		mem = next
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"strings"
 	"weak"
 
 	"github.com/clew-dev/clew/session"
@@ -39,7 +40,7 @@ type index struct {
 	start int64 // where the first record after the header begins
 
 	back     *backward
-	lastRead lastLine
+	lastRead lastRead
 	older    []*rec // from the end as it was at opening, backwards
 	newer    []*rec // since then, in file order
 	byID     map[string]*rec
@@ -57,11 +58,11 @@ type index struct {
 	more     int // problems beyond maxProblems
 }
 
-// lastLine is a sound line that was read a moment ago; its record is mostly
-// asked for next.
-type lastLine struct {
-	rec  *rec
-	line []byte
+// lastRead is the record that the last step has read, when the line was sound. The
+// entry is good until the next step.
+type lastRead struct {
+	rec   *rec
+	entry *session.Entry
 }
 
 func newIndex(r io.ReaderAt, start, end int64) *index {
@@ -80,6 +81,7 @@ func (x *index) step() (bool, error) {
 	if x.complete() {
 		return false, nil
 	}
+	x.lastRead = lastRead{} // its memory is used again now
 	line, off, ok, err := x.back.prev()
 	if err != nil || !ok {
 		return false, err
@@ -91,6 +93,17 @@ func (x *index) step() (bool, error) {
 		}
 		line, off = line[x.start-off:], x.start
 	}
+	// Mostly a line is one sound record, and mostly its entry is asked for next.
+	if e, err := session.ParseEntry(line); err == nil && e.ID != "" && e.Type != "session" {
+		at := bytes.IndexByte(line, '{') // behind white space
+		r := x.add(&rec{
+			off: off + int64(at), size: int64(len(e.Raw())),
+			typ: typeName(string(e.Type)), id: strings.Clone(e.ID), parent: strings.Clone(e.ParentID),
+		}, false)
+		x.older = append(x.older, r)
+		x.lastRead = lastRead{r, e}
+		return true, nil
+	}
 	// A line that the end of the index cuts off ended there when it was opened.
 	pieces := cutLine(line, true)
 	if len(pieces) > 1 {
@@ -99,9 +112,6 @@ func (x *index) step() (bool, error) {
 	for i := range slices.Backward(pieces) {
 		if r := x.take(&pieces[i], off, false); r != nil {
 			x.older = append(x.older, r)
-			if len(pieces) == 1 {
-				x.lastRead = lastLine{r, pieces[i].data}
-			}
 		}
 	}
 	return true, nil
@@ -134,9 +144,15 @@ func (x *index) take(p *piece, lineOff int64, newest bool) *rec {
 		x.report(problemNoID(off, p))
 		return nil
 	}
-	r := &rec{off: off, size: int64(len(p.data)), typ: typeName(p.typ), id: string([]byte(p.id)), parent: string([]byte(p.parent))}
+	return x.add(&rec{
+		off: off, size: int64(len(p.data)), typ: typeName(p.typ), id: strings.Clone(p.id), parent: strings.Clone(p.parent),
+	}, newest)
+}
+
+// add makes a record known by its id.
+func (x *index) add(r *rec, newest bool) *rec {
 	if x.byID[r.id] != nil {
-		x.report(problemDuplicate(off, r.id))
+		x.report(problemDuplicate(r.off, r.id))
 		if !newest {
 			return r // a later record has the id; this one only keeps its place
 		}
@@ -202,24 +218,30 @@ func (x *index) load(r *rec, keep bool) (*session.Entry, error) {
 	if e := r.weak.Value(); e != nil {
 		return e, nil
 	}
-	var raw []byte
-	if x.lastRead.rec == r { // just read: its bytes are still here
-		raw = bytes.Clone(x.lastRead.line)
-	} else {
-		raw = make([]byte, r.size)
-		if err := readFull(x.r, raw, r.off); err != nil {
-			return nil, err
-		}
-	}
-	e, err := session.ParseEntry(raw)
-	if err != nil || e.ID != r.id {
-		return nil, errChanged
+	e, err := x.parse(r)
+	if err != nil {
+		return nil, err
 	}
 	if parent, ok := x.attached[r.id]; ok && x.byID[r.id] == r && x.byID[r.parent] == nil {
 		e = e.Attached(parent)
 	}
 	if keep {
 		x.keep(r, e)
+	}
+	return e, nil
+}
+
+func (x *index) parse(r *rec) (*session.Entry, error) {
+	if x.lastRead.rec == r {
+		return x.lastRead.entry.Clone(), nil
+	}
+	raw := make([]byte, r.size)
+	if err := readFull(x.r, raw, r.off); err != nil {
+		return nil, err
+	}
+	e, err := session.ParseEntry(raw)
+	if err != nil || e.ID != r.id {
+		return nil, errChanged
 	}
 	return e, nil
 }
@@ -348,7 +370,7 @@ func (x *index) records() iter.Seq[*rec] {
 // grow indexes the region from..to, which lies behind all that is indexed. It
 // returns how many bytes at its end are the beginning of a record.
 func (x *index) grow(from, to int64) (torn int64, err error) {
-	err = forward(x.r, from, to, func(line []byte, off int64, ended bool) error {
+	err = forwardOnce(x.r, from, to, func(line []byte, off int64, ended bool) error {
 		pieces := cutLine(line, ended)
 		if n := len(pieces); !ended && n > 0 && pieces[n-1].kind == pieceBad {
 			torn = to - off - int64(pieces[n-1].off)

@@ -48,7 +48,7 @@ func convert(r io.ReaderAt, h foundHeader, size int64) (*image, error) {
 	c.begin(h.line)
 	c.add(string(h.header.JSON()) + "\n")
 	c.out.start = int64(len(c.out.data))
-	err := forward(r, h.end, size, func(line []byte, off int64, ended bool) error {
+	err := forwardOnce(r, h.end, size, func(line []byte, off int64, ended bool) error {
 		c.take(line, off, ended)
 		return nil
 	})

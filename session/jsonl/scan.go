@@ -3,6 +3,7 @@ package jsonl
 import (
 	"bytes"
 	"errors"
+	"strings"
 
 	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/session"
@@ -146,7 +147,7 @@ func salvage(data []byte, off int64) lostRecord {
 		}
 	}
 	// The texts alias the line.
-	l.id, l.parent = string([]byte(l.id)), string([]byte(l.parent))
+	l.id, l.parent = strings.Clone(l.id), strings.Clone(l.parent)
 	return l
 }
 
@@ -157,7 +158,7 @@ func typeName(s string) session.Type {
 			return t
 		}
 	}
-	return session.Type([]byte(s))
+	return session.Type(strings.Clone(s))
 }
 
 var knownTypes = [...]session.Type{

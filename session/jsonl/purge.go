@@ -1,0 +1,514 @@
+package jsonl
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/internal/vfs"
+	"github.com/clew-dev/clew/session"
+)
+
+// PurgeOptions says what is to go.
+type PurgeOptions struct {
+	// ID is an entry whose content goes, with every copy of it and what was made
+	// of it. "" for none.
+	ID string
+	// Text goes wherever it stands. "" for none; at least MinPurge bytes.
+	Text string
+	// DryRun looks what there is, and changes nothing.
+	DryRun bool
+	// Program names the holder of the lock to others. Default: "clew purge".
+	Program string
+	// FS is for tests. Default: the file system of the operating system.
+	FS vfs.FS
+}
+
+// MinPurge is how long PurgeOptions.Text must be, in bytes: what is shorter stands
+// in too many places that have nothing to do with it.
+const MinPurge = 4
+
+// Purged says what was overwritten, or, after a dry run, what would be.
+type Purged struct {
+	Places []PurgePlace `json:"places"`
+	// Left is what may still hold some of it.
+	Left []PurgeLeft `json:"left,omitempty"`
+	// Removed are files that a stopped program left beside the session.
+	Removed []string `json:"removed,omitempty"`
+}
+
+// PurgePlace is a record that was overwritten.
+type PurgePlace struct {
+	File    string `json:"file"`
+	Line    int    `json:"line"` // from 1
+	EntryID string `json:"entryId,omitempty"`
+	What    string `json:"what"` // what of it, in a few words
+}
+
+// PurgeLeft is a place that was not overwritten.
+type PurgeLeft struct {
+	File    string `json:"file"`
+	Line    int    `json:"line,omitempty"`
+	EntryID string `json:"entryId,omitempty"`
+	Why     string `json:"why"`
+}
+
+// Errors of Purge.
+var (
+	// ErrNoContent: the entry has nothing that could be purged.
+	ErrNoContent = errors.New("the entry has no content of its own")
+	errNothing   = errors.New("nothing is named that is to be purged")
+	errShort     = fmt.Errorf("the text is shorter than %d bytes: it stands in too many places", MinPurge)
+)
+
+// Purge overwrites a secret in a session and in the files that belong to it: its
+// backups and what was cut off its end. It is the one exception to the rule that a
+// log is only added to.
+//
+// The content of the entry Options.ID, of its copies, and of edits and excerpts of
+// it, becomes PurgeMarker. Ids, parents, types, and the ids of calls stay, so the
+// tree and the context stay sound. In summaries, names and labels every part goes
+// that stands in the purged content and in no other entry. Options.Text goes
+// wherever it stands as a part of a string, however it is escaped.
+//
+// Each file is replaced by a new one in one step, the session last: after a crash
+// each is the old one or the new one, and Purge can be called again. The bytes of
+// the old file are then overwritten too, where the system allows that.
+//
+// The errors: those of Open, session.ErrNotFound, ErrNoContent, session.ErrReadOnly
+// for a format version that this package can't write.
+func Purge(ctx context.Context, path string, opt PurgeOptions) (*Purged, error) {
+	switch {
+	case opt.ID == "" && opt.Text == "":
+		return nil, &session.Error{Op: "purge", Subject: path, Err: errNothing, Hint: "give an entry or a text"}
+	case opt.Text != "" && len(opt.Text) < MinPurge:
+		return nil, &session.Error{Op: "purge", Subject: path, Err: errShort, Hint: "name the entry that holds it"}
+	}
+	if opt.Program == "" {
+		opt.Program = "clew purge"
+	}
+	f, err := Open(ctx, path, Options{Program: opt.Program, FS: opt.FS})
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	f.mu.Lock()
+	err = f.writable()
+	f.mu.Unlock()
+	if err != nil {
+		return nil, f.wrap("purge", err)
+	}
+	p := &purger{f: f, opt: opt, marked: map[string]bool{}}
+	if err := p.run(ctx); err != nil {
+		return nil, f.wrap("purge", err)
+	}
+	return &p.out, nil
+}
+
+// purger is one run of Purge.
+type purger struct {
+	f     *File
+	opt   PurgeOptions
+	files []string // that belong to the session, the session last
+	out   Purged
+
+	forms    []string        // spellings of opt.Text
+	marked   map[string]bool // ids of entries whose content goes
+	contents [][]byte        // of those, to find copies
+	match    *matcher        // nil when there is nothing to look for
+	parts    map[string]bool // that go from what was derived
+	words    map[string]bool // of the purged content, that look like secrets
+}
+
+// record is a piece of a line of one of the files, as the purger sees it.
+type record struct {
+	piece
+	file string
+	line int
+	id   string // also of version 1, which has none
+	torn bool   // bytes that are no record
+}
+
+func (r *record) kindOf() session.Type { return session.Type(r.typ) }
+
+func (p *purger) run(ctx context.Context) error {
+	names, err := companions(p.f.real)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if strings.HasSuffix(name, ".new") || strings.HasSuffix(name, ".migrating") {
+			p.out.Removed = append(p.out.Removed, name)
+			continue
+		}
+		p.files = append(p.files, name)
+	}
+	p.files = append(p.files, p.f.real)
+	if p.opt.Text != "" {
+		p.forms = spellings(p.opt.Text)
+	}
+	texts, err := p.collect(ctx)
+	if err != nil {
+		return err
+	}
+	if err := p.settle(ctx, texts); err != nil {
+		return err
+	}
+	if !p.opt.DryRun {
+		for _, name := range p.out.Removed {
+			if err := p.f.fs.Remove(name); err != nil {
+				return err
+			}
+		}
+	}
+	for _, name := range p.files {
+		if err := p.overwrite(ctx, name); err != nil {
+			return err
+		}
+	}
+	return p.lookForLeft(ctx)
+}
+
+// collect finds the records that go whole and returns the texts that are to go.
+func (p *purger) collect(ctx context.Context) (texts []string, err error) {
+	texts = append(texts, p.forms...)
+	if p.opt.ID == "" {
+		return texts, nil
+	}
+	found := false
+	err = p.each(ctx, func(r *record) error {
+		if r.torn || r.id != p.opt.ID {
+			return nil
+		}
+		found = true
+		for _, path := range outsideFiles(r.data) {
+			p.out.Left = append(p.out.Left, PurgeLeft{File: path, EntryID: r.id, Why: "the whole output was written there; remove it yourself"})
+		}
+		purged, ok := purgeRecord(r.data, r.kindOf())
+		if !ok {
+			return &session.Error{Op: "purge", Subject: r.id, Err: ErrNoContent, Hint: "name the message that holds the secret"}
+		}
+		p.marked[r.id] = true
+		if bytes.Equal(purged, r.data) {
+			return nil // purged before
+		}
+		texts = append(texts, textsOf(r.data)...)
+		if c := contentOf(r.data, r.kindOf()); len(c) > len(`""`) && !bytes.Equal(c, purgeContent(c)) {
+			p.contents = append(p.contents, c)
+		}
+		return nil
+	})
+	if err == nil && !found {
+		err = &session.Error{
+			Op: "purge", Subject: p.opt.ID, Err: session.ErrNotFound,
+			Hint: "clew tree " + p.f.path + " lists the entries",
+		}
+	}
+	return texts, err
+}
+
+// settle finds the copies, and which parts of the texts are to go from what was made
+// of them: those that no other entry has.
+func (p *purger) settle(ctx context.Context, texts []string) error {
+	if len(texts) == 0 {
+		return nil
+	}
+	p.match = newMatcher(texts)
+	p.words = map[string]bool{}
+	for _, t := range texts[len(p.forms):] {
+		for _, w := range secretLike(t) {
+			p.words[w] = true
+		}
+	}
+	p.parts = map[string]bool{}
+	err := p.each(ctx, func(r *record) error {
+		if r.id != "" && p.isCopy(r) {
+			p.marked[r.id] = true // what was made of it goes too
+		}
+		if !r.torn && !derived(r.data, r.kindOf()) {
+			return nil
+		}
+		if r.torn {
+			s, _ := loose(r.data)
+			p.offer(s)
+			return nil
+		}
+		eachString(r.data, func(_ []string, s string, _ bool) (string, bool) { p.offer(s); return "", false })
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return p.each(ctx, p.withdraw)
+}
+
+// isCopy reports whether a record has the content of one that goes.
+func (p *purger) isCopy(r *record) bool {
+	if r.torn || len(p.contents) == 0 {
+		return false
+	}
+	content := contentOf(r.data, r.kindOf())
+	return content != nil && slices.ContainsFunc(p.contents, func(c []byte) bool { return bytes.Equal(c, content) })
+}
+
+// offer notes the parts of s that stand in the purged texts.
+func (p *purger) offer(s string) {
+	for _, sp := range p.match.shared(s) {
+		p.parts[s[sp.from:sp.to]] = true
+	}
+}
+
+// withdraw takes back the parts that an entry has that stays.
+func (p *purger) withdraw(r *record) error {
+	if r.torn || len(p.parts) == 0 || p.goes(r) || derived(r.data, r.kindOf()) {
+		return nil
+	}
+	eachString(r.data, func(_ []string, s string, _ bool) (string, bool) {
+		if len(p.forms) > 0 {
+			s = redact(s, findAll(s, p.forms))
+		}
+		for part := range p.parts {
+			if len(part) <= len(s) && strings.Contains(s, part) {
+				delete(p.parts, part)
+			}
+		}
+		return "", false
+	})
+	return nil
+}
+
+// goes reports whether the content of a record goes whole.
+func (p *purger) goes(r *record) bool {
+	return !r.torn && (p.marked[r.id] || p.marked[madeOf(r.data, r.kindOf())] || p.isCopy(r))
+}
+
+// each calls fn for every record of every file.
+func (p *purger) each(ctx context.Context, fn func(r *record) error) error {
+	for _, name := range p.files {
+		err := p.scan(ctx, name, func(_ []byte, recs []record, _ bool) error {
+			for i := range recs {
+				if err := fn(&recs[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scan reads a file line by line: the line, the records on it, and whether a line
+// break follows it.
+func (p *purger) scan(ctx context.Context, name string, fn func(line []byte, recs []record, ended bool) error) error {
+	file, err := p.f.fs.OpenFile(name, os.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	version, session1 := session.Version, ""
+	position, n := 0, 0
+	return forward(file, 0, info.Size(), func(line []byte, _ int64, ended bool) error {
+		if n%256 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		n++
+		skip := 0
+		if n == 1 && bytes.HasPrefix(line, bom) {
+			skip = len(bom)
+		}
+		var recs []record
+		for _, pc := range cutLine(line[skip:], ended) {
+			pc.off += skip
+			r := record{piece: pc, file: name, line: n, id: pc.id, torn: pc.kind != pieceRecord}
+			switch {
+			case r.torn:
+			case pc.typ == "session":
+				if h, err := session.ParseHeader(pc.data); err == nil && session1 == "" {
+					version, session1 = h.Version, h.ID
+				}
+			case version < 2: // as convert does
+				r.id = derivedID(session1, position)
+				position++
+			}
+			recs = append(recs, r)
+		}
+		return fn(line, recs, ended)
+	})
+}
+
+// overwrite replaces a file by one without what is to go, when there is some in it.
+func (p *purger) overwrite(ctx context.Context, name string) error {
+	before := len(p.out.Places)
+	err := p.scan(ctx, name, func(_ []byte, recs []record, _ bool) error {
+		for i := range recs {
+			if _, what := p.rewrite(&recs[i]); what != "" {
+				p.out.Places = append(p.out.Places, PurgePlace{p.shown(name), recs[i].line, recs[i].id, what})
+			}
+		}
+		return nil
+	})
+	if err != nil || p.opt.DryRun || len(p.out.Places) == before {
+		return err
+	}
+	return p.f.purgeFile(name, func(w io.Writer) error {
+		return p.scan(ctx, name, func(line []byte, recs []record, ended bool) error {
+			return p.writeLine(w, line, recs, ended)
+		})
+	}, func(err error) {
+		p.out.Left = append(p.out.Left, PurgeLeft{File: p.shown(name), Why: fmt.Sprintf("what it was may still be on the disk: %v", err)})
+	})
+}
+
+func (p *purger) writeLine(w io.Writer, line []byte, recs []record, ended bool) error {
+	out := make([]byte, 0, len(line)+1)
+	at := 0
+	for i := range recs {
+		r := &recs[i]
+		data, _ := p.rewrite(r)
+		out = append(out, line[at:r.off]...)
+		out = append(out, data...)
+		at = r.off + len(r.data)
+	}
+	out = append(out, line[at:]...)
+	if ended {
+		out = append(out, '\n')
+	}
+	_, err := w.Write(out)
+	return err
+}
+
+// shown returns the name of a file as the caller knows it.
+func (p *purger) shown(name string) string {
+	if end, ok := strings.CutPrefix(name, p.f.real); ok {
+		return p.f.path + end
+	}
+	return name
+}
+
+// rewrite returns a record without what is to go, and in words what went; "" when it
+// stays as it is.
+func (p *purger) rewrite(r *record) (data []byte, what string) {
+	if r.torn {
+		return p.rewriteTorn(r)
+	}
+	data = r.data
+	if p.goes(r) {
+		purged, ok := purgeRecord(data, r.kindOf())
+		if ok && !bytes.Equal(purged, r.data) {
+			what = "its content"
+			switch id := madeOf(r.data, r.kindOf()); {
+			case id != "" && p.marked[id]:
+				what = "the content that was made of " + id
+			case r.id != p.opt.ID:
+				what = "its content, a copy"
+			}
+			data = purged
+		}
+	}
+	n := 0
+	quotes := p.match != nil && derived(data, r.kindOf())
+	data = eachString(data, func(path []string, s string, isName bool) (string, bool) {
+		var found []span
+		if len(p.forms) > 0 {
+			found = findAll(s, p.forms)
+		}
+		if quotes && !isName {
+			for _, sp := range p.match.shared(s) {
+				overlaps := slices.ContainsFunc(found, func(o span) bool { return sp.from < o.to && o.from < sp.to })
+				if p.parts[s[sp.from:sp.to]] && !overlaps {
+					found = append(found, sp)
+				}
+			}
+			slices.SortFunc(found, func(a, b span) int { return a.from - b.from })
+		}
+		if len(found) == 0 || isName && !freeName(path) || isStructural(path) {
+			return "", false
+		}
+		n += len(found)
+		return redact(s, found), true
+	})
+	if n > 0 && what == "" {
+		what = fmt.Sprintf("%d places in it", n)
+		if n == 1 {
+			what = "1 place in it"
+		}
+		if r.typ != "" {
+			what += ", a " + r.typ
+		}
+	}
+	return data, what
+}
+
+func (p *purger) rewriteTorn(r *record) (data []byte, what string) {
+	s, at := loose(r.data)
+	found := findAll(s, p.forms)
+	if p.match != nil {
+		for _, sp := range p.match.shared(s) {
+			if p.parts[s[sp.from:sp.to]] {
+				found = append(found, sp)
+			}
+		}
+	}
+	if len(found) == 0 {
+		return r.data, ""
+	}
+	return blot(r.data, at, found), "parts of bytes that are no record"
+}
+
+// lookForLeft reports what may still hold some of it.
+func (p *purger) lookForLeft(ctx context.Context) error {
+	return p.each(ctx, func(r *record) error {
+		left := func(why string) {
+			p.out.Left = append(p.out.Left, PurgeLeft{p.shown(r.file), r.line, r.id, why})
+		}
+		gone := p.goes(r)
+		data := r.data
+		if p.opt.DryRun {
+			data, _ = p.rewrite(r)
+		}
+		if s, _ := loose(data); len(p.forms) > 0 && (len(findAll(s, p.forms)) > 0 || len(findAll(string(data), p.forms)) > 0) {
+			left("the text stands in an id, a type or a number, which can't be overwritten")
+		}
+		if gone || r.torn {
+			return nil
+		}
+		like := false
+		eachString(data, func(_ []string, s string, _ bool) (string, bool) {
+			for w := range p.words {
+				if !like && len(w) <= len(s) && strings.Contains(s, w) {
+					like = true
+				}
+			}
+			return "", false
+		})
+		if like {
+			left("it has a long word of the purged content that looks like a key")
+		}
+		return nil
+	})
+}
+
+// outsideFiles returns the paths of files that a message says its whole output is
+// in, outside of the session.
+func outsideFiles(raw []byte) (paths []string) {
+	msg := jsonx.Get(raw, "message")
+	for _, obj := range [][]byte{msg, jsonx.Get(msg, "details")} {
+		if path, _ := jsonx.String(jsonx.Get(obj, "fullOutputPath")); path != "" && path != PurgeMarker {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
