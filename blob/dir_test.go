@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -500,5 +502,35 @@ func TestDirStopsWritingWhenFull(t *testing.T) {
 		if largest > 100_000 {
 			t.Errorf("%d bytes were written", largest)
 		}
+	}
+}
+
+// Between counting and renaming nobody else of the same store gets in.
+func TestDirQuotaOnASlowDisk(t *testing.T) {
+	t.Parallel()
+	d := openDir(t, t.TempDir(), blob.DirOptions{Quota: 250})
+	blob.Wrap(d, func(f blob.Files) blob.Files {
+		return blob.Faulty(blob.NoSync(f), func(op, name string) (int, error) {
+			if op == "rename" || op == "mkdir" && name != "tmp" {
+				time.Sleep(2 * time.Millisecond)
+			}
+			return 0, nil
+		})
+	})
+	var wg sync.WaitGroup
+	var stored atomic.Int32
+	for i := range 8 {
+		wg.Go(func() {
+			_, err := d.Put(ctx, strings.NewReader(strings.Repeat(fmt.Sprint(i), 100)))
+			if err == nil {
+				stored.Add(1)
+			} else if !errors.Is(err, blob.ErrFull) {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := stored.Load(); n != 2 {
+		t.Errorf("%d got in, want 2", n)
 	}
 }
