@@ -206,7 +206,7 @@ func (s *Session) due(ctx context.Context, r *Result, policy compact.Policy, dry
 			return err
 		}
 		r.Entries = ids(entries)
-		s.dirty = false
+		s.dirty, s.view = false, v.extended(v.leaf, entries, &s.cfg)
 		s.tellAfter(ctx, r)
 		return nil
 	}

@@ -49,13 +49,19 @@ func newView(ctx context.Context, store session.Store, leaf string, cfg *Config)
 	if err != nil {
 		return nil, err
 	}
-	v := &view{leaf: leaf, path: path, context: session.Project(path), targets: map[string]bool{}}
-	v.model, _, err = session.Settings(ctx, store, leaf)
+	model, _, err := session.Settings(ctx, store, leaf)
 	if err != nil {
 		return nil, err
 	}
+	return viewOf(path, leaf, model, cfg)
+}
+
+// viewOf returns the view of a path that ends at leaf.
+func viewOf(path []*session.Entry, leaf string, model session.Model, cfg *Config) (*view, error) {
+	v := &view{leaf: leaf, model: model, path: path, context: session.Project(path), targets: map[string]bool{}}
 	used := cfg.modelAt(v.model)
 	v.policy = cfg.policy(used)
+	var err error
 	if v.meter, err = cfg.meter(used, v.policy.Window); err != nil {
 		return nil, err
 	}
@@ -88,19 +94,21 @@ func (v *view) measure(items []session.Item) {
 }
 
 // extended returns the view after entries that were appended at the leaf before,
-// or nil where they change more than the end of the context.
+// or nil where they were appended elsewhere. It reads nothing, so it can't fail
+// after what was written.
 func (v *view) extended(before string, entries []*session.Entry, cfg *Config) *view {
 	if v == nil || v.leaf != before {
 		return nil
 	}
 	n := *v
+	anew := false
 	for _, e := range entries {
-		if e.ParentID != n.leaf || n.targets[e.ID] {
+		if e.ParentID != n.leaf {
 			return nil
 		}
 		switch e.Type {
 		case session.TypeCompaction, session.TypeContextEdit:
-			return nil
+			anew = true
 		case session.TypeModelChange:
 			n.model, _ = e.ModelChange()
 		case session.TypeMessage:
@@ -109,10 +117,16 @@ func (v *view) extended(before string, entries []*session.Entry, cfg *Config) *v
 			}
 		default:
 		}
+		anew = anew || n.targets[e.ID]
 		n.leaf = e.ID
 	}
-	if cfg.modelAt(n.model) != cfg.modelAt(v.model) {
-		return nil
+	if anew || cfg.modelAt(n.model) != cfg.modelAt(v.model) {
+		path := needed(append(slices.Clip(v.path), entries...))
+		again, err := viewOf(path, n.leaf, n.model, cfg)
+		if err != nil {
+			return nil
+		}
+		return again
 	}
 	// None of the entries changes an earlier one, so their own projection is what
 	// they add.
@@ -127,6 +141,23 @@ func (v *view) extended(before string, entries []*session.Entry, cfg *Config) *v
 	n.context = &c
 	n.measure(added)
 	return &n
+}
+
+// needed returns the part of a path that session.ContextPath gives.
+func needed(path []*session.Entry) []*session.Entry {
+	for i := len(path) - 1; i >= 0; i-- {
+		c, ok := path[i].Compaction()
+		if !ok {
+			continue
+		}
+		for k := i; k >= 0; k-- {
+			if path[k].ID == c.FirstKeptEntryID || c.FirstKeptEntryID == "" {
+				return slices.Clone(path[k:]) // and let go of what is before
+			}
+		}
+		return path
+	}
+	return path
 }
 
 // input is that of a plan. last is the newest entry of the log.
