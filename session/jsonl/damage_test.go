@@ -48,6 +48,8 @@ func TestDamage(t *testing.T) {
 		{"a record before half of one", lines(head3, a, b+half(c, 40), d), "a b d", "a b d", "bad-line joined-records missing-parent"},
 		{"torn inside a call", lines(head3, a) + call, "a", "a", "torn-tail"},
 		{"torn after a nested record", lines(head3, a) + nested, "a", "a", "torn-tail"},
+		{"torn right after a nested record", lines(head3, a) + strings.TrimSuffix(nested, ","), "a", "a", "torn-tail"},
+		{"a bad line that ends after a call", lines(head3, a, call[:strings.Index(call, `,{"type":"text"`)], b), "a b", "a b", "bad-line"},
 		{"torn after a record on its line", lines(head3, a) + b + half(c, 30), "a b", "a b", "torn-tail"},
 		{"torn after half a record", lines(head3, a) + half(b, 30) + half(c, 30), "a", "a", "torn-tail"},
 		{"no line break at the end", strings.TrimSuffix(lines(head3, a, b), "\n"), "a b", "a b", ""},

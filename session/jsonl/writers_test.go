@@ -309,6 +309,21 @@ func TestReaderFollowsWriter(t *testing.T) {
 	if got := shows(t, r, leaf(t, r)); got != "A one P" {
 		t.Errorf("the context is %q", got)
 	}
+	// Behind a sound end as well.
+	appendRaw(t, p, lines(passStart("q2", "y", 2), edit("x2", "q2", "p", "PP")))
+	if n, err := r.Refresh(ctx); n != 0 || err != nil {
+		t.Error(n, err)
+	}
+	if got := shows(t, r, leaf(t, r)); got != "A one P" {
+		t.Errorf("a part of a pass counts: %q", got)
+	}
+	appendRaw(t, p, lines(edit("y2", "x2", "a", "AA")))
+	if n, err := r.Refresh(ctx); n != 3 || err != nil {
+		t.Error(n, err)
+	}
+	if got := shows(t, r, leaf(t, r)); got != "AA one PP" {
+		t.Errorf("the context is %q", got)
+	}
 }
 
 // Who looks at a session while passes are applied and undone sees the context
