@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/clew-dev/clew/internal/sessiongen"
@@ -234,16 +235,108 @@ func TestCreate(t *testing.T) {
 	id := say(t, f, "one")
 	f.Close()
 	onlyFile(t, p)
-	before := read(t, p)
-	// Defect 100: nothing is created over something.
-	_, err = jsonl.Create(ctx, p, testHeader, jsonl.Options{})
-	checkError(t, err, p, "exists")
-	if !errors.Is(err, fs.ErrExist) || read(t, p) != before {
-		t.Errorf("error %v", err)
-	}
-	onlyFile(t, p)
 	if got := ids(t, look(t, p)); got != id {
 		t.Errorf("entries %q", got)
+	}
+}
+
+// Nothing is created over something, be it a session or not; see TestCrashes for
+// what a kill leaves.
+func TestDefect100_NothingIsOverwritten(t *testing.T) {
+	for _, data := range []string{"", "not a session", lines(head3, msg("a", ""))} {
+		p := write(t, data)
+		f := look(t, write(t, lines(head3, msg("b", ""))))
+		for what, do := range map[string]func() error{
+			"create": func() error { _, err := jsonl.Create(ctx, p, testHeader, jsonl.Options{}); return err },
+			"copy":   func() error { return f.CopyTo(ctx, p) },
+		} {
+			err := do()
+			checkError(t, err, p, "exists")
+			if !errors.Is(err, fs.ErrExist) || read(t, p) != data {
+				t.Errorf("%s: error %v", what, err)
+			}
+			onlyFile(t, p)
+		}
+	}
+}
+
+// What the user typed is on the disk when Append returns: written, then synced.
+func TestDefect103_InputIsDurableAtOnce(t *testing.T) {
+	var ops []string
+	fsys := &vfs.Fault{FS: vfs.OS{}, At: func(_ int, op, _ string) (int, error) { ops = append(ops, op); return 0, nil }}
+	p := filepath.Join(t.TempDir(), "s.jsonl")
+	f, err := jsonl.Create(ctx, p, testHeader, jsonl.Options{FS: fsys})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	ops = nil
+	say(t, f, "typed by the user")
+	if got := strings.Join(ops, " "); got != "write sync" {
+		t.Errorf("Append did %q", got)
+	}
+	if !strings.Contains(read(t, p), "typed by the user") {
+		t.Error("it is not in the file")
+	}
+}
+
+// The order of the file is that of the causes: an entry stands behind the one it
+// hangs under, however many append at once.
+func TestDefect095_ParentsStandFirst(t *testing.T) {
+	p := write(t, lines(head3))
+	f := open(t, p)
+	log, err := session.NewLog(ctx, f, session.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 20 {
+				if _, err := log.AppendNoSync(ctx, user("call"), user("result")); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	seen := map[string]bool{"": true}
+	n := 0
+	for e, err := range look(t, p).All(ctx) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !seen[e.ParentID] {
+			t.Errorf("%s stands before its parent %s", e.ID, e.ParentID)
+		}
+		seen[e.ID] = true
+		n++
+	}
+	if n != 320 || len(strings.Fields(path(t, f, log.Leaf()))) != 320 {
+		t.Errorf("%d entries", n)
+	}
+}
+
+// A name with line breaks and control characters is one record.
+func TestDefect106_NamesStayOnOneLine(t *testing.T) {
+	p := write(t, lines(head3))
+	f := open(t, p)
+	log, err := session.NewLog(ctx, f, session.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := "two\nlines\r\n\x1b[31m\x00\u2028"
+	if _, err := log.Append(ctx, session.NewSessionInfo(name)); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	sound(t, read(t, p))
+	last, err := look(t, p).Last(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := last.SessionName(); got != name || strings.Count(read(t, p), "\n") != 2 {
+		t.Errorf("%q", got)
 	}
 }
 

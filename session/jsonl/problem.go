@@ -14,7 +14,7 @@ func problemBadLine(off int64, p *piece) session.Problem {
 	return session.Problem{
 		Code: "bad-line", Severity: session.SevError, Offset: off,
 		What:    fmt.Sprintf("%d bytes that are no record: %v", len(p.data), p.err),
-		Meaning: "what it said is lost to readers; entries that hung under it hang under the record before it",
+		Meaning: "what it said is lost to readers; entries that hung under it hang where it hung, else under the record before it",
 		Remedy:  remedyRepair + "; the bytes stay in the original",
 	}
 }
@@ -94,7 +94,7 @@ func problemMissingParent(r *rec, to string) session.Problem {
 		Remedy:  remedyRepair,
 	}
 	if to != "" {
-		p.Meaning = fmt.Sprintf("it is read as hanging under %s, the last sound record before the damage; pi loses all before it", to)
+		p.Meaning = fmt.Sprintf("it is read as hanging under %s, where its lost parent hung or stood; pi loses all before it", to)
 	}
 	return p
 }
