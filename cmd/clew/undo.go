@@ -104,7 +104,7 @@ func (r *undoReport) print(cmd *cobra.Command) error {
 		rep.row("kept", "%s that came after it, appended again", count(r.Kept, "entry", "entries"))
 	}
 	rep.row("context", "%s, %s tokens", count(r.Messages, "message"), number(r.Tokens))
-	if !r.Redo {
+	if !r.Redo && r.Kept == 0 {
 		rep.row("again", "clew undo %s brings the pass back", r.File)
 	}
 	return rep.w.Flush()

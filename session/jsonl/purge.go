@@ -57,6 +57,8 @@ type PurgeLeft struct {
 	Line    int    `json:"line,omitempty"`
 	EntryID string `json:"entryId,omitempty"`
 	Why     string `json:"why"`
+	// Kept says that PurgeOptions.Text stands there.
+	Kept bool `json:"kept,omitempty"`
 }
 
 // Errors of Purge.
@@ -105,6 +107,7 @@ func Purge(ctx context.Context, path string, opt PurgeOptions) (*Purged, error) 
 		return nil, f.wrap("purge", err)
 	}
 	p := &purger{f: f, opt: opt, marked: map[string]bool{}}
+	p.out.Places = []PurgePlace{}
 	if err := p.run(ctx); err != nil {
 		return nil, f.wrap("purge", err)
 	}
@@ -471,8 +474,8 @@ func (p *purger) rewriteTorn(r *record) (data []byte, what string) {
 // lookForLeft reports what may still hold some of it.
 func (p *purger) lookForLeft(ctx context.Context) error {
 	return p.each(ctx, func(r *record) error {
-		left := func(why string) {
-			p.out.Left = append(p.out.Left, PurgeLeft{p.shown(r.file), r.line, r.id, why})
+		left := func(why string, kept bool) {
+			p.out.Left = append(p.out.Left, PurgeLeft{p.shown(r.file), r.line, r.id, why, kept})
 		}
 		gone := p.goes(r)
 		data := r.data
@@ -480,7 +483,7 @@ func (p *purger) lookForLeft(ctx context.Context) error {
 			data, _ = p.rewrite(r)
 		}
 		if s, _ := loose(data); len(p.forms) > 0 && (len(findAll(s, p.forms)) > 0 || len(findAll(string(data), p.forms)) > 0) {
-			left("the text stands in an id, a type or a number, which can't be overwritten")
+			left("the text stands in an id, a type or a number, which can't be overwritten", true)
 		}
 		if gone || r.torn {
 			return nil
@@ -495,7 +498,7 @@ func (p *purger) lookForLeft(ctx context.Context) error {
 			return "", false
 		})
 		if like {
-			left("it has a long word of the purged content that looks like a key")
+			left("it has a long word of the purged content that looks like a key", false)
 		}
 		return nil
 	})

@@ -154,7 +154,10 @@ func (m *matcher) shared(s string) (found []span) {
 			i++
 			continue
 		}
-		found = append(found, span{i, i + n})
+		// White space around it is no part of it: lines stay lines.
+		part := strings.TrimSpace(s[i : i+n])
+		from := i + strings.Index(s[i:], part)
+		found = append(found, span{from, from + len(part)})
 		if k := strings.LastIndexByte(s[i:i+n], '\n'); k >= 0 {
 			heading = strings.HasPrefix(s[i+k+1:], "#")
 		}
@@ -207,9 +210,10 @@ func telling(s string) bool {
 // secretLike returns the parts of a text that look like keys and tokens: long
 // runs of letters and digits mixed.
 func secretLike(s string) (words []string) {
-	for word := range strings.FieldsFuncSeq(s, func(r rune) bool {
-		return !(r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)) || strings.ContainsRune("_+=-", r))
-	}) {
+	part := func(r rune) bool {
+		return r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)) || strings.ContainsRune("_+=-", r)
+	}
+	for word := range strings.FieldsFuncSeq(s, func(r rune) bool { return !part(r) }) {
 		if len(word) >= 16 && strings.ContainsAny(word, "0123456789") && strings.IndexFunc(word, unicode.IsLetter) >= 0 {
 			words = append(words, word)
 		}

@@ -230,8 +230,9 @@ func contentOf(raw []byte, typ session.Type) []byte {
 		return jsonx.Get(msg, "output")
 	case session.TypeCustomMessage:
 		return jsonx.Get(raw, "content")
+	default:
+		return nil
 	}
-	return nil
 }
 
 // madeOf returns the entry that a record was made of: the target of an edit, what an
@@ -243,6 +244,7 @@ func madeOf(raw []byte, typ session.Type) string {
 		val = jsonx.Get(raw, "targetId")
 	case session.TypeCustomMessage:
 		val = jsonx.Get(jsonx.Get(jsonx.Get(raw, "details"), "clew"), "of")
+	default:
 	}
 	id, _ := jsonx.String(val)
 	return id
@@ -258,6 +260,7 @@ func derived(raw []byte, typ session.Type) bool {
 	case session.TypeMessage:
 		role, _ := jsonx.String(jsonx.Get(jsonx.Get(raw, "message"), "role"))
 		return role == string(message.RoleCompactionSummary) || role == string(message.RoleBranchSummary)
+	default:
+		return false
 	}
-	return false
 }
