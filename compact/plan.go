@@ -157,11 +157,11 @@ func begin(in Input, policy Policy) (*planner, *Plan, error) {
 	if calls := Pending(p.context.Items); len(calls) > 0 {
 		return nil, nil, fmt.Errorf("%w (%s)", ErrPending, calls[0].Name)
 	}
-	if len(c.Items) == 0 {
+	if len(p.context.Items) == 0 {
 		if over {
-			return nil, p.fixedPart(before)
+			return nil, nil, p.fixedPart(before)
 		}
-		return plan.nothing("there is nothing to compact: the context is empty"), nil
+		return p, plan.nothing("there is nothing to compact: the context is empty"), nil
 	}
 	plan.Act = true
 	plan.Why = "asked for"
