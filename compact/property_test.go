@@ -252,11 +252,19 @@ func (l *life) userWords(before, after *session.Context, plan *compact.Plan) {
 }
 
 func (l *life) count() int {
-	n := 0
-	for range l.store.All(context.Background()) {
-		n++
+	return len(l.entries())
+}
+
+// entries returns what is in the log.
+func (l *life) entries() []*session.Entry {
+	var all []*session.Entry
+	for e, err := range l.store.All(context.Background()) {
+		if err != nil {
+			l.t.Fatal(l.name, err)
+		}
+		all = append(all, e)
 	}
-	return n
+	return all
 }
 
 // check holds the context against the invariants that hold at any time.
@@ -320,12 +328,11 @@ func TestInvariantsOverRandomLives(t *testing.T) {
 	total := map[string]int{}
 	for seed := range uint64(lives) {
 		l := newLife(t, seed)
-		ctx := context.Background()
 		var logged [][]byte
 		for range steps {
 			// I4: what was in the log stays there byte for byte.
 			logged = logged[:0]
-			for e := range l.store.All(ctx) {
+			for _, e := range l.entries() {
 				logged = append(logged, e.Raw())
 			}
 			switch l.r.IntN(8) {
@@ -338,12 +345,10 @@ func TestInvariantsOverRandomLives(t *testing.T) {
 			case 7:
 				l.pin()
 			}
-			i := 0
-			for e := range l.store.All(ctx) {
+			for i, e := range l.entries() {
 				if i < len(logged) && !bytes.Equal(logged[i], e.Raw()) {
 					l.fail("I4: entry %s was changed", e.ID)
 				}
-				i++
 			}
 			l.undoLater()
 		}
@@ -376,7 +381,7 @@ func TestInvariantsOverRandomLives(t *testing.T) {
 // navigate moves the leaf to a random entry.
 func (l *life) navigate() {
 	var ids []string
-	for e := range l.store.All(context.Background()) {
+	for _, e := range l.entries() {
 		ids = append(ids, e.ID)
 	}
 	if err := l.log.Navigate(context.Background(), ids[l.r.IntN(len(ids))], "test"); err != nil {

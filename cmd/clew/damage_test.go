@@ -23,8 +23,15 @@ func TestCommandsOnDamage(t *testing.T) {
 		opts.Odds.Malformed = 0.05
 		data, harm := sessiongen.Damage(seed, sessiongen.Generate(seed, opts).Bytes())
 		for _, args := range [][]string{
-			{"tree", "-"}, {"tree", "--all", "--json", "-"}, {"context", "-"}, {"context", "--full", "-"}, {"context", "--json", "-"},
-			{"context", "--wire", "anthropic", "-"}, {"context", "--wire", "gemini", "-"}, {"verify", "-"}, {"verify", "--json", "-"},
+			{"tree", "-"},
+			{"tree", "--all", "--json", "-"},
+			{"context", "-"},
+			{"context", "--full", "-"},
+			{"context", "--json", "-"},
+			{"context", "--wire", "anthropic", "-"},
+			{"context", "--wire", "gemini", "-"},
+			{"verify", "-"},
+			{"verify", "--json", "-"},
 		} {
 			var out, complaint bytes.Buffer
 			code := Main(args, bytes.NewReader(data), &out, &complaint)
