@@ -92,35 +92,35 @@ const (
 // Validate reports the first setting that cannot be used, and what would come of it.
 func (c *Config) Validate() error {
 	if err := c.validate(); err != nil {
-		return &Error{Op: "use the settings", Err: err}
+		return &Error{Op: "check the settings", Err: err}
 	}
 	return nil
 }
 
 func (c *Config) validate() error {
 	if _, err := compact.Preset(c.Policy.Name); err != nil {
-		return fmt.Errorf("Policy.Name: %w", err)
+		return fmt.Errorf("setting Policy.Name: %w", err)
 	}
 	if err := checkPolicy(c.Policy); err != nil {
-		return fmt.Errorf("Policy: %w", err)
+		return fmt.Errorf("setting Policy: %w", err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Models)) {
 		if name == "" {
-			return fmt.Errorf(`Models[""]: no model has this name, so it would never count; name the model, or "provider/model"`)
+			return fmt.Errorf(`setting Models[""]: no model has this name, so it would never count; name the model, or "provider/model"`)
 		}
 		if err := checkPolicy(c.Models[name].on(c.Policy)); err != nil {
-			return fmt.Errorf("Models[%q]: %w", name, err)
+			return fmt.Errorf("setting Models[%q]: %w", name, err)
 		}
 	}
 	if _, err := c.meter(session.Model{}, 0); err != nil {
 		return err
 	}
 	if c.Durability != DurableAppend && c.Durability != DurableTurn {
-		return fmt.Errorf("Durability %d is unknown, so nobody could say when an entry is safe; use DurableAppend or DurableTurn", c.Durability)
+		return fmt.Errorf("setting Durability is %d, which is unknown, so nobody could say when an entry is safe; use DurableAppend or DurableTurn", c.Durability)
 	}
 	for i, h := range c.Hooks {
 		if !isHook(h) {
-			return fmt.Errorf("Hooks[%d] is a %T, which has none of the hook methods: it would never be called", i, h)
+			return fmt.Errorf("setting Hooks[%d] is a %T, which has none of the hook methods: it would never be called", i, h)
 		}
 	}
 	return nil

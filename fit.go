@@ -119,4 +119,3 @@ func withoutUsage(m *message.Message) *message.Message {
 	}
 	return c
 }
-

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/compact"
@@ -69,6 +70,9 @@ func TestBeforeCompactReplacesTheSummary(t *testing.T) {
 	if !strings.Contains(shown(p.Messages), "The port is 8377.") || !strings.Contains(shown(p.Messages), "request 13") {
 		t.Error("the summary or the user's last words are not in the context")
 	}
+	if len(p.Plan.Summary.Document.Quotes) == 0 || !strings.Contains(p.Plan.Summary.Text, "request 0") {
+		t.Error("I11: the user's words are not in the summary")
+	}
 	if told.Plan == nil || !told.Plan.Act || p.Plan.Rungs[0].Freed < 0 || p.Entries[0] == "changed" || len(p.Warnings) != 0 {
 		t.Errorf("told %+v; ours %+v, warnings %v", told.Plan, p.Plan.Rungs, p.Warnings)
 	}
@@ -114,6 +118,8 @@ func TestHooksThatFail(t *testing.T) {
 			return clew.Decision{Cancel: true}, boom // no answer
 		}),
 		clew.AfterCompactFunc(func(ctx context.Context, _ clew.Result) error {
+			ctx, cancel := context.WithTimeout(ctx, 5*time.Second) // or it would wait for itself
+			defer cancel()
 			_, inside = s.Prepare(ctx)
 			panic(boom)
 		}),

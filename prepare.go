@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/clew-dev/clew/compact"
@@ -124,7 +125,7 @@ type CompactOptions struct {
 func (s *Session) Compact(ctx context.Context, opt CompactOptions) (*Result, error) {
 	const op = "compact"
 	if opt.Keep.IsSet() && opt.Keep.Of(compact.DefaultWindow) < 0 {
-		return nil, &Error{Op: op, Err: errors.New("Keep is negative, and nothing is shorter than no tail"), Hint: "give tokens, or a share of the window, of at least 0"}
+		return nil, &Error{Op: op, Err: fmt.Errorf("the tail to keep is %s, and nothing is shorter than no tail", opt.Keep), Hint: "give tokens, or a share of the window, of at least 0"}
 	}
 	if err := s.begin(ctx, op); err != nil {
 		return nil, err
@@ -185,8 +186,11 @@ func (s *Session) due(ctx context.Context, r *Result, policy compact.Policy, dry
 	}
 	store := s.log.Store()
 	for try := 1; ; try++ {
-		last, err := store.Last(ctx)
+		last, err := store.Last(ctx) // before the leaf, so that whatever is appended later is noticed
 		if err != nil {
+			return err
+		}
+		if v, err = s.look(ctx); err != nil {
 			return err
 		}
 		if r.Plan, err = compact.Make(s.inside(ctx), v.input(store, checked.Reason, last.ID), policy); err != nil {

@@ -280,11 +280,11 @@ func (s *Session) Settle(ctx context.Context) (int, error) {
 	return n, failed(op, "", err)
 }
 
-// UndoOptions changes one Undo; Undone says what it did.
-type (
-	UndoOptions = session.UndoOptions
-	Undone      = session.Undone
-)
+// UndoOptions changes one Undo.
+type UndoOptions = session.UndoOptions
+
+// Undone says what Undo did.
+type Undone = session.Undone
 
 // Undo takes the latest pass back: the context is what it was before it. Right
 // after an undo it is a redo. When turns came after the pass it fails with a

@@ -428,7 +428,7 @@ func TestDeterminism(t *testing.T) {
 		}
 		return out + logged(t, s.Log().Store())
 	}
-	if run() != run() {
+	if first, second := run(), run(); first != second {
 		t.Error("I6: the same session, clock and ids gave other bytes")
 	}
 }
