@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/clew-dev/clew/internal/jsonx"
 )
 
 // PassInfo is what a clew.pass entry says about the pass it begins.
@@ -40,6 +42,9 @@ type leafMove struct {
 	From   string `json:"from"` // the leaf before
 	Reason string `json:"reason,omitempty"`
 	Pass   string `json:"pass,omitempty"` // undo, redo: the pass concerned
+	// Lines is the number of records that follow and belong to the move: copies of
+	// what came after the pass. A move with fewer at the end of a log did not happen.
+	Lines int `json:"lines,omitempty"`
 }
 
 const (
@@ -97,6 +102,34 @@ func checkPass(drafts []Draft) error {
 		return fmt.Errorf("%d compactions in one pass", compactions)
 	}
 	return nil
+}
+
+// Group returns how many of the records that follow e must be in a log with it,
+// or none of them: the body of a pass, or what an undo has appended again. ok is
+// false for entries that begin nothing.
+func (e *Entry) Group() (lines int, ok bool) {
+	if p, ok := e.Pass(); ok {
+		return p.Lines, true
+	}
+	m, ok := e.leafMove()
+	return m.Lines, ok && m.Lines > 0
+}
+
+// GroupEntry reports whether an entry may belong to a group that another one
+// begins; see Group.
+func GroupEntry(e *Entry) bool { return PassEntry(e) || e.CopyOf() != "" }
+
+// memberClew is the member of a record that holds what clew adds to it.
+const memberClew = "clew"
+
+// CopyOf returns the id of the entry that this one is a copy of, or "".
+func (e *Entry) CopyOf() string { return str(jsonx.Get(e.Field(memberClew), "copyOf")) }
+
+// copyMark is the member of a record that CopyOf reads.
+func copyMark(of string) json.RawMessage {
+	var o jsonx.Object
+	o.Str("copyOf", of)
+	return o.Bytes()
 }
 
 // PassEntry reports whether an entry may belong to the body of a pass: an edit,

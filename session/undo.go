@@ -59,6 +59,7 @@ func (l *Log) Undo(ctx context.Context, opt UndoOptions) (Undone, error) {
 	if found.redo {
 		move.Reason = reasonRedo
 	}
+	move.Lines = len(found.later)
 	drafts := []Draft{leafDraft(found.target, move)}
 	if _, err := l.appendAgain(ctx, drafts, found.later); err != nil {
 		return Undone{}, err
@@ -84,9 +85,11 @@ func (l *Log) appendAgain(ctx context.Context, drafts []Draft, again []*Entry) (
 
 // copied drafts a copy of an entry for another place in the tree. Ids of entries
 // that were copied before it are brought up to date. Reported usage stays with the
-// original: it was counted there, and it was that of another context.
+// original: it was counted there, and it was that of another context. The copy
+// says what it is a copy of.
 func copied(e *Entry, renamed map[string]string) Draft {
 	d := Again(e)
+	d.fields = slices.DeleteFunc(d.fields, func(f field) bool { return f.name == memberClew })
 	for i, f := range d.fields {
 		to, known := renamed[str(f.val)]
 		switch f.name {
@@ -103,11 +106,11 @@ func copied(e *Entry, renamed map[string]string) Draft {
 		case "data":
 			var pin pinData
 			if c, _ := e.Custom(); c.CustomType == CustomPin && json.Unmarshal(c.Data, &pin) == nil && renamed[pin.ID] != "" {
-				return NewPin(renamed[pin.ID], pin.On)
+				return NewPin(renamed[pin.ID], pin.On).raw(memberClew, copyMark(e.ID))
 			}
 		}
 	}
-	return d
+	return d.raw(memberClew, copyMark(e.ID))
 }
 
 // foundPass is what Undo is to undo.

@@ -106,6 +106,7 @@ var (
 		{"new", "", []step{creating, appending("a"), appending("b" + big), appending("c")}},
 		{"batch", lines(head3, msg("x", "")), []step{appending("a", "b", "c"+big), appending("d", "e")}},
 		{"pass", lines(head3, msg("x", ""), msg("y", "x")), []step{appending("a"), passing, undoing, undoing, undoing, appending("b")}},
+		{"undo with later messages", lines(head3, msg("x", "")), []step{appending("a"), passing, appending("b"), appending("c"), undoing}},
 		{"no line break", strings.TrimSuffix(lines(head3, msg("x", "")), "\n"), []step{appending("a"), passing}},
 		{"torn", lines(head3, msg("x", "")) + msg("torn", "x")[:70], []step{appending("a"), appending("b")}},
 		{"part of a pass", lines(head3, msg("x", ""), passStart("p", "x", 3), edit("q", "p", "x", "X")), []step{appending("a"), passing}},

@@ -244,26 +244,23 @@ func midLine(r io.ReaderAt, off int64) (bool, error) {
 	return before[0] != '\n', err
 }
 
-// dropPartPass leaves out a pass at the end that was not written to its end.
+// dropPartPass leaves out a pass at the end that was not written to its end, or
+// an undo with what it appends again.
 func (f *File) dropPartPass(ctx context.Context) error {
 	for n := 0; ; n++ {
 		r, err := f.x.nth(n)
 		if r == nil || err != nil {
 			return err
 		}
-		if r.typ != session.TypeContextEdit && r.typ != session.TypeCompaction &&
-			r.typ != session.TypeCustom && r.typ != session.TypeCustomMessage {
-			return nil
-		}
 		e, err := f.x.load(r, false)
 		if err != nil {
 			return err
 		}
-		if p, ok := e.Pass(); ok {
-			if p.Lines <= n {
+		if lines, ok := e.Group(); ok {
+			if lines <= n {
 				return nil
 			}
-			f.problems = append(f.problems, problemPartPass(f.original(r.off), r.id, p.Lines, n))
+			f.problems = append(f.problems, problemPartPass(f.original(r.off), e, lines, n))
 			f.end = r.off
 			f.x = newIndex(f.x.r, f.x.start, r.off)
 			if f.open, err = midLine(f.x.r, r.off); err != nil {
@@ -271,7 +268,7 @@ func (f *File) dropPartPass(ctx context.Context) error {
 			}
 			return ctx.Err()
 		}
-		if !session.PassEntry(e) {
+		if !session.GroupEntry(e) {
 			return nil
 		}
 	}

@@ -28,11 +28,15 @@ func problemTorn(off, size int64) session.Problem {
 	}
 }
 
-func problemPartPass(off int64, id string, want, have int) session.Problem {
+func problemPartPass(off int64, e *session.Entry, want, have int) session.Problem {
+	what := "a pass"
+	if _, ok := e.Pass(); !ok {
+		what = "an undo"
+	}
 	return session.Problem{
-		Code: "part-pass", Severity: session.SevWarning, Offset: off, EntryID: id,
-		What:    fmt.Sprintf("the file ends inside a pass: %d of %d entries", have, want),
-		Meaning: "the pass did not happen; the context is the one before it",
+		Code: "part-pass", Severity: session.SevWarning, Offset: off, EntryID: e.ID,
+		What:    fmt.Sprintf("the file ends inside %s: %d of %d entries", what, have, want),
+		Meaning: "it did not happen; the context is the one before it",
 		Remedy:  "the next append moves its lines to a file with the ending .cut; nothing else to do",
 	}
 }

@@ -60,8 +60,8 @@ func (rp *repairer) write(ctx context.Context, w *bufio.Writer) error {
 			if inPass > 0 {
 				inPass--
 			}
-			if p, ok := e.Pass(); ok {
-				inPass = p.Lines
+			if lines, ok := e.Group(); ok {
+				inPass = lines
 			}
 			if err := put(i, rp.rewrite(i, e.Raw())); err != nil {
 				return err

@@ -266,11 +266,32 @@ func TestPartOfAPass(t *testing.T) {
 	if got := shows(t, f, leaf(t, f)); got != "AA" || codes(t, f) != "" {
 		t.Errorf("the context is %q, problems %q", got, codes(t, f))
 	}
+	// An undo that appends again what came after the pass.
+	f = open(t, write(t, lines(head3, msg("a", ""))))
+	w := &work{path: f.Path(), fs: unsynced{}}
+	must(t, w.use(f, nil))
+	must(t, passing.do(w))
+	must(t, appending("b", "c").do(w))
+	before := len(lines(strings.Split(strings.TrimSuffix(read(t, w.path), "\n"), "\n")...))
+	must(t, undoing.do(w))
+	data := read(t, w.path)
+	for at := before + 1; at < len(data); at++ {
+		if data[at-1] != '\n' {
+			continue
+		}
+		f := look(t, write(t, data[:at]))
+		if got := shows(t, f, leaf(t, f)); !strings.HasSuffix(got, "edited again b c") || !strings.Contains(codes(t, f), "part-pass") {
+			t.Errorf("cut to %d bytes, the context is %q, problems %q", at, got, codes(t, f))
+		}
+	}
+	if got := shows(t, f, leaf(t, f)); got != "a b c" {
+		t.Errorf("undone, the context is %q", got)
+	}
 	// A pass whose entry stands on the line of another record.
 	p := write(t, lines(head3, msg("a", "")+passStart("p", "a", 2), edit("q", "p", "a", "A")))
-	w := open(t, p)
-	id := say(t, w, "new")
-	if got := ids(t, w); got != "a "+id {
+	f = open(t, p)
+	id := say(t, f, "new")
+	if got := ids(t, f); got != "a "+id {
 		t.Errorf("entries %q", got)
 	}
 	sound(t, read(t, p))
