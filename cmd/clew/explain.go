@@ -39,6 +39,8 @@ type fateJSON struct {
 	compact.Fate
 	Kind string `json:"kind"`
 	Text string `json:"text,omitempty"`
+
+	said described
 }
 
 func newExplain() *cobra.Command {
@@ -133,7 +135,7 @@ func (e *explainJSON) fates() []fateJSON {
 	for i, f := range all {
 		e.Counts[f.Fate]++
 		d := describe(e.path[i])
-		out[i] = fateJSON{f, d.Kind, d.Text}
+		out[i] = fateJSON{f, d.Kind, d.line(), d}
 	}
 	return out
 }
@@ -229,7 +231,7 @@ func (e *explainJSON) printPins(rep *report) {
 		text := short(id, maxID)
 		if entry := byID[id]; entry != nil {
 			d := describe(entry)
-			text += " " + d.Kind + " " + d.Text
+			text += " " + d.Kind + " " + d.line()
 		}
 		rep.row(name, "%s", cut(text, rep.columns-reportMargin))
 		name = ""
@@ -313,7 +315,8 @@ func printFates(rep *report, all []fateJSON) {
 		if len(by) > 0 {
 			line += "(" + strings.Join(by, ", ") + ") "
 		}
-		line += f.Kind + ": " + f.Text
+		line += f.Kind + ": "
+		line += fit(f.said.Text, f.said.Tail, max(rep.columns-textWidth(line), 0))
 		rep.w.WriteString(strings.TrimRight(cut(line, rep.columns), " ") + "\n")
 	}
 }

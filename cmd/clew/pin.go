@@ -151,7 +151,7 @@ func (r *pinReport) print(cmd *cobra.Command, entries []*session.Entry, on bool)
 			word = "was pinned"
 		}
 		d := describe(e)
-		rep.row(word, "%s", cut(short(e.ID, maxID)+"  "+d.Kind+"  "+d.Text, rep.columns-reportMargin))
+		rep.row(word, "%s", cut(short(e.ID, maxID)+"  "+d.Kind+"  "+d.line(), rep.columns-reportMargin))
 	}
 	for _, id := range r.Late {
 		rep.row("note", "%s was summarized before, and a pin does not bring it back; clew undo does", short(id, maxID))

@@ -18,6 +18,7 @@ type report struct {
 	w       *bufio.Writer
 	p       painter
 	columns int
+	screen  bool // it is read on a terminal, which breaks long lines anywhere
 }
 
 // reportMargin is where the texts of a report begin.
@@ -25,7 +26,7 @@ const reportMargin = 11
 
 func newReport(cmd *cobra.Command) *report {
 	// Beyond this a line of words is hard to read.
-	return &report{w: output(cmd), p: newPainter(cmd), columns: min(width(cmd), 100)}
+	return &report{w: output(cmd), p: newPainter(cmd), columns: min(width(cmd), 100), screen: isTerminal(cmd.OutOrStdout())}
 }
 
 // row writes a name and a text, broken between words where it is too long for a
@@ -43,7 +44,7 @@ func (r *report) bar(name string, tokens, window int64) {
 	r.w.WriteString(r.p.paint(styleBold, pad(name, reportMargin)) + usageBar(r.p, tokens, window) + "\n")
 }
 
-// columnsOf writes lines of a name, a number and a text, the numbers under each other.
+// numbers writes lines of a name, a number and a text, the numbers under each other.
 func (r *report) numbers(lines []numberLine) {
 	digits, names := 0, 0
 	for _, l := range lines {
@@ -65,10 +66,53 @@ type numberLine struct {
 // text writes a text of several lines with a margin that sets it off.
 func (r *report) text(s string) {
 	r.w.WriteString("\n")
+	bar := r.p.paint(styleDim, "  |")
 	for line := range strings.Lines(s) {
-		r.w.WriteString(r.p.paint(styleDim, "  |") + strings.TrimRight(" "+printableText(strings.TrimRight(line, "\n")), " ") + "\n")
+		line = strings.TrimRight(printableText(line), " \n")
+		if line == "" {
+			r.w.WriteString(bar + "\n")
+			continue
+		}
+		if columns := r.columns - len("  | "); r.screen && textWidth(line) > columns {
+			margin := strings.Repeat(" ", min(len(line)-len(strings.TrimLeft(line, " ->")), columns/2))
+			for part := range strings.Lines(folded(line, margin, columns)) {
+				r.w.WriteString(bar + " " + part)
+			}
+			continue
+		}
+		r.w.WriteString(bar + " " + line + "\n")
 	}
 	r.w.WriteString("\n")
+}
+
+// folded breaks a line at spaces into lines of at most columns; those after the
+// first begin with margin.
+func folded(line, margin string, columns int) string {
+	var b strings.Builder
+	for textWidth(line) > columns {
+		head := columnsHead(line, columns)
+		if k := strings.LastIndexByte(head, ' '); k > len(margin) && strings.TrimSpace(head[:k]) != "" {
+			head = head[:k]
+		}
+		if head == "" || len(head) <= len(margin) {
+			break
+		}
+		b.WriteString(head + "\n")
+		line = margin + strings.TrimLeft(line[len(head):], " ")
+	}
+	b.WriteString(line + "\n")
+	return b.String()
+}
+
+// columnsHead returns the beginning of a text that takes n columns at most.
+func columnsHead(s string, n int) string { return columns.Truncate(s, n, "") }
+
+// pathTail shortens a path to n columns from the front: its end says most.
+func pathTail(s string, n int) string {
+	if textWidth(s) <= n {
+		return s
+	}
+	return columns.TruncateLeft(s, textWidth(s)-n+1, "…")
 }
 
 var longNumber = regexp.MustCompile(`\b[0-9]{4,15}\b`)
@@ -175,7 +219,11 @@ func (r *report) files(pl *compact.Plan) {
 				r.row("", "%sand %s more", kind.word, number(int64(len(kind.paths)-i)))
 				break
 			}
-			r.w.WriteString(strings.Repeat(" ", reportMargin) + kind.word + printable(path) + "\n")
+			path = printable(path)
+			if r.screen {
+				path = pathTail(path, r.columns-reportMargin-len(kind.word))
+			}
+			r.w.WriteString(strings.Repeat(" ", reportMargin) + kind.word + path + "\n")
 		}
 	}
 }

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestFolded(t *testing.T) {
+	for _, c := range []struct{ line, margin, want string }{
+		{"short", "  ", "short\n"},
+		{"- one two three four five", "  ", "- one two\n  three\n  four\n  five\n"},
+		{"    deep text that is long", "    ", "    deep\n    text\n    that\n    is\n    long\n"},
+		{"averylongwordwithoutspaces", "", "averylongw\nordwithout\nspaces\n"},
+		{"你好世界你好世界", "", "你好世界你\n好世界\n"},
+	} {
+		if got := folded(c.line, c.margin, 10); got != c.want {
+			t.Errorf("%q: %q, want %q", c.line, got, c.want)
+		}
+	}
+	// It ends, whatever the line, and loses nothing but spaces.
+	for _, line := range []string{strings.Repeat(" ", 50), strings.Repeat("x ", 40), strings.Repeat("界", 30), "\x1b[31m" + strings.Repeat("y", 30)} {
+		got := folded(line, "        ", 9)
+		if strings.Join(strings.Fields(got), "") != strings.Join(strings.Fields(line), "") {
+			t.Errorf("%q became %q", line, got)
+		}
+	}
+}
+
+func TestPathTail(t *testing.T) {
+	if got := pathTail("packages/agent/src/agent.ts", 12); got != "…rc/agent.ts" {
+		t.Errorf("%q", got)
+	}
+	if got := pathTail("a.go", 12); got != "a.go" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestGrouped(t *testing.T) {
+	for in, want := range map[string]string{
+		"takes 33917 tokens, more than the 23180 for it": "takes 33,917 tokens, more than the 23,180 for it",
+		"of 120 tokens": "of 120 tokens", "entry 2edc6c9df0cd871d": "entry 2edc6c9df0cd871d", "": "",
+	} {
+		if got := grouped(in); got != want {
+			t.Errorf("%q became %q, want %q", in, got, want)
+		}
+	}
+}
