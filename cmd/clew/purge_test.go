@@ -17,7 +17,7 @@ import (
 // messages, compacts with every preset and template, and purges the entry: no file
 // of the session holds the secret any more, and the session is sound.
 func TestPurgeAfterCompaction(t *testing.T) {
-	secrets := []string{"sk_live_51H7kqZx9Qw8Er7", "correct horse battery staple", "hunter2", `P"ä\ss<word>/4711`}
+	secrets := []string{"sk_live_51H7kqZx9Qw8Er7", "correct horse battery staple", "hunter2", `P"ä\ss<word>/zq47y11`}
 	messages := map[string]string{
 		"user":   `{"role":"user","content":%s,"timestamp":1}`,
 		"result": `{"role":"toolResult","toolCallId":"c5a","toolName":"read","isError":true,"content":[{"type":"text","text":%s}],"timestamp":1}`,
@@ -50,7 +50,7 @@ func TestPurgeAfterCompaction(t *testing.T) {
 			run(t, exitDone, "compact", "--window", "8k", "--keep", "1k", file)
 			core := strings.Trim(strings.FieldsFunc(secret, func(r rune) bool { return strings.ContainsRune(`"\<>/`, r) })[0], " ")
 			if len(core) < 4 {
-				core = "4711"
+				core = "zq47y11"
 			}
 			if strings.Count(mustRead(t, file), core) > 1 {
 				quoted++
