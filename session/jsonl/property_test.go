@@ -76,7 +76,7 @@ func TestTailOpenGivesTheSameContext(t *testing.T) {
 	t.Parallel()
 	var stats sessiongen.Stats
 	contexts := 0
-	for seed := range rounds(30) {
+	for seed := range rounds(20) {
 		s := generated(seed, sessiongen.Options{})
 		stats.Merge(s.Stats)
 		p := write(t, string(s.Bytes()))
