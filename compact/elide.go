@@ -28,9 +28,7 @@ func (p *planner) elide(w *work, tail int, target int64) {
 		}
 		// An answer gives up no more than is asked; what is superseded goes whole.
 		if e.freed > need && w.now[e.at].Role == message.RoleAssistant {
-			if more := p.shortenTo(w.now[e.at], w.cost[e.at]-need, w.cost[e.at], w.items[e.at].Entry.ID, false); more != nil && w.cost[e.at]-p.cost(more) >= need {
-				e.m = more
-			}
+			e.m = p.noMoreThan(w, e.at, need, e.m, false)
 		}
 		w.set(e.at, e.m, rungElide)
 	}

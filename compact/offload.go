@@ -39,12 +39,20 @@ func (p *planner) offload(w *work, tail int, target int64) {
 		}
 		// The last one gives up no more than is asked.
 		if c.freed > need {
-			if more := p.shortenTo(w.now[c.at], w.cost[c.at]-need, w.cost[c.at], w.items[c.at].Entry.ID, true); more != nil && w.cost[c.at]-p.cost(more) >= need {
-				c.m = more
-			}
+			c.m = p.noMoreThan(w, c.at, need, c.m, true)
 		}
 		w.set(c.at, c.m, rungOffload)
 	}
+}
+
+// noMoreThan returns item at shortened so that it frees need tokens and little
+// more, or instead where that can't be done.
+func (p *planner) noMoreThan(w *work, at int, need int64, instead *message.Message, images bool) *message.Message {
+	more := p.shortenTo(w.now[at], w.cost[at]-need, w.cost[at], w.items[at].Entry.ID, images)
+	if more == nil || w.cost[at]-p.cost(more) < need {
+		return instead
+	}
+	return more
 }
 
 // minGain is what an edit must free, in tokens, to be worth a line in the log.

@@ -136,12 +136,8 @@ func (w *work) drafts(at int) (edits, excerpts []session.Draft, rungs []string) 
 
 // editable reports whether the content of an item can be replaced by an edit.
 func editable(it session.Item) bool {
-	switch it.Message.Role {
-	case message.RoleUser, message.RoleAssistant, message.RoleToolResult, message.RoleCustom:
-		return it.Entry.Type == session.TypeMessage || it.Entry.Type == session.TypeCustomMessage
-	case message.RoleSystem, message.RoleBashExecution, message.RoleBranchSummary, message.RoleCompactionSummary:
-	}
-	return false
+	own := it.Entry.Type == session.TypeMessage || it.Entry.Type == session.TypeCustomMessage
+	return own && session.Replaceable(it.Message.Role)
 }
 
 // original returns the message as the log has it.

@@ -66,7 +66,7 @@ func Project(path []*Entry) *Context {
 				if view.Omit {
 					continue
 				}
-				if view.Content != nil && replaceable(m.Role) {
+				if view.Content != nil && Replaceable(m.Role) {
 					it.Message, it.Edit = m.WithRawContent(view.Content), edit
 				}
 			}
@@ -169,9 +169,9 @@ func compactionMessages(e *Entry) []*message.Message {
 	})
 }
 
-// replaceable reports whether an edit can replace the content of a message of
+// Replaceable reports whether an edit can replace the content of a message of
 // the role. Any message can be taken out.
-func replaceable(r message.Role) bool {
+func Replaceable(r message.Role) bool {
 	switch r {
 	case message.RoleUser, message.RoleAssistant, message.RoleToolResult, message.RoleCustom:
 		return true

@@ -117,7 +117,7 @@ func (v *verifier) message(i int, e *Entry) {
 		return
 	}
 	n.role = message.Role(strings.Clone(string(m.Role)))
-	n.editable = replaceable(m.Role)
+	n.editable = Replaceable(m.Role)
 	v.usage(i, jsonx.Get(m.Raw(), "usage"))
 	switch m.Role {
 	case message.RoleUser, message.RoleAssistant, message.RoleToolResult, message.RoleCustom:
