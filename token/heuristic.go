@@ -1,15 +1,10 @@
 package token
 
-import (
-	"github.com/clew-dev/clew/message"
-)
-
 // heuristic counts by what the characters are; see weights.
 type heuristic struct {
+	pricer
 	family Family
-	w      weights
 	bytes  [256]uint32
-	image  imageRule
 }
 
 // Heuristic returns the counter for a family of models, with the price of images
@@ -45,120 +40,15 @@ func newHeuristic(f Family, rule imageRule) *heuristic {
 	default:
 		f = Universal
 	}
-	h := &heuristic{family: f, w: weightsOf(f), image: rule}
+	h := &heuristic{family: f}
+	h.pricer = pricer{words: h, w: weightsOf(f), image: rule}
 	h.bytes = h.w.table()
 	return h
 }
 
-func (h *heuristic) Name() string   { return "heuristic/" + string(h.family) }
-func (h *heuristic) guard() float64 { return h.w.guard }
+func (h *heuristic) Name() string { return "heuristic/" + string(h.family) }
 
 func (h *heuristic) Text(s string) int64 { return tokens(h.text(s)) }
-
-func (h *heuristic) Message(m *message.Message) int64 {
-	var parts [NumCategories]millis
-	h.weigh(m, &parts)
-	var sum millis
-	for _, p := range parts {
-		sum += p
-	}
-	return tokens(sum)
-}
-
-func (h *heuristic) split(m *message.Message, into *Categories) {
-	var parts [NumCategories]millis
-	h.weigh(m, &parts)
-	apportion(&parts, perToken, into)
-}
-
-func tokens(n millis) int64 { return ceilDiv(int64(n), perToken) }
-
-// weigh adds the weight of a message to the categories it belongs to.
-func (h *heuristic) weigh(m *message.Message, parts *[NumCategories]millis) {
-	overhead := millis(h.w.message)
-	switch m.Role {
-	case message.RoleAssistant:
-		if dropped(m) || len(m.Content) == 0 {
-			return
-		}
-		for i := range m.Content {
-			h.answerBlock(&m.Content[i], parts)
-		}
-		parts[categoryOfBlock(m.Content[0].Type)] += overhead
-	case message.RoleUser, message.RoleToolResult, message.RoleCustom:
-		own := categoryOf(m)
-		for i := range m.Content {
-			b := &m.Content[i]
-			switch b.Type {
-			case message.BlockText:
-				parts[own] += h.text(b.Text)
-			case message.BlockImage:
-				parts[Images] += millis(h.imageTokens(b)) * perToken
-			default:
-				parts[own] += h.unknown(b)
-			}
-		}
-		parts[own] += overhead
-	case message.RoleSystem:
-		parts[System] += overhead
-		for i := range m.Content {
-			parts[System] += h.text(m.Content[i].Text)
-		}
-		for i := range m.Sections {
-			parts[System] += h.text(m.Sections[i].Text)
-		}
-		if len(m.ToolsAdded) > 0 {
-			parts[Tools] += h.rawJSON(m.ToolsAdded)
-			if isNonEmptyArray(m.ToolsAdded) {
-				parts[Tools] += millis(h.w.tools)
-			}
-		}
-	case message.RoleBashExecution:
-		if !m.ExcludeFromContext {
-			parts[Shell] += overhead + h.text(m.Command) + h.text(m.Output)
-		}
-	case message.RoleBranchSummary, message.RoleCompactionSummary:
-		parts[Summaries] += overhead + h.text(m.Summary)
-	}
-}
-
-// idInOverhead is how long a call id may be to be part of a message's overhead.
-const idInOverhead = 64
-
-func (h *heuristic) answerBlock(b *message.Block, parts *[NumCategories]millis) {
-	switch b.Type {
-	case message.BlockText:
-		parts[Assistant] += h.text(b.Text)
-	case message.BlockThinking:
-		parts[Thinking] += h.text(b.Text)
-		if b.Text == "" || b.Redacted {
-			parts[Thinking] += millis(len(b.Signature)) * millis(h.w.hidden)
-		}
-	case message.BlockToolCall:
-		parts[ToolCalls] += h.text(b.Name) + h.rawJSON(b.Arguments)
-		if extra := len(b.ID) - idInOverhead; extra > 0 {
-			parts[ToolCalls] += millis(extra) * millis(h.w.base64)
-		}
-	case message.BlockImage:
-		parts[Images] += millis(h.imageTokens(b)) * perToken
-	default:
-		parts[Assistant] += h.unknown(b)
-	}
-}
-
-// unknown weighs a block of a type that this version does not know: the bytes
-// it was read from. It is kept and passed on, so it may well be sent.
-func (h *heuristic) unknown(b *message.Block) millis { return h.rawJSON(b.Raw()) }
-
-// dropped reports an answer that is never sent again: it failed or was aborted.
-func dropped(m *message.Message) bool {
-	return m.StopReason == message.StopError || m.StopReason == message.StopAborted
-}
-
-func (h *heuristic) imageTokens(b *message.Block) int64 {
-	width, height := imageSize(b.Data)
-	return h.image.tokens(width, height)
-}
 
 // text weighs a text.
 func (h *heuristic) text(s string) millis {

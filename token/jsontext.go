@@ -9,9 +9,7 @@ import (
 	"github.com/clew-dev/clew/internal/jsonx"
 )
 
-// rawJSON weighs a JSON value as it will be sent: without the white space
-// between its parts, and with characters that are spelled \uXXXX as the
-// characters they are.
+// rawJSON implements texter.
 func (h *heuristic) rawJSON(raw []byte) millis {
 	if bytes.IndexByte(raw, '\n') < 0 && !bytes.Contains(raw, []byte(`\u`)) {
 		// Written on one line: at most single blanks are between the parts.
@@ -80,18 +78,25 @@ func escapedAt(raw []byte, k int) bool {
 // escape weighs the character that raw begins with, spelled \uXXXX or as a pair
 // of those, and returns how many bytes that takes.
 func (h *heuristic) escape(raw []byte) (n millis, size int) {
-	size = min(6, len(raw))
-	r := hex4(raw[2:])
-	if utf16.IsSurrogate(r) && len(raw) >= 12 && raw[6] == '\\' && raw[7] == 'u' {
-		if pair := utf16.DecodeRune(r, hex4(raw[8:])); pair != utf8.RuneError {
-			r, size = pair, 12
-		}
-	}
+	r, size := escaped(raw)
 	if r < 0 {
 		return h.sum(view(raw[:size])), size
 	}
 	var buf [utf8.UTFMax]byte
 	return h.sum(view(buf[:utf8.EncodeRune(buf[:], r)])), size
+}
+
+// escaped returns the character that raw begins with, spelled \uXXXX or as a pair
+// of those, and how many bytes that takes; -1 when it is misspelled.
+func escaped(raw []byte) (r rune, size int) {
+	size = min(6, len(raw))
+	r = hex4(raw[2:])
+	if utf16.IsSurrogate(r) && len(raw) >= 12 && raw[6] == '\\' && raw[7] == 'u' {
+		if pair := utf16.DecodeRune(r, hex4(raw[8:])); pair != utf8.RuneError {
+			return pair, 12
+		}
+	}
+	return r, size
 }
 
 // hex4 returns the number that four hexadecimal digits spell, or -1.

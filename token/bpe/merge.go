@@ -1,0 +1,190 @@
+package bpe
+
+// merger encodes pieces that are no token as a whole: it begins with single
+// bytes and joins, again and again, the two neighbours that make the token of the
+// lowest rank, the first such two where there are several. Its memory is used
+// again for the next piece.
+//
+// Each part that is left is known by the index of its first byte. next says where
+// a part ends, prev where the one before it begins, and joined the rank of
+// the token that it makes with the one after it.
+type merger struct {
+	next, prev []int32
+	joined     []uint32
+	// queue is a heap of possible joins, joined<<32 | first byte. What has changed
+	// since it was put in is skipped when it comes out.
+	queue []uint64
+}
+
+// small is the length up to which looking through all parts for each join is
+// quicker than keeping the queue.
+const small = 48
+
+// largest keeps indices within 31 bits: a longer piece is encoded in parts.
+const largest = 1 << 30
+
+// count returns how many tokens a piece has.
+func (m *merger) count(v *vocabulary, piece string) int {
+	n := 0
+	for len(piece) > largest {
+		n += m.run(v, piece[:largest])
+		piece = piece[largest:]
+	}
+	return n + m.run(v, piece)
+}
+
+// merge goes through the tokens of a piece: the index of the first byte and the
+// one after the last.
+func (m *merger) merge(v *vocabulary, piece string) func(yield func(from, end int) bool) {
+	return func(yield func(from, end int) bool) {
+		for base := 0; base < len(piece); base += largest {
+			part := piece[base:min(base+largest, len(piece))]
+			m.run(v, part)
+			for i := 0; i < len(part); {
+				end := int(m.next[i])
+				if !yield(base+i, base+end) {
+					return
+				}
+				i = end
+			}
+		}
+	}
+}
+
+// run encodes a piece and returns the number of parts, which m.next then has.
+func (m *merger) run(v *vocabulary, s string) int {
+	m.reset(v, s)
+	if len(s) <= small {
+		return m.scan(v, s)
+	}
+	return m.drain(v, s)
+}
+
+// reset makes every byte a part.
+func (m *merger) reset(v *vocabulary, s string) {
+	n := len(s)
+	if cap(m.next) < n {
+		m.next, m.prev, m.joined = make([]int32, n), make([]int32, n), make([]uint32, n)
+	}
+	m.next, m.prev, m.joined = m.next[:n], m.prev[:n], m.joined[:n]
+	for i := range n {
+		m.next[i], m.prev[i], m.joined[i] = int32(i+1), int32(i-1), noRank
+		if i+2 <= n {
+			m.joined[i], _ = v.find(s[i : i+2])
+		}
+	}
+}
+
+// scan joins parts until none can be joined, looking through all of them each time.
+func (m *merger) scan(v *vocabulary, s string) int {
+	for parts := len(s); ; parts-- {
+		best, at := uint32(noRank), 0
+		for i := 0; i < len(s); i = int(m.next[i]) {
+			if m.joined[i] < best {
+				best, at = m.joined[i], i
+			}
+		}
+		if best == noRank {
+			return parts
+		}
+		m.join(v, s, int32(at))
+	}
+}
+
+// drain does what scan does, with the queue.
+func (m *merger) drain(v *vocabulary, s string) int {
+	m.queue = m.queue[:0]
+	for i, rank := range m.joined {
+		if rank != noRank {
+			m.queue = append(m.queue, entry(rank, int32(i)))
+		}
+	}
+	for i := len(m.queue)/2 - 1; i >= 0; i-- {
+		m.sink(i)
+	}
+	parts := len(s)
+	for len(m.queue) > 0 {
+		top := m.queue[0]
+		last := len(m.queue) - 1
+		m.queue[0] = m.queue[last]
+		m.queue = m.queue[:last]
+		m.sink(0)
+		rank, at := uint32(top>>32), int32(uint32(top))
+		if m.joined[at] != rank {
+			continue // joined with another since
+		}
+		before := m.join(v, s, at)
+		parts--
+		m.push(at)
+		if before >= 0 {
+			m.push(before)
+		}
+	}
+	return parts
+}
+
+// join joins the part at i with the one after it, and returns the part before
+// it, or -1.
+func (m *merger) join(v *vocabulary, s string, i int32) (before int32) {
+	gone := m.next[i]
+	end := m.next[gone]
+	m.joined[gone] = noRank
+	m.next[i] = end
+	if int(end) < len(s) {
+		m.prev[end] = i
+	}
+	m.joined[i] = m.rank(v, s, i)
+	before = m.prev[i]
+	if before >= 0 {
+		m.joined[before] = m.rank(v, s, before)
+	}
+	return before
+}
+
+// rank returns the rank of the part at i joined with the one after it.
+func (m *merger) rank(v *vocabulary, s string, i int32) uint32 {
+	second := int(m.next[i])
+	if second >= len(s) {
+		return noRank
+	}
+	rank, _ := v.find(s[i:m.next[second]])
+	return rank
+}
+
+func entry(rank uint32, at int32) uint64 { return uint64(rank)<<32 | uint64(uint32(at)) }
+
+// push puts the join of the part at i into the queue, if it is one.
+func (m *merger) push(i int32) {
+	if m.joined[i] == noRank {
+		return
+	}
+	m.queue = append(m.queue, entry(m.joined[i], i))
+	q := m.queue
+	for at := len(q) - 1; at > 0; {
+		up := (at - 1) / 2
+		if q[up] <= q[at] {
+			return
+		}
+		q[up], q[at] = q[at], q[up]
+		at = up
+	}
+}
+
+// sink moves an entry of the queue down to where it belongs.
+func (m *merger) sink(at int) {
+	q := m.queue
+	for {
+		low := 2*at + 1
+		if low >= len(q) {
+			return
+		}
+		if low+1 < len(q) && q[low+1] < q[low] {
+			low++
+		}
+		if q[at] <= q[low] {
+			return
+		}
+		q[at], q[low] = q[low], q[at]
+		at = low
+	}
+}

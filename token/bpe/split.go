@@ -1,0 +1,215 @@
+package bpe
+
+// The pieces of a text are what the patterns of the encodings match, one match
+// after the other (the pat_str of tiktoken_ext/openai_public.py in OpenAI's
+// tiktoken). The functions here match by hand, each character looked at a few
+// times at most, where a regular expression would go back and forth.
+
+// nextO200k returns the length of the first piece of s, which is not empty. The
+// alternatives of the pattern, in their order:
+//
+//	[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?
+//	[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?
+//	\p{N}{1,3}
+//	 ?[^\s\p{L}\p{N}]+[\r\n/]*
+//	\s*[\r\n]+
+//	\s+(?!\S)
+//	\s+
+func nextO200k(t *classes, s string) int {
+	first, size := t.at(s)
+	if first&(letter|number|newline) == 0 {
+		// May stand before a word.
+		if n := word(t, s[size:]); n > 0 && (first&combining == 0 || hasRest(t, s[size:size+n])) {
+			return contracted(s, size+n)
+		}
+	}
+	if n := word(t, s); n > 0 {
+		return contracted(s, n)
+	}
+	if first&number != 0 {
+		return digits(t, s)
+	}
+	if n := symbols(t, s); n > 0 {
+		for n < len(s) && (s[n] == '\r' || s[n] == '\n' || s[n] == '/') {
+			n++
+		}
+		return n
+	}
+	return blanks(t, s)
+}
+
+// word returns the length of what the first two alternatives match at the
+// beginning of s, without what may stand before and after it.
+func word(t *classes, s string) int {
+	n, caseless := 0, 0 // caseless is the end of the last character that may be in both parts
+	for {
+		c, size := t.at(s[n:])
+		if c&startish == 0 {
+			if c&lower == 0 {
+				break
+			}
+			for c&restish != 0 {
+				n += size
+				c, size = t.at(s[n:])
+			}
+			return n
+		}
+		n += size
+		if c&(caseNo|combining) != 0 {
+			caseless = n
+		}
+	}
+	if caseless > 0 {
+		return caseless // the first alternative needs a second part, if of one character
+	}
+	return n
+}
+
+// hasRest reports whether the word ends with a character of a second part: whether
+// it is the first alternative that matches it.
+func hasRest(t *classes, word string) bool {
+	for len(word) > 0 {
+		c, size := t.at(word)
+		if c&restish != 0 {
+			return true
+		}
+		word = word[size:]
+	}
+	return false
+}
+
+// nextCL100k returns the length of the first piece of s, which is not empty. The
+// alternatives of the pattern, in their order:
+//
+//	(?i:'s|'t|'re|'ve|'m|'ll|'d)
+//	[^\r\n\p{L}\p{N}]?\p{L}+
+//	\p{N}{1,3}
+//	 ?[^\s\p{L}\p{N}]+[\r\n]*
+//	\s*[\r\n]+
+//	\s+(?!\S)
+//	\s+
+//
+// Later versions of tiktoken take all white space at the end of a text as one
+// piece. No token has a newline before other white space at its end, so that the
+// tokens are the same.
+func nextCL100k(t *classes, s string) int {
+	if n := contracted(s, 0); n > 0 {
+		return n
+	}
+	first, size := t.at(s)
+	switch {
+	case first&letter != 0:
+		return letters(t, s, size)
+	case first&number != 0:
+		return digits(t, s)
+	case first&newline == 0:
+		if c, more := t.at(s[size:]); c&letter != 0 {
+			return letters(t, s, size+more)
+		}
+	}
+	if n := symbols(t, s); n > 0 {
+		for n < len(s) && (s[n] == '\r' || s[n] == '\n') {
+			n++
+		}
+		return n
+	}
+	return blanks(t, s)
+}
+
+// letters returns the end of the letters from n on.
+func letters(t *classes, s string, n int) int {
+	for {
+		c, size := t.at(s[n:])
+		if c&letter == 0 {
+			return n
+		}
+		n += size
+	}
+}
+
+// digits returns the length of the numbers at the beginning of s, at most three.
+func digits(t *classes, s string) (n int) {
+	for range 3 {
+		c, size := t.at(s[n:])
+		if c&number == 0 {
+			break
+		}
+		n += size
+	}
+	return n
+}
+
+// symbols returns the length of a blank, if there is one, and the characters
+// after it that are no letters, numbers and white space; 0 if there are none.
+func symbols(t *classes, s string) int {
+	n := 0
+	if s[0] == ' ' {
+		n = 1
+	}
+	from := n
+	for n < len(s) {
+		c, size := t.at(s[n:])
+		if c&noSymbol != 0 {
+			break
+		}
+		n += size
+	}
+	if n == from {
+		return 0
+	}
+	return n
+}
+
+// blanks returns the length of the white space that is one piece: up to the last
+// newline in it; else all but the last character, which goes with the word after
+// it; all of it at the end of the text or where it is one character.
+func blanks(t *classes, s string) int {
+	n, last, lines := 0, 0, 0
+	for {
+		c, size := t.at(s[n:])
+		if c&space == 0 {
+			break
+		}
+		last = n
+		n += size
+		if c&newline != 0 {
+			lines = n
+		}
+	}
+	switch {
+	case lines > 0:
+		return lines
+	case n == len(s) || last == 0:
+		return n
+	}
+	return last
+}
+
+// contracted returns n, or the end of an English contraction ('s, 'LL) that
+// stands there. The long s (ſ) is an s in another case.
+func contracted(s string, n int) int {
+	rest := s[n:]
+	if len(rest) < 2 || rest[0] != '\'' {
+		return n
+	}
+	second := byte(0)
+	if len(rest) > 2 {
+		second = rest[2] | 0x20
+	}
+	switch rest[1] | 0x20 {
+	case 's', 't', 'm', 'd':
+		return n + 2
+	case 'r', 'v':
+		if second == 'e' {
+			return n + 3
+		}
+	case 'l':
+		if second == 'l' {
+			return n + 3
+		}
+	}
+	if len(rest) > 2 && rest[1] == 0xC5 && rest[2] == 0xBF {
+		return n + 3
+	}
+	return n
+}

@@ -1,0 +1,150 @@
+package bpe
+
+import (
+	"bytes"
+	"compress/gzip"
+	"embed"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math/bits"
+)
+
+//go:embed vocab/*.gz
+var files embed.FS
+
+// vocabulary is the tokens of an encoding in the order of their rank, which is
+// also the number of the token, and a hash table to find them.
+type vocabulary struct {
+	text  string   // the tokens one after the other
+	start []uint32 // where each begins in text, and the end
+	// slots has, for a token, its rank + 1 in the low rankBits and part of its
+	// hash above; 0 is a free slot. At most 39 % are taken, and nothing is added
+	// later, so no input makes a search long.
+	slots []uint32
+}
+
+const rankBits = 18
+
+// longest is the length of the longest token in both encodings, in bytes.
+const longest = 128
+
+// readVocabulary unpacks an embedded vocabulary. The files are part of the
+// program and their contents are tested, so what is wrong with them is a defect
+// of the program.
+func readVocabulary(name string) *vocabulary {
+	packed, err := files.ReadFile("vocab/" + name + ".gz")
+	if err != nil {
+		panic(err)
+	}
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		panic(err)
+	}
+	list, err := io.ReadAll(z)
+	if err != nil {
+		panic(err)
+	}
+	v, err := newVocabulary(list)
+	if err != nil {
+		panic(fmt.Errorf("vocabulary %s: %w", name, err))
+	}
+	return v
+}
+
+// newVocabulary reads a list of tokens: for each, a byte with its length and
+// then its bytes.
+func newVocabulary(list []byte) (*vocabulary, error) {
+	n := 0
+	for i := 0; i < len(list); i += 1 + int(list[i]) {
+		if list[i] == 0 || list[i] > longest || i+int(list[i]) >= len(list) {
+			return nil, fmt.Errorf("token %d at byte %d has a length of %d", n, i, list[i])
+		}
+		n++
+	}
+	if n >= 1<<rankBits {
+		return nil, fmt.Errorf("%d tokens are more than fit", n)
+	}
+	v := &vocabulary{
+		start: make([]uint32, 0, n+1),
+		slots: make([]uint32, 2<<bits.Len(uint(n))),
+	}
+	text := make([]byte, 0, len(list)-n)
+	for i := 0; i < len(list); i += 1 + int(list[i]) {
+		v.start = append(v.start, uint32(len(text)))
+		text = append(text, list[i+1:i+1+int(list[i])]...)
+	}
+	v.start = append(v.start, uint32(len(text)))
+	v.text = string(text)
+	mask := uint64(len(v.slots) - 1)
+	for rank := range n {
+		h := hash(v.token(uint32(rank)))
+		at := h & mask
+		for v.slots[at] != 0 {
+			at = (at + 1) & mask
+		}
+		v.slots[at] = mark(h) | uint32(rank+1)
+	}
+	return v, nil
+}
+
+func (v *vocabulary) size() int { return len(v.start) - 1 }
+
+// token returns the bytes of a token.
+func (v *vocabulary) token(rank uint32) string { return v.text[v.start[rank]:v.start[rank+1]] }
+
+// find returns the rank of the token that is s.
+func (v *vocabulary) find(s string) (rank uint32, ok bool) {
+	if len(s) > longest {
+		return noRank, false
+	}
+	h := hash(s)
+	mask := uint64(len(v.slots) - 1)
+	for at, m := h&mask, mark(h); ; at = (at + 1) & mask {
+		slot := v.slots[at]
+		if slot == 0 {
+			return noRank, false
+		}
+		if slot>>rankBits == m>>rankBits {
+			if rank := slot&(1<<rankBits-1) - 1; v.token(rank) == s {
+				return rank, true
+			}
+		}
+	}
+}
+
+// mark is the part of a hash that is kept in a slot.
+func mark(h uint64) uint32 { return uint32(h>>32) &^ (1<<rankBits - 1) }
+
+// hash mixes the bytes of a string, eight at a time, by multiplying with an odd
+// number and folding the two halves of the product together.
+func hash(s string) uint64 {
+	const odd = 0x9e3779b97f4a7c15
+	h := uint64(len(s)) * odd
+	for len(s) >= 8 {
+		h = fold(h^load8(s), odd)
+		s = s[8:]
+	}
+	if len(s) > 0 {
+		h = fold(h^loadRest(s), odd)
+	}
+	return fold(h, 0xd6e8feb86659fd93)
+}
+
+func fold(a, b uint64) uint64 {
+	hi, lo := bits.Mul64(a, b)
+	return hi ^ lo
+}
+
+func load8(s string) uint64 {
+	_ = s[7]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+}
+
+// loadRest reads one to seven bytes.
+func loadRest(s string) uint64 {
+	var b [8]byte
+	copy(b[:], s)
+	return binary.LittleEndian.Uint64(b[:])
+}

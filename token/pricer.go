@@ -1,0 +1,126 @@
+package token
+
+import "github.com/clew-dev/clew/message"
+
+// pricer says what a message costs, given what its texts do.
+type pricer struct {
+	words texter
+	w     weights // for what is not text
+	image imageRule
+}
+
+// texter weighs text.
+type texter interface {
+	text(s string) millis
+	// rawJSON weighs a JSON value as it will be sent: without the white space
+	// between its parts, and with characters spelled \uXXXX as the characters
+	// they are.
+	rawJSON(raw []byte) millis
+}
+
+func (p *pricer) guard() float64 { return p.w.guard }
+
+func (p *pricer) Message(m *message.Message) int64 {
+	var parts [NumCategories]millis
+	p.weigh(m, &parts)
+	var sum millis
+	for _, part := range parts {
+		sum += part
+	}
+	return tokens(sum)
+}
+
+func (p *pricer) split(m *message.Message, into *Categories) {
+	var parts [NumCategories]millis
+	p.weigh(m, &parts)
+	apportion(&parts, perToken, into)
+}
+
+func tokens(n millis) int64 { return ceilDiv(int64(n), perToken) }
+
+// weigh adds the weight of a message to the categories it belongs to.
+func (p *pricer) weigh(m *message.Message, parts *[NumCategories]millis) {
+	overhead := millis(p.w.message)
+	switch m.Role {
+	case message.RoleAssistant:
+		if dropped(m) || len(m.Content) == 0 {
+			return
+		}
+		for i := range m.Content {
+			p.answerBlock(&m.Content[i], parts)
+		}
+		parts[categoryOfBlock(m.Content[0].Type)] += overhead
+	case message.RoleUser, message.RoleToolResult, message.RoleCustom:
+		own := categoryOf(m)
+		for i := range m.Content {
+			b := &m.Content[i]
+			switch b.Type {
+			case message.BlockText:
+				parts[own] += p.words.text(b.Text)
+			case message.BlockImage:
+				parts[Images] += millis(p.imageTokens(b)) * perToken
+			default:
+				parts[own] += p.unknown(b)
+			}
+		}
+		parts[own] += overhead
+	case message.RoleSystem:
+		parts[System] += overhead
+		for i := range m.Content {
+			parts[System] += p.words.text(m.Content[i].Text)
+		}
+		for i := range m.Sections {
+			parts[System] += p.words.text(m.Sections[i].Text)
+		}
+		if len(m.ToolsAdded) > 0 {
+			parts[Tools] += p.words.rawJSON(m.ToolsAdded)
+			if isNonEmptyArray(m.ToolsAdded) {
+				parts[Tools] += millis(p.w.tools)
+			}
+		}
+	case message.RoleBashExecution:
+		if !m.ExcludeFromContext {
+			parts[Shell] += overhead + p.words.text(m.Command) + p.words.text(m.Output)
+		}
+	case message.RoleBranchSummary, message.RoleCompactionSummary:
+		parts[Summaries] += overhead + p.words.text(m.Summary)
+	}
+}
+
+// idInOverhead is how long a call id may be to be part of a message's overhead.
+const idInOverhead = 64
+
+func (p *pricer) answerBlock(b *message.Block, parts *[NumCategories]millis) {
+	switch b.Type {
+	case message.BlockText:
+		parts[Assistant] += p.words.text(b.Text)
+	case message.BlockThinking:
+		parts[Thinking] += p.words.text(b.Text)
+		if b.Text == "" || b.Redacted {
+			parts[Thinking] += millis(len(b.Signature)) * millis(p.w.hidden)
+		}
+	case message.BlockToolCall:
+		parts[ToolCalls] += p.words.text(b.Name) + p.words.rawJSON(b.Arguments)
+		if extra := len(b.ID) - idInOverhead; extra > 0 {
+			parts[ToolCalls] += millis(extra) * millis(p.w.base64)
+		}
+	case message.BlockImage:
+		parts[Images] += millis(p.imageTokens(b)) * perToken
+	default:
+		parts[Assistant] += p.unknown(b)
+	}
+}
+
+// unknown weighs a block of a type that this version does not know: the bytes
+// it was read from. It is kept and passed on, so it may well be sent.
+func (p *pricer) unknown(b *message.Block) millis { return p.words.rawJSON(b.Raw()) }
+
+// dropped reports an answer that is never sent again: it failed or was aborted.
+func dropped(m *message.Message) bool {
+	return m.StopReason == message.StopError || m.StopReason == message.StopAborted
+}
+
+func (p *pricer) imageTokens(b *message.Block) int64 {
+	width, height := imageSize(b.Data)
+	return p.image.tokens(width, height)
+}
