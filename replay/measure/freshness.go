@@ -1,0 +1,98 @@
+package measure
+
+import (
+	"regexp"
+	"strings"
+)
+
+// fresh counts the things with more than one state whose state a text gives, and
+// those among them where it is the last one.
+func (t *Trail) fresh(text string, stated []Pair) (right, given int) {
+	if len(t.Turns) == 0 {
+		return 0, 0
+	}
+	var lines []stateLine
+	for _, turn := range t.Turns {
+		var ok, known bool
+		if turn.Path != "" {
+			ok, known = pathFresh(turn, stated)
+		} else {
+			if lines == nil {
+				lines = stateLines(text)
+			}
+			ok, known = commandFresh(turn, lines)
+		}
+		if known {
+			given++
+			if ok {
+				right++
+			}
+		}
+	}
+	return right, given
+}
+
+func pathFresh(turn Turn, stated []Pair) (ok, known bool) {
+	var says [numOps]bool
+	for _, p := range stated {
+		if samePath(p.Path, turn.Path) {
+			says[p.Op], known = true, true
+		}
+	}
+	switch turn.Last {
+	case Present:
+		return says[OpChanged] && !says[OpDeleted], known
+	case Gone:
+		return says[OpDeleted] && !says[OpChanged] && !says[OpRead], known
+	default: // taken back: neither changed nor gone
+		return !says[OpChanged] && !says[OpDeleted], known
+	}
+}
+
+// stateLine is a line with the heading that it stands under.
+type stateLine struct{ heading, text string }
+
+func stateLines(text string) []stateLine {
+	var out []stateLine
+	heading := ""
+	for line := range strings.SplitSeq(text, "\n") {
+		t := strings.TrimSpace(line)
+		if strings.HasPrefix(t, "#") {
+			heading = t
+		} else if t != "" {
+			out = append(out, stateLine{heading, strings.Join(strings.Fields(t), " ")})
+		}
+	}
+	return out
+}
+
+var (
+	saysFail = regexp.MustCompile(`(?i)fail|error|broken|exit(ed)?( with| code| status)* [1-9]|not pass|✗|❌`)
+	saysPass = regexp.MustCompile(`(?i)pass|succe|\bok\b|✓|✅|exit(ed)?( with| code| status)* 0|\[x\]`)
+	failHead = regexp.MustCompile(`(?i)blocked|fail|error|issue|problem`)
+	passHead = regexp.MustCompile(`(?i)done|pass|complete|finished`)
+)
+
+// commandFresh looks at the lines that name a command and say how it ended. The
+// last of them counts.
+func commandFresh(turn Turn, lines []stateLine) (ok, known bool) {
+	name := turn.Command
+	for _, l := range lines {
+		k := strings.Index(l.text, name)
+		if k < 0 {
+			continue
+		}
+		rest := l.text[:k] + l.text[k+len(name):]
+		switch {
+		case saysFail.MatchString(rest):
+			ok, known = turn.Last == Failing, true
+		case saysPass.MatchString(rest):
+			ok, known = turn.Last == Passing, true
+		case failHead.MatchString(l.heading):
+			ok, known = turn.Last == Failing, true
+		case passHead.MatchString(l.heading):
+			ok, known = turn.Last == Passing, true
+		}
+	}
+	return ok, known
+}

@@ -1,0 +1,204 @@
+package measure
+
+import "strings"
+
+// Point is a place in a session at which its old part is dropped, with all that is
+// needed to score what is put in its place.
+type Point struct {
+	Needs []Need
+	Trail *Trail
+	// Sentences are those of the user in what was dropped.
+	Sentences []Sentence
+	// DroppedTokens is the size of what was dropped.
+	DroppedTokens int
+	// Answers counts the messages of the agent in the future.
+	Answers int
+
+	dropped, kept, always []*Digest
+	surroundings          surroundings
+	future                map[string]bool
+	known                 map[string]bool
+}
+
+// NewPoint reads a point: what is dropped, what is kept behind it, what is sent
+// again anyway (the system prompt, rules, the environment), and what came next. cwd
+// is the working directory, "" where it is not known.
+func NewPoint(dropped, kept, always, future []*Digest, cwd string) *Point {
+	p := &Point{
+		Needs: Needs(dropped, kept, always, future), Trail: NewTrail(dropped, cwd),
+		DroppedTokens: TokensOf(dropped),
+		dropped:       dropped, kept: kept, always: always,
+		future: map[string]bool{},
+		known:  union(dropped, kept, always),
+	}
+	for _, d := range dropped {
+		if d.Kind == User {
+			p.Sentences = append(p.Sentences, Sentences(d.Text)...)
+		}
+	}
+	for _, d := range future {
+		if d.Kind != Agent {
+			continue
+		}
+		p.Answers++
+		for id := range d.ids {
+			p.future[id] = true
+		}
+	}
+	p.surroundings = surroundingsOf(p.Needs, dropped)
+	return p
+}
+
+// Measured is a share, from 0 to 1, or nothing where there was nothing to measure.
+type Measured struct {
+	Value float64
+	OK    bool
+}
+
+func share(part, all int) Measured {
+	if all == 0 {
+		return Measured{}
+	}
+	return Measured{float64(part) / float64(all), true}
+}
+
+// Score is what a text is worth at a point.
+type Score struct {
+	Tokens       int      // size of the text that was scored
+	Cut          int      // tokens beyond the budget, which were not looked at
+	Recall       Measured // CR: needs that stand in the text
+	RecallByUse  Measured // CRu: the same, weighed by how often each was used
+	Contextual   Measured // cCR: needs that stand there among words they stood among before
+	Precision    Measured // identifiers of the text that were used
+	Instructions Measured // IR: sentences of the user that are kept
+	Constraints  Measured // IR-c: those with a word of obligation
+	TrailF1      Measured // files and what was done to them
+	Modified     Measured // changed files that stand anywhere in the text
+	Fresh        Measured // of what had several states, the last one is given
+	Foreign      Measured // fabrication: identifiers that were in nothing the policy was given
+	Plain        float64  // share of plain words and structure
+
+	// ByClass counts, for each class, the needs and those of them found, plainly
+	// and in context.
+	ByClass [NumClasses]ClassScore
+
+	// What was missed, for reading.
+	Missed          []string // needs not there
+	MissedContext   []string // needs there, but not in context
+	MissedSentences []string
+	ForeignIDs      []string
+}
+
+// ClassScore counts needs of a class.
+type ClassScore struct{ Needs, Found, InContext int }
+
+// Score measures a text that stands in the place of what was dropped. Of a text
+// larger than the budget, in tokens, only the beginning counts; 0 is no budget.
+// frame is what the policy always writes: identifiers in it are its own.
+func (p *Point) Score(text, frame string, budget int) Score {
+	var s Score
+	if limit := CharsPerToken * budget; budget > 0 && Units(text) > limit {
+		cut := CutUnits(text, limit)
+		s.Cut = Tokens(text) - Tokens(cut)
+		text = cut
+	}
+	s.Tokens = Tokens(text)
+	p.scoreNeeds(&s, text)
+	p.scoreSentences(&s, text)
+
+	plain := handle.ReplaceAllString(text, "")
+	stated := Stated(text)
+	s.TrailF1.Value, s.TrailF1.OK = p.Trail.f1(stated)
+	s.Modified = p.Trail.modified(text)
+	s.Fresh = share(p.Trail.fresh(plain, stated))
+	s.Plain = PlainShare(plain)
+
+	ids, used := map[string]Class{}, 0
+	for id := range Identifiers(plain) {
+		ids[id.Text] = id.Class
+	}
+	for id := range Identifiers(frame) {
+		delete(ids, id.Text)
+	}
+	for id := range ids {
+		if p.future[id] {
+			used++
+		}
+	}
+	s.Precision = share(used, len(ids))
+	s.ForeignIDs = foreign(ids, p.known, p.dropped, p.kept, p.always)
+	s.Foreign = share(len(s.ForeignIDs), len(ids))
+	return s
+}
+
+func (p *Point) scoreNeeds(s *Score, text string) {
+	inContext := p.surroundings.inContext(p.Needs, text)
+	found, uses, usesFound, context := 0, 0, 0, 0
+	for i, n := range p.Needs {
+		c := &s.ByClass[n.Class]
+		c.Needs++
+		uses += n.Uses
+		switch {
+		case !strings.Contains(text, n.Text):
+			s.Missed = append(s.Missed, n.Text)
+			continue
+		case inContext[i]:
+			context++
+			c.InContext++
+		default:
+			s.MissedContext = append(s.MissedContext, n.Text)
+		}
+		found++
+		usesFound += n.Uses
+		c.Found++
+	}
+	s.Recall = share(found, len(p.Needs))
+	s.RecallByUse = share(usesFound, uses)
+	s.Contextual = share(context, len(p.Needs))
+}
+
+func (p *Point) scoreSentences(s *Score, text string) {
+	if len(p.Sentences) == 0 {
+		return
+	}
+	said := spokenOf(text)
+	kept, constraints, keptConstraints := 0, 0, 0
+	for i := range p.Sentences {
+		sentence := &p.Sentences[i]
+		ok := said.keeps(sentence)
+		if sentence.Constraint {
+			constraints++
+		}
+		switch {
+		case !ok:
+			s.MissedSentences = append(s.MissedSentences, sentence.Text)
+		case sentence.Constraint:
+			keptConstraints++
+			kept++
+		default:
+			kept++
+		}
+	}
+	s.Instructions = share(kept, len(p.Sentences))
+	s.Constraints = share(keptConstraints, constraints)
+}
+
+// modified is the share of the changed files whose path, or the last two parts of
+// it, stands anywhere in a text.
+func (t *Trail) modified(text string) Measured {
+	found, all := 0, 0
+	for _, p := range t.Pairs {
+		if p.Op != OpChanged {
+			continue
+		}
+		all++
+		tail, ok := pathTail(p.Path)
+		if !ok {
+			tail = p.Path
+		}
+		if strings.Contains(text, tail) {
+			found++
+		}
+	}
+	return share(found, all)
+}

@@ -1,0 +1,225 @@
+package measure
+
+import (
+	"regexp"
+	"strings"
+)
+
+// runHistory is how a command ended, each time it ran.
+type runHistory struct {
+	passed, failed bool
+	last           State
+}
+
+// shell takes a shell call whose result is there.
+func (r *trailReader) shell(c *Call, result *Message) {
+	command := shellText(c)
+	if command == "" {
+		return
+	}
+	if strings.Contains(command, "*** Begin Patch") {
+		if !result.Failed {
+			r.patch(command, result)
+		}
+		return
+	}
+	r.outcome(command, result)
+	exit, known := exitCode(result.Text)
+	failed := result.Failed || known && exit != 0
+	for _, words := range commandsOf(command) {
+		r.effects(words, failed)
+	}
+}
+
+func shellText(c *Call) string {
+	if s := c.argument("command", "cmd", "script", "input", "code"); s != "" {
+		return s
+	}
+	longest := ""
+	c.strings(func(s string) { // ["bash", "-lc", "..."]
+		if len(s) > len(longest) {
+			longest = s
+		}
+	})
+	return longest
+}
+
+// outcome notes how a command ended, where that is beyond doubt: an exit code or a
+// failed result says that it failed; for it to have passed, no line may tell of a
+// failure, because the last command of a pipe hides how the first one ended.
+func (r *trailReader) outcome(command string, result *Message) {
+	name := commandName(command)
+	if len(name) < 4 || strings.Contains(command, "<<") {
+		return
+	}
+	exit, known := exitCode(result.Text)
+	h := r.commands[name]
+	if h == nil {
+		h = &runHistory{}
+		r.commands[name] = h
+	}
+	switch {
+	case result.Failed || known && exit != 0:
+		h.failed, h.last = true, Failing
+	case !failureLine.MatchString(result.Text):
+		h.passed, h.last = true, Passing
+	default: // not to be told: the last state is not known any more
+		delete(r.commands, name)
+	}
+}
+
+var failureLine = regexp.MustCompile(`(?im)^\W*(FAIL|error|fatal|panic|not ok)\b|\b[1-9]\d* (failed|failures?|errors?)\b`)
+
+// commandName is the form of a command in which it is compared: its first line,
+// with single spaces.
+func commandName(command string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(command), "\n")
+	return strings.Join(strings.Fields(line), " ")
+}
+
+// commandsOf splits a command line into simple commands of words. It is no shell:
+// quotes keep words together, the body of a here document is left out, and anything
+// else stays as it is written.
+func commandsOf(text string) [][]string {
+	var (
+		all  [][]string
+		cur  []string
+		end  string // of a here document
+		word strings.Builder
+		open bool
+	)
+	flushWord := func() {
+		if open {
+			cur = append(cur, word.String())
+			word.Reset()
+			open = false
+		}
+	}
+	flush := func() {
+		flushWord()
+		if len(cur) > 0 {
+			all = append(all, cur)
+			cur = nil
+		}
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		if end != "" {
+			if strings.TrimSpace(line) == end {
+				end = ""
+			}
+			continue
+		}
+		if m := hereDoc.FindStringSubmatch(line); m != nil {
+			end = m[1]
+		}
+		var quote byte
+		for i := 0; i < len(line); i++ {
+			c := line[i]
+			switch {
+			case quote != 0:
+				if c == quote {
+					quote = 0
+				} else {
+					word.WriteByte(c)
+				}
+			case c == '\'' || c == '"':
+				quote, open = c, true
+			case c == '\\' && i+1 < len(line):
+				i++
+				word.WriteByte(line[i])
+				open = true
+			case c == ' ' || c == '\t':
+				flushWord()
+			case c == ';' || c == '|' || c == '&' && !(i > 0 && line[i-1] == '>') && !(i+1 < len(line) && line[i+1] == '>'):
+				flush()
+			case c == '>':
+				if s := word.String(); s == "1" || s == "2" || s == "&" {
+					word.Reset()
+					open = false
+				}
+				flushWord()
+				if n := len(cur); n > 0 && cur[n-1] == ">" {
+					continue
+				}
+				cur = append(cur, ">")
+			default:
+				word.WriteByte(c)
+				open = true
+			}
+		}
+		flush()
+	}
+	return all
+}
+
+var hereDoc = regexp.MustCompile(`<<-?\s*['"]?([A-Za-z_][A-Za-z0-9_]*)['"]?`)
+
+// effects notes what a simple command may have done to files.
+func (r *trailReader) effects(words []string, failed bool) {
+	for len(words) > 0 && (words[0] == "sudo" || strings.Contains(words[0], "=") && !strings.HasPrefix(words[0], "-")) {
+		words = words[1:]
+	}
+	if len(words) == 0 {
+		return
+	}
+	name, args := words[0], words[1:]
+	if name == "git" && len(args) > 0 {
+		name, args = "git "+args[0], args[1:]
+	}
+	for i, w := range words {
+		switch {
+		case w == ">" && i+1 < len(words):
+			r.mayPair(OpChanged, words[i+1])
+		case i > 0 && w != ">":
+			r.mayPair(OpRead, w)
+		}
+	}
+	var plain []string
+	for _, a := range args {
+		if a == ">" {
+			break
+		}
+		if !strings.HasPrefix(a, "-") {
+			plain = append(plain, a)
+		}
+	}
+	switch name {
+	case "sed", "perl", "tee", "touch", "cp", "patch", "gofmt", "prettier", "git apply", "git stash", "git reset", "truncate", "dd":
+		for _, p := range plain {
+			r.mayPair(OpChanged, p)
+		}
+	case "rm", "git rm", "unlink":
+		for _, p := range plain {
+			r.simple(p, Gone, failed)
+		}
+	case "mv", "git mv":
+		if len(plain) == 2 {
+			r.simple(plain[0], Gone, failed)
+			r.simple(plain[1], Present, failed)
+		}
+	case "git checkout", "git restore":
+		for _, p := range plain {
+			if strings.Contains(base(p), ".") {
+				r.simple(p, Reverted, failed)
+			}
+		}
+	}
+}
+
+// simple notes the effect of a plain command on a path. A path that a shell would
+// expand may be anything.
+func (r *trailReader) simple(p string, s State, failed bool) {
+	r.mayPair(OpChanged, p)
+	r.mayPair(OpDeleted, p)
+	if failed || strings.ContainsAny(p, "*?[]{}$~`") || !strings.Contains(base(p), ".") {
+		return
+	}
+	r.set(p, s, false)
+}
+
+func (r *trailReader) mayPair(op Op, p string) {
+	if p == "" || strings.HasPrefix(p, "-") || strings.HasPrefix(p, "/dev/") || len(p) > 300 {
+		return
+	}
+	r.optional[Pair{op, cleanPath(p, r.cwd)}] = true
+}

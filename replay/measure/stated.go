@@ -1,0 +1,148 @@
+package measure
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Stated returns the pairs that a text states in a place that a program can read: a
+// list below a heading, a lead-in or an opening tag that says what was done, or
+// behind such a lead-in on its own line. Several names of one folder may be written
+// as folder/{a,b}.
+func Stated(text string) []Pair {
+	var (
+		out  []Pair
+		seen = map[Pair]bool{}
+		op   Op
+		on   bool
+	)
+	add := func(op Op, item string) {
+		for _, p := range pathsOf(item) {
+			if pair := (Pair{op, p}); !seen[pair] {
+				seen[pair] = true
+				out = append(out, pair)
+			}
+		}
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		trimmed := strings.TrimSpace(line)
+		switch {
+		case trimmed == "":
+		case strings.HasPrefix(trimmed, "</"):
+			on = false
+		case strings.HasPrefix(trimmed, "#"), strings.HasPrefix(trimmed, "<") && strings.HasSuffix(trimmed, ">"),
+			strings.HasSuffix(trimmed, ":"):
+			op, on = headingOp(trimmed)
+		default:
+			item := listMark.ReplaceAllString(trimmed, "")
+			if lead, rest, ok := strings.Cut(item, ": "); ok {
+				if leadOp, ok := headingOp(lead); ok {
+					for _, part := range splitList(rest) {
+						add(leadOp, part)
+					}
+					continue
+				}
+			}
+			if on {
+				add(op, item)
+			}
+		}
+	}
+	return out
+}
+
+var listMark = regexp.MustCompile(`^(?:[-*+•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?`)
+
+// headingOp reads a heading. It must be short: a sentence that happens to have a
+// word like "read" in it begins no list.
+func headingOp(s string) (op Op, ok bool) {
+	words := strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return r < 'a' || r > 'z' })
+	if len(words) == 0 || len(words) > 5 {
+		return 0, false
+	}
+	for _, w := range words {
+		switch w {
+		case "read", "viewed":
+			return OpRead, true
+		case "modified", "edited", "changed", "created", "written", "added", "wrote", "modify", "changes":
+			return OpChanged, true
+		case "deleted", "removed":
+			return OpDeleted, true
+		}
+	}
+	return 0, false
+}
+
+// splitList splits at commas outside braces.
+func splitList(s string) []string {
+	var out []string
+	depth, from := 0, 0
+	for i := range len(s) {
+		switch s[i] {
+		case '{':
+			depth++
+		case '}':
+			depth--
+		case ',', ';':
+			if depth <= 0 {
+				out = append(out, s[from:i])
+				from = i + 1
+			}
+		}
+	}
+	return append(out, s[from:])
+}
+
+// pathsOf reads a list item that begins with a path: nothing if it does not.
+func pathsOf(item string) []string {
+	item = strings.TrimSpace(handle.ReplaceAllString(item, ""))
+	if strings.HasPrefix(item, "`") {
+		if k := strings.IndexByte(item[1:], '`'); k > 0 {
+			return expand(item[1 : 1+k])
+		}
+	}
+	if strings.HasPrefix(item, `"`) {
+		if k := strings.IndexByte(item[1:], '"'); k > 0 {
+			return expand(item[1 : 1+k])
+		}
+	}
+	name, rest := item, ""
+	if k := strings.IndexAny(item, " \t"); k >= 0 {
+		name, rest = item[:k], strings.TrimSpace(item[k:])
+	}
+	if rest != "" && !strings.ContainsAny(rest[:1], "([—–-:→") && !strings.Contains(name, "{") {
+		return nil
+	}
+	if strings.Contains(name, "{") {
+		name = strings.ReplaceAll(item, ", ", ",")
+		if k := strings.IndexByte(name, '}'); k >= 0 {
+			if end := strings.IndexAny(name[k:], " \t"); end >= 0 {
+				name = name[:k+end]
+			}
+		}
+	}
+	return expand(strings.TrimRight(name, ".,;:"))
+}
+
+func expand(p string) []string {
+	open := strings.IndexByte(p, '{')
+	shut := strings.LastIndexByte(p, '}')
+	if open < 0 || shut < open {
+		if !pathLike(p) {
+			return nil
+		}
+		return []string{cleanPath(p, "")}
+	}
+	var out []string
+	for _, part := range splitList(p[open+1 : shut]) {
+		if full := p[:open] + strings.TrimSpace(part) + p[shut+1:]; pathLike(full) {
+			out = append(out, cleanPath(full, ""))
+		}
+	}
+	return out
+}
+
+func pathLike(p string) bool {
+	return len(p) > 1 && !strings.ContainsAny(p, "<>|\"*\n") && !strings.Contains(p, "://") &&
+		(strings.ContainsAny(p, "./") || strings.IndexFunc(p, func(r rune) bool { return r >= 'A' && r <= 'Z' }) == 0) && strings.Trim(p, "./") != ""
+}

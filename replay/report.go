@@ -1,0 +1,95 @@
+package replay
+
+import (
+	"slices"
+
+	"github.com/clew-dev/clew/replay/measure"
+)
+
+// Row is one policy in a table.
+type Row struct {
+	Policy   string
+	Points   int // at which it was scored
+	Sessions int
+	Tokens   float64 // mean size of its texts
+
+	Contextual, Recall, RecallByUse, Precision Mean
+	Instructions, Constraints                  Mean
+	TrailF1, Modified, Fresh, Foreign, Plain   Mean
+}
+
+// Mean is the mean of a measure: over the points of each session, then over the
+// sessions. N is the number of points that had something to measure.
+type Mean struct {
+	Value float64
+	N     int
+}
+
+// Rows returns a row for each policy, in the order of the report, of the free
+// points or of the recorded ones.
+func (r *Report) Rows(recorded bool) []Row {
+	names := slices.Clone(r.Policies)
+	if recorded {
+		names = append(names, RecordedPolicy)
+	}
+	var rows []Row
+	for _, name := range names {
+		rows = append(rows, r.row(name, recorded))
+	}
+	return rows
+}
+
+func (r *Report) row(policy string, recorded bool) Row {
+	row := Row{Policy: policy}
+	var scores [][]measure.Score
+	for _, s := range r.Sessions {
+		var of []measure.Score
+		for _, p := range s.Points {
+			if score, ok := p.Scores[policy]; ok && p.Recorded == recorded {
+				of = append(of, score)
+			}
+		}
+		if len(of) > 0 {
+			scores = append(scores, of)
+			row.Points += len(of)
+			row.Sessions++
+		}
+	}
+	mean := func(get func(s *measure.Score) measure.Measured) Mean { return meanOf(scores, get) }
+	row.Tokens = mean(func(s *measure.Score) measure.Measured { return measure.Measured{Value: float64(s.Tokens), OK: true} }).Value
+	row.Contextual = mean(func(s *measure.Score) measure.Measured { return s.Contextual })
+	row.Recall = mean(func(s *measure.Score) measure.Measured { return s.Recall })
+	row.RecallByUse = mean(func(s *measure.Score) measure.Measured { return s.RecallByUse })
+	row.Precision = mean(func(s *measure.Score) measure.Measured { return s.Precision })
+	row.Instructions = mean(func(s *measure.Score) measure.Measured { return s.Instructions })
+	row.Constraints = mean(func(s *measure.Score) measure.Measured { return s.Constraints })
+	row.TrailF1 = mean(func(s *measure.Score) measure.Measured { return s.TrailF1 })
+	row.Modified = mean(func(s *measure.Score) measure.Measured { return s.Modified })
+	row.Fresh = mean(func(s *measure.Score) measure.Measured { return s.Fresh })
+	row.Foreign = mean(func(s *measure.Score) measure.Measured { return s.Foreign })
+	row.Plain = mean(func(s *measure.Score) measure.Measured { return measure.Measured{Value: s.Plain, OK: s.Tokens > 0} })
+	return row
+}
+
+func meanOf(sessions [][]measure.Score, get func(s *measure.Score) measure.Measured) Mean {
+	var m Mean
+	sum, groups := 0.0, 0
+	for _, scores := range sessions {
+		part, n := 0.0, 0
+		for i := range scores {
+			if v := get(&scores[i]); v.OK {
+				part += v.Value
+				n++
+			}
+		}
+		if n > 0 {
+			sum += part / float64(n)
+			groups++
+			m.N += n
+		}
+	}
+	if groups > 0 {
+		m.Value = sum / float64(groups)
+	}
+	return m
+}

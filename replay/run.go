@@ -1,0 +1,226 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/clew-dev/clew/replay/measure"
+)
+
+// The defaults of Options.
+const (
+	DefaultBudget = 4_000
+	DefaultTail   = 8_000
+)
+
+// Options say how to replay. The zero value is ready for use.
+type Options struct {
+	// Policies to compare. Default: all.
+	Policies []Policy
+	// Budget is what the text of a policy may cost at a free point, in tokens of
+	// three UTF-16 units. Default: 4,000. At a recorded point it is the size of the
+	// recorded summary.
+	Budget int
+	// Tail is how much stays as it is behind a free point, in the same tokens.
+	// Default: 8,000.
+	Tail int
+	// Parallel is how many sessions are played at a time. Default: GOMAXPROCS.
+	Parallel int
+	// Progress is called after each session with how many are done; never by two
+	// goroutines at once. Optional.
+	Progress func(done, all int)
+	// Text is called with each text and its score, for reading; never by two
+	// goroutines at once, in no particular order. Optional.
+	Text func(t Text)
+}
+
+// Text is what a policy put in the place of what was dropped at a point.
+type Text struct {
+	Session  string
+	Point    int // messages before it
+	Recorded bool
+	Policy   string
+	Text     string
+	Score    measure.Score
+}
+
+// RecordedPolicy is the name under which the summaries of the recorded programs
+// stand in reports.
+const RecordedPolicy = "recorded"
+
+// PointResult is a point and how each policy did.
+type PointResult struct {
+	At       int // messages before it
+	Recorded bool
+	Dropped  int // tokens
+	Needs    int
+	Budget   int
+	Scores   map[string]measure.Score
+}
+
+// SessionResult is a session and its points.
+type SessionResult struct {
+	Name, Group string
+	Messages    int
+	Tokens      int // of all stretches
+	Points      []PointResult
+	// Skipped says why there is no free point, "" when there are some.
+	Skipped string
+	// SkippedRecorded says of each recorded compaction without a point why.
+	SkippedRecorded []string
+}
+
+// Report is the outcome of a replay.
+type Report struct {
+	Budget, Tail int
+	Policies     []string
+	Sessions     []SessionResult
+}
+
+// Run plays sessions under policies. The error is that of a policy, or of ctx.
+func Run(ctx context.Context, sessions []Session, opt Options) (*Report, error) {
+	if opt.Policies == nil {
+		opt.Policies = Policies()
+	}
+	if opt.Budget == 0 {
+		opt.Budget = DefaultBudget
+	}
+	if opt.Tail == 0 {
+		opt.Tail = DefaultTail
+	}
+	if opt.Budget < 1 || opt.Tail < 0 {
+		return nil, fmt.Errorf("a budget of %d and a tail of %d tokens make no sense", opt.Budget, opt.Tail)
+	}
+	if opt.Parallel < 1 {
+		opt.Parallel = runtime.GOMAXPROCS(0)
+	}
+	r := &Report{Budget: opt.Budget, Tail: opt.Tail, Sessions: make([]SessionResult, len(sessions))}
+	for _, p := range opt.Policies {
+		r.Policies = append(r.Policies, p.Name())
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var (
+		mu    sync.Mutex
+		done  int
+		first error
+		wg    sync.WaitGroup
+		next  = make(chan int)
+	)
+	text := opt.Text
+	if text != nil {
+		opt.Text = func(t Text) {
+			mu.Lock()
+			defer mu.Unlock()
+			text(t)
+		}
+	}
+	for range min(opt.Parallel, len(sessions)) {
+		wg.Go(func() {
+			for i := range next {
+				res, err := play(ctx, &sessions[i], &opt)
+				mu.Lock()
+				if err != nil && first == nil {
+					first = fmt.Errorf("%s: %w", sessions[i].Name, err)
+					stop()
+				}
+				r.Sessions[i] = res
+				done++
+				if opt.Progress != nil && err == nil {
+					opt.Progress(done, len(sessions))
+				}
+				mu.Unlock()
+			}
+		})
+	}
+feed:
+	for i := range sessions {
+		select {
+		case next <- i:
+		case <-ctx.Done():
+			break feed
+		}
+	}
+	close(next)
+	wg.Wait()
+	if first == nil {
+		first = ctx.Err()
+	}
+	if first != nil {
+		return nil, first
+	}
+	return r, nil
+}
+
+// play plays one session.
+func play(ctx context.Context, s *Session, opt *Options) (SessionResult, error) {
+	res := SessionResult{Name: s.Name, Group: s.Group}
+	parts := s.stretches()
+	var points []*point
+	for i, st := range parts {
+		if ctx.Err() != nil {
+			return res, ctx.Err()
+		}
+		res.Messages += len(st.items)
+		res.Tokens += measure.TokensOf(st.digests)
+		if i == 0 {
+			free, why := freePoints(s, st, opt)
+			points = append(points, free...)
+			res.Skipped = string(why)
+		}
+		if st.rewrite == nil || i+1 >= len(parts) {
+			continue
+		}
+		c, ok := st.rewrite.Compaction()
+		if !ok || c.Summary == "" {
+			res.SkippedRecorded = append(res.SkippedRecorded, "no text of a summary")
+			continue
+		}
+		if pt, why := recordedPoint(s, st, parts[i+1], c.Summary); why != "" {
+			res.SkippedRecorded = append(res.SkippedRecorded, string(why))
+		} else {
+			points = append(points, pt)
+		}
+	}
+	if len(parts) == 0 {
+		res.Skipped = "no messages"
+	}
+	for _, pt := range points {
+		got, err := pt.score(ctx, s, opt)
+		if err != nil {
+			return res, err
+		}
+		res.Points = append(res.Points, got)
+	}
+	return res, nil
+}
+
+func (pt *point) score(ctx context.Context, s *Session, opt *Options) (PointResult, error) {
+	res := PointResult{
+		At: pt.at, Recorded: pt.recorded != "", Dropped: pt.DroppedTokens, Needs: len(pt.Needs),
+		Budget: int(pt.prefix.Budget), Scores: map[string]measure.Score{},
+	}
+	take := func(policy, text, frame string) {
+		score := pt.Score(text, frame, int(pt.prefix.Budget))
+		res.Scores[policy] = score
+		if opt.Text != nil {
+			opt.Text(Text{s.Name, pt.at, res.Recorded, policy, text, score})
+		}
+	}
+	for _, p := range opt.Policies {
+		prefix := pt.prefix
+		prefix.Dropped, prefix.Kept = slices.Clone(prefix.Dropped), slices.Clone(prefix.Kept)
+		text, err := p.Replace(ctx, prefix)
+		if err != nil {
+			return res, fmt.Errorf("policy %s: %w", p.Name(), err)
+		}
+		take(p.Name(), text, p.Frame())
+	}
+	if res.Recorded {
+		take(RecordedPolicy, pt.recorded, "")
+	}
+	return res, nil
+}
