@@ -1,0 +1,392 @@
+package transcript
+
+import (
+	"strings"
+	"time"
+
+	"github.com/clew-dev/clew/message"
+)
+
+// claude reads the files of Claude Code: one line for each block of an answer,
+// which share the message's id and repeat its usage, linked by parentUuid; a
+// compact_boundary line and a user message with isCompactSummary where the
+// conversation was compacted.
+type claude struct {
+	*builder
+	at      map[string]*node // what a line became, or what it hangs under when it became nothing
+	answers map[string]*node // by message id
+	calls   map[string]*node // answers by the ids of their calls
+	results map[string]*node // by the ids of their calls
+	main    *node            // the end of the main path
+	titles  map[string]string
+}
+
+func readClaude(s *source, b *builder) error {
+	if err := s.wantLines(); err != nil {
+		return err
+	}
+	c := &claude{
+		builder: b, at: map[string]*node{}, answers: map[string]*node{}, calls: map[string]*node{},
+		results: map[string]*node{}, titles: map[string]string{},
+	}
+	if err := s.objects(func(line int, obj value) error {
+		c.line(line, obj.fields())
+		return nil
+	}); err != nil {
+		return err
+	}
+	c.close()
+	return nil
+}
+
+func (c *claude) line(line int, f fields) {
+	typ, id := f.str("type"), f.str("uuid")
+	if id != "" {
+		if _, seen := c.at[id]; seen {
+			c.note(Aside, "repeated-line", line, id, "lines that stand in the file twice")
+			return
+		}
+	}
+	side := f["isSidechain"].bool() || f.has("agentId") && typ != "progress"
+	if side && !c.opt.Sidechains {
+		if id != "" {
+			c.note(Lost, "sidechain", line, id, "lines of other agents (sidechains); option Sidechains takes them in")
+			c.at[id] = nil
+		}
+		return
+	}
+	if !side && (typ == "user" || typ == "assistant") {
+		if s := f.str("sessionId"); s != "" {
+			c.t.Header.ID = s
+		}
+		if c.t.Header.Cwd == "" {
+			c.t.Header.Cwd = f.str("cwd")
+		}
+		if c.t.Header.Timestamp.IsZero() {
+			c.t.Header.Timestamp = f["timestamp"].time()
+		}
+	}
+	before := c.tip
+	switch typ {
+	case "user":
+		c.user(line, f, side)
+	case "assistant":
+		c.assistant(line, f)
+	case "system":
+		c.system(line, f)
+	case "attachment":
+		c.attachment(line, f)
+	case "summary", "custom-title", "ai-title":
+		c.titles[f.str("leafUuid")] = firstOf(f.str("summary"), f.str("customTitle"), f.str("aiTitle"), f.str("title"))
+	default:
+		kind := typ
+		if typ == "progress" {
+			kind += ":" + f["data"].str("type")
+		}
+		c.note(Aside, "line:"+kind, line, id, "lines of the type "+printable(typ, 40)+", which are no part of the conversation")
+	}
+	if id != "" {
+		if _, done := c.at[id]; !done {
+			c.at[id] = c.parent(f, line)
+		}
+	}
+	if c.tip != before && !side {
+		c.main = c.tip
+	}
+}
+
+// parent returns what a line hangs under.
+func (c *claude) parent(f fields, line int) *node {
+	id := f.str("parentUuid")
+	if id == "" {
+		id = f.str("logicalParentUuid")
+	}
+	if id == "" {
+		return nil
+	}
+	n, known := c.at[id]
+	if !known {
+		if c.main != nil && f.str("parentUuid") != "" {
+			c.note(Damaged, "missing-parent", line, id, "lines whose parent is not in the file; they hang under the one before")
+		}
+		return c.main
+	}
+	// What follows on one of several results follows on all of them.
+	if n != nil && n.answer != nil {
+		n = n.answer
+	}
+	if n != nil && n.last != nil {
+		n = n.last
+	}
+	return n
+}
+
+func (c *claude) user(line int, f fields, side bool) {
+	at, id := f["timestamp"].time(), f.str("uuid")
+	content := f["message"].get("content")
+	if f["isCompactSummary"].bool() {
+		c.summary(line, f, content)
+		return
+	}
+	said, results := c.anthropicBlocks(content, line)
+	if len(said) == 0 && len(results) == 0 {
+		c.note(Aside, "empty", line, id, "messages without content")
+		return
+	}
+	parent := c.parent(f, line)
+	for i, r := range results {
+		callID, blocks, isError := c.anthropicResult(r, line)
+		if c.results[callID] != nil {
+			c.note(Aside, "second-result", line, callID, "further results of a call that has one")
+			continue
+		}
+		answer := c.calls[callID]
+		c.tip = parent
+		if answer != nil {
+			if c.tip = answer; answer.last != nil {
+				c.tip = answer.last
+			}
+			if c.tip.kids > 0 && c.main != nil {
+				c.tip = c.main // the conversation went on before the result came
+			}
+		} else {
+			c.note(Made, "no-call", line, callID, "results whose call is not in the file")
+		}
+		n := c.result(callID, "", blocks, isError, at, line, id+sub(i))
+		if c.results[callID] = n; answer != nil {
+			n.answer, answer.last = answer, n
+		}
+		parent = n
+	}
+	if f.has("toolUseResult") && len(results) > 0 {
+		c.note(Aside, "toolUseResult", line, id, "tool results in the form the program kept for itself")
+	}
+	if len(said) > 0 {
+		c.tip = parent
+		c.words(said, f, side, at, line, id)
+	}
+	c.at[id] = c.tip
+}
+
+// words adds what a user message says, apart by who said it: one line may hold
+// the user's words and a reminder.
+func (c *claude) words(said []message.Block, f fields, side bool, at time.Time, line int, id string) {
+	whose := make([]message.Origin, len(said))
+	for i := range said {
+		switch {
+		case side:
+			whose[i] = message.OriginTask
+		case f["isMeta"].bool(), f["isVisibleInTranscriptOnly"].bool():
+			whose[i] = message.OriginInjected
+		case said[i].Type != message.BlockText:
+			whose[i] = message.OriginUser
+			if i > 0 {
+				whose[i] = whose[i-1]
+			}
+		default:
+			whose[i] = claudeOrigin(said[i].Text)
+		}
+	}
+	for from, part := 0, 0; from < len(said); part++ {
+		to := from + 1
+		for to < len(said) && whose[to] == whose[from] {
+			to++
+		}
+		key := id + "/said"
+		if part > 0 {
+			key += sub(part)
+		}
+		c.builder.user(whose[from], said[from:to], at, line, key)
+		from = to
+	}
+}
+
+// claudeMarks are the beginnings by which Claude Code marks what no user typed.
+var claudeMarks = []struct {
+	start  string
+	origin message.Origin
+}{
+	{"<local-command-", message.OriginShell},
+	{"<bash-", message.OriginShell},
+	{"<command-name>/clear<", message.OriginShell},
+	{"<command-name>/exit<", message.OriginShell},
+	{"<command-name>/compact<", message.OriginShell},
+	{"<command-name>/model<", message.OriginShell},
+	{"<command-name>/resume<", message.OriginShell},
+	{"<system-reminder>", message.OriginInjected},
+	{"<system-notification>", message.OriginInjected},
+	{"<task-notification>", message.OriginInjected},
+	{"<agent-notification>", message.OriginInjected},
+	{"<teammate-message", message.OriginTask},
+	{"<user-prompt-submit-hook>", message.OriginHook},
+	{"Caveat: The messages below were generated by the user while running local commands", message.OriginInjected},
+	{"[Request interrupted by user", message.OriginInjected},
+	{"Stop hook feedback:", message.OriginHook},
+}
+
+func claudeOrigin(s string) message.Origin {
+	s = strings.TrimSpace(s)
+	for _, m := range claudeMarks {
+		if strings.HasPrefix(s, m.start) {
+			return m.origin
+		}
+	}
+	return message.OriginUser
+}
+
+func (c *claude) assistant(line int, f fields) {
+	id, m := f.str("uuid"), f["message"].fields()
+	model := m.str("model")
+	if model == "<synthetic>" {
+		what := "answers that the program wrote itself"
+		if f["isApiErrorMessage"].bool() {
+			what = "errors that the program wrote as answers"
+		}
+		c.note(Aside, "synthetic-answer", line, id, what)
+		return
+	}
+	blocks, _ := c.anthropicBlocks(m["content"], line)
+	key := firstOf(m.str("id"), f.str("requestId"), id)
+	usage := anthropicUsage(m["usage"])
+	n := c.answers[key]
+	if n == nil {
+		if len(blocks) == 0 {
+			c.note(Aside, "empty", line, id, "messages without content")
+			return
+		}
+		c.tip = c.parent(f, line)
+		n = c.say(&message.Message{
+			Role: message.RoleAssistant, API: apiAnthropic, Provider: "anthropic", Model: model,
+		}, f["timestamp"].time(), line, firstOf(id, key))
+		c.answers[key] = n
+	}
+	n.msg.Content = append(n.msg.Content, blocks...)
+	for i := range blocks {
+		if blocks[i].Type == message.BlockToolCall {
+			c.names[blocks[i].ID] = blocks[i].Name
+			c.calls[blocks[i].ID] = n
+		}
+	}
+	// Each line repeats the usage as it was when the line was written.
+	if usage != nil && (n.msg.Usage == nil || usage.Output >= n.msg.Usage.Output) {
+		n.msg.Usage = usage
+	}
+	if r := m.str("stop_reason"); r != "" || n.msg.StopReason == "" || n.msg.StopReason == message.StopEnd {
+		n.msg.StopReason = anthropicStop(r, n.msg.Content)
+	}
+	c.at[id] = n
+}
+
+func (c *claude) system(line int, f fields) {
+	id, sub := f.str("uuid"), f.str("subtype")
+	at := f["timestamp"].time()
+	switch sub {
+	case "compact_boundary":
+		meta := f["compactMetadata"]
+		c.tip = c.parent(f, line)
+		if c.tip == nil {
+			c.tip = c.main
+		}
+		var first *node
+		if head := meta.str("preservedSegment", "headUuid"); head != "" {
+			if first = c.at[head]; first != nil && first.answer != nil {
+				first = first.answer
+			}
+		}
+		n := c.compaction(Rewrite{
+			Kind: "compaction", Line: line, TokensBefore: meta.int("preTokens"), Trigger: meta.str("trigger"),
+		}, first, nil, at, id)
+		c.at[id] = n
+	case "microcompact_boundary":
+		meta := f["microcompactMetadata"]
+		c.tip = c.parent(f, line)
+		var edits *node
+		for i, call := range meta.list("compactedToolIds") {
+			if target := c.results[call.str()]; target != nil {
+				n := c.edit(target, "[cleared]", false, at, line, id+"/"+itoa(i))
+				if edits == nil {
+					edits = n
+				}
+			}
+		}
+		if edits != nil {
+			edits.rewrite = &Rewrite{Kind: "clear-results", Line: line, TokensBefore: meta.int("preTokens"), Trigger: meta.str("trigger")}
+			c.at[id] = c.tip
+		}
+	case "local_command":
+		if s := f.str("content"); s != "" {
+			c.tip = c.parent(f, line)
+			c.at[id] = c.userText(message.OriginShell, s, at, line, id)
+		}
+	default:
+		c.note(Aside, "line:system:"+sub, line, id, "notices of the program, which are no part of the conversation")
+	}
+}
+
+// summary takes the text of a compaction, which stands in a user message.
+func (c *claude) summary(line int, f fields, content value) {
+	blocks, _ := c.anthropicBlocks(content, line)
+	text := (&message.Message{Role: message.RoleUser, Content: blocks}).Text()
+	id := f.str("uuid")
+	n := c.at[f.str("parentUuid")]
+	if n == nil || n.rewrite == nil || n.rewrite.Summary != "" {
+		c.tip = c.parent(f, line)
+		n = c.compaction(Rewrite{Kind: "compaction", Line: line}, nil, nil, f["timestamp"].time(), id)
+	}
+	n.rewrite.Summary = text
+	c.at[id] = n
+}
+
+// attachment takes the user's words out of what was added to a prompt; the rest
+// is not in the file as the model saw it.
+func (c *claude) attachment(line int, f fields) {
+	a := f["attachment"].fields()
+	typ, id := a.str("type"), f.str("uuid")
+	if typ == "queued_command" && a.str("commandMode") != "task-notification" {
+		if said, _ := c.anthropicBlocks(a["prompt"], line); len(said) > 0 {
+			c.tip = c.parent(f, line)
+			c.words(said, f, false, f["timestamp"].time(), line, id)
+			c.at[id] = c.tip
+			return
+		}
+	}
+	if s := a["content"]; s.isString() && typ != "" && s.str() != "" && strings.Contains(typ, "hook") {
+		c.tip = c.parent(f, line)
+		c.at[id] = c.userText(message.OriginHook, s.str(), f["timestamp"].time(), line, id)
+		return
+	}
+	c.note(Lost, "attachment:"+typ, line, id, "attachments, which are not recorded as the model saw them")
+}
+
+func (c *claude) close() {
+	c.tip = c.main
+	for leaf, title := range c.titles {
+		if n, ok := c.at[leaf]; leaf == "" || ok && n != nil {
+			c.name = max(c.name, title) // maps have no order
+			continue
+		}
+		c.note(Aside, "line:summary", 0, "", "titles of other sessions")
+	}
+	for _, n := range c.nodes {
+		if n.rewrite != nil && n.rewrite.Kind == "compaction" && n.rewrite.Summary == "" {
+			c.note(Lost, "no-summary", n.line, n.key, "compactions whose summary is not in the file")
+		}
+	}
+}
+
+// sub marks the parts of one line, the first not at all.
+func sub(i int) string {
+	if i == 0 {
+		return ""
+	}
+	return "/" + itoa(i)
+}
+
+func firstOf(list ...string) string {
+	for _, s := range list {
+		if s != "" {
+			return s
+		}
+	}
+	return ""
+}

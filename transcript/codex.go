@@ -1,0 +1,301 @@
+package transcript
+
+import (
+	"strings"
+	"time"
+
+	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/message"
+)
+
+// codex reads the rollouts of Codex. A response_item is an item of the Responses
+// API; items of one response follow each other until a token_count event or
+// something that is no part of an answer.
+type codex struct {
+	*builder
+	model    string
+	provider string
+	seenMeta bool
+	answer   *node // the answer that further items belong to
+	answered bool  // a result came since
+	usageOf  *node // the answer that the next token_count is for
+	total    string
+	byText   map[string]*node // messages by role and content, for what a compaction kept
+}
+
+func readCodex(s *source, b *builder) error {
+	if err := s.wantLines(); err != nil {
+		return err
+	}
+	c := &codex{builder: b, provider: "openai", byText: map[string]*node{}}
+	return s.objects(func(line int, obj value) error {
+		c.line(line, obj.fields())
+		return nil
+	})
+}
+
+func (c *codex) line(line int, f fields) {
+	at, p := f["timestamp"].time(), f["payload"]
+	switch typ := f.str("type"); typ {
+	case "session_meta":
+		c.session(line, p, at)
+	case "turn_context":
+		c.answer = nil
+		if m := p.str("model"); m != "" {
+			c.model = m
+		}
+		c.note(Aside, "line:turn_context", line, "", "settings of a turn; its model is with the answers")
+	case "response_item":
+		c.item(line, p, at)
+	case "event_msg":
+		c.event(line, p)
+	case "compacted":
+		c.compacted(line, p, at)
+	case "":
+		// The first versions wrote items without an envelope.
+		obj := f["type"]
+		c.note(Damaged, "no-type", line, obj.str(), "lines without a type")
+	default:
+		c.note(Aside, "line:"+typ, line, "", "lines of the type "+printable(typ, 40)+", which are no part of the conversation")
+	}
+}
+
+func (c *codex) session(line int, p value, at time.Time) {
+	if inner := p.get("meta"); inner.isObject() {
+		p = inner
+	}
+	if c.seenMeta {
+		c.note(Aside, "line:session_meta", line, "", "further heads of the same session")
+		return
+	}
+	c.seenMeta = true
+	h := &c.t.Header
+	h.ID, h.Cwd = p.str("id"), p.str("cwd")
+	if h.Timestamp = p.time("timestamp"); h.Timestamp.IsZero() {
+		h.Timestamp = at
+	}
+	if s := p.str("model_provider"); s != "" {
+		c.provider = s
+	}
+	text := p.str("base_instructions", "text")
+	if text == "" {
+		text = firstOf(p.str("base_instructions"), p.str("instructions"))
+	}
+	if text != "" {
+		c.system(text, h.Timestamp, line, "base_instructions")
+	}
+	if p.has("dynamic_tools") {
+		c.note(Lost, "tools", line, "", "definitions of tools")
+	}
+}
+
+// item adds an item of the Responses API.
+func (c *codex) item(line int, p value, at time.Time) {
+	f := p.fields()
+	typ := f.str("type")
+	switch typ {
+	case "message":
+		role := f.str("role")
+		if role == "assistant" {
+			c.part(line, at, c.outputText(f, line)...)
+			return
+		}
+		c.answer = nil
+		if n := c.said(role, f["content"], line, at, ""); n != nil {
+			c.byText[role+string(f["content"])] = n
+		}
+	case "reasoning":
+		c.part(line, at, reasoningBlock(f))
+	case "function_call", "custom_tool_call", "local_shell_call":
+		c.part(line, at, c.responsesCall(f, line))
+	case "function_call_output", "custom_tool_call_output", "local_shell_call_output":
+		blocks, isError := c.responsesOutput(f["output"], line)
+		id := firstOf(f.str("call_id"), f.str("id"))
+		if full := c.callIDs[id]; full != "" {
+			id = full
+		}
+		c.result(id, "", blocks, isError, at, line, "")
+		c.answered = true
+	case "ghost_snapshot", "other":
+		c.note(Aside, "item:"+typ, line, "", "items that are no part of the conversation")
+	case "compaction", "compaction_summary":
+		c.note(Lost, "item:"+typ, line, f.str("id"), "compactions that only their maker can read")
+	default:
+		if block, ok := opaque(p); ok {
+			c.note(Aside, "item:"+typ, line, f.str("id"), "items of another type, kept as they are")
+			c.part(line, at, block)
+			return
+		}
+		c.note(Lost, "item", line, f.str("id"), "items without a known type")
+	}
+}
+
+// part adds blocks to the answer.
+func (c *codex) part(line int, at time.Time, blocks ...message.Block) {
+	if len(blocks) == 0 {
+		return
+	}
+	if c.answer == nil || c.answered {
+		c.answer = c.say(&message.Message{
+			Role: message.RoleAssistant, API: apiResponses, Provider: c.provider, Model: c.model, StopReason: message.StopEnd,
+		}, at, line, "")
+		c.answered = false
+		c.usageOf = c.answer
+	}
+	m := c.answer.msg
+	m.Content = append(m.Content, blocks...)
+	for i := range blocks {
+		if b := &blocks[i]; b.Type == message.BlockToolCall {
+			c.names[b.ID] = b.Name
+			m.StopReason = message.StopToolUse
+		}
+	}
+}
+
+// said adds a message of the user or the developer, apart by who said it.
+func (c *codex) said(role string, content value, line int, at time.Time, key string) *node {
+	blocks := c.responsesContent(content, line)
+	if len(blocks) == 0 {
+		return nil
+	}
+	if role != "user" {
+		text := (&message.Message{Role: message.RoleUser, Content: blocks}).Text()
+		return c.system(text, at, line, key)
+	}
+	from := 0
+	var last *node
+	for i := 1; i <= len(blocks); i++ {
+		if i < len(blocks) && codexOrigin(blocks[i]) == codexOrigin(blocks[from]) {
+			continue
+		}
+		last = c.user(codexOrigin(blocks[from]), blocks[from:i], at, line, "")
+		from = i
+	}
+	return last
+}
+
+// codexMarks are the beginnings by which Codex marks what no user typed.
+var codexMarks = []struct {
+	start  string
+	origin message.Origin
+}{
+	{"# AGENTS.md instructions", message.OriginInjected},
+	{"<user_instructions>", message.OriginInjected},
+	{"<INSTRUCTIONS>", message.OriginInjected},
+	{"<environment_context>", message.OriginInjected},
+	{"<permissions instructions>", message.OriginInjected},
+	{"<turn_aborted>", message.OriginInjected},
+	{"<skill>", message.OriginInjected},
+	{"<subagent_notification>", message.OriginInjected},
+	{"<user_shell_command>", message.OriginShell},
+	{"<apps_instructions>", message.OriginInjected},
+	{"<collaboration_mode>", message.OriginInjected},
+	{"<model_switch>", message.OriginInjected},
+}
+
+func codexOrigin(b message.Block) message.Origin {
+	if b.Type == message.BlockText {
+		s := strings.TrimSpace(b.Text)
+		for _, m := range codexMarks {
+			if strings.HasPrefix(s, m.start) {
+				return m.origin
+			}
+		}
+	}
+	return message.OriginUser
+}
+
+func (c *codex) event(line int, p value) {
+	typ := p.str("type")
+	switch typ {
+	case "token_count":
+		info := p.get("info")
+		if total := string(info.get("total_token_usage")); info.isObject() && total != c.total {
+			c.total = total
+			if u := openAIUsage(info.get("last_token_usage")); u != nil {
+				if c.usageOf != nil && c.usageOf.msg.Usage == nil {
+					c.usageOf.msg.Usage = u
+				} else {
+					c.note(Lost, "usage", line, "", "usage of calls that left no answer")
+				}
+			}
+			c.answer = nil
+		}
+	case "user_message", "agent_message", "agent_reasoning", "agent_reasoning_raw_content", "context_compacted":
+		c.note(Aside, "event:"+typ, line, "", "events that repeat what stands elsewhere")
+	case "turn_aborted":
+		c.answer = nil
+		c.note(Aside, "event:"+typ, line, "", "interruptions")
+	case "thread_name_updated":
+		c.name = firstOf(p.str("thread_name"), c.name)
+	case "thread_rolled_back":
+		c.rollback(line, p)
+	default:
+		c.note(Aside, "event:"+typ, line, "", "events of the program, which are no part of the conversation")
+	}
+}
+
+// rollback goes back before the last turns: what comes next hangs where they
+// began.
+func (c *codex) rollback(line int, p value) {
+	c.answer = nil
+	for n := p.int("num_turns"); n > 0 && c.tip != nil; n-- {
+		for c.tip != nil && (c.tip.msg == nil || !c.tip.msg.UserWords()) {
+			c.tip = c.tip.parent
+		}
+		if c.tip != nil {
+			c.tip = c.tip.parent
+		}
+	}
+	c.note(Aside, "event:thread_rolled_back", line, "", "places where the user went back; what was left is a branch")
+}
+
+// encrypted stands for a summary that only the model's maker can read.
+const encrypted = "[The conversation before this point was compacted. The summary is encrypted and can't be shown here.]"
+
+// compacted adds a compaction. What the program kept is behind it again: the
+// messages it lists need not follow one another.
+func (c *codex) compacted(line int, p value, at time.Time) {
+	c.answer = nil
+	rw := Rewrite{Kind: "compaction", Line: line, Summary: p.str("message")}
+	var kept []value
+	var details jsonx.Object
+	for _, it := range p.list("replacement_history") {
+		switch typ := it.str("type"); {
+		case typ == "compaction" || typ == "compaction_summary":
+			rw.Encrypted = true
+			details.Raw("compaction", it)
+		case typ == "message" && rw.Summary != "" && it.str("role") == "user" && strings.Contains(c.plain(it.get("content")), rw.Summary):
+			// The summary itself, with the words that introduce it.
+			rw.Summary = c.plain(it.get("content"))
+		case typ == "message":
+			kept = append(kept, it)
+		default:
+			c.note(Lost, "kept:"+typ, line, it.str("id"), "items that a compaction kept and that are no messages")
+		}
+	}
+	if rw.Summary == "" {
+		c.note(Lost, "encrypted-summary", line, "", "summaries that only the model's maker can read")
+	}
+	n := c.compaction(rw, nil, &details, at, "")
+	if n.rewrite.Summary == "" {
+		n.rewrite.Summary = encrypted
+	}
+	for _, it := range kept {
+		role := it.str("role")
+		if of := c.byText[role+string(it.get("content"))]; of != nil {
+			c.again(of, at, line, "")
+			continue
+		}
+		if role == "assistant" {
+			c.part(line, at, c.outputText(it.fields(), line)...)
+			c.answer = nil
+			continue
+		}
+		c.said(role, it.get("content"), line, at, "")
+	}
+}
+
+func (c *codex) plain(content value) string {
+	return (&message.Message{Role: message.RoleUser, Content: c.responsesContent(content, 0)}).Text()
+}

@@ -1,0 +1,302 @@
+package transcript
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/clew-dev/clew/internal/jsonx"
+)
+
+// Detection says what a source looks like, and by what that was told.
+type Detection struct {
+	Format Format // "" for none
+	Why    string // a sentence without a full stop
+
+	lines  bool // one record a line
+	single bool // the record is the only one, so it can be a value as well
+	also   []Format
+}
+
+// describe says in a sentence what was found.
+func (d Detection) describe() string {
+	if d.Format == "" {
+		return "the file is none of the known formats: " + d.Why
+	}
+	return fmt.Sprintf("the file is %s: %s", d.Format, d.Why)
+}
+
+// allows reports whether the source can be read as f too: plain lists can look
+// alike.
+func (d Detection) allows(f Format) bool { return slices.Contains(d.also, f) }
+
+// Detect tells the format of a file by its beginning, or all of it.
+func Detect(head []byte) Detection {
+	head = bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))
+	d := detectLines(head, true)
+	if d.lines && !d.single {
+		return d
+	}
+	start := jsonx.Space(head, 0)
+	if end, err := jsonx.Scan(head, start); err == nil && len(bytes.TrimSpace(head[end:])) == 0 {
+		return detectDoc(head[start:end])
+	}
+	if start < len(head) && (head[start] == '{' || head[start] == '[') {
+		if t := detectTorn(head[start:]); t.Format != "" {
+			return t
+		}
+	}
+	return d
+}
+
+// lookLines is how many lines are looked at.
+const lookLines = 200
+
+// detectLines looks for records of line formats. whole says that head is the
+// whole source, so that its last line is complete.
+func detectLines(head []byte, whole bool) Detection {
+	votes := map[Format]int{}
+	whys := map[Format]string{}
+	objects, broken := 0, 0
+	for n := 0; len(head) > 0 && n < lookLines; n++ {
+		line := head
+		if at := bytes.IndexByte(head, '\n'); at >= 0 {
+			line, head = head[:at], head[at+1:]
+		} else {
+			head = nil
+			if !whole {
+				break
+			}
+		}
+		line = bytes.Trim(line, " \t\r\x00")
+		if len(line) == 0 {
+			continue
+		}
+		end, err := jsonx.Scan(line, 0)
+		if err != nil || line[0] != '{' || end != len(line) {
+			broken++
+			if objects == 0 && broken > 20 {
+				break
+			}
+			continue
+		}
+		objects++
+		if f, why := classifyRecord(line); f != "" {
+			votes[f]++
+			if whys[f] == "" {
+				whys[f] = why
+			}
+		}
+	}
+	if objects == 0 {
+		return Detection{Why: "no line of it is a JSON object"}
+	}
+	var best Format
+	for _, f := range Formats() {
+		if votes[f] > votes[best] {
+			best = f
+		}
+	}
+	d := Detection{Format: best, Why: whys[best], lines: true, single: objects == 1 && broken == 0}
+	if best == "" {
+		d.Why = "its lines are JSON, with members of no known format"
+	}
+	return d
+}
+
+// classifyRecord tells the format of one line by its members.
+func classifyRecord(line value) (Format, string) {
+	f := line.fields()
+	typ := f.str("type")
+	switch {
+	case typ == "session" && f.has("id") && !f.has("payload"):
+		return Pi, `a line has "type":"session"`
+	case f.has("parentId") && f.has("timestamp") && typ != "":
+		return Pi, "lines have type, id, parentId and timestamp"
+	case f.has("payload") && typ != "" && (f.has("timestamp") || typ == "session_meta" || typ == "response_item"):
+		return Codex, fmt.Sprintf(`lines have a payload (the first is %q)`, printable(typ, 30))
+	case f.has("uuid") && f.has("sessionId") && (typ == "user" || typ == "assistant" || typ == "system" || typ == "attachment" || typ == "progress"):
+		return ClaudeCode, "lines have uuid, sessionId and the types user or assistant"
+	case typ == "summary" && f.has("leafUuid"), typ == "file-history-snapshot", typ == "queue-operation" && f.has("sessionId"):
+		return ClaudeCode, fmt.Sprintf("a line has the type %s", typ)
+	case f["history"].isArray() && (f.has("instance_id") || isOpenHandsEvents(f["history"])):
+		return OpenHands, "lines have a history of actions and observations"
+	case isOpenHandsEvent(line):
+		return OpenHands, "lines are actions and observations"
+	case f.has("sessionId") && (f.has("projectHash") || f["messages"].isArray() && typ == ""):
+		return GeminiCLI, "a record has sessionId and projectHash"
+	case typ == "gemini" && f.has("id"):
+		return GeminiCLI, `lines have the type "gemini"`
+	case typ == "message" && f["message"].isObject() && !f.has("parentUuid"):
+		return Pi, "lines are messages with a role"
+	default:
+		if d := classifyMessages([]value{line}); d.Format != "" {
+			return d.Format, d.Why
+		}
+		return "", ""
+	}
+}
+
+// detectDoc tells the format of a source that is one JSON value.
+func detectDoc(doc value) Detection {
+	if doc.isArray() {
+		return detectList(doc)
+	}
+	if !doc.isObject() {
+		return Detection{Why: "it is a JSON value that is neither an object nor an array"}
+	}
+	f := doc.fields()
+	switch {
+	case f["messages"].isArray() && (f.has("trajectory_format") || f["info"].has("config", "agent_type") || f["info"].has("mini_version") || f["info"].has("model_stats")):
+		return Detection{Format: MiniSWEAgent, Why: "it has messages and an info of mini-swe-agent"}
+	case f["trajectory"].isArray() && (f["history"].isArray() || f.has("environment")), f["trajectory"].isArray() && f["info"].isObject():
+		return Detection{Format: SWEAgent, Why: "it has a trajectory with actions and observations"}
+	case f["history"].isArray() && (f.has("instance_id") || f.has("metadata") || isOpenHandsEvents(f["history"])):
+		return Detection{Format: OpenHands, Why: "it has a history of actions and observations"}
+	case f["info"].isObject() && f["messages"].isArray() && (f["info"].has("id") || isOpenCode(f["messages"])):
+		return Detection{Format: OpenCode, Why: "it has an info and messages with parts"}
+	case f.has("sessionId") && f["messages"].isArray():
+		return Detection{Format: GeminiCLI, Why: "it has sessionId and messages"}
+	case f["history"].isArray() && isGemini(f["history"].list()):
+		return Detection{Format: GeminiCLI, Why: "it has a history of contents with parts"}
+	case f["contents"].isArray() && isGemini(f["contents"].list()):
+		return Detection{Format: GeminiCLI, Why: "it has contents with parts"}
+	case f["input"].isArray() && !f.has("messages"):
+		d := classifyMessages(f["input"].list())
+		return Detection{Format: OpenAIResponses, Why: "it has an array input", also: d.also}
+	case f["messages"].isArray():
+		d := classifyMessages(f["messages"].list())
+		if f.has("system") && !f["system"].isObject() {
+			d.Format, d.Why = Anthropic, "it has messages beside a system text"
+		}
+		return d
+	case isOpenHandsEvent(doc):
+		return Detection{Format: OpenHands, Why: "it is an action or observation"}
+	}
+	if r, why := classifyRecord(doc); r != "" {
+		return Detection{Format: r, Why: why, lines: true}
+	}
+	return Detection{Why: "it is an object with members of no known format"}
+}
+
+func detectList(doc value) Detection {
+	list := doc.list()
+	switch {
+	case len(list) == 0:
+		return Detection{Why: "it is an empty list"}
+	case isGemini(list):
+		return Detection{Format: GeminiCLI, Why: "it is a list of contents with role and parts"}
+	case isOpenHandsEvents(doc):
+		return Detection{Format: OpenHands, Why: "it is a list of actions and observations"}
+	case isOpenCode(doc):
+		return Detection{Format: OpenCode, Why: "it is a list of messages with info and parts"}
+	default:
+		return classifyMessages(list)
+	}
+}
+
+// detectTorn tells the format of a value that breaks off.
+func detectTorn(data []byte) Detection {
+	var none Report
+	doc := repairTorn(data, &none)
+	if doc == nil {
+		return Detection{}
+	}
+	d := detectDoc(doc)
+	if d.lines {
+		return Detection{}
+	}
+	return d
+}
+
+func isGemini(list []value) bool {
+	for _, m := range list[:min(len(list), 5)] {
+		if role := m.str("role"); (role == "user" || role == "model") && m.get("parts").isArray() {
+			return true
+		}
+	}
+	return false
+}
+
+func isOpenHandsEvent(v value) bool {
+	if src := v.str("source"); src == "agent" || src == "user" || src == "environment" {
+		return v.get("action").isString() || v.get("observation").isString() || v.get("kind").isString()
+	}
+	return false
+}
+
+func isOpenHandsEvents(v value) bool {
+	list := v.list()
+	for _, e := range list[:min(len(list), 5)] {
+		if isOpenHandsEvent(e) || e.isArray() && isOpenHandsEvents(e) {
+			return true
+		}
+	}
+	return false
+}
+
+func isOpenCode(v value) bool {
+	list := v.list()
+	for _, m := range list[:min(len(list), 5)] {
+		if m.get("info").isObject() && m.get("parts").isArray() {
+			return true
+		}
+	}
+	return false
+}
+
+// classifyMessages tells plain lists of messages apart: by the blocks and members
+// that one API has and the others have not.
+func classifyMessages(list []value) Detection {
+	var chat, responses, anthropic, plain int
+	for _, m := range list[:min(len(list), lookLines)] {
+		f := m.fields()
+		switch typ := f.str("type"); typ {
+		case "function_call", "function_call_output", "reasoning", "custom_tool_call", "custom_tool_call_output",
+			"local_shell_call", "local_shell_call_output", "web_search_call", "item_reference":
+			responses++
+			continue
+		case "message":
+			if !f.has("usage") {
+				responses++
+			}
+		}
+		switch f.str("role") {
+		case "tool", "function":
+			chat++
+		case "developer":
+			plain++
+		case "user", "assistant", "system":
+			plain++
+			if f["tool_calls"].isArray() || f.has("reasoning_content") {
+				chat++
+			}
+			for _, b := range f["content"].list() {
+				switch b.str("type") {
+				case "tool_use", "tool_result", "thinking", "redacted_thinking":
+					anthropic++
+				case "image":
+					if b.has("source") {
+						anthropic++
+					}
+				case "image_url", "input_audio":
+					chat++
+				case "input_text", "output_text", "input_image":
+					responses++
+				}
+			}
+		}
+	}
+	plainLists := []Format{OpenAIChat, OpenAIResponses, Anthropic}
+	switch {
+	case anthropic > chat && anthropic > responses:
+		return Detection{Format: Anthropic, Why: "messages have blocks of the Messages API"}
+	case responses > chat:
+		return Detection{Format: OpenAIResponses, Why: "it has items of the Responses API"}
+	case chat > 0:
+		return Detection{Format: OpenAIChat, Why: "messages have tool calls or the role tool"}
+	case plain > 0:
+		return Detection{Format: OpenAIChat, Why: "it is a list of messages with role and content, which all APIs share", also: plainLists}
+	}
+	return Detection{Why: "its messages have no role that is known"}
+}

@@ -1,0 +1,92 @@
+package transcript
+
+import (
+	"strings"
+	"time"
+
+	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/message"
+)
+
+// readMini reads trajectories of mini-swe-agent: messages of Chat Completions with
+// the provider's response beside each answer. Before version 2 an answer wrote its
+// command in a fenced block, and a user message showed what it printed.
+func readMini(s *source, b *builder) error {
+	if s.doc == nil {
+		return wrongShape(s, "one JSON object")
+	}
+	info := s.doc.get("info")
+	b.t.Header.Cwd = info.str("config", "environment", "cwd")
+	b.name = s.doc.str("instance_id")
+	model := info.str("config", "model", "model_name")
+	tasks := 0
+	pending := "" // the call whose output the next user message shows
+	for i, v := range s.doc.list("messages") {
+		f, line := v.fields(), i+1
+		extra := f["extra"]
+		at := extra.time("timestamp")
+		switch role := f.str("role"); role {
+		case "system":
+			b.system(f["content"].str(), at, line, "")
+		case "user":
+			blocks := b.chatContent(f["content"], line)
+			switch {
+			case pending != "":
+				b.result(pending, "bash", blocks, extra.has("returncode") && extra.int("returncode") != 0, at, line, "")
+			case tasks == 0:
+				b.user(message.OriginUser, blocks, at, line, "")
+			default:
+				b.user(message.OriginInjected, blocks, at, line, "")
+			}
+			tasks++
+			pending = ""
+		case "assistant":
+			pending = b.miniAnswer(f, model, at, line)
+		case "tool":
+			b.result(f.str("tool_call_id"), f.str("name"), b.chatContent(f["content"], line), miniFailed(extra), at, line, "")
+		case "exit":
+			b.note(Aside, "exit", line, "", "how the run ended: "+extra.str("exit_status"))
+		default:
+			b.note(Lost, "role:"+role, line, "", "messages of a role that has no place here")
+		}
+	}
+	return nil
+}
+
+func miniFailed(extra value) bool {
+	rc := extra.get("returncode")
+	return rc.has() && string(rc) != "0" && string(rc) != `"0"`
+}
+
+// miniAnswer adds an answer and returns the call whose output the next user
+// message shows: the one that was made of a fenced block.
+func (b *builder) miniAnswer(f fields, model string, at time.Time, line int) (pending string) {
+	m := b.chatAnswer(f, line)
+	resp := f["extra"].get("response")
+	if !resp.isObject() {
+		resp = f["extra"]
+	}
+	m.Provider, m.Model, _ = strings.Cut(model, "/")
+	if m.Model == "" {
+		m.Provider, m.Model = "", model
+	}
+	if s := resp.str("model"); s != "" && s != m.Model {
+		m.ResponseModel = s
+	}
+	m.Usage = openAIUsage(resp.get("usage"))
+	if m.Usage != nil {
+		m.Usage.Cost, _ = jsonx.Float(f["extra"].get("cost"))
+	}
+	if m.StopReason != message.StopToolUse {
+		if command, rest, ok := shellBlock(m.Text()); ok {
+			_, pending = b.synthetic(m, rest, "bash", command, at, line)
+			return pending
+		}
+	}
+	if len(m.Content) == 0 {
+		b.note(Aside, "empty", line, "", "messages without content")
+		return ""
+	}
+	b.say(m, at, line, "")
+	return ""
+}

@@ -1,0 +1,342 @@
+package transcript
+
+import (
+	"strings"
+
+	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/message"
+)
+
+// openHands reads the events of OpenHands: actions and observations. Actions that
+// came of one response of the model are one answer.
+type openHands struct {
+	*builder
+	answers map[string]*node // by response id
+	calls   map[string]string
+	usage   map[string]*message.Usage
+	events  map[string]*node // by event id
+	order   []string
+	model   string
+}
+
+func readOpenHands(s *source, b *builder) error {
+	o := &openHands{
+		builder: b, answers: map[string]*node{}, calls: map[string]string{},
+		usage: map[string]*message.Usage{}, events: map[string]*node{},
+	}
+	if s.doc.isArray() {
+		o.all(s.doc.list())
+		return nil
+	}
+	if s.doc != nil {
+		return o.record(s.doc)
+	}
+	var picked value
+	sessions, events := 0, []value(nil)
+	err := s.objects(func(_ int, obj value) error {
+		if obj.get("history").isArray() {
+			if sessions == s.opt.Select {
+				picked = obj
+			}
+			sessions++
+			return nil
+		}
+		events = append(events, obj)
+		return nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case picked != nil:
+		b.t.Sessions = sessions
+		return o.record(picked)
+	case sessions > 0:
+		return noSuchSession(s.opt.Select, sessions)
+	}
+	o.all(events)
+	return nil
+}
+
+// record reads one session of output.jsonl.
+func (o *openHands) record(v value) error {
+	f := v.fields()
+	o.name = f.str("instance_id")
+	o.model = f["metadata"].str("llm_config", "model")
+	if u := f["metrics"].list("token_usages"); len(u) > 0 {
+		for _, one := range u {
+			o.usage[one.str("response_id")] = openAIUsage(one)
+		}
+	}
+	for _, name := range []string{"test_result", "instance", "error"} {
+		if f.has(name) {
+			o.note(Aside, name, 0, "", "what the evaluation keeps beside the events")
+		}
+	}
+	if f["history"].isArray() {
+		o.all(f["history"].list())
+		return nil
+	}
+	o.all([]value{v})
+	return nil
+}
+
+func (o *openHands) all(list []value) {
+	for i, v := range list {
+		if v.isArray() { // older versions wrote pairs
+			for _, e := range v.list() {
+				o.event(e, i+1)
+			}
+			continue
+		}
+		o.event(v, i+1)
+	}
+}
+
+func (o *openHands) event(v value, line int) {
+	f := v.fields()
+	var n *node
+	switch {
+	case f["observation"].isString():
+		n = o.observation(f, line)
+	case f["action"].isString():
+		n = o.action(f, line)
+	default:
+		o.note(Lost, "event:"+f.str("kind"), line, "", "events that are neither actions nor observations")
+	}
+	if id := string(f["id"]); id != "" && n != nil {
+		o.events[id] = n
+		o.order = append(o.order, id)
+	}
+}
+
+func (o *openHands) action(f fields, line int) *node {
+	at, args := f["timestamp"].time(), f["args"]
+	action := f.str("action")
+	meta := f["tool_call_metadata"]
+	if meta.isObject() {
+		return o.call(f, meta, line)
+	}
+	switch action {
+	case "system":
+		m := &message.Message{Role: message.RoleSystem, Content: []message.Block{message.TextBlock(args.str("content"))}}
+		m.ToolsAdded = chatTools(args.get("tools"))
+		return o.say(m, at, line, "")
+	case "message":
+		text := firstOf(args.str("content"), f.str("message"))
+		blocks := []message.Block{message.TextBlock(text)}
+		for _, url := range args.list("image_urls") {
+			blocks = append(blocks, o.imageURL(url.str(), line))
+		}
+		if f.str("source") == "user" {
+			return o.user(message.OriginUser, blocks, at, line, "")
+		}
+		return o.own(blocks, f, line)
+	case "condensation":
+		return o.condense(args, f, line)
+	case "recall", "change_agent_state", "null":
+		o.note(Aside, "action:"+action, line, "", "actions of the program, which are no part of the conversation")
+		return nil
+	case "finish":
+		if text := firstOf(args.str("final_thought"), args.str("message"), f.str("message")); text != "" {
+			return o.own([]message.Block{message.TextBlock(text)}, f, line)
+		}
+		return nil
+	case "":
+		return nil
+	}
+	if f.str("source") == "user" {
+		// What the user ran beside the agent.
+		o.note(Made, "user-action", line, "", "actions of the user, as text")
+		return o.userText(message.OriginShell, action+" "+string(args), at, line, "")
+	}
+	// An action without a call: the agent wrote it in its text.
+	m := o.message(f)
+	n, id := o.synthetic(m, args.str("thought"), action, firstOf(args.str("command"), args.str("code"), args.str("path"), args.str("url"), string(args)), at, line)
+	o.calls["id:"+string(f["id"])] = id
+	return n
+}
+
+// message starts an answer.
+func (o *openHands) message(f fields) *message.Message {
+	m := &message.Message{Role: message.RoleAssistant, API: apiChat, Model: o.model, StopReason: message.StopEnd}
+	if provider, model, ok := strings.Cut(o.model, "/"); ok {
+		m.Provider, m.Model = provider, model
+	}
+	if u := f["llm_metrics"]; m.Usage == nil && u.isObject() {
+		list := u.list("token_usages")
+		if len(list) > 0 {
+			m.Usage = openAIUsage(list[len(list)-1])
+		}
+	}
+	return m
+}
+
+func (o *openHands) own(blocks []message.Block, f fields, line int) *node {
+	m := o.message(f)
+	m.Content = blocks
+	return o.say(m, f["timestamp"].time(), line, "")
+}
+
+// call adds a call to the answer it came with.
+func (o *openHands) call(f fields, meta value, line int) *node {
+	resp := meta.get("model_response")
+	id, callID := resp.str("id"), meta.str("tool_call_id")
+	n := o.answers[id]
+	if n == nil || id == "" {
+		msg := value(nil)
+		if choices := resp.list("choices"); len(choices) > 0 {
+			msg = choices[0].get("message")
+		}
+		m := o.message(f)
+		if msg.isObject() {
+			api, provider, model := m.API, m.Provider, m.Model
+			m = o.chatAnswer(msg.fields(), line)
+			m.API, m.Provider, m.Model = api, provider, model
+		} else if thought := f["args"].str("thought"); thought != "" {
+			m.Content = append(m.Content, message.TextBlock(thought))
+		}
+		if s := resp.str("model"); s != "" && s != m.Model {
+			m.ResponseModel = s
+		}
+		if u := o.usage[id]; u != nil {
+			m.Usage = u
+		} else if u := openAIUsage(resp.get("usage")); u != nil {
+			m.Usage = u
+		}
+		n = o.say(m, f["timestamp"].time(), line, id)
+		o.answers[id] = n
+	}
+	known := false
+	for i := range n.msg.Content {
+		if c := &n.msg.Content[i]; c.Type == message.BlockToolCall && c.ID == callID {
+			known = true
+			// Some models give every call the same id.
+			if o.used["call:"+callID] {
+				c.ID = callID + "_" + itoa(line)
+			}
+			o.used["call:"+callID] = true
+			callID = c.ID
+			break
+		}
+	}
+	if !known {
+		if o.used["call:"+callID] {
+			callID += "_" + itoa(line)
+		}
+		o.used["call:"+callID] = true
+		n.msg.Content = append(n.msg.Content, message.ToolCallBlock(callID, meta.str("function_name"), o.arguments(f["args"], line, callID)))
+	}
+	for i := range n.msg.Content {
+		if c := &n.msg.Content[i]; c.Type == message.BlockToolCall {
+			o.names[c.ID] = c.Name
+		}
+	}
+	n.msg.StopReason = message.StopToolUse
+	o.calls["id:"+string(f["id"])] = callID
+	return n
+}
+
+func (o *openHands) observation(f fields, line int) *node {
+	at, obs := f["timestamp"].time(), f.str("observation")
+	content := f.str("content")
+	if obs == "recall" || obs == "agent_state_changed" || obs == "null" {
+		ex := f["extras"]
+		text := strings.TrimSpace(strings.Join([]string{ex.str("repo_instructions"), ex.str("additional_agent_instructions")}, "\n\n"))
+		for _, k := range ex.list("microagent_knowledge") {
+			text = strings.TrimSpace(text + "\n\n" + k.str("content"))
+		}
+		if text != "" {
+			return o.userText(message.OriginInjected, text, at, line, "")
+		}
+		o.note(Aside, "observation:"+obs, line, "", "observations of the program, which are no part of the conversation")
+		return nil
+	}
+	callID := o.calls["id:"+string(f["cause"])]
+	if callID == "" {
+		callID = f["tool_call_metadata"].str("tool_call_id")
+	}
+	failed := obs == "error" || f["extras"].has("metadata", "exit_code") && string(f["extras"].get("metadata", "exit_code")) != "0" ||
+		f["extras"].has("exit_code") && string(f["extras"].get("exit_code")) != "0"
+	if callID == "" || o.names[callID] == "" {
+		// Nothing was called: the program tells the agent something.
+		return o.userText(message.OriginInjected, content, at, line, "")
+	}
+	blocks := []message.Block{message.TextBlock(content)}
+	for _, url := range f["extras"].list("image_urls") {
+		blocks = append(blocks, o.imageURL(url.str(), line))
+	}
+	return o.result(callID, "", blocks, failed, at, line, "")
+}
+
+// condense adds a recorded compaction. OpenHands keeps the first events, puts the
+// summary behind them and goes on with what it has not forgotten; here the words
+// of the user among the first stand at the head of the summary.
+func (o *openHands) condense(args value, f fields, line int) *node {
+	rw := Rewrite{Kind: "compaction", Line: line, Summary: args.str("summary"), Trigger: "auto"}
+	forgotten := map[string]bool{}
+	for _, id := range args.list("forgotten_event_ids") {
+		forgotten[string(id)] = true
+	}
+	from, to := args.int("forgotten_events_start_id"), args.int("forgotten_events_end_id")
+	byRange := args.has("forgotten_events_start_id")
+	var first *node
+	var head []string
+	gone := false
+	for _, id := range o.order {
+		n, _ := jsonx.Int(value(id))
+		switch lost := forgotten[id] || byRange && n >= from && n <= to; {
+		case lost:
+			gone, first = true, nil
+		case !gone:
+			if m := o.events[id].msg; m != nil && m.UserWords() {
+				head = append(head, m.Text())
+			}
+		case first == nil:
+			first = o.events[id]
+		}
+	}
+	if !gone {
+		o.note(Aside, "empty-condensation", line, "", "condensations that forgot nothing")
+		return nil
+	}
+	rw.Summary = strings.TrimSpace(strings.Join(append(head, rw.Summary), "\n\n"))
+	if args.str("summary") == "" {
+		o.note(Lost, "no-summary", line, "", "compactions without a summary")
+	}
+	return o.compaction(rw, first, nil, f["timestamp"].time(), "")
+}
+
+// chatTools turns definitions of tools of Chat Completions into those of the file
+// format.
+func chatTools(list value) []byte {
+	out := []byte{'['}
+	for _, t := range list.list() {
+		if fn := t.get("function"); fn.isObject() {
+			t = fn
+		}
+		var o jsonx.Object
+		o.Str("name", t.str("name"))
+		o.Str("description", t.str("description"))
+		params := t.get("parameters")
+		for _, name := range []string{"input_schema", "inputSchema", "parametersJsonSchema"} {
+			if !params.isObject() {
+				params = t.get(name)
+			}
+		}
+		if !params.isObject() {
+			params = value(`{"type":"object","properties":{}}`)
+		}
+		o.Raw("parameters", params)
+		if t.str("name") == "" {
+			continue
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(out, o.Bytes()...)
+	}
+	if len(out) == 1 {
+		return nil
+	}
+	return append(out, ']')
+}

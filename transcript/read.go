@@ -1,0 +1,215 @@
+package transcript
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/session"
+)
+
+// ReadOptions says how a file is read. The zero value recognises the format.
+type ReadOptions struct {
+	// Format is that of the source. Default: recognised by content.
+	Format Format
+	// Time stands for the times of sources that have none. It is that of the
+	// entries alone: what says when a message was written stays unknown.
+	// Default: 1970-01-01.
+	Time time.Time
+	// Sidechains takes in what other agents did on behalf of this one and was
+	// written into the same file, each as a root of its own. Default: it is left
+	// out and counted.
+	Sidechains bool
+	// Select is which session is read of a file that holds several, from 0.
+	Select int
+	// MaxBytes bounds what is held in memory of a source that is one JSON value,
+	// and of one line of the others. Default: 512 MiB.
+	MaxBytes int64
+}
+
+// Transcript is a session that was read.
+type Transcript struct {
+	Format Format // of the source
+	Why    string // what it was recognised by, a sentence without a full stop; empty where it was given
+	// Sessions is the number of sessions in the source; one of them was read.
+	Sessions int
+
+	Header session.Header
+	// Entries are the session, oldest first. The last is the leaf.
+	Entries []*session.Entry
+	// Lines says for each entry where it begins in the source: a line from 1, or
+	// for sources that are one JSON value the place of the message in its list,
+	// from 1.
+	Lines []int
+	// Rewrites are the places where the other program shortened its context.
+	Rewrites []Rewrite
+	Report   Report
+}
+
+// Rewrite is a place where the recorded program shortened its context.
+type Rewrite struct {
+	Kind         string // "compaction", "clear-results"
+	Index        int    // in Transcript.Entries: the compaction, or the first of the edits
+	EntryID      string // of that entry
+	Line         int    // in the source, as in Transcript.Lines
+	Summary      string // what stands for the part that was left out; empty where it can't be read
+	Encrypted    bool   // the summary is there, and only its maker can read it
+	TokensBefore int64  // as the program reported it; 0 when unknown
+	Trigger      string // "auto", "manual", or what the source says
+}
+
+// Store returns the session as a store in memory.
+func (t *Transcript) Store() *session.Memory {
+	return session.NewMemory(t.Header, t.Entries...)
+}
+
+// Errors of Read.
+var (
+	// ErrUnknown: nothing in the source is of a known format.
+	ErrUnknown = errors.New("no known session format")
+	// ErrFormat: the source is not of the format that was asked for.
+	ErrFormat = errors.New("another format")
+	// ErrEmpty: the source holds no message.
+	ErrEmpty = errors.New("no message in it")
+	// ErrTooLarge: the source is larger than is read.
+	ErrTooLarge = errors.New("too large")
+)
+
+const (
+	defaultMaxBytes = 512 << 20
+	peekBytes       = 256 << 10
+)
+
+// source is what a reader reads from: lines, or one value.
+type source struct {
+	lines  *lineReader
+	doc    value // nil for lines
+	opt    ReadOptions
+	format Format
+	report *Report
+}
+
+// Read reads a session. Damage costs what it hit and no more: it is counted in
+// the report, and the rest is read. An error means that nothing was: ErrUnknown,
+// ErrFormat, ErrEmpty, ErrTooLarge, or one of r.
+func Read(r io.Reader, opt ReadOptions) (*Transcript, error) {
+	if opt.MaxBytes <= 0 {
+		opt.MaxBytes = defaultMaxBytes
+	}
+	if opt.Format != "" {
+		if _, err := ParseFormat(string(opt.Format)); err != nil {
+			return nil, err
+		}
+	}
+	t := &Transcript{Sessions: 1}
+	src, found, err := open(r, opt, &t.Report)
+	if err != nil {
+		return nil, err
+	}
+	if opt.Format == "" && found.Format == "" {
+		return nil, fmt.Errorf("%w: %s", ErrUnknown, found.Why)
+	}
+	t.Format, t.Why = found.Format, found.Why
+	if opt.Format != "" && opt.Format != found.Format {
+		if !found.allows(opt.Format) {
+			return nil, fmt.Errorf("%w: asked for %s, and %s", ErrFormat, opt.Format, found.describe())
+		}
+		t.Format, t.Why = opt.Format, ""
+	}
+	src.format = t.Format
+	b := newBuilder(t, opt)
+	if err := readers[t.Format](src, b); err != nil {
+		return nil, err
+	}
+	if err := b.finish(); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// readers has the reader of each format. A reader adds to the builder what it
+// finds, in any order in which parents come first.
+var readers = map[Format]func(*source, *builder) error{
+	Pi: readPi, ClaudeCode: readClaude, Codex: readCodex, GeminiCLI: readGemini,
+	MiniSWEAgent: readMini, OpenHands: readOpenHands, SWEAgent: readSWE,
+}
+
+// open looks at the beginning of a source and decides whether it is lines or one
+// value, and what format it has.
+func open(r io.Reader, opt ReadOptions, report *Report) (*source, Detection, error) {
+	src := &source{opt: opt, report: report}
+	br := bufio.NewReaderSize(r, peekBytes)
+	head, err := br.Peek(peekBytes)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
+		return nil, Detection{}, err
+	}
+	whole := errors.Is(err, io.EOF)
+	if bytes.HasPrefix(head, []byte("\xef\xbb\xbf")) {
+		_, _ = br.Discard(3) // they were just peeked
+		head = head[3:]
+		report.add(Aside, "bom", 1, "", "a byte order mark")
+	}
+	if bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")) {
+		return nil, Detection{Why: "it begins as UTF-16 does; convert it to UTF-8 first"}, nil
+	}
+	if len(bytes.Trim(head, " \t\r\n\x00")) == 0 && whole {
+		return nil, Detection{}, fmt.Errorf("%w: the file is empty", ErrEmpty)
+	}
+	found := detectLines(head, whole)
+	if found.lines && !found.single {
+		src.lines = &lineReader{r: br, max: int(opt.MaxBytes)}
+		return src, found, nil
+	}
+	data, err := io.ReadAll(io.LimitReader(br, opt.MaxBytes+1))
+	if err != nil {
+		return nil, found, err
+	}
+	if int64(len(data)) > opt.MaxBytes {
+		return nil, found, fmt.Errorf("%w: the file is one JSON value of more than %d bytes", ErrTooLarge, opt.MaxBytes)
+	}
+	start := jsonx.Space(data, 0)
+	end, scanErr := jsonx.Scan(data, start)
+	switch {
+	case scanErr == nil && len(bytes.Trim(data[end:], " \t\r\n\x00")) == 0:
+		src.doc = data[start:end:end]
+		if d := detectDoc(src.doc); d.Format != "" {
+			return src, d, nil
+		}
+		if found.Format == "" {
+			return src, detectDoc(src.doc), nil
+		}
+	case scanErr == nil, found.lines:
+		// A first line that is longer than what was looked at.
+		found = detectLines(data, true)
+	case data[start] == '{' || data[start] == '[':
+		if d := detectTorn(data[start:]); d.Format != "" {
+			src.doc = repairTorn(data[start:], report)
+			return src, d, nil
+		}
+		found.Why = fmt.Sprintf("the JSON breaks off: %v", scanErr)
+	}
+	src.doc = nil
+	src.lines = &lineReader{r: bufio.NewReaderSize(bytes.NewReader(data), 64<<10), max: int(opt.MaxBytes)}
+	return src, found, nil
+}
+
+// wantLines and wantDoc are for readers of formats that come in one way only.
+func (s *source) wantLines() error {
+	if s.lines == nil {
+		s.lines = &lineReader{r: bufio.NewReaderSize(bytes.NewReader(s.doc), 64<<10), max: int(s.opt.MaxBytes)}
+	}
+	return nil
+}
+
+// wrongShape says that a source of a format comes in one way only.
+func wrongShape(s *source, want string) error {
+	return fmt.Errorf("%w: a file of %s is %s, and this one is not, or it is damaged beyond that", ErrFormat, s.format, want)
+}
+
+func noSuchSession(n, have int) error {
+	return fmt.Errorf("%w: session %d was asked for, and the file has %d, counted from 0", ErrEmpty, n, have)
+}

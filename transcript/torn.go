@@ -1,0 +1,90 @@
+package transcript
+
+import "github.com/clew-dev/clew/internal/jsonx"
+
+// repairTorn makes one JSON value of one that breaks off: what is whole stays,
+// the element that is torn goes, and the brackets are closed. It returns nil when
+// nothing is left.
+func repairTorn(data []byte, report *Report) value {
+	type level struct {
+		open byte
+		keep int // end of the last whole member or element, or of the bracket
+	}
+	var stack []level
+	i := 0
+	for i < len(data) {
+		i = jsonx.Space(data, i)
+		if i >= len(data) {
+			break
+		}
+		switch c := data[i]; c {
+		case '{', '[':
+			// A whole value needs no look inside.
+			if end, err := jsonx.Scan(data, i); err == nil {
+				i = end
+				if len(stack) == 0 {
+					return data[:end:end]
+				}
+				stack[len(stack)-1].keep = end
+				continue
+			}
+			if len(stack) > 1000 {
+				return nil
+			}
+			i++
+			stack = append(stack, level{c, i})
+		case ',':
+			i++
+		case '"':
+			end, err := jsonx.Scan(data, i)
+			if err != nil {
+				i = len(data)
+				break
+			}
+			i = jsonx.Space(data, end)
+			if len(stack) == 0 {
+				return nil
+			}
+			if top := &stack[len(stack)-1]; top.open == '{' {
+				if i >= len(data) || data[i] != ':' {
+					i = len(data)
+					break
+				}
+				i = jsonx.Space(data, i+1)
+				if i < len(data) && data[i] != '{' && data[i] != '[' {
+					if end, err = jsonx.Scan(data, i); err != nil || end >= len(data) {
+						i = len(data)
+						break
+					}
+					i, top.keep = end, end
+				}
+			} else {
+				top.keep = end
+			}
+		default:
+			end, err := jsonx.Scan(data, i)
+			if err != nil || len(stack) == 0 {
+				i = len(data)
+				break
+			}
+			i = end
+			stack[len(stack)-1].keep = end
+		}
+	}
+	if len(stack) == 0 {
+		return nil
+	}
+	out := append([]byte(nil), data[:stack[len(stack)-1].keep]...)
+	for d := len(stack) - 1; d >= 0; d-- {
+		if stack[d].open == '{' {
+			out = append(out, '}')
+		} else {
+			out = append(out, ']')
+		}
+	}
+	if end, err := jsonx.Scan(out, 0); err != nil || end != len(out) {
+		return nil
+	}
+	report.add(Damaged, "torn", 0, "", "the JSON breaks off; what stood before the break was read")
+	return out
+}
