@@ -2,6 +2,7 @@ package measure
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -18,6 +19,7 @@ func foreign(ids map[string]Class, known map[string]bool, given ...[]*Digest) []
 			out = append(out, id)
 		}
 	}
+	slices.Sort(out)
 	return out
 }
 
