@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/clew-dev/clew/blob"
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/token"
@@ -53,6 +54,22 @@ type Config struct {
 
 	// Hooks are asked and told about passes, in this order; see Hook.
 	Hooks []Hook
+
+	// Blobs keeps, beside the log, the output of tools and shells that is larger
+	// than OutOfLine; the log has an excerpt, and Recall gives back the whole. What
+	// the user typed is always in the log. When the store can't take something, that
+	// goes into the log, and the next Result has a warning. Default: for Open and
+	// Create, the folder beside the file with its name and ".blobs"; else none.
+	Blobs blob.Store
+	// OutOfLine is in bytes of a message's JSON. Default: DefaultOutOfLine. A
+	// negative value keeps all in the log.
+	OutOfLine int64
+
+	// Cache is a folder for copies of what a pass offloads, as files for tools that
+	// read paths. With it the notes in the context name the files; they may be
+	// deleted at any time and are made again by the next Prepare, or by Path.
+	// Default: none.
+	Cache string
 
 	// Cwd is the working directory of a new session, stored in its header. It
 	// makes paths in summaries relative. Default: none.
@@ -127,25 +144,6 @@ func (c *Config) validate() error {
 }
 
 func checkPolicy(p compact.Policy) error {
-	window := p.Window
-	if window == 0 {
-		window = compact.DefaultWindow
-	}
-	for _, a := range []struct {
-		name   string
-		amount compact.Amount
-		then   string
-	}{
-		{"Reserve", p.Reserve, "requests would be larger than the window"},
-		{"Trigger", p.Trigger, "every request would be compacted"},
-		{"Target", p.Target, "no pass could reach it"},
-		{"Keep", p.Keep, "nothing is shorter than no tail"},
-		{"Summary", p.Summary, "no summary is that short"},
-	} {
-		if a.amount.Of(window) < 0 {
-			return fmt.Errorf("%s is %s: %s; give tokens, or a share of the window, of at least 0", a.name, a.amount, a.then)
-		}
-	}
 	_, _, err := p.Resolve()
 	return err
 }

@@ -22,8 +22,9 @@ type Result struct {
 	Plan *compact.Plan
 	// Entries are the ids of what was written, in order; none after a dry run.
 	Entries []string
-	// Warnings are what went wrong beside the point: *HookError, or a summary of a
-	// hook that was too large.
+	// Warnings are what went wrong beside the point, since the Result before: a
+	// *HookError, a summary of a hook that was too large, output that could not be
+	// kept beside the log.
 	Warnings []error
 }
 
@@ -100,6 +101,8 @@ func (s *Session) Prepare(ctx context.Context) (*Prepared, error) {
 	if v, err = s.look(ctx); err != nil {
 		return nil, failed(op, "", err)
 	}
+	s.provideFiles(ctx, v)
+	r.Warnings = append(r.Warnings, s.takeWarnings()...)
 	model := s.cfg.modelAt(v.model)
 	return &Prepared{
 		Messages: slices.Clone(v.msgs), Reading: v.sized.Reading, Leaf: v.leaf, Result: *r,
@@ -144,7 +147,21 @@ func (s *Session) Compact(ctx context.Context, opt CompactOptions) (*Result, err
 		policy.Keep = opt.Keep
 	}
 	r, err := s.pass(ctx, compact.Manual, policy, opt.DryRun)
-	return r, failed(op, "", err)
+	if err != nil {
+		return nil, failed(op, "", err)
+	}
+	if v, err = s.look(ctx); err != nil {
+		return nil, failed(op, "", err)
+	}
+	s.provideFiles(ctx, v)
+	r.Warnings = append(r.Warnings, s.takeWarnings()...)
+	return r, nil
+}
+
+func (s *Session) takeWarnings() []error {
+	w := s.warnings
+	s.warnings = nil
+	return w
 }
 
 // conflictTries is how often a pass is planned anew because another program has
@@ -180,6 +197,7 @@ func (s *Session) due(ctx context.Context, r *Result, policy compact.Policy, dry
 		checked.Act, checked.Why = false, "a hook stopped it: "+cmp.Or(d.Why, "it did not say why")
 		return nil
 	}
+	policy = s.named(ctx, policy)
 	policy.Instructions = d.Instructions
 	if d.Summary != "" {
 		policy.Summarizer = &givenSummary{text: d.Summary, own: policy.Summarizer, warnings: &r.Warnings}

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/clew-dev/clew/blob"
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
@@ -30,8 +31,11 @@ type Session struct {
 	close atomic.Bool
 
 	// The rest belongs to the operation under way.
-	view  *view
-	dirty bool // something was appended that is not synced
+	view     *view
+	dirty    bool // something was appended that is not synced
+	blobs    blob.Store
+	cache    *cacheFiles
+	warnings []error // for the next Result
 }
 
 // Open opens the session in a file, for writing: no other program that asks can
@@ -43,6 +47,18 @@ func Open(ctx context.Context, path string, cfg Config) (*Session, error) {
 	f, err := jsonl.Open(ctx, path, jsonl.Options{})
 	if err != nil {
 		return nil, err
+	}
+	return openFile(ctx, f, cfg)
+}
+
+// openFile takes a file into use, and the folder beside it.
+func openFile(ctx context.Context, f *jsonl.File, cfg Config) (*Session, error) {
+	if cfg.Blobs == nil {
+		blobs, err := openBlobs(f.Path())
+		if err != nil {
+			return closeOnError(nil, err)(f)
+		}
+		cfg.Blobs = blobs
 	}
 	return closeOnError(OpenStore(ctx, f, cfg))(f)
 }
@@ -57,7 +73,7 @@ func Create(ctx context.Context, path string, cfg Config) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return closeOnError(OpenStore(ctx, f, cfg))(f)
+	return openFile(ctx, f, cfg)
 }
 
 // New makes a session in memory.
@@ -78,7 +94,13 @@ func OpenStore(ctx context.Context, store session.Store, cfg Config) (*Session, 
 	if err != nil {
 		return nil, failed("open", "", err)
 	}
-	return &Session{cfg: cfg, log: log, turn: make(chan struct{}, 1)}, nil
+	s := &Session{cfg: cfg, log: log, turn: make(chan struct{}, 1), blobs: cfg.Blobs}
+	if cfg.Cache != "" {
+		if s.cache, err = newCacheFiles(cfg.Cache); err != nil {
+			return nil, failed("open", cfg.Cache, err)
+		}
+	}
+	return s, nil
 }
 
 func closeOnError(s *Session, err error) func(session.Store) (*Session, error) {
@@ -165,22 +187,29 @@ func (s *Session) Log() *session.Log { return s.log }
 
 // Append writes messages to the end of the conversation, all or none, and
 // returns the ids of their entries. What the user typed is durable when it
-// returns; for the rest see Config.Durability. The messages are copied.
+// returns; for the rest see Config.Durability. The messages are copied. Large
+// output goes beside the log, see Config.Blobs.
 func (s *Session) Append(ctx context.Context, msgs ...*message.Message) ([]string, error) {
 	const op = "append"
 	user := false
-	drafts := make([]session.Draft, len(msgs))
-	for i, m := range msgs {
+	for _, m := range msgs {
 		if err := checkMessage(m); err != nil {
 			return nil, err
 		}
 		user = user || m.UserWords()
-		drafts[i] = session.Message(m)
 	}
 	if err := s.begin(ctx, op); err != nil {
 		return nil, err
 	}
 	defer s.end()
+	drafts := make([]session.Draft, len(msgs))
+	for i, m := range msgs {
+		m, err := s.outOfLine(ctx, m)
+		if err != nil {
+			return nil, failed(op, "", err)
+		}
+		drafts[i] = session.Message(m)
+	}
 	entries, err := s.append(ctx, user || s.cfg.Durability == DurableAppend, drafts...)
 	return ids(entries), failed(op, "", err)
 }
@@ -311,22 +340,27 @@ func (s *Session) Navigate(ctx context.Context, id, reason string) error {
 	return failed(op, id, s.log.Navigate(ctx, id, reason))
 }
 
-// Recall returns the message of an entry as it was written, whatever has become
-// of it in the context.
+// Recall returns the message of an entry as it was appended, whatever has become
+// of it in the context and wherever it is kept.
 func (s *Session) Recall(ctx context.Context, id string) (*message.Message, error) {
 	const op = "recall"
 	if err := s.begin(ctx, op); err != nil {
 		return nil, err
 	}
 	defer s.end()
+	m, err := s.recall(ctx, id)
+	return m, failed(op, id, err)
+}
+
+func (s *Session) recall(ctx context.Context, id string) (*message.Message, error) {
 	e, err := s.log.Store().Get(ctx, id)
 	if err != nil {
-		return nil, failed(op, id, err)
+		return nil, err
 	}
 	if c := session.Project([]*session.Entry{e}); len(c.Items) > 0 {
-		return c.Items[len(c.Items)-1].Message, nil
+		return s.whole(ctx, c.Items[len(c.Items)-1].Message)
 	}
-	return nil, &Error{Op: op, Subject: id, Err: ErrBadMessage, Hint: "the entry is a " + string(e.Type) + ", which has no content for a model"}
+	return nil, &Error{Op: "recall", Subject: id, Err: ErrBadMessage, Hint: "the entry is a " + string(e.Type) + ", which has no content for a model"}
 }
 
 func ids(entries []*session.Entry) []string {

@@ -2,6 +2,7 @@ package blob
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -139,3 +140,46 @@ func (c *cleaner) leftover(name string) string {
 	}
 	return name
 }
+
+// Erase overwrites content with zeros and removes it. What the file system or
+// the device keep of it elsewhere is out of reach. Content that is not there is no
+// error.
+func (d *Dir) Erase(ctx context.Context, id ID) error {
+	if err := d.overwrite(ctx, id); err != nil && !missing(err) {
+		return d.fail("erase", id, err)
+	}
+	return d.Delete(ctx, id)
+}
+
+func (d *Dir) overwrite(ctx context.Context, id ID) (err error) {
+	f, err := d.openFor(ctx)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := checkShard(f, id.shard()); err != nil {
+		return err
+	}
+	info, err := lstatRegular(f, id.path())
+	if err != nil {
+		return err
+	}
+	file, err := f.OpenFile(id.path(), os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	var zeros [64 << 10]byte
+	for left := info.Size(); left > 0; left -= int64(len(zeros)) {
+		if _, err := file.Write(zeros[:min(left, int64(len(zeros)))]); err != nil {
+			return err
+		}
+	}
+	return file.Sync()
+}
+
+// Path returns the folder of the store.
+func (d *Dir) Path() string { return d.path }
+
+// File returns the name of the file that has content, or would have it.
+func (d *Dir) File(id ID) string { return filepath.Join(d.path, filepath.FromSlash(id.path())) }

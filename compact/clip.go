@@ -83,7 +83,7 @@ func (p *planner) shrink(w *work, i int, want int64) bool {
 		m = &message.Message{Role: message.RoleCustom, Content: []message.Block{message.TextBlock(text)}}
 		w.moved[i] = true
 	}
-	if short := p.shortenTo(m, want, w.cost[i], w.items[i].Entry.ID, !m.UserWords()); short != nil {
+	if short := p.shortenTo(m, want, w.cost[i], w.items[i].Entry.ID, "", !m.UserWords()); short != nil {
 		w.set(i, short, rungClip)
 		return true
 	}
@@ -93,7 +93,7 @@ func (p *planner) shrink(w *work, i int, want int64) bool {
 
 // shortenTo returns a message brought to about want tokens from cost, or nil
 // when it can't get smaller.
-func (p *planner) shortenTo(m *message.Message, want, cost int64, entryID string, images bool) *message.Message {
+func (p *planner) shortenTo(m *message.Message, want, cost int64, entryID, path string, images bool) *message.Message {
 	var best *message.Message
 	if kept := withoutThinking(m.Content, false); len(kept) < len(m.Content) && len(kept) > 0 {
 		best = m.WithContent(kept)
@@ -113,7 +113,7 @@ func (p *planner) shortenTo(m *message.Message, want, cost int64, entryID string
 	}
 	keep := int(float64(bytes) * float64(want) / float64(max(cost, 1)))
 	for range 6 {
-		short := shortened(m, level(sizes, keep), entryID, images)
+		short := shortened(m, level(sizes, keep), entryID, path, images)
 		if short != nil {
 			got := p.cost(short)
 			if got < cost {
@@ -130,8 +130,8 @@ func (p *planner) shortenTo(m *message.Message, want, cost int64, entryID string
 
 // shortened returns a message with its texts and arguments cut to limit bytes
 // each, or nil when that changes nothing.
-func shortened(m *message.Message, limit int, entryID string, images bool) *message.Message {
-	blocks, changed := excerptBlocks(m.Content, limit, images, entryID)
+func shortened(m *message.Message, limit int, entryID, path string, images bool) *message.Message {
+	blocks, changed := excerptBlocks(m.Content, limit, images, entryID, path)
 	for i := range blocks {
 		b := &blocks[i]
 		if b.Type != message.BlockToolCall || b.Signature != "" {

@@ -74,7 +74,7 @@ func (p *planner) stale(w *work, tail int) []elision {
 		it := w.items[i]
 		m := w.now[i]
 		if m.Role != message.RoleToolResult || !editable(it) || p.pinned[it.Entry.ID] || w.cost[i] < 2*minGain ||
-			editedBy(it.Edit) == rungElide {
+			RungOf(it.Edit) == rungElide {
 			continue
 		}
 		u := uses[i]

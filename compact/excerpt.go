@@ -10,10 +10,11 @@ import (
 	"github.com/clew-dev/clew/message"
 )
 
-// excerpt keeps the beginning and the end of a text and puts a note between
-// them that says how much is missing and how to have it. Cuts are at line
-// breaks where one is near, and never inside a character.
-func excerpt(text string, head, tail int, handle string) string {
+// Excerpt keeps head bytes of the beginning of a text and tail bytes of its end,
+// and puts a note between them that says how much is missing and, in the words
+// of how, the way to the whole. Cuts are at line breaks where one is near, and
+// never inside a character. A text that is not longer comes back as it is.
+func Excerpt(text string, head, tail int, how string) string {
 	if len(text) <= head+tail {
 		return text
 	}
@@ -29,8 +30,8 @@ func excerpt(text string, head, tail int, handle string) string {
 	if a > 0 && text[a-1] != '\n' {
 		s.WriteByte('\n')
 	}
-	fmt.Fprintf(&s, "[%d of %d characters, %d lines, left out here; recall %s for the whole]\n",
-		utf8.RuneCountInString(gone), utf8.RuneCountInString(text), strings.Count(gone, "\n")+1, handle)
+	fmt.Fprintf(&s, "[%d of %d characters, %d lines, left out here; %s]\n",
+		utf8.RuneCountInString(gone), utf8.RuneCountInString(text), strings.Count(gone, "\n")+1, how)
 	s.WriteString(text[b:])
 	return s.String()
 }
@@ -63,16 +64,25 @@ func cutAt(text string, at int, before bool) int {
 // handle is how an entry is named where it can be recalled.
 func handle(entryID string) string { return "#" + entryID }
 
+// forWhole says how to have the whole of what an excerpt is of: by its handle,
+// and from a file where path names one.
+func forWhole(entryID, path string) string {
+	if path == "" {
+		return "recall " + handle(entryID) + " for the whole"
+	}
+	return "read " + path + " for the whole, or recall " + handle(entryID)
+}
+
 // excerptBlocks shortens the texts of a message to limit bytes each, a third of
 // it from the end, and puts a line in the place of images. Signed blocks stay as
 // they are.
-func excerptBlocks(blocks []message.Block, limit int, images bool, entryID string) ([]message.Block, bool) {
+func excerptBlocks(blocks []message.Block, limit int, images bool, entryID, path string) ([]message.Block, bool) {
 	out := make([]message.Block, 0, len(blocks))
 	changed := false
 	for _, b := range blocks {
 		switch {
 		case b.Type == message.BlockText && b.Signature == "":
-			if short := excerpt(b.Text, limit-limit/3, limit/3, handle(entryID)); len(short) < len(b.Text) {
+			if short := Excerpt(b.Text, limit-limit/3, limit/3, forWhole(entryID, path)); len(short) < len(b.Text) {
 				b, changed = message.TextBlock(short), true
 			}
 		case b.Type == message.BlockImage && images:

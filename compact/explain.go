@@ -77,7 +77,7 @@ func Fates(path []*session.Entry) []Fate {
 		it, ok := shown[e]
 		switch {
 		case ok && it.Edit != nil:
-			f.Fate, f.By, f.Why = FateEdited, it.Edit.ID, editedBy(it.Edit)
+			f.Fate, f.By, f.Why = FateEdited, it.Edit.ID, RungOf(it.Edit)
 		case ok && notSent(it.Message) != "":
 			f.Fate, f.Why = FateExcluded, notSent(it.Message)
 		case ok:

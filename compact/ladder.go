@@ -64,11 +64,11 @@ func (p *planner) conclude(plan *Plan, w *work, best *attempt) error {
 	plan.drafts = append(plan.drafts, excerpts...)
 	after := session.Project(session.Preview(p.in.Path, plan.drafts...))
 	plan.After = p.after(after)
-	if plan.After.Guarded() > p.budget.Limit {
+	if !p.fits(plan.After) {
 		return p.fixedPart(plan.After)
 	}
-	if plan.After.Tokens >= plan.Before.Tokens {
-		if plan.Before.Guarded() > p.budget.Limit {
+	if plan.After.Tokens >= plan.Before.Tokens && p.byteRate == 0 {
+		if !p.fits(plan.Before) {
 			return p.fixedPart(plan.After)
 		}
 		plan.nothing("there is nothing to compact: what a summary would free it would take itself")
@@ -92,8 +92,8 @@ func (w *work) rungs(at int, best *attempt, freed int64) []Rung {
 			by[w.rung[i]] = r
 		}
 		r.Entries++
-		r.Freed += w.price(w.items[i].Message) - w.cost[i]
-		freed -= w.price(w.items[i].Message) - w.cost[i]
+		r.Freed += w.freed(i)
+		freed -= w.freed(i)
 	}
 	if best != nil {
 		by[rungSummarize] = &Rung{Name: rungSummarize, Freed: freed - best.tightened, Entries: best.cut.Summarized}
@@ -102,7 +102,7 @@ func (w *work) rungs(at int, best *attempt, freed int64) []Rung {
 		}
 	}
 	var out []Rung
-	for _, name := range []string{rungOffload, rungElide, rungSummarize, rungTighten, rungThinking, rungStrip, rungClip} {
+	for _, name := range []string{RungOffload, rungElide, rungSummarize, rungTighten, rungThinking, rungStrip, rungClip} {
 		if r := by[name]; r != nil {
 			out = append(out, *r)
 		}
@@ -152,11 +152,15 @@ func (p *planner) fixedPart(r token.Reading) error {
 	pins := int64(0)
 	for _, it := range p.context.Items {
 		if p.pinned[it.Entry.ID] {
-			pins += p.cost(it.Message)
+			pins += p.tokens(it.Message)
 		}
 	}
+	bytes := int64(0)
+	if r.Guarded() <= p.budget.Limit {
+		bytes = r.Bytes
+	}
 	return &FixedPartError{
-		Budget: p.budget, System: system, Tools: tools, Overhead: other, Pins: pins,
+		Budget: p.budget, Bytes: bytes, System: system, Tools: tools, Overhead: other, Pins: pins,
 		Floor: max(r.Guarded()-system-tools-other-pins, 0),
 	}
 }

@@ -67,7 +67,12 @@ func (p *planner) learn() {
 }
 
 // cost is what a message costs, by what the session's own usage teaches.
-func (p *planner) cost(m *message.Message) int64 { return p.scaled(p.in.Meter.Message(m)) }
+func (p *planner) cost(m *message.Message) int64 {
+	return max(p.tokens(m), p.inBytes(token.RequestBytes(m)))
+}
+
+// tokens is what a message costs in tokens alone.
+func (p *planner) tokens(m *message.Message) int64 { return p.scaled(p.in.Meter.Message(m)) }
 
 // Name, Message and Text make the planner a token.Counter for summarizers.
 func (p *planner) Name() string { return p.in.Meter.Name() }
@@ -76,7 +81,9 @@ func (p *planner) Name() string { return p.in.Meter.Name() }
 func (p *planner) Message(m *message.Message) int64 { return p.cost(m) }
 
 // Text implements token.Counter.
-func (p *planner) Text(s string) int64 { return p.scaled(p.in.Meter.Text(s)) }
+func (p *planner) Text(s string) int64 {
+	return max(p.scaled(p.in.Meter.Text(s)), p.inBytes(int64(len(s))))
+}
 
 func (p *planner) scaled(n int64) int64 { return int64(math.Ceil(float64(n) * p.sizes.scale)) }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
 )
 
 // offload puts head, tail and a note in the place of large tool results before
@@ -18,11 +19,11 @@ func (p *planner) offload(w *work, tail int, target int64) {
 	var found []candidate
 	for i := 0; i < tail; i++ {
 		m := w.now[i]
-		if m.Role != message.RoleToolResult || !editable(w.items[i]) || editedBy(w.items[i].Edit) != "" ||
+		if m.Role != message.RoleToolResult || !editable(w.items[i]) || RungOf(w.items[i].Edit) != "" ||
 			w.cost[i] < p.policy.Offload.min() || p.pinned[w.items[i].Entry.ID] {
 			continue
 		}
-		blocks, changed := excerptBlocks(m.Content, p.policy.Offload.keep(), true, w.items[i].Entry.ID)
+		blocks, changed := excerptBlocks(m.Content, p.policy.Offload.keep(), true, w.items[i].Entry.ID, p.policy.Offload.path(w.items[i].Entry))
 		if !changed {
 			continue
 		}
@@ -41,14 +42,14 @@ func (p *planner) offload(w *work, tail int, target int64) {
 		if c.freed > need {
 			c.m = p.noMoreThan(w, c.at, need, c.m, true)
 		}
-		w.set(c.at, c.m, rungOffload)
+		w.set(c.at, c.m, RungOffload)
 	}
 }
 
 // noMoreThan returns item at shortened so that it frees need tokens and little
 // more, or instead where that can't be done.
 func (p *planner) noMoreThan(w *work, at int, need int64, instead *message.Message, images bool) *message.Message {
-	more := p.shortenTo(w.now[at], w.cost[at]-need, w.cost[at], w.items[at].Entry.ID, images)
+	more := p.shortenTo(w.now[at], w.cost[at]-need, w.cost[at], w.items[at].Entry.ID, p.policy.Offload.path(w.items[at].Entry), images)
 	if more == nil || w.cost[at]-p.cost(more) < need {
 		return instead
 	}
@@ -66,6 +67,18 @@ type OffloadPolicy struct {
 	// Keep is what stays of its text, in bytes, a third of it from the end:
 	// errors stand at the end of a log. Default: 1000.
 	Keep int
+	// Path names a file where tools can read the whole of an entry's text, or ""
+	// where there is none. It is part of what the model reads, so the same entry
+	// must have the same path. Who gives it sees to it that the file is there.
+	// Default: none; what is left out is had back by recall.
+	Path func(*session.Entry) string
+}
+
+func (o OffloadPolicy) path(e *session.Entry) string {
+	if o.Path == nil {
+		return ""
+	}
+	return o.Path(e)
 }
 
 func (o OffloadPolicy) min() int64 {

@@ -90,6 +90,9 @@ type Rung struct {
 // what can't be taken out is too large alone.
 type FixedPartError struct {
 	Budget Budget
+	// Bytes is what the request would still take, where that is over Budget.Bytes;
+	// else 0.
+	Bytes int64
 	// System and Tools are the prompt, Overhead is what requests carry that the
 	// log does not have, Floor is what a summary and the newest messages take at
 	// least, the guard of the estimate included; all in tokens.
@@ -97,6 +100,10 @@ type FixedPartError struct {
 }
 
 func (e *FixedPartError) Error() string {
+	if e.Bytes > 0 {
+		return fmt.Sprintf("the request can't be brought to %d bytes: the system prompt, the tools, pins, a summary and the newest messages take about %d; "+
+			"take images or large content out of them, or allow larger requests", e.Budget.Bytes, e.Bytes)
+	}
 	return fmt.Sprintf("the context can't be brought to %d tokens (a window of %d less a reserve of %d): "+
 		"the system prompt takes %d, the tools %d, what else requests carry %d, pins %d, a summary and the newest messages %d; use a larger window",
 		e.Budget.Limit, e.Budget.Window, e.Budget.Reserve, e.System, e.Tools, e.Overhead, e.Pins, e.Floor)
@@ -141,6 +148,9 @@ func begin(in Input, policy Policy) (*planner, *Plan, error) {
 	p := &planner{in: in, policy: policy, budget: budget}
 	p.measure()
 	before := p.sizes.reading
+	if p.overBytes(before) {
+		p.byteRate = float64(budget.Limit) / float64(budget.Bytes)
+	}
 	plan := &Plan{
 		Reason: in.Reason, Policy: cmp.Or(policy.Name, PresetClew), Budget: budget, Clamps: clamps,
 		Before: before, After: before, last: in.Last,
@@ -165,7 +175,9 @@ func begin(in Input, policy Policy) (*planner, *Plan, error) {
 	}
 	plan.Act = true
 	plan.Why = "asked for"
-	if over {
+	if p.byteRate > 0 {
+		plan.Why = fmt.Sprintf("the request of about %d bytes is over %d", before.Bytes, budget.Bytes)
+	} else if over {
 		plan.Why = fmt.Sprintf("the context of %d tokens is over %d", before.Tokens, p.trigger())
 	} else if plan.Policy == PresetClew && !policy.Keep.IsSet() && before.Tokens <= budget.Target {
 		return p, plan.nothing(fmt.Sprintf("the context of %d tokens is within its target of %d; set what to keep to go below", before.Tokens, budget.Target)), nil
@@ -190,7 +202,10 @@ type planner struct {
 	context *session.Context
 	costs   []int64 // what the meter makes of each of its items
 	sizes   sizes
-	piFiles *PiPreparation  // preset pi
-	pins    []string        // ids of entries that stay as they are
-	pinned  map[string]bool // the same
+	// byteRate is what a byte of a request costs in tokens, where bytes are what
+	// there is too much of; else 0. See bytes.go.
+	byteRate float64
+	piFiles  *PiPreparation  // preset pi
+	pins     []string        // ids of entries that stay as they are
+	pinned   map[string]bool // the same
 }

@@ -32,6 +32,10 @@ type Policy struct {
 	// Default: a sixteenth of the window, at most 8,192 tokens, for the facts,
 	// and a tenth of the window, at most 20,000 tokens, for the words.
 	Summary Amount
+	// MaxBytes is the most that a request may take, in bytes of its JSON: providers
+	// limit that too, and images reach it before the window. A context over it is
+	// compacted as one over Limit is. Default: 0, no limit.
+	MaxBytes int64
 	// Offload says which tool results the first rung takes.
 	Offload OffloadPolicy
 	// Summarizer makes the summary. Default: summary.Deterministic.
@@ -50,7 +54,8 @@ const (
 	DefaultWindow  = 200_000
 	DefaultReserve = 16_384
 
-	MinWindow     = 1_000 // below it no prompt and answer fit
+	MinWindow     = 1_000  // below it no prompt and answer fit
+	MinBytes      = 10_000 // the same for Policy.MaxBytes
 	maxReservePct = 25
 	maxKeepPct    = 50
 	targetPct     = 50
@@ -60,7 +65,8 @@ const (
 	maxQuotes     = 20_000
 )
 
-// Budget is a Policy in numbers for one window, all in tokens.
+// Budget is a Policy in numbers for one window, in tokens where nothing else is
+// said.
 type Budget struct {
 	Window  int64 `json:"window"`
 	Reserve int64 `json:"reserve"`
@@ -69,6 +75,8 @@ type Budget struct {
 	Keep    int64 `json:"keep"` // 0: what Target leaves
 	Summary int64 `json:"summary"`
 	Quotes  int64 `json:"quotes"` // part of Summary that the user's words may take
+	// Bytes is the most that a request may take. 0: no limit.
+	Bytes int64 `json:"bytes,omitempty"`
 }
 
 // Clamp says that a setting was not taken as it was given.
@@ -86,6 +94,24 @@ func (p Policy) Resolve() (Budget, []Clamp, error) {
 	b := Budget{Window: p.Window}
 	if b.Window == 0 {
 		b.Window = DefaultWindow
+	}
+	for _, a := range []struct {
+		name   string
+		amount Amount
+		then   string
+	}{
+		{"reserve", p.Reserve, "requests would be larger than the window"},
+		{"trigger", p.Trigger, "every request would be compacted"},
+		{"target", p.Target, "no pass could reach it"},
+		{"keep", p.Keep, "nothing is shorter than no tail"},
+		{"summary", p.Summary, "no summary is that short"},
+	} {
+		if a.amount.Of(DefaultWindow) < 0 {
+			return b, nil, fmt.Errorf("the %s is %s: %s; give tokens, or a share of the window, of at least 0", a.name, a.amount, a.then)
+		}
+	}
+	if b.Bytes = p.MaxBytes; b.Bytes != 0 && b.Bytes < MinBytes {
+		return b, nil, fmt.Errorf("requests of at most %d bytes can't hold a prompt and an answer; it must be at least %d, or 0 for no limit", p.MaxBytes, MinBytes)
 	}
 	if b.Window < MinWindow {
 		return b, nil, fmt.Errorf("a window of %d tokens can't hold a prompt and an answer; it must be at least %d", p.Window, MinWindow)

@@ -73,7 +73,7 @@ const (
 // over reports whether the context is to be compacted.
 func (p *planner) over() bool {
 	r := p.sizes.reading
-	if r.Guarded() > p.budget.Limit {
+	if r.Guarded() > p.budget.Limit || p.overBytes(r) {
 		return true // the guard, the same for all presets
 	}
 	switch {
@@ -122,13 +122,13 @@ func (p *planner) climbSynapse(ctx context.Context, plan *Plan, w *work) error {
 	for i := range len(w.items) / synapseScanShare {
 		it := w.items[i]
 		m := it.Message
-		if m.Role != message.RoleToolResult || !editable(it) || editedBy(it.Edit) != "" || p.pinned[it.Entry.ID] ||
+		if m.Role != message.RoleToolResult || !editable(it) || RungOf(it.Edit) != "" || p.pinned[it.Entry.ID] ||
 			len([]rune(m.Text())) <= synapseMinChars {
 			continue
 		}
-		note := fmt.Sprintf("[the tool result is not here; recall %s for it]", handle(it.Entry.ID))
+		note := "[the tool result is not here; " + forWhole(it.Entry.ID, p.policy.Offload.path(it.Entry)) + "]"
 		if short := m.WithContent([]message.Block{message.TextBlock(note)}); p.cost(short) < w.cost[i] {
-			w.set(i, short, rungOffload)
+			w.set(i, short, RungOffload)
 		}
 	}
 	freed := start - w.total
@@ -281,7 +281,7 @@ func (p *planner) guarded(ctx context.Context, plan *Plan, w *work, best *attemp
 
 // orGuard does nothing, unless the context would not fit.
 func (p *planner) orGuard(ctx context.Context, plan *Plan, w *work, why string) error {
-	if p.sizes.reading.Guarded() <= p.budget.Limit {
+	if p.fits(p.sizes.reading) {
 		plan.nothing(why)
 		return nil
 	}

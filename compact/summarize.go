@@ -121,7 +121,7 @@ func (p *planner) nothingBefore(plan *Plan, w *work) error {
 	if w.changed() {
 		return p.conclude(plan, w, nil)
 	}
-	if plan.Before.Guarded() > p.budget.Limit {
+	if !p.fits(plan.Before) {
 		return p.fixedPart(plan.Before)
 	}
 	plan.nothing("there is nothing to compact: all there is belongs to the part that is kept")

@@ -9,9 +9,11 @@ import (
 	"github.com/clew-dev/clew/token"
 )
 
-// The rungs of the ladder.
+// RungOffload is the rung that leaves head, tail and a note of large results.
+const RungOffload = "offload"
+
+// The other rungs of the ladder.
 const (
-	rungOffload   = "offload"
 	rungElide     = "elide"
 	rungThinking  = "thinking"
 	rungSummarize = "summarize"
@@ -32,22 +34,25 @@ type work struct {
 	fixed int64    // prompt, tools and overhead
 	total int64    // fixed and all messages
 	price func(*message.Message) int64
+	// tokens is price where only tokens count.
+	tokens func(*message.Message) int64
 }
 
 func (p *planner) newWork() *work {
 	n := len(p.context.Items)
 	w := &work{
 		items: p.context.Items, now: messages(p.context.Items),
-		cost: make([]int64, n), rung: make([]string, n), taken: make([]bool, n), moved: make([]bool, n), price: p.cost,
+		cost: make([]int64, n), rung: make([]string, n), taken: make([]bool, n), moved: make([]bool, n), price: p.cost, tokens: p.tokens,
 	}
 	w.fixed = p.scaled(p.in.Meter.Fixed()) + p.sizes.overhead
 	if prompt := token.ReplaySystem(w.now); prompt != nil {
 		w.fixed += p.cost(prompt)
 	}
+	w.fixed = max(w.fixed, p.inBytes(p.fixedBytes()))
 	w.total = w.fixed
 	for i, m := range w.now {
 		if m.Role != message.RoleSystem { // all of them together are the prompt
-			w.cost[i] = p.scaled(p.costs[i])
+			w.cost[i] = max(p.scaled(p.costs[i]), p.inBytes(token.RequestBytes(m)))
 		}
 		w.total += w.cost[i]
 	}
@@ -72,6 +77,15 @@ func (w *work) set(i int, m *message.Message, rung string) {
 	w.now[i], w.cost[i], w.rung[i] = m, cost, rung
 }
 
+// freed is how many tokens the rungs have made of a message's.
+func (w *work) freed(i int) int64 {
+	before := w.tokens(w.items[i].Message)
+	if w.taken[i] {
+		return before
+	}
+	return before - w.tokens(w.now[i])
+}
+
 // take takes a message out.
 func (w *work) take(i int, rung string) {
 	w.total -= w.cost[i]
@@ -92,8 +106,8 @@ func (d editDetails) json() json.RawMessage {
 	return data
 }
 
-// editedBy returns the rung that made an edit; "" when no pass did.
-func editedBy(e *session.Entry) string {
+// RungOf returns the rung of the pass that made an edit; "" when no pass did.
+func RungOf(e *session.Entry) string {
 	if e == nil {
 		return ""
 	}
@@ -117,7 +131,7 @@ func (w *work) drafts(at int) (edits, excerpts []session.Draft, rungs []string) 
 		}
 		var d editDetails
 		d.Clew.Rung = w.rung[i]
-		d.Clew.Freed = w.price(w.items[i].Message) - w.cost[i]
+		d.Clew.Freed = w.freed(i)
 		edit := session.ContextEdit{TargetID: w.items[i].Entry.ID, Content: message.EncodeBlocks(w.now[i].Content)}
 		if w.taken[i] || w.moved[i] {
 			edit.Omit, edit.Content = true, nil
@@ -173,7 +187,7 @@ func excerptOf(e *session.Entry) string {
 func (p *planner) restored(items []session.Item) []session.Item {
 	out := make([]session.Item, len(items))
 	for i, it := range items {
-		if editedBy(it.Edit) != "" {
+		if RungOf(it.Edit) != "" {
 			it.Message = original(it)
 			it.Edit = nil
 		}

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
@@ -124,16 +124,16 @@ func (r *compactReport) writeCopy(cmd *cobra.Command, f *jsonl.File, out string,
 		return err
 	}
 	r.Out = out
-	if !r.Plan.Act {
-		return nil
-	}
 	defer func() {
 		if err != nil {
-			if rerr := os.Remove(out); rerr != nil {
+			if _, rerr := clew.RemoveFile(context.WithoutCancel(cmd.Context()), out); rerr != nil {
 				err = fmt.Errorf("%w; and %s, a copy without a pass, can't be removed", err, out)
 			}
 		}
 	}()
+	if _, err := clew.CopyOutOfLine(cmd.Context(), f.Path(), out); err != nil || !r.Plan.Act {
+		return err
+	}
 	copied, err := jsonl.Open(cmd.Context(), out, jsonl.Options{Program: "clew " + cmd.Name()})
 	if err != nil {
 		return err

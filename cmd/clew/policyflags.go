@@ -12,6 +12,7 @@ import (
 // policyFlags are the flags that make a policy.
 type policyFlags struct {
 	window, keep, target, reserve  string
+	maxBytes                       string
 	preset, template, instructions string
 }
 
@@ -21,6 +22,7 @@ func (fl *policyFlags) add(cmd *cobra.Command) {
 	f.StringVar(&fl.reserve, "reserve", "", "what stays free for the answer (default: 16384, at most a quarter of the window)")
 	f.StringVar(&fl.keep, "keep", "", "the newest part that stays as it is, at most half of the window (default: what the target leaves)")
 	f.StringVar(&fl.target, "target", "", "how large the context is to be afterwards (default: half of the window, or what --keep gives)")
+	f.StringVar(&fl.maxBytes, "max-bytes", "", "the most a request may take, in bytes of its JSON, such as 32M (default: no limit)")
 	f.StringVar(&fl.preset, "preset", compact.PresetClew, "the policy: "+strings.Join(compact.PresetNames(), ", "))
 	_ = cmd.RegisterFlagCompletionFunc("preset", cobra.FixedCompletions(compact.PresetNames(), cobra.ShellCompDirectiveNoFileComp))
 	addSummaryFlags(cmd, &fl.template, &fl.instructions, "the preset's, else structured")
@@ -61,13 +63,31 @@ func (fl *policyFlags) policy() (compact.Policy, error) {
 		}
 		*a.to = n
 	}
+	if p.MaxBytes, err = parseBytes(fl.maxBytes); err != nil {
+		return p, err
+	}
 	if p.Window, err = parseWindow(fl.window); err != nil {
 		return p, err
 	}
 	if _, _, err := p.Resolve(); err != nil {
+		if p.MaxBytes != 0 && p.MaxBytes < compact.MinBytes {
+			return p, usagef("--max-bytes: %w", err)
+		}
 		return p, usagef("--window: %w", err)
 	}
 	return p, nil
+}
+
+// parseBytes reads --max-bytes; 0 means that it was not given.
+func parseBytes(s string) (int64, error) {
+	if s == "" {
+		return 0, nil
+	}
+	n, err := compact.ParseAmount(s)
+	if err != nil || strings.HasSuffix(s, "%") || n.Of(0) == 0 {
+		return 0, usagef("--max-bytes %s: write a number of bytes, such as 5000000 or 5M", s)
+	}
+	return n.Of(0), nil
 }
 
 // parseWindow reads --window; 0 means that it was not given.

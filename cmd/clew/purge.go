@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/session/jsonl"
 )
 
@@ -30,7 +31,8 @@ func newPurge() *cobra.Command {
 		Short: "Overwrite a leaked secret in a session",
 		Long: `purge overwrites what should never have been in a session, in FILE, its backups
 (FILE.bak) and what was cut off its end (FILE.cut). It is the one command that
-changes what was written, and it can't be undone. It asks first.
+changes what was written, and it can't be undone. It asks first. Large output
+beside FILE that holds the secret is overwritten whole.
 
 With an ID the content of that entry goes, with every copy of it, and from
 summaries, edits and excerpts all that was taken from it. The entry itself,
@@ -136,7 +138,7 @@ func (r *purgeReport) run(cmd *cobra.Command, opt jsonl.PurgeOptions) error {
 	pr := newProgress(cmd)
 	defer pr.done()
 	pr.say("searching")
-	p, err := jsonl.Purge(cmd.Context(), r.File, opt)
+	p, err := clew.Purge(cmd.Context(), r.File, opt)
 	if err != nil {
 		return err
 	}

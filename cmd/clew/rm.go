@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/session/jsonl"
 )
 
@@ -24,8 +25,8 @@ func newRm() *cobra.Command {
 		Use:   "rm SESSION...",
 		Short: "Remove sessions and all that belongs to them",
 		Long: `rm removes session files with what belongs to them: backups from a
-migration, and what was cut off their ends. It asks first. What is no
-session, or is open in another program, it leaves alone.`,
+migration, what was cut off their ends, and large output beside them. It asks
+first. What is no session, or is open in another program, it leaves alone.`,
 		Example: `  clew rm 0199a1b2
   clew rm --yes old.jsonl`,
 		GroupID: groupChange,
@@ -47,7 +48,7 @@ session, or is open in another program, it leaves alone.`,
 		done := []removedSession{}
 		var failed error
 		for _, info := range infos {
-			removed, err := jsonl.Remove(cmd.Context(), info.Path)
+			removed, err := clew.RemoveFile(cmd.Context(), info.Path)
 			if err != nil {
 				failed = err
 				break

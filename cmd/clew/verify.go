@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/session"
 )
 
@@ -91,6 +92,13 @@ func verifyFile(cmd *cobra.Command, name string) verifiedFile {
 		problems, err := s.Verify(cmd.Context())
 		if err != nil {
 			return err
+		}
+		if name != "-" {
+			lost, err := clew.VerifyOutOfLine(cmd.Context(), s, s.Path())
+			if err != nil {
+				return err
+			}
+			problems = append(problems, lost...)
 		}
 		offsets, err := s.Offsets(cmd.Context())
 		v.Entries = len(offsets)

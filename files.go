@@ -1,0 +1,257 @@
+package clew
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/clew-dev/clew/blob"
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/session/jsonl"
+)
+
+// Beside a session file s.jsonl there may be a folder s.jsonl.blobs: output that
+// is too large for the file, by its hash. It lives as long as the file.
+
+// openBlobs returns the store in the folder of a session file.
+func openBlobs(path string) (*blob.Dir, error) {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	return blob.OpenDir(path+".blobs", blob.DirOptions{})
+}
+
+// RemoveFile deletes a session file with all that belongs to it: see
+// jsonl.Remove, and its large output. It returns what it removed.
+func RemoveFile(ctx context.Context, path string) (removed []string, err error) {
+	blobs, err := openBlobs(path) // before the link to it is gone
+	if err != nil {
+		return nil, err
+	}
+	if removed, err = jsonl.Remove(ctx, path); err != nil {
+		return removed, err
+	}
+	_, err = os.Lstat(blobs.Path())
+	had := err == nil
+	if err := blobs.RemoveAll(ctx); err != nil {
+		return removed, &Error{Op: "remove", Subject: path, Err: err, Hint: "the session is gone; remove what is left of the folder by hand"}
+	}
+	if had {
+		removed = append(removed, blobs.Path())
+	}
+	return removed, nil
+}
+
+// CopyOutOfLine copies the large output that belongs to a session file to a copy
+// of the file, which then stands alone. It returns how many there were. What is
+// damaged is left out: VerifyOutOfLine finds it in both.
+func CopyOutOfLine(ctx context.Context, from, to string) (int, error) {
+	src, err := openBlobs(from)
+	if err != nil {
+		return 0, err
+	}
+	dst, err := openBlobs(to)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for info, err := range src.List(ctx) {
+		if err == nil {
+			err = copyBlob(ctx, src, dst, info.ID)
+		}
+		if errors.Is(err, blob.ErrCorrupt) || errors.Is(err, blob.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return n, &Error{Op: "copy", Subject: src.Path(), Err: err, Hint: "the copy of the session has excerpts of its large output alone"}
+		}
+		n++
+	}
+	return n, nil
+}
+
+func copyBlob(ctx context.Context, src, dst blob.Store, id blob.ID) error {
+	r, err := src.Open(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	_, err = dst.Put(ctx, r)
+	return err
+}
+
+// VerifyOutOfLine reads all output that the entries of a session file say is kept
+// beside it, and reports what is missing or damaged.
+func VerifyOutOfLine(ctx context.Context, store session.Store, path string) ([]session.Problem, error) {
+	blobs, err := openBlobs(path)
+	if err != nil {
+		return nil, err
+	}
+	var problems []session.Problem
+	for e, err := range store.All(ctx) {
+		if err != nil {
+			return problems, err
+		}
+		at, ok := outOfLineOf(e)
+		if !ok {
+			continue
+		}
+		if err := readBlob(ctx, blobs, at); err != nil {
+			if ctx.Err() != nil {
+				return problems, ctx.Err()
+			}
+			problems = append(problems, session.Problem{
+				Code: "lost-output", Severity: session.SevError, EntryID: e.ID,
+				What:    fmt.Sprintf("%d bytes of output kept beside the session can't be read: %v", at.Size, err),
+				Meaning: "the session has an excerpt of it; the whole can't be recalled",
+				Remedy:  "put the folder " + blobs.Path() + " back from where the session was copied",
+			})
+		}
+	}
+	return problems, nil
+}
+
+func readBlob(ctx context.Context, blobs blob.Store, at session.OutOfLine) error {
+	id, err := blob.ParseID(at.ID)
+	if err != nil {
+		return err
+	}
+	r, err := blobs.Open(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	_, err = io.Copy(io.Discard, r)
+	return err
+}
+
+func outOfLineOf(e *session.Entry) (session.OutOfLine, bool) {
+	if e.Type != session.TypeMessage {
+		return session.OutOfLine{}, false
+	}
+	m, err := e.Message()
+	if err != nil {
+		return session.OutOfLine{}, false
+	}
+	return session.OutOfLineOf(m)
+}
+
+// Purge overwrites a secret in a session file and in all that belongs to it: see
+// jsonl.Purge. Output kept beside the file that holds it is overwritten as a
+// whole, and removed. That is done first: after a failure it can be called again.
+func Purge(ctx context.Context, path string, opt jsonl.PurgeOptions) (*jsonl.Purged, error) {
+	blobs, err := openBlobs(path)
+	if err != nil {
+		return nil, err
+	}
+	look := opt
+	look.DryRun = true
+	found, err := jsonl.Purge(ctx, path, look) // what would refuse refuses here
+	if err != nil {
+		return nil, err
+	}
+	places, err := purgeBlobs(ctx, path, blobs, opt)
+	if err != nil {
+		return nil, &Error{Op: "purge", Subject: blobs.Path(), Err: err, Hint: "the session is as it was; try again"}
+	}
+	if !opt.DryRun {
+		if found, err = jsonl.Purge(ctx, path, opt); err != nil {
+			return nil, err
+		}
+	}
+	found.Places = append(found.Places, places...)
+	return found, nil
+}
+
+func purgeBlobs(ctx context.Context, path string, blobs *blob.Dir, opt jsonl.PurgeOptions) ([]jsonl.PurgePlace, error) {
+	gone, err := blobsToPurge(ctx, path, blobs, opt)
+	if err != nil {
+		return nil, err
+	}
+	var places []jsonl.PurgePlace
+	for _, g := range gone {
+		if !opt.DryRun {
+			if err := blobs.Erase(ctx, g.id); err != nil {
+				return nil, err
+			}
+		}
+		places = append(places, jsonl.PurgePlace{
+			File: blobs.File(g.id), EntryID: g.entry, What: "output kept beside the session, all of it",
+		})
+	}
+	return places, nil
+}
+
+type purgedBlob struct {
+	id    blob.ID
+	entry string
+}
+
+// blobsToPurge returns what the purged entry refers to, and what holds the text.
+// Content that no entry refers to, as a crash may leave it, is looked through too.
+func blobsToPurge(ctx context.Context, path string, blobs *blob.Dir, opt jsonl.PurgeOptions) ([]purgedBlob, error) {
+	var gone []purgedBlob
+	done := map[blob.ID]bool{}
+	if opt.ID != "" {
+		f, err := jsonl.Open(ctx, path, jsonl.Options{ReadOnly: true})
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		e, err := f.Get(ctx, opt.ID)
+		if err != nil {
+			return nil, err
+		}
+		if at, ok := outOfLineOf(e); ok {
+			if id, err := blob.ParseID(at.ID); err == nil {
+				gone, done[id] = append(gone, purgedBlob{id, e.ID}), true
+			}
+		}
+	}
+	if opt.Text == "" {
+		return gone, nil
+	}
+	for info, err := range blobs.List(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if done[info.ID] {
+			continue
+		}
+		has, err := blobHolds(ctx, blobs, info.ID, opt.Text)
+		if err != nil {
+			return nil, err
+		}
+		if has {
+			gone = append(gone, purgedBlob{id: info.ID})
+		}
+	}
+	return gone, nil
+}
+
+// blobHolds reports whether a message out of line has a text, however it is
+// escaped. What can't be read as a message is searched as it is.
+func blobHolds(ctx context.Context, blobs blob.Store, id blob.ID, text string) (bool, error) {
+	r, err := blobs.Open(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	defer r.Close()
+	data, err := io.ReadAll(r)
+	if err != nil && !errors.Is(err, blob.ErrCorrupt) {
+		return false, err
+	}
+	if strings.Contains(string(data), text) {
+		return true, nil
+	}
+	m, err := message.Parse(data)
+	if err != nil {
+		return false, nil
+	}
+	return strings.Contains(m.Text(), text) || strings.Contains(m.Output, text) || strings.Contains(string(m.Details), text), nil
+}

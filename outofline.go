@@ -1,0 +1,112 @@
+package clew
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/clew-dev/clew/blob"
+	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
+)
+
+const (
+	// DefaultOutOfLine is the size, in bytes of its JSON, from which the output of
+	// a tool or a shell is kept beside the log.
+	DefaultOutOfLine = 1 << 20
+	// outOfLineExcerpt is what the log has of such output, in bytes, a third of it
+	// from the end; with a lower limit, a third of the limit.
+	outOfLineExcerpt = 48 << 10
+)
+
+// outOfLine puts the whole of large tool and shell output into the blob store and
+// returns what goes into the log. Where the store can't take it, all of it goes
+// into the log, and a warning says why.
+func (s *Session) outOfLine(ctx context.Context, m *message.Message) (*message.Message, error) {
+	limit := s.cfg.OutOfLine
+	if limit == 0 {
+		limit = DefaultOutOfLine
+	}
+	if s.blobs == nil || limit < 0 || m.Role != message.RoleToolResult && m.Role != message.RoleBashExecution {
+		return m, nil
+	}
+	whole := m.JSON()
+	if int64(len(whole)) <= limit {
+		return m, nil
+	}
+	id, err := s.blobs.Put(ctx, bytes.NewReader(whole))
+	if blob.KeepInline(err) {
+		s.warnings = append(s.warnings, fmt.Errorf("output of %d bytes stays in the log, because it could not be kept beside it: %w", len(whole), err))
+		return m, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	at := session.OutOfLine{ID: id.String(), Size: int64(len(whole))}
+	short, err := session.WithOutOfLine(shortOutput(m, int(min(outOfLineExcerpt, limit/3)), blobHandle(id)), at)
+	if err != nil || len(short.JSON()) >= len(whole) {
+		return m, nil // it has little text, and much of something that must stay
+	}
+	return short, nil
+}
+
+// blobHandle is how content out of line is named where it can be recalled.
+func blobHandle(id blob.ID) string { return "#" + strings.TrimPrefix(id.String(), "sha256-")[:16] }
+
+// shortOutput returns an excerpt of keep bytes of a tool result or a shell run. What a tool
+// stored for itself is left out when it is large too.
+func shortOutput(m *message.Message, keep int, handle string) *message.Message {
+	short := func(text string) string {
+		return compact.Excerpt(text, keep-keep/3, keep/3, "recall "+handle+" for the whole")
+	}
+	data := m.JSON()
+	if len(jsonx.Get(data, "details")) > keep {
+		data = jsonx.Set(data, "details", []byte("{}"))
+	}
+	if m.Role == message.RoleBashExecution {
+		data = jsonx.Set(data, "output", jsonx.Quote(short(m.Output)))
+	} else {
+		blocks := make([]message.Block, len(m.Content))
+		for i, b := range m.Content {
+			blocks[i] = b
+			if b.Type == message.BlockText && len(b.Text) > keep {
+				blocks[i] = message.TextBlock(short(b.Text))
+			}
+		}
+		data = jsonx.Set(data, "content", message.EncodeBlocks(blocks))
+	}
+	out, err := message.Parse(data)
+	if err != nil {
+		return m
+	}
+	return out
+}
+
+// whole returns a message as it was before a part of it was put out of line.
+func (s *Session) whole(ctx context.Context, m *message.Message) (*message.Message, error) {
+	at, ok := session.OutOfLineOf(m)
+	if !ok {
+		return m, nil
+	}
+	id, err := blob.ParseID(at.ID)
+	if err != nil {
+		return nil, err
+	}
+	if s.blobs == nil {
+		return nil, &Error{Op: "recall", Subject: at.ID, Err: blob.ErrNotFound, Hint: "the whole output was kept beside the log; open the session with its blob store"}
+	}
+	r, err := s.blobs.Open(ctx, id)
+	if err != nil {
+		return nil, &Error{Op: "recall", Subject: at.ID, Err: err, Hint: "the log has an excerpt of it; the whole was in a folder beside the session file"}
+	}
+	defer r.Close()
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return nil, &Error{Op: "recall", Subject: at.ID, Err: err, Hint: "the log has an excerpt of it"}
+	}
+	return message.Parse(data)
+}
