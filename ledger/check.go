@@ -249,15 +249,19 @@ func (l line) covers(failed line) bool {
 		return false
 	}
 	for _, f := range failed.parts {
-		ok := false
-		for _, p := range l.parts {
-			ok = ok || atLeast(p, f)
-		}
-		if !ok {
+		want := selectionOf(f)
+		if !slices.ContainsFunc(l.parts, func(p []string) bool { return selectionOf(p).covers(want) }) {
 			return false
 		}
 	}
 	return true
+}
+
+// sameTool reports whether both lines run the same check, of whatever.
+func (l line) sameTool(failed line) bool {
+	return slices.ContainsFunc(l.parts, func(p []string) bool {
+		return slices.ContainsFunc(failed.parts, func(f []string) bool { return selectionOf(p).tool == selectionOf(f).tool })
+	})
 }
 
 // umbrella reports whether the line asks a task runner for all its checks.
@@ -276,57 +280,4 @@ func (l line) umbrella() bool {
 // within reports whether dir is the other directory or below it.
 func within(dir, other string) bool {
 	return other == "" || dir == other || strings.HasPrefix(dir, other+"/")
-}
-
-// atLeast reports whether the check p checks all that f does: it is the same, the
-// same with fewer words, or a go command for the same packages and no fewer tests.
-func atLeast(p, f []string) bool {
-	if len(p) <= len(f) && slices.Equal(p, f[:len(p)]) {
-		return true
-	}
-	if len(p) < 2 || len(f) < 2 || p[0] != "go" || f[0] != "go" || p[1] != f[1] {
-		return false
-	}
-	passed, run := goPackages(p[2:])
-	failed, failedRun := goPackages(f[2:])
-	if run != "" && run != failedRun {
-		return false
-	}
-	for _, want := range failed {
-		if !slices.ContainsFunc(passed, func(have string) bool { return goCovers(have, want) }) {
-			return false
-		}
-	}
-	return true
-}
-
-// goPackages returns the packages that a go command names, and its -run.
-func goPackages(args []string) (pkgs []string, run string) {
-	for i := 0; i < len(args); i++ {
-		a := args[i]
-		switch {
-		case !strings.HasPrefix(a, "-"):
-			pkgs = append(pkgs, strings.TrimSuffix(a, "/"))
-		case strings.HasPrefix(a, "-run="):
-			run = a[len("-run="):]
-		case i+1 < len(args) && (a == "-run" || a == "-count" || a == "-timeout" || a == "-tags" || a == "-bench" || a == "-skip"):
-			i++
-			if a == "-run" {
-				run = args[i]
-			}
-		}
-	}
-	if pkgs == nil {
-		pkgs = []string{"."}
-	}
-	return pkgs, run
-}
-
-// goCovers reports whether a package pattern holds another.
-func goCovers(have, want string) bool {
-	if have == want {
-		return true
-	}
-	base, all := strings.CutSuffix(have, "/...")
-	return all && (base == "." || want == base || strings.HasPrefix(want, base+"/"))
 }

@@ -22,7 +22,39 @@ func (r *reader) finish() Ledger {
 		l.Todos = l.Todos[:MaxTodos:MaxTodos]
 		l.Omitted.Todos += n
 	}
+	l.Rules = r.rules
+	if n := len(l.Rules) - MaxRules; n > 0 {
+		l.Rules = dropRules(l.Rules, n)
+		l.Omitted.Rules += n
+	}
+	l.Decisions = newest(r.decisions, MaxDecided, &l.Omitted.Decisions)
+	l.Mentions = pickMentions(values(&r.mentions), &l.Omitted.Mentions)
 	return l
+}
+
+// dropRules leaves out n rules: those that were taken back first, of each kind
+// the oldest.
+func dropRules(rules []Statement, n int) []Statement {
+	replaced := 0
+	for _, s := range rules {
+		if s.Replaced {
+			replaced++
+		}
+	}
+	fromReplaced := min(n, replaced)
+	fromRest := n - fromReplaced
+	out := make([]Statement, 0, len(rules)-n)
+	for _, s := range rules {
+		switch {
+		case s.Replaced && fromReplaced > 0:
+			fromReplaced--
+		case !s.Replaced && fromRest > 0:
+			fromRest--
+		default:
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 func values[T any](t *table[T]) []T {

@@ -9,7 +9,8 @@ type Ledger struct {
 	// Files are the files that tool calls touched, the last touched last.
 	Files []File `json:"files,omitempty"`
 	// Weak are files that simple shell commands touched: redirections, rm, mv,
-	// cp, touch. A path may be in both lists.
+	// cp, touch, sed -i, those that cat and its like have shown, and those that git
+	// says are changed. A path may be in both lists. A directory ends with "/".
 	Weak []File `json:"weak,omitempty"`
 	// Commands are the commands that ran, each once, the last run last.
 	Commands []Command `json:"commands,omitempty"`
@@ -19,8 +20,16 @@ type Ledger struct {
 	Errors []Failure `json:"errors,omitempty"`
 	// Users are the messages that the user typed, oldest first.
 	Users []UserMessage `json:"users,omitempty"`
-	// Todos is the list as the latest todo tool call left it.
+	// Todos is the list as the latest todo tool call left it; where no tool keeps
+	// one, the latest list with boxes to tick that the agent wrote.
 	Todos []Todo `json:"todos,omitempty"`
+	// Rules are the user's sentences that bind later work, oldest first.
+	Rules []Statement `json:"rules,omitempty"`
+	// Decisions are sentences that say how something was settled, or why, oldest first.
+	Decisions []Statement `json:"decisions,omitempty"`
+	// Mentions are the URLs, tickets, commits and names that the user and the
+	// agent used, the last used last.
+	Mentions []Mention `json:"mentions,omitempty"`
 	// Omitted counts what the limits left out.
 	Omitted Omitted `json:"omitted,omitzero"`
 }
@@ -85,9 +94,12 @@ type Command struct {
 	// Runs counts how often it ran, Failures how often it failed.
 	Runs     int `json:"runs"`
 	Failures int `json:"failures,omitempty"`
-	// Settled says that the last run failed, and a later check that covers this
-	// one passed.
+	// Settled says that the last run failed, and later checks that cover this one,
+	// or all that failed in it, passed.
 	Settled bool `json:"settled,omitempty"`
+	// Failed are the tests, files and packages that failed in the last run and have
+	// not passed since, as the output names them; at most MaxFailed.
+	Failed []string `json:"failed,omitempty"`
 	// Entry is the entry of the last result.
 	Entry string `json:"entry,omitempty"`
 }
@@ -125,23 +137,6 @@ type UserMessage struct {
 	Bytes int    `json:"bytes"`
 }
 
-// Todo is an item of the agent's todo list.
-type Todo struct {
-	Text   string     `json:"text"`
-	Status TodoStatus `json:"status"`
-	Entry  string     `json:"entry,omitempty"`
-}
-
-// TodoStatus says how far a todo is.
-type TodoStatus string
-
-// The todo statuses.
-const (
-	TodoOpen   TodoStatus = "open"
-	TodoActive TodoStatus = "active"
-	TodoDone   TodoStatus = "done"
-)
-
 // Omitted counts what the limits left out of each list.
 type Omitted struct {
 	Files    int `json:"files,omitempty"`
@@ -151,6 +146,10 @@ type Omitted struct {
 	Errors   int `json:"errors,omitempty"`
 	Users    int `json:"users,omitempty"`
 	Todos    int `json:"todos,omitempty"`
+	Rules    int `json:"rules,omitempty"`
+	// Decisions and Mentions are left out when there are newer or more used ones.
+	Decisions int `json:"decisions,omitempty"`
+	Mentions  int `json:"mentions,omitempty"`
 }
 
 // The limits of a ledger's lists. The oldest is left out first; of the files
@@ -163,6 +162,10 @@ const (
 	MaxErrors   = 30
 	MaxUsers    = 200
 	MaxTodos    = 100
+	MaxRules    = 80
+	MaxDecided  = 60
+	MaxMentions = 150
+	MaxFailed   = 20
 	MaxText     = 300 // runes of a command, a user message, a todo, a line
 )
 

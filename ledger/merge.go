@@ -2,6 +2,8 @@ package ledger
 
 import (
 	"encoding/json"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/clew-dev/clew/internal/jsonx"
@@ -22,7 +24,8 @@ func FromSummary(summary string, details json.RawMessage, opt Options) (l Ledger
 
 func (l *Ledger) empty() bool {
 	return len(l.Files) == 0 && len(l.Weak) == 0 && len(l.Commands) == 0 && len(l.Commits) == 0 &&
-		len(l.Errors) == 0 && len(l.Users) == 0 && len(l.Todos) == 0
+		len(l.Errors) == 0 && len(l.Users) == 0 && len(l.Todos) == 0 && len(l.Rules) == 0 && len(l.Decisions) == 0 &&
+		len(l.Mentions) == 0
 }
 
 func fromSummary(summary string, details json.RawMessage, p place) Ledger {
@@ -71,47 +74,101 @@ func fileLists(read, modified, created, deleted []string, p place) Ledger {
 	return l
 }
 
-// fromText reads the file lists in the text of a summary: pi's tag blocks, the
-// lists of our documents, and lines that begin with "Read:" or "Modified:".
-// Nothing else in a text is evidence.
+// fromText reads what the text of a summary lists: files, in pi's tag blocks, in
+// the lists of our documents, and in lines that begin with "Read:" or
+// "Modified:"; rules, todos and decisions under the headings of our documents,
+// which models are asked to use too. Nothing else in a text is evidence.
 func fromText(summary string, p place) Ledger {
-	lists := map[string][]string{}
-	tag, heading, inFiles := "", "", false
+	t := textReader{lists: map[string][]string{}}
 	for line := range strings.SplitSeq(summary, "\n") {
-		line = strings.TrimRight(line, " \t\r")
-		switch {
-		case tag != "":
-			if line == "</"+tag+">" {
-				tag = ""
-			} else if line != "" {
-				lists[tag] = append(lists[tag], line)
-			}
-		case line == "<read-files>" || line == "<modified-files>":
-			tag = strings.Trim(line, "<>")
-		case strings.HasPrefix(line, "## "):
-			inFiles = line == "## Files" || line == "## Code Changes"
-			heading = ""
-		case strings.HasPrefix(line, "### "):
-			heading = ""
-			if inFiles {
-				heading = line[4:]
-			}
-		case strings.HasPrefix(line, "- ") || strings.HasPrefix(line, "* "):
-			item := line[2:]
-			name, rest, listed := strings.Cut(item, ": ")
-			switch {
-			case inFiles && heading == "" && listed && (name == "Read" || name == "Modified"):
-				for f := range strings.SplitSeq(rest, ",") {
-					lists[name] = append(lists[name], f)
-				}
-			case heading != "":
-				lists[heading] = append(lists[heading], item)
-			}
+		t.line(strings.TrimRight(line, " \t\r"))
+	}
+	l := fileLists(append(t.lists["read-files"], t.lists["Read"]...), append(t.lists["modified-files"], t.lists["Modified"]...),
+		t.lists["Created"], t.lists["Deleted"], p)
+	l.Rules, l.Decisions, l.Todos = t.rules, t.decisions, t.todos
+	return l
+}
+
+// textReader reads the lists of a summary.
+type textReader struct {
+	lists            map[string][]string // paths
+	rules, decisions []Statement
+	todos            []Todo
+	tag              string // the block of pi that is open
+	section, heading string
+}
+
+func (t *textReader) line(line string) {
+	switch {
+	case t.tag != "":
+		if line == "</"+t.tag+">" {
+			t.tag = ""
+		} else if line != "" {
+			t.lists[t.tag] = append(t.lists[t.tag], line)
+		}
+	case line == "<read-files>" || line == "<modified-files>":
+		t.tag = strings.Trim(line, "<>")
+	case strings.HasPrefix(line, "## "):
+		t.section, t.heading = line[3:], ""
+	case strings.HasPrefix(line, "### "):
+		t.heading = line[4:]
+	case strings.HasPrefix(line, "- ") || strings.HasPrefix(line, "* "):
+		t.item(line[2:])
+	case t.section == "Next Steps" || t.section == "Pending Tasks" || t.heading == "Next Steps":
+		if m := step.FindStringSubmatch(line); m != nil {
+			t.todo(m[1])
 		}
 	}
-	return fileLists(append(lists["read-files"], lists["Read"]...), append(lists["modified-files"], lists["Modified"]...),
-		lists["Created"], lists["Deleted"], p)
 }
+
+var (
+	step = regexp.MustCompile(`^[0-9]{1,3}[.)] (\S.*)$`)
+	// endHandle matches what our documents put after a line.
+	endHandle = regexp.MustCompile(` \[#[^\[\],#\s]*(, replaced)?\]$`)
+)
+
+func (t *textReader) item(item string) {
+	text := func() (string, bool) {
+		m := endHandle.FindStringSubmatch(item)
+		return clipText(strings.TrimSuffix(item, strings.Join(m[:min(len(m), 1)], ""))), len(m) > 1 && m[1] != ""
+	}
+	name := t.section
+	if t.heading != "" {
+		name = t.heading
+	}
+	switch name {
+	case "Files", "Code Changes":
+		if name, rest, listed := strings.Cut(item, ": "); listed && (name == "Read" || name == "Modified") {
+			for f := range strings.SplitSeq(rest, ",") {
+				t.lists[name] = append(t.lists[name], f)
+			}
+		}
+	case "Constraints & Preferences", "User Preferences":
+		if s, replaced := text(); !noneWord[strings.ToLower(s)] && s != "" {
+			t.rules = append(t.rules, Statement{Text: s, Replaced: replaced})
+		}
+	case "Key Decisions", "Key Results":
+		if s, _ := text(); !noneWord[strings.ToLower(s)] && s != "" {
+			t.decisions = append(t.decisions, Statement{Text: s, Weight: 1})
+		}
+	case "Next Steps", "Pending Tasks":
+		s, _ := text()
+		t.todo(strings.TrimPrefix(s, "[ ] "))
+	case "Modified", "Created", "Deleted", "Read":
+		if t.section == "Files" || t.section == "Code Changes" {
+			t.lists[name] = append(t.lists[name], item)
+		}
+	}
+}
+
+func (t *textReader) todo(s string) {
+	if s = clipText(endHandle.ReplaceAllString(s, "")); s != "" && !noneWord[strings.ToLower(s)] {
+		t.todos = append(t.todos, Todo{Text: s, Status: TodoOpen})
+	}
+}
+
+// noneWord are the words with which a model says that a list is empty.
+var noneWord = map[string]bool{"none": true, "(none)": true, "n/a": true, "none.": true, "nothing": true, "无": true, "なし": true, "없음": true, "(none yet)": true}
 
 // merge takes in an earlier ledger. What it says is newer than what came before
 // it and older than what follows.
@@ -131,6 +188,7 @@ func (r *reader) merge(l Ledger) {
 		runs, failures := max(c.Runs, 1), max(c.Failures, 0)
 		known := r.commands.touch(c.Text, Command{})
 		c.Runs, c.Failures = known.Runs+runs, known.Failures+failures
+		c.Failed = slices.Clone(c.Failed[:min(len(c.Failed), MaxFailed)])
 		*known = c
 	}
 	r.commits = append(r.commits, l.Commits...)
@@ -149,7 +207,31 @@ func (r *reader) merge(l Ledger) {
 		}
 	}
 	if len(l.Todos) > 0 {
-		r.todos = l.Todos
+		// What a text lists as steps gives way to any list that is kept since.
+		r.todos, r.todoTool = slices.Clone(l.Todos), l.Todos[0].Entry != ""
+	}
+	for _, t := range l.Rules {
+		if t.Text = clipText(t.Text); t.Text != "" {
+			r.rule(t)
+		}
+	}
+	for _, t := range l.Decisions {
+		if t.Text = clipText(t.Text); t.Text != "" && !r.saidDecision[t.Text] {
+			r.saidDecision[t.Text] = true
+			r.decisions = append(r.decisions, t)
+		}
+	}
+	for _, m := range l.Mentions {
+		switch m.Kind {
+		case MentionURL, MentionTicket, MentionCommit, MentionName:
+		default:
+			continue
+		}
+		if m.Text = clipText(m.Text); m.Text != "" {
+			known := r.mentions.touch(m.Text, Mention{})
+			m.Uses = known.Uses + max(m.Uses, 1)
+			*known = m
+		}
 	}
 	o := l.Omitted
 	r.omitted.Files += max(o.Files, 0)
@@ -159,6 +241,9 @@ func (r *reader) merge(l Ledger) {
 	r.omitted.Errors += max(o.Errors, 0)
 	r.omitted.Users += max(o.Users, 0)
 	r.omitted.Todos += max(o.Todos, 0)
+	r.omitted.Rules += max(o.Rules, 0)
+	r.omitted.Decisions += max(o.Decisions, 0)
+	r.omitted.Mentions += max(o.Mentions, 0)
 }
 
 func mergeFiles(t *table[File], files []File, p place) {
@@ -186,12 +271,12 @@ func mergeFiles(t *table[File], files []File, p place) {
 
 // errorKey is the key under which a success settles a failure.
 func (r *reader) errorKey(f Failure) string {
-	switch act := vocabulary[strings.ToLower(f.Tool)]; {
+	switch act := actionOf(f.Tool); {
 	case f.Check != "":
 		return "check\x00" + f.Subject
 	case act == actShell:
 		return "run\x00" + readLine(f.Subject, parseScript(f.Subject), r.place, "").program
-	case act == actWrite, act == actEdit, act == actPatch, act == actSub:
+	case act == actWrite, act == actEdit, act == actPatch, act == actSub, act == actDelete, act == actMove:
 		return "edit\x00" + f.Subject
 	}
 	return "tool\x00" + f.Tool

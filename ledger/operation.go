@@ -16,6 +16,7 @@ const (
 	OpEdit  OpKind = "edit"  // part of it
 	OpPatch OpKind = "patch" // several files
 	OpShell OpKind = "shell" // a command line
+	OpFind  OpKind = "find"  // a search, a listing, a page of the web
 )
 
 // Op is what a tool call asks for.
@@ -28,7 +29,10 @@ type Op struct {
 }
 
 // partMembers are the arguments with which a read asks for a part of a file.
-var partMembers = []string{"offset", "limit", "view_range", "start_line", "end_line", "pages", "line_start", "line_end"}
+var partMembers = []string{
+	"offset", "limit", "view_range", "start_line", "end_line", "pages", "line_start", "line_end", "startLine", "endLine",
+	"start_line_one_indexed", "end_line_one_indexed", "StartLine", "EndLine",
+}
 
 // Operation reads a tool call by its name and arguments, in the vocabularies
 // that Read knows.
@@ -46,7 +50,16 @@ func Operation(name string, arguments json.RawMessage, opt Options) Op {
 		return Op{Kind: OpShell, Command: c.command}
 	case actPatch:
 		return Op{Kind: OpPatch, Command: c.command}
-	case actNone, actFind, actTodo, actSub:
+	case actFind:
+		return Op{Kind: OpFind}
+	case actScript:
+		// The first of its calls that does something stands for the script.
+		for _, in := range c.inner {
+			if op := Operation(in.tool, in.args, opt); op.Kind != "" {
+				return op
+			}
+		}
+	case actNone, actReadMany, actDelete, actMove, actTodo, actTodoNew, actTodoSet, actOpen, actSub:
 	}
 	return Op{}
 }

@@ -41,11 +41,18 @@ type reader struct {
 	users    []UserMessage
 	seen     map[string]bool // entries of users
 	todos    []Todo
+	todoTool bool // todos come from a tool
+	mentions table[Mention]
+	rules    []Statement
 	omitted  Omitted
+
+	decisions    []Statement
+	saidDecision map[string]bool
+	opened       string // the file that an editor without paths works on
 }
 
 func newReader(opt Options) *reader {
-	return &reader{place: newPlace(opt.Cwd), calls: map[string]call{}, seen: map[string]bool{}}
+	return &reader{place: newPlace(opt.Cwd), calls: map[string]call{}, seen: map[string]bool{}, saidDecision: map[string]bool{}}
 }
 
 func (r *reader) item(it session.Item) {
@@ -58,11 +65,7 @@ func (r *reader) item(it session.Item) {
 	}
 	switch m.Role {
 	case message.RoleAssistant:
-		for _, b := range m.Content {
-			if b.Type == message.BlockToolCall {
-				r.calls[b.ID] = parseCall(b.Name, b.Arguments, id)
-			}
-		}
+		r.assistant(m, id)
 	case message.RoleToolResult:
 		c, ok := r.calls[m.ToolCallID]
 		if !ok {
@@ -84,12 +87,34 @@ func (r *reader) item(it session.Item) {
 	}
 }
 
+func (r *reader) assistant(m *message.Message, id string) {
+	for _, b := range m.Content {
+		switch b.Type {
+		case message.BlockToolCall:
+			r.calls[b.ID] = parseCall(b.Name, b.Arguments, id)
+		case message.BlockText:
+			t := lookAt(b.Text)
+			r.decided(t, id, false)
+			if !r.todoTool {
+				if list := checkboxes(t, id); list != nil {
+					r.todos = list
+				}
+			}
+		default:
+		}
+	}
+	r.mention(m, id)
+}
+
 func (r *reader) user(m *message.Message, id string) {
 	if r.seen[id] && id != "" {
 		return
 	}
 	r.seen[id] = true
 	t := m.Text()
+	r.mention(m, id)
+	r.userRules(t, id)
+	r.decided(t, id, true)
 	r.users = append(r.users, UserMessage{Entry: id, Time: m.Time().UTC(), Text: text.Clip(t, MaxText), Bytes: len(t)})
 }
 
@@ -108,22 +133,89 @@ func (r *reader) result(c call, o outcome, id string) {
 	if o.refused {
 		return
 	}
+	if m := openedFile.FindStringSubmatch(o.text); m != nil && editorTool(c) {
+		r.opened = m[1]
+	}
 	switch c.act {
-	case actRead:
+	case actRead, actOpen:
 		r.read(c, o)
+	case actReadMany:
+		r.readMany(c, o)
 	case actWrite, actEdit:
 		r.write(c, o, id)
+	case actDelete, actMove:
+		r.remove(c, o, id)
 	case actPatch:
 		r.patch(c, o, id)
 	case actShell:
-		r.command(c, o, id)
-	case actTodo:
-		if o.status != StatusFailed {
-			r.todo(c)
+		if !r.editorCommand(c, o, id) {
+			r.command(c, o, id)
 		}
+	case actTodo, actTodoNew, actTodoSet:
+		if o.status != StatusFailed {
+			r.todoCall(c, o)
+		}
+	case actScript:
+		r.script(c, o, id)
 	case actFind:
 	default:
 		r.other(c, o, id)
+	}
+}
+
+func (r *reader) todoCall(c call, o outcome) {
+	switch c.act {
+	case actTodoNew:
+		r.newTodo(c, o.text)
+	case actTodoSet:
+		r.changeTodo(c)
+	default:
+		r.todo(c)
+	}
+}
+
+// script takes in a script's calls. Its one result says of the last of them how
+// it ended, and of the others only that the script came to the end.
+func (r *reader) script(c call, o outcome, id string) {
+	for i, in := range c.inner {
+		each := o
+		if i < len(c.inner)-1 {
+			each.exit = nil
+			if o.status == StatusFailed {
+				each.status = StatusUnknown
+			}
+		}
+		r.result(in, each, id)
+	}
+}
+
+func (r *reader) readMany(c call, o outcome) {
+	for _, m := range []string{"paths", "files", "include"} {
+		for _, p := range stringList(jsonx.Get(c.args, m)) {
+			if !strings.ContainsAny(p, "*?{[") {
+				c.path = p
+				r.read(c, o)
+			}
+		}
+	}
+}
+
+// remove takes in a call that deletes a file or gives it another path.
+func (r *reader) remove(c call, o outcome, id string) {
+	p := r.norm(c.path, "")
+	if p == "" {
+		return
+	}
+	key := "edit\x00" + p
+	if o.status == StatusFailed {
+		r.fail(key, Failure{Tool: c.tool, Subject: p, Entry: id}, o.text)
+		return
+	}
+	r.errors.drop(key)
+	if to := r.norm(c.to, ""); c.act == actMove && to != "" {
+		r.move(p, to, c.entry)
+	} else if c.act == actDelete {
+		r.change(p, StateDeleted, c.entry)
 	}
 }
 
@@ -144,6 +236,9 @@ func (r *reader) read(c call, o outcome) {
 }
 
 func (r *reader) write(c call, o outcome, id string) {
+	if c.path == "" {
+		c.path = r.opened
+	}
 	p := r.norm(c.path, "")
 	if p == "" {
 		return
@@ -219,16 +314,20 @@ func (r *reader) command(c call, o outcome, id string) {
 	sc := parseScript(c.command)
 	l := readLine(c.command, sc, r.place, c.dir)
 	status := o.status
-	if l.check != "" && l.unsure && status != StatusFailed {
+	if l.check != "" && status != StatusFailed {
 		head, tail := ends(o.text)
-		if failMark.MatchString(head) || failMark.MatchString(tail) {
+		mark := failMark
+		if !l.unsure {
+			mark = failedSurely // the status is that of the check, if it is known
+		}
+		if (l.unsure || o.exit == nil) && (mark.MatchString(head) || mark.MatchString(tail)) {
 			status = StatusFailed
 		}
 	}
 	key := text.Clip(oneLine(l.text), MaxText)
 	cmd := r.commands.touch(key, Command{Text: key, Check: l.check})
 	cmd.Runs++
-	cmd.Status, cmd.Exit, cmd.Entry, cmd.Settled = status, o.exit, id, false
+	cmd.Status, cmd.Exit, cmd.Entry, cmd.Settled, cmd.Failed = status, o.exit, id, false, nil
 	errKey := "run\x00" + l.program
 	if l.check != "" {
 		errKey = "check\x00" + key
@@ -236,6 +335,9 @@ func (r *reader) command(c call, o outcome, id string) {
 	switch status {
 	case StatusFailed:
 		cmd.Failures++
+		if l.check == CheckTest {
+			cmd.Failed = failedTests(o.text)
+		}
 		if !l.lookup {
 			r.fail(errKey, Failure{Tool: c.tool, Subject: key, Check: l.check, Entry: id}, o.text)
 		}
@@ -247,22 +349,42 @@ func (r *reader) command(c call, o outcome, id string) {
 		r.commit(c.command, o.text, id)
 	default:
 	}
-	if o.status == StatusOK {
-		r.shellFiles(shellChanges(sc, r.place, c.dir), id)
+	dir := c.dir
+	switch o.status {
+	case StatusOK:
+		r.shellFiles(shellChanges(sc, r.place, dir), id)
+	case StatusFailed:
+		r.shellFiles(sureWrites(sc, r.place, dir), id)
+	default:
 	}
+	r.gitFiles(sc, o, dir, id)
 }
 
-// settle marks the failing checks that a passing one covers.
+// settle marks the failing checks that a passing one covers, and takes from the
+// others what it covers of what failed in them.
 func (r *reader) settle(passed line) {
 	for _, c := range r.commands.all() {
 		if c.Status != StatusFailed || c.Settled || c.Check == "" {
 			continue
 		}
 		failed := readLine(c.Text, parseScript(c.Text), r.place, "")
-		if passed.covers(failed) {
-			c.Settled = true
-			r.errors.drop("check\x00" + c.Text)
+		if !passed.covers(failed) {
+			if len(c.Failed) == 0 || !passed.sameTool(failed) {
+				continue
+			}
+			// The list may be shared with a ledger that was merged.
+			var rest []string
+			for _, f := range c.Failed {
+				if !passed.runs(f) {
+					rest = append(rest, f)
+				}
+			}
+			if c.Failed = rest; rest != nil {
+				continue
+			}
 		}
+		c.Settled, c.Failed = true, nil
+		r.errors.drop("check\x00" + c.Text)
 	}
 }
 
@@ -271,6 +393,15 @@ func (r *reader) settle(passed line) {
 // after it was removed or moved.
 func (r *reader) shellFiles(changes []change, entry string) {
 	for _, ch := range changes {
+		switch ch.state {
+		case StateRead:
+			r.shown(ch.path, entry)
+			continue
+		case stateRestored:
+			r.restore(ch.path, entry)
+			continue
+		default:
+		}
 		w := r.weak.touch(ch.path, File{Path: ch.path})
 		if ch.state != StateModified || w.State != StateCreated {
 			w.State = ch.state
@@ -285,6 +416,7 @@ func (r *reader) shellFiles(changes []change, entry string) {
 		if ch.state != StateDeleted {
 			continue
 		}
+		r.goneBelow(ch, entry)
 		for _, f := range r.files.all() {
 			rest, below := strings.CutPrefix(f.Path, ch.path+"/")
 			if f.Path != ch.path && !below || f.State == StateDeleted {
@@ -298,6 +430,84 @@ func (r *reader) shellFiles(changes []change, entry string) {
 				r.move(f.Path, to, entry)
 			}
 		}
+	}
+}
+
+// goneBelow lets what commands wrote below a directory go with it.
+func (r *reader) goneBelow(ch change, entry string) {
+	for _, w := range r.weak.all() {
+		if rest, below := strings.CutPrefix(w.Path, ch.path+"/"); below && w.State != StateDeleted {
+			w.State, w.Entry = StateDeleted, entry
+			if ch.to != "" {
+				w.To = ch.to + "/" + rest
+			}
+		}
+	}
+}
+
+// shown records that a command printed a file.
+func (r *reader) shown(p, entry string) {
+	if f, ok := r.files.get(p); ok && f.State != StateDeleted {
+		r.files.touch(p, File{}).Read = true
+		return
+	}
+	w := r.weak.touch(p, File{Path: p, State: StateRead, Entry: entry})
+	w.Read = true
+	if w.State == StateRead || w.State == StateDeleted {
+		w.State, w.Entry, w.To = StateRead, entry, ""
+	}
+}
+
+// restore records that a file, or all files below a directory, are again as they
+// were before they were changed.
+func (r *reader) restore(p, entry string) {
+	for _, t := range []*table[File]{&r.files, &r.weak} {
+		for _, f := range t.all() {
+			if f.Path == p || p == "." || strings.HasPrefix(f.Path, p+"/") {
+				if f.State == StateModified || f.State == StateDeleted && f.To == "" {
+					f.State, f.Entry = StateRead, entry
+				}
+			}
+		}
+	}
+}
+
+// gitFiles takes in what git says about the files that were changed, by whatever:
+// git status, and git diff of the working tree.
+func (r *reader) gitFiles(sc script, o outcome, dir, id string) {
+	if o.status == StatusFailed || len(sc.cmds) == 0 || sc.control {
+		return
+	}
+	diff, status := false, false
+	for _, c := range sc.cmds {
+		if len(c.words) < 2 {
+			continue
+		}
+		switch name := c.words[0].text; {
+		case name == "cd" && !c.words[1].dynamic:
+			dir = r.norm(c.words[1].text, dir)
+		case name == "git" && c.words[1].text == "status":
+			status = true
+		case name == "git" && c.words[1].text == "diff":
+			diff = diff || worksOnTree(c.words[2:])
+		}
+	}
+	if !diff && !status {
+		return
+	}
+	head, _ := ends(o.text)
+	for p, s := range gitChanges(head, diff, status) {
+		if p = r.norm(p, dir); p == "" {
+			continue
+		}
+		if f, ok := r.files.get(p); ok && f.State != StateRead {
+			continue // known better
+		}
+		w := r.weak.touch(p, File{Path: p})
+		if s != StateModified || w.State != StateCreated {
+			w.State = s
+		}
+		w.Entry = id
 	}
 }
 
@@ -327,36 +537,6 @@ func (r *reader) other(c call, o outcome, id string) {
 func (r *reader) fail(key string, f Failure, out string) {
 	f.Lines = errorLines(out, 3)
 	*r.errors.touch(key, f) = f
-}
-
-func (r *reader) todo(c call) {
-	var list []Todo
-	for _, m := range []string{"todos", "plan", "items"} {
-		v := jsonx.Get(c.args, m)
-		if !jsonx.IsArray(v) {
-			continue
-		}
-		jsonx.Elements(v, func(e []byte) bool {
-			t := Todo{Status: TodoOpen, Entry: c.entry}
-			for _, name := range []string{"content", "step", "text", "title", "description", "task"} {
-				if t.Text = oneLine(member(e, name)); t.Text != "" {
-					break
-				}
-			}
-			switch member(e, "status") {
-			case "completed", "done", "complete", "cancelled", "canceled":
-				t.Status = TodoDone
-			case "in_progress", "active", "in-progress", "doing":
-				t.Status = TodoActive
-			}
-			if t.Text = text.Clip(t.Text, MaxText); t.Text != "" {
-				list = append(list, t)
-			}
-			return true
-		})
-		r.todos = list
-		return
-	}
 }
 
 // oneLine returns s on one line and as valid UTF-8, as JSON will give it back.

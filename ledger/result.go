@@ -21,11 +21,11 @@ func ends(s string) (head, tail string) {
 }
 
 // exitLine matches the lines in which tools tell the exit status of a command:
-// pi, Claude Code, Codex, OpenHands and mini-SWE-agent.
-var exitLine = regexp.MustCompile(`(?m)^\[?(?:The )?(?:[Cc]ommand (?:exited|completed|finished|failed) with (?:exit )?code|[Ee]xit [Cc]ode:?|Process exited with code|<returncode>) ?(-?[0-9]{1,10})`)
+// pi, Claude Code, Codex, Gemini CLI, OpenHands, mini-SWE-agent and others.
+var exitLine = regexp.MustCompile(`(?m)^[\[(<*\s]*(?:(?:[Tt]he |[Tt]his )?(?:[Cc]ommand|[Pp]rocess|[Ss]hell|[Ss]cript) )?(?:[Ee]xited|[Cc]ompleted|[Ff]inished|[Ff]ailed|[Tt]erminated|[Ee]nded|[Rr]eturned) with (?:a )?(?:non-zero )?(?:exit |return |status )?(?:code|status)?:? ?(-?[0-9]{1,10})\b|^[\[(<*\s]*(?:[Ee]xit|[Rr]eturn) ?(?:[Cc]ode|[Ss]tatus)[:=>]* ?(-?[0-9]{1,10})\b|^<(?:returncode|exit_?code)>\s*(-?[0-9]{1,10})`)
 
 // exitMember matches the exit status in a result that is JSON.
-var exitMember = regexp.MustCompile(`"exit_code" ?: ?(-?[0-9]{1,10})`)
+var exitMember = regexp.MustCompile(`"exit_?[cC]ode" ?: ?(-?[0-9]{1,10})`)
 
 // exitOf returns the exit status that a result tells. It stands in the first or
 // the last lines.
@@ -38,7 +38,7 @@ func exitOf(out string) (code int, ok bool) {
 			m = exitMember.FindStringSubmatch(part)
 		}
 		if m != nil {
-			code, err := strconv.Atoi(m[1])
+			code, err := strconv.Atoi(strings.Join(m[1:], ""))
 			return code, err == nil
 		}
 	}
@@ -50,7 +50,8 @@ var refusal = regexp.MustCompile(`(?i)^\W*(?:the user (?:doesn't want|rejected|d
 
 // editFailed matches what editing tools without an error flag say when they
 // changed nothing.
-var editFailed = regexp.MustCompile(`(?i)^\W*(?:<tool_use_error>|error\b|failed\b|could not find|no replacement was performed|no changes (?:were )?made|apply_patch verification failed|invalid patch)`)
+var editFailed = regexp.MustCompile(`(?i)^\W*(?:<tool_use_error>|error\b|failed\b|could not (?:find|edit)|no replacement was performed|no changes (?:were )?made|apply_patch verification failed|invalid patch|` +
+	`your (?:proposed edit has introduced|changes have not been applied)|string (?:to replace )?not found|(?:0|no) occurrences? (?:of .{0,200} )?found|the edit was not applied|old_?str(?:ing)? (?:was )?not found|file (?:does not exist|not found))`)
 
 // saysExisted matches what writing tools say about a file that was there before.
 var saysExisted = regexp.MustCompile(`(?i)^\W*(?:the file .{1,400} has been updated|(?:successfully )?(?:overwrote|overwritten|updated)|.{0,40}existing file)`)
@@ -98,6 +99,9 @@ func readOutcome(c call, m *message.Message) outcome {
 	return o
 }
 
+// outputMark matches what stands before the output in Codex's results.
+var outputMark = regexp.MustCompile(`\A(?:(?:Exit code|Chunk ID|Wall time|Process exited|Process running|Original token count|Script completed|Total output lines)[^\n]*\n)+Output:\n`)
+
 // unwrap returns the output in a result that holds more: Codex's JSON and
 // mini-SWE-agent's tags.
 func unwrap(s string) string {
@@ -108,6 +112,9 @@ func unwrap(s string) string {
 			}
 		}
 		return s
+	}
+	if k := outputMark.FindStringIndex(s[:min(len(s), 500)]); k != nil {
+		return s[k[1]:]
 	}
 	if strings.HasPrefix(s, "<returncode>") {
 		if _, out, ok := strings.Cut(s, "<output>"); ok {

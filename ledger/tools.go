@@ -11,76 +11,152 @@ import (
 type action int
 
 const (
-	actNone  action = iota
-	actRead         // reads one file
-	actWrite        // writes a whole file
-	actEdit         // changes part of a file
-	actShell        // runs a command line
-	actPatch        // applies a patch in the apply_patch format
-	actFind         // looks something up
-	actTodo         // replaces the todo list
-	actSub          // str_replace_editor: the member "command" says what
+	actNone     action = iota
+	actRead            // reads one file
+	actReadMany        // reads the files of a list
+	actWrite           // writes a whole file
+	actEdit            // changes part of a file
+	actDelete          // deletes a file
+	actMove            // gives a file another path
+	actShell           // runs a command line
+	actPatch           // applies a patch in the apply_patch format
+	actFind            // looks something up
+	actTodo            // replaces the todo list
+	actTodoNew         // adds a todo
+	actTodoSet         // changes one todo
+	actOpen            // opens a file, which later edits are about
+	actSub             // an editor or list whose member "command" says what
+	actScript          // a script that calls other tools
 )
 
-// vocabulary maps tool names, in lower case, to what they do. It covers pi
-// (read, write, edit, bash, grep, find, ls), Claude Code (Read, MultiEdit,
-// NotebookEdit, Glob, TodoWrite), Codex (shell, exec_command, apply_patch,
-// update_plan) and the editors of a few others.
-var vocabulary = map[string]action{
-	"read": actRead, "read_file": actRead, "view_file": actRead, "notebookread": actRead, "view_image": actRead,
-	"write": actWrite, "write_file": actWrite, "create_file": actWrite,
-	"edit": actEdit, "multiedit": actEdit, "notebookedit": actEdit, "edit_file": actEdit, "replace": actEdit,
-	"bash": actShell, "shell": actShell, "exec_command": actShell, "local_shell": actShell, "container.exec": actShell,
-	"run_shell_command": actShell, "execute_bash": actShell, "shell_command": actShell,
-	"apply_patch": actPatch,
-	"grep":        actFind, "find": actFind, "ls": actFind, "glob": actFind, "search": actFind, "list_directory": actFind,
-	"search_file_content": actFind, "list_dir": actFind, "grep_files": actFind, "webfetch": actFind, "websearch": actFind,
-	"todowrite": actTodo, "todo_write": actTodo, "update_plan": actTodo, "todo": actTodo, "write_todos": actTodo,
-	"str_replace_editor": actSub, "str_replace_based_edit_tool": actSub,
+// vocabulary maps tool names, in lower case, to what they do. It covers the
+// tools of pi, Claude Code, Codex, Gemini CLI, OpenHands, SWE-agent,
+// mini-SWE-agent and opencode, and names that other agents use for the same.
+var vocabulary = actions(map[action]string{
+	actRead: `read read_file view_file notebookread view_image open_file fs_read view cat_file get_file_contents
+		readfile file_read`,
+	actReadMany: `read_many_files read_files`,
+	actWrite: `write write_file create_file create write_to_file save_file file_write overwrite_file writefile
+		new_file`,
+	actEdit: `edit multiedit multi_edit notebookedit edit_file replace edit_notebook replace_in_file
+		search_replace str_replace apply_diff insert insert_content insert_edit_into_file
+		replace_string_in_file multi_replace_string_in_file smart_edit update_file edit_notebook_file
+		editfile file_edit insert_at_line replace_lines`,
+	actDelete: `delete_file remove_file deletefile delete_path`,
+	actMove:   `rename_file move_file renamefile movefile`,
+	actShell: `bash shell exec_command local_shell container.exec run_shell_command execute_bash shell_command
+		run_command execute_command run_terminal_cmd run_in_terminal terminal unified_exec run_bash
+		local_shell_call powershell cmd run_terminal_command execute_shell`,
+	actPatch: `apply_patch applypatch patch`,
+	actFind: `grep find ls glob search list_directory search_file_content list_dir grep_files webfetch websearch
+		web_fetch web_search google_web_search list grep_search file_search codebase_search find_file search_dir
+		search_file search_files list_files semantic_search think`,
+	actTodo:    `todowrite todo_write update_plan todo write_todos manage_todo_list todo_list update_todo_list set_todos`,
+	actTodoNew: `taskcreate todo_add add_todo`,
+	actTodoSet: `taskupdate todo_update update_todo`,
+	actOpen:    `open goto`,
+	actSub:     `str_replace_editor str_replace_based_edit_tool file_editor fs_write text_editor task_tracker`,
+	actScript:  `exec`,
+})
+
+func actions(lists map[action]string) map[string]action {
+	m := map[string]action{}
+	for act, list := range lists {
+		for name := range strings.FieldsSeq(list) {
+			m[name] = act
+		}
+	}
+	return m
 }
 
-// pathMembers are the arguments that name the file, the usual ones first.
-var pathMembers = []string{"path", "file_path", "notebook_path", "absolute_path", "filename", "file"}
+// actionOf returns what a tool does by its name. A server's or a namespace's
+// name before that of the tool is passed over.
+func actionOf(name string) action {
+	name = strings.ToLower(name)
+	if act, ok := vocabulary[name]; ok {
+		return act
+	}
+	if rest, ok := strings.CutPrefix(name, "mcp__"); ok {
+		if _, tool, ok := strings.Cut(rest, "__"); ok {
+			return vocabulary[tool]
+		}
+	}
+	return vocabulary[name[strings.LastIndexAny(name, ".:/")+1:]]
+}
+
+// The members of arguments, the usual ones first.
+var (
+	pathMembers = []string{
+		"path", "file_path", "notebook_path", "absolute_path", "filePath", "filename", "file", "target_file", "file_name",
+		"relative_workspace_path", "filepath", "AbsolutePath", "TargetFile", "notebookPath",
+	}
+	fromMembers    = []string{"source", "from", "old_path", "oldPath", "source_path", "path"}
+	toMembers      = []string{"destination", "to", "new_path", "newPath", "destination_path", "target"}
+	dirMembers     = []string{"workdir", "cwd", "working_directory", "dir_path", "directory"}
+	commandMembers = []string{"command", "cmd", "script", "commands", "CommandLine", "action"}
+	patchMembers   = []string{"input", "patch", "diff", "patchText", "patch_text"}
+)
 
 // call is a tool call that waits for its result.
 type call struct {
 	tool    string
 	act     action
 	path    string // as written
+	to      string // move: the new path
 	command string
 	dir     string // where a command runs, "" when not said
 	args    json.RawMessage
 	entry   string
+	inner   []call // script: the calls it makes
 }
 
 // parseCall reads what a call asks for.
 func parseCall(name string, args json.RawMessage, entry string) call {
-	c := call{tool: name, act: vocabulary[strings.ToLower(name)], args: args, entry: entry}
+	c := call{tool: name, act: actionOf(name), args: args, entry: entry}
 	switch c.act {
-	case actRead, actWrite, actEdit:
+	case actRead, actWrite, actEdit, actDelete, actOpen:
 		c.path = pathOf(args)
+	case actMove:
+		c.path, c.to = firstMember(args, fromMembers), firstMember(args, toMembers)
 	case actSub:
-		c.path = pathOf(args)
-		switch member(args, "command") {
-		case "view":
-			c.act = actRead
-		case "create":
-			c.act = actWrite
-		case "str_replace", "insert", "undo_edit":
-			c.act = actEdit
-		default:
-			c.act = actNone
-		}
+		c.sub()
 	case actShell:
-		c.command, c.dir = commandOf(args)
-		if strings.Contains(c.command, patchBegin) && strings.Contains(c.command, "apply_patch") {
-			c.act = actPatch
-		}
+		c.shell()
 	case actPatch:
-		c.command = patchOf(args)
+		c.command = firstMember(args, patchMembers)
+	case actScript:
+		c.inner = scriptCalls(firstMember(args, []string{"input", "code", "script"}), entry)
+		if c.inner == nil {
+			c.act = actShell
+			c.shell()
+		}
 	default:
 	}
 	return c
+}
+
+func (c *call) shell() {
+	c.command, c.dir = commandOf(c.args)
+	if strings.Contains(c.command, patchBegin) && strings.Contains(c.command, "apply_patch") {
+		c.act = actPatch
+	}
+}
+
+// sub reads a call of a tool whose member "command" says what it does.
+func (c *call) sub() {
+	c.path = pathOf(c.args)
+	switch member(c.args, "command") {
+	case "view", "read":
+		c.act = actRead
+	case "create", "write":
+		c.act = actWrite
+	case "str_replace", "insert", "undo_edit", "append":
+		c.act = actEdit
+	case "plan":
+		c.act = actTodo
+	default:
+		c.act = actNone
+	}
 }
 
 func member(args json.RawMessage, name string) string {
@@ -88,55 +164,47 @@ func member(args json.RawMessage, name string) string {
 	return s
 }
 
-func pathOf(args json.RawMessage) string {
-	for _, m := range pathMembers {
-		if p := member(args, m); p != "" {
-			return p
+func firstMember(args json.RawMessage, names []string) string {
+	for _, m := range names {
+		if s := member(args, m); s != "" {
+			return s
 		}
 	}
 	return ""
 }
 
-// commandOf reads a command line. A list of words is joined; of a shell that is
-// given a script, the script is what runs.
+func pathOf(args json.RawMessage) string {
+	return strings.TrimPrefix(firstMember(args, pathMembers), "file://")
+}
+
+// commandOf reads a command line.
 func commandOf(args json.RawMessage) (command, dir string) {
-	for _, m := range []string{"workdir", "cwd", "working_directory", "dir_path"} {
-		if dir = member(args, m); dir != "" {
-			break
-		}
-	}
-	for _, m := range []string{"command", "cmd", "script"} {
+	dir = firstMember(args, dirMembers)
+	for _, m := range commandMembers {
 		v := jsonx.Get(args, m)
+		if jsonx.IsObject(v) { // Codex's local_shell: what to do is an object
+			return commandOf(v)
+		}
 		if s, ok := jsonx.String(v); ok {
 			return s, dir
 		}
-		if !jsonx.IsArray(v) {
-			continue
+		if words := stringList(v); words != nil {
+			return joinCommand(words), dir
 		}
-		var words []string
-		jsonx.Elements(v, func(e []byte) bool {
-			s, _ := jsonx.String(e)
-			words = append(words, s)
-			return true
-		})
-		if len(words) == 3 && strings.HasSuffix(words[0], "sh") && strings.HasPrefix(words[1], "-") && strings.HasSuffix(words[1], "c") {
-			return words[2], dir
-		}
-		for i, w := range words {
-			if w == "" || strings.ContainsAny(w, " \t\n'\"$`\\|&;<>*?(){}") {
-				words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-			}
-		}
-		return strings.Join(words, " "), dir
 	}
 	return "", dir
 }
 
-func patchOf(args json.RawMessage) string {
-	for _, m := range []string{"input", "patch", "diff"} {
-		if p := member(args, m); p != "" {
-			return p
+// joinCommand makes a command line of words. Of a shell that is given a script,
+// the script is what runs.
+func joinCommand(words []string) string {
+	if len(words) == 3 && strings.HasSuffix(words[0], "sh") && strings.HasPrefix(words[1], "-") && strings.HasSuffix(words[1], "c") {
+		return words[2]
+	}
+	for i, w := range words {
+		if w == "" || strings.ContainsAny(w, " \t\n'\"$`\\|&;<>*?(){}") {
+			words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 		}
 	}
-	return ""
+	return strings.Join(words, " ")
 }

@@ -34,6 +34,12 @@ func shellChanges(sc script, p place, dir string) []change {
 				return out
 			}
 			dir = p.norm(args[0].text, dir)
+		case name == "curl" || name == "wget":
+			for i, w := range c.words[:len(c.words)-1] {
+				if w.text == "-o" || w.text == "-O" && name == "wget" || w.text == "--output" || w.text == "--output-document" {
+					add(c.words[i+1], StateModified, "")
+				}
+			}
 		case name == "touch":
 			for _, a := range args {
 				add(a, StateCreated, "")
@@ -60,6 +66,116 @@ func shellChanges(sc script, p place, dir string) []change {
 			for _, a := range sedFiles(c.words[1:]) {
 				add(a, StateModified, "")
 			}
+			if shown := sedShown(c.words[1:]); len(c.outs) == 0 {
+				for _, a := range shown {
+					add(a, StateRead, "")
+				}
+			}
+		case name == "mkdir":
+			for _, a := range args {
+				a.text = strings.TrimSuffix(a.text, "/")
+				if n := len(out); true {
+					add(a, StateCreated, "")
+					if len(out) > n {
+						out[n].path += "/"
+					}
+				}
+			}
+		case name == "ln", name == "install":
+			if len(args) > 1 {
+				add(args[len(args)-1], StateCreated, "")
+			}
+		case name == "git":
+			for _, a := range restored(c.words[1:]) {
+				add(a, stateRestored, "")
+			}
+		case showing[name] && len(c.outs) == 0:
+			for _, a := range shownFiles(c.words[1:]) {
+				add(a, StateRead, "")
+			}
+		}
+	}
+	return out
+}
+
+// stateRestored is what becomes of a file that git brings back: it is as it was
+// before it was changed.
+const stateRestored State = "restored"
+
+// showing are programs that print files.
+var showing = map[string]bool{"cat": true, "head": true, "tail": true, "less": true, "more": true, "nl": true, "bat": true}
+
+// shownFiles returns the files that a command prints: its operands, without the
+// numbers that its options take.
+func shownFiles(words []word) []word {
+	var out []word
+	for i, w := range words {
+		if strings.HasPrefix(w.text, "-") || w.text == "" || i > 0 && allDigits(w.text) && strings.HasPrefix(words[i-1].text, "-") {
+			continue
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+// sedShown returns the files that sed -n prints parts of.
+func sedShown(words []word) []word {
+	args := operands(words)
+	if len(words) == 0 || words[0].text != "-n" || len(args) < 2 {
+		return nil
+	}
+	return args[1:]
+}
+
+// restored returns the files that a git command brings back as they were.
+func restored(words []word) []word {
+	if len(words) == 0 {
+		return nil
+	}
+	switch words[0].text {
+	case "checkout":
+		for i, w := range words {
+			if w.text == "--" {
+				return words[i+1:]
+			}
+		}
+	case "restore":
+		for _, w := range words {
+			if w.text == "--staged" || w.text == "-S" {
+				return nil
+			}
+		}
+		return operands(words[1:])
+	}
+	return nil
+}
+
+// sureWrites returns the files that a command line wrote though it failed: a
+// redirection is made before the command runs, and what only prints does not fail.
+func sureWrites(sc script, p place, dir string) []change {
+	if sc.control {
+		return nil
+	}
+	var out []change
+	for _, c := range sc.cmds {
+		if len(c.words) == 0 {
+			continue
+		}
+		switch name := c.words[0].text; name {
+		case "cd":
+			if len(c.words) != 2 || c.words[1].dynamic {
+				return out
+			}
+			dir = p.norm(c.words[1].text, dir)
+		case "cat", "echo", "printf":
+			for _, o := range c.outs {
+				if n := p.norm(o.text, dir); n != "" && n != "." && !o.dynamic && !strings.HasPrefix(n, "/dev/") {
+					out = append(out, change{path: n, state: StateModified})
+				}
+			}
+		}
+		if c.next == "||" || c.next == "&" {
+			return out
 		}
 	}
 	return out

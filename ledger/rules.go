@@ -1,0 +1,151 @@
+package ledger
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/clew-dev/clew/internal/text"
+)
+
+// Statement is a sentence of the log, in its own words.
+type Statement struct {
+	Text string `json:"text"`
+	// Weight says how clear a decision is: 1 or more. 0 for rules.
+	Weight int `json:"weight,omitempty"`
+	// Replaced says that a later rule takes this one back.
+	Replaced bool   `json:"replaced,omitempty"`
+	Entry    string `json:"entry,omitempty"`
+}
+
+// rules finds the sentences in which the user said how things are to be done
+// from then on. What only asks for something once is none.
+func (r *reader) userRules(t, id string) {
+	for _, s := range userStatements(t) {
+		if strings.ContainsAny(s, "?？") {
+			continue
+		}
+		lasting := lastingWord.MatchString(s)
+		if !lasting && !bindingWord.MatchString(s) && !changeWord.MatchString(s) {
+			continue
+		}
+		back := r.takenBack(s, id)
+		if len(back) == 0 && !isRule(s, lasting) {
+			continue
+		}
+		r.rule(Statement{Text: s, Entry: id})
+		for _, i := range back {
+			r.rules[i].Replaced = true
+		}
+	}
+}
+
+func isRule(s string, lasting bool) bool {
+	if lasting {
+		// "it must never" is a rule, "I never saw that" is none.
+		return !strings.HasPrefix(s, "I ") && !strings.HasPrefix(s, "Ich ") && !strings.HasPrefix(s, "Je ")
+	}
+	return ruleStart.MatchString(s) && !onceWord.MatchString(s) && bindingWord.MatchString(s)
+}
+
+// takenBack returns the rules that a sentence takes back: it says so, and both
+// are clearly about the same.
+func (r *reader) takenBack(s, id string) []int {
+	if !changeWord.MatchString(s) || len(r.rules) == 0 {
+		return nil
+	}
+	var out []int
+	about := subject(s)
+	for i, old := range r.rules {
+		if old.Entry != id && old.Text != s && sameSubject(subject(old.Text), about) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// rule adds a rule, or makes it the latest again.
+func (r *reader) rule(s Statement) {
+	for i, old := range r.rules {
+		if strings.EqualFold(old.Text, s.Text) {
+			r.rules[i].Replaced = s.Replaced
+			return
+		}
+	}
+	r.rules = append(r.rules, s)
+}
+
+// userStatements returns the sentences of a message of the user that may be
+// instructions. What is pasted into it, indented, quoted or in fences, is none.
+func userStatements(s string) []string {
+	var lines []string
+	for l := range strings.SplitSeq(text.OutsideFences(s), "\n") {
+		if l != strings.TrimLeft(l, " \t") && text.ListMark(l) == "" || strings.HasPrefix(l, ">") {
+			continue
+		}
+		lines = append(lines, l)
+	}
+	const most = 300
+	if len(lines) > most {
+		lines = append(lines[:most/2:most/2], lines[len(lines)-most/2:]...)
+	}
+	var out []string
+	for _, st := range text.Statements(strings.Join(lines, "\n")) {
+		st = oneLine(st)
+		n := utf8.RuneCountInString(st)
+		if n < 4 || n > MaxText || n < 8 && len(st) == n || st[0] == '<' || st[0] == '|' || strings.HasSuffix(st, ":") || data(st) {
+			continue
+		}
+		out = append(out, st)
+	}
+	return out
+}
+
+// data reports whether a line is code or data rather than words.
+func data(s string) bool {
+	letters, others := 0, 0
+	for _, r := range s {
+		switch {
+		case r >= 0x80 || r|0x20 >= 'a' && r|0x20 <= 'z':
+			letters++
+		case r != ' ':
+			others++
+		}
+	}
+	return others*2 > letters || strings.HasSuffix(s, "{") || strings.HasSuffix(s, ";") || strings.HasSuffix(s, "});")
+}
+
+// decided finds the sentences in which it was settled how to go on, or why
+// something is as it is: at most two of a message.
+func (r *reader) decided(t, id string, byUser bool) {
+	taken := 0
+	for _, s := range text.Statements(text.OutsideFences(t)) {
+		if taken == 2 {
+			return
+		}
+		if n := len(s); n < 25 || n > 4*MaxText || strings.HasSuffix(s, "?") || strings.HasSuffix(s, ":") || text.TableRow(s) {
+			continue
+		}
+		weight := 2 * len(decisionWord.FindAllStringIndex(s, 2))
+		if weight == 0 && byUser {
+			continue
+		}
+		if weight += len(reasonWord.FindAllStringIndex(s, 1)); weight == 0 {
+			continue
+		}
+		named := false
+		for range text.Identifiers(s) {
+			named = true
+			break
+		}
+		if !named && (weight < 2 || len(subject(s)) < 4) || data(s) {
+			continue
+		}
+		taken++
+		s = text.Clip(oneLine(s), MaxText)
+		if r.saidDecision[s] {
+			continue
+		}
+		r.saidDecision[s] = true
+		r.decisions = append(r.decisions, Statement{Text: s, Weight: weight, Entry: id})
+	}
+}
