@@ -42,9 +42,10 @@ type point struct {
 type unfit string
 
 // freePoints chooses the points inside the first stretch of a session: what came
-// next there was written with everything at hand, so it favours no policy. At most
-// PerSession places, evenly spread from the first at which enough is dropped to the
-// last behind which enough follows, and at least Horizon messages apart.
+// next there was written with everything at hand, so it favours no policy. There are
+// at most PerSession of them, spread evenly from the first place at which enough is
+// dropped to the last behind which enough follows, and about Horizon messages apart
+// at least. Where the agent needed too little, the next place counts.
 func freePoints(s *Session, st *stretch, opt *Options) ([]*point, unfit) {
 	lo, hi := -1, -1
 	for p := range st.digests {
@@ -63,21 +64,27 @@ func freePoints(s *Session, st *stretch, opt *Options) ([]*point, unfit) {
 			measure.TokensOf(st.digests), len(st.digests), MinDropped, MinAnswers))
 	}
 	n := min(PerSession, 1+(hi-lo)/Horizon)
+	step := (hi - lo) / max(n-1, 1)
 	var out []*point
 	for i := range n {
-		p := (lo + hi) / 2
-		if n > 1 {
-			p = lo + (hi-lo)*i/(n-1)
+		from, to := lo+step*i, min(lo+step*i+step/2, hi)
+		if n > 1 && i == n-1 {
+			from, to = hi-step/2+1, hi // as many places as the others have
 		}
-		for st.digests[p+1].Kind != measure.Agent { // hi ends the search
-			p++
-		}
-		if pt := newPoint(s, st, p, cutAt(st, p, opt.Tail), future(st.digests[p+1:]), opt.Budget); len(pt.Needs) >= MinNeeds {
-			out = append(out, pt)
+		for p := from; p <= to; p++ {
+			if st.digests[p+1].Kind != measure.Agent {
+				continue
+			}
+			cut := cutAt(st, p, opt.Tail)
+			next := future(st.digests[p+1:])
+			if len(measure.Needs(st.digests[:cut], st.digests[cut:p+1], st.always, next)) >= MinNeeds {
+				out = append(out, newPoint(s, st, p, cut, next, opt.Budget))
+				break
+			}
 		}
 	}
 	if len(out) == 0 {
-		return nil, unfit(fmt.Sprintf("the agent needed fewer than %d identifiers of what was dropped", MinNeeds))
+		return nil, unfit(fmt.Sprintf("nowhere did the agent need %d identifiers of what was dropped", MinNeeds))
 	}
 	return out, ""
 }

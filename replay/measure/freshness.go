@@ -6,11 +6,8 @@ import (
 )
 
 // fresh counts the things with more than one state whose state a text gives, and
-// those among them where it is the last one.
-func (t *Trail) fresh(text string, stated []Pair) (right, given int) {
-	if len(t.Turns) == 0 {
-		return 0, 0
-	}
+// those among them where it is the last one; stale are the others.
+func (t *Trail) fresh(text string, stated []Pair) (right, given int, stale []Turn) {
 	var lines []stateLine
 	for _, turn := range t.Turns {
 		var ok, known bool
@@ -26,10 +23,12 @@ func (t *Trail) fresh(text string, stated []Pair) (right, given int) {
 			given++
 			if ok {
 				right++
+			} else {
+				stale = append(stale, turn)
 			}
 		}
 	}
-	return right, given
+	return right, given, stale
 }
 
 func pathFresh(turn Turn, stated []Pair) (ok, known bool) {

@@ -87,6 +87,9 @@ type Score struct {
 	MissedContext   []string // needs there, but not in context
 	MissedSentences []string
 	ForeignIDs      []string
+	MissedPairs     []Pair // of the trail
+	WrongPairs      []Pair // stated, and neither true nor optional
+	Stale           []Turn // whose state is given, and is not the last one
 }
 
 // ClassScore counts needs of a class.
@@ -108,9 +111,11 @@ func (p *Point) Score(text, frame string, budget int) Score {
 
 	plain := handle.ReplaceAllString(text, "")
 	stated := Stated(text)
-	s.TrailF1.Value, s.TrailF1.OK = p.Trail.f1(stated)
+	c := p.Trail.compare(stated)
+	s.TrailF1, s.MissedPairs, s.WrongPairs = c.f1(), c.missing, c.wrong
 	s.Modified = p.Trail.modified(text)
-	s.Fresh = share(p.Trail.fresh(plain, stated))
+	right, given, stale := p.Trail.fresh(plain, stated)
+	s.Fresh, s.Stale = share(right, given), stale
 	s.Plain = PlainShare(plain)
 
 	ids, used := map[string]Class{}, 0

@@ -2,7 +2,10 @@ package measure
 
 import (
 	"regexp"
+	"slices"
 	"strings"
+
+	"github.com/clew-dev/clew/internal/jsonx"
 )
 
 // runHistory is how a command ended, each time it ran.
@@ -19,7 +22,17 @@ func (r *trailReader) shell(c *Call, result *Message) {
 	}
 	if strings.Contains(command, "*** Begin Patch") {
 		if !result.Failed {
-			r.patch(command, result)
+			r.patch(strings.ReplaceAll(command, `\n`, "\n"), result) // it may stand in a string of a script
+		}
+		return
+	}
+	if in := scripted.FindAllStringSubmatch(command, -1); in != nil {
+		for _, m := range in {
+			if inner, ok := jsonx.String([]byte(m[1])); ok {
+				for _, words := range commandsOf(inner) {
+					r.effects(words, result.Failed)
+				}
+			}
 		}
 		return
 	}
@@ -30,6 +43,9 @@ func (r *trailReader) shell(c *Call, result *Message) {
 		r.effects(words, failed)
 	}
 }
+
+// scripted finds the commands in a script that calls a shell tool.
+var scripted = regexp.MustCompile(`exec_command\(\{\s*"?cmd"?\s*:\s*("(?:[^"\\]|\\.)*")`)
 
 func shellText(c *Call) string {
 	if s := c.argument("command", "cmd", "script", "input", "code"); s != "" {
@@ -181,6 +197,11 @@ func (r *trailReader) effects(words []string, failed bool) {
 		}
 		if !strings.HasPrefix(a, "-") {
 			plain = append(plain, a)
+		}
+	}
+	if name == "sed" || name == "perl" {
+		if !slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "-") && strings.Contains(a, "i") }) {
+			return
 		}
 	}
 	switch name {

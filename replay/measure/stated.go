@@ -3,6 +3,7 @@ package measure
 import (
 	"regexp"
 	"strings"
+	"unicode"
 )
 
 // Stated returns the pairs that a text states in a place that a program can read: a
@@ -27,7 +28,7 @@ func Stated(text string) []Pair {
 	for line := range strings.SplitSeq(text, "\n") {
 		trimmed := strings.TrimSpace(line)
 		switch {
-		case trimmed == "":
+		case trimmed == "", strings.HasPrefix(trimmed, ">"): // a quotation states nothing
 		case strings.HasPrefix(trimmed, "</"):
 			on = false
 		case strings.HasPrefix(trimmed, "#"), strings.HasPrefix(trimmed, "<") && strings.HasSuffix(trimmed, ">"),
@@ -53,25 +54,31 @@ func Stated(text string) []Pair {
 
 var listMark = regexp.MustCompile(`^(?:[-*+•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?`)
 
-// headingOp reads a heading. It must be short: a sentence that happens to have a
-// word like "read" in it begins no list.
+// headingOp reads a heading. It says what was done to files and nothing else: a
+// sentence that happens to have a word like "read" in it begins no list.
 func headingOp(s string) (op Op, ok bool) {
-	words := strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return r < 'a' || r > 'z' })
-	if len(words) == 0 || len(words) > 5 {
-		return 0, false
-	}
-	for _, w := range words {
-		switch w {
-		case "read", "viewed":
-			return OpRead, true
-		case "modified", "edited", "changed", "created", "written", "added", "wrote", "modify", "changes":
-			return OpChanged, true
-		case "deleted", "removed":
-			return OpDeleted, true
+	for w := range strings.FieldsFuncSeq(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) }) {
+		o, known := opWord[w]
+		switch {
+		case known && ok && o != op:
+			return 0, false
+		case known:
+			op, ok = o, true
+		case !besideOp[w]:
+			return 0, false
 		}
 	}
-	return 0, false
+	return op, ok
 }
+
+var opWord = map[string]Op{
+	"read": OpRead, "viewed": OpRead,
+	"modified": OpChanged, "edited": OpChanged, "changed": OpChanged, "created": OpChanged, "written": OpChanged,
+	"added": OpChanged, "wrote": OpChanged, "updated": OpChanged,
+	"deleted": OpDeleted, "removed": OpDeleted,
+}
+
+var besideOp = setOf(`a already and by commands file files far have i in list of only paths session shell so the this to was were`)
 
 // splitList splits at commas outside braces.
 func splitList(s string) []string {
@@ -143,6 +150,11 @@ func expand(p string) []string {
 }
 
 func pathLike(p string) bool {
-	return len(p) > 1 && !strings.ContainsAny(p, "<>|\"*\n") && !strings.Contains(p, "://") &&
-		(strings.ContainsAny(p, "./") || strings.IndexFunc(p, func(r rune) bool { return r >= 'A' && r <= 'Z' }) == 0) && strings.Trim(p, "./") != ""
+	if len(p) < 2 || strings.ContainsAny(p, "<>|\"*()=;,$\n") || strings.Contains(p, "://") || strings.Trim(p, "./") == "" {
+		return false
+	}
+	return strings.Contains(p, "/") || strings.LastIndexByte(p, '.') < len(p)-1 && strings.Contains(p, ".") || bareFile[p]
 }
+
+// bareFile are names of files without an extension.
+var bareFile = setOf(`Makefile Dockerfile LICENSE README CHANGELOG Gemfile Rakefile Procfile Justfile justfile CODEOWNERS Jenkinsfile Vagrantfile`)

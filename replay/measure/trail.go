@@ -131,27 +131,42 @@ func (s *pairSet) find(p Pair) []int {
 	return out
 }
 
-// f1 compares what a text states with the trail: precision, recall and their
-// harmonic mean. ok is false when there is nothing to state.
-func (t *Trail) f1(stated []Pair) (f float64, ok bool) {
-	if len(t.Pairs) == 0 {
-		return 0, false
-	}
+// compared is what a text states held against a trail.
+type compared struct {
+	right          int
+	missing, wrong []Pair
+}
+
+func (t *Trail) compare(stated []Pair) compared {
 	truth, optional := newPairSet(t.Pairs), newPairSet(t.Optional)
 	hit := make([]bool, len(t.Pairs))
-	right, wrong := 0, 0
+	var c compared
 	for _, p := range stated {
-		if i := slices.IndexFunc(truth.find(p), func(i int) bool { return !hit[i] }); i >= 0 {
-			hit[truth.find(p)[i]] = true
-			right++
-		} else if len(truth.find(p)) == 0 && len(optional.find(p)) == 0 {
-			wrong++
+		meant := truth.find(p)
+		if i := slices.IndexFunc(meant, func(i int) bool { return !hit[i] }); i >= 0 {
+			hit[meant[i]] = true
+			c.right++
+		} else if len(meant) == 0 && len(optional.find(p)) == 0 {
+			c.wrong = append(c.wrong, p)
 		}
 	}
-	if right == 0 {
-		return 0, true
+	for i, p := range t.Pairs {
+		if !hit[i] {
+			c.missing = append(c.missing, p)
+		}
 	}
-	precision := float64(right) / float64(right+wrong)
-	recall := float64(right) / float64(len(t.Pairs))
-	return 2 * precision * recall / (precision + recall), true
+	return c
 }
+
+// f1 is the harmonic mean of the share of the stated pairs that are right and the
+// share of the right ones that are stated. There is none without pairs to state.
+func (c *compared) f1() Measured {
+	if c.right+len(c.missing) == 0 {
+		return Measured{}
+	}
+	return Measured{2 * float64(c.right) / float64(2*c.right+len(c.wrong)+len(c.missing)), true}
+}
+
+func (p Pair) String() string { return p.Op.String() + " " + p.Path }
+
+func (u Turn) String() string { return u.Path + u.Command + ": " + u.Last.String() }
