@@ -256,14 +256,16 @@ func TestPinsAndRecall(t *testing.T) {
 
 func TestBreaker(t *testing.T) {
 	ctx := context.Background()
-	s := grown(t, small(8_000), 3)
+	cfg := small(20_000)
+	cfg.Policy.Trigger, cfg.Policy.Target = compact.Tokens(5_000), compact.Tokens(4_000)
+	s := grown(t, cfg, 3)
 	path, err := s.Log().Path(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // two passes that freed next to nothing
 		_, err := s.Log().AppendPass(ctx, "", session.PassInfo{
-			Reason: string(compact.Threshold), Meter: []byte(`{"before":{"tokens":9000},"after":{"tokens":8990}}`),
+			Reason: string(compact.Threshold), Meter: []byte(`{"before":{"tokens":7900},"after":{"tokens":7890}}`),
 		}, session.NewContextEdit(session.ContextEdit{TargetID: path[1].ID, Content: []byte(`"shorter"`)}))
 		if err != nil {
 			t.Fatal(err)

@@ -163,6 +163,12 @@ func TestBreaker(t *testing.T) {
 	if plan := l.make(compact.Manual, policy); !plan.Act {
 		t.Errorf("the user asks: %s", plan.Why)
 	}
+	tight := policy
+	tight.Window = plan.Before.Guarded() * 5 / 4
+	tight.Reserve = compact.Percent(25)
+	if plan := l.make(compact.Threshold, tight); !plan.Act || plan.Before.Guarded() <= plan.Budget.Limit {
+		t.Errorf("the context does not fit: %s", plan.Why)
+	}
 	for range 4 {
 		l.say(prose(50))
 		l.user(prose(250))

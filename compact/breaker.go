@@ -23,7 +23,8 @@ type readings struct {
 
 // breaker returns why no pass is to be tried now, or "". It is read from the
 // passes on the path, so it survives a restart. A pass that the user asks for is
-// never stopped, and one that helps closes it again.
+// never stopped, nor one without which the context would not fit; and one that
+// helps closes it again.
 func breaker(path []*session.Entry, now int64) string {
 	useless, after := 0, int64(0)
 	for i := len(path) - 1; i >= 0 && useless < breakerPasses; i-- {

@@ -160,7 +160,8 @@ func begin(in Input, policy Policy) (*planner, *Plan, error) {
 		plan.Why = fmt.Sprintf("the context of %d tokens is within %d", before.Tokens, p.trigger())
 		return p, plan, nil
 	}
-	if why := breaker(in.Path, before.Tokens); why != "" && in.Reason == Threshold {
+	// What does not fit can't be sent, whatever the passes before came to.
+	if why := breaker(in.Path, before.Tokens); why != "" && in.Reason == Threshold && p.fits(before) {
 		plan.Breaker = true
 		return p, plan.nothing(why), nil
 	}
