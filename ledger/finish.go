@@ -1,5 +1,7 @@
 package ledger
 
+import "slices"
+
 // finish brings what was read into order and within the limits.
 func (r *reader) finish() Ledger {
 	l := Ledger{Omitted: r.omitted}
@@ -12,22 +14,22 @@ func (r *reader) finish() Ledger {
 	l.Commands = newest(values(&r.commands), MaxCommands, &l.Omitted.Commands)
 	l.Commits = newest(unique(r.commits), MaxCommits, &l.Omitted.Commits)
 	l.Errors = newest(values(&r.errors), MaxErrors, &l.Omitted.Errors)
-	l.Users = r.users
+	l.Users = slices.Clone(r.users)
 	if n := len(l.Users) - MaxUsers; n > 0 {
 		l.Users = append([]UserMessage{r.users[0]}, r.users[n+1:]...)
 		l.Omitted.Users += n
 	}
-	l.Todos = r.todos
+	l.Todos = slices.Clone(r.todos)
 	if n := len(l.Todos) - MaxTodos; n > 0 {
 		l.Todos = l.Todos[:MaxTodos:MaxTodos]
 		l.Omitted.Todos += n
 	}
-	l.Rules = r.rules
+	l.Rules = slices.Clone(r.rules)
 	if n := len(l.Rules) - MaxRules; n > 0 {
 		l.Rules = dropRules(l.Rules, n)
 		l.Omitted.Rules += n
 	}
-	l.Decisions = newest(r.decisions, MaxDecided, &l.Omitted.Decisions)
+	l.Decisions = newest(slices.Clone(r.decisions), MaxDecided, &l.Omitted.Decisions)
 	l.Mentions = pickMentions(values(&r.mentions), &l.Omitted.Mentions)
 	return l
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clew-dev/clew/internal/redact"
 	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/message"
 )
@@ -51,11 +52,11 @@ func (r *reader) mention(m *message.Message, id string) {
 	for _, b := range m.Content {
 		switch b.Type {
 		case message.BlockText:
-			see(lookAt(b.Text))
+			see(redact.Text(lookAt(b.Text)))
 		case message.BlockToolCall:
 			for _, name := range []string{"command", "cmd", "query", "pattern", "url"} {
 				if s := member(b.Arguments, name); s != "" {
-					see(text.Head(s, 2000))
+					see(redact.Text(text.Head(s, 2000)))
 				}
 			}
 		default:

@@ -195,3 +195,51 @@ func FuzzFromSummary(f *testing.F) {
 		}
 	})
 }
+
+// A reader that is asked in between gives at each place what a new one gives.
+func TestReaderGoesOn(t *testing.T) {
+	for seed := range uint64(20) {
+		items := conversation(rand.New(rand.NewPCG(seed, 77)), 60)
+		r := ledger.NewReader(ledger.Options{Cwd: cwd})
+		var kept []ledger.Ledger
+		var want [][]byte
+		for i := range items {
+			r.Add(items[i : i+1])
+			if i%7 != 0 {
+				continue
+			}
+			l := r.Ledger()
+			got, _ := json.Marshal(l)
+			again, _ := json.Marshal(ledger.Read(items[:i+1], ledger.Options{Cwd: cwd}))
+			if !bytes.Equal(got, again) {
+				t.Fatalf("seed %d, %d messages:\n%s\n%s", seed, i+1, got, again)
+			}
+			kept, want = append(kept, l), append(want, got)
+		}
+		for i, l := range kept {
+			if got, _ := json.Marshal(l); !bytes.Equal(got, want[i]) {
+				t.Fatalf("seed %d: a ledger changed after it was given out:\n%s\n%s", seed, got, want[i])
+			}
+		}
+	}
+}
+
+func TestSecretsAreNotKept(t *testing.T) {
+	secret := "ghp_" + "9fK2mQ7xT4vB1nR8" + "wZ3cY6pL5sD0"
+	conv := talk.New()
+	conv.User("Always use the token " + secret + " for pushes.")
+	conv.Bash("GH_TOKEN="+secret+" git push", "error: denied for "+secret+"\n\nCommand exited with code 1").Failed()
+	conv.Say("We decided to use " + secret + " instead of readToken because of pushAll.")
+	conv.Call("TodoWrite", `{"todos":[{"content":"push with `+secret+`","status":"pending"}]}`, "ok")
+	l := ledger.Read(conv.Items(), ledger.Options{})
+	got, err := json.Marshal(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(got, []byte(secret)) {
+		t.Errorf("the secret is in the ledger: %s", got)
+	}
+	if len(l.Rules) != 1 || l.Rules[0].Text != "Always use the token [redacted:key] for pushes." {
+		t.Errorf("rules %+v", l.Rules)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/internal/redact"
 	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
@@ -19,14 +20,30 @@ type Options struct {
 
 // Read computes the ledger of a range of messages, oldest first. Summaries
 // among them are merged where they stand: by the ledger or the file lists in
-// their details, else by the file lists in their text.
+// their details, else by the lists in their text. Secrets in what it keeps are
+// replaced by marks.
 func Read(items []session.Item, opt Options) Ledger {
-	r := newReader(opt)
-	for i := range items {
-		r.item(items[i])
-	}
-	return r.finish()
+	r := NewReader(opt)
+	r.Add(items)
+	return r.Ledger()
 }
+
+// A Reader reads a conversation bit by bit: for one message more, nothing is read
+// again. It is for one goroutine at a time.
+type Reader struct{ r *reader }
+
+// NewReader returns a Reader that has read nothing.
+func NewReader(opt Options) *Reader { return &Reader{newReader(opt)} }
+
+// Add reads the messages that follow those read before.
+func (r *Reader) Add(items []session.Item) {
+	for i := range items {
+		r.r.item(items[i])
+	}
+}
+
+// Ledger returns the ledger of what was read so far. It shares nothing with later ones.
+func (r *Reader) Ledger() Ledger { return r.r.finish() }
 
 // reader is a ledger in the making. Lists are keyed, so that what happens again
 // moves to the end.
@@ -93,7 +110,7 @@ func (r *reader) assistant(m *message.Message, id string) {
 		case message.BlockToolCall:
 			r.calls[b.ID] = parseCall(b.Name, b.Arguments, id)
 		case message.BlockText:
-			t := lookAt(b.Text)
+			t := redact.Text(lookAt(b.Text))
 			r.decided(t, id, false)
 			if !r.todoTool {
 				if list := checkboxes(t, id); list != nil {
@@ -111,11 +128,11 @@ func (r *reader) user(m *message.Message, id string) {
 		return
 	}
 	r.seen[id] = true
-	t := m.Text()
+	t := redact.Text(m.Text())
 	r.mention(m, id)
 	r.userRules(t, id)
 	r.decided(t, id, true)
-	r.users = append(r.users, UserMessage{Entry: id, Time: m.Time().UTC(), Text: text.Clip(t, MaxText), Bytes: len(t)})
+	r.users = append(r.users, UserMessage{Entry: id, Time: m.Time().UTC(), Text: text.Clip(t, MaxText), Bytes: len(m.Text())})
 }
 
 // shellRun takes in a command that the user ran.
@@ -311,6 +328,7 @@ func (r *reader) command(c call, o outcome, id string) {
 	if strings.TrimSpace(c.command) == "" {
 		return
 	}
+	c.command = redact.Text(c.command)
 	sc := parseScript(c.command)
 	l := readLine(c.command, sc, r.place, c.dir)
 	status := o.status
@@ -520,7 +538,7 @@ func (r *reader) commit(command, out, id string) {
 	}
 	_, tail := ends(out)
 	for _, m := range committed.FindAllStringSubmatch(tail, 20) {
-		r.commits = append(r.commits, Commit{Hash: m[1], Subject: text.Clip(strings.TrimSpace(m[2]), MaxText), Entry: id})
+		r.commits = append(r.commits, Commit{Hash: m[1], Subject: text.Clip(redact.Text(strings.TrimSpace(m[2])), MaxText), Entry: id})
 	}
 }
 
@@ -536,6 +554,9 @@ func (r *reader) other(c call, o outcome, id string) {
 
 func (r *reader) fail(key string, f Failure, out string) {
 	f.Lines = errorLines(out, 3)
+	for i, l := range f.Lines {
+		f.Lines[i] = redact.Text(l)
+	}
 	*r.errors.touch(key, f) = f
 }
 

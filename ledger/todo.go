@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/internal/redact"
 	"github.com/clew-dev/clew/internal/text"
 )
 
@@ -67,7 +68,7 @@ func (r *reader) todo(c call) {
 	}
 }
 
-func clipText(s string) string { return text.Clip(oneLine(s), MaxText) }
+func clipText(s string) string { return text.Clip(redact.Text(oneLine(s)), MaxText) }
 
 // idOf reads the name of an item, which may be a number.
 func idOf(item []byte) string {
