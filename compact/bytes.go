@@ -1,6 +1,7 @@
 package compact
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/clew-dev/clew/token"
@@ -36,4 +37,22 @@ func (p *planner) fixedBytes() int64 {
 		n -= token.RequestBytes(it.Message)
 	}
 	return n
+}
+
+// told is a cut as reports show it: found by bytes, its costs were those of bytes.
+func (p *planner) told(w *work, cut *Cut) *Cut {
+	if p.byteRate == 0 {
+		return cut
+	}
+	c := *cut
+	c.Tokens = 0
+	bytes := int64(0)
+	for i := cut.at; i < len(w.now); i++ {
+		if !w.taken[i] {
+			c.Tokens += w.tokens(w.now[i])
+			bytes += token.RequestBytes(w.now[i])
+		}
+	}
+	c.Why = fmt.Sprintf("the newest %d messages take %d tokens in about %d bytes", c.Kept, c.Tokens, bytes)
+	return &c
 }

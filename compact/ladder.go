@@ -57,7 +57,7 @@ func (p *planner) conclude(plan *Plan, w *work, best *attempt) error {
 	edits, excerpts, rungs := w.drafts(at)
 	plan.drafts, plan.edits = edits, rungs
 	if best != nil {
-		plan.Cut, plan.Summary = best.cut, best.out
+		plan.Cut, plan.Summary = p.told(w, best.cut), best.out
 		plan.ReadFiles, plan.ModifiedFiles = p.fileLists(best.facts)
 		plan.drafts = append(plan.drafts, best.draft)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -200,7 +201,13 @@ func (e *explainJSON) printTrigger(rep *report) {
 	if guarded > e.Plan.Before.Tokens {
 		line += "; with the usual error of estimates it is at " + number(guarded)
 	}
+	bytes := e.Plan.Budget.Bytes
+	if bytes > 0 {
+		line += fmt.Sprintf("; or over %s bytes, it is at about %s", number(bytes), number(e.Plan.Before.Bytes))
+	}
 	switch {
+	case bytes > 0 && e.Plan.Before.Bytes > bytes:
+		line += "; reached"
 	case e.Plan.Act && room >= 0:
 		line += "; reached, as the preset counts"
 	case room >= 0:
