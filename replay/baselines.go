@@ -246,26 +246,29 @@ func extract(p Prefix) string {
 					score += u.weight(id.Text)
 				}
 			}
+			if m.Kind == measure.Agent {
+				score *= 2
+			}
 			if score > 0 {
-				lines = append(lines, candidate{line, len(lines), score / math.Sqrt(float64(measure.Units(line)))})
+				lines = append(lines, candidate{line, len(lines), score / float64(measure.Units(line))})
 			}
 		}
 	}
 	slices.SortStableFunc(lines, func(a, b candidate) int { return cmp.Compare(b.score, a.score) })
 	var chosen []candidate
-	covered := map[string]int{}
+	covered := map[string]bool{}
 	left := w.left
 	for _, c := range lines {
 		fresh := false
 		for id := range measure.Identifiers(c.text) {
-			fresh = fresh || covered[id.Text] < 2
+			fresh = fresh || !covered[id.Text]
 		}
 		n := measure.Units(c.text) + 1
 		if !fresh || n > left {
 			continue
 		}
 		for id := range measure.Identifiers(c.text) {
-			covered[id.Text]++
+			covered[id.Text] = true
 		}
 		left -= n
 		chosen = append(chosen, c)

@@ -32,7 +32,8 @@ type Prefix struct {
 type point struct {
 	prefix Prefix
 	*measure.Point
-	at int // messages before it
+	at      int               // messages before it
+	digests []*measure.Digest // of prefix.Dropped
 	// recorded is the summary that the recorded program made here; "" at a free
 	// point.
 	recorded string
@@ -93,7 +94,7 @@ func newPoint(s *Session, st *stretch, p, cut int, next []*measure.Digest, budge
 	return &point{
 		prefix: Prefix{Dropped: st.items[:cut:cut], Kept: st.items[cut : p+1 : p+1], Cwd: s.Cwd, Budget: int64(budget)},
 		Point:  measure.NewPoint(st.digests[:cut], st.digests[cut:p+1], st.always, next, s.Cwd),
-		at:     p + 1,
+		at:     p + 1, digests: st.digests[:cut],
 	}
 }
 
@@ -161,7 +162,7 @@ func recordedPoint(s *Session, st, next *stretch, summary string) (*point, unfit
 	pt := &point{
 		prefix: Prefix{Dropped: st.items[:cut:cut], Kept: st.items[cut:], Cwd: s.Cwd, Budget: int64(measure.Tokens(summary))},
 		Point:  measure.NewPoint(st.digests[:cut], kept, st.always, f, s.Cwd),
-		at:     len(st.items), recorded: summary,
+		at:     len(st.items), digests: st.digests[:cut], recorded: summary,
 	}
 	switch {
 	case measure.Tokens(summary) < MinSummary:

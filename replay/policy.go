@@ -2,11 +2,13 @@ package replay
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/ledger"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/replay/measure"
 	"github.com/clew-dev/clew/summary"
@@ -21,8 +23,18 @@ type Policy interface {
 	// Frame is the fixed text that it always writes: its names are its own, and not
 	// made up.
 	Frame() string
-	// Replace returns every byte that stands in the place of p.Dropped.
-	Replace(ctx context.Context, p Prefix) (string, error)
+	// Replace makes what stands in the place of p.Dropped.
+	Replace(ctx context.Context, p Prefix) (Replacement, error)
+}
+
+// Replacement is what a policy puts in the place of what is dropped.
+type Replacement struct {
+	// Text is every byte of it, as the model sees it.
+	Text string
+	// Summary and Details are what a log would keep of it, for the next compaction.
+	// Default: Text, and no details.
+	Summary string
+	Details json.RawMessage
 }
 
 // Policies returns all policies, those of the engine first, then the baselines.
@@ -93,17 +105,23 @@ func (p preset) form() wire.Form {
 
 func (p preset) Frame() string { return p.form().Wrap("") }
 
-func (p preset) Replace(ctx context.Context, pre Prefix) (string, error) {
+func (p preset) Replace(ctx context.Context, pre Prefix) (Replacement, error) {
 	form := p.form()
+	facts := ledger.Read(pre.Dropped, ledger.Options{Cwd: pre.Cwd})
 	out, err := summary.Deterministic{}.Summarize(ctx, summary.Input{
-		Items: pre.Dropped, Kept: pre.Kept, Cwd: pre.Cwd,
+		Items: pre.Dropped, Kept: pre.Kept, Cwd: pre.Cwd, Ledger: &facts,
 		Budget: max(pre.Budget-int64(measure.Tokens(form.Wrap("")))-1, 1), ClipLast: true,
 		Counter: Counter(), Template: p.policy.Template,
 	})
 	if err != nil {
-		return "", err
+		return Replacement{}, err
 	}
-	return form.Wrap(out.Text), nil
+	// The details that the engine stores, as far as a later compaction reads them.
+	details, err := json.Marshal(map[string]any{"clew": map[string]any{"v": 1, "ledger": &facts}})
+	if err != nil {
+		return Replacement{}, err
+	}
+	return Replacement{Text: form.Wrap(out.Text), Summary: out.Text, Details: details}, nil
 }
 
 // baseline is a policy of a few lines, to compare with.
@@ -116,4 +134,6 @@ func (b baseline) Name() string  { return b.name }
 func (b baseline) About() string { return b.about }
 func (b baseline) Frame() string { return "" }
 
-func (b baseline) Replace(_ context.Context, p Prefix) (string, error) { return b.replace(p), nil }
+func (b baseline) Replace(_ context.Context, p Prefix) (Replacement, error) {
+	return Replacement{Text: b.replace(p)}, nil
+}

@@ -16,6 +16,19 @@ type Row struct {
 	Contextual, Recall, RecallByUse, Precision Mean
 	Instructions, Constraints                  Mean
 	TrailF1, Modified, Fresh, Foreign, Plain   Mean
+
+	// Chain is the mean after one, two and three compactions in a row, of the same
+	// points.
+	Chain, ChainRecall, ChainInstructions [Generations]Mean
+}
+
+// Decay is the share of contextual recall that is lost between the first and the
+// last of the compactions in a row.
+func (r *Row) Decay() (share float64, ok bool) {
+	if first := r.Chain[0]; first.N > 0 && first.Value > 0 {
+		return 1 - r.Chain[Generations-1].Value/first.Value, true
+	}
+	return 0, false
 }
 
 // Mean is the mean of a measure: over the points of each session, then over the
@@ -42,17 +55,28 @@ func (r *Report) Rows(recorded bool) []Row {
 func (r *Report) row(policy string, recorded bool) Row {
 	row := Row{Policy: policy}
 	var scores [][]measure.Score
+	var chains [][]Chain
 	for _, s := range r.Sessions {
 		var of []measure.Score
+		var in []Chain
 		for _, p := range s.Points {
-			if score, ok := p.Scores[policy]; ok && p.Recorded == recorded {
+			if p.Recorded != recorded {
+				continue
+			}
+			if score, ok := p.Scores[policy]; ok {
 				of = append(of, score)
+			}
+			if c, ok := p.Chains[policy]; ok {
+				in = append(in, c)
 			}
 		}
 		if len(of) > 0 {
 			scores = append(scores, of)
 			row.Points += len(of)
 			row.Sessions++
+		}
+		if len(in) > 0 {
+			chains = append(chains, in)
 		}
 	}
 	mean := func(get func(s *measure.Score) measure.Measured) Mean { return meanOf(scores, get) }
@@ -68,10 +92,15 @@ func (r *Report) row(policy string, recorded bool) Row {
 	row.Fresh = mean(func(s *measure.Score) measure.Measured { return s.Fresh })
 	row.Foreign = mean(func(s *measure.Score) measure.Measured { return s.Foreign })
 	row.Plain = mean(func(s *measure.Score) measure.Measured { return measure.Measured{Value: s.Plain, OK: s.Tokens > 0} })
+	for i := range Generations {
+		row.Chain[i] = meanOf(chains, func(c *Chain) measure.Measured { return c.Contextual[i] })
+		row.ChainRecall[i] = meanOf(chains, func(c *Chain) measure.Measured { return c.Recall[i] })
+		row.ChainInstructions[i] = meanOf(chains, func(c *Chain) measure.Measured { return c.Instructions[i] })
+	}
 	return row
 }
 
-func meanOf(sessions [][]measure.Score, get func(s *measure.Score) measure.Measured) Mean {
+func meanOf[T any](sessions [][]T, get func(s *T) measure.Measured) Mean {
 	var m Mean
 	sum, groups := 0.0, 0
 	for _, scores := range sessions {

@@ -27,6 +27,8 @@ type Options struct {
 	// Tail is how much stays as it is behind a free point, in the same tokens.
 	// Default: 8,000.
 	Tail int
+	// Chain also plays several compactions in a row at each free point.
+	Chain bool
 	// Parallel is how many sessions are played at a time. Default: GOMAXPROCS.
 	Parallel int
 	// Progress is called after each session with how many are done; never by two
@@ -59,6 +61,7 @@ type PointResult struct {
 	Needs    int
 	Budget   int
 	Scores   map[string]measure.Score
+	Chains   map[string]Chain // of free points that are large enough
 }
 
 // SessionResult is a session and its points.
@@ -201,7 +204,7 @@ func play(ctx context.Context, s *Session, opt *Options) (SessionResult, error) 
 func (pt *point) score(ctx context.Context, s *Session, opt *Options) (PointResult, error) {
 	res := PointResult{
 		At: pt.at, Recorded: pt.recorded != "", Dropped: pt.DroppedTokens, Needs: len(pt.Needs),
-		Budget: int(pt.prefix.Budget), Scores: map[string]measure.Score{},
+		Budget: int(pt.prefix.Budget), Scores: map[string]measure.Score{}, Chains: map[string]Chain{},
 	}
 	take := func(policy, text, frame string) {
 		score := pt.Score(text, frame, int(pt.prefix.Budget))
@@ -213,11 +216,22 @@ func (pt *point) score(ctx context.Context, s *Session, opt *Options) (PointResu
 	for _, p := range opt.Policies {
 		prefix := pt.prefix
 		prefix.Dropped, prefix.Kept = slices.Clone(prefix.Dropped), slices.Clone(prefix.Kept)
-		text, err := p.Replace(ctx, prefix)
+		r, err := p.Replace(ctx, prefix)
 		if err != nil {
 			return res, fmt.Errorf("policy %s: %w", p.Name(), err)
 		}
-		take(p.Name(), text, p.Frame())
+		take(p.Name(), r.Text, p.Frame())
+		if res.Recorded || !opt.Chain {
+			continue
+		}
+		once := res.Scores[p.Name()]
+		chain, ok, err := pt.chain(ctx, p, &once, opt.Tail)
+		if err != nil {
+			return res, fmt.Errorf("policy %s: %w", p.Name(), err)
+		}
+		if ok {
+			res.Chains[p.Name()] = chain
+		}
 	}
 	if res.Recorded {
 		take(RecordedPolicy, pt.recorded, "")

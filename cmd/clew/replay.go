@@ -74,7 +74,7 @@ func newReplay() *cobra.Command {
 				return err
 			}
 		}
-		opt := replay.Options{Budget: budget, Tail: tail}
+		opt := replay.Options{Budget: budget, Tail: tail, Chain: true}
 		if policies != "" {
 			var err error
 			if opt.Policies, err = replay.FindPolicies(strings.Split(policies, ",")); err != nil {
@@ -104,9 +104,9 @@ func newReplay() *cobra.Command {
 		}
 		for _, recorded := range []bool{false, true} {
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 2, 8, 2, ' ', tabwriter.AlignRight)
-			fmt.Fprintf(w, "policy\tcCR\tCR\tCRu\tIR\tIR-c\ttrail\tmod\tfresh\tforeign\tplain\tprec\ttokens\tpoints\tsessions\t\n")
+			fmt.Fprintf(w, "policy\tcCR\tCR\tCRu\tIR\tIR-c\ttrail\tmod\tfresh\tforeign\tplain\tprec\tchain\tdecay\ttokens\tpoints\tsessions\t\n")
 			for _, row := range r.Rows(recorded) {
-				fmt.Fprintf(w, "%s\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.4f\t%.2f\t%.2f\t%.0f\t%d\t%d\t\n", row.Policy, row.Contextual.Value, row.Recall.Value, row.RecallByUse.Value, row.Instructions.Value, row.Constraints.Value, row.TrailF1.Value, row.Modified.Value, row.Fresh.Value, row.Foreign.Value, row.Plain.Value, row.Precision.Value, row.Tokens, row.Points, row.Sessions)
+				fmt.Fprintf(w, "%s\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.4f\t%.2f\t%.2f\t%s\t%s\t%.0f\t%d\t%d\t\n", row.Policy, row.Contextual.Value, row.Recall.Value, row.RecallByUse.Value, row.Instructions.Value, row.Constraints.Value, row.TrailF1.Value, row.Modified.Value, row.Fresh.Value, row.Foreign.Value, row.Plain.Value, row.Precision.Value, chainText(row), decayText(row), row.Tokens, row.Points, row.Sessions)
 			}
 			if err := w.Flush(); err != nil {
 				return err
@@ -116,4 +116,15 @@ func newReplay() *cobra.Command {
 		return nil
 	}
 	return cmd
+}
+
+func chainText(r replay.Row) string {
+	return fmt.Sprintf("%.2f/%.2f/%.2f", r.Chain[0].Value, r.Chain[1].Value, r.Chain[2].Value)
+}
+
+func decayText(r replay.Row) string {
+	if d, ok := r.Decay(); ok {
+		return fmt.Sprintf("%.0f%%", 100*d)
+	}
+	return "-"
 }
