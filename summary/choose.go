@@ -23,7 +23,7 @@ type ranked struct {
 }
 
 func newChooser(lines []excerpt, s *stats) *chooser {
-	return &chooser{weights: s.weights(), named: make([]int, len(s.uses)), from: map[string]int{}, lines: lines}
+	return &chooser{weights: s.weights(), named: make([]int, len(s.names.text)), from: map[string]int{}, lines: lines}
 }
 
 // name records that the document names the identifier already.

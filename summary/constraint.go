@@ -62,15 +62,15 @@ func unquotedFirst(all []piece, quoted map[string]bool) []piece {
 // userStatements returns the sentences of a message of the user that may be
 // instructions. What is pasted into it, indented or in fences, is none.
 func userStatements(s string) []string {
-	lines := strings.Split(outsideFences(s), "\n")
+	lines := strings.Split(text.OutsideFences(s), "\n")
 	lines = slices.DeleteFunc(lines, func(l string) bool {
-		return l != strings.TrimLeft(l, " \t") && !listMark.MatchString(l)
+		return l != strings.TrimLeft(l, " \t") && text.ListMark(l) == ""
 	})
 	if len(lines) > 40 {
 		lines = append(lines[:20:20], lines[len(lines)-20:]...)
 	}
 	var out []string
-	for _, st := range statements(strings.Join(lines, "\n")) {
+	for _, st := range text.Statements(strings.Join(lines, "\n")) {
 		n := utf8.RuneCountInString(st)
 		if n < 6 || n > maxStatement || strings.HasPrefix(st, "<") || strings.HasPrefix(st, "|") || unreadable(st) && n > 12 {
 			continue

@@ -36,7 +36,15 @@ func (s Deterministic) Summarize(ctx context.Context, in Input) (Output, error) 
 	if err := ctx.Err(); err != nil {
 		return Output{}, err
 	}
-	p, err := newPlanner(ctx, &in)
+	cache := in.Cache
+	if cache == nil {
+		cache = NewCache()
+	}
+	cache.mu.Lock()
+	defer cache.mu.Unlock()
+	cache.begin()
+	defer cache.trim()
+	p, err := newPlanner(ctx, &in, cache)
 	if err != nil {
 		return Output{}, err
 	}

@@ -3,7 +3,6 @@ package summary
 import (
 	"strings"
 
-	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/ledger"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
@@ -22,6 +21,10 @@ type digest struct {
 	foreign  string    // the earlier summary, where it is not
 	fromText bool      // facts of the earlier summary are known from its text alone
 
+	names   *names
+	kept    []*facts // of the messages that stay
+	profile *Profile
+
 	lastTurn int // index in msgs where the last turn with an answer begins
 }
 
@@ -32,6 +35,7 @@ type msg struct {
 	ref  string
 	call *message.Block // toolResult: the call
 	made int            // toolResult: index of the message that made the call
+	*facts
 }
 
 // userMsg is a message of the user, of this input or an earlier one.
@@ -40,8 +44,9 @@ type userMsg struct {
 	at    int // index in msgs; negative when it is from before
 }
 
-func newDigest(in *Input) *digest {
-	d := &digest{in: in, refs: newRefs(in.Items, in.Prefix)}
+func newDigest(in *Input, cache *Cache) *digest {
+	d := &digest{in: in, refs: newRefs(in.Items, in.Prefix), names: cache.names}
+	look := cache.lookup(in.Cwd, wordMap(in.Instructions), in.Instructions)
 	previous := in.Previous
 	details := in.PreviousDetails
 	calls := map[string]*message.Block{}
@@ -72,7 +77,14 @@ func newDigest(in *Input) *digest {
 				entry.call, entry.made = calls[m.ToolCallID], made[m.ToolCallID]
 			default:
 			}
+			entry.facts = look(m, entry.call)
 			d.msgs = append(d.msgs, entry)
+		}
+	}
+	for _, it := range in.Kept {
+		if m := it.Message; m != nil {
+			addCalls(calls, m)
+			d.kept = append(d.kept, look(m, calls[m.ToolCallID]))
 		}
 	}
 	d.readPrevious(previous)
@@ -82,6 +94,10 @@ func newDigest(in *Input) *digest {
 		d.led = readLedger(in, previous, details)
 	}
 	d.fromText = previous != "" && len(d.led.Commands) == 0
+	d.profile = in.Profile
+	if d.profile == nil {
+		d.profile = d.guessProfile()
+	}
 	d.findUsers()
 	d.findLastTurn()
 	return d
@@ -146,7 +162,7 @@ func (d *digest) findUsers() {
 		if !m.UserWords() {
 			continue
 		}
-		t := m.Text()
+		t := m.facts.text
 		if strings.TrimSpace(t) == "" || d.quotedBefore(m.ref, t) {
 			continue
 		}
@@ -175,52 +191,4 @@ func (d *digest) findLastTurn() {
 			return
 		}
 	}
-}
-
-// prose returns the text of an answer without its code blocks.
-func prose(m *message.Message) string {
-	return outsideFences(text.Plain(m.Text()))
-}
-
-// outsideFences takes away fenced code.
-func outsideFences(s string) string {
-	if !strings.Contains(s, "```") && !strings.Contains(s, "~~~") {
-		return s
-	}
-	var b strings.Builder
-	fence := ""
-	for line := range strings.SplitSeq(s, "\n") {
-		t := strings.TrimSpace(line)
-		if fence == "" && (strings.HasPrefix(t, "```") || strings.HasPrefix(t, "~~~")) {
-			fence = t[:3]
-			continue
-		}
-		if fence != "" {
-			if strings.HasPrefix(t, fence) {
-				fence = ""
-			}
-			continue
-		}
-		b.WriteString(line + "\n")
-	}
-	return b.String()
-}
-
-// statements splits prose into sentences without Markdown marks around them.
-func statements(s string) []string {
-	var out []string
-	for line := range strings.SplitSeq(s, "\n") {
-		if ruleLine.MatchString(line) || headMark.MatchString(line) {
-			continue
-		}
-		line = line[len(listMark.FindString(line)):]
-		if tableRow.MatchString(line) {
-			if t := strings.TrimSpace(line); len(t) > 8 {
-				out = append(out, t)
-			}
-			continue
-		}
-		out = append(out, text.Sentences(line)...)
-	}
-	return out
 }

@@ -104,7 +104,7 @@ func (d *digest) currentUser() int {
 func substantial(s string) bool {
 	letters := 0
 	for _, r := range s {
-		if wide(r) {
+		if text.Wide(r) {
 			letters += 3
 		} else if unicode.IsLetter(r) {
 			letters++

@@ -26,11 +26,6 @@ var (
 	// planWord marks a sentence about what comes next.
 	planWord = regexp.MustCompile(`(?i)\b(?:next|then|remaining|still (?:need|have|to)|left to|todo|to-do|follow-?up|I'?ll|I will|let me|we (?:need|should|still)|need(?:s)? to|now (?:I|let|we|update|add|fix|run|create)|plan|going to|want me to|should I|shall I|pending)\b|接下来|下一步|还需要|待办|然后|次に|残り|다음`)
 
-	// heading and list marks at the beginning of a line of Markdown.
-	listMark  = regexp.MustCompile(`^\s*(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?`)
-	headMark  = regexp.MustCompile(`^\s*#{1,6}\s+`)
-	tableRow  = regexp.MustCompile(`^\s*\|`)
-	ruleLine  = regexp.MustCompile(`^[\s\-=*_~#|+:.]{3,}$`)
 	planIntro = regexp.MustCompile(`(?i)\b(?:next steps?|remaining|todo|to do|plan|steps|what'?s left|still to do|follow-?ups?)\b[^.]*:?\**\s*$|(?:接下来|下一步|待办|计划)[^。]*[:：]?\s*$`)
 )
 

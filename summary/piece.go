@@ -134,7 +134,7 @@ const maxJoined = 360
 func isCommand(s string) bool { return strings.HasPrefix(s, "$ ") }
 
 // joins reports whether a statement may stand in one line with others.
-func joins(s string) bool { return !isCommand(s) && !tableRow.MatchString(s) }
+func joins(s string) bool { return !isCommand(s) && !text.TableRow(s) }
 
 // between separates two statements on one line: items of a list have no full stop.
 func between(before string) string {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clew-dev/clew/internal/redact"
 	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/ledger"
 	"github.com/clew-dev/clew/message"
@@ -30,18 +31,17 @@ func (d *digest) next() []piece {
 		if m.Role != message.RoleAssistant {
 			continue
 		}
-		p := prose(m.Message)
-		if strings.TrimSpace(p) == "" {
+		if len(m.said) == 0 {
 			continue
 		}
 		looked++
-		for _, s := range planLines(p) {
+		for _, s := range planLines(text.OutsideFences(redact.Text(text.Plain(m.Text())))) {
 			add(Line{Text: clip(s), Ref: m.ref})
 		}
 		if looked == 1 && len(out) == 0 {
-			st := statements(p)
+			st := m.said
 			for _, s := range st[max(0, len(st)-4):] {
-				if (planWord.MatchString(s) || strings.HasSuffix(s, "?")) && len(s) > 15 && !tableRow.MatchString(s) {
+				if (planWord.MatchString(s) || strings.HasSuffix(s, "?")) && len(s) > 15 && !text.TableRow(s) {
 					add(Line{Text: clip(strings.TrimSuffix(s, ":")), Ref: m.ref})
 				}
 			}
@@ -67,9 +67,9 @@ func planLines(s string) []string {
 		t := strings.TrimSpace(line)
 		switch {
 		case t == "":
-		case listMark.MatchString(line):
+		case text.ListMark(line) != "":
 			if in && len(out) < 10 && !strings.Contains(line, "[x]") && !strings.Contains(line, "✅") {
-				out = append(out, strings.TrimSpace(line[len(listMark.FindString(line)):]))
+				out = append(out, strings.TrimSpace(line[len(text.ListMark(line)):]))
 			}
 		default:
 			if in && len(out) > 0 {
@@ -101,13 +101,13 @@ func (d *digest) decisions() []piece {
 		var list []string
 		switch {
 		case m.Role == message.RoleAssistant:
-			list = statements(prose(m.Message))
+			list = m.said
 		case m.UserWords():
 			list = userStatements(m.Text())
 		}
 		taken := 0
 		for k, s := range list {
-			if len(s) < 25 || taken == 2 || strings.HasSuffix(s, "?") || leadsOver(s) || announce.MatchString(s) || tableRow.MatchString(s) || forbidden(s) {
+			if len(s) < 25 || taken == 2 || strings.HasSuffix(s, "?") || leadsOver(s) || announce.MatchString(s) || text.TableRow(s) || forbidden(s) {
 				continue
 			}
 			hits := 2*len(decisionWord.FindAllString(s, 2)) + len(reasonWord.FindAllString(s, 1))

@@ -28,11 +28,12 @@ type planner struct {
 	clipped  bool
 }
 
-func newPlanner(ctx context.Context, in *Input) (*planner, error) {
-	p := &planner{in: in, d: newDigest(in), template: in.Template, costs: map[string]int64{}}
+func newPlanner(ctx context.Context, in *Input, cache *Cache) (*planner, error) {
+	p := &planner{in: in, template: in.Template, costs: map[string]int64{}}
 	if p.template == nil {
 		p.template = Structured
 	}
+	p.d = newDigest(in, cache)
 	var err error
 	if p.lines, p.stats, err = p.d.collect(ctx); err != nil {
 		return nil, err
@@ -214,7 +215,7 @@ func (p *planner) excerpts(b *builder) {
 	whole := quotedWhole(b.taken)
 	lines := make([]excerpt, 0, len(p.lines))
 	for _, e := range p.lines {
-		if !e.user || !whole[e.ref] {
+		if e.kind != lineUser || !whole[e.ref] {
 			lines = append(lines, e)
 		}
 	}
@@ -225,7 +226,7 @@ func (p *planner) excerpts(b *builder) {
 			s = t.quote.Text + "\n" + t.quote.Tail
 		}
 		for id := range text.Identifiers(s) {
-			if n, ok := p.stats.id[id.Text]; ok {
+			if n, ok := p.d.names.ids[id.Text]; ok {
 				c.name(n)
 			}
 		}

@@ -22,7 +22,7 @@ func (d *digest) index() map[string]int {
 
 // operation returns what the call did that a result belongs to.
 func (d *digest) operation(m msg) ledger.Op {
-	return ledger.Operation(m.call.Name, m.call.Arguments, ledger.Options{Cwd: d.in.Cwd})
+	return m.op
 }
 
 func at(index map[string]int, id string) int {
@@ -113,7 +113,7 @@ func (d *digest) reports() []piece {
 	flush := func() {
 		if worked && last >= 0 {
 			m := d.msgs[last]
-			if s := report(statements(prose(m.Message))); s != "" {
+			if s := report(m.said); s != "" {
 				out = append(out, piece{kind: kindDone, line: Line{Text: clip(s), Ref: m.ref}, order: 10*last + 3})
 			}
 		}
@@ -149,7 +149,7 @@ func (d *digest) reports() []piece {
 func report(list []string) string {
 	first := ""
 	for _, s := range list {
-		if !doneWord.MatchString(s) || len(s) < 20 || announce.MatchString(s) || tableRow.MatchString(s) || unreadable(s) ||
+		if !doneWord.MatchString(s) || len(s) < 20 || announce.MatchString(s) || text.TableRow(s) || unreadable(s) ||
 			strings.HasSuffix(s, "?") || leadsOver(s) {
 			continue
 		}
@@ -198,14 +198,14 @@ func (d *digest) inProgress() []piece {
 		if m.Role != message.RoleAssistant {
 			continue
 		}
-		st := statements(prose(m.Message))
+		st := m.said
 		if len(st) == 0 {
 			continue
 		}
 		// The beginning says what it is about. What only leads over to a list or to
 		// the call is left out where there is more.
 		l := st[0]
-		if len(st) > 1 && !leadsOver(st[1]) && !tableRow.MatchString(st[1]) {
+		if len(st) > 1 && !leadsOver(st[1]) && !text.TableRow(st[1]) {
 			l += " " + st[1]
 		}
 		if len(l) > 15 {

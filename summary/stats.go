@@ -3,60 +3,52 @@ package summary
 import (
 	"encoding/json"
 	"math"
-	"strings"
 
 	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/internal/text"
-	"github.com/clew-dev/clew/message"
 )
 
 // stats says of each identifier how much it was used. What the agent wrote
 // itself counts most: it is the best sign of what it will write again.
 type stats struct {
-	id    map[string]int32
-	uses  []use
-	total int // messages
+	names *names
+	uses  []use // by the number of the identifier
+	total int   // messages
 }
 
 type use struct {
 	agent, world float64 // uses, later ones counting more
 	messages     int32   // in how many messages it occurs
-	last         int32   // the last of them
 	kept         bool    // it stands in what is kept
-	class        text.Class
 }
 
-func newStats(total int) *stats {
-	return &stats{id: map[string]int32{}, total: total}
+func newStats(total int, n *names) *stats {
+	return &stats{names: n, total: total, uses: make([]use, len(n.text))}
 }
 
-// of returns the number of an identifier.
-func (s *stats) of(id text.Identifier) int32 {
-	n, ok := s.id[id.Text]
-	if !ok {
-		n = int32(len(s.uses))
-		s.id[strings.Clone(id.Text)] = n
-		s.uses = append(s.uses, use{class: id.Class, last: -1})
+func (s *stats) use(n int32) *use {
+	if int(n) >= len(s.uses) {
+		s.uses = append(s.uses, make([]use, len(s.names.text)-len(s.uses))...)
 	}
-	return n
+	return &s.uses[n]
 }
 
 // see records that message at holds the identifier.
 func (s *stats) see(n int32, at int, byAgent bool) {
-	u := &s.uses[n]
-	if u.last == int32(at) && u.messages > 0 {
-		if byAgent && u.agent == 0 {
-			u.agent += s.recency(at)
-		}
-		return
-	}
-	u.last = int32(at)
+	u := s.use(n)
 	u.messages++
 	if byAgent {
 		u.agent += s.recency(at)
 	} else {
 		u.world += s.recency(at)
 	}
+}
+
+// remember records uses from before the messages at hand.
+func (s *stats) remember(n int32, uses int) {
+	u := s.use(n)
+	u.messages += int32(min(uses, 100))
+	u.agent += float64(min(uses, 6)) * s.recency(0)
 }
 
 // recency is the weight of a use at message at: it falls by half over a share of
@@ -85,7 +77,7 @@ func (s *stats) weight(n int32) float64 {
 	if u.agent == 0 {
 		w *= neverByUs
 	}
-	switch u.class {
+	switch s.names.class[n] {
 	case text.Number, text.Hash, text.UUID:
 		w *= asNumber
 	case text.Flag, text.Ref:
@@ -147,21 +139,4 @@ func lookAt(s string) string {
 		return s
 	}
 	return text.Head(s, maxLook*3/4) + "\n" + text.Tail(s, maxLook/4)
-}
-
-// seeKept marks the identifiers of the messages that stay in the context.
-func (s *stats) seeKept(m *message.Message) {
-	mark := func(t string) {
-		for id := range text.Identifiers(lookAt(t)) {
-			if n, ok := s.id[id.Text]; ok {
-				s.uses[n].kept = true
-			}
-		}
-	}
-	mark(m.Text())
-	mark(m.Command)
-	mark(m.Output)
-	for _, b := range m.ToolCalls() {
-		argumentTexts(b.Arguments, func(_, t string) { mark(t) })
-	}
 }

@@ -63,6 +63,11 @@ type Input struct {
 	Template *Template
 	// Instructions are what the user asked the summary to pay attention to.
 	Instructions string
+	// Profile says what is worth most. nil: chosen by what the session is like.
+	Profile *Profile
+	// Cache keeps what was found in messages, so that the next summary of the same
+	// session costs less. It never changes the summary. Optional.
+	Cache *Cache
 }
 
 // Output is a finished summary.

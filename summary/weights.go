@@ -19,16 +19,11 @@ const (
 	keptAnyway  = 0.1  // one that stands in what is kept
 	namedBefore = 0.12 // each time the document names it already
 
-	// What kind of line it is.
-	proseLine   = 1.0
-	userLine    = 1.2
-	commandLine = 0.5
-	codeLine    = 0.5
-	outputLine  = 0.5
-	fewWords    = 0.2  // fewer than two plain words
-	inFocus     = 2.0  // worth of a word it shares with the instructions
-	sameSource  = 0.85 // each line of the same source that is there already
-	announces   = 0.5  // it ends with a colon, or announces the next call
+	// What a line is worth, whatever kind it is of; see profiles for the kinds.
+	fewWords   = 0.2  // fewer than two plain words
+	inFocus    = 2.0  // worth of a word it shares with the instructions
+	sameSource = 0.85 // each line of the same source that is there already
+	announces  = 0.5  // it ends with a colon, or announces the next call
 
 	// The cost of a line is its length to the power of lengthPower, and more for
 	// being a line at all, both in tokens.

@@ -1,0 +1,143 @@
+package summary
+
+import (
+	"hash/maphash"
+	"strings"
+	"sync"
+
+	"github.com/clew-dev/clew/internal/text"
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
+)
+
+// Cache keeps what the deterministic summarizer found in messages, so that the
+// next summary of the same conversation, with another cut or budget or with more
+// messages, looks only at those that are new. It never changes a summary. It may
+// be used from several goroutines; one waits for the other.
+//
+// A cache belongs to one session. It holds a few times the text of the messages
+// that were summarized last.
+type Cache struct {
+	mu    sync.Mutex
+	seed  maphash.Seed
+	found map[cacheKey]*cached
+	names *names
+	round int // the number of the use that is going on
+	size  int // bytes, about
+}
+
+type cacheKey struct{ message, call, setting uint64 }
+
+type cached struct {
+	*facts
+	round int // when it was used last
+}
+
+// maxCache is how many bytes a cache may hold, about, beyond what the latest use needs.
+const maxCache = 64 << 20
+
+// NewCache returns an empty cache.
+func NewCache() *Cache {
+	return &Cache{seed: maphash.MakeSeed(), found: map[cacheKey]*cached{}, names: newNames()}
+}
+
+// Warm looks at messages ahead of the summary that will need them: at a
+// checkpoint, say, see Checkpoints. cwd and instructions are those of the Input.
+func (c *Cache) Warm(items []session.Item, cwd, instructions string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.begin()
+	look := c.lookup(cwd, wordMap(instructions), instructions)
+	calls := map[string]*message.Block{}
+	for _, it := range items {
+		if m := it.Message; m != nil && !m.ExcludeFromContext {
+			addCalls(calls, m)
+			look(m, calls[m.ToolCallID])
+		}
+	}
+	c.trim()
+}
+
+func addCalls(calls map[string]*message.Block, m *message.Message) {
+	if m.Role != message.RoleAssistant {
+		return
+	}
+	for i := range m.Content {
+		if m.Content[i].Type == message.BlockToolCall {
+			calls[m.Content[i].ID] = &m.Content[i]
+		}
+	}
+}
+
+func (c *Cache) begin() {
+	c.round++
+	if c.names == nil { // the zero value
+		c.seed, c.found, c.names = maphash.MakeSeed(), map[cacheKey]*cached{}, newNames()
+	}
+}
+
+// lookup returns a function that gives the facts of a message.
+func (c *Cache) lookup(cwd string, focus map[string]bool, instructions string) func(*message.Message, *message.Block) *facts {
+	setting := maphash.String(c.seed, cwd+"\x00"+instructions)
+	return func(m *message.Message, call *message.Block) *facts {
+		key := cacheKey{message: maphash.Bytes(c.seed, m.JSON()), setting: setting}
+		if call != nil && m.Role == message.RoleToolResult {
+			key.call = maphash.String(c.seed, call.Name+"\x00"+string(call.Arguments))
+		}
+		hit := c.found[key]
+		if hit == nil {
+			hit = &cached{facts: extract(c.names, m, call, cwd, focus)}
+			c.found[key] = hit
+			c.size += hit.size
+		}
+		hit.round = c.round
+		return hit.facts
+	}
+}
+
+// trim forgets what the latest use had no need of, when there is too much.
+func (c *Cache) trim() {
+	if c.size <= maxCache {
+		return
+	}
+	for k, v := range c.found {
+		if v.round != c.round {
+			c.size -= v.size
+			delete(c.found, k)
+		}
+	}
+	if c.size > maxCache*2 { // one use alone needs so much
+		c.found, c.names, c.size = map[cacheKey]*cached{}, newNames(), 0
+	}
+}
+
+// names gives numbers to identifiers and lines.
+type names struct {
+	ids   map[string]int32
+	text  []string
+	class []text.Class
+	lines map[string]int32
+}
+
+func newNames() *names { return &names{ids: map[string]int32{}, lines: map[string]int32{}} }
+
+func (n *names) id(id text.Identifier) int32 {
+	k, ok := n.ids[id.Text]
+	if !ok {
+		k = int32(len(n.text))
+		t := strings.Clone(id.Text)
+		n.ids[t] = k
+		n.text = append(n.text, t)
+		n.class = append(n.class, id.Class)
+	}
+	return k
+}
+
+func (n *names) line(key string) int32 {
+	k, ok := n.lines[key]
+	if !ok {
+		k = int32(len(n.lines))
+		n.lines[key] = k
+	}
+	return k
+}
