@@ -90,8 +90,8 @@ func (b *builder) userText(origin message.Origin, text string, at time.Time, lin
 	return b.user(origin, []message.Block{message.TextBlock(text)}, at, line, key)
 }
 
-func (b *builder) system(text string, at time.Time, line int, key string) *node {
-	return b.say(&message.Message{Role: message.RoleSystem, Content: []message.Block{message.TextBlock(text)}}, at, line, key)
+func (b *builder) system(text string, at time.Time, line int, key string) {
+	b.say(&message.Message{Role: message.RoleSystem, Content: []message.Block{message.TextBlock(text)}}, at, line, key)
 }
 
 // result adds the result of a call. The tool's name is that of the call.
@@ -113,19 +113,26 @@ func (b *builder) result(callID, name string, blocks []message.Block, isError bo
 // nil when nothing before it is kept. The summary stands in the context as the
 // other program put it: without words of ours around it.
 func (b *builder) compaction(rw Rewrite, first *node, details *jsonx.Object, at time.Time, key string) *node {
-	var mark, all jsonx.Object
-	mark.Int("v", 1)
-	mark.Raw("form", wire.Form{Role: message.RoleUser}.JSON())
-	if details != nil {
-		all.Raw("source", details.Bytes())
-	}
-	all.Raw("clew", mark.Bytes())
 	sys := b.systemBefore(b.tip)
 	return b.add(b.tip, &node{
 		at: at, line: rw.Line, key: key, rewrite: &rw,
 		draft: func(*node) session.Draft {
-			c := session.Compaction{
-				Summary: rw.Summary, TokensBefore: rw.TokensBefore, Details: all.Bytes(), SystemMessage: sys,
+			var clew, all jsonx.Object
+			if details != nil {
+				all.Raw("source", details.Bytes())
+			}
+			// What Write has put around a summary of clew's own comes off again.
+			def := wire.SummaryForm(&message.Message{Role: message.RoleCompactionSummary})
+			if text, ok := def.Unwrap(rw.Summary); ok {
+				rw.Summary = text
+			} else {
+				clew.Int("v", 1)
+				clew.Raw("form", wire.Form{Role: message.RoleUser}.JSON())
+				all.Raw("clew", clew.Bytes())
+			}
+			c := session.Compaction{Summary: rw.Summary, TokensBefore: rw.TokensBefore, SystemMessage: sys}
+			if extra := all.Bytes(); len(extra) > len("{}") {
+				c.Details = extra
 			}
 			if first != nil {
 				c.FirstKeptEntryID = first.id
@@ -158,9 +165,12 @@ func (b *builder) edit(target *node, text string, omit bool, at time.Time, line 
 	}})
 }
 
-// again adds a copy of a message at the tip.
+// again adds a copy of a message at the tip. Its usage stays with the original: it
+// is not what the context costs where the copy stands.
 func (b *builder) again(of *node, at time.Time, line int, key string) *node {
-	return b.add(b.tip, &node{msg: of.msg, at: at, line: line, key: key, copyOf: of})
+	m := *of.msg
+	m.Usage = nil
+	return b.add(b.tip, &node{msg: &m, at: at, line: line, key: key, copyOf: of})
 }
 
 // identify gives every node its id.

@@ -20,21 +20,30 @@ type codex struct {
 	answered bool  // a result came since
 	usageOf  *node // the answer that the next token_count is for
 	total    string
-	byText   map[string]*node // messages by role and content, for what a compaction kept
+	items    map[string][]*node // what each item became, for what a compaction kept
+	// plainUser says that what stands in user messages is the user's: a list for
+	// the API, not a rollout.
+	plainUser bool
 }
 
 func readCodex(s *source, b *builder) error {
 	if err := s.wantLines(); err != nil {
 		return err
 	}
-	c := &codex{builder: b, provider: "openai", byText: map[string]*node{}}
+	c := newCodex(b)
+	c.plainUser = false
 	return s.objects(func(line int, obj value) error {
-		c.line(line, obj.fields())
+		c.line(line, obj)
 		return nil
 	})
 }
 
-func (c *codex) line(line int, f fields) {
+func newCodex(b *builder) *codex {
+	return &codex{builder: b, provider: "openai", items: map[string][]*node{}, plainUser: true}
+}
+
+func (c *codex) line(line int, obj value) {
+	f := obj.fields()
 	at, p := f["timestamp"].time(), f["payload"]
 	switch typ := f.str("type"); typ {
 	case "session_meta":
@@ -52,9 +61,14 @@ func (c *codex) line(line int, f fields) {
 	case "compacted":
 		c.compacted(line, p, at)
 	case "":
+		if f.has("id") && f.has("timestamp") {
+			c.session(line, obj, at)
+			return
+		}
+		c.note(Damaged, "no-type", line, f.str("id"), "lines without a type")
+	case "message", "reasoning", "function_call", "function_call_output", "local_shell_call":
 		// The first versions wrote items without an envelope.
-		obj := f["type"]
-		c.note(Damaged, "no-type", line, obj.str(), "lines without a type")
+		c.item(line, obj, at)
 	default:
 		c.note(Aside, "line:"+typ, line, "", "lines of the type "+printable(typ, 40)+", which are no part of the conversation")
 	}
@@ -92,7 +106,15 @@ func (c *codex) session(line int, p value, at time.Time) {
 // item adds an item of the Responses API.
 func (c *codex) item(line int, p value, at time.Time) {
 	f := p.fields()
-	typ := f.str("type")
+	typ, before := f.str("type"), len(c.nodes)
+	defer func() {
+		switch {
+		case len(c.nodes) > before:
+			c.items[itemKey(f)] = c.nodes[before:len(c.nodes):len(c.nodes)]
+		case c.answer != nil && !c.answered:
+			c.items[itemKey(f)] = []*node{c.answer}
+		}
+	}()
 	switch typ {
 	case "message":
 		role := f.str("role")
@@ -101,9 +123,7 @@ func (c *codex) item(line int, p value, at time.Time) {
 			return
 		}
 		c.answer = nil
-		if n := c.said(role, f["content"], line, at, ""); n != nil {
-			c.byText[role+string(f["content"])] = n
-		}
+		c.said(role, f["content"], line, at, "")
 	case "reasoning":
 		c.part(line, at, reasoningBlock(f))
 	case "function_call", "custom_tool_call", "local_shell_call":
@@ -153,25 +173,24 @@ func (c *codex) part(line int, at time.Time, blocks ...message.Block) {
 }
 
 // said adds a message of the user or the developer, apart by who said it.
-func (c *codex) said(role string, content value, line int, at time.Time, key string) *node {
+func (c *codex) said(role string, content value, line int, at time.Time, key string) {
 	blocks := c.responsesContent(content, line)
 	if len(blocks) == 0 {
-		return nil
+		return
 	}
 	if role != "user" {
 		text := (&message.Message{Role: message.RoleUser, Content: blocks}).Text()
-		return c.system(text, at, line, key)
+		c.system(text, at, line, key)
+		return
 	}
 	from := 0
-	var last *node
 	for i := 1; i <= len(blocks); i++ {
-		if i < len(blocks) && codexOrigin(blocks[i]) == codexOrigin(blocks[from]) {
+		if i < len(blocks) && c.origin(blocks[i]) == c.origin(blocks[from]) {
 			continue
 		}
-		last = c.user(codexOrigin(blocks[from]), blocks[from:i], at, line, "")
+		c.user(c.origin(blocks[from]), blocks[from:i], at, line, "")
 		from = i
 	}
-	return last
 }
 
 // codexMarks are the beginnings by which Codex marks what no user typed.
@@ -193,8 +212,8 @@ var codexMarks = []struct {
 	{"<model_switch>", message.OriginInjected},
 }
 
-func codexOrigin(b message.Block) message.Origin {
-	if b.Type == message.BlockText {
+func (c *codex) origin(b message.Block) message.Origin {
+	if b.Type == message.BlockText && !c.plainUser {
 		s := strings.TrimSpace(b.Text)
 		for _, m := range codexMarks {
 			if strings.HasPrefix(s, m.start) {
@@ -268,10 +287,8 @@ func (c *codex) compacted(line int, p value, at time.Time) {
 		case typ == "message" && rw.Summary != "" && it.str("role") == "user" && strings.Contains(c.plain(it.get("content")), rw.Summary):
 			// The summary itself, with the words that introduce it.
 			rw.Summary = c.plain(it.get("content"))
-		case typ == "message":
-			kept = append(kept, it)
 		default:
-			c.note(Lost, "kept:"+typ, line, it.str("id"), "items that a compaction kept and that are no messages")
+			kept = append(kept, it)
 		}
 	}
 	if rw.Summary == "" {
@@ -281,18 +298,33 @@ func (c *codex) compacted(line int, p value, at time.Time) {
 	if n.rewrite.Summary == "" {
 		n.rewrite.Summary = encrypted
 	}
+	copied := map[*node]bool{}
 	for _, it := range kept {
-		role := it.str("role")
-		if of := c.byText[role+string(it.get("content"))]; of != nil {
-			c.again(of, at, line, "")
-			continue
+		of := c.items[itemKey(it.fields())]
+		for _, n := range of {
+			if !copied[n] {
+				c.again(n, at, line, "")
+				copied[n] = true
+			}
 		}
-		if role == "assistant" {
-			c.part(line, at, c.outputText(it.fields(), line)...)
-			c.answer = nil
-			continue
+		if of == nil {
+			c.item(line, it, at)
 		}
-		c.said(role, it.get("content"), line, at, "")
+	}
+	c.answer = nil
+}
+
+// itemKey tells an item from others: by what the API tells it by.
+func itemKey(f fields) string {
+	switch typ := f.str("type"); {
+	case f.has("call_id"):
+		return typ + " " + f.str("call_id")
+	case typ == "message":
+		return typ + " " + f.str("role") + " " + string(f["content"])
+	case f.has("id"):
+		return typ + " " + f.str("id")
+	default:
+		return typ + string(f["encrypted_content"]) + string(f["summary"])
 	}
 }
 

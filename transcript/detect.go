@@ -127,6 +127,8 @@ func classifyRecord(line value) (Format, string) {
 		return GeminiCLI, "a record has sessionId and projectHash"
 	case typ == "gemini" && f.has("id"):
 		return GeminiCLI, `lines have the type "gemini"`
+	case f.has("id") && f.has("timestamp") && f.has("instructions") && typ == "":
+		return Codex, "a line has id, timestamp and instructions"
 	case typ == "message" && f["message"].isObject() && !f.has("parentUuid"):
 		return Pi, "lines are messages with a role"
 	default:
@@ -248,7 +250,7 @@ func isOpenCode(v value) bool {
 // classifyMessages tells plain lists of messages apart: by the blocks and members
 // that one API has and the others have not.
 func classifyMessages(list []value) Detection {
-	var chat, responses, anthropic, plain int
+	var chat, responses, anthropic, plain, blocks int
 	for _, m := range list[:min(len(list), lookLines)] {
 		f := m.fields()
 		switch typ := f.str("type"); typ {
@@ -273,6 +275,10 @@ func classifyMessages(list []value) Detection {
 			}
 			for _, b := range f["content"].list() {
 				switch b.str("type") {
+				case "text":
+					if f.str("role") == "assistant" {
+						blocks++
+					}
 				case "tool_use", "tool_result", "thinking", "redacted_thinking":
 					anthropic++
 				case "image":
@@ -295,6 +301,8 @@ func classifyMessages(list []value) Detection {
 		return Detection{Format: OpenAIResponses, Why: "it has items of the Responses API"}
 	case chat > 0:
 		return Detection{Format: OpenAIChat, Why: "messages have tool calls or the role tool"}
+	case blocks > 0:
+		return Detection{Format: Anthropic, Why: "answers have their text in blocks", also: plainLists}
 	case plain > 0:
 		return Detection{Format: OpenAIChat, Why: "it is a list of messages with role and content, which all APIs share", also: plainLists}
 	}

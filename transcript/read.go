@@ -24,6 +24,8 @@ type ReadOptions struct {
 	// written into the same file, each as a root of its own. Default: it is left
 	// out and counted.
 	Sidechains bool
+	// Model stands for the model of answers whose source names none.
+	Model session.Model
 	// Select is which session is read of a file that holds several, from 0.
 	Select int
 	// MaxBytes bounds what is held in memory of a source that is one JSON value,
@@ -135,7 +137,8 @@ func Read(r io.Reader, opt ReadOptions) (*Transcript, error) {
 // finds, in any order in which parents come first.
 var readers = map[Format]func(*source, *builder) error{
 	Pi: readPi, ClaudeCode: readClaude, Codex: readCodex, GeminiCLI: readGemini,
-	MiniSWEAgent: readMini, OpenHands: readOpenHands, SWEAgent: readSWE,
+	MiniSWEAgent: readMini, OpenHands: readOpenHands, SWEAgent: readSWE, OpenCode: readOpenCode,
+	OpenAIChat: readChat, OpenAIResponses: readResponses, Anthropic: readAnthropic,
 }
 
 // open looks at the beginning of a source and decides whether it is lines or one

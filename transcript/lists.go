@@ -1,0 +1,185 @@
+package transcript
+
+import (
+	"strings"
+
+	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/message"
+)
+
+// Plain lists are what goes to an API: a list of messages, or a request body with
+// one, or one message a line. There are no times in them, and only some have the
+// model or usage.
+
+// listHead reads what stands beside the messages of a body: system text, tools,
+// the model.
+func (b *builder) listHead(doc value, system string) {
+	if !doc.isObject() {
+		return
+	}
+	if s := doc.str("model"); s != "" && b.opt.Model.ID == "" {
+		b.opt.Model.ID = s
+	}
+	tools := chatTools(doc.get("tools"))
+	sys := doc.get(system)
+	blocks, _ := b.anthropicBlocks(sys, 0)
+	if len(blocks) > 0 || tools != nil {
+		b.say(&message.Message{Role: message.RoleSystem, Content: blocks, ToolsAdded: tools}, b.opt.Time, 0, "system")
+	}
+	jsonx.Members(doc, func(key, _ []byte) bool {
+		switch k := string(key); k {
+		case "model", "messages", "input", "tools", "id", "object", "type", system:
+		default:
+			b.note(Aside, "member:"+k, 0, "", "settings of the request, which are no part of the conversation")
+		}
+		return true
+	})
+}
+
+// elements calls fn with each message of a list, whichever way it comes.
+func (s *source) elements(name string, fn func(line int, m value)) error {
+	if s.doc == nil {
+		return s.objects(func(line int, obj value) error {
+			fn(line, obj)
+			return nil
+		})
+	}
+	list := s.doc.list()
+	if s.doc.isObject() {
+		list = s.doc.list(name)
+	}
+	if list == nil && s.doc.isObject() {
+		list = []value{s.doc}
+	}
+	for i, m := range list {
+		fn(i+1, m)
+	}
+	return nil
+}
+
+func (b *builder) model(m *message.Message, f fields) {
+	m.Provider = b.opt.Model.Provider
+	m.Model = firstOf(f.str("model"), b.opt.Model.ID)
+	if m.Provider == "" {
+		switch m.API {
+		case apiAnthropic:
+			m.Provider = "anthropic"
+		case apiResponses, apiChat:
+			m.Provider = "openai"
+		}
+	}
+}
+
+func readChat(s *source, b *builder) error {
+	if s.doc != nil {
+		b.listHead(s.doc, "system")
+	}
+	functions := 0
+	return s.elements("messages", func(line int, v value) {
+		f := v.fields()
+		at := f["timestamp"].time()
+		switch role := f.str("role"); role {
+		case "system", "developer":
+			blocks := b.chatContent(f["content"], line)
+			if len(blocks) > 0 {
+				b.say(&message.Message{Role: message.RoleSystem, Content: blocks}, at, line, "")
+			}
+		case "user":
+			if blocks := b.chatContent(f["content"], line); len(blocks) > 0 {
+				b.user(listOrigin(blocks), blocks, at, line, "")
+			}
+		case "assistant":
+			m := b.chatAnswer(f, line)
+			b.model(m, f)
+			m.Usage = openAIUsage(f["usage"])
+			if len(m.Content) == 0 {
+				b.note(Aside, "empty", line, "", "messages without content")
+				return
+			}
+			if f["function_call"].isObject() {
+				functions = line
+			}
+			b.say(m, at, line, "")
+		case "tool":
+			b.result(f.str("tool_call_id"), f.str("name"), b.chatContent(f["content"], line), false, at, line, "")
+		case "function":
+			b.result("function_"+itoa(functions), f.str("name"), b.chatContent(f["content"], line), false, at, line, "")
+		default:
+			b.note(Lost, "role:"+role, line, "", "messages of a role that has no place here")
+		}
+	})
+}
+
+func readAnthropic(s *source, b *builder) error {
+	if s.doc != nil {
+		b.listHead(s.doc, "system")
+	}
+	return s.elements("messages", func(line int, v value) {
+		f := v.fields()
+		said, results := b.anthropicBlocks(f["content"], line)
+		switch role := f.str("role"); role {
+		case "system":
+			if len(said) > 0 {
+				b.say(&message.Message{Role: message.RoleSystem, Content: said}, f["timestamp"].time(), line, "")
+			}
+		case "assistant":
+			m := &message.Message{Role: message.RoleAssistant, API: apiAnthropic, Content: said, Usage: anthropicUsage(f["usage"])}
+			b.model(m, f)
+			m.StopReason = anthropicStop(f.str("stop_reason"), said)
+			if len(said) == 0 {
+				b.note(Aside, "empty", line, "", "messages without content")
+				return
+			}
+			b.say(m, f["timestamp"].time(), line, "")
+		case "user":
+			for _, r := range results {
+				id, blocks, isError := b.anthropicResult(r, line)
+				b.result(id, "", blocks, isError, f["timestamp"].time(), line, "")
+			}
+			if len(said) > 0 {
+				b.user(listOrigin(said), said, f["timestamp"].time(), line, "")
+			}
+		default:
+			b.note(Lost, "role:"+role, line, "", "messages of a role that has no place here")
+		}
+	})
+}
+
+// readResponses reads input items. Items that follow one another and are the
+// model's are one answer.
+func readResponses(s *source, b *builder) error {
+	c := newCodex(b)
+	if s.doc != nil {
+		b.listHead(s.doc, "instructions")
+	}
+	c.model, c.provider = b.opt.Model.ID, firstOf(b.opt.Model.Provider, "openai")
+	item := func(line int, v value) {
+		if v.str("type") == "" && v.has("role") {
+			v = jsonx.Set(v, "type", []byte(`"message"`))
+		}
+		c.item(line, v, v.time("timestamp"))
+	}
+	if s.doc.isObject() && s.doc.get("input").isString() {
+		b.userText(message.OriginUser, s.doc.str("input"), b.opt.Time, 1, "")
+	} else if err := s.elements("input", item); err != nil {
+		return err
+	}
+	for i, v := range s.doc.list("output") {
+		item(len(s.doc.list("input"))+i+1, v)
+	}
+	if u := openAIUsage(s.doc.get("usage")); u != nil && c.answer != nil {
+		c.answer.msg.Usage = u
+	}
+	return nil
+}
+
+// listOrigin tells the user's words from what package wire puts into lists.
+func listOrigin(blocks []message.Block) message.Origin {
+	if len(blocks) == 1 && blocks[0].Type == message.BlockText {
+		s := blocks[0].Text
+		if s == "[The conversation goes on from here.]" || s == "[Go on.]" || strings.HasPrefix(s, "<system-update>\n") {
+			return message.OriginInjected
+		}
+	}
+	return message.OriginUser
+}

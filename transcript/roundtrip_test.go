@@ -1,0 +1,152 @@
+package transcript_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/clew-dev/clew/internal/sessiongen"
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/transcript"
+	"github.com/clew-dev/clew/wire"
+)
+
+var writable = []transcript.Format{
+	transcript.Pi, transcript.ClaudeCode, transcript.Codex,
+	transcript.OpenAIChat, transcript.OpenAIResponses, transcript.Anthropic,
+}
+
+func profileOf(f transcript.Format) wire.Profile {
+	switch f {
+	case transcript.Codex, transcript.OpenAIResponses:
+		return wire.OpenAIResponses
+	case transcript.OpenAIChat:
+		return wire.OpenAIChat
+	default:
+		return wire.Anthropic
+	}
+}
+
+func contextOf(t testing.TB, s session.Store) []*message.Message {
+	t.Helper()
+	ctx := context.Background()
+	last, err := s.Last(ctx)
+	if err != nil || last == nil {
+		t.Fatal(err)
+	}
+	c, err := session.ContextAt(ctx, s, last.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var msgs []*message.Message
+	for _, it := range c.Items {
+		msgs = append(msgs, it.Message)
+	}
+	return msgs
+}
+
+func generated(t testing.TB, seed uint64, opts sessiongen.Options) *transcript.Transcript {
+	t.Helper()
+	s := sessiongen.Generate(seed, opts)
+	tr, err := transcript.Read(bytes.NewReader(s.Bytes()), transcript.ReadOptions{})
+	if err != nil {
+		t.Fatalf("seed %d: %v", seed, err)
+	}
+	return tr
+}
+
+func write(t testing.TB, s session.Store, f transcript.Format, opt transcript.WriteOptions) ([]byte, *transcript.Written) {
+	t.Helper()
+	var buf bytes.Buffer
+	w, err := transcript.Write(context.Background(), &buf, s, f, opt)
+	if err != nil {
+		t.Fatalf("%s: %v", f, err)
+	}
+	return buf.Bytes(), w
+}
+
+// sent is the request that a context makes, for the model of its last answer. Logs
+// hold what every model thought, so of those it is the request without thinking.
+func sent(t testing.TB, msgs []*message.Message, f transcript.Format) []byte {
+	t.Helper()
+	p := profileOf(f)
+	target := wire.Target{TakesImages: true}
+	for _, m := range msgs {
+		if m.Role == message.RoleAssistant && m.Model != "" && f != transcript.ClaudeCode && f != transcript.Codex {
+			target.Provider, target.Model = m.Provider, m.Model
+		}
+	}
+	req, _, err := wire.Build(msgs, p, target, wire.Options{SettleMissing: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f == transcript.ClaudeCode {
+		req.System, req.Tools = nil, nil
+	}
+	if f == transcript.Codex {
+		req.Tools = nil
+	}
+	return canonical(t, req.Body(p))
+}
+
+// canonical spells JSON in one way.
+func canonical(t testing.TB, raw []byte) []byte {
+	t.Helper()
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		t.Fatal(err)
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// What a format can carry of a context comes back: the same request can be made
+// of it.
+func TestRoundTrip(t *testing.T) {
+	for seed := range uint64(150) {
+		tr := generated(t, seed, sessiongen.Options{WellFormed: true})
+		before := contextOf(t, tr.Store())
+		if len(before) == 0 {
+			continue
+		}
+		for _, f := range writable {
+			t.Run(fmt.Sprintf("%d/%s", seed, f), func(t *testing.T) {
+				data, _ := write(t, tr.Store(), f, transcript.WriteOptions{})
+				again, err := transcript.Read(bytes.NewReader(data), transcript.ReadOptions{})
+				if err != nil {
+					t.Fatalf("%v\n%.2000s", err, data)
+				}
+				if again.Format == transcript.OpenAIChat && f == transcript.Anthropic {
+					// Nothing in it is of one API alone; then it can be said which it is.
+					if again, err = transcript.Read(bytes.NewReader(data), transcript.ReadOptions{Format: f}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if again.Format != f {
+					t.Fatalf("written as %s and taken for %s: %s", f, again.Format, again.Why)
+				}
+				got, want := sent(t, contextOf(t, again.Store()), f), sent(t, before, f)
+				if !bytes.Equal(got, want) {
+					t.Errorf("the request is another one\n%s", firstDifference(got, want))
+				}
+			})
+		}
+	}
+}
+
+func firstDifference(got, want []byte) string {
+	i := 0
+	for i < len(got) && i < len(want) && got[i] == want[i] {
+		i++
+	}
+	from := max(0, i-200)
+	return fmt.Sprintf("at %d\ngot  ...%s\nwant ...%s", i, got[from:min(len(got), i+200)], want[from:min(len(want), i+200)])
+}

@@ -1,0 +1,102 @@
+package transcript
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/clew-dev/clew/session"
+)
+
+// WriteOptions says what of a session is written. The zero value writes the
+// context: what the model would see.
+type WriteOptions struct {
+	// Full writes the whole path to the leaf instead: what was said before the
+	// compactions too, and nothing as an edit has it. Formats that can hold
+	// compactions get them.
+	Full bool
+	// Leaf is the end of the path. Default: where the session stands.
+	Leaf string
+	// Model is the model that a request is for; thinking that only its maker can
+	// read is left out of requests for another one. Default: that of the last
+	// answer.
+	Model session.Model
+}
+
+// Written says what was written.
+type Written struct {
+	Format   Format
+	Messages int // of the session
+	Report   Report
+}
+
+// Errors of Write.
+var (
+	// ErrNotWritable: the format is one that is only read.
+	ErrNotWritable = errors.New("a format that is only read")
+	// ErrNothing: there is nothing to write.
+	ErrNothing = errors.New("nothing to write")
+)
+
+var writers = map[Format]func(*sink) error{
+	Pi: writePi, ClaudeCode: writeClaude, Codex: writeCodex,
+	OpenAIChat: writeList, OpenAIResponses: writeList, Anthropic: writeList,
+}
+
+// Writable reports whether Write knows the format.
+func (f Format) Writable() bool { return writers[f] != nil }
+
+// Write writes a session in a format. The same session gives the same bytes. A
+// call that waits for its result gets one that says so. The errors:
+// ErrNotWritable, ErrNothing, those of the store and of w, and one of package wire
+// when what came out is not what the API takes.
+func Write(ctx context.Context, w io.Writer, s session.Store, f Format, opt WriteOptions) (*Written, error) {
+	write := writers[f]
+	if write == nil {
+		if _, err := ParseFormat(string(f)); err != nil {
+			return nil, err
+		}
+		var can []string
+		for _, g := range Formats() {
+			if g.Writable() {
+				can = append(can, string(g))
+			}
+		}
+		return nil, fmt.Errorf("%w: %s; these can be written: %s", ErrNotWritable, f, strings.Join(can, ", "))
+	}
+	script, err := newScript(ctx, s, opt)
+	if err != nil {
+		return nil, err
+	}
+	if len(script.items) == 0 && len(script.breaks) == 0 {
+		return nil, fmt.Errorf("%w: the session has no message on the path to its leaf", ErrNothing)
+	}
+	out := &Written{Format: f, Messages: len(script.items)}
+	k := &sink{script: script, w: bufio.NewWriterSize(w, 64<<10), format: f, opt: opt, report: &out.Report}
+	if err := write(k); err != nil {
+		return nil, err
+	}
+	if err := k.w.Flush(); err != nil {
+		return nil, err
+	}
+	out.Report.sort()
+	return out, nil
+}
+
+// sink is what a writer writes to.
+type sink struct {
+	*script
+	w      *bufio.Writer
+	format Format
+	opt    WriteOptions
+	report *Report
+}
+
+// line writes one record; the buffer keeps its first error.
+func (k *sink) line(record []byte) {
+	_, _ = k.w.Write(record)
+	_ = k.w.WriteByte('\n')
+}

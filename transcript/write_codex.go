@@ -1,0 +1,232 @@
+package transcript
+
+import (
+	"strings"
+
+	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/wire"
+)
+
+// codexVersion is the version of Codex whose lines are written.
+const codexVersion = "0.144.2"
+
+// writeCodex writes a rollout: a session_meta line, and each item of the Responses
+// API as a line, with the model before and the usage behind what it goes with.
+func writeCodex(k *sink) error {
+	p := wire.OpenAIResponses
+	p.MaxBytes = 0
+	msgs, slots, ids := k.log()
+	same, target := sameMaker(msgs, p)
+	list, notes, err := wire.Normalize(same, p, target, wire.Options{SettleMissing: true})
+	if err != nil {
+		return err
+	}
+	k.wireNotes(notes, ids)
+	k.aside()
+	if len(list.Tools) > 0 {
+		k.report.add(Lost, "tools", 0, "", "definitions of tools, which Codex has its own of")
+	}
+	c := &codexWriter{sink: k, list: list, custom: map[string]string{}, slots: slots, rendered: map[int][]value{}}
+	c.meta()
+	for i := range list.Turns {
+		t := &list.Turns[i]
+		if t.Kind != wire.TurnResults {
+			c.usage()
+		}
+		if from := t.Parts[0].From; from >= 0 && slots[from].cut != nil {
+			c.compaction(*slots[from].cut)
+			continue
+		}
+		c.turn(t)
+	}
+	c.usage()
+	return nil
+}
+
+type codexWriter struct {
+	*sink
+	list     *wire.List
+	slots    []slot
+	model    string
+	custom   map[string]string // calls that were no functions: their item ids
+	rendered map[int][]value   // by item, for what a compaction kept
+	last     session.Item
+	lastFrom int
+	pending  *message.Message // the answer whose usage is still to be written
+	total    message.Usage
+}
+
+func (c *codexWriter) record(typ string, at session.Item, payload []byte) {
+	c.recordAt(typ, stamp(when(at)), payload)
+}
+
+func (c *codexWriter) recordAt(typ, at string, payload []byte) {
+	var o jsonx.Object
+	o.Str("timestamp", at)
+	o.Str("type", typ)
+	o.Raw("payload", payload)
+	c.line(o.Bytes())
+}
+
+func (c *codexWriter) meta() {
+	var p jsonx.Object
+	p.Str("id", c.sessionID())
+	p.Str("timestamp", stamp(c.header.Timestamp))
+	p.Str("cwd", c.header.Cwd)
+	p.Str("originator", "clew")
+	p.Str("cli_version", codexVersion)
+	p.Str("source", "cli")
+	p.Str("model_provider", firstOf(c.target(c.opt).Provider, "openai"))
+	if c.list.System != "" {
+		var base jsonx.Object
+		base.Str("text", c.list.System)
+		p.Raw("base_instructions", base.Bytes())
+	}
+	c.recordAt("session_meta", stamp(c.header.Timestamp), p.Bytes())
+}
+
+func (c *codexWriter) turn(t *wire.Turn) {
+	one := *c.list
+	one.Turns = []wire.Turn{*t}
+	one.System, one.Tools = "", nil
+	req := wire.Render(&one)
+	for i, raw := range req.Messages {
+		from := -1
+		if len(req.From[i]) > 0 {
+			from = c.slots[req.From[i][0]].item
+		}
+		if from >= 0 {
+			c.last = c.items[from]
+			if m := c.last.Message; m.Role == message.RoleAssistant {
+				c.turnContext(m)
+				c.pending = m
+			}
+		}
+		item := c.restore(raw, from)
+		c.record("response_item", c.last, item)
+		if from < 0 {
+			from = c.lastFrom // a result that was put in goes with its call
+			c.rendered[from] = append(c.rendered[from], item)
+		} else {
+			c.lastFrom = from
+			c.rendered[from] = append(c.rendered[from], item)
+			if m := c.last.Message; m.UserWords() {
+				var e jsonx.Object
+				e.Str("type", "user_message")
+				e.Str("message", m.Text())
+				c.record("event_msg", c.last, e.Bytes())
+			}
+		}
+	}
+}
+
+// turnContext tells the model, where it is another one than before.
+func (c *codexWriter) turnContext(m *message.Message) {
+	if m.Model == c.model {
+		return
+	}
+	c.model = m.Model
+	var p jsonx.Object
+	p.Str("cwd", c.header.Cwd)
+	p.Str("approval_policy", "on-request")
+	p.Raw("sandbox_policy", []byte(`{"type":"read-only"}`))
+	p.Str("model", m.Model)
+	p.Str("summary", "auto")
+	c.record("turn_context", c.last, p.Bytes())
+}
+
+// restore makes a call that was no function one again, and gives an answer's text
+// its id and phase back.
+func (c *codexWriter) restore(raw []byte, from int) value {
+	item := value(raw)
+	switch item.str("type") {
+	case "function_call":
+		if from < 0 {
+			return item
+		}
+		for _, b := range c.items[from].Message.ToolCalls() {
+			call, id, _ := strings.Cut(b.ID, "|")
+			if call != item.str("call_id") || !strings.HasPrefix(id, "ctc_") {
+				continue
+			}
+			input := value(b.Arguments).get("input")
+			if !input.isString() {
+				continue
+			}
+			c.custom[call] = id
+			var o jsonx.Object
+			o.Str("type", "custom_tool_call")
+			o.Str("id", id)
+			o.Str("status", "completed")
+			o.Str("call_id", call)
+			o.Str("name", item.str("name"))
+			o.Raw("input", jsonx.Clean(input))
+			return o.Bytes()
+		}
+	case "function_call_output":
+		if _, ok := c.custom[item.str("call_id")]; ok {
+			return jsonx.Set(item, "type", []byte(`"custom_tool_call_output"`))
+		}
+	}
+	return item
+}
+
+// usage writes what the last answer cost. Codex counts the cache as part of the
+// input.
+func (c *codexWriter) usage() {
+	m := c.pending
+	c.pending = nil
+	if m == nil || m.Usage == nil || nonzero(&message.Usage{
+		Input: m.Usage.Input, Output: m.Usage.Output, CacheRead: m.Usage.CacheRead, CacheWrite: m.Usage.CacheWrite,
+	}) == nil {
+		return
+	}
+	u := m.Usage
+	if u.CacheWrite > 0 {
+		c.report.add(Lost, "cache-write", 0, "", "tokens written to a cache, which Codex counts as input")
+	}
+	c.total.Input += u.Input + u.CacheWrite
+	c.total.Output += u.Output
+	c.total.CacheRead += u.CacheRead
+	c.total.Reasoning += u.Reasoning
+	var info, p jsonx.Object
+	info.Raw("total_token_usage", codexUsage(&c.total))
+	info.Raw("last_token_usage", codexUsage(u))
+	p.Str("type", "token_count")
+	p.Raw("info", info.Bytes())
+	p.Raw("rate_limits", []byte("null"))
+	c.record("event_msg", c.last, p.Bytes())
+}
+
+func codexUsage(u *message.Usage) []byte {
+	var o jsonx.Object
+	input := u.Input + u.CacheRead + u.CacheWrite
+	o.Int("input_tokens", input)
+	o.Int("cached_input_tokens", u.CacheRead)
+	o.Int("output_tokens", u.Output)
+	o.Int("reasoning_output_tokens", u.Reasoning)
+	o.Int("total_tokens", input+u.Output)
+	return o.Bytes()
+}
+
+// compaction writes a compaction: its summary, and the items that stand behind it.
+func (c *codexWriter) compaction(b cutting) {
+	text := wire.SummaryForm(b.summary).Wrap(b.summary.Summary)
+	var part, msg, p jsonx.Object
+	part.Str("type", "input_text")
+	part.Str("text", text)
+	msg.Str("type", "message")
+	msg.Str("role", "user")
+	msg.Raw("content", append(append([]byte{'['}, part.Bytes()...), ']'))
+	history := append([]byte{'['}, msg.Bytes()...)
+	for i := b.kept; i < b.before; i++ {
+		for _, item := range c.rendered[i] {
+			history = append(append(history, ','), item...)
+		}
+	}
+	p.Str("message", text)
+	p.Raw("replacement_history", append(history, ']'))
+	c.recordAt("compacted", stamp(b.entry.Time()), p.Bytes())
+}

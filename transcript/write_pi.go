@@ -1,0 +1,107 @@
+package transcript
+
+import (
+	"strings"
+
+	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
+)
+
+// writePi writes a session in pi's format, version 3. The whole path is written
+// as its records stand. The context becomes a session of its own: the compaction
+// first, keeping nothing before it, then the messages as the edits have them.
+func writePi(k *sink) error {
+	h := session.Header{ID: k.header.ID, Timestamp: k.header.Timestamp, Cwd: k.header.Cwd, ParentSession: k.header.ParentSession}
+	if k.opt.Full {
+		k.line(h.JSON())
+		for _, e := range k.path {
+			k.line(e.WithIdentity(e.ID, e.ParentID).Raw())
+		}
+		return nil
+	}
+	h.ID = k.derived("context", k.leaf)
+	k.line(h.JSON())
+	p := &piWriter{sink: k, items: map[*session.Entry][]session.Item{}}
+	for _, it := range k.items {
+		p.items[it.Entry] = append(p.items[it.Entry], it)
+	}
+	at := h.Timestamp
+	if len(k.active) > 0 {
+		at = k.active[0].Time()
+	}
+	if k.model.ID != "" {
+		p.record(settings(session.TypeModelChange, k.derived("model")[:8], stamp(at), "provider", k.model.Provider, "modelId", k.model.ID))
+	}
+	if k.level != "" && k.level != "off" {
+		p.record(settings(session.TypeThinkingLevel, k.derived("level")[:8], stamp(at), "thinkingLevel", k.level))
+	}
+	for _, e := range k.active {
+		p.entry(e)
+	}
+	return nil
+}
+
+type piWriter struct {
+	*sink
+	items  map[*session.Entry][]session.Item
+	parent string
+}
+
+// record writes an entry under the one before it.
+func (p *piWriter) record(raw []byte) {
+	e, err := session.ParseEntry(raw)
+	if err != nil {
+		return // it was an entry before
+	}
+	p.line(e.WithIdentity(e.ID, p.parent).Raw())
+	p.parent = e.ID
+}
+
+func (p *piWriter) entry(e *session.Entry) {
+	raw := e.Raw()
+	switch e.Type {
+	case session.TypeCompaction:
+		if len(p.breaks) == 0 || p.breaks[0].entry != e {
+			return // one that a later one replaces
+		}
+		p.record(jsonx.Set(raw, "firstKeptEntryId", jsonx.Quote(e.ID)))
+	case session.TypeMessage, session.TypeCustomMessage, session.TypeBranchSummary:
+		for _, it := range p.items[e] {
+			if it.Edit != nil {
+				raw = edited(e, it.Message)
+			}
+			p.record(raw)
+		}
+	case session.TypeContextEdit:
+		// What it changed is written as it is now.
+	case session.TypeModelChange, session.TypeThinkingLevel, session.TypeSessionInfo:
+		p.record(raw)
+	case session.TypeCustom:
+		if c, _ := e.Custom(); strings.HasPrefix(c.CustomType, "clew.") {
+			return
+		}
+		p.record(raw)
+	default:
+		p.report.add(Aside, "entry:"+string(e.Type), 0, e.ID, "entries of the type "+printable(string(e.Type), 40)+", which are no part of the context")
+	}
+}
+
+func edited(e *session.Entry, m *message.Message) []byte {
+	if e.Type == session.TypeMessage {
+		return jsonx.Set(e.Raw(), "message", m.JSON())
+	}
+	return jsonx.Set(e.Raw(), "content", message.EncodeBlocks(m.Content))
+}
+
+func settings(typ session.Type, id, at string, pairs ...string) []byte {
+	var o jsonx.Object
+	o.Str("type", string(typ))
+	o.Str("id", id)
+	o.Raw("parentId", []byte("null"))
+	o.Str("timestamp", at)
+	for i := 0; i < len(pairs); i += 2 {
+		o.Str(pairs[i], pairs[i+1])
+	}
+	return o.Bytes()
+}
