@@ -74,7 +74,7 @@ func (e *PendingError) Unwrap() error { return ErrPending }
 // HookError says that a hook failed or panicked. What it would have answered
 // does not count.
 type HookError struct {
-	Point string // "BeforeCompact", "AfterCompact", "CompactFailed"
+	Point string // the hook method: "BeforeCompact", ...
 	Hook  int    // its index in Config.Hooks
 	Err   error  // what it returned, or what it panicked with
 	Panic bool

@@ -12,7 +12,7 @@ import (
 )
 
 // Hook is anything with one or more of the hook methods: BeforeCompact,
-// AfterCompact, CompactFailed. Each is called where it applies, in the order of
+// AfterCompact, CompactFailed, BeforeBranch, AfterBranch. Each is called where it applies, in the order of
 // Config.Hooks, one at a time, while the operation waits. What a hook is given
 // are copies: changing them changes nothing.
 //
@@ -72,9 +72,11 @@ type BeforeCompactEvent struct {
 }
 
 // Messages returns the context as it is. Each call makes copies.
-func (e BeforeCompactEvent) Messages() []*message.Message {
-	out := make([]*message.Message, 0, len(e.items))
-	for _, it := range e.items {
+func (e BeforeCompactEvent) Messages() []*message.Message { return copies(e.items) }
+
+func copies(items []session.Item) []*message.Message {
+	out := make([]*message.Message, 0, len(items))
+	for _, it := range items {
 		c, err := message.Parse(slices.Clone(it.Message.JSON()))
 		if err != nil { // a message with no role that was built by a program
 			continue
@@ -101,7 +103,7 @@ type Decision struct {
 
 func isHook(h Hook) bool {
 	switch h.(type) {
-	case BeforeCompact, AfterCompact, CompactFailed:
+	case BeforeCompact, AfterCompact, CompactFailed, BeforeBranch, AfterBranch:
 		return true
 	}
 	return false

@@ -165,9 +165,9 @@ func original(it session.Item) *message.Message {
 	return it.Message
 }
 
-// excerptOf returns the id of the entry that an excerpt stands for, "" for any
+// ExcerptOf returns the id of the entry that an excerpt stands for, "" for any
 // other entry.
-func excerptOf(e *session.Entry) string {
+func ExcerptOf(e *session.Entry) string {
 	if e.Type != session.TypeCustomMessage {
 		return ""
 	}
@@ -191,7 +191,7 @@ func (p *planner) restored(items []session.Item) []session.Item {
 			it.Message = original(it)
 			it.Edit = nil
 		}
-		if of := excerptOf(it.Entry); of != "" {
+		if of := ExcerptOf(it.Entry); of != "" {
 			for _, e := range p.in.Path {
 				if e.ID == of {
 					it.Entry = e

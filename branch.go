@@ -1,0 +1,255 @@
+package clew
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/clew-dev/clew/branch"
+	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
+)
+
+// BranchOptions changes one Branch. The zero value moves without a summary.
+type BranchOptions struct {
+	// Summarize puts a summary of what is left behind where the conversation
+	// goes on.
+	Summarize bool
+	// Instructions are what the summary is to pay attention to. Default: the
+	// policy's.
+	Instructions string
+	// Label names the summary, or the target where there is none.
+	Label string
+	// DryRun does all but write, hooks and summarizer included.
+	DryRun bool
+}
+
+// Branched says what Branch did, or, after a dry run, would do.
+type Branched struct {
+	// From is the leaf that was left, Leaf where the conversation stands now.
+	From, Leaf string
+	// Ancestor is the last entry that both have, "" when they have none.
+	Ancestor string
+	// Left counts the messages that are left behind.
+	Left int
+	// Text is that of the target where it is a message that was typed: the
+	// conversation stands before it, so that it can be said again, differently.
+	Text string
+	// Summary is what was told to the new branch; nil when nothing was.
+	Summary *branch.Summary
+	// Entries are the ids of what was written, in order.
+	Entries []string
+	// Why says why nothing was done, or why there is no summary; "" otherwise.
+	Why string
+	// Warnings are what went wrong beside the point: *HookError.
+	Warnings []error
+}
+
+// Branch moves the conversation to another place of the tree, "" for before the
+// first entry: to a target; but before it where it is a message of the user, whose
+// text is given back. It is written down, so it survives a restart, and the branch
+// that is left stays as it is.
+//
+// With a summary, that hangs under the new place. Files in it are cumulative over
+// compactions and branches; edits of users and hooks are respected. The same
+// branch is summarized once.
+//
+// The errors: ErrNotFound, those of a summarizer or the store. Nothing was changed
+// then.
+func (s *Session) Branch(ctx context.Context, target string, opt BranchOptions) (*Branched, error) {
+	const op = "branch"
+	if err := s.begin(ctx, op); err != nil {
+		return nil, err
+	}
+	defer s.end()
+	b, err := s.branch(ctx, target, opt)
+	return b, failed(op, target, err)
+}
+
+func (s *Session) branch(ctx context.Context, target string, opt BranchOptions) (*Branched, error) {
+	store := s.log.Store()
+	leaf, text, err := branch.Place(ctx, store, target)
+	if err != nil {
+		return nil, err
+	}
+	b := &Branched{From: s.log.Leaf(), Leaf: leaf, Text: text}
+	if leaf == b.From {
+		b.Why = "the conversation stands there already"
+		return b, nil
+	}
+	r, err := branch.Collect(ctx, store, b.From, target)
+	if err != nil {
+		return nil, err
+	}
+	b.Ancestor, b.Left = r.Ancestor, len(r.Items)
+	v, err := s.look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d := s.askBranch(ctx, BeforeBranchEvent{
+		From: b.From, Target: target, Leaf: leaf, Ancestor: r.Ancestor, Summarize: opt.Summarize,
+		Instructions: cmp.Or(opt.Instructions, v.policy.Instructions), Label: opt.Label, items: r.Items,
+	}, &b.Warnings)
+	if d.Cancel {
+		b.Leaf, b.Text, b.Why = b.From, "", "a hook stopped it: "+cmp.Or(d.Why, "it did not say why")
+		return b, nil
+	}
+	opt.Instructions, opt.Label = d.Instructions, d.Label
+	if opt.Summarize {
+		b.Summary, err = s.summarizeBranch(ctx, r, v.policy, opt, d.Summary)
+		if errors.Is(err, branch.ErrNothing) {
+			b.Why, err = "no summary: nothing is left behind", nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if opt.DryRun {
+		return b, nil
+	}
+	if err := s.move(ctx, b, target, opt); err != nil {
+		return nil, err
+	}
+	s.tellBranch(ctx, b)
+	return b, nil
+}
+
+// summarizeBranch makes the summary, or takes that of a hook.
+func (s *Session) summarizeBranch(ctx context.Context, r *branch.Range, policy compact.Policy, opt BranchOptions, given string) (*branch.Summary, error) {
+	v := s.view
+	budget, _, err := policy.Resolve()
+	if err != nil {
+		return nil, err
+	}
+	o := branch.Options{
+		Counter: v.meter, Budget: min(branch.DefaultBudget, budget.Summary), Summarizer: policy.Summarizer, Template: policy.Template,
+		Instructions: opt.Instructions, Cwd: s.log.Store().Header().Cwd,
+	}
+	if given == "" {
+		return branch.Summarize(s.inside(ctx), s.log.Store(), r, o)
+	}
+	var warnings []error
+	o.Fresh = true
+	o.Summarizer = &givenSummary{text: given, own: policy.Summarizer, warnings: &warnings}
+	sum, err := branch.Summarize(s.inside(ctx), s.log.Store(), r, o)
+	s.warnings = append(s.warnings, warnings...)
+	return sum, err
+}
+
+// move writes the summary or the mere move.
+func (s *Session) move(ctx context.Context, b *Branched, target string, opt BranchOptions) error {
+	if b.Summary == nil {
+		if err := s.log.Navigate(ctx, b.Leaf, "branch"); err != nil {
+			return err
+		}
+	} else {
+		entries, err := s.append(ctx, true, b.Summary.Draft().Under(b.Leaf))
+		if err != nil {
+			return err
+		}
+		b.Entries, target = ids(entries), entries[0].ID
+	}
+	if opt.Label != "" && target != "" {
+		entries, err := s.append(ctx, true, session.NewLabel(target, opt.Label))
+		if err != nil {
+			return err
+		}
+		b.Entries = append(b.Entries, ids(entries)...)
+	}
+	b.Leaf = s.log.Leaf()
+	return nil
+}
+
+// BeforeBranch is asked when the conversation is about to move, with a summary
+// or without.
+type BeforeBranch interface {
+	BeforeBranch(ctx context.Context, e BeforeBranchEvent) (BranchDecision, error)
+}
+
+// AfterBranch is told when it has moved.
+type AfterBranch interface {
+	AfterBranch(ctx context.Context, b Branched) error
+}
+
+// Functions as hooks.
+type (
+	// BeforeBranchFunc is a BeforeBranch.
+	BeforeBranchFunc func(ctx context.Context, e BeforeBranchEvent) (BranchDecision, error)
+	// AfterBranchFunc is an AfterBranch.
+	AfterBranchFunc func(ctx context.Context, b Branched) error
+)
+
+// BeforeBranch implements the interface of that name.
+func (f BeforeBranchFunc) BeforeBranch(ctx context.Context, e BeforeBranchEvent) (BranchDecision, error) {
+	return f(ctx, e)
+}
+
+// AfterBranch implements the interface of that name.
+func (f AfterBranchFunc) AfterBranch(ctx context.Context, b Branched) error { return f(ctx, b) }
+
+// BeforeBranchEvent says where the conversation is about to go.
+type BeforeBranchEvent struct {
+	From, Target, Leaf, Ancestor string
+	// Summarize says that the user wants a summary of what is left behind.
+	Summarize bool
+	// Instructions and Label are as the caller and the hooks before this one
+	// have them.
+	Instructions, Label string
+
+	items []session.Item
+}
+
+// Messages returns what is left behind. Each call makes copies.
+func (e BeforeBranchEvent) Messages() []*message.Message { return copies(e.items) }
+
+// BranchDecision is what a BeforeBranch answers. The zero value changes nothing.
+type BranchDecision struct {
+	// Cancel lets the conversation stay where it is; Why is for the user.
+	Cancel bool
+	Why    string
+	// Instructions and Label, if not empty, take the place of those in the event.
+	Instructions, Label string
+	// Summary, if not empty, is the text of the summary, where one is wanted. The
+	// user's words and the files are added to it.
+	Summary string
+}
+
+func (s *Session) askBranch(ctx context.Context, e BeforeBranchEvent, warnings *[]error) BranchDecision {
+	all := BranchDecision{Instructions: e.Instructions, Label: e.Label}
+	for i, h := range s.cfg.Hooks {
+		hook, ok := h.(BeforeBranch)
+		if !ok {
+			continue
+		}
+		var d BranchDecision
+		failures := len(*warnings)
+		e.Instructions, e.Label = all.Instructions, all.Label
+		call("BeforeBranch", i, warnings, func() (err error) {
+			d, err = hook.BeforeBranch(s.inside(ctx), e)
+			return err
+		})
+		if len(*warnings) > failures {
+			continue
+		}
+		if d.Cancel {
+			return d
+		}
+		all.Instructions = cmp.Or(d.Instructions, all.Instructions)
+		all.Label = cmp.Or(d.Label, all.Label)
+		all.Summary = cmp.Or(d.Summary, all.Summary)
+	}
+	return all
+}
+
+func (s *Session) tellBranch(ctx context.Context, b *Branched) {
+	for i, h := range s.cfg.Hooks {
+		if hook, ok := h.(AfterBranch); ok {
+			call("AfterBranch", i, &b.Warnings, func() error {
+				c := *b
+				c.Entries, c.Warnings = append([]string(nil), b.Entries...), nil
+				return hook.AfterBranch(s.inside(ctx), c)
+			})
+		}
+	}
+}

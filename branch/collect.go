@@ -1,0 +1,108 @@
+package branch
+
+import (
+	"context"
+	"slices"
+
+	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
+)
+
+// Range is what is left behind when the conversation moves from one place of the
+// tree to another.
+type Range struct {
+	// From is the leaf that is left, Target where the conversation was sent.
+	From, Target string
+	// Ancestor is the last entry that both paths have, "" when they have none.
+	Ancestor string
+	// Entries are those of the old path after the ancestor, oldest first.
+	Entries []*session.Entry
+	// Items are what the model saw of them: with the edits of users and hooks,
+	// without those of passes. A compaction among them counts with its summary,
+	// for what it summarized is in it.
+	Items []session.Item
+
+	// lead is the answer whose calls the first of Items are results of, with the
+	// results between. It stays, but the files that were changed are known from it.
+	lead []session.Item
+}
+
+// Place returns where the conversation goes on when a target is chosen: at the
+// target; but for a message that was typed or given in its place, before it, and
+// its text is for the user to say again, differently.
+func Place(ctx context.Context, s session.Store, target string) (leaf, text string, err error) {
+	if target == "" {
+		return "", "", nil
+	}
+	e, err := s.Get(ctx, target)
+	if err != nil {
+		return "", "", err
+	}
+	if m, ok := e.CustomMessage(); ok {
+		return e.ParentID, m.Text(), nil
+	}
+	if e.Type == session.TypeMessage {
+		if m, err := e.Message(); err == nil && m.Role == message.RoleUser {
+			return e.ParentID, m.Text(), nil
+		}
+	}
+	return e.ID, "", nil
+}
+
+// Collect returns what is left behind when the leaf moves from one entry to a
+// target, "" for before the first. The ancestor is the deepest entry of the
+// target's path that is on the old path too.
+func Collect(ctx context.Context, s session.Store, from, target string) (*Range, error) {
+	r := &Range{From: from, Target: target}
+	if from == "" {
+		return r, nil
+	}
+	old, err := session.Path(ctx, s, from)
+	if err != nil {
+		return nil, err
+	}
+	at := 0 // behind the ancestor
+	if target != "" {
+		there, err := session.Path(ctx, s, target)
+		if err != nil {
+			return nil, err
+		}
+		for at < len(old) && at < len(there) && old[at].ID == there[at].ID {
+			at++
+		}
+	}
+	if at > 0 {
+		r.Ancestor = old[at-1].ID
+	}
+	r.Entries = old[at:]
+	r.lead, r.Items = items(old, r.Entries)
+	return r, nil
+}
+
+// items projects the old path and keeps what comes from the range, and what leads
+// to it.
+func items(old, left []*session.Entry) (lead, out []session.Item) {
+	in := make(map[string]bool, len(left))
+	for _, e := range left {
+		in[e.ID] = true
+	}
+	path := slices.DeleteFunc(slices.Clone(old), func(e *session.Entry) bool {
+		return e.Type == session.TypeContextEdit && compact.RungOf(e) != "" || compact.ExcerptOf(e) != ""
+	})
+	all := session.Project(path).Items
+	for i, it := range all {
+		if !in[it.Entry.ID] || it.Message.Role == message.RoleSystem {
+			continue
+		}
+		if len(out) == 0 && it.Message.Role == message.RoleToolResult {
+			from := i
+			for from > 0 && all[from].Message.Role == message.RoleToolResult {
+				from--
+			}
+			lead = all[from:i]
+		}
+		out = append(out, it)
+	}
+	return lead, out
+}
