@@ -29,6 +29,8 @@ type Options struct {
 	Tail int
 	// Chain also plays several compactions in a row at each free point.
 	Chain bool
+	// Cost says how costs are replayed.
+	Cost CostOptions
 	// Parallel is how many sessions are played at a time. Default: GOMAXPROCS.
 	Parallel int
 	// Progress is called after each session with how many are done; never by two
@@ -81,6 +83,7 @@ type Report struct {
 	Budget, Tail int
 	Policies     []string
 	Sessions     []SessionResult
+	Costs        *Costs
 }
 
 // Run plays sessions under policies. The error is that of a policy, or of ctx.
@@ -96,6 +99,9 @@ func Run(ctx context.Context, sessions []Session, opt Options) (*Report, error) 
 	}
 	if opt.Budget < 1 || opt.Tail < 0 {
 		return nil, fmt.Errorf("a budget of %d and a tail of %d tokens make no sense", opt.Budget, opt.Tail)
+	}
+	if err := opt.Cost.settle(&opt); err != nil {
+		return nil, err
 	}
 	if opt.Parallel < 1 {
 		opt.Parallel = runtime.GOMAXPROCS(0)
@@ -155,7 +161,15 @@ feed:
 	if first != nil {
 		return nil, first
 	}
-	return r, nil
+	recall := map[string]float64{}
+	for _, row := range r.Rows(false) {
+		if row.Contextual.N > 0 {
+			recall[row.Policy] = row.Contextual.Value
+		}
+	}
+	var err error
+	r.Costs, err = replayCosts(ctx, sessions, r.Policies, recall, opt.Cost, opt.Parallel)
+	return r, err
 }
 
 // play plays one session.

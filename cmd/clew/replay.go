@@ -113,7 +113,12 @@ func newReplay() *cobra.Command {
 			}
 			fmt.Fprintln(cmd.OutOrStdout())
 		}
-		return nil
+		w := tabwriter.NewWriter(cmd.OutOrStdout(), 2, 8, 2, ' ', tabwriter.AlignRight)
+		fmt.Fprintf(w, "policy\tpooled\tmedian\tuntaxed\trewrites\tpeak\tmean\tinvalidated\trecall\tsessions\t\n")
+		for _, row := range r.Costs.Rows {
+			fmt.Fprintf(w, "%s\t%.3f\t%.3f\t%.3f\t%d\t%d\t%.0f\t%.0f\t%.2f\t%d\t\n", row.Policy, row.Pooled, row.Median, row.Untaxed, row.Rewrites, row.Peak, row.Mean, row.Invalidated, row.Recall, row.Sessions)
+		}
+		return w.Flush()
 	}
 	return cmd
 }
