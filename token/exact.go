@@ -6,8 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Exact returns a counter that counts text with a tokenizer, and prices messages
-// and images as HeuristicFor does for that model. count returns how many tokens a
+// Exact returns a counter that counts text with a tokenizer, and prices the rest of
+// a message and images as HeuristicFor does for that model; a message to a GPT
+// model is 4 tokens beside its text. count returns how many tokens a
 // text has; it must be safe for use by several goroutines. name names the counter
 // in reports.
 //
@@ -19,8 +20,17 @@ func Exact(name string, count func(text string) int64, provider, model string) C
 	f := FamilyOf(provider, model)
 	e := &exact{name: name, count: count, rate: exactRate(f)}
 	e.pricer = pricer{words: e, w: weightsOf(f), image: imageRuleOf(f, provider, model)}
+	if f == GPT {
+		e.w.message = exactMessage
+	}
 	return e
 }
+
+// exactMessage is what a message to a GPT model weighs beside its text: the marks
+// around it, three tokens, and its role, one
+// (https://cookbook.openai.com/examples/how_to_count_tokens_with_tiktoken). The
+// heuristic's own was fitted together with its weights of characters.
+const exactMessage = 4 * perToken
 
 func exactRate(f Family) millis {
 	switch f {

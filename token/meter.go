@@ -36,10 +36,7 @@ func NewMeter(cfg Config) (*Meter, error) {
 		m.counter = HeuristicFor(cfg.Provider, cfg.Model)
 	}
 	if m.safety == 0 {
-		m.safety = defaultGuard
-		if g, ok := m.counter.(guarded); ok {
-			m.safety = g.guard()
-		}
+		m.safety = guardOf(m.counter)
 	}
 	m.countFixed(cfg.System, cfg.Tools)
 	return m, nil

@@ -33,5 +33,5 @@ func ExampleEncoding_Counter() {
 	}
 	r := meter.Measure([]*message.Message{{Role: message.RoleUser, Content: []message.Block{message.TextBlock("How large is this?")}}}, 0)
 	fmt.Println(r.Tokens, r.Counter)
-	// Output: 17 o200k
+	// Output: 9 o200k
 }

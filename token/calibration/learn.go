@@ -1,0 +1,41 @@
+package calibration
+
+import (
+	"strings"
+
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/token"
+)
+
+// Learn lets a learner learn from the usage that is on a path of a log, root
+// first. The same path gives the same calibration every time.
+func Learn(l *token.Learner, path []*session.Entry) {
+	for _, e := range path {
+		Add(l, e)
+	}
+}
+
+// Add is Learn for the next entry of a path.
+func Add(l *token.Learner, e *session.Entry) {
+	switch e.Type {
+	case session.TypeMessage:
+		m, err := e.Message()
+		if err != nil || e.CopyOf() != "" {
+			l.Break() // the usage of a copy is about the context of its original
+			return
+		}
+		l.Add(m)
+	case session.TypeLabel, session.TypeSessionInfo, session.TypeUsage, session.TypeModelChange:
+		// They do not change what the model sees; after a change of the model its
+		// answers are of another one.
+	case session.TypeCustom:
+		// Not sent; but passes and moves of the leaf are marked by such entries.
+		if c, ok := e.Custom(); !ok || strings.HasPrefix(c.CustomType, "clew.") {
+			l.Break()
+		}
+	default:
+		// Compactions, edits, summaries of branches, what programs put in, and what
+		// this version does not know.
+		l.Break()
+	}
+}

@@ -1,0 +1,241 @@
+package token
+
+import (
+	"slices"
+
+	"github.com/clew-dev/clew/message"
+)
+
+// Learner learns from a conversation how much the estimates of a counter have to
+// be corrected for a model. It is given the messages in the order in which they
+// were sent and received, and is told where something else happened.
+//
+// It learns from two answers that follow each other with nothing but results of
+// tools between them: by how much the second prompt was larger, against what
+// the first answer and the results were estimated at. It does not learn where
+//
+//   - a prompt was not reported, or an answer is of another model or failed;
+//   - the first answer has thinking, which is not sent again as it was, or its
+//     usage says that there was more than can be seen;
+//   - anything but results came between: what a user says may come with
+//     reminders that are not recorded, and what programs put in is not theirs;
+//   - a block is not text or a call: images are not priced by characters;
+//   - the context was changed, which [Learner.Break] tells;
+//   - the prompt grew by less than 100 tokens, or by so much more or less than
+//     was estimated, about four times, that something else must have happened.
+//
+// A Learner is not safe for use by several goroutines.
+type Learner struct {
+	counter Counter
+	c       Calibration
+	pair    growth // since the last answer
+	slice   growth // since the last answer that ended a slice
+}
+
+// growth is what was added to the context since an answer.
+type growth struct {
+	prompt   int64 // of the request that the answer was given to; 0: there is none
+	estimate int64 // of the answer and what came after it
+	messages int
+}
+
+// NewLearner returns a learner that goes on from what c has learnt, with the
+// counter whose estimates are to be corrected. When c is of another model or
+// counter, it begins anew.
+func NewLearner(c Calibration, counter Counter, provider, model string) *Learner {
+	if !c.Of(counter, provider, model) {
+		c = Calibration{}
+	}
+	c.Provider, c.Model, c.Counter = provider, model, counter.Name()
+	c.Recent = slices.Clone(c.Recent)
+	return &Learner{counter: counter, c: c}
+}
+
+// Of reports whether this was learnt about the estimates of that counter for that model.
+func (c Calibration) Of(counter Counter, provider, model string) bool {
+	return c.Provider == provider && c.Model == model && c.Counter == counter.Name()
+}
+
+// Calibration returns what was learnt so far.
+func (l *Learner) Calibration() Calibration {
+	c := l.c
+	c.Recent = slices.Clone(c.Recent)
+	return c
+}
+
+// Break says that the context was changed in another way than by the messages that
+// are added: by a pass, an edit, a move to another branch, or by something that
+// is not known here.
+func (l *Learner) Break() { l.pair, l.slice = growth{}, growth{} }
+
+// Add takes the next message of the conversation.
+func (l *Learner) Add(m *message.Message) {
+	switch m.Role {
+	case message.RoleAssistant:
+		l.answer(m)
+	case message.RoleToolResult:
+		if !plain(m) {
+			l.Break()
+			return
+		}
+		l.add(m)
+	case message.RoleBashExecution:
+		if !m.ExcludeFromContext {
+			l.Break()
+		}
+	default:
+		l.Break()
+	}
+}
+
+func (l *Learner) add(m *message.Message) {
+	n := max(0, l.counter.Message(m))
+	for _, g := range []*growth{&l.pair, &l.slice} {
+		g.estimate = addSat(g.estimate, n)
+		g.messages++
+	}
+}
+
+func (l *Learner) answer(m *message.Message) {
+	if dropped(m) {
+		return // not sent again; the next request is as if it had not been
+	}
+	prompt := promptTokens(orNone(m.Usage))
+	if m.Provider != l.c.Provider || m.Model != l.c.Model || prompt <= 0 || prompt > maxPrompt {
+		if prompt > maxPrompt {
+			l.c.Refused++
+		}
+		l.Break()
+		return
+	}
+	if l.pair.prompt > 0 {
+		l.learnPair(prompt, m.Timestamp)
+	}
+	if l.slice.prompt > 0 && l.slice.messages >= sliceMessages {
+		l.learnSlice(prompt)
+		l.slice = growth{}
+	}
+	if !plain(m) || l.hides(m) {
+		l.Break()
+		return
+	}
+	l.pair = growth{prompt: prompt}
+	if l.slice.prompt == 0 {
+		l.slice = growth{prompt: prompt}
+	}
+	l.add(m)
+}
+
+func orNone(u *message.Usage) *message.Usage {
+	if u == nil {
+		return &message.Usage{}
+	}
+	return u
+}
+
+// plain reports a message of text and calls only.
+func plain(m *message.Message) bool {
+	for i := range m.Content {
+		switch m.Content[i].Type {
+		case message.BlockText, message.BlockToolCall:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// hides reports an answer of which more was paid for than can be seen: reasoning
+// that the provider keeps. The margin is wide enough for a counter that is off
+// by a factor of two.
+func (l *Learner) hides(m *message.Message) bool {
+	u := orNone(m.Usage)
+	return u.Reasoning > 0 || u.Output > 3*min(l.counter.Message(m), maxPrompt)+300
+}
+
+// How fast it learns. The numbers were chosen on recorded sessions; see
+// docs/meter.md for what comes of them.
+const (
+	maxPrompt = 1 << 40 // tokens; more is no prompt
+
+	leastGrowth   = 100 // tokens, for smaller ones say little
+	mostRatio     = 4
+	sliceMessages = 8
+
+	priorWeight = 2_000  // what the factor 1 that it begins with counts
+	fullWeight  = 1_000  // what a stretch of fullSize tokens or more counts
+	fullSize    = 500    // tokens
+	maxWeight   = 40_000 // so that old calls are forgotten little by little
+
+	mostStep  = 500_000 // by how much one call may disagree, at most
+	guardStep = 250_000 // by how much one slice may raise the guard, at most
+	// guardFall says how slowly the guard falls to what is seen: by one in so many
+	// parts with each slice. At first it falls faster, because it began with a guess.
+	guardFall = 50
+)
+
+// ratio returns real/estimated in millionths, and false when there is nothing
+// to be learnt from it.
+func (g growth) ratio(prompt int64) (r ppm, ok bool) {
+	grown := prompt - g.prompt
+	if grown < leastGrowth || g.estimate <= 0 || !g.explains(prompt) {
+		return 0, false
+	}
+	return grown * one / g.estimate, true
+}
+
+// explains reports whether a counter can be that wrong. Where it can't, something
+// else happened to the context, or the report is wrong.
+func (g growth) explains(prompt int64) bool {
+	const slack = leastGrowth * mostRatio
+	grown, estimate := prompt-g.prompt, min(g.estimate, maxPrompt)
+	return estimate <= max(grown, 0)*mostRatio+slack && grown <= estimate*mostRatio+slack
+}
+
+func (l *Learner) learnPair(prompt, at int64) {
+	if !l.pair.explains(prompt) {
+		l.c.Refused++
+		l.Break()
+		return
+	}
+	r, ok := l.pair.ratio(prompt)
+	if !ok {
+		return
+	}
+	c := &l.c
+	if c.Calls == 0 {
+		c.factor, c.weight, c.First = one, priorWeight, at
+	}
+	c.Calls++
+	c.Last = max(c.Last, at)
+	off := r*one/c.factor - one // by how much the calibrated estimate was too low
+	c.Recent = append(c.Recent, off/1000)
+	if extra := len(c.Recent) - recentKept; extra > 0 {
+		c.Recent = slices.Delete(c.Recent, 0, extra)
+	}
+	off = min(max(off, -mostStep), mostStep)
+	w := min(fullWeight, l.pair.estimate*fullWeight/fullSize)
+	c.weight = min(c.weight+w, maxWeight)
+	if c.weight > 0 {
+		c.factor = min(max(c.factor+c.factor*off/one*w/c.weight, minFactor), maxFactor)
+	}
+}
+
+func (l *Learner) learnSlice(prompt int64) {
+	r, ok := l.slice.ratio(prompt)
+	c := &l.c
+	if !ok || c.Calls == 0 {
+		return
+	}
+	if c.guard == 0 {
+		c.guard = min(max(ppm(guardOf(l.counter)*float64(one)), minGuard), maxGuard)
+	}
+	c.Slices++
+	seen := r * one / c.scale()
+	if seen > c.guard {
+		c.guard = min(c.guard+min(seen-c.guard, guardStep), maxGuard)
+		return
+	}
+	over := c.guard - max(seen, minGuard)
+	c.guard -= over / min(guardFall, c.Slices+2)
+}
