@@ -110,7 +110,7 @@ var showing = map[string]bool{"cat": true, "head": true, "tail": true, "less": t
 func shownFiles(words []word) []word {
 	var out []word
 	for i, w := range words {
-		if strings.HasPrefix(w.text, "-") || w.text == "" || i > 0 && allDigits(w.text) && strings.HasPrefix(words[i-1].text, "-") {
+		if strings.HasPrefix(w.text, "-") || strings.HasPrefix(w.text, "+") || w.text == "" || i > 0 && allDigits(w.text) && strings.HasPrefix(words[i-1].text, "-") {
 			continue
 		}
 		out = append(out, w)

@@ -20,6 +20,7 @@ func (d Document) Canonical() Document {
 	d.Decisions = canonicalLines(d.Decisions, kindDecisions)
 	d.Next = canonicalLines(d.Next, kindNext)
 	d.Context = canonicalLines(d.Context, kindContext)
+	d.Names = canonicalLines(d.Names, kindNames)
 	d.Files = Files{
 		Modified: canonicalFiles(d.Files.Modified),
 		Created:  canonicalFiles(d.Files.Created),

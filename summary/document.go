@@ -11,6 +11,7 @@ type Document struct {
 	Decisions   []Line
 	Next        []Line // numbered in the order given
 	Context     []Line // facts worth having at hand; From groups them
+	Names       []Line // names worth spelling right, by the file they stand in
 
 	Files Files
 

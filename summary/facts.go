@@ -33,13 +33,18 @@ type facts struct {
 // factLine is a line that may go into the document.
 type factLine struct {
 	text   string
-	key    int32 // the same for the same line of the same source
-	ids    []int32
+	key    int32  // the same for the same line of the same source
+	spots  []spot // identifiers and plain words, in order
 	from   string // what it is a line of, "" for prose
 	factor float64
 	focus  float64 // worth of what it shares with the instructions
-	cost   float64
 	kind   lineKind
+}
+
+// spot is where an identifier, or a plain word, stands in a line.
+type spot struct {
+	from, to uint16
+	id       int32 // -1 for a word
 }
 
 type lineKind uint8
@@ -302,27 +307,30 @@ func (x *extractor) add(l factLine, byAgent bool) {
 	}
 	words := wordCounter{s: line}
 	l.text = clipName(line, maxExcerpt)
+	named := false
 	for id := range text.Identifiers(line) {
 		n := x.names.id(id)
 		x.see(n, byAgent)
 		// What is cut off is counted all the same.
-		if id.At+len(id.Text) <= len(l.text) {
-			l.ids = append(l.ids, n)
+		if end := id.At + len(id.Text); end <= len(l.text) && end <= math.MaxUint16 {
+			words.skip(id.At, end, &l.spots)
+			l.spots = append(l.spots, spot{uint16(id.At), uint16(end), n})
+			named = true
+		} else {
+			words.skip(id.At, end, nil)
 		}
-		words.skip(id.At, id.At+len(id.Text))
 	}
 	l.focus = inFocus * float64(min(x.focusWords(l.text), 3))
-	if len(l.ids) == 0 && l.focus == 0 || len(l.text) < minExcerpt || unreadable(l.text) || forbidden(l.text) {
+	if !named && l.focus == 0 || len(l.text) < minExcerpt || unreadable(l.text) || forbidden(l.text) {
 		return
 	}
-	if words.count() < 2 {
+	if words.end(len(l.text), &l.spots) < 2 {
 		l.factor *= fewWords
 	}
 	if leadsOver(l.text) {
 		l.factor *= announces
 	}
 	l.key = x.names.line(lineKey(l.from, l.text))
-	l.cost = math.Pow(float64(len(l.text))/3.3+perLine, lengthPower)
 	x.f.lines = append(x.f.lines, l)
 	x.f.size += len(l.text) + 100
 }

@@ -2,6 +2,7 @@ package summary
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/clew-dev/clew/ledger"
 )
@@ -34,8 +35,14 @@ func (d *digest) fileLists() (changed, read, shell []piece) {
 			continue
 		}
 		k := kindShell
-		if f.State == ledger.StateDeleted {
+		switch {
+		case strings.HasSuffix(f.Path, "/"):
+			continue // a directory
+		case f.State == ledger.StateDeleted:
 			k = kindDeleted
+		case f.State == ledger.StateRead:
+			read = append(read, piece{kind: kindRead, path: f.Path})
+			continue
 		}
 		shell = append(shell, piece{kind: k, path: f.Path})
 	}

@@ -36,6 +36,14 @@ func (p piece) add(d *Document) {
 	}
 }
 
+// texts returns what the piece says.
+func (p piece) texts() []string {
+	if p.quote != nil {
+		return []string{p.quote.Text, p.quote.Tail}
+	}
+	return []string{p.line.Text, p.line.From, p.path}
+}
+
 // body returns how the piece is written when it stands alone.
 func (p piece) body() string {
 	var d Document

@@ -3,6 +3,7 @@ package summary
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/clew-dev/clew/internal/text"
 )
@@ -189,7 +190,11 @@ func (p *planner) build(budget int64) []piece {
 			b.take(s, quotes)
 		}
 	}
+	reserve := b.left * p.d.profile.names / 100
+	b.left -= reserve
 	p.excerpts(b)
+	b.left += reserve
+	b.takeAll(p.names(b, reserve), &share{left: reserve})
 	b.takeAll(later, nil)
 	quotes.left += most - now
 	for _, s := range rest {
@@ -233,10 +238,17 @@ func (p *planner) excerpts(b *builder) {
 	}
 	p.found += len(p.lines)
 	all := &share{left: b.left}
-	c.run(func(e *excerpt) bool {
+	c.run(func(e *excerpt, from, to int) bool {
+		t := strings.TrimSpace(e.text[from:to])
+		if from > 0 {
+			t = text.Ellipsis + t
+		}
+		if to < len(e.text) && !strings.HasSuffix(t, text.Ellipsis) {
+			t += text.Ellipsis
+		}
 		return b.take(piece{
 			kind: kindContext, order: max(e.at, -1)*100_000 + min(e.seq, 1<<40),
-			line: Line{Text: e.text, Ref: e.ref, From: e.from},
+			line: Line{Text: t, Ref: e.ref, From: e.from},
 		}, all)
 	})
 }

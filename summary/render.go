@@ -52,6 +52,8 @@ func (d *Document) lines(k kind) *[]Line {
 		return &d.Next
 	case kindContext:
 		return &d.Context
+	case kindNames:
+		return &d.Names
 	default:
 		return nil
 	}

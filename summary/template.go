@@ -39,6 +39,7 @@ const (
 	kindDecisions
 	kindNext
 	kindContext
+	kindNames
 	kindModified
 	kindCreated
 	kindDeleted
@@ -126,6 +127,7 @@ var (
 
 // ending stands at the end of every template.
 var ending = []section{
+	single("Names", kindNames),
 	single("User Messages", kindQuotes),
 	single("Pinned", kindPins),
 	single("Earlier Summary", kindEarlier),

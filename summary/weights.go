@@ -30,7 +30,12 @@ const (
 	lengthPower = 0.85
 	perLine     = 10.0
 
+	// Of a line of code or output only a part may be taken, with so many plain words
+	// around what it is taken for, unless it is shorter than wholeLine bytes.
+	partWords = 3
+	wholeLine = 50
+
 	// A line that is worth less than this share of the best is left out though it
 	// would fit.
-	worthless = 0.005
+	worthless = 0.0001
 )
