@@ -123,6 +123,6 @@ func (b *builder) synthetic(m *message.Message, text, name, command string, at t
 	}
 	m.Content = append(blocks, message.ToolCallBlock(id, name, args))
 	m.StopReason = message.StopToolUse
-	b.note(Made, "call-of-text", line, id, "commands that the answer wrote in its text; they are calls here, and what was shown to them results")
+	b.note(Made, "call-of-text", line, id, "commands in the text of an answer, which are calls here")
 	return b.say(m, at, line, ""), id
 }

@@ -21,6 +21,7 @@ var jsonShapes = map[string]any{
 	"context": contextJSON{}, "verify": []verifiedFile{}, "repair": repairJSON{},
 	"compact": compactReport{}, "undo": undoReport{},
 	"explain": explainJSON{}, "pin": pinReport{}, "purge": purgeReport{},
+	"import": []importedFile{}, "export": exportReport{},
 	"A session": sessionJSON{}, "A reading": token.Reading{}, "A problem": session.Problem{}, "A plan": compact.Plan{},
 }
 

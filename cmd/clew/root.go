@@ -80,7 +80,7 @@ Exit codes: 0 done, 1 failed, 2 wrong use.`,
 	root.SetHelpCommandGroupID(groupOther)
 	root.AddCommand(
 		newContext(), newExplain(), newLs(), newReplay(), newSummarize(), newTree(), newVerify(),
-		newCompact(), newPin(), newPurge(), newUndo(), newUnpin(), newRepair(), newRm(),
+		newCompact(), newExport(), newImport(), newPin(), newPurge(), newUndo(), newUnpin(), newRepair(), newRm(),
 		newCompletion(), newVersion(),
 	)
 	return root

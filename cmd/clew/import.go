@@ -1,0 +1,337 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/session/jsonl"
+	"github.com/clew-dev/clew/transcript"
+)
+
+// importedFile is a file in what import --json prints.
+type importedFile struct {
+	File     string            `json:"file"`
+	Format   transcript.Format `json:"format"`
+	Why      string            `json:"why,omitempty"`
+	Sessions int               `json:"sessions"`
+	Out      string            `json:"out"`
+	ID       string            `json:"id"`
+	Cwd      string            `json:"cwd,omitempty"`
+	Entries  int               `json:"entries"`
+	Messages int               `json:"messages"`
+	Calls    int               `json:"calls"`
+	Rewrites []importedRewrite `json:"rewrites"`
+	Notes    []transcript.Note `json:"notes"`
+}
+
+// importedRewrite is a place where the other program shortened its context.
+type importedRewrite struct {
+	Kind         string `json:"kind"`
+	EntryID      string `json:"entryId"`
+	Line         int    `json:"line"`
+	TokensBefore int64  `json:"tokensBefore,omitempty"`
+	Summary      bool   `json:"summary"`
+}
+
+type importFlags struct {
+	from       string
+	out        string
+	force      bool
+	sidechains bool
+	pick       int
+}
+
+func newImport() *cobra.Command {
+	var fl importFlags
+	cmd := &cobra.Command{
+		Use:   "import FILE...",
+		Short: "Turn session files of other agents into sessions",
+		Long: `import reads the session files of other agents and writes each as a session
+that clew and pi open: the tree, usage, tool calls with their results,
+thinking, images, and the compactions that were made, with their summaries.
+What a file holds that a session has no place for is counted, with the first
+line it stands on. FILE itself is never changed.
+
+Formats: ` + joinFormats(transcript.Formats()[:6]) + `
+` + joinFormats(transcript.Formats()[6:]) + `.
+The format is told by what is in the file.`,
+		Example: `  clew import ~/.claude/projects/-home-me-app/0199a1b2.jsonl --out app.jsonl
+  clew import rollout.jsonl --out - | clew context -
+  clew import --from anthropic --json messages.json --out talk.jsonl
+  clew import runs/*.traj --out sessions`,
+		GroupID: groupChange,
+		Args:    argCount(1, -1),
+	}
+	f := cmd.Flags()
+	f.StringVar(&fl.from, "from", "", "the format of the files (default: told by content)")
+	f.StringVarP(&fl.out, "out", "o", "", "the file to write, or a folder, or - for the output (default: NAME.clew.jsonl here)")
+	f.BoolVar(&fl.force, "force", false, "write over a file that is there")
+	f.BoolVar(&fl.sidechains, "sidechains", false, "take in what other agents did, as branches of their own")
+	f.IntVar(&fl.pick, "session", 1, "which session of a file that holds several")
+	asJSON := jsonFlag(cmd)
+	_ = cmd.RegisterFlagCompletionFunc("from", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return formatNames(transcript.Formats()), cobra.ShellCompDirectiveNoFileComp
+	})
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := fl.check(args, *asJSON); err != nil {
+			return err
+		}
+		done := []importedFile{}
+		var failed error
+		for _, name := range args {
+			r, err := fl.importFile(cmd, name, len(args) > 1)
+			if err != nil {
+				if cmd.Context().Err() != nil {
+					return cmd.Context().Err()
+				}
+				fmt.Fprintf(cmd.ErrOrStderr(), "clew: %s\n", oneLine(err.Error()))
+				failed = errSilent
+				continue
+			}
+			done = append(done, *r)
+			if !*asJSON && fl.out != "-" {
+				if err := r.print(cmd); err != nil {
+					return err
+				}
+			}
+		}
+		if *asJSON && len(done) > 0 {
+			if err := printJSON(cmd, done); err != nil {
+				return err
+			}
+		}
+		return failed
+	}
+	return cmd
+}
+
+func formatNames(list []transcript.Format) (names []string) {
+	for _, f := range list {
+		names = append(names, string(f))
+	}
+	return names
+}
+
+func joinFormats(list []transcript.Format) string { return strings.Join(formatNames(list), ", ") }
+
+func (fl *importFlags) check(args []string, asJSON bool) error {
+	if fl.from != "" {
+		if _, err := transcript.ParseFormat(fl.from); err != nil {
+			return usagef("import: --from: %w", err)
+		}
+	}
+	switch {
+	case fl.out == "-" && len(args) > 1:
+		return usagef("import: one output can't hold %d sessions; name a folder with --out", len(args))
+	case fl.out == "-" && asJSON:
+		return usagef("import: --json and --out - would mix on the output; leave one out")
+	case fl.out == "" && len(args) == 1 && args[0] == "-":
+		return usagef("import: standard input has no name to call the session by; name a file with --out")
+	case fl.pick < 1:
+		return usagef("import: --session %d: sessions are counted from 1", fl.pick)
+	}
+	return nil
+}
+
+// importFile reads one file and writes the session.
+func (fl *importFlags) importFile(cmd *cobra.Command, name string, several bool) (*importedFile, error) {
+	bar := newProgress(cmd)
+	defer bar.done()
+	bar.say("reading %s", name)
+	t, err := fl.read(cmd, name)
+	if err != nil {
+		return nil, importError(name, err)
+	}
+	out, err := fl.target(name, several)
+	if err != nil {
+		return nil, err
+	}
+	bar.say("writing %s", out)
+	if out == "-" {
+		err = printSession(cmd.OutOrStdout(), t)
+	} else {
+		err = writeSession(cmd.Context(), out, t, fl.force)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return describeImport(name, out, t), nil
+}
+
+func (fl *importFlags) read(cmd *cobra.Command, name string) (*transcript.Transcript, error) {
+	opt := transcript.ReadOptions{Format: transcript.Format(fl.from), Sidechains: fl.sidechains, Select: fl.pick - 1}
+	in := cmd.InOrStdin()
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		info, err := f.Stat()
+		if err != nil {
+			return nil, err
+		}
+		if info.IsDir() {
+			return nil, errors.New("it is a folder; name the files in it")
+		}
+		opt.Time, in = info.ModTime(), f
+	}
+	return transcript.Read(in, opt)
+}
+
+func importError(name string, err error) error {
+	if name == "-" {
+		name = stdinName
+	}
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		err = path.Err
+	}
+	switch {
+	case errors.Is(err, transcript.ErrUnknown):
+		return fmt.Errorf("import %s: %w; if it is one, say which with --from", name, err)
+	case errors.Is(err, transcript.ErrFormat):
+		return fmt.Errorf("import %s: %w; leave out --from, or say what it is", name, err)
+	}
+	return fmt.Errorf("import %s: %w", name, err)
+}
+
+// target returns where the session of a file goes.
+func (fl *importFlags) target(name string, several bool) (string, error) {
+	switch info, err := os.Stat(fl.out); {
+	case fl.out == "":
+		return sessionName(name) + ".clew.jsonl", nil
+	case fl.out == "-":
+		return "-", nil
+	case err == nil && info.IsDir():
+	case several && errors.Is(err, fs.ErrNotExist), strings.HasSuffix(fl.out, string(filepath.Separator)), strings.HasSuffix(fl.out, "/"):
+		if err := os.MkdirAll(fl.out, 0o700); err != nil {
+			return "", err
+		}
+	case several:
+		return "", fmt.Errorf("import %s: %s is a file, and there are several sessions to write; name a folder", name, fl.out)
+	default:
+		return fl.out, nil
+	}
+	if name == "-" {
+		name = "stdin"
+	}
+	return filepath.Join(fl.out, sessionName(name)+".jsonl"), nil
+}
+
+// sessionName is the name of a file without its folder and the endings that
+// session files have.
+func sessionName(name string) string {
+	name = filepath.Base(name)
+	for _, end := range []string{".jsonl", ".json", ".traj", ".txt"} {
+		name = strings.TrimSuffix(name, end)
+	}
+	if name == "" || name == "." {
+		return "session"
+	}
+	return name
+}
+
+// writeSession writes a session to a file, whole or not at all.
+func writeSession(ctx context.Context, out string, t *transcript.Transcript, force bool) (err error) {
+	path := out
+	if _, err := os.Lstat(out); force && err == nil {
+		path = out + ".part"
+	}
+	f, err := jsonl.Create(ctx, path, asVersion3(t.Header), jsonl.Options{Program: "clew import"})
+	if err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("import: %s is there already; choose another name or add --force; nothing was written", path)
+		}
+		return err
+	}
+	defer func() {
+		if cerr := f.Close(); err == nil {
+			err = cerr
+		}
+		if err == nil && path != out {
+			err = os.Rename(path, out)
+		}
+		if err != nil {
+			_, _ = jsonl.Remove(context.WithoutCancel(ctx), path)
+		}
+	}()
+	if len(t.Entries) == 0 {
+		return nil
+	}
+	return f.Append(ctx, t.Entries, session.AppendOptions{})
+}
+
+func asVersion3(h session.Header) session.Header {
+	return session.Header{Version: session.Version, ID: h.ID, Timestamp: h.Timestamp, Cwd: h.Cwd, ParentSession: h.ParentSession}
+}
+
+func printSession(w io.Writer, t *transcript.Transcript) error {
+	if _, err := fmt.Fprintf(w, "%s\n", asVersion3(t.Header).JSON()); err != nil {
+		return err
+	}
+	for _, e := range t.Entries {
+		if _, err := fmt.Fprintf(w, "%s\n", e.Raw()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func describeImport(name, out string, t *transcript.Transcript) *importedFile {
+	if name == "-" {
+		name = stdinName
+	}
+	r := &importedFile{
+		File: name, Format: t.Format, Why: t.Why, Sessions: t.Sessions, Out: out, ID: t.Header.ID, Cwd: t.Header.Cwd,
+		Entries: len(t.Entries), Rewrites: []importedRewrite{}, Notes: append([]transcript.Note{}, t.Report.Notes...),
+	}
+	for _, e := range t.Entries {
+		if e.Type != session.TypeMessage || e.CopyOf() != "" {
+			continue
+		}
+		r.Messages++
+		if m, err := e.Message(); err == nil && m.Role == message.RoleAssistant && m.Usage != nil && m.Usage.Total() > 0 {
+			r.Calls++
+		}
+	}
+	for _, rw := range t.Rewrites {
+		r.Rewrites = append(r.Rewrites, importedRewrite{
+			Kind: rw.Kind, EntryID: rw.EntryID, Line: rw.Line, TokensBefore: rw.TokensBefore, Summary: rw.Summary != "" && !rw.Encrypted,
+		})
+	}
+	return r
+}
+
+func (r *importedFile) print(cmd *cobra.Command) error {
+	w := output(cmd)
+	p := newPainter(cmd)
+	first := p.paint(styleBold, printable(r.File)) + ": " + string(r.Format)
+	if r.Why != "" {
+		first += " (" + printable(r.Why) + ")"
+	}
+	w.WriteString(first + "\n")
+	if r.Sessions > 1 {
+		w.WriteString("  it holds " + count(r.Sessions, "session") + "; --session says which is read\n")
+	}
+	printNotes(w, width(cmd), "  ", r.Notes)
+	line := p.paint(styleBold, printable(r.Out)) + ": " + count(r.Messages, "message")
+	if r.Calls > 0 {
+		line += ", " + count(r.Calls, "call") + " with usage"
+	}
+	if n := len(r.Rewrites); n > 0 {
+		line += ", compacted " + count(n, "time")
+	}
+	w.WriteString(line + "\n")
+	return w.Flush()
+}
