@@ -52,7 +52,7 @@ func (s *Session) Explain(ctx context.Context) (*Explanation, error) {
 	}
 	policy := v.policy
 	policy.Summarizer = summary.Deterministic{}
-	x.Plan, err = compact.Make(ctx, v.input(s.log.Store(), compact.Threshold, ""), policy)
+	x.Plan, err = compact.Make(ctx, s.input(v, compact.Threshold, ""), policy)
 	if err != nil && ctx.Err() != nil {
 		return nil, failed(op, "", err)
 	}

@@ -175,7 +175,7 @@ func (s *Session) pass(ctx context.Context, reason compact.Reason, policy compac
 		return nil, err
 	}
 	r := &Result{}
-	if r.Plan, err = compact.Check(v.input(s.log.Store(), reason, ""), policy); err != nil || !r.Plan.Act {
+	if r.Plan, err = compact.Check(s.input(v, reason, ""), policy); err != nil || !r.Plan.Act {
 		return r, err
 	}
 	if err := s.due(ctx, r, policy, dryRun); err != nil {
@@ -211,7 +211,7 @@ func (s *Session) due(ctx context.Context, r *Result, policy compact.Policy, dry
 		if v, err = s.look(ctx); err != nil {
 			return err
 		}
-		if r.Plan, err = compact.Make(s.inside(ctx), v.input(store, checked.Reason, last.ID), policy); err != nil {
+		if r.Plan, err = compact.Make(s.inside(ctx), s.input(v, checked.Reason, last.ID), policy); err != nil {
 			return err
 		}
 		if !r.Plan.Act || dryRun {

@@ -12,6 +12,7 @@ import (
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
+	"github.com/clew-dev/clew/summary"
 )
 
 // Session is a conversation that is kept within the model's window.
@@ -36,6 +37,7 @@ type Session struct {
 	blobs    blob.Store
 	cache    *cacheFiles
 	warnings []error // for the next Result
+	found    *summary.Cache
 }
 
 // Open opens the session in a file, for writing: no other program that asks can
@@ -94,7 +96,7 @@ func OpenStore(ctx context.Context, store session.Store, cfg Config) (*Session, 
 	if err != nil {
 		return nil, failed("open", "", err)
 	}
-	s := &Session{cfg: cfg, log: log, turn: make(chan struct{}, 1), blobs: cfg.Blobs}
+	s := &Session{cfg: cfg, log: log, turn: make(chan struct{}, 1), blobs: cfg.Blobs, found: summary.NewCache()}
 	if cfg.Cache != "" {
 		if s.cache, err = newCacheFiles(cfg.Cache); err != nil {
 			return nil, failed("open", cfg.Cache, err)

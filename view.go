@@ -161,8 +161,8 @@ func needed(path []*session.Entry) []*session.Entry {
 }
 
 // input is that of a plan. last is the newest entry of the log.
-func (v *view) input(store session.Store, reason compact.Reason, last string) compact.Input {
+func (s *Session) input(v *view, reason compact.Reason, last string) compact.Input {
 	return compact.Input{
-		Path: v.path, Last: last, Meter: v.meter, Reason: reason, Cwd: store.Header().Cwd, Sized: &v.sized,
+		Path: v.path, Last: last, Meter: v.meter, Reason: reason, Cwd: s.log.Store().Header().Cwd, Sized: &v.sized, Found: s.found,
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/clew-dev/clew/ledger"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/summary"
 	"github.com/clew-dev/clew/token"
@@ -36,6 +37,9 @@ type Input struct {
 	// Sized is what is known of Path already, so that it need not be computed
 	// again. Optional.
 	Sized *Sized
+	// Found is what the summarizer found in messages for earlier plans of the
+	// session; see summary.Cache. Optional.
+	Found *summary.Cache
 }
 
 // Sized is a context with what it costs. Who asks again and again, before every
@@ -145,7 +149,10 @@ func begin(in Input, policy Policy) (*planner, *Plan, error) {
 	if in.Reason == "" {
 		in.Reason = Threshold
 	}
-	p := &planner{in: in, policy: policy, budget: budget}
+	p := &planner{in: in, policy: policy, budget: budget, found: in.Found}
+	if p.found == nil {
+		p.found = summary.NewCache()
+	}
 	p.measure()
 	before := p.sizes.reading
 	if p.overBytes(before) {
@@ -197,6 +204,14 @@ func (plan *Plan) nothing(why string) *Plan {
 }
 
 type planner struct {
+	// items are those of the context as they are summarized, reader has read the
+	// first readTo of them, found is what the summarizer keeps from one attempt to
+	// the next.
+	items  []session.Item
+	reader *ledger.Reader
+	readTo int
+	found  *summary.Cache
+
 	in      Input
 	policy  Policy
 	budget  Budget

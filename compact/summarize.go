@@ -66,8 +66,7 @@ type attempt struct {
 
 // try summarizes what is before a cut.
 func (p *planner) try(ctx context.Context, cut *Cut, w *work) (*attempt, error) {
-	items := p.restored(w.items)
-	facts := ledger.Read(items[:cut.at], ledger.Options{Cwd: p.in.Cwd})
+	items, facts := p.factsUntil(w, cut.at)
 	pins := p.pinQuotes(items, cut.at)
 	budget := p.budget.Summary
 	for _, q := range pins {
@@ -86,6 +85,7 @@ func (p *planner) try(ctx context.Context, cut *Cut, w *work) (*attempt, error) 
 		Counter:      p,
 		Template:     p.policy.Template,
 		Instructions: p.policy.Instructions,
+		Cache:        p.found,
 	}
 	s := p.policy.Summarizer
 	if s == nil {
@@ -110,6 +110,21 @@ func (p *planner) try(ctx context.Context, cut *Cut, w *work) (*attempt, error) 
 		a.total += cost
 	}
 	return a, nil
+}
+
+// factsUntil returns the messages as they are to be summarized, and the ledger of
+// those before the cut. Attempts move the cut towards the end, so what was read for
+// one is not read again for the next.
+func (p *planner) factsUntil(w *work, at int) ([]session.Item, ledger.Ledger) {
+	if p.items == nil {
+		p.items = p.restored(w.items)
+	}
+	if p.reader == nil || at < p.readTo {
+		p.reader, p.readTo = ledger.NewReader(ledger.Options{Cwd: p.in.Cwd}), 0
+	}
+	p.reader.Add(p.items[p.readTo:at])
+	p.readTo = at
+	return p.items, p.reader.Ledger()
 }
 
 // nothingBefore is what is done when there is nothing to summarize: all there is
