@@ -35,7 +35,8 @@ type calibrated struct {
 }
 
 func (c *calibrated) Message(m *message.Message) int64 { return scaled(c.Counter.Message(m), c.factor) }
-func (c *calibrated) Text(s string) int64              { return scaled(c.Counter.Text(s), c.factor) }
+
+func (c *calibrated) Text(s string) int64 { return scaled(c.Counter.Text(s), c.factor) }
 
 func (c *calibrated) guard() float64 {
 	if c.learned > 0 {

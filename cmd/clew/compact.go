@@ -77,7 +77,7 @@ func runCompact(cmd *cobra.Command, name string, fl compactFlags) error {
 	}
 	defer f.Close()
 	r := &compactReport{File: f.Path(), DryRun: fl.dryRun}
-	pl, err := r.plan(cmd, f, policy)
+	pl, err := r.plan(cmd, f, policy, fl.counter)
 	if err != nil {
 		return err
 	}
@@ -99,8 +99,8 @@ func runCompact(cmd *cobra.Command, name string, fl compactFlags) error {
 }
 
 // plan computes the plan without writing anything.
-func (r *compactReport) plan(cmd *cobra.Command, s session.Store, policy compact.Policy) (*planning, error) {
-	pl, err := newPlanning(cmd.Context(), s, policy)
+func (r *compactReport) plan(cmd *cobra.Command, s session.Store, policy compact.Policy, counter counterFlag) (*planning, error) {
+	pl, err := newPlanning(cmd.Context(), s, policy, counter)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +153,7 @@ func (r *compactReport) apply(ctx context.Context, f *jsonl.File, pl *planning) 
 		if r.Settled, err = compact.Settle(ctx, log); err != nil {
 			return err
 		}
-		again, err := newPlanning(ctx, f, pl.policy)
+		again, err := newPlanning(ctx, f, pl.policy, pl.counter)
 		if err != nil {
 			return err
 		}

@@ -20,6 +20,7 @@ of the window they take.
 
 Tokens are what the provider last reported where that still holds, and
 estimates for the rest. The tokens of a single message are always estimates.
+Estimates are corrected by what the usage in the log says about the model.
 
 With --wire it prints the messages as JSON for a provider's API, with the
 system prompt and the tools: what a request would hold beside the model and
@@ -33,11 +34,13 @@ said on the error output.`,
 		Args:    argCount(1, 1),
 	}
 	var model modelFlag
+	var counter counterFlag
 	fl := cmd.Flags()
 	fl.Var(&model, "model", "the model that is asked (default the one in force in the session)")
 	windowFlag := fl.String("window", "", "the model's context window in tokens, such as 64k (default that of the model, 200k where it is not known)")
 	leaf := fl.String("leaf", "", "take this entry as the leaf (an id or the beginning of one)")
 	wireFor := fl.String("wire", "", "print the messages for an API: "+strings.Join(wire.ProfileNames(), ", "))
+	counter.add(cmd)
 	full := fl.Bool("full", false, "print the messages whole")
 	asJSON := jsonFlag(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("wire", cobra.FixedCompletions(wire.ProfileNames(), cobra.ShellCompDirectiveNoFileComp))
@@ -65,7 +68,7 @@ said on the error output.`,
 		}
 		bar := newProgress(cmd)
 		bar.say("reading %s", args[0])
-		v, err := viewContext(cmd.Context(), s, at, model, window)
+		v, err := viewContext(cmd.Context(), s, at, model, window, counter)
 		bar.done()
 		if err != nil {
 			return err

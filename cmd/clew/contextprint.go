@@ -115,6 +115,9 @@ func (d *contextDrawer) usage() {
 	const barWidth = 40
 	d.line(d.bar(r.Tokens, b.Window, b.Limit, barWidth, st) + "  " + d.p.paint(styleBold, number(r.Tokens)+" tokens, "+percent(r.Tokens, b.Window)))
 	d.fact("measured", d.measured())
+	if c := d.v.learned; c.Calls > 0 {
+		d.fact("calibrated", fmt.Sprintf("estimates times %.2f, learnt from %s in the log", c.Factor(), count(int(c.Calls), "call")))
+	}
 	d.fact("limit", number(b.Limit)+" tokens, "+number(b.Reserve)+" reserved for the answer")
 	switch {
 	case r.Guarded() <= b.Limit:

@@ -27,6 +27,7 @@ type contextView struct {
 	windowBy string // fromFlag, fromModel or fromDefault
 	budget   compact.Budget
 	meter    *token.Meter
+	learned  token.Calibration // of the meter, from the usage in the log
 	reading  token.Reading
 	messages []*message.Message
 	calls    int // tool calls
@@ -36,7 +37,7 @@ type contextView struct {
 
 // viewContext projects and measures the context at a leaf. It reads no more of
 // the log than the context needs, unless that does not name the model.
-func viewContext(ctx context.Context, s session.Store, leaf string, model modelFlag, window int64) (*contextView, error) {
+func viewContext(ctx context.Context, s session.Store, leaf string, model modelFlag, window int64, counter counterFlag) (*contextView, error) {
 	c, err := session.ContextAt(ctx, s, leaf)
 	if err != nil {
 		return nil, err
@@ -50,7 +51,7 @@ func viewContext(ctx context.Context, s session.Store, leaf string, model modelF
 		v.calls += len(it.Message.ToolCalls())
 	}
 	v.countEdits()
-	if v.meter, err = token.NewMeter(token.Config{Provider: v.model.Provider, Model: v.model.ID, Window: v.budget.Window}); err != nil {
+	if v.meter, v.learned, err = counter.meter(v.model, v.budget.Window, c.Active); err != nil {
 		return nil, err
 	}
 	v.reading = v.meter.Measure(v.messages, freshFrom(c))

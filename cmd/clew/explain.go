@@ -73,7 +73,7 @@ path: with --fates of each of them. Nothing is written.`,
 		}
 		defer f.Close()
 		e := &explainJSON{File: f.Path()}
-		if err := e.look(cmd, f, p); err != nil {
+		if err := e.look(cmd, f, p, policy.counter); err != nil {
 			return err
 		}
 		all := e.fates()
@@ -89,9 +89,9 @@ path: with --fates of each of them. Nothing is written.`,
 }
 
 // look computes all that explain says.
-func (e *explainJSON) look(cmd *cobra.Command, s session.Store, policy compact.Policy) error {
+func (e *explainJSON) look(cmd *cobra.Command, s session.Store, policy compact.Policy, counter counterFlag) error {
 	ctx := cmd.Context()
-	p, err := newPlanning(ctx, s, policy)
+	p, err := newPlanning(ctx, s, policy, counter)
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ type planning struct {
 	last       string           // id of the newest entry of the log, "" for none
 	cwd        string
 	model      session.Model
+	counter    counterFlag
 	meter      *token.Meter
 	policy     compact.Policy
 	windowFrom string          // for reports, where the window was not given
@@ -23,8 +24,8 @@ type planning struct {
 }
 
 // newPlanning looks at the session at its leaf.
-func newPlanning(ctx context.Context, s session.Store, policy compact.Policy) (*planning, error) {
-	p := &planning{policy: policy, cwd: s.Header().Cwd}
+func newPlanning(ctx context.Context, s session.Store, policy compact.Policy, counter counterFlag) (*planning, error) {
+	p := &planning{policy: policy, counter: counter, cwd: s.Header().Cwd}
 	last, err := s.Last(ctx)
 	if err != nil {
 		return nil, err
@@ -43,7 +44,7 @@ func newPlanning(ctx context.Context, s session.Store, policy compact.Policy) (*
 	if p.policy.Window == 0 {
 		p.policy.Window, p.windowFrom = windowOf(p.model)
 	}
-	p.meter, err = token.NewMeter(token.Config{Provider: p.model.Provider, Model: p.model.ID, Window: p.policy.Window})
+	p.meter, _, err = p.counter.meter(p.model, p.policy.Window, p.path)
 	return p, err
 }
 

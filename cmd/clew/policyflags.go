@@ -14,6 +14,7 @@ type policyFlags struct {
 	window, keep, target, reserve  string
 	maxBytes                       string
 	preset, template, instructions string
+	counter                        counterFlag
 }
 
 func (fl *policyFlags) add(cmd *cobra.Command) {
@@ -25,6 +26,7 @@ func (fl *policyFlags) add(cmd *cobra.Command) {
 	f.StringVar(&fl.maxBytes, "max-bytes", "", "the most a request may take, in bytes of its JSON, such as 32M (default: no limit)")
 	f.StringVar(&fl.preset, "preset", compact.PresetClew, "the policy: "+strings.Join(compact.PresetNames(), ", "))
 	_ = cmd.RegisterFlagCompletionFunc("preset", cobra.FixedCompletions(compact.PresetNames(), cobra.ShellCompDirectiveNoFileComp))
+	fl.counter.add(cmd)
 	addSummaryFlags(cmd, &fl.template, &fl.instructions, "the preset's, else structured")
 }
 

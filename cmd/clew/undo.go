@@ -57,7 +57,7 @@ func runUndo(cmd *cobra.Command, name string, opt session.UndoOptions, asJSON bo
 	if r.Undone, err = log.Undo(ctx, opt); err != nil {
 		return undoError(f.Path(), err)
 	}
-	v, err := viewContext(ctx, f, log.Leaf(), modelFlag{}, 0)
+	v, err := viewContext(ctx, f, log.Leaf(), modelFlag{}, 0, counterHeuristic)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/token"
+	"github.com/clew-dev/clew/token/bpe"
+	"github.com/clew-dev/clew/token/calibration"
+)
+
+// counterFlag is a flag that takes the name of what estimates tokens.
+type counterFlag string
+
+const (
+	counterHeuristic counterFlag = "heuristic"
+	counterBPE       counterFlag = "bpe"
+	counterChars4    counterFlag = "chars4"
+)
+
+var counterNames = []string{string(counterHeuristic), string(counterBPE), string(counterChars4)}
+
+// add adds the flag to a command.
+func (c *counterFlag) add(cmd *cobra.Command) {
+	*c = counterHeuristic
+	cmd.Flags().Var(c, "counter", "what estimates tokens: heuristic, bpe (exact for OpenAI's models), chars4 (a token for four characters)")
+	_ = cmd.RegisterFlagCompletionFunc("counter", cobra.FixedCompletions(counterNames, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// String implements pflag.Value.
+func (c *counterFlag) String() string { return string(*c) }
+
+// Type implements pflag.Value.
+func (c *counterFlag) Type() string { return "name" }
+
+// Set implements pflag.Value.
+func (c *counterFlag) Set(s string) error {
+	if !slices.Contains(counterNames, s) {
+		return fmt.Errorf("there is no counter %q; there are %s", s, strings.Join(counterNames, ", "))
+	}
+	*c = counterFlag(s)
+	return nil
+}
+
+// of returns the counter for a model.
+func (c counterFlag) of(m session.Model) token.Counter {
+	switch c {
+	case counterBPE:
+		return bpe.For(m.ID).Counter(m.Provider, m.ID)
+	case counterChars4:
+		return token.Chars4()
+	default:
+		return token.HeuristicFor(m.Provider, m.ID)
+	}
+}
+
+// meter returns the meter for a model, with what the usage on the path teaches about
+// its estimates: path is what the context needs of the log.
+func (c counterFlag) meter(m session.Model, window int64, path []*session.Entry) (*token.Meter, token.Calibration, error) {
+	counter := c.of(m)
+	learner := token.NewLearner(token.Calibration{}, counter, m.Provider, m.ID)
+	calibration.Learn(learner, path)
+	learned := learner.Calibration()
+	counter, err := token.Calibrated(counter, learned)
+	if err != nil {
+		return nil, learned, err
+	}
+	meter, err := token.NewMeter(token.Config{Provider: m.Provider, Model: m.ID, Window: window, Counter: counter})
+	return meter, learned, err
+}
