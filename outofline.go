@@ -5,7 +5,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/clew-dev/clew/blob"
 	"github.com/clew-dev/clew/compact"
@@ -92,6 +95,15 @@ func (s *Session) whole(ctx context.Context, m *message.Message) (*message.Messa
 	if !ok {
 		return m, nil
 	}
+	data, err := s.readOutOfLine(ctx, at, math.MaxInt64)
+	if err != nil {
+		return nil, err
+	}
+	return message.Parse(data)
+}
+
+// readOutOfLine returns what is kept out of line, or the first most bytes of it.
+func (s *Session) readOutOfLine(ctx context.Context, at session.OutOfLine, most int64) ([]byte, error) {
 	id, err := blob.ParseID(at.ID)
 	if err != nil {
 		return nil, err
@@ -104,9 +116,54 @@ func (s *Session) whole(ctx context.Context, m *message.Message) (*message.Messa
 		return nil, &Error{Op: "recall", Subject: at.ID, Err: err, Hint: "the log has an excerpt of it; the whole was in a folder beside the session file"}
 	}
 	defer r.Close()
-	data, err := io.ReadAll(r)
+	data, err := io.ReadAll(io.LimitReader(r, most))
 	if err != nil {
 		return nil, &Error{Op: "recall", Subject: at.ID, Err: err, Hint: "the log has an excerpt of it"}
 	}
-	return message.Parse(data)
+	return data, nil
+}
+
+// closed completes the beginning of a JSON value: what is open where it was cut is
+// closed. The string that was cut lacks its last character, where that was
+// not whole.
+func closed(data []byte) []byte {
+	var open []byte
+	inString, sound := false, 0
+	for i := 0; i < len(data); i++ {
+		c := data[i]
+		switch {
+		case inString && c == '\\':
+			n := 2
+			if i+1 < len(data) && data[i+1] == 'u' {
+				n = 6
+			}
+			if i+n > len(data) {
+				data = data[:i]
+				continue
+			}
+			i += n - 1
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{':
+			open = append(open, '}')
+		case c == '[':
+			open = append(open, ']')
+		case (c == '}' || c == ']') && len(open) > 0:
+			open = open[:len(open)-1]
+		}
+		sound = i + 1
+	}
+	out := bytes.Clone(data[:sound])
+	if inString {
+		for k := 0; k < utf8.UTFMax && len(out) > 0; k++ {
+			if r, n := utf8.DecodeLastRune(out); r != utf8.RuneError || n != 1 {
+				break
+			}
+			out = out[:len(out)-1]
+		}
+		out = append(out, '"')
+	}
+	slices.Reverse(open)
+	return append(out, open...)
 }

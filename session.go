@@ -10,6 +10,7 @@ import (
 	"github.com/clew-dev/clew/blob"
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/recall"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
 	"github.com/clew-dev/clew/summary"
@@ -33,7 +34,8 @@ type Session struct {
 
 	// The rest belongs to the operation under way.
 	view     *view
-	dirty    bool // something was appended that is not synced
+	dirty    bool          // something was appended that is not synced
+	index    *recall.Index // of the log, once it was searched
 	blobs    blob.Store
 	cache    *cacheFiles
 	warnings []error // for the next Result
@@ -175,7 +177,7 @@ func (s *Session) Close() error {
 	if s.close.Swap(true) {
 		return nil
 	}
-	s.view = nil
+	s.view, s.index = nil, nil
 	return s.log.Store().Close()
 }
 
@@ -340,29 +342,6 @@ func (s *Session) Navigate(ctx context.Context, id, reason string) error {
 	}
 	defer s.end()
 	return failed(op, id, s.log.Navigate(ctx, id, reason))
-}
-
-// Recall returns the message of an entry as it was appended, whatever has become
-// of it in the context and wherever it is kept.
-func (s *Session) Recall(ctx context.Context, id string) (*message.Message, error) {
-	const op = "recall"
-	if err := s.begin(ctx, op); err != nil {
-		return nil, err
-	}
-	defer s.end()
-	m, err := s.recall(ctx, id)
-	return m, failed(op, id, err)
-}
-
-func (s *Session) recall(ctx context.Context, id string) (*message.Message, error) {
-	e, err := s.log.Store().Get(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	if c := session.Project([]*session.Entry{e}); len(c.Items) > 0 {
-		return s.whole(ctx, c.Items[len(c.Items)-1].Message)
-	}
-	return nil, &Error{Op: "recall", Subject: id, Err: ErrBadMessage, Hint: "the entry is a " + string(e.Type) + ", which has no content for a model"}
 }
 
 func ids(entries []*session.Entry) []string {

@@ -1,0 +1,382 @@
+package clew
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/clew-dev/clew/blob"
+	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/recall"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/session/jsonl"
+)
+
+// OpenFile takes an open session file into use, and what is kept beside it: one that
+// was opened for reading, say, so that Recall and Search can be used on a session
+// that another program writes. Close closes the file.
+func OpenFile(ctx context.Context, f *jsonl.File, cfg Config) (*Session, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	return openFile(ctx, f, cfg)
+}
+
+// Recall returns the message of an entry as it was appended, whatever has become
+// of it in the context and wherever it is kept. The entry is named as for
+// recall.Find: by its id, the beginning of it, or a handle of a summary or a note.
+func (s *Session) Recall(ctx context.Context, handle string) (*message.Message, error) {
+	const op = "recall"
+	if err := s.begin(ctx, op); err != nil {
+		return nil, err
+	}
+	defer s.end()
+	e, err := recall.Find(ctx, s.log.Store(), s.log.Leaf(), handle)
+	if err != nil {
+		return nil, failed(op, handle, err)
+	}
+	m, err := s.messageOf(ctx, e)
+	return m, failed(op, handle, err)
+}
+
+// recall is Recall for an id that is known.
+func (s *Session) recall(ctx context.Context, id string) (*message.Message, error) {
+	e, err := s.log.Store().Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return s.messageOf(ctx, e)
+}
+
+// messageOf returns the whole message of an entry.
+func (s *Session) messageOf(ctx context.Context, e *session.Entry) (*message.Message, error) {
+	m := shownBy(e)
+	if m == nil {
+		return nil, &Error{Op: "recall", Subject: e.ID, Err: ErrBadMessage, Hint: "the entry is a " + string(e.Type) + ", which has no content for a model"}
+	}
+	return s.whole(ctx, m)
+}
+
+// shownBy returns the message that an entry contributes by itself, or nil.
+func shownBy(e *session.Entry) *message.Message {
+	if c := session.Project([]*session.Entry{e}); len(c.Items) > 0 {
+		return c.Items[len(c.Items)-1].Message
+	}
+	return nil
+}
+
+// RecallRange returns the messages of the path from one entry to another, both
+// included, oldest first, as they were appended. from "" is the root, to "" the leaf.
+// Entries that say nothing to a model are left out. The error is recall.ErrRange
+// where one entry is not on the path to the other.
+func (s *Session) RecallRange(ctx context.Context, from, to string) ([]session.Item, error) {
+	const op = "recall"
+	if err := s.begin(ctx, op); err != nil {
+		return nil, err
+	}
+	defer s.end()
+	path, err := recall.FindRange(ctx, s.log.Store(), s.log.Leaf(), from, to)
+	if err != nil {
+		return nil, failed(op, from+".."+to, err)
+	}
+	var items []session.Item
+	for i, e := range path {
+		m := shownBy(e)
+		if m == nil {
+			continue
+		}
+		if m, err = s.whole(ctx, m); err != nil {
+			return nil, failed(op, e.ID, err)
+		}
+		items = append(items, session.Item{Message: m, Entry: e, At: i})
+	}
+	return items, nil
+}
+
+// DefaultRecall is how many characters RecallText returns unless it is asked for
+// another number.
+const DefaultRecall = 8000
+
+// RecallOptions changes one RecallText.
+type RecallOptions struct {
+	// Offset is where to begin, in characters.
+	Offset int
+	// Max is how many characters to return. Default: DefaultRecall; below 0, all.
+	Max int
+	// Raw asks for the stored JSON instead of the text: of a message all of it, of
+	// other entries the record.
+	Raw bool
+}
+
+// Recalled is a page of what an entry says, or several.
+type Recalled struct {
+	recall.Page
+	// Entries are the ids of the entries that the text is of, oldest first; of a range
+	// those whose text is on the page.
+	Entries []string `json:"entries"`
+	// Role and Tool are those of the message, where it is one.
+	Role message.Role `json:"role,omitempty"`
+	Tool string       `json:"tool,omitempty"`
+	// Purged says that a part was overwritten on purpose: jsonl.PurgeMarker stands
+	// in its place, and what was there is nowhere.
+	Purged bool `json:"purged,omitempty"`
+}
+
+// RecallText returns the text of an entry, word for word, as recall.Text has it, page
+// by page: the pages, one after the other, are the text. The handle is that of
+// Recall, or of a range on a path, a..b, in which a line names each entry before its text.
+// An entry that is no message gives its record.
+func (s *Session) RecallText(ctx context.Context, handle string, opt RecallOptions) (*Recalled, error) {
+	const op = "recall"
+	if err := s.begin(ctx, op); err != nil {
+		return nil, err
+	}
+	defer s.end()
+	r, err := s.recallText(ctx, handle, opt)
+	return r, failed(op, handle, err)
+}
+
+func (s *Session) recallText(ctx context.Context, handle string, opt RecallOptions) (*Recalled, error) {
+	if opt.Offset < 0 {
+		return nil, &Error{Op: "recall", Subject: handle, Err: fmt.Errorf("offset %d", opt.Offset), Hint: "offsets begin at 0"}
+	}
+	store, leaf := s.log.Store(), s.log.Leaf()
+	p := recall.Pager{Offset: opt.Offset, Most: opt.Max}
+	if opt.Max == 0 {
+		p.Most = DefaultRecall
+	}
+	e, err := recall.Find(ctx, store, leaf, handle)
+	if err == nil {
+		r := &Recalled{Entries: []string{e.ID}}
+		if m := shownBy(e); m != nil {
+			r.Role, r.Tool = m.Role, m.ToolName
+		}
+		text, err := s.entryText(ctx, e, opt.Raw)
+		if err != nil {
+			return nil, err
+		}
+		p.Add(text)
+		r.Page, r.Purged = p.Page(), strings.Contains(text, jsonl.PurgeMarker)
+		return r, nil
+	}
+	from, to, ok := recall.CutRange(recall.Handle(handle))
+	if !ok || !errors.Is(err, ErrNotFound) {
+		return nil, err
+	}
+	path, err := recall.FindRange(ctx, store, leaf, from, to)
+	if err != nil {
+		return nil, err
+	}
+	return s.rangeText(ctx, path, p, opt.Raw)
+}
+
+// rangeText pages what the entries of a path say. One text is in memory at a time.
+func (s *Session) rangeText(ctx context.Context, path []*session.Entry, p recall.Pager, raw bool) (*Recalled, error) {
+	r := &Recalled{Entries: []string{}}
+	for _, e := range path {
+		m := shownBy(e)
+		if m == nil && !raw {
+			continue
+		}
+		text, err := s.entryText(ctx, e, raw)
+		if err != nil {
+			return nil, err
+		}
+		if raw {
+			text += "\n"
+		} else {
+			text = "[#" + e.ID + " " + speaker(m.Role, m.ToolName) + "]\n" + text + "\n\n"
+		}
+		if p.Add(text) {
+			r.Entries = append(r.Entries, e.ID)
+			r.Purged = r.Purged || strings.Contains(text, jsonl.PurgeMarker)
+		}
+	}
+	r.Page = p.Page()
+	return r, nil
+}
+
+// entryText returns what an entry says, or its record.
+func (s *Session) entryText(ctx context.Context, e *session.Entry, raw bool) (string, error) {
+	m := shownBy(e)
+	if m == nil {
+		if edit, ok := e.ContextEdit(); ok && edit.Content != nil && !raw {
+			return recall.BlocksText(message.ParseContent(edit.Content)), nil
+		}
+		return string(e.Raw()), nil
+	}
+	if raw && e.Type != session.TypeMessage {
+		return string(e.Raw()), nil
+	}
+	whole, err := s.whole(ctx, m)
+	switch {
+	case err == nil:
+	case errors.Is(err, blob.ErrNotFound) && strings.Contains(recall.Text(m), jsonl.PurgeMarker):
+		whole = m // it was purged with the excerpt, which says so
+	default:
+		return "", err
+	}
+	if raw {
+		return string(whole.JSON()), nil
+	}
+	return recall.Text(whole), nil
+}
+
+// speaker says who said something, for people and models.
+func speaker(role message.Role, tool string) string {
+	switch role {
+	case message.RoleToolResult:
+		return strings.TrimSpace("result of " + tool)
+	case message.RoleBashExecution:
+		return "shell"
+	case message.RoleCompactionSummary:
+		return "summary"
+	case message.RoleBranchSummary:
+		return "branch summary"
+	default:
+		return string(role)
+	}
+}
+
+// Scope says where Search looks.
+type Scope string
+
+// The scopes.
+const (
+	ScopePath Scope = ""     // the path to the leaf
+	ScopeAll  Scope = "all"  // every branch of the session
+	ScopeLeft Scope = "left" // what left the context: the path without what the model sees word for word
+)
+
+// Found are the hits of a Search.
+type Found struct {
+	recall.Results
+	// Elsewhere is how many hits there are on other branches, with ScopePath.
+	Elsewhere int `json:"elsewhere,omitempty"`
+}
+
+// Search finds entries by words. Since and Until of the query may be handles, as for
+// Recall. The first search reads the whole session, later ones what was appended since;
+// the index stays in memory until Close. The error is recall.ErrNoQuery for a query
+// that asks for nothing.
+func (s *Session) Search(ctx context.Context, q recall.Query, scope Scope) (*Found, error) {
+	const op = "search"
+	if err := s.begin(ctx, op); err != nil {
+		return nil, err
+	}
+	defer s.end()
+	f, err := s.search(ctx, q, scope)
+	return f, failed(op, q.Text, err)
+}
+
+func (s *Session) search(ctx context.Context, q recall.Query, scope Scope) (*Found, error) {
+	store := s.log.Store()
+	for _, end := range []*string{&q.Since, &q.Until} {
+		if *end == "" {
+			continue
+		}
+		e, err := recall.Find(ctx, store, s.log.Leaf(), *end)
+		if err != nil {
+			return nil, err
+		}
+		*end = e.ID
+	}
+	if s.index == nil {
+		s.index = recall.New(store, recall.Options{Whole: s.searched})
+	}
+	if scope == ScopeAll {
+		r, err := s.index.Search(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		return &Found{Results: *r}, nil
+	}
+	path, err := s.log.Path(ctx)
+	if err != nil {
+		return nil, err
+	}
+	in, only := inScope(path, scope), q.Only
+	q.Only = func(id string) bool { return in[id] && (only == nil || only(id)) }
+	r, err := s.index.Search(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	f := &Found{Results: *r}
+	if read, _ := s.index.Entries(); scope == ScopePath && read > len(path) {
+		q.Only = func(id string) bool { return !in[id] && (only == nil || only(id)) }
+		q.Offset, q.Limit = 0, 1
+		if r, err = s.index.Search(ctx, q); err != nil {
+			return nil, err
+		}
+		f.Elsewhere = r.Total
+	}
+	return f, nil
+}
+
+// inScope tells of every entry on a path whether it is in a scope.
+func inScope(path []*session.Entry, scope Scope) map[string]bool {
+	in := make(map[string]bool, len(path))
+	if scope != ScopeLeft {
+		for _, e := range path {
+			in[e.ID] = true
+		}
+		return in
+	}
+	for _, f := range compact.Fates(path) {
+		in[f.Entry] = hasLeft(f)
+	}
+	return in
+}
+
+// hasLeft reports whether an entry was in the context and is not there word for
+// word any more.
+func hasLeft(f compact.Fate) bool {
+	switch f.Fate {
+	case compact.FateSummarized, compact.FateEdited:
+		return true
+	case compact.FateExcluded:
+		return f.Why == compact.WhyOmitted || f.Why == compact.WhyOlder
+	case compact.FateVerbatim, compact.FateQuoted:
+	}
+	return false
+}
+
+// maxSearched is how much of the output that is kept beside the log is searched, in
+// bytes of one message's JSON.
+const maxSearched = 64 << 20
+
+// searched returns the whole of a message, or as much of it as is searched.
+func (s *Session) searched(ctx context.Context, m *message.Message) (*message.Message, error) {
+	at, ok := session.OutOfLineOf(m)
+	if !ok || at.Size <= maxSearched {
+		return s.whole(ctx, m)
+	}
+	data, err := s.readOutOfLine(ctx, at, maxSearched-1<<10)
+	if err != nil {
+		return nil, err
+	}
+	return message.Parse(closed(data))
+}
+
+// RecallTool answers a call of the tool that recall.AgentTool describes. The error says what
+// is wrong with the arguments, or why there is no answer, in words for the model.
+func (s *Session) RecallTool(ctx context.Context, arguments json.RawMessage) (string, error) {
+	const op = "recall"
+	a, err := parseRecallArguments(arguments)
+	if err != nil {
+		return "", err
+	}
+	if err := s.begin(ctx, op); err != nil {
+		return "", err
+	}
+	defer s.end()
+	if a.ID != "" {
+		text, err := s.toolRecall(ctx, a)
+		return text, failed(op, a.ID, err)
+	}
+	text, err := s.toolSearch(ctx, a)
+	return text, failed(op, a.Query, err)
+}

@@ -1,0 +1,157 @@
+package clew
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/recall"
+)
+
+// maxToolRecall is how many characters an answer of the tool has at most: a page
+// must not fill the window that it is read in.
+const maxToolRecall = 40_000
+
+// recallArguments are the arguments of a call of the tool.
+type recallArguments struct {
+	ID, Query        string
+	Role, Tool, Path string
+	Offset, Limit    int
+	Raw, Left        bool
+}
+
+// parseRecallArguments reads the arguments of a call. Models write numbers and
+// booleans as strings at times, and null for what they leave out; members that are
+// not known are passed over.
+func parseRecallArguments(data json.RawMessage) (a recallArguments, err error) {
+	bad := func(name, want string) error {
+		return &Error{Op: "recall", Subject: name, Err: errors.New("the argument is no " + want), Hint: `call it with {"id": "1a2b3c4d"} or {"query": "words"}`}
+	}
+	if end, scanErr := jsonx.Scan(data, 0); scanErr != nil || jsonx.Space(data, end) != len(data) || !jsonx.IsObject(data[jsonx.Space(data, 0):]) {
+		return a, bad("arguments", "JSON object")
+	}
+	texts := map[string]*string{"id": &a.ID, "query": &a.Query, "role": &a.Role, "tool": &a.Tool, "path": &a.Path}
+	numbers := map[string]*int{"offset": &a.Offset, "limit": &a.Limit}
+	flags := map[string]*bool{"raw": &a.Raw, "left": &a.Left}
+	jsonx.Members(data[jsonx.Space(data, 0):], func(key, val []byte) bool {
+		name := string(key)
+		s, isText := jsonx.String(val)
+		if jsonx.IsNull(val) {
+			return true
+		}
+		if to := texts[name]; to != nil {
+			if !isText {
+				err = bad(name, "string")
+			}
+			*to = s
+		}
+		if to := numbers[name]; to != nil {
+			n, ok := jsonx.Int(val)
+			if isText {
+				parsed, convErr := strconv.ParseInt(strings.TrimSpace(s), 10, 32)
+				n, ok = parsed, convErr == nil
+			}
+			if !ok || n < 0 || n > 1<<31-1 {
+				err = bad(name, "whole number from 0 on")
+			}
+			*to = int(n)
+		}
+		if to := flags[name]; to != nil {
+			switch word := strings.TrimSpace(string(val)); {
+			case word == "true" || s == "true":
+				*to = true
+			case word == "false" || s == "false":
+				*to = false
+			default:
+				err = bad(name, "true or false")
+			}
+		}
+		return err == nil
+	})
+	if err != nil {
+		return a, err
+	}
+	if role := message.Role(a.Role); a.Role != "" && !role.Known() {
+		return a, bad("role "+a.Role, "role of a message")
+	}
+	if a.ID == "" && a.Query == "" && a.Role == "" && a.Tool == "" && a.Path == "" {
+		return a, &Error{Op: "recall", Err: recall.ErrNoQuery, Hint: `call it with {"id": "1a2b3c4d"} or {"query": "words"}`}
+	}
+	return a, nil
+}
+
+// toolRecall answers a call with an id.
+func (s *Session) toolRecall(ctx context.Context, a recallArguments) (string, error) {
+	most := min(a.Limit, maxToolRecall)
+	r, err := s.recallText(ctx, a.ID, RecallOptions{Offset: a.Offset, Max: most, Raw: a.Raw})
+	if err != nil {
+		return "", err
+	}
+	what := "#" + recall.Handle(a.ID)
+	if len(r.Entries) == 1 {
+		what = "#" + r.Entries[0]
+	}
+	if who := speaker(r.Role, r.Tool); who != "" {
+		what += " " + who
+	}
+	end := r.Total
+	if r.Next > 0 {
+		end = r.Next
+	}
+	what += fmt.Sprintf(": characters %d to %d of %d", r.Offset, end, r.Total)
+	if r.Next > 0 {
+		what += fmt.Sprintf("; go on with offset %d", r.Next)
+	}
+	if r.Purged {
+		what += "; a part of it was purged and can't be had back"
+	}
+	return recall.ResultLine(what) + r.Text, nil
+}
+
+// toolSearch answers a call with a query.
+func (s *Session) toolSearch(ctx context.Context, a recallArguments) (string, error) {
+	q := recall.Query{Text: a.Query, Tool: a.Tool, Path: a.Path, Offset: a.Offset, Limit: a.Limit}
+	if a.Role != "" {
+		q.Roles = []message.Role{message.Role(a.Role)}
+	}
+	scope := ScopePath
+	if a.Left {
+		scope = ScopeLeft
+	}
+	f, err := s.search(ctx, q, scope)
+	if err != nil {
+		return "", err
+	}
+	what := fmt.Sprintf("search: %d found", f.Total)
+	if n := len(f.Hits); n > 0 && n < f.Total {
+		what += fmt.Sprintf(", %d to %d here", f.Offset+1, f.Offset+n)
+	}
+	if f.Next > 0 {
+		what += fmt.Sprintf("; go on with offset %d", f.Next)
+	}
+	if f.Elsewhere > 0 {
+		what += fmt.Sprintf("; %d more on branches that were left", f.Elsewhere)
+	}
+	if len(f.Hits) > 0 {
+		what += "; give an id to read the whole"
+	}
+	var b strings.Builder
+	b.WriteString(recall.ResultLine(what))
+	for _, h := range f.Hits {
+		fmt.Fprintf(&b, "#%s %s, turn %d, at character %d of %d\n  %s\n", h.Entry, hitSpeaker(h), h.Turn, h.Offset, h.Size, h.Snippet)
+	}
+	return b.String(), nil
+}
+
+func hitSpeaker(h recall.Hit) string {
+	who := speaker(h.Role, strings.Join(h.Tools, ", "))
+	if h.Role == message.RoleAssistant && len(h.Tools) > 0 {
+		who += " calling " + strings.Join(h.Tools, ", ")
+	}
+	return who
+}
