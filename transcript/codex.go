@@ -302,7 +302,8 @@ func (c *codex) compacted(line int, p value, at time.Time) {
 	for _, it := range kept {
 		of := c.items[itemKey(it.fields())]
 		for _, n := range of {
-			if !copied[n] {
+			// Several items can be one answer, and two messages can say the same.
+			if !copied[n] || n.msg.Role == message.RoleUser || n.msg.Role == message.RoleSystem {
 				c.again(n, at, line, "")
 				copied[n] = true
 			}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/clew-dev/clew/internal/sessiongen"
@@ -70,7 +71,7 @@ func write(t testing.TB, s session.Store, f transcript.Format, opt transcript.Wr
 
 // sent is the request that a context makes, for the model of its last answer. Logs
 // hold what every model thought, so of those it is the request without thinking.
-func sent(t testing.TB, msgs []*message.Message, f transcript.Format) []byte {
+func sent(t testing.TB, msgs []*message.Message, f transcript.Format, without ...string) []byte {
 	t.Helper()
 	p := profileOf(f)
 	target := wire.Target{TakesImages: true}
@@ -83,7 +84,7 @@ func sent(t testing.TB, msgs []*message.Message, f transcript.Format) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f == transcript.ClaudeCode {
+	if f == transcript.ClaudeCode || slices.Contains(without, "system") {
 		req.System, req.Tools = nil, nil
 	}
 	if f == transcript.Codex {
@@ -149,4 +150,34 @@ func firstDifference(got, want []byte) string {
 	}
 	from := max(0, i-200)
 	return fmt.Sprintf("at %d\ngot  ...%s\nwant ...%s", i, got[from:min(len(got), i+200)], want[from:min(len(want), i+200)])
+}
+
+// The whole path comes back with its compactions: the context at its end is what
+// it was. Edits and changes of the system text have no place in other logs.
+func TestRoundTripFull(t *testing.T) {
+	compactions := 0
+	for seed := range uint64(120) {
+		tr := generated(t, seed, sessiongen.Options{
+			WellFormed: true,
+			Odds:       sessiongen.Odds{Edit: -1, System: -1, Compact: 0.15, Root: -1},
+		})
+		before := contextOf(t, tr.Store())
+		compactions += len(tr.Rewrites)
+		for _, f := range []transcript.Format{transcript.Pi, transcript.ClaudeCode, transcript.Codex} {
+			t.Run(fmt.Sprintf("%d/%s", seed, f), func(t *testing.T) {
+				data, _ := write(t, tr.Store(), f, transcript.WriteOptions{Full: true})
+				again, err := transcript.Read(bytes.NewReader(data), transcript.ReadOptions{Format: f})
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, want := sent(t, contextOf(t, again.Store()), f, "system"), sent(t, before, f, "system")
+				if !bytes.Equal(got, want) {
+					t.Errorf("the context is another one\n%s", firstDifference(got, want))
+				}
+			})
+		}
+	}
+	if compactions < 200 {
+		t.Errorf("only %d compactions in all sessions", compactions)
+	}
 }

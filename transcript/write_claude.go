@@ -186,7 +186,11 @@ func (c *claudeWriter) compaction(b cutting) {
 	meta.Str("trigger", "auto")
 	view, _ := b.entry.Compaction()
 	meta.Int("preTokens", view.TokensBefore)
-	if head := c.heads[b.kept]; b.kept < b.before && head != "" {
+	head := ""
+	for i := b.kept; i < b.before && head == ""; i++ {
+		head = c.heads[i] // what is never sent has no line
+	}
+	if head != "" {
 		var seg jsonx.Object
 		seg.Str("headUuid", head)
 		seg.Str("anchorUuid", summary)
