@@ -2,7 +2,6 @@ package replay
 
 import (
 	"context"
-	"runtime"
 	"slices"
 	"sync"
 )
@@ -42,9 +41,6 @@ func replayCosts(ctx context.Context, sessions []Session, policies []string, rec
 	}
 	var wg sync.WaitGroup
 	next := make(chan int)
-	if parallel < 1 {
-		parallel = runtime.GOMAXPROCS(0)
-	}
 	for range min(parallel, len(sessions)) {
 		wg.Go(func() {
 			for i := range next {

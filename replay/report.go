@@ -20,6 +20,10 @@ type Row struct {
 	// Chain is the mean after one, two and three compactions in a row, of the same
 	// points.
 	Chain, ChainRecall, ChainInstructions [Generations]Mean
+
+	Gates Gates
+
+	bySession []float64 // contextual recall
 }
 
 // Decay is the share of contextual recall that is lost between the first and the
@@ -65,6 +69,7 @@ func (r *Report) row(policy string, recorded bool) Row {
 			}
 			if score, ok := p.Scores[policy]; ok {
 				of = append(of, score)
+				row.Gates.add(&score, p.Unstable[policy])
 			}
 			if c, ok := p.Chains[policy]; ok {
 				in = append(in, c)
@@ -92,6 +97,11 @@ func (r *Report) row(policy string, recorded bool) Row {
 	row.Fresh = mean(func(s *measure.Score) measure.Measured { return s.Fresh })
 	row.Foreign = mean(func(s *measure.Score) measure.Measured { return s.Foreign })
 	row.Plain = mean(func(s *measure.Score) measure.Measured { return measure.Measured{Value: s.Plain, OK: s.Tokens > 0} })
+	for _, of := range scores {
+		if m := meanOf([][]measure.Score{of}, func(s *measure.Score) measure.Measured { return s.Contextual }); m.N > 0 {
+			row.bySession = append(row.bySession, m.Value)
+		}
+	}
 	for i := range Generations {
 		row.Chain[i] = meanOf(chains, func(c *Chain) measure.Measured { return c.Contextual[i] })
 		row.ChainRecall[i] = meanOf(chains, func(c *Chain) measure.Measured { return c.Recall[i] })

@@ -1,6 +1,8 @@
 package replay
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -64,6 +66,7 @@ type PointResult struct {
 	Budget   int
 	Scores   map[string]measure.Score
 	Chains   map[string]Chain // of free points that are large enough
+	Unstable map[string]bool  // policies that gave another text the second time
 }
 
 // SessionResult is a session and its points.
@@ -86,25 +89,29 @@ type Report struct {
 	Costs        *Costs
 }
 
+// Check says what is wrong with the options: a setting that makes no sense, and
+// what would come of it.
+func (o Options) Check() error { return o.settle() }
+
+// settle fills in the defaults.
+func (o *Options) settle() error {
+	if o.Policies == nil {
+		o.Policies = Policies()
+	}
+	o.Budget, o.Tail = cmp.Or(o.Budget, DefaultBudget), cmp.Or(o.Tail, DefaultTail)
+	if o.Budget < 1 || o.Tail < 0 {
+		return fmt.Errorf("a budget of %d and a tail of %d tokens make no sense: nothing could be kept", o.Budget, o.Tail)
+	}
+	if o.Parallel < 1 {
+		o.Parallel = runtime.GOMAXPROCS(0)
+	}
+	return o.Cost.settle(o)
+}
+
 // Run plays sessions under policies. The error is that of a policy, or of ctx.
 func Run(ctx context.Context, sessions []Session, opt Options) (*Report, error) {
-	if opt.Policies == nil {
-		opt.Policies = Policies()
-	}
-	if opt.Budget == 0 {
-		opt.Budget = DefaultBudget
-	}
-	if opt.Tail == 0 {
-		opt.Tail = DefaultTail
-	}
-	if opt.Budget < 1 || opt.Tail < 0 {
-		return nil, fmt.Errorf("a budget of %d and a tail of %d tokens make no sense", opt.Budget, opt.Tail)
-	}
-	if err := opt.Cost.settle(&opt); err != nil {
+	if err := opt.settle(); err != nil {
 		return nil, err
-	}
-	if opt.Parallel < 1 {
-		opt.Parallel = runtime.GOMAXPROCS(0)
 	}
 	r := &Report{Budget: opt.Budget, Tail: opt.Tail, Sessions: make([]SessionResult, len(sessions))}
 	for _, p := range opt.Policies {
@@ -218,7 +225,7 @@ func play(ctx context.Context, s *Session, opt *Options) (SessionResult, error) 
 func (pt *point) score(ctx context.Context, s *Session, opt *Options) (PointResult, error) {
 	res := PointResult{
 		At: pt.at, Recorded: pt.recorded != "", Dropped: pt.DroppedTokens, Needs: len(pt.Needs),
-		Budget: int(pt.prefix.Budget), Scores: map[string]measure.Score{}, Chains: map[string]Chain{},
+		Budget: int(pt.prefix.Budget), Scores: map[string]measure.Score{}, Chains: map[string]Chain{}, Unstable: map[string]bool{},
 	}
 	take := func(policy, text, frame string) {
 		score := pt.Score(text, frame, int(pt.prefix.Budget))
@@ -237,6 +244,13 @@ func (pt *point) score(ctx context.Context, s *Session, opt *Options) (PointResu
 		take(p.Name(), r.Text, p.Frame())
 		if res.Recorded || !opt.Chain {
 			continue
+		}
+		again, err := p.Replace(ctx, prefix)
+		if err != nil {
+			return res, fmt.Errorf("policy %s: %w", p.Name(), err)
+		}
+		if again.Text != r.Text || !bytes.Equal(again.Details, r.Details) {
+			res.Unstable[p.Name()] = true
 		}
 		once := res.Scores[p.Name()]
 		chain, ok, err := pt.chain(ctx, p, &once, opt.Tail)

@@ -5,131 +5,208 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/replay"
-	"github.com/clew-dev/clew/session"
-	"github.com/clew-dev/clew/transcript"
 )
 
+// replayFlags are the flags of replay.
+type replayFlags struct {
+	policies             []string
+	budget, tail, window string
+	prices, html, dump   string
+}
+
 func newReplay() *cobra.Command {
-	var dump, policies string
-	var budget, tail int
+	var fl replayFlags
 	cmd := &cobra.Command{
-		Use:     "replay FILE|DIR...",
-		Short:   "Say what each policy would have kept of recorded sessions",
-		Example: "  clew replay ~/.claude/projects",
+		Use:   "replay FILE|DIR...",
+		Short: "Say what each policy would keep of recorded sessions, and what it costs",
+		Long: `replay plays recorded sessions under compaction policies. At points of each
+session the old part is dropped, each policy puts its text in its place, and
+the text is held against what the recorded agent wrote next: no model is asked.
+Then every call of each session is priced as if the policy had been in force.
+
+It reads the session files of every program that import reads. Of a folder it
+takes all files ending in .jsonl, .json and .traj. Nothing is written to them.
+docs/replay.md defines the figures and says how far to trust them.`,
+		Example: `  clew replay ~/.claude/projects/-home-me-app
+  clew replay --policy clew,mask,extract --budget 2k session.jsonl
+  clew replay --html report.html --prices prices.json sessions`,
 		GroupID: groupLook,
 		Args:    argCount(1, -1),
 	}
-	cmd.Flags().StringVar(&dump, "dump", "", "write each text and what it misses to this folder")
-	cmd.Flags().StringVar(&policies, "policy", "", "policies, with commas between")
-	cmd.Flags().IntVar(&budget, "budget", replay.DefaultBudget, "tokens of a text")
-	cmd.Flags().IntVar(&tail, "tail", replay.DefaultTail, "tokens of the tail")
+	f := cmd.Flags()
+	f.StringSliceVar(&fl.policies, "policy", nil, "the policies to compare, with commas between: "+strings.Join(replay.PolicyNames(), ", ")+" (default: all)")
+	f.StringVar(&fl.budget, "budget", "4k", "what a policy may put in the place of what is dropped, in tokens of three UTF-16 units")
+	f.StringVar(&fl.tail, "tail", "8k", "what stays as it is behind a point, in the same tokens")
+	f.StringVar(&fl.window, "window", "100k", "the size at which a context is rewritten, where costs are compared")
+	f.StringVar(&fl.prices, "prices", "anthropic", "what tokens cost: anthropic, openai, none (no cache), or a JSON file")
+	f.StringVar(&fl.html, "html", "", "write a report with plots to this file")
+	f.StringVar(&fl.dump, "dump", "", "write each text, and what it misses, to a file in this folder")
+	asJSON := jsonFlag(cmd)
+	_ = cmd.RegisterFlagCompletionFunc("policy", cobra.FixedCompletions(replay.PolicyNames(), cobra.ShellCompDirectiveNoFileComp))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		var sessions []replay.Session
-		for _, arg := range args {
-			err := filepath.WalkDir(arg, func(p string, d os.DirEntry, err error) error {
-				if err != nil || d.IsDir() {
-					return err
-				}
-				f, err := os.Open(p)
-				if err != nil {
-					return err
-				}
-				defer f.Close()
-				t, err := transcript.Read(f, transcript.ReadOptions{})
-				if err != nil {
-					fmt.Fprintf(cmd.ErrOrStderr(), "clew: %s: %v\n", p, err)
-					return nil
-				}
-				last := map[string]string{} // of each root the newest entry below it
-				root := map[string]string{}
-				var roots []string
-				for _, e := range t.Entries {
-					r, ok := root[e.ParentID]
-					if !ok {
-						r = e.ID
-						roots = append(roots, r)
-					}
-					root[e.ID] = r
-					last[r] = e.ID
-				}
-				for i, r := range roots {
-					path, err := session.Path(cmd.Context(), session.NewMemory(t.Header, t.Entries...), last[r])
-					if err != nil {
-						return err
-					}
-					name := filepath.Base(p)
-					if i > 0 {
-						name = fmt.Sprintf("%s.%d", name, i+1)
-					}
-					sessions = append(sessions, replay.Session{Name: name, Group: string(t.Format), Cwd: t.Header.Cwd, Path: path})
-				}
-				return nil
-			})
-			if err != nil {
-				return err
-			}
-		}
-		opt := replay.Options{Budget: budget, Tail: tail, Chain: true}
-		if policies != "" {
-			var err error
-			if opt.Policies, err = replay.FindPolicies(strings.Split(policies, ",")); err != nil {
-				return usagef("%w", err)
-			}
-		}
-		if dump != "" {
-			if err := os.MkdirAll(dump, 0o755); err != nil {
-				return err
-			}
-			opt.Text = func(t replay.Text) {
-				var b strings.Builder
-				fmt.Fprintf(&b, "%s\n\n======== session %s, point %d, recorded %v\ncCR %.2f CR %.2f IR %.2f IR-c %.2f trail %.2f fresh %.2f foreign %.3f plain %.2f tokens %d\n",
-					t.Text, t.Session, t.Point, t.Recorded, t.Score.Contextual.Value, t.Score.Recall.Value, t.Score.Instructions.Value, t.Score.Constraints.Value, t.Score.TrailF1.Value, t.Score.Fresh.Value, t.Score.Foreign.Value, t.Score.Plain, t.Score.Tokens)
-				fmt.Fprintf(&b, "\n== needs missed\n%s\n\n== needs there, but not in context\n%s\n\n== sentences missed\n%s\n\n== foreign\n%s\n",
-					strings.Join(t.Score.Missed, "\n"), strings.Join(t.Score.MissedContext, "\n"), strings.Join(t.Score.MissedSentences, "\n"), strings.Join(t.Score.ForeignIDs, "\n"))
-				fmt.Fprintf(&b, "\n== trail missing\n%v\n\n== trail wrong\n%v\n\n== stale\n%v\n", t.Score.MissedPairs, t.Score.WrongPairs, t.Score.Stale)
-				_ = os.WriteFile(filepath.Join(dump, fmt.Sprintf("%s-%05d-%s.txt", t.Session, t.Point, t.Policy)), []byte(b.String()), 0o644)
-			}
-		}
-		r, err := replay.Run(cmd.Context(), sessions, opt)
+		opt, err := fl.options()
 		if err != nil {
 			return err
 		}
-		for _, s := range r.Sessions {
-			fmt.Fprintf(cmd.ErrOrStderr(), "%-70s %5d messages %7d tokens %d points %s %v\n", s.Name, s.Messages, s.Tokens, len(s.Points), s.Skipped, s.SkippedRecorded)
+		pr := newProgress(cmd)
+		defer pr.done()
+		in, err := loadReplay(cmd, pr, args)
+		if err != nil {
+			return err
 		}
-		for _, recorded := range []bool{false, true} {
-			w := tabwriter.NewWriter(cmd.OutOrStdout(), 2, 8, 2, ' ', tabwriter.AlignRight)
-			fmt.Fprintf(w, "policy\tcCR\tCR\tCRu\tIR\tIR-c\ttrail\tmod\tfresh\tforeign\tplain\tprec\tchain\tdecay\ttokens\tpoints\tsessions\t\n")
-			for _, row := range r.Rows(recorded) {
-				fmt.Fprintf(w, "%s\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.4f\t%.2f\t%.2f\t%s\t%s\t%.0f\t%d\t%d\t\n", row.Policy, row.Contextual.Value, row.Recall.Value, row.RecallByUse.Value, row.Instructions.Value, row.Constraints.Value, row.TrailF1.Value, row.Modified.Value, row.Fresh.Value, row.Foreign.Value, row.Plain.Value, row.Precision.Value, chainText(row), decayText(row), row.Tokens, row.Points, row.Sessions)
-			}
-			if err := w.Flush(); err != nil {
+		if len(in.sessions) == 0 {
+			return in.nothing()
+		}
+		if fl.dump != "" {
+			d := &dumper{folder: fl.dump}
+			if err := os.MkdirAll(fl.dump, 0o755); err != nil {
 				return err
 			}
-			fmt.Fprintln(cmd.OutOrStdout())
+			opt.Text = d.write
+			defer func() { err = d.err }()
 		}
-		w := tabwriter.NewWriter(cmd.OutOrStdout(), 2, 8, 2, ' ', tabwriter.AlignRight)
-		fmt.Fprintf(w, "policy\tpooled\tmedian\tuntaxed\trewrites\tpeak\tmean\tinvalidated\trecall\tsessions\t\n")
-		for _, row := range r.Costs.Rows {
-			fmt.Fprintf(w, "%s\t%.3f\t%.3f\t%.3f\t%d\t%d\t%.0f\t%.0f\t%.2f\t%d\t\n", row.Policy, row.Pooled, row.Median, row.Untaxed, row.Rewrites, row.Peak, row.Mean, row.Invalidated, row.Recall, row.Sessions)
+		opt.Progress = func(done, all int) { pr.say("%s %d of %d", progressBar(done, all), done, all) }
+		pr.say("%s 0 of %d", progressBar(0, len(in.sessions)), len(in.sessions))
+		r, err := replay.Run(cmd.Context(), in.sessions, opt)
+		if err != nil {
+			return err
 		}
-		return w.Flush()
+		if err := fl.writeHTML(r, in); err != nil {
+			return err
+		}
+		pr.done()
+		if *asJSON {
+			return printJSON(cmd, newReplayJSON(r, in))
+		}
+		return printReplay(cmd, r, in)
 	}
 	return cmd
 }
 
-func chainText(r replay.Row) string {
-	return fmt.Sprintf("%.2f/%.2f/%.2f", r.Chain[0].Value, r.Chain[1].Value, r.Chain[2].Value)
+// options makes the options, and refuses what makes no sense.
+func (fl *replayFlags) options() (opt replay.Options, err error) {
+	opt.Chain = true
+	if len(fl.policies) > 0 {
+		if opt.Policies, err = replay.FindPolicies(fl.policies); err != nil {
+			return opt, usagef("--policy: %w", err)
+		}
+	}
+	for _, n := range []struct {
+		flag, value string
+		to          *int
+	}{{"budget", fl.budget, &opt.Budget}, {"tail", fl.tail, &opt.Tail}, {"window", fl.window, &opt.Cost.Window}} {
+		a, err := compact.ParseAmount(n.value)
+		const most = 1e9
+		if err != nil || strings.HasSuffix(n.value, "%") || a.Of(0) < 1 || a.Of(0) > most {
+			return opt, usagef("--%s %s: write it in tokens, such as 4000 or 4k, from 1 to a billion", n.flag, n.value)
+		}
+		*n.to = int(a.Of(0))
+	}
+	if opt.Cost.Prices, err = readPrices(fl.prices); err != nil {
+		return opt, err
+	}
+	if err := opt.Check(); err != nil {
+		return opt, usagef("%w", err)
+	}
+	return opt, nil
 }
 
-func decayText(r replay.Row) string {
-	if d, ok := r.Decay(); ok {
-		return fmt.Sprintf("%.0f%%", 100*d)
+func readPrices(name string) (replay.Prices, error) {
+	if p, ok := replay.NamedPrices(name); ok {
+		return p, nil
 	}
-	return "-"
+	info, err := os.Stat(name)
+	switch {
+	case err != nil && !strings.ContainsAny(name, `./\`):
+		return replay.Prices{}, usagef("--prices %s: there is no such price list, and no such file; there are anthropic, openai and none", name)
+	case err != nil:
+		return replay.Prices{}, err
+	case info.Size() > 1<<20:
+		return replay.Prices{}, usagef("--prices %s: %s are too much for a price list", name, size(info.Size()))
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return replay.Prices{}, err
+	}
+	p, err := replay.ParsePrices(data)
+	if err != nil {
+		return p, usagef("--prices %s: %w", name, err)
+	}
+	p.Name = filepath.Base(name)
+	return p, nil
+}
+
+// progressBar draws how far something is.
+func progressBar(done, all int) string {
+	const width = 20
+	n := width * done / max(all, 1)
+	return "replaying [" + strings.Repeat("#", n) + strings.Repeat(".", width-n) + "]"
+}
+
+// dumper writes texts for reading, one a file. It keeps the first error.
+type dumper struct {
+	folder string
+	err    error
+}
+
+func (d *dumper) write(t replay.Text) {
+	if d.err != nil {
+		return
+	}
+	kind := "free"
+	if t.Recorded {
+		kind = "recorded"
+	}
+	name := fmt.Sprintf("%s-%05d-%s-%s.txt", fileName(t.Session), t.Point, kind, t.Policy)
+	d.err = os.WriteFile(filepath.Join(d.folder, name), []byte(dumpText(t)), 0o644)
+}
+
+// fileName makes the end of a path the beginning of a file name.
+func fileName(path string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '/' || r == '\\' || r == ':' || r < ' ' {
+			return '_'
+		}
+		return r
+	}, filepath.Base(path))
+}
+
+func dumpText(t replay.Text) string {
+	var b strings.Builder
+	b.WriteString(t.Text)
+	s := t.Score
+	fmt.Fprintf(&b, "\n\n======== %s, point %d\n", t.Session, t.Point)
+	fmt.Fprintf(&b, "cCR %s  CR %s  IR %s  IR-c %s  trail %s  fresh %s  made up %s  plain %.2f  tokens %d\n",
+		measuredText(s.Contextual), measuredText(s.Recall), measuredText(s.Instructions), measuredText(s.Constraints),
+		measuredText(s.TrailF1), measuredText(s.Fresh), measuredText(s.Foreign), s.Plain, s.Tokens)
+	for _, list := range []struct {
+		title string
+		lines []string
+	}{
+		{"needed, and not there", s.Missed},
+		{"needed and there, but not in context", s.MissedContext},
+		{"sentences of the user that are missing", s.MissedSentences},
+		{"made up", s.ForeignIDs},
+		{"missing from the trail of files", stringsOf(s.MissedPairs)},
+		{"wrong in the trail of files", stringsOf(s.WrongPairs)},
+		{"not the last state", stringsOf(s.Stale)},
+	} {
+		if len(list.lines) > 0 {
+			fmt.Fprintf(&b, "\n== %s\n%s\n", list.title, strings.Join(list.lines, "\n"))
+		}
+	}
+	return b.String()
+}
+
+func stringsOf[T fmt.Stringer](list []T) []string {
+	var out []string
+	for _, v := range list {
+		out = append(out, v.String())
+	}
+	return out
 }
