@@ -104,6 +104,7 @@ var (
 	}, false}
 	scenarios = []scenario{
 		{"new", "", []step{creating, appending("a"), appending("b" + big), appending("c")}},
+		{"written whole", "", []step{writing, appending("z")}},
 		{"batch", lines(head3, msg("x", "")), []step{appending("a", "b", "c"+big), appending("d", "e")}},
 		{"pass", lines(head3, msg("x", ""), msg("y", "x")), []step{appending("a"), passing, undoing, undoing, undoing, appending("b")}},
 		{"undo with later messages", lines(head3, msg("x", "")), []step{appending("a"), passing, appending("b"), appending("c"), undoing}},
