@@ -14,7 +14,9 @@
 //   - Growth: E of an answer and the results after it against how much P grew
 //     from that call to the next. After ten calls were learnt from, Learned is the
 //     same with the calibrated estimate.
-//   - Tools: E of the results alone against P minus the C of the call before.
+//   - Tools: E of the results alone against P minus the C of the call before. Some
+//     records have the usage as it was when the answer began; where the output is
+//     less than a quarter of what the answer is estimated at, it is left out.
 //   - Slices: growth over 8 messages and more, from each call to the first that is
 //     far enough, with the calibrated estimate. Guarded is that times the guard.
 //

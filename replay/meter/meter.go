@@ -137,6 +137,7 @@ type call struct {
 	messages      int
 	text          letters
 	first         bool // no call came after it yet
+	whole         bool // its usage is that of the whole answer
 }
 
 func (r *run) reset(c *session.Context) {
@@ -209,7 +210,7 @@ func (r *run) answer(m *message.Message, n int64) {
 	}
 	c := &call{
 		prompt: prompt, total: total, factor: cal.Factor(), guard: guard, calls: cal.Calls,
-		answer: n, first: true,
+		answer: n, first: true, whole: m.Usage.Output >= n/4,
 	}
 	r.last, r.since = c, 0
 	if !onlyText(m) || m.Usage.Reasoning > 0 {
@@ -241,7 +242,7 @@ func (r *run) growths(prompt int64) {
 			if c.calls >= learnedAfter {
 				r.Learned = append(r.Learned, Sample{learned, grown, sample.CJK})
 			}
-			if tools := prompt - c.total; tools >= leastGrowth {
+			if tools := prompt - c.total; tools >= leastGrowth && c.whole {
 				r.Tools = append(r.Tools, Sample{c.estimate - c.answer, tools, sample.CJK})
 			}
 		}
