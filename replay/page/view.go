@@ -1,9 +1,10 @@
 package page
 
 import (
-	"cmp"
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 
 	"github.com/clew-dev/clew/replay"
 )
@@ -15,7 +16,7 @@ type view struct {
 	Rows, RecordedRows             []row
 	Recall, Cost                   []bar
 	Dots                           []dot
-	DotTicks                       []tick
+	Across, Up                     []tick // of the dots
 	Window, Overhead, MinTokens    int
 	Prices                         string
 	Gaps                           []string
@@ -228,31 +229,72 @@ func (v *view) cost(c *replay.Costs) {
 	}
 }
 
+// scatter places the policies by cost and recall, in the part of the plane where
+// they are. Those that lie together share a name.
 func (v *view) scatter(rows []replay.Row, c *replay.Costs) {
 	if c == nil || len(c.Sessions) == 0 {
 		return
 	}
+	const together = .012
+	type place struct {
+		cost, recall float64
+		names        []string
+	}
+	var places []*place
 	for _, k := range rows {
-		for _, r := range c.Rows {
-			if r.Policy == k.Policy && k.Contextual.N > 0 && r.Pooled > 0 {
-				v.Dots = append(v.Dots, dot{Policy: k.Policy, X: 100 * min(r.Pooled, 1), Y: 100 * (1 - k.Contextual.Value), Left: r.Pooled > .6, Class: class(k.Policy)})
-			}
+		i := slices.IndexFunc(c.Rows, func(r replay.CostRow) bool { return r.Policy == k.Policy })
+		if i < 0 || k.Contextual.N == 0 {
+			continue
+		}
+		cost, recall := c.Rows[i].Pooled, k.Contextual.Value
+		near := slices.IndexFunc(places, func(p *place) bool { return abs(p.cost-cost) < together && abs(p.recall-recall) < together })
+		if near >= 0 {
+			places[near].names = append(places[near].names, k.Policy)
+		} else {
+			places = append(places, &place{cost, recall, []string{k.Policy}})
 		}
 	}
-	slices.SortStableFunc(v.Dots, func(a, b dot) int { return cmp.Compare(a.Y, b.Y) })
-	// Names of dots that lie close together would cover each other.
-	const apart = 7
-	for i := 1; i < len(v.Dots); i++ {
-		for j := range i {
-			if a, b := v.Dots[j], &v.Dots[i]; b.Y-a.Y < apart && a.Left == b.Left && abs(a.X-b.X) < 30 {
-				b.Left = !b.Left
-				break
-			}
-		}
+	if len(places) < 2 {
+		return
 	}
-	for i := range 6 {
-		v.DotTicks = append(v.DotTicks, tick{float64(20 * i), share(float64(i) / 5)})
+	x, y := newScale(places[0].cost), newScale(places[0].recall)
+	for _, p := range places {
+		x.take(p.cost)
+		y.take(p.recall)
 	}
+	x.widen()
+	y.widen()
+	for _, p := range places {
+		d := dot{Policy: strings.Join(p.names, ", "), X: x.at(p.cost), Y: 100 - y.at(p.recall), Class: class(p.names[0])}
+		d.Left = d.X > 55
+		v.Dots = append(v.Dots, d)
+	}
+	v.Across, v.Up = x.ticks(), y.ticks()
+}
+
+// scale is the part of an axis that is drawn.
+type scale struct{ from, to float64 }
+
+func newScale(f float64) scale { return scale{f, f} }
+
+func (s *scale) take(f float64) { s.from, s.to = min(s.from, f), max(s.to, f) }
+
+// widen goes to the next round numbers.
+func (s *scale) widen() {
+	const step = .1
+	s.from = math.Floor(s.from/step-.2) * step
+	s.to = math.Ceil(s.to/step+.2) * step
+	s.from = max(s.from, 0)
+}
+
+func (s *scale) at(f float64) float64 { return 100 * (f - s.from) / (s.to - s.from) }
+
+func (s *scale) ticks() []tick {
+	var out []tick
+	for i := math.Round(10 * s.from); i <= math.Round(10*s.to); i++ {
+		out = append(out, tick{s.at(i / 10), share(i / 10)})
+	}
+	return out
 }
 
 func abs(f float64) float64 { return max(f, -f) }
