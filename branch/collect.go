@@ -39,15 +39,23 @@ func Place(ctx context.Context, s session.Store, target string) (leaf, text stri
 	if err != nil {
 		return "", "", err
 	}
-	if m, ok := e.CustomMessage(); ok {
-		return e.ParentID, m.Text(), nil
+	m, given := e.CustomMessage()
+	if given && compact.ExcerptOf(e) != "" {
+		given = false // what a pass left of a message, which nobody says again
 	}
 	if e.Type == session.TypeMessage {
-		if m, err := e.Message(); err == nil && m.Role == message.RoleUser {
-			return e.ParentID, m.Text(), nil
-		}
+		m, err = e.Message()
+		given = err == nil && m.Role == message.RoleUser
 	}
-	return e.ID, "", nil
+	if !given {
+		return e.ID, "", nil
+	}
+	// Not ParentID: in a damaged file that may be nowhere.
+	p, err := s.Parent(ctx, e)
+	if p == nil || err != nil {
+		return "", m.Text(), err
+	}
+	return p.ID, m.Text(), nil
 }
 
 // Collect returns what is left behind when the leaf moves from one entry to a

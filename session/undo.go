@@ -129,7 +129,7 @@ func (l *Log) findPass(ctx context.Context) (*foundPass, error) {
 	compaction := -1 // index in the walk of the latest compaction seen
 	path, err := walk(ctx, l.store, l.leaf, func(path []*Entry, e *Entry) bool {
 		n := len(path) - 1 // entries between e and the leaf, the leaf included
-		if move, ok := e.leafMove(); ok && move.Reason == reasonUndo && compaction < 0 && untouched(path[:n]) {
+		if move, ok := e.leafMove(); ok && move.Reason == reasonUndo && compaction < 0 && untouched(path[:n]) && l.has(ctx, move.From) {
 			*found = foundPass{redo: true, pass: move.Pass, target: move.From}
 			return true
 		}
@@ -168,6 +168,13 @@ func (l *Log) findPass(ctx context.Context) (*foundPass, error) {
 	})
 	slices.Reverse(found.later)
 	return found, nil
+}
+
+// has reports whether the log has an entry. What was undone is not in a log that
+// was forked after the undo.
+func (l *Log) has(ctx context.Context, id string) bool {
+	_, err := l.store.Get(ctx, id)
+	return !errors.Is(err, ErrNotFound)
 }
 
 // shown counts the entries that the model sees, and those that change what it

@@ -72,6 +72,25 @@ func TestUndoAndRedo(t *testing.T) {
 	}
 }
 
+// TestUndoInACopyOfThePath: what an undo has left is not in a log that has the path
+// alone, so there is no way back to it.
+func TestUndoInACopyOfThePath(t *testing.T) {
+	log := testLog(t)
+	appendAll(t, log, user("a"), user("b"))
+	pass(t, log, "sum", "e2")
+	undo(t, log, session.UndoOptions{})
+	path, err := log.Path(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	log = testLog(t, path...)
+	want(t, log, "a b")
+	if u, err := log.Undo(context.Background(), session.UndoOptions{}); !errors.Is(err, session.ErrNothingToUndo) {
+		t.Errorf("%+v, %v", u, err)
+	}
+	want(t, logOn(t, log.Store()), "a b")
+}
+
 func TestUndoTakesTheLatestPassOnly(t *testing.T) {
 	log := testLog(t)
 	appendAll(t, log, user("a"), user("b"))
