@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/clew-dev/clew/branch"
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/ledger"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 )
@@ -88,8 +90,9 @@ func (s *Session) branch(ctx context.Context, target string, opt BranchOptions) 
 		return nil, err
 	}
 	d := s.askBranch(ctx, BeforeBranchEvent{
-		From: b.From, Target: target, Leaf: leaf, Ancestor: r.Ancestor, Summarize: opt.Summarize,
-		Instructions: cmp.Or(opt.Instructions, v.policy.Instructions), Label: opt.Label, items: r.Items,
+		Session: store.Header().ID, From: b.From, Target: target, Leaf: leaf, Ancestor: r.Ancestor, Summarize: opt.Summarize,
+		Instructions: cmp.Or(opt.Instructions, v.policy.Instructions), Label: opt.Label,
+		items: r.Items, entries: r.Entries, cwd: store.Header().Cwd,
 	}, &b.Warnings)
 	if d.Cancel {
 		b.Leaf, b.Text, b.Why = b.From, "", "a hook stopped it: "+cmp.Or(d.Why, "it did not say why")
@@ -190,6 +193,10 @@ func (f AfterBranchFunc) AfterBranch(ctx context.Context, b Branched) error { re
 
 // BeforeBranchEvent says where the conversation is about to go.
 type BeforeBranchEvent struct {
+	// Session is the id of the session.
+	Session string
+	// From is the leaf that is left, Target what was chosen, Leaf where the
+	// conversation goes on, Ancestor the last entry that both have, "" for none.
 	From, Target, Leaf, Ancestor string
 	// Summarize says that the user wants a summary of what is left behind.
 	Summarize bool
@@ -197,11 +204,22 @@ type BeforeBranchEvent struct {
 	// have them.
 	Instructions, Label string
 
-	items []session.Item
+	items   []session.Item
+	entries []*session.Entry
+	cwd     string
 }
 
 // Messages returns what is left behind. Each call makes copies.
 func (e BeforeBranchEvent) Messages() []*message.Message { return copies(e.items) }
+
+// Entries returns the entries that are left behind, oldest first. Each call makes
+// copies.
+func (e BeforeBranchEvent) Entries() []*session.Entry { return clonedEntries(e.entries) }
+
+// Ledger returns the facts of what is left behind.
+func (e BeforeBranchEvent) Ledger() ledger.Ledger {
+	return ledger.Read(e.items, ledger.Options{Cwd: e.cwd})
+}
 
 // BranchDecision is what a BeforeBranch answers. The zero value changes nothing.
 type BranchDecision struct {
@@ -217,39 +235,34 @@ type BranchDecision struct {
 
 func (s *Session) askBranch(ctx context.Context, e BeforeBranchEvent, warnings *[]error) BranchDecision {
 	all := BranchDecision{Instructions: e.Instructions, Label: e.Label}
-	for i, h := range s.cfg.Hooks {
-		hook, ok := h.(BeforeBranch)
-		if !ok {
-			continue
-		}
+	eachHook(s.cfg.Hooks, func(i int, h Hook, hook BeforeBranch) bool {
 		var d BranchDecision
-		failures := len(*warnings)
 		e.Instructions, e.Label = all.Instructions, all.Label
-		call("BeforeBranch", i, warnings, func() (err error) {
+		if !call("BeforeBranch", i, h, warnings, func() (err error) {
 			d, err = hook.BeforeBranch(s.inside(ctx), e)
 			return err
-		})
-		if len(*warnings) > failures {
-			continue
+		}) {
+			return true
 		}
 		if d.Cancel {
-			return d
+			all = d
+			return false
 		}
 		all.Instructions = cmp.Or(d.Instructions, all.Instructions)
 		all.Label = cmp.Or(d.Label, all.Label)
 		all.Summary = cmp.Or(d.Summary, all.Summary)
-	}
+		return true
+	})
 	return all
 }
 
 func (s *Session) tellBranch(ctx context.Context, b *Branched) {
-	for i, h := range s.cfg.Hooks {
-		if hook, ok := h.(AfterBranch); ok {
-			call("AfterBranch", i, &b.Warnings, func() error {
-				c := *b
-				c.Entries, c.Warnings = append([]string(nil), b.Entries...), nil
-				return hook.AfterBranch(s.inside(ctx), c)
-			})
-		}
-	}
+	eachHook(s.cfg.Hooks, func(i int, h Hook, hook AfterBranch) bool {
+		call("AfterBranch", i, h, &b.Warnings, func() error {
+			c := *b
+			c.Entries, c.Warnings = slices.Clone(b.Entries), nil
+			return hook.AfterBranch(s.inside(ctx), c)
+		})
+		return true
+	})
 }

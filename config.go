@@ -82,6 +82,10 @@ type Config struct {
 	// NewID gives ids of new entries; 16 hex digits are best. Default: random
 	// ones; for Fit, ones made from the messages.
 	NewID func() string
+
+	// once says that the session lives for one call, of which hooks about sessions
+	// are told nothing.
+	once bool
 }
 
 // Override is what a policy says differently for one model. What is unset, or a

@@ -76,15 +76,20 @@ func (e *PendingError) Unwrap() error { return ErrPending }
 type HookError struct {
 	Point string // the hook method: "BeforeCompact", ...
 	Hook  int    // its index in Config.Hooks
+	Name  string // of the hook, "" for one without
 	Err   error  // what it returned, or what it panicked with
 	Panic bool
 }
 
 func (e *HookError) Error() string {
+	did, who := "failed", fmt.Sprintf("hook %d", e.Hook)
 	if e.Panic {
-		return fmt.Sprintf("hook %d panicked in %s: %v", e.Hook, e.Point, e.Err)
+		did = "panicked"
 	}
-	return fmt.Sprintf("hook %d failed in %s: %v", e.Hook, e.Point, e.Err)
+	if e.Name != "" {
+		who = "hook " + e.Name
+	}
+	return fmt.Sprintf("%s %s in %s: %v", who, did, e.Point, e.Err)
 }
 
 // Unwrap returns Err.

@@ -231,9 +231,9 @@ func ExampleBeforeCompactFunc() {
 	ctx := context.Background()
 	s := example(40, clew.BeforeCompactFunc(func(_ context.Context, e clew.BeforeCompactEvent) (clew.Decision, error) {
 		return clew.Decision{Summary: "The agent read 40 files. The timeout is set in pkg/file3.go."}, nil
-	}), clew.AfterCompactFunc(func(_ context.Context, r clew.Result) error {
-		fmt.Println("a pass was written for the reason", r.Plan.Reason)
-		return nil
+	}), clew.AfterCompactFunc(func(_ context.Context, e clew.AfterCompactEvent) (clew.Addition, error) {
+		fmt.Println("a pass was written for the reason", e.Reason)
+		return clew.Addition{}, nil
 	}))
 	p, err := s.Prepare(ctx)
 	must(err)

@@ -26,6 +26,7 @@ import (
 func Fit(ctx context.Context, msgs []*message.Message, cfg Config) ([]*message.Message, *Result, error) {
 	const op = "fit"
 	f := fitting{}
+	cfg.once = true
 	if cfg.Clock == nil {
 		cfg.Clock = f.now
 	}

@@ -55,11 +55,11 @@ func TestBeforeCompactReplacesTheSummary(t *testing.T) {
 			}
 			return clew.Decision{Summary: give}, nil
 		}),
-		clew.AfterCompactFunc(func(_ context.Context, r clew.Result) error {
-			told = r
-			r.Plan.Rungs[0].Freed = -1
-			r.Entries[0] = "changed"
-			return nil
+		clew.AfterCompactFunc(func(_ context.Context, e clew.AfterCompactEvent) (clew.Addition, error) {
+			told = e.Result
+			e.Result.Plan.Rungs[0].Freed = -1
+			e.Result.Entries[0] = "changed"
+			return clew.Addition{}, nil
 		}),
 	}}
 	s := fullSession(t, cfg)
@@ -117,7 +117,7 @@ func TestHooksThatFail(t *testing.T) {
 		clew.BeforeCompactFunc(func(context.Context, clew.BeforeCompactEvent) (clew.Decision, error) {
 			return clew.Decision{Cancel: true}, boom // no answer
 		}),
-		clew.AfterCompactFunc(func(ctx context.Context, _ clew.Result) error {
+		clew.AfterCompactFunc(func(ctx context.Context, _ clew.AfterCompactEvent) (clew.Addition, error) {
 			ctx, cancel := context.WithTimeout(ctx, 5*time.Second) // or it would wait for itself
 			defer cancel()
 			_, inside = s.Prepare(ctx)
@@ -149,10 +149,10 @@ func TestCancelledPass(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var told error
 	cfg := clew.Config{Hooks: []clew.Hook{
-		clew.CompactFailedFunc(func(ctx context.Context, _ compact.Reason, err error) error {
-			told = err
-			if ctx.Err() != nil {
-				t.Error("the hook got a context that is done")
+		clew.CompactFailedFunc(func(ctx context.Context, e clew.CompactFailedEvent) error {
+			told = e.Err
+			if ctx.Err() != nil || !e.Aborted || e.Attempt != 1 {
+				t.Errorf("the hook got a context that is done, or %+v", e)
 			}
 			panic("and this")
 		}),

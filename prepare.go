@@ -94,7 +94,13 @@ func (s *Session) Prepare(ctx context.Context) (*Prepared, error) {
 	if calls := compact.Pending(v.context.Items); len(calls) > 0 {
 		return nil, pendingError(op, calls)
 	}
-	r, err := s.pass(ctx, compact.Threshold, v.policy, false)
+	if err := s.editContext(ctx); err != nil {
+		return nil, failed(op, "", err)
+	}
+	if v, err = s.look(ctx); err != nil {
+		return nil, failed(op, "", err)
+	}
+	r, err := s.pass(ctx, PassInfo{Reason: compact.Threshold}, v.policy, false)
 	if err != nil {
 		return nil, failed(op, "", err)
 	}
@@ -118,6 +124,11 @@ type CompactOptions struct {
 	// Keep is the tail that stays as it is. Default: the policy's. With it, Compact
 	// goes below the policy's target.
 	Keep compact.Amount
+	// Reason is what asks for the pass. Default: compact.Manual.
+	Reason compact.Reason
+	// WillRetry says that a request which failed is to be sent again after the pass:
+	// after compact.Overflow, say. It is for the hooks to know.
+	WillRetry bool
 	// DryRun plans, hooks and summarizer included, and writes nothing.
 	DryRun bool
 }
@@ -146,7 +157,7 @@ func (s *Session) Compact(ctx context.Context, opt CompactOptions) (*Result, err
 	if opt.Keep.IsSet() {
 		policy.Keep = opt.Keep
 	}
-	r, err := s.pass(ctx, compact.Manual, policy, opt.DryRun)
+	r, err := s.pass(ctx, PassInfo{Reason: cmp.Or(opt.Reason, compact.Manual), WillRetry: opt.WillRetry}, policy, opt.DryRun)
 	if err != nil {
 		return nil, failed(op, "", err)
 	}
@@ -169,36 +180,45 @@ func (s *Session) takeWarnings() []error {
 const conflictTries = 3
 
 // pass makes a pass if one is due. On an error nothing was written.
-func (s *Session) pass(ctx context.Context, reason compact.Reason, policy compact.Policy, dryRun bool) (*Result, error) {
+func (s *Session) pass(ctx context.Context, info PassInfo, policy compact.Policy, dryRun bool) (*Result, error) {
 	v, err := s.look(ctx)
 	if err != nil {
 		return nil, err
 	}
 	r := &Result{}
-	if r.Plan, err = compact.Check(s.input(v, reason, ""), policy); err != nil || !r.Plan.Act {
+	if r.Plan, err = compact.Check(s.input(v, info.Reason, ""), policy); err != nil || !r.Plan.Act {
 		return r, err
 	}
-	if err := s.due(ctx, r, policy, dryRun); err != nil {
+	s.attempts++
+	if dryRun {
+		defer func(n int) { s.attempts = n }(s.attempts - 1)
+	}
+	info.Session, info.Attempt, info.Before, info.Budget = s.log.Store().Header().ID, s.attempts, r.Plan.Before, r.Plan.Budget
+	if err := s.due(ctx, r, info, policy, dryRun); err != nil {
 		var warnings []error
-		s.tellFailed(ctx, reason, err, &warnings)
+		s.tellFailed(ctx, CompactFailedEvent{PassInfo: info, Err: err}, &warnings)
 		return nil, errors.Join(append([]error{err}, warnings...)...)
 	}
 	return r, nil
 }
 
 // due makes the pass that r.Plan says is due.
-func (s *Session) due(ctx context.Context, r *Result, policy compact.Policy, dryRun bool) error {
+func (s *Session) due(ctx context.Context, r *Result, info PassInfo, policy compact.Policy, dryRun bool) error {
 	checked, v := r.Plan, s.view
-	d := s.askBefore(ctx, BeforeCompactEvent{
-		Reason: checked.Reason, Why: checked.Why, Before: checked.Before, Budget: checked.Budget,
-		Instructions: policy.Instructions, items: v.context.Items,
-	}, &r.Warnings)
+	d, edits := s.askBefore(ctx, BeforeCompactEvent{
+		PassInfo: info, Why: checked.Why, Usage: lastUsage(v), Instructions: policy.Instructions, view: v,
+		prepare: func(ctx context.Context) (*Preparation, error) { return s.preparation(ctx, v, info.Reason, policy) },
+	}, policy, &r.Warnings)
 	if d.Cancel {
 		checked.Act, checked.Why = false, "a hook stopped it: "+cmp.Or(d.Why, "it did not say why")
 		return nil
 	}
-	policy = s.named(ctx, policy)
-	policy.Instructions = d.Instructions
+	if !dryRun {
+		if err := s.applyEdits(ctx, edits); err != nil {
+			return err
+		}
+	}
+	policy = d.on(s.named(ctx, policy))
 	if d.Summary != "" {
 		policy.Summarizer = &givenSummary{text: d.Summary, own: policy.Summarizer, warnings: &r.Warnings}
 	}
@@ -228,8 +248,29 @@ func (s *Session) due(ctx context.Context, r *Result, policy compact.Policy, dry
 			return err
 		}
 		r.Entries = ids(entries)
-		s.dirty, s.view = false, v.extended(v.leaf, entries, &s.cfg)
-		s.tellAfter(ctx, r)
+		s.dirty, s.view, s.attempts = false, v.extended(v.leaf, entries, &s.cfg), 0
+		s.tellAfter(ctx, AfterCompactEvent{PassInfo: info, Usage: usageOf(entries)}, r)
 		return nil
 	}
+}
+
+// lastUsage is what was reported for the newest answer, nil for none.
+func lastUsage(v *view) *message.Usage {
+	for i := len(v.msgs) - 1; i >= 0; i-- {
+		if m := v.msgs[i]; m.Role == message.RoleAssistant && m.Usage != nil {
+			u := *m.Usage
+			return &u
+		}
+	}
+	return nil
+}
+
+// usageOf is what the entries of a pass say that it cost, nil for nothing.
+func usageOf(entries []*session.Entry) *message.Usage {
+	for _, e := range entries {
+		if u := e.UsageReport(); u != nil {
+			return u
+		}
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package clew
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -39,6 +40,7 @@ type Session struct {
 	blobs    blob.Store
 	cache    *cacheFiles
 	warnings []error // for the next Result
+	attempts int     // passes that were begun since the last one that was written
 	found    *summary.Cache
 }
 
@@ -103,6 +105,9 @@ func OpenStore(ctx context.Context, store session.Store, cfg Config) (*Session, 
 		if s.cache, err = newCacheFiles(cfg.Cache); err != nil {
 			return nil, failed("open", cfg.Cache, err)
 		}
+	}
+	if !cfg.once {
+		s.tellStart(ctx)
 	}
 	return s, nil
 }
@@ -177,8 +182,12 @@ func (s *Session) Close() error {
 	if s.close.Swap(true) {
 		return nil
 	}
+	var told error
+	if !s.cfg.once {
+		told = s.tellEnd()
+	}
 	s.view, s.index = nil, nil
-	return s.log.Store().Close()
+	return cmp.Or(s.log.Store().Close(), told)
 }
 
 // Leaf returns the id of the entry where the conversation stands, "" before the
@@ -206,16 +215,31 @@ func (s *Session) Append(ctx context.Context, msgs ...*message.Message) ([]strin
 		return nil, err
 	}
 	defer s.end()
-	drafts := make([]session.Draft, len(msgs))
-	for i, m := range msgs {
-		m, err := s.outOfLine(ctx, m)
-		if err != nil {
-			return nil, failed(op, "", err)
-		}
-		drafts[i] = session.Message(m)
+	drafts, notes, err := s.drafts(ctx, msgs)
+	if err != nil {
+		return nil, failed(op, "", err)
 	}
-	entries, err := s.append(ctx, user || s.cfg.Durability == DurableAppend, drafts...)
-	return ids(entries), failed(op, "", err)
+	entries, err := s.append(ctx, user || s.cfg.Durability == DurableAppend, append(drafts, notes...)...)
+	return ids(entries[:min(len(msgs), len(entries))]), failed(op, "", err)
+}
+
+// drafts returns the entries for messages, and those that say what hooks have
+// replaced in them. These come last: nothing stands between a call and its result.
+func (s *Session) drafts(ctx context.Context, msgs []*message.Message) (drafts, notes []session.Draft, err error) {
+	hooked := s.editsResults()
+	for i, m := range msgs {
+		if hooked {
+			edited, note, ok := s.editResult(ctx, m, msgs[:i])
+			if m = edited; ok {
+				notes = append(notes, note)
+			}
+		}
+		if m, err = s.outOfLine(ctx, m); err != nil {
+			return nil, nil, err
+		}
+		drafts = append(drafts, session.Message(m))
+	}
+	return drafts, notes, nil
 }
 
 // append writes drafts and brings the view up to date.

@@ -288,8 +288,8 @@ func TestFixedPartTooLarge(t *testing.T) {
 	cfg := small(2_000)
 	cfg.System = strings.Repeat("You are careful. ", 1_000)
 	var reason compact.Reason
-	cfg.Hooks = []clew.Hook{clew.CompactFailedFunc(func(_ context.Context, r compact.Reason, _ error) error {
-		reason = r
+	cfg.Hooks = []clew.Hook{clew.CompactFailedFunc(func(_ context.Context, e clew.CompactFailedEvent) error {
+		reason = e.Reason
 		return nil
 	})}
 	s := grown(t, cfg, 2)

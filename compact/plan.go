@@ -19,6 +19,8 @@ type Reason string
 const (
 	Threshold Reason = "threshold" // the context is looked at before a request
 	Manual    Reason = "manual"    // the user asks; done even below the threshold
+	Overflow  Reason = "overflow"  // a provider refused a request as too large; done likewise
+	Length    Reason = "length"    // an answer broke off because the window was full; done likewise
 )
 
 // Input is what a plan is computed from.

@@ -25,6 +25,11 @@ type Policy struct {
 	// Keep is the tail that stays as it is. Default: what Target leaves for it;
 	// at most half of the window.
 	Keep Amount
+	// FirstKept is the entry that the kept part begins with, for one pass. The cut is
+	// moved to where it parts no call from its result; where what is kept would not
+	// fit, the ladder cuts. An entry that gives no message of the context has no
+	// effect. Default: the cut is looked for.
+	FirstKept string
 	// Target is how large the context is to be after a pass. Default: half of
 	// the window, or, when Keep is set, what Keep asks for.
 	Target Amount

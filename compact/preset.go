@@ -3,6 +3,7 @@ package compact
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/clew-dev/clew/message"
@@ -97,6 +98,9 @@ func (p *planner) trigger() int64 {
 // guard.
 func (p *planner) climbPreset(ctx context.Context, plan *Plan) error {
 	w := p.newWork()
+	if at := p.askedCut(); at > 0 {
+		return p.cutAt(ctx, plan, w, p.newCut(at, "asked for"))
+	}
 	switch p.policy.Name {
 	case PresetPi:
 		return p.climbPi(ctx, plan, w)
@@ -144,6 +148,14 @@ func (p *planner) climbSynapse(ctx context.Context, plan *Plan, w *work) error {
 	}
 	return p.cutAt(ctx, plan, w, p.newCut(len(w.items)-p.policy.KeepMessages,
 		fmt.Sprintf("the newest %d messages are kept", p.policy.KeepMessages)))
+}
+
+// askedCut returns the index of the item that Policy.FirstKept comes from, -1 for
+// none.
+func (p *planner) askedCut() int {
+	return slices.IndexFunc(p.context.Items, func(it session.Item) bool {
+		return it.Entry.ID == p.policy.FirstKept && it.Entry != p.context.Compaction
+	})
 }
 
 // stepsSincePass counts the answers since the latest compaction on the path.
