@@ -185,7 +185,7 @@ func joined(e *bpe.Encoding, piece string) (tokens []int) {
 
 func TestRandomTexts(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	count := 4000
+	count := 2000
 	if testing.Short() {
 		count = 400
 	}
@@ -281,7 +281,7 @@ func TestFor(t *testing.T) {
 // Long pieces of every kind come back, and ten times the text has about ten times
 // the tokens. With time that grew with the square of the length this would not end.
 func TestLongPieces(t *testing.T) {
-	const n = 200_000
+	const n = 100_000
 	ten, one := hostile(n), hostile(n/10)
 	for kind, text := range ten {
 		e := encodings()[0]
