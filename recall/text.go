@@ -12,7 +12,7 @@ import (
 //
 // A message of one text is that text, and nothing else. Other texts and blocks are
 // joined by line breaks: reasoning after a line [thinking], a call after a line
-// [call NAME ID] with its arguments as lines "name: value", in which strings stand
+// [call NAME] with its arguments as lines "name: value", in which strings stand
 // as they are and not as JSON. An image is a line that says so; its data is in the
 // JSON of the message alone. A shell run is its command after "$ ", then its output.
 func Text(m *message.Message) string {
@@ -79,7 +79,7 @@ func (t *lines) blocks(blocks []message.Block) {
 		case message.BlockThinking:
 			t.add("[thinking]", b.Text)
 		case message.BlockToolCall:
-			t.add("[call " + strings.TrimSpace(b.Name+" "+b.ID) + "]")
+			t.add("[call " + b.Name + "]")
 			t.arguments(b.Arguments)
 		case message.BlockImage:
 			t.add(fmt.Sprintf("[image %s, %d bytes]", b.MIMEType, len(b.Data)*3/4))

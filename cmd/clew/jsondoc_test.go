@@ -20,7 +20,7 @@ var jsonShapes = map[string]any{
 	"version": versionInfo{}, "ls": sessionList{}, "rm": []removedSession{}, "tree": treeJSON{},
 	"context": contextJSON{}, "verify": []verifiedFile{}, "repair": repairJSON{},
 	"compact": compactReport{}, "undo": undoReport{},
-	"explain": explainJSON{}, "pin": pinReport{}, "purge": purgeReport{},
+	"explain": explainJSON{}, "pin": pinReport{}, "purge": purgeReport{}, "recall": recallReport{},
 	"import": []importedFile{}, "export": exportReport{},
 	"A session": sessionJSON{}, "A reading": token.Reading{}, "A problem": session.Problem{}, "A plan": compact.Plan{},
 }

@@ -96,7 +96,7 @@ func scriptCode(ts *testscript.TestScript, neg bool, args []string) {
 
 // scriptReads and scriptWrites hold commands to the same words for the same file.
 func scriptReads(ts *testscript.TestScript, neg bool, args []string) {
-	refuse(ts, neg, args, [][]string{{"tree"}, {"tree", "--json"}, {"context"}, {"context", "--wire", "pi"}, {"verify"}})
+	refuse(ts, neg, args, [][]string{{"tree"}, {"tree", "--json"}, {"context"}, {"context", "--wire", "pi"}, {"verify"}, {"recall", "--search", "x"}})
 }
 
 func scriptWrites(ts *testscript.TestScript, neg bool, args []string) {

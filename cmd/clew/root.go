@@ -79,7 +79,7 @@ Exit codes: 0 done, 1 failed, 2 wrong use.`,
 	root.SetHelpCommand(newHelp())
 	root.SetHelpCommandGroupID(groupOther)
 	root.AddCommand(
-		newContext(), newExplain(), newLs(), newReplay(), newSummarize(), newTree(), newVerify(),
+		newContext(), newExplain(), newLs(), newRecall(), newReplay(), newSummarize(), newTree(), newVerify(),
 		newCompact(), newExport(), newImport(), newPin(), newPurge(), newUndo(), newUnpin(), newRepair(), newRm(),
 		newCompletion(), newVersion(),
 	)

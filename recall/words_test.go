@@ -1,0 +1,107 @@
+package recall
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// termsOf is what a text is found by, each with its kind.
+func termsOf(s string) []string {
+	var out []string
+	w := splitter{}
+	w.emit = func(term []byte, from, to int, k kind) {
+		out = append(out, []string{"word", "part", "name", "hash"}[k]+":"+string(term))
+	}
+	w.split(s)
+	return out
+}
+
+// TestWords reads testdata/words.txt: a text, and below it the terms.
+func TestWords(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("testdata", "words.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := 0
+	for block := range strings.SplitSeq(strings.TrimSpace(string(data)), "\n\n") {
+		lines := slices.DeleteFunc(strings.Split(block, "\n"), func(l string) bool { return strings.HasPrefix(l, "#") })
+		if len(lines) == 0 {
+			continue
+		}
+		if len(lines) != 2 {
+			t.Fatalf("not a text and its terms: %q", block)
+		}
+		cases++
+		if got, want := strings.Join(termsOf(lines[0]), " "), strings.TrimSpace(lines[1]); got != want {
+			t.Errorf("%s\n got %s\nwant %s", lines[0], got, want)
+		}
+	}
+	if cases < 20 {
+		t.Errorf("%d cases", cases)
+	}
+}
+
+// Spellings of a name meet, in both directions.
+func TestSpellingsMeet(t *testing.T) {
+	for _, names := range [][]string{
+		{"parseConfig", "parse_config", "ParseConfig", "PARSE_CONFIG", "parse-config", "_parse_config_", "ｐａｒｓｅＣｏｎｆｉｇ"},
+		{"migrations", "migration", "Migrations"},
+		{"src/app/main.go", `src\app\main.go`, "SRC/app/main.go"},
+		{"entries", "entry"},
+	} {
+		has := map[string]int{}
+		for _, name := range names {
+			seen := map[string]bool{}
+			for _, term := range termsOf(name) {
+				_, term, _ = strings.Cut(term, ":")
+				if !seen[term] {
+					seen[term] = true
+					has[term]++
+				}
+			}
+		}
+		if !slices.ContainsFunc(names, func(string) bool {
+			for _, n := range has {
+				if n == len(names) {
+					return true
+				}
+			}
+			return false
+		}) {
+			t.Errorf("%v have no term in common: %v", names, has)
+		}
+	}
+}
+
+// FuzzWords: no term is empty or too long, or stands outside of the text, and the same text has
+// the same terms wherever it stands.
+func FuzzWords(f *testing.F) {
+	for _, s := range []string{"", "parseConfig in src/a_b/c-d.go", "中文abc日本語", "a\xff\xfeb", strings.Repeat("x", 70) + "é", "1.2.3-rc.4", "한국어 세션을", "___", "\u0301a"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		w := splitter{}
+		n := 0
+		w.emit = func(term []byte, from, to int, k kind) {
+			n++
+			if len(term) == 0 || len(term) > 3*maxCompound || from < 0 || from >= to || to > len(s) {
+				t.Fatalf("term %q from %d to %d of %d", term, from, to, len(s))
+			}
+			if utf8.ValidString(s) && !utf8.Valid(term) {
+				t.Fatalf("term %q of %q is no text", term, s)
+			}
+			if bytes.ContainsAny(term, " \n\t") {
+				t.Fatalf("term %q", term)
+			}
+		}
+		w.split(s)
+		if got := len(termsOf("; " + s + " ;")); got != n {
+			t.Fatalf("%q has %d terms alone, %d in a text", s, n, got)
+		}
+	})
+}
