@@ -98,6 +98,8 @@ func (b *builder) system(text string, at time.Time, line int, key string) {
 func (b *builder) result(callID, name string, blocks []message.Block, isError bool, at time.Time, line int, key string) *node {
 	if known := b.names[callID]; known != "" {
 		name = known
+	} else {
+		b.note(Aside, "no-call", line, callID, "results whose call is not in the file; they are kept and never sent")
 	}
 	if name == "" {
 		name = "unknown"
@@ -112,14 +114,14 @@ func (b *builder) result(callID, name string, blocks []message.Block, isError bo
 // compaction adds a recorded compaction that keeps what follows first, which is
 // nil when nothing before it is kept. The summary stands in the context as the
 // other program put it: without words of ours around it.
-func (b *builder) compaction(rw Rewrite, first *node, details *jsonx.Object, at time.Time, key string) *node {
+func (b *builder) compaction(rw Rewrite, first *node, details []byte, at time.Time, key string) *node {
 	sys := b.systemBefore(b.tip)
 	return b.add(b.tip, &node{
 		at: at, line: rw.Line, key: key, rewrite: &rw,
 		draft: func(*node) session.Draft {
 			var clew, all jsonx.Object
-			if details != nil {
-				all.Raw("source", details.Bytes())
+			if len(details) > len("{}") {
+				all.Raw("source", details)
 			}
 			// What Write has put around a summary of clew's own comes off again.
 			def := wire.SummaryForm(&message.Message{Role: message.RoleCompactionSummary})

@@ -109,7 +109,7 @@ func shellBlock(s string) (command, rest string, ok bool) {
 }
 
 // synthetic adds an answer whose command was written in its text, as a call.
-func (b *builder) synthetic(m *message.Message, text, name, command string, at time.Time, line int) (*node, string) {
+func (b *builder) synthetic(m *message.Message, text, command string, at time.Time, line int) (*node, string) {
 	id := "text_call_" + itoa(line)
 	args := argumentObject("command", command)
 	var blocks []message.Block
@@ -121,7 +121,7 @@ func (b *builder) synthetic(m *message.Message, text, name, command string, at t
 	if text != "" {
 		blocks = append(blocks, message.TextBlock(text))
 	}
-	m.Content = append(blocks, message.ToolCallBlock(id, name, args))
+	m.Content = append(blocks, message.ToolCallBlock(id, "bash", args))
 	m.StopReason = message.StopToolUse
 	b.note(Made, "call-of-text", line, id, "commands in the text of an answer, which are calls here")
 	return b.say(m, at, line, ""), id

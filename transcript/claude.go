@@ -149,8 +149,6 @@ func (c *claude) user(line int, f fields, side bool) {
 			if c.tip.kids > 0 && c.main != nil {
 				c.tip = c.main // the conversation went on before the result came
 			}
-		} else {
-			c.note(Made, "no-call", line, callID, "results whose call is not in the file")
 		}
 		n := c.result(callID, "", blocks, isError, at, line, id+sub(i))
 		if c.results[callID] = n; answer != nil {
@@ -180,9 +178,6 @@ func (c *claude) words(said []message.Block, f fields, side bool, at time.Time, 
 			whose[i] = message.OriginInjected
 		case said[i].Type != message.BlockText:
 			whose[i] = message.OriginUser
-			if i > 0 {
-				whose[i] = whose[i-1]
-			}
 		default:
 			whose[i] = claudeOrigin(said[i].Text)
 		}

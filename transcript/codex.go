@@ -294,7 +294,7 @@ func (c *codex) compacted(line int, p value, at time.Time) {
 	if rw.Summary == "" {
 		c.note(Lost, "encrypted-summary", line, "", "summaries that only the model's maker can read")
 	}
-	n := c.compaction(rw, nil, &details, at, "")
+	n := c.compaction(rw, nil, details.Bytes(), at, "")
 	if n.rewrite.Summary == "" {
 		n.rewrite.Summary = encrypted
 	}

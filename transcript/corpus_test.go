@@ -144,7 +144,7 @@ func whole(t testing.TB, tr *transcript.Transcript) {
 			t.Errorf("the id %s stands twice", e.ID)
 		}
 		seen[e.ID] = true
-		if e.Time().IsZero() {
+		if e.Time().IsZero() && tr.Format != transcript.Pi {
 			t.Errorf("entry %s has no time", e.ID)
 		}
 	}

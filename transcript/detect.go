@@ -91,9 +91,11 @@ func detectLines(head []byte, whole bool) Detection {
 	if objects == 0 {
 		return Detection{Why: "no line of it is a JSON object"}
 	}
+	// A line that only one program writes tells more than many that could be
+	// anybody's.
 	var best Format
 	for _, f := range Formats() {
-		if votes[f] > votes[best] {
+		if votes[f] > votes[best] && (best == "" || !f.plain()) {
 			best = f
 		}
 	}

@@ -31,6 +31,9 @@ func Formats() []Format {
 	}
 }
 
+// plain reports whether a format is what goes to an API, which many programs keep.
+func (f Format) plain() bool { return f == OpenAIChat || f == OpenAIResponses || f == Anthropic }
+
 // ParseFormat returns the format of a name. The error of an unknown name lists
 // those that exist.
 func ParseFormat(name string) (Format, error) {

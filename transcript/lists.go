@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"strings"
+	"time"
 
 	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/message"
@@ -24,11 +25,11 @@ func (b *builder) listHead(doc value, system string) {
 	sys := doc.get(system)
 	blocks, _ := b.anthropicBlocks(sys, 0)
 	if len(blocks) > 0 || tools != nil {
-		b.say(&message.Message{Role: message.RoleSystem, Content: blocks, ToolsAdded: tools}, b.opt.Time, 0, "system")
+		b.say(&message.Message{Role: message.RoleSystem, Content: blocks, ToolsAdded: tools}, time.Time{}, 0, "system")
 	}
 	jsonx.Members(doc, func(key, _ []byte) bool {
 		switch k := string(key); k {
-		case "model", "messages", "input", "tools", "id", "object", "type", system:
+		case "model", "messages", "input", "output", "usage", "tools", "id", "object", "type", system:
 		default:
 			b.note(Aside, "member:"+k, 0, "", "settings of the request, which are no part of the conversation")
 		}
@@ -160,7 +161,7 @@ func readResponses(s *source, b *builder) error {
 		c.item(line, v, v.time("timestamp"))
 	}
 	if s.doc.isObject() && s.doc.get("input").isString() {
-		b.userText(message.OriginUser, s.doc.str("input"), b.opt.Time, 1, "")
+		b.userText(message.OriginUser, s.doc.str("input"), time.Time{}, 1, "")
 	} else if err := s.elements("input", item); err != nil {
 		return err
 	}

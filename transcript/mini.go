@@ -79,7 +79,7 @@ func (b *builder) miniAnswer(f fields, model string, at time.Time, line int) (pe
 	}
 	if m.StopReason != message.StopToolUse {
 		if command, rest, ok := shellBlock(m.Text()); ok {
-			_, pending = b.synthetic(m, rest, "bash", command, at, line)
+			_, pending = b.synthetic(m, rest, command, at, line)
 			return pending
 		}
 	}

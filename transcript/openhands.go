@@ -151,7 +151,16 @@ func (o *openHands) action(f fields, line int) *node {
 	}
 	// An action without a call: the agent wrote it in its text.
 	m := o.message(f)
-	n, id := o.synthetic(m, args.str("thought"), action, firstOf(args.str("command"), args.str("code"), args.str("path"), args.str("url"), string(args)), at, line)
+	command := args.str("command")
+	if action != "run" || command == "" {
+		command = string(args)
+	}
+	n, id := o.synthetic(m, args.str("thought"), command, at, line)
+	if action != "run" {
+		call := &n.msg.Content[len(n.msg.Content)-1]
+		*call = message.ToolCallBlock(id, action, o.arguments(args, line, id))
+		o.names[id] = action
+	}
 	o.calls["id:"+string(f["id"])] = id
 	return n
 }

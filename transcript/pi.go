@@ -106,8 +106,8 @@ func piTree(b *builder, records []piRecord) {
 			e = e.WithIdentity(fmt.Sprintf("%016x", i), last)
 		}
 		if added[e.ID] {
-			b.note(Damaged, "duplicate-id", r.line, e.ID, "records whose id is taken; the first is kept")
-			continue
+			b.note(Damaged, "duplicate-id", r.line, e.ID, "records whose id is taken; they get another")
+			e = e.WithIdentity(fmt.Sprintf("%015xd", i), e.ParentID)
 		}
 		if p := e.ParentID; p != "" && !added[p] {
 			kind, what := "missing-parent", "records whose parent is not in the file; they hang under the one before"

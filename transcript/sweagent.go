@@ -85,7 +85,7 @@ func (b *builder) sweAnswer(m fields, line int) (pending string) {
 	} else if thought := m.str("thought"); thought != "" {
 		text = strings.TrimSpace(thought)
 	}
-	_, pending = b.synthetic(answer, text, "bash", strings.TrimRight(action, "\n"), m["timestamp"].time(), line)
+	_, pending = b.synthetic(answer, text, strings.TrimRight(action, "\n"), m["timestamp"].time(), line)
 	return pending
 }
 
@@ -101,6 +101,6 @@ func (b *builder) sweStep(step value, line int) {
 		}
 		return
 	}
-	_, id := b.synthetic(m, text, "bash", action, f["timestamp"].time(), line)
+	_, id := b.synthetic(m, text, action, f["timestamp"].time(), line)
 	b.result(id, "bash", []message.Block{message.TextBlock(f.str("observation"))}, false, f["timestamp"].time(), line, "")
 }

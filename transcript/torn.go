@@ -7,8 +7,9 @@ import "github.com/clew-dev/clew/internal/jsonx"
 // nothing is left.
 func repairTorn(data []byte, report *Report) value {
 	type level struct {
-		open byte
-		keep int // end of the last whole member or element, or of the bracket
+		open  byte
+		keep  int // end of the last whole member or element, or of the bracket
+		whole int // number of whole objects and arrays in it
 	}
 	var stack []level
 	i := 0
@@ -26,13 +27,14 @@ func repairTorn(data []byte, report *Report) value {
 					return data[:end:end]
 				}
 				stack[len(stack)-1].keep = end
+				stack[len(stack)-1].whole++
 				continue
 			}
 			if len(stack) > 1000 {
 				return nil
 			}
 			i++
-			stack = append(stack, level{c, i})
+			stack = append(stack, level{open: c, keep: i})
 		case ',':
 			i++
 		case '"':
@@ -74,8 +76,17 @@ func repairTorn(data []byte, report *Report) value {
 	if len(stack) == 0 {
 		return nil
 	}
-	out := append([]byte(nil), data[:stack[len(stack)-1].keep]...)
-	for d := len(stack) - 1; d >= 0; d-- {
+	// Half a message would be taken for a whole one: the list that is torn ends
+	// before it, where it has whole ones.
+	last := len(stack) - 1
+	for d, l := range stack {
+		if l.open == '[' && l.whole > 0 {
+			last = d
+			break
+		}
+	}
+	out := append([]byte(nil), data[:stack[last].keep]...)
+	for d := last; d >= 0; d-- {
 		if stack[d].open == '{' {
 			out = append(out, '}')
 		} else {
