@@ -234,6 +234,11 @@ func (s *Session) due(ctx context.Context, r *Result, info PassInfo, policy comp
 		if r.Plan, err = compact.Make(s.inside(ctx), s.input(v, checked.Reason, last.ID), policy); err != nil {
 			return err
 		}
+		if sum := r.Plan.Summary; sum != nil {
+			for _, why := range sum.Rejected {
+				s.warnings = append(s.warnings, fmt.Errorf("summarize: %s", why))
+			}
+		}
 		if !r.Plan.Act || dryRun {
 			return nil
 		}

@@ -38,6 +38,10 @@ type Options struct {
 	Fresh bool
 }
 
+// ForBranch is implemented by summarizers that put the question differently where a
+// branch is left: it was tried, and the conversation goes on elsewhere.
+type ForBranch interface{ ForBranch() summary.Summarizer }
+
 // Summary is a finished summary of a branch.
 type Summary struct {
 	// Entry is what goes into the session, with the details.
@@ -104,6 +108,9 @@ func Summarize(ctx context.Context, s session.Store, r *Range, opt Options) (*Su
 	if opt.Template == nil {
 		opt.Template = summary.Structured
 	}
+	if b, ok := opt.Summarizer.(ForBranch); ok {
+		opt.Summarizer = b.ForBranch()
+	}
 	asked := opt.key()
 	if !opt.Fresh {
 		if found, err := find(ctx, s, r, asked); err != nil || found != nil {
@@ -135,7 +142,7 @@ func Summarize(ctx context.Context, s session.Store, r *Range, opt Options) (*Su
 		return nil, fmt.Errorf("store the facts of the summary: %w", err)
 	}
 	return &Summary{
-		Entry:  session.BranchSummary{FromID: r.From, Summary: out.Text, Details: data},
+		Entry:  session.BranchSummary{FromID: r.From, Summary: out.Text, Details: data, Usage: out.Usage},
 		Output: &out, ReadFiles: d.ReadFiles, ModifiedFiles: d.ModifiedFiles, Left: first,
 	}, nil
 }

@@ -16,7 +16,7 @@ func (p *planner) climb(ctx context.Context, plan *Plan, w *work) error {
 	for _, rung := range []func(*work, int, int64){p.offload, p.elide} {
 		rung(w, tail, p.target())
 		if w.total < start && w.total <= p.target() {
-			return p.conclude(plan, w, nil)
+			return p.conclude(ctx, plan, w, nil)
 		}
 	}
 	return p.summarize(ctx, plan, w)
@@ -47,9 +47,13 @@ func tailStart(units []Unit, budget int64) int {
 
 // conclude writes what the draft of the context came to into the plan: the
 // edits of what is kept, and the compaction if there is one.
-func (p *planner) conclude(plan *Plan, w *work, best *attempt) error {
+func (p *planner) conclude(ctx context.Context, plan *Plan, w *work, best *attempt) error {
 	at := 0
 	if best != nil {
+		var err error
+		if best, err = p.final(ctx, w, best); err != nil {
+			return err
+		}
 		at = best.cut.at
 	} else {
 		p.takeThinking(w, w.firstChange())

@@ -141,7 +141,7 @@ func (p *planner) climbSynapse(ctx context.Context, plan *Plan, w *work) error {
 		if !w.changed() {
 			return p.orGuard(ctx, plan, w, "there is nothing to offload, and the last compaction is less than 5 steps ago")
 		}
-		return p.conclude(plan, w, nil)
+		return p.conclude(ctx, plan, w, nil)
 	}
 	if len(w.items) <= p.policy.KeepMessages {
 		return p.orGuard(ctx, plan, w, fmt.Sprintf("there is nothing to compact: %d messages are kept as they are", p.policy.KeepMessages))
@@ -285,7 +285,7 @@ func (p *planner) cutAt(ctx context.Context, plan *Plan, w *work, cut *Cut) erro
 // fit.
 func (p *planner) guarded(ctx context.Context, plan *Plan, w *work, best *attempt) error {
 	if best.total <= p.hard() {
-		return p.conclude(plan, w, best)
+		return p.conclude(ctx, plan, w, best)
 	}
 	plan.Guarded = true
 	return p.summarize(ctx, plan, w)

@@ -43,19 +43,20 @@ func (p *planner) summarize(ctx context.Context, plan *Plan, w *work) error {
 		tail = max(min(tail, cut.Tokens)-over, 0)
 	}
 	if best == nil || best.total >= w.total { // what it would free the summary takes itself
-		return p.nothingBefore(plan, w)
+		return p.nothingBefore(ctx, plan, w)
 	}
 	if best.total > p.hard() {
 		if err := p.clipKept(ctx, w, &best); err != nil {
 			return err
 		}
 	}
-	return p.conclude(plan, w, best)
+	return p.conclude(ctx, plan, w, best)
 }
 
 // attempt is one cut with its summary and what comes of it.
 type attempt struct {
 	cut   *Cut
+	in    summary.Input
 	out   *summary.Output
 	draft session.Draft
 	total int64 // estimate of the context it gives
@@ -91,20 +92,38 @@ func (p *planner) try(ctx context.Context, cut *Cut, w *work) (*attempt, error) 
 	if s == nil {
 		s = summary.Deterministic{}
 	}
+	if !costly(s) {
+		return p.attempt(ctx, s, in, cut, w)
+	}
+	a, err := p.attempt(ctx, summary.Deterministic{}, in, cut, w)
+	if err == nil { // room for what will be asked for
+		a.total += max(in.Budget-a.out.Tokens, 0)
+	}
+	return a, err
+}
+
+// costly reports whether a summarizer wants to be asked once for a pass.
+func costly(s summary.Summarizer) bool {
+	c, ok := s.(summary.Costly)
+	return ok && c.Costly()
+}
+
+// attempt asks a summarizer and says what comes of it.
+func (p *planner) attempt(ctx context.Context, s summary.Summarizer, in summary.Input, cut *Cut, w *work) (*attempt, error) {
 	out, err := s.Summarize(ctx, in)
 	if err != nil {
 		return nil, fmt.Errorf("summarize with %s: %w", s.Name(), err)
 	}
-	details, err := json.Marshal(p.newDetails(&facts, &out))
+	details, err := json.Marshal(p.newDetails(in.Ledger, &out))
 	if err != nil {
 		return nil, fmt.Errorf("store the facts of the summary: %w", err)
 	}
 	compaction := session.Compaction{
 		Summary: out.Text, FirstKeptEntryID: cut.FirstKept,
 		TokensBefore: p.sizes.reading.Tokens, Details: details,
-		SystemMessage: token.ReplaySystem(messages(p.context.Items)),
+		SystemMessage: token.ReplaySystem(messages(p.context.Items)), Usage: out.Usage,
 	}
-	a := &attempt{cut: cut, out: &out, facts: &facts, draft: session.NewCompaction(compaction)}
+	a := &attempt{cut: cut, in: in, out: &out, facts: in.Ledger, draft: session.NewCompaction(compaction)}
 	a.total = w.fixed + p.cost(&message.Message{Role: message.RoleCompactionSummary, Summary: out.Text, Details: details})
 	for _, cost := range w.cost[cut.at:] {
 		a.total += cost
@@ -127,14 +146,47 @@ func (p *planner) factsUntil(w *work, at int) ([]session.Item, ledger.Ledger) {
 	return p.items, p.reader.Ledger()
 }
 
+// final asks a costly summarizer, now that the cut is settled: planned was with one
+// that costs nothing, and with room for the whole budget. A summary that is
+// larger is not taken.
+func (p *planner) final(ctx context.Context, w *work, best *attempt) (*attempt, error) {
+	s := p.policy.Summarizer
+	if s == nil || !costly(s) {
+		return best, nil
+	}
+	in := best.in
+	a, err := p.attempt(ctx, s, in, best.cut, w)
+	if err != nil {
+		return nil, err
+	}
+	if a.total > max(best.total, p.target()) {
+		best.out.Usage = a.out.Usage
+		best.out.Rejected = append(a.out.Rejected, fmt.Sprintf("the summary of %s takes %d tokens, and %d are for it", s.Name(), a.out.Tokens, in.Budget))
+		again, err := p.attempt(ctx, given{*best.out}, in, best.cut, w)
+		if err != nil {
+			return nil, err
+		}
+		a = again
+	}
+	a.tightened = best.tightened
+	return a, nil
+}
+
+// given is a summarizer that has its answer already.
+type given struct{ out summary.Output }
+
+func (g given) Name() string { return g.out.Summarizer }
+
+func (g given) Summarize(context.Context, summary.Input) (summary.Output, error) { return g.out, nil }
+
 // nothingBefore is what is done when there is nothing to summarize: all there is
 // is in the newest unit.
-func (p *planner) nothingBefore(plan *Plan, w *work) error {
+func (p *planner) nothingBefore(ctx context.Context, plan *Plan, w *work) error {
 	if w.total > p.hard() {
 		p.clip(w, 0, p.hard())
 	}
 	if w.changed() {
-		return p.conclude(plan, w, nil)
+		return p.conclude(ctx, plan, w, nil)
 	}
 	if !p.fits(plan.Before) {
 		return p.fixedPart(plan.Before)

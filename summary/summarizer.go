@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/clew-dev/clew/ledger"
+	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/token"
 )
@@ -16,6 +17,10 @@ type Summarizer interface {
 	Name() string
 	Summarize(ctx context.Context, in Input) (Output, error)
 }
+
+// Costly is implemented by summarizers that are to be asked once for a pass: one
+// that calls a model. The cut is then found with the deterministic one.
+type Costly interface{ Costly() bool }
 
 // Input is what a summarizer works on.
 type Input struct {
@@ -80,6 +85,12 @@ type Output struct {
 	Coverage Coverage
 	// Summarizer is the name of the summarizer that made it.
 	Summarizer string
+
+	// Usage is what calls of a model cost, all of them, those whose answers were
+	// not taken included; nil when no model was asked.
+	Usage *message.Usage
+	// Rejected says of every answer of a model that was not taken why.
+	Rejected []string
 }
 
 // Coverage says what the summary was made from and what it could not hold.

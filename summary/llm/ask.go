@@ -1,0 +1,112 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/model"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/summary"
+)
+
+// question is what one request asks.
+type question struct {
+	task   task
+	so     summary.Document // the summary so far
+	text   string           // the conversation, as data
+	items  []session.Item
+	budget int64
+	more   bool // a part follows this one
+	began  bool // a part went before it
+}
+
+var errCalls = errors.New("the calls for one summary are used up")
+
+// ask puts a question, and once more with the complaint when the answer can't be
+// taken. An answer that still names what nobody said loses those lines, if they are
+// few.
+func (r *run) ask(ctx context.Context, q question, known known) (summary.Document, error) {
+	complaint := ""
+	room := q.budget
+	for try := range 2 {
+		resp, err := r.call(ctx, r.request(q, complaint, room))
+		if err != nil {
+			return summary.Document{}, err
+		}
+		d, err := r.check(resp, q, known, try > 0)
+		if err == nil {
+			return d, nil
+		}
+		if try > 0 {
+			return d, err
+		}
+		r.reject(err)
+		complaint = err.Error()
+		if errors.Is(err, errCutOff) {
+			room *= 2 // reasoning may have taken it
+		}
+	}
+	return summary.Document{}, errors.New("unreachable")
+}
+
+// call makes one call and counts what it cost, whatever comes of it.
+func (r *run) call(ctx context.Context, req *model.Request) (*model.Response, error) {
+	if r.calls <= 0 {
+		return nil, errCalls
+	}
+	r.calls--
+	resp, err := r.s.cfg.Model.Complete(ctx, req)
+	var failed *model.Error
+	switch {
+	case resp != nil && resp.Message != nil:
+		r.usage = addUsage(r.usage, resp.Message.Usage)
+	case errors.As(err, &failed) && failed.Partial != nil && failed.Partial.Message != nil:
+		r.usage = addUsage(r.usage, failed.Partial.Message.Usage)
+	}
+	if err == nil && (resp == nil || resp.Message == nil) {
+		err = errors.New("the model gave no answer")
+	}
+	return resp, err
+}
+
+// request has no tools: a call in the answer is a failure, not a wish. Nothing of
+// it is asked again, so the provider need not keep it.
+func (r *run) request(q question, complaint string, room int64) *model.Request {
+	var b strings.Builder
+	b.WriteString("CONVERSATION\n" + q.text + "END OF CONVERSATION\n\n")
+	if so := r.render(q.so); strings.TrimSpace(so) != "" {
+		b.WriteString("SUMMARY SO FAR\n" + mark(so) + "END OF SUMMARY SO FAR\n\n")
+	}
+	b.WriteString(q.task.text(q, room))
+	if r.in.Instructions != "" {
+		b.WriteString("\nThe user asks the summary to pay attention to this:\n" + mark(r.in.Instructions))
+	}
+	if complaint != "" {
+		b.WriteString("\nAn answer before this one was not taken: " + complaint + ". Write the whole summary again, without that fault.\n")
+	}
+	return &model.Request{
+		System:    system,
+		Messages:  []*message.Message{message.User(b.String(), time.Time{})},
+		MaxOutput: room + room/2, Reasoning: r.s.cfg.Reasoning, ReasoningBudget: r.s.cfg.ReasoningBudget,
+	}
+}
+
+// text is the task in words. Tokens are told in words, which models count better.
+func (t task) text(q question, room int64) string {
+	var b strings.Builder
+	b.WriteString(string(t))
+	switch {
+	case q.began || q.so.Goal != nil || q.so.Earlier != "":
+		b.WriteString(taskUpdate)
+	default:
+	}
+	if q.more {
+		b.WriteString(taskMore)
+	}
+	fmt.Fprintf(&b, taskForm, max(room*6/10, 50))
+	return b.String()
+}

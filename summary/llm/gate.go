@@ -1,0 +1,261 @@
+package llm
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/clew-dev/clew/internal/redact"
+	"github.com/clew-dev/clew/internal/text"
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/model"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/summary"
+)
+
+// Why an answer is not taken. The text goes back to the model as the complaint.
+var (
+	errCutOff   = errors.New("it was cut off by the limit of the answer; write less")
+	errCall     = errors.New("it called a tool")
+	errRefused  = errors.New("it was a refusal")
+	errBroken   = errors.New("it broke off")
+	errEmpty    = errors.New("it had no text")
+	errNoForm   = errors.New("it did not use the headings, or had text before the first of them")
+	errNothing  = errors.New("it had headings and nothing below them")
+	errLanguage = errors.New("it was not in the user's language")
+)
+
+// maxInvented is which share of the lines may name what nobody said, in percent,
+// for them to be taken out of an answer that is good otherwise.
+const maxInvented = 20
+
+// check reads an answer and says why it can't be taken. With last, lines that name
+// what nobody said are taken out, if they are few.
+func (r *run) check(resp *model.Response, q question, known known, last bool) (summary.Document, error) {
+	if err := finished(resp); err != nil {
+		return summary.Document{}, err
+	}
+	answer := redact.Text(unfenced(resp.Text()))
+	if strings.TrimSpace(answer) == "" {
+		return summary.Document{}, errEmpty
+	}
+	d, ok := summary.Parse(answer)
+	if !ok {
+		return d, errNoForm
+	}
+	d = written(d)
+	lists := linesOf(&d)
+	n := 0
+	for _, l := range lists {
+		n += len(*l)
+	}
+	if n == 0 {
+		return d, errNothing
+	}
+	if !sameLanguage(q.items, d) {
+		return d, errLanguage
+	}
+	invented := r.invented(&d, known)
+	if len(invented) > 0 {
+		if !last || len(invented)*100 > n*maxInvented {
+			return d, fmt.Errorf("it names what is not in the conversation: %s", strings.Join(invented[:min(len(invented), 12)], ", "))
+		}
+		r.reject(fmt.Errorf("lines were taken out that name what is not in the conversation: %s", strings.Join(invented, ", ")))
+		for _, l := range lists {
+			*l = slices.DeleteFunc(*l, func(line summary.Line) bool { return len(unknown(line.Text, known)) > 0 })
+		}
+	}
+	for _, l := range lists {
+		for i := range *l {
+			if ref := (*l)[i].Ref; ref != "" && !known.handle(ref) {
+				(*l)[i].Ref = "" // a handle that leads nowhere
+			}
+		}
+	}
+	if cost := r.cost(d); cost > q.budget*5/4 {
+		return d, fmt.Errorf("it took %d tokens, and %d are for it; write less", cost, q.budget)
+	}
+	return d, nil
+}
+
+// finished says whether an answer came to its end as a text.
+func finished(resp *model.Response) error {
+	if len(resp.BadCalls) > 0 || len(resp.Message.ToolCalls()) > 0 {
+		return errCall
+	}
+	switch resp.Finish {
+	case model.FinishEnd, model.FinishUnknown:
+	case model.FinishLength, model.FinishWindow:
+		return errCutOff
+	case model.FinishToolUse, model.FinishBadCall:
+		return errCall
+	case model.FinishRefusal:
+		return errRefused
+	case model.FinishPaused, model.FinishNotKnown:
+		return errBroken
+	}
+	if resp.Refusal != "" {
+		return errRefused
+	}
+	if resp.Message.StopReason == message.StopAborted || resp.Message.StopReason == message.StopError {
+		return errBroken
+	}
+	return nil
+}
+
+// unfenced takes away a fence around the whole answer, which models like to put.
+func unfenced(s string) string {
+	s = strings.TrimSpace(s)
+	if !strings.HasPrefix(s, "```") || !strings.HasSuffix(s, "```") {
+		return s
+	}
+	if _, body, ok := strings.Cut(s, "\n"); ok && strings.Count(s, "```") == 2 {
+		return strings.TrimSpace(strings.TrimSuffix(body, "```"))
+	}
+	return s
+}
+
+// linesOf are the lists of a document that a model writes.
+func linesOf(d *summary.Document) []*[]summary.Line {
+	return []*[]summary.Line{&d.Goal, &d.Constraints, &d.Done, &d.InProgress, &d.Blocked, &d.Decisions, &d.Next, &d.Context}
+}
+
+// known is what a summary may name.
+type known struct {
+	ids     map[string]bool
+	entries []string
+}
+
+// known collects every identifier that the conversation has.
+func (r *run) known() known {
+	k := known{ids: map[string]bool{}}
+	add := func(s string) {
+		for id := range text.Identifiers(s) {
+			name := strings.ToLower(id.Text)
+			k.ids[name] = true
+			if at := strings.LastIndexByte(name, '/'); at >= 0 {
+				k.ids[name[at+1:]] = true // a file may be called by its name alone
+			}
+		}
+	}
+	for _, list := range [][]session.Item{r.in.Items, r.in.Prefix, r.in.Kept} {
+		for _, it := range list {
+			if it.Entry != nil {
+				k.entries = append(k.entries, it.Entry.ID)
+			}
+			m := it.Message
+			add(blocksText(m.Content))
+			add(m.Command)
+			add(m.Output)
+			add(m.Summary)
+			add(m.ToolName)
+			for i := range m.Content {
+				b := &m.Content[i]
+				add(b.Name)
+				add(string(b.Arguments))
+				add(strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\"`, `"`, `\/`, "/").Replace(string(b.Arguments)))
+				if b.Type == message.BlockThinking {
+					add(b.Text)
+				}
+			}
+		}
+	}
+	add(r.in.Previous)
+	add(r.in.Instructions)
+	add(r.in.Cwd)
+	add(r.render(r.facts))
+	return k
+}
+
+func (k known) handle(ref string) bool {
+	for _, id := range k.entries {
+		if strings.HasPrefix(id, ref) {
+			return true
+		}
+	}
+	return false
+}
+
+// invented lists what lines name that nobody said.
+func (r *run) invented(d *summary.Document, k known) []string {
+	var out []string
+	for _, l := range linesOf(d) {
+		for _, line := range *l {
+			out = append(out, unknown(line.Text+" "+line.From, k)...)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func unknown(s string, k known) []string {
+	var out []string
+	for id := range text.Identifiers(s) {
+		if !k.ids[strings.ToLower(id.Text)] {
+			out = append(out, id.Text)
+		}
+	}
+	return out
+}
+
+// sameLanguage compares scripts: where the user writes mostly in one that is not
+// Latin, the summary must have some of it. Other languages can't be told apart so.
+func sameLanguage(items []session.Item, d summary.Document) bool {
+	user, latin := wide(userText(items))
+	if user < 40 || user < latin {
+		return true
+	}
+	own := 0
+	all := 0
+	for _, l := range linesOf(&d) {
+		for _, line := range *l {
+			w, n := wide(line.Text)
+			own, all = own+w, all+w+n
+		}
+	}
+	return all < 60 || own*10 >= all
+}
+
+func userText(items []session.Item) string {
+	var b strings.Builder
+	for _, it := range items {
+		if it.Message.UserWords() {
+			b.WriteString(it.Message.Text())
+		}
+	}
+	return b.String()
+}
+
+// wide counts letters of scripts other than Latin, and Latin ones.
+func wide(s string) (other, latin int) {
+	for _, c := range s {
+		switch {
+		case unicode.Is(unicode.Latin, c):
+			latin++
+		case unicode.IsLetter(c):
+			other++
+		}
+	}
+	return other, latin
+}
+
+// join adds what is going on to a history.
+func join(history, turn summary.Document) summary.Document {
+	to, from := linesOf(&history), linesOf(&turn)
+	for i := range to {
+		*to[i] = append(*to[i], *from[i]...)
+	}
+	return history
+}
+
+// withMissing adds lines that code knows of and the text does not name.
+func withMissing(lines, must []summary.Line, said string) []summary.Line {
+	for _, l := range must {
+		if !strings.Contains(said, l.Text) {
+			lines = append(lines, l)
+		}
+	}
+	return lines
+}

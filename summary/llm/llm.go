@@ -1,0 +1,337 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/model"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/summary"
+)
+
+// Config says how a model is asked. Only Model is required.
+type Config struct {
+	// Model writes the summaries. It need not be the one that the conversation is
+	// with: a cheaper one does.
+	Model model.Model
+	// Next is asked when the model gives nothing that can be taken. Default:
+	// summary.Deterministic, which is the last resort in any case.
+	Next summary.Summarizer
+
+	// Reasoning and ReasoningBudget are those of the requests; the room for
+	// reasoning comes on top of that for the summary. Default: as the API does.
+	Reasoning       model.Reasoning
+	ReasoningBudget int64
+
+	// MaxInput is the most that one request may hold of the conversation, in
+	// tokens. A longer one is summarized part by part. Default: what the model's
+	// window leaves, less a tenth; 100,000 when the window is not known.
+	MaxInput int64
+	// MaxCalls bounds the calls for one summary, repairs included. What has no
+	// room is left to the deterministic summarizer. Default: 24.
+	MaxCalls int
+	// ResultBytes is how much of a tool result or of arguments the model is given, a
+	// third of it from the end. Default: 4,000.
+	ResultBytes int
+}
+
+// The defaults of a Config.
+const (
+	DefaultMaxCalls    = 24
+	DefaultResultBytes = 4_000
+
+	unknownInput = 100_000
+	minInput     = 1_000 // below it no part of a conversation makes sense
+	maxShrinks   = 4     // how often a request that is too large is halved
+)
+
+// Summarizer asks a model. It may be used from several goroutines; calls for one
+// summary are made one after the other.
+type Summarizer struct {
+	cfg    Config
+	branch bool
+}
+
+// ErrNoModel is returned by New when Config.Model is missing.
+var ErrNoModel = errors.New("llm: Config.Model is nil: there is nobody to ask")
+
+// New checks the configuration. The error says what can't be used, and what the
+// model lacks: its window must hold a part of a conversation and a summary.
+func New(cfg Config) (*Summarizer, error) {
+	if cfg.Model == nil {
+		return nil, ErrNoModel
+	}
+	if cfg.Next == nil {
+		cfg.Next = summary.Deterministic{}
+	}
+	if cfg.MaxInput < 0 || cfg.MaxCalls < 0 || cfg.ResultBytes < 0 || cfg.ReasoningBudget < 0 {
+		return nil, errors.New("llm: MaxInput, MaxCalls, ResultBytes and ReasoningBudget must not be negative")
+	}
+	if cfg.MaxCalls == 0 {
+		cfg.MaxCalls = DefaultMaxCalls
+	}
+	if cfg.ResultBytes == 0 {
+		cfg.ResultBytes = DefaultResultBytes
+	}
+	info := cfg.Model.Info()
+	if cfg.MaxInput == 0 {
+		cfg.MaxInput = unknownInput
+		if info.Window > 0 {
+			cfg.MaxInput = info.Usable(8_192+cfg.ReasoningBudget) * 9 / 10
+		}
+	}
+	if cfg.MaxInput < minInput {
+		return nil, fmt.Errorf("llm: %s/%s has a window of %d tokens, which leaves %d for a conversation; use a model with a larger one", info.Provider, info.Model, info.Window, cfg.MaxInput)
+	}
+	return &Summarizer{cfg: cfg}, nil
+}
+
+// Name implements summary.Summarizer: provider and model.
+func (s *Summarizer) Name() string {
+	i := s.cfg.Model.Info()
+	return i.Provider + "/" + i.Model
+}
+
+// Costly says that a call costs money, so that a pass asks once.
+func (s *Summarizer) Costly() bool { return true }
+
+// ForBranch returns the summarizer that tells a new branch of one that was left.
+func (s *Summarizer) ForBranch() summary.Summarizer {
+	b := *s
+	b.branch = true
+	return &b
+}
+
+// Summarize implements summary.Summarizer. It fails where the deterministic
+// summarizer would, or when ctx is done. Output.Summarizer names who made the
+// summary in the end, Output.Rejected says why others did not.
+func (s *Summarizer) Summarize(ctx context.Context, in summary.Input) (summary.Output, error) {
+	facts, err := summary.Deterministic{}.Summarize(ctx, in)
+	if err != nil {
+		return facts, err
+	}
+	r := &run{s: s, in: &in, facts: facts.Document, calls: s.cfg.MaxCalls, maxInput: s.cfg.MaxInput}
+	out, err := r.summarize(ctx)
+	if ctx.Err() != nil {
+		return summary.Output{}, ctx.Err()
+	}
+	if err == nil {
+		out.Coverage = facts.Coverage
+		out.Summarizer = s.Name()
+	} else {
+		r.reject(err)
+		out = facts
+		if _, last := s.cfg.Next.(summary.Deterministic); !last {
+			if next, err := s.cfg.Next.Summarize(ctx, in); err == nil {
+				out = next
+			} else if ctx.Err() != nil {
+				return summary.Output{}, ctx.Err()
+			} else {
+				r.reject(fmt.Errorf("%s: %w", s.cfg.Next.Name(), err))
+			}
+		}
+	}
+	out.Usage = addUsage(out.Usage, r.usage)
+	out.Rejected = append(r.rejected, out.Rejected...)
+	return out, nil
+}
+
+// run is one summary in the making.
+type run struct {
+	s        *Summarizer
+	in       *summary.Input
+	facts    summary.Document // what code vouches for
+	calls    int              // that are left
+	maxInput int64            // tokens; less once the model said that it was too much
+	usage    *message.Usage
+	rejected []string
+}
+
+func (r *run) reject(err error) { r.rejected = append(r.rejected, err.Error()) }
+
+// summarize makes the document: of the history, and then of the turn that is cut.
+func (r *run) summarize(ctx context.Context) (summary.Output, error) {
+	previous, items := r.previous()
+	budget, err := r.room()
+	if err != nil {
+		return summary.Output{}, err
+	}
+	prefix := spoken(r.in.Prefix)
+	if len(items) == 0 && len(prefix) == 0 {
+		return summary.Output{}, errors.New("there is nothing to ask the model about")
+	}
+	known := r.known()
+	d := previous
+	if len(items) > 0 {
+		share := budget
+		if len(prefix) > 0 {
+			share = budget * 2 / 3
+		}
+		task := taskHistory
+		if r.s.branch {
+			task = taskBranch
+		}
+		if d, err = r.parts(ctx, task, previous, items, share, known); err != nil {
+			return summary.Output{}, err
+		}
+	}
+	if len(prefix) > 0 {
+		turn, err := r.parts(ctx, taskTurn, summary.Document{}, prefix, budget/3, known)
+		if err != nil {
+			return summary.Output{}, err
+		}
+		d = join(d, turn)
+	}
+	return r.finish(d)
+}
+
+// previous takes the summary that is to be brought up to date from the items. What
+// code carries on by itself is left out of it.
+func (r *run) previous() (summary.Document, []session.Item) {
+	text := r.in.Previous
+	var items []session.Item
+	for _, it := range spoken(r.in.Items) {
+		if it.Message.Role == message.RoleCompactionSummary {
+			text = it.Message.Summary
+			continue
+		}
+		items = append(items, it)
+	}
+	d, ok := summary.Parse(text)
+	if !ok {
+		d = summary.Document{Earlier: text}
+	}
+	return written(d), items
+}
+
+// written is what of a document the model writes.
+func written(d summary.Document) summary.Document {
+	d.Quotes, d.Pins, d.Files, d.Names, d.Note = nil, nil, summary.Files{}, nil, ""
+	return d
+}
+
+// spoken leaves out what no model is told.
+func spoken(items []session.Item) []session.Item {
+	var out []session.Item
+	for _, it := range items {
+		if it.Message != nil && it.Message.Role != message.RoleSystem && !it.Message.ExcludeFromContext {
+			out = append(out, it)
+		}
+	}
+	return out
+}
+
+// room is what the model's own sections may cost: the budget less what code adds.
+func (r *run) room() (int64, error) {
+	added := r.facts
+	added = summary.Document{Quotes: added.Quotes, Pins: added.Pins, Files: added.Files, Note: added.Note}
+	own := r.in.Budget - r.cost(added)
+	if least := min(r.in.Budget/4, 400); own < least {
+		own = least
+	}
+	if own < 100 {
+		return 0, fmt.Errorf("a budget of %d tokens leaves no room for a model's words", r.in.Budget)
+	}
+	return own, nil
+}
+
+func (r *run) cost(d summary.Document) int64 { return r.in.Counter.Text(r.render(d)) }
+
+func (r *run) render(d summary.Document) string {
+	t := r.in.Template
+	if t == nil {
+		t = summary.Structured
+	}
+	return t.Render(d)
+}
+
+// parts asks for a summary of items: at once, or part by part when they are too
+// many, each time bringing the summary so far up to date.
+func (r *run) parts(ctx context.Context, task task, so summary.Document, items []session.Item, budget int64, known known) (summary.Document, error) {
+	rest := items
+	for len(rest) > 0 {
+		n, text := r.take(rest)
+		d, err := r.ask(ctx, question{task: task, so: so, text: text, items: rest[:n], budget: budget, more: n < len(rest), began: len(rest) < len(items)}, known)
+		if errors.Is(err, model.ErrOverflow) && r.maxInput > minInput {
+			r.reject(fmt.Errorf("a part of about %d tokens was too large for the model: %w", r.in.Counter.Text(text), err))
+			r.maxInput = max(r.maxInput/2, minInput)
+			continue
+		}
+		if err != nil {
+			return d, err
+		}
+		so, rest = d, rest[n:]
+	}
+	return so, nil
+}
+
+// take returns as many of the first items as one request may hold, at least one,
+// and what the model is given of them.
+func (r *run) take(items []session.Item) (int, string) {
+	text := ""
+	cost := int64(0)
+	for i := range items {
+		one := Transcript(items[i:i+1], r.s.cfg.ResultBytes)
+		c := r.in.Counter.Text(one)
+		if i == 0 && c > r.maxInput { // one message alone: its middle goes
+			keep := int(float64(len(one)) * float64(r.maxInput) / float64(c) * 0.9)
+			return 1, clipLines(one, keep)
+		}
+		if cost+c > r.maxInput {
+			return i, text
+		}
+		text, cost = text+one, cost+c
+	}
+	return len(items), text
+}
+
+// finish adds what code vouches for, and checks the whole.
+func (r *run) finish(d summary.Document) (summary.Output, error) {
+	d = written(d)
+	d.Quotes, d.Pins, d.Files, d.Note = r.facts.Quotes, r.facts.Pins, r.facts.Files, r.facts.Note
+	d.Blocked = withMissing(d.Blocked, r.facts.Blocked, r.render(d))
+	d.Next = withMissing(d.Next, r.todos(), r.render(d))
+	out := summary.Output{Document: d, Text: r.render(d)}
+	out.Tokens = r.in.Counter.Text(out.Text)
+	if out.Tokens > r.in.Budget {
+		d.Files.Read = summary.FileList{More: len(d.Files.Read.Paths) + d.Files.Read.More} // recall and the details have them
+		out.Document, out.Text = d, r.render(d)
+		out.Tokens = r.in.Counter.Text(out.Text)
+	}
+	if out.Tokens > r.in.Budget {
+		return out, fmt.Errorf("the summary takes %d tokens with what belongs to it, and %d are for it", out.Tokens, r.in.Budget)
+	}
+	if before := r.before(); out.Tokens >= before {
+		return out, fmt.Errorf("the summary takes %d tokens and what it replaces %d", out.Tokens, before)
+	}
+	return out, nil
+}
+
+// before is what the messages cost that the summary replaces.
+func (r *run) before() int64 {
+	n := int64(0)
+	for _, list := range [][]session.Item{r.in.Items, r.in.Prefix} {
+		for _, it := range list {
+			n += r.in.Counter.Message(it.Message)
+		}
+	}
+	return n
+}
+
+// addUsage adds what two calls cost.
+func addUsage(a, b *message.Usage) *message.Usage {
+	if a == nil || b == nil {
+		if a == nil {
+			return b
+		}
+		return a
+	}
+	sum := message.Usage{
+		Input: a.Input + b.Input, Output: a.Output + b.Output, CacheRead: a.CacheRead + b.CacheRead,
+		CacheWrite: a.CacheWrite + b.CacheWrite, Reasoning: a.Reasoning + b.Reasoning, Cost: a.Cost + b.Cost,
+	}
+	sum.TotalCount = a.Total() + b.Total()
+	return &sum
+}
