@@ -22,7 +22,7 @@ func shapers() []shaper {
 		{name: appendPolicy, about: "never rewrites", shape: func(*shaped, *CostOptions) bool { return false }},
 		{name: "clew", about: "summary made without a model", of: "clew", tax: true, shape: compactTo(tailTokens)},
 		{name: "clew+offload", about: "large results shortened first; a summary when that frees too little", of: "clew", tax: true, shape: offloadFirst},
-		{name: "pi", about: "a tail of 20,000 tokens", of: "pi", tax: true, shape: compactTo(func(c *shaped, _ *CostOptions) int { return c.tail(20_000) })},
+		{name: "pi", about: "a tail of 20,000 tokens", of: "pi", tax: true, shape: compactTo(func(c *shaped, opt *CostOptions) int { return c.tail(min(20_000, opt.Window/2)) })},
 		{name: "synapse", about: "results of the older half left out first; a summary before the newest 5 messages when that frees too little", of: "synapse", tax: true, shape: synapse},
 		{name: "turns", about: "the newest 6 turns stay, within half of the window", of: "turns", tax: true, shape: compactTo(newestTurns)},
 		{name: "model", about: "summary made by a model", model: true, tax: true, shape: compactTo(tailTokens)},
@@ -87,9 +87,14 @@ func newestTurns(c *shaped, opt *CostOptions) int {
 	return c.tail(opt.Window/2 - opt.Summary)
 }
 
-// summarize puts a summary in the place of what is before from.
+// summarize puts a summary in the place of what is before from, unless the summary
+// is no smaller.
 func (c *shaped) summarize(from, tokens int) bool {
-	if from <= 1 || from == 2 && c.blocks[1].id.src == srcSummary {
+	dropped := 0
+	for _, b := range c.blocks[1:from] {
+		dropped += b.tokens
+	}
+	if dropped <= tokens {
 		return false
 	}
 	c.rewrite++

@@ -14,11 +14,13 @@
 //   - Growth: E of an answer and the results after it against how much P grew
 //     from that call to the next. After ten calls were learnt from, Learned is the
 //     same with the calibrated estimate.
-//   - Tools: E of the results alone against P minus the C of the call before. Some
-//     records have the usage as it was when the answer began; where the output is
-//     less than a quarter of what the answer is estimated at, it is left out.
+//   - Tools: E of the results alone against P minus the C of the call before.
 //   - Slices: growth over 8 messages and more, from each call to the first that is
 //     far enough, with the calibrated estimate. Guarded is that times the guard.
+//
+// Some records have the usage as it was when the answer began. Where the output is
+// far too small for the answer, C is P and E of the answer, as for a token.Meter,
+// and Tools is not measured.
 //
 // A window ends where the context was changed other than by adding to it. Growth,
 // Tools and Slices are measured only over what is recorded as it was sent: no

@@ -192,7 +192,10 @@ func (r *run) answer(m *message.Message, n int64) {
 		return
 	}
 	r.Calls++
-	total := prompt + m.Usage.Output
+	total, whole := prompt+m.Usage.Output, m.Usage.Output >= (n-200)/4
+	if !whole {
+		total = prompt + n
+	}
 	if !r.started {
 		r.started, r.offset = true, prompt-r.visible
 	}
@@ -210,7 +213,7 @@ func (r *run) answer(m *message.Message, n int64) {
 	}
 	c := &call{
 		prompt: prompt, total: total, factor: cal.Factor(), guard: guard, calls: cal.Calls,
-		answer: n, first: true, whole: m.Usage.Output >= n/4,
+		answer: n, first: true, whole: whole,
 	}
 	r.last, r.since = c, 0
 	if !onlyText(m) || m.Usage.Reasoning > 0 {
