@@ -1,6 +1,7 @@
 package clew
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,8 @@ type ForkOptions struct {
 	// Settle adds a result for every call that waits for one, which says that the
 	// call was interrupted: what it gives goes to the session that made it.
 	Settle bool
+	// Hooks are asked before anything is written: those that are a BeforeFork.
+	Hooks []Hook
 	// Clock gives the time of the new session and of what is added to it. Default:
 	// time.Now.
 	Clock func() time.Time
@@ -50,6 +53,10 @@ type Forked struct {
 	// Settled counts those results, Output the large output that was copied from
 	// beside the file to beside the new one.
 	Settled, Output int
+	// Why says why nothing was written; "" otherwise. Path is empty then.
+	Why string
+	// Warnings are what went wrong beside the point: *HookError.
+	Warnings []error
 }
 
 // Fork makes a new session of a path in the file from: a file that holds it alone,
@@ -74,7 +81,7 @@ func Fork(ctx context.Context, from, to string, opt ForkOptions) (*Forked, error
 	if err != nil {
 		return nil, err
 	}
-	defer src.Close() // it was only read
+	defer func() { _ = src.Close() }() // it was only read
 	if v := src.Version(); v > session.Version {
 		return nil, &Error{
 			Op: op, Subject: from, Hint: "use a newer clew",
@@ -91,6 +98,11 @@ func Fork(ctx context.Context, from, to string, opt ForkOptions) (*Forked, error
 	plan, err := planFork(ctx, src, h, opt)
 	if err != nil {
 		return nil, failed(op, from, err)
+	}
+	d, warnings := AskFork(ctx, opt.Hooks, BeforeForkEvent{Session: src.Header().ID, From: from, To: to, Entry: opt.At})
+	plan.forked.Warnings = warnings
+	if d.Cancel {
+		return &Forked{Why: "a hook stopped it: " + cmp.Or(d.Why, "it did not say why"), Warnings: warnings}, nil
 	}
 	plan.forked.Path, plan.forked.ID = to, h.ID
 	// The output first: a session that names what is not there is worse than output

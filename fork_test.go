@@ -713,7 +713,7 @@ func TestForkFails(t *testing.T) {
 		var rich *clew.Error
 		if err == nil || tc.want != nil && !errors.Is(err, tc.want) {
 			t.Errorf("%s: %+v, %v", name, f, err)
-		} else if tc.want != context.Canceled && (!errors.As(err, &rich) || rich.Hint == "") {
+		} else if !errors.Is(err, context.Canceled) && (!errors.As(err, &rich) || rich.Hint == "") {
 			t.Errorf("%s: %v does not say what to do", name, err)
 		}
 	}
@@ -722,6 +722,44 @@ func TestForkFails(t *testing.T) {
 	}
 	if list, _ := os.ReadDir(filepath.Dir(path)); len(list) != 1 {
 		t.Errorf("left %v", list)
+	}
+}
+
+// TestForkAsksHooks: a hook can stop it; one that fails is no reason to.
+func TestForkAsksHooks(t *testing.T) {
+	ctx := context.Background()
+	path := tempFile(t)
+	if err := os.WriteFile(path, sessiongen.Generate(3, sessiongen.Options{WellFormed: true}).Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	to := filepath.Join(t.TempDir(), "new.jsonl")
+	last, err := openFile(t, path).Last(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var asked clew.BeforeForkEvent
+	var stop clew.ForkDecision
+	opt := clew.ForkOptions{At: last.ID, Hooks: []clew.Hook{
+		clew.BeforeForkFunc(func(context.Context, clew.BeforeForkEvent) (clew.ForkDecision, error) { panic("hook") }),
+		clew.BeforeForkFunc(func(_ context.Context, e clew.BeforeForkEvent) (clew.ForkDecision, error) {
+			asked = e
+			return stop, nil
+		}),
+	}}
+	stop = clew.ForkDecision{Cancel: true, Why: "not now"}
+	f, err := clew.Fork(ctx, path, to, opt)
+	if err != nil || f.Path != "" || !strings.Contains(f.Why, "not now") || len(f.Warnings) != 1 {
+		t.Errorf("%+v, %v", f, err)
+	}
+	if asked.From != path || asked.To != to || asked.Entry != last.ID || asked.Session == "" {
+		t.Errorf("asked %+v", asked)
+	}
+	if list, _ := os.ReadDir(filepath.Dir(to)); len(list) > 0 {
+		t.Errorf("left %v", list)
+	}
+	stop = clew.ForkDecision{}
+	if f, err := clew.Fork(ctx, path, to, opt); err != nil || f.Path != to || f.Why != "" || len(f.Warnings) != 1 {
+		t.Errorf("%+v, %v", f, err)
 	}
 }
 
