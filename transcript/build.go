@@ -111,6 +111,9 @@ func (b *builder) result(callID, name string, blocks []message.Block, isError bo
 	return b.say(m, at, line, key)
 }
 
+// encrypted stands for a summary that only the model's maker can read.
+const encrypted = "[The conversation before this point was compacted. The summary is encrypted and can't be shown here.]"
+
 // compaction adds a recorded compaction that keeps what follows first, which is
 // nil when nothing before it is kept. The summary stands in the context as the
 // other program put it: without words of ours around it.
@@ -132,7 +135,11 @@ func (b *builder) compaction(rw Rewrite, first *node, details []byte, at time.Ti
 				clew.Raw("form", wire.Form{Role: message.RoleUser}.JSON())
 				all.Raw("clew", clew.Bytes())
 			}
-			c := session.Compaction{Summary: rw.Summary, TokensBefore: rw.TokensBefore, SystemMessage: sys}
+			text := rw.Summary
+			if text == "" && rw.Encrypted {
+				text = encrypted
+			}
+			c := session.Compaction{Summary: text, TokensBefore: rw.TokensBefore, SystemMessage: sys}
 			if extra := all.Bytes(); len(extra) > len("{}") {
 				c.Details = extra
 			}

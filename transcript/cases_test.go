@@ -80,6 +80,9 @@ func list(t *testing.T, in []byte, opt transcript.ReadOptions) string {
 	whole(t, tr)
 	var w strings.Builder
 	fmt.Fprintf(&w, "%s: %s\n", tr.Format, tr.Why)
+	if tr.Sessions > 1 {
+		fmt.Fprintf(&w, "%d sessions\n", tr.Sessions)
+	}
 	if h := tr.Header; h.Cwd != "" {
 		fmt.Fprintf(&w, "session %s in %s\n", h.ID, h.Cwd)
 	}

@@ -18,6 +18,8 @@ type claude struct {
 	calls   map[string]*node // answers by the ids of their calls
 	results map[string]*node // by the ids of their calls
 	main    *node            // the end of the main path
+	begun   bool             // a message was seen
+	agent   bool             // the file is that of an agent of another session
 	titles  map[string]string
 }
 
@@ -47,7 +49,14 @@ func (c *claude) line(line int, f fields) {
 			return
 		}
 	}
-	side := f["isSidechain"].bool() || f.has("agentId") && typ != "progress"
+	side := f["isSidechain"].bool()
+	if typ == "user" || typ == "assistant" {
+		// An agent has a file of its own, where all lines are of its sidechain.
+		c.agent = c.agent || side && !c.begun
+		c.begun = true
+	}
+	task := side && c.agent
+	side = side && !c.agent
 	if side && !c.opt.Sidechains {
 		if id != "" {
 			c.note(Lost, "sidechain", line, id, "lines of other agents (sidechains); option Sidechains takes them in")
@@ -69,7 +78,7 @@ func (c *claude) line(line int, f fields) {
 	before := c.tip
 	switch typ {
 	case "user":
-		c.user(line, f, side)
+		c.user(line, f, side || task)
 	case "assistant":
 		c.assistant(line, f)
 	case "system":
@@ -121,7 +130,7 @@ func (c *claude) parent(f fields, line int) *node {
 	return n
 }
 
-func (c *claude) user(line int, f fields, side bool) {
+func (c *claude) user(line int, f fields, task bool) {
 	at, id := f["timestamp"].time(), f.str("uuid")
 	content := f["message"].get("content")
 	if f["isCompactSummary"].bool() {
@@ -161,18 +170,18 @@ func (c *claude) user(line int, f fields, side bool) {
 	}
 	if len(said) > 0 {
 		c.tip = parent
-		c.words(said, f, side, at, line, id)
+		c.words(said, f, task, at, line, id)
 	}
 	c.at[id] = c.tip
 }
 
 // words adds what a user message says, apart by who said it: one line may hold
 // the user's words and a reminder.
-func (c *claude) words(said []message.Block, f fields, side bool, at time.Time, line int, id string) {
+func (c *claude) words(said []message.Block, f fields, task bool, at time.Time, line int, id string) {
 	whose := make([]message.Origin, len(said))
 	for i := range said {
 		switch {
-		case side:
+		case task:
 			whose[i] = message.OriginTask
 		case f["isMeta"].bool(), f["isVisibleInTranscriptOnly"].bool():
 			whose[i] = message.OriginInjected

@@ -269,9 +269,6 @@ func (c *codex) rollback(line int, p value) {
 	c.note(Aside, "event:thread_rolled_back", line, "", "places where the user went back; what was left is a branch")
 }
 
-// encrypted stands for a summary that only the model's maker can read.
-const encrypted = "[The conversation before this point was compacted. The summary is encrypted and can't be shown here.]"
-
 // compacted adds a compaction. What the program kept is behind it again: the
 // messages it lists need not follow one another.
 func (c *codex) compacted(line int, p value, at time.Time) {
@@ -294,10 +291,7 @@ func (c *codex) compacted(line int, p value, at time.Time) {
 	if rw.Summary == "" {
 		c.note(Lost, "encrypted-summary", line, "", "summaries that only the model's maker can read")
 	}
-	n := c.compaction(rw, nil, details.Bytes(), at, "")
-	if n.rewrite.Summary == "" {
-		n.rewrite.Summary = encrypted
-	}
+	c.compaction(rw, nil, details.Bytes(), at, "")
 	copied := map[*node]bool{}
 	for _, it := range kept {
 		of := c.items[itemKey(it.fields())]

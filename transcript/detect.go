@@ -134,7 +134,11 @@ func classifyRecord(line value) (Format, string) {
 	case typ == "message" && f["message"].isObject() && !f.has("parentUuid"):
 		return Pi, "lines are messages with a role"
 	default:
-		if d := classifyMessages([]value{line}); d.Format != "" {
+		list := []value{line}
+		if f["messages"].isArray() {
+			list = f["messages"].list()
+		}
+		if d := classifyMessages(list); d.Format != "" {
 			return d.Format, d.Why
 		}
 		return "", ""

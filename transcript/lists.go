@@ -37,14 +37,15 @@ func (b *builder) listHead(doc value, system string) {
 	})
 }
 
-// elements calls fn with each message of a list, whichever way it comes.
-func (s *source) elements(name string, fn func(line int, m value)) error {
+func (b *builder) requestHead(body value) { b.listHead(body, "system") }
+
+// elements calls head with what stands around the list, and fn with each message
+// of it, whichever way it comes.
+func (s *source) elements(name string, head func(body value), fn func(line int, m value)) error {
 	if s.doc == nil {
-		return s.objects(func(line int, obj value) error {
-			fn(line, obj)
-			return nil
-		})
+		return s.bodies(name, head, fn)
 	}
+	head(s.doc)
 	list := s.doc.list()
 	if s.doc.isObject() {
 		list = s.doc.list(name)
@@ -56,6 +57,33 @@ func (s *source) elements(name string, fn func(line int, m value)) error {
 		fn(i+1, m)
 	}
 	return nil
+}
+
+// bodies reads one message a line; or, of lines that each have a list, the one that
+// is asked for.
+func (s *source) bodies(name string, head func(body value), fn func(line int, m value)) error {
+	sessions := 0
+	err := s.objects(func(line int, obj value) error {
+		if list := obj.get(name); list.isArray() {
+			if sessions == s.opt.Select {
+				head(obj)
+				for i, m := range list.list() {
+					fn(i+1, m)
+				}
+			}
+			sessions++
+			return nil
+		}
+		fn(line, obj)
+		return nil
+	})
+	if err == nil && sessions > 0 {
+		if s.opt.Select >= sessions {
+			return noSuchSession(s.opt.Select, sessions)
+		}
+		s.sessions = sessions
+	}
+	return err
 }
 
 func (b *builder) model(m *message.Message, f fields) {
@@ -72,11 +100,8 @@ func (b *builder) model(m *message.Message, f fields) {
 }
 
 func readChat(s *source, b *builder) error {
-	if s.doc != nil {
-		b.listHead(s.doc, "system")
-	}
 	functions := 0
-	return s.elements("messages", func(line int, v value) {
+	return s.elements("messages", b.requestHead, func(line int, v value) {
 		f := v.fields()
 		at := f["timestamp"].time()
 		switch role := f.str("role"); role {
@@ -112,10 +137,7 @@ func readChat(s *source, b *builder) error {
 }
 
 func readAnthropic(s *source, b *builder) error {
-	if s.doc != nil {
-		b.listHead(s.doc, "system")
-	}
-	return s.elements("messages", func(line int, v value) {
+	return s.elements("messages", b.requestHead, func(line int, v value) {
 		f := v.fields()
 		said, results := b.anthropicBlocks(f["content"], line)
 		switch role := f.str("role"); role {
@@ -150,10 +172,10 @@ func readAnthropic(s *source, b *builder) error {
 // model's are one answer.
 func readResponses(s *source, b *builder) error {
 	c := newCodex(b)
-	if s.doc != nil {
-		b.listHead(s.doc, "instructions")
+	head := func(body value) {
+		b.listHead(body, "instructions")
+		c.model, c.provider = b.opt.Model.ID, firstOf(b.opt.Model.Provider, "openai")
 	}
-	c.model, c.provider = b.opt.Model.ID, firstOf(b.opt.Model.Provider, "openai")
 	item := func(line int, v value) {
 		if v.str("type") == "" && v.has("role") {
 			v = jsonx.Set(v, "type", []byte(`"message"`))
@@ -161,8 +183,9 @@ func readResponses(s *source, b *builder) error {
 		c.item(line, v, v.time("timestamp"))
 	}
 	if s.doc.isObject() && s.doc.get("input").isString() {
+		head(s.doc)
 		b.userText(message.OriginUser, s.doc.str("input"), time.Time{}, 1, "")
-	} else if err := s.elements("input", item); err != nil {
+	} else if err := s.elements("input", head, item); err != nil {
 		return err
 	}
 	for i, v := range s.doc.list("output") {

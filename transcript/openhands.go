@@ -48,7 +48,7 @@ func readOpenHands(s *source, b *builder) error {
 	case err != nil:
 		return err
 	case picked != nil:
-		b.t.Sessions = sessions
+		s.sessions = sessions
 		return o.record(picked)
 	case sessions > 0:
 		return noSuchSession(s.opt.Select, sessions)

@@ -93,6 +93,8 @@ type source struct {
 	opt    ReadOptions
 	format Format
 	report *Report
+
+	sessions int // in the source; 0 for one
 }
 
 // Read reads a session. Damage costs what it hit and no more: it is counted in
@@ -127,6 +129,7 @@ func Read(r io.Reader, opt ReadOptions) (*Transcript, error) {
 	if err := readers[t.Format](src, b); err != nil {
 		return nil, err
 	}
+	t.Sessions = max(t.Sessions, src.sessions)
 	if err := b.finish(); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,8 @@
 package transcript
 
 import (
+	"fmt"
+
 	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/wire"
 )
@@ -19,6 +21,9 @@ func writeList(k *sink) error {
 	msgs, ids := k.messages(k.opt.Full)
 	model := k.target(k.opt)
 	req, notes, err := wire.Build(msgs, p, wire.Target{Provider: model.Provider, Model: model.ID, TakesImages: true}, wire.Options{SettleMissing: true})
+	if req != nil && len(req.Messages) == 0 {
+		return fmt.Errorf("%w: no message of the session is one that is sent", ErrNothing)
+	}
 	if err != nil {
 		return err
 	}
