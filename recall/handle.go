@@ -46,7 +46,8 @@ func Handle(s string) string {
 // output that is kept beside the log, sha256- and the hash, or eight digits or more
 // that the hash begins with. What stands around it in a summary is taken off. Of
 // several entries with ids that begin so, the only one on the path to leaf is
-// meant; otherwise the error is an *AmbiguousError. It is session.ErrNotFound where
+// meant, or the only one there that has left the context, as handles in a summary do;
+// otherwise the error is an *AmbiguousError. It is session.ErrNotFound where
 // there is none.
 func Find(ctx context.Context, store session.Store, leaf, handle string) (*session.Entry, error) {
 	const op = "recall"
@@ -80,15 +81,7 @@ func Find(ctx context.Context, store session.Store, leaf, handle string) (*sessi
 		if err != nil {
 			return nil, err
 		}
-		var on []string
-		for _, e := range path {
-			if seen[e.ID] {
-				on = append(on, e.ID)
-			}
-		}
-		if len(on) == 1 {
-			begin = on
-		}
+		begin = meant(path, seen, begin)
 	}
 	switch {
 	case len(begin) == 1:
@@ -102,6 +95,32 @@ func Find(ctx context.Context, store session.Store, leaf, handle string) (*sessi
 		return store.Get(ctx, blob)
 	}
 	return nil, &session.Error{Op: op, Subject: handle, Err: session.ErrNotFound, Hint: "a search by words may find it"}
+}
+
+// meant returns those of the entries that a handle in the context of a path may mean:
+// the one on the path, or of several the one that is not in the context any more. If
+// there is no such one it returns all.
+func meant(path []*session.Entry, named map[string]bool, all []string) []string {
+	active := map[*session.Entry]bool{}
+	for _, e := range session.Project(path).Active {
+		active[e] = true
+	}
+	var on, gone []string
+	for _, e := range path {
+		if named[e.ID] {
+			on = append(on, e.ID)
+			if !active[e] {
+				gone = append(gone, e.ID)
+			}
+		}
+	}
+	switch {
+	case len(on) == 1:
+		return on
+	case len(gone) == 1:
+		return gone
+	}
+	return all
 }
 
 // minBlob is how many digits of a hash name output beside the log.

@@ -1,0 +1,564 @@
+package clew_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/clew-dev/clew"
+	"github.com/clew-dev/clew/blob"
+	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/internal/sessiongen"
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/recall"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/session/jsonl"
+)
+
+// inSummary and inNote are how the context names what is not in it.
+var (
+	inSummary = regexp.MustCompile(`\[#[^\[\],#\s]+(?:, replaced)?\]`)
+	inNote    = regexp.MustCompile(`(?:[Rr]ecall|later:) (#[0-9a-zA-Z_-]+)`)
+)
+
+// pages reads all pages of a text and holds each against its bounds.
+func pages(t *testing.T, s *clew.Session, handle string, raw bool, most int) string {
+	t.Helper()
+	var b strings.Builder
+	for offset, n := 0, 0; ; n++ {
+		r, err := s.RecallText(context.Background(), handle, clew.RecallOptions{Offset: offset, Max: most, Raw: raw})
+		if err != nil {
+			t.Fatalf("%s: %v", handle, err)
+		}
+		if got := len([]rune(r.Text)); most > 0 && got > most || r.Offset != offset {
+			t.Fatalf("%s: a page of %d characters at %d; asked for %d at %d", handle, got, r.Offset, most, offset)
+		}
+		b.WriteString(r.Text)
+		if r.Next == 0 {
+			return b.String()
+		}
+		if r.Next <= offset || n > 1<<20 {
+			t.Fatalf("%s: page %d goes on at %d", handle, offset, r.Next)
+		}
+		offset = r.Next
+	}
+}
+
+// TestRecallAll is I8: what has left the context can be read again, every byte, by id
+// and by every handle that the context names, after each of many passes.
+func TestRecallAll(t *testing.T) {
+	ctx := context.Background()
+	var passes, left, named, outside, ambiguous int
+	for seed := range uint64(6) {
+		r := rand.New(rand.NewPCG(seed, 8))
+		blobs, err := blob.NewMemory(blob.MemoryOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg := small(6_000 + 2_000*int64(seed%3))
+		cfg.Blobs, cfg.OutOfLine = blobs, 3_000
+		cfg = fixed(cfg)
+		if seed%2 == 1 { // ids made from the time share their beginning
+			clock := uint32(0x190a1b2c)
+			cfg.NewID = func() string {
+				clock += uint32(r.IntN(3)) / 2
+				return fmt.Sprintf("%08x%08x", clock, r.Uint32())
+			}
+		}
+		s, err := clew.New(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		appended := map[string]*message.Message{}
+		for k := range 40 {
+			msgs := turn(r, k)
+			if k%5 == 0 { // a call with long arguments, an image, and output that is kept beside the log
+				id := fmt.Sprintf("big_%d", k)
+				args := jsonx.Set([]byte(`{"path":"a/b.txt"}`), "content", jsonx.Quote(text(r, 300)))
+				result := message.ToolResult(id, "write", text(r, 1500), false, start).WithContent([]message.Block{
+					message.TextBlock(text(r, 1500)), message.ImageBlock("image/png", strings.Repeat("iVBO", 50)),
+				})
+				msgs = append(msgs, message.User(text(r, 60), start),
+					message.Assistant(start, message.ThinkingBlock(text(r, 200), ""), message.ToolCallBlock(id, "write", args)), result)
+			}
+			for i, id := range add(t, s, msgs...) {
+				appended[id] = msgs[i]
+			}
+			p := prepare(t, s)
+			if !p.Plan.Act {
+				continue
+			}
+			passes++
+			path, err := s.Log().Path(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			byID := map[string]*session.Entry{}
+			for _, e := range path {
+				byID[e.ID] = e
+			}
+			for _, f := range compact.Fates(path) {
+				want := appended[f.Entry]
+				if f.Fate == compact.FateVerbatim || want == nil && byID[f.Entry].Type != session.TypeCompaction {
+					continue
+				}
+				left++
+				if want == nil { // a summary that another one took in
+					c, _ := byID[f.Entry].Compaction()
+					if got := pages(t, s, f.Entry, false, 0); got != c.Summary {
+						t.Fatalf("seed %d: the summary %s comes back as %.80q", seed, f.Entry, got)
+					}
+					continue
+				}
+				m, err := s.Recall(ctx, f.Entry)
+				if err != nil || !bytes.Equal(m.JSON(), want.JSON()) {
+					t.Fatalf("seed %d: %s, which is %s, comes back changed: %v", seed, f.Entry, f.Fate, err)
+				}
+				if r.IntN(8) == 0 {
+					if got := pages(t, s, f.Entry, true, 1+r.IntN(2000)); got != string(want.JSON()) {
+						t.Fatalf("seed %d: the pages of %s are not its JSON", seed, f.Entry)
+					}
+				}
+			}
+			for _, m := range p.Messages {
+				shown := recall.Text(m)
+				handles := inSummary.FindAllString(shown, -1)
+				for _, h := range inNote.FindAllStringSubmatch(shown, -1) {
+					handles = append(handles, h[1])
+				}
+				for _, h := range handles {
+					if h == "[#id]" {
+						continue // the note that says what handles are
+					}
+					r, err := s.RecallText(ctx, h, clew.RecallOptions{Max: -1})
+					if several := (*recall.AmbiguousError)(nil); errors.As(err, &several) && seed%2 == 1 {
+						// An entry that came later has an id that begins so, too. Which are
+						// meant is said, and each is there.
+						for _, id := range several.IDs {
+							if _, err := s.Recall(ctx, id); err != nil || !strings.HasPrefix(id, recall.Handle(h)) {
+								t.Fatalf("seed %d: %s may mean %s: %v", seed, h, id, err)
+							}
+						}
+						ambiguous++
+						continue
+					}
+					if err != nil {
+						t.Fatalf("seed %d: the context names %s: %v", seed, h, err)
+					}
+					named++
+					e := byID[r.Entries[0]]
+					want := appended[e.ID]
+					if want == nil {
+						continue // a summary or an edit
+					}
+					if r.Text != recall.Text(want) {
+						t.Fatalf("seed %d: %s is not the text of %s", seed, h, e.ID)
+					}
+					if logged, err := e.Message(); err == nil {
+						if _, ok := session.OutOfLineOf(logged); ok {
+							outside++
+						}
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d passes; %d times an entry had left and came back; %d handles, %d of them of output beside the log, %d ambiguous", passes, left, named, outside, ambiguous)
+	if passes < 30 || left < 1000 || named < 1000 || outside < 20 || ambiguous > named/20 {
+		t.Error("too few cases")
+	}
+}
+
+// TestRecallGenerated is I8 on sessions with branches, edits, older compactions, images and
+// everything else: each entry of each path comes back as its record has it.
+func TestRecallGenerated(t *testing.T) {
+	ctx := context.Background()
+	passes, n := 0, 0
+	for seed := range uint64(25) {
+		f, err := jsonl.Read(ctx, "generated", bytes.NewReader(sessiongen.Generate(seed, sessiongen.Options{WellFormed: true}).Bytes()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []*session.Entry
+		for e, err := range f.All(ctx) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, e)
+		}
+		s, err := clew.OpenStore(ctx, session.NewMemory(f.Header(), all...), fixed(small(9_000)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := rand.New(rand.NewPCG(seed, 2))
+		for k := range 6 {
+			p, err := s.Prepare(ctx)
+			if fixedPart := (*clew.FixedPartError)(nil); errors.As(err, &fixedPart) {
+				break // a system prompt that is larger than the window
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.Plan.Act {
+				passes++
+			}
+			add(t, s, turn(r, k)...)
+		}
+		for _, e := range all {
+			raw := pages(t, s, e.ID, true, 5000)
+			want := string(e.Raw())
+			if e.Type == session.TypeMessage {
+				if m, err := e.Message(); err == nil {
+					want = string(m.JSON())
+				}
+			}
+			if raw != want {
+				t.Fatalf("seed %d: %s (%s) comes back as %.100q, it was %.100q", seed, e.ID, e.Type, raw, want)
+			}
+			n++
+		}
+		s.Close()
+	}
+	t.Logf("%d passes, %d entries", passes, n)
+	if passes < 20 || n < 1000 {
+		t.Error("too few cases")
+	}
+}
+
+// TestSearchAfterFivePasses: what was said before five compactions is found, in whatever
+// language, and only once although the answers of the tool are in the log.
+func TestSearchAfterFivePasses(t *testing.T) {
+	ctx := context.Background()
+	facts := []struct{ fact, query string }{
+		{"the staging database listens on port 54329", "staging database port"},
+		{"the retry limit lives in maxDeliveryAttempts of queue_worker.go", "delivery attempts"},
+		{"发布前必须先运行数据迁移脚本", "数据迁移"},
+		{"リリースの担当は田中さんです", "担当"},
+		{"배포 승인은 김팀장이 합니다", "배포 승인"},
+		{"it broke with commit 9fceb02d0ae598e95dc970b74767f19372d61af8", "9fceb02"},
+	}
+	s := newSession(t, small(8_000))
+	r := rand.New(rand.NewPCG(5, 5))
+	planted := map[string]string{}
+	for _, f := range facts {
+		id := add(t, s,
+			message.Assistant(start, message.ToolCallBlock("q"+f.query, "bash", []byte(`{"command":"cat notes"}`))),
+			message.ToolResult("q"+f.query, "bash", "# notes\n"+f.fact+"\n", false, start))[1]
+		planted[f.query] = id
+		add(t, s, message.Assistant(start, message.TextBlock("I see.")))
+	}
+	passes := 0
+	for k := 0; passes < 5; k++ {
+		add(t, s, turn(r, k)...)
+		if p := prepare(t, s); p.Plan.Cut != nil {
+			passes++
+		}
+		if k > 300 {
+			t.Fatal("no five compactions")
+		}
+	}
+	for _, f := range facts {
+		found, err := s.Search(ctx, recall.Query{Text: f.query}, clew.ScopeLeft)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(found.Hits) == 0 || found.Hits[0].Entry != planted[f.query] || !strings.Contains(found.Hits[0].Snippet, f.fact) {
+			t.Errorf("%q: %+v", f.query, found.Hits)
+			continue
+		}
+		// As an agent asks, and has the answer in its log.
+		args, _ := json.Marshal(map[string]any{"query": f.query, "tool": "bash"})
+		answer, err := s.RecallTool(ctx, args)
+		if err != nil || !strings.Contains(answer, "#"+planted[f.query]) || !strings.Contains(answer, f.fact) {
+			t.Errorf("%q: %q %v", f.query, answer, err)
+		}
+		call := "r" + f.query
+		add(t, s, message.Assistant(start, message.ToolCallBlock(call, recall.ToolName, args)), message.ToolResult(call, recall.ToolName, answer, false, start))
+		again, err := s.Search(ctx, recall.Query{Text: `"` + f.fact + `"`, Roles: []message.Role{message.RoleToolResult}}, clew.ScopePath)
+		if err != nil || again.Total != 1 {
+			t.Errorf("%q is found %d times, %v", f.fact, again.Total, err)
+		}
+	}
+	add(t, s, message.Assistant(start, message.TextBlock("the port is 54329")))
+	// What is in the context word for word has not left it.
+	if found, err := s.Search(ctx, recall.Query{Text: `"the port is 54329"`}, clew.ScopeLeft); err != nil || found.Total != 0 {
+		t.Error(found.Total, err)
+	}
+	if found, err := s.Search(ctx, recall.Query{Text: `"the port is 54329"`}, clew.ScopePath); err != nil || found.Total != 1 {
+		t.Error(found.Total, err)
+	}
+}
+
+// TestSearchOutOfLine: output beside the log is searched and recalled by its hash; what
+// is lost is said to be searched in part, what was purged to be purged.
+func TestSearchOutOfLine(t *testing.T) {
+	ctx := context.Background()
+	file := tempFile(t)
+	s, err := clew.Create(ctx, file, fixed(small(200_000)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	msgs := outputs("the zq47y11 needle")
+	ids := add(t, s, msgs...)
+	look := func(s *clew.Session) *clew.Found {
+		t.Helper()
+		found, err := s.Search(ctx, recall.Query{Text: "zq47y11"}, clew.ScopePath)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	found := look(s)
+	if found.Total != 2 || found.Partial != 0 || !strings.Contains(found.Hits[0].Snippet, "the zq47y11 needle") {
+		t.Fatalf("%+v", found)
+	}
+	// The place that a hit names is where reading goes on.
+	h := found.Hits[0]
+	if r, err := s.RecallText(ctx, h.Entry, clew.RecallOptions{Offset: h.Offset, Max: 400}); err != nil || !strings.Contains(r.Text, "zq47y11") || r.Total != h.Size {
+		t.Error(r, err)
+	}
+	note := regexp.MustCompile(`recall (#[0-9a-f]{16}) for the whole`)
+	logText := logged(t, s.Log().Store())
+	handles := note.FindAllStringSubmatch(logText, -1)
+	if len(handles) != 2 {
+		t.Fatalf("%d notes in the log", len(handles))
+	}
+	for i, id := range ids[2:] {
+		e, err := s.Log().Store().Get(ctx, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, _ := e.Message()
+		at, _ := session.OutOfLineOf(m)
+		for _, handle := range []string{id, handles[i][1], at.ID, at.ID[:20]} {
+			got, err := s.Recall(ctx, handle)
+			if err != nil || !bytes.Equal(got.JSON(), msgs[i+2].JSON()) {
+				t.Errorf("%s: %v", handle, err)
+			}
+			if text := pages(t, s, handle, false, 900_000); text != recall.Text(msgs[i+2]) {
+				t.Errorf("the pages of %s are not the text", handle)
+			}
+		}
+	}
+	s.Close()
+
+	if _, err := clew.Purge(ctx, file, jsonl.PurgeOptions{ID: ids[2]}); err != nil {
+		t.Fatal(err)
+	}
+	s, err = clew.Open(ctx, file, fixed(small(200_000)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := s.RecallText(ctx, ids[2], clew.RecallOptions{}); err != nil || !r.Purged || strings.Contains(r.Text, "access") {
+		t.Errorf("%+v %v", r, err)
+	}
+	args, _ := json.Marshal(map[string]string{"id": ids[2]})
+	if answer, err := s.RecallTool(ctx, args); err != nil || !strings.Contains(answer, "was purged") {
+		t.Error(answer, err)
+	}
+	if found := look(s); found.Total != 1 || found.Hits[0].Entry != ids[3] {
+		t.Errorf("after a purge: %+v", found)
+	}
+	s.Close()
+
+	if err := os.RemoveAll(file + ".blobs"); err != nil {
+		t.Fatal(err)
+	}
+	f, err := jsonl.Open(ctx, file, jsonl.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err = clew.OpenFile(ctx, f, clew.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if found := look(s); found.Total != 0 || found.Partial == 0 {
+		t.Errorf("without its output: %+v", found)
+	}
+	if _, err := s.RecallText(ctx, ids[3], clew.RecallOptions{}); !errors.Is(err, blob.ErrNotFound) {
+		t.Error(err)
+	}
+}
+
+// TestRecallHandles: what a handle may look like, and what is said of one that names nothing,
+// too much, or no range.
+func TestRecallHandles(t *testing.T) {
+	ctx := context.Background()
+	cfg := clew.Config{}
+	next := []string{"1a2b3c4d00000001", "1a2b3c4d00000002", "5e6f000000000003", "with..dots", "7777000000000005", "8888000000000006", "9999000000000007", "aaaa000000000008"}
+	cfg.NewID = func() string { id := next[0]; next = next[1:]; return id }
+	cfg.Clock = fixed(clew.Config{}).Clock
+	cfg.NewID, next = func() string { id := next[0]; next = next[1:]; return id }, append([]string{"header"}, next...)
+	s, err := clew.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ids := add(t, s, message.User("one", start), message.Assistant(start, message.TextBlock("two")), message.User("three", start), message.Assistant(start, message.TextBlock("four")))
+	if err := s.Navigate(ctx, ids[0], "elsewhere"); err != nil {
+		t.Fatal(err)
+	}
+	branch := add(t, s, message.User("five", start))
+	for handle, want := range map[string]string{
+		ids[0]: "one", "#" + ids[1]: "two", "[#" + ids[1] + "]": "two", " [#5e6f, replaced] ": "three", "#5e6f00": "three",
+		"with..dots": "four", "#1a2b3c4d": "one", // the other one is not on the path
+		"5e6f..with..dots": "", branch[0]: "five",
+	} {
+		m, err := s.Recall(ctx, handle)
+		if want == "" {
+			if !errors.Is(err, clew.ErrNotFound) {
+				t.Errorf("%q: %v", handle, err)
+			}
+			continue
+		}
+		if err != nil || m.Text() != want {
+			t.Errorf("%q: %v", handle, err)
+		}
+	}
+	for handle, want := range map[string]string{
+		"1a2b3c4d00000001..5e6f":  "[#1a2b3c4d00000001 user]\none\n\n[#1a2b3c4d00000002 assistant]\ntwo\n\n[#5e6f000000000003 user]\nthree\n\n",
+		"[#1a2b3c4d..8888]":       "[#1a2b3c4d00000001 user]\none\n\n[#8888000000000006 user]\nfive\n\n",
+		"..1a2b3c4d00000002":      "[#1a2b3c4d00000001 user]\none\n\n[#1a2b3c4d00000002 assistant]\ntwo\n\n",
+		"1a2b3c4d00000001..":      "[#1a2b3c4d00000001 user]\none\n\n[#8888000000000006 user]\nfive\n\n",
+		"..":                      "[#1a2b3c4d00000001 user]\none\n\n[#8888000000000006 user]\nfive\n\n",
+		"8888000000000006..8888":  "[#8888000000000006 user]\nfive\n\n",
+		" #1a2b3c4d .. #7777 ":    "[#1a2b3c4d00000001 user]\none\n\n",
+		"7777..8888000000000006 ": "[#8888000000000006 user]\nfive\n\n",
+	} {
+		if got := pages(t, s, handle, false, 7); got != want {
+			t.Errorf("%q: %q, want %q", handle, got, want)
+		}
+	}
+	items, err := s.RecallRange(ctx, "", "5e6f")
+	if err != nil || len(items) != 3 || items[2].Message.Text() != "three" || items[2].Entry.ID != ids[2] {
+		t.Error(items, err)
+	}
+	for handle, want := range map[string]string{
+		"":             "empty handle",
+		"[#]":          "empty handle",
+		"nix":          "no such entry; a search by words",
+		"5e6f..1a2b3c": "is not on the path to", // the wrong way round
+		"8888..5e6f":   "is not on the path to",
+		"nix..5e6f":    "nix: no such entry",
+	} {
+		_, err := s.RecallText(ctx, handle, clew.RecallOptions{})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", handle, err, want)
+		}
+	}
+	if err := s.Navigate(ctx, "", "before all"); err != nil {
+		t.Fatal(err)
+	}
+	ambiguous := (*recall.AmbiguousError)(nil)
+	_, err = s.Recall(ctx, "#1a2b3c4d")
+	if !errors.As(err, &ambiguous) || ambiguous.Count != 2 || !strings.Contains(err.Error(), "1a2b3c4d00000001, 1a2b3c4d00000002") {
+		t.Error(err)
+	}
+	if _, err := s.RecallText(ctx, ids[0], clew.RecallOptions{Offset: -1}); err == nil {
+		t.Error("a negative offset")
+	}
+}
+
+// TestRecallToolArguments: what a model may write, and what it is told.
+func TestRecallToolArguments(t *testing.T) {
+	ctx := context.Background()
+	s := newSession(t, clew.Config{})
+	id := add(t, s, message.User("the port is 54329, "+strings.Repeat("and so on ", 2000), start))[0]
+	for args, want := range map[string]string{
+		`{"id":"` + id + `"}`: "[recalled #" + id + " user: characters 0 to 8000 of 20019; go on with offset 8000]\nthe port is 54329",
+		`{"id":"#` + id[:6] + `","offset":"20010","limit":5}`:   "characters 20010 to 20015 of 20019; go on with offset 20015]\n",
+		`{"id":"` + id + `","limit":null,"offset":4,"extra":1}`: "characters 4 to 8004",
+		`{"id":"` + id + `","raw":"true","limit":20}`:           `]` + "\n" + `{"role":"user","cont`,
+		` {"query":"port"} `:                    "[recalled search: 1 found; give an id to read the whole]\n#" + id + " user, turn 1, at character 0 of 20019\n  the port is 54329",
+		`{"query":"nothing of it","left":true}`: "[recalled search: 0 found]\n",
+		`{"query":"port","role":"assistant"}`:   "0 found",
+		`{"role":"user"}`:                       "1 found",
+	} {
+		got, err := s.RecallTool(ctx, []byte(args))
+		if err != nil || !strings.Contains(got, want) {
+			t.Errorf("%s: %.200q, %v; want %q", args, got, err, want)
+		}
+	}
+	for args, want := range map[string]string{
+		``: "no JSON object", `[]`: "no JSON object", `{"id":`: "no JSON object", `{}x`: "no JSON object",
+		`{}`: "nothing to look for", `{"id":""}`: "nothing to look for",
+		`{"id":5}`: "id: the argument is no string", `{"id":"x","offset":-1}`: "offset: the argument is no whole number",
+		`{"id":"x","limit":"many"}`: "limit: the argument is no whole number", `{"id":"x","raw":2}`: "raw: the argument is no true or false",
+		`{"query":"x","role":"dog"}`: "no role of a message", `{"query":",."}`: "nothing to look for",
+		`{"id":"nix"}`: "no such entry", `{"id":"x","offset":1e99}`: "offset",
+	} {
+		got, err := s.RecallTool(ctx, []byte(args))
+		if err == nil || !strings.Contains(err.Error(), want) || got != "" {
+			t.Errorf("%s: %q, %v; want %q", args, got, err, want)
+		}
+	}
+	tool := recall.AgentTool()
+	var schema struct {
+		Properties map[string]struct {
+			Enum []message.Role `json:"enum"`
+		} `json:"properties"`
+	}
+	if err := json.Unmarshal(tool.Schema, &schema); err != nil || len(schema.Properties) != 9 {
+		t.Error(err, schema)
+	}
+	for _, role := range schema.Properties["role"].Enum {
+		if !role.Known() {
+			t.Errorf("the schema names the role %s", role)
+		}
+	}
+}
+
+// FuzzRecallTool: whatever the arguments are, there is an answer or an error, and nothing is
+// written.
+func FuzzRecallTool(f *testing.F) {
+	for _, s := range []string{`{"id":"1"}`, `{"query":"a \"b\" c","limit":3}`, `{"id":"..","offset":1}`, `null`, `{"id":"[#x, replaced]","raw":true}`, `{"path":"\\","query":"` + "\xff" + `"}`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, args []byte) {
+		s, err := clew.New(fixed(clew.Config{}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		add(t, s, message.User("a b c", start), message.Assistant(start, message.ToolCallBlock("1", "read", []byte(`{"path":"\\x"}`))))
+		before := logged(t, s.Log().Store())
+		answer, err := s.RecallTool(context.Background(), args)
+		if (err == nil) != strings.HasPrefix(answer, "[recalled ") || err != nil && answer != "" {
+			t.Fatalf("%q: %q, %v", args, answer, err)
+		}
+		if logged(t, s.Log().Store()) != before {
+			t.Fatal("something was written")
+		}
+	})
+}
+
+func ExampleSession_Search() {
+	ctx := context.Background()
+	s, err := clew.New(clew.Config{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer s.Close()
+	_, _ = s.Append(ctx,
+		message.User("never touch schema_v2.sql", start),
+		message.Assistant(start, message.TextBlock("Understood.")))
+	found, err := s.Search(ctx, recall.Query{Text: "schema"}, clew.ScopePath)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, h := range found.Hits {
+		fmt.Printf("turn %d, %s: %s\n", h.Turn, h.Role, h.Snippet)
+	}
+	// Output: turn 1, user: never touch schema_v2.sql
+}
