@@ -91,7 +91,8 @@ func (m *Meter) Slice(msgs []*message.Message) int64 {
 // can be trusted: the anchor. Usage from before fresh is stale, because a
 // pass or an edit has changed the context since; session.Context has Boundary
 // for that. What was reported counts up to and including the anchor, and only
-// the messages after it are estimated.
+// the messages after it are estimated; where the log has the usage as it was when
+// the answer began, the answer too.
 //
 // Without an anchor everything is estimated: Config.System and Config.Tools,
 // what ReplaySystem makes of the system messages, and the other messages.
@@ -106,13 +107,20 @@ func (m *Meter) Measure(msgs []*message.Message, fresh int) Reading {
 		r.Tokens = r.Estimated
 		return r
 	}
-	r.Measured = usageTotal(msgs[r.Anchor].Usage)
-	for _, msg := range msgs[r.Anchor+1:] {
+	var own Categories
+	m.split(msgs[r.Anchor], &own)
+	reported, whole := m.reported(msgs[r.Anchor].Usage, own.Total())
+	r.Measured = reported
+	rest := r.Anchor + 1
+	if !whole {
+		rest = r.Anchor
+	}
+	for _, msg := range msgs[rest:] {
 		m.split(msg, &r.Categories)
 	}
 	r.Estimated = r.Categories.Total()
 	r.Tokens = addSat(r.Measured, r.Estimated)
-	before := m.whole(msgs[:r.Anchor+1])
+	before := m.whole(msgs[:rest])
 	fit(&before, r.Measured)
 	for i, n := range before {
 		r.Categories[i] = addSat(r.Categories[i], n)
@@ -172,6 +180,19 @@ func (m *Meter) trusts(msg *message.Message) bool {
 	}
 	from := FamilyOf(msg.Provider, msg.Model)
 	return from == m.family || from == Universal || m.family == Universal
+}
+
+// reported returns what the usage of an anchor says about the context up to it, and
+// whether that is with the answer. Some logs have the usage as it was when the
+// answer began, with an output of a few tokens: then only the prompt was
+// reported. own is what the answer is estimated at.
+func (m *Meter) reported(u *message.Usage, own int64) (tokens int64, whole bool) {
+	const slack = 200 // tokens; the estimate of a short answer is mostly overhead
+	total := usageTotal(u)
+	if m.anyUsage || promptTokens(u) <= 0 || u.Output >= max(0, own-slack)/4 || u.Output >= total {
+		return total, true
+	}
+	return total - max(u.Output, 0), false
 }
 
 // usageTotal is Usage.Total for numbers of any size.

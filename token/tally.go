@@ -35,14 +35,19 @@ func (t *Tally) Add(msg *message.Message, fresh bool) {
 	t.meter.split(msg, &own)
 	t.bytes = addSat(t.bytes, sentBytes(msg))
 	t.costs = append(t.costs, own.Total())
+	before := t.rest
 	if msg.Role == message.RoleSystem {
 		t.systems = append(t.systems, msg)
 	} else {
 		t.rest.add(&own)
 	}
 	if fresh && t.meter.trusts(msg) {
-		t.anchor, t.usage, t.before, t.upTo = len(t.costs)-1, usageTotal(msg.Usage), t.rest, len(t.systems)
+		var whole bool
+		t.anchor, t.before, t.upTo = len(t.costs)-1, t.rest, len(t.systems)
 		t.after, t.fitting = Categories{}, true
+		if t.usage, whole = t.meter.reported(msg.Usage, own.Total()); !whole {
+			t.before, t.after = before, own
+		}
 		return
 	}
 	if t.anchor >= 0 {

@@ -21,6 +21,7 @@ type contextJSON struct {
 	Guarded    int64            `json:"guarded"`
 	Over       bool             `json:"over"`
 	Reading    token.Reading    `json:"reading"`
+	Calibrated *contextLearned  `json:"calibrated,omitempty"`
 	Compaction *contextCut      `json:"compaction,omitempty"`
 	Edited     int              `json:"edited"`
 	Omitted    int              `json:"omitted"`
@@ -40,6 +41,11 @@ type contextWindow struct {
 	From    string `json:"from"`
 	Reserve int64  `json:"reserve"`
 	Limit   int64  `json:"limit"`
+}
+
+type contextLearned struct {
+	Calls  int64   `json:"calls"`
+	Factor float64 `json:"factor"`
 }
 
 type contextCut struct {
@@ -67,6 +73,9 @@ func printContextJSON(cmd *cobra.Command, s *jsonl.File, v *contextView, full bo
 	}
 	if v.model.ID != "" {
 		out.Model = &contextModel{v.model.Provider, v.model.ID, v.modelBy, v.level}
+	}
+	if c := v.learned; c.Calls > 0 {
+		out.Calibrated = &contextLearned{c.Calls, c.Factor()}
 	}
 	if v.Compaction != nil {
 		view, _ := v.Compaction.Compaction()
