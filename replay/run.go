@@ -10,6 +10,8 @@ import (
 	"sync"
 
 	"github.com/clew-dev/clew/replay/measure"
+	"github.com/clew-dev/clew/replay/meter"
+	"github.com/clew-dev/clew/token"
 )
 
 // The defaults of Options.
@@ -79,6 +81,8 @@ type SessionResult struct {
 	Skipped string
 	// SkippedRecorded says of each recorded compaction without a point why.
 	SkippedRecorded []string
+
+	meter [2]meter.Errors
 }
 
 // Report is the outcome of a replay.
@@ -87,6 +91,23 @@ type Report struct {
 	Policies     []string
 	Sessions     []SessionResult
 	Costs        *Costs
+	// Meter are the errors of estimates, on the sessions that recorded usage: those
+	// of the engine's counter, and of four characters to a token.
+	Meter []meter.Row
+}
+
+// meterRows adds up the errors of estimates; there are none without usage.
+func meterRows(sessions []SessionResult) []meter.Row {
+	rows := []meter.Row{{Name: "heuristic"}, {Name: "chars4"}}
+	for i := range sessions {
+		for k := range rows {
+			rows[k].Errors.Add(sessions[i].meter[k])
+		}
+	}
+	if rows[0].Errors.Calls == 0 {
+		return nil
+	}
+	return rows
 }
 
 // Check says what is wrong with the options: a setting that makes no sense, and
@@ -168,6 +189,7 @@ feed:
 	if first != nil {
 		return nil, first
 	}
+	r.Meter = meterRows(r.Sessions)
 	recall := map[string]float64{}
 	for _, row := range r.Rows(false) {
 		if row.Contextual.N > 0 {
@@ -212,6 +234,8 @@ func play(ctx context.Context, s *Session, opt *Options) (SessionResult, error) 
 	if len(parts) == 0 {
 		res.Skipped = "no messages"
 	}
+	res.meter[0] = meter.Measure(s.Path, token.HeuristicFor)
+	res.meter[1] = meter.Measure(s.Path, func(string, string) token.Counter { return token.Chars4() })
 	for _, pt := range points {
 		got, err := pt.score(ctx, s, opt)
 		if err != nil {

@@ -19,7 +19,23 @@ type replayJSON struct {
 	Kept     []keptJSON      `json:"kept"`
 	Recorded []keptJSON      `json:"recorded,omitempty"`
 	Costs    replayCostsJSON `json:"costs"`
+	Meter    []meterJSON     `json:"meter,omitempty"`
 	Sessions []replayedJSON  `json:"sessions"`
+}
+
+// meterJSON is how far the estimates of a counter are from what was reported.
+type meterJSON struct {
+	Counter     string   `json:"counter"`
+	Calls       int      `json:"calls"`
+	Raw         *float64 `json:"raw,omitempty"`
+	Fixed       *float64 `json:"fixed,omitempty"`
+	Anchored    *float64 `json:"anchored,omitempty"`
+	Anchored95  *float64 `json:"anchored95,omitempty"`
+	Growth      *float64 `json:"growth,omitempty"`
+	Calibrated  *float64 `json:"calibrated,omitempty"`
+	Results     *float64 `json:"results,omitempty"`
+	Slices      *float64 `json:"slices,omitempty"`
+	SlicesUnder *float64 `json:"slicesUnder,omitempty"`
 }
 
 // keptJSON is what a policy keeps.
@@ -117,6 +133,15 @@ func newReplayJSON(r *replay.Report, in *replayInput) replayJSON {
 		}
 	}
 	out.Costs = newReplayCostsJSON(r.Costs)
+	for i := range r.Meter {
+		e := &r.Meter[i].Errors
+		out.Meter = append(out.Meter, meterJSON{
+			Counter: r.Meter[i].Name, Calls: e.Calls, Raw: known(e.Raw.Median()), Fixed: known(e.Fixed.Median()),
+			Anchored: known(e.Anchored.Median()), Anchored95: known(e.Anchored.Quantile(.95)),
+			Growth: known(e.Growth.Median()), Calibrated: known(e.Learned.Median()), Results: known(e.Tools.Median()),
+			Slices: known(e.Slices.Median()), SlicesUnder: known(e.Guarded.Under()),
+		})
+	}
 	order := append(append([]string(nil), r.Policies...), replay.RecordedPolicy)
 	for _, s := range r.Sessions {
 		sj := replayedJSON{
@@ -149,6 +174,11 @@ func figure(m measure.Measured) *float64 {
 	}
 	f := rounded(m.Value)
 	return &f
+}
+
+// known is a figure, or nil where there was nothing to measure.
+func known(f float64) *float64 {
+	return figure(measure.Measured{Value: f, OK: !math.IsNaN(f)})
 }
 
 func meanFigure(m replay.Mean) *float64 { return figure(measure.Measured{Value: m.Value, OK: m.N > 0}) }

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -194,6 +195,7 @@ func writeReplayNotes(w *bufio.Writer, r *replay.Report, in *replayInput) {
 			fmt.Fprintf(w, "prices: none for %s; Anthropic's were taken, in proportion\n", printable(m))
 		}
 	}
+	writeMeterNotes(w, r)
 	notes := 0
 	note := func(path, why string) {
 		if notes++; notes == 1 {
@@ -218,4 +220,30 @@ func writeReplayNotes(w *bufio.Writer, r *replay.Report, in *replayInput) {
 	if in.passed > 0 {
 		fmt.Fprintf(w, "\npassed over %s that are no sessions\n", count(in.passed, "file"))
 	}
+}
+
+// writeMeterNotes says how far estimates of tokens are from what providers reported.
+func writeMeterNotes(w *bufio.Writer, r *replay.Report) {
+	percent := func(f float64) string {
+		if math.IsNaN(f) {
+			return "-"
+		}
+		return fmt.Sprintf("%.*f%%", decimals(100*f), 100*f)
+	}
+	for i := range r.Meter {
+		e := &r.Meter[i].Errors
+		if i == 0 {
+			fmt.Fprintf(w, "\nMeter: %s with usage; medians of errors.\n", count(e.Calls, "call"))
+		}
+		fmt.Fprintf(w, "%-11s anchored %s (95%%: %s), growth %s, calibrated %s, slices %s\n", r.Meter[i].Name,
+			percent(e.Anchored.Median()), percent(e.Anchored.Quantile(.95)), percent(e.Growth.Median()), percent(e.Learned.Median()), percent(e.Slices.Median()))
+	}
+}
+
+// decimals are enough to tell small percentages apart.
+func decimals(percent float64) int {
+	if percent < 1 {
+		return 2
+	}
+	return 0
 }
