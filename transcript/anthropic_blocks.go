@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 
@@ -35,7 +36,7 @@ func opaque(v value) (message.Block, bool) {
 func (b *builder) arguments(v value, line int, id string) json.RawMessage {
 	switch {
 	case v.isObject():
-		return json.RawMessage(v)
+		return bytes.Clone(v)
 	case !v.has():
 		return json.RawMessage("{}")
 	}

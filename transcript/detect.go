@@ -99,7 +99,7 @@ func detectLines(head []byte, whole bool) Detection {
 			best = f
 		}
 	}
-	d := Detection{Format: best, Why: whys[best], lines: true, single: objects == 1 && broken == 0}
+	d := Detection{Format: best, Why: whys[best], lines: true, single: whole && objects == 1 && broken == 0}
 	if best == "" {
 		d.Why = "its lines are JSON, with members of no known format"
 	}

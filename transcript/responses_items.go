@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 
@@ -118,7 +119,7 @@ func (b *builder) responsesCall(f fields, line int) message.Block {
 	default:
 		args = b.textArguments(f.str("arguments"), line, id)
 		if f["arguments"].isObject() {
-			args = json.RawMessage(f["arguments"])
+			args = bytes.Clone(f["arguments"])
 		}
 	}
 	return message.ToolCallBlock(full, name, args)

@@ -181,3 +181,12 @@ func TestRoundTripFull(t *testing.T) {
 		t.Errorf("only %d compactions in all sessions", compactions)
 	}
 }
+
+func decode(t testing.TB, line []byte) map[string]any {
+	t.Helper()
+	var v map[string]any
+	if err := json.Unmarshal(line, &v); err != nil {
+		t.Fatalf("%v: %s", err, line)
+	}
+	return v
+}

@@ -24,9 +24,10 @@ func (v value) get(path ...string) value {
 	return v
 }
 
+// str returns a copy: what is kept of a line must not keep the line.
 func (v value) str(path ...string) string {
 	s, _ := jsonx.String(v.get(path...))
-	return s
+	return strings.Clone(s)
 }
 
 func (v value) int(path ...string) int64 {
