@@ -22,6 +22,7 @@ var jsonShapes = map[string]any{
 	"compact": compactReport{}, "undo": undoReport{},
 	"explain": explainJSON{}, "pin": pinReport{}, "purge": purgeReport{}, "recall": recallReport{},
 	"import": []importedFile{}, "export": exportReport{},
+	"replay": replayJSON{}, "A policy's figures": keptJSON{},
 	"A session": sessionJSON{}, "A reading": token.Reading{}, "A problem": session.Problem{}, "A plan": compact.Plan{},
 }
 

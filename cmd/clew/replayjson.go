@@ -55,6 +55,7 @@ type keptJSON struct {
 	TrailF1      *float64  `json:"trailF1,omitempty"`
 	Modified     *float64  `json:"modified,omitempty"`
 	Fresh        *float64  `json:"fresh,omitempty"`
+	FreshPoints  int       `json:"freshPoints,omitempty"`
 	MadeUp       *float64  `json:"madeUp,omitempty"`
 	Plain        *float64  `json:"plain,omitempty"`
 	Chain        []float64 `json:"chain,omitempty"`
@@ -188,7 +189,7 @@ func newKeptJSON(r *replay.Row) keptJSON {
 		Policy: r.Policy, Points: r.Points, Sessions: r.Sessions, Tokens: int(r.Tokens),
 		CCR: meanFigure(r.Contextual), CR: meanFigure(r.Recall), CRByUse: meanFigure(r.RecallByUse), Precision: meanFigure(r.Precision),
 		Instructions: meanFigure(r.Instructions), Constraints: meanFigure(r.Constraints), TrailF1: meanFigure(r.TrailF1),
-		Modified: meanFigure(r.Modified), Fresh: meanFigure(r.Fresh), MadeUp: meanFigure(r.Foreign), Plain: meanFigure(r.Plain),
+		Modified: meanFigure(r.Modified), Fresh: meanFigure(r.Fresh), FreshPoints: r.Fresh.N, MadeUp: meanFigure(r.Foreign), Plain: meanFigure(r.Plain),
 		Gates: r.Gates,
 	}
 	if low, high, ok := r.Interval(); ok {
