@@ -61,11 +61,7 @@ func (c counterFlag) of(m session.Model) token.Counter {
 // meter returns the meter for a model, with what the usage on the path teaches about
 // its estimates: path is what the context needs of the log.
 func (c counterFlag) meter(m session.Model, window int64, path []*session.Entry) (*token.Meter, token.Calibration, error) {
-	counter := c.of(m)
-	learner := token.NewLearner(token.Calibration{}, counter, m.Provider, m.ID)
-	calibration.Learn(learner, path)
-	learned := learner.Calibration()
-	counter, err := token.Calibrated(counter, learned)
+	counter, learned, err := calibration.Counter(c.of(m), token.Calibration{}, path, m.Provider, m.ID)
 	if err != nil {
 		return nil, learned, err
 	}

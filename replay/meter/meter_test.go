@@ -121,7 +121,7 @@ func TestLearnedAndGuarded(t *testing.T) {
 		t.Fatalf("%d learned samples", len(e.Learned))
 	}
 	first, last := e.Learned[0].Estimate, e.Learned[48].Estimate
-	if !(200 < first && first < last && 240 <= last && last <= 250) {
+	if first <= 200 || last <= first || last < 240 || last > 250 {
 		t.Errorf("the calibrated estimates go from %d to %d, of 250", first, last)
 	}
 	if len(e.Slices) != 56 || e.Slices[0] != (meter.Sample{Estimate: 800, Real: 1000}) {

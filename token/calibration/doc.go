@@ -2,10 +2,14 @@
 // path of a log, and keeps what was learnt about several models in a file from
 // one session to the next.
 //
-//	set, err := calibration.Load(file) // damaged: set is empty, err says so
+//	set, err := calibration.Load(file) // damaged: err says so, and the rest is there
 //	counter := token.HeuristicFor(provider, model)
-//	learner := token.NewLearner(set.For(counter, provider, model), counter, provider, model)
-//	calibration.Learn(learner, path)
-//	set.Put(learner.Calibration())
+//	known := set.For(counter, provider, model)
+//	counter, known, err = calibration.Counter(counter, known, path, provider, model)
+//	// ... counter corrects its estimates
+//	set.Put(known)
 //	err = calibration.Save(file, set)
+//
+// A path is to be learnt from once: when what was learnt from it was saved, what
+// is learnt next begins with the entries after it.
 package calibration

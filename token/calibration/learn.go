@@ -39,3 +39,15 @@ func Add(l *token.Learner, e *session.Entry) {
 		l.Break()
 	}
 }
+
+// Counter returns a counter that is corrected by what is known of its estimates for a
+// model (from, which may be the zero value) and by the usage on a path, and what
+// that comes to. It goes where a counter is asked for, such as clew.Config.Counter.
+// It fails when the counter is calibrated already.
+func Counter(counter token.Counter, from token.Calibration, path []*session.Entry, provider, model string) (token.Counter, token.Calibration, error) {
+	l := token.NewLearner(from, counter, provider, model)
+	Learn(l, path)
+	c := l.Calibration()
+	calibrated, err := token.Calibrated(counter, c)
+	return calibrated, c, err
+}
