@@ -37,6 +37,12 @@ type Policy struct {
 	// Default: a sixteenth of the window, at most 8,192 tokens, for the facts,
 	// and a tenth of the window, at most 20,000 tokens, for the words.
 	Summary Amount
+	// SummaryGoal says that Summary is what a summarizer is to aim at: a longer one
+	// is taken as long as it is smaller than what it replaces and the context fits.
+	// Default: Summary is the most.
+	SummaryGoal bool
+	// Synapse are settings of that preset.
+	Synapse SynapsePolicy
 	// MaxBytes is the most that a request may take, in bytes of its JSON: providers
 	// limit that too, and images reach it before the window. A context over it is
 	// compacted as one over Limit is. Default: 0, no limit.

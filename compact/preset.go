@@ -1,8 +1,10 @@
 package compact
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -49,7 +51,7 @@ func Preset(name string) (Policy, error) {
 		return Policy{Name: name, Keep: Tokens(20_000), Template: summary.Structured}, nil
 	case PresetSynapse:
 		return Policy{
-			Name: name, Trigger: Tokens(150_000), KeepMessages: 5, Summary: Tokens(8_000),
+			Name: name, Trigger: Tokens(150_000), KeepMessages: 5, Summary: Tokens(8_000), SummaryGoal: true,
 			Template: summary.Technical,
 			Form:     &wire.Form{Role: message.RoleUser, Open: "[Compressed History]\n\n", Close: ""},
 		}, nil
@@ -62,14 +64,30 @@ func Preset(name string) (Policy, error) {
 	return Policy{}, fmt.Errorf("there is no preset %q; there are %s", name, strings.Join(PresetNames(), ", "))
 }
 
-// The settings of preset synapse that are no fields of Policy, by the names of
-// its document.
-const (
-	synapseScanShare = 2  // offload looks at one half of the messages
-	synapseMinChars  = 50 // SYNAPSE_OFFLOAD_MIN_CHARS
-	synapseMinFreed  = 15_000
-	synapseCooldown  = 5 // steps between two compactions
-)
+// SynapsePolicy are the settings of preset synapse that no other preset has. What is
+// unset is as in its document; a value below 0 stands for none.
+type SynapsePolicy struct {
+	// Scan is which share of the messages, from the oldest on, are looked at for
+	// results to offload. Default: 0.5.
+	Scan float64
+	// MinChars is how many characters a result has at most that stays. Default: 50.
+	MinChars int
+	// MinFreed is what offload must free, in tokens, for no summary to be made.
+	// Default: 15,000.
+	MinFreed int64
+	// Cooldown is how many answers lie between two summaries. Default: 5.
+	Cooldown int
+}
+
+// resolved fills in what is unset.
+func (s SynapsePolicy) resolved() SynapsePolicy {
+	return SynapsePolicy{
+		Scan:     min(max(cmp.Or(s.Scan, 0.5), 0), 1),
+		MinChars: max(cmp.Or(s.MinChars, 50), 0),
+		MinFreed: max(cmp.Or(s.MinFreed, 15_000), 0),
+		Cooldown: max(cmp.Or(s.Cooldown, 5), 0),
+	}
+}
 
 // over reports whether the context is to be compacted.
 func (p *planner) over() bool {
@@ -123,11 +141,12 @@ func (p *planner) climbPi(ctx context.Context, plan *Plan, w *work) error {
 
 func (p *planner) climbSynapse(ctx context.Context, plan *Plan, w *work) error {
 	start := w.total
-	for i := range len(w.items) / synapseScanShare {
+	own := p.policy.Synapse.resolved()
+	for i := range int(float64(len(w.items)) * own.Scan) {
 		it := w.items[i]
 		m := it.Message
 		if m.Role != message.RoleToolResult || !editable(it) || RungOf(it.Edit) != "" || p.pinned[it.Entry.ID] ||
-			len([]rune(m.Text())) <= synapseMinChars {
+			len([]rune(m.Text())) <= own.MinChars {
 			continue
 		}
 		note := "[the tool result is not here; " + forWhole(it.Entry.ID, p.policy.Offload.path(it.Entry)) + "]"
@@ -137,9 +156,9 @@ func (p *planner) climbSynapse(ctx context.Context, plan *Plan, w *work) error {
 	}
 	freed := start - w.total
 	trigger := p.policy.Trigger.Of(p.budget.Window)
-	if w.total <= p.hard() && (w.total < trigger || freed >= synapseMinFreed || p.stepsSincePass() < synapseCooldown) && plan.Reason != Manual {
+	if w.total <= p.hard() && (w.total < trigger || freed >= own.MinFreed || p.stepsSincePass() < own.Cooldown) && plan.Reason != Manual {
 		if !w.changed() {
-			return p.orGuard(ctx, plan, w, "there is nothing to offload, and the last compaction is less than 5 steps ago")
+			return p.orGuard(ctx, plan, w, "there is nothing to offload, and the last compaction is not long enough ago")
 		}
 		return p.conclude(ctx, plan, w, nil)
 	}
@@ -170,7 +189,7 @@ func (p *planner) stepsSincePass() int {
 			steps++
 		}
 	}
-	return synapseCooldown
+	return math.MaxInt
 }
 
 func (p *planner) climbTurns(ctx context.Context, plan *Plan, w *work) error {

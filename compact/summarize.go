@@ -87,6 +87,7 @@ func (p *planner) try(ctx context.Context, cut *Cut, w *work) (*attempt, error) 
 		Template:     p.policy.Template,
 		Instructions: p.policy.Instructions,
 		Cache:        p.found,
+		Goal:         p.policy.SummaryGoal,
 	}
 	s := p.policy.Summarizer
 	if s == nil {
@@ -159,7 +160,11 @@ func (p *planner) final(ctx context.Context, w *work, best *attempt) (*attempt, 
 	if err != nil {
 		return nil, err
 	}
-	if a.total > max(best.total, p.target()) {
+	most := max(best.total, p.target())
+	if in.Goal {
+		most = max(best.total, p.hard())
+	}
+	if a.total > most {
 		best.out.Usage = a.out.Usage
 		best.out.Rejected = append(a.out.Rejected, fmt.Sprintf("the summary of %s takes %d tokens, and %d are for it", s.Name(), a.out.Tokens, in.Budget))
 		again, err := p.attempt(ctx, given{*best.out}, in, best.cut, w)

@@ -66,6 +66,9 @@ type Input struct {
 	Counter token.Counter
 	// Template renders. nil: Structured.
 	Template *Template
+	// Goal says that Budget is what to aim at, and that a longer text is taken while
+	// it is smaller than what it replaces. Default: Budget is the most.
+	Goal bool
 	// Instructions are what the user asked the summary to pay attention to.
 	Instructions string
 	// Profile says what is worth most. nil: chosen by what the session is like.

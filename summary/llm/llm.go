@@ -295,12 +295,12 @@ func (r *run) finish(d summary.Document) (summary.Output, error) {
 	d.Next = withMissing(d.Next, r.todos(), r.render(d))
 	out := summary.Output{Document: d, Text: r.render(d)}
 	out.Tokens = r.in.Counter.Text(out.Text)
-	if out.Tokens > r.in.Budget {
+	if out.Tokens > r.in.Budget && !r.in.Goal {
 		d.Files.Read = summary.FileList{More: len(d.Files.Read.Paths) + d.Files.Read.More} // recall and the details have them
 		out.Document, out.Text = d, r.render(d)
 		out.Tokens = r.in.Counter.Text(out.Text)
 	}
-	if out.Tokens > r.in.Budget {
+	if out.Tokens > r.in.Budget && !r.in.Goal {
 		return out, fmt.Errorf("the summary takes %d tokens with what belongs to it, and %d are for it", out.Tokens, r.in.Budget)
 	}
 	if before := r.before(); out.Tokens >= before {

@@ -326,6 +326,26 @@ func TestTooLargeForTheModel(t *testing.T) {
 	}
 }
 
+// TestGoal: where the budget is what to aim at, a longer summary is taken, as long
+// as it is smaller than what it replaces.
+func TestGoal(t *testing.T) {
+	long := good + strings.Repeat("3. go on with config.go and the parser, step after step\n", 90)
+	for _, goal := range []bool{false, true} {
+		m := &scripted{window: 200_000, answers: []answer{{text: long}}}
+		s, err := llm.New(llm.Config{Model: m})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := s.Summarize(context.Background(), summary.Input{Items: items(t, conversation(20)), Counter: counter(t), Budget: 900, Goal: goal, ClipLast: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if taken := out.Summarizer == "test/scripted"; taken != goal || goal && out.Tokens <= 900 {
+			t.Errorf("goal %v: by %s with %d tokens, %v", goal, out.Summarizer, out.Tokens, out.Rejected)
+		}
+	}
+}
+
 // TestSplitTurn: history and the beginning of the turn that is cut, one after the
 // other.
 func TestSplitTurn(t *testing.T) {
