@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -62,13 +63,12 @@ docs/replay.md defines the figures and says how far to trust them.`,
 		if len(in.sessions) == 0 {
 			return in.nothing()
 		}
+		var texts dumper
 		if fl.dump != "" {
-			d := &dumper{folder: fl.dump}
 			if err := os.MkdirAll(fl.dump, 0o755); err != nil {
 				return err
 			}
-			opt.Text = d.write
-			defer func() { err = d.err }()
+			texts.folder, opt.Text = fl.dump, texts.write
 		}
 		opt.Progress = func(done, all int) { pr.say("%s %d of %d", progressBar(done, all), done, all) }
 		pr.say("%s 0 of %d", progressBar(0, len(in.sessions)), len(in.sessions))
@@ -76,14 +76,19 @@ docs/replay.md defines the figures and says how far to trust them.`,
 		if err != nil {
 			return err
 		}
-		if err := fl.writeHTML(r, in); err != nil {
+		if err := cmp.Or(texts.err, fl.writeHTML(r, in)); err != nil {
 			return err
 		}
 		pr.done()
 		if *asJSON {
-			return printJSON(cmd, newReplayJSON(r, in))
+			err = printJSON(cmd, newReplayJSON(r, in))
+		} else {
+			err = printReplay(cmd, r, in)
 		}
-		return printReplay(cmd, r, in)
+		if n, _ := countPoints(r, false); n == 0 && err == nil {
+			err = fmt.Errorf("nothing was measured: %s, and none is long enough", count(len(r.Sessions), "session"))
+		}
+		return err
 	}
 	return cmd
 }
@@ -113,7 +118,7 @@ func (fl *replayFlags) options() (opt replay.Options, err error) {
 	if err := opt.Check(); err != nil {
 		return opt, usagef("%w", err)
 	}
-	return opt, nil
+	return opt, fl.checkHTML()
 }
 
 func readPrices(name string) (replay.Prices, error) {
