@@ -1,0 +1,215 @@
+package model
+
+import (
+	"bytes"
+	_ "embed" // for the built-in catalogue
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+//go:embed catalogue.json
+var builtIn []byte
+
+// Catalogue knows what models take and cost. It is not changed after it was made.
+type Catalogue struct{ entries []entry }
+
+// entry is a model or a family of models, as the JSON file has it.
+type entry struct {
+	// ID is the model's name, or the start of the names of a family when it ends in
+	// "*". The longest that fits counts.
+	ID string `json:"id"`
+	// Provider restricts the entry to one provider; empty means any.
+	Provider string `json:"provider,omitempty"`
+
+	Window        int64          `json:"window,omitempty"`
+	MaxInput      int64          `json:"maxInput,omitempty"`
+	MaxOutput     int64          `json:"maxOutput,omitempty"`
+	Images        *bool          `json:"images,omitempty"`
+	NoTemperature *bool          `json:"noTemperature,omitempty"`
+	Thinking      ThinkingMethod `json:"thinking,omitempty"`
+	Price         *price         `json:"price,omitempty"`
+
+	Source string `json:"source,omitempty"` // a link
+	Date   string `json:"date,omitempty"`   // when it was looked up
+}
+
+type price struct {
+	Input      float64 `json:"input"`
+	Output     float64 `json:"output"`
+	CacheRead  float64 `json:"cacheRead,omitempty"`
+	CacheWrite float64 `json:"cacheWrite,omitempty"`
+	Above      *price  `json:"above,omitempty"`
+	OverInput  int64   `json:"overInput,omitempty"`
+}
+
+func (p *price) export() *Price {
+	if p == nil {
+		return nil
+	}
+	return &Price{p.Input, p.Output, p.CacheRead, p.CacheWrite, p.Above.export(), p.OverInput}
+}
+
+// BuiltIn returns the catalogue that comes with this package. Each entry names
+// the page it was taken from and the day.
+func BuiltIn() (*Catalogue, error) { return ReadCatalogue(bytes.NewReader(builtIn)) }
+
+// ReadCatalogue reads a catalogue: {"models":[{"id":...}]}. docs/models.md has
+// the members. Unknown members are errors, for they are most often misspelt.
+func ReadCatalogue(r io.Reader) (*Catalogue, error) {
+	var file struct {
+		Models []entry `json:"models"`
+	}
+	d := json.NewDecoder(r)
+	d.DisallowUnknownFields()
+	if err := d.Decode(&file); err != nil {
+		return nil, fmt.Errorf("reading a catalogue of models: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("reading a catalogue of models: there is something after the object")
+	}
+	for i, e := range file.Models {
+		if err := e.check(); err != nil {
+			return nil, fmt.Errorf("model %d of the catalogue (%q): %w", i+1, e.ID, err)
+		}
+	}
+	return &Catalogue{file.Models}, nil
+}
+
+func (e *entry) check() error {
+	if strings.Trim(e.ID, "*") == "" || strings.Contains(strings.TrimSuffix(e.ID, "*"), "*") {
+		return errors.New("id must be a name, or the start of one with * at its end")
+	}
+	if e.Window < 0 || e.MaxInput < 0 || e.MaxOutput < 0 {
+		return errors.New("limits must not be negative")
+	}
+	if e.Window > 0 && (e.MaxInput > e.Window || e.MaxOutput > e.Window) {
+		return errors.New("maxInput and maxOutput must not be larger than window")
+	}
+	switch e.Thinking {
+	case "", ThinkingNever, ThinkingBudget, ThinkingAdaptive, ThinkingEffort:
+	default:
+		return fmt.Errorf("thinking must be %s, %s, %s or %s", ThinkingNever, ThinkingBudget, ThinkingAdaptive, ThinkingEffort)
+	}
+	for p := e.Price; p != nil; p = p.Above {
+		if p.Input < 0 || p.Output < 0 || p.CacheRead < 0 || p.CacheWrite < 0 || p.OverInput < 0 {
+			return errors.New("prices must not be negative")
+		}
+	}
+	return nil
+}
+
+// With returns a catalogue in which the entries of other come first: what they
+// say counts, and what they leave open stays as it was.
+func (c *Catalogue) With(other *Catalogue) *Catalogue {
+	if other == nil {
+		return c
+	}
+	return &Catalogue{append(slices.Clone(other.entries), c.entries...)}
+}
+
+// Lookup returns what is known of a model; ok is false when that is nothing. The
+// names that resellers put around a maker's name do not count:
+// "anthropic/claude-sonnet-4.5" and "us.anthropic.claude-sonnet-4-5-v1:0" are
+// found.
+func (c *Catalogue) Lookup(provider, model string) (i Info, ok bool) {
+	i = Info{Provider: provider, Model: model}
+	// The entries of one file are overlaid from the longest name to the shortest,
+	// file by file; the order of the slice is that of the files.
+	for _, name := range spellings(model) {
+		for _, e := range c.matching(provider, name) {
+			ok = true
+			e.fill(&i)
+		}
+		if ok {
+			return i, true
+		}
+	}
+	return i, false
+}
+
+// matching returns the entries that fit, the most exact first; of equally exact
+// ones the first in the catalogue.
+func (c *Catalogue) matching(provider, name string) (out []entry) {
+	for _, e := range c.entries {
+		id := strings.ToLower(e.ID)
+		prefix, family := strings.CutSuffix(id, "*")
+		if e.Provider != "" && !strings.EqualFold(e.Provider, provider) {
+			continue
+		}
+		if name == id || family && strings.HasPrefix(name, prefix) {
+			out = append(out, e)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b entry) int { return exactness(b) - exactness(a) })
+	return out
+}
+
+func exactness(e entry) int {
+	n := 2 * len(strings.TrimSuffix(e.ID, "*"))
+	if !strings.HasSuffix(e.ID, "*") {
+		n += 1 << 20
+	}
+	if e.Provider != "" {
+		n++
+	}
+	return n
+}
+
+// fill sets what is not known yet.
+func (e *entry) fill(i *Info) {
+	setNumber(&i.Window, e.Window)
+	setNumber(&i.MaxInput, e.MaxInput)
+	setNumber(&i.MaxOutput, e.MaxOutput)
+	if e.Images != nil && !i.Images {
+		i.Images = *e.Images
+	}
+	if e.NoTemperature != nil && !i.NoTemperature {
+		i.NoTemperature = *e.NoTemperature
+	}
+	if i.Thinking == "" {
+		i.Thinking = e.Thinking
+	}
+	if i.Price == nil {
+		i.Price = e.Price.export()
+	}
+	if i.Source == "" && e.Source != "" {
+		i.Source = e.Source
+		if e.Date != "" {
+			i.Source += " (" + e.Date + ")"
+		}
+	}
+}
+
+func setNumber(to *int64, n int64) {
+	if *to == 0 {
+		*to = n
+	}
+}
+
+// spellings returns the forms of a model's name under which it may be listed.
+func spellings(model string) []string {
+	full := strings.ToLower(strings.TrimSpace(model))
+	out := []string{full}
+	add := func(s string) {
+		if s != "" && !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	short := full[strings.LastIndexByte(full, '/')+1:]
+	add(short)
+	if i := strings.Index(short, "claude-"); i > 0 {
+		short = short[i:]
+		add(short)
+	}
+	if strings.HasPrefix(short, "claude-") { // "claude-sonnet-4.5"
+		add(strings.ReplaceAll(short, ".", "-"))
+	}
+	if base, _, ok := strings.Cut(short, ":"); ok { // "qwen3:8b", "...:free"
+		add(base)
+	}
+	return out
+}

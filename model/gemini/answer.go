@@ -1,0 +1,169 @@
+package gemini
+
+import (
+	"strconv"
+
+	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/model"
+)
+
+// read reads a response as the API answers it.
+func (c *Client) read(op string, body []byte) (*model.Answer, error) {
+	obj := valid(body)
+	if fail := jsonx.Get(obj, "error"); jsonx.IsObject(fail) {
+		e := model.ErrorFromBody(c.e.Provider, int(count(fail, "code")), nil, obj)
+		e.Op, e.Model = op, c.e.Model
+		return nil, e
+	}
+	candidate := firstCandidate(obj)
+	blocked := str(jsonx.Get(obj, "promptFeedback"), "blockReason")
+	if candidate == nil && blocked == "" {
+		return nil, c.e.Unreadable(op, body)
+	}
+	a := &model.Answer{
+		ID: str(obj, "responseId"), Model: str(obj, "modelVersion"),
+		Usage: usage(jsonx.Get(obj, "usageMetadata")), FinishDetail: str(candidate, "finishReason"),
+	}
+	a.Finish = finish(a.FinishDetail)
+	if blocked != "" {
+		a.Finish, a.FinishDetail = model.FinishRefusal, blocked
+	}
+	if a.Finish == model.FinishRefusal || a.Finish == model.FinishBadCall {
+		a.Refusal = str(candidate, "finishMessage")
+	}
+	for _, part := range merge(elements(jsonx.Get(jsonx.Get(candidate, "content"), "parts"))) {
+		c.readPart(a, part)
+	}
+	return a, nil
+}
+
+func firstCandidate(obj []byte) (out []byte) {
+	jsonx.Elements(jsonx.Get(obj, "candidates"), func(c []byte) bool {
+		if jsonx.IsObject(c) {
+			out = c
+		}
+		return false
+	})
+	return out
+}
+
+func elements(arr []byte) (out [][]byte) {
+	jsonx.Elements(arr, func(el []byte) bool {
+		out = append(out, el)
+		return true
+	})
+	return out
+}
+
+// merge joins neighbouring texts that are pieces of one: a stream cuts a text
+// anywhere, and puts the signature of the whole on its last piece, which may be
+// empty. A piece that follows a signature begins another text.
+func merge(parts [][]byte) (out [][]byte) {
+	for _, p := range parts {
+		if len(out) > 0 {
+			last := out[len(out)-1]
+			if isText(last) && isText(p) && thought(last) == thought(p) && str(last, "thoughtSignature") == "" {
+				last = jsonx.Set(last, "text", jsonx.Quote(str(last, "text")+str(p, "text")))
+				if sig := jsonx.Get(p, "thoughtSignature"); sig != nil {
+					last = jsonx.Set(last, "thoughtSignature", sig)
+				}
+				out[len(out)-1] = last
+				continue
+			}
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// isText reports whether a part is text and nothing else.
+func isText(p []byte) bool {
+	if !jsonx.IsString(jsonx.Get(p, "text")) {
+		return false
+	}
+	plain := true
+	jsonx.Members(p, func(key, _ []byte) bool {
+		k := string(key)
+		plain = plain && (k == "text" || k == "thought" || k == "thoughtSignature")
+		return plain
+	})
+	return plain
+}
+
+func thought(p []byte) bool { return jsonx.Bool(jsonx.Get(p, "thought")) }
+
+func (c *Client) readPart(a *model.Answer, p []byte) {
+	call := jsonx.Get(p, "functionCall")
+	text, isText := jsonx.String(jsonx.Get(p, "text"))
+	sig := str(p, "thoughtSignature")
+	switch {
+	case jsonx.IsObject(call):
+		id := str(call, "id")
+		if id == "" { // older models give none
+			id = c.callID(a)
+		}
+		args := jsonx.Get(call, "args")
+		if b, ok := a.Call(id, str(call, "name"), string(args)); ok {
+			b.Signature = sig
+			a.Blocks = append(a.Blocks, b)
+		}
+	case isText && thought(p):
+		if text != "" || sig != "" {
+			a.Blocks = append(a.Blocks, message.ThinkingBlock(text, sig))
+		}
+	case isText:
+		if text == "" && sig == "" {
+			return
+		}
+		b := message.TextBlock(text)
+		b.Signature = sig
+		a.Blocks = append(a.Blocks, b)
+	case jsonx.IsObject(p):
+		a.Blocks = append(a.Blocks, message.ParseContent(join([][]byte{p}))...)
+	}
+}
+
+// callID makes an id for a call that came without: from the response's own id,
+// so that the same answer gives the same id.
+func (c *Client) callID(a *model.Answer) string {
+	if a.ID == "" {
+		return c.e.NewID()
+	}
+	return "call_" + a.ID + "_" + strconv.Itoa(len(a.Blocks)+len(a.BadCalls))
+}
+
+func finish(reason string) model.Finish {
+	switch reason {
+	case "STOP":
+		return model.FinishEnd
+	case "MAX_TOKENS":
+		return model.FinishLength
+	case "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE",
+		"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION":
+		return model.FinishRefusal
+	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS":
+		return model.FinishBadCall
+	case "CONTINUATION":
+		return model.FinishPaused
+	case "", "FINISH_REASON_UNSPECIFIED":
+		return model.FinishNotKnown
+	}
+	return model.FinishUnknown
+}
+
+// usage reads what was counted. promptTokenCount holds what was read from the
+// cache, and thoughts are apart from candidates; the log has it the other way.
+func usage(obj []byte) *message.Usage {
+	if !jsonx.IsObject(obj) {
+		return nil
+	}
+	prompt := count(obj, "promptTokenCount")
+	u := &message.Usage{
+		CacheRead: min(count(obj, "cachedContentTokenCount"), prompt),
+		Reasoning: count(obj, "thoughtsTokenCount"),
+	}
+	u.Input = prompt - u.CacheRead + count(obj, "toolUsePromptTokenCount")
+	u.Output = count(obj, "candidatesTokenCount") + u.Reasoning
+	return u
+}

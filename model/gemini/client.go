@@ -1,0 +1,177 @@
+package gemini
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"strings"
+
+	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/model"
+	"github.com/clew-dev/clew/wire"
+)
+
+// BaseURL is the vendor's address.
+const BaseURL = "https://generativelanguage.googleapis.com/v1beta"
+
+// Config says which model.
+type Config struct {
+	model.Endpoint
+}
+
+// Client is a model behind generateContent.
+type Client struct {
+	e       model.Endpoint
+	profile wire.Profile
+}
+
+var (
+	_ model.Model    = (*Client)(nil)
+	_ model.Counter  = (*Client)(nil)
+	_ model.Renderer = (*Client)(nil)
+)
+
+// New returns a model. It makes no call.
+func New(c Config) (*Client, error) {
+	e, _, err := c.Resolve(model.Vendor{
+		Provider: "google", API: "google-generative-ai", BaseURL: BaseURL,
+		KeyEnv: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, Profile: wire.Gemini,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Client{e, wire.Gemini}, nil
+}
+
+// Info implements model.Model.
+func (c *Client) Info() model.Info { return *c.e.Info }
+
+// Complete implements model.Model.
+func (c *Client) Complete(ctx context.Context, r *model.Request) (*model.Response, error) {
+	const op = "complete"
+	sent, err := c.render(op, r)
+	if err != nil {
+		return nil, err
+	}
+	body, res, err := c.e.Transport.Send(ctx, c.call(op, "generateContent", "", sent.Body))
+	if err != nil {
+		return nil, err
+	}
+	a, err := c.read(op, body)
+	if err != nil {
+		return nil, err
+	}
+	return a.Complete(&c.e, res, sent), nil
+}
+
+// Stream implements model.Model.
+func (c *Client) Stream(ctx context.Context, r *model.Request, on func(model.Event) error) (*model.Response, error) {
+	const op = "stream"
+	sent, err := c.render(op, r)
+	if err != nil {
+		return nil, err
+	}
+	out := model.NewEmitter(on)
+	s := &stream{c: c, out: out}
+	res, err := c.e.Transport.Stream(ctx, c.call(op, "streamGenerateContent", "?alt=sse", sent.Body), s)
+	if err != nil {
+		return nil, s.partial().Broken(&c.e, err, res, sent)
+	}
+	a, err := c.read(op, s.whole())
+	if err != nil {
+		return nil, err
+	}
+	return out.Finished(a.Response(*c.e.Info, c.e.Now()), res, sent)
+}
+
+// Count implements model.Counter.
+func (c *Client) Count(ctx context.Context, r *model.Request) (int64, error) {
+	const op = "count"
+	sent, err := c.render(op, r)
+	if err != nil {
+		return 0, err
+	}
+	var o jsonx.Object
+	full := jsonx.Set(sent.Body, "model", jsonx.Quote("models/"+c.name()))
+	o.Raw("generateContentRequest", full)
+	body, _, err := c.e.Transport.Send(ctx, c.call(op, "countTokens", "", o.Bytes()))
+	if err != nil {
+		return 0, err
+	}
+	n, ok := jsonx.Int(jsonx.Get(valid(body), "totalTokens"))
+	if !ok {
+		return 0, c.e.Unreadable(op, body)
+	}
+	return n, nil
+}
+
+// Render implements model.Renderer.
+func (c *Client) Render(r *model.Request) (json.RawMessage, error) {
+	sent, err := c.render("render", r)
+	if err != nil {
+		return nil, err
+	}
+	return sent.Body, nil
+}
+
+func (c *Client) render(op string, r *model.Request) (*model.Rendered, error) {
+	sent, err := c.body(r)
+	if err != nil {
+		return nil, c.e.Fail(op, model.KindRequest, err)
+	}
+	return sent, nil
+}
+
+// name returns the model's name as the address has it.
+func (c *Client) name() string { return strings.TrimPrefix(c.e.Model, "models/") }
+
+func (c *Client) call(op, method, query string, body []byte) model.Call {
+	call := c.e.Call(op, "/models/"+url.PathEscape(c.name())+":"+method+query, body)
+	if !c.e.Key.Empty() {
+		call.Header.Set("X-Goog-Api-Key", c.e.Key.Reveal())
+	}
+	return call
+}
+
+var (
+	errNothing = errors.New("the stream ended without an answer")
+	errEnded   = errors.New("the stream ended in the middle of the answer")
+)
+
+// valid returns data if it is one JSON value, else nil.
+func valid(data []byte) []byte {
+	i := jsonx.Space(data, 0)
+	if end, err := jsonx.Scan(data, i); err == nil && jsonx.Space(data, end) == len(data) {
+		return data[i:end]
+	}
+	return nil
+}
+
+func str(obj []byte, key string) string {
+	s, _ := jsonx.String(jsonx.Get(obj, key))
+	return s
+}
+
+func count(obj []byte, key string) int64 {
+	n, _ := jsonx.Int(jsonx.Get(obj, key))
+	return max(n, 0)
+}
+
+func clone(b []byte) []byte {
+	if b == nil {
+		return nil
+	}
+	return append([]byte(nil), b...)
+}
+
+func join(els [][]byte) []byte {
+	out := []byte{'['}
+	for i, el := range els {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, el...)
+	}
+	return append(out, ']')
+}
