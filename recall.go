@@ -123,6 +123,9 @@ type Recalled struct {
 	// Purged says that a part was overwritten on purpose: jsonl.PurgeMarker stands
 	// in its place, and what was there is nowhere.
 	Purged bool `json:"purged,omitempty"`
+	// Excerpt says that the whole was kept beside the log and is damaged or not there
+	// any more, as after a purge: the text is the excerpt that the log has.
+	Excerpt bool `json:"excerpt,omitempty"`
 }
 
 // RecallText returns the text of an entry, word for word, as recall.Text has it, page
@@ -154,11 +157,12 @@ func (s *Session) recallText(ctx context.Context, handle string, opt RecallOptio
 		if m := shownBy(e); m != nil {
 			r.Role, r.Tool = m.Role, m.ToolName
 		}
-		text, err := s.entryText(ctx, e, opt.Raw)
+		text, excerpt, err := s.entryText(ctx, e, opt.Raw)
 		if err != nil {
 			return nil, err
 		}
 		p.Add(text)
+		r.Excerpt = excerpt
 		r.Page, r.Purged = p.Page(), strings.Contains(text, jsonl.PurgeMarker)
 		return r, nil
 	}
@@ -181,7 +185,7 @@ func (s *Session) rangeText(ctx context.Context, path []*session.Entry, p recall
 		if m == nil && !raw {
 			continue
 		}
-		text, err := s.entryText(ctx, e, raw)
+		text, excerpt, err := s.entryText(ctx, e, raw)
 		if err != nil {
 			return nil, err
 		}
@@ -193,36 +197,37 @@ func (s *Session) rangeText(ctx context.Context, path []*session.Entry, p recall
 		if p.Add(text) {
 			r.Entries = append(r.Entries, e.ID)
 			r.Purged = r.Purged || strings.Contains(text, jsonl.PurgeMarker)
+			r.Excerpt = r.Excerpt || excerpt
 		}
 	}
 	r.Page = p.Page()
 	return r, nil
 }
 
-// entryText returns what an entry says, or its record.
-func (s *Session) entryText(ctx context.Context, e *session.Entry, raw bool) (string, error) {
+// entryText returns what an entry says, or its record. excerpt says that the log's
+// excerpt is all there is.
+func (s *Session) entryText(ctx context.Context, e *session.Entry, raw bool) (text string, excerpt bool, err error) {
 	m := shownBy(e)
 	if m == nil {
 		if edit, ok := e.ContextEdit(); ok && edit.Content != nil && !raw {
-			return recall.BlocksText(message.ParseContent(edit.Content)), nil
+			return recall.BlocksText(message.ParseContent(edit.Content)), false, nil
 		}
-		return string(e.Raw()), nil
+		return string(e.Raw()), false, nil
 	}
 	if raw && e.Type != session.TypeMessage {
-		return string(e.Raw()), nil
+		return string(e.Raw()), false, nil
 	}
 	whole, err := s.whole(ctx, m)
 	switch {
-	case err == nil:
-	case errors.Is(err, blob.ErrNotFound) && strings.Contains(recall.Text(m), jsonl.PurgeMarker):
-		whole = m // it was purged with the excerpt, which says so
-	default:
-		return "", err
+	case errors.Is(err, blob.ErrNotFound), errors.Is(err, blob.ErrCorrupt):
+		whole, excerpt = m, true
+	case err != nil:
+		return "", false, err
 	}
 	if raw {
-		return string(whole.JSON()), nil
+		return string(whole.JSON()), excerpt, nil
 	}
-	return recall.Text(whole), nil
+	return recall.Text(whole), excerpt, nil
 }
 
 // speaker says who said something, for people and models.

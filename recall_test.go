@@ -368,6 +368,23 @@ func TestSearchOutOfLine(t *testing.T) {
 		t.Errorf("after a purge: %+v", found)
 	}
 	s.Close()
+	// A text is purged from output beside the log together with all of that output.
+	if _, err := clew.Purge(ctx, file, jsonl.PurgeOptions{Text: "zq47y11"}); err != nil {
+		t.Fatal(err)
+	}
+	s, err = clew.Open(ctx, file, fixed(small(200_000)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	args, _ = json.Marshal(map[string]string{"id": ids[3]})
+	if answer, err := s.RecallTool(ctx, args); err != nil || !strings.Contains(answer, "; an excerpt, the whole was purged or lost]\n$ make\nfirst line") {
+		t.Errorf("%.300q %v", answer, err)
+	}
+	if _, err := s.Recall(ctx, ids[3]); !errors.Is(err, blob.ErrNotFound) {
+		t.Error(err)
+	}
+	ids = append(ids, add(t, s, outputs("the zq47y11 needle")[3])...)
+	s.Close()
 
 	if err := os.RemoveAll(file + ".blobs"); err != nil {
 		t.Fatal(err)
@@ -384,8 +401,8 @@ func TestSearchOutOfLine(t *testing.T) {
 	if found := look(s); found.Total != 0 || found.Partial == 0 {
 		t.Errorf("without its output: %+v", found)
 	}
-	if _, err := s.RecallText(ctx, ids[3], clew.RecallOptions{}); !errors.Is(err, blob.ErrNotFound) {
-		t.Error(err)
+	if r, err := s.RecallText(ctx, ids[4], clew.RecallOptions{}); err != nil || !r.Excerpt || !strings.Contains(r.Text, "first line") {
+		t.Error(r, err)
 	}
 }
 

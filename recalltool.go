@@ -110,6 +110,9 @@ func (s *Session) toolRecall(ctx context.Context, a recallArguments) (string, er
 	if r.Purged {
 		what += "; a part of it was purged and can't be had back"
 	}
+	if r.Excerpt {
+		what += "; an excerpt, the whole was purged or lost"
+	}
 	return recall.ResultLine(what) + r.Text, nil
 }
 

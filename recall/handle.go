@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -46,7 +47,7 @@ func Handle(s string) string {
 // output that is kept beside the log, sha256- and the hash, or eight digits or more
 // that the hash begins with. What stands around it in a summary is taken off. Of
 // several entries with ids that begin so, the only one on the path to leaf is
-// meant, or the only one there that has left the context, as handles in a summary do;
+// meant, or the only one there that says something, or that has left the context;
 // otherwise the error is an *AmbiguousError. It is session.ErrNotFound where
 // there is none.
 func Find(ctx context.Context, store session.Store, leaf, handle string) (*session.Entry, error) {
@@ -98,27 +99,35 @@ func Find(ctx context.Context, store session.Store, leaf, handle string) (*sessi
 }
 
 // meant returns those of the entries that a handle in the context of a path may mean:
-// the one on the path, or of several the one that is not in the context any more. If
-// there is no such one it returns all.
+// the one on the path, of several there the one that says something, of several
+// those the one that is not in the context any more. If there is no such one it returns
+// all.
 func meant(path []*session.Entry, named map[string]bool, all []string) []string {
 	active := map[*session.Entry]bool{}
 	for _, e := range session.Project(path).Active {
 		active[e] = true
 	}
-	var on, gone []string
+	var on, says, gone []string
 	for _, e := range path {
-		if named[e.ID] {
-			on = append(on, e.ID)
-			if !active[e] {
-				gone = append(gone, e.ID)
-			}
+		if !named[e.ID] {
+			continue
+		}
+		on = append(on, e.ID)
+		if said(e) == nil {
+			continue
+		}
+		says = append(says, e.ID)
+		if !active[e] {
+			gone = append(gone, e.ID)
 		}
 	}
-	switch {
-	case len(on) == 1:
-		return on
-	case len(gone) == 1:
-		return gone
+	for _, ids := range [][]string{on, says, gone} {
+		if len(ids) == 1 {
+			return ids
+		}
+	}
+	if len(says) > 1 {
+		return says
 	}
 	return all
 }
@@ -131,7 +140,7 @@ const minBlob = 8
 func blobOf(e *session.Entry, handle string) bool {
 	const prefix = "sha256-"
 	digits := strings.TrimPrefix(handle, prefix)
-	if len(digits) < minBlob || e.Type != session.TypeMessage {
+	if len(digits) < minBlob || e.Type != session.TypeMessage || !bytes.Contains(e.Raw(), []byte(digits)) {
 		return false
 	}
 	m, err := e.Message()

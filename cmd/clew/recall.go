@@ -253,6 +253,9 @@ func (e *recalledEntry) note(w io.Writer) {
 	if e.Purged {
 		fmt.Fprintf(w, "clew: %s: a part of it was purged and can't be had back\n", handle)
 	}
+	if e.Excerpt {
+		fmt.Fprintf(w, "clew: %s: an excerpt; the whole, which was kept beside the file, was purged or lost\n", handle)
+	}
 }
 
 // printFound prints a page of hits.
