@@ -83,4 +83,3 @@ func TestReplayJSONAndFiles(t *testing.T) {
 		t.Errorf("%d files beside the page (%v)", len(left), err)
 	}
 }
-

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -51,15 +52,8 @@ func writePage(path string, r *replay.Report, notes page.Notes) error {
 	}
 	defer os.Remove(f.Name())
 	w := bufio.NewWriter(f)
-	if err := page.Write(w, r, notes); err != nil {
-		f.Close()
-		return err
-	}
-	if err := w.Flush(); err != nil {
-		f.Close()
-		return err
-	}
-	if err := f.Close(); err != nil {
+	err = cmp.Or(page.Write(w, r, notes), w.Flush())
+	if err = cmp.Or(err, f.Close()); err != nil {
 		return err
 	}
 	if err := os.Chmod(f.Name(), 0o644); err != nil {

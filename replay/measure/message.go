@@ -10,6 +10,7 @@ import (
 // Kind says who a message stands for.
 type Kind uint8
 
+// The kinds.
 const (
 	World   Kind = iota // results of calls, output of commands, what programs put in
 	User                // what the user typed

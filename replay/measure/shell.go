@@ -146,7 +146,7 @@ func commandsOf(text string) [][]string {
 				open = true
 			case c == ' ' || c == '\t':
 				flushWord()
-			case c == ';' || c == '|' || c == '&' && !(i > 0 && line[i-1] == '>') && !(i+1 < len(line) && line[i+1] == '>'):
+			case c == ';' || c == '|' || c == '&' && (i == 0 || line[i-1] != '>') && (i+1 == len(line) || line[i+1] != '>'):
 				flush()
 			case c == '>':
 				if s := word.String(); s == "1" || s == "2" || s == "&" {

@@ -101,6 +101,7 @@ func (r *trailReader) finish(c *Call, result *Message) {
 		}
 	case verbPatch:
 		c.strings(func(s string) { r.patch(s, result) })
+	default:
 	}
 }
 
