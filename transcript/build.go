@@ -86,6 +86,23 @@ func (b *builder) user(origin message.Origin, blocks []message.Block, at time.Ti
 	return b.say(m, at, line, key)
 }
 
+// words adds what stands in a user message, apart by who said it: one message may
+// hold the user's words and a reminder.
+func (b *builder) words(blocks []message.Block, whose func(message.Block) message.Origin, at time.Time, line int, key string) {
+	for from, part := 0, 0; from < len(blocks); part++ {
+		origin, to := whose(blocks[from]), from+1
+		for to < len(blocks) && whose(blocks[to]) == origin {
+			to++
+		}
+		id := key
+		if key != "" {
+			id += sub(part)
+		}
+		b.user(origin, blocks[from:to:to], at, line, id)
+		from = to
+	}
+}
+
 func (b *builder) userText(origin message.Origin, text string, at time.Time, line int, key string) *node {
 	return b.user(origin, []message.Block{message.TextBlock(text)}, at, line, key)
 }

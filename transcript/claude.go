@@ -170,39 +170,26 @@ func (c *claude) user(line int, f fields, task bool) {
 	}
 	if len(said) > 0 {
 		c.tip = parent
-		c.words(said, f, task, at, line, id)
+		c.said(said, f, task, at, line, id)
 	}
 	c.at[id] = c.tip
 }
 
-// words adds what a user message says, apart by who said it: one line may hold
-// the user's words and a reminder.
-func (c *claude) words(said []message.Block, f fields, task bool, at time.Time, line int, id string) {
-	whose := make([]message.Origin, len(said))
-	for i := range said {
+// said adds what a user message says.
+func (c *claude) said(blocks []message.Block, f fields, task bool, at time.Time, line int, id string) {
+	meta := f["isMeta"].bool() || f["isVisibleInTranscriptOnly"].bool()
+	c.words(blocks, func(b message.Block) message.Origin {
 		switch {
 		case task:
-			whose[i] = message.OriginTask
-		case f["isMeta"].bool(), f["isVisibleInTranscriptOnly"].bool():
-			whose[i] = message.OriginInjected
-		case said[i].Type != message.BlockText:
-			whose[i] = message.OriginUser
+			return message.OriginTask
+		case meta:
+			return message.OriginInjected
+		case b.Type != message.BlockText:
+			return message.OriginUser
 		default:
-			whose[i] = claudeOrigin(said[i].Text)
+			return claudeOrigin(b.Text)
 		}
-	}
-	for from, part := 0, 0; from < len(said); part++ {
-		to := from + 1
-		for to < len(said) && whose[to] == whose[from] {
-			to++
-		}
-		key := id + "/said"
-		if part > 0 {
-			key += sub(part)
-		}
-		c.builder.user(whose[from], said[from:to], at, line, key)
-		from = to
-	}
+	}, at, line, id+"/said")
 }
 
 // claudeMarks are the beginnings by which Claude Code marks what no user typed.
@@ -349,7 +336,7 @@ func (c *claude) attachment(line int, f fields) {
 	if typ == "queued_command" && a.str("commandMode") != "task-notification" {
 		if said, _ := c.anthropicBlocks(a["prompt"], line); len(said) > 0 {
 			c.tip = c.parent(f, line)
-			c.words(said, f, false, f["timestamp"].time(), line, id)
+			c.said(said, f, false, f["timestamp"].time(), line, id)
 			c.at[id] = c.tip
 			return
 		}

@@ -183,14 +183,11 @@ func (c *codex) said(role string, content value, line int, at time.Time, key str
 		c.system(text, at, line, key)
 		return
 	}
-	from := 0
-	for i := 1; i <= len(blocks); i++ {
-		if i < len(blocks) && c.origin(blocks[i]) == c.origin(blocks[from]) {
-			continue
-		}
-		c.user(c.origin(blocks[from]), blocks[from:i], at, line, "")
-		from = i
+	whose := codexOrigin
+	if c.plainUser {
+		whose = listOrigin
 	}
+	c.words(blocks, whose, at, line, "")
 }
 
 // codexMarks are the beginnings by which Codex marks what no user typed.
@@ -212,8 +209,8 @@ var codexMarks = []struct {
 	{"<model_switch>", message.OriginInjected},
 }
 
-func (c *codex) origin(b message.Block) message.Origin {
-	if b.Type == message.BlockText && !c.plainUser {
+func codexOrigin(b message.Block) message.Origin {
+	if b.Type == message.BlockText {
 		s := strings.TrimSpace(b.Text)
 		for _, m := range codexMarks {
 			if strings.HasPrefix(s, m.start) {

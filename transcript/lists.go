@@ -111,9 +111,7 @@ func readChat(s *source, b *builder) error {
 				b.say(&message.Message{Role: message.RoleSystem, Content: blocks}, at, line, "")
 			}
 		case "user":
-			if blocks := b.chatContent(f["content"], line); len(blocks) > 0 {
-				b.user(listOrigin(blocks), blocks, at, line, "")
-			}
+			b.words(b.chatContent(f["content"], line), listOrigin, at, line, "")
 		case "assistant":
 			m := b.chatAnswer(f, line)
 			b.model(m, f)
@@ -159,9 +157,7 @@ func readAnthropic(s *source, b *builder) error {
 				id, blocks, isError := b.anthropicResult(r, line)
 				b.result(id, "", blocks, isError, f["timestamp"].time(), line, "")
 			}
-			if len(said) > 0 {
-				b.user(listOrigin(said), said, f["timestamp"].time(), line, "")
-			}
+			b.words(said, listOrigin, f["timestamp"].time(), line, "")
 		default:
 			b.note(Lost, "role:"+role, line, "", "messages of a role that has no place here")
 		}
@@ -198,12 +194,10 @@ func readResponses(s *source, b *builder) error {
 }
 
 // listOrigin tells the user's words from what package wire puts into lists.
-func listOrigin(blocks []message.Block) message.Origin {
-	if len(blocks) == 1 && blocks[0].Type == message.BlockText {
-		s := blocks[0].Text
-		if s == "[The conversation goes on from here.]" || s == "[Go on.]" || strings.HasPrefix(s, "<system-update>\n") {
-			return message.OriginInjected
-		}
+func listOrigin(b message.Block) message.Origin {
+	s := b.Text
+	if b.Type == message.BlockText && (s == "[The conversation goes on from here.]" || s == "[Go on.]" || strings.HasPrefix(s, "<system-update>\n")) {
+		return message.OriginInjected
 	}
 	return message.OriginUser
 }

@@ -45,9 +45,10 @@ func (k *sink) wireNotes(notes []wire.Note, ids []string) {
 	}
 }
 
-// sameMaker returns the messages as if one model of the API had made all answers
-// of that API: a log, unlike a request, holds what each model thought.
-func sameMaker(msgs []*message.Message, p wire.Profile) ([]*message.Message, wire.Target) {
+// sameMaker returns the messages as if one model had made all answers: a log, unlike
+// a request, holds what each model thought. What was thought for another API is left
+// out by package wire.
+func sameMaker(msgs []*message.Message) ([]*message.Message, wire.Target) {
 	t := wire.Target{Provider: "any", Model: "any", TakesImages: true}
 	out := make([]*message.Message, len(msgs))
 	for i, m := range msgs {
@@ -55,20 +56,8 @@ func sameMaker(msgs []*message.Message, p wire.Profile) ([]*message.Message, wir
 		if m.Role == message.RoleAssistant {
 			one := *m
 			one.Provider, one.Model, one.ResponseModel = t.Provider, t.Model, ""
-			if !speaks(p, m.API) {
-				one.Provider = "another"
-			}
 			out[i] = &one
 		}
 	}
 	return out, t
-}
-
-func speaks(p wire.Profile, api string) bool {
-	for _, a := range p.APIs {
-		if a == api {
-			return true
-		}
-	}
-	return false
 }

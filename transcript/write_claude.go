@@ -18,7 +18,7 @@ func writeClaude(k *sink) error {
 	p := wire.Anthropic
 	p.Alternate, p.FirstUser, p.MaxBytes = false, false, 0
 	msgs, slots, ids := k.log()
-	same, target := sameMaker(msgs, p)
+	same, target := sameMaker(msgs)
 	list, notes, err := wire.Normalize(same, p, target, wire.Options{SettleMissing: true})
 	if err != nil {
 		return err

@@ -18,7 +18,7 @@ func writeCodex(k *sink) error {
 	p := wire.OpenAIResponses
 	p.MaxBytes = 0
 	msgs, slots, ids := k.log()
-	same, target := sameMaker(msgs, p)
+	same, target := sameMaker(msgs)
 	list, notes, err := wire.Normalize(same, p, target, wire.Options{SettleMissing: true})
 	if err != nil {
 		return err

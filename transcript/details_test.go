@@ -1,0 +1,203 @@
+package transcript_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/clew-dev/clew/internal/talk"
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/transcript"
+)
+
+func source(t *testing.T, name string) []byte {
+	t.Helper()
+	a, err := txtar.ParseFile(filepath.Join("testdata", "read", name+".txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a.Files[0].Data
+}
+
+func read(t *testing.T, data string, opt transcript.ReadOptions) *transcript.Transcript {
+	t.Helper()
+	tr, err := transcript.Read(strings.NewReader(data), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+// What a compaction of Codex kept stands behind it as copies, which name what they
+// copy and have no usage; an encrypted summary is not given out as one.
+func TestCodexCopies(t *testing.T) {
+	usage := `{"timestamp":"2026-01-05T15:00:02Z","type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"total_tokens":1},"last_token_usage":{"input_tokens":90000,"output_tokens":10}}}}` + "\n"
+	data := string(source(t, "codex_compacted"))
+	at := strings.Index(data, `{"timestamp":"2026-01-05T15:00:04Z"`)
+	tr := read(t, data[:at]+usage+data[at:], transcript.ReadOptions{})
+	byID := map[string]*session.Entry{}
+	copies, usages := 0, 0
+	for _, e := range tr.Entries {
+		byID[e.ID] = e
+		m, err := e.Message()
+		if e.Type != session.TypeMessage || err != nil {
+			continue
+		}
+		if m.Usage != nil && m.Usage.Total() > 0 {
+			usages++
+		}
+		if of := e.CopyOf(); of != "" {
+			copies++
+			original, err := byID[of].Message()
+			if err != nil || original.Role != m.Role || original.Text() != m.Text() {
+				t.Errorf("%s is no copy of %s", e.ID, of)
+			}
+		}
+	}
+	if copies != 4 || usages != 1 {
+		t.Errorf("%d copies and %d usages, want 4 and 1", copies, usages)
+	}
+	if len(tr.Rewrites) != 2 || tr.Rewrites[0].Summary == "" || tr.Rewrites[0].Encrypted || tr.Rewrites[1].Summary != "" || !tr.Rewrites[1].Encrypted {
+		t.Errorf("%+v", tr.Rewrites)
+	}
+}
+
+// The same file gives the same bytes, and the same session the same file.
+func TestSameBytes(t *testing.T) {
+	for name, data := range sources(t) {
+		first, err := transcript.Read(bytes.NewReader(data), transcript.ReadOptions{})
+		if err != nil {
+			continue
+		}
+		second := read(t, string(data), transcript.ReadOptions{})
+		if !bytes.Equal(first.Header.JSON(), second.Header.JSON()) {
+			t.Errorf("%s: other headers\n%s\n%s", name, first.Header.JSON(), second.Header.JSON())
+		}
+		for i := range first.Entries {
+			if !bytes.Equal(first.Entries[i].Raw(), second.Entries[i].Raw()) {
+				t.Errorf("%s: other entries\n%s\n%s", name, first.Entries[i].Raw(), second.Entries[i].Raw())
+			}
+		}
+		for _, f := range writable {
+			var a, b bytes.Buffer
+			_, err1 := transcript.Write(context.Background(), &a, first.Store(), f, transcript.WriteOptions{})
+			_, err2 := transcript.Write(context.Background(), &b, second.Store(), f, transcript.WriteOptions{})
+			if (err1 == nil) != (err2 == nil) || !bytes.Equal(a.Bytes(), b.Bytes()) {
+				t.Errorf("%s as %s: other bytes", name, f)
+			}
+		}
+	}
+}
+
+// conversation makes a session of messages.
+func conversation(t *testing.T, msgs ...*message.Message) *session.Memory {
+	t.Helper()
+	c := talk.New()
+	for _, m := range msgs {
+		c.Add(m)
+	}
+	var entries []*session.Entry
+	parent := ""
+	for _, it := range c.Items() {
+		entries = append(entries, it.Entry.WithIdentity(it.Entry.ID, parent))
+		parent = it.Entry.ID
+	}
+	return session.NewMemory(session.Header{ID: "s", Timestamp: talk.Start, Cwd: "/work"}, entries...)
+}
+
+func answer(api, provider, model string, blocks ...message.Block) *message.Message {
+	m := message.Assistant(talk.Start, blocks...)
+	m.API, m.Provider, m.Model, m.StopReason = api, provider, model, message.StopEnd
+	return m
+}
+
+// A log has what every model of its maker thought, and nothing of another maker's.
+func TestOtherMaker(t *testing.T) {
+	s := conversation(
+		t,
+		message.User("one", talk.Start),
+		answer("anthropic-messages", "anthropic", "claude-a", message.ThinkingBlock("first thought", "c2lnMQ=="), message.TextBlock("1")),
+		message.User("two", talk.Start),
+		answer("openai-responses", "openai", "gpt-x", message.ThinkingBlock("second thought", `{"type":"reasoning","id":"rs_1","summary":[]}`), message.TextBlock("2")),
+		message.User("three", talk.Start),
+		answer("anthropic-messages", "anthropic", "claude-b", message.ThinkingBlock("third thought", "c2lnMw=="), message.TextBlock("3")),
+	)
+	for f, want := range map[transcript.Format]string{
+		transcript.ClaudeCode: "c2lnMQ== c2lnMw==",
+		transcript.Anthropic:  "c2lnMw==", // a request goes to one model
+		transcript.Codex:      "rs_1",
+	} {
+		data, w := write(t, s, f, transcript.WriteOptions{})
+		for _, mark := range []string{"c2lnMQ==", "rs_1", "c2lnMw=="} {
+			if strings.Contains(string(data), mark) != strings.Contains(want, mark) {
+				t.Errorf("%s: %s is in it: %v\n%s", f, mark, strings.Contains(string(data), mark), data)
+			}
+		}
+		if w.Report.Find("thinking") == nil {
+			t.Errorf("%s: nothing is said of the thinking that was left out", f)
+		}
+	}
+}
+
+// What package wire says itself is told from the user's words again.
+func TestWordsOfWire(t *testing.T) {
+	s := conversation(
+		t,
+		answer("anthropic-messages", "anthropic", "claude-a", message.ThinkingBlock("hm", "c2ln"), message.TextBlock("I begin.")),
+		answer("anthropic-messages", "anthropic", "claude-a", message.ThinkingBlock("hm", "c2ln"), message.TextBlock("I go on.")),
+		message.User("typed", talk.Start),
+		message.System("changed", talk.Start),
+	)
+	data, _ := write(t, s, transcript.Anthropic, transcript.WriteOptions{})
+	tr := read(t, string(data), transcript.ReadOptions{})
+	var words, put []string
+	for _, m := range contextOf(t, tr.Store()) {
+		if m.Role == message.RoleUser {
+			if m.UserWords() {
+				words = append(words, m.Text())
+			} else {
+				put = append(put, m.Text())
+			}
+		}
+	}
+	if strings.Join(words, ",") != "typed" || len(put) != 3 {
+		t.Errorf("the user's words %q, put in %q", words, put)
+	}
+}
+
+// Times that a source does not have stay unknown in messages; entries have the time
+// that was given.
+func TestTimes(t *testing.T) {
+	at := time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
+	tr := read(t, `[{"role":"user","content":"hello"}]`, transcript.ReadOptions{Time: at})
+	m, err := tr.Entries[0].Message()
+	if err != nil || m.Timestamp != 0 || !tr.Entries[0].Time().Equal(at) || !tr.Header.Timestamp.Equal(at) {
+		t.Errorf("message %d, entry %v, header %v (%v)", m.Timestamp, tr.Entries[0].Time(), tr.Header.Timestamp, err)
+	}
+}
+
+// Each format has a row in the documentation, and what it says of writing is true.
+func TestDocumented(t *testing.T) {
+	page, err := os.ReadFile("../docs/transcripts.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range transcript.Formats() {
+		row := "| `" + string(f) + "` | yes | "
+		if f.Writable() {
+			row += "yes | "
+		} else {
+			row += "| "
+		}
+		if !bytes.Contains(page, []byte("\n"+row)) {
+			t.Errorf("docs/transcripts.md has no row %q", row)
+		}
+	}
+}
