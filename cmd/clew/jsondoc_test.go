@@ -23,6 +23,7 @@ var jsonShapes = map[string]any{
 	"explain": explainJSON{}, "pin": pinReport{}, "purge": purgeReport{}, "recall": recallReport{},
 	"import": []importedFile{}, "export": exportReport{},
 	"replay": replayJSON{}, "A policy's figures": keptJSON{},
+	"branch": branchReport{}, "fork": forkReport{}, "label": labelReport{}, "name": nameReport{},
 	"A session": sessionJSON{}, "A reading": token.Reading{}, "A problem": session.Problem{}, "A plan": compact.Plan{},
 }
 

@@ -206,14 +206,18 @@ const maxFiles = 12
 
 // files writes which files the summary names.
 func (r *report) files(pl *compact.Plan) {
-	if pl.Summary == nil {
-		return
+	if pl.Summary != nil {
+		r.fileLists(pl.ReadFiles, pl.ModifiedFiles)
 	}
-	r.row("files", "%s read, %s modified", number(int64(len(pl.ReadFiles))), number(int64(len(pl.ModifiedFiles))))
+}
+
+// fileLists writes which files were read and which were modified.
+func (r *report) fileLists(read, modified []string) {
+	r.row("files", "%s read, %s modified", number(int64(len(read))), number(int64(len(modified))))
 	for _, kind := range []struct {
 		word  string
 		paths []string
-	}{{"read     ", pl.ReadFiles}, {"modified ", pl.ModifiedFiles}} {
+	}{{"read     ", read}, {"modified ", modified}} {
 		for i, path := range kind.paths {
 			if i == maxFiles {
 				r.row("", "%sand %s more", kind.word, number(int64(len(kind.paths)-i)))

@@ -80,7 +80,7 @@ Exit codes: 0 done, 1 failed, 2 wrong use.`,
 	root.SetHelpCommandGroupID(groupOther)
 	root.AddCommand(
 		newContext(), newExplain(), newLs(), newRecall(), newReplay(), newSummarize(), newTree(), newVerify(),
-		newCompact(), newExport(), newImport(), newPin(), newPurge(), newUndo(), newUnpin(), newRepair(), newRm(),
+		newBranch(), newClone(), newCompact(), newExport(), newFork(), newImport(), newLabel(), newName(), newPin(), newPurge(), newUndo(), newUnpin(), newRepair(), newRm(),
 		newCompletion(), newVersion(),
 	)
 	return root

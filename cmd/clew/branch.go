@@ -1,0 +1,295 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clew-dev/clew"
+	"github.com/clew-dev/clew/branch"
+	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/session"
+)
+
+type branchFlags struct {
+	template, instructions, budget, label string
+	summarize, dryRun                     bool
+	json                                  *bool
+}
+
+func newBranch() *cobra.Command {
+	var fl branchFlags
+	cmd := &cobra.Command{
+		Use:   "branch FILE TARGET",
+		Short: "Go back to an entry, and on from there",
+		Long: `branch moves the leaf to another entry of the tree, so that the conversation
+goes on from there. What is left stays in the file as a branch of its own.
+
+TARGET is the id of an entry or the beginning of it, its label, or root (or 0)
+for before the first entry. Where it is a message of the user, the conversation
+stands before it, and its text is printed, to be said again, differently.
+
+With --summarize the new branch begins with a summary of what is left behind:
+what was tried, and which files were read and changed. No model is asked: it is
+made from the log by rules. A tool call that waits for its result at the new
+place gets one that says that it was interrupted.`,
+		Example: `  clew branch session.jsonl 3f2a
+  clew branch --summarize --label 'without a cache' session.jsonl before-cache
+  clew branch --dry-run --summarize --budget 1k session.jsonl root`,
+		GroupID:           groupChange,
+		Args:              argCount(2, 2),
+		ValidArgsFunction: completeTarget,
+		RunE:              func(cmd *cobra.Command, args []string) error { return runBranch(cmd, args[0], args[1], fl) },
+	}
+	f := cmd.Flags()
+	f.BoolVar(&fl.summarize, "summarize", false, "tell the new branch what is left behind")
+	addSummaryFlags(cmd, &fl.template, &fl.instructions, "structured")
+	f.StringVar(&fl.budget, "budget", "", fmt.Sprintf("the most the summary may take, in tokens (default, and at most: %d)", branch.DefaultBudget))
+	f.StringVar(&fl.label, "label", "", "give the summary this label, or TARGET where there is none")
+	f.BoolVar(&fl.dryRun, "dry-run", false, "show what would be done, and do nothing")
+	fl.json = jsonFlag(cmd)
+	return cmd
+}
+
+// branchReport is what branch --json prints.
+type branchReport struct {
+	File     string         `json:"file"`
+	DryRun   bool           `json:"dryRun"`
+	From     string         `json:"from,omitempty"`
+	To       string         `json:"to,omitempty"`
+	Ancestor string         `json:"ancestor,omitempty"`
+	Left     int            `json:"left"`
+	Text     string         `json:"text,omitempty"`
+	Summary  *branchSummary `json:"summary,omitempty"`
+	Why      string         `json:"why,omitempty"`
+	Settled  int            `json:"settled,omitempty"`
+	Entries  []string       `json:"entries,omitempty"`
+	Leaf     string         `json:"leaf,omitempty"`
+	Tokens   int64          `json:"tokens"`
+	Messages int            `json:"messages"`
+
+	moved          bool
+	from, to, both string // the entries, in words
+}
+
+// branchSummary is what the new branch was told.
+type branchSummary struct {
+	Text          string   `json:"text"`
+	Tokens        int64    `json:"tokens,omitempty"`
+	Summarizer    string   `json:"summarizer,omitempty"`
+	CachedFrom    string   `json:"cachedFrom,omitempty"`
+	ReadFiles     []string `json:"readFiles"`
+	ModifiedFiles []string `json:"modifiedFiles"`
+}
+
+// options checks the flags.
+func (fl *branchFlags) options(cmd *cobra.Command) (opt clew.BranchOptions, policy compact.Policy, err error) {
+	for _, name := range []string{"template", "instructions", "budget"} {
+		if cmd.Flags().Changed(name) && !fl.summarize {
+			return opt, policy, usagef("branch: --%s says how a summary is to be, and none is asked for; add --summarize", name)
+		}
+	}
+	if policy.Template, err = findTemplate(fl.template); err != nil {
+		return opt, policy, err
+	}
+	budget, err := parseBudget(fl.budget)
+	if err != nil {
+		return opt, policy, err
+	}
+	if budget > branch.DefaultBudget {
+		return opt, policy, usagef("--budget %s: the summary of a branch takes at most %d tokens", fl.budget, branch.DefaultBudget)
+	}
+	if budget > 0 {
+		policy.Summary = compact.Tokens(budget)
+	}
+	label, err := cleanLabel(cmd, "a label", fl.label)
+	if err == nil && isRoot(label) {
+		err = errRootLabel(cmd, label)
+	}
+	return clew.BranchOptions{Summarize: fl.summarize, Instructions: fl.instructions, Label: label, DryRun: fl.dryRun}, policy, err
+}
+
+func runBranch(cmd *cobra.Command, name, target string, fl branchFlags) error {
+	opt, policy, err := fl.options(cmd)
+	if err != nil {
+		return err
+	}
+	f, err := openSession(cmd, name, fl.dryRun)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	r := &branchReport{File: f.Path(), DryRun: fl.dryRun}
+	if err := r.run(cmd, f, target, policy, opt); err != nil {
+		return err
+	}
+	if *fl.json {
+		return printJSON(cmd, r)
+	}
+	return r.print(cmd)
+}
+
+func (r *branchReport) run(cmd *cobra.Command, store session.Store, name string, policy compact.Policy, opt clew.BranchOptions) error {
+	ctx := cmd.Context()
+	target := ""
+	e, err := findTarget(ctx, store, name)
+	if err != nil {
+		return err
+	}
+	if e != nil {
+		target = e.ID
+	}
+	leaf, err := leafOf(cmd, store, "")
+	if err != nil {
+		return err
+	}
+	model, _, err := session.Settings(ctx, store, leaf)
+	if err != nil {
+		return err
+	}
+	policy.Window, _ = windowOf(model)
+	s, err := clew.OpenStore(ctx, store, clew.Config{Policy: policy})
+	if err != nil {
+		return err
+	}
+	if r.To, _, err = branch.Place(ctx, store, target); err != nil {
+		return err
+	}
+	bar := newProgress(cmd)
+	defer bar.done()
+	bar.say("looking at what is left behind")
+	b, err := s.Branch(ctx, target, opt)
+	if err != nil {
+		return err
+	}
+	r.tell(b)
+	for _, e := range []struct {
+		id    string
+		words *string
+	}{{r.From, &r.from}, {r.To, &r.to}, {r.Ancestor, &r.both}} {
+		if *e.words, err = inWords(ctx, store, e.id); err != nil {
+			return err
+		}
+	}
+	if r.moved && !opt.DryRun {
+		// Its results are on the branch that was left.
+		if r.Settled, err = s.Settle(ctx); err != nil {
+			return err
+		}
+		r.Leaf = s.Leaf()
+	}
+	return r.measure(ctx, store, b)
+}
+
+// tell takes over what Branch says.
+func (r *branchReport) tell(b *clew.Branched) {
+	r.From, r.Ancestor, r.Left, r.Text, r.Why, r.Entries, r.Leaf = b.From, b.Ancestor, b.Left, b.Text, b.Why, b.Entries, b.Leaf
+	r.moved = r.To != r.From
+	if b.Summary == nil {
+		return
+	}
+	r.Summary = &branchSummary{
+		Text: b.Summary.Entry.Summary, CachedFrom: b.Summary.CachedFrom,
+		ReadFiles: append([]string{}, b.Summary.ReadFiles...), ModifiedFiles: append([]string{}, b.Summary.ModifiedFiles...),
+	}
+	if out := b.Summary.Output; out != nil {
+		r.Summary.Tokens, r.Summary.Summarizer = out.Tokens, out.Summarizer
+	}
+}
+
+// measure finds out what the context takes now, or would take after a dry run.
+func (r *branchReport) measure(ctx context.Context, store session.Store, b *clew.Branched) error {
+	leaf := r.Leaf
+	if r.DryRun && r.moved {
+		path, err := session.Path(ctx, store, r.To)
+		if err != nil {
+			return err
+		}
+		store = session.NewMemory(store.Header(), path...)
+		log, err := session.NewLog(ctx, store, session.Options{})
+		if err != nil {
+			return err
+		}
+		if b.Summary != nil {
+			if _, err := log.Append(ctx, b.Summary.Draft()); err != nil {
+				return err
+			}
+		}
+		if r.Settled, err = compact.Settle(ctx, log); err != nil {
+			return err
+		}
+		leaf, r.Leaf = log.Leaf(), ""
+	}
+	v, err := viewContext(ctx, store, leaf, modelFlag{}, 0, counterHeuristic)
+	if err != nil {
+		return err
+	}
+	r.Tokens, r.Messages = v.reading.Tokens, len(v.Items)
+	return nil
+}
+
+// inWords says what an entry is, in one line.
+func inWords(ctx context.Context, s session.Store, id string) (string, error) {
+	if id == "" {
+		return "", nil
+	}
+	e, err := s.Get(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	d := describe(e)
+	return short(id, maxID) + "  " + d.Kind + "  " + d.line(), nil
+}
+
+func (r *branchReport) print(cmd *cobra.Command) error {
+	rep := newReport(cmd)
+	if !r.moved {
+		rep.row("nothing", "to do: %s", r.Why)
+		rep.row("context", "%s, %s tokens", count(r.Messages, "message"), number(r.Tokens))
+		return rep.w.Flush()
+	}
+	rep.place("from", r.from, "before the first entry")
+	rep.place("to", r.to, "before the first entry")
+	rep.place("both have", r.both, "nothing")
+	rep.row("left", "%s", count(r.Left, "message"))
+	rep.again(r.Text)
+	if s := r.Summary; s != nil {
+		if s.CachedFrom != "" {
+			rep.row("summary", "as it was made before, in %s", short(s.CachedFrom, maxID))
+		} else {
+			rep.row("summary", "%s tokens, made by the %s summarizer", number(s.Tokens), s.Summarizer)
+		}
+		rep.text(s.Text)
+		rep.fileLists(s.ReadFiles, s.ModifiedFiles)
+	} else if r.Why != "" {
+		rep.row("summary", "none: nothing is left behind")
+	}
+	if r.Settled > 0 {
+		rep.row("settled", "%s got a result that says so", count(r.Settled, "interrupted call"))
+	}
+	rep.row("context", "%s, %s tokens", count(r.Messages, "message"), number(r.Tokens))
+	if r.DryRun {
+		rep.row("written", "nothing: this was a dry run")
+	} else if r.From != "" {
+		rep.row("back", "clew branch %s %s", r.File, short(r.From, maxID))
+	}
+	return rep.w.Flush()
+}
+
+// place writes which entry something is about.
+func (r *report) place(name, words, none string) {
+	if words == "" {
+		words = none
+	}
+	r.row(name, "%s", cut(words, r.columns-reportMargin))
+}
+
+// again writes a message of the user before which a conversation stands now.
+func (r *report) again(text string) {
+	if text == "" {
+		return
+	}
+	r.row("again", "it stands before this message; say it again, differently:")
+	r.text(text)
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clew-dev/clew"
+	"github.com/clew-dev/clew/session/jsonl"
+)
+
+func newFork() *cobra.Command {
+	cmd := forkCommand(&cobra.Command{
+		Use:   "fork FILE [TARGET]",
+		Short: "Make a session of its own of the path to an entry",
+		Long: `fork writes a new session with the path from the root to TARGET, or to the leaf
+when there is none, and nothing of other branches. Entries keep their ids and
+every byte; the header is new and names FILE. FILE is only read, so another
+program may have it open.
+
+TARGET is the id of an entry or the beginning of it, or its label. Where it is
+a message of the user, the new session ends before it, and its text is
+printed, to be said again, differently. In the middle of a pass it ends before
+the pass. A tool call that waits for its result gets one that says that it was
+interrupted: what it gives goes to FILE.`,
+		Example: `  clew fork session.jsonl 3f2a
+  clew fork --out other.jsonl session.jsonl before-cache`,
+		ValidArgsFunction: completeTarget,
+		Args:              argCount(1, 2),
+	})
+	return cmd
+}
+
+func newClone() *cobra.Command {
+	return forkCommand(&cobra.Command{
+		Use:   "clone FILE",
+		Short: "Make a session of its own of the path to the leaf",
+		Long: `clone is fork without a target: a new session with the path to the leaf, and
+nothing of other branches. It goes on by itself.`,
+		Example: `  clew clone session.jsonl
+  clew clone --out other.jsonl session.jsonl`,
+		Args: argCount(1, 1),
+	})
+}
+
+// forkReport is what fork and clone print as JSON.
+type forkReport struct {
+	File     string `json:"file"`
+	Out      string `json:"out"`
+	ID       string `json:"id"`
+	At       string `json:"at,omitempty"`
+	Before   string `json:"before,omitempty"`
+	Text     string `json:"text,omitempty"`
+	Entries  int    `json:"entries"`
+	Added    int    `json:"added"`
+	Settled  int    `json:"settled,omitempty"`
+	Output   int    `json:"output,omitempty"`
+	Leaf     string `json:"leaf,omitempty"`
+	Tokens   int64  `json:"tokens"`
+	Messages int    `json:"messages"`
+
+	at string // in words
+}
+
+func forkCommand(cmd *cobra.Command) *cobra.Command {
+	cmd.GroupID = groupChange
+	out := cmd.Flags().StringP("out", "o", "", "the file to write, or a folder (default: beside FILE, named by time and id)")
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case args[0] == "-":
+			return usagef("%s: a new session names the one it comes from, and standard input has no name; name a file", cmd.Name())
+		case *out == "-":
+			return usagef("%s: --out -: a session is a file of its own; name one", cmd.Name())
+		case *out == "" && cmd.Flags().Changed("out"):
+			return usagef("%s: --out is empty; name a file or a folder, or leave it out", cmd.Name())
+		}
+		target := ""
+		if len(args) > 1 {
+			target = args[1]
+			if isRoot(target) {
+				return usagef("%s: nothing is before the first entry; name an entry: the first message gives an empty session", cmd.Name())
+			}
+		}
+		r, err := runFork(cmd, args[0], target, len(args) > 1, *out)
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return printJSON(cmd, r)
+		}
+		return r.print(cmd)
+	}
+	return cmd
+}
+
+func runFork(cmd *cobra.Command, name, target string, given bool, out string) (*forkReport, error) {
+	ctx := cmd.Context()
+	f, err := openSession(cmd, name, true)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	opt := clew.ForkOptions{Settle: true}
+	if given {
+		e, err := findTarget(ctx, f, target)
+		if err != nil {
+			return nil, err
+		}
+		opt.At = e.ID
+	}
+	bar := newProgress(cmd)
+	defer bar.done()
+	bar.say("copying the path")
+	done, err := clew.Fork(ctx, f.Path(), out, opt)
+	if err != nil {
+		return nil, err
+	}
+	r := &forkReport{
+		File: f.Path(), Out: done.Path, ID: done.ID, At: done.At, Before: done.Before, Text: done.Text,
+		Entries: done.Entries, Added: done.Added, Settled: done.Settled, Output: done.Output, Leaf: done.Leaf,
+	}
+	if r.at, err = inWords(ctx, f, r.At); err != nil {
+		return nil, err
+	}
+	return r, r.measure(cmd)
+}
+
+// measure looks at what was written.
+func (r *forkReport) measure(cmd *cobra.Command) (err error) {
+	f, err := jsonl.Open(cmd.Context(), r.Out, jsonl.Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	v, err := viewContext(cmd.Context(), f, r.Leaf, modelFlag{}, 0, counterHeuristic)
+	if err != nil {
+		return err
+	}
+	r.Tokens, r.Messages = v.reading.Tokens, len(v.Items)
+	return nil
+}
+
+func (r *forkReport) print(cmd *cobra.Command) error {
+	rep := newReport(cmd)
+	rep.row("written", "%s", r.Out)
+	rep.row("session", "%s, made of %s", r.ID, r.File)
+	rep.place("up to", r.at, "before the first entry")
+	if r.Before != "" {
+		rep.row("", "what was named stands in the middle of the pass %s, so it ends before that", short(r.Before, maxID))
+	}
+	rep.again(r.Text)
+	line := count(r.Entries, "entry", "entries") + " copied"
+	if marks := r.Added - r.Settled; marks > 0 {
+		line += ", and " + count(marks, "more", "more") + " for the labels and the name"
+	}
+	rep.row("entries", "%s", line)
+	if r.Output > 0 {
+		rep.row("output", "%s copied from beside the file", count(r.Output, "large output"))
+	}
+	if r.Settled > 0 {
+		rep.row("settled", "%s got a result that says so", count(r.Settled, "interrupted call"))
+	}
+	rep.row("context", "%s, %s tokens", count(r.Messages, "message"), number(r.Tokens))
+	return rep.w.Flush()
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
+)
+
+// isRoot reports whether a TARGET argument stands for before the first entry.
+func isRoot(name string) bool { return name == "root" || name == "0" }
+
+// findTarget returns the entry that a TARGET argument names: by its id, by its
+// label, or by the beginning of its id, in this order. It is nil for before the
+// first entry.
+func findTarget(ctx context.Context, s session.Store, name string) (*session.Entry, error) {
+	if isRoot(name) {
+		return nil, nil
+	}
+	if name == "" {
+		return nil, usagef("an empty target; clew tree lists the ids and the labels")
+	}
+	e, err := s.Get(ctx, name)
+	if err == nil || !errors.Is(err, session.ErrNotFound) {
+		return e, err
+	}
+	labels, err := labelsOf(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	var found []string
+	for _, l := range labels {
+		if l.Label == name {
+			found = append(found, l.TargetID)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return findEntry(ctx, s, name)
+	case 1:
+		return s.Get(ctx, found[0])
+	}
+	return nil, &session.Error{
+		Op: "get entry", Subject: name, Err: fmt.Errorf("%d entries have this label: %s", len(found), strings.Join(found[:min(4, len(found))], ", ")),
+		Hint: "give the id of one",
+	}
+}
+
+// labelsOf returns the labels of a session as they stand now, in the order in
+// which the entries got their first one.
+func labelsOf(ctx context.Context, s session.Store) ([]session.Label, error) {
+	var labels []session.Label
+	at := map[string]int{}
+	for e, err := range s.All(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		l, ok := e.Label()
+		if !ok {
+			continue
+		}
+		i, known := at[l.TargetID]
+		if !known {
+			i = len(labels)
+			at[own(l.TargetID)] = i
+			labels = append(labels, session.Label{TargetID: own(l.TargetID)})
+		}
+		labels[i].Label = own(l.Label)
+	}
+	given := labels[:0]
+	for _, l := range labels {
+		if l.Label != "" {
+			given = append(given, l)
+		}
+	}
+	return given, nil
+}
+
+// maxLabel is how long a label or a name may be, in characters.
+const maxLabel = 200
+
+// cleanLabel makes a label or a name one line that is safe to print wherever it is
+// shown.
+func cleanLabel(cmd *cobra.Command, what, text string) (string, error) {
+	clean := printable(strings.TrimSpace(text))
+	switch {
+	case clean == "" && text != "":
+		return "", usagef("%s: %s of nothing that can be seen; give some words", cmd.Name(), what)
+	case utf8.RuneCountInString(clean) > maxLabel:
+		return "", usagef("%s: %s of %s characters; at most %d are taken", cmd.Name(), what, number(int64(utf8.RuneCountInString(clean))), maxLabel)
+	}
+	return clean, nil
+}
+
+// maxCompletions is how many entries are offered for a target, the newest.
+const maxCompletions = 100
+
+// completeTarget completes the first argument as a file and the second as a target
+// in it: labels, and what the user said.
+func completeTarget(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	switch {
+	case len(args) == 0:
+		return nil, cobra.ShellCompDirectiveDefault
+	case len(args) > 1 || args[0] == "-":
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	s, err := openSession(cmd, args[0], true)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer s.Close()
+	var targets []string
+	labels, err := labelsOf(cmd.Context(), s)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	for _, l := range labels {
+		targets = append(targets, printable(l.Label)+"\tlabel of "+short(l.TargetID, maxID))
+	}
+	var said []string
+	for e, err := range s.All(cmd.Context()) {
+		if err != nil {
+			break
+		}
+		if m, err := e.Message(); err == nil && m.Role == message.RoleUser {
+			said = append(said, own(short(e.ID, maxID)+"\t"+cut(describe(e).line(), 60)))
+		}
+	}
+	targets = append(targets, said[max(0, len(said)-maxCompletions):]...)
+	return targets, cobra.ShellCompDirectiveNoFileComp
+}
