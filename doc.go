@@ -28,8 +28,8 @@
 // made from the log by rules, unless Config.Policy.Summarizer says otherwise.
 // [Session.Explain] says what would be done and what became of every entry,
 // [Session.Undo] takes a pass back, [Session.Pin] keeps an entry word for word,
-// [Session.Recall] reads one as it was written. [Session.Compact] makes a pass on
-// demand.
+// [Session.Recall] reads one as it was written and [Session.Search] finds one by
+// words. [Session.Compact] makes a pass on demand.
 //
 // That nothing needs to be done is no error, nor is a pass that a hook stopped:
 // Result.Plan says so. When what can't be taken out is too large alone the error
