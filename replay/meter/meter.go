@@ -31,6 +31,15 @@ func (e *Errors) Add(o Errors) {
 	e.Calibrations = append(e.Calibrations, o.Calibrations...)
 }
 
+// CJK returns the samples that are, or are not, of Chinese, Japanese and Korean.
+// Only measures of what was added between calls have that; the others are left out.
+func (e *Errors) CJK(want bool) Errors {
+	return Errors{
+		Growth: e.Growth.CJK(want), Learned: e.Learned.CJK(want), Tools: e.Tools.CJK(want),
+		Slices: e.Slices.CJK(want), Guarded: e.Guarded.CJK(want),
+	}
+}
+
 // learnedAfter is how many calls are learnt from before Learned is measured.
 const learnedAfter = 10
 
