@@ -22,6 +22,8 @@ type view struct {
 	Gaps                           []string
 	Charts                         []chart
 	More                           int // sessions without a chart
+	Meter                          []row
+	MeterCalls                     int
 	Skipped                        []File
 	Passed                         int
 }
@@ -99,6 +101,7 @@ func newView(r *replay.Report, notes Notes) *view {
 		v.Prices, v.Gaps = c.Options.Prices.Name, c.Options.Prices.Gaps
 		v.Charts, v.More = charts(c)
 	}
+	v.meter(r)
 	v.Skipped = append(v.Skipped, notes.Unread...)
 	v.Skipped = append(v.Skipped, notes.Damaged...)
 	for _, s := range r.Sessions {
@@ -177,6 +180,23 @@ func kept(k *replay.Row) []string {
 
 func costs5(c *replay.CostRow) []string {
 	return []string{share(c.Pooled), share(c.Median), number(c.Rewrites), number(c.Mean), number(c.Invalidated)}
+}
+
+func (v *view) meter(r *replay.Report) {
+	percent := func(f float64) string {
+		if math.IsNaN(f) {
+			return "–"
+		}
+		return fmt.Sprintf("%.2g %%", 100*f)
+	}
+	for i := range r.Meter {
+		e := &r.Meter[i].Errors
+		v.MeterCalls = e.Calls
+		v.Meter = append(v.Meter, row{Policy: r.Meter[i].Name, Figures: []string{
+			percent(e.Anchored.Median()), percent(e.Anchored.Quantile(.95)), percent(e.Growth.Median()),
+			percent(e.Learned.Median()), percent(e.Tools.Median()), percent(e.Slices.Median()),
+		}})
+	}
 }
 
 // class gives a policy its colour.
