@@ -29,6 +29,8 @@ type BranchOptions struct {
 
 // Branched says what Branch did, or, after a dry run, would do.
 type Branched struct {
+	// Session is the id of the session.
+	Session string
 	// From is the leaf that was left, Leaf where the conversation stands now.
 	From, Leaf string
 	// Ancestor is the last entry that both have, "" when they have none.
@@ -75,7 +77,7 @@ func (s *Session) branch(ctx context.Context, target string, opt BranchOptions) 
 	if err != nil {
 		return nil, err
 	}
-	b := &Branched{From: s.log.Leaf(), Leaf: leaf, Text: text}
+	b := &Branched{Session: store.Header().ID, From: s.log.Leaf(), Leaf: leaf, Text: text}
 	if leaf == b.From {
 		b.Why = "the conversation stands there already"
 		return b, nil

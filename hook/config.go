@@ -1,0 +1,156 @@
+package hook
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/clew-dev/clew"
+)
+
+// The events.
+const (
+	SessionStart         = "session_start"
+	SessionShutdown      = "session_shutdown"
+	Context              = "context"
+	ToolResult           = "tool_result"
+	SessionBeforeCompact = "session_before_compact"
+	SessionCompact       = "session_compact"
+	SessionCompactFailed = "session_compact_failed"
+	SessionBeforeTree    = "session_before_tree"
+	SessionTree          = "session_tree"
+	SessionBeforeFork    = "session_before_fork"
+)
+
+// Events returns the names of the events.
+func Events() []string {
+	return []string{
+		SessionStart, SessionShutdown, Context, ToolResult, SessionBeforeCompact, SessionCompact, SessionCompactFailed,
+		SessionBeforeTree, SessionTree, SessionBeforeFork,
+	}
+}
+
+// The defaults of a Config.
+const (
+	DefaultTimeout   = 10 * time.Second
+	DefaultMaxOutput = 1 << 20
+)
+
+// Config says what program is to be run, when and how. Event and Command are
+// required.
+type Config struct {
+	// Event is one of Events.
+	Event string
+	// Command is the program: an absolute path, a path below Dir, or a name that is
+	// looked up in PATH when the program is run. It is no command line: Args are handed over as they
+	// are.
+	Command string
+	Args    []string
+	// Shell makes Command a line for the shell: sh -c, or cmd /C on Windows. Args are its
+	// parameters, on Windows there can be none. What is in an event is never part of
+	// the line.
+	Shell bool
+	// Dir is the program's working directory. Default: that of this process. The
+	// session's is in the event session_start; it is what the session's file says, so
+	// no program is looked for there.
+	Dir string
+	// Env names variables of the environment that the program gets, beside those that
+	// programs need to run, such as PATH, HOME and LANG. A name may end with *.
+	// Default: none, so keys and tokens do not reach it.
+	Env []string
+	// Timeout is how long the program may take. Default: 10 s. It is killed then, with
+	// its children (on Windows, alone).
+	Timeout time.Duration
+	// MaxOutput is the most that it may answer, in bytes. Default: 1 MiB.
+	MaxOutput int64
+	// Required makes a failure block as exit code 2 does. It has an effect where
+	// something can be blocked: on the events before something, and on tool_result.
+	Required bool
+	// Name is for warnings and the log. Default: the last part of Command.
+	Name string
+
+	environ []string // of this process; for tests
+}
+
+// New returns the hook that runs a program. It implements that one interface of
+// package clew that belongs to the event.
+func New(c Config) (clew.Hook, error) {
+	if err := c.check(); err != nil {
+		return nil, fmt.Errorf("hook %s for %s: %w", cmp.Or(c.Name, c.Command, "without a command"), cmp.Or(c.Event, "no event"), err)
+	}
+	c.Args, c.Env = slices.Clone(c.Args), slices.Clone(c.Env)
+	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
+	c.MaxOutput = cmp.Or(c.MaxOutput, DefaultMaxOutput)
+	if c.Name == "" {
+		c.Name = filepath.Base(c.Command)
+		if first, _, ok := strings.Cut(c.Command, " "); ok && c.Shell {
+			c.Name = filepath.Base(first)
+		}
+	}
+	p := &program{c}
+	switch c.Event {
+	case SessionStart:
+		return startHook{p}, nil
+	case SessionShutdown:
+		return endHook{p}, nil
+	case Context:
+		return contextHook{p}, nil
+	case ToolResult:
+		return resultHook{p}, nil
+	case SessionBeforeCompact:
+		return beforeCompactHook{p}, nil
+	case SessionCompact:
+		return afterCompactHook{p}, nil
+	case SessionCompactFailed:
+		return failedHook{p}, nil
+	case SessionBeforeTree:
+		return beforeTreeHook{p}, nil
+	case SessionTree:
+		return treeHook{p}, nil
+	default: // check knows no other
+		return beforeForkHook{p}, nil
+	}
+}
+
+func (c *Config) check() error {
+	switch {
+	case !slices.Contains(Events(), c.Event):
+		return fmt.Errorf("there is no event %q; there are %s", c.Event, strings.Join(Events(), ", "))
+	case c.Command == "":
+		return errors.New("it names no command, so nothing could be run; give the path of a program")
+	case strings.ContainsRune(c.Command, 0) || slices.ContainsFunc(c.Args, func(a string) bool { return strings.ContainsRune(a, 0) }):
+		return errors.New("its command or an argument has a zero byte in it, which no system takes")
+	case c.Timeout < 0:
+		return fmt.Errorf("its timeout is %v: it could never answer; give a time above 0", c.Timeout)
+	case c.MaxOutput < 0:
+		return fmt.Errorf("its output may have %d bytes: it could never answer; give a size above 0", c.MaxOutput)
+	case c.Shell && len(c.Args) > 0 && runtime.GOOS == "windows":
+		return errors.New("a command line for cmd has no parameters; put them into the line")
+	}
+	return nil
+}
+
+// line is what is run.
+func (c *Config) line() (name string, args []string, err error) {
+	if c.Shell {
+		if runtime.GOOS == "windows" {
+			return "cmd", []string{"/C", c.Command}, nil
+		}
+		return "/bin/sh", append([]string{"-c", c.Command, c.Name}, c.Args...), nil
+	}
+	if filepath.IsAbs(c.Command) {
+		return c.Command, c.Args, nil
+	}
+	if strings.ContainsAny(c.Command, `/\`) {
+		path, err := filepath.Abs(filepath.Join(c.Dir, c.Command))
+		return path, c.Args, err
+	}
+	path, err := exec.LookPath(c.Command)
+	return path, c.Args, err
+}

@@ -1,0 +1,198 @@
+package hook_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/clew-dev/clew"
+	"github.com/clew-dev/clew/hook"
+	"github.com/clew-dev/clew/message"
+)
+
+func ExampleNew() {
+	h, err := hook.New(hook.Config{Event: hook.ToolResult, Command: "redact", Required: true})
+	if err != nil {
+		panic(err)
+	}
+	s, err := clew.New(clew.Config{Hooks: []clew.Hook{h}})
+	fmt.Println(s != nil, err)
+	_, err = hook.New(hook.Config{Event: "tool_results", Command: "redact"})
+	fmt.Println(strings.HasPrefix(err.Error(), `hook redact for tool_results: there is no event "tool_results"`))
+	// Output:
+	// true <nil>
+	// true
+}
+
+const examples = "../examples/hooks"
+
+// exampleHook is one of the programs in examples/hooks.
+func exampleHook(t *testing.T, interpreter string, c hook.Config) clew.Hook {
+	t.Helper()
+	path, err := exec.LookPath(interpreter)
+	if err != nil {
+		t.Skipf("no %s to run the example with", interpreter)
+	}
+	c.Args = append([]string{c.Command}, c.Args...)
+	if c.Command, err = filepath.Abs(path); err != nil {
+		t.Fatal(err)
+	}
+	if c.Dir, err = filepath.Abs(examples); err != nil {
+		t.Fatal(err)
+	}
+	c.Env = append(c.Env, "PYENV_*")
+	h, err := hook.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func TestExampleRedact(t *testing.T) {
+	h := exampleHook(t, "python3", hook.Config{Event: hook.ToolResult, Command: "redact.py", Required: true})
+	for _, text := range []string{
+		"key sk-abcdefghij0123456789 and 你好 🙂", "password=hunter2 and more", "-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----",
+		"nothing to hide: 第二 行", "",
+	} {
+		s, err := clew.New(clew.Config{Hooks: []clew.Hook{h}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		add(t, s, message.User("go", start), message.Assistant(start, message.ToolCallBlock("c", "read", []byte(`{}`))), message.ToolResult("c", "read", text, false, start))
+		p := prepare(t, s)
+		got := p.Messages[2].Text()
+		want := regexp.MustCompile(`(?s)sk-\w{20}|hunter2|-----BEGIN.*-----`).ReplaceAllString(text, "[redacted]")
+		if got != want || len(p.Warnings) > 0 {
+			t.Errorf("%q became %q, warnings %v", text, got, p.Warnings)
+		}
+	}
+}
+
+func TestExampleRemind(t *testing.T) {
+	rules := filepath.Join(t.TempDir(), "rules.txt")
+	text := "Say \"please\".\n\tNever touch C:\\prod; 你好 $(id) `id` %s\n"
+	if err := os.WriteFile(rules, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := prepare(t, full(t, exampleHook(t, "sh", hook.Config{Event: hook.SessionCompact, Command: "remind.sh", Args: []string{rules}})))
+	if got := p.Messages[len(p.Messages)-1].Text(); got != text || len(p.Warnings) > 0 {
+		t.Errorf("got %q, warnings %v", got, p.Warnings)
+	}
+	p = prepare(t, full(t, exampleHook(t, "sh", hook.Config{Event: hook.SessionCompact, Command: "remind.sh"})))
+	if len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0].Error(), "give the file") || !p.Plan.Act {
+		t.Errorf("warnings %v", p.Warnings)
+	}
+}
+
+// Every event that a program gets has the fields of its type, none null, and the head.
+func TestEventsAsTheyAre(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("HOOKTEST_FILE", filepath.Join(dir, "event"))
+	event := func(name string, run func(h clew.Hook)) map[string]any {
+		run(doing(t, name, "keep", ""))
+		data, err := os.ReadFile(filepath.Join(dir, "event"))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		os.Remove(filepath.Join(dir, "event"))
+		var m map[string]any
+		if err := json.Unmarshal(data, &m); err != nil {
+			t.Fatalf("%s: %v in %s", name, err, data)
+		}
+		if m["protocol"] != 1.0 || m["event"] != name || m["session"] == "" && name != hook.SessionBeforeFork {
+			t.Errorf("%s: head of %v", name, m)
+		}
+		if bytes.Contains(data, []byte(":null")) && name != hook.SessionBeforeCompact && name != hook.SessionBeforeTree {
+			t.Errorf("%s: null in %.500s", name, data) // records may have it: a root's parent
+		}
+		return m
+	}
+	onPrepare := func(h clew.Hook) { prepare(t, full(t, h)) }
+	if m := event(hook.SessionStart, onPrepare); m["reason"] != "new" || m["cwd"] != "/repo" {
+		t.Errorf("%v", m)
+	}
+	event(hook.SessionShutdown, func(h clew.Hook) { full(t, h).Close() })
+	if m := event(hook.Context, onPrepare); len(m["messages"].([]any)) != 14*4 {
+		t.Errorf("%v", m)
+	}
+	if m := event(hook.ToolResult, onPrepare); m["arguments"].(map[string]any)["path"] != "a.go" {
+		t.Errorf("%v", m)
+	}
+	m := event(hook.SessionBeforeCompact, onPrepare)
+	prep := m["preparation"].(map[string]any)
+	if m["reason"] != "threshold" || m["attempt"] != 1.0 || len(m["entries"].([]any)) != 14*4 || !strings.HasPrefix(prep["text"].(string), "[User]: request 0") {
+		t.Errorf("%v", m)
+	}
+	if m := event(hook.SessionCompact, onPrepare); len(m["entries"].([]any)) == 0 || m["summary"] == nil {
+		t.Errorf("%v", m)
+	}
+	toTree := func(h clew.Hook) {
+		s := full(t, h)
+		entries, err := s.Log().Path(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Branch(t.Context(), entries[3].ID, clew.BranchOptions{Summarize: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if m := event(hook.SessionBeforeTree, toTree); m["summarize"] != true || !strings.Contains(m["text"].(string), "request 5") {
+		t.Errorf("%v", m)
+	}
+	if m := event(hook.SessionTree, toTree); m["left"] != 13.0*4 || m["summary"] == nil {
+		t.Errorf("%v", m)
+	}
+	m = event(hook.SessionBeforeFork, func(h clew.Hook) {
+		clew.AskFork(t.Context(), []clew.Hook{h}, clew.BeforeForkEvent{Session: "s", From: "a", To: "b"})
+	})
+	if m["from"] != "a" || m["to"] != "b" {
+		t.Errorf("%v", m)
+	}
+	m = event(hook.SessionCompactFailed, func(h clew.Hook) {
+		s, err := clew.New(clew.Config{System: strings.Repeat("long ", 400_000), Hooks: []clew.Hook{h}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		add(t, s, message.User("x", start))
+		if _, err := s.Prepare(t.Context()); err == nil {
+			t.Error("no error")
+		}
+	})
+	if !strings.Contains(m["error"].(string), "system prompt") || m["aborted"] != false {
+		t.Errorf("%v", m)
+	}
+}
+
+// Answers reach the session.
+func TestAnswers(t *testing.T) {
+	var first string
+	s := full(t)
+	for e, err := range s.Log().Store().All(t.Context()) {
+		if err == nil && first == "" {
+			first = e.ID
+		}
+	}
+	p := prepare(t, full(t, doing(t, hook.SessionBeforeCompact, "say", `{"summary":"All is well.","keep":"900","target":2000,"edits":[{"entry":"`+first+`","omit":true}]}`)))
+	if p.Plan.Summary == nil || p.Plan.Summary.Summarizer != "hook" || p.Plan.Budget.Keep != 900 || len(p.Warnings) > 0 || strings.Contains(shown(p.Messages), "request 0") {
+		t.Errorf("summary %v, budget %+v, warnings %v", p.Plan.Summary, p.Plan.Budget, p.Warnings)
+	}
+	s = full(t, doing(t, hook.SessionBeforeTree, "say", `{"cancel":true,"why":"stay"}`))
+	if b, err := s.Branch(t.Context(), first, clew.BranchOptions{}); err != nil || !strings.Contains(b.Why, "stay") || b.Leaf != b.From {
+		t.Errorf("%+v %v", b, err)
+	}
+	d, warnings := clew.AskFork(t.Context(), []clew.Hook{doing(t, hook.SessionBeforeFork, "exit", "2")}, clew.BeforeForkEvent{})
+	if !d.Cancel || d.Why != "because of this" || len(warnings) > 0 {
+		t.Errorf("%+v %v", d, warnings)
+	}
+	p = prepare(t, full(t, doing(t, hook.SessionStart, "exit", "2")))
+	if len(p.Warnings) == 0 || !slices.ContainsFunc(p.Warnings, func(e error) bool { return strings.Contains(e.Error(), "because of this") }) {
+		t.Errorf("a start can't be blocked, and nothing says so: %v", p.Warnings)
+	}
+}

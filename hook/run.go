@@ -1,0 +1,205 @@
+package hook
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// The failures of a program. Each counts as no answer.
+var (
+	// ErrTimeout: it did not end in time, and was killed.
+	ErrTimeout = errors.New("it did not end in time and was killed")
+	// ErrTooLong: it answered more than it may, and was killed.
+	ErrTooLong = errors.New("it answered more than it may and was killed")
+	// ErrBadAnswer: its answer is not the JSON that belongs to the event.
+	ErrBadAnswer = errors.New("its answer is not understood")
+	// ErrFailed: it could not be started, or ended otherwise than with 0 or 2.
+	ErrFailed = errors.New("it failed")
+)
+
+// blocked is the answer of a program that ended with exit code 2.
+type blocked struct{ why string }
+
+func (b *blocked) Error() string { return "it blocked: " + b.why }
+
+const (
+	exitBlock = 2
+	// grace is how long children of a program that has ended may keep its output
+	// open.
+	grace = 500 * time.Millisecond
+	// maxReason is what is read of the standard error, in bytes.
+	maxReason = 2_000
+)
+
+// program is a program that is run for an event.
+type program struct{ c Config }
+
+// Name returns the name of the hook.
+func (p *program) Name() string { return p.c.Name }
+
+// ask runs the program with an event and reads its answer into answer. The error is a
+// *blocked where it blocks.
+func (p *program) ask(ctx context.Context, event, answer any) error {
+	in, err := json.Marshal(event)
+	if err != nil {
+		return p.failure(fmt.Errorf("%w: the event can't be written: %w", ErrFailed, err), "")
+	}
+	out, reason, err := p.run(ctx, in)
+	if err != nil {
+		return p.failure(err, reason)
+	}
+	if err := decode(out, answer); err != nil {
+		return p.failure(err, reason)
+	}
+	return nil
+}
+
+// failure adds what the program said, and makes it a block where it is to be one.
+func (p *program) failure(err error, reason string) error {
+	if b := (*blocked)(nil); errors.As(err, &b) {
+		return err
+	}
+	if reason != "" {
+		err = fmt.Errorf("%w; it said: %s", err, reason)
+	}
+	if p.c.Required {
+		return &blocked{"a hook that must answer did not: " + err.Error()}
+	}
+	return err
+}
+
+// run runs the program once.
+func (p *program) run(ctx context.Context, in []byte) (out []byte, reason string, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, "", err
+	}
+	name, args, err := p.c.line()
+	if err != nil {
+		return nil, "", fmt.Errorf("%w: it can't be found: %w", ErrFailed, err)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, p.c.Timeout, ErrTimeout)
+	defer cancel()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = p.c.Dir, p.c.environment(), grace
+	cmd.Stdin = bytes.NewReader(in)
+	stdout := &capped{max: p.c.MaxOutput, over: func() { stop(ErrTooLong) }}
+	stderr := &capped{max: maxReason}
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	ownGroup(cmd)
+	err = cmd.Run()
+	reason = readable(stderr.bytes())
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, ErrTimeout):
+		return nil, reason, fmt.Errorf("%w: %v are its limit", ErrTimeout, p.c.Timeout)
+	case errors.Is(cause, ErrTooLong):
+		return nil, reason, fmt.Errorf("%w: %d bytes are its limit", ErrTooLong, p.c.MaxOutput)
+	case cause != nil:
+		return nil, reason, cause
+	}
+	if errors.Is(err, exec.ErrWaitDelay) { // it has ended, and left a child behind
+		_ = killGroup(cmd) // there may be none left
+		err = nil
+		if !cmd.ProcessState.Success() {
+			err = &exec.ExitError{ProcessState: cmd.ProcessState}
+		}
+	}
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == exitBlock {
+		if reason == "" {
+			reason = "it did not say why"
+		}
+		return nil, "", &blocked{reason}
+	}
+	if err != nil {
+		return nil, reason, fmt.Errorf("%w: %w", ErrFailed, err)
+	}
+	return stdout.bytes(), reason, nil
+}
+
+// decode reads an answer: nothing, or one JSON object with no other fields than the
+// event's answer has.
+func decode(out []byte, answer any) error {
+	out = bytes.TrimSpace(out)
+	if len(out) == 0 {
+		return nil
+	}
+	if !utf8.Valid(out) {
+		return fmt.Errorf("%w: it is not UTF-8", ErrBadAnswer)
+	}
+	if out[0] != '{' {
+		return fmt.Errorf("%w: it begins with %q and not with {; nothing else than the answer belongs on the standard output", ErrBadAnswer, cut(out, 20))
+	}
+	d := json.NewDecoder(bytes.NewReader(out))
+	d.DisallowUnknownFields()
+	if err := d.Decode(answer); err != nil {
+		return fmt.Errorf("%w: %s", ErrBadAnswer, strings.TrimPrefix(err.Error(), "json: "))
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("%w: something follows it", ErrBadAnswer)
+	}
+	return nil
+}
+
+func cut(b []byte, n int) string { return strings.ToValidUTF8(string(b[:min(n, len(b))]), "") }
+
+// colours are the escape sequences of terminals.
+var colours = regexp.MustCompile("\x1b\\[[0-?]*[ -/]*[@-~]")
+
+// readable is a text of a program as one line for people.
+func readable(b []byte) string {
+	b = colours.ReplaceAll(b, nil)
+	text := strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsPrint(r):
+			return r
+		}
+		return -1
+	}, strings.ToValidUTF8(string(b), "�"))
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// capped keeps the first max bytes and calls over, once, when there are more. The rest
+// is read and dropped, so that the writer does not wait.
+type capped struct {
+	max  int64
+	over func()
+
+	mu  sync.Mutex // a writer may outlive Run by a moment
+	buf bytes.Buffer
+}
+
+func (c *capped) Write(b []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	room := c.max - int64(c.buf.Len())
+	if int64(len(b)) <= room {
+		return c.buf.Write(b)
+	}
+	c.buf.Write(b[:room])
+	if c.over != nil {
+		c.over()
+		c.over = nil
+	}
+	return len(b), nil
+}
+
+func (c *capped) bytes() []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return bytes.Clone(c.buf.Bytes())
+}
