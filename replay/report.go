@@ -23,6 +23,9 @@ type Row struct {
 
 	Gates Gates
 
+	// ByClass adds up the needs of all points, and those found.
+	ByClass [measure.NumClasses]measure.ClassScore
+
 	bySession []float64 // contextual recall
 }
 
@@ -70,6 +73,11 @@ func (r *Report) row(policy string, recorded bool) Row {
 			if score, ok := p.Scores[policy]; ok {
 				of = append(of, score)
 				row.Gates.add(&score, p.Unstable[policy])
+				for i, c := range score.ByClass {
+					row.ByClass[i].Needs += c.Needs
+					row.ByClass[i].Found += c.Found
+					row.ByClass[i].InContext += c.InContext
+				}
 			}
 			if c, ok := p.Chains[policy]; ok {
 				in = append(in, c)
@@ -108,6 +116,34 @@ func (r *Report) row(policy string, recorded bool) Row {
 		row.ChainInstructions[i] = meanOf(chains, func(c *Chain) measure.Measured { return c.Instructions[i] })
 	}
 	return row
+}
+
+// Support says what the figures of the free points stand on.
+type Support struct {
+	Points int
+	Needs  int // in the middle point
+	// Ceiling is the contextual recall of all that was dropped.
+	Ceiling Mean
+}
+
+// Support returns what the figures of the free points stand on.
+func (r *Report) Support() Support {
+	var s Support
+	var needs []float64
+	var ceilings [][]measure.Measured
+	for _, session := range r.Sessions {
+		var of []measure.Measured
+		for _, p := range session.Points {
+			if !p.Recorded {
+				needs = append(needs, float64(p.Needs))
+				of = append(of, p.Ceiling)
+			}
+		}
+		ceilings = append(ceilings, of)
+	}
+	s.Points, s.Needs = len(needs), int(median(needs))
+	s.Ceiling = meanOf(ceilings, func(m *measure.Measured) measure.Measured { return *m })
+	return s
 }
 
 func meanOf[T any](sessions [][]T, get func(s *T) measure.Measured) Mean {

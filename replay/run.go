@@ -65,6 +65,7 @@ type PointResult struct {
 	Recorded bool
 	Dropped  int // tokens
 	Needs    int
+	Ceiling  measure.Measured // contextual recall of all that is dropped
 	Budget   int
 	Scores   map[string]measure.Score
 	Chains   map[string]Chain // of free points that are large enough
@@ -248,7 +249,7 @@ func play(ctx context.Context, s *Session, opt *Options) (SessionResult, error) 
 
 func (pt *point) score(ctx context.Context, s *Session, opt *Options) (PointResult, error) {
 	res := PointResult{
-		At: pt.at, Recorded: pt.recorded != "", Dropped: pt.DroppedTokens, Needs: len(pt.Needs),
+		At: pt.at, Recorded: pt.recorded != "", Dropped: pt.DroppedTokens, Needs: len(pt.Needs), Ceiling: pt.Ceiling(),
 		Budget: int(pt.prefix.Budget), Scores: map[string]measure.Score{}, Chains: map[string]Chain{}, Unstable: map[string]bool{},
 	}
 	take := func(policy, text, frame string) {

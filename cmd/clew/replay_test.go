@@ -30,7 +30,7 @@ func TestReplayExample(t *testing.T) {
 		t.Errorf("error output %q, or colours in\n%s", errs, out)
 	}
 	for _, want := range []string{
-		`(?m)^3 points in 1 session; 4,000 tokens a text, a tail of 8,000$`,
+		`(?m)^3 points in 1 session; 4,000 tokens a text, a tail of 8,000\.$`,
 		`(?m)^policy +cCR +CR +IR +IR-c +trail +fresh +made up +plain +decay +tokens +cost +median +rewrites +context +lost cache$`,
 		`(?m)^clew +\.[4-9]\d +\.[5-9]\d `, `(?m)^extract +\.\d\d `, `(?m)^soup +\.00 1\.00 `, `(?m)^tail +\.00 +\.00 `,
 		`(?m)^append +1\.00 +1\.00 +0 `, `(?m)^model `,

@@ -16,6 +16,8 @@ type replayJSON struct {
 	Unread   []unreadFile    `json:"unread,omitempty"`
 	Damaged  []unreadFile    `json:"damaged,omitempty"`
 	Points   int             `json:"points"`
+	Needs    int             `json:"needs"`
+	Ceiling  *float64        `json:"ceiling,omitempty"`
 	Kept     []keptJSON      `json:"kept"`
 	Recorded []keptJSON      `json:"recorded,omitempty"`
 	Costs    replayCostsJSON `json:"costs"`
@@ -40,28 +42,37 @@ type meterJSON struct {
 
 // keptJSON is what a policy keeps.
 type keptJSON struct {
-	Policy       string    `json:"policy"`
-	Points       int       `json:"points"`
-	Sessions     int       `json:"sessions"`
-	Tokens       int       `json:"tokens"`
-	CCR          *float64  `json:"cCR,omitempty"`
-	CCRLow       *float64  `json:"cCRLow,omitempty"`
-	CCRHigh      *float64  `json:"cCRHigh,omitempty"`
-	CR           *float64  `json:"cr,omitempty"`
-	CRByUse      *float64  `json:"crByUse,omitempty"`
-	Precision    *float64  `json:"precision,omitempty"`
-	Instructions *float64  `json:"instructions,omitempty"`
-	Constraints  *float64  `json:"constraints,omitempty"`
-	TrailF1      *float64  `json:"trailF1,omitempty"`
-	Modified     *float64  `json:"modified,omitempty"`
-	Fresh        *float64  `json:"fresh,omitempty"`
-	FreshPoints  int       `json:"freshPoints,omitempty"`
-	MadeUp       *float64  `json:"madeUp,omitempty"`
-	Plain        *float64  `json:"plain,omitempty"`
-	Chain        []float64 `json:"chain,omitempty"`
-	Decay        *float64  `json:"decay,omitempty"`
+	Policy       string      `json:"policy"`
+	Points       int         `json:"points"`
+	Sessions     int         `json:"sessions"`
+	Tokens       int         `json:"tokens"`
+	CCR          *float64    `json:"cCR,omitempty"`
+	CCRLow       *float64    `json:"cCRLow,omitempty"`
+	CCRHigh      *float64    `json:"cCRHigh,omitempty"`
+	CR           *float64    `json:"cr,omitempty"`
+	CRByUse      *float64    `json:"crByUse,omitempty"`
+	Precision    *float64    `json:"precision,omitempty"`
+	Instructions *float64    `json:"instructions,omitempty"`
+	Constraints  *float64    `json:"constraints,omitempty"`
+	TrailF1      *float64    `json:"trailF1,omitempty"`
+	Modified     *float64    `json:"modified,omitempty"`
+	Fresh        *float64    `json:"fresh,omitempty"`
+	FreshPoints  int         `json:"freshPoints,omitempty"`
+	MadeUp       *float64    `json:"madeUp,omitempty"`
+	Plain        *float64    `json:"plain,omitempty"`
+	Chain        []float64   `json:"chain,omitempty"`
+	Decay        *float64    `json:"decay,omitempty"`
+	Classes      []classJSON `json:"classes,omitempty"`
 	// Gates are the requirements that no average may hide.
 	Gates replay.Gates `json:"gates"`
+}
+
+// classJSON counts the needs of a class over all points.
+type classJSON struct {
+	Class     string `json:"class"`
+	Needs     int    `json:"needs"`
+	Found     int    `json:"found"`
+	InContext int    `json:"inContext"`
 }
 
 // replayCostsJSON says what the policies cost.
@@ -125,6 +136,8 @@ func newReplayJSON(r *replay.Report, in *replayInput) replayJSON {
 		Kept: []keptJSON{}, Sessions: []replayedJSON{},
 	}
 	out.Points, _ = countPoints(r, false)
+	support := r.Support()
+	out.Needs, out.Ceiling = support.Needs, meanFigure(support.Ceiling)
 	for _, row := range r.Rows(false) {
 		out.Kept = append(out.Kept, newKeptJSON(&row))
 	}
@@ -191,6 +204,11 @@ func newKeptJSON(r *replay.Row) keptJSON {
 		Instructions: meanFigure(r.Instructions), Constraints: meanFigure(r.Constraints), TrailF1: meanFigure(r.TrailF1),
 		Modified: meanFigure(r.Modified), Fresh: meanFigure(r.Fresh), FreshPoints: r.Fresh.N, MadeUp: meanFigure(r.Foreign), Plain: meanFigure(r.Plain),
 		Gates: r.Gates,
+	}
+	for i, c := range r.ByClass {
+		if c.Needs > 0 {
+			out.Classes = append(out.Classes, classJSON{measure.Class(i).String(), c.Needs, c.Found, c.InContext})
+		}
 	}
 	if low, high, ok := r.Interval(); ok {
 		out.CCRLow = figure(measure.Measured{Value: low, OK: true})

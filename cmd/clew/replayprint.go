@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -106,7 +107,11 @@ func printReplay(cmd *cobra.Command, r *replay.Report, in *replayInput) error {
 	free, recorded := r.Rows(false), r.Rows(true)
 	rows := replayRows(free, r.Costs)
 	points, sessions := countPoints(r, false)
-	fmt.Fprintf(w, "%s in %s; %s tokens a text, a tail of %s\n\n", count(points, "point"), count(sessions, "session"), number(int64(r.Budget)), number(int64(r.Tail)))
+	fmt.Fprintf(w, "%s in %s; %s tokens a text, a tail of %s.\n", count(points, "point"), count(sessions, "session"), number(int64(r.Budget)), number(int64(r.Tail)))
+	if s := r.Support(); s.Points > 0 {
+		fmt.Fprintf(w, "The agent needed %s of what was dropped (%s); all of it would score %s in cCR.\n\n",
+			count(s.Needs, "identifier"), classText(free[0].ByClass), shareText(s.Ceiling.Value))
+	}
 	writeReplayTable(w, p, rows, append(keptColumns[:len(keptColumns):len(keptColumns)], costColumns...))
 	if n, of := countPoints(r, true); n > 0 {
 		fmt.Fprintf(w, "\nWhere the recorded program compacted itself (%s in %s), with as many tokens as its summary took:\n\n", count(n, "point"), count(of, "session"))
@@ -114,6 +119,27 @@ func printReplay(cmd *cobra.Command, r *replay.Report, in *replayInput) error {
 	}
 	writeReplayNotes(w, r, in)
 	return w.Flush()
+}
+
+// classText says which share of the needs is of each class, where it is a few
+// percent.
+func classText(classes [measure.NumClasses]measure.ClassScore) string {
+	all := 0
+	for _, c := range classes {
+		all += c.Needs
+	}
+	order := make([]int, len(classes))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return classes[b].Needs - classes[a].Needs })
+	var parts []string
+	for _, i := range order {
+		if percent := 100 * classes[i].Needs / max(all, 1); percent >= 3 {
+			parts = append(parts, fmt.Sprintf("%s %d%%", measure.Class(i), percent))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // replayRows puts what is kept and what it costs beside each other.

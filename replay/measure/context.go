@@ -10,14 +10,18 @@ const (
 
 // surroundings are, for each need, the plain words of each line of what was dropped
 // that holds it.
-type surroundings map[string][]map[string]bool
+type surroundings struct {
+	lines map[string][]map[string]bool
+	// whole are the needs that stand in a line which could be taken over as it is.
+	whole map[string]bool
+}
 
 func surroundingsOf(needs []Need, dropped []*Digest) surroundings {
 	wanted := map[string]bool{}
 	for _, n := range needs {
 		wanted[n.Text] = true
 	}
-	s := surroundings{}
+	s := surroundings{map[string][]map[string]bool{}, map[string]bool{}}
 	for _, d := range dropped {
 		any := false
 		for id := range d.ids {
@@ -54,7 +58,11 @@ func (s surroundings) add(line string, wanted map[string]bool) {
 		return
 	}
 	for _, id := range held {
-		s[strings.Clone(id)] = append(s[id], words)
+		if s.lines[id] == nil {
+			id = strings.Clone(id)
+		}
+		s.lines[id] = append(s.lines[id], words)
+		s.whole[id] = s.whole[id] || fits(line)
 	}
 }
 
@@ -78,21 +86,26 @@ func wordSet(line string) map[string]bool {
 func (s surroundings) inContext(needs []Need, text string) []bool {
 	got := make([]bool, len(needs))
 	for line := range strings.SplitSeq(text, "\n") {
-		if line == "" || len(line) > 3*maxContextLine || Units(line) > maxContextLine {
+		if line == "" || !fits(line) {
 			continue
 		}
 		var words map[string]bool
 		for i, n := range needs {
-			if got[i] || len(s[n.Text]) == 0 || !strings.Contains(line, n.Text) {
+			if got[i] || len(s.lines[n.Text]) == 0 || !strings.Contains(line, n.Text) {
 				continue
 			}
 			if words == nil {
 				words = wordSet(line)
 			}
-			got[i] = sharesWords(words, s[n.Text])
+			got[i] = sharesWords(words, s.lines[n.Text])
 		}
 	}
 	return got
+}
+
+// fits reports whether a line is short enough to be a context.
+func fits(line string) bool {
+	return len(line) <= maxContextLine || len(line) <= 3*maxContextLine && Units(line) <= maxContextLine
 }
 
 func sharesWords(words map[string]bool, lines []map[string]bool) bool {

@@ -114,6 +114,9 @@ func TestTheWholeIsTheCeiling(t *testing.T) {
 		if len(p.Needs) > 0 && whole.Recall.Value != 1 {
 			t.Errorf("the whole has a recall of %v; missed: %v", whole.Recall, whole.Missed)
 		}
+		if c := p.Ceiling(); whole.Contextual != c {
+			t.Errorf("the whole has %v in context, and the ceiling is %v", whole.Contextual, c)
+		}
 		if len(p.Sentences) > 0 && whole.Instructions.Value != 1 {
 			t.Errorf("the whole keeps %v of the sentences", whole.Instructions)
 		}

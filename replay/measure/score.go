@@ -49,6 +49,18 @@ func NewPoint(dropped, kept, always, future []*Digest, cwd string) *Point {
 	return p
 }
 
+// Ceiling is the contextual recall of the whole of what was dropped: identifiers that
+// stand only in bare lists and lines of code have no words beside them.
+func (p *Point) Ceiling() Measured {
+	n := 0
+	for _, need := range p.Needs {
+		if p.surroundings.whole[need.Text] {
+			n++
+		}
+	}
+	return share(n, len(p.Needs))
+}
+
 // Measured is a share, from 0 to 1, or nothing where there was nothing to measure.
 type Measured struct {
 	Value float64
