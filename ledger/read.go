@@ -65,11 +65,12 @@ type reader struct {
 
 	decisions    []Statement
 	saidDecision map[string]bool
-	opened       string // the file that an editor without paths works on
+	subjects     map[string]map[string]bool // what rules are about
+	opened       string                     // the file that an editor without paths works on
 }
 
 func newReader(opt Options) *reader {
-	return &reader{place: newPlace(opt.Cwd), calls: map[string]call{}, seen: map[string]bool{}, saidDecision: map[string]bool{}}
+	return &reader{place: newPlace(opt.Cwd), calls: map[string]call{}, seen: map[string]bool{}, saidDecision: map[string]bool{}, subjects: map[string]map[string]bool{}}
 }
 
 func (r *reader) item(it session.Item) {

@@ -24,12 +24,17 @@ func (r *reader) userRules(t, id string) {
 		if strings.ContainsAny(s, "?？") {
 			continue
 		}
-		lasting := lastingWord.MatchString(s)
-		if !lasting && !bindingWord.MatchString(s) && !changeWord.MatchString(s) {
+		words := sentenceWords(s)
+		lasting := lastingWord.in(s, words)
+		changes := changeWord.in(s, words)
+		if !lasting && !changes && !bindingWord.in(s, words) {
 			continue
 		}
-		back := r.takenBack(s, id)
-		if len(back) == 0 && !isRule(s, lasting) {
+		var back []int
+		if changes {
+			back = r.takenBack(s, id)
+		}
+		if len(back) == 0 && !isRule(s, words, lasting) {
 			continue
 		}
 		r.rule(Statement{Text: s, Entry: id})
@@ -39,24 +44,32 @@ func (r *reader) userRules(t, id string) {
 	}
 }
 
-func isRule(s string, lasting bool) bool {
+func isRule(s string, words []string, lasting bool) bool {
 	if lasting {
 		// "it must never" is a rule, "I never saw that" is none.
 		return !strings.HasPrefix(s, "I ") && !strings.HasPrefix(s, "Ich ") && !strings.HasPrefix(s, "Je ")
 	}
-	return ruleStart.MatchString(s) && !onceWord.MatchString(s) && bindingWord.MatchString(s)
+	return startsRule(s, words) && !onceWord.in(s, words) && bindingWord.in(s, words)
 }
 
-// takenBack returns the rules that a sentence takes back: it says so, and both
+// takenBack returns the rules that a sentence takes back, if it does: those that
 // are clearly about the same.
 func (r *reader) takenBack(s, id string) []int {
-	if !changeWord.MatchString(s) || len(r.rules) == 0 {
+	if len(r.rules) == 0 {
 		return nil
 	}
 	var out []int
 	about := subject(s)
 	for i, old := range r.rules {
-		if old.Entry != id && old.Text != s && sameSubject(subject(old.Text), about) {
+		if old.Entry == id || old.Text == s {
+			continue
+		}
+		theirs, ok := r.subjects[old.Text]
+		if !ok {
+			theirs = subject(old.Text)
+			r.subjects[old.Text] = theirs
+		}
+		if sameSubject(theirs, about) {
 			out = append(out, i)
 		}
 	}
@@ -125,11 +138,12 @@ func (r *reader) decided(t, id string, byUser bool) {
 		if n := len(s); n < 25 || n > 4*MaxText || strings.HasSuffix(s, "?") || strings.HasSuffix(s, ":") || text.TableRow(s) {
 			continue
 		}
-		weight := 2 * len(decisionWord.FindAllStringIndex(s, 2))
+		words := sentenceWords(s)
+		weight := 2 * decisionWord.count(s, words, 2)
 		if weight == 0 && byUser {
 			continue
 		}
-		if weight += len(reasonWord.FindAllStringIndex(s, 1)); weight == 0 {
+		if weight += reasonWord.count(s, words, 1); weight == 0 {
 			continue
 		}
 		named := false
@@ -148,4 +162,14 @@ func (r *reader) decided(t, id string, byUser bool) {
 		r.saidDecision[s] = true
 		r.decisions = append(r.decisions, Statement{Text: s, Weight: weight, Entry: id})
 	}
+}
+
+// Binding reports whether a sentence says how things are to be done from then on,
+// as Ledger.Rules has it.
+func Binding(s string) bool {
+	if strings.ContainsAny(s, "?？") {
+		return false
+	}
+	words := sentenceWords(s)
+	return isRule(s, words, lastingWord.in(s, words))
 }

@@ -1,81 +1,196 @@
 package ledger
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/clew-dev/clew/internal/text"
 )
 
 // The word lists say which sentences are worth keeping. They decide only what is
 // taken from the log, never what it says. English, Chinese, Japanese, Korean,
-// German, French, Spanish and Russian.
+// German, French, Spanish and Russian. "*" stands for any ending.
 var (
 	// lastingWord marks a sentence that binds all later work.
-	lastingWord = either(`always|never|must(?:n't)?|shall not|from now on|in (?:the )?future|going forward|every time|each time|whenever|
-		under no circumstances|at all times|by default|as a rule|no exceptions?|mandatory|required|forbidden|prohibited|not allowed|
-		remember (?:to|that)|keep in mind|(?:is|are) not to be|no longer|
-		immer|niemals?|nie|muss|müssen|darf nicht|dürfen nicht|darf kein\w*|ab (?:jetzt|sofort)|künftig|grundsätzlich|stets|auf keinen fall|zwingend|
-		toujours|jamais|il faut|doit|doivent|dorénavant|désormais|obligatoire\w*|interdit\w*|systématiquement|
-		siempre|nunca|jamás|debes?|deben|hay que|a partir de ahora|de ahora en adelante|obligatori[oa]|prohibid[oa]|
-		всегда|никогда|обязательно|долж(?:ен|на|но|ны)|нельзя|запрещено|впредь|отныне|ни в коем случае`,
-		`必须|必需|务必|一定要|禁止|严禁|不得|不允许|不可以|始终|总是|永远|从现在起|今后|以后都|每次|一律|统一|切记|記住|记住|必須|
+	lastingWord = either(`always|never|must|mustn't|shall not|from now on|in future|in the future|going forward|every time|each time|whenever|
+		under no circumstances|at all times|by default|as a rule|no exception|no exceptions|mandatory|required|forbidden|prohibited|not allowed|
+		remember to|remember that|keep in mind|is not to be|are not to be|no longer|
+		immer|niemal*|nie|muss|müssen|darf nicht|dürfen nicht|darf kein*|ab jetzt|ab sofort|künftig|grundsätzlich|stets|auf keinen fall|zwingend|
+		toujours|jamais|il faut|doit|doivent|dorénavant|désormais|obligatoire*|interdit*|systématiquement|
+		siempre|nunca|jamás|debe|debes|deben|hay que|a partir de ahora|de ahora en adelante|obligatori*|prohibid*|
+		всегда|никогда|обязательно|должен|должна|должно|должны|нельзя|запрещено|впредь|отныне|ни в коем случае`,
+		`必须|必需|务必|一定要|禁止|严禁|不得|不允许|不可以|始终|总是|永远|从现在起|今后|以后都|每次|一律|统一|切记|记住|必須|
 		必ず|常に|絶対|今後は|毎回|決して|てはいけない|てはならない|しないこと|ないでください|すること|
-		반드시|항상|절대|금지|앞으로는?|매번|언제나|해야 ?(?:한다|합니다|해)|하지 ?(?:마|말)`)
+		반드시|항상|절대|금지|앞으로는|매번|언제나|해야 합니다|해야 한다|해야 해|하지 마|하지마|하지 말`)
 
 	// bindingWord marks one that may.
-	bindingWord = either(`don'?t|do not|only|instead(?: of)?|rather than|without|avoid|prefer(?:ably)?|should(?:n't)?|keep|make sure|ensure|
-		stick (?:to|with)|not|no|at (?:most|least)|be careful|strictly|unless|until|
-		nur|keine?[nmrs]?|statt|anstatt|anstelle|vermeide\w*|ohne|bevorzug\w*|nicht|achte|höchstens|mindestens|soll(?:te|en|test)?|
-		seulement|uniquement|sans|évite[rz]?|plutôt|préfère\w*|pas|assure-toi|assurez-vous|au (?:plus|moins)|aucune?|
-		solo|sólo|solamente|sin|evita[r]?|en (?:lugar|vez) de|prefiero|no|asegúrate|como (?:máximo|mínimo)|ningún|ninguna|
-		только|вместо|без|избегай\w*|не|предпочт\w*|убедись|следи|максимум|минимум`,
+	bindingWord = either(`don't|dont|do not|only|instead|rather than|without|avoid|prefer|preferably|should|shouldn't|keep|make sure|ensure|
+		stick to|stick with|not|no|at most|at least|be careful|strictly|unless|until|
+		nur|kein*|statt|anstatt|anstelle|vermeide*|ohne|bevorzug*|nicht|achte|höchstens|mindestens|soll*|
+		seulement|uniquement|sans|évite*|plutôt|préfère*|pas|assure-toi|assurez-vous|au plus|au moins|aucun*|
+		solo|sólo|solamente|sin|evita*|en lugar de|en vez de|prefiero|asegúrate|como máximo|como mínimo|ningún|ninguna|
+		только|вместо|без|избегай*|не|предпочт*|убедись|следи|максимум|минимум`,
 		`不要|不能|不可|只能|只用|只要|请用|改用|尽量|避免|优先|保持|不准|别|
-		だけ|ではなく|避け|使って|使用して|優先|のみ|
-		만 사용|말고|대신|피하|우선|사용하지|유지`)
+		だけ|ではなく|避け|使って|使用して|優先|のみ|만 사용|말고|대신|피하|우선|사용하지|유지`)
 
-	// ruleStart is how a rule begins that has no lasting word in it.
-	ruleStart = regexp.MustCompile(`(?i)^(?:please,? |and |also,? |bitte |por favor,? |s'il (?:te|vous) plaît,? |пожалуйста,? )*(?:don'?t|do not|never|only|avoid|prefer|keep|make sure|ensure|no |stick|be careful|strictly|` +
-		`nur |keine?\w* |vermeide|kein |achte|ne |n'|évite|uniquement |sin |evita|solo |no |asegúrate|не |только |без |избегай)|` +
-		`^(?:请|請)?(?:不要|不能|不可|只能|只用|尽量|避免|优先|保持|别|请用)|(?:しないで|だけ(?:を)?使|を避け|말고|지 마)`)
+	// ruleStart are the beginnings of a rule that has no lasting word in it, after
+	// what makes it polite.
+	ruleStart = either(`don't|dont|do not|never|only|avoid|prefer|keep|make sure|ensure|no|stick to|stick with|be careful|strictly|not|
+		nur|kein*|vermeide*|achte|ne|évite*|uniquement|sin|evita*|solo|asegúrate|не|только|без|избегай*`, `不要|不能|不可|只能|只用|尽量|避免|优先|保持|别|请用`)
+	polite = either(`please|and|also|bitte|por favor|s'il te plaît|s'il vous plaît|пожалуйста`, `请|請`)
+	// ruleEnd are the endings of such a rule in languages that have the verb last.
+	ruleEnd = []string{"しないで", "だけを使", "だけ使", "を避け", "말고", "지 마"}
 
 	// onceWord marks a sentence about the matter at hand.
-	onceWord = either(`this|that|it|its|it's|these|those|now|again|here|for now|this time|yet|above|below|just|already|I|we|i'm|we're|i've|we've|let'?s|let us|still|
-		dies\w*|jetzt|hier|nochmal|gerade|wir|ich|das|cela|ça|ce|cet|cette|maintenant|encore|ici|je|nous|esto|eso|esta|este|ahora|aquí|otra vez|это|этот|эту|сейчас|теперь|здесь|опять|я|мы`,
+	onceWord = either(`this|that|it|its|it's|these|those|now|again|here|for now|this time|yet|above|below|just|already|i|we|i'm|we're|i've|we've|let's|lets|let us|still|
+		dies*|jetzt|hier|nochmal|gerade|wir|ich|das|cela|ça|ce|cet|cette|maintenant|encore|ici|je|nous|esto|eso|esta|este|ahora|aquí|otra vez|это|этот|эту|сейчас|теперь|здесь|опять|я|мы`,
 		`这个|那个|这里|这次|现在|刚才|一下|再|吧|我们|这些|那些|これ|それ|ここ|今回|もう一度|이거|그거|이것|지금|여기|다시`)
 
 	// changeWord marks a sentence that takes an earlier one back.
 	changeWord = either(`instead|actually|rather|no longer|not anymore|changed my mind|on second thought|forget|scratch that|revert|undo|drop|
-		after all|switch (?:back )?to|go back to|never ?mind|don'?t|do not|not|doch|stattdessen|nicht mehr|finalement|plutôt|ne plus|en realidad|mejor|ya no|
+		after all|switch to|switch back|go back to|never mind|nevermind|don't|do not|not|doch|stattdessen|nicht mehr|finalement|plutôt|ne plus|en realidad|mejor|ya no|
 		на самом деле|вместо|больше не`,
 		`改成|改用|改为|不用了|不再|算了|换成|还是|やっぱり|ではなく|の代わりに|대신|말고`)
 
 	// decisionWord marks a sentence that says how something was settled.
-	decisionWord = either(`decid(?:ed|e|ing)|decisions?|instead of|rather than|chose|choos(?:e|ing)|opt(?:ed|ing)? (?:for|to)|went with|go(?:ing)? with|root cause|agreed|
-		better to|makes sense|on purpose|by design|trade-?off|we'?ll (?:use|keep)|I'?ll (?:use|keep)|the (?:fix|solution|right (?:fix|place|approach|way)) (?:is|was)|
-		entschieden|entscheid\w*|stattdessen|grundursache|décidé\w*|choisi\w*|au lieu de|cause (?:racine|profonde)|decidi\w*|eleg\w*|en lugar de|causa raíz|
-		реш(?:ил|или|ено)|выбра(?:л|ли)|вместо|причина`,
+	decisionWord = either(`decide|decided|deciding|decision|decisions|instead of|rather than|chose|choose|choosing|opt for|opted for|opting for|opted to|went with|go with|going with|root cause|agreed|
+		better to|makes sense|on purpose|by design|trade-off|tradeoff|we'll use|we'll keep|i'll use|i'll keep|the fix is|the fix was|the solution is|the solution was|
+		the right fix|the right place|the right approach|the right way|
+		entschieden|entscheid*|stattdessen|grundursache|décidé*|choisi*|au lieu de|cause racine|cause profonde|decidi*|elegi*|en lugar de|causa raíz|
+		решил*|решено|выбрал*|вместо|причина`,
 		`决定|改用|采用|选择|根因|根本原因|而不是|方案是|決め|ことにした|採用|結論|결정|선택|채택`)
 
 	// reasonWord marks a sentence that says why.
-	reasonWord = either(`because|so that|turns out|the (?:problem|issue|reason|culprit|trick|key) (?:is|was|here)|therefore|caused by|due to|
+	reasonWord = either(`because|so that|turns out|the problem is|the problem was|the problem here|the issue is|the issue was|the issue here|the reason is|the reason was|
+		the culprit is|the culprit was|the trick is|the key is|the key here|therefore|caused by|due to|
 		weil|damit|deshalb|liegt daran|parce que|afin que|donc|le problème|porque|para que|el problema|потому что|чтобы|поэтому|проблема в`,
 		`因为|原因是|所以|由于|问题在于|なぜなら|原因は|ため|때문|원인`)
 )
 
-// either makes a pattern of words that stand alone and of words of scripts
-// without spaces.
-func either(words, wide string) *regexp.Regexp {
-	join := func(s string) string {
-		lines := strings.Split(s, "\n")
-		for i := range lines {
-			lines[i] = strings.TrimSpace(lines[i])
+// wordList finds words and phrases that stand alone, and words of scripts without
+// spaces.
+type wordList struct {
+	phrases map[string][][]string // what follows, by the first word
+	prefix  []string              // words of which only the beginning is given
+	wide    []string
+}
+
+func either(words, wide string) wordList {
+	l := wordList{phrases: map[string][][]string{}}
+	for w := range strings.SplitSeq(words, "|") {
+		parts := strings.Fields(w)
+		if len(parts) == 0 {
+			continue
 		}
-		return strings.Join(lines, "")
+		if p, ok := strings.CutSuffix(parts[0], "*"); ok {
+			l.prefix = append(l.prefix, p)
+		} else {
+			l.phrases[parts[0]] = append(l.phrases[parts[0]], parts[1:])
+		}
 	}
-	// \b knows ASCII letters only, so the ends of a word are looked at in another way.
-	return regexp.MustCompile(`(?i)(?:^|[^\pL\pN_])(?:` + join(words) + `)(?:[^\pL\pN_]|$)|` + join(wide))
+	for w := range strings.SplitSeq(wide, "|") {
+		if w = strings.TrimSpace(w); w != "" {
+			l.wide = append(l.wide, w)
+		}
+	}
+	return l
+}
+
+// sentenceWords returns the words of a sentence in lower case.
+func sentenceWords(s string) []string {
+	return strings.FieldsFunc(strings.ToLower(strings.ReplaceAll(s, "’", "'")), func(r rune) bool {
+		return r != '\'' && r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_'
+	})
+}
+
+// count returns how often the list occurs in a sentence with the words, at most most.
+func (l *wordList) count(s string, words []string, most int) int {
+	n := 0
+	for i := range words {
+		if n < most && l.at(words, i) > 0 {
+			n++
+		}
+	}
+	if n < most && hasWide(s) {
+		for _, w := range l.wide {
+			if n < most && strings.Contains(s, w) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func (l *wordList) in(s string, words []string) bool { return l.count(s, words, 1) > 0 }
+
+// at returns how many words of the list stand at words[i], 0 for none.
+func (l *wordList) at(words []string, i int) int {
+	for _, rest := range l.phrases[words[i]] {
+		if len(words)-i-1 < len(rest) {
+			continue
+		}
+		same := true
+		for k, w := range rest {
+			have := words[i+1+k]
+			if p, ok := strings.CutSuffix(w, "*"); ok {
+				same = same && strings.HasPrefix(have, p)
+			} else {
+				same = same && have == w
+			}
+		}
+		if same {
+			return 1 + len(rest)
+		}
+	}
+	for _, p := range l.prefix {
+		if strings.HasPrefix(words[i], p) {
+			return 1
+		}
+	}
+	return 0
+}
+
+// hasWide reports whether a text may have characters of scripts without spaces.
+func hasWide(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] >= 0xe1 && utf8.RuneStart(s[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// startsRule reports whether a sentence begins, or ends, as a rule does.
+func startsRule(s string, words []string) bool {
+	i := 0
+	for i < len(words) {
+		n := polite.at(words, i)
+		if n == 0 {
+			break
+		}
+		i += n
+	}
+	if i < len(words) && ruleStart.at(words, i) > 0 {
+		return true
+	}
+	if !hasWide(s) {
+		return false
+	}
+	for _, p := range polite.wide {
+		s = strings.TrimPrefix(s, p)
+	}
+	for _, w := range ruleStart.wide {
+		if strings.HasPrefix(s, w) {
+			return true
+		}
+	}
+	for _, w := range ruleEnd {
+		if strings.Contains(s, w) {
+			return true
+		}
+	}
+	return false
 }
 
 // stopWords say nothing about what a sentence is about.

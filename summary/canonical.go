@@ -72,10 +72,19 @@ func canonicalQuotes(in []Quote, roles bool) []Quote {
 		if !roles || !roleWord.MatchString(q.Role) {
 			q.Role = ""
 		}
-		if q.Omitted <= 0 {
-			q.Omitted, q.Tail = 0, ""
+		var gaps []Gap
+		for _, g := range q.Gaps {
+			g.Omitted = min(g.Omitted, 1<<53)
+			switch {
+			case g.Omitted > 0:
+				gaps = append(gaps, g)
+			case len(gaps) > 0:
+				gaps[len(gaps)-1].Text += g.Text
+			default:
+				q.Text += g.Text
+			}
 		}
-		q.Omitted = min(q.Omitted, 1<<53)
+		q.Gaps = gaps
 		out = append(out, q)
 	}
 	return out

@@ -21,9 +21,6 @@ func (Deterministic) Name() string { return "deterministic" }
 // ErrNoCounter is returned when Input.Counter is missing.
 var ErrNoCounter = errors.New("summarize: Input.Counter is nil: without a counter a budget means nothing")
 
-// recallNote is the last section of every document with handles.
-const recallNote = "[#id] names an entry of the session log. What is not here can be read back by it."
-
 // Summarize implements Summarizer. It fails only for a missing counter, a budget
 // below 1, or when ctx is done.
 func (s Deterministic) Summarize(ctx context.Context, in Input) (Output, error) {

@@ -24,6 +24,7 @@ type digest struct {
 	names   *names
 	kept    []*facts // of the messages that stay
 	profile *Profile
+	words   *phrases
 
 	lastTurn int // index in msgs where the last turn with an answer begins
 }
@@ -99,6 +100,7 @@ func newDigest(in *Input, cache *Cache) *digest {
 		d.profile = d.guessProfile()
 	}
 	d.findUsers()
+	d.words = d.language()
 	d.findLastTurn()
 	return d
 }

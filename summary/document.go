@@ -43,15 +43,30 @@ type Line struct {
 type Quote struct {
 	Ref  string // recall handle, as in Line
 	Role string // "" for the user
-	// Text is the message. When Omitted is not 0, Text is its beginning, Tail
-	// its end, and Omitted the number of bytes between them.
+	// Text is the message, or its beginning where there are Gaps.
+	Text string
+	// Gaps are what was left out, and what follows each.
+	Gaps []Gap
+}
+
+// Gap is a part of a message that a quote leaves out, and the part after it.
+type Gap struct {
+	Omitted int // bytes left out, at least 1
 	Text    string
-	Omitted int
-	Tail    string
 }
 
 // Whole reports whether the quote is the whole message.
-func (q Quote) Whole() bool { return q.Omitted == 0 }
+func (q Quote) Whole() bool { return len(q.Gaps) == 0 }
+
+// Bytes returns how long the message is, and how much of it the quote shows.
+func (q Quote) Bytes() (whole, shown int) {
+	shown = len(q.Text)
+	for _, g := range q.Gaps {
+		whole += g.Omitted
+		shown += len(g.Text)
+	}
+	return whole + shown, shown
+}
 
 // Files are file lists. More counts what a list left out.
 type Files struct {

@@ -63,10 +63,13 @@ type factUse struct {
 	agent bool // the agent wrote it
 }
 
+// codeSource is where code in an answer comes from.
+const codeSource = "Code"
+
 const (
 	minExcerpt = 12  // bytes
 	maxExcerpt = 260 // runes; longer ones are cut
-	maxSource  = 90  // runes of what a line is taken from
+	maxSource  = 60  // runes of what a line is taken from
 )
 
 // extractor finds the facts of one message.
@@ -116,7 +119,7 @@ func (x *extractor) answer(m *message.Message) {
 		x.add(factLine{text: st, factor: narration(st)}, true)
 	}
 	for line := range strings.SplitSeq(text.InsideFences(lookAt(t)), "\n") {
-		x.add(factLine{text: line, factor: codeWorth(line), kind: lineCode}, true)
+		x.add(factLine{from: codeSource, text: line, factor: codeWorth(line), kind: lineCode}, true)
 	}
 	for _, b := range m.ToolCalls() {
 		x.call(b)

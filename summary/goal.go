@@ -7,29 +7,21 @@ import (
 	"github.com/clew-dev/clew/internal/text"
 )
 
-// What stands before a request in the Goal section.
-const (
-	firstRequest   = "First request: "
-	currentRequest = "Current request: "
-	// The request of the last turn here, when the user has asked for more since.
-	latestRequest = "Latest request here: "
-)
-
 // maxRequest is how much of a request stands in the Goal section, in runes. What
 // is longer is quoted in full elsewhere, as far as there is room.
-const maxRequest = 300
+const maxRequest = 220
 
 // goal offers the first request and the current one, for about so many tokens.
 func (d *digest) goal(tokens int64) []piece {
 	// Most runes cost a third of a token, those that are not Latin up to one.
 	fit := min(int(max(tokens, 20)), maxRequest)
 	first, ok := d.firstGoal()
-	first.Text = text.Clip(first.Text, fit)
+	first.Text = clipName(first.Text, fit)
 	var out []piece
 	cur := d.currentUser()
 	if cur >= 0 {
 		q := d.users[cur].quote
-		now := text.Clip(request(q), fit)
+		now := clipName(request(q), fit)
 		if !ok || !sameEntry(q.Ref, first.Ref) && now != first.Text {
 			l := Line{Text: now, Ref: q.Ref}
 			if ok {
@@ -40,7 +32,7 @@ func (d *digest) goal(tokens int64) []piece {
 	}
 	if ok {
 		if len(out) > 0 {
-			first.Text = firstRequest + first.Text
+			first.Text = d.words.first + first.Text
 		}
 		out = append(out, piece{kind: kindGoal, line: first})
 	}
@@ -52,14 +44,10 @@ func (d *digest) goal(tokens int64) []piece {
 func (d *digest) latest() string {
 	for _, it := range d.in.Kept {
 		if it.Message != nil && it.Message.UserWords() {
-			return latestRequest
+			return d.words.latest
 		}
 	}
-	return currentRequest
-}
-
-func isLatest(s string) bool {
-	return strings.HasPrefix(s, currentRequest) || strings.HasPrefix(s, latestRequest)
+	return d.words.current
 }
 
 // firstGoal returns the request that the session began with: as an earlier
@@ -73,7 +61,7 @@ func (d *digest) firstGoal() (Line, bool) {
 				l.Text += " " + more.Text
 			}
 		}
-		l.Text = strings.TrimPrefix(l.Text, firstRequest)
+		l.Text = withoutFirst(l.Text)
 		return l, true
 	}
 	if d.foreign != "" {
@@ -118,5 +106,5 @@ func substantial(s string) bool {
 
 // request returns a message as it stands in the Goal section.
 func request(q Quote) string {
-	return text.Clip(strings.Join(strings.Fields(oneLine(text.Plain(q.Text))), " "), maxRequest)
+	return clipName(strings.Join(strings.Fields(oneLine(text.Plain(q.Text))), " "), maxRequest)
 }

@@ -39,8 +39,8 @@ type parser struct {
 var (
 	handleAtEnd = regexp.MustCompile(`^(.*) \[#([^\[\],#\s]*)(, replaced)?\]$`)
 	quoteHead   = regexp.MustCompile(`^\[#([^\[\],#\s]*)\](?: ([A-Za-z]+))?$`)
-	leftOut     = regexp.MustCompile(`^\[([0-9]{1,18}) bytes left out\]$`)
-	moreFiles   = regexp.MustCompile(`^\(([0-9]{1,9}) more\)$`)
+	leftOut     = regexp.MustCompile(`^\[([0-9,]{1,24}) bytes left out\]$`)
+	moreFiles   = regexp.MustCompile(`^\(([0-9,]{1,12}) more\)$`)
 	numbered    = regexp.MustCompile(`^[0-9]{1,9}[.)] `)
 )
 
@@ -171,7 +171,7 @@ func parseLine(s string) Line {
 func (p *parser) file(s string) bool {
 	f := p.doc.files(p.kind)
 	if m := moreFiles.FindStringSubmatch(s); m != nil {
-		f.More, _ = strconv.Atoi(m[1])
+		f.More, _ = strconv.Atoi(strings.ReplaceAll(m[1], ",", ""))
 		return true
 	}
 	path, ok := strings.CutPrefix(s, bullet)
@@ -196,11 +196,12 @@ func unquote(s string) (string, bool) {
 func (p *parser) quoteLine(line string) bool {
 	if m := leftOut.FindStringSubmatch(line); m != nil {
 		p.flushBlock()
-		if p.quote == nil || p.quote.Omitted > 0 {
+		if p.quote == nil {
 			return false
 		}
-		p.quote.Omitted, _ = strconv.Atoi(m[1])
-		return p.quote.Omitted > 0
+		n, _ := strconv.Atoi(strings.ReplaceAll(m[1], ",", ""))
+		p.quote.Gaps = append(p.quote.Gaps, Gap{Omitted: n})
+		return n > 0
 	}
 	m := quoteHead.FindStringSubmatch(line)
 	if m == nil {
@@ -231,8 +232,8 @@ func (p *parser) flushBlock() {
 	switch {
 	case p.kind == kindEarlier:
 		p.doc.Earlier = text
-	case p.quote.Omitted > 0:
-		p.quote.Tail = text
+	case len(p.quote.Gaps) > 0:
+		p.quote.Gaps[len(p.quote.Gaps)-1].Text = text
 	default:
 		p.quote.Text = text
 	}

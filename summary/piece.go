@@ -39,7 +39,11 @@ func (p piece) add(d *Document) {
 // texts returns what the piece says.
 func (p piece) texts() []string {
 	if p.quote != nil {
-		return []string{p.quote.Text, p.quote.Tail}
+		out := []string{p.quote.Text}
+		for _, g := range p.quote.Gaps {
+			out = append(out, g.Text)
+		}
+		return out
 	}
 	return []string{p.line.Text, p.line.From, p.path}
 }
@@ -117,10 +121,14 @@ func group(lines []Line) []Line {
 			groups = append(groups, []Line{l})
 			continue
 		}
-		k, ok := at[l.From]
+		source := l.From
+		if source == codeSource {
+			source += "\x00" + l.Ref
+		}
+		k, ok := at[source]
 		if !ok {
 			k = len(groups)
-			at[l.From] = k
+			at[source] = k
 			groups = append(groups, nil)
 		}
 		groups[k] = append(groups[k], l)

@@ -97,40 +97,24 @@ func (d *digest) decisions() []piece {
 			all = append(all, found{piece{kind: kindDecisions, line: l, order: i - n}, 0.5})
 		}
 	}
-	for i, m := range d.msgs {
-		var list []string
-		switch {
-		case m.Role == message.RoleAssistant:
-			list = m.said
-		case m.UserWords():
-			list = userStatements(m.Text())
+	index := d.index()
+	for k, st := range d.led.Decisions {
+		t := st.Text
+		if seen[strings.ToLower(t)] || announce.MatchString(t) || forbidden(t) || unreadable(t) {
+			continue
 		}
-		taken := 0
-		for k, s := range list {
-			if len(s) < 25 || taken == 2 || strings.HasSuffix(s, "?") || leadsOver(s) || announce.MatchString(s) || text.TableRow(s) || forbidden(s) {
-				continue
-			}
-			hits := 2*len(decisionWord.FindAllString(s, 2)) + len(reasonWord.FindAllString(s, 1))
-			if m.UserWords() && !decisionWord.MatchString(s) {
-				continue
-			}
-			named := hasIdentifier(s)
-			if hits == 0 || seen[strings.ToLower(s)] || unreadable(s) || !named && (hits < 2 || subjects(s) < 4) {
-				continue
-			}
-			seen[strings.ToLower(s)] = true
-			taken++
-			score := float64(hits) * (0.5 + 0.5*float64(i+1)/float64(len(d.msgs)))
-			if named {
-				score *= 1.5
-			}
-			if m.UserWords() {
-				score *= 0.7
-			}
-			all = append(all, found{piece{
-				kind: kindDecisions, line: Line{Text: clip(s), Ref: m.ref}, order: 1000*i + min(k, 999),
-			}, score})
+		seen[strings.ToLower(t)] = true
+		i := at(index, st.Entry)
+		score := float64(max(st.Weight, 1)) * (0.5 + 0.5*float64(i+1)/float64(max(len(d.msgs), 1)))
+		if hasIdentifier(t) {
+			score *= 1.5
 		}
+		if i >= 0 && d.msgs[i].UserWords() {
+			score *= 0.7
+		}
+		all = append(all, found{piece{
+			kind: kindDecisions, line: Line{Text: clip(t), Ref: d.refs.of(st.Entry)}, order: 1000*i + min(k, 999),
+		}, score})
 	}
 	slices.SortStableFunc(all, func(a, b found) int {
 		switch {

@@ -27,10 +27,12 @@ type planner struct {
 	offered  map[kind]int
 	found    int
 	clipped  bool
+
+	quoteParts map[int][]quotePart // by the order of the message
 }
 
 func newPlanner(ctx context.Context, in *Input, cache *Cache) (*planner, error) {
-	p := &planner{in: in, template: in.Template, costs: map[string]int64{}}
+	p := &planner{in: in, template: in.Template, costs: map[string]int64{}, quoteParts: map[int][]quotePart{}}
 	if p.template == nil {
 		p.template = Structured
 	}
@@ -63,14 +65,14 @@ func (p *planner) fit() Output {
 	var best []piece
 	bestCost := int64(-1)
 	target := budget
-	for range 3 {
+	for range 4 {
 		taken, cost := p.trim(p.build(target), budget)
 		if cost > bestCost {
 			best, bestCost = taken, cost
 		}
 		// The pieces cost less together than alone, or more: by about as much next time.
 		next := target + (budget - cost)
-		if cost >= budget-budget/33 || next <= target {
+		if cost >= budget-budget/100 || next <= target {
 			break
 		}
 		target = next
@@ -112,11 +114,12 @@ func (p *planner) clipLast() {
 	if k < 0 {
 		return
 	}
-	whole := *p.plan.must[k].quote
-	lo, hi := 0, len(whole.Text)+len(whole.Tail)
+	whole, last := *p.plan.must[k].quote, p.plan.must[k].order
+	_, hi := whole.Bytes()
+	lo := 0
 	for lo < hi {
 		mid := (lo + hi + 1) / 2
-		q := shorten(whole, mid)
+		q := p.shorten(piece{quote: &whole, order: last}, mid)
 		p.plan.must[k].quote = &q
 		if p.measure(p.plan.must) <= max(p.in.Budget/2, 1) {
 			lo = mid
@@ -124,7 +127,7 @@ func (p *planner) clipLast() {
 			hi = mid - 1
 		}
 	}
-	q := shorten(whole, lo)
+	q := p.shorten(piece{quote: &whole, order: last}, lo)
 	p.plan.must[k].quote = &q
 	p.clipped = !q.Whole()
 	if p.measure(p.plan.must) > p.in.Budget && lo == 0 {
@@ -156,24 +159,15 @@ func (p *planner) build(budget int64) []piece {
 		later = append(later, b.takeAll(pieces, part(percent))...)
 	}
 	section(d.goal(budget*15/100), 20)
-	b.take(piece{kind: kindNote, line: Line{Text: recallNote}}, nil)
+	b.take(piece{kind: kindNote, line: Line{Text: d.words.note}}, nil)
 	now, most := p.quoteBudget(budget)
 	quotes := &share{left: now}
 	for _, m := range p.plan.must {
 		cost, _, _ := b.cost(m)
 		quotes.left -= cost
 	}
-	// The first message, unless it takes more than half of what quotes may cost.
-	rest := p.plan.whole
-	if len(rest) > 0 {
-		half := &share{left: quotes.left / 2}
-		if b.take(rest[0], half) {
-			quotes.left -= quotes.left/2 - half.left
-			rest = rest[1:]
-		}
-	}
 	section(p.parts.blocked, 10)
-	rest = b.takeAll(rest, quotes)
+	rest := p.quote(b, quotes)
 	quoted := quotedWhole(b.taken)
 	isQuoted := func(t piece) bool { return quoted[t.line.Ref] }
 	section(p.parts.inProgress, 8)
@@ -185,11 +179,6 @@ func (p *planner) build(budget int64) []piece {
 	section(d.earlier(budget*15/100, b), 20)
 	files(p.parts.read, 4)
 	files(p.parts.shell, 3)
-	for _, s := range p.plan.short {
-		if !hasQuote(b.taken, s.order) {
-			b.take(s, quotes)
-		}
-	}
 	reserve := b.left * p.d.profile.names / 100
 	b.left -= reserve
 	p.excerpts(b)
@@ -197,11 +186,7 @@ func (p *planner) build(budget int64) []piece {
 	b.takeAll(p.names(b, reserve), &share{left: reserve})
 	b.takeAll(later, nil)
 	quotes.left += most - now
-	for _, s := range rest {
-		if !hasQuote(b.taken, s.order) {
-			b.take(s, quotes)
-		}
-	}
+	p.quoteMore(b, quotes, rest)
 	return b.taken
 }
 
@@ -212,7 +197,7 @@ func (p *planner) quoteBudget(budget int64) (now, most int64) {
 		q = min(q, budget-min(budget/4, leastForOthers))
 		return q, q
 	}
-	return min(defaultQuotes, budget/2), defaultQuotes
+	return min(defaultQuotes, budget*6/10), defaultQuotes
 }
 
 // excerpts fills what is left with lines of the log.
@@ -226,13 +211,11 @@ func (p *planner) excerpts(b *builder) {
 	}
 	c := newChooser(lines, p.stats)
 	for _, t := range b.taken {
-		s := t.line.Text
-		if t.quote != nil {
-			s = t.quote.Text + "\n" + t.quote.Tail
-		}
-		for id := range text.Identifiers(s) {
-			if n, ok := p.d.names.ids[id.Text]; ok {
-				c.name(n)
+		for _, s := range append(t.texts()[:1:1], quoteRest(t)...) {
+			for id := range text.Identifiers(s) {
+				if n, ok := p.d.names.ids[id.Text]; ok {
+					c.name(n)
+				}
 			}
 		}
 	}

@@ -56,9 +56,9 @@ func (d *digest) done() []piece {
 			continue // stands in the earlier summary, as far as that had room
 		}
 		committed[d.turnOf(i)] = true
-		t := "Commit " + c.Hash + ": " + c.Subject
+		t := d.words.commit + c.Hash + ": " + c.Subject
 		if c.Hash == "" {
-			t = "Commit: " + c.Subject
+			t = strings.TrimSpace(d.words.commit) + ": " + c.Subject
 		}
 		add(10*i, Line{Text: t, Ref: d.refs.of(c.Entry)})
 	}
@@ -69,7 +69,7 @@ func (d *digest) done() []piece {
 		}
 		if i := at(index, c.Entry); i >= 0 {
 			passed[c.Check] = true
-			add(10*i+1, Line{Text: "`" + c.Text + "` passes", Ref: d.refs.of(c.Entry)})
+			add(10*i+1, Line{Text: "`" + c.Text + "`" + d.words.passes, Ref: d.refs.of(c.Entry)})
 		}
 	}
 	for _, t := range d.led.Todos {
@@ -89,7 +89,7 @@ func (d *digest) done() []piece {
 // said reports whether a line of an earlier summary about a passing check is out
 // of date: the ledger knows better.
 func (d *digest) said(t string) bool {
-	cmd, ok := strings.CutSuffix(strings.TrimPrefix(t, "`"), "` passes")
+	cmd, ok := passing(t)
 	if !ok {
 		return false
 	}
@@ -192,32 +192,49 @@ func (d *digest) inProgress() []piece {
 	if d.turnEnded() {
 		return out // what is in progress stands in what is kept
 	}
-	said := 0
-	for i := len(d.msgs) - 1; i >= d.lastTurn && said < 2; i-- {
-		m := d.msgs[i]
-		if m.Role != message.RoleAssistant {
-			continue
-		}
-		st := m.said
-		if len(st) == 0 {
-			continue
-		}
-		// The beginning says what it is about. What only leads over to a list or to
-		// the call is left out where there is more.
-		l := st[0]
-		if len(st) > 1 && !leadsOver(st[1]) && !text.TableRow(st[1]) {
-			l += " " + st[1]
-		}
-		if len(l) > 15 {
-			add(Line{Text: clip(l), Ref: m.ref})
-			said++
-		}
+	for _, l := range d.lastSaid() {
+		add(l)
 	}
 	if changed, ref := d.changedIn(d.lastTurn); len(changed) > 0 {
-		add(Line{Text: "Changed in this turn: " + strings.Join(changed, ", "), Ref: ref})
+		add(Line{Text: d.words.changed + strings.Join(changed, ", "), Ref: ref})
 	}
 	if l, ok := d.lastCommand(); ok {
 		add(l)
+	}
+	return out
+}
+
+// lastSaid returns what the agent said last in the last turn, at most two
+// statements. The beginning of an answer says what it is about; what only leads
+// over to a list or a call is left out where something else was said.
+func (d *digest) lastSaid() []Line {
+	var out, empty []Line
+	looked := 0
+	for i := len(d.msgs) - 1; i >= d.lastTurn && looked < 8 && len(out) < 2; i-- {
+		m := d.msgs[i]
+		if m.Role != message.RoleAssistant || len(m.said) == 0 {
+			continue
+		}
+		looked++
+		st := m.said
+		for len(st) > 1 && (leadsOver(st[0]) || announce.MatchString(st[0]) || len(st[0]) < 15) {
+			st = st[1:]
+		}
+		l := st[0]
+		if len(st) > 1 && !leadsOver(st[1]) && !text.TableRow(st[1]) && !announce.MatchString(st[1]) {
+			l += between(l) + st[1]
+		}
+		line := Line{Text: clip(l), Ref: m.ref}
+		switch {
+		case len(l) <= 15 || unreadable(l):
+		case leadsOver(l) || announce.MatchString(l) || text.TableRow(l):
+			empty = append(empty, line)
+		default:
+			out = append(out, line)
+		}
+	}
+	if len(out) == 0 {
+		return empty[:min(len(empty), 1)]
 	}
 	return out
 }
@@ -253,12 +270,12 @@ func (d *digest) lastCommand() (Line, bool) {
 		if c.Kind != ledger.OpShell || strings.TrimSpace(c.Command) == "" {
 			continue
 		}
-		t := "Last command: " + text.Clip(shownCommand(c.Command, d.in.Cwd), 160)
+		t := d.words.command + clipName(shownCommand(redacted(c.Command), d.in.Cwd), 160)
 		failed := m.IsError || slices.ContainsFunc(d.led.Commands, func(l ledger.Command) bool {
 			return l.Entry == m.id && l.Status == ledger.StatusFailed
 		})
 		if failed {
-			t += " (failed)"
+			t += d.words.failed
 		}
 		return Line{Text: t, Ref: m.ref}, true
 	}
@@ -283,17 +300,17 @@ func (d *digest) blocked() []piece {
 		if what == "" {
 			what = f.Tool
 		}
-		t := "`" + what + "` fails"
+		t := "`" + what + "`" + d.words.fails
 		if f.Check == "" && ledger.Operation(f.Tool, nil, ledger.Options{}).Kind != ledger.OpShell {
-			t = f.Tool + " of `" + what + "` failed"
+			t = f.Tool + " `" + what + "`" + d.words.refused
 			if f.Subject == "" {
-				t = "`" + f.Tool + "` failed"
+				t = "`" + f.Tool + "`" + d.words.refused
 			}
 		}
 		sep := ": "
 		for _, l := range f.Lines {
 			if l = oneLine(l); !forbidden(l) {
-				t += sep + text.Clip(l, 160)
+				t += sep + clipName(l, 160)
 				sep = " | "
 			}
 		}

@@ -11,22 +11,21 @@ const (
 	// leastForOthers is what quotes leave to the rest of the document at least,
 	// in tokens, or a quarter of a smaller budget.
 	leastForOthers = 1000
-	// shortQuote is how much of a message that does not fit is quoted, in bytes,
-	// half from its beginning and half from its end.
-	shortQuote = 600
+	// leastQuote is what a quote may cost at least before it is shortened, in
+	// tokens, or an eighth of a smaller budget.
+	leastQuote = 100
 )
 
 // quotePlan says which messages of the user are quoted.
 type quotePlan struct {
-	must  []piece // the last one, and pins
-	whole []piece // the first, then newest first
-	short []piece // beginning and end of those that may not fit whole
+	must []piece // the last one, and pins
+	rest []piece // the first, then newest first
 }
 
 func (d *digest) quotes() quotePlan {
 	var plan quotePlan
 	for i, q := range d.in.Pins {
-		q.Ref = d.refs.of(q.Ref)
+		q.Ref, q.Text = d.refs.of(q.Ref), redacted(q.Text)
 		plan.must = append(plan.must, piece{kind: kindPins, quote: &q, order: i})
 	}
 	n := len(d.users)
@@ -38,38 +37,213 @@ func (d *digest) quotes() quotePlan {
 		return piece{kind: kindQuotes, quote: &q, order: i}
 	}
 	plan.must = append(plan.must, at(n-1))
-	order := make([]int, 0, n)
 	if n > 1 {
-		order = append(order, 0)
+		plan.rest = append(plan.rest, at(0))
 	}
 	for i := n - 2; i > 0; i-- {
-		order = append(order, i)
-	}
-	for _, i := range order {
-		plan.whole = append(plan.whole, at(i))
-		if q := d.users[i].quote; len(q.Text)+len(q.Tail) > shortQuote*4/3 {
-			s := shorten(q, shortQuote)
-			plan.short = append(plan.short, piece{kind: kindQuotes, quote: &s, order: i})
-		}
+		plan.rest = append(plan.rest, at(i))
 	}
 	return plan
 }
 
-// shorten returns a quote with at most about n bytes of text, from its beginning
-// and its end.
-func shorten(q Quote, n int) Quote {
-	whole := len(q.Text) + q.Omitted + len(q.Tail)
-	if len(q.Text)+len(q.Tail) <= n {
+// quote takes the user's messages: all of them whole if the share allows, else
+// all of them, the long ones shortened to one length; else as many as possible,
+// the first and then the newest. It returns what is not there whole.
+func (p *planner) quote(b *builder, s *share) (rest []piece) {
+	limit := p.quoteLimit(b, s.left)
+	for _, m := range p.plan.rest {
+		if cost := p.quoteCost(b, m); cost <= limit {
+			if !b.take(m, s) {
+				rest = append(rest, m)
+			}
+			continue
+		}
+		rest = append(rest, m)
+		if short, ok := p.shortened(b, m, min(limit, s.left, b.left)); ok {
+			b.take(short, s)
+		}
+	}
+	return rest
+}
+
+// quoteLimit returns how much each message may cost, so that together they cost
+// what there is: the short ones less, the long ones all the same.
+func (p *planner) quoteLimit(b *builder, left int64) int64 {
+	costs := make([]int64, len(p.plan.rest))
+	for i, m := range p.plan.rest {
+		costs[i] = p.quoteCost(b, m)
+	}
+	slices.Sort(costs)
+	limit := int64(1) << 62
+	for i, c := range costs {
+		if each := left / int64(len(costs)-i); c > each {
+			return max(each, min(leastQuote, p.in.Budget/8))
+		}
+		left -= c
+	}
+	return limit
+}
+
+func (p *planner) quoteCost(b *builder, m piece) int64 {
+	cost, _, _ := b.cost(m)
+	return cost
+}
+
+// shortened returns a quote that costs at most limit, where that says enough.
+func (p *planner) shortened(b *builder, m piece, limit int64) (piece, bool) {
+	whole, shown := m.quote.Bytes()
+	cost := p.quoteCost(b, m)
+	if limit < min(leastQuote, p.in.Budget/8) || cost <= limit {
+		return m, false
+	}
+	n := int(min(int64(shown), int64(shown)*limit/cost))
+	for range 4 {
+		q := p.shorten(m, n)
+		short := m
+		short.quote = &q
+		if _, left := q.Bytes(); left*4 < n*3 && left < whole/2 {
+			return m, false
+		}
+		c := p.quoteCost(b, short)
+		if c <= limit {
+			return short, true
+		}
+		n = int(int64(n)*limit/c) - 20
+	}
+	return m, false
+}
+
+// quoteMore takes what is not there whole once more, where other things have left room.
+func (p *planner) quoteMore(b *builder, s *share, rest []piece) {
+	for _, m := range rest {
+		k := slices.IndexFunc(b.taken, func(t piece) bool { return t.kind == kindQuotes && t.order == m.order })
+		if k < 0 {
+			if !b.take(m, s) {
+				if short, ok := p.shortened(b, m, min(s.left, b.left)); ok {
+					b.take(short, s)
+				}
+			}
+			continue
+		}
+		room := min(s.left, b.left)
+		had := p.quoteCost(b, b.taken[k])
+		better := m
+		if p.quoteCost(b, m) > room+had {
+			var ok bool
+			if better, ok = p.shortened(b, m, room+had); !ok {
+				continue
+			}
+		}
+		_, before := b.taken[k].quote.Bytes()
+		if _, now := better.quote.Bytes(); now <= before {
+			continue
+		}
+		more := p.quoteCost(b, better) - had
+		b.taken[k] = better
+		b.left -= more
+		s.left -= more
+	}
+}
+
+// shorten returns a quote with at most about n bytes of text: of sentences that
+// bind later work as many as fit, then of the others, from the beginning and the
+// end inwards, last of what is pasted. One sentence alone that is too long keeps its
+// beginning and its end.
+func (p *planner) shorten(m piece, n int) Quote {
+	q := *m.quote
+	whole, shown := q.Bytes()
+	if shown <= n {
 		return q
 	}
-	end := q.Tail
-	if q.Whole() {
-		end = q.Text
+	parts, ok := p.quoteParts[m.order]
+	if !ok {
+		parts = quoteParts(q)
+		p.quoteParts[m.order] = parts
 	}
-	q.Text = text.Head(q.Text, n/2)
-	q.Tail = text.Tail(end, n/2)
-	q.Omitted = whole - len(q.Text) - len(q.Tail)
+	parts = slices.Clone(parts)
+	order := inwards(len(parts))
+	left := n
+	for worth := partRule; worth >= partPasted && left > 0; worth-- {
+		for _, k := range order {
+			if part := &parts[k]; part.worth == worth && len(part.text) <= left {
+				part.taken = true
+				left -= len(part.text)
+			}
+		}
+	}
+	out := joinParts(q, parts)
+	if got, kept := out.Bytes(); kept < n/2 || got != whole {
+		if ends, ok := cutEnds(q, n); ok {
+			return ends
+		}
+	}
+	return out
+}
+
+// inwards yields the numbers below n from both ends inwards.
+func inwards(n int) []int {
+	out := make([]int, 0, n)
+	for i, k := 0, n-1; i <= k; i, k = i+1, k-1 {
+		out = append(out, i)
+		if k > i {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// joinParts makes a quote of the parts that are taken. A gap of a few bytes is not
+// worth its mark.
+func joinParts(q Quote, parts []quotePart) Quote {
+	for i := 1; i+1 < len(parts); i++ {
+		if p := &parts[i]; !p.taken && p.omitted == 0 && len(p.text) < 16 && parts[i-1].taken && parts[i+1].taken {
+			p.taken = true
+		}
+	}
+	q.Text, q.Gaps = "", nil
+	gap := 0
+	for _, p := range parts {
+		if !p.taken {
+			gap += p.omitted + len(p.text)
+			continue
+		}
+		switch {
+		case gap > 0:
+			q.Gaps = append(q.Gaps, Gap{Omitted: gap, Text: p.text})
+			gap = 0
+		case len(q.Gaps) > 0:
+			q.Gaps[len(q.Gaps)-1].Text += p.text
+		default:
+			q.Text += p.text
+		}
+	}
+	if gap > 0 {
+		q.Gaps = append(q.Gaps, Gap{Omitted: gap})
+	}
 	return q
+}
+
+// cutEnds keeps the beginning and the end of a quote.
+func cutEnds(q Quote, n int) (Quote, bool) {
+	whole, _ := q.Bytes()
+	end := q.Text
+	if len(q.Gaps) > 0 {
+		end = q.Gaps[len(q.Gaps)-1].Text
+	}
+	head, tail := text.Head(q.Text, n/2), text.Tail(end, n/2)
+	if len(head)+len(tail) >= whole {
+		return q, false
+	}
+	q.Text, q.Gaps = head, []Gap{{Omitted: whole - len(head) - len(tail), Text: tail}}
+	return q, true
+}
+
+// quoteRest returns the texts of a quote after its gaps.
+func quoteRest(t piece) []string {
+	if t.quote == nil {
+		return nil
+	}
+	return t.texts()[1:]
 }
 
 // quotedWhole returns the handles of the messages that the pieces quote whole.
@@ -81,9 +255,4 @@ func quotedWhole(pieces []piece) map[string]bool {
 		}
 	}
 	return m
-}
-
-// hasQuote reports whether the pieces quote the message at order already.
-func hasQuote(pieces []piece, order int) bool {
-	return slices.ContainsFunc(pieces, func(p piece) bool { return p.kind == kindQuotes && p.order == order })
 }

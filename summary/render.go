@@ -180,7 +180,7 @@ func writeFiles(b *strings.Builder, f FileList) {
 		b.WriteString(bullet + quotePath(p) + "\n")
 	}
 	if f.More > 0 {
-		b.WriteString("(" + strconv.Itoa(f.More) + " more)\n")
+		b.WriteString("(" + grouped(f.More) + " more)\n")
 	}
 }
 
@@ -200,10 +200,20 @@ func writeQuote(b *strings.Builder, q Quote) {
 	}
 	b.WriteByte('\n')
 	writeBlock(b, q.Text)
-	if q.Omitted > 0 {
-		b.WriteString("[" + strconv.Itoa(q.Omitted) + " bytes left out]\n")
-		writeBlock(b, q.Tail)
+	for _, g := range q.Gaps {
+		b.WriteString("[" + grouped(g.Omitted) + " bytes left out]\n")
+		writeBlock(b, g.Text)
 	}
+}
+
+// grouped writes a number with commas. Without them a number of four digits or
+// more could be taken for one of the log.
+func grouped(n int) string {
+	s := strconv.Itoa(n)
+	for k := len(s) - 3; k > 0; k -= 3 {
+		s = s[:k] + "," + s[k:]
+	}
+	return s
 }
 
 // writeBlock writes text as a block quote. Whatever it holds, it can be read

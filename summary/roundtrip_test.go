@@ -59,7 +59,7 @@ func quotes(r *rand.Rand) []summary.Quote {
 	for range r.IntN(3) {
 		q := summary.Quote{Ref: []string{"", "0a1b2c3d", "a b"}[r.IntN(3)], Role: []string{"", "assistant", "not a word"}[r.IntN(3)], Text: pick(r)}
 		if r.IntN(3) == 0 {
-			q.Omitted, q.Tail = 1+r.IntN(5000), pick(r)
+			q.Gaps = append(q.Gaps, summary.Gap{Omitted: 1 + r.IntN(5000), Text: pick(r)}, summary.Gap{Omitted: r.IntN(3), Text: pick(r)})
 		}
 		out = append(out, q)
 	}
@@ -183,7 +183,7 @@ func TestParseRefusesOtherText(t *testing.T) {
 	for _, s := range []string{
 		"", "just text", "intro\n\n## Goal\nx", "## Goal\nx\n\n## Branch\ny", "# Context Checkpoint\n\n## Goal\nx",
 		"## Progress\n### Cancelled\n- x", "## User Messages\nno handle", "## User Messages\n> no handle", "## Files\nloose",
-		"## User Messages\n[#a]\n> x\n[3 bytes left out]\n> y\n[3 bytes left out]\n> z", "## Files\n### Read\n- \"broken",
+		"## User Messages\n[#a]\n> x\n[0 bytes left out]\n> y", "## Files\n### Read\n- \"broken",
 	} {
 		if d, ok := summary.Parse(s); ok {
 			t.Errorf("%q was read as %+v", s, d)

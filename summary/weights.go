@@ -12,7 +12,7 @@ const (
 	usesPower   = 0.7
 	worldUse    = 0.3  // a use that is not the agent's, against one that is
 	neverByUs   = 0.4  // an identifier that the agent never wrote
-	onlyOnce    = 0.5  // one that occurs in a single message
+	onlyOnce    = 0.7  // one that occurs in a single message
 	asNumber    = 0.3  // a number, a hash, a UUID: seldom typed again
 	asFlag      = 0.5  // a flag, a reference
 	asURL       = 0.8  // a URL
@@ -22,7 +22,7 @@ const (
 	// What a line is worth, whatever kind it is of; see profiles for the kinds.
 	fewWords   = 0.2  // fewer than two plain words
 	inFocus    = 2.0  // worth of a word it shares with the instructions
-	sameSource = 0.85 // each line of the same source that is there already
+	sameSource = 0.95 // each line of the same source that is there already
 	announces  = 0.5  // it ends with a colon, or announces the next call
 
 	// The cost of a line is its length to the power of lengthPower, and more for
