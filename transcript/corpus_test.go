@@ -174,8 +174,8 @@ func sendable(t testing.TB, msgs []*message.Message) {
 // What was imported can be worked with: written to a file, opened, compacted,
 // exported to every format and read again.
 func TestCorpusCompactAndExport(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it compacts every recorded session")
+	if testing.Short() || underRace {
+		t.Skip("it compacts every recorded session, which takes long")
 	}
 	ctx := context.Background()
 	files := corpus(t)

@@ -78,7 +78,7 @@ func TestDamage(t *testing.T) {
 	tried, read := 0, 0
 	for name, data := range sources(t) {
 		t.Run(name, func(t *testing.T) {
-			for seed := range uint64(20) {
+			for seed := range seeds(20) {
 				r := rand.New(rand.NewPCG(seed, 1))
 				tried++
 				if usable(t, harm(r, data), transcript.ReadOptions{Sidechains: seed%2 == 0}) {
@@ -135,7 +135,7 @@ func harm(r *rand.Rand, data []byte) []byte {
 
 // Sessions that are wild and damaged are read and written too.
 func TestWildSessions(t *testing.T) {
-	for seed := range uint64(30) {
+	for seed := range seeds(30) {
 		data := sessiongen.Generate(seed, sessiongen.Options{Entries: 40}).Bytes()
 		if seed%2 == 0 {
 			data, _ = sessiongen.Damage(seed, data)

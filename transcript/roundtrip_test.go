@@ -112,7 +112,7 @@ func canonical(t testing.TB, raw []byte) []byte {
 // What a format can carry of a context comes back: the same request can be made
 // of it.
 func TestRoundTrip(t *testing.T) {
-	for seed := range uint64(80) {
+	for seed := range seeds(80) {
 		tr := generated(t, seed, sessiongen.Options{WellFormed: true})
 		before := contextOf(t, tr.Store())
 		if len(before) == 0 {
@@ -156,7 +156,7 @@ func firstDifference(got, want []byte) string {
 // it was. Edits and changes of the system text have no place in other logs.
 func TestRoundTripFull(t *testing.T) {
 	compactions := 0
-	for seed := range uint64(80) {
+	for seed := range seeds(80) {
 		tr := generated(t, seed, sessiongen.Options{
 			WellFormed: true,
 			Odds:       sessiongen.Odds{Edit: -1, System: -1, Compact: 0.15, Root: -1},
@@ -177,7 +177,7 @@ func TestRoundTripFull(t *testing.T) {
 			})
 		}
 	}
-	if compactions < 130 {
+	if compactions < 130 && !underRace {
 		t.Errorf("only %d compactions in all sessions", compactions)
 	}
 }
