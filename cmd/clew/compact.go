@@ -10,12 +10,14 @@ import (
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
 )
 
 type compactFlags struct {
 	policyFlags
+	summarizerFlags
 	out    string
 	dryRun bool
 	json   *bool
@@ -28,8 +30,9 @@ func newCompact() *cobra.Command {
 		Short: "Take old history out of the context, so that it fits the window",
 		Long: `compact appends one pass to a session: edits that shorten what is large, and,
 where that is not enough, a summary of what is old. The conversation itself is
-not touched; clew undo takes the pass back. No model is asked: the summary is
-made from the log by rules.
+not touched; clew undo takes the pass back. The summary is made from the log by
+rules, unless --summarizer names a model to ask. What a model writes is checked.
+When it can't be taken, the rules make the summary, and compact says why.
 
 The pass is appended to FILE, or with --out to a copy of it. When there is
 nothing to compact, compact says so, and FILE or the copy gets no pass.
@@ -37,12 +40,14 @@ Amounts are tokens (20000, 20k) or a share of the window (25%).`,
 		Example: `  clew compact --window 64000 --out compacted.jsonl session.jsonl
   clew compact --keep 10k session.jsonl
   clew compact --preset pi --window 200k session.jsonl
+  clew compact --summarizer anthropic/claude-haiku-4-5 session.jsonl
   clew compact --dry-run --json session.jsonl`,
 		GroupID: groupChange,
 		Args:    argCount(1, 1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return runCompact(cmd, args[0], fl) },
 	}
-	fl.add(cmd)
+	fl.policyFlags.add(cmd)
+	fl.summarizerFlags.add(cmd)
 	f := cmd.Flags()
 	f.StringVarP(&fl.out, "out", "o", "", "write to this new file and leave FILE as it is")
 	f.BoolVar(&fl.dryRun, "dry-run", false, "show what would be done, and do nothing")
@@ -59,7 +64,12 @@ type compactReport struct {
 	Model   string        `json:"model,omitempty"`
 	Plan    *compact.Plan `json:"plan"`
 	Summary string        `json:"summary,omitempty"`
-	Entries []string      `json:"entries,omitempty"`
+	// Summarizer made it, Rejected says why answers of a model were not taken, and
+	// Usage what its calls cost.
+	Summarizer string        `json:"summarizer,omitempty"`
+	Rejected   []string      `json:"rejected,omitempty"`
+	Usage      *summaryUsage `json:"usage,omitempty"`
+	Entries    []string      `json:"entries,omitempty"`
 
 	windowFrom string
 }
@@ -67,6 +77,9 @@ type compactReport struct {
 func runCompact(cmd *cobra.Command, name string, fl compactFlags) error {
 	policy, err := fl.policy()
 	if err != nil {
+		return err
+	}
+	if policy.Summarizer, err = fl.summarizer(); err != nil {
 		return err
 	}
 	// With --out the plan is made of the original, so that nothing is written
@@ -111,8 +124,8 @@ func (r *compactReport) plan(cmd *cobra.Command, s session.Store, policy compact
 	if r.Plan, err = pl.make(cmd.Context(), compact.Manual); err != nil {
 		return nil, &session.Error{Op: "compact", Subject: r.File, Err: err}
 	}
-	if r.Plan.Summary != nil {
-		r.Summary = r.Plan.Summary.Text
+	if s := r.Plan.Summary; s != nil {
+		r.Summary, r.Summarizer, r.Rejected, r.Usage = s.Text, s.Summarizer, s.Rejected, usageOf(s.Usage)
 	}
 	return pl, nil
 }
@@ -193,6 +206,12 @@ func (r *compactReport) print(cmd *cobra.Command) error {
 		rep.files(pl)
 		if s := pl.Summary; s != nil {
 			rep.row("summary", "%s tokens, made by the %s summarizer from %s", number(s.Tokens), s.Summarizer, count(s.Coverage.Items, "message"))
+			for _, why := range s.Rejected {
+				rep.row("not taken", "%s", oneLine(why))
+			}
+			if u := r.Usage; u != nil {
+				rep.row("model", "%s tokens in, %s out%s", number(u.Input+u.CacheRead+u.CacheWrite), number(u.Output), dollars(u.Cost))
+			}
 			rep.text(s.Text)
 		}
 	} else {
@@ -209,4 +228,28 @@ func (r *compactReport) print(cmd *cobra.Command) error {
 		rep.row("written", "%s; clew undo %s takes the pass back", count(len(r.Entries), "entry", "entries"), r.File)
 	}
 	return rep.w.Flush()
+}
+
+// summaryUsage is what the calls for a summary took, in tokens and US dollars.
+type summaryUsage struct {
+	Input      int64   `json:"input"`
+	Output     int64   `json:"output"`
+	CacheRead  int64   `json:"cacheRead"`
+	CacheWrite int64   `json:"cacheWrite"`
+	Cost       float64 `json:"cost,omitempty"`
+}
+
+func usageOf(u *message.Usage) *summaryUsage {
+	if u == nil {
+		return nil
+	}
+	return &summaryUsage{u.Input, u.Output, u.CacheRead, u.CacheWrite, u.Cost}
+}
+
+// dollars says what something cost, where that is known.
+func dollars(cost float64) string {
+	if cost == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", $%.4f", cost)
 }

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/clew-dev/clew/model/modeltest"
+)
+
+// TestSummarizer asks a model over the wire, at a server that speaks the formats of
+// the providers.
+func TestSummarizer(t *testing.T) {
+	const good = "## Goal\n- go through the steps\n\n## Progress\n### In Progress\n- [ ] the step that comes next\n"
+	t.Setenv("TEST_KEY", modeltest.Key)
+	for _, name := range []string{"anthropic/claude-haiku-4-5", "openai/gpt-5-mini", "gemini/gemini-2.5-flash", "ollama/qwen3:8b"} {
+		for _, c := range []struct {
+			reply modeltest.Reply
+			by    string
+		}{{modeltest.Text(good), name}, {modeltest.Refused("no"), "deterministic"}} {
+			srv := modeltest.Start(modeltest.Config{}, c.reply, c.reply, c.reply, c.reply)
+			base := srv.URL
+			switch provider, _, _ := strings.Cut(name, "/"); provider {
+			case "openai", "ollama":
+				base = srv.OpenAI("x").BaseURL
+			case "gemini":
+				base = srv.Gemini("x").BaseURL
+			default:
+				base = srv.Endpoint("x").BaseURL
+			}
+			file := filepath.Join(t.TempDir(), "s.jsonl")
+			if err := os.WriteFile(file, longSession(40, 3), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			out, _ := run(t, exitDone, "compact", "--json", "--window", "16k", "--summarizer", name, "--base-url", base, "--key-env", "TEST_KEY", file)
+			var r compactReport
+			if err := json.Unmarshal([]byte(out), &r); err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.ReplaceAll(r.Summarizer, "google/", "gemini/"); got != c.by || (c.by == "deterministic") != (len(r.Rejected) > 0) || r.Usage == nil {
+				t.Errorf("%s: made by %s, refused %v, usage %+v", name, r.Summarizer, r.Rejected, r.Usage)
+			}
+			if bad := srv.Violations(); len(bad) > 0 {
+				t.Errorf("%s: requests that are not valid: %v", name, bad)
+			}
+			if strings.Contains(out+mustRead(t, file), modeltest.Key) {
+				t.Error("the key is in the output or in the session")
+			}
+			srv.Close()
+			run(t, exitDone, "verify", file)
+		}
+	}
+	run(t, exitUsage, "compact", "--summarizer", "nobody", "x.jsonl")
+	run(t, exitUsage, "compact", "--summarizer", "nobody/x", "x.jsonl")
+	run(t, exitUsage, "compact", "--base-url", "http://localhost", "x.jsonl")
+}
