@@ -47,7 +47,6 @@ func BenchmarkBuild(b *testing.B) {
 			b.SetBytes(size)
 			var x *recall.Index
 			for b.Loop() {
-				x = nil
 				runtime.GC()
 				runtime.ReadMemStats(&before)
 				x = recall.New(store, recall.Options{})

@@ -29,7 +29,7 @@ func (e *AmbiguousError) Error() string {
 	return fmt.Sprintf("%d entries have ids that begin so: %s", e.Count, list)
 }
 
-// ErrRange: two entries that are not on one path, or in the wrong order.
+// ErrRange says that two entries are not on one path, or in the wrong order.
 var ErrRange = errors.New("no range")
 
 // Handle takes off what stands around an id where it is named: "[#1a2b, replaced]" is

@@ -53,7 +53,7 @@ const (
 	maxQuery = 4096
 )
 
-// ErrNoQuery: a query that says nothing.
+// ErrNoQuery says that a query asks for nothing.
 var ErrNoQuery = errors.New("nothing to look for")
 
 // parsed is the text of a query.
@@ -125,61 +125,54 @@ func isWide(term []byte) bool {
 	return classAt(string(term), 0).class == charWide
 }
 
-// foldPhrase returns a phrase as findPhrase takes it: folded, with single spaces.
-func foldPhrase(s string) string {
-	var b strings.Builder
-	space := false
-	for _, r := range s {
+// folded calls fn with each character of a text as phrases are compared: folded, and with
+// one space for all white space between two others; from and to are the bytes of the
+// text that it stands for.
+func folded(s string, fn func(r rune, from, to int)) {
+	space := -1 // where the white space before began
+	begun := false
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
 		if unicode.IsSpace(r) {
-			space = b.Len() > 0
+			if space < 0 {
+				space = i
+			}
+			i += n
 			continue
 		}
-		if space {
-			b.WriteByte(' ')
-			space = false
+		if space >= 0 && begun {
+			fn(' ', space, i)
 		}
-		b.WriteRune(fold(r))
+		space, begun = -1, true
+		fn(fold(r), i, i+n)
+		i += n
 	}
+}
+
+// foldPhrase returns a text as findPhrase takes it.
+func foldPhrase(s string) string {
+	var b strings.Builder
+	b.Grow(len(s))
+	folded(s, func(r rune, _, _ int) { b.WriteRune(r) })
 	return b.String()
 }
 
-// findPhrase returns where a folded phrase stands in a text, in bytes, or -1.
+// findPhrase returns where a folded phrase stands in a text, in bytes, or -1. It takes
+// time in proportion to the text, whatever the two are.
 func findPhrase(s, phrase string) (from, to int) {
-	first, _ := utf8.DecodeRuneInString(phrase)
-	for i := 0; i < len(s); {
-		r, n := utf8.DecodeRuneInString(s[i:])
-		if fold(r) == first {
-			if end := matchPhrase(s, i, phrase); end >= 0 {
-				return i, end
-			}
-		}
-		i += n
+	at := strings.Index(foldPhrase(s), phrase)
+	if at < 0 {
+		return -1, -1
 	}
-	return -1, -1
-}
-
-func matchPhrase(s string, i int, phrase string) int {
-	for _, want := range phrase {
-		if i >= len(s) {
-			return -1
+	n := 0
+	from, to = -1, -1
+	folded(s, func(r rune, a, b int) {
+		if n == at {
+			from = a
 		}
-		r, n := utf8.DecodeRuneInString(s[i:])
-		if want == ' ' {
-			if !unicode.IsSpace(r) {
-				return -1
-			}
-			for i < len(s) {
-				if r, n = utf8.DecodeRuneInString(s[i:]); !unicode.IsSpace(r) {
-					break
-				}
-				i += n
-			}
-			continue
+		if n += utf8.RuneLen(r); n == at+len(phrase) {
+			to = b
 		}
-		if fold(r) != want {
-			return -1
-		}
-		i += n
-	}
-	return i
+	})
+	return from, to
 }

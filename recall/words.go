@@ -61,7 +61,7 @@ func (w *splitter) split(s string) {
 				}
 				i += c.size
 			}
-			if !(end >= 0 && from == end+1 && joins(s[end])) {
+			if end < 0 || from != end+1 || !joins(s[end]) {
 				flush()
 				chain = from
 			}

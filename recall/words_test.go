@@ -105,3 +105,32 @@ func FuzzWords(f *testing.F) {
 		}
 	})
 }
+
+// A phrase is found where it stands, but for case and white space.
+func TestFindPhrase(t *testing.T) {
+	for _, tc := range []struct{ text, phrase, at string }{
+		{"  The Token\n\t expiry.", "token expiry", "Token\n\t expiry"},
+		{"a b", "A  B ", "a b"},
+		{"ab", "a b", ""},
+		{"x中文 测试y", "中文 测试", "中文 测试"},
+		{"ÉCOLE", "école", "ÉCOLE"},
+		{"a\xffb", "a\xfeb", "a\xffb"}, // bytes that are no text are alike
+		{"aab", "ab", "ab"},
+		{"", "a", ""},
+		{"ＡＢＣ", "abc", "ＡＢＣ"},
+	} {
+		from, to := findPhrase(tc.text, foldPhrase(tc.phrase))
+		got := ""
+		if from >= 0 {
+			got = tc.text[from:to]
+		}
+		if got != tc.at {
+			t.Errorf("%q in %q: %q, want %q", tc.phrase, tc.text, got, tc.at)
+		}
+	}
+	// A phrase that nearly stands at each place.
+	text := strings.Repeat("a", 1<<20)
+	if from, _ := findPhrase(text, foldPhrase(strings.Repeat("a", 4000)+"b")); from >= 0 {
+		t.Error(from)
+	}
+}

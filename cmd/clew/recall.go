@@ -82,7 +82,7 @@ they let through when there is no --search.`,
 		}
 		s, err := clew.OpenFile(cmd.Context(), file, clew.Config{})
 		if err != nil {
-			file.Close()
+			_ = file.Close() // it was only read, and err says more
 			return err
 		}
 		defer s.Close()
