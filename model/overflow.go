@@ -100,23 +100,18 @@ func ClassifyOverflow(f Failure) (o Overflow, ok bool) {
 		o.numbers(text)
 		return o, true
 	}
-	if code == "string_above_max_length" && strings.Contains(text, "string too long") && !strings.Contains(text, "tool") {
-		o := Overflow{Kind: OverflowBytes, Rule: "code string_above_max_length"}
-		o.numbers(text)
-		return o, true
-	}
-	if longContextPaid.MatchString(text) {
+	if known().longContextPaid.MatchString(text) {
 		return Overflow{Kind: OverflowTokens, Rule: "long-context-paid"}, true
 	}
 	if neverCodes[code] || neverCodes[typ] || f.Status == http.StatusTooManyRequests || f.Status == http.StatusPaymentRequired {
 		return Overflow{}, false
 	}
-	for _, re := range neverTexts {
+	for _, re := range known().never {
 		if re.MatchString(text) {
 			return Overflow{}, false
 		}
 	}
-	for _, r := range overflowTexts {
+	for _, r := range known().overflow {
 		if r.re.MatchString(text) {
 			o := Overflow{Kind: r.kind, Rule: r.name}
 			o.numbers(text)
@@ -141,10 +136,10 @@ func fold(s string) string {
 
 // overRate finds a request that is larger than the allowance of a whole minute.
 func overRate(text string) (Overflow, bool) {
-	if !perTime.MatchString(text) {
+	if !known().perTime.MatchString(text) {
 		return Overflow{}, false
 	}
-	m := rateNumbers.FindStringSubmatch(text)
+	m := known().rateNumbers.FindStringSubmatch(text)
 	if m == nil {
 		return Overflow{}, false
 	}
