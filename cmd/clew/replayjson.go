@@ -15,6 +15,7 @@ type replayJSON struct {
 	Passed   int             `json:"otherFiles"`
 	Unread   []unreadFile    `json:"unread,omitempty"`
 	Damaged  []unreadFile    `json:"damaged,omitempty"`
+	Again    []unreadFile    `json:"again,omitempty"`
 	Points   int             `json:"points"`
 	Needs    int             `json:"needs"`
 	Ceiling  *float64        `json:"ceiling,omitempty"`
@@ -42,27 +43,28 @@ type meterJSON struct {
 
 // keptJSON is what a policy keeps.
 type keptJSON struct {
-	Policy       string      `json:"policy"`
-	Points       int         `json:"points"`
-	Sessions     int         `json:"sessions"`
-	Tokens       int         `json:"tokens"`
-	CCR          *float64    `json:"cCR,omitempty"`
-	CCRLow       *float64    `json:"cCRLow,omitempty"`
-	CCRHigh      *float64    `json:"cCRHigh,omitempty"`
-	CR           *float64    `json:"cr,omitempty"`
-	CRByUse      *float64    `json:"crByUse,omitempty"`
-	Precision    *float64    `json:"precision,omitempty"`
-	Instructions *float64    `json:"instructions,omitempty"`
-	Constraints  *float64    `json:"constraints,omitempty"`
-	TrailF1      *float64    `json:"trailF1,omitempty"`
-	Modified     *float64    `json:"modified,omitempty"`
-	Fresh        *float64    `json:"fresh,omitempty"`
-	FreshPoints  int         `json:"freshPoints,omitempty"`
-	MadeUp       *float64    `json:"madeUp,omitempty"`
-	Plain        *float64    `json:"plain,omitempty"`
-	Chain        []float64   `json:"chain,omitempty"`
-	Decay        *float64    `json:"decay,omitempty"`
-	Classes      []classJSON `json:"classes,omitempty"`
+	Policy       string       `json:"policy"`
+	Points       int          `json:"points"`
+	Sessions     int          `json:"sessions"`
+	Tokens       int          `json:"tokens"`
+	CCR          *float64     `json:"cCR,omitempty"`
+	CCRLow       *float64     `json:"cCRLow,omitempty"`
+	CCRHigh      *float64     `json:"cCRHigh,omitempty"`
+	CR           *float64     `json:"cr,omitempty"`
+	CRByUse      *float64     `json:"crByUse,omitempty"`
+	Precision    *float64     `json:"precision,omitempty"`
+	Instructions *float64     `json:"instructions,omitempty"`
+	Constraints  *float64     `json:"constraints,omitempty"`
+	TrailF1      *float64     `json:"trailF1,omitempty"`
+	Modified     *float64     `json:"modified,omitempty"`
+	Fresh        *float64     `json:"fresh,omitempty"`
+	FreshPoints  int          `json:"freshPoints,omitempty"`
+	MadeUp       *float64     `json:"madeUp,omitempty"`
+	Plain        *float64     `json:"plain,omitempty"`
+	Chain        []float64    `json:"chain,omitempty"`
+	Decay        *float64     `json:"decay,omitempty"`
+	Classes      []classJSON  `json:"classes,omitempty"`
+	Formats      []formatJSON `json:"formats,omitempty"`
 	// Gates are the requirements that no average may hide.
 	Gates replay.Gates `json:"gates"`
 }
@@ -73,6 +75,16 @@ type classJSON struct {
 	Needs     int    `json:"needs"`
 	Found     int    `json:"found"`
 	InContext int    `json:"inContext"`
+}
+
+// formatJSON is what a policy keeps of the sessions of one format.
+type formatJSON struct {
+	Format       string   `json:"format"`
+	Sessions     int      `json:"sessions"`
+	Points       int      `json:"points"`
+	CCR          *float64 `json:"cCR,omitempty"`
+	CR           *float64 `json:"cr,omitempty"`
+	Instructions *float64 `json:"instructions,omitempty"`
 }
 
 // replayCostsJSON says what the policies cost.
@@ -132,14 +144,20 @@ type replayScoredJSON struct {
 
 func newReplayJSON(r *replay.Report, in *replayInput) replayJSON {
 	out := replayJSON{
-		Budget: r.Budget, Tail: r.Tail, Files: in.files, Passed: in.passed, Unread: in.unread, Damaged: in.damaged,
+		Budget: r.Budget, Tail: r.Tail, Files: in.files, Passed: in.passed, Unread: in.unread, Damaged: in.damaged, Again: in.again,
 		Kept: []keptJSON{}, Sessions: []replayedJSON{},
 	}
 	out.Points, _ = countPoints(r, false)
 	support := r.Support()
 	out.Needs, out.Ceiling = support.Needs, meanFigure(support.Ceiling)
 	for _, row := range r.Rows(false) {
-		out.Kept = append(out.Kept, newKeptJSON(&row))
+		kept := newKeptJSON(&row)
+		for _, g := range r.Groups(row.Policy) {
+			kept.Formats = append(kept.Formats, formatJSON{
+				g.Name, g.Sessions, g.Points, meanFigure(g.Contextual), meanFigure(g.Recall), meanFigure(g.Instructions),
+			})
+		}
+		out.Kept = append(out.Kept, kept)
 	}
 	if n, _ := countPoints(r, true); n > 0 {
 		for _, row := range r.Rows(true) {

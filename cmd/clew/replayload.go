@@ -23,6 +23,8 @@ type replayInput struct {
 	unread   []unreadFile
 	damaged  []unreadFile // read but for some of it
 	passed   int          // files of a folder that are no sessions
+	again    []unreadFile // sessions that another file holds too
+	seen     map[string]int
 }
 
 // unreadFile is a file and what is wrong with it.
@@ -164,9 +166,29 @@ func (in *replayInput) add(cmd *cobra.Command, path string, n int, t *transcript
 		if len(roots) > 1 {
 			name += fmt.Sprintf("#root%d", i+1)
 		}
-		in.sessions = append(in.sessions, replay.Session{Name: name, Group: string(t.Format), Cwd: t.Header.Cwd, Path: entries})
+		in.take(fmt.Sprint(t.Format, t.Header.ID, entries[0].ID), replay.Session{Name: name, Group: string(t.Format), Cwd: t.Header.Cwd, Path: entries})
 	}
 	return nil
+}
+
+// take takes a conversation in. Of one that several files hold, as they do where a
+// program saves it again and again, the longest counts.
+func (in *replayInput) take(key string, s replay.Session) {
+	i, ok := in.seen[key]
+	if !ok {
+		if in.seen == nil {
+			in.seen = map[string]int{}
+		}
+		in.seen[key] = len(in.sessions)
+		in.sessions = append(in.sessions, s)
+		return
+	}
+	longer, shorter := &in.sessions[i], &s
+	if len(s.Path) > len(longer.Path) {
+		longer, shorter = shorter, longer
+	}
+	in.again = append(in.again, unreadFile{shorter.Name, "the same session as " + longer.Name + ", which is used"})
+	in.sessions[i] = *longer
 }
 
 // errorText is an error without the path that stands beside it anyway.

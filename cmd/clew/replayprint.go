@@ -113,6 +113,13 @@ func printReplay(cmd *cobra.Command, r *replay.Report, in *replayInput) error {
 			count(s.Needs, "identifier"), classText(free[0].ByClass), shareText(s.Ceiling.Value))
 	}
 	writeReplayTable(w, p, rows, append(keptColumns[:len(keptColumns):len(keptColumns)], costColumns...))
+	if groups := r.Groups(r.Policies[0]); len(groups) > 1 {
+		var parts []string
+		for _, g := range groups {
+			parts = append(parts, fmt.Sprintf("%s %s (%d)", g.Name, shareText(g.Contextual.Value), g.Sessions))
+		}
+		fmt.Fprintf(w, "\ncCR of %s by format, and sessions: %s\n", printable(r.Policies[0]), printable(strings.Join(parts, ", ")))
+	}
 	if n, of := countPoints(r, true); n > 0 {
 		fmt.Fprintf(w, "\nWhere the recorded program compacted itself (%s in %s), with as many tokens as its summary took:\n\n", count(n, "point"), count(of, "session"))
 		writeReplayTable(w, p, replayRows(recorded, nil), keptColumns)
@@ -227,6 +234,9 @@ func writeReplayNotes(w *bufio.Writer, r *replay.Report, in *replayInput) {
 		note(f.Path, f.Why)
 	}
 	for _, f := range in.damaged {
+		note(f.Path, f.Why)
+	}
+	for _, f := range in.again {
 		note(f.Path, f.Why)
 	}
 	for _, s := range r.Sessions {
