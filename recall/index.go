@@ -153,7 +153,7 @@ func (x *Index) add(ctx context.Context, e *session.Entry) error {
 	if e.ID != "" {
 		x.byID[rec.id] = at
 	}
-	if m != nil && !IsResult(m) {
+	if m != nil && e.ID != "" && !IsResult(m) { // without an id it could not be named
 		rec.doc = int32(len(x.docs))
 		x.addDoc(at, m, partial)
 	}

@@ -363,6 +363,39 @@ func TestSearchRandomSessions(t *testing.T) {
 	}
 }
 
+// TestSearchDamaged: whatever is wrong with a session, a search has an answer, and every hit
+// is an entry that can be read.
+func TestSearchDamaged(t *testing.T) {
+	ctx := context.Background()
+	hits := 0
+	for seed := range uint64(60) {
+		gen := sessiongen.Generate(seed, sessiongen.Options{Entries: 60, Odds: sessiongen.Odds{
+			DuplicateID: 0.1, Cycle: 0.03, Malformed: 0.1, DanglingRef: 0.1, Unknown: 0.05, Surrogate: 0.3,
+		}})
+		data, _ := sessiongen.Damage(seed, gen.Bytes())
+		f, err := jsonl.Read(ctx, "damaged", bytes.NewReader(data))
+		if err != nil {
+			continue // no session any more
+		}
+		x := recall.New(f, recall.Options{})
+		for _, q := range []recall.Query{{Text: "the"}, {Text: `"e"`}, {Roles: []message.Role{message.RoleUser, message.RoleToolResult}}, {Text: "的 の 이"}} {
+			r, err := x.Search(ctx, q)
+			if err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			for _, h := range r.Hits {
+				hits++
+				if e, err := recall.Find(ctx, f, "", h.Entry); err != nil || e.ID != h.Entry {
+					t.Fatalf("seed %d: %s: %v", seed, h.Entry, err)
+				}
+			}
+		}
+	}
+	if hits < 500 {
+		t.Errorf("%d hits", hits)
+	}
+}
+
 // TestPlace: turns are counted along the path, positions in the log; of two entries
 // with one id the later one counts.
 func TestPlace(t *testing.T) {
