@@ -35,13 +35,21 @@ type Config struct {
 	// puts a line of text in their place.
 	TakesImages bool
 
+	// NoAuto lets Prepare make no pass, whatever the context takes. Compact does.
+	NoAuto bool
+	// MaxPasses is the most passes that are made, but for those the user asks for,
+	// between two messages of the user. A context that does not fit is brought into the
+	// limit all the same. Default: 0, no limit.
+	MaxPasses int
+
 	// System is prompt text and Tools a JSON array of tool definitions that the
 	// caller sends beside the log. They are counted, and never sent by clew.
 	// Leave them empty when system messages in the log have them. Default: none.
 	System string
 	Tools  json.RawMessage
 
-	// Counter makes estimates. Default: token.HeuristicFor the model.
+	// Counter makes estimates. Default: token.HeuristicFor the model, calibrated by
+	// the usage that comes back: each pass writes down what was learnt.
 	Counter token.Counter
 
 	// Durability says when what was appended is on the disk. Default:
@@ -133,11 +141,14 @@ func (c *Config) validate() error {
 			return fmt.Errorf("setting Models[%q]: %w", name, err)
 		}
 	}
-	if _, err := c.meter(session.Model{}, 0); err != nil {
+	if _, err := c.meter(session.Model{}, 0, c.Counter); err != nil {
 		return err
 	}
 	if c.Durability != DurableAppend && c.Durability != DurableTurn {
 		return fmt.Errorf("setting Durability is %d, which is unknown, so nobody could say when an entry is safe; use DurableAppend or DurableTurn", c.Durability)
+	}
+	if c.MaxPasses < 0 {
+		return fmt.Errorf("setting MaxPasses is %d: fewer passes than none can't be made; use 0 for no limit, or NoAuto", c.MaxPasses)
 	}
 	for i, h := range c.Hooks {
 		if !isHook(h) {
@@ -180,9 +191,9 @@ func (c *Config) policy(m session.Model) compact.Policy {
 }
 
 // meter returns the meter for a model.
-func (c *Config) meter(m session.Model, window int64) (*token.Meter, error) {
+func (c *Config) meter(m session.Model, window int64, counter token.Counter) (*token.Meter, error) {
 	return token.NewMeter(token.Config{
-		Provider: m.Provider, Model: m.ID, Counter: c.Counter, System: c.System, Tools: c.Tools, Window: window,
+		Provider: m.Provider, Model: m.ID, Counter: counter, System: c.System, Tools: c.Tools, Window: window,
 	})
 }
 

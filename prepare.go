@@ -189,6 +189,10 @@ func (s *Session) pass(ctx context.Context, info PassInfo, policy compact.Policy
 	if r.Plan, err = compact.Check(s.input(v, info.Reason, ""), policy); err != nil || !r.Plan.Act {
 		return r, err
 	}
+	if why := s.cfg.declines(v, r.Plan); why != "" {
+		r.Plan.Act, r.Plan.Why = false, why
+		return r, nil
+	}
 	s.attempts++
 	if dryRun {
 		defer func(n int) { s.attempts = n }(s.attempts - 1)
@@ -231,7 +235,11 @@ func (s *Session) due(ctx context.Context, r *Result, info PassInfo, policy comp
 		if v, err = s.look(ctx); err != nil {
 			return err
 		}
-		if r.Plan, err = compact.Make(s.inside(ctx), s.input(v, checked.Reason, last.ID), policy); err != nil {
+		in := s.input(v, checked.Reason, last.ID)
+		if in.Calibration, err = s.learnt(v); err != nil {
+			return err
+		}
+		if r.Plan, err = compact.Make(s.inside(ctx), in, policy); err != nil {
 			return err
 		}
 		if sum := r.Plan.Summary; sum != nil {

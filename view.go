@@ -25,6 +25,7 @@ type view struct {
 	context *session.Context
 	msgs    []*message.Message // of the context
 	targets map[string]bool    // entries that edits are for
+	answers int                // since the last pass
 
 	tally *token.Tally
 	sized compact.Sized
@@ -61,10 +62,14 @@ func viewOf(path []*session.Entry, leaf string, model session.Model, cfg *Config
 	v := &view{leaf: leaf, model: model, path: path, context: session.Project(path), targets: map[string]bool{}}
 	used := cfg.modelAt(v.model)
 	v.policy = cfg.policy(used)
-	var err error
-	if v.meter, err = cfg.meter(used, v.policy.Window); err != nil {
+	counter, _, err := cfg.counter(used, path, false)
+	if err != nil {
 		return nil, err
 	}
+	if v.meter, err = cfg.meter(used, v.policy.Window, counter); err != nil {
+		return nil, err
+	}
+	v.answers = answersOf(path)
 	for _, e := range v.context.Active {
 		if edit, ok := e.ContextEdit(); ok {
 			v.targets[edit.TargetID] = true
@@ -114,13 +119,15 @@ func (v *view) extended(before string, entries []*session.Entry, cfg *Config) *v
 		case session.TypeMessage:
 			if m, err := e.Message(); err == nil && m.Role == message.RoleAssistant {
 				n.model = session.Model{Provider: m.Provider, ID: m.Model}
+				n.answers++
 			}
 		default:
 		}
 		anew = anew || n.targets[e.ID]
 		n.leaf = e.ID
 	}
-	if anew || cfg.modelAt(n.model) != cfg.modelAt(v.model) {
+	learns := cfg.Counter == nil && bucket(n.answers) != bucket(v.answers)
+	if anew || learns || cfg.modelAt(n.model) != cfg.modelAt(v.model) {
 		path := needed(append(slices.Clip(v.path), entries...))
 		again, err := viewOf(path, n.leaf, n.model, cfg)
 		if err != nil {

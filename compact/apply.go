@@ -21,7 +21,7 @@ func Apply(ctx context.Context, log *session.Log, plan *Plan) ([]*session.Entry,
 	if err != nil {
 		return nil, err
 	}
-	meter, err := json.Marshal(readings{plan.Before, plan.After})
+	meter, err := json.Marshal(readings{plan.Before, plan.After, plan.calibration})
 	if err != nil {
 		return nil, err
 	}

@@ -19,6 +19,22 @@ const (
 type readings struct {
 	Before token.Reading `json:"before"`
 	After  token.Reading `json:"after"`
+	// Calibration is what was learnt about the estimates until then.
+	Calibration json.RawMessage `json:"calibration,omitempty"`
+}
+
+// Calibration returns what the entry that begins a pass says was learnt about the
+// estimates; nil for any other entry. See Input.Calibration.
+func Calibration(e *session.Entry) json.RawMessage {
+	info, ok := e.Pass()
+	if !ok {
+		return nil
+	}
+	var r readings
+	if json.Unmarshal(info.Meter, &r) != nil {
+		return nil
+	}
+	return r.Calibration
 }
 
 // breaker returns why no pass is to be tried now, or "". It is read from the

@@ -3,6 +3,7 @@ package compact
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -39,6 +40,9 @@ type Input struct {
 	// Sized is what is known of Path already, so that it need not be computed
 	// again. Optional.
 	Sized *Sized
+	// Calibration is what the session's usage has taught about the estimates; the pass
+	// keeps it. Optional.
+	Calibration json.RawMessage
 	// Found is what the summarizer found in messages for earlier plans of the
 	// session; see summary.Cache. Optional.
 	Found *summary.Cache
@@ -83,6 +87,8 @@ type Plan struct {
 	last   string
 	drafts []session.Draft
 	edits  []string // the rung of each edit among drafts
+
+	calibration json.RawMessage
 }
 
 // Rung says what one rung of the ladder did.
@@ -162,7 +168,7 @@ func begin(in Input, policy Policy) (*planner, *Plan, error) {
 	}
 	plan := &Plan{
 		Reason: in.Reason, Policy: cmp.Or(policy.Name, PresetClew), Budget: budget, Clamps: clamps,
-		Before: before, After: before, last: in.Last,
+		Before: before, After: before, last: in.Last, calibration: in.Calibration,
 	}
 	over := p.over()
 	if !over && in.Reason == Threshold {

@@ -30,9 +30,9 @@ func newCompact() *cobra.Command {
 		Short: "Take old history out of the context, so that it fits the window",
 		Long: `compact appends one pass to a session: edits that shorten what is large, and,
 where that is not enough, a summary of what is old. The conversation itself is
-not touched; clew undo takes the pass back. The summary is made from the log by
-rules, unless --summarizer names a model to ask. What a model writes is checked.
-When it can't be taken, the rules make the summary, and compact says why.
+not touched; clew undo takes the pass back. The summary is made from the log
+by rules, unless --summarizer names a model to ask. What a model writes is
+checked; when it can't be taken, the rules make it, and compact says why.
 
 The pass is appended to FILE, or with --out to a copy of it. When there is
 nothing to compact, compact says so, and FILE or the copy gets no pass.

@@ -21,7 +21,7 @@ func TestSummarizer(t *testing.T) {
 			by    string
 		}{{modeltest.Text(good), name}, {modeltest.Refused("no"), "deterministic"}} {
 			srv := modeltest.Start(modeltest.Config{}, c.reply, c.reply, c.reply, c.reply)
-			base := srv.URL
+			var base string
 			switch provider, _, _ := strings.Cut(name, "/"); provider {
 			case "openai", "ollama":
 				base = srv.OpenAI("x").BaseURL
