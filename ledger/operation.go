@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/clew-dev/clew/internal/jsonx"
 )
@@ -54,12 +55,39 @@ func Operation(name string, arguments json.RawMessage, opt Options) Op {
 		return Op{Kind: OpFind}
 	case actScript:
 		// The first of its calls that does something stands for the script.
-		for _, in := range c.inner {
-			if op := Operation(in.tool, in.args, opt); op.Kind != "" {
+		for _, op := range Operations(name, arguments, opt) {
+			if op.Kind != "" {
 				return op
 			}
 		}
 	case actNone, actReadMany, actDelete, actMove, actTodo, actTodoNew, actTodoSet, actOpen, actSub:
 	}
 	return Op{}
+}
+
+// Operations reads a tool call as Operation does; of a script that calls other
+// tools, each of its calls.
+func Operations(name string, arguments json.RawMessage, opt Options) []Op {
+	c := parseCall(name, arguments, "")
+	if c.act != actScript {
+		return []Op{Operation(name, arguments, opt)}
+	}
+	var out []Op
+	for _, in := range c.inner {
+		if in.act != actScript {
+			out = append(out, Operation(in.tool, in.args, opt))
+		}
+	}
+	return out
+}
+
+// PatchFile returns the file that a line of a patch in the apply_patch format says
+// the lines after it belong to.
+func PatchFile(line string) (path string, ok bool) {
+	for mark := range patchMarks {
+		if path, ok := strings.CutPrefix(line, mark); ok {
+			return strings.TrimSpace(path), true
+		}
+	}
+	return "", false
 }

@@ -343,7 +343,7 @@ func (r *reader) command(c call, o outcome, id string) {
 			status = StatusFailed
 		}
 	}
-	key := text.Clip(oneLine(l.text), MaxText)
+	key := text.Clip(flat(l.text), MaxText)
 	cmd := r.commands.touch(key, Command{Text: key, Check: l.check})
 	cmd.Runs++
 	cmd.Status, cmd.Exit, cmd.Entry, cmd.Settled, cmd.Failed = status, o.exit, id, false, nil
@@ -377,6 +377,19 @@ func (r *reader) command(c call, o outcome, id string) {
 	default:
 	}
 	r.gitFiles(sc, o, dir, id)
+}
+
+// flat writes a command line of several lines on one, so that it still is the
+// same; one with a here document in it only looks like it.
+func flat(command string) string {
+	if strings.Contains(command, "\n") && !strings.Contains(command, "<<") && !strings.Contains(command, "\\\n") {
+		lines := strings.FieldsFunc(command, func(r rune) bool { return r == '\n' || r == '\r' })
+		for i, l := range lines {
+			lines[i] = strings.TrimRight(strings.TrimSpace(l), ";")
+		}
+		command = strings.Join(lines, "; ")
+	}
+	return oneLine(command)
 }
 
 // settle marks the failing checks that a passing one covers, and takes from the

@@ -177,12 +177,19 @@ func startsRule(s string, words []string) bool {
 	if !hasWide(s) {
 		return false
 	}
-	for _, p := range polite.wide {
-		s = strings.TrimPrefix(s, p)
-	}
-	for _, w := range ruleStart.wide {
-		if strings.HasPrefix(s, w) {
-			return true
+	for clause := range strings.FieldsFuncSeq(s, func(r rune) bool { return strings.ContainsRune("，；、, ", r) }) {
+		for _, w := range ruleStart.wide {
+			if strings.HasPrefix(clause, w) {
+				return true
+			}
+		}
+		for _, p := range polite.wide {
+			clause = strings.TrimPrefix(clause, p)
+		}
+		for _, w := range ruleStart.wide {
+			if strings.HasPrefix(clause, w) {
+				return true
+			}
 		}
 	}
 	for _, w := range ruleEnd {

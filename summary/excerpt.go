@@ -38,7 +38,7 @@ func (d *digest) collect(ctx context.Context) ([]excerpt, *stats, error) {
 	}
 	for _, f := range d.led.Files {
 		if f.State == ledger.StateDeleted {
-			c.gone(f.Path, len(d.msgs), nil)
+			c.gone(f.Path, len(d.msgs), func(*factLine) bool { return true })
 		}
 	}
 	for _, f := range d.kept {
@@ -85,11 +85,10 @@ func (c *collector) message(at int) {
 	m := &c.d.msgs[at]
 	f := m.facts
 	if f.gone != "" {
-		if f.goneAll {
-			c.gone(f.gone, m.made, nil)
-		} else {
-			c.gone(f.gone, m.made, f.old)
-		}
+		c.gone(f.gone, m.made, func(l *factLine) bool {
+			return f.goneAll || slices.Contains(f.old, l.key) ||
+				slices.ContainsFunc(f.oldPart, func(s string) bool { return strings.Contains(l.text, s) })
+		})
 	}
 	for _, u := range f.uses {
 		c.s.see(u.id, at, u.agent)
@@ -121,11 +120,10 @@ func (c *collector) line(at int, ref string, l factLine, factor float64) {
 	c.lines = append(c.lines, excerpt{factLine: l, at: at, seq: len(c.lines), ref: ref})
 }
 
-// gone takes away the lines of a source from before message at: all, or those
-// that old holds.
-func (c *collector) gone(from string, at int, old []int32) {
+// gone takes away the lines of a source from before message at that are no longer true.
+func (c *collector) gone(from string, at int, old func(*factLine) bool) {
 	for _, k := range c.of[from] {
-		if e := &c.lines[k]; e.at < at && (old == nil || slices.Contains(old, e.key)) {
+		if e := &c.lines[k]; e.at < at && e.factor > 0 && old(&e.factLine) {
 			e.factor = 0
 		}
 	}

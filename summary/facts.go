@@ -24,9 +24,11 @@ type facts struct {
 	op   ledger.Op // of the call that a result belongs to
 	// gone is the source whose earlier lines the result makes untrue: all of them,
 	// or those with the keys in old.
+	// oldPart are texts within a line that were replaced.
 	gone    string
 	goneAll bool
 	old     []int32
+	oldPart []string
 	size    int // bytes, about
 }
 
@@ -140,6 +142,9 @@ func (x *extractor) result(m *message.Message, call *message.Block) {
 			if !m.IsError {
 				x.f.gone = x.path(x.f.op.Path)
 				argumentTexts(call.Arguments, func(name, s string) {
+					if oldText[name] && len(s) >= minExcerpt && len(s) <= 4*maxExcerpt && !strings.Contains(strings.TrimSpace(s), "\n") {
+						x.f.oldPart = append(x.f.oldPart, oneLine(s))
+					}
 					if oldText[name] {
 						for line := range strings.SplitSeq(s, "\n") {
 							x.f.old = append(x.f.old, x.names.line(lineKey(x.f.gone, text.Clip(oneLine(line), maxExcerpt))))
@@ -169,23 +174,68 @@ var pathArgument = map[string]bool{
 
 // call takes in what a call says: the lines it writes, its command.
 func (x *extractor) call(b message.Block) {
+	ops := ledger.Operations(b.Name, b.Arguments, ledger.Options{Cwd: x.cwd})
+	if len(ops) != 1 || ops[0].Kind == ledger.OpPatch {
+		for _, op := range ops {
+			x.operation(op)
+		}
+		return
+	}
 	from := x.path(pathIn(b))
 	argumentTexts(b.Arguments, func(name, s string) {
 		s = redact.Text(s)
 		switch {
-		case pathArgument[name]:
+		case pathArgument[name], lookArgument[name]:
 			x.use(s, true)
-		case name == "command" || name == "cmd":
+		case ops[0].Kind == ledger.OpShell && s == ops[0].Command, name == "command" || name == "cmd":
 			x.commandLine(s)
 		case oldText[name]:
 			x.use(lookAt(s), true)
+		case from == "" && ops[0].Kind == "":
+			// Words for another tool, or for another agent.
+			x.prose(s)
 		default:
 			x.code(from, s)
 		}
 	})
 }
 
+// lookArgument holds the arguments that say what to look for.
+var lookArgument = map[string]bool{"pattern": true, "glob": true, "include": true, "regex": true, "query": true}
+
+// operation takes in one call of a script, or a patch.
+func (x *extractor) operation(op ledger.Op) {
+	switch op.Kind {
+	case ledger.OpShell:
+		x.commandLine(redact.Text(op.Command))
+	case ledger.OpPatch:
+		from := ""
+		for line := range strings.SplitSeq(lookAt(redact.Text(op.Command)), "\n") {
+			switch p, ok := ledger.PatchFile(line); {
+			case ok:
+				from = x.path(p)
+				x.use(p, true)
+			case strings.HasPrefix(line, "+"):
+				x.code(from, line)
+			default:
+				x.use(line, true)
+			}
+		}
+	default:
+		x.use(op.Path, true)
+	}
+}
+
+func (x *extractor) prose(s string) {
+	for _, st := range text.Statements(lookAt(text.OutsideFences(s))) {
+		x.add(factLine{text: st, factor: narration(st)}, true)
+	}
+}
+
 func (x *extractor) code(from, s string) {
+	if from == "" {
+		from = codeSource
+	}
 	for line := range strings.SplitSeq(lookAt(s), "\n") {
 		line = strings.TrimPrefix(line, "+")
 		x.add(factLine{from: from, text: line, factor: codeWorth(line), kind: lineCode}, true)
@@ -253,7 +303,11 @@ func (x *extractor) source(call *message.Block) string {
 	}
 	for _, name := range []string{"pattern", "query", "url", "prompt", "description"} {
 		if s, ok := jsonx.String(jsonx.Get(call.Arguments, name)); ok && strings.TrimSpace(s) != "" {
-			return clipName(oneLine(redact.Text(s)), maxSource)
+			s = oneLine(redact.Text(s))
+			if name == "pattern" {
+				s = "/" + s + "/"
+			}
+			return clipName(s, maxSource)
 		}
 	}
 	return ""
@@ -332,6 +386,9 @@ func (x *extractor) add(l factLine, byAgent bool) {
 	}
 	if leadsOver(l.text) {
 		l.factor *= announces
+	}
+	if strings.Count(l.text, `\n`) > 1 {
+		l.factor *= encoded
 	}
 	l.key = x.names.line(lineKey(l.from, l.text))
 	x.f.lines = append(x.f.lines, l)

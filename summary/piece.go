@@ -146,8 +146,11 @@ func group(lines []Line) []Line {
 // maxJoined bounds a line that is made of several sentences, in bytes.
 const maxJoined = 360
 
+// commandMark stands before a command line.
+const commandMark = "$ "
+
 // isCommand reports whether a line is a command line as excerpts show it.
-func isCommand(s string) bool { return strings.HasPrefix(s, "$ ") }
+func isCommand(s string) bool { return strings.HasPrefix(s, commandMark) }
 
 // joins reports whether a statement may stand in one line with others.
 func joins(s string) bool { return !isCommand(s) && !text.TableRow(s) }

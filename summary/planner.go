@@ -225,6 +225,9 @@ func (p *planner) excerpts(b *builder) {
 		t := strings.TrimSpace(e.text[from:to])
 		if from > 0 {
 			t = text.Ellipsis + t
+			if e.kind == lineCommand {
+				t = commandMark + t
+			}
 		}
 		if to < len(e.text) && !strings.HasSuffix(t, text.Ellipsis) {
 			t += text.Ellipsis

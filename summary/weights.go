@@ -23,6 +23,7 @@ const (
 	fewWords   = 0.2  // fewer than two plain words
 	inFocus    = 2.0  // worth of a word it shares with the instructions
 	sameSource = 0.95 // each line of the same source that is there already
+	encoded    = 1.0  // it holds lines that are escaped
 	announces  = 0.5  // it ends with a colon, or announces the next call
 
 	// The cost of a line is its length to the power of lengthPower, and more for
