@@ -15,6 +15,7 @@ import (
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/blob"
 	"github.com/clew-dev/clew/branch"
+	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/internal/sessiongen"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
@@ -331,7 +332,7 @@ func TestForkOverRandomSessions(t *testing.T) {
 	ctx := context.Background()
 	path := tempFile(t)
 	forks, damaged, edits, compactions, old := 0, 0, 0, 0, 0
-	for seed := range uint64(24) {
+	for seed := range uint64(16) {
 		opts := sessiongen.Options{Version: []int{3, 3, 1, 2}[seed%4], WellFormed: seed%8 < 4}
 		opts.Odds.Branch, opts.Odds.Label, opts.Odds.Name = 0.15, 0.1, 0.05
 		opts.Odds.Cycle, opts.Odds.Root = 0.01, 0.02
@@ -424,7 +425,7 @@ func TestForkOverRandomSessions(t *testing.T) {
 		src.Close()
 	}
 	t.Logf("%d forks, of %d damaged and %d old files; %d after a compaction, %d edits in them", forks, damaged, old, compactions, edits)
-	if forks < 120 || damaged < 3 || old < 8 || compactions < 40 || edits < 50 {
+	if forks < 80 || damaged < 2 || old < 5 || compactions < 25 || edits < 25 {
 		t.Error("too few")
 	}
 }
@@ -435,7 +436,7 @@ func TestForkOverRandomSessions(t *testing.T) {
 func TestForkOfALife(t *testing.T) {
 	ctx := context.Background()
 	forks, inPass, added, copies, passes := 0, 0, 0, 0, 0
-	for seed := range uint64(5) {
+	for seed := range uint64(3) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		path := tempFile(t)
 		s, err := clew.Create(ctx, path, fixed(small(9_000)))
@@ -547,8 +548,52 @@ func TestForkOfALife(t *testing.T) {
 		s.Close()
 	}
 	t.Logf("%d forks, %d inside a pass, %d with something added, %d at copies; %d passes", forks, inPass, added, copies, passes)
-	if inPass < 20 || added < 8 || copies < 8 || passes < 10 {
+	if inPass < 12 || added < 5 || copies < 5 || passes < 6 {
 		t.Error("too few")
+	}
+}
+
+const forkedFile = "testdata/pi/clew-forked.jsonl"
+
+// A fork is opened by pi with the same entries in its context: the file of this test
+// has pi's answers beside it, which the conformance tests compare with clew's. It
+// was made in the middle of what an undo has appended again, of a session with
+// passes. This test makes sure that clew still writes it byte for byte.
+//
+// After a change of what clew writes: UPDATE=1 go test . -run Forked,
+// then sh scripts/pi/node.sh answers.mjs --out testdata/pi testdata/pi/clew-forked.jsonl
+func TestForkedFileIsTheOnePiWasAskedAbout(t *testing.T) {
+	const source, at = "testdata/pi/clew-written.jsonl", "0000000000000026"
+	cfg := fixed(clew.Config{})
+	f := fork(t, source, clew.ForkOptions{At: at, Clock: cfg.Clock, NewID: cfg.NewID})
+	src := openFile(t, source)
+	got := soundFork(t, src, f, true)
+	if f.At != at || f.Added != 1 {
+		t.Errorf("%+v", f)
+	}
+	a, err := session.ContextAt(context.Background(), got, f.Leaf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := session.ContextAt(context.Background(), src, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if shownItems(a) != shownItems(b) || len(a.Items) < 20 {
+		t.Errorf("%d messages, and %d in the source", len(a.Items), len(b.Items))
+	}
+	parent := string(jsonx.Quote(got.Header().ParentSession))
+	data := strings.Replace(read(t, f.Path), parent, `"/home/dev/clew-written.jsonl"`, 1)
+	if os.Getenv("UPDATE") != "" {
+		if err := os.WriteFile(forkedFile, []byte(data), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := read(t, forkedFile); data != want {
+		t.Errorf("clew writes another file than the one pi was asked about; see the comment of this test\n%s", data)
+	}
+	if _, err := os.Stat(strings.TrimSuffix(forkedFile, ".jsonl") + ".golden.json"); err != nil {
+		t.Error(err)
 	}
 }
 
