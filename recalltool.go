@@ -17,6 +17,26 @@ import (
 // must not fill the window that it is read in.
 const maxToolRecall = 40_000
 
+// RecallTool answers a call of the tool that recall.AgentTool describes. The error says what
+// is wrong with the arguments, or why there is no answer, in words for the model.
+func (s *Session) RecallTool(ctx context.Context, arguments json.RawMessage) (string, error) {
+	const op = "recall"
+	a, err := parseRecallArguments(arguments)
+	if err != nil {
+		return "", err
+	}
+	if err := s.begin(ctx, op); err != nil {
+		return "", err
+	}
+	defer s.end()
+	if a.ID != "" {
+		text, err := s.toolRecall(ctx, a)
+		return text, failed(op, a.ID, err)
+	}
+	text, err := s.toolSearch(ctx, a)
+	return text, failed(op, a.Query, err)
+}
+
 // recallArguments are the arguments of a call of the tool.
 type recallArguments struct {
 	ID, Query        string

@@ -2,6 +2,7 @@ package recall
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/clew-dev/clew/internal/jsonx"
@@ -34,33 +35,27 @@ type Index struct {
 	read int    // entries of the store that are in the index
 	last string // id of the newest of them
 
-	names    map[string]string // one copy of each name
-	calls    map[string]call   // by the id of the call
+	names    map[string]string   // one copy of each name
+	calls    map[string][]string // the paths that calls are about, by id
 	splitter splitter
 }
 
 // entry is the place of an entry in the session.
 type entry struct {
-	id     string
-	parent int32 // index of the entry it hangs under, -1 for none
-	turn   int32 // how many turns began on the path to it
-	doc    int32 // its document, -1 for none
+	id   string
+	turn int32 // how many turns began on the path to it
+	doc  int32 // its document, -1 for none
 }
 
 // doc is an entry that says something.
 type doc struct {
-	entry   int32
-	words   uint32
-	dead    bool // another entry with the same id came later
-	copied  bool // what was said stands elsewhere too: a summary
-	partial bool // there is more of it than was read
-	role    message.Role
-	tools   []string
-	paths   []string
-}
-
-type call struct {
-	paths []string
+	entry  int32
+	words  uint32
+	dead   bool // another entry with the same id came later
+	copied bool // what was said stands elsewhere too: a summary
+	role   message.Role
+	tools  []string
+	paths  []string
 }
 
 // New returns an index of a session. Nothing is read before the first Search or Update.
@@ -73,7 +68,7 @@ func New(store session.Store, opt Options) *Index {
 func (x *Index) reset() {
 	*x = Index{
 		store: x.store, opt: x.opt, dict: newDict(),
-		byID: map[string]int32{}, names: map[string]string{}, calls: map[string]call{},
+		byID: map[string]int32{}, names: map[string]string{}, calls: map[string][]string{},
 	}
 }
 
@@ -135,9 +130,9 @@ func (x *Index) add(ctx context.Context, e *session.Entry) error {
 		}
 	}
 	at := int32(len(x.entries))
-	rec := entry{id: strings.Clone(e.ID), parent: -1, doc: -1}
+	rec := entry{id: strings.Clone(e.ID), doc: -1}
 	if p, ok := x.byID[e.ParentID]; ok && e.ParentID != "" {
-		rec.parent, rec.turn = p, x.entries[p].turn
+		rec.turn = x.entries[p].turn
 	}
 	if m != nil && m.StartsTurn() {
 		rec.turn++
@@ -188,7 +183,7 @@ func (x *Index) whole(ctx context.Context, m *message.Message) (whole *message.M
 }
 
 func (x *Index) addDoc(at int32, m *message.Message, partial bool) {
-	d := doc{entry: at, role: message.Role(x.name(string(m.Role))), partial: partial}
+	d := doc{entry: at, role: message.Role(x.name(string(m.Role)))}
 	d.copied = m.Role == message.RoleCompactionSummary || m.Role == message.RoleBranchSummary
 	number := uint32(len(x.docs))
 	x.splitter.emit = func(term []byte, _, _ int, k kind) {
@@ -226,7 +221,9 @@ func (x *Index) tag(d *doc, m *message.Message) {
 	switch m.Role {
 	case message.RoleAssistant:
 		for _, c := range m.ToolCalls() {
-			d.tools = append(d.tools, x.name(c.Name))
+			if name := x.name(c.Name); !slices.Contains(d.tools, name) {
+				d.tools = append(d.tools, name)
+			}
 			var paths []string
 			jsonx.Members(c.Arguments, func(key, val []byte) bool {
 				if s, ok := jsonx.String(val); ok && pathNames[string(key)] && s != "" {
@@ -236,12 +233,12 @@ func (x *Index) tag(d *doc, m *message.Message) {
 			})
 			d.paths = append(d.paths, paths...)
 			if paths != nil {
-				x.calls[strings.Clone(c.ID)] = call{paths}
+				x.calls[strings.Clone(c.ID)] = paths
 			}
 		}
 	case message.RoleToolResult:
 		d.tools = []string{x.name(m.ToolName)}
-		d.paths = x.calls[m.ToolCallID].paths
+		d.paths = x.calls[m.ToolCallID]
 	case message.RoleBashExecution:
 		d.tools = []string{"bash"}
 	default:
