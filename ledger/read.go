@@ -67,6 +67,7 @@ type reader struct {
 	saidDecision map[string]bool
 	subjects     map[string]map[string]bool // what rules are about
 	opened       string                     // the file that an editor without paths works on
+	ended        Boundary                   // whether a task ended at the last message
 }
 
 func newReader(opt Options) *reader {
@@ -75,6 +76,7 @@ func newReader(opt Options) *reader {
 
 func (r *reader) item(it session.Item) {
 	m, id := it.Message, ""
+	r.ended = ""
 	if m == nil {
 		return
 	}
@@ -130,6 +132,9 @@ func (r *reader) user(m *message.Message, id string) {
 	}
 	r.seen[id] = true
 	t := redact.Text(m.Text())
+	if saysDone(t) {
+		r.ended = BoundaryUser
+	}
 	r.mention(m, id)
 	r.userRules(t, id)
 	r.decided(t, id, true)
@@ -182,6 +187,12 @@ func (r *reader) result(c call, o outcome, id string) {
 }
 
 func (r *reader) todoCall(c call, o outcome) {
+	open := !allDone(r.todos)
+	defer func() {
+		if open && allDone(r.todos) {
+			r.ended = BoundaryTodos
+		}
+	}()
 	switch c.act {
 	case actTodoNew:
 		r.newTodo(c, o.text)
@@ -364,6 +375,9 @@ func (r *reader) command(c call, o outcome, id string) {
 		r.errors.drop(errKey)
 		if l.check != "" {
 			r.settle(l)
+		}
+		if l.check == CheckTest {
+			r.ended = BoundaryCheck
 		}
 		r.commit(c.command, o.text, id)
 	default:
@@ -552,6 +566,7 @@ func (r *reader) commit(command, out, id string) {
 	}
 	_, tail := ends(out)
 	for _, m := range committed.FindAllStringSubmatch(tail, 20) {
+		r.ended = BoundaryCommit
 		r.commits = append(r.commits, Commit{Hash: m[1], Subject: text.Clip(redact.Text(strings.TrimSpace(m[2])), MaxText), Entry: id})
 	}
 }
