@@ -69,6 +69,47 @@ func TestCodexCopies(t *testing.T) {
 	}
 }
 
+// A rollout that is read and written whole is the same conversation: reasoning that
+// nothing follows, ids and phases of texts, calls that are no functions, what a
+// compaction kept, and the item of an encrypted one.
+func TestCodexAgain(t *testing.T) {
+	for _, name := range []string{"codex_items", "codex_compacted"} {
+		data := string(source(t, name)) +
+			`{"timestamp":"2026-01-05T15:00:09Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"last"}]}}` + "\n" +
+			`{"timestamp":"2026-01-05T15:00:09Z","type":"response_item","payload":{"type":"message","role":"assistant","id":"msg_9","phase":"final_answer","content":[{"type":"output_text","text":"Done."}]}}` + "\n" +
+			`{"timestamp":"2026-01-05T15:00:09Z","type":"response_item","payload":{"type":"reasoning","id":"rs_9","summary":[],"encrypted_content":"gZ"}}` + "\n"
+		first := read(t, data, transcript.ReadOptions{})
+		written, w := write(t, first.Store(), transcript.Codex, transcript.WriteOptions{Full: true})
+		second := read(t, string(written), transcript.ReadOptions{})
+		got, want := said(t, second), said(t, first)
+		// wire joins the texts of an output, and settles the call that was never answered.
+		got = strings.ReplaceAll(got, "\"done\\n[image", "\"done\" \"[image")
+		got = strings.ReplaceAll(got, "toolResult of wait call_4 \"[interrupted] This call has no result: it was stopped before it ended, or its result was lost.\"\n", "")
+		if failed := strings.Count(want, " failed "); failed > 0 && (w.Report.Find("is-error") == nil || w.Report.Find("is-error").Count != failed) {
+			t.Errorf("%s: %d results are errors: %v", name, failed, w.Report.Notes)
+		}
+		if want = strings.ReplaceAll(want, " failed ", " "); got != want {
+			t.Errorf("%s: got\n%s\nwant\n%s\nfrom\n%s", name, got, want, written)
+		}
+		if w.Report.Find("thinking") != nil {
+			t.Errorf("%s: %v", name, w.Report.Notes)
+		}
+	}
+}
+
+// said lists what a transcript says, without times and places.
+func said(t *testing.T, tr *transcript.Transcript) string {
+	t.Helper()
+	var w strings.Builder
+	number := map[string]int{}
+	for i, e := range tr.Entries {
+		number[e.ID] = i + 1
+		listEntry(&w, e, number)
+		w.WriteByte('\n')
+	}
+	return w.String()
+}
+
 // The same file gives the same bytes, and the same session the same file.
 func TestSameBytes(t *testing.T) {
 	for name, data := range sources(t) {

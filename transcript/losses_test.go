@@ -77,6 +77,7 @@ func TestLossesAreNamed(t *testing.T) {
 			check("answers", before.answers-after.answers, dropped)
 			check("usages", before.usage-after.usage, dropped)
 			check("results", before.results-after.results, named("result-of-dropped", "orphan-result", "duplicate-result"))
+			check("marks of errors", before.failed-after.failed, named("is-error")+named("result-of-dropped"))
 			check("images", before.images-after.images, named("image"))
 			// Thinking goes with the answers that are left out.
 			if dropped == 0 {

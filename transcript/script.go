@@ -133,6 +133,7 @@ func (sc *script) messages(full bool) (msgs []*message.Message, ids []string) {
 type slot struct {
 	item int
 	cut  *cutting
+	kept bool // a copy, right behind a compaction, of what that kept
 }
 
 // log returns the items with a user message in the place of each compaction, so
@@ -151,8 +152,12 @@ func (sc *script) log() (msgs []*message.Message, slots []slot, ids []string) {
 	}
 	for i, it := range sc.items {
 		cuts(i)
+		kept := false
+		if n := len(slots); n > 0 && it.Entry.CopyOf() != "" {
+			kept = slots[n-1].cut != nil || slots[n-1].kept
+		}
 		msgs = append(msgs, it.Message)
-		slots = append(slots, slot{item: i})
+		slots = append(slots, slot{item: i, kept: kept})
 		ids = append(ids, it.Entry.ID)
 	}
 	cuts(len(sc.items))

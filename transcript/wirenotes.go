@@ -14,7 +14,7 @@ var wireClass = map[wire.NoteCode]struct {
 	wire.NoteResultOfDropped: {Lost, "results of calls in such answers"},
 	wire.NoteOrphanResult:    {Lost, "results without a call"},
 	wire.NoteDuplicateResult: {Lost, "second results of a call"},
-	wire.NoteResultMoved:     {Made, "results that were put behind their calls"},
+	wire.NoteResultMoved:     {Aside, "results that were put behind their calls"},
 	wire.NoteSettled:         {Made, "calls without a result; one was put in that says so"},
 	wire.NoteCallRenamed:     {Made, "ids of calls that the format does not take"},
 	wire.NoteToolRenamed:     {Made, "names of tools that the format does not take"},
@@ -42,6 +42,15 @@ func (k *sink) wireNotes(notes []wire.Note, ids []string) {
 			id = ids[n.Index]
 		}
 		k.report.add(c.class, string(n.Code), n.Index+1, id, c.what)
+	}
+}
+
+// lostErrors counts the results that are errors, where the format can't say so.
+func (k *sink) lostErrors(msgs []*message.Message, ids []string) {
+	for i, m := range msgs {
+		if m.Role == message.RoleToolResult && m.IsError {
+			k.report.add(Lost, "is-error", i+1, ids[i], "marks that say that a result is an error; its text stays")
+		}
 	}
 }
 

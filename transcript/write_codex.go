@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/clew-dev/clew/internal/jsonx"
@@ -23,7 +24,10 @@ func writeCodex(k *sink) error {
 	if err != nil {
 		return err
 	}
+	notes = slices.DeleteFunc(notes, func(n wire.Note) bool { return n.Code == wire.NoteThinking })
 	k.wireNotes(notes, ids)
+	k.lostReasoning(msgs, ids)
+	k.lostErrors(msgs, ids)
 	k.aside()
 	if len(list.Tools) > 0 {
 		k.report.add(Lost, "tools", 0, "", "definitions of tools, which Codex has its own of")
@@ -32,16 +36,26 @@ func writeCodex(k *sink) error {
 	c.meta()
 	for i := range list.Turns {
 		t := &list.Turns[i]
+		at := slot{item: -1}
+		if from := t.Parts[0].From; from >= 0 {
+			at = slots[from]
+		}
 		if t.Kind != wire.TurnResults {
 			c.usage()
 		}
-		if from := t.Parts[0].From; from >= 0 && slots[from].cut != nil {
-			c.compaction(*slots[from].cut)
-			continue
+		switch {
+		case at.cut != nil:
+			c.flush()
+			c.begin(at.cut)
+		case at.kept:
+			c.keep(t, at)
+		default:
+			c.flush()
+			c.turn(t)
 		}
-		c.turn(t)
 	}
 	c.usage()
+	c.flush()
 	return nil
 }
 
@@ -56,6 +70,8 @@ type codexWriter struct {
 	lastFrom int
 	pending  *message.Message // the answer whose usage is still to be written
 	total    message.Usage
+	open     *cutting // the compaction that is still to be written
+	history  []value  // what it kept
 }
 
 func (c *codexWriter) record(typ string, at session.Item, payload []byte) {
@@ -87,7 +103,37 @@ func (c *codexWriter) meta() {
 	c.recordAt("session_meta", stamp(c.header.Timestamp), p.Bytes())
 }
 
+// turn writes the items of a turn.
 func (c *codexWriter) turn(t *wire.Turn) {
+	for _, it := range c.render(t) {
+		from := it.from
+		if from >= 0 {
+			c.last, c.lastFrom = c.items[from], from
+			if m := c.last.Message; m.Role == message.RoleAssistant {
+				c.turnContext(m)
+				c.pending = m
+			}
+		}
+		c.record("response_item", c.last, it.item)
+		// A result that was put in goes with its call.
+		c.rendered[c.lastFrom] = append(c.rendered[c.lastFrom], it.item)
+		if m := c.last.Message; from >= 0 && m.UserWords() {
+			var e jsonx.Object
+			e.Str("type", "user_message")
+			e.Str("message", m.Text())
+			c.record("event_msg", c.last, e.Bytes())
+		}
+	}
+}
+
+// codexItem is an item and the place of what it comes from, or -1.
+type codexItem struct {
+	item value
+	from int
+}
+
+// render makes the items of a turn.
+func (c *codexWriter) render(t *wire.Turn) (out []codexItem) {
 	one := *c.list
 	one.Turns = []wire.Turn{*t}
 	one.System, one.Tools = "", nil
@@ -97,29 +143,12 @@ func (c *codexWriter) turn(t *wire.Turn) {
 		if len(req.From[i]) > 0 {
 			from = c.slots[req.From[i][0]].item
 		}
-		if from >= 0 {
-			c.last = c.items[from]
-			if m := c.last.Message; m.Role == message.RoleAssistant {
-				c.turnContext(m)
-				c.pending = m
-			}
-		}
-		item := c.restore(raw, from)
-		c.record("response_item", c.last, item)
-		if from < 0 {
-			from = c.lastFrom // a result that was put in goes with its call
-			c.rendered[from] = append(c.rendered[from], item)
-		} else {
-			c.lastFrom = from
-			c.rendered[from] = append(c.rendered[from], item)
-			if m := c.last.Message; m.UserWords() {
-				var e jsonx.Object
-				e.Str("type", "user_message")
-				e.Str("message", m.Text())
-				c.record("event_msg", c.last, e.Bytes())
-			}
-		}
+		out = append(out, codexItem{c.restore(raw, from), from})
 	}
+	if t.Kind == wire.TurnAssistant && len(out) > 0 && out[0].from >= 0 {
+		return answerItems(c.items[out[0].from].Message, out)
+	}
+	return out
 }
 
 // turnContext tells the model, where it is another one than before.
@@ -137,14 +166,21 @@ func (c *codexWriter) turnContext(m *message.Message) {
 	c.record("turn_context", c.last, p.Bytes())
 }
 
-// restore makes a call that was no function one again, and gives an answer's text
-// its id and phase back.
+// restore makes a call that was no function one again.
 func (c *codexWriter) restore(raw []byte, from int) value {
 	item := value(raw)
 	switch item.str("type") {
 	case "function_call":
 		if from < 0 {
 			return item
+		}
+		if args := scanned(item.str("arguments")); item.str("name") == "local_shell" && args.str("type") == "exec" {
+			var o jsonx.Object
+			o.Str("type", "local_shell_call")
+			o.Str("call_id", item.str("call_id"))
+			o.Str("status", "completed")
+			o.Raw("action", args)
+			return o.Bytes()
 		}
 		for _, b := range c.items[from].Message.ToolCalls() {
 			call, id, _ := strings.Cut(b.ID, "|")
@@ -211,22 +247,64 @@ func codexUsage(u *message.Usage) []byte {
 	return o.Bytes()
 }
 
-// compaction writes a compaction: its summary, and the items that stand behind it.
-func (c *codexWriter) compaction(b cutting) {
-	text := wire.SummaryForm(b.summary).Wrap(b.summary.Summary)
-	var part, msg, p jsonx.Object
-	part.Str("type", "input_text")
-	part.Str("text", text)
-	msg.Str("type", "message")
-	msg.Str("role", "user")
-	msg.Raw("content", append(append([]byte{'['}, part.Bytes()...), ']'))
-	history := append([]byte{'['}, msg.Bytes()...)
+// begin remembers a compaction, until it is known what it kept.
+func (c *codexWriter) begin(b *cutting) {
+	c.open, c.history = b, nil
 	for i := b.kept; i < b.before; i++ {
-		for _, item := range c.rendered[i] {
-			history = append(append(history, ','), item...)
+		c.history = append(c.history, c.rendered[i]...)
+	}
+}
+
+// keep adds what stands again behind the compaction to what it kept: the items of the
+// original, where that was written.
+func (c *codexWriter) keep(t *wire.Turn, at slot) {
+	of := c.items[at.item].Entry.CopyOf()
+	for i := range c.items[:at.item] {
+		if items := c.rendered[i]; c.items[i].Entry.ID == of && len(items) > 0 {
+			c.history = append(c.history, items...)
+			return
 		}
 	}
+	for _, it := range c.render(t) {
+		c.history = append(c.history, it.item)
+	}
+}
+
+// flush writes the compaction: its summary, and the items that stand behind it. One
+// that only its maker can read is given back as it was.
+func (c *codexWriter) flush() {
+	b := c.open
+	if b == nil {
+		return
+	}
+	c.open = nil
+	text := wire.SummaryForm(b.summary).Wrap(b.summary.Summary)
+	history := c.history
+	view, _ := b.entry.Compaction()
+	if opaque := value(view.Details).get("source", "compaction"); opaque.isObject() && view.Summary == encrypted {
+		text, history = "", append(history, opaque)
+	} else {
+		var part, msg jsonx.Object
+		part.Str("type", "input_text")
+		part.Str("text", text)
+		msg.Str("type", "message")
+		msg.Str("role", "user")
+		msg.Raw("content", array([]value{part.Bytes()}))
+		history = append([]value{msg.Bytes()}, history...)
+	}
+	var p jsonx.Object
 	p.Str("message", text)
-	p.Raw("replacement_history", append(history, ']'))
+	p.Raw("replacement_history", array(history))
 	c.recordAt("compacted", stamp(b.entry.Time()), p.Bytes())
+}
+
+func array(list []value) []byte {
+	out := []byte{'['}
+	for i, v := range list {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, v...)
+	}
+	return append(out, ']')
 }

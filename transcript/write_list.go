@@ -28,6 +28,9 @@ func writeList(k *sink) error {
 		return err
 	}
 	k.wireNotes(notes, ids)
+	if k.format != Anthropic {
+		k.lostErrors(msgs, ids)
+	}
 	k.aside()
 	if k.opt.Full {
 		for _, b := range k.breaks {
