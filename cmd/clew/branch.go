@@ -140,6 +140,19 @@ func (r *branchReport) run(cmd *cobra.Command, store session.Store, name string,
 	if e != nil {
 		target = e.ID
 	}
+	if opt.Label != "" {
+		labels, err := labelsOf(ctx, store)
+		if err != nil {
+			return err
+		}
+		labelled := target
+		if opt.Summarize {
+			labelled = "" // the summary is new
+		}
+		if err := freeLabel(labels, opt.Label, labelled); err != nil {
+			return err
+		}
+	}
 	leaf, err := leafOf(cmd, store, "")
 	if err != nil {
 		return err

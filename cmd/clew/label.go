@@ -82,15 +82,12 @@ func runLabel(cmd *cobra.Command, name, id, label string) (*labelReport, error) 
 		return nil, err
 	}
 	for _, l := range labels {
-		switch {
-		case l.TargetID == e.ID:
+		if l.TargetID == e.ID {
 			r.Was = l.Label
-		case l.Label == label:
-			return nil, &session.Error{
-				Op: "label", Subject: e.ID, Err: fmt.Errorf("%s has the label %q", l.TargetID, label),
-				Hint: "choose another one, or take it away there",
-			}
 		}
+	}
+	if err := freeLabel(labels, label, e.ID); err != nil {
+		return nil, err
 	}
 	if label == "" && r.Was == "" {
 		return nil, &session.Error{Op: "label", Subject: e.ID, Err: errors.New("it has no label to take away"), Hint: "clew tree --filter labeled " + f.Path() + " lists the labels"}
@@ -104,6 +101,20 @@ func runLabel(cmd *cobra.Command, name, id, label string) (*labelReport, error) 
 	}
 	_, err = log.Append(ctx, session.NewLabel(e.ID, label))
 	return r, err
+}
+
+// freeLabel makes sure that no other entry than the one with the id has a label,
+// so that it names one.
+func freeLabel(labels []session.Label, label, id string) error {
+	for _, l := range labels {
+		if l.Label == label && l.TargetID != id {
+			return &session.Error{
+				Op: "label", Subject: id, Err: fmt.Errorf("%s has the label %q", l.TargetID, label),
+				Hint: "choose another one, or take it away there",
+			}
+		}
+	}
+	return nil
 }
 
 func (r *labelReport) print(cmd *cobra.Command) error {
