@@ -108,6 +108,7 @@ func (s *Session) Prepare(ctx context.Context) (*Prepared, error) {
 		return nil, failed(op, "", err)
 	}
 	s.provideFiles(ctx, v)
+	s.lookAhead(v)
 	r.Warnings = append(r.Warnings, s.takeWarnings()...)
 	model := s.cfg.modelAt(v.model)
 	return &Prepared{

@@ -42,6 +42,7 @@ type Session struct {
 	warnings []error // for the next Result
 	attempts int     // passes that were begun since the last one that was written
 	found    *summary.Cache
+	ahead    ahead
 }
 
 // Open opens the session in a file, for writing: no other program that asks can
