@@ -166,7 +166,11 @@ func (p *forkPlan) copyOutput(ctx context.Context, from, to string) (undo func(c
 	}
 	if _, err := os.Lstat(dst.Path()); errors.Is(err, fs.ErrNotExist) {
 		// What a fork that was cut off has left stays, for it may be another one's.
-		undo = func(ctx context.Context) { _ = dst.RemoveAll(ctx) }
+		undo = func(ctx context.Context) {
+			if _, err := os.Lstat(to); errors.Is(err, fs.ErrNotExist) { // else it is that of another fork, which was first
+				_ = dst.RemoveAll(ctx)
+			}
+		}
 	}
 	for _, id := range p.output {
 		err := copyBlob(ctx, src, dst, id)

@@ -55,6 +55,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "", // rewrites what cmp compares with
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("CLEW_DATA_DIR", filepath.Join(env.WorkDir, "data"))
+			env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, "config"))
 			env.Setenv("TZ", "UTC")
 			env.Setenv("COLUMNS", "100")
 			env.Setenv("NO_COLOR", "")
@@ -96,7 +97,7 @@ func scriptCode(ts *testscript.TestScript, neg bool, args []string) {
 
 // scriptReads and scriptWrites hold commands to the same words for the same file.
 func scriptReads(ts *testscript.TestScript, neg bool, args []string) {
-	refuse(ts, neg, args, [][]string{{"tree"}, {"tree", "--json"}, {"context"}, {"context", "--wire", "pi"}, {"verify"}, {"recall", "--search", "x"}})
+	refuse(ts, neg, args, [][]string{{"tree"}, {"tree", "--json"}, {"context"}, {"context", "--wire", "pi"}, {"verify"}, {"name"}, {"clone", "--out", "out.jsonl"}, {"recall", "--search", "x"}})
 }
 
 func scriptWrites(ts *testscript.TestScript, neg bool, args []string) {
