@@ -179,8 +179,9 @@ func (b *block) json() []byte {
 	return raw
 }
 
-// mergeUsage takes the greater of two counts: the numbers are totals, and some
-// servers leave out in one event what they said in another.
+// mergeUsage takes the greater of two counts of the input, because some servers
+// say 0 in one event where they said more in another. The output is counted as it
+// grows, and the last word counts.
 func (s *stream) mergeUsage(u []byte) {
 	if s.usage == nil {
 		s.usage = clone(u)
@@ -188,7 +189,7 @@ func (s *stream) mergeUsage(u []byte) {
 	}
 	jsonx.Members(u, func(key, val []byte) bool {
 		n, ok := jsonx.Int(val)
-		if old, had := jsonx.Int(jsonx.Get(s.usage, string(key))); ok && had && old >= n || jsonx.IsNull(val) {
+		if old, had := jsonx.Int(jsonx.Get(s.usage, string(key))); ok && had && old >= n && string(key) != "output_tokens" || jsonx.IsNull(val) {
 			return true
 		}
 		s.usage = jsonx.Set(s.usage, string(key), clone(val))
