@@ -630,3 +630,24 @@ func TestRecalledLeavesAgain(t *testing.T) {
 		t.Error("the answer was never shortened")
 	}
 }
+
+func ExampleSession_RecallTool() {
+	ctx := context.Background()
+	s, err := clew.New(clew.Config{NewID: func() string { return "1a2b3c4d5e6f7081" }})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer s.Close()
+	_, _ = s.Append(ctx, message.User("never touch schema_v2.sql", start))
+	// Offer recall.AgentTool to the model; this answers a call of it.
+	answer, err := s.RecallTool(ctx, []byte(`{"id": "#1a2b3c4d"}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(answer)
+	// Output:
+	// [recalled #1a2b3c4d5e6f7081 user: characters 0 to 25 of 25]
+	// never touch schema_v2.sql
+}
