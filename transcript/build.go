@@ -33,6 +33,14 @@ type node struct {
 	kids   int
 }
 
+// atTime returns the time of a node that may be nil.
+func (n *node) atTime() time.Time {
+	if n == nil {
+		return time.Time{}
+	}
+	return n.at
+}
+
 // builder collects nodes and makes entries of them. Nodes are built as messages
 // while reading, for one answer may be spread over many lines.
 type builder struct {

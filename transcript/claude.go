@@ -21,6 +21,9 @@ type claude struct {
 	begun   bool             // a message was seen
 	agent   bool             // the file is that of an agent of another session
 	titles  map[string]string
+	// moved has the last lines that compactions kept: what names one as its parent
+	// afterwards hangs under the compaction.
+	moved map[string]*node
 }
 
 func readClaude(s *source, b *builder) error {
@@ -29,7 +32,7 @@ func readClaude(s *source, b *builder) error {
 	}
 	c := &claude{
 		builder: b, at: map[string]*node{}, answers: map[string]*node{}, calls: map[string]*node{},
-		results: map[string]*node{}, titles: map[string]string{},
+		results: map[string]*node{}, titles: map[string]string{}, moved: map[string]*node{},
 	}
 	if err := s.objects(func(line int, obj value) error {
 		c.line(line, obj.fields())
@@ -112,6 +115,9 @@ func (c *claude) parent(f fields, line int) *node {
 	}
 	if id == "" {
 		return nil
+	}
+	if n := c.moved[id]; n != nil {
+		return n
 	}
 	n, known := c.at[id]
 	if !known {
@@ -288,6 +294,9 @@ func (c *claude) system(line int, f fields) {
 			Kind: "compaction", Line: line, TokensBefore: meta.int("preTokens"), Trigger: meta.str("trigger"),
 		}, first, nil, at, id)
 		c.at[id] = n
+		if tail := meta.str("preservedSegment", "tailUuid"); tail != "" {
+			c.moved[tail] = n
+		}
 	case "microcompact_boundary":
 		meta := f["microcompactMetadata"]
 		c.tip = c.parent(f, line)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/clew-dev/clew/internal/jsonx"
 )
@@ -227,6 +228,9 @@ func isGemini(list []value) bool {
 }
 
 func isOpenHandsEvent(v value) bool {
+	if strings.HasSuffix(v.str("kind"), "Event") && (v.has("llm_message") || v.has("tool_call_id") || v.has("system_prompt")) {
+		return true
+	}
 	if src := v.str("source"); src == "agent" || src == "user" || src == "environment" {
 		return v.get("action").isString() || v.get("observation").isString() || v.get("kind").isString()
 	}

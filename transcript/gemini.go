@@ -14,14 +14,15 @@ import (
 // types user and gemini, whose calls and results stand together.
 type gemini struct {
 	*builder
+	byID   map[string]*node
 	open   []string // calls that wait for their results, where they have no ids
 	toolNo int
 }
 
 func readGemini(s *source, b *builder) error {
-	g := &gemini{builder: b}
+	g := &gemini{builder: b, byID: map[string]*node{}}
 	if s.doc == nil {
-		return g.lines(s)
+		return g.log(s)
 	}
 	list := s.doc.list()
 	for _, name := range []string{"messages", "history", "contents"} {
@@ -36,24 +37,6 @@ func readGemini(s *source, b *builder) error {
 		g.message(v, i+1)
 	}
 	return nil
-}
-
-// lines reads a session that is recorded one message a line.
-func (g *gemini) lines(s *source) error {
-	return s.objects(func(line int, obj value) error {
-		switch {
-		case obj.get("messages").isArray():
-			g.head(obj)
-			for _, v := range obj.list("messages") {
-				g.message(v, line)
-			}
-		case obj.has("sessionId") && !obj.has("content"):
-			g.head(obj)
-		default:
-			g.message(obj, line)
-		}
-		return nil
-	})
 }
 
 func (g *gemini) head(v value) {
@@ -79,6 +62,7 @@ func (g *gemini) message(v value, line int) {
 		blocks := g.parts(f["content"], line)
 		if len(blocks) > 0 {
 			g.words(blocks, at, line, f.str("id"))
+			g.byID[f.str("id")] = g.tip
 		}
 	case "gemini", "model", "assistant":
 		g.recorded(f, at, line)
@@ -114,7 +98,7 @@ func (g *gemini) recorded(f fields, at time.Time, line int) {
 		g.note(Aside, "empty", line, f.str("id"), "messages without content")
 		return
 	}
-	g.say(m, at, line, f.str("id"))
+	g.byID[f.str("id")] = g.say(m, at, line, f.str("id"))
 	for i, call := range f["toolCalls"].list() {
 		if !call.has("result") && call.str("status") == "" {
 			continue

@@ -17,6 +17,7 @@ type openHands struct {
 	events  map[string]*node // by event id
 	order   []string
 	model   string
+	raw     value // the event that is being read
 }
 
 func readOpenHands(s *source, b *builder) error {
@@ -100,8 +101,11 @@ func (o *openHands) event(v value, line int) {
 		n = o.observation(f, line)
 	case f["action"].isString():
 		n = o.action(f, line)
+	case f["kind"].isString():
+		o.raw = v
+		n = o.sdk(f, line)
 	default:
-		o.note(Lost, "event:"+f.str("kind"), line, "", "events that are neither actions nor observations")
+		o.note(Lost, "event", line, "", "events that are neither actions nor observations")
 	}
 	if id := string(f["id"]); id != "" && n != nil {
 		o.events[id] = n
