@@ -25,7 +25,7 @@ type Costs struct {
 
 // replayCosts plays the calls of all sessions under the shapers of some policies. recall
 // is the contextual recall of each policy, where it was measured.
-func replayCosts(ctx context.Context, sessions []Session, policies []string, recall map[string]float64, opt CostOptions, parallel int) (*Costs, error) {
+func replayCosts(ctx context.Context, sessions []*played, policies []string, recall map[string]float64, opt CostOptions, parallel int) (*Costs, error) {
 	var use []shaper
 	for _, s := range shapers() {
 		if s.of == "" || slices.Contains(policies, s.of) {
@@ -44,7 +44,7 @@ func replayCosts(ctx context.Context, sessions []Session, policies []string, rec
 	for range min(parallel, len(sessions)) {
 		wg.Go(func() {
 			for i := range next {
-				r := record(&sessions[i])
+				r := sessions[i].recording
 				tokens := 0
 				for _, b := range r.blocks {
 					tokens += b.tokens

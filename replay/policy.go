@@ -66,6 +66,11 @@ func PolicyNames() []string {
 	return names
 }
 
+// BaselineNames returns the names of the policies that any other is to be compared
+// with: what a script does, what keeps the user's words alone, what fools recall, and
+// nothing.
+func BaselineNames() []string { return []string{"extract", "files", "soup", "tail"} }
+
 // FindPolicies returns policies by name. The error of an unknown name lists those
 // that exist.
 func FindPolicies(names []string) ([]Policy, error) {

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"runtime"
 	"slices"
 	"sync"
@@ -37,9 +38,6 @@ type Options struct {
 	Cost CostOptions
 	// Parallel is how many sessions are played at a time. Default: GOMAXPROCS.
 	Parallel int
-	// Progress is called after each session with how many are done; never by two
-	// goroutines at once. Optional.
-	Progress func(done, all int)
 	// Text is called with each text and its score, for reading; never by two
 	// goroutines at once, in no particular order. Optional.
 	Text func(t Text)
@@ -82,8 +80,6 @@ type SessionResult struct {
 	Skipped string
 	// SkippedRecorded says of each recorded compaction without a point why.
 	SkippedRecorded []string
-
-	meter [2]meter.Errors
 }
 
 // Report is the outcome of a replay.
@@ -95,21 +91,12 @@ type Report struct {
 	// Meter are the errors of estimates, on the sessions that recorded usage: those
 	// of the engine's counter, and of four characters to a token.
 	Meter []meter.Row
+	// Again are sessions that were not counted because a longer one has the same id.
+	Again []Again
 }
 
-// meterRows adds up the errors of estimates; there are none without usage.
-func meterRows(sessions []SessionResult) []meter.Row {
-	rows := []meter.Row{{Name: "heuristic"}, {Name: "chars4"}}
-	for i := range sessions {
-		for k := range rows {
-			rows[k].Errors.Add(sessions[i].meter[k])
-		}
-	}
-	if rows[0].Errors.Calls == 0 {
-		return nil
-	}
-	return rows
-}
+// Again is a session that was not counted, and the one that was in its place.
+type Again struct{ Name, Counted string }
 
 // Check says what is wrong with the options: a setting that makes no sense, and
 // what would come of it.
@@ -132,21 +119,22 @@ func (o *Options) settle() error {
 
 // Run plays sessions under policies. The error is that of a policy, or of ctx.
 func Run(ctx context.Context, sessions []Session, opt Options) (*Report, error) {
+	return Play(ctx, slices.Values(sessions), opt)
+}
+
+// Play is Run for sessions that need not be in memory all at once: as many are taken
+// as are played at a time. Of sessions with the same ID the longest counts.
+func Play(ctx context.Context, sessions iter.Seq[Session], opt Options) (*Report, error) {
 	if err := opt.settle(); err != nil {
 		return nil, err
-	}
-	r := &Report{Budget: opt.Budget, Tail: opt.Tail, Sessions: make([]SessionResult, len(sessions))}
-	for _, p := range opt.Policies {
-		r.Policies = append(r.Policies, p.Name())
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var (
 		mu    sync.Mutex
-		done  int
 		first error
 		wg    sync.WaitGroup
-		next  = make(chan int)
+		all   []*played
 	)
 	text := opt.Text
 	if text != nil {
@@ -156,60 +144,107 @@ func Run(ctx context.Context, sessions []Session, opt Options) (*Report, error) 
 			text(t)
 		}
 	}
-	for range min(opt.Parallel, len(sessions)) {
+	type job struct {
+		session Session
+		into    *played
+	}
+	next := make(chan job)
+	for range opt.Parallel {
 		wg.Go(func() {
-			for i := range next {
-				res, err := play(ctx, &sessions[i], &opt)
-				mu.Lock()
-				if err != nil && first == nil {
-					first = fmt.Errorf("%s: %w", sessions[i].Name, err)
+			for j := range next {
+				if err := play(ctx, &j.session, &opt, j.into); err != nil {
+					mu.Lock()
+					if first == nil {
+						first = fmt.Errorf("%s: %w", j.session.Name, err)
+					}
+					mu.Unlock()
 					stop()
 				}
-				r.Sessions[i] = res
-				done++
-				if opt.Progress != nil && err == nil {
-					opt.Progress(done, len(sessions))
-				}
-				mu.Unlock()
 			}
 		})
 	}
-feed:
-	for i := range sessions {
+	for s := range sessions {
+		p := &played{}
+		all = append(all, p)
 		select {
-		case next <- i:
+		case next <- job{s, p}:
 		case <-ctx.Done():
-			break feed
+		}
+		if ctx.Err() != nil {
+			break
 		}
 	}
 	close(next)
 	wg.Wait()
-	if first == nil {
-		first = ctx.Err()
+	if err := cmp.Or(first, ctx.Err()); err != nil {
+		return nil, err
 	}
-	if first != nil {
-		return nil, first
+	return report(ctx, all, &opt)
+}
+
+// played is what is left of a session when it was played.
+type played struct {
+	SessionResult
+	id        string
+	recording *recording
+	meter     [2]meter.Errors // see Report.Meter
+}
+
+// report sums up.
+func report(ctx context.Context, all []*played, opt *Options) (*Report, error) {
+	r := &Report{Budget: opt.Budget, Tail: opt.Tail}
+	for _, p := range opt.Policies {
+		r.Policies = append(r.Policies, p.Name())
 	}
-	r.Meter = meterRows(r.Sessions)
+	all = r.distinct(all)
 	recall := map[string]float64{}
+	r.Meter = []meter.Row{{Name: "heuristic"}, {Name: "chars4"}}
+	for _, p := range all {
+		r.Sessions = append(r.Sessions, p.SessionResult)
+		for k := range r.Meter {
+			r.Meter[k].Errors.Add(p.meter[k])
+		}
+	}
+	if r.Meter[0].Errors.Calls == 0 {
+		r.Meter = nil
+	}
 	for _, row := range r.Rows(false) {
 		if row.Contextual.N > 0 {
 			recall[row.Policy] = row.Contextual.Value
 		}
 	}
 	var err error
-	r.Costs, err = replayCosts(ctx, sessions, r.Policies, recall, opt.Cost, opt.Parallel)
+	r.Costs, err = replayCosts(ctx, all, r.Policies, recall, opt.Cost, opt.Parallel)
 	return r, err
 }
 
+// distinct keeps the longest of the sessions with the same id, and notes the others.
+func (r *Report) distinct(all []*played) []*played {
+	at := map[string]int{}
+	var out []*played
+	for _, p := range all {
+		i, ok := at[p.id]
+		if !ok || p.id == "" {
+			at[p.id] = len(out)
+			out = append(out, p)
+			continue
+		}
+		if p.Messages > out[i].Messages {
+			p, out[i] = out[i], p
+		}
+		r.Again = append(r.Again, Again{p.Name, out[i].Name})
+	}
+	return out
+}
+
 // play plays one session.
-func play(ctx context.Context, s *Session, opt *Options) (SessionResult, error) {
-	res := SessionResult{Name: s.Name, Group: s.Group}
+func play(ctx context.Context, s *Session, opt *Options, res *played) error {
+	res.id, res.Name, res.Group = s.ID, s.Name, s.Group
 	parts := s.stretches()
 	var points []*point
 	for i, st := range parts {
 		if ctx.Err() != nil {
-			return res, ctx.Err()
+			return ctx.Err()
 		}
 		res.Messages += len(st.items)
 		res.Tokens += measure.TokensOf(st.digests)
@@ -237,14 +272,15 @@ func play(ctx context.Context, s *Session, opt *Options) (SessionResult, error) 
 	}
 	res.meter[0] = meter.Measure(s.Path, token.HeuristicFor)
 	res.meter[1] = meter.Measure(s.Path, func(string, string) token.Counter { return token.Chars4() })
+	res.recording = record(s)
 	for _, pt := range points {
 		got, err := pt.score(ctx, s, opt)
 		if err != nil {
-			return res, err
+			return err
 		}
 		res.Points = append(res.Points, got)
 	}
-	return res, nil
+	return nil
 }
 
 func (pt *point) score(ctx context.Context, s *Session, opt *Options) (PointResult, error) {
@@ -254,10 +290,12 @@ func (pt *point) score(ctx context.Context, s *Session, opt *Options) (PointResu
 	}
 	take := func(policy, text, frame string) {
 		score := pt.Score(text, frame, int(pt.prefix.Budget))
-		res.Scores[policy] = score
 		if opt.Text != nil {
 			opt.Text(Text{s.Name, pt.at, res.Recorded, policy, text, score})
 		}
+		score.Missed, score.MissedContext, score.MissedSentences, score.ForeignIDs = nil, nil, nil, nil
+		score.MissedPairs, score.WrongPairs, score.Stale = nil, nil, nil
+		res.Scores[policy] = score // without what would hold on to the session
 	}
 	for _, p := range opt.Policies {
 		prefix := pt.prefix

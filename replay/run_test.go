@@ -373,3 +373,35 @@ func (p *partsPolicy) Replace(_ context.Context, pre Prefix) (Replacement, error
 	p.seen = append(p.seen, pre)
 	return Replacement{Text: fmt.Sprintf("generation %d", len(p.seen))}, nil
 }
+
+// Sessions are taken one by one, and of two recordings of one session the longer
+// counts, in whatever order they come.
+func TestPlayTakesSessionsAsItGoes(t *testing.T) {
+	short, long := longSession(t, 14, 10), longSession(t, 14, 60)
+	short.ID, long.ID = "one", "one"
+	short.Name, long.Name = "short", "long"
+	for _, order := range [][]Session{{short, long}, {long, short}} {
+		r, err := Run(context.Background(), order, Options{Policies: []Policy{&spy{}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Sessions) != 1 || r.Sessions[0].Name != "long" || len(r.Again) != 1 || r.Again[0] != (Again{"short", "long"}) {
+			t.Errorf("counted %v, not %v", r.Sessions, r.Again)
+		}
+	}
+	taken := 0
+	ctx, cancel := context.WithCancel(context.Background())
+	_, err := Play(ctx, func(yield func(Session) bool) {
+		for range 50 {
+			if taken++; taken == 3 {
+				cancel()
+			}
+			if !yield(short) {
+				return
+			}
+		}
+	}, Options{Policies: []Policy{&spy{}}, Parallel: 1})
+	if !errors.Is(err, context.Canceled) || taken > 4 {
+		t.Errorf("after the end %d sessions were taken (%v)", taken, err)
+	}
+}

@@ -10,6 +10,8 @@ import (
 type Session struct {
 	// Name is how reports call it: a path or an id.
 	Name string
+	// ID tells sessions apart that several files hold. Optional.
+	ID string
 	// Group is what it is averaged with where groups are compared: a folder, a
 	// repository, a format. Optional.
 	Group string

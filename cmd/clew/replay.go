@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -40,7 +41,7 @@ docs/replay.md defines the figures and says how far to trust them.`,
 		Args:    argCount(1, -1),
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&fl.policies, "policy", nil, "the policies to compare, with commas between: "+strings.Join(replay.PolicyNames(), ", ")+" (default: all)")
+	f.StringSliceVar(&fl.policies, "policy", nil, "the policies to compare, with commas between: "+strings.Join(replay.PolicyNames(), ", ")+" (default: all; the last four are always shown)")
 	f.StringVar(&fl.budget, "budget", "4k", "what a policy may put in the place of what is dropped, in tokens of three UTF-16 units")
 	f.StringVar(&fl.tail, "tail", "8k", "what stays as it is behind a point, in the same tokens")
 	f.StringVar(&fl.window, "window", "100k", "the size at which a context is rewritten, where costs are compared")
@@ -56,12 +57,9 @@ docs/replay.md defines the figures and says how far to trust them.`,
 		}
 		pr := newProgress(cmd)
 		defer pr.done()
-		in, err := loadReplay(cmd, pr, args)
+		in, err := findReplay(cmd, args)
 		if err != nil {
 			return err
-		}
-		if len(in.sessions) == 0 {
-			return in.nothing()
 		}
 		var texts dumper
 		if fl.dump != "" {
@@ -70,11 +68,12 @@ docs/replay.md defines the figures and says how far to trust them.`,
 			}
 			texts.folder, opt.Text = fl.dump, texts.write
 		}
-		opt.Progress = func(done, all int) { pr.say("%s %d of %d", progressBar(done, all), done, all) }
-		pr.say("%s 0 of %d", progressBar(0, len(in.sessions)), len(in.sessions))
-		r, err := replay.Run(cmd.Context(), in.sessions, opt)
-		if err != nil {
+		r, err := replay.Play(cmd.Context(), in.sessions(cmd, pr), opt)
+		if err = cmp.Or(in.err, err); err != nil {
 			return err
+		}
+		if in.files == 0 {
+			return in.nothing()
 		}
 		if err := cmp.Or(texts.err, fl.writeHTML(r, in)); err != nil {
 			return err
@@ -97,7 +96,8 @@ docs/replay.md defines the figures and says how far to trust them.`,
 func (fl *replayFlags) options() (opt replay.Options, err error) {
 	opt.Chain = true
 	if len(fl.policies) > 0 {
-		if opt.Policies, err = replay.FindPolicies(fl.policies); err != nil {
+		// The baselines are always there to compare with.
+		if opt.Policies, err = replay.FindPolicies(append(slices.Clone(fl.policies), replay.BaselineNames()...)); err != nil {
 			return opt, usagef("--policy: %w", err)
 		}
 	}

@@ -25,7 +25,7 @@ func runReplay(t *testing.T, args ...string) (stdout, stderr string) {
 // time, with nothing on the error output and no colours.
 func TestReplayExample(t *testing.T) {
 	t.Parallel()
-	out, errs := runReplay(t, "--policy", "clew,extract,soup,tail", exampleSession)
+	out, errs := runReplay(t, "--policy", "clew", exampleSession)
 	if errs != "" || strings.Contains(out, "\x1b") {
 		t.Errorf("error output %q, or colours in\n%s", errs, out)
 	}
@@ -41,7 +41,7 @@ func TestReplayExample(t *testing.T) {
 			t.Errorf("nothing matches %s in\n%s", want, out)
 		}
 	}
-	if again, _ := runReplay(t, "--policy", "clew,extract,soup,tail", exampleSession); again != out {
+	if again, _ := runReplay(t, "--policy", "clew", exampleSession); again != out {
 		t.Errorf("a second run printed\n%s\nafter\n%s", again, out)
 	}
 }
@@ -54,14 +54,14 @@ func TestReplayJSONAndFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	html, dump := filepath.Join(dir, "report.html"), filepath.Join(dir, "texts")
-	out, _ := runReplay(t, "--json", "--policy", "clew,files", "--prices", prices, "--html", html, "--dump", dump, exampleSession)
+	out, _ := runReplay(t, "--json", "--policy", "clew,mask", "--prices", prices, "--html", html, "--dump", dump, exampleSession)
 	var got replayJSON
 	dec := json.NewDecoder(strings.NewReader(out))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&got); err != nil {
 		t.Fatal(err)
 	}
-	if got.Points != 3 || len(got.Kept) != 2 || got.Kept[0].Policy != "clew" || got.Kept[0].CCR == nil || len(got.Kept[0].Chain) != 3 {
+	if got.Points != 3 || len(got.Kept) != 6 || got.Kept[0].Policy != "clew" || got.Kept[0].CCR == nil || len(got.Kept[0].Chain) != 3 {
 		t.Errorf("%+v", got.Kept)
 	}
 	if g := got.Kept[0].Gates; g.OverBudget+g.Lists+g.Unstable > 0 {
@@ -71,7 +71,7 @@ func TestReplayJSONAndFiles(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	texts, err := os.ReadDir(dump)
-	if err != nil || len(texts) != 6 {
+	if err != nil || len(texts) != 18 {
 		t.Errorf("%d texts (%v)", len(texts), err)
 	}
 	page, err := os.ReadFile(html)

@@ -15,7 +15,7 @@ type replayJSON struct {
 	Passed   int             `json:"otherFiles"`
 	Unread   []unreadFile    `json:"unread,omitempty"`
 	Damaged  []unreadFile    `json:"damaged,omitempty"`
-	Again    []unreadFile    `json:"again,omitempty"`
+	Again    []string        `json:"again,omitempty"`
 	Points   int             `json:"points"`
 	Needs    int             `json:"needs"`
 	Ceiling  *float64        `json:"ceiling,omitempty"`
@@ -144,10 +144,13 @@ type replayScoredJSON struct {
 
 func newReplayJSON(r *replay.Report, in *replayInput) replayJSON {
 	out := replayJSON{
-		Budget: r.Budget, Tail: r.Tail, Files: in.files, Passed: in.passed, Unread: in.unread, Damaged: in.damaged, Again: in.again,
+		Budget: r.Budget, Tail: r.Tail, Files: in.files, Passed: in.passed, Unread: in.unread, Damaged: in.damaged,
 		Kept: []keptJSON{}, Sessions: []replayedJSON{},
 	}
 	out.Points, _ = countPoints(r, false)
+	for _, a := range r.Again {
+		out.Again = append(out.Again, a.Name)
+	}
 	support := r.Support()
 	out.Needs, out.Ceiling = support.Needs, meanFigure(support.Ceiling)
 	for _, row := range r.Rows(false) {

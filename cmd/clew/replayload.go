@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,13 +19,13 @@ import (
 
 // replayInput is what replay was given.
 type replayInput struct {
-	sessions []replay.Session
-	files    int
-	unread   []unreadFile
-	damaged  []unreadFile // read but for some of it
-	passed   int          // files of a folder that are no sessions
-	again    []unreadFile // sessions that another file holds too
-	seen     map[string]int
+	paths   []string
+	named   map[string]bool // paths that are arguments themselves
+	files   int             // that were read
+	unread  []unreadFile
+	damaged []unreadFile // read but for some of it
+	passed  int          // files of a folder that are no sessions
+	err     error        // what ended the reading
 }
 
 // unreadFile is a file and what is wrong with it.
@@ -44,11 +45,16 @@ func (in *replayInput) nothing() error {
 	return fmt.Errorf("no session found: there are %s, and none ends in .jsonl, .json or .traj and holds a conversation", count(in.passed, "file"))
 }
 
-// loadReplay reads the files and folders that are named.
-func loadReplay(cmd *cobra.Command, pr *progress, args []string) (*replayInput, error) {
-	in := &replayInput{}
-	var paths []string
-	named := map[string]bool{}
+// findReplay looks for the files that are to be read.
+func findReplay(cmd *cobra.Command, args []string) (*replayInput, error) {
+	in := &replayInput{named: map[string]bool{}}
+	seen := map[string]bool{}
+	take := func(path string) {
+		if clean := filepath.Clean(path); !seen[clean] {
+			seen[clean] = true
+			in.paths = append(in.paths, path)
+		}
+	}
 	for _, arg := range args {
 		path, err := resolveSession(cmd.Context(), arg)
 		if err != nil {
@@ -59,22 +65,22 @@ func loadReplay(cmd *cobra.Command, pr *progress, args []string) (*replayInput, 
 			return nil, err
 		}
 		if !info.IsDir() {
-			paths = append(paths, path)
-			named[path] = true
+			in.named[path] = true
+			take(path)
 			continue
 		}
 		err = filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
 			switch {
+			case cmd.Context().Err() != nil:
+				return cmd.Context().Err()
 			case err != nil:
 				in.unread = append(in.unread, unreadFile{p, errorText(err)})
 				if d != nil && d.IsDir() {
 					return fs.SkipDir
 				}
-				return nil
 			case d.IsDir() || !d.Type().IsRegular():
-				return nil
 			case slices.Contains([]string{".jsonl", ".json", ".traj"}, strings.ToLower(filepath.Ext(p))):
-				paths = append(paths, p)
+				take(p)
 			default:
 				in.passed++
 			}
@@ -84,37 +90,40 @@ func loadReplay(cmd *cobra.Command, pr *progress, args []string) (*replayInput, 
 			return nil, err
 		}
 	}
-	seen := map[string]bool{}
-	for i, p := range paths {
-		if err := cmd.Context().Err(); err != nil {
-			return nil, err
-		}
-		if clean := filepath.Clean(p); seen[clean] {
-			continue
-		} else {
-			seen[clean] = true
-		}
-		pr.say("reading %d of %d: %s", i+1, len(paths), p)
-		if err := in.read(cmd, p, named[p]); err != nil {
-			return nil, err
+	return in, nil
+}
+
+// sessions reads the files, each when it is asked for.
+func (in *replayInput) sessions(cmd *cobra.Command, pr *progress) iter.Seq[replay.Session] {
+	return func(yield func(replay.Session) bool) {
+		for i, p := range in.paths {
+			pr.say("%s %d of %d: %s", progressBar(i, len(in.paths)), i+1, len(in.paths), filepath.Base(p))
+			more, err := in.read(cmd, p, yield)
+			if err != nil {
+				in.err = err
+				return
+			}
+			if !more {
+				return
+			}
 		}
 	}
-	return in, nil
 }
 
 // read reads the sessions of a file. What is wrong with it is noted; a file that was
 // not named itself and is no session is passed over.
-func (in *replayInput) read(cmd *cobra.Command, path string, named bool) error {
+func (in *replayInput) read(cmd *cobra.Command, path string, yield func(replay.Session) bool) (more bool, err error) {
+	named := in.named[path]
 	for n := 0; ; n++ {
 		t, err := readTranscript(path, n)
 		switch {
 		case err == nil:
-		case errors.Is(err, transcript.ErrUnknown) && !named, errors.Is(err, transcript.ErrEmpty) && !named:
+		case !named && (errors.Is(err, transcript.ErrUnknown) || errors.Is(err, transcript.ErrEmpty)):
 			in.passed++
-			return nil
+			return true, nil
 		default:
 			in.unread = append(in.unread, unreadFile{path, errorText(err)})
-			return nil
+			return true, nil
 		}
 		if n == 0 {
 			in.files++
@@ -122,11 +131,17 @@ func (in *replayInput) read(cmd *cobra.Command, path string, named bool) error {
 		if bad := t.Report.Count(transcript.Damaged); bad > 0 {
 			in.damaged = append(in.damaged, unreadFile{path, fmt.Sprintf("%s of it could not be read", count(bad, "part"))})
 		}
-		if err := in.add(cmd, path, n, t); err != nil {
-			return err
+		sessions, err := conversations(cmd, path, n, t)
+		if err != nil {
+			return false, err
+		}
+		for _, s := range sessions {
+			if !yield(s) {
+				return false, nil
+			}
 		}
 		if n+1 >= t.Sessions {
-			return nil
+			return true, nil
 		}
 	}
 }
@@ -140,9 +155,9 @@ func readTranscript(path string, n int) (*transcript.Transcript, error) {
 	return transcript.Read(f, transcript.ReadOptions{Select: n})
 }
 
-// add takes the conversations of a session: of each root the path to the newest
+// conversations returns those of a session: of each root the path to the newest
 // entry below it.
-func (in *replayInput) add(cmd *cobra.Command, path string, n int, t *transcript.Transcript) error {
+func conversations(cmd *cobra.Command, path string, n int, t *transcript.Transcript) ([]replay.Session, error) {
 	root, newest := map[string]string{}, map[string]string{}
 	var roots []string
 	for _, e := range t.Entries {
@@ -154,10 +169,11 @@ func (in *replayInput) add(cmd *cobra.Command, path string, n int, t *transcript
 		root[e.ID], newest[r] = r, e.ID
 	}
 	store := t.Store()
+	var out []replay.Session
 	for i, r := range roots {
 		entries, err := session.Path(cmd.Context(), store, newest[r])
 		if err != nil {
-			return err
+			return nil, err
 		}
 		name := path
 		if t.Sessions > 1 {
@@ -166,29 +182,12 @@ func (in *replayInput) add(cmd *cobra.Command, path string, n int, t *transcript
 		if len(roots) > 1 {
 			name += fmt.Sprintf("#root%d", i+1)
 		}
-		in.take(fmt.Sprint(t.Format, t.Header.ID, entries[0].ID), replay.Session{Name: name, Group: string(t.Format), Cwd: t.Header.Cwd, Path: entries})
+		out = append(out, replay.Session{
+			Name: name, Group: string(t.Format), Cwd: t.Header.Cwd, Path: entries,
+			ID: fmt.Sprintf("%s %s %s", t.Format, t.Header.ID, entries[0].ID),
+		})
 	}
-	return nil
-}
-
-// take takes a conversation in. Of one that several files hold, as they do where a
-// program saves it again and again, the longest counts.
-func (in *replayInput) take(key string, s replay.Session) {
-	i, ok := in.seen[key]
-	if !ok {
-		if in.seen == nil {
-			in.seen = map[string]int{}
-		}
-		in.seen[key] = len(in.sessions)
-		in.sessions = append(in.sessions, s)
-		return
-	}
-	longer, shorter := &in.sessions[i], &s
-	if len(s.Path) > len(longer.Path) {
-		longer, shorter = shorter, longer
-	}
-	in.again = append(in.again, unreadFile{shorter.Name, "the same session as " + longer.Name + ", which is used"})
-	in.sessions[i] = *longer
+	return out, nil
 }
 
 // errorText is an error without the path that stands beside it anyway.

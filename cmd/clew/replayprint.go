@@ -236,8 +236,8 @@ func writeReplayNotes(w *bufio.Writer, r *replay.Report, in *replayInput) {
 	for _, f := range in.damaged {
 		note(f.Path, f.Why)
 	}
-	for _, f := range in.again {
-		note(f.Path, f.Why)
+	for _, a := range r.Again {
+		note(a.Name, "the same session as "+a.Counted+", which is counted")
 	}
 	for _, s := range r.Sessions {
 		if s.Skipped != "" {
