@@ -211,7 +211,7 @@ func (p *planner) climbTurns(ctx context.Context, plan *Plan, w *work) error {
 	if err != nil {
 		return err
 	}
-	if best.total > p.target() {
+	if best.total > p.target() || len(best.out.Rejected) > 0 {
 		p.strip(w, cut.at)
 		if err := p.retry(ctx, cut, w, &best); err != nil {
 			return err

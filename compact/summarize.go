@@ -3,7 +3,9 @@ package compact
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/clew-dev/clew/ledger"
 	"github.com/clew-dev/clew/message"
@@ -109,9 +111,22 @@ func costly(s summary.Summarizer) bool {
 	return ok && c.Costly()
 }
 
-// attempt asks a summarizer and says what comes of it.
+var errEmptySummary = errors.New("the summary is empty")
+
+// attempt asks a summarizer and says what comes of it. Where it fails the
+// deterministic one does it.
 func (p *planner) attempt(ctx context.Context, s summary.Summarizer, in summary.Input, cut *Cut, w *work) (*attempt, error) {
 	out, err := s.Summarize(ctx, in)
+	if err == nil && strings.TrimSpace(out.Text) == "" {
+		err = errEmptySummary
+	}
+	if _, last := s.(summary.Deterministic); err != nil && !last && ctx.Err() == nil {
+		// A summarizer that fails must not stop the conversation.
+		why := fmt.Sprintf("%s: %v", s.Name(), err)
+		if out, err = (summary.Deterministic{}).Summarize(ctx, in); err == nil {
+			out.Rejected = append(out.Rejected, why)
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("summarize with %s: %w", s.Name(), err)
 	}
