@@ -62,18 +62,18 @@ func (s *Session) search(ctx context.Context, q recall.Query, scope Scope) (*Fou
 		}
 		return &Found{Results: *r}, nil
 	}
-	path, err := s.log.Path(ctx)
+	in, err := s.inScope(ctx, scope)
 	if err != nil {
 		return nil, err
 	}
-	in, only := inScope(path, scope), q.Only
+	only := q.Only
 	q.Only = func(id string) bool { return in[id] && (only == nil || only(id)) }
 	r, err := s.index.Search(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	f := &Found{Results: *r}
-	if read, _ := s.index.Entries(); scope == ScopePath && read > len(path) {
+	if read, _ := s.index.Entries(); scope == ScopePath && read > len(in) {
 		q.Only = func(id string) bool { return !in[id] && (only == nil || only(id)) }
 		q.Offset, q.Limit = 0, 1
 		if r, err = s.index.Search(ctx, q); err != nil {
@@ -84,19 +84,23 @@ func (s *Session) search(ctx context.Context, q recall.Query, scope Scope) (*Fou
 	return f, nil
 }
 
-// inScope tells of every entry on a path whether it is in a scope.
-func inScope(path []*session.Entry, scope Scope) map[string]bool {
-	in := make(map[string]bool, len(path))
+// inScope tells which entries of the path to the leaf are in a scope.
+func (s *Session) inScope(ctx context.Context, scope Scope) (map[string]bool, error) {
 	if scope != ScopeLeft {
-		for _, e := range path {
-			in[e.ID] = true
-		}
-		return in
+		err := s.index.Update(ctx)
+		return s.index.Path(s.log.Leaf()), err
 	}
+	path, err := s.log.Path(ctx)
+	if err != nil {
+		return nil, err
+	}
+	in := make(map[string]bool, len(path))
 	for _, f := range compact.Fates(path) {
-		in[f.Entry] = hasLeft(f)
+		if hasLeft(f) {
+			in[f.Entry] = true
+		}
 	}
-	return in
+	return in, nil
 }
 
 // hasLeft reports whether an entry was in the context and is not there word for

@@ -42,9 +42,10 @@ type Index struct {
 
 // entry is the place of an entry in the session.
 type entry struct {
-	id   string
-	turn int32 // how many turns began on the path to it
-	doc  int32 // its document, -1 for none
+	id     string
+	parent string // id of the entry it hangs under
+	turn   int32  // how many turns began on the path to it
+	doc    int32  // its document, -1 for none
 }
 
 // doc is an entry that says something.
@@ -132,7 +133,9 @@ func (x *Index) add(ctx context.Context, e *session.Entry) error {
 	at := int32(len(x.entries))
 	rec := entry{id: strings.Clone(e.ID), doc: -1}
 	if p, ok := x.byID[e.ParentID]; ok && e.ParentID != "" {
-		rec.turn = x.entries[p].turn
+		rec.parent, rec.turn = x.entries[p].id, x.entries[p].turn
+	} else {
+		rec.parent = strings.Clone(e.ParentID)
 	}
 	if m != nil && m.StartsTurn() {
 		rec.turn++
@@ -249,9 +252,24 @@ func slashed(path string) string {
 	return strings.TrimPrefix(strings.ReplaceAll(path, `\`, "/"), "./")
 }
 
+// Path returns the ids of the entries on the path to leaf, as session.Path has them, without
+// reading the store: of what was there at the last Update.
+func (x *Index) Path(leaf string) map[string]bool {
+	on := map[string]bool{}
+	for id := leaf; id != "" && !on[id]; {
+		at, ok := x.byID[id]
+		if !ok {
+			break
+		}
+		on[id] = true
+		id = x.entries[at].parent
+	}
+	return on
+}
+
 // Size returns about how much memory the index takes, in bytes.
 func (x *Index) Size() int {
-	const perEntry, perDoc, perName = 80, 96, 48
+	const perEntry, perDoc, perName = 96, 96, 48
 	n := x.dict.size() + perEntry*cap(x.entries) + perDoc*cap(x.docs)
 	for _, e := range x.entries {
 		n += len(e.id)

@@ -396,6 +396,44 @@ func TestSearchDamaged(t *testing.T) {
 	}
 }
 
+// TestPath: the index knows the path to each entry as the session does, however the
+// session may be damaged.
+func TestPath(t *testing.T) {
+	ctx := context.Background()
+	long := 0
+	for seed := range uint64(40) {
+		f, all := generated(t, seed, sessiongen.Options{Entries: 60, Odds: sessiongen.Odds{
+			Branch: 0.2, DuplicateID: 0.05, Cycle: 0.05, DanglingRef: 0.1,
+		}})
+		x := recall.New(f, recall.Options{})
+		if err := x.Update(ctx); err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range all {
+			if e.ID == "" {
+				continue
+			}
+			path, err := session.Path(ctx, f, e.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := map[string]bool{}
+			for _, e := range path {
+				want[e.ID] = true
+			}
+			if got := x.Path(e.ID); !maps.Equal(got, want) {
+				t.Fatalf("seed %d, to %s: %d entries, want %d", seed, e.ID, len(got), len(want))
+			}
+			if len(path) > 10 {
+				long++
+			}
+		}
+	}
+	if long < 500 {
+		t.Errorf("%d long paths", long)
+	}
+}
+
 // TestPlace: turns are counted along the path, positions in the log; of two entries
 // with one id the later one counts.
 func TestPlace(t *testing.T) {
