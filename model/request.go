@@ -120,7 +120,10 @@ func (r *Request) OutputLimit(i Info) int64 {
 	if r.MaxOutput <= 0 {
 		return 0
 	}
-	n := r.MaxOutput + r.Budget()
+	n := r.MaxOutput
+	if i.Thinking != ThinkingNever {
+		n += r.Budget()
+	}
 	if i.MaxOutput > 0 {
 		n = min(n, i.MaxOutput)
 	}

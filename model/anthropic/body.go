@@ -119,8 +119,13 @@ func (c *Client) thinking(r *model.Request, limit int64) (member json.RawMessage
 		return nil, ""
 	}
 	if c.budgeted() {
-		// The budget must leave room for the answer below max_tokens.
-		budget := min(r.Budget(), limit-minBudget)
+		// The budget must leave room for the answer below max_tokens. Where the model
+		// can't have both, the answer gets at most half.
+		answer := r.MaxOutput
+		if answer == 0 {
+			answer = model.DefaultMaxOutput
+		}
+		budget := min(r.Budget(), limit-min(answer, limit/2))
 		if budget < minBudget {
 			return nil, ""
 		}
