@@ -200,6 +200,17 @@ func FuzzFromSummary(f *testing.F) {
 func TestReaderGoesOn(t *testing.T) {
 	for seed := range uint64(20) {
 		items := conversation(rand.New(rand.NewPCG(seed, 77)), 60)
+		rules := talk.New()
+		rules.Tag = "r"
+		rules.User("Always use tabs for indentation in generated files.")
+		rules.Say("ok")
+		rules.Say("ok, tabs")
+		rules.Say("ok, tabs it is")
+		rules.Say("done")
+		rules.Say("done with the tabs")
+		rules.Say("done with all")
+		rules.User("Actually, use spaces instead of tabs for indentation in generated files.")
+		items = append(rules.Items(), items...)
 		r := ledger.NewReader(ledger.Options{Cwd: cwd})
 		var kept []ledger.Ledger
 		var want [][]byte

@@ -2,6 +2,7 @@ package summary
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/clew-dev/clew/internal/text"
 )
@@ -204,6 +205,9 @@ func joinParts(q Quote, parts []quotePart) Quote {
 	gap := 0
 	for _, p := range parts {
 		if !p.taken {
+			if gap == 0 {
+				gap += trimLast(&q)
+			}
 			gap += p.omitted + len(p.text)
 			continue
 		}
@@ -221,6 +225,17 @@ func joinParts(q Quote, parts []quotePart) Quote {
 		q.Gaps = append(q.Gaps, Gap{Omitted: gap})
 	}
 	return q
+}
+
+// trimLast takes away the white space at the end of a quote, and returns how much.
+func trimLast(q *Quote) int {
+	last := &q.Text
+	if len(q.Gaps) > 0 {
+		last = &q.Gaps[len(q.Gaps)-1].Text
+	}
+	n := len(*last)
+	*last = strings.TrimRight(*last, " \t\r\n")
+	return n - len(*last)
 }
 
 // cutEnds keeps the beginning and the end of a quote.

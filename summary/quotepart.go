@@ -44,13 +44,14 @@ func textParts(s string) []quotePart {
 			mark = t[:3]
 		}
 		switch {
-		case fence != "" || mark != "":
-			out = append(out, quotePart{text: line, worth: partPasted})
-			if fence == "" {
-				fence = mark
-			} else if mark == fence {
+		case fence != "":
+			out[len(out)-1].text += line
+			if mark == fence {
 				fence = ""
 			}
+		case mark != "":
+			out = append(out, quotePart{text: line, worth: partPasted})
+			fence = mark
 		case t == "" && len(out) > 0:
 			out[len(out)-1].text += line
 		case pasted(line):

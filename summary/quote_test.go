@@ -1,0 +1,159 @@
+package summary_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/clew-dev/clew/internal/talk"
+	"github.com/clew-dev/clew/summary"
+)
+
+// Of messages that are too long, what binds stands first, then the user's other
+// sentences, and what is pasted last.
+func TestLongMessages(t *testing.T) {
+	conv := talk.New()
+	var plan strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&plan, "Step %d is about part number %d of the importer and its tests. ", i, i)
+		fmt.Fprintf(&plan, "\n```go\nfunc pasted%d() { return pasted%d() + pasted%d() + pasted%d() }\n```\n", i, i, i, i)
+		if i == 20 {
+			plan.WriteString("You must never write to the archive.\n")
+		}
+	}
+	conv.User(plan.String())
+	conv.Say("I read the plan.")
+	conv.User("start with the first step")
+	out := summarize(t, summary.Input{Items: conv.Items(), Budget: 1600})
+	q := out.Document.Quotes
+	if len(q) != 2 || q[0].Whole() {
+		t.Fatalf("quotes %+v", q)
+	}
+	shown := strings.Split(out.Text, "## User Messages")[1]
+	if !strings.Contains(shown, "You must never write to the archive.") {
+		t.Errorf("the rule is not quoted:\n%s", shown)
+	}
+	if n := strings.Count(shown, "of the importer and its tests"); n < 30 {
+		t.Errorf("%d of 40 sentences are quoted:\n%s", n, shown)
+	}
+	if n := strings.Count(shown, "func pasted"); n > 5 {
+		t.Errorf("%d blocks of code are quoted:\n%s", n, shown)
+	}
+	if whole, _ := q[0].Bytes(); whole != plan.Len() {
+		t.Errorf("the quote says that the message has %d bytes, it has %d", whole, plan.Len())
+	}
+}
+
+// Whatever the messages and the budget: a quote is what was said, in order, with
+// gaps that add up.
+func TestQuotesAddUp(t *testing.T) {
+	t.Parallel()
+	shortened := 0
+	for seed := range cases(30) {
+		r := rand.New(rand.NewPCG(seed, 51))
+		conv := talk.New()
+		said := map[string]string{}
+		for range 1 + r.IntN(6) {
+			m := paragraph(r, 1+r.IntN(40))
+			if r.IntN(3) == 0 {
+				m += "\n```\n" + hostile(r) + "\n```\n" + paragraph(r, 5)
+			}
+			said[conv.User(m)] = m
+			conv.Say("ok")
+		}
+		out := summarize(t, summary.Input{Items: conv.Items(), Budget: int64(100 + r.IntN(3000)), ClipLast: true})
+		for _, q := range out.Document.Quotes {
+			whole := ""
+			for id, m := range said {
+				if strings.HasPrefix(id, q.Ref) {
+					whole = m
+				}
+			}
+			if n, _ := q.Bytes(); n != len(whole) {
+				t.Fatalf("seed %d: %d bytes, the message has %d: %+v", seed, n, len(whole), q)
+			}
+			rest, ok := strings.CutPrefix(whole, q.Text)
+			for _, g := range q.Gaps {
+				shortened++
+				if ok = ok && g.Omitted <= len(rest); ok {
+					rest, ok = strings.CutPrefix(rest[g.Omitted:], g.Text)
+				}
+			}
+			if !ok || rest != "" {
+				t.Fatalf("seed %d: not what was said: %+v\n%s", seed, q, whole)
+			}
+		}
+	}
+	if shortened < 20 {
+		t.Errorf("only %d gaps", shortened)
+	}
+}
+
+func TestLanguages(t *testing.T) {
+	for _, c := range []struct{ request, first, current string }{
+		{"Please fix the parser in lib/parse.go, it does not read what it should.", "First request: ", "Current request: "},
+		{"请修复 lib/parse.go 里的解析器，它读不了配置文件。", "最初的请求：", "当前请求："},
+		{"lib/parse.go のパーサーを直してください。設定ファイルが読めません。", "最初の依頼：", "現在の依頼："},
+		{"lib/parse.go의 파서를 고쳐 주세요. 설정 파일을 읽지 못합니다.", "첫 요청: ", "현재 요청: "},
+		{"Bitte repariere den Parser in lib/parse.go, er liest die Einstellungen nicht und das ist schlecht.", "Erste Bitte: ", "Jetzige Bitte: "},
+		{"Corrige le parseur dans lib/parse.go, il ne lit pas les réglages et c'est un problème pour nous.", "Première demande : ", "Demande actuelle : "},
+		{"Arregla el analizador de lib/parse.go, no lee los ajustes y es un problema para el equipo.", "Primera petición: ", "Petición actual: "},
+		{"Почини парсер в lib/parse.go, он не читает настройки.", "Первая просьба: ", "Текущая просьба: "},
+	} {
+		conv := talk.New()
+		conv.User(c.request)
+		conv.Say("parseEntry in lib/parse.go is the place.")
+		conv.User(c.request + " 2.0.1")
+		out := summarize(t, summary.Input{Items: conv.Items(), Budget: 1200})
+		g := out.Document.Goal
+		if len(g) != 2 || !strings.HasPrefix(g[0].Text, c.first+c.request) || !strings.HasPrefix(g[1].Text, c.current) {
+			t.Errorf("the goal is %+v, want it to begin with %q and %q", g, c.first, c.current)
+			continue
+		}
+		// The next summary is in English, and knows the first request all the same.
+		next := talk.New()
+		next.Tag = "n"
+		for range 3 {
+			next.User("And now please write the documentation of the parser, it is what we need for the release.")
+			next.Say("ok")
+		}
+		in := summary.Input{Items: next.Items(), Previous: out.Text, Budget: 1200, Earlier: []summary.Quote{}}
+		g = summarize(t, in).Document.Goal
+		if len(g) != 2 || g[0].Text != "First request: "+c.request {
+			t.Errorf("after %q the goal is %+v", c.request, g)
+		}
+	}
+}
+
+func TestProfiles(t *testing.T) {
+	research := talk.New()
+	research.User("Find out how the three libraries store their indexes.")
+	for i := range 6 {
+		research.Call("webfetch", talk.Args("url", fmt.Sprintf("https://example.org/doc/%d", i)), "The library stores index_pages in blocks, see indexWriter.")
+		research.Say("The library stores index_pages in blocks because of indexWriter.")
+	}
+	chat := talk.New()
+	for range 6 {
+		chat.User("What do you think of the plan for the summer?")
+		chat.Say("I think that it is a good plan.")
+	}
+	for _, c := range []struct {
+		name string
+		talk *talk.Talk
+		want *summary.Profile
+	}{{"coding", coding(), summary.Coding}, {"research", research, summary.Research}, {"chat", chat, summary.Chat}} {
+		in := summary.Input{Items: c.talk.Items(), Cwd: cwd, Budget: 500}
+		got := summarize(t, in).Text
+		in.Profile = c.want
+		if want := summarize(t, in).Text; got != want {
+			t.Errorf("%s: another profile was chosen", c.name)
+		}
+		if p, err := summary.FindProfile(c.name); err != nil || p != c.want || p.Name() != c.name {
+			t.Errorf("profile %q: %v, %v", c.name, p, err)
+		}
+	}
+	if _, err := summary.FindProfile("nope"); err == nil || !strings.Contains(err.Error(), "coding, research, chat") {
+		t.Errorf("the error is %v", err)
+	}
+}
