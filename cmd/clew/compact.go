@@ -75,7 +75,7 @@ type compactReport struct {
 }
 
 func runCompact(cmd *cobra.Command, name string, fl compactFlags) error {
-	policy, err := fl.policy()
+	policy, err := fl.policy(cmd)
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func runCompact(cmd *cobra.Command, name string, fl compactFlags) error {
 }
 
 // plan computes the plan without writing anything.
-func (r *compactReport) plan(cmd *cobra.Command, s session.Store, policy compact.Policy, counter counterFlag) (*planning, error) {
+func (r *compactReport) plan(cmd *cobra.Command, s session.Store, policy modelPolicy, counter counterFlag) (*planning, error) {
 	pl, err := newPlanning(cmd.Context(), s, policy, counter)
 	if err != nil {
 		return nil, err
@@ -166,7 +166,7 @@ func (r *compactReport) apply(ctx context.Context, f *jsonl.File, pl *planning) 
 		if r.Settled, err = compact.Settle(ctx, log); err != nil {
 			return err
 		}
-		again, err := newPlanning(ctx, f, pl.policy, pl.counter)
+		again, err := newPlanning(ctx, f, modelPolicy{Policy: pl.policy}, pl.counter)
 		if err != nil {
 			return err
 		}

@@ -63,7 +63,7 @@ path: with --fates of each of them. Nothing is written.`,
 	fates := cmd.Flags().Bool("fates", false, "list what became of each entry on the path")
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		p, err := policy.policy()
+		p, err := policy.policy(cmd)
 		if err != nil {
 			return err
 		}
@@ -89,7 +89,7 @@ path: with --fates of each of them. Nothing is written.`,
 }
 
 // look computes all that explain says.
-func (e *explainJSON) look(cmd *cobra.Command, s session.Store, policy compact.Policy, counter counterFlag) error {
+func (e *explainJSON) look(cmd *cobra.Command, s session.Store, policy modelPolicy, counter counterFlag) error {
 	ctx := cmd.Context()
 	p, err := newPlanning(ctx, s, policy, counter)
 	if err != nil {

@@ -24,8 +24,8 @@ type planning struct {
 }
 
 // newPlanning looks at the session at its leaf.
-func newPlanning(ctx context.Context, s session.Store, policy compact.Policy, counter counterFlag) (*planning, error) {
-	p := &planning{policy: policy, counter: counter, cwd: s.Header().Cwd}
+func newPlanning(ctx context.Context, s session.Store, policy modelPolicy, counter counterFlag) (*planning, error) {
+	p := &planning{counter: counter, cwd: s.Header().Cwd}
 	last, err := s.Last(ctx)
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func newPlanning(ctx context.Context, s session.Store, policy compact.Policy, co
 	if p.model, _, err = session.Settings(ctx, s, p.last); err != nil {
 		return nil, err
 	}
-	if p.policy.Window == 0 {
+	if p.policy = policy.of(p.model); p.policy.Window == 0 {
 		p.policy.Window, p.windowFrom = windowOf(p.model)
 	}
 	p.meter, _, err = p.counter.meter(p.model, p.policy.Window, p.path)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,7 +25,7 @@ func (fl *policyFlags) add(cmd *cobra.Command) {
 	f.StringVar(&fl.keep, "keep", "", "the newest part that stays as it is, at most half of the window (default: what the target leaves)")
 	f.StringVar(&fl.target, "target", "", "how large the context is to be afterwards (default: half of the window, or what --keep gives)")
 	f.StringVar(&fl.maxBytes, "max-bytes", "", "the most a request may take, in bytes of its JSON, such as 32M (default: no limit)")
-	f.StringVar(&fl.preset, "preset", compact.PresetClew, "the policy: "+strings.Join(compact.PresetNames(), ", "))
+	f.StringVar(&fl.preset, "preset", "", "the policy: "+strings.Join(compact.PresetNames(), ", ")+" (default: clew, or what clew settings says)")
 	_ = cmd.RegisterFlagCompletionFunc("preset", cobra.FixedCompletions(compact.PresetNames(), cobra.ShellCompDirectiveNoFileComp))
 	fl.counter.add(cmd)
 	addSummaryFlags(cmd, &fl.template, &fl.instructions, "the preset's, else structured")
@@ -38,14 +39,35 @@ func addSummaryFlags(cmd *cobra.Command, template, instructions *string, byDefau
 	_ = cmd.RegisterFlagCompletionFunc("template", cobra.FixedCompletions(templateNames(), cobra.ShellCompDirectiveNoFileComp))
 }
 
-// policy makes the policy, and refuses what makes no sense. Its window is 0 where
-// --window was not given.
-func (fl *policyFlags) policy() (compact.Policy, error) {
-	p, err := compact.Preset(fl.preset)
-	if err != nil {
-		return p, usagef("--preset: %w", err)
+// policy makes the policy of the settings and the flags, and refuses what makes no
+// sense. Its window is 0 where none was given.
+func (fl *policyFlags) policy(cmd *cobra.Command) (modelPolicy, error) {
+	given := map[string]string{}
+	if fl.preset != "" {
+		given["preset"] = fl.preset
 	}
-	p.Instructions = fl.instructions
+	s, err := loadSettings(given)
+	if err != nil {
+		return modelPolicy{}, err
+	}
+	warnSettings(cmd, s)
+	p, err := s.Policy()
+	if err != nil {
+		return modelPolicy{}, err
+	}
+	all := modelPolicy{settings: s}
+	for _, name := range []string{"window", "reserve", "target", "keep"} {
+		if cmd.Flags().Changed(name) {
+			all.flags = append(all.flags, name)
+		}
+	}
+	all.Policy, err = fl.on(p)
+	return all, err
+}
+
+// on returns a policy with what the flags say.
+func (fl *policyFlags) on(p compact.Policy) (_ compact.Policy, err error) {
+	p.Instructions = cmp.Or(fl.instructions, p.Instructions)
 	if fl.template != "" {
 		if p.Template, err = findTemplate(fl.template); err != nil {
 			return p, err
@@ -65,12 +87,15 @@ func (fl *policyFlags) policy() (compact.Policy, error) {
 		}
 		*a.to = n
 	}
-	if p.MaxBytes, err = parseBytes(fl.maxBytes); err != nil {
+	bytes, err := parseBytes(fl.maxBytes)
+	if err != nil {
 		return p, err
 	}
-	if p.Window, err = parseWindow(fl.window); err != nil {
+	window, err := parseWindow(fl.window)
+	if err != nil {
 		return p, err
 	}
+	p.MaxBytes, p.Window = cmp.Or(bytes, p.MaxBytes), cmp.Or(window, p.Window)
 	if _, _, err := p.Resolve(); err != nil {
 		if p.MaxBytes != 0 && p.MaxBytes < compact.MinBytes {
 			return p, usagef("--max-bytes: %w", err)

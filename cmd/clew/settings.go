@@ -1,0 +1,112 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/settings"
+)
+
+func newSettings() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "settings",
+		Short: "Show what is set, and where",
+		Long: `settings prints every setting as it counts in this folder, and where it comes
+from: a variable of the environment, the project's file (.clew/settings.json
+here or above, up to the folder with .git), the user's file, the preset, or the
+default. Flags of other commands count before all of them.
+
+A mistake in any of these places is an error that says where it is.`,
+		Example: `  clew settings
+  CLEW_PRESET=pi clew settings --json`,
+		GroupID: groupOther,
+		Args:    argCount(0, 0),
+	}
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		s, err := loadSettings(nil)
+		if err != nil {
+			return err
+		}
+		if _, err := s.Config(); err != nil {
+			return err
+		}
+		if *asJSON {
+			return printJSON(cmd, settingsJSON{settings.UserFile(), s.All(), append([]string{}, s.Warnings...)})
+		}
+		return printSettings(cmd, s)
+	}
+	return cmd
+}
+
+// settingsJSON is what settings --json prints.
+type settingsJSON struct {
+	UserFile string             `json:"userFile,omitempty"`
+	Settings []settings.Setting `json:"settings"`
+	Warnings []string           `json:"warnings"`
+}
+
+func printSettings(cmd *cobra.Command, s *settings.Settings) error {
+	out := output(cmd)
+	all := s.All()
+	wide := 0
+	for _, v := range all {
+		wide = max(wide, len(v.Key))
+	}
+	paint := newPainter(cmd)
+	for _, v := range all {
+		line := fmt.Sprintf("%-*s  %s", wide, printable(v.Key), printable(v.Value))
+		if v.Origin.Source == settings.FromDefault {
+			line = paint.paint(styleDim, line)
+		} else {
+			line += paint.paint(styleDim, "  ("+printable(v.Origin.String())+")")
+		}
+		fmt.Fprintln(out, line)
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	warnSettings(cmd, s)
+	return nil
+}
+
+// loadSettings reads the settings for the working directory. flags are those that the
+// settings are to know.
+func loadSettings(flags map[string]string) (*settings.Settings, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	s, err := settings.Load(settings.Options{UserFile: settings.UserFile(), Dir: dir, Environ: os.Environ(), Flags: flags})
+	if bad := (*settings.Error)(nil); errors.As(err, &bad) && bad.Flag != "" {
+		return nil, &usageError{err}
+	}
+	return s, err
+}
+
+// warnSettings says what was passed over.
+func warnSettings(cmd *cobra.Command, s *settings.Settings) {
+	for _, w := range s.Warnings {
+		fmt.Fprintf(cmd.ErrOrStderr(), "clew: %s\n", oneLine(w))
+	}
+}
+
+// modelPolicy is a policy that may differ for single models.
+type modelPolicy struct {
+	compact.Policy
+	settings *settings.Settings // nil: it does not differ
+	flags    []string           // what the command line says, which counts for all models
+}
+
+// of returns the policy for a model.
+func (p modelPolicy) of(m session.Model) compact.Policy {
+	if p.settings == nil {
+		return p.Policy
+	}
+	return p.settings.For(m.Provider, m.ID, p.Policy, p.flags...)
+}

@@ -1,0 +1,236 @@
+package settings
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/clew-dev/clew"
+	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/hook"
+)
+
+// Settings are what counts.
+type Settings struct {
+	// Preset is the name of the preset, "" for the default.
+	Preset string
+	// Auto says whether a session is compacted by itself.
+	Auto bool
+	// MaxPasses is the most passes for one message of the user. 0: no limit.
+	MaxPasses int
+	// SummaryModel is the model that writes summaries, "" for the session's.
+	SummaryModel string
+	// SummaryTries is how often it is asked. 0: as the summarizer does.
+	SummaryTries int
+	// Models are what is different for single models, by "model" or "provider/model".
+	Models map[string]clew.Override
+	// Prices are those that take the place of the known ones, named likewise.
+	Prices map[string]Price
+	// Hooks are the programs to run, the user's first.
+	Hooks []hook.Config
+	// Warnings say what was passed over.
+	Warnings []string
+
+	policy   compact.Policy // what was said, and nothing of the preset
+	values   map[string]said
+	extra    []Setting
+	keys     []Key
+	trustAll bool
+	trust    []string
+}
+
+// Setting is one setting with where it comes from.
+type Setting struct {
+	Key    string `json:"key"`
+	Value  string `json:"value,omitempty"` // empty where the default is no value
+	Origin Origin `json:"origin"`
+}
+
+// All returns every setting in the order of Keys, then models, prices and hooks as far
+// as there are any.
+func (s *Settings) All() []Setting {
+	var out []Setting
+	preset, _ := compact.Preset(s.Preset) // a known one, or Load would have failed
+	for _, k := range s.keys {
+		v, ok := s.values[k.Name]
+		switch {
+		case ok:
+			out = append(out, Setting{k.Name, v.text, v.from})
+		case ofPreset(preset, k.Name) != "":
+			out = append(out, Setting{k.Name, ofPreset(preset, k.Name), Origin{FromPreset, preset.Name, 0}})
+		default:
+			out = append(out, Setting{k.Name, k.Default, Origin{Source: FromDefault}})
+		}
+	}
+	slices.SortStableFunc(s.extra, func(a, b Setting) int { return group(a.Key) - group(b.Key) })
+	return append(out, s.extra...)
+}
+
+// group orders what is no key.
+func group(key string) int {
+	return map[byte]int{'m': 0, 'p': 1, 'h': 2}[key[0]]
+}
+
+// ofPreset is what a preset says of a key, "" for nothing.
+func ofPreset(p compact.Policy, key string) string {
+	count := func(n int) string {
+		if n == 0 {
+			return ""
+		}
+		return strconv.Itoa(n)
+	}
+	switch key {
+	case "reserve":
+		return p.Reserve.String()
+	case "trigger":
+		return p.Trigger.String()
+	case "target":
+		return p.Target.String()
+	case "keep":
+		return p.Keep.String()
+	case "summary":
+		return p.Summary.String()
+	case "keepMessages":
+		return count(p.KeepMessages)
+	case "keepTurns":
+		return count(p.KeepTurns)
+	case "template":
+		if p.Template != nil {
+			return p.Template.Name()
+		}
+	}
+	return ""
+}
+
+// Policy returns the policy: the preset with what was said instead.
+func (s *Settings) Policy() (compact.Policy, error) {
+	p, err := compact.Preset(s.Preset)
+	if err != nil {
+		return p, err
+	}
+	said := s.policy
+	for _, a := range []struct{ to, from *compact.Amount }{
+		{&p.Reserve, &said.Reserve},
+		{&p.Trigger, &said.Trigger},
+		{&p.Target, &said.Target},
+		{&p.Keep, &said.Keep},
+		{&p.Summary, &said.Summary},
+	} {
+		if a.from.IsSet() {
+			*a.to = *a.from
+		}
+	}
+	if said.KeepMessages != 0 {
+		p.KeepMessages = said.KeepMessages
+	}
+	if said.KeepTurns != 0 {
+		p.KeepTurns = said.KeepTurns
+	}
+	if said.Template != nil {
+		p.Template = said.Template
+	}
+	p.Window, p.MaxBytes, p.Instructions = said.Window, said.MaxBytes, said.Instructions
+	p.Offload, p.Synapse = said.Offload, said.Synapse
+	_, _, err = p.Resolve()
+	return p, err
+}
+
+// Config returns the settings of a session. Where it comes from and what is stored
+// are for the caller to add: Provider, Model, Cwd.
+func (s *Settings) Config() (clew.Config, error) {
+	policy, err := s.Policy()
+	if err != nil {
+		return clew.Config{}, err
+	}
+	cfg := clew.Config{Policy: policy, Models: s.Overrides(), NoAuto: !s.Auto, MaxPasses: s.MaxPasses}
+	if cfg.Hooks, err = s.SessionHooks(); err != nil {
+		return clew.Config{}, err
+	}
+	if err := cfg.Validate(); err != nil {
+		return clew.Config{}, fmt.Errorf("settings: %w", err)
+	}
+	return cfg, nil
+}
+
+// SessionHooks returns the programs as the hooks of a session.
+func (s *Settings) SessionHooks() ([]clew.Hook, error) {
+	var out []clew.Hook
+	for _, c := range s.Hooks {
+		h, err := hook.New(c)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, h)
+	}
+	return out, nil
+}
+
+// Overrides returns Models without what a stronger place says for all models: a window
+// from the environment counts before that of a model in a file.
+func (s *Settings) Overrides() map[string]clew.Override {
+	if len(s.Models) == 0 {
+		return nil
+	}
+	out := make(map[string]clew.Override, len(s.Models))
+	for name, o := range s.Models {
+		for _, key := range modelKeys {
+			if i := s.noted("models." + name + "." + key); i < 0 || strength(s.extra[i].Origin.Source)+1 > strength(s.values[key].from.Source) {
+				continue
+			}
+			switch key {
+			case "window":
+				o.Window = 0
+			case "reserve":
+				o.Reserve = compact.Amount{}
+			case "trigger":
+				o.Trigger = compact.Amount{}
+			case "target":
+				o.Target = compact.Amount{}
+			default:
+				o.Keep = compact.Amount{}
+			}
+		}
+		out[name] = o
+	}
+	return out
+}
+
+// strength orders the sources. In one place, what is said for a model counts before what
+// is said for all.
+func strength(s Source) int {
+	switch s {
+	case FromFlag:
+		return 7
+	case FromEnv:
+		return 5
+	case FromProject:
+		return 3
+	case FromUser:
+		return 1
+	default:
+		return 0
+	}
+}
+
+// For returns a policy with what is different for a model. Keys in but were said in a
+// stronger place, and stay.
+func (s *Settings) For(provider, model string, p compact.Policy, but ...string) compact.Policy {
+	models := s.Overrides()
+	o, ok := models[provider+"/"+model]
+	if !ok {
+		o = models[model]
+	}
+	if o.Window != 0 && !slices.Contains(but, "window") {
+		p.Window = o.Window
+	}
+	for _, a := range []struct {
+		key  string
+		to   *compact.Amount
+		from compact.Amount
+	}{{"reserve", &p.Reserve, o.Reserve}, {"trigger", &p.Trigger, o.Trigger}, {"target", &p.Target, o.Target}, {"keep", &p.Keep, o.Keep}} {
+		if a.from.IsSet() && !slices.Contains(but, a.key) {
+			*a.to = a.from
+		}
+	}
+	return p
+}
