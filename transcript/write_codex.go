@@ -34,17 +34,17 @@ func writeCodex(k *sink) error {
 	}
 	c := &codexWriter{sink: k, list: list, custom: map[string]string{}, slots: slots, rendered: map[int][]value{}}
 	c.meta()
+	var at slot
 	for i := range list.Turns {
 		t := &list.Turns[i]
-		at := slot{item: -1}
 		if from := t.Parts[0].From; from >= 0 {
 			at = slots[from]
-		}
+		} // else a result that was put in, which goes with its call
 		if t.Kind != wire.TurnResults {
 			c.usage()
 		}
 		switch {
-		case at.cut != nil:
+		case at.cut != nil && t.Parts[0].From >= 0:
 			c.flush()
 			c.begin(at.cut)
 		case at.kept:
@@ -75,6 +75,10 @@ type codexWriter struct {
 }
 
 func (c *codexWriter) record(typ string, at session.Item, payload []byte) {
+	if at.Message == nil {
+		c.recordAt(typ, stamp(c.header.Timestamp), payload)
+		return
+	}
 	c.recordAt(typ, stamp(when(at)), payload)
 }
 
@@ -260,6 +264,9 @@ func (c *codexWriter) begin(b *cutting) {
 func (c *codexWriter) keep(t *wire.Turn, at slot) {
 	of := c.items[at.item].Entry.CopyOf()
 	for i := range c.items[:at.item] {
+		if t.Parts[0].From < 0 {
+			break
+		}
 		if items := c.rendered[i]; c.items[i].Entry.ID == of && len(items) > 0 {
 			c.history = append(c.history, items...)
 			return
