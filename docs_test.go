@@ -8,15 +8,11 @@ import (
 	"testing"
 )
 
-// Every test and file that docs/defects.md names exists.
-func TestDefectsNameWhatExists(t *testing.T) {
-	page, err := os.ReadFile("docs/defects.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+// Every test and file that docs/defects.md and docs/seeds.md name exists.
+func TestPagesNameWhatExists(t *testing.T) {
 	tests := map[string]bool{}
 	declared := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
-	err = filepath.WalkDir(".", func(path string, d os.DirEntry, err error) error {
+	err := filepath.WalkDir(".", func(path string, d os.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, "_test.go") {
 			return err
 		}
@@ -29,17 +25,24 @@ func TestDefectsNameWhatExists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	named := regexp.MustCompile("`(Test\\w+|[a-z/]+testdata/[^`]+)`").FindAllStringSubmatch(string(page), -1)
-	if len(named) < 40 {
-		t.Fatalf("only %d names found in docs/defects.md", len(named))
-	}
-	for _, m := range named {
-		if strings.HasPrefix(m[1], "Test") {
-			if !tests[m[1]] {
-				t.Errorf("docs/defects.md names %s, which is no test", m[1])
+	names := regexp.MustCompile("`(Test\\w+|[a-z/]+testdata/[^`]+)`")
+	for _, name := range []string{"docs/defects.md", "docs/seeds.md"} {
+		page, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		named := names.FindAllStringSubmatch(string(page), -1)
+		if len(named) < 40 {
+			t.Fatalf("only %d names found in %s", len(named), name)
+		}
+		for _, m := range named {
+			if strings.HasPrefix(m[1], "Test") {
+				if !tests[m[1]] {
+					t.Errorf("%s names %s, which is no test", name, m[1])
+				}
+			} else if _, err := os.Stat(m[1]); err != nil {
+				t.Errorf("%s: %v", name, err)
 			}
-		} else if _, err := os.Stat(m[1]); err != nil {
-			t.Errorf("docs/defects.md: %v", err)
 		}
 	}
 }
