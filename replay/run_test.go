@@ -92,10 +92,14 @@ func tokensOf(items []session.Item) int {
 
 // Texts depend on the prefix alone: with another future they are the same.
 func TestAnotherFutureTheSameTexts(t *testing.T) {
-	s := longSession(t, 2, 70)
+	s := longSession(t, 2, 56)
+	few, err := FindPolicies([]string{"clew", "turns", "mask", "extract", "soup"})
+	if err != nil {
+		t.Fatal(err)
+	}
 	texts := func(s Session) map[string]string {
 		out := map[string]string{}
-		_, err := Run(context.Background(), []Session{s}, Options{Text: func(t Text) {
+		_, err := Run(context.Background(), []Session{s}, Options{Policies: few, Text: func(t Text) {
 			out[fmt.Sprintf("%s at %d", t.Policy, t.Point)] = t.Text
 		}})
 		if err != nil {
@@ -139,14 +143,14 @@ func TestAnotherFutureTheSameTexts(t *testing.T) {
 			}
 		}
 	}
-	if same != len(Policies()) {
+	if same != len(few) {
 		t.Errorf("%d texts were compared", same)
 	}
 }
 
 func TestDeterministicAndParallel(t *testing.T) {
-	sessions := []Session{longSession(t, 3, 75), longSession(t, 4, 55), longSession(t, 5, 60)}
-	few, err := FindPolicies([]string{"clew", "mask", "extract", "soup"})
+	sessions := []Session{longSession(t, 3, 60), longSession(t, 4, 52)}
+	few, err := FindPolicies([]string{"clew", "mask", "extract"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,8 +177,8 @@ func TestDeterministicAndParallel(t *testing.T) {
 
 // Every policy keeps to its budget, whatever it is.
 func TestPoliciesKeepToTheirBudget(t *testing.T) {
-	s := longSession(t, 6, 60)
-	for _, budget := range []int{60, 1000, 20_000} {
+	s := longSession(t, 6, 52)
+	for _, budget := range []int{60, 20_000} {
 		_, err := Run(context.Background(), []Session{s}, Options{Budget: budget, Cost: CostOptions{Summary: 4000}, Text: func(x Text) {
 			if n := measure.Tokens(x.Text); n > budget {
 				t.Errorf("%s took %d tokens of %d", x.Policy, n, budget)
