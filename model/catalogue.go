@@ -117,30 +117,25 @@ func (c *Catalogue) With(other *Catalogue) *Catalogue {
 // found.
 func (c *Catalogue) Lookup(provider, model string) (i Info, ok bool) {
 	i = Info{Provider: provider, Model: model}
-	// The entries of one file are overlaid from the longest name to the shortest,
-	// file by file; the order of the slice is that of the files.
-	for _, name := range spellings(model) {
-		for _, e := range c.matching(provider, name) {
-			ok = true
-			e.fill(&i)
-		}
-		if ok {
-			return i, true
-		}
+	for _, e := range c.matching(provider, spellings(model)) {
+		ok = true
+		e.fill(&i)
 	}
-	return i, false
+	return i, ok
 }
 
 // matching returns the entries that fit, the most exact first; of equally exact
 // ones the first in the catalogue.
-func (c *Catalogue) matching(provider, name string) (out []entry) {
+func (c *Catalogue) matching(provider string, names []string) (out []entry) {
 	for _, e := range c.entries {
 		id := strings.ToLower(e.ID)
 		prefix, family := strings.CutSuffix(id, "*")
 		if e.Provider != "" && !strings.EqualFold(e.Provider, provider) {
 			continue
 		}
-		if name == id || family && strings.HasPrefix(name, prefix) {
+		if slices.ContainsFunc(names, func(name string) bool {
+			return name == id || family && strings.HasPrefix(name, prefix)
+		}) {
 			out = append(out, e)
 		}
 	}
