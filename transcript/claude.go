@@ -27,9 +27,7 @@ type claude struct {
 }
 
 func readClaude(s *source, b *builder) error {
-	if err := s.wantLines(); err != nil {
-		return err
-	}
+	s.asLines()
 	c := &claude{
 		builder: b, at: map[string]*node{}, answers: map[string]*node{}, calls: map[string]*node{},
 		results: map[string]*node{}, titles: map[string]string{}, moved: map[string]*node{},

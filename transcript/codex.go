@@ -27,9 +27,7 @@ type codex struct {
 }
 
 func readCodex(s *source, b *builder) error {
-	if err := s.wantLines(); err != nil {
-		return err
-	}
+	s.asLines()
 	c := newCodex(b)
 	c.plainUser = false
 	return s.objects(func(line int, obj value) error {

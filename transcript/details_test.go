@@ -14,6 +14,7 @@ import (
 	"github.com/clew-dev/clew/internal/talk"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/session/jsonl"
 	"github.com/clew-dev/clew/transcript"
 )
 
@@ -239,6 +240,39 @@ func TestDocumented(t *testing.T) {
 		}
 		if !bytes.Contains(page, []byte("\n"+row)) {
 			t.Errorf("docs/transcripts.md has no row %q", row)
+		}
+	}
+}
+
+// The whole path to an entry in the middle of a pass is a session without that pass's
+// mark: with it the records would count as torn.
+func TestPartOfAPass(t *testing.T) {
+	ctx := context.Background()
+	s := conversation(t, message.User("one", talk.Start), message.User("two", talk.Start))
+	log, err := session.NewLog(ctx, s, session.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf := log.Leaf()
+	edit := func(text string) session.Draft {
+		return session.NewContextEdit(session.ContextEdit{TargetID: leaf, Content: message.EncodeBlocks([]message.Block{message.TextBlock(text)})})
+	}
+	pass, err := log.AppendPass(ctx, leaf, session.PassInfo{Reason: "manual"}, edit("first"), edit("second"))
+	if err != nil || len(pass) != 3 {
+		t.Fatal(pass, err)
+	}
+	for i, want := range []string{"two", "first", "second"} {
+		data, w := write(t, s, transcript.Pi, transcript.WriteOptions{Full: true, Leaf: pass[i].ID})
+		f, err := jsonl.Read(ctx, "session", bytes.NewReader(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		msgs := contextOf(t, f)
+		if len(f.Problems()) > 0 || msgs[1].Text() != want {
+			t.Errorf("to entry %d of the pass: %q, want %q, %v %v", i, msgs[1].Text(), want, f.Problems(), w.Report.Notes)
+		}
+		if marked := strings.Contains(string(data), session.CustomPass); marked != (i == 2) {
+			t.Errorf("to entry %d of the pass: the mark is there: %v", i, marked)
 		}
 	}
 }

@@ -7,6 +7,8 @@
 //		fmt.Println(n) // what could not be carried over
 //	}
 //
+//	w, err := transcript.Write(ctx, out, store, transcript.Codex, transcript.WriteOptions{})
+//
 // What comes out of Read is a tree of entries in pi's format, version 3: the
 // answers with model and usage, tool calls with their results, thinking with its
 // signature, images, and the compactions that the other program made, with their

@@ -1,6 +1,8 @@
 package transcript_test
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"strings"
 
@@ -29,4 +31,43 @@ func ExampleRead() {
 	// user fix the flaky test 0
 	// assistant I look at it. 1
 	// aside: lines of the type progress, which are no part of the conversation (1, first at 4, d)
+}
+
+// Detect tells what a file is by its beginning.
+func ExampleDetect() {
+	d := transcript.Detect([]byte(`{"timestamp":"2026-01-05T15:02:01Z","type":"session_meta","payload":{"id":"0199"}}`))
+	fmt.Println(d.Format, "-", d.Why)
+	// Output: codex - lines have a payload (the first is "session_meta")
+}
+
+// Write gives a session to another program: here a list of messages becomes lines
+// that Claude Code resumes.
+func ExampleWrite() {
+	t, err := transcript.Read(strings.NewReader(`[
+		{"role": "user", "content": "fix the flaky test"},
+		{"role": "assistant", "content": null, "tool_calls": [
+			{"id": "call_1", "type": "function", "function": {"name": "bash", "arguments": "{\"command\":\"go test ./...\"}"}}]},
+		{"role": "tool", "tool_call_id": "call_1", "content": "ok"}]`), transcript.ReadOptions{})
+	if err != nil {
+		panic(err)
+	}
+	var out bytes.Buffer
+	w, err := transcript.Write(context.Background(), &out, t.Store(), transcript.ClaudeCode, transcript.WriteOptions{})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(t.Format, "to", w.Format, w.Messages)
+	again, err := transcript.Read(&out, transcript.ReadOptions{})
+	if err != nil {
+		panic(err)
+	}
+	for _, e := range again.Entries {
+		m, _ := e.Message()
+		fmt.Printf("%s %q\n", m.Role, m.Text())
+	}
+	// Output:
+	// openai-chat to claude-code 3
+	// user "fix the flaky test"
+	// assistant ""
+	// toolResult "ok"
 }

@@ -12,9 +12,7 @@ import (
 // readPi reads pi's own format. Its records are taken as they stand; those of
 // versions 1 and 2 get what version 3 has, as session/jsonl gives it to them.
 func readPi(s *source, b *builder) error {
-	if err := s.wantLines(); err != nil {
-		return err
-	}
+	s.asLines()
 	var records []piRecord
 	seen := false
 	err := s.objects(func(line int, obj value) error {

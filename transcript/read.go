@@ -203,12 +203,12 @@ func open(r io.Reader, opt ReadOptions, report *Report) (*source, Detection, err
 	return src, found, nil
 }
 
-// wantLines and wantDoc are for readers of formats that come in one way only.
-func (s *source) wantLines() error {
+// asLines is for readers of formats whose records are lines: one record alone is a
+// value too.
+func (s *source) asLines() {
 	if s.lines == nil {
 		s.lines = &lineReader{r: bufio.NewReaderSize(bytes.NewReader(s.doc), 64<<10), max: int(s.opt.MaxBytes)}
 	}
-	return nil
 }
 
 // wrongShape says that a source of a format comes in one way only.

@@ -15,9 +15,7 @@ func writePi(k *sink) error {
 	h := session.Header{ID: k.header.ID, Timestamp: k.header.Timestamp, Cwd: k.header.Cwd, ParentSession: k.header.ParentSession}
 	if k.opt.Full {
 		k.line(h.JSON())
-		for _, e := range k.path {
-			k.line(e.WithIdentity(e.ID, e.ParentID).Raw())
-		}
+		k.records()
 		return nil
 	}
 	h.ID = k.derived("context", k.leaf)
@@ -40,6 +38,32 @@ func writePi(k *sink) error {
 		p.entry(e)
 	}
 	return nil
+}
+
+// records writes the path. What begins a group of records that the path does not go
+// through to its end is left out: with it the group would count as torn.
+func (k *sink) records() {
+	parent := ""
+	for i, e := range k.path {
+		if lines, ok := e.Group(); ok && !wholeGroup(k.path[i+1:], lines) {
+			k.report.add(Aside, "part-group", 0, e.ID, "marks of passes that the path does not go through")
+			continue
+		}
+		k.line(e.WithIdentity(e.ID, parent).Raw())
+		parent = e.ID
+	}
+}
+
+func wholeGroup(rest []*session.Entry, lines int) bool {
+	if lines > len(rest) {
+		return false
+	}
+	for _, e := range rest[:lines] {
+		if !session.GroupEntry(e) {
+			return false
+		}
+	}
+	return true
 }
 
 type piWriter struct {
