@@ -30,7 +30,8 @@ type Range struct {
 
 // Place returns where the conversation goes on when a target is chosen: at the
 // target; but for a message that was typed or given in its place, before it, and
-// its text is for the user to say again, differently.
+// its text is for the user to say again, differently. A place inside a pass is
+// before the pass: with half of its edits no context was ever seen.
 func Place(ctx context.Context, s session.Store, target string) (leaf, text string, err error) {
 	if target == "" {
 		return "", "", nil
@@ -48,7 +49,8 @@ func Place(ctx context.Context, s session.Store, target string) (leaf, text stri
 		given = err == nil && m.Role == message.RoleUser
 	}
 	if !given {
-		return e.ID, "", nil
+		leaf, err := outside(ctx, s, e)
+		return leaf, "", err
 	}
 	// Not ParentID: in a damaged file that may be nowhere.
 	p, err := s.Parent(ctx, e)
@@ -56,6 +58,34 @@ func Place(ctx context.Context, s session.Store, target string) (leaf, text stri
 		return "", m.Text(), err
 	}
 	return p.ID, m.Text(), nil
+}
+
+// outside returns the id of an entry, or what is before the pass that it lies inside
+// of. The last entry of a pass is the whole of it.
+func outside(ctx context.Context, s session.Store, e *session.Entry) (string, error) {
+	at := e
+	for n := 0; at != nil; n++ {
+		if pass, ok := at.Pass(); ok {
+			if n >= pass.Lines {
+				break
+			}
+			before, err := s.Parent(ctx, at)
+			if before == nil || err != nil {
+				return "", err
+			}
+			return before.ID, nil
+		}
+		switch at.Type {
+		case session.TypeContextEdit, session.TypeCompaction, session.TypeCustomMessage:
+		default:
+			return e.ID, nil
+		}
+		var err error
+		if at, err = s.Parent(ctx, at); err != nil {
+			return "", err
+		}
+	}
+	return e.ID, nil
 }
 
 // Collect returns what is left behind when the leaf moves from one entry to a

@@ -15,6 +15,10 @@ const placeFile = `{"type":"session","version":3,"id":"s","timestamp":"2026-01-0
 {"type":"custom_message","id":"c1","parentId":"a1","timestamp":"2026-01-01T10:00:03.000Z","customType":"note","content":"given","display":true}
 {"type":"custom_message","id":"x1","parentId":"c1","timestamp":"2026-01-01T10:00:04.000Z","customType":"clew.excerpt","content":"cut","display":false,"details":{"clew":{"of":"a1"}}}
 {"type":"message","id":"u2","parentId":"x1","timestamp":"2026-01-01T10:00:05.000Z","message":{"role":"user","content":"again","timestamp":1}}
+{"type":"custom","id":"p1","parentId":"u2","timestamp":"2026-01-01T10:00:06.000Z","customType":"clew.pass","data":{"lines":2}}
+{"type":"context_edit","id":"p2","parentId":"p1","timestamp":"2026-01-01T10:00:07.000Z","targetId":"a1","replacement":null}
+{"type":"context_edit","id":"p3","parentId":"p2","timestamp":"2026-01-01T10:00:08.000Z","targetId":"u1","replacement":null}
+{"type":"context_edit","id":"e1","parentId":"p3","timestamp":"2026-01-01T10:00:09.000Z","targetId":"u2","replacement":null}
 `
 
 func TestPlace(t *testing.T) {
@@ -30,6 +34,10 @@ func TestPlace(t *testing.T) {
 		{"c1", "a1", "given"},
 		{"x1", "x1", ""}, // nobody typed it
 		{"u2", "x1", "again"},
+		{"p1", "u2", ""}, // inside a pass
+		{"p2", "u2", ""},
+		{"p3", "p3", ""}, // the whole of it
+		{"e1", "e1", ""},
 	} {
 		if leaf, text, err := branch.Place(ctx, f, tc.target); leaf != tc.leaf || text != tc.text || err != nil {
 			t.Errorf("%q: %q, %q, %v; want %q, %q", tc.target, leaf, text, err, tc.leaf, tc.text)
