@@ -117,6 +117,7 @@ func (s *Session) branch(ctx context.Context, target string, opt BranchOptions) 
 		return nil, err
 	}
 	s.tellBranch(ctx, b)
+	s.branched(ctx, b)
 	return b, nil
 }
 

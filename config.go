@@ -1,6 +1,7 @@
 package clew
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -62,6 +63,10 @@ type Config struct {
 
 	// Hooks are asked and told about passes, in this order; see Hook.
 	Hooks []Hook
+
+	// Events is told of passes and moves, as they happen: for logs and metrics. It
+	// should be quick, for the operation waits. LogEvents makes one. Default: none.
+	Events func(ctx context.Context, e Event)
 
 	// Blobs keeps, beside the log, the output of tools and shells that is larger
 	// than OutOfLine; the log has an excerpt, and Recall gives back the whole. What

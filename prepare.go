@@ -187,11 +187,19 @@ func (s *Session) pass(ctx context.Context, info PassInfo, policy compact.Policy
 		return nil, err
 	}
 	r := &Result{}
-	if r.Plan, err = compact.Check(s.input(v, info.Reason, ""), policy); err != nil || !r.Plan.Act {
+	if r.Plan, err = compact.Check(s.input(v, info.Reason, ""), policy); err != nil {
 		return r, err
 	}
-	if why := s.cfg.declines(v, r.Plan); why != "" {
-		r.Plan.Act, r.Plan.Why = false, why
+	due := r.Plan.Act || r.Plan.Breaker || info.Reason != compact.Threshold
+	if r.Plan.Act {
+		if why := s.cfg.declines(v, r.Plan); why != "" {
+			r.Plan.Act, r.Plan.Why = false, why
+		}
+	}
+	if !r.Plan.Act {
+		if due {
+			s.passDeclined(ctx, v, info, r.Plan)
+		}
 		return r, nil
 	}
 	s.attempts++
@@ -199,7 +207,10 @@ func (s *Session) pass(ctx context.Context, info PassInfo, policy compact.Policy
 		defer func(n int) { s.attempts = n }(s.attempts - 1)
 	}
 	info.Session, info.Attempt, info.Before, info.Budget = s.log.Store().Header().ID, s.attempts, r.Plan.Before, r.Plan.Budget
-	if err := s.due(ctx, r, info, policy, dryRun); err != nil {
+	ended := s.passBegun(ctx, v, info, r.Plan)
+	err = s.due(ctx, r, info, policy, dryRun)
+	ended(r, err)
+	if err != nil {
 		var warnings []error
 		s.tellFailed(ctx, CompactFailedEvent{PassInfo: info, Err: err}, &warnings)
 		return nil, errors.Join(append([]error{err}, warnings...)...)
