@@ -202,7 +202,7 @@ func TestReaderGoesOn(t *testing.T) {
 		items := conversation(rand.New(rand.NewPCG(seed, 77)), 60)
 		rules := talk.New()
 		rules.Tag = "r"
-		rules.User("Always use tabs for indentation in generated files.")
+		rules.User("Never push.\nAlways ask first.\nAlways use tabs for indentation in generated files.")
 		rules.Say("ok")
 		rules.Say("ok, tabs")
 		rules.Say("ok, tabs it is")

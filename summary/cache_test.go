@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"strings"
 	"sync"
 	"testing"
 
@@ -44,6 +45,22 @@ func TestCacheChangesNothing(t *testing.T) {
 	}
 	if points < 20 {
 		t.Errorf("only %d checkpoints", points)
+	}
+}
+
+// Results that read the same belong to different calls.
+func TestCacheKnowsTheCall(t *testing.T) {
+	conv := talk.New()
+	conv.User("rewrite both files")
+	for _, f := range []string{"a.go", "b.go"} {
+		conv.Call("read", talk.Args("path", f), "func oldReader reads the entries of "+f)
+	}
+	for _, f := range []string{"a.go", "b.go"} {
+		conv.Call("write", talk.Args("path", f, "content", "func newReader writes the entries of "+f), "ok")
+	}
+	out := summarize(t, summary.Input{Items: conv.Items(), Budget: 2000, Cache: summary.NewCache()})
+	if strings.Contains(out.Text, "oldReader") || !strings.Contains(out.Text, "func newReader") {
+		t.Errorf("what stands in the files is not what was written last:\n%s", out.Text)
 	}
 }
 

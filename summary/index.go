@@ -20,13 +20,21 @@ const (
 )
 
 // homes says for each identifier which file or command it stands in: where the
-// lines that hold it are worth most.
-func (p *planner) homes() []string {
-	out := make([]string, len(p.d.names.text))
+// lines that hold it are worth most; and whether it stands only in lines that are
+// no longer true.
+func (p *planner) homes() (out []string, gone []bool) {
+	out, gone = make([]string, len(p.d.names.text)), make([]bool, len(p.d.names.text))
+	alive := make([]bool, len(out))
 	best := make([]float64, len(out))
 	sum := map[string]map[int32]float64{}
 	for i := range p.lines {
 		e := &p.lines[i]
+		for _, sp := range e.spots {
+			if sp.id >= 0 {
+				alive[sp.id] = alive[sp.id] || e.factor > 0
+				gone[sp.id] = !alive[sp.id]
+			}
+		}
 		if e.from == "" {
 			continue
 		}
@@ -50,7 +58,7 @@ func (p *planner) homes() []string {
 			}
 		}
 	}
-	return out
+	return out, gone
 }
 
 // named says which identifiers the document holds.
@@ -71,10 +79,11 @@ func (p *planner) named(b *builder) []bool {
 // names offers the names that the document does not hold yet, those worth most
 // within so many tokens, as lines of the file or command they stand in.
 func (p *planner) names(b *builder, room int64) []piece {
-	named, homes, weights := p.named(b), p.homes(), p.stats.weights()
+	named, weights := p.named(b), p.stats.weights()
+	homes, gone := p.homes()
 	var order []int32
 	for n, w := range weights {
-		if w > 0 && !named[n] && len(p.d.names.text[n]) <= maxNameLine/2 && !forbidden(p.d.names.text[n]) {
+		if w > 0 && !named[n] && !gone[n] && len(p.d.names.text[n]) <= maxNameLine/2 && !forbidden(p.d.names.text[n]) {
 			order = append(order, int32(n))
 		}
 	}

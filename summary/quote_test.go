@@ -59,8 +59,11 @@ func TestQuotesAddUp(t *testing.T) {
 			if r.IntN(3) == 0 {
 				m += "\n```\n" + hostile(r) + "\n```\n" + paragraph(r, 5)
 			}
-			said[conv.User(m)] = m
+			conv.User(m)
 			conv.Say("ok")
+		}
+		for _, it := range conv.Items() {
+			said[it.Entry.ID] = it.Message.Text()
 		}
 		out := summarize(t, summary.Input{Items: conv.Items(), Budget: int64(100 + r.IntN(3000)), ClipLast: true})
 		for _, q := range out.Document.Quotes {

@@ -51,6 +51,9 @@ func assigned(s string, i int) (from, to int) {
 		}
 		to++
 	}
+	if quote == 0 { // a full stop at the end is that of a sentence
+		to = from + len(strings.TrimRight(s[from:to], ".:!?"))
+	}
 	value := s[from:to]
 	switch {
 	case placeholder(value), to < len(s) && s[to] == '(' || strings.ContainsAny(value, "({$"):

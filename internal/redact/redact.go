@@ -66,12 +66,16 @@ func at(s string, i int) (from, to int, kind Kind) {
 		}
 	case wordStart(s, i):
 		n := wordEnd(s, i)
-		if k := issued(s[i:n]); k != "" {
-			return i, n, k
+		// A full stop or a dash at the end is not the key's.
+		if end := i + len(strings.TrimRight(s[i:n], ".-+")); end > i {
+			if k := issued(s[i:end]); k != "" {
+				return i, end, k
+			}
 		}
 		if (n-i == 6 && strings.EqualFold(s[i:n], "bearer") || n-i == 5 && strings.EqualFold(s[i:n], "basic")) && n < len(s) && s[n] == ' ' {
-			if end := wordEnd(s, n+1); random(s[n+1:end], 16) {
-				return n + 1, end, Token
+			end := wordEnd(s, n+1)
+			if w := strings.TrimRight(s[n+1:end], ".-+"); random(w, 16) {
+				return n + 1, n + 1 + len(w), Token
 			}
 		}
 		return 0, n, ""
