@@ -20,6 +20,7 @@ type codex struct {
 	answered bool  // a result came since
 	usageOf  *node // the answer that the next token_count is for
 	total    string
+	size     int64              // of the context after the last call, as it was reported
 	items    map[string][]*node // what each item became, for what a compaction kept
 	// plainUser says that what stands in user messages is the user's: a list for
 	// the API, not a rollout.
@@ -227,6 +228,7 @@ func (c *codex) event(line int, p value) {
 		if total := string(info.get("total_token_usage")); info.isObject() && total != c.total {
 			c.total = total
 			if u := openAIUsage(info.get("last_token_usage")); u != nil {
+				c.size = u.Total()
 				if c.usageOf != nil && c.usageOf.msg.Usage == nil {
 					c.usageOf.msg.Usage = u
 				} else {
@@ -268,7 +270,7 @@ func (c *codex) rollback(line int, p value) {
 // messages it lists need not follow one another.
 func (c *codex) compacted(line int, p value, at time.Time) {
 	c.answer = nil
-	rw := Rewrite{Kind: "compaction", Line: line, Summary: p.str("message")}
+	rw := Rewrite{Kind: "compaction", Line: line, Summary: p.str("message"), TokensBefore: c.size}
 	var kept []value
 	var details jsonx.Object
 	for _, it := range p.list("replacement_history") {

@@ -65,7 +65,7 @@ func TestCodexCopies(t *testing.T) {
 	if copies != 4 || usages != 1 {
 		t.Errorf("%d copies and %d usages, want 4 and 1", copies, usages)
 	}
-	if len(tr.Rewrites) != 2 || tr.Rewrites[0].Summary == "" || tr.Rewrites[0].Encrypted || tr.Rewrites[1].Summary != "" || !tr.Rewrites[1].Encrypted {
+	if len(tr.Rewrites) != 2 || tr.Rewrites[0].TokensBefore != 90_010 || tr.Rewrites[0].Summary == "" || tr.Rewrites[0].Encrypted || tr.Rewrites[1].Summary != "" || !tr.Rewrites[1].Encrypted {
 		t.Errorf("%+v", tr.Rewrites)
 	}
 }
