@@ -48,7 +48,7 @@ func randomReply(r *rand.Rand) modeltest.Reply {
 // An answer is the same whole and streamed, however the stream is cut, spelled
 // and padded; and what the events say is what the answer says.
 func TestPropertyStreamIsComplete(t *testing.T) {
-	const cases = 60
+	const cases = 40
 	each(t, modeltest.Config{}, func(t *testing.T, a adapter, s *modeltest.Server, m model.Model) {
 		calls, long := 0, 0
 		for seed := range cases {
@@ -66,7 +66,7 @@ func TestPropertyStreamIsComplete(t *testing.T) {
 					b.Signature = fmt.Sprintf("c2ln%04d", seed)
 				}
 			}
-			streamed := reply.With(modeltest.Faults{Chunk: 1 + r.IntN(40), CRLF: r.IntN(2) == 0, Comments: r.IntN(2) == 0})
+			streamed := reply.With(modeltest.Faults{Chunk: 3 + r.IntN(60), CRLF: r.IntN(2) == 0, Comments: r.IntN(2) == 0})
 			id := json.RawMessage(`"one"`)
 			key := map[string]string{"gemini": "responseId"}[a.name]
 			if key == "" {

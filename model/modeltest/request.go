@@ -50,6 +50,9 @@ func (f *form) parse(r *http.Request, body []byte) (*request, []string) {
 	if !json.Valid(body) || !jsonx.IsObject(bytes.TrimSpace(body)) {
 		return req, append(bad, "the body is no JSON object")
 	}
+	if inner := jsonx.Get(body, "generateContentRequest"); jsonx.IsObject(inner) && f.profile.Name == wire.Gemini.Name {
+		body = inner // a whole request to be counted, where contents alone would do
+	}
 	seen := map[string]bool{}
 	jsonx.Members(body, func(key, _ []byte) bool {
 		if seen[string(key)] {
