@@ -113,6 +113,7 @@ func printReplay(cmd *cobra.Command, r *replay.Report, in *replayInput) error {
 			count(s.Needs, "identifier"), classText(free[0].ByClass), shareText(s.Ceiling.Value))
 	}
 	writeReplayTable(w, p, rows, append(keptColumns[:len(keptColumns):len(keptColumns)], costColumns...))
+	writeReplayGates(w, free)
 	if groups := r.Groups(r.Policies[0]); len(groups) > 1 {
 		var parts []string
 		for _, g := range groups {
@@ -126,6 +127,40 @@ func printReplay(cmd *cobra.Command, r *replay.Report, in *replayInput) error {
 	}
 	writeReplayNotes(w, r, in)
 	return w.Flush()
+}
+
+// writeReplayGates says where a policy, baselines aside, does not do what is asked of
+// every text.
+func writeReplayGates(w *bufio.Writer, rows []replay.Row) {
+	first := true
+	for i := range rows {
+		r := &rows[i]
+		if slices.Contains(replay.BaselineNames(), r.Policy) {
+			continue
+		}
+		var bad []string
+		for _, g := range []struct {
+			n    int
+			what string
+		}{
+			{r.Gates.Lists, fmt.Sprintf("less than %.0f%% plain words or structure at %s", 100*measure.MinPlainShare, count(r.Gates.Lists, "point"))},
+			{r.Gates.MadeUp, fmt.Sprintf("something made up at %s", count(r.Gates.MadeUp, "point"))},
+			{r.Gates.OverBudget, fmt.Sprintf("over the budget at %s", count(r.Gates.OverBudget, "point"))},
+			{r.Gates.Unstable, fmt.Sprintf("another text the second time at %s", count(r.Gates.Unstable, "point"))},
+		} {
+			if g.n > 0 {
+				bad = append(bad, g.what)
+			}
+		}
+		if len(bad) == 0 {
+			continue
+		}
+		if first {
+			w.WriteString("\n")
+			first = false
+		}
+		fmt.Fprintf(w, "%s: %s\n", printable(r.Policy), strings.Join(bad, ", "))
+	}
 }
 
 // classText says which share of the needs is of each class, where it is a few

@@ -58,7 +58,7 @@ func stateLines(text string) []stateLine {
 		t := strings.TrimSpace(line)
 		if strings.HasPrefix(t, "#") {
 			heading = t
-		} else if t != "" {
+		} else if t != "" && !strings.HasPrefix(t, ">") { // a quotation gives no state
 			out = append(out, stateLine{heading, strings.Join(strings.Fields(t), " ")})
 		}
 	}
@@ -72,13 +72,21 @@ var (
 	passHead = regexp.MustCompile(`(?i)done|pass|complete|finished`)
 )
 
+// beginsCommand matches what may stand before a command that is named: in the middle
+// of a sentence it is just words, unless it is quoted.
+var beginsCommand = regexp.MustCompile("(?:^|[`\"']|\\$ |&& |; |: )$")
+
+// endsCommand matches what may stand behind a command that is named: anything else
+// makes it another command.
+var endsCommand = regexp.MustCompile("(?i)^(?:$|[`\"')\\],.:;]| ?(?:2?>|\\|)| ?[\\[(—–→✓✗✅❌-] ?[^-a-z]| (?:pass|fail|ok\\b|succe|exit|still|now|is|was|does|did|has|again|error))")
+
 // commandFresh looks at the lines that name a command and say how it ended. The
 // last of them counts.
 func commandFresh(turn Turn, lines []stateLine) (ok, known bool) {
 	name := turn.Command
 	for _, l := range lines {
 		k := strings.Index(l.text, name)
-		if k < 0 {
+		if k < 0 || !beginsCommand.MatchString(listMark.ReplaceAllString(l.text[:k], "")) || !endsCommand.MatchString(l.text[k+len(name):]) {
 			continue
 		}
 		rest := l.text[:k] + l.text[k+len(name):]

@@ -86,12 +86,26 @@ func (r *trailReader) outcome(command string, result *Message) {
 
 var failureLine = regexp.MustCompile(`(?im)^\W*(FAIL|error|fatal|panic|not ok)\b|\b[1-9]\d* (failed|failures?|errors?)\b`)
 
-// commandName is the form of a command in which it is compared: its first line,
-// with single spaces.
+// commandName is the form of a command in which it is compared: its first line with
+// single spaces, without the change of folder before it and the redirections and the
+// pipe behind it.
 func commandName(command string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(command), "\n")
-	return strings.Join(strings.Fields(line), " ")
+	line = strings.Join(strings.Fields(line), " ")
+	for {
+		rest := cdBefore.ReplaceAllString(line, "")
+		rest = pipeBehind.ReplaceAllString(rest, "")
+		if rest == line {
+			return line
+		}
+		line = rest
+	}
 }
+
+var (
+	cdBefore   = regexp.MustCompile(`^(?:cd [^ &;|]+ ?(?:&&|;) ?|[A-Z_][A-Z0-9_]*=[^ ]* )`)
+	pipeBehind = regexp.MustCompile(` ?(?:2>&1|2?> ?/dev/null|\|&? ?(?:tail|head|cat|less|grep)\b[^|&;]*)$`)
+)
 
 // commandsOf splits a command line into simple commands of words. It is no shell:
 // quotes keep words together, the body of a here document is left out, and anything
