@@ -136,8 +136,10 @@ const [a, b] = await Promise.all([tools.exec_command({cmd:"cat 'src/b.rs'",workd
 				todos = append(todos, string(td.Status)+" "+td.Text)
 			}
 			for _, got := range [][3]string{
-				{"files", list(l.Files), c.files}, {"weak", list(l.Weak), c.weak},
-				{"commands", strings.Join(commands, "; "), c.commands}, {"todos", strings.Join(todos, "; "), c.todos},
+				{"files", list(l.Files), c.files},
+				{"weak", list(l.Weak), c.weak},
+				{"commands", strings.Join(commands, "; "), c.commands},
+				{"todos", strings.Join(todos, "; "), c.todos},
 			} {
 				if got[1] != got[2] {
 					t.Errorf("%s\n got %s\nwant %s", got[0], got[1], got[2])

@@ -164,7 +164,7 @@ func (d *digest) findUsers() {
 		if !m.UserWords() {
 			continue
 		}
-		t := m.facts.text
+		t := m.text
 		if strings.TrimSpace(t) == "" || d.quotedBefore(m.ref, t) {
 			continue
 		}

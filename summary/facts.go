@@ -186,11 +186,11 @@ func (x *extractor) call(b message.Block) {
 		s = redact.Text(s)
 		switch {
 		case pathArgument[name], lookArgument[name]:
-			x.use(s, true)
+			x.use(s)
 		case ops[0].Kind == ledger.OpShell && s == ops[0].Command, name == "command" || name == "cmd":
 			x.commandLine(s)
 		case oldText[name]:
-			x.use(lookAt(s), true)
+			x.use(lookAt(s))
 		case from == "" && ops[0].Kind == "":
 			// Words for another tool, or for another agent.
 			x.prose(s)
@@ -214,15 +214,15 @@ func (x *extractor) operation(op ledger.Op) {
 			switch p, ok := ledger.PatchFile(line); {
 			case ok:
 				from = x.path(p)
-				x.use(p, true)
+				x.use(p)
 			case strings.HasPrefix(line, "+"):
 				x.code(from, line)
 			default:
-				x.use(line, true)
+				x.use(line)
 			}
 		}
 	default:
-		x.use(op.Path, true)
+		x.use(op.Path)
 	}
 }
 
@@ -254,7 +254,7 @@ func (x *extractor) commandLine(s string) {
 		return
 	}
 	if m := intoFile.FindStringSubmatch(first); m != nil {
-		x.use(first, true)
+		x.use(first)
 		x.code(x.path(m[1]+m[2]), rest)
 		return
 	}
@@ -338,10 +338,10 @@ func (x *extractor) output(from, s string) {
 	}
 }
 
-// use records the identifiers of a text of which no line is taken.
-func (x *extractor) use(s string, byAgent bool) {
+// use records the identifiers of a text of the agent of which no line is taken.
+func (x *extractor) use(s string) {
 	for id := range text.Identifiers(s) {
-		x.see(x.names.id(id), byAgent)
+		x.see(x.names.id(id), true)
 	}
 }
 
