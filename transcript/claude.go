@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -255,6 +256,10 @@ func (c *claude) assistant(line int, f fields) {
 		}, f["timestamp"].time(), line, firstOf(id, key))
 		c.answers[key] = n
 	}
+	// A line that was written again under another uuid has the same call.
+	blocks = slices.DeleteFunc(blocks, func(b message.Block) bool {
+		return b.Type == message.BlockToolCall && c.calls[b.ID] == n
+	})
 	n.msg.Content = append(n.msg.Content, blocks...)
 	for i := range blocks {
 		if blocks[i].Type == message.BlockToolCall {

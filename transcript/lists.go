@@ -79,7 +79,7 @@ func (s *source) bodies(name string, head func(body value), fn func(line int, m 
 	})
 	if err == nil && sessions > 0 {
 		if s.opt.Select >= sessions {
-			return noSuchSession(s.opt.Select, sessions)
+			return noSuchSession(sessions)
 		}
 		s.sessions = sessions
 	}

@@ -52,7 +52,7 @@ func readOpenHands(s *source, b *builder) error {
 		s.sessions = sessions
 		return o.record(picked)
 	case sessions > 0:
-		return noSuchSession(s.opt.Select, sessions)
+		return noSuchSession(sessions)
 	}
 	o.all(events)
 	return nil

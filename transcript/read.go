@@ -216,6 +216,6 @@ func wrongShape(s *source, want string) error {
 	return fmt.Errorf("%w: a file of %s is %s, and this one is not, or it is damaged beyond that", ErrFormat, s.format, want)
 }
 
-func noSuchSession(n, have int) error {
-	return fmt.Errorf("%w: session %d was asked for, and the file has %d, counted from 0", ErrEmpty, n, have)
+func noSuchSession(have int) error {
+	return fmt.Errorf("%w: the file has %d sessions, and one behind them was asked for", ErrEmpty, have)
 }
