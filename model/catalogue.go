@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed" // for the built-in catalogue
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 )
 
 //go:embed catalogue.json
@@ -35,6 +37,8 @@ type entry struct {
 
 	Source string `json:"source,omitempty"` // a link
 	Date   string `json:"date,omitempty"`   // when it was looked up
+
+	layer int // 0 counts first, whatever is more exact below it
 }
 
 type price struct {
@@ -103,12 +107,20 @@ func (e *entry) check() error {
 }
 
 // With returns a catalogue in which the entries of other come first: what they
-// say counts, and what they leave open stays as it was.
+// say counts, also for a whole family, and what they leave open stays as it was.
 func (c *Catalogue) With(other *Catalogue) *Catalogue {
 	if other == nil {
 		return c
 	}
-	return &Catalogue{append(slices.Clone(other.entries), c.entries...)}
+	out, layer := slices.Clone(other.entries), 0
+	for _, e := range other.entries {
+		layer = max(layer, e.layer+1)
+	}
+	for _, e := range c.entries {
+		e.layer += layer
+		out = append(out, e)
+	}
+	return &Catalogue{out}
 }
 
 // Lookup returns what is known of a model; ok is false when that is nothing. The
@@ -124,8 +136,8 @@ func (c *Catalogue) Lookup(provider, model string) (i Info, ok bool) {
 	return i, ok
 }
 
-// matching returns the entries that fit, the most exact first; of equally exact
-// ones the first in the catalogue.
+// matching returns the entries that fit, layer by layer, the most exact first; of
+// equally exact ones the first in the catalogue.
 func (c *Catalogue) matching(provider string, names []string) (out []entry) {
 	for _, e := range c.entries {
 		id := strings.ToLower(e.ID)
@@ -139,7 +151,9 @@ func (c *Catalogue) matching(provider string, names []string) (out []entry) {
 			out = append(out, e)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b entry) int { return exactness(b) - exactness(a) })
+	slices.SortStableFunc(out, func(a, b entry) int {
+		return cmp.Or(a.layer-b.layer, exactness(b)-exactness(a))
+	})
 	return out
 }
 
@@ -206,5 +220,20 @@ func spellings(model string) []string {
 	if base, _, ok := strings.Cut(short, ":"); ok { // "qwen3:8b", "...:free"
 		add(base)
 	}
+	for _, name := range slices.Clone(out) {
+		add(undated(name))
+	}
 	return out
+}
+
+// undated takes off what names one state of a model: "-2025-08-07", "-20250929".
+func undated(name string) string {
+	for _, layout := range []string{"-2006-01-02", "-20060102"} {
+		if at := len(name) - len(layout); at > 0 {
+			if _, err := time.Parse(layout, name[at:]); err == nil {
+				return name[:at]
+			}
+		}
+	}
+	return name
 }

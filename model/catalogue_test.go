@@ -38,6 +38,9 @@ func TestCatalogue(t *testing.T) {
 		{"anthropic", "claude-2.1", 200_000, 0, 0, 0},
 		{"openai", "gpt-5", 400_000, 272_000, 128_000, 1.25},
 		{"openai", "gpt-5-mini-2025-08-07", 400_000, 272_000, 128_000, 0.25},
+		{"openai", "gpt-5.2-2025-12-11", 400_000, 272_000, 128_000, 1.75},
+		{"openrouter", "openai/gpt-5-2025-08-07", 400_000, 272_000, 128_000, 1.25},
+		{"openai", "gpt-5-2025-13-07", 400_000, 272_000, 128_000, 0}, // no date
 		{"openai", "gpt-5.4", 1_050_000, 272_000, 128_000, 2.5},
 		{"openai", "gpt-5-nano", 400_000, 272_000, 128_000, 0}, // the family is known, its price is not
 		{"openai", "o1-mini", 128_000, 0, 65_536, 0},
@@ -70,7 +73,8 @@ func TestCatalogueOverride(t *testing.T) {
 	own, err := model.ReadCatalogue(strings.NewReader(`{"models":[
 		{"id":"claude-sonnet-4-5","window":150000,"source":"ours"},
 		{"id":"qwen3*","window":40960,"images":false,"price":{"input":0,"output":0}},
-		{"id":"gpt-5","provider":"azure","window":100000}
+		{"id":"gpt-5","provider":"azure","window":100000},
+		{"id":"gemini-*","window":500000}
 	]}`))
 	if err != nil {
 		t.Fatal(err)
@@ -86,6 +90,20 @@ func TestCatalogueOverride(t *testing.T) {
 		t.Errorf("%+v", i)
 	}
 	if i, _ := c.Lookup("openai", "gpt-5"); i.Window != 400_000 {
+		t.Errorf("%+v", i)
+	}
+	// A family of one's own comes before a single model of the built-in one.
+	if i, _ := c.Lookup("google", "gemini-2.5-flash"); i.Window != 500_000 || i.MaxOutput != 65_536 {
+		t.Errorf("%+v", i)
+	}
+	more, err := model.ReadCatalogue(strings.NewReader(`{"models":[{"id":"g*","window":300000}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if i, _ := c.With(more).Lookup("google", "gemini-2.5-flash"); i.Window != 300_000 {
+		t.Errorf("%+v", i)
+	}
+	if i, _ := builtIn(t).With(c.With(more)).Lookup("google", "gemini-2.5-flash"); i.Window != 300_000 {
 		t.Errorf("%+v", i)
 	}
 	if i, _ := builtIn(t).With(nil).Lookup("openai", "gpt-5"); i.Window != 400_000 {

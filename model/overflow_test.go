@@ -186,7 +186,7 @@ func FuzzClassifyOverflow(f *testing.F) {
 		if o.Asked+o.Limit > 0 && !digits.MatchString(text) {
 			t.Fatalf("numbers out of nothing: %+v", o)
 		}
-		ErrorFromBody(provider, status, nil, []byte(text))
+		_ = ErrorFromBody(provider, status, nil, []byte(text))
 	})
 }
 

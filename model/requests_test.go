@@ -155,11 +155,13 @@ func TestBadRequests(t *testing.T) {
 	for _, a := range adapters {
 		m := open(t, a.name, a.model, "")
 		for name, bad := range map[string]func(*model.Request){
-			"level":      func(r *model.Request) { r.Reasoning = "enormous" },
-			"choice":     func(r *model.Request) { r.ToolChoice = "maybe" },
-			"cache":      func(r *model.Request) { r.Cache = "forever" },
-			"negative":   func(r *model.Request) { r.MaxOutput = -1 },
-			"extra":      func(r *model.Request) { r.Extra = json.RawMessage(`{"model":"x","contents":1,"tools":1,"messages":1,"input":1}`) },
+			"level":    func(r *model.Request) { r.Reasoning = "enormous" },
+			"choice":   func(r *model.Request) { r.ToolChoice = "maybe" },
+			"cache":    func(r *model.Request) { r.Cache = "forever" },
+			"negative": func(r *model.Request) { r.MaxOutput = -1 },
+			"extra": func(r *model.Request) {
+				r.Extra = json.RawMessage(`{"model":"x","contents":1,"tools":1,"messages":1,"input":1}`)
+			},
 			"no object":  func(r *model.Request) { r.Extra = json.RawMessage(`[1]`) },
 			"no JSON":    func(r *model.Request) { r.Extra = json.RawMessage(`{`) },
 			"nil":        func(r *model.Request) { r.Messages = append(r.Messages, nil) },

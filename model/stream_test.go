@@ -109,6 +109,7 @@ func TestPropertyStreamIsComplete(t *testing.T) {
 				case message.BlockToolCall:
 					args += string(b.Arguments)
 					calls++
+				default:
 				}
 			}
 			if said[model.EventText].String() != text || said[model.EventThinking].String() != thinking || said[model.EventArguments].String() != args {
