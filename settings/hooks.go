@@ -17,6 +17,7 @@ import (
 
 // hookJSON is a hook in a file; docs/hooks.md describes it.
 type hookJSON struct {
+	Name      string   `json:"name"`
 	Event     string   `json:"event"`
 	Command   string   `json:"command"`
 	Args      []string `json:"args"`
@@ -98,7 +99,7 @@ func (f *inFile) hook(raw json.RawMessage) (hook.Config, error) {
 		return hook.Config{}, err
 	}
 	c := hook.Config{
-		Event: h.Event, Command: h.Command, Args: h.Args, Shell: h.Shell, Dir: dir, Env: h.Env,
+		Name: h.Name, Event: h.Event, Command: h.Command, Args: h.Args, Shell: h.Shell, Dir: dir, Env: h.Env,
 		Timeout: time.Duration(h.Timeout), MaxOutput: h.MaxOutput, Required: h.Required,
 	}
 	_, err = hook.New(c)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -9,6 +10,7 @@ import (
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/branch"
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/hook"
 	"github.com/clew-dev/clew/session"
 )
 
@@ -162,7 +164,11 @@ func (r *branchReport) run(cmd *cobra.Command, store session.Store, name string,
 		return err
 	}
 	policy.Window, _ = windowOf(model)
-	s, err := clew.OpenStore(ctx, store, clew.Config{Policy: policy})
+	hooks, err := commandHooks(cmd, hook.SessionBeforeTree, hook.SessionTree)
+	if err != nil {
+		return err
+	}
+	s, err := clew.OpenStore(ctx, store, clew.Config{Policy: policy, Hooks: hooks})
 	if err != nil {
 		return err
 	}
@@ -175,6 +181,10 @@ func (r *branchReport) run(cmd *cobra.Command, store session.Store, name string,
 	b, err := s.Branch(ctx, target, opt)
 	if err != nil {
 		return err
+	}
+	warn(cmd, b.Warnings)
+	if b.Leaf == b.From && r.To != b.From {
+		return &session.Error{Op: "branch", Subject: r.File, Err: errors.New(b.Why)}
 	}
 	r.tell(b)
 	for _, e := range []struct {

@@ -6,6 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clew-dev/clew"
+	"github.com/clew-dev/clew/hook"
+	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
 )
 
@@ -101,7 +103,11 @@ func runFork(cmd *cobra.Command, name, target string, given bool, out string) (*
 		return nil, err
 	}
 	defer f.Close()
-	opt := clew.ForkOptions{Settle: true}
+	hooks, err := commandHooks(cmd, hook.SessionBeforeFork)
+	if err != nil {
+		return nil, err
+	}
+	opt := clew.ForkOptions{Settle: true, Hooks: hooks}
 	if given {
 		e, err := findTarget(ctx, f, target)
 		if err != nil {
@@ -115,6 +121,10 @@ func runFork(cmd *cobra.Command, name, target string, given bool, out string) (*
 	done, err := clew.Fork(ctx, f.Path(), out, opt)
 	if err != nil {
 		return nil, err
+	}
+	warn(cmd, done.Warnings)
+	if done.Path == "" {
+		return nil, &session.Error{Op: cmd.Name(), Subject: f.Path(), Err: errors.New(done.Why)}
 	}
 	r := &forkReport{
 		File: f.Path(), Out: done.Path, ID: done.ID, At: done.At, Before: done.Before, Text: done.Text,

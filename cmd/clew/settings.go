@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/hook"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/settings"
 )
@@ -93,6 +96,24 @@ func loadSettings(flags map[string]string) (*settings.Settings, error) {
 func warnSettings(cmd *cobra.Command, s *settings.Settings) {
 	for _, w := range s.Warnings {
 		fmt.Fprintf(cmd.ErrOrStderr(), "clew: %s\n", oneLine(w))
+	}
+}
+
+// commandHooks returns the programs of the settings for events that a command causes.
+func commandHooks(cmd *cobra.Command, events ...string) ([]clew.Hook, error) {
+	s, err := loadSettings(nil)
+	if err != nil {
+		return nil, err
+	}
+	s.Hooks = slices.DeleteFunc(s.Hooks, func(c hook.Config) bool { return !slices.Contains(events, c.Event) })
+	warnSettings(cmd, s)
+	return s.SessionHooks()
+}
+
+// warn says what went wrong beside the point.
+func warn(cmd *cobra.Command, warnings []error) {
+	for _, w := range warnings {
+		fmt.Fprintf(cmd.ErrOrStderr(), "clew: %s\n", oneLine(w.Error()))
 	}
 }
 
