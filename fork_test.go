@@ -329,6 +329,9 @@ func shownItems(c *session.Context) string {
 // Over random sessions of all versions, sound, wild and damaged ones: at every place
 // the fork has the context of the source, a whole tree, and the same bytes.
 func TestForkOverRandomSessions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	ctx := context.Background()
 	path := tempFile(t)
 	forks, damaged, edits, compactions, old := 0, 0, 0, 0, 0
@@ -434,6 +437,9 @@ func TestForkOverRandomSessions(t *testing.T) {
 // branched and pinned. What was asked for inside a pass ends before it; everywhere
 // else the fork has the context of the source, and opens as it was written.
 func TestForkOfALife(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	ctx := context.Background()
 	forks, inPass, added, copies, passes := 0, 0, 0, 0, 0
 	for seed := range uint64(3) {
@@ -810,6 +816,9 @@ func TestForkAsksHooks(t *testing.T) {
 
 // TestForkOfRealSessions clones each and forks it at some places.
 func TestForkOfRealSessions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	ctx := context.Background()
 	root, promised := os.LookupEnv("CLEW_CORPUS")
 	if !promised {
