@@ -70,6 +70,14 @@ type recording struct {
 	model  string
 }
 
+func (r *recording) tokens() int {
+	n := 0
+	for _, b := range r.blocks {
+		n += b.tokens
+	}
+	return n
+}
+
 // record lists what was said and the calls. What a rewrite put in, summaries and
 // copies of what it kept, is left out.
 func record(s *Session) *recording {

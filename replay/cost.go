@@ -62,9 +62,9 @@ type Cost struct {
 	Peak     int // largest context, in tokens
 	Mean     float64
 	Rewrites []Rewrite
-	// Sizes are the contexts at each call.
+	// Sizes are the contexts at each call, Parts the same by kind. In a report only
+	// the longest sessions have them; see MaxDrawn.
 	Sizes []int
-	// Parts are the contexts at each call by kind.
 	Parts [][NumKinds]int
 	// Dollars is the total in dollars, 0 where the prices do not say.
 	Dollars float64

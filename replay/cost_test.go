@@ -237,7 +237,7 @@ func TestCostsInAReport(t *testing.T) {
 			t.Errorf("%+v", row)
 		}
 	}
-	if got := strings.Join(names, " "); got != "append clew clew+offload model" {
+	if got := strings.Join(names, " "); got != "append clew clew+offload clew-default model" {
 		t.Errorf("rows: %s", got)
 	}
 }

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -12,6 +13,25 @@ type SessionCost struct {
 	Model  string
 	Tokens int
 	Costs  map[string]Cost // by the name of the policy
+}
+
+// MaxDrawn is of how many sessions, the longest, the sizes at each call are kept.
+const MaxDrawn = 8
+
+// longest returns the indexes of the sessions with the most tokens.
+func longest(sessions []*played, n int) map[int]bool {
+	order := make([]int, len(sessions))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Compare(sessions[b].recording.tokens(), sessions[a].recording.tokens())
+	})
+	out := map[int]bool{}
+	for _, i := range order[:min(n, len(order))] {
+		out[i] = true
+	}
+	return out
 }
 
 // Costs are the costs of the sessions that are long enough.
@@ -33,6 +53,7 @@ func replayCosts(ctx context.Context, sessions []*played, policies []string, rec
 		}
 	}
 	all := make([]*SessionCost, len(sessions))
+	drawn := longest(sessions, MaxDrawn)
 	taxed := func(s *shaper) float64 {
 		if r, ok := recall[s.of]; ok && !s.model {
 			return taxOf(r)
@@ -45,10 +66,7 @@ func replayCosts(ctx context.Context, sessions []*played, policies []string, rec
 		wg.Go(func() {
 			for i := range next {
 				r := sessions[i].recording
-				tokens := 0
-				for _, b := range r.blocks {
-					tokens += b.tokens
-				}
+				tokens := r.tokens()
 				if tokens < opt.MinTokens {
 					continue
 				}
@@ -60,6 +78,9 @@ func replayCosts(ctx context.Context, sessions []*played, policies []string, rec
 						base = c.Total
 					}
 					c.Append = base
+					if !drawn[i] {
+						c.Sizes, c.Parts = nil, nil
+					}
 					sc.Costs[s.name] = c
 				}
 				all[i] = sc

@@ -22,6 +22,7 @@ func shapers() []shaper {
 		{name: appendPolicy, about: "never rewrites", shape: func(*shaped, *CostOptions) bool { return false }},
 		{name: "clew", about: "summary made without a model", of: "clew", tax: true, shape: compactTo(tailTokens)},
 		{name: "clew+offload", about: "large results shortened first; a summary when that frees too little", of: "clew", tax: true, shape: offloadFirst},
+		{name: "clew-default", about: "the same, down to half of the window and no further: what the engine does unless told otherwise", of: "clew", tax: true, shape: ladder},
 		{name: "pi", about: "a tail of 20,000 tokens", of: "pi", tax: true, shape: compactTo(func(c *shaped, opt *CostOptions) int { return c.tail(min(20_000, opt.Window/2)) })},
 		{name: "synapse", about: "results of the older half left out first; a summary before the newest 5 messages when that frees too little", of: "synapse", tax: true, shape: synapse},
 		{name: "turns", about: "the newest 6 turns stay, within half of the window", of: "turns", tax: true, shape: compactTo(newestTurns)},
@@ -143,15 +144,22 @@ func (c *shaped) shorten(i, form, left int) int {
 	return freed
 }
 
-// offloadFirst is the engine's ladder: the largest results first, outside the tail,
-// until half of the window is free; else a summary.
-func offloadFirst(c *shaped, opt *CostOptions) bool {
+// offloadFirst takes the largest results first, outside the tail, until half of the
+// window is free; else it summarizes.
+func offloadFirst(c *shaped, opt *CostOptions) bool { return offload(c, opt, opt.Tail) }
+
+// ladder is the same with as long a tail as half of the window holds.
+func ladder(c *shaped, opt *CostOptions) bool {
+	return offload(c, opt, max(opt.Window/2-opt.Overhead-opt.Summary, opt.Tail))
+}
+
+func offload(c *shaped, opt *CostOptions, keep int) bool {
 	if c.total <= opt.Window {
 		return false
 	}
 	before := c.blocks
 	c.blocks = append([]block(nil), before...)
-	tail, target := c.tail(opt.Tail), opt.Window/2
+	tail, target := c.tail(keep), opt.Window/2
 	for c.total > target {
 		best := -1
 		for i := 1; i < tail; i++ {
@@ -169,7 +177,7 @@ func offloadFirst(c *shaped, opt *CostOptions) bool {
 		return true
 	}
 	c.set(before)
-	return c.summarize(c.tail(opt.Tail), opt.Summary)
+	return c.summarize(c.tail(keep), opt.Summary)
 }
 
 // synapse leaves out the results of the first half of the messages; it summarizes
