@@ -12,24 +12,23 @@ type Kind string
 
 // The kinds.
 const (
-	KindOverflow   Kind = "overflow"    // the request is too large: send less
-	KindRateLimit  Kind = "rate limit"  // too many requests or tokens: wait
-	KindOverloaded Kind = "overloaded"  // the provider has no capacity: wait
-	KindServer     Kind = "server"      // the provider failed: try again
-	KindNetwork    Kind = "network"     // no connection, or it broke before the answer: try again
-	KindTimeout    Kind = "timeout"     // nothing came for too long: try again
-	KindDropped    Kind = "dropped"     // the stream ended in the middle of the answer: try again
-	KindQuota      Kind = "quota"       // the account has no credit left: waiting does not help
-	KindAuth       Kind = "key"         // the key is missing, wrong or not allowed to
-	KindNotFound   Kind = "not found"   // no such model or address
-	KindRefused    Kind = "refused"     // a filter refused the request
-	KindInvalid    Kind = "invalid"     // the provider does not take the request as it is
-	KindRequest    Kind = "request"     // the request can't be made
-	KindUnreadable Kind = "unreadable"  // the answer is not what the API should give
-	KindCanceled   Kind = "canceled"    // the caller gave up
-	KindDeadline   Kind = "deadline"    // the caller's time was over
-	KindUnknown    Kind = "unknown"     // none of these
-	KindUnsupport  Kind = "unsupported" // the API has nothing of the kind
+	KindOverflow   Kind = "overflow"   // the request is too large: send less
+	KindRateLimit  Kind = "rate limit" // too many requests or tokens: wait
+	KindOverloaded Kind = "overloaded" // the provider has no capacity: wait
+	KindServer     Kind = "server"     // the provider failed: try again
+	KindNetwork    Kind = "network"    // no connection, or it broke before the answer: try again
+	KindTimeout    Kind = "timeout"    // nothing came for too long: try again
+	KindDropped    Kind = "dropped"    // the stream ended in the middle of the answer: try again
+	KindQuota      Kind = "quota"      // the account has no credit left: waiting does not help
+	KindAuth       Kind = "key"        // the key is missing, wrong or not allowed to
+	KindNotFound   Kind = "not found"  // no such model or address
+	KindRefused    Kind = "refused"    // a filter refused the request
+	KindInvalid    Kind = "invalid"    // the provider does not take the request as it is
+	KindRequest    Kind = "request"    // the request can't be made
+	KindUnreadable Kind = "unreadable" // the answer is not what the API should give
+	KindCanceled   Kind = "canceled"   // the caller gave up
+	KindDeadline   Kind = "deadline"   // the caller's time was over
+	KindUnknown    Kind = "unknown"    // none of these
 )
 
 // Transient reports whether the same request may pass in a while.
