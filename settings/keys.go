@@ -125,14 +125,14 @@ func Keys() []Key {
 			set:  func(s *Settings, v string) error { s.policy.Instructions = v; return nil },
 		},
 		{
-			Name: "summarizer.model", Env: "CLEW_SUMMARY_MODEL", Default: "the session's", Unit: "name",
-			Text:  "the model that writes summaries, where one does",
+			Name: "summarizer.model", Env: "CLEW_SUMMARY_MODEL", Flag: "summarizer", Default: "none: by rules", Unit: "provider/model",
+			Text:  "the model that writes summaries",
 			Other: []Other{synapse("SYNAPSE_COMPACT_MODEL")},
 			set:   func(s *Settings, v string) error { s.SummaryModel = v; return nil },
 		},
 		{
-			Name: "summarizer.tries", Env: "CLEW_SUMMARY_TRIES", Default: "3", Unit: "calls",
-			Text:  "how often it is asked when it fails",
+			Name: "summarizer.tries", Env: "CLEW_SUMMARY_TRIES", Default: "4", Unit: "calls",
+			Text:  "how often it is called when a call fails for a passing reason",
 			Other: []Other{synapse("SYNAPSE_COMPACT_RETRY_COUNT")},
 			set:   func(s *Settings, v string) error { return setCount(&s.SummaryTries, v) },
 		},

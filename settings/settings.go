@@ -18,9 +18,10 @@ type Settings struct {
 	Auto bool
 	// MaxPasses is the most passes for one message of the user. 0: no limit.
 	MaxPasses int
-	// SummaryModel is the model that writes summaries, "" for the session's.
+	// SummaryModel is the model that writes summaries, as provider/model; "" for none.
 	SummaryModel string
-	// SummaryTries is how often it is asked. 0: as the summarizer does.
+	// SummaryTries is how often it is called when calls fail for a passing reason. 0: as
+	// package model does.
 	SummaryTries int
 	// Models are what is different for single models, by "model" or "provider/model".
 	Models map[string]clew.Override

@@ -79,7 +79,7 @@ func runCompact(cmd *cobra.Command, name string, fl compactFlags) error {
 	if err != nil {
 		return err
 	}
-	if policy.Summarizer, err = fl.summarizer(); err != nil {
+	if policy.Summarizer, err = fl.orSettings(cmd, policy.settings).summarizer(); err != nil {
 		return err
 	}
 	// With --out the plan is made of the original, so that nothing is written

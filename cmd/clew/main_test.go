@@ -24,6 +24,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	// The settings of who runs the tests are not theirs. Scripts set a folder of their own.
+	if os.Getenv("XDG_CONFIG_HOME") == "" {
+		_ = os.Setenv("XDG_CONFIG_HOME", filepath.Join(os.TempDir(), "clew-tests-have-no-settings"))
+	}
 	testscript.Main(m, programs)
 }
 

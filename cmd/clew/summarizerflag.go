@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -9,16 +10,20 @@ import (
 	"github.com/clew-dev/clew/model/anthropic"
 	"github.com/clew-dev/clew/model/gemini"
 	"github.com/clew-dev/clew/model/openai"
+	"github.com/clew-dev/clew/settings"
 	"github.com/clew-dev/clew/summary"
 	"github.com/clew-dev/clew/summary/llm"
 )
 
 // summarizerFlags say which model writes summaries; without them none is asked.
-type summarizerFlags struct{ name, baseURL, keyEnv string }
+type summarizerFlags struct {
+	name, baseURL, keyEnv string
+	tries                 int // calls; 0: as the transport does
+}
 
 func (fl *summarizerFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&fl.name, "summarizer", "", "the model that writes the summary, as provider/model: anthropic/..., openai/..., gemini/... (default: none is asked)")
+	f.StringVar(&fl.name, "summarizer", "", "the model that writes the summary, as provider/model: anthropic/..., openai/..., gemini/...; none: nobody is asked (default: what clew settings says, else none)")
 	f.StringVar(&fl.baseURL, "base-url", "", "address of another server that speaks the provider's API, or OpenAI's, such as http://localhost:11434/v1")
 	f.StringVar(&fl.keyEnv, "key-env", "", "environment variable that has the key (default: the provider's own, for its own address alone)")
 }
@@ -38,12 +43,29 @@ func (fl *summarizerFlags) summarizer() (summary.Summarizer, error) {
 	return llm.New(llm.Config{Model: m})
 }
 
+// orSettings returns the flags with what the settings say where they say nothing.
+func (fl summarizerFlags) orSettings(cmd *cobra.Command, s *settings.Settings) *summarizerFlags {
+	fl.tries = s.SummaryTries
+	switch {
+	case fl.name == "none":
+		fl.name = ""
+	case fl.name == "" && strings.Contains(s.SummaryModel, "/"):
+		fl.name = s.SummaryModel
+	case fl.name == "" && s.SummaryModel != "":
+		warn(cmd, []error{fmt.Errorf("setting summarizer.model: %s names no provider, so no model is asked; write it as provider/model", s.SummaryModel)})
+	}
+	return &fl
+}
+
 func (fl *summarizerFlags) model() (model.Model, error) {
 	provider, name, ok := strings.Cut(fl.name, "/")
 	if !ok || provider == "" || name == "" {
 		return nil, usagef("--summarizer %s: write it as provider/model, such as anthropic/claude-haiku-4-5", fl.name)
 	}
 	at := model.Endpoint{Model: name, BaseURL: fl.baseURL, KeyEnv: fl.keyEnv}
+	if fl.tries > 0 {
+		at.Transport = model.NewTransport(model.TransportConfig{Retry: model.Retry{Attempts: fl.tries}})
+	}
 	switch provider {
 	case "anthropic":
 		return anthropic.New(anthropic.Config{Endpoint: at})
