@@ -72,6 +72,7 @@ type compactReport struct {
 	Entries    []string      `json:"entries,omitempty"`
 
 	windowFrom string
+	pass       passHooks
 }
 
 func runCompact(cmd *cobra.Command, name string, fl compactFlags) error {
@@ -90,6 +91,9 @@ func runCompact(cmd *cobra.Command, name string, fl compactFlags) error {
 	}
 	defer f.Close()
 	r := &compactReport{File: f.Path(), DryRun: fl.dryRun}
+	if err := r.takeHooks(&policy); err != nil {
+		return err
+	}
 	pl, err := r.plan(cmd, f, policy, fl.counter)
 	if err != nil {
 		return err
@@ -100,7 +104,7 @@ func runCompact(cmd *cobra.Command, name string, fl compactFlags) error {
 	case fl.out != "":
 		err = r.writeCopy(cmd, f, fl.out, pl)
 	case r.Plan.Act:
-		err = r.apply(cmd.Context(), f, pl)
+		err = r.apply(cmd, f, pl)
 	}
 	if err != nil {
 		return err
@@ -124,10 +128,17 @@ func (r *compactReport) plan(cmd *cobra.Command, s session.Store, policy modelPo
 	if r.Plan, err = pl.make(cmd.Context(), compact.Manual); err != nil {
 		return nil, &session.Error{Op: "compact", Subject: r.File, Err: err}
 	}
-	if s := r.Plan.Summary; s != nil {
+	r.take(r.Plan)
+	return pl, nil
+}
+
+// take takes over what a plan says.
+func (r *compactReport) take(plan *compact.Plan) {
+	r.Plan = plan
+	r.Summary, r.Summarizer, r.Rejected, r.Usage = "", "", nil, nil
+	if s := plan.Summary; s != nil {
 		r.Summary, r.Summarizer, r.Rejected, r.Usage = s.Text, s.Summarizer, s.Rejected, usageOf(s.Usage)
 	}
-	return pl, nil
 }
 
 // writeCopy copies the session and appends the pass to the copy. A copy without
@@ -151,11 +162,15 @@ func (r *compactReport) writeCopy(cmd *cobra.Command, f *jsonl.File, out string,
 	if err != nil {
 		return err
 	}
-	return errors.Join(r.apply(cmd.Context(), copied, pl), copied.Close())
+	return errors.Join(r.apply(cmd, copied, pl), copied.Close())
 }
 
 // apply appends the pass.
-func (r *compactReport) apply(ctx context.Context, f *jsonl.File, pl *planning) error {
+func (r *compactReport) apply(cmd *cobra.Command, f *jsonl.File, pl *planning) error {
+	if len(r.pass.hooks) > 0 {
+		return r.applyWithHooks(cmd, f, pl)
+	}
+	ctx := cmd.Context()
 	log, err := session.NewLog(ctx, f, session.Options{})
 	if err != nil {
 		return err

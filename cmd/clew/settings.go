@@ -105,8 +105,13 @@ func commandHooks(cmd *cobra.Command, events ...string) ([]clew.Hook, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.Hooks = slices.DeleteFunc(s.Hooks, func(c hook.Config) bool { return !slices.Contains(events, c.Event) })
 	warnSettings(cmd, s)
+	return hooksFor(s, events...)
+}
+
+// hooksFor returns the programs for some events.
+func hooksFor(s *settings.Settings, events ...string) ([]clew.Hook, error) {
+	s.Hooks = slices.DeleteFunc(s.Hooks, func(c hook.Config) bool { return !slices.Contains(events, c.Event) })
 	return s.SessionHooks()
 }
 

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/clew-dev/clew"
+	"github.com/clew-dev/clew/hook"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/summary"
+)
+
+// passHooks are the user's programs that are asked and told about a pass, and the
+// summarizer that is kept for it: the plan that is made without them asks no model.
+type passHooks struct {
+	hooks      []clew.Hook
+	summarizer summary.Summarizer
+}
+
+// takeHooks looks for programs. Where there are any, the plan is only a first look, and
+// the summarizer waits for the pass.
+func (r *compactReport) takeHooks(policy *modelPolicy) (err error) {
+	if r.DryRun {
+		return nil // a look asks nobody
+	}
+	r.pass.hooks, err = hooksFor(policy.settings, hook.SessionBeforeCompact, hook.SessionCompact, hook.SessionCompactFailed)
+	if len(r.pass.hooks) > 0 {
+		r.pass.summarizer, policy.Summarizer = policy.Summarizer, nil
+	}
+	return err
+}
+
+// applyWithHooks makes the pass as a session in use does.
+func (r *compactReport) applyWithHooks(cmd *cobra.Command, store session.Store, pl *planning) error {
+	policy := pl.policy
+	policy.Summarizer = r.pass.summarizer
+	cfg := clew.Config{Policy: policy, Provider: pl.model.Provider, Model: pl.model.ID, Hooks: r.pass.hooks}
+	if pl.counter != counterHeuristic {
+		cfg.Counter = pl.counter.of(pl.model)
+	}
+	s, err := clew.OpenStore(cmd.Context(), store, cfg) // the store is closed by who opened it
+	if err != nil {
+		return err
+	}
+	if r.Settled, err = s.Settle(cmd.Context()); err != nil {
+		return err
+	}
+	done, err := s.Compact(cmd.Context(), clew.CompactOptions{})
+	if err != nil {
+		return err
+	}
+	warn(cmd, done.Warnings)
+	r.take(done.Plan)
+	r.Entries = done.Entries
+	return nil
+}
