@@ -250,6 +250,7 @@ func TestParsePrices(t *testing.T) {
 		{`{"m": {"input": 0}}`, "", "no input price"},
 		{`{"m": {"input": "3"}}`, "", `input is "3"`},
 		{`{"m": {"input": -3}}`, "", "input is -3"},
+		{`{"m": {"input": 1e-300, "output": 1}}`, "", "input is 1e-300"},
 		{`{"m": 3}`, "", "must be an object"},
 		{`{}`, "", "names no model"},
 		{`[1]`, "", "one JSON object"},

@@ -97,7 +97,7 @@ func parsePrice(model string, val []byte) (Price, []string, error) {
 		switch name := string(key); name {
 		case "input", "cacheRead", "cacheWrite", "output":
 			f, ok := jsonx.Float(v)
-			if !ok || f < 0 || f > 1e6 {
+			if !ok || f < 0 || f > 1e6 || f > 0 && f < 1e-9 {
 				bad = fmt.Errorf("the price of %s: %s is %s, which is no number of dollars", model, name, v)
 				return false
 			}
