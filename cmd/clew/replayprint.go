@@ -113,6 +113,7 @@ func printReplay(cmd *cobra.Command, r *replay.Report, in *replayInput) error {
 			count(s.Needs, "identifier"), classText(free[0].ByClass), shareText(s.Ceiling.Value))
 	}
 	writeReplayTable(w, p, rows, append(keptColumns[:len(keptColumns):len(keptColumns)], costColumns...))
+	writeIntervals(w, free)
 	writeReplayGates(w, free)
 	if groups := r.Groups(r.Policies[0]); len(groups) > 1 {
 		var parts []string
@@ -127,6 +128,19 @@ func printReplay(cmd *cobra.Command, r *replay.Report, in *replayInput) error {
 	}
 	writeReplayNotes(w, r, in)
 	return w.Flush()
+}
+
+// writeIntervals says how far chance in the choice of sessions moves the figures.
+func writeIntervals(w *bufio.Writer, rows []replay.Row) {
+	var parts []string
+	for i := range rows {
+		if low, high, ok := rows[i].Interval(); ok && high > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s to %s", rows[i].Policy, shareText(low), shareText(high)))
+		}
+	}
+	if len(parts) > 0 {
+		fmt.Fprintf(w, "\n95%% intervals of cCR over sessions: %s\n", printable(strings.Join(parts, ", ")))
+	}
 }
 
 // writeReplayGates says where a policy, baselines aside, does not do what is asked of
