@@ -52,6 +52,9 @@ var programs = map[string]func(){"clew": main}
 //	expand file              replaces \\xNN and the like in a file, for bytes that
 //	                         a script can't hold
 func TestScripts(t *testing.T) {
+	if raceEnabled && testing.Short() {
+		t.Skip("hundreds of programs, each started anew; they run without the race detector")
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,

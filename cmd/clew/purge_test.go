@@ -37,7 +37,7 @@ func TestPurgeAfterCompaction(t *testing.T) {
 			template := templateNames()[n/2%len(templateNames())]
 			name := fmt.Sprintf("%s, secret %d, preset %s, template %s", kind, i, policy, template)
 			file := filepath.Join(t.TempDir(), "s.jsonl")
-			text, _ := json.Marshal("Error: the login failed\npassword is " + secret + " as ever\nexit code 1")
+			text, _ := json.Marshal("Error: the login with " + secret + " failed\nexit code 1")
 			entry := fmt.Sprintf(`{"type":"message","id":"leak","parentId":"a5","timestamp":"2026-01-01T10:30:00.000Z","message":`+form+`}`, text)
 			lines := strings.SplitAfter(string(longSession(12, 3)), "\n")
 			at := 1 + 5*7 // behind the fifth turn
@@ -65,8 +65,9 @@ func TestPurgeAfterCompaction(t *testing.T) {
 		}
 	}
 	t.Logf("%d sessions, in %d of them clew had copied the secret", n, quoted)
-	if quoted*4 < n {
-		t.Errorf("in only %d of %d sessions clew had copied the secret: the test shows little", quoted, n)
+	// Secrets that can be told by their form are not copied in the first place.
+	if quoted == 0 {
+		t.Errorf("in none of %d sessions clew had copied the secret: the test shows little", n)
 	}
 }
 
