@@ -122,7 +122,7 @@ func TestEventsAsTheyAre(t *testing.T) {
 	if m := event(hook.Context, onPrepare); len(m["messages"].([]any)) != 14*4 {
 		t.Errorf("%v", m)
 	}
-	if m := event(hook.ToolResult, onPrepare); m["arguments"].(map[string]any)["path"] != "a.go" {
+	if m := event(hook.ToolResult, func(h clew.Hook) { turns(t, 1, h) }); m["arguments"].(map[string]any)["path"] != "a.go" {
 		t.Errorf("%v", m)
 	}
 	m := event(hook.SessionBeforeCompact, onPrepare)

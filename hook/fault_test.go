@@ -108,8 +108,8 @@ func TestExitCodeBlocks(t *testing.T) {
 		t.Errorf("%v %q", p.Plan.Act, p.Plan.Why)
 	}
 	for _, do := range []string{"exit", "crash"} {
-		s := full(t, doing(t, hook.ToolResult, do, "2", must))
-		if c := shown(prepare(t, s).Messages); strings.Contains(c, "line 13 of the file") || !strings.Contains(c, "withheld the result") {
+		s := turns(t, 1, doing(t, hook.ToolResult, do, "2", must))
+		if c := shown(prepare(t, s).Messages); strings.Contains(c, "line 0 of the file") || !strings.Contains(c, "withheld the result") {
 			t.Errorf("%s: the result is there", do)
 		}
 	}

@@ -125,7 +125,10 @@ func doing(t *testing.T, event, do, arg string, change ...func(*hook.Config)) cl
 var start = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
 // full is a session whose next Prepare makes a pass.
-func full(t *testing.T, hooks ...clew.Hook) *clew.Session {
+func full(t *testing.T, hooks ...clew.Hook) *clew.Session { return turns(t, 14, hooks...) }
+
+// turns is a session of n turns.
+func turns(t *testing.T, many int, hooks ...clew.Hook) *clew.Session {
 	t.Helper()
 	n := 0
 	s, err := clew.New(clew.Config{
@@ -137,7 +140,7 @@ func full(t *testing.T, hooks ...clew.Hook) *clew.Session {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	for k := range 14 {
+	for k := range many {
 		id := fmt.Sprintf("c%d", k)
 		add(t, s, message.User(fmt.Sprintf("request %d", k), start),
 			message.Assistant(start, message.TextBlock("I read it."), message.ToolCallBlock(id, "read", []byte(`{"path":"a.go"}`))),
