@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -47,7 +48,8 @@ type bar struct {
 type dot struct {
 	Policy string
 	X, Y   float64
-	Left   bool // the name stands to the left
+	Left   bool // the name goes to the left
+	Below  bool // it stands below, not above
 	Class  string
 }
 
@@ -288,6 +290,16 @@ func (v *view) scatter(rows []replay.Row, c *replay.Costs) {
 		d := dot{Policy: strings.Join(p.names, ", "), X: x.at(p.cost), Y: 100 - y.at(p.recall), Class: class(p.names[0])}
 		d.Left = d.X > 55
 		v.Dots = append(v.Dots, d)
+	}
+	// Names of dots side by side would cover each other on a narrow screen.
+	slices.SortStableFunc(v.Dots, func(a, b dot) int { return cmp.Compare(a.X, b.X) })
+	for i := range v.Dots {
+		d := &v.Dots[i]
+		for j := range i {
+			if b := v.Dots[j]; abs(b.Y-d.Y) < 10 && d.X-b.X < 30 {
+				d.Below = !b.Below
+			}
+		}
 	}
 	v.Across, v.Up = x.ticks(), y.ticks()
 }
