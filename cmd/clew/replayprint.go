@@ -114,6 +114,9 @@ func printReplay(cmd *cobra.Command, r *replay.Report, in *replayInput) error {
 	}
 	writeReplayTable(w, p, rows, append(keptColumns[:len(keptColumns):len(keptColumns)], costColumns...))
 	writeIntervals(w, free)
+	if k := free[0]; k.Fresh.N < k.Points && k.Points > 0 {
+		fmt.Fprintf(w, "fresh of %s: measured at %s\n", printable(k.Policy), count(k.Fresh.N, "point"))
+	}
 	writeReplayGates(w, free)
 	if groups := r.Groups(r.Policies[0]); len(groups) > 1 {
 		var parts []string
