@@ -1,6 +1,10 @@
 package replay
 
-import "github.com/clew-dev/clew/replay/measure"
+import (
+	"fmt"
+
+	"github.com/clew-dev/clew/replay/measure"
+)
 
 // Gates are requirements that no average may hide: each counts the points at which
 // a policy does not meet it.
@@ -28,3 +32,25 @@ func (g *Gates) add(s *measure.Score, unstable bool) {
 
 // Passed reports whether there is no point at which a gate was missed.
 func (g Gates) Passed() bool { return g == Gates{} }
+
+// Missed says in words which gates were missed, and at how many points.
+func (g Gates) Missed() []string {
+	var out []string
+	for _, gate := range []struct {
+		n    int
+		what string
+	}{
+		{g.Lists, fmt.Sprintf("less than %.0f%% plain words or structure", 100*measure.MinPlainShare)},
+		{g.MadeUp, "something made up"},
+		{g.OverBudget, "over the budget"},
+		{g.Unstable, "another text the second time"},
+	} {
+		switch {
+		case gate.n == 1:
+			out = append(out, gate.what+" at 1 point")
+		case gate.n > 1:
+			out = append(out, fmt.Sprintf("%s at %d points", gate.what, gate.n))
+		}
+	}
+	return out
+}

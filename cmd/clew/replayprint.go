@@ -155,20 +155,7 @@ func writeReplayGates(w *bufio.Writer, rows []replay.Row) {
 		if slices.Contains(replay.BaselineNames(), r.Policy) {
 			continue
 		}
-		var bad []string
-		for _, g := range []struct {
-			n    int
-			what string
-		}{
-			{r.Gates.Lists, fmt.Sprintf("less than %.0f%% plain words or structure at %s", 100*measure.MinPlainShare, count(r.Gates.Lists, "point"))},
-			{r.Gates.MadeUp, fmt.Sprintf("something made up at %s", count(r.Gates.MadeUp, "point"))},
-			{r.Gates.OverBudget, fmt.Sprintf("over the budget at %s", count(r.Gates.OverBudget, "point"))},
-			{r.Gates.Unstable, fmt.Sprintf("another text the second time at %s", count(r.Gates.Unstable, "point"))},
-		} {
-			if g.n > 0 {
-				bad = append(bad, g.what)
-			}
-		}
+		bad := r.Gates.Missed()
 		if len(bad) == 0 {
 			continue
 		}

@@ -15,6 +15,7 @@ type view struct {
 	Points, Sessions, Budget, Tail int
 	Recorded, RecordedSessions     int
 	Rows, RecordedRows             []row
+	Missed                         []row // gates
 	Recall, Cost                   []bar
 	Dots                           []dot
 	Across, Up                     []tick // of the dots
@@ -90,6 +91,11 @@ func newView(r *replay.Report, notes Notes) *view {
 	v.Points, v.Sessions = points(r, false)
 	v.Recorded, v.RecordedSessions = points(r, true)
 	v.rows(free, r.Costs)
+	for _, k := range free {
+		if missed := k.Gates.Missed(); len(missed) > 0 && !slices.Contains(replay.BaselineNames(), k.Policy) {
+			v.Missed = append(v.Missed, row{Policy: k.Policy, About: strings.Join(missed, ", ")})
+		}
+	}
 	if v.Recorded > 0 {
 		for _, k := range r.Rows(true) {
 			v.RecordedRows = append(v.RecordedRows, row{Policy: k.Policy, Figures: kept(&k)})
