@@ -104,11 +104,10 @@ func (a *Answer) Response(i Info, at time.Time) *Response {
 	switch {
 	case calls > 0 && a.Finish == FinishEnd:
 		a.Finish = FinishToolUse
+	case len(a.BadCalls) > 0 && calls == 0 && (a.Finish == FinishToolUse || a.Finish == FinishEnd):
+		a.Finish = FinishBadCall
 	case calls == 0 && a.Finish == FinishToolUse:
 		a.Finish = FinishEnd
-		if len(a.BadCalls) > 0 {
-			a.Finish = FinishBadCall
-		}
 	}
 	m := message.Assistant(at, a.Blocks...)
 	m.Provider, m.API, m.Model = i.Provider, i.API, i.Model

@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/message"
@@ -60,21 +61,29 @@ func elements(arr []byte) (out [][]byte) {
 // anywhere, and puts the signature of the whole on its last piece, which may be
 // empty. A piece that follows a signature begins another text.
 func merge(parts [][]byte) (out [][]byte) {
-	for _, p := range parts {
-		if len(out) > 0 {
-			last := out[len(out)-1]
-			if isText(last) && isText(p) && thought(last) == thought(p) && str(last, "thoughtSignature") == "" {
-				last = jsonx.Set(last, "text", jsonx.Quote(str(last, "text")+str(p, "text")))
-				if sig := jsonx.Get(p, "thoughtSignature"); sig != nil {
-					last = jsonx.Set(last, "thoughtSignature", sig)
-				}
-				out[len(out)-1] = last
-				continue
-			}
+	for i := 0; i < len(parts); i++ {
+		p := parts[i]
+		if i+1 == len(parts) || !continues(p, parts[i+1]) {
+			out = append(out, p)
+			continue
+		}
+		var text strings.Builder
+		text.WriteString(str(p, "text"))
+		for ; i+1 < len(parts) && continues(parts[i], parts[i+1]); i++ {
+			text.WriteString(str(parts[i+1], "text"))
+		}
+		p = jsonx.Set(p, "text", jsonx.Quote(text.String()))
+		if sig := jsonx.Get(parts[i], "thoughtSignature"); sig != nil {
+			p = jsonx.Set(p, "thoughtSignature", sig)
 		}
 		out = append(out, p)
 	}
 	return out
+}
+
+// continues reports whether a part goes on with the text of the one before.
+func continues(last, p []byte) bool {
+	return isText(last) && isText(p) && thought(last) == thought(p) && str(last, "thoughtSignature") == ""
 }
 
 // isText reports whether a part is text and nothing else.

@@ -47,12 +47,9 @@ func (c *Chat) read(op string, body []byte) (*model.Answer, error) {
 				a.Blocks = append(a.Blocks, message.TextBlock(text))
 			}
 		case "thinking":
-			jsonx.Elements(jsonx.Get(part, "thinking"), func(p []byte) bool {
-				if text := str(p, "text"); text != "" {
-					a.Blocks = append(a.Blocks, message.ThinkingBlock(text, ""))
-				}
-				return true
-			})
+			if text := reasoningOf(part); text != "" {
+				a.Blocks = append(a.Blocks, message.ThinkingBlock(text, ""))
+			}
 		}
 		return true
 	})
@@ -79,6 +76,15 @@ func (c *Chat) read(op string, body []byte) (*model.Answer, error) {
 		return true
 	})
 	return a, nil
+}
+
+// reasoningOf returns the text of a part that is reasoning, which has parts itself.
+func reasoningOf(part []byte) (text string) {
+	jsonx.Elements(jsonx.Get(part, "thinking"), func(p []byte) bool {
+		text += str(p, "text")
+		return true
+	})
+	return text
 }
 
 // errorStatus returns the HTTP status that an error object names as its code.

@@ -22,8 +22,16 @@ type chatStream struct {
 	began, completed bool
 	blocks           int         // how many have begun
 	textBlock, think int         // their numbers, from 1
-	parts            [][]byte    // content that came in parts
+	parts            []*chatPart // content that came in parts
 	byIndex          map[int]int // place in calls by the API's index
+}
+
+// chatPart is a part of the content: a text or reasoning that grows, or something
+// else as it came.
+type chatPart struct {
+	kind string // "text", "thinking" or ""
+	text strings.Builder
+	raw  []byte
 }
 
 type chatCall struct {
@@ -105,10 +113,19 @@ func (s *chatStream) delta(d []byte) error {
 		}
 	}
 	content := jsonx.Get(d, "content")
-	text, ok := jsonx.String(content)
-	if !ok && jsonx.IsArray(content) {
-		text = s.addParts(content)
-	} else {
+	text, isText := jsonx.String(content)
+	switch {
+	case !isText && jsonx.IsArray(content):
+		var thinking string
+		if text, thinking = s.addParts(content); thinking != "" {
+			s.begin(&s.think)
+			if err := s.out.Emit(model.Event{Kind: model.EventThinking, Block: s.think - 1, Text: thinking}); err != nil {
+				return err
+			}
+		}
+	case len(s.parts) > 0: // Mistral: reasoning in parts, then the answer as text
+		s.grow("text", text)
+	default:
 		s.text.WriteString(text)
 	}
 	if text != "" {
@@ -133,22 +150,58 @@ func (s *chatStream) begin(block *int) {
 	}
 }
 
-// addParts takes content in parts and returns its text. Neighbouring texts are
-// pieces of one.
-func (s *chatStream) addParts(content []byte) (text string) {
+// addParts takes content in parts and returns its text and its reasoning.
+func (s *chatStream) addParts(content []byte) (text, thinking string) {
+	if len(s.parts) == 0 {
+		s.grow("text", s.text.String())
+	}
 	jsonx.Elements(content, func(part []byte) bool {
-		if str(part, "type") == "text" {
-			piece := str(part, "text")
-			text += piece
-			if n := len(s.parts); n > 0 && str(s.parts[n-1], "type") == "text" {
-				s.parts[n-1] = jsonx.Set(s.parts[n-1], "text", jsonx.Quote(str(s.parts[n-1], "text")+piece))
-				return true
-			}
+		switch str(part, "type") {
+		case "text":
+			text += str(part, "text")
+			s.grow("text", str(part, "text"))
+		case "thinking":
+			thinking += reasoningOf(part)
+			s.grow("thinking", reasoningOf(part))
+		default:
+			s.parts = append(s.parts, &chatPart{raw: clone(part)})
 		}
-		s.parts = append(s.parts, clone(part))
 		return true
 	})
-	return text
+	return text, thinking
+}
+
+// grow adds to the last part, if it is of the kind, else begins one. Neighbours
+// of a kind are pieces of one.
+func (s *chatStream) grow(kind, text string) {
+	if text == "" {
+		return
+	}
+	n := len(s.parts)
+	if n == 0 || s.parts[n-1].kind != kind {
+		s.parts = append(s.parts, &chatPart{kind: kind})
+		n++
+	}
+	s.parts[n-1].text.WriteString(text)
+}
+
+// json returns the part as the API would have answered it.
+func (p *chatPart) json() []byte {
+	var o jsonx.Object
+	switch p.kind {
+	case "text":
+		o.Str("type", "text")
+		o.Str("text", p.text.String())
+	case "thinking":
+		var t jsonx.Object
+		t.Str("type", "text")
+		t.Str("text", p.text.String())
+		o.Str("type", "thinking")
+		o.Raw("thinking", join([][]byte{t.Bytes()}))
+	default:
+		return p.raw
+	}
+	return o.Bytes()
 }
 
 // call takes a piece of a tool call. Pieces belong together by index; where a
@@ -209,7 +262,11 @@ func (s *chatStream) completion() []byte {
 	msg.Str("role", "assistant")
 	switch {
 	case len(s.parts) > 0:
-		msg.Raw("content", join(s.parts))
+		parts := make([][]byte, len(s.parts))
+		for i, p := range s.parts {
+			parts[i] = p.json()
+		}
+		msg.Raw("content", join(parts))
 	case s.text.Len() > 0:
 		msg.Str("content", s.text.String())
 	}
