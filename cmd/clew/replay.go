@@ -63,7 +63,7 @@ docs/replay.md defines the figures and says how far to trust them.`,
 		}
 		var texts dumper
 		if fl.dump != "" {
-			if err := os.MkdirAll(fl.dump, 0o755); err != nil {
+			if err := os.MkdirAll(fl.dump, 0o700); err != nil {
 				return err
 			}
 			texts.folder, opt.Text = fl.dump, texts.write
@@ -168,7 +168,7 @@ func (d *dumper) write(t replay.Text) {
 		kind = "recorded"
 	}
 	name := fmt.Sprintf("%s-%05d-%s-%s.txt", fileName(t.Session), t.Point, kind, t.Policy)
-	d.err = os.WriteFile(filepath.Join(d.folder, name), []byte(dumpText(t)), 0o644)
+	d.err = os.WriteFile(filepath.Join(d.folder, name), []byte(dumpText(t)), 0o600)
 }
 
 // fileName makes the end of a path the beginning of a file name.

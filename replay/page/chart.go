@@ -3,7 +3,6 @@ package page
 import (
 	"cmp"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -66,7 +65,7 @@ func charts(c *replay.Costs) (out []chart, more int) {
 }
 
 func newChart(s *replay.SessionCost, window int) (chart, bool) {
-	ch := chart{Name: path.Base(s.Name), Model: s.Model, Tokens: s.Tokens}
+	ch := chart{Name: s.Name[strings.LastIndexAny(s.Name, `/\`)+1:], Model: s.Model, Tokens: s.Tokens}
 	for _, p := range drawn {
 		if cost, ok := s.Costs[p]; ok && p != "model" {
 			ch.Most = max(ch.Most, cost.Peak)
