@@ -11,7 +11,8 @@ import (
 	"github.com/clew-dev/clew/token"
 )
 
-// BeforeCompact is asked when a pass is due, before anything is done for it.
+// BeforeCompact is asked when a pass is due and there is something to be done, before
+// it is done.
 type BeforeCompact interface {
 	BeforeCompact(ctx context.Context, e BeforeCompactEvent) (Decision, error)
 }
@@ -79,8 +80,8 @@ type BeforeCompactEvent struct {
 	// the caller and the hooks before this one have it.
 	Instructions string
 
-	view    *view
-	prepare func(context.Context) (*Preparation, error)
+	view     *view
+	forecast *forecast
 }
 
 // Messages returns the context as it is. Each call makes copies.
@@ -94,11 +95,10 @@ func (e BeforeCompactEvent) Context() []ContextItem { return copiedItems(e.view.
 // first. Each call makes copies.
 func (e BeforeCompactEvent) Entries() []*session.Entry { return clonedEntries(e.view.path) }
 
-// Preparation works out what the pass would do if no hook changed it. No model is
-// asked for that.
-func (e BeforeCompactEvent) Preparation(ctx context.Context) (*Preparation, error) {
-	return e.prepare(ctx)
-}
+// Preparation returns what the pass would do if no hook changed it. No model was
+// asked for that. The error is the one with which the pass will fail if no hook changes
+// something: a *FixedPartError, say. Each call makes copies.
+func (e BeforeCompactEvent) Preparation() (*Preparation, error) { return e.forecast.preparation() }
 
 // Decision is what a BeforeCompact answers. The zero value changes nothing. Of
 // several hooks the last counts for what only one can say; edits add up.

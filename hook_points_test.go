@@ -218,7 +218,7 @@ func TestEditsThatAreRefused(t *testing.T) {
 func TestBeforeCompactChangesThePlan(t *testing.T) {
 	var want, secretAt string
 	cfg := clew.Config{Hooks: []clew.Hook{
-		clew.BeforeCompactFunc(func(ctx context.Context, e clew.BeforeCompactEvent) (clew.Decision, error) {
+		clew.BeforeCompactFunc(func(_ context.Context, e clew.BeforeCompactEvent) (clew.Decision, error) {
 			items := e.Context()
 			var d clew.Decision
 			for i, it := range items {
@@ -230,7 +230,7 @@ func TestBeforeCompactChangesThePlan(t *testing.T) {
 					d.Edits = []clew.Edit{{Entry: it.Entry, Content: []message.Block{message.TextBlock("(taken out)")}}}
 				}
 			}
-			p, err := e.Preparation(ctx)
+			p, err := e.Preparation()
 			if err != nil || p.Plan == nil || !p.Plan.Act || len(p.History)+len(p.TurnPrefix) == 0 || len(p.Kept) == 0 || p.SummaryBudget <= 0 || len(p.Ledger.Files) == 0 {
 				t.Errorf("preparation %+v: %v", p, err)
 			}
@@ -317,6 +317,41 @@ func TestCompactReasonAndRetry(t *testing.T) {
 	}
 }
 
+// D-84: hooks are asked about real attempts, and not each turn where nothing can be
+// done.
+func TestHooksAreNotAskedForNothing(t *testing.T) {
+	asked, told := 0, 0
+	cfg := clew.Config{Policy: compact.Policy{Name: compact.PresetTurns, Window: 64_000, Trigger: compact.Tokens(500), KeepTurns: 6}, Hooks: []clew.Hook{
+		clew.BeforeCompactFunc(func(_ context.Context, e clew.BeforeCompactEvent) (clew.Decision, error) {
+			if asked++; e.Attempt != 1 {
+				t.Errorf("attempt %d", e.Attempt)
+			}
+			return clew.Decision{}, nil
+		}),
+		clew.AfterCompactFunc(func(context.Context, clew.AfterCompactEvent) (clew.Addition, error) {
+			told++
+			return clew.Addition{}, nil
+		}),
+	}}
+	s := newSession(t, cfg)
+	r := rand.New(rand.NewPCG(1, 1))
+	for k := range 5 {
+		add(t, s, turn(r, k)...)
+		if p := prepare(t, s); p.Plan.Act || p.Reading.Tokens < 500 && k > 1 {
+			t.Fatalf("turn %d: %d tokens, %s", k, p.Reading.Tokens, p.Plan.Why)
+		}
+	}
+	if asked != 0 || told != 0 {
+		t.Errorf("asked %d, told %d times about nothing", asked, told)
+	}
+	for k := range 5 {
+		add(t, s, turn(r, 5+k)...)
+	}
+	if p := prepare(t, s); !p.Plan.Act || asked != 1 || told != 1 {
+		t.Errorf("asked %d, told %d times about a pass: %s", asked, told, p.Plan.Why)
+	}
+}
+
 func TestAskFork(t *testing.T) {
 	no := clew.BeforeForkFunc(func(context.Context, clew.BeforeForkEvent) (clew.ForkDecision, error) {
 		return clew.ForkDecision{Cancel: true, Why: "not here"}, nil
@@ -354,6 +389,17 @@ func TestHooksAnswerAnything(t *testing.T) {
 			return []clew.Edit{e}
 		}
 		cfg := small(8_000)
+		open := false
+		cfg.Events = func(_ context.Context, e clew.Event) {
+			if starts := e.Kind == clew.EventPassStart; starts == open && (starts || e.Duration > 0) {
+				t.Errorf("seed %d: %s, and a pass was under way: %v", seed, e.Kind, open)
+			} else if starts || e.Duration > 0 {
+				open = starts
+			}
+			if r.IntN(9) == 0 {
+				panic("the receiver")
+			}
+		}
 		cfg.Hooks = []clew.Hook{
 			clew.EditContextFunc(func(_ context.Context, e clew.ContextEvent) (clew.ContextDecision, error) {
 				d := clew.ContextDecision{Edits: someEdit(e.Context())}
@@ -397,7 +443,7 @@ func TestHooksAnswerAnything(t *testing.T) {
 				t.Fatalf("seed %d: the request is not what the log gives", seed)
 			}
 			for _, w := range p.Warnings {
-				if hook := (*clew.HookError)(nil); errors.As(w, &hook) && hook.Panic {
+				if hook := (*clew.HookError)(nil); errors.As(w, &hook) && hook.Panic && hook.Point != "Events" {
 					t.Errorf("seed %d: %v", seed, w)
 				}
 			}

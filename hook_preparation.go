@@ -2,6 +2,7 @@ package clew
 
 import (
 	"context"
+	"slices"
 
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/ledger"
@@ -28,25 +29,45 @@ type Preparation struct {
 	Ledger ledger.Ledger
 }
 
-// preparation works out the pass at a view.
-func (s *Session) preparation(ctx context.Context, v *view, reason compact.Reason, policy compact.Policy) (*Preparation, error) {
+// forecast is the pass as it would be without hooks.
+type forecast struct {
+	plan *compact.Plan
+	in   *summary.Input // of its summary; nil for none
+	err  error
+}
+
+// forecastPass works out the pass at a view.
+func (s *Session) forecastPass(ctx context.Context, v *view, reason compact.Reason, policy compact.Policy) *forecast {
 	asked := &askedFor{}
 	policy.Summarizer = asked
-	p := &Preparation{}
-	var err error
-	if p.Plan, err = compact.Make(ctx, s.input(v, reason, ""), policy); err != nil {
-		return nil, err
+	f := &forecast{}
+	if f.plan, f.err = compact.Make(ctx, s.input(v, reason, ""), policy); f.err == nil && f.plan.Summary != nil {
+		f.in = asked.last
 	}
-	in := asked.last
-	if p.Plan.Summary == nil || in == nil {
+	return f
+}
+
+// preparation returns it for a hook.
+func (f *forecast) preparation() (*Preparation, error) {
+	if f.err != nil {
+		return nil, f.err
+	}
+	r := Result{Plan: f.plan}
+	p := &Preparation{Plan: r.clone().Plan}
+	if f.in == nil {
 		return p, nil
 	}
-	p.History, p.TurnPrefix, p.Kept = copies(in.Items), copies(in.Prefix), copies(in.Kept)
-	p.PreviousSummary, p.SummaryBudget = previousSummary(in), in.Budget
-	if in.Ledger != nil {
-		p.Ledger = *in.Ledger
+	p.History, p.TurnPrefix, p.Kept = copies(f.in.Items), copies(f.in.Prefix), copies(f.in.Kept)
+	p.PreviousSummary, p.SummaryBudget = previousSummary(f.in), f.in.Budget
+	if f.in.Ledger != nil {
+		p.Ledger = *f.in.Ledger
 	}
 	return p, nil
+}
+
+// asks reports whether a hook has a method.
+func asks[H any](hooks []Hook) bool {
+	return slices.ContainsFunc(hooks, func(h Hook) bool { _, ok := h.(H); return ok })
 }
 
 func previousSummary(in *summary.Input) string {

@@ -120,8 +120,3 @@ func (s *Session) argumentsOf(call string, before []*message.Message) json.RawMe
 	}
 	return find(s.view.msgs)
 }
-
-// editsResults reports whether a hook wants to see results.
-func (s *Session) editsResults() bool {
-	return slices.ContainsFunc(s.cfg.Hooks, func(h Hook) bool { _, ok := h.(EditToolResult); return ok })
-}

@@ -221,10 +221,16 @@ func (s *Session) pass(ctx context.Context, info PassInfo, policy compact.Policy
 // due makes the pass that r.Plan says is due.
 func (s *Session) due(ctx context.Context, r *Result, info PassInfo, policy compact.Policy, dryRun bool) error {
 	checked, v := r.Plan, s.view
-	d, edits := s.askBefore(ctx, BeforeCompactEvent{
-		PassInfo: info, Why: checked.Why, Usage: lastUsage(v), Instructions: policy.Instructions, view: v,
-		prepare: func(ctx context.Context) (*Preparation, error) { return s.preparation(ctx, v, info.Reason, policy) },
-	}, policy, &r.Warnings)
+	e := BeforeCompactEvent{PassInfo: info, Why: checked.Why, Usage: lastUsage(v), Instructions: policy.Instructions, view: v}
+	if asks[BeforeCompact](s.cfg.Hooks) {
+		// Hooks are not asked again and again about a pass in which nothing can be done.
+		if e.forecast = s.forecastPass(ctx, v, info.Reason, policy); e.forecast.err == nil && !e.forecast.plan.Act {
+			r.Plan = e.forecast.plan
+			s.attempts--
+			return nil
+		}
+	}
+	d, edits := s.askBefore(ctx, e, policy, &r.Warnings)
 	if d.Cancel {
 		checked.Act, checked.Why = false, "a hook stopped it: "+cmp.Or(d.Why, "it did not say why")
 		return nil

@@ -227,7 +227,7 @@ func (s *Session) Append(ctx context.Context, msgs ...*message.Message) ([]strin
 // drafts returns the entries for messages, and those that say what hooks have
 // replaced in them. These come last: nothing stands between a call and its result.
 func (s *Session) drafts(ctx context.Context, msgs []*message.Message) (drafts, notes []session.Draft, err error) {
-	hooked := s.editsResults()
+	hooked := asks[EditToolResult](s.cfg.Hooks)
 	for i, m := range msgs {
 		if hooked {
 			edited, note, ok := s.editResult(ctx, m, msgs[:i])

@@ -70,7 +70,7 @@ func (h beforeCompactHook) BeforeCompact(ctx context.Context, e clew.BeforeCompa
 		Messages: messagesOf(e.Context()), Entries: rawEntries(e.Entries()),
 	}
 	// A pass that can't be worked out will say so by itself.
-	if p, err := e.Preparation(ctx); err == nil {
+	if p, err := e.Preparation(); err == nil {
 		event.Preparation = &Preparation{
 			Plan: p.Plan, History: orEmpty(p.History), TurnPrefix: orEmpty(p.TurnPrefix),
 			Text:            clew.Serialize(append(append([]*message.Message(nil), p.History...), p.TurnPrefix...)),
