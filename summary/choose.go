@@ -17,6 +17,7 @@ type chooser struct {
 	from    map[string]int // lines taken of each source
 	lines   []excerpt
 	queue   []ranked
+	words   float64 // how much lines of plain words are preferred, from 0
 }
 
 // ranked is an excerpt with the value it had when it was last looked at. Values
@@ -44,6 +45,9 @@ func (c *chooser) value(e *excerpt) (value float64, from, to int) {
 		for k := c.from[e.from]; k > 0; k-- {
 			factor *= sameSource
 		}
+	}
+	if c.words > 0 {
+		factor *= max(0, 1+c.words*(2*e.plain()-1))
 	}
 	c.gains = c.gains[:0]
 	for i, sp := range e.spots {

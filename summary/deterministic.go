@@ -45,7 +45,7 @@ func (s Deterministic) Summarize(ctx context.Context, in Input) (Output, error) 
 	if err != nil {
 		return Output{}, err
 	}
-	out := p.fit()
+	out := p.fitWords()
 	out.Summarizer = s.Name()
 	return out, nil
 }

@@ -56,7 +56,7 @@ func (c *collector) earlier() {
 		n := len(x.f.lines)
 		x.add(l, true)
 		for _, l := range x.f.lines[n:] {
-			c.line(-1, ref, l, 1)
+			c.line(-1, ref, l, chosenBefore)
 		}
 	}
 	if c.d.prev != nil {

@@ -253,12 +253,11 @@ func (x *extractor) commandLine(s string) {
 		x.add(factLine{text: x.command(s), factor: 1, kind: lineCommand}, true)
 		return
 	}
+	x.add(factLine{text: x.command(s), factor: 1, kind: lineCommand}, true)
 	if m := intoFile.FindStringSubmatch(first); m != nil {
-		x.use(first)
 		x.code(x.path(m[1]+m[2]), rest)
 		return
 	}
-	x.add(factLine{text: x.command(s), factor: 1, kind: lineCommand}, true)
 	x.code(text.Clip(x.command(s), maxSource), rest)
 }
 
@@ -386,9 +385,6 @@ func (x *extractor) add(l factLine, byAgent bool) {
 	}
 	if leadsOver(l.text) {
 		l.factor *= announces
-	}
-	if strings.Count(l.text, `\n`) > 1 {
-		l.factor *= encoded
 	}
 	l.key = x.names.line(lineKey(l.from, l.text))
 	x.f.lines = append(x.f.lines, l)

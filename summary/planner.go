@@ -27,6 +27,7 @@ type planner struct {
 	offered  map[kind]int
 	found    int
 	clipped  bool
+	words    float64 // how much lines of plain words are preferred, from 0
 
 	quoteParts map[int][]quotePart // by the order of the message
 }
@@ -78,6 +79,19 @@ func (p *planner) fit() Output {
 		target = next
 	}
 	return p.output(best)
+}
+
+// fitWords is fit, and again with a growing liking for plain words where the
+// document has too few of them.
+func (p *planner) fitWords() Output {
+	out := p.fit()
+	if len(p.lines) == 0 {
+		return out
+	}
+	for p.words = 1; p.words <= 2 && plainShare(out.Text) < leastPlain; p.words++ {
+		out = p.fit()
+	}
+	return out
 }
 
 // measure returns what the document of the pieces costs.
@@ -180,6 +194,9 @@ func (p *planner) build(budget int64) []piece {
 	files(p.parts.read, 4)
 	files(p.parts.shell, 3)
 	reserve := b.left * p.d.profile.names / 100
+	if p.words > 1 {
+		reserve = 0
+	}
 	b.left -= reserve
 	p.excerpts(b)
 	b.left += reserve
@@ -210,6 +227,7 @@ func (p *planner) excerpts(b *builder) {
 		}
 	}
 	c := newChooser(lines, p.stats)
+	c.words = p.words
 	for _, t := range b.taken {
 		for _, s := range append(t.texts()[:1:1], quoteRest(t)...) {
 			for id := range text.Identifiers(s) {

@@ -24,7 +24,7 @@ var (
 	Coding = &Profile{
 		name:  "coding",
 		lines: [...]float64{lineProse: 1, lineUser: 1.2, lineCommand: .5, lineCode: .5, lineOutput: .5},
-		files: 4, changes: 10, done: 10, decisions: 8, names: 6,
+		files: 4, changes: 10, done: 10, decisions: 8, names: 4,
 	}
 	// Research keeps findings and references.
 	Research = &Profile{

@@ -20,11 +20,11 @@ const (
 	namedBefore = 0.12 // each time the document names it already
 
 	// What a line is worth, whatever kind it is of; see profiles for the kinds.
-	fewWords   = 0.2  // fewer than two plain words
-	inFocus    = 2.0  // worth of a word it shares with the instructions
-	sameSource = 0.95 // each line of the same source that is there already
-	encoded    = 1.0  // it holds lines that are escaped
-	announces  = 0.5  // it ends with a colon, or announces the next call
+	chosenBefore = 0.7  // it stands in an earlier summary: it had its time
+	fewWords     = 0.2  // fewer than two plain words
+	inFocus      = 2.0  // worth of a word it shares with the instructions
+	sameSource   = 0.95 // each line of the same source that is there already
+	announces    = 0.5  // it ends with a colon, or announces the next call
 
 	// The cost of a line is its length to the power of lengthPower, and more for
 	// being a line at all, both in tokens.
