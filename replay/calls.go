@@ -124,6 +124,8 @@ func record(s *Session) *recording {
 	return r
 }
 
+// said returns the message of an entry, nil for one that has none: what a pass left of
+// a message that it took out was not said.
 func said(e *session.Entry) *message.Message {
 	switch e.Type {
 	case session.TypeMessage:
@@ -131,7 +133,7 @@ func said(e *session.Entry) *message.Message {
 			return m
 		}
 	case session.TypeCustomMessage:
-		if m, ok := e.CustomMessage(); ok {
+		if m, ok := e.CustomMessage(); ok && m.CustomType != session.CustomExcerpt {
 			return m
 		}
 	default:

@@ -73,8 +73,8 @@ type PointResult struct {
 // SessionResult is a session and its points.
 type SessionResult struct {
 	Name, Group string
-	Messages    int
-	Tokens      int // of all stretches
+	Messages    int // that were said, what a rewrite put in left out
+	Tokens      int // of them
 	Points      []PointResult
 	// Skipped says why there is no free point, "" when there are some.
 	Skipped string
@@ -246,8 +246,6 @@ func play(ctx context.Context, s *Session, opt *Options, res *played) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		res.Messages += len(st.items)
-		res.Tokens += measure.TokensOf(st.digests)
 		if i == 0 {
 			free, why := freePoints(s, st, opt)
 			points = append(points, free...)
@@ -273,6 +271,7 @@ func play(ctx context.Context, s *Session, opt *Options, res *played) error {
 	res.meter[0] = meter.Measure(s.Path, token.HeuristicFor)
 	res.meter[1] = meter.Measure(s.Path, func(string, string) token.Counter { return token.Chars4() })
 	res.recording = record(s)
+	res.Messages, res.Tokens = len(res.recording.blocks), res.recording.tokens()
 	for _, pt := range points {
 		got, err := pt.score(ctx, s, opt)
 		if err != nil {

@@ -409,3 +409,38 @@ func TestPlayTakesSessionsAsItGoes(t *testing.T) {
 		t.Errorf("after the end %d sessions were taken (%v)", taken, err)
 	}
 }
+
+// Hundreds of edits in a row, as a pass writes them, are one rewrite, and one that
+// ends with a compaction is that compaction.
+func TestEditsAndACompactionAreOneRewrite(t *testing.T) {
+	l := newLogged(t)
+	rng := rand.New(rand.NewPCG(15, 1))
+	l.talk(rng, 60)
+	before := l.session("before").Path
+	var drafts []session.Draft
+	for _, e := range before {
+		if m, err := e.Message(); err == nil && m.Role == message.RoleToolResult {
+			drafts = append(drafts, session.NewContextEdit(session.ContextEdit{TargetID: e.ID, Omit: true}))
+		}
+	}
+	drafts = append(drafts,
+		session.NewCustomMessage(session.CustomExcerpt, []message.Block{message.TextBlock("left of it")}, false, nil),
+		session.NewCompaction(session.Compaction{Summary: "short", FirstKeptEntryID: before[len(before)-4].ID}))
+	l.append(drafts...)
+	l.talk(rng, 30)
+	s := l.session("after")
+	parts := s.stretches()
+	if len(parts) != 2 || parts[0].rewrite.Type != session.TypeCompaction || len(parts[0].items) != len(before) {
+		t.Fatalf("%d stretches, the first of %d messages, ended by %v", len(parts), len(parts[0].items), parts[0].rewrite)
+	}
+	if first := parts[1].digests[0]; first.Kind != measure.Summary {
+		t.Errorf("the second begins with kind %d", first.Kind)
+	}
+	r, err := Run(context.Background(), []Session{s}, Options{Policies: []Policy{&spy{}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := r.Sessions[0]; len(got.Points) == 0 || got.Messages != len(before)+64 {
+		t.Errorf("%d messages, %d points: %s", got.Messages, len(got.Points), got.Skipped)
+	}
+}

@@ -32,42 +32,63 @@ type stretch struct {
 }
 
 // stretches divides a session at its rewrites. The first begins with the session;
-// each other with what the rewrite before it left.
+// each other with what the rewrite before it left. Edits and a compaction with nothing
+// said between them are one rewrite. A stretch that no compaction borders on has no
+// messages here, unless it is the first: nothing is measured there.
 func (s *Session) stretches() []*stretch {
 	var (
-		out  []*stretch
-		seen = map[*message.Message]*measure.Digest{}
+		out   []*stretch
+		ends  []int
+		seen  = map[*message.Message]*measure.Digest{}
+		quiet = false // nothing was said since the last rewrite
 	)
-	for at := 0; at < len(s.Path); {
-		end := at
-		for end < len(s.Path) && !rewrites(s.Path[end]) {
-			end++
-		}
-		st := &stretch{}
-		if end < len(s.Path) {
-			st.rewrite = s.Path[end]
-		}
-		for _, it := range session.Project(s.Path[:end]).Items {
-			d := seen[it.Message]
-			m, where := neutral(it.Message)
-			if where == placeOut {
-				continue
+	for i, e := range s.Path {
+		switch {
+		case !rewrites(e):
+			if said(e) != nil {
+				quiet = false
 			}
-			if d == nil {
-				d = measure.NewDigest(&m)
-				seen[it.Message] = d
+		case quiet:
+			if last := out[len(out)-1]; last.rewrite.Type != session.TypeCompaction {
+				last.rewrite = e
 			}
-			if where == placeAlways {
-				st.always = append(st.always, d)
-				continue
-			}
-			st.items = append(st.items, it)
-			st.digests = append(st.digests, d)
+		default:
+			out, ends, quiet = append(out, &stretch{rewrite: e}), append(ends, i), true
 		}
-		out = append(out, st)
-		at = end + 1
+	}
+	if len(s.Path) > 0 {
+		out, ends = append(out, &stretch{}), append(ends, len(s.Path))
+	}
+	compacted := func(i int) bool {
+		return i >= 0 && out[i].rewrite != nil && out[i].rewrite.Type == session.TypeCompaction
+	}
+	for i, st := range out {
+		if i == 0 || compacted(i) || compacted(i-1) {
+			st.fill(s.Path[:ends[i]], seen)
+		}
 	}
 	return out
+}
+
+// fill reads what the context is at the end of a path.
+func (st *stretch) fill(path []*session.Entry, seen map[*message.Message]*measure.Digest) {
+	for _, it := range session.Project(path).Items {
+		m, where := neutral(it.Message)
+		if where == placeOut {
+			continue
+		}
+		d := seen[it.Message]
+		if d == nil {
+			d = measure.NewDigest(&m)
+			seen[it.Message] = d
+		}
+		if where == placeAlways {
+			st.always = append(st.always, d)
+			continue
+		}
+		st.items = append(st.items, it)
+		st.digests = append(st.digests, d)
+	}
 }
 
 func rewrites(e *session.Entry) bool {
