@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/internal/redact"
 	"github.com/clew-dev/clew/internal/text"
 )
 
@@ -176,7 +177,7 @@ func (r *reader) merge(l Ledger) {
 	mergeFiles(&r.files, l.Files, r.place)
 	mergeFiles(&r.weak, l.Weak, r.place)
 	for _, c := range l.Commands {
-		c.Text = text.Clip(oneLine(c.Text), MaxText)
+		c.Text = clipText(c.Text)
 		if c.Text == "" {
 			continue
 		}
@@ -194,7 +195,7 @@ func (r *reader) merge(l Ledger) {
 	r.commits = append(r.commits, l.Commits...)
 	for _, f := range l.Errors {
 		for i := range f.Lines {
-			f.Lines[i] = text.Clip(oneLine(f.Lines[i]), MaxText)
+			f.Lines[i] = clipText(f.Lines[i])
 		}
 		f.Lines = f.Lines[:min(len(f.Lines), 3)]
 		*r.errors.touch(r.errorKey(f), f) = f
@@ -202,7 +203,7 @@ func (r *reader) merge(l Ledger) {
 	for _, u := range l.Users {
 		if u.Entry == "" || !r.seen[u.Entry] {
 			r.seen[u.Entry] = true
-			u.Text = text.Clip(u.Text, MaxText)
+			u.Text = text.Clip(redact.Text(u.Text), MaxText)
 			r.users = append(r.users, u)
 		}
 	}

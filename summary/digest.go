@@ -88,6 +88,7 @@ func newDigest(in *Input, cache *Cache) *digest {
 			d.kept = append(d.kept, look(m, calls[m.ToolCallID]))
 		}
 	}
+	previous = redacted(previous)
 	d.readPrevious(previous)
 	if in.Ledger != nil {
 		d.led = *in.Ledger
@@ -157,7 +158,7 @@ func (d *digest) findUsers() {
 		earlier = d.prev.Quotes
 	}
 	for i, q := range earlier {
-		q.Ref, q.Role = d.refs.of(q.Ref), ""
+		q.Ref, q.Role, q.Text = d.refs.of(q.Ref), "", redacted(q.Text)
 		d.users = append(d.users, userMsg{quote: q, at: i - len(earlier)})
 	}
 	for i, m := range d.msgs {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/clew-dev/clew/internal/redact"
 	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/ledger"
 )
@@ -64,7 +63,7 @@ func (c *collector) earlier() {
 			take(l.Ref, factLine{from: l.From, text: l.Text, factor: 1})
 		}
 	}
-	for _, st := range text.Statements(text.OutsideFences(redact.Text(c.d.foreign))) {
+	for _, st := range text.Statements(text.OutsideFences(c.d.foreign)) {
 		take("", factLine{text: st, factor: 1})
 	}
 	for _, u := range x.f.uses {

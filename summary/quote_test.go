@@ -160,3 +160,22 @@ func TestProfiles(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 }
+
+// A secret does not come through by way of an earlier summary either.
+func TestSecretsInEarlierSummaries(t *testing.T) {
+	secret := "ghp_" + "9fK2mQ7xT4vB1nR8" + "wZ3cY6pL5sD0"
+	conv := talk.New()
+	conv.User("go on with parseEntry")
+	for _, before := range []string{
+		"We pushed with " + secret + " to example.org and fixed parseEntry.",
+		"## Goal\nPush with " + secret + "\n\n## Critical Context\n- parseEntry needs " + secret + " to read\n\n## User Messages\n[#a]\n> my token is " + secret,
+	} {
+		for _, details := range []string{"", `{"clew":{"ledger":{"commands":[{"text":"push ` + secret + `","status":"ok","runs":1}],"users":[{"entry":"a","text":"` + secret + `","bytes":9}]}}}`} {
+			out := summarize(t, summary.Input{Items: conv.Items(), Previous: before, PreviousDetails: []byte(details), Budget: 900,
+				Earlier: []summary.Quote{{Ref: "b", Text: "use " + secret}}, Pins: []summary.Quote{{Ref: "c", Text: "pin " + secret}}})
+			if strings.Contains(out.Text, secret) || !strings.Contains(out.Text, "[redacted:key]") {
+				t.Errorf("of %q:\n%s", before, out.Text)
+			}
+		}
+	}
+}

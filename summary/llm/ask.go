@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,6 +23,10 @@ type question struct {
 	budget int64
 	more   bool // a part follows this one
 	began  bool // a part went before it
+
+	// extend is the request of the conversation that the question is added to; nil
+	// where the conversation is given as data.
+	extend *model.Request
 }
 
 var errCalls = errors.New("the calls for one summary are used up")
@@ -33,7 +38,11 @@ func (r *run) ask(ctx context.Context, q question, known known) (summary.Documen
 	complaint := ""
 	room := q.budget
 	for try := range 2 {
-		resp, err := r.call(ctx, r.request(q, complaint, room))
+		m := r.s.cfg.Model
+		if q.extend != nil {
+			m = r.s.cfg.Extend.Model
+		}
+		resp, err := r.call(ctx, m, r.request(q, complaint, room))
 		if err != nil {
 			return summary.Document{}, err
 		}
@@ -54,12 +63,12 @@ func (r *run) ask(ctx context.Context, q question, known known) (summary.Documen
 }
 
 // call makes one call and counts what it cost, whatever comes of it.
-func (r *run) call(ctx context.Context, req *model.Request) (*model.Response, error) {
+func (r *run) call(ctx context.Context, m model.Model, req *model.Request) (*model.Response, error) {
 	if r.calls <= 0 {
 		return nil, errCalls
 	}
 	r.calls--
-	resp, err := r.s.cfg.Model.Complete(ctx, req)
+	resp, err := m.Complete(ctx, req)
 	var failed *model.Error
 	switch {
 	case resp != nil && resp.Message != nil:
@@ -77,21 +86,33 @@ func (r *run) call(ctx context.Context, req *model.Request) (*model.Response, er
 // it is asked again, so the provider need not keep it.
 func (r *run) request(q question, complaint string, room int64) *model.Request {
 	var b strings.Builder
+	if q.extend != nil {
+		r.write(&b, q, complaint, room)
+		req := *q.extend
+		req.Messages = append(slices.Clone(req.Messages), message.User(b.String(), time.Time{}))
+		req.MaxOutput, req.ToolChoice = room+room/2, model.ToolsNone // the tools stay, or the cache would not hold
+		return &req
+	}
 	b.WriteString("CONVERSATION\n" + q.text + "END OF CONVERSATION\n\n")
 	if so := r.render(q.so); strings.TrimSpace(so) != "" {
 		b.WriteString("SUMMARY SO FAR\n" + mark(so) + "END OF SUMMARY SO FAR\n\n")
 	}
+	r.write(&b, q, complaint, room)
+	return &model.Request{
+		System:    system,
+		Messages:  []*message.Message{message.User(b.String(), time.Time{})},
+		MaxOutput: room + room/2, Reasoning: r.s.cfg.Reasoning, ReasoningBudget: r.s.cfg.ReasoningBudget,
+	}
+}
+
+// write writes the task.
+func (r *run) write(b *strings.Builder, q question, complaint string, room int64) {
 	b.WriteString(q.task.text(q, room))
 	if r.in.Instructions != "" {
 		b.WriteString("\nThe user asks the summary to pay attention to this:\n" + mark(r.in.Instructions))
 	}
 	if complaint != "" {
 		b.WriteString("\nAn answer before this one was not taken: " + complaint + ". Write the whole summary again, without that fault.\n")
-	}
-	return &model.Request{
-		System:    system,
-		Messages:  []*message.Message{message.User(b.String(), time.Time{})},
-		MaxOutput: room + room/2, Reasoning: r.s.cfg.Reasoning, ReasoningBudget: r.s.cfg.ReasoningBudget,
 	}
 }
 

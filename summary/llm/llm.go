@@ -20,6 +20,10 @@ type Config struct {
 	// summary.Deterministic, which is the last resort in any case.
 	Next summary.Summarizer
 
+	// Extend asks the conversation's own model instead, as the next message, where
+	// that costs less. Default: it is not done.
+	Extend *Extend
+
 	// Reasoning and ReasoningBudget are those of the requests; the room for
 	// reasoning comes on top of that for the summary. Default: as the API does.
 	Reasoning       model.Reasoning
@@ -62,6 +66,9 @@ var ErrNoModel = errors.New("llm: Config.Model is nil: there is nobody to ask")
 func New(cfg Config) (*Summarizer, error) {
 	if cfg.Model == nil {
 		return nil, ErrNoModel
+	}
+	if cfg.Extend != nil && (cfg.Extend.Model == nil || cfg.Extend.Request == nil) {
+		return nil, errors.New("llm: Config.Extend needs the model of the conversation and a way to its next request")
 	}
 	if cfg.Next == nil {
 		cfg.Next = summary.Deterministic{}
@@ -163,6 +170,12 @@ func (r *run) summarize(ctx context.Context) (summary.Output, error) {
 		return summary.Output{}, errors.New("there is nothing to ask the model about")
 	}
 	known := r.known()
+	if d, done, err := r.extended(ctx, budget, known); done || err != nil {
+		if err != nil {
+			return summary.Output{}, err
+		}
+		return r.finish(d)
+	}
 	d := previous
 	if len(items) > 0 {
 		share := budget

@@ -27,6 +27,7 @@ type scripted struct {
 	answers []answer
 	asked   []*model.Request
 	onCall  func(n int)
+	price   *model.Price
 }
 
 // nothingSaid stands for an answer that broke off.
@@ -40,7 +41,7 @@ type answer struct {
 }
 
 func (s *scripted) Info() model.Info {
-	return model.Info{Provider: "test", Model: "scripted", Window: s.window}
+	return model.Info{Provider: "test", Model: "scripted", Window: s.window, Price: s.price}
 }
 
 func (s *scripted) Stream(ctx context.Context, r *model.Request, _ func(model.Event) error) (*model.Response, error) {
@@ -342,6 +343,58 @@ func TestGoal(t *testing.T) {
 		}
 		if taken := out.Summarizer == "test/scripted"; taken != goal || goal && out.Tokens <= 900 {
 			t.Errorf("goal %v: by %s with %d tokens, %v", goal, out.Summarizer, out.Tokens, out.Rejected)
+		}
+	}
+}
+
+// TestExtend: where it costs less, the conversation's own model is asked, as the next
+// message of the request that its provider has in its cache.
+func TestExtend(t *testing.T) {
+	all := items(t, conversation(20))
+	next := &model.Request{System: "You are careful.", Tools: []model.Tool{{Name: "read"}}}
+	for _, it := range all {
+		next.Messages = append(next.Messages, it.Message)
+	}
+	for _, c := range []struct {
+		name       string
+		agent      *model.Price
+		cheap      *model.Price
+		answers    []answer
+		extended   int // calls of the agent's model
+		apart      int
+		summarizer string
+	}{
+		{"the cache is cheap", &model.Price{Input: 5, CacheRead: .5, Output: 25}, &model.Price{Input: 5, Output: 25}, []answer{{text: good}}, 1, 0, "test/scripted"},
+		{"the other is cheaper", &model.Price{Input: 5, CacheRead: .5, Output: 25}, &model.Price{Input: .05, Output: .4}, []answer{{text: good}}, 0, 1, "test/scripted"},
+		{"no price is known", nil, &model.Price{Input: 5, Output: 25}, []answer{{text: good}}, 0, 1, "test/scripted"},
+		{"it goes on with the task", &model.Price{Input: 5, CacheRead: .5, Output: 25}, &model.Price{Input: 5, Output: 25}, []answer{{text: "I will now run the tests."}}, 2, 1, "test/scripted"},
+	} {
+		agent := &scripted{window: 200_000, answers: c.answers, price: c.agent}
+		other := &scripted{window: 200_000, answers: []answer{{text: good}}, price: c.cheap}
+		s, err := llm.New(llm.Config{Model: other, Extend: &llm.Extend{Model: agent, Request: func() *model.Request { return next }}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := s.Summarize(context.Background(), summary.Input{Items: all[:60], Kept: all[60:], Counter: counter(t), Budget: 3000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(agent.asked) != c.extended || len(other.asked) != c.apart || out.Summarizer != c.summarizer {
+			t.Errorf("%s: asked %d and %d times, by %s: %v", c.name, len(agent.asked), len(other.asked), out.Summarizer, out.Rejected)
+		}
+		for _, req := range agent.asked {
+			n := len(next.Messages)
+			if req.System != next.System || len(req.Tools) != 1 || req.ToolChoice != model.ToolsNone || len(req.Messages) != n+1 {
+				t.Fatalf("%s: it is no extension of the request", c.name)
+			}
+			for i := range n {
+				if req.Messages[i] != next.Messages[i] {
+					t.Errorf("%s: message %d differs", c.name, i)
+				}
+			}
+		}
+		if len(next.Messages) != len(all) {
+			t.Error("the request was changed")
 		}
 	}
 }

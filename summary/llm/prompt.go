@@ -19,6 +19,9 @@ const (
 	taskBranch task = `The conversation above is a way that was tried and then left: the user went back to an earlier point to go on differently. Summarize what was tried, what came of it, what was learned, and which changes to files or systems are still there.
 `
 
+	taskExtend = `Stop working on the task for a moment. The conversation so far takes too much room, and a summary takes the place of its older part: you go on from that and can't see that part any more. Write the summary: what you need in order to go on without asking again or doing work twice. Copy names, paths, commands, numbers and error messages letter by letter, and write none that the conversation does not have. Call no tools, do not go on with the task, and write nothing but the summary, in the user's language.
+`
+
 	taskUpdate = `The summary so far stands for what was said before. Bring it up to date: keep what still holds, add what is new, move what was finished to Done, and take out what is settled, replaced or no longer matters. Do not repeat yourself.
 `
 	taskMore = `More of the conversation follows in a later request.
