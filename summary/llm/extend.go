@@ -66,6 +66,9 @@ func (r *run) extended(ctx context.Context, budget int64, known known) (d summar
 		r.reject(fmt.Errorf("asked as the next message of the conversation: %w", err))
 		return d, false, nil // it may do better when it is told apart
 	}
+	if err == nil {
+		r.by = info.Provider + "/" + info.Model
+	}
 	return d, err == nil, err
 }
 

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -126,7 +127,7 @@ func (s *Summarizer) Summarize(ctx context.Context, in summary.Input) (summary.O
 	}
 	if err == nil {
 		out.Coverage = facts.Coverage
-		out.Summarizer = s.Name()
+		out.Summarizer = cmp.Or(r.by, s.Name())
 	} else {
 		r.reject(err)
 		out = facts
@@ -154,6 +155,7 @@ type run struct {
 	maxInput int64            // tokens; less once the model said that it was too much
 	usage    *message.Usage
 	rejected []string
+	by       string // the model of the conversation, where that made it
 }
 
 func (r *run) reject(err error) { r.rejected = append(r.rejected, err.Error()) }
