@@ -61,7 +61,8 @@ type Config struct {
 	// ErrBusy. Default: it waits, until its context is done.
 	FailBusy bool
 
-	// Hooks are asked and told about passes, in this order; see Hook.
+	// Hooks are asked and told about what the session does, in this order; see Hook.
+	// Package hook runs programs as hooks. Default: none.
 	Hooks []Hook
 
 	// Events is told of passes and moves, as they happen: for logs and metrics. It

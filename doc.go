@@ -39,7 +39,9 @@
 //
 // The zero [Config] works. Policy says when to compact and how far, Models what
 // is different for single models. Amounts are tokens or a share of the window.
-// Hooks are asked before a pass and told afterwards.
+// Hooks are asked and told about what the session does, see [Hook]; Events is told of
+// passes, for logs and metrics. Package settings reads a Config from files and the
+// environment.
 //
 // # Without a session
 //

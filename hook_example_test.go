@@ -1,0 +1,73 @@
+package clew_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/clew-dev/clew"
+	"github.com/clew-dev/clew/message"
+)
+
+// A secret in a tool result is never stored.
+func ExampleEditToolResultFunc() {
+	ctx := context.Background()
+	redact := clew.EditToolResultFunc(func(_ context.Context, e clew.ToolResultEvent) (clew.ToolResultDecision, error) {
+		text := strings.ReplaceAll(e.Message.Text(), "hunter2", clew.Redacted)
+		return clew.ToolResultDecision{Content: []message.Block{message.TextBlock(text)}}, nil
+	})
+	s, err := clew.New(clew.Config{Hooks: []clew.Hook{redact}})
+	must(err)
+	ids, err := s.Append(ctx,
+		message.User("What is in .env?", at),
+		message.Assistant(at, message.ToolCallBlock("c1", "read", []byte(`{"path":".env"}`))),
+		message.ToolResult("c1", "read", "PASSWORD=hunter2", false, at))
+	must(err)
+	m, err := s.Recall(ctx, ids[2])
+	must(err)
+	fmt.Println(m.Text())
+	// Output:
+	// PASSWORD=[redacted]
+}
+
+// What a hook takes out of the context stays in the log, and is gone from every request.
+func ExampleEditContextFunc() {
+	ctx := context.Background()
+	forget := clew.EditContextFunc(func(_ context.Context, e clew.ContextEvent) (clew.ContextDecision, error) {
+		var d clew.ContextDecision
+		for _, it := range e.Context() {
+			if strings.Contains(it.Message.Text(), "[debug]") {
+				d.Edits = append(d.Edits, clew.Edit{Entry: it.Entry, Omit: true})
+			}
+		}
+		return d, nil
+	})
+	s, err := clew.New(clew.Config{Hooks: []clew.Hook{forget}})
+	must(err)
+	_, err = s.Append(ctx, message.User("Say hello.", at), message.Assistant(at, message.TextBlock("[debug] x=1")), message.User("Again.", at))
+	must(err)
+	p, err := s.Prepare(ctx)
+	must(err)
+	fmt.Print(clew.Serialize(p.Messages))
+	// Output:
+	// [User]: Say hello.
+	//
+	// [User]: Again.
+}
+
+// The summary may come from elsewhere; what it is to be of is in the preparation.
+func ExampleBeforeCompactEvent_Preparation() {
+	s := example(40, clew.BeforeCompactFunc(func(_ context.Context, e clew.BeforeCompactEvent) (clew.Decision, error) {
+		p, err := e.Preparation()
+		if err != nil {
+			return clew.Decision{}, err
+		}
+		text := clew.Serialize(append(p.History, p.TurnPrefix...)) // for a model of one's own
+		return clew.Decision{Summary: fmt.Sprintf("The agent made %d calls.", strings.Count(text, "[Assistant tool calls]: read("))}, nil
+	}))
+	p, err := s.Prepare(context.Background())
+	must(err)
+	fmt.Println(p.Plan.Summary.Summarizer, strings.Contains(p.Plan.Summary.Text, " calls."))
+	// Output:
+	// hook true
+}
