@@ -14,6 +14,15 @@ type Price struct {
 	Input, Output, CacheRead, CacheWrite float64
 }
 
+// Price returns what a model costs, if the settings say so.
+func (s *Settings) Price(provider, model string) (Price, bool) {
+	p, ok := s.Prices[provider+"/"+model]
+	if !ok {
+		p, ok = s.Prices[model]
+	}
+	return p, ok
+}
+
 var (
 	modelKeys = []string{"window", "reserve", "trigger", "target", "keep"}
 	priceKeys = []string{"input", "output", "cacheRead", "cacheWrite"}

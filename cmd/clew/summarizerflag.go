@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/model/anthropic"
 	"github.com/clew-dev/clew/model/gemini"
@@ -19,6 +20,7 @@ import (
 type summarizerFlags struct {
 	name, baseURL, keyEnv string
 	tries                 int // calls; 0: as the transport does
+	settings              *settings.Settings
 }
 
 func (fl *summarizerFlags) add(cmd *cobra.Command) {
@@ -45,7 +47,7 @@ func (fl *summarizerFlags) summarizer() (summary.Summarizer, error) {
 
 // orSettings returns the flags with what the settings say where they say nothing.
 func (fl summarizerFlags) orSettings(cmd *cobra.Command, s *settings.Settings) *summarizerFlags {
-	fl.tries = s.SummaryTries
+	fl.tries, fl.settings = s.SummaryTries, s
 	switch {
 	case fl.name == "none":
 		fl.name = ""
@@ -57,6 +59,31 @@ func (fl summarizerFlags) orSettings(cmd *cobra.Command, s *settings.Settings) *
 	return &fl
 }
 
+// info returns what the settings say of a model, with what is known of it else; nil
+// where they say nothing.
+func (fl *summarizerFlags) info(provider, name string) (*model.Info, error) {
+	if fl.settings == nil {
+		return nil, nil
+	}
+	price, priced := fl.settings.Price(provider, name)
+	window := fl.settings.For(provider, name, compact.Policy{}).Window
+	if !priced && window == 0 {
+		return nil, nil
+	}
+	known, err := model.BuiltIn()
+	if err != nil {
+		return nil, err
+	}
+	info, _ := known.Lookup(provider, name)
+	if priced {
+		info.Price = &model.Price{Input: price.Input, Output: price.Output, CacheRead: price.CacheRead, CacheWrite: price.CacheWrite}
+	}
+	if window != 0 {
+		info.Window = window
+	}
+	return &info, nil
+}
+
 func (fl *summarizerFlags) model() (model.Model, error) {
 	provider, name, ok := strings.Cut(fl.name, "/")
 	if !ok || provider == "" || name == "" {
@@ -65,6 +92,10 @@ func (fl *summarizerFlags) model() (model.Model, error) {
 	at := model.Endpoint{Model: name, BaseURL: fl.baseURL, KeyEnv: fl.keyEnv}
 	if fl.tries > 0 {
 		at.Transport = model.NewTransport(model.TransportConfig{Retry: model.Retry{Attempts: fl.tries}})
+	}
+	var err error
+	if at.Info, err = fl.info(provider, name); err != nil {
+		return nil, err
 	}
 	switch provider {
 	case "anthropic":
