@@ -9,7 +9,8 @@ import (
 // Row is one policy in a table.
 type Row struct {
 	Policy   string
-	Points   int // at which it was scored
+	About    string // what it does, in a few words
+	Points   int    // at which it was scored
 	Sessions int
 	Tokens   float64 // mean size of its texts
 
@@ -60,7 +61,7 @@ func (r *Report) Rows(recorded bool) []Row {
 }
 
 func (r *Report) row(policy string, recorded bool) Row {
-	row := Row{Policy: policy}
+	row := Row{Policy: policy, About: r.about[policy]}
 	var scores [][]measure.Score
 	var chains [][]Chain
 	for _, s := range r.Sessions {

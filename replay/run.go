@@ -93,6 +93,8 @@ type Report struct {
 	Meter []meter.Row
 	// Again are sessions that were not counted because a longer one has the same id.
 	Again []Again
+
+	about map[string]string // of policies
 }
 
 // Again is a session that was not counted, and the one that was in its place.
@@ -193,8 +195,10 @@ type played struct {
 // report sums up.
 func report(ctx context.Context, all []*played, opt *Options) (*Report, error) {
 	r := &Report{Budget: opt.Budget, Tail: opt.Tail}
+	r.about = map[string]string{RecordedPolicy: "the summary that the recorded program made"}
 	for _, p := range opt.Policies {
 		r.Policies = append(r.Policies, p.Name())
+		r.about[p.Name()] = p.About()
 	}
 	all = r.distinct(all)
 	recall := map[string]float64{}

@@ -44,6 +44,7 @@ type meterJSON struct {
 // keptJSON is what a policy keeps.
 type keptJSON struct {
 	Policy       string       `json:"policy"`
+	About        string       `json:"about"`
 	Points       int          `json:"points"`
 	Sessions     int          `json:"sessions"`
 	Tokens       int          `json:"tokens"`
@@ -220,7 +221,7 @@ func meanFigure(m replay.Mean) *float64 { return figure(measure.Measured{Value: 
 
 func newKeptJSON(r *replay.Row) keptJSON {
 	out := keptJSON{
-		Policy: r.Policy, Points: r.Points, Sessions: r.Sessions, Tokens: int(r.Tokens),
+		Policy: r.Policy, About: r.About, Points: r.Points, Sessions: r.Sessions, Tokens: int(r.Tokens),
 		CCR: meanFigure(r.Contextual), CR: meanFigure(r.Recall), CRByUse: meanFigure(r.RecallByUse), Precision: meanFigure(r.Precision),
 		Instructions: meanFigure(r.Instructions), Constraints: meanFigure(r.Constraints), TrailF1: meanFigure(r.TrailF1),
 		Modified: meanFigure(r.Modified), Fresh: meanFigure(r.Fresh), FreshPoints: r.Fresh.N, MadeUp: meanFigure(r.Foreign), Plain: meanFigure(r.Plain),

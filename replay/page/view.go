@@ -98,7 +98,7 @@ func newView(r *replay.Report, notes Notes) *view {
 	}
 	if v.Recorded > 0 {
 		for _, k := range r.Rows(true) {
-			v.RecordedRows = append(v.RecordedRows, row{Policy: k.Policy, Figures: kept(&k)})
+			v.RecordedRows = append(v.RecordedRows, row{Policy: k.Policy, About: k.About, Figures: kept(&k)})
 		}
 	}
 	v.recall(free)
@@ -149,9 +149,8 @@ func (v *view) rows(free []replay.Row, costs *replay.Costs) {
 		}
 	}
 	for _, k := range free {
-		line := row{Policy: k.Policy, Figures: kept(&k)}
+		line := row{Policy: k.Policy, About: k.About, Figures: kept(&k)}
 		if c := priced[k.Policy]; c != nil {
-			line.About = c.About
 			line.Figures = append(line.Figures, costs5(c)...)
 			delete(priced, k.Policy)
 		} else {
