@@ -37,3 +37,24 @@ func ExampleFromSummary() {
 	fmt.Println(ok, l.Paths(ledger.StateRead), l.Paths(ledger.StateModified))
 	// Output: true [lexer.go] [parser.go]
 }
+
+// A Reader goes on where it stopped, and says where a task ended.
+func ExampleReader() {
+	conv := talk.New()
+	conv.User("Never push without asking. Fix the parser.")
+	conv.Bash("go test ./...", "--- FAIL: TestParse (0.0s)\nFAIL\tparser\t0.1s\n\nCommand exited with code 1").Failed()
+	r := ledger.NewReader(ledger.Options{})
+	r.Add(conv.Items())
+	l := r.Ledger()
+	fmt.Println(l.Rules[0].Text, l.Failing()[0].Failed)
+
+	more := talk.New()
+	more.Tag = "m"
+	more.Bash("cd parser && go test -run TestParse .", "ok  \tparser\t0.1s")
+	r.Add(more.Items())
+	l = r.Ledger()
+	fmt.Println(len(l.Failing()), r.Boundary())
+	// Output:
+	// Never push without asking. [parser::TestParse]
+	// 0 check
+}
