@@ -124,8 +124,8 @@ func statementParts(s string) []string {
 		parts = out
 	}
 	for _, l := range languages {
-		for _, own := range []string{l.first, l.current, l.latest, l.changed, l.command, l.failed, l.commit, "`" + l.passes, "`" + l.fails, "`" + l.refused} {
-			if strings.HasPrefix(s, own) || strings.Contains(own, "`") || own == l.failed {
+		for _, own := range []string{l.first, l.current, l.latest, l.changed, l.command, l.failed, l.commit, l.since, "`" + l.passes, "`" + l.fails, "`" + l.refused} {
+			if strings.HasPrefix(s, own) || strings.Contains(own, "`") || own == l.failed || own == l.since {
 				split(own)
 			}
 		}

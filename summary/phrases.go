@@ -18,6 +18,7 @@ type phrases struct {
 	failed                 string // behind a command that failed
 	commit                 string // before a commit
 	passes                 string // behind a command line in backquotes
+	since                  string // behind that, where files were changed later
 	fails                  string
 	refused                string // behind the name of a tool that failed
 	note                   string // the last section of every document with handles
@@ -28,49 +29,49 @@ var languages = []phrases{
 	{
 		first: "First request: ", current: "Current request: ", latest: "Latest request here: ",
 		changed: "Changed in this turn: ", command: "Last command: ", failed: " (failed)", commit: "Commit ",
-		passes: " passes", fails: " fails", refused: " failed",
+		passes: " passes", since: " (files changed since)", fails: " fails", refused: " failed",
 		note: "[#id] names an entry of the session log. What is not here can be read back by it.",
 	},
 	{
 		first: "最初的请求：", current: "当前请求：", latest: "此处最后的请求：",
 		changed: "本轮修改了：", command: "最后的命令：", failed: "（失败）", commit: "提交 ",
-		passes: " 通过", fails: " 失败", refused: " 失败",
+		passes: " 通过", since: "（此后文件有改动）", fails: " 失败", refused: " 失败",
 		note: "[#id] 指会话日志中的一条记录。此处没有的内容可以凭它读回。",
 	},
 	{
 		first: "最初の依頼：", current: "現在の依頼：", latest: "ここでの最後の依頼：",
 		changed: "このターンで変更：", command: "最後のコマンド：", failed: "（失敗）", commit: "コミット ",
-		passes: " は成功", fails: " は失敗", refused: " は失敗",
+		passes: " は成功", since: "（その後ファイルに変更あり）", fails: " は失敗", refused: " は失敗",
 		note: "[#id] はセッションログの項目を指す。ここにないものはそれで読み戻せる。",
 	},
 	{
 		first: "첫 요청: ", current: "현재 요청: ", latest: "여기서의 마지막 요청: ",
 		changed: "이번 턴에 변경: ", command: "마지막 명령: ", failed: " (실패)", commit: "커밋 ",
-		passes: " 통과", fails: " 실패", refused: " 실패",
+		passes: " 통과", since: " (이후 파일 변경됨)", fails: " 실패", refused: " 실패",
 		note: "[#id]는 세션 로그의 항목을 가리킨다. 여기 없는 것은 그것으로 다시 읽을 수 있다.",
 	},
 	{
 		first: "Erste Bitte: ", current: "Jetzige Bitte: ", latest: "Letzte Bitte hier: ",
 		changed: "In diesem Zug geändert: ", command: "Letzter Befehl: ", failed: " (fehlgeschlagen)", commit: "Commit ",
-		passes: " läuft durch", fails: " schlägt fehl", refused: " ist fehlgeschlagen",
+		passes: " läuft durch", since: " (seither Dateien geändert)", fails: " schlägt fehl", refused: " ist fehlgeschlagen",
 		note: "[#id] nennt einen Eintrag des Protokolls. Was hier fehlt, lässt sich damit nachlesen.",
 	},
 	{
 		first: "Première demande : ", current: "Demande actuelle : ", latest: "Dernière demande ici : ",
 		changed: "Modifié dans ce tour : ", command: "Dernière commande : ", failed: " (échec)", commit: "Commit ",
-		passes: " réussit", fails: " échoue", refused: " a échoué",
+		passes: " réussit", since: " (fichiers modifiés depuis)", fails: " échoue", refused: " a échoué",
 		note: "[#id] désigne une entrée du journal. Ce qui manque ici peut être relu par elle.",
 	},
 	{
 		first: "Primera petición: ", current: "Petición actual: ", latest: "Última petición aquí: ",
 		changed: "Cambiado en este turno: ", command: "Última orden: ", failed: " (fallida)", commit: "Commit ",
-		passes: " pasa", fails: " falla", refused: " falló",
+		passes: " pasa", since: " (archivos cambiados desde entonces)", fails: " falla", refused: " falló",
 		note: "[#id] nombra una entrada del registro. Lo que falta aquí puede releerse con ella.",
 	},
 	{
 		first: "Первая просьба: ", current: "Текущая просьба: ", latest: "Последняя просьба здесь: ",
 		changed: "Изменено в этом ходе: ", command: "Последняя команда: ", failed: " (ошибка)", commit: "Коммит ",
-		passes: " проходит", fails: " не проходит", refused: " не удалось",
+		passes: " проходит", since: " (после этого файлы менялись)", fails: " не проходит", refused: " не удалось",
 		note: "[#id] называет запись журнала. Чего здесь нет, можно прочесть по ней.",
 	},
 }
@@ -197,7 +198,7 @@ func passing(s string) (command string, ok bool) {
 		return "", false
 	}
 	for _, l := range languages {
-		if c, ok := strings.CutSuffix(s[1:], "`"+l.passes); ok {
+		if c, ok := strings.CutSuffix(strings.TrimSuffix(s[1:], l.since), "`"+l.passes); ok {
 			return c, true
 		}
 	}

@@ -62,6 +62,12 @@ func (d *digest) done() []piece {
 		}
 		add(10*i, Line{Text: t, Ref: d.refs.of(c.Entry)})
 	}
+	changed := -1 // where a file was changed last
+	for _, f := range d.led.Files {
+		if f.State != ledger.StateRead {
+			changed = max(changed, at(index, f.Entry))
+		}
+	}
 	passed := map[ledger.Check]bool{}
 	for _, c := range slices.Backward(d.led.Commands) {
 		if c.Check == "" || c.Status != ledger.StatusOK || passed[c.Check] {
@@ -69,7 +75,11 @@ func (d *digest) done() []piece {
 		}
 		if i := at(index, c.Entry); i >= 0 {
 			passed[c.Check] = true
-			add(10*i+1, Line{Text: "`" + c.Text + "`" + d.words.passes, Ref: d.refs.of(c.Entry)})
+			t := "`" + c.Text + "`" + d.words.passes
+			if i < changed {
+				t += d.words.since
+			}
+			add(10*i+1, Line{Text: t, Ref: d.refs.of(c.Entry)})
 		}
 	}
 	for _, t := range d.led.Todos {
@@ -227,7 +237,7 @@ func (d *digest) lastSaid() []Line {
 		line := Line{Text: clip(l), Ref: m.ref}
 		switch {
 		case len(l) <= 15 || unreadable(l):
-		case leadsOver(l) || announce.MatchString(l) || text.TableRow(l):
+		case leadsOver(l) || announce.MatchString(l) || text.TableRow(l), subjects(l) < 4 && !hasIdentifier(l):
 			empty = append(empty, line)
 		default:
 			out = append(out, line)
