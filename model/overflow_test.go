@@ -148,6 +148,31 @@ func TestOverflowVeto(t *testing.T) {
 	}
 }
 
+// What decides, where two things speak against each other.
+func TestOverflowOrder(t *testing.T) {
+	for _, c := range []struct {
+		f    Failure
+		want OverflowKind
+	}{
+		{Failure{Status: 400, Code: "context_length_exceeded", Message: "something is wrong"}, OverflowTokens},
+		{Failure{Status: 429, Code: "context_length_exceeded", Message: "too many requests"}, OverflowTokens},
+		{Failure{Status: 400, Type: "exceed_context_size_error", Message: "something is wrong"}, OverflowTokens},
+		{Failure{Status: 400, Code: "rate_limit_exceeded", Message: "prompt is too long"}, ""},
+		{Failure{Status: 400, Message: `{'error': 'The model\'s context length is 4096 tokens'}`}, OverflowTokens},
+		// The whole minute's allowance is less than this request, or more.
+		{Failure{Status: 429, Message: "Request too large on tokens per min (TPM): Limit 30000, Requested 40000."}, OverflowRate},
+		{Failure{Status: 429, Message: "Rate limit reached on tokens per min (TPM): Limit 30000, Requested 385."}, ""},
+		{Failure{Status: 413, Message: "<html>413</html>"}, OverflowBytes},
+		{Failure{Status: 413}, ""},
+		{Failure{Status: 400}, ""},
+		{Failure{Status: 400, Provider: "cerebras"}, OverflowTokens},
+	} {
+		if o, ok := ClassifyOverflow(c.f); o.Kind != c.want || ok != (c.want != "") {
+			t.Errorf("%+v: %v %+v", c.f, ok, o)
+		}
+	}
+}
+
 // No rule is dead: each is what some case is recognized by.
 func TestOverflowRulesAreUsed(t *testing.T) {
 	used := map[string]bool{}

@@ -192,6 +192,70 @@ func TestDropAnywhere(t *testing.T) {
 	})
 }
 
+// A stream that is cut anywhere and asked for again: the answer is there once.
+func TestDropAndRepeat(t *testing.T) {
+	each(t, modeltest.Config{}, func(t *testing.T, _ adapter, s *modeltest.Server, m model.Model) {
+		reply := modeltest.Answer(modeltest.Think("hm"), message.TextBlock("Hello."), modeltest.Call("call_1", "read", `{"path":"a"}`))
+		s.Add(reply)
+		want, err := m.Stream(context.Background(), ask("hi"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		xs := s.Exchanges()
+		size := len(xs[len(xs)-1].Response)
+		repeated := 0
+		for at := 0; at < size; at += 29 {
+			s.Add(reply.With(modeltest.Faults{Drop: true, DropAt: at}), reply)
+			said := ""
+			got, err := m.Stream(context.Background(), ask("hi"), func(e model.Event) error {
+				if e.Kind == model.EventText || e.Kind == model.EventThinking {
+					said += e.Text
+				}
+				return nil
+			})
+			if err == nil && (namesOut(sketch(got)) != namesOut(sketch(want)) || said != "hmHello.") {
+				t.Fatalf("cut at %d of %d: %q, %s", at, size, said, sketch(got))
+			}
+			if err == nil && got.Attempts == 2 {
+				repeated++
+				continue
+			}
+			if s.Left() != 1 {
+				t.Fatalf("cut at %d: %d replies are left, %v", at, s.Left(), err)
+			}
+			if _, err := m.Complete(context.Background(), ask("hi")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if repeated == 0 {
+			t.Error("no stream was cut before something was passed on")
+		}
+	})
+}
+
+// A call of a stream that broke is not run, though its arguments look whole.
+func TestBrokenCall(t *testing.T) {
+	for name, body := range map[string]string{
+		"anthropic": `data: {"type":"message_start","message":{"content":[]}}` + "\n\n" +
+			`data: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"c1","name":"rm","input":{}}}` + "\n\n" +
+			`data: {"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"path\":\"/\"}"}}` + "\n\n",
+		"chat": `data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c1","function":{"name":"rm","arguments":"{\"path\":\"/\"}"}}]}}]}` + "\n\n",
+		"responses": `data: {"type":"response.created","response":{"id":"r","output":[]}}` + "\n\n" +
+			`data: {"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","id":"f","call_id":"c1","name":"rm","arguments":""}}` + "\n\n" +
+			`data: {"type":"response.function_call_arguments.delta","output_index":0,"item_id":"f","delta":"{\"path\":\"/\"}"}` + "\n\n",
+	} {
+		_, err := answered(t, name, body)
+		var e *model.Error
+		if !errors.As(err, &e) || e.Kind != model.KindDropped || e.Partial == nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got, want := sketch(e.Partial), ` error bad(rm {"path":"/"})`; got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}
+
 // A stream that ends as if it were whole, without its end, is not whole.
 func TestStreamWithoutEnd(t *testing.T) {
 	each(t, modeltest.Config{}, func(t *testing.T, _ adapter, s *modeltest.Server, m model.Model) {

@@ -94,7 +94,7 @@ func (c *Chat) render(op string, r *model.Request, stream bool) (*model.Rendered
 
 // chatMembers are the members of the body that Extra must not set.
 var chatMembers = []string{
-	"model", "stream", "temperature", "stop", "tool_choice", "reasoning_effort", "prompt_cache_key", "tools", "messages",
+	"model", "stream", "stream_options", "temperature", "stop", "tool_choice", "reasoning_effort", "prompt_cache_key", "tools", "messages",
 }
 
 // body writes the request; what grows stands last.
