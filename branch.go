@@ -21,6 +21,9 @@ type BranchOptions struct {
 	// Instructions are what the summary is to pay attention to. Default: the
 	// policy's.
 	Instructions string
+	// ReplaceInstructions puts Instructions in the place of the description of the
+	// task that a model is given.
+	ReplaceInstructions bool
 	// Label names the summary, or the target where there is none.
 	Label string
 	// DryRun does all but write, hooks and summarizer included.
@@ -101,6 +104,7 @@ func (s *Session) branch(ctx context.Context, target string, opt BranchOptions) 
 		return b, nil
 	}
 	opt.Instructions, opt.Label = d.Instructions, d.Label
+	opt.ReplaceInstructions = opt.ReplaceInstructions || d.ReplaceInstructions
 	if opt.Summarize {
 		b.Summary, err = s.summarizeBranch(ctx, r, v.policy, opt, d.Summary)
 		if errors.Is(err, branch.ErrNothing) {
@@ -130,7 +134,7 @@ func (s *Session) summarizeBranch(ctx context.Context, r *branch.Range, policy c
 	}
 	o := branch.Options{
 		Counter: v.meter, Budget: min(branch.DefaultBudget, budget.Summary), Summarizer: policy.Summarizer, Template: policy.Template,
-		Instructions: opt.Instructions, Cwd: s.log.Store().Header().Cwd,
+		Instructions: opt.Instructions, OnlyInstructions: opt.ReplaceInstructions, Cwd: s.log.Store().Header().Cwd,
 	}
 	if given == "" {
 		return branch.Summarize(s.inside(ctx), s.log.Store(), r, o)
@@ -231,6 +235,8 @@ type BranchDecision struct {
 	Why    string
 	// Instructions and Label, if not empty, take the place of those in the event.
 	Instructions, Label string
+	// ReplaceInstructions is that of BranchOptions.
+	ReplaceInstructions bool
 	// Summary, if not empty, is the text of the summary, where one is wanted. The
 	// user's words and the files are added to it.
 	Summary string
@@ -252,6 +258,7 @@ func (s *Session) askBranch(ctx context.Context, e BeforeBranchEvent, warnings *
 			return false
 		}
 		all.Instructions = cmp.Or(d.Instructions, all.Instructions)
+		all.ReplaceInstructions = all.ReplaceInstructions || d.ReplaceInstructions
 		all.Label = cmp.Or(d.Label, all.Label)
 		all.Summary = cmp.Or(d.Summary, all.Summary)
 		return true

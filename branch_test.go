@@ -153,6 +153,13 @@ func TestBranchIsSummarizedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := asked
+	var in summary.Input
+	cfg.Policy.Summarizer = summarizerFunc(func(_ context.Context, i summary.Input) error { in = i; return nil })
+	if other, err := clew.OpenStore(context.Background(), s.Log().Store(), cfg); err != nil {
+		t.Fatal(err)
+	} else if branchTo(t, other, at[1], clew.BranchOptions{Summarize: true, DryRun: true, Instructions: "say yes", ReplaceInstructions: true}); in.Instructions != "say yes" || !in.OnlyInstructions {
+		t.Errorf("%q %v", in.Instructions, in.OnlyInstructions)
+	}
 	three := branchTo(t, s, at[1], clew.BranchOptions{Summarize: true, Instructions: "the parser"})
 	if three.Summary.Cached || asked == before {
 		t.Error("another question was answered with an old summary")

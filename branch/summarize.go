@@ -31,6 +31,9 @@ type Options struct {
 	Template *summary.Template
 	// Instructions are what it is to pay attention to.
 	Instructions string
+	// OnlyInstructions puts them in the place of the description of the task that a
+	// model is given.
+	OnlyInstructions bool
 	// Cwd makes paths relative, where it is known.
 	Cwd string
 	// Fresh asks the summarizer even where the session has a summary of the same
@@ -121,7 +124,7 @@ func Summarize(ctx context.Context, s session.Store, r *Range, opt Options) (*Su
 	first := newest(r.Items, opt.Counter, opt.InputBudget)
 	out, err := opt.Summarizer.Summarize(ctx, summary.Input{
 		Items: r.Items[first:], Ledger: &facts, Cwd: opt.Cwd, Budget: opt.Budget, ClipLast: true,
-		Counter: opt.Counter, Template: opt.Template, Instructions: opt.Instructions,
+		Counter: opt.Counter, Template: opt.Template, Instructions: opt.Instructions, OnlyInstructions: opt.OnlyInstructions,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("summarize with %s: %w", opt.Summarizer.Name(), err)
@@ -150,7 +153,7 @@ func Summarize(ctx context.Context, s session.Store, r *Range, opt Options) (*Su
 // key says what was asked for, so that another question is not answered with an
 // old summary.
 func (o *Options) key() string {
-	data, _ := json.Marshal([]any{o.Summarizer.Name(), o.Template.Name(), o.Budget, o.InputBudget, o.Instructions}) // strings and numbers
+	data, _ := json.Marshal([]any{o.Summarizer.Name(), o.Template.Name(), o.Budget, o.InputBudget, o.Instructions, o.OnlyInstructions}) // strings and numbers
 	return string(data)
 }
 

@@ -117,7 +117,10 @@ func (h beforeTreeHook) BeforeBranch(ctx context.Context, e clew.BeforeBranchEve
 	if why, ok := whyBlocked(err); ok {
 		return clew.BranchDecision{Cancel: true, Why: why}, nil
 	}
-	return clew.BranchDecision(a), err
+	return clew.BranchDecision{
+		Cancel: a.Cancel, Why: a.Why, Instructions: a.Instructions, ReplaceInstructions: a.ReplaceInstructions,
+		Label: a.Label, Summary: a.Summary,
+	}, err
 }
 
 func (h treeHook) AfterBranch(ctx context.Context, b clew.Branched) error {

@@ -93,11 +93,12 @@ type CompactAnswer struct {
 
 // BeforeTreeAnswer answers session_before_tree.
 type BeforeTreeAnswer struct {
-	Cancel       bool   `json:"cancel,omitempty"`
-	Why          string `json:"why,omitempty"`
-	Instructions string `json:"instructions,omitempty"`
-	Label        string `json:"label,omitempty"`
-	Summary      string `json:"summary,omitempty"`
+	Cancel              bool   `json:"cancel,omitempty"`
+	Why                 string `json:"why,omitempty"`
+	Instructions        string `json:"instructions,omitempty"`
+	ReplaceInstructions bool   `json:"replaceInstructions,omitempty"`
+	Label               string `json:"label,omitempty"`
+	Summary             string `json:"summary,omitempty"`
 }
 
 // BeforeForkAnswer answers session_before_fork.

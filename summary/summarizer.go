@@ -71,6 +71,9 @@ type Input struct {
 	Goal bool
 	// Instructions are what the user asked the summary to pay attention to.
 	Instructions string
+	// OnlyInstructions lets a summarizer that asks a model put Instructions in the
+	// place of its own description of the task. The form stays.
+	OnlyInstructions bool
 	// Profile says what is worth most. nil: chosen by what the session is like.
 	Profile *Profile
 	// Cache keeps what was found in messages, so that the next summary of the same

@@ -107,8 +107,11 @@ func (r *run) request(q question, complaint string, room int64) *model.Request {
 
 // write writes the task.
 func (r *run) write(b *strings.Builder, q question, complaint string, room int64) {
+	if r.in.OnlyInstructions && r.in.Instructions != "" {
+		q.task = task(oneLine(r.in.Instructions) + "\n")
+	}
 	b.WriteString(q.task.text(q, room))
-	if r.in.Instructions != "" {
+	if r.in.Instructions != "" && !r.in.OnlyInstructions {
 		b.WriteString("\nThe user asks the summary to pay attention to this:\n" + mark(r.in.Instructions))
 	}
 	if complaint != "" {

@@ -175,6 +175,11 @@ func TestSummaryOfAModel(t *testing.T) {
 	if len(req.Tools) > 0 || req.ToolChoice != "" || req.Cache != "" || req.Reasoning != "" || len(req.Messages) != 1 {
 		t.Errorf("the request has what it should not: %+v", req)
 	}
+	m = &scripted{window: 200_000, answers: []answer{{text: good}}}
+	summarize(t, m, summary.Input{Items: items(t, conversation(12)), Instructions: "List what was decided.", OnlyInstructions: true})
+	if text := m.asked[0].Messages[0].Text(); !strings.Contains(text, "\nList what was decided.\n") || strings.Contains(text, "Summarize the conversation above") || !strings.Contains(text, "## Goal") {
+		t.Error("the description of the task was not replaced")
+	}
 	if text := req.Messages[0].Text(); !strings.Contains(text, "mind the comments") || !strings.Contains(text, "| step 3:") {
 		t.Error(text[:500])
 	}
