@@ -125,7 +125,11 @@ func (r *compactReport) plan(cmd *cobra.Command, s session.Store, policy modelPo
 	pr := newProgress(cmd)
 	defer pr.done()
 	pr.say("compacting %s", count(len(pl.path), "entry", "entries"))
-	if r.Plan, err = pl.make(cmd.Context(), compact.Manual); err != nil {
+	first := *pl
+	if len(pl.settle) > 0 && !r.DryRun {
+		first.policy.Summarizer = nil // apply makes the plan anew, and a model is to be asked once
+	}
+	if r.Plan, err = first.make(cmd.Context(), compact.Manual); err != nil {
 		return nil, &session.Error{Op: "compact", Subject: r.File, Err: err}
 	}
 	r.take(r.Plan)
@@ -185,8 +189,12 @@ func (r *compactReport) apply(cmd *cobra.Command, f *jsonl.File, pl *planning) e
 		if err != nil {
 			return err
 		}
-		if r.Plan, err = again.make(ctx, compact.Manual); err != nil || !r.Plan.Act {
+		plan, err := again.make(ctx, compact.Manual)
+		if err != nil {
 			return err
+		}
+		if r.take(plan); !plan.Act {
+			return nil
 		}
 	}
 	entries, err := compact.Apply(ctx, log, r.Plan)

@@ -56,3 +56,28 @@ func TestSummarizer(t *testing.T) {
 	run(t, exitUsage, "compact", "--summarizer", "nobody/x", "x.jsonl")
 	run(t, exitUsage, "compact", "--base-url", "http://localhost", "x.jsonl")
 }
+
+// TestSummarizerIsAskedOnce: also where an interrupted call must be settled first, and
+// the plan is made anew.
+func TestSummarizerIsAskedOnce(t *testing.T) {
+	t.Setenv("TEST_KEY", modeltest.Key)
+	srv := modeltest.Start(modeltest.Config{}, modeltest.Text("## Goal\n- go through the steps\n"), modeltest.Text("## Progress\n### Done\n- the steps so far\n"))
+	defer srv.Close()
+	file := filepath.Join(t.TempDir(), "s.jsonl")
+	call := `{"type":"message","id":"w1","parentId":"a30","timestamp":"2026-01-01T11:00:01.000Z","message":{"role":"assistant","provider":"anthropic","model":"claude-opus-4-5","stopReason":"toolUse","content":[{"type":"toolCall","id":"cw","name":"bash","arguments":{"command":"sleep 60"}}],"timestamp":2}}` + "\n"
+	if err := os.WriteFile(file, append(longSession(30, 3), call...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, _ := run(t, exitDone, "compact", "--json", "--window", "16k", "--summarizer", "anthropic/claude-haiku-4-5", "--base-url", srv.URL, "--key-env", "TEST_KEY", file)
+	var r compactReport
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatal(err)
+	}
+	want := 1
+	if r.Plan.Cut != nil && r.Plan.Cut.SplitTurn {
+		want = 2
+	}
+	if r.Settled != 1 || len(srv.Exchanges()) != want || r.Summarizer != "anthropic/claude-haiku-4-5" {
+		t.Errorf("settled %d, asked %d times, by %s: %v", r.Settled, len(srv.Exchanges()), r.Summarizer, r.Rejected)
+	}
+}
