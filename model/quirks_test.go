@@ -13,7 +13,7 @@ import (
 
 // answered returns what an adapter makes of a body; one that begins with "data:"
 // is a stream.
-func answered(t testing.TB, name, body string) (*model.Response, error) {
+func answered(t testing.TB, name, body string, on ...func(model.Event) error) (*model.Response, error) {
 	t.Helper()
 	for _, a := range adapters {
 		if a.name != name {
@@ -27,7 +27,7 @@ func answered(t testing.TB, name, body string) (*model.Response, error) {
 			t.Fatal(err)
 		}
 		if strings.HasPrefix(body, "data:") {
-			return m.Stream(context.Background(), ask("hi"), nil)
+			return m.Stream(context.Background(), ask("hi"), append(on, nil)[0])
 		}
 		return m.Complete(context.Background(), ask("hi"))
 	}
@@ -117,6 +117,32 @@ func TestQuirks(t *testing.T) {
 		r, err := answered(t, c.adapter, c.body)
 		if err != nil || sketch(r) != c.want {
 			t.Errorf("%s: %s: %v\ngot  %s\nwant %s", c.adapter, c.name, err, sketch(r), c.want)
+		}
+	}
+}
+
+// A call that comes without an id has the same one in its events and its block.
+func TestCallsWithoutID(t *testing.T) {
+	for name, body := range map[string]string{
+		"gemini": `data: {"responseId":"r","candidates":[{"content":{"parts":[{"functionCall":{"name":"read","args":{}},"thoughtSignature":"c2ln"}]}}]}` + "\n\n" +
+			`data: {"candidates":[{"content":{"parts":[{"functionCall":{"name":"read","args":{}}}]},"finishReason":"STOP"}]}` + "\n\n",
+		"chat": chunks("stop", `{"tool_calls":[{"index":0,"function":{"name":"read","arguments":"{}"}}]}`),
+	} {
+		var events, blocks []string
+		r, err := answered(t, name, body, func(e model.Event) error {
+			if e.Kind == model.EventCall {
+				events = append(events, e.ID)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range r.Message.Content {
+			blocks = append(blocks, b.ID)
+		}
+		if fmt.Sprint(events) != fmt.Sprint(blocks) || len(blocks) == 0 || blocks[0] == "" || name == "gemini" && blocks[0] == blocks[1] {
+			t.Errorf("%s: %q and %q", name, events, blocks)
 		}
 	}
 }

@@ -110,7 +110,7 @@ func (c *Client) readPart(a *model.Answer, p []byte) {
 	case jsonx.IsObject(call):
 		id := str(call, "id")
 		if id == "" { // older models give none
-			id = c.callID(a)
+			id = c.callID(a.ID, len(a.Blocks)+len(a.BadCalls))
 		}
 		args := jsonx.Get(call, "args")
 		if b, ok := a.Call(id, str(call, "name"), string(args)); ok {
@@ -135,11 +135,11 @@ func (c *Client) readPart(a *model.Answer, p []byte) {
 
 // callID makes an id for a call that came without: from the response's own id,
 // so that the same answer gives the same id.
-func (c *Client) callID(a *model.Answer) string {
-	if a.ID == "" {
+func (c *Client) callID(response string, n int) string {
+	if response == "" {
 		return c.e.NewID()
 	}
-	return "call_" + a.ID + "_" + strconv.Itoa(len(a.Blocks)+len(a.BadCalls))
+	return "call_" + response + "_" + strconv.Itoa(n)
 }
 
 func finish(reason string) model.Finish {

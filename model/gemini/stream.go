@@ -69,7 +69,6 @@ func (s *stream) take(data []byte) error {
 }
 
 func (s *stream) part(p []byte) error {
-	s.parts = append(s.parts, p)
 	kind, event := "other", model.Event{}
 	switch {
 	case jsonx.IsObject(jsonx.Get(p, "functionCall")):
@@ -83,8 +82,13 @@ func (s *stream) part(p []byte) error {
 		s.block++
 		s.kind = kind
 	}
+	call := jsonx.Get(p, "functionCall")
+	if kind == "call" && str(call, "id") == "" { // older models give none
+		call = jsonx.Set(call, "id", jsonx.Quote(s.c.callID(s.id, s.block)))
+		p = jsonx.Set(p, "functionCall", call)
+	}
+	s.parts = append(s.parts, p)
 	if kind == "call" {
-		call := jsonx.Get(p, "functionCall")
 		if err := s.out.Emit(model.Event{Kind: model.EventCall, Block: s.block, ID: str(call, "id"), Name: str(call, "name")}); err != nil {
 			return err
 		}
