@@ -27,8 +27,8 @@ type ranked struct {
 	value float64
 }
 
-func newChooser(lines []excerpt, s *stats) *chooser {
-	return &chooser{weights: s.weights(), named: make([]int, len(s.names.text)), from: map[string]int{}, lines: lines}
+func newChooser(lines []excerpt, weights []float64) *chooser {
+	return &chooser{weights: weights, named: make([]int, len(weights)), from: map[string]int{}, lines: lines}
 }
 
 // name records that the document names the identifier already.

@@ -19,10 +19,10 @@ const (
 	leastName = 0.04
 )
 
-// homes says for each identifier which file or command it stands in: where the
+// findHomes says for each identifier which file or command it stands in: where the
 // lines that hold it are worth most; and whether it stands only in lines that are
 // no longer true.
-func (p *planner) homes() (out []string, gone []bool) {
+func (p *planner) findHomes() (out []string, gone []bool) {
 	out, gone = make([]string, len(p.d.names.text)), make([]bool, len(p.d.names.text))
 	alive := make([]bool, len(out))
 	best := make([]float64, len(out))
@@ -79,11 +79,10 @@ func (p *planner) named(b *builder) []bool {
 // names offers the names that the document does not hold yet, those worth most
 // within so many tokens, as lines of the file or command they stand in.
 func (p *planner) names(b *builder, room int64) []piece {
-	named, weights := p.named(b), p.stats.weights()
-	homes, gone := p.homes()
+	named, weights := p.named(b), p.weights
 	var order []int32
 	for n, w := range weights {
-		if w > 0 && !named[n] && !gone[n] && len(p.d.names.text[n]) <= maxNameLine/2 && !forbidden(p.d.names.text[n]) {
+		if w > 0 && !named[n] && !p.gone[n] && len(p.d.names.text[n]) <= maxNameLine/2 && !forbidden(p.d.names.text[n]) {
 			order = append(order, int32(n))
 		}
 	}
@@ -102,7 +101,7 @@ func (p *planner) names(b *builder, room int64) []piece {
 			continue
 		}
 		room -= cost
-		lines.add(homes[n], t)
+		lines.add(p.homes[n], t)
 	}
 	return lines.pieces()
 }

@@ -29,6 +29,10 @@ type planner struct {
 	clipped  bool
 	words    float64 // how much lines of plain words are preferred, from 0
 
+	weights []float64 // of the identifiers
+	homes   []string  // where each of them stands
+	gone    []bool    // and whether that is no longer true
+
 	quoteParts map[int][]quotePart // by the order of the message
 }
 
@@ -42,6 +46,8 @@ func newPlanner(ctx context.Context, in *Input, cache *Cache) (*planner, error) 
 	if p.lines, p.stats, err = p.d.collect(ctx); err != nil {
 		return nil, err
 	}
+	p.weights = p.stats.weights()
+	p.homes, p.gone = p.findHomes()
 	p.plan = p.d.quotes()
 	p.parts = parts{
 		constraints: p.d.constraints(), done: p.d.done(), inProgress: p.d.inProgress(), blocked: p.d.blocked(),
@@ -73,7 +79,7 @@ func (p *planner) fit() Output {
 		}
 		// The pieces cost less together than alone, or more: by about as much next time.
 		next := target + (budget - cost)
-		if cost >= budget-budget/100 || next <= target {
+		if cost >= budget-budget/50 || next <= target {
 			break
 		}
 		target = next
@@ -186,12 +192,12 @@ func (p *planner) build(budget int64) []piece {
 	isQuoted := func(t piece) bool { return quoted[t.line.Ref] }
 	section(p.parts.inProgress, 8)
 	section(p.parts.next, 8)
-	files(p.parts.changed, 10)
+	files(p.parts.changed, p.d.profile.changes)
 	section(unquotedFirst(p.parts.constraints, quoted), 8)
-	section(p.parts.done, 10)
-	section(slices.DeleteFunc(slices.Clone(p.parts.decisions), isQuoted), 8)
+	section(p.parts.done, p.d.profile.done)
+	section(slices.DeleteFunc(slices.Clone(p.parts.decisions), isQuoted), p.d.profile.decisions)
 	section(d.earlier(budget*15/100, b), 20)
-	files(p.parts.read, 4)
+	files(p.parts.read, p.d.profile.files)
 	files(p.parts.shell, 3)
 	reserve := b.left * p.d.profile.names / 100
 	if p.words > 1 {
@@ -226,7 +232,7 @@ func (p *planner) excerpts(b *builder) {
 			lines = append(lines, e)
 		}
 	}
-	c := newChooser(lines, p.stats)
+	c := newChooser(lines, p.weights)
 	c.words = p.words
 	for _, t := range b.taken {
 		for _, s := range append(t.texts()[:1:1], quoteRest(t)...) {

@@ -171,11 +171,35 @@ func TestSecretsInEarlierSummaries(t *testing.T) {
 		"## Goal\nPush with " + secret + "\n\n## Critical Context\n- parseEntry needs " + secret + " to read\n\n## User Messages\n[#a]\n> my token is " + secret,
 	} {
 		for _, details := range []string{"", `{"clew":{"ledger":{"commands":[{"text":"push ` + secret + `","status":"ok","runs":1}],"users":[{"entry":"a","text":"` + secret + `","bytes":9}]}}}`} {
-			out := summarize(t, summary.Input{Items: conv.Items(), Previous: before, PreviousDetails: []byte(details), Budget: 900,
-				Earlier: []summary.Quote{{Ref: "b", Text: "use " + secret}}, Pins: []summary.Quote{{Ref: "c", Text: "pin " + secret}}})
+			out := summarize(t, summary.Input{
+				Items: conv.Items(), Previous: before, PreviousDetails: []byte(details), Budget: 900,
+				Earlier: []summary.Quote{{Ref: "b", Text: "use " + secret}}, Pins: []summary.Quote{{Ref: "c", Text: "pin " + secret}},
+			})
 			if strings.Contains(out.Text, secret) || !strings.Contains(out.Text, "[redacted:key]") {
 				t.Errorf("of %q:\n%s", before, out.Text)
 			}
 		}
+	}
+}
+
+// The research profile gives what is said more room against code than the coding profile.
+func TestResearchKeepsFindings(t *testing.T) {
+	conv := talk.New()
+	conv.User("Compare the stores.")
+	for i := range 60 {
+		conv.Call("write", talk.Args("path", fmt.Sprintf("lib/store%d.go", i), "content", fmt.Sprintf("func openStore%d reads header_%d of the store", i, i)), "ok")
+		word := func(k int) string { // no two alike, or they would be taken for the same said twice
+			return string([]byte{"bdfgklmnprst"[k%12], "aeiou"[k%5], "bdfgklmnprst"[k/12%12], "aeiou"[k/5%5], "bdfgklmnprst"[k/7%12]})
+		}
+		conv.Say(fmt.Sprintf("The paper says %s %s %s %s of index_%d.", word(i*5), word(i*7+1), word(i*11+2), word(i*13+3), i))
+	}
+	count := func(p *summary.Profile) (said, code int) {
+		text := summarize(t, summary.Input{Items: conv.Items(), Budget: 1500, Profile: p}).Text
+		return strings.Count(text, "The paper says"), strings.Count(text, "func openStore")
+	}
+	saidResearch, codeResearch := count(summary.Research)
+	saidCoding, codeCoding := count(summary.Coding)
+	if saidResearch <= saidCoding || codeResearch >= codeCoding {
+		t.Errorf("research: %d findings, %d lines of code; coding: %d and %d", saidResearch, codeResearch, saidCoding, codeCoding)
 	}
 }

@@ -60,8 +60,8 @@ func (s *stats) recency(at int) float64 {
 
 // weights returns the weight of each identifier.
 func (s *stats) weights() []float64 {
-	out := make([]float64, len(s.uses))
-	for n := range out {
+	out := make([]float64, len(s.names.text))
+	for n := range s.uses {
 		out[n] = s.weight(int32(n))
 	}
 	return out
