@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -188,6 +189,47 @@ func asError(err error, e **model.Error) bool {
 	x, ok := err.(*model.Error) //nolint:errorlint // the adapters return it bare
 	*e = x
 	return ok
+}
+
+// One word for how much to reason becomes the nearest that the model takes.
+func TestReasoningWords(t *testing.T) {
+	all := []model.Reasoning{"", "none", "minimal", "low", "medium", "high", "xhigh", "max"}
+	for _, c := range []struct{ adapter, model, member, want string }{
+		{"responses", "o3-2025-04-16", "effort", "- low low low medium high high high"},
+		{"responses", "gpt-5", "effort", "- minimal minimal low medium high high high"},
+		{"responses", "gpt-5-pro", "effort", "- high high high high high high high"},
+		{"responses", "gpt-5.1", "effort", "- none low low medium high high high"},
+		{"responses", "gpt-5.1-codex-max", "effort", "- low low low medium high xhigh xhigh"},
+		{"responses", "gpt-5.4", "effort", "- none low low medium high xhigh xhigh"},
+		{"responses", "gpt-5.6-sol", "effort", "- none low low medium high xhigh max"},
+		{"responses", "gpt-4.1", "effort", "- - - - - - - -"},
+		{"chat", "openai/gpt-5.2", "reasoning_effort", "- none low low medium high xhigh xhigh"},
+		{"chat", "qwen3:8b", "reasoning_effort", "- none low low medium high high high"},
+		{"anthropic", "claude-opus-4-6", "effort", "- - low low medium high max max"},
+		{"anthropic", "claude-opus-4-8", "effort", "- - low low medium high xhigh max"},
+		{"gemini", "gemini-2.5-pro", "thinkingBudget", "- 128 1024 2048 8192 16384 32768 32768"},
+		{"gemini", "gemini-2.5-flash", "thinkingBudget", "- 0 1024 2048 8192 16384 24576 24576"},
+		{"gemini", "gemini-3-pro-preview", "thinkingLevel", "- LOW LOW LOW HIGH HIGH HIGH HIGH"},
+		{"gemini", "gemini-3.5-flash", "thinkingLevel", "- LOW LOW LOW MEDIUM HIGH HIGH HIGH"},
+	} {
+		m := open(t, c.adapter, c.model, "")
+		member := regexp.MustCompile(`"` + c.member + `":"?([A-Za-z0-9]+)`)
+		var got []string
+		for _, r := range all {
+			body, err := m.(model.Renderer).Render(&model.Request{Messages: ask("hi").Messages, Reasoning: r})
+			if err != nil {
+				t.Fatal(err)
+			}
+			word := "-"
+			if found := member.FindSubmatch(body); found != nil {
+				word = string(found[1])
+			}
+			got = append(got, word)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s %s: %s, want %s", c.adapter, c.model, strings.Join(got, " "), c.want)
+		}
+	}
 }
 
 // A request that asks for nothing has nothing but what its API needs, and the

@@ -3,6 +3,7 @@ package anthropic
 import (
 	"encoding/json"
 	"strconv"
+	"strings"
 
 	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/model"
@@ -139,6 +140,9 @@ func (c *Client) thinking(r *model.Request, limit int64) (member json.RawMessage
 		effort = "low"
 	case model.ReasoningMedium, model.ReasoningHigh, model.ReasoningXHigh, model.ReasoningMax:
 		effort = string(r.Reasoning)
+		if r.Reasoning == model.ReasoningXHigh && strings.Contains(c.e.Model, "-4-6") {
+			effort = "max" // there is nothing between high and it
+		}
 	case model.ReasoningDefault, model.ReasoningNone:
 	}
 	return json.RawMessage(`{"type":"adaptive"}`), effort

@@ -69,11 +69,11 @@ func (c *Client) thinking(r *model.Request) json.RawMessage {
 	case method == model.ThinkingNever, r.Reasoning == model.ReasoningDefault && r.ReasoningBudget == 0:
 		return nil
 	case method == model.ThinkingBudget && r.Thinks():
-		o.Int("thinkingBudget", r.Budget())
+		o.Int("thinkingBudget", c.budget(r.Budget()))
 	case method == model.ThinkingBudget:
-		o.Int("thinkingBudget", 0)
+		o.Int("thinkingBudget", c.budget(0))
 	default:
-		o.OptStr("thinkingLevel", level(r.Reasoning))
+		o.OptStr("thinkingLevel", c.level(r.Reasoning))
 	}
 	if r.Thinks() {
 		o.Bool("includeThoughts", true)
@@ -81,11 +81,27 @@ func (c *Client) thinking(r *model.Request) json.RawMessage {
 	return o.Bytes()
 }
 
-func level(r model.Reasoning) string {
+// budget brings a number of tokens into what the model takes: 2.5 Pro can't be
+// kept from thinking, Flash-Lite not told to think a little.
+func (c *Client) budget(n int64) int64 {
+	least, most := int64(0), int64(24_576)
+	switch name := c.name(); {
+	case strings.HasPrefix(name, "gemini-2.5-pro"):
+		least, most = 128, 32_768
+	case strings.HasPrefix(name, "gemini-2.5-flash-lite") && n > 0:
+		least = 512
+	}
+	return min(max(n, least), most)
+}
+
+func (c *Client) level(r model.Reasoning) string {
 	switch r {
 	case model.ReasoningNone, model.ReasoningMinimal, model.ReasoningLow:
 		return "LOW" // the least that all models of the line take
 	case model.ReasoningMedium:
+		if strings.HasPrefix(c.name(), "gemini-3-pro") {
+			return "HIGH" // 3 Pro has no middle, those after it have
+		}
 		return "MEDIUM"
 	case model.ReasoningHigh, model.ReasoningXHigh, model.ReasoningMax:
 		return "HIGH"

@@ -51,14 +51,6 @@ func (c *common) call(op, path string, body []byte) model.Call {
 	return call
 }
 
-// effort returns the word for how much to reason; "" for nothing to be sent.
-func (c *common) effort(r *model.Request) string {
-	if c.e.Info.Thinking == model.ThinkingNever {
-		return ""
-	}
-	return string(r.Reasoning)
-}
-
 // valid returns data if it is one JSON value, else nil.
 func valid(data []byte) []byte {
 	i := jsonx.Space(data, 0)
