@@ -25,7 +25,7 @@ func (r *reader) userRules(t, id string) {
 			continue
 		}
 		words := sentenceWords(s)
-		lasting := lastingWord.in(s, words)
+		lasting := lasts(s, words)
 		changes := changeWord.in(s, words)
 		if !lasting && !changes && !bindingWord.in(s, words) {
 			continue
@@ -43,6 +43,21 @@ func (r *reader) userRules(t, id string) {
 		}
 	}
 }
+
+// lasts reports whether a sentence has a lasting word in it. What something
+// "always" or "never" does is told, not asked for.
+func lasts(s string, words []string) bool {
+	for i, w := range words {
+		if (w == "always" || w == "never") && i > 0 && tells[words[i-1]] {
+			words = append(words[:i:i], words[i+1:]...)
+			break
+		}
+	}
+	return lastingWord.in(s, words)
+}
+
+// tells are the words before "always" and "never" in what is told.
+var tells = map[string]bool{"it": true, "they": true, "that": true, "this": true, "which": true, "i": true, "he": true, "she": true, "has": true, "have": true, "had": true, "is": true, "was": true, "are": true, "were": true}
 
 func isRule(s string, words []string, lasting bool) bool {
 	if lasting {
@@ -171,5 +186,5 @@ func Binding(s string) bool {
 		return false
 	}
 	words := sentenceWords(s)
-	return isRule(s, words, lastingWord.in(s, words))
+	return isRule(s, words, lasts(s, words))
 }

@@ -217,6 +217,9 @@ func TestRules(t *testing.T) {
 		{false, "don't do this now"},
 		{false, "ok, use the second one instead"},
 		{false, "I never saw that before."},
+		{false, "It always fails on the second run."},
+		{true, "It must never fail on the second run."},
+		{true, "We always use tabs."},
 		{false, "请在 auth/login.go 里加上登录功能。"},
 		{false, "commit and push"},
 	} {
