@@ -3,53 +3,45 @@ package main
 import (
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/token"
 )
 
-// windows are the context windows of model families, in tokens, the longest
-// prefix counting. They are the sizes that the makers document for use without
-// special terms; --window overrides them.
-var windows = []struct {
-	prefix string
-	tokens int64
-}{
-	{"claude-", 200_000},
-	{"gpt-4-turbo", 128_000},
-	{"gpt-4.1", 1_047_576},
-	{"gpt-4o", 128_000},
-	{"gpt-5", 400_000},
-	{"o1", 200_000},
-	{"o3", 200_000},
-	{"o4-mini", 200_000},
-	{"gemini-", 1_048_576},
-	{"gemini-1.5-pro", 2_097_152},
-	{"deepseek-", 128_000},
-}
+// catalogue is the built-in list of models.
+var catalogue = sync.OnceValue(func() *model.Catalogue {
+	c, err := model.BuiltIn()
+	if err != nil { // it is tested that it can be read
+		return nil
+	}
+	return c
+})
 
 // modelWindow returns the window of a model; ok is false when it is not known.
-// What a reseller puts before an id ("us.anthropic.claude-...") does not count.
 func modelWindow(id string) (tokens int64, ok bool) {
-	id = strings.ToLower(id[strings.LastIndexByte(id, '/')+1:])
-	if k := strings.Index(id, "claude-"); k > 0 {
-		id = id[k:]
+	c := catalogue()
+	if c == nil {
+		return 0, false
 	}
-	best := 0
-	for _, w := range windows {
-		if strings.HasPrefix(id, w.prefix) && len(w.prefix) > best {
-			best, tokens = len(w.prefix), w.tokens
-		}
-	}
-	return tokens, best > 0
+	info, ok := c.Lookup("", id)
+	return info.Window, ok && info.Window > 0
 }
 
 // windowOf returns the window of a model and says, for a report, where the
-// number comes from.
+// number comes from. Where a model takes less input than its window leaves, that is
+// what counts.
 func windowOf(m session.Model) (tokens int64, from string) {
-	if n, ok := modelWindow(m.ID); ok {
-		return n, " (of " + printable(m.ID) + ")"
+	if c := catalogue(); c != nil {
+		if info, ok := c.Lookup(m.Provider, m.ID); ok && info.Window > 0 {
+			tokens = info.Window
+			if info.MaxInput > 0 {
+				tokens = min(tokens, info.MaxInput+compact.DefaultReserve)
+			}
+			return tokens, " (of " + printable(m.ID) + ")"
+		}
 	}
 	return compact.DefaultWindow, " (assumed: the model is not known)"
 }
