@@ -25,6 +25,7 @@ func TestPagesNameWhatExists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	mutations := regexp.MustCompile("`((?:clew|compact|jsonl|llm|model|session|wire)-[a-z0-9-]+)`")
 	names := regexp.MustCompile("`(Test\\w+|[a-z/]+testdata/[^`]+)`")
 	for _, name := range []string{"docs/defects.md", "docs/seeds.md"} {
 		page, err := os.ReadFile(name)
@@ -42,6 +43,11 @@ func TestPagesNameWhatExists(t *testing.T) {
 				}
 			} else if _, err := os.Stat(m[1]); err != nil {
 				t.Errorf("%s: %v", name, err)
+			}
+		}
+		for _, m := range mutations.FindAllStringSubmatch(string(page), -1) {
+			if _, err := os.Stat(filepath.Join("testdata", "mutations", m[1]+".txt")); err != nil {
+				t.Errorf("%s names the mutation %s: %v", name, m[1], err)
 			}
 		}
 	}

@@ -350,3 +350,26 @@ func TestD21OneUnitTooLarge(t *testing.T) {
 		})
 	}
 }
+
+// bloated is a summarizer whose summary is larger than what it replaces.
+type bloated struct{}
+
+func (bloated) Name() string { return "bloated" }
+
+func (bloated) Summarize(_ context.Context, in summary.Input) (summary.Output, error) {
+	return summary.Output{Text: prose(3 * len(in.Items) * 100), Summarizer: "bloated"}, nil
+}
+
+// D-29: a pass that would free nothing is not made, so nothing is tried again for
+// nothing.
+func TestD29NoProgress(t *testing.T) {
+	l := caseLog(t)
+	for range 6 {
+		l.user(prose(40))
+		l.say(prose(40))
+	}
+	plan := l.make(compact.Manual, compact.Policy{Window: 200_000, Keep: compact.Tokens(500), Summarizer: bloated{}})
+	if plan.Act || plan.After != plan.Before {
+		t.Errorf("from %d to %d tokens: %s", plan.Before.Tokens, plan.After.Tokens, plan.Why)
+	}
+}

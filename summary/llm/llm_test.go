@@ -258,6 +258,14 @@ func TestGate(t *testing.T) {
 	}
 }
 
+// TestRefusal: a refusal is none the better for having our headings.
+func TestRefusal(t *testing.T) {
+	m := &scripted{window: 200_000, answers: []answer{{text: good, finish: model.FinishRefusal}}}
+	if out := summarize(t, m, summary.Input{Items: items(t, conversation(12))}); out.Summarizer != "deterministic" {
+		t.Errorf("taken: %s", out.Text)
+	}
+}
+
 // One line of many that names what nobody said is taken out of a second answer.
 func TestInventedLine(t *testing.T) {
 	text := good + "2. edit src/invented/thing.rs\n"
