@@ -120,7 +120,12 @@ func parsePrice(model string, val []byte) (Price, []string, error) {
 		gaps = append(gaps, fmt.Sprintf("%s has no %s; %g times its input price was taken", model, name, ratio))
 		return ratio * input
 	}
-	return Price{input, fill("cacheRead", AnthropicPrice.CacheRead), fill("cacheWrite", AnthropicPrice.CacheWrite), fill("output", AnthropicPrice.Output)}, gaps, nil
+	// One after the other: in a return statement gaps might be read before it is filled.
+	price := Price{Input: input}
+	price.CacheRead = fill("cacheRead", AnthropicPrice.CacheRead)
+	price.CacheWrite = fill("cacheWrite", AnthropicPrice.CacheWrite)
+	price.Output = fill("output", AnthropicPrice.Output)
+	return price, gaps, nil
 }
 
 // of returns the price for a model, as multiples of an input token, and the dollars
