@@ -309,3 +309,22 @@ func FuzzParsePrices(f *testing.F) {
 		}
 	})
 }
+
+// TestParsePricesAgainAndAgain: what was not in the list is named the same each time.
+// It was read before it was complete once, which showed one time in thousands.
+func TestParsePricesAgainAndAgain(t *testing.T) {
+	want := ""
+	for i := range 5000 {
+		p, err := ParsePrices([]byte(`{"m": {"input": 4, "output": 20}, "n": {"input": 1}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := strings.Join(p.Gaps, "; ")
+		if i == 0 {
+			want = got
+		}
+		if got != want || len(p.Gaps) != 5 {
+			t.Fatalf("time %d: %q", i, got)
+		}
+	}
+}
