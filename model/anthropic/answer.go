@@ -8,7 +8,7 @@ import (
 
 // read reads a message as the API answers it.
 func (c *Client) read(op string, body []byte) (*model.Answer, error) {
-	obj := valid(body)
+	obj := jsonx.One(body)
 	typ, _ := jsonx.String(jsonx.Get(obj, "type"))
 	if typ == "error" {
 		e := model.ErrorFromBody(c.e.Provider, 0, nil, obj)
@@ -108,10 +108,7 @@ func usage(obj []byte, p *model.Price) *message.Usage {
 }
 
 func counts(obj []byte) *message.Usage {
-	n := func(obj []byte, key string) int64 {
-		v, _ := jsonx.Int(jsonx.Get(obj, key))
-		return max(v, 0)
-	}
+	n := jsonx.CountAt
 	return &message.Usage{
 		Input: n(obj, "input_tokens"), Output: n(obj, "output_tokens"),
 		CacheRead: n(obj, "cache_read_input_tokens"), CacheWrite: n(obj, "cache_creation_input_tokens"),

@@ -101,7 +101,7 @@ func (c *Client) Count(ctx context.Context, r *model.Request) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	n, ok := jsonx.Int(jsonx.Get(valid(body), "input_tokens"))
+	n, ok := jsonx.Int(jsonx.Get(jsonx.One(body), "input_tokens"))
 	if !ok {
 		return 0, c.e.Unreadable(op, body)
 	}
@@ -141,13 +141,4 @@ func (c *Client) call(op, path string, body []byte) model.Call {
 		call.Header.Set("Anthropic-Beta", strings.Join(c.beta, ","))
 	}
 	return call
-}
-
-// valid returns data if it is one JSON value, else nil.
-func valid(data []byte) []byte {
-	i := jsonx.Space(data, 0)
-	if end, err := jsonx.Scan(data, i); err == nil && jsonx.Space(data, end) == len(data) {
-		return data[i:end]
-	}
-	return nil
 }

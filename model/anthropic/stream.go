@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -43,7 +44,7 @@ func (s *stream) Begin() { *s = stream{c: s.c, out: s.out, place: map[int64]int{
 
 // Event implements model.StreamReader.
 func (s *stream) Event(e model.ServerEvent) (bool, error) {
-	data := valid(e.Data)
+	data := jsonx.One(e.Data)
 	typ, _ := jsonx.String(jsonx.Get(data, "type"))
 	if typ == "" {
 		typ = e.Name
@@ -56,11 +57,11 @@ func (s *stream) take(typ string, data []byte) error {
 	index, _ := jsonx.Int(jsonx.Get(data, "index"))
 	switch typ {
 	case "message_start":
-		s.base = clone(jsonx.Get(data, "message"))
-		s.usage = clone(jsonx.Get(s.base, "usage"))
+		s.base = bytes.Clone(jsonx.Get(data, "message"))
+		s.usage = bytes.Clone(jsonx.Get(s.base, "usage"))
 		return s.out.Emit(model.Event{Kind: model.EventUsage, Usage: usage(s.usage, nil)})
 	case "content_block_start":
-		return s.start(index, clone(jsonx.Get(data, "content_block")))
+		return s.start(index, bytes.Clone(jsonx.Get(data, "content_block")))
 	case "content_block_delta":
 		n, ok := s.place[index]
 		if !ok {
@@ -72,7 +73,7 @@ func (s *stream) take(typ string, data []byte) error {
 			s.blocks[n].whole = true
 		}
 	case "message_delta":
-		s.stop = clone(jsonx.Get(data, "delta"))
+		s.stop = bytes.Clone(jsonx.Get(data, "delta"))
 		s.mergeUsage(jsonx.Get(data, "usage"))
 		return s.out.Emit(model.Event{Kind: model.EventUsage, Usage: usage(s.usage, nil)})
 	case "message_stop":
@@ -121,7 +122,7 @@ func (s *stream) delta(n int, d []byte) error {
 		return nil
 	case "citations_delta":
 		if cite := jsonx.Get(d, "citation"); cite != nil {
-			b.cites = append(b.cites, clone(cite))
+			b.cites = append(b.cites, bytes.Clone(cite))
 		}
 		return nil
 	}
@@ -130,7 +131,7 @@ func (s *stream) delta(n int, d []byte) error {
 		if text, ok := jsonx.String(val); ok && string(key) != "type" {
 			b.add(string(key), text)
 		} else if !ok && !jsonx.IsNull(val) {
-			b.raw = jsonx.Set(b.raw, string(key), clone(val))
+			b.raw = jsonx.Set(b.raw, string(key), bytes.Clone(val))
 		}
 		return true
 	})
@@ -168,13 +169,13 @@ func (b *block) json() []byte {
 	}
 	if b.input.Len() > 0 {
 		in := []byte(b.input.String())
-		if valid(in) == nil {
+		if jsonx.One(in) == nil {
 			in = jsonx.Quote(b.input.String()) // it was cut; the reader reports it
 		}
 		raw = jsonx.Set(raw, "input", in)
 	}
 	if len(b.cites) > 0 {
-		raw = jsonx.Set(raw, "citations", join(b.cites))
+		raw = jsonx.Set(raw, "citations", jsonx.Array(b.cites))
 	}
 	return raw
 }
@@ -184,7 +185,7 @@ func (b *block) json() []byte {
 // grows, and the last word counts.
 func (s *stream) mergeUsage(u []byte) {
 	if s.usage == nil {
-		s.usage = clone(u)
+		s.usage = bytes.Clone(u)
 		return
 	}
 	jsonx.Members(u, func(key, val []byte) bool {
@@ -192,7 +193,7 @@ func (s *stream) mergeUsage(u []byte) {
 		if old, had := jsonx.Int(jsonx.Get(s.usage, string(key))); ok && had && old >= n && string(key) != "output_tokens" || jsonx.IsNull(val) {
 			return true
 		}
-		s.usage = jsonx.Set(s.usage, string(key), clone(val))
+		s.usage = jsonx.Set(s.usage, string(key), bytes.Clone(val))
 		return true
 	})
 }
@@ -218,7 +219,7 @@ func (s *stream) message() []byte {
 	for i, b := range s.blocks {
 		blocks[i] = b.json()
 	}
-	base = jsonx.Set(base, "content", join(blocks))
+	base = jsonx.Set(base, "content", jsonx.Array(blocks))
 	jsonx.Members(s.stop, func(key, val []byte) bool {
 		base = jsonx.Set(base, string(key), val)
 		return true
@@ -251,22 +252,4 @@ func (s *stream) partial() *model.Answer {
 	}
 	a.BadCalls = append(a.BadCalls, cut...)
 	return a
-}
-
-func clone(b []byte) []byte {
-	if b == nil {
-		return nil
-	}
-	return append([]byte(nil), b...)
-}
-
-func join(els [][]byte) []byte {
-	out := []byte{'['}
-	for i, el := range els {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, el...)
-	}
-	return append(out, ']')
 }

@@ -11,27 +11,27 @@ import (
 
 // read reads a response as the API answers it.
 func (c *Client) read(op string, body []byte) (*model.Answer, error) {
-	obj := valid(body)
+	obj := jsonx.One(body)
 	if fail := jsonx.Get(obj, "error"); jsonx.IsObject(fail) {
-		e := model.ErrorFromBody(c.e.Provider, int(count(fail, "code")), nil, obj)
+		e := model.ErrorFromBody(c.e.Provider, int(jsonx.CountAt(fail, "code")), nil, obj)
 		e.Op, e.Model = op, c.e.Model
 		return nil, e
 	}
 	candidate := firstCandidate(obj)
-	blocked := str(jsonx.Get(obj, "promptFeedback"), "blockReason")
+	blocked := jsonx.StringAt(jsonx.Get(obj, "promptFeedback"), "blockReason")
 	if candidate == nil && blocked == "" {
 		return nil, c.e.Unreadable(op, body)
 	}
 	a := &model.Answer{
-		ID: str(obj, "responseId"), Model: str(obj, "modelVersion"),
-		Usage: usage(jsonx.Get(obj, "usageMetadata")), FinishDetail: str(candidate, "finishReason"),
+		ID: jsonx.StringAt(obj, "responseId"), Model: jsonx.StringAt(obj, "modelVersion"),
+		Usage: usage(jsonx.Get(obj, "usageMetadata")), FinishDetail: jsonx.StringAt(candidate, "finishReason"),
 	}
 	a.Finish = finish(a.FinishDetail)
 	if blocked != "" {
 		a.Finish, a.FinishDetail = model.FinishRefusal, blocked
 	}
 	if a.Finish == model.FinishRefusal || a.Finish == model.FinishBadCall {
-		a.Refusal = str(candidate, "finishMessage")
+		a.Refusal = jsonx.StringAt(candidate, "finishMessage")
 	}
 	for _, part := range merge(elements(jsonx.Get(jsonx.Get(candidate, "content"), "parts"))) {
 		c.readPart(a, part)
@@ -68,9 +68,9 @@ func merge(parts [][]byte) (out [][]byte) {
 			continue
 		}
 		var text strings.Builder
-		text.WriteString(str(p, "text"))
+		text.WriteString(jsonx.StringAt(p, "text"))
 		for ; i+1 < len(parts) && continues(parts[i], parts[i+1]); i++ {
-			text.WriteString(str(parts[i+1], "text"))
+			text.WriteString(jsonx.StringAt(parts[i+1], "text"))
 		}
 		p = jsonx.Set(p, "text", jsonx.Quote(text.String()))
 		if sig := jsonx.Get(parts[i], "thoughtSignature"); sig != nil {
@@ -83,7 +83,7 @@ func merge(parts [][]byte) (out [][]byte) {
 
 // continues reports whether a part goes on with the text of the one before.
 func continues(last, p []byte) bool {
-	return isText(last) && isText(p) && thought(last) == thought(p) && str(last, "thoughtSignature") == ""
+	return isText(last) && isText(p) && thought(last) == thought(p) && jsonx.StringAt(last, "thoughtSignature") == ""
 }
 
 // isText reports whether a part is text and nothing else.
@@ -105,15 +105,15 @@ func thought(p []byte) bool { return jsonx.Bool(jsonx.Get(p, "thought")) }
 func (c *Client) readPart(a *model.Answer, p []byte) {
 	call := jsonx.Get(p, "functionCall")
 	text, isText := jsonx.String(jsonx.Get(p, "text"))
-	sig := str(p, "thoughtSignature")
+	sig := jsonx.StringAt(p, "thoughtSignature")
 	switch {
 	case jsonx.IsObject(call):
-		id := str(call, "id")
+		id := jsonx.StringAt(call, "id")
 		if id == "" { // older models give none
 			id = c.callID(a.ID, len(a.Blocks)+len(a.BadCalls))
 		}
 		args := jsonx.Get(call, "args")
-		if b, ok := a.Call(id, str(call, "name"), string(args)); ok {
+		if b, ok := a.Call(id, jsonx.StringAt(call, "name"), string(args)); ok {
 			b.Signature = sig
 			a.Blocks = append(a.Blocks, b)
 		}
@@ -129,7 +129,7 @@ func (c *Client) readPart(a *model.Answer, p []byte) {
 		b.Signature = sig
 		a.Blocks = append(a.Blocks, b)
 	case jsonx.IsObject(p):
-		a.Blocks = append(a.Blocks, message.ParseContent(join([][]byte{p}))...)
+		a.Blocks = append(a.Blocks, message.ParseContent(jsonx.Array([][]byte{p}))...)
 	}
 }
 
@@ -167,12 +167,12 @@ func usage(obj []byte) *message.Usage {
 	if !jsonx.IsObject(obj) {
 		return nil
 	}
-	prompt := count(obj, "promptTokenCount")
+	prompt := jsonx.CountAt(obj, "promptTokenCount")
 	u := &message.Usage{
-		CacheRead: min(count(obj, "cachedContentTokenCount"), prompt),
-		Reasoning: count(obj, "thoughtsTokenCount"),
+		CacheRead: min(jsonx.CountAt(obj, "cachedContentTokenCount"), prompt),
+		Reasoning: jsonx.CountAt(obj, "thoughtsTokenCount"),
 	}
-	u.Input = prompt - u.CacheRead + count(obj, "toolUsePromptTokenCount")
-	u.Output = count(obj, "candidatesTokenCount") + u.Reasoning
+	u.Input = prompt - u.CacheRead + jsonx.CountAt(obj, "toolUsePromptTokenCount")
+	u.Output = jsonx.CountAt(obj, "candidatesTokenCount") + u.Reasoning
 	return u
 }

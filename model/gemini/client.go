@@ -99,7 +99,7 @@ func (c *Client) Count(ctx context.Context, r *model.Request) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	n, ok := jsonx.Int(jsonx.Get(valid(body), "totalTokens"))
+	n, ok := jsonx.Int(jsonx.Get(jsonx.One(body), "totalTokens"))
 	if !ok {
 		return 0, c.e.Unreadable(op, body)
 	}
@@ -138,40 +138,3 @@ var (
 	errNothing = errors.New("the stream ended without an answer")
 	errEnded   = errors.New("the stream ended in the middle of the answer")
 )
-
-// valid returns data if it is one JSON value, else nil.
-func valid(data []byte) []byte {
-	i := jsonx.Space(data, 0)
-	if end, err := jsonx.Scan(data, i); err == nil && jsonx.Space(data, end) == len(data) {
-		return data[i:end]
-	}
-	return nil
-}
-
-func str(obj []byte, key string) string {
-	s, _ := jsonx.String(jsonx.Get(obj, key))
-	return s
-}
-
-func count(obj []byte, key string) int64 {
-	n, _ := jsonx.Int(jsonx.Get(obj, key))
-	return max(n, 0)
-}
-
-func clone(b []byte) []byte {
-	if b == nil {
-		return nil
-	}
-	return append([]byte(nil), b...)
-}
-
-func join(els [][]byte) []byte {
-	out := []byte{'['}
-	for i, el := range els {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, el...)
-	}
-	return append(out, ']')
-}

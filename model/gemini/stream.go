@@ -1,6 +1,8 @@
 package gemini
 
 import (
+	"bytes"
+
 	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/model"
 )
@@ -31,38 +33,38 @@ func (s *stream) Event(e model.ServerEvent) (bool, error) {
 }
 
 func (s *stream) take(data []byte) error {
-	obj := valid(data)
+	obj := jsonx.One(data)
 	if !jsonx.IsObject(obj) {
 		return s.c.e.Unreadable("stream", data)
 	}
 	if fail := jsonx.Get(obj, "error"); jsonx.IsObject(fail) {
-		err := model.ErrorFromBody(s.c.e.Provider, int(count(fail, "code")), nil, obj)
+		err := model.ErrorFromBody(s.c.e.Provider, int(jsonx.CountAt(fail, "code")), nil, obj)
 		if err.Kind == model.KindUnknown {
 			err.Kind = model.KindServer
 		}
 		return err
 	}
 	s.began = true
-	if id := str(obj, "responseId"); id != "" {
+	if id := jsonx.StringAt(obj, "responseId"); id != "" {
 		s.id = id
 	}
-	if m := str(obj, "modelVersion"); m != "" {
+	if m := jsonx.StringAt(obj, "modelVersion"); m != "" {
 		s.mod = m
 	}
 	if f := jsonx.Get(obj, "promptFeedback"); f != nil {
-		s.feedback = clone(f)
+		s.feedback = bytes.Clone(f)
 	}
 	candidate := firstCandidate(obj)
-	if str(candidate, "finishReason") != "" {
-		s.finish = clone(candidate)
+	if jsonx.StringAt(candidate, "finishReason") != "" {
+		s.finish = bytes.Clone(candidate)
 	}
 	for _, p := range elements(jsonx.Get(jsonx.Get(candidate, "content"), "parts")) {
-		if err := s.part(clone(p)); err != nil {
+		if err := s.part(bytes.Clone(p)); err != nil {
 			return err
 		}
 	}
 	if u := jsonx.Get(obj, "usageMetadata"); jsonx.IsObject(u) {
-		s.usage = clone(u)
+		s.usage = bytes.Clone(u)
 		return s.out.Emit(model.Event{Kind: model.EventUsage, Usage: usage(u)})
 	}
 	return nil
@@ -74,22 +76,22 @@ func (s *stream) part(p []byte) error {
 	case jsonx.IsObject(jsonx.Get(p, "functionCall")):
 		kind = "call"
 	case isText(p) && thought(p):
-		kind, event = "thinking", model.Event{Kind: model.EventThinking, Text: str(p, "text")}
+		kind, event = "thinking", model.Event{Kind: model.EventThinking, Text: jsonx.StringAt(p, "text")}
 	case isText(p):
-		kind, event = "text", model.Event{Kind: model.EventText, Text: str(p, "text")}
+		kind, event = "text", model.Event{Kind: model.EventText, Text: jsonx.StringAt(p, "text")}
 	}
 	if kind != s.kind || kind == "call" || kind == "other" {
 		s.block++
 		s.kind = kind
 	}
 	call := jsonx.Get(p, "functionCall")
-	if kind == "call" && str(call, "id") == "" { // older models give none
+	if kind == "call" && jsonx.StringAt(call, "id") == "" { // older models give none
 		call = jsonx.Set(call, "id", jsonx.Quote(s.c.callID(s.id, s.block)))
 		p = jsonx.Set(p, "functionCall", call)
 	}
 	s.parts = append(s.parts, p)
 	if kind == "call" {
-		if err := s.out.Emit(model.Event{Kind: model.EventCall, Block: s.block, ID: str(call, "id"), Name: str(call, "name")}); err != nil {
+		if err := s.out.Emit(model.Event{Kind: model.EventCall, Block: s.block, ID: jsonx.StringAt(call, "id"), Name: jsonx.StringAt(call, "name")}); err != nil {
 			return err
 		}
 		event = model.Event{Kind: model.EventArguments, Text: string(jsonx.Get(call, "args"))}
@@ -106,7 +108,7 @@ func (s *stream) End() error {
 	switch {
 	case !s.began:
 		return s.c.e.Fail("stream", model.KindDropped, errNothing)
-	case s.finish == nil && str(s.feedback, "blockReason") == "":
+	case s.finish == nil && jsonx.StringAt(s.feedback, "blockReason") == "":
 		return s.c.e.Fail("stream", model.KindDropped, errEnded)
 	}
 	return nil
@@ -119,10 +121,10 @@ func (s *stream) whole() []byte {
 		candidate = []byte(`{}`)
 	}
 	var content, o jsonx.Object
-	content.Raw("parts", join(merge(s.parts)))
+	content.Raw("parts", jsonx.Array(merge(s.parts)))
 	content.Str("role", "model")
 	if s.finish != nil || len(s.parts) > 0 {
-		o.Raw("candidates", join([][]byte{jsonx.Set(candidate, "content", content.Bytes())}))
+		o.Raw("candidates", jsonx.Array([][]byte{jsonx.Set(candidate, "content", content.Bytes())}))
 	}
 	o.Raw("promptFeedback", s.feedback)
 	o.Raw("usageMetadata", s.usage)

@@ -13,7 +13,7 @@ var reasoningFields = []string{"reasoning_content", "reasoning", "reasoning_text
 
 // read reads a completion as the API answers it.
 func (c *Chat) read(op string, body []byte) (*model.Answer, error) {
-	obj := valid(body)
+	obj := jsonx.One(body)
 	choice := firstChoice(obj)
 	if choice == nil {
 		if e := jsonx.Get(obj, "error"); !jsonx.IsNull(e) { // OpenRouter: an error with status 200
@@ -24,14 +24,14 @@ func (c *Chat) read(op string, body []byte) (*model.Answer, error) {
 		return nil, c.e.Unreadable(op, body)
 	}
 	msg := jsonx.Get(choice, "message")
-	a := &model.Answer{ID: str(obj, "id"), Model: str(obj, "model"), FinishDetail: str(choice, "finish_reason")}
+	a := &model.Answer{ID: jsonx.StringAt(obj, "id"), Model: jsonx.StringAt(obj, "model"), FinishDetail: jsonx.StringAt(choice, "finish_reason")}
 	a.Finish = chatFinish(a.FinishDetail)
 	a.Usage = chatUsage(jsonx.Get(obj, "usage"))
 	if a.Usage == nil { // Moonshot: https://github.com/earendil-works/pi/issues/2017
 		a.Usage = chatUsage(jsonx.Get(choice, "usage"))
 	}
 	for _, field := range reasoningFields {
-		if text := str(msg, field); text != "" {
+		if text := jsonx.StringAt(msg, field); text != "" {
 			a.Blocks = append(a.Blocks, message.ThinkingBlock(text, field))
 			break
 		}
@@ -41,9 +41,9 @@ func (c *Chat) read(op string, body []byte) (*model.Answer, error) {
 		a.Blocks = append(a.Blocks, message.TextBlock(text))
 	}
 	jsonx.Elements(content, func(part []byte) bool { // Mistral: content in parts
-		switch str(part, "type") {
+		switch jsonx.StringAt(part, "type") {
 		case "text":
-			if text := str(part, "text"); text != "" {
+			if text := jsonx.StringAt(part, "text"); text != "" {
 				a.Blocks = append(a.Blocks, message.TextBlock(text))
 			}
 		case "thinking":
@@ -53,7 +53,7 @@ func (c *Chat) read(op string, body []byte) (*model.Answer, error) {
 		}
 		return true
 	})
-	if a.Refusal = str(msg, "refusal"); a.Refusal != "" {
+	if a.Refusal = jsonx.StringAt(msg, "refusal"); a.Refusal != "" {
 		a.Finish = model.FinishRefusal
 	}
 	jsonx.Elements(jsonx.Get(msg, "tool_calls"), func(call []byte) bool {
@@ -66,11 +66,11 @@ func (c *Chat) read(op string, body []byte) (*model.Answer, error) {
 		if !ok {
 			text = string(args) // Ollama's own form: an object
 		}
-		id := str(call, "id")
+		id := jsonx.StringAt(call, "id")
 		if id == "" {
 			id = c.e.NewID()
 		}
-		if b, ok := a.Call(id, str(f, "name"), text); ok {
+		if b, ok := a.Call(id, jsonx.StringAt(f, "name"), text); ok {
 			a.Blocks = append(a.Blocks, b)
 		}
 		return true
@@ -81,7 +81,7 @@ func (c *Chat) read(op string, body []byte) (*model.Answer, error) {
 // reasoningOf returns the text of a part that is reasoning, which has parts itself.
 func reasoningOf(part []byte) (text string) {
 	jsonx.Elements(jsonx.Get(part, "thinking"), func(p []byte) bool {
-		text += str(p, "text")
+		text += jsonx.StringAt(p, "text")
 		return true
 	})
 	return text
@@ -129,19 +129,19 @@ func chatUsage(obj []byte) *message.Usage {
 	if !jsonx.IsObject(obj) {
 		return nil
 	}
-	prompt, completion := count(obj, "prompt_tokens"), count(obj, "completion_tokens")
+	prompt, completion := jsonx.CountAt(obj, "prompt_tokens"), jsonx.CountAt(obj, "completion_tokens")
 	details := jsonx.Get(obj, "prompt_tokens_details")
 	u := &message.Usage{
-		CacheRead:  max(count(details, "cached_tokens"), count(obj, "prompt_cache_hit_tokens"), count(obj, "cached_tokens")), // OpenAI, DeepSeek, Moonshot
-		CacheWrite: count(details, "cache_write_tokens"),
-		Reasoning:  max(count(jsonx.Get(obj, "completion_tokens_details"), "reasoning_tokens"), count(obj, "reasoning_tokens")),
+		CacheRead:  max(jsonx.CountAt(details, "cached_tokens"), jsonx.CountAt(obj, "prompt_cache_hit_tokens"), jsonx.CountAt(obj, "cached_tokens")), // OpenAI, DeepSeek, Moonshot
+		CacheWrite: jsonx.CountAt(details, "cache_write_tokens"),
+		Reasoning:  max(jsonx.CountAt(jsonx.Get(obj, "completion_tokens_details"), "reasoning_tokens"), jsonx.CountAt(obj, "reasoning_tokens")),
 		Output:     completion,
 	}
 	u.CacheRead = min(u.CacheRead, prompt)
 	u.CacheWrite = min(u.CacheWrite, prompt-u.CacheRead)
 	u.Input = prompt - u.CacheRead - u.CacheWrite
 	// xAI leaves reasoning out of completion_tokens; the total tells.
-	if total := count(obj, "total_tokens"); u.Reasoning > 0 && total == prompt+completion+u.Reasoning {
+	if total := jsonx.CountAt(obj, "total_tokens"); u.Reasoning > 0 && total == prompt+completion+u.Reasoning {
 		u.Output += u.Reasoning
 	}
 	return u

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/clew-dev/clew/internal/jsonx"
@@ -56,7 +57,7 @@ func (s *chatStream) take(e model.ServerEvent) error {
 		s.completed = true
 		return nil
 	}
-	obj := valid(e.Data)
+	obj := jsonx.One(e.Data)
 	if fail := jsonx.Get(obj, "error"); !jsonx.IsNull(fail) || e.Name == "error" {
 		return s.failed(obj, fail)
 	}
@@ -64,16 +65,16 @@ func (s *chatStream) take(e model.ServerEvent) error {
 		return s.c.e.Unreadable("stream", e.Data)
 	}
 	s.began = true
-	if id := str(obj, "id"); id != "" {
+	if id := jsonx.StringAt(obj, "id"); id != "" {
 		s.id = id
 	}
-	if m := str(obj, "model"); m != "" {
+	if m := jsonx.StringAt(obj, "model"); m != "" {
 		s.modelName = m
 	}
 	choice := firstChoice(obj)
 	for _, u := range [][]byte{jsonx.Get(obj, "usage"), jsonx.Get(choice, "usage")} {
 		if jsonx.IsObject(u) {
-			s.usage = clone(u)
+			s.usage = bytes.Clone(u)
 			if err := s.out.Emit(model.Event{Kind: model.EventUsage, Usage: chatUsage(u)}); err != nil {
 				return err
 			}
@@ -82,7 +83,7 @@ func (s *chatStream) take(e model.ServerEvent) error {
 	if choice == nil {
 		return nil
 	}
-	if reason := str(choice, "finish_reason"); reason != "" {
+	if reason := jsonx.StringAt(choice, "finish_reason"); reason != "" {
 		s.finish = reason
 	}
 	return s.delta(jsonx.Get(choice, "delta"))
@@ -102,7 +103,7 @@ func (s *chatStream) failed(obj, fail []byte) error {
 func (s *chatStream) delta(d []byte) error {
 	for _, field := range reasoningFields {
 		// A server may send the same under two names; the first one counts.
-		if text := str(d, field); text != "" && (s.field == "" || s.field == field) {
+		if text := jsonx.StringAt(d, field); text != "" && (s.field == "" || s.field == field) {
 			s.field = field
 			s.reasoning.WriteString(text)
 			s.begin(&s.think)
@@ -134,7 +135,7 @@ func (s *chatStream) delta(d []byte) error {
 			return err
 		}
 	}
-	s.refusal.WriteString(str(d, "refusal"))
+	s.refusal.WriteString(jsonx.StringAt(d, "refusal"))
 	var err error
 	jsonx.Elements(jsonx.Get(d, "tool_calls"), func(call []byte) bool {
 		err = s.call(call)
@@ -156,15 +157,15 @@ func (s *chatStream) addParts(content []byte) (text, thinking string) {
 		s.grow("text", s.text.String())
 	}
 	jsonx.Elements(content, func(part []byte) bool {
-		switch str(part, "type") {
+		switch jsonx.StringAt(part, "type") {
 		case "text":
-			text += str(part, "text")
-			s.grow("text", str(part, "text"))
+			text += jsonx.StringAt(part, "text")
+			s.grow("text", jsonx.StringAt(part, "text"))
 		case "thinking":
 			thinking += reasoningOf(part)
 			s.grow("thinking", reasoningOf(part))
 		default:
-			s.parts = append(s.parts, &chatPart{raw: clone(part)})
+			s.parts = append(s.parts, &chatPart{raw: bytes.Clone(part)})
 		}
 		return true
 	})
@@ -197,7 +198,7 @@ func (p *chatPart) json() []byte {
 		t.Str("type", "text")
 		t.Str("text", p.text.String())
 		o.Str("type", "thinking")
-		o.Raw("thinking", join([][]byte{t.Bytes()}))
+		o.Raw("thinking", jsonx.Array([][]byte{t.Bytes()}))
 	default:
 		return p.raw
 	}
@@ -207,7 +208,7 @@ func (p *chatPart) json() []byte {
 // call takes a piece of a tool call. Pieces belong together by index; where a
 // server sends none, by id, and a piece with neither belongs to the last call.
 func (s *chatStream) call(d []byte) error {
-	id := str(d, "id")
+	id := jsonx.StringAt(d, "id")
 	f := jsonx.Get(d, "function")
 	n, has := jsonx.Int(jsonx.Get(d, "index"))
 	at, known := s.byIndex[int(n)]
@@ -221,7 +222,7 @@ func (s *chatStream) call(d []byte) error {
 	if !known {
 		at = len(s.calls)
 		s.blocks++
-		s.calls = append(s.calls, &chatCall{id: id, name: str(f, "name"), block: s.blocks - 1})
+		s.calls = append(s.calls, &chatCall{id: id, name: jsonx.StringAt(f, "name"), block: s.blocks - 1})
 		if s.calls[at].id == "" {
 			s.calls[at].id = s.c.e.NewID()
 		}
@@ -231,7 +232,7 @@ func (s *chatStream) call(d []byte) error {
 		if err := s.out.Emit(model.Event{Kind: model.EventCall, Block: s.calls[at].block, ID: s.calls[at].id, Name: s.calls[at].name}); err != nil {
 			return err
 		}
-	} else if name := str(f, "name"); name != "" && s.calls[at].name == "" {
+	} else if name := jsonx.StringAt(f, "name"); name != "" && s.calls[at].name == "" {
 		s.calls[at].name = name
 	}
 	c := s.calls[at]
@@ -266,7 +267,7 @@ func (s *chatStream) completion() []byte {
 		for i, p := range s.parts {
 			parts[i] = p.json()
 		}
-		msg.Raw("content", join(parts))
+		msg.Raw("content", jsonx.Array(parts))
 	case s.text.Len() > 0:
 		msg.Str("content", s.text.String())
 	}
@@ -285,14 +286,14 @@ func (s *chatStream) completion() []byte {
 			o.Raw("function", f.Bytes())
 			calls[i] = o.Bytes()
 		}
-		msg.Raw("tool_calls", join(calls))
+		msg.Raw("tool_calls", jsonx.Array(calls))
 	}
 	var choice, o jsonx.Object
 	choice.Raw("message", msg.Bytes())
 	choice.OptStr("finish_reason", s.finish)
 	o.OptStr("id", s.id)
 	o.OptStr("model", s.modelName)
-	o.Raw("choices", join([][]byte{choice.Bytes()}))
+	o.Raw("choices", jsonx.Array([][]byte{choice.Bytes()}))
 	o.Raw("usage", s.usage)
 	return o.Bytes()
 }

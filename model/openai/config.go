@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/wire"
 )
@@ -49,41 +48,4 @@ func (c *common) call(op, path string, body []byte) model.Call {
 		call.Header.Set("Authorization", "Bearer "+c.e.Key.Reveal())
 	}
 	return call
-}
-
-// valid returns data if it is one JSON value, else nil.
-func valid(data []byte) []byte {
-	i := jsonx.Space(data, 0)
-	if end, err := jsonx.Scan(data, i); err == nil && jsonx.Space(data, end) == len(data) {
-		return data[i:end]
-	}
-	return nil
-}
-
-func str(obj []byte, key string) string {
-	s, _ := jsonx.String(jsonx.Get(obj, key))
-	return s
-}
-
-func count(obj []byte, key string) int64 {
-	n, _ := jsonx.Int(jsonx.Get(obj, key))
-	return max(n, 0)
-}
-
-func clone(b []byte) []byte {
-	if b == nil {
-		return nil
-	}
-	return append([]byte(nil), b...)
-}
-
-func join(els [][]byte) []byte {
-	out := []byte{'['}
-	for i, el := range els {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, el...)
-	}
-	return append(out, ']')
 }

@@ -78,7 +78,7 @@ func (c *Responses) Count(ctx context.Context, r *model.Request) (int64, error) 
 	if err != nil {
 		return 0, err
 	}
-	n, ok := jsonx.Int(jsonx.Get(valid(body), "input_tokens"))
+	n, ok := jsonx.Int(jsonx.Get(jsonx.One(body), "input_tokens"))
 	if !ok {
 		return 0, c.e.Unreadable(op, body)
 	}

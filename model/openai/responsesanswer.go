@@ -10,7 +10,7 @@ import (
 
 // read reads a response as the API answers it.
 func (c *Responses) read(op string, body []byte) (*model.Answer, error) {
-	obj := valid(body)
+	obj := jsonx.One(body)
 	output := jsonx.Get(obj, "output")
 	if fail := jsonx.Get(obj, "error"); jsonx.IsObject(fail) {
 		e := model.ErrorFromBody(c.e.Provider, 0, nil, obj)
@@ -23,9 +23,9 @@ func (c *Responses) read(op string, body []byte) (*model.Answer, error) {
 	if !jsonx.IsArray(output) {
 		return nil, c.e.Unreadable(op, body)
 	}
-	a := &model.Answer{ID: str(obj, "id"), Model: str(obj, "model"), Usage: responsesUsage(jsonx.Get(obj, "usage"))}
-	a.FinishDetail = str(obj, "status")
-	if reason := str(jsonx.Get(obj, "incomplete_details"), "reason"); reason != "" {
+	a := &model.Answer{ID: jsonx.StringAt(obj, "id"), Model: jsonx.StringAt(obj, "model"), Usage: responsesUsage(jsonx.Get(obj, "usage"))}
+	a.FinishDetail = jsonx.StringAt(obj, "status")
+	if reason := jsonx.StringAt(jsonx.Get(obj, "incomplete_details"), "reason"); reason != "" {
 		a.FinishDetail = reason
 	}
 	a.Finish = responsesFinish(a.FinishDetail)
@@ -40,7 +40,7 @@ func (c *Responses) read(op string, body []byte) (*model.Answer, error) {
 }
 
 func (c *Responses) readItem(a *model.Answer, item []byte) {
-	switch typ := str(item, "type"); typ {
+	switch typ := jsonx.StringAt(item, "type"); typ {
 	case "message":
 		text, refusal := messageText(item)
 		a.Refusal += refusal
@@ -53,19 +53,19 @@ func (c *Responses) readItem(a *model.Answer, item []byte) {
 		a.Blocks = append(a.Blocks, message.ThinkingBlock(reasoningText(item), reasoningSignature(item)))
 	case "function_call":
 		// Both ids, as the file format has them; wire takes them apart again.
-		id := str(item, "call_id")
+		id := jsonx.StringAt(item, "call_id")
 		if id == "" {
 			id = c.e.NewID()
 		}
-		if own := str(item, "id"); own != "" {
+		if own := jsonx.StringAt(item, "id"); own != "" {
 			id += "|" + own
 		}
-		if b, ok := a.Call(id, str(item, "name"), str(item, "arguments")); ok {
+		if b, ok := a.Call(id, jsonx.StringAt(item, "name"), jsonx.StringAt(item, "arguments")); ok {
 			a.Blocks = append(a.Blocks, b)
 		}
 	default:
 		if jsonx.IsObject(item) && typ != "" {
-			a.Blocks = append(a.Blocks, message.ParseContent(join([][]byte{item}))...)
+			a.Blocks = append(a.Blocks, message.ParseContent(jsonx.Array([][]byte{item}))...)
 		}
 	}
 }
@@ -75,11 +75,11 @@ func (c *Responses) readItem(a *model.Answer, item []byte) {
 func messageText(item []byte) (text, refusal string) {
 	var b, r strings.Builder
 	jsonx.Elements(jsonx.Get(item, "content"), func(part []byte) bool {
-		switch str(part, "type") {
+		switch jsonx.StringAt(part, "type") {
 		case "output_text":
-			b.WriteString(str(part, "text"))
+			b.WriteString(jsonx.StringAt(part, "text"))
 		case "refusal":
-			r.WriteString(str(part, "refusal"))
+			r.WriteString(jsonx.StringAt(part, "refusal"))
 		}
 		return true
 	})
@@ -88,7 +88,7 @@ func messageText(item []byte) (text, refusal string) {
 
 // textSignature keeps what a message item has beside its text.
 func textSignature(item []byte) string {
-	id, phase := str(item, "id"), str(item, "phase")
+	id, phase := jsonx.StringAt(item, "id"), jsonx.StringAt(item, "phase")
 	if id == "" {
 		return ""
 	}
@@ -105,7 +105,7 @@ func reasoningText(item []byte) string {
 	var texts []string
 	for _, key := range []string{"summary", "content"} {
 		jsonx.Elements(jsonx.Get(item, key), func(part []byte) bool {
-			if t := str(part, "text"); t != "" {
+			if t := jsonx.StringAt(part, "text"); t != "" {
 				texts = append(texts, t)
 			}
 			return true
@@ -121,7 +121,7 @@ func reasoningText(item []byte) string {
 // its encrypted content the API would look for it in what it has stored, and
 // nothing is stored.
 func reasoningSignature(item []byte) string {
-	if str(item, "encrypted_content") == "" {
+	if jsonx.StringAt(item, "encrypted_content") == "" {
 		return ""
 	}
 	return string(item)
@@ -147,13 +147,13 @@ func responsesUsage(obj []byte) *message.Usage {
 	if !jsonx.IsObject(obj) {
 		return nil
 	}
-	input, details := count(obj, "input_tokens"), jsonx.Get(obj, "input_tokens_details")
+	input, details := jsonx.CountAt(obj, "input_tokens"), jsonx.Get(obj, "input_tokens_details")
 	u := &message.Usage{
-		Output:    count(obj, "output_tokens"),
-		CacheRead: min(count(details, "cached_tokens"), input),
-		Reasoning: count(jsonx.Get(obj, "output_tokens_details"), "reasoning_tokens"),
+		Output:    jsonx.CountAt(obj, "output_tokens"),
+		CacheRead: min(jsonx.CountAt(details, "cached_tokens"), input),
+		Reasoning: jsonx.CountAt(jsonx.Get(obj, "output_tokens_details"), "reasoning_tokens"),
 	}
-	u.CacheWrite = min(count(details, "cache_write_tokens"), input-u.CacheRead)
+	u.CacheWrite = min(jsonx.CountAt(details, "cache_write_tokens"), input-u.CacheRead)
 	u.Input = input - u.CacheRead - u.CacheWrite
 	return u
 }

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/clew-dev/clew/internal/jsonx"
@@ -42,17 +43,17 @@ func (s *itemStream) take(e model.ServerEvent) error {
 	if string(e.Data) == "[DONE]" {
 		return nil
 	}
-	obj := valid(e.Data)
-	typ := str(obj, "type")
+	obj := jsonx.One(e.Data)
+	typ := jsonx.StringAt(obj, "type")
 	if typ == "" {
 		typ = e.Name
 	}
 	switch typ {
 	case "response.created", "response.in_progress", "response.queued":
-		s.base = clone(jsonx.Get(obj, "response"))
+		s.base = bytes.Clone(jsonx.Get(obj, "response"))
 		return nil
 	case "response.completed", "response.incomplete", "response.done":
-		s.base, s.ended = clone(jsonx.Get(obj, "response")), true
+		s.base, s.ended = bytes.Clone(jsonx.Get(obj, "response")), true
 		return s.out.Emit(model.Event{Kind: model.EventUsage, Usage: responsesUsage(jsonx.Get(s.base, "usage"))})
 	case "response.failed":
 		return s.failed(jsonx.Get(obj, "response"))
@@ -73,8 +74,8 @@ func (s *itemStream) failed(obj []byte) error {
 	if obj == nil {
 		obj = []byte(`{}`)
 	}
-	if str(obj, "type") == "error" { // the type names the event, not the error
-		obj = jsonx.Set(clone(obj), "type", []byte(`""`))
+	if jsonx.StringAt(obj, "type") == "error" { // the type names the event, not the error
+		obj = jsonx.Set(bytes.Clone(obj), "type", []byte(`""`))
 	}
 	err := model.ErrorFromBody(s.c.e.Provider, 0, nil, obj)
 	if err.Kind == model.KindUnknown {
@@ -94,21 +95,21 @@ func (s *itemStream) at(obj []byte) (it *item, n int) {
 }
 
 func (s *itemStream) added(obj []byte) error {
-	raw := clone(jsonx.Get(obj, "item"))
+	raw := bytes.Clone(jsonx.Get(obj, "item"))
 	if !jsonx.IsObject(raw) {
 		return s.c.e.Unreadable("stream", obj)
 	}
 	index, _ := jsonx.Int(jsonx.Get(obj, "output_index"))
 	n := len(s.items)
 	s.place[index] = n
-	it := &item{typ: str(raw, "type"), raw: raw}
+	it := &item{typ: jsonx.StringAt(raw, "type"), raw: raw}
 	s.items = append(s.items, it)
 	if it.typ == "function_call" {
-		id := str(raw, "call_id")
-		if own := str(raw, "id"); own != "" {
+		id := jsonx.StringAt(raw, "call_id")
+		if own := jsonx.StringAt(raw, "id"); own != "" {
 			id += "|" + own
 		}
-		return s.out.Emit(model.Event{Kind: model.EventCall, Block: n, ID: id, Name: str(raw, "name")})
+		return s.out.Emit(model.Event{Kind: model.EventCall, Block: n, ID: id, Name: jsonx.StringAt(raw, "name")})
 	}
 	return nil
 }
@@ -121,7 +122,7 @@ func (s *itemStream) finished(obj []byte) error {
 		}
 		it, _ = s.at(obj)
 	}
-	raw := clone(jsonx.Get(obj, "item"))
+	raw := bytes.Clone(jsonx.Get(obj, "item"))
 	if !jsonx.IsObject(raw) {
 		return s.c.e.Unreadable("stream", obj)
 	}
@@ -134,7 +135,7 @@ func (s *itemStream) delta(typ string, obj []byte) error {
 	if it == nil {
 		return nil // of something new
 	}
-	text := str(obj, "delta")
+	text := jsonx.StringAt(obj, "delta")
 	switch typ {
 	case "response.output_text.delta":
 		it.text.WriteString(text)
@@ -179,7 +180,7 @@ func (s *itemStream) response() []byte {
 		}
 	}
 	if len(done) > 0 || !jsonx.IsArray(jsonx.Get(base, "output")) {
-		base = jsonx.Set(base, "output", join(done))
+		base = jsonx.Set(base, "output", jsonx.Array(done))
 	}
 	return base
 }
@@ -192,7 +193,7 @@ func (s *itemStream) partial() *model.Answer {
 		case it.done:
 			s.c.readItem(a, it.raw)
 		case it.typ == "function_call":
-			a.BadCalls = append(a.BadCalls, model.BadCall{ID: str(it.raw, "call_id"), Name: str(it.raw, "name"), Text: it.text.String()})
+			a.BadCalls = append(a.BadCalls, model.BadCall{ID: jsonx.StringAt(it.raw, "call_id"), Name: jsonx.StringAt(it.raw, "name"), Text: it.text.String()})
 		case it.typ == "message" && it.text.Len() > 0:
 			a.Blocks = append(a.Blocks, message.TextBlock(it.text.String()))
 		case it.typ == "reasoning" && it.thoughts.Len() > 0:
