@@ -158,9 +158,6 @@ func begin(in Input, policy Policy) (*planner, *Plan, error) {
 		in.Reason = Threshold
 	}
 	p := &planner{in: in, policy: policy, budget: budget, found: in.Found}
-	if p.found == nil {
-		p.found = summary.NewCache()
-	}
 	p.measure()
 	before := p.sizes.reading
 	if p.overBytes(before) {
@@ -190,6 +187,9 @@ func begin(in Input, policy Policy) (*planner, *Plan, error) {
 		return p, plan.nothing("there is nothing to compact: the context is empty"), nil
 	}
 	plan.Act = true
+	if p.found == nil {
+		p.found = summary.NewCache()
+	}
 	plan.Why = "asked for"
 	if p.byteRate > 0 {
 		plan.Why = fmt.Sprintf("the request of about %d bytes is over %d", before.Bytes, budget.Bytes)
