@@ -21,8 +21,6 @@ type cacheFiles struct {
 	dir   string
 	// ids are the addresses of the texts, by entry.
 	ids map[string]blob.ID
-	// unable says that the folder can't be written to; notes name no files then.
-	unable error
 }
 
 func newCacheFiles(dir string) (*cacheFiles, error) {
@@ -93,20 +91,19 @@ func (s *Session) named(ctx context.Context, policy compact.Policy) compact.Poli
 	if s.cache == nil || policy.Offload.Path != nil {
 		return policy
 	}
-	s.cache.unable = nil
-	tried := false
+	tried, unable := false, false
 	policy.Offload.Path = func(e *session.Entry) string {
 		m, err := e.Message()
 		if err == nil {
 			m, err = s.whole(ctx, m)
 		}
-		if err != nil || s.cache.unable != nil {
+		if err != nil || unable {
 			return ""
 		}
 		if !tried {
 			tried = true
 			if _, err := s.cache.provide(ctx, e.ID, m); err != nil {
-				s.cache.unable = err
+				unable = true
 				s.warnings = append(s.warnings, fmt.Errorf("what is offloaded can be recalled, but is in no file: %w", err))
 				return ""
 			}
