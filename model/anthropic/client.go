@@ -59,15 +59,7 @@ func (c *Client) Complete(ctx context.Context, r *model.Request) (*model.Respons
 	if err != nil {
 		return nil, err
 	}
-	body, res, err := c.e.Transport.Send(ctx, c.call(op, "/v1/messages", sent.Body))
-	if err != nil {
-		return nil, err
-	}
-	a, err := c.read(op, body)
-	if err != nil {
-		return nil, err
-	}
-	return a.Complete(&c.e, res, sent), nil
+	return c.e.Complete(ctx, c.call(op, "/v1/messages", sent.Body), sent, c.read)
 }
 
 // Stream implements model.Model.
@@ -78,16 +70,7 @@ func (c *Client) Stream(ctx context.Context, r *model.Request, on func(model.Eve
 		return nil, err
 	}
 	out := model.NewEmitter(on)
-	s := &stream{c: c, out: out}
-	res, err := c.e.Transport.Stream(ctx, c.call(op, "/v1/messages", sent.Body), s)
-	if err != nil {
-		return nil, s.partial().Broken(&c.e, err, res, sent)
-	}
-	a, err := c.read(op, s.message())
-	if err != nil {
-		return nil, err
-	}
-	return out.Finished(a.Response(*c.e.Info, c.e.Now()), res, sent)
+	return c.e.Stream(ctx, c.call(op, "/v1/messages", sent.Body), sent, &stream{c: c, out: out}, out, c.read)
 }
 
 // Count implements model.Counter.

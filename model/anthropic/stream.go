@@ -209,8 +209,8 @@ func (s *stream) End() error {
 	return nil
 }
 
-// message returns the message as the API would have answered it.
-func (s *stream) message() []byte {
+// Whole returns the message as the API would have answered it.
+func (s *stream) Whole() []byte {
 	base := s.base
 	if !jsonx.IsObject(base) {
 		base = []byte(`{"type":"message","role":"assistant"}`)
@@ -230,9 +230,9 @@ func (s *stream) message() []byte {
 	return base
 }
 
-// partial returns what had arrived. A call whose end was not said is not whole,
+// Partial returns what had arrived. A call whose end was not said is not whole,
 // whatever its arguments look like.
-func (s *stream) partial() *model.Answer {
+func (s *stream) Partial() *model.Answer {
 	if s.base == nil && len(s.blocks) == 0 {
 		return &model.Answer{}
 	}
@@ -246,7 +246,7 @@ func (s *stream) partial() *model.Answer {
 		cut = append(cut, model.BadCall{ID: id, Name: name, Text: b.input.String()})
 		return true
 	})
-	a, err := s.c.read("stream", s.message())
+	a, err := s.c.read("stream", s.Whole())
 	if err != nil {
 		return &model.Answer{}
 	}

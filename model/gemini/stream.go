@@ -114,8 +114,8 @@ func (s *stream) End() error {
 	return nil
 }
 
-// whole returns the response as the API would have answered it.
-func (s *stream) whole() []byte {
+// Whole returns the response as the API would have answered it.
+func (s *stream) Whole() []byte {
 	candidate := s.finish
 	if candidate == nil {
 		candidate = []byte(`{}`)
@@ -133,12 +133,12 @@ func (s *stream) whole() []byte {
 	return o.Bytes()
 }
 
-// partial returns what had arrived. Calls come whole.
-func (s *stream) partial() *model.Answer {
+// Partial returns what had arrived. Calls come whole.
+func (s *stream) Partial() *model.Answer {
 	if len(s.parts) == 0 && s.usage == nil {
 		return &model.Answer{}
 	}
-	a, err := s.c.read("stream", s.whole())
+	a, err := s.c.read("stream", s.Whole())
 	if err != nil {
 		return &model.Answer{}
 	}

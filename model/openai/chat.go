@@ -44,15 +44,7 @@ func (c *Chat) Complete(ctx context.Context, r *model.Request) (*model.Response,
 	if err != nil {
 		return nil, err
 	}
-	body, res, err := c.e.Transport.Send(ctx, c.call(op, "/chat/completions", sent.Body))
-	if err != nil {
-		return nil, err
-	}
-	a, err := c.read(op, body)
-	if err != nil {
-		return nil, err
-	}
-	return a.Complete(&c.e, res, sent), nil
+	return c.e.Complete(ctx, c.call(op, "/chat/completions", sent.Body), sent, c.read)
 }
 
 // Stream implements model.Model.
@@ -63,16 +55,7 @@ func (c *Chat) Stream(ctx context.Context, r *model.Request, on func(model.Event
 		return nil, err
 	}
 	out := model.NewEmitter(on)
-	s := &chatStream{c: c, out: out}
-	res, err := c.e.Transport.Stream(ctx, c.call(op, "/chat/completions", sent.Body), s)
-	if err != nil {
-		return nil, s.partial().Broken(&c.e, err, res, sent)
-	}
-	a, err := c.read(op, s.completion())
-	if err != nil {
-		return nil, err
-	}
-	return out.Finished(a.Response(*c.e.Info, c.e.Now()), res, sent)
+	return c.e.Stream(ctx, c.call(op, "/chat/completions", sent.Body), sent, &chatStream{c: c, out: out}, out, c.read)
 }
 
 // Render implements model.Renderer.

@@ -257,8 +257,8 @@ func (s *chatStream) End() error {
 	return nil
 }
 
-// completion returns the completion as the API would have answered it.
-func (s *chatStream) completion() []byte {
+// Whole returns the completion as the API would have answered it.
+func (s *chatStream) Whole() []byte {
 	var msg jsonx.Object
 	msg.Str("role", "assistant")
 	switch {
@@ -298,9 +298,9 @@ func (s *chatStream) completion() []byte {
 	return o.Bytes()
 }
 
-// partial returns what had arrived. The last call is not whole, whatever its
+// Partial returns what had arrived. The last call is not whole, whatever its
 // arguments look like.
-func (s *chatStream) partial() *model.Answer {
+func (s *chatStream) Partial() *model.Answer {
 	if !s.began {
 		return &model.Answer{}
 	}
@@ -308,7 +308,7 @@ func (s *chatStream) partial() *model.Answer {
 	if n := len(s.calls); n > 0 && s.finish == "" {
 		cut, s.calls = s.calls[n-1:], s.calls[:n-1]
 	}
-	a, err := s.c.read("stream", s.completion())
+	a, err := s.c.read("stream", s.Whole())
 	if err != nil {
 		return &model.Answer{}
 	}

@@ -36,15 +36,7 @@ func (c *Responses) Complete(ctx context.Context, r *model.Request) (*model.Resp
 	if err != nil {
 		return nil, err
 	}
-	body, res, err := c.e.Transport.Send(ctx, c.call(op, "/responses", sent.Body))
-	if err != nil {
-		return nil, err
-	}
-	a, err := c.read(op, body)
-	if err != nil {
-		return nil, err
-	}
-	return a.Complete(&c.e, res, sent), nil
+	return c.e.Complete(ctx, c.call(op, "/responses", sent.Body), sent, c.read)
 }
 
 // Stream implements model.Model.
@@ -55,16 +47,7 @@ func (c *Responses) Stream(ctx context.Context, r *model.Request, on func(model.
 		return nil, err
 	}
 	out := model.NewEmitter(on)
-	s := &itemStream{c: c, out: out}
-	res, err := c.e.Transport.Stream(ctx, c.call(op, "/responses", sent.Body), s)
-	if err != nil {
-		return nil, s.partial().Broken(&c.e, err, res, sent)
-	}
-	a, err := c.read(op, s.response())
-	if err != nil {
-		return nil, err
-	}
-	return out.Finished(a.Response(*c.e.Info, c.e.Now()), res, sent)
+	return c.e.Stream(ctx, c.call(op, "/responses", sent.Body), sent, &itemStream{c: c, out: out}, out, c.read)
 }
 
 // Count implements model.Counter. OpenAI has it, few others do.

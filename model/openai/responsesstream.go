@@ -166,9 +166,9 @@ func (s *itemStream) End() error {
 	return nil
 }
 
-// response returns the response as the API would have answered it. The items as
+// Whole returns the response as the API would have answered it. The items as
 // they ended count; some servers leave them out of the last event.
-func (s *itemStream) response() []byte {
+func (s *itemStream) Whole() []byte {
 	base := s.base
 	if !jsonx.IsObject(base) {
 		base = []byte(`{}`)
@@ -185,8 +185,8 @@ func (s *itemStream) response() []byte {
 	return base
 }
 
-// partial returns what had arrived: whole items, and the text of others.
-func (s *itemStream) partial() *model.Answer {
+// Partial returns what had arrived: whole items, and the text of others.
+func (s *itemStream) Partial() *model.Answer {
 	a := &model.Answer{}
 	for _, it := range s.items {
 		switch {
