@@ -1,0 +1,155 @@
+package widget
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/clipperhouse/uax29/v2/graphemes"
+)
+
+const ellipsis = "…"
+
+// Width returns how many columns the widest line of s takes. Escape sequences
+// take none.
+func Width(s string) int {
+	w := 0
+	for line := range strings.SplitSeq(s, "\n") {
+		w = max(w, ansi.StringWidth(line))
+	}
+	return w
+}
+
+// Cut shortens a line to at most width columns, with an ellipsis where something
+// is missing. Styles in it stay whole.
+func Cut(s string, width int) string {
+	switch {
+	case width <= 0:
+		return ""
+	case len(s) <= width && plain(s):
+		return s
+	case ansi.StringWidth(s) <= width:
+		return s
+	}
+	return ansi.Truncate(s, width, ellipsis)
+}
+
+// pad fills a line with spaces to width columns.
+func pad(s string, width int) string {
+	if w := ansi.StringWidth(s); w < width {
+		return s + strings.Repeat(" ", width-w)
+	}
+	return s
+}
+
+// padLeft fills a line with spaces before it.
+func padLeft(s string, width int) string {
+	if w := ansi.StringWidth(s); w < width {
+		return strings.Repeat(" ", width-w) + s
+	}
+	return s
+}
+
+// Wrap breaks sanitized text into lines of at most width columns: at spaces, between
+// characters of scripts that are written without spaces, and inside a word only if
+// it is longer than a line. A line that goes on is indented as its beginning. Only the
+// spaces at a break are left out. A width below 1 gives no lines.
+func Wrap(s string, width int) []string {
+	if width < 1 {
+		return nil
+	}
+	var out []string
+	for line := range strings.SplitSeq(s, "\n") {
+		out = wrapLine(out, line, width)
+	}
+	return out
+}
+
+func wrapLine(out []string, line string, width int) []string {
+	if len(line) <= width && plain(line) {
+		return append(out, strings.TrimRight(line, " "))
+	}
+	indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
+	if len(indent) > width/2 {
+		indent = ""
+	}
+	first := len(out)
+	flush := func(s string) {
+		if s = strings.TrimRight(s, " "); s != "" || len(line) == 0 {
+			out = append(out, s)
+		}
+	}
+	cur, col := make([]byte, 0, 2*width), 0 // the line that is being filled
+	breakAt, breakCol := 0, 0               // where it may end; 0 for nowhere
+	before := rune(0)
+	for len(line) > 0 {
+		c, w := cluster(line)
+		line = line[len(c):]
+		if w > width { // nothing can show it: a sign that it is there
+			c, w = ellipsis, 1
+		}
+		r, _ := utf8.DecodeRuneInString(c)
+		if before == ' ' && r != ' ' || breaksBetween(before, r) {
+			breakAt, breakCol = len(cur), col
+		}
+		if col+w > width && r != ' ' {
+			rest := ""
+			if breakAt > 0 {
+				rest = string(cur[breakAt:])
+				cur, col = cur[:breakAt], col-breakCol
+			} else {
+				col = 0
+			}
+			flush(string(cur))
+			switch {
+			case len(indent)+col+w <= width:
+				cur, col = append(append(cur[:0], indent...), rest...), len(indent)+col
+			case col+w <= width:
+				cur = append(cur[:0], rest...)
+			default:
+				flush(rest)
+				cur, col = cur[:0], 0
+			}
+			breakAt = 0
+		}
+		cur, col = append(cur, c...), col+w
+		before, _ = utf8.DecodeLastRuneInString(c)
+	}
+	flush(string(cur))
+	if len(out) == first { // nothing but spaces
+		out = append(out, "")
+	}
+	return out
+}
+
+// cluster returns the first character of s as people count them, and its columns.
+func cluster(s string) (string, int) {
+	if len(s) == 1 || s[0] < utf8.RuneSelf && s[1] < utf8.RuneSelf {
+		return s[:1], 1
+	}
+	it := graphemes.FromString(s)
+	it.Next()
+	c := it.Value()
+	return c, ansi.StringWidth(c)
+}
+
+// breaksBetween reports whether a line may end between two characters of which
+// one is of a script without spaces. Punctuation stays at what it belongs to.
+func breaksBetween(a, b rune) bool {
+	if a < utf8.RuneSelf && b < utf8.RuneSelf {
+		return false
+	}
+	if !ideographic(a) && !ideographic(b) {
+		return false
+	}
+	if strings.ContainsRune("、。，．：；！？）」』】》〉”’…ー々,.;:!?)]}", b) || strings.ContainsRune("（「『【《〈“‘([{", a) {
+		return false
+	}
+	return true
+}
+
+func ideographic(r rune) bool {
+	return r >= 0x2e80 && r <= 0xa4cf || r >= 0xf900 && r <= 0xfaff || r >= 0xff00 && r <= 0xff60 ||
+		r >= 0x1f300 && r <= 0x1faff || r >= 0x20000 && r <= 0x3fffd || unicode.In(r, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+}
