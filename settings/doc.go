@@ -11,6 +11,7 @@
 //
 // The files are JSON with comments and trailing commas. The project's is
 // .clew/settings.json in the working directory, or in the nearest folder above it up to
-// the one with .git. A project can't run programs, and can't choose who gets to read
-// the conversation, unless the user's file says that it may.
+// the one with .git. A project can't run programs, can't choose who gets to read the
+// conversation, and can't allow what would be asked for, unless the user's file says
+// that it may.
 package settings

@@ -71,7 +71,7 @@ func (f *inFile) hooks(n *node) error {
 		if len(hooks) == 1 {
 			what = "the project's hook is not run: it is a program"
 		}
-		f.s.Warnings = append(f.s.Warnings, fmt.Sprintf("%s:%d: %s; %s", f.path, n.line, what, f.howToTrust()))
+		f.passOver(n, what)
 		return nil
 	}
 	f.s.Hooks = append(f.s.Hooks, hooks...)

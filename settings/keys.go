@@ -42,9 +42,14 @@ const (
 	unitTokens = "tokens"
 )
 
-// Keys returns all there is to set, but for what only files can hold: models, prices,
-// hooks and trustProjectHooks.
-func Keys() []Key {
+// Keys returns all there is to set, but for what only files can hold; see onlyInFiles.
+func Keys() []Key { return append(sessionKeys(), agentKeys()...) }
+
+// onlyInFiles are objects and lists, for which a variable is no place.
+var onlyInFiles = []string{"models", "prices", "hooks", "providers", "permissions", "mcpServers", "trustProjectHooks"}
+
+// sessionKeys are those about compaction.
+func sessionKeys() []Key {
 	return []Key{
 		{
 			Name: "preset", Env: "CLEW_PRESET", Flag: "preset", Default: compact.PresetClew, Unit: "name",

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -79,7 +80,7 @@ func (v said) bad(problem string) error {
 // Load reads the settings. What is wrong in any place is an error, also where a
 // stronger place says something else. The error is an *Error.
 func Load(opt Options) (*Settings, error) {
-	l := &loader{s: &Settings{Auto: true, values: map[string]said{}}, keys: Keys()}
+	l := &loader{s: &Settings{Auto: true, Agent: defaultAgent(), UI: UI{Theme: ThemeAuto}, values: map[string]said{}}, keys: Keys()}
 	l.s.keys = l.keys
 	if opt.UserFile != "" {
 		if err := l.file(opt.UserFile, FromUser); err != nil {
@@ -215,6 +216,12 @@ func (f *inFile) take(n *node) error {
 		return f.prices(n)
 	case "hooks":
 		return f.hooks(n)
+	case "providers":
+		return f.providers(n)
+	case "permissions":
+		return f.permissions(n)
+	case "mcpServers":
+		return f.mcpServers(n)
 	case "trustProjectHooks":
 		return f.trust(n)
 	}
@@ -251,7 +258,7 @@ func (f *inFile) key(name string) (Key, bool) {
 }
 
 func (f *inFile) names() []string {
-	names := []string{"models", "prices", "hooks", "trustProjectHooks"}
+	names := slices.Clone(onlyInFiles)
 	for _, k := range f.keys {
 		names = append(names, k.Name)
 		for _, o := range k.Other {
@@ -282,13 +289,29 @@ func (f *inFile) scalar(n *node, k Key) error {
 	if err := k.set(&Settings{}, text); err != nil {
 		return f.bad(n, err.Error(), "")
 	}
-	if k.Name == "summarizer.model" && f.from == FromProject && !f.trusted() {
-		f.s.Warnings = append(f.s.Warnings, fmt.Sprintf("%s:%d: %s is passed over, for a project does not choose who reads the conversation; %s",
-			f.path, n.line, n.name, f.howToTrust()))
+	if why := f.notForProjects(k.Name, text); why != "" && f.from == FromProject && !f.trusted() {
+		f.passOver(n, n.name+" is passed over, for "+why)
 		return nil
 	}
 	f.s.values[k.Name] = said{text, Origin{f.from, f.path, n.line}, n.name}
 	return nil
+}
+
+// notForProjects says why a project that is not trusted can't set a key to a value, ""
+// where it can.
+func (f *inFile) notForProjects(key, text string) string {
+	switch {
+	case key == "model", key == "summarizer.model":
+		return "a project does not choose who reads the conversation"
+	case key == "agent.mode" && freedom(text) > freedom(cmp.Or(f.s.values[key].text, ModeAsk)):
+		return "a project does not choose what is done without asking"
+	}
+	return ""
+}
+
+// passOver warns of something in a project's file that needs trust.
+func (f *inFile) passOver(n *node, what string) {
+	f.s.Warnings = append(f.s.Warnings, fmt.Sprintf("%s:%d: %s; %s", f.path, n.line, what, f.howToTrust()))
 }
 
 // scalarText is a number, a text or a truth value as the environment would have it.

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/hook"
+	"github.com/clew-dev/clew/model"
 )
 
 // Settings are what counts.
@@ -29,6 +31,23 @@ type Settings struct {
 	Prices map[string]Price
 	// Hooks are the programs to run, the user's first.
 	Hooks []hook.Config
+
+	// Model is the model that answers, as "provider/id" or "id"; "" for one that the
+	// environment has a key for.
+	Model string
+	// Reasoning says how much it reasons; "" as it does by itself.
+	Reasoning model.Reasoning
+	// Agent says how the agent works.
+	Agent Agent
+	// UI says how the terminal looks.
+	UI UI
+	// Providers are servers of models by their names, beside those that are known.
+	Providers map[string]Provider
+	// Permissions are rules for calls of tools, the user's first.
+	Permissions Permissions
+	// MCPServers are the servers that give tools, by their names.
+	MCPServers map[string]MCPServer
+
 	// Warnings say what was passed over.
 	Warnings []string
 
@@ -47,8 +66,8 @@ type Setting struct {
 	Origin Origin `json:"origin"`
 }
 
-// All returns every setting in the order of Keys, then models, prices and hooks as far
-// as there are any.
+// All returns every setting in the order of Keys, then what only files hold, as far as
+// there is any.
 func (s *Settings) All() []Setting {
 	var out []Setting
 	preset, _ := compact.Preset(s.Preset) // a known one, or Load would have failed
@@ -69,7 +88,7 @@ func (s *Settings) All() []Setting {
 
 // group orders what is no key.
 func group(key string) int {
-	return map[byte]int{'m': 0, 'p': 1, 'h': 2}[key[0]]
+	return slices.IndexFunc(onlyInFiles, func(name string) bool { return strings.HasPrefix(key, name) })
 }
 
 // ofPreset is what a preset says of a key, "" for nothing.
