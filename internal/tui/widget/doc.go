@@ -6,12 +6,12 @@
 //	theme := widget.NewTheme(widget.ModeAuto, dark)
 //	editor := widget.NewEditor(theme)
 //	editor.SetSize(80, 24)
-//	out, cmd := editor.Update(msg) // out is a widget.SendMsg when Enter was pressed
-//	screen := editor.View()        // never wider than 80 columns
+//	out := editor.Update(msg) // a widget.SendMsg when Enter was pressed
+//	screen := editor.View()   // never wider than 80 columns
 //
-// What a widget has to say is the first value that Update returns, nil for
-// nothing. It is returned rather than sent, because commands run side by side and
-// two of them could arrive in the other order.
+// What a widget has to say is the value that Update returns, nil for nothing. It
+// is returned rather than sent, because commands run side by side and two of them
+// could arrive in the other order.
 //
 // All text that was not made here is shown as Sanitize or Reveal give it: it can't
 // move the cursor, set a title or write a link. A theme without colour draws
