@@ -141,7 +141,7 @@ func (s *Session) summarizeBranch(ctx context.Context, r *branch.Range, policy c
 	}
 	var warnings []error
 	o.Fresh = true
-	o.Summarizer = &givenSummary{text: given, own: policy.Summarizer, warnings: &warnings}
+	o.Summarizer = &givenSummary{GivenSummary: GivenSummary{Text: given, By: "hook"}, own: policy.Summarizer, warnings: &warnings}
 	sum, err := branch.Summarize(s.inside(ctx), s.log.Store(), r, o)
 	s.warnings = append(s.warnings, warnings...)
 	return sum, err

@@ -110,6 +110,8 @@ type Override struct {
 	Trigger compact.Amount // the size at which a pass is due
 	Target  compact.Amount // the size after a pass
 	Keep    compact.Amount // the tail that stays as it is
+	// MaxBytes is the most that a request may take, in bytes of its JSON.
+	MaxBytes int64
 }
 
 // Durability says when what was appended is on the disk.
@@ -173,6 +175,9 @@ func checkPolicy(p compact.Policy) error {
 func (o Override) on(p compact.Policy) compact.Policy {
 	if o.Window != 0 {
 		p.Window = o.Window
+	}
+	if o.MaxBytes != 0 {
+		p.MaxBytes = o.MaxBytes
 	}
 	for _, a := range []struct {
 		to   *compact.Amount

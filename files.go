@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -44,8 +45,19 @@ func RemoveFile(ctx context.Context, path string) (removed []string, err error) 
 	if had {
 		removed = append(removed, blobs.Path())
 	}
+	switch err := os.Remove(QueueFile(path)); {
+	case err == nil:
+		removed = append(removed, QueueFile(path))
+	case !errors.Is(err, fs.ErrNotExist):
+		return removed, &Error{Op: "remove", Subject: QueueFile(path), Err: err, Hint: "the session is gone; remove this file by hand"}
+	}
 	return removed, nil
 }
+
+// QueueFile returns the name of the file beside a session file in which package agent
+// keeps what the user has sent and what is not in the log yet. It is there only as
+// long as there is such a thing.
+func QueueFile(path string) string { return path + ".queue" }
 
 // CopyOutOfLine copies the large output that belongs to a session file to a copy
 // of the file, which then stands alone. It returns how many there were. What is

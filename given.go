@@ -5,25 +5,38 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/summary"
 )
 
-// givenSummary is a summarizer whose text was written by a hook. What the engine
-// itself vouches for is added: the user's words, pins, files.
+// givenSummary is a summarizer whose text was written by a hook or the caller. What
+// the engine itself vouches for is added: the user's words, pins, files.
 type givenSummary struct {
-	text     string
+	GivenSummary
 	own      summary.Summarizer // for a text that can't be taken
 	warnings *[]error
 }
 
+// GivenSummary is a summary that was made outside of a pass: by a person, or ahead of
+// time.
+type GivenSummary struct {
+	// Text is in the form of a template, or free. The user's quoted words, pins and files
+	// are added to it, in the place of those that it has.
+	Text string
+	// By says who made it. Default: "given".
+	By string
+	// Usage is what it cost, nil for nothing.
+	Usage *message.Usage
+}
+
 // Name implements summary.Summarizer.
-func (g *givenSummary) Name() string { return "hook" }
+func (g *givenSummary) Name() string { return cmp.Or(g.By, "given") }
 
 // Summarize implements summary.Summarizer.
 func (g *givenSummary) Summarize(ctx context.Context, in summary.Input) (summary.Output, error) {
-	d, ok := summary.Parse(g.text)
+	d, ok := summary.Parse(g.Text)
 	if !ok {
-		d = summary.Document{Earlier: g.text}
+		d = summary.Document{Earlier: g.Text}
 	}
 	facts, err := summary.Deterministic{}.Summarize(ctx, in)
 	if err != nil {
@@ -33,13 +46,13 @@ func (g *givenSummary) Summarize(ctx context.Context, in summary.Input) (summary
 	d.Files = facts.Document.Files
 	out := summary.Output{
 		Document: d, Text: cmp.Or(in.Template, summary.Structured).Render(d),
-		Coverage: facts.Coverage, Summarizer: g.Name(),
+		Coverage: facts.Coverage, Summarizer: g.Name(), Usage: g.Usage,
 	}
 	if out.Tokens = in.Counter.Text(out.Text); out.Tokens <= in.Budget {
 		return out, nil
 	}
 	*g.warnings = append(*g.warnings, fmt.Errorf(
-		"the summary that a hook gave takes %d tokens with the user's words, and %d are for it: it was not taken", out.Tokens, in.Budget))
+		"the summary of %s takes %d tokens with the user's words, and %d are for it: it was not taken", g.Name(), out.Tokens, in.Budget))
 	if g.own != nil {
 		return g.own.Summarize(ctx, in)
 	}

@@ -125,6 +125,12 @@ type CompactOptions struct {
 	// Keep is the tail that stays as it is. Default: the policy's. With it, Compact
 	// goes below the policy's target.
 	Keep compact.Amount
+	// Summary, if not nil, is taken where the pass comes to one, and no summarizer is
+	// asked. One that is larger than a summary may be is not taken, and a warning says so.
+	Summary *GivenSummary
+	// FirstKept is the entry with which the kept part is to begin: that which the
+	// summary was made for. Default: the policy decides.
+	FirstKept string
 	// Reason is what asks for the pass. Default: compact.Manual.
 	Reason compact.Reason
 	// WillRetry says that a request which failed is to be sent again after the pass:
@@ -157,6 +163,10 @@ func (s *Session) Compact(ctx context.Context, opt CompactOptions) (*Result, err
 	policy.Instructions = cmp.Or(opt.Instructions, policy.Instructions)
 	if opt.Keep.IsSet() {
 		policy.Keep = opt.Keep
+	}
+	policy.FirstKept = cmp.Or(opt.FirstKept, policy.FirstKept)
+	if opt.Summary != nil {
+		policy.Summarizer = &givenSummary{GivenSummary: *opt.Summary, own: policy.Summarizer, warnings: &s.warnings}
 	}
 	r, err := s.pass(ctx, PassInfo{Reason: cmp.Or(opt.Reason, compact.Manual), WillRetry: opt.WillRetry}, policy, opt.DryRun)
 	if err != nil {
@@ -242,7 +252,7 @@ func (s *Session) due(ctx context.Context, r *Result, info PassInfo, policy comp
 	}
 	policy = d.on(s.named(ctx, policy))
 	if d.Summary != "" {
-		policy.Summarizer = &givenSummary{text: d.Summary, own: policy.Summarizer, warnings: &r.Warnings}
+		policy.Summarizer = &givenSummary{GivenSummary: GivenSummary{Text: d.Summary, By: "hook"}, own: policy.Summarizer, warnings: &r.Warnings}
 	}
 	store := s.log.Store()
 	for try := 1; ; try++ {

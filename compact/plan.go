@@ -89,7 +89,11 @@ type Plan struct {
 	edits  []string // the rung of each edit among drafts
 
 	calibration json.RawMessage
+	threshold int64
 }
+
+// Threshold is the size from which the context is compacted, in tokens.
+func (p *Plan) Threshold() int64 { return p.threshold }
 
 // Rung says what one rung of the ladder did.
 type Rung struct {
@@ -165,7 +169,7 @@ func begin(in Input, policy Policy) (*planner, *Plan, error) {
 	}
 	plan := &Plan{
 		Reason: in.Reason, Policy: cmp.Or(policy.Name, PresetClew), Budget: budget, Clamps: clamps,
-		Before: before, After: before, last: in.Last, calibration: in.Calibration,
+		Before: before, After: before, last: in.Last, calibration: in.Calibration, threshold: p.trigger(),
 	}
 	over := p.over()
 	if !over && in.Reason == Threshold {

@@ -158,6 +158,9 @@ func (t *Transport) run(ctx context.Context, c Call, read func(io.Reader) (began
 		if began || !again || res.Header.Get("X-Should-Retry") == "false" {
 			return res, e
 		}
+		if t.c.Retry.Notify != nil {
+			t.c.Retry.Notify(attempt, e, d)
+		}
 		if err := t.c.Retry.Sleep(ctx, d); err != nil {
 			// The caller learns that it gave up, and why there was something to wait for.
 			return res, t.failed(ctx, c, res, fmt.Errorf("%w while waiting to repeat after: %s", err, e.Message))

@@ -14,6 +14,7 @@ type Draft struct {
 	Type   Type
 	fields []field
 	under  *string
+	id     string
 }
 
 type field struct {
@@ -43,6 +44,13 @@ func (d Draft) flag(name string, b bool) Draft {
 // under the one before it, and the first under the leaf. "" makes a root.
 func (d Draft) Under(parentID string) Draft {
 	d.under = &parentID
+	return d
+}
+
+// As returns the draft with an id of its own; without it Append makes one. That no
+// entry has the id is for the caller to know.
+func (d Draft) As(id string) Draft {
+	d.id = id
 	return d
 }
 

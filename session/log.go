@@ -108,7 +108,9 @@ func (l *Log) appendPlain(ctx context.Context, opt AppendOptions, drafts []Draft
 func (l *Log) append(ctx context.Context, opt AppendOptions, drafts []Draft) ([]*Entry, error) {
 	ids := make([]string, len(drafts))
 	for i := range ids {
-		ids[i] = l.opt.NewID()
+		if ids[i] = drafts[i].id; ids[i] == "" {
+			ids[i] = l.opt.NewID()
+		}
 	}
 	return l.appendAs(ctx, opt, drafts, ids)
 }

@@ -1,0 +1,188 @@
+package agent
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/clew-dev/clew"
+	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/session/jsonl"
+	"github.com/clew-dev/clew/summary"
+)
+
+// ahead makes the summary of the next pass before it is due, where a model makes it:
+// nobody has to wait for it then. It works on a copy of its own, opened for reading,
+// so that nothing else waits for it either.
+type ahead struct {
+	mu     sync.Mutex
+	cancel context.CancelFunc // of what is being made
+	ready  *given
+	tried  int64 // the size of the context when one was made last, or could not be
+}
+
+// given is a summary that lies ready.
+type given struct {
+	clew.GivenSummary
+	firstKept string
+	seen      string // the leaf that it was made at
+}
+
+// startAhead begins to make a summary where that is worth it. The lock is held, and
+// nothing is under way.
+func (a *Agent) startAhead() {
+	s := a.State()
+	soft := int64(a.cfg.Background * float64(s.Threshold))
+	if a.cfg.File == "" || a.cfg.Background < 0 || !costly(a.cfg.Engine.Policy.Summarizer) || s.Tokens < soft || s.Threshold == 0 {
+		return
+	}
+	a.ahead.mu.Lock()
+	defer a.ahead.mu.Unlock()
+	// Again only after it has grown by a good part of what is left.
+	if a.ahead.cancel != nil || a.ahead.ready != nil || s.Tokens < a.ahead.tried+max(1, (s.Threshold-soft)/2) && a.ahead.tried > 0 {
+		return
+	}
+	a.ahead.tried = s.Tokens
+	ctx, cancel := context.WithCancel(a.base)
+	a.ahead.cancel = cancel
+	leaf := s.Leaf
+	a.wg.Go(func() {
+		defer cancel()
+		g, err := a.makeAhead(ctx, leaf)
+		a.ahead.mu.Lock()
+		if ctx.Err() == nil {
+			a.ahead.cancel, a.ahead.ready = nil, g
+		}
+		a.ahead.mu.Unlock()
+		if err != nil && ctx.Err() == nil {
+			a.warn(err)
+		}
+		a.change(func(s *State) { s.Prepared = g != nil && ctx.Err() == nil })
+	})
+}
+
+// costly reports whether a summarizer asks a model.
+func costly(s summary.Summarizer) bool {
+	c, ok := s.(summary.Costly)
+	return ok && c.Costly()
+}
+
+// makeAhead makes the summary that a pass would make now; nil where it would make none.
+func (a *Agent) makeAhead(ctx context.Context, leaf string) (*given, error) {
+	f, err := jsonl.Open(ctx, a.cfg.File, jsonl.Options{ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	engine := a.cfg.Engine
+	engine.Hooks, engine.Events, engine.Cache = nil, nil, ""
+	copied, err := clew.OpenFile(ctx, f, engine)
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	defer func() { _ = copied.Close() }() // it was only read
+	if copied.Leaf() != leaf {
+		return nil, nil // it has grown meanwhile; there will be another time
+	}
+	res, err := copied.Compact(ctx, clew.CompactOptions{Reason: compact.Manual, DryRun: true})
+	if err != nil || !res.Plan.Act || res.Plan.Summary == nil || res.Plan.Cut == nil {
+		return nil, err
+	}
+	sum := res.Plan.Summary
+	return &given{clew.GivenSummary{Text: sum.Text, By: sum.Summarizer, Usage: sum.Usage}, res.Plan.Cut.FirstKept, leaf}, nil
+}
+
+// drop forgets what was made ahead, and stops what is being made.
+func (h *ahead) drop() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.cancel != nil {
+		h.cancel()
+	}
+	h.cancel, h.ready, h.tried = nil, nil, 0
+}
+
+// useAhead makes the pass that is due with the summary that lies ready, if what it was
+// made of is still how the conversation begins.
+func (a *Agent) useAhead(ctx context.Context) error {
+	a.ahead.mu.Lock()
+	g := a.ahead.ready
+	a.ahead.mu.Unlock()
+	if g == nil {
+		return nil
+	}
+	plan, err := a.s.Check(ctx)
+	if err != nil || !plan.Act {
+		return nil // Prepare says what is wrong
+	}
+	still, err := a.stillBegins(ctx, g)
+	a.ahead.drop()
+	a.change(func(s *State) { s.Prepared = false })
+	if err != nil || !still {
+		return err
+	}
+	_, err = a.compactNow(ctx, clew.CompactOptions{Reason: compact.Threshold, Summary: &g.GivenSummary, FirstKept: g.firstKept})
+	return err
+}
+
+// stillBegins reports whether the path goes on from where a summary was made, and
+// nothing since has changed what it was made of.
+func (a *Agent) stillBegins(ctx context.Context, g *given) (bool, error) {
+	path, err := session.ContextPath(ctx, a.s.Log().Store(), a.s.Leaf())
+	if err != nil {
+		return false, err
+	}
+	for _, e := range slices.Backward(path) {
+		if e.ID == g.seen {
+			return true, nil
+		}
+		switch e.Type {
+		case session.TypeCompaction, session.TypeContextEdit:
+			return false, nil
+		default:
+		}
+	}
+	return false, nil
+}
+
+// watchIdle compacts a context over the soft threshold when nothing has happened for a
+// while.
+func (a *Agent) watchIdle() {
+	if a.cfg.Idle <= 0 {
+		return
+	}
+	a.wg.Go(func() {
+		t := time.NewTicker(max(a.cfg.Idle/4, time.Second))
+		defer t.Stop()
+		for {
+			select {
+			case <-a.base.Done():
+				return
+			case <-t.C:
+			}
+			a.mu.Lock()
+			due := a.op == nil && !a.closed && !a.idleSince.IsZero() && a.cfg.Clock().Sub(a.idleSince) >= a.cfg.Idle
+			a.mu.Unlock()
+			if s := a.State(); due && s.Threshold > 0 && float64(s.Tokens) >= a.cfg.Background*float64(s.Threshold) {
+				a.idleCompact()
+			}
+		}
+	})
+}
+
+// idleCompact makes a pass while nobody waits for it. It is made once for each time that
+// the agent falls idle.
+func (a *Agent) idleCompact() {
+	a.mu.Lock()
+	a.idleSince = time.Time{}
+	a.mu.Unlock()
+	err := a.alone(a.base, "compact", DoingCompaction, func(ctx context.Context) error {
+		_, err := a.compactNow(ctx, clew.CompactOptions{Reason: compact.Manual})
+		return err
+	})
+	if err != nil && a.base.Err() == nil {
+		a.warn(err)
+	}
+}

@@ -1,0 +1,225 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/clew-dev/clew/agent/permission"
+	"github.com/clew-dev/clew/agent/tool"
+	"github.com/clew-dev/clew/message"
+)
+
+const (
+	// maxParallel is how many calls run at the same time.
+	maxParallel = 8
+	// grace is how long a tool may take to stop when the turn is cancelled. What it
+	// returns later counts for nothing.
+	grace = 700 * time.Millisecond
+)
+
+// call is a call on its way.
+type call struct {
+	message.Block
+	tool   tool.Tool
+	effect tool.Effect
+	// refused is the result of a call that is not run.
+	refused *tool.Result
+}
+
+// runCalls answers the calls of an answer. What looks at things, and tools of other
+// programs, run at the same time; what changes files or runs commands runs one after the
+// other, in the order of the calls, after what was called before it.
+func (a *Agent) runCalls(ctx context.Context, blocks []message.Block) error {
+	var batch []*call
+	for _, b := range blocks {
+		c := a.check(ctx, b)
+		alone := c.refused == nil && (c.effect.Kind == tool.Write || c.effect.Kind == tool.Run)
+		if alone {
+			if err := a.runBatch(ctx, batch); err != nil {
+				return err
+			}
+			batch = nil
+		}
+		batch = append(batch, c)
+		if alone {
+			if err := a.runBatch(ctx, batch); err != nil {
+				return err
+			}
+			batch = nil
+		}
+	}
+	return a.runBatch(ctx, batch)
+}
+
+// check finds the tool of a call, and asks whether it may be run.
+func (a *Agent) check(ctx context.Context, b message.Block) *call {
+	c := &call{Block: b}
+	refuse := func(format string, args ...any) *call {
+		r := tool.Text(fmt.Sprintf(format, args...))
+		r.IsError = true
+		c.refused = &r
+		return c
+	}
+	for _, t := range a.cfg.Tools {
+		if t.Spec().Name == b.Name {
+			c.tool = t
+		}
+	}
+	if c.tool == nil {
+		return refuse("There is no tool %q. There are: %s.", b.Name, strings.Join(a.toolNames(), ", "))
+	}
+	var err error
+	if c.effect, err = a.effect(c.tool, b.Arguments); err != nil {
+		return refuse("%s", err)
+	}
+	switch d := a.cfg.Guard.Decide(b.Name, c.effect); d.Answer {
+	case permission.Allow:
+		return c
+	case permission.Deny:
+		return refuse("%s", d.Reason)
+	default:
+		if !a.cfg.Interactive {
+			return refuse("This call needs the user's permission, and nobody is there to give it: %s. Take another way, or say what you would have done.", strings.TrimSuffix(d.Reason, "."))
+		}
+		if why := a.permitted(ctx, c, d); why != "" {
+			return refuse("%s", why)
+		}
+		return c
+	}
+}
+
+// effect is that of the tool; a panic there is an error.
+func (a *Agent) effect(t tool.Tool, arguments json.RawMessage) (e tool.Effect, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the tool %s failed: %v", t.Spec().Name, p)
+		}
+	}()
+	return t.Effect(arguments)
+}
+
+func (a *Agent) toolNames() []string {
+	names := make([]string, len(a.cfg.Tools))
+	for i, t := range a.cfg.Tools {
+		names[i] = t.Spec().Name
+	}
+	return names
+}
+
+// runBatch runs calls at the same time and appends each result when it is there. An
+// error is one of the log; the calls that had not begun are left without a result.
+func (a *Agent) runBatch(ctx context.Context, batch []*call) error {
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	var failed error
+	room := make(chan struct{}, maxParallel)
+	for _, c := range batch {
+		room <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-room }()
+			if ctx.Err() != nil {
+				return // Settle says that it was interrupted
+			}
+			if err := a.runCall(ctx, c); err != nil {
+				mu.Lock()
+				failed = errors.Join(failed, err)
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	if failed == nil {
+		failed = context.Cause(ctx)
+	}
+	return failed
+}
+
+// runCall runs one call and appends its result.
+func (a *Agent) runCall(ctx context.Context, c *call) error {
+	shown := &ToolCall{ID: c.ID, Name: c.Name, Line: c.effect.Line, Arguments: c.Arguments}
+	a.pump.send(Event{Kind: KindToolStart, Tool: shown})
+	r := c.refused
+	if r == nil {
+		out, ok := a.runTool(ctx, c)
+		if !ok {
+			return nil // it was cancelled: Settle says so
+		}
+		r = &out
+	}
+	m := message.ToolResult(c.ID, c.Name, "", r.IsError, a.cfg.Clock())
+	m.Content = r.Content
+	if len(m.Content) == 0 {
+		m.Content = []message.Block{message.TextBlock("(no output)")}
+	}
+	m.Details = r.Details
+	_, err := a.append(ctx, m)
+	ended := *shown
+	ended.IsError = r.IsError
+	a.pump.send(Event{Kind: KindToolEnd, Tool: &ended})
+	return err
+}
+
+// runTool runs a tool. A panic is a result that failed. When the turn is cancelled and
+// the tool does not return, ok is false.
+func (a *Agent) runTool(ctx context.Context, c *call) (tool.Result, bool) {
+	var mu sync.Mutex
+	over := false // what the tool says afterwards counts for nothing
+	output := func(piece string) {
+		mu.Lock()
+		defer mu.Unlock()
+		if !over {
+			a.pump.send(Event{Kind: KindToolOutput, Text: piece, Tool: &ToolCall{ID: c.ID, Name: c.Name}})
+		}
+	}
+	done := make(chan tool.Result, 1)
+	a.wg.Go(func() {
+		defer func() {
+			if p := recover(); p != nil {
+				r := tool.Text(fmt.Sprintf("The tool %s failed: %v", c.Name, p))
+				r.IsError = true
+				a.warn(fmt.Errorf("the tool %s failed: %v\n%s", c.Name, p, debug.Stack()))
+				done <- r
+			}
+		}()
+		r, err := c.tool.Run(ctx, tool.Call{ID: c.ID, Arguments: c.Arguments, Output: output})
+		if err != nil {
+			r = tool.Text(err.Error())
+			r.IsError = true
+		}
+		done <- r
+	})
+	defer func() {
+		mu.Lock()
+		over = true
+		mu.Unlock()
+	}()
+	select {
+	case r := <-done:
+		return r, true
+	case <-ctx.Done():
+	}
+	t := time.NewTimer(grace)
+	defer t.Stop()
+	select {
+	case r := <-done:
+		return r, true
+	case <-t.C:
+		return tool.Result{}, false
+	}
+}
+
+// refuseAll answers calls that are not run.
+func (a *Agent) refuseAll(ctx context.Context, calls []message.Block, why string) error {
+	for _, c := range calls {
+		if _, err := a.append(ctx, message.ToolResult(c.ID, c.Name, why, true, a.cfg.Clock())); err != nil {
+			return err
+		}
+	}
+	return nil
+}

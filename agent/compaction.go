@@ -1,0 +1,195 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/clew-dev/clew"
+	"github.com/clew-dev/clew/compact"
+)
+
+// prepare returns the context to send. What was prepared ahead is used where a pass is
+// due.
+func (a *Agent) prepare(ctx context.Context) (*clew.Prepared, error) {
+	if err := a.ensurePrompt(ctx); err != nil {
+		return nil, err
+	}
+	if err := a.useAhead(ctx); err != nil {
+		return nil, err
+	}
+	p, err := a.s.Prepare(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a.warn(p.Warnings...)
+	if len(p.Entries) == 0 {
+		return p, nil
+	}
+	if err := a.afterPass(ctx); err != nil {
+		return nil, err
+	}
+	// What the pass left, with the prompt as it is now.
+	p, err = a.s.Prepare(ctx)
+	if err == nil {
+		a.warn(p.Warnings...)
+	}
+	return p, err
+}
+
+// compactNow makes a pass as part of what is under way.
+func (a *Agent) compactNow(ctx context.Context, opt clew.CompactOptions) (*clew.Result, error) {
+	res, err := a.s.Compact(ctx, opt)
+	if err != nil {
+		return nil, err
+	}
+	a.warn(res.Warnings...)
+	if len(res.Entries) > 0 {
+		err = a.afterPass(ctx)
+	}
+	a.look(ctx)
+	return res, err
+}
+
+// CompactRequest is what a user asks of a pass.
+type CompactRequest struct {
+	// Instructions are what the summary is to pay attention to.
+	Instructions string `json:"instructions,omitempty"`
+	// Preview makes the plan and the summary, and writes nothing. Give its Summary and
+	// FirstKept to a second request to have just that.
+	Preview bool `json:"preview,omitempty"`
+	// Summary, if not empty, is taken instead of asking a summarizer, FirstKept is the
+	// entry with which the kept part begins.
+	Summary   string `json:"summary,omitempty"`
+	FirstKept string `json:"firstKept,omitempty"`
+}
+
+// CompactReport says what a pass did, or would do.
+type CompactReport struct {
+	// Act says that there is something to do, Why why or why not.
+	Act bool   `json:"act"`
+	Why string `json:"why"`
+	// Before and After are in tokens.
+	Before int64 `json:"before"`
+	After  int64 `json:"after"`
+	// Limit is the most that the context may take, Target what a pass aims at.
+	Limit  int64          `json:"limit"`
+	Target int64          `json:"target"`
+	Rungs  []compact.Rung `json:"rungs,omitempty"`
+	// Summary is the text of the summary, "" where there is none; Summarizer made it.
+	Summary    string `json:"summary,omitempty"`
+	Summarizer string `json:"summarizer,omitempty"`
+	// FirstKept is the first entry that stays.
+	FirstKept     string   `json:"firstKept,omitempty"`
+	ReadFiles     []string `json:"readFiles,omitempty"`
+	ModifiedFiles []string `json:"modifiedFiles,omitempty"`
+	// Entries are the ids of what was written; none after a preview.
+	Entries []string `json:"entries,omitempty"`
+}
+
+// Compact makes a pass at the user's wish: at once, or before the next request of the
+// turn that is under way. That there is nothing to do is no error: see
+// CompactReport.Act.
+func (a *Agent) Compact(ctx context.Context, req CompactRequest) (*CompactReport, error) {
+	var out *CompactReport
+	err := a.do(ctx, "compact", DoingCompaction, func(ctx context.Context) error {
+		opt := clew.CompactOptions{Instructions: req.Instructions, DryRun: req.Preview, FirstKept: req.FirstKept}
+		if req.Summary != "" {
+			opt.Summary = &clew.GivenSummary{Text: req.Summary, By: "user"}
+		}
+		res, err := a.compactNow(ctx, opt)
+		if res != nil {
+			out = reportOf(res)
+		}
+		return err
+	})
+	return out, err
+}
+
+func reportOf(res *clew.Result) *CompactReport {
+	p := res.Plan
+	out := &CompactReport{
+		Act: p.Act, Why: p.Why, Before: p.Before.Tokens, After: p.After.Tokens, Limit: p.Budget.Limit, Target: p.Budget.Target,
+		Rungs: p.Rungs, ReadFiles: p.ReadFiles, ModifiedFiles: p.ModifiedFiles, Entries: res.Entries,
+	}
+	if p.Summary != nil {
+		out.Summary, out.Summarizer = p.Summary.Text, p.Summary.Summarizer
+	}
+	if p.Cut != nil {
+		out.FirstKept = p.Cut.FirstKept
+	}
+	return out
+}
+
+// afterTurn makes the pass that would be due before the next prompt, while the user
+// reads. It lets nobody go on.
+func (a *Agent) afterTurn(ctx context.Context) {
+	plan, err := a.s.Check(ctx)
+	if err != nil || !plan.Act {
+		return
+	}
+	err = a.as(DoingCompaction, func() error {
+		_, err := a.prepare(ctx)
+		return err
+	})
+	if err != nil && ctx.Err() == nil {
+		a.warn(fmt.Errorf("after the turn: %w", err))
+	}
+}
+
+// engineEvents passes on what the engine tells of passes. Each start has one end.
+func (a *Agent) engineEvents(next func(context.Context, clew.Event)) func(context.Context, clew.Event) {
+	var before Doing // of the pass that is being made; "" for none
+	return func(ctx context.Context, e clew.Event) {
+		if next != nil {
+			next(ctx, e)
+		}
+		c := Compaction{Reason: e.Reason, Why: e.Why, Before: e.Before.Tokens, WillRetry: e.WillRetry}
+		switch {
+		case e.Kind == clew.EventPassStart:
+			before = a.State().Doing
+			a.change(func(s *State) { s.Doing = DoingCompaction })
+			a.pump.send(Event{Kind: KindCompactionStart, Compaction: &c})
+			return
+		case before == "" || e.Kind == clew.EventBranch:
+			return // declined before it was begun: Check says why
+		}
+		a.change(func(s *State) { s.Doing = before })
+		before = ""
+		c.After, c.Rungs, c.Summarizer, c.Entries, c.Done = e.After.Tokens, e.Rungs, e.Summarizer, e.Entries, len(e.Entries) > 0
+		if e.Usage != nil {
+			c.Cost = e.Usage.Cost
+		}
+		if e.Err != nil {
+			c.Error, c.Aborted = e.Err.Error(), errors.Is(e.Err, context.Canceled) || errors.Is(e.Err, errCancelled) || errors.Is(e.Err, errShut)
+		}
+		a.pump.send(Event{Kind: KindCompactionEnd, Compaction: &c})
+	}
+}
+
+// look brings the state up to date with the context.
+func (a *Agent) look(ctx context.Context) {
+	plan, err := a.s.Check(ctx)
+	if err != nil {
+		return // whatever is wrong is said where something is done
+	}
+	a.change(func(s *State) {
+		s.Leaf = a.s.Leaf()
+		s.setReading(plan.Before.Tokens, plan.Before.Estimated == 0)
+		s.Window = plan.Budget.Window
+		s.Threshold = plan.Threshold()
+		s.Breaker = ""
+		if plan.Breaker {
+			s.Breaker = plan.Why
+		}
+	})
+}
+
+// reading brings the state up to date with a context that is about to be sent.
+func (a *Agent) reading(p *clew.Prepared) {
+	a.change(func(s *State) { s.setReading(p.Reading.Tokens, p.Reading.Estimated == 0) })
+}
+
+func (s *State) setReading(tokens int64, measured bool) {
+	s.Tokens, s.Measured, s.Known = tokens, measured, true
+}

@@ -1,0 +1,147 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/clew-dev/clew"
+	"github.com/clew-dev/clew/agent/permission"
+	"github.com/clew-dev/clew/agent/rules"
+	"github.com/clew-dev/clew/agent/tool"
+	"github.com/clew-dev/clew/model"
+)
+
+// Defaults of Config.
+const (
+	DefaultMaxRequests = 200
+	DefaultRetries     = 4
+	DefaultBackground  = 0.8
+	// DefaultToolOutput is how much of a tool's result is shown to the model, in bytes
+	// of its JSON, before the middle is kept beside the log.
+	DefaultToolOutput = 64 << 10
+)
+
+// Config says what an agent is made of.
+type Config struct {
+	// Engine is how the session is kept inside the window. The agent adds what it needs
+	// itself: the prompt, its tools, its limit for output. Its Provider and Model are
+	// set by the agent.
+	Engine clew.Config
+	// Open opens the session with the engine's settings: clew.Open, clew.Create or
+	// clew.New, most often. The agent closes it. It is required.
+	Open func(ctx context.Context, engine clew.Config) (*clew.Session, error)
+	// File is the session's file. Default: "", a session in memory, whose queue does
+	// not outlive the program, and for which no summary is made ahead.
+	File string
+
+	// Model answers. It is required.
+	Model model.Model
+	// Find returns the model of a name, "provider/id", for SetModel. Default: there is
+	// only Model.
+	Find func(ctx context.Context, name string) (model.Model, error)
+	// Summarize returns the summarizer for a model that answers, for a session that
+	// does not say. Default: none; the engine's policy decides.
+	//
+	// Windows keeps what is learnt of the models' true limits. Default: a new one.
+	Windows *model.Windows
+	// Reasoning says how much the model shall reason.
+	Reasoning model.Reasoning
+	// TakesWindow is the window in tokens where the user has set one; it counts before
+	// what is known of the model. Default: 0.
+	Window int64
+
+	// Tools may be called.
+	Tools []tool.Tool
+	// Guard decides what a call may do. It is required where there are tools.
+	Guard *permission.Guard
+	// Interactive says that somebody answers questions: see Agent.Answer. Without it what
+	// would be asked is refused.
+	Interactive bool
+
+	// System is the prompt. Default: DefaultSystem.
+	System string
+	// Rules reads the project's rules files. It is called before a prompt and at a
+	// pass. Default: there are none.
+	Rules func() (rules.Set, error)
+
+	// MaxRequests is the most requests that are made for one prompt. Default:
+	// DefaultMaxRequests.
+	MaxRequests int
+	// Retries is how often a request is made again, after a failure that may pass, before
+	// the turn fails. Default: DefaultRetries; below 0, never.
+	Retries int
+	// RetryBase is the first wait, doubled each time up to RetryMax. Default: 1 s and 60 s.
+	RetryBase, RetryMax time.Duration
+	// Background is the share of the threshold from which a summary is made ahead, where
+	// a model makes it. Default: DefaultBackground; below 0, never.
+	Background float64
+	// Idle is after how long without work a context over that share is compacted.
+	// Default: 0, never.
+	Idle time.Duration
+	// ToolOutput is the most of a tool's result that the model is shown at once, in
+	// bytes. Default: DefaultToolOutput.
+	ToolOutput int64
+
+	// Shell runs a command for the user; see Agent.Shell. Default: Shell is refused.
+	Shell func(ctx context.Context, command string, output func(string)) (text string, exit int, err error)
+
+	// Events is told what happens, one event at a time, in order, from a goroutine of
+	// the agent's own. The agent does not wait for it.
+	Events func(Event)
+
+	// Clock, NewID and Sleep are for tests. Default: time.Now, random ids, a timer.
+	Clock func() time.Time
+	NewID func() string
+	Sleep func(ctx context.Context, d time.Duration) error
+}
+
+func (c Config) withDefaults() (Config, error) {
+	const op = "make an agent"
+	switch {
+	case c.Open == nil:
+		return c, &Error{Op: op, Err: errors.New("setting Open is not set, so there is no session"), Hint: "set it to a function that calls clew.Open, clew.Create or clew.New"}
+	case c.Model == nil:
+		return c, &Error{Op: op, Err: errors.New("setting Model is not set, so nobody would answer"), Hint: "make one with a package below model"}
+	case c.Guard == nil && len(c.Tools) > 0:
+		return c, &Error{Op: op, Err: errors.New("setting Guard is not set, so nothing would decide what the tools may do"), Hint: "make one with permission.New"}
+	}
+	setDefault(&c.MaxRequests, DefaultMaxRequests)
+	setDefault(&c.Retries, DefaultRetries)
+	setDefault(&c.RetryBase, time.Second)
+	setDefault(&c.RetryMax, time.Minute)
+	setDefault(&c.Background, DefaultBackground)
+	setDefault(&c.ToolOutput, DefaultToolOutput)
+	setDefault(&c.System, DefaultSystem)
+	if c.Windows == nil {
+		c.Windows = model.NewWindows(c.Clock)
+	}
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	if c.NewID == nil {
+		c.NewID = randomID
+	}
+	if c.Sleep == nil {
+		c.Sleep = sleep
+	}
+	return c, nil
+}
+
+func setDefault[T comparable](to *T, v T) {
+	var zero T
+	if *to == zero {
+		*to = v
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.C:
+		return nil
+	}
+}

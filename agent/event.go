@@ -1,0 +1,150 @@
+package agent
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/message"
+)
+
+// Kind says what an Event tells.
+type Kind string
+
+// The kinds. Which members of the event have a meaning is said for each.
+const (
+	// KindState: something of State has changed.
+	KindState Kind = "state"
+	// KindEntry: Entry was written to the log: what the user said, an answer, a result.
+	KindEntry Kind = "entry"
+	// KindTurnStart and KindTurnEnd: the agent works, and has ended. Outcome says how;
+	// Error is for OutcomeFailed.
+	KindTurnStart Kind = "turn_start"
+	KindTurnEnd   Kind = "turn_end"
+	// KindRequest: a request leaves.
+	KindRequest Kind = "request"
+	// KindDelta: a piece of the answer, of Part.
+	KindDelta Kind = "delta"
+	// KindDiscard: what was streamed since KindRequest counts for nothing. Why says why.
+	KindDiscard Kind = "discard"
+	// KindToolStart, KindToolOutput, KindToolEnd: a call of Tool begins, has brought
+	// Text, has ended.
+	KindToolStart  Kind = "tool_start"
+	KindToolOutput Kind = "tool_output"
+	KindToolEnd    Kind = "tool_end"
+	// KindAsk: the user must say whether a call may be run: see Question and
+	// Agent.Answer. KindAsked: it was answered, or the call was cancelled.
+	KindAsk   Kind = "ask"
+	KindAsked Kind = "asked"
+	// KindCompactionStart and KindCompactionEnd: each start has one end. See Compaction.
+	KindCompactionStart Kind = "compaction_start"
+	KindCompactionEnd   Kind = "compaction_end"
+	// KindRetry: a call of the model failed for a passing reason, and is made again: see
+	// Retry.
+	KindRetry Kind = "retry"
+	// KindQueue: Queue is what waits to be delivered.
+	KindQueue Kind = "queue"
+	// KindMoved: the conversation stands elsewhere: after a move in the tree, an undo,
+	// a pass. What is shown should be read again. Why says what moved it.
+	KindMoved Kind = "moved"
+	// KindWarning and KindError: Text is for the user.
+	KindWarning Kind = "warning"
+	KindError   Kind = "error"
+	// KindClosed: the last event.
+	KindClosed Kind = "closed"
+)
+
+// Event tells what the agent does. Its JSON is what clew chat --json prints; see
+// docs/chat.md.
+type Event struct {
+	// Seq counts the events of an agent from 1.
+	Seq  int64     `json:"seq"`
+	Time time.Time `json:"time"`
+	Kind Kind      `json:"kind"`
+
+	State      *State      `json:"state,omitempty"`
+	Entry      *Entry      `json:"entry,omitempty"`
+	Outcome    Outcome     `json:"outcome,omitempty"`
+	Error      string      `json:"error,omitempty"`
+	Part       Part        `json:"part,omitempty"`
+	Block      int         `json:"block,omitempty"`
+	Text       string      `json:"text,omitempty"`
+	Why        string      `json:"why,omitempty"`
+	Tool       *ToolCall   `json:"tool,omitempty"`
+	Question   *Question   `json:"question,omitempty"`
+	Compaction *Compaction `json:"compaction,omitempty"`
+	Retry      *Retry      `json:"retry,omitempty"`
+	Queue      []Queued    `json:"queue,omitempty"`
+}
+
+// Part says what a KindDelta is a piece of.
+type Part string
+
+// The parts.
+const (
+	PartText      Part = "text"
+	PartThinking  Part = "thinking"
+	PartArguments Part = "arguments" // of the call that Event.Tool names
+)
+
+// Outcome says how a turn ended.
+type Outcome string
+
+// The outcomes.
+const (
+	OutcomeDone      Outcome = "done"      // the model has no more to do
+	OutcomeCancelled Outcome = "cancelled" // by Cancel or Close
+	OutcomeFailed    Outcome = "failed"    // Event.Error says of what
+	OutcomeLimit     Outcome = "limit"     // Config.MaxRequests was reached
+)
+
+// Entry is something that was said, as the user is to see it.
+type Entry struct {
+	ID string `json:"id"`
+	// Message is as the log keeps it.
+	Message *message.Message `json:"message"`
+}
+
+// ToolCall is a call of a tool.
+type ToolCall struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// Line says in one line what it does.
+	Line      string          `json:"line,omitempty"`
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	IsError   bool            `json:"isError,omitempty"`
+}
+
+// Compaction is what happens to the context. At its start it has Reason, Why and
+// Before; at its end the rest.
+type Compaction struct {
+	Reason compact.Reason `json:"reason"`
+	Why    string         `json:"why,omitempty"`
+	// Before and After are in tokens.
+	Before int64 `json:"before"`
+	After  int64 `json:"after,omitempty"`
+	// Done says that the context is another one now. Without it Error or Why says why not.
+	Done  bool   `json:"done"`
+	Error string `json:"error,omitempty"`
+	// Aborted says that it was cancelled.
+	Aborted bool `json:"aborted,omitempty"`
+	// WillRetry says that a request which failed is sent again afterwards.
+	WillRetry bool           `json:"willRetry,omitempty"`
+	Rungs     []compact.Rung `json:"rungs,omitempty"`
+	// Summary is the text of the summary, Summarizer who made it, Cost what it cost in US dollars.
+	Summary    string  `json:"summary,omitempty"`
+	Summarizer string  `json:"summarizer,omitempty"`
+	Cost       float64 `json:"cost,omitempty"`
+	// Entries are the ids of what was written.
+	Entries []string `json:"entries,omitempty"`
+}
+
+// Retry says that a call of the model is made again.
+type Retry struct {
+	// Attempt counts the failures since the last answer, from 1; Of is the most there
+	// may be, 0 where that is not known.
+	Attempt int           `json:"attempt"`
+	Of      int           `json:"of,omitempty"`
+	Wait    time.Duration `json:"wait"` // nanoseconds
+	Error   string        `json:"error"`
+}

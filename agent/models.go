@@ -1,0 +1,192 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/clew-dev/clew"
+	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/model"
+	"github.com/clew-dev/clew/session"
+)
+
+// choice is a model that is to answer from the next request on.
+type choice struct {
+	model     model.Model
+	reasoning model.Reasoning
+}
+
+// How the size of a window is known.
+const (
+	windowSet       = "settings"
+	windowLearnt    = "learnt"
+	windowCatalogue = "catalogue"
+	windowAssumed   = "assumed"
+)
+
+func (a *Agent) info() model.Info { return a.model.Info() }
+
+func (a *Agent) modelName() string { i := a.info(); return i.Provider + "/" + i.Model }
+
+func (a *Agent) route() model.Route {
+	i := a.info()
+	return model.Route{Provider: i.Provider, Model: i.Model}
+}
+
+// SetModel lets another model answer, from the next request on. Where its window is
+// smaller the context is compacted for it before that.
+func (a *Agent) SetModel(ctx context.Context, name string) error {
+	const op = "change the model"
+	if a.cfg.Find == nil {
+		return &Error{Op: op, Subject: name, Err: errors.New("there is only one"), Hint: "set Config.Find"}
+	}
+	m, err := a.cfg.Find(ctx, name)
+	if err != nil {
+		return err
+	}
+	return a.choose(ctx, op, func(c *choice) { c.model = m })
+}
+
+// SetReasoning says how much the model shall reason, from the next request on.
+func (a *Agent) SetReasoning(ctx context.Context, r model.Reasoning) error {
+	return a.choose(ctx, "change the reasoning", func(c *choice) { c.reasoning = r })
+}
+
+// choose writes down a choice, and makes it at once where nothing is under way.
+func (a *Agent) choose(ctx context.Context, op string, fn func(*choice)) error {
+	a.mu.Lock()
+	if a.closed {
+		a.mu.Unlock()
+		return &Error{Op: op, Err: ErrClosed}
+	}
+	if a.want == nil {
+		s := a.State()
+		a.want = &choice{model: a.chosen, reasoning: s.Reasoning}
+	}
+	fn(a.want)
+	want := *a.want
+	idle := a.op == nil
+	if idle {
+		a.want = nil
+	}
+	a.chosen = want.model
+	i := want.model.Info()
+	a.change(func(s *State) { s.Model, s.Reasoning = i.Provider+"/"+i.Model, want.reasoning })
+	if !idle {
+		a.mu.Unlock()
+		return nil
+	}
+	var err error
+	o := a.start(DoingMove, func(ctx context.Context) { err = a.useModel(ctx, want) })
+	a.mu.Unlock()
+	<-o.done
+	return err
+}
+
+// switchModel makes a choice that was written down.
+func (a *Agent) switchModel(ctx context.Context) error {
+	a.mu.Lock()
+	want := a.want
+	a.want = nil
+	a.mu.Unlock()
+	if want == nil {
+		return nil
+	}
+	return a.useModel(ctx, *want)
+}
+
+// useModel lets a model answer from now on.
+func (a *Agent) useModel(ctx context.Context, c choice) error {
+	a.model, a.reasoning = c.model, c.reasoning
+	i := c.model.Info()
+	name := i.Provider + "/" + i.Model
+	a.change(func(s *State) { s.Model, s.Reasoning = name, c.reasoning })
+	if err := a.setLimits(ctx); err != nil {
+		return err
+	}
+	now, level, err := session.Settings(ctx, a.s.Log().Store(), a.s.Leaf())
+	if err != nil {
+		return err
+	}
+	if now != (session.Model{Provider: i.Provider, ID: i.Model}) {
+		if err := a.s.SetModel(context.WithoutCancel(ctx), i.Provider, i.Model); err != nil {
+			return err
+		}
+	}
+	if want := string(c.reasoning); want != "" && level != want {
+		if err := a.record(ctx, session.NewThinkingLevel(want)); err != nil {
+			return err
+		}
+	}
+	a.look(ctx)
+	return nil
+}
+
+// setLimits tells the engine how much the model takes, as far as that is known by now.
+func (a *Agent) setLimits(ctx context.Context) error {
+	i := a.info()
+	window, from := cmp.Or(a.cfg.Window, i.Window), windowCatalogue
+	if a.cfg.Window > 0 {
+		from = windowSet
+	}
+	if limit, ok := a.cfg.Windows.Limit(a.route()); ok && (window == 0 || limit < window) {
+		window, from = limit, windowLearnt
+	}
+	o := a.cfg.Engine.Models[i.Provider+"/"+i.Model]
+	if o == (clew.Override{}) {
+		o = a.cfg.Engine.Models[i.Model]
+	}
+	switch {
+	case window > 0:
+		o.Window = max(window, compact.MinWindow)
+	case o.Window == 0:
+		from = windowAssumed
+	}
+	if i.MaxInput > 0 && i.MaxInput < o.Window && !o.Trigger.IsSet() {
+		o.Trigger = compact.Tokens(i.MaxInput)
+	}
+	if a.bytes > 0 {
+		o.MaxBytes = a.bytes
+	}
+	if a.rate > 0 {
+		o.Trigger = compact.Tokens(a.rate)
+	}
+	a.change(func(s *State) { s.WindowFrom = from })
+	return a.s.SetOverride(ctx, i.Provider+"/"+i.Model, o)
+}
+
+// learn takes in what a refusal says about the model's limits.
+func (a *Agent) learn(ctx context.Context, o model.Overflow, p *clew.Prepared) error {
+	switch o.Kind {
+	case model.OverflowBytes:
+		a.bytes = max(p.Reading.Bytes*9/10, compact.MinBytes)
+		if o.Limit > 0 {
+			a.bytes = max(min(a.bytes, o.Limit), compact.MinBytes)
+		}
+	case model.OverflowRate:
+		if o.Limit > 0 {
+			a.rate = max(o.Limit*9/10, compact.MinWindow)
+		}
+	default:
+		if _, ok := a.cfg.Windows.Refused(a.route(), o, p.Reading.Guarded()); !ok {
+			return nil
+		}
+	}
+	if err := a.setLimits(ctx); err != nil {
+		return err
+	}
+	a.look(ctx)
+	return nil
+}
+
+func (a *Agent) guardState() (json.RawMessage, error) { return json.Marshal(a.cfg.Guard.State()) }
+
+// count adds what an answer has cost.
+func (a *Agent) count(m *message.Message) {
+	if m.Role == message.RoleAssistant && m.Usage != nil {
+		a.countUsage(m.Provider+"/"+m.Model, m.Usage)
+	}
+}

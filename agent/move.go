@@ -1,0 +1,130 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/clew-dev/clew"
+	"github.com/clew-dev/clew/recall"
+	"github.com/clew-dev/clew/session"
+)
+
+// Undo takes the latest pass back: the context is what it was before it. Right after an
+// undo it is a redo. When turns came after the pass the error is a
+// *session.LaterError, unless opt.KeepLater. ErrBusy: the agent is at work.
+func (a *Agent) Undo(ctx context.Context, opt clew.UndoOptions) (clew.Undone, error) {
+	var u clew.Undone
+	err := a.alone(ctx, "undo", DoingMove, func(ctx context.Context) (err error) {
+		if u, err = a.s.Undo(ctx, opt); err != nil {
+			return err
+		}
+		return a.moved(ctx, "an undo")
+	})
+	return u, err
+}
+
+// Navigate moves the conversation to another place of the tree, "" for before the first
+// entry; before it where it is a message of the user, whose text is given back. See
+// clew.Session.Branch. ErrBusy: the agent is at work.
+func (a *Agent) Navigate(ctx context.Context, target string, opt clew.BranchOptions) (*clew.Branched, error) {
+	var b *clew.Branched
+	err := a.alone(ctx, "move", DoingMove, func(ctx context.Context) (err error) {
+		if b, err = a.s.Branch(ctx, target, opt); err != nil {
+			return err
+		}
+		a.warn(b.Warnings...)
+		if b.Leaf == b.From || opt.DryRun {
+			return nil
+		}
+		return a.moved(ctx, "a move")
+	})
+	return b, err
+}
+
+// moved brings everything up to date after the leaf has moved.
+func (a *Agent) moved(ctx context.Context, why string) error {
+	ctx = context.WithoutCancel(ctx) // it has moved
+	a.ahead.drop()
+	// A call that waits for its result on this branch will never get it.
+	if _, err := a.s.Settle(ctx); err != nil {
+		return err
+	}
+	if err := a.restore(ctx); err != nil {
+		return err
+	}
+	a.look(ctx)
+	a.pump.send(Event{Kind: KindMoved, Why: why})
+	return nil
+}
+
+// Pin keeps an entry word for word through every pass; with on false no longer.
+func (a *Agent) Pin(ctx context.Context, id string, on bool) error {
+	e, err := recall.Find(ctx, a.s.Log().Store(), a.s.Leaf(), id)
+	if err != nil {
+		return &Error{Op: "pin", Subject: id, Err: err, Hint: "take an id from the tree"}
+	}
+	if on {
+		return a.s.Pin(ctx, e.ID)
+	}
+	return a.s.Unpin(ctx, e.ID)
+}
+
+// Label gives an entry a name of its own, "" for none.
+func (a *Agent) Label(ctx context.Context, id, label string) error {
+	e, err := recall.Find(ctx, a.s.Log().Store(), a.s.Leaf(), id)
+	if err != nil {
+		return &Error{Op: "label", Subject: id, Err: err, Hint: "take an id from the tree"}
+	}
+	if err := a.record(ctx, session.NewLabel(e.ID, label)); err != nil {
+		return err
+	}
+	a.change(func(s *State) { s.Leaf = a.s.Leaf() })
+	return nil
+}
+
+// Name gives the session a name, "" for none.
+func (a *Agent) Name(ctx context.Context, name string) error {
+	if err := a.record(ctx, session.NewSessionInfo(name)); err != nil {
+		return err
+	}
+	a.change(func(s *State) { s.Name, s.Leaf = name, a.s.Leaf() })
+	return nil
+}
+
+// Fork makes a new session file of the path to an entry, "" for the leaf, and leaves
+// this session as it is. to is the new file, or a folder; "" for that of the session.
+func (a *Agent) Fork(ctx context.Context, to, at string) (*clew.Forked, error) {
+	if a.cfg.File == "" {
+		return nil, &Error{Op: "fork", Err: fmt.Errorf("the session is in memory alone"), Hint: "begin one in a file"}
+	}
+	var f *clew.Forked
+	err := a.do(ctx, "fork", DoingMove, func(ctx context.Context) (err error) {
+		f, err = clew.Fork(ctx, a.cfg.File, to, clew.ForkOptions{At: at, Settle: true, Hooks: a.cfg.Engine.Hooks})
+		return err
+	})
+	return f, err
+}
+
+// Shell runs a command for the user and puts it with its output into the conversation,
+// for the model to see; with hidden, for the user alone. Nobody is asked: the user has
+// typed it. ErrBusy: the agent is at work.
+func (a *Agent) Shell(ctx context.Context, command string, hidden bool) error {
+	if a.cfg.Shell == nil {
+		return &Error{Op: "run a command", Subject: command, Err: fmt.Errorf("there is no shell here"), Hint: "let the model run it"}
+	}
+	return a.alone(ctx, "run a command", DoingShell, func(ctx context.Context) error {
+		call := &ToolCall{ID: a.cfg.NewID(), Name: "shell", Line: command}
+		a.pump.send(Event{Kind: KindToolStart, Tool: call})
+		text, exit, err := a.cfg.Shell(ctx, command, func(piece string) {
+			a.pump.send(Event{Kind: KindToolOutput, Tool: call, Text: piece})
+		})
+		a.pump.send(Event{Kind: KindToolEnd, Tool: call})
+		if err != nil && ctx.Err() == nil {
+			return err
+		}
+		m := shellRun(command, text, exit, a.cfg.Clock())
+		m.Cancelled, m.ExcludeFromContext = ctx.Err() != nil, hidden
+		_, err = a.append(ctx, m)
+		return err
+	})
+}

@@ -1,0 +1,189 @@
+package agent
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/clew-dev/clew"
+	"github.com/clew-dev/clew/internal/vfs"
+	"github.com/clew-dev/clew/message"
+)
+
+// When says when something that was sent is delivered while the agent is at work.
+type When string
+
+// The times. What is sent while the agent has nothing to do is delivered at once.
+const (
+	// WhenNext is before the next request: between a tool result and the answer to it.
+	WhenNext When = "next"
+	// WhenDone is when the agent would stop.
+	WhenDone When = "done"
+)
+
+// Input is what a user sends.
+type Input struct {
+	Text string `json:"text"`
+	// Images go with the text.
+	Images []Image `json:"images,omitempty"`
+	// When is for while the agent is at work. Default: WhenNext.
+	When When `json:"when,omitempty"`
+}
+
+// Image is a picture that a user sends.
+type Image struct {
+	MIMEType string `json:"mimeType"` // image/png, ...
+	Data     []byte `json:"data"`     // base64 in JSON
+}
+
+// Queued is something that was sent and is not delivered yet.
+type Queued struct {
+	// ID is that which the entry in the log will have.
+	ID string    `json:"id"`
+	At time.Time `json:"at"`
+	Input
+}
+
+// queueFile is the name of the file beside a session that has what was accepted and is
+// not in the log yet.
+func queueFile(path string) string { return clew.QueueFile(path) }
+
+// queue keeps what was sent until it is in the log. What is in it is on the disk
+// before it counts as accepted. It belongs to the agent's lock.
+type queue struct {
+	path  string // "" for one in memory
+	fs    vfs.FS
+	items []Queued
+}
+
+// openQueue reads what an earlier run has left.
+func openQueue(path string) (*queue, error) {
+	q := &queue{fs: vfs.OS{}}
+	if path == "" {
+		return q, nil
+	}
+	q.path = queueFile(path)
+	data, err := os.ReadFile(q.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return q, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &q.items)
+	}
+	if err != nil {
+		return nil, &Error{Op: "read what was waiting to be delivered", Subject: q.path, Err: err, Hint: "look into the file, take out what you need, and remove it"}
+	}
+	return q, nil
+}
+
+// set makes items the queue. On an error it is as it was.
+func (q *queue) set(items []Queued) error {
+	if err := q.write(items); err != nil {
+		return &Error{Op: "keep what was sent", Subject: q.path, Err: err, Hint: "make room on the disk, or see who may write there; nothing was accepted"}
+	}
+	q.items = items
+	return nil
+}
+
+func (q *queue) write(items []Queued) error {
+	if q.path == "" {
+		return nil
+	}
+	if len(items) == 0 {
+		err := q.fs.Remove(q.path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	data, err := json.Marshal(items)
+	if err != nil {
+		return err
+	}
+	temp := q.path + ".new"
+	if err := q.fs.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := vfs.WriteNew(q.fs, temp, 0o600, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	}); err != nil {
+		return err
+	}
+	if err := q.fs.Rename(temp, q.path); err != nil {
+		_ = q.fs.Remove(temp)
+		return err
+	}
+	return q.fs.SyncDir(filepath.Dir(q.path))
+}
+
+func (q *queue) add(it Queued) error { return q.set(append(slices.Clip(q.items), it)) }
+
+// take removes items by their ids and returns them, in their order; all without ids.
+func (q *queue) take(ids ...string) ([]Queued, error) {
+	var out, rest []Queued
+	for _, it := range q.items {
+		if len(ids) == 0 || slices.Contains(ids, it.ID) {
+			out = append(out, it)
+		} else {
+			rest = append(rest, it)
+		}
+	}
+	if len(out) == 0 {
+		return nil, nil
+	}
+	return out, q.set(rest)
+}
+
+// due returns what is to be delivered: in a turn what came before the first that is to
+// wait for its end.
+func (q *queue) due(inTurn bool) []Queued {
+	for i, it := range q.items {
+		if inTurn && it.When == WhenDone {
+			return slices.Clone(q.items[:i])
+		}
+	}
+	return slices.Clone(q.items)
+}
+
+// message is what the log gets.
+func (it Queued) message() *message.Message {
+	m := message.User(it.Text, it.At)
+	if len(it.Images) == 0 {
+		return m
+	}
+	var blocks []message.Block
+	if it.Text != "" {
+		blocks = append(blocks, message.TextBlock(it.Text))
+	}
+	for _, i := range it.Images {
+		blocks = append(blocks, message.ImageBlock(i.MIMEType, base64.StdEncoding.EncodeToString(i.Data)))
+	}
+	return m.WithContent(blocks)
+}
+
+// check says why an input can't be sent.
+func (in Input) check() error {
+	const op = "send"
+	if in.Text == "" && len(in.Images) == 0 {
+		return &Error{Op: op, Err: errors.New("there is nothing in it"), Hint: "give it a text"}
+	}
+	for _, i := range in.Images {
+		if !strings.HasPrefix(i.MIMEType, "image/") || len(i.Data) == 0 {
+			return &Error{Op: op, Err: fmt.Errorf("%q with %d bytes is no image", i.MIMEType, len(i.Data)), Hint: "give its type, such as image/png, and its data"}
+		}
+	}
+	if w := cmp.Or(in.When, WhenNext); w != WhenNext && w != WhenDone {
+		return &Error{Op: op, Err: fmt.Errorf("%q is no time to deliver something", w), Hint: `say "next" or "done"`}
+	}
+	return nil
+}
