@@ -1,0 +1,255 @@
+package widget
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+const sampleDiff = `--- a/agent/loop.go
++++ b/agent/loop.go
+@@ -10,7 +10,8 @@ func (a *Agent) run(ctx context.Context) error {
+ 	for {
+-		reply, err := a.model.Call(ctx, a.messages)
++		// 中文注释: 一次调用
++		reply, err := a.model.Call(ctx, a.session.Context(), withARatherLongOptionThatDoesNotFit(1234567890), another)
+ 		if err != nil {
+ 			return err
+ 		}
+--- a comment of SQL that was taken out
+\ No newline at end of file
+`
+
+const sampleMarkdown = "# Title\n\nSome **bold** and *soft* words with `a\\.b` code, a [link](http://example.org/x) and 中文字符" +
+	"中文字符中文字符中文字符中文字符中文字符中文字符中文字符中文字符中文字符。\n\n- one\n- two\n  - three\n\n1. first\n2. second\n\n> quoted\n\n" +
+	"```go\nfunc main() {\n\tfmt.Println(\"a\\.b\\*\")\n\n\n\tif x { return }\n}\n```\n\n| key | value |\n|---|---|\n| a | 中文 |\n| b | c |\n\n- [x] done\n- [ ] open\n\nThe end: &amp; &lt;b&gt; &#27;[2J &Tab; &rlm;.\n"
+
+func sampleBlocks() []*Block {
+	tool := func(status Status, title, text string) *Block {
+		b := NewBlock(BlockTool, title, text)
+		b.SetStatus(status)
+		return b
+	}
+	opened := func(b *Block) *Block { b.SetOpen(true); return b }
+	edit := tool(StatusDone, "edit agent/loop.go", "replaced 1 place")
+	edit.SetDiff(sampleDiff)
+	long := tool(StatusDone, "edit big.go", "")
+	long.SetDiff("@@ -1,40 +1,40 @@\n" + strings.Repeat("-old\n+new\n", 20))
+	stream := NewBlock(BlockAssistant, "", "")
+	stream.Append("Still **stream")
+	stream.Append("ing**\nsecond line")
+	thinking := NewBlock(BlockThinking, "", "")
+	thinking.Append("I wonder")
+	return []*Block{
+		NewBlock(BlockUser, "", "fix the flaky test in agent/loop_test.go, it fails about one time in twenty under the race detector\n\nand say why"),
+		NewBlock(BlockThinking, "", "The test starts two goroutines.\nThe second may win."),
+		opened(NewBlock(BlockThinking, "", "The test starts two goroutines.\nThe second may win.")),
+		thinking,
+		NewBlock(BlockAssistant, "", sampleMarkdown),
+		stream,
+		tool(StatusWaiting, "bash go test ./agent", ""),
+		tool(StatusRunning, "bash go test ./agent", "line 1\nline 2\nline 3\nline 4\n"),
+		tool(StatusDone, "bash go test -race -count=20 ./agent ./session ./session/jsonl ./internal/talk ./cmd/clew", "ok\nok\nok\n"),
+		opened(tool(StatusFailed, "bash make", "\x1b[31mmake: *** [all] Error 2\x1b[0m\n\ttab\n")),
+		tool(StatusDenied, "bash rm -rf /", ""), tool(StatusCancelled, "grep TODO", ""),
+		edit, opened(edit2(edit)), long,
+		NewBlock(BlockCompaction, "152k → 38k tokens, 214 entries summarized", "## Goal\n\nMake the test pass."),
+		opened(NewBlock(BlockCompaction, "152k → 38k tokens, 214 entries summarized", "## Goal\n\nMake the test pass.")),
+		NewBlock(BlockBranch, "12 entries left behind", "Tried a mutex."),
+		NewBlock(BlockNotice, "", "session resumed: 3 compactions, 812 entries"),
+		NewBlock(BlockError, "", "the model answered 529 (overloaded) four times; try again, or choose another one with /model"),
+	}
+}
+
+func edit2(b *Block) *Block { c := *b; return &c }
+
+func TestBlockGolden(t *testing.T) {
+	golden(t, "blocks", func(theme *Theme, width, _ int) (out []string) {
+		var md Markdown
+		for _, b := range sampleBlocks() {
+			out = append(append(out, b.Lines(theme, &md, width)...), "")
+		}
+		return out
+	})
+}
+
+func TestBlockIsRedrawnWhenItChanges(t *testing.T) {
+	var md Markdown
+	theme := none()
+	b := NewBlock(BlockTool, "bash ls", "")
+	seen := map[string]bool{}
+	look := func(what string) {
+		t.Helper()
+		s := strings.Join(b.Lines(theme, &md, 40), "\n")
+		if seen[s] {
+			t.Errorf("after %s it looks as before:\n%s", what, s)
+		}
+		seen[s] = true
+		if again := b.Lines(theme, &md, 40); strings.Join(again, "\n") != s {
+			t.Errorf("drawn twice: %q, then %q", s, again)
+		}
+	}
+	look("nothing")
+	b.SetStatus(StatusRunning)
+	look("a status")
+	b.Append("out")
+	look("output")
+	b.Append("put\n")
+	look("more output")
+	b.Finish()
+	b.SetStatus(StatusDone)
+	look("the end")
+	b.SetOpen(true)
+	look("unfolding")
+	b.SetText("other")
+	look("a text")
+	b.SetTitle("bash ls -l")
+	look("a title")
+	b.SetDiff("+x")
+	look("a diff")
+	if n := len(b.Lines(theme, &md, 6)); n <= len(b.Lines(theme, &md, 40))-1 {
+		t.Error("the width is not looked at")
+	}
+}
+
+// TestBlockStreamsAsItEnds: text in pieces looks as text at once.
+func TestBlockStreamsAsItEnds(t *testing.T) {
+	r := newRand(t, 8)
+	var md Markdown
+	for range 300 {
+		text := randomText(r, 60)
+		b := NewBlock(BlockAssistant, "", "")
+		width := 5 + r.IntN(60)
+		for rest := text; rest != ""; {
+			n := 1 + r.IntN(len(rest))
+			b.Append(rest[:n])
+			rest = rest[n:]
+			if r.IntN(10) == 0 {
+				width = 5 + r.IntN(60)
+			}
+			checkWidth(t, "streaming", b.Lines(none(), &md, width), width)
+		}
+		b.Append("")
+		if got, want := b.Lines(none(), &md, width), Wrap(Sanitize(text), width); !slices.Equal(got, want) {
+			t.Fatalf("%q in pieces:\n%q\nat once:\n%q", text, got, want)
+		}
+	}
+}
+
+func TestBlockWidth(t *testing.T) {
+	r := newRand(t, 9)
+	var md Markdown
+	for range 600 {
+		width := 1 + r.IntN(100)
+		for _, theme := range []*Theme{none(), NewTheme(ModeDark, true)} {
+			b := NewBlock(BlockKind(r.IntN(8)), randomText(r, 10), randomText(r, 60))
+			b.SetStatus(Status(r.IntN(7)))
+			b.SetOpen(r.IntN(2) == 0)
+			if r.IntN(3) == 0 {
+				b.SetDiff(randomText(r, 30))
+			}
+			lines := b.Lines(theme, &md, width)
+			checkWidth(t, "block", lines, width)
+			if theme.Mode() == ModeNone && strings.Contains(strings.Join(lines, ""), "\x1b") {
+				t.Fatalf("an escape without colour: %q", lines)
+			}
+		}
+	}
+}
+
+func TestMarkdownShowsCodeAsItIs(t *testing.T) {
+	code := "func f() {\n    re := `\\.\\*\\\\`\n\n\n        deep // " + strings.Repeat("x", 90) + "\n}"
+	for _, theme := range []*Theme{none(), NewTheme(ModeDark, true), NewTheme(ModeLight, false)} {
+		var md Markdown
+		var got []string
+		for _, l := range md.Lines(theme, "```go\n"+code+"\n```\n", 80) {
+			got = append(got, unstyled(l))
+		}
+		text := strings.Join(got, "\n")
+		for _, want := range []string{"  func f() {\n", "      re := `\\.\\*\\\\`\n\n\n          deep // xxx"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: %q is not in\n%s", theme.Mode(), want, text)
+			}
+		}
+		if strings.Count(text, "x") != 90 {
+			t.Errorf("%s: a long line was cut:\n%s", theme.Mode(), text)
+		}
+	}
+}
+
+func TestMarkdownWritesNoLinksOrControls(t *testing.T) {
+	text := "[a](http://b.example) ![c](http://d.example/e.png) <http://f.example> &#27;]0;owned&#7; &#x1b;[2J &#155;1m &NewLine;&rlm;\x1b[8mhidden"
+	for _, theme := range []*Theme{none(), NewTheme(ModeDark, true)} {
+		var md Markdown
+		lines := md.Lines(theme, text, 70)
+		checkWidth(t, "markdown", lines, 70)
+		got := unstyled(strings.Join(lines, " "))
+		if strings.Contains(got, "\x1b") {
+			t.Errorf("%s: %q", theme.Mode(), got)
+		}
+		for _, want := range []string{"http://b.example", "http://d.example/e.png", "http://f.example", "&#27;]0;owned&#7;", "hidden"} {
+			if !strings.Contains(strings.Join(strings.Fields(got), ""), want) {
+				t.Errorf("%s: %q is not in %q", theme.Mode(), want, got)
+			}
+		}
+	}
+}
+
+func TestMarkdownCache(t *testing.T) {
+	var md Markdown
+	a := md.Lines(none(), "some *text*", 40)
+	if b := md.Lines(none(), "some *text*", 40); &a[0] != &b[0] {
+		t.Error("rendered twice")
+	}
+	if b := md.Lines(none(), "some *text*", 41); &a[0] == &b[0] {
+		t.Error("another width, and nothing was rendered")
+	}
+	if b := md.Lines(NewTheme(ModeDark, true), "some *text*", 40); b[0] == a[0] {
+		t.Errorf("another theme, and nothing was rendered: %q", b)
+	}
+	for i := range 2 * maxMarkdownCache {
+		md.Lines(none(), strings.Repeat("x", i+1), 40)
+	}
+	if len(md.cache) > maxMarkdownCache || len(md.order) > maxMarkdownCache {
+		t.Errorf("%d texts are kept", len(md.cache))
+	}
+}
+
+func TestMarkdownLargeTextIsShownPlain(t *testing.T) {
+	text := "**" + strings.Repeat("word ", maxMarkdown/5+10)
+	var md Markdown
+	if got := md.Lines(none(), text, 80); !slices.Equal(got, Wrap(text, 80)) {
+		t.Errorf("%d lines", len(got))
+	}
+}
+
+func FuzzMarkdown(f *testing.F) {
+	f.Add(sampleMarkdown, 40)
+	f.Add("&#27;[2J<x>\x1b]8;;y\a", 20)
+	f.Add("| a |\n|--|\n| `b|c` 中 |", 12)
+	f.Fuzz(func(t *testing.T, s string, width int) {
+		if width < 1 || width > 300 || len(s) > 4000 {
+			return
+		}
+		var md Markdown
+		checkWidth(t, "markdown", md.Lines(NewTheme(ModeDark, true), s, width), width)
+		for _, l := range md.Lines(none(), s, width) {
+			if strings.Contains(l, "\x1b") {
+				t.Fatalf("an escape: %q", l)
+			}
+		}
+	})
+}
+
+func TestDiffCap(t *testing.T) {
+	lines := Diff(none(), strings.Repeat("+x\n", 30), 20, 10)
+	if len(lines) != 11 || lines[10] != "… 20 more lines" {
+		t.Errorf("%q", lines)
+	}
+	if lines := Diff(none(), strings.Repeat("+x\n", 11), 20, 10); lines[10] != "… 1 more line" {
+		t.Errorf("%q", lines)
+	}
+	if lines := Diff(none(), "+rm \x1b]0;x\a\u202e", 40, 0); !slices.Equal(lines, []string{`+rm \x1b]0;x\a\u202e`}) {
+		t.Errorf("hidden: %q", lines)
+	}
+}

@@ -1,0 +1,86 @@
+package widget
+
+import (
+	"strings"
+
+	"charm.land/lipgloss/v2"
+)
+
+// Diff draws a unified diff. Long lines are wrapped: nothing of a line is left
+// out. Of more than most lines the rest is counted; 0 shows all.
+func Diff(t *Theme, unified string, width, most int) []string {
+	source := strings.Split(strings.TrimRight(Reveal(unified), "\n"), "\n")
+	more := 0
+	if most > 0 && len(source) > most {
+		more = len(source) - most
+		source = source[:most]
+	}
+	var out []string
+	for i, l := range source {
+		style := t.diffStyle(l)
+		if strings.HasPrefix(l, "--- ") && i+1 < len(source) && strings.HasPrefix(source[i+1], "+++ ") ||
+			strings.HasPrefix(l, "+++ ") && i > 0 && strings.HasPrefix(source[i-1], "--- ") {
+			style = t.Bold // the names of the files
+		}
+		out = append(out, diffLine(t, style, l, width)...)
+	}
+	if more > 0 {
+		out = append(out, t.Paint(t.Dim, Cut(ellipsis+" "+countMore(more), width)))
+	}
+	return out
+}
+
+func countMore(n int) string { return strings.Replace(countOf(n, "line"), " ", " more ", 1) }
+
+func (t *Theme) diffStyle(l string) lipgloss.Style {
+	switch {
+	case strings.HasPrefix(l, "@@"):
+		return t.Hunk
+	case strings.HasPrefix(l, "+"):
+		return t.Added
+	case strings.HasPrefix(l, "-"):
+		return t.Removed
+	case strings.HasPrefix(l, `\`):
+		return t.Dim
+	}
+	return t.Text
+}
+
+func diffLine(t *Theme, style lipgloss.Style, l string, width int) []string {
+	if width < 3 || l == "" {
+		return painted(t, style, []string{Cut(l, width)})
+	}
+	// The sign stands before each part of a line.
+	sign, rest := l[:1], l[1:]
+	if !strings.ContainsAny(sign, "+- ") {
+		sign, rest = "", l
+	}
+	parts := hardWrap(rest, width-len(sign))
+	for i := range parts {
+		parts[i] = sign + parts[i]
+	}
+	return painted(t, style, parts)
+}
+
+func painted(t *Theme, style lipgloss.Style, lines []string) []string {
+	for i, l := range lines {
+		lines[i] = t.Paint(style, l)
+	}
+	return lines
+}
+
+// hardWrap breaks a line where it is full and keeps all its spaces.
+func hardWrap(s string, width int) []string {
+	var out []string
+	start, col := 0, 0
+	for i := 0; i < len(s); {
+		c, w := cluster(s[i:])
+		if col+w > width && i > start {
+			out = append(out, s[start:i])
+			start, col = i, 0
+		}
+		col += w
+		i += len(c)
+	}
+	return append(out, s[start:])
+}
