@@ -1,0 +1,12 @@
+//go:build !unix
+
+package builtin
+
+import (
+	"io/fs"
+	"os"
+)
+
+const nonblock = 0
+
+func keepOwner(*os.File, fs.FileInfo) {}

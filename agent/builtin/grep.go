@@ -1,0 +1,255 @@
+package builtin
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"regexp"
+	"strings"
+
+	"github.com/clew-dev/clew/agent/tool"
+	"github.com/clew-dev/clew/internal/text"
+	"github.com/clew-dev/clew/model"
+)
+
+const (
+	grepLimit   = 100      // lines that match, where the call has no limit
+	grepContext = 100      // lines around each at most
+	grepLine    = 500      // characters of a line that are shown
+	grepBytes   = 32 << 20 // of a file that is searched
+)
+
+func (s *Set) grepTool() tool.Tool {
+	return &one{
+		spec: model.Tool{
+			Name: "grep",
+			Description: "Search the lines of files for a regular expression. What .gitignore names is left out, and files that are no text. " +
+				"Each line comes as path:number: text.",
+			Parameters: json.RawMessage(`{
+  "type": "object",
+  "properties": {
+    "pattern": {"type": "string", "description": "A regular expression in the syntax of RE2: no look-around, no back references."},
+    "path": {"type": "string", "description": "The folder or file to search (default: the project)."},
+    "glob": {"type": "string", "description": "Only files that match: *.go, src/**/*.ts."},
+    "ignoreCase": {"type": "boolean", "description": "Upper and lower case are the same."},
+    "literal": {"type": "boolean", "description": "The pattern is plain text."},
+    "context": {"type": "integer", "minimum": 0, "description": "So many lines before and after each match."},
+    "limit": {"type": "integer", "minimum": 1, "description": "At most so many matches (default 100)."}
+  },
+  "required": ["pattern"]
+}`),
+		},
+		example: `{"pattern": "func main", "path": "src", "glob": "*.go"}`,
+		effect: func(a arguments) (tool.Effect, error) {
+			c, err := parseGrep(a)
+			if err != nil {
+				return tool.Effect{}, err
+			}
+			return s.lookEffect("grep", c.path, c.pattern)
+		},
+		run: func(ctx context.Context, a arguments, _ tool.Call) (tool.Result, error) {
+			c, err := parseGrep(a)
+			if err != nil {
+				return tool.Result{}, err
+			}
+			t, err := s.look("grep", c.path)
+			if err != nil {
+				return tool.Result{}, err
+			}
+			defer t.Close()
+			r, err := t.grep(ctx, c)
+			return r, fail("grep", t.p.shown, err)
+		},
+	}
+}
+
+type grepCall struct {
+	pattern string // as the model wrote it
+	path    string
+	re      *regexp.Regexp
+	glob    glob // "" for all
+	around  int
+	limit   int
+}
+
+func parseGrep(a arguments) (c grepCall, err error) {
+	if c.pattern, err = a.need("pattern"); err != nil {
+		return c, err
+	}
+	if c.pattern == "" {
+		return c, a.bad("pattern", "the pattern is empty")
+	}
+	literal, err := a.flag("literal")
+	if err != nil {
+		return c, err
+	}
+	anyCase, err := a.flag("ignoreCase")
+	if err != nil {
+		return c, err
+	}
+	expr := c.pattern
+	if literal {
+		expr = regexp.QuoteMeta(expr)
+	}
+	if anyCase {
+		expr = "(?i)" + expr
+	}
+	if c.re, err = regexp.Compile(expr); err != nil {
+		return c, &Error{
+			Op: "grep", Subject: oneLine(c.pattern), Err: wrong(strings.TrimPrefix(err.Error(), "error parsing regexp: ")),
+			Hint: "the syntax is that of RE2, without look-around and back references; for plain text give \"literal\": true",
+		}
+	}
+	if s, _, err := a.text("glob"); err != nil {
+		return c, err
+	} else if s != "" {
+		if c.glob, err = parseGlob(a, "glob"); err != nil {
+			return c, err
+		}
+	}
+	around, err := a.number("context", 0, 0, grepContext)
+	if err != nil {
+		return c, err
+	}
+	c.around = int(around)
+	c.path, c.limit, err = parseLook(a, grepLimit)
+	return c, err
+}
+
+// hits are the lines that a search has found.
+type hits struct {
+	call    grepCall
+	out     strings.Builder
+	count   int
+	more    bool // than the limit
+	clipped bool // a line was cut
+	large   int  // files that were too large to search
+	binary  int  // files that are no text
+}
+
+func (t *tree) grep(ctx context.Context, c grepCall) (tool.Result, error) {
+	info, err := t.root.Lstat(t.name)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	h := &hits{call: c}
+	if info.IsDir() {
+		err = t.walk(ctx, func(name string, d fs.DirEntry) error {
+			if !d.Type().IsRegular() || c.glob != "" && !c.glob.match(t.rel(name)) {
+				return nil
+			}
+			if err := t.search(ctx, name, h); err != nil {
+				if ctx.Err() != nil {
+					return err
+				}
+				t.denied++ // it may be gone, too
+			}
+			if h.more {
+				return fs.SkipAll
+			}
+			return nil
+		})
+	} else {
+		err = t.search(ctx, t.start, h)
+	}
+	if err != nil {
+		return tool.Result{}, err
+	}
+	text := strings.TrimSuffix(h.out.String(), "\n")
+	var more, cut, large string
+	if h.count == 0 {
+		text = "No line matches " + oneName(c.pattern)
+	}
+	if h.more {
+		more = fmt.Sprintf("there are more than %d matches; narrow the search down or give a larger limit", c.limit)
+	}
+	if h.clipped {
+		cut = "long lines are cut; read the file for the whole of them"
+	}
+	if h.binary > 0 && !info.IsDir() {
+		large = "the file is no text and was not searched; use bash"
+	}
+	if h.large > 0 {
+		large = fmt.Sprintf("%d %s larger than 32 MiB not searched; use bash", h.large, plural(h.large, "file", "files"))
+	}
+	r := tool.Text(text + note(more, cut, large, t.rest()))
+	r.Details = tool.Details{Truncated: h.more || t.full}.JSON()
+	return r, nil
+}
+
+// search searches one file.
+func (t *tree) search(ctx context.Context, name string, h *hits) error {
+	f, info, err := openFile(t.root, name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if info.Size() > grepBytes {
+		h.large++
+		return nil
+	}
+	data, err := io.ReadAll(io.LimitReader(f, grepBytes))
+	if err != nil {
+		return err
+	}
+	if binary(data[:min(headSize, len(data))]) {
+		h.binary++
+		return nil
+	}
+	if len(data) == 0 {
+		return nil
+	}
+	return h.in(ctx, t.shown(name), data)
+}
+
+// in searches a text. A line is told once, however many matches it is next to.
+func (h *hits) in(ctx context.Context, shown string, data []byte) error {
+	c := h.call
+	// Most files have nothing of what each match begins with.
+	if prefix, _ := c.re.LiteralPrefix(); prefix != "" && !bytes.Contains(data, []byte(prefix)) {
+		return nil
+	}
+	lines := bytes.Split(bytes.TrimSuffix(data, []byte("\n")), []byte("\n"))
+	told := 0 // lines before it are told, or not to be
+	for i := range lines {
+		if i%4096 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if !c.re.Match(bytes.TrimSuffix(lines[i], []byte("\r"))) {
+			continue
+		}
+		if h.count == c.limit {
+			h.more = true
+			return nil
+		}
+		h.count++
+		from := max(told, i-c.around)
+		if c.around > 0 && h.out.Len() > 0 && (told == 0 || from > told) {
+			h.out.WriteString("--\n")
+		}
+		for k := from; k < i; k++ {
+			h.tell(shown, "-", k, lines[k])
+		}
+		h.tell(shown, ":", i, lines[i])
+		told = i + 1
+		for k := told; k <= i+c.around && k < len(lines); k++ {
+			if c.re.Match(bytes.TrimSuffix(lines[k], []byte("\r"))) {
+				break // it is told as a match of its own
+			}
+			h.tell(shown, "-", k, lines[k])
+			told = k + 1
+		}
+	}
+	return nil
+}
+
+func (h *hits) tell(shown, mark string, nr int, line []byte) {
+	// More than is shown of a line is not looked at: it may be a megabyte.
+	part := string(line[:min(len(line), 4*grepLine)])
+	s := text.Clip(valid(strings.TrimSuffix(part, "\r")), grepLine)
+	h.clipped = h.clipped || len(part) < len(line) || strings.HasSuffix(s, text.Ellipsis) && !strings.HasSuffix(part, text.Ellipsis)
+	fmt.Fprintf(&h.out, "%s%s%d%s %s\n", shown, mark, nr+1, mark, s)
+}
