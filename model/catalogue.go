@@ -129,11 +129,9 @@ func (c *Catalogue) With(other *Catalogue) *Catalogue {
 // found.
 func (c *Catalogue) Lookup(provider, model string) (i Info, ok bool) {
 	i = Info{Provider: provider, Model: model}
-	for _, e := range c.matching(provider, spellings(model)) {
-		ok = true
-		e.fill(&i)
-	}
-	return i, ok
+	fits := c.matching(provider, spellings(model))
+	fill(&i, fits)
+	return i, len(fits) > 0
 }
 
 // matching returns the entries that fit, layer by layer, the most exact first; of
@@ -168,17 +166,24 @@ func exactness(e entry) int {
 	return n
 }
 
-// fill sets what is not known yet.
+// fill sets what is not known yet, by the first of the entries that says it. That
+// something is not so is said too: a family may take images of which one model does not.
+func fill(i *Info, entries []entry) {
+	var images, noTemperature *bool
+	for _, e := range entries {
+		e.fill(i)
+		images = cmp.Or(images, e.Images)
+		noTemperature = cmp.Or(noTemperature, e.NoTemperature)
+	}
+	i.Images = images != nil && *images
+	i.NoTemperature = noTemperature != nil && *noTemperature
+}
+
+// fill sets what is not known yet, but for what is true or false.
 func (e *entry) fill(i *Info) {
 	setNumber(&i.Window, e.Window)
 	setNumber(&i.MaxInput, e.MaxInput)
 	setNumber(&i.MaxOutput, e.MaxOutput)
-	if e.Images != nil && !i.Images {
-		i.Images = *e.Images
-	}
-	if e.NoTemperature != nil && !i.NoTemperature {
-		i.NoTemperature = *e.NoTemperature
-	}
 	if i.Thinking == "" {
 		i.Thinking = e.Thinking
 	}
