@@ -41,8 +41,8 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// nearest returns the name that is most like another one, "" where none is.
-func nearest(name string, names []string) string {
+// Nearest returns the name that is most like another one, "" where none is.
+func Nearest(name string, names []string) string {
 	best, least := "", 1+max(2, len(name)/3)
 	for _, n := range names {
 		if d := distance(strings.ToLower(name), strings.ToLower(n)); d < least {

@@ -175,7 +175,7 @@ func (l *loader) slips(env map[string]string) {
 		if !strings.HasPrefix(name, "CLEW_") || slices.Contains(names, name) {
 			continue
 		}
-		if near := nearest(name, names); near != "" && distance(name, near) <= 2 {
+		if near := Nearest(name, names); near != "" && distance(name, near) <= 2 {
 			l.s.Warnings = append(l.s.Warnings, fmt.Sprintf("environment variable %s is no setting; did you mean %s?", name, near))
 		}
 	}
@@ -241,7 +241,7 @@ func (f *inFile) take(n *node) error {
 
 func (f *inFile) unknown(n *node, names []string) error {
 	hint := "docs/settings.md lists the settings"
-	if near := nearest(n.name, names); near != "" {
+	if near := Nearest(n.name, names); near != "" {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	}
 	return f.bad(n, "there is no such setting", hint)

@@ -96,7 +96,7 @@ func (f *inFile) eachModel(n *node, keys []string, set func(model, key, text str
 		for _, v := range m.kids {
 			if !slices.Contains(keys, v.key) {
 				hint := fmt.Sprintf("there are %v", keys)
-				if near := nearest(v.key, keys); near != "" {
+				if near := Nearest(v.key, keys); near != "" {
 					hint = fmt.Sprintf("did you mean %q?", near)
 				}
 				return f.bad(v, "there is no such setting", hint)

@@ -81,7 +81,7 @@ Exit codes: 0 done, 1 failed, 2 wrong use.`,
 	root.AddCommand(
 		newContext(), newExplain(), newLs(), newRecall(), newReplay(), newSummarize(), newTree(), newVerify(),
 		newBranch(), newClone(), newCompact(), newExport(), newFork(), newImport(), newLabel(), newName(), newPin(), newPurge(), newUndo(), newUnpin(), newRepair(), newRm(),
-		newCompletion(), newSettings(), newVersion(),
+		newCompletion(), newModels(), newSettings(), newVersion(),
 	)
 	return root
 }

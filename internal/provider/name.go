@@ -1,0 +1,230 @@
+package provider
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/clew-dev/clew/model"
+	"github.com/clew-dev/clew/settings"
+)
+
+// NameError says that a name leads to no model, and what to write instead.
+type NameError struct {
+	Name, Problem, Hint string
+}
+
+func (e *NameError) Error() string { return fmt.Sprintf("%s: %s; %s", e.Name, e.Problem, e.Hint) }
+
+// ErrNoModel is the error of Default when nothing says which model.
+var ErrNoModel = errors.New("no model is chosen")
+
+// find returns the provider and the id that Name means.
+func (c Config) find() (p Provider, id string, err error) {
+	fail := func(hint, problem string, args ...any) (Provider, string, error) {
+		return Provider{}, "", &NameError{c.Name, fmt.Sprintf(problem, args...), hint}
+	}
+	all := All(c.Settings)
+	before, id, ok := strings.Cut(strings.TrimSpace(c.Name), "/")
+	if !ok {
+		return c.findID(before, all)
+	}
+	if before == "" || id == "" {
+		return fail("write it as provider/model, such as anthropic/claude-sonnet-4-5", "it names no model")
+	}
+	if at := slices.IndexFunc(all, func(p Provider) bool { return p.is(before) }); at >= 0 {
+		return all[at], id, nil
+	}
+	if c.BaseURL != "" {
+		return chat(before, ""), id, nil
+	}
+	var names []string
+	for _, p := range all {
+		names = append(names, p.Name)
+	}
+	const other = "another server is set under providers in the settings"
+	if near := settings.Nearest(before, names); near != "" {
+		return fail(fmt.Sprintf("did you mean %s/%s? %s", near, id, other), "the provider is not known")
+	}
+	return fail(fmt.Sprintf("there are %s; %s", strings.Join(names, ", "), other), "the provider is not known")
+}
+
+// findID finds the provider of a model that is named alone.
+func (c Config) findID(id string, all []Provider) (Provider, string, error) {
+	fail := func(problem, hint string) (Provider, string, error) {
+		return Provider{}, "", &NameError{c.Name, problem, hint}
+	}
+	if id == "" {
+		return fail("no model is named", "write it as provider/model, such as anthropic/claude-sonnet-4-5")
+	}
+	var found, names []string
+	near := ""
+	for _, m := range list(c.Catalogue, all) {
+		switch {
+		case m.Provider.Name == "":
+		case m.fits(id):
+			if !slices.Contains(found, m.Provider.Name) {
+				found = append(found, m.Provider.Name)
+			}
+		case m.loose():
+			if strings.HasPrefix(strings.ToLower(id), m.Info.Model) {
+				near = m.Provider.Name
+			}
+		default:
+			names = append(names, m.Info.Model)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return all[slices.IndexFunc(all, func(p Provider) bool { return p.Name == found[0] })], id, nil
+	case 0:
+	default:
+		return fail("more than one provider has it", fmt.Sprintf("write it as %s/%s", strings.Join(found, "/"+id+" or "), id))
+	}
+	hint := "write it as provider/model, such as ollama/" + id
+	if near != "" {
+		hint = fmt.Sprintf("if there is such a model, write it as %s/%s", near, id)
+	}
+	if like := settings.Nearest(id, names); like != "" {
+		hint = fmt.Sprintf("did you mean %s? %s", like, hint)
+	}
+	return fail("the catalogue has no model of this name", hint)
+}
+
+// Model is a model, or a family of models, of the catalogue.
+type Model struct {
+	// Provider is the maker's own; its Name is empty where it is not known.
+	Provider Provider
+	// Family says that Info.Model is only how the names of a family begin.
+	Family bool
+	// Info is what is known of it.
+	Info model.Info
+}
+
+// Name returns the name that Open takes, with * at the end of that of a family.
+func (m Model) Name() string {
+	name := m.Info.Model
+	if m.Provider.Name != "" {
+		name = m.Provider.Name + "/" + name
+	}
+	if m.Family {
+		name += "*"
+	}
+	return name
+}
+
+// loose reports whether a family is so wide that a name in it may be a slip.
+func (m Model) loose() bool { return m.Family && strings.HasSuffix(m.Info.Model, "-") }
+
+// fits reports whether an id is the model's, or one of the family's.
+func (m Model) fits(id string) bool {
+	id, own := strings.ToLower(id), strings.ToLower(m.Info.Model)
+	return id == own && !m.loose() || m.Family && !m.loose() && strings.HasPrefix(id, own)
+}
+
+// makers says who makes a model, by how its name begins.
+var makers = []struct{ prefix, provider string }{
+	{"claude-", "anthropic"},
+	{"gpt-", "openai"},
+	{"o1", "openai"},
+	{"o3", "openai"},
+	{"o4", "openai"},
+	{"gemini-", "google"},
+	{"deepseek-", "deepseek"},
+	{"grok-", "xai"},
+}
+
+// Models returns what the catalogue has, in its order, with the makers' own providers,
+// then what the settings know beside it: models that they name as "provider/id". What
+// the settings say of a window or a price counts. s may be nil.
+func Models(c *model.Catalogue, s *settings.Settings) []Model {
+	all := All(s)
+	out := list(c, all)
+	if s == nil {
+		return out
+	}
+	with := Config{Catalogue: c, Settings: s}
+	seen := map[string]bool{}
+	for i := range out {
+		seen[out[i].Name()] = true
+		if info := with.info(out[i].Provider, out[i].Info.Model); info != nil && !out[i].Family {
+			out[i].Info.Window, out[i].Info.Price = info.Window, info.Price
+		}
+	}
+	names := slices.AppendSeq(slices.Collect(maps.Keys(s.Models)), maps.Keys(s.Prices))
+	slices.Sort(names)
+	for _, name := range slices.Compact(append(names, s.Model)) {
+		before, id, _ := strings.Cut(name, "/")
+		at := slices.IndexFunc(all, func(p Provider) bool { return p.is(before) })
+		if at < 0 || id == "" || seen[all[at].Name+"/"+id] {
+			continue
+		}
+		seen[all[at].Name+"/"+id] = true
+		info, _ := c.Lookup(all[at].Name, id)
+		if own := with.info(all[at], id); own != nil {
+			info = *own
+		}
+		info.Provider, info.Model = all[at].Name, id
+		out = append(out, Model{Provider: all[at], Info: info})
+	}
+	return out
+}
+
+func list(c *model.Catalogue, all []Provider) []Model {
+	var out []Model
+	for _, l := range c.List() {
+		name := l.Info.Provider
+		for _, m := range makers {
+			if name == "" && strings.HasPrefix(l.Info.Model, m.prefix) {
+				name = m.provider
+			}
+		}
+		m := Model{Family: l.Family, Info: l.Info}
+		if at := slices.IndexFunc(all, func(p Provider) bool { return name != "" && p.is(name) }); at >= 0 {
+			m.Provider = all[at]
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// defaults are the models that keys choose, in this order: of each vendor one that is
+// good at long work and not its dearest. docs/models.md has the list.
+var defaults = []struct{ provider, id string }{
+	{"anthropic", "claude-sonnet-5-5"},
+	{"openai", "gpt-5.4"},
+	{"google", "gemini-3.8-flash"},
+	{"xai", "grok-4"},
+	{"deepseek", "deepseek-chat"},
+	{"openrouter", "anthropic/claude-sonnet-4.5"},
+}
+
+// Default returns the name of the model that is asked when nobody names one: that of the
+// settings, else of CLEW_MODEL, else of the first provider whose key is in the
+// environment. s may be nil.
+func Default(getenv func(string) string, s *settings.Settings) (string, error) {
+	if s != nil && s.Model != "" {
+		return s.Model, nil
+	}
+	if name := strings.TrimSpace(getenv("CLEW_MODEL")); name != "" {
+		return name, nil
+	}
+	all := All(s)
+	var vars []string
+	for _, d := range defaults {
+		p := all[slices.IndexFunc(all, func(p Provider) bool { return p.Name == d.provider })]
+		if p.key(getenv) != "" {
+			return d.provider + "/" + d.id, nil
+		}
+		vars = append(vars, p.KeyEnv...)
+	}
+	for _, p := range all {
+		if v := p.key(getenv); v != "" {
+			return "", fmt.Errorf("%w: %s is set, but that says no model; name one with --model %s/ID", ErrNoModel, v, p.Name)
+		}
+	}
+	return "", fmt.Errorf("%w: the environment has no key; set %s, or name a model that needs none, such as --model ollama/ID, or see how it works with --demo",
+		ErrNoModel, strings.Join(vars, " or "))
+}
