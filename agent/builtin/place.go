@@ -43,17 +43,17 @@ func (s *Set) resolve(op, arg string) (place, error) {
 	if err != nil {
 		return refuse(err, "give the absolute path")
 	}
-	abs, inProject := name, true
-	if filepath.IsAbs(name) {
-		abs = filepath.Clean(name)
+	abs, inProject := filepath.Clean(name), true
+	switch {
+	case filepath.IsAbs(name):
 		var rel string
 		if rel, inProject = s.below(abs); inProject {
 			abs = filepath.Join(s.dir, rel)
 		}
-	} else if !filepath.IsLocal(filepath.Clean(name)) {
-		return refuse(refused("the path leads out of the project"), "if that is meant, give the absolute path, "+filepath.Join(s.dir, name)+": the user is asked")
-	} else {
-		abs = filepath.Join(s.dir, name)
+	case !filepath.IsLocal(abs):
+		return refuse(refused("the path leads out of the project"), "if that is meant, give the absolute path, "+filepath.Join(s.dir, abs)+": the user is asked")
+	default:
+		abs = filepath.Join(s.dir, abs)
 	}
 	real, err := realPath(abs)
 	if err != nil {
