@@ -14,7 +14,6 @@ import (
 	"github.com/clew-dev/clew/agent/builtin"
 	"github.com/clew-dev/clew/agent/tool"
 	"github.com/clew-dev/clew/message"
-	"github.com/clew-dev/clew/model"
 	"go.uber.org/goleak"
 )
 
@@ -244,7 +243,6 @@ func TestSet(t *testing.T) {
 			t.Error("there is a tool recall without anything to answer its calls")
 		}
 	}
-	var _ model.Tool
 }
 
 func TestNewErrors(t *testing.T) {
