@@ -90,10 +90,11 @@ func wrapLine(out []string, line string, width int) []string {
 			c, w = ellipsis, 1
 		}
 		r, _ := utf8.DecodeRuneInString(c)
-		if before == ' ' && r != ' ' || breaksBetween(before, r) {
+		space := c == " " // not one that carries a mark
+		if before == ' ' && !space || breaksBetween(before, r) {
 			breakAt, breakCol = len(cur), col
 		}
-		if col+w > width && r != ' ' {
+		if col+w > width && !space {
 			rest := ""
 			if breakAt > 0 {
 				rest = string(cur[breakAt:])
