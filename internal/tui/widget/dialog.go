@@ -1,0 +1,237 @@
+package widget
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// A DialogMsg says what the user has chosen. Index counts the options.
+type DialogMsg struct {
+	ID    string
+	Index int
+}
+
+// A DialogIgnoredMsg gives back a key or a paste that did not count because it came
+// too early, or that means nothing here. It was meant for what stood there before: a program
+// passes it on to the editor.
+type DialogIgnoredMsg struct{ Msg tea.Msg }
+
+// An Option is an answer to a dialog.
+type Option struct {
+	ID   string
+	Key  string // the key that chooses it: a character
+	Text string
+}
+
+// A Question is what a dialog asks.
+type Question struct {
+	Title string
+	// Text explains it. It is shown as Reveal gives it, like the next two.
+	Text string
+	// Body is what the question is about, in full: a command, a file. It is
+	// wrapped and can be scrolled, never cut.
+	Body string
+	// Diff is a unified diff that is shown after the body.
+	Diff    string
+	Options []Option
+	// Safe is the option that is selected at first and that Escape chooses, an index. It is
+	// the one that does nothing.
+	Safe int
+}
+
+// quiet is how long nobody may have typed before a key answers a dialog.
+const quiet = 300 * time.Millisecond
+
+// A Dialog asks the user something. A user who is typing while it appears does not
+// answer it by accident: pastes never answer, and keys count only after 300 ms
+// without one.
+type Dialog struct {
+	theme         *Theme
+	q             Question
+	now           func() time.Time
+	since         time.Time // when it appeared, or the last key that did not count
+	ready         bool
+	sel, top      int
+	width, height int
+	body          []string // for bodyWidth
+	bodyWidth     int
+}
+
+// NewDialog returns a dialog that appears now. now is the clock.
+func NewDialog(t *Theme, q Question, now func() time.Time) *Dialog {
+	if len(q.Options) == 0 {
+		q.Options = []Option{{ID: "", Key: "o", Text: "OK"}}
+	}
+	if q.Safe < 0 || q.Safe >= len(q.Options) {
+		q.Safe = len(q.Options) - 1
+	}
+	d := &Dialog{theme: t, q: q, now: now, sel: q.Safe}
+	d.SetSize(80, 24)
+	d.Appear()
+	return d
+}
+
+// Appear says that the dialog is shown only now: it stood behind another one.
+func (d *Dialog) Appear() { d.since, d.ready = d.now(), false }
+
+// SetTheme changes how the dialog looks.
+func (d *Dialog) SetTheme(t *Theme) { d.theme, d.bodyWidth = t, 0 }
+
+// SetSize says how wide the dialog is and how many lines it may take.
+func (d *Dialog) SetSize(width, height int) {
+	d.width, d.height = max(width, 1), max(height, 1)
+	d.scrollBy(0)
+}
+
+// Update takes a key or a paste. The result is a DialogMsg, a DialogIgnoredMsg or
+// nil.
+func (d *Dialog) Update(msg tea.Msg) tea.Msg {
+	switch msg := msg.(type) {
+	case tea.PasteMsg:
+		d.early()
+		return DialogIgnoredMsg{msg}
+	case tea.KeyPressMsg:
+		if d.early() {
+			return DialogIgnoredMsg{msg}
+		}
+		return d.key(msg)
+	}
+	return nil
+}
+
+// early reports whether somebody was typing a moment ago.
+func (d *Dialog) early() bool {
+	if d.ready {
+		return false
+	}
+	now := d.now()
+	// A clock that was set back must not lock the user out.
+	if gone := now.Sub(d.since); gone >= quiet || gone < 0 {
+		d.ready = true
+		return false
+	}
+	d.since = now
+	return true
+}
+
+func (d *Dialog) key(k tea.KeyPressMsg) tea.Msg {
+	n := len(d.q.Options)
+	switch s := k.String(); s {
+	case "up", "left", "shift+tab":
+		d.sel = (d.sel + n - 1) % n
+	case "down", "right", "tab":
+		d.sel = (d.sel + 1) % n
+	case "pgup":
+		d.scrollBy(-d.page())
+	case "pgdown", "space":
+		d.scrollBy(d.page())
+	case "home":
+		d.scrollBy(-len(d.body))
+	case "end":
+		d.scrollBy(len(d.body))
+	case "enter":
+		return d.answer(d.sel)
+	case "esc":
+		return d.answer(d.q.Safe)
+	default:
+		at := slices.IndexFunc(d.q.Options, func(o Option) bool { return o.Key != "" && o.Key == s })
+		if at < 0 {
+			return DialogIgnoredMsg{k}
+		}
+		return d.answer(at)
+	}
+	return nil
+}
+
+func (d *Dialog) answer(i int) tea.Msg { return DialogMsg{ID: d.q.Options[i].ID, Index: i} }
+
+func (d *Dialog) scrollBy(n int) {
+	d.top = max(min(d.top+n, len(d.bodyLines())-d.page()), 0)
+}
+
+// bodyLines is all that may be scrolled.
+func (d *Dialog) bodyLines() []string {
+	if d.bodyWidth == d.width && d.body != nil {
+		return d.body
+	}
+	t, w := d.theme, max(d.width-2, 1)
+	var out []string
+	add := func(lines []string) {
+		if len(out) > 0 && len(lines) > 0 {
+			out = append(out, "")
+		}
+		out = append(out, lines...)
+	}
+	if s := strings.TrimRight(d.q.Text, "\r\n "); s != "" {
+		add(Wrap(Reveal(s), w))
+	}
+	if s := strings.TrimRight(d.q.Body, "\r\n "); s != "" {
+		var lines []string
+		for l := range strings.SplitSeq(Reveal(s), "\n") {
+			for _, part := range hardWrap(l, w) {
+				lines = append(lines, Cut(t.Paint(t.Tool, part), w))
+			}
+		}
+		add(lines)
+	}
+	if strings.TrimSpace(d.q.Diff) != "" {
+		add(Diff(t, d.q.Diff, w, 0))
+	}
+	d.body, d.bodyWidth = out, d.width
+	return out
+}
+
+// optionLines draws the options, below each other.
+func (d *Dialog) optionLines() []string {
+	t := d.theme
+	var out []string
+	for i, o := range d.q.Options {
+		mark, style := "  ", t.Text
+		if i == d.sel {
+			mark, style = "> ", t.Match
+		}
+		line := mark
+		if o.Key != "" {
+			line += "[" + OneLine(o.Key) + "] "
+		}
+		out = append(out, t.Paint(style, Cut(line+OneLine(o.Text), d.width)))
+	}
+	return out
+}
+
+// page is how many lines of the body are shown.
+func (d *Dialog) page() int {
+	rest := d.height - 2 - len(d.q.Options) // the rule with the title, and what is below the body
+	return max(rest, 1)
+}
+
+// View draws the dialog.
+func (d *Dialog) View() string { return strings.Join(d.lines(), "\n") }
+
+// Height returns how many lines View draws.
+func (d *Dialog) Height() int { return len(d.lines()) }
+
+func (d *Dialog) lines() []string {
+	t := d.theme
+	title := Cut("── "+OneLine(d.q.Title)+" ", d.width)
+	out := []string{t.Paint(t.Warning, title+strings.Repeat("─", max(d.width-Width(title), 0)))}
+	body, page := d.bodyLines(), d.page()
+	end := min(d.top+page, len(body))
+	for _, l := range body[d.top:end] {
+		out = append(out, Cut(strings.TrimRight("  "+l, " "), d.width))
+	}
+	if len(body) > page {
+		out = append(out, t.Paint(t.Warning, Cut("  lines "+strconv.Itoa(d.top+1)+"–"+strconv.Itoa(end)+" of "+strconv.Itoa(len(body))+"; PgUp and PgDn show the rest", d.width)))
+	} else if len(body) > 0 {
+		out = append(out, "")
+	}
+	out = append(out, d.optionLines()...)
+	if len(out) > d.height { // a tiny screen: the options matter most
+		out = out[len(out)-d.height:]
+	}
+	return out
+}
