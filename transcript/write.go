@@ -50,7 +50,8 @@ var writers = map[Format]func(*sink) error{
 func (f Format) Writable() bool { return writers[f] != nil }
 
 // Write writes a session in a format. The same session gives the same bytes. A
-// call that waits for its result gets one that says so. The errors:
+// call that waits for its result gets one that says so. Of a session that is
+// [Redacted], the report counts the secrets. The errors:
 // ErrNotWritable, ErrNothing, those of the store and of w, and one of package wire
 // when what came out is not what the API takes.
 func Write(ctx context.Context, w io.Writer, s session.Store, f Format, opt WriteOptions) (*Written, error) {
@@ -81,6 +82,11 @@ func Write(ctx context.Context, w io.Writer, s session.Store, f Format, opt Writ
 	}
 	if err := k.w.Flush(); err != nil {
 		return nil, err
+	}
+	if r, ok := s.(*Redacted); ok {
+		if n := r.Secrets(); n > 0 {
+			out.Report.Notes = append(out.Report.Notes, SecretsNote(n))
+		}
 	}
 	out.Report.sort()
 	return out, nil
