@@ -3,18 +3,25 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/transcript"
+	"github.com/clew-dev/clew/transcript/page"
 )
+
+// formatHTML is a page to read: no format of package transcript, for no program
+// reads it back.
+const formatHTML transcript.Format = "html"
 
 // exportReport is what export --json prints.
 type exportReport struct {
@@ -28,8 +35,8 @@ type exportReport struct {
 }
 
 type exportFlags struct {
-	to, out, leaf string
-	full, force   bool
+	to, out, leaf         string
+	full, force, noRedact bool
 }
 
 func newExport() *cobra.Command {
@@ -45,18 +52,26 @@ whole path instead, as it was said, with the compactions where the form has
 a place for them. FILE is not changed.
 
 Forms: ` + joinFormats(can) + `.
-What the form has no place for is counted.`,
+html is a page to read, with all branches in one file that needs no network.
+What the form has no place for is counted.
+
+Keys, tokens and passwords become [redacted:kind], in every form; --no-redact
+keeps them, for one who goes on with the session elsewhere.`,
 		Example: `  clew export session.jsonl --to anthropic > body.json
   clew export session.jsonl --to claude-code --out 0199a1b2.jsonl
-  clew export --full session.jsonl --to codex --out rollout.jsonl`,
+  clew export --full session.jsonl --to codex --out rollout.jsonl
+  clew export session.jsonl --to html --out session.html`,
 		GroupID: groupChange,
 		Args:    argCount(1, 1),
 	}
 	f := cmd.Flags()
-	f.StringVar(&fl.to, "to", "", "the form to write")
+	f.StringVar(&fl.to, "to", "", "the form to write (also --format)")
+	f.StringVar(&fl.to, "format", "", "as --to")
+	_ = f.MarkHidden("format")
 	f.StringVarP(&fl.out, "out", "o", "", "the file to write (default: the output)")
 	f.StringVar(&fl.leaf, "leaf", "", "write the path to this entry (an id or the beginning of one)")
 	f.BoolVar(&fl.full, "full", false, "write the whole path, not the context alone")
+	f.BoolVar(&fl.noRedact, "no-redact", false, "keep keys, tokens and passwords")
 	f.BoolVar(&fl.force, "force", false, "write over a file that is there")
 	asJSON := jsonFlag(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("to", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -87,7 +102,7 @@ func writableFormats() (list []transcript.Format) {
 			list = append(list, f)
 		}
 	}
-	return list
+	return append(list, formatHTML)
 }
 
 func (fl *exportFlags) check(can []transcript.Format, asJSON bool) error {
@@ -97,9 +112,8 @@ func (fl *exportFlags) check(can []transcript.Format, asJSON bool) error {
 	if fl.to == "" {
 		return usagef("export: say the form with --to: %s", joinFormats(can))
 	}
-	f, err := transcript.ParseFormat(fl.to)
 	switch {
-	case err != nil || !f.Writable():
+	case !slices.Contains(can, transcript.Format(fl.to)):
 		return usagef("export: --to %s: there are %s", fl.to, joinFormats(can))
 	case asJSON && fl.out == "":
 		return usagef("export: --json tells of a file; name it with --out")
@@ -116,34 +130,79 @@ func (fl *exportFlags) export(cmd *cobra.Command, name string) (*exportReport, e
 		return nil, err
 	}
 	defer f.Close()
-	opt := transcript.WriteOptions{Full: fl.full}
-	if opt.Leaf, err = leafOf(cmd, f, fl.leaf); err != nil {
+	leaf, err := leafOf(cmd, f, fl.leaf)
+	if err != nil {
 		return nil, err
 	}
 	bar := newProgress(cmd)
 	defer bar.done()
 	bar.say("writing %s", fl.to)
-	// It is made whole before any of it is written, so that an error leaves nothing.
-	var buf bytes.Buffer
-	done, err := transcript.Write(cmd.Context(), &buf, f, transcript.Format(fl.to), opt)
-	if err != nil {
-		return nil, fmt.Errorf("export %s: %w", f.Path(), err)
+	r := &exportReport{File: f.Path(), Format: transcript.Format(fl.to), Out: fl.out, Full: fl.full, Notes: []transcript.Note{}}
+	write := func(w io.Writer) error {
+		n := &counted{w: w}
+		err := fl.write(cmd.Context(), n, f, leaf, r)
+		if r.Bytes = n.n; err != nil && n.err == nil {
+			err = fmt.Errorf("export %s: %w", f.Path(), err)
+		}
+		return err
 	}
-	r := &exportReport{
-		File: f.Path(), Format: done.Format, Out: fl.out, Full: fl.full,
-		Messages: done.Messages, Bytes: int64(buf.Len()), Notes: append([]transcript.Note{}, done.Report.Notes...),
-	}
-	bar.done()
-	if fl.out == "" {
-		r.Out = "-"
-		_, err = buf.WriteTo(cmd.OutOrStdout())
+	if fl.out != "" {
+		err = writeWhole(fl.out, fl.force, write)
+		bar.done()
 		return r, err
 	}
-	return r, writeWhole(fl.out, buf.Bytes(), fl.force)
+	// It is made whole before any of it is written, so that an error leaves nothing.
+	var buf bytes.Buffer
+	if err := write(&buf); err != nil {
+		return nil, err
+	}
+	bar.done()
+	r.Out = "-"
+	_, err = buf.WriteTo(cmd.OutOrStdout())
+	return r, err
+}
+
+// write writes the session in the form that was asked for and says what it wrote.
+func (fl *exportFlags) write(ctx context.Context, w io.Writer, f session.Store, leaf string, r *exportReport) error {
+	if r.Format == formatHTML {
+		p, err := page.New(ctx, f, leaf, page.Options{KeepSecrets: fl.noRedact})
+		if err != nil {
+			return err
+		}
+		r.Full, r.Messages = true, p.Messages()
+		if n := p.Secrets(); n > 0 {
+			r.Notes = append(r.Notes, transcript.SecretsNote(n))
+		}
+		return p.Write(ctx, w)
+	}
+	s := f
+	if !fl.noRedact {
+		s = transcript.Redact(f)
+	}
+	done, err := transcript.Write(ctx, w, s, r.Format, transcript.WriteOptions{Full: fl.full, Leaf: leaf})
+	if err != nil {
+		return err
+	}
+	r.Messages, r.Notes = done.Messages, append(r.Notes, done.Report.Notes...)
+	return nil
+}
+
+// counted counts what is written and remembers an error of its writer.
+type counted struct {
+	w   io.Writer
+	n   int64
+	err error
+}
+
+func (c *counted) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	c.err = err
+	return n, err
 }
 
 // writeWhole writes a file that others read, whole or not at all.
-func writeWhole(out string, data []byte, force bool) (err error) {
+func writeWhole(out string, force bool, write func(io.Writer) error) (err error) {
 	if _, err := os.Lstat(out); err == nil && !force {
 		return fmt.Errorf("export: %s is there already; choose another name or add --force; nothing was written", out)
 	}
@@ -161,7 +220,7 @@ func writeWhole(out string, data []byte, force bool) (err error) {
 			_ = os.Remove(part.Name())
 		}
 	}()
-	if _, err = part.Write(data); err != nil {
+	if err = write(part); err != nil {
 		return err
 	}
 	if err = part.Sync(); err != nil {
