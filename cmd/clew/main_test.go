@@ -49,6 +49,7 @@ var programs = map[string]func(){"clew": main}
 //	session file turns [v]   writes a session of format version v (default 3), see
 //	                         scriptSession
 //	append file other        adds what is in the other file
+//	answers answer...        starts a server of models, see scriptAnswers
 //	expand file              replaces \\xNN and the like in a file, for bytes that
 //	                         a script can't hold
 func TestScripts(t *testing.T) {
@@ -79,7 +80,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code": scriptCode, "snap": scriptSnap, "unchanged": scriptUnchanged,
 			"reads": scriptReads, "writes": scriptWrites, "lock": scriptLock, "unlock": scriptUnlock, "expand": scriptExpand,
-			"session": scriptSession, "append": scriptAppend,
+			"session": scriptSession, "append": scriptAppend, "answers": scriptAnswers,
 		},
 	})
 }

@@ -32,6 +32,9 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if !errors.Is(err, errSilent) {
 		fmt.Fprintf(stderr, "clew: %s\n", oneLine(err.Error()))
 	}
+	if own := (*exitError)(nil); errors.As(err, &own) {
+		return own.code
+	}
 	if errors.As(err, new(*usageError)) {
 		return exitUsage
 	}
@@ -81,7 +84,7 @@ Exit codes: 0 done, 1 failed, 2 wrong use.`,
 	root.AddCommand(
 		newContext(), newExplain(), newLs(), newRecall(), newReplay(), newSummarize(), newTree(), newVerify(),
 		newBranch(), newClone(), newCompact(), newExport(), newFork(), newImport(), newLabel(), newName(), newPin(), newPurge(), newUndo(), newUnpin(), newRepair(), newRm(),
-		newCompletion(), newModels(), newSettings(), newVersion(),
+		newChat(), newCompletion(), newModels(), newSettings(), newVersion(),
 	)
 	return root
 }

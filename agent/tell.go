@@ -1,0 +1,25 @@
+package agent
+
+import (
+	"context"
+
+	"github.com/clew-dev/clew/agent/tool"
+)
+
+// TellRetry tells of a call of a model that was made for the agent and is made again: for
+// a transport that tries again by itself, in model.Retry.Notify.
+func (a *Agent) TellRetry(r Retry) { a.pump.send(Event{Kind: KindRetry, Retry: &r}) }
+
+// TellWarning tells the user of something that went wrong around the agent.
+func (a *Agent) TellWarning(err error) { a.warn(err) }
+
+// SetTools changes which tools there are, from the next request on; Config.Guard decides
+// about them too. The prompt changes with that, so what a provider has cached of the
+// conversation is lost: best is before the first request, or after a pass. It waits
+// for the request or the calls that are under way.
+func (a *Agent) SetTools(ctx context.Context, tools []tool.Tool) error {
+	return a.do(ctx, "change the tools", DoingMove, func(context.Context) error {
+		a.cfg.Tools = tools
+		return nil
+	})
+}

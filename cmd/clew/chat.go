@@ -1,0 +1,276 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clew-dev/clew/internal/chat"
+	"github.com/clew-dev/clew/internal/provider"
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session/home"
+	"github.com/clew-dev/clew/settings"
+)
+
+// chatFlags are the flags of clew chat.
+type chatFlags struct {
+	last, fresh, noSession                  bool
+	resume, session, fork, name             string
+	model, baseURL, keyEnv, reasoning, mode string
+	allow, deny, tools                      []string
+	noTools                                 bool
+	summarizer, preset, window, systemFile  string
+	maxRequests                             int
+	print, json, rpc, demo                  bool
+	screenReader                            bool
+	theme, cwd                              string
+}
+
+// pickSession is what --resume is without an id: the user is to choose.
+const pickSession = " "
+
+func newChat() *cobra.Command {
+	var fl chatFlags
+	cmd := &cobra.Command{
+		Use:   "chat [PROMPT]",
+		Short: "Talk with a model that uses tools, for as long as you like",
+		Long: `chat talks with a model that reads and changes the files of a project and runs
+commands. The conversation is kept inside the model's window, and nothing of it
+is lost: /compact, /undo, /tree, /context and /recall work on it, and clew's
+other commands on its file.
+
+With a terminal it is a program on the whole screen; /help lists what it knows.
+With --print it answers one prompt, from the arguments and the standard input,
+and with --rpc it is driven by another program, over lines of JSON.
+
+What changes something is asked for; --mode and --allow say what need not be.
+With --print nobody is there to ask: what is not allowed is refused.
+
+Exit codes with --print: 0 done, 1 failed, 2 wrong use, 130 interrupted.`,
+		Example: `  clew chat
+  clew chat -c "and now the tests"
+  clew chat --model ollama/qwen3:8b --window 32k
+  git diff | clew chat -p "review this"
+  clew chat -p --mode edits --allow "bash(go test *)" "fix the flaky test"
+  clew chat -p --json "what is in this folder?"`,
+		GroupID: groupOther,
+		Args:    cobra.ArbitraryArgs,
+	}
+	f := cmd.Flags()
+	f.BoolVarP(&fl.last, "continue", "c", false, "go on with the newest session of the project")
+	f.StringVarP(&fl.resume, "resume", "r", "", "go on with the session of an id, or choose one")
+	f.Lookup("resume").NoOptDefVal = pickSession
+	f.StringVar(&fl.session, "session", "", "go on with the session in a file, or of an id")
+	f.StringVar(&fl.fork, "fork", "", "begin with a copy of a session: a file, or an id")
+	f.BoolVar(&fl.fresh, "new", false, "begin a new session (the default)")
+	f.StringVar(&fl.name, "name", "", "give the session a name")
+	f.BoolVar(&fl.noSession, "no-session", false, "keep the session in memory, and no file")
+	f.StringVar(&fl.model, "model", "", "the model that answers, as provider/model; clew models lists them")
+	f.StringVar(&fl.baseURL, "base-url", "", "address of another server that speaks the API of --model's provider, or OpenAI's")
+	f.StringVar(&fl.keyEnv, "key-env", "", "environment variable that has its key")
+	f.StringVar(&fl.reasoning, "reasoning", "", "how much the model reasons: "+strings.Join(reasoningNames(), ", "))
+	f.StringVar(&fl.mode, "mode", "", "what is done without asking: "+strings.Join(settings.Modes(), ", "))
+	f.StringArrayVar(&fl.allow, "allow", nil, `allow what a rule says, such as "bash(go test *)"; may be repeated`)
+	f.StringArrayVar(&fl.deny, "deny", nil, "deny what a rule says; may be repeated")
+	f.BoolVar(&fl.noTools, "no-tools", false, "give the model no tools")
+	f.StringSliceVar(&fl.tools, "tools", nil, "give the model these tools alone: read,grep,...")
+	f.StringVar(&fl.summarizer, "summarizer", "", "the model that writes summaries, as provider/model; same: the one that answers; none: rules do it")
+	f.StringVar(&fl.preset, "preset", "", "how the session is kept inside the window; see clew compact")
+	f.StringVar(&fl.window, "window", "", "the model's window in tokens, such as 64k")
+	f.IntVar(&fl.maxRequests, "max-requests", 0, "the most requests for one prompt (default 200)")
+	f.StringVar(&fl.systemFile, "system-file", "", "take the system prompt from a file")
+	f.BoolVarP(&fl.print, "print", "p", false, "answer one prompt and print the answer")
+	f.BoolVar(&fl.json, "json", false, "with --print: print what happens, a JSON object a line")
+	f.BoolVar(&fl.rpc, "rpc", false, "be driven by a program, over lines of JSON; docs/rpc.md")
+	f.BoolVar(&fl.demo, "demo", false, "show how it works, with a scripted model and no key")
+	f.BoolVar(&fl.screenReader, "screen-reader", false, "print plain lines, which a screen reader can follow")
+	f.StringVar(&fl.theme, "theme", "", "the colours: "+strings.Join(settings.Themes(), ", "))
+	f.StringVar(&fl.cwd, "cwd", "", "the project's folder (default: this one)")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return fl.run(cmd, args) }
+	return cmd
+}
+
+func reasoningNames() []string {
+	names := []string{"default"}
+	for _, r := range chat.Reasonings() {
+		names = append(names, string(r))
+	}
+	return names
+}
+
+func (fl *chatFlags) run(cmd *cobra.Command, args []string) error {
+	if err := fl.check(cmd); err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	c, args, err := fl.config(ctx, args)
+	if err != nil {
+		return err
+	}
+	words := strings.Join(args, " ")
+	switch {
+	case fl.rpc:
+		return fl.runRPC(ctx, cmd, c, words)
+	case fl.print:
+		return fl.runPrint(ctx, cmd, c, words)
+	}
+	return fl.runUI(ctx, cmd, c, words)
+}
+
+// check reports flags that make no sense together.
+func (fl *chatFlags) check(cmd *cobra.Command) error {
+	only := func(what string, names ...string) error {
+		given := ""
+		for _, name := range names {
+			switch {
+			case !cmd.Flags().Changed(name):
+			case given != "":
+				return usagef("chat: --%s and --%s: %s", given, name, what)
+			default:
+				given = name
+			}
+		}
+		return nil
+	}
+	if err := errors.Join(
+		only("there is one session; leave one of them out", "continue", "resume", "session", "fork", "new", "no-session"),
+		only("there is one way to talk; leave one of them out", "print", "rpc"),
+		only("a model gets no tools, or some; leave one of them out", "no-tools", "tools"),
+		only("the demo has its own model; leave one of them out", "demo", "model"),
+		only("the demo has its own model; leave one of them out", "demo", "base-url"),
+	); err != nil {
+		return err
+	}
+	switch {
+	case fl.json && !fl.print:
+		return usagef("chat: --json prints what happens with one prompt; add --print")
+	case (fl.baseURL != "" || fl.keyEnv != "") && fl.model == "":
+		return usagef("chat: --base-url and --key-env say where a model is; say which with --model")
+	case cmd.Flags().Changed("max-requests") && fl.maxRequests < 1:
+		return usagef("chat: --max-requests %d: nothing could be asked; give at least 1", fl.maxRequests)
+	case fl.resume == pickSession && (fl.print || fl.rpc) && len(cmd.Flags().Args()) == 0:
+		return usagef("chat: --resume: nobody is there to choose a session; give an id, or take --continue")
+	case fl.theme != "" && !contains(settings.Themes(), fl.theme):
+		return usagef("chat: --theme %s: there are %s", fl.theme, strings.Join(settings.Themes(), ", "))
+	}
+	return nil
+}
+
+func contains(list []string, s string) bool {
+	for _, v := range list {
+		if v == s {
+			return true
+		}
+	}
+	return false
+}
+
+// config makes a chat.Config of the flags. It returns what is left of the arguments.
+func (fl *chatFlags) config(ctx context.Context, args []string) (c chat.Config, _ []string, err error) {
+	c = chat.Config{
+		Dir: fl.cwd, Interactive: !fl.print, Last: fl.last, Memory: fl.noSession, Name: fl.name, BaseURL: fl.baseURL, KeyEnv: fl.keyEnv,
+		Allow: fl.allow, Deny: fl.deny, NoTools: fl.noTools, Tools: fl.tools, MaxRequests: fl.maxRequests, Flags: map[string]string{},
+	}
+	for name, value := range map[string]string{"model": fl.model, "mode": fl.mode, "summarizer": fl.summarizer, "preset": fl.preset, "window": fl.window} {
+		if value != "" {
+			c.Flags[name] = value
+		}
+	}
+	if fl.reasoning != "" {
+		if c.Reasoning, err = chat.ParseReasoning(fl.reasoning); err != nil {
+			return c, nil, usagef("chat: --reasoning: %w", err)
+		}
+	}
+	if fl.systemFile != "" {
+		data, err := os.ReadFile(fl.systemFile)
+		if err != nil {
+			return c, nil, usagef("chat: --system-file: %w", err)
+		}
+		if c.System = strings.TrimSpace(string(data)); c.System == "" {
+			return c, nil, usagef("chat: --system-file %s: there is nothing in it", fl.systemFile)
+		}
+	}
+	if fl.resume == pickSession && len(args) > 0 && isSessionID(ctx, args[0]) {
+		fl.resume, args = args[0], args[1:]
+	}
+	for _, from := range []struct {
+		name string
+		to   *string
+	}{{strings.TrimSpace(fl.resume), &c.File}, {fl.session, &c.File}, {fl.fork, &c.Fork}} {
+		if from.name == "" {
+			continue
+		}
+		if *from.to, err = resolveSession(ctx, from.name); err != nil {
+			return c, nil, err
+		}
+	}
+	return c, args, nil
+}
+
+// isSessionID reports whether a word is the id of one session in the data folder, or the
+// beginning of it.
+func isSessionID(ctx context.Context, word string) bool {
+	if len(word) < minID || strings.ContainsAny(word, " /\\") {
+		return false
+	}
+	h, err := home.Default()
+	if err != nil {
+		return false
+	}
+	found, err := h.Find(ctx, word)
+	return err == nil && len(found) == 1
+}
+
+// openChat opens the conversation, and makes wrong use of what is the user's slip.
+func openChat(ctx context.Context, c chat.Config) (*chat.Session, error) {
+	s, err := chat.Open(ctx, c)
+	bad := (*settings.Error)(nil)
+	switch {
+	case err == nil:
+		return s, nil
+	case errors.As(err, &bad) && bad.Flag != "":
+		return nil, &usageError{fmt.Errorf("chat: %w", err)}
+	case errors.As(err, new(*provider.NameError)) && c.Flags["model"] != "":
+		return nil, usagef("chat: --model %w", err)
+	}
+	return nil, err
+}
+
+// maxPrompt is the most that a prompt from the standard input may have, in bytes.
+const maxPrompt = 16 << 20
+
+// withInput adds the standard input to a prompt, where that is no terminal.
+func withInput(cmd *cobra.Command, words string) (string, error) {
+	in := cmd.InOrStdin()
+	if isTerminal(in) {
+		return words, nil
+	}
+	data, err := io.ReadAll(io.LimitReader(in, maxPrompt+1))
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("chat: the standard input can't be read: %w", err)
+	case len(data) > maxPrompt:
+		return "", usagef("chat: the standard input has more than %s; put it into a file, and name that in the prompt", size(maxPrompt))
+	}
+	text := strings.ToValidUTF8(strings.TrimSpace(string(data)), "\uFFFD")
+	switch {
+	case words == "":
+		return text, nil
+	case text == "":
+		return words, nil
+	}
+	return words + "\n\n" + text, nil
+}
+
+// isAnswer reports whether a message is something that a model said, to its end.
+func isAnswer(m *message.Message) bool {
+	return m.Role == message.RoleAssistant && m.StopReason != message.StopError && m.StopReason != message.StopAborted
+}

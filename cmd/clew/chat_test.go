@@ -1,0 +1,59 @@
+package main
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/model"
+	"github.com/clew-dev/clew/model/modeltest"
+)
+
+// scriptAnswers starts a server of models, and sets MODEL_URL to its address, MODEL_KEY to
+// its key. Each argument is an answer: text:WORDS, call:TOOL:ARGUMENTS, status:CODE, overflow,
+// hang.
+func scriptAnswers(ts *testscript.TestScript, neg bool, args []string) {
+	if neg {
+		ts.Fatalf("usage: answers answer...")
+	}
+	var replies []modeltest.Reply
+	for i, arg := range args {
+		what, rest, _ := strings.Cut(arg, ":")
+		switch what {
+		case "text":
+			replies = append(replies, modeltest.Text(rest))
+		case "call":
+			name, arguments, _ := strings.Cut(rest, ":")
+			if !json.Valid([]byte(arguments)) {
+				ts.Fatalf("%s: no JSON", arguments)
+			}
+			replies = append(replies, modeltest.Answer(message.TextBlock("I look."), modeltest.Call("call_"+strconv.Itoa(i), name, arguments)))
+		case "status":
+			code, err := strconv.Atoi(rest)
+			ts.Check(err)
+			replies = append(replies, modeltest.Status(code, `{"error":{"type":"invalid_request_error","message":"no such thing"}}`))
+		case "overflow":
+			replies = append(replies, modeltest.Overflow(210_000, 200_000))
+		case "hang":
+			replies = append(replies, modeltest.Text("never").With(modeltest.Faults{Delay: time.Hour}))
+		case "retry":
+			replies = append(replies, modeltest.Fail(model.KindOverloaded))
+		default:
+			ts.Fatalf("there is no answer %q", arg)
+		}
+	}
+	srv := modeltest.Start(modeltest.Config{}, replies...)
+	ts.Defer(func() {
+		bad := srv.Violations()
+		srv.Close()
+		if len(bad) > 0 {
+			ts.Fatalf("requests that are not valid: %v", bad)
+		}
+	})
+	ts.Setenv("MODEL_URL", srv.URL)
+	ts.Setenv("MODEL_KEY", modeltest.Key)
+}

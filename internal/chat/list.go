@@ -1,0 +1,141 @@
+package chat
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/clew-dev/clew"
+	"github.com/clew-dev/clew/agent"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/session/home"
+	"github.com/clew-dev/clew/session/jsonl"
+	"github.com/clew-dev/clew/transcript"
+	"github.com/clew-dev/clew/transcript/page"
+)
+
+// Sessions implements Host.
+func (s *Session) Sessions(ctx context.Context, all bool) ([]jsonl.Info, error) {
+	list := func() (home.Listing, error) { return s.cfg.Home.List(ctx, s.cfg.Dir) }
+	if all {
+		list = func() (home.Listing, error) { return s.cfg.Home.ListAll(ctx) }
+	}
+	l, err := list()
+	return l.Sessions, err
+}
+
+// Remove implements Host.
+func (s *Session) Remove(ctx context.Context, path string) error {
+	s.switching.Lock()
+	defer s.switching.Unlock()
+	if u := s.use.Load(); path != "" && real(path) == real(u.path) {
+		return &agent.Error{Op: "remove", Subject: path, Err: errors.New("the session is in use"), Hint: "go to another one first"}
+	}
+	_, err := clew.RemoveFile(ctx, path)
+	return err
+}
+
+// Rename implements Host.
+func (s *Session) Rename(ctx context.Context, path, name string) error {
+	s.switching.Lock()
+	defer s.switching.Unlock()
+	if u := s.use.Load(); path != "" && real(path) == real(u.path) {
+		return u.Name(ctx, name)
+	}
+	f, err := jsonl.Open(ctx, path, jsonl.Options{Program: "clew chat"})
+	if err != nil {
+		return err
+	}
+	log, err := session.NewLog(ctx, f, session.Options{Clock: s.cfg.Clock, NewID: s.cfg.NewID})
+	if err == nil {
+		_, err = log.Append(ctx, session.NewSessionInfo(name))
+	}
+	return errors.Join(err, f.Close())
+}
+
+// formatHTML is a page to read; native is the session's own format.
+const (
+	formatHTML   = "html"
+	formatNative = "pi"
+)
+
+// Export implements Host. Keys, tokens and passwords are taken out.
+func (s *Session) Export(ctx context.Context, format, path string) (string, error) {
+	const op = "export"
+	a := s.Agent()
+	store, leaf := a.Session().Log().Store(), a.Session().Leaf()
+	if format == "" {
+		switch ext := strings.ToLower(filepath.Ext(path)); ext {
+		case "", ".html", ".htm":
+			format = formatHTML
+		case ".jsonl":
+			format = formatNative
+		default:
+			return "", &agent.Error{Op: op, Subject: path, Err: fmt.Errorf("the ending %s names no form", ext), Hint: "name one: " + strings.Join(exportFormats(), ", ")}
+		}
+	}
+	if !contains(exportFormats(), format) {
+		return "", &agent.Error{Op: op, Subject: format, Err: errors.New("there is no such form"), Hint: "there are " + strings.Join(exportFormats(), ", ")}
+	}
+	if path == "" {
+		path = "clew-" + s.cfg.Clock().Format("2006-01-02-150405") + endings(format)
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(s.cfg.Dir, path)
+	}
+	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		if errors.Is(err, os.ErrExist) {
+			err = errors.New("the file is there already")
+		}
+		return "", &agent.Error{Op: op, Subject: path, Err: err, Hint: "take another name"}
+	}
+	if format == formatHTML {
+		err = page.Write(ctx, out, store, leaf, page.Options{})
+	} else {
+		_, err = transcript.Write(ctx, out, transcript.Redact(store), transcript.Format(format), transcript.WriteOptions{Leaf: leaf})
+	}
+	if err = errors.Join(err, out.Close()); err != nil {
+		_ = os.Remove(path) // what is there is not whole
+		return "", &agent.Error{Op: op, Subject: path, Err: err}
+	}
+	return path, nil
+}
+
+func exportFormats() []string {
+	list := []string{formatHTML}
+	for _, f := range transcript.Formats() {
+		if f.Writable() {
+			list = append(list, string(f))
+		}
+	}
+	return list
+}
+
+func endings(format string) string {
+	switch {
+	case format == formatHTML:
+		return ".html"
+	case slices.Contains([]string{"pi", "claude-code", "codex"}, format):
+		return ".jsonl"
+	}
+	return "." + cmp.Or(format, "session") + ".json"
+}
+
+// Hooks implements Host.
+func (s *Session) Hooks() []string {
+	var out []string
+	for _, h := range s.settings().Hooks {
+		line := "hook " + h.Event + ": " + strings.TrimSpace(h.Command+" "+strings.Join(h.Args, " "))
+		if h.Name != "" {
+			line += " (" + h.Name + ")"
+		}
+		out = append(out, line)
+	}
+	return append(out, s.servers.lines()...)
+}

@@ -1,0 +1,274 @@
+package chat
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/clew-dev/clew/agent"
+	"github.com/clew-dev/clew/internal/provider"
+	"github.com/clew-dev/clew/model"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/session/jsonl"
+	"github.com/clew-dev/clew/settings"
+	"github.com/clew-dev/clew/summary"
+	"github.com/clew-dev/clew/summary/llm"
+)
+
+// summarizerSame is the setting summarizer.model that stands for the model of the chat.
+const summarizerSame = "same"
+
+// Reasonings are the levels of reasoning, the least first.
+func Reasonings() []model.Reasoning {
+	return []model.Reasoning{
+		model.ReasoningNone, model.ReasoningMinimal, model.ReasoningLow, model.ReasoningMedium,
+		model.ReasoningHigh, model.ReasoningXHigh, model.ReasoningMax,
+	}
+}
+
+// ParseReasoning returns the level of a name; "default" is as the model does by itself.
+func ParseReasoning(name string) (model.Reasoning, error) {
+	if name == "default" {
+		return model.ReasoningDefault, nil
+	}
+	if r := model.Reasoning(name); slices.Contains(Reasonings(), r) {
+		return r, nil
+	}
+	names := []string{"default"}
+	for _, r := range Reasonings() {
+		names = append(names, string(r))
+	}
+	return "", fmt.Errorf("there is no level of reasoning %q; there are %s", name, strings.Join(names, ", "))
+}
+
+// modelOf returns the model that answers at first: that of the flag, else that of the
+// session, else that of the settings or the environment.
+func (s *Session) modelOf(ctx context.Context, u *used, file *jsonl.File, flags bool) (model.Model, model.Reasoning, error) {
+	set := s.settings()
+	reasoning := set.Reasoning
+	named := flags && s.cfg.Flags["model"] != ""
+	if file != nil && !u.fresh {
+		name, level, err := modelIn(ctx, file)
+		if err != nil {
+			return nil, "", err
+		}
+		if r, err := ParseReasoning(level); err == nil {
+			reasoning = r
+		}
+		if name != "" && !named {
+			m, err := s.openModel(name)
+			if err == nil {
+				return m, s.reasoning(reasoning, flags), nil
+			}
+			other, ownErr := s.ownModel()
+			if ownErr != nil {
+				return nil, "", err
+			}
+			i := other.Info()
+			u.notes = append(u.notes, fmt.Errorf("the session's model can't answer (%w), so %s/%s does", err, i.Provider, i.Model))
+			return other, s.reasoning(reasoning, flags), nil
+		}
+	}
+	m, err := s.ownModel()
+	return m, s.reasoning(reasoning, flags), err
+}
+
+func (s *Session) reasoning(r model.Reasoning, flags bool) model.Reasoning {
+	if flags && s.cfg.Reasoning != "" {
+		return s.cfg.Reasoning
+	}
+	return r
+}
+
+// modelIn is the model and the level of reasoning at the leaf of a session.
+func modelIn(ctx context.Context, file *jsonl.File) (name, level string, err error) {
+	last, err := file.Last(ctx)
+	if err != nil || last == nil {
+		return "", "", err
+	}
+	m, level, err := session.Settings(ctx, file, last.ID)
+	if err != nil || m.ID == "" {
+		return "", level, err
+	}
+	return m.Provider + "/" + m.ID, level, nil
+}
+
+// ownModel is that of the flag, of the settings or of the environment.
+func (s *Session) ownModel() (model.Model, error) {
+	if s.cfg.OpenModel != nil {
+		return s.openModel(s.cfg.Flags["model"])
+	}
+	name, err := provider.Default(s.cfg.getenv, s.settings())
+	if err != nil {
+		return nil, err
+	}
+	return s.openModel(name)
+}
+
+// openModel opens a model, each once.
+func (s *Session) openModel(name string) (model.Model, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m, ok := s.models[name]; ok {
+		return m, nil
+	}
+	m, err := s.newModel(name)
+	if err != nil {
+		return nil, err
+	}
+	i := m.Info()
+	s.models[name], s.models[i.Provider+"/"+i.Model] = m, m
+	return m, nil
+}
+
+func (s *Session) newModel(name string) (model.Model, error) {
+	if s.cfg.OpenModel != nil {
+		return s.cfg.OpenModel(name)
+	}
+	known, err := s.known()
+	if err != nil {
+		return nil, err
+	}
+	c := provider.Config{Name: name, Transport: s.transport, Catalogue: known, Settings: s.set, Getenv: s.cfg.getenv}
+	if name == s.cfg.Flags["model"] {
+		c.BaseURL, c.KeyEnv = s.cfg.BaseURL, s.cfg.KeyEnv
+	}
+	return provider.Open(c)
+}
+
+// summarizer is the one of the settings; nil for rules alone.
+func (s *Session) summarizer(set *settings.Settings, now func() model.Model) (summary.Summarizer, error) {
+	switch name := set.SummaryModel; name {
+	case "", "none":
+		return nil, nil
+	case summarizerSame:
+		return &same{now: now}, nil
+	default:
+		m, err := s.openModel(name)
+		if err != nil {
+			return nil, fmt.Errorf("the model that writes summaries: %w", err)
+		}
+		return llm.New(llm.Config{Model: m})
+	}
+}
+
+// same lets the model that answers write the summaries, whichever that is by then.
+type same struct {
+	now    func() model.Model
+	branch bool
+}
+
+// Name implements summary.Summarizer.
+func (s *same) Name() string {
+	i := s.now().Info()
+	return i.Provider + "/" + i.Model
+}
+
+// Costly implements summary.Costly.
+func (s *same) Costly() bool { return true }
+
+// ForBranch is that of branch.ForBranch.
+func (s *same) ForBranch() summary.Summarizer { return &same{now: s.now, branch: true} }
+
+// Summarize implements summary.Summarizer.
+func (s *same) Summarize(ctx context.Context, in summary.Input) (summary.Output, error) {
+	l, err := llm.New(llm.Config{Model: s.now()})
+	if err != nil {
+		return summary.Deterministic{}.Summarize(ctx, in) // its window is too small for a part of anything
+	}
+	if s.branch {
+		return l.ForBranch().Summarize(ctx, in)
+	}
+	return l.Summarize(ctx, in)
+}
+
+// defaultTries is how often a call of a model is made at most.
+const defaultTries = 4
+
+// retried passes on that a call is made again, whoever makes it.
+func (s *Session) retried(attempt int, e *model.Error, wait time.Duration) {
+	if u := s.use.Load(); u != nil {
+		u.TellRetry(agent.Retry{Attempt: attempt, Of: s.tries - 1, Wait: wait, Error: e.Error()})
+	}
+}
+
+// window is what the user says that the window is, in tokens; 0 for nothing.
+func (s *Session) window() int64 {
+	p, err := s.settings().Policy()
+	if err != nil {
+		return 0 // Config says so
+	}
+	return p.Window
+}
+
+// windowsFile has what was learnt of the models' windows.
+func (s *Session) windowsFile() string { return filepath.Join(s.cfg.Home.Dir, "windows.json") }
+
+// readWindows reads what earlier runs have learnt. What can't be read is learnt again.
+func (s *Session) readWindows() *model.Windows {
+	w := model.NewWindows(s.cfg.Clock)
+	if data, err := os.ReadFile(s.windowsFile()); err == nil && json.Unmarshal(data, w) == nil {
+		s.learnt = data
+	}
+	return w
+}
+
+// saveWindows writes what was learnt, with what other runs have learnt meanwhile.
+func (s *Session) saveWindows() error {
+	data, err := json.Marshal(s.windows)
+	if err != nil || string(data) == string(s.learnt) || string(data) == "[]" {
+		return err
+	}
+	all := model.NewWindows(s.cfg.Clock)
+	if old, err := os.ReadFile(s.windowsFile()); err == nil {
+		_ = json.Unmarshal(old, all) // what can't be read is not kept
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := json.Unmarshal(data, all); err != nil {
+		return err
+	}
+	if data, err = json.Marshal(all); err != nil {
+		return err
+	}
+	return replaceFile(s.windowsFile(), data, 0o600)
+}
+
+// Models implements Host.
+func (s *Session) Models() []ModelChoice {
+	known, err := s.known()
+	if err != nil {
+		return nil
+	}
+	set := s.settings()
+	var ready, rest []ModelChoice
+	for _, m := range provider.Models(known, set) {
+		if m.Family {
+			continue // it is no model that can be asked
+		}
+		c := ModelChoice{Name: m.Name(), Window: m.Info.Window, Ready: m.Provider.Ready(s.cfg.getenv)}
+		if m.Info.Price != nil {
+			c.Input, c.Output = m.Info.Price.Input, m.Info.Price.Output
+		}
+		switch {
+		case c.Ready:
+			ready = append(ready, c)
+			continue
+		case m.Provider.Name == "":
+			c.Why = "name it with its provider: provider/" + m.Info.Model
+		case len(m.Provider.KeyEnv) > 0:
+			c.Why = "set " + strings.Join(m.Provider.KeyEnv, " or ") + " in the environment"
+		default:
+			c.Why = "the settings say no address of " + m.Provider.Name
+		}
+		rest = append(rest, c)
+	}
+	return append(ready, rest...)
+}

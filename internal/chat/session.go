@@ -1,0 +1,225 @@
+package chat
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/clew-dev/clew"
+	"github.com/clew-dev/clew/agent"
+	"github.com/clew-dev/clew/agent/builtin"
+	"github.com/clew-dev/clew/agent/tool"
+	"github.com/clew-dev/clew/model"
+	"github.com/clew-dev/clew/settings"
+)
+
+// Session is the Host: a project, its settings, its tools, and the agent in use.
+type Session struct {
+	cfg       Config
+	known     func() (*model.Catalogue, error)
+	transport *model.Transport
+	windows   *model.Windows
+	tries     int // of a call of a model
+	builtin   *builtin.Set
+	files     fileIndex
+	refused   refusals
+	servers   servers
+
+	base context.Context // ends with Close
+	stop context.CancelFunc
+	wg   sync.WaitGroup
+
+	switching sync.Mutex // one change of the session at a time
+	closed    bool       // with switching
+	use       atomic.Pointer[used]
+	events    sync.Mutex // one event at a time, also of two agents
+
+	mu       sync.Mutex
+	set      *settings.Settings
+	models   map[string]model.Model // that were opened, by name
+	learnt   []byte                 // of the windows, as they are on the disk
+	lines    []string               // typed before
+	haveRead bool                   // that lines were read
+}
+
+// Open opens the conversation that a Config names. The errors: those of the settings, of
+// the model, of the session file; *provider.NameError for a model that there is not.
+func Open(ctx context.Context, cfg Config) (*Session, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{cfg: cfg, known: sync.OnceValues(model.BuiltIn), models: map[string]model.Model{}}
+	if s.set, err = s.load(cfg.UserFile); err != nil {
+		return nil, err
+	}
+	if err := s.checkTools(); err != nil {
+		return nil, err
+	}
+	s.windows, s.tries = s.readWindows(), cmp.Or(s.set.SummaryTries, defaultTries)
+	s.transport = model.NewTransport(model.TransportConfig{Retry: model.Retry{Attempts: s.tries, Notify: s.retried, Sleep: cfg.Sleep}})
+	s.base, s.stop = context.WithCancel(context.WithoutCancel(ctx))
+	s.builtin, err = builtin.New(builtin.Config{Dir: cfg.Dir, Environ: cfg.Environ, Recall: s.recall})
+	if err != nil {
+		s.stop()
+		return nil, err
+	}
+	u, err := s.first(ctx)
+	if err != nil {
+		s.stop()
+		return nil, errors.Join(err, s.builtin.Close())
+	}
+	s.put(u)
+	s.connect()
+	return s, nil
+}
+
+// Agent implements Host.
+func (s *Session) Agent() *agent.Agent { return s.use.Load().Agent }
+
+// Dir implements Host.
+func (s *Session) Dir() string { return s.cfg.Dir }
+
+// Close closes the agent and all that belongs to it. A session in which nothing was ever
+// said leaves no file.
+func (s *Session) Close() error {
+	s.switching.Lock()
+	defer s.switching.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	s.stop()
+	err := s.end(s.use.Load())
+	s.servers.close()
+	s.wg.Wait()
+	return errors.Join(err, s.saveWindows(), s.builtin.Close())
+}
+
+// end closes an agent for good.
+func (s *Session) end(u *used) error {
+	err := u.Agent.Close()
+	if u.fresh {
+		err = errors.Join(err, removeEmpty(context.WithoutCancel(s.base), u.path))
+	}
+	return err
+}
+
+// folder is the absolute path of a folder that is there.
+func folder(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	info, err := os.Stat(abs)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", &agent.Error{Op: "open the project", Subject: abs, Err: errors.New("there is no such folder"), Hint: "name one that is there"}
+	case err != nil:
+		return "", &agent.Error{Op: "open the project", Subject: abs, Err: err, Hint: "name a folder that can be read"}
+	case !info.IsDir():
+		return "", &agent.Error{Op: "open the project", Subject: abs, Err: errors.New("it is no folder"), Hint: "name the folder that it is in"}
+	}
+	return abs, nil
+}
+
+func (c *Config) getenv(name string) string {
+	for i := len(c.Environ) - 1; i >= 0; i-- {
+		if n, v, ok := strings.Cut(c.Environ[i], "="); ok && (n == name || runtime.GOOS == "windows" && strings.EqualFold(n, name)) {
+			return v
+		}
+	}
+	return ""
+}
+
+// userHome is the user's home folder, "" for none.
+func (c *Config) userHome() string {
+	name := "HOME"
+	if runtime.GOOS == "windows" {
+		name = "USERPROFILE"
+	}
+	if dir := c.getenv(name); filepath.IsAbs(dir) {
+		return dir
+	}
+	return ""
+}
+
+// warn tells the user of something beside the point.
+func (s *Session) warn(err error) {
+	if u := s.use.Load(); u != nil && err != nil {
+		u.TellWarning(err)
+	}
+}
+
+// checkTools reports a tool that was asked for and is not there. Those of servers can't be
+// known yet.
+func (s *Session) checkTools() error {
+	for _, name := range s.cfg.Tools {
+		if name == "" || !strings.Contains(name, "__") && !contains(builtinNames, name) {
+			return &agent.Error{
+				Op: "choose the tools", Subject: name, Err: errors.New("there is no such tool"),
+				Hint: fmt.Sprintf("there are %s, and those of MCP servers as server__tool", strings.Join(builtinNames, ", ")),
+			}
+		}
+	}
+	return nil
+}
+
+var builtinNames = []string{"read", "write", "edit", "bash", "grep", "find", "ls", "recall"}
+
+func contains(list []string, s string) bool {
+	for _, v := range list {
+		if v == s {
+			return true
+		}
+	}
+	return false
+}
+
+// tools are those that the model gets.
+func (s *Session) tools() []tool.Tool {
+	if s.cfg.NoTools {
+		return nil
+	}
+	var out []tool.Tool
+	for _, t := range append(s.builtin.Tools(), s.servers.list()...) {
+		if len(s.cfg.Tools) == 0 || contains(s.cfg.Tools, t.Spec().Name) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// load reads the settings, the user's from a file.
+func (s *Session) load(userFile string) (*settings.Settings, error) {
+	return settings.Load(settings.Options{UserFile: userFile, Dir: s.cfg.Dir, Environ: s.cfg.Environ, Flags: s.cfg.Flags})
+}
+
+func (s *Session) settings() *settings.Settings {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.set
+}
+
+// Warnings says what of the settings was passed over, and why.
+func (s *Session) Warnings() []string { return s.settings().Warnings }
+
+// engine is how sessions are kept inside the window.
+func (s *Session) engine(summarizer func() model.Model) (clew.Config, error) {
+	set := s.settings()
+	c, err := set.Config()
+	if err != nil {
+		return c, err
+	}
+	c.Cwd, c.Clock, c.NewID = s.cfg.Dir, s.cfg.Clock, s.cfg.NewID
+	c.Policy.Summarizer, err = s.summarizer(set, summarizer)
+	return c, err
+}

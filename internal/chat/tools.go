@@ -1,0 +1,191 @@
+package chat
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/clew-dev/clew/agent"
+	"github.com/clew-dev/clew/agent/permission"
+	"github.com/clew-dev/clew/agent/tool"
+)
+
+// recall answers the tool recall from the session in use.
+func (s *Session) recall(ctx context.Context, arguments json.RawMessage) (string, error) {
+	return s.Agent().Session().RecallTool(ctx, arguments)
+}
+
+// shellSeconds is how long a command of the user's may run.
+const shellSeconds = 3600
+
+// shell runs a command for the user, as the tool bash does.
+func (s *Session) shell(ctx context.Context, command string, output func(string)) (string, int, error) {
+	tools := s.builtin.Tools()
+	at := slices.IndexFunc(tools, func(t tool.Tool) bool { return t.Spec().Name == "bash" })
+	arguments, err := json.Marshal(map[string]any{"command": command, "timeout": shellSeconds})
+	if at < 0 || err != nil {
+		return "", 0, errors.Join(errors.New("there is no shell"), err)
+	}
+	r, err := tools[at].Run(ctx, tool.Call{Arguments: arguments, Output: output})
+	if err != nil {
+		return "", 0, err
+	}
+	text := ""
+	for _, b := range r.Content {
+		text += b.Text
+	}
+	var d tool.Details
+	if json.Unmarshal(r.Details, &d) != nil || d.ExitCode == nil {
+		return text, -1, nil // it was stopped; the text says why
+	}
+	// The last line says the code, which stands for itself here.
+	if i := strings.LastIndex(text, "\n\n"); i >= 0 {
+		text = text[:i]
+	}
+	return text, *d.ExitCode, nil
+}
+
+// refusals are the calls that were refused because nobody was there to allow them.
+type refusals struct {
+	mu    sync.Mutex
+	calls []Refusal
+}
+
+// Refusal is a call that was refused because nobody was there to allow it.
+type Refusal struct {
+	// Line says what it was, Why why it would have been asked.
+	Line, Why string
+	// Rules would have allowed it; none where nothing but the user can.
+	Rules []string
+}
+
+// Refused returns what was refused because nobody was there to allow it, each once.
+func (s *Session) Refused() []Refusal {
+	s.refused.mu.Lock()
+	defer s.refused.mu.Unlock()
+	return slices.Clone(s.refused.calls)
+}
+
+// noted is a tool that remembers which calls nobody was there to allow.
+type noted struct {
+	tool.Tool
+	session *Session
+	guard   func() *permission.Guard
+}
+
+// Effect implements tool.Tool.
+func (n *noted) Effect(arguments json.RawMessage) (tool.Effect, error) {
+	e, err := n.Tool.Effect(arguments)
+	name := n.Spec().Name
+	if err != nil {
+		return e, err
+	}
+	if d := n.guard().Decide(name, e); d.Answer == permission.Ask {
+		n.session.refused.add(Refusal{e.Line, d.Reason, n.guard().Propose(name, e)})
+	}
+	return e, nil
+}
+
+func (r *refusals) add(f Refusal) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !slices.ContainsFunc(r.calls, func(o Refusal) bool { return o.Line == f.Line }) {
+		r.calls = append(r.calls, f)
+	}
+}
+
+// toolServer is what gives tools beside the built-in ones.
+type toolServer struct {
+	tools  []tool.Tool
+	status []string // a line for each server
+	close  func() error
+}
+
+// servers are the MCP servers. They are connected beside everything else: what they give
+// is there from the first request on that is made after that, in a session that was
+// not asked anything yet, and else from the next pass on. So a server that is slow makes
+// nobody wait, and what a provider has cached stays.
+type servers struct {
+	mu    sync.Mutex
+	got   toolServer
+	ready chan struct{}
+}
+
+func (v *servers) list() []tool.Tool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return slices.Clone(v.got.tools)
+}
+
+func (v *servers) lines() []string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return slices.Clone(v.got.status)
+}
+
+func (v *servers) close() error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.got.close == nil {
+		return nil
+	}
+	return v.got.close()
+}
+
+// connect connects the servers.
+func (s *Session) connect() {
+	s.servers.ready = make(chan struct{})
+	if len(s.settings().MCPServers) == 0 || s.cfg.NoTools {
+		close(s.servers.ready)
+		return
+	}
+	s.wg.Go(func() {
+		defer close(s.servers.ready)
+		got, errs := s.connectServers(s.base)
+		s.servers.mu.Lock()
+		s.servers.got = got
+		s.servers.mu.Unlock()
+		for _, err := range errs {
+			s.warn(err)
+		}
+		s.events.Lock()
+		u := s.use.Load()
+		u.late = true
+		now := !u.asked
+		s.events.Unlock()
+		if now {
+			s.giveTools(u)
+		}
+	})
+}
+
+// Ready returns when every server is connected, or could not be.
+func (s *Session) Ready(ctx context.Context) error {
+	select {
+	case <-s.servers.ready:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// takeLate gives an agent after a pass the tools that came too late before it. The lock of
+// the events is held.
+func (s *Session) takeLate(u *used) {
+	if u.late {
+		s.wg.Go(func() { s.giveTools(u) })
+	}
+}
+
+// giveTools gives an agent the tools that there are by now.
+func (s *Session) giveTools(u *used) {
+	s.events.Lock()
+	u.late = false
+	s.events.Unlock()
+	if err := u.SetTools(s.base, s.toolsFor(u)); err != nil && s.base.Err() == nil && !errors.Is(err, agent.ErrClosed) {
+		s.warn(err)
+	}
+}

@@ -1,0 +1,391 @@
+package chat
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/clew-dev/clew"
+	"github.com/clew-dev/clew/agent"
+	"github.com/clew-dev/clew/agent/permission"
+	"github.com/clew-dev/clew/agent/rules"
+	"github.com/clew-dev/clew/agent/tool"
+	"github.com/clew-dev/clew/model"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/session/home"
+	"github.com/clew-dev/clew/session/jsonl"
+)
+
+// used is an agent that is, was or will be in use.
+type used struct {
+	*agent.Agent
+	guard *permission.Guard
+	path  string
+	fresh bool    // it was made by this run
+	notes []error // to be told once it is there
+
+	// With Session.events held:
+	asked bool          // a request was made, so that its tools stay until a pass
+	late  bool          // there are tools that it does not have yet
+	shown bool          // its events are passed on
+	gone  bool          // another one is in use
+	wait  []agent.Event // until it is in use
+}
+
+// first opens what the Config names.
+func (s *Session) first(ctx context.Context) (*used, error) {
+	c := &s.cfg
+	path := c.File
+	if c.Last {
+		var err error
+		if path, err = s.newest(); err != nil {
+			return nil, err
+		}
+	}
+	if c.Fork != "" {
+		to, err := s.cfg.Home.Project(c.Dir)
+		if err == nil {
+			err = os.MkdirAll(to, 0o700)
+		}
+		if err != nil {
+			return nil, err
+		}
+		f, err := clew.Fork(ctx, c.Fork, to, clew.ForkOptions{Settle: true, Clock: c.Clock, NewID: c.NewID})
+		if err != nil {
+			return nil, err
+		}
+		path = f.Path
+	}
+	u, err := s.start(ctx, path, true)
+	if err != nil {
+		return nil, err
+	}
+	if c.Name != "" {
+		err = u.Name(ctx, c.Name)
+	}
+	if err == nil && path != "" {
+		err = s.distrust(ctx, u, cmp.Or(c.Fork, path))
+	}
+	if m := c.mode(); err == nil && m != "" && u.guard.Mode() != m {
+		err = u.SetMode(ctx, m)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.end(u))
+	}
+	return u, nil
+}
+
+// distrust takes back what a session that comes from a file of unknown origin says was
+// allowed. Sessions in the data folder were made by this user.
+func (s *Session) distrust(ctx context.Context, u *used, from string) error {
+	rel, err := filepath.Rel(real(s.cfg.Home.Dir), real(from))
+	if err == nil && filepath.IsLocal(rel) {
+		return nil
+	}
+	mode := permission.Mode(s.settings().Agent.Mode)
+	was := u.guard.State()
+	if was.Mode == mode && len(was.Allow) == 0 {
+		return nil
+	}
+	if err := u.guard.Restore(permission.State{Mode: mode}); err != nil {
+		return err
+	}
+	u.TellWarning(fmt.Errorf("the session says that it is in mode %s with %d rules of its own; it does not lie in the data folder, so that does not count", was.Mode, len(was.Allow)))
+	return u.SetMode(ctx, mode)
+}
+
+func real(path string) string {
+	if r, err := filepath.EvalSymlinks(path); err == nil {
+		return r
+	}
+	return filepath.Clean(path)
+}
+
+// start makes an agent on the session in a file, "" for a new one. flags says that the
+// flags count before what the session says.
+func (s *Session) start(ctx context.Context, path string, flags bool) (_ *used, err error) {
+	u := &used{path: path, fresh: path == ""}
+	var file *jsonl.File
+	switch {
+	case path != "":
+		file, err = jsonl.Open(ctx, path, jsonl.Options{Program: "clew chat"})
+	case !s.cfg.Memory:
+		opt := home.CreateOptions{Clock: s.cfg.Clock, Open: jsonl.Options{Program: "clew chat"}}
+		if s.cfg.NewID != nil {
+			opt.ID = s.cfg.NewID()
+		}
+		if file, err = s.cfg.Home.Create(ctx, s.cfg.Dir, opt); err == nil {
+			u.path = file.Path()
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	opened := false
+	defer func() {
+		if err == nil || file == nil {
+			return
+		}
+		if !opened {
+			_ = file.Close() // the agent has not taken it
+		}
+		if u.fresh {
+			err = errors.Join(err, removeEmpty(context.WithoutCancel(ctx), u.path))
+		}
+	}()
+	cfg, err := s.agentConfig(ctx, u, file, flags)
+	if err != nil {
+		return nil, err
+	}
+	cfg.Open = func(ctx context.Context, engine clew.Config) (*clew.Session, error) {
+		if file == nil {
+			return clew.New(engine)
+		}
+		opened = true
+		return clew.OpenFile(ctx, file, engine)
+	}
+	cfg.File = u.path
+	if u.Agent, err = agent.New(ctx, cfg); err != nil {
+		return nil, err
+	}
+	for _, n := range u.notes {
+		u.TellWarning(n)
+	}
+	return u, nil
+}
+
+func (s *Session) agentConfig(ctx context.Context, u *used, file *jsonl.File, flags bool) (agent.Config, error) {
+	set := s.settings()
+	m, reasoning, err := s.modelOf(ctx, u, file, flags)
+	if err != nil {
+		return agent.Config{}, err
+	}
+	c := agent.Config{
+		Model: m, Reasoning: reasoning, Find: func(_ context.Context, name string) (model.Model, error) { return s.openModel(name) },
+		Windows: s.windows, Window: s.window(), Interactive: s.cfg.Interactive, System: s.cfg.System, Rules: s.rules,
+		MaxRequests: cmp.Or(s.cfg.MaxRequests, set.Agent.MaxTurns), Retries: s.tries - 1, Background: background(set.Agent.Background),
+		Idle: set.Agent.Idle, ToolOutput: set.Agent.ToolOutput, Shell: s.shell, Tools: s.toolsFor(u),
+		Clock: s.cfg.Clock, NewID: s.cfg.NewID, Sleep: s.cfg.Sleep,
+		Events: func(e agent.Event) { s.tell(u, e) },
+	}
+	if c.Retries == 0 {
+		c.Retries = -1
+	}
+	if u.guard, err = s.newGuard(); err != nil {
+		return c, err
+	}
+	c.Guard = u.guard
+	c.Engine, err = s.engine(func() model.Model {
+		if s.use.Load() != u {
+			return m // it is being opened
+		}
+		now, err := s.openModel(u.State().Model)
+		if err != nil {
+			return m // never: it answers, so it could be opened
+		}
+		return now
+	})
+	return c, err
+}
+
+// background is the share as package agent has it: 0 stands for its default there.
+func background(share float64) float64 {
+	if share == 0 {
+		return -1
+	}
+	return share
+}
+
+func (s *Session) newGuard() (*permission.Guard, error) {
+	set := s.settings()
+	r := permission.Rules{
+		Allow: slices.Concat(set.Permissions.Allow, s.cfg.Allow), Ask: set.Permissions.Ask,
+		Deny: slices.Concat(set.Permissions.Deny, s.cfg.Deny),
+	}
+	return permission.New(permission.Config{Rules: r, Mode: permission.Mode(set.Agent.Mode), Dir: s.cfg.Dir, Home: s.cfg.userHome()})
+}
+
+// toolsFor are the tools of an agent.
+func (s *Session) toolsFor(u *used) []tool.Tool {
+	tools := s.tools()
+	if s.cfg.Interactive {
+		return tools
+	}
+	for i, t := range tools {
+		tools[i] = &noted{Tool: t, session: s, guard: func() *permission.Guard { return u.guard }}
+	}
+	return tools
+}
+
+func (s *Session) rules() (rules.Set, error) {
+	user := ""
+	if s.cfg.UserFile != "" {
+		user = filepath.Dir(s.cfg.UserFile)
+	}
+	return rules.Read(rules.Config{Dir: s.cfg.Dir, Home: s.cfg.userHome(), User: user})
+}
+
+// tell passes an event on: of the agent in use, and of one that will be when it is.
+func (s *Session) tell(u *used, e agent.Event) {
+	s.events.Lock()
+	defer s.events.Unlock()
+	switch {
+	case e.Kind == agent.KindRequest:
+		u.asked = true
+	case e.Kind == agent.KindCompactionEnd && e.Compaction.Done && u.shown && !u.gone:
+		s.takeLate(u)
+	}
+	switch {
+	case u.gone || s.cfg.Events == nil:
+	case u.shown:
+		s.cfg.Events(e)
+	default:
+		u.wait = append(u.wait, e)
+	}
+}
+
+// put takes an agent into use.
+func (s *Session) put(u *used) {
+	s.events.Lock()
+	defer s.events.Unlock()
+	if old := s.use.Swap(u); old != nil {
+		old.gone = true
+	}
+	u.shown = true
+	for _, e := range u.wait {
+		s.cfg.Events(e) // there are none where it is nil
+	}
+	u.wait = nil
+}
+
+// New implements Host.
+func (s *Session) New(ctx context.Context) error { return s.change(ctx, "begin a session", "") }
+
+// Resume implements Host.
+func (s *Session) Resume(ctx context.Context, path string) error {
+	if path == "" {
+		return &agent.Error{Op: "resume", Err: errors.New("no session is named"), Hint: "name a file"}
+	}
+	return s.change(ctx, "resume", path)
+}
+
+// change takes another session into use. The old one is closed when the new one is open.
+func (s *Session) change(ctx context.Context, op, path string) error {
+	s.switching.Lock()
+	defer s.switching.Unlock()
+	old := s.use.Load()
+	if err := s.free(op, path, old); err != nil {
+		return err
+	}
+	if path != "" && real(path) == real(old.path) {
+		return nil
+	}
+	u, err := s.start(ctx, path, false)
+	if err != nil {
+		return err
+	}
+	if path != "" {
+		if err := s.distrust(ctx, u, path); err != nil {
+			return errors.Join(err, s.end(u))
+		}
+	}
+	s.put(u)
+	if err := s.end(old); err != nil {
+		s.warn(fmt.Errorf("the session before: %w", err))
+	}
+	return nil
+}
+
+// free reports why no other session can be taken into use.
+func (s *Session) free(op, subject string, u *used) error {
+	switch {
+	case s.closed:
+		return &agent.Error{Op: op, Subject: subject, Err: agent.ErrClosed}
+	case u.State().Doing != agent.DoingNothing:
+		return &agent.Error{Op: op, Subject: subject, Err: agent.ErrBusy, Hint: "wait until it is done, or cancel it first; it is " + string(u.State().Doing)}
+	}
+	return nil
+}
+
+// Fork implements Host.
+func (s *Session) Fork(ctx context.Context, at string) (string, error) {
+	s.switching.Lock()
+	u := s.use.Load()
+	err := s.free("fork", at, u)
+	s.switching.Unlock()
+	if err != nil {
+		return "", err
+	}
+	f, err := u.Fork(ctx, "", at)
+	switch {
+	case err != nil:
+		return "", err
+	case f.Path == "":
+		return "", &agent.Error{Op: "fork", Subject: at, Err: errors.New(cmp.Or(f.Why, "nothing was written"))}
+	}
+	return f.Text, s.change(ctx, "fork", f.Path)
+}
+
+// newest is the file of the project's newest session, "" for none.
+func (s *Session) newest() (string, error) {
+	dir, err := s.cfg.Home.Project(s.cfg.Dir)
+	if err != nil {
+		return "", err
+	}
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	best, path := int64(0), ""
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() || !strings.HasSuffix(e.Name(), ".jsonl") {
+			continue
+		}
+		if at := info.ModTime().UnixNano(); path == "" || at > best {
+			best, path = at, filepath.Join(dir, e.Name())
+		}
+	}
+	return path, err
+}
+
+// removeEmpty removes a session file in which nothing was said.
+func removeEmpty(ctx context.Context, path string) error {
+	// Nothing that was said has less than this around it: what the agent writes of itself
+	// when it starts is far shorter.
+	const most = 256 << 10
+	info, err := os.Stat(path)
+	if path == "" || err != nil || info.Size() > most {
+		return nil
+	}
+	if _, err := os.Lstat(clew.QueueFile(path)); err == nil {
+		return nil
+	}
+	f, err := jsonl.Open(ctx, path, jsonl.Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	said := false
+	for e, err := range f.All(ctx) {
+		if err != nil {
+			said = true // what can't be read is not removed
+			break
+		}
+		switch e.Type {
+		case session.TypeModelChange, session.TypeThinkingLevel, session.TypeCustom:
+		default:
+			said = true
+		}
+	}
+	if err := f.Close(); err != nil || said {
+		return err
+	}
+	_, err = clew.RemoveFile(ctx, path)
+	return err
+}
