@@ -49,6 +49,7 @@ type Agent struct {
 	reasoning model.Reasoning
 	prompt    prompt
 	bytes     int64 // learnt: the most that a request may take; 0: no limit
+	clamp     int64 // learnt: after how many tokens answers are cut off; 0: they are not
 	rate      int64 // learnt: the most that may be sent at once; 0: no limit
 
 	ahead  ahead

@@ -273,7 +273,12 @@ func (a *Agent) cutShort(ctx context.Context, id string, resp *model.Response, r
 		*r = recovery{}
 		return false, nil
 	}
+	if a.clamp > 0 && out*10 >= a.clamp*9 {
+		a.warn(fmt.Errorf("the answer was cut off after %d tokens, as before. Say that it shall go on", out))
+		return false, nil
+	}
 	if r.compacted {
+		a.clamp = out // it is the server's own limit: less input does not help
 		return false, &Error{
 			Op: "answer", Err: fmt.Errorf("%s has cut off the answer after %d tokens, and did so again after a pass; it can say %d", a.modelName(), out, most),
 			Hint: "ask for less at once, or take another model",
@@ -284,7 +289,13 @@ func (a *Agent) cutShort(ctx context.Context, id string, resp *model.Response, r
 	if err != nil {
 		return false, err
 	}
-	res, err := a.compactNow(ctx, clew.CompactOptions{Reason: compact.Length, WillRetry: true})
+	opt := clew.CompactOptions{Reason: compact.Length, WillRetry: true}
+	res, err := a.compactNow(ctx, opt)
+	if err == nil && !res.Plan.Act {
+		// Whatever the window is said to be, what is there leaves too little room.
+		opt.Keep = compact.Tokens(max(before.Before.Tokens*2/5, 1))
+		res, err = a.compactNow(ctx, opt)
+	}
 	if err == nil && res.Plan.Act {
 		var after *compact.Plan
 		if after, err = a.s.Check(ctx); err == nil && after.Before.Guarded() < before.Before.Guarded() {
