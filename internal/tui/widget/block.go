@@ -139,7 +139,7 @@ func (b *Block) Lines(t *Theme, md *Markdown, width int) []string {
 func (b *Block) draw(t *Theme, md *Markdown, width int) []string {
 	switch b.kind {
 	case BlockUser:
-		return marked(t, t.User, "> ", "  ", Wrap(strings.TrimRight(Sanitize(b.text), "\n "), max(width-2, 1)), t.User, width)
+		return marked(t, t.User, "> ", Wrap(strings.TrimRight(Sanitize(b.text), "\n "), max(width-2, 1)), t.User, width)
 	case BlockAssistant:
 		return b.body(md, t, width)
 	case BlockThinking:
@@ -149,9 +149,9 @@ func (b *Block) draw(t *Theme, md *Markdown, width int) []string {
 	case BlockCompaction, BlockBranch:
 		return b.drawBox(t, md, width)
 	case BlockError:
-		return marked(t, t.Error, "! ", "  ", Wrap(strings.TrimRight(Sanitize(b.text), "\n "), max(width-2, 1)), t.Error, width)
+		return marked(t, t.Error, "! ", Wrap(strings.TrimRight(Sanitize(b.text), "\n "), max(width-2, 1)), t.Error, width)
 	default:
-		return marked(t, t.Dim, "- ", "  ", Wrap(strings.TrimRight(Sanitize(b.text), "\n "), max(width-2, 1)), t.Dim, width)
+		return marked(t, t.Dim, "- ", Wrap(strings.TrimRight(Sanitize(b.text), "\n "), max(width-2, 1)), t.Dim, width)
 	}
 }
 
@@ -178,7 +178,7 @@ func (b *Block) drawThinking(t *Theme, width int) []string {
 	out := []string{t.Paint(t.Thinking, Cut(b.foldMark()+what, width))}
 	if b.open {
 		lines := Wrap(strings.TrimSpace(Sanitize(b.text)), max(width-2, 1))
-		out = append(out, marked(t, t.Thinking, "  ", "  ", lines, t.Thinking, width)...)
+		out = append(out, marked(t, t.Thinking, "  ", lines, t.Thinking, width)...)
 	}
 	return out
 }
@@ -217,7 +217,7 @@ func (b *Block) drawTool(t *Theme, width int) []string {
 		if !b.open {
 			lines = lines[max(len(lines)-runningLines, 0):]
 		}
-		out = append(out, marked(t, t.Dim, "  ", "  ", lines, t.Dim, width)...)
+		out = append(out, marked(t, t.Dim, "  ", lines, t.Dim, width)...)
 	}
 	return out
 }
@@ -275,11 +275,11 @@ func (b *Block) foldMark() string {
 	return "+ "
 }
 
-// marked puts a mark before the first line and another before the others.
-func marked(t *Theme, markStyle lipgloss.Style, first, other string, lines []string, style lipgloss.Style, width int) []string {
+// marked puts a mark of two columns before the first line and indents the others.
+func marked(t *Theme, markStyle lipgloss.Style, first string, lines []string, style lipgloss.Style, width int) []string {
 	out := make([]string, len(lines))
 	for i, l := range lines {
-		mark := other
+		mark := "  "
 		if i == 0 {
 			mark = first
 		}

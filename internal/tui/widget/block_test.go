@@ -215,11 +215,31 @@ func TestMarkdownCache(t *testing.T) {
 	}
 }
 
-func TestMarkdownLargeTextIsShownPlain(t *testing.T) {
-	text := "**" + strings.Repeat("word ", maxMarkdown/5+10)
-	var md Markdown
-	if got := md.Lines(none(), text, 80); !slices.Equal(got, Wrap(text, 80)) {
-		t.Errorf("%d lines", len(got))
+// TestMarkdownIsNotHeldUp: what a parser takes long for is shown as it is. Some of
+// these would take minutes.
+func TestMarkdownIsNotHeldUp(t *testing.T) {
+	deep := ""
+	for i := range 300 {
+		deep += strings.Repeat("  ", i) + "- x\n"
+	}
+	for name, text := range map[string]string{
+		"large": strings.Repeat("word ", maxMarkdown/5+10), "quotes": strings.Repeat(">", 100), "spaced quotes": strings.Repeat("> ", 100),
+		"brackets": strings.Repeat("[", 50_000), "links": strings.Repeat("[a](b", 10_000), "stars": strings.Repeat("*a ", 20_000),
+		"ticks": strings.Repeat("`a``", 15_000), "table": strings.Repeat("|a", 500) + "\n" + strings.Repeat("|-", 500) + "\n",
+		"deep list": deep, "lists in lists": strings.Repeat(strings.Repeat("+ ", 19)+"a\n", 1000), "entities": strings.Repeat("&#27;", 10_000),
+	} {
+		var md Markdown
+		if got := md.Lines(none(), text, 80); !slices.Equal(got, Wrap(text, 80)) {
+			t.Errorf("%s: was rendered, %d lines", name, len(got))
+		}
+	}
+	for name, text := range map[string]string{
+		"sample": sampleMarkdown, "rules": strings.Repeat("-", 200) + "\n\n" + strings.Repeat("* ", 100) + "\n\n**b**",
+		"long answer": strings.Repeat(sampleMarkdown, 20), "indented code": "**b**\n```\n" + strings.Repeat(" ", 60) + "x\n```\n",
+	} {
+		if costly(text) {
+			t.Errorf("%s: is not rendered", name)
+		}
 	}
 }
 

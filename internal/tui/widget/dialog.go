@@ -30,7 +30,7 @@ type Option struct {
 // A Question is what a dialog asks.
 type Question struct {
 	Title string
-	// Text explains it. It is shown as Reveal gives it, like the next two.
+	// Text explains it. Like everything here it is shown as Reveal gives it.
 	Text string
 	// Body is what the question is about, in full: a command, a file. It is
 	// wrapped and can be scrolled, never cut.
@@ -185,7 +185,8 @@ func (d *Dialog) bodyLines() []string {
 	return out
 }
 
-// optionLines draws the options, below each other.
+// optionLines draws the options, below each other. Long ones are wrapped: what is
+// agreed to can be read in full.
 func (d *Dialog) optionLines() []string {
 	t := d.theme
 	var out []string
@@ -194,18 +195,24 @@ func (d *Dialog) optionLines() []string {
 		if i == d.sel {
 			mark, style = "> ", t.Match
 		}
-		line := mark
+		text := revealLine(o.Text)
 		if o.Key != "" {
-			line += "[" + OneLine(o.Key) + "] "
+			text = "[" + revealLine(o.Key) + "] " + text
 		}
-		out = append(out, t.Paint(style, Cut(line+OneLine(o.Text), d.width)))
+		for _, l := range Wrap(text, max(d.width-2, 1)) {
+			out = append(out, t.Paint(style, Cut(mark+l, d.width)))
+			mark = "  "
+		}
 	}
 	return out
 }
 
+// revealLine is Reveal for a text of one line.
+func revealLine(s string) string { return strings.Join(strings.Fields(Reveal(s)), " ") }
+
 // page is how many lines of the body are shown.
 func (d *Dialog) page() int {
-	rest := d.height - 2 - len(d.q.Options) // the rule with the title, and what is below the body
+	rest := d.height - 2 - len(d.optionLines()) // the rule with the title, and what is below the body
 	return max(rest, 1)
 }
 
@@ -217,7 +224,7 @@ func (d *Dialog) Height() int { return len(d.lines()) }
 
 func (d *Dialog) lines() []string {
 	t := d.theme
-	title := Cut("── "+OneLine(d.q.Title)+" ", d.width)
+	title := Cut("── "+revealLine(d.q.Title)+" ", d.width)
 	out := []string{t.Paint(t.Warning, title+strings.Repeat("─", max(d.width-Width(title), 0)))}
 	body, page := d.bodyLines(), d.page()
 	end := min(d.top+page, len(body))

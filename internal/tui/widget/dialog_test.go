@@ -21,7 +21,8 @@ func permission() Question {
 		Title: "bash wants to run",
 		Body:  "go test -race ./... \\\n  && rm -rf \x1b]0;nothing\a/tmp/x",
 		Options: []Option{
-			{ID: "once", Key: "y", Text: "yes, this time"}, {ID: "always", Key: "a", Text: "yes, and do not ask again for go test"},
+			{ID: "once", Key: "y", Text: "yes, this time"},
+			{ID: "always", Key: "a", Text: "yes, and do not ask again for go test"},
 			{ID: "no", Key: "n", Text: "no"},
 		},
 		Safe: 2,
@@ -148,7 +149,7 @@ func TestDialogGolden(t *testing.T) {
 		c := newClock()
 		long := permission()
 		long.Title, long.Text, long.Body, long.Diff = "edit wants to change agent/loop.go", "It is outside of the project.", "", sampleDiff+strings.Repeat("+more\n", 30)
-		for _, q := range []Question{permission(), long, {Title: "leave the branch?", Text: "12 entries stay behind.", Options: []Option{{"", "", "leave"}, {"", "", "摘要してから"}}}} {
+		for _, q := range []Question{permission(), long, {Title: "leave the branch?", Text: "12 entries stay behind.", Options: []Option{{"", "", "leave"}, {"", "", "摘要してから"}}}, {Title: "x", Options: []Option{{"", "a", "always allow " + strings.Repeat("go test ./internal/... ", 9)}, {"", "n", "no"}}, Safe: 1}} {
 			d := NewDialog(theme, q, c.now)
 			d.SetSize(width, 14)
 			out = append(append(out, d.lines()...), "")

@@ -30,12 +30,56 @@ type markdownKey struct {
 	mode  Mode
 }
 
-// Limits of rendering. Beyond maxMarkdown bytes a text is shown as it is: a
-// renderer takes about a second for a megabyte.
+// Limits of rendering. A text beyond them is shown as it is: what a parser does
+// with many open brackets, or lists within lists, grows with their square, and a
+// message must not make the screen stand still.
 const (
-	maxMarkdown      = 256 << 10
-	maxMarkdownCache = 256
+	maxMarkdown      = 64 << 10 // bytes
+	maxMarks         = 6000     // characters that may begin something
+	maxBrackets      = 1000
+	maxColumns       = 100  // of a table
+	maxNesting       = 20   // of lists and quotes in each other
+	maxNestings      = 5000 // all lines together
+	maxMarkdownCache = 256  // texts
 )
+
+// costly reports whether a text is beyond what is rendered.
+func costly(s string) bool {
+	if len(s) > maxMarkdown {
+		return true
+	}
+	marks, brackets, nestings := 0, 0, 0
+	for line := range strings.SplitSeq(s, "\n") {
+		bars := strings.Count(line, "|")
+		brackets += strings.Count(line, "[")
+		for i := range len(line) {
+			if strings.IndexByte("*_`<~&!", line[i]) >= 0 {
+				marks++
+			}
+		}
+		n := nesting(line)
+		nestings += n
+		if bars > maxColumns || n > maxNesting {
+			return true
+		}
+	}
+	return marks > maxMarks || brackets > maxBrackets || nestings > maxNestings
+}
+
+// nesting says how many quotes and lists a line may be in.
+func nesting(line string) int {
+	if strings.Trim(line, "- ") == "" || strings.Trim(line, "* ") == "" || strings.Trim(line, "_ ") == "" {
+		return 0 // a rule
+	}
+	start := len(line) - len(strings.TrimLeft(line, " >-+*.)0123456789"))
+	n := 0
+	for _, c := range []byte(line[:start]) {
+		if strings.IndexByte(">-+*.)", c) >= 0 {
+			n++
+		}
+	}
+	return n + strings.Count(line[:start], "  ")/2
+}
 
 // Lines renders a text for a width. A text that can't be rendered is wrapped as it
 // is.
@@ -60,7 +104,7 @@ func (m *Markdown) Lines(t *Theme, text string, width int) []string {
 }
 
 func (m *Markdown) render(t *Theme, text string, width int) []string {
-	if len(text) > maxMarkdown || width < 10 {
+	if width < 10 || costly(text) {
 		return Wrap(text, width)
 	}
 	out, err := m.draw(t, breakCode(hold(text), width), width)

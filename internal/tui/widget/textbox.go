@@ -103,9 +103,10 @@ func (b *textbox) put(text string, at int) {
 			if len(atoms) > 0 {
 				u.s = u.s[:min(len(u.s), atoms[0].from-i)]
 			}
-			if u.s == "\t" {
+			switch u.s {
+			case "\t":
 				u.w = len(tabSpaces)
-			} else if u.s == "\n" {
+			case "\n":
 				u.w = 0
 			}
 		}

@@ -43,14 +43,6 @@ func pad(s string, width int) string {
 	return s
 }
 
-// padLeft fills a line with spaces before it.
-func padLeft(s string, width int) string {
-	if w := ansi.StringWidth(s); w < width {
-		return strings.Repeat(" ", width-w) + s
-	}
-	return s
-}
-
 // Wrap breaks sanitized text into lines of at most width columns: at spaces, between
 // characters of scripts that are written without spaces, and inside a word only if
 // it is longer than a line. A line that goes on is indented as its beginning. Only the

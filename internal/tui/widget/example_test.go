@@ -1,0 +1,74 @@
+package widget_test
+
+import (
+	"fmt"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/clew-dev/clew/internal/tui/widget"
+)
+
+func ExampleEditor() {
+	e := widget.NewEditor(widget.NewTheme(widget.ModeNone, false))
+	e.SetSize(40, 24)
+	e.SetCommands([]widget.Command{{Name: "compact", Args: "[instructions]", Help: "summarize"}})
+	for _, c := range "/com" {
+		e.Update(tea.KeyPressMsg{Text: string(c), Code: c})
+	}
+	fmt.Println(e.View())
+	e.Update(tea.KeyPressMsg{Code: tea.KeyTab})
+	fmt.Printf("%#v\n", e.Update(tea.KeyPressMsg{Code: tea.KeyEnter}))
+	// Output:
+	// > /compact [instructions]  summarize
+	// ────────────────────────────────────────
+	// > /com
+	// widget.SendMsg{Text:"/compact"}
+}
+
+func ExampleMeter() {
+	m := widget.Meter{Model: "anthropic/claude-sonnet-4-5", Tokens: widget.Known(92_310), Window: widget.Known(200_000), Threshold: widget.Known(168_000)}
+	theme := widget.NewTheme(widget.ModeNone, false)
+	for _, width := range []int{80, 40, 10} {
+		fmt.Println(m.Line(theme, width))
+	}
+	// Output:
+	// ~92.3k of 200k (46%), compacts at 168k · anthropic/claude-sonnet-4-5
+	// ~92.3k/200k 46% · claude-sonnet-4-5
+	// ~46%
+}
+
+func ExampleTree() {
+	t := widget.NewTree(widget.NewTheme(widget.ModeNone, false))
+	t.SetSize(40, 3)
+	t.SetNodes([]widget.Node{
+		{ID: "1", Kind: widget.NodeUser, Text: "fix the test", OnPath: true},
+		{ID: "2", Parent: "1", Kind: widget.NodeAssistant, Text: "with a mutex"},
+		{ID: "3", Parent: "1", Kind: widget.NodeAssistant, Text: "with an order", OnPath: true, Leaf: true},
+	})
+	fmt.Println(t.View())
+	fmt.Printf("%#v\n", t.Update(tea.KeyPressMsg{Code: tea.KeyEnter}))
+	// Output:
+	//   • user: fix the test
+	// > ├─ ● assistant: with an order  ← leaf
+	//   └─ · assistant: with a mutex
+	// widget.TreeSelectMsg{ID:"3"}
+}
+
+func ExampleBlock() {
+	b := widget.NewBlock(widget.BlockTool, "bash go test ./...", "ok\nok\n")
+	b.SetStatus(widget.StatusDone)
+	var md widget.Markdown
+	for _, l := range b.Lines(widget.NewTheme(widget.ModeNone, false), &md, 40) {
+		fmt.Println(l)
+	}
+	// Output:
+	// + bash go test ./...  done, 2 lines
+}
+
+func ExampleSanitize() {
+	fmt.Println(widget.Sanitize("\x1b]0;a title\a\x1b[31mred\x1b[0m"))
+	fmt.Println(widget.Reveal("\x1b[31mred"))
+	// Output:
+	// red
+	// \x1b[31mred
+}
