@@ -45,6 +45,7 @@ type Agent struct {
 	queue   *queue
 
 	// The rest belongs to the operation under way.
+	engine    clew.Config // as the session has it by now
 	model     model.Model
 	reasoning model.Reasoning
 	prompt    prompt
@@ -113,7 +114,7 @@ func (a *Agent) open(ctx context.Context) error {
 			return err
 		}
 	}
-	a.cfg.Engine = engine
+	a.engine = engine
 	if a.s, err = a.cfg.Open(ctx, engine); err != nil {
 		return err
 	}

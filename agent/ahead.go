@@ -35,7 +35,7 @@ type given struct {
 func (a *Agent) startAhead() {
 	s := a.State()
 	soft := int64(a.cfg.Background * float64(s.Threshold))
-	if a.cfg.File == "" || a.cfg.Background < 0 || !costly(a.cfg.Engine.Policy.Summarizer) || s.Tokens < soft || s.Threshold == 0 {
+	if a.cfg.File == "" || a.cfg.Background < 0 || !costly(a.engine.Policy.Summarizer) || s.Tokens < soft || s.Threshold == 0 {
 		return
 	}
 	a.ahead.mu.Lock()
@@ -47,19 +47,20 @@ func (a *Agent) startAhead() {
 	a.ahead.tried = s.Tokens
 	ctx, cancel := context.WithCancel(a.base)
 	a.ahead.cancel = cancel
-	leaf := s.Leaf
+	engine := a.engine
+	engine.Hooks, engine.Events, engine.Cache = nil, nil, ""
 	a.wg.Go(func() {
 		defer cancel()
-		g, err := a.makeAhead(ctx, leaf)
+		g, err := a.makeAhead(ctx, engine, s.Leaf)
 		a.ahead.mu.Lock()
-		if ctx.Err() == nil {
+		if ctx.Err() == nil { // otherwise it was dropped
 			a.ahead.cancel, a.ahead.ready = nil, g
+			a.change(func(s *State) { s.Prepared = g != nil })
 		}
 		a.ahead.mu.Unlock()
 		if err != nil && ctx.Err() == nil {
 			a.warn(err)
 		}
-		a.change(func(s *State) { s.Prepared = g != nil && ctx.Err() == nil })
 	})
 }
 
@@ -70,13 +71,11 @@ func costly(s summary.Summarizer) bool {
 }
 
 // makeAhead makes the summary that a pass would make now; nil where it would make none.
-func (a *Agent) makeAhead(ctx context.Context, leaf string) (*given, error) {
+func (a *Agent) makeAhead(ctx context.Context, engine clew.Config, leaf string) (*given, error) {
 	f, err := jsonl.Open(ctx, a.cfg.File, jsonl.Options{ReadOnly: true})
 	if err != nil {
 		return nil, err
 	}
-	engine := a.cfg.Engine
-	engine.Hooks, engine.Events, engine.Cache = nil, nil, ""
 	copied, err := clew.OpenFile(ctx, f, engine)
 	if err != nil {
 		_ = f.Close()
@@ -94,14 +93,16 @@ func (a *Agent) makeAhead(ctx context.Context, leaf string) (*given, error) {
 	return &given{clew.GivenSummary{Text: sum.Text, By: sum.Summarizer, Usage: sum.Usage}, res.Plan.Cut.FirstKept, leaf}, nil
 }
 
-// drop forgets what was made ahead, and stops what is being made.
-func (h *ahead) drop() {
+// dropAhead forgets what was made ahead, and stops what is being made.
+func (a *Agent) dropAhead() {
+	h := &a.ahead
 	h.mu.Lock()
-	defer h.mu.Unlock()
 	if h.cancel != nil {
 		h.cancel()
 	}
 	h.cancel, h.ready, h.tried = nil, nil, 0
+	h.mu.Unlock()
+	a.change(func(s *State) { s.Prepared = false })
 }
 
 // useAhead makes the pass that is due with the summary that lies ready, if what it was
@@ -118,8 +119,7 @@ func (a *Agent) useAhead(ctx context.Context) error {
 		return nil // Prepare says what is wrong
 	}
 	still, err := a.stillBegins(ctx, g)
-	a.ahead.drop()
-	a.change(func(s *State) { s.Prepared = false })
+	a.dropAhead()
 	if err != nil || !still {
 		return err
 	}

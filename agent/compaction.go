@@ -18,20 +18,34 @@ func (a *Agent) prepare(ctx context.Context) (*clew.Prepared, error) {
 	if err := a.useAhead(ctx); err != nil {
 		return nil, err
 	}
+	plan, err := a.s.Check(ctx)
+	if err != nil {
+		return nil, err
+	}
+	dropped := false
+	if plan.Act {
+		if dropped, err = a.dropReminders(ctx); err != nil {
+			return nil, err
+		}
+	}
 	p, err := a.s.Prepare(ctx)
 	if err != nil {
 		return nil, err
 	}
 	a.warn(p.Warnings...)
-	if len(p.Entries) == 0 {
+	switch {
+	case len(p.Entries) > 0:
+		err = a.afterPass(ctx)
+	case dropped:
+		err = a.remind(ctx)
+	default:
 		return p, nil
 	}
-	if err := a.afterPass(ctx); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	// What the pass left, with the prompt as it is now.
-	p, err = a.s.Prepare(ctx)
-	if err == nil {
+	// The context as it is by now.
+	if p, err = a.s.Prepare(ctx); err == nil {
 		a.warn(p.Warnings...)
 	}
 	return p, err
@@ -39,16 +53,27 @@ func (a *Agent) prepare(ctx context.Context) (*clew.Prepared, error) {
 
 // compactNow makes a pass as part of what is under way.
 func (a *Agent) compactNow(ctx context.Context, opt clew.CompactOptions) (*clew.Result, error) {
+	dropped := false
+	if !opt.DryRun {
+		var err error
+		if dropped, err = a.dropReminders(ctx); err != nil {
+			return nil, err
+		}
+	}
 	res, err := a.s.Compact(ctx, opt)
+	made := err == nil && len(res.Entries) > 0
+	switch {
+	case made:
+		err = a.afterPass(ctx)
+	case dropped:
+		err = errors.Join(err, a.remind(context.WithoutCancel(ctx)))
+	}
 	if err != nil {
 		return nil, err
 	}
 	a.warn(res.Warnings...)
-	if len(res.Entries) > 0 {
-		err = a.afterPass(ctx)
-	}
 	a.look(ctx)
-	return res, err
+	return res, nil
 }
 
 // CompactRequest is what a user asks of a pass.

@@ -40,14 +40,11 @@ type Config struct {
 	// Find returns the model of a name, "provider/id", for SetModel. Default: there is
 	// only Model.
 	Find func(ctx context.Context, name string) (model.Model, error)
-	// Summarize returns the summarizer for a model that answers, for a session that
-	// does not say. Default: none; the engine's policy decides.
-	//
 	// Windows keeps what is learnt of the models' true limits. Default: a new one.
 	Windows *model.Windows
 	// Reasoning says how much the model shall reason.
 	Reasoning model.Reasoning
-	// TakesWindow is the window in tokens where the user has set one; it counts before
+	// Window is the window in tokens where the user has set one; it counts before
 	// what is known of the model. Default: 0.
 	Window int64
 
@@ -55,6 +52,9 @@ type Config struct {
 	Tools []tool.Tool
 	// Guard decides what a call may do. It is required where there are tools.
 	Guard *permission.Guard
+	// TrustGrants says that the session's file is the user's own, so that what it says was
+	// allowed counts. Of other files only the mode plan does, which allows nothing.
+	TrustGrants bool
 	// Interactive says that somebody answers questions: see Agent.Answer. Without it what
 	// would be asked is refused.
 	Interactive bool

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/compact"
@@ -135,9 +136,9 @@ func (a *Agent) setLimits(ctx context.Context) error {
 	if limit, ok := a.cfg.Windows.Limit(a.route()); ok && (window == 0 || limit < window) {
 		window, from = limit, windowLearnt
 	}
-	o := a.cfg.Engine.Models[i.Provider+"/"+i.Model]
+	o := a.engine.Models[i.Provider+"/"+i.Model]
 	if o == (clew.Override{}) {
-		o = a.cfg.Engine.Models[i.Model]
+		o = a.engine.Models[i.Model]
 	}
 	switch {
 	case window > 0:
@@ -155,7 +156,14 @@ func (a *Agent) setLimits(ctx context.Context) error {
 		o.Trigger = compact.Tokens(a.rate)
 	}
 	a.change(func(s *State) { s.WindowFrom = from })
-	return a.s.SetOverride(ctx, i.Provider+"/"+i.Model, o)
+	name := i.Provider + "/" + i.Model
+	models := maps.Clone(a.engine.Models)
+	if models == nil {
+		models = map[string]clew.Override{}
+	}
+	models[name] = o
+	a.engine.Models = models // a new map: a summary that is being made ahead reads the old one
+	return a.s.SetOverride(ctx, name, o)
 }
 
 // learn takes in what a refusal says about the model's limits.

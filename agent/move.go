@@ -44,7 +44,7 @@ func (a *Agent) Navigate(ctx context.Context, target string, opt clew.BranchOpti
 // moved brings everything up to date after the leaf has moved.
 func (a *Agent) moved(ctx context.Context, why string) error {
 	ctx = context.WithoutCancel(ctx) // it has moved
-	a.ahead.drop()
+	a.dropAhead()
 	// A call that waits for its result on this branch will never get it.
 	if _, err := a.s.Settle(ctx); err != nil {
 		return err

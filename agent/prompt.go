@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 
@@ -116,6 +117,12 @@ func (a *Agent) restore(ctx context.Context) error {
 			guarded = true
 			var state permission.State
 			err := json.Unmarshal(c.Data, &state)
+			if !a.cfg.TrustGrants {
+				if state.Mode != permission.ModePlan {
+					continue
+				}
+				state.Allow = nil
+			}
 			if err == nil {
 				err = a.cfg.Guard.Restore(state)
 			}
@@ -134,7 +141,7 @@ func (a *Agent) restore(ctx context.Context) error {
 	if a.cfg.Guard != nil {
 		a.change(func(s *State) { s.Mode = a.cfg.Guard.Mode() })
 	}
-	return a.s.SetPrompt(ctx, a.prompt.text(), a.prompt.tools())
+	return a.setPrompt(ctx)
 }
 
 // readPrompt reads the prompt of an entry.
@@ -203,19 +210,34 @@ func (a *Agent) newPrompt(ctx context.Context) error {
 		p.entry = ids[0]
 	}
 	a.prompt = p
-	return a.s.SetPrompt(ctx, p.text(), p.tools())
+	return a.setPrompt(ctx)
+}
+
+// setPrompt tells the engine what is sent beside the conversation.
+func (a *Agent) setPrompt(ctx context.Context) error {
+	a.engine.System, a.engine.Tools = a.prompt.text(), a.prompt.tools()
+	return a.s.SetPrompt(ctx, a.engine.System, a.engine.Tools)
 }
 
 // afterPass brings the prompt up to date: the context begins anew anyway. What the model
 // was told of changes is part of it now.
 func (a *Agent) afterPass(ctx context.Context) error {
-	a.ahead.drop()
+	a.dropAhead()
 	if err := a.newPrompt(ctx); err != nil {
 		return err
 	}
+	a.pump.send(Event{Kind: KindMoved, Why: "a pass"})
+	return nil
+}
+
+// dropReminders takes out of the context what the model was told of rules that have
+// changed, before a pass: they are in the prompt after it, and have no place in a
+// summary. It reports whether there was anything; where the pass then is not made,
+// remind tells it again.
+func (a *Agent) dropReminders(ctx context.Context) (bool, error) {
 	items, err := a.s.Context(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	var old []string
 	for _, it := range items {
@@ -223,11 +245,11 @@ func (a *Agent) afterPass(ctx context.Context) error {
 			old = append(old, it.Entry)
 		}
 	}
-	if len(old) > 0 {
-		err = a.s.Omit(context.WithoutCancel(ctx), old...)
+	if len(old) == 0 {
+		return false, nil
 	}
-	a.pump.send(Event{Kind: KindMoved, Why: "a pass"})
-	return err
+	a.prompt.told = a.prompt.Rules
+	return true, a.s.Omit(context.WithoutCancel(ctx), old...)
 }
 
 // readRules reads the rules files; what can't be read stays as it was.
@@ -239,6 +261,11 @@ func (a *Agent) readRules(old rules.Set) rules.Set {
 	if err != nil {
 		a.warn(err)
 		return old
+	}
+	for _, w := range set.Warnings {
+		if !slices.Contains(old.Warnings, w) {
+			a.warn(errors.New(w))
+		}
 	}
 	return set
 }
