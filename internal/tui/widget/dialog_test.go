@@ -167,7 +167,7 @@ func TestDialogGolden(t *testing.T) {
 
 func TestDialogWidth(t *testing.T) {
 	r := newRand(t, 14)
-	for range 400 {
+	for range rounds(400) {
 		c := newClock()
 		q := Question{Title: randomText(r, 5), Text: randomText(r, 20), Body: randomText(r, 40), Diff: randomText(r, 20)}
 		for range r.IntN(5) {
@@ -307,7 +307,7 @@ func TestPickerPutsTheBestFirst(t *testing.T) {
 
 func TestPickerWidth(t *testing.T) {
 	r := newRand(t, 15)
-	for range 200 {
+	for range rounds(200) {
 		items := make([]Item, r.IntN(40))
 		for i := range items {
 			items[i] = Item{ID: string(rune('a' + i)), Detail: randomText(r, 20)}

@@ -28,6 +28,7 @@ func meterCases() []struct {
 		{"estimated", with(func(m *Meter) { m.Measured = false })},
 		{"unknown window", with(func(m *Meter) { m.Window = Count{} })},
 		{"window of zero", with(func(m *Meter) { m.Window = Known(0) })},
+		{"a window that may be anything", with(func(m *Meter) { m.Window.Known = false })},
 		{"unknown tokens", with(func(m *Meter) { m.Tokens = Count{} })},
 		{"empty", with(func(m *Meter) { m.Tokens = Known(0) })},
 		{"nearly nothing", with(func(m *Meter) { m.Tokens = Known(7) })},
@@ -66,7 +67,7 @@ func TestD85MeterPi71Pi74(t *testing.T) {
 
 func TestMeterNarrow(t *testing.T) {
 	cases := meterCases()
-	everything := cases[16].m
+	everything := cases[17].m
 	for _, c := range []struct {
 		width int
 		want  string
@@ -94,7 +95,7 @@ func TestMeterNeverLies(t *testing.T) {
 		}
 	}
 	r := newRand(t, 5)
-	for range 20_000 {
+	for range rounds(20_000) {
 		tokens, window := r.Int64N(3_000), 1+r.Int64N(1_000)
 		line := Meter{Tokens: Known(tokens), Window: Known(window), Measured: r.IntN(2) == 0}.Line(none(), 200)
 		if zero := strings.Contains(line, "(0%)"); zero != (tokens == 0) {

@@ -102,7 +102,7 @@ func drawnParents(t *testing.T, lines []string) []int {
 func TestPi115TreeDrawsNearestVisibleAncestors(t *testing.T) {
 	r := newRand(t, 11)
 	branches, folds, hidden := 0, 0, 0
-	for round := range 300 {
+	for round := range rounds(300) {
 		nodes := randomNodes(r, 1+r.IntN(60))
 		byID := map[string]*Node{}
 		for i := range nodes {
@@ -203,6 +203,11 @@ func TestPi115TreeDrawsNearestVisibleAncestors(t *testing.T) {
 				if visible[wanted] && sel != wanted {
 					t.Fatalf("round %d: %s is shown, %s is selected (before: %s)", round, wanted, sel, was)
 				}
+				if k := slices.IndexFunc(ancestors(byID[wanted]), func(a *Node) bool { return visible[a.ID] }); !visible[wanted] && k >= 0 {
+					if near := ancestors(byID[wanted])[k].ID; sel != near {
+						t.Fatalf("round %d: %s is hidden, %s is selected instead of %s", round, wanted, sel, near)
+					}
+				}
 			}
 			if strings.Count(strings.Join(lines, "\n"), "\n> ")+btoi(strings.HasPrefix(lines[0], "> ")) != 1 {
 				t.Fatalf("not one line is marked:\n%s", strings.Join(lines, "\n"))
@@ -210,7 +215,7 @@ func TestPi115TreeDrawsNearestVisibleAncestors(t *testing.T) {
 		}
 	}
 	t.Logf("%d branches drawn, %d folds, %d folded away", branches, folds, hidden)
-	if branches < 5000 || folds < 500 || hidden < 500 {
+	if branches < rounds(5000) || folds < rounds(500) || hidden < rounds(500) {
 		t.Errorf("too little was tried: %d branches, %d folds, %d folded away", branches, folds, hidden)
 	}
 }
@@ -225,7 +230,7 @@ func btoi(b bool) int {
 // TestTreeWidth draws hostile trees at all sizes.
 func TestTreeWidth(t *testing.T) {
 	r := newRand(t, 12)
-	for range 150 {
+	for range rounds(150) {
 		nodes := randomNodes(r, r.IntN(120))
 		for i := range nodes {
 			if r.IntN(2) == 0 {

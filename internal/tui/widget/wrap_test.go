@@ -60,6 +60,14 @@ func newRand(t *testing.T, seed uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 7))
 }
 
+// rounds is how often a test tries something that it would try n times.
+func rounds(n int) int {
+	if testing.Short() {
+		return n / 5
+	}
+	return n
+}
+
 // checkWidth fails when a line is wider than width or does something to the
 // terminal other than style.
 func checkWidth(t *testing.T, what string, lines []string, width int) {
