@@ -404,6 +404,32 @@ func TestServersThatFail(t *testing.T) {
 	mustRun(t, set, "good__echo", `{}`)
 }
 
+// A server that answers no more can't hold up who leaves.
+func TestCloseOfAStuckAddress(t *testing.T) {
+	inner := handle(t, nil)
+	var stuck atomic.Bool
+	set := connect(t, map[string]settings.MCPServer{"s": web(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if stuck.Load() {
+			_, _ = io.Copy(io.Discard, r.Body)
+			<-r.Context().Done()
+			return
+		}
+		inner.ServeHTTP(w, r)
+	}))})
+	stuck.Store(true)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	begin := time.Now()
+	if _, err := find(t, set, "s__echo").Run(ctx, tool.Call{}); !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) > time.Second {
+		t.Errorf("after %s: %v", time.Since(begin), err)
+	}
+	begin = time.Now()
+	_ = set.Close()
+	if d := time.Since(begin); d > 2*time.Second {
+		t.Errorf("closing took %s", d)
+	}
+}
+
 // A chat that is left while servers are being reached does not wait for them.
 func TestConnectIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)

@@ -56,6 +56,7 @@ type link struct {
 	session *sdk.ClientSession
 	proc    *process     // of a command
 	client  *http.Client // of a url
+	cut     func()       // ends all requests of the client
 	tap     *tap
 	secrets []string
 	ended   chan struct{} // closed when the session has ended
@@ -98,12 +99,9 @@ func (s *server) dial(ctx context.Context, listing bool) (*link, error) {
 		Capabilities:   &sdk.ClientCapabilities{},
 		MultiRoundTrip: &sdk.MultiRoundTripOptions{Disabled: true},
 	})
-	// A program that does not read its input can hold up whoever writes to it.
-	stop := context.AfterFunc(ctx, func() {
-		if l.proc != nil {
-			l.proc.kill()
-		}
-	})
+	// A server that takes nothing, or answers nothing, can hold up whoever tells it that
+	// he goes.
+	stop := context.AfterFunc(ctx, l.kill)
 	defer stop()
 	session, err := client.Connect(ctx, transport, nil)
 	if err != nil {
@@ -130,10 +128,16 @@ func (s *server) transport(l *link) (sdk.Transport, error) {
 			}
 			header.Set(name, value)
 		}
-		client, err := newWeb(s.cfg.URL, header, l.tap)
-		l.client = client
+		// Not with the life of the set, for a server is told when its session ends.
+		life, cut := context.WithCancel(context.WithoutCancel(s.life))
+		client, err := newWeb(life, s.cfg.URL, header, l.tap)
+		if err != nil {
+			cut()
+			return nil, err
+		}
+		l.client, l.cut = client, cut
 		// The stream of what the server says unasked is not opened: nobody listens.
-		return &sdk.StreamableClientTransport{Endpoint: s.cfg.URL, HTTPClient: client, DisableStandaloneSSE: true, MaxEventSize: maxMessage}, err
+		return &sdk.StreamableClientTransport{Endpoint: s.cfg.URL, HTTPClient: client, DisableStandaloneSSE: true, MaxEventSize: maxMessage}, nil
 	}
 	cmd := exec.Command(s.cfg.Command, s.cfg.Args...)
 	cmd.Dir = cmp.Or(s.cfg.Cwd, s.c.Dir)
@@ -264,19 +268,19 @@ func (l *link) call(ctx context.Context, p *sdk.CallToolParams) (*sdk.CallToolRe
 		return a.res, a.err
 	case <-time.After(grace):
 		// The server does not even take what it is sent.
-		if l.proc != nil {
-			l.proc.kill()
-		}
-		l.drop()
+		l.kill()
 		a := <-got
 		return a.res, a.err
 	}
 }
 
-// drop ends what hangs on the connection of a url.
-func (l *link) drop() {
+// kill ends the connection at once.
+func (l *link) kill() {
+	if l.proc != nil {
+		l.proc.kill()
+	}
 	if l.client != nil {
-		l.client.CloseIdleConnections()
+		l.cut()
 	}
 }
 
@@ -286,12 +290,17 @@ func (l *link) close() {
 		l.proc.stop()
 	}
 	if l.session != nil {
+		late := time.AfterFunc(2*grace, l.kill)
 		_ = l.session.Close()
+		late.Stop()
 	}
 	if l.proc != nil {
 		_ = l.proc.out.Close()
 	}
-	l.drop()
+	if l.client != nil {
+		l.cut()
+		l.client.CloseIdleConnections()
+	}
 }
 
 // close ends what there is.
