@@ -101,6 +101,7 @@ func copied(e *Entry, renamed map[string]string) Draft {
 			if jsonx.IsObject(jsonx.Get(f.val, "usage")) {
 				d.fields[i].val = jsonx.Set(f.val, "usage", (&message.Usage{}).JSON())
 			}
+			d.fields[i].val = unsigned(d.fields[i].val)
 		case "usage":
 			d.fields[i].val = (&message.Usage{}).JSON()
 		case "data":
@@ -111,6 +112,22 @@ func copied(e *Entry, renamed map[string]string) Draft {
 		}
 	}
 	return d.raw(memberClew, copyMark(e.ID))
+}
+
+// unsigned takes signed reasoning out of an answer: the signature may be bound to what
+// stood before it, which is something else where the copy stands. The original keeps it.
+func unsigned(raw json.RawMessage) json.RawMessage {
+	m, err := message.Parse(raw)
+	if err != nil || m.Role != message.RoleAssistant {
+		return raw
+	}
+	kept := slices.DeleteFunc(slices.Clone(m.Content), func(b message.Block) bool {
+		return b.Type == message.BlockThinking && (b.Signature != "" || b.Redacted)
+	})
+	if len(kept) == len(m.Content) || len(kept) == 0 {
+		return raw
+	}
+	return m.WithContent(kept).JSON()
 }
 
 // foundPass is what Undo is to undo.

@@ -27,7 +27,8 @@ type Config struct {
 	// ForeignSignatures takes signatures that the server has not given. Default:
 	// they are refused.
 	ForeignSignatures bool
-	// BindThinking refuses signed reasoning when what stood before it has changed.
+	// BindThinking refuses signed reasoning when what stood before it has changed; but
+	// not that of an open tool loop, which has to come back whatever else was changed.
 	BindThinking bool
 	// StablePrefix refuses a request whose start is not the request before it. Call
 	// NewConversation where it may change.

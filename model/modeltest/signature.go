@@ -51,6 +51,7 @@ func (s *Server) sign(f *form, req *request, a *answer) {
 
 // checkSignatures finds signatures that do not stand where they were given.
 func (s *Server) checkSignatures(f *form, req *request) (bad []string) {
+	open := req.openLoop()
 	check := func(i int, sig, text string) {
 		got, known := s.issued[sig]
 		switch {
@@ -59,7 +60,7 @@ func (s *Server) checkSignatures(f *form, req *request) (bad []string) {
 			bad = append(bad, fmt.Sprintf("message %d: a signature that was never given", i))
 		case got.text != text:
 			bad = append(bad, fmt.Sprintf("message %d: signed text was changed", i))
-		case s.c.BindThinking && f.profile.Name == "anthropic" && got.before != req.before(i):
+		case s.c.BindThinking && f.profile.Name == "anthropic" && i < open && got.before != req.before(i):
 			bad = append(bad, fmt.Sprintf("message %d: what stands before signed reasoning was changed", i))
 		}
 	}
@@ -93,6 +94,40 @@ func (s *Server) checkSignatures(f *form, req *request) (bad []string) {
 		}
 	}
 	return bad
+}
+
+// openLoop is the first message of the open tool loop in a request of Anthropic's form:
+// the answers and results after the last text of the user, where the last message is a
+// result.
+func (r *request) openLoop() int {
+	msgs := r.parts.Messages
+	if len(msgs) == 0 || !onlyResults(msgs[len(msgs)-1]) {
+		return len(msgs)
+	}
+	open := len(msgs) - 1
+	for open > 0 && (onlyResults(msgs[open]) || role(msgs[open]) == "assistant") {
+		open--
+	}
+	return open
+}
+
+func role(m []byte) string {
+	s, _ := jsonx.String(jsonx.Get(m, "role"))
+	return s
+}
+
+// onlyResults reports whether a message has results of tools and nothing else.
+func onlyResults(m []byte) bool {
+	n, others := 0, 0
+	jsonx.Elements(jsonx.Get(m, "content"), func(b []byte) bool {
+		if t, _ := jsonx.String(jsonx.Get(b, "type")); t == "tool_result" {
+			n++
+		} else {
+			others++
+		}
+		return true
+	})
+	return n > 0 && others == 0
 }
 
 func summaryText(item []byte) (text string) {
