@@ -23,3 +23,11 @@ func (a *Agent) SetTools(ctx context.Context, tools []tool.Tool) error {
 		return nil
 	})
 }
+
+// Seq is the number of the last event that Config.Events was told of, or will be: when it
+// was told of that one, it knows of all that has happened.
+func (a *Agent) Seq() int64 {
+	a.pump.mu.Lock()
+	defer a.pump.mu.Unlock()
+	return a.pump.seq
+}

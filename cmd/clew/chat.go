@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/internal/chat"
 	"github.com/clew-dev/clew/internal/provider"
 	"github.com/clew-dev/clew/message"
@@ -99,7 +100,7 @@ Exit codes with --print: 0 done, 1 failed, 2 wrong use, 130 interrupted.`,
 
 func reasoningNames() []string {
 	names := []string{"default"}
-	for _, r := range chat.Reasonings() {
+	for _, r := range agent.Reasonings() {
 		names = append(names, string(r))
 	}
 	return names
@@ -185,7 +186,7 @@ func (fl *chatFlags) config(ctx context.Context, args []string) (c chat.Config, 
 		}
 	}
 	if fl.reasoning != "" {
-		if c.Reasoning, err = chat.ParseReasoning(fl.reasoning); err != nil {
+		if c.Reasoning, err = agent.ParseReasoning(fl.reasoning); err != nil {
 			return c, nil, usagef("chat: --reasoning: %w", err)
 		}
 	}

@@ -121,10 +121,8 @@ func (fl *chatFlags) runPrint(ctx context.Context, cmd *cobra.Command, c chat.Co
 		p.enc.SetEscapeHTML(false)
 	}
 	c.Events = p.take
-	if fl.demo {
-		if err := demo(&c); err != nil {
-			return err
-		}
+	if err := fl.takeDemo(&c); err != nil {
+		return err
 	}
 	s, err := openChat(ctx, c)
 	if err != nil {

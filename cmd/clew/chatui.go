@@ -16,5 +16,10 @@ func (fl *chatFlags) runUI(_ context.Context, cmd *cobra.Command, _ chat.Config,
 	return usagef("chat: the terminal is not there yet; --print answers one prompt")
 }
 
-// demo lets a scripted model answer.
-func demo(*chat.Config) error { return usagef("chat: --demo is not there yet") }
+// takeDemo lets a scripted model answer, where that is asked for.
+func (fl *chatFlags) takeDemo(*chat.Config) error {
+	if fl.demo {
+		return usagef("chat: --demo is not there yet")
+	}
+	return nil
+}

@@ -8,9 +8,9 @@ package chat
 
 import (
 	"context"
-	"time"
 
 	"github.com/clew-dev/clew/agent"
+	"github.com/clew-dev/clew/agent/rpc"
 	"github.com/clew-dev/clew/session/jsonl"
 )
 
@@ -56,19 +56,22 @@ type Host interface {
 }
 
 // ModelChoice is a model that can be chosen.
-type ModelChoice struct {
-	Name   string // provider/id
-	Window int64  // tokens, 0 for not known
-	Input  float64
-	Output float64 // US dollars for a million tokens; 0 for not known
-	Ready  bool    // there is a key, or none is needed
-	Why    string  // where it is not ready: what is missing
-}
+type ModelChoice = rpc.ModelChoice
 
 // Setting is a thing to set.
-type Setting struct {
-	Name, Value, Default, From, Text string
+type Setting = rpc.Setting
+
+// Truster is a Host that can be told that the project is trusted: to run programs, to
+// allow tools, to name servers. A user is asked once, where Untrusted says something.
+type Truster interface {
+	// Untrusted says what the project may not do unless it is trusted.
+	Untrusted() []string
+	// Trust writes down that it is.
+	Trust(ctx context.Context) error
 }
 
-// Clock is for tests.
-type Clock func() time.Time
+var (
+	_ Host     = (*Session)(nil)
+	_ Truster  = (*Session)(nil)
+	_ rpc.Host = (*Session)(nil)
+)

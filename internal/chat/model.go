@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -25,29 +24,6 @@ import (
 // summarizerSame is the setting summarizer.model that stands for the model of the chat.
 const summarizerSame = "same"
 
-// Reasonings are the levels of reasoning, the least first.
-func Reasonings() []model.Reasoning {
-	return []model.Reasoning{
-		model.ReasoningNone, model.ReasoningMinimal, model.ReasoningLow, model.ReasoningMedium,
-		model.ReasoningHigh, model.ReasoningXHigh, model.ReasoningMax,
-	}
-}
-
-// ParseReasoning returns the level of a name; "default" is as the model does by itself.
-func ParseReasoning(name string) (model.Reasoning, error) {
-	if name == "default" {
-		return model.ReasoningDefault, nil
-	}
-	if r := model.Reasoning(name); slices.Contains(Reasonings(), r) {
-		return r, nil
-	}
-	names := []string{"default"}
-	for _, r := range Reasonings() {
-		names = append(names, string(r))
-	}
-	return "", fmt.Errorf("there is no level of reasoning %q; there are %s", name, strings.Join(names, ", "))
-}
-
 // modelOf returns the model that answers at first: that of the flag, else that of the
 // session, else that of the settings or the environment.
 func (s *Session) modelOf(ctx context.Context, u *used, file *jsonl.File, flags bool) (model.Model, model.Reasoning, error) {
@@ -59,7 +35,7 @@ func (s *Session) modelOf(ctx context.Context, u *used, file *jsonl.File, flags 
 		if err != nil {
 			return nil, "", err
 		}
-		if r, err := ParseReasoning(level); err == nil {
+		if r, err := agent.ParseReasoning(level); err == nil {
 			reasoning = r
 		}
 		if name != "" && !named {
