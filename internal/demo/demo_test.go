@@ -1,0 +1,409 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/clew-dev/clew"
+	"github.com/clew-dev/clew/agent"
+	"github.com/clew-dev/clew/agent/builtin"
+	"github.com/clew-dev/clew/agent/permission"
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/session/jsonl"
+)
+
+// theError is what the check says at first.
+const theError = "FAIL  recipes/mains.txt:79: Stuffed peppers needs cinamon, and pantry.txt has no cinamon"
+
+// rig is an agent with the tools of clew chat, in the project of a demo.
+type rig struct {
+	*agent.Agent
+	*Player
+	t    testing.TB
+	demo *Demo
+	file string
+	out  *bytes.Buffer
+
+	mu     sync.Mutex
+	events []agent.Event
+}
+
+func newRig(t testing.TB, mode permission.Mode) *rig {
+	t.Helper()
+	d, err := Open(Config{Folder: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	r := &rig{t: t, demo: d, file: filepath.Join(t.TempDir(), "s.jsonl"), out: &bytes.Buffer{}}
+	r.Player = NewPlayer(r.out)
+	set, err := builtin.New(builtin.Config{Dir: d.Dir, Recall: func(ctx context.Context, arguments json.RawMessage) (string, error) {
+		return r.Session().RecallTool(ctx, arguments)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { set.Close() })
+	guard, err := permission.New(permission.Config{Mode: mode, Dir: d.Dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Agent, err = agent.New(context.Background(), agent.Config{
+		Open: func(ctx context.Context, c clew.Config) (*clew.Session, error) { return clew.Create(ctx, r.file, c) },
+		File: r.file, Model: d.Model, Guard: guard, Tools: set.Tools(), Interactive: true,
+		Events: func(e agent.Event) {
+			r.mu.Lock()
+			r.events = append(r.events, e)
+			r.mu.Unlock()
+			r.Take(e)
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Agent.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// context is a test's, with a limit.
+func limited(t testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// ask sends a text and returns the last answer to it.
+func (r *rig) ask(text string) string {
+	r.t.Helper()
+	if err := r.say(limited(r.t), r.Agent, text); err != nil {
+		r.t.Fatalf("%s: %v\n%s", text, err, r.out)
+	}
+	return r.answer()
+}
+
+func (r *rig) answer() string {
+	r.t.Helper()
+	path, err := r.Path(context.Background())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, s := range slices.Backward(path) {
+		if s.Message != nil && s.Message.Role == message.RoleAssistant {
+			return s.Message.Text()
+		}
+	}
+	return ""
+}
+
+func (r *rig) compactions() (out []agent.Compaction) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range r.events {
+		if e.Kind == agent.KindCompactionEnd && e.Compaction.Done {
+			out = append(out, *e.Compaction)
+		}
+	}
+	return out
+}
+
+// content is the context as the model is sent it, a message each.
+func (r *rig) content() (out []string) {
+	r.t.Helper()
+	items, err := r.Session().Context(context.Background())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, it := range items {
+		out = append(out, string(it.Message.JSON()))
+	}
+	return out
+}
+
+func needShell(t testing.TB) {
+	t.Helper()
+	if _, err := os.Stat("/bin/sh"); err != nil {
+		t.Skip("the project's check is a script for sh")
+	}
+}
+
+// TestTour goes through the whole tour, twice, and looks at what is left of it.
+func TestTour(t *testing.T) {
+	needShell(t)
+	cwd := t.TempDir()
+	t.Chdir(cwd)
+	var outs []string
+	for range 2 {
+		r := newRig(t, permission.ModeAsk)
+		if err := r.Play(limited(t), r.Agent); err != nil {
+			t.Fatalf("%v\n%s", err, r.out)
+		}
+		out := r.out.String()
+		for _, want := range []string{
+			"you     find out why check.sh fails", "clew    may it? edit recipes/mains.txt", "| -  cinamon: 1 teaspoon", "| +  cinnamon: 1 teaspoon",
+			"COMPACTED: ", "model   check.sh passes now: 288 needed, 0 missing.", "Stuffed peppers needs **cinnamon**, and the recipe had **cinamon**",
+			"is taken back: ", theError, "messages are left behind", "I know from the summary of the branch that we left",
+		} {
+			if !strings.Contains(out, want) {
+				t.Errorf("nowhere is %q in\n%s", want, out)
+			}
+		}
+		if c := r.compactions(); len(c) < 2 {
+			t.Errorf("there were %d compactions, want at least 2", len(c))
+		} else if !slices.ContainsFunc(c, func(c agent.Compaction) bool { return c.Summarizer != "" }) {
+			t.Error("none of the compactions has made a summary")
+		}
+		if got := r.State(); got.Tokens >= got.Window {
+			t.Errorf("the context has %d tokens of %d", got.Tokens, got.Window)
+		}
+		r.checkFile()
+		outs = append(outs, strings.Join(regexp.MustCompile(`(?m)^(?:you|model) .*$`).FindAllString(regexp.MustCompile(`#[0-9a-f]{8,}`).ReplaceAllString(out, "#id"), -1), "\n"))
+	}
+	if outs[0] != outs[1] {
+		t.Errorf("the second time it went otherwise:\n%s\n---\n%s", outs[0], outs[1])
+	}
+	if left, err := os.ReadDir(cwd); err != nil || len(left) > 0 {
+		t.Errorf("the current folder has %v, %v", left, err)
+	}
+}
+
+// checkFile holds the session file against what clew verify says of it.
+func (r *rig) checkFile() {
+	r.t.Helper()
+	ctx := context.Background()
+	if err := r.Agent.Close(); err != nil {
+		r.t.Fatal(err)
+	}
+	f, err := jsonl.Open(ctx, r.file, jsonl.Options{ReadOnly: true})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer f.Close()
+	problems, err := f.Verify(ctx)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, p := range problems {
+		if p.Severity != session.SevInfo {
+			r.t.Errorf("the session file: %v", p)
+		}
+	}
+	branches := 0
+	for e, err := range f.All(ctx) {
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		if e.Type == session.TypeBranchSummary {
+			branches++
+		}
+	}
+	if branches != 1 {
+		r.t.Errorf("the session file has %d branch summaries, want 1", branches)
+	}
+}
+
+// TestUndo: what the pass has taken away is there again, byte for byte.
+func TestUndo(t *testing.T) {
+	needShell(t)
+	r := newRig(t, permission.ModeAll)
+	r.ask(sayFix)
+	passes := r.compactions()
+	if len(passes) != 1 {
+		t.Fatalf("there were %d compactions, want 1", len(passes))
+	}
+	ctx := context.Background()
+	store := r.Session().Log().Store()
+	pass, err := store.Get(ctx, passes[0].Entries[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := session.Path(ctx, store, pass.ParentID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, it := range session.Project(path).Items {
+		want = append(want, string(it.Message.JSON()))
+	}
+	compacted := r.content()
+	if strings.Contains(strings.Join(compacted, "\n"), theError) {
+		t.Error("the error stands in the context after the pass, so that there is nothing to recall")
+	}
+	if _, err := r.Undo(ctx, clew.UndoOptions{KeepLater: true}); err != nil {
+		t.Fatal(err)
+	}
+	got := r.content()
+	if n := len(want); len(got) != n+1 || !slices.Equal(got[:n], want) {
+		t.Errorf("the context has %d messages, want the %d from before the pass, as they were, and the one after it", len(got), n)
+	}
+	if !strings.Contains(strings.Join(got, "\n"), theError) {
+		t.Error("the error does not stand in the context that was taken back")
+	}
+}
+
+// TestRecall: the error is quoted from wherever it is.
+func TestRecall(t *testing.T) {
+	needShell(t)
+	first := func(r *rig) string {
+		path, err := r.Path(context.Background())
+		if err != nil || len(path) == 0 {
+			t.Fatal(err)
+		}
+		for _, s := range path {
+			if s.Message != nil && s.Message.UserWords() {
+				return s.ID
+			}
+		}
+		return ""
+	}
+	for name, c := range map[string]struct {
+		before func(*rig)
+		want   []string
+	}{
+		"out of the window": {func(r *rig) { r.ask(sayFix) }, []string{theError, "was not in my window"}},
+		"on a branch that was left": {func(r *rig) {
+			r.ask(sayFix)
+			if _, err := r.Navigate(context.Background(), first(r), clew.BranchOptions{Summarize: true}); err != nil {
+				t.Fatal(err)
+			}
+			r.ask(sayTeach)
+		}, []string{"on a branch that we left", "/tree"}},
+		"nowhere": {func(*rig) {}, []string{"Nothing of the kind was said"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, permission.ModeAll)
+			c.before(r)
+			answer := r.ask(sayRecall)
+			for _, want := range c.want {
+				if !strings.Contains(answer, want) {
+					t.Errorf("the answer is %q, want %q in it", answer, want)
+				}
+			}
+		})
+	}
+}
+
+// TestOtherWords: whatever is said gets an answer, and no pass by the model's own doing.
+func TestOtherWords(t *testing.T) {
+	needShell(t)
+	r := newRig(t, permission.ModeAll)
+	for _, c := range []struct{ say, want string }{
+		{"Tell me about the moon", "I am a demo model"},
+		{"?", "I am a demo model"},
+		{"日本語", "I am a demo model"},
+		{"what is in this folder?", "README.txt says what is where"},
+		{"read pantry.txt", "almond milk"},
+		{"please show me recipes/soups.txt", "Leek and potato soup"},
+		{"read nothing.txt", "no such file"},
+		{"recall the beginning", "Nothing of the kind"},
+		{"teach check.sh to say what was meant", "did you mean cinnamon?"},
+		{"now fix that", "0 missing"},
+		{"fix the check", "0 missing"},
+		{"teach it again", "does that already"},
+	} {
+		if got := r.ask(c.say); !strings.Contains(got, c.want) {
+			t.Errorf("%q is answered by %q, want %q in it", c.say, got, c.want)
+		}
+	}
+}
+
+// TestNotAllowed: the model leaves what the user refuses, and says so.
+func TestNotAllowed(t *testing.T) {
+	needShell(t)
+	r := newRig(t, permission.ModeAsk)
+	ctx := limited(t)
+	if _, err := r.Send(ctx, agent.Input{Text: sayFix}); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- r.Wait(ctx) }()
+	asked := 0
+	for {
+		for _, q := range r.Questions() {
+			asked++
+			if err := r.Answer(q.ID, agent.Reply{Allow: q.Tool.Name == "bash"}); err != nil {
+				t.Log(err) // it was answered the time before
+			}
+		}
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Fatal(err)
+			}
+		case <-time.After(time.Millisecond):
+			continue
+		}
+		break
+	}
+	if got := r.answer(); asked < 2 || !strings.Contains(got, "I leave that") {
+		t.Errorf("after %d questions the answer is %q", asked, got)
+	}
+	data, err := os.ReadFile(filepath.Join(r.demo.Dir, "recipes", "mains.txt"))
+	if err != nil || !strings.Contains(string(data), "cinamon") {
+		t.Errorf("the recipe was changed, or is gone: %v", err)
+	}
+}
+
+func TestPlanMode(t *testing.T) {
+	needShell(t)
+	r := newRig(t, permission.ModePlan)
+	if got := r.ask(sayFix); !strings.Contains(got, "plan") {
+		t.Errorf("the answer is %q, want the reason in it", got)
+	}
+}
+
+func TestCloseRemovesAll(t *testing.T) {
+	dir := t.TempDir()
+	d, err := Open(Config{Folder: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(d.Dir, "check.sh")); err != nil {
+		t.Error(err)
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left are %v, %v", left, err)
+	}
+	if _, err := Open(Config{Folder: filepath.Join(dir, "not there")}); err == nil || !strings.Contains(err.Error(), "TMPDIR") {
+		t.Errorf("a folder that is not there: %v", err)
+	}
+}
+
+func TestEnviron(t *testing.T) {
+	d := &Demo{}
+	got := d.Environ([]string{"PATH=/bin", "CLEW_WINDOW=1000", "clew_mode=all", "CLEWS=1"})
+	if want := []string{"PATH=/bin", "CLEWS=1"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestHints(t *testing.T) {
+	for _, h := range Hints() {
+		if len(h) > 150 {
+			t.Errorf("%q is too long for a line of hints", h)
+		}
+	}
+	if len(Hints()) != len(Tour())+1 {
+		t.Error("a step has no hint")
+	}
+}
