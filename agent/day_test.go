@@ -91,7 +91,7 @@ func newDay(t testing.TB, calls int, seed uint64, strict bool) *day {
 		s := modeltest.Start(modeltest.Config{StablePrefix: strict, BindThinking: p == "anthropic" && strict})
 		t.Cleanup(s.Close)
 		d.servers[p] = s
-		for i := range 12 * calls {
+		for i := range min(12*calls, 20_000) {
 			s.Add(dayReply(r, p, i))
 		}
 	}
@@ -113,7 +113,9 @@ func dayReply(r *rand.Rand, provider string, i int) modeltest.Reply {
 		return cut
 	case n < 7:
 		return modeltest.RateLimited(0)
-	case n < 22:
+	case n < 9:
+		return modeltest.Overflow(70_000, 60_000)
+	case n < 36:
 		return modeltest.Text("Done so far. " + words(r.IntN(3_000)))
 	default:
 		var blocks []message.Block
@@ -193,6 +195,7 @@ type life struct {
 	calls int
 	mu    sync.Mutex
 	n     int // of what was said
+	hours int
 }
 
 // tell reports something to the other side, and waits until it knows.
@@ -249,8 +252,17 @@ func live(data string) error {
 			return err
 		}
 	}
-	if err := l.Wait(ctx); err != nil {
-		return err
+	// What is held, because a turn has failed, is delivered.
+	for range 20 {
+		if err := l.Wait(ctx); err != nil {
+			return err
+		}
+		if len(l.Queue()) == 0 {
+			break
+		}
+		if err := l.Continue(ctx); err != nil {
+			return err
+		}
 	}
 	if err := l.Close(); err != nil {
 		return err
@@ -272,8 +284,9 @@ func (l *life) hour(ctx context.Context) error {
 	if err := l.Wait(ctx); err != nil {
 		return err
 	}
-	switch l.rand.IntN(12) {
-	case 0: // typed while it compacts
+	l.hours++
+	switch l.hours % 9 {
+	case 2, 7: // typed while it compacts
 		done := make(chan struct{})
 		go func() { l.say(agent.WhenNext); close(done) }()
 		res, err := l.Compact(ctx, agent.CompactRequest{Instructions: "keep the rules"})
@@ -287,7 +300,7 @@ func (l *life) hour(ctx context.Context) error {
 		if res.Act {
 			l.tell("count/compact", "")
 		}
-	case 1:
+	case 4, 8:
 		_, err := l.Undo(ctx, clew.UndoOptions{KeepLater: true})
 		if err != nil && !errors.Is(err, clew.ErrNothingToUndo) && !errors.Is(err, agent.ErrBusy) {
 			return fmt.Errorf("undo: %w", err)
@@ -296,7 +309,7 @@ func (l *life) hour(ctx context.Context) error {
 			l.tell("count/undo", "")
 			l.tell("anew", "")
 		}
-	case 2:
+	case 5:
 		nodes, err := l.Tree(ctx)
 		if err != nil {
 			return err
@@ -316,9 +329,9 @@ func (l *life) hour(ctx context.Context) error {
 		}
 		l.tell("count/branch", "")
 		l.tell("anew", "")
-	case 3, 4:
-		names := []string{"anthropic/m64", "anthropic/m1000", "openai/m64", "openai/m32", "openai-chat/m64", "google/m64"}
-		name := names[l.rand.IntN(len(names))]
+	case 0, 3, 6:
+		names := []string{"anthropic/m1000", "openai/m32", "google/m64", "anthropic/m64", "openai-chat/m64", "openai/m64"}
+		name := names[l.hours/3%len(names)]
 		l.tell("anew", "")
 		if err := l.SetModel(ctx, name); err != nil {
 			return fmt.Errorf("set the model: %w", err)
@@ -495,6 +508,10 @@ func (d *day) check(strict bool) {
 				d.t.Errorf("entry %s says %q, and %q was accepted under that id", e.ID, m.Text(), want)
 			}
 		}
+	}
+	waiting, err := os.ReadFile(clew.QueueFile(d.path))
+	if err == nil {
+		d.t.Errorf("at the end of the day these wait: %.2000s", waiting)
 	}
 	for _, text := range d.said {
 		if seen[text] != 1 {

@@ -232,7 +232,7 @@ func (a *Agent) overflowed(ctx context.Context, e *model.Error, p *clew.Prepared
 			return err
 		}
 	}
-	res, err := a.compactNow(ctx, clew.CompactOptions{Reason: compact.Overflow, WillRetry: true})
+	res, err := a.makeRoom(ctx, compact.Overflow, p.Reading.Tokens)
 	if err != nil {
 		return &Error{Op: op, Err: fmt.Errorf("%w; and no room could be made: %w", e, err)}
 	}
@@ -240,6 +240,19 @@ func (a *Agent) overflowed(ctx context.Context, e *model.Error, p *clew.Prepared
 		return &Error{Op: op, Err: fmt.Errorf("%w; and no room could be made: %s", e, res.Plan.Why), Hint: "take a model with a larger window, or begin a new session"}
 	}
 	return a.progressed(ctx, p, e)
+}
+
+// makeRoom makes a pass after which a request is sent again: to the target; and where
+// the context of so many tokens is within that, to less than half. Whatever the window
+// is said to be, what is there leaves too little room.
+func (a *Agent) makeRoom(ctx context.Context, why compact.Reason, tokens int64) (*clew.Result, error) {
+	opt := clew.CompactOptions{Reason: why, WillRetry: true}
+	res, err := a.compactNow(ctx, opt)
+	if err == nil && !res.Plan.Act {
+		opt.Keep = compact.Tokens(max(tokens*2/5, 1))
+		res, err = a.compactNow(ctx, opt)
+	}
+	return res, err
 }
 
 // progressed reports a context that is no smaller than the one that was refused.
@@ -289,13 +302,7 @@ func (a *Agent) cutShort(ctx context.Context, id string, resp *model.Response, r
 	if err != nil {
 		return false, err
 	}
-	opt := clew.CompactOptions{Reason: compact.Length, WillRetry: true}
-	res, err := a.compactNow(ctx, opt)
-	if err == nil && !res.Plan.Act {
-		// Whatever the window is said to be, what is there leaves too little room.
-		opt.Keep = compact.Tokens(max(before.Before.Tokens*2/5, 1))
-		res, err = a.compactNow(ctx, opt)
-	}
+	res, err := a.makeRoom(ctx, compact.Length, before.Before.Tokens)
 	if err == nil && res.Plan.Act {
 		var after *compact.Plan
 		if after, err = a.s.Check(ctx); err == nil && after.Before.Guarded() < before.Before.Guarded() {
