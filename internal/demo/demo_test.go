@@ -157,8 +157,8 @@ func TestTour(t *testing.T) {
 		}
 		out := r.out.String()
 		for _, want := range []string{
-			"you     find out why check.sh fails", "clew    may it? edit recipes/mains.txt", "| -  cinamon: 1 teaspoon", "| +  cinnamon: 1 teaspoon",
-			"COMPACTED: ", "model   check.sh passes now: 288 needed, 0 missing.", "Stuffed peppers needs **cinnamon**, and the recipe had **cinamon**",
+			"you     find out why check.sh fails", "clew    is this allowed? edit recipes/mains.txt", "| -  cinamon: 1 teaspoon", "| +  cinnamon: 1 teaspoon",
+			"COMPACTED: ", "model   check.sh passes now: 288 needed, 0 missing.", "Stuffed peppers needs **cinnamon**, and the",
 			"is taken back: ", theError, "messages are left behind", "I know from the summary of the branch that we left",
 		} {
 			if !strings.Contains(out, want) {

@@ -108,7 +108,7 @@ func (p *Player) undo(ctx context.Context, a *agent.Agent) error {
 	if err != nil {
 		return err
 	}
-	p.told("clew", "the pass %s is taken back: %s tokens, and %s before that.", short(u.Pass), group(a.State().Tokens), group(before))
+	p.told("clew", "the pass %s is taken back: %s tokens again, in place of %s.", short(u.Pass), group(a.State().Tokens), group(before))
 	return p.fates(ctx, a)
 }
 
@@ -188,7 +188,7 @@ func (p *Player) show(a *agent.Agent, e agent.Event) error {
 	case agent.KindToolEnd:
 		p.tool(e.Tool)
 	case agent.KindAsk:
-		p.told("clew", "may it? %s", e.Question.Tool.Line)
+		p.told("clew", "is this allowed? %s", e.Question.Tool.Line)
 		p.indented(changes(e.Question.Diff))
 		p.told("you", "yes")
 		return a.Answer(e.Question.ID, agent.Reply{Allow: true})
@@ -251,8 +251,12 @@ func changes(diff string) string {
 
 // told writes who says what.
 func (p *Player) told(who, format string, args ...any) {
-	text := strings.ReplaceAll(strings.TrimSpace(fmt.Sprintf(format, args...)), "\n", "\n        ")
-	p.line("%-6s  %s", who, text)
+	for line := range strings.Lines(strings.TrimSpace(fmt.Sprintf(format, args...))) {
+		for _, part := range wrap(strings.TrimRight(line, "\n"), width) {
+			p.line("%-8s%s", who, part)
+			who = ""
+		}
+	}
 }
 
 func (p *Player) indented(text string) {
@@ -263,12 +267,28 @@ func (p *Player) indented(text string) {
 
 func (p *Player) line(format string, args ...any) {
 	var b strings.Builder
-	for line := range strings.Lines(fmt.Sprintf(format, args...)) {
+	for line := range strings.Lines(fmt.Sprintf(format, args...) + "\n") {
 		b.WriteString(strings.TrimRight(line, " \n") + "\n")
 	}
 	if p.bad == nil {
 		_, p.bad = io.WriteString(p.out, b.String())
 	}
+}
+
+// width is how long what somebody says is in a line, in bytes.
+const width = 86
+
+// wrap breaks a line between words. What is set in a way of its own stays as it is.
+func wrap(line string, most int) (out []string) {
+	for len(line) > most && !strings.HasPrefix(line, "FAIL") {
+		i := strings.LastIndexByte(line[:most+1], ' ')
+		if i <= 0 {
+			break
+		}
+		out = append(out, line[:i])
+		line = line[i+1:]
+	}
+	return append(out, line)
 }
 
 // group writes a number with a comma after each thousand.
