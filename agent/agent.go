@@ -49,9 +49,10 @@ type Agent struct {
 	model     model.Model
 	reasoning model.Reasoning
 	prompt    prompt
-	bytes     int64 // learnt: the most that a request may take; 0: no limit
-	clamp     int64 // learnt: after how many tokens answers are cut off; 0: they are not
-	rate      int64 // learnt: the most that may be sent at once; 0: no limit
+	granted   atomic.Bool // the user has changed what is allowed
+	bytes     int64       // learnt: the most that a request may take; 0: no limit
+	clamp     int64       // learnt: after how many tokens answers are cut off; 0: they are not
+	rate      int64       // learnt: the most that may be sent at once; 0: no limit
 
 	ahead  ahead
 	totals totals
@@ -67,6 +68,7 @@ type operation struct {
 
 // job is something that can be done between two requests.
 type job struct {
+	op    string // for errors
 	doing Doing
 	run   func(ctx context.Context) error
 	err   error
@@ -260,7 +262,7 @@ func (a *Agent) finish(op *operation) {
 	switch {
 	case a.closed:
 		for _, j := range a.jobs {
-			j.end(&Error{Op: "do it", Err: ErrClosed})
+			j.end(&Error{Op: j.op, Err: ErrClosed})
 		}
 		a.jobs = nil
 	case len(a.jobs) > 0:
@@ -280,7 +282,7 @@ func (a *Agent) finish(op *operation) {
 // do runs something between two requests of a turn, or at once where there is none, and
 // waits for it. When ctx ends it is given up if it has not begun.
 func (a *Agent) do(ctx context.Context, op string, doing Doing, run func(ctx context.Context) error) error {
-	j := &job{doing: doing, done: make(chan struct{})}
+	j := &job{op: op, doing: doing, done: make(chan struct{})}
 	j.run = func(opCtx context.Context) error {
 		opCtx, cancel := context.WithCancelCause(opCtx)
 		defer cancel(nil)
@@ -298,9 +300,13 @@ func (a *Agent) do(ctx context.Context, op string, doing Doing, run func(ctx con
 	default:
 		a.jobs = append(a.jobs, j)
 	}
+	under := a.op
 	a.mu.Unlock()
 	select {
 	case <-j.done:
+		if under.doing != DoingTurn {
+			<-under.done // or the caller would find the agent still at work
+		}
 		return j.err
 	case <-ctx.Done():
 	}
@@ -332,7 +338,7 @@ func (a *Agent) runJobs(ctx context.Context) {
 		a.jobs = a.jobs[1:]
 		a.mu.Unlock()
 		if ctx.Err() != nil {
-			j.end(&Error{Op: "do it", Err: context.Cause(ctx)})
+			j.end(&Error{Op: j.op, Err: context.Cause(ctx)})
 			continue
 		}
 		j.end(a.as(j.doing, func() error { return j.run(ctx) }))
@@ -380,7 +386,7 @@ func (a *Agent) Cancel(ctx context.Context) (bool, error) {
 	if op != nil {
 		a.hold(true)
 		for _, j := range a.jobs {
-			j.end(&Error{Op: "do it", Err: errCancelled})
+			j.end(&Error{Op: j.op, Err: errCancelled})
 		}
 		a.jobs = nil
 		op.cancel(errCancelled)
@@ -432,12 +438,30 @@ func (a *Agent) Close() error {
 	if op != nil {
 		<-op.done
 	}
-	a.wg.Wait()
+	a.waitFor(closeWait)
 	err := a.s.Close()
 	a.change(func(s *State) { s.Doing = DoingClosed })
 	a.pump.send(Event{Kind: KindClosed})
 	a.pump.close()
 	return err
+}
+
+// closeWait is how long Close waits for tools that do not listen.
+const closeWait = 3 * time.Second
+
+// waitFor waits for what runs beside operations, and not for ever.
+func (a *Agent) waitFor(most time.Duration) {
+	done := make(chan struct{})
+	go func() {
+		a.wg.Wait()
+		close(done)
+	}()
+	t := time.NewTimer(most)
+	defer t.Stop()
+	select {
+	case <-done:
+	case <-t.C:
+	}
 }
 
 // warn tells the user of something that went wrong beside the point.

@@ -35,7 +35,7 @@ type given struct {
 func (a *Agent) startAhead() {
 	s := a.State()
 	soft := int64(a.cfg.Background * float64(s.Threshold))
-	if a.cfg.File == "" || a.cfg.Background < 0 || !costly(a.engine.Policy.Summarizer) || s.Tokens < soft || s.Threshold == 0 {
+	if a.engine.NoAuto || a.cfg.File == "" || a.cfg.Background < 0 || !costly(a.engine.Policy.Summarizer) || s.Tokens < soft || s.Threshold == 0 {
 		return
 	}
 	a.ahead.mu.Lock()
@@ -150,7 +150,7 @@ func (a *Agent) stillBegins(ctx context.Context, g *given) (bool, error) {
 // watchIdle compacts a context over the soft threshold when nothing has happened for a
 // while.
 func (a *Agent) watchIdle() {
-	if a.cfg.Idle <= 0 {
+	if a.cfg.Idle <= 0 || a.engine.NoAuto {
 		return
 	}
 	a.wg.Go(func() {

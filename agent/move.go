@@ -54,6 +54,9 @@ func (a *Agent) moved(ctx context.Context, why string) error {
 	}
 	a.look(ctx)
 	a.pump.send(Event{Kind: KindMoved, Why: why})
+	if a.granted.Load() {
+		a.keepGuard(ctx) // it is the session's, not the branch's
+	}
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/agent"
+	"github.com/clew-dev/clew/agent/permission"
 	"github.com/clew-dev/clew/agent/tool"
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/model/modeltest"
@@ -182,6 +183,9 @@ func TestPi96MovedInTheMiddleOfATool(t *testing.T) {
 func TestUndo(t *testing.T) {
 	ctx := context.Background()
 	r := filled(t, 6, small(24_000))
+	if err := r.SetMode(ctx, permission.ModeEdits); err != nil { // which is written down at each move
+		t.Fatal(err)
+	}
 	before := r.texts()
 	if _, err := r.Undo(ctx, clew.UndoOptions{}); !errors.Is(err, clew.ErrNothingToUndo) {
 		t.Errorf("without a pass: %v", err)
@@ -204,8 +208,8 @@ func TestUndo(t *testing.T) {
 	if got := r.texts(); !slices.Equal(got, before) {
 		t.Errorf("after an undo the context is\n%q\nwant\n%q", got, before)
 	}
-	if _, err := r.Undo(ctx, clew.UndoOptions{}); err != nil { // a redo
-		t.Fatal(err)
+	if u, err := r.Undo(ctx, clew.UndoOptions{}); err != nil || !u.Redo {
+		t.Fatal(u, err)
 	}
 	r.srv.Add(modeltest.Text("ok"))
 	r.say("go on")

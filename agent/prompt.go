@@ -115,6 +115,7 @@ func (a *Agent) restore(ctx context.Context) error {
 		case !ok:
 		case c.CustomType == customAgent && !guarded && a.cfg.Guard != nil && a.State().Mode == "":
 			guarded = true
+			a.granted.Store(true)
 			var state permission.State
 			err := json.Unmarshal(c.Data, &state)
 			if !a.cfg.TrustGrants {
@@ -195,7 +196,7 @@ func (a *Agent) newPrompt(ctx context.Context) error {
 		return &Error{Op: "write the prompt", Err: err, Hint: "see whether a tool has a schema that is no JSON"}
 	}
 	drafts := []session.Draft{session.NewCustom(customPrompt, raw)}
-	if a.cfg.Guard != nil {
+	if a.granted.Load() {
 		state, err := a.guardState()
 		if err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/agent/permission"
 	"github.com/clew-dev/clew/agent/rules"
@@ -139,6 +140,13 @@ func TestD47ModeOutlivesEverything(t *testing.T) {
 	if r.passes() == 0 {
 		t.Fatal("no pass was made")
 	}
+	if _, err := r.Undo(context.Background(), clew.UndoOptions{KeepLater: true}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Navigate(context.Background(), r.entryOf("plan it"), clew.BranchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	r.srv.NewConversation()
 	guard, err := permission.New(permission.Config{Mode: permission.ModeAll, Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)

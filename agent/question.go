@@ -121,6 +121,7 @@ func (a *Agent) Answer(id string, r Reply) error {
 
 // keepGuard writes down what the user has allowed.
 func (a *Agent) keepGuard(ctx context.Context) {
+	a.granted.Store(true)
 	data, err := a.guardState()
 	if err == nil {
 		err = a.record(ctx, session.NewCustom(customAgent, data))

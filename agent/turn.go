@@ -165,11 +165,18 @@ func (a *Agent) take(ctx context.Context, resp *model.Response, r *recovery) (bo
 		}
 	}
 	if len(resp.BadCalls) > 0 {
+		if r.badCalls++; r.badCalls > maxBadCalls {
+			return false, fmt.Errorf("%s has called tools with arguments that are no JSON object %d times in a row: ask for less at once, or take another model", a.modelName(), r.badCalls)
+		}
 		return true, a.tellBadCalls(ctx, resp.BadCalls)
 	}
 	if len(calls) > 0 {
 		if !cut {
 			*r = recovery{}
+			return true, nil
+		}
+		if r.badCalls++; r.badCalls > maxBadCalls {
+			return false, fmt.Errorf("%s was cut off in the middle of its calls %d times in a row: ask for less at once, or take another model", a.modelName(), r.badCalls)
 		}
 		return true, nil
 	}
