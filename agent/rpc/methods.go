@@ -67,7 +67,9 @@ func methods() map[string]method {
 		"recall":  on(doRecall),
 		"search":  on(doSearch),
 
-		"compact":  on(func(ctx context.Context, h Host, p agent.CompactRequest) (any, error) { return h.Agent().Compact(ctx, p) }),
+		"compact": on(func(ctx context.Context, h Host, p agent.CompactRequest) (any, error) {
+			return h.Agent().Compact(ctx, p)
+		}),
 		"undo":     on(doUndo),
 		"navigate": on(doNavigate),
 		"pin":      on(func(ctx context.Context, h Host, p idParams) (any, error) { return doPin(ctx, h, p, true) }),

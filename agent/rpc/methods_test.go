@@ -61,7 +61,11 @@ func TestEveryMethod(t *testing.T) {
 		modeltest.Answer(modeltest.Call("c2", "bash", `{"command":"rm -rf everything"}`)), modeltest.Text("Then not."),
 		modeltest.Text("From the other model."))
 	called := map[string]bool{"close": true}
-	ask := func(name string, params any) json.RawMessage { t.Helper(); called[name] = true; return r.ask(name, params) }
+	ask := func(name string, params any) json.RawMessage {
+		t.Helper()
+		called[name] = true
+		return r.ask(name, params)
+	}
 	send := func(text string) {
 		t.Helper()
 		var q struct{ ID string }

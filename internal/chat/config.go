@@ -54,6 +54,8 @@ type Config struct {
 	// providers: for tests, and to show how it works.
 	OpenModel func(name string) (model.Model, error)
 
+	// Version is that of clew, which MCP servers are told.
+	Version string
 	// UserFile is the user's settings, Home the data folder, Environ the environment.
 	// Default: those of the user, os.Environ.
 	UserFile string

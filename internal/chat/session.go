@@ -99,9 +99,8 @@ func (s *Session) Close() error {
 	s.closed = true
 	s.stop()
 	err := s.end(s.use.Load())
-	s.servers.close()
 	s.wg.Wait()
-	return errors.Join(err, s.saveWindows(), s.builtin.Close())
+	return errors.Join(err, s.servers.end(), s.saveWindows(), s.builtin.Close())
 }
 
 // end closes an agent for good.
@@ -211,6 +210,9 @@ func (s *Session) settings() *settings.Settings {
 
 // Warnings says what of the settings was passed over, and why.
 func (s *Session) Warnings() []string { return s.settings().Warnings }
+
+// UI says how the terminal looks.
+func (s *Session) UI() settings.UI { return s.settings().UI }
 
 // engine is how sessions are kept inside the window.
 func (s *Session) engine(summarizer func() model.Model) (clew.Config, error) {

@@ -126,7 +126,8 @@ func (v *servers) lines() []string {
 	return slices.Clone(v.got.status)
 }
 
-func (v *servers) close() error {
+// end closes the servers that were connected.
+func (v *servers) end() error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.got.close == nil {
@@ -138,10 +139,11 @@ func (v *servers) close() error {
 // connect connects the servers.
 func (s *Session) connect() {
 	s.servers.ready = make(chan struct{})
-	if len(s.settings().MCPServers) == 0 || s.cfg.NoTools {
+	if s.cfg.NoTools || len(s.connecting()) == 0 {
 		close(s.servers.ready)
 		return
 	}
+	s.servers.got.status = s.connecting()
 	s.wg.Go(func() {
 		defer close(s.servers.ready)
 		got, errs := s.connectServers(s.base)
@@ -151,15 +153,20 @@ func (s *Session) connect() {
 		for _, err := range errs {
 			s.warn(err)
 		}
-		s.events.Lock()
-		u := s.use.Load()
-		u.late = true
-		now := !u.asked
-		s.events.Unlock()
-		if now {
+		if u := s.use.Load(); s.missing(u) {
 			s.giveTools(u)
 		}
 	})
+}
+
+// missing reports whether there are tools that an agent has not, and that it can be given
+// at once. If not at once, it gets them after a pass.
+func (s *Session) missing(u *used) bool {
+	n := len(s.tools())
+	s.events.Lock()
+	defer s.events.Unlock()
+	u.late = n != u.tools
+	return u.late && !u.asked
 }
 
 // Ready returns when every server is connected, or could not be.
@@ -182,10 +189,11 @@ func (s *Session) takeLate(u *used) {
 
 // giveTools gives an agent the tools that there are by now.
 func (s *Session) giveTools(u *used) {
+	tools := s.toolsFor(u)
 	s.events.Lock()
-	u.late = false
+	u.late, u.tools = false, len(tools)
 	s.events.Unlock()
-	if err := u.SetTools(s.base, s.toolsFor(u)); err != nil && s.base.Err() == nil && !errors.Is(err, agent.ErrClosed) {
+	if err := u.SetTools(s.base, tools); err != nil && s.base.Err() == nil && !errors.Is(err, agent.ErrClosed) {
 		s.warn(err)
 	}
 }

@@ -31,6 +31,7 @@ type used struct {
 	notes []error // to be told once it is there
 
 	// With Session.events held:
+	tools int           // how many it has
 	asked bool          // a request was made, so that its tools stay until a pass
 	late  bool          // there are tools that it does not have yet
 	shown bool          // its events are passed on
@@ -44,7 +45,7 @@ func (s *Session) first(ctx context.Context) (*used, error) {
 	path := c.File
 	if c.Last {
 		var err error
-		if path, err = s.newest(); err != nil {
+		if path, err = s.newest(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -69,9 +70,6 @@ func (s *Session) first(ctx context.Context) (*used, error) {
 	if c.Name != "" {
 		err = u.Name(ctx, c.Name)
 	}
-	if err == nil && path != "" {
-		err = s.distrust(ctx, u, cmp.Or(c.Fork, path))
-	}
 	if m := c.mode(); err == nil && m != "" && u.guard.Mode() != m {
 		err = u.SetMode(ctx, m)
 	}
@@ -81,23 +79,23 @@ func (s *Session) first(ctx context.Context) (*used, error) {
 	return u, nil
 }
 
-// distrust takes back what a session that comes from a file of unknown origin says was
-// allowed. Sessions in the data folder were made by this user.
-func (s *Session) distrust(ctx context.Context, u *used, from string) error {
-	rel, err := filepath.Rel(real(s.cfg.Home.Dir), real(from))
-	if err == nil && filepath.IsLocal(rel) {
-		return nil
+// own reports whether a session is the user's own, so that what it says was allowed
+// counts: it lies in the data folder, and so does the one that it is a copy of.
+func (s *Session) own(ctx context.Context, path string) bool {
+	for range 32 {
+		rel, err := filepath.Rel(real(s.cfg.Home.Dir), real(path))
+		if err != nil || !filepath.IsLocal(rel) {
+			return false
+		}
+		info, err := jsonl.Peek(ctx, path)
+		if err != nil {
+			return false
+		}
+		if path = info.Header.ParentSession; path == "" {
+			return true
+		}
 	}
-	mode := permission.Mode(s.settings().Agent.Mode)
-	was := u.guard.State()
-	if was.Mode == mode && len(was.Allow) == 0 {
-		return nil
-	}
-	if err := u.guard.Restore(permission.State{Mode: mode}); err != nil {
-		return err
-	}
-	u.TellWarning(fmt.Errorf("the session says that it is in mode %s with %d rules of its own; it does not lie in the data folder, so that does not count", was.Mode, len(was.Allow)))
-	return u.SetMode(ctx, mode)
+	return false
 }
 
 func real(path string) string {
@@ -150,7 +148,7 @@ func (s *Session) start(ctx context.Context, path string, flags bool) (_ *used, 
 		opened = true
 		return clew.OpenFile(ctx, file, engine)
 	}
-	cfg.File = u.path
+	cfg.File, cfg.TrustGrants = u.path, path == "" || s.own(ctx, path)
 	if u.Agent, err = agent.New(ctx, cfg); err != nil {
 		return nil, err
 	}
@@ -174,6 +172,7 @@ func (s *Session) agentConfig(ctx context.Context, u *used, file *jsonl.File, fl
 		Clock: s.cfg.Clock, NewID: s.cfg.NewID, Sleep: s.cfg.Sleep,
 		Events: func(e agent.Event) { s.tell(u, e) },
 	}
+	u.tools = len(c.Tools)
 	if c.Retries == 0 {
 		c.Retries = -1
 	}
@@ -290,12 +289,10 @@ func (s *Session) change(ctx context.Context, op, path string) error {
 	if err != nil {
 		return err
 	}
-	if path != "" {
-		if err := s.distrust(ctx, u, path); err != nil {
-			return errors.Join(err, s.end(u))
-		}
-	}
 	s.put(u)
+	if s.missing(u) { // servers were connected meanwhile
+		s.giveTools(u)
+	}
 	if err := s.end(old); err != nil {
 		s.warn(fmt.Errorf("the session before: %w", err))
 	}
@@ -332,8 +329,9 @@ func (s *Session) Fork(ctx context.Context, at string) (string, error) {
 	return f.Text, s.change(ctx, "fork", f.Path)
 }
 
-// newest is the file of the project's newest session, "" for none.
-func (s *Session) newest() (string, error) {
+// newest is the file of the project's newest session in which something was said, "" for
+// none.
+func (s *Session) newest(ctx context.Context) (string, error) {
 	dir, err := s.cfg.Home.Project(s.cfg.Dir)
 	if err != nil {
 		return "", err
@@ -342,26 +340,32 @@ func (s *Session) newest() (string, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
-	best, path := int64(0), ""
+	var files []fs.FileInfo
 	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil || !info.Mode().IsRegular() || !strings.HasSuffix(e.Name(), ".jsonl") {
-			continue
-		}
-		if at := info.ModTime().UnixNano(); path == "" || at > best {
-			best, path = at, filepath.Join(dir, e.Name())
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && strings.HasSuffix(e.Name(), ".jsonl") {
+			files = append(files, info)
 		}
 	}
-	return path, err
+	slices.SortFunc(files, func(a, b fs.FileInfo) int {
+		return cmp.Or(b.ModTime().Compare(a.ModTime()), strings.Compare(b.Name(), a.Name()))
+	})
+	for _, f := range files {
+		path := filepath.Join(dir, f.Name())
+		if said, perr := jsonl.Peek(ctx, path); perr == nil && (said.First != "" || said.Name != "" || said.Size > maxEmpty) {
+			return path, nil
+		}
+	}
+	return "", err
 }
+
+// maxEmpty is in bytes: a session in which nothing was said is smaller, for what the agent
+// writes of itself when it starts is far shorter.
+const maxEmpty = 256 << 10
 
 // removeEmpty removes a session file in which nothing was said.
 func removeEmpty(ctx context.Context, path string) error {
-	// Nothing that was said has less than this around it: what the agent writes of itself
-	// when it starts is far shorter.
-	const most = 256 << 10
 	info, err := os.Stat(path)
-	if path == "" || err != nil || info.Size() > most {
+	if path == "" || err != nil || info.Size() > maxEmpty {
 		return nil
 	}
 	if _, err := os.Lstat(clew.QueueFile(path)); err == nil {

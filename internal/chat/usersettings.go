@@ -94,31 +94,6 @@ func (s *Session) Allow(_ context.Context, rules []string) error {
 	return s.addToList("permissions.allow", rules)
 }
 
-// Untrusted says what a project wants to run or to allow, and may not unless it is
-// trusted: see Trust. It is empty where there is nothing.
-func (s *Session) Untrusted() []string {
-	return slices.DeleteFunc(slices.Clone(s.Warnings()), func(w string) bool { return !strings.Contains(w, trustKey) })
-}
-
-// trustKey is the user's setting that names the projects that are trusted.
-const trustKey = "trustProjectHooks"
-
-// Trust writes down that the project is trusted. What it may do then counts for the
-// sessions that are opened from now on, its servers from the next start on.
-func (s *Session) Trust(context.Context) error {
-	dir := s.cfg.Dir
-	for d := dir; ; d = filepath.Dir(d) {
-		if _, err := os.Lstat(filepath.Join(d, ".clew", "settings.json")); err == nil {
-			dir = d
-			break
-		}
-		if filepath.Dir(d) == d {
-			break
-		}
-	}
-	return s.addToList(trustKey, []string{dir})
-}
-
 func (s *Session) addToList(name string, items []string) error {
 	return s.edit(func(data []byte) ([]byte, error) {
 		var list []string
