@@ -60,7 +60,9 @@ Exit codes with --print: 0 done, 1 failed, 2 wrong use, 130 interrupted.`,
   clew chat --model ollama/qwen3:8b --window 32k
   git diff | clew chat -p "review this"
   clew chat -p --mode edits --allow "bash(go test *)" "fix the flaky test"
-  clew chat -p --json "what is in this folder?"`,
+  clew chat -p --json "what is in this folder?"
+  clew chat --demo          try it without a key
+  clew chat --demo --print  the same by itself, printed`,
 		GroupID: groupOther,
 		Args:    cobra.ArbitraryArgs,
 	}
@@ -147,6 +149,11 @@ func (fl *chatFlags) check(cmd *cobra.Command) error {
 		only("a model gets no tools, or some; leave one of them out", "no-tools", "tools"),
 		only("the demo has its own model; leave one of them out", "demo", "model"),
 		only("the demo has its own model; leave one of them out", "demo", "base-url"),
+		only("the demo has its own project; leave one of them out", "demo", "cwd"),
+		only("the demo begins its own session; leave one of them out", "demo", "continue"),
+		only("the demo begins its own session; leave one of them out", "demo", "resume"),
+		only("the demo begins its own session; leave one of them out", "demo", "session"),
+		only("the demo begins its own session; leave one of them out", "demo", "fork"),
 	); err != nil {
 		return err
 	}

@@ -111,6 +111,14 @@ func (fl *chatFlags) runPrint(ctx context.Context, cmd *cobra.Command, c chat.Co
 	if err != nil {
 		return err
 	}
+	d, err := fl.takeDemo(cmd, &c)
+	if err != nil {
+		return err
+	}
+	defer d.end()
+	if prompt == "" && fl.demo && !fl.json {
+		return runTour(ctx, cmd, c)
+	}
 	if prompt == "" {
 		return usagef("chat: there is no prompt; give one as an argument or on the standard input")
 	}
@@ -121,9 +129,6 @@ func (fl *chatFlags) runPrint(ctx context.Context, cmd *cobra.Command, c chat.Co
 		p.enc.SetEscapeHTML(false)
 	}
 	c.Events = p.take
-	if err := fl.takeDemo(&c); err != nil {
-		return err
-	}
 	s, err := openChat(ctx, c)
 	if err != nil {
 		return err

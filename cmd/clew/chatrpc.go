@@ -16,9 +16,11 @@ func (fl *chatFlags) runRPC(ctx context.Context, cmd *cobra.Command, c chat.Conf
 	if words != "" {
 		return usagef("chat: --rpc takes no prompt: the other program sends it")
 	}
-	if err := fl.takeDemo(&c); err != nil {
+	d, err := fl.takeDemo(cmd, &c)
+	if err != nil {
 		return err
 	}
+	defer d.end()
 	srv := rpc.NewServer(cmd.OutOrStdout())
 	c.Events = srv.Event
 	s, err := openChat(ctx, c)

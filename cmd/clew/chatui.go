@@ -15,11 +15,3 @@ func (fl *chatFlags) runUI(_ context.Context, cmd *cobra.Command, _ chat.Config,
 	}
 	return usagef("chat: the terminal is not there yet; --print answers one prompt")
 }
-
-// takeDemo lets a scripted model answer, where that is asked for.
-func (fl *chatFlags) takeDemo(*chat.Config) error {
-	if fl.demo {
-		return usagef("chat: --demo is not there yet")
-	}
-	return nil
-}
