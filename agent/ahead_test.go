@@ -115,6 +115,11 @@ func TestD76StaleSummaryIsNotUsed(t *testing.T) {
 			if r.passes() == 0 {
 				t.Errorf("no pass\n%s", r.log())
 			}
+			select {
+			case <-s.begun:
+			default:
+				t.Error("no other summary was made")
+			}
 			for _, v := range r.srv.Violations() {
 				t.Error(v)
 			}

@@ -251,3 +251,26 @@ func (r *rig) allEvents() []agent.Event {
 	defer r.mu.Unlock()
 	return append([]agent.Event(nil), r.events...)
 }
+
+// TestD06CancelledCallHasAResult: also where the tool never gave one.
+func TestD06CancelledCallHasAResult(t *testing.T) {
+	stubborn := &fake{name: "stubborn", kind: tool.Other, do: func(context.Context, tool.Call) (tool.Result, error) {
+		time.Sleep(1500 * time.Millisecond)
+		return tool.Text("late"), nil
+	}}
+	r := newRig(t, func(r *rig) { r.cfg.Tools = []tool.Tool{stubborn} })
+	r.srv.Add(call("a", "stubborn"), modeltest.Text("ok"))
+	r.send("go")
+	r.until("call", running("stubborn"))
+	if _, err := r.Cancel(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	r.say("go on")
+	if e := r.ended(); e.Outcome != agent.OutcomeDone {
+		t.Errorf("ended %s %s", e.Outcome, e.Error)
+	}
+	if got := strings.Join(r.texts(), "\n"); !strings.Contains(got, "interrupted") || strings.Contains(got, "late") {
+		t.Errorf("the context is\n%s", got)
+	}
+	r.fine()
+}

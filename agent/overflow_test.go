@@ -430,3 +430,33 @@ func TestD22FailuresDoNotGrowTheRequest(t *testing.T) {
 		t.Errorf("the request had %d bytes, and has %d after %d requests", size, n, len(xs))
 	}
 }
+
+// TestPi29WholeCallOfACutAnswer: also a call that can be read may be half of what was
+// meant.
+func TestPi29WholeCallOfACutAnswer(t *testing.T) {
+	write := &fake{name: "write", kind: tool.Write}
+	r := newRig(t, func(r *rig) { r.cfg.Tools = []tool.Tool{write} })
+	n := 0
+	cut := func() modeltest.Reply { // its last call is broken, the first whole
+		n++
+		x := modeltest.Answer(modeltest.Call(fmt.Sprint("a", n), "write", `{"content":"half"}`), modeltest.Call(fmt.Sprint("b", n), "write", `{"content":"more"}`))
+		x.Finish = model.FinishLength
+		return x
+	}
+	r.srv.Add(cut(), modeltest.Text("I will write less."))
+	r.say("write it")
+	if write.ran.Load() != 0 {
+		t.Error("the call was run")
+	}
+	if got := strings.Join(r.texts(), "\n"); !strings.Contains(got, "toolResult: The answer was cut off") {
+		t.Errorf("the context is\n%s", got)
+	}
+	// And not for ever.
+	for range 9 {
+		r.srv.Add(cut())
+	}
+	r.say("write it all")
+	if e := r.ended(); e.Outcome != agent.OutcomeFailed || !strings.Contains(e.Error, "in a row: ask for less at once") {
+		t.Errorf("ended %s %s", e.Outcome, e.Error)
+	}
+}

@@ -240,3 +240,43 @@ func TestBadInput(t *testing.T) {
 		t.Errorf("an answer to nothing: %v", err)
 	}
 }
+
+// TestD72CrashBetweenLogAndQueue: what the log has already is not said again.
+func TestD72CrashBetweenLogAndQueue(t *testing.T) {
+	wait, _ := gate()
+	r := newRig(t, func(r *rig) { r.cfg.Tools = []tool.Tool{wait} })
+	r.srv.Add(call("a", "wait"))
+	r.send("begin")
+	r.until("call", running("wait"))
+	r.send("one more")
+	before, err := os.ReadFile(clew.QueueFile(r.path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Cancel(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	r.srv.Add(modeltest.Text("Yes."), modeltest.Text("Yes."))
+	if err := r.Continue(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	r.wait()
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// As after a crash that came before the queue was written.
+	if err := os.WriteFile(clew.QueueFile(r.path), before, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.open()
+	if err := r.Continue(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	r.wait()
+	if got := r.users(); !slices.Equal(got, []string{"begin", "one more"}) {
+		t.Errorf("the user has said %q", got)
+	}
+	if n := len(r.Queue()); n != 0 {
+		t.Errorf("%d wait", n)
+	}
+}
