@@ -25,7 +25,7 @@ func TestPagesNameWhatExists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mutations := regexp.MustCompile("`((?:clew|compact|jsonl|llm|model|session|wire)-[a-z0-9-]+)`")
+	mutations := regexp.MustCompile("`((?:agent|clew|compact|jsonl|llm|model|session|wire)-[a-z0-9-]+)`")
 	names := regexp.MustCompile("`(Test\\w+|[a-z/]+testdata/[^`]+)`")
 	for _, name := range []string{"docs/defects.md", "docs/seeds.md"} {
 		page, err := os.ReadFile(name)

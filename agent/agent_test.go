@@ -45,7 +45,7 @@ func TestCallsAndResults(t *testing.T) {
 	r.fine()
 }
 
-func TestPassBetweenResultAndRequest(t *testing.T) {
+func TestPi15PassBetweenResultAndRequest(t *testing.T) {
 	read := reader(20_000)
 	r := newRig(t, func(r *rig) {
 		small(32_000)(r)

@@ -133,8 +133,8 @@ func TestPi25AnswerOverTheWindowStands(t *testing.T) {
 	r.fine()
 }
 
-// TestPi26PassBeforeAPromptRunsNoModel: nor does one after a turn (D-19).
-func TestPi26PassBeforeAPromptRunsNoModel(t *testing.T) {
+// TestPi26AndD19PassRunsNoModel: neither before a prompt nor after a turn.
+func TestPi26AndD19PassRunsNoModel(t *testing.T) {
 	r := filled(t, 9, small(24_000))
 	if r.passes() == 0 {
 		t.Fatal("no pass was made")
