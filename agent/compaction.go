@@ -185,6 +185,14 @@ func (a *Agent) engineEvents(next func(context.Context, clew.Event)) func(contex
 		if e.Usage != nil {
 			c.Cost = e.Usage.Cost
 		}
+		if c.Done {
+			a.tally(func(t *Totals) {
+				t.Passes++
+				if e.Usage != nil {
+					t.add("", e.Usage)
+				}
+			})
+		}
 		if e.Err != nil {
 			c.Error, c.Aborted = e.Err.Error(), errors.Is(e.Err, context.Canceled) || errors.Is(e.Err, errCancelled) || errors.Is(e.Err, errShut)
 		}

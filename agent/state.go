@@ -70,7 +70,7 @@ type Totals struct {
 	CacheRead  int64   `json:"cacheRead"`
 	CacheWrite int64   `json:"cacheWrite"`
 	Cost       float64 `json:"cost"` // US dollars, as far as prices are known
-	// Passes counts the passes on the path.
+	// Passes counts those that were made, also those that were taken back.
 	Passes int `json:"passes"`
 	// ByModel has the same for each "provider/id".
 	ByModel map[string]ModelTotals `json:"byModel,omitempty"`
