@@ -20,13 +20,13 @@ const (
 // Tour is what to try, one after the other.
 func Tour() []Step {
 	return []Step{
-		{sayFix, "it reads, searches, asks before it changes anything; then its window is full"},
-		{"/context", "what the window holds after the pass"},
-		{"/explain", "what became of each part, and why"},
-		{"/undo", "take the pass back: all is there again, word for word"},
-		{sayRecall, "it has left the window by itself again, and is had back from the log"},
-		{"/tree", "go back to the first message, and take a summary of the way with you"},
-		{sayTeach, "the other way"},
+		{sayFix, "its window is too small for that"},
+		{"/context", "what the window holds now"},
+		{"/explain", "what became of each part"},
+		{"/undo", "take the compaction back"},
+		{sayRecall, "recalled from the log"},
+		{"/tree", "back to the first message"},
+		{sayTeach, "another way, on a branch"},
 	}
 }
 
@@ -37,7 +37,7 @@ func Hints() []string {
 	for _, s := range steps {
 		widest = max(widest, len(s.Type))
 	}
-	out := []string{"This is a demo: the model follows rules, all else is real. Things to try, in this order:"}
+	out := []string{"A demo: the model follows rules, all else is real. Try this, one by one:"}
 	for i, s := range steps {
 		out = append(out, fmt.Sprintf("%d. %-*s  %s", i+1, widest, s.Type, s.Shows))
 	}
