@@ -146,8 +146,10 @@ func fields(t reflect.Type) []string {
 // nearest is the name that differs from another one in few letters, "" for none.
 func nearest(name string, names []string) string {
 	best, least := "", 1+max(2, len(name)/3)
+	first := name[:min(1, len(name))] // of two that are equally near, the one that begins alike
 	for _, n := range names {
-		if d := distance(strings.ToLower(name), strings.ToLower(n)); d < least {
+		d := distance(strings.ToLower(name), strings.ToLower(n))
+		if d < least || d == least && best != "" && strings.HasPrefix(n, first) && !strings.HasPrefix(best, first) {
 			best, least = n, d
 		}
 	}

@@ -244,7 +244,7 @@ func openChat(ctx context.Context, c chat.Config) (*chat.Session, error) {
 	switch {
 	case err == nil:
 		return s, nil
-	case errors.As(err, &bad) && bad.Flag != "":
+	case errors.As(err, new(*chat.ConfigError)), errors.As(err, &bad) && bad.Flag != "":
 		return nil, &usageError{fmt.Errorf("chat: %w", err)}
 	case errors.As(err, new(*provider.NameError)) && c.Flags["model"] != "":
 		return nil, usagef("chat: --model %w", err)

@@ -1,7 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"time"
@@ -56,4 +61,45 @@ func scriptAnswers(ts *testscript.TestScript, neg bool, args []string) {
 	})
 	ts.Setenv("MODEL_URL", srv.URL)
 	ts.Setenv("MODEL_KEY", modeltest.Key)
+}
+
+// scriptRPC runs clew chat --rpc with arguments, sends it the lines of a file, each when the
+// one before is answered, and prints what it writes.
+func scriptRPC(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: rpc file flags...")
+	}
+	clew, err := exec.LookPath("clew")
+	ts.Check(err)
+	cmd := exec.Command(clew, append([]string{"chat", "--rpc"}, args[1:]...)...)
+	cmd.Dir, cmd.Env = ts.MkAbs("."), append(os.Environ(), "CLEW_DATA_DIR="+ts.Getenv("CLEW_DATA_DIR"), "XDG_CONFIG_HOME="+ts.Getenv("XDG_CONFIG_HOME"), "MODEL_KEY="+ts.Getenv("MODEL_KEY"))
+	cmd.Stderr = ts.Stderr()
+	in, err := cmd.StdinPipe()
+	ts.Check(err)
+	out, err := cmd.StdoutPipe()
+	ts.Check(err)
+	ts.Check(cmd.Start())
+	end := time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Kill() })
+	defer end.Stop()
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 1<<24)
+	until := func(what string) {
+		for lines.Scan() {
+			fmt.Fprintln(ts.Stdout(), lines.Text())
+			if strings.HasPrefix(lines.Text(), what) {
+				return
+			}
+		}
+	}
+	until(`{"hello":`)
+	for request := range strings.Lines(ts.ReadFile(args[0])) {
+		_, err := io.WriteString(in, request)
+		ts.Check(err)
+		until(`{"id":`)
+	}
+	ts.Check(in.Close())
+	until("nothing")
+	if err := cmd.Wait(); err != nil {
+		fmt.Fprintln(ts.Stdout(), err)
+	}
 }

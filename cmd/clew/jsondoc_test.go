@@ -17,7 +17,7 @@ import (
 
 // jsonShapes are the values that --json prints, by the headings of docs/JSON.md.
 var jsonShapes = map[string]any{
-	"version": versionInfo{}, "settings": settingsJSON{}, "models": modelsJSON{}, "ls": sessionList{}, "rm": []removedSession{}, "tree": treeJSON{},
+	"version": versionInfo{}, "settings": settingsJSON{}, "models": modelsJSON{}, "chat": chatHeader{}, "ls": sessionList{}, "rm": []removedSession{}, "tree": treeJSON{},
 	"context": contextJSON{}, "verify": []verifiedFile{}, "repair": repairJSON{},
 	"compact": compactReport{}, "undo": undoReport{},
 	"explain": explainJSON{}, "pin": pinReport{}, "purge": purgeReport{}, "recall": recallReport{},

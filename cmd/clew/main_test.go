@@ -50,6 +50,7 @@ var programs = map[string]func(){"clew": main}
 //	                         scriptSession
 //	append file other        adds what is in the other file
 //	answers answer...        starts a server of models, see scriptAnswers
+//	rpc file flags...        drives clew chat --rpc, see scriptRPC
 //	expand file              replaces \\xNN and the like in a file, for bytes that
 //	                         a script can't hold
 func TestScripts(t *testing.T) {
@@ -80,7 +81,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code": scriptCode, "snap": scriptSnap, "unchanged": scriptUnchanged,
 			"reads": scriptReads, "writes": scriptWrites, "lock": scriptLock, "unlock": scriptUnlock, "expand": scriptExpand,
-			"session": scriptSession, "append": scriptAppend, "answers": scriptAnswers,
+			"session": scriptSession, "append": scriptAppend, "answers": scriptAnswers, "rpc": scriptRPC,
 		},
 	})
 }

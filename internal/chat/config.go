@@ -69,7 +69,7 @@ type Config struct {
 
 func (c Config) withDefaults() (_ Config, err error) {
 	if c.Dir, err = folder(c.Dir); err != nil {
-		return c, err
+		return c, &ConfigError{err}
 	}
 	if c.Environ == nil {
 		c.Environ = os.Environ()
@@ -96,3 +96,11 @@ func (c *Config) mode() permission.Mode {
 	}
 	return permission.Mode(c.getenv("CLEW_MODE"))
 }
+
+// ConfigError says that something in a Config can't be.
+type ConfigError struct{ Err error }
+
+func (e *ConfigError) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *ConfigError) Unwrap() error { return e.Err }

@@ -16,6 +16,7 @@ import (
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/agent/builtin"
+	"github.com/clew-dev/clew/agent/permission"
 	"github.com/clew-dev/clew/agent/tool"
 	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/settings"
@@ -61,8 +62,8 @@ func Open(ctx context.Context, cfg Config) (*Session, error) {
 	if s.set, err = s.load(cfg.UserFile); err != nil {
 		return nil, err
 	}
-	if err := s.checkTools(); err != nil {
-		return nil, err
+	if err := s.checkConfig(); err != nil {
+		return nil, &ConfigError{err}
 	}
 	s.windows, s.tries = s.readWindows(), cmp.Or(s.set.SummaryTries, defaultTries)
 	s.transport = model.NewTransport(model.TransportConfig{Retry: model.Retry{Attempts: s.tries, Notify: s.retried, Sleep: cfg.Sleep}})
@@ -158,9 +159,13 @@ func (s *Session) warn(err error) {
 	}
 }
 
-// checkTools reports a tool that was asked for and is not there. Those of servers can't be
-// known yet.
-func (s *Session) checkTools() error {
+// checkConfig reports a rule that is none, and a tool that is not there. Those of servers
+// can't be known yet.
+func (s *Session) checkConfig() error {
+	c := permission.Config{Rules: permission.Rules{Allow: s.cfg.Allow, Deny: s.cfg.Deny}, Dir: s.cfg.Dir, Home: s.cfg.userHome()}
+	if _, err := permission.New(c); err != nil {
+		return err
+	}
 	for _, name := range s.cfg.Tools {
 		if name == "" || !strings.Contains(name, "__") && !contains(builtinNames, name) {
 			return &agent.Error{

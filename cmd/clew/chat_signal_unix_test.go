@@ -1,0 +1,66 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/clew-dev/clew/model/modeltest"
+	"github.com/clew-dev/clew/session/jsonl"
+)
+
+// A signal ends the work: exit code 130, and the session can be gone on with.
+func TestChatSignals(t *testing.T) {
+	for name, sig := range map[string]syscall.Signal{"SIGINT": syscall.SIGINT, "SIGTERM": syscall.SIGTERM} {
+		t.Run(name, func(t *testing.T) {
+			srv := modeltest.Start(modeltest.Config{}, modeltest.Text("never").With(modeltest.Faults{Delay: time.Hour}), modeltest.Text("Here I am."))
+			defer srv.Close()
+			t.Setenv("MODEL_KEY", modeltest.Key)
+			t.Setenv("CLEW_DATA_DIR", t.TempDir())
+			project := t.TempDir()
+			flags := []string{"chat", "-p", "--cwd", project, "--model", "anthropic/claude-sonnet-4-5", "--base-url", srv.URL, "--key-env", "MODEL_KEY"}
+			var out, errOut bytes.Buffer
+			code := make(chan int, 1)
+			go func() { code <- Main(append(flags, "say hello"), strings.NewReader(""), &out, &errOut) }()
+			for i := 0; srv.Left() == 2 && i < 1000; i++ {
+				time.Sleep(5 * time.Millisecond)
+			}
+			begun := time.Now()
+			if err := syscall.Kill(os.Getpid(), sig); err != nil {
+				t.Fatal(err)
+			}
+			if got := <-code; got != exitInterrupted || out.Len() > 0 {
+				t.Errorf("exit code %d, %q", got, &out)
+			}
+			if took := time.Since(begun); took > 2*time.Second {
+				t.Errorf("it took %v", took)
+			}
+			m := regexp.MustCompile(`(?m)^clew: interrupted; clew chat --session (.*\.jsonl) goes on$`).FindStringSubmatch(errOut.String())
+			if m == nil || !strings.HasPrefix(m[1], filepath.Clean(os.Getenv("CLEW_DATA_DIR"))) {
+				t.Fatalf("%q", &errOut)
+			}
+			f, err := jsonl.Open(context.Background(), m[1], jsonl.Options{})
+			if err != nil {
+				t.Fatalf("it is still open: %v", err)
+			}
+			if err := f.Close(); err != nil {
+				t.Fatal(err)
+			}
+			errOut.Reset()
+			if got := Main(append(flags, "--session", m[1], "are you there?"), strings.NewReader(""), &out, &errOut); got != exitDone || out.String() != "Here I am.\n" {
+				t.Errorf("%d, %q, %q", got, &out, &errOut)
+			}
+			if bad := srv.Violations(); len(bad) > 0 {
+				t.Error(bad)
+			}
+		})
+	}
+}
