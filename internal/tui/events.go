@@ -1,0 +1,341 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/clew-dev/clew/agent"
+	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/tui/widget"
+	"github.com/clew-dev/clew/message"
+)
+
+// frame is the least time between two looks at the events: what streams in is drawn
+// at most 25 times a second.
+const frame = 40 * time.Millisecond
+
+// eventsMsg are events that have come.
+type eventsMsg []agent.Event
+
+// listen waits for events.
+func (u *ui) listen(wait time.Duration) tea.Cmd {
+	return u.tasks.cmd(func(ctx context.Context) tea.Msg {
+		if wait > 0 {
+			t := time.NewTimer(wait)
+			defer t.Stop()
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-t.C:
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-u.cfg.Events.ready:
+			return eventsMsg(u.cfg.Events.take())
+		}
+	})
+}
+
+// loadedMsg is a path that was read.
+type loadedMsg struct {
+	gen  int
+	path []agent.Shown
+	err  error
+}
+
+// load reads the transcript again. What happens meanwhile is kept until it is there.
+func (u *ui) load() {
+	u.gen++
+	u.loading = true
+	gen, a := u.gen, u.cfg.Host.Agent()
+	u.do(u.tasks.cmd(func(ctx context.Context) tea.Msg {
+		path, err := a.Path(ctx)
+		return loadedMsg{gen, path, err}
+	}))
+}
+
+func (u *ui) loaded(m loadedMsg) {
+	if m.gen != u.gen {
+		return // another one is on its way
+	}
+	u.loading = false
+	if m.err != nil {
+		u.fail("the transcript can't be read", m.err)
+	} else {
+		u.seen = make(map[string]bool, len(m.path))
+		for _, s := range m.path {
+			u.seen[s.ID] = true
+		}
+		cut := max(len(m.path)-maxItems, 0)
+		items, open := pathItems(m.path[cut:], u.boxes, u.ends, u.state.Doing != agent.DoingNothing)
+		u.log.rebuild(items)
+		u.log.cut, u.log.calls = u.log.cut+cut, open
+	}
+	wait := u.held
+	u.held = nil
+	for i, e := range wait {
+		u.event(e)
+		if u.loading {
+			u.held = append(u.held, wait[i+1:]...)
+			return
+		}
+	}
+}
+
+// event takes an event in.
+func (u *ui) event(e agent.Event) {
+	switch e.Kind { // these do not change the transcript
+	case agent.KindState:
+		u.setState(*e.State)
+		return
+	case agent.KindQueue:
+		u.queue = e.Queue
+		return
+	case agent.KindAsk:
+		u.asked(*e.Question)
+		return
+	case agent.KindAsked:
+		u.answered(e.Question.ID)
+		return
+	default:
+	}
+	if u.loading {
+		u.held = append(u.held, e)
+		return
+	}
+	switch e.Kind {
+	case agent.KindMoved:
+		u.load()
+	case agent.KindEntry:
+		u.entry(e.Entry)
+	case agent.KindTurnStart:
+		u.turnSince, u.retry, u.stopping = e.Time, nil, false
+		u.log.settle()
+	case agent.KindTurnEnd:
+		u.turnEnd(e)
+	case agent.KindRequest:
+		u.retry, u.log.live = nil, nil
+	case agent.KindDiscard:
+		u.log.live = nil
+	case agent.KindDelta:
+		u.delta(e)
+	case agent.KindToolStart, agent.KindToolOutput, agent.KindToolEnd:
+		u.tool(e)
+	case agent.KindCompactionStart:
+		u.passSince = e.Time
+	case agent.KindCompactionEnd:
+		u.passEnd(e.Compaction)
+	case agent.KindRetry:
+		u.retry, u.retryAt = e.Retry, e.Time.Add(e.Retry.Wait)
+	case agent.KindWarning:
+		u.note("warning: " + e.Text)
+	case agent.KindError:
+		u.fault(e.Text)
+	default:
+	}
+}
+
+// setState takes in what the agent is doing.
+func (u *ui) setState(s agent.State) {
+	if s.Session != "" && s.Session != u.cfg.Host.Agent().State().Session {
+		return // of the session before
+	}
+	if s.Doing != u.state.Doing {
+		u.doingSince = u.cfg.Clock()
+	}
+	u.state = s
+}
+
+// entry shows a message that was written.
+func (u *ui) entry(e *agent.Entry) {
+	if u.seen[e.ID] {
+		return
+	}
+	u.seen[e.ID] = true
+	if e.Message.Role == message.RoleAssistant || e.Message.Role == message.RoleBashExecution {
+		u.log.live = nil
+	}
+	if m := e.Message; m.Role == message.RoleToolResult && m.IsError && u.stopping {
+		u.ends[m.ToolCallID] = widget.StatusCancelled
+	}
+	w := writer{put: u.log.add, ends: u.ends, call: func(id string) *item { return u.log.calls[id] }}
+	w.message(e.ID, e.Message, compact.Fate{})
+	if e.Message.Role == message.RoleToolResult {
+		delete(u.log.calls, e.Message.ToolCallID)
+	}
+}
+
+// delta shows a piece of an answer.
+func (u *ui) delta(e agent.Event) {
+	kind, title := widget.BlockAssistant, ""
+	switch e.Part {
+	case agent.PartThinking:
+		kind = widget.BlockThinking
+	case agent.PartArguments:
+		kind = widget.BlockTool
+		if e.Tool != nil {
+			title = e.Tool.Name
+		}
+	default:
+	}
+	key := fmt.Sprintf("%s %d", kindWord(kind), e.Block)
+	for _, it := range u.log.live {
+		if it.call == key {
+			u.grow(it, e)
+			return
+		}
+	}
+	if kind != widget.BlockTool && strings.TrimSpace(e.Text) == "" {
+		return
+	}
+	for _, it := range u.log.live {
+		if it.Kind() == widget.BlockThinking {
+			it.Finish()
+		}
+	}
+	it := &item{Block: widget.NewBlock(kind, title, ""), call: key}
+	if kind == widget.BlockTool {
+		it.SetStatus(widget.StatusWaiting)
+	}
+	u.log.dress(it)
+	u.log.live = append(u.log.live, it)
+	u.grow(it, e)
+}
+
+func kindWord(k widget.BlockKind) string {
+	switch k {
+	case widget.BlockTool:
+		return "call"
+	case widget.BlockThinking:
+		return "thinking"
+	default:
+		return "text"
+	}
+}
+
+// grow adds a piece. Of arguments that come in only how much there is is shown.
+func (u *ui) grow(it *item, e agent.Event) {
+	if it.Kind() != widget.BlockTool {
+		it.Append(e.Text)
+		return
+	}
+	it.size += len(e.Text)
+	if e.Tool != nil && e.Tool.Name != "" {
+		it.name = e.Tool.Name
+	}
+	if it.size >= 200 {
+		it.SetTitle(fmt.Sprintf("%s … %s", it.name, kilobytes(it.size)))
+	} else {
+		it.SetTitle(it.name)
+	}
+}
+
+func kilobytes(n int) string {
+	if n < 1000 {
+		return fmt.Sprintf("%d bytes", n)
+	}
+	return fmt.Sprintf("%.1f kB", float64(n)/1e3)
+}
+
+// tool shows how far a call is.
+func (u *ui) tool(e agent.Event) {
+	it := u.log.calls[e.Tool.ID]
+	if it == nil && e.Kind == agent.KindToolStart { // a command of the user's
+		it = &item{Block: widget.NewBlock(widget.BlockTool, "! "+e.Tool.Line, ""), call: e.Tool.ID}
+		u.log.live = append(u.log.live, it)
+		u.log.calls[e.Tool.ID] = it
+	}
+	if it == nil {
+		return
+	}
+	switch e.Kind {
+	case agent.KindToolStart:
+		if e.Tool.Line != "" && e.Tool.Name != shellName {
+			it.SetTitle(e.Tool.Line)
+		}
+		it.SetStatus(widget.StatusRunning)
+	case agent.KindToolOutput:
+		if it.size += len(e.Text); it.size > mostOutput {
+			it.SetText(tail(it.Text(), mostOutput/2) + e.Text)
+			it.size = len(it.Text())
+		} else {
+			it.SetText(it.Text() + e.Text)
+		}
+	default:
+		delete(u.log.calls, e.Tool.ID)
+	}
+}
+
+// shellName is the name of the tool that stands for a command of the user's.
+const shellName = "shell"
+
+// mostOutput is how much of the output of a running call is kept for showing, in bytes.
+const mostOutput = 64 << 10
+
+func tail(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	s = s[len(s)-n:]
+	return s[strings.IndexByte(s, '\n')+1:]
+}
+
+// turnEnd says how a turn ended, where that is not plain to see.
+func (u *ui) turnEnd(e agent.Event) {
+	u.log.live, u.retry = nil, nil
+	for id, it := range u.log.calls {
+		it.SetStatus(widget.StatusCancelled)
+		delete(u.log.calls, id)
+	}
+	switch e.Outcome {
+	case agent.OutcomeFailed:
+		u.fault(e.Error + "\nNothing is lost: /continue tries again")
+	case agent.OutcomeCancelled:
+		u.note("cancelled; what was done stays. /continue goes on")
+	case agent.OutcomeLimit:
+		u.note("stopped after the most requests that one prompt may make; /continue goes on")
+	case agent.OutcomeDone:
+	}
+}
+
+// passEnd shows what a pass did: one box for each.
+func (u *ui) passEnd(c *agent.Compaction) {
+	switch {
+	case c.Done:
+		b := newBox(c, u.log.lastEntry())
+		u.boxes = append(u.boxes, b)
+		u.log.add(b.item(boxEntry, ""))
+	case c.Aborted:
+		u.note("the compaction was cancelled; the context is as it was")
+	case c.Error != "":
+		u.fault("the compaction failed, and the context is as it was: " + c.Error)
+	case c.Why != "":
+		u.note("nothing was compacted: " + c.Why)
+	}
+}
+
+// note adds a line that the program says.
+func (u *ui) note(text string) { u.log.note(widget.BlockNotice, "", text) }
+
+// fault adds an error.
+func (u *ui) fault(text string) {
+	u.log.note(widget.BlockError, "", text)
+	u.lastError = firstLine(text)
+}
+
+// fail says what went wrong with what the user wanted.
+func (u *ui) fail(what string, err error) { u.fault(failure(what, err)) }
+
+// failure is the sentence of an error that a user asked for.
+func failure(what string, err error) string {
+	if what == "" {
+		return err.Error()
+	}
+	return what + ": " + err.Error()
+}

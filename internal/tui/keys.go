@@ -1,0 +1,261 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/clew-dev/clew/agent"
+	"github.com/clew-dev/clew/agent/permission"
+	"github.com/clew-dev/clew/internal/tui/widget"
+)
+
+// Key is a key of the terminal and what it does, for the documentation.
+type Key struct{ Keys, Does string }
+
+// Keys lists the keys.
+func Keys() []Key {
+	return []Key{
+		{"Enter", "send; while the agent works, before its next request"},
+		{"Ctrl+F, Ctrl+Enter", "send when the agent would stop"},
+		{"Alt+Enter, Ctrl+J", "begin a line"},
+		{"Esc", "leave what is open; cancel what goes on"},
+		{"Esc Esc", "on an empty editor: the tree"},
+		{"Alt+Up", "take what waits last back into the editor"},
+		{"Ctrl+G", "go to what waits: a question, a preview"},
+		{"Ctrl+O", "fold or unfold tool calls and thinking"},
+		{"Ctrl+T", "fold or unfold thinking"},
+		{"Shift+Tab", "change the mode: ask, edits, plan"},
+		{"PgUp, PgDn, wheel", "move in the transcript; Home and End on an empty editor"},
+		{"Tab", "complete: /command, @file"},
+		{"Up, Down, Ctrl+R", "what was sent before; search it"},
+		{"Ctrl+_, Ctrl+Y", "take back what was typed, and do it again"},
+		{"Ctrl+C", "empty the editor; twice: leave"},
+		{"Ctrl+D", "on an empty editor: leave"},
+		{"Ctrl+L", "draw everything again"},
+		{"Ctrl+Z", "suspend clew; fg brings it back"},
+		{"!command", "run a command, and show it to the model; !!command does not show it"},
+		{"//text", "send a text that begins with /"},
+	}
+}
+
+const (
+	twice    = 2 * time.Second        // within which Ctrl+C twice leaves
+	twiceEsc = 700 * time.Millisecond // within which Escape twice opens the tree
+)
+
+// key does what a key means: to what is on top, then here, then to the editor.
+func (u *ui) key(k tea.KeyPressMsg) {
+	s := k.String()
+	if n := len(u.over); n > 0 {
+		if s == "ctrl+c" {
+			u.over = u.over[:n-1]
+			return
+		}
+		u.over[n-1].update(k)
+		return
+	}
+	if u.answering() && s != "ctrl+c" && s != "ctrl+z" && s != "ctrl+l" {
+		switch out := u.dialog().Update(k).(type) {
+		case widget.DialogMsg:
+			u.answer(out.ID)
+		case widget.DialogIgnoredMsg:
+			u.mainKey(k)
+		}
+		return
+	}
+	u.mainKey(k)
+}
+
+func (u *ui) paste(p tea.PasteMsg) {
+	if n := len(u.over); n > 0 {
+		u.over[n-1].update(p)
+		return
+	}
+	if u.answering() {
+		u.dialog().Update(p) // a paste answers nothing
+	}
+	u.ed.Update(p)
+}
+
+func (u *ui) mainKey(k tea.KeyPressMsg) {
+	s := k.String()
+	if s == "esc" {
+		u.escape(k)
+		return
+	}
+	u.escAt = time.Time{}
+	page := func() int { return max(u.transcriptHeight()-2, 1) }
+	switch s {
+	case "ctrl+c":
+		u.interrupt()
+		return
+	case "ctrl+d":
+		if u.ed.Empty() {
+			u.quit()
+			return
+		}
+	case "ctrl+z":
+		u.do(tea.Suspend)
+		return
+	case "ctrl+l":
+		u.do(tea.ClearScreen)
+		return
+	case "ctrl+o":
+		open := !u.log.openTools
+		u.log.fold(open, open)
+		return
+	case "ctrl+t":
+		u.log.fold(u.log.openTools, !u.log.openThinking)
+		return
+	case "ctrl+g":
+		u.goToWaiting()
+		return
+	case "alt+up":
+		u.takeBack()
+		return
+	case "pgup":
+		u.scroll(-page())
+		return
+	case "pgdown":
+		u.scroll(page())
+		return
+	case "shift+up":
+		u.scroll(-1)
+		return
+	case "shift+down":
+		u.scroll(1)
+		return
+	case "ctrl+home":
+		u.log.home()
+		return
+	case "ctrl+end":
+		u.log.end()
+		return
+	case "home", "end":
+		if u.ed.Empty() {
+			if s == "home" {
+				u.log.home()
+			} else {
+				u.log.end()
+			}
+			return
+		}
+	case "shift+tab":
+		if !u.ed.Busy() {
+			u.cycleMode()
+			return
+		}
+	case "ctrl+enter", "alt+shift+enter", "ctrl+f":
+		if !u.ed.Busy() {
+			u.toEditorWhen(tea.KeyPressMsg{Code: tea.KeyEnter}, agent.WhenDone)
+			return
+		}
+	}
+	u.toEditor(k)
+}
+
+// toEditor gives a message to the editor and sends what it says is to be sent.
+func (u *ui) toEditor(msg tea.Msg) { u.toEditorWhen(msg, agent.WhenNext) }
+
+func (u *ui) toEditorWhen(msg tea.Msg, when agent.When) {
+	was := u.ed.Empty()
+	if out, ok := u.ed.Update(msg).(widget.SendMsg); ok {
+		u.input(out.Text, when)
+	}
+	if d := u.dialog(); d != nil && !was && u.ed.Empty() {
+		d.Appear() // it takes keys again only now
+	}
+	if u.ed.Empty() {
+		u.answerNow = false
+	}
+}
+
+// escape leaves or cancels one thing, the nearest first.
+func (u *ui) escape(k tea.KeyPressMsg) {
+	switch {
+	case u.ed.Busy():
+		u.ed.Update(k)
+	case u.dialog() != nil && !u.answering():
+		u.goToWaiting()
+	case len(u.jobs) > 0:
+		u.jobs[len(u.jobs)-1].cancel()
+	case u.busy():
+		u.cancel()
+	case !u.ed.Empty():
+		u.escAt = time.Time{}
+	case !u.escAt.IsZero() && u.cfg.Clock().Sub(u.escAt) < twiceEsc:
+		u.escAt = time.Time{}
+		u.input("/tree", agent.WhenNext)
+	default:
+		u.escAt = u.cfg.Clock()
+	}
+}
+
+// cancel ends what the agent is doing.
+func (u *ui) cancel() {
+	if u.cancelled {
+		return
+	}
+	u.cancelled, u.stopping = true, true
+	a := u.cfg.Host.Agent()
+	u.quietly(func(ctx context.Context) error {
+		_, err := a.Cancel(ctx)
+		return err
+	}, func(err error) {
+		u.cancelled = false
+		if err != nil && !errors.Is(err, context.Canceled) {
+			u.fail("cancel", err)
+		}
+	})
+}
+
+// interrupt empties the editor; a second time it leaves.
+func (u *ui) interrupt() {
+	now := u.cfg.Clock()
+	if !u.quitAt.IsZero() && now.Sub(u.quitAt) < twice {
+		u.quit()
+		return
+	}
+	u.quitAt = now
+	u.ed.Clear()
+	u.answerNow = false
+	// Until then a line says what a second one does.
+	u.do(u.tasks.after(twice, tickMsg{}))
+}
+
+// quit leaves when what was typed is on the disk; at once when it is asked for again.
+func (u *ui) quit() {
+	if u.quitting {
+		u.do(tea.Quit)
+		return
+	}
+	u.quitting = true
+}
+
+// goToWaiting turns to what waits for the user.
+func (u *ui) goToWaiting() {
+	switch d := u.dialog(); {
+	case d != nil:
+		u.answerNow = true
+	case len(u.later) > 0:
+		u.openReady()
+	}
+}
+
+func (u *ui) scroll(n int) { u.log.scroll(n, u.transcriptHeight()) }
+
+// modes are what Shift+Tab goes through.
+var modes = []permission.Mode{permission.ModeAsk, permission.ModeEdits, permission.ModePlan}
+
+func (u *ui) cycleMode() {
+	next := modes[0]
+	for i, m := range modes {
+		if m == u.state.Mode {
+			next = modes[(i+1)%len(modes)]
+		}
+	}
+	setMode(u, next)
+}

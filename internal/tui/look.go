@@ -1,0 +1,309 @@
+package tui
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/clew-dev/clew"
+	"github.com/clew-dev/clew/agent"
+	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/tui/widget"
+	"github.com/clew-dev/clew/recall"
+	"github.com/clew-dev/clew/token"
+)
+
+var categoryWords = [token.NumCategories]string{
+	token.System: "system prompt", token.Tools: "tools", token.User: "user",
+	token.Assistant: "answers", token.Thinking: "thinking", token.ToolCalls: "tool calls",
+	token.ToolResults: "tool results", token.Images: "images", token.Summaries: "summaries",
+	token.Shell: "shell", token.Custom: "from programs", token.Unattributed: "not in the log",
+}
+
+func showContext(f front) {
+	lookAt(f, "context", func(x *clew.Explanation, s agent.State, width int) string { return contextText(x, s, width) })
+}
+
+func explain(f front) {
+	lookAt(f, "explain", func(x *clew.Explanation, _ agent.State, width int) string { return explainText(x, width) })
+}
+
+func lookAt(f front, title string, text func(x *clew.Explanation, s agent.State, width int) string) {
+	a := f.host().Agent()
+	var x *clew.Explanation
+	f.run("looking at the context", func(ctx context.Context) (err error) {
+		x, err = a.Explain(ctx)
+		return err
+	}, func(err error) {
+		if failed(f, title, err) {
+			return
+		}
+		s := a.State()
+		f.soon(title, func() { f.show(title, func(width int) string { return text(x, s, width) }) })
+	})
+}
+
+// bar draws n of total, with a mark at the threshold.
+func bar(n, total, threshold int64, width int) string {
+	at := func(n int64) int { return int(min(max(n, 0), total) * int64(width) / max(total, 1)) }
+	filled, mark := at(n), at(threshold)
+	if n > 0 {
+		filled = max(filled, 1)
+	}
+	var b strings.Builder
+	for i := range width {
+		switch {
+		case i < filled:
+			b.WriteString("█")
+		case i == mark && threshold > 0:
+			b.WriteString("│")
+		default:
+			b.WriteString("░")
+		}
+	}
+	return b.String()
+}
+
+func contextText(x *clew.Explanation, s agent.State, width int) string {
+	var b strings.Builder
+	r := x.Reading
+	fmt.Fprintf(&b, "%s\n", bar(r.Tokens, s.Window, s.Threshold, min(60, max(width-2, 10))))
+	estimated := ""
+	if r.Estimated > 0 {
+		estimated = "~"
+	}
+	fmt.Fprintf(&b, "%s%s of %s tokens (%s)\n\n", estimated, tokens(r.Tokens), tokens(s.Window), share(r.Tokens, s.Window))
+	var rows [][2]string
+	add := func(name, format string, args ...any) {
+		rows = append(rows, [2]string{name, fmt.Sprintf(format, args...)})
+	}
+	add("model", "%s", orNone(s.Model))
+	from := map[string]string{"catalogue": "of the model", "settings": "set by you", "learnt": "learnt from the provider", "assumed": "assumed: nobody has said it"}[s.WindowFrom]
+	add("window", "%s tokens, %s", tokens(s.Window), cmp.Or(from, s.WindowFrom))
+	add("threshold", "%s tokens: from there on it is compacted", tokens(s.Threshold))
+	if r.Anchor < 0 {
+		add("measured", "nothing yet: all is an estimate (%s)", r.Counter)
+	} else {
+		add("measured", "%s tokens by the provider, %s estimated (%s)", tokens(r.Measured), tokens(r.Estimated), r.Counter)
+	}
+	if p := x.Plan; p != nil {
+		add("limit", "%s tokens, %s of them kept for the answer", tokens(p.Budget.Limit), tokens(p.Budget.Reserve))
+		add("target", "%s tokens after a compaction", tokens(p.Budget.Target))
+	}
+	add("request", "about %s", kilobytes(int(r.Bytes)))
+	add("passes", "%d on this path", s.Totals.Passes)
+	if s.Totals.Requests > 0 {
+		add("cache", "%s of the last request came from the provider's cache", share(int64(s.CacheHit*1000), 1000))
+	}
+	if s.Prepared {
+		add("ready", "a summary for the next compaction is made already")
+	}
+	if s.Breaker != "" {
+		add("stopped", "nothing is compacted: %s", s.Breaker)
+	}
+	table(&b, rows, width)
+	b.WriteString("\n")
+	name := 0
+	for _, w := range categoryWords {
+		name = max(name, len(w))
+	}
+	for c, n := range r.Categories {
+		if n > 0 {
+			fmt.Fprintf(&b, "%-*s  %7s  %4s  %s\n", name, categoryWords[c], tokens(n), share(n, r.Tokens), strings.Repeat("█", int(min(n*20/max(r.Tokens, 1), 20))))
+		}
+	}
+	return b.String()
+}
+
+func explainText(x *clew.Explanation, width int) string {
+	var b strings.Builder
+	switch {
+	case x.Err != nil:
+		fmt.Fprintf(&b, "The next request would fail: %v\n", x.Err)
+	case x.Plan.Act:
+		fmt.Fprintf(&b, "The next request would be preceded by a compaction: %s\n", x.Plan.Why)
+		fmt.Fprintf(&b, "  %s → %s tokens (%s)\n", tokens(x.Plan.Before.Tokens), tokens(x.Plan.After.Tokens), rungs(x.Plan.Rungs))
+	default:
+		fmt.Fprintf(&b, "Nothing would be compacted now: %s\n", x.Plan.Why)
+	}
+	if p := x.Plan; p != nil {
+		for _, c := range p.Clamps {
+			fmt.Fprintf(&b, "  adjusted: %v\n", c)
+		}
+	}
+	b.WriteString("\nWhat became of what was said:\n")
+	count := map[compact.FateKind]int{}
+	why := map[string]int{}
+	for _, f := range x.Fates {
+		count[f.Fate]++
+		if f.Fate == compact.FateExcluded || f.Fate == compact.FateEdited {
+			why[string(f.Fate)+": "+cmp.Or(f.Why, "no reason is known")]++
+		}
+	}
+	kinds := []compact.FateKind{compact.FateVerbatim, compact.FateEdited, compact.FateSummarized, compact.FateQuoted, compact.FateExcluded}
+	words := map[compact.FateKind]string{
+		compact.FateVerbatim: "stands there word for word", compact.FateEdited: "stands there shortened", compact.FateSummarized: "is in the summary",
+		compact.FateQuoted: "is in the summary, word for word", compact.FateExcluded: "is not sent to the model",
+	}
+	var rows [][2]string
+	for _, k := range kinds {
+		if count[k] > 0 {
+			rows = append(rows, [2]string{fmt.Sprintf("%6d %s", count[k], k), words[k]})
+		}
+	}
+	rows = append(rows, [2]string{fmt.Sprintf("%6d in all", len(x.Fates)), "entries on this path"})
+	table(&b, rows, width)
+	if len(why) > 0 {
+		b.WriteString("\nWhy:\n")
+		for _, k := range slices.SortedFunc(maps.Keys(why), func(a, b string) int { return cmp.Or(why[b]-why[a], strings.Compare(a, b)) }) {
+			fmt.Fprintf(&b, "%6d %s\n", why[k], k)
+		}
+	}
+	b.WriteString("\nOne by one, the newest last:\n")
+	const most = 2_000
+	list := x.Fates
+	if n := len(list) - most; n > 0 {
+		fmt.Fprintf(&b, "  (%d older ones: clew explain lists them)\n", n)
+		list = list[n:]
+	}
+	for _, f := range list {
+		pinned := ""
+		if f.Pinned {
+			pinned = ", pinned"
+		}
+		by := ""
+		if f.By != "" {
+			by = " by [#" + f.By + "]"
+		}
+		reason := ""
+		if f.Why != "" {
+			reason = " (" + f.Why + ")"
+		}
+		fmt.Fprintf(&b, "  [#%s] %s%s%s%s\n", f.Entry, f.Fate, reason, by, pinned)
+	}
+	return b.String()
+}
+
+// recallMost is how much of an entry is shown at once, in characters.
+const recallMost = 400_000
+
+func recallText(f front, args string) {
+	if args == "" {
+		f.edit("recall: words to look for, \"a phrase\", or an id", "", true, func(text string) {
+			if text = strings.TrimSpace(text); text != "" {
+				recallText(f, text)
+			}
+		})
+		return
+	}
+	a := f.host().Agent()
+	var got *clew.Recalled
+	var found *clew.Found
+	f.run("looking for it", func(ctx context.Context) (err error) {
+		if id := strings.Trim(args, "[]#"); !strings.ContainsAny(id, " \"") && len(id) >= 4 {
+			if got, err = a.Recall(ctx, id, clew.RecallOptions{Max: recallMost}); err == nil {
+				return nil
+			}
+			got = nil
+		}
+		found, err = a.Search(ctx, recall.Query{Text: args, Limit: 100}, clew.ScopeAll)
+		return err
+	}, func(err error) {
+		switch {
+		case failed(f, "recall", err):
+		case got != nil:
+			f.soon("what was found", func() { showRecalled(f, got, args) })
+		case len(found.Hits) == 0:
+			f.note("nothing in this session has " + args)
+		default:
+			f.soon("what was found", func() { showFound(f, found, args) })
+		}
+	})
+}
+
+func showFound(f front, found *clew.Found, words string) {
+	var items []widget.Item
+	for _, h := range found.Hits {
+		role := string(h.Role)
+		if len(h.Tools) > 0 {
+			role = strings.Join(h.Tools, ", ")
+		}
+		items = append(items, widget.Item{ID: h.Entry, Cells: []string{h.Snippet, role, fmt.Sprintf("turn %d", h.Turn)}, Detail: "[#" + h.Entry + "] " + h.Snippet})
+	}
+	title := fmt.Sprintf("%s for %s", counted(found.Total, "hit"), words)
+	if found.Total > len(found.Hits) {
+		title += fmt.Sprintf(", the best %d", len(found.Hits))
+	}
+	f.pick(&list{PickerOptions: widget.PickerOptions{Title: title}, items: items, picked: func(id string) {
+		a := f.host().Agent()
+		var got *clew.Recalled
+		f.run("reading it", func(ctx context.Context) (err error) {
+			got, err = a.Recall(ctx, id, clew.RecallOptions{Max: recallMost})
+			return err
+		}, func(err error) {
+			if !failed(f, "recall", err) {
+				f.soon("what was found", func() { showRecalled(f, got, id) })
+			}
+		})
+	}})
+}
+
+func showRecalled(f front, r *clew.Recalled, handle string) {
+	what := cmp.Or(string(r.Role), "entry")
+	if r.Tool != "" {
+		what += " of " + r.Tool
+	}
+	if len(r.Entries) == 1 {
+		handle = r.Entries[0]
+	}
+	text := r.Text
+	if r.Next > 0 {
+		text += fmt.Sprintf("\n\n… %d of %d characters; clew recall prints all", r.Next, r.Total)
+	}
+	f.showText(what+" [#"+handle+"]", text)
+}
+
+func cost(f front) {
+	t := f.host().Agent().State().Totals
+	f.show("cost", func(int) string { return costText(t) })
+}
+
+func costText(t agent.Totals) string {
+	var b strings.Builder
+	line := func(name string, requests int, in, out, read, write int64, cost float64) {
+		price := money(cost)
+		if cost == 0 && requests > 0 {
+			price = "not known"
+		}
+		fmt.Fprintf(&b, "%-40s %6d  %8s %8s %8s %8s  %s\n", widget.Cut(widget.OneLine(name), 40), requests, tokens(in), tokens(read), tokens(write), tokens(out), price)
+	}
+	fmt.Fprintf(&b, "%-40s %6s  %8s %8s %8s %8s  %s\n", "model", "calls", "input", "cached", "to cache", "output", "cost")
+	var rest agent.Totals
+	rest.Requests, rest.Input, rest.Output, rest.CacheRead, rest.CacheWrite, rest.Cost = t.Requests, t.Input, t.Output, t.CacheRead, t.CacheWrite, t.Cost
+	for _, name := range slices.Sorted(maps.Keys(t.ByModel)) {
+		m := t.ByModel[name]
+		line(name, m.Requests, m.Input, m.Output, m.CacheRead, m.CacheWrite, m.Cost)
+		rest.Requests -= m.Requests
+		rest.Input -= m.Input
+		rest.Output -= m.Output
+		rest.CacheRead -= m.CacheRead
+		rest.CacheWrite -= m.CacheWrite
+		rest.Cost -= m.Cost
+	}
+	if rest.Requests > 0 {
+		line("summaries, and attempts that failed", rest.Requests, rest.Input, rest.Output, rest.CacheRead, rest.CacheWrite, rest.Cost)
+	}
+	line("all", t.Requests, t.Input, t.Output, t.CacheRead, t.CacheWrite, t.Cost)
+	if all := t.Input + t.CacheRead + t.CacheWrite; all > 0 {
+		fmt.Fprintf(&b, "\n%s of all input came from the provider's cache\n", share(t.CacheRead, all))
+	}
+	b.WriteString("\nAll branches and summaries of the session are counted. Costs go by the prices that are known.\n")
+	return b.String()
+}
+
+// isBusy reports whether an error is that of an agent at work.
+func isBusy(err error) bool { return errors.Is(err, agent.ErrBusy) }

@@ -1,0 +1,299 @@
+package tui
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/clew-dev/clew/internal/tui/widget"
+)
+
+// overlay is something that the user has opened and that takes the place of the
+// transcript and the editor.
+type overlay interface {
+	setSize(width, height int)
+	setTheme(*widget.Theme)
+	update(tea.Msg)
+	view() string
+	cursor() *tea.Cursor
+}
+
+// open puts an overlay on top of what is there.
+func (u *ui) open(o overlay) {
+	o.setTheme(u.theme)
+	u.over = append(u.over, o)
+}
+
+// close takes an overlay away.
+func (u *ui) close(o overlay) {
+	for i, x := range u.over {
+		if x == o {
+			u.over = append(u.over[:i:i], u.over[i+1:]...)
+			return
+		}
+	}
+}
+
+// pager shows a text that may be long.
+type pager struct {
+	u             *ui
+	title         string
+	text          func(width int) string
+	theme         *widget.Theme
+	width, height int
+	lines         []string
+	top           int
+	insert        func() // i puts it into the editor; nil: it does not
+}
+
+// show opens a text to read.
+func (u *ui) show(title string, text func(width int) string) {
+	u.open(&pager{u: u, title: title, text: text})
+}
+
+// showText opens a text as it is; i puts it into the editor.
+func (u *ui) showText(title, text string) {
+	p := &pager{u: u, title: title, text: func(int) string { return text }}
+	p.insert = func() {
+		if u.ed.Offer(text) {
+			u.over = nil
+			return
+		}
+		u.note("the editor is not empty: nothing was put into it")
+		u.close(p)
+	}
+	u.open(p)
+}
+
+func (p *pager) setTheme(t *widget.Theme) { p.theme = t }
+
+func (p *pager) setSize(width, height int) {
+	if width != p.width || p.lines == nil {
+		p.lines = widget.Wrap(widget.Sanitize(p.text(width)), width)
+	}
+	p.width, p.height = width, height
+	p.move(0)
+}
+
+func (p *pager) page() int { return max(p.height-2, 1) }
+
+func (p *pager) move(n int) { p.top = max(min(p.top+n, len(p.lines)-p.page()), 0) }
+
+func (p *pager) update(msg tea.Msg) {
+	switch msg := msg.(type) {
+	case tea.MouseWheelMsg:
+		p.move(wheel(msg))
+	case tea.KeyPressMsg:
+		switch msg.String() {
+		case "up", "k":
+			p.move(-1)
+		case "down", "j":
+			p.move(1)
+		case "pgup", "b":
+			p.move(-p.page())
+		case "pgdown", "space", "enter":
+			p.move(p.page())
+		case "home", "g":
+			p.move(-len(p.lines))
+		case "end", "G":
+			p.move(len(p.lines))
+		case "i":
+			if p.insert != nil {
+				p.insert()
+			}
+		case "esc", "q":
+			p.u.close(p)
+		}
+	}
+}
+
+func (p *pager) cursor() *tea.Cursor { return nil }
+
+func (p *pager) view() string {
+	t := p.theme
+	title := widget.Cut("── "+widget.OneLine(p.title)+" ", p.width)
+	out := []string{t.Paint(t.Accent, title+strings.Repeat("─", max(p.width-widget.Width(title), 0)))}
+	end := min(p.top+p.page(), len(p.lines))
+	for _, l := range p.lines[p.top:end] {
+		out = append(out, widget.Cut(l, p.width))
+	}
+	for len(out) < p.height-1 {
+		out = append(out, "")
+	}
+	help := "Esc leave"
+	if p.insert != nil {
+		help = "i put it into the editor · " + help
+	}
+	if len(p.lines) > p.page() {
+		help = "lines " + strconv.Itoa(p.top+1) + "–" + strconv.Itoa(end) + " of " + strconv.Itoa(len(p.lines)) + " · ↑↓ PgUp PgDn · " + help
+	}
+	return strings.Join(append(out, t.Paint(t.Dim, widget.Cut(help, p.width))), "\n")
+}
+
+// wheelLines is how far a turn of the mouse wheel goes.
+const wheelLines = 3
+
+func wheel(m tea.MouseWheelMsg) int {
+	switch m.Button {
+	case tea.MouseWheelUp:
+		return -wheelLines
+	case tea.MouseWheelDown:
+		return wheelLines
+	default:
+		return 0
+	}
+}
+
+// formView edits a text.
+type formView struct {
+	*widget.Form
+	u    *ui
+	self overlay // what is closed when it is done
+	done func(text string)
+}
+
+// edit lets the user change a text; Escape leaves it, and nothing is called.
+func (u *ui) edit(title, text string, single bool, done func(string)) {
+	f := widget.NewForm(u.theme, title, text)
+	if single {
+		f = widget.NewLineForm(u.theme, title, text)
+	}
+	v := &formView{Form: f, u: u, done: done}
+	v.self = v
+	u.open(v)
+}
+
+func (f *formView) setSize(width, height int) { f.SetSize(width, height) }
+func (f *formView) setTheme(t *widget.Theme)  { f.SetTheme(t) }
+func (f *formView) view() string              { return f.View() }
+func (f *formView) cursor() *tea.Cursor       { return f.Cursor() }
+func (f *formView) update(msg tea.Msg) {
+	switch out := f.Update(msg).(type) {
+	case widget.FormMsg:
+		f.u.close(f.self)
+		f.done(out.Text)
+	case widget.FormCancelMsg:
+		f.u.close(f.self)
+	}
+}
+
+// dialogView asks the user something about what he or she has just done.
+type dialogView struct {
+	*widget.Dialog
+	u    *ui
+	then func(option string)
+}
+
+// choose asks the user. Escape chooses the safe option. Keys typed before it
+// appeared do not answer it; sudden says that it appears by itself, and not at a key.
+func (u *ui) choose(q widget.Question, sudden bool, then func(option string)) {
+	clock := u.cfg.Clock
+	if !sudden {
+		first := true
+		clock = func() time.Time {
+			now := u.cfg.Clock()
+			if first {
+				first = false
+				return now.Add(-time.Minute)
+			}
+			return now
+		}
+	}
+	u.open(&dialogView{Dialog: widget.NewDialog(u.theme, q, clock), u: u, then: then})
+}
+
+func (d *dialogView) setSize(width, height int) { d.SetSize(width, height) }
+func (d *dialogView) setTheme(t *widget.Theme)  { d.SetTheme(t) }
+func (d *dialogView) view() string              { return d.View() }
+func (d *dialogView) cursor() *tea.Cursor       { return nil }
+func (d *dialogView) update(msg tea.Msg) {
+	switch out := d.Update(msg).(type) {
+	case widget.DialogMsg:
+		d.u.close(d)
+		d.then(out.ID)
+	case widget.DialogIgnoredMsg:
+		if len(d.u.over) == 1 { // it was meant for the editor
+			d.u.toEditor(out.Msg)
+		}
+	}
+}
+
+// pickView lets the user take one of a list.
+type pickView struct {
+	*widget.Picker
+	u *ui
+	l *list
+}
+
+// list is a list to take from. The functions may be nil.
+type list struct {
+	widget.PickerOptions
+	items []widget.Item
+	at    string // selected at first
+
+	picked  func(id string)
+	deleted func(id string)
+	renamed func(id, name string)
+	key     func(key, id string)
+
+	view *pickView
+}
+
+// set replaces the items.
+func (l *list) set(items []widget.Item) {
+	l.items = items
+	if l.view != nil {
+		l.view.SetItems(items)
+	}
+}
+
+// pick opens a list.
+func (u *ui) pick(l *list) {
+	l.Delete, l.Rename = l.deleted != nil, l.renamed != nil
+	l.view = &pickView{Picker: widget.NewPicker(u.theme, l.PickerOptions, l.items), u: u, l: l}
+	l.view.Select(l.at)
+	u.open(l.view)
+}
+
+func (p *pickView) setSize(width, height int) { p.SetSize(width, height) }
+func (p *pickView) setTheme(t *widget.Theme)  { p.SetTheme(t) }
+func (p *pickView) view() string              { return p.View() }
+func (p *pickView) cursor() *tea.Cursor       { return nil }
+func (p *pickView) update(msg tea.Msg) {
+	switch out := p.Update(msg).(type) {
+	case widget.PickMsg:
+		p.u.close(p)
+		p.l.picked(out.ID)
+	case widget.PickDeleteMsg:
+		p.l.deleted(out.ID)
+	case widget.PickRenameMsg:
+		p.l.renamed(out.ID, out.Name)
+	case widget.PickKeyMsg:
+		p.l.key(out.Key, out.ID)
+	case widget.PickCancelMsg:
+		p.u.close(p)
+	}
+}
+
+// treeView shows the tree of the session.
+type treeView struct {
+	*widget.Tree
+	u  *ui
+	do func(msg any)
+}
+
+func (t *treeView) setSize(width, height int) { t.SetSize(width, height) }
+func (t *treeView) setTheme(th *widget.Theme) { t.SetTheme(th) }
+func (t *treeView) view() string              { return t.View() }
+func (t *treeView) cursor() *tea.Cursor       { return nil }
+func (t *treeView) update(msg tea.Msg) {
+	switch out := t.Update(msg).(type) {
+	case nil:
+	case widget.TreeCancelMsg:
+		t.u.close(t)
+	default:
+		t.do(out)
+	}
+}

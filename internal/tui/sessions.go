@@ -1,0 +1,154 @@
+package tui
+
+import (
+	"cmp"
+	"context"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/clew-dev/clew/internal/tui/widget"
+	"github.com/clew-dev/clew/session/jsonl"
+)
+
+// switchTo takes another session into use.
+func switchTo(f front, what string, work func(ctx context.Context) error, then func()) {
+	f.changing()
+	f.run(what, work, func(err error) {
+		f.changed(err)
+		switch {
+		case err == nil:
+			if then != nil {
+				then()
+			}
+		case isBusy(err):
+			f.fault("the agent is at work: wait until it is done, or cancel it with Esc, then try again")
+		default:
+			failed(f, what, err)
+		}
+	})
+}
+
+func begun(f front, _ string) {
+	switchTo(f, "beginning a session", f.host().New, func() {
+		f.note("a new session; the one before stays: /resume goes back to it")
+	})
+}
+
+func fork(f front, id string) {
+	id = strings.Trim(id, "[]#")
+	var text string
+	switchTo(f, "copying the session", func(ctx context.Context) (err error) {
+		text, err = f.host().Fork(ctx, id)
+		return err
+	}, func() {
+		f.note("this is a copy; the session it was made of stays as it is: /resume goes back to it")
+		if text != "" && !f.offer(text) {
+			f.note("the message that stood here was not put into the editor, where you have typed something: " + firstLine(text))
+		}
+	})
+}
+
+func name(f front, args string) {
+	a := f.host().Agent()
+	set := func(name string) {
+		name = widget.OneLine(name)
+		f.quietly(func(ctx context.Context) error { return a.Name(ctx, name) }, func(err error) {
+			switch {
+			case failed(f, "name", err):
+			case name == "":
+				f.note("the session has no name any more")
+			default:
+				f.note("the session is now called " + name)
+			}
+		})
+	}
+	if args != "" {
+		set(args)
+		return
+	}
+	f.edit("name of the session", a.State().Name, true, set)
+}
+
+func export(f front, args string) {
+	format, path := args, ""
+	if strings.ContainsAny(args, "./\\") {
+		format, path = "", args
+	}
+	written := ""
+	f.run("writing the session", func(ctx context.Context) (err error) {
+		written, err = f.host().Export(ctx, format, path)
+		return err
+	}, func(err error) {
+		if !failed(f, "export", err) {
+			f.note("written to " + written + "; keys and passwords were taken out")
+		}
+	})
+}
+
+// resume lists the sessions, of this project or all.
+func resume(f front) { listSessions(f, false) }
+
+func listSessions(f front, all bool) {
+	h := f.host()
+	var found []jsonl.Info
+	l := &list{}
+	read := func(ctx context.Context) (err error) {
+		found, err = h.Sessions(ctx, all)
+		return err
+	}
+	title := func() string {
+		if all {
+			return "sessions of all projects"
+		}
+		return "sessions of this project"
+	}
+	again := func(what string, work func(ctx context.Context) error) {
+		f.quietly(func(ctx context.Context) error {
+			if err := work(ctx); err != nil {
+				return err
+			}
+			return read(ctx)
+		}, func(err error) {
+			if !failed(f, what, err) {
+				l.set(sessionItems(found, h.Agent().State().File))
+			}
+		})
+	}
+	l.PickerOptions = widget.PickerOptions{Empty: "there are no sessions", Keys: []widget.PickerKey{{Key: "tab", Help: "this project / all"}}}
+	l.picked = func(path string) {
+		if path == h.Agent().State().File {
+			f.note("that is the session you are in")
+			return
+		}
+		switchTo(f, "opening the session", func(ctx context.Context) error { return h.Resume(ctx, path) }, nil)
+	}
+	l.deleted = func(path string) { again("delete", func(ctx context.Context) error { return h.Remove(ctx, path) }) }
+	l.renamed = func(path, name string) {
+		again("rename", func(ctx context.Context) error { return h.Rename(ctx, path, widget.OneLine(name)) })
+	}
+	l.key = func(string, string) { l.leave(); listSessions(f, !all) }
+	f.run("looking for sessions", read, func(err error) {
+		if failed(f, "resume", err) {
+			return
+		}
+		l.Title = title()
+		l.items = sessionItems(found, h.Agent().State().File)
+		f.soon("the list of sessions", func() { f.pick(l) })
+	})
+}
+
+func sessionItems(found []jsonl.Info, now string) []widget.Item {
+	items := make([]widget.Item, 0, len(found))
+	for _, s := range found {
+		title := cmp.Or(s.Name, firstLine(s.First), "(nothing was said)")
+		if s.Path == now {
+			title = "* " + title
+		}
+		items = append(items, widget.Item{
+			ID: s.Path, Cells: []string{title, ago(time.Since(s.Last)), kilobytes(int(s.Size))},
+			Detail: filepath.Base(s.Header.Cwd) + " · " + s.Path, Search: s.Header.Cwd + " " + s.First,
+		})
+	}
+	return items
+}

@@ -1,0 +1,98 @@
+package tui
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// tasks are the goroutines that work beside the program. After wait none is left, and
+// none begins.
+type tasks struct {
+	ctx    context.Context
+	mu     sync.Mutex
+	closed bool
+	wg     sync.WaitGroup
+}
+
+// cmd makes a command that belongs to the tasks.
+func (t *tasks) cmd(fn func(ctx context.Context) tea.Msg) tea.Cmd {
+	return func() tea.Msg {
+		t.mu.Lock()
+		if t.closed {
+			t.mu.Unlock()
+			return nil
+		}
+		t.wg.Add(1)
+		t.mu.Unlock()
+		defer t.wg.Done()
+		return fn(t.ctx)
+	}
+}
+
+// wait returns when all have ended. The context must have been cancelled.
+func (t *tasks) wait() {
+	t.mu.Lock()
+	t.closed = true
+	t.mu.Unlock()
+	t.wg.Wait()
+}
+
+// after is a command that waits.
+func (t *tasks) after(d time.Duration, msg tea.Msg) tea.Cmd {
+	return t.cmd(func(ctx context.Context) tea.Msg {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-timer.C:
+			return msg
+		}
+	})
+}
+
+// job is a task that the user waits for, and that Escape cancels.
+type job struct {
+	what   string
+	since  time.Time
+	cancel context.CancelFunc
+	then   func(error)
+}
+
+// jobMsg says that a job has ended.
+type jobMsg struct {
+	*job
+	err error
+}
+
+// run does something beside the program; then is called when it has ended.
+func (u *ui) run(what string, work func(ctx context.Context) error, then func(error)) {
+	ctx, cancel := context.WithCancel(u.ctx)
+	j := &job{what: what, since: u.cfg.Clock(), cancel: cancel, then: then}
+	u.jobs = append(u.jobs, j)
+	u.do(u.tasks.cmd(func(context.Context) tea.Msg { return jobMsg{j, work(ctx)} }))
+}
+
+// ended takes a job off the list and calls what is to follow.
+func (u *ui) ended(m jobMsg) {
+	m.cancel()
+	for i, j := range u.jobs {
+		if j == m.job {
+			u.jobs = append(u.jobs[:i:i], u.jobs[i+1:]...)
+			break
+		}
+	}
+	if m.then != nil {
+		m.then(m.err)
+	}
+}
+
+// quietly does something beside the program that takes no time worth showing.
+func (u *ui) quietly(work func(ctx context.Context) error, then func(error)) {
+	u.do(u.tasks.cmd(func(ctx context.Context) tea.Msg {
+		return jobMsg{&job{cancel: func() {}, then: then}, work(ctx)}
+	}))
+}

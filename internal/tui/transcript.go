@@ -1,0 +1,312 @@
+package tui
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/clew-dev/clew/internal/tui/widget"
+)
+
+// Limits of what is kept for showing. The session has all of it.
+const (
+	maxItems = 2_000
+	slack    = 200 // so that not each new item makes the list anew
+)
+
+// item is a part of the transcript.
+type item struct {
+	*widget.Block
+	entry string // the entry it is of; "" for a note of the program
+	call  string // the tool call it is of
+	after string // of a note: the entry behind which it stands
+	fresh bool   // of a note: it is about what is going on now
+	tight bool   // no empty line before it
+
+	name string // of a call that streams in: its tool
+	size int    // in bytes: its arguments, or its output
+}
+
+// transcript is what is shown of the conversation, and which part of it is on the
+// screen. Only what is on the screen is ever drawn.
+type transcript struct {
+	theme *widget.Theme
+	md    *widget.Markdown
+	width int
+
+	items []*item
+	live  []*item          // of the answer that streams in, behind items
+	calls map[string]*item // tool calls by their ids
+	cut   int              // how many are not kept
+
+	openTools, openThinking bool
+
+	scrolled bool // the user has moved up: the end is not followed
+	top, off int  // where the screen begins while scrolled: an item, a line of it
+	below    int  // items that have come since
+}
+
+func newTranscript(theme *widget.Theme) *transcript {
+	return &transcript{theme: theme, md: &widget.Markdown{}, width: 80, calls: map[string]*item{}}
+}
+
+func (t *transcript) len() int { return len(t.items) + len(t.live) }
+
+func (t *transcript) at(i int) *item {
+	if i < len(t.items) {
+		return t.items[i]
+	}
+	return t.live[i-len(t.items)]
+}
+
+// add puts an item at the end of what is complete.
+func (t *transcript) add(it *item) *item {
+	t.dress(it)
+	if n := len(t.items); n > 0 {
+		it.tight = tight(t.items[n-1].Kind(), it.Kind())
+	}
+	t.items = append(t.items, it)
+	if it.call != "" {
+		t.calls[it.call] = it
+	}
+	if t.scrolled {
+		t.below++
+	}
+	t.trim()
+	return it
+}
+
+// tight reports whether two blocks stand together without an empty line.
+func tight(before, now widget.BlockKind) bool {
+	return before == now && (now == widget.BlockTool || now == widget.BlockNotice) ||
+		before == widget.BlockThinking && now == widget.BlockTool
+}
+
+// dress gives an item the fold that is wanted.
+func (t *transcript) dress(it *item) {
+	switch it.Kind() {
+	case widget.BlockTool:
+		it.SetOpen(t.openTools)
+	case widget.BlockThinking:
+		it.SetOpen(t.openThinking)
+	}
+}
+
+// trim drops the oldest items where there are too many.
+func (t *transcript) trim() {
+	n := len(t.items) - maxItems
+	if n < slack {
+		return
+	}
+	for _, it := range t.items[:n] {
+		if it.call != "" && t.calls[it.call] == it {
+			delete(t.calls, it.call)
+		}
+	}
+	t.items = slices.Clone(t.items[n:])
+	t.cut += n
+	if t.top -= n; t.top < 0 {
+		t.top, t.off = 0, 0
+	}
+}
+
+// lastEntry is the id of the last entry that is shown.
+func (t *transcript) lastEntry() string {
+	for _, it := range slices.Backward(t.items) {
+		if it.entry != "" && it.entry != boxEntry {
+			return it.entry
+		}
+	}
+	return ""
+}
+
+// note adds something that the program says.
+func (t *transcript) note(kind widget.BlockKind, title, text string) *item {
+	return t.add(&item{Block: widget.NewBlock(kind, title, text), after: t.lastEntry(), fresh: true})
+}
+
+// settle says that what notes are about is over: they stay where they are.
+func (t *transcript) settle() {
+	for _, it := range t.items {
+		it.fresh = false
+	}
+}
+
+// rebuild replaces what is shown by what an agent's path says. Notes stay behind
+// the entry that they stood behind; those of what was left behind go, but for the newest.
+func (t *transcript) rebuild(items []*item) {
+	anchor, off := "", 0
+	if t.scrolled {
+		for i := t.top; i < len(t.items) && i >= 0; i++ {
+			if e := t.items[i].entry; e != "" && e != boxEntry {
+				anchor, off = t.items[i].entry, t.off
+				break
+			}
+		}
+	}
+	last := map[string]int{} // of an entry: its last item
+	for i, it := range items {
+		last[it.entry] = i
+	}
+	behind := map[int][]*item{}
+	for _, it := range t.items {
+		if it.entry != "" {
+			continue
+		}
+		i, ok := last[it.after]
+		switch {
+		case ok:
+		case it.after == "" && !it.fresh:
+			i = -1
+		case it.fresh:
+			i, it.fresh = len(items)-1, false
+			if i >= 0 {
+				it.after = items[i].entry
+			}
+		default:
+			continue
+		}
+		behind[i] = append(behind[i], it)
+	}
+	t.items, t.live, t.cut, t.top, t.off, t.below = nil, nil, 0, 0, 0, 0
+	t.calls = map[string]*item{}
+	scrolled := t.scrolled
+	t.scrolled = false
+	put := func(it *item) {
+		if open := it.Open(); it.entry == "" {
+			t.add(it).SetOpen(open)
+			return
+		}
+		t.add(it)
+	}
+	for _, n := range behind[-1] {
+		put(n)
+	}
+	for i, it := range items {
+		put(it)
+		for _, n := range behind[i] {
+			put(n)
+		}
+	}
+	if !scrolled || anchor == "" {
+		return
+	}
+	for i, it := range t.items {
+		if it.entry == anchor {
+			t.scrolled, t.top, t.off = true, i, min(off, max(len(t.lines(i))-1, 0))
+			return
+		}
+	}
+}
+
+// fold folds or unfolds all tool calls, and thinking.
+func (t *transcript) fold(tools, thinking bool) {
+	t.openTools, t.openThinking = tools, thinking
+	for i := range t.len() {
+		t.dress(t.at(i))
+	}
+}
+
+// lines draws an item, with the empty line before it.
+func (t *transcript) lines(i int) []string {
+	it := t.at(i)
+	lines := it.Lines(t.theme, t.md, t.width)
+	tightNow := it.tight
+	if i >= len(t.items) && i > 0 {
+		tightNow = tight(t.at(i-1).Kind(), it.Kind())
+	}
+	if i == 0 {
+		if t.cut == 0 {
+			return lines
+		}
+		head := t.theme.Paint(t.theme.Dim, widget.Cut("- "+strconv.Itoa(t.cut)+" earlier parts are not shown; /recall finds them, /export writes all", t.width))
+		return append([]string{head, ""}, lines...)
+	}
+	if tightNow || len(lines) == 0 {
+		return lines
+	}
+	return append([]string{""}, lines...)
+}
+
+// view draws height lines.
+func (t *transcript) view(height int) []string {
+	if height <= 0 {
+		return nil
+	}
+	if t.scrolled {
+		if out, whole := t.from(height); whole {
+			return out
+		}
+		t.end()
+	}
+	var parts [][]string
+	n := 0
+	for i := t.len() - 1; i >= 0 && n < height; i-- {
+		l := t.lines(i)
+		parts = append(parts, l)
+		n += len(l)
+	}
+	out := make([]string, 0, n)
+	for _, p := range slices.Backward(parts) {
+		out = append(out, p...)
+	}
+	if n > height {
+		out = out[n-height:]
+	}
+	return out
+}
+
+// from draws from where the user has scrolled to. whole is false where that does not
+// fill the screen.
+func (t *transcript) from(height int) (out []string, whole bool) {
+	off := t.off
+	for i := t.top; i < t.len(); i++ {
+		l := t.lines(i)
+		out = append(out, l[min(off, len(l)):]...)
+		off = 0
+		if len(out) > height {
+			return out[:height], true
+		}
+	}
+	return out, false
+}
+
+// end follows the end again.
+func (t *transcript) end() { t.scrolled, t.top, t.off, t.below = false, 0, 0, 0 }
+
+// home goes to the beginning.
+func (t *transcript) home() {
+	if t.len() > 0 {
+		t.scrolled, t.top, t.off = true, 0, 0
+	}
+}
+
+// scroll moves by lines, up where n is below 0; height is that of the screen.
+func (t *transcript) scroll(n, height int) {
+	if t.len() == 0 || n > 0 && !t.scrolled {
+		return
+	}
+	if !t.scrolled { // begin where the screen begins now
+		t.top, t.off = t.len()-1, 0
+		for rows := 0; ; t.top-- {
+			rows += len(t.lines(t.top))
+			if rows >= height || t.top == 0 {
+				t.off = max(rows-height, 0)
+				break
+			}
+		}
+		if t.top == 0 && t.off == 0 {
+			return // all is on the screen
+		}
+		t.scrolled = true
+	}
+	t.off += n
+	for t.off < 0 && t.top > 0 {
+		t.top--
+		t.off += len(t.lines(t.top))
+	}
+	t.off = max(t.off, 0)
+	for t.top < t.len()-1 && t.off >= len(t.lines(t.top)) {
+		t.off -= len(t.lines(t.top))
+		t.top++
+	}
+}

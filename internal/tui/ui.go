@@ -1,0 +1,239 @@
+package tui
+
+import (
+	"context"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/clew-dev/clew/agent"
+	"github.com/clew-dev/clew/internal/tui/widget"
+)
+
+// ui is the program of Bubble Tea. It belongs to the goroutine that updates it.
+type ui struct {
+	cfg   Config
+	ctx   context.Context
+	tasks *tasks
+	cmds  []tea.Cmd // what the update that is under way wants done
+
+	theme         *widget.Theme
+	width, height int
+	ed            *widget.Editor
+	log           *transcript
+	over          []overlay // the last one is on top
+	later         []ready   // what waits until the user has time for it
+	files         fileNames
+
+	// What the agent's events have said.
+	state      agent.State
+	queue      []agent.Queued
+	asks       []*asking
+	answerNow  bool                     // the user wants to answer, although there is something in the editor
+	ends       map[string]widget.Status // of calls, where their results do not say it
+	boxes      []*box
+	seen       map[string]bool // entries that are shown
+	retry      *agent.Retry
+	retryAt    time.Time
+	doingSince time.Time
+	turnSince  time.Time
+	passSince  time.Time
+	lastError  string // while it is not on the screen
+
+	loading bool          // the transcript is being read
+	gen     int           // of the reading that counts
+	held    []agent.Event // that came meanwhile
+
+	jobs      []*job
+	outbox    []outgoing
+	sending   bool
+	switching bool // to another session: what is sent waits
+	cancelled bool // a cancel is on its way
+	stopping  bool // the turn was cancelled: what its calls say does not count
+
+	ticking  bool
+	escAt    time.Time // the last Escape that meant nothing
+	quitAt   time.Time // the last Ctrl+C
+	quitting bool
+}
+
+// ready is something that is opened when the user has time for it.
+type ready struct {
+	what string
+	open func()
+}
+
+func newUI(ctx context.Context, c Config) *ui {
+	theme := widget.NewTheme(c.Theme, true)
+	u := &ui{
+		cfg: c, ctx: ctx, tasks: &tasks{ctx: ctx}, theme: theme, width: 80, height: 24, ed: widget.NewEditor(theme), log: newTranscript(theme),
+		ends: map[string]widget.Status{}, seen: map[string]bool{},
+	}
+	u.state = c.Host.Agent().State()
+	u.queue = c.Host.Agent().Queue()
+	u.ed.SetPlaceholder("say what to do, or /help")
+	u.ed.SetComplete(u.completeFile)
+	var cmds []widget.Command
+	for _, c := range commands() {
+		cmds = append(cmds, widget.Command{Name: c.name, Args: c.args, Help: c.help})
+	}
+	u.ed.SetCommands(cmds)
+	return u
+}
+
+// do has a command done after the update that is under way.
+func (u *ui) do(c tea.Cmd) {
+	if c != nil {
+		u.cmds = append(u.cmds, c)
+	}
+}
+
+// Init implements tea.Model.
+func (u *ui) Init() tea.Cmd {
+	u.do(u.listen(0))
+	if u.cfg.Theme == widget.ModeAuto {
+		u.do(tea.RequestBackgroundColor)
+	}
+	u.load()
+	var lines []string
+	u.quietly(func(context.Context) error { lines = u.cfg.Host.History(); return nil }, func(error) {
+		u.ed.SetHistory(append(lines, u.ed.History()...))
+	})
+	begin(u, u.cfg)
+	for _, q := range u.cfg.Host.Agent().Questions() {
+		u.asked(q)
+	}
+	if u.cfg.First != "" {
+		u.input(u.cfg.First, agent.WhenNext)
+	}
+	return u.flush()
+}
+
+// flush returns what is to be done.
+func (u *ui) flush() tea.Cmd {
+	if !u.ticking && u.busy() {
+		u.ticking = true
+		u.do(u.tasks.after(tick, tickMsg{}))
+	}
+	cmds := u.cmds
+	u.cmds = nil
+	return tea.Batch(cmds...)
+}
+
+// tick is how often the progress is drawn.
+const tick = 200 * time.Millisecond
+
+type tickMsg struct{}
+
+// busy reports whether something goes on whose time is shown.
+func (u *ui) busy() bool {
+	return len(u.jobs) > 0 || u.state.Doing != agent.DoingNothing && u.state.Doing != agent.DoingClosed
+}
+
+// Update implements tea.Model.
+func (u *ui) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		u.width, u.height = max(msg.Width, 1), max(msg.Height, 1)
+		u.ed.SetSize(u.width, u.height)
+		u.log.width = u.width
+	case tea.BackgroundColorMsg:
+		if u.cfg.Theme == widget.ModeAuto {
+			u.setTheme(widget.NewTheme(widget.ModeAuto, msg.IsDark()))
+		}
+	case tickMsg:
+		u.ticking = false
+	case eventsMsg:
+		for _, e := range msg {
+			u.event(e)
+		}
+		u.do(u.listen(frame))
+	case loadedMsg:
+		u.loaded(msg)
+	case jobMsg:
+		u.ended(msg)
+	case sentMsg:
+		u.sent(msg)
+	case tea.MouseWheelMsg:
+		if n := len(u.over); n > 0 {
+			u.over[n-1].update(msg)
+		} else {
+			u.scroll(wheel(msg))
+		}
+	case tea.KeyPressMsg:
+		u.key(msg)
+	case tea.PasteMsg:
+		u.paste(msg)
+	case tea.ResumeMsg:
+		u.do(tea.ClearScreen)
+	}
+	u.openLater()
+	if u.quitting && !u.sending && len(u.outbox) == 0 {
+		u.do(tea.Quit)
+	}
+	return u, u.flush()
+}
+
+func (u *ui) setTheme(t *widget.Theme) {
+	u.theme, u.log.theme = t, t
+	u.ed.SetTheme(t)
+	for _, o := range u.over {
+		o.setTheme(t)
+	}
+	for _, a := range u.asks {
+		if a.dialog != nil {
+			a.dialog.SetTheme(t)
+		}
+	}
+}
+
+// soon opens something that was worked on: at once, or, where the user has begun to
+// do something else, when that is done.
+func (u *ui) soon(what string, open func()) {
+	u.later = append(u.later, ready{what, open})
+}
+
+// openLater opens what waits, if the user has time for it.
+func (u *ui) openLater() {
+	if len(u.later) > 0 && len(u.over) == 0 && u.ed.Empty() && !u.ed.Busy() && len(u.asks) == 0 {
+		u.openReady()
+	}
+}
+
+func (u *ui) openReady() {
+	open := u.later[0].open
+	u.later = u.later[1:]
+	open()
+}
+
+// fileNames are names of files that were asked for, to complete one.
+type fileNames struct {
+	prefix string
+	names  []string
+	known  bool
+	asked  string // the prefix that is being looked for
+	busy   bool
+}
+
+// mostFiles is how many names are offered.
+const mostFiles = 50
+
+// completeFile returns the names that are known for a prefix. It never waits: where they
+// are not known, they are looked for, and the editor is told when they are there.
+func (u *ui) completeFile(prefix string) []string {
+	f := &u.files
+	if f.known && f.prefix == prefix {
+		return f.names
+	}
+	f.asked = prefix
+	if !f.busy {
+		f.busy = true
+		var names []string
+		u.quietly(func(ctx context.Context) error { names = u.cfg.Host.Files(ctx, prefix, mostFiles); return nil }, func(error) {
+			f.busy, f.prefix, f.names, f.known = false, prefix, names, true
+			u.ed.Update(tea.PasteMsg{}) // nothing is put in; it looks again what to offer
+			f.known = f.asked == prefix // asked for again, it may have changed
+		})
+	}
+	return nil
+}

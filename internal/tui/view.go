@@ -1,0 +1,259 @@
+package tui
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/clew-dev/clew/agent"
+	"github.com/clew-dev/clew/agent/permission"
+	"github.com/clew-dev/clew/internal/tui/widget"
+)
+
+// mostQueued is how many of the messages that wait are shown.
+const mostQueued = 3
+
+// View implements tea.Model.
+func (u *ui) View() tea.View {
+	lines, cursor := u.screen()
+	v := tea.NewView(strings.Join(lines, "\n"))
+	v.AltScreen = !u.cfg.NoAltScreen
+	v.MouseMode = tea.MouseModeCellMotion
+	v.Cursor = cursor
+	v.WindowTitle = "clew"
+	if name := widget.OneLine(u.state.Name); name != "" {
+		v.WindowTitle = "clew: " + widget.Cut(name, 60)
+	}
+	return v
+}
+
+// screen draws everything: exactly as many lines as the terminal has.
+func (u *ui) screen() ([]string, *tea.Cursor) {
+	below := u.below()
+	if n := len(u.over); n > 0 {
+		o := u.over[n-1]
+		height := max(u.height-len(below), 1)
+		o.setSize(u.width, height)
+		return u.fit(o.view(), height, below), u.visible(o.cursor())
+	}
+	ed := u.editor()
+	height := u.height - len(below) - len(ed)
+	top := u.log.view(height)
+	for len(top) < height {
+		top = append(top, "")
+	}
+	cursor := u.ed.Cursor()
+	if d := u.dialog(); d != nil && u.answering() {
+		cursor = nil
+	}
+	if cursor != nil {
+		cursor.Y += len(top) + len(ed) - u.ed.Height()
+	}
+	out := append(append(append([]string(nil), top...), ed...), below...)
+	if over := len(out) - u.height; over > 0 { // a tiny screen: the end matters most
+		out = out[over:]
+		if cursor != nil {
+			cursor.Y -= over
+		}
+	}
+	return out, u.visible(cursor)
+}
+
+// visible is a cursor that is on the screen, else nil.
+func (u *ui) visible(c *tea.Cursor) *tea.Cursor {
+	if c == nil || c.X < 0 || c.Y < 0 || c.X >= u.width || c.Y >= u.height {
+		return nil
+	}
+	return c
+}
+
+// fit makes a view as high as its place, and puts what is below it there.
+func (u *ui) fit(view string, height int, below []string) []string {
+	lines := strings.Split(view, "\n")
+	lines = lines[:min(len(lines), height)]
+	for len(lines) < height {
+		lines = append(lines, "")
+	}
+	out := append(lines, below...)
+	return out[max(len(out)-u.height, 0):]
+}
+
+// editor is what stands between the transcript and the line at the bottom: what goes on,
+// what waits, a question, the editor.
+func (u *ui) editor() []string {
+	t := u.theme
+	var out []string
+	if u.log.scrolled && u.log.below > 0 {
+		out = append(out, t.Paint(t.Accent, widget.Cut("↓ "+strconv.Itoa(u.log.below)+" new below; End or Ctrl+End goes there", u.width)))
+	}
+	if u.log.scrolled && u.lastError != "" {
+		out = append(out, t.Paint(t.Error, widget.Cut("! "+u.lastError, u.width)))
+	}
+	out = append(out, u.queueLines()...)
+	for _, r := range u.later {
+		out = append(out, t.Paint(t.Accent, widget.Cut(r.what+" is ready; Ctrl+G shows it", u.width)))
+	}
+	if !u.quitAt.IsZero() && u.cfg.Clock().Sub(u.quitAt) < twice {
+		out = append(out, t.Paint(t.Warning, widget.Cut("Ctrl+C again leaves clew; the session stays", u.width)))
+	}
+	d := u.dialog()
+	if d == nil {
+		if p := u.progress(); p != "" {
+			out = append(out, p)
+		}
+		return append(out, strings.Split(u.ed.View(), "\n")...)
+	}
+	ed := strings.Split(u.ed.View(), "\n")
+	if !u.answering() {
+		ed = append([]string{t.Paint(t.Warning, widget.Cut("you are typing; Esc or Ctrl+G goes to the question", u.width))}, ed...)
+	}
+	d.SetSize(u.width, max(u.height-len(out)-len(ed)-1-min(u.height/4, 6), 4))
+	out = append(out, strings.Split(d.View(), "\n")...)
+	return append(out, ed...)
+}
+
+func (u *ui) transcriptHeight() int { return max(u.height-len(u.editor())-len(u.below()), 1) }
+
+// queueLines show what waits to be delivered.
+func (u *ui) queueLines() []string {
+	t := u.theme
+	var out []string
+	n := len(u.queue)
+	for i, q := range u.queue {
+		if i == mostQueued && n > mostQueued+1 {
+			out = append(out, t.Paint(t.Dim, widget.Cut(fmt.Sprintf("  and %d more; /queue shows all", n-i), u.width)))
+			break
+		}
+		when := "next: "
+		switch {
+		case u.state.Held:
+			when = "held: "
+		case q.When == agent.WhenDone:
+			when = "after: "
+		}
+		out = append(out, t.Paint(t.Dim, widget.Cut("  "+when+widget.OneLine(q.Text), u.width)))
+	}
+	if n > 0 && u.state.Held {
+		out = append(out, t.Paint(t.Warning, widget.Cut("  held: it goes with what you send next, or with /continue; Alt+Up takes it back", u.width)))
+	}
+	return out
+}
+
+// spinner are the pictures of the progress.
+var spinner = map[bool][]string{true: {"|", "/", "-", `\`}, false: {"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}}
+
+// progress says what goes on and since when; "" for nothing.
+func (u *ui) progress() string {
+	if !u.busy() {
+		return ""
+	}
+	what, since := u.doing()
+	t, now := u.theme, u.cfg.Clock()
+	frames := spinner[t.Mode() == widget.ModeNone]
+	turn := frames[int(now.Sub(since)/tick)%len(frames)]
+	if now.Before(since) {
+		turn = frames[0]
+	}
+	line := t.Paint(t.Accent, turn+" "+what)
+	return widget.Cut(line+t.Paint(t.Dim, fmt.Sprintf(" · %s · Esc cancels", elapsed(now.Sub(since)))), u.width)
+}
+
+// doing says what goes on: what the user waits for first.
+func (u *ui) doing() (what string, since time.Time) {
+	now := u.cfg.Clock()
+	if n := len(u.jobs); n > 0 {
+		j := u.jobs[n-1]
+		return j.what, j.since
+	}
+	switch {
+	case u.cancelled:
+		return "cancelling", u.doingSince
+	case u.retry != nil:
+		left := max(u.retryAt.Sub(now), 0).Round(time.Second)
+		of := ""
+		if u.retry.Of > 0 {
+			of = fmt.Sprintf(" of %d", u.retry.Of)
+		}
+		return fmt.Sprintf("trying again in %s (%d%s): %s", left, u.retry.Attempt, of, widget.Cut(widget.OneLine(u.retry.Error), max(u.width-50, 10))), u.turnStart()
+	case u.state.Doing == agent.DoingCompaction:
+		return "compacting " + tokens(u.state.Tokens) + " tokens", u.doingSince
+	case u.state.Doing == agent.DoingTurn:
+		return "working", u.turnStart()
+	case u.state.Doing == agent.DoingShell:
+		return "running a command", u.doingSince
+	}
+	return string(u.state.Doing), u.doingSince
+}
+
+func (u *ui) turnStart() time.Time {
+	if u.turnSince.IsZero() {
+		return u.doingSince
+	}
+	return u.turnSince
+}
+
+func elapsed(d time.Duration) string {
+	d = max(d, 0).Truncate(time.Second)
+	if d < time.Minute {
+		return strconv.Itoa(int(d/time.Second)) + " s"
+	}
+	return fmt.Sprintf("%d:%02d", int(d/time.Minute), int(d%time.Minute/time.Second))
+}
+
+// below is the line at the bottom, with a sign above it where something waits that is
+// not on the screen.
+func (u *ui) below() []string {
+	t := u.theme
+	meter := meterOf(u.state)
+	if len(u.over) == 0 {
+		return []string{meter.Line(t, u.width)}
+	}
+	var out []string
+	if n := len(u.asks); n > 0 {
+		verb := " waits"
+		if n > 1 {
+			verb = " wait"
+		}
+		out = append(out, t.Paint(t.Warning, widget.Cut("! "+counted(n, "question")+verb+"; leave this with Esc to answer", u.width)))
+	} else if p := u.progress(); p != "" {
+		out = append(out, p)
+	}
+	return append(out, meter.Line(t, u.width))
+}
+
+// meterOf makes the line at the bottom of what the agent says.
+func meterOf(s agent.State) widget.Meter {
+	m := widget.Meter{
+		Model: s.Model, Session: s.Name, Queue: s.Queue, Measured: s.Measured,
+		Window: widget.Known(s.Window), Threshold: widget.Known(s.Threshold),
+		BreakerOpen: s.Breaker != "", BreakerWhy: s.Breaker,
+	}
+	if s.Doing != agent.DoingNothing {
+		m.State = string(s.Doing)
+	}
+	if s.Asking > 0 {
+		m.State = "asks"
+	}
+	if s.Mode != permission.ModeAsk {
+		m.Mode = string(s.Mode)
+	}
+	if s.Reasoning != "" {
+		m.Model += " " + string(s.Reasoning)
+	}
+	if s.Known && s.Tokens > 0 { // before the first request the prompt is not counted
+		m.Tokens = widget.Known(s.Tokens)
+	}
+	if s.Window == 0 {
+		m.Window = widget.Count{}
+	}
+	if s.Totals.Cost > 0 || s.Totals.Requests == 0 {
+		m.Cost = widget.KnownAmount(s.Totals.Cost)
+	}
+	if s.Totals.Requests > 0 {
+		m.CacheHit = widget.KnownAmount(s.CacheHit)
+	}
+	return m
+}
