@@ -76,7 +76,7 @@ func newRig(t testing.TB, mode permission.Mode) *rig {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := r.Agent.Close(); err != nil {
+		if err := r.Close(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -188,7 +188,7 @@ func TestTour(t *testing.T) {
 func (r *rig) checkFile() {
 	r.t.Helper()
 	ctx := context.Background()
-	if err := r.Agent.Close(); err != nil {
+	if err := r.Close(); err != nil {
 		r.t.Fatal(err)
 	}
 	f, err := jsonl.Open(ctx, r.file, jsonl.Options{ReadOnly: true})

@@ -27,7 +27,7 @@ const (
 func (s *seen) recall() said {
 	if a, ok := s.last("recall", `"id"`); ok {
 		if line := failLine.FindString(a.result); line != "" {
-			return said{text: "Word for word:\n\n" + quote(line) + "\n\nThat was not in my window any more. The tool recall has read it from the log, in which all that was ever said stays as it was. You can do that too: `/recall FAIL`"}
+			return said{text: "Word for word:\n\n" + quote(line) + "\n\nThat was not in my window any more. The tool recall has read it from the log, in which all that was ever said stays as it was. You can do that too: `/recall cinamon`"}
 		}
 		return said{text: "What I have found is another thing:\n\n" + quote(lastLines(a.result, 6))}
 	}
@@ -43,7 +43,7 @@ func (s *seen) recall() said {
 			{"recall", map[string]any{"id": id, "offset": max(0, at-pageBefore), "limit": page}},
 		}}
 	case strings.Contains(a.result, "on branches that were left"):
-		return said{text: "It was said on a branch that we left, and I search the one that we are on. `/recall FAIL` searches all of them, and `/tree` goes back there: then ask me again."}
+		return said{text: "It was said on a branch that we left, and I search the one that we are on. `/recall cinamon` searches all of them, and `/tree` goes back there: then ask me again."}
 	}
 	return said{text: "Nothing of the kind was said in this session yet. Try first: " + suggestion}
 }
