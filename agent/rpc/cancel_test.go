@@ -2,6 +2,7 @@ package rpc_test
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -79,7 +80,7 @@ func TestD75Pi48Pi49CancelInEachPhase(t *testing.T) {
 				t.Errorf("it is %s with %d questions", s.Doing, s.Asking)
 			}
 			if err := <-ended; c.method != "send" && c.method != "shell" {
-				if e, ok := err.(*rpc.Error); !ok || e.Code != rpc.CodeCancelled {
+				if e := (*rpc.Error)(nil); !errors.As(err, &e) || e.Code != rpc.CodeCancelled {
 					t.Errorf("%s: %v", c.method, err)
 				}
 			}

@@ -50,7 +50,7 @@ type reply struct {
 	err    error
 }
 
-// ErrEnded: the server is gone.
+// ErrEnded says that the server is gone.
 var ErrEnded = errors.New("the other side has ended")
 
 // NewClient returns a client that reads what a server writes from in, and writes to out,

@@ -3,6 +3,7 @@ package rpc_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -186,14 +187,19 @@ func as[T any](r *rig, name string, params any) (out T) {
 }
 
 // refused calls a method that must fail with a code.
-func (r *rig) refused(code rpc.Code, name string, params any) *rpc.Error {
+func (r *rig) refused(code rpc.Code, name string, params any) {
+	r.t.Helper()
+	r.hinted(code, "", name, params)
+}
+
+// hinted is refused with a hint.
+func (r *rig) hinted(code rpc.Code, hint, name string, params any) {
 	r.t.Helper()
 	err := r.Call(r.t.Context(), name, params, nil)
-	e, ok := err.(*rpc.Error)
-	if !ok || e.Code != code || e.Message == "" {
+	var e *rpc.Error
+	if !errors.As(err, &e) || e.Code != code || e.Message == "" || hint != "" && e.Hint != hint {
 		r.t.Fatalf("%s %v: %v, want %s", name, params, err, code)
 	}
-	return e
 }
 
 type p = map[string]any

@@ -319,12 +319,8 @@ func TestEveryMethod(t *testing.T) {
 	}
 	ask("cancel", nil)
 	r.refused(rpc.CodeUnknownMethod, "cancle", nil)
-	if e := r.refused(rpc.CodeUnknownMethod, "compat", nil); e.Hint != "did you mean compact?" {
-		t.Errorf("%+v", e)
-	}
-	if e := r.refused(rpc.CodeBadParams, "send", p{"txt": "x"}); e.Hint != "did you mean text?" {
-		t.Errorf("%+v", e)
-	}
+	r.hinted(rpc.CodeUnknownMethod, "did you mean compact?", "compat", nil)
+	r.hinted(rpc.CodeBadParams, "did you mean text?", "send", p{"txt": "x"})
 	r.refused(rpc.CodeBadParams, "send", p{"text": 1})
 	ask("send", p{"text": "the end", "images": []any{}})
 	called["continue"] = true // see TestD75Pi48Pi49CancelInEachPhase

@@ -26,7 +26,7 @@ func TestBadLines(t *testing.T) {
 	was, events := string(read(t, file)), len(r.all())
 	for _, line := range []string{
 		"", "nonsense", `{"id":900,"method":"send","params":{"text":"x"}`, `{"method":"send","params":{"text":"x"}}`,
-		`{"id":901,"method":"sned","params":{"text":"x"}}`, `{"id":902,"method":"send","params":{"text":"x","wehn":"done"}}`,
+		`{"id":901,"method":"sned","params":{"text":"x"}}`, `{"id":902,"method":"send","params":{"text":"x","whenn":"done"}}`,
 		`{"id":903,"method":"send","params":{"text":""}}`, `{"id":904,"method":"send","params":{"text":"x","when":"never"}}`,
 		`{"id":905,"method":"close","params":{"now":true}}`, `{"id":906,"method":"wait","params":{"x":1}}`,
 		"\x00\x01", strings.Repeat("[", 100_000), `{"id":907,"method":"compact","params":{"preview":"yes"}}`,

@@ -2,13 +2,16 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -101,5 +104,41 @@ func scriptRPC(ts *testscript.TestScript, neg bool, args []string) {
 	until("nothing")
 	if err := cmd.Wait(); err != nil {
 		fmt.Fprintln(ts.Stdout(), err)
+	}
+}
+
+// TestD93TheAnswerIsNoSummary: a pass after the last answer has no part in what is printed.
+func TestD93TheAnswerIsNoSummary(t *testing.T) {
+	for _, summarizer := range []string{"none", "same"} {
+		final := "The final answer. " + strings.Repeat("The lock is taken in the reader and given back in the writer. ", 250)
+		srv := modeltest.Start(modeltest.Config{}, modeltest.Text(final))
+		defer srv.Close()
+		if summarizer == "same" {
+			srv.Add(modeltest.Text("## Goal\n- understand the lock\n\n## Next Steps\n1. go on\n"))
+		}
+		t.Setenv("MODEL_KEY", modeltest.Key)
+		t.Setenv("CLEW_DATA_DIR", t.TempDir())
+		flags := []string{
+			"chat", "-p", "--cwd", t.TempDir(), "--window", "16k", "--summarizer", summarizer,
+			"--model", "anthropic/claude-sonnet-4-5", "--base-url", srv.URL, "--key-env", "MODEL_KEY",
+		}
+		in := "Read this. " + strings.Repeat("The reader waits for the writer, and the writer for the reader. ", 400)
+		var out, errOut bytes.Buffer
+		if code := Main(flags, strings.NewReader(in), &out, &errOut); code != exitDone || out.String() != strings.TrimSpace(final)+"\n" && out.String() != final+"\n" || errOut.Len() > 0 {
+			t.Errorf("%s: %d, %.200q, %q", summarizer, code, &out, &errOut)
+		}
+		if srv.Left() != 0 {
+			t.Error("no summary was asked for, so the test shows nothing")
+		}
+		// It was compacted, and goes on.
+		files, err := filepath.Glob(filepath.Join(os.Getenv("CLEW_DATA_DIR"), "sessions", "*", "*.jsonl"))
+		if err != nil || len(files) != 1 || !strings.Contains(mustRead(t, files[0]), `"type":"compaction"`) {
+			t.Errorf("%s: %q %v", summarizer, files, err)
+		}
+		srv.Add(modeltest.Text("Yes."), modeltest.Text("Yes."))
+		out.Reset()
+		if code := Main(append(flags, "-c", "and then?"), strings.NewReader(""), &out, &errOut); code != exitDone || out.String() != "Yes.\n" {
+			t.Errorf("%s: %d, %q, %q", summarizer, code, &out, &errOut)
+		}
 	}
 }

@@ -51,7 +51,6 @@ type printer struct {
 	answer  string
 	outcome agent.Outcome
 	failed  string
-	doing   string
 }
 
 // take is told of each event.

@@ -114,5 +114,5 @@ func (s *Session) trimHistory(path string) error {
 		}
 		b.Write(append(data, '\n'))
 	}
-	return replaceFile(path, b.Bytes(), 0o600)
+	return replaceFile(path, b.Bytes())
 }

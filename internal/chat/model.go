@@ -214,7 +214,7 @@ func (s *Session) saveWindows() error {
 	if data, err = json.Marshal(all); err != nil {
 		return err
 	}
-	return replaceFile(s.windowsFile(), data, 0o600)
+	return replaceFile(s.windowsFile(), data)
 }
 
 // Models implements Host.

@@ -106,7 +106,7 @@ func (s *Session) Close() error {
 
 // end closes an agent for good.
 func (s *Session) end(u *used) error {
-	err := u.Agent.Close()
+	err := u.Close()
 	if u.fresh {
 		err = errors.Join(err, removeEmpty(context.WithoutCancel(s.base), u.path))
 	}

@@ -62,5 +62,5 @@ func (s *Session) DontTrust() error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(path, []byte(sum), 0o600)
+	return replaceFile(path, []byte(sum))
 }

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -207,7 +209,16 @@ func (s *Session) newGuard() (*permission.Guard, error) {
 		Allow: slices.Concat(set.Permissions.Allow, s.cfg.Allow), Ask: set.Permissions.Ask,
 		Deny: slices.Concat(set.Permissions.Deny, s.cfg.Deny),
 	}
-	return permission.New(permission.Config{Rules: r, Mode: permission.Mode(set.Agent.Mode), Dir: s.cfg.Dir, Home: s.cfg.userHome()})
+	return permission.New(permission.Config{
+		Rules: r, Mode: permission.Mode(set.Agent.Mode), Dir: s.cfg.Dir, Home: s.cfg.userHome(), PowerShell: powerShell(),
+	})
+}
+
+// powerShell reports whether commands are run by PowerShell: package builtin takes it where
+// Windows has no bash.
+func powerShell() bool {
+	_, err := exec.LookPath("bash")
+	return runtime.GOOS == "windows" && err != nil
 }
 
 // toolsFor are the tools of an agent.

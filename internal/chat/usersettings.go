@@ -133,7 +133,7 @@ func (s *Session) edit(fn func([]byte) ([]byte, error)) error {
 	if err != nil {
 		return err
 	}
-	if err := replaceFile(path, data, 0o600); err != nil {
+	if err := replaceFile(path, data); err != nil {
 		return &agent.Error{Op: op, Subject: path, Err: err, Hint: "see who may write there"}
 	}
 	s.set = set

@@ -8,8 +8,10 @@ import (
 )
 
 // replaceFile writes a file whole: readers see the old content or the new. Its folder is
-// made, links are followed, and a file that is there keeps its permissions.
-func replaceFile(path string, data []byte, perm fs.FileMode) (err error) {
+// made, links are followed, a file that is there keeps its permissions, and a new one is
+// for the user alone.
+func replaceFile(path string, data []byte) (err error) {
+	perm := fs.FileMode(0o600)
 	if to, err := filepath.EvalSymlinks(path); err == nil {
 		path = to
 	}
