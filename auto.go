@@ -7,9 +7,10 @@ import (
 )
 
 // declines says why a pass that is due is not made, "" where it is. What does not fit
-// is brought into the limit all the same, unless Config.NoAuto forbids it.
+// is brought into the limit all the same, unless Config.NoAuto forbids it; and reasoning
+// that can't be sent any more is taken out whatever the settings say.
 func (c *Config) declines(v *view, plan *compact.Plan) string {
-	if plan.Reason == compact.Manual {
+	if plan.Reason == compact.Manual || plan.OnlyThinking {
 		return ""
 	}
 	if c.NoAuto && plan.Reason == compact.Threshold {
@@ -24,12 +25,12 @@ func (c *Config) declines(v *view, plan *compact.Plan) string {
 	return ""
 }
 
-// passes counts the passes since the user's last message.
+// passes counts the passes since the user's last message that were to make room.
 func (v *view) passes() int {
 	n := 0
 	for i := len(v.path) - 1; i >= 0; i-- {
 		e := v.path[i]
-		if _, ok := e.Pass(); ok {
+		if _, ok := e.Pass(); ok && !compact.ThinkingPass(e) {
 			n++
 		}
 		if m, err := e.Message(); err == nil && m.UserWords() {

@@ -36,7 +36,9 @@ type Config struct {
 	// puts a line of text in their place.
 	TakesImages bool
 
-	// NoAuto lets Prepare make no pass, whatever the context takes. Compact does.
+	// NoAuto lets Prepare make no pass, whatever the context takes. Compact does. What
+	// Prepare still does is to take out signed reasoning that can't be sent any more; see
+	// compact.Plan.OnlyThinking.
 	NoAuto bool
 	// MaxPasses is the most passes that are made, but for those the user asks for,
 	// between two messages of the user. A context that does not fit is brought into the

@@ -206,7 +206,7 @@ func (s *Session) add(ctx context.Context, point string, h Hook, a Addition, r *
 	if err != nil {
 		return err
 	}
-	if then.Act {
+	if then.Act && !then.OnlyThinking {
 		return fmt.Errorf("with its text of %d bytes the next pass would be due: %s", len(a.Text), then.Why)
 	}
 	entries, err := s.append(ctx, true, draft)

@@ -194,11 +194,15 @@ func TestEditsThatAreRefused(t *testing.T) {
 				entries = append(entries, e)
 			}
 			store := session.NewMemory(session.Header{Version: 3, ID: "x"}, entries...)
-			copied, err := clew.OpenStore(context.Background(), store, fixed(clew.Config{Hooks: []clew.Hook{
+			cfg := fixed(clew.Config{Hooks: []clew.Hook{
 				clew.EditContextFunc(func(context.Context, clew.ContextEvent) (clew.ContextDecision, error) {
 					return clew.ContextDecision{Edits: []clew.Edit{c.edit}}, nil
 				}),
-			}}))
+			}})
+			for range len(entries) + 1 { // taken, by the session too
+				cfg.NewID()
+			}
+			copied, err := clew.OpenStore(context.Background(), store, cfg)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -36,12 +36,12 @@ type forecast struct {
 	err  error
 }
 
-// forecastPass works out the pass at a view.
-func (s *Session) forecastPass(ctx context.Context, v *view, reason compact.Reason, policy compact.Policy) *forecast {
+// forecastPass works out the pass.
+func (s *Session) forecastPass(ctx context.Context, in compact.Input, policy compact.Policy) *forecast {
 	asked := &askedFor{}
 	policy.Summarizer = asked
 	f := &forecast{}
-	if f.plan, f.err = compact.Make(ctx, s.input(v, reason, ""), policy); f.err == nil && f.plan.Summary != nil {
+	if f.plan, f.err = compact.Make(ctx, in, policy); f.err == nil && f.plan.Summary != nil {
 		f.in = asked.last
 	}
 	return f

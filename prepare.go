@@ -101,6 +101,9 @@ func (s *Session) Prepare(ctx context.Context) (*Prepared, error) {
 		return nil, failed(op, "", err)
 	}
 	r, err := s.pass(ctx, PassInfo{Reason: compact.Threshold}, v.policy, false)
+	if err == nil && len(r.Entries) > 0 {
+		err = s.passAgain(ctx, r)
+	}
 	if err != nil {
 		return nil, failed(op, "", err)
 	}
@@ -197,13 +200,21 @@ func (s *Session) pass(ctx context.Context, info PassInfo, policy compact.Policy
 		return nil, err
 	}
 	r := &Result{}
-	if r.Plan, err = compact.Check(s.input(v, info.Reason, ""), policy); err != nil {
+	in := s.input(v, info.Reason, "")
+	if r.Plan, err = compact.Check(in, policy); err != nil {
 		return r, err
 	}
 	due := r.Plan.Act || r.Plan.Breaker || info.Reason != compact.Threshold
 	if r.Plan.Act {
 		if why := s.cfg.declines(v, r.Plan); why != "" {
-			r.Plan.Act, r.Plan.Why = false, why
+			declined := r.Plan
+			in.OnlyThinking = true
+			if r.Plan, err = compact.Check(in, policy); err != nil {
+				return r, err
+			}
+			if !r.Plan.Act {
+				r.Plan, declined.Act, declined.Why = declined, false, why
+			}
 		}
 	}
 	if !r.Plan.Act {
@@ -228,13 +239,35 @@ func (s *Session) pass(ctx context.Context, info PassInfo, policy compact.Policy
 	return r, nil
 }
 
+// passAgain takes out the signed reasoning that a pass left in an open tool loop,
+// where a hook has closed the loop with what it added.
+func (s *Session) passAgain(ctx context.Context, r *Result) error {
+	v, err := s.look(ctx)
+	if err != nil {
+		return err
+	}
+	plan, err := compact.Check(s.input(v, compact.Threshold, ""), v.policy)
+	if err != nil || !plan.OnlyThinking {
+		return err
+	}
+	again, err := s.pass(ctx, PassInfo{Reason: plan.Reason}, v.policy, false)
+	if err != nil {
+		return err
+	}
+	r.Entries = append(r.Entries, again.Entries...)
+	r.Warnings = append(r.Warnings, again.Warnings...)
+	return nil
+}
+
 // due makes the pass that r.Plan says is due.
 func (s *Session) due(ctx context.Context, r *Result, info PassInfo, policy compact.Policy, dryRun bool) error {
 	checked, v := r.Plan, s.view
 	e := BeforeCompactEvent{PassInfo: info, Why: checked.Why, Usage: lastUsage(v), Instructions: policy.Instructions, view: v}
 	if asks[BeforeCompact](s.cfg.Hooks) {
 		// Hooks are not asked again and again about a pass in which nothing can be done.
-		if e.forecast = s.forecastPass(ctx, v, info.Reason, policy); e.forecast.err == nil && !e.forecast.plan.Act {
+		in := s.input(v, info.Reason, "")
+		in.OnlyThinking = checked.OnlyThinking
+		if e.forecast = s.forecastPass(ctx, in, policy); e.forecast.err == nil && !e.forecast.plan.Act {
 			r.Plan = e.forecast.plan
 			s.attempts--
 			return nil
@@ -264,6 +297,7 @@ func (s *Session) due(ctx context.Context, r *Result, info PassInfo, policy comp
 			return err
 		}
 		in := s.input(v, checked.Reason, last.ID)
+		in.OnlyThinking = checked.OnlyThinking
 		if in.Calibration, err = s.learnt(v); err != nil {
 			return err
 		}

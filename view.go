@@ -26,6 +26,7 @@ type view struct {
 	msgs    []*message.Message // of the context
 	targets map[string]bool    // entries that edits are for
 	answers int                // since the last pass
+	stale   []int              // what compact.StaleThinking says of the context
 
 	tally *token.Tally
 	sized compact.Sized
@@ -75,6 +76,7 @@ func viewOf(path []*session.Entry, leaf string, model session.Model, cfg *Config
 			v.targets[edit.TargetID] = true
 		}
 	}
+	v.stale = compact.StaleThinking(path, v.context)
 	v.tally = v.meter.Tally()
 	v.context.Active = slices.Clip(v.context.Active) // path has the same array
 	v.measure(v.context.Items)
@@ -95,7 +97,7 @@ func (v *view) measure(items []session.Item) {
 		v.tally.Add(it.Message, it.At >= v.context.Boundary)
 		v.msgs = append(v.msgs, it.Message)
 	}
-	v.sized = compact.Sized{Context: v.context, Reading: v.tally.Reading(), Costs: v.tally.Costs()}
+	v.sized = compact.Sized{Context: v.context, Reading: v.tally.Reading(), Costs: v.tally.Costs(), StaleThinking: v.stale}
 }
 
 // extended returns the view after entries that were appended at the leaf before,

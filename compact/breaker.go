@@ -45,7 +45,7 @@ func breaker(path []*session.Entry, now int64) string {
 	useless, after := 0, int64(0)
 	for i := len(path) - 1; i >= 0 && useless < breakerPasses; i-- {
 		info, ok := path[i].Pass()
-		if !ok {
+		if !ok || ThinkingPass(path[i]) {
 			continue
 		}
 		var r readings

@@ -3,7 +3,6 @@ package compact
 import (
 	"context"
 
-	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/token"
 )
@@ -56,7 +55,11 @@ func (p *planner) conclude(ctx context.Context, plan *Plan, w *work, best *attem
 		}
 		at = best.cut.at
 	} else {
-		p.takeThinking(w, w.firstChange())
+		at := w.firstChange()
+		if loose := p.loose(); len(loose) > 0 {
+			at = min(at, loose[0])
+		}
+		p.takeThinking(w, at)
 	}
 	edits, excerpts, rungs := w.drafts(at)
 	plan.drafts, plan.edits = edits, rungs
@@ -112,33 +115,6 @@ func (w *work) rungs(at int, best *attempt, freed int64) []Rung {
 		}
 	}
 	return out
-}
-
-// takeThinking takes signed reasoning out of what is kept: it may be bound to
-// the messages before it, which change. The answers of an open tool loop keep
-// theirs, because the provider wants them back complete.
-func (p *planner) takeThinking(w *work, at int) {
-	open := len(w.items)
-	for open > at && !w.items[open-1].Message.StartsTurn() {
-		open--
-	}
-	if n := len(w.items); n > 0 && w.items[n-1].Message.Role != message.RoleToolResult {
-		open = n // no loop is open
-	}
-	for i := at; i < open; i++ {
-		m := w.now[i]
-		if m.Role != message.RoleAssistant || !editable(w.items[i]) {
-			continue
-		}
-		kept := withoutThinking(m.Content, true)
-		if len(kept) < len(m.Content) && len(kept) > 0 {
-			rung := w.rung[i]
-			if rung == "" {
-				rung = rungThinking
-			}
-			w.set(i, m.WithContent(kept), rung)
-		}
-	}
 }
 
 // firstChange returns the first item that a rung changed.

@@ -25,10 +25,11 @@ const maxScale = 2
 // last change of its earlier part says nothing about it.
 func (p *planner) measure() {
 	if s := p.in.Sized; s != nil {
-		p.context, p.costs, p.sizes = s.Context, s.Costs, sizes{reading: s.Reading, scale: 1}
+		p.context, p.costs, p.staleThinking, p.sizes = s.Context, s.Costs, s.StaleThinking, sizes{reading: s.Reading, scale: 1}
 		return
 	}
 	p.context = session.Project(p.in.Path)
+	p.staleThinking = StaleThinking(p.in.Path, p.context)
 	tally := p.in.Meter.Tally()
 	for _, it := range p.context.Items {
 		tally.Add(it.Message, it.At >= p.context.Boundary)

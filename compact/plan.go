@@ -40,6 +40,9 @@ type Input struct {
 	// Sized is what is known of Path already, so that it need not be computed
 	// again. Optional.
 	Sized *Sized
+	// OnlyThinking leaves nothing to be done but to take stale signed reasoning out;
+	// see Plan.OnlyThinking.
+	OnlyThinking bool
 	// Calibration is what the session's usage has taught about the estimates; the pass
 	// keeps it. Optional.
 	Calibration json.RawMessage
@@ -58,6 +61,8 @@ type Sized struct {
 	// its Items.
 	Reading token.Reading
 	Costs   []int64
+	// StaleThinking is what StaleThinking says of Context.
+	StaleThinking []int
 }
 
 // Plan is what would be done, and why. It is a value: making one changes
@@ -71,6 +76,10 @@ type Plan struct {
 	// Guarded says that what the preset does would not have fit, and the ladder
 	// did the rest.
 	Guarded bool `json:"guarded,omitempty"`
+	// OnlyThinking says that the context is not made to fit: all that is done is to
+	// take out signed reasoning before which something was changed since, and which
+	// a provider may refuse for that. It is no setting's and no breaker's business.
+	OnlyThinking bool `json:"onlyThinking,omitempty"`
 	// Breaker says that nothing is done because the passes before did not help.
 	Breaker bool          `json:"breaker,omitempty"`
 	Budget  Budget        `json:"budget"`
@@ -89,7 +98,7 @@ type Plan struct {
 	edits  []string // the rung of each edit among drafts
 
 	calibration json.RawMessage
-	threshold int64
+	threshold   int64
 }
 
 // Threshold is the size from which the context is compacted, in tokens.
@@ -129,8 +138,9 @@ func (e *FixedPartError) Error() string {
 // between the two.
 var ErrPending = errors.New("a tool call is waiting for its result")
 
-// Make computes a plan. It acts when the context is over its limit, or when
-// the reason is Manual and there is something to take out. The errors: a
+// Make computes a plan. It acts when the context is over its limit, when the
+// reason is Manual and there is something to take out, or when there is stale
+// signed reasoning in it. The errors: a
 // policy that makes no sense, ErrPending, *FixedPartError, what a summarizer
 // returns.
 func Make(ctx context.Context, in Input, policy Policy) (*Plan, error) {
@@ -138,8 +148,18 @@ func Make(ctx context.Context, in Input, policy Policy) (*Plan, error) {
 	if err != nil || !plan.Act {
 		return plan, err
 	}
-	if err := p.climbPreset(ctx, plan); err != nil {
-		return nil, err
+	if !plan.OnlyThinking {
+		if err := p.climbPreset(ctx, plan); err != nil {
+			return nil, err
+		}
+		if !plan.Act && plan.Reason == Threshold {
+			p.orThinking(plan)
+		}
+	}
+	if plan.OnlyThinking {
+		if err := p.takeLoose(plan); err != nil {
+			return nil, err
+		}
 	}
 	return plan, nil
 }
@@ -171,15 +191,15 @@ func begin(in Input, policy Policy) (*planner, *Plan, error) {
 		Reason: in.Reason, Policy: cmp.Or(policy.Name, PresetClew), Budget: budget, Clamps: clamps,
 		Before: before, After: before, last: in.Last, calibration: in.Calibration, threshold: p.trigger(),
 	}
-	over := p.over()
+	over := p.over() && !in.OnlyThinking
 	if !over && in.Reason == Threshold {
-		plan.Why = fmt.Sprintf("the context of %d tokens is within %d", before.Tokens, p.trigger())
-		return p, plan, nil
+		plan.nothing(fmt.Sprintf("the context of %d tokens is within %d", before.Tokens, p.trigger()))
+		return p, p.orThinking(plan), nil
 	}
 	// What does not fit can't be sent, whatever the passes before came to.
 	if why := breaker(in.Path, before.Tokens); why != "" && in.Reason == Threshold && p.fits(before) {
 		plan.Breaker = true
-		return p, plan.nothing(why), nil
+		return p, p.orThinking(plan.nothing(why)), nil
 	}
 	if calls := Pending(p.context.Items); len(calls) > 0 {
 		return nil, nil, fmt.Errorf("%w (%s)", ErrPending, calls[0].Name)
@@ -230,6 +250,8 @@ type planner struct {
 	context *session.Context
 	costs   []int64 // what the meter makes of each of its items
 	sizes   sizes
+	// staleThinking are those of its items that StaleThinking finds.
+	staleThinking []int
 	// byteRate is what a byte of a request costs in tokens, where bytes are what
 	// there is too much of; else 0. See bytes.go.
 	byteRate float64

@@ -206,6 +206,7 @@ func (p *planner) climbTurns(ctx context.Context, plan *Plan, w *work) error {
 	if at <= 0 || p.newCut(at, "").Summarized <= 0 {
 		return p.orGuard(ctx, plan, w, fmt.Sprintf("there is nothing old: %d turns are kept as they are", p.policy.KeepTurns))
 	}
+	p.takeThinking(w, 0)
 	cut := p.newCut(at, fmt.Sprintf("the newest %d turns are kept", p.policy.KeepTurns))
 	best, err := p.try(ctx, cut, w)
 	if err != nil {

@@ -251,6 +251,13 @@ func (l *life) userWords(before, after *session.Context, plan *compact.Plan) {
 	l.fail("I11: the user's last words are gone: %.60q", text)
 }
 
+// said is the content of a message without signed reasoning.
+func said(m *message.Message) []message.Block {
+	return slices.DeleteFunc(slices.Clone(m.Content), func(b message.Block) bool {
+		return b.Type == message.BlockThinking && (b.Signature != "" || b.Redacted)
+	})
+}
+
 func (l *life) count() int {
 	return len(l.entries())
 }
@@ -440,8 +447,9 @@ func (l *life) undoLater() {
 		if a.Entry.Type == session.TypeCompaction {
 			break
 		}
-		// The copy has no usage: that was counted, and was of another context.
-		if a.Message.Role != b.Message.Role || !bytes.Equal(message.EncodeBlocks(a.Message.Content), message.EncodeBlocks(b.Message.Content)) {
+		// The copy has no usage: that was counted, and was of another context. Nor has it
+		// signed reasoning, which is bound to that.
+		if a.Message.Role != b.Message.Role || !bytes.Equal(message.EncodeBlocks(said(a.Message)), message.EncodeBlocks(said(b.Message))) {
 			l.fail("undo with later turns: message %d from the end differs", i)
 			break
 		}

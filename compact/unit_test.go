@@ -24,6 +24,8 @@ import (
 //	u 5            a user message            x 5           a custom message
 //	a 5 c1 c2      an answer with two calls  r c1 5        the result of c1
 //	b 5            a shell command           s 5           a system message
+//	t 5 c1         an answer with signed reasoning and a call
+//	aborted 5      an answer that was aborted
 //	label, model   entries not in the context
 //	k NAME 5       a compaction that keeps from NAME on; k - keeps nothing
 //	edit NAME      takes NAME out
@@ -101,6 +103,16 @@ func answer(t *testing.T, block string) string {
 			ids = append(ids, call.ID)
 		}
 		return "pending: " + cmp.Or(strings.Join(ids, " "), "none")
+	case "thinking":
+		p := &planner{context: c, staleThinking: StaleThinking(path, c)}
+		names := func(items []int) string {
+			var out []string
+			for _, i := range items {
+				out = append(out, c.Items[i].Entry.ID)
+			}
+			return cmp.Or(strings.Join(out, " "), "none")
+		}
+		return "stale: " + names(p.staleThinking) + "; to go: " + names(p.loose())
 	case "cut":
 		tail, err := strconv.ParseInt(words[1], 10, 64)
 		if err != nil {
@@ -161,8 +173,11 @@ func build(t *testing.T, sketch []string) []*session.Entry {
 			d = session.Message(m)
 		case "s":
 			d = session.Message(message.System(text(arg(1)), testTime))
-		case "a", "aborted":
+		case "a", "aborted", "t":
 			blocks := []message.Block{message.TextBlock(text(arg(1)))}
+			if w[0] != "a" {
+				blocks = append([]message.Block{message.ThinkingBlock("hm", "sig")}, blocks...)
+			}
 			for _, id := range w[2:] {
 				blocks = append(blocks, message.ToolCallBlock(id, "read", []byte(`{"path":"`+id+`.go"}`)))
 			}
