@@ -57,7 +57,7 @@ func NewModel(c ModelConfig) *Model {
 func (m *Model) Info() model.Info {
 	return model.Info{
 		Provider: "demo", Model: "rules", API: "anthropic-messages", Window: Window, MaxOutput: maxOutput, NoTemperature: true,
-		Thinking: model.ThinkingNever,
+		Thinking: model.ThinkingNever, Price: &model.Price{}, // it costs nothing
 	}
 }
 
