@@ -364,7 +364,7 @@ func TestNotAllowed(t *testing.T) {
 func TestPlanMode(t *testing.T) {
 	needShell(t)
 	r := newRig(t, permission.ModePlan)
-	if got := r.ask(sayFix); !strings.Contains(got, "plan") {
+	if got := r.ask(sayFix); !strings.Contains(got, "did not work") || !strings.Contains(got, "plan") {
 		t.Errorf("the answer is %q, want the reason in it", got)
 	}
 }

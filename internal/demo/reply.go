@@ -41,7 +41,7 @@ const suggestion = "find out why check.sh fails"
 // choose picks the rule that goes with what the user has said.
 func (s *seen) choose() said {
 	switch {
-	case s.has("exact", "word for word", "verbatim", "recall", "at the start", "remember", "earlier"):
+	case s.has("exact", "word for word", "verbatim", "what was", "recall", "at the start", "remember", "earlier"):
 		return s.recall()
 	case s.has("teach", "meant", "did you mean", "suggest"):
 		return s.teach()
@@ -80,10 +80,11 @@ func (s *seen) refused() string {
 		return fmt.Sprintf("All right, I leave that: without %s I get no further here. Nothing was changed. Say it again when you have thought it over, or try: what is in this folder?", a.tool)
 	case strings.Contains(a.result, "needs the user's permission"):
 		return fmt.Sprintf("I need your permission for %s, and nobody is here to ask. Start clew chat --demo in a terminal, or add --mode all: the project of the demo is a copy of its own.", a.tool)
-	case a.tool != "bash" && a.tool != "recall":
+	case a.tool == "bash" && strings.Contains(a.result, "exited with code"), a.tool == "recall":
+		return "" // that is for the rule to judge
+	default:
 		return "That did not work:\n\n" + quote(lastLines(a.result, 8))
 	}
-	return ""
 }
 
 // count is how often a call was made.
