@@ -44,6 +44,8 @@ type front interface {
 	// could not be.
 	changing()
 	changed(err error)
+	// stop cancels what goes on.
+	stop()
 	quit()
 }
 
@@ -83,6 +85,7 @@ func commands() []cmd {
 		{"cost", "", "what the session has cost, by model", func(f front, _ string) { cost(f) }},
 		{"queue", "", "what waits to be delivered", func(f front, _ string) { showQueue(f) }},
 		{"continue", "", "let the agent go on", func(f front, _ string) { goOn(f) }},
+		{"cancel", "", "cancel what goes on, as Esc does", func(f front, _ string) { f.stop() }},
 		{"settings", "[name value]", "look at what is set, and change it", changeSettings},
 		{"hooks", "", "the hooks and servers in use", func(f front, _ string) { hooks(f) }},
 		{"trust", "", "trust the hooks and servers of the project", func(f front, _ string) { trust(f) }},

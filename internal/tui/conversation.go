@@ -59,11 +59,11 @@ func showPreview(f front, rep *agent.CompactReport, instructions string) {
 		})
 		return
 	}
-	by := ""
+	title := "the summary"
 	if rep.Summarizer != "" {
-		by = " by " + rep.Summarizer
+		title += " by " + by(rep.Summarizer)
 	}
-	f.editWith(head, "summary"+by+": Ctrl+S applies it", rep.Summary, func(text string) {
+	f.editWith(head, title+", to be edited: Ctrl+S applies it", rep.Summary, func(text string) {
 		if strings.TrimSpace(text) == "" {
 			f.fault("a summary without a text would lose what it stands for: nothing was changed")
 			return

@@ -295,7 +295,12 @@ func (u *ui) turnEnd(e agent.Event) {
 	}
 	switch e.Outcome {
 	case agent.OutcomeFailed:
-		u.fault(e.Error + "\nNothing is lost: /continue tries again")
+		const then = "nothing is lost: /continue tries again"
+		if n := len(u.log.items); n > 0 && u.log.items[n-1].Kind() == widget.BlockError && strings.Contains(e.Error, u.log.items[n-1].Text()) {
+			u.note(then) // what went wrong stands there already
+		} else {
+			u.fault(e.Error + "\n" + then)
+		}
 	case agent.OutcomeCancelled:
 		u.note("cancelled; what was done stays. /continue goes on")
 	case agent.OutcomeLimit:
@@ -304,7 +309,8 @@ func (u *ui) turnEnd(e agent.Event) {
 	}
 }
 
-// passEnd shows what a pass did: one box for each.
+// passEnd shows what a pass did: one box for each. Of one that did nothing, a preview for
+// instance, whoever asked for it tells.
 func (u *ui) passEnd(c *agent.Compaction) {
 	switch {
 	case c.Done:
@@ -315,8 +321,6 @@ func (u *ui) passEnd(c *agent.Compaction) {
 		u.note("the compaction was cancelled; the context is as it was")
 	case c.Error != "":
 		u.fault("the compaction failed, and the context is as it was: " + c.Error)
-	case c.Why != "":
-		u.note("nothing was compacted: " + c.Why)
 	}
 }
 
@@ -334,7 +338,7 @@ func (u *ui) fail(what string, err error) { u.fault(failure(what, err)) }
 
 // failure is the sentence of an error that a user asked for.
 func failure(what string, err error) string {
-	if what == "" {
+	if what == "" || strings.HasPrefix(err.Error(), what) {
 		return err.Error()
 	}
 	return what + ": " + err.Error()

@@ -180,10 +180,8 @@ func (u *ui) escape(k tea.KeyPressMsg) {
 		u.ed.Update(k)
 	case u.dialog() != nil && !u.answering():
 		u.goToWaiting()
-	case len(u.jobs) > 0:
-		u.jobs[len(u.jobs)-1].cancel()
 	case u.busy():
-		u.cancel()
+		u.stop()
 	case !u.ed.Empty():
 		u.escAt = time.Time{}
 	case !u.escAt.IsZero() && u.cfg.Clock().Sub(u.escAt) < twiceEsc:
@@ -192,6 +190,15 @@ func (u *ui) escape(k tea.KeyPressMsg) {
 	default:
 		u.escAt = u.cfg.Clock()
 	}
+}
+
+// stop cancels what the user waits for, or what the agent is doing.
+func (u *ui) stop() {
+	if n := len(u.jobs); n > 0 {
+		u.jobs[n-1].cancel()
+		return
+	}
+	u.cancel()
 }
 
 // cancel ends what the agent is doing.

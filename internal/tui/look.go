@@ -269,19 +269,20 @@ func showRecalled(f front, r *clew.Recalled, handle string) {
 
 func cost(f front) {
 	t := f.host().Agent().State().Totals
-	f.show("cost", func(int) string { return costText(t) })
+	f.show("cost", func(width int) string { return costText(t, width) })
 }
 
-func costText(t agent.Totals) string {
+func costText(t agent.Totals, width int) string {
 	var b strings.Builder
-	line := func(name string, requests int, in, out, read, write int64, cost float64) {
+	width = min(max(width-54, 12), 40) // of the first column
+	line := func(what string, requests int, in, out, read, write int64, cost float64) {
 		price := money(cost)
 		if cost == 0 && requests > 0 {
 			price = "not known"
 		}
-		fmt.Fprintf(&b, "%-40s %6d  %8s %8s %8s %8s  %s\n", widget.Cut(widget.OneLine(name), 40), requests, tokens(in), tokens(read), tokens(write), tokens(out), price)
+		fmt.Fprintf(&b, "%-*s %5d  %8s %8s %8s %8s  %s\n", width, widget.Cut(widget.OneLine(what), width), requests, tokens(in), tokens(read), tokens(write), tokens(out), price)
 	}
-	fmt.Fprintf(&b, "%-40s %6s  %8s %8s %8s %8s  %s\n", "model", "calls", "input", "cached", "to cache", "output", "cost")
+	fmt.Fprintf(&b, "%-*s %5s  %8s %8s %8s %8s  %s\n", width, "model", "calls", "input", "cached", "to cache", "output", "cost")
 	var rest agent.Totals
 	rest.Requests, rest.Input, rest.Output, rest.CacheRead, rest.CacheWrite, rest.Cost = t.Requests, t.Input, t.Output, t.CacheRead, t.CacheWrite, t.Cost
 	for _, name := range slices.Sorted(maps.Keys(t.ByModel)) {

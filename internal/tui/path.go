@@ -261,12 +261,20 @@ func boxTitle(c *agent.Compaction) string {
 		s += " (" + r + ")"
 	}
 	if c.Summarizer != "" {
-		s += ", by " + c.Summarizer
+		s += ", by " + by(c.Summarizer)
 	}
 	if c.Cost > 0 {
 		s += ", " + money(c.Cost)
 	}
 	return s + "; /undo takes it back"
+}
+
+// by names who made a summary.
+func by(summarizer string) string {
+	if summarizer == "user" {
+		return "you"
+	}
+	return summarizer
 }
 
 func rungs(list []compact.Rung) string {

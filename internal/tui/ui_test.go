@@ -372,9 +372,7 @@ func TestPi114OneBoxForEachPass(t *testing.T) {
 				return
 			}
 			x.sees("the context is what it was before")
-			if n := boxes(); n != 0 {
-				t.Errorf("%d boxes after it was taken back", n)
-			}
+			x.until("no box after it was taken back", func() bool { return boxes() == 0 })
 		})
 	}
 }

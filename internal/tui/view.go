@@ -16,6 +16,10 @@ import (
 // mostQueued is how many of the messages that wait are shown.
 const mostQueued = 3
 
+// smallScreen is the height from which on a question and the editor have room beside
+// each other.
+const smallScreen = 16
+
 // View implements tea.Model.
 func (u *ui) View() tea.View {
 	lines, cursor := u.screen()
@@ -50,7 +54,7 @@ func (u *ui) screen() ([]string, *tea.Cursor) {
 		cursor = nil
 	}
 	if cursor != nil {
-		cursor.Y += len(top) + len(ed) - u.ed.Height()
+		cursor.Y += len(top) + len(ed) - u.ed.Height() // it is below all else
 	}
 	out := append(append(append([]string(nil), top...), ed...), below...)
 	if over := len(out) - u.height; over > 0 { // a tiny screen: the end matters most
@@ -107,10 +111,17 @@ func (u *ui) editor() []string {
 		return append(out, strings.Split(u.ed.View(), "\n")...)
 	}
 	ed := strings.Split(u.ed.View(), "\n")
+	if u.answering() && u.height < smallScreen {
+		ed = nil // what is asked must be seen
+	}
 	if !u.answering() {
 		ed = append([]string{t.Paint(t.Warning, widget.Cut("you are typing; Esc or Ctrl+G goes to the question", u.width))}, ed...)
 	}
-	d.SetSize(u.width, max(u.height-len(out)-len(ed)-1-min(u.height/4, 6), 4))
+	room := u.height - len(out) - len(ed) - 1
+	if u.height >= smallScreen {
+		room -= min(u.height/4, 6)
+	}
+	d.SetSize(u.width, max(room, 4))
 	out = append(out, strings.Split(d.View(), "\n")...)
 	return append(out, ed...)
 }
