@@ -41,10 +41,10 @@ const suggestion = "find out why check.sh fails"
 // choose picks the rule that goes with what the user has said.
 func (s *seen) choose() said {
 	switch {
-	case s.has("exact", "word for word", "verbatim", "what was", "recall", "at the start", "remember", "earlier"):
-		return s.recall()
 	case s.has("teach", "meant", "did you mean", "suggest"):
 		return s.teach()
+	case s.has("exact", "word for word", "verbatim", "what was", "recall", "at the start", "remember", "earlier"):
+		return s.recall()
 	case readWords.MatchString(s.ask):
 		return s.read(readWords.FindStringSubmatch(s.raw)[1])
 	case s.has("check", "fail", "fix", "error", "wrong", "bug"):
