@@ -115,7 +115,7 @@ func (a *Agent) useAhead(ctx context.Context) error {
 		return nil
 	}
 	plan, err := a.s.Check(ctx)
-	if err != nil || !plan.Act {
+	if err != nil || !plan.Act || plan.OnlyThinking {
 		return nil // Prepare says what is wrong
 	}
 	still, err := a.stillBegins(ctx, g)

@@ -23,7 +23,7 @@ func (a *Agent) prepare(ctx context.Context) (*clew.Prepared, error) {
 		return nil, err
 	}
 	dropped := false
-	if plan.Act {
+	if plan.Act && !plan.OnlyThinking {
 		if dropped, err = a.dropReminders(ctx); err != nil {
 			return nil, err
 		}

@@ -108,9 +108,7 @@ func dayReply(r *rand.Rand, provider string, i int) modeltest.Reply {
 	case n < 5:
 		return modeltest.Text(words(500)).With(modeltest.Faults{Drop: true, DropAt: 300 + r.IntN(400)})
 	case n < 6:
-		cut := modeltest.Truncated("It begins, and then")
-		cut.Usage = &message.Usage{Input: 20_000, Output: 30}
-		return cut
+		return modeltest.Truncated("It begins, and then")
 	case n < 7:
 		return modeltest.RateLimited(0)
 	case n < 9:
@@ -367,6 +365,16 @@ func (l *life) open(ctx context.Context) error {
 			}
 			return clew.Create(ctx, l.plan.Path, c)
 		},
+	}
+	if os.Getenv("DAYLOG") != "" {
+		cfg.Events = func(e agent.Event) {
+			if e.Kind == agent.KindWarning || e.Kind == agent.KindTurnEnd || e.Kind == agent.KindState {
+				fmt.Println(e.Kind, e.Text, e.Outcome, e.Error)
+				if e.State != nil {
+					fmt.Println(e.State.Doing, e.State.Model, e.State.Window, e.State.WindowFrom, e.State.Tokens)
+				}
+			}
+		}
 	}
 	cfg.Engine.Policy.Reserve = compact.Percent(20)
 	cfg.Engine.Events = func(_ context.Context, e clew.Event) {

@@ -129,21 +129,20 @@ func (a *Agent) useModel(ctx context.Context, c choice) error {
 // setLimits tells the engine how much the model takes, as far as that is known by now.
 func (a *Agent) setLimits(ctx context.Context) error {
 	i := a.info()
-	window, from := cmp.Or(a.cfg.Window, i.Window), windowCatalogue
-	if a.cfg.Window > 0 {
+	o := a.cfg.Engine.Models[i.Provider+"/"+i.Model]
+	if o == (clew.Override{}) {
+		o = a.cfg.Engine.Models[i.Model]
+	}
+	window, from := cmp.Or(a.cfg.Window, o.Window, i.Window), windowCatalogue
+	if a.cfg.Window > 0 || o.Window > 0 {
 		from = windowSet
 	}
 	if limit, ok := a.cfg.Windows.Limit(a.route()); ok && (window == 0 || limit < window) {
 		window, from = limit, windowLearnt
 	}
-	o := a.engine.Models[i.Provider+"/"+i.Model]
-	if o == (clew.Override{}) {
-		o = a.engine.Models[i.Model]
-	}
-	switch {
-	case window > 0:
+	if window > 0 {
 		o.Window = max(window, compact.MinWindow)
-	case o.Window == 0:
+	} else {
 		from = windowAssumed
 	}
 	if i.MaxInput > 0 && i.MaxInput < o.Window && !o.Trigger.IsSet() {

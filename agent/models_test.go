@@ -8,6 +8,7 @@ import (
 
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/agent/tool"
+	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/model/anthropic"
 	"github.com/clew-dev/clew/model/modeltest"
@@ -139,4 +140,26 @@ func TestD26LearntWindowIsKept(t *testing.T) {
 		t.Errorf("after a restart the window is %d, %s", s.Window, s.WindowFrom)
 	}
 	r.fine()
+}
+
+// TestServerThatCutsTheInput: what it reads is its window.
+func TestServerThatCutsTheInput(t *testing.T) {
+	r := filled(t, 10, nil)
+	cut := modeltest.Text("About the end.")
+	cut.Usage = &message.Usage{Input: 2_048, Output: 5}
+	r.srv.Add(cut)
+	r.say("what was at the beginning?")
+	if s := r.State(); s.Window != 2_048 || s.WindowFrom != "learnt" || len(r.all(agent.KindWarning)) == 0 {
+		t.Errorf("%+v", s)
+	}
+	// Where what was reported before can't be true, nothing is learnt.
+	r = newRig(t, nil)
+	wrong := modeltest.Text("Hello.")
+	wrong.Usage = &message.Usage{Input: 50_000, Output: 5}
+	r.srv.Add(wrong, modeltest.Text("Hello again."))
+	r.say("hi")
+	r.say("hi again")
+	if s := r.State(); s.WindowFrom != "catalogue" {
+		t.Errorf("%+v", s)
+	}
 }

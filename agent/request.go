@@ -16,6 +16,9 @@ import (
 // minOutput is the least room for an answer that a request asks for, in tokens.
 const minOutput = 1_024
 
+// maxTokenBytes is more bytes than a token of any text has on average.
+const maxTokenBytes = 8
+
 // request makes what is sent next: the only place where that is put together. A pass
 // is made first where one is due.
 func (a *Agent) request(ctx context.Context) (*model.Request, *clew.Prepared, error) {
@@ -101,7 +104,8 @@ func (a *Agent) accepted(ctx context.Context, resp *model.Response, p *clew.Prep
 		}
 		return nil
 	}
-	if model.CutInput(p.Reading.Tokens, u) {
+	// The bytes must say so too: what was reported for an earlier request can be wrong.
+	if model.CutInput(p.Reading.Tokens, u) && u.Prompt() < p.Reading.Bytes/maxTokenBytes {
 		a.warn(fmt.Errorf("%s has read %d tokens of about %d: its server cuts the input. From now on its window counts as that large", a.modelName(), u.Prompt(), p.Reading.Tokens))
 		return a.learn(ctx, model.Overflow{Kind: model.OverflowTokens, Limit: u.Prompt()}, p)
 	}

@@ -124,7 +124,7 @@ func unsigned(raw json.RawMessage) json.RawMessage {
 	kept := slices.DeleteFunc(slices.Clone(m.Content), func(b message.Block) bool {
 		return b.Type == message.BlockThinking && (b.Signature != "" || b.Redacted)
 	})
-	if len(kept) == len(m.Content) || len(kept) == 0 {
+	if len(kept) == len(m.Content) {
 		return raw
 	}
 	return m.WithContent(kept).JSON()
