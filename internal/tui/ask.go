@@ -30,7 +30,7 @@ type asking struct {
 func question(q agent.Question, small bool) widget.Question {
 	title := "allow " + q.Tool.Name + "?"
 	var text []string
-	if q.Tool.Line != "" && q.Tool.Line != q.Command {
+	if q.Tool.Line != "" && q.Command == "" && q.Diff == "" {
 		text = append(text, q.Tool.Line)
 	}
 	if q.Outside && len(q.Paths) > 0 {

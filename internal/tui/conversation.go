@@ -106,7 +106,7 @@ func undo(f front) {
 			text += " and " + counted(later.Edits, "edit")
 		}
 		f.choose(widget.Question{
-			Title: "the conversation went on after the compaction", Text: "Since then there are " + text + ".", Safe: 2,
+			Title: "the conversation went on after the compaction", Text: "What came after it: " + text + ".", Safe: 2,
 			Options: []widget.Option{
 				{ID: "back", Key: "b", Text: "go back to before it; what came later stays on its branch"},
 				{ID: "keep", Key: "k", Text: "take it back, and keep what came later"},

@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -46,6 +47,9 @@ const (
 	twiceEsc = 700 * time.Millisecond // within which Escape twice opens the tree
 )
 
+// global are keys that mean the same while a question is answered.
+var global = []string{"ctrl+c", "ctrl+g", "ctrl+l", "ctrl+o", "ctrl+z"}
+
 // key does what a key means: to what is on top, then here, then to the editor.
 func (u *ui) key(k tea.KeyPressMsg) {
 	s := k.String()
@@ -57,7 +61,7 @@ func (u *ui) key(k tea.KeyPressMsg) {
 		u.over[n-1].update(k)
 		return
 	}
-	if u.answering() && s != "ctrl+c" && s != "ctrl+z" && s != "ctrl+l" {
+	if u.answering() && !slices.Contains(global, s) {
 		switch out := u.dialog().Update(k).(type) {
 		case widget.DialogMsg:
 			u.answer(out.ID)
@@ -245,7 +249,7 @@ func (u *ui) quit() {
 // goToWaiting turns to what waits for the user.
 func (u *ui) goToWaiting() {
 	switch d := u.dialog(); {
-	case d != nil:
+	case d != nil && !u.answering():
 		u.answerNow = true
 	case len(u.later) > 0:
 		u.openReady()

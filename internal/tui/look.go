@@ -25,25 +25,34 @@ var categoryWords = [token.NumCategories]string{
 }
 
 func showContext(f front) {
-	lookAt(f, "context", func(x *clew.Explanation, s agent.State, width int) string { return contextText(x, s, width) })
+	lookAt(f, "context", func(x *look, width int) string { return contextText(x, width) })
 }
 
 func explain(f front) {
-	lookAt(f, "explain", func(x *clew.Explanation, _ agent.State, width int) string { return explainText(x, width) })
+	lookAt(f, "explain", func(x *look, width int) string { return explainText(x, width) })
 }
 
-func lookAt(f front, title string, text func(x *clew.Explanation, s agent.State, width int) string) {
+// look is what is known of the context.
+type look struct {
+	*clew.Explanation
+	state agent.State
+	path  []agent.Shown
+}
+
+func lookAt(f front, title string, text func(x *look, width int) string) {
 	a := f.host().Agent()
-	var x *clew.Explanation
+	var x look
 	f.run("looking at the context", func(ctx context.Context) (err error) {
-		x, err = a.Explain(ctx)
+		if x.Explanation, err = a.Explain(ctx); err == nil {
+			x.path, err = a.Path(ctx)
+		}
 		return err
 	}, func(err error) {
 		if failed(f, title, err) {
 			return
 		}
-		s := a.State()
-		f.soon(title, func() { f.show(title, func(width int) string { return text(x, s, width) }) })
+		x.state = a.State()
+		f.soon(title, func() { f.show(title, func(width int) string { return text(&x, width) }) })
 	})
 }
 
@@ -68,8 +77,9 @@ func bar(n, total, threshold int64, width int) string {
 	return b.String()
 }
 
-func contextText(x *clew.Explanation, s agent.State, width int) string {
+func contextText(x *look, width int) string {
 	var b strings.Builder
+	s := x.state
 	r := x.Reading
 	fmt.Fprintf(&b, "%s\n", bar(r.Tokens, s.Window, s.Threshold, min(60, max(width-2, 10))))
 	estimated := ""
@@ -119,7 +129,7 @@ func contextText(x *clew.Explanation, s agent.State, width int) string {
 	return b.String()
 }
 
-func explainText(x *clew.Explanation, width int) string {
+func explainText(x *look, width int) string {
 	var b strings.Builder
 	switch {
 	case x.Err != nil:
@@ -132,7 +142,7 @@ func explainText(x *clew.Explanation, width int) string {
 	}
 	if p := x.Plan; p != nil {
 		for _, c := range p.Clamps {
-			fmt.Fprintf(&b, "  adjusted: %v\n", c)
+			fmt.Fprintf(&b, "  %s is %s in place of %s: %s\n", c.Setting, tokens(c.Got), tokens(c.Asked), c.Why)
 		}
 	}
 	b.WriteString("\nWhat became of what was said:\n")
@@ -165,25 +175,26 @@ func explainText(x *clew.Explanation, width int) string {
 	}
 	b.WriteString("\nOne by one, the newest last:\n")
 	const most = 2_000
-	list := x.Fates
+	list := x.path
 	if n := len(list) - most; n > 0 {
 		fmt.Fprintf(&b, "  (%d older ones: clew explain lists them)\n", n)
 		list = list[n:]
 	}
-	for _, f := range list {
-		pinned := ""
-		if f.Pinned {
-			pinned = ", pinned"
+	for _, s := range list {
+		f := s.Fate
+		if s.Message == nil {
+			continue
 		}
-		by := ""
-		if f.By != "" {
-			by = " by [#" + f.By + "]"
-		}
-		reason := ""
+		line := fmt.Sprintf("  [#%s] %s", s.ID, f.Fate)
 		if f.Why != "" {
-			reason = " (" + f.Why + ")"
+			line += " (" + f.Why + ")"
 		}
-		fmt.Fprintf(&b, "  [#%s] %s%s%s%s\n", f.Entry, f.Fate, reason, by, pinned)
+		if f.Pinned {
+			line += ", pinned"
+		}
+		m := s.Message
+		line += "  " + string(m.Role) + ": " + firstLine(cmp.Or(m.Text(), m.Summary, recall.Text(m)))
+		b.WriteString(widget.Cut(widget.OneLine(line), width) + "\n")
 	}
 	return b.String()
 }

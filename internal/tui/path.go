@@ -139,6 +139,9 @@ func callTitle(name string, arguments json.RawMessage) string {
 	}
 	for _, s := range subjects {
 		if v, ok := args[s].(string); ok && v != "" {
+			if s == "command" {
+				return name + ": " + v
+			}
 			return name + " " + v
 		}
 	}
@@ -254,19 +257,24 @@ func newBox(c *agent.Compaction, after string) *box {
 	return &box{entries: c.Entries, title: boxTitle(c), summary: c.Summary, after: after}
 }
 
-// boxTitle says what a pass did: "48.2k → 21k tokens (offload 12.1k), rules, $0.02".
+// boxTitle says what a pass did: "48.2k → 21k tokens; /undo takes it back (offload
+// 12.1k, summarize 15k, by anthropic/haiku, $0.02)". What matters most comes first: a narrow screen cuts it.
 func boxTitle(c *agent.Compaction) string {
-	s := tokens(c.Before) + " → " + tokens(c.After) + " tokens"
+	s := tokens(c.Before) + " → " + tokens(c.After) + " tokens; /undo takes it back"
+	var more []string
 	if r := rungs(c.Rungs); r != "" {
-		s += " (" + r + ")"
+		more = append(more, r)
 	}
 	if c.Summarizer != "" {
-		s += ", by " + by(c.Summarizer)
+		more = append(more, "by "+by(c.Summarizer))
 	}
 	if c.Cost > 0 {
-		s += ", " + money(c.Cost)
+		more = append(more, money(c.Cost))
 	}
-	return s + "; /undo takes it back"
+	if len(more) > 0 {
+		s += " (" + strings.Join(more, ", ") + ")"
+	}
+	return s
 }
 
 // by names who made a summary.

@@ -58,6 +58,7 @@ func (t *tasks) after(d time.Duration, msg tea.Msg) tea.Cmd {
 type job struct {
 	what   string
 	since  time.Time
+	asks   bool // it was begun over a question, so that what it brings may cover that
 	cancel context.CancelFunc
 	then   func(error)
 }
@@ -71,7 +72,7 @@ type jobMsg struct {
 // run does something beside the program; then is called when it has ended.
 func (u *ui) run(what string, work func(ctx context.Context) error, then func(error)) {
 	ctx, cancel := context.WithCancel(u.ctx)
-	j := &job{what: what, since: u.cfg.Clock(), cancel: cancel, then: then}
+	j := &job{what: what, since: u.cfg.Clock(), cancel: cancel, then: then, asks: len(u.asks) > 0}
 	u.jobs = append(u.jobs, j)
 	u.do(u.tasks.cmd(func(context.Context) tea.Msg { return jobMsg{j, work(ctx)} }))
 }
@@ -86,7 +87,9 @@ func (u *ui) ended(m jobMsg) {
 		}
 	}
 	if m.then != nil {
+		u.now = m.job
 		m.then(m.err)
+		u.now = nil
 	}
 }
 

@@ -45,6 +45,7 @@ type ui struct {
 	held    []agent.Event // that came meanwhile
 
 	jobs      []*job
+	now       *job // whose end is being dealt with
 	outbox    []outgoing
 	sending   bool
 	switching bool // to another session: what is sent waits
@@ -61,6 +62,7 @@ type ui struct {
 type ready struct {
 	what string
 	open func()
+	over bool // it may cover a question
 }
 
 func newUI(ctx context.Context, c Config) *ui {
@@ -193,12 +195,12 @@ func (u *ui) setTheme(t *widget.Theme) {
 // soon opens something that was worked on: at once, or, where the user has begun to
 // do something else, when that is done.
 func (u *ui) soon(what string, open func()) {
-	u.later = append(u.later, ready{what, open})
+	u.later = append(u.later, ready{what, open, u.now != nil && u.now.asks})
 }
 
 // openLater opens what waits, if the user has time for it.
 func (u *ui) openLater() {
-	if len(u.later) > 0 && len(u.over) == 0 && u.ed.Empty() && !u.ed.Busy() && len(u.asks) == 0 {
+	if len(u.later) > 0 && len(u.over) == 0 && u.ed.Empty() && !u.ed.Busy() && (len(u.asks) == 0 || u.later[0].over) {
 		u.openReady()
 	}
 }

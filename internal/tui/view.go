@@ -119,7 +119,7 @@ func (u *ui) editor() []string {
 	}
 	room := u.height - len(out) - len(ed) - 1
 	if u.height >= smallScreen {
-		room -= min(u.height/4, 6)
+		room -= min(u.height/6, 8) // of the transcript
 	}
 	d.SetSize(u.width, max(room, 4))
 	out = append(out, strings.Split(d.View(), "\n")...)
