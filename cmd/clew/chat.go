@@ -112,7 +112,11 @@ func (fl *chatFlags) run(cmd *cobra.Command, args []string) error {
 	if err := fl.check(cmd); err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // by nohup
+		ends = append(ends, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(cmd.Context(), ends...)
 	defer stop()
 	c, args, err := fl.config(ctx, args)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -19,8 +20,11 @@ import (
 
 // A signal ends the work: exit code 130, and the session can be gone on with.
 func TestChatSignals(t *testing.T) {
-	for name, sig := range map[string]syscall.Signal{"SIGINT": syscall.SIGINT, "SIGTERM": syscall.SIGTERM} {
+	for name, sig := range map[string]syscall.Signal{"SIGINT": syscall.SIGINT, "SIGTERM": syscall.SIGTERM, "SIGHUP": syscall.SIGHUP} {
 		t.Run(name, func(t *testing.T) {
+			if signal.Ignored(sig) {
+				t.Skip("the tests were started so that the signal does nothing, as by nohup")
+			}
 			srv := modeltest.Start(modeltest.Config{}, modeltest.Text("never").With(modeltest.Faults{Delay: time.Hour}), modeltest.Text("Here I am."))
 			defer srv.Close()
 			t.Setenv("MODEL_KEY", modeltest.Key)
