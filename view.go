@@ -51,7 +51,7 @@ func newView(ctx context.Context, store session.Store, leaf string, cfg *Config)
 	if err != nil {
 		return nil, err
 	}
-	model, _, err := session.Settings(ctx, store, leaf)
+	model, err := session.ModelAt(ctx, store, leaf)
 	if err != nil {
 		return nil, err
 	}

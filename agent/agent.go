@@ -48,6 +48,7 @@ type Agent struct {
 	engine    clew.Config // as the session has it by now
 	model     model.Model
 	reasoning model.Reasoning
+	level     string // of reasoning, as the log has it
 	prompt    prompt
 	granted   atomic.Bool // the user has changed what is allowed
 	bytes     int64       // learnt: the most that a request may take; 0: no limit

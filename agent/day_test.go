@@ -421,7 +421,7 @@ func (l *life) resumed(ctx context.Context, or model.Model) (model.Model, error)
 	if err != nil || last == nil {
 		return or, nil
 	}
-	m, _, err := session.Settings(ctx, f, last.ID)
+	m, err := session.ModelAt(ctx, f, last.ID)
 	if err != nil || m.ID == "" {
 		return or, err
 	}

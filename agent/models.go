@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"slices"
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/compact"
@@ -108,7 +109,7 @@ func (a *Agent) useModel(ctx context.Context, c choice) error {
 	if err := a.setLimits(ctx); err != nil {
 		return err
 	}
-	now, level, err := session.Settings(ctx, a.s.Log().Store(), a.s.Leaf())
+	now, err := session.ModelAt(ctx, a.s.Log().Store(), a.s.Leaf())
 	if err != nil {
 		return err
 	}
@@ -117,13 +118,33 @@ func (a *Agent) useModel(ctx context.Context, c choice) error {
 			return err
 		}
 	}
-	if want := string(c.reasoning); want != "" && level != want {
+	if want := string(c.reasoning); want != "" && a.level != want {
 		if err := a.record(ctx, session.NewThinkingLevel(want)); err != nil {
 			return err
 		}
+		a.level = want
 	}
 	a.look(ctx)
 	return nil
+}
+
+// LevelAt returns the level of reasoning in force at a leaf, as far as it is told of
+// where the context is: each pass writes it down again. It is "" where nothing tells.
+func LevelAt(ctx context.Context, s session.Store, leaf string) (string, error) {
+	path, err := session.ContextPath(ctx, s, leaf)
+	if err != nil {
+		return "", err
+	}
+	return levelOn(path), nil
+}
+
+func levelOn(path []*session.Entry) string {
+	for _, e := range slices.Backward(path) {
+		if level, ok := e.ThinkingLevel(); ok {
+			return level
+		}
+	}
+	return ""
 }
 
 // setLimits tells the engine how much the model takes, as far as that is known by now.

@@ -100,7 +100,7 @@ func (a *Agent) restore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.prompt = prompt{}
+	a.prompt, a.level = prompt{}, levelOn(path)
 	var told *rules.Set
 	guarded := false
 	for _, e := range slices.Backward(path) {
@@ -196,6 +196,9 @@ func (a *Agent) newPrompt(ctx context.Context) error {
 		return &Error{Op: "write the prompt", Err: err, Hint: "see whether a tool has a schema that is no JSON"}
 	}
 	drafts := []session.Draft{session.NewCustom(customPrompt, raw)}
+	if a.level != "" {
+		drafts = append(drafts, session.NewThinkingLevel(a.level))
+	}
 	if a.granted.Load() {
 		state, err := a.guardState()
 		if err != nil {

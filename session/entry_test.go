@@ -279,6 +279,9 @@ func TestSettings(t *testing.T) {
 		if err != nil || m != wantModel || level != wantLevel {
 			t.Errorf("%v %q (%v), want %v %q", m, level, err, wantModel, wantLevel)
 		}
+		if m, err := session.ModelAt(ctx, log.Store(), log.Leaf()); err != nil || m != wantModel {
+			t.Errorf("%v (%v), want %v", m, err, wantModel)
+		}
 	}
 	check(session.Model{}, "off")
 	appendAll(t, log, session.NewModelChange(session.Model{Provider: "p", ID: "m"}), session.NewThinkingLevel("high"), user("x"))

@@ -83,6 +83,31 @@ func walk(ctx context.Context, s Store, leaf string, stop func(path []*Entry, e 
 	return path, nil
 }
 
+// ModelAt returns the model in force at leaf: that of the latest change or answer on
+// the path, empty when the path names none. It reads back no further than that.
+func ModelAt(ctx context.Context, s Store, leaf string) (m Model, err error) {
+	err = visit(ctx, s, leaf, func(e *Entry) bool {
+		found := false
+		m, found = modelOf(e)
+		return found
+	})
+	return m, err
+}
+
+// modelOf is the model that an entry brings into force.
+func modelOf(e *Entry) (m Model, ok bool) {
+	switch e.Type {
+	case TypeModelChange:
+		return e.ModelChange()
+	case TypeMessage:
+		if msg, err := e.Message(); err == nil && msg.Role == message.RoleAssistant {
+			return Model{msg.Provider, msg.Model}, true
+		}
+	default:
+	}
+	return Model{}, false
+}
+
 // Settings returns the model and the thinking level in force at leaf: those of
 // the latest change on the path, or the model of the latest answer if that is
 // later. It reads back until it has both. The level is "off" and the model
@@ -90,23 +115,11 @@ func walk(ctx context.Context, s Store, leaf string, stop func(path []*Entry, e 
 func Settings(ctx context.Context, s Store, leaf string) (m Model, level string, err error) {
 	gotModel, gotLevel := false, false
 	err = visit(ctx, s, leaf, func(e *Entry) bool {
-		switch e.Type {
-		case TypeModelChange:
-			if !gotModel {
-				m, gotModel = e.ModelChange()
-			}
-		case TypeThinkingLevel:
-			if !gotLevel {
-				level, gotLevel = e.ThinkingLevel()
-			}
-		case TypeMessage:
-			if gotModel {
-				break
-			}
-			if msg, err := e.Message(); err == nil && msg.Role == message.RoleAssistant {
-				m, gotModel = Model{msg.Provider, msg.Model}, true
-			}
-		default:
+		if !gotModel {
+			m, gotModel = modelOf(e)
+		}
+		if !gotLevel {
+			level, gotLevel = e.ThinkingLevel()
 		}
 		return gotModel && gotLevel
 	})

@@ -159,7 +159,7 @@ func (r *branchReport) run(cmd *cobra.Command, store session.Store, name string,
 	if err != nil {
 		return err
 	}
-	model, _, err := session.Settings(ctx, store, leaf)
+	model, err := session.ModelAt(ctx, store, leaf)
 	if err != nil {
 		return err
 	}

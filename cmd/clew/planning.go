@@ -38,7 +38,7 @@ func newPlanning(ctx context.Context, s session.Store, policy modelPolicy, count
 	}
 	p.settle = compact.Interrupted(session.Project(p.path).Items, time.Now())
 	p.path = session.Preview(p.path, p.settle...)
-	if p.model, _, err = session.Settings(ctx, s, p.last); err != nil {
+	if p.model, err = session.ModelAt(ctx, s, p.last); err != nil {
 		return nil, err
 	}
 	if p.policy = policy.of(p.model); p.policy.Window == 0 {

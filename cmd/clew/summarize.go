@@ -87,7 +87,7 @@ func prepareSummary(cmd *cobra.Command, s session.Store, leaf string, in *summar
 	if err != nil {
 		return err
 	}
-	model, _, err := session.Settings(cmd.Context(), s, leaf)
+	model, err := session.ModelAt(cmd.Context(), s, leaf)
 	if err != nil {
 		return err
 	}

@@ -69,8 +69,11 @@ func modelIn(ctx context.Context, file *jsonl.File) (name, level string, err err
 	if err != nil || last == nil {
 		return "", "", err
 	}
-	m, level, err := session.Settings(ctx, file, last.ID)
-	if err != nil || m.ID == "" {
+	m, err := session.ModelAt(ctx, file, last.ID)
+	if err != nil {
+		return "", "", err
+	}
+	if level, err = agent.LevelAt(ctx, file, last.ID); err != nil || m.ID == "" {
 		return "", level, err
 	}
 	return m.Provider + "/" + m.ID, level, nil
