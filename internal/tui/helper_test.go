@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -320,9 +321,15 @@ func (x *screenTest) idle() {
 	x.t.Helper()
 	x.until("end of the work", func() bool {
 		s := x.h.Agent().State()
-		return s.Doing == agent.DoingNothing && x.u.state.Doing == agent.DoingNothing && len(x.u.jobs) == 0 && !x.u.loading &&
-			len(x.u.outbox) == 0 && len(x.h.sink.wait) == 0 && (s.Held || s.Queue == 0) && !x.u.cancelled
+		return s.Doing == agent.DoingNothing && reflect.DeepEqual(s, x.u.state) && len(x.u.jobs) == 0 && !x.u.loading &&
+			len(x.u.outbox) == 0 && x.h.sink.empty() && (s.Held || s.Queue == 0) && !x.u.cancelled
 	})
+}
+
+func (s *Sink) empty() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.wait) == 0
 }
 
 func (x *screenTest) lacks(text string) {

@@ -98,14 +98,14 @@ func Run(ctx context.Context, c Config) error {
 	u := newUI(ctx, c)
 	p := tea.NewProgram(u, tea.WithContext(ctx), tea.WithInput(c.In), tea.WithOutput(c.Out), tea.WithEnvironment(c.Environ), tea.WithFPS(30))
 	_, err = p.Run()
+	if !errors.Is(err, tea.ErrProgramPanic) && (errors.Is(err, tea.ErrProgramKilled) || errors.Is(err, tea.ErrInterrupted)) {
+		err = nil // it was told to end from outside
+	}
 	cancel()
 	u.tasks.wait()
 	// What was typed and is not sent yet is not lost by leaving.
 	if serr := u.sendRest(); serr != nil {
 		err = errors.Join(err, serr)
-	}
-	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil && !errors.Is(err, tea.ErrProgramPanic) {
-		err = nil // it was told to end from outside
 	}
 	if err != nil {
 		return fmt.Errorf("the terminal: %w", err)

@@ -16,10 +16,14 @@ import (
 type outgoing struct {
 	line  string       // for the history; "" for none
 	input *agent.Input // nil for a command
+
+	// What became of it, once it was tried: set by the task that sends it.
+	tried bool
+	err   error
 }
 
-// sentMsg says what became of the first of the outbox.
-type sentMsg struct{ err error }
+// sentMsg says that the first of the outbox was tried.
+type sentMsg struct{}
 
 // input does what the user has typed and sent.
 func (u *ui) input(text string, when agent.When) {
@@ -62,7 +66,7 @@ func kindOf(line string) (inputKind, string) {
 
 // post puts something into the outbox. It goes out in order, one after the other.
 func (u *ui) post(o outgoing) {
-	u.outbox = append(u.outbox, o)
+	u.outbox = append(u.outbox, &o)
 	u.next()
 }
 
@@ -77,19 +81,19 @@ func (u *ui) next() {
 		if o.line != "" {
 			host.Remember(o.line)
 		}
-		if o.input == nil {
-			return sentMsg{}
+		if o.input != nil {
+			_, o.err = host.Agent().Send(context.WithoutCancel(ctx), *o.input)
 		}
-		_, err := host.Agent().Send(context.WithoutCancel(ctx), *o.input)
-		return sentMsg{err}
+		o.tried = true
+		return sentMsg{}
 	}))
 }
 
-func (u *ui) sent(m sentMsg) {
+func (u *ui) sent() {
 	o := u.outbox[0]
 	u.outbox, u.sending = u.outbox[1:], false
-	if m.err != nil {
-		u.fail("it was not sent", m.err)
+	if o.err != nil {
+		u.fail("it was not sent", o.err)
 		if !u.ed.Offer(o.input.Text) {
 			u.note("what was not sent is in the history: the key Up brings it back")
 		}
@@ -98,18 +102,14 @@ func (u *ui) sent(m sentMsg) {
 	u.next()
 }
 
-// sendRest sends what was typed and is not sent, after the program has ended.
+// sendRest sends what was typed and is not sent, after the program and its tasks have
+// ended.
 func (u *ui) sendRest() error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(u.ctx), 5*time.Second)
 	defer cancel()
 	var errs []error
-	// The first one was on its way, and is done: the tasks have ended.
-	rest := u.outbox
-	if u.sending && len(rest) > 0 {
-		rest = rest[1:]
-	}
-	for _, o := range rest {
-		if o.input != nil {
+	for _, o := range u.outbox { // no task works on it any more
+		if o.input != nil && (!o.tried || o.err != nil) {
 			if _, err := u.cfg.Host.Agent().Send(ctx, *o.input); err != nil {
 				errs = append(errs, err)
 			}

@@ -46,7 +46,7 @@ type ui struct {
 
 	jobs      []*job
 	now       *job // whose end is being dealt with
-	outbox    []outgoing
+	outbox    []*outgoing
 	sending   bool
 	switching bool // to another session: what is sent waits
 	cancelled bool // a cancel is on its way
@@ -158,7 +158,7 @@ func (u *ui) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case jobMsg:
 		u.ended(msg)
 	case sentMsg:
-		u.sent(msg)
+		u.sent()
 	case tea.MouseWheelMsg:
 		if n := len(u.over); n > 0 {
 			u.over[n-1].update(msg)

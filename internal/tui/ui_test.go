@@ -383,6 +383,7 @@ func TestPreviewEditApply(t *testing.T) {
 	before := len(x.context())
 	x.say("/compact the lighthouse")
 	x.sees("Ctrl+S applies it")
+	x.idle()
 	x.golden("preview")
 	x.press("esc")
 	x.idle()
@@ -403,6 +404,7 @@ func TestPreviewEditApply(t *testing.T) {
 	if !strings.Contains(items[0].Message.Summary, "THE KEEPER IS ADA.") {
 		t.Errorf("the summary is not the edited one: %q", items[0].Message.Summary)
 	}
+	x.idle()
 	x.golden("compacted")
 }
 
@@ -447,6 +449,7 @@ func TestUndoWithLaterTurns(t *testing.T) {
 			x.say("/undo")
 			x.sees("the conversation went on after the compaction")
 			if key == "k" {
+				x.idle()
 				x.golden("undo")
 			}
 			x.h.clock.add(time.Second)
@@ -467,6 +470,7 @@ func TestTreeNavigation(t *testing.T) {
 	x.fill(3)
 	x.say("/tree")
 	x.sees("Enter go · L label")
+	x.idle()
 	x.golden("tree", [2]int{80, 24}, [2]int{40, 10})
 	x.press("up", "up", "up") // the second question
 	x.press("enter")
@@ -707,6 +711,7 @@ func TestPages(t *testing.T) {
 	for _, c := range []string{"context", "explain", "cost", "help", "hooks"} {
 		x.say("/" + c)
 		x.sees("Esc leave")
+		x.idle()
 		x.golden("page-"+c, [2]int{80, 24}, [2]int{40, 10})
 		x.press("esc")
 		x.lacks("Esc leave")
@@ -733,6 +738,7 @@ func TestChooseModel(t *testing.T) {
 	x := newTerm(t, nil)
 	x.say("/model")
 	x.sees("which model is to answer?")
+	x.idle()
 	x.golden("models", [2]int{80, 24})
 	x.typed("other")
 	x.press("enter")
@@ -889,6 +895,27 @@ func TestLeavingLosesNothing(t *testing.T) {
 	}
 }
 
+// TestPi111EndOfTheProgram: what was typed and is not sent when the program is told to
+// end is sent then, once.
+func TestPi111EndOfTheProgram(t *testing.T) {
+	x := newTerm(t, nil)
+	x.h.model.Add(modeltest.Text("a"), modeltest.Text("b"), modeltest.Text("c"))
+	x.u.switching = true // nothing leaves
+	for _, s := range []string{"one", "two", "three"} {
+		x.say(s)
+	}
+	x.u.switching = false
+	x.u.next()
+	x.u.flush()() // the first goes out, and its end is never dealt with
+	if err := x.u.sendRest(); err != nil {
+		t.Fatal(err)
+	}
+	x.h.Agent().Wait(context.Background())
+	if got := strings.Join(x.users(), "|"); got != "one|two|three" {
+		t.Errorf("sent %s", got)
+	}
+}
+
 func texts(queue []agent.Queued) (out []string) {
 	for _, q := range queue {
 		out = append(out, q.Text)
@@ -973,5 +1000,22 @@ func TestSinkJoinsWhatStreams(t *testing.T) {
 	}
 	if len(s.take()) != 0 {
 		t.Error("they are still there")
+	}
+}
+
+// BenchmarkKey is a key that is typed into a long session, and what is drawn then.
+func BenchmarkKey(b *testing.B) {
+	x := newTerm(b, nil)
+	for i := range maxItems {
+		x.u.log.note(0, "", fmt.Sprint(i, strings.Repeat(" a message of the user", 20)))
+	}
+	x.size(200, 50)
+	k := tea.KeyPressMsg{Code: 'x', Text: "x"}
+	back := tea.KeyPressMsg{Code: tea.KeyBackspace}
+	for b.Loop() {
+		x.u.Update(k)
+		x.u.View()
+		x.u.Update(back)
+		x.u.View()
 	}
 }
