@@ -529,6 +529,7 @@ func TestRecallToolArguments(t *testing.T) {
 		`{}`: "nothing to look for", `{"id":""}`: "nothing to look for",
 		`{"id":5}`: "id: the argument is no string", `{"id":"x","offset":-1}`: "offset: the argument is no whole number",
 		`{"id":"x","limit":"many"}`: "limit: the argument is no whole number", `{"id":"x","raw":2}`: "raw: the argument is no true or false",
+		`{"query":"x","all":"perhaps"}`: "all: the argument is no true or false", `{"query":"x","all":true,"left":true}`: "call it again with one of them",
 		`{"query":"x","role":"dog"}`: "no role of a message", `{"query":",."}`: "nothing to look for",
 		`{"id":"nix"}`: "no such entry", `{"id":"x","offset":1e99}`: "offset",
 	} {
@@ -543,13 +544,49 @@ func TestRecallToolArguments(t *testing.T) {
 			Enum []message.Role `json:"enum"`
 		} `json:"properties"`
 	}
-	if err := json.Unmarshal(tool.Schema, &schema); err != nil || len(schema.Properties) != 9 {
+	if err := json.Unmarshal(tool.Schema, &schema); err != nil || len(schema.Properties) != 10 {
 		t.Error(err, schema)
 	}
 	for _, role := range schema.Properties["role"].Enum {
 		if !role.Known() {
 			t.Errorf("the schema names the role %s", role)
 		}
+	}
+}
+
+// TestRecallToolOnAllBranches: what was said on a branch that was left is not found unless it
+// is asked for; the answer says how to ask, and which hits are from there.
+func TestRecallToolOnAllBranches(t *testing.T) {
+	ctx := context.Background()
+	s := newSession(t, clew.Config{})
+	here := add(t, s, message.User("the port of staging is 54329", start), message.Assistant(start, message.TextBlock("ok")))
+	there := add(t, s, message.User("the port is 48123 now", start), message.Assistant(start, message.TextBlock("noted")))
+	if err := s.Navigate(ctx, here[1], "back"); err != nil {
+		t.Fatal(err)
+	}
+	onHere := "#" + here[0] + " user, turn 1, at character 0 of 28\n"
+	onThere := "#" + there[0] + " user, turn 2, at character 0 of 21, on a branch that was left\n"
+	for args, want := range map[string]struct {
+		head        string
+		here, there bool
+	}{
+		`{"query":"port"}`:                         {`[recalled search: 1 found; 1 more on branches that were left, for "all": true; give an id to read the whole]`, true, false},
+		`{"query":"port","all":false,"left":null}`: {`; 1 more on branches that were left, for "all": true;`, true, false},
+		`{"query":"port","all":true}`:              {"[recalled search: 2 found; give an id to read the whole]", true, true},
+		`{"query":"48123","all":"true"}`:           {"[recalled search: 1 found; give an id to read the whole]", false, true},
+		`{"query":"48123"}`:                        {`[recalled search: 0 found; 1 more on branches that were left, for "all": true]`, false, false},
+	} {
+		got, err := s.RecallTool(ctx, []byte(args))
+		if err != nil || !strings.Contains(got, want.head) ||
+			strings.Contains(got, onHere) != want.here || strings.Contains(got, onThere) != want.there {
+			t.Errorf("%s: %s, %v", args, got, err)
+		}
+	}
+	var schema struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	if err := json.Unmarshal(recall.AgentTool().Schema, &schema); err != nil || !strings.Contains(string(schema.Properties["all"]), "boolean") {
+		t.Error(err, schema)
 	}
 }
 

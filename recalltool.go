@@ -42,7 +42,7 @@ type recallArguments struct {
 	ID, Query        string
 	Role, Tool, Path string
 	Offset, Limit    int
-	Raw, Left        bool
+	Raw, Left, All   bool
 }
 
 // parseRecallArguments reads the arguments of a call. Models write numbers and
@@ -57,7 +57,7 @@ func parseRecallArguments(data json.RawMessage) (a recallArguments, err error) {
 	}
 	texts := map[string]*string{"id": &a.ID, "query": &a.Query, "role": &a.Role, "tool": &a.Tool, "path": &a.Path}
 	numbers := map[string]*int{"offset": &a.Offset, "limit": &a.Limit}
-	flags := map[string]*bool{"raw": &a.Raw, "left": &a.Left}
+	flags := map[string]*bool{"raw": &a.Raw, "left": &a.Left, "all": &a.All}
 	jsonx.Members(data[jsonx.Space(data, 0):], func(key, val []byte) bool {
 		name := string(key)
 		s, isText := jsonx.String(val)
@@ -98,6 +98,9 @@ func parseRecallArguments(data json.RawMessage) (a recallArguments, err error) {
 	}
 	if role := message.Role(a.Role); a.Role != "" && !role.Known() {
 		return a, bad("role "+a.Role, "role of a message")
+	}
+	if a.Left && a.All {
+		return a, &Error{Op: "recall", Err: errors.New("left and all are both true: what left the context is a part of this branch, all are all branches"), Hint: "call it again with one of them"}
 	}
 	if a.ID == "" && a.Query == "" && a.Role == "" && a.Tool == "" && a.Path == "" {
 		return a, &Error{Op: "recall", Err: recall.ErrNoQuery, Hint: `call it with {"id": "1a2b3c4d"} or {"query": "words"}`}
@@ -143,8 +146,11 @@ func (s *Session) toolSearch(ctx context.Context, a recallArguments) (string, er
 		q.Roles = []message.Role{message.Role(a.Role)}
 	}
 	scope := ScopePath
-	if a.Left {
+	switch {
+	case a.Left:
 		scope = ScopeLeft
+	case a.All:
+		scope = ScopeAll
 	}
 	f, err := s.search(ctx, q, scope)
 	if err != nil {
@@ -158,15 +164,23 @@ func (s *Session) toolSearch(ctx context.Context, a recallArguments) (string, er
 		what += fmt.Sprintf("; go on with offset %d", f.Next)
 	}
 	if f.Elsewhere > 0 {
-		what += fmt.Sprintf("; %d more on branches that were left", f.Elsewhere)
+		what += fmt.Sprintf(`; %d more on branches that were left, for "all": true`, f.Elsewhere)
 	}
 	if len(f.Hits) > 0 {
 		what += "; give an id to read the whole"
 	}
 	var b strings.Builder
 	b.WriteString(recall.ResultLine(what))
+	var here map[string]bool
+	if scope == ScopeAll {
+		here = s.index.Path(s.log.Leaf())
+	}
 	for _, h := range f.Hits {
-		fmt.Fprintf(&b, "#%s %s, turn %d, at character %d of %d\n  %s\n", h.Entry, hitSpeaker(h), h.Turn, h.Offset, h.Size, h.Snippet)
+		where := ""
+		if here != nil && !here[h.Entry] {
+			where = ", on a branch that was left" // it may not hold any more
+		}
+		fmt.Fprintf(&b, "#%s %s, turn %d, at character %d of %d%s\n  %s\n", h.Entry, hitSpeaker(h), h.Turn, h.Offset, h.Size, where, h.Snippet)
 	}
 	return b.String(), nil
 }

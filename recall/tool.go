@@ -36,7 +36,8 @@ func AgentTool() Tool {
     "role": {"type": "string", "enum": ["user", "assistant", "toolResult", "bashExecution", "custom", "system", "branchSummary", "compactionSummary"], "description": "With query: only messages of this role."},
     "tool": {"type": "string", "description": "With query: only calls and results of this tool."},
     "path": {"type": "string", "description": "With query: only calls and results about paths that begin so."},
-    "left": {"type": "boolean", "description": "With query: only what left the context."}
+    "left": {"type": "boolean", "description": "With query: only what left the context."},
+    "all": {"type": "boolean", "description": "With query: every branch, those that were left too. What was said there may not hold any more."}
   }
 }`),
 	}
