@@ -2,27 +2,6 @@ package widget
 
 import "strings"
 
-// styleOnly removes from what a renderer made everything that is neither text, a
-// line end nor a style: links, and characters that the text spelled as entities.
-func styleOnly(s string) string {
-	var b strings.Builder
-	for s != "" {
-		k := strings.IndexByte(s, '\x1b')
-		if k < 0 {
-			k = len(s)
-		}
-		b.WriteString(Sanitize(s[:k]))
-		s = s[k:]
-		if n := styleAt(s); n > 0 {
-			b.WriteString(s[:n])
-			s = s[n:]
-		} else if s != "" {
-			s = s[1+sequence(s[1:], '\x1b'):]
-		}
-	}
-	return b.String()
-}
-
 // unstyled returns s without its styles. Other sequences stay.
 func unstyled(s string) string {
 	var b strings.Builder
@@ -52,4 +31,27 @@ func styleAt(s string) int {
 		}
 	}
 	return 0
+}
+
+// trimStyled removes the spaces at the end of a line, also those between styles,
+// and makes the line end without a style.
+func trimStyled(l string) string {
+	if !strings.Contains(l, "\x1b") {
+		return strings.TrimRight(l, " ")
+	}
+	end := 0 // behind the last character that is not a space
+	for i := 0; i < len(l); {
+		if n := styleAt(l[i:]); n > 0 {
+			i += n
+			continue
+		}
+		if l[i] != ' ' {
+			end = i + 1
+		}
+		i++
+	}
+	if end == len(l) || end == 0 {
+		return l[:end]
+	}
+	return l[:end] + "\x1b[m"
 }

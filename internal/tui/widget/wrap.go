@@ -63,57 +63,54 @@ func wrapLine(out []string, line string, width int) []string {
 		return append(out, strings.TrimRight(line, " "))
 	}
 	indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
-	if len(indent) > width/2 {
+	if len(indent) > width/2 || len(indent) == width-1 { // no room for a wide character
 		indent = ""
 	}
-	first := len(out)
-	flush := func(s string) {
-		if s = strings.TrimRight(s, " "); s != "" || len(line) == 0 {
-			out = append(out, s)
+	line, first := line[len(indent):], len(out)
+	breakLine(line, width-len(indent), func(from, to int) {
+		part := line[from:to]
+		if width == 1 && Width(part) > 1 { // nothing can show it: a sign that it is there
+			part = ellipsis
 		}
-	}
-	cur, col := make([]byte, 0, 2*width), 0 // the line that is being filled
-	breakAt, breakCol := 0, 0               // where it may end; 0 for nowhere
-	before := rune(0)
-	for len(line) > 0 {
-		c, w := cluster(line)
-		line = line[len(c):]
-		if w > width { // nothing can show it: a sign that it is there
-			c, w = ellipsis, 1
-		}
-		r, _ := utf8.DecodeRuneInString(c)
-		space := c == " " // not one that carries a mark
-		if before == ' ' && !space || breaksBetween(before, r) {
-			breakAt, breakCol = len(cur), col
-		}
-		if col+w > width && !space {
-			rest := ""
-			if breakAt > 0 {
-				rest = string(cur[breakAt:])
-				cur, col = cur[:breakAt], col-breakCol
-			} else {
-				col = 0
-			}
-			flush(string(cur))
-			switch {
-			case len(indent)+col+w <= width:
-				cur, col = append(append(cur[:0], indent...), rest...), len(indent)+col
-			case col+w <= width:
-				cur = append(cur[:0], rest...)
-			default:
-				flush(rest)
-				cur, col = cur[:0], 0
-			}
-			breakAt = 0
-		}
-		cur, col = append(cur, c...), col+w
-		before, _ = utf8.DecodeLastRuneInString(c)
-	}
-	flush(string(cur))
+		out = append(out, indent+part)
+	})
 	if len(out) == first { // nothing but spaces
 		out = append(out, "")
 	}
 	return out
+}
+
+// breakLine tells emit the parts of a line that has no line end, each at most width
+// columns, without the spaces at their ends. A part that is nothing else is left out; a
+// character that is wider than width is a part.
+func breakLine(line string, width int, emit func(from, to int)) {
+	start, col := 0, 0        // of the part that is being filled
+	breakAt, breakCol := 0, 0 // where it may end; not behind start for nowhere
+	before := rune(0)
+	end := func(at int) {
+		if to := start + len(strings.TrimRight(line[start:at], " ")); to > start {
+			emit(start, to)
+		}
+	}
+	for i := 0; i < len(line); {
+		c, w := cluster(line[i:])
+		r, _ := utf8.DecodeRuneInString(c)
+		space := c == " " // not one that carries a mark
+		if before == ' ' && !space || breaksBetween(before, r) {
+			breakAt, breakCol = i, col
+		}
+		for col+w > width && !space && i > start {
+			if breakAt <= start {
+				breakAt, breakCol = i, col
+			}
+			end(breakAt)
+			start, col = breakAt, col-breakCol
+		}
+		col += w
+		i += len(c)
+		before, _ = utf8.DecodeLastRuneInString(c)
+	}
+	end(len(line))
 }
 
 // cluster returns the first character of s as people count them, and its columns.

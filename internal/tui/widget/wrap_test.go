@@ -27,6 +27,8 @@ func TestWrap(t *testing.T) {
 		{"punctuation stays", "中文字。中", 6, []string{"中文", "字。中"}},
 		{"emoji is whole", "a👩‍👩‍👧‍👦b", 2, []string{"a", "👩‍👩‍👧‍👦", "b"}},
 		{"too wide for the line", "a中b", 1, []string{"a", "…", "b"}},
+		{"no room beside the indent", " 中", 2, []string{"中"}},
+		{"wide character after what can't end", "x abcd。", 5, []string{"x", "abcd", "。"}},
 		{"spaces only", "      ", 3, []string{""}},
 		{"empty", "", 3, []string{""}},
 		{"no room", "abc", 0, nil},

@@ -1,0 +1,166 @@
+package widget
+
+import (
+	"bytes"
+	"strings"
+
+	extast "github.com/yuin/goldmark/extension/ast"
+)
+
+// minColumn is how narrow a column is made that needs more, in columns of the
+// terminal.
+const minColumn = 8
+
+// table draws a table as wide as it needs to be. One that is too wide has narrower
+// columns with more lines; where they would be too narrow, each row is a list of
+// what is in it.
+func (d *markdownDrawing) table(n *extast.Table, m *margin) {
+	var rows [][]*inked
+	need := make([]int, len(n.Alignments))
+	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
+		cells := make([]*inked, len(need))
+		base := ink(0)
+		if len(rows) == 0 {
+			base = inkBold
+		}
+		cell := row.FirstChild()
+		for i := range cells {
+			cells[i] = &inked{}
+			if cell != nil {
+				cells[i] = d.inline(cell, base, true)
+				cell = cell.NextSibling()
+			}
+			need[i] = max(need[i], Width(string(cells[i].text)))
+		}
+		rows = append(rows, cells)
+	}
+	const between = 3
+	widths, ok := columnWidths(need, m.width-between*(len(need)-1))
+	if !ok {
+		d.records(rows, m)
+		return
+	}
+	bars := make([]string, len(widths))
+	for i, w := range widths {
+		bars[i] = strings.Repeat("─", w)
+	}
+	rule := d.ink(strings.Join(bars, "─┼─"), inkDim)
+	shrunk := false // rows of several lines need something between them
+	for i := range need {
+		shrunk = shrunk || widths[i] < need[i]
+	}
+	for i, row := range rows {
+		if i == 1 || i > 1 && shrunk {
+			d.line(m, rule)
+		}
+		d.row(row, widths, n.Alignments, m)
+	}
+	if len(rows) == 1 {
+		d.line(m, rule)
+	}
+}
+
+// columnWidths shares room among columns: those that need little get what they need, the
+// others the same. ok is false where that is too little.
+func columnWidths(need []int, room int) (widths []int, ok bool) {
+	if room < len(need) {
+		return nil, false
+	}
+	widths = make([]int, len(need))
+	left := len(need) // columns without a width
+	for {
+		share, given := room/max(left, 1), false
+		for i, n := range need {
+			if widths[i] == 0 && max(n, 1) <= share {
+				widths[i] = max(n, 1)
+				room -= widths[i]
+				left--
+				given = true
+			}
+		}
+		if !given {
+			break
+		}
+	}
+	for i := range widths {
+		if widths[i] == 0 {
+			widths[i] = room / left
+			room -= widths[i]
+			left--
+		}
+		if widths[i] < min(need[i], minColumn) {
+			return nil, false
+		}
+	}
+	return widths, true
+}
+
+func (d *markdownDrawing) row(cells []*inked, widths []int, align []extast.Alignment, m *margin) {
+	parts := make([][]inked, len(cells))
+	height := 1
+	for i, c := range cells {
+		parts[i] = c.wrap(widths[i])
+		height = max(height, len(parts[i]))
+	}
+	bar := " " + d.ink("│", inkDim) + " "
+	for y := range height {
+		var b strings.Builder
+		for i, p := range parts {
+			if i > 0 {
+				b.WriteString(bar)
+			}
+			text, space := "", widths[i]
+			if y < len(p) {
+				text = d.painted(p[y])
+				space -= Width(string(p[y].text))
+			}
+			before := 0
+			switch align[i] {
+			case extast.AlignRight:
+				before = max(space, 0)
+			case extast.AlignCenter:
+				before = max(space, 0) / 2
+			case extast.AlignLeft, extast.AlignNone:
+			}
+			b.WriteString(strings.Repeat(" ", before))
+			b.WriteString(text)
+			b.WriteString(strings.Repeat(" ", max(space-before, 0)))
+		}
+		d.line(m, trimStyled(b.String()))
+	}
+}
+
+// records draws each row as lines "head: cell", with an empty line between two rows.
+func (d *markdownDrawing) records(rows [][]*inked, m *margin) {
+	heads := make([]string, len(rows[0]))
+	for i, h := range rows[0] {
+		heads[i] = Cut(OneLine(string(h.text)), m.width/2)
+	}
+	if len(rows) == 1 {
+		rows = append(rows, make([]*inked, len(heads)))
+	}
+	for i, row := range rows[1:] {
+		if i > 0 {
+			d.line(m, "")
+		}
+		for k, cell := range row {
+			w := &inked{}
+			if heads[k] != "" {
+				w.add(heads[k]+": ", inkBold)
+			}
+			if cell != nil {
+				w.text, w.ink = append(w.text, cell.text...), append(w.ink, cell.ink...)
+			}
+			if len(bytes.TrimSpace(w.text)) == 0 {
+				continue
+			}
+			for y, p := range w.wrap(m.width - 2) {
+				indent := ""
+				if y > 0 {
+					indent = "  "
+				}
+				d.line(m, indent+d.painted(p))
+			}
+		}
+	}
+}
