@@ -86,11 +86,11 @@ func (h *headForm) setSize(width, height int) {
 }
 
 func (h *headForm) view() string {
-	return strings.Join(append(append([]string(nil), h.lines...), h.Form.View()), "\n")
+	return strings.Join(append(append([]string(nil), h.lines...), h.View()), "\n")
 }
 
 func (h *headForm) cursor() *tea.Cursor {
-	c := h.Form.Cursor()
+	c := h.Cursor()
 	c.Y += len(h.lines)
 	return c
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -70,7 +71,6 @@ type fakeHost struct {
 	lines   []string
 	allowed []string
 	set     []string
-	removed []string
 }
 
 func (h *fakeHost) open(path string) (*agent.Agent, error) {
@@ -160,7 +160,6 @@ func (h *fakeHost) Sessions(ctx context.Context, _ bool) (out []jsonl.Info, err 
 		if err != nil {
 			continue
 		}
-		i.Path = filepath.Base(f)
 		i.Path = f
 		out = append(out, i)
 	}
@@ -168,8 +167,7 @@ func (h *fakeHost) Sessions(ctx context.Context, _ bool) (out []jsonl.Info, err 
 }
 
 func (h *fakeHost) Remove(_ context.Context, path string) error {
-	h.removed = append(h.removed, path)
-	h.files = h.files[:len(h.files)-1]
+	h.files = slices.DeleteFunc(h.files, func(f string) bool { return f == path })
 	return os.Remove(path)
 }
 func (h *fakeHost) Rename(context.Context, string, string) error { return errors.ErrUnsupported }
@@ -184,6 +182,7 @@ func (h *fakeHost) Models() []chat.ModelChoice {
 func (h *fakeHost) Export(_ context.Context, format, path string) (string, error) {
 	return "out." + format + path, nil
 }
+
 func (h *fakeHost) Settings() []chat.Setting {
 	return []chat.Setting{{Name: "agent.mode", Value: "ask", Default: "ask", From: "default", Text: "what is done without asking"}}
 }
@@ -443,17 +442,29 @@ func (x *screenTest) users() (out []string) {
 	return out
 }
 
+// tell sends something past the terminal.
+func (x *screenTest) tell(text string) {
+	x.t.Helper()
+	if _, err := x.h.Agent().Send(context.Background(), agent.Input{Text: text}); err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+// wait lets the agent do what it was told.
+func (h *fakeHost) wait() {
+	h.t.Helper()
+	if err := h.Agent().Wait(context.Background()); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
 // fill has a conversation that is long enough to be summarized.
 func (x *screenTest) fill(turns int) {
 	x.t.Helper()
 	for i := range turns {
 		x.h.model.Add(modeltest.Text(fmt.Sprintf("Answer %d. ", i) + strings.Repeat("The tide turns at the lighthouse. ", 120)))
-		if _, err := x.h.Agent().Send(context.Background(), agent.Input{Text: fmt.Sprintf("question %d", i)}); err != nil {
-			x.t.Fatal(err)
-		}
-		if err := x.h.Agent().Wait(context.Background()); err != nil {
-			x.t.Fatal(err)
-		}
+		x.tell(fmt.Sprintf("question %d", i))
+		x.h.wait()
 	}
 	x.idle()
 }

@@ -55,7 +55,7 @@ func (u *ui) key(k tea.KeyPressMsg) {
 	s := k.String()
 	if n := len(u.over); n > 0 {
 		if s == "ctrl+c" {
-			u.over = u.over[:n-1]
+			u.close(u.over[n-1])
 			return
 		}
 		u.over[n-1].update(k)

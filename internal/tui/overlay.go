@@ -31,8 +31,11 @@ func (u *ui) close(o overlay) {
 	for i, x := range u.over {
 		if x == o {
 			u.over = append(u.over[:i:i], u.over[i+1:]...)
-			return
+			break
 		}
+	}
+	if d := u.dialog(); d != nil {
+		d.Appear() // it is seen only now
 	}
 }
 
@@ -58,7 +61,8 @@ func (u *ui) showText(title, text string) {
 	p := &pager{u: u, title: title, text: func(int) string { return text }}
 	p.insert = func() {
 		if u.ed.Offer(text) {
-			u.over = nil
+			u.over = u.over[:1]
+			u.close(u.over[0])
 			return
 		}
 		u.note("the editor is not empty: nothing was put into it")

@@ -145,7 +145,7 @@ func TestPlainCommands(t *testing.T) {
 	x.reads("Answer with y: apply it.")
 	x.types("y")
 	x.reads("Compacted: ")
-	x.h.Agent().Wait(context.Background())
+	x.h.wait()
 	x.types("/undo")
 	x.reads("the context is what it was before")
 	x.types("/context")

@@ -88,6 +88,7 @@ func (t *transcript) dress(it *item) {
 		it.SetOpen(t.openTools)
 	case widget.BlockThinking:
 		it.SetOpen(t.openThinking)
+	default:
 	}
 }
 
@@ -120,8 +121,8 @@ func (t *transcript) lastEntry() string {
 }
 
 // note adds something that the program says.
-func (t *transcript) note(kind widget.BlockKind, title, text string) *item {
-	return t.add(&item{Block: widget.NewBlock(kind, title, text), after: t.lastEntry(), fresh: true})
+func (t *transcript) note(kind widget.BlockKind, title, text string) {
+	t.add(&item{Block: widget.NewBlock(kind, title, text), after: t.lastEntry(), fresh: true})
 }
 
 // settle says that what notes are about is over: they stay where they are.

@@ -231,7 +231,7 @@ func TestQuestionIsNotAnsweredByAccident(t *testing.T) {
 		x.h.model.Add(modeltest.Answer(modeltest.Call("a", "bash", "{}")), modeltest.Text("ok"))
 		x.typed("push")
 		x.u.help()
-		x.h.Agent().Send(context.Background(), agent.Input{Text: "push"})
+		x.tell("push")
 		x.sees("1 question waits")
 		x.h.clock.add(time.Second)
 		x.press("y")
@@ -335,11 +335,15 @@ func TestPi111TypedDuringASummary(t *testing.T) {
 // TestPi114OneBoxForEachPass: whoever asked for it, a pass has one box.
 func TestPi114OneBoxForEachPass(t *testing.T) {
 	for how, begin := range map[string]func(x *screenTest){
-		"the user":        func(x *screenTest) { x.say("/compact!") },
-		"another program": func(x *screenTest) { x.h.Agent().Compact(context.Background(), agent.CompactRequest{}) },
+		"the user": func(x *screenTest) { x.say("/compact!") },
+		"another program": func(x *screenTest) {
+			if _, err := x.h.Agent().Compact(context.Background(), agent.CompactRequest{}); err != nil {
+				t.Error(err)
+			}
+		},
 		"the threshold": func(x *screenTest) {
 			x.h.model.Add(modeltest.Text("Long. " + strings.Repeat("The tide turns at the lighthouse. ", 1500)))
-			x.h.Agent().Send(context.Background(), agent.Input{Text: "tell me more"})
+			x.tell("tell me more")
 		},
 	} {
 		t.Run(how, func(t *testing.T) {
@@ -559,6 +563,56 @@ func TestResume(t *testing.T) {
 	x.sees("> question 0")
 	if got := strings.Join(x.users(), "|"); got != "question 0" {
 		t.Errorf("the session has %s", got)
+	}
+}
+
+func TestDeleteAndRenameSessions(t *testing.T) {
+	x := newTerm(t, nil)
+	x.fill(1)
+	x.say("/new")
+	x.sees("a new session")
+	x.idle()
+	x.say("/resume")
+	x.sees("sessions of this project")
+	x.typed("question")
+	x.press("ctrl+r")
+	x.typed("!")
+	x.press("enter")
+	x.until("the refusal", func() bool { return strings.Contains(x.u.lastError, "unsupported") })
+	x.press("ctrl+d")
+	x.press("n")
+	if len(x.h.files) != 2 {
+		t.Error("it was deleted without a yes")
+	}
+	x.press("ctrl+d")
+	x.press("y")
+	x.until("the list without it", func() bool { return len(x.u.over) > 0 && !strings.Contains(x.screen(), "question 0") })
+	if len(x.h.files) != 1 {
+		t.Errorf("%q are left", x.h.files)
+	}
+}
+
+// TestQuestionBehindSomething: the key that closes what covers a question does not
+// answer it, nor does one that is typed with it.
+func TestQuestionBehindSomething(t *testing.T) {
+	x := newTerm(t, withTools(ask("bash")))
+	x.h.model.Add(modeltest.Answer(modeltest.Call("a", "bash", "{}")), modeltest.Text("ok"))
+	x.say("push")
+	x.sees("allow bash?")
+	x.h.clock.add(time.Second)
+	x.update(tea.KeyPressMsg{Code: 'g', Mod: tea.ModCtrl}) // nothing else waits
+	x.u.help()
+	x.press("y")
+	x.press("esc", "y")
+	if len(x.h.Agent().Questions()) != 1 {
+		t.Error("it was answered")
+	}
+	x.press("backspace")
+	x.h.clock.add(time.Second)
+	x.press("y")
+	x.idle()
+	if got := strings.Join(x.context(), "\n"); !strings.Contains(got, "toolResult: pushed") {
+		t.Errorf("it was not run:\n%s", got)
 	}
 }
 
@@ -814,7 +868,7 @@ func TestScrolling(t *testing.T) {
 	}
 	x.h.model.Add(modeltest.Text("Something new."))
 	held := strings.Split(x.screen(), "\n")[0]
-	x.h.Agent().Send(context.Background(), agent.Input{Text: "more"})
+	x.tell("more")
 	x.until("the turn", func() bool { return len(x.users()) == 9 })
 	x.idle()
 	x.sees("new below")
@@ -889,7 +943,7 @@ func TestLeavingLosesNothing(t *testing.T) {
 	x.send()
 	x.press("ctrl+d")
 	x.until("the end", func() bool { return x.quit })
-	x.h.Agent().Wait(context.Background())
+	x.h.wait()
 	if got := append(x.users(), texts(x.h.Agent().Queue())...); strings.Join(got, "|") != "one|two" {
 		t.Errorf("%q", got)
 	}
@@ -910,7 +964,7 @@ func TestPi111EndOfTheProgram(t *testing.T) {
 	if err := x.u.sendRest(); err != nil {
 		t.Fatal(err)
 	}
-	x.h.Agent().Wait(context.Background())
+	x.h.wait()
 	if got := strings.Join(x.users(), "|"); got != "one|two|three" {
 		t.Errorf("sent %s", got)
 	}
