@@ -85,7 +85,7 @@ func (w writer) answer(id string, m *message.Message, fate compact.Fate, block f
 	}
 	switch {
 	case m.StopReason == message.StopAborted:
-		block(widget.BlockNotice, "", "cancelled")
+		block(widget.BlockNotice, "", aborted)
 	case m.StopReason == message.StopError && fate.Fate == compact.FateExcluded:
 		block(widget.BlockNotice, "", "an attempt failed: "+m.ErrorMessage)
 	case m.StopReason == message.StopError:
@@ -109,6 +109,9 @@ func (w writer) result(id string, m *message.Message) {
 		it.SetStatus(s)
 	}
 }
+
+// aborted is what is said of an answer that was broken off.
+const aborted = "cancelled"
 
 func status(failed bool) widget.Status {
 	if failed {

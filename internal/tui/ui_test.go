@@ -15,6 +15,7 @@ import (
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/agent/permission"
 	"github.com/clew-dev/clew/agent/tool"
+	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/model/modeltest"
 )
@@ -131,6 +132,34 @@ func TestCancel(t *testing.T) {
 	x.sees("cancelled; what was done stays")
 	x.sees("wait for the gate  cancelled")
 	x.sees("> half a tho")
+}
+
+// TestCancelledAnswer: it is said once.
+func TestCancelledAnswer(t *testing.T) {
+	x := newTerm(t, nil)
+	x.h.model.Add(modeltest.Text(strings.Repeat("word ", 2000)).With(modeltest.Faults{Pause: 5 * time.Millisecond}))
+	x.say("talk")
+	x.sees("word word")
+	x.press("esc")
+	x.idle()
+	x.sees("cancelled; what was done stays")
+	if s := x.screen(); strings.Count(s, "cancelled") != 1 {
+		t.Errorf("the screen is\n%s", s)
+	}
+}
+
+// TestCancelledAnswerThatWasKept: where the beginning of the answer is in the log, it
+// stays, and that it was cancelled is said once too.
+func TestCancelledAnswerThatWasKept(t *testing.T) {
+	x := newTerm(t, nil)
+	m := message.Assistant(x.h.clock.Now(), message.TextBlock("The beginn"))
+	m.StopReason = message.StopAborted
+	x.h.sink.Send(agent.Event{Kind: agent.KindEntry, Entry: &agent.Entry{ID: "e1", Message: m}})
+	x.h.sink.Send(agent.Event{Kind: agent.KindTurnEnd, Outcome: agent.OutcomeCancelled})
+	x.sees("what was done stays")
+	if s := x.screen(); strings.Count(s, "cancelled") != 1 || !strings.Contains(s, "The beginn") {
+		t.Errorf("the screen is\n%s", s)
+	}
 }
 
 func ask(name string) *fake {
