@@ -1,9 +1,10 @@
 package ledger
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // runner are programs that only run another one: what follows counts.
@@ -139,17 +140,17 @@ func target(tool string, args []string) Check {
 // scriptCheck recognizes test scripts by their name.
 func scriptCheck(name string) Check {
 	name = name[strings.LastIndexByte(name, '/')+1:]
-	if testScript.MatchString(name) {
+	if testScript().MatchString(name) {
 		return CheckTest
 	}
 	return ""
 }
 
-var testScript = regexp.MustCompile(`^(?:run[-_]?)?tests?(?:[-_]?runner|[-_]?all)?(?:\.(?:sh|py|js|ts|rb))?$|^runtests\.py$`)
+var testScript = text.Pattern(`^(?:run[-_]?)?tests?(?:[-_]?runner|[-_]?all)?(?:\.(?:sh|py|js|ts|rb))?$|^runtests\.py$`)
 
 // failMark matches the lines in which checks tell that they failed. It is
 // needed where the exit status is that of another command of the line.
-var failMark = regexp.MustCompile(`(?m)^\s*(?:--- FAIL|FAIL\b|FAILED\b|not ok \d|npm ERR!|npm error|make(?:\[\d+\])?: \*\*\*|error(?:\[E\d+\])?:|panic:|E   )|error TS\d+:|\b[1-9]\d* (?:tests? )?(?:failed|failures?|failing|errors?)\b|\bBUILD FAILED\b|ELIFECYCLE`)
+var failMark = text.Pattern(`(?m)^\s*(?:--- FAIL|FAIL\b|FAILED\b|not ok \d|npm ERR!|npm error|make(?:\[\d+\])?: \*\*\*|error(?:\[E\d+\])?:|panic:|E   )|error TS\d+:|\b[1-9]\d* (?:tests? )?(?:failed|failures?|failing|errors?)\b|\bBUILD FAILED\b|ELIFECYCLE`)
 
 // filters are programs that only show a part of what another printed.
 var filters = map[string]bool{

@@ -1,12 +1,13 @@
 package ledger
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // openedFile matches how SWE-agent shows the file that its editor works on.
-var openedFile = regexp.MustCompile(`\[File: (.{1,400}?) \([0-9]+ lines total\)\]`)
+var openedFile = text.Pattern(`\[File: (.{1,400}?) \([0-9]+ lines total\)\]`)
 
 // editorTool reports whether a call may be one of SWE-agent's editor.
 func editorTool(c call) bool {
@@ -27,7 +28,7 @@ func (r *reader) editorCommand(c call, o outcome, id string) bool {
 	if len(words) == 0 {
 		return false
 	}
-	shown := openedFile.FindStringSubmatch(o.text)
+	shown := openedFile().FindStringSubmatch(o.text)
 	in := call{tool: c.tool, entry: c.entry}
 	switch words[0] {
 	case "str_replace_editor":
@@ -62,7 +63,7 @@ func (r *reader) editorCommand(c call, o outcome, id string) bool {
 			in.path = shown[1]
 		}
 	}
-	if editFailed.MatchString(o.text[:min(len(o.text), 500)]) {
+	if editFailed().MatchString(o.text[:min(len(o.text), 500)]) {
 		o.status = StatusFailed
 	}
 	if in.act == actRead {

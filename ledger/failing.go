@@ -3,20 +3,22 @@ package ledger
 import (
 	"regexp"
 	"strings"
+
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // testNames match how test runners name what failed: pytest, unittest, Jest and
 // Vitest, Cargo, TAP and Bats, RSpec, PHPUnit, JUnit under Gradle, CTest.
-var testNames = []*regexp.Regexp{
-	regexp.MustCompile(`(?m)^(?:FAILED|ERROR) (\S+::\S+|\S+\.py)`),
-	regexp.MustCompile(`(?m)^(?:FAIL|ERROR): (\w+) \(`),
-	regexp.MustCompile(`(?m)^\s*(?:FAIL|❯|×|✕)\s+(\S+\.[cm]?[jt]sx?)\b`),
-	regexp.MustCompile(`(?m)^test (\S+) \.\.\. FAILED`),
-	regexp.MustCompile(`(?m)^not ok [0-9]+ (?:- )?(.{1,200})$`),
-	regexp.MustCompile(`(?m)^rspec (\S+)`),
-	regexp.MustCompile(`(?m)^[0-9]+\) (\S+::\S+)`),
-	regexp.MustCompile(`(?m)^(\S+) > \S.* FAILED`),
-	regexp.MustCompile(`(?m)^\s*[0-9]+ - (\S+) \((?:Failed|SEGFAULT|Timeout)`),
+var testNames = []func() *regexp.Regexp{
+	text.Pattern(`(?m)^(?:FAILED|ERROR) (\S+::\S+|\S+\.py)`),
+	text.Pattern(`(?m)^(?:FAIL|ERROR): (\w+) \(`),
+	text.Pattern(`(?m)^\s*(?:FAIL|❯|×|✕)\s+(\S+\.[cm]?[jt]sx?)\b`),
+	text.Pattern(`(?m)^test (\S+) \.\.\. FAILED`),
+	text.Pattern(`(?m)^not ok [0-9]+ (?:- )?(.{1,200})$`),
+	text.Pattern(`(?m)^rspec (\S+)`),
+	text.Pattern(`(?m)^[0-9]+\) (\S+::\S+)`),
+	text.Pattern(`(?m)^(\S+) > \S.* FAILED`),
+	text.Pattern(`(?m)^\s*[0-9]+ - (\S+) \((?:Failed|SEGFAULT|Timeout)`),
 }
 
 // failedTests returns what failed as an output names it, at most MaxFailed. More
@@ -39,8 +41,8 @@ func failedTests(out string) []string {
 		}
 	}
 	goFailures(head, add)
-	for _, re := range testNames {
-		for _, m := range re.FindAllStringSubmatch(head, MaxFailed+1) {
+	for _, name := range testNames {
+		for _, m := range name().FindAllStringSubmatch(head, MaxFailed+1) {
 			add(m[1])
 		}
 	}
@@ -76,7 +78,7 @@ func goFailures(out string, add func(string)) {
 }
 
 // failedSurely matches the lines in which test runners sum up that they failed.
-var failedSurely = regexp.MustCompile(`(?m)^(?:FAIL\b|FAILED\b|\s*--- FAIL|npm ERR!|make(?:\[\d+\])?: \*\*\*|error: test failed|BUILD FAILED|not ok \d)|^=+ .*\b[1-9]\d* failed\b|\bTests:\s+[1-9]\d* failed\b|test result: FAILED`)
+var failedSurely = text.Pattern(`(?m)^(?:FAIL\b|FAILED\b|\s*--- FAIL|npm ERR!|make(?:\[\d+\])?: \*\*\*|error: test failed|BUILD FAILED|not ok \d)|^=+ .*\b[1-9]\d* failed\b|\bTests:\s+[1-9]\d* failed\b|test result: FAILED`)
 
 // runs reports whether a check that names what it runs runs one of the tests,
 // files or packages that failed.

@@ -1,14 +1,13 @@
 package ledger
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/clew-dev/clew/internal/text"
 )
 
 // errorWord matches the lines of an output that tell what went wrong.
-var errorWord = regexp.MustCompile(`(?i)\b(?:error|errors|exception|failed|failure|failing|panic|fatal|undefined|undeclared|cannot|can't|could not|couldn't|not found|no such|denied|refused|unexpected|invalid|missing|mismatch|timed? ?out|assert\w*|expected|conflict|segmentation fault)\b|got .*want|--- FAIL|[a-z]Error\b|错误|失败|异常`)
+var errorWord = text.Pattern(`(?i)\b(?:error|errors|exception|failed|failure|failing|panic|fatal|undefined|undeclared|cannot|can't|could not|couldn't|not found|no such|denied|refused|unexpected|invalid|missing|mismatch|timed? ?out|assert\w*|expected|conflict|segmentation fault)\b|got .*want|--- FAIL|[a-z]Error\b|错误|失败|异常`)
 
 // errorLines returns the lines that tell an error, at most n: the first ones and
 // the last. Without any such line it is the last line that says something.
@@ -24,9 +23,9 @@ func errorLines(out string, n int) []string {
 		if !telling(l) {
 			continue
 		}
-		if !exitLine.MatchString(l) {
+		if !exitLine().MatchString(l) {
 			last = text.Clip(l, MaxText)
-			if errorWord.MatchString(l) && (len(found) == 0 || found[len(found)-1] != last) {
+			if errorWord().MatchString(l) && (len(found) == 0 || found[len(found)-1] != last) {
 				if len(found) == n {
 					found = found[:n-1]
 				}

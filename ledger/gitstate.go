@@ -1,13 +1,14 @@
 package ledger
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // gitStatus matches the lines in which git status names changed files, in its
 // long and its short form.
-var gitStatus = regexp.MustCompile(`^(?:\s+(modified|new file|deleted):\s+(\S.*)|([ MAD])([ MD]) (\S.*))$`)
+var gitStatus = text.Pattern(`^(?:\s+(modified|new file|deleted):\s+(\S.*)|([ MAD])([ MD]) (\S.*))$`)
 
 // worksOnTree reports whether the arguments of git diff ask for what is not
 // committed: no revision, only options and what follows "--".
@@ -44,7 +45,7 @@ func gitChanges(out string, diff, status bool) func(func(string, State) bool) {
 			case last != "" && strings.HasPrefix(line, "deleted file mode"):
 				state = StateDeleted
 			case status:
-				m := gitStatus.FindStringSubmatch(line)
+				m := gitStatus().FindStringSubmatch(line)
 				if m == nil || strings.Contains(line, " -> ") {
 					continue
 				}

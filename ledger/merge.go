@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -116,21 +115,21 @@ func (t *textReader) line(line string) {
 	case strings.HasPrefix(line, "- ") || strings.HasPrefix(line, "* "):
 		t.item(line[2:])
 	case t.section == "Next Steps" || t.section == "Pending Tasks" || t.heading == "Next Steps":
-		if m := step.FindStringSubmatch(line); m != nil {
+		if m := step().FindStringSubmatch(line); m != nil {
 			t.todo(m[1])
 		}
 	}
 }
 
 var (
-	step = regexp.MustCompile(`^[0-9]{1,3}[.)] (\S.*)$`)
+	step = text.Pattern(`^[0-9]{1,3}[.)] (\S.*)$`)
 	// endHandle matches what our documents put after a line.
-	endHandle = regexp.MustCompile(` \[#[^\[\],#\s]*(, replaced)?\]$`)
+	endHandle = text.Pattern(` \[#[^\[\],#\s]*(, replaced)?\]$`)
 )
 
 func (t *textReader) item(item string) {
 	text := func() (string, bool) {
-		m := endHandle.FindStringSubmatch(item)
+		m := endHandle().FindStringSubmatch(item)
 		return clipText(strings.TrimSuffix(item, strings.Join(m[:min(len(m), 1)], ""))), len(m) > 1 && m[1] != ""
 	}
 	name := t.section
@@ -163,7 +162,7 @@ func (t *textReader) item(item string) {
 }
 
 func (t *textReader) todo(s string) {
-	if s = clipText(endHandle.ReplaceAllString(s, "")); s != "" && !noneWord[strings.ToLower(s)] {
+	if s = clipText(endHandle().ReplaceAllString(s, "")); s != "" && !noneWord[strings.ToLower(s)] {
 		t.todos = append(t.todos, Todo{Text: s, Status: TodoOpen})
 	}
 }

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/clew-dev/clew/internal/jsonx"
@@ -156,7 +155,7 @@ func (r *reader) result(c call, o outcome, id string) {
 	if o.refused {
 		return
 	}
-	if m := openedFile.FindStringSubmatch(o.text); m != nil && editorTool(c) {
+	if m := openedFile().FindStringSubmatch(o.text); m != nil && editorTool(c) {
 		r.opened = m[1]
 	}
 	switch c.act {
@@ -282,8 +281,8 @@ func (r *reader) write(c call, o outcome, id string) {
 	if c.act == actWrite {
 		old, known := r.files.get(p)
 		switch head := o.text[:min(len(o.text), 500)]; {
-		case saysExisted.MatchString(head):
-		case saysCreated.MatchString(head), !known || old.State == StateDeleted:
+		case saysExisted().MatchString(head):
+		case saysCreated().MatchString(head), !known || old.State == StateDeleted:
 			state = StateCreated
 		}
 	}
@@ -350,7 +349,7 @@ func (r *reader) command(c call, o outcome, id string) {
 		if !l.unsure {
 			mark = failedSurely // the status is that of the check, if it is known
 		}
-		if (l.unsure || o.exit == nil) && (mark.MatchString(head) || mark.MatchString(tail)) {
+		if (l.unsure || o.exit == nil) && (mark().MatchString(head) || mark().MatchString(tail)) {
 			status = StatusFailed
 		}
 	}
@@ -558,14 +557,14 @@ func (r *reader) gitFiles(sc script, o outcome, dir, id string) {
 }
 
 // committed matches what git prints after a commit.
-var committed = regexp.MustCompile(`(?m)^\[[^\]\n]{1,200} ([0-9a-f]{7,40})\] (.+)$`)
+var committed = text.Pattern(`(?m)^\[[^\]\n]{1,200} ([0-9a-f]{7,40})\] (.+)$`)
 
 func (r *reader) commit(command, out, id string) {
 	if !strings.Contains(command, "git") || !strings.Contains(out, "] ") {
 		return
 	}
 	_, tail := ends(out)
-	for _, m := range committed.FindAllStringSubmatch(tail, 20) {
+	for _, m := range committed().FindAllStringSubmatch(tail, 20) {
 		r.ended = BoundaryCommit
 		r.commits = append(r.commits, Commit{Hash: m[1], Subject: text.Clip(redact.Text(strings.TrimSpace(m[2])), MaxText), Entry: id})
 	}

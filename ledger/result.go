@@ -1,11 +1,11 @@
 package ledger
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/message"
 )
 
@@ -22,10 +22,10 @@ func ends(s string) (head, tail string) {
 
 // exitLine matches the lines in which tools tell the exit status of a command:
 // pi, Claude Code, Codex, Gemini CLI, OpenHands, mini-SWE-agent and others.
-var exitLine = regexp.MustCompile(`(?m)^[\[(<*\s]*(?:(?:[Tt]he |[Tt]his )?(?:[Cc]ommand|[Pp]rocess|[Ss]hell|[Ss]cript) )?(?:[Ee]xited|[Cc]ompleted|[Ff]inished|[Ff]ailed|[Tt]erminated|[Ee]nded|[Rr]eturned) with (?:a )?(?:non-zero )?(?:exit |return |status )?(?:code|status)?:? ?(-?[0-9]{1,10})\b|^[\[(<*\s]*(?:[Ee]xit|[Rr]eturn) ?(?:[Cc]ode|[Ss]tatus)[:=>]* ?(-?[0-9]{1,10})\b|^<(?:returncode|exit_?code)>\s*(-?[0-9]{1,10})`)
+var exitLine = text.Pattern(`(?m)^[\[(<*\s]*(?:(?:[Tt]he |[Tt]his )?(?:[Cc]ommand|[Pp]rocess|[Ss]hell|[Ss]cript) )?(?:[Ee]xited|[Cc]ompleted|[Ff]inished|[Ff]ailed|[Tt]erminated|[Ee]nded|[Rr]eturned) with (?:a )?(?:non-zero )?(?:exit |return |status )?(?:code|status)?:? ?(-?[0-9]{1,10})\b|^[\[(<*\s]*(?:[Ee]xit|[Rr]eturn) ?(?:[Cc]ode|[Ss]tatus)[:=>]* ?(-?[0-9]{1,10})\b|^<(?:returncode|exit_?code)>\s*(-?[0-9]{1,10})`)
 
 // exitMember matches the exit status in a result that is JSON.
-var exitMember = regexp.MustCompile(`"exit_?[cC]ode" ?: ?(-?[0-9]{1,10})`)
+var exitMember = text.Pattern(`"exit_?[cC]ode" ?: ?(-?[0-9]{1,10})`)
 
 // exitOf returns the exit status that a result tells. It stands in the first or
 // the last lines.
@@ -33,9 +33,9 @@ func exitOf(out string) (code int, ok bool) {
 	const near = 400
 	first, last := out[:min(near, len(out))], out[max(0, len(out)-near):]
 	for _, part := range []string{first, last} {
-		m := exitLine.FindStringSubmatch(part)
+		m := exitLine().FindStringSubmatch(part)
 		if m == nil && strings.HasPrefix(out, "{") {
-			m = exitMember.FindStringSubmatch(part)
+			m = exitMember().FindStringSubmatch(part)
 		}
 		if m != nil {
 			code, err := strconv.Atoi(strings.Join(m[1:], ""))
@@ -46,18 +46,18 @@ func exitOf(out string) (code int, ok bool) {
 }
 
 // refusal matches results of calls that did not run because the user said no.
-var refusal = regexp.MustCompile(`(?i)^\W*(?:the user (?:doesn't want|rejected|declined)|\[?request interrupted by user|command aborted|operation aborted|tool (?:execution|use) (?:was )?(?:aborted|rejected|cancelled))`)
+var refusal = text.Pattern(`(?i)^\W*(?:the user (?:doesn't want|rejected|declined)|\[?request interrupted by user|command aborted|operation aborted|tool (?:execution|use) (?:was )?(?:aborted|rejected|cancelled))`)
 
 // editFailed matches what editing tools without an error flag say when they
 // changed nothing.
-var editFailed = regexp.MustCompile(`(?i)^\W*(?:<tool_use_error>|error\b|failed\b|could not (?:find|edit)|no replacement was performed|no changes (?:were )?made|apply_patch verification failed|invalid patch|` +
+var editFailed = text.Pattern(`(?i)^\W*(?:<tool_use_error>|error\b|failed\b|could not (?:find|edit)|no replacement was performed|no changes (?:were )?made|apply_patch verification failed|invalid patch|` +
 	`your (?:proposed edit has introduced|changes have not been applied)|string (?:to replace )?not found|(?:0|no) occurrences? (?:of .{0,200} )?found|the edit was not applied|old_?str(?:ing)? (?:was )?not found|file (?:does not exist|not found))`)
 
 // saysExisted matches what writing tools say about a file that was there before.
-var saysExisted = regexp.MustCompile(`(?i)^\W*(?:the file .{1,400} has been updated|(?:successfully )?(?:overwrote|overwritten|updated)|.{0,40}existing file)`)
+var saysExisted = text.Pattern(`(?i)^\W*(?:the file .{1,400} has been updated|(?:successfully )?(?:overwrote|overwritten|updated)|.{0,40}existing file)`)
 
 // saysCreated matches what they say about a new one.
-var saysCreated = regexp.MustCompile(`(?i)^\W*(?:new )?(?:successfully created|file created|created)`)
+var saysCreated = text.Pattern(`(?i)^\W*(?:new )?(?:successfully created|file created|created)`)
 
 // outcome is what a result says about its call.
 type outcome struct {
@@ -73,7 +73,7 @@ func readOutcome(c call, m *message.Message) outcome {
 		o.status = StatusFailed
 	}
 	head := o.text[:min(len(o.text), 500)]
-	o.refused = refusal.MatchString(head)
+	o.refused = refusal().MatchString(head)
 	switch c.act {
 	case actShell, actPatch:
 		if code, ok := exitOf(o.text); ok {
@@ -87,7 +87,7 @@ func readOutcome(c call, m *message.Message) outcome {
 	}
 	switch c.act {
 	case actWrite, actEdit, actPatch:
-		if editFailed.MatchString(head) {
+		if editFailed().MatchString(head) {
 			o.status = StatusFailed
 		}
 	case actRead:
@@ -100,7 +100,7 @@ func readOutcome(c call, m *message.Message) outcome {
 }
 
 // outputMark matches what stands before the output in Codex's results.
-var outputMark = regexp.MustCompile(`\A(?:(?:Exit code|Chunk ID|Wall time|Process exited|Process running|Original token count|Script completed|Total output lines)[^\n]*\n)+Output:\n`)
+var outputMark = text.Pattern(`\A(?:(?:Exit code|Chunk ID|Wall time|Process exited|Process running|Original token count|Script completed|Total output lines)[^\n]*\n)+Output:\n`)
 
 // unwrap returns the output in a result that holds more: Codex's JSON and
 // mini-SWE-agent's tags.
@@ -113,7 +113,7 @@ func unwrap(s string) string {
 		}
 		return s
 	}
-	if k := outputMark.FindStringIndex(s[:min(len(s), 500)]); k != nil {
+	if k := outputMark().FindStringIndex(s[:min(len(s), 500)]); k != nil {
 		return s[k[1]:]
 	}
 	if strings.HasPrefix(s, "<returncode>") {

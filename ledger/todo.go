@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/clew-dev/clew/internal/jsonx"
@@ -106,7 +105,7 @@ func (r *reader) setTodo(t Todo) {
 }
 
 // todoMade matches what tools say of a todo they have made.
-var todoMade = regexp.MustCompile(`#([0-9]{1,9})\b`)
+var todoMade = text.Pattern(`#([0-9]{1,9})\b`)
 
 // newTodo takes in a call that adds an item. The result names it.
 func (r *reader) newTodo(c call, out string) {
@@ -114,7 +113,7 @@ func (r *reader) newTodo(c call, out string) {
 	if t.Text == "" {
 		return
 	}
-	if m := todoMade.FindStringSubmatch(out[:min(len(out), 300)]); m != nil {
+	if m := todoMade().FindStringSubmatch(out[:min(len(out), 300)]); m != nil {
 		t.ID = m[1]
 	}
 	if !r.todoTool {
@@ -142,7 +141,7 @@ func (r *reader) changeTodo(c call) {
 }
 
 // box matches an item of a list with boxes to tick.
-var box = regexp.MustCompile(`^\s*(?:[-*+]|[0-9]{1,3}[.)])\s+\[([ xX~])\]\s+(\S.*)$`)
+var box = text.Pattern(`^\s*(?:[-*+]|[0-9]{1,3}[.)])\s+\[([ xX~])\]\s+(\S.*)$`)
 
 // checkboxes reads a list with boxes, at least two.
 func checkboxes(s, entry string) []Todo {
@@ -151,7 +150,7 @@ func checkboxes(s, entry string) []Todo {
 	}
 	var list []Todo
 	for line := range strings.SplitSeq(text.OutsideFences(s), "\n") {
-		m := box.FindStringSubmatch(line)
+		m := box().FindStringSubmatch(line)
 		if m == nil {
 			continue
 		}

@@ -1,10 +1,11 @@
 package summary
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // Canonical returns the document as Parse gives it back after Render: each line
@@ -69,7 +70,7 @@ func canonicalQuotes(in []Quote, roles bool) []Quote {
 	var out []Quote
 	for _, q := range in {
 		q.Ref = writableRef(q.Ref)
-		if !roles || !roleWord.MatchString(q.Role) {
+		if !roles || !roleWord().MatchString(q.Role) {
 			q.Role = ""
 		}
 		var gaps []Gap
@@ -90,7 +91,7 @@ func canonicalQuotes(in []Quote, roles bool) []Quote {
 	return out
 }
 
-var roleWord = regexp.MustCompile(`^[A-Za-z]+$`)
+var roleWord = text.Pattern(`^[A-Za-z]+$`)
 
 // oneLine makes text fit for one line of a document.
 func oneLine(s string) string {

@@ -2,7 +2,6 @@ package summary
 
 import (
 	"math"
-	"regexp"
 	"strings"
 
 	"github.com/clew-dev/clew/internal/jsonx"
@@ -243,7 +242,7 @@ func (x *extractor) code(from, s string) {
 }
 
 // intoFile matches the beginning of a command that writes a here document to a file.
-var intoFile = regexp.MustCompile(`^(?:cat|tee)\s*(?:(?:>{1,2}\s*)?([^\s<>|&;]+)\s*<<|<<-?\s*['"]?\w+['"]?\s*(?:>{1,2}|\|\s*tee)\s*([^\s<>|&;]+))`)
+var intoFile = text.Pattern(`^(?:cat|tee)\s*(?:(?:>{1,2}\s*)?([^\s<>|&;]+)\s*<<|<<-?\s*['"]?\w+['"]?\s*(?:>{1,2}|\|\s*tee)\s*([^\s<>|&;]+))`)
 
 // commandLine takes in a command. The text of a here document is that of the file
 // it is written to.
@@ -254,7 +253,7 @@ func (x *extractor) commandLine(s string) {
 		return
 	}
 	x.add(factLine{text: x.command(s), factor: 1, kind: lineCommand}, true)
-	if m := intoFile.FindStringSubmatch(first); m != nil {
+	if m := intoFile().FindStringSubmatch(first); m != nil {
 		x.code(x.path(m[1]+m[2]), rest)
 		return
 	}
@@ -321,14 +320,14 @@ func (x *extractor) path(p string) string {
 }
 
 // lineNumber is what reading tools put before a line of a file.
-var lineNumber = regexp.MustCompile(`^\s*\d{1,6}(?:→|\t|:|-\s|\s*\| ?)`)
+var lineNumber = text.Pattern(`^\s*\d{1,6}(?:→|\t|:|-\s|\s*\| ?)`)
 
 // output takes in the lines of a result.
 func (x *extractor) output(from, s string) {
 	cwd := strings.TrimSuffix(x.cwd, "/") + "/"
 	for line := range strings.SplitSeq(text.Plain(lookAt(s)), "\n") {
 		if t := strings.TrimLeft(line, " "); t != "" && t[0] >= '0' && t[0] <= '9' {
-			line = line[len(lineNumber.FindString(line)):]
+			line = line[len(lineNumber().FindString(line)):]
 		}
 		if len(cwd) > 1 {
 			line = strings.ReplaceAll(line, cwd, "")

@@ -1,9 +1,10 @@
 package summary
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // Parse reads a document that a template rendered. Parse(t.Render(d)) gives
@@ -37,11 +38,11 @@ type parser struct {
 }
 
 var (
-	handleAtEnd = regexp.MustCompile(`^(.*) \[#([^\[\],#\s]*)(, replaced)?\]$`)
-	quoteHead   = regexp.MustCompile(`^\[#([^\[\],#\s]*)\](?: ([A-Za-z]+))?$`)
-	leftOut     = regexp.MustCompile(`^\[([0-9,]{1,24}) bytes left out\]$`)
-	moreFiles   = regexp.MustCompile(`^\(([0-9,]{1,12}) more\)$`)
-	numbered    = regexp.MustCompile(`^[0-9]{1,9}[.)] `)
+	handleAtEnd = text.Pattern(`^(.*) \[#([^\[\],#\s]*)(, replaced)?\]$`)
+	quoteHead   = text.Pattern(`^\[#([^\[\],#\s]*)\](?: ([A-Za-z]+))?$`)
+	leftOut     = text.Pattern(`^\[([0-9,]{1,24}) bytes left out\]$`)
+	moreFiles   = text.Pattern(`^\(([0-9,]{1,12}) more\)$`)
+	numbered    = text.Pattern(`^[0-9]{1,9}[.)] `)
 )
 
 func (p *parser) line(line string) bool {
@@ -146,7 +147,7 @@ func stripMark(k kind, s string) string {
 			}
 		}
 	case kindNext:
-		if m := numbered.FindString(s); m != "" {
+		if m := numbered().FindString(s); m != "" {
 			return s[len(m):]
 		}
 	default:
@@ -162,7 +163,7 @@ func stripMark(k kind, s string) string {
 
 func parseLine(s string) Line {
 	l := Line{Text: oneLine(s)}
-	if m := handleAtEnd.FindStringSubmatch(l.Text); m != nil {
+	if m := handleAtEnd().FindStringSubmatch(l.Text); m != nil {
 		l = Line{Text: oneLine(m[1]), Ref: m[2], Replaced: m[3] != ""}
 	}
 	return l
@@ -170,7 +171,7 @@ func parseLine(s string) Line {
 
 func (p *parser) file(s string) bool {
 	f := p.doc.files(p.kind)
-	if m := moreFiles.FindStringSubmatch(s); m != nil {
+	if m := moreFiles().FindStringSubmatch(s); m != nil {
 		f.More, _ = strconv.Atoi(strings.ReplaceAll(m[1], ",", ""))
 		return true
 	}
@@ -194,7 +195,7 @@ func unquote(s string) (string, bool) {
 
 // quoteLine reads a line between blocks in a part made of quotes.
 func (p *parser) quoteLine(line string) bool {
-	if m := leftOut.FindStringSubmatch(line); m != nil {
+	if m := leftOut().FindStringSubmatch(line); m != nil {
 		p.flushBlock()
 		if p.quote == nil {
 			return false
@@ -203,7 +204,7 @@ func (p *parser) quoteLine(line string) bool {
 		p.quote.Gaps = append(p.quote.Gaps, Gap{Omitted: n})
 		return n > 0
 	}
-	m := quoteHead.FindStringSubmatch(line)
+	m := quoteHead().FindStringSubmatch(line)
 	if m == nil {
 		return false
 	}

@@ -16,7 +16,7 @@ const leastPlain = 0.37
 func plainShare(s string) float64 {
 	plain, all := 0, 0
 	for line := range strings.SplitSeq(s, "\n") {
-		if m := handleAtEnd.FindStringSubmatch(line); m != nil {
+		if m := handleAtEnd().FindStringSubmatch(line); m != nil {
 			line = m[1]
 		}
 		body := strings.TrimLeft(line, " #>-")

@@ -41,7 +41,7 @@ func (d *digest) next() []piece {
 		if looked == 1 && len(out) == 0 {
 			st := m.said
 			for _, s := range st[max(0, len(st)-4):] {
-				if (planWord.MatchString(s) || strings.HasSuffix(s, "?")) && len(s) > 15 && !text.TableRow(s) {
+				if (planWord().MatchString(s) || strings.HasSuffix(s, "?")) && len(s) > 15 && !text.TableRow(s) {
 					add(Line{Text: clip(strings.TrimSuffix(s, ":")), Ref: m.ref})
 				}
 			}
@@ -75,7 +75,7 @@ func planLines(s string) []string {
 			if in && len(out) > 0 {
 				return out
 			}
-			in = planIntro.MatchString(t) && len(t) < 120
+			in = planIntro().MatchString(t) && len(t) < 120
 		}
 	}
 	return out
@@ -100,7 +100,7 @@ func (d *digest) decisions() []piece {
 	index := d.index()
 	for k, st := range d.led.Decisions {
 		t := st.Text
-		if seen[strings.ToLower(t)] || announce.MatchString(t) || forbidden(t) || unreadable(t) {
+		if seen[strings.ToLower(t)] || announce().MatchString(t) || forbidden(t) || unreadable(t) {
 			continue
 		}
 		seen[strings.ToLower(t)] = true

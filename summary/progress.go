@@ -159,7 +159,7 @@ func (d *digest) reports() []piece {
 func report(list []string) string {
 	first := ""
 	for _, s := range list {
-		if !doneWord.MatchString(s) || len(s) < 20 || announce.MatchString(s) || text.TableRow(s) || unreadable(s) ||
+		if !doneWord().MatchString(s) || len(s) < 20 || announce().MatchString(s) || text.TableRow(s) || unreadable(s) ||
 			strings.HasSuffix(s, "?") || leadsOver(s) {
 			continue
 		}
@@ -227,17 +227,17 @@ func (d *digest) lastSaid() []Line {
 		}
 		looked++
 		st := m.said
-		for len(st) > 1 && (leadsOver(st[0]) || announce.MatchString(st[0]) || len(st[0]) < 15) {
+		for len(st) > 1 && (leadsOver(st[0]) || announce().MatchString(st[0]) || len(st[0]) < 15) {
 			st = st[1:]
 		}
 		l := st[0]
-		if len(st) > 1 && !leadsOver(st[1]) && !text.TableRow(st[1]) && !announce.MatchString(st[1]) {
+		if len(st) > 1 && !leadsOver(st[1]) && !text.TableRow(st[1]) && !announce().MatchString(st[1]) {
 			l += between(l) + st[1]
 		}
 		line := Line{Text: clip(l), Ref: m.ref}
 		switch {
 		case len(l) <= 15 || unreadable(l):
-		case leadsOver(l) || announce.MatchString(l) || text.TableRow(l), subjects(l) < 4 && !hasIdentifier(l):
+		case leadsOver(l) || announce().MatchString(l) || text.TableRow(l), subjects(l) < 4 && !hasIdentifier(l):
 			empty = append(empty, line)
 		default:
 			out = append(out, line)

@@ -172,7 +172,7 @@ func handle(l Line) string {
 const replacedMark = ", replaced"
 
 func endsLikeHandle(text string) bool {
-	return text == "[#]" || handleAtEnd.MatchString(" "+text)
+	return text == "[#]" || handleAtEnd().MatchString(" "+text)
 }
 
 func writeFiles(b *strings.Builder, f FileList) {

@@ -1,7 +1,6 @@
 package summary
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -12,13 +11,13 @@ import (
 // narration lowers the weight of sentences in which the agent only announces
 // its next call.
 func narration(s string) float64 {
-	if announce.MatchString(s) {
+	if announce().MatchString(s) {
 		return announces
 	}
 	return 1
 }
 
-var announce = regexp.MustCompile(`(?i)^(?:ok(?:ay)?[,.]? |now,? |first,? |good[,.!]? |great[,.!]? |perfect[,.!]? )*(?:let me|let's|i'll|i will|i need to|i can see|now i|让我|我来)\b`)
+var announce = text.Pattern(`(?i)^(?:ok(?:ay)?[,.]? |now,? |first,? |good[,.!]? |great[,.!]? |perfect[,.!]? )*(?:let me|let's|i'll|i will|i need to|i can see|now i|让我|我来)\b`)
 
 // unreadable reports whether a line is data rather than words: encoded, minified
 // or drawn.
@@ -43,10 +42,10 @@ func unreadable(s string) bool {
 // forbidden reports whether a line holds a tag that wrappers of summaries and
 // prompts are made of.
 func forbidden(s string) bool {
-	return strings.IndexByte(s, '<') >= 0 && wrapperTag.MatchString(s)
+	return strings.IndexByte(s, '<') >= 0 && wrapperTag().MatchString(s)
 }
 
-var wrapperTag = regexp.MustCompile(`(?i)</?(?:summary|conversation|previous-summary|system-reminder|system|user|assistant|instructions?|context|read-files|modified-files)\b[^<>]{0,100}>`)
+var wrapperTag = text.Pattern(`(?i)</?(?:summary|conversation|previous-summary|system-reminder|system|user|assistant|instructions?|context|read-files|modified-files)\b[^<>]{0,100}>`)
 
 func wordMap(instructions string) map[string]bool {
 	m := map[string]bool{}
