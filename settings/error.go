@@ -40,37 +40,3 @@ func (e *Error) Error() string {
 	}
 	return b.String()
 }
-
-// Nearest returns the name that is most like another one, "" where none is.
-func Nearest(name string, names []string) string {
-	best, least := "", 1+max(2, len(name)/3)
-	for _, n := range names {
-		if d := distance(strings.ToLower(name), strings.ToLower(n)); d < least {
-			best, least = n, d
-		}
-	}
-	return best
-}
-
-// distance is how many letters must be put in, taken out or changed to make b of a.
-func distance(a, b string) int {
-	if len(a) > 100 || len(b) > 100 {
-		return 100
-	}
-	row := make([]int, len(b)+1)
-	for k := range row {
-		row[k] = k
-	}
-	for i := range len(a) {
-		left := row[0]
-		row[0] = i + 1
-		for k := range len(b) {
-			d := left
-			if a[i] != b[k] {
-				d = 1 + min(left, row[k], row[k+1])
-			}
-			left, row[k+1] = row[k+1], d
-		}
-	}
-	return row[len(b)]
-}

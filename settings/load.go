@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // Options says where settings are looked for. The zero value finds none.
@@ -175,7 +177,7 @@ func (l *loader) slips(env map[string]string) {
 		if !strings.HasPrefix(name, "CLEW_") || slices.Contains(names, name) {
 			continue
 		}
-		if near := Nearest(name, names); near != "" && distance(name, near) <= 2 {
+		if near := text.Nearest(name, names); near != "" && text.Distance(name, near) <= 2 {
 			l.s.Warnings = append(l.s.Warnings, fmt.Sprintf("environment variable %s is no setting; did you mean %s?", name, near))
 		}
 	}
@@ -241,7 +243,7 @@ func (f *inFile) take(n *node) error {
 
 func (f *inFile) unknown(n *node, names []string) error {
 	hint := "docs/settings.md lists the settings"
-	if near := Nearest(n.name, names); near != "" {
+	if near := text.Nearest(n.name, names); near != "" {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	}
 	return f.bad(n, "there is no such setting", hint)

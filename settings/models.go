@@ -7,6 +7,7 @@ import (
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // Price is what a model costs, in US dollars for a million tokens.
@@ -96,7 +97,7 @@ func (f *inFile) eachModel(n *node, keys []string, set func(model, key, text str
 		for _, v := range m.kids {
 			if !slices.Contains(keys, v.key) {
 				hint := fmt.Sprintf("there are %v", keys)
-				if near := Nearest(v.key, keys); near != "" {
+				if near := text.Nearest(v.key, keys); near != "" {
 					hint = fmt.Sprintf("did you mean %q?", near)
 				}
 				return f.bad(v, "there is no such setting", hint)

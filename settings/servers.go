@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // Provider is a server of models.
@@ -260,7 +262,7 @@ func (f *inFile) object(n *node, take map[string]func(*node) error) error {
 // unknownOf says that a key is none of those that may stand here.
 func (f *inFile) unknownOf(n *node, names []string) error {
 	hint := "there are " + strings.Join(names, ", ")
-	if near := Nearest(n.key, names); near != "" {
+	if near := text.Nearest(n.key, names); near != "" {
 		hint = fmt.Sprintf("did you mean %q?", near)
 	}
 	return f.bad(n, "there is no such setting", hint)

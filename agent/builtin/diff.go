@@ -29,7 +29,7 @@ func diff(shown string, before, after []byte, made bool) string {
 	if err != nil {
 		return ""
 	}
-	if d = valid(d); len(d) > diffOutput {
+	if d = text.Valid(d); len(d) > diffOutput {
 		d = text.Head(d, diffOutput)
 		d = d[:strings.LastIndexByte(d, '\n')+1] + "... the diff is longer\n"
 	}

@@ -249,7 +249,7 @@ func (h *hits) in(ctx context.Context, shown string, data []byte) error {
 func (h *hits) tell(shown, mark string, nr int, line []byte) {
 	// More than is shown of a line is not looked at: it may be a megabyte.
 	part := string(line[:min(len(line), 4*grepLine)])
-	s := text.Clip(valid(strings.TrimSuffix(part, "\r")), grepLine)
+	s := text.Clip(text.Valid(strings.TrimSuffix(part, "\r")), grepLine)
 	h.clipped = h.clipped || len(part) < len(line) || strings.HasSuffix(s, text.Ellipsis) && !strings.HasSuffix(part, text.Ellipsis)
 	fmt.Fprintf(&h.out, "%s%s%d%s %s\n", shown, mark, nr+1, mark, s)
 }

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/clew-dev/clew/internal/text"
 )
 
 const (
@@ -66,12 +68,12 @@ func (s *Set) resolve(op, arg string) (place, error) {
 		return refuse(refused("what is there are devices and views of the system, no files"), "use bash, if it has to be")
 	case in:
 		p.abs, p.rel = filepath.Join(s.dir, rel), rel
-		p.shown = valid(filepath.ToSlash(rel))
+		p.shown = text.Valid(filepath.ToSlash(rel))
 		return p, nil
 	case inProject:
-		return refuse(refused("a symbolic link on the way leads out of the project, to "+valid(real)), "if that is meant, give that path: the user is asked")
+		return refuse(refused("a symbolic link on the way leads out of the project, to "+text.Valid(real)), "if that is meant, give that path: the user is asked")
 	}
-	p.outside, p.shown = true, valid(real)
+	p.outside, p.shown = true, text.Valid(real)
 	return p, nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/clew-dev/clew/agent/tool"
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model"
 )
@@ -201,7 +202,7 @@ func readText(ctx context.Context, r *bufio.Reader, p place, c readCall, size in
 				}
 			}
 		}
-		good := valid(string(line))
+		good := text.Valid(string(line))
 		repaired = repaired || good != string(line)
 		out.WriteString(good)
 	}

@@ -11,7 +11,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/clew-dev/clew/internal/text"
-	"github.com/clew-dev/clew/settings"
 )
 
 const (
@@ -68,7 +67,7 @@ func (l *link) list(ctx context.Context, only []string) (offers []offer, warning
 	for _, name := range only {
 		if !slices.Contains(names, name) {
 			hint := ""
-			if near := settings.Nearest(name, names); near != "" {
+			if near := text.Nearest(name, names); near != "" {
 				hint = fmt.Sprintf("; did you mean %s?", oneLine(near))
 			}
 			warnings = append(warnings, fmt.Errorf("it has no tool %s%s", oneLine(name), hint))
@@ -90,11 +89,11 @@ func newOffer(t *sdk.Tool, raw json.RawMessage) (o offer, err error) {
 	if err := checkSchema(raw); err != nil {
 		return o, err
 	}
-	o = offer{name: t.Name, schema: raw, description: text.Clip(valid(strings.TrimSpace(t.Description)), maxDescription)}
+	o = offer{name: t.Name, schema: raw, description: text.Clip(text.Valid(strings.TrimSpace(t.Description)), maxDescription)}
 	if t.Annotations != nil {
 		o.readOnly = t.Annotations.ReadOnlyHint
 		if o.description == "" {
-			o.description = text.Clip(valid(t.Annotations.Title), maxDescription)
+			o.description = text.Clip(text.Valid(t.Annotations.Title), maxDescription)
 		}
 	}
 	return o, nil

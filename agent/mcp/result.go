@@ -13,6 +13,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/clew-dev/clew/agent/tool"
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/message"
 )
 
@@ -53,7 +54,7 @@ func result(res *sdk.CallToolResult) (tool.Result, error) {
 func block(c sdk.Content) message.Block {
 	switch c := c.(type) {
 	case *sdk.TextContent:
-		return message.TextBlock(valid(c.Text))
+		return message.TextBlock(text.Valid(c.Text))
 	case *sdk.ImageContent:
 		return image(c.Data)
 	case *sdk.AudioContent:
@@ -71,7 +72,7 @@ func resource(r *sdk.ResourceContents) message.Block {
 	case r == nil:
 		return message.TextBlock("")
 	case len(r.Blob) == 0:
-		return message.TextBlock("[" + oneLine(r.URI) + "]\n" + valid(r.Text))
+		return message.TextBlock("[" + oneLine(r.URI) + "]\n" + text.Valid(r.Text))
 	case slices.Contains(imageTypes, http.DetectContentType(r.Blob)):
 		return image(r.Blob)
 	}

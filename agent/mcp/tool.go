@@ -5,8 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strings"
-	"unicode"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -72,22 +70,5 @@ func object(arguments json.RawMessage) (json.RawMessage, error) {
 // maxLine is how many characters a line for the user has at most.
 const maxLine = 300
 
-// oneLine makes a text fit to be shown on one line: nothing in it can move the cursor or
-// turn the direction of writing.
-func oneLine(s string) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case !unicode.IsPrint(r):
-			return unicode.ReplacementChar
-		}
-		return r
-	}, s)
-	return text.Clip(s, maxLine)
-}
-
-// valid makes a text fit for JSON and for any provider: UTF-8 without NUL.
-func valid(s string) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
-}
+// oneLine makes a text fit to be shown to the user on one line.
+func oneLine(s string) string { return text.OneLine(s, maxLine) }

@@ -14,6 +14,7 @@ import (
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/agent/permission"
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/recall"
 )
@@ -649,7 +650,7 @@ func doSubscribe(_ context.Context, s *Server, raw json.RawMessage) (any, error)
 				for _, n := range agent.Kinds() {
 					names = append(names, string(n))
 				}
-				if near := nearest(string(k), names); near != "" {
+				if near := text.Nearest(string(k), names); near != "" {
 					hint = "did you mean " + near + "?"
 				}
 				return nil, badParams(fmt.Sprintf("there are no events %q", k), hint)

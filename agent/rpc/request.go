@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // request is a line from the client.
@@ -105,7 +107,7 @@ func decode[P any](params json.RawMessage) (P, error) {
 		if len(names) > 0 {
 			hint = "there are " + strings.Join(names, ", ")
 		}
-		if near := nearest(name, names); near != "" {
+		if near := text.Nearest(name, names); near != "" {
 			hint = "did you mean " + near + "?"
 		}
 		return p, badParams(fmt.Sprintf("there is no parameter %q", name), hint)
@@ -141,40 +143,4 @@ func fields(t reflect.Type) []string {
 		names = append(names, name)
 	}
 	return names
-}
-
-// nearest is the name that differs from another one in few letters, "" for none.
-func nearest(name string, names []string) string {
-	best, least := "", 1+max(2, len(name)/3)
-	first := name[:min(1, len(name))] // of two that are equally near, the one that begins alike
-	for _, n := range names {
-		d := distance(strings.ToLower(name), strings.ToLower(n))
-		if d < least || d == least && best != "" && strings.HasPrefix(n, first) && !strings.HasPrefix(best, first) {
-			best, least = n, d
-		}
-	}
-	return best
-}
-
-// distance is how many letters must be put in, taken out or changed.
-func distance(a, b string) int {
-	if len(a) > 64 || len(b) > 64 {
-		return 64
-	}
-	row := make([]int, len(b)+1)
-	for k := range row {
-		row[k] = k
-	}
-	for i := range len(a) {
-		corner := row[0]
-		row[0] = i + 1
-		for k := range len(b) {
-			d := corner
-			if a[i] != b[k] {
-				d = 1 + min(corner, row[k], row[k+1])
-			}
-			corner, row[k+1] = row[k+1], d
-		}
-	}
-	return row[len(b)]
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/clew-dev/clew/agent"
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // Version is that of the protocol. It grows when something is changed that a client may
@@ -184,7 +185,7 @@ func (s *Server) take(ctx context.Context, data []byte) (last bool) {
 		return err == nil
 	case !ok:
 		hint := "there are " + fmt.Sprint(Methods())
-		if near := nearest(r.Method, Methods()); near != "" {
+		if near := text.Nearest(r.Method, Methods()); near != "" {
 			hint = "did you mean " + near + "?"
 		}
 		s.answer(r.ID, nil, &Error{CodeUnknownMethod, fmt.Sprintf("there is no method %q", r.Method), hint})

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/settings"
 )
@@ -45,7 +46,7 @@ func (c Config) find() (p Provider, id string, err error) {
 		names = append(names, p.Name)
 	}
 	const other = "another server is set under providers in the settings"
-	if near := settings.Nearest(before, names); near != "" {
+	if near := text.Nearest(before, names); near != "" {
 		return fail(fmt.Sprintf("did you mean %s/%s? %s", near, id, other), "the provider is not known")
 	}
 	return fail(fmt.Sprintf("there are %s; %s", strings.Join(names, ", "), other), "the provider is not known")
@@ -87,7 +88,7 @@ func (c Config) findID(id string, all []Provider) (Provider, string, error) {
 	if near != "" {
 		hint = fmt.Sprintf("if there is such a model, write it as %s/%s", near, id)
 	}
-	if like := settings.Nearest(id, names); like != "" {
+	if like := text.Nearest(id, names); like != "" {
 		hint = fmt.Sprintf("did you mean %s? %s", like, hint)
 	}
 	return fail("the catalogue has no model of this name", hint)

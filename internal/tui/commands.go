@@ -9,6 +9,7 @@ import (
 
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/internal/chat"
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/internal/tui/widget"
 	"github.com/clew-dev/clew/settings"
 )
@@ -112,7 +113,7 @@ func command(f front, kind inputKind, rest string) {
 		names[i] = c.name
 	}
 	what := "there is no command /" + name
-	if near := settings.Nearest(name, names); near != "" {
+	if near := text.Nearest(name, names); near != "" {
 		what += "; did you mean /" + near + "?"
 	} else {
 		what += "; /help lists them."
