@@ -14,6 +14,7 @@ import (
 
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/agent/permission"
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/settings"
 )
 
@@ -40,7 +41,7 @@ func (s *Session) Set(ctx context.Context, name, value string) (string, error) {
 		for _, k := range settings.Keys() {
 			names = append(names, k.Name)
 		}
-		if near := settings.Nearest(name, names); near != "" {
+		if near := text.Nearest(name, names); near != "" {
 			e.Hint = "did you mean " + near + "?"
 		}
 		return "", e
