@@ -11,7 +11,6 @@ import (
 	"github.com/clew-dev/clew/internal/chat"
 	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/internal/tui/widget"
-	"github.com/clew-dev/clew/settings"
 )
 
 // front is what commands need of a terminal. All of it is called, and calls back, on
