@@ -40,7 +40,8 @@ type Reply struct {
 // question waits for a reply.
 type question struct {
 	Question
-	reply chan Reply
+	reply    chan Reply
+	answered bool
 }
 
 // permitted asks the user about a call. It returns "" when it may be run, else what the
@@ -108,12 +109,10 @@ func (a *Agent) Answer(id string, r Reply) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, q := range a.questions {
-		if q.ID == id {
-			select {
-			case q.reply <- r:
-				return nil
-			default:
-			}
+		if q.ID == id && !q.answered {
+			q.answered = true
+			q.reply <- r // it has room for one
+			return nil
 		}
 	}
 	return &Error{Op: "answer a question", Subject: id, Err: ErrNotAsked, Hint: "it was answered, or its turn has ended"}
