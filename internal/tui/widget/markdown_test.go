@@ -397,7 +397,7 @@ func TestMarkdownIsNotHeldUp(t *testing.T) {
 		lines := md.Lines(theme, text, 80)
 		return time.Since(start), lines
 	}
-	const n = 10 << 10
+	n := rounds(10 << 10)
 	for _, name := range slices.Sorted(maps.Keys(hostile)) {
 		small, _ := took(hostile[name](n))
 		large, lines := took(hostile[name](20 * n))
