@@ -10,6 +10,7 @@ import (
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/internal/chat"
 	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
 )
 
@@ -40,6 +41,10 @@ func longSession(b testing.TB, p *place, size int) string {
 				break
 			}
 		}
+	}
+	// As an agent leaves it after a pass.
+	if _, err := s.Record(b.Context(), session.NewCustom("clew.prompt", []byte(`{"system":"Be brief.","rules":{}}`))); err != nil {
+		b.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
 		b.Fatal(err)
