@@ -189,16 +189,28 @@ func TestMarkdownKeepsTheText(t *testing.T) {
 
 // TestMarkdownBounds: a part that goes beyond the bounds is text; the rest is rendered.
 func TestMarkdownBounds(t *testing.T) {
-	n := 30_000
-	for _, name := range []string{"brackets", "stars", "ticks", "tildes", "links", "references", "short rows"} {
-		var md Markdown
-		got := md.Lines(none(), "- a\n\n"+hostile[name](n)+"\n\n`b` [c](d)", 80)
-		if got[0] != "• a" || got[len(got)-1] != "`b` c (d)" {
-			t.Errorf("%s: around it nothing was rendered: %q, %q", name, got[0], got[len(got)-1])
+	// The link at the end of the paragraph tells whether it was rendered.
+	for _, name := range []string{"star pairs", "links", "links of links", "lines of pairs", "stars", "tildes", "ticks"} {
+		for _, c := range []struct {
+			n    int
+			want string
+		}{{1000, "c (d)"}, {40_000, "[c](d)"}} {
+			var md Markdown
+			got := md.Lines(none(), "- a\n\n"+strings.TrimRight(hostile[name](c.n), "\n")+"\n[c](d)\n\n`b` [c](d)", 80)
+			if got[0] != "• a" || got[len(got)-1] != "`b` c (d)" {
+				t.Errorf("%s: around it nothing was rendered: %q, %q", name, got[0], got[len(got)-1])
+			}
+			if last := got[len(got)-3]; last != c.want {
+				t.Errorf("%s, %d bytes: its last line is %q, want %q", name, c.n, last, c.want)
+			}
 		}
-		text := strings.ReplaceAll(strings.Join(got, ""), " ", "")
-		if want := strings.Join(strings.Fields(hostile[name](n)), ""); !strings.Contains(text, want) {
-			t.Errorf("%s: was rendered", name)
+	}
+	rows := len(strings.Split(hostile["short rows"](40_000), "\n"))
+	for _, n := range []int{rows, 10} {
+		var md Markdown
+		text := strings.Join(strings.Split(hostile["short rows"](40_000), "\n")[:n], "\n")
+		if plain := strings.HasPrefix(md.Lines(none(), text, 80)[0], "|a|a|"); plain != (n == rows) {
+			t.Errorf("a table of %d short rows: plain is %v", n, plain)
 		}
 	}
 	deep := strings.Repeat("> ", maxNesting+1) + "a"
@@ -274,8 +286,8 @@ func TestMarkdownCache(t *testing.T) {
 	}
 }
 
-// hostile are texts that a parser may take long for, or for ever, each made of n bytes or
-// some more.
+// hostile are texts that a parser may take long for, or that become large, each of about n
+// bytes.
 var hostile = map[string]func(n int) string{
 	"brackets":       func(n int) string { return strings.Repeat("[", n) },
 	"bracket pairs":  func(n int) string { return strings.Repeat("[]", n/2) },
@@ -388,7 +400,7 @@ func FuzzMarkdown(f *testing.F) {
 }
 
 // TestMarkdownIsNotHeldUp: 20 times the text takes about 20 times as long, and makes
-// that many lines. Most of these took a parser without bounds minutes.
+// that many lines. The library alone takes ten seconds for two of these.
 func TestMarkdownIsNotHeldUp(t *testing.T) {
 	theme := NewTheme(ModeDark, true)
 	took := func(text string) (time.Duration, []string) {
