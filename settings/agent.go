@@ -32,6 +32,11 @@ type UI struct {
 	Theme string
 	// ScreenReader says that lines are printed one after the other, and nothing is drawn.
 	ScreenReader bool
+	// Silent says that no bell is rung when something is asked: ui.bell is false.
+	Silent bool
+	// NoPreview says that a compaction that is asked for is made at once, without being
+	// shown before: ui.compactPreview is false.
+	NoPreview bool
 }
 
 // The modes, the strictest first.
@@ -114,6 +119,24 @@ func agentKeys() []Key {
 			Name: "ui.screenReader", Env: "CLEW_SCREEN_READER", Default: "false", Unit: "true or false",
 			Text: "whether plain lines are printed, which a screen reader can follow",
 			set:  func(s *Settings, v string) (err error) { s.UI.ScreenReader, err = parseBool(v); return err },
+		},
+		{
+			Name: "ui.bell", Env: "CLEW_BELL", Default: "true", Unit: "true or false",
+			Text: "whether the terminal's bell is rung when something is asked",
+			set: func(s *Settings, v string) error {
+				on, err := parseBool(v)
+				s.UI.Silent = !on
+				return err
+			},
+		},
+		{
+			Name: "ui.compactPreview", Env: "CLEW_COMPACT_PREVIEW", Default: "true", Unit: "true or false",
+			Text: "whether `/compact` shows the summary before it counts",
+			set: func(s *Settings, v string) error {
+				on, err := parseBool(v)
+				s.UI.NoPreview = !on
+				return err
+			},
 		},
 	}
 }

@@ -29,11 +29,11 @@ func TestAgentSettings(t *testing.T) {
 	write(t, p.user, `{
 		"model": "anthropic/claude-sonnet-4-5", "reasoning": "high",
 		"agent": {"mode": "edits", "maxTurns": 50, "background": 0.5, "toolOutput": "32k", "idle": 10},
-		"ui": {"theme": "dark", "screenReader": true},
+		"ui": {"theme": "dark", "screenReader": true, "bell": false, "compactPreview": false},
 	}`)
 	s = p.must(t)
 	if want := (settings.Agent{Mode: "edits", MaxTurns: 50, Background: 0.5, ToolOutput: 32_000, Idle: 10 * time.Minute}); s.Agent != want ||
-		s.UI != (settings.UI{Theme: "dark", ScreenReader: true}) || s.Model != "anthropic/claude-sonnet-4-5" || s.Reasoning != model.ReasoningHigh {
+		s.UI != (settings.UI{Theme: "dark", ScreenReader: true, Silent: true, NoPreview: true}) || s.Model != "anthropic/claude-sonnet-4-5" || s.Reasoning != model.ReasoningHigh {
 		t.Errorf("user: %+v %+v %q %q", s.Agent, s.UI, s.Model, s.Reasoning)
 	}
 	s, err := p.load([]string{"CLEW_MODEL=gpt-5", "CLEW_MODE=all", "CLEW_IDLE=90s", "CLEW_BACKGROUND=0", "CLEW_REASONING=default"}, map[string]string{"mode": "plan"})

@@ -208,6 +208,8 @@ func TestMistakes(t *testing.T) {
 		{`{"agent": {"idle": "9999h"}}`, "more than 30 days"},
 		{`{"ui": {"theme": "pink"}}`, `:1: ui.theme: there is no theme "pink"; there are auto, light, dark, none`},
 		{`{"ui": {"screenReader": "maybe"}}`, ":1: ui.screenReader: write true or false"},
+		{`{"ui": {"bell": "maybe"}}`, ":1: ui.bell: write true or false"},
+		{`{"ui": {"compactPreview": 3}}`, ":1: ui.compactPreview: write true or false"},
 		{`{"mcpServer": {}}`, `did you mean "mcpServers"?`},
 		{`{"providers": []}`, ":1: providers: it must be an object with a provider for each key"},
 		{`{"providers": {"a/b": {}}}`, `"a/b" is no name of a provider`},
