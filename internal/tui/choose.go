@@ -34,12 +34,16 @@ func chooseModel(f front, args string) {
 				detail += ", " + price + " for a million tokens in and out"
 			}
 			if !m.Ready {
-				ready, detail = "no key", detail+"; "+m.Why
+				ready, detail = "no key", m.Why+" · "+detail
 			}
 			items = append(items, widget.Item{ID: m.Name, Cells: []string{m.Name, window, price, ready}, Detail: detail})
 		}
-		if len(items) == 0 {
+		switch {
+		case len(items) == 0:
 			f.note("no models are known; /model provider/id names one")
+			return
+		case len(items) == 1 && models[0].Name == f.host().Agent().State().Model:
+			f.note("there is no other model here than " + models[0].Name + ", which answers already")
 			return
 		}
 		f.soon("the list of models", func() {
@@ -50,9 +54,15 @@ func chooseModel(f front, args string) {
 
 func setModel(f front, name string) {
 	a := f.host().Agent()
+	before := a.State().Model
 	f.run("changing the model", func(ctx context.Context) error { return a.SetModel(ctx, name) }, func(err error) {
-		if !failed(f, "model", err) {
-			f.note(a.State().Model + " answers from the next request on")
+		now := a.State().Model
+		switch {
+		case failed(f, "model", err):
+		case now == before:
+			f.note(now + " answers, as before")
+		default:
+			f.note(now + " answers from the next request on")
 		}
 	})
 }

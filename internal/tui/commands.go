@@ -17,6 +17,8 @@ import (
 // the goroutine of the terminal; only the work of run and quietly is done elsewhere.
 type front interface {
 	host() chat.Host
+	// previews reports whether /compact shows a compaction before it is made.
+	previews() bool
 	// note, fault and fail add a line to the transcript.
 	note(text string)
 	fault(text string)
@@ -64,7 +66,7 @@ type cmd struct {
 // commands lists the commands, in the order of the help.
 func commands() []cmd {
 	return []cmd{
-		{"compact", "[instructions]", "summarize what is old; shows and lets you edit it first", func(f front, args string) { preview(f, args) }},
+		{"compact", "[instructions]", "summarize what is old; shows and lets you edit it first", compactFirst},
 		{"compact!", "[instructions]", "the same at once, without a preview", compactAtOnce},
 		{"undo", "", "take the last compaction back; again: do it again", func(f front, _ string) { undo(f) }},
 		{"tree", "", "go to another place of the conversation; branches are kept", func(f front, _ string) { openTree(f) }},

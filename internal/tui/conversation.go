@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/clew-dev/clew"
@@ -12,6 +13,15 @@ import (
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 )
+
+// compactFirst is /compact: it shows what it would do, unless the user does not want that.
+func compactFirst(f front, instructions string) {
+	if f.previews() {
+		preview(f, instructions)
+		return
+	}
+	compactAtOnce(f, instructions)
+}
 
 // preview makes a compaction and shows it, to be edited before it is applied.
 func preview(f front, instructions string) {
@@ -24,11 +34,23 @@ func preview(f front, instructions string) {
 		switch {
 		case failed(f, "compact", err):
 		case !rep.Act:
-			f.note("there is nothing to compact: " + rep.Why)
+			f.note(nothing(rep.Why))
 		default:
 			f.soon("the preview of the compaction", func() { showPreview(f, rep, instructions) })
 		}
 	})
+}
+
+// nothing says why no compaction is made.
+func nothing(why string) string {
+	const text = "there is nothing to compact"
+	switch {
+	case why == "":
+		return text
+	case strings.HasPrefix(why, "there is nothing"):
+		return why
+	}
+	return text + ": " + why
 }
 
 // previewHead says what a compaction would do.
@@ -89,7 +111,7 @@ func compactNow(f front, req agent.CompactRequest) {
 		case err != nil:
 			f.fail("compact", err)
 		case !rep.Act:
-			f.note("there is nothing to compact: " + rep.Why)
+			f.note(nothing(rep.Why))
 		}
 	})
 }
@@ -307,9 +329,9 @@ func treeNodes(nodes []agent.Node) []widget.Node {
 			default:
 			}
 		case session.TypeCompaction:
-			w.Kind = widget.NodeCompaction
+			w.Kind, w.Text = widget.NodeCompaction, plainSummary(n.Text)
 		case session.TypeBranchSummary:
-			w.Kind = widget.NodeSummary
+			w.Kind, w.Text = widget.NodeSummary, plainSummary(n.Text)
 		case session.TypeLabel:
 			w.Kind = widget.NodeLabel
 		default:
@@ -317,6 +339,28 @@ func treeNodes(nodes []agent.Node) []widget.Node {
 		out[i] = w
 	}
 	return out
+}
+
+// summaryMarks are what a line of a summary has for others than its reader here: that it is
+// of a list, and the entry that it is of.
+var summaryMarks = regexp.MustCompile(`^(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?|\s*\[#[0-9a-f]+\]`)
+
+// plainSummary is a summary in one line: what it says, without its headings.
+func plainSummary(s string) string {
+	var parts []string
+	for line := range strings.SplitSeq(s, "\n") {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") || strings.HasPrefix(line, "<") {
+			continue
+		}
+		if line = summaryMarks.ReplaceAllString(line, ""); line != "" && line != "(none)" {
+			parts = append(parts, line)
+		}
+	}
+	if len(parts) == 0 {
+		return firstLine(s)
+	}
+	return strings.Join(parts, " · ")
 }
 
 // messages are what can be pinned: what the user and the model have said.

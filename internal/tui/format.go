@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/clew-dev/clew/internal/tui/widget"
 )
 
 // tokens writes a count of tokens as people read it: 950, 9.5k, 168k, 1.05M.
@@ -68,6 +70,12 @@ func counted(n int, word string) string {
 		word += "s"
 	}
 	return strconv.Itoa(n) + " " + word
+}
+
+// pad makes a text exactly so many columns wide.
+func pad(s string, width int) string {
+	s = widget.Cut(s, width)
+	return s + strings.Repeat(" ", max(width-widget.Width(s), 0))
 }
 
 // firstLine is the first line of a text that says something.

@@ -13,6 +13,8 @@ var _ front = (*ui)(nil)
 
 func (u *ui) host() chat.Host { return u.cfg.Host }
 
+func (u *ui) previews() bool { return !u.cfg.NoPreview }
+
 func (u *ui) offer(text string) bool { return u.ed.Offer(text) }
 
 func (u *ui) copy(text string) {

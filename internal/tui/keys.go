@@ -26,7 +26,7 @@ func Keys() []Key {
 		{"Esc Esc", "on an empty editor: the tree"},
 		{"Alt+Up", "take what waits last back into the editor"},
 		{"Ctrl+G", "go to what waits: a question, a preview"},
-		{"Ctrl+O", "fold or unfold tool calls and thinking"},
+		{"Ctrl+O", "fold or unfold tool calls, summaries and thinking"},
 		{"Ctrl+T", "fold or unfold thinking"},
 		{"Shift+Tab", "change the mode: ask, edits, plan"},
 		{"PgUp, PgDn, wheel", "move in the transcript; Home and End on an empty editor"},

@@ -96,16 +96,18 @@ func contextText(x *look, width int) string {
 	add("window", "%s tokens, %s", tokens(s.Window), cmp.Or(from, s.WindowFrom))
 	add("threshold", "%s tokens: from there on it is compacted", tokens(s.Threshold))
 	if r.Anchor < 0 {
-		add("measured", "nothing yet: all is an estimate (%s)", r.Counter)
+		add("measured", "nothing yet: the provider has counted no request of this context")
+	} else if r.Estimated == 0 {
+		add("measured", "all of it, by the provider")
 	} else {
-		add("measured", "%s tokens by the provider, %s estimated (%s)", tokens(r.Measured), tokens(r.Estimated), r.Counter)
+		add("measured", "%s tokens by the provider; the %s since then are estimated", tokens(r.Measured), tokens(r.Estimated))
 	}
 	if p := x.Plan; p != nil {
-		add("limit", "%s tokens, %s of them kept for the answer", tokens(p.Budget.Limit), tokens(p.Budget.Reserve))
+		add("answer", "%s tokens of the window are kept free for it", tokens(p.Budget.Reserve))
 		add("target", "%s tokens after a compaction", tokens(p.Budget.Target))
 	}
 	add("request", "about %s", kilobytes(int(r.Bytes)))
-	add("passes", "%d on this path", s.Totals.Passes)
+	add("passes", "%d in this session", s.Totals.Passes)
 	if s.Totals.Requests > 0 {
 		add("cache", "%s of the last request came from the provider's cache", share(int64(s.CacheHit*1000), 1000))
 	}
@@ -285,29 +287,38 @@ func cost(f front) {
 
 func costText(t agent.Totals, width int) string {
 	var b strings.Builder
-	width = min(max(width-54, 12), 40) // of the first column
+	const rest = 54 // all columns but the first one
+	narrow := width < rest+20
+	width = min(width-rest, 40)
 	line := func(what string, requests int, in, out, read, write int64, cost float64) {
 		price := money(cost)
 		if cost == 0 && requests > 0 {
 			price = "not known"
 		}
-		fmt.Fprintf(&b, "%-*s %5d  %8s %8s %8s %8s  %s\n", width, widget.Cut(widget.OneLine(what), width), requests, tokens(in), tokens(read), tokens(write), tokens(out), price)
+		what = widget.OneLine(what)
+		if narrow {
+			fmt.Fprintf(&b, "%s\n  %s, cost %s\n  %s in, %s cached,\n  %s to cache, %s out\n", what, counted(requests, "call"), price, tokens(in), tokens(read), tokens(write), tokens(out))
+			return
+		}
+		fmt.Fprintf(&b, "%s %5d  %8s %8s %8s %8s  %s\n", pad(what, width), requests, tokens(in), tokens(read), tokens(write), tokens(out), price)
 	}
-	fmt.Fprintf(&b, "%-*s %5s  %8s %8s %8s %8s  %s\n", width, "model", "calls", "input", "cached", "to cache", "output", "cost")
-	var rest agent.Totals
-	rest.Requests, rest.Input, rest.Output, rest.CacheRead, rest.CacheWrite, rest.Cost = t.Requests, t.Input, t.Output, t.CacheRead, t.CacheWrite, t.Cost
+	if !narrow {
+		fmt.Fprintf(&b, "%s %5s  %8s %8s %8s %8s  %s\n", pad("model", width), "calls", "input", "cached", "to cache", "output", "cost")
+	}
+	var other agent.Totals
+	other.Requests, other.Input, other.Output, other.CacheRead, other.CacheWrite, other.Cost = t.Requests, t.Input, t.Output, t.CacheRead, t.CacheWrite, t.Cost
 	for _, name := range slices.Sorted(maps.Keys(t.ByModel)) {
 		m := t.ByModel[name]
 		line(name, m.Requests, m.Input, m.Output, m.CacheRead, m.CacheWrite, m.Cost)
-		rest.Requests -= m.Requests
-		rest.Input -= m.Input
-		rest.Output -= m.Output
-		rest.CacheRead -= m.CacheRead
-		rest.CacheWrite -= m.CacheWrite
-		rest.Cost -= m.Cost
+		other.Requests -= m.Requests
+		other.Input -= m.Input
+		other.Output -= m.Output
+		other.CacheRead -= m.CacheRead
+		other.CacheWrite -= m.CacheWrite
+		other.Cost -= m.Cost
 	}
-	if rest.Requests > 0 {
-		line("summaries, and attempts that failed", rest.Requests, rest.Input, rest.Output, rest.CacheRead, rest.CacheWrite, rest.Cost)
+	if other.Requests > 0 {
+		line("summaries, and attempts that failed", other.Requests, other.Input, other.Output, other.CacheRead, other.CacheWrite, other.Cost)
 	}
 	line("all", t.Requests, t.Input, t.Output, t.CacheRead, t.CacheWrite, t.Cost)
 	if all := t.Input + t.CacheRead + t.CacheWrite; all > 0 {

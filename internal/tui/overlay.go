@@ -127,11 +127,11 @@ func (p *pager) view() string {
 		out = append(out, "")
 	}
 	help := "Esc leave"
-	if p.insert != nil {
-		help = "i put it into the editor · " + help
-	}
 	if len(p.lines) > p.page() {
-		help = "lines " + strconv.Itoa(p.top+1) + "–" + strconv.Itoa(end) + " of " + strconv.Itoa(len(p.lines)) + " · ↑↓ PgUp PgDn · " + help
+		help += " · lines " + strconv.Itoa(p.top+1) + "–" + strconv.Itoa(end) + " of " + strconv.Itoa(len(p.lines)) + " · ↑↓ PgUp PgDn"
+	}
+	if p.insert != nil {
+		help += " · i put it into the editor"
 	}
 	return strings.Join(append(out, t.Paint(t.Dim, widget.Cut(help, p.width))), "\n")
 }

@@ -191,7 +191,7 @@ func (p *plain) message(m *message.Message) {
 	case message.RoleBashExecution:
 		p.say("Command " + m.Command + ": " + strings.TrimSpace(m.Output))
 	case message.RoleBranchSummary, message.RoleCompactionSummary:
-		p.say("Summary of what was said before: " + firstLine(m.Summary) + " …")
+		p.say("Summary of what was said before: " + widget.Cut(plainSummary(m.Summary), mostSummary))
 	case message.RoleCustom:
 		if m.Display {
 			p.say(m.Text())
@@ -239,6 +239,9 @@ func (p *plain) event(e agent.Event) {
 		switch c := e.Compaction; {
 		case c.Done:
 			p.say("Compacted: " + boxTitle(c) + ".")
+			if c.Summary != "" {
+				p.say("The summary: " + widget.Cut(plainSummary(c.Summary), mostSummary))
+			}
 		case c.Aborted:
 			p.say("The compaction was cancelled; the context is as it was.")
 		case c.Error != "":
@@ -395,7 +398,9 @@ func (p *plain) reply(text string) bool {
 
 // What follows is front.
 
-func (p *plain) host() chat.Host  { return p.cfg.Host }
+func (p *plain) host() chat.Host { return p.cfg.Host }
+
+func (p *plain) previews() bool   { return !p.cfg.NoPreview }
 func (p *plain) note(text string) { p.say(text) }
 
 func (p *plain) fault(text string) { p.say("Error: " + text) }
@@ -455,6 +460,10 @@ func (p *plain) openLater() {
 
 // mostLines is how many lines of a page are printed.
 const mostLines = 200
+
+// mostSummary is how much of a summary is read out, in characters. /explain and /recall have
+// the rest.
+const mostSummary = 600
 
 // pageWidth is how wide tables are made.
 const pageWidth = 80

@@ -39,6 +39,8 @@ type Config struct {
 	Hints []string
 	// Silent rings no bell when something is asked.
 	Silent bool
+	// NoPreview has /compact do at once what it would show first.
+	NoPreview bool
 	// Environ is the environment. Default: os.Environ().
 	Environ []string
 	// Clock is for tests. Default: time.Now.

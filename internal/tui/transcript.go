@@ -84,7 +84,7 @@ func tight(before, now widget.BlockKind) bool {
 // dress gives an item the fold that is wanted.
 func (t *transcript) dress(it *item) {
 	switch it.Kind() {
-	case widget.BlockTool:
+	case widget.BlockTool, widget.BlockCompaction, widget.BlockBranch:
 		it.SetOpen(t.openTools)
 	case widget.BlockThinking:
 		it.SetOpen(t.openThinking)
@@ -199,7 +199,7 @@ func (t *transcript) rebuild(items []*item) {
 	}
 }
 
-// fold folds or unfolds all tool calls, and thinking.
+// fold folds or unfolds all tool calls and summaries, and thinking.
 func (t *transcript) fold(tools, thinking bool) {
 	t.openTools, t.openThinking = tools, thinking
 	for i := range t.len() {

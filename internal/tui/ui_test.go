@@ -439,6 +439,63 @@ func TestPreviewEditApply(t *testing.T) {
 	}
 	x.idle()
 	x.golden("compacted")
+	x.lacks("THE KEEPER IS ADA.")
+	x.press("ctrl+o", "home")
+	for range 100 {
+		if strings.Contains(x.screen(), "THE KEEPER IS ADA.") {
+			break
+		}
+		x.press("pgdown")
+	}
+	x.sees("THE KEEPER IS ADA.")
+	x.press("ctrl+o")
+	x.lacks("THE KEEPER IS ADA.")
+}
+
+// TestBranchSummaryUnfolds: what was told of a branch that was left can be read where it
+// stands.
+func TestBranchSummaryUnfolds(t *testing.T) {
+	x := newTerm(t, nil)
+	x.fill(2)
+	x.say("/tree")
+	x.sees("go · Esc leave")
+	x.press("home", "enter")
+	x.sees("go there?")
+	x.press("s")
+	x.sees("+ [branch summary]")
+	x.idle()
+	x.lacks("lighthouse")
+	x.u.ed.Clear()
+	x.press("ctrl+o", "home")
+	for range 100 {
+		if strings.Contains(x.screen(), "- [branch summary]") {
+			break
+		}
+		x.press("pgdown")
+	}
+	x.sees("- [branch summary]")
+	x.sees("lighthouse")
+}
+
+// TestCompactWithoutPreview: /compact does at once what it would show, where that is set.
+func TestCompactWithoutPreview(t *testing.T) {
+	x := newTerm(t, func(h *fakeHost, c *Config) { small(h, c); c.NoPreview = true })
+	x.fill(6)
+	x.say("/compact")
+	x.until("the pass", func() bool { return len(x.u.boxes) == 1 })
+	x.idle()
+	x.sees("[compaction]")
+}
+
+// TestNothingToCompact: it is said once.
+func TestNothingToCompact(t *testing.T) {
+	x := newTerm(t, nil)
+	x.say("/compact")
+	x.sees("nothing to compact")
+	x.idle()
+	if n := strings.Count(x.screen(), "there is nothing"); n != 1 {
+		t.Errorf("it is said %d times:\n%s", n, x.screen())
+	}
 }
 
 func TestPreviewDoesNotTakeTheKeysOfWhoTypes(t *testing.T) {
@@ -502,7 +559,7 @@ func TestTreeNavigation(t *testing.T) {
 	x := newTerm(t, nil)
 	x.fill(3)
 	x.say("/tree")
-	x.sees("Enter go · L label")
+	x.sees("Enter go · Esc leave")
 	x.idle()
 	x.golden("tree", [2]int{80, 24}, [2]int{40, 10})
 	x.press("up", "up", "up") // the second question
@@ -510,7 +567,7 @@ func TestTreeNavigation(t *testing.T) {
 	x.sees("go there?")
 	x.golden("tree-question", [2]int{80, 24})
 	x.press("esc")
-	x.sees("Enter go · L label")
+	x.sees("Enter go · Esc leave")
 	x.press("enter", "n")
 	x.idle()
 	if got := strings.Join(x.users(), "|"); got != "question 0" {
@@ -537,7 +594,7 @@ func TestPi112TypedWhileTheTreeMoves(t *testing.T) {
 	x := newTerm(t, func(h *fakeHost, _ *Config) { h.cfg = func(c *agent.Config) { c.Engine.Policy.Summarizer = s } })
 	x.fill(3)
 	x.say("/tree")
-	x.sees("Enter go · L label")
+	x.sees("Enter go · Esc leave")
 	x.press("up", "up", "up", "enter", "s")
 	x.begins(s)
 	x.sees("summarizing what is left behind")
@@ -558,7 +615,7 @@ func TestPi112CancelledMove(t *testing.T) {
 	x := newTerm(t, func(h *fakeHost, _ *Config) { h.cfg = func(c *agent.Config) { c.Engine.Policy.Summarizer = s } })
 	x.fill(3)
 	x.say("/tree")
-	x.sees("Enter go · L label")
+	x.sees("Enter go · Esc leave")
 	x.press("up", "up", "up", "enter", "s")
 	x.begins(s)
 	x.typed("wait")
@@ -828,6 +885,9 @@ func TestChooseModel(t *testing.T) {
 	x.sees("scripted/other answers from the next request on")
 	x.say("who are you?")
 	x.sees("I am the other one.")
+	x.idle()
+	x.say("/model scripted/other")
+	x.sees("scripted/other answers, as before")
 	x.say("/model nobody/knows")
 	x.sees("there is no model")
 	x.idle()

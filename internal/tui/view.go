@@ -111,15 +111,21 @@ func (u *ui) editor() []string {
 		return append(out, strings.Split(u.ed.View(), "\n")...)
 	}
 	ed := strings.Split(u.ed.View(), "\n")
-	if u.answering() && u.height < smallScreen {
+	small := u.height < smallScreen
+	if u.answering() && small {
 		ed = nil // what is asked must be seen
 	}
 	if !u.answering() {
-		ed = append([]string{t.Paint(t.Warning, widget.Cut("you are typing; Esc or Ctrl+G goes to the question", u.width))}, ed...)
+		ed = append([]string{t.Paint(t.Warning, widget.Cut("Esc goes to the question; you are typing", u.width))}, ed...)
 	}
 	room := u.height - len(out) - len(ed) - 1
-	if u.height >= smallScreen {
+	if !small {
 		room -= min(u.height/6, 8) // of the transcript
+	}
+	if small && !u.answering() { // its keys mean nothing now: what it is about comes first
+		d.SetSize(u.width, u.height+smallScreen)
+		lines := strings.Split(d.View(), "\n")
+		return append(append(out, lines[:min(max(room, 1), len(lines))]...), ed...)
 	}
 	d.SetSize(u.width, max(room, 4))
 	out = append(out, strings.Split(d.View(), "\n")...)

@@ -122,9 +122,9 @@ func (d *Dialog) key(k tea.KeyPressMsg) tea.Msg {
 	n := len(d.q.Options)
 	switch s := k.String(); s {
 	case "up", "left", "shift+tab":
-		d.sel = (d.sel + n - 1) % n
+		d.sel = max(d.sel-1, 0) // it stops at the ends: beyond the last one is not the first
 	case "down", "right", "tab":
-		d.sel = (d.sel + 1) % n
+		d.sel = min(d.sel+1, n-1)
 	case "pgup":
 		d.scrollBy(-d.page())
 	case "pgdown", "space":

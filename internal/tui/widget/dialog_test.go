@@ -84,8 +84,10 @@ func TestDialogAnswers(t *testing.T) {
 		{"<esc>", DialogMsg{"no", 2}},
 		{"<up><esc>", DialogMsg{"no", 2}},
 		{"<up><enter>", DialogMsg{"always", 1}},
-		{"<down><enter>", DialogMsg{"once", 0}},
-		{"<tab><tab><enter>", DialogMsg{"always", 1}},
+		{"<down><enter>", DialogMsg{"no", 2}}, // beyond the last one is not the first
+		{"<tab><tab><enter>", DialogMsg{"no", 2}},
+		{"<up><up><up><enter>", DialogMsg{"once", 0}},
+		{"<up><up><up><down><enter>", DialogMsg{"always", 1}},
 		{"a", DialogMsg{"always", 1}},
 		{"Y", DialogIgnoredMsg{tea.KeyPressMsg{Text: "Y", Code: 'Y'}}},
 		{"<ctrl+y>", DialogIgnoredMsg{press("ctrl+y")}},

@@ -328,7 +328,7 @@ func (p *Picker) bottom() string {
 	if p.rename != nil {
 		return Cut(t.Paint(t.Accent, renameLabel)+p.rename.box.lines()[0], p.width)
 	}
-	help := "Enter take"
+	help := "Enter take · Esc leave"
 	for _, k := range p.o.Keys {
 		help += " · " + keyName(k.Key) + " " + OneLine(k.Help)
 	}
@@ -338,7 +338,7 @@ func (p *Picker) bottom() string {
 	if p.o.Delete {
 		help += " · Ctrl+D delete"
 	}
-	return t.Paint(t.Dim, Cut(help+" · type to search · Esc leave", p.width))
+	return t.Paint(t.Dim, Cut(help+" · type to search", p.width))
 }
 
 // keyName writes "ctrl+s" as people do.

@@ -48,17 +48,18 @@ func (t *Tree) lines() []string {
 		out = append(out, "")
 	}
 	if t.height >= 4 {
-		keys := "Enter go · L label · Ctrl+X copy · Alt+←→ fold, jump · ←→ pan · Ctrl+O filter · type to search · Esc leave"
+		keys := "Enter go · Esc leave · type to search · Ctrl+O filter · L label · Ctrl+X copy · Alt+←→ fold, jump · ←→ pan"
 		out = append(out, t.theme.Paint(t.theme.Dim, Cut(keys, t.width)))
 	}
 	return out
 }
 
 func (t *Tree) header() string {
-	line := string(t.filter) + " · " + strconv.Itoa(t.sel+1) + "/" + strconv.Itoa(len(t.rows))
-	if n := len(t.nodes); n != len(t.rows) {
-		line += " of " + strconv.Itoa(n)
+	line := "entry " + strconv.Itoa(t.sel+1) + " of " + strconv.Itoa(len(t.rows))
+	if n := len(t.nodes) - len(t.rows); n > 0 {
+		line += " · " + strconv.Itoa(n) + " not shown"
 	}
+	line += " · filter: " + string(t.filter)
 	if t.query != "" {
 		line += " · search: " + OneLine(t.query)
 	}
