@@ -54,9 +54,14 @@ func (fl *chatFlags) runUI(ctx context.Context, cmd *cobra.Command, c chat.Confi
 		hints = append(hints, demo.Hints()...)
 	}
 	look := s.UI()
+	var host chat.Host = s
+	if fl.demo {
+		host = demoHost{s}
+	}
 	err = tui.Run(ctx, tui.Config{
-		Host: s, Events: sink, In: in, Out: out, Theme: theme(fl.theme, look.Theme), ScreenReader: fl.screenReader || look.ScreenReader,
+		Host: host, Events: sink, In: in, Out: out, Theme: theme(fl.theme, look.Theme), ScreenReader: fl.screenReader || look.ScreenReader,
 		First: words, Choose: fl.resume == pickSession, Hints: hints,
+		Silent: look.Silent, NoPreview: look.NoPreview,
 	})
 	now := s.Agent().State()
 	if err = errors.Join(err, s.Close()); err != nil {
@@ -66,6 +71,15 @@ func (fl *chatFlags) runUI(ctx context.Context, cmd *cobra.Command, c chat.Confi
 		fmt.Fprintf(cmd.ErrOrStderr(), "clew chat --session %s goes on\n", now.Session)
 	}
 	return nil
+}
+
+// demoHost is a session of the demo, which has one model.
+type demoHost struct{ *chat.Session }
+
+// Models implements chat.Host.
+func (h demoHost) Models() []chat.ModelChoice {
+	s := h.Agent().State()
+	return []chat.ModelChoice{{Name: s.Model, Window: s.Window, Ready: true}}
 }
 
 // trusted trusts the project of a session that is closed, and opens it again.
