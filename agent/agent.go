@@ -51,9 +51,8 @@ type Agent struct {
 	level     string // of reasoning, as the log has it
 	prompt    prompt
 	granted   atomic.Bool // the user has changed what is allowed
-	bytes     int64       // learnt: the most that a request may take; 0: no limit
-	clamp     int64       // learnt: after how many tokens answers are cut off; 0: they are not
-	rate      int64       // learnt: the most that may be sent at once; 0: no limit
+	learnt    map[model.Route]limits
+	unsettled bool // a call may have no result, because that could not be written
 
 	ahead  ahead
 	totals totals
@@ -72,6 +71,7 @@ type job struct {
 	op    string // for errors
 	doing Doing
 	run   func(ctx context.Context) error
+	in    *operation // that does it; nil: it was given up before
 	err   error
 	done  chan struct{}
 }
@@ -89,13 +89,13 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Agent{cfg: cfg, model: cfg.Model, reasoning: cfg.Reasoning}
+	a := &Agent{cfg: cfg, model: cfg.Model, reasoning: cfg.Reasoning, learnt: map[model.Route]limits{}}
 	a.base, a.stop = context.WithCancel(context.WithoutCancel(ctx))
 	a.pump = newPump(cfg.Events, cfg.Clock)
 	a.state.Store(&State{Doing: DoingNothing, Reasoning: cfg.Reasoning, File: cfg.File})
 	if err := a.open(ctx); err != nil {
 		a.stop()
-		a.pump.close()
+		a.pump.close(nil)
 		if a.s != nil {
 			err = errors.Join(err, a.s.Close())
 		}
@@ -121,10 +121,9 @@ func (a *Agent) open(ctx context.Context) error {
 	if a.s, err = a.cfg.Open(ctx, engine); err != nil {
 		return err
 	}
-	if a.queue, err = openQueue(a.cfg.File); err != nil {
+	if err := a.openQueue(ctx); err != nil {
 		return err
 	}
-	a.held = len(a.queue.items) > 0
 	if _, err := a.s.Settle(ctx); err != nil {
 		return err
 	}
@@ -142,6 +141,26 @@ func (a *Agent) open(ctx context.Context) error {
 	a.look(ctx)
 	a.startTotals()
 	a.watchIdle()
+	return nil
+}
+
+// openQueue takes up what an earlier run has left. What it had delivered, and had no time
+// to take out of the queue, is known by its id.
+func (a *Agent) openQueue(ctx context.Context) (err error) {
+	if a.queue, err = openQueue(a.cfg.File); err != nil {
+		return err
+	}
+	for _, it := range a.queue.items {
+		switch _, err := a.s.Log().Store().Get(ctx, it.ID); {
+		case err == nil:
+			if err := a.queue.delivered(it.ID); err != nil {
+				a.warn(err)
+			}
+		case !errors.Is(err, clew.ErrNotFound):
+			return err
+		}
+	}
+	a.held = len(a.queue.items) > 0
 	return nil
 }
 
@@ -193,6 +212,9 @@ func (a *Agent) Send(ctx context.Context, in Input) (Queued, error) {
 // Continue lets the agent go on without anything new being said: after an
 // interruption, or with what an earlier run had accepted.
 func (a *Agent) Continue(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err := a.free("continue"); err != nil {
@@ -200,7 +222,7 @@ func (a *Agent) Continue(ctx context.Context) error {
 	}
 	a.hold(false)
 	a.start(DoingTurn, a.turn)
-	return ctx.Err()
+	return nil
 }
 
 // deliverable lets the queue go, and starts a turn where nothing is under way.
@@ -252,12 +274,20 @@ func (a *Agent) start(doing Doing, fn func(ctx context.Context)) *operation {
 // finish ends an operation and begins what has waited for that.
 func (a *Agent) finish(op *operation) {
 	op.cancel(errCancelled)
-	a.look(context.WithoutCancel(op.ctx))
+	ctx := context.WithoutCancel(op.ctx)
+	a.look(ctx)
 	// Both locks: what is sent meanwhile is either seen here, or sees that nothing is
 	// under way.
 	a.queueMu.Lock()
 	defer a.queueMu.Unlock()
 	a.mu.Lock()
+	for a.want != nil { // chosen while this was under way
+		a.mu.Unlock()
+		if err := a.switchModel(ctx); err != nil {
+			a.warn(err)
+		}
+		a.mu.Lock()
+	}
 	a.op = nil
 	a.change(func(s *State) { s.Doing = DoingNothing; s.Leaf = a.s.Leaf() })
 	switch {
@@ -301,14 +331,10 @@ func (a *Agent) do(ctx context.Context, op string, doing Doing, run func(ctx con
 	default:
 		a.jobs = append(a.jobs, j)
 	}
-	under := a.op
 	a.mu.Unlock()
 	select {
 	case <-j.done:
-		if under.doing != DoingTurn {
-			<-under.done // or the caller would find the agent still at work
-		}
-		return j.err
+		return j.result()
 	case <-ctx.Done():
 	}
 	a.mu.Lock()
@@ -321,6 +347,15 @@ func (a *Agent) do(ctx context.Context, op string, doing Doing, run func(ctx con
 		return &Error{Op: op, Err: context.Cause(ctx)}
 	}
 	<-j.done // it was begun, and ends soon
+	return j.result()
+}
+
+// result is how a job has ended. It waits for an operation that was begun for it, or the
+// caller would find the agent still at work.
+func (j *job) result() error {
+	if j.in != nil && j.in.doing != DoingTurn {
+		<-j.in.done
+	}
 	return j.err
 }
 
@@ -336,7 +371,7 @@ func (a *Agent) runJobs(ctx context.Context) {
 			return
 		}
 		j := a.jobs[0]
-		a.jobs = a.jobs[1:]
+		a.jobs, j.in = a.jobs[1:], a.op
 		a.mu.Unlock()
 		if ctx.Err() != nil {
 			j.end(&Error{Op: j.op, Err: context.Cause(ctx)})
@@ -424,9 +459,11 @@ func (a *Agent) Wait(ctx context.Context) error {
 // Close ends what is under way, and closes the session. What is queued is on the disk,
 // and waits for the next run. A second Close does nothing.
 func (a *Agent) Close() error {
+	a.queueMu.Lock() // what is being accepted is on the disk before another run reads it
 	a.mu.Lock()
 	if a.closed {
 		a.mu.Unlock()
+		a.queueMu.Unlock()
 		return nil
 	}
 	a.closed = true
@@ -435,15 +472,16 @@ func (a *Agent) Close() error {
 		op.cancel(errShut)
 	}
 	a.mu.Unlock()
+	a.queueMu.Unlock()
 	a.stop()
 	if op != nil {
 		<-op.done
 	}
 	a.waitFor(closeWait)
+	a.dropAhead(context.Background())
 	err := a.s.Close()
 	a.change(func(s *State) { s.Doing = DoingClosed })
-	a.pump.send(Event{Kind: KindClosed})
-	a.pump.close()
+	a.pump.close(&Event{Kind: KindClosed})
 	return err
 }
 
@@ -472,17 +510,17 @@ func (a *Agent) warn(errs ...error) {
 	}
 }
 
-// withQueue changes the queue and tells of it.
+// withQueue lets fn add to the queue or take out of it, and tells of that.
 func (a *Agent) withQueue(fn func(q *queue) error) error {
 	a.queueMu.Lock()
 	defer a.queueMu.Unlock()
-	if err := fn(a.queue); err != nil {
-		return err
+	before := len(a.queue.items)
+	err := fn(a.queue)
+	if items := slices.Clone(a.queue.items); len(items) != before {
+		a.change(func(s *State) { s.Queue = len(items) })
+		a.pump.send(Event{Kind: KindQueue, Queue: items})
 	}
-	items := slices.Clone(a.queue.items)
-	a.change(func(s *State) { s.Queue = len(items) })
-	a.pump.send(Event{Kind: KindQueue, Queue: items})
-	return nil
+	return err
 }
 
 // Queue returns what waits to be delivered, in order.
@@ -497,6 +535,9 @@ func (a *Agent) Queue() []Queued {
 func (a *Agent) TakeBack(ids ...string) ([]Queued, error) {
 	var out []Queued
 	err := a.withQueue(func(q *queue) (err error) {
+		if a.isClosed() {
+			return &Error{Op: "take back", Err: ErrClosed} // the queue is that of the next run
+		}
 		out, err = q.take(ids...)
 		return err
 	})

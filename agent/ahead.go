@@ -8,6 +8,7 @@ import (
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
 	"github.com/clew-dev/clew/summary"
@@ -93,38 +94,57 @@ func (a *Agent) makeAhead(ctx context.Context, engine clew.Config, leaf string) 
 	return &given{clew.GivenSummary{Text: sum.Text, By: sum.Summarizer, Usage: sum.Usage}, res.Plan.Cut.FirstKept, leaf}, nil
 }
 
-// dropAhead forgets what was made ahead, and stops what is being made.
-func (a *Agent) dropAhead() {
+// takeAhead returns the summary that lies ready, nil for none, and forgets it; what is
+// being made is stopped.
+func (a *Agent) takeAhead() *given {
 	h := &a.ahead
 	h.mu.Lock()
+	defer h.mu.Unlock()
 	if h.cancel != nil {
 		h.cancel()
 	}
+	g := h.ready
 	h.cancel, h.ready, h.tried = nil, nil, 0
-	h.mu.Unlock()
 	a.change(func(s *State) { s.Prepared = false })
+	return g
 }
 
-// useAhead makes the pass that is due with the summary that lies ready, if what it was
-// made of is still how the conversation begins.
-func (a *Agent) useAhead(ctx context.Context) error {
-	a.ahead.mu.Lock()
-	g := a.ahead.ready
-	a.ahead.mu.Unlock()
+// dropAhead forgets what was made ahead.
+func (a *Agent) dropAhead(ctx context.Context) {
+	if g := a.takeAhead(); g != nil {
+		a.paid(ctx, g.Usage)
+	}
+}
+
+// useAhead makes a pass with the summary that lies ready, if what it was made of is still
+// how the conversation begins. It reports whether the pass was made.
+func (a *Agent) useAhead(ctx context.Context, why compact.Reason) (bool, error) {
+	g := a.takeAhead()
 	if g == nil {
-		return nil
+		return false, nil
 	}
-	plan, err := a.s.Check(ctx)
-	if err != nil || !plan.Act || plan.OnlyThinking {
-		return nil // Prepare says what is wrong
-	}
+	made := false
 	still, err := a.stillBegins(ctx, g)
-	a.dropAhead()
-	if err != nil || !still {
-		return err
+	if err == nil && still {
+		var res *clew.Result
+		res, err = a.compactNow(ctx, clew.CompactOptions{Reason: why, Summary: &g.GivenSummary, FirstKept: g.firstKept})
+		made = err == nil && len(res.Entries) > 0
 	}
-	_, err = a.compactNow(ctx, clew.CompactOptions{Reason: compact.Threshold, Summary: &g.GivenSummary, FirstKept: g.firstKept})
-	return err
+	if !made {
+		a.paid(ctx, g.Usage)
+	}
+	return made, err
+}
+
+// paid writes down what a summary has cost that is not in the log itself.
+func (a *Agent) paid(ctx context.Context, u *message.Usage) {
+	if u == nil {
+		return
+	}
+	if err := a.record(ctx, session.NewUsage("summary", session.Model{}, *u)); err != nil {
+		a.warn(err)
+	}
+	a.countUsage("", u)
 }
 
 // stillBegins reports whether the path goes on from where a summary was made, and
@@ -153,6 +173,10 @@ func (a *Agent) watchIdle() {
 	if a.cfg.Idle <= 0 || a.engine.NoAuto {
 		return
 	}
+	share := a.cfg.Background
+	if share < 0 { // no summary is made ahead; that says nothing about this
+		share = DefaultBackground
+	}
 	a.wg.Go(func() {
 		t := time.NewTicker(max(a.cfg.Idle/4, time.Second))
 		defer t.Stop()
@@ -165,7 +189,7 @@ func (a *Agent) watchIdle() {
 			a.mu.Lock()
 			due := a.op == nil && !a.closed && !a.idleSince.IsZero() && a.cfg.Clock().Sub(a.idleSince) >= a.cfg.Idle
 			a.mu.Unlock()
-			if s := a.State(); due && s.Threshold > 0 && float64(s.Tokens) >= a.cfg.Background*float64(s.Threshold) {
+			if s := a.State(); due && s.Threshold > 0 && float64(s.Tokens) >= share*float64(s.Threshold) {
 				a.idleCompact()
 			}
 		}
@@ -179,7 +203,10 @@ func (a *Agent) idleCompact() {
 	a.idleSince = time.Time{}
 	a.mu.Unlock()
 	err := a.alone(a.base, "compact", DoingCompaction, func(ctx context.Context) error {
-		_, err := a.compactNow(ctx, clew.CompactOptions{Reason: compact.Manual})
+		made, err := a.useAhead(ctx, compact.Manual)
+		if err == nil && !made {
+			_, err = a.compactNow(ctx, clew.CompactOptions{Reason: compact.Manual})
+		}
 		return err
 	})
 	if err != nil && a.base.Err() == nil {

@@ -38,6 +38,9 @@ type call struct {
 func (a *Agent) runCalls(ctx context.Context, blocks []message.Block) error {
 	var batch []*call
 	for _, b := range blocks {
+		if ctx.Err() != nil {
+			return context.Cause(ctx) // nobody is asked about what is not run
+		}
 		c := a.check(ctx, b)
 		alone := c.refused == nil && (c.effect.Kind == tool.Write || c.effect.Kind == tool.Run)
 		if alone {
@@ -124,7 +127,7 @@ func (a *Agent) runBatch(ctx context.Context, batch []*call) error {
 		wg.Go(func() {
 			defer func() { <-room }()
 			if ctx.Err() != nil {
-				return // Settle says that it was interrupted
+				return // settle says that it was interrupted
 			}
 			if err := a.runCall(ctx, c); err != nil {
 				mu.Lock()
@@ -147,8 +150,11 @@ func (a *Agent) runCall(ctx context.Context, c *call) error {
 	r := c.refused
 	if r == nil {
 		out, ok := a.runTool(ctx, c)
-		if !ok {
-			return nil // it was cancelled: Settle says so
+		if !ok { // it was cancelled: settle says so
+			ended := *shown
+			ended.IsError = true
+			a.pump.send(Event{Kind: KindToolEnd, Tool: &ended})
+			return nil
 		}
 		r = &out
 	}

@@ -15,40 +15,48 @@ func (a *Agent) prepare(ctx context.Context) (*clew.Prepared, error) {
 	if err := a.ensurePrompt(ctx); err != nil {
 		return nil, err
 	}
-	if err := a.useAhead(ctx); err != nil {
-		return nil, err
-	}
-	plan, err := a.s.Check(ctx)
-	if err != nil {
-		return nil, err
-	}
 	dropped := false
-	if plan.Act && !plan.OnlyThinking {
-		if dropped, err = a.dropReminders(ctx); err != nil {
+	if due, err := a.due(ctx); err != nil {
+		return nil, err
+	} else if due {
+		made, err := a.useAhead(ctx, compact.Threshold)
+		if err != nil {
 			return nil, err
 		}
+		if !made {
+			if dropped, err = a.dropReminders(ctx); err != nil {
+				return nil, err
+			}
+		}
 	}
-	p, err := a.s.Prepare(ctx)
-	if err != nil {
-		return nil, err
-	}
-	a.warn(p.Warnings...)
-	switch {
-	case len(p.Entries) > 0:
-		err = a.afterPass(ctx)
-	case dropped:
-		err = a.remind(ctx)
-	default:
-		return p, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	// The context as it is by now.
-	if p, err = a.s.Prepare(ctx); err == nil {
+	for { // until the context is as it will be sent: the rules that a pass reads again may be longer
+		p, err := a.s.Prepare(ctx)
+		if err != nil {
+			return nil, err
+		}
 		a.warn(p.Warnings...)
+		switch {
+		case len(p.Entries) > 0:
+			err = a.afterPass(ctx)
+		case dropped:
+			err = a.remind(ctx)
+		default:
+			return p, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		dropped = false
 	}
-	return p, err
+}
+
+// due reports whether the next request needs a pass that makes room.
+func (a *Agent) due(ctx context.Context) (bool, error) {
+	plan, err := a.s.Check(ctx)
+	if err != nil {
+		return false, err
+	}
+	return plan.Act && !plan.OnlyThinking && !a.engine.NoAuto, nil
 }
 
 // compactNow makes a pass as part of what is under way.
@@ -72,6 +80,9 @@ func (a *Agent) compactNow(ctx context.Context, opt clew.CompactOptions) (*clew.
 		return nil, err
 	}
 	a.warn(res.Warnings...)
+	if sum := res.Plan.Summary; sum != nil && !made && opt.Summary == nil {
+		a.paid(ctx, sum.Usage)
+	}
 	a.look(ctx)
 	return res, nil
 }
@@ -80,8 +91,9 @@ func (a *Agent) compactNow(ctx context.Context, opt clew.CompactOptions) (*clew.
 type CompactRequest struct {
 	// Instructions are what the summary is to pay attention to.
 	Instructions string `json:"instructions,omitempty"`
-	// Preview makes the plan and the summary, and writes nothing. Give its Summary and
-	// FirstKept to a second request to have just that.
+	// Preview makes the plan and the summary, and changes nothing; only what a summary has
+	// cost is written down. Give its Summary and FirstKept to a second request to have just
+	// that.
 	Preview bool `json:"preview,omitempty"`
 	// Summary, if not empty, is taken instead of asking a summarizer, FirstKept is the
 	// entry with which the kept part begins.
@@ -149,11 +161,10 @@ func reportOf(res *clew.Result) *CompactReport {
 // afterTurn makes the pass that would be due before the next prompt, while the user
 // reads. It lets nobody go on.
 func (a *Agent) afterTurn(ctx context.Context) {
-	plan, err := a.s.Check(ctx)
-	if err != nil || !plan.Act {
+	if due, err := a.due(ctx); err != nil || !due {
 		return
 	}
-	err = a.as(DoingCompaction, func() error {
+	err := a.as(DoingCompaction, func() error {
 		_, err := a.prepare(ctx)
 		return err
 	})
@@ -167,7 +178,7 @@ func (a *Agent) engineEvents(next func(context.Context, clew.Event)) func(contex
 	var before Doing // of the pass that is being made; "" for none
 	return func(ctx context.Context, e clew.Event) {
 		if next != nil {
-			next(ctx, e)
+			defer next(ctx, e) // last, for it may panic
 		}
 		c := Compaction{Reason: e.Reason, Why: e.Why, Before: e.Before.Tokens, WillRetry: e.WillRetry}
 		switch {
@@ -176,7 +187,12 @@ func (a *Agent) engineEvents(next func(context.Context, clew.Event)) func(contex
 			a.change(func(s *State) { s.Doing = DoingCompaction })
 			a.pump.send(Event{Kind: KindCompactionStart, Compaction: &c})
 			return
-		case before == "" || e.Kind == clew.EventBranch:
+		case e.Kind == clew.EventBranch:
+			if e.Usage != nil {
+				a.countUsage("", e.Usage)
+			}
+			return
+		case before == "":
 			return // declined before it was begun: Check says why
 		}
 		a.change(func(s *State) { s.Doing = before })

@@ -87,7 +87,8 @@ type Config struct {
 	Shell func(ctx context.Context, command string, output func(string)) (text string, exit int, err error)
 
 	// Events is told what happens, one event at a time, in order, from a goroutine of
-	// the agent's own. The agent does not wait for it.
+	// the agent's own. The agent does not wait for it, except in Close: so Events must
+	// not call Close.
 	Events func(Event)
 
 	// Clock, NewID and Sleep are for tests. Default: time.Now, random ids, a timer.
@@ -95,6 +96,8 @@ type Config struct {
 	NewID func() string
 	Sleep func(ctx context.Context, d time.Duration) error
 }
+
+var errNoGuard = errors.New("setting Guard is not set, so nothing would decide what the tools may do")
 
 func (c Config) withDefaults() (Config, error) {
 	const op = "make an agent"
@@ -104,7 +107,7 @@ func (c Config) withDefaults() (Config, error) {
 	case c.Model == nil:
 		return c, &Error{Op: op, Err: errors.New("setting Model is not set, so nobody would answer"), Hint: "make one with a package below model"}
 	case c.Guard == nil && len(c.Tools) > 0:
-		return c, &Error{Op: op, Err: errors.New("setting Guard is not set, so nothing would decide what the tools may do"), Hint: "make one with permission.New"}
+		return c, &Error{Op: op, Err: errNoGuard, Hint: "make one with permission.New"}
 	}
 	setDefault(&c.MaxRequests, DefaultMaxRequests)
 	setDefault(&c.Retries, DefaultRetries)

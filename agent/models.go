@@ -10,7 +10,6 @@ import (
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/compact"
-	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/session"
 )
@@ -28,6 +27,13 @@ const (
 	windowCatalogue = "catalogue"
 	windowAssumed   = "assumed"
 )
+
+// limits is what was learnt of a model on a route; 0: there is no limit.
+type limits struct {
+	bytes int64 // the most that a request may take
+	rate  int64 // the most that may be sent at once, in tokens
+	clamp int64 // after how many tokens answers are cut off
+}
 
 func (a *Agent) info() model.Info { return a.model.Info() }
 
@@ -118,7 +124,11 @@ func (a *Agent) useModel(ctx context.Context, c choice) error {
 			return err
 		}
 	}
-	if want := string(c.reasoning); want != "" && a.level != want {
+	want := string(c.reasoning)
+	if want == "" && a.level != "" {
+		want = levelDefault
+	}
+	if a.level != want {
 		if err := a.record(ctx, session.NewThinkingLevel(want)); err != nil {
 			return err
 		}
@@ -128,10 +138,10 @@ func (a *Agent) useModel(ctx context.Context, c choice) error {
 	return nil
 }
 
-// LevelAt returns the level of reasoning in force at a leaf, as far as it is told of
-// where the context is: each pass writes it down again. It is "" where nothing tells.
+// LevelAt returns the level of reasoning in force at a leaf, as ParseReasoning reads it.
+// It is "" where nothing tells.
 func LevelAt(ctx context.Context, s session.Store, leaf string) (string, error) {
-	path, err := session.ContextPath(ctx, s, leaf)
+	path, _, err := remembered(ctx, s, leaf)
 	if err != nil {
 		return "", err
 	}
@@ -169,11 +179,12 @@ func (a *Agent) setLimits(ctx context.Context) error {
 	if i.MaxInput > 0 && i.MaxInput < o.Window && !o.Trigger.IsSet() {
 		o.Trigger = compact.Tokens(i.MaxInput)
 	}
-	if a.bytes > 0 {
-		o.MaxBytes = a.bytes
+	l := a.learnt[a.route()]
+	if l.bytes > 0 {
+		o.MaxBytes = l.bytes
 	}
-	if a.rate > 0 {
-		o.Trigger = compact.Tokens(a.rate)
+	if l.rate > 0 {
+		o.Trigger = compact.Tokens(l.rate)
 	}
 	a.change(func(s *State) { s.WindowFrom = from })
 	name := i.Provider + "/" + i.Model
@@ -188,21 +199,24 @@ func (a *Agent) setLimits(ctx context.Context) error {
 
 // learn takes in what a refusal says about the model's limits.
 func (a *Agent) learn(ctx context.Context, o model.Overflow, p *clew.Prepared) error {
+	l := a.learnt[a.route()]
 	switch o.Kind {
 	case model.OverflowBytes:
-		a.bytes = max(p.Reading.Bytes*9/10, compact.MinBytes)
+		l.bytes = p.Reading.Bytes * 9 / 10
 		if o.Limit > 0 {
-			a.bytes = max(min(a.bytes, o.Limit), compact.MinBytes)
+			l.bytes = min(l.bytes, o.Limit)
 		}
+		l.bytes = max(l.bytes, compact.MinBytes)
 	case model.OverflowRate:
 		if o.Limit > 0 {
-			a.rate = max(o.Limit*9/10, compact.MinWindow)
+			l.rate = max(o.Limit*9/10, compact.MinWindow)
 		}
 	default:
 		if _, ok := a.cfg.Windows.Refused(a.route(), o, p.Reading.Guarded()); !ok {
 			return nil
 		}
 	}
+	a.learnt[a.route()] = l
 	if err := a.setLimits(ctx); err != nil {
 		return err
 	}
@@ -211,10 +225,3 @@ func (a *Agent) learn(ctx context.Context, o model.Overflow, p *clew.Prepared) e
 }
 
 func (a *Agent) guardState() (json.RawMessage, error) { return json.Marshal(a.cfg.Guard.State()) }
-
-// count adds what an answer has cost.
-func (a *Agent) count(m *message.Message) {
-	if m.Role == message.RoleAssistant && m.Usage != nil {
-		a.countUsage(m.Provider+"/"+m.Model, m.Usage)
-	}
-}

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/clew-dev/clew"
@@ -29,14 +30,18 @@ func (a *Agent) Undo(ctx context.Context, opt clew.UndoOptions) (clew.Undone, er
 func (a *Agent) Navigate(ctx context.Context, target string, opt clew.BranchOptions) (*clew.Branched, error) {
 	var b *clew.Branched
 	err := a.alone(ctx, "move", DoingMove, func(ctx context.Context) (err error) {
-		if b, err = a.s.Branch(ctx, target, opt); err != nil {
-			return err
+		from := a.s.Leaf()
+		if b, err = a.s.Branch(ctx, target, opt); err == nil {
+			a.warn(b.Warnings...)
+			if opt.DryRun && b.Summary != nil {
+				a.paid(ctx, b.Summary.Entry.Usage)
+				return nil
+			}
 		}
-		a.warn(b.Warnings...)
-		if b.Leaf == b.From || opt.DryRun {
-			return nil
+		if a.s.Leaf() != from { // it has moved, even where a label could not be written
+			err = errors.Join(err, a.moved(ctx, "a move"))
 		}
-		return a.moved(ctx, "a move")
+		return err
 	})
 	return b, err
 }
@@ -44,15 +49,18 @@ func (a *Agent) Navigate(ctx context.Context, target string, opt clew.BranchOpti
 // moved brings everything up to date after the leaf has moved.
 func (a *Agent) moved(ctx context.Context, why string) error {
 	ctx = context.WithoutCancel(ctx) // it has moved
-	a.dropAhead()
+	a.dropAhead(ctx)
 	// A call that waits for its result on this branch will never get it.
-	if _, err := a.s.Settle(ctx); err != nil {
+	if err := a.settle(ctx); err != nil {
 		return err
 	}
 	if err := a.restore(ctx); err != nil {
 		return err
 	}
-	a.look(ctx)
+	// Another model may have answered on this branch.
+	if err := a.useModel(ctx, choice{model: a.model, reasoning: a.reasoning}); err != nil {
+		return err
+	}
 	a.pump.send(Event{Kind: KindMoved, Why: why})
 	if a.granted.Load() {
 		a.keepGuard(ctx) // it is the session's, not the branch's
@@ -66,6 +74,7 @@ func (a *Agent) Pin(ctx context.Context, id string, on bool) error {
 	if err != nil {
 		return &Error{Op: "pin", Subject: id, Err: err, Hint: "take an id from the tree"}
 	}
+	defer a.standsAt()
 	if on {
 		return a.s.Pin(ctx, e.ID)
 	}
@@ -78,11 +87,7 @@ func (a *Agent) Label(ctx context.Context, id, label string) error {
 	if err != nil {
 		return &Error{Op: "label", Subject: id, Err: err, Hint: "take an id from the tree"}
 	}
-	if err := a.record(ctx, session.NewLabel(e.ID, label)); err != nil {
-		return err
-	}
-	a.change(func(s *State) { s.Leaf = a.s.Leaf() })
-	return nil
+	return a.record(ctx, session.NewLabel(e.ID, label))
 }
 
 // Name gives the session a name, "" for none.
@@ -90,7 +95,7 @@ func (a *Agent) Name(ctx context.Context, name string) error {
 	if err := a.record(ctx, session.NewSessionInfo(name)); err != nil {
 		return err
 	}
-	a.change(func(s *State) { s.Name, s.Leaf = name, a.s.Leaf() })
+	a.change(func(s *State) { s.Name = name })
 	return nil
 }
 
@@ -116,12 +121,19 @@ func (a *Agent) Shell(ctx context.Context, command string, hidden bool) error {
 		return &Error{Op: "run a command", Subject: command, Err: fmt.Errorf("there is no shell here"), Hint: "let the model run it"}
 	}
 	return a.alone(ctx, "run a command", DoingShell, func(ctx context.Context) error {
+		if a.unsettled {
+			if err := a.settle(ctx); err != nil {
+				return err
+			}
+		}
 		call := &ToolCall{ID: a.cfg.NewID(), Name: "shell", Line: command}
 		a.pump.send(Event{Kind: KindToolStart, Tool: call})
 		text, exit, err := a.cfg.Shell(ctx, command, func(piece string) {
 			a.pump.send(Event{Kind: KindToolOutput, Tool: call, Text: piece})
 		})
-		a.pump.send(Event{Kind: KindToolEnd, Tool: call})
+		ended := *call
+		ended.IsError = err != nil
+		a.pump.send(Event{Kind: KindToolEnd, Tool: &ended})
 		if err != nil && ctx.Err() == nil {
 			return err
 		}

@@ -33,15 +33,18 @@ func Reasonings() []model.Reasoning {
 	}
 }
 
+// levelDefault is the name of model.ReasoningDefault: the model does as it does by itself.
+const levelDefault = "default"
+
 // ParseReasoning returns the level of a name; "default" is as the model does by itself.
 func ParseReasoning(name string) (model.Reasoning, error) {
-	if name == "default" {
+	if name == levelDefault {
 		return model.ReasoningDefault, nil
 	}
 	if r := model.Reasoning(name); slices.Contains(Reasonings(), r) {
 		return r, nil
 	}
-	names := []string{"default"}
+	names := []string{levelDefault}
 	for _, r := range Reasonings() {
 		names = append(names, string(r))
 	}

@@ -96,15 +96,18 @@ func (a *Agent) specs() []model.Tool {
 // restore finds in the log which prompt is in force, and what the user has allowed.
 func (a *Agent) restore(ctx context.Context) error {
 	store := a.s.Log().Store()
-	path, err := session.ContextPath(ctx, store, a.s.Leaf())
+	path, foreign, err := remembered(ctx, store, a.s.Leaf())
 	if err != nil {
 		return err
 	}
 	a.prompt, a.level = prompt{}, levelOn(path)
 	var told *rules.Set
-	guarded := false
+	guarded, edited := false, map[string]bool{}
 	for _, e := range slices.Backward(path) {
-		if m, ok := e.CustomMessage(); ok && m.CustomType == customRules && told == nil && a.prompt.entry == "" {
+		if edit, ok := e.ContextEdit(); ok {
+			edited[edit.TargetID] = true
+		}
+		if m, ok := e.CustomMessage(); ok && m.CustomType == customRules && told == nil && a.prompt.entry == "" && !edited[e.ID] {
 			var set rules.Set
 			if json.Unmarshal(m.Details, &set) == nil {
 				told = &set
@@ -130,7 +133,7 @@ func (a *Agent) restore(ctx context.Context) error {
 			if err != nil {
 				a.warn(&Error{Op: "read what was allowed", Subject: "entry " + e.ID, Err: err, Hint: "allow it again"})
 			}
-		case c.CustomType == customPrompt && a.prompt.entry == "":
+		case c.CustomType == customPrompt && a.prompt.entry == "" && !foreign:
 			if a.prompt, err = readPrompt(ctx, store, e.ID, c.Data); err != nil {
 				a.warn(err)
 			}
@@ -143,6 +146,26 @@ func (a *Agent) restore(ctx context.Context) error {
 		a.change(func(s *State) { s.Mode = a.cfg.Guard.Mode() })
 	}
 	return a.setPrompt(ctx)
+}
+
+// remembered returns the path on which what the agent keeps for itself is found. That is
+// the path of the context: after each pass it is written down again. After one of another
+// program, or one that a crash has parted from that, foreign is true: then it is the whole path,
+// and the prompt is made anew, for the context begins anew anyway.
+func remembered(ctx context.Context, store session.Store, leaf string) (path []*session.Entry, foreign bool, err error) {
+	if path, err = session.ContextPath(ctx, store, leaf); err != nil {
+		return nil, false, err
+	}
+	for _, e := range slices.Backward(path) {
+		if c, ok := e.Custom(); ok && c.CustomType == customPrompt {
+			return path, false, nil
+		}
+		if e.Type == session.TypeCompaction {
+			path, err = session.Path(ctx, store, leaf)
+			return path, true, err
+		}
+	}
+	return path, false, nil
 }
 
 // readPrompt reads the prompt of an entry.
@@ -173,6 +196,10 @@ func readPrompt(ctx context.Context, store session.Store, id string, data json.R
 func (a *Agent) ensurePrompt(ctx context.Context) error {
 	if a.prompt.entry != "" && a.prompt.System == a.cfg.System && sameTools(a.prompt.Tools, a.specs()) {
 		return nil
+	}
+	// It has the rules as they are now.
+	if _, err := a.dropReminders(ctx); err != nil {
+		return err
 	}
 	return a.newPrompt(ctx)
 }
@@ -226,7 +253,7 @@ func (a *Agent) setPrompt(ctx context.Context) error {
 // afterPass brings the prompt up to date: the context begins anew anyway. What the model
 // was told of changes is part of it now.
 func (a *Agent) afterPass(ctx context.Context) error {
-	a.dropAhead()
+	a.dropAhead(ctx)
 	if err := a.newPrompt(ctx); err != nil {
 		return err
 	}

@@ -37,14 +37,22 @@ func (p *pump) send(e Event) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed || p.joined(e) {
-		return
+	if !p.closed && !p.joined(e) {
+		p.add(e)
 	}
+}
+
+// add puts an event behind those that wait. The lock is held.
+func (p *pump) add(e Event) {
 	p.seq++
 	e.Seq, e.Time = p.seq, p.clock()
 	p.wait = append(p.wait, e)
 	p.more.Signal()
 }
+
+// maxJoined is how long the text of an event may be to which another is joined, in bytes:
+// the text is copied each time.
+const maxJoined = 16 << 10
 
 // joined adds an event to the one before it, where that says the same with less. The
 // lock is held.
@@ -59,6 +67,8 @@ func (p *pump) joined(e Event) bool {
 	case e.Kind == KindState:
 		last.State = e.State
 		return true
+	case len(last.Text) > maxJoined:
+		return false
 	case e.Kind == KindDelta && e.Part == last.Part && e.Block == last.Block,
 		e.Kind == KindToolOutput && e.Tool.ID == last.Tool.ID:
 		last.Text += e.Text
@@ -67,9 +77,13 @@ func (p *pump) joined(e Event) bool {
 	return false
 }
 
-// close passes on what waits, and returns when that is done.
-func (p *pump) close() {
+// close passes on what waits and the last event, if it is not nil, and returns when that
+// is done.
+func (p *pump) close(last *Event) {
 	p.mu.Lock()
+	if last != nil {
+		p.add(*last)
+	}
 	p.closed = true
 	p.more.Signal()
 	p.mu.Unlock()

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
@@ -58,7 +59,7 @@ type Queued struct {
 func queueFile(path string) string { return clew.QueueFile(path) }
 
 // queue keeps what was sent until it is in the log. What is in it is on the disk
-// before it counts as accepted. It belongs to the agent's lock.
+// before it counts as accepted. Agent.queueMu guards it.
 type queue struct {
 	path  string // "" for one in memory
 	fs    vfs.FS
@@ -77,20 +78,60 @@ func openQueue(path string) (*queue, error) {
 		return q, nil
 	}
 	if err == nil {
-		err = json.Unmarshal(data, &q.items)
+		q.items, err = parseQueue(data)
 	}
 	if err != nil {
-		return nil, &Error{Op: "read what was waiting to be delivered", Subject: q.path, Err: err, Hint: "look into the file, take out what you need, and remove it"}
+		return nil, &Error{
+			Op: "read what was waiting to be delivered", Subject: q.path, Err: err,
+			Hint: "open the session with the version of clew that wrote it; or look into the file, take out what you need, and remove it",
+		}
 	}
 	return q, nil
+}
+
+// parseQueue reads what write has written. What it does not know it refuses: it would be
+// lost when the queue is written again, and it may be a part of what the user said.
+func parseQueue(data []byte) ([]Queued, error) {
+	var items []Queued
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&items); err != nil {
+		return nil, err
+	}
+	if d.More() {
+		return nil, errors.New("there is more after its end")
+	}
+	known := map[string]bool{}
+	for i, it := range items {
+		if it.ID == "" || known[it.ID] {
+			return nil, fmt.Errorf("number %d in it has no id of its own", i+1)
+		}
+		known[it.ID] = true
+		if err := it.check(); err != nil {
+			return nil, fmt.Errorf("number %d in it: %w", i+1, err)
+		}
+	}
+	return items, nil
 }
 
 // set makes items the queue. On an error it is as it was.
 func (q *queue) set(items []Queued) error {
 	if err := q.write(items); err != nil {
-		return &Error{Op: "keep what was sent", Subject: q.path, Err: err, Hint: "make room on the disk, or see who may write there; nothing was accepted"}
+		// The file may be the new one already, and what is in it is not accepted.
+		_ = q.write(q.items) // on a disk that does nothing any more it stays so
+		return err
 	}
 	q.items = items
+	return nil
+}
+
+// delivered takes out what is in the log. An error is one of the file: what it has too
+// much is known by its id when it is read again.
+func (q *queue) delivered(id string) error {
+	q.items = slices.DeleteFunc(slices.Clone(q.items), func(it Queued) bool { return it.ID == id })
+	if err := q.write(q.items); err != nil {
+		return &Error{Op: "take what was delivered out of the queue", Subject: q.path, Err: err, Hint: "see who may write there; nothing is said twice"}
+	}
 	return nil
 }
 
@@ -100,10 +141,13 @@ func (q *queue) write(items []Queued) error {
 	}
 	if len(items) == 0 {
 		err := q.fs.Remove(q.path)
-		if errors.Is(err, fs.ErrNotExist) {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
 			return nil
+		case err != nil:
+			return err
 		}
-		return err
+		return q.fs.SyncDir(filepath.Dir(q.path))
 	}
 	data, err := json.Marshal(items)
 	if err != nil {
@@ -126,7 +170,13 @@ func (q *queue) write(items []Queued) error {
 	return q.fs.SyncDir(filepath.Dir(q.path))
 }
 
-func (q *queue) add(it Queued) error { return q.set(append(slices.Clip(q.items), it)) }
+// add accepts something.
+func (q *queue) add(it Queued) error {
+	if err := q.set(append(slices.Clip(q.items), it)); err != nil {
+		return &Error{Op: "send", Subject: q.path, Err: err, Hint: "make room on the disk, or see who may write there; nothing was accepted"}
+	}
+	return nil
+}
 
 // take removes items by their ids and returns them, in their order; all without ids.
 func (q *queue) take(ids ...string) ([]Queued, error) {
@@ -141,7 +191,10 @@ func (q *queue) take(ids ...string) ([]Queued, error) {
 	if len(out) == 0 {
 		return nil, nil
 	}
-	return out, q.set(rest)
+	if err := q.set(rest); err != nil {
+		return nil, &Error{Op: "take back", Subject: q.path, Err: err, Hint: "make room on the disk, or see who may write there; it still waits"}
+	}
+	return out, nil
 }
 
 // due returns what is to be delivered: in a turn what came before the first that is to

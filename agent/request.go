@@ -52,6 +52,9 @@ func (a *Agent) outputRoom(p *clew.Prepared) int64 {
 // tried again, what is too large once after a pass.
 func (a *Agent) ask(ctx context.Context, r *recovery) (*model.Response, error) {
 	for {
+		if err := a.switchModel(ctx); err != nil {
+			return nil, err
+		}
 		req, p, err := a.request(ctx)
 		if err != nil {
 			return nil, err
@@ -107,7 +110,10 @@ func (a *Agent) accepted(ctx context.Context, resp *model.Response, p *clew.Prep
 	// The bytes must say so too: what was reported for an earlier request can be wrong.
 	if model.CutInput(p.Reading.Tokens, u) && u.Prompt() < p.Reading.Bytes/maxTokenBytes {
 		a.warn(fmt.Errorf("%s has read %d tokens of about %d: its server cuts the input. From now on its window counts as that large", a.modelName(), u.Prompt(), p.Reading.Tokens))
-		return a.learn(ctx, model.Overflow{Kind: model.OverflowTokens, Limit: u.Prompt()}, p)
+		if err := a.learn(ctx, model.Overflow{Kind: model.OverflowTokens, Limit: u.Prompt()}, p); err != nil {
+			a.warn(err) // the answer is there, and counts
+		}
+		return nil
 	}
 	a.cfg.Windows.Accepted(a.route(), u)
 	if len(resp.Message.Content) == 0 && len(resp.BadCalls) == 0 && resp.Finish != model.FinishRefusal && resp.Finish != model.FinishPaused {
@@ -290,12 +296,14 @@ func (a *Agent) cutShort(ctx context.Context, id string, resp *model.Response, r
 		*r = recovery{}
 		return false, nil
 	}
-	if a.clamp > 0 && out*10 >= a.clamp*9 {
+	known := a.learnt[a.route()]
+	if known.clamp > 0 && out*10 >= known.clamp*9 {
 		a.warn(fmt.Errorf("the answer was cut off after %d tokens, as before. Say that it shall go on", out))
 		return false, nil
 	}
 	if r.compacted {
-		a.clamp = out // it is the server's own limit: less input does not help
+		known.clamp = out // it is the server's own limit: less input does not help
+		a.learnt[a.route()] = known
 		return false, &Error{
 			Op: "answer", Err: fmt.Errorf("%s has cut off the answer after %d tokens, and did so again after a pass; it can say %d", a.modelName(), out, most),
 			Hint: "ask for less at once, or take another model",

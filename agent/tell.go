@@ -18,7 +18,11 @@ func (a *Agent) TellWarning(err error) { a.warn(err) }
 // conversation is lost: best is before the first request, or after a pass. It waits
 // for the request or the calls that are under way.
 func (a *Agent) SetTools(ctx context.Context, tools []tool.Tool) error {
-	return a.do(ctx, "change the tools", DoingMove, func(context.Context) error {
+	const op = "change the tools"
+	if a.cfg.Guard == nil && len(tools) > 0 {
+		return &Error{Op: op, Err: errNoGuard, Hint: "make the agent with one, by permission.New"}
+	}
+	return a.do(ctx, op, DoingMove, func(context.Context) error {
 		a.cfg.Tools = tools
 		return nil
 	})

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"encoding/json"
 	"maps"
 	"sync"
 
@@ -54,20 +55,43 @@ func (a *Agent) startTotals() {
 
 // entry adds what an entry has cost.
 func (t *Totals) entry(e *session.Entry) {
+	if e.CopyOf() != "" {
+		return // it is counted where it was made
+	}
 	if _, ok := e.Pass(); ok {
 		t.Passes++
 	}
 	if e.Type == session.TypeMessage {
 		m, err := e.Message()
-		if err != nil || m.Role != message.RoleAssistant || m.Usage == nil {
-			return
+		if err == nil {
+			t.answer(m)
 		}
-		t.add(m.Provider+"/"+m.Model, m.Usage)
 		return
 	}
 	if u := e.UsageReport(); u != nil {
-		t.add("", u)
+		t.add(usageModel(e), u)
 	}
+}
+
+// usageModel is the model that an entry of usage names, "" for none.
+func usageModel(e *session.Entry) string {
+	var m session.Model
+	if e.Type != session.TypeUsage || json.Unmarshal(e.Field("provider"), &m.Provider) != nil || json.Unmarshal(e.Field("model"), &m.ID) != nil || m == (session.Model{}) {
+		return ""
+	}
+	return m.Provider + "/" + m.ID
+}
+
+// answer adds a call of a model that was answered, or has failed.
+func (t *Totals) answer(m *message.Message) {
+	if m.Role != message.RoleAssistant {
+		return
+	}
+	u := m.Usage
+	if u == nil {
+		u = &message.Usage{} // it is not known
+	}
+	t.add(m.Provider+"/"+m.Model, u)
 }
 
 // add adds a call of a model; name "" for one that the log does not name.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model"
@@ -16,10 +17,13 @@ func (a *Agent) turn(ctx context.Context) {
 	a.pump.send(Event{Kind: KindTurnStart})
 	outcome, err := a.work(ctx)
 	if ctx.Err() != nil {
+		if err != nil && !IsCancelled(err) {
+			a.warn(err)
+		}
 		outcome, err = OutcomeCancelled, nil
 	}
 	// Whatever ended the turn: no call stays without a result.
-	if _, serr := a.s.Settle(context.WithoutCancel(ctx)); serr != nil {
+	if serr := a.settle(ctx); serr != nil {
 		err = errors.Join(err, serr)
 	}
 	e := Event{Kind: KindTurnEnd, Outcome: outcome}
@@ -35,8 +39,37 @@ func (a *Agent) turn(ctx context.Context) {
 	}
 }
 
+// settle gives every call that has no result one that says so, and tells of them.
+func (a *Agent) settle(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
+	n, err := a.s.Settle(ctx)
+	if a.unsettled = err != nil; a.unsettled {
+		return err
+	}
+	var results []Entry
+	for id := a.s.Leaf(); len(results) < n; {
+		e, err := a.s.Log().Store().Get(ctx, id)
+		if err != nil {
+			return err
+		}
+		if m, err := e.Message(); err == nil {
+			results = append(results, Entry{ID: e.ID, Message: m})
+		}
+		id = e.ParentID
+	}
+	for _, r := range slices.Backward(results) {
+		a.entry(r.ID, r.Message)
+	}
+	return nil
+}
+
 // work makes requests and runs calls.
 func (a *Agent) work(ctx context.Context) (Outcome, error) {
+	if a.unsettled {
+		if err := a.settle(ctx); err != nil {
+			return OutcomeFailed, err
+		}
+	}
 	if err := a.remind(ctx); err != nil {
 		return OutcomeFailed, err
 	}
@@ -52,9 +85,6 @@ func (a *Agent) work(ctx context.Context) (Outcome, error) {
 			return OutcomeLimit, nil
 		}
 		a.runJobs(ctx)
-		if err := a.switchModel(ctx); err != nil {
-			return OutcomeFailed, err
-		}
 		resp, err := a.ask(ctx, &r)
 		if err != nil {
 			return OutcomeFailed, err
@@ -90,7 +120,7 @@ func (a *Agent) deliver(ctx context.Context, inTurn bool) (int, error) {
 	n := 0
 	for {
 		did := false
-		err := a.withQueueQuietly(func(q *queue) error {
+		err := a.withQueue(func(q *queue) error {
 			due := q.due(inTurn)
 			if len(due) == 0 || ctx.Err() != nil {
 				return nil
@@ -101,28 +131,17 @@ func (a *Agent) deliver(ctx context.Context, inTurn bool) (int, error) {
 				return err
 			}
 			did = true
-			_, err := q.take(it.ID)
 			a.entry(it.ID, m)
-			return err
+			if err := q.delivered(it.ID); err != nil {
+				a.warn(err)
+			}
+			return nil
 		})
 		if err != nil || !did {
 			return n, err
 		}
 		n++
 	}
-}
-
-// withQueueQuietly is withQueue that tells of the queue only when it has changed.
-func (a *Agent) withQueueQuietly(fn func(q *queue) error) error {
-	a.queueMu.Lock()
-	before := len(a.queue.items)
-	err := fn(a.queue)
-	after := len(a.queue.items)
-	a.queueMu.Unlock()
-	if after == before || err != nil {
-		return err
-	}
-	return a.withQueue(func(*queue) error { return nil })
 }
 
 // unanswered reports whether the context ends with something that a model is to answer.
@@ -149,7 +168,8 @@ func (a *Agent) take(ctx context.Context, resp *model.Response, r *recovery) (bo
 	m := resp.Message
 	id, err := a.append(ctx, m)
 	if err != nil {
-		return false, err
+		a.pump.send(Event{Kind: KindDiscard, Why: "it could not be written down"})
+		return false, fmt.Errorf("the answer could not be written down: %w", err)
 	}
 	cut := resp.Finish == model.FinishLength || resp.Finish == model.FinishWindow
 	calls := m.ToolCalls()
@@ -232,7 +252,17 @@ func (a *Agent) append(ctx context.Context, m *message.Message) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	a.count(m)
+	if m.Role == message.RoleAssistant {
+		a.tally(func(t *Totals) { t.answer(m) })
+	}
+	if m.Role == message.RoleToolResult || m.Role == message.RoleBashExecution {
+		// The log may have less of it, and without what a hook has taken out.
+		if e, err := a.s.Log().Store().Get(context.WithoutCancel(ctx), ids[0]); err == nil {
+			if logged, err := e.Message(); err == nil {
+				m = logged
+			}
+		}
+	}
 	a.entry(ids[0], m)
 	return ids[0], nil
 }
@@ -240,12 +270,16 @@ func (a *Agent) append(ctx context.Context, m *message.Message) (string, error) 
 // entry tells of a message that was written.
 func (a *Agent) entry(id string, m *message.Message) {
 	a.pump.send(Event{Kind: KindEntry, Entry: &Entry{ID: id, Message: m}})
-	a.change(func(s *State) { s.Leaf = a.s.Leaf() })
+	a.standsAt()
 }
+
+// standsAt brings the leaf of the state up to date.
+func (a *Agent) standsAt() { a.change(func(s *State) { s.Leaf = a.s.Leaf() }) }
 
 // record writes an entry that the model does not see.
 func (a *Agent) record(ctx context.Context, d ...session.Draft) error {
 	_, err := a.s.Record(context.WithoutCancel(ctx), d...)
+	a.standsAt()
 	return err
 }
 

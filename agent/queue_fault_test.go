@@ -1,0 +1,137 @@
+package agent
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/clew-dev/clew/internal/vfs"
+)
+
+var errDisk = errors.New("no space left on device")
+
+func ids(items []Queued) (out []string) {
+	for _, it := range items {
+		out = append(out, it.ID)
+	}
+	return out
+}
+
+func onDisk(t *testing.T, path string) []string {
+	t.Helper()
+	q, err := openQueue(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ids(q.items)
+}
+
+// TestD72QueueUnderFaults: each operation on the disk fails, alone and with all after it.
+// What was accepted is in the file, what was not is not; a file is never half of one.
+func TestD72QueueUnderFaults(t *testing.T) {
+	item := func(id string) Queued { return Queued{ID: id, Input: Input{Text: "text " + id}} }
+	changes := map[string]struct {
+		before []Queued
+		do     func(q *queue) error
+		after  []string
+	}{
+		"first":     {nil, func(q *queue) error { return q.add(item("a")) }, []string{"a"}},
+		"second":    {[]Queued{item("a")}, func(q *queue) error { return q.add(item("b")) }, []string{"a", "b"}},
+		"take one":  {[]Queued{item("a"), item("b")}, func(q *queue) error { _, err := q.take("a"); return err }, []string{"b"}},
+		"take last": {[]Queued{item("a")}, func(q *queue) error { _, err := q.take("a"); return err }, nil},
+		"deliver":   {[]Queued{item("a"), item("b")}, func(q *queue) error { return q.delivered("a") }, []string{"b"}},
+		"last":      {[]Queued{item("a")}, func(q *queue) error { return q.delivered("a") }, nil},
+	}
+	for name, c := range changes {
+		for _, dead := range []bool{false, true} {
+			for n := 1; ; n++ {
+				path := filepath.Join(t.TempDir(), "s.jsonl")
+				q, err := openQueue(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := q.set(c.before); err != nil {
+					t.Fatal(err)
+				}
+				failed := ""
+				q.fs = &vfs.Fault{FS: vfs.OS{}, At: func(k int, op, _ string) (int, error) {
+					if k == n || dead && k > n {
+						if failed == "" {
+							failed = op
+						}
+						return 3, errDisk
+					}
+					return 0, nil
+				}}
+				err = c.do(q)
+				if failed == "" {
+					if err != nil || !slices.Equal(onDisk(t, path), c.after) {
+						t.Errorf("%s: %v, %v", name, err, onDisk(t, path))
+					}
+					break
+				}
+				before, disk := ids(c.before), onDisk(t, path)
+				switch delivery := name == "deliver" || name == "last"; {
+				case delivery && !slices.Equal(ids(q.items), c.after):
+					t.Errorf("%s, %s %d fails: %v would be delivered again", name, failed, n, ids(q.items))
+				case !delivery && err != nil && !slices.Equal(ids(q.items), before), !delivery && err == nil && !slices.Equal(ids(q.items), c.after):
+					t.Errorf("%s, %s %d fails: %v, and %v wait", name, failed, n, err, ids(q.items))
+				case !slices.Equal(disk, before) && !slices.Equal(disk, c.after):
+					t.Errorf("%s, %s %d fails: the file has %v", name, failed, n, disk)
+				case !dead && !slices.Equal(disk, ids(q.items)) && !delivery:
+					t.Errorf("%s, %s %d fails: the file has %v, and %v wait", name, failed, n, disk, ids(q.items))
+				}
+			}
+		}
+	}
+}
+
+// TestQueueFileThatIsNotOurs: it is refused, with a word on what to do, and stays as it is.
+func TestQueueFileThatIsNotOurs(t *testing.T) {
+	for _, text := range []string{
+		"", "{}", "[", "[1]", `[{"id":"a","text":"x"}] more`,
+		`[{"id":"a","text":"x","attachments":["of a later version"]}]`,
+		`[{"text":"without an id"}]`, `[{"id":"a","text":"x"},{"id":"a","text":"y"}]`,
+		`[{"id":"a"}]`, `[{"id":"a","text":"x","when":"tomorrow"}]`,
+	} {
+		path := filepath.Join(t.TempDir(), "s.jsonl")
+		if err := os.WriteFile(queueFile(path), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		q, err := openQueue(path)
+		var e *Error
+		if !errors.As(err, &e) || e.Hint == "" || e.Subject != queueFile(path) {
+			t.Errorf("%q: %+v, %v", text, q, err)
+		}
+		if got, err := os.ReadFile(queueFile(path)); err != nil || string(got) != text {
+			t.Errorf("%q has become %q, %v", text, got, err)
+		}
+	}
+}
+
+// TestPumpOfAReceiverThatIsBehind: the pieces that wait are joined, and not into one that
+// is copied with each.
+func TestPumpOfAReceiverThatIsBehind(t *testing.T) {
+	begin, all, longest := make(chan struct{}), 0, 0
+	p := newPump(func(e Event) {
+		<-begin
+		all += len(e.Text)
+		longest = max(longest, len(e.Text))
+	}, time.Now)
+	const pieces, size = 10_000, 100
+	piece := string(make([]byte, size))
+	for range pieces {
+		p.send(Event{Kind: KindDelta, Part: PartText, Text: piece})
+	}
+	p.mu.Lock()
+	waiting := len(p.wait)
+	p.mu.Unlock()
+	close(begin)
+	p.close(nil)
+	if all != pieces*size || longest > maxJoined+size || waiting > 2*pieces*size/maxJoined {
+		t.Errorf("%d bytes came, the longest event had %d, %d waited", all, longest, waiting)
+	}
+}
