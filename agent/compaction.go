@@ -134,7 +134,7 @@ func (a *Agent) Compact(ctx context.Context, req CompactRequest) (*CompactReport
 		if req.Summary != "" {
 			opt.Summary = &clew.GivenSummary{Text: req.Summary, By: "user"}
 		}
-		res, err := a.compactNow(ctx, opt)
+		res, err := a.makeRoom(ctx, opt)
 		if res != nil {
 			out = reportOf(res)
 		}

@@ -290,3 +290,31 @@ func TestPinNameLabel(t *testing.T) {
 	}
 	r.until("name", func(agent.Event) bool { return r.State().Name == "my session" })
 }
+
+// TestCompactWithinTheTarget: who asks for a pass gets one, also where none is needed.
+func TestCompactWithinTheTarget(t *testing.T) {
+	r := filled(t, 5, nil)
+	before := r.State().Tokens
+	preview, err := r.Compact(context.Background(), agent.CompactRequest{Preview: true})
+	if err != nil || !preview.Act {
+		t.Fatalf("%+v, %v", preview, err)
+	}
+	done, err := r.Compact(context.Background(), agent.CompactRequest{Summary: preview.Summary, FirstKept: preview.FirstKept})
+	if err != nil || !done.Act || done.FirstKept != preview.FirstKept {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	if now := r.State().Tokens; now > before*3/5 {
+		t.Errorf("%d tokens, then %d", before, now)
+	}
+	r.srv.Add(modeltest.Text("ok"))
+	r.say("go on")
+	r.fine()
+}
+
+// TestTokensOfANewSession: what is sent beside the conversation counts from the start.
+func TestTokensOfANewSession(t *testing.T) {
+	r := newRig(t, func(r *rig) { r.cfg.Tools = []tool.Tool{reader(1)} })
+	if s := r.State(); !s.Known || s.Tokens < 200 {
+		t.Errorf("%+v", s)
+	}
+}

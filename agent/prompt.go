@@ -246,7 +246,11 @@ func (a *Agent) newPrompt(ctx context.Context) error {
 
 // setPrompt tells the engine what is sent beside the conversation.
 func (a *Agent) setPrompt(ctx context.Context) error {
-	a.engine.System, a.engine.Tools = a.prompt.text(), a.prompt.tools()
+	p := a.prompt
+	if p.entry == "" { // there is none yet: count the one that there will be
+		p.System, p.Tools = a.cfg.System, a.specs()
+	}
+	a.engine.System, a.engine.Tools = p.text(), p.tools()
 	return a.s.SetPrompt(ctx, a.engine.System, a.engine.Tools)
 }
 

@@ -242,7 +242,7 @@ func (a *Agent) overflowed(ctx context.Context, e *model.Error, p *clew.Prepared
 			return err
 		}
 	}
-	res, err := a.makeRoom(ctx, compact.Overflow, p.Reading.Tokens)
+	res, err := a.makeRoom(ctx, clew.CompactOptions{Reason: compact.Overflow, WillRetry: true})
 	if err != nil {
 		return &Error{Op: op, Err: fmt.Errorf("%w; and no room could be made: %w", e, err)}
 	}
@@ -252,14 +252,12 @@ func (a *Agent) overflowed(ctx context.Context, e *model.Error, p *clew.Prepared
 	return a.progressed(ctx, p, e)
 }
 
-// makeRoom makes a pass after which a request is sent again: to the target; and where
-// the context of so many tokens is within that, to less than half. Whatever the window
-// is said to be, what is there leaves too little room.
-func (a *Agent) makeRoom(ctx context.Context, why compact.Reason, tokens int64) (*clew.Result, error) {
-	opt := clew.CompactOptions{Reason: why, WillRetry: true}
+// makeRoom makes a pass to the target; and where the context is within that, to less than
+// half of what it is: somebody has asked for room.
+func (a *Agent) makeRoom(ctx context.Context, opt clew.CompactOptions) (*clew.Result, error) {
 	res, err := a.compactNow(ctx, opt)
 	if err == nil && !res.Plan.Act {
-		opt.Keep = compact.Tokens(max(tokens*2/5, 1))
+		opt.Keep = compact.Tokens(max(res.Plan.Before.Tokens*2/5, 1))
 		res, err = a.compactNow(ctx, opt)
 	}
 	return res, err
@@ -314,7 +312,7 @@ func (a *Agent) cutShort(ctx context.Context, id string, resp *model.Response, r
 	if err != nil {
 		return false, err
 	}
-	res, err := a.makeRoom(ctx, compact.Length, before.Before.Tokens)
+	res, err := a.makeRoom(ctx, clew.CompactOptions{Reason: compact.Length, WillRetry: true})
 	if err == nil && res.Plan.Act {
 		var after *compact.Plan
 		if after, err = a.s.Check(ctx); err == nil && after.Before.Guarded() < before.Before.Guarded() {
