@@ -195,7 +195,7 @@ func explainText(x *look, width int) string {
 			line += ", pinned"
 		}
 		m := s.Message
-		line += "  " + string(m.Role) + ": " + firstLine(cmp.Or(m.Text(), m.Summary, recall.Text(m)))
+		line += "  " + string(m.Role) + ": " + firstLine(cmp.Or(m.Text(), plainSummary(m.Summary), recall.Text(m)))
 		b.WriteString(widget.Cut(widget.OneLine(line), width) + "\n")
 	}
 	return b.String()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"github.com/clew-dev/clew/internal/chat"
 	"github.com/clew-dev/clew/internal/tui/widget"
 	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
 )
 
 // plain is the terminal for screen readers, and for terminals that can't be drawn on: lines
@@ -239,9 +241,7 @@ func (p *plain) event(e agent.Event) {
 		switch c := e.Compaction; {
 		case c.Done:
 			p.say("Compacted: " + boxTitle(c) + ".")
-			if c.Summary != "" {
-				p.say("The summary: " + widget.Cut(plainSummary(c.Summary), mostSummary))
-			}
+			p.readSummary(c.Entries)
 		case c.Aborted:
 			p.say("The compaction was cancelled; the context is as it was.")
 		case c.Error != "":
@@ -472,10 +472,37 @@ func (p *plain) show(title string, text func(width int) string) { p.page(title, 
 
 func (p *plain) showText(title, text string) { p.page(title, text) }
 
+// noBars takes away what only eyes can read.
+var noBars = strings.NewReplacer("█", "", "░", "", "│", "")
+
+// readSummary reads out the summary of a pass, if it made one.
+func (p *plain) readSummary(entries []string) {
+	a := p.host().Agent()
+	text := ""
+	p.quietly(func(ctx context.Context) error {
+		path, err := a.Path(ctx)
+		for _, s := range path {
+			if s.Type == session.TypeCompaction && slices.Contains(entries, s.ID) {
+				text = s.Message.Summary
+			}
+		}
+		return err
+	}, func(error) {
+		if text != "" {
+			p.say("The summary: " + widget.Cut(plainSummary(text), mostSummary))
+		}
+	})
+}
+
 func (p *plain) page(title, text string) {
 	p.say(title + ":")
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	for _, l := range lines[:min(len(lines), mostLines)] {
+		if strings.ContainsAny(l, "█░") {
+			if l = strings.TrimRight(noBars.Replace(l), " "); l == "" {
+				continue
+			}
+		}
 		p.say(l)
 	}
 	if n := len(lines) - mostLines; n > 0 {

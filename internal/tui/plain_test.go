@@ -145,11 +145,15 @@ func TestPlainCommands(t *testing.T) {
 	x.reads("Answer with y: apply it.")
 	x.types("y")
 	x.reads("Compacted: ")
+	x.reads("The summary: a question")
 	x.h.wait()
 	x.types("/undo")
 	x.reads("the context is what it was before")
 	x.types("/context")
 	x.reads("of 16k tokens")
+	if s := x.out.String(); strings.ContainsAny(s, "█░") {
+		t.Errorf("bars are read out:\n%s", s)
+	}
 	x.types("/name")
 	x.reads("name of the session")
 	x.types("tides")
