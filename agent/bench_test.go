@@ -30,7 +30,7 @@ func (m instant) Complete(ctx context.Context, r *model.Request) (*model.Respons
 func (m instant) Stream(_ context.Context, _ *model.Request, on func(model.Event) error) (*model.Response, error) {
 	a := message.Assistant(time.Now(), message.TextBlock(m.text))
 	a.Provider, a.Model = "test", "instant"
-	r := &model.Response{Message: a, Finish: model.FinishStop, Attempts: 1}
+	r := &model.Response{Message: a, Finish: model.FinishEnd, Attempts: 1}
 	return r, on(model.Event{Kind: model.EventDone, Response: r})
 }
 
@@ -123,12 +123,13 @@ func TestTurnCostsTheSame(t *testing.T) {
 			took = append(took, time.Since(began))
 		}
 		runtime.ReadMemStats(&after)
+		tokens := a.State().Tokens
 		if err := a.Close(); err != nil {
 			t.Fatal(err)
 		}
 		slices.Sort(took)
 		now := cost{(after.TotalAlloc - before.TotalAlloc) / 20, took[len(took)/2]}
-		t.Logf("%3d times the history: %d KiB and %v a turn", times, now.bytes>>10, now.took)
+		t.Logf("%3d times the history: %d KiB and %v a turn, in a context of %d tokens", times, now.bytes>>10, now.took, tokens)
 		if times == 1 {
 			first = now
 			continue

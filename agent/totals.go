@@ -82,14 +82,15 @@ func usageModel(e *session.Entry) string {
 	return m.Provider + "/" + m.ID
 }
 
-// answer adds a call of a model that was answered, or has failed.
+// answer adds a call of a model that was answered, or has failed and was paid for.
 func (t *Totals) answer(m *message.Message) {
-	if m.Role != message.RoleAssistant {
-		return
-	}
 	u := m.Usage
 	if u == nil {
 		u = &message.Usage{} // it is not known
+	}
+	failed := m.StopReason == message.StopError || m.StopReason == message.StopAborted
+	if m.Role != message.RoleAssistant || failed && u.Prompt()+u.Output == 0 {
+		return
 	}
 	t.add(m.Provider+"/"+m.Model, u)
 }

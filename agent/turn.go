@@ -22,9 +22,9 @@ func (a *Agent) turn(ctx context.Context) {
 		}
 		outcome, err = OutcomeCancelled, nil
 	}
-	// Whatever ended the turn: no call stays without a result.
-	if serr := a.settle(ctx); serr != nil {
-		err = errors.Join(err, serr)
+	// Whatever has ended the turn before its time: no call stays without a result.
+	if outcome == OutcomeCancelled || err != nil {
+		err = errors.Join(err, a.settle(ctx))
 	}
 	e := Event{Kind: KindTurnEnd, Outcome: outcome}
 	if err != nil {
