@@ -208,7 +208,7 @@ func begin(in Input, policy Policy) (*planner, *Plan, error) {
 		if over {
 			return nil, nil, p.fixedPart(before)
 		}
-		return p, plan.nothing("there is nothing to compact: the context is empty"), nil
+		return p, plan.nothing("the context is empty"), nil
 	}
 	plan.Act = true
 	if p.found == nil {
@@ -218,13 +218,28 @@ func begin(in Input, policy Policy) (*planner, *Plan, error) {
 	if p.byteRate > 0 {
 		plan.Why = fmt.Sprintf("the request of about %d bytes is over %d", before.Bytes, budget.Bytes)
 	} else if over {
-		plan.Why = fmt.Sprintf("the context of %d tokens is over %d", before.Tokens, p.trigger())
+		plan.Why = p.whyOver()
 	} else if plan.Policy == PresetClew && !policy.Keep.IsSet() && before.Tokens <= budget.Target {
 		return p, plan.nothing(fmt.Sprintf("the context of %d tokens is within its target of %d; set what to keep to go below", before.Tokens, budget.Target)), nil
 	}
 	p.readPins()
 	p.learn()
 	return p, plan, nil
+}
+
+// whyOver says which size of the context is over what: a trigger counts its tokens, the
+// limit also the margin, and pi counts in its own way.
+func (p *planner) whyOver() string {
+	r, from := p.sizes.reading, p.trigger()
+	switch {
+	case r.Tokens > from:
+		return fmt.Sprintf("the context of %d tokens is over %d", r.Tokens, from)
+	case r.Guarded() > p.budget.Limit:
+		return fmt.Sprintf("the context of %d tokens, %d with the margin for what is estimated, is over %d", r.Tokens, r.Guarded(), p.budget.Limit)
+	case p.policy.Name == PresetPi:
+		return fmt.Sprintf("the context of %d tokens, %d as pi counts, is over %d", r.Tokens, piTokens(p.context), p.budget.Window-p.budget.Reserve)
+	}
+	return fmt.Sprintf("the context of %d tokens has reached %d", r.Tokens, from)
 }
 
 // nothing makes a plan that does nothing, and says why.
