@@ -208,7 +208,7 @@ func (e *explainJSON) printTrigger(rep *report) {
 	switch {
 	case bytes > 0 && e.Plan.Before.Bytes > bytes:
 		line += "; reached"
-	case e.Plan.Act && room >= 0:
+	case e.Plan.Act && !e.Plan.OnlyThinking && room >= 0:
 		line += "; reached, as the preset counts"
 	case room >= 0:
 		line += ": " + number(room) + " to go"
