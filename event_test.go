@@ -169,5 +169,5 @@ func ExampleLogEvents() {
 	_, err = s.Compact(context.Background(), clew.CompactOptions{})
 	must(err)
 	// Output:
-	// level=INFO msg="clew: pass_declined" reason=manual why="there is nothing to compact: the context is empty" limit=183616
+	// level=INFO msg="clew: pass_declined" reason=manual why="the context is empty" limit=183616
 }

@@ -78,7 +78,7 @@ func (p *planner) conclude(ctx context.Context, plan *Plan, w *work, best *attem
 		if !p.fits(plan.Before) {
 			return p.fixedPart(plan.After)
 		}
-		plan.nothing("there is nothing to compact: what a summary would free it would take itself")
+		plan.nothing("what a summary would free it would take itself")
 		return nil
 	}
 	plan.Rungs = w.rungs(at, best, plan.Before.Tokens-plan.After.Tokens)

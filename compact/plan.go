@@ -71,7 +71,8 @@ type Plan struct {
 	Act    bool   `json:"act"`
 	Reason Reason `json:"reason"`
 	Policy string `json:"policy"` // its name
-	// Why says why the plan acts or does not, in a sentence.
+	// Why says why the plan acts or does not, in a sentence that does not say that
+	// it acts or does not.
 	Why string `json:"why"`
 	// Guarded says that what the preset does would not have fit, and the ladder
 	// did the rest.

@@ -133,7 +133,7 @@ func (p *planner) climbPreset(ctx context.Context, plan *Plan) error {
 func (p *planner) climbPi(ctx context.Context, plan *Plan, w *work) error {
 	prep, ok := PreparePi(p.in.Path, p.budget.Keep)
 	if !ok {
-		return p.orGuard(ctx, plan, w, "pi finds nothing to compact: all there is belongs to its tail")
+		return p.orGuard(ctx, plan, w, "pi finds nothing: all there is belongs to its tail")
 	}
 	p.piFiles = &prep
 	return p.cutAt(ctx, plan, w, prep.asCut())
@@ -163,7 +163,7 @@ func (p *planner) climbSynapse(ctx context.Context, plan *Plan, w *work) error {
 		return p.conclude(ctx, plan, w, nil)
 	}
 	if len(w.items) <= p.policy.KeepMessages {
-		return p.orGuard(ctx, plan, w, fmt.Sprintf("there is nothing to compact: %d messages are kept as they are", p.policy.KeepMessages))
+		return p.orGuard(ctx, plan, w, fmt.Sprintf("%d messages are kept as they are", p.policy.KeepMessages))
 	}
 	return p.cutAt(ctx, plan, w, p.newCut(len(w.items)-p.policy.KeepMessages,
 		fmt.Sprintf("the newest %d messages are kept", p.policy.KeepMessages)))
@@ -292,7 +292,7 @@ func (p *planner) cutAt(ctx context.Context, plan *Plan, w *work, cut *Cut) erro
 	p.takeThinking(w, 0)
 	cut = safeCut(p.context, w.units(), cut, p.cost)
 	if cut.Summarized <= 0 {
-		return p.orGuard(ctx, plan, w, "there is nothing to compact: all there is belongs to the part that is kept")
+		return p.orGuard(ctx, plan, w, "all there is belongs to the part that is kept")
 	}
 	best, err := p.try(ctx, cut, w)
 	if err != nil {

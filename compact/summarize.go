@@ -211,7 +211,7 @@ func (p *planner) nothingBefore(ctx context.Context, plan *Plan, w *work) error 
 	if !p.fits(plan.Before) {
 		return p.fixedPart(plan.Before)
 	}
-	plan.nothing("there is nothing to compact: all there is belongs to the part that is kept")
+	plan.nothing("all there is belongs to the part that is kept")
 	return nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -238,7 +237,7 @@ func (r *compactReport) print(cmd *cobra.Command) error {
 			rep.text(s.Text)
 		}
 	} else {
-		rep.row("nothing", "to compact: %s", grouped(strings.TrimPrefix(pl.Why, "there is nothing to compact: ")))
+		rep.row("nothing", "to compact: %s", grouped(pl.Why))
 	}
 	switch {
 	case r.DryRun:
