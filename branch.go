@@ -38,7 +38,8 @@ type Branched struct {
 	From, Leaf string
 	// Ancestor is the last entry that both have, "" when they have none.
 	Ancestor string
-	// Left counts the messages that are left behind.
+	// Left counts the messages that are left behind, also those that a compaction on the
+	// branch had summarized.
 	Left int
 	// Text is that of the target where it is a message that was typed: the
 	// conversation stands before it, so that it can be said again, differently.
@@ -89,7 +90,7 @@ func (s *Session) branch(ctx context.Context, target string, opt BranchOptions) 
 	if err != nil {
 		return nil, err
 	}
-	b.Ancestor, b.Left = r.Ancestor, len(r.Items)
+	b.Ancestor, b.Left = r.Ancestor, r.Messages()
 	v, err := s.look(ctx)
 	if err != nil {
 		return nil, err

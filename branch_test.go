@@ -227,6 +227,35 @@ func TestBranchFails(t *testing.T) {
 	}
 }
 
+// TestBranchCountsWhatWasCompacted: a message is left behind whether the model still saw it
+// or it stood in a summary by then.
+func TestBranchCountsWhatWasCompacted(t *testing.T) {
+	s := newSession(t, small(16_000))
+	r := rand.New(rand.NewPCG(1, 1))
+	begin := add(t, s, message.User("begin", start), message.Assistant(start, message.TextBlock("ok")))
+	said, passes := 0, 0
+	for k := 0; passes < 3; k++ {
+		if k == 100 {
+			t.Fatal("no three compactions")
+		}
+		said += len(add(t, s, turn(r, k)...))
+		if p := prepare(t, s); p.Plan.Cut != nil {
+			passes++
+		}
+	}
+	b := branchTo(t, s, begin[1], clew.BranchOptions{DryRun: true})
+	shown, err := s.Log().Context(context.Background())
+	if err != nil || b.Left != said || len(shown.Items) >= said {
+		t.Errorf("%d messages are left behind, %d were said, and the model sees %d, %v", b.Left, said, len(shown.Items), err)
+	}
+	// The summary of a branch is a message of the one that it was told to.
+	branchTo(t, s, begin[1], clew.BranchOptions{Summarize: true})
+	said = len(add(t, s, work("gamma")...))
+	if b := branchTo(t, s, begin[1], clew.BranchOptions{DryRun: true}); b.Left != said+1 {
+		t.Errorf("%d messages are left behind, not %d and a summary", b.Left, said)
+	}
+}
+
 // TestBranchesOverRandomTrees moves about at random with and without summaries and
 // passes between, and compares with what the tree says.
 func TestBranchesOverRandomTrees(t *testing.T) {

@@ -28,6 +28,28 @@ type Range struct {
 	lead []session.Item
 }
 
+// Messages counts the messages among the entries: what was said and given, whether the
+// model still saw it or not. System prompts don't count, as in Items.
+func (r *Range) Messages() int {
+	n := 0
+	for _, e := range r.Entries {
+		switch e.Type {
+		case session.TypeMessage:
+			if m, err := e.Message(); err == nil && m.Role != message.RoleSystem {
+				n++
+			}
+		case session.TypeCustomMessage:
+			if compact.ExcerptOf(e) == "" { // what a pass left of a message is no other one
+				n++
+			}
+		case session.TypeBranchSummary:
+			n++
+		default:
+		}
+	}
+	return n
+}
+
 // Place returns where the conversation goes on when a target is chosen: at the
 // target; but for a message that was typed or given in its place, before it, and
 // its text is for the user to say again, differently. A place inside a pass is
