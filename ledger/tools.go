@@ -50,7 +50,7 @@ var vocabulary = actions(map[action]string{
 	actPatch: `apply_patch applypatch patch`,
 	actFind: `grep find ls glob search list_directory search_file_content list_dir grep_files webfetch websearch
 		web_fetch web_search google_web_search list grep_search file_search codebase_search find_file search_dir
-		search_file search_files list_files semantic_search think`,
+		search_file search_files list_files semantic_search think recall`,
 	actTodo:    `todowrite todo_write update_plan todo write_todos manage_todo_list todo_list update_todo_list set_todos`,
 	actTodoNew: `taskcreate todo_add add_todo`,
 	actTodoSet: `taskupdate todo_update update_todo`,

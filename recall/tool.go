@@ -51,9 +51,11 @@ const resultMark = "[recalled "
 func ResultLine(what string) string { return resultMark + what + "]\n" }
 
 // IsResult reports whether a message is an answer of the tool: words that stand in
-// the session already, and that a search is not to find twice. Under whatever name
-// a server offers the tool, it ends with ToolName.
+// the session already, and that a search is not to find twice.
 func IsResult(m *message.Message) bool {
-	return m.Role == message.RoleToolResult && strings.HasSuffix(strings.ToLower(m.ToolName), ToolName) &&
-		strings.HasPrefix(m.Text(), resultMark)
+	return m.Role == message.RoleToolResult && IsTool(m.ToolName) && strings.HasPrefix(m.Text(), resultMark)
 }
+
+// IsTool reports whether the tool has this name. Under whatever name a server offers
+// it, it ends with ToolName.
+func IsTool(name string) bool { return strings.HasSuffix(strings.ToLower(name), ToolName) }

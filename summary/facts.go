@@ -9,6 +9,7 @@ import (
 	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/ledger"
 	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/recall"
 )
 
 // facts is what one message says, whatever stands around it: so it is found once
@@ -128,7 +129,13 @@ func (x *extractor) answer(m *message.Message) {
 }
 
 // result takes in the result of a call. What a change made untrue is taken away.
+//
+// What the agent has read again from the log is no news: it was taken in where it was
+// said first, and as a result of its own it would come back with every summary.
 func (x *extractor) result(m *message.Message, call *message.Block) {
+	if recall.IsResult(m) || m.IsError && recall.IsTool(m.ToolName) {
+		return
+	}
 	if call != nil {
 		x.f.op = ledger.Operation(call.Name, call.Arguments, ledger.Options{Cwd: x.cwd})
 		switch x.f.op.Kind {
@@ -173,6 +180,13 @@ var pathArgument = map[string]bool{
 
 // call takes in what a call says: the lines it writes, its command.
 func (x *extractor) call(b message.Block) {
+	if recall.IsTool(b.Name) {
+		// Not its handles: they lead where the summary's own do.
+		if words, ok := jsonx.String(jsonx.Get(b.Arguments, "query")); ok {
+			x.use(redact.Text(words))
+		}
+		return
+	}
 	ops := ledger.Operations(b.Name, b.Arguments, ledger.Options{Cwd: x.cwd})
 	if len(ops) != 1 || ops[0].Kind == ledger.OpPatch {
 		for _, op := range ops {

@@ -13,6 +13,7 @@ import (
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model"
+	"github.com/clew-dev/clew/recall"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/summary"
 	"github.com/clew-dev/clew/summary/llm"
@@ -628,5 +629,21 @@ func TestGenerations(t *testing.T) {
 	// before them.
 	if own[9] > own[4]*3/2 {
 		t.Errorf("the model's part grows: %v", own)
+	}
+}
+
+// TestRecalledInTranscript: of an answer of the tool recall the model sees what was read again,
+// and not the words, which stood where they were said first.
+func TestRecalledInTranscript(t *testing.T) {
+	msgs := []*message.Message{
+		message.User("what broke?", start),
+		message.Assistant(start, message.ToolCallBlock("r", recall.ToolName, []byte(`{"id":"1a2b3c4d"}`)), message.ToolCallBlock("b", "bash", []byte(`{"command":"cat x"}`))),
+		message.ToolResult("r", recall.ToolName, recall.ResultLine("#1a2b3c4d user: characters 0 to 30 of 30")+"the quebec handler is broken\n", false, start),
+		message.ToolResult("b", "bash", recall.ResultLine("#1a2b3c4d user")+"the sierra handler is broken", false, start),
+	}
+	got := llm.Transcript(items(t, msgs), 4000)
+	if strings.Contains(got, "quebec") || !strings.Contains(got, "| [recalled #1a2b3c4d user: characters 0 to 30 of 30]\n| (29 bytes that stand in the log already)\n") ||
+		!strings.Contains(got, "assistant calls recall [#") || !strings.Contains(got, "the sierra handler") {
+		t.Error(got)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/clew-dev/clew/internal/redact"
 	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/recall"
 	"github.com/clew-dev/clew/session"
 )
 
@@ -14,7 +15,8 @@ import (
 // line, with the handle of its entry; what was said or printed stands below it, each
 // line behind "| ". So no text can forge a label. Secrets that can be told by their form
 // are taken out. Of a tool result, of arguments and of reasoning at most most bytes are
-// kept, a third of them from the end; what the user and the assistant said is whole.
+// kept, a third of them from the end; what the user and the assistant said is whole. Of
+// an answer of the tool recall the first line is kept, which says what was read again.
 // Images are named by their kind.
 func Transcript(items []session.Item, most int) string {
 	var b strings.Builder
@@ -51,7 +53,11 @@ func writeItem(b *strings.Builder, it session.Item, most int) {
 		if m.IsError {
 			what = "failed result of "
 		}
-		label(b, what+oneLine(m.ToolName)+id, shorten(blocksText(m.Content), most))
+		text := shorten(blocksText(m.Content), most)
+		if recall.IsResult(m) {
+			text = recalled(m.Text())
+		}
+		label(b, what+oneLine(m.ToolName)+id, text)
 	case message.RoleBashExecution:
 		label(b, "shell run by the user"+id, "$ "+m.Command+"\n"+shorten(m.Output, most))
 	case message.RoleBranchSummary:
@@ -62,6 +68,16 @@ func writeItem(b *strings.Builder, it session.Item, most int) {
 		label(b, "message given by a program"+id, shorten(blocksText(m.Content), most))
 	case message.RoleSystem:
 	}
+}
+
+// recalled stands in for an answer of the tool recall: its first line says what was read,
+// and the words themselves stand in the log where they were said.
+func recalled(text string) string {
+	first, rest, _ := strings.Cut(text, "\n")
+	if rest == "" {
+		return first
+	}
+	return fmt.Sprintf("%s\n(%d bytes that stand in the log already)", first, len(rest))
 }
 
 func blocksText(blocks []message.Block) string {
