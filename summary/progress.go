@@ -116,7 +116,7 @@ func (d *digest) turnOf(i int) int {
 }
 
 // reports returns what the agent said at the end of each turn in which a call
-// changed something or a check ran.
+// changed something or what had failed came to pass.
 func (d *digest) reports() []piece {
 	var out []piece
 	worked, last := false, -1
@@ -149,9 +149,30 @@ func (d *digest) reports() []piece {
 		}
 	}
 	if len(d.in.Kept) == 0 || d.turnEnded() {
+		worked = worked || d.proven()
 		flush()
 	}
 	return out
+}
+
+// proven reports whether the last turn has ended with an answer that says that something
+// passes, and a command bears it out: one that had failed ran without a fault in the turn.
+// Then what the answer says is done, and not still going on.
+func (d *digest) proven() bool {
+	if len(d.in.Kept) > 0 || len(d.msgs) == 0 {
+		return false
+	}
+	last := d.msgs[len(d.msgs)-1]
+	if last.Role != message.RoleAssistant || len(last.ToolCalls()) > 0 {
+		return false
+	}
+	if s := report(last.said); s == "" || !passWord().MatchString(s) || butWord().MatchString(s) {
+		return false
+	}
+	index := d.index()
+	return slices.ContainsFunc(d.led.Commands, func(c ledger.Command) bool {
+		return c.Status == ledger.StatusOK && c.Failures > 0 && at(index, c.Entry) >= d.lastTurn
+	})
 }
 
 // report returns the sentence that says best what was done: the first that
@@ -202,8 +223,10 @@ func (d *digest) inProgress() []piece {
 	if d.turnEnded() {
 		return out // what is in progress stands in what is kept
 	}
-	for _, l := range d.lastSaid() {
-		add(l)
+	if !d.proven() {
+		for _, l := range d.lastSaid() {
+			add(l)
+		}
 	}
 	if changed, ref := d.changedIn(d.lastTurn); len(changed) > 0 {
 		add(Line{Text: d.words.changed + strings.Join(changed, ", "), Ref: ref})
