@@ -15,6 +15,7 @@ type chooser struct {
 	gains   []float64      // of the spots of the line that is looked at
 	named   []int          // how often the document names each
 	from    map[string]int // lines taken of each source
+	rows    map[table]int  // and of each table
 	lines   []excerpt
 	queue   []ranked
 	words   float64 // how much lines of plain words are preferred, from 0
@@ -28,7 +29,7 @@ type ranked struct {
 }
 
 func newChooser(lines []excerpt, weights []float64) *chooser {
-	return &chooser{weights: weights, named: make([]int, len(weights)), from: map[string]int{}, lines: lines}
+	return &chooser{weights: weights, named: make([]int, len(weights)), from: map[string]int{}, rows: map[table]int{}, lines: lines}
 }
 
 // name records that the document names the identifier already.
@@ -39,6 +40,9 @@ func (c *chooser) name(n int32) { c.named[n]++ }
 func (c *chooser) value(e *excerpt) (value float64, from, to int) {
 	if e.factor == 0 {
 		return 0, 0, 0 // no longer true
+	}
+	if e.row != 0 && c.rows[e.table()] >= maxRows {
+		return 0, 0, 0
 	}
 	factor := e.factor
 	if e.from != "" {
@@ -163,6 +167,9 @@ func (c *chooser) run(take func(e *excerpt, from, to int) bool) {
 		}
 		misses = 0
 		c.from[e.from]++
+		if e.row != 0 {
+			c.rows[e.table()]++
+		}
 		for i, sp := range e.spots {
 			if sp.id >= 0 && int(sp.from) >= from && int(sp.to) <= to &&
 				!slices.ContainsFunc(e.spots[:i], func(o spot) bool { return o.id == sp.id }) {

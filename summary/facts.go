@@ -41,6 +41,7 @@ type factLine struct {
 	factor float64
 	focus  float64 // worth of what it shares with the instructions
 	kind   lineKind
+	row    int32 // as rowShape has it
 }
 
 // spot is where an identifier, or a plain word, stands in a line.
@@ -375,6 +376,7 @@ func (x *extractor) add(l factLine, byAgent bool) {
 		return
 	}
 	words := wordCounter{s: line}
+	l.row = rowShape(l.text)
 	l.text = clipName(line, maxExcerpt)
 	named := false
 	for id := range text.Identifiers(line) {
