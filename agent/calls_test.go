@@ -322,8 +322,10 @@ func cancelled(t *testing.T) context.Context {
 func (r *rig) grammar() {
 	r.t.Helper()
 	pairs := []struct{ start, end agent.Kind }{
-		{agent.KindTurnStart, agent.KindTurnEnd}, {agent.KindCompactionStart, agent.KindCompactionEnd},
-		{agent.KindAsk, agent.KindAsked}, {agent.KindToolStart, agent.KindToolEnd},
+		{agent.KindTurnStart, agent.KindTurnEnd},
+		{agent.KindCompactionStart, agent.KindCompactionEnd},
+		{agent.KindAsk, agent.KindAsked},
+		{agent.KindToolStart, agent.KindToolEnd},
 	}
 	seq := int64(0)
 	for _, e := range r.allEvents() {
@@ -346,6 +348,7 @@ func (r *rig) grammar() {
 				open++
 			case p.end:
 				open--
+			default:
 			}
 			if open < 0 {
 				r.t.Errorf("%s without %s", p.end, p.start)

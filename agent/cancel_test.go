@@ -238,6 +238,7 @@ func TestPi46And47PassesOneAfterTheOther(t *testing.T) {
 			}
 		case agent.KindCompactionEnd:
 			open--
+		default:
 		}
 	}
 	if open != 0 {

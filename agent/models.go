@@ -55,16 +55,16 @@ func (a *Agent) SetModel(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	return a.choose(ctx, op, func(c *choice) { c.model = m })
+	return a.choose(op, func(c *choice) { c.model = m })
 }
 
 // SetReasoning says how much the model shall reason, from the next request on.
-func (a *Agent) SetReasoning(ctx context.Context, r model.Reasoning) error {
-	return a.choose(ctx, "change the reasoning", func(c *choice) { c.reasoning = r })
+func (a *Agent) SetReasoning(_ context.Context, r model.Reasoning) error {
+	return a.choose("change the reasoning", func(c *choice) { c.reasoning = r })
 }
 
 // choose writes down a choice, and makes it at once where nothing is under way.
-func (a *Agent) choose(ctx context.Context, op string, fn func(*choice)) error {
+func (a *Agent) choose(op string, fn func(*choice)) error {
 	a.mu.Lock()
 	if a.closed {
 		a.mu.Unlock()
