@@ -728,8 +728,8 @@ func TestD85Meter(t *testing.T) {
 		lines := strings.Split(strings.TrimSuffix(x.screen(), "\n"), "\n")
 		return lines[len(lines)-1]
 	}
-	if got := bottom(); !strings.HasPrefix(got, "? of 16k") {
-		t.Errorf("before anything is known: %s", got)
+	if got, n := bottom(), x.h.Agent().State().Tokens; !strings.HasPrefix(got, "~"+tokens(n)+" of 16k") || n == 0 {
+		t.Errorf("before the first request: %s; the agent says %d", got, n)
 	}
 	x.fill(6)
 	before := bottom()

@@ -260,7 +260,7 @@ func meterOf(s agent.State) widget.Meter {
 	if s.Reasoning != "" {
 		m.Model += " " + string(s.Reasoning)
 	}
-	if s.Known && s.Tokens > 0 { // before the first request the prompt is not counted
+	if s.Known && s.Tokens > 0 {
 		m.Tokens = widget.Known(s.Tokens)
 	}
 	if s.Window == 0 {
