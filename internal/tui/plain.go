@@ -51,6 +51,9 @@ func runPlain(ctx context.Context, c Config) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	in, err := cancelreader.NewReader(c.In)
+	if err != nil { // a file can't be waited for, and need not be: reading it never blocks
+		in, err = cancelreader.NewReader(struct{ io.Reader }{c.In})
+	}
 	if err != nil {
 		return fmt.Errorf("the terminal: %w", err)
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -232,5 +234,32 @@ func TestTaskEndsWithTheProgram(t *testing.T) {
 	}
 	if k.cmd(func(context.Context) tea.Msg { return "ran" })() != nil {
 		t.Error("a task has begun after the end")
+	}
+}
+
+// TestPlainReadsAFile: what is typed may come from a file.
+func TestPlainReadsAFile(t *testing.T) {
+	for _, text := range []string{"", "/nonsense\n/quit\n", "/nonsense"} {
+		path := filepath.Join(t.TempDir(), "lines")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		in, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer in.Close()
+		clock, out := newHand(), &paper{}
+		h := &fakeHost{t: t, dir: t.TempDir(), sink: NewSink(), model: modeltest.New(), clock: clock}
+		if err := h.New(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		err = Run(context.Background(), Config{Host: h, Events: h.sink, In: in, Out: out, ScreenReader: true, Environ: []string{}, Clock: clock.Now, Silent: true})
+		if cerr := h.Close(); err != nil || cerr != nil {
+			t.Errorf("%q: %v, %v", text, err, cerr)
+		}
+		if text != "" && !strings.Contains(out.String(), "there is no command /nonsense") {
+			t.Errorf("%q: it prints\n%s", text, out)
+		}
 	}
 }
