@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -56,7 +57,7 @@ func TestAheadIsUsed(t *testing.T) {
 		t.Fatalf("%d passes, want 1; %+v", r.passes(), r.State())
 	}
 	end := r.all(agent.KindCompactionEnd)
-	if got := end[len(end)-1].Compaction; got.Summarizer != "slow" || got.Reason != compact.Threshold {
+	if got := end[len(end)-1].Compaction; got.Summarizer != "slow" || got.Reason != compact.Threshold || !strings.Contains(got.Summary, "## ") {
 		t.Errorf("%+v", got)
 	}
 	got := r.users()

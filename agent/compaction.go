@@ -202,6 +202,7 @@ func (a *Agent) engineEvents(next func(context.Context, clew.Event)) func(contex
 			c.Cost = e.Usage.Cost
 		}
 		if c.Done {
+			c.Summary = a.summaryAmong(ctx, e.Entries)
 			a.tally(func(t *Totals) {
 				t.Passes++
 				if e.Usage != nil {
@@ -214,6 +215,19 @@ func (a *Agent) engineEvents(next func(context.Context, clew.Event)) func(contex
 		}
 		a.pump.send(Event{Kind: KindCompactionEnd, Compaction: &c})
 	}
+}
+
+// summaryAmong is the text of the compaction among entries, "" for none. The session is
+// in the middle of a pass, so the log is asked.
+func (a *Agent) summaryAmong(ctx context.Context, entries []string) string {
+	for _, id := range entries {
+		if e, err := a.s.Log().Store().Get(ctx, id); err == nil {
+			if c, ok := e.Compaction(); ok {
+				return c.Summary
+			}
+		}
+	}
+	return ""
 }
 
 // look brings the state up to date with the context.
