@@ -3,9 +3,7 @@ package clew
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"slices"
 
@@ -14,9 +12,11 @@ import (
 	"github.com/clew-dev/clew/session"
 )
 
-// AppendAs is Append of one message whose entry gets an id of the caller's. It is
-// for programs that accept a message before they can append it: after a crash
-// they try again, and the error fs.ErrExist says that it is there already.
+// AppendAs is Append of one message whose entry gets an id of the caller's: 16
+// random hex digits. It is for programs that accept a message before they can
+// append it, and must not append it twice. The error session.ErrDuplicateID says
+// that it is there already, as far as the log was read: one that was appended by
+// an earlier run is to be looked for with Store.Get.
 func (s *Session) AppendAs(ctx context.Context, id string, m *message.Message) error {
 	const op = "append"
 	if err := checkMessage(m); err != nil {
@@ -26,12 +26,6 @@ func (s *Session) AppendAs(ctx context.Context, id string, m *message.Message) e
 		return err
 	}
 	defer s.end()
-	switch _, err := s.log.Store().Get(ctx, id); {
-	case err == nil:
-		return failed(op, id, fs.ErrExist)
-	case !errors.Is(err, ErrNotFound):
-		return failed(op, id, err)
-	}
 	drafts, notes, err := s.drafts(ctx, []*message.Message{m})
 	if err != nil {
 		return failed(op, id, err)

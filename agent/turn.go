@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 
 	"github.com/clew-dev/clew/message"
@@ -127,7 +126,7 @@ func (a *Agent) deliver(ctx context.Context, inTurn bool) (int, error) {
 			}
 			it, m := due[0], due[0].message()
 			// From here on it is not given up: it would be in the log and in the queue.
-			if err := a.s.AppendAs(context.WithoutCancel(ctx), it.ID, m); err != nil && !errors.Is(err, fs.ErrExist) {
+			if err := a.s.AppendAs(context.WithoutCancel(ctx), it.ID, m); err != nil && !errors.Is(err, session.ErrDuplicateID) {
 				return err
 			}
 			did = true
