@@ -127,6 +127,9 @@ func TestCancelKeepsTheQueue(t *testing.T) {
 	r := newRig(t, options{}, modeltest.Text("never").With(modeltest.Faults{Delay: time.Hour}), modeltest.Text("Both."))
 	r.ask("send", p{"text": "first"})
 	r.kind(agent.KindRequest)
+	for r.models.Left() > 1 { // until the request is there, and has taken its reply
+		time.Sleep(time.Millisecond)
+	}
 	r.ask("send", p{"text": "second"})
 	r.ask("send", p{"text": "third", "when": "done"})
 	r.ask("cancel", nil)
