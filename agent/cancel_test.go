@@ -18,6 +18,9 @@ import (
 	"github.com/clew-dev/clew/model/modeltest"
 )
 
+// patience is what a second may become on a machine that is busy with other tests.
+const patience = 5 * time.Second
+
 // A phase is something that an agent can be in the middle of.
 type phase struct {
 	name  string
@@ -103,7 +106,7 @@ func TestD75Pi48And49CancelEverywhere(t *testing.T) {
 			if !ok || err != nil {
 				t.Fatal(ok, err)
 			}
-			if took := time.Since(began); took > time.Second && !raceEnabled {
+			if took := time.Since(began); took > patience {
 				t.Errorf("it took %v", took)
 			}
 			if s := r.State(); s.Doing != agent.DoingNothing || s.Asking != 0 {

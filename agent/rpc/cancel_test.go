@@ -73,7 +73,7 @@ func TestD75Pi48Pi49CancelInEachPhase(t *testing.T) {
 			if did := as[struct{ Cancelled bool }](r, "cancel", nil); !did.Cancelled {
 				t.Errorf("there was nothing to cancel; %s", kinds(r.all()))
 			}
-			if took := time.Since(before); took > time.Second {
+			if took := time.Since(before); took > 5*time.Second {
 				t.Errorf("it took %v", took)
 			}
 			if s := as[agentState](r, "state", nil); s.Doing != agent.DoingNothing || s.Asking != 0 {

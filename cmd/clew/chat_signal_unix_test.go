@@ -44,7 +44,7 @@ func TestChatSignals(t *testing.T) {
 			if got := <-code; got != exitInterrupted || out.Len() > 0 {
 				t.Errorf("exit code %d, %q", got, &out)
 			}
-			if took := time.Since(begun); took > 2*time.Second {
+			if took := time.Since(begun); took > 10*time.Second {
 				t.Errorf("it took %v", took)
 			}
 			m := regexp.MustCompile(`(?m)^clew: interrupted; clew chat --session (.*\.jsonl) goes on$`).FindStringSubmatch(errOut.String())

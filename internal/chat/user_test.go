@@ -279,7 +279,7 @@ func TestServersConnectBesides(t *testing.T) {
 	p.write("config/settings.json", `{"mcpServers": {"gone": {"command": "no-such-program-there-is"}, "off": {"command": "x", "enabled": false}}}`)
 	begun := time.Now()
 	s := p.open(nil)
-	if took := time.Since(begun); took > 2*time.Second {
+	if took := time.Since(begun); took > 10*time.Second {
 		t.Errorf("it took %v", took)
 	}
 	if err := s.Ready(t.Context()); err != nil {
