@@ -728,6 +728,7 @@ func TestD85Meter(t *testing.T) {
 		lines := strings.Split(strings.TrimSuffix(x.screen(), "\n"), "\n")
 		return lines[len(lines)-1]
 	}
+	x.until("a size", func() bool { return x.u.state.Tokens > 0 })
 	if got, n := bottom(), x.h.Agent().State().Tokens; !strings.HasPrefix(got, "~"+tokens(n)+" of 16k") || n == 0 {
 		t.Errorf("before the first request: %s; the agent says %d", got, n)
 	}
