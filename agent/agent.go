@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/clew-dev/clew"
+	"github.com/clew-dev/clew/agent/tool"
 	"github.com/clew-dev/clew/blob"
 	"github.com/clew-dev/clew/model"
 )
@@ -37,6 +38,7 @@ type Agent struct {
 	closed    bool
 	held      bool // the queue waits until something is sent
 	want      *choice
+	offered   *[]tool.Tool // from the next pass on
 	chosen    model.Model // that answers next
 	idleSince time.Time   // when the last operation has ended
 	questions []*question

@@ -258,6 +258,7 @@ func (a *Agent) setPrompt(ctx context.Context) error {
 // was told of changes is part of it now.
 func (a *Agent) afterPass(ctx context.Context) error {
 	a.dropAhead(ctx)
+	a.takeOffered()
 	if err := a.newPrompt(ctx); err != nil {
 		return err
 	}

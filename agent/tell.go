@@ -28,6 +28,27 @@ func (a *Agent) SetTools(ctx context.Context, tools []tool.Tool) error {
 	})
 }
 
+// OfferTools is SetTools from the next pass on: the context begins anew then, so what a
+// provider has cached of the conversation stays until there.
+func (a *Agent) OfferTools(tools []tool.Tool) error {
+	if a.cfg.Guard == nil && len(tools) > 0 {
+		return &Error{Op: "offer tools", Err: errNoGuard, Hint: "make the agent with one, by permission.New"}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.offered = &tools
+	return nil
+}
+
+// takeOffered makes the tools that were offered those of the agent.
+func (a *Agent) takeOffered() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.offered != nil {
+		a.cfg.Tools, a.offered = *a.offered, nil
+	}
+}
+
 // Seq is the number of the last event that Config.Events was told of, or will be: when it
 // was told of that one, it knows of all that has happened.
 func (a *Agent) Seq() int64 {

@@ -153,20 +153,8 @@ func (s *Session) connect() {
 		for _, err := range errs {
 			s.warn(err)
 		}
-		if u := s.use.Load(); s.missing(u) {
-			s.giveTools(u)
-		}
+		s.giveTools(s.use.Load())
 	})
-}
-
-// missing reports whether there are tools that an agent has not, and that it can be given
-// at once. If not at once, it gets them after a pass.
-func (s *Session) missing(u *used) bool {
-	n := len(s.tools())
-	s.events.Lock()
-	defer s.events.Unlock()
-	u.late = n != u.tools
-	return u.late && !u.asked
 }
 
 // Ready returns when every server is connected, or could not be.
@@ -179,21 +167,23 @@ func (s *Session) Ready(ctx context.Context) error {
 	}
 }
 
-// takeLate gives an agent after a pass the tools that came too late before it. The lock of
-// the events is held.
-func (s *Session) takeLate(u *used) {
-	if u.late {
-		s.wg.Go(func() { s.giveTools(u) })
-	}
-}
-
-// giveTools gives an agent the tools that there are by now.
+// giveTools gives an agent the tools that there are by now: at once where it was asked
+// nothing yet, else from the next pass on.
 func (s *Session) giveTools(u *used) {
 	tools := s.toolsFor(u)
 	s.events.Lock()
-	u.late, u.tools = false, len(tools)
+	same, asked := len(tools) == u.tools, u.asked
+	u.tools = len(tools)
 	s.events.Unlock()
-	if err := u.SetTools(s.base, tools); err != nil && s.base.Err() == nil && !errors.Is(err, agent.ErrClosed) {
+	var err error
+	switch {
+	case same:
+	case asked:
+		err = u.OfferTools(tools)
+	default:
+		err = u.SetTools(s.base, tools)
+	}
+	if err != nil && s.base.Err() == nil && !errors.Is(err, agent.ErrClosed) {
 		s.warn(err)
 	}
 }

@@ -35,7 +35,6 @@ type used struct {
 	// With Session.events held:
 	tools int           // how many it has
 	asked bool          // a request was made, so that its tools stay until a pass
-	late  bool          // there are tools that it does not have yet
 	shown bool          // its events are passed on
 	gone  bool          // another one is in use
 	wait  []agent.Event // until it is in use
@@ -245,11 +244,8 @@ func (s *Session) rules() (rules.Set, error) {
 func (s *Session) tell(u *used, e agent.Event) {
 	s.events.Lock()
 	defer s.events.Unlock()
-	switch {
-	case e.Kind == agent.KindRequest:
+	if e.Kind == agent.KindRequest {
 		u.asked = true
-	case e.Kind == agent.KindCompactionEnd && e.Compaction.Done && u.shown && !u.gone:
-		s.takeLate(u)
 	}
 	switch {
 	case u.gone || s.cfg.Events == nil:
@@ -301,9 +297,7 @@ func (s *Session) change(ctx context.Context, op, path string) error {
 		return err
 	}
 	s.put(u)
-	if s.missing(u) { // servers were connected meanwhile
-		s.giveTools(u)
-	}
+	s.giveTools(u) // servers may have been connected meanwhile
 	if err := s.end(old); err != nil {
 		s.warn(fmt.Errorf("the session before: %w", err))
 	}
