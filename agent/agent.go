@@ -39,8 +39,8 @@ type Agent struct {
 	held      bool // the queue waits until something is sent
 	want      *choice
 	offered   *[]tool.Tool // from the next pass on
-	chosen    model.Model // that answers next
-	idleSince time.Time   // when the last operation has ended
+	chosen    model.Model  // that answers next
+	idleSince time.Time    // when the last operation has ended
 	questions []*question
 
 	queueMu sync.Mutex // may be held while something is written, and never with mu taken first
