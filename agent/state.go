@@ -64,12 +64,7 @@ type State struct {
 
 // Totals are amounts over all entries of a session.
 type Totals struct {
-	Requests   int     `json:"requests"`
-	Input      int64   `json:"input"`
-	Output     int64   `json:"output"`
-	CacheRead  int64   `json:"cacheRead"`
-	CacheWrite int64   `json:"cacheWrite"`
-	Cost       float64 `json:"cost"` // US dollars, as far as prices are known
+	ModelTotals
 	// Passes counts those that were made, also those that were taken back.
 	Passes int `json:"passes"`
 	// ByModel has the same for each "provider/id".
@@ -83,5 +78,5 @@ type ModelTotals struct {
 	Output     int64   `json:"output"`
 	CacheRead  int64   `json:"cacheRead"`
 	CacheWrite int64   `json:"cacheWrite"`
-	Cost       float64 `json:"cost"`
+	Cost       float64 `json:"cost"` // US dollars, as far as prices are known
 }

@@ -97,25 +97,15 @@ func (t *Totals) answer(m *message.Message) {
 
 // add adds a call of a model; name "" for one that the log does not name.
 func (t *Totals) add(name string, u *message.Usage) {
-	t.merge(Totals{Requests: 1, Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Cost: u.Cost})
-	if name == "" {
-		return
+	o := Totals{ModelTotals: ModelTotals{1, u.Input, u.Output, u.CacheRead, u.CacheWrite, u.Cost}}
+	if name != "" {
+		o.ByModel = map[string]ModelTotals{name: o.ModelTotals}
 	}
-	if t.ByModel == nil {
-		t.ByModel = map[string]ModelTotals{}
-	}
-	m := t.ByModel[name]
-	m.add(ModelTotals{1, u.Input, u.Output, u.CacheRead, u.CacheWrite, u.Cost})
-	t.ByModel[name] = m
+	t.merge(o)
 }
 
 func (t *Totals) merge(o Totals) {
-	t.Requests += o.Requests
-	t.Input += o.Input
-	t.Output += o.Output
-	t.CacheRead += o.CacheRead
-	t.CacheWrite += o.CacheWrite
-	t.Cost += o.Cost
+	t.ModelTotals.add(o.ModelTotals)
 	t.Passes += o.Passes
 	for name, m := range o.ByModel {
 		if t.ByModel == nil {
