@@ -6,9 +6,9 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/clew-dev/clew/branch"
 	"github.com/clew-dev/clew/compact"
-	"github.com/clew-dev/clew/ledger"
+	"github.com/clew-dev/clew/internal/branch"
+	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 )

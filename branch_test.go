@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/clew-dev/clew"
-	"github.com/clew-dev/clew/branch"
+	"github.com/clew-dev/clew/internal/branch"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/summary"

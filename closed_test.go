@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/internal/recall"
 	"github.com/clew-dev/clew/message"
-	"github.com/clew-dev/clew/recall"
 )
 
 // The beginning of a message that is kept beside the log, wherever it is cut inside its text,

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/clew-dev/clew/blob"
+	"github.com/clew-dev/clew/internal/home"
 	"github.com/clew-dev/clew/session"
-	"github.com/clew-dev/clew/session/home"
 	"github.com/clew-dev/clew/session/jsonl"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/blob"
-	"github.com/clew-dev/clew/branch"
+	"github.com/clew-dev/clew/internal/branch"
 	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/internal/sessiongen"
 	"github.com/clew-dev/clew/message"

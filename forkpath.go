@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/clew-dev/clew/blob"
-	"github.com/clew-dev/clew/branch"
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/branch"
 	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/session"
 )

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/clew-dev/clew/blob"
+	"github.com/clew-dev/clew/internal/recall"
 	"github.com/clew-dev/clew/message"
-	"github.com/clew-dev/clew/recall"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
 )

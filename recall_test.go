@@ -16,9 +16,9 @@ import (
 	"github.com/clew-dev/clew/blob"
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/internal/recall"
 	"github.com/clew-dev/clew/internal/sessiongen"
 	"github.com/clew-dev/clew/message"
-	"github.com/clew-dev/clew/recall"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
 )

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/internal/recall"
 	"github.com/clew-dev/clew/message"
-	"github.com/clew-dev/clew/recall"
 )
 
 // maxToolRecall is how many characters an answer of the tool has at most: a page

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/recall"
 	"github.com/clew-dev/clew/message"
-	"github.com/clew-dev/clew/recall"
 	"github.com/clew-dev/clew/session"
 )
 

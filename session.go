@@ -10,8 +10,8 @@ import (
 
 	"github.com/clew-dev/clew/blob"
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/recall"
 	"github.com/clew-dev/clew/message"
-	"github.com/clew-dev/clew/recall"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
 	"github.com/clew-dev/clew/summary"

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/clew-dev/clew"
-	"github.com/clew-dev/clew/recall"
+	"github.com/clew-dev/clew/internal/recall"
 	"github.com/clew-dev/clew/session"
 )
 

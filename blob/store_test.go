@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/clew-dev/clew/blob"
-	"github.com/clew-dev/clew/blob/blobtest"
+	"github.com/clew-dev/clew/internal/blobtest"
 )
 
 var ctx = context.Background()

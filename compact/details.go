@@ -3,7 +3,7 @@ package compact
 import (
 	"encoding/json"
 
-	"github.com/clew-dev/clew/ledger"
+	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/summary"
 )
 

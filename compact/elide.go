@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/clew-dev/clew/internal/jsonx"
-	"github.com/clew-dev/clew/ledger"
+	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/message"
 )
 

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/clew-dev/clew/ledger"
+	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/summary"

@@ -5,7 +5,7 @@ import (
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/compact"
-	"github.com/clew-dev/clew/ledger"
+	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/token"
 )

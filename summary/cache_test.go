@@ -8,8 +8,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/internal/talk"
-	"github.com/clew-dev/clew/ledger"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/summary"
 )

@@ -1,7 +1,7 @@
 package summary
 
 import (
-	"github.com/clew-dev/clew/ledger"
+	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/session"
 )
 

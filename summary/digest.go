@@ -3,7 +3,7 @@ package summary
 import (
 	"strings"
 
-	"github.com/clew-dev/clew/ledger"
+	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 )

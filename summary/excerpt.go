@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/internal/text"
-	"github.com/clew-dev/clew/ledger"
 )
 
 // excerpt is a line of the log that may go into the document.

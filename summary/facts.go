@@ -5,11 +5,11 @@ import (
 	"strings"
 
 	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/internal/ledger"
+	"github.com/clew-dev/clew/internal/recall"
 	"github.com/clew-dev/clew/internal/redact"
 	"github.com/clew-dev/clew/internal/text"
-	"github.com/clew-dev/clew/ledger"
 	"github.com/clew-dev/clew/message"
-	"github.com/clew-dev/clew/recall"
 )
 
 // facts is what one message says, whatever stands around it: so it is found once

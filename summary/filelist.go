@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/clew-dev/clew/ledger"
+	"github.com/clew-dev/clew/internal/ledger"
 )
 
 // fileLists offers the files of the ledger, the last touched first.

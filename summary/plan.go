@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/internal/redact"
 	"github.com/clew-dev/clew/internal/text"
-	"github.com/clew-dev/clew/ledger"
 	"github.com/clew-dev/clew/message"
 )
 

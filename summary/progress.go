@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/internal/text"
-	"github.com/clew-dev/clew/ledger"
 	"github.com/clew-dev/clew/message"
 )
 

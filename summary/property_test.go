@@ -12,10 +12,10 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/internal/sessiongen"
 	"github.com/clew-dev/clew/internal/talk"
 	"github.com/clew-dev/clew/internal/text"
-	"github.com/clew-dev/clew/ledger"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/summary"

@@ -3,9 +3,9 @@ package summary
 import (
 	"strings"
 
+	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/internal/redact"
 	"github.com/clew-dev/clew/internal/text"
-	"github.com/clew-dev/clew/ledger"
 )
 
 // quotePart is a stretch of a message: a sentence with the space after it, a line

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clew-dev/clew/internal/ledger"
+	"github.com/clew-dev/clew/internal/recall"
 	"github.com/clew-dev/clew/internal/talk"
-	"github.com/clew-dev/clew/ledger"
-	"github.com/clew-dev/clew/recall"
 	"github.com/clew-dev/clew/summary"
 )
 

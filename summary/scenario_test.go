@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/internal/talk"
-	"github.com/clew-dev/clew/ledger"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/summary"

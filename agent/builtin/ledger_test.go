@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/internal/talk"
-	"github.com/clew-dev/clew/ledger"
 )
 
 // What the tools say about their calls is what package ledger reads.

@@ -5,8 +5,8 @@ import (
 
 	"github.com/clew-dev/clew/agent/tool"
 	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/internal/recall"
 	"github.com/clew-dev/clew/model"
-	"github.com/clew-dev/clew/recall"
 )
 
 func (s *Set) recallTool() tool.Tool {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/clew-dev/clew/agent/mcp"
 	"github.com/clew-dev/clew/agent/tool"
-	"github.com/clew-dev/clew/settings"
+	"github.com/clew-dev/clew/internal/settings"
 )
 
 func ExampleConnect() {

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/clew-dev/clew/settings"
+	"github.com/clew-dev/clew/internal/settings"
 )
 
 func ignoreTermination() { signal.Ignore(syscall.SIGTERM) }

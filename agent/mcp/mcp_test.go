@@ -23,8 +23,8 @@ import (
 
 	"github.com/clew-dev/clew/agent/mcp"
 	"github.com/clew-dev/clew/agent/tool"
+	"github.com/clew-dev/clew/internal/settings"
 	"github.com/clew-dev/clew/message"
-	"github.com/clew-dev/clew/settings"
 )
 
 // program is a server of the test program.

@@ -17,7 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/clew-dev/clew/settings"
+	"github.com/clew-dev/clew/internal/settings"
 )
 
 const (

@@ -12,7 +12,7 @@ import (
 	"sync"
 
 	"github.com/clew-dev/clew/agent/tool"
-	"github.com/clew-dev/clew/settings"
+	"github.com/clew-dev/clew/internal/settings"
 )
 
 // Config says which servers there are, and where they work.

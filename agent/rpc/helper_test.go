@@ -16,8 +16,8 @@ import (
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/agent/rpc"
 	"github.com/clew-dev/clew/internal/chat"
+	"github.com/clew-dev/clew/internal/home"
 	"github.com/clew-dev/clew/model/modeltest"
-	"github.com/clew-dev/clew/session/home"
 )
 
 // rig is a client that talks with a server, which has a whole chat behind it, with a

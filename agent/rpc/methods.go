@@ -14,9 +14,9 @@ import (
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/agent/permission"
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/recall"
 	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/message"
-	"github.com/clew-dev/clew/recall"
 )
 
 // method is what a client may ask for.

@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clew-dev/clew"
-	"github.com/clew-dev/clew/branch"
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/hook"
+	"github.com/clew-dev/clew/internal/branch"
 	"github.com/clew-dev/clew/session"
 )
 

@@ -14,10 +14,10 @@ import (
 
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/internal/chat"
+	"github.com/clew-dev/clew/internal/home"
 	"github.com/clew-dev/clew/internal/provider"
+	"github.com/clew-dev/clew/internal/settings"
 	"github.com/clew-dev/clew/message"
-	"github.com/clew-dev/clew/session/home"
-	"github.com/clew-dev/clew/settings"
 )
 
 // chatFlags are the flags of clew chat.

@@ -14,9 +14,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/clew-dev/clew/internal/page"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/transcript"
-	"github.com/clew-dev/clew/transcript/page"
 )
 
 // formatHTML is a page to read: no format of package transcript, for no program

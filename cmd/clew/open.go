@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/clew-dev/clew/internal/home"
 	"github.com/clew-dev/clew/session"
-	"github.com/clew-dev/clew/session/home"
 	"github.com/clew-dev/clew/session/jsonl"
 )
 

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clew-dev/clew"
+	"github.com/clew-dev/clew/internal/recall"
 	"github.com/clew-dev/clew/message"
-	"github.com/clew-dev/clew/recall"
 )
 
 // recallReport is what recall --json prints.

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clew-dev/clew/compact"
-	"github.com/clew-dev/clew/replay"
+	"github.com/clew-dev/clew/internal/replay"
 )
 
 // replayFlags are the flags of replay.

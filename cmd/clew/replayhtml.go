@@ -7,8 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/clew-dev/clew/replay"
-	"github.com/clew-dev/clew/replay/page"
+	"github.com/clew-dev/clew/internal/replay"
+	"github.com/clew-dev/clew/internal/replay/page"
 )
 
 // checkHTML looks whether the report can be written, before the long work.

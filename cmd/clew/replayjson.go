@@ -3,8 +3,8 @@ package main
 import (
 	"math"
 
-	"github.com/clew-dev/clew/replay"
-	"github.com/clew-dev/clew/replay/measure"
+	"github.com/clew-dev/clew/internal/replay"
+	"github.com/clew-dev/clew/internal/replay/measure"
 )
 
 // replayJSON is what replay --json prints.

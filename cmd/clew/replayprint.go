@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/clew-dev/clew/replay"
-	"github.com/clew-dev/clew/replay/measure"
+	"github.com/clew-dev/clew/internal/replay"
+	"github.com/clew-dev/clew/internal/replay/measure"
 )
 
 // replayColumn is a column of the table: what it says of a policy, "" for nothing.

@@ -11,8 +11,8 @@ import (
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/hook"
+	"github.com/clew-dev/clew/internal/settings"
 	"github.com/clew-dev/clew/session"
-	"github.com/clew-dev/clew/settings"
 )
 
 func newSettings() *cobra.Command {

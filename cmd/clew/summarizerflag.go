@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clew-dev/clew/internal/provider"
+	"github.com/clew-dev/clew/internal/settings"
 	"github.com/clew-dev/clew/model"
-	"github.com/clew-dev/clew/settings"
 	"github.com/clew-dev/clew/summary"
 	"github.com/clew-dev/clew/summary/llm"
 )

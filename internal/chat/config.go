@@ -7,9 +7,9 @@ import (
 
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/agent/permission"
+	"github.com/clew-dev/clew/internal/home"
+	"github.com/clew-dev/clew/internal/settings"
 	"github.com/clew-dev/clew/model"
-	"github.com/clew-dev/clew/session/home"
-	"github.com/clew-dev/clew/settings"
 )
 
 // Config says which conversation is opened, and how. The zero value begins a new one

@@ -11,8 +11,8 @@ import (
 
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/internal/chat"
+	"github.com/clew-dev/clew/internal/home"
 	"github.com/clew-dev/clew/model/modeltest"
-	"github.com/clew-dev/clew/session/home"
 )
 
 // place is a project and a user, with a server of models.

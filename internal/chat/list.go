@@ -12,11 +12,11 @@ import (
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/agent"
+	"github.com/clew-dev/clew/internal/home"
+	"github.com/clew-dev/clew/internal/page"
 	"github.com/clew-dev/clew/session"
-	"github.com/clew-dev/clew/session/home"
 	"github.com/clew-dev/clew/session/jsonl"
 	"github.com/clew-dev/clew/transcript"
-	"github.com/clew-dev/clew/transcript/page"
 )
 
 // Sessions implements Host.

@@ -13,10 +13,10 @@ import (
 
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/internal/provider"
+	"github.com/clew-dev/clew/internal/settings"
 	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
-	"github.com/clew-dev/clew/settings"
 	"github.com/clew-dev/clew/summary"
 	"github.com/clew-dev/clew/summary/llm"
 )

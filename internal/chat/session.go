@@ -18,8 +18,8 @@ import (
 	"github.com/clew-dev/clew/agent/builtin"
 	"github.com/clew-dev/clew/agent/permission"
 	"github.com/clew-dev/clew/agent/tool"
+	"github.com/clew-dev/clew/internal/settings"
 	"github.com/clew-dev/clew/model"
-	"github.com/clew-dev/clew/settings"
 )
 
 // Session is the Host: a project, its settings, its tools, and the agent in use.

@@ -16,9 +16,9 @@ import (
 	"github.com/clew-dev/clew/agent/permission"
 	"github.com/clew-dev/clew/internal/chat"
 	"github.com/clew-dev/clew/internal/provider"
+	"github.com/clew-dev/clew/internal/settings"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model/modeltest"
-	"github.com/clew-dev/clew/settings"
 )
 
 // TestPi117StaleHandle: a handle dies with its session.

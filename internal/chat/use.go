@@ -18,9 +18,9 @@ import (
 	"github.com/clew-dev/clew/agent/permission"
 	"github.com/clew-dev/clew/agent/rules"
 	"github.com/clew-dev/clew/agent/tool"
+	"github.com/clew-dev/clew/internal/home"
 	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/session"
-	"github.com/clew-dev/clew/session/home"
 	"github.com/clew-dev/clew/session/jsonl"
 )
 

@@ -14,8 +14,8 @@ import (
 
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/agent/permission"
+	"github.com/clew-dev/clew/internal/settings"
 	"github.com/clew-dev/clew/internal/text"
-	"github.com/clew-dev/clew/settings"
 )
 
 // Settings implements Host.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clew-dev/clew/internal/home"
 	"github.com/clew-dev/clew/model"
-	"github.com/clew-dev/clew/session/home"
 )
 
 // Pace is the time of a word that can be read along.

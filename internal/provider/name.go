@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clew-dev/clew/internal/settings"
 	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/model"
-	"github.com/clew-dev/clew/settings"
 )
 
 // NameError says that a name leads to no model, and what to write instead.

@@ -7,11 +7,11 @@ import (
 	"os"
 
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/settings"
 	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/model/anthropic"
 	"github.com/clew-dev/clew/model/gemini"
 	"github.com/clew-dev/clew/model/openai"
-	"github.com/clew-dev/clew/settings"
 )
 
 // Config says which model, and where.

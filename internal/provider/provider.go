@@ -15,10 +15,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clew-dev/clew/internal/settings"
 	"github.com/clew-dev/clew/model/anthropic"
 	"github.com/clew-dev/clew/model/gemini"
 	"github.com/clew-dev/clew/model/openai"
-	"github.com/clew-dev/clew/settings"
 )
 
 // Provider is a server of models.

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/clew-dev/clew/internal/provider"
+	"github.com/clew-dev/clew/internal/settings"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/model/modeltest"
-	"github.com/clew-dev/clew/settings"
 )
 
 // vars is an environment.

@@ -12,8 +12,8 @@ import (
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/recall"
 	"github.com/clew-dev/clew/internal/tui/widget"
-	"github.com/clew-dev/clew/recall"
 	"github.com/clew-dev/clew/token"
 )
 

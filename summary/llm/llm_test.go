@@ -11,9 +11,9 @@ import (
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/recall"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model"
-	"github.com/clew-dev/clew/recall"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/summary"
 	"github.com/clew-dev/clew/summary/llm"

@@ -1,0 +1,197 @@
+package branch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/clew-dev/clew/internal/ledger"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/summary"
+	"github.com/clew-dev/clew/token"
+)
+
+// DefaultBudget is the most that a branch summary may cost, in tokens.
+const DefaultBudget = 4_096
+
+// Options changes a summary of a branch. Counter is required.
+type Options struct {
+	// Counter measures.
+	Counter token.Counter
+	// Budget is the most that the text may cost, in tokens. Default: DefaultBudget.
+	Budget int64
+	// InputBudget is the most that is summarized, in tokens, the newest first. What
+	// is older counts with its files and commands alone. Default: 0, no limit.
+	InputBudget int64
+	// Summarizer makes the text. Default: summary.Deterministic.
+	Summarizer summary.Summarizer
+	// Template gives it its form. Default: summary.Structured.
+	Template *summary.Template
+	// Instructions are what it is to pay attention to.
+	Instructions string
+	// OnlyInstructions puts them in the place of the description of the task that a
+	// model is given.
+	OnlyInstructions bool
+	// Cwd makes paths relative, where it is known.
+	Cwd string
+	// Fresh asks the summarizer even where the session has a summary of the same
+	// range, made for the same question.
+	Fresh bool
+}
+
+// ForBranch is implemented by summarizers that put the question differently where a
+// branch is left: it was tried, and the conversation goes on elsewhere.
+type ForBranch interface{ ForBranch() summary.Summarizer }
+
+// Summary is a finished summary of a branch.
+type Summary struct {
+	// Entry is what goes into the session, with the details.
+	Entry session.BranchSummary
+	// Output is what the summarizer gave; nil when Cached.
+	Output *summary.Output
+	// Cached says that the same branch was summarized before, in the entry
+	// CachedFrom, and nothing was asked of a summarizer.
+	Cached     bool
+	CachedFrom string
+	// ReadFiles were read and not changed on the branch and in what it summarizes,
+	// ModifiedFiles were changed.
+	ReadFiles, ModifiedFiles []string
+	// Left counts the messages that InputBudget had no room for.
+	Left int
+}
+
+// Draft returns the entry to append, under the place where the conversation goes on.
+func (s *Summary) Draft() session.Draft { return session.NewBranchSummary(s.Entry) }
+
+// details is what is stored with a branch summary. pi reads the two lists.
+type details struct {
+	ReadFiles     []string    `json:"readFiles"`
+	ModifiedFiles []string    `json:"modifiedFiles"`
+	Clew          clewDetails `json:"clew"`
+}
+
+type clewDetails struct {
+	Version    int              `json:"v"`
+	Summarizer string           `json:"summarizer"`
+	Coverage   summary.Coverage `json:"coverage"`
+	Ledger     *ledger.Ledger   `json:"ledger,omitempty"`
+	// Ancestor, Until and Asked say what the summary is of and for; by them it is
+	// found again. Until is the last entry that said something: the leaf itself may
+	// be a label, or a mere move.
+	Ancestor string `json:"ancestor"`
+	Until    string `json:"until"`
+	Asked    string `json:"asked"`
+}
+
+// Errors of Summarize.
+var (
+	// ErrNothing: the range has no message, so there is nothing to summarize.
+	ErrNothing = errors.New("nothing is left behind")
+	// ErrEmpty: the summarizer gave no text.
+	ErrEmpty = errors.New("the summary is empty")
+)
+
+// Summarize makes a summary of a range. Where the session has one of the same range,
+// made for the same question, that is used again.
+//
+// The files and commands are read from the whole range and are cumulative: what
+// compactions and other branch summaries in it know of files counts.
+func Summarize(ctx context.Context, s session.Store, r *Range, opt Options) (*Summary, error) {
+	if len(r.Items) == 0 {
+		return nil, ErrNothing
+	}
+	if opt.Budget == 0 {
+		opt.Budget = DefaultBudget
+	}
+	if opt.Summarizer == nil {
+		opt.Summarizer = summary.Deterministic{}
+	}
+	if opt.Template == nil {
+		opt.Template = summary.Structured
+	}
+	if b, ok := opt.Summarizer.(ForBranch); ok {
+		opt.Summarizer = b.ForBranch()
+	}
+	asked := opt.key()
+	if !opt.Fresh {
+		if found, err := find(ctx, s, r, asked); err != nil || found != nil {
+			return found, err
+		}
+	}
+	facts := ledger.Read(slices.Concat(r.lead, r.Items), ledger.Options{Cwd: opt.Cwd})
+	first := newest(r.Items, opt.Counter, opt.InputBudget)
+	out, err := opt.Summarizer.Summarize(ctx, summary.Input{
+		Items: r.Items[first:], Ledger: &facts, Cwd: opt.Cwd, Budget: opt.Budget, ClipLast: true,
+		Counter: opt.Counter, Template: opt.Template, Instructions: opt.Instructions, OnlyInstructions: opt.OnlyInstructions,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("summarize with %s: %w", opt.Summarizer.Name(), err)
+	}
+	if out.Text == "" {
+		return nil, fmt.Errorf("summarize with %s: %w", opt.Summarizer.Name(), ErrEmpty)
+	}
+	d := details{
+		ReadFiles:     facts.Paths(ledger.StateRead),
+		ModifiedFiles: facts.Paths(ledger.StateModified, ledger.StateCreated),
+		Clew: clewDetails{
+			Version: 1, Summarizer: out.Summarizer, Coverage: out.Coverage, Ledger: &facts, Ancestor: r.Ancestor, Until: r.until(), Asked: asked,
+		},
+	}
+	d.ReadFiles, d.ModifiedFiles = append([]string{}, d.ReadFiles...), append([]string{}, d.ModifiedFiles...) // [], not null
+	data, err := json.Marshal(d)
+	if err != nil {
+		return nil, fmt.Errorf("store the facts of the summary: %w", err)
+	}
+	return &Summary{
+		Entry:  session.BranchSummary{FromID: r.From, Summary: out.Text, Details: data, Usage: out.Usage},
+		Output: &out, ReadFiles: d.ReadFiles, ModifiedFiles: d.ModifiedFiles, Left: first,
+	}, nil
+}
+
+// key says what was asked for, so that another question is not answered with an
+// old summary.
+func (o *Options) key() string {
+	data, _ := json.Marshal([]any{o.Summarizer.Name(), o.Template.Name(), o.Budget, o.InputBudget, o.Instructions, o.OnlyInstructions}) // strings and numbers
+	return string(data)
+}
+
+// until is the last entry of the range that said something.
+func (r *Range) until() string { return r.Items[len(r.Items)-1].Entry.ID }
+
+// newest returns the first item that is summarized.
+func newest(items []session.Item, counter token.Counter, budget int64) int {
+	if budget <= 0 {
+		return 0
+	}
+	sum := int64(0)
+	for i := len(items) - 1; i >= 0; i-- {
+		if sum += counter.Message(items[i].Message); sum > budget && i < len(items)-1 {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// find looks for a summary of the same range that was made for the same question.
+func find(ctx context.Context, s session.Store, r *Range, asked string) (*Summary, error) {
+	for e, err := range s.All(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		b, ok := e.BranchSummary()
+		if !ok || b.FromHook || b.Summary == "" {
+			continue
+		}
+		var d details
+		if json.Unmarshal(b.Details, &d) != nil || d.Clew.Ancestor != r.Ancestor || d.Clew.Until != r.until() || d.Clew.Asked != asked {
+			continue
+		}
+		b.Usage, b.FromID = nil, r.From // it was paid once
+		return &Summary{
+			Entry: b, Cached: true, CachedFrom: e.ID, ReadFiles: d.ReadFiles, ModifiedFiles: d.ModifiedFiles,
+		}, nil
+	}
+	return nil, nil
+}

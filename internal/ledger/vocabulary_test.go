@@ -1,0 +1,255 @@
+package ledger_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/clew-dev/clew/internal/ledger"
+	"github.com/clew-dev/clew/internal/talk"
+)
+
+// The tools of each agent, with results as they write them.
+func TestVocabularies(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		talk        func(t *talk.Talk)
+		files, weak string
+		commands    string
+		todos       string
+	}{
+		{
+			name: "Claude Code",
+			talk: func(t *talk.Talk) {
+				t.Call("TaskCreate", `{"subject":"Write the parser","description":"all of it"}`, "Task #1 created successfully: Write the parser")
+				t.Call("TaskCreate", `{"subject":"Test it"}`, "Task #2 created successfully: Test it")
+				t.Call("TaskUpdate", `{"taskId":"1","status":"completed"}`, "Updated task #1 status")
+				t.Call("TaskUpdate", `{"taskId":"2","status":"in_progress"}`, "Updated task #2 status")
+				t.Call("Bash", `{"command":"make test"}`, "Exit code 2\nmake: *** [test] Error 1").Failed()
+				t.Call("mcp__files__read_file", `{"path":"lib/a.go"}`, "package lib")
+			},
+			files: "read lib/a.go", commands: "make test: failed 2 test 1/1", todos: "done Write the parser; active Test it",
+		},
+		{
+			name: "Codex: a script of calls",
+			talk: func(t *talk.Talk) {
+				t.Call("exec", talk.Args("input", `const patch = "*** Begin Patch\n*** Update File: src/a.rs\n@@\n-x\n+y\n*** End Patch";
+text(await tools.apply_patch(patch));`), "Script completed\nWall time 0.1 seconds\nOutput:\n")
+				t.Call("exec", talk.Args("input", `// tools.exec_command({cmd: "rm none"})
+const [a, b] = await Promise.all([tools.exec_command({cmd:"cat 'src/b.rs'",workdir:"/home/user/project",timeout_ms:1000}), tools.exec_command({"cmd": `+"`cargo test`"+`})]); text(b.output)`),
+					"Script completed\nWall time 9.0 seconds\nOutput:\ntest step::one ... FAILED\ntest result: FAILED. 3 passed; 1 failed")
+				t.Call("exec", talk.Args("input", "tools.exec_command({cmd: `cargo test ${name}`})"), "ok")
+			},
+			files: "modified src/a.rs", weak: "read src/b.rs", commands: "cat 'src/b.rs': ok; cargo test: failed test 1/1",
+		},
+		{
+			name: "Codex: local_shell and update_plan",
+			talk: func(t *talk.Talk) {
+				t.Call("local_shell", `{"action":{"type":"exec","command":["bash","-lc","echo x > out.txt"],"working_directory":"/home/user/project/sub"}}`, "Exit code: 0\nWall time: 0 seconds\nOutput:\n")
+				t.Call("update_plan", `{"plan":[{"step":"look","status":"completed"},{"step":"change","status":"in_progress"},{"step":"check","status":"pending"}]}`, "Plan updated")
+			},
+			weak: "modified sub/out.txt", commands: "echo x > out.txt: ok 0", todos: "done look; active change; open check",
+		},
+		{
+			name: "Gemini CLI",
+			talk: func(t *talk.Talk) {
+				t.Call("read_file", `{"absolute_path":"/home/user/project/a.ts"}`, "x")
+				t.Call("replace", `{"file_path":"/home/user/project/a.ts","old_string":"x","new_string":"y"}`, "Successfully modified file: a.ts (1 replacements).")
+				t.Call("replace", `{"file_path":"/home/user/project/b.ts","old_string":"x","new_string":"y"}`, "Failed to edit, could not find the string to replace.")
+				t.Call("write_file", `{"file_path":"n.ts","content":"x"}`, "Successfully created and wrote to new file: n.ts.")
+				t.Call("read_many_files", `{"paths":["c.ts","d.ts","src/*.ts"]}`, "--- c.ts ---")
+				t.Call("run_shell_command", `{"command":"npm test","directory":"app"}`, "Command: npm test\nDirectory: app\nOutput: 1 failing\nError: (none)\nExit Code: 1\nSignal: (none)")
+				t.Call("write_todos", `{"todos":[{"description":"one","status":"pending"}]}`, "ok")
+			},
+			files: "modified a.ts (read); created n.ts; read c.ts; read d.ts", commands: "cd app && npm test: failed 1 test 1/1", todos: "open one",
+		},
+		{
+			name: "OpenHands",
+			talk: func(t *talk.Talk) {
+				t.Call("execute_bash", `{"command":"cd /home/user/project && make"}`, "cc: error\n[The command completed with exit code 2.]\n[Current working directory: /home/user/project]")
+				t.Call("str_replace_editor", `{"command":"view","path":"/home/user/project/m.c"}`, "Here's the result of running `cat -n`")
+				t.Call("str_replace_editor", `{"command":"insert","path":"/home/user/project/m.c","insert_line":3,"new_str":"x"}`, "The file has been edited.")
+				t.Call("task_tracker", `{"command":"plan","task_list":[{"id":"1","title":"Reproduce","status":"done"},{"id":"2","title":"Fix","status":"todo"}]}`, "Task list updated")
+			},
+			files: "modified m.c (read)", commands: "make: failed 2 build 1/1", todos: "done Reproduce; open Fix",
+		},
+		{
+			name: "SWE-agent: an editor that knows which file is open",
+			talk: func(t *talk.Talk) {
+				t.Bash("open src/fields.py 140", "[File: /home/user/project/src/fields.py (1997 lines total)]\n(90 more lines above)")
+				t.Bash("edit 140:141\n    return 1\nend_of_edit", "[File: /home/user/project/src/fields.py (1997 lines total)]\nFile updated.")
+				t.Bash("create repro.py", "[File: /home/user/project/repro.py (1 lines total)]\n1:")
+				t.Bash("edit 1:1\nprint(1\nend_of_edit", "Your proposed edit has introduced new syntax error(s).")
+				t.Call("open", `{"path":"src/other.py","line_number":"1"}`, "[File: /home/user/project/src/other.py (9 lines total)]")
+				t.Call("edit", `{"search":"a","replace":"b"}`, "Text replaced. Please review the changes")
+				t.Bash("open -a Safari", "")
+			},
+			files: "modified src/fields.py (read); created repro.py; modified src/other.py (read)", commands: "open -a Safari: ok",
+		},
+		{
+			name: "mini-SWE-agent: nothing but a shell",
+			talk: func(t *talk.Talk) {
+				t.Bash("cat > test_x.py << 'EOF'\nimport x\nEOF\npython test_x.py", "<returncode>1</returncode>\n<output>\nTypeError: no\n</output>")
+				t.Bash("sed -n '1,20p' lib/x.py && grep -n def lib/x.py", "<returncode>0</returncode>\n<output>\n</output>")
+				t.Bash("git diff", "<returncode>0</returncode>\n<output>\ndiff --git a/lib/x.py b/lib/x.py\nindex 1..2\n--- a/lib/x.py\n+++ b/lib/x.py\n</output>")
+				t.Bash("rm test_x.py && mkdir -p out/sub", "<returncode>0</returncode>\n<output>\n</output>")
+			},
+			weak:     "modified lib/x.py (read); deleted test_x.py; created out/sub/",
+			commands: "cat > test_x.py << 'EOF' import x EOF python test_x.py: failed 1 1/1; sed -n '1,20p' lib/x.py && grep -n def lib/x.py: ok 0; git diff: ok 0; rm test_x.py && mkdir -p out/sub: ok 0",
+		},
+		{
+			name: "opencode and others",
+			talk: func(t *talk.Talk) {
+				t.Call("read", `{"filePath":"/home/user/project/a.ts"}`, "<file>")
+				t.Call("edit", `{"filePath":"/home/user/project/a.ts","oldString":"x","newString":"y"}`, "")
+				t.Call("patch", talk.Args("patchText", "*** Begin Patch\n*** Add File: new.ts\n+x\n*** End Patch"), "ok")
+				t.Call("todowrite", `{"todos":[{"id":"1","content":"go","status":"cancelled","priority":"low"}]}`, "ok")
+				t.Call("delete_file", `{"target_file":"old.ts"}`, "deleted")
+				t.Call("move_file", `{"source":"new.ts","destination":"lib/new.ts"}`, "moved")
+				t.Call("replace_string_in_file", `{"filePath":"b.ts","oldString":"a","newString":"b"}`, "ok")
+				t.Call("run_in_terminal", `{"command":"ls"}`, "a")
+			},
+			files:    "modified a.ts (read); deleted old.ts; deleted new.ts -> lib/new.ts; created lib/new.ts; modified b.ts",
+			commands: "ls: ok", todos: "done go",
+		},
+		{
+			name: "git brings files back",
+			talk: func(t *talk.Talk) {
+				t.Call("edit", `{"path":"a.go","oldText":"","newText":""}`, "ok")
+				t.Call("edit", `{"path":"b.go","oldText":"","newText":""}`, "ok")
+				t.Call("edit", `{"path":"d/c.go","oldText":"","newText":""}`, "ok")
+				t.Bash("git checkout -- a.go && git restore d", "")
+				t.Bash("git checkout main", "")
+				t.Bash("git restore --staged b.go", "")
+			},
+			files: "read a.go; modified b.go; read d/c.go", commands: "git checkout -- a.go && git restore d: ok; git checkout main: ok; git restore --staged b.go: ok",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			conv := talk.New()
+			c.talk(conv)
+			l := ledger.Read(conv.Items(), ledger.Options{Cwd: cwd})
+			var commands, todos []string
+			for _, cmd := range l.Commands {
+				commands = append(commands, describe(cmd))
+			}
+			for _, td := range l.Todos {
+				todos = append(todos, string(td.Status)+" "+td.Text)
+			}
+			for _, got := range [][3]string{
+				{"files", list(l.Files), c.files},
+				{"weak", list(l.Weak), c.weak},
+				{"commands", strings.Join(commands, "; "), c.commands},
+				{"todos", strings.Join(todos, "; "), c.todos},
+			} {
+				if got[1] != got[2] {
+					t.Errorf("%s\n got %s\nwant %s", got[0], got[1], got[2])
+				}
+			}
+		})
+	}
+}
+
+// A check that failed is settled by one that looks at the same, or at what failed
+// in it, in whatever words.
+func TestSettled(t *testing.T) {
+	for _, c := range []struct {
+		failed, output string
+		passed         []string
+		settled        bool
+	}{
+		{"go test ./store", "", []string{"cd /home/user/project && GOFLAGS=-mod=mod go test -count=1 -v ./store"}, true},
+		{"go test ./store", "", []string{"cd store && go test ."}, true},
+		{"go test ./store", "", []string{"go test ./other"}, false},
+		{"go test ./...", "--- FAIL: TestA (0.0s)\nFAIL\tx.org/p/store\t0.1s\nok  \tx.org/p/b", []string{"go test ./store"}, true},
+		{"go test ./...", "--- FAIL: TestA (0.0s)\nFAIL\tx.org/p/store\t0.1s\n--- FAIL: TestB\nFAIL\tx.org/p/b\t0.1s", []string{"go test ./store"}, false},
+		{"go test ./...", "--- FAIL: TestA (0.0s)\nFAIL\tx.org/p/store\t0.1s\n--- FAIL: TestB\nFAIL\tx.org/p/b\t0.1s", []string{"go test ./store", "go test -run TestB ./b"}, true},
+		{"go test ./store", "--- FAIL: TestA (0.0s)\nFAIL\tx.org/p/store\t0.1s", []string{"go test -run 'TestA$' ./store"}, true},
+		{"go test ./store", "--- FAIL: TestA (0.0s)\nFAIL\tx.org/p/store\t0.1s", []string{"go test -run TestB ./store"}, false},
+		{"pytest -q", "FAILED tests/a.py::test_one - assert\nFAILED tests/a.py::test_two", []string{"python -m pytest tests/a.py -x"}, true},
+		{"pytest -q", "FAILED tests/a.py::test_one - assert\nFAILED tests/a.py::test_two", []string{"python -m pytest tests/a.py::test_one"}, false},
+		{"pytest tests/a.py::test_one", "", []string{"pytest tests"}, true},
+		{"pytest tests -k one", "", []string{"pytest tests"}, true},
+		{"pytest tests", "", []string{"pytest tests -k one"}, false},
+		{"npx jest", "FAIL src/a.test.ts", []string{"npx jest src/a.test.ts"}, true},
+		{"npm test", "1 failing", []string{"npm run test"}, true},
+		{"npm test", "1 failing", []string{"npm run lint"}, false},
+		{"cargo test", "test step::one ... FAILED", []string{"cargo test step::one"}, true},
+		{"eslint src", "", []string{"eslint --max-warnings 0 src"}, true},
+		{"eslint src", "", []string{"eslint src/a.ts"}, false},
+	} {
+		conv := talk.New()
+		conv.Bash(c.failed, c.output+"\n\nCommand exited with code 1").Failed()
+		for _, p := range c.passed {
+			conv.Bash(p, "ok")
+		}
+		l := ledger.Read(conv.Items(), ledger.Options{Cwd: cwd})
+		if got := len(l.Failing()) == 0; got != c.settled {
+			t.Errorf("%q (%q), then %q: settled %v, want %v; %+v", c.failed, c.output, c.passed, got, c.settled, l.Commands)
+		}
+		if c.settled != (len(l.Errors) == 0) {
+			t.Errorf("%q, then %q: open errors %+v", c.failed, c.passed, l.Errors)
+		}
+	}
+}
+
+func TestRules(t *testing.T) {
+	for _, c := range []struct {
+		rule bool
+		text string
+	}{
+		{true, "Always run the linter before you commit."},
+		{true, "You must never change the file format."},
+		{true, "Don't push without asking."},
+		{true, "From now on, answer in short sentences."},
+		{true, "No new dependencies."},
+		{true, "不要改数据库表结构。"},
+		{true, "以后都用中文回答。"},
+		{true, "必须用 bcrypt。"},
+		{true, "テストは必ず追加してください。"},
+		{true, "반드시 한국어로 대답해 주세요."},
+		{true, "Verwende niemals globale Variablen."},
+		{true, "N'utilise jamais de variables globales."},
+		{true, "Nunca hagas push sin preguntar."},
+		{true, "Всегда пиши тесты."},
+		{false, "Can you always see the list?"},
+		{false, "no don't set it, let's see if it keeps happening"},
+		{false, "add a --verbose flag to cmd/main.go"},
+		{false, "don't do this now"},
+		{false, "ok, use the second one instead"},
+		{false, "I never saw that before."},
+		{false, "It always fails on the second run."},
+		{true, "It must never fail on the second run."},
+		{true, "We always use tabs."},
+		{false, "请在 auth/login.go 里加上登录功能。"},
+		{false, "commit and push"},
+	} {
+		conv := talk.New()
+		conv.User("Hello there.\n" + c.text)
+		l := ledger.Read(conv.Items(), ledger.Options{})
+		got := len(l.Rules) == 1 && l.Rules[0].Text == c.text
+		if got != c.rule || !got && len(l.Rules) > 0 {
+			t.Errorf("%q is taken for a rule: %v, want %v: %+v", c.text, got, c.rule, l.Rules)
+		}
+	}
+}
+
+func TestDecisionsMentionsAndBoxes(t *testing.T) {
+	conv := talk.New()
+	conv.User("Fix #123 as https://example.org/x says, on commit 1507f8b2.")
+	conv.SayCall("The root cause is that parseEntry reads twice.", "bash", `{"command":"grep -rn parseEntry ."}`, "")
+	conv.Say("Plan:\n- [x] find parseEntry\n- [ ] fix it\n- [ ] test it")
+	l := ledger.Read(conv.Items(), ledger.Options{})
+	if len(l.Decisions) != 1 || l.Decisions[0].Text != "The root cause is that parseEntry reads twice." {
+		t.Errorf("decisions %+v", l.Decisions)
+	}
+	var got []string
+	for _, m := range l.Mentions {
+		got = append(got, string(m.Kind)+" "+m.Text)
+	}
+	if s := strings.Join(got, "; "); s != "ticket #123; url https://example.org/x; commit 1507f8b2; name parseEntry" {
+		t.Errorf("mentions: %s", s)
+	}
+	if len(l.Todos) != 3 || l.Todos[0].Status != ledger.TodoDone || l.Todos[2].Text != "test it" {
+		t.Errorf("todos %+v", l.Todos)
+	}
+}

@@ -1,0 +1,171 @@
+package replay
+
+import (
+	"slices"
+
+	"github.com/clew-dev/clew/internal/replay/measure"
+)
+
+// Row is one policy in a table.
+type Row struct {
+	Policy   string
+	About    string // what it does, in a few words
+	Points   int    // at which it was scored
+	Sessions int
+	Tokens   float64 // mean size of its texts
+
+	Contextual, Recall, RecallByUse, Precision Mean
+	Instructions, Constraints                  Mean
+	TrailF1, Modified, Fresh, Foreign, Plain   Mean
+
+	// Chain is the mean after one, two and three compactions in a row, of the same
+	// points.
+	Chain, ChainRecall, ChainInstructions [Generations]Mean
+
+	Gates Gates
+
+	// ByClass adds up the needs of all points, and those found.
+	ByClass [measure.NumClasses]measure.ClassScore
+
+	bySession []float64 // contextual recall
+}
+
+// Decay is the share of contextual recall that is lost between the first and the
+// last of the compactions in a row.
+func (r *Row) Decay() (share float64, ok bool) {
+	if first := r.Chain[0]; first.N > 0 && first.Value > 0 {
+		return 1 - r.Chain[Generations-1].Value/first.Value, true
+	}
+	return 0, false
+}
+
+// Mean is the mean of a measure: over the points of each session, then over the
+// sessions. N is the number of points that had something to measure.
+type Mean struct {
+	Value float64
+	N     int
+}
+
+// Rows returns a row for each policy, in the order of the report, of the free
+// points or of the recorded ones.
+func (r *Report) Rows(recorded bool) []Row {
+	names := slices.Clone(r.Policies)
+	if recorded {
+		names = append(names, RecordedPolicy)
+	}
+	var rows []Row
+	for _, name := range names {
+		rows = append(rows, r.row(name, recorded))
+	}
+	return rows
+}
+
+func (r *Report) row(policy string, recorded bool) Row {
+	row := Row{Policy: policy, About: r.about[policy]}
+	var scores [][]measure.Score
+	var chains [][]Chain
+	for _, s := range r.Sessions {
+		var of []measure.Score
+		var in []Chain
+		for _, p := range s.Points {
+			if p.Recorded != recorded {
+				continue
+			}
+			if score, ok := p.Scores[policy]; ok {
+				of = append(of, score)
+				row.Gates.add(&score, p.Unstable[policy])
+				for i, c := range score.ByClass {
+					row.ByClass[i].Needs += c.Needs
+					row.ByClass[i].Found += c.Found
+					row.ByClass[i].InContext += c.InContext
+				}
+			}
+			if c, ok := p.Chains[policy]; ok {
+				in = append(in, c)
+			}
+		}
+		if len(of) > 0 {
+			scores = append(scores, of)
+			row.Points += len(of)
+			row.Sessions++
+		}
+		if len(in) > 0 {
+			chains = append(chains, in)
+		}
+	}
+	mean := func(get func(s *measure.Score) measure.Measured) Mean { return meanOf(scores, get) }
+	row.Tokens = mean(func(s *measure.Score) measure.Measured { return measure.Measured{Value: float64(s.Tokens), OK: true} }).Value
+	row.Contextual = mean(func(s *measure.Score) measure.Measured { return s.Contextual })
+	row.Recall = mean(func(s *measure.Score) measure.Measured { return s.Recall })
+	row.RecallByUse = mean(func(s *measure.Score) measure.Measured { return s.RecallByUse })
+	row.Precision = mean(func(s *measure.Score) measure.Measured { return s.Precision })
+	row.Instructions = mean(func(s *measure.Score) measure.Measured { return s.Instructions })
+	row.Constraints = mean(func(s *measure.Score) measure.Measured { return s.Constraints })
+	row.TrailF1 = mean(func(s *measure.Score) measure.Measured { return s.TrailF1 })
+	row.Modified = mean(func(s *measure.Score) measure.Measured { return s.Modified })
+	row.Fresh = mean(func(s *measure.Score) measure.Measured { return s.Fresh })
+	row.Foreign = mean(func(s *measure.Score) measure.Measured { return s.Foreign })
+	row.Plain = mean(func(s *measure.Score) measure.Measured { return measure.Measured{Value: s.Plain, OK: s.Tokens > 0} })
+	for _, of := range scores {
+		if m := meanOf([][]measure.Score{of}, func(s *measure.Score) measure.Measured { return s.Contextual }); m.N > 0 {
+			row.bySession = append(row.bySession, m.Value)
+		}
+	}
+	for i := range Generations {
+		row.Chain[i] = meanOf(chains, func(c *Chain) measure.Measured { return c.Contextual[i] })
+		row.ChainRecall[i] = meanOf(chains, func(c *Chain) measure.Measured { return c.Recall[i] })
+		row.ChainInstructions[i] = meanOf(chains, func(c *Chain) measure.Measured { return c.Instructions[i] })
+	}
+	return row
+}
+
+// Support says what the figures of the free points stand on.
+type Support struct {
+	Points int
+	Needs  int // in the middle point
+	// Ceiling is the contextual recall of all that was dropped.
+	Ceiling Mean
+}
+
+// Support returns what the figures of the free points stand on.
+func (r *Report) Support() Support {
+	var s Support
+	var needs []float64
+	var ceilings [][]measure.Measured
+	for _, session := range r.Sessions {
+		var of []measure.Measured
+		for _, p := range session.Points {
+			if !p.Recorded {
+				needs = append(needs, float64(p.Needs))
+				of = append(of, p.Ceiling)
+			}
+		}
+		ceilings = append(ceilings, of)
+	}
+	s.Points, s.Needs = len(needs), int(median(needs))
+	s.Ceiling = meanOf(ceilings, func(m *measure.Measured) measure.Measured { return *m })
+	return s
+}
+
+func meanOf[T any](sessions [][]T, get func(s *T) measure.Measured) Mean {
+	var m Mean
+	sum, groups := 0.0, 0
+	for _, scores := range sessions {
+		part, n := 0.0, 0
+		for i := range scores {
+			if v := get(&scores[i]); v.OK {
+				part += v.Value
+				n++
+			}
+		}
+		if n > 0 {
+			sum += part / float64(n)
+			groups++
+			m.N += n
+		}
+	}
+	if groups > 0 {
+		m.Value = sum / float64(groups)
+	}
+	return m
+}

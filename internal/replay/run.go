@@ -1,0 +1,334 @@
+package replay
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/clew-dev/clew/internal/replay/measure"
+	"github.com/clew-dev/clew/internal/replay/meter"
+	"github.com/clew-dev/clew/token"
+)
+
+// The defaults of Options.
+const (
+	DefaultBudget = 4_000
+	DefaultTail   = 8_000
+)
+
+// Options say how to replay. The zero value is ready for use.
+type Options struct {
+	// Policies to compare. Default: all.
+	Policies []Policy
+	// Budget is what the text of a policy may cost at a free point, in tokens of
+	// three UTF-16 units. Default: 4,000. At a recorded point it is the size of the
+	// recorded summary.
+	Budget int
+	// Tail is how much stays as it is behind a free point, in the same tokens.
+	// Default: 8,000.
+	Tail int
+	// Chain also plays several compactions in a row at each free point.
+	Chain bool
+	// Cost says how costs are replayed.
+	Cost CostOptions
+	// Parallel is how many sessions are played at a time. Default: GOMAXPROCS.
+	Parallel int
+	// Text is called with each text and its score, for reading; never by two
+	// goroutines at once, in no particular order. Optional.
+	Text func(t Text)
+}
+
+// Text is what a policy put in the place of what was dropped at a point.
+type Text struct {
+	Session  string
+	Point    int // messages before it
+	Recorded bool
+	Policy   string
+	Text     string
+	Score    measure.Score
+}
+
+// RecordedPolicy is the name under which the summaries of the recorded programs
+// stand in reports.
+const RecordedPolicy = "recorded"
+
+// PointResult is a point and how each policy did.
+type PointResult struct {
+	At       int // messages before it
+	Recorded bool
+	Dropped  int // tokens
+	Needs    int
+	Ceiling  measure.Measured // contextual recall of all that is dropped
+	Budget   int
+	Scores   map[string]measure.Score
+	Chains   map[string]Chain // of free points that are large enough
+	Unstable map[string]bool  // policies that gave another text the second time
+}
+
+// SessionResult is a session and its points.
+type SessionResult struct {
+	Name, Group string
+	Messages    int // that were said, what a rewrite put in left out
+	Tokens      int // of them
+	Points      []PointResult
+	// Skipped says why there is no free point, "" when there are some.
+	Skipped string
+	// SkippedRecorded says of each recorded compaction without a point why.
+	SkippedRecorded []string
+}
+
+// Report is the outcome of a replay.
+type Report struct {
+	Budget, Tail int
+	Policies     []string
+	Sessions     []SessionResult
+	Costs        *Costs
+	// Meter are the errors of estimates, on the sessions that recorded usage: those
+	// of the engine's counter, and of four characters to a token.
+	Meter []meter.Row
+	// Again are sessions that were not counted because a longer one has the same id.
+	Again []Again
+
+	about map[string]string // of policies
+}
+
+// Again is a session that was not counted, and the one that was in its place.
+type Again struct{ Name, Counted string }
+
+// Check says what is wrong with the options: a setting that makes no sense, and
+// what would come of it.
+func (o Options) Check() error { return o.settle() }
+
+// settle fills in the defaults.
+func (o *Options) settle() error {
+	if o.Policies == nil {
+		o.Policies = Policies()
+	}
+	o.Budget, o.Tail = cmp.Or(o.Budget, DefaultBudget), cmp.Or(o.Tail, DefaultTail)
+	if o.Budget < 1 || o.Tail < 0 {
+		return fmt.Errorf("a budget of %d and a tail of %d tokens make no sense: nothing could be kept", o.Budget, o.Tail)
+	}
+	if o.Parallel < 1 {
+		o.Parallel = runtime.GOMAXPROCS(0)
+	}
+	return o.Cost.settle(o)
+}
+
+// Run plays sessions under policies. The error is that of a policy, or of ctx.
+func Run(ctx context.Context, sessions []Session, opt Options) (*Report, error) {
+	return Play(ctx, slices.Values(sessions), opt)
+}
+
+// Play is Run for sessions that need not be in memory all at once: as many are taken
+// as are played at a time. Of sessions with the same ID the longest counts.
+func Play(ctx context.Context, sessions iter.Seq[Session], opt Options) (*Report, error) {
+	if err := opt.settle(); err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var (
+		mu    sync.Mutex
+		first error
+		wg    sync.WaitGroup
+		all   []*played
+	)
+	text := opt.Text
+	if text != nil {
+		opt.Text = func(t Text) {
+			mu.Lock()
+			defer mu.Unlock()
+			text(t)
+		}
+	}
+	type job struct {
+		session Session
+		into    *played
+	}
+	next := make(chan job)
+	for range opt.Parallel {
+		wg.Go(func() {
+			for j := range next {
+				if err := play(ctx, &j.session, &opt, j.into); err != nil {
+					mu.Lock()
+					if first == nil {
+						first = fmt.Errorf("%s: %w", j.session.Name, err)
+					}
+					mu.Unlock()
+					stop()
+				}
+			}
+		})
+	}
+	for s := range sessions {
+		p := &played{}
+		all = append(all, p)
+		select {
+		case next <- job{s, p}:
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	close(next)
+	wg.Wait()
+	if err := cmp.Or(first, ctx.Err()); err != nil {
+		return nil, err
+	}
+	return report(ctx, all, &opt)
+}
+
+// played is what is left of a session when it was played.
+type played struct {
+	SessionResult
+	id        string
+	recording *recording
+	meter     [2]meter.Errors // see Report.Meter
+}
+
+// report sums up.
+func report(ctx context.Context, all []*played, opt *Options) (*Report, error) {
+	r := &Report{Budget: opt.Budget, Tail: opt.Tail}
+	r.about = map[string]string{RecordedPolicy: "the summary that the recorded program made"}
+	for _, p := range opt.Policies {
+		r.Policies = append(r.Policies, p.Name())
+		r.about[p.Name()] = p.About()
+	}
+	all = r.distinct(all)
+	recall := map[string]float64{}
+	r.Meter = []meter.Row{{Name: "heuristic"}, {Name: "chars4"}}
+	for _, p := range all {
+		r.Sessions = append(r.Sessions, p.SessionResult)
+		for k := range r.Meter {
+			r.Meter[k].Errors.Add(p.meter[k])
+		}
+	}
+	if r.Meter[0].Errors.Calls == 0 {
+		r.Meter = nil
+	}
+	for _, row := range r.Rows(false) {
+		if row.Contextual.N > 0 {
+			recall[row.Policy] = row.Contextual.Value
+		}
+	}
+	var err error
+	r.Costs, err = replayCosts(ctx, all, r.Policies, recall, opt.Cost, opt.Parallel)
+	return r, err
+}
+
+// distinct keeps the longest of the sessions with the same id, and notes the others.
+func (r *Report) distinct(all []*played) []*played {
+	at := map[string]int{}
+	var out []*played
+	for _, p := range all {
+		i, ok := at[p.id]
+		if !ok || p.id == "" {
+			at[p.id] = len(out)
+			out = append(out, p)
+			continue
+		}
+		if p.Messages > out[i].Messages {
+			p, out[i] = out[i], p
+		}
+		r.Again = append(r.Again, Again{p.Name, out[i].Name})
+	}
+	return out
+}
+
+// play plays one session.
+func play(ctx context.Context, s *Session, opt *Options, res *played) error {
+	res.id, res.Name, res.Group = s.ID, s.Name, s.Group
+	parts := s.stretches()
+	var points []*point
+	for i, st := range parts {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if i == 0 {
+			free, why := freePoints(s, st, opt)
+			points = append(points, free...)
+			res.Skipped = string(why)
+		}
+		if st.rewrite == nil || i+1 >= len(parts) {
+			continue
+		}
+		c, ok := st.rewrite.Compaction()
+		if !ok || c.Summary == "" {
+			res.SkippedRecorded = append(res.SkippedRecorded, "no text of a summary")
+			continue
+		}
+		if pt, why := recordedPoint(s, st, parts[i+1], c.Summary); why != "" {
+			res.SkippedRecorded = append(res.SkippedRecorded, string(why))
+		} else {
+			points = append(points, pt)
+		}
+	}
+	if len(parts) == 0 {
+		res.Skipped = "no messages"
+	}
+	res.meter[0] = meter.Measure(s.Path, token.HeuristicFor)
+	res.meter[1] = meter.Measure(s.Path, func(string, string) token.Counter { return token.Chars4() })
+	res.recording = record(s)
+	res.Messages, res.Tokens = len(res.recording.blocks), res.recording.tokens()
+	for _, pt := range points {
+		got, err := pt.score(ctx, s, opt)
+		if err != nil {
+			return err
+		}
+		res.Points = append(res.Points, got)
+	}
+	return nil
+}
+
+func (pt *point) score(ctx context.Context, s *Session, opt *Options) (PointResult, error) {
+	res := PointResult{
+		At: pt.at, Recorded: pt.recorded != "", Dropped: pt.DroppedTokens, Needs: len(pt.Needs), Ceiling: pt.Ceiling(),
+		Budget: int(pt.prefix.Budget), Scores: map[string]measure.Score{}, Chains: map[string]Chain{}, Unstable: map[string]bool{},
+	}
+	take := func(policy, text, frame string) {
+		score := pt.Score(text, frame, int(pt.prefix.Budget))
+		if opt.Text != nil {
+			opt.Text(Text{s.Name, pt.at, res.Recorded, policy, text, score})
+		}
+		score.Missed, score.MissedContext, score.MissedSentences, score.ForeignIDs = nil, nil, nil, nil
+		score.MissedPairs, score.WrongPairs, score.Stale = nil, nil, nil
+		res.Scores[policy] = score // without what would hold on to the session
+	}
+	for _, p := range opt.Policies {
+		prefix := pt.prefix
+		prefix.Dropped, prefix.Kept = slices.Clone(prefix.Dropped), slices.Clone(prefix.Kept)
+		r, err := p.Replace(ctx, prefix)
+		if err != nil {
+			return res, fmt.Errorf("policy %s: %w", p.Name(), err)
+		}
+		take(p.Name(), r.Text, p.Frame())
+		if res.Recorded || !opt.Chain {
+			continue
+		}
+		again, err := p.Replace(ctx, prefix)
+		if err != nil {
+			return res, fmt.Errorf("policy %s: %w", p.Name(), err)
+		}
+		if again.Text != r.Text || !bytes.Equal(again.Details, r.Details) {
+			res.Unstable[p.Name()] = true
+		}
+		once := res.Scores[p.Name()]
+		chain, ok, err := pt.chain(ctx, p, &once, opt.Tail)
+		if err != nil {
+			return res, fmt.Errorf("policy %s: %w", p.Name(), err)
+		}
+		if ok {
+			res.Chains[p.Name()] = chain
+		}
+	}
+	if res.Recorded {
+		take(RecordedPolicy, pt.recorded, "")
+	}
+	return res, nil
+}
