@@ -2,15 +2,16 @@ package clew
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/clew-dev/clew/compact"
 )
 
-// declines says why a pass that is due is not made, "" where it is. What does not fit
-// is brought into the limit all the same, unless Config.NoAuto forbids it; and reasoning
-// that can't be sent any more is taken out whatever the settings say.
-func (c *Config) declines(v *view, plan *compact.Plan) string {
-	if plan.Reason == compact.Manual || plan.OnlyThinking {
+// declines says why a pass that the snapshot asks for is not made, "" where it is. What does
+// not fit is brought into the limit all the same, unless Config.NoAuto forbids it; and
+// reasoning that can't be sent any more is taken out whatever the settings say.
+func (c *Config) declines(s *compact.Snapshot, plan *compact.Plan) string {
+	if plan.Reason == compact.Manual {
 		return ""
 	}
 	if c.NoAuto && plan.Reason == compact.Threshold {
@@ -19,22 +20,21 @@ func (c *Config) declines(v *view, plan *compact.Plan) string {
 	if c.MaxPasses <= 0 || plan.Before.Guarded() > plan.Budget.Limit {
 		return ""
 	}
-	if n := v.passes(); n >= c.MaxPasses {
+	if n := passes(s); n >= c.MaxPasses {
 		return fmt.Sprintf("%d passes were made for the user's last message, and no more are allowed as long as the context fits", n)
 	}
 	return ""
 }
 
 // passes counts the passes since the user's last message that were to make room.
-func (v *view) passes() int {
+func passes(s *compact.Snapshot) int {
 	n := 0
-	for i := len(v.path) - 1; i >= 0; i-- {
-		e := v.path[i]
+	for _, e := range slices.Backward(s.Path) {
 		if _, ok := e.Pass(); ok && !compact.ThinkingPass(e) {
 			n++
 		}
 		if m, err := e.Message(); err == nil && m.UserWords() {
-			return n
+			break
 		}
 	}
 	return n

@@ -15,7 +15,6 @@ import (
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
-	"github.com/clew-dev/clew/token"
 )
 
 // longPath returns the entries of a generated session that is one path.
@@ -157,10 +156,7 @@ func BenchmarkFirstPrepare(b *testing.B) {
 // BenchmarkPlan is compact.Make from scratch, without what a Session keeps.
 func BenchmarkPlan(b *testing.B) {
 	ctx := context.Background()
-	meter, err := token.NewMeter(token.Config{Provider: "anthropic", Model: "claude-opus-4-5"})
-	if err != nil {
-		b.Fatal(err)
-	}
+	setup := &compact.Setup{Model: session.Model{Provider: "anthropic", ID: "claude-opus-4-5"}, Uncalibrated: true}
 	for _, kind := range []struct {
 		name   string
 		policy func(tokens int64) compact.Policy
@@ -174,18 +170,22 @@ func BenchmarkPlan(b *testing.B) {
 		for _, n := range benchSizes {
 			b.Run(fmt.Sprint(kind.name, "/", n), func(b *testing.B) {
 				path := longPath(b, n)
-				in := compact.Input{Path: path, Last: path[len(path)-1].ID, Meter: meter}
-				plan, err := compact.Make(ctx, in, compact.Policy{Window: hugeWindow})
+				store, leaf := session.NewMemory(session.Header{ID: "s"}, path...), path[len(path)-1].ID
+				snap, err := compact.Load(ctx, store, leaf, setup)
 				if err != nil {
 					b.Fatal(err)
 				}
-				policy := kind.policy(plan.Before.Tokens)
+				policy := kind.policy(snap.Reading.Tokens)
+				var plan *compact.Plan
 				ratio(b, path, nil, func() {
-					if plan, err = compact.Make(ctx, in, policy); err != nil || plan.Act == (kind.name == "nothing") {
+					if snap, err = compact.Load(ctx, store, leaf, setup); err == nil {
+						plan, err = compact.Make(ctx, snap, compact.Request{Policy: &policy})
+					}
+					if err != nil || plan.Act == (kind.name == "nothing") {
 						b.Fatal(err, plan)
 					}
 				})
-				b.Log(plan.Why, plan.Rungs)
+				b.Log(plan.Why, plan.Stages)
 			})
 		}
 	}

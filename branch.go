@@ -91,13 +91,13 @@ func (s *Session) branch(ctx context.Context, target string, opt BranchOptions) 
 		return nil, err
 	}
 	b.Ancestor, b.Left = r.Ancestor, r.Messages()
-	v, err := s.look(ctx)
+	snap, err := s.load(ctx)
 	if err != nil {
 		return nil, err
 	}
 	d := s.askBranch(ctx, BeforeBranchEvent{
 		Session: store.Header().ID, From: b.From, Target: target, Leaf: leaf, Ancestor: r.Ancestor, Summarize: opt.Summarize,
-		Instructions: cmp.Or(opt.Instructions, v.policy.Instructions), Label: opt.Label,
+		Instructions: cmp.Or(opt.Instructions, snap.Policy.Instructions), Label: opt.Label,
 		items: r.Items, entries: r.Entries, cwd: store.Header().Cwd,
 	}, &b.Warnings)
 	if d.Cancel {
@@ -107,7 +107,7 @@ func (s *Session) branch(ctx context.Context, target string, opt BranchOptions) 
 	opt.Instructions, opt.Label = d.Instructions, d.Label
 	opt.ReplaceInstructions = opt.ReplaceInstructions || d.ReplaceInstructions
 	if opt.Summarize {
-		b.Summary, err = s.summarizeBranch(ctx, r, v.policy, opt, d.Summary)
+		b.Summary, err = s.summarizeBranch(ctx, r, snap, opt, d.Summary)
 		if errors.Is(err, branch.ErrNothing) {
 			b.Why, err = "no summary: nothing is left behind", nil
 		}
@@ -127,22 +127,17 @@ func (s *Session) branch(ctx context.Context, target string, opt BranchOptions) 
 }
 
 // summarizeBranch makes the summary, or takes that of a hook.
-func (s *Session) summarizeBranch(ctx context.Context, r *branch.Range, policy compact.Policy, opt BranchOptions, given string) (*branch.Summary, error) {
-	v := s.view
-	budget, _, err := policy.Resolve()
-	if err != nil {
-		return nil, err
-	}
+func (s *Session) summarizeBranch(ctx context.Context, r *branch.Range, snap *compact.Snapshot, opt BranchOptions, given string) (*branch.Summary, error) {
 	o := branch.Options{
-		Counter: v.meter, Budget: min(branch.DefaultBudget, budget.Summary), Summarizer: policy.Summarizer, Template: policy.Template,
-		Instructions: opt.Instructions, OnlyInstructions: opt.ReplaceInstructions, Cwd: s.log.Store().Header().Cwd,
+		Counter: snap.Meter, Budget: min(branch.DefaultBudget, snap.Budget.Summary), Summarizer: snap.Policy.Summarizer, Template: snap.Policy.Template,
+		Instructions: opt.Instructions, OnlyInstructions: opt.ReplaceInstructions, Cwd: snap.Cwd,
 	}
 	if given == "" {
 		return branch.Summarize(s.inside(ctx), s.log.Store(), r, o)
 	}
 	var warnings []error
 	o.Fresh = true
-	o.Summarizer = &givenSummary{GivenSummary: GivenSummary{Text: given, By: "hook"}, own: policy.Summarizer, warnings: &warnings}
+	o.Summarizer = &suppliedSummary{GivenSummary: GivenSummary{Text: given, By: "hook"}, own: snap.Policy.Summarizer, warnings: &warnings}
 	sum, err := branch.Summarize(s.inside(ctx), s.log.Store(), r, o)
 	s.warnings = append(s.warnings, warnings...)
 	return sum, err

@@ -115,12 +115,12 @@ func (s *Session) named(ctx context.Context, policy compact.Policy) compact.Poli
 
 // provideFiles makes the files that notes in the context name, where they are
 // missing. One that can't be made is reported; its content can be recalled.
-func (s *Session) provideFiles(ctx context.Context, v *view) {
+func (s *Session) provideFiles(ctx context.Context, v *compact.Snapshot) {
 	if s.cache == nil {
 		return
 	}
-	for _, it := range v.context.Items {
-		if it.Edit == nil || compact.RungOf(it.Edit) != compact.RungOffload || it.Entry.Type != session.TypeMessage {
+	for _, it := range v.Context.Items {
+		if it.Edit == nil || compact.StageOf(it.Edit) != compact.StageOffload || it.Entry.Type != session.TypeMessage {
 			continue
 		}
 		m, err := it.Entry.Message()

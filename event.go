@@ -27,8 +27,8 @@ type Event struct {
 	Why string
 	// After is what the context takes now; as Before where nothing changed.
 	After token.Reading
-	// Rungs say what freed how much.
-	Rungs []compact.Rung
+	// Stages say what freed how much.
+	Stages []compact.Stage
 	// Summarizer made the summary; "" where there is none. Usage is what that cost,
 	// with its price in US dollars if that is known; nil when no model was asked.
 	Summarizer string
@@ -74,7 +74,7 @@ func (s *Session) emit(ctx context.Context, e Event) {
 	if s.cfg.Events == nil {
 		return
 	}
-	e.Rungs, e.Entries, e.Warnings = slices.Clone(e.Rungs), slices.Clone(e.Entries), slices.Clone(e.Warnings)
+	e.Stages, e.Entries, e.Warnings = slices.Clone(e.Stages), slices.Clone(e.Entries), slices.Clone(e.Warnings)
 	call("Events", -1, receiver{}, &s.warnings, func() error {
 		s.cfg.Events(s.inside(context.WithoutCancel(ctx)), e)
 		return nil
@@ -82,8 +82,8 @@ func (s *Session) emit(ctx context.Context, e Event) {
 }
 
 // passEvent is what is known of a pass before it is made.
-func (s *Session) passEvent(kind EventKind, v *view, info PassInfo, plan *compact.Plan) Event {
-	m := s.cfg.modelAt(v.model)
+func (s *Session) passEvent(kind EventKind, v *compact.Snapshot, info PassInfo, plan *compact.Plan) Event {
+	m := v.Model
 	info.Session, info.Before, info.Budget = s.log.Store().Header().ID, plan.Before, plan.Budget
 	return Event{
 		Kind: kind, Time: s.log.Now(), PassInfo: info, Provider: m.Provider, Model: m.ID, Why: plan.Why, After: plan.Before,
@@ -91,14 +91,14 @@ func (s *Session) passEvent(kind EventKind, v *view, info PassInfo, plan *compac
 }
 
 // passDeclined tells of a pass that was due or asked for and is not made.
-func (s *Session) passDeclined(ctx context.Context, v *view, info PassInfo, plan *compact.Plan) {
+func (s *Session) passDeclined(ctx context.Context, v *compact.Snapshot, info PassInfo, plan *compact.Plan) {
 	if s.cfg.Events != nil {
 		s.emit(ctx, s.passEvent(EventPassDeclined, v, info, plan))
 	}
 }
 
 // passBegun tells of a pass that is being made. What it returns tells how it ended.
-func (s *Session) passBegun(ctx context.Context, v *view, info PassInfo, plan *compact.Plan) func(r *Result, err error) {
+func (s *Session) passBegun(ctx context.Context, v *compact.Snapshot, info PassInfo, plan *compact.Plan) func(r *Result, err error) {
 	if s.cfg.Events == nil {
 		return func(*Result, error) {}
 	}
@@ -122,16 +122,16 @@ func (s *Session) passBegun(ctx context.Context, v *view, info PassInfo, plan *c
 }
 
 // passEnded says what a pass did.
-func (s *Session) passEnded(ctx context.Context, before *view, e *Event, r *Result) {
-	e.Why, e.After, e.Rungs, e.Entries, e.Warnings = r.Plan.Why, r.Plan.After, r.Plan.Rungs, r.Entries, r.Warnings
+func (s *Session) passEnded(ctx context.Context, before *compact.Snapshot, e *Event, r *Result) {
+	e.Why, e.After, e.Stages, e.Entries, e.Warnings = r.Plan.Why, r.Plan.After, r.Plan.Stages, r.Entries, r.Warnings
 	if sum := r.Plan.Summary; sum != nil {
 		e.Summarizer, e.Usage = sum.Summarizer, sum.Usage
 	}
 	if len(r.Entries) == 0 {
 		return // a dry run
 	}
-	if now, err := s.look(context.WithoutCancel(ctx)); err == nil {
-		e.After, e.Cache = now.sized.Reading, cacheEffect(before, now)
+	if now, err := s.load(context.WithoutCancel(ctx)); err == nil {
+		e.After, e.Cache = now.Reading, cacheEffect(before, now)
 	}
 }
 
@@ -147,21 +147,21 @@ func (s *Session) branched(ctx context.Context, b *Branched) {
 			e.Summarizer = b.Summary.Output.Summarizer
 		}
 	}
-	if now, err := s.look(context.WithoutCancel(ctx)); err == nil {
-		m := s.cfg.modelAt(now.model)
-		e.Provider, e.Model, e.After = m.Provider, m.ID, now.sized.Reading
+	if now, err := s.load(context.WithoutCancel(ctx)); err == nil {
+		m := now.Model
+		e.Provider, e.Model, e.After = m.Provider, m.ID, now.Reading
 	}
 	s.emit(ctx, e)
 }
 
 // cacheEffect compares the beginnings of two contexts.
-func cacheEffect(before, after *view) CacheEffect {
+func cacheEffect(before, after *compact.Snapshot) CacheEffect {
 	same := 0
-	for same < len(before.msgs) && same < len(after.msgs) && equalMessages(before.msgs[same], after.msgs[same]) {
+	for same < len(before.Messages) && same < len(after.Messages) && equalMessages(before.Messages[same], after.Messages[same]) {
 		same++
 	}
-	c := CacheEffect{Kept: after.meter.Fixed()}
-	for i, cost := range after.sized.Costs {
+	c := CacheEffect{Kept: after.Meter.Fixed()}
+	for i, cost := range after.Costs {
 		if i < same {
 			c.Kept += cost
 		} else {

@@ -42,7 +42,7 @@ func TestEventsOfAPass(t *testing.T) {
 		t.Errorf("start %+v", begin)
 	}
 	if end.Duration <= 0 || end.Time.Sub(begin.Time) != end.Duration || end.After.Tokens != p.Reading.Tokens || end.Summarizer != "deterministic" ||
-		len(end.Rungs) == 0 || !slices.Equal(end.Entries, p.Entries) || end.Usage != nil || end.Model != "claude-opus-4-6" {
+		len(end.Stages) == 0 || !slices.Equal(end.Entries, p.Entries) || end.Usage != nil || end.Model != "claude-opus-4-6" {
 		t.Errorf("end %+v", end)
 	}
 	// The summary stands first, so nothing but the prompt is as before.

@@ -33,16 +33,16 @@ func (s *Session) Explain(ctx context.Context) (*Explanation, error) {
 		return nil, err
 	}
 	defer s.end()
-	v, err := s.look(ctx)
+	snap, err := s.load(ctx)
 	if err != nil {
 		return nil, failed(op, "", err)
 	}
-	path, err := session.Path(ctx, s.log.Store(), v.leaf)
+	path, err := session.Path(ctx, s.log.Store(), snap.Leaf)
 	if err != nil {
 		return nil, failed(op, "", err)
 	}
-	x := &Explanation{Leaf: v.leaf, Model: s.cfg.modelAt(v.model), Reading: v.sized.Reading, Fates: compact.Fates(path)}
-	if calls := compact.Pending(v.context.Items); len(calls) > 0 {
+	x := &Explanation{Leaf: snap.Leaf, Model: snap.Model, Reading: snap.Reading, Fates: compact.Fates(path)}
+	if calls := compact.Pending(snap.Context.Items); len(calls) > 0 {
 		x.Err = pendingError(op, calls)
 		var pending *PendingError
 		if errors.As(x.Err, &pending) {
@@ -50,9 +50,9 @@ func (s *Session) Explain(ctx context.Context) (*Explanation, error) {
 		}
 		return x, nil
 	}
-	policy := v.policy
+	policy := snap.Policy
 	policy.Summarizer = summary.Deterministic{}
-	x.Plan, err = compact.Make(ctx, s.input(v, compact.Threshold, ""), policy)
+	x.Plan, err = compact.Make(ctx, snap, compact.Request{Policy: &policy, Checked: s.checked, Found: s.found})
 	if err != nil && ctx.Err() != nil {
 		return nil, failed(op, "", err)
 	}

@@ -80,20 +80,20 @@ type BeforeCompactEvent struct {
 	// the caller and the hooks before this one have it.
 	Instructions string
 
-	view     *view
+	view     *compact.Snapshot
 	forecast *forecast
 }
 
 // Messages returns the context as it is. Each call makes copies.
-func (e BeforeCompactEvent) Messages() []*message.Message { return copies(e.view.context.Items) }
+func (e BeforeCompactEvent) Messages() []*message.Message { return copies(e.view.Context.Items) }
 
 // Context returns the context as it is, with the entry of each message. Each call
 // makes copies.
-func (e BeforeCompactEvent) Context() []ContextItem { return copiedItems(e.view.context.Items) }
+func (e BeforeCompactEvent) Context() []ContextItem { return copiedItems(e.view.Context.Items) }
 
 // Entries returns the entries of the path that the context is made of, oldest
 // first. Each call makes copies.
-func (e BeforeCompactEvent) Entries() []*session.Entry { return clonedEntries(e.view.path) }
+func (e BeforeCompactEvent) Entries() []*session.Entry { return clonedEntries(e.view.Path) }
 
 // Preparation returns what the pass would do if no hook changed it. No model was
 // asked for that. The error is the one with which the pass will fail if no hook changes
@@ -175,7 +175,7 @@ func (s *Session) askBefore(ctx context.Context, e BeforeCompactEvent, policy co
 			d.Keep, d.Target, d.FirstKept = compact.Amount{}, compact.Amount{}, ""
 		}
 		all.merge(d)
-		edits = append(edits, e.view.checkEdits(point, i, h, d.Edits, warnings)...)
+		edits = append(edits, checkEdits(e.view, point, i, h, d.Edits, warnings)...)
 		return true
 	})
 	if stop != nil {
@@ -197,8 +197,8 @@ func (d *Decision) merge(later Decision) {
 }
 
 // checkPlan says why what a hook wants of a plan can't be done.
-func (d *Decision) checkPlan(policy compact.Policy, v *view) error {
-	if d.FirstKept != "" && v.item(d.FirstKept) < 0 {
+func (d *Decision) checkPlan(policy compact.Policy, v *compact.Snapshot) error {
+	if d.FirstKept != "" && v.Item(d.FirstKept) < 0 {
 		return fmt.Errorf("no message of the context comes from entry %s, so the kept part can't begin there", d.FirstKept)
 	}
 	_, _, err := d.on(policy).Resolve()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 )
@@ -32,12 +33,12 @@ type ContextEvent struct {
 	// Tokens is what the context takes, Window the model's window.
 	Tokens, Window int64
 
-	view *view
+	view *compact.Snapshot
 }
 
 // Context returns the context with the entry of each message. Each call makes
 // copies.
-func (e ContextEvent) Context() []ContextItem { return copiedItems(e.view.context.Items) }
+func (e ContextEvent) Context() []ContextItem { return copiedItems(e.view.Context.Items) }
 
 // ContextDecision is what an EditContext answers. The zero value changes nothing.
 // The hooks after this one see what it changed.
@@ -54,15 +55,15 @@ func (s *Session) editContext(ctx context.Context) error {
 	const point = "EditContext"
 	var failed error
 	eachHook(s.cfg.Hooks, func(i int, h Hook, hook EditContext) bool {
-		v, err := s.look(ctx)
+		v, err := s.load(ctx)
 		if err != nil {
 			failed = err
 			return false
 		}
 		var d ContextDecision
 		e := ContextEvent{
-			Session: s.log.Store().Header().ID, Leaf: v.leaf,
-			Tokens: v.sized.Reading.Tokens, Window: v.meter.Window(), view: v,
+			Session: s.log.Store().Header().ID, Leaf: v.Leaf,
+			Tokens: v.Reading.Tokens, Window: v.Meter.Window(), view: v,
 		}
 		if !call(point, i, h, &s.warnings, func() (err error) {
 			d, err = hook.EditContext(s.inside(ctx), e)
@@ -71,7 +72,7 @@ func (s *Session) editContext(ctx context.Context) error {
 			return true
 		}
 		var drafts []session.Draft
-		for _, edit := range v.checkEdits(point, i, h, d.Edits, &s.warnings) {
+		for _, edit := range checkEdits(v, point, i, h, d.Edits, &s.warnings) {
 			drafts = append(drafts, edit.draft())
 		}
 		if strings.TrimSpace(d.Add) != "" {

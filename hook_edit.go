@@ -60,28 +60,17 @@ func (e hookEdit) draft() session.Draft {
 	return session.NewContextEdit(c)
 }
 
-// item returns the index of the item that comes from an entry, -1 for none. Of a
-// compaction that is its summary.
-func (v *view) item(entry string) int {
-	for i := len(v.context.Items) - 1; i >= 0; i-- {
-		if v.context.Items[i].Entry.ID == entry {
-			return i
-		}
-	}
-	return -1
-}
-
 // checkEdits returns those edits that can be made and that change something, and
 // warns of the others.
-func (v *view) checkEdits(point string, hook int, h Hook, edits []Edit, warnings *[]error) []hookEdit {
+func checkEdits(v *compact.Snapshot, point string, hook int, h Hook, edits []Edit, warnings *[]error) []hookEdit {
 	var good []hookEdit
 	for _, e := range edits {
-		i := v.item(e.Entry)
+		i := v.Item(e.Entry)
 		if i < 0 {
 			*warnings = append(*warnings, refused(point, hook, h, fmt.Errorf("no message of the context comes from entry %q", e.Entry)))
 			continue
 		}
-		old := v.context.Items[i].Message
+		old := v.Context.Items[i].Message
 		if err := e.check(old); err != nil {
 			*warnings = append(*warnings, refused(point, hook, h, fmt.Errorf("edit of entry %s: %w", e.Entry, err)))
 			continue
@@ -191,18 +180,16 @@ func (s *Session) add(ctx context.Context, point string, h Hook, a Addition, r *
 	if strings.TrimSpace(a.Text) == "" {
 		return nil
 	}
-	v, err := s.look(ctx)
+	v, err := s.load(ctx)
 	if err != nil {
 		return err
 	}
 	draft := added(point, h, a.Text)
-	preview := session.Preview(v.path, draft)
-	grown := v.extended(v.leaf, preview[len(preview)-1:], &s.cfg)
-	s.view = nil // its tally went into the preview
+	grown := v.Preview(draft)
 	if grown == nil {
 		return errors.New("it can't be measured")
 	}
-	then, err := compact.Check(s.input(grown, compact.Threshold, ""), grown.policy)
+	then, err := compact.Check(grown, compact.Request{})
 	if err != nil {
 		return err
 	}

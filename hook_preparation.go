@@ -37,11 +37,12 @@ type forecast struct {
 }
 
 // forecastPass works out the pass.
-func (s *Session) forecastPass(ctx context.Context, in compact.Input, policy compact.Policy) *forecast {
+func forecastPass(ctx context.Context, snap *compact.Snapshot, req compact.Request, policy compact.Policy) *forecast {
 	asked := &askedFor{}
 	policy.Summarizer = asked
+	req.Policy = &policy
 	f := &forecast{}
-	if f.plan, f.err = compact.Make(ctx, in, policy); f.err == nil && f.plan.Summary != nil {
+	if f.plan, f.err = compact.Make(ctx, snap, req); f.err == nil && f.plan.Summary != nil {
 		f.in = asked.last
 	}
 	return f

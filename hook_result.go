@@ -115,8 +115,8 @@ func (s *Session) argumentsOf(call string, before []*message.Message) json.RawMe
 		}
 		return nil
 	}
-	if found := find(before); found != nil || s.view == nil || s.view.leaf != s.log.Leaf() {
+	if found := find(before); found != nil || s.snap == nil || s.snap.Leaf != s.log.Leaf() {
 		return found
 	}
-	return find(s.view.msgs)
+	return find(s.snap.Messages)
 }

@@ -56,9 +56,9 @@ type SessionEvent struct {
 
 func (s *Session) event() SessionEvent {
 	h := s.log.Store().Header()
-	e := SessionEvent{Session: h.ID, Cwd: h.Cwd, Parent: h.ParentSession, Leaf: s.log.Leaf(), Model: s.cfg.modelAt(session.Model{})}
-	if s.view != nil {
-		e.Model = s.cfg.modelAt(s.view.model)
+	e := SessionEvent{Session: h.ID, Cwd: h.Cwd, Parent: h.ParentSession, Leaf: s.log.Leaf(), Model: s.cfg.setup().Model}
+	if s.snap != nil {
+		e.Model = s.snap.Model
 	}
 	return e
 }

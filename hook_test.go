@@ -57,7 +57,7 @@ func TestBeforeCompactReplacesTheSummary(t *testing.T) {
 		}),
 		clew.AfterCompactFunc(func(_ context.Context, e clew.AfterCompactEvent) (clew.Addition, error) {
 			told = e.Result
-			e.Result.Plan.Rungs[0].Freed = -1
+			e.Result.Plan.Stages[0].Freed = -1
 			e.Result.Entries[0] = "changed"
 			return clew.Addition{}, nil
 		}),
@@ -73,8 +73,8 @@ func TestBeforeCompactReplacesTheSummary(t *testing.T) {
 	if len(p.Plan.Summary.Document.Quotes) == 0 || !strings.Contains(p.Plan.Summary.Text, "request 0") {
 		t.Error("I11: the user's words are not in the summary")
 	}
-	if told.Plan == nil || !told.Plan.Act || p.Plan.Rungs[0].Freed < 0 || p.Entries[0] == "changed" || len(p.Warnings) != 0 {
-		t.Errorf("told %+v; ours %+v, warnings %v", told.Plan, p.Plan.Rungs, p.Warnings)
+	if told.Plan == nil || !told.Plan.Act || p.Plan.Stages[0].Freed < 0 || p.Entries[0] == "changed" || len(p.Warnings) != 0 {
+		t.Errorf("told %+v; ours %+v, warnings %v", told.Plan, p.Plan.Stages, p.Warnings)
 	}
 	for _, m := range p.Messages {
 		if m.Role == message.RoleUser && len(m.Content) == 0 {

@@ -33,7 +33,7 @@ func (r *Result) clone() Result {
 	c := Result{Entries: slices.Clone(r.Entries), Warnings: slices.Clone(r.Warnings)}
 	if r.Plan != nil {
 		plan := *r.Plan
-		plan.Clamps, plan.Rungs = slices.Clone(plan.Clamps), slices.Clone(plan.Rungs)
+		plan.Clamps, plan.Stages = slices.Clone(plan.Clamps), slices.Clone(plan.Stages)
 		plan.ReadFiles, plan.ModifiedFiles = slices.Clone(plan.ReadFiles), slices.Clone(plan.ModifiedFiles)
 		if plan.Cut != nil {
 			cut := *plan.Cut
@@ -87,36 +87,29 @@ func (s *Session) Prepare(ctx context.Context) (*Prepared, error) {
 	if err := s.sync(ctx); err != nil { // before the request leaves
 		return nil, failed(op, "", err)
 	}
-	v, err := s.look(ctx)
+	snap, err := s.settled(ctx, op)
 	if err != nil {
-		return nil, failed(op, "", err)
-	}
-	if calls := compact.Pending(v.context.Items); len(calls) > 0 {
-		return nil, pendingError(op, calls)
+		return nil, err
 	}
 	if err := s.editContext(ctx); err != nil {
 		return nil, failed(op, "", err)
 	}
-	if v, err = s.look(ctx); err != nil {
-		return nil, failed(op, "", err)
-	}
-	r, err := s.pass(ctx, PassInfo{Reason: compact.Threshold}, v.policy, false)
+	r, err := s.pass(ctx, PassInfo{Reason: compact.Threshold}, nil, false)
 	if err == nil && len(r.Entries) > 0 {
 		err = s.passAgain(ctx, r)
+	}
+	if err == nil {
+		snap, err = s.load(ctx)
 	}
 	if err != nil {
 		return nil, failed(op, "", err)
 	}
-	if v, err = s.look(ctx); err != nil {
-		return nil, failed(op, "", err)
-	}
-	s.provideFiles(ctx, v)
-	s.lookAhead(v)
+	s.provideFiles(ctx, snap)
+	s.prefetch(snap)
 	r.Warnings = append(r.Warnings, s.takeWarnings()...)
-	model := s.cfg.modelAt(v.model)
 	return &Prepared{
-		Messages: slices.Clone(v.msgs), Reading: v.sized.Reading, Leaf: v.leaf, Result: *r,
-		target: wire.Target{Provider: model.Provider, Model: model.ID, TakesImages: s.cfg.TakesImages},
+		Messages: slices.Clone(snap.Messages), Reading: snap.Reading, Leaf: snap.Leaf, Result: *r,
+		target: wire.Target{Provider: snap.Model.Provider, Model: snap.Model.ID, TakesImages: s.cfg.TakesImages},
 	}, nil
 }
 
@@ -155,32 +148,41 @@ func (s *Session) Compact(ctx context.Context, opt CompactOptions) (*Result, err
 		return nil, err
 	}
 	defer s.end()
-	v, err := s.look(ctx)
+	snap, err := s.settled(ctx, op)
 	if err != nil {
-		return nil, failed(op, "", err)
+		return nil, err
 	}
-	if calls := compact.Pending(v.context.Items); len(calls) > 0 {
-		return nil, pendingError(op, calls)
-	}
-	policy := v.policy
+	policy := snap.Policy
 	policy.Instructions = cmp.Or(opt.Instructions, policy.Instructions)
 	if opt.Keep.IsSet() {
 		policy.Keep = opt.Keep
 	}
 	policy.FirstKept = cmp.Or(opt.FirstKept, policy.FirstKept)
 	if opt.Summary != nil {
-		policy.Summarizer = &givenSummary{GivenSummary: *opt.Summary, own: policy.Summarizer, warnings: &s.warnings}
+		policy.Summarizer = &suppliedSummary{GivenSummary: *opt.Summary, own: policy.Summarizer, warnings: &s.warnings}
 	}
-	r, err := s.pass(ctx, PassInfo{Reason: cmp.Or(opt.Reason, compact.Manual), WillRetry: opt.WillRetry}, policy, opt.DryRun)
+	r, err := s.pass(ctx, PassInfo{Reason: cmp.Or(opt.Reason, compact.Manual), WillRetry: opt.WillRetry}, &policy, opt.DryRun)
+	if err == nil {
+		snap, err = s.load(ctx)
+	}
 	if err != nil {
 		return nil, failed(op, "", err)
 	}
-	if v, err = s.look(ctx); err != nil {
-		return nil, failed(op, "", err)
-	}
-	s.provideFiles(ctx, v)
+	s.provideFiles(ctx, snap)
 	r.Warnings = append(r.Warnings, s.takeWarnings()...)
 	return r, nil
+}
+
+// settled returns the snapshot at the leaf, where no call waits for its result.
+func (s *Session) settled(ctx context.Context, op string) (*compact.Snapshot, error) {
+	snap, err := s.load(ctx)
+	if err != nil {
+		return nil, failed(op, "", err)
+	}
+	if calls := compact.Pending(snap.Context.Items); len(calls) > 0 {
+		return nil, pendingError(op, calls)
+	}
+	return snap, nil
 }
 
 func (s *Session) takeWarnings() []error {
@@ -193,33 +195,45 @@ func (s *Session) takeWarnings() []error {
 // written to the session meanwhile.
 const conflictTries = 3
 
-// pass makes a pass if one is due. On an error nothing was written.
-func (s *Session) pass(ctx context.Context, info PassInfo, policy compact.Policy, dryRun bool) (*Result, error) {
-	v, err := s.look(ctx)
+// check says whether a pass would be made. What was found out about the same snapshot
+// before is not worked out again.
+func (s *Session) check(snap *compact.Snapshot, req compact.Request) (*compact.Plan, error) {
+	req.Checked = s.checked
+	plan, err := compact.Check(snap, req)
+	if err == nil {
+		c := *plan
+		s.checked = &c
+	}
+	return plan, err
+}
+
+// pass makes a pass if the snapshot at the leaf asks for one, by a policy in the place of
+// the snapshot's if there is one. On an error nothing was written.
+func (s *Session) pass(ctx context.Context, info PassInfo, policy *compact.Policy, dryRun bool) (*Result, error) {
+	snap, err := s.load(ctx)
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{}
-	in := s.input(v, info.Reason, "")
-	if r.Plan, err = compact.Check(in, policy); err != nil {
-		return r, err
+	req := compact.Request{Reason: info.Reason, Policy: policy, Found: s.found}
+	plan, err := s.check(snap, req)
+	if err != nil {
+		return nil, err
 	}
-	due := r.Plan.Act || r.Plan.Breaker || info.Reason != compact.Threshold
-	if r.Plan.Act {
-		if why := s.cfg.declines(v, r.Plan); why != "" {
-			declined := r.Plan
-			in.OnlyThinking = true
-			if r.Plan, err = compact.Check(in, policy); err != nil {
-				return r, err
+	r := &Result{Plan: plan}
+	if why := s.cfg.declines(snap, plan); plan.Act && why != "" {
+		req.OnlyThinking = true
+		if !plan.OnlyThinking {
+			if r.Plan, err = s.check(snap, req); err != nil {
+				return nil, err
 			}
-			if !r.Plan.Act {
-				r.Plan, declined.Act, declined.Why = declined, false, why
-			}
+		}
+		if !r.Plan.Act {
+			r.Plan, plan.Act, plan.Why = plan, false, why
 		}
 	}
 	if !r.Plan.Act {
-		if due {
-			s.passDeclined(ctx, v, info, r.Plan)
+		if plan.Breaker || info.Reason != compact.Threshold || plan.Why != r.Plan.Why {
+			s.passDeclined(ctx, snap, info, r.Plan)
 		}
 		return r, nil
 	}
@@ -228,8 +242,8 @@ func (s *Session) pass(ctx context.Context, info PassInfo, policy compact.Policy
 		defer func(n int) { s.attempts = n }(s.attempts - 1)
 	}
 	info.Session, info.Attempt, info.Before, info.Budget = s.log.Store().Header().ID, s.attempts, r.Plan.Before, r.Plan.Budget
-	ended := s.passBegun(ctx, v, info, r.Plan)
-	err = s.due(ctx, r, info, policy, dryRun)
+	ended := s.passBegun(ctx, snap, info, r.Plan)
+	err = s.makePass(ctx, snap, r, info, req, dryRun)
 	ended(r, err)
 	if err != nil {
 		var warnings []error
@@ -239,18 +253,19 @@ func (s *Session) pass(ctx context.Context, info PassInfo, policy compact.Policy
 	return r, nil
 }
 
-// passAgain takes out the signed reasoning that a pass left in an open tool loop,
-// where a hook has closed the loop with what it added.
+// passAgain makes a second pass where the first has left something to do: a hook has
+// closed the open tool loop whose signed reasoning had to stay, or what was reported of
+// the context no longer counts and the estimate is over the limit.
 func (s *Session) passAgain(ctx context.Context, r *Result) error {
-	v, err := s.look(ctx)
+	snap, err := s.load(ctx)
 	if err != nil {
 		return err
 	}
-	plan, err := compact.Check(s.input(v, compact.Threshold, ""), v.policy)
-	if err != nil || !plan.OnlyThinking {
+	plan, err := s.check(snap, compact.Request{})
+	if err != nil || !plan.Act {
 		return err
 	}
-	again, err := s.pass(ctx, PassInfo{Reason: plan.Reason}, v.policy, false)
+	again, err := s.pass(ctx, PassInfo{Reason: plan.Reason}, nil, false)
 	if err != nil {
 		return err
 	}
@@ -259,15 +274,17 @@ func (s *Session) passAgain(ctx context.Context, r *Result) error {
 	return nil
 }
 
-// due makes the pass that r.Plan says is due.
-func (s *Session) due(ctx context.Context, r *Result, info PassInfo, policy compact.Policy, dryRun bool) error {
-	checked, v := r.Plan, s.view
-	e := BeforeCompactEvent{PassInfo: info, Why: checked.Why, Usage: lastUsage(v), Instructions: policy.Instructions, view: v}
+// makePass makes the pass that r.Plan asks for.
+func (s *Session) makePass(ctx context.Context, snap *compact.Snapshot, r *Result, info PassInfo, req compact.Request, dryRun bool) error {
+	checked := r.Plan
+	policy := snap.Policy
+	if req.Policy != nil {
+		policy = *req.Policy
+	}
+	e := BeforeCompactEvent{PassInfo: info, Why: checked.Why, Usage: snap.LastUsage(), Instructions: policy.Instructions, view: snap}
 	if asks[BeforeCompact](s.cfg.Hooks) {
 		// Hooks are not asked again and again about a pass in which nothing can be done.
-		in := s.input(v, info.Reason, "")
-		in.OnlyThinking = checked.OnlyThinking
-		if e.forecast = s.forecastPass(ctx, in, policy); e.forecast.err == nil && !e.forecast.plan.Act {
+		if e.forecast = forecastPass(ctx, snap, req, policy); e.forecast.err == nil && !e.forecast.plan.Act {
 			r.Plan = e.forecast.plan
 			s.attempts--
 			return nil
@@ -285,23 +302,15 @@ func (s *Session) due(ctx context.Context, r *Result, info PassInfo, policy comp
 	}
 	policy = d.on(s.named(ctx, policy))
 	if d.Summary != "" {
-		policy.Summarizer = &givenSummary{GivenSummary: GivenSummary{Text: d.Summary, By: "hook"}, own: policy.Summarizer, warnings: &r.Warnings}
+		policy.Summarizer = &suppliedSummary{GivenSummary: GivenSummary{Text: d.Summary, By: "hook"}, own: policy.Summarizer, warnings: &r.Warnings}
 	}
-	store := s.log.Store()
+	req.Policy, req.Checked = &policy, s.checked
 	for try := 1; ; try++ {
-		last, err := store.Last(ctx) // before the leaf, so that whatever is appended later is noticed
+		snap, err := s.load(ctx)
 		if err != nil {
 			return err
 		}
-		if v, err = s.look(ctx); err != nil {
-			return err
-		}
-		in := s.input(v, checked.Reason, last.ID)
-		in.OnlyThinking = checked.OnlyThinking
-		if in.Calibration, err = s.learnt(v); err != nil {
-			return err
-		}
-		if r.Plan, err = compact.Make(s.inside(ctx), in, policy); err != nil {
+		if r.Plan, err = compact.Make(s.inside(ctx), snap, req); err != nil {
 			return err
 		}
 		if sum := r.Plan.Summary; sum != nil {
@@ -314,30 +323,20 @@ func (s *Session) due(ctx context.Context, r *Result, info PassInfo, policy comp
 		}
 		entries, err := compact.Apply(ctx, s.log, r.Plan)
 		if errors.Is(err, session.ErrConflict) && try < conflictTries {
-			if _, err := store.Refresh(ctx); err != nil {
+			if _, err := s.log.Store().Refresh(ctx); err != nil {
 				return err
 			}
+			s.snap = nil
 			continue
 		}
 		if err != nil {
 			return err
 		}
 		r.Entries = ids(entries)
-		s.dirty, s.view, s.attempts = false, v.extended(v.leaf, entries, &s.cfg), 0
+		s.dirty, s.snap, s.attempts = false, snap.With(entries...), 0
 		s.tellAfter(ctx, AfterCompactEvent{PassInfo: info, Usage: usageOf(entries)}, r)
 		return nil
 	}
-}
-
-// lastUsage is what was reported for the newest answer, nil for none.
-func lastUsage(v *view) *message.Usage {
-	for i := len(v.msgs) - 1; i >= 0; i-- {
-		if m := v.msgs[i]; m.Role == message.RoleAssistant && m.Usage != nil {
-			u := *m.Usage
-			return &u
-		}
-	}
-	return nil
 }
 
 // usageOf is what the entries of a pass say that it cost, nil for nothing.

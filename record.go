@@ -65,11 +65,11 @@ func (s *Session) Omit(ctx context.Context, entries ...string) error {
 		return err
 	}
 	defer s.end()
-	v, err := s.look(ctx)
+	v, err := s.load(ctx)
 	if err != nil {
 		return failed(op, "", err)
 	}
-	out, err := v.units(entries)
+	out, err := unitsToOmit(v, entries)
 	if err != nil {
 		return failed(op, "", err)
 	}
@@ -81,16 +81,16 @@ func (s *Session) Omit(ctx context.Context, entries ...string) error {
 	return failed(op, "", err)
 }
 
-// units returns entries with the results that go with them.
-func (v *view) units(entries []string) ([]string, error) {
+// unitsToOmit returns entries with the results that go with them.
+func unitsToOmit(v *compact.Snapshot, entries []string) ([]string, error) {
 	var out []string
 	calls := map[string]bool{}
 	for _, id := range entries {
-		i := v.item(id)
+		i := v.Item(id)
 		if i < 0 {
 			continue // it is not in the context, which is what is asked for
 		}
-		switch m := v.context.Items[i].Message; {
+		switch m := v.Context.Items[i].Message; {
 		case m.UserWords():
 			return nil, fmt.Errorf("entry %s is what the user typed, and that stays", id)
 		case m.Role == message.RoleToolResult, m.Role == message.RoleSystem, m.Role == message.RoleCompactionSummary:
@@ -102,7 +102,7 @@ func (v *view) units(entries []string) ([]string, error) {
 			}
 		}
 	}
-	for _, it := range v.context.Items {
+	for _, it := range v.Context.Items {
 		if m := it.Message; m.Role == message.RoleToolResult && calls[m.ToolCallID] {
 			out = append(out, it.Entry.ID)
 		}
@@ -118,11 +118,11 @@ func (s *Session) Check(ctx context.Context) (*compact.Plan, error) {
 		return nil, err
 	}
 	defer s.end()
-	v, err := s.look(ctx)
+	v, err := s.load(ctx)
 	if err != nil {
 		return nil, failed(op, "", err)
 	}
-	plan, err := compact.Check(s.input(v, compact.Threshold, ""), v.policy)
+	plan, err := s.check(v, compact.Request{})
 	return plan, failed(op, "", err)
 }
 
@@ -140,7 +140,7 @@ func (s *Session) SetPrompt(ctx context.Context, system string, tools json.RawMe
 		s.cfg = old
 		return err
 	}
-	s.view = nil
+	s.snap = nil
 	return nil
 }
 
@@ -163,7 +163,7 @@ func (s *Session) SetOverride(ctx context.Context, model string, o Override) err
 		s.cfg = old
 		return err
 	}
-	s.view = nil
+	s.snap = nil
 	return nil
 }
 
@@ -175,12 +175,12 @@ func (s *Session) Context(ctx context.Context) ([]ContextItem, error) {
 		return nil, err
 	}
 	defer s.end()
-	v, err := s.look(ctx)
+	v, err := s.load(ctx)
 	if err != nil {
 		return nil, failed(op, "", err)
 	}
-	out := make([]ContextItem, 0, len(v.context.Items))
-	for _, it := range v.context.Items {
+	out := make([]ContextItem, 0, len(v.Context.Items))
+	for _, it := range v.Context.Items {
 		out = append(out, ContextItem{Entry: it.Entry.ID, Message: it.Message})
 	}
 	return slices.Clip(out), nil

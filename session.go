@@ -34,15 +34,16 @@ type Session struct {
 	close atomic.Bool
 
 	// The rest belongs to the operation under way.
-	view     *view
-	dirty    bool          // something was appended that is not synced
-	index    *recall.Index // of the log, once it was searched
+	snap     *compact.Snapshot // at the leaf, nil where it is to be loaded
+	checked  *compact.Plan     // what Check said last
+	dirty    bool              // something was appended that is not synced
+	index    *recall.Index     // of the log, once it was searched
 	blobs    blob.Store
 	cache    *cacheFiles
 	warnings []error // for the next Result
 	attempts int     // passes that were begun since the last one that was written
 	found    *summary.Cache
-	ahead    ahead
+	ready    prefetched
 }
 
 // Open opens the session in a file, for writing: no other program that asks can
@@ -187,7 +188,7 @@ func (s *Session) Close() error {
 	if !s.cfg.once {
 		told = s.tellEnd()
 	}
-	s.view, s.index = nil, nil
+	s.snap, s.checked, s.index = nil, nil, nil
 	return cmp.Or(s.log.Store().Close(), told)
 }
 
@@ -243,7 +244,7 @@ func (s *Session) drafts(ctx context.Context, msgs []*message.Message) (drafts, 
 	return drafts, notes, nil
 }
 
-// append writes drafts and brings the view up to date.
+// append writes drafts and brings the snapshot up to date.
 func (s *Session) append(ctx context.Context, durable bool, drafts ...session.Draft) ([]*session.Entry, error) {
 	if len(drafts) == 0 {
 		return nil, nil
@@ -252,13 +253,12 @@ func (s *Session) append(ctx context.Context, durable bool, drafts ...session.Dr
 	if !durable {
 		write = s.log.AppendNoSync
 	}
-	before := s.log.Leaf()
 	entries, err := write(ctx, drafts...)
 	if err != nil {
 		return nil, err
 	}
 	s.dirty = !durable
-	s.view = s.view.extended(before, entries, &s.cfg)
+	s.extend(entries)
 	return entries, nil
 }
 

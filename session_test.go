@@ -426,7 +426,7 @@ func TestDeterminism(t *testing.T) {
 		for k := range 15 {
 			add(t, s, turn(r, k)...)
 			p := prepare(t, s)
-			out += shown(p.Messages) + fmt.Sprint(p.Reading, p.Plan.Why, p.Plan.Rungs)
+			out += shown(p.Messages) + fmt.Sprint(p.Reading, p.Plan.Why, p.Plan.Stages)
 		}
 		return out + logged(t, s.Log().Store())
 	}

@@ -118,7 +118,7 @@ func TestD11LoopThatAPassWasMadeIn(t *testing.T) {
 				t.Fatalf("%s", p.Plan.Why)
 			}
 			e := ended[len(ended)-1]
-			if len(ended) != 2 || e.Reason != compact.Threshold || e.Why != p.Plan.Why || len(e.Rungs) != 1 || e.Rungs[0].Name != "thinking" {
+			if len(ended) != 2 || e.Reason != compact.Threshold || e.Why != p.Plan.Why || len(e.Stages) != 1 || e.Stages[0].Name != "thinking" {
 				t.Errorf("told was %+v", ended)
 			}
 			if _, err := k.s.Undo(ctx, clew.UndoOptions{KeepLater: true}); err != nil {

@@ -112,7 +112,7 @@ type CompactReport struct {
 	// Limit is the most that the context may take, Target what a pass aims at.
 	Limit  int64          `json:"limit"`
 	Target int64          `json:"target"`
-	Rungs  []compact.Rung `json:"rungs,omitempty"`
+	Stages  []compact.Stage `json:"rungs,omitempty"`
 	// Summary is the text of the summary, "" where there is none; Summarizer made it.
 	Summary    string `json:"summary,omitempty"`
 	Summarizer string `json:"summarizer,omitempty"`
@@ -147,7 +147,7 @@ func reportOf(res *clew.Result) *CompactReport {
 	p := res.Plan
 	out := &CompactReport{
 		Act: p.Act, Why: p.Why, Before: p.Before.Tokens, After: p.After.Tokens, Limit: p.Budget.Limit, Target: p.Budget.Target,
-		Rungs: p.Rungs, ReadFiles: p.ReadFiles, ModifiedFiles: p.ModifiedFiles, Entries: res.Entries,
+		Stages: p.Stages, ReadFiles: p.ReadFiles, ModifiedFiles: p.ModifiedFiles, Entries: res.Entries,
 	}
 	if p.Summary != nil {
 		out.Summary, out.Summarizer = p.Summary.Text, p.Summary.Summarizer
@@ -197,7 +197,7 @@ func (a *Agent) engineEvents(next func(context.Context, clew.Event)) func(contex
 		}
 		a.change(func(s *State) { s.Doing = before })
 		before = ""
-		c.After, c.Rungs, c.Summarizer, c.Entries, c.Done = e.After.Tokens, e.Rungs, e.Summarizer, e.Entries, len(e.Entries) > 0
+		c.After, c.Stages, c.Summarizer, c.Entries, c.Done = e.After.Tokens, e.Stages, e.Summarizer, e.Entries, len(e.Entries) > 0
 		if e.Usage != nil {
 			c.Cost = e.Usage.Cost
 		}

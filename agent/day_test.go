@@ -381,7 +381,7 @@ func (l *life) open(ctx context.Context) error {
 		if e.Kind == clew.EventPassEnd && len(e.Entries) > 0 {
 			l.tell("count/pass-"+string(e.Reason), "")
 			if os.Getenv("DAYLOG") != "" {
-				l.tell("count/"+strings.ReplaceAll(fmt.Sprintf("%v %+v", e.After, e.Rungs), "/", "_"), "")
+				l.tell("count/"+strings.ReplaceAll(fmt.Sprintf("%v %+v", e.After, e.Stages), "/", "_"), "")
 			}
 			l.tell("anew", "")
 		}

@@ -130,7 +130,7 @@ type Compaction struct {
 	Aborted bool `json:"aborted,omitempty"`
 	// WillRetry says that a request which failed is sent again afterwards.
 	WillRetry bool           `json:"willRetry,omitempty"`
-	Rungs     []compact.Rung `json:"rungs,omitempty"`
+	Stages     []compact.Stage `json:"rungs,omitempty"`
 	// Summary is the text of the summary, Summarizer who made it, Cost what it cost in US dollars.
 	Summary    string  `json:"summary,omitempty"`
 	Summarizer string  `json:"summarizer,omitempty"`

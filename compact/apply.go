@@ -6,8 +6,11 @@ import (
 	"errors"
 	"time"
 
+	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/summary"
+	"github.com/clew-dev/clew/token"
 )
 
 // Apply appends what a plan says as one pass and returns its entries. It
@@ -21,12 +24,127 @@ func Apply(ctx context.Context, log *session.Log, plan *Plan) ([]*session.Entry,
 	if err != nil {
 		return nil, err
 	}
-	meter, err := json.Marshal(readings{plan.Before, plan.After, plan.calibration})
+	meter, err := json.Marshal(record{plan.Before, plan.After, plan.learned, plan.overhead})
 	if err != nil {
 		return nil, err
 	}
 	info := session.PassInfo{Reason: string(plan.Reason), Policy: policy, Meter: meter, Edits: plan.edits}
-	return log.AppendPass(ctx, plan.last, info, plan.drafts...)
+	return log.AppendPass(ctx, plan.snap.Last, info, plan.drafts...)
+}
+
+// record is what a clew.pass entry stores of the meter.
+type record struct {
+	Before token.Reading `json:"before"`
+	After  token.Reading `json:"after"`
+	// Calibration is what was learnt about the estimates until then, Overhead about what
+	// requests carry that is not in the log, in tokens.
+	Calibration json.RawMessage `json:"calibration,omitempty"`
+	Overhead    int64           `json:"overhead,omitempty"`
+}
+
+// recordOf returns what an entry says that begins a pass; the zero value for others.
+func recordOf(e *session.Entry) (r record) {
+	if info, ok := e.Pass(); ok && json.Unmarshal(info.Meter, &r) != nil {
+		return record{}
+	}
+	return r
+}
+
+// overheadOn returns what the latest pass on a path has learnt about the overhead.
+func overheadOn(path []*session.Entry) int64 {
+	for i := len(path) - 1; i >= 0; i-- {
+		if _, ok := path[i].Pass(); ok {
+			return recordOf(path[i]).Overhead
+		}
+	}
+	return 0
+}
+
+// editDetails is what an edit of a pass says about itself.
+type editDetails struct {
+	Clew struct {
+		Stage string `json:"rung"`
+		Freed int64  `json:"freed"`        // tokens
+		Of    string `json:"of,omitempty"` // excerpt: the entry it stands for
+	} `json:"clew"`
+}
+
+func (d editDetails) json() json.RawMessage {
+	data, _ := json.Marshal(d) // strings and numbers: it can't fail
+	return data
+}
+
+// StageOf returns the stage of the pass that made an edit; "" when no pass did.
+func StageOf(e *session.Entry) string {
+	if e == nil {
+		return ""
+	}
+	edit, ok := e.ContextEdit()
+	var d editDetails
+	if !ok || json.Unmarshal(edit.Details, &d) != nil {
+		return ""
+	}
+	return d.Clew.Stage
+}
+
+// ExcerptOf returns the id of the entry that an excerpt stands for, "" for any
+// other entry.
+func ExcerptOf(e *session.Entry) string {
+	if e.Type != session.TypeCustomMessage {
+		return ""
+	}
+	m, ok := e.CustomMessage()
+	var d editDetails
+	if !ok || m.CustomType != session.CustomExcerpt || json.Unmarshal(m.Details, &d) != nil {
+		return ""
+	}
+	return d.Clew.Of
+}
+
+// details is what clew stores with a compaction. pi reads the two lists; the
+// rest is clew's own.
+type details struct {
+	ReadFiles     []string    `json:"readFiles"`
+	ModifiedFiles []string    `json:"modifiedFiles"`
+	Clew          clewDetails `json:"clew"`
+}
+
+type clewDetails struct {
+	Version    int              `json:"v"`
+	Summarizer string           `json:"summarizer"`
+	Coverage   summary.Coverage `json:"coverage"`
+	Ledger     *ledger.Ledger   `json:"ledger,omitempty"`
+	Pins       []string         `json:"pins,omitempty"` // ids of pinned entries
+	Form       json.RawMessage  `json:"form,omitempty"` // how the summary is shown, where not as usual
+}
+
+// fileLists returns the two lists that pi keeps: files that were only read, and
+// files that were changed.
+func (p *planner) fileLists(facts *ledger.Ledger) (read, modified []string) {
+	if p.piFiles != nil {
+		return p.piFiles.ReadFiles, p.piFiles.ModifiedFiles
+	}
+	return orEmpty(facts.Paths(ledger.StateRead)), orEmpty(facts.Paths(ledger.StateModified, ledger.StateCreated))
+}
+
+func (p *planner) newDetails(facts *ledger.Ledger, out *summary.Output) details {
+	read, modified := p.fileLists(facts)
+	d := details{
+		ReadFiles: read, ModifiedFiles: modified,
+		Clew: clewDetails{Version: 1, Summarizer: out.Summarizer, Coverage: out.Coverage, Ledger: facts, Pins: p.pins},
+	}
+	if p.policy.Form != nil {
+		d.Clew.Form = p.policy.Form.JSON()
+	}
+	return d
+}
+
+// orEmpty makes a list that is written as [] rather than null.
+func orEmpty(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
 }
 
 // Interrupted drafts a result for every call among items that has none, as of a

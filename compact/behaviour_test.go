@@ -30,7 +30,7 @@ func caseLog(t *testing.T) *life {
 
 func (l *life) make(reason compact.Reason, policy compact.Policy) *compact.Plan {
 	l.t.Helper()
-	plan, err := compact.Make(context.Background(), l.input(reason), policy)
+	plan, err := compact.Make(context.Background(), l.snapshot(), compact.Request{Reason: reason, Policy: &policy})
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -226,8 +226,8 @@ func TestFreesNoMoreThanAsked(t *testing.T) {
 	l.user("thanks, and now?")
 	l.say(prose(50))
 	plan := l.make(compact.Manual, compact.Policy{Window: 64_000, Target: compact.Tokens(34_000)})
-	if !plan.Act || len(plan.Rungs) != 1 || plan.Rungs[0].Name != "offload" {
-		t.Fatalf("%+v", plan.Rungs)
+	if !plan.Act || len(plan.Stages) != 1 || plan.Stages[0].Name != "offload" {
+		t.Fatalf("%+v", plan.Stages)
 	}
 	if plan.After.Tokens > 34_000 || plan.After.Tokens < 33_000 {
 		t.Errorf("%d tokens after a pass for 34,000", plan.After.Tokens)
@@ -264,7 +264,7 @@ func TestD01PendingCall(t *testing.T) {
 		l.say(prose(300))
 	}
 	l.append(session.Message(message.Assistant(l.clock, message.ToolCallBlock("c1", "read", []byte(`{}`)))))
-	_, err := compact.Make(context.Background(), l.input(compact.Manual), compact.Policy{Window: 8_000})
+	_, err := compact.Make(context.Background(), l.snapshot(), compact.Request{Reason: compact.Manual, Policy: &compact.Policy{Window: 8_000}})
 	if !errors.Is(err, compact.ErrPending) {
 		t.Fatalf("%v", err)
 	}

@@ -1,11 +1,9 @@
 package compact
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/clew-dev/clew/session"
-	"github.com/clew-dev/clew/token"
 )
 
 // The breaker stops passes that gain nothing from being tried again and again.
@@ -14,28 +12,6 @@ const (
 	breakerGain   = 5  // that each freed less than this share of the context, in percent
 	breakerGrowth = 10 // stop further ones until it has grown by this share
 )
-
-// readings are what a clew.pass entry stores of the meter.
-type readings struct {
-	Before token.Reading `json:"before"`
-	After  token.Reading `json:"after"`
-	// Calibration is what was learnt about the estimates until then.
-	Calibration json.RawMessage `json:"calibration,omitempty"`
-}
-
-// Calibration returns what the entry that begins a pass says was learnt about the
-// estimates; nil for any other entry. See Input.Calibration.
-func Calibration(e *session.Entry) json.RawMessage {
-	info, ok := e.Pass()
-	if !ok {
-		return nil
-	}
-	var r readings
-	if json.Unmarshal(info.Meter, &r) != nil {
-		return nil
-	}
-	return r.Calibration
-}
 
 // breaker returns why no pass is to be tried now, or "". It is read from the
 // passes on the path, so it survives a restart. A pass that the user asks for is
@@ -48,12 +24,9 @@ func breaker(path []*session.Entry, now int64) string {
 		if !ok || ThinkingPass(path[i]) {
 			continue
 		}
-		var r readings
-		if json.Unmarshal(info.Meter, &r) != nil || r.Before.Tokens == 0 {
-			return ""
-		}
+		r := recordOf(path[i])
 		if Reason(info.Reason) != Threshold || (r.Before.Tokens-r.After.Tokens)*100 >= r.Before.Tokens*breakerGain {
-			return ""
+			return "" // one without a reading too
 		}
 		if useless == 0 {
 			after = r.After.Tokens

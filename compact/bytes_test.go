@@ -43,7 +43,7 @@ func TestByteBudget(t *testing.T) {
 					t.Fatal(err)
 				}
 				policy.Window, policy.MaxBytes = 1_000_000, max(before.Bytes*share/100, compact.MinBytes)
-				plan, err := compact.Make(ctx, l.input(compact.Threshold), policy)
+				plan, err := compact.Make(ctx, l.snapshot(), compact.Request{Reason: compact.Threshold, Policy: &policy})
 				var part *compact.FixedPartError
 				if errors.As(err, &part) {
 					if part.Bytes <= policy.MaxBytes || !strings.Contains(err.Error(), "bytes") {
@@ -74,10 +74,8 @@ func TestByteBudget(t *testing.T) {
 				if err := log.Navigate(ctx, l.log.Leaf(), ""); err != nil {
 					t.Fatal(err)
 				}
-				in := l.input(compact.Threshold)
-				last, _ := mem.Last(ctx)
-				in.Last = last.ID
-				if plan, err = compact.Make(ctx, in, policy); err != nil {
+				in := loadCase(t, mem, log.Leaf())
+				if plan, err = compact.Make(ctx, in, compact.Request{Policy: &policy}); err != nil {
 					t.Fatal(err)
 				}
 				if _, err := compact.Apply(ctx, log, plan); err != nil {

@@ -32,7 +32,7 @@ func (p *planner) clipWithin(w *work, from, to int, hard int64, most int) bool {
 		if i < 0 {
 			return false
 		}
-		want := w.cost[i] - (w.total - hard)
+		want := w.parts[i].cost - (w.total - hard)
 		if !p.shrink(w, i, max(want-want/16, floorClip)) {
 			done[i] = true
 		}
@@ -50,7 +50,7 @@ func (p *planner) largest(w *work, from, to, most int, done map[int]bool) int {
 	}
 	best, bestClass := -1, 0
 	for i := from; i < to; i++ {
-		if w.cost[i] <= floorClip || !clippable(w.items[i]) || done[i] || w.taken[i] || p.pinned[w.items[i].Entry.ID] {
+		if w.parts[i].cost <= floorClip || !clippable(w.items[i]) || done[i] || w.parts[i].taken || p.pinned[w.items[i].Entry.ID] {
 			continue
 		}
 		class := classOther
@@ -63,7 +63,7 @@ func (p *planner) largest(w *work, from, to, most int, done map[int]bool) int {
 		if class > most {
 			continue
 		}
-		if best < 0 || class < bestClass || class == bestClass && w.cost[i] > w.cost[best] {
+		if best < 0 || class < bestClass || class == bestClass && w.parts[i].cost > w.parts[best].cost {
 			best, bestClass = i, class
 		}
 	}
@@ -77,17 +77,17 @@ func clippable(it session.Item) bool {
 
 // shrink brings a message to about want tokens; false when it can't get smaller.
 func (p *planner) shrink(w *work, i int, want int64) bool {
-	m := w.now[i]
+	m := w.parts[i].now
 	if m.Role == message.RoleBashExecution {
 		text := "$ " + m.Command + "\n" + m.Output
 		m = &message.Message{Role: message.RoleCustom, Content: []message.Block{message.TextBlock(text)}}
-		w.moved[i] = true
+		w.parts[i].moved = true
 	}
-	if short := p.shortenTo(m, want, w.cost[i], w.items[i].Entry.ID, "", !m.UserWords()); short != nil {
-		w.set(i, short, rungClip)
+	if short := p.shortenTo(m, want, w.parts[i].cost, w.items[i].Entry.ID, "", !m.UserWords()); short != nil {
+		w.set(i, short, stageClip)
 		return true
 	}
-	w.moved[i] = w.moved[i] && w.rung[i] != ""
+	w.parts[i].moved = w.parts[i].moved && w.parts[i].stage != ""
 	return false
 }
 

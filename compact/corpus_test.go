@@ -12,7 +12,6 @@ import (
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
-	"github.com/clew-dev/clew/token"
 	"github.com/clew-dev/clew/wire"
 )
 
@@ -103,20 +102,12 @@ func tryPass(t *testing.T, name string, log *session.Log, policy compact.Policy)
 	if err != nil || last == nil {
 		return "empty"
 	}
-	path, err := session.ContextPath(ctx, log.Store(), log.Leaf())
+	snap, err := compact.Load(ctx, log.Store(), log.Leaf(), &compact.Setup{Uncalibrated: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := session.Project(path)
-	model, _, err := session.Settings(ctx, log.Store(), log.Leaf())
-	if err != nil {
-		t.Fatal(err)
-	}
-	meter, err := token.NewMeter(token.Config{Provider: model.Provider, Model: model.ID})
-	if err != nil {
-		t.Fatal(err)
-	}
-	plan, err := compact.Make(ctx, compact.Input{Path: path, Last: last.ID, Meter: meter, Reason: compact.Manual}, policy)
+	before, meter := snap.Context, snap.Meter
+	plan, err := compact.Make(ctx, snap, compact.Request{Reason: compact.Manual, Policy: &policy})
 	var fixed *compact.FixedPartError
 	switch {
 	case errors.As(err, &fixed):
@@ -151,7 +142,7 @@ func tryPass(t *testing.T, name string, log *session.Log, policy compact.Policy)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := wire.Build(contents(after), profile, wire.Target{Provider: model.Provider, Model: model.ID, TakesImages: true}, wire.Options{}); err != nil {
+		if _, _, err := wire.Build(contents(after), profile, wire.Target{Provider: snap.Model.Provider, Model: snap.Model.ID, TakesImages: true}, wire.Options{}); err != nil {
 			t.Errorf("%s: not valid for %s: %v", name, w, err)
 		}
 	}

@@ -2,7 +2,9 @@ package compact
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 )
 
@@ -26,35 +28,85 @@ type Cut struct {
 	at   int // first item that is kept
 }
 
-// findCut goes from the newest unit backwards until the next would exceed
-// tail, and returns the cut before the last that fits. The newest unit is kept
-// whatever it costs.
-func findCut(c *session.Context, units []Unit, tail int64) *Cut {
+// newCut returns the cut before item at.
+func newCut(c *session.Context, at int, cost func(*message.Message) int64, why string) *Cut {
+	from := firstSummarized(c)
+	cut := &Cut{from: from, at: at, Why: why, FirstKept: firstKept(c, at), Summarized: at - from, Kept: len(c.Items) - at}
+	cut.splitAt(c, turnStart(c.Items, from, at))
+	for _, it := range c.Items[at:] {
+		cut.Tokens += cost(it.Message)
+	}
+	return cut
+}
+
+// splitAt says at which item the turn begins that the cut lies in.
+func (cut *Cut) splitAt(c *session.Context, turn int) {
+	cut.turn, cut.SplitTurn, cut.TurnStart = turn, turn < cut.at, ""
+	if cut.SplitTurn {
+		cut.TurnStart = c.Items[turn].Entry.ID
+	}
+}
+
+// firstSummarized returns the first item behind the summary that is there.
+func firstSummarized(c *session.Context) int {
 	from := 0
 	for from < len(c.Items) && c.Items[from].Entry == c.Compaction {
 		from++
 	}
+	return from
+}
+
+// findCut goes from the newest unit backwards until the next would exceed
+// tail, and returns the cut before the last that fits. The newest unit is kept
+// whatever it costs.
+func findCut(c *session.Context, units []unit, tail int64) *Cut {
+	from := firstSummarized(c)
 	k := len(units) - 1
 	sum := units[k].Tokens
 	for k > 0 && units[k].From > from && sum+units[k-1].Tokens <= tail {
 		k--
 		sum += units[k].Tokens
 	}
-	cut := &Cut{from: from, at: max(units[k].From, from)}
-	cut.Kept = len(c.Items) - cut.at
-	cut.Summarized = cut.at - from
+	cut := newCut(c, max(units[k].From, from), func(*message.Message) int64 { return 0 }, "")
 	cut.Tokens = sum
 	cut.Why = fmt.Sprintf("the newest %d messages take %d tokens, and %d are for the tail", cut.Kept, sum, tail)
 	if sum > tail {
 		cut.Why = fmt.Sprintf("the newest messages belong together and take %d tokens, more than the %d for the tail", sum, tail)
 	}
-	cut.FirstKept = firstKept(c, cut.at)
-	cut.turn = turnStart(c.Items, from, cut.at)
-	if cut.turn < cut.at {
-		cut.SplitTurn = true
-		cut.TurnStart = c.Items[cut.turn].Entry.ID
-	}
 	return cut
+}
+
+// tailStart returns the item at which the newest units begin that fit budget.
+func tailStart(units []unit, budget int64) int {
+	sum := int64(0)
+	for k := len(units) - 1; k >= 0; k-- {
+		if sum += units[k].Tokens; sum > budget {
+			return units[k].To
+		}
+	}
+	return 0
+}
+
+// safeCut returns the cut itself when it parts no call from its result, else the
+// one before the unit that it parts. Where that would leave nothing to summarize,
+// it is the one after the unit, unless nothing stands there; then Summarized is 0.
+//
+// A cut at which a turn begins splits none, whatever it says: pi takes the turn
+// before for split when something that the model does not see stands between.
+func safeCut(c *session.Context, units []unit, cut *Cut, cost func(*message.Message) int64) *Cut {
+	k := slices.IndexFunc(units, func(u unit) bool { return u.From < cut.at && cut.at < u.To })
+	if k < 0 {
+		safe := *cut
+		if safe.at < len(c.Items) && c.Items[safe.at].Message.StartsTurn() {
+			safe.splitAt(c, safe.at)
+		}
+		return &safe
+	}
+	at := max(units[k].From, cut.from)
+	if at == cut.from && units[k].To < len(c.Items) {
+		at = units[k].To
+	}
+	return newCut(c, at, cost, fmt.Sprintf("%s; moved from %s, which would part a call from its result", cut.Why, cut.FirstKept))
 }
 
 // firstKept returns the id of the entry that the kept part begins with: the

@@ -27,10 +27,10 @@ func (p *planner) elide(w *work, tail int, target int64) {
 			return
 		}
 		// An answer gives up no more than is asked; what is superseded goes whole.
-		if e.freed > need && w.now[e.at].Role == message.RoleAssistant {
+		if e.freed > need && w.parts[e.at].now.Role == message.RoleAssistant {
 			e.m = p.noMoreThan(w, e.at, need, e.m, false)
 		}
-		w.set(e.at, e.m, rungElide)
+		w.set(e.at, e.m, stageElide)
 	}
 }
 
@@ -42,7 +42,7 @@ type elision struct {
 }
 
 func (w *work) elision(at int, m *message.Message) (e elision, ok bool) {
-	e = elision{at, m, w.cost[at] - w.price(m)}
+	e = elision{at, m, w.parts[at].cost - w.p.cost(m)}
 	return e, e.freed >= minGain
 }
 
@@ -55,7 +55,7 @@ func (p *planner) stale(w *work, tail int) []elision {
 	for i, it := range w.items {
 		m := it.Message
 		for _, c := range m.ToolCalls() {
-			calls[c.ID] = ledger.Operation(c.Name, c.Arguments, ledger.Options{Cwd: p.in.Cwd})
+			calls[c.ID] = ledger.Operation(c.Name, c.Arguments, ledger.Options{Cwd: p.snap.Cwd})
 		}
 		if m.Role != message.RoleToolResult {
 			continue
@@ -72,9 +72,9 @@ func (p *planner) stale(w *work, tail int) []elision {
 	var found []elision
 	for i := 0; i < tail; i++ {
 		it := w.items[i]
-		m := w.now[i]
-		if m.Role != message.RoleToolResult || !editable(it) || p.pinned[it.Entry.ID] || w.cost[i] < 2*minGain ||
-			RungOf(it.Edit) == rungElide {
+		m := w.parts[i].now
+		if m.Role != message.RoleToolResult || !editable(it) || p.pinned[it.Entry.ID] || w.parts[i].cost < 2*minGain ||
+			StageOf(it.Edit) == stageElide {
 			continue
 		}
 		u := uses[i]
@@ -128,7 +128,7 @@ func (p *planner) oldAnswers(w *work, tail int) []elision {
 	var found []elision
 	for i := 0; i < tail; i++ {
 		it := w.items[i]
-		m := w.now[i]
+		m := w.parts[i].now
 		if m.Role != message.RoleAssistant || !editable(it) || p.pinned[it.Entry.ID] {
 			continue
 		}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/clew-dev/clew/compact"
-	"github.com/clew-dev/clew/token"
+	"github.com/clew-dev/clew/session"
 )
 
 // TestEmptyContext shows that a session without messages is nothing to compact,
@@ -20,11 +20,12 @@ func TestEmptyContext(t *testing.T) {
 				t.Fatal(err)
 			}
 			policy.Window, policy.Keep = 20_000, compact.Tokens(5)
-			meter, err := token.NewMeter(token.Config{System: prompt})
+			setup := &compact.Setup{System: prompt, Policy: func(session.Model) compact.Policy { return policy }}
+			s, err := compact.Load(context.Background(), session.NewMemory(session.Header{ID: "s"}), "", setup)
 			if err != nil {
 				t.Fatal(err)
 			}
-			plan, err := compact.Make(context.Background(), compact.Input{Meter: meter, Reason: compact.Manual}, policy)
+			plan, err := compact.Make(context.Background(), s, compact.Request{Reason: compact.Manual})
 			var fixed *compact.FixedPartError
 			switch {
 			case prompt == "" && (err != nil || plan.Act || plan.Why != "the context is empty"): // who shows it says what it is a reason for

@@ -1,6 +1,7 @@
 package compact
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/clew-dev/clew/message"
@@ -8,51 +9,28 @@ import (
 	"github.com/clew-dev/clew/token"
 )
 
-// sizes is what is known of a context's size before anything is done.
-type sizes struct {
-	reading token.Reading
-	// overhead is what requests carried that is in no message here: a system
-	// prompt and tools that the log does not have. It stays whatever is done.
-	overhead int64
-	// scale is by how much reported usage exceeds the estimates otherwise.
-	scale float64
-}
-
 // maxScale bounds what one session's usage may teach about its estimates.
 const maxScale = 2
-
-// measure reads the size of the context as it is. Usage reported before the
-// last change of its earlier part says nothing about it.
-func (p *planner) measure() {
-	if s := p.in.Sized; s != nil {
-		p.context, p.costs, p.staleThinking, p.sizes = s.Context, s.Costs, s.StaleThinking, sizes{reading: s.Reading, scale: 1}
-		return
-	}
-	p.context = session.Project(p.in.Path)
-	p.staleThinking = StaleThinking(p.in.Path, p.context)
-	tally := p.in.Meter.Tally()
-	for _, it := range p.context.Items {
-		tally.Add(it.Message, it.At >= p.context.Boundary)
-	}
-	p.costs, p.sizes = tally.Costs(), sizes{reading: tally.Reading(), scale: 1}
-}
 
 // learn compares reported usage with the estimate of the messages up to it.
 // What is missing in the log does not grow with the context, the estimate's own
 // error does: so the least difference is nearest to the overhead, and what the
-// latest difference has beyond it is a factor.
+// latest difference has beyond it is a factor. Where nothing was reported since the
+// last pass, what that has learnt stands.
 func (p *planner) learn() {
-	anchor := p.sizes.reading.Anchor
+	p.scale = 1
+	anchor := p.snap.Reading.Anchor
 	if anchor < 0 {
+		p.overhead = p.snap.overhead
 		return
 	}
 	least := int64(-1)
-	sum := p.in.Meter.Fixed()
-	for i, it := range p.context.Items[:anchor+1] {
+	sum := p.meter.Fixed()
+	for i, it := range p.snap.Context.Items[:anchor+1] {
 		m := it.Message
 		sum += p.costs[i]
 		failed := m.StopReason == message.StopError || m.StopReason == message.StopAborted
-		if it.At < p.context.Boundary || m.Role != message.RoleAssistant || m.Usage.Total() <= 0 || failed {
+		if it.At < p.snap.Context.Boundary || m.Role != message.RoleAssistant || m.Usage.Total() <= 0 || failed {
 			continue
 		}
 		if over := max(m.Usage.Total()-sum, 0); least < 0 || over < least {
@@ -60,59 +38,103 @@ func (p *planner) learn() {
 		}
 	}
 	// It is inferred, not known: it must not be what makes a session hopeless.
-	p.sizes.overhead = min(max(least, 0), p.budget.Limit/4)
+	p.overhead = min(max(least, 0), p.budget.Limit/4)
 	if sum > 0 {
-		scale := float64(p.sizes.reading.Measured-p.sizes.overhead) / float64(sum)
-		p.sizes.scale = min(max(scale, 1), maxScale)
+		scale := float64(p.snap.Reading.Measured-p.overhead) / float64(sum)
+		p.scale = min(max(scale, 1), maxScale)
 	}
 }
 
 // cost is what a message costs, by what the session's own usage teaches.
+//
+// A request has two limits, in tokens and in bytes, and the ladder knows one cost. So
+// where there are too many bytes, a message costs its tokens or its share of the
+// byte budget in tokens, whichever is more: what brings the sum of that within
+// the limit brings both there.
 func (p *planner) cost(m *message.Message) int64 {
 	return max(p.tokens(m), p.inBytes(token.RequestBytes(m)))
 }
 
 // tokens is what a message costs in tokens alone.
-func (p *planner) tokens(m *message.Message) int64 { return p.scaled(p.in.Meter.Message(m)) }
+func (p *planner) tokens(m *message.Message) int64 { return p.scaled(p.meter.Message(m)) }
 
 // Name, Message and Text make the planner a token.Counter for summarizers.
-func (p *planner) Name() string { return p.in.Meter.Name() }
+func (p *planner) Name() string { return p.meter.Name() }
 
 // Message implements token.Counter.
 func (p *planner) Message(m *message.Message) int64 { return p.cost(m) }
 
 // Text implements token.Counter.
 func (p *planner) Text(s string) int64 {
-	return max(p.scaled(p.in.Meter.Text(s)), p.inBytes(int64(len(s))))
+	return max(p.scaled(p.meter.Text(s)), p.inBytes(int64(len(s))))
 }
 
-func (p *planner) scaled(n int64) int64 { return int64(math.Ceil(float64(n) * p.sizes.scale)) }
+var _ token.Counter = (*planner)(nil)
+
+func (p *planner) scaled(n int64) int64 { return int64(math.Ceil(float64(n) * p.scale)) }
+
+// inBytes is the cost of bytes: 0 where there are not too many of them.
+func (p *planner) inBytes(n int64) int64 { return int64(math.Ceil(float64(n) * p.byteRate)) }
 
 // guard is what estimates are multiplied by where they must not be too low.
 // What the scale makes up for need not be guarded against again.
-func (p *planner) guard() float64 { return max(p.in.Meter.Guard()/p.sizes.scale, 1) }
+func (p *planner) guard() float64 { return max(p.meter.Guard()/p.scale, 1) }
 
-// after reads the size of a context that a pass would give. Nothing was
-// reported about it, so all is estimated, but for the overhead.
-func (p *planner) after(c *session.Context) token.Reading {
-	r := p.in.Meter.Measure(messages(c.Items), len(c.Items))
+// scaledReading is the estimate of a context by all that usage teaches.
+func (p *planner) scaledReading(r token.Reading) token.Reading {
 	r.Estimated = 0
 	for i, n := range r.Categories {
 		r.Categories[i] = p.scaled(n)
 		r.Estimated += r.Categories[i]
 	}
-	r.Guard = p.guard()
-	r.Measured = p.sizes.overhead
-	r.Categories[token.Unattributed] += p.sizes.overhead
-	r.Tokens = r.Measured + r.Estimated
-	return r
+	r.Guard, r.Tokens = p.guard(), r.Estimated
+	return withOverhead(r, p.overhead)
 }
 
 // hard is the most that an estimate may be for the context to be within the
 // limit even if the estimate is too low.
 func (p *planner) hard() int64 {
-	room := p.budget.Limit - p.sizes.overhead
-	return p.sizes.overhead + int64(float64(max(room, 0))/p.guard())
+	room := p.budget.Limit - p.overhead
+	return p.overhead + int64(float64(max(room, 0))/p.guard())
+}
+
+// target is what an estimate is to come to: the target, or less where that would
+// not surely be within the limit.
+func (p *planner) target() int64 { return min(p.budget.Target, p.hard()) }
+
+// tail is the budget of the part that is kept as it is.
+func (p *planner) tail(w *work) int64 {
+	if p.policy.Keep.IsSet() {
+		return p.budget.Keep
+	}
+	return max(p.target()-w.fixed-p.budget.Summary/2, 0)
+}
+
+// fixedBytes are those of a request that no message has.
+func (p *planner) fixedBytes() int64 {
+	n := p.snap.Reading.Bytes
+	for _, m := range p.snap.Messages {
+		n -= token.RequestBytes(m)
+	}
+	return n
+}
+
+// told is a cut as reports show it: found by bytes, its costs were those of bytes.
+func (p *planner) told(w *work, cut *Cut) *Cut {
+	if p.byteRate == 0 {
+		return cut
+	}
+	c := *cut
+	c.Tokens = 0
+	bytes := int64(0)
+	for _, d := range w.parts[cut.at:] {
+		if !d.taken {
+			c.Tokens += p.tokens(d.now)
+			bytes += token.RequestBytes(d.now)
+		}
+	}
+	c.Why = fmt.Sprintf("the newest %d messages take %d tokens in about %d bytes", c.Kept, c.Tokens, bytes)
+	return &c
 }
 
 func messages(items []session.Item) []*message.Message {

@@ -18,9 +18,9 @@ func (p *planner) offload(w *work, tail int, target int64) {
 	}
 	var found []candidate
 	for i := 0; i < tail; i++ {
-		m := w.now[i]
-		if m.Role != message.RoleToolResult || !editable(w.items[i]) || RungOf(w.items[i].Edit) != "" ||
-			w.cost[i] < p.policy.Offload.min() || p.pinned[w.items[i].Entry.ID] {
+		m := w.parts[i].now
+		if m.Role != message.RoleToolResult || !editable(w.items[i]) || StageOf(w.items[i].Edit) != "" ||
+			w.parts[i].cost < p.policy.Offload.min() || p.pinned[w.items[i].Entry.ID] {
 			continue
 		}
 		blocks, changed := excerptBlocks(m.Content, p.policy.Offload.keep(), true, w.items[i].Entry.ID, p.policy.Offload.path(w.items[i].Entry))
@@ -28,7 +28,7 @@ func (p *planner) offload(w *work, tail int, target int64) {
 			continue
 		}
 		short := m.WithContent(blocks)
-		if freed := w.cost[i] - w.price(short); freed >= minGain {
+		if freed := w.parts[i].cost - w.p.cost(short); freed >= minGain {
 			found = append(found, candidate{i, short, freed})
 		}
 	}
@@ -42,15 +42,15 @@ func (p *planner) offload(w *work, tail int, target int64) {
 		if c.freed > need {
 			c.m = p.noMoreThan(w, c.at, need, c.m, true)
 		}
-		w.set(c.at, c.m, RungOffload)
+		w.set(c.at, c.m, StageOffload)
 	}
 }
 
 // noMoreThan returns item at shortened so that it frees need tokens and little
 // more, or instead where that can't be done.
 func (p *planner) noMoreThan(w *work, at int, need int64, instead *message.Message, images bool) *message.Message {
-	more := p.shortenTo(w.now[at], w.cost[at]-need, w.cost[at], w.items[at].Entry.ID, p.policy.Offload.path(w.items[at].Entry), images)
-	if more == nil || w.cost[at]-p.cost(more) < need {
+	more := p.shortenTo(w.parts[at].now, w.parts[at].cost-need, w.parts[at].cost, w.items[at].Entry.ID, p.policy.Offload.path(w.items[at].Entry), images)
+	if more == nil || w.parts[at].cost-p.cost(more) < need {
 		return instead
 	}
 	return more
@@ -59,7 +59,7 @@ func (p *planner) noMoreThan(w *work, at int, need int64, instead *message.Messa
 // minGain is what an edit must free, in tokens, to be worth a line in the log.
 const minGain = 64
 
-// OffloadPolicy says which tool results the first rung takes and what it leaves
+// OffloadPolicy says which tool results the first stage takes and what it leaves
 // of them. The zero value means the defaults.
 type OffloadPolicy struct {
 	// Min is the least a result must cost to be taken, in tokens. Default: 400.

@@ -10,8 +10,8 @@ import (
 	"github.com/clew-dev/clew/token"
 )
 
-// PiPreparation is what pi 0.87.1 prepares for a compaction.
-type PiPreparation struct {
+// piPreparation is what pi 0.87.1 prepares for a compaction.
+type piPreparation struct {
 	// FirstKeptEntryID is the entry that the kept part begins with. The model
 	// need not see that entry.
 	FirstKeptEntryID string
@@ -41,16 +41,16 @@ type PiPreparation struct {
 	keep          int64
 }
 
-// PreparePi computes what pi 0.87.1 would compact of a path, oldest entry first,
+// preparePi computes what pi 0.87.1 would compact of a path, oldest entry first,
 // for a tail of keep tokens. The path is the whole path or what
 // session.ContextPath gives of it. ok is false when pi finds nothing to compact:
 // the path is empty or ends with a compaction, or nothing stands before the cut.
 //
 // pi's cut can part a call from its result, where something stands between them
 // or an edit has taken one of them out.
-func PreparePi(path []*session.Entry, keep int64) (prep PiPreparation, ok bool) {
+func preparePi(path []*session.Entry, keep int64) (prep piPreparation, ok bool) {
 	if len(path) == 0 || path[len(path)-1].Type == session.TypeCompaction {
-		return PiPreparation{}, false
+		return piPreparation{}, false
 	}
 	c := session.Project(path)
 	slots := piSlots(c)
@@ -68,7 +68,7 @@ func PreparePi(path []*session.Entry, keep int64) (prep PiPreparation, ok bool) 
 	prep.History = piMessages(c, prep.from, prep.turn)
 	prep.TurnPrefix = piMessages(c, prep.turn, prep.at)
 	if len(prep.History)+len(prep.TurnPrefix) == 0 {
-		return PiPreparation{}, false
+		return piPreparation{}, false
 	}
 	prep.FirstKeptEntryID = c.Active[prep.at].ID
 	prep.TokensBefore = piTokens(c)
@@ -96,7 +96,7 @@ func piSlots(c *session.Context) []piSlot {
 //
 // Anything else that was added since, or an edit that replaces anything but an
 // attempt, makes a new input of it, which the model is yet to see.
-func pastFailed(slots []piSlot, start int, c PiCut) PiCut {
+func pastFailed(slots []piSlot, start int, c piCut) piCut {
 	if !c.spent {
 		return c
 	}
@@ -159,7 +159,7 @@ func piTokens(c *session.Context) int64 {
 	return meter.Measure(messages(c.Items), itemAt(c, c.Boundary)).Tokens
 }
 
-func (prep *PiPreparation) files() (read, modified []string) {
+func (prep *piPreparation) files() (read, modified []string) {
 	var items []session.Item
 	if prep.HasPrevious {
 		items = append(items, prep.context.Items[:itemAt(prep.context, prep.from)]...)
@@ -169,16 +169,14 @@ func (prep *PiPreparation) files() (read, modified []string) {
 }
 
 // asCut returns pi's cut as a cut of the context it was made for.
-func (prep *PiPreparation) asCut() *Cut {
+func (prep *piPreparation) asCut() *Cut {
 	c := prep.context
-	cut := &Cut{
-		FirstKept: prep.FirstKeptEntryID, SplitTurn: prep.SplitTurn,
-		from: itemAt(c, prep.from), turn: itemAt(c, prep.turn), at: itemAt(c, prep.at),
-	}
-	if cut.SplitTurn {
+	cut := newCut(c, itemAt(c, prep.at), token.Chars4().Message, "")
+	cut.FirstKept = prep.FirstKeptEntryID
+	cut.splitAt(c, itemAt(c, prep.turn))
+	if cut.SplitTurn = prep.SplitTurn; cut.SplitTurn {
 		cut.TurnStart = c.Active[prep.turn].ID
 	}
-	cut.count(c, token.Chars4().Message)
 	cut.Why = fmt.Sprintf("the newest %d messages take %d tokens, and pi cuts where its tail of %d is spent", cut.Kept, cut.Tokens, prep.keep)
 	if cut.Kept == 0 {
 		cut.Why = fmt.Sprintf("the newest message is over the tail of %d tokens, and every attempt to answer it was taken out", prep.keep)
@@ -190,3 +188,106 @@ func (prep *PiPreparation) asCut() *Cut {
 // window less the reserve. A window that is not larger than the reserve is always
 // over, whatever the context; the guard, which comes after, bounds the reserve.
 func piTrigger(tokens, window, reserve int64) bool { return tokens > window-reserve }
+
+// piCut is a cut as pi 0.87.1 finds it. Its numbers are indexes into the entries
+// it was looked for in.
+type piCut struct {
+	FirstKept int // the entry that the kept part begins with
+	// TurnStart is the entry that the split turn began with, -1 when no turn is split.
+	TurnStart int
+	SplitTurn bool
+
+	spent bool // the kept part takes up the whole tail
+}
+
+// piSlot is an entry and the messages it adds to the context: none, one, or the
+// two of a compaction.
+type piSlot struct {
+	entry    *session.Entry
+	messages []*message.Message
+}
+
+// ownMessages returns what an entry adds to a context in which it stands alone.
+func ownMessages(e *session.Entry) []*message.Message {
+	return messages(session.Project([]*session.Entry{e}).Items)
+}
+
+// findPiCut walks back from the end until the tail is spent. The cut is at the
+// first entry from there on that may begin a kept part; if none does, at the
+// last that may, so that trailing results of tools stay with their call. A tail
+// that is not spent cuts before everything.
+//
+// An answer may begin a kept part, a result of a tool may not. Entries that the
+// model does not see stay with what follows them.
+func findPiCut(slots []piSlot, start, end int, keep int64) piCut {
+	cut, last := -1, -1
+	for i := start; i < end; i++ {
+		if slots[i].canBeginKept() {
+			if last = i; cut < 0 {
+				cut = i
+			}
+		}
+	}
+	if cut < 0 {
+		return piCut{FirstKept: start, TurnStart: -1}
+	}
+	spent := false
+	var sum int64
+	for i := end - 1; i >= start && !spent; i-- {
+		size := slots[i].size()
+		if size == 0 {
+			continue
+		}
+		if sum += size; sum < keep {
+			continue
+		}
+		spent = true
+		for cut = min(i, last); !slots[cut].canBeginKept(); {
+			cut++
+		}
+	}
+	for cut > start && len(slots[cut-1].messages) == 0 && slots[cut-1].entry.Type != session.TypeCompaction {
+		cut--
+	}
+	c := piTurn(slots, start, cut)
+	c.spent = spent
+	return c
+}
+
+// piTurn returns the cut before an entry, with the turn that it splits. Before an
+// entry that the model does not see that is the turn before, even where the next
+// that it sees begins one: so pi has it, and safeCut mends it.
+func piTurn(slots []piSlot, start, at int) piCut {
+	c := piCut{FirstKept: at, TurnStart: -1}
+	for i := at; i >= start; i-- {
+		if !slots[i].startsTurn() {
+			continue
+		}
+		if i < at {
+			c.TurnStart, c.SplitTurn = i, true
+		}
+		break
+	}
+	return c
+}
+
+// size is what the entry takes of the tail.
+func (s piSlot) size() int64 {
+	var sum int64
+	for _, m := range s.messages {
+		sum += token.Chars4().Message(m)
+	}
+	return sum
+}
+
+// canBeginKept reports whether pi cuts before the entry.
+func (s piSlot) canBeginKept() bool {
+	return s.any(func(m *message.Message) bool { return m.StartsTurn() || m.Role == message.RoleAssistant })
+}
+
+// startsTurn reports whether a turn begins at the entry.
+func (s piSlot) startsTurn() bool { return s.any((*message.Message).StartsTurn) }
+
+func (s piSlot) any(is func(*message.Message) bool) bool {
+	return s.entry.Type != session.TypeCompaction && slices.ContainsFunc(s.messages, is)
+}

@@ -130,11 +130,11 @@ func comparePiFile(t *testing.T, file string, tally *piTally) {
 
 func comparePi(t *testing.T, path []*session.Entry, want piAnswer, id func(string) string, tally *piTally) string {
 	tally.cuts++
-	cut := FindPiCut(path, 0, len(path), want.Keep)
+	cut := findPiCutIn(path, 0, len(path), want.Keep)
 	if raw := (piRaw{cut.FirstKept, cut.TurnStart, cut.SplitTurn}); raw != want.Raw {
 		return fmt.Sprintf("raw cut %+v, pi has %+v", raw, want.Raw)
 	}
-	prep, ok := PreparePi(path, want.Keep)
+	prep, ok := preparePi(path, want.Keep)
 	if ok != (want.Prep != nil) {
 		return fmt.Sprintf("prepared %v, pi has %+v", ok, want.Prep)
 	}
@@ -181,10 +181,10 @@ func (tally *piTally) text(items []session.Item, got, want *string) {
 }
 
 // guard counts what becomes of pi's cut.
-func (tally *piTally) guard(t *testing.T, prep *PiPreparation) {
+func (tally *piTally) guard(t *testing.T, prep *piPreparation) {
 	cost := token.Chars4().Message
 	cut := prep.asCut()
-	safe := safeCut(prep.context, Units(prep.context.Items, cost), cut, cost)
+	safe := safeCut(prep.context, unitsOf(prep.context.Items, cost), cut, cost)
 	switch {
 	case safe.Summarized == 0:
 		tally.nothing++
@@ -258,14 +258,14 @@ func TestPiCutOfARealSession(t *testing.T) {
 		if _, err := fmt.Sscanf(want.RawCutPoint.BoundaryStart, "@%d", &start); err != nil {
 			t.Fatal(err)
 		}
-		cut := FindPiCut(path, start, len(path), keep)
+		cut := findPiCutIn(path, start, len(path), keep)
 		if raw := (piRaw{cut.FirstKept, cut.TurnStart, cut.SplitTurn}); raw != want.RawCutPoint.piRaw {
 			t.Errorf("keep %d: raw cut %+v, pi has %+v", keep, raw, want.RawCutPoint)
 		}
 		if got := piTrigger(want.Tokens.Projected.Tokens, want.Settings.ContextWindow, want.Settings.ReserveTokens); got != want.Tokens.ShouldCompact {
 			t.Errorf("keep %d: trigger %v, pi has %v", keep, got, want.Tokens.ShouldCompact)
 		}
-		prep, ok := PreparePi(path, keep)
+		prep, ok := preparePi(path, keep)
 		if w := want.Preparation; ok != (w != nil) {
 			t.Errorf("keep %d: prepared %v, pi has %v", keep, ok, w != nil)
 		} else if ok && (prep.FirstKeptEntryID != w.FirstKeptEntryID || prep.SplitTurn != w.IsSplitTurn || prep.TokensBefore != w.TokensBefore ||
@@ -335,3 +335,18 @@ func piJSON(t *testing.T, v any) string {
 	}
 	return string(data)
 }
+// findPiCutIn looks for a cut among entries[start:end] as pi does: each entry is
+// taken for what it adds to a context by itself, with no regard to edits and to
+// which compaction is the latest. keep is the tail in tokens, as token.Chars4
+// counts them. preparePi is what pi compacts by.
+func findPiCutIn(entries []*session.Entry, start, end int, keep int64) piCut {
+	end = min(max(end, 0), len(entries))
+	start = min(max(start, 0), end)
+	slots := make([]piSlot, len(entries))
+	for i := start; i < end; i++ {
+		slots[i].entry = entries[i]
+		slots[i].messages = ownMessages(entries[i])
+	}
+	return findPiCut(slots, start, end, keep)
+}
+

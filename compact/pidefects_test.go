@@ -15,7 +15,7 @@ import (
 	"github.com/clew-dev/clew/token"
 )
 
-// Defects that pi had and mended, and some that it has, where PreparePi and the
+// Defects that pi had and mended, and some that it has, where preparePi and the
 // guard after it decide. The numbers are those of the list of defects.
 
 // piLog is a log to write short sessions to. Its ids count up: e1, e2, ...
@@ -96,10 +96,10 @@ func (l *piLog) path() []*session.Entry {
 	return path
 }
 
-// prepare is PreparePi of the path to the leaf, where there must be something to do.
-func (l *piLog) prepare(keep int64) *PiPreparation {
+// prepare is preparePi of the path to the leaf, where there must be something to do.
+func (l *piLog) prepare(keep int64) *piPreparation {
 	l.t.Helper()
-	prep, ok := PreparePi(l.path(), keep)
+	prep, ok := preparePi(l.path(), keep)
 	if !ok {
 		l.t.Fatalf("nothing to compact with a tail of %d", keep)
 	}
@@ -109,7 +109,7 @@ func (l *piLog) prepare(keep int64) *PiPreparation {
 func piText(n int) string { return strings.Repeat("text", n) }
 
 // wantParts compares what is summarized and where the kept part begins.
-func wantParts(t *testing.T, prep *PiPreparation, history, prefix, firstKept string) {
+func wantParts(t *testing.T, prep *piPreparation, history, prefix, firstKept string) {
 	t.Helper()
 	if a, b := piIDs(prep.History), piIDs(prep.TurnPrefix); a != history || b != prefix || prep.FirstKeptEntryID != firstKept {
 		t.Errorf("history %q, prefix %q, kept from %s; want %q, %q, %s", a, b, prep.FirstKeptEntryID, history, prefix, firstKept)
@@ -142,7 +142,7 @@ func TestPiDefectA1KeptMessagesForgotten(t *testing.T) {
 				}
 			}
 			path := l.path()
-			prep, ok := PreparePi(path, int64(r.IntN(200)))
+			prep, ok := preparePi(path, int64(r.IntN(200)))
 			if ok {
 				compactions++
 				if prep.HasPrevious != (previous != "") || prep.PreviousSummary != previous {
@@ -226,7 +226,7 @@ func TestPiDefectA4NothingToSummarize(t *testing.T) {
 	} {
 		l := newPiLog(t)
 		fill(l)
-		if prep, ok := PreparePi(l.path(), 100); ok {
+		if prep, ok := preparePi(l.path(), 100); ok {
 			t.Errorf("%s: %s | %s, from %s on", name, piIDs(prep.History), piIDs(prep.TurnPrefix), prep.FirstKeptEntryID)
 		}
 	}
@@ -250,13 +250,13 @@ func TestPiDefectA6CutsApart(t *testing.T) {
 	cost := token.Chars4().Message
 	cuts, moved, forward, nothing, unsplit := 0, 0, 0, 0, 0
 	try := func(place string, path []*session.Entry, keep int64) {
-		prep, ok := PreparePi(path, keep)
+		prep, ok := preparePi(path, keep)
 		if !ok {
 			return
 		}
 		cuts++
 		c := prep.context
-		units := Units(c.Items, cost)
+		units := unitsOf(c.Items, cost)
 		cut := prep.asCut()
 		safe := safeCut(c, units, cut, cost)
 		if safe.Summarized == 0 {
@@ -267,7 +267,7 @@ func TestPiDefectA6CutsApart(t *testing.T) {
 		switch {
 		case safe.at > cut.at:
 			forward++
-			if first := slices.IndexFunc(units, func(u Unit) bool { return u.To > safe.from }); units[first].To != safe.at {
+			if first := slices.IndexFunc(units, func(u unit) bool { return u.To > safe.from }); units[first].To != safe.at {
 				t.Errorf("%s: moved on from %d to %d, and not because the first unit was parted", place, cut.at, safe.at)
 			}
 		case safe.at < cut.at:
@@ -343,7 +343,7 @@ func TestPiDefectA7MetadataMoveTheCut(t *testing.T) {
 		prep := l.prepare(keep)
 		// pi takes the turn before for split, because the kept part begins with a label.
 		wantParts(t, prep, "", "e1 e2", first)
-		safe := safeCut(prep.context, Units(prep.context.Items, token.Chars4().Message), prep.asCut(), token.Chars4().Message)
+		safe := safeCut(prep.context, unitsOf(prep.context.Items, token.Chars4().Message), prep.asCut(), token.Chars4().Message)
 		if safe.SplitTurn || safe.TurnStart != "" || safe.turn != safe.at || safe.at != 2 || safe.FirstKept != first {
 			t.Errorf("keep %d: the guard takes the turn for split: %+v", keep, safe)
 		}
@@ -379,13 +379,13 @@ func TestPiDefectA9InputThatOverflowed(t *testing.T) {
 	if cut.Kept != 0 || cut.Tokens != 0 || !cut.SplitTurn || cut.TurnStart != input || !strings.Contains(cut.Why, "newest message is over") {
 		t.Errorf("%+v", cut)
 	}
-	if safe := safeCut(prep.context, Units(prep.context.Items, token.Chars4().Message), cut, token.Chars4().Message); *safe != *cut {
+	if safe := safeCut(prep.context, unitsOf(prep.context.Items, token.Chars4().Message), cut, token.Chars4().Message); *safe != *cut {
 		t.Errorf("the guard makes %+v of it", safe)
 	}
 	if kept := keptAfter(l.path(), cut); len(kept) > 0 {
 		t.Errorf("after the compaction %s is back", piIDs(kept))
 	}
-	if _, ok := PreparePi(l.path(), 10_000); ok {
+	if _, ok := preparePi(l.path(), 10_000); ok {
 		t.Error("an input within the tail is summarized")
 	}
 
@@ -394,7 +394,7 @@ func TestPiDefectA9InputThatOverflowed(t *testing.T) {
 	l.compaction("s", "")
 	l.user(500)
 	l.omit(l.failed(5))
-	if _, ok := PreparePi(l.path(), 1000); ok {
+	if _, ok := preparePi(l.path(), 1000); ok {
 		t.Error("an input within the tail is summarized because it is all there is")
 	}
 }
@@ -464,7 +464,7 @@ func TestPiDefectW2SmallWindows(t *testing.T) {
 		l.answer(500)
 	}
 	tokens := piTokens(session.Project(l.path()))
-	if _, ok := PreparePi(l.path(), keep); ok || !piTrigger(tokens, 32_000, reserve) {
+	if _, ok := preparePi(l.path(), keep); ok || !piTrigger(tokens, 32_000, reserve) {
 		t.Errorf("%d tokens in a window of 32,000: pi has something to do", tokens)
 	}
 	for _, window := range []int64{1_000, 2_000, 4_000, 8_000, 16_000, 16_384, 20_000, 32_000, 64_000, 200_000} {
@@ -480,7 +480,7 @@ func TestPiDefectW2SmallWindows(t *testing.T) {
 			l.user(50)
 			l.answer(50)
 		}
-		if _, ok := PreparePi(l.path(), budget.Keep); !ok {
+		if _, ok := preparePi(l.path(), budget.Keep); !ok {
 			t.Errorf("window %d: over the threshold, and nothing to do", window)
 		}
 	}
@@ -491,7 +491,7 @@ func TestPiDefectW2SmallWindows(t *testing.T) {
 func TestPiDefectW23FirstKeptNotOnThePath(t *testing.T) {
 	cuts := 0
 	eachPiCut(t, sessiongen.Options{}, func(place string, path []*session.Entry, keep int64) {
-		prep, ok := PreparePi(path, keep)
+		prep, ok := preparePi(path, keep)
 		if !ok {
 			return
 		}

@@ -55,7 +55,7 @@ func eachPiCut(t *testing.T, opts sessiongen.Options, fn func(place string, path
 func TestPiParts(t *testing.T) {
 	cuts, split := 0, 0
 	eachPiCut(t, sessiongen.Options{PiSafe: true}, func(place string, path []*session.Entry, keep int64) {
-		prep, ok := PreparePi(path, keep)
+		prep, ok := preparePi(path, keep)
 		if !ok {
 			return
 		}
@@ -80,7 +80,7 @@ func TestPiParts(t *testing.T) {
 		if got, want := keptAfter(path, cut), withoutSystem(c.Items[cut.at:]); piIDs(got) != piIDs(want) {
 			t.Errorf("%s: after the compaction\n%s, kept are\n%s", place, piIDs(got), piIDs(want))
 		}
-		part, ok := PreparePi(contextPath(path), keep)
+		part, ok := preparePi(contextPath(path), keep)
 		if !ok || part.FirstKeptEntryID != prep.FirstKeptEntryID || part.TokensBefore != prep.TokensBefore ||
 			len(part.History) != len(prep.History) || len(part.TurnPrefix) != len(prep.TurnPrefix) {
 			t.Errorf("%s: the path that the context needs gives another cut", place)

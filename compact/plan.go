@@ -1,69 +1,16 @@
 package compact
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/clew-dev/clew/internal/ledger"
+	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/summary"
 	"github.com/clew-dev/clew/token"
 )
-
-// Reason says what asks for a plan.
-type Reason string
-
-// The reasons.
-const (
-	Threshold Reason = "threshold" // the context is looked at before a request
-	Manual    Reason = "manual"    // the user asks; done even below the threshold
-	Overflow  Reason = "overflow"  // a provider refused a request as too large; done likewise
-	Length    Reason = "length"    // an answer broke off because the window was full; done likewise
-)
-
-// Input is what a plan is computed from.
-type Input struct {
-	// Path is the path to the leaf: whole, or what session.ContextPath gives.
-	Path []*session.Entry
-	// Last is the id of the newest entry of the log; Apply refuses when the log
-	// has grown since.
-	Last string
-	// Meter measures. Required.
-	Meter *token.Meter
-	// Reason defaults to Threshold.
-	Reason Reason
-	// Cwd is the working directory of the session, where it is known.
-	Cwd string
-	// Sized is what is known of Path already, so that it need not be computed
-	// again. Optional.
-	Sized *Sized
-	// OnlyThinking leaves nothing to be done but to take stale signed reasoning out;
-	// see Plan.OnlyThinking.
-	OnlyThinking bool
-	// Calibration is what the session's usage has taught about the estimates; the pass
-	// keeps it. Optional.
-	Calibration json.RawMessage
-	// Found is what the summarizer found in messages for earlier plans of the
-	// session; see summary.Cache. Optional.
-	Found *summary.Cache
-}
-
-// Sized is a context with what it costs. Who asks again and again, before every
-// request, keeps it up to date with a token.Tally.
-type Sized struct {
-	// Context is what session.Project makes of Input.Path.
-	Context *session.Context
-	// Reading is what Input.Meter measures for it, usage reported before
-	// Context.Boundary not counting, and Costs what it estimates for each of
-	// its Items.
-	Reading token.Reading
-	Costs   []int64
-	// StaleThinking is what StaleThinking says of Context.
-	StaleThinking []int
-}
 
 // Plan is what would be done, and why. It is a value: making one changes
 // nothing.
@@ -77,36 +24,38 @@ type Plan struct {
 	// Guarded says that what the preset does would not have fit, and the ladder
 	// did the rest.
 	Guarded bool `json:"guarded,omitempty"`
-	// OnlyThinking says that the context is not made to fit: all that is done is to
-	// take out signed reasoning before which something was changed since, and which
-	// a provider may refuse for that. It is no setting's and no breaker's business.
+	// OnlyThinking says that the context is not made to fit: the plan only takes out
+	// signed reasoning before which something was changed since, and which a provider may
+	// refuse for that. Settings and the breaker don't stop it.
 	OnlyThinking bool `json:"onlyThinking,omitempty"`
 	// Breaker says that nothing is done because the passes before did not help.
 	Breaker bool          `json:"breaker,omitempty"`
 	Budget  Budget        `json:"budget"`
 	Clamps  []Clamp       `json:"clamps,omitempty"`
 	Before  token.Reading `json:"before"`
-	After   token.Reading `json:"after"` // as Before when nothing is done
-	Rungs   []Rung        `json:"rungs,omitempty"`
-	Cut     *Cut          `json:"cut,omitempty"`
+	// After is what the next snapshot reads; as Before when nothing is done.
+	After  token.Reading `json:"after"`
+	Stages []Stage       `json:"rungs,omitempty"`
+	Cut    *Cut          `json:"cut,omitempty"`
 	// Summary is what was made for the compaction, the lists are the files it names.
 	Summary       *summary.Output `json:"-"`
 	ReadFiles     []string        `json:"readFiles,omitempty"`
 	ModifiedFiles []string        `json:"modifiedFiles,omitempty"`
 
-	last   string
-	drafts []session.Draft
-	edits  []string // the rung of each edit among drafts
-
-	calibration json.RawMessage
-	threshold   int64
+	snap      *Snapshot // that it was made of
+	only      bool      // Request.OnlyThinking
+	drafts    []session.Draft
+	edits     []string // the stage of each edit among drafts
+	threshold int64
+	learned   json.RawMessage // what usage has taught about estimates, for the pass to keep
+	overhead  int64           // likewise about what requests carry beside the log
 }
 
 // Threshold is the size from which the context is compacted, in tokens.
-func (p *Plan) Threshold() int64 { return p.threshold }
+func (plan *Plan) Threshold() int64 { return plan.threshold }
 
-// Rung says what one rung of the ladder did.
-type Rung struct {
+// Stage says what one stage of the ladder did.
+type Stage struct {
 	Name    string `json:"name"`
 	Freed   int64  `json:"freed"`             // tokens
 	Entries int    `json:"entries,omitempty"` // messages edited or summarized
@@ -135,123 +84,76 @@ func (e *FixedPartError) Error() string {
 		e.Budget.Limit, e.Budget.Window, e.Budget.Reserve, e.System, e.Tools, e.Overhead, e.Pins, e.Floor)
 }
 
-// ErrPending is returned by Make while a call has no result: nothing may come
-// between the two.
-var ErrPending = errors.New("a tool call is waiting for its result")
-
-// Make computes a plan. It acts when the context is over its limit, when the
-// reason is Manual and there is something to take out, or when there is stale
-// signed reasoning in it. The errors: a
-// policy that makes no sense, ErrPending, *FixedPartError, what a summarizer
-// returns.
-func Make(ctx context.Context, in Input, policy Policy) (*Plan, error) {
-	p, plan, err := begin(in, policy)
-	if err != nil || !plan.Act {
-		return plan, err
+func fixedPart(b Budget, r token.Reading, pins int64) error {
+	e := &FixedPartError{
+		Budget: b, System: r.Categories[token.System], Tools: r.Categories[token.Tools], Overhead: r.Categories[token.Unattributed], Pins: pins,
 	}
-	if !plan.OnlyThinking {
-		if err := p.climbPreset(ctx, plan); err != nil {
-			return nil, err
-		}
-		if !plan.Act && plan.Reason == Threshold {
-			p.orThinking(plan)
-		}
+	e.Floor = max(r.Guarded()-e.System-e.Tools-e.Overhead-pins, 0)
+	if r.Guarded() <= b.Limit {
+		e.Bytes = r.Bytes
 	}
-	if plan.OnlyThinking {
-		if err := p.takeLoose(plan); err != nil {
-			return nil, err
-		}
-	}
-	return plan, nil
-}
-
-// Check says whether Make would try to act, and why, without the work of a
-// plan: no rung is tried and no summary made. Make may still find that there is
-// nothing to do. With Input.Sized its cost hardly depends on the context.
-func Check(in Input, policy Policy) (*Plan, error) {
-	_, plan, err := begin(in, policy)
-	return plan, err
-}
-
-// begin measures and decides whether to act.
-func begin(in Input, policy Policy) (*planner, *Plan, error) {
-	budget, clamps, err := policy.Resolve()
-	if err != nil {
-		return nil, nil, err
-	}
-	if in.Reason == "" {
-		in.Reason = Threshold
-	}
-	p := &planner{in: in, policy: policy, budget: budget, found: in.Found}
-	p.measure()
-	before := p.sizes.reading
-	if p.overBytes(before) {
-		p.byteRate = float64(budget.Limit) / float64(budget.Bytes)
-	}
-	plan := &Plan{
-		Reason: in.Reason, Policy: cmp.Or(policy.Name, PresetClew), Budget: budget, Clamps: clamps,
-		Before: before, After: before, last: in.Last, calibration: in.Calibration, threshold: p.trigger(),
-	}
-	over := p.over() && !in.OnlyThinking
-	if !over && in.Reason == Threshold {
-		plan.nothing(fmt.Sprintf("the context of %d tokens is within %d", before.Tokens, p.trigger()))
-		return p, p.orThinking(plan), nil
-	}
-	// What does not fit can't be sent, whatever the passes before came to.
-	if why := breaker(in.Path, before.Tokens); why != "" && in.Reason == Threshold && p.fits(before) {
-		plan.Breaker = true
-		return p, p.orThinking(plan.nothing(why)), nil
-	}
-	if calls := Pending(p.context.Items); len(calls) > 0 {
-		return nil, nil, fmt.Errorf("%w (%s)", ErrPending, calls[0].Name)
-	}
-	if len(p.context.Items) == 0 {
-		if over {
-			return nil, nil, p.fixedPart(before)
-		}
-		return p, plan.nothing("the context is empty"), nil
-	}
-	plan.Act = true
-	if p.found == nil {
-		p.found = summary.NewCache()
-	}
-	plan.Why = "asked for"
-	if p.byteRate > 0 {
-		plan.Why = fmt.Sprintf("the request of about %d bytes is over %d", before.Bytes, budget.Bytes)
-	} else if over {
-		plan.Why = p.whyOver()
-	} else if plan.Policy == PresetClew && !policy.Keep.IsSet() && before.Tokens <= budget.Target {
-		return p, plan.nothing(fmt.Sprintf("the context of %d tokens is within its target of %d; set what to keep to go below", before.Tokens, budget.Target)), nil
-	}
-	p.readPins()
-	p.learn()
-	return p, plan, nil
-}
-
-// whyOver says which size of the context is over what: a trigger counts its tokens, the
-// limit also the margin, and pi counts in its own way.
-func (p *planner) whyOver() string {
-	r, from := p.sizes.reading, p.trigger()
-	switch {
-	case r.Tokens > from:
-		return fmt.Sprintf("the context of %d tokens is over %d", r.Tokens, from)
-	case r.Guarded() > p.budget.Limit:
-		return fmt.Sprintf("the context of %d tokens, %d with the margin for what is estimated, is over %d", r.Tokens, r.Guarded(), p.budget.Limit)
-	case p.policy.Name == PresetPi:
-		return fmt.Sprintf("the context of %d tokens, %d as pi counts, is over %d", r.Tokens, piTokens(p.context), p.budget.Window-p.budget.Reserve)
-	}
-	return fmt.Sprintf("the context of %d tokens has reached %d", r.Tokens, from)
+	return e
 }
 
 // nothing makes a plan that does nothing, and says why.
 func (plan *Plan) nothing(why string) *Plan {
 	plan.Act, plan.Why, plan.After = false, why, plan.Before
-	plan.Rungs, plan.Cut, plan.Summary, plan.drafts, plan.edits = nil, nil, nil, nil, nil
+	plan.Stages, plan.Cut, plan.Summary, plan.drafts, plan.edits = nil, nil, nil, nil, nil
 	plan.ReadFiles, plan.ModifiedFiles = nil, nil
 	return plan
 }
 
+// Make computes a plan of a snapshot. It acts when the context is over its limit, when
+// the reason is Manual and there is something to take out, or when there is stale
+// signed reasoning in it. It is a pure function, but for what a summarizer does. The
+// errors: a policy that makes no sense, ErrPending, *FixedPartError, what a summarizer
+// returns.
+func Make(ctx context.Context, s *Snapshot, req Request) (*Plan, error) {
+	t, _, err := triggerOf(s, req)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := Check(s, req)
+	if err != nil || !plan.Act {
+		return plan, err
+	}
+	p, err := newPlanner(s, t, plan, req.Found)
+	if err != nil {
+		return nil, err
+	}
+	if !plan.OnlyThinking {
+		if err = p.climbPreset(ctx, plan); err == nil && !plan.Act && plan.Reason == Threshold {
+			plan.orThinking(s)
+		}
+	}
+	if err == nil && plan.OnlyThinking {
+		err = p.takeLoose(ctx, plan, req.OnlyThinking)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return plan, nil
+}
+
+// planner is what a plan is made with.
 type planner struct {
+	trigger
+	snap    *Snapshot
+	reading token.Reading // of the context, or of what it would be without stale reasoning
+	meter   *token.Meter  // with all that usage has taught, as it is after the pass
+	costs   []int64       // what meter makes of each message
+	// overhead is what requests carried that is in no message here: a system
+	// prompt and tools that the log does not have. It stays whatever is done.
+	overhead int64
+	// scale is by how much reported usage exceeds the estimates otherwise.
+	scale float64
+	// byteRate is what a byte of a request costs in tokens, where bytes are what
+	// there is too much of; else 0. See measure.go.
+	byteRate float64
+	piFiles  *piPreparation // preset pi
+	pins     []string       // ids of entries that stay as they are
+	pinned   map[string]bool
+
 	// items are those of the context as they are summarized, reader has read the
 	// first readTo of them, found is what the summarizer keeps from one attempt to
 	// the next.
@@ -259,19 +161,151 @@ type planner struct {
 	reader *ledger.Reader
 	readTo int
 	found  *summary.Cache
+}
 
-	in      Input
-	policy  Policy
-	budget  Budget
-	context *session.Context
-	costs   []int64 // what the meter makes of each of its items
-	sizes   sizes
-	// staleThinking are those of its items that StaleThinking finds.
-	staleThinking []int
-	// byteRate is what a byte of a request costs in tokens, where bytes are what
-	// there is too much of; else 0. See bytes.go.
-	byteRate float64
-	piFiles  *PiPreparation  // preset pi
-	pins     []string        // ids of entries that stay as they are
-	pinned   map[string]bool // the same
+// newPlanner measures what is to be planned with.
+func newPlanner(s *Snapshot, t trigger, plan *Plan, found *summary.Cache) (*planner, error) {
+	p := &planner{trigger: t, snap: s, reading: s.Reading, found: found, pins: session.Pins(s.Path), pinned: map[string]bool{}}
+	for _, id := range p.pins {
+		p.pinned[id] = true
+	}
+	if p.found == nil {
+		p.found = summary.NewCache()
+	}
+	if t.budget.overBytes(s.Reading) {
+		p.byteRate = float64(t.budget.Limit) / float64(t.budget.Bytes)
+	}
+	meter, learned, err := s.meter(true)
+	if err != nil {
+		return nil, err
+	}
+	p.meter, p.costs = meter, make([]int64, len(s.Messages))
+	for i, m := range s.Messages {
+		p.costs[i] = meter.Message(m)
+	}
+	if learned.Calls > 0 {
+		if plan.learned, err = json.Marshal(learned); err != nil {
+			return nil, err
+		}
+	}
+	p.learn()
+	plan.overhead = p.overhead
+	return p, nil
+}
+
+// climb walks the whole ladder until the context is within its target, and puts what
+// is to be done into the plan.
+func (p *planner) climb(ctx context.Context, plan *Plan, w *work) error {
+	tail := tailStart(w.units(), p.tail(w))
+	start := w.total
+	for _, stage := range []func(*work, int, int64){p.offload, p.elide} {
+		stage(w, tail, p.target())
+		if w.total < start && w.total <= p.target() {
+			return p.conclude(ctx, plan, w, nil)
+		}
+	}
+	return p.summarize(ctx, plan, w)
+}
+
+// conclude writes what the draft of the context came to into the plan: the
+// edits of what is kept, and the compaction if there is one.
+func (p *planner) conclude(ctx context.Context, plan *Plan, w *work, best *attempt) error {
+	at := 0
+	if best != nil {
+		var err error
+		if best, err = p.final(ctx, w, best); err != nil {
+			return err
+		}
+		at = best.cut.at
+	} else {
+		from := w.firstChange()
+		if loose := p.snap.loose(); len(loose) > 0 {
+			from = min(from, loose[0])
+		}
+		p.takeThinking(w, from)
+	}
+	w.keepAnswered(at)
+	var excerpts []session.Draft
+	plan.drafts, excerpts, plan.edits = w.drafts(at)
+	if best != nil {
+		plan.Cut, plan.Summary = p.told(w, best.cut), best.out
+		plan.ReadFiles, plan.ModifiedFiles = p.fileLists(best.facts)
+		plan.drafts = append(plan.drafts, best.draft)
+	}
+	plan.drafts = append(plan.drafts, excerpts...)
+	after := session.Project(session.Preview(p.snap.Path, plan.drafts...))
+	estimate := p.meter.Measure(messages(after.Items), len(after.Items))
+	plan.After = withOverhead(estimate, p.overhead)
+	scaled := p.scaledReading(estimate)
+	if !p.budget.fits(scaled) {
+		return p.fixedPart(scaled)
+	}
+	if scaled.Tokens >= p.reading.Tokens && p.byteRate == 0 {
+		if !p.budget.fits(p.reading) {
+			return p.fixedPart(scaled)
+		}
+		plan.nothing("what a summary would free it would take itself")
+		return nil
+	}
+	plan.Stages = w.stages(at, best, plan.Before.Tokens-plan.After.Tokens)
+	return p.valid(after)
+}
+
+func (p *planner) fixedPart(r token.Reading) error {
+	pins := int64(0)
+	for _, it := range p.snap.Context.Items {
+		if p.pinned[it.Entry.ID] {
+			pins += p.tokens(it.Message)
+		}
+	}
+	return fixedPart(p.budget, r, pins)
+}
+
+// valid checks what a pass could break: that every call keeps its result and every result
+// its call, and that no call is left that waits for one. What the log itself lacks is not
+// the plan's fault. The request as a provider takes it is checked where it is made, by
+// wire.Build: that reads every byte, and a plan must not cost that.
+//
+// A plan that would break a pair is a defect of clew, not of the session; it must
+// not be applied.
+func (p *planner) valid(after *session.Context) error {
+	const defect = "the context after the pass would not be valid: call %s would be without its other half; nothing was changed, and this is a defect of clew"
+	before := unpaired(p.snap.Context.Items)
+	for id := range unpaired(after.Items) {
+		if !before[id] {
+			return fmt.Errorf(defect, id)
+		}
+	}
+	if calls := Pending(after.Items); len(calls) > 0 && len(Pending(p.snap.Context.Items)) == 0 {
+		return fmt.Errorf(defect, calls[0].ID)
+	}
+	return nil
+}
+
+// unpaired returns the ids of calls that have no result after them, and of
+// results that have no call before them.
+func unpaired(items []session.Item) map[string]bool {
+	open, lone := map[string]bool{}, map[string]bool{}
+	for _, it := range items {
+		m := it.Message
+		switch m.Role {
+		case message.RoleToolResult:
+			if !open[m.ToolCallID] {
+				lone[m.ToolCallID] = true
+			}
+			delete(open, m.ToolCallID)
+		case message.RoleAssistant:
+			if m.StopReason == message.StopAborted || m.StopReason == message.StopError {
+				continue // never sent
+			}
+			for _, call := range m.ToolCalls() {
+				open[call.ID] = true
+			}
+		default:
+		}
+	}
+	for id := range open {
+		lone[id] = true
+	}
+	return lone
 }

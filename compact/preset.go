@@ -11,7 +11,6 @@ import (
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/summary"
-	"github.com/clew-dev/clew/token"
 	"github.com/clew-dev/clew/wire"
 )
 
@@ -89,35 +88,12 @@ func (s SynapsePolicy) resolved() SynapsePolicy {
 	}
 }
 
-// over reports whether the context is to be compacted.
-func (p *planner) over() bool {
-	r := p.sizes.reading
-	if r.Guarded() > p.budget.Limit || p.overBytes(r) {
-		return true // the guard, the same for all presets
-	}
-	switch {
-	case p.policy.Name == PresetPi:
-		return piTrigger(piTokens(p.context), p.budget.Window, p.budget.Reserve)
-	case p.policy.Trigger.IsSet():
-		return r.Tokens >= p.policy.Trigger.Of(p.budget.Window)
-	}
-	return false
-}
-
-// trigger is the size over which the context is compacted, for reports.
-func (p *planner) trigger() int64 {
-	if p.policy.Trigger.IsSet() {
-		return min(p.policy.Trigger.Of(p.budget.Window), p.budget.Limit)
-	}
-	return p.budget.Limit
-}
-
 // climbPreset does what the policy's preset does, and leaves the rest to the
 // guard.
 func (p *planner) climbPreset(ctx context.Context, plan *Plan) error {
 	w := p.newWork()
 	if at := p.askedCut(); at > 0 {
-		return p.cutAt(ctx, plan, w, p.newCut(at, "asked for"))
+		return p.cutAt(ctx, plan, w, newCut(p.snap.Context, at, p.cost, "asked for"))
 	}
 	switch p.policy.Name {
 	case PresetPi:
@@ -131,7 +107,7 @@ func (p *planner) climbPreset(ctx context.Context, plan *Plan) error {
 }
 
 func (p *planner) climbPi(ctx context.Context, plan *Plan, w *work) error {
-	prep, ok := PreparePi(p.in.Path, p.budget.Keep)
+	prep, ok := preparePi(p.snap.Path, p.budget.Keep)
 	if !ok {
 		return p.orGuard(ctx, plan, w, "pi finds nothing: all there is belongs to its tail")
 	}
@@ -145,13 +121,12 @@ func (p *planner) climbSynapse(ctx context.Context, plan *Plan, w *work) error {
 	for i := range int(float64(len(w.items)) * own.Scan) {
 		it := w.items[i]
 		m := it.Message
-		if m.Role != message.RoleToolResult || !editable(it) || RungOf(it.Edit) != "" || p.pinned[it.Entry.ID] ||
-			len([]rune(m.Text())) <= own.MinChars {
+		if m.Role != message.RoleToolResult || !w.open(i) || StageOf(it.Edit) != "" || len([]rune(m.Text())) <= own.MinChars {
 			continue
 		}
 		note := "[the tool result is not here; " + forWhole(it.Entry.ID, p.policy.Offload.path(it.Entry)) + "]"
-		if short := m.WithContent([]message.Block{message.TextBlock(note)}); p.cost(short) < w.cost[i] {
-			w.set(i, short, RungOffload)
+		if short := m.WithContent([]message.Block{message.TextBlock(note)}); p.cost(short) < w.parts[i].cost {
+			w.set(i, short, StageOffload)
 		}
 	}
 	freed := start - w.total
@@ -165,23 +140,23 @@ func (p *planner) climbSynapse(ctx context.Context, plan *Plan, w *work) error {
 	if len(w.items) <= p.policy.KeepMessages {
 		return p.orGuard(ctx, plan, w, fmt.Sprintf("%d messages are kept as they are", p.policy.KeepMessages))
 	}
-	return p.cutAt(ctx, plan, w, p.newCut(len(w.items)-p.policy.KeepMessages,
+	return p.cutAt(ctx, plan, w, newCut(p.snap.Context, len(w.items)-p.policy.KeepMessages, p.cost,
 		fmt.Sprintf("the newest %d messages are kept", p.policy.KeepMessages)))
 }
 
 // askedCut returns the index of the item that Policy.FirstKept comes from, -1 for
 // none.
 func (p *planner) askedCut() int {
-	return slices.IndexFunc(p.context.Items, func(it session.Item) bool {
-		return it.Entry.ID == p.policy.FirstKept && it.Entry != p.context.Compaction
+	return slices.IndexFunc(p.snap.Context.Items, func(it session.Item) bool {
+		return it.Entry.ID == p.policy.FirstKept && it.Entry != p.snap.Context.Compaction
 	})
 }
 
 // stepsSincePass counts the answers since the latest compaction on the path.
 func (p *planner) stepsSincePass() int {
 	steps := 0
-	for i := len(p.in.Path) - 1; i >= 0; i-- {
-		e := p.in.Path[i]
+	for i := len(p.snap.Path) - 1; i >= 0; i-- {
+		e := p.snap.Path[i]
 		if e.Type == session.TypeCompaction {
 			return steps
 		}
@@ -203,11 +178,15 @@ func (p *planner) climbTurns(ctx context.Context, plan *Plan, w *work) error {
 			break
 		}
 	}
-	if at <= 0 || p.newCut(at, "").Summarized <= 0 {
-		return p.orGuard(ctx, plan, w, fmt.Sprintf("there is nothing old: %d turns are kept as they are", p.policy.KeepTurns))
+	none := fmt.Sprintf("there is nothing old: %d turns are kept as they are", p.policy.KeepTurns)
+	if at <= 0 {
+		return p.orGuard(ctx, plan, w, none)
+	}
+	cut := newCut(p.snap.Context, at, p.cost, fmt.Sprintf("the newest %d turns are kept", p.policy.KeepTurns))
+	if cut = safeCut(p.snap.Context, w.units(), cut, p.cost); cut.Summarized <= 0 {
+		return p.orGuard(ctx, plan, w, none)
 	}
 	p.takeThinking(w, 0)
-	cut := p.newCut(at, fmt.Sprintf("the newest %d turns are kept", p.policy.KeepTurns))
 	best, err := p.try(ctx, cut, w)
 	if err != nil {
 		return err
@@ -238,13 +217,8 @@ func (p *planner) strip(w *work, from int) {
 	}
 }
 
-func (p *planner) anyPinned(w *work, u Unit) bool {
-	for _, it := range w.items[u.From:u.To] {
-		if p.pinned[it.Entry.ID] {
-			return true
-		}
-	}
-	return false
+func (p *planner) anyPinned(w *work, u unit) bool {
+	return slices.ContainsFunc(w.items[u.From:u.To], func(it session.Item) bool { return p.pinned[it.Entry.ID] })
 }
 
 func (p *planner) stripOne(w *work, i int) {
@@ -253,44 +227,28 @@ func (p *planner) stripOne(w *work, i int) {
 	}
 	switch w.items[i].Message.Role {
 	case message.RoleToolResult:
-		w.take(i, rungStrip)
+		w.take(i, stageStrip)
 	case message.RoleAssistant:
 		var kept []message.Block
-		for _, b := range w.now[i].Content {
+		for _, b := range w.parts[i].now.Content {
 			if b.Type != message.BlockToolCall && b.Type != message.BlockThinking {
 				kept = append(kept, b)
 			}
 		}
 		switch {
 		case len(kept) == 0:
-			w.take(i, rungStrip)
-		case len(kept) < len(w.now[i].Content):
-			w.set(i, w.now[i].WithContent(kept), rungStrip)
+			w.take(i, stageStrip)
+		case len(kept) < len(w.parts[i].now.Content):
+			w.set(i, w.parts[i].now.WithContent(kept), stageStrip)
 		}
 	default:
 	}
 }
 
-// newCut returns the cut before item at.
-func (p *planner) newCut(at int, why string) *Cut {
-	c := p.context
-	cut := &Cut{at: at, Why: why}
-	for cut.from < len(c.Items) && c.Items[cut.from].Entry == c.Compaction {
-		cut.from++
-	}
-	cut.FirstKept = firstKept(c, at)
-	cut.turn = turnStart(c.Items, cut.from, at)
-	if cut.turn < at {
-		cut.SplitTurn, cut.TurnStart = true, c.Items[cut.turn].Entry.ID
-	}
-	cut.count(c, p.cost)
-	return cut
-}
-
 // cutAt summarizes what is before a preset's cut, made safe.
 func (p *planner) cutAt(ctx context.Context, plan *Plan, w *work, cut *Cut) error {
 	p.takeThinking(w, 0)
-	cut = safeCut(p.context, w.units(), cut, p.cost)
+	cut = safeCut(p.snap.Context, w.units(), cut, p.cost)
 	if cut.Summarized <= 0 {
 		return p.orGuard(ctx, plan, w, "all there is belongs to the part that is kept")
 	}
@@ -313,12 +271,10 @@ func (p *planner) guarded(ctx context.Context, plan *Plan, w *work, best *attemp
 
 // orGuard does nothing, unless the context would not fit.
 func (p *planner) orGuard(ctx context.Context, plan *Plan, w *work, why string) error {
-	if p.fits(p.sizes.reading) {
+	if p.budget.fits(p.reading) {
 		plan.nothing(why)
 		return nil
 	}
 	plan.Guarded = true
 	return p.summarize(ctx, plan, w)
 }
-
-var _ token.Counter = (*planner)(nil)

@@ -121,17 +121,22 @@ func (l *life) meter() *token.Meter {
 	return m
 }
 
-func (l *life) input(reason compact.Reason) compact.Input {
-	ctx := context.Background()
-	path, err := session.ContextPath(ctx, l.store, l.log.Leaf())
+func (l *life) snapshot() *compact.Snapshot {
+	l.t.Helper()
+	return loadCase(l.t, l.store, l.log.Leaf())
+}
+
+// plainSetup measures without what usage teaches.
+var plainSetup = &compact.Setup{Model: session.Model{Provider: "anthropic", ID: "claude-opus-4-5"}, Uncalibrated: true}
+
+// loadCase loads the snapshot at a leaf.
+func loadCase(t *testing.T, store session.Store, leaf string) *compact.Snapshot {
+	t.Helper()
+	s, err := compact.Load(context.Background(), store, leaf, plainSetup)
 	if err != nil {
-		l.t.Fatal(l.name, err)
+		t.Fatal(err)
 	}
-	last, err := l.store.Last(ctx)
-	if err != nil || last == nil {
-		l.t.Fatal(l.name, err)
-	}
-	return compact.Input{Path: path, Last: last.ID, Meter: l.meter(), Reason: reason}
+	return s
 }
 
 // pass plans and applies a pass, and checks what must hold of it.
@@ -151,8 +156,8 @@ func (l *life) pass() {
 		reason = compact.Threshold
 	}
 	before := l.context()
-	in := l.input(reason)
-	plan, err := compact.Make(ctx, in, policy)
+	in, req := l.snapshot(), compact.Request{Reason: reason, Policy: &policy}
+	plan, err := compact.Make(ctx, in, req)
 	var fixed *compact.FixedPartError
 	switch {
 	case errors.As(err, &fixed):
@@ -166,8 +171,8 @@ func (l *life) pass() {
 		return
 	}
 	// I6: the same input gives the same plan.
-	again, err := compact.Make(ctx, in, policy)
-	if err != nil || fmt.Sprint(again.Rungs, again.After, again.Cut) != fmt.Sprint(plan.Rungs, plan.After, plan.Cut) ||
+	again, err := compact.Make(ctx, in, req)
+	if err != nil || fmt.Sprint(again.Stages, again.After, again.Cut) != fmt.Sprint(plan.Stages, plan.After, plan.Cut) ||
 		plan.Summary != nil && again.Summary.Text != plan.Summary.Text {
 		l.fail("I6: two plans of the same input differ")
 	}
@@ -178,7 +183,7 @@ func (l *life) pass() {
 		if _, err := compact.Apply(ctx, l.log, plan); !errors.Is(err, session.ErrConflict) || l.count() != n {
 			l.fail("I9: applied to a log that has grown: %v", err)
 		}
-		if plan, err = compact.Make(ctx, l.input(reason), policy); err != nil || !plan.Act {
+		if plan, err = compact.Make(ctx, l.snapshot(), compact.Request{Reason: reason, Policy: &policy}); err != nil || !plan.Act {
 			return
 		}
 		before = l.context()
@@ -196,7 +201,7 @@ func (l *life) pass() {
 	}
 	l.userWords(before, after, plan)
 	// I10: nothing more is done for the threshold.
-	if next, err := compact.Make(ctx, l.input(compact.Threshold), compact.Policy{Window: policy.Window}); err == nil && next.Act {
+	if next, err := compact.Make(ctx, l.snapshot(), compact.Request{Reason: compact.Threshold, Policy: &compact.Policy{Window: policy.Window}}); err == nil && next.Act {
 		l.fail("I10: a pass of %s is followed by another: %s", policy.Name, next.Why)
 	}
 	l.check()

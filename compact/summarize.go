@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/clew-dev/clew/internal/ledger"
@@ -13,47 +14,6 @@ import (
 	"github.com/clew-dev/clew/summary"
 	"github.com/clew-dev/clew/token"
 )
-
-// maxTighten bounds how often the tail is shortened to reach the target.
-const maxTighten = 12
-
-// summarize is the rung of that name, and the two after it: it cuts, summarizes
-// what is before the cut, and looks what the context would be. Tighten shortens
-// the tail until that is within the target; clip makes what is left smaller.
-func (p *planner) summarize(ctx context.Context, plan *Plan, w *work) error {
-	p.takeThinking(w, 0)
-	units := w.units() // with what offload and elide have freed
-	tail := p.tail(w)
-	var best *attempt
-	for range maxTighten {
-		cut := p.fill(w, units, findCut(p.context, units, tail), tail)
-		if cut.Summarized == 0 {
-			break
-		}
-		a, err := p.try(ctx, cut, w)
-		if err != nil {
-			return err
-		}
-		if best != nil {
-			a.tightened = best.tightened + best.total - a.total
-		}
-		best = a
-		over := a.total - p.target()
-		if over <= 0 || cut.at >= units[len(units)-1].From {
-			break
-		}
-		tail = max(min(tail, cut.Tokens)-over, 0)
-	}
-	if best == nil || best.total >= w.total { // what it would free the summary takes itself
-		return p.nothingBefore(ctx, plan, w)
-	}
-	if best.total > p.hard() {
-		if err := p.clipKept(ctx, w, &best); err != nil {
-			return err
-		}
-	}
-	return p.conclude(ctx, plan, w, best)
-}
 
 // attempt is one cut with its summary and what comes of it.
 type attempt struct {
@@ -80,7 +40,7 @@ func (p *planner) try(ctx context.Context, cut *Cut, w *work) (*attempt, error) 
 		Prefix:       items[cut.turn:cut.at],
 		Kept:         items[cut.at:],
 		Ledger:       &facts,
-		Cwd:          p.in.Cwd,
+		Cwd:          p.snap.Cwd,
 		Budget:       budget,
 		Pins:         pins,
 		QuoteBudget:  p.budget.Quotes,
@@ -136,14 +96,12 @@ func (p *planner) attempt(ctx context.Context, s summary.Summarizer, in summary.
 	}
 	compaction := session.Compaction{
 		Summary: out.Text, FirstKeptEntryID: cut.FirstKept,
-		TokensBefore: p.sizes.reading.Tokens, Details: details,
-		SystemMessage: token.ReplaySystem(messages(p.context.Items)), Usage: out.Usage,
+		TokensBefore: p.snap.Reading.Tokens, Details: details,
+		SystemMessage: token.ReplaySystem(p.snap.Messages), Usage: out.Usage,
 	}
 	a := &attempt{cut: cut, in: in, out: &out, facts: in.Ledger, draft: session.NewCompaction(compaction)}
 	a.total = w.fixed + p.cost(&message.Message{Role: message.RoleCompactionSummary, Summary: out.Text, Details: details})
-	for _, cost := range w.cost[cut.at:] {
-		a.total += cost
-	}
+	a.total += w.cost(cut.at, len(w.parts))
 	return a, nil
 }
 
@@ -155,7 +113,7 @@ func (p *planner) factsUntil(w *work, at int) ([]session.Item, ledger.Ledger) {
 		p.items = p.restored(w.items)
 	}
 	if p.reader == nil || at < p.readTo {
-		p.reader, p.readTo = ledger.NewReader(ledger.Options{Cwd: p.in.Cwd}), 0
+		p.reader, p.readTo = ledger.NewReader(ledger.Options{Cwd: p.snap.Cwd}), 0
 	}
 	p.reader.Add(p.items[p.readTo:at])
 	p.readTo = at
@@ -182,7 +140,7 @@ func (p *planner) final(ctx context.Context, w *work, best *attempt) (*attempt, 
 	if a.total > most {
 		best.out.Usage = a.out.Usage
 		best.out.Rejected = append(a.out.Rejected, fmt.Sprintf("the summary of %s takes %d tokens, and %d are for it", s.Name(), a.out.Tokens, in.Budget))
-		again, err := p.attempt(ctx, given{*best.out}, in, best.cut, w)
+		again, err := p.attempt(ctx, supplied{*best.out}, in, best.cut, w)
 		if err != nil {
 			return nil, err
 		}
@@ -192,79 +150,40 @@ func (p *planner) final(ctx context.Context, w *work, best *attempt) (*attempt, 
 	return a, nil
 }
 
-// given is a summarizer that has its answer already.
-type given struct{ out summary.Output }
+// supplied is a summarizer that has its answer already.
+type supplied struct{ out summary.Output }
 
-func (g given) Name() string { return g.out.Summarizer }
+func (s supplied) Name() string { return s.out.Summarizer }
 
-func (g given) Summarize(context.Context, summary.Input) (summary.Output, error) { return g.out, nil }
-
-// nothingBefore is what is done when there is nothing to summarize: all there is
-// is in the newest unit.
-func (p *planner) nothingBefore(ctx context.Context, plan *Plan, w *work) error {
-	if w.total > p.hard() {
-		p.clip(w, 0, p.hard())
-	}
-	if w.changed() {
-		return p.conclude(ctx, plan, w, nil)
-	}
-	if !p.fits(plan.Before) {
-		return p.fixedPart(plan.Before)
-	}
-	plan.nothing("all there is belongs to the part that is kept")
-	return nil
+func (s supplied) Summarize(context.Context, summary.Input) (summary.Output, error) {
+	return s.out, nil
 }
 
-// clipKept makes what is kept smaller, when it is too large even with the
-// shortest tail. What can't be made smaller goes before the cut.
-func (p *planner) clipKept(ctx context.Context, w *work, best **attempt) error {
-	a := *best
-	// In the draft everything still stands; what the attempt leaves out is not
-	// to be clipped away.
-	if p.clip(w, a.cut.at, p.hard()+w.total-a.total) {
-		return p.retry(ctx, a.cut, w, best)
+// pinQuotes returns the pinned messages that a cut takes out of the context,
+// to be quoted word for word: those before the cut, and those that the
+// summary before quoted already.
+func (p *planner) pinQuotes(items []session.Item, at int) []summary.Quote {
+	var quotes []summary.Quote
+	if p.snap.Context.Compaction != nil {
+		view, _ := p.snap.Context.Compaction.Compaction()
+		if d, ok := summary.Parse(view.Summary); ok {
+			for _, q := range d.Pins {
+				if slices.ContainsFunc(p.pins, func(id string) bool { return q.Ref != "" && len(id) >= len(q.Ref) && id[:len(q.Ref)] == q.Ref }) {
+					quotes = append(quotes, q)
+				}
+			}
+		}
 	}
-	cut := *a.cut
-	cut.at = len(w.items)
-	cut.turn = turnStart(w.items, cut.from, len(w.items)-1)
-	cut.FirstKept, cut.Kept, cut.Tokens = "", 0, 0
-	cut.Summarized = cut.at - cut.from
-	cut.SplitTurn, cut.TurnStart = false, ""
-	cut.Why = "the newest messages are too large to be kept and can't be shortened"
-	return p.retry(ctx, &cut, w, best)
-}
-
-// retry makes the best attempt anew, for what was changed since or another cut.
-func (p *planner) retry(ctx context.Context, cut *Cut, w *work, best **attempt) error {
-	again, err := p.try(ctx, cut, w)
-	if err != nil {
-		return err
+	for _, it := range items[:at] {
+		if !p.pinned[it.Entry.ID] {
+			continue
+		}
+		m := it.Message
+		role := string(m.Role)
+		if m.UserWords() {
+			role = ""
+		}
+		quotes = append(quotes, summary.Quote{Ref: it.Entry.ID, Role: role, Text: pinText(it.Entry)})
 	}
-	again.tightened = (*best).tightened
-	*best = again
-	return nil
-}
-
-// fill uses what a cut leaves of the tail's budget, where that is much: the next
-// unit, too large to be kept as it is, is kept with the middle taken out of it.
-func (p *planner) fill(w *work, units []Unit, cut *Cut, tail int64) *Cut {
-	k := 0
-	for k < len(units) && units[k].From < cut.at {
-		k++
-	}
-	room := tail - cut.Tokens
-	if k == 0 || cut.Tokens*10 >= tail*6 || units[k-1].From < cut.from || room < 4*floorClip {
-		return cut
-	}
-	u := units[k-1]
-	saved := w.save(u)
-	if !p.clipWithin(w, u.From, u.To, w.total-u.Tokens+room, classOther) {
-		w.restore(u, saved)
-		return cut
-	}
-	units[k-1].Tokens = 0
-	for _, cost := range w.cost[u.From:u.To] {
-		units[k-1].Tokens += cost
-	}
-	return findCut(p.context, units, tail)
+	return quotes
 }

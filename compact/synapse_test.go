@@ -54,8 +54,8 @@ func TestSynapseOffloads(t *testing.T) {
 	policy := synapse(t)
 	policy.Trigger = compact.Tokens(8_000)
 	plan := l.make(compact.Threshold, policy)
-	if !plan.Act || plan.Summary != nil || len(plan.Rungs) == 0 || plan.Rungs[0].Name != compact.RungOffload {
-		t.Fatalf("%s %+v", plan.Why, plan.Rungs)
+	if !plan.Act || plan.Summary != nil || len(plan.Stages) == 0 || plan.Stages[0].Name != compact.StageOffload {
+		t.Fatalf("%s %+v", plan.Why, plan.Stages)
 	}
 	l.apply(plan)
 	if f := l.fateOf(first); f.Fate != compact.FateEdited {
@@ -213,7 +213,7 @@ func TestSummarizerFails(t *testing.T) {
 	l.fill(30)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := compact.Make(ctx, l.input(compact.Manual), compact.Policy{Window: 12_000, Summarizer: failing{errors.New("boom")}}); err == nil {
+	if _, err := compact.Make(ctx, l.snapshot(), compact.Request{Reason: compact.Manual, Policy: &compact.Policy{Window: 12_000, Summarizer: failing{errors.New("boom")}}}); err == nil {
 		t.Error("a cancelled plan was made")
 	}
 }

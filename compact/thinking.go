@@ -1,21 +1,19 @@
 package compact
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
 
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
-	"github.com/clew-dev/clew/token"
 )
 
-// StaleThinking returns the items of a context whose signed reasoning no longer stands
-// where it was given: a pass or an edit has changed something before it since. A
-// provider that binds signatures to what stood before them refuses it. path is
-// the path that the context was made of. The answer holds until there is another
+// staleThinking returns what Snapshot.StaleThinking is. It holds until there is another
 // edit or compaction: what is appended at the end makes nothing stale.
-func StaleThinking(path []*session.Entry, c *session.Context) []int {
+func staleThinking(path []*session.Entry, c *session.Context) []int {
 	var stale []int
 	kept := keptUntil(path, c)
 	changed := changedBefore(c, kept)
@@ -101,12 +99,12 @@ func openLoop(items []session.Item) int {
 
 // loose returns which stale items are to lose their reasoning now: those outside
 // the open tool loop, and none while a call waits for its result.
-func (p *planner) loose() []int {
-	if len(p.staleThinking) == 0 || len(Pending(p.context.Items)) > 0 {
+func (s *Snapshot) loose() []int {
+	if len(s.StaleThinking) == 0 || len(Pending(s.Context.Items)) > 0 {
 		return nil
 	}
-	n, _ := slices.BinarySearch(p.staleThinking, openLoop(p.context.Items))
-	return p.staleThinking[:n]
+	n, _ := slices.BinarySearch(s.StaleThinking, openLoop(s.Context.Items))
+	return s.StaleThinking[:n]
 }
 
 // takeThinking takes signed reasoning out of what is kept, from item at on: it may
@@ -115,27 +113,24 @@ func (p *planner) loose() []int {
 func (p *planner) takeThinking(w *work, at int) {
 	open := openLoop(w.items)
 	for i := at; i < open; i++ {
-		m := w.now[i]
-		if m.Role != message.RoleAssistant || !editable(w.items[i]) || w.taken[i] || notSent(m) != "" {
+		d := &w.parts[i]
+		if d.now.Role != message.RoleAssistant || !editable(w.items[i]) || d.taken || notSent(d.now) != "" {
 			continue
 		}
-		kept := withoutThinking(m.Content, true)
-		switch {
-		case len(kept) == len(m.Content):
+		switch kept := withoutThinking(d.now.Content, true); {
+		case len(kept) == len(d.now.Content):
 		case len(kept) == 0:
-			w.take(i, rungThinking)
-		case w.rung[i] != "":
-			w.set(i, m.WithContent(kept), w.rung[i])
+			w.take(i, stageThinking)
 		default:
-			w.set(i, m.WithContent(kept), rungThinking)
+			w.set(i, d.now.WithContent(kept), cmp.Or(d.stage, stageThinking))
 		}
 	}
 }
 
 // orThinking makes of a plan that does nothing one that takes loose reasoning out,
 // where there is any.
-func (p *planner) orThinking(plan *Plan) *Plan {
-	n := len(p.loose())
+func (plan *Plan) orThinking(s *Snapshot) *Plan {
+	n := len(s.loose())
 	if n == 0 {
 		return plan
 	}
@@ -150,37 +145,28 @@ func (p *planner) orThinking(plan *Plan) *Plan {
 
 // takeLoose writes the edits that take loose reasoning out into the plan. All that
 // is signed behind the first of it goes with it, for it is bound to what goes.
-func (p *planner) takeLoose(plan *Plan) error {
+//
+// What was reported of the context says nothing about it afterwards. Where the estimate
+// that counts then is over the limit, the plan makes room too, unless only is set.
+func (p *planner) takeLoose(ctx context.Context, plan *Plan, only bool) error {
 	w := p.newWork()
-	p.takeThinking(w, p.loose()[0])
+	p.takeThinking(w, p.snap.loose()[0])
+	w.keepAnswered(0)
 	plan.drafts, _, plan.edits = w.drafts(0)
-	plan.Rungs, plan.After = w.rungs(0, nil, 0), p.without(w)
-	return p.valid(session.Project(session.Preview(p.in.Path, plan.drafts...)))
-}
-
-// without is the reading of the context less what takeThinking has freed. What was
-// reported of it so far still says more than an estimate of the whole would.
-func (p *planner) without(w *work) token.Reading {
-	r := p.sizes.reading
-	freed := int64(0)
-	for i, rung := range w.rung {
-		if rung == "" {
-			continue
-		}
-		freed += w.freed(i)
-		r.Bytes -= token.RequestBytes(w.items[i].Message)
-		if !w.taken[i] {
-			r.Bytes += token.RequestBytes(w.now[i])
-		}
+	after := session.Project(session.Preview(p.snap.Path, plan.drafts...))
+	plan.Stages = w.stages(0, nil, 0)
+	plan.After = withOverhead(p.meter.Measure(messages(after.Items), len(after.Items)), p.overhead)
+	if only || !p.over(plan.After, after) {
+		return p.valid(after)
 	}
-	freed = min(freed, r.Categories[token.Thinking], r.Tokens)
-	measured := min(freed, r.Measured)
-	r.Tokens -= freed
-	r.Measured -= measured
-	r.Estimated -= freed - measured
-	r.Categories[token.Thinking] -= freed
-	r.Anchor = -1
-	return r
+	thinking := *plan
+	p.reading = plan.After
+	plan.OnlyThinking, plan.Why = false, thinking.Why+"; without it "+p.why(p.reading, after)
+	if err := p.climbPreset(ctx, plan); err != nil || plan.Act {
+		return err
+	}
+	*plan = thinking // there is nothing else to be done
+	return p.valid(after)
 }
 
 // ThinkingPass reports whether an entry begins a pass that took out stale signed
@@ -188,5 +174,5 @@ func (p *planner) without(w *work) token.Reading {
 func ThinkingPass(e *session.Entry) bool {
 	info, ok := e.Pass()
 	return ok && info.Lines == len(info.Edits) &&
-		!slices.ContainsFunc(info.Edits, func(rung string) bool { return rung != rungThinking })
+		!slices.ContainsFunc(info.Edits, func(stage string) bool { return stage != stageThinking })
 }

@@ -61,11 +61,11 @@ func TestD11ThinkingOfALoopThatWasOpen(t *testing.T) {
 	if !plan.Act || !plan.OnlyThinking || plan.Reason != compact.Threshold || !strings.Contains(plan.Why, "2 answers") {
 		t.Fatalf("%+v", plan)
 	}
-	if len(plan.Rungs) != 1 || plan.Rungs[0].Name != "thinking" || plan.Rungs[0].Entries != 3 {
-		t.Errorf("%+v", plan.Rungs)
+	if len(plan.Stages) != 1 || plan.Stages[0].Name != "thinking" || plan.Stages[0].Entries != 3 {
+		t.Errorf("%+v", plan.Stages)
 	}
-	if freed := plan.Before.Tokens - plan.After.Tokens; freed != plan.Rungs[0].Freed || freed <= 0 || plan.After.Categories.Total() != plan.After.Tokens {
-		t.Errorf("from %+v to %+v, %+v", plan.Before, plan.After, plan.Rungs)
+	if freed := plan.Before.Tokens - plan.After.Tokens; freed != plan.Stages[0].Freed || freed <= 0 || plan.After.Categories.Total() != plan.After.Tokens {
+		t.Errorf("from %+v to %+v, %+v", plan.Before, plan.After, plan.Stages)
 	}
 	l.apply(plan)
 	after := render(l.context())
@@ -99,7 +99,7 @@ func TestD11ThinkingAlone(t *testing.T) {
 	l.user("third")
 	l.append(session.NewContextEdit(session.ContextEdit{TargetID: old, Omit: true}))
 	plan := l.make(compact.Threshold, compact.Policy{Window: 16_000})
-	if !plan.OnlyThinking || plan.Rungs[0].Entries != 1 {
+	if !plan.OnlyThinking || plan.Stages[0].Entries != 1 {
 		t.Fatalf("%+v", plan)
 	}
 	l.apply(plan)
@@ -132,7 +132,7 @@ func TestD11ThinkingAndTheBreaker(t *testing.T) {
 			t.Fatalf("only thinking %v, breaker %v: %s", plan.OnlyThinking, plan.Breaker, plan.Why)
 		}
 		l.apply(plan)
-		if path := l.input(compact.Threshold).Path; strings.Contains(render(l.context()), `"sig"`) || compact.ThinkingPass(path[len(path)-1]) {
+		if path := l.snapshot().Path; strings.Contains(render(l.context()), `"sig"`) || compact.ThinkingPass(path[len(path)-1]) {
 			t.Error("it is there still")
 		}
 	}
@@ -171,7 +171,7 @@ func TestD11StaleBeforeWhatIsOffloaded(t *testing.T) {
 	l.say(prose(50))
 	plan := l.make(compact.Manual, compact.Policy{Window: 64_000, Target: compact.Tokens(34_000)})
 	if !plan.Act || plan.OnlyThinking || plan.Summary != nil {
-		t.Fatalf("%s: %+v", plan.Why, plan.Rungs)
+		t.Fatalf("%s: %+v", plan.Why, plan.Stages)
 	}
 	l.apply(plan)
 	if strings.Contains(render(l.context()), `"sig"`) {

@@ -5,19 +5,19 @@ import (
 	"github.com/clew-dev/clew/session"
 )
 
-// Unit is the smallest part of a context that may be kept or left out: a
+// unit is the smallest part of a context that may be kept or left out: a
 // message, or an answer together with all results of its calls and whatever
 // stands between them.
-type Unit struct {
+type unit struct {
 	From, To int   // items From..To-1 of the context
 	Tokens   int64 // what its messages cost
 }
 
-// Units divides items into units, in order. However many calls ran in
+// unitsOf divides items into units, in order. However many calls ran in
 // parallel and in whatever order their results came, a call and its result
 // are in the same unit. A result whose call is not among the items joins the
 // unit before it.
-func Units(items []session.Item, cost func(*message.Message) int64) []Unit {
+func unitsOf(items []session.Item, cost func(*message.Message) int64) []unit {
 	// Boundary i lies before item i. A call at f and its result at i close the
 	// boundaries f+1..i; closed counts how many pairs close one, as differences.
 	closed := make([]int, len(items)+2)
@@ -37,12 +37,12 @@ func Units(items []session.Item, cost func(*message.Message) int64) []Unit {
 		closed[from+1]++
 		closed[i+1]--
 	}
-	var units []Unit
+	var units []unit
 	pairs := 0
 	for i, it := range items {
 		pairs += closed[i]
 		if pairs == 0 || len(units) == 0 {
-			units = append(units, Unit{From: i})
+			units = append(units, unit{From: i})
 		}
 		u := &units[len(units)-1]
 		u.To = i + 1

@@ -89,7 +89,7 @@ func answer(t *testing.T, block string) string {
 	switch words[0] {
 	case "units":
 		var b strings.Builder
-		for _, u := range Units(c.Items, countWords) {
+		for _, u := range unitsOf(c.Items, countWords) {
 			names := make([]string, 0, u.To-u.From)
 			for _, it := range c.Items[u.From:u.To] {
 				names = append(names, it.Entry.ID)
@@ -104,7 +104,7 @@ func answer(t *testing.T, block string) string {
 		}
 		return "pending: " + cmp.Or(strings.Join(ids, " "), "none")
 	case "thinking":
-		p := &planner{context: c, staleThinking: StaleThinking(path, c)}
+		p := &Snapshot{Context: c, StaleThinking: staleThinking(path, c)}
 		names := func(items []int) string {
 			var out []string
 			for _, i := range items {
@@ -112,13 +112,13 @@ func answer(t *testing.T, block string) string {
 			}
 			return cmp.Or(strings.Join(out, " "), "none")
 		}
-		return "stale: " + names(p.staleThinking) + "; to go: " + names(p.loose())
+		return "stale: " + names(p.StaleThinking) + "; to go: " + names(p.loose())
 	case "cut":
 		tail, err := strconv.ParseInt(words[1], 10, 64)
 		if err != nil {
 			t.Fatal(err)
 		}
-		cut := findCut(c, Units(c.Items, countWords), tail)
+		cut := findCut(c, unitsOf(c.Items, countWords), tail)
 		s := fmt.Sprintf("kept from %s: %d messages, %d tokens; %d summarized", cut.FirstKept, cut.Kept, cut.Tokens, cut.Summarized)
 		if cut.SplitTurn {
 			s += "; inside the turn of " + cut.TurnStart

@@ -36,7 +36,7 @@ func TestWhyIsTrue(t *testing.T) {
 			if name == compact.PresetSynapse {
 				policy.Trigger = compact.Tokens(window - 2_000)
 			}
-			plan, err := compact.Check(l.input(compact.Threshold), policy)
+			plan, err := compact.Check(l.snapshot(), compact.Request{Reason: compact.Threshold, Policy: &policy})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -51,7 +51,7 @@ func TestWhyIsTrue(t *testing.T) {
 		if name == compact.PresetPi {
 			continue
 		}
-		plan, err := compact.Check(l.input(compact.Threshold), policy)
+		plan, err := compact.Check(l.snapshot(), compact.Request{Reason: compact.Threshold, Policy: &policy})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,7 +1,6 @@
 package compact
 
 import (
-	"encoding/json"
 	"slices"
 
 	"github.com/clew-dev/clew/message"
@@ -9,149 +8,221 @@ import (
 	"github.com/clew-dev/clew/token"
 )
 
-// RungOffload is the rung that leaves head, tail and a note of large results.
-const RungOffload = "offload"
+// StageOffload is the stage that leaves head, tail and a note of large results.
+const StageOffload = "offload"
 
-// The other rungs of the ladder.
+// The other stages of the ladder.
 const (
-	rungElide     = "elide"
-	rungThinking  = "thinking"
-	rungSummarize = "summarize"
-	rungTighten   = "tighten"
-	rungStrip     = "strip" // preset turns: calls, results and reasoning go
-	rungClip      = "clip"
+	stageElide     = "elide"
+	stageThinking  = "thinking"
+	stageSummarize = "summarize"
+	stageTighten   = "tighten"
+	stageStrip     = "strip" // preset turns: calls, results and reasoning go
+	stageClip      = "clip"
 )
 
-// work is a draft of the context: its messages as the rungs have changed them,
+// work is a draft of the context: its messages as the stages have changed them,
 // and what each costs.
 type work struct {
+	p     *planner
 	items []session.Item // as they are
-	now   []*message.Message
-	cost  []int64
-	rung  []string // which rung changed the message last, "" for none
-	taken []bool   // the message is taken out
-	moved []bool   // the message can't be edited: it is taken out, and now stands at the end
-	fixed int64    // prompt, tools and overhead
-	total int64    // fixed and all messages
-	price func(*message.Message) int64
-	// tokens is price where only tokens count.
-	tokens func(*message.Message) int64
+	parts []part         // one for each item
+	fixed int64          // prompt, tools and overhead
+	total int64          // fixed and all messages
+}
+
+// part is what is made of one item.
+type part struct {
+	now   *message.Message
+	cost  int64
+	stage string // which changed the message last, "" for none
+	taken bool   // the message is taken out
+	moved bool   // the message can't be edited: it is taken out, and now stands at the end
 }
 
 func (p *planner) newWork() *work {
-	n := len(p.context.Items)
-	w := &work{
-		items: p.context.Items, now: messages(p.context.Items),
-		cost: make([]int64, n), rung: make([]string, n), taken: make([]bool, n), moved: make([]bool, n), price: p.cost, tokens: p.tokens,
-	}
-	w.fixed = p.scaled(p.in.Meter.Fixed()) + p.sizes.overhead
-	if prompt := token.ReplaySystem(w.now); prompt != nil {
+	w := &work{p: p, items: p.snap.Context.Items, parts: make([]part, len(p.snap.Context.Items))}
+	w.fixed = p.scaled(p.meter.Fixed()) + p.overhead
+	if prompt := token.ReplaySystem(p.snap.Messages); prompt != nil {
 		w.fixed += p.cost(prompt)
 	}
 	w.fixed = max(w.fixed, p.inBytes(p.fixedBytes()))
 	w.total = w.fixed
-	for i, m := range w.now {
+	for i, m := range p.snap.Messages {
+		w.parts[i].now = m
 		if m.Role != message.RoleSystem { // all of them together are the prompt
-			w.cost[i] = max(p.scaled(p.costs[i]), p.inBytes(token.RequestBytes(m)))
+			w.parts[i].cost = max(p.scaled(p.costs[i]), p.inBytes(token.RequestBytes(m)))
 		}
-		w.total += w.cost[i]
+		w.total += w.parts[i].cost
 	}
 	return w
 }
 
+// cost is what the items from..to-1 cost now.
+func (w *work) cost(from, to int) int64 {
+	sum := int64(0)
+	for _, d := range w.parts[from:to] {
+		sum += d.cost
+	}
+	return sum
+}
+
 // units are those of the context, with what each costs now.
-func (w *work) units() []Unit {
-	units := Units(w.items, func(*message.Message) int64 { return 0 })
+func (w *work) units() []unit {
+	units := unitsOf(w.items, func(*message.Message) int64 { return 0 })
 	for i := range units {
-		for _, cost := range w.cost[units[i].From:units[i].To] {
-			units[i].Tokens += cost
-		}
+		units[i].Tokens = w.cost(units[i].From, units[i].To)
 	}
 	return units
 }
 
 // set replaces a message.
-func (w *work) set(i int, m *message.Message, rung string) {
-	cost := w.price(m)
-	w.total -= w.cost[i] - cost
-	w.now[i], w.cost[i], w.rung[i] = m, cost, rung
-}
-
-// freed is how many tokens the rungs have made of a message's.
-func (w *work) freed(i int) int64 {
-	before := w.tokens(w.items[i].Message)
-	if w.taken[i] {
-		return before
-	}
-	return before - w.tokens(w.now[i])
+func (w *work) set(i int, m *message.Message, stage string) {
+	d := &w.parts[i]
+	cost := w.p.cost(m)
+	w.total -= d.cost - cost
+	d.now, d.cost, d.stage, d.taken = m, cost, stage, false
 }
 
 // take takes a message out.
-func (w *work) take(i int, rung string) {
-	w.total -= w.cost[i]
-	w.cost[i], w.taken[i], w.rung[i] = 0, true, rung
+func (w *work) take(i int, stage string) {
+	d := &w.parts[i]
+	w.total -= d.cost
+	d.cost, d.taken, d.stage = 0, true, stage
 }
 
-// editDetails is what an edit of a pass says about itself.
-type editDetails struct {
-	Clew struct {
-		Rung  string `json:"rung"`
-		Freed int64  `json:"freed"`        // tokens
-		Of    string `json:"of,omitempty"` // excerpt: the entry it stands for
-	} `json:"clew"`
+// freed is how many tokens the stages have made of a message's.
+func (w *work) freed(i int) int64 {
+	before := w.p.tokens(w.items[i].Message)
+	if w.parts[i].taken {
+		return before
+	}
+	return before - w.p.tokens(w.parts[i].now)
 }
 
-func (d editDetails) json() json.RawMessage {
-	data, _ := json.Marshal(d) // strings and numbers: it can't fail
-	return data
-}
-
-// RungOf returns the rung of the pass that made an edit; "" when no pass did.
-func RungOf(e *session.Entry) string {
-	if e == nil {
-		return ""
-	}
-	view, ok := e.ContextEdit()
-	if !ok {
-		return ""
-	}
-	var d editDetails
-	if json.Unmarshal(view.Details, &d) != nil {
-		return ""
-	}
-	return d.Clew.Rung
-}
-
-// drafts returns the edits of the messages from item at on, and what is to stand
-// at the end of the context instead of messages that can't be edited.
-func (w *work) drafts(at int) (edits, excerpts []session.Draft, rungs []string) {
-	for i := at; i < len(w.items); i++ {
-		if w.rung[i] == "" {
-			continue
-		}
-		var d editDetails
-		d.Clew.Rung = w.rung[i]
-		d.Clew.Freed = w.freed(i)
-		edit := session.ContextEdit{TargetID: w.items[i].Entry.ID, Content: message.EncodeBlocks(w.now[i].Content)}
-		if w.taken[i] || w.moved[i] {
-			edit.Omit, edit.Content = true, nil
-		}
-		if w.moved[i] {
-			d.Clew.Of = w.items[i].Entry.ID
-			excerpts = append(excerpts, session.NewCustomMessage(session.CustomExcerpt, w.now[i].Content, true, d.json()))
-			d.Clew.Of = ""
-		}
-		edit.Details = d.json()
-		edits = append(edits, session.NewContextEdit(edit))
-		rungs = append(rungs, w.rung[i])
-	}
-	return edits, excerpts, rungs
+// open reports whether a pass may change an item at all.
+func (w *work) open(i int) bool {
+	return editable(w.items[i]) && !w.p.pinned[w.items[i].Entry.ID]
 }
 
 // editable reports whether the content of an item can be replaced by an edit.
 func editable(it session.Item) bool {
 	own := it.Entry.Type == session.TypeMessage || it.Entry.Type == session.TypeCustomMessage
 	return own && session.Replaceable(it.Message.Role)
+}
+
+// firstChange returns the first item that a stage changed.
+func (w *work) firstChange() int {
+	if i := slices.IndexFunc(w.parts, func(d part) bool { return d.stage != "" }); i >= 0 {
+		return i
+	}
+	return len(w.parts)
+}
+
+// changed reports whether a stage has changed anything.
+func (w *work) changed() bool { return w.firstChange() < len(w.parts) }
+
+// lastAnswer stands for an answer that was nothing but reasoning.
+const lastAnswer = "[the reasoning of this answer was taken out; it said nothing else]"
+
+// keepAnswered leaves a line of the last answer from item at on that went whole, where
+// without it an older answer would be the last, with a call that has no result: nothing
+// could be sent then.
+func (w *work) keepAnswered(at int) {
+	var left []session.Item
+	last := -1
+	for i := at; i < len(w.items); i++ {
+		switch m := w.items[i].Message; {
+		case !w.parts[i].taken:
+			left = append(left, w.items[i])
+		case m.Role == message.RoleAssistant && notSent(m) == "":
+			last = i
+		}
+	}
+	if last >= 0 && len(Pending(left)) > 0 && len(Pending(w.items)) == 0 {
+		w.set(last, w.items[last].Message.WithContent([]message.Block{message.TextBlock(lastAnswer)}), w.parts[last].stage)
+	}
+}
+
+// drafts returns the edits of the messages from item at on with the stage of each, and
+// what is to stand at the end of the context instead of messages that can't be edited.
+func (w *work) drafts(at int) (edits, excerpts []session.Draft, stages []string) {
+	for i := at; i < len(w.items); i++ {
+		part, id := w.parts[i], w.items[i].Entry.ID
+		if part.stage == "" {
+			continue
+		}
+		edit := session.ContextEdit{TargetID: id, Content: message.EncodeBlocks(part.now.Content)}
+		if part.taken || part.moved {
+			edit.Omit, edit.Content = true, nil
+		}
+		d := editDetails{}
+		d.Clew.Stage, d.Clew.Freed = part.stage, w.freed(i)
+		edit.Details = d.json()
+		if part.moved {
+			d.Clew.Of = id
+			excerpts = append(excerpts, session.NewCustomMessage(session.CustomExcerpt, part.now.Content, true, d.json()))
+		}
+		edits = append(edits, session.NewContextEdit(edit))
+		stages = append(stages, part.stage)
+	}
+	return edits, excerpts, stages
+}
+
+// stages says what each stage has freed: the edits of what is kept, from item at
+// on, each its own; the compaction the rest.
+func (w *work) stages(at int, best *attempt, freed int64) []Stage {
+	by := map[string]*Stage{}
+	for i := at; i < len(w.items); i++ {
+		name := w.parts[i].stage
+		if name == "" {
+			continue
+		}
+		if by[name] == nil {
+			by[name] = &Stage{Name: name}
+		}
+		by[name].Entries++
+		by[name].Freed += w.freed(i)
+		freed -= w.freed(i)
+	}
+	if best != nil {
+		by[stageSummarize] = &Stage{Name: stageSummarize, Freed: freed - best.tightened, Entries: best.cut.Summarized}
+		if best.tightened > 0 {
+			by[stageTighten] = &Stage{Name: stageTighten, Freed: best.tightened}
+		}
+	}
+	var out []Stage
+	for _, name := range []string{StageOffload, stageElide, stageSummarize, stageTighten, stageThinking, stageStrip, stageClip} {
+		if s := by[name]; s != nil {
+			out = append(out, *s)
+		}
+	}
+	return out
+}
+
+// restored returns items for a summarizer: what a pass took out is back, what
+// a user or a hook took out is not.
+func (p *planner) restored(items []session.Item) []session.Item {
+	out := slices.Clone(items)
+	excerpts := map[string]*session.Item{}
+	for i := range out {
+		it := &out[i]
+		if StageOf(it.Edit) != "" {
+			it.Message, it.Edit = original(*it), nil
+		}
+		if of := ExcerptOf(it.Entry); of != "" {
+			excerpts[of] = it
+		}
+	}
+	if len(excerpts) > 0 {
+		for _, e := range p.snap.Path {
+			if it := excerpts[e.ID]; it != nil {
+				it.Entry = e
+				it.Message = original(*it)
+			}
+		}
+	}
+	return out
 }
 
 // original returns the message as the log has it.
@@ -163,79 +234,4 @@ func original(it session.Item) *message.Message {
 		return m
 	}
 	return it.Message
-}
-
-// ExcerptOf returns the id of the entry that an excerpt stands for, "" for any
-// other entry.
-func ExcerptOf(e *session.Entry) string {
-	if e.Type != session.TypeCustomMessage {
-		return ""
-	}
-	m, ok := e.CustomMessage()
-	if !ok || m.CustomType != session.CustomExcerpt {
-		return ""
-	}
-	var d editDetails
-	if json.Unmarshal(m.Details, &d) != nil {
-		return ""
-	}
-	return d.Clew.Of
-}
-
-// restored returns items for a summarizer: what a pass took out is back, what
-// a user or a hook took out is not.
-func (p *planner) restored(items []session.Item) []session.Item {
-	out := make([]session.Item, len(items))
-	for i, it := range items {
-		if RungOf(it.Edit) != "" {
-			it.Message = original(it)
-			it.Edit = nil
-		}
-		if of := ExcerptOf(it.Entry); of != "" {
-			for _, e := range p.in.Path {
-				if e.ID == of {
-					it.Entry = e
-					it.Message = original(it)
-				}
-			}
-		}
-		out[i] = it
-	}
-	return out
-}
-
-// changed reports whether a rung has changed anything.
-func (w *work) changed() bool {
-	for _, r := range w.rung {
-		if r != "" {
-			return true
-		}
-	}
-	return false
-}
-
-// saved is the state of a unit's messages.
-type saved struct {
-	now   []*message.Message
-	cost  []int64
-	rung  []string
-	taken []bool
-	moved []bool
-	total int64
-}
-
-func (w *work) save(u Unit) saved {
-	return saved{
-		slices.Clone(w.now[u.From:u.To]), slices.Clone(w.cost[u.From:u.To]),
-		slices.Clone(w.rung[u.From:u.To]), slices.Clone(w.taken[u.From:u.To]), slices.Clone(w.moved[u.From:u.To]), w.total,
-	}
-}
-
-func (w *work) restore(u Unit, s saved) {
-	copy(w.now[u.From:u.To], s.now)
-	copy(w.cost[u.From:u.To], s.cost)
-	copy(w.rung[u.From:u.To], s.rung)
-	copy(w.taken[u.From:u.To], s.taken)
-	copy(w.moved[u.From:u.To], s.moved)
-	w.total = s.total
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
 	"github.com/clew-dev/clew/summary"
-	"github.com/clew-dev/clew/token"
 )
 
 const writtenFile = "../testdata/pi/clew-written.jsonl"
@@ -93,19 +92,7 @@ func writeSession(t *testing.T) []byte {
 	}
 	pass := func(policy compact.Policy) {
 		policy.Summarizer = fixedSummary{}
-		meter, err := token.NewMeter(token.Config{Provider: "anthropic", Model: "claude-opus-4-5"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		path, err := session.ContextPath(ctx, f, log.Leaf())
-		if err != nil {
-			t.Fatal(err)
-		}
-		last, err := f.Last(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		plan, err := compact.Make(ctx, compact.Input{Path: path, Last: last.ID, Meter: meter, Reason: compact.Manual}, policy)
+		plan, err := compact.Make(ctx, loadCase(t, f, log.Leaf()), compact.Request{Reason: compact.Manual, Policy: &policy})
 		if err != nil || !plan.Act {
 			t.Fatalf("%v %+v", err, plan)
 		}

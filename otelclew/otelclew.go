@@ -88,7 +88,7 @@ func attributes(e clew.Event) []attribute.KeyValue {
 	number("clew.cache.kept", e.Cache.Kept)
 	number("clew.cache.new", e.Cache.New)
 	number("clew.entries", int64(len(e.Entries)))
-	for _, r := range e.Rungs {
+	for _, r := range e.Stages {
 		number("clew.freed."+r.Name, r.Freed)
 	}
 	if u := e.Usage; u != nil {

@@ -123,12 +123,12 @@ func (r *compactReport) plan(cmd *cobra.Command, s session.Store, policy modelPo
 	r.Model, r.windowFrom = pl.modelName(), pl.windowFrom
 	pr := newProgress(cmd)
 	defer pr.done()
-	pr.say("compacting %s", count(len(pl.path), "entry", "entries"))
-	first := *pl
+	pr.say("compacting %s", count(len(pl.Path), "entry", "entries"))
+	policy.Policy = pl.Policy
 	if len(pl.settle) > 0 && !r.DryRun {
-		first.policy.Summarizer = nil // apply makes the plan anew, and a model is to be asked once
+		policy.Summarizer = nil // apply makes the plan anew, and a model is to be asked once
 	}
-	if r.Plan, err = first.make(cmd.Context(), compact.Manual); err != nil {
+	if r.Plan, err = compact.Make(cmd.Context(), pl.Snapshot, compact.Request{Reason: compact.Manual, Policy: &policy.Policy}); err != nil {
 		return nil, &session.Error{Op: "compact", Subject: r.File, Err: err}
 	}
 	r.take(r.Plan)
@@ -184,7 +184,7 @@ func (r *compactReport) apply(cmd *cobra.Command, f *jsonl.File, pl *planning) e
 		if r.Settled, err = compact.Settle(ctx, log); err != nil {
 			return err
 		}
-		again, err := newPlanning(ctx, f, modelPolicy{Policy: pl.policy}, pl.counter)
+		again, err := newPlanning(ctx, f, modelPolicy{Policy: pl.Policy}, pl.counter)
 		if err != nil {
 			return err
 		}

@@ -31,11 +31,11 @@ func (r *compactReport) takeHooks(policy *modelPolicy) (err error) {
 
 // applyWithHooks makes the pass as a session in use does.
 func (r *compactReport) applyWithHooks(cmd *cobra.Command, store session.Store, pl *planning) error {
-	policy := pl.policy
+	policy := pl.Policy
 	policy.Summarizer = r.pass.summarizer
-	cfg := clew.Config{Policy: policy, Provider: pl.model.Provider, Model: pl.model.ID, Hooks: r.pass.hooks}
+	cfg := clew.Config{Policy: policy, Provider: pl.Model.Provider, Model: pl.Model.ID, Hooks: r.pass.hooks}
 	if pl.counter != counterHeuristic {
-		cfg.Counter = pl.counter.of(pl.model)
+		cfg.Counter = pl.counter.of(pl.Model)
 	}
 	s, err := clew.OpenStore(cmd.Context(), store, cfg) // the store is closed by who opened it
 	if err != nil {

@@ -132,6 +132,9 @@ func (d *contextDrawer) usage() {
 
 func (d *contextDrawer) measured() string {
 	r := d.v.reading
+	if r.Anchor < 0 && r.Measured > 0 {
+		return "nothing: " + number(r.Estimated) + " estimated (" + r.Counter + "), " + number(r.Measured) + " shown by the usage before the pass"
+	}
 	if r.Anchor < 0 {
 		return "nothing: all is estimated (" + r.Counter + ")"
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/message"
@@ -35,89 +36,64 @@ type contextView struct {
 	omitted  int // entries that an edit in force takes out
 }
 
-// viewContext projects and measures the context at a leaf. It reads no more of
-// the log than the context needs, unless that does not name the model.
+// viewContext loads the context at a leaf. It reads no more of the log than the context
+// needs, unless that does not name the model.
 func viewContext(ctx context.Context, s session.Store, leaf string, model modelFlag, window int64, counter counterFlag) (*contextView, error) {
-	c, err := session.ContextAt(ctx, s, leaf)
+	if _, _, err := (compact.Policy{Window: window}).Resolve(); err != nil {
+		return nil, &usageError{err}
+	}
+	v := &contextView{leaf: leaf, windowBy: fromFlag}
+	snap, err := compact.Load(ctx, s, leaf, &compact.Setup{
+		Model: session.Model{Provider: model.provider, ID: model.id}, Counter: counter.of,
+		Policy: func(m session.Model) compact.Policy {
+			if n, ok := modelWindow(m.ID); window == 0 && ok {
+				v.windowBy = fromModel
+				return compact.Policy{Window: n}
+			} else if window == 0 {
+				v.windowBy = fromDefault
+			}
+			return compact.Policy{Window: window}
+		},
+	})
 	if err != nil {
 		return nil, err
 	}
-	v := &contextView{Context: c, leaf: leaf}
-	if err := v.settle(ctx, s, model, window); err != nil {
-		return nil, err
-	}
-	for _, it := range c.Items {
-		v.messages = append(v.messages, it.Message)
-		v.calls += len(it.Message.ToolCalls())
+	v.Context, v.model, v.budget, v.meter, v.learned = snap.Context, snap.Model, snap.Budget, snap.Meter, snap.Learned
+	v.reading, v.messages = snap.Reading, snap.Messages
+	for _, m := range v.messages {
+		v.calls += len(m.ToolCalls())
 	}
 	v.countEdits()
-	if v.meter, v.learned, err = counter.meter(v.model, v.budget.Window, c.Active); err != nil {
-		return nil, err
+	if model.provider != "" {
+		v.modelBy = fromFlag
 	}
-	v.reading = v.meter.Measure(v.messages, freshFrom(c))
-	return v, nil
+	return v, v.findLevel(ctx, s, snap.Logged)
 }
 
-// freshFrom returns the index of the first item that stands after the last
-// change of the context's earlier part: usage reported before it is stale.
-func freshFrom(c *session.Context) int {
-	for i, it := range c.Items {
-		if it.At >= c.Boundary {
-			return i
-		}
-	}
-	return len(c.Items)
-}
-
-// settle finds out the model and the window.
-func (v *contextView) settle(ctx context.Context, s session.Store, model modelFlag, window int64) error {
-	v.findSettings()
-	switch {
-	case model.provider != "":
-		v.model, v.modelBy = session.Model{Provider: model.provider, ID: model.id}, fromFlag
-	case v.model.ID == "":
-		m, level, err := session.Settings(ctx, s, v.leaf)
-		if err != nil {
-			return err
-		}
-		if m.ID != "" {
-			v.model, v.modelBy, v.level = m, fromSession, level
-		}
-	}
-	policy := compact.Policy{Window: window}
-	v.windowBy = fromFlag
-	if window == 0 {
-		policy.Window, v.windowBy = compact.DefaultWindow, fromDefault
-		if n, ok := modelWindow(v.model.ID); ok {
-			policy.Window, v.windowBy = n, fromModel
-		}
-	}
-	var err error
-	if v.budget, _, err = policy.Resolve(); err != nil {
-		return &usageError{err}
-	}
-	return nil
-}
-
-// findSettings takes the model and the thinking level from the entries of the
-// context, the latest first.
-func (v *contextView) findSettings() {
-	for i := len(v.Active) - 1; i >= 0 && (v.model.ID == "" || v.level == ""); i-- {
-		e := v.Active[i]
+// findLevel takes the thinking level from the entries of the context, the latest first;
+// and from the path where the context does not name the model that is logged.
+func (v *contextView) findLevel(ctx context.Context, s session.Store, logged session.Model) (err error) {
+	named := false
+	for _, e := range slices.Backward(v.Active) {
 		if level, ok := e.ThinkingLevel(); ok && v.level == "" {
 			v.level = level
 		}
-		if v.model.ID != "" {
-			continue
+		if m, ok := e.ModelChange(); ok && m == logged {
+			named = true
+		} else if msg, err := e.Message(); err == nil && msg.Role == message.RoleAssistant {
+			named = true
 		}
-		m, ok := e.ModelChange()
-		if msg, err := e.Message(); err == nil && msg.Role == message.RoleAssistant {
-			m, ok = session.Model{Provider: msg.Provider, ID: msg.Model}, true
-		}
-		if ok && m.ID != "" {
-			v.model, v.modelBy = m, fromSession
+		if named && v.level != "" {
+			break
 		}
 	}
+	if v.modelBy == "" && logged.ID != "" {
+		v.modelBy = fromSession
+	}
+	if !named && v.modelBy == fromSession {
+		_, v.level, err = session.Settings(ctx, s, v.leaf)
+	}
+	return err
 }
 
 func (v *contextView) countEdits() {

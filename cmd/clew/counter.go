@@ -10,7 +10,6 @@ import (
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/token"
 	"github.com/clew-dev/clew/token/bpe"
-	"github.com/clew-dev/clew/token/calibration"
 )
 
 // counterFlag is a flag that takes the name of what estimates tokens.
@@ -56,15 +55,4 @@ func (c counterFlag) of(m session.Model) token.Counter {
 	default:
 		return token.HeuristicFor(m.Provider, m.ID)
 	}
-}
-
-// meter returns the meter for a model, with what the usage on the path teaches about
-// its estimates: path is what the context needs of the log.
-func (c counterFlag) meter(m session.Model, window int64, path []*session.Entry) (*token.Meter, token.Calibration, error) {
-	counter, learned, err := calibration.Counter(c.of(m), token.Calibration{}, path, m.Provider, m.ID)
-	if err != nil {
-		return nil, learned, err
-	}
-	meter, err := token.NewMeter(token.Config{Provider: m.Provider, Model: m.ID, Window: window, Counter: counter})
-	return meter, learned, err
 }

@@ -50,9 +50,9 @@ func newExplain() *cobra.Command {
 		Use:   "explain FILE",
 		Short: "Say what would happen to the context now, and why",
 		Long: `explain says whether the context would be compacted before the next request and
-how far it is from that, what each rung of the ladder would free, where the cut
-would be, which entries are pinned, and what has become of the entries on the
-path: with --fates of each of them. Nothing is written.`,
+how far it is from that, what each stage of the ladder would free, where the
+cut would be, which entries are pinned, and what has become of the entries on
+the path: with --fates of each of them. Nothing is written.`,
 		Example: `  clew explain session.jsonl
   clew explain --window 64k --preset pi session.jsonl
   clew explain --fates session.jsonl`,
@@ -73,7 +73,7 @@ path: with --fates of each of them. Nothing is written.`,
 		}
 		defer f.Close()
 		e := &explainJSON{File: f.Path()}
-		if err := e.look(cmd, f, p, policy.counter); err != nil {
+		if err := e.load(cmd, f, p, policy.counter); err != nil {
 			return err
 		}
 		all := e.fates()
@@ -88,15 +88,15 @@ path: with --fates of each of them. Nothing is written.`,
 	return cmd
 }
 
-// look computes all that explain says.
-func (e *explainJSON) look(cmd *cobra.Command, s session.Store, policy modelPolicy, counter counterFlag) error {
+// load computes all that explain says.
+func (e *explainJSON) load(cmd *cobra.Command, s session.Store, policy modelPolicy, counter counterFlag) error {
 	ctx := cmd.Context()
 	p, err := newPlanning(ctx, s, policy, counter)
 	if err != nil {
 		return err
 	}
-	e.Leaf, e.Model, e.windowFrom, e.Waiting = p.last, p.modelName(), p.windowFrom, len(p.settle)
-	if e.path, err = session.Path(ctx, s, p.last); err != nil {
+	e.Leaf, e.Model, e.windowFrom, e.Waiting = p.leaf, p.modelName(), p.windowFrom, len(p.settle)
+	if e.path, err = session.Path(ctx, s, p.leaf); err != nil {
 		return err
 	}
 	e.Entries = len(e.path)
@@ -120,10 +120,7 @@ func (e *explainJSON) plans(ctx context.Context, p *planning) (err error) {
 		return &session.Error{Op: "explain", Subject: e.File, Err: err}
 	}
 	if e.Plan != nil {
-		e.trigger = e.Plan.Budget.Limit
-		if p.policy.Trigger.IsSet() {
-			e.trigger = min(e.trigger, p.policy.Trigger.Of(e.Plan.Budget.Window))
-		}
+		e.trigger = e.Plan.Threshold()
 	}
 	return nil
 }

@@ -172,7 +172,7 @@ var rungWords = map[string]string{
 func (r *report) freed(pl *compact.Plan) {
 	r.row("freed", "%s tokens", number(pl.Before.Tokens-pl.After.Tokens))
 	var lines []numberLine
-	for _, rung := range pl.Rungs {
+	for _, rung := range pl.Stages {
 		text := rungWords[rung.Name]
 		if rung.Entries > 0 {
 			text = count(rung.Entries, "message") + ": " + text

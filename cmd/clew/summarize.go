@@ -7,10 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clew-dev/clew/compact"
-	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/summary"
-	"github.com/clew-dev/clew/token"
 )
 
 func newSummarize() *cobra.Command {
@@ -87,24 +85,18 @@ func prepareSummary(cmd *cobra.Command, s session.Store, leaf string, in *summar
 	if err != nil {
 		return err
 	}
-	model, err := session.ModelAt(cmd.Context(), s, leaf)
-	if err != nil {
-		return err
-	}
-	meter, err := token.NewMeter(token.Config{Provider: model.Provider, Model: model.ID})
-	if err != nil {
-		return err
-	}
-	window, _ := windowOf(model)
-	limits, _, err := compact.Policy{Window: window}.Resolve()
+	snap, err := compact.Load(cmd.Context(), s, leaf, &compact.Setup{Uncalibrated: true, Policy: func(m session.Model) compact.Policy {
+		window, _ := windowOf(m)
+		return compact.Policy{Window: window}
+	}})
 	if err != nil {
 		return err
 	}
 	if in.Budget == 0 {
-		in.Budget = limits.Summary
+		in.Budget = snap.Budget.Summary
 	}
-	in.QuoteBudget = limits.Quotes
-	in.Counter, in.Cwd = meter, s.Header().Cwd
+	in.QuoteBudget = snap.Budget.Quotes
+	in.Counter, in.Cwd = snap.Meter, snap.Cwd
 	in.Items = session.Project(withoutPasses(path)).Items
 	return nil
 }
@@ -117,7 +109,7 @@ func withoutPasses(path []*session.Entry) []*session.Entry {
 	for _, e := range path {
 		switch e.Type {
 		case session.TypeMessage, session.TypeCustomMessage, session.TypeBranchSummary:
-			if excerpt, ok := e.CustomMessage(); ok && excerpt.CustomType == session.CustomExcerpt {
+			if compact.ExcerptOf(e) != "" {
 				continue
 			}
 			messages++
@@ -126,8 +118,7 @@ func withoutPasses(path []*session.Entry) []*session.Entry {
 				continue
 			}
 		case session.TypeContextEdit:
-			edit, _ := e.ContextEdit()
-			if rung, ok := jsonx.String(jsonx.Get(jsonx.Get(edit.Details, "clew"), "rung")); ok && rung != "" {
+			if compact.StageOf(e) != "" {
 				continue
 			}
 		default:

@@ -71,6 +71,8 @@ func howMeasured(r token.Reading) string {
 		return "as the provider reported"
 	case r.Measured == 0:
 		return "estimated"
+	case r.Anchor < 0:
+		return fmt.Sprintf("estimated, with %s that the usage before the pass has shown", number(r.Measured))
 	}
 	return fmt.Sprintf("%s reported, %s estimated", number(r.Measured), number(r.Estimated))
 }

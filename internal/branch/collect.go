@@ -148,7 +148,7 @@ func items(old, left []*session.Entry) (lead, out []session.Item) {
 		in[e.ID] = true
 	}
 	path := slices.DeleteFunc(slices.Clone(old), func(e *session.Entry) bool {
-		return e.Type == session.TypeContextEdit && compact.RungOf(e) != "" || compact.ExcerptOf(e) != ""
+		return e.Type == session.TypeContextEdit && compact.StageOf(e) != "" || compact.ExcerptOf(e) != ""
 	})
 	all := session.Project(path).Items
 	for i, it := range all {

@@ -232,7 +232,7 @@ func (p *Player) compaction(c *agent.Compaction) {
 		return
 	}
 	var rungs []string
-	for _, r := range c.Rungs {
+	for _, r := range c.Stages {
 		rungs = append(rungs, fmt.Sprintf("%s frees %s", r.Name, group(r.Freed)))
 	}
 	p.told("clew", "COMPACTED: %s tokens -> %s; %s. /undo takes it back.", group(c.Before), group(c.After), strings.Join(rungs, ", "))

@@ -138,7 +138,7 @@ func explainText(x *look, width int) string {
 		fmt.Fprintf(&b, "The next request would fail: %v\n", x.Err)
 	case x.Plan.Act:
 		fmt.Fprintf(&b, "The next request would be preceded by a compaction: %s\n", x.Plan.Why)
-		fmt.Fprintf(&b, "  %s → %s tokens (%s)\n", tokens(x.Plan.Before.Tokens), tokens(x.Plan.After.Tokens), rungs(x.Plan.Rungs))
+		fmt.Fprintf(&b, "  %s → %s tokens (%s)\n", tokens(x.Plan.Before.Tokens), tokens(x.Plan.After.Tokens), rungs(x.Plan.Stages))
 	default:
 		fmt.Fprintf(&b, "Nothing would be compacted now: %s\n", x.Plan.Why)
 	}

@@ -39,7 +39,7 @@ type Fate struct {
 	Fate  FateKind `json:"fate"`
 	// By is the edit or the compaction concerned, "" for none.
 	By string `json:"by,omitempty"`
-	// Why is the reason for an exclusion, or the rung that made an edit.
+	// Why is the reason for an exclusion, or the stage that made an edit.
 	Why string `json:"why,omitempty"`
 	// Pinned says that the entry is pinned.
 	Pinned bool `json:"pinned,omitempty"`
@@ -77,7 +77,7 @@ func Fates(path []*session.Entry) []Fate {
 		it, ok := shown[e]
 		switch {
 		case ok && it.Edit != nil:
-			f.Fate, f.By, f.Why = FateEdited, it.Edit.ID, RungOf(it.Edit)
+			f.Fate, f.By, f.Why = FateEdited, it.Edit.ID, StageOf(it.Edit)
 		case ok && notSent(it.Message) != "":
 			f.Fate, f.Why = FateExcluded, notSent(it.Message)
 		case ok:

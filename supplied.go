@@ -9,9 +9,9 @@ import (
 	"github.com/clew-dev/clew/summary"
 )
 
-// givenSummary is a summarizer whose text was written by a hook or the caller. What
+// suppliedSummary is a summarizer whose text was written by a hook or the caller. What
 // the engine itself vouches for is added: the user's words, pins, files.
-type givenSummary struct {
+type suppliedSummary struct {
 	GivenSummary
 	own      summary.Summarizer // for a text that can't be taken
 	warnings *[]error
@@ -30,10 +30,10 @@ type GivenSummary struct {
 }
 
 // Name implements summary.Summarizer.
-func (g *givenSummary) Name() string { return cmp.Or(g.By, "given") }
+func (g *suppliedSummary) Name() string { return cmp.Or(g.By, "given") }
 
 // Summarize implements summary.Summarizer.
-func (g *givenSummary) Summarize(ctx context.Context, in summary.Input) (summary.Output, error) {
+func (g *suppliedSummary) Summarize(ctx context.Context, in summary.Input) (summary.Output, error) {
 	d, ok := summary.Parse(g.Text)
 	if !ok {
 		d = summary.Document{Earlier: g.Text}

@@ -14,7 +14,7 @@ import (
 )
 
 // What a session keeps of its context is what the log gives, whatever was done.
-func TestViewIsWhatTheLogGives(t *testing.T) {
+func TestSnapshotIsWhatTheLogGives(t *testing.T) {
 	ctx := context.Background()
 	done := map[string]int{}
 	for seed := range uint64(25) {
@@ -88,19 +88,19 @@ func TestViewIsWhatTheLogGives(t *testing.T) {
 			}
 			all = append(all, ids...)
 			done[what]++
-			extended := s.view != nil && s.view.leaf == s.log.Leaf()
-			got, err := s.look(ctx)
+			extended := s.snap != nil && s.snap.Leaf == s.log.Leaf()
+			got, err := s.load(ctx)
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, err := newView(ctx, s.log.Store(), s.log.Leaf(), &s.cfg)
+			want, err := compact.Load(ctx, s.log.Store(), s.log.Leaf(), s.cfg.setup())
 			if err != nil {
 				t.Fatal(err)
 			}
 			if extended {
 				done["extended"]++
 			}
-			compareViews(t, fmt.Sprintf("seed %d, step %d, %s", seed, k, what), got, want)
+			compareSnapshots(t, fmt.Sprintf("seed %d, step %d, %s", seed, k, what), got, want)
 			if t.Failed() {
 				return
 			}
@@ -114,7 +114,7 @@ func TestViewIsWhatTheLogGives(t *testing.T) {
 	}
 }
 
-func compareViews(t *testing.T, where string, got, want *view) {
+func compareSnapshots(t *testing.T, where string, got, want *compact.Snapshot) {
 	t.Helper()
 	differ := func(what string, a, b any) {
 		t.Helper()
@@ -122,18 +122,19 @@ func compareViews(t *testing.T, where string, got, want *view) {
 			t.Errorf("%s: %s differ:\n got %v\nwant %v", where, what, a, b)
 		}
 	}
-	differ("leaves", got.leaf, want.leaf)
-	differ("models", got.model, want.model)
-	differ("windows", got.policy.Window, want.policy.Window)
-	differ("readings", got.sized.Reading, want.sized.Reading)
-	differ("costs", got.sized.Costs, want.sized.Costs)
-	differ("paths", entryIDs(got.path), entryIDs(want.path))
-	differ("active entries", entryIDs(got.context.Active), entryIDs(want.context.Active))
-	differ("boundaries", got.context.Boundary, want.context.Boundary)
+	differ("leaves", got.Leaf, want.Leaf)
+	differ("newest entries", got.Last, want.Last)
+	differ("models", got.Model, want.Model)
+	differ("windows", got.Policy.Window, want.Policy.Window)
+	differ("readings", got.Reading, want.Reading)
+	differ("costs", got.Costs, want.Costs)
+	differ("paths", entryIDs(got.Path), entryIDs(want.Path))
+	differ("active entries", entryIDs(got.Context.Active), entryIDs(want.Context.Active))
+	differ("boundaries", got.Context.Boundary, want.Context.Boundary)
 	differ("items", items(got), items(want))
-	differ("messages", len(got.msgs), len(want.context.Items))
-	for i, m := range got.msgs {
-		if m != got.context.Items[i].Message {
+	differ("messages", len(got.Messages), len(want.Context.Items))
+	for i, m := range got.Messages {
+		if m != got.Context.Items[i].Message {
 			t.Errorf("%s: message %d is not that of the item", where, i)
 		}
 	}
@@ -144,9 +145,9 @@ func entryIDs(entries []*session.Entry) []string {
 	return append(out, ids(entries)...)
 }
 
-func items(v *view) []string {
+func items(v *compact.Snapshot) []string {
 	var out []string
-	for _, it := range v.context.Items {
+	for _, it := range v.Context.Items {
 		edit := ""
 		if it.Edit != nil {
 			edit = it.Edit.ID

@@ -1,9 +1,8 @@
-package clew
+package compact
 
 import (
 	"encoding/json"
 
-	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/token"
@@ -18,13 +17,19 @@ const minAnswers = 4
 // learnt from as many answers since the last pass as a power of two has, on top of
 // what the pass knew. So a session that goes on and one that is opened again count
 // alike, and most answers change nothing. With all, every answer is learnt from.
-func (c *Config) counter(m session.Model, path []*session.Entry, all bool) (token.Counter, token.Calibration, error) {
-	if c.Counter != nil {
-		return c.Counter, token.Calibration{}, nil
+func (s *Setup) counter(m session.Model, path []*session.Entry, all bool) (token.Counter, token.Calibration, error) {
+	var counter token.Counter
+	if s.Counter != nil {
+		counter = s.Counter(m)
+	} else {
+		counter = token.HeuristicFor(m.Provider, m.ID)
+	}
+	if s.Uncalibrated {
+		return counter, token.Calibration{}, nil
 	}
 	var from token.Calibration
 	for i := len(path) - 1; i >= 0; i-- {
-		data := compact.Calibration(path[i])
+		data := recordOf(path[i]).Calibration
 		if data == nil {
 			continue
 		}
@@ -37,7 +42,7 @@ func (c *Config) counter(m session.Model, path []*session.Entry, all bool) (toke
 	if !all {
 		path = learnt(path)
 	}
-	return calibration.Counter(token.HeuristicFor(m.Provider, m.ID), from, path, m.Provider, m.ID)
+	return calibration.Counter(counter, from, path, m.Provider, m.ID)
 }
 
 // learnt returns the part of a path that is learnt from.
@@ -68,10 +73,10 @@ func bucket(n int) int {
 	return p
 }
 
-// answersOf counts the answers since the last pass that a path has.
+// answersOf counts the answers on a path since the last pass that says what was learnt.
 func answersOf(path []*session.Entry) int {
 	n := 0
-	for i := len(path) - 1; i >= 0 && compact.Calibration(path[i]) == nil; i-- {
+	for i := len(path) - 1; i >= 0 && recordOf(path[i]).Calibration == nil; i-- {
 		if isAnswer(path[i]) {
 			n++
 		}
@@ -85,16 +90,4 @@ func isAnswer(e *session.Entry) bool {
 	}
 	m, err := e.Message()
 	return err == nil && m.Role == message.RoleAssistant
-}
-
-// learnt is what all usage on a path has taught, for a pass to keep.
-func (s *Session) learnt(v *view) (json.RawMessage, error) {
-	if s.cfg.Counter != nil {
-		return nil, nil
-	}
-	_, known, err := s.cfg.counter(s.cfg.modelAt(v.model), v.path, true)
-	if err != nil || known.Calls == 0 {
-		return nil, err
-	}
-	return json.Marshal(known)
 }

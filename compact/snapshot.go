@@ -1,0 +1,281 @@
+package compact
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync/atomic"
+
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/token"
+)
+
+// Setup says what measures a session and by what policy it is compacted.
+type Setup struct {
+	// Model is the model that is called. Default: the model in force at the leaf.
+	Model session.Model
+	// Policy returns the policy for the model that is called. Default: the zero Policy.
+	Policy func(session.Model) Policy
+	// Counter returns what estimates messages for a model. Default: token.HeuristicFor.
+	Counter func(session.Model) token.Counter
+	// Uncalibrated takes estimates as the counter makes them. Default: they are
+	// corrected by the usage that came back on the path.
+	Uncalibrated bool
+	// System and Tools are sent with every request and are not in the log.
+	System string
+	Tools  json.RawMessage
+}
+
+// Snapshot is a session at one leaf: its path, what the model is sent, what that costs,
+// and the policy that decides about it. Everything that is decided about a context is
+// decided on one snapshot. It is not changed once it is made; what it holds must not be
+// changed either.
+type Snapshot struct {
+	Leaf string // where the conversation stands
+	Last string // id of the newest entry of the log
+	Cwd  string // working directory of the session, "" where it is not known
+
+	// Path is what session.ContextPath gives, and Context what session.Project makes
+	// of it. Messages are those of Context.Items.
+	Path     []*session.Entry
+	Context  *session.Context
+	Messages []*message.Message
+
+	Logged session.Model // in force on the path
+	Model  session.Model // that is called
+	Policy Policy        // for Model
+	Budget Budget        // Policy in numbers
+	Clamps []Clamp       // settings that were not taken as they were given
+	Meter  *token.Meter  // for Model
+	// Learned is what the usage on the path has taught about the estimates of Meter.
+	Learned token.Calibration
+	// Reading is what the context costs, Costs what Meter estimates for each message.
+	Reading token.Reading
+	Costs   []int64
+	// StaleThinking are the items whose signed reasoning no longer stands where it was
+	// given: a pass or an edit has changed something before it since. A provider that
+	// binds signatures to what stood before them refuses it.
+	StaleThinking []int
+
+	setup   *Setup
+	answers int             // since the last pass that says what was learnt
+	targets map[string]bool // entries that edits are for
+	counted *token.Tally
+	// overhead is what requests carry that is in no message and not in Setup, as far as the
+	// pass on the path has inferred it from the usage before.
+	overhead int64
+	// derived says that a snapshot was derived from this one, which now owns the free
+	// space behind the slices.
+	derived *atomic.Bool
+}
+
+// Load takes the snapshot at a leaf of a store. It reads no more of the log than the
+// context needs.
+func Load(ctx context.Context, store session.Store, leaf string, setup *Setup) (*Snapshot, error) {
+	s := &Snapshot{Leaf: leaf, Cwd: store.Header().Cwd, setup: setup}
+	last, err := store.Last(ctx) // before the path, so that whatever is appended later is noticed
+	if err != nil {
+		return nil, err
+	}
+	if last != nil {
+		s.Last = last.ID
+	}
+	if s.Path, err = session.ContextPath(ctx, store, leaf); err != nil {
+		return nil, err
+	}
+	if s.Path, err = fromPass(ctx, store, s.Path); err != nil {
+		return nil, err
+	}
+	if s.Logged, err = session.ModelAt(ctx, store, leaf); err != nil {
+		return nil, err
+	}
+	return s, s.project()
+}
+
+// fromPass puts the beginning of the pass before a path that begins with its compaction:
+// the pass says what was learnt until then.
+func fromPass(ctx context.Context, store session.Store, path []*session.Entry) ([]*session.Entry, error) {
+	if len(path) == 0 || path[0].Type != session.TypeCompaction {
+		return path, nil
+	}
+	e, err := store.Parent(ctx, path[0])
+	if e == nil || err != nil {
+		return path, err
+	}
+	if _, ok := e.Pass(); !ok {
+		return path, nil
+	}
+	return append([]*session.Entry{e}, path...), nil
+}
+
+// project computes what follows from the path.
+func (s *Snapshot) project() error {
+	if s.Model = s.Logged; s.setup.Model != (session.Model{}) {
+		s.Model = s.setup.Model
+	}
+	s.Policy = Policy{}
+	if s.setup.Policy != nil {
+		s.Policy = s.setup.Policy(s.Model)
+	}
+	var err error
+	if s.Budget, s.Clamps, err = s.Policy.Resolve(); err != nil {
+		return err
+	}
+	if s.Meter, s.Learned, err = s.meter(false); err != nil {
+		return err
+	}
+	s.Context = session.Project(s.Path)
+	s.Context.Active = slices.Clip(s.Context.Active) // Path has the same array
+	s.Messages, s.answers, s.targets = nil, answersOf(s.Path), map[string]bool{}
+	for _, e := range s.Context.Active {
+		if edit, ok := e.ContextEdit(); ok {
+			s.targets[edit.TargetID] = true
+		}
+	}
+	s.StaleThinking = staleThinking(s.Path, s.Context)
+	s.overhead = overheadOn(s.Path)
+	s.counted, s.derived = s.Meter.Tally(), &atomic.Bool{}
+	s.measure(s.Context.Items)
+	return nil
+}
+
+// meter returns what measures the context; with all, after learning from every answer.
+func (s *Snapshot) meter(all bool) (*token.Meter, token.Calibration, error) {
+	counter, learned, err := s.setup.counter(s.Model, s.Path, all)
+	if err != nil {
+		return nil, learned, err
+	}
+	meter, err := token.NewMeter(token.Config{
+		Provider: s.Model.Provider, Model: s.Model.ID, Counter: counter,
+		System: s.setup.System, Tools: s.setup.Tools, Window: s.Policy.Window,
+	})
+	return meter, learned, err
+}
+
+// measure adds items to what is counted. Where nothing was reported of the context
+// since the last pass, what that knew of requests counts.
+func (s *Snapshot) measure(items []session.Item) {
+	for _, it := range items {
+		s.counted.Add(it.Message, it.At >= s.Context.Boundary)
+		s.Messages = append(s.Messages, it.Message)
+	}
+	s.Reading, s.Costs = s.counted.Reading(), s.counted.Costs()
+	if s.Reading.Anchor < 0 {
+		s.Reading = withOverhead(s.Reading, s.overhead)
+	}
+}
+
+// withOverhead is the reading of a context that nothing was reported of, with what was
+// learnt earlier about what requests carry beside it.
+func withOverhead(r token.Reading, overhead int64) token.Reading {
+	r.Measured = overhead
+	r.Tokens += overhead
+	r.Categories[token.Unattributed] += overhead
+	return r
+}
+
+// With returns the snapshot after entries that were appended at the leaf, at a cost in
+// proportion to the entries, where none of them changes what stands before it. It is nil
+// where the entries stand elsewhere and the session is to be loaded anew.
+func (s *Snapshot) With(entries ...*session.Entry) *Snapshot {
+	n := *s
+	again := false
+	for _, e := range entries {
+		if e.ParentID != n.Leaf {
+			return nil
+		}
+		switch e.Type {
+		case session.TypeCompaction, session.TypeContextEdit:
+			again = true
+		case session.TypeModelChange:
+			n.Logged, _ = e.ModelChange()
+		case session.TypeMessage:
+			if m, err := e.Message(); err == nil && m.Role == message.RoleAssistant {
+				n.Logged = session.Model{Provider: m.Provider, ID: m.Model}
+				n.answers++
+			}
+		default:
+		}
+		again = again || n.targets[e.ID]
+		n.Leaf, n.Last = e.ID, e.ID
+	}
+	relearn := !s.setup.Uncalibrated && bucket(n.answers) != bucket(s.answers)
+	switched := s.setup.Model == (session.Model{}) && n.Logged != s.Logged
+	if again || relearn || switched || !s.derived.CompareAndSwap(false, true) {
+		n.Path = needed(append(slices.Clip(s.Path), entries...))
+		if n.project() != nil {
+			return nil
+		}
+		return &n
+	}
+	// None of the entries changes an earlier one, so their own projection is what
+	// they add.
+	added := session.Project(entries).Items
+	c, counted := *s.Context, *s.counted
+	for i := range added {
+		added[i].At += len(c.Active)
+	}
+	n.Path = append(n.Path, entries...)
+	c.Active = append(c.Active, entries...)
+	c.Items = append(c.Items, added...)
+	n.Context, n.counted, n.derived = &c, &counted, &atomic.Bool{}
+	n.measure(added)
+	return &n
+}
+
+// Preview returns the snapshot as it would be with drafts appended. Nothing is written,
+// and a plan that is made of it can't be applied.
+func (s *Snapshot) Preview(drafts ...session.Draft) *Snapshot {
+	if len(drafts) == 0 {
+		return s
+	}
+	return s.With(session.Preview(s.Path, drafts...)[len(s.Path):]...)
+}
+
+// needed returns the part of a path that Load gives, and lets go of what is before.
+func needed(path []*session.Entry) []*session.Entry {
+	i := len(path) - 1
+	for i >= 0 && path[i].Type != session.TypeCompaction {
+		i--
+	}
+	if i < 0 {
+		return path
+	}
+	c, _ := path[i].Compaction()
+	from := i
+	for from >= 0 && path[from].ID != c.FirstKeptEntryID && c.FirstKeptEntryID != "" {
+		from--
+	}
+	if from < 0 {
+		return path
+	}
+	if from == i && i > 0 {
+		if _, ok := path[i-1].Pass(); ok {
+			from--
+		}
+	}
+	return slices.Clone(path[from:])
+}
+
+// Item returns the index of the item that comes from an entry, -1 for none. Of a
+// compaction that is its summary.
+func (s *Snapshot) Item(entry string) int {
+	for i := len(s.Context.Items) - 1; i >= 0; i-- {
+		if s.Context.Items[i].Entry.ID == entry {
+			return i
+		}
+	}
+	return -1
+}
+
+// LastUsage is what was reported for the newest answer, nil for none.
+func (s *Snapshot) LastUsage() *message.Usage {
+	for _, m := range slices.Backward(s.Messages) {
+		if m.Role == message.RoleAssistant && m.Usage != nil {
+			u := *m.Usage
+			return &u
+		}
+	}
+	return nil
+}

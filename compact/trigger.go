@@ -1,0 +1,152 @@
+package compact
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/summary"
+	"github.com/clew-dev/clew/token"
+)
+
+// Reason says what asks for a plan.
+type Reason string
+
+// The reasons.
+const (
+	Threshold Reason = "threshold" // a request is about to be sent
+	Manual    Reason = "manual"    // the user asks; done even below the threshold
+	Overflow  Reason = "overflow"  // a provider refused a request as too large; done likewise
+	Length    Reason = "length"    // an answer broke off because the window was full; done likewise
+)
+
+// Request is what is asked of a plan.
+type Request struct {
+	// Reason defaults to Threshold.
+	Reason Reason
+	// Policy takes the place of the snapshot's. Default: nil.
+	Policy *Policy
+	// OnlyThinking allows nothing but to take stale signed reasoning out; see
+	// Plan.OnlyThinking.
+	OnlyThinking bool
+	// Checked is what Check said before. Where it was asked the same about the same
+	// snapshot, nothing is checked again. Optional.
+	Checked *Plan
+	// Found is what the summarizer found in messages for earlier plans of the session;
+	// see summary.Cache. Optional.
+	Found *summary.Cache
+}
+
+// ErrPending is returned by Make while a call has no result: nothing may come
+// between the two.
+var ErrPending = errors.New("a tool call is waiting for its result")
+
+// Check says whether Make would try to act, and why, without the work of a plan: no stage
+// is tried and no summary made. Make may still find that there is nothing to do. Its cost
+// hardly depends on the size of the context.
+func Check(s *Snapshot, req Request) (*Plan, error) {
+	t, clamps, err := triggerOf(s, req)
+	if err != nil {
+		return nil, err
+	}
+	before := s.Reading
+	plan := &Plan{
+		Reason: cmp.Or(req.Reason, Threshold), Policy: cmp.Or(t.policy.Name, PresetClew), Budget: t.budget, Clamps: clamps,
+		Before: before, After: before, threshold: t.size(), snap: s, only: req.OnlyThinking,
+	}
+	if c := req.Checked; c != nil && c.snap == s && c.Reason == plan.Reason && c.Policy == plan.Policy &&
+		c.Budget == t.budget && c.threshold == plan.threshold && c.only == plan.only {
+		*plan = *c
+		return plan, nil
+	}
+	over := !req.OnlyThinking && t.over(before, s.Context)
+	if !over && plan.Reason == Threshold {
+		return plan.nothing(fmt.Sprintf("the context of %d tokens is within %d", before.Tokens, t.size())).orThinking(s), nil
+	}
+	// What does not fit can't be sent, whatever the passes before came to.
+	if plan.Reason == Threshold && t.budget.fits(before) {
+		if why := breaker(s.Path, before.Tokens); why != "" {
+			plan.Breaker = true
+			return plan.nothing(why).orThinking(s), nil
+		}
+	}
+	if calls := Pending(s.Context.Items); len(calls) > 0 {
+		return nil, fmt.Errorf("%w (%s)", ErrPending, calls[0].Name)
+	}
+	switch within := plan.Policy == PresetClew && !t.policy.Keep.IsSet() && before.Tokens <= t.budget.Target; {
+	case len(s.Context.Items) == 0 && over:
+		return nil, fixedPart(t.budget, before, 0)
+	case len(s.Context.Items) == 0:
+		return plan.nothing("the context is empty"), nil
+	case over:
+		plan.Why = t.why(before, s.Context)
+	case within:
+		return plan.nothing(fmt.Sprintf("the context of %d tokens is within its target of %d; set what to keep to go below", before.Tokens, t.budget.Target)), nil
+	default:
+		plan.Why = "asked for"
+	}
+	plan.Act = true
+	return plan, nil
+}
+
+// trigger decides when a context is compacted.
+type trigger struct {
+	policy Policy
+	budget Budget
+}
+
+// triggerOf returns the trigger for a request, and the settings that were not taken as they
+// were given.
+func triggerOf(s *Snapshot, req Request) (trigger, []Clamp, error) {
+	if req.Policy == nil {
+		return trigger{s.Policy, s.Budget}, s.Clamps, nil
+	}
+	budget, clamps, err := req.Policy.Resolve()
+	return trigger{*req.Policy, budget}, clamps, err
+}
+
+// over reports whether the context is to be compacted.
+func (t *trigger) over(r token.Reading, c *session.Context) bool {
+	if !t.budget.fits(r) {
+		return true // the guard, the same for all presets
+	}
+	switch {
+	case t.policy.Name == PresetPi:
+		return piTrigger(piTokens(c), t.budget.Window, t.budget.Reserve)
+	case t.policy.Trigger.IsSet():
+		return r.Tokens >= t.policy.Trigger.Of(t.budget.Window)
+	}
+	return false
+}
+
+// size is the size over which the context is compacted, for reports.
+func (t *trigger) size() int64 {
+	if t.policy.Trigger.IsSet() {
+		return min(t.policy.Trigger.Of(t.budget.Window), t.budget.Limit)
+	}
+	return t.budget.Limit
+}
+
+// why says which size of the context is over what: a trigger counts its tokens, the limit
+// also the margin, and pi counts in its own way.
+func (t *trigger) why(r token.Reading, c *session.Context) string {
+	from := t.size()
+	switch {
+	case t.budget.overBytes(r):
+		return fmt.Sprintf("the request of about %d bytes is over %d", r.Bytes, t.budget.Bytes)
+	case r.Tokens > from:
+		return fmt.Sprintf("the context of %d tokens is over %d", r.Tokens, from)
+	case r.Guarded() > t.budget.Limit:
+		return fmt.Sprintf("the context of %d tokens, %d with the margin for what is estimated, is over %d", r.Tokens, r.Guarded(), t.budget.Limit)
+	case t.policy.Name == PresetPi:
+		return fmt.Sprintf("the context of %d tokens, %d as pi counts, is over %d", r.Tokens, piTokens(c), t.budget.Window-t.budget.Reserve)
+	}
+	return fmt.Sprintf("the context of %d tokens has reached %d", r.Tokens, from)
+}
+
+// overBytes reports whether a request takes more bytes than it may.
+func (b *Budget) overBytes(r token.Reading) bool { return b.Bytes > 0 && r.Bytes > b.Bytes }
+
+// fits reports whether a context is within both limits.
+func (b *Budget) fits(r token.Reading) bool { return r.Guarded() <= b.Limit && !b.overBytes(r) }
