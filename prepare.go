@@ -51,9 +51,13 @@ func (r *Result) clone() Result {
 
 // Prepared is a context that is ready to be sent.
 type Prepared struct {
-	// Messages are the context before it is rendered for a provider. The slice
+	// Messages are the context before it is rendered for a provider; the first is
+	// a system message of Config.System and Config.Tools, where there are any. The slice
 	// is the caller's; the messages are those of the log and must not be changed.
 	Messages []*message.Message
+	// MaxOutput is how long the answer may be, in tokens: what the model can do and the
+	// window has room for.
+	MaxOutput int64
 	// Reading is what the context costs.
 	Reading token.Reading
 	// Leaf is the entry it belongs to.
@@ -112,11 +116,13 @@ func (s *Session) Prepare(ctx context.Context) (*Prepared, error) {
 	}
 	s.provideFiles(ctx, v)
 	s.lookAhead(v)
+	used := s.cfg.modelAt(v.model)
+	s.checkModel(used)
 	r.Warnings = append(r.Warnings, s.takeWarnings()...)
-	model := s.cfg.modelAt(v.model)
 	return &Prepared{
-		Messages: slices.Clone(v.msgs), Reading: v.sized.Reading, Leaf: v.leaf, Result: *r,
-		target: wire.Target{Provider: model.Provider, Model: model.ID, TakesImages: s.cfg.TakesImages},
+		Messages: s.cfg.withPrompt(v.msgs), Reading: v.sized.Reading, Leaf: v.leaf, Result: *r,
+		MaxOutput: s.cfg.outputRoom(used, r.Plan.Budget.Window-v.sized.Reading.Guarded()),
+		target:    wire.Target{Provider: used.Provider, Model: used.ID, TakesImages: s.cfg.TakesImages},
 	}, nil
 }
 
