@@ -74,7 +74,7 @@ func (s *Session) checkModel(m session.Model) {
 		s.warned = map[session.Model]bool{}
 	}
 	s.warned[m] = true
-	s.warnings = append(s.warnings, fmt.Errorf("the window of model %s is not known, so %d tokens are assumed; set Config.Policy.Window or Config.Models", modelName(m), compact.DefaultWindow))
+	s.warnings = append(s.warnings, fmt.Errorf("%w: %d tokens are assumed for %s, until it refuses a request; say how large it is in the settings", ErrUnknownModel, compact.DefaultWindow, modelName(m)))
 }
 
 func modelName(m session.Model) string {

@@ -511,6 +511,9 @@ func (a *Agent) waitFor(most time.Duration) {
 // warn tells the user of something that went wrong beside the point.
 func (a *Agent) warn(errs ...error) {
 	for _, err := range errs {
+		if errors.Is(err, clew.ErrUnknownModel) {
+			continue // State.WindowFrom says so
+		}
 		a.pump.send(Event{Kind: KindWarning, Text: err.Error()})
 	}
 }

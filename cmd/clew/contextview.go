@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
@@ -84,14 +85,8 @@ func (v *contextView) settle(ctx context.Context, s session.Store, model modelFl
 			v.model, v.modelBy, v.level = m, fromSession, level
 		}
 	}
-	policy := compact.Policy{Window: window}
-	v.windowBy = fromFlag
-	if window == 0 {
-		policy.Window, v.windowBy = compact.DefaultWindow, fromDefault
-		if n, ok := modelWindow(v.model.ID); ok {
-			policy.Window, v.windowBy = n, fromModel
-		}
-	}
+	policy, from := modelPolicy{Policy: compact.Policy{Window: window}}.of(v.model)
+	v.windowBy = map[string]string{clew.WindowCatalogue: fromModel, clew.WindowAssumed: fromDefault, clew.WindowSet: fromFlag}[from]
 	var err error
 	if v.budget, _, err = policy.Resolve(); err != nil {
 		return &usageError{err}

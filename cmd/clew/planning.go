@@ -19,7 +19,7 @@ type planning struct {
 	counter    counterFlag
 	meter      *token.Meter
 	policy     compact.Policy
-	windowFrom string          // for reports, where the window was not given
+	windowFrom string          // for reports; "" where the window was given
 	settle     []session.Draft // results of interrupted calls, which the path has already
 }
 
@@ -41,9 +41,8 @@ func newPlanning(ctx context.Context, s session.Store, policy modelPolicy, count
 	if p.model, err = session.ModelAt(ctx, s, p.last); err != nil {
 		return nil, err
 	}
-	if p.policy = policy.of(p.model); p.policy.Window == 0 {
-		p.policy.Window, p.windowFrom = windowOf(p.model)
-	}
+	p.policy, p.windowFrom = policy.of(p.model)
+	p.windowFrom = windowKnown(p.windowFrom, p.model)
 	p.meter, _, err = p.counter.meter(p.model, p.policy.Window, p.path)
 	return p, err
 }

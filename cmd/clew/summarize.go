@@ -95,8 +95,8 @@ func prepareSummary(cmd *cobra.Command, s session.Store, leaf string, in *summar
 	if err != nil {
 		return err
 	}
-	window, _ := windowOf(model)
-	limits, _, err := compact.Policy{Window: window}.Resolve()
+	policy, _ := modelPolicy{}.of(model)
+	limits, _, err := policy.Resolve()
 	if err != nil {
 		return err
 	}
