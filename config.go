@@ -10,6 +10,7 @@ import (
 
 	"github.com/clew-dev/clew/blob"
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/model/catalogue"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/token"
 )
@@ -32,6 +33,12 @@ type Config struct {
 	// "provider/name", which counts first.
 	Models map[string]Override
 
+	// Lookup says what a model takes and costs. Default: the catalogue that comes with
+	// package model.
+	Lookup func(provider, id string) (catalogue.Info, bool)
+	// Windows keeps the limits that providers named when they refused a request; share
+	// one among sessions. Default: one of the session's own.
+	Windows *catalogue.Windows
 	// TakesImages says that the model reads images. Default: Prepared.Render
 	// puts a line of text in their place.
 	TakesImages bool
@@ -45,8 +52,9 @@ type Config struct {
 	// limit all the same. Default: 0, no limit.
 	MaxPasses int
 
-	// System is prompt text and Tools a JSON array of tool definitions that the
-	// caller sends beside the log. They are counted, and never sent by clew.
+	// System is the system text, and Tools a JSON array of the tools that may be called,
+	// each with name, description and parameters, a JSON schema; model.EncodeTools
+	// makes one. They are counted, and a system message of Prepared.Messages has them.
 	// Leave them empty when system messages in the log have them. Default: none.
 	System string
 	Tools  json.RawMessage
@@ -194,13 +202,8 @@ func (o Override) on(p compact.Policy) compact.Policy {
 
 // policy returns the policy for a model.
 func (c *Config) policy(m session.Model) compact.Policy {
-	if o, ok := c.Models[m.Provider+"/"+m.ID]; ok {
-		return o.on(c.Policy)
-	}
-	if o, ok := c.Models[m.ID]; ok {
-		return o.on(c.Policy)
-	}
-	return c.Policy
+	p, _ := c.PolicyFor(m)
+	return p
 }
 
 // meter returns the meter for a model.

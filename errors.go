@@ -31,6 +31,9 @@ var (
 	// ErrPending: a tool call is waiting for its result. The error is a
 	// *PendingError, which says which.
 	ErrPending = compact.ErrPending
+	// ErrUnknownModel is a warning: nobody knows the model's window, and
+	// compact.DefaultWindow is assumed.
+	ErrUnknownModel = errors.New("the model's window is not known")
 	// ErrConflict: other programs write to the session all the time.
 	ErrConflict = session.ErrConflict
 )

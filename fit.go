@@ -52,6 +52,7 @@ func Fit(ctx context.Context, msgs []*message.Message, cfg Config) ([]*message.M
 	if len(p.Entries) == 0 {
 		return append([]*message.Message(nil), msgs...), &p.Result, nil
 	}
+	p.Messages = p.Messages[len(cfg.withPrompt(nil)):]
 	for i, m := range p.Messages {
 		p.Messages[i] = withoutUsage(m)
 	}

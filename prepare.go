@@ -51,9 +51,13 @@ func (r *Result) clone() Result {
 
 // Prepared is a context that is ready to be sent.
 type Prepared struct {
-	// Messages are the context before it is rendered for a provider. The slice
+	// Messages are the context before it is rendered for a provider; the first is
+	// a system message of Config.System and Config.Tools, where there are any. The slice
 	// is the caller's; the messages are those of the log and must not be changed.
 	Messages []*message.Message
+	// MaxOutput is how long the answer may be, in tokens: what the model can do and the
+	// window has room for.
+	MaxOutput int64
 	// Reading is what the context costs.
 	Reading token.Reading
 	// Leaf is the entry it belongs to.
@@ -106,10 +110,12 @@ func (s *Session) Prepare(ctx context.Context) (*Prepared, error) {
 	}
 	s.provideFiles(ctx, snap)
 	s.prefetch(snap)
+	s.checkModel(snap.Model)
 	r.Warnings = append(r.Warnings, s.takeWarnings()...)
 	return &Prepared{
-		Messages: slices.Clone(snap.Messages), Reading: snap.Reading, Leaf: snap.Leaf, Result: *r,
-		target: wire.Target{Provider: snap.Model.Provider, Model: snap.Model.ID, TakesImages: s.cfg.TakesImages},
+		Messages: s.cfg.withPrompt(snap.Messages), Reading: snap.Reading, Leaf: snap.Leaf, Result: *r,
+		MaxOutput: s.cfg.outputRoom(snap.Model, snap.Budget.Window-snap.Reading.Guarded()),
+		target:    wire.Target{Provider: snap.Model.Provider, Model: snap.Model.ID, TakesImages: s.cfg.TakesImages},
 	}, nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/clew-dev/clew/compact"
@@ -126,44 +125,33 @@ func (s *Session) Check(ctx context.Context) (*compact.Plan, error) {
 	return plan, failed(op, "", err)
 }
 
-// SetPrompt changes Config.System and Config.Tools: what the caller sends beside the
-// log from now on.
+// SetPrompt changes Config.System and Config.Tools: what is sent before the messages
+// from now on.
 func (s *Session) SetPrompt(ctx context.Context, system string, tools json.RawMessage) error {
-	const op = "set the prompt"
-	if err := s.begin(ctx, op); err != nil {
-		return err
-	}
-	defer s.end()
-	old := s.cfg
-	s.cfg.System, s.cfg.Tools = system, tools
-	if err := s.cfg.Validate(); err != nil {
-		s.cfg = old
-		return err
-	}
-	s.snap = nil
-	return nil
+	return s.configure(ctx, "set the prompt", func(c *Config) { c.System, c.Tools = system, tools })
 }
 
-// SetOverride changes what the policy says for one model: the window, say, when a
-// provider has refused what should have fit. The model is named as in
-// Config.Models.
-func (s *Session) SetOverride(ctx context.Context, model string, o Override) error {
-	const op = "set the limits of a model"
+// Config returns the settings in force, with what was learned of models.
+func (s *Session) Config(ctx context.Context) (Config, error) {
+	if err := s.begin(ctx, "read the settings"); err != nil {
+		return Config{}, err
+	}
+	defer s.end()
+	return s.cfg, nil
+}
+
+// configure changes the settings, unless they would be wrong then.
+func (s *Session) configure(ctx context.Context, op string, change func(*Config)) error {
 	if err := s.begin(ctx, op); err != nil {
 		return err
 	}
 	defer s.end()
-	old := s.cfg
-	s.cfg.Models = maps.Clone(s.cfg.Models)
-	if s.cfg.Models == nil {
-		s.cfg.Models = map[string]Override{}
-	}
-	s.cfg.Models[model] = o
-	if err := s.cfg.Validate(); err != nil {
-		s.cfg = old
+	cfg := s.cfg
+	change(&cfg)
+	if err := cfg.Validate(); err != nil {
 		return err
 	}
-	s.snap = nil
+	s.cfg, s.snap = cfg, nil
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/internal/recall"
 	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/model/catalogue"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
 	"github.com/clew-dev/clew/summary"
@@ -44,6 +45,7 @@ type Session struct {
 	attempts int     // passes that were begun since the last one that was written
 	found    *summary.Cache
 	ready    prefetched
+	warned   map[session.Model]bool // of models whose window is not known
 }
 
 // Open opens the session in a file, for writing: no other program that asks can
@@ -97,6 +99,9 @@ func New(cfg Config) (*Session, error) {
 func OpenStore(ctx context.Context, store session.Store, cfg Config) (*Session, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
+	}
+	if cfg.Windows == nil {
+		cfg.Windows = catalogue.NewWindows(cfg.Clock)
 	}
 	log, err := session.NewLog(ctx, store, cfg.sessionOptions())
 	if err != nil {
@@ -222,6 +227,11 @@ func (s *Session) Append(ctx context.Context, msgs ...*message.Message) ([]strin
 		return nil, failed(op, "", err)
 	}
 	entries, err := s.append(ctx, user || s.cfg.Durability == DurableAppend, append(drafts, notes...)...)
+	for _, m := range msgs {
+		if err == nil && m.Usage != nil { // a limit below what was just answered is wrong
+			s.cfg.Windows.Accepted(catalogue.Route{Provider: m.Provider, Model: m.Model}, m.Usage)
+		}
+	}
 	return ids(entries[:min(len(msgs), len(entries))]), failed(op, "", err)
 }
 

@@ -47,7 +47,8 @@ type Agent struct {
 	queue   *queue
 
 	// The rest belongs to the operation under way.
-	engine    clew.Config // as the session has it by now
+	engine    clew.Config
+	infos     sync.Map // of models that were open: session.Model → model.Info
 	model     model.Model
 	reasoning model.Reasoning
 	level     string // of reasoning, as the log has it
@@ -113,6 +114,8 @@ func (a *Agent) open(ctx context.Context) error {
 	engine.FailBusy = false
 	engine.Provider, engine.Model = "", "" // the log says which model counts
 	engine.Events = a.engineEvents(engine.Events)
+	engine.Lookup, engine.Windows = a.lookup(engine.Lookup), a.cfg.Windows
+	a.know(a.cfg.Model.Info())
 	var err error
 	if a.cfg.File == "" && engine.Blobs == nil {
 		if engine.Blobs, err = blob.NewMemory(blob.MemoryOptions{}); err != nil {
@@ -508,6 +511,9 @@ func (a *Agent) waitFor(most time.Duration) {
 // warn tells the user of something that went wrong beside the point.
 func (a *Agent) warn(errs ...error) {
 	for _, err := range errs {
+		if errors.Is(err, clew.ErrUnknownModel) {
+			continue // State.WindowFrom says so
+		}
 		a.pump.send(Event{Kind: KindWarning, Text: err.Error()})
 	}
 }

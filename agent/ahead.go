@@ -48,7 +48,12 @@ func (a *Agent) startAhead() {
 	a.ahead.tried = s.Tokens
 	ctx, cancel := context.WithCancel(a.base)
 	a.ahead.cancel = cancel
-	engine := a.engine
+	engine, err := a.s.Config(ctx)
+	if err != nil {
+		cancel()
+		a.ahead.cancel = nil
+		return
+	}
 	engine.Hooks, engine.Events, engine.Cache = nil, nil, ""
 	a.wg.Go(func() {
 		defer cancel()

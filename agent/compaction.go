@@ -7,6 +7,7 @@ import (
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/session"
 )
 
 // prepare returns the context to send. What was prepared ahead is used where a pass is
@@ -236,7 +237,10 @@ func (a *Agent) look(ctx context.Context) {
 	if err != nil {
 		return // whatever is wrong is said where something is done
 	}
+	i := a.info()
+	_, from := a.engine.PolicyFor(session.Model{Provider: i.Provider, ID: i.Model})
 	a.change(func(s *State) {
+		s.WindowFrom = from
 		s.Leaf = a.s.Leaf()
 		s.setReading(plan.Before.Tokens, plan.Before.Estimated == 0)
 		s.Window = plan.Budget.Window

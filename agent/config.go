@@ -44,9 +44,6 @@ type Config struct {
 	Windows *model.Windows
 	// Reasoning says how much the model shall reason.
 	Reasoning model.Reasoning
-	// Window is the window in tokens where the user has set one; it counts before
-	// what is known of the model. Default: 0.
-	Window int64
 
 	// Tools may be called.
 	Tools []tool.Tool

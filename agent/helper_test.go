@@ -314,5 +314,5 @@ func spoken(id, name string) modeltest.Reply {
 
 // small makes the window small.
 func small(window int64) func(*rig) {
-	return func(r *rig) { r.cfg.Window = window; r.cfg.Engine.Policy.Reserve = compact.Percent(20) }
+	return func(r *rig) { r.cfg.Engine.Policy.Window = window; r.cfg.Engine.Policy.Reserve = compact.Percent(20) }
 }

@@ -1,15 +1,12 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
 	"slices"
 
 	"github.com/clew-dev/clew"
-	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/session"
 )
@@ -20,19 +17,9 @@ type choice struct {
 	reasoning model.Reasoning
 }
 
-// How the size of a window is known.
-const (
-	windowSet       = "settings"
-	windowLearnt    = "learnt"
-	windowCatalogue = "catalogue"
-	windowAssumed   = "assumed"
-)
-
-// limits is what was learnt of a model on a route; 0: there is no limit.
+// limits is what was learned of a model on a route, and is not the engine's to know.
 type limits struct {
-	bytes int64 // the most that a request may take
-	rate  int64 // the most that may be sent at once, in tokens
-	clamp int64 // after how many tokens answers are cut off
+	clamp int64 // after how many tokens answers are cut off; 0: there is no limit
 }
 
 func (a *Agent) info() model.Info { return a.model.Info() }
@@ -112,9 +99,7 @@ func (a *Agent) useModel(ctx context.Context, c choice) error {
 	i := c.model.Info()
 	name := i.Provider + "/" + i.Model
 	a.change(func(s *State) { s.Model, s.Reasoning = name, c.reasoning })
-	if err := a.setLimits(ctx); err != nil {
-		return err
-	}
+	a.know(i)
 	now, err := session.ModelAt(ctx, a.s.Log().Store(), a.s.Leaf())
 	if err != nil {
 		return err
@@ -157,67 +142,28 @@ func levelOn(path []*session.Entry) string {
 	return ""
 }
 
-// setLimits tells the engine how much the model takes, as far as that is known by now.
-func (a *Agent) setLimits(ctx context.Context) error {
-	i := a.info()
-	o := a.cfg.Engine.Models[i.Provider+"/"+i.Model]
-	if o == (clew.Override{}) {
-		o = a.cfg.Engine.Models[i.Model]
+// lookup tells the engine what is known of a model. A model that is open knows itself
+// best; it may be one that no catalogue has.
+func (a *Agent) lookup(next func(provider, id string) (model.Info, bool)) func(provider, id string) (model.Info, bool) {
+	if next == nil {
+		var none clew.Config
+		next = none.LookupModel
 	}
-	window, from := cmp.Or(a.cfg.Window, o.Window, i.Window), windowCatalogue
-	if a.cfg.Window > 0 || o.Window > 0 {
-		from = windowSet
+	return func(provider, id string) (model.Info, bool) {
+		if i, ok := a.infos.Load(session.Model{Provider: provider, ID: id}); ok {
+			return i.(model.Info), true
+		}
+		return next(provider, id)
 	}
-	if limit, ok := a.cfg.Windows.Limit(a.route()); ok && (window == 0 || limit < window) {
-		window, from = limit, windowLearnt
-	}
-	if window > 0 {
-		o.Window = max(window, compact.MinWindow)
-	} else {
-		from = windowAssumed
-	}
-	if i.MaxInput > 0 && i.MaxInput < o.Window && !o.Trigger.IsSet() {
-		o.Trigger = compact.Tokens(i.MaxInput)
-	}
-	l := a.learnt[a.route()]
-	if l.bytes > 0 {
-		o.MaxBytes = l.bytes
-	}
-	if l.rate > 0 {
-		o.Trigger = compact.Tokens(l.rate)
-	}
-	a.change(func(s *State) { s.WindowFrom = from })
-	name := i.Provider + "/" + i.Model
-	models := maps.Clone(a.engine.Models)
-	if models == nil {
-		models = map[string]clew.Override{}
-	}
-	models[name] = o
-	a.engine.Models = models // a new map: a summary that is being made ahead reads the old one
-	return a.s.SetOverride(ctx, name, o)
+}
+
+func (a *Agent) know(i model.Info) {
+	a.infos.Store(session.Model{Provider: i.Provider, ID: i.Model}, i)
 }
 
 // learn takes in what a refusal says about the model's limits.
-func (a *Agent) learn(ctx context.Context, o model.Overflow, p *clew.Prepared) error {
-	l := a.learnt[a.route()]
-	switch o.Kind {
-	case model.OverflowBytes:
-		l.bytes = p.Reading.Bytes * 9 / 10
-		if o.Limit > 0 {
-			l.bytes = min(l.bytes, o.Limit)
-		}
-		l.bytes = max(l.bytes, compact.MinBytes)
-	case model.OverflowRate:
-		if o.Limit > 0 {
-			l.rate = max(o.Limit*9/10, compact.MinWindow)
-		}
-	default:
-		if _, ok := a.cfg.Windows.Refused(a.route(), o, p.Reading.Guarded()); !ok {
-			return nil
-		}
-	}
-	a.learnt[a.route()] = l
-	if err := a.setLimits(ctx); err != nil {
+func (a *Agent) learn(ctx context.Context, o model.Overflow) error {
+	if _, err := a.s.Learn(ctx, o); err != nil {
 		return err
 	}
 	a.look(ctx)

@@ -58,17 +58,6 @@ func (p *prompt) text() string {
 	return p.System
 }
 
-func (p *prompt) tools() json.RawMessage {
-	if len(p.Tools) == 0 {
-		return nil
-	}
-	data, err := json.Marshal(toolsOf(p.Tools))
-	if err != nil {
-		return nil // a schema that is no JSON: the request will say so
-	}
-	return data
-}
-
 // wireTool is a tool as the engine counts it.
 type wireTool struct {
 	Name        string          `json:"name"`
@@ -250,8 +239,7 @@ func (a *Agent) setPrompt(ctx context.Context) error {
 	if p.entry == "" { // there is none yet: count the one that there will be
 		p.System, p.Tools = a.cfg.System, a.specs()
 	}
-	a.engine.System, a.engine.Tools = p.text(), p.tools()
-	return a.s.SetPrompt(ctx, a.engine.System, a.engine.Tools)
+	return a.s.SetPrompt(ctx, p.text(), model.EncodeTools(p.Tools))
 }
 
 // afterPass brings the prompt up to date: the context begins anew anyway. What the model

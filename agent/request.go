@@ -13,9 +13,6 @@ import (
 	"github.com/clew-dev/clew/session"
 )
 
-// minOutput is the least room for an answer that a request asks for, in tokens.
-const minOutput = 1_024
-
 // maxTokenBytes is more bytes than a token of any text has on average.
 const maxTokenBytes = 8
 
@@ -28,24 +25,9 @@ func (a *Agent) request(ctx context.Context) (*model.Request, *clew.Prepared, er
 	}
 	a.reading(p)
 	return &model.Request{
-		System: a.prompt.text(), Tools: a.prompt.Tools, Messages: p.Messages,
-		MaxOutput: a.outputRoom(p), Reasoning: a.reasoning,
+		Messages: p.Messages, MaxOutput: p.MaxOutput, Reasoning: a.reasoning,
 		Cache: model.CacheShort, CacheKey: a.s.Log().Store().Header().ID,
 	}, p, nil
-}
-
-// outputRoom is how long the answer may be: what the model can do, and what the window
-// leaves, where both share it.
-func (a *Agent) outputRoom(p *clew.Prepared) int64 {
-	info := a.info()
-	room := info.MaxOutput
-	if room == 0 {
-		room = model.DefaultMaxOutput
-	}
-	if w := a.State().Window; w > 0 {
-		room = min(room, w-p.Reading.Guarded())
-	}
-	return max(room, minOutput)
 }
 
 // ask sends the context and returns the answer. What fails for a passing reason is
@@ -110,12 +92,11 @@ func (a *Agent) accepted(ctx context.Context, resp *model.Response, p *clew.Prep
 	// The bytes must say so too: what was reported for an earlier request can be wrong.
 	if model.CutInput(p.Reading.Tokens, u) && u.Prompt() < p.Reading.Bytes/maxTokenBytes {
 		a.warn(fmt.Errorf("%s has read %d tokens of about %d: its server cuts the input. From now on its window counts as that large", a.modelName(), u.Prompt(), p.Reading.Tokens))
-		if err := a.learn(ctx, model.Overflow{Kind: model.OverflowTokens, Limit: u.Prompt()}, p); err != nil {
+		if err := a.learn(ctx, model.Overflow{Kind: model.OverflowTokens, Limit: u.Prompt()}); err != nil {
 			a.warn(err) // the answer is there, and counts
 		}
 		return nil
 	}
-	a.cfg.Windows.Accepted(a.route(), u)
 	if len(resp.Message.Content) == 0 && len(resp.BadCalls) == 0 && resp.Finish != model.FinishRefusal && resp.Finish != model.FinishPaused {
 		return a.modelError(model.KindDropped, "the answer is empty", resp)
 	}
@@ -238,7 +219,7 @@ func (a *Agent) overflowed(ctx context.Context, e *model.Error, p *clew.Prepared
 	}
 	r.compacted = true
 	if e.Overflow != nil {
-		if err := a.learn(ctx, *e.Overflow, p); err != nil {
+		if err := a.learn(ctx, *e.Overflow); err != nil {
 			return err
 		}
 	}

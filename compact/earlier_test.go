@@ -69,7 +69,7 @@ func readLog(t *testing.T, data []byte, seen map[string]int) string {
 		last = e.ID
 		switch e.Type {
 		case session.TypeContextEdit, session.TypeCompaction, session.TypeBranchSummary:
-			if stage := compact.RungOf(e); stage != "" {
+			if stage := compact.StageOf(e); stage != "" {
 				seen[stage]++
 			}
 		case session.TypeCustom:
@@ -107,7 +107,7 @@ func readAt(t *testing.T, store session.Store, leaf string) string {
 	stages := map[string]int{}
 	for _, it := range c.Items {
 		fmt.Fprintf(messages, "%s %s\n", it.Entry.ID, it.Message.JSON())
-		if stage := compact.RungOf(it.Edit); stage != "" {
+		if stage := compact.StageOf(it.Edit); stage != "" {
 			stages[stage]++
 		}
 	}

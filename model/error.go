@@ -118,6 +118,14 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
+// TooLarge reports whether the request was too large, and with which numbers.
+func (e *Error) TooLarge() (o Overflow, ok bool) {
+	if e.Overflow != nil {
+		o = *e.Overflow
+	}
+	return o, e.Kind == KindOverflow
+}
+
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 

@@ -18,34 +18,6 @@ type Failure struct {
 	Message string
 }
 
-// OverflowKind says which limit a request went over.
-type OverflowKind string
-
-// The kinds.
-const (
-	OverflowTokens OverflowKind = "tokens" // the context window
-	OverflowBytes  OverflowKind = "bytes"  // the size of a request
-	// OverflowRate: the request alone is larger than what may be sent in a
-	// minute. Waiting never helps; a smaller request does. It says nothing about
-	// the model's window.
-	OverflowRate OverflowKind = "rate"
-)
-
-// Overflow says that a request was too large, with the numbers that the provider
-// gave. 0 means that it did not say.
-type Overflow struct {
-	Kind OverflowKind
-	// Asked is what the request would have taken: its input, and where the
-	// provider counts it, the room for the answer too.
-	Asked int64
-	// Output is the room for the answer within Asked, where the provider says it.
-	Output int64
-	// Limit is what there is.
-	Limit int64
-	// Rule names what it was recognized by.
-	Rule string
-}
-
 // overflowCodes are machine-readable names that leave no doubt.
 var overflowCodes = map[string]OverflowKind{
 	"context_length_exceeded":          OverflowTokens, // OpenAI and many after it
@@ -91,13 +63,13 @@ func ClassifyOverflow(f Failure) (o Overflow, ok bool) {
 	for _, name := range []string{code, typ} {
 		if kind, known := overflowCodes[name]; known {
 			o := Overflow{Kind: kind, Rule: "code " + name}
-			o.numbers(text)
+			numbersOf(&o, text)
 			return o, true
 		}
 	}
 	if code == "1261" && strings.Contains(text, "prompt") { // z.ai
 		o := Overflow{Kind: OverflowTokens, Rule: "code 1261"}
-		o.numbers(text)
+		numbersOf(&o, text)
 		return o, true
 	}
 	if known().longContextPaid.MatchString(text) {
@@ -114,7 +86,7 @@ func ClassifyOverflow(f Failure) (o Overflow, ok bool) {
 	for _, r := range known().overflow {
 		if r.re.MatchString(text) {
 			o := Overflow{Kind: r.kind, Rule: r.name}
-			o.numbers(text)
+			numbersOf(&o, text)
 			return o, true
 		}
 	}

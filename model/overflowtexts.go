@@ -186,7 +186,7 @@ func compile(res ...string) (out []*regexp.Regexp) {
 }
 
 // numbers reads the numbers in a text.
-func (o *Overflow) numbers(text string) {
+func numbersOf(o *Overflow, text string) {
 	t := known()
 	if m := firstMatch(t.sums, text); m != nil {
 		o.Output, o.Limit = number(m[2]), number(m[3])

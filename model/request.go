@@ -173,7 +173,7 @@ func (r *Request) Build(p wire.Profile, t wire.Target) (*wire.Request, []wire.No
 	}
 	msgs := r.Messages
 	if r.System != "" || len(r.Tools) > 0 {
-		m := &message.Message{Role: message.RoleSystem, ToolsAdded: encodeTools(r.Tools)}
+		m := &message.Message{Role: message.RoleSystem, ToolsAdded: EncodeTools(r.Tools)}
 		if r.System != "" {
 			m.Content = []message.Block{message.TextBlock(r.System)}
 		}
@@ -213,7 +213,8 @@ func (r *Request) check() error {
 	return nil
 }
 
-func encodeTools(tools []Tool) json.RawMessage {
+// EncodeTools returns tools as system messages have them: a JSON array, nil for none.
+func EncodeTools(tools []Tool) json.RawMessage {
 	if len(tools) == 0 {
 		return nil
 	}

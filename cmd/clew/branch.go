@@ -155,15 +155,6 @@ func (r *branchReport) run(cmd *cobra.Command, store session.Store, name string,
 			return err
 		}
 	}
-	leaf, err := leafOf(cmd, store, "")
-	if err != nil {
-		return err
-	}
-	model, err := session.ModelAt(ctx, store, leaf)
-	if err != nil {
-		return err
-	}
-	policy.Window, _ = windowOf(model)
 	hooks, err := commandHooks(cmd, hook.SessionBeforeTree, hook.SessionTree)
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
@@ -42,17 +43,13 @@ func viewContext(ctx context.Context, s session.Store, leaf string, model modelF
 	if _, _, err := (compact.Policy{Window: window}).Resolve(); err != nil {
 		return nil, &usageError{err}
 	}
-	v := &contextView{leaf: leaf, windowBy: fromFlag}
+	v := &contextView{leaf: leaf}
 	snap, err := compact.Load(ctx, s, leaf, &compact.Setup{
 		Model: session.Model{Provider: model.provider, ID: model.id}, Counter: counter.of,
 		Policy: func(m session.Model) compact.Policy {
-			if n, ok := modelWindow(m.ID); window == 0 && ok {
-				v.windowBy = fromModel
-				return compact.Policy{Window: n}
-			} else if window == 0 {
-				v.windowBy = fromDefault
-			}
-			return compact.Policy{Window: window}
+			policy, from := modelPolicy{Policy: compact.Policy{Window: window}}.of(m)
+			v.windowBy = map[string]string{clew.WindowCatalogue: fromModel, clew.WindowAssumed: fromDefault, clew.WindowSet: fromFlag}[from]
+			return policy
 		},
 	})
 	if err != nil {

@@ -29,10 +29,8 @@ func newPlanning(ctx context.Context, s session.Store, policy modelPolicy, count
 		p.leaf = last.ID
 	}
 	p.Snapshot, err = compact.Load(ctx, s, p.leaf, &compact.Setup{Counter: counter.of, Policy: func(m session.Model) compact.Policy {
-		of := policy.of(m)
-		if of.Window == 0 {
-			of.Window, p.windowFrom = windowOf(m)
-		}
+		of, from := policy.of(m)
+		p.windowFrom = windowKnown(from, m)
 		return of
 	}})
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -129,10 +130,13 @@ type modelPolicy struct {
 	flags    []string           // what the command line says, which counts for all models
 }
 
-// of returns the policy for a model.
-func (p modelPolicy) of(m session.Model) compact.Policy {
-	if p.settings == nil {
-		return p.Policy
+// of returns the policy for a model, and how its window is known.
+func (p modelPolicy) of(m session.Model) (compact.Policy, string) {
+	cfg := clew.Config{Policy: p.Policy}
+	if p.settings != nil {
+		cfg.Models = p.settings.Overrides(p.flags...)
 	}
-	return p.settings.For(m.Provider, m.ID, p.Policy, p.flags...)
+	policy, from := cfg.PolicyFor(m)
+	policy.Window = cmp.Or(policy.Window, compact.DefaultWindow)
+	return policy, from
 }

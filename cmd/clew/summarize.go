@@ -86,8 +86,8 @@ func prepareSummary(cmd *cobra.Command, s session.Store, leaf string, in *summar
 		return err
 	}
 	snap, err := compact.Load(cmd.Context(), s, leaf, &compact.Setup{Uncalibrated: true, Policy: func(m session.Model) compact.Policy {
-		window, _ := windowOf(m)
-		return compact.Policy{Window: window}
+		policy, _ := modelPolicy{}.of(m)
+		return policy
 	}})
 	if err != nil {
 		return err

@@ -58,7 +58,7 @@ func (fl summarizerFlags) orSettings(cmd *cobra.Command, s *settings.Settings) *
 }
 
 func (fl *summarizerFlags) model() (model.Model, error) {
-	c := provider.Config{Name: fl.name, BaseURL: fl.baseURL, KeyEnv: fl.keyEnv, Catalogue: catalogue(), Settings: fl.settings}
+	c := provider.Config{Name: fl.name, BaseURL: fl.baseURL, KeyEnv: fl.keyEnv, Settings: fl.settings}
 	if fl.tries > 0 {
 		c.Transport = model.NewTransport(model.TransportConfig{Retry: model.Retry{Attempts: fl.tries}})
 	}

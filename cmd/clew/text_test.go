@@ -4,6 +4,10 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/clew-dev/clew"
+	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/session"
 )
 
 func TestCutByColumns(t *testing.T) {
@@ -91,9 +95,10 @@ func TestNumbers(t *testing.T) {
 	if n := shortest([]string{"aaaa1", "aaaa2", "b", "b"}, 2); n != 5 {
 		t.Errorf("5 characters tell them apart, not %d", n)
 	}
-	for id, want := range map[string]int64{"claude-opus-4-5": 200_000, "us.anthropic.claude-3-haiku": 200_000, "openai/gpt-5": 400_000, "gpt-4.1-mini": 1_047_576, "gemini-1.5-pro": 2_097_152, "strange": 0} {
-		if n, ok := modelWindow(id); n != want || ok != (want > 0) {
-			t.Errorf("the window of %s is %d, want %d", id, n, want)
+	for id, want := range map[string]int64{"claude-opus-4-5": 200_000, "us.anthropic.claude-3-haiku": 200_000, "openai/gpt-5": 272_000 + compact.DefaultReserve, "gpt-4.1-mini": 1_047_576, "gemini-1.5-pro": 2_097_152, "strange": 0} {
+		p, from := modelPolicy{}.of(session.Model{ID: id})
+		if known := from == clew.WindowCatalogue; known != (want > 0) || known && p.Window != want {
+			t.Errorf("the window of %s is %d, want %d", id, p.Window, want)
 		}
 	}
 }

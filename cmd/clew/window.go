@@ -3,47 +3,21 @@ package main
 import (
 	"fmt"
 	"strings"
-	"sync"
 
-	"github.com/clew-dev/clew/compact"
-	"github.com/clew-dev/clew/model"
+	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/token"
 )
 
-// catalogue is the built-in list of models.
-var catalogue = sync.OnceValue(func() *model.Catalogue {
-	c, err := model.BuiltIn()
-	if err != nil { // it is tested that it can be read
-		return nil
+// windowKnown says, for a report, how the window of a model is known.
+func windowKnown(from string, m session.Model) string {
+	switch from {
+	case clew.WindowCatalogue:
+		return " (of " + printable(m.ID) + ")"
+	case clew.WindowAssumed:
+		return " (assumed: the model is not known)"
 	}
-	return c
-})
-
-// modelWindow returns the window of a model; ok is false when it is not known.
-func modelWindow(id string) (tokens int64, ok bool) {
-	c := catalogue()
-	if c == nil {
-		return 0, false
-	}
-	info, ok := c.Lookup("", id)
-	return info.Window, ok && info.Window > 0
-}
-
-// windowOf returns the window of a model and says, for a report, where the
-// number comes from. Where a model takes less input than its window leaves, that is
-// what counts.
-func windowOf(m session.Model) (tokens int64, from string) {
-	if c := catalogue(); c != nil {
-		if info, ok := c.Lookup(m.Provider, m.ID); ok && info.Window > 0 {
-			tokens = info.Window
-			if info.MaxInput > 0 {
-				tokens = min(tokens, info.MaxInput+compact.DefaultReserve)
-			}
-			return tokens, " (of " + printable(m.ID) + ")"
-		}
-	}
-	return compact.DefaultWindow, " (assumed: the model is not known)"
+	return ""
 }
 
 // barCells is how long a usage bar is.

@@ -178,15 +178,6 @@ func (s *Session) retried(attempt int, e *model.Error, wait time.Duration) {
 	}
 }
 
-// window is what the user says that the window is, in tokens; 0 for nothing.
-func (s *Session) window() int64 {
-	p, err := s.settings().Policy()
-	if err != nil {
-		return 0 // Config says so
-	}
-	return p.Window
-}
-
 // windowsFile has what was learnt of the models' windows.
 func (s *Session) windowsFile() string { return filepath.Join(s.cfg.Home.Dir, "windows.json") }
 

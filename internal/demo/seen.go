@@ -3,6 +3,7 @@ package demo
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/clew-dev/clew/message"
@@ -31,7 +32,7 @@ type act struct {
 
 // look reads a request.
 func look(r *model.Request) *seen {
-	s := &seen{tools: len(r.Tools) > 0}
+	s := &seen{tools: len(r.Tools) > 0 || slices.ContainsFunc(r.Messages, func(m *message.Message) bool { return len(m.ToolsAdded) > 0 })}
 	var all strings.Builder
 	calls := map[string]int{}
 	asked, at := false, 0

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"os"
 
-	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/internal/settings"
 	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/model/anthropic"
@@ -108,7 +107,8 @@ func (c Config) info(p Provider, id string) *model.Info {
 	}
 	for _, name := range []string{cmp.Or(p.messages, p.Name), p.Name, p.alias} {
 		price, priced := c.Settings.Price(name, id)
-		window := c.Settings.For(name, id, compact.Policy{}).Window
+		over := c.Settings.Overrides()
+		window := cmp.Or(over[name+"/"+id], over[id]).Window
 		if !priced && window == 0 || name == "" {
 			continue
 		}

@@ -186,15 +186,17 @@ func (s *Settings) SessionHooks() ([]clew.Hook, error) {
 }
 
 // Overrides returns Models without what a stronger place says for all models: a window
-// from the environment counts before that of a model in a file.
-func (s *Settings) Overrides() map[string]clew.Override {
+// from the environment counts before that of a model in a file. The keys in said were
+// said in the strongest place.
+func (s *Settings) Overrides(said ...string) map[string]clew.Override {
 	if len(s.Models) == 0 {
 		return nil
 	}
 	out := make(map[string]clew.Override, len(s.Models))
 	for name, o := range s.Models {
 		for _, key := range modelKeys {
-			if i := s.noted("models." + name + "." + key); i < 0 || strength(s.extra[i].Origin.Source)+1 > strength(s.values[key].from.Source) {
+			i := s.noted("models." + name + "." + key)
+			if !slices.Contains(said, key) && (i < 0 || strength(s.extra[i].Origin.Source)+1 > strength(s.values[key].from.Source)) {
 				continue
 			}
 			switch key {
@@ -230,27 +232,4 @@ func strength(s Source) int {
 	default:
 		return 0
 	}
-}
-
-// For returns a policy with what is different for a model. Keys in but were said in a
-// stronger place, and stay.
-func (s *Settings) For(provider, model string, p compact.Policy, but ...string) compact.Policy {
-	models := s.Overrides()
-	o, ok := models[provider+"/"+model]
-	if !ok {
-		o = models[model]
-	}
-	if o.Window != 0 && !slices.Contains(but, "window") {
-		p.Window = o.Window
-	}
-	for _, a := range []struct {
-		key  string
-		to   *compact.Amount
-		from compact.Amount
-	}{{"reserve", &p.Reserve, o.Reserve}, {"trigger", &p.Trigger, o.Trigger}, {"target", &p.Target, o.Target}, {"keep", &p.Keep, o.Keep}} {
-		if a.from.IsSet() && !slices.Contains(but, a.key) {
-			*a.to = a.from
-		}
-	}
-	return p
 }

@@ -8,9 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/hook"
 	"github.com/clew-dev/clew/internal/settings"
+	"github.com/clew-dev/clew/session"
 )
 
 // place is a user's file and a project with a folder in it.
@@ -369,16 +371,21 @@ func TestModelsPricesHooks(t *testing.T) {
 		t.Fatalf("%v %+v", err, cfg.Models)
 	}
 	base := policy(t, s)
-	if got := s.For("anthropic", "claude", base); got.Window != 500_000 || got.Keep != compact.Percent(10) {
+	of := func(s *settings.Settings, provider, model string, said ...string) compact.Policy {
+		c := clew.Config{Policy: base, Models: s.Overrides(said...)}
+		p, _ := c.PolicyFor(session.Model{Provider: provider, ID: model})
+		return p
+	}
+	if got := of(s, "anthropic", "claude"); got.Window != 500_000 || got.Keep != compact.Percent(10) {
 		t.Errorf("%+v", got)
 	}
-	if got := s.For("anthropic", "claude", base, "window", "keep"); got.Window != 90_000 || got.Keep != compact.Tokens(7000) {
+	if got := of(s, "anthropic", "claude", "window", "keep"); got.Window != 90_000 || got.Keep != compact.Tokens(7000) {
 		t.Errorf("%+v", got)
 	}
-	if got := s.For("other", "small", base); got.Trigger != compact.Tokens(20_000) || got.Reserve != compact.Percent(5) || got.Target != compact.Percent(30) {
+	if got := of(s, "other", "small"); got.Trigger != compact.Tokens(20_000) || got.Reserve != compact.Percent(5) || got.Target != compact.Percent(30) {
 		t.Errorf("%+v", got)
 	}
-	if got := p.must(t, "CLEW_WINDOW=9000").For("anthropic", "claude", base); got.Window != 90_000 || got.Keep != compact.Percent(10) {
+	if got := of(p.must(t, "CLEW_WINDOW=9000"), "anthropic", "claude"); got.Window != 90_000 || got.Keep != compact.Percent(10) {
 		t.Errorf("the environment does not count before a file's model: %+v", got)
 	}
 	if got := s.Prices["small"]; got != (settings.Price{Input: .5, Output: 2, CacheRead: .05, CacheWrite: .6}) {

@@ -1,4 +1,4 @@
-package model
+package catalogue
 
 import "github.com/clew-dev/clew/message"
 

@@ -1,4 +1,4 @@
-package model
+package catalogue
 
 import (
 	"encoding/json"
