@@ -45,11 +45,11 @@ func FuzzBuild(f *testing.F) {
 		}
 		for _, p := range profiles() {
 			p.MaxBytes = 0
-			r, _, err := Build(msgs, p, target, Options{SettleMissing: true})
+			r, _, err := Build(msgs, p, target, Options{CloseOpenCalls: true})
 			if !sendable(t, err) {
 				continue
 			}
-			again, _, _ := Build(msgs, p, target, Options{SettleMissing: true})
+			again, _, _ := Build(msgs, p, target, Options{CloseOpenCalls: true})
 			if !bytes.Equal(r.Body(p), again.Body(p)) {
 				t.Error("not the same each time")
 			}

@@ -204,7 +204,11 @@ func (v *validator) result(i int, b *seenBlock) {
 	}
 	v.answered[b.id] = true
 	v.results = true
-	v.open = slices.Delete(v.open, at, at+1)
+	if at == 0 {
+		v.open = v.open[1:]
+	} else {
+		v.open = slices.Delete(v.open, at, at+1)
+	}
 }
 
 func (v *validator) toolName(rule Rule, i int, name string) {
