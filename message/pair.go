@@ -12,9 +12,9 @@ type Call struct {
 // Pairs says which result in a list of messages belongs to which call.
 type Pairs struct {
 	calls []Call
-	first []int // by message: index in calls of its first call, or of the next one after it
-	owner []int // by message: 1 + index in calls of the call it is the result of
-	known map[string]bool
+	first []int             // by message: index in calls of its first call, or of the next one after it
+	owner []int             // by message: 1 + index in calls of the call it is the result of
+	open  map[string][2]int // by id of a call: see PairCalls
 }
 
 // PairCalls finds the result of every call. A result belongs to the latest
@@ -24,59 +24,54 @@ type Pairs struct {
 // belongs to the first call after it that has it. Each match depends only on what
 // stands before its later half, so messages added at the end change no match.
 func PairCalls(msgs []*Message) *Pairs {
-	p := &Pairs{first: make([]int, len(msgs)+1), owner: make([]int, len(msgs)), known: map[string]bool{}}
-	type group struct {
-		id     string
-		failed bool
-	}
-	open := map[group][][]int{} // calls without a result: a queue for each answer, the latest last
+	p := &Pairs{first: make([]int, len(msgs)+1), owner: make([]int, len(msgs)), open: map[string][2]int{}}
+	// Open calls of an id are on two stacks, those of failed answers on the second:
+	// p.open has 1 + the index of the call on top, below what lies below a call. The
+	// calls of one answer are pushed last first, so that its first is on top.
+	var below []int
 	early := map[string][]int{} // results without a call so far
 	match := func(call, result int) {
 		p.calls[call].Result = result
 		p.owner[result] = call + 1
-	}
-	take := func(g group, result int) bool {
-		answers := open[g]
-		n := len(answers)
-		if n == 0 {
-			return false
-		}
-		match(answers[n-1][0], result)
-		if answers[n-1] = answers[n-1][1:]; len(answers[n-1]) == 0 {
-			open[g] = answers[:n-1]
-		}
-		return true
 	}
 	for i, m := range msgs {
 		p.first[i] = len(p.calls)
 		switch m.Role {
 		case RoleAssistant:
 			for b := range m.Content {
-				block := &m.Content[b]
-				if block.Type != BlockToolCall {
-					continue
-				}
-				n := len(p.calls)
-				p.calls = append(p.calls, Call{i, block, -1})
-				p.known[block.ID] = true
-				if waiting := early[block.ID]; len(waiting) > 0 {
-					match(n, waiting[0])
-					early[block.ID] = waiting[1:]
-					continue
-				}
-				g := group{block.ID, m.Failed()}
-				answers := open[g]
-				if k := len(answers); k > 0 && p.calls[answers[k-1][0]].Answer == i {
-					answers[k-1] = append(answers[k-1], n)
-				} else {
-					open[g] = append(answers, []int{n})
+				if block := &m.Content[b]; block.Type == BlockToolCall {
+					p.calls = append(p.calls, Call{i, block, -1})
+					if waiting := early[block.ID]; len(waiting) > 0 {
+						match(len(p.calls)-1, waiting[0])
+						early[block.ID] = waiting[1:]
+					}
 				}
 			}
+			stack := 0
+			if m.Failed() {
+				stack = 1
+			}
+			below = append(below, make([]int, len(p.calls)-len(below))...)
+			for n := len(p.calls) - 1; n >= p.first[i]; n-- {
+				c := &p.calls[n]
+				tops := p.open[c.Block.ID]
+				if c.Result < 0 {
+					below[n], tops[stack] = tops[stack], n+1
+				}
+				p.open[c.Block.ID] = tops
+			}
 		case RoleToolResult:
-			if id := m.ToolCallID; !p.known[id] {
-				early[id] = append(early[id], i)
-			} else if !take(group{id, false}, i) {
-				take(group{id, true}, i)
+			tops, called := p.open[m.ToolCallID]
+			if !called {
+				early[m.ToolCallID] = append(early[m.ToolCallID], i)
+			}
+			for k, top := range tops {
+				if top > 0 {
+					match(top-1, i)
+					tops[k] = below[top-1]
+					p.open[m.ToolCallID] = tops
+					break
+				}
 			}
 		default:
 		}
@@ -97,7 +92,7 @@ func (p *Pairs) CallOf(i int) *Call {
 }
 
 // Known reports whether a call in the list has the id.
-func (p *Pairs) Known(id string) bool { return p.known[id] }
+func (p *Pairs) Known(id string) bool { _, ok := p.open[id]; return ok }
 
 // Pending returns the calls that wait for their results: those without one in the
 // last answer that is sent to a model. Until they have results nothing can be

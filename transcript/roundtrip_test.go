@@ -90,7 +90,7 @@ func sent(t testing.TB, msgs []*message.Message, f transcript.Format, without ..
 	if f == transcript.Codex {
 		req.Tools = nil
 	}
-	return canonical(t, req.Body(p))
+	return canonical(t, req.Body(p, nil))
 }
 
 // canonical spells JSON in one way.

@@ -39,7 +39,7 @@ func writeList(k *sink) error {
 	}
 	var o jsonx.Object
 	o.OptStr("model", model.ID)
-	body := req.Body(p)
+	body := req.Body(p, nil)
 	jsonx.Members(body, func(key, val []byte) bool {
 		o.Raw(string(key), val)
 		return true

@@ -17,22 +17,25 @@ import (
 // The error is a [PendingError] when the last answer waits for results and
 // Options.CloseOpenCalls is not set, or says what is wrong with the profile.
 func Normalize(msgs []*message.Message, p Profile, t Target, o Options) (*List, []Note, error) {
+	return normalize(msgs, p, t, o, false)
+}
+
+// normalize is Normalize. With trusting, texts are taken to be fit to send as they
+// are stored.
+func normalize(msgs []*message.Message, p Profile, t Target, o Options, trusting bool) (*List, []Note, error) {
 	if err := p.check(); err != nil {
 		return nil, nil, err
 	}
+	n := &normalizer{msgs: msgs, p: p, t: t, trusting: trusting}
 	if p.form == formPi {
-		l, notes := normalizePi(msgs, p, t)
-		return l, notes, nil
-	}
-	n := &normalizer{
-		msgs: msgs, p: p, t: t, ids: newIDMap(p.CallIDMax), pairs: message.PairCalls(msgs),
-		summary: lastSummary(msgs),
+		return n.pi(), n.notes, nil
 	}
 	if !o.CloseOpenCalls {
 		if pending := message.Pending(msgs); len(pending) > 0 {
 			return nil, nil, pendingError(pending)
 		}
 	}
+	n.ids, n.pairs, n.summary = newIDMap(p.CallIDMax), message.PairCalls(msgs), lastSummary(msgs)
 	for i, m := range msgs {
 		n.message(i, m)
 	}
@@ -42,12 +45,13 @@ func Normalize(msgs []*message.Message, p Profile, t Target, o Options) (*List, 
 }
 
 type normalizer struct {
-	msgs    []*message.Message
-	p       Profile
-	t       Target
-	ids     *idMap
-	pairs   *message.Pairs
-	summary int // index of the compaction summary that counts, or -1
+	msgs     []*message.Message
+	p        Profile
+	t        Target
+	ids      *idMap
+	pairs    *message.Pairs
+	trusting bool
+	summary  int // index of the compaction summary that counts, or -1
 
 	sys   system
 	begun bool // a message that is not of the system was seen
@@ -177,7 +181,7 @@ func (n *normalizer) unsent(i int, m *message.Message) {
 
 // results adds the results of an answer's calls, in the order of the calls.
 func (n *normalizer) results(i int, answer []Part, calls []message.Call) {
-	results := Turn{Kind: TurnResults}
+	results := Turn{TurnResults, make([]Part, 0, len(calls)+1)}
 	var after []Part
 	next := 0
 	for k := range answer {

@@ -81,7 +81,7 @@ func TestMidSystemFold(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `{"system":[{"type":"text","text":"base\n\nmore\n\nB\n\nC2\n\nA3"}],"messages":[{"role":"user","content":[{"type":"text","text":"hi"}]}]}`
-	if got := string(r.Body(folding)); got != want {
+	if got := string(r.Body(folding, nil)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
@@ -190,7 +190,7 @@ func TestBuildAtOnce(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				bodies[i] = append(bodies[i], r.Body(p)...)
+				bodies[i] = append(bodies[i], r.Body(p, nil)...)
 			}
 		})
 	}

@@ -21,4 +21,8 @@ type Options struct {
 	// programs, for display and for summaries. Without it Normalize refuses a
 	// list whose last answer has calls that wait for their results.
 	CloseOpenCalls bool
+
+	// Cache makes the check of a request that begins like an earlier one cost only what
+	// is new. Default: everything is checked anew. What is sent is the same.
+	Cache *Cache
 }

@@ -108,7 +108,7 @@ func printWire(cmd *cobra.Command, v *contextView, p wire.Profile) error {
 	if err != nil {
 		return err
 	}
-	_, err = cmd.OutOrStdout().Write(append(req.Body(p), '\n'))
+	_, err = cmd.OutOrStdout().Write(append(req.Body(p, nil), '\n'))
 	return err
 }
 
