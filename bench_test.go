@@ -90,7 +90,7 @@ func benchSession(b *testing.B, path []*session.Entry) *clew.Session {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if _, err := s.Settle(context.Background()); err != nil {
+	if _, err := s.CloseOpenCalls(context.Background()); err != nil {
 		b.Fatal(err)
 	}
 	return s

@@ -282,7 +282,7 @@ func TestBranchesOverRandomTrees(t *testing.T) {
 			}
 			from := s.Leaf()
 			settled := func() {
-				if _, err := s.Settle(ctx); err != nil {
+				if _, err := s.CloseOpenCalls(ctx); err != nil {
 					t.Fatal(err)
 				}
 			}

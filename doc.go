@@ -18,7 +18,7 @@
 // can cache it.
 //
 // While a call has no result, Prepare refuses with a [PendingError]. A program
-// that was interrupted calls [Session.Settle] after [Open].
+// that was interrupted calls [Session.CloseOpenCalls] after [Open].
 //
 // # What a pass does
 //

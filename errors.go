@@ -103,7 +103,7 @@ func pendingError(op string, calls []message.Block) error {
 	for _, c := range calls {
 		e.Calls = append(e.Calls, Call{c.ID, c.Name})
 	}
-	return &Error{Op: op, Err: e, Hint: "append the results first, or call Settle if they will never come"}
+	return &Error{Op: op, Err: e, Hint: "append the results first, or call CloseOpenCalls if they will never come"}
 }
 
 // failed makes an Error of what an operation returned, unless it is one.

@@ -109,7 +109,7 @@ func ExampleSession_Append() {
 	must(err)
 	fmt.Println(len(p.Messages), "messages")
 	// Output:
-	// prepare: a tool call is waiting for its result: ls (call_1); append the results first, or call Settle if they will never come
+	// prepare: a tool call is waiting for its result: ls (call_1); append the results first, or call CloseOpenCalls if they will never come
 	// 3 messages
 }
 

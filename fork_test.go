@@ -466,7 +466,7 @@ func TestForkOfALife(t *testing.T) {
 				}
 			case 1:
 				branchTo(t, s, ids[r.IntN(len(ids))], clew.BranchOptions{Summarize: r.IntN(2) == 0})
-				if _, err := s.Settle(ctx); err != nil {
+				if _, err := s.CloseOpenCalls(ctx); err != nil {
 					t.Fatal(err)
 				}
 			case 2:
@@ -532,7 +532,7 @@ func TestForkOfALife(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := n.Settle(ctx); err != nil {
+			if _, err := n.CloseOpenCalls(ctx); err != nil {
 				t.Fatal(err)
 			}
 			add(t, n, turn(r, 500)...)

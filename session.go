@@ -336,15 +336,16 @@ func (s *Session) write(ctx context.Context, op, subject string, drafts ...sessi
 	return failed(op, subject, err)
 }
 
-// Settle appends a result for every call that waits for one, which says that
-// the call was interrupted. It returns how many there were.
-func (s *Session) Settle(ctx context.Context) (int, error) {
-	const op = "settle"
+// CloseOpenCalls appends a result for every call that waits for one. It says that
+// the call was interrupted. After it the context can be prepared and rendered
+// again. It returns the number of calls.
+func (s *Session) CloseOpenCalls(ctx context.Context) (int, error) {
+	const op = "close open calls"
 	if err := s.begin(ctx, op); err != nil {
 		return 0, err
 	}
 	defer s.end()
-	n, err := compact.Settle(ctx, s.log)
+	n, err := compact.CloseOpenCalls(ctx, s.log)
 	return n, failed(op, "", err)
 }
 

@@ -105,7 +105,7 @@ func TestPendingCalls(t *testing.T) {
 	if x, err := s.Explain(ctx); err != nil || len(x.Pending) != 1 || !errors.Is(x.Err, clew.ErrPending) {
 		t.Errorf("explain: %v %+v", err, x)
 	}
-	if n, err := s.Settle(ctx); n != 1 || err != nil {
+	if n, err := s.CloseOpenCalls(ctx); n != 1 || err != nil {
 		t.Errorf("settle: %d, %v", n, err)
 	}
 	if p := prepare(t, s); len(p.Messages) != 3 || !p.Messages[2].IsError {

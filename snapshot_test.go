@@ -65,7 +65,7 @@ func TestSnapshotIsWhatTheLogGives(t *testing.T) {
 					err = s.Navigate(ctx, all[r.IntN(len(all))], "")
 				}
 				if err == nil {
-					_, err = s.Settle(ctx)
+					_, err = s.CloseOpenCalls(ctx)
 				}
 			case 11:
 				what = "pin"

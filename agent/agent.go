@@ -129,7 +129,7 @@ func (a *Agent) open(ctx context.Context) error {
 	if err := a.openQueue(ctx); err != nil {
 		return err
 	}
-	if _, err := a.s.Settle(ctx); err != nil {
+	if _, err := a.s.CloseOpenCalls(ctx); err != nil {
 		return err
 	}
 	if err := a.restore(ctx); err != nil {

@@ -41,7 +41,7 @@ func (a *Agent) turn(ctx context.Context) {
 // settle gives every call that has no result one that says so, and tells of them.
 func (a *Agent) settle(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
-	n, err := a.s.Settle(ctx)
+	n, err := a.s.CloseOpenCalls(ctx)
 	if a.unsettled = err != nil; a.unsettled {
 		return err
 	}

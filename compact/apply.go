@@ -148,7 +148,7 @@ func orEmpty(list []string) []string {
 }
 
 // Interrupted drafts a result for every call among items that has none, as of a
-// time. Settle appends them; a plan of the context that it would give is made on
+// time. CloseOpenCalls appends them. To plan on the context that it would give, use
 // session.Preview of them.
 func Interrupted(items []session.Item, at time.Time) []session.Draft {
 	var drafts []session.Draft
@@ -158,9 +158,9 @@ func Interrupted(items []session.Item, at time.Time) []session.Draft {
 	return drafts
 }
 
-// Settle appends a result for every call at the leaf that was interrupted, so
-// that no call goes without one. It returns how many there were.
-func Settle(ctx context.Context, log *session.Log) (int, error) {
+// CloseOpenCalls appends a result for every call at the leaf that waits for one (see
+// Pending). It returns the number of calls.
+func CloseOpenCalls(ctx context.Context, log *session.Log) (int, error) {
 	c, err := log.Context(ctx)
 	if err != nil {
 		return 0, err

@@ -268,7 +268,7 @@ func TestD01PendingCall(t *testing.T) {
 	if !errors.Is(err, compact.ErrPending) {
 		t.Fatalf("%v", err)
 	}
-	if n, err := compact.Settle(context.Background(), l.log); n != 1 || err != nil {
+	if n, err := compact.CloseOpenCalls(context.Background(), l.log); n != 1 || err != nil {
 		t.Fatal(n, err)
 	}
 	l.make(compact.Manual, compact.Policy{Window: 8_000})

@@ -24,7 +24,7 @@ func TestByteBudget(t *testing.T) {
 	for seed := range seeds {
 		l := newLife(t, seed)
 		if calls := compact.Pending(l.context().Items); len(calls) > 0 {
-			if _, err := compact.Settle(ctx, l.log); err != nil {
+			if _, err := compact.CloseOpenCalls(ctx, l.log); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -85,7 +85,7 @@ func TestByteBudget(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				req, _, err := wire.Build(contents(c), wire.Anthropic, wire.Target{Provider: "p", Model: "m", TakesImages: true}, wire.Options{SettleMissing: true})
+				req, _, err := wire.Build(contents(c), wire.Anthropic, wire.Target{Provider: "p", Model: "m", TakesImages: true}, wire.Options{CloseOpenCalls: true})
 				if err != nil {
 					l.fail("%s: %v", preset, err)
 					continue

@@ -88,7 +88,7 @@ func load(t *testing.T, file string) *session.Log {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := compact.Settle(ctx, log); err != nil {
+	if _, err := compact.CloseOpenCalls(ctx, log); err != nil {
 		t.Fatal(err)
 	}
 	return log

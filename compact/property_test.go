@@ -142,7 +142,7 @@ func loadCase(t *testing.T, store session.Store, leaf string) *compact.Snapshot 
 // pass plans and applies a pass, and checks what must hold of it.
 func (l *life) pass() {
 	ctx := context.Background()
-	if _, err := compact.Settle(ctx, l.log); err != nil {
+	if _, err := compact.CloseOpenCalls(ctx, l.log); err != nil {
 		l.t.Fatal(l.name, err)
 	}
 	names := compact.PresetNames()
@@ -314,7 +314,7 @@ func (l *life) check() {
 		if err != nil {
 			l.t.Fatal(err)
 		}
-		_, _, err = wire.Build(contents(c), profile, wire.Target{Provider: "p", Model: "m"}, wire.Options{SettleMissing: true})
+		_, _, err = wire.Build(contents(c), profile, wire.Target{Provider: "p", Model: "m"}, wire.Options{CloseOpenCalls: true})
 		var invalid *wire.ValidationError
 		if errors.As(err, &invalid) && len(c.Items) > 0 && !onlyEmpty(invalid) {
 			l.fail("I2: %s: %v", name, err)

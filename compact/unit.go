@@ -15,33 +15,29 @@ type unit struct {
 
 // unitsOf divides items into units, in order. However many calls ran in
 // parallel and in whatever order their results came, a call and its result
-// are in the same unit. A result whose call is not among the items joins the
-// unit before it.
+// are in the same unit. A result that belongs to no call among the items joins
+// the unit before it.
 func unitsOf(items []session.Item, cost func(*message.Message) int64) []unit {
-	// Boundary i lies before item i. A call at f and its result at i close the
-	// boundaries f+1..i; closed counts how many pairs close one, as differences.
+	// Boundary i lies before item i. What must not be separated, items f to t, closes
+	// the boundaries f+1..t; closed counts how many close each one, as differences.
 	closed := make([]int, len(items)+2)
-	open := map[string]int{} // call id → item of the latest call with it
+	pairs := message.PairCalls(messages(items))
 	for i, it := range items {
-		m := it.Message
-		if m.Role != message.RoleToolResult {
-			for _, call := range m.ToolCalls() {
-				open[call.ID] = i
-			}
+		if it.Message.Role != message.RoleToolResult {
 			continue
 		}
-		from, ok := open[m.ToolCallID]
-		if !ok {
-			from = max(i-1, 0)
+		from, to := max(i-1, 0), i
+		if call := pairs.CallOf(i); call != nil {
+			from, to = min(call.Answer, i), max(call.Answer, i)
 		}
 		closed[from+1]++
-		closed[i+1]--
+		closed[to+1]--
 	}
 	var units []unit
-	pairs := 0
+	open := 0
 	for i, it := range items {
-		pairs += closed[i]
-		if pairs == 0 || len(units) == 0 {
+		open += closed[i]
+		if open == 0 || len(units) == 0 {
 			units = append(units, unit{From: i})
 		}
 		u := &units[len(units)-1]
@@ -51,27 +47,12 @@ func unitsOf(items []session.Item, cost func(*message.Message) int64) []unit {
 	return units
 }
 
-// Pending returns the calls of the last answer that have no result yet.
+// Pending returns the calls that have no result yet and keep the context from being
+// sent: see message.Pending.
 func Pending(items []session.Item) []message.Block {
-	answered := map[string]bool{}
-	for i := len(items) - 1; i >= 0; i-- {
-		m := items[i].Message
-		switch m.Role {
-		case message.RoleToolResult:
-			answered[m.ToolCallID] = true
-		case message.RoleAssistant:
-			if m.StopReason == message.StopAborted || m.StopReason == message.StopError {
-				return nil // such an answer is never sent, nor are its calls
-			}
-			var pending []message.Block
-			for _, call := range m.ToolCalls() {
-				if !answered[call.ID] {
-					pending = append(pending, call)
-				}
-			}
-			return pending
-		default:
-		}
+	var pending []message.Block
+	for _, call := range message.Pending(messages(items)) {
+		pending = append(pending, *call.Block)
 	}
-	return nil
+	return pending
 }

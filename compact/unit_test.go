@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -215,4 +216,39 @@ func build(t *testing.T, sketch []string) []*session.Entry {
 		path = append(path, e.WithIdentity(name, parent))
 	}
 	return path
+}
+
+// TestUnitsFollowThePairs: calls and results share a unit as they are paired, and
+// what belongs to no call joins the unit before it.
+func TestUnitsFollowThePairs(t *testing.T) {
+	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	call := func(id string) *message.Message {
+		return message.Assistant(at, message.ToolCallBlock(id, "bash", []byte(`{}`)))
+	}
+	result := func(id string) *message.Message { return message.ToolResult(id, "bash", "x", false, at) }
+	user := message.User("go on", at)
+	for _, c := range []struct {
+		name string
+		msgs []*message.Message
+		want []int // where units end
+	}{
+		{"in order", []*message.Message{user, call("a"), result("a"), user}, []int{1, 3, 4}},
+		{"late", []*message.Message{user, call("a"), user, result("a"), user}, []int{1, 4, 5}},
+		{"early", []*message.Message{user, result("a"), user, call("a"), user}, []int{1, 4, 5}},
+		{"orphan", []*message.Message{user, user, result("x"), user}, []int{1, 3, 4}},
+		{"twice", []*message.Message{call("a"), result("a"), user, result("a"), user}, []int{2, 4, 5}},
+		{"of an older answer", []*message.Message{call("a"), call("a"), result("a"), result("a"), user}, []int{4, 5}},
+	} {
+		var items []session.Item
+		for _, m := range c.msgs {
+			items = append(items, session.Item{Message: m})
+		}
+		var got []int
+		for _, u := range unitsOf(items, func(*message.Message) int64 { return 1 }) {
+			got = append(got, u.To)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: units end at %v, want %v", c.name, got, c.want)
+		}
+	}
 }

@@ -34,11 +34,16 @@ type Block struct {
 	MIMEType string // image
 	Data     string // image: base64
 
-	raw json.RawMessage
+	raw  json.RawMessage
+	text json.RawMessage // in raw: the spelling of Text, or of Data in an image
 }
 
 // Raw returns the bytes the block was parsed from, or nil for a block that was built.
 func (b *Block) Raw() json.RawMessage { return b.raw }
+
+// RawText returns the JSON string that Text was parsed from, in an image that of
+// Data; nil for a block that was built or has none.
+func (b *Block) RawText() json.RawMessage { return b.text }
 
 // TextBlock returns a block of text.
 func TextBlock(text string) Block { return Block{Type: BlockText, Text: text} }
@@ -102,7 +107,7 @@ func scanBlock(data []byte, i, depth int) (b Block, end int, err error) {
 		}
 		return b, end, err
 	}
-	var text, thinking string
+	var text, thinking, image []byte
 	end, err = jsonx.ScanObject(data, i, func(key []byte, at int) (int, error) {
 		end, err := jsonx.ScanAt(data, at, depth+1)
 		if err != nil {
@@ -113,9 +118,9 @@ func scanBlock(data []byte, i, depth int) (b Block, end int, err error) {
 		case "type":
 			b.Type = BlockType(str(val))
 		case "text":
-			text = str(val)
+			text = val
 		case "thinking":
-			thinking = str(val)
+			thinking = val
 		case "textSignature", "thinkingSignature", "thoughtSignature":
 			b.Signature = str(val)
 		case "redacted":
@@ -129,7 +134,7 @@ func scanBlock(data []byte, i, depth int) (b Block, end int, err error) {
 		case "mimeType":
 			b.MIMEType = str(val)
 		case "data":
-			b.Data = str(val)
+			image = val
 		}
 		return end, nil
 	})
@@ -137,9 +142,18 @@ func scanBlock(data []byte, i, depth int) (b Block, end int, err error) {
 		return b, end, err
 	}
 	b.raw = data[i:end:end]
-	b.Text = text
-	if b.Type == BlockThinking {
-		b.Text = thinking
+	b.Data = str(image)
+	switch b.Type {
+	case BlockImage:
+		b.Text, text = str(text), image
+	case BlockThinking:
+		text = thinking
+		fallthrough
+	default:
+		b.Text = str(text)
+	}
+	if jsonx.IsString(text) {
+		b.text = text
 	}
 	return b, end, nil
 }

@@ -150,6 +150,7 @@ func TestBuiltReadsBack(t *testing.T) {
 		back.raw = nil
 		for i := range back.Content {
 			back.Content[i].raw = nil
+			back.Content[i].text = nil
 		}
 		want := *m
 		if want.Role == RoleAssistant && want.Usage == nil {

@@ -139,7 +139,7 @@ func lastOfEach(members []member) (units int64) {
 
 // keyOf returns what makes two spellings of a key equal.
 func keyOf(quoted []byte) string {
-	if bytes.IndexByte(quoted, '\\') < 0 || jsonx.LoneSurrogate(quoted) {
+	if bytes.IndexByte(quoted, '\\') < 0 || !jsonx.Sound(quoted) {
 		return view(quoted[1 : len(quoted)-1])
 	}
 	s, _ := jsonx.String(quoted)

@@ -165,7 +165,7 @@ func sendable(t testing.TB, msgs []*message.Message) {
 		}
 	}
 	for _, p := range []wire.Profile{wire.Anthropic, wire.OpenAIChat, wire.OpenAIResponses, wire.Gemini} {
-		if _, _, err := wire.Build(msgs, p, target, wire.Options{SettleMissing: true}); err != nil {
+		if _, _, err := wire.Build(msgs, p, target, wire.Options{CloseOpenCalls: true}); err != nil {
 			t.Errorf("%s: %v", p.Name, err)
 		}
 	}
@@ -199,7 +199,7 @@ func TestCorpusCompactAndExport(t *testing.T) {
 			t.Fatalf("%s: %v", file, err)
 		}
 		// An interrupted call is settled, so that the context can be sent.
-		if _, err := s.Settle(ctx); err != nil {
+		if _, err := s.CloseOpenCalls(ctx); err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
 		r, err := s.Compact(ctx, clew.CompactOptions{})

@@ -80,7 +80,7 @@ func sent(t testing.TB, msgs []*message.Message, f transcript.Format, without ..
 			target.Provider, target.Model = m.Provider, m.Model
 		}
 	}
-	req, _, err := wire.Build(msgs, p, target, wire.Options{SettleMissing: true})
+	req, _, err := wire.Build(msgs, p, target, wire.Options{CloseOpenCalls: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func sent(t testing.TB, msgs []*message.Message, f transcript.Format, without ..
 	if f == transcript.Codex {
 		req.Tools = nil
 	}
-	return canonical(t, req.Body(p))
+	return canonical(t, req.Body(p, nil))
 }
 
 // canonical spells JSON in one way.

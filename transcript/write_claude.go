@@ -19,7 +19,7 @@ func writeClaude(k *sink) error {
 	p.Alternate, p.FirstUser, p.MaxBytes = false, false, 0
 	msgs, slots, ids := k.log()
 	same, target := sameMaker(msgs)
-	list, notes, err := wire.Normalize(same, p, target, wire.Options{SettleMissing: true})
+	list, notes, err := wire.Normalize(same, p, target, wire.Options{CloseOpenCalls: true})
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ func writeCodex(k *sink) error {
 	p.MaxBytes = 0
 	msgs, slots, ids := k.log()
 	same, target := sameMaker(msgs)
-	list, notes, err := wire.Normalize(same, p, target, wire.Options{SettleMissing: true})
+	list, notes, err := wire.Normalize(same, p, target, wire.Options{CloseOpenCalls: true})
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ func writeList(k *sink) error {
 	}
 	msgs, ids := k.messages(k.opt.Full)
 	model := k.target(k.opt)
-	req, notes, err := wire.Build(msgs, p, wire.Target{Provider: model.Provider, Model: model.ID, TakesImages: true}, wire.Options{SettleMissing: true})
+	req, notes, err := wire.Build(msgs, p, wire.Target{Provider: model.Provider, Model: model.ID, TakesImages: true}, wire.Options{CloseOpenCalls: true})
 	if req != nil && len(req.Messages) == 0 {
 		return fmt.Errorf("%w: no message of the session is one that is sent", ErrNothing)
 	}
@@ -39,7 +39,7 @@ func writeList(k *sink) error {
 	}
 	var o jsonx.Object
 	o.OptStr("model", model.ID)
-	body := req.Body(p)
+	body := req.Body(p, nil)
 	jsonx.Members(body, func(key, val []byte) bool {
 		o.Raw(string(key), val)
 		return true

@@ -84,7 +84,7 @@ func parseCase(t *testing.T, data string) *wireCase {
 		case line == "images":
 			c.target.TakesImages = true
 		case line == "settle":
-			c.options.SettleMissing = true
+			c.options.CloseOpenCalls = true
 		default:
 			t.Fatalf("line %q is neither a comment nor a key", line)
 		}

@@ -4,7 +4,8 @@
 //	req, notes, err := wire.Build(msgs, wire.Anthropic, wire.Target{
 //		Provider: "anthropic", Model: "claude-opus-4-5", TakesImages: true,
 //	}, wire.Options{})
-//	body := req.Body(wire.Anthropic) // {"system":[...],"tools":[...],"messages":[...]}
+//	body := req.Body(wire.Anthropic, wire.Anthropic.Head("claude-opus-4-5", 8192))
+//	// {"model":...,"max_tokens":8192,"tools":[...],"system":[...],"messages":[...]}
 //
 // [Build] is three steps, each a pure function that can be used alone.
 // [Normalize] pairs calls with results, settles roles and decides what may be

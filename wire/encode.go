@@ -1,30 +1,46 @@
 package wire
 
 import (
+	"encoding/json"
+
 	"github.com/clew-dev/clew/internal/jsonx"
 )
 
-// encoder writes one JSON value into one buffer, so that large texts are copied
-// once however deep they stand. Commas come by themselves.
-type encoder struct{ buf []byte }
-
-// newEncoder returns an encoder with room for parts and what stands around them.
-func newEncoder(parts []Part) *encoder {
-	return &encoder{make([]byte, 0, 64+room(parts))}
+// encoder writes JSON values one after the other into chunks that many of them share,
+// so that large texts are copied once however deep they stand. Commas come by
+// themselves.
+type encoder struct {
+	buf   []byte
+	start int // of the value in buf
 }
 
+// chunk is the least size of a chunk, in bytes.
+const chunk = 64 << 10
+
+// begin starts a value, with room for n bytes.
+func (e *encoder) begin(n int) {
+	if cap(e.buf)-len(e.buf) < n {
+		e.buf = make([]byte, 0, max(n, chunk))
+	}
+	e.start = len(e.buf)
+}
+
+// end returns the value.
+func (e *encoder) end() json.RawMessage { return e.buf[e.start:len(e.buf):len(e.buf)] }
+
+// room is about what parts take.
 func room(parts []Part) int {
-	n := 0
+	n := 64
 	for i := range parts {
 		p := &parts[i]
-		n += 160 + len(p.Text) + len(p.Signature) + len(p.Arguments) + len(p.Data) + len(p.Raw) + len(p.ID) + len(p.Name) + room(p.Content)
+		n += 100 + len(p.Text) + len(p.Signature) + len(p.Arguments) + len(p.Data) + len(p.Raw) + len(p.ID) + len(p.Name) + room(p.Content)
 	}
 	return n
 }
 
 // value begins a value: a comma where one stands before it.
 func (e *encoder) value() {
-	if n := len(e.buf); n > 0 && e.buf[n-1] != '{' && e.buf[n-1] != '[' && e.buf[n-1] != ':' {
+	if n := len(e.buf); n > e.start && e.buf[n-1] != '{' && e.buf[n-1] != '[' && e.buf[n-1] != ':' {
 		e.buf = append(e.buf, ',')
 	}
 }
@@ -71,6 +87,22 @@ func (e *encoder) opt(k, s string) {
 func (e *encoder) element(val []byte) {
 	e.value()
 	e.buf = append(e.buf, val...)
+}
+
+// member writes a member that is JSON already, unless there is none or it has no name.
+func (e *encoder) member(k string, val []byte) {
+	if k != "" && val != nil {
+		e.raw(k, val)
+	}
+}
+
+// list writes an array of elements that are JSON already.
+func (e *encoder) list(elements []json.RawMessage) {
+	e.open('[')
+	for _, val := range elements {
+		e.element(val)
+	}
+	e.close(']')
 }
 
 // texts writes a member with the texts of parts, joined by line breaks.

@@ -3,6 +3,8 @@ package wire
 import (
 	"fmt"
 	"strings"
+
+	"github.com/clew-dev/clew/message"
 )
 
 // PendingCall is a call that waits for its result.
@@ -12,11 +14,19 @@ type PendingCall struct {
 	Name  string
 }
 
-// PendingError says that the last answer has calls without results, so the list
-// is not one to send. Append results, real ones or such that say what happened;
-// or, to look at the list, set Options.SettleMissing.
+// PendingError says that calls wait for their results (see message.Pending), so the
+// list cannot be sent. Append their results, real ones or ones that say what
+// happened. To render the list without sending it, set Options.CloseOpenCalls.
 type PendingError struct {
 	Calls []PendingCall
+}
+
+func pendingError(calls []message.Call) error {
+	e := &PendingError{}
+	for _, c := range calls {
+		e.Calls = append(e.Calls, PendingCall{c.Answer, c.Block.ID, c.Block.Name})
+	}
+	return e
 }
 
 func (e *PendingError) Error() string {

@@ -56,7 +56,7 @@ func ExampleNormalize() {
 	if errors.As(err, &pending) {
 		fmt.Println(pending.Calls[0].Name, "waits for its result")
 	}
-	list, notes, _ := wire.Normalize(msgs, wire.OpenAIChat, wire.Target{}, wire.Options{SettleMissing: true})
+	list, notes, _ := wire.Normalize(msgs, wire.OpenAIChat, wire.Target{}, wire.Options{CloseOpenCalls: true})
 	fmt.Println(len(list.Turns), "turns;", notes[0].Code)
 	// Output:
 	// bash waits for its result

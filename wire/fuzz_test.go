@@ -45,16 +45,16 @@ func FuzzBuild(f *testing.F) {
 		}
 		for _, p := range profiles() {
 			p.MaxBytes = 0
-			r, _, err := Build(msgs, p, target, Options{SettleMissing: true})
+			r, _, err := Build(msgs, p, target, Options{CloseOpenCalls: true})
 			if !sendable(t, err) {
 				continue
 			}
-			again, _, _ := Build(msgs, p, target, Options{SettleMissing: true})
-			if !bytes.Equal(r.Body(p), again.Body(p)) {
+			again, _, _ := Build(msgs, p, target, Options{CloseOpenCalls: true})
+			if !bytes.Equal(r.Body(p, nil), again.Body(p, nil)) {
 				t.Error("not the same each time")
 			}
-			if !json.Valid(r.Body(p)) && len(r.Messages) < 100 {
-				t.Errorf("not JSON: %s", r.Body(p))
+			if !json.Valid(r.Body(p, nil)) && len(r.Messages) < 100 {
+				t.Errorf("not JSON: %s", r.Body(p, nil))
 			}
 		}
 	})

@@ -19,9 +19,10 @@ const digestLen = 10
 type idMap struct {
 	max  int
 	used map[string]bool
+	next map[string]int // stored id → the next number to tell calls with it apart
 }
 
-func newIDMap(limit int) *idMap { return &idMap{limit, map[string]bool{}} }
+func newIDMap(limit int) *idMap { return &idMap{limit, map[string]bool{}, map[string]int{}} }
 
 // assign returns the id for a call stored with id; renamed is false when it is
 // the stored one, or the stored one without its item id.
@@ -35,10 +36,11 @@ func (m *idMap) assign(id string) (sent string, renamed bool) {
 	if clean == "" {
 		clean = "call"
 	}
-	for n := 0; ; n++ {
+	for n := m.next[id]; ; n++ {
 		sent = cut(clean, m.max-digestLen-1) + "_" + digest(id+"\x00"+strconv.Itoa(n))
 		if !m.used[sent] {
 			m.used[sent] = true
+			m.next[id] = n + 1
 			return sent, true
 		}
 	}

@@ -15,25 +15,27 @@ import (
 // what was done, in the order of the messages. The messages are not changed.
 //
 // The error is a [PendingError] when the last answer waits for results and
-// Options.SettleMissing is not set, or says what is wrong with the profile.
+// Options.CloseOpenCalls is not set, or says what is wrong with the profile.
 func Normalize(msgs []*message.Message, p Profile, t Target, o Options) (*List, []Note, error) {
+	return normalize(msgs, p, t, o, false)
+}
+
+// normalize is Normalize. With trusting, texts are taken to be fit to send as they
+// are stored.
+func normalize(msgs []*message.Message, p Profile, t Target, o Options, trusting bool) (*List, []Note, error) {
 	if err := p.check(); err != nil {
 		return nil, nil, err
 	}
+	n := &normalizer{msgs: msgs, p: p, t: t, trusting: trusting}
 	if p.form == formPi {
-		l, notes := normalizePi(msgs, p, t)
-		return l, notes, nil
+		return n.pi(), n.notes, nil
 	}
-	n := &normalizer{
-		msgs: msgs, p: p, t: t, ids: newIDMap(p.CallIDMax), pairs: pairUp(msgs),
-		summary: lastSummary(msgs),
-	}
-	if !o.SettleMissing {
-		if pending := n.pairs.pending(msgs); len(pending) > 0 {
-			return nil, nil, &PendingError{pending}
+	if !o.CloseOpenCalls {
+		if pending := message.Pending(msgs); len(pending) > 0 {
+			return nil, nil, pendingError(pending)
 		}
 	}
-	n.notes = n.pairs.notes
+	n.ids, n.pairs, n.summary = newIDMap(p.CallIDMax), message.PairCalls(msgs), lastSummary(msgs)
 	for i, m := range msgs {
 		n.message(i, m)
 	}
@@ -43,12 +45,13 @@ func Normalize(msgs []*message.Message, p Profile, t Target, o Options) (*List, 
 }
 
 type normalizer struct {
-	msgs    []*message.Message
-	p       Profile
-	t       Target
-	ids     *idMap
-	pairs   *pairs
-	summary int // index of the compaction summary that counts, or -1
+	msgs     []*message.Message
+	p        Profile
+	t        Target
+	ids      *idMap
+	pairs    *message.Pairs
+	trusting bool
+	summary  int // index of the compaction summary that counts, or -1
 
 	sys   system
 	begun bool // a message that is not of the system was seen
@@ -88,7 +91,7 @@ func (n *normalizer) message(i int, m *message.Message) {
 	case message.RoleAssistant:
 		n.assistant(i, m)
 	case message.RoleToolResult:
-		// It was sent behind its call, or a note says why not.
+		n.unsent(i, m)
 	case message.RoleSystem:
 	default:
 		n.note(NoteUnknownRole, i, "a message of role %q is not sent", m.Role)
@@ -149,51 +152,62 @@ func (n *normalizer) user(i int, parts []Part) {
 
 // assistant adds an answer and the results of its calls.
 func (n *normalizer) assistant(i int, m *message.Message) {
-	if failed(m) {
+	if m.Failed() {
 		n.note(NoteAnswerDropped, i, "the answer ended with %q and is not sent", m.StopReason)
 		return
 	}
-	calls := n.pairs.calls[i]
 	parts := n.answer(i, m)
 	if len(parts) == 0 {
 		n.note(NoteEmpty, i, "the answer has nothing to send")
 		return
 	}
 	n.push(Turn{TurnAssistant, parts})
-	if len(calls) > 0 {
+	if calls := n.pairs.Of(i); len(calls) > 0 {
 		n.results(i, parts, calls)
 	}
 }
 
+// unsent notes why a result is not sent; one that is was sent behind its call.
+func (n *normalizer) unsent(i int, m *message.Message) {
+	switch call := n.pairs.CallOf(i); {
+	case call == nil && n.pairs.Known(m.ToolCallID):
+		n.note(NoteDuplicateResult, i, "another result of call %s came before; this one is not sent", m.ToolCallID)
+	case call == nil:
+		n.note(NoteOrphanResult, i, "no call has the id %s; the result is not sent", m.ToolCallID)
+	case n.msgs[call.Answer].Failed():
+		n.note(NoteResultOfDropped, i, "its call stands in an answer that is not sent")
+	}
+}
+
 // results adds the results of an answer's calls, in the order of the calls.
-func (n *normalizer) results(i int, answer []Part, calls []*call) {
-	results := Turn{Kind: TurnResults}
+func (n *normalizer) results(i int, answer []Part, calls []message.Call) {
+	results := Turn{TurnResults, make([]Part, 0, len(calls)+1)}
 	var after []Part
 	next := 0
 	for k := range answer {
 		if answer[k].Kind != PartCall {
 			continue
 		}
-		c, sent := calls[next], &answer[k]
+		c, sent := &calls[next], &answer[k]
 		next++
-		if c.result < 0 {
-			n.note(NoteSettled, i, "call %s of %s has no result; one was put in that says so", c.id, c.name)
+		if c.Result < 0 {
+			n.note(NoteCallClosed, i, "call %s of %s has no result; one was put in that says so", c.Block.ID, c.Block.Name)
 			results.Parts = append(results.Parts, Part{
 				Kind: PartResult, From: -1, ID: sent.ID, Name: sent.Name, IsError: true,
 				Content: []Part{textPart(-1, textSettled)},
 			})
 			continue
 		}
-		if c.result != i+next {
-			n.note(NoteResultMoved, c.result, "the result was put behind its call, in the order of the calls")
+		if c.Result != i+next {
+			n.note(NoteResultMoved, c.Result, "the result was put behind its call, in the order of the calls")
 		}
-		m := n.msgs[c.result]
-		content := n.parts(c.result, m)
+		m := n.msgs[c.Result]
+		content := n.parts(c.Result, m)
 		if !n.p.imagesInside(n.t) {
 			var images []Part
 			content, images = splitImages(content)
 			if len(images) > 0 {
-				n.note(NoteImage, c.result, "the images of the result follow after the results")
+				n.note(NoteImage, c.Result, "the images of the result follow after the results")
 				after = append(after, textPart(-1, textImagesOf(sent.Name, sent.ID)))
 				after = append(after, images...)
 				if len(content) == 0 {
@@ -205,7 +219,7 @@ func (n *normalizer) results(i int, answer []Part, calls []*call) {
 			content = []Part{textPart(-1, textNoOutput)}
 		}
 		results.Parts = append(results.Parts, Part{
-			Kind: PartResult, From: c.result, ID: sent.ID, Name: sent.Name, IsError: m.IsError, Content: content,
+			Kind: PartResult, From: c.Result, ID: sent.ID, Name: sent.Name, IsError: m.IsError, Content: content,
 		})
 	}
 	n.push(results)

@@ -35,7 +35,7 @@ func TestD06PendingErrorNamesTheCalls(t *testing.T) {
 	if msg := err.Error(); !strings.Contains(msg, `read ("c1")`) || !strings.Contains(msg, "1 more") {
 		t.Errorf("message %q", msg)
 	}
-	if _, _, err := Build(msgs, Anthropic, Target{}, Options{SettleMissing: true}); err != nil {
+	if _, _, err := Build(msgs, Anthropic, Target{}, Options{CloseOpenCalls: true}); err != nil {
 		t.Errorf("settled: %v", err)
 	}
 }
@@ -81,7 +81,7 @@ func TestMidSystemFold(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `{"system":[{"type":"text","text":"base\n\nmore\n\nB\n\nC2\n\nA3"}],"messages":[{"role":"user","content":[{"type":"text","text":"hi"}]}]}`
-	if got := string(r.Body(folding)); got != want {
+	if got := string(r.Body(folding, nil)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
@@ -167,7 +167,7 @@ func TestFromNamesTheMessages(t *testing.T) {
 		"gemini":           {nil, {0}, {2}, {1, 4}},
 		"pi":               {{0}, {1}, {2}, {3}, {4}},
 	} {
-		r, _, err := Build(msgs, profile(t, name), Target{}, Options{SettleMissing: true})
+		r, _, err := Build(msgs, profile(t, name), Target{}, Options{CloseOpenCalls: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -190,7 +190,7 @@ func TestBuildAtOnce(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				bodies[i] = append(bodies[i], r.Body(p)...)
+				bodies[i] = append(bodies[i], r.Body(p, nil)...)
 			}
 		})
 	}

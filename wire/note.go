@@ -13,7 +13,7 @@ const (
 	NoteOrphanResult    NoteCode = "orphan-result"     // a result without a call
 	NoteDuplicateResult NoteCode = "duplicate-result"  // a second result of one call
 	NoteResultMoved     NoteCode = "result-moved"      // a result that did not stand directly after its call, in call order
-	NoteSettled         NoteCode = "settled"           // a call without a result was given one
+	NoteCallClosed      NoteCode = "settled"           // a call without a result was given one
 	NoteCallRenamed     NoteCode = "call-renamed"      // a call id was empty, used twice, too long or had other characters
 	NoteToolRenamed     NoteCode = "tool-renamed"      // a tool name was empty, too long or had other characters
 	NoteArguments       NoteCode = "arguments"         // arguments that are no object became an empty one

@@ -16,9 +16,13 @@ type Target struct {
 
 // Options change what Normalize does. The zero value is for requests to a model.
 type Options struct {
-	// SettleMissing gives every call without a result one that says it was
+	// CloseOpenCalls gives every call without a result one that says it was
 	// interrupted, those of the last answer too. It is for files of other
 	// programs, for display and for summaries. Without it Normalize refuses a
 	// list whose last answer has calls that wait for their results.
-	SettleMissing bool
+	CloseOpenCalls bool
+
+	// Cache makes the check of a request that begins like an earlier one cost only what
+	// is new. Default: everything is checked anew. What is sent is the same.
+	Cache *Cache
 }

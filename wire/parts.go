@@ -13,13 +13,13 @@ import (
 
 // parts returns the content of a message that is no answer: text and images.
 func (n *normalizer) parts(i int, m *message.Message) []Part {
-	var out []Part
+	out := make([]Part, 0, len(m.Content))
 	for k := range m.Content {
 		b := &m.Content[k]
 		switch b.Type {
 		case message.BlockText:
 			if !blank(b.Text) {
-				out = append(out, Part{Kind: PartText, From: i, Text: jsonText(b, "text")})
+				out = append(out, Part{Kind: PartText, From: i, Text: n.jsonText(b)})
 			}
 		case message.BlockImage:
 			out = append(out, n.image(i, b))
@@ -35,7 +35,7 @@ func (n *normalizer) parts(i int, m *message.Message) []Part {
 // answer returns the content of an answer. Its calls get their ids here.
 func (n *normalizer) answer(i int, m *message.Message) []Part {
 	same := n.p.same(m, n.t)
-	var out []Part
+	out := make([]Part, 0, len(m.Content))
 	said := false
 	// reasoned says that the reasoning that came before a block is sent. The API's
 	// own ids of items must not be sent without it.
@@ -68,7 +68,7 @@ func (n *normalizer) answer(i int, m *message.Message) []Part {
 				n.note(NoteUnknownBlock, i, "a block of type %q is not sent", b.Type)
 				continue
 			}
-			out = append(out, Part{Kind: PartOpaque, From: i, Raw: jsonx.Clean(b.Raw())})
+			out = append(out, Part{Kind: PartOpaque, From: i, Raw: n.clean(b.Raw())})
 			said = true
 		}
 	}
@@ -84,7 +84,7 @@ func (n *normalizer) followed(i int, parts []Part) []Part {
 	if n.p.Thinking == ThinkingField { // it is sent beside the content, not in it
 		return parts
 	}
-	out := make([]Part, 0, len(parts))
+	at := len(parts) // what is kept is moved to the end
 	followed := false
 	for _, part := range slices.Backward(parts) {
 		switch {
@@ -96,14 +96,14 @@ func (n *normalizer) followed(i int, parts []Part) []Part {
 		case n.p.Thinking == ThinkingItem:
 			followed = false
 		}
-		out = append(out, part)
+		at--
+		parts[at] = part
 	}
-	slices.Reverse(out)
-	return out
+	return parts[at:]
 }
 
 func (n *normalizer) text(i int, b *message.Block, same, reasoned bool) Part {
-	part := Part{Kind: PartText, From: i, Text: jsonText(b, "text")}
+	part := Part{Kind: PartText, From: i, Text: n.jsonText(b)}
 	if !same || b.Signature == "" {
 		return part
 	}
@@ -114,7 +114,7 @@ func (n *normalizer) text(i int, b *message.Block, same, reasoned bool) Part {
 			part.ItemID = ""
 		}
 	case ThinkingPart:
-		if validBase64(b.Signature) && intact(b, "text") {
+		if validBase64(b.Signature) && intact(b) {
 			part.Signature = b.Signature
 		}
 	case ThinkingSigned, ThinkingField, ThinkingStored:
@@ -162,11 +162,9 @@ func (n *normalizer) thinking(i int, b *message.Block, same bool) (part Part, wh
 		return part, "another model made it"
 	case b.Signature == "" || !utf8.ValidString(b.Signature) || strings.ContainsRune(b.Signature, utf8.RuneError):
 		return part, "it has no signature"
-	case n.p.Thinking != ThinkingItem && !b.Redacted && !intact(b, "thinking"):
-		return part, "its text holds characters that cannot be sent"
 	}
 	if !b.Redacted {
-		part.Text = jsonText(b, "thinking")
+		part.Text = n.jsonText(b)
 	}
 	switch n.p.Thinking {
 	case ThinkingField:
@@ -178,7 +176,7 @@ func (n *normalizer) thinking(i int, b *message.Block, same bool) (part Part, wh
 		typ, _ := jsonx.String(jsonx.Get(item, "type"))
 		id, hasID := jsonx.String(jsonx.Get(item, "id"))
 		end, err := jsonx.Scan(item, 0)
-		if err != nil || end != len(item) || typ != "reasoning" || jsonx.LoneSurrogate(item) || hasID && !itemID(id, "rs_") {
+		if err != nil || end != len(item) || typ != "reasoning" || !jsonx.Sound(item) || hasID && !itemID(id, "rs_") {
 			return part, "it is no reasoning item that the API takes"
 		}
 		part.Raw = item
@@ -187,6 +185,9 @@ func (n *normalizer) thinking(i int, b *message.Block, same bool) (part Part, wh
 			return part, "its signature is not one that the API takes"
 		}
 	case ThinkingSigned, ThinkingStored:
+	}
+	if n.p.Thinking != ThinkingItem && !b.Redacted && !(n.trusting && b.RawText() != nil) && !intact(b) {
+		return part, "its text holds characters that cannot be sent"
 	}
 	return part, ""
 }
@@ -224,7 +225,7 @@ func (n *normalizer) call(i int, b *message.Block, same, reasoned bool) Part {
 
 // image returns an image, or the line of text in its place.
 func (n *normalizer) image(i int, b *message.Block) Part {
-	data := jsonText(b, "data")
+	data := n.jsonText(b)
 	switch {
 	case !n.t.TakesImages:
 		n.note(NoteImage, i, "the model takes no images; a line of text stands for this one")
@@ -271,29 +272,30 @@ func (p *Profile) reserved(block []byte) bool {
 	return true
 }
 
-// jsonText returns a text of a block as a JSON string: the bytes that were
-// stored, where there are any.
-func jsonText(b *message.Block, member string) json.RawMessage {
-	if raw := b.Raw(); raw != nil {
-		if val := jsonx.Get(raw, member); jsonx.IsString(val) {
-			return jsonx.Clean(val)
-		}
+// text returns the text of a block as a JSON string: the bytes that were stored, where
+// there are any.
+func (n *normalizer) jsonText(b *message.Block) json.RawMessage {
+	if raw := b.RawText(); raw != nil {
+		return n.clean(raw)
 	}
-	switch member {
-	case "data":
+	if b.Type == message.BlockImage {
 		return jsonx.Quote(b.Data)
-	default:
-		return jsonx.Quote(b.Text)
 	}
+	return jsonx.Quote(b.Text)
 }
 
-// intact reports whether a text can be sent without a change.
-func intact(b *message.Block, member string) bool {
-	if raw := b.Raw(); raw != nil {
-		val := jsonx.Get(raw, member)
-		return utf8.Valid(val) && !jsonx.LoneSurrogate(val)
+// clean makes JSON fit to send. A trusting normalizer leaves it as it is: the
+// check of what it makes finds what is not.
+func (n *normalizer) clean(raw []byte) []byte {
+	if n.trusting {
+		return raw
 	}
-	return utf8.ValidString(b.Text)
+	return jsonx.Clean(raw)
+}
+
+// intact reports whether the text of a block can be sent without a change.
+func intact(b *message.Block) bool {
+	return utf8.ValidString(b.Text) && jsonx.Sound(b.RawText())
 }
 
 func blank(s string) bool { return strings.TrimSpace(s) == "" }

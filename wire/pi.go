@@ -7,15 +7,14 @@ import (
 	"github.com/clew-dev/clew/message"
 )
 
-// normalizePi turns what is no message of a model into user messages and leaves
-// the rest as it is stored, as pi does before its provider layer.
-func normalizePi(msgs []*message.Message, p Profile, t Target) (*List, []Note) {
-	l := &List{profile: p, target: t}
-	var notes []Note
+// pi turns what is no message of a model into user messages and leaves the rest as
+// it is stored, as pi does before its provider layer.
+func (n *normalizer) pi() *List {
+	l := &List{profile: n.p, target: n.t}
 	add := func(i int, raw []byte) {
-		l.Turns = append(l.Turns, Turn{TurnStored, []Part{{Kind: PartStored, From: i, Raw: jsonx.Clean(raw)}}})
+		l.Turns = append(l.Turns, Turn{TurnStored, []Part{{Kind: PartStored, From: i, Raw: n.clean(raw)}}})
 	}
-	for i, m := range msgs {
+	for i, m := range n.msgs {
 		switch m.Role {
 		case message.RoleSystem, message.RoleUser, message.RoleAssistant, message.RoleToolResult:
 			add(i, m.JSON())
@@ -23,7 +22,7 @@ func normalizePi(msgs []*message.Message, p Profile, t Target) (*List, []Note) {
 			add(i, piUser(message.EncodeBlocks(m.Content), m.Timestamp))
 		case message.RoleBashExecution:
 			if m.ExcludeFromContext {
-				notes = append(notes, Note{NoteExcluded, i, "the user kept this command out of the context"})
+				n.note(NoteExcluded, i, "the user kept this command out of the context")
 				continue
 			}
 			add(i, piText(shellText(m), m.Timestamp))
@@ -31,10 +30,10 @@ func normalizePi(msgs []*message.Message, p Profile, t Target) (*List, []Note) {
 			f := SummaryForm(m)
 			add(i, piText(f.Wrap(m.Summary), m.Timestamp))
 		default:
-			notes = append(notes, Note{NoteUnknownRole, i, "a message of role \"" + string(m.Role) + "\" is not sent"})
+			n.note(NoteUnknownRole, i, "a message of role %q is not sent", m.Role)
 		}
 	}
-	return l, notes
+	return l
 }
 
 func piText(text string, timestamp int64) []byte {

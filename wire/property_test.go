@@ -68,7 +68,7 @@ func TestPropertyBuildIsValid(t *testing.T) {
 		for _, p := range profiles() {
 			for _, target := range targets {
 				for _, in := range [][]*message.Message{msgs, built} {
-					r, _, err := Build(in, p, target, Options{SettleMissing: true})
+					r, _, err := Build(in, p, target, Options{CloseOpenCalls: true})
 					if !sendable(t, err) {
 						continue
 					}
@@ -173,8 +173,8 @@ func TestPropertyDeterminism(t *testing.T) {
 	all, _ := lists(t, 300)
 	for i, lines := range all {
 		for _, p := range profiles() {
-			r1, n1, err1 := Build(parseAll(t, lines...), p, targets[0], Options{SettleMissing: true})
-			r2, n2, err2 := Build(parseAll(t, lines...), p, targets[0], Options{SettleMissing: true})
+			r1, n1, err1 := Build(parseAll(t, lines...), p, targets[0], Options{CloseOpenCalls: true})
+			r2, n2, err2 := Build(parseAll(t, lines...), p, targets[0], Options{CloseOpenCalls: true})
 			if !reflect.DeepEqual(r1, r2) || !reflect.DeepEqual(n1, n2) || (err1 == nil) != (err2 == nil) {
 				t.Fatalf("list %d for %s gives different requests", i, p.Name)
 			}
@@ -188,7 +188,7 @@ func TestPropertyInputIsNotChanged(t *testing.T) {
 	for i, lines := range all {
 		msgs := parseAll(t, lines...)
 		for _, p := range profiles() {
-			_, _, _ = Build(msgs, p, targets[0], Options{SettleMissing: true})
+			_, _, _ = Build(msgs, p, targets[0], Options{CloseOpenCalls: true})
 		}
 		if !reflect.DeepEqual(msgs, parseAll(t, lines...)) {
 			t.Fatalf("list %d was changed", i)
@@ -266,18 +266,16 @@ func answersSettled(msgs []*message.Message, n int) bool {
 	if msgs[n].Role != message.RoleToolResult {
 		return false
 	}
-	for i, calls := range pairUp(msgs[:n+1]).calls {
-		for _, c := range calls {
-			if c.result == n && i < n && len(pairUp(msgs[:n]).pending(msgs[:n])) == 0 {
-				return true
-			}
-			if c.result == n {
-				for k := i + 1; k < n; k++ {
-					if msgs[k].Role == message.RoleAssistant && !failed(msgs[k]) {
-						return true
-					}
-				}
-			}
+	call := message.PairCalls(msgs[:n+1]).CallOf(n)
+	if call == nil || call.Answer >= n {
+		return false
+	}
+	if len(message.Pending(msgs[:n])) == 0 {
+		return true
+	}
+	for k := call.Answer + 1; k < n; k++ {
+		if msgs[k].Role == message.RoleAssistant && !msgs[k].Failed() {
+			return true
 		}
 	}
 	return false

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/json"
+	"errors"
 
 	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/message"
@@ -28,12 +29,20 @@ type Request struct {
 // counted. The notes are those of Normalize; they are given with a
 // [ValidationError] too.
 func Build(msgs []*message.Message, p Profile, t Target, o Options) (*Request, []Note, error) {
-	l, notes, err := Normalize(msgs, p, t, o)
-	if err != nil {
-		return nil, nil, err
+	// Few texts are not fit to send as they are stored. Validate reads every byte, so
+	// only when it finds one are all of them looked at beforehand.
+	for trusting := true; ; trusting = false {
+		l, notes, err := normalize(msgs, p, t, o, trusting)
+		if err != nil {
+			return nil, nil, err
+		}
+		r := Render(l)
+		err = validate(r, &p, msgs, o.Cache)
+		var invalid *ValidationError
+		if !trusting || !errors.As(err, &invalid) || !invalid.Broken(RuleUTF8) {
+			return r, notes, err
+		}
 	}
-	r := Render(l)
-	return r, notes, Validate(r, p, msgs)
 }
 
 // Render writes a list as JSON for the profile it was normalized for.
@@ -66,6 +75,7 @@ type writer struct {
 	p *Profile
 	t Target
 	r *Request
+	e encoder
 }
 
 // add appends a message that holds all parts of a turn.
@@ -102,32 +112,58 @@ func (r *Request) Size() int64 {
 	return n
 }
 
-// Body returns the parts as one JSON object, under the names the API of the
-// profile gives them: a request body that lacks only what does not come from the
-// context, such as the model and the limit of the answer.
-func (r *Request) Body(p Profile) json.RawMessage {
-	var o jsonx.Object
-	if p.SystemField != "" {
-		o.Raw(p.SystemField, r.System)
+// Body returns a request body as the API of the profile takes it: the members of
+// head, a JSON object, then what comes from the context. What grows stands last, so
+// that a body is the start of the next one but for what closes it. Without a head it
+// lacks the model and the limit of the answer: see [Profile.Head].
+func (r *Request) Body(p Profile, head json.RawMessage) json.RawMessage {
+	e := &encoder{buf: make([]byte, 0, len(head)+int(r.Size())+128)}
+	if e.buf = append(e.buf, head...); len(head) > 0 {
+		e.buf = e.buf[:len(head)-1]
+	} else {
+		e.open('{')
 	}
-	if p.ToolsField != "" {
-		o.Raw(p.ToolsField, r.Tools)
+	if p.form == formAnthropic { // the order in which it caches
+		e.member(p.ToolsField, r.Tools)
+		e.member(p.SystemField, r.System)
+	} else {
+		e.member(p.SystemField, r.System)
+		e.member(p.ToolsField, r.Tools)
 	}
-	o.Raw(p.MessagesField, r.List())
+	e.key(p.MessagesField)
+	e.list(r.Messages)
+	e.close('}')
+	return e.buf
+}
+
+// Head returns the members of a body that name the model and the greatest length of
+// the answer in tokens, 0 for what the API does; the Messages API wants a limit.
+// Gemini has the model in the address.
+func (p Profile) Head(model string, maxOutput int64) json.RawMessage {
+	var o, config jsonx.Object
+	limit := map[form]string{formAnthropic: "max_tokens", formChat: "max_completion_tokens", formResponses: "max_output_tokens"}[p.form]
+	if p.form != formGemini {
+		o.Str("model", model)
+	}
+	switch {
+	case maxOutput <= 0:
+	case limit != "":
+		o.Int(limit, maxOutput)
+	case p.form == formGemini:
+		config.Int("maxOutputTokens", maxOutput)
+		o.Raw("generationConfig", config.Bytes())
+	}
+	if p.form == formResponses {
+		o.Bool("store", false) // the whole conversation is in each request
+	}
 	return o.Bytes()
 }
 
 // List returns Messages as one JSON array.
 func (r *Request) List() json.RawMessage {
-	out := make([]byte, 0, r.Size()+2)
-	out = append(out, '[')
-	for i, m := range r.Messages {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, m...)
-	}
-	return append(out, ']')
+	e := &encoder{buf: make([]byte, 0, r.Size()+2)}
+	e.list(r.Messages)
+	return e.buf
 }
 
 // toolDefinition is a tool as the file format has it.

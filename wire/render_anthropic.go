@@ -19,7 +19,8 @@ func (w *writer) anthropic(l *List) {
 	})
 	for i := range l.Turns {
 		t := &l.Turns[i]
-		e := newEncoder(t.Parts)
+		e := &w.e
+		e.begin(room(t.Parts))
 		e.open('{')
 		if t.Kind == TurnAssistant {
 			e.str("role", "assistant")
@@ -32,7 +33,7 @@ func (w *writer) anthropic(l *List) {
 		}
 		e.close(']')
 		e.close('}')
-		w.add(t, e.buf)
+		w.add(t, e.end())
 	}
 }
 

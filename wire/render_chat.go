@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/json"
 	"slices"
 
 	"github.com/clew-dev/clew/internal/jsonx"
@@ -10,7 +11,7 @@ import (
 // https://platform.openai.com/docs/api-reference/chat/create.
 func (w *writer) chat(l *List) {
 	if l.System != "" {
-		w.addFrom(chatMessage(w.p.SystemRole, []Part{{Kind: PartText, Text: jsonx.Quote(l.System)}}))
+		w.addFrom(w.chatMessage(w.p.SystemRole, []Part{{Kind: PartText, Text: jsonx.Quote(l.System)}}))
 	}
 	w.r.Tools = w.tools(l, func(e *encoder, d toolDefinition) {
 		e.str("type", "function")
@@ -24,23 +25,24 @@ func (w *writer) chat(l *List) {
 		t := &l.Turns[i]
 		switch t.Kind {
 		case TurnSystem:
-			w.add(t, chatMessage(w.p.SystemRole, t.Parts))
+			w.add(t, w.chatMessage(w.p.SystemRole, t.Parts))
 		case TurnAssistant:
-			w.add(t, chatAnswer(t.Parts))
+			w.add(t, w.chatAnswer(t.Parts))
 		case TurnResults:
 			for k := range t.Parts {
-				w.addPart(&t.Parts[k], chatResult(&t.Parts[k]))
+				w.addPart(&t.Parts[k], w.chatResult(&t.Parts[k]))
 			}
 		case TurnUser, TurnStored:
-			w.add(t, chatMessage("user", t.Parts))
+			w.add(t, w.chatMessage("user", t.Parts))
 		}
 	}
 }
 
 // chatMessage writes the content as a string where it can, for servers that
 // know nothing else.
-func chatMessage(role string, parts []Part) []byte {
-	e := newEncoder(parts)
+func (w *writer) chatMessage(role string, parts []Part) json.RawMessage {
+	e := &w.e
+	e.begin(room(parts))
 	e.open('{')
 	e.str("role", role)
 	if len(parts) == 1 && parts[0].Kind == PartText {
@@ -63,22 +65,24 @@ func chatMessage(role string, parts []Part) []byte {
 		e.close(']')
 	}
 	e.close('}')
-	return e.buf
+	return e.end()
 }
 
-func chatResult(p *Part) []byte {
-	e := newEncoder(p.Content)
+func (w *writer) chatResult(p *Part) json.RawMessage {
+	e := &w.e
+	e.begin(room(p.Content))
 	e.open('{')
 	e.str("role", "tool")
 	e.str("tool_call_id", p.ID)
 	e.texts("content", p.Content)
 	e.close('}')
-	return e.buf
+	return e.end()
 }
 
-func chatAnswer(parts []Part) []byte {
+func (w *writer) chatAnswer(parts []Part) json.RawMessage {
 	texts, thoughts, calls := sortParts(parts)
-	e := newEncoder(parts)
+	e := &w.e
+	e.begin(room(parts))
 	e.open('{')
 	e.str("role", "assistant")
 	if len(texts) > 0 {
@@ -104,7 +108,7 @@ func chatAnswer(parts []Part) []byte {
 		e.close(']')
 	}
 	e.close('}')
-	return e.buf
+	return e.end()
 }
 
 func sortParts(parts []Part) (texts, thoughts, calls []Part) {

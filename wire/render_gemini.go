@@ -34,7 +34,8 @@ func (w *writer) gemini(l *List) {
 	}
 	for i := range l.Turns {
 		t := &l.Turns[i]
-		e := newEncoder(t.Parts)
+		e := &w.e
+		e.begin(room(t.Parts))
 		e.open('{')
 		if t.Kind == TurnAssistant {
 			e.str("role", "model")
@@ -56,7 +57,7 @@ func (w *writer) gemini(l *List) {
 		}
 		e.close(']')
 		e.close('}')
-		w.add(t, e.buf)
+		w.add(t, e.end())
 	}
 }
 

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/json"
 	"slices"
 
 	"github.com/clew-dev/clew/internal/jsonx"
@@ -25,24 +26,25 @@ func (w *writer) responses(l *List) {
 		switch t.Kind {
 		case TurnAssistant, TurnResults:
 			for k := range t.Parts {
-				w.addPart(&t.Parts[k], responsesItem(&t.Parts[k]))
+				w.addPart(&t.Parts[k], w.responsesItem(&t.Parts[k]))
 			}
 		case TurnSystem:
-			w.add(t, responsesMessage(w.p.SystemRole, t.Parts))
+			w.add(t, w.responsesMessage(w.p.SystemRole, t.Parts))
 		case TurnUser, TurnStored:
-			w.add(t, responsesMessage("user", t.Parts))
+			w.add(t, w.responsesMessage("user", t.Parts))
 		}
 	}
 }
 
-func responsesMessage(role string, parts []Part) []byte {
-	e := newEncoder(parts)
+func (w *writer) responsesMessage(role string, parts []Part) json.RawMessage {
+	e := &w.e
+	e.begin(room(parts))
 	e.open('{')
 	e.str("type", "message")
 	e.str("role", role)
 	responsesContent(e, "content", parts)
 	e.close('}')
-	return e.buf
+	return e.end()
 }
 
 func responsesContent(e *encoder, key string, parts []Part) {
@@ -62,11 +64,12 @@ func responsesContent(e *encoder, key string, parts []Part) {
 	e.close(']')
 }
 
-func responsesItem(p *Part) []byte {
+func (w *writer) responsesItem(p *Part) json.RawMessage {
 	if p.Kind == PartThinking || p.Kind == PartOpaque || p.Kind == PartStored {
 		return p.Raw
 	}
-	e := newEncoder([]Part{*p})
+	e := &w.e
+	e.begin(room([]Part{*p}))
 	e.open('{')
 	switch p.Kind {
 	case PartText:
@@ -101,5 +104,5 @@ func responsesItem(p *Part) []byte {
 	case PartImage, PartThinking, PartOpaque, PartStored:
 	}
 	e.close('}')
-	return e.buf
+	return e.end()
 }

@@ -111,7 +111,7 @@ func target(msgs []*message.Message) wire.Target {
 // waits for results. It returns how many messages were sent.
 func build(t testing.TB, msgs []*message.Message, p wire.Profile) (sent int) {
 	t.Helper()
-	for _, o := range []wire.Options{{SettleMissing: true}, {}} {
+	for _, o := range []wire.Options{{CloseOpenCalls: true}, {}} {
 		r, _, err := wire.Build(msgs, p, target(msgs), o)
 		var ve *wire.ValidationError
 		var pending *wire.PendingError
@@ -119,7 +119,7 @@ func build(t testing.TB, msgs []*message.Message, p wire.Profile) (sent int) {
 		case err == nil:
 			sent = len(r.Messages)
 		case errors.As(err, &ve) && len(r.Messages) == 0 && len(ve.Violations) == 1:
-		case errors.As(err, &pending) && !o.SettleMissing:
+		case errors.As(err, &pending) && !o.CloseOpenCalls:
 		default:
 			t.Errorf("%s: %v", p.Name, err)
 		}

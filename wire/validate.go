@@ -2,15 +2,16 @@ package wire
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
-	"unicode/utf8"
+	"strings"
 
 	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/message"
 )
 
-// Validate reads a rendered request and checks it against the [Rules]. It
+// Validate reads a rendered request and checks it against the rules. It
 // returns nil or a [ValidationError]. It knows nothing of how the request was
 // made: it reads the JSON, whoever wrote it.
 //
@@ -18,27 +19,35 @@ import (
 // not checked: that signed thinking and unknown blocks are as they came, and
 // that there is one compaction summary.
 func Validate(r *Request, p Profile, msgs []*message.Message) error {
+	return validate(r, &p, msgs, nil)
+}
+
+func validate(r *Request, p *Profile, msgs []*message.Message, cache *Cache) error {
 	if err := p.check(); err != nil {
 		return err
 	}
-	v := &validator{p: &p, answered: map[string]bool{}, ids: map[string]bool{}}
+	v := &validator{
+		p: p, cache: cache, messages: r.Messages, read: make([]seenMessage, len(r.Messages)),
+		answered: map[string]bool{}, ids: map[string]bool{},
+	}
 	if msgs != nil {
-		v.src = readSource(msgs)
+		v.src = readSource(msgs, p)
 	}
 	if n := r.Size(); p.MaxBytes > 0 && n > p.MaxBytes {
 		v.fail(RuleSize, -1, "%d bytes are more than the %d that the API takes", n, p.MaxBytes)
 	}
-	v.system(r.System)
-	v.tools(r.Tools)
-	read := make([]seenMessage, len(r.Messages))
+	cache.begin(p)
+	v.remember("system", r.System, func() seenMessage { v.system(r.System); return seenMessage{} })
+	v.remember("tools", r.Tools, func() seenMessage { v.tools(r.Tools); return seenMessage{} })
 	for i, raw := range r.Messages {
-		read[i] = v.read(i, raw)
+		v.read[i] = v.remember("", raw, func() seenMessage { return v.readMessage(i, raw) })
 	}
-	v.roles(read)
+	cache.end()
+	v.roles()
 	if p.form != formPi {
-		v.pairs(read)
-		v.blocks(read)
-		v.summaries(read)
+		v.pairs()
+		v.blocks()
+		v.summaries()
 	}
 	if len(v.out) == 0 {
 		return nil
@@ -48,9 +57,13 @@ func Validate(r *Request, p Profile, msgs []*message.Message) error {
 }
 
 type validator struct {
-	p   *Profile
-	src *source // nil when it is not known
-	out []Violation
+	p        *Profile
+	src      *source // nil when it is not known
+	cache    *Cache  // nil for none
+	tree     tree
+	messages []json.RawMessage
+	read     []seenMessage
+	out      []Violation
 
 	open     []seenBlock // calls that wait for their results
 	results  bool        // a result of these calls was read
@@ -58,54 +71,28 @@ type validator struct {
 	ids      map[string]bool
 }
 
+// remember returns what read finds in raw, from the cache where the same bytes were
+// read and found sound before.
+func (v *validator) remember(part string, raw []byte, read func() seenMessage) seenMessage {
+	key, m, ok := v.cache.lookup(part, raw)
+	if ok {
+		return m
+	}
+	before := len(v.out)
+	m = read()
+	if len(v.out) == before {
+		v.cache.store(key, m)
+	}
+	return m
+}
+
 func (v *validator) fail(rule Rule, index int, format string, args ...any) {
 	v.out = append(v.out, Violation{rule, index, fmt.Sprintf(format, args...)})
 }
 
-// role is who a message that was read stands for. Its own message of results
-// is one thing, results at the start of a user message are another.
-type role int
-
-const (
-	roleUnknown role = iota
-	roleSystem
-	roleUser
-	roleAssistant
-	roleResults
-)
-
-// kind is what a block that was read is.
-type kind int
-
-const (
-	kindOther kind = iota
-	kindText
-	kindImage
-	kindThinking
-	kindCall
-	kindResult
-)
-
-// seenMessage is a message as Validate reads it.
-type seenMessage struct {
-	role   role
-	blocks []seenBlock
-}
-
-// seenBlock is a block as Validate reads it.
-type seenBlock struct {
-	kind      kind
-	text      string // text, thinking
-	signature string
-	redacted  bool
-	id, name  string // call, result
-	arguments []byte // call
-	content   []seenBlock
-	raw       []byte // other
-}
-
 // roles checks who speaks in which order.
-func (v *validator) roles(msgs []seenMessage) {
+func (v *validator) roles() {
+	msgs := v.read
 	if len(msgs) == 0 {
 		v.fail(RuleNotEmpty, -1, "there are no messages")
 		return
@@ -128,7 +115,8 @@ func (v *validator) roles(msgs []seenMessage) {
 }
 
 // pairs checks that results follow their calls.
-func (v *validator) pairs(msgs []seenMessage) {
+func (v *validator) pairs() {
+	msgs := v.read
 	oneMessage := v.p.Results != ResultsApart
 	for i := range msgs {
 		m := &msgs[i]
@@ -178,7 +166,7 @@ func (v *validator) call(i int, b *seenBlock) {
 	}
 	v.ids[b.id] = true
 	v.toolName(RuleToolName, i, b.name)
-	if !jsonx.IsObject(b.arguments) {
+	if b.noObject {
 		v.fail(RuleArguments, i, "the arguments of call %q are no object", b.id)
 	}
 	if len(v.open) == 0 {
@@ -204,7 +192,11 @@ func (v *validator) result(i int, b *seenBlock) {
 	}
 	v.answered[b.id] = true
 	v.results = true
-	v.open = slices.Delete(v.open, at, at+1)
+	if at == 0 {
+		v.open = v.open[1:]
+	} else {
+		v.open = slices.Delete(v.open, at, at+1)
+	}
 }
 
 func (v *validator) toolName(rule Rule, i int, name string) {
@@ -215,9 +207,9 @@ func (v *validator) toolName(rule Rule, i int, name string) {
 }
 
 // blocks checks what stands where in the messages.
-func (v *validator) blocks(msgs []seenMessage) {
-	for i := range msgs {
-		m := &msgs[i]
+func (v *validator) blocks() {
+	for i := range v.read {
+		m := &v.read[i]
 		for k := range m.blocks {
 			b := &m.blocks[k]
 			v.place(i, m.role, b)
@@ -227,7 +219,7 @@ func (v *validator) blocks(msgs []seenMessage) {
 				v.signed(i, b)
 			case kindThinking:
 				v.signed(i, b)
-				v.followed(i, k, msgs)
+				v.followed(i, k)
 			case kindCall:
 				v.signed(i, b)
 			case kindResult:
@@ -266,14 +258,15 @@ func (v *validator) place(i int, r role, b *seenBlock) {
 }
 
 func (v *validator) notBlank(i int, b *seenBlock) {
-	if blank(b.text) && b.signature == "" {
+	if b.blank && b.signature == "" {
 		v.fail(RuleNotEmpty, i, "it holds a text without anything but white space")
 	}
 }
 
 // followed checks that thinking is not the end of an answer, and that a
 // reasoning item has its item.
-func (v *validator) followed(i, k int, msgs []seenMessage) {
+func (v *validator) followed(i, k int) {
+	msgs := v.read
 	switch v.p.Thinking {
 	case ThinkingSigned, ThinkingPart:
 		if !slices.ContainsFunc(msgs[i].blocks[k+1:], func(b seenBlock) bool { return b.kind != kindThinking }) {
@@ -296,31 +289,31 @@ func (v *validator) signed(i int, b *seenBlock) {
 	if b.signature == "" || v.src == nil || b.signature == noSignature && b.kind == kindCall {
 		return
 	}
-	if !v.src.has(b, v.p.Thinking) {
+	if !v.src.has(b, v.messages[i], v.p.Thinking) {
 		v.fail(RuleThinking, i, "what is signed is not as it came")
 	}
 }
 
 // other checks a block of a type that we do not know.
 func (v *validator) other(i int, b *seenBlock) {
-	if !v.p.Opaque || v.p.reserved(b.raw) || v.src != nil && !v.src.passed(b.raw) {
-		typ, _ := jsonx.String(jsonx.Get(b.raw, "type"))
-		v.fail(RuleBlock, i, "a block of type %q that the API did not give", typ)
+	raw := b.raw.of(v.messages[i])
+	if !v.p.Opaque || v.p.reserved(raw) || v.src != nil && !v.src.passed(raw) {
+		v.fail(RuleBlock, i, "a block of type %q that the API did not give", jsonx.StringAt(raw, "type"))
 	}
 }
 
 // summaries counts the texts that are a compaction summary in its form and that
 // no one else said.
-func (v *validator) summaries(msgs []seenMessage) {
-	if v.src == nil || len(v.src.summaries) == 0 {
+func (v *validator) summaries() {
+	if v.src == nil {
 		return
 	}
 	n, last := 0, -1
 	for text, said := range v.src.summaries {
 		here := 0
-		for i := range msgs {
-			for k := range msgs[i].blocks {
-				if b := &msgs[i].blocks[k]; b.kind == kindText && b.text == text {
+		for i := range v.read {
+			for _, b := range v.read[i].blocks {
+				if b.kind == kindText && spells(b.text.of(v.messages[i]), text) {
 					here++
 					last = max(last, i)
 				}
@@ -333,45 +326,56 @@ func (v *validator) summaries(msgs []seenMessage) {
 	}
 }
 
+// spells reports whether a JSON string spells a text. It decodes only strings that
+// begin and end like it.
+func spells(quoted []byte, text string) bool {
+	const few = 16
+	if len(quoted) < len(text)+2 || len(text) < few {
+		return len(text) < few && decoded(quoted) == text
+	}
+	head, tail := quoted[1:few+1], quoted[len(quoted)-1-few:len(quoted)-1]
+	if bytes.IndexByte(head, '\\') < 0 && string(head) != text[:few] || bytes.IndexByte(tail, '\\') < 0 && string(tail) != text[len(text)-few:] {
+		return false
+	}
+	return decoded(quoted) == text
+}
+
+func decoded(quoted []byte) string { text, _ := jsonx.String(quoted); return text }
+
 // source is what Validate needs to know of the messages that a request was made
 // from.
 type source struct {
 	signed    map[string][]*message.Block // blocks by signature
-	fields    map[string]bool             // reasoning of one answer, joined
+	fields    map[string]bool             // reasoning of one answer, joined, where the API takes it in a field
 	summaries map[string]int              // compaction summaries in their form, with how often others said the same
 	msgs      []*message.Message
 	unknown   map[string]bool // blocks of other types in answers; nil until needed
 }
 
-func readSource(msgs []*message.Message) *source {
+func readSource(msgs []*message.Message, p *Profile) *source {
 	s := &source{signed: map[string][]*message.Block{}, fields: map[string]bool{}, summaries: map[string]int{}, msgs: msgs}
 	for _, m := range msgs {
 		if m.Role == message.RoleCompactionSummary {
 			text := SummaryForm(m).Wrap(m.Summary)
-			s.summaries[string(bytes.ToValidUTF8([]byte(text), []byte("\uFFFD")))] = 0
+			s.summaries[strings.ToValidUTF8(text, "\uFFFD")] = 0
 		}
 		if m.Role != message.RoleAssistant {
 			continue
 		}
-		thoughts := ""
-		n := 0
+		var thoughts []string
 		for k := range m.Content {
 			b := &m.Content[k]
 			if b.Signature == "" {
 				continue
 			}
 			s.signed[b.Signature] = append(s.signed[b.Signature], b)
-			if b.Type == message.BlockThinking && slices.Contains(reasoningFields, b.Signature) &&
-				!b.Redacted && !blank(b.Text) && whole(b) {
-				if n > 0 {
-					thoughts += "\n"
-				}
-				thoughts += b.Text
-				n++
+			if p.Thinking == ThinkingField && b.Type == message.BlockThinking && slices.Contains(reasoningFields, b.Signature) &&
+				!b.Redacted && !blank(b.Text) && intact(b) {
+				thoughts = append(thoughts, b.Text)
 			}
 		}
-		if n > 0 {
-			s.fields[thoughts] = true
+		if thoughts != nil {
+			s.fields[strings.Join(thoughts, "\n")] = true
 		}
 	}
 	if len(s.summaries) > 0 {
@@ -401,34 +405,30 @@ func (s *source) countOthers() {
 }
 
 // has reports whether a block with a signature stands in the messages as it was
-// read.
-func (s *source) has(b *seenBlock, t Thinking) bool {
+// read from raw.
+func (s *source) has(b *seenBlock, raw []byte, t Thinking) bool {
+	text := b.text.of(raw)
 	if t == ThinkingField {
-		return s.fields[b.text]
+		return s.fields[decoded(text)]
 	}
 	return slices.ContainsFunc(s.signed[b.signature], func(o *message.Block) bool {
 		switch b.kind {
 		case kindThinking:
-			return o.Type == message.BlockThinking &&
-				(t == ThinkingItem || o.Redacted == b.redacted && (b.redacted || o.Text == b.text && whole(o)))
+			return o.Type == message.BlockThinking && (t == ThinkingItem || o.Redacted == b.redacted && (b.redacted || same(o, text)))
 		case kindText:
-			return o.Type == message.BlockText && o.Text == b.text && whole(o)
+			return o.Type == message.BlockText && same(o, text)
 		case kindCall:
-			return o.Type == message.BlockToolCall && bytes.Equal(o.Arguments, b.arguments)
+			return o.Type == message.BlockToolCall && bytes.Equal(o.Arguments, b.arguments.of(raw))
 		case kindOther, kindImage, kindResult:
 		}
 		return false
 	})
 }
 
-// whole reports whether the stored text of a block could be sent without a change.
-func whole(b *message.Block) bool {
-	member := "text"
-	if b.Type == message.BlockThinking {
-		member = "thinking"
-	}
-	stored := jsonx.Get(b.Raw(), member)
-	return utf8.ValidString(b.Text) && utf8.Valid(stored) && !jsonx.LoneSurrogate(stored)
+// same reports whether a JSON string that was sent spells the text of a block, and
+// that text can be sent as it is.
+func same(o *message.Block, sent []byte) bool {
+	return o.RawText() != nil && bytes.Equal(o.RawText(), sent) || o.Text == decoded(sent) && intact(o)
 }
 
 func (s *source) passed(raw []byte) bool {

@@ -188,7 +188,7 @@ func (r *branchReport) run(cmd *cobra.Command, store session.Store, name string,
 	}
 	if r.moved && !opt.DryRun {
 		// Its results are on the branch that was left.
-		if r.Settled, err = s.Settle(ctx); err != nil {
+		if r.Settled, err = s.CloseOpenCalls(ctx); err != nil {
 			return err
 		}
 		r.Leaf = s.Leaf()
@@ -230,7 +230,7 @@ func (r *branchReport) measure(ctx context.Context, store session.Store, b *clew
 				return err
 			}
 		}
-		if r.Settled, err = compact.Settle(ctx, log); err != nil {
+		if r.Settled, err = compact.CloseOpenCalls(ctx, log); err != nil {
 			return err
 		}
 		leaf, r.Leaf = log.Leaf(), ""

@@ -181,7 +181,7 @@ func (r *compactReport) apply(cmd *cobra.Command, f *jsonl.File, pl *planning) e
 	if len(pl.settle) > 0 {
 		// The results are appended before the pass, and the plan is made anew: now
 		// they have ids.
-		if r.Settled, err = compact.Settle(ctx, log); err != nil {
+		if r.Settled, err = compact.CloseOpenCalls(ctx, log); err != nil {
 			return err
 		}
 		again, err := newPlanning(ctx, f, modelPolicy{Policy: pl.Policy}, pl.counter)

@@ -93,7 +93,7 @@ func printWire(cmd *cobra.Command, v *contextView, p wire.Profile) error {
 	var pending *wire.PendingError
 	if errors.As(err, &pending) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "clew: note: %s not answered yet; a result that says so is put in\n", count(len(pending.Calls), "call is", "calls are"))
-		req, notes, err = wire.Build(v.messages, p, target, wire.Options{SettleMissing: true})
+		req, notes, err = wire.Build(v.messages, p, target, wire.Options{CloseOpenCalls: true})
 	}
 	for _, line := range wireNotes(v, notes) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "clew: note: %s\n", line)
@@ -108,7 +108,7 @@ func printWire(cmd *cobra.Command, v *contextView, p wire.Profile) error {
 	if err != nil {
 		return err
 	}
-	_, err = cmd.OutOrStdout().Write(append(req.Body(p), '\n'))
+	_, err = cmd.OutOrStdout().Write(append(req.Body(p, nil), '\n'))
 	return err
 }
 

@@ -97,7 +97,7 @@ func checkAgainstStd(t *testing.T, data []byte) {
 		}
 	}
 	clean := Clean(data)
-	if !json.Valid(clean) || !utf8.Valid(clean) || LoneSurrogate(clean) {
+	if !json.Valid(clean) || !Sound(clean) || !utf8.Valid(clean) {
 		t.Errorf("Clean(%q) = %q is not clean", data, clean)
 	}
 }
@@ -192,6 +192,27 @@ func BenchmarkStdValid(b *testing.B) {
 	for b.Loop() {
 		if !json.Valid(line) {
 			b.Fatal("invalid")
+		}
+	}
+}
+
+// TestSound: at every offset, since eight bytes are read at a time.
+func TestSound(t *testing.T) {
+	for s, want := range map[string]bool{
+		``: true, `plain`: true, `\n\"\\`: true, `\u0041`: true, `中文`: true, `\ufffd�`: true, `\\ud83d`: true, `\`: true,
+		`\ud83d\ude00`: true, `😀`: true, `\ud83d`: false, `\ude00`: false, `\ud83dx`: false, `\ud83d\n`: false,
+		`\ud83d\ud83d\ude00`: false, "\xff": false, "中\xe4\xb8": false, "\xed\xa0\xbd": false,
+	} {
+		for pad := range 20 {
+			val := strings.Repeat("x", pad) + s
+			for _, val := range []string{val, val + strings.Repeat("y", 9)} {
+				if s == `\` && len(val) > pad+1 {
+					continue
+				}
+				if Sound([]byte(val)) != want {
+					t.Errorf("Sound(%q) is %v", val, !want)
+				}
+			}
 		}
 	}
 }

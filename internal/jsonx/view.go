@@ -2,6 +2,8 @@ package jsonx
 
 import (
 	"bytes"
+	"encoding/binary"
+	"math/bits"
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -276,31 +278,44 @@ func hex4(b []byte) rune {
 	return r
 }
 
-// LoneSurrogate reports whether a JSON string spells half of a surrogate pair,
-// which JavaScript writes when it cuts a string in the middle of a character.
-// Servers refuse such strings.
-func LoneSurrogate(val []byte) bool {
-	for {
-		k := bytes.IndexByte(val, '\\')
-		if k < 0 || k+1 >= len(val) {
-			return false
+// Sound reports whether val is UTF-8 and spells no half of a surrogate pair, which
+// JavaScript writes when it cuts a string in the middle of a character. Servers
+// refuse what is not.
+func Sound(val []byte) bool {
+	for i := 0; ; {
+		// Skip what is ASCII and no backslash, eight bytes at a time.
+		for i+8 <= len(val) {
+			v := binary.LittleEndian.Uint64(val[i:])
+			slash := v ^ (ones * '\\')
+			if m := (v | (slash-ones)&^slash) & highs; m != 0 {
+				i += bits.TrailingZeros64(m) / 8
+				break
+			}
+			i += 8
 		}
-		if val[k+1] != 'u' {
-			val = val[k+2:]
-			continue
-		}
-		r := hex4(val[k+2:])
-		if r < 0 {
-			return false
-		}
-		val = val[k+6:]
-		if !utf16.IsSurrogate(r) {
-			continue
-		}
-		if len(val) < 6 || val[0] != '\\' || val[1] != 'u' || utf16.DecodeRune(r, hex4(val[2:])) == utf8.RuneError {
+		switch {
+		case i >= len(val):
 			return true
+		case val[i] >= utf8.RuneSelf:
+			r, n := utf8.DecodeRune(val[i:])
+			if r == utf8.RuneError && n == 1 {
+				return false
+			}
+			i += n
+		case val[i] != '\\' || i+1 == len(val):
+			i++
+		case val[i+1] != 'u':
+			i += 2
+		default:
+			r := hex4(val[i+2:])
+			if i += 6; !utf16.IsSurrogate(r) {
+				continue
+			}
+			if i+6 > len(val) || val[i] != '\\' || val[i+1] != 'u' || utf16.DecodeRune(r, hex4(val[i+2:])) == utf8.RuneError {
+				return false
+			}
+			i += 6
 		}
-		val = val[6:]
 	}
 }
 
@@ -308,7 +323,7 @@ func LoneSurrogate(val []byte) bool {
 // surrogates and bytes that are not UTF-8 become U+FFFD. A value that needs no
 // change is returned as it is.
 func Clean(val []byte) []byte {
-	if utf8.Valid(val) && !LoneSurrogate(val) {
+	if Sound(val) {
 		return val
 	}
 	out := make([]byte, 0, len(val)+16)
@@ -322,7 +337,7 @@ func Clean(val []byte) []byte {
 		if err != nil {
 			return append(out, bytes.ToValidUTF8(val[i:], []byte("\uFFFD"))...)
 		}
-		if s := val[i:end]; utf8.Valid(s) && !LoneSurrogate(s) {
+		if s := val[i:end]; Sound(s) {
 			out = append(out, s...)
 		} else {
 			text, _ := String(s)

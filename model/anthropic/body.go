@@ -77,10 +77,7 @@ func (c *Client) body(r *model.Request, p purpose) (*model.Rendered, error) {
 		return nil, err
 	}
 	mark(req, r.Cache)
-	o.Raw("tools", req.Tools)
-	o.Raw("system", req.System)
-	o.Raw("messages", req.List())
-	return &model.Rendered{Body: o.Bytes(), Notes: notes}, nil
+	return &model.Rendered{Body: req.Body(c.profile, o.Bytes()), Notes: notes}, nil
 }
 
 // limit returns the max_tokens of a request; the API wants one.

@@ -116,9 +116,7 @@ func (c *Chat) body(r *model.Request, stream bool) (*model.Rendered, error) {
 		func(key string, val json.RawMessage) { o.Raw(key, val) }); err != nil {
 		return nil, err
 	}
-	o.Raw("tools", req.Tools)
-	o.Raw("messages", req.List())
-	return &model.Rendered{Body: o.Bytes(), Notes: notes}, nil
+	return &model.Rendered{Body: req.Body(c.profile, o.Bytes()), Notes: notes}, nil
 }
 
 // cacheMembers writes what OpenAI takes about its cache; other servers may

@@ -141,8 +141,5 @@ func (c *Responses) body(r *model.Request, p purpose) (*model.Rendered, error) {
 	if err := r.EachExtra(responsesMembers, func(key string, val json.RawMessage) { o.Raw(key, val) }); err != nil {
 		return nil, err
 	}
-	o.Raw("instructions", req.System)
-	o.Raw("tools", req.Tools)
-	o.Raw("input", req.List())
-	return &model.Rendered{Body: o.Bytes(), Notes: notes}, nil
+	return &model.Rendered{Body: req.Body(c.profile, o.Bytes()), Notes: notes}, nil
 }
