@@ -24,6 +24,12 @@ func openBlobs(path string) (*blob.Dir, error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
+	if info, err := os.Lstat(path + ".blobs"); err == nil && !info.IsDir() {
+		return nil, &Error{
+			Op: "open", Subject: path + ".blobs", Err: errors.New("it is a symbolic link or a file, where large output is kept in a folder"),
+			Hint: "look at it and remove it, then try again; no link is followed from there",
+		}
+	}
 	return blob.OpenDir(path+".blobs", blob.DirOptions{})
 }
 

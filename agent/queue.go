@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -73,12 +72,15 @@ func openQueue(path string) (*queue, error) {
 		return q, nil
 	}
 	q.path = queueFile(path)
-	data, err := os.ReadFile(q.path)
+	data, err := vfs.ReadOwn(q.fs, q.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return q, nil
 	}
 	if err == nil {
 		q.items, err = parseQueue(data)
+	}
+	if _, ok := errors.AsType[*vfs.NotFileError](err); ok {
+		return nil, &Error{Op: "read what was waiting to be delivered", Subject: q.path, Err: err, Hint: "look at it and remove it, then try again"}
 	}
 	if err != nil {
 		return nil, &Error{
@@ -154,7 +156,7 @@ func (q *queue) write(items []Queued) error {
 		return err
 	}
 	temp := q.path + ".new"
-	if err := q.fs.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := vfs.RemoveOwn(q.fs, temp); err != nil {
 		return err
 	}
 	if err := vfs.WriteNew(q.fs, temp, 0o600, func(w io.Writer) error {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -31,6 +32,14 @@ const (
 	TypeSessionInfo   Type = "session_info"
 	TypeUsage         Type = "usage"
 )
+
+var knownTypes = [...]Type{
+	TypeMessage, TypeCustom, TypeContextEdit, TypeCompaction, TypeBranchSummary, TypeCustomMessage,
+	TypeLabel, TypeModelChange, TypeThinkingLevel, TypeSessionInfo, TypeUsage,
+}
+
+// Known reports whether t is one of the types of the format.
+func (t Type) Known() bool { return slices.Contains(knownTypes[:], t) }
 
 // Custom types that clew writes. pi carries them along unseen.
 const (
@@ -133,6 +142,32 @@ func (e *Entry) Clone() *Entry {
 		Type: Type(strings.Clone(string(e.Type))), ID: strings.Clone(e.ID), ParentID: strings.Clone(e.ParentID),
 		raw: bytes.Clone(e.raw), moved: e.moved, bodyAt: e.bodyAt, bodyEnd: e.bodyEnd,
 	}
+}
+
+// Shape is what ParseEntry found out about a record, without the record: enough to
+// make the entry again from the same bytes without reading them through.
+type Shape struct {
+	Type     Type
+	ID       string
+	ParentID string
+
+	bodyAt, bodyEnd int
+}
+
+// Shape returns the shape of an entry. It shares no memory with the entry.
+func (e *Entry) Shape() Shape {
+	s := Shape{ID: strings.Clone(e.ID), ParentID: strings.Clone(e.ParentID), bodyAt: e.bodyAt, bodyEnd: e.bodyEnd}
+	if i := slices.Index(knownTypes[:], e.Type); i >= 0 {
+		s.Type = knownTypes[i]
+	} else {
+		s.Type = Type(strings.Clone(string(e.Type)))
+	}
+	return s
+}
+
+// Entry makes an entry of the bytes that it was parsed from.
+func (s Shape) Entry(raw []byte) *Entry {
+	return &Entry{Type: s.Type, ID: s.ID, ParentID: s.ParentID, raw: raw, bodyAt: s.bodyAt, bodyEnd: s.bodyEnd}
 }
 
 func quoteID(id string) []byte {

@@ -136,26 +136,3 @@ func (e *Error) Error() string {
 
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
-
-// Severity says how bad a Problem is.
-type Severity string
-
-// The severities.
-const (
-	SevError   Severity = "error"   // something is lost or not as its writer meant it
-	SevWarning Severity = "warning" // readers may see it differently
-	SevInfo    Severity = "info"    // legal, but worth knowing
-)
-
-// Problem is something found wrong with a record. It says what, what it means
-// and what to do.
-type Problem struct {
-	Code     string   `json:"code"`              // stable: "torn-tail", "bad-line", ...; docs/FORMAT.md lists them
-	Severity Severity `json:"severity"`          //
-	Line     int      `json:"line,omitempty"`    // from 1; 0 when not known
-	Offset   int64    `json:"offset"`            // of the record in the file, in bytes
-	EntryID  string   `json:"entryId,omitempty"` // the entry concerned
-	What     string   `json:"what"`              // what was found
-	Meaning  string   `json:"meaning,omitempty"` // what follows from it
-	Remedy   string   `json:"remedy,omitempty"`  // what to do
-}

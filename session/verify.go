@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
+	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/message"
 )
 
@@ -33,11 +35,7 @@ func Verify(ctx context.Context, s Store) ([]Problem, error) {
 	v.references()
 	v.passes()
 	for _, c := range v.types {
-		v.report(c.first, Problem{
-			Code: "unknown-type", Severity: SevInfo,
-			What:    fmt.Sprintf("a record of the type %q, which this clew does not know; there are %d", c.name, c.n),
-			Meaning: "it is kept and takes part in the tree; the model sees nothing of it",
-		})
+		v.report(c.first, "unknown-type", "a record of the type %q, which this clew does not know; there are %d", c.name, c.n)
 	}
 	return v.result(s), nil
 }
@@ -89,12 +87,15 @@ type placed struct {
 }
 
 // report adds a problem of an entry.
-func (v *verifier) report(node int, p Problem) {
+func (v *verifier) report(node int, code, what string, args ...any) {
+	v.add(node, NewProblem(code, v.nodes[node].at, v.nodes[node].id, what, args...))
+}
+
+func (v *verifier) add(node int, p Problem) {
 	if len(v.found) == maxProblems {
 		v.more++
 		return
 	}
-	p.Offset, p.EntryID = v.nodes[node].at, v.nodes[node].id
 	v.found = append(v.found, placed{node, p})
 }
 
@@ -143,11 +144,7 @@ func (v *verifier) links() {
 			n.parent = p
 			v.nodes[p].children = append(v.nodes[p].children, i)
 		case v.byID[n.id] == i:
-			v.report(i, Problem{
-				Code: "missing-parent", Severity: SevError,
-				What:    fmt.Sprintf("its parent %s is nowhere in the session", n.parentID),
-				Meaning: "it is taken for a root: nothing before it is in its context",
-			})
+			v.report(i, "missing-parent", "its parent %s is nowhere in the session", n.parentID)
 		}
 	}
 }
@@ -163,21 +160,13 @@ func (v *verifier) references() {
 			v.editTarget(i, target, ok)
 		case TypeLabel:
 			if !ok {
-				v.report(i, Problem{
-					Code: "label-target", Severity: SevWarning,
-					What:    fmt.Sprintf("a label of %s, which is nowhere in the session", name(n.ref)),
-					Meaning: "nothing carries this label",
-				})
+				v.report(i, "label-target", "a label of %s, which is nowhere in the session", name(n.ref))
 			}
 		case TypeCompaction:
 			v.firstKept(i, target, ok)
 		case TypeBranchSummary:
 			if !ok && n.ref != "root" {
-				v.report(i, Problem{
-					Code: "branch-from", Severity: SevInfo,
-					What:    fmt.Sprintf("a summary of the branch at %s, which is nowhere in the session", name(n.ref)),
-					Meaning: "the branch can't be looked at here; a copy of one path of a session has such summaries",
-				})
+				v.report(i, "branch-from", "a summary of the branch at %s, which is nowhere in the session", name(n.ref))
 			}
 		default:
 		}
@@ -186,49 +175,28 @@ func (v *verifier) references() {
 
 func (v *verifier) editTarget(i, target int, ok bool) {
 	n := &v.nodes[i]
-	p := Problem{Severity: SevWarning, Meaning: "the edit has no effect"}
 	switch {
 	case !ok:
-		p.Code, p.What = "edit-target", fmt.Sprintf("an edit of %s, which is nowhere in the session", name(n.ref))
+		v.report(i, "edit-target", "an edit of %s, which is nowhere in the session", name(n.ref))
 	case !v.above(target, i):
-		p.Code, p.What = "edit-elsewhere", fmt.Sprintf("an edit of %s, which is not on the path to the edit", n.ref)
-		p.Severity = SevInfo
+		v.report(i, "edit-elsewhere", "an edit of %s, which is not on the path to the edit", n.ref)
 	case !n.omits && !v.nodes[target].editable:
-		p.Code, p.What = "edit-kind", fmt.Sprintf("an edit of %s, %s: it can be taken out, its content can't be replaced", n.ref, v.nodes[target].kind())
-	default:
-		return
+		v.report(i, "edit-kind", "an edit of %s, %s: it can be taken out, its content can't be replaced", n.ref, v.nodes[target].kind())
 	}
-	v.report(i, p)
 }
 
 func (v *verifier) firstKept(i, target int, ok bool) {
 	n := &v.nodes[i]
 	switch {
 	case n.ref == "":
-		v.report(i, Problem{
-			Code: "first-kept", Severity: SevWarning,
-			What:    "a compaction that does not say where what it keeps begins",
-			Meaning: "nothing before it is in the context but its summary",
-			Remedy:  remedyRepair,
-		})
+		v.report(i, "first-kept", "a compaction that does not say where what it keeps begins")
 	case n.ref == n.id:
 	case !ok || !v.above(target, i):
-		v.report(i, Problem{
-			Code: "first-kept", Severity: SevWarning,
-			What:    fmt.Sprintf("a compaction that keeps what begins at %s, which is not on the path to it", n.ref),
-			Meaning: "nothing before it is in the context but its summary",
-			Remedy:  remedyRepair,
-		})
+		v.report(i, "first-kept", "a compaction that keeps what begins at %s, which is not on the path to it", n.ref)
 	case v.nodes[target].open > 0 && v.nodes[target].role == message.RoleToolResult:
-		v.report(i, Problem{
-			Code: "split-unit", Severity: SevWarning,
-			What:    fmt.Sprintf("a compaction whose kept part begins at %s, a result whose call is before it", n.ref),
-			Meaning: "the result can't be sent, because its call is not in the context",
-		})
+		v.report(i, "split-unit", "a compaction whose kept part begins at %s, a result whose call is before it", n.ref)
 	}
 }
-
-const remedyRepair = "clew repair FILE --out FILE makes a sound copy"
 
 // passes checks that each pass has all its entries.
 func (v *verifier) passes() {
@@ -242,12 +210,7 @@ func (v *verifier) passes() {
 			have++
 		}
 		if have < n.lines {
-			v.report(i, Problem{
-				Code: "broken-pass", Severity: SevWarning,
-				What:    fmt.Sprintf("a pass of %d entries of which %d are there", n.lines, have),
-				Meaning: "what is there counts; the context behind it may be one that nobody planned",
-				Remedy:  "clew undo takes the pass back, where it is the latest on the path",
-			})
+			v.report(i, "broken-pass", "a pass of %d entries of which %d are there", n.lines, have)
 		}
 	}
 }
@@ -271,20 +234,11 @@ func (v *verifier) result(s Store) []Problem {
 		}
 	}
 	if v.more > 0 {
-		all = append(all, Problem{
-			Code: "more", Severity: SevWarning, Offset: v.nodes[len(v.nodes)-1].at,
-			What: fmt.Sprintf("%d more problems of entries that are not listed", v.more),
-		})
+		p := NewProblem("more", v.nodes[len(v.nodes)-1].at, "", "%d more problems of entries that are not listed", v.more)
+		p.Severity, p.Meaning, p.Remedy = SevWarning, "", ""
+		all = append(all, p)
 	}
-	slices.SortStableFunc(all, func(a, b Problem) int {
-		switch {
-		case a.Offset < b.Offset:
-			return -1
-		case a.Offset > b.Offset:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(all, ByOffset)
 	return all
 }
 
@@ -311,4 +265,145 @@ func list(names []string) string {
 		return strings.Join(names[:show], ", ") + fmt.Sprintf(" and %d more", len(names)-show)
 	}
 	return strings.Join(names, ", ")
+}
+
+// entry looks at one entry by itself and remembers what the later checks need.
+// It returns the time of the entry, or last when it has none.
+func (v *verifier) entry(i int, e *Entry, last time.Time) time.Time {
+	n := &v.nodes[i]
+	n.inBody = PassEntry(e)
+	if !utf8.Valid(e.raw) {
+		v.report(i, "invalid-utf8", "bytes that are not UTF-8")
+	}
+	v.usage(i, e.Field("usage"))
+	switch e.Type {
+	case TypeMessage:
+		v.message(i, e)
+	case TypeCustomMessage:
+		n.editable, n.role = true, message.RoleCustom
+		v.content(i, e.Field("content"), message.RoleCustom)
+	case TypeCompaction:
+		c, _ := e.Compaction()
+		n.ref = strings.Clone(c.FirstKeptEntryID)
+		if strings.TrimSpace(c.Summary) == "" {
+			v.report(i, "empty-summary", "a compaction without a summary")
+		}
+	case TypeBranchSummary:
+		b, _ := e.BranchSummary()
+		n.ref = strings.Clone(b.FromID)
+	case TypeContextEdit:
+		c, _ := e.ContextEdit()
+		n.ref, n.omits = strings.Clone(c.TargetID), c.Omit
+		if !c.Omit && c.Content == nil {
+			v.report(i, "bad-edit", "an edit whose replacement is neither null nor an object with content")
+		}
+	case TypeLabel:
+		l, _ := e.Label()
+		n.ref = strings.Clone(l.TargetID)
+	case TypeCustom:
+		if c, _ := e.Custom(); c.CustomType == CustomPass {
+			p, ok := e.Pass()
+			n.lines = p.Lines
+			if !ok {
+				v.report(i, "bad-pass", "the beginning of a pass that does not say how many entries it has")
+			}
+		}
+	case TypeModelChange, TypeThinkingLevel, TypeSessionInfo, TypeUsage:
+	default:
+		v.unknownType(i, e.Type)
+	}
+	return v.time(i, e, last)
+}
+
+func (v *verifier) unknownType(i int, t Type) {
+	c := v.types[t]
+	if c == nil {
+		c = &counted{first: i, name: strings.Clone(string(t))}
+		v.types[Type(c.name)] = c
+	}
+	c.n++
+}
+
+func (v *verifier) time(i int, e *Entry, last time.Time) time.Time {
+	t := e.Time()
+	if t.IsZero() {
+		v.report(i, "no-time", "a record without a time that can be read")
+		return last
+	}
+	if t.Before(last) {
+		v.report(i, "time-order", "its time is %s before that of the record before it", last.Sub(t))
+	}
+	return t
+}
+
+func (v *verifier) message(i int, e *Entry) {
+	n := &v.nodes[i]
+	m, err := e.Message()
+	if err != nil {
+		v.report(i, "bad-message", "a message that can't be read: %v", err)
+		return
+	}
+	n.role = message.Role(strings.Clone(string(m.Role)))
+	n.editable = Replaceable(m.Role)
+	v.usage(i, jsonx.Get(m.Raw(), "usage"))
+	switch m.Role {
+	case message.RoleUser, message.RoleAssistant, message.RoleToolResult, message.RoleCustom:
+		v.content(i, jsonx.Get(m.Raw(), "content"), m.Role)
+	case message.RoleSystem, message.RoleBashExecution, message.RoleBranchSummary, message.RoleCompactionSummary:
+	default:
+		v.report(i, "unknown-role", "a message of the role %q, which this clew does not know", m.Role)
+	}
+	if m.Role == message.RoleToolResult {
+		n.result = strings.Clone(m.ToolCallID)
+	}
+	v.arguments(i, m)
+	if m.StopReason == message.StopError || m.StopReason == message.StopAborted {
+		n.failed = true
+		return // such an answer is not sent, so its calls need no results
+	}
+	for _, c := range m.ToolCalls() {
+		n.calls = append(n.calls, call{strings.Clone(c.ID), strings.Clone(c.Name)})
+	}
+}
+
+// content checks the kind of a message's content.
+func (v *verifier) content(i int, content []byte, r message.Role) {
+	blocks := r == message.RoleAssistant || r == message.RoleToolResult
+	if jsonx.IsArray(content) || jsonx.IsString(content) && !blocks {
+		return
+	}
+	what := "missing"
+	switch {
+	case jsonx.IsString(content):
+		what = "a text where blocks must be"
+	case content != nil:
+		what = "neither a text nor blocks"
+	}
+	v.report(i, "bad-content", "a message of the role %s whose content is %s", r, what)
+}
+
+func (v *verifier) arguments(i int, m *message.Message) {
+	var bad []string
+	for _, c := range m.ToolCalls() {
+		if !jsonx.IsObject(c.Arguments) {
+			bad = append(bad, c.Name)
+		}
+	}
+	if len(bad) > 0 {
+		v.report(i, "bad-arguments", "%s", "tool calls whose arguments are no object: "+list(bad))
+	}
+}
+
+// usage checks that no count of a usage is below 0.
+func (v *verifier) usage(i int, usage []byte) {
+	negative := ""
+	jsonx.Members(usage, func(key, val []byte) bool {
+		if n, ok := jsonx.Int(val); ok && n < 0 {
+			negative = string(key)
+		}
+		return negative == ""
+	})
+	if negative != "" {
+		v.report(i, "negative-usage", "a usage whose %s is below 0", negative)
+	}
 }

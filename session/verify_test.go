@@ -348,8 +348,11 @@ func TestCodesAreDocumented(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, m := range regexp.MustCompile(`(?:Code: |p\.Code, p\.What = )"([a-z0-9-]+)"`).FindAllStringSubmatch(string(src), -1) {
+			for _, m := range regexp.MustCompile(`(?:Code: |NewProblem\(|report\([^ ]+, )"([a-z0-9-]+)"`).FindAllStringSubmatch(string(src), -1) {
 				used[m[1]] = true
+				if p := session.NewProblem(m[1], 0, "", "x"); p.Severity == "" && m[1] != "lost-output" {
+					t.Errorf("problem.go says nothing of %s", m[1])
+				}
 			}
 		}
 	}

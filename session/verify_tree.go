@@ -17,11 +17,7 @@ func (v *verifier) tree() {
 			continue
 		}
 		if roots++; roots > 1 && v.byID[v.nodes[i].id] == i {
-			v.report(i, Problem{
-				Code: "root", Severity: SevInfo,
-				What:    fmt.Sprintf("root number %d of the session", roots),
-				Meaning: "the conversation was begun anew here; nothing before it is in its context",
-			})
+			v.report(i, "root", "root number %d of the session", roots)
 		}
 		w.walk(i)
 	}
@@ -50,18 +46,13 @@ func (v *verifier) cycle(i int) int {
 	for _, i := range in[:min(len(in), 4)] {
 		ids = append(ids, v.nodes[i].id)
 	}
-	p := Problem{
-		Code: "cycle", Severity: SevError,
-		What:    fmt.Sprintf("%d entries that hang under each other: %s", len(in), list(ids)),
-		Meaning: "a path through them begins at the entry that would come twice; pi does not end when it opens the session",
-		Remedy:  remedyRepair,
-	}
+	what := fmt.Sprintf("%d entries that hang under each other: %s", len(in), list(ids))
 	if len(in) == 1 {
-		p.What = "an entry that is its own parent"
+		what = "an entry that is its own parent"
 	} else if len(in) > len(ids) {
-		p.What = fmt.Sprintf("%d entries that hang under each other, among them %s", len(in), list(ids[:3]))
+		what = fmt.Sprintf("%d entries that hang under each other, among them %s", len(in), list(ids[:3]))
 	}
-	v.report(in[0], p)
+	v.report(in[0], "cycle", "%s", what)
 	return in[0]
 }
 
@@ -156,27 +147,19 @@ func (w *treeWalk) result(top *answer, i int) {
 				top.open--
 				return
 			}
-			w.v.report(i, Problem{
-				Code: "second-result", Severity: SevWarning,
-				What:    fmt.Sprintf("another result of the call %s", name(n.result)),
-				Meaning: "the first one is sent",
-			})
+			w.v.report(i, "second-result", "another result of the call %s", name(n.result))
 			return
 		}
 		if w.v.nodes[top.node].failed {
 			return // the result of an answer that is not sent; it goes with it
 		}
 	}
-	p := Problem{
-		Code: "result-without-call", Severity: SevWarning,
-		What:    fmt.Sprintf("the result of the call %s, which no answer before it made", name(n.result)),
-		Meaning: "it can't be sent, because its call is not on the path",
-	}
+	p := NewProblem("result-without-call", n.at, n.id, "the result of the call %s, which no answer before it made", name(n.result))
 	if w.calls[n.result] > 0 {
 		p.What = fmt.Sprintf("the result of the call %s, which an earlier answer than the one before it made", name(n.result))
 		p.Meaning = "it came too late: the call was sent without it"
 	}
-	w.v.report(i, p)
+	w.v.add(i, p)
 }
 
 func (w *treeWalk) leave(i int, leaf bool) {
@@ -247,20 +230,15 @@ func (w *treeWalk) unanswered(a *answer, next int) {
 	if next >= 0 {
 		what += "; the answer " + w.v.nodes[next].id + " came without them"
 	}
-	w.v.report(a.node, Problem{
-		Code: "call-without-result", Severity: SevWarning,
-		What:    what,
-		Meaning: "a result that says so is sent in their place",
-	})
+	w.v.report(a.node, "call-without-result", "%s", what)
 }
 
 func (w *treeWalk) pending(a *answer, leaf int) {
 	if !w.once(a, 1) {
 		return
 	}
-	w.v.report(a.node, Problem{
-		Code: "pending-call", Severity: SevInfo,
-		What:    "an answer with calls that have no result yet: " + list(w.missing(a)),
-		Meaning: fmt.Sprintf("the conversation stands there, at %s; nothing can be sent before they are answered", w.v.nodes[leaf].id),
-	})
+	n := &w.v.nodes[a.node]
+	p := NewProblem("pending-call", n.at, n.id, "an answer with calls that have no result yet: %s", list(w.missing(a)))
+	p.Meaning = fmt.Sprintf("the conversation stands there, at %s; nothing can be sent before they are answered", w.v.nodes[leaf].id)
+	w.v.add(a.node, p)
 }

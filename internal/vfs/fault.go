@@ -1,6 +1,7 @@
 package vfs
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"sync"
@@ -52,6 +53,27 @@ func (f *Fault) OpenFile(name string, flag int, perm fs.FileMode) (File, error) 
 		return nil, err
 	}
 	return &faultFile{file, f, name}, nil
+}
+
+// CreateUnnamed counts as a create, and giving the file its name as a link.
+func (f *Fault) CreateUnnamed(dir string, perm fs.FileMode) (File, func(string) error, error) {
+	u, ok := f.FS.(unnamer)
+	if !ok {
+		return nil, nil, errors.ErrUnsupported
+	}
+	if _, err := f.step("create", dir); err != nil {
+		return nil, nil, &fs.PathError{Op: "open", Path: dir, Err: err}
+	}
+	file, link, err := u.CreateUnnamed(dir, perm)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &faultFile{file, f, dir}, func(name string) error {
+		if _, err := f.step("link", name); err != nil {
+			return err
+		}
+		return link(name)
+	}, nil
 }
 
 // Rename implements FS.

@@ -26,12 +26,20 @@ type File interface {
 type FS interface {
 	OpenFile(name string, flag int, perm fs.FileMode) (File, error)
 	Stat(name string) (fs.FileInfo, error)
+	// Lstat is Stat that does not follow a symbolic link.
+	Lstat(name string) (fs.FileInfo, error)
 	Rename(from, to string) error
 	Remove(name string) error
 	// Link gives a file a second name; it fails when the name is taken.
 	Link(from, to string) error
 	// SyncDir makes creations and renames in a folder durable.
 	SyncDir(dir string) error
+}
+
+// SameFile is os.SameFile, which knows the files of the operating system alone, for
+// any FS: others say by Sys what file it is.
+func SameFile(a, b fs.FileInfo) bool {
+	return os.SameFile(a, b) || a.Sys() != nil && a.Sys() == b.Sys()
 }
 
 // OS is the file system of the operating system.
@@ -48,6 +56,9 @@ func (OS) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
 
 // Stat implements FS.
 func (OS) Stat(name string) (fs.FileInfo, error) { return os.Stat(name) }
+
+// Lstat implements FS.
+func (OS) Lstat(name string) (fs.FileInfo, error) { return os.Lstat(name) }
 
 // Rename implements FS.
 func (OS) Rename(from, to string) error { return os.Rename(from, to) }
@@ -97,15 +108,21 @@ func WriteNew(fsys FS, name string, perm fs.FileMode, write func(io.Writer) erro
 }
 
 // Publish is WriteNew for a name under which there must never be a part of the
-// file, not even after a crash: it is written as NAME.new first. What stands
-// under that name is removed; so two may not publish the same name at once. On a
-// file system without links a crash may leave a part after all.
+// file, not even after a crash. On Linux the file has no name until it is whole,
+// so a crash leaves nothing. Elsewhere it is written as NAME.new first, which a
+// crash leaves behind and the next Publish of the name removes; so two programs
+// must not publish the same name at once. On a file system without links a crash
+// may leave a part under the name itself.
 func Publish(fsys FS, name string, perm fs.FileMode, write func(io.Writer) error) error {
-	if _, err := fsys.Stat(name); err == nil {
-		return &fs.PathError{Op: "create", Path: name, Err: fs.ErrExist}
+	taken := &fs.PathError{Op: "create", Path: name, Err: fs.ErrExist}
+	if _, err := fsys.Lstat(name); err == nil {
+		return taken
+	}
+	if err := publishUnnamed(fsys, name, perm, write); !errors.Is(err, errors.ErrUnsupported) {
+		return err
 	}
 	temp := name + ".new"
-	if err := fsys.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := RemoveOwn(fsys, temp); err != nil {
 		return err
 	}
 	if err := WriteNew(fsys, temp, perm, write); err != nil {
@@ -114,13 +131,121 @@ func Publish(fsys FS, name string, perm fs.FileMode, write func(io.Writer) error
 	err := fsys.Link(temp, name)
 	_ = fsys.Remove(temp)
 	if err == nil {
-		if err = fsys.SyncDir(filepath.Dir(name)); err != nil {
-			_ = fsys.Remove(name)
-		}
-		return err
+		return syncName(fsys, name)
 	}
-	if _, serr := fsys.Stat(name); serr == nil {
-		return &fs.PathError{Op: "create", Path: name, Err: fs.ErrExist}
+	if _, serr := fsys.Lstat(name); serr == nil {
+		return taken
 	}
 	return WriteNew(fsys, name, perm, write) // a file system without links
+}
+
+// An unnamer is an FS that can create files without a name.
+type unnamer interface {
+	// CreateUnnamed creates a file in dir; link gives it its first name and fails
+	// when that is taken. The error is errors.ErrUnsupported where the system has
+	// no such files.
+	CreateUnnamed(dir string, perm fs.FileMode) (f File, link func(name string) error, err error)
+}
+
+// publishUnnamed is Publish by a file without a name. It fails with
+// errors.ErrUnsupported, and leaves nothing, where that is not possible.
+func publishUnnamed(fsys FS, name string, perm fs.FileMode, write func(io.Writer) error) error {
+	u, ok := fsys.(unnamer)
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	f, link, err := u.CreateUnnamed(filepath.Dir(name), perm)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := write(f); err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	switch err := link(name); {
+	case errors.Is(err, fs.ErrExist):
+		return &fs.PathError{Op: "create", Path: name, Err: fs.ErrExist}
+	case err != nil:
+		return errors.ErrUnsupported
+	}
+	return syncName(fsys, name)
+}
+
+// syncName makes a new name durable, or takes it away.
+func syncName(fsys FS, name string) error {
+	err := fsys.SyncDir(filepath.Dir(name))
+	if err != nil {
+		_ = fsys.Remove(name)
+	}
+	return err
+}
+
+// NotFileError says that a name that is derived from another one, such as
+// FILE.lock, is taken by something that is no regular file. Whoever gave us the
+// folder, as a cloned repository, may have put a symbolic link there.
+type NotFileError struct {
+	Name string
+	Is   string // what is there: "a symbolic link to ..."
+}
+
+func (e *NotFileError) Error() string {
+	return e.Name + " is " + e.Is + ", not a file of clew's"
+}
+
+// CheckOwn fails with a NotFileError when name is neither free nor a regular file.
+func CheckOwn(fsys FS, name string) error {
+	_, err := checkOwn(fsys, name)
+	return err
+}
+
+func checkOwn(fsys FS, name string) (there bool, err error) {
+	info, err := fsys.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, err
+	case info.Mode().IsRegular():
+		return true, nil
+	case info.IsDir():
+		return true, &NotFileError{name, "a folder"}
+	case info.Mode()&fs.ModeSymlink == 0:
+		return true, &NotFileError{name, "a device or a pipe"}
+	}
+	is := "a symbolic link"
+	if to, err := os.Readlink(name); err == nil {
+		is += " to " + to
+	}
+	return true, &NotFileError{name, is}
+}
+
+// OpenOwn is OpenFile for a derived name: it opens a regular file or, with
+// os.O_CREATE, makes one, and never follows a symbolic link.
+func OpenOwn(fsys FS, name string, flag int, perm fs.FileMode) (File, error) {
+	if err := CheckOwn(fsys, name); err != nil {
+		return nil, err
+	}
+	return fsys.OpenFile(name, flag|NoFollow, perm)
+}
+
+// ReadOwn reads a file with a derived name; see OpenOwn.
+func ReadOwn(fsys FS, name string) ([]byte, error) {
+	f, err := OpenOwn(fsys, name, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
+}
+
+// RemoveOwn removes a regular file with a derived name. A name that is free is no
+// error; what is no file of ours stays, and is one.
+func RemoveOwn(fsys FS, name string) error {
+	if there, err := checkOwn(fsys, name); err != nil || !there {
+		return err
+	}
+	return fsys.Remove(name)
 }

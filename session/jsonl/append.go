@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -20,10 +21,7 @@ import (
 func (f *File) Append(ctx context.Context, batch []*session.Entry, opt session.AppendOptions) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := f.append(ctx, batch, opt); err != nil {
-		return f.wrap("append", err)
-	}
-	return nil
+	return f.wrap("append", f.append(ctx, batch, opt))
 }
 
 func (f *File) append(ctx context.Context, batch []*session.Entry, opt session.AppendOptions) error {
@@ -80,23 +78,27 @@ func (f *File) writable() error {
 	case f.closed:
 		return session.ErrClosed
 	case f.version > session.Version:
-		return &session.Error{
-			Op: "write", Subject: f.path, Hint: "use a newer clew",
-			Err: fmt.Errorf("%w: it is of format version %d, and this clew writes version %d", session.ErrReadOnly, f.version, session.Version),
-		}
+		return f.futureError("write")
 	case f.opt.ReadOnly || f.f == nil && f.broken == nil:
 		return session.ErrReadOnly
 	}
 	return nil
 }
 
+func (f *File) futureError(op string) error {
+	return &session.Error{
+		Op: op, Subject: f.path, Hint: "use a newer clew",
+		Err: fmt.Errorf("%w: it is of format version %d, and this clew writes version %d", session.ErrReadOnly, f.version, session.Version),
+	}
+}
+
 func (f *File) check(ctx context.Context, batch []*session.Entry, opt session.AppendOptions) error {
 	if opt.IfLast != "" {
-		last, err := f.x.newest()
+		last, err := f.x.nth(0)
 		if err != nil {
 			return err
 		}
-		if last == nil || last.id != opt.IfLast {
+		if last == nil || last.ID != opt.IfLast {
 			return &session.Error{
 				Op: "append", Subject: f.path, Err: session.ErrConflict,
 				Hint: "look at what was added, and try again",
@@ -152,7 +154,7 @@ func (f *File) lay(batch []*session.Entry) ([]byte, []*rec) {
 	for i, e := range batch {
 		off := f.end + int64(len(data))
 		data = append(append(data, e.Raw()...), '\n')
-		recs[i] = &rec{off: off, size: int64(len(e.Raw())), typ: e.Type, id: e.ID, parent: e.ParentID}
+		recs[i] = &rec{Shape: e.Shape(), off: off, size: int64(len(e.Raw()))}
 	}
 	return data, recs
 }
@@ -186,7 +188,7 @@ func (f *File) written(ctx context.Context, batch []*session.Entry, data []byte,
 	info, err := f.f.Stat()
 	if err == nil && info.Size() == f.end+int64(len(data)) {
 		for i, r := range recs {
-			f.x.byID[r.id] = r
+			f.x.byID[r.ID] = r
 			f.x.newer = append(f.x.newer, r)
 			f.x.keep(r, batch[i])
 		}
@@ -206,8 +208,8 @@ func (f *File) written(ctx context.Context, batch []*session.Entry, data []byte,
 		return err
 	}
 	for _, r := range recs {
-		if f.x.byID[r.id] == nil {
-			return fmt.Errorf("another program wrote into the middle of entry %s: %w", r.id, errChanged)
+		if f.x.byID[r.ID] == nil {
+			return fmt.Errorf("another program wrote into the middle of entry %s: %w", r.ID, errChanged)
 		}
 	}
 	return nil
@@ -226,19 +228,14 @@ func (f *File) growTo(size int64) error {
 
 // Sync implements session.Store.
 func (f *File) Sync(ctx context.Context) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if err := f.usable(ctx); err != nil {
+	return f.locked(ctx, "sync", func() error {
+		if !f.dirty {
+			return nil
+		}
+		err := f.f.Sync()
+		f.dirty = err != nil
 		return err
-	}
-	if !f.dirty {
-		return nil
-	}
-	if err := f.f.Sync(); err != nil {
-		return f.wrap("sync", err)
-	}
-	f.dirty = false
-	return nil
+	})
 }
 
 // cutTail moves what a stopped writer left behind the last sound record to a
@@ -248,7 +245,7 @@ func (f *File) cutTail() error {
 	if err := readFull(f.f, rest, f.end); err != nil {
 		return err
 	}
-	if err := keepCut(f.fs, f.real+".cut", rest); err != nil {
+	if err := addTo(f.fs, f.real+".cut", rest); err != nil {
 		return fmt.Errorf("can't keep the unfinished end of the file: %w", err)
 	}
 	// The other program may have lived on meanwhile.
@@ -262,9 +259,9 @@ func (f *File) cutTail() error {
 	return nil
 }
 
-// keepCut adds bytes to a file, and a line break, and syncs it.
-func keepCut(fsys vfs.FS, name string, data []byte) error {
-	c, err := fsys.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+// addTo adds bytes and a line break to a file of ours, and syncs it.
+func addTo(fsys vfs.FS, name string, data []byte) error {
+	c, err := vfs.OpenOwn(fsys, name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
@@ -277,3 +274,144 @@ func keepCut(fsys vfs.FS, name string, data []byte) error {
 	}
 	return fsys.SyncDir(filepath.Dir(name))
 }
+
+// Refresh implements session.Store.
+func (f *File) Refresh(ctx context.Context) (n int, err error) {
+	err = f.locked(ctx, "read", func() (err error) {
+		n, err = f.refresh(ctx)
+		return err
+	})
+	return n, err
+}
+
+const (
+	// stillTorn is how long an unfinished line may stand still before its
+	// writer is taken for dead: much longer than between two parts of a write.
+	stillTorn = 100 * time.Millisecond
+	// waitTorn is how long to wait for a line that keeps growing.
+	waitTorn = 2 * time.Second
+	pollTorn = 5 * time.Millisecond
+)
+
+// refresh notices what other programs did to the file, and returns how many
+// records they added.
+func (f *File) refresh(ctx context.Context) (n int, err error) {
+	if f.broken != nil {
+		return 0, f.broken
+	}
+	if f.f == nil {
+		return 0, nil
+	}
+	size, err := f.look()
+	if err != nil || size == f.size {
+		return 0, err
+	}
+	if size < f.size && (size < f.end || f.legacy != nil) {
+		return 0, fmt.Errorf("%w: it has become shorter", ErrReplaced)
+	}
+	if f.legacy != nil || f.unfinished() {
+		// What was left out at the end may be finished by now.
+		return f.reread(ctx, size)
+	}
+	before := f.end
+	if err := f.growTo(size); err != nil {
+		return 0, err
+	}
+	if err := f.dropPartPass(ctx); err != nil {
+		return 0, err
+	}
+	return f.countFrom(before)
+}
+
+// unfinished reports whether something stands behind the last sound record.
+func (f *File) unfinished() bool {
+	if f.legacy != nil {
+		return int64(len(f.legacy.data)) > f.end
+	}
+	return f.size > f.end
+}
+
+// standsStill gives another program time to finish what it is writing. It
+// returns false as soon as the file has changed.
+func (f *File) standsStill(ctx context.Context) (bool, error) {
+	for begun := time.Now(); time.Since(begun) < f.patience; {
+		select {
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case <-time.After(pollTorn):
+		}
+		if size, err := f.look(); err != nil || size != f.size {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// countFrom returns how many records stand at or behind off.
+func (f *File) countFrom(off int64) (n int, err error) {
+	for {
+		r, err := f.x.nth(n)
+		if r == nil || err != nil || r.off < off {
+			return n, err
+		}
+		n++
+	}
+}
+
+// reread reads the file anew.
+func (f *File) reread(ctx context.Context, size int64) (int, error) {
+	before, legacy := f.end, f.legacy
+	last := "" // the newest record of a file whose places change as it grows
+	if legacy != nil {
+		r, err := f.x.nth(0)
+		if err != nil {
+			return 0, err
+		}
+		if r != nil {
+			last = r.ID
+		}
+	}
+	version, id := f.version, f.header.ID
+	err := f.read(ctx, f.f, size)
+	if err != nil && ctx.Err() != nil {
+		return 0, err
+	}
+	if err != nil {
+		f.broken = fmt.Errorf("%w: %w", ErrReplaced, err)
+		return 0, f.broken
+	}
+	if f.version != version || f.header.ID != id {
+		f.broken = fmt.Errorf("%w: another program rewrote it as version %d", ErrReplaced, f.version)
+		return 0, f.broken
+	}
+	if legacy == nil {
+		return f.countFrom(before)
+	}
+	for n := 0; ; n++ {
+		r, err := f.x.nth(n)
+		if r == nil || err != nil || r.ID == last {
+			return n, err
+		}
+	}
+}
+
+// look returns the size of the file if it is still the one that was opened.
+func (f *File) look() (int64, error) {
+	on, err := f.fs.Stat(f.real)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, ErrReplaced
+	}
+	if err != nil {
+		return 0, err
+	}
+	held, err := f.f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	if !vfs.SameFile(on, held) {
+		return 0, ErrReplaced
+	}
+	return held.Size(), nil
+}
+
+var _ session.Store = (*File)(nil)

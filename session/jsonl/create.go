@@ -1,10 +1,13 @@
 package jsonl
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 
 	"github.com/clew-dev/clew/internal/vfs"
 	"github.com/clew-dev/clew/session"
@@ -18,44 +21,135 @@ func Create(ctx context.Context, path string, h session.Header, opt Options) (*F
 	f := newFile(path, opt)
 	if err := f.create(ctx, h); err != nil {
 		f.release()
-		return nil, createError(path, err)
+		return nil, failed("create", path, err)
 	}
 	return f, nil
 }
 
 func (f *File) create(ctx context.Context, h session.Header) error {
-	if err := ctx.Err(); err != nil {
+	if _, err := f.writeNew(ctx, h, nil); err != nil {
 		return err
 	}
+	err := f.openPath(ctx)
+	if err != nil {
+		_ = f.fs.Remove(f.real) // what is there is whole, but was not asked for by itself
+	}
+	return err
+}
+
+// WriteNew makes a new session file of a header and entries, durably, and returns
+// how many entries it wrote. The file is there whole or not at all, after a crash
+// too. Entries are written one at a time, with their bytes as they are, so that a
+// session of any size can be written; where the file system has no links they are
+// asked for twice. Options' ReadOnly is ignored.
+//
+// It fails with fs.ErrExist when there is a file of that name, and with
+// session.ErrBadEntry and session.ErrDuplicateID for entries that Append would
+// refuse.
+func WriteNew(ctx context.Context, path string, h session.Header, entries iter.Seq2[*session.Entry, error], opt Options) (int, error) {
+	opt.ReadOnly = false
+	f := newFile(path, opt)
+	defer f.release()
+	n, err := f.writeNew(ctx, h, entries)
+	if err != nil {
+		return 0, failed("create", path, err)
+	}
+	return n, nil
+}
+
+func (f *File) writeNew(ctx context.Context, h session.Header, entries iter.Seq2[*session.Entry, error]) (n int, err error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
 	if _, err := f.fs.Stat(f.real); err == nil {
-		return fs.ErrExist
+		return 0, fs.ErrExist
 	}
 	// With the lock, so that of two that create the same file one fails.
 	if err := f.acquire(); err != nil {
-		return err
+		return 0, err
 	}
-	err := vfs.Publish(f.fs, f.real, 0o600, func(w io.Writer) error {
-		_, err := w.Write(append(h.JSON(), '\n'))
+	err = publish(f.fs, f.real, func(w *bufio.Writer) error {
+		n, err = writeRecords(ctx, w, h, entries)
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	return f.openPath(ctx)
+	return n, err
 }
 
-func createError(path string, err error) error {
-	var rich *session.Error
-	if errors.As(err, &rich) {
+func writeRecords(ctx context.Context, w *bufio.Writer, h session.Header, entries iter.Seq2[*session.Entry, error]) (n int, err error) {
+	line := func(raw []byte) error {
+		if _, err := w.Write(raw); err != nil {
+			return err
+		}
+		return w.WriteByte('\n')
+	}
+	if err := line(h.JSON()); err != nil {
+		return 0, err
+	}
+	if entries == nil {
+		return 0, nil
+	}
+	seen := map[string]bool{}
+	for e, err := range entries {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err == nil {
+			err = session.CheckAppend(e)
+		}
+		if err == nil && seen[e.ID] {
+			err = &session.Error{
+				Op: "write entry", Subject: e.ID, Err: session.ErrDuplicateID,
+				Hint: fmt.Sprintf("it is that of an entry before it, so entry %d can't be told from that one", n+1),
+			}
+		}
+		if err == nil {
+			err = line(e.Raw())
+		}
+		if err != nil {
+			return n, err
+		}
+		seen[e.ID] = true
+		n++
+	}
+	return n, nil
+}
+
+// CopyTo writes the session to a new file, durably: byte for byte, but as
+// version 3 and without an unfinished end. It fails with fs.ErrExist when there
+// is a file of that name.
+func (f *File) CopyTo(ctx context.Context, path string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.usable(ctx); err != nil {
 		return err
 	}
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		err = pe.Err
-	}
-	h := hint(err)
+	return writeOut(f.fs, path, func(w *bufio.Writer) error {
+		_, err := io.Copy(w, io.NewSectionReader(f.x.r, 0, f.end))
+		if err == nil && f.open {
+			err = w.WriteByte('\n')
+		}
+		return err
+	})
+}
+
+// writeOut publishes a file that the caller has named.
+func writeOut(fsys vfs.FS, path string, write func(w *bufio.Writer) error) error {
+	err := publish(fsys, path, write)
 	if errors.Is(err, fs.ErrExist) {
-		h = "choose another name; nothing was written"
+		return &session.Error{Op: "write", Subject: path, Err: fs.ErrExist, Hint: "choose another name; nothing was written"}
 	}
-	return &session.Error{Op: "create", Subject: path, Err: err, Hint: h}
+	if err != nil {
+		return failed("write", path, err)
+	}
+	return nil
+}
+
+func publish(fsys vfs.FS, path string, write func(w *bufio.Writer) error) error {
+	return vfs.Publish(fsys, path, 0o600, func(to io.Writer) error {
+		w := bufio.NewWriterSize(to, 1<<18)
+		if err := write(w); err != nil {
+			return err
+		}
+		return w.Flush()
+	})
 }

@@ -2,7 +2,6 @@ package jsonl
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -163,7 +162,7 @@ func (f *File) read(ctx context.Context, r io.ReaderAt, size int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	h, err := findHeader(r, size)
+	h, err := findHeader(ctx, r, size)
 	if err != nil {
 		return err
 	}
@@ -172,14 +171,14 @@ func (f *File) read(ctx context.Context, r io.ReaderAt, size int64) error {
 	f.legacy = nil
 	start := h.end
 	if f.version < session.Version {
-		if f.legacy, err = convert(r, h, size); err != nil {
+		if f.legacy, err = convert(ctx, r, h, size); err != nil {
 			return err
 		}
 		f.problems = append(f.problems, f.legacy.problems...)
 		r, start, size = bytes.NewReader(f.legacy.data), f.legacy.start, int64(len(f.legacy.data))
 	}
 	if f.version > session.Version {
-		f.problems = append(f.problems, problemFuture(f.version))
+		f.problems = append(f.problems, session.NewProblem("future-version", 0, "", "the file is of format version %d; this clew knows up to %d", f.version, session.Version))
 	}
 	tail, err := readTail(r, start, size)
 	if err != nil {
@@ -187,7 +186,7 @@ func (f *File) read(ctx context.Context, r io.ReaderAt, size int64) error {
 	}
 	f.end, f.open = tail.end, tail.open
 	if tail.torn > 0 {
-		f.problems = append(f.problems, problemTorn(f.original(tail.end), tail.torn))
+		f.problems = append(f.problems, session.NewProblem("torn-tail", f.original(tail.end), "", "the last line breaks off after %d bytes", tail.torn))
 	}
 	f.x = newIndex(r, start, tail.end)
 	return f.dropPartPass(ctx)
@@ -260,7 +259,11 @@ func (f *File) dropPartPass(ctx context.Context) error {
 			if lines <= n {
 				return nil
 			}
-			f.problems = append(f.problems, problemPartPass(f.original(r.off), e, lines, n))
+			what := "a pass"
+			if _, ok := e.Pass(); !ok {
+				what = "an undo"
+			}
+			f.problems = append(f.problems, session.NewProblem("part-pass", f.original(r.off), e.ID, "the file ends inside %s: %d of %d entries", what, n, lines))
 			f.end = r.off
 			f.x = newIndex(f.x.r, f.x.start, r.off)
 			if f.open, err = midLine(f.x.r, r.off); err != nil {
@@ -308,58 +311,60 @@ func (f *File) usable(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Last implements session.Store.
-func (f *File) Last(ctx context.Context) (*session.Entry, error) {
+// locked calls fn under the mutex if the session can be used, and says what failed.
+func (f *File) locked(ctx context.Context, op string, fn func() error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := f.usable(ctx); err != nil {
-		return nil, err
+		return err
 	}
-	r, err := f.x.newest()
-	if r == nil || err != nil {
-		return nil, f.wrap("read", err)
-	}
-	e, err := f.x.load(r, true)
-	return e, f.wrap("read", err)
+	return f.wrap(op, fn())
+}
+
+// Last implements session.Store.
+func (f *File) Last(ctx context.Context) (e *session.Entry, err error) {
+	err = f.locked(ctx, "read", func() error {
+		r, err := f.x.nth(0)
+		if r != nil && err == nil {
+			e, err = f.x.load(r, true)
+		}
+		return err
+	})
+	return e, err
 }
 
 // Get implements session.Store.
-func (f *File) Get(ctx context.Context, id string) (*session.Entry, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if err := f.usable(ctx); err != nil {
-		return nil, err
-	}
-	var r *rec
-	if id != "" {
-		var err error
-		if r, err = f.x.find(ctx, id); err != nil {
-			return nil, f.wrap("read", err)
+func (f *File) Get(ctx context.Context, id string) (e *session.Entry, err error) {
+	err = f.locked(ctx, "read", func() error {
+		r, err := (*rec)(nil), error(nil)
+		if id != "" {
+			r, err = f.x.find(ctx, id)
 		}
-	}
-	if r == nil {
-		return nil, &session.Error{
-			Op: "get entry", Subject: id, Err: session.ErrNotFound,
-			Hint: "clew tree " + f.path + " lists the entries",
+		switch {
+		case err != nil:
+			return err
+		case r == nil:
+			return &session.Error{
+				Op: "get entry", Subject: id, Err: session.ErrNotFound,
+				Hint: "clew tree " + f.path + " lists the entries",
+			}
 		}
-	}
-	e, err := f.x.load(r, true)
-	return e, f.wrap("read", err)
+		e, err = f.x.load(r, true)
+		return err
+	})
+	return e, err
 }
 
 // Parent implements session.Store.
-func (f *File) Parent(ctx context.Context, e *session.Entry) (*session.Entry, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if err := f.usable(ctx); err != nil {
-		return nil, err
-	}
-	p, err := f.parent(ctx, e)
-	if p == nil || err != nil {
-		return nil, f.wrap("read", err)
-	}
-	pe, err := f.x.load(p, true)
-	return pe, f.wrap("read", err)
+func (f *File) Parent(ctx context.Context, e *session.Entry) (p *session.Entry, err error) {
+	err = f.locked(ctx, "read", func() error {
+		r, err := f.parent(ctx, e)
+		if r != nil && err == nil {
+			p, err = f.x.load(r, true)
+		}
+		return err
+	})
+	return p, err
 }
 
 func (f *File) parent(ctx context.Context, e *session.Entry) (*rec, error) {
@@ -368,7 +373,7 @@ func (f *File) parent(ctx context.Context, e *session.Entry) (*rec, error) {
 		return nil, err
 	}
 	if r != nil {
-		if to, ok := f.x.attached[r.id]; r.parent == e.ParentID || ok && to == e.ParentID {
+		if to, ok := f.x.attached[r.ID]; r.ParentID == e.ParentID || ok && to == e.ParentID {
 			return f.x.parentOf(ctx, r)
 		}
 	}
@@ -379,40 +384,53 @@ func (f *File) parent(ctx context.Context, e *session.Entry) (*rec, error) {
 	return f.x.find(ctx, e.ParentID)
 }
 
-// All implements session.Store.
+// All implements session.Store. It reads the file twice, and parses it once.
 func (f *File) All(ctx context.Context) iter.Seq2[*session.Entry, error] {
 	return func(yield func(*session.Entry, error) bool) {
-		f.mu.Lock()
-		err := f.usable(ctx)
-		if err == nil {
-			err = f.x.all(ctx)
-		}
 		var recs []*rec
-		if err == nil {
-			recs = slices.Collect(f.x.records())
-		}
-		f.mu.Unlock()
-		if err != nil {
-			yield(nil, f.wrap("read", err))
-			return
-		}
-		for _, r := range recs {
-			f.mu.Lock()
+		err := f.locked(ctx, "read", func() error {
+			err := f.x.all(ctx)
+			recs = f.x.records()
+			return err
+		})
+		for i := 0; i < len(recs) && err == nil; i++ {
 			var e *session.Entry
-			err = f.usable(ctx)
-			if err == nil && f.x.byID[r.id] == r {
-				// The parent may be lost; then the entry says where it hangs.
-				_, err = f.x.parentOf(ctx, r)
-			}
-			if err == nil {
-				e, err = f.x.load(r, false)
-			}
-			f.mu.Unlock()
-			if err != nil {
-				yield(nil, f.wrap("read", err))
+			err = f.locked(ctx, "read", func() (err error) {
+				if f.x.byID[recs[i].ID] == recs[i] {
+					// The parent may be lost; then the entry says where it hangs.
+					_, err = f.x.parentOf(ctx, recs[i])
+				}
+				if err == nil {
+					e, err = f.x.load(recs[i], false)
+				}
+				return err
+			})
+			if err == nil && !yield(e, nil) {
 				return
 			}
-			if !yield(e, nil) {
+		}
+		if err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// Mentioning yields, the newest first, the entries whose records hold text, as it
+// is spelled in the file. It costs a look at each byte of the file up to where the
+// caller stops, and parses only the records that hold the text: a fraction of All.
+// What stands on damaged lines is left out, and an entry whose parent is lost says
+// what its record says.
+func (f *File) Mentioning(ctx context.Context, text string) iter.Seq2[*session.Entry, error] {
+	return func(yield func(*session.Entry, error) bool) {
+		var x *index
+		var end int64
+		err := f.locked(ctx, "read", func() error { x, end = f.x, f.end; return nil })
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for e, err := range x.mentioning(ctx, []byte(text), end) {
+			if !yield(e, f.wrap("read", err)) {
 				return
 			}
 		}
@@ -427,9 +445,9 @@ func (f *File) Problems() []session.Problem {
 	for i := range f.x.problems {
 		all[i].Offset = f.original(all[i].Offset)
 	}
-	slices.SortStableFunc(all, func(a, b session.Problem) int { return cmp.Compare(a.Offset, b.Offset) })
+	slices.SortStableFunc(all, session.ByOffset)
 	if f.x.more > 0 {
-		all = append(all, problemMore(f.size, f.x.more))
+		all = append(all, session.NewProblem("more", f.size, "", "%d more problems that are not listed", f.x.more))
 	}
 	return all
 }
@@ -456,35 +474,36 @@ func (f *File) Close() error {
 }
 
 func (f *File) wrap(op string, err error) error {
-	if err == nil {
-		return nil
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
 	}
-	var rich *session.Error
-	if errors.As(err, &rich) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	return failed(op, f.path, err)
+}
+
+var errIsDir = errors.New("it is a folder")
+
+func openError(path string, err error) error { return failed("open", path, err) }
+
+// failed says what failed on which file. An error that says so already stays.
+func failed(op, path string, err error) error {
+	if _, ok := errors.AsType[*session.Error](err); ok {
 		return err
 	}
 	if pe, ok := errors.AsType[*fs.PathError](err); ok && err.Error() == pe.Error() {
 		err = pe.Err // the path stands before it already
 	}
-	return &session.Error{Op: op, Subject: f.path, Err: err, Hint: hint(err)}
-}
-
-var errIsDir = errors.New("it is a folder")
-
-func openError(path string, err error) error {
-	var rich *session.Error
-	if errors.As(err, &rich) {
-		return err
+	h := hint(err)
+	if op == "create" && errors.Is(err, fs.ErrExist) {
+		h = "choose another name; nothing was written"
 	}
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		err = pe.Err // the path stands before it already
-	}
-	return &session.Error{Op: "open", Subject: path, Err: err, Hint: hint(err)}
+	return &session.Error{Op: op, Subject: path, Err: err, Hint: h}
 }
 
 // hint says what to do about an error.
 func hint(err error) string {
+	if _, ok := errors.AsType[*vfs.NotFileError](err); ok {
+		return "look at it and remove it, then try again; clew follows no link from there"
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "check the path; clew ls lists the sessions in the data folder"
@@ -496,12 +515,12 @@ func hint(err error) string {
 		return "name a session file in it; clew ls FOLDER lists them"
 	case errors.Is(err, errNotRegular):
 		return "it can only be read; copy it to a file to write"
-	case errors.Is(err, errNoSpace):
+	case errors.Is(err, vfs.ErrNoSpace):
 		return "free some space and try again; the file is as it was"
 	case errors.Is(err, ErrReplaced):
 		return "open it again; what was appended before is in the old file"
 	case errors.Is(err, errHeader), errors.Is(err, errHeaderless):
-		return remedyRepair
+		return "clew repair FILE --out FILE makes a sound copy"
 	case errors.Is(err, session.ErrNotSession):
 		return "name a session of clew or pi; nothing was changed"
 	}

@@ -2,9 +2,13 @@ package jsonl
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/session"
@@ -35,18 +39,17 @@ var errHeader = errors.New("its first line, the header, is damaged")
 // findHeader looks for the first record. Bytes before it that are no JSON are
 // passed over, as pi does; a first record of another kind means that the file
 // is no session.
-func findHeader(r io.ReaderAt, size int64) (h foundHeader, err error) {
+func findHeader(ctx context.Context, r io.ReaderAt, size int64) (h foundHeader, err error) {
 	var failed error
 	bad := 0 // bytes before the header that are no record
-	err = forward(r, 0, min(size, maxHeader), func(line []byte, off int64, ended bool) error {
-		if off == 0 && bytes.HasPrefix(line, bom) {
-			h.problems = append(h.problems, problemBOM())
-			line, off = line[len(bom):], int64(len(bom))
+	err = scan(ctx, r, 0, min(size, maxHeader), func(l *scanned) error {
+		if l.bom {
+			h.problems = append(h.problems, session.NewProblem("bom", 0, "", "a byte order mark at the beginning"))
 		}
-		if off > maxPreface {
+		if l.off > maxPreface {
 			return errStop
 		}
-		for _, p := range cutLine(line, ended) {
+		for _, p := range l.pieces {
 			switch {
 			case p.kind == pieceBad && bytes.HasPrefix(p.data, []byte(`{"type":"session"`)):
 				failed = fmt.Errorf("%w any more: %w", session.ErrNotSession, errHeader)
@@ -57,20 +60,23 @@ func findHeader(r io.ReaderAt, size int64) (h foundHeader, err error) {
 			case jsonx.IsNull(p.data):
 				continue
 			}
-			if h.header, failed = session.ParseHeader(p.data); failed != nil {
+			if h.header, failed = session.ParseHeader(bytes.Clone(p.data)); failed != nil {
 				return errStop
 			}
 			if bad > 0 {
-				h.problems = append(h.problems, problemBeforeHeader(0, bad))
+				h.problems = append(h.problems, session.NewProblem("before-header", 0, "", "%d bytes before the header that are no record", bad))
 			}
-			h.line = off
-			h.end = off + int64(p.off+len(p.data))
-			if rest := jsonx.Space(line, p.off+len(p.data)); rest == len(line) {
-				h.end = off + int64(len(line))
-				if ended {
-					h.end++
+			h.line = l.off
+			if l.bom {
+				h.line += int64(len(bom))
+			}
+			end := p.off + len(p.data)
+			if jsonx.Space(l.data, end) == len(l.data) {
+				if end = len(l.data); l.ended {
+					end++
 				}
 			}
+			h.end = l.off + int64(end)
 			return errStop
 		}
 		return nil
@@ -95,4 +101,156 @@ func findHeader(r io.ReaderAt, size int64) (h foundHeader, err error) {
 		failed = fmt.Errorf("%w: there is no header in it", session.ErrNotSession)
 	}
 	return h, failed
+}
+
+// errHeaderless is what a session without its header looks like.
+var errHeaderless = errors.New("a session whose first line, the header, is missing")
+
+// maxSniff is how much of a file that is no session is looked at, in bytes.
+const maxSniff = 256 << 10
+
+// foreign says what a file that is no session looks like, or "".
+func foreign(r io.ReaderAt, size int64) (string, error) {
+	data := make([]byte, min(size, maxSniff))
+	if err := readFull(r, data, 0); err != nil {
+		return "", err
+	}
+	data = bytes.TrimPrefix(data, bom)
+	data = data[jsonx.Space(data, 0):]
+	switch {
+	case len(data) == 0:
+		return "an empty page", nil
+	case binary(data, int64(len(data)) < size):
+		return "a binary file", nil
+	case data[0] == '[':
+		return foreignList(data), nil
+	case data[0] != '{':
+		if _, err := jsonx.Scan(data, 0); err == nil {
+			return "a JSON value, but no record", nil
+		}
+		return "text, not JSON", nil
+	}
+	// One JSON value on many lines, of which only the beginning may be here, or
+	// a file of JSON lines, of which the first ones are often special.
+	for range 64 {
+		if what := foreignObject(keysOf(data)); what != "" {
+			return what, nil
+		}
+		end := bytes.IndexByte(data, '\n')
+		if end < 0 {
+			break
+		}
+		if _, err := jsonx.Scan(data[:end], 0); err != nil {
+			break
+		}
+		data = data[end+1:]
+		data = data[jsonx.Space(data, 0):]
+	}
+	return "", nil
+}
+
+// keysOf returns the members of the object at the beginning of data as far as
+// they can be read. A member that the end of the data cuts off has no value.
+func keysOf(data []byte) map[string][]byte {
+	keys := map[string][]byte{}
+	if !jsonx.IsObject(data) {
+		return keys
+	}
+	for i := jsonx.Space(data, 1); i < len(data) && data[i] == '"'; {
+		end, err := jsonx.Scan(data, i)
+		if err != nil {
+			break
+		}
+		key, _ := jsonx.String(data[i:end])
+		keys[key] = nil
+		if i = jsonx.Space(data, end); i >= len(data) || data[i] != ':' {
+			break
+		}
+		i = jsonx.Space(data, i+1)
+		if end, err = jsonx.Scan(data, i); err != nil {
+			break
+		}
+		keys[key] = data[i:end]
+		if i = jsonx.Space(data, end); i >= len(data) || data[i] != ',' {
+			break
+		}
+		i = jsonx.Space(data, i+1)
+	}
+	return keys
+}
+
+// A sign tells what wrote a file by the members of its first records.
+type sign struct {
+	keys  string // members that a record has, with spaces between
+	types string // or what its type is
+	what  string
+}
+
+// signs are looked at in this order; the last ones have less to tell them by.
+var signs = []sign{
+	{"leafUuid", "", "a Claude Code session"},
+	{"parentUuid uuid", "", "a Claude Code session"},
+	{"sessionId uuid", "", "a Claude Code session"},
+	{"", "file-history-snapshot", "a Claude Code session"},
+	{"", "queue-operation", "a Claude Code session"},
+	{"timestamp type payload", "", "a Codex session"},
+	{"timestamp instructions git", "", "a Codex session"},
+	{"sessionId projectHash", "", "a Gemini CLI session"},
+	{"trajectory_format", "", "a trajectory of mini-swe-agent"},
+	{"info messages", "", "a trajectory of mini-swe-agent"},
+	{"trajectory", "", "a trajectory of SWE-agent"},
+	{"history info environment", "", "a trajectory of SWE-agent"},
+	{"instance_id history", "", "an output of OpenHands"},
+	{"instance_id test_result", "", "an output of OpenHands"},
+	{"messages", "", "a list of chat messages"},
+	{"type id parentId", "", errHeaderless.Error()},
+	{"role content", "", "chat messages, one a line"},
+}
+
+// foreignObject names the program that writes records with these members.
+func foreignObject(keys map[string][]byte) string {
+	typ, _ := jsonx.String(keys["type"])
+	if kind, _ := jsonx.String(keys["kind"]); kind == "header" && keys["v"] != nil {
+		return "a session of pi's next format, version 4"
+	}
+	for _, s := range signs {
+		lacks := func(key string) bool { _, ok := keys[key]; return !ok }
+		if s.types != "" && s.types == typ || s.keys != "" && !slices.ContainsFunc(strings.Fields(s.keys), lacks) {
+			return s.what
+		}
+	}
+	return ""
+}
+
+func foreignList(data []byte) string {
+	var first []byte
+	jsonx.Elements(data, func(val []byte) bool {
+		first = val
+		return false
+	})
+	keys := keysOf(first)
+	switch {
+	case keys["role"] != nil && keys["parts"] != nil:
+		return "a conversation of Gemini CLI"
+	case keys["role"] != nil:
+		return "a list of chat messages"
+	}
+	return "a JSON list"
+}
+
+// binary reports whether data is no text. cut says that more follows, so that
+// a character may be cut in two at the end.
+func binary(data []byte, cut bool) bool {
+	if bytes.IndexByte(data, 0) >= 0 {
+		return true
+	}
+	odd := 0
+	for i := 0; i < len(data); {
+		r, n := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && n == 1 && (!cut || i < len(data)-utf8.UTFMax) {
+			odd++
+		}
+		i += n
+	}
+	return odd > len(data)/64 // a few are damage or another encoding
 }

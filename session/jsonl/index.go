@@ -8,7 +8,6 @@ import (
 	"io"
 	"iter"
 	"slices"
-	"strings"
 	"weak"
 
 	"github.com/clew-dev/clew/session"
@@ -16,13 +15,11 @@ import (
 
 // rec is what is remembered of a record: where it is, not what it says.
 type rec struct {
-	off    int64
-	size   int64
-	typ    session.Type
-	id     string
-	parent string
-	entry  *session.Entry // what was asked for, up to maxKept bytes of it
-	weak   weak.Pointer[session.Entry]
+	session.Shape
+	off   int64
+	size  int64
+	entry *session.Entry // what was asked for, up to maxKept bytes of it
+	weak  weak.Pointer[session.Entry]
 }
 
 // maxKept is how many bytes of entries an index keeps at hand. Beyond that,
@@ -39,12 +36,15 @@ type index struct {
 	r     io.ReaderAt
 	start int64 // where the first record after the header begins
 
-	back     *backward
-	lastRead lastRead
-	older    []*rec // from the end as it was at opening, backwards
-	newer    []*rec // since then, in file order
-	byID     map[string]*rec
-	kept     int64 // bytes of the entries in rec.entry
+	back *backward
+	// The record that the last step has read from a sound line, and its entry,
+	// which is good until the next step.
+	lastRec   *rec
+	lastEntry *session.Entry
+	older     []*rec // from the end as it was at opening, backwards
+	newer     []*rec // since then, in file order
+	byID      map[string]*rec
+	kept      int64 // bytes of the entries in rec.entry
 
 	// Stretches of the file that are no record: where they begin, and what they
 	// were as far as that can be read. Records whose parent is nowhere lost it
@@ -58,13 +58,6 @@ type index struct {
 	more     int // problems beyond maxProblems
 }
 
-// lastRead is the record that the last step has read, when the line was sound. The
-// entry is good until the next step.
-type lastRead struct {
-	rec   *rec
-	entry *session.Entry
-}
-
 func newIndex(r io.ReaderAt, start, end int64) *index {
 	return &index{
 		r: r, start: start,
@@ -73,15 +66,9 @@ func newIndex(r io.ReaderAt, start, end int64) *index {
 	}
 }
 
-// complete reports whether the index reaches back to the header.
-func (x *index) complete() bool { return x.back.done }
-
 // step reads one more line backwards; false at the beginning.
 func (x *index) step() (bool, error) {
-	if x.complete() {
-		return false, nil
-	}
-	x.lastRead = lastRead{} // its memory is used again now
+	x.lastRec, x.lastEntry = nil, nil // their memory is used again now
 	line, off, ok, err := x.back.prev()
 	if err != nil || !ok {
 		return false, err
@@ -93,34 +80,61 @@ func (x *index) step() (bool, error) {
 		}
 		line, off = line[x.start-off:], x.start
 	}
-	// Mostly a line is one sound record, and mostly its entry is asked for next.
-	if e, err := session.ParseEntry(line); err == nil && e.ID != "" && e.Type != "session" {
-		at := bytes.IndexByte(line, '{') // behind white space
-		r := x.add(&rec{
-			off: off + int64(at), size: int64(len(e.Raw())),
-			typ: typeName(string(e.Type)), id: strings.Clone(e.ID), parent: strings.Clone(e.ParentID),
-		}, false)
-		x.older = append(x.older, r)
-		x.lastRead = lastRead{r, e}
-		return true, nil
-	}
 	// A line that the end of the index cuts off ended there when it was opened.
-	pieces := cutLine(line, true)
-	if len(pieces) > 1 {
-		x.report(problemJoined(off, len(pieces)))
-	}
-	for i := range slices.Backward(pieces) {
-		if r := x.take(&pieces[i], off, false); r != nil {
-			x.older = append(x.older, r)
-		}
+	recs, e := x.line(line, off, nil, false)
+	slices.Reverse(recs)
+	x.older = append(x.older, recs...)
+	if e != nil {
+		x.lastRec, x.lastEntry = recs[0], e
 	}
 	return true, nil
 }
 
-// take judges a piece: a record to index, or a problem. newest says that the
-// piece lies behind all that is indexed; else it lies before.
+// line takes in a line, which lies behind all that is indexed if newest is set,
+// else before, with its pieces where they are known. It returns the records on it,
+// and the entry where the line is one sound record, as most are.
+func (x *index) line(line []byte, off int64, pieces []piece, newest bool) ([]*rec, *session.Entry) {
+	if e := soundRecord(line); e != nil {
+		at := bytes.IndexByte(line, '{') // behind white space
+		return []*rec{x.add(e, off+int64(at), newest)}, e
+	}
+	var recs []*rec
+	if pieces == nil {
+		pieces = cutLine(line, true)
+	}
+	if len(pieces) > 1 {
+		x.report(session.NewProblem("joined-records", off, "", "%d records, or parts of records, on one line", len(pieces)))
+	}
+	if !newest {
+		slices.Reverse(pieces)
+	}
+	for i := range pieces {
+		if r := x.take(&pieces[i], off, newest); r != nil {
+			recs = append(recs, r)
+		}
+	}
+	if !newest {
+		slices.Reverse(recs)
+	}
+	return recs, nil
+}
+
+// soundRecord returns the entry of a line that is one record, else nil.
+func soundRecord(line []byte) *session.Entry {
+	if e, err := session.ParseEntry(line); err == nil && e.ID != "" && e.Type != "session" {
+		return e
+	}
+	return nil
+}
+
+// take judges a piece of a line: a record to index, or a problem.
 func (x *index) take(p *piece, lineOff int64, newest bool) *rec {
 	off := lineOff + int64(p.off)
+	if p.kind == pieceRecord {
+		if e := soundRecord(p.data); e != nil {
+			return x.add(e, off, newest)
+		}
+	}
 	switch {
 	case p.kind == pieceBad:
 		l := salvage(p.data, off)
@@ -132,32 +146,31 @@ func (x *index) take(p *piece, lineOff int64, newest bool) *rec {
 		if _, known := x.lost[l.id]; l.id != "" && (newest || !known) {
 			x.lost[l.id] = l
 		}
-		x.report(problemBadLine(off, p))
-		return nil
+		x.report(session.NewProblem("bad-line", off, "", "%d bytes that are no record: %v", len(p.data), p.err))
 	case p.kind == pieceStray:
-		x.report(problemStray(off, p))
-		return nil
+		show := p.data
+		if len(show) > 40 {
+			show = append(show[:40:40], "..."...)
+		}
+		x.report(session.NewProblem("stray-value", off, "", "a JSON value that is no record: %s", show))
 	case p.typ == "session":
-		x.report(problemSecondHeader(off))
-		return nil
-	case p.id == "":
-		x.report(problemNoID(off, p))
-		return nil
+		x.report(session.NewProblem("second-header", off, "", "another session header in the middle of the file"))
+	default:
+		x.report(session.NewProblem("no-id", off, "", "a record of type %q without an id", p.typ))
 	}
-	return x.add(&rec{
-		off: off, size: int64(len(p.data)), typ: typeName(p.typ), id: strings.Clone(p.id), parent: strings.Clone(p.parent),
-	}, newest)
+	return nil
 }
 
 // add makes a record known by its id.
-func (x *index) add(r *rec, newest bool) *rec {
-	if x.byID[r.id] != nil {
-		x.report(problemDuplicate(r.off, r.id))
+func (x *index) add(e *session.Entry, off int64, newest bool) *rec {
+	r := &rec{Shape: e.Shape(), off: off, size: int64(len(e.Raw()))}
+	if x.byID[r.ID] != nil {
+		x.report(session.NewProblem("duplicate-id", off, r.ID, "the id %s stands in more than one record", r.ID))
 		if !newest {
 			return r // a later record has the id; this one only keeps its place
 		}
 	}
-	x.byID[r.id] = r
+	x.byID[r.ID] = r
 	return r
 }
 
@@ -192,9 +205,6 @@ func (x *index) all(ctx context.Context) error {
 	return err
 }
 
-// newest returns the last record of the file, or nil.
-func (x *index) newest() (*rec, error) { return x.nth(0) }
-
 // nth returns the record that stands n places before the newest, or nil.
 func (x *index) nth(n int) (*rec, error) {
 	if n < len(x.newer) {
@@ -218,11 +228,11 @@ func (x *index) load(r *rec, keep bool) (*session.Entry, error) {
 	if e := r.weak.Value(); e != nil {
 		return e, nil
 	}
-	e, err := x.parse(r)
+	e, err := x.read(r)
 	if err != nil {
 		return nil, err
 	}
-	if parent, ok := x.attached[r.id]; ok && x.byID[r.id] == r && x.byID[r.parent] == nil {
+	if parent, ok := x.attached[r.ID]; ok && x.byID[r.ID] == r && x.byID[r.ParentID] == nil {
 		e = e.Attached(parent)
 	}
 	if keep {
@@ -231,16 +241,21 @@ func (x *index) load(r *rec, keep bool) (*session.Entry, error) {
 	return e, nil
 }
 
-func (x *index) parse(r *rec) (*session.Entry, error) {
-	if x.lastRead.rec == r {
-		return x.lastRead.entry.Clone(), nil
+// read reads the bytes of a record. They were parsed when it was indexed, so they
+// are not parsed again.
+func (x *index) read(r *rec) (*session.Entry, error) {
+	if x.lastRec == r {
+		return x.lastEntry.Clone(), nil
 	}
 	raw := make([]byte, r.size)
 	if err := readFull(x.r, raw, r.off); err != nil {
 		return nil, err
 	}
-	e, err := session.ParseEntry(raw)
-	if err != nil || e.ID != r.id {
+	if raw[0] == '{' && raw[r.size-1] == '}' && bytes.Contains(raw, []byte(`"`+r.ID+`"`)) {
+		return r.Entry(raw), nil
+	}
+	e, err := session.ParseEntry(raw) // an id that is spelled with escapes, or other bytes
+	if err != nil || e.ID != r.ID {
 		return nil, errChanged
 	}
 	return e, nil
@@ -257,32 +272,66 @@ func (x *index) keep(r *rec, e *session.Entry) {
 
 var errChanged = errors.New("the file was changed while it was open; open it again")
 
+// mentioning yields, the newest first, the entries of sound records whose bytes
+// hold text. The others are passed over without being parsed, and none of them is
+// indexed: it costs a look at each byte.
+func (x *index) mentioning(ctx context.Context, text []byte, end int64) iter.Seq2[*session.Entry, error] {
+	return func(yield func(*session.Entry, error) bool) {
+		back := newBackward(x.r, end)
+		for n := 0; ; n++ {
+			line, off, ok, err := back.prev()
+			if err == nil && n%256 == 255 {
+				err = ctx.Err()
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !ok || off+int64(len(line)) <= x.start {
+				return
+			}
+			if off < x.start {
+				line = line[x.start-off:]
+			}
+			if !bytes.Contains(line, text) {
+				continue
+			}
+			pieces := cutLine(line, true)
+			for i := range slices.Backward(pieces) {
+				if e := soundRecord(pieces[i].data); e != nil && !yield(e.Clone(), nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // parentOf returns the record that r hangs under, nil for a root. A parent that
 // is nowhere was lost to damage; see mend.
 func (x *index) parentOf(ctx context.Context, r *rec) (*rec, error) {
-	if r.parent == "" {
+	if r.ParentID == "" {
 		return nil, nil
 	}
-	if to, ok := x.attached[r.id]; ok && x.byID[r.parent] == nil {
+	if to, ok := x.attached[r.ID]; ok && x.byID[r.ParentID] == nil {
 		return x.byID[to], nil
 	}
-	p, err := x.find(ctx, r.parent)
+	p, err := x.find(ctx, r.ParentID)
 	if p != nil || err != nil {
 		return p, err
 	}
 	// The whole file is indexed now.
 	p = x.mend(r)
 	to := ""
+	problem := session.NewProblem("missing-parent", r.off, r.ID, "its parent %s is nowhere in the file", r.ParentID)
 	if p != nil {
-		to = p.id
+		to = p.ID
+		problem.Meaning = "it is read as hanging under " + to + ", where its lost parent hung or stood; pi loses all before it"
 	}
-	x.attached[r.id] = to
-	x.report(problemMissingParent(r, to))
+	x.attached[r.ID] = to
+	x.report(problem)
+	r.weak = weak.Pointer[session.Entry]{}
 	if e := r.entry; e != nil {
 		r.entry = e.Attached(to)
-	}
-	r.weak = weak.Pointer[session.Entry]{}
-	if r.entry != nil {
 		r.weak = weak.Make(r.entry)
 	}
 	return p, nil
@@ -294,7 +343,7 @@ func (x *index) parentOf(ctx context.Context, r *rec) (*rec, error) {
 func (x *index) mend(r *rec) *rec {
 	at, found := int64(0), false
 	seen := map[string]bool{}
-	for id := r.parent; !seen[id]; {
+	for id := r.ParentID; !seen[id]; {
 		l, ok := x.lost[id]
 		if !ok {
 			break
@@ -338,52 +387,38 @@ func (x *index) badBefore(off int64) (at int64, ok bool) {
 func (x *index) lastBefore(off int64) *rec {
 	n, _ := slices.BinarySearchFunc(x.newer, off, func(r *rec, off int64) int { return cmp.Compare(r.off, off) })
 	for _, r := range slices.Backward(x.newer[:n]) {
-		if x.byID[r.id] == r {
+		if x.byID[r.ID] == r {
 			return r
 		}
 	}
 	n, _ = slices.BinarySearchFunc(x.older, off, func(r *rec, off int64) int { return cmp.Compare(off, r.off) })
 	for _, r := range x.older[n:] {
-		if r.off < off && x.byID[r.id] == r {
+		if r.off < off && x.byID[r.ID] == r {
 			return r
 		}
 	}
 	return nil
 }
 
-// records yields what is indexed, in file order.
-func (x *index) records() iter.Seq[*rec] {
-	return func(yield func(*rec) bool) {
-		for _, r := range slices.Backward(x.older) {
-			if !yield(r) {
-				return
-			}
-		}
-		for _, r := range x.newer {
-			if !yield(r) {
-				return
-			}
-		}
-	}
+// records returns what is indexed, in file order.
+func (x *index) records() []*rec {
+	recs := make([]*rec, 0, len(x.older)+len(x.newer))
+	recs = append(recs, x.older...)
+	slices.Reverse(recs)
+	return append(recs, x.newer...)
 }
 
 // grow indexes the region from..to, which lies behind all that is indexed. It
 // returns how many bytes at its end are the beginning of a record.
 func (x *index) grow(from, to int64) (torn int64, err error) {
-	err = forwardOnce(x.r, from, to, func(line []byte, off int64, ended bool) error {
+	err = forward(x.r, from, to, func(line []byte, off int64, ended bool) error {
 		pieces := cutLine(line, ended)
 		if n := len(pieces); !ended && n > 0 && pieces[n-1].kind == pieceBad {
 			torn = to - off - int64(pieces[n-1].off)
 			pieces = pieces[:n-1]
 		}
-		if len(pieces) > 1 {
-			x.report(problemJoined(off, len(pieces)))
-		}
-		for i := range pieces {
-			if r := x.take(&pieces[i], off, true); r != nil {
-				x.newer = append(x.newer, r)
-			}
-		}
+		recs, _ := x.line(line, off, pieces, true)
+		x.newer = append(x.newer, recs...)
 		return nil
 	})
 	return torn, err

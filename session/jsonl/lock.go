@@ -11,6 +11,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/clew-dev/clew/internal/vfs"
 	"github.com/clew-dev/clew/session"
 )
 
@@ -18,7 +19,7 @@ import (
 // removed when the lock is given back.
 type lock struct {
 	path string
-	fl   *flock.Flock
+	fl   *flock.Flock // nil in tests that need no lock
 }
 
 // holder is what a lock file says.
@@ -33,21 +34,21 @@ func (h holder) String() string {
 	return fmt.Sprintf("%s, process %d on %s, since %s", h.Program, h.PID, h.Host, h.Since.Format(time.RFC3339))
 }
 
-// acquire takes the lock or says who has it. A file system without locks is
-// no reason to refuse; it is reported.
+// acquire takes the lock or says who has it. A file system without locks is no
+// reason to refuse; it is reported.
 func (f *File) acquire() error {
-	if f.real == "" {
-		f.real = realPath(f.path)
-	}
 	path := f.real + ".lock"
 	for range 8 {
-		fl := flock.New(path, flock.SetPermissions(0o600))
+		if err := errors.Join(vfs.CheckOwn(f.fs, path), vfs.CheckOwn(f.fs, holderPath(path))); err != nil {
+			return err
+		}
+		fl := flock.New(path, flock.SetPermissions(0o600), flock.SetFlag(os.O_CREATE|os.O_RDONLY|vfs.NoFollow))
 		got, err := fl.TryLock()
 		if err != nil {
 			if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
-			f.unlocked = []session.Problem{problemNoLock(err)}
+			f.unlocked = []session.Problem{session.NewProblem("no-lock", 0, "", "this file system gives no lock: %v", err)}
 			return nil
 		}
 		if !got {
@@ -56,7 +57,7 @@ func (f *File) acquire() error {
 		}
 		// The holder before us may have removed the file between our opening
 		// and our locking it: then we hold a lock that nobody else sees.
-		on, err := os.Stat(path)
+		on, err := f.fs.Lstat(path)
 		if err == nil {
 			held, herr := fl.Stat()
 			if herr == nil && os.SameFile(on, held) {
@@ -73,7 +74,7 @@ func (f *File) acquire() error {
 func lockedError(path, lockPath string) error {
 	err := ErrLocked
 	var h holder
-	if data, rerr := os.ReadFile(holderPath(lockPath)); rerr == nil && json.Unmarshal(data, &h) == nil && h.PID != 0 {
+	if data, rerr := vfs.ReadOwn(vfs.OS{}, holderPath(lockPath)); rerr == nil && json.Unmarshal(data, &h) == nil && h.PID != 0 {
 		err = fmt.Errorf("%w (%s)", ErrLocked, h)
 	}
 	return &session.Error{
@@ -85,9 +86,16 @@ func lockedError(path, lockPath string) error {
 // sign writes the holder into the lock file, for people; the lock does not
 // depend on it.
 func (l *lock) sign(program string) {
+	f, err := vfs.OpenOwn(vfs.OS{}, holderPath(l.path), os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return
+	}
+	defer f.Close()
 	host, _ := os.Hostname()
 	data, _ := json.Marshal(holder{program, os.Getpid(), host, time.Now().UTC().Truncate(time.Second)})
-	_ = os.WriteFile(holderPath(l.path), append(data, '\n'), 0o600)
+	if f.Truncate(0) == nil {
+		_, _ = f.Write(append(data, '\n'))
+	}
 }
 
 // holderPath is where the holder is named: in the lock file itself, but where
@@ -100,7 +108,7 @@ func holderPath(lockPath string) string {
 }
 
 func (l *lock) release() {
-	if l == nil {
+	if l == nil || l.fl == nil {
 		return
 	}
 	// While the lock is held, and never again afterwards, so that nobody

@@ -2,11 +2,16 @@ package jsonl
 
 import (
 	"context"
+	"errors"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/internal/vfs"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 )
@@ -61,7 +66,7 @@ func peek(ctx context.Context, path string) (info Info, err error) {
 		return info, err
 	}
 	defer f.Close()
-	h, err := findHeader(f, st.Size())
+	h, err := findHeader(ctx, f, st.Size())
 	if err != nil {
 		return info, err
 	}
@@ -99,10 +104,10 @@ func (info *Info) scan(r io.ReaderAt, from, to int64, inside bool) error {
 			newest = t
 		}
 		if name, ok := e.SessionName(); ok {
-			info.Name = name
+			info.Name = strings.Clone(name)
 		}
 		if info.First == "" && e.Type == session.TypeMessage {
-			info.First = userText(e)
+			info.First = strings.Clone(userText(e))
 		}
 		return nil
 	})
@@ -122,4 +127,85 @@ func userText(e *session.Entry) string {
 		return ""
 	}
 	return m.Text()
+}
+
+var errNotRegular = errors.New("not a regular file")
+
+// Remove deletes a session file and all that belongs to it: what was cut off
+// its end, its backups, what a stopped writer left; and the symbolic link, where
+// path is one. It returns what it removed. A file that is no session, and a session that another program has
+// open for writing, stay as they are.
+func Remove(ctx context.Context, path string) (removed []string, err error) {
+	if removed, err = remove(ctx, path); err != nil {
+		err = failed("remove", path, err)
+		if rich, ok := errors.AsType[*session.Error](err); ok && rich.Op == "open" {
+			rich.Op = "remove"
+		}
+	}
+	return removed, err
+}
+
+func remove(ctx context.Context, path string) (removed []string, err error) {
+	if _, err := peek(ctx, path); err != nil {
+		return nil, err
+	}
+	f := newFile(path, Options{Program: "clew rm"})
+	if err := f.acquire(); err != nil {
+		return nil, err
+	}
+	defer f.release()
+	belongings, err := companions(f.real)
+	if err != nil {
+		return nil, err
+	}
+	// The session goes last: what fails before it can be tried again.
+	names := append(belongings, f.real)
+	if link, err := os.Lstat(path); err == nil && link.Mode()&os.ModeSymlink != 0 {
+		names = append(names, path)
+	}
+	for _, name := range names {
+		err := os.Remove(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return removed, err
+		}
+		removed = append(removed, name)
+	}
+	return removed, f.fs.SyncDir(filepath.Dir(f.real))
+}
+
+// companions lists the files beside a session that belong to it, but for the
+// lock, which goes when it is given back. It fails when one of the names is taken
+// by a link or a folder: what a link leads to is not the session's.
+func companions(path string) ([]string, error) {
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		end, ok := strings.CutPrefix(e.Name(), filepath.Base(path))
+		if !ok || !belongs(end) {
+			continue
+		}
+		name := filepath.Join(filepath.Dir(path), e.Name())
+		if err := vfs.CheckOwn(vfs.OS{}, name); err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+	}
+	return names, nil
+}
+
+// belongs reports whether a file whose name is that of a session and this
+// ending belongs to the session.
+func belongs(end string) bool {
+	switch end {
+	case ".cut", ".new", ".migrating":
+		return true
+	}
+	n, ok := strings.CutPrefix(end, ".bak")
+	return ok && strings.Trim(n, "0123456789") == ""
 }

@@ -7,10 +7,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
-	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/internal/vfs"
 	"github.com/clew-dev/clew/session"
 )
@@ -22,6 +23,9 @@ type PurgeOptions struct {
 	ID string
 	// Text goes wherever it stands. "" for none; at least MinPurge bytes.
 	Text string
+	// Spilled are the addresses of full content kept beside the session that is
+	// erased as well. The records that refer to it lose the reference.
+	Spilled []string
 	// DryRun looks what there is, and changes nothing.
 	DryRun bool
 	// Program names the holder of the lock to others. Default: "clew purge".
@@ -84,7 +88,9 @@ var (
 // the old file are then overwritten too, where the system allows that.
 //
 // The errors: those of Open, session.ErrNotFound, ErrNoContent, session.ErrReadOnly
-// for a format version that this package can't write.
+// for a format version that this package can't write. When all files were replaced
+// and only the old bytes could not be overwritten and synced, the result comes with
+// an error that says so.
 func Purge(ctx context.Context, path string, opt PurgeOptions) (*Purged, error) {
 	switch {
 	case opt.ID == "" && opt.Text == "":
@@ -111,6 +117,12 @@ func Purge(ctx context.Context, path string, opt PurgeOptions) (*Purged, error) 
 	if err := p.run(ctx); err != nil {
 		return nil, f.wrap("purge", err)
 	}
+	if p.unscrubbed != nil {
+		return &p.out, &session.Error{
+			Op: "purge", Subject: path, Err: fmt.Errorf("the session has it no longer, but the disk may still have the bytes that were replaced: %w", p.unscrubbed),
+			Hint: "see what is wrong with the disk, and overwrite its free space",
+		}
+	}
 	return &p.out, nil
 }
 
@@ -127,6 +139,8 @@ type purger struct {
 	match    *matcher        // nil when there is nothing to look for
 	parts    map[string]bool // that go from what was derived
 	words    map[string]bool // of the purged content, that look like secrets
+
+	unscrubbed error // why old bytes were not overwritten
 }
 
 // record is a piece of a line of one of the files, as the purger sees it.
@@ -160,14 +174,17 @@ func (p *purger) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := p.settle(ctx, texts); err != nil {
+	if err := p.chooseParts(ctx, texts); err != nil {
 		return err
 	}
-	if !p.opt.DryRun {
+	if !p.opt.DryRun && len(p.out.Removed) > 0 {
 		for _, name := range p.out.Removed {
 			if err := p.f.fs.Remove(name); err != nil {
 				return err
 			}
+		}
+		if err := p.f.fs.SyncDir(filepath.Dir(p.f.real)); err != nil {
+			return err
 		}
 	}
 	for _, name := range p.files {
@@ -203,7 +220,7 @@ func (p *purger) collect(ctx context.Context) (texts []string, err error) {
 		}
 		texts = append(texts, textsOf(r.data)...)
 		if c := contentOf(r.data, r.kindOf()); len(c) > len(`""`) && !bytes.Equal(c, purgeContent(c)) {
-			p.contents = append(p.contents, c)
+			p.contents = append(p.contents, bytes.Clone(c))
 		}
 		return nil
 	})
@@ -216,9 +233,9 @@ func (p *purger) collect(ctx context.Context) (texts []string, err error) {
 	return texts, err
 }
 
-// settle finds the copies, and which parts of the texts are to go from what was made
+// chooseParts finds the copies, and which parts of the texts are to go from what was made
 // of them: those that no other entry has.
-func (p *purger) settle(ctx context.Context, texts []string) error {
+func (p *purger) chooseParts(ctx context.Context, texts []string) error {
 	if len(texts) == 0 {
 		return nil
 	}
@@ -263,7 +280,7 @@ func (p *purger) isCopy(r *record) bool {
 // offer notes the parts of s that stand in the purged texts.
 func (p *purger) offer(s string) {
 	for _, sp := range p.match.shared(s) {
-		p.parts[s[sp.from:sp.to]] = true
+		p.parts[strings.Clone(s[sp.from:sp.to])] = true
 	}
 }
 
@@ -294,7 +311,7 @@ func (p *purger) goes(r *record) bool {
 // each calls fn for every record of every file.
 func (p *purger) each(ctx context.Context, fn func(r *record) error) error {
 	for _, name := range p.files {
-		err := p.scan(ctx, name, func(_ []byte, recs []record, _ bool) error {
+		err := p.scan(ctx, name, func(_ *scanned, recs []record) error {
 			for i := range recs {
 				if err := fn(&recs[i]); err != nil {
 					return err
@@ -309,10 +326,9 @@ func (p *purger) each(ctx context.Context, fn func(r *record) error) error {
 	return nil
 }
 
-// scan reads a file line by line: the line, the records on it, and whether a line
-// break follows it.
-func (p *purger) scan(ctx context.Context, name string, fn func(line []byte, recs []record, ended bool) error) error {
-	file, err := p.f.fs.OpenFile(name, os.O_RDONLY, 0)
+// scan walks over the lines of a file and the records on them.
+func (p *purger) scan(ctx context.Context, name string, fn func(l *scanned, recs []record) error) error {
+	file, err := vfs.OpenOwn(p.f.fs, name, os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}
@@ -321,75 +337,58 @@ func (p *purger) scan(ctx context.Context, name string, fn func(line []byte, rec
 	if err != nil {
 		return err
 	}
-	version, session1 := session.Version, ""
-	position, n := 0, 0
-	return forward(file, 0, info.Size(), func(line []byte, _ int64, ended bool) error {
-		if n%256 == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		n++
-		skip := 0
-		if n == 1 && bytes.HasPrefix(line, bom) {
-			skip = len(bom)
-		}
+	version, sessionID := session.Version, ""
+	position := 0
+	return scan(ctx, file, 0, info.Size(), func(l *scanned) error {
 		var recs []record
-		for _, pc := range cutLine(line[skip:], ended) {
-			pc.off += skip
-			r := record{piece: pc, file: name, line: n, id: pc.id, torn: pc.kind != pieceRecord}
+		for _, pc := range l.pieces {
+			r := record{piece: pc, file: name, line: l.n, id: strings.Clone(pc.id), torn: pc.kind != pieceRecord}
 			switch {
 			case r.torn:
 			case pc.typ == "session":
-				if h, err := session.ParseHeader(pc.data); err == nil && session1 == "" {
-					version, session1 = h.Version, h.ID
+				if h, err := session.ParseHeader(pc.data); err == nil && sessionID == "" {
+					version, sessionID = h.Version, strings.Clone(h.ID)
 				}
 			case version < 2: // as convert does
-				r.id = derivedID(session1, position)
+				r.id = derivedID(sessionID, position)
 				position++
 			}
 			recs = append(recs, r)
 		}
-		return fn(line, recs, ended)
+		return fn(l, recs)
 	})
 }
 
 // overwrite replaces a file by one without what is to go, when there is some in it.
 func (p *purger) overwrite(ctx context.Context, name string) error {
-	before := len(p.out.Places)
-	err := p.scan(ctx, name, func(_ []byte, recs []record, _ bool) error {
-		for i := range recs {
-			if _, what := p.rewrite(&recs[i]); what != "" {
-				p.out.Places = append(p.out.Places, PurgePlace{p.shown(name), recs[i].line, recs[i].id, what})
+	var places []PurgePlace
+	rewrite := func(w io.Writer) error {
+		places = nil
+		return p.scan(ctx, name, func(l *scanned, recs []record) error {
+			out := make([]byte, 0, len(l.data)+1)
+			at := 0
+			for i := range recs {
+				r := &recs[i]
+				data, what := p.rewrite(r)
+				if what != "" {
+					places = append(places, PurgePlace{p.shown(name), r.line, r.id, what})
+				}
+				out = append(append(out, l.data[at:r.off]...), data...)
+				at = r.off + len(r.data)
 			}
-		}
-		return nil
-	})
-	if err != nil || p.opt.DryRun || len(p.out.Places) == before {
-		return err
-	}
-	return p.f.purgeFile(name, func(w io.Writer) error {
-		return p.scan(ctx, name, func(line []byte, recs []record, ended bool) error {
-			return p.writeLine(w, line, recs, ended)
+			out = append(out, l.data[at:]...)
+			if l.ended {
+				out = append(out, '\n')
+			}
+			_, err := w.Write(out)
+			return err
 		})
-	}, func(err error) {
-		p.out.Left = append(p.out.Left, PurgeLeft{File: p.shown(name), Why: fmt.Sprintf("what it was may still be on the disk: %v", err)})
-	})
-}
-
-func (p *purger) writeLine(w io.Writer, line []byte, recs []record, ended bool) error {
-	out := make([]byte, 0, len(line)+1)
-	at := 0
-	for i := range recs {
-		r := &recs[i]
-		data, _ := p.rewrite(r)
-		out = append(out, line[at:r.off]...)
-		out = append(out, data...)
-		at = r.off + len(r.data)
 	}
-	out = append(out, line[at:]...)
-	if ended {
-		out = append(out, '\n')
+	err := rewrite(io.Discard)
+	if err == nil && !p.opt.DryRun && len(places) > 0 {
+		err = p.replace(name, rewrite)
 	}
-	_, err := w.Write(out)
+	p.out.Places = append(p.out.Places, places...)
 	return err
 }
 
@@ -419,6 +418,12 @@ func (p *purger) rewrite(r *record) (data []byte, what string) {
 				what = "its content, a copy"
 			}
 			data = purged
+		}
+	}
+	if short, ok := withoutSpilled(data, p.opt.Spilled); ok {
+		data = short
+		if what == "" {
+			what = "the address of its full content"
 		}
 	}
 	n := 0
@@ -504,14 +509,88 @@ func (p *purger) lookForLeft(ctx context.Context) error {
 	})
 }
 
-// outsideFiles returns the paths of files that a message says its whole output is
-// in, outside of the session.
-func outsideFiles(raw []byte) (paths []string) {
-	msg := jsonx.Get(raw, "message")
-	for _, obj := range [][]byte{msg, jsonx.Get(msg, "details")} {
-		if path, _ := jsonx.String(jsonx.Get(obj, "fullOutputPath")); path != "" && path != PurgeMarker {
-			paths = append(paths, path)
+// replace puts what write writes in the place of one of the session's files, in one
+// step, and then overwrites the bytes of the old one, under whatever other name it
+// still has. The session's File can't be used afterwards but to be closed.
+func (p *purger) replace(name string, write func(io.Writer) error) error {
+	f := p.f
+	temp := f.real + ".new"
+	if err := vfs.RemoveOwn(f.fs, temp); err != nil {
+		return err
+	}
+	info, err := f.fs.Stat(name)
+	if err != nil {
+		return err
+	}
+	if err := vfs.WriteNew(f.fs, temp, info.Mode().Perm(), write); err != nil {
+		return err
+	}
+	old, err := f.exchange(name, temp)
+	if err != nil {
+		_ = f.fs.Remove(temp)
+		return err
+	}
+	err = f.fs.SyncDir(filepath.Dir(name))
+	if old == nil {
+		return err
+	}
+	if serr := f.scrub(name, old); serr != nil {
+		p.unscrubbed = errors.Join(p.unscrubbed, serr)
+		p.out.Left = append(p.out.Left, PurgeLeft{File: p.shown(name), Why: fmt.Sprintf("what it was may still be on the disk: %v", serr)})
+	}
+	return err
+}
+
+// exchange renames temp to name. It returns the old file, to be overwritten; nil
+// where it is still in use under the session's name, or the system has no way to
+// hold it.
+func (f *File) exchange(name, temp string) (old vfs.File, err error) {
+	// What another program added meanwhile must not be lost.
+	f.mu.Lock()
+	size, err := f.look()
+	grown := size != f.size
+	f.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	if grown {
+		return nil, &session.Error{Op: "purge", Subject: f.path, Err: session.ErrConflict, Hint: "try again when nothing writes to it"}
+	}
+	if runtime.GOOS != "windows" && (name == f.real || !f.sameFile(name)) {
+		if old, err = vfs.OpenOwn(f.fs, name, os.O_WRONLY, 0); err != nil {
+			return nil, err
 		}
 	}
-	return paths
+	if name == f.real {
+		f.mu.Lock()
+		_ = f.f.Close() // an open file can't be replaced on Windows
+		f.f = nil
+		f.mu.Unlock()
+	}
+	if err := f.fs.Rename(temp, name); err != nil {
+		if old != nil {
+			_ = old.Close()
+		}
+		return nil, err
+	}
+	return old, nil
+}
+
+// scrub overwrites a file that has been replaced with what it was replaced by, so
+// that what stood in it does not wait on the disk to be found.
+func (f *File) scrub(name string, old vfs.File) (err error) {
+	defer func() { err = errors.Join(err, old.Close()) }()
+	now, err := f.fs.OpenFile(name, os.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer now.Close()
+	n, err := io.Copy(old, now)
+	if err != nil {
+		return fmt.Errorf("can't overwrite the old bytes: %w", err)
+	}
+	if err := old.Truncate(n); err != nil {
+		return err
+	}
+	return old.Sync()
 }

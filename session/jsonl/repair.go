@@ -3,6 +3,7 @@ package jsonl
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,23 +72,23 @@ func RepairFrom(ctx context.Context, name string, r io.Reader, out string) (*Rep
 		return nil, openError(name, err)
 	}
 	f, err := Read(ctx, name, bytes.NewReader(data))
-	if err == nil {
+	switch {
+	case err == nil:
 		return repair(ctx, f, nil, out)
+	case errors.Is(err, session.ErrNotSession):
+		return repairWithout(ctx, name, bytes.NewReader(data), int64(len(data)), out, err)
 	}
-	if !errors.Is(err, session.ErrNotSession) {
-		return nil, err
-	}
-	return repairWithout(ctx, name, bytes.NewReader(data), int64(len(data)), out, err)
+	return nil, err
 }
 
 // repairWithout repairs a file without a header that can be read; cause is what
 // opening it said.
 func repairWithout(ctx context.Context, name string, r io.ReaderAt, size int64, out string, cause error) (*Repaired, error) {
-	h, err := remakeHeader(r, size)
-	if err != nil {
+	h, err := remakeHeader(ctx, r, size)
+	switch {
+	case err != nil:
 		return nil, openError(name, err)
-	}
-	if h == nil {
+	case h == nil:
 		return nil, cause
 	}
 	f := &File{path: name, real: name, opt: Options{ReadOnly: true}, fs: vfs.OS{}}
@@ -102,28 +103,13 @@ func repair(ctx context.Context, f *File, made *madeHeader, out string) (*Repair
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.version > session.Version {
-		return nil, &session.Error{
-			Op: "repair", Subject: f.path, Hint: "use a newer clew",
-			Err: fmt.Errorf("%w: it is of format version %d, and this clew writes version %d", session.ErrReadOnly, f.version, session.Version),
-		}
+		return nil, f.futureError("repair")
 	}
 	rp := &repairer{f: f, x: f.x, made: made, ids: map[string]bool{}, place: map[*rec]int{}}
 	if err := rp.look(ctx); err != nil {
 		return nil, f.wrap("read", err)
 	}
-	err := vfs.Publish(f.fs, out, 0o600, func(w io.Writer) error {
-		buf := bufio.NewWriterSize(w, 1<<20)
-		if err := rp.write(ctx, buf); err != nil {
-			return err
-		}
-		return buf.Flush()
-	})
-	if err != nil {
-		err = createError(out, err)
-		var rich *session.Error
-		if errors.As(err, &rich) && rich.Op == "create" {
-			rich.Op = "write"
-		}
+	if err := writeOut(f.fs, out, func(w *bufio.Writer) error { return rp.write(ctx, w) }); err != nil {
 		return nil, err
 	}
 	if err := rp.numberLines(ctx); err != nil {
@@ -194,7 +180,7 @@ func (rp *repairer) look(ctx context.Context) error {
 		return err
 	}
 	rp.headerFixes()
-	if err := rp.collect(); err != nil {
+	if err := rp.collect(ctx); err != nil {
 		return err
 	}
 	if err := rp.identify(); err != nil {
@@ -207,7 +193,7 @@ func (rp *repairer) look(ctx context.Context) error {
 	if err := rp.keptEntries(); err != nil {
 		return err
 	}
-	if err := rp.fileFixes(ctx); err != nil {
+	if err := rp.endFixes(); err != nil {
 		return err
 	}
 	rp.leafID = rp.newID(rp.f.end)
@@ -239,33 +225,25 @@ func (rp *repairer) headerFixes() {
 	}
 }
 
-// fileFixes tells what becomes of the end of the file and of line ends.
-func (rp *repairer) fileFixes(ctx context.Context) error {
+// endFixes tells what becomes of the end of the file and of blank lines.
+func (rp *repairer) endFixes() error {
 	size := rp.f.size
 	for _, p := range rp.f.problems {
-		switch p.Code {
-		case "torn-tail", "part-pass":
-			what := map[string]string{"torn-tail": "the unfinished last line", "part-pass": "a pass that was not written to its end"}[p.Code]
-			head := make([]byte, min(excerptBytes+1, size-p.Offset))
-			if err := readFull(rp.f.src, head, p.Offset); err != nil {
-				return err
-			}
-			rp.fixAt(p.Code, rp.before(p.Offset), size-p.Offset, "", "left out %s: %s", what, excerpt(head))
-			if p.Code == "part-pass" {
-				size = p.Offset
-			}
+		what := map[string]string{"torn-tail": "the unfinished last line", "part-pass": "a pass that was not written to its end"}[p.Code]
+		if what == "" {
+			continue
+		}
+		head := make([]byte, min(excerptBytes+1, size-p.Offset))
+		if err := readFull(rp.f.src, head, p.Offset); err != nil {
+			return err
+		}
+		rp.fixAt(p.Code, rp.before(p.Offset), size-p.Offset, "", "left out %s: %s", what, excerpt(head))
+		if p.Code == "part-pass" {
+			size = p.Offset
 		}
 	}
 	if rp.f.open {
 		rp.fix("no-final-newline", max(rp.f.end-1, 0), 0, "", "ended the last line")
-	}
-	src, size := rp.source()
-	crlf, err := countCRLF(ctx, src, size)
-	if err != nil {
-		return err
-	}
-	if crlf.n > 0 {
-		rp.fixAt("crlf", crlf.first, int64(crlf.n), "", "ended lines with LF instead of CR and LF: %d", crlf.n)
 	}
 	if rp.blank > 0 {
 		rp.fixAt("blank-lines", 0, 0, "", "left out blank lines: %d", rp.blank)
@@ -284,18 +262,21 @@ func (rp *repairer) source() (io.ReaderAt, int64) {
 	return rp.f.src, rp.f.size
 }
 
-// numberLines orders the fixes and says on which lines they are.
+// numberLines says on which lines the fixes are, and orders them.
 func (rp *repairer) numberLines(ctx context.Context) error {
-	slices.SortStableFunc(rp.fixes, func(a, b Fix) int { return int(min(max(a.Offset-b.Offset, -1), 1)) })
-	problems := make([]session.Problem, len(rp.fixes))
-	for i := range problems {
-		problems[i].Offset = rp.fixes[i].Offset
+	offsets := make([]int64, len(rp.fixes))
+	for i, f := range rp.fixes {
+		offsets[i] = f.Offset
 	}
-	src, _ := rp.source()
-	err := numberLines(ctx, src, problems)
-	for i := range problems {
-		rp.fixes[i].Line = problems[i].Line
+	src, size := rp.source()
+	lines, crlf, err := survey(ctx, src, size, offsets)
+	for i, n := range lines {
+		rp.fixes[i].Line = n
 	}
+	if crlf.n > 0 {
+		rp.fixes = append(rp.fixes, Fix{"crlf", crlf.line, crlf.off, int64(crlf.n), "", fmt.Sprintf("ended lines with LF instead of CR and LF: %d", crlf.n)})
+	}
+	slices.SortStableFunc(rp.fixes, func(a, b Fix) int { return cmp.Compare(a.Offset, b.Offset) })
 	return err
 }
 

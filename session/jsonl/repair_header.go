@@ -2,6 +2,7 @@ package jsonl
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -57,40 +58,39 @@ const (
 
 // remakeHeader makes a header for a file that has none which can be read. It
 // returns nil when nothing in the file looks like a record of a session.
-func remakeHeader(r io.ReaderAt, size int64) (*madeHeader, error) {
+func remakeHeader(ctx context.Context, r io.ReaderAt, size int64) (*madeHeader, error) {
 	m := &madeHeader{r: r, end: size}
 	var found session.Header
 	var first []byte // the first record
 	withIDs, looked := false, 0
-	err := forward(r, 0, size, func(line []byte, off int64, ended bool) error {
-		if off == 0 && bytes.HasPrefix(line, bom) {
-			line, off = line[len(bom):], int64(len(bom))
-			m.skip = off
+	err := scan(ctx, r, 0, size, func(l *scanned) error {
+		if l.bom {
+			m.skip = int64(len(bom))
 		}
-		for _, p := range cutLine(line, ended) {
-			at := off + int64(p.off)
+		for i := range l.pieces {
+			p := &l.pieces[i]
 			if looked++; looked > maxLook || first != nil && (looked > maxLookOn || found.ID != "") {
 				return errStop
 			}
-			if h, err := session.ParseHeader(p.data); err == nil && p.kind == pieceRecord {
+			if h, err := session.ParseHeader(bytes.Clone(p.data)); err == nil && p.kind == pieceRecord {
 				if found.ID == "" {
 					found = h
 					m.what = "the one that stands later in the file"
 				}
 				continue
 			}
-			if isEntry(&p) {
+			if isEntry(p) {
 				if first == nil {
 					first = bytes.Clone(p.data)
 				}
 				withIDs = withIDs || p.id != ""
 				continue
 			}
-			if first == nil && found.ID == "" && likeHeader(&p) {
+			if first == nil && found.ID == "" && likeHeader(p) {
 				found = salvageHeader(p.data)
-				m.at, m.dropped = at, int64(len(p.data))
+				m.at, m.dropped = l.off+int64(p.off), int64(len(p.data))
 				m.old = bytes.Clone(p.data[:min(len(p.data), excerptBytes+1)])
-				m.skip = at + int64(len(p.data))
+				m.skip = m.at + m.dropped
 				m.what = "with what could be read of the damaged one"
 			}
 		}
@@ -146,12 +146,8 @@ func isEntry(p *piece) bool {
 	if p.kind != pieceRecord {
 		return false
 	}
-	known := false
-	for _, t := range knownTypes {
-		known = known || p.typ == string(t)
-	}
 	switch {
-	case !known:
+	case !session.Type(p.typ).Known():
 		return false
 	case p.typ == string(session.TypeMessage):
 		role, _ := jsonx.String(jsonx.Get(jsonx.Get(p.data, "message"), "role"))
@@ -184,18 +180,16 @@ var (
 // salvageHeader reads what can be read of a damaged header.
 func salvageHeader(data []byte) session.Header {
 	data = data[:min(len(data), 64<<10)]
-	h := session.Header{}
-	if m := headerID.FindSubmatch(data); m != nil {
-		h.ID = string(m[1])
-	}
-	if m := headerTime.FindSubmatch(data); m != nil {
-		h.Timestamp, _ = time.Parse(time.RFC3339, string(m[1]))
-	}
-	if m := headerCwd.FindSubmatch(data); m != nil {
-		h.Cwd, _ = jsonx.String(m[1])
-	}
-	if m := headerVersion.FindSubmatch(data); m != nil {
-		h.Version, _ = strconv.Atoi(string(m[1]))
-	}
+	h := session.Header{ID: firstOf(headerID, data)}
+	h.Timestamp, _ = time.Parse(time.RFC3339, firstOf(headerTime, data))
+	h.Cwd, _ = jsonx.String([]byte(firstOf(headerCwd, data)))
+	h.Version, _ = strconv.Atoi(firstOf(headerVersion, data))
 	return h
+}
+
+func firstOf(re *regexp.Regexp, data []byte) string {
+	if m := re.FindSubmatch(data); m != nil {
+		return string(m[1])
+	}
+	return ""
 }

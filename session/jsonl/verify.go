@@ -2,8 +2,8 @@ package jsonl
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"fmt"
 	"io"
 	"slices"
 
@@ -11,20 +11,17 @@ import (
 )
 
 // Offsets implements session.Located.
-func (f *File) Offsets(ctx context.Context) ([]int64, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if err := f.usable(ctx); err != nil {
-		return nil, err
-	}
-	if err := f.x.all(ctx); err != nil {
-		return nil, f.wrap("read", err)
-	}
-	offsets := make([]int64, 0, len(f.x.older)+len(f.x.newer))
-	for r := range f.x.records() {
-		offsets = append(offsets, f.original(r.off))
-	}
-	return offsets, nil
+func (f *File) Offsets(ctx context.Context) (offsets []int64, err error) {
+	err = f.locked(ctx, "read", func() error {
+		if err := f.x.all(ctx); err != nil {
+			return err
+		}
+		for _, r := range f.x.records() {
+			offsets = append(offsets, f.original(r.off))
+		}
+		return nil
+	})
+	return offsets, err
 }
 
 var _ session.Located = (*File)(nil)
@@ -36,133 +33,69 @@ func (f *File) Verify(ctx context.Context) ([]session.Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if err := f.usable(ctx); err != nil {
-		return nil, err
-	}
-	if f.version < session.Version {
-		problems = append(problems, problemOld(f.version))
-	}
-	src := f.src
-	if f.f != nil {
-		src = f.f
-	}
-	crlf, err := countCRLF(ctx, src, f.size)
-	if err != nil {
-		return nil, f.wrap("read", err)
-	}
-	if crlf.n > 0 {
-		problems = append(problems, problemCRLF(crlf.first, crlf.n))
-	}
-	if f.open && !slices.ContainsFunc(problems, func(p session.Problem) bool { return p.Code == "torn-tail" || p.Code == "part-pass" }) {
-		problems = append(problems, problemNoNewline(f.original(f.end)))
-	}
-	slices.SortStableFunc(problems, byOffset)
-	if err := numberLines(ctx, src, problems); err != nil {
-		return nil, f.wrap("read", err)
-	}
-	return problems, nil
-}
-
-func byOffset(a, b session.Problem) int {
-	switch {
-	case a.Offset < b.Offset:
-		return -1
-	case a.Offset > b.Offset:
-		return 1
-	}
-	return 0
-}
-
-// chunks gives the bytes from 0 to size piece by piece.
-func chunks(ctx context.Context, r io.ReaderAt, size int64, fn func(off int64, data []byte)) error {
-	buf := make([]byte, 256<<10)
-	for off := int64(0); off < size; {
-		if err := ctx.Err(); err != nil {
-			return err
+	err = f.locked(ctx, "read", func() error {
+		if f.version < session.Version {
+			problems = append(problems, session.NewProblem("old-version", 0, "", "the file is of format version %d", f.version))
 		}
-		data := buf[:min(int64(len(buf)), size-off)]
-		if err := readFull(r, data, off); err != nil {
-			return err
+		if f.open && !slices.ContainsFunc(problems, func(p session.Problem) bool { return p.Code == "torn-tail" || p.Code == "part-pass" }) {
+			problems = append(problems, session.NewProblem("no-final-newline", max(f.original(f.end)-1, 0), "", "the last record has no line break"))
 		}
-		fn(off, data)
-		off += int64(len(data))
-	}
-	return nil
+		src := f.src
+		if f.f != nil {
+			src = f.f
+		}
+		offsets := make([]int64, len(problems))
+		for i, p := range problems {
+			offsets[i] = p.Offset
+		}
+		lines, crlf, err := survey(ctx, src, f.size, offsets)
+		for i, n := range lines {
+			problems[i].Line = n
+		}
+		if crlf.n > 0 {
+			p := session.NewProblem("crlf", crlf.off, "", "lines that end with CR and LF; there are %d, this is the first", crlf.n)
+			p.Line = crlf.line
+			problems = append(problems, p)
+		}
+		return err
+	})
+	slices.SortStableFunc(problems, session.ByOffset)
+	return problems, err
 }
 
+// crlfs are lines that end with CR and LF.
 type crlfs struct {
-	n     int
-	first int64 // where the first line that ends so begins
+	n    int
+	off  int64 // of the first
+	line int
 }
 
-func countCRLF(ctx context.Context, r io.ReaderAt, size int64) (c crlfs, err error) {
-	lineStart, last := int64(0), byte(0)
-	err = chunks(ctx, r, size, func(off int64, data []byte) {
-		if last == '\r' && data[0] == '\n' {
-			c.n++
+// survey walks over the lines of a file. It returns on which lines, from 1, offsets
+// are, and which lines end with CR and LF.
+func survey(ctx context.Context, r io.ReaderAt, size int64, offsets []int64) (lines []int, crlf crlfs, err error) {
+	order := make([]int, len(offsets))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(offsets[a], offsets[b]) })
+	lines = make([]int, len(offsets))
+	n := 1
+	err = forward(r, 0, size, func(line []byte, off int64, ended bool) error {
+		for len(order) > 0 && offsets[order[0]] <= off+int64(len(line)) {
+			lines[order[0]], order = n, order[1:]
 		}
-		last = data[len(data)-1]
-		n := bytes.Count(data, []byte("\r\n"))
-		if c.n == 0 && n > 0 {
-			k := bytes.Index(data, []byte("\r\n"))
-			if p := bytes.LastIndexByte(data[:k], '\n'); p >= 0 {
-				lineStart = off + int64(p) + 1
+		if ended && bytes.HasSuffix(line, []byte("\r")) {
+			if crlf.n++; crlf.n == 1 {
+				crlf.off, crlf.line = off, n
 			}
-			c.first = lineStart
 		}
-		c.n += n
-		if p := bytes.LastIndexByte(data, '\n'); p >= 0 {
-			lineStart = off + int64(p) + 1
+		if ended {
+			n++
 		}
+		return ctx.Err()
 	})
-	return c, err
-}
-
-// numberLines gives problems, in the order of their offsets, the number of the
-// line they are on.
-func numberLines(ctx context.Context, r io.ReaderAt, problems []session.Problem) error {
-	if len(problems) == 0 {
-		return nil
+	for _, i := range order {
+		lines[i] = n
 	}
-	next, line := 0, 1
-	end := problems[len(problems)-1].Offset
-	err := chunks(ctx, r, end, func(off int64, data []byte) {
-		from := off
-		for ; next < len(problems) && problems[next].Offset < off+int64(len(data)); next++ {
-			line += bytes.Count(data[from-off:problems[next].Offset-off], []byte{'\n'})
-			from = problems[next].Offset
-			problems[next].Line = line
-		}
-		line += bytes.Count(data[from-off:], []byte{'\n'})
-	})
-	for ; next < len(problems); next++ {
-		problems[next].Line = line
-	}
-	return err
-}
-
-func problemOld(v int) session.Problem {
-	return session.Problem{
-		Code: "old-version", Severity: session.SevInfo,
-		What:    fmt.Sprintf("the file is of format version %d", v),
-		Meaning: "it is read as version 3; the first append writes it as version 3 and keeps this one beside it",
-	}
-}
-
-func problemCRLF(off int64, n int) session.Problem {
-	return session.Problem{
-		Code: "crlf", Severity: session.SevInfo, Offset: off,
-		What:    fmt.Sprintf("lines that end with CR and LF; there are %d, this is the first", n),
-		Meaning: "readers take the CR for white space",
-	}
-}
-
-func problemNoNewline(off int64) session.Problem {
-	return session.Problem{
-		Code: "no-final-newline", Severity: session.SevInfo, Offset: max(off-1, 0),
-		What:    "the last record has no line break",
-		Meaning: "the next append writes it first",
-	}
+	return lines, crlf, err
 }

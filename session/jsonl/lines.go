@@ -1,0 +1,307 @@
+package jsonl
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/clew-dev/clew/internal/jsonx"
+)
+
+const (
+	minChunk = 64 << 10
+	maxChunk = 256 << 10
+)
+
+// backward reads the lines of a file from its end to its beginning.
+type backward struct {
+	r     io.ReaderAt
+	pos   int64  // offset of buf in the file
+	buf   []byte // what was read and not given out yet
+	mem   []byte // buf is a part of it
+	chunk int
+	done  bool
+}
+
+// newBackward begins at end. A file that ends in a line break gives an empty
+// line first.
+func newBackward(r io.ReaderAt, end int64) *backward {
+	return &backward{r: r, pos: end, chunk: minChunk, done: end == 0}
+}
+
+// prev returns the line before the last one given out, with its offset and
+// without its line break; ok is false at the beginning of the file. The line
+// is valid until the next call.
+func (b *backward) prev() (line []byte, off int64, ok bool, err error) {
+	if b.done {
+		return nil, 0, false, nil
+	}
+	searched := 0 // bytes at the end of buf that hold no line break
+	for {
+		if k := bytes.LastIndexByte(b.buf[:len(b.buf)-searched], '\n'); k >= 0 {
+			line, off = b.buf[k+1:], b.pos+int64(k)+1
+			b.buf = b.buf[:k]
+			return line, off, true, nil
+		}
+		if b.pos == 0 {
+			b.done = true
+			return b.buf, 0, true, nil
+		}
+		searched = len(b.buf)
+		if err := b.more(); err != nil {
+			return nil, 0, false, err
+		}
+	}
+}
+
+// more puts the chunk before buf in front of it, at the end of mem.
+func (b *backward) more() error {
+	rest := len(b.buf)
+	n := int(min(int64(max(b.chunk, rest)), b.pos)) // long lines: grow geometrically
+	mem := b.mem
+	if need := n + rest; need > len(mem) || len(mem) > 8*maxChunk && need <= 2*maxChunk {
+		mem = make([]byte, need)
+	}
+	copy(mem[len(mem)-rest:], b.buf)
+	if err := readFull(b.r, mem[len(mem)-rest-n:len(mem)-rest], b.pos-int64(n)); err != nil {
+		return err
+	}
+	b.mem, b.buf = mem, mem[len(mem)-rest-n:]
+	b.pos -= int64(n)
+	b.chunk = min(b.chunk*2, maxChunk)
+	return nil
+}
+
+// forward calls fn with each line of the region [from, to) and its offset; a
+// last line without line break is given with ended false. A line is valid until fn
+// returns.
+func forward(r io.ReaderAt, from, to int64, fn func(line []byte, off int64, ended bool) error) error {
+	mem := make([]byte, min(minChunk, to-from))
+	rest := 0   // bytes at the beginning of mem that belong to an unfinished line
+	off := from // of mem
+	for pos := from; ; {
+		switch {
+		case rest == len(mem): // long lines: grow geometrically
+			mem = append(mem, make([]byte, max(len(mem), 1))...)
+		case len(mem) < maxChunk || len(mem) > 8*maxChunk:
+			next := make([]byte, min(int64(max(maxChunk, 2*rest)), int64(rest)+to-pos))
+			copy(next, mem[:rest])
+			mem = next
+		}
+		n := int(min(int64(len(mem)-rest), to-pos))
+		if err := readFull(r, mem[rest:rest+n], pos); err != nil {
+			return err
+		}
+		pos += int64(n)
+		buf, searched := mem[:rest+n], rest
+		for {
+			k := bytes.IndexByte(buf[searched:], '\n')
+			if k < 0 {
+				break
+			}
+			line := buf[: searched+k : searched+k]
+			if err := fn(line, off, true); err != nil {
+				return err
+			}
+			off += int64(len(line)) + 1
+			buf, searched = buf[searched+k+1:], 0
+		}
+		if pos == to {
+			if len(buf) > 0 {
+				return fn(buf, off, false)
+			}
+			return nil
+		}
+		rest = copy(mem, buf)
+	}
+}
+
+// scanned is a line of a session file and what stands on it.
+type scanned struct {
+	n      int   // the number of the line, from 1
+	off    int64 // where it begins in the file
+	data   []byte
+	ended  bool    // a line break follows
+	bom    bool    // it begins with a byte order mark, which is in no piece
+	pieces []piece // their offsets are in data
+}
+
+// scan is the one walk over a file from its beginning to its end: it takes each
+// line of the region [from, to) apart. Nothing of a line may be kept.
+func scan(ctx context.Context, r io.ReaderAt, from, to int64, fn func(l *scanned) error) error {
+	l := scanned{}
+	return forward(r, from, to, func(line []byte, off int64, ended bool) error {
+		if l.n%256 == 255 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		l.n, l.off, l.data, l.ended = l.n+1, off, line, ended
+		if l.bom = off == 0 && bytes.HasPrefix(line, bom); !l.bom {
+			l.pieces = cutLine(line, ended)
+			return fn(&l)
+		}
+		l.pieces = cutLine(line[len(bom):], ended)
+		for i := range l.pieces {
+			l.pieces[i].off += len(bom)
+		}
+		return fn(&l)
+	})
+}
+
+// readFull reads len(buf) bytes at off. That the file ends before them is an
+// error: it was longer when it was opened.
+func readFull(r io.ReaderAt, buf []byte, off int64) error {
+	n, err := r.ReadAt(buf, off)
+	switch {
+	case n == len(buf):
+		return nil
+	case err == nil || errors.Is(err, io.EOF):
+		return errChanged
+	}
+	return err
+}
+
+// A line of a session file should hold one record. Files of the field also
+// hold lines with two records, with the torn rest of one before another, with
+// half of one. cutLine takes all of them apart.
+
+type pieceKind int
+
+const (
+	pieceRecord pieceKind = iota // a JSON object
+	pieceStray                   // a JSON value that is no object
+	pieceBad                     // bytes that are no JSON value
+)
+
+// piece is a part of a line. Its texts alias the line.
+type piece struct {
+	kind pieceKind
+	data []byte
+	off  int   // in the line
+	err  error // pieceBad: what stops it from being JSON
+	// record only
+	typ    string
+	id     string
+	parent string
+	stamp  string // the time it was written
+}
+
+// cutLine splits a line into its pieces, in order. A sound line gives one
+// record, a blank one nothing. When the line breaks off, everything from there
+// to the next record on the line is one bad piece. ended says that a line break
+// follows the line.
+func cutLine(line []byte, ended bool) []piece {
+	var first [1]piece
+	pieces := first[:0]
+	i := jsonx.Space(line, 0)
+	for i < len(line) {
+		p, end := readPiece(line, i)
+		if p.kind == pieceBad {
+			end = nextRecord(line, i+1, ended, p.err)
+			p.data = bytes.TrimRight(line[i:end], " \t\r")
+		}
+		pieces = append(pieces, p)
+		i = jsonx.Space(line, end)
+	}
+	return pieces
+}
+
+// readPiece reads the JSON value at line[i], and end is just behind it; when
+// there is none, the piece is bad and its data is not known yet.
+func readPiece(line []byte, i int) (p piece, end int) {
+	p = piece{kind: pieceStray, off: i}
+	end, p.err = jsonx.ScanMembers(line, i, func(key, val []byte) {
+		switch string(key) {
+		case "type":
+			p.typ, _ = jsonx.String(val)
+		case "id":
+			p.id, _ = jsonx.String(val)
+		case "parentId":
+			p.parent, _ = jsonx.String(val)
+		case "timestamp":
+			p.stamp, _ = jsonx.String(val)
+		}
+	})
+	switch {
+	case p.err != nil:
+		return piece{kind: pieceBad, off: i, err: p.err}, end
+	case line[i] == '{':
+		p.kind = pieceRecord
+	}
+	p.data = line[i:end:end]
+	return p, end
+}
+
+// recordStart is how every record that pi or clew wrote begins.
+var recordStart = []byte(`{"type":"`)
+
+// nextRecord finds the record that follows bytes which are no JSON: the next
+// place at or after from where one can be read to its end. stop says where and
+// why the bytes before are none.
+//
+// Blocks of a message's content begin like records. So a record must have a time
+// besides its type, and be followed by the end of the line or another value as
+// records are. Where the bytes before it are still JSON up to it, it may be a
+// part of them: then it counts only as the end of a line with a line break,
+// because what a program appends to an unfinished line has one, and an
+// unfinished record never came to its own.
+func nextRecord(line []byte, from int, ended bool, stop error) int {
+	last := len(bytes.TrimRight(line, " \t\r"))
+	reach := len(line) // up to here the bytes were JSON
+	if se, ok := errors.AsType[*jsonx.SyntaxError](stop); ok {
+		reach = se.Offset
+	}
+	for tries := 0; from < len(line) && tries < 256; tries++ {
+		k := bytes.Index(line[from:], recordStart)
+		if k < 0 {
+			break
+		}
+		from += k
+		if p, end := readPiece(line, from); p.kind == pieceRecord && p.typ != "" && p.stamp != "" {
+			inside := from+len(`{"`) < reach
+			next := jsonx.Space(line, end)
+			if next >= last && (ended || !inside) || next < last && line[next] == '{' && !inside {
+				return from
+			}
+		}
+		from++
+	}
+	return len(line)
+}
+
+// lostRecord is what a stretch of bytes that are no record still says of the
+// record they were.
+type lostRecord struct {
+	off    int64 // where the bytes begin
+	id     string
+	parent string
+	placed bool // the parent, or that there is none, can still be read
+}
+
+// salvage reads what can be read of a damaged record.
+func salvage(data []byte, off int64) lostRecord {
+	l := lostRecord{off: off}
+	take := func(key, val []byte) {
+		switch string(key) {
+		case "id":
+			l.id, _ = jsonx.String(val)
+		case "parentId":
+			l.parent, _ = jsonx.String(val)
+			l.placed = true
+		}
+	}
+	_, _ = jsonx.ScanMembers(data, 0, take)
+	if l.id == "" {
+		// Some records of pi carry these members at their end.
+		if k := bytes.LastIndex(data, []byte(`,"id":"`)); k >= 0 {
+			end := append([]byte{'{'}, data[k+1:]...)
+			_, _ = jsonx.ScanMembers(end, 0, take)
+		}
+	}
+	// The texts alias the line.
+	l.id, l.parent = strings.Clone(l.id), strings.Clone(l.parent)
+	return l
+}
+
+var bom = []byte("\xef\xbb\xbf")

@@ -1,0 +1,505 @@
+package jsonl
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+
+	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
+)
+
+// collect lists the records, and what stands between them.
+func (rp *repairer) collect(ctx context.Context) error {
+	recs := rp.x.records()
+	inLine, err := midLine(rp.x.r, rp.x.start) // the header's line goes on
+	if err != nil {
+		return err
+	}
+	return scan(ctx, rp.x.r, rp.x.start, rp.f.end, func(l *scanned) error {
+		n := 0 // records on the line
+		if inLine && l.n == 1 {
+			n = 1
+		} else if l.ended && len(l.pieces) == 0 {
+			rp.blank++
+		}
+		for i := range l.pieces {
+			off := l.off + int64(l.pieces[i].off)
+			if len(recs) == 0 || recs[0].off != off {
+				rp.leaveOut(&l.pieces[i], off)
+				continue
+			}
+			r := recs[0]
+			recs = recs[1:]
+			if n++; n == 2 {
+				rp.fix("joined-records", off, 0, r.ID, "put the records that stood on one line on lines of their own")
+			}
+			rp.place[r] = len(rp.recs)
+			rp.recs = append(rp.recs, fixed{r: r, off: off, id: r.ID, parent: -1})
+		}
+		return nil
+	})
+}
+
+// leaveOut judges a piece that is not in the index.
+func (rp *repairer) leaveOut(p *piece, off int64) {
+	n := int64(len(p.data))
+	switch {
+	case p.kind == pieceBad:
+		rp.fix("bad-line", off, n, "", "left out %d bytes that are no record: %s", n, excerpt(p.data))
+	case p.kind == pieceStray:
+		rp.fix("stray-value", off, n, "", "left out a JSON value that is no record: %s", excerpt(p.data))
+	case p.typ == "session":
+		rp.fix("second-header", off, n, "", "left out another header: %s", excerpt(p.data))
+	case p.id == "" && p.typ != "":
+		rp.recs = append(rp.recs, fixed{off: off, raw: bytes.Clone(p.data), parent: -1})
+	default:
+		rp.fix("no-id", off, n, "", "left out a record without a type and an id: %s", excerpt(p.data))
+	}
+}
+
+// identify gives every record an id of its own.
+func (rp *repairer) identify() error {
+	for id := range rp.x.byID {
+		rp.ids[id] = true
+	}
+	for i := range rp.recs {
+		n := &rp.recs[i]
+		switch {
+		case n.r == nil:
+			n.id = rp.newID(n.off)
+			rp.fix("no-id", n.off, 0, n.id, "gave it this id; it had none")
+		case rp.x.byID[n.r.ID] != n.r:
+			twin := rp.x.byID[n.r.ID]
+			same, err := rp.sameRecord(n.r, twin)
+			if err != nil {
+				return err
+			}
+			if same {
+				n.drop = true
+				rp.fix("duplicate-id", n.off, n.r.size, n.r.ID, "left it out: the same record stands in the file again")
+				continue
+			}
+			n.id = rp.newID(n.off)
+			rp.fix("duplicate-id", n.off, 0, n.id, "gave it this id, because a later record has the id %s", n.r.ID)
+		}
+	}
+	return nil
+}
+
+// newID makes an id from the place of a record, so that a second repair of the
+// same file gives the same copy.
+func (rp *repairer) newID(off int64) string {
+	for n := 0; ; n++ {
+		id := derivedID(rp.f.header.ID+"\n"+strconv.FormatInt(off, 10), n)
+		if !rp.ids[id] {
+			rp.ids[id] = true
+			return id
+		}
+	}
+}
+
+func (rp *repairer) sameRecord(a, b *rec) (bool, error) {
+	if a.size != b.size {
+		return false, nil
+	}
+	first, second := make([]byte, a.size), make([]byte, b.size)
+	err := errors.Join(readFull(rp.x.r, first, a.off), readFull(rp.x.r, second, b.off))
+	return bytes.Equal(first, second), err
+}
+
+// attach finds the parent of every record, as reading does.
+func (rp *repairer) attach(ctx context.Context) error {
+	for i := range rp.recs {
+		n := &rp.recs[i]
+		if n.drop {
+			continue
+		}
+		parent, known, err := rp.parentOf(ctx, i)
+		if err != nil {
+			return err
+		}
+		n.keep = known
+		if parent != nil {
+			n.parent = rp.place[parent]
+		}
+		if known {
+			continue
+		}
+		lost := ""
+		if n.r != nil {
+			lost = n.r.ParentID
+		}
+		switch {
+		case n.r == nil && n.parent < 0 && i > 0:
+			n.parent = rp.alive(i - 1)
+		case n.parent >= 0:
+			rp.fix("missing-parent", n.off, 0, n.id, "hung it under %s; its parent %s is nowhere in the file", rp.recs[n.parent].id, lost)
+		default:
+			rp.fix("missing-parent", n.off, 0, n.id, "made it a root; its parent %s is nowhere in the file", lost)
+		}
+	}
+	return nil
+}
+
+// alive returns the last record at or before i that is in the copy, or -1.
+func (rp *repairer) alive(i int) int {
+	for i >= 0 && rp.recs[i].drop {
+		i--
+	}
+	return i
+}
+
+// parentOf returns the record that the i-th hangs under; known says that it is
+// the one that the record names.
+func (rp *repairer) parentOf(ctx context.Context, i int) (parent *rec, known bool, err error) {
+	n := &rp.recs[i]
+	switch {
+	case n.r == nil:
+		id, _ := jsonx.String(jsonx.Get(n.raw, "parentId"))
+		p := rp.x.byID[id]
+		return p, p != nil, nil
+	case n.r.ParentID == "":
+		return nil, true, nil
+	case rp.x.byID[n.r.ParentID] != nil:
+		return rp.x.byID[n.r.ParentID], true, nil
+	case rp.x.byID[n.r.ID] == n.r:
+		parent, err = rp.x.parentOf(ctx, n.r)
+		return parent, false, err
+	}
+	return rp.x.mend(n.r), false, nil
+}
+
+// cutCycles makes a root of one record in each cycle: on the path to the leaf the
+// one that reading begins the path at, elsewhere the first in the file.
+func (rp *repairer) cutCycles() {
+	state := make([]int, len(rp.recs)) // the walk that came by, 0 for none
+	for walk, start := range slices.Concat([]int{rp.leaf()}, rp.order()) {
+		if start < 0 || state[start] != 0 {
+			continue
+		}
+		i := start
+		for i >= 0 && state[i] == 0 {
+			state[i] = walk + 1
+			if p := rp.recs[i].parent; walk == 0 && p >= 0 && state[p] == 1 {
+				rp.root(i)
+				break
+			}
+			i = rp.recs[i].parent
+		}
+		if walk == 0 || i < 0 || state[i] != walk+1 {
+			continue
+		}
+		first := i
+		for p := rp.recs[i].parent; p != i; p = rp.recs[p].parent {
+			first = min(first, p)
+		}
+		rp.root(first)
+	}
+}
+
+func (rp *repairer) root(i int) {
+	n := &rp.recs[i]
+	n.parent, n.keep = -1, false
+	rp.fix("cycle", n.off, 0, n.id, "made it a root, because it hung under itself")
+}
+
+// order lists the records of the copy.
+func (rp *repairer) order() []int {
+	all := make([]int, 0, len(rp.recs))
+	for i := range rp.recs {
+		if !rp.recs[i].drop {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
+// leaf returns the newest record that had an id: the leaf, as reading has it.
+func (rp *repairer) leaf() int {
+	for i := len(rp.recs) - 1; i >= 0; i-- {
+		if rp.recs[i].r != nil && !rp.recs[i].drop {
+			return i
+		}
+	}
+	return -1
+}
+
+// keptEntries makes compactions say what reading makes of them: one whose first
+// kept entry is not on its path keeps nothing.
+func (rp *repairer) keptEntries() error {
+	var compactions []int
+	for i := range rp.recs {
+		if n := &rp.recs[i]; n.r != nil && !n.drop && n.r.Type == session.TypeCompaction {
+			compactions = append(compactions, i)
+		}
+	}
+	if len(compactions) == 0 {
+		return nil
+	}
+	in, out := rp.spans()
+	for _, i := range compactions {
+		n := &rp.recs[i]
+		e, err := rp.x.load(n.r, false)
+		if err != nil {
+			return err
+		}
+		c, _ := e.Compaction()
+		first := c.FirstKeptEntryID
+		own := first == n.r.ID && n.id != n.r.ID // its id is another one in the copy
+		if r := rp.x.byID[first]; r != nil && !own {
+			if p := rp.place[r]; in[p] <= in[i] && out[i] <= out[p] {
+				continue
+			}
+		}
+		n.kept = n.id
+		switch {
+		case own:
+		case first == "":
+			rp.fix("first-kept", n.off, 0, n.id, "made it say that it keeps nothing, as it was read")
+		default:
+			rp.fix("first-kept", n.off, 0, n.id, "made it say that it keeps nothing, as it was read: %s is not on its path", first)
+		}
+	}
+	return nil
+}
+
+// spans returns when a walk of the tree comes to each record and leaves it, so
+// that what is on a path can be told without walking it.
+func (rp *repairer) spans() (in, out []int) {
+	children := make([][]int, len(rp.recs))
+	in, out = make([]int, len(rp.recs)), make([]int, len(rp.recs))
+	var stack []int
+	for i := range slices.Backward(rp.recs) {
+		switch p := rp.recs[i].parent; {
+		case rp.recs[i].drop:
+		case p >= 0:
+			children[p] = append(children[p], i)
+		default:
+			stack = append(stack, i)
+		}
+	}
+	clock := 0
+	for len(stack) > 0 {
+		i := stack[len(stack)-1]
+		if i < 0 {
+			stack = stack[:len(stack)-1]
+			out[^i] = clock
+			continue
+		}
+		clock++
+		in[i] = clock
+		stack[len(stack)-1] = ^i
+		stack = append(stack, children[i]...)
+	}
+	return in, out
+}
+
+// write writes the copy. It may be called again after a failure.
+func (rp *repairer) write(ctx context.Context, w *bufio.Writer) error {
+	rp.written, rp.fixes, rp.more = 0, rp.fixes[:rp.looked], rp.lookedMore
+	line := func(raw []byte) error {
+		_, err := w.Write(raw)
+		if err == nil {
+			err = w.WriteByte('\n')
+		}
+		return err
+	}
+	if err := line(rp.f.header.JSON()); err != nil {
+		return err
+	}
+	// Records that had no id were no part of a pass; they wait until it ends.
+	var waiting []int
+	inPass := 0
+	last := -1
+	put := func(i int, raw []byte) error {
+		last = i
+		rp.written++
+		return line(raw)
+	}
+	release := func() error {
+		for _, i := range waiting {
+			if err := put(i, rp.rewrite(i, rp.recs[i].raw)); err != nil {
+				return err
+			}
+		}
+		waiting = waiting[:0]
+		return nil
+	}
+	for i := range rp.recs {
+		n := &rp.recs[i]
+		if i%256 == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+		switch {
+		case n.drop:
+			continue
+		case n.r == nil:
+			waiting = append(waiting, i)
+		default:
+			e, err := rp.x.load(n.r, false)
+			if err != nil {
+				return err
+			}
+			if inPass > 0 {
+				inPass--
+			}
+			if lines, ok := e.Group(); ok {
+				inPass = lines
+			}
+			if err := put(i, rp.rewrite(i, e.Raw())); err != nil {
+				return err
+			}
+		}
+		if inPass == 0 {
+			if err := release(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := release(); err != nil {
+		return err
+	}
+	return rp.writeLeaf(last, line)
+}
+
+// writeLeaf makes the last record of the copy stand where the last one of the
+// original did.
+func (rp *repairer) writeLeaf(last int, line func([]byte) error) error {
+	leaf := rp.leaf()
+	if leaf < 0 || last == leaf {
+		return nil
+	}
+	var data, o jsonx.Object
+	data.Str("from", rp.recs[last].id)
+	data.Str("reason", "repair")
+	o.Str("type", string(session.TypeCustom))
+	o.Str("id", rp.leafID)
+	o.Str("parentId", rp.recs[leaf].id)
+	stamp, _ := jsonx.String(jsonx.Get(rp.recs[last].raw, "timestamp"))
+	o.Str("timestamp", stamp)
+	o.Str("customType", session.CustomLeaf)
+	o.Raw("data", data.Bytes())
+	rp.written++
+	rp.fix("no-id", rp.recs[last].off, 0, rp.recs[leaf].id, "added a record that makes this entry the leaf, as it was read")
+	return line(o.Bytes())
+}
+
+// rewrite returns the record as it stands in the copy. What is sound in it is not
+// changed.
+func (rp *repairer) rewrite(i int, raw []byte) []byte {
+	n := &rp.recs[i]
+	if n.r == nil || n.id != n.r.ID {
+		raw = jsonx.Set(raw, "id", jsonx.Quote(n.id))
+	}
+	if !n.keep {
+		parent := []byte("null")
+		if n.parent >= 0 {
+			parent = jsonx.Quote(rp.recs[n.parent].id)
+		}
+		raw = jsonx.Set(raw, "parentId", parent)
+	}
+	if n.kept != "" {
+		raw = jsonx.Set(raw, "firstKeptEntryId", jsonx.Quote(n.kept))
+	}
+	switch typ, _ := jsonx.String(jsonx.Get(raw, "type")); session.Type(typ) {
+	case session.TypeMessage:
+		return rp.rewriteMessage(n, raw)
+	case session.TypeCustomMessage:
+		if content, bad := soundContent(jsonx.Get(raw, "content"), message.RoleCustom); bad {
+			rp.fix("bad-content", n.off, 0, n.id, "wrote its content as it was read")
+			return jsonx.Set(raw, "content", content)
+		}
+	default:
+	}
+	return raw
+}
+
+func (rp *repairer) rewriteMessage(n *fixed, raw []byte) []byte {
+	msg := jsonx.Get(raw, "message")
+	m, err := message.Parse(msg)
+	if err != nil {
+		rp.fix("bad-message", n.off, 0, n.id, "made it an entry that no model sees, with what it held, because it is no message")
+		return asCustom(raw)
+	}
+	switch m.Role {
+	case message.RoleUser, message.RoleAssistant, message.RoleToolResult, message.RoleCustom:
+	default:
+		return raw
+	}
+	content, bad := soundContent(jsonx.Get(msg, "content"), m.Role)
+	if bad {
+		rp.fix("bad-content", n.off, 0, n.id, "wrote its content as it was read")
+	}
+	if mended, ok := soundArguments(content, m); ok {
+		rp.fix("bad-arguments", n.off, 0, n.id, "wrote an empty object for the arguments of a call that had none")
+		content, bad = mended, true
+	}
+	if !bad {
+		return raw
+	}
+	return jsonx.Set(raw, "message", jsonx.Set(msg, "content", content))
+}
+
+// asCustom makes a custom entry of a message entry whose message can't be read.
+// It keeps what it said in its data.
+func asCustom(raw []byte) []byte {
+	var o jsonx.Object
+	o.Str("type", string(session.TypeCustom))
+	data := []byte("null")
+	jsonx.Members(raw, func(key, val []byte) bool {
+		switch string(key) {
+		case "type":
+		case "message":
+			data = val
+		default:
+			o.Raw(string(key), val)
+		}
+		return true
+	})
+	o.Str("customType", "unreadable-message")
+	o.Raw("data", data)
+	return o.Bytes()
+}
+
+// soundContent returns content of the kind that readers expect, and whether it
+// was of another one.
+func soundContent(content []byte, r message.Role) (sound []byte, changed bool) {
+	blocks := r == message.RoleAssistant || r == message.RoleToolResult
+	switch {
+	case jsonx.IsArray(content), jsonx.IsString(content) && !blocks:
+		return content, false
+	case jsonx.IsString(content):
+		var o jsonx.Object
+		o.Str("type", string(message.BlockText))
+		o.Raw("text", content)
+		return append(append([]byte{'['}, o.Bytes()...), ']'), true
+	}
+	return []byte("[]"), true
+}
+
+// soundArguments returns content in which every call has arguments, and whether
+// one had none.
+func soundArguments(content []byte, m *message.Message) (sound []byte, changed bool) {
+	if m.Role != message.RoleAssistant {
+		return nil, false
+	}
+	out := []byte{'['}
+	jsonx.Elements(content, func(block []byte) bool {
+		if typ, _ := jsonx.String(jsonx.Get(block, "type")); typ == string(message.BlockToolCall) && jsonx.IsNull(jsonx.Get(block, "arguments")) {
+			block, changed = jsonx.Set(block, "arguments", []byte("{}")), true
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(out, block...)
+		return true
+	})
+	return append(out, ']'), changed
+}
