@@ -7,7 +7,6 @@ import (
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/token"
-	"github.com/clew-dev/clew/token/calibration"
 )
 
 // minAnswers is how many answers there must be for anything to be learnt.
@@ -37,7 +36,7 @@ func (c *Config) counter(m session.Model, path []*session.Entry, all bool) (toke
 	if !all {
 		path = learnt(path)
 	}
-	return calibration.Counter(token.HeuristicFor(m.Provider, m.ID), from, path, m.Provider, m.ID)
+	return token.Learn(token.HeuristicFor(m.Provider, m.ID), from, path, m.Provider, m.ID)
 }
 
 // learnt returns the part of a path that is learnt from.

@@ -9,8 +9,6 @@ import (
 
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/token"
-	"github.com/clew-dev/clew/token/bpe"
-	"github.com/clew-dev/clew/token/calibration"
 )
 
 // counterFlag is a flag that takes the name of what estimates tokens.
@@ -50,7 +48,7 @@ func (c *counterFlag) Set(s string) error {
 func (c counterFlag) of(m session.Model) token.Counter {
 	switch c {
 	case counterBPE:
-		return bpe.For(m.ID).Counter(m.Provider, m.ID)
+		return token.BPE(m.Provider, m.ID)
 	case counterChars4:
 		return token.Chars4()
 	default:
@@ -61,7 +59,7 @@ func (c counterFlag) of(m session.Model) token.Counter {
 // meter returns the meter for a model, with what the usage on the path teaches about
 // its estimates: path is what the context needs of the log.
 func (c counterFlag) meter(m session.Model, window int64, path []*session.Entry) (*token.Meter, token.Calibration, error) {
-	counter, learned, err := calibration.Counter(c.of(m), token.Calibration{}, path, m.Provider, m.ID)
+	counter, learned, err := token.Learn(c.of(m), token.Calibration{}, path, m.Provider, m.ID)
 	if err != nil {
 		return nil, learned, err
 	}
