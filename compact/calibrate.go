@@ -6,7 +6,6 @@ import (
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/token"
-	"github.com/clew-dev/clew/token/calibration"
 )
 
 // minAnswers is how many answers there must be for anything to be learnt.
@@ -42,7 +41,7 @@ func (s *Setup) counter(m session.Model, path []*session.Entry, all bool) (token
 	if !all {
 		path = learnt(path)
 	}
-	return calibration.Counter(counter, from, path, m.Provider, m.ID)
+	return token.Learn(counter, from, path, m.Provider, m.ID)
 }
 
 // learnt returns the part of a path that is learnt from.

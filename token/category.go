@@ -123,14 +123,14 @@ func categoryOfBlock(t message.BlockType) Category {
 // apportion adds parts, in units of which per make a token, to into as whole
 // tokens that add up to the sum of the parts rounded up.
 func apportion(parts *[NumCategories]millis, per int64, into *Categories) {
-	var sum, given int64
+	var sum, before int64
 	for i, p := range parts {
 		if p == 0 {
 			continue
 		}
 		sum += int64(p)
 		upTo := ceilDiv(sum, per)
-		into[i] = addSat(into[i], upTo-given)
-		given = upTo
+		into[i] = addSat(into[i], upTo-before)
+		before = upTo
 	}
 }

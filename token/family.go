@@ -2,44 +2,44 @@ package token
 
 import "strings"
 
-// Family names models that share a tokenizer, or nearly do.
-type Family string
+// family names models that share a tokenizer, or nearly do.
+type family string
 
 // The families. The weights of each are in weights.go.
 const (
-	Claude    Family = "claude"    // Claude up to 4.6
-	ClaudeNew Family = "claude47"  // Claude 4.7 and later: another tokenizer, more tokens for Latin text
-	GPT       Family = "gpt"       // OpenAI models since GPT-4o
-	Universal Family = "universal" // everything else
+	claude    family = "claude"    // Claude up to 4.6
+	claude47  family = "claude47"  // Claude 4.7 and later: another tokenizer, more tokens for Latin text
+	gpt       family = "gpt"       // OpenAI models since GPT-4o
+	universal family = "universal" // everything else
 )
 
-// FamilyOf returns the family of a model. The model's id decides; it may carry
+// familyOf returns the family of a model. The model's id decides; it may carry
 // prefixes and suffixes of resellers ("us.anthropic.claude-opus-4-5-v1:0"). For an
 // id that says nothing the provider decides, and a Claude whose version is not
 // in the id is taken as a new one, whose count is higher.
-func FamilyOf(provider, model string) Family {
+func familyOf(provider, model string) family {
 	provider, model = strings.ToLower(provider), strings.ToLower(model)
 	if major, minor, ok := claudeVersion(model); ok {
 		if major < 4 || major == 4 && minor < 7 {
-			return Claude
+			return claude
 		}
-		return ClaudeNew
+		return claude47
 	}
 	switch {
 	case strings.Contains(model, "claude"):
-		return ClaudeNew
+		return claude47
 	case strings.Contains(model, "gpt"), strings.Contains(model, "codex"), openAIReasoner(model):
-		return GPT
+		return gpt
 	case knownOther(model):
-		return Universal
+		return universal
 	}
 	switch {
 	case strings.Contains(provider, "anthropic"), strings.Contains(provider, "claude"):
-		return ClaudeNew
+		return claude47
 	case strings.Contains(provider, "openai"):
-		return GPT
+		return gpt
 	}
-	return Universal
+	return universal
 }
 
 // knownOther reports ids that tell the model's maker whatever API serves it:
@@ -86,7 +86,7 @@ func version(s string) (major, minor int, ok bool) {
 		for end < len(s) && digit(s[end]) {
 			end++
 		}
-		n, short := number(s[i:end])
+		n, short := shortNumber(s[i:end])
 		standsAlone := i == 0 || !letter(s[i-1]) || s[i-1] == 'v'
 		switch {
 		case ok && short:
@@ -104,7 +104,7 @@ func version(s string) (major, minor int, ok bool) {
 	return major, 0, ok
 }
 
-func number(s string) (n int, short bool) {
+func shortNumber(s string) (n int, short bool) {
 	if len(s) > 2 {
 		return 0, false
 	}

@@ -119,14 +119,14 @@ func ceilTo(n, square int) int { return (n + square - 1) / square }
 
 // imageRuleOf returns the price of images for a model; without a model, that of
 // the newest of the family.
-func imageRuleOf(f Family, provider, model string) imageRule {
+func imageRuleOf(f family, provider, model string) imageRule {
 	model = strings.ToLower(model)
 	switch f {
-	case Claude:
+	case claude:
 		return claudeImages(1568, 1568)
-	case ClaudeNew:
+	case claude47:
 		return claudeImages(2576, 4784)
-	case GPT:
+	case gpt:
 		return openAIImages(model)
 	default:
 	}

@@ -21,7 +21,7 @@ func stringifyLen(raw []byte) int64 {
 		return 0
 	}
 	if _, err := jsonx.Scan(raw, 0); err != nil {
-		return utf16Len(view(raw))
+		return utf16Len(asString(raw))
 	}
 	w := jsonWalk{raw: raw}
 	w.members = w.few[:0]
@@ -71,6 +71,19 @@ func (w *jsonWalk) string() []byte {
 	from := w.i
 	w.i = stringEnd(w.raw, w.i)
 	return w.raw[from:w.i]
+}
+
+// stringEnd returns the index after the string that begins at raw[i].
+func stringEnd(raw []byte, i int) int {
+	for i++; i < len(raw); i++ {
+		switch raw[i] {
+		case '"':
+			return i + 1
+		case '\\':
+			i++
+		}
+	}
+	return len(raw)
 }
 
 func (w *jsonWalk) array() int64 {
@@ -140,7 +153,7 @@ func lastOfEach(members []member) (units int64) {
 // keyOf returns what makes two spellings of a key equal.
 func keyOf(quoted []byte) string {
 	if bytes.IndexByte(quoted, '\\') < 0 || !jsonx.Sound(quoted) {
-		return view(quoted[1 : len(quoted)-1])
+		return asString(quoted[1 : len(quoted)-1])
 	}
 	s, _ := jsonx.String(quoted)
 	return s
@@ -154,9 +167,9 @@ func stringLen(quoted []byte) int64 {
 	for {
 		k := bytes.IndexByte(body, '\\')
 		if k < 0 || k+1 >= len(body) {
-			return units + utf16Len(view(body))
+			return units + utf16Len(asString(body))
 		}
-		units += utf16Len(view(body[:k]))
+		units += utf16Len(asString(body[:k]))
 		c := body[k+1]
 		body = body[k+2:]
 		switch c {
@@ -198,7 +211,7 @@ func numberLen(raw []byte) int64 {
 	if plainInteger(raw) {
 		return int64(len(raw))
 	}
-	f, _ := strconv.ParseFloat(view(raw), 64) // an infinity when out of range
+	f, _ := strconv.ParseFloat(asString(raw), 64) // an infinity when out of range
 	switch {
 	case math.IsInf(f, 0):
 		return 4 // null

@@ -2,8 +2,10 @@ package token
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
 )
 
 // Learner learns from a conversation how much the estimates of a counter have to
@@ -67,6 +69,44 @@ func (l *Learner) Calibration() Calibration {
 // are added: by a pass, an edit, a move to another branch, or by something that
 // is not known here.
 func (l *Learner) Break() { l.pair, l.slice = growth{}, growth{} }
+
+// AddEntry adds the next entry of a path of a log: its message, if it is one, or
+// Break where it changes the context in another way.
+func (l *Learner) AddEntry(e *session.Entry) {
+	switch e.Type {
+	case session.TypeMessage:
+		m, err := e.Message()
+		if err != nil || e.CopyOf() != "" {
+			l.Break() // the usage of a copy is about the context of its original
+			return
+		}
+		l.Add(m)
+	case session.TypeLabel, session.TypeSessionInfo, session.TypeUsage, session.TypeModelChange:
+		// They do not change what the model sees; Add notices another model by its answers.
+	case session.TypeCustom:
+		// Custom entries are not sent, but those of clew mark passes and moves of the leaf.
+		if c, ok := e.Custom(); !ok || strings.HasPrefix(c.CustomType, "clew.") {
+			l.Break()
+		}
+	default:
+		// Compactions, edits, branch summaries, messages of programs, unknown entries.
+		l.Break()
+	}
+}
+
+// Learn returns a counter that is corrected by what is known of its estimates for a
+// model (from, which may be the zero value) and by the usage on a path of a log, root
+// first, and what was learnt. The same path gives the same calibration every time.
+// Learn fails when the counter is calibrated already.
+func Learn(counter Counter, from Calibration, path []*session.Entry, provider, model string) (Counter, Calibration, error) {
+	l := NewLearner(from, counter, provider, model)
+	for _, e := range path {
+		l.AddEntry(e)
+	}
+	c := l.Calibration()
+	corrected, err := calibrated(counter, c)
+	return corrected, c, err
+}
 
 // Add takes the next message of the conversation.
 func (l *Learner) Add(m *message.Message) {

@@ -11,7 +11,7 @@ import (
 // A Meter is itself a [Counter]: that of its estimates.
 type Meter struct {
 	counter  Counter
-	family   Family
+	family   family
 	window   int64
 	safety   float64
 	anyUsage bool
@@ -29,7 +29,7 @@ func NewMeter(cfg Config) (*Meter, error) {
 		return nil, err
 	}
 	m := &Meter{
-		counter: cfg.Counter, family: FamilyOf(cfg.Provider, cfg.Model),
+		counter: cfg.Counter, family: familyOf(cfg.Provider, cfg.Model),
 		window: cfg.Window, safety: cfg.Safety, anyUsage: cfg.AnyUsage,
 	}
 	if m.counter == nil {
@@ -178,8 +178,8 @@ func (m *Meter) trusts(msg *message.Message) bool {
 	if u := msg.Usage; promptTokens(u) <= 0 && (u.TotalCount == 0 || u.TotalCount <= u.Output) {
 		return false
 	}
-	from := FamilyOf(msg.Provider, msg.Model)
-	return from == m.family || from == Universal || m.family == Universal
+	from := familyOf(msg.Provider, msg.Model)
+	return from == m.family || from == universal || m.family == universal
 }
 
 // reported returns what the usage of an anchor says about the context up to it, and

@@ -1,6 +1,12 @@
 package token
 
-import "github.com/clew-dev/clew/message"
+import (
+	"bytes"
+	"sync"
+
+	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/message"
+)
 
 // pricer says what a message costs, given what its texts do.
 type pricer struct {
@@ -9,13 +15,9 @@ type pricer struct {
 	image imageRule
 }
 
-// texter weighs text.
+// texter weighs text. It must not keep s, whose bytes are used again.
 type texter interface {
 	text(s string) millis
-	// rawJSON weighs a JSON value as it will be sent: without the white space
-	// between its parts, and with characters spelled \uXXXX as the characters
-	// they are.
-	rawJSON(raw []byte) millis
 }
 
 func (p *pricer) guard() float64 { return p.w.guard }
@@ -41,6 +43,9 @@ func tokens(n millis) int64 { return ceilDiv(int64(n), perToken) }
 // weigh adds the weight of a message to the categories it belongs to.
 func (p *pricer) weigh(m *message.Message, parts *[NumCategories]millis) {
 	overhead := millis(p.w.message)
+	if m.Role == message.RoleToolResult {
+		overhead = millis(p.w.result)
+	}
 	switch m.Role {
 	case message.RoleAssistant:
 		if dropped(m) || len(m.Content) == 0 {
@@ -73,10 +78,11 @@ func (p *pricer) weigh(m *message.Message, parts *[NumCategories]millis) {
 			parts[System] += p.words.text(m.Sections[i].Text)
 		}
 		if len(m.ToolsAdded) > 0 {
-			parts[Tools] += p.words.rawJSON(m.ToolsAdded)
-			if isNonEmptyArray(m.ToolsAdded) {
+			parts[Tools] += p.json(m.ToolsAdded)
+			jsonx.Elements(m.ToolsAdded, func([]byte) bool {
 				parts[Tools] += millis(p.w.tools)
-			}
+				return false // once, however many there are
+			})
 		}
 	case message.RoleBashExecution:
 		if !m.ExcludeFromContext {
@@ -85,6 +91,21 @@ func (p *pricer) weigh(m *message.Message, parts *[NumCategories]millis) {
 	case message.RoleBranchSummary, message.RoleCompactionSummary:
 		parts[Summaries] += overhead + p.words.text(m.Summary)
 	}
+}
+
+// scratch holds buffers for JSON that is not written as it is sent.
+var scratch = sync.Pool{New: func() any { return new([]byte) }}
+
+// json weighs a JSON value as it is sent.
+func (p *pricer) json(raw []byte) millis {
+	if bytes.IndexByte(raw, '\n') < 0 && !bytes.Contains(raw, []byte(`\u`)) {
+		return p.words.text(asString(raw)) // on one line, so with single blanks at most
+	}
+	buf := scratch.Get().(*[]byte)
+	*buf = appendSent((*buf)[:0], raw)
+	n := p.words.text(asString(*buf))
+	scratch.Put(buf)
+	return n
 }
 
 // idInOverhead is how long a call id may be to be part of a message's overhead.
@@ -100,7 +121,7 @@ func (p *pricer) answerBlock(b *message.Block, parts *[NumCategories]millis) {
 			parts[Thinking] += millis(len(b.Signature)) * millis(p.w.hidden)
 		}
 	case message.BlockToolCall:
-		parts[ToolCalls] += p.words.text(b.Name) + p.words.rawJSON(b.Arguments)
+		parts[ToolCalls] += millis(p.w.call) + p.words.text(b.Name) + p.json(b.Arguments)
 		if extra := len(b.ID) - idInOverhead; extra > 0 {
 			parts[ToolCalls] += millis(extra) * millis(p.w.base64)
 		}
@@ -113,7 +134,7 @@ func (p *pricer) answerBlock(b *message.Block, parts *[NumCategories]millis) {
 
 // unknown weighs a block of a type that this version does not know: the bytes
 // it was read from. It is kept and passed on, so it may well be sent.
-func (p *pricer) unknown(b *message.Block) millis { return p.words.rawJSON(b.Raw()) }
+func (p *pricer) unknown(b *message.Block) millis { return p.json(b.Raw()) }
 
 // dropped reports an answer that is never sent again: it failed or was aborted.
 func dropped(m *message.Message) bool {

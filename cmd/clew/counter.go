@@ -9,7 +9,6 @@ import (
 
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/token"
-	"github.com/clew-dev/clew/token/bpe"
 )
 
 // counterFlag is a flag that takes the name of what estimates tokens.
@@ -49,7 +48,7 @@ func (c *counterFlag) Set(s string) error {
 func (c counterFlag) of(m session.Model) token.Counter {
 	switch c {
 	case counterBPE:
-		return bpe.For(m.ID).Counter(m.Provider, m.ID)
+		return token.BPE(m.Provider, m.ID)
 	case counterChars4:
 		return token.Chars4()
 	default:

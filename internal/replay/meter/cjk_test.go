@@ -13,7 +13,6 @@ import (
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/token"
-	"github.com/clew-dev/clew/token/bpe"
 )
 
 // No recorded session is Chinese, Japanese or Korean. So sessions are made of
@@ -33,7 +32,7 @@ func TestCJK(t *testing.T) {
 		texts[s.Kind] = append(texts[s.Kind], s.Text)
 	}
 	kinds := []string{"chinese", "traditional chinese", "japanese", "korean"}
-	exact := bpe.For("gpt-5").Counter("openai", "gpt-5")
+	exact := token.BPE("openai", "gpt-5")
 	total := map[string]*meter.Errors{"heuristic": {}, "chars4": {}}
 	var rows []meter.Row
 	for _, kind := range kinds {

@@ -5,13 +5,11 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 
 	"github.com/clew-dev/clew/internal/replay/meter"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/token"
-	"github.com/clew-dev/clew/token/bpe"
 	"github.com/clew-dev/clew/transcript"
 )
 
@@ -27,7 +25,7 @@ func corpus(t *testing.T) (all []recorded) {
 	t.Helper()
 	dir, promised := os.LookupEnv("CLEW_CORPUS")
 	if !promised {
-		dir = filepath.Join("..", "..", "..", "shared", "corpus")
+		dir = filepath.Join("..", "..", "..", "..", "shared", "corpus")
 	}
 	err := filepath.WalkDir(filepath.Join(dir, "sessions"), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -65,13 +63,7 @@ var counters = []struct {
 	of   func(provider, model string) token.Counter
 }{
 	{"heuristic", token.HeuristicFor},
-	{"o200k", sync.OnceValue(func() func(provider, model string) token.Counter {
-		e, err := bpe.New(bpe.O200k)
-		if err != nil {
-			panic(err)
-		}
-		return e.Counter
-	})()},
+	{"o200k", token.BPE},
 	{"chars4", func(string, string) token.Counter { return token.Chars4() }},
 }
 

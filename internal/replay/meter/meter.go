@@ -4,7 +4,6 @@ import (
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/token"
-	"github.com/clew-dev/clew/token/calibration"
 )
 
 // Errors are the samples of each measure; see the package.
@@ -59,7 +58,7 @@ func Measure(path []*session.Entry, counter func(provider, model string) token.C
 	r.counter = counter(r.provider, r.model)
 	r.learner = token.NewLearner(token.Calibration{}, r.counter, r.provider, r.model)
 	for i, e := range path {
-		calibration.Add(r.learner, e)
+		r.learner.AddEntry(e)
 		m := messageOf(e)
 		switch {
 		case e.Type == session.TypeCustomMessage && m != nil:
@@ -143,8 +142,7 @@ type call struct {
 	calls         int64   // from how many
 	estimate      int64   // E of the answer and what came after it
 	answer        int64   // E of the answer
-	messages      int
-	text          letters
+	messages      []*message.Message
 	first         bool // no call came after it yet
 	whole         bool // its usage is that of the whole answer
 }
@@ -189,8 +187,7 @@ func (r *run) add(m *message.Message) {
 func (r *run) extend(m *message.Message, n int64) {
 	for _, c := range r.clean {
 		c.estimate += n
-		c.messages++
-		c.text.add(m)
+		c.messages = append(c.messages, m)
 	}
 }
 
@@ -222,7 +219,7 @@ func (r *run) answer(m *message.Message, n int64) {
 	}
 	c := &call{
 		prompt: prompt, total: total, factor: cal.Factor(), guard: guard, calls: cal.Calls,
-		answer: n, first: true, whole: whole,
+		answer: n, first: true, whole: m.Usage.Output*2 >= n,
 	}
 	r.last, r.since = c, 0
 	if !onlyText(m) || m.Usage.Reasoning > 0 {
@@ -248,24 +245,24 @@ func (r *run) growths(prompt int64) {
 	for _, c := range r.clean {
 		grown := prompt - c.prompt
 		learned := int64(float64(c.estimate)*c.factor + .5)
-		sample := Sample{Estimate: c.estimate, Real: grown, CJK: c.text.cjk()}
+		sample := Sample{Estimate: c.estimate, Real: grown, Messages: c.messages, CJK: cjk(c.messages)}
 		if c.first && grown >= leastGrowth {
 			r.Growth = append(r.Growth, sample)
 			if c.calls >= learnedAfter {
-				r.Learned = append(r.Learned, Sample{learned, grown, sample.CJK})
+				r.Learned = append(r.Learned, sample.with(learned))
 			}
 			if tools := prompt - c.total; tools >= leastGrowth && c.whole {
-				r.Tools = append(r.Tools, Sample{c.estimate - c.answer, tools, sample.CJK})
+				r.Tools = append(r.Tools, Sample{Estimate: c.estimate - c.answer, Real: tools, Messages: c.messages[1:], CJK: sample.CJK})
 			}
 		}
 		c.first = false
-		if c.messages < sliceMessages {
+		if len(c.messages) < sliceMessages {
 			keep = append(keep, c)
 			continue
 		}
 		if grown >= leastGrowth {
-			r.Slices = append(r.Slices, Sample{learned, grown, sample.CJK})
-			r.Guarded = append(r.Guarded, Sample{int64(float64(c.estimate) * c.factor * c.guard), grown, sample.CJK})
+			r.Slices = append(r.Slices, sample.with(learned))
+			r.Guarded = append(r.Guarded, sample.with(int64(float64(c.estimate)*c.factor*c.guard)))
 		}
 	}
 	r.clean = keep

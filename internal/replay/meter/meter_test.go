@@ -78,7 +78,7 @@ func want(t *testing.T, what string, got meter.Samples, n int, last meter.Sample
 		t.Errorf("%s: %d samples, want %d: %v", what, len(got), n, got)
 		return
 	}
-	if n > 0 && got[n-1] != last {
+	if n > 0 && (got[n-1].Estimate != last.Estimate || got[n-1].Real != last.Real || got[n-1].CJK != last.CJK) {
 		t.Errorf("%s: the last is %+v, want %+v", what, got[n-1], last)
 	}
 }
@@ -124,7 +124,7 @@ func TestLearnedAndGuarded(t *testing.T) {
 	if first <= 200 || last <= first || last < 240 || last > 250 {
 		t.Errorf("the calibrated estimates go from %d to %d, of 250", first, last)
 	}
-	if len(e.Slices) != 56 || e.Slices[0] != (meter.Sample{Estimate: 800, Real: 1000}) {
+	if len(e.Slices) != 56 || e.Slices[0].Estimate != 800 || e.Slices[0].Real != 1000 {
 		t.Errorf("%d slices, the first is %+v", len(e.Slices), e.Slices[0])
 	}
 	if e.Guarded[0].Estimate != 1040 { // 1.3, the guard of a counter that has none

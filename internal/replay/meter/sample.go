@@ -3,14 +3,25 @@ package meter
 import (
 	"math"
 	"slices"
+	"unicode"
+
+	"github.com/clew-dev/clew/message"
 )
 
 // Sample is an estimate and what was reported, in tokens.
 type Sample struct {
 	Estimate, Real int64
+	// Messages are what was estimated, for Growth and Slices.
+	Messages []*message.Message
 	// CJK says that of the letters that were estimated at least a tenth were
 	// Chinese, Japanese or Korean.
 	CJK bool
+}
+
+// with returns the sample with another estimate.
+func (s Sample) with(estimate int64) Sample {
+	s.Estimate = estimate
+	return s
 }
 
 // Error returns Estimate/Real - 1: below 0 the estimate was too low.
@@ -72,4 +83,31 @@ func quantile(values []float64, q float64) float64 {
 	}
 	slices.Sort(values)
 	return values[min(len(values)-1, int(q*float64(len(values))))]
+}
+
+// cjk reports messages of whose letters at least a tenth are Chinese, Japanese or Korean.
+func cjk(msgs []*message.Message) bool {
+	var all, wide int64
+	count := func(s string) {
+		for _, r := range s {
+			switch {
+			case r < 0x80:
+				if 'a' <= r|0x20 && r|0x20 <= 'z' {
+					all++
+				}
+			case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul):
+				all++
+				wide++
+			case unicode.IsLetter(r):
+				all++
+			}
+		}
+	}
+	for _, m := range msgs {
+		for i := range m.Content {
+			count(m.Content[i].Text)
+			count(string(m.Content[i].Arguments))
+		}
+	}
+	return wide > 0 && wide*10 >= all
 }

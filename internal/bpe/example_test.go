@@ -5,7 +5,7 @@ import (
 
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/token"
-	"github.com/clew-dev/clew/token/bpe"
+	"github.com/clew-dev/clew/internal/bpe"
 )
 
 func ExampleEncoding_Count() {

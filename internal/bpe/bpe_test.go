@@ -12,7 +12,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/clew-dev/clew/token/bpe"
+	"github.com/clew-dev/clew/internal/bpe"
 )
 
 // encodings returns both; they share nothing with those of other tests.

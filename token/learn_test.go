@@ -1,4 +1,4 @@
-package calibration_test
+package token_test
 
 import (
 	"fmt"
@@ -11,7 +11,6 @@ import (
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/token"
-	"github.com/clew-dev/clew/token/calibration"
 )
 
 const (
@@ -51,9 +50,11 @@ func path(t *testing.T, calls int, between ...session.Draft) []*session.Entry {
 }
 
 func learn(p []*session.Entry) token.Calibration {
-	l := token.NewLearner(token.Calibration{}, token.Chars4(), provider, model)
-	calibration.Learn(l, p)
-	return l.Calibration()
+	_, c, err := token.Learn(token.Chars4(), token.Calibration{}, p, provider, model)
+	if err != nil {
+		panic(err)
+	}
+	return c
 }
 
 // What changes the context, or may, ends what is learnt from; what does not, does not.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clew-dev/clew/token/bpe"
+	"github.com/clew-dev/clew/internal/bpe"
 )
 
 // hostile are texts that are one piece, or look like one again and again.

@@ -14,7 +14,7 @@ import (
 	"github.com/pkoukk/tiktoken-go"
 	loader "github.com/pkoukk/tiktoken-go-loader"
 
-	"github.com/clew-dev/clew/token/bpe"
+	"github.com/clew-dev/clew/internal/bpe"
 )
 
 // pair is our encoding and the other one.

@@ -1,0 +1,274 @@
+package token_test
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/clew-dev/clew/internal/bpe"
+	replay "github.com/clew-dev/clew/internal/replay/meter"
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/token"
+	"github.com/clew-dev/clew/transcript"
+)
+
+// A recorded is a session of the corpus with usage.
+type recorded struct {
+	format, repo    string
+	provider, model string // of most of its answers
+	family          token.Family
+	path            []*session.Entry
+	growth          replay.Samples // and of Tools
+}
+
+// recordedSessions reads the corpus.
+func recordedSessions(t *testing.T) (all []*recorded) {
+	t.Helper()
+	err := filepath.WalkDir(filepath.Join(corpusDir(t), "sessions"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		tr, err := transcript.Read(f, transcript.ReadOptions{})
+		if err != nil || len(tr.Entries) == 0 {
+			t.Logf("%s is not read: %v", filepath.Base(path), err)
+			return nil
+		}
+		p, err := session.Path(t.Context(), tr.Store(), tr.Entries[len(tr.Entries)-1].ID)
+		if err != nil {
+			return err
+		}
+		name := strings.SplitN(filepath.Base(path), "__", 3)
+		r := &recorded{format: filepath.Base(filepath.Dir(path)), repo: name[0] + "/" + name[1], path: p}
+		errs := replay.Measure(p, func(provider, model string) token.Counter {
+			r.provider, r.model, r.family = provider, model, token.FamilyOf(provider, model)
+			return token.HeuristicFor(provider, model)
+		})
+		if r.growth = append(errs.Growth, errs.Tools...); errs.Calls > 0 {
+			all = append(all, r)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// A row is an equation: rest + the sum of x × weights is about real.
+type row struct {
+	x          []float64
+	rest, real float64
+	repo       string
+}
+
+// rows returns an equation for each growth of a session; measure adds what a text
+// has to x and returns what it costs beside that. The last two of x are calls and results.
+func (r *recorded) rows(unknowns int, measure func(text string, x []float64) float64) (out []row) {
+	for _, s := range r.growth {
+		q := row{x: make([]float64, unknowns+2), real: float64(s.Real), repo: r.repo}
+		for _, m := range s.Messages {
+			if m.Role == message.RoleToolResult {
+				q.x[unknowns+1]++
+			} else {
+				q.rest += token.MessageTokens
+				for i := range m.Content {
+					if m.Content[i].Type == message.BlockToolCall {
+						q.x[unknowns]++
+					}
+				}
+			}
+			for _, text := range textsOf(m) {
+				q.rest += measure(text, q.x)
+			}
+		}
+		out = append(out, q)
+	}
+	return out
+}
+
+func textsOf(m *message.Message) (texts []string) {
+	for i := range m.Content {
+		switch b := &m.Content[i]; b.Type {
+		case message.BlockText:
+			texts = append(texts, b.Text)
+		case message.BlockToolCall:
+			texts = append(texts, b.Name, string(b.Arguments))
+		default:
+		}
+	}
+	return texts
+}
+
+// solve returns the weights, none below 0, with the smallest sum of |estimate/real - 1|,
+// errors below 5 % counting as their squares. Each repository counts as the root of
+// how many rows it has. ridge pulls weights that the rows say little about to prior.
+func solve(rows []row, prior []float64, ridge float64) []float64 {
+	const small, rounds, sweeps = .05, 40, 200
+	n, count := len(prior), map[string]float64{}
+	for _, q := range rows {
+		count[q.repo]++
+	}
+	w := slices.Clone(prior)
+	for range rounds {
+		a, b, size := make([]float64, n*n), make([]float64, n), make([]float64, n)
+		total := 0.
+		for _, q := range rows {
+			estimate := q.rest
+			for j, x := range q.x {
+				estimate += x * w[j]
+			}
+			weight := 1 / math.Sqrt(count[q.repo])
+			k := weight / max(math.Abs(estimate/q.real-1), small)
+			total += k
+			for j, x := range q.x {
+				x /= q.real
+				size[j] += weight * x * x
+				b[j] += k * x * (1 - q.rest/q.real)
+				for l, y := range q.x {
+					a[j*n+l] += k * x * y / q.real
+				}
+			}
+		}
+		all := 0.
+		for _, c := range count {
+			all += math.Sqrt(c)
+		}
+		for j := range n {
+			pull := ridge*total*size[j]/all + 1e-9*total
+			a[j*n+j] += pull
+			b[j] += pull * prior[j]
+		}
+		for range sweeps {
+			for j := range n {
+				rest := b[j]
+				for l, y := range w {
+					if l != j {
+						rest -= a[j*n+l] * y
+					}
+				}
+				w[j] = max(0, rest/a[j*n+j])
+			}
+		}
+	}
+	return w
+}
+
+// A fitting has the rows of the whole corpus.
+type fitting struct {
+	texts        []row // against o200k
+	heuristic    map[token.Family][]row
+	exact        map[token.Family][]row
+	repositories []string
+	encoding     *bpe.Encoding
+}
+
+func newFitting(all []*recorded) *fitting {
+	f := &fitting{heuristic: map[token.Family][]row{}, exact: map[token.Family][]row{}, encoding: bpe.For("gpt-5")}
+	repos := map[string]bool{}
+	for _, r := range all {
+		repos[r.repo] = true
+		f.heuristic[r.family] = append(f.heuristic[r.family], r.rows(token.Kinds, func(text string, x []float64) float64 {
+			return token.CountKinds(r.family, text, x)
+		})...)
+		f.exact[r.family] = append(f.exact[r.family], r.rows(1, func(text string, x []float64) float64 {
+			x[0] += float64(f.encoding.Count(text))
+			return 0
+		})...)
+		for _, s := range r.growth {
+			for _, m := range s.Messages {
+				for _, text := range textsOf(m) {
+					if len(text) > 200 {
+						q := row{x: make([]float64, token.Kinds), real: float64(f.encoding.Count(text)), repo: r.repo}
+						q.rest = token.CountKinds(token.GPT, text, q.x)
+						f.texts = append(f.texts, q)
+					}
+				}
+			}
+		}
+	}
+	f.repositories = slices.Sorted(maps.Keys(repos))
+	return f
+}
+
+func without(rows []row, repo string) []row {
+	return slices.DeleteFunc(slices.Clone(rows), func(q row) bool { return q.repo == repo })
+}
+
+// fit fits the weights of a family to all repositories but one. Where its sessions
+// say little about a kind of character, the weight is near what the public
+// tokenizer's is, at the family's rate.
+func (f *fitting) fit(family token.Family, left string) (heuristic, exact []float64) {
+	exact = solve(without(f.exact[family], left), []float64{1, 10, 10}, 0)
+	prior := slices.Repeat([]float64{.3}, token.Kinds)
+	for i, w := range solve(without(f.texts, left), prior, 1e-4) {
+		prior[i] = w * exact[0]
+	}
+	return solve(without(f.heuristic[family], left), append(prior, exact[1:]...), .03), exact
+}
+
+func TestFit(t *testing.T) {
+	all := recordedSessions(t)
+	f := newFitting(all)
+	families := map[token.Family]bool{}
+	for _, r := range all {
+		families[r.family] = true
+	}
+	for _, family := range slices.Sorted(maps.Keys(families)) {
+		h, e := f.fit(family, "")
+		var b strings.Builder
+		for i, w := range h {
+			if i < token.Kinds {
+				fmt.Fprintf(&b, "%.0f, ", w*1000)
+			} else {
+				fmt.Fprintf(&b, "call/result %.0f ", w*1000)
+			}
+		}
+		t.Logf("%-10s %s; a token of o200k %.0f, call %.0f, result %.0f", family, b.String(), e[0]*1000, e[1]*1000, e[2]*1000)
+	}
+	byModel, byFamily, ex := map[string]*replay.Errors{}, map[string]*replay.Errors{}, map[string]*replay.Errors{}
+	add := func(to map[string]*replay.Errors, name string, e replay.Errors) {
+		if to[name] == nil {
+			to[name] = &replay.Errors{}
+		}
+		to[name].Add(e)
+	}
+	for _, repo := range f.repositories {
+		for _, r := range all {
+			if r.repo != repo {
+				continue
+			}
+			h, x := f.fit(r.family, repo)
+			e := replay.Measure(r.path, func(provider, model string) token.Counter { return token.Fitted(provider, model, h, 0) })
+			add(byModel, r.model, e)
+			add(byModel, "~"+r.repo, e)
+			add(byFamily, string(r.family), e)
+			add(byFamily, "~"+r.format, e)
+			add(byFamily, "~all", e)
+			e = replay.Measure(r.path, func(provider, model string) token.Counter {
+				return token.FittedExact("o200k", f.encoding.Count, provider, model, x)
+			})
+			add(ex, string(r.family), e)
+			add(ex, "~all", e)
+			add(ex, r.model, e)
+		}
+	}
+	for _, m := range []map[string]*replay.Errors{byModel, byFamily, ex} {
+		var rows []replay.Row
+		for _, name := range slices.Sorted(maps.Keys(m)) {
+			rows = append(rows, replay.Row{Name: name, Errors: *m[name]})
+		}
+		t.Log("\n" + replay.Table(rows))
+	}
+}

@@ -1,0 +1,273 @@
+package token
+
+import (
+	"strings"
+	"sync"
+	"unicode/utf16"
+	"unicode/utf8"
+	"unsafe"
+)
+
+// heuristic estimates by what the characters of a text are and by what stands
+// before them; see weights.
+type heuristic struct {
+	pricer
+	family family
+	pairs  *[1 << 16]uint16 // by the byte before and the byte itself
+}
+
+// HeuristicFor returns the counter that estimates by what characters are and by what
+// stands before them, with weights for the tokenizer of the model and the model's
+// price of images. Counting is linear and allocates nothing. A run of 64 or more
+// characters that looks random (base64, a hexadecimal dump, the data of a data URL)
+// costs what random data costs, two to three times as much as prose.
+//
+// A message costs its text, thinking, the names and arguments of its calls, its
+// images and an overhead, which is that of the call and its id, too, for the result
+// of a tool. The signature of a thinking block costs nothing beside the text
+// it signs; where the text is withheld, the signature holds it encrypted and is
+// counted as that many tokens of thinking.
+//
+// A message that is not sent costs nothing: an answer that failed or was aborted, a
+// shell run that is excluded, an unknown role.
+func HeuristicFor(provider, model string) Counter {
+	f := familyOf(provider, model)
+	return heuristicFor(f, imageRuleOf(f, provider, model))
+}
+
+// heuristicFor returns the heuristic of a family; rule prices its images.
+func heuristicFor(f family, rule imageRule) *heuristic {
+	switch f {
+	case claude, claude47, gpt:
+	default:
+		f = universal
+	}
+	h := &heuristic{family: f, pairs: pairsOf(f)}
+	h.pricer = pricer{words: h, w: weightsOf(f), image: rule}
+	return h
+}
+
+// tables keeps the table of each family, which is made when it is first needed.
+var tables sync.Map // family → *[1 << 16]uint16
+
+func pairsOf(f family) *[1 << 16]uint16 {
+	if t, ok := tables.Load(f); ok {
+		return t.(*[1 << 16]uint16)
+	}
+	w := weightsOf(f)
+	t, _ := tables.LoadOrStore(f, w.table())
+	return t.(*[1 << 16]uint16)
+}
+
+func (h *heuristic) Name() string { return "heuristic/" + string(h.family) }
+
+func (h *heuristic) Text(s string) int64 { return tokens(h.text(s)) }
+
+const (
+	// runMin is how many letters, digits and signs of base64 in a row may be random
+	// data. Paths and identifiers are shorter; a digest in hexadecimal has 64.
+	runMin = 64
+	// runProbe is the distance at which a text is probed for them: any runMin bytes
+	// contain runProbe bytes that begin at a probe.
+	runProbe = runMin / 2
+)
+
+// text weighs a text.
+func (h *heuristic) text(s string) millis {
+	if len(s) < runMin {
+		return h.sum(s, 0, len(s))
+	}
+	var n millis
+	from := 0 // everything before it is weighed
+	for i := 0; i+runProbe <= len(s); {
+		if !random64(s[i]) || !random64(s[i+7]) || !random64(s[i+15]) || !random64(s[i+23]) || !random64(s[i+31]) {
+			i += runProbe
+			continue
+		}
+		start, end := runAround(s, i, from)
+		if end-start >= runMin {
+			if rate := h.runRate(s[:start], s[start:start+runMin]); rate > 0 {
+				// The beginning keeps its cost as ordinary text if that is higher, so that
+				// one more character never makes a run cheaper.
+				head := max(h.sum(s, start, start+runMin), runMin*rate)
+				n += h.sum(s, from, start) + head + millis(end-start-runMin)*rate
+				from = end
+			}
+		}
+		i = max(i+runProbe, end)
+	}
+	return n + h.sum(s, from, len(s))
+}
+
+// sum adds up the weights of s[from:to]. A text begins as if after a blank.
+func (h *heuristic) sum(s string, from, to int) (n millis) {
+	t := h.pairs
+	before := uint64(' ')
+	if from > 0 {
+		before = uint64(s[from-1])
+	}
+	s = s[from:to]
+	for len(s) >= 8 {
+		w := uint64(s[7]) | uint64(s[6])<<8 | uint64(s[5])<<16 | uint64(s[4])<<24 |
+			uint64(s[3])<<32 | uint64(s[2])<<40 | uint64(s[1])<<48 | uint64(s[0])<<56
+		n += millis(uint32(t[uint16(before<<8|w>>56)]) + uint32(t[uint16(w>>48)]) + uint32(t[uint16(w>>40)]) + uint32(t[uint16(w>>32)]) +
+			uint32(t[uint16(w>>24)]) + uint32(t[uint16(w>>16)]) + uint32(t[uint16(w>>8)]) + uint32(t[uint16(w)]))
+		before = w
+		s = s[8:]
+	}
+	for i := range len(s) {
+		before = before<<8 | uint64(s[i])
+		n += millis(t[uint16(before)])
+	}
+	return n
+}
+
+// runRate returns the weight of a character of a run after its first runMin, which
+// are head, or 0 when the run does not look random.
+func (h *heuristic) runRate(before, head string) millis {
+	switch {
+	case isHex(head):
+		return millis(h.w.hex)
+	case isBase64(head), strings.HasSuffix(before, ";base64,"): // a blank bitmap is a row of As
+		return millis(h.w.base64)
+	}
+	return 0
+}
+
+// random64 reports the characters of base64 in both its alphabets, which include
+// those of hexadecimal.
+func random64(c byte) bool {
+	const low = 1<<'+' | 1<<'-' | 1<<'/' | 0x3FF<<'0'
+	const high = 0x3FFFFFF<<('A'-64) | 0x3FFFFFF<<('a'-64) | 1<<('_'-64)
+	switch c >> 6 {
+	case 0:
+		return uint64(low)>>c&1 != 0
+	case 1:
+		return uint64(high)>>(c-64)&1 != 0
+	}
+	return false
+}
+
+// runAround returns the bounds of the run around s[i], which does not begin
+// before from.
+func runAround(s string, i, from int) (start, end int) {
+	start, end = i, i+1
+	for start > from && random64(s[start-1]) {
+		start--
+	}
+	for end < len(s) && random64(s[end]) {
+		end++
+	}
+	return start, end
+}
+
+// isHex reports digits and letters a to f, of one case and both kinds.
+func isHex(s string) bool {
+	digits, lower, upper := 0, 0, 0
+	for i := range len(s) {
+		switch c := s[i]; {
+		case digit(c):
+			digits++
+		case 'a' <= c && c <= 'f':
+			lower++
+		case 'A' <= c && c <= 'F':
+			upper++
+		default:
+			return false
+		}
+	}
+	return digits > 0 && (lower > 0) != (upper > 0)
+}
+
+// isBase64 reports text that changes between capitals, small letters, digits and
+// signs as often as random data does. Of runMin characters of base64, 40 differ
+// in kind from the one before, give or take 4; of the longest paths and
+// CamelCase names, fewer than 20.
+func isBase64(s string) bool {
+	const changesMin = 26
+	changes, digits := 0, 0
+	kind := -1
+	for i := range len(s) {
+		k := 3
+		switch c := s[i]; {
+		case digit(c):
+			k = 0
+			digits++
+		case 'a' <= c && c <= 'z':
+			k = 1
+		case 'A' <= c && c <= 'Z':
+			k = 2
+		}
+		if k != kind {
+			changes++
+			kind = k
+		}
+	}
+	return changes >= changesMin && digits > 0
+}
+
+// appendSent appends a JSON value as it is sent: without white space between its
+// parts, and with characters spelled \uXXXX as themselves.
+func appendSent(dst, raw []byte) []byte {
+	quoted := false
+	for i := 0; i < len(raw); {
+		c := raw[i]
+		switch {
+		case c == '"':
+			quoted = !quoted
+		case !quoted && (c == ' ' || c == '\t' || c == '\n' || c == '\r'):
+			i++
+			continue
+		case quoted && c == '\\' && i+1 < len(raw):
+			if raw[i+1] != 'u' {
+				dst, i = append(dst, c, raw[i+1]), i+2
+				continue
+			}
+			r, size := escaped(raw[i:])
+			if r < 0 {
+				dst = append(dst, raw[i:i+size]...)
+			} else {
+				dst = utf8.AppendRune(dst, r)
+			}
+			i += size
+			continue
+		}
+		dst, i = append(dst, c), i+1
+	}
+	return dst
+}
+
+// escaped returns the character that raw begins with, spelled \uXXXX or as a pair
+// of those, and how many bytes that takes; -1 when it is misspelled.
+func escaped(raw []byte) (r rune, size int) {
+	size = min(6, len(raw))
+	r = hex4(raw[2:])
+	if utf16.IsSurrogate(r) && len(raw) >= 12 && raw[6] == '\\' && raw[7] == 'u' {
+		if joined := utf16.DecodeRune(r, hex4(raw[8:])); joined != utf8.RuneError {
+			return joined, 12
+		}
+	}
+	return r, size
+}
+
+// hex4 returns the number that four hexadecimal digits spell, or -1.
+func hex4(b []byte) rune {
+	if len(b) < 4 {
+		return -1
+	}
+	var r rune
+	for _, c := range b[:4] {
+		switch {
+		case digit(c):
+			r = r<<4 | rune(c-'0')
+		case 'a' <= c|0x20 && c|0x20 <= 'f':
+			r = r<<4 | rune(c|0x20-'a'+10)
+		default:
+			return -1
+		}
+	}
+	return r
+}
+
+// asString returns the bytes as a string without copying them.
+func asString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
