@@ -112,12 +112,12 @@ func (r *reader) takenBack(s, id string) []int {
 
 // rule adds a rule, or makes it the latest again.
 func (r *reader) rule(s Statement) {
-	for i, old := range r.rules {
-		if strings.EqualFold(old.Text, s.Text) {
-			r.rules[i].Replaced = s.Replaced
-			return
-		}
+	key := strings.ToLower(strings.ToUpper(s.Text)) // as strings.EqualFold compares
+	if i, ok := r.ruleAt[key]; ok {
+		r.rules[i].Replaced = s.Replaced
+		return
 	}
+	r.ruleAt[key] = len(r.rules)
 	r.rules = append(r.rules, s)
 }
 
