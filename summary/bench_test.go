@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/clew-dev/clew/internal/ledger"
+	"github.com/clew-dev/clew/internal/talk"
 	"github.com/clew-dev/clew/summary"
 )
 
@@ -34,5 +35,29 @@ func BenchmarkParse(b *testing.B) {
 		if _, ok := summary.Parse(text); !ok {
 			b.Fatal("not read")
 		}
+	}
+}
+
+// Many tiny messages, at 1, 10 and 100 times: the time per message must stay about the same.
+// A tenth of them are quoted by the summary before.
+func BenchmarkTiny(b *testing.B) {
+	for _, n := range []int{1000, 10_000, 100_000} {
+		conv := talk.New()
+		var earlier []summary.Quote
+		for i := range n / 2 {
+			text := fmt.Sprintf("Now look at part %d of the list.", i)
+			id := conv.User(text)
+			if i < n/20 {
+				earlier = append(earlier, summary.Quote{Ref: id, Text: text})
+			}
+			conv.Say(fmt.Sprintf("Part %d says that row%d is empty.", i, i))
+		}
+		items := conv.Items()
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			for b.Loop() {
+				summarize(b, summary.Input{Items: items, Earlier: earlier, Cwd: cwd, Budget: 20_000, ClipLast: true})
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/float64(n), "µs/message")
+		})
 	}
 }

@@ -35,3 +35,16 @@ func TestCutsLeaveNamesWhole(t *testing.T) {
 		}
 	}
 }
+
+// A name may have other characters in it than letters: none of them is a place to cut.
+func TestCutsLeavePathsWhole(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"/home/me/com~apple~CloudDocs", "/home/me/team@example", "/home/me/docs+notes"} {
+		line := "$ cd " + path
+		for n := 2; n < len(line); n++ {
+			if cut := clipName(line, n); cut != line && strings.Contains(cut, "/home") {
+				t.Errorf("%q cut to %d is %q", line, n, cut)
+			}
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/clew-dev/clew/internal/ledger"
@@ -157,29 +158,25 @@ func (d *digest) findUsers() {
 	if earlier == nil && d.prev != nil {
 		earlier = d.prev.Quotes
 	}
+	refs := map[string][]string{} // of the earlier messages, by their text
 	for i, q := range earlier {
 		q.Ref, q.Role, q.Text = d.refs.of(q.Ref), "", redacted(q.Text)
 		d.users = append(d.users, userMsg{quote: q, at: i - len(earlier)})
+		if !slices.Contains(refs[q.Text], q.Ref) {
+			refs[q.Text] = append(refs[q.Text], q.Ref)
+		}
 	}
 	for i, m := range d.msgs {
 		if !m.UserWords() {
 			continue
 		}
 		t := m.text
-		if strings.TrimSpace(t) == "" || d.quotedBefore(m.ref, t) {
+		quoted := slices.ContainsFunc(refs[t], func(ref string) bool { return sameEntry(ref, m.ref) })
+		if quoted || strings.TrimSpace(t) == "" {
 			continue
 		}
 		d.users = append(d.users, userMsg{quote: Quote{Ref: m.ref, Text: t}, at: i})
 	}
-}
-
-func (d *digest) quotedBefore(ref, t string) bool {
-	for _, u := range d.users {
-		if u.at < 0 && sameEntry(u.quote.Ref, ref) && u.quote.Text == t {
-			return true
-		}
-	}
-	return false
 }
 
 // findLastTurn finds the beginning of the last turn in which the agent did

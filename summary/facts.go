@@ -272,7 +272,7 @@ func (x *extractor) commandLine(s string) {
 		x.code(x.path(m[1]+m[2]), rest)
 		return
 	}
-	x.code(text.Clip(x.command(s), maxSource), rest)
+	x.code(clipName(x.command(s), maxSource), rest)
 }
 
 // command returns a command line on one line, as it is shown: without a change
@@ -454,5 +454,5 @@ func clipName(s string, n int) string {
 
 // inToken reports whether a character may stand inside a name or a path.
 func inToken(c byte) bool {
-	return c == '_' || c == '-' || c == '/' || c == '.' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
+	return c == '_' || c == '-' || c == '/' || c == '.' || c == '~' || c == '@' || c == '+' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
 }

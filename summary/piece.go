@@ -107,7 +107,7 @@ func group(lines []Line) []Line {
 	}
 	for _, l := range lines {
 		if l.From == "" {
-			if isCommand(l.Text) && sources[text.Clip(l.Text, maxSource)] {
+			if isCommand(l.Text) && sources[clipName(l.Text, maxSource)] {
 				continue // its output stands under it
 			}
 			n := len(groups)

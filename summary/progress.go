@@ -275,7 +275,8 @@ func (d *digest) lastSaid() []Line {
 // changedIn returns the names of the files that calls since message from changed,
 // at most eight, and the latest of those calls.
 func (d *digest) changedIn(from int) (paths []string, ref string) {
-	for _, m := range d.msgs[min(from, len(d.msgs)):] {
+	for i := len(d.msgs) - 1; i >= from && len(paths) < 8; i-- {
+		m := d.msgs[i]
 		if m.Role != message.RoleToolResult || m.call == nil || m.IsError {
 			continue
 		}
@@ -283,14 +284,15 @@ func (d *digest) changedIn(from int) (paths []string, ref string) {
 		if op.Kind != ledger.OpWrite && op.Kind != ledger.OpEdit || op.Path == "" {
 			continue
 		}
-		p := op.Path[strings.LastIndexByte(op.Path, '/')+1:]
-		ref = m.ref
-		if k := slices.Index(paths, p); k >= 0 {
-			paths = slices.Delete(paths, k, k+1)
+		if len(paths) == 0 {
+			ref = m.ref
 		}
-		paths = append(paths, p)
+		if p := op.Path[strings.LastIndexByte(op.Path, '/')+1:]; !slices.Contains(paths, p) {
+			paths = append(paths, p)
+		}
 	}
-	return paths[max(0, len(paths)-8):], ref
+	slices.Reverse(paths)
+	return paths, ref
 }
 
 func (d *digest) lastCommand() (Line, bool) {

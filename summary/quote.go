@@ -116,9 +116,15 @@ func (p *planner) shortened(b *builder, m piece, limit int64) (piece, bool) {
 
 // quoteMore takes what is not there whole once more, where other things have left room.
 func (p *planner) quoteMore(b *builder, s *share, rest []piece) {
+	at := map[int]int{} // the place in b.taken of each quote, by its order
+	for k, t := range slices.Backward(b.taken) {
+		if t.kind == kindQuotes {
+			at[t.order] = k
+		}
+	}
 	for _, m := range rest {
-		k := slices.IndexFunc(b.taken, func(t piece) bool { return t.kind == kindQuotes && t.order == m.order })
-		if k < 0 {
+		k, ok := at[m.order]
+		if !ok {
 			if !b.take(m, s) {
 				if short, ok := p.shortened(b, m, min(s.left, b.left)); ok {
 					b.take(short, s)

@@ -1,35 +1,51 @@
 package summary
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 )
 
 // spoken holds what a document says already, so that nothing is said twice.
 type spoken struct {
-	texts []string
-	words [][]string
+	text  []byte           // all of it in lower case, each statement before a zero byte
+	sizes []int            // how many words each statement has
+	with  map[string][]int // the statements with a word
+	both  []int            // for has: how many words of each statement the new one has
 }
 
 func (s *spoken) add(t string) {
-	s.texts = append(s.texts, strings.ToLower(t))
-	s.words = append(s.words, wordSet(t))
+	s.text = append(append(s.text, strings.ToLower(t)...), 0)
+	words := wordSet(t)
+	if s.with == nil {
+		s.with = map[string][]int{}
+	}
+	for _, w := range words {
+		s.with[w] = append(s.with[w], len(s.sizes))
+	}
+	s.sizes = append(s.sizes, len(words))
+	s.both = append(s.both, 0)
 }
 
 // has reports whether a statement is a part of one that is there, or says nearly
 // the same: two thirds of the words of both are in both.
 func (s *spoken) has(t string) bool {
 	low := strings.ToLower(strings.TrimRight(t, ".:!… "))
+	if len(s.sizes) > 0 && bytes.Contains(s.text, []byte(low)) {
+		return true
+	}
 	words := wordSet(t)
-	for i, other := range s.texts {
-		if strings.Contains(other, low) {
-			return true
+	if len(words) < 4 {
+		return false
+	}
+	clear(s.both)
+	for _, w := range words {
+		for _, i := range s.with[w] {
+			s.both[i]++
 		}
-		w := s.words[i]
-		if len(words) < 4 || len(w)*3 < len(words)*2 || len(words)*3 < len(w)*2 {
-			continue
-		}
-		if both := common(words, w); both*3 >= (len(words)+len(w)-both)*2 {
+	}
+	for i, both := range s.both {
+		if both*3 >= (len(words)+s.sizes[i]-both)*2 {
 			return true
 		}
 	}
@@ -40,22 +56,4 @@ func wordSet(t string) []string {
 	words := slices.Collect(contentWords(t))
 	slices.Sort(words)
 	return slices.Compact(words)
-}
-
-// common counts what two sorted lists have in common.
-func common(a, b []string) int {
-	n := 0
-	for i, k := 0, 0; i < len(a) && k < len(b); {
-		switch {
-		case a[i] == b[k]:
-			n++
-			i++
-			k++
-		case a[i] < b[k]:
-			i++
-		default:
-			k++
-		}
-	}
-	return n
 }

@@ -45,7 +45,7 @@ func corpus(t *testing.T) string {
 	t.Helper()
 	dir := os.Getenv("CLEW_CORPUS")
 	if dir == "" {
-		dir = filepath.Join("..", "..", "shared", "corpus")
+		dir = filepath.Join("..", "..", "..", "shared", "corpus")
 		if _, err := os.Stat(dir); err != nil {
 			t.Skip("no corpus: set CLEW_CORPUS")
 		}

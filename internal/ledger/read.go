@@ -60,6 +60,7 @@ type reader struct {
 	todoTool bool // todos come from a tool
 	mentions table[Mention]
 	rules    []Statement
+	ruleAt   map[string]int // the place of a rule, by its text in one case
 	omitted  Omitted
 
 	decisions    []Statement
@@ -70,7 +71,10 @@ type reader struct {
 }
 
 func newReader(opt Options) *reader {
-	return &reader{place: newPlace(opt.Cwd), calls: map[string]call{}, seen: map[string]bool{}, saidDecision: map[string]bool{}, subjects: map[string]map[string]bool{}}
+	return &reader{
+		place: newPlace(opt.Cwd), calls: map[string]call{}, seen: map[string]bool{}, ruleAt: map[string]int{},
+		saidDecision: map[string]bool{}, subjects: map[string]map[string]bool{},
+	}
 }
 
 func (r *reader) item(it session.Item) {

@@ -64,7 +64,26 @@ func isRule(s string, words []string, lasting bool) bool {
 		// "it must never" is a rule, "I never saw that" is none.
 		return !strings.HasPrefix(s, "I ") && !strings.HasPrefix(s, "Ich ") && !strings.HasPrefix(s, "Je ")
 	}
-	return startsRule(s, words) && !onceWord.in(s, words) && bindingWord.in(s, words)
+	return requires(words) || startsRule(s, words) && !onceWord.in(s, words) && bindingWord.in(s, words)
+}
+
+// requires reports whether a sentence says what a thing that it names should be like, as in
+// "the report should list every host". What "it" or "we" should do is about the matter at
+// hand, and with "maybe" it is a guess.
+func requires(words []string) bool {
+	for i := 1; i+1 < len(words); i++ {
+		if w := words[i]; w != "should" && w != "shouldn't" || pronouns[words[i-1]] || i > 1 && (words[i-2] == "these" || words[i-2] == "those") {
+			continue
+		}
+		return !onceWord.in("", words[i+1:]) && !guessWord.in("", words)
+	}
+	return false
+}
+
+// pronouns are the words before "should" that name nothing.
+var pronouns = map[string]bool{
+	"i": true, "you": true, "we": true, "he": true, "she": true, "it": true, "they": true, "this": true, "that": true, "these": true, "those": true,
+	"what": true, "which": true, "who": true, "how": true, "where": true, "when": true, "why": true, "there": true, "here": true, "and": true, "but": true,
 }
 
 // takenBack returns the rules that a sentence takes back, if it does: those that
@@ -93,12 +112,12 @@ func (r *reader) takenBack(s, id string) []int {
 
 // rule adds a rule, or makes it the latest again.
 func (r *reader) rule(s Statement) {
-	for i, old := range r.rules {
-		if strings.EqualFold(old.Text, s.Text) {
-			r.rules[i].Replaced = s.Replaced
-			return
-		}
+	key := strings.ToLower(strings.ToUpper(s.Text)) // as strings.EqualFold compares
+	if i, ok := r.ruleAt[key]; ok {
+		r.rules[i].Replaced = s.Replaced
+		return
 	}
+	r.ruleAt[key] = len(r.rules)
 	r.rules = append(r.rules, s)
 }
 

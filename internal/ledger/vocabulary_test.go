@@ -220,6 +220,13 @@ func TestRules(t *testing.T) {
 		{false, "It always fails on the second run."},
 		{true, "It must never fail on the second run."},
 		{true, "We always use tabs."},
+		{true, "The report should list every host."},
+		{true, "I want a report for the new team so the report should list every host"},
+		{true, "Tests shouldn't open a port."},
+		{false, "I think the report should list every host."},
+		{false, "it should work now"},
+		{false, "The build should pass again."},
+		{false, "what you should do is in the file"},
 		{false, "请在 auth/login.go 里加上登录功能。"},
 		{false, "commit and push"},
 	} {

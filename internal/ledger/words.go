@@ -47,6 +47,9 @@ var (
 		dies*|jetzt|hier|nochmal|gerade|wir|ich|das|cela|ça|ce|cet|cette|maintenant|encore|ici|je|nous|esto|eso|esta|este|ahora|aquí|otra vez|это|этот|эту|сейчас|теперь|здесь|опять|я|мы`,
 		`这个|那个|这里|这次|现在|刚才|一下|再|吧|我们|这些|那些|これ|それ|ここ|今回|もう一度|이거|그거|이것|지금|여기|다시`)
 
+	// guessWord marks a sentence that is not sure of what it says.
+	guessWord = either(`think|guess|maybe|perhaps|probably|suppose|wonder|wondering|if`, ``)
+
 	// changeWord marks a sentence that takes an earlier one back.
 	changeWord = either(`instead|actually|rather|no longer|not anymore|changed my mind|on second thought|forget|scratch that|revert|undo|drop|
 		after all|switch to|switch back|go back to|never mind|nevermind|don't|do not|not|doch|stattdessen|nicht mehr|finalement|plutôt|ne plus|en realidad|mejor|ya no|
