@@ -156,3 +156,67 @@ func FuzzRead(f *testing.F) {
 		usable(t, data, transcript.ReadOptions{Format: formats[int(format)%len(formats)], MaxBytes: 1 << 20})
 	})
 }
+
+// Issue 11, defect 6: 1 MiB of newlines made Read panic.
+func TestBlankSources(t *testing.T) {
+	const mega = 1 << 20
+	bom := "\xef\xbb\xbf"
+	for name, s := range map[string]string{
+		"nothing": "", "newlines": strings.Repeat("\n", mega), "spaces": strings.Repeat(" ", mega), "NULs": strings.Repeat("\x00", mega),
+		"mixed": strings.Repeat(" \r\n\x00\t", mega), "a mark": bom, "a mark and newlines": bom + strings.Repeat("\n", mega),
+		"as much as is looked at first": strings.Repeat("\n", 256<<10), "one byte more": strings.Repeat("\n", 256<<10+1),
+	} {
+		for _, f := range append(transcript.Formats(), "") {
+			if _, err := transcript.Read(strings.NewReader(s), transcript.ReadOptions{Format: f}); !errors.Is(err, transcript.ErrEmpty) {
+				t.Errorf("%s as %q: got %v, want ErrEmpty", name, f, err)
+			}
+		}
+		if d := transcript.Detect([]byte(s)); d.Format != "" {
+			t.Errorf("%s: detected as %s", name, d.Format)
+		}
+	}
+}
+
+// What a crash or an editor puts before a session does not hide it, and its lines
+// keep their numbers.
+func TestBlankBeforeSession(t *testing.T) {
+	const line = `{"role":"user","content":"hello"}`
+	for _, size := range []int{1, 1000, 256<<10 - 1, 256 << 10, 1 << 20} {
+		for _, blank := range []string{"\n", "\x00", " "} {
+			for _, in := range []string{line + "\n" + line + "\n", "[" + line + "," + line + "]"} {
+				tr, err := transcript.Read(strings.NewReader(strings.Repeat(blank, size)+in), transcript.ReadOptions{})
+				if err != nil {
+					t.Errorf("%d of %q: %v", size, blank, err)
+					continue
+				}
+				want := 1
+				if blank == "\n" && in[0] == '{' {
+					want += size
+				}
+				if len(tr.Entries) != 2 || tr.Lines[0] != want {
+					t.Errorf("%d of %q: %d entries, the first at %d, want 2 and %d", size, blank, len(tr.Entries), tr.Lines[0], want)
+				}
+			}
+		}
+	}
+}
+
+// Sources that cost more than their size make nobody wait, nor fall over.
+func TestExtremeSources(t *testing.T) {
+	const mega = 1 << 20
+	deep := func(open, shut string, n int) string { return strings.Repeat(open, n) + strings.Repeat(shut, n) }
+	for name, s := range map[string]string{
+		"deep lists": deep("[", "]", mega), "deep objects": deep(`{"a":`, "}", mega), "deep and torn": strings.Repeat("[", mega),
+		"torn objects": strings.Repeat(`{"messages":[`, mega/8), "deep lists of much": strings.Repeat("[", 9000) + `"` + strings.Repeat("x", mega) + `"` + strings.Repeat("]", 9000),
+		"one long line":  `{"role":"user","content":"` + strings.Repeat("x", 8*mega) + `"}`,
+		"torn long line": `{"role":"user","content":"` + strings.Repeat("x", 8*mega),
+		"many openings":  "x" + strings.Repeat(`{"`, mega), "UTF-16": "\xff\xfe{\x00}\x00", "UTF-16 the other way": "\xfe\xff\x00{\x00}",
+		"NULs between": strings.Repeat("{\"role\":\"user\",\"content\":\"x\"}\x00\n", 100), "a string": `"x"`, "a number": "7",
+	} {
+		t.Run(name, func(t *testing.T) {
+			transcript.Detect([]byte(s))
+			usable(t, []byte(s), transcript.ReadOptions{})
+			usable(t, []byte(s), transcript.ReadOptions{MaxBytes: mega / 2})
+		})
+	}
+}
