@@ -41,7 +41,11 @@ func (f *File) create(ctx context.Context, h session.Header) error {
 	if err != nil {
 		return err
 	}
-	return f.openPath(ctx)
+	if err := f.openPath(ctx); err != nil {
+		// It is ours, and nobody has seen it: the lock is still held.
+		return errors.Join(err, f.fs.Remove(f.real))
+	}
+	return nil
 }
 
 func createError(path string, err error) error {
