@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/clew-dev/clew/internal/jsonx"
@@ -99,7 +100,10 @@ func foreignObject(keys map[string][]byte) string {
 		s, ok := jsonx.String(keys[key])
 		return ok && s == val
 	}
+	typ, _ := jsonx.String(keys["type"])
 	switch {
+	case strings.Contains(typ, ".") && has("id", "timestamp", "data"):
+		return "a GitHub Copilot CLI session"
 	case has("v", "kind") && is("kind", "header"):
 		return "a session of pi's next format, version 4"
 	case has("leafUuid"), has("parentUuid", "uuid"), has("sessionId", "uuid"),
