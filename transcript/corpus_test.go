@@ -3,6 +3,7 @@ package transcript_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,6 +35,9 @@ func corpus(t testing.TB) []string {
 	}
 	return files
 }
+
+// refused reports whether a file of the corpus is of a format that is not read yet.
+func refused(path string) bool { return filepath.Base(filepath.Dir(path)) == "copilot-cli" }
 
 func readFile(t testing.TB, path string, opt transcript.ReadOptions) *transcript.Transcript {
 	t.Helper()
@@ -91,6 +95,17 @@ func TestCorpus(t *testing.T) {
 	t.Logf("%d recorded sessions", len(files))
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
+			if refused(file) {
+				data, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, err = transcript.Read(bytes.NewReader(data), transcript.ReadOptions{})
+				if !errors.Is(err, transcript.ErrUnknown) || !strings.Contains(err.Error(), "Copilot") {
+					t.Errorf("got %v, want ErrUnknown that names Copilot", err)
+				}
+				return
+			}
 			tr := readFile(t, file, transcript.ReadOptions{})
 			if want := filepath.Base(filepath.Dir(file)); string(tr.Format) != want {
 				t.Errorf("taken for %s (%s), and it stands in the folder %s", tr.Format, tr.Why, want)
@@ -106,6 +121,7 @@ func TestCorpus(t *testing.T) {
 					}
 				}
 			}
+			t.Logf("%d entries, %d messages, %d calls with usage, %d compactions; %v", len(tr.Entries), messages, calls, len(tr.Rewrites), tr.Report.Notes)
 			for name, want := range corpusTable {
 				if !strings.Contains(file, name) {
 					continue
@@ -179,8 +195,12 @@ func TestCorpusCompactAndExport(t *testing.T) {
 	}
 	ctx := context.Background()
 	files := corpus(t)
-	passes := 0
+	read, passes, fixed := 0, 0, 0
 	for _, file := range files {
+		if refused(file) {
+			continue
+		}
+		read++
 		tr := readFile(t, file, transcript.ReadOptions{})
 		path := filepath.Join(t.TempDir(), "session.jsonl")
 		f, err := jsonl.Create(ctx, path, session.Header{ID: tr.Header.ID, Timestamp: tr.Header.Timestamp, Cwd: tr.Header.Cwd}, jsonl.Options{})
@@ -203,9 +223,13 @@ func TestCorpusCompactAndExport(t *testing.T) {
 			t.Fatalf("%s: %v", file, err)
 		}
 		r, err := s.Compact(ctx, clew.CompactOptions{})
-		if err != nil {
+		var tooLarge *compact.FixedPartError
+		switch {
+		case errors.As(err, &tooLarge):
+			fixed++ // the system prompt alone leaves no room in so small a window
+		case err != nil:
 			t.Errorf("%s: %v", filepath.Base(file), err)
-		} else if len(r.Entries) > 0 {
+		case len(r.Entries) > 0:
 			passes++
 		}
 		store := s.Log().Store()
@@ -226,8 +250,8 @@ func TestCorpusCompactAndExport(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	t.Logf("%d recorded sessions, %d compacted", len(files), passes)
-	if passes < len(files)/2 {
-		t.Errorf("only %d passes", passes)
+	t.Logf("%d recorded sessions, %d compacted, %d with a fixed part that is too large", read, passes, fixed)
+	if passes < read/2 {
+		t.Errorf("only %d of %d were compacted", passes, read)
 	}
 }

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,7 +18,7 @@ import (
 	"github.com/clew-dev/clew/transcript"
 )
 
-// sources returns the inputs of the cases, by name.
+// sources returns the inputs of the cases whose format is read, by name.
 func sources(t testing.TB) map[string][]byte {
 	t.Helper()
 	files, err := filepath.Glob("testdata/read/*.txtar")
@@ -33,9 +35,26 @@ func sources(t testing.TB) map[string][]byte {
 			if f.Name == "in" {
 				out[filepath.Base(file)] = f.Data
 			}
+			if f.Name == "want" && bytes.HasPrefix(f.Data, []byte("error: no known")) {
+				delete(out, filepath.Base(file))
+			}
 		}
 	}
 	return out
+}
+
+// readable reads a source; the error, where it returns nil, is one of the package's.
+func readable(t testing.TB, data []byte, opt transcript.ReadOptions) *transcript.Transcript {
+	t.Helper()
+	tr, err := transcript.Read(bytes.NewReader(data), opt)
+	if err == nil {
+		return tr
+	}
+	if !errors.Is(err, transcript.ErrUnknown) && !errors.Is(err, transcript.ErrEmpty) &&
+		!errors.Is(err, transcript.ErrFormat) && !errors.Is(err, transcript.ErrTooLarge) {
+		t.Errorf("an error that is none of the package's: %v", err)
+	}
+	return nil
 }
 
 // usable checks what must hold of anything that was read without an error: it is a
@@ -43,35 +62,36 @@ func sources(t testing.TB) map[string][]byte {
 // again.
 func usable(t testing.TB, data []byte, opt transcript.ReadOptions) (read bool) {
 	t.Helper()
-	tr, err := transcript.Read(bytes.NewReader(data), opt)
-	if err != nil {
-		if !errors.Is(err, transcript.ErrUnknown) && !errors.Is(err, transcript.ErrEmpty) &&
-			!errors.Is(err, transcript.ErrFormat) && !errors.Is(err, transcript.ErrTooLarge) {
-			t.Errorf("an error that is none of the package's: %v", err)
-		}
+	tr := readable(t, data, opt)
+	if tr == nil {
 		return false
 	}
 	whole(t, tr)
 	for _, f := range writable {
-		for _, full := range []bool{false, true} {
-			var buf bytes.Buffer
-			_, err := transcript.Write(context.Background(), &buf, tr.Store(), f, transcript.WriteOptions{Full: full})
-			if errors.Is(err, transcript.ErrNothing) {
-				continue
-			}
-			if err != nil {
-				// Of a context with nothing that can be sent no request can be made.
-				if !strings.Contains(err.Error(), "not-empty") {
-					t.Errorf("%s, full %v: %v", f, full, err)
-				}
-				continue
-			}
-			if _, err := transcript.Read(&buf, transcript.ReadOptions{Format: f}); err != nil && !errors.Is(err, transcript.ErrEmpty) {
-				t.Errorf("%s, full %v, read again: %v", f, full, err)
-			}
-		}
+		rewritable(t, tr, f, false)
+		rewritable(t, tr, f, true)
 	}
 	return true
+}
+
+// rewritable checks that what was read can be written and read again.
+func rewritable(t testing.TB, tr *transcript.Transcript, f transcript.Format, full bool) {
+	t.Helper()
+	var buf bytes.Buffer
+	_, err := transcript.Write(context.Background(), &buf, tr.Store(), f, transcript.WriteOptions{Full: full})
+	if errors.Is(err, transcript.ErrNothing) {
+		return
+	}
+	if err != nil {
+		// Of a context with nothing that can be sent no request can be made.
+		if !strings.Contains(err.Error(), "not-empty") {
+			t.Errorf("%s, full %v: %v", f, full, err)
+		}
+		return
+	}
+	if _, err := transcript.Read(&buf, transcript.ReadOptions{Format: f}); err != nil && !errors.Is(err, transcript.ErrEmpty) {
+		t.Errorf("%s, full %v, read again: %v", f, full, err)
+	}
 }
 
 func TestDamage(t *testing.T) {
@@ -147,12 +167,136 @@ func TestWildSessions(t *testing.T) {
 	}
 }
 
+// Half a case would be minimized for a minute before the next execution, so an input
+// is a case by its number and a few edits to it; edits alone are a source themselves.
 func FuzzRead(f *testing.F) {
-	for _, data := range sources(f) {
-		f.Add(data, uint8(0))
+	cases := sources(f)
+	names := slices.Sorted(maps.Keys(cases))
+	for i := range names {
+		f.Add(uint8(i+1), uint8(0), []byte{})
+		f.Add(uint8(i+1), uint8(0), []byte{9, 0, 4, 0, 100, 1, 1, 0, 20, 3})
+	}
+	for _, s := range []string{"\n", "[]", "{}", `{"role":"user","content":"x"}`, "\xef\xbb\xbf{", "\xff\xfe", "\x00\x00{"} {
+		f.Add(uint8(0), uint8(0), []byte(s))
 	}
 	formats := append([]transcript.Format{""}, transcript.Formats()...)
-	f.Fuzz(func(t *testing.T, data []byte, format uint8) {
-		usable(t, data, transcript.ReadOptions{Format: formats[int(format)%len(formats)], MaxBytes: 1 << 20})
+	f.Fuzz(func(t *testing.T, from, format uint8, edits []byte) {
+		data := edits
+		if n := int(from) % (len(names) + 1); n > 0 {
+			data = edited(cases[names[n-1]], edits)
+		}
+		opt := transcript.ReadOptions{Format: formats[int(format)%len(formats)], MaxBytes: 1 << 20, Sidechains: from >= 128}
+		if tr := readable(t, data, opt); tr != nil {
+			whole(t, tr)
+			into := int(format) / len(formats) // one of twelve ways to write it
+			rewritable(t, tr, writable[into%len(writable)], into/len(writable)%2 == 1)
+		}
 	})
+}
+
+// edited returns a copy of data with edits made to it: for each a kind, two bytes that
+// say where, and one that says how much.
+func edited(data, edits []byte) []byte {
+	words := []string{
+		"null", "[]", "{}", `""`, "-1", "1e999", `"\ud83d"`, "true", "\x00", "\r", "\n", "\xef\xbb\xbf", "[[", `{"a":`, `"x"`, ",", `{"type":"text"}`,
+	}
+	out := bytes.Clone(data)
+	for ; len(edits) >= 4 && len(out) > 0; edits = edits[4:] {
+		at, much := (int(edits[1])<<8|int(edits[2]))%len(out), edits[3]
+		to := min(len(out), at+1+int(much))
+		switch edits[0] % 8 {
+		case 0:
+			out[at] = much
+		case 1:
+			out = slices.Delete(out, at, to)
+		case 2:
+			out = slices.Insert(out, at, out[at:to]...)
+		case 3:
+			out = out[:at]
+		case 4:
+			out = slices.Insert(out, at, []byte(words[int(much)%len(words)])...)
+		case 5: // a value of another kind
+			if colon := bytes.IndexByte(out[at:], ':'); colon >= 0 {
+				if end := bytes.IndexAny(out[at+colon:], ",}"); end > 0 {
+					out = slices.Replace(out, at+colon+1, at+colon+end, []byte(words[int(much)%len(words)])...)
+				}
+			}
+		case 6: // a line again, at the end
+			lines := bytes.SplitAfter(out, []byte("\n"))
+			out = append(out, lines[at%len(lines)]...)
+		case 7: // two lines in each other's place
+			lines := bytes.SplitAfter(out, []byte("\n"))
+			i, j := at%len(lines), int(much)%len(lines)
+			lines[i], lines[j] = lines[j], lines[i]
+			out = bytes.Join(lines, nil)
+		}
+		if len(out) > 64<<10 {
+			break
+		}
+	}
+	return out
+}
+
+// Issue 11, defect 6: 1 MiB of newlines made Read panic.
+func TestBlankSources(t *testing.T) {
+	const mega = 1 << 20
+	bom := "\xef\xbb\xbf"
+	for name, s := range map[string]string{
+		"nothing": "", "newlines": strings.Repeat("\n", mega), "spaces": strings.Repeat(" ", mega), "NULs": strings.Repeat("\x00", mega),
+		"mixed": strings.Repeat(" \r\n\x00\t", mega), "a mark": bom, "a mark and newlines": bom + strings.Repeat("\n", mega),
+		"as much as is looked at first": strings.Repeat("\n", 256<<10), "one byte more": strings.Repeat("\n", 256<<10+1),
+	} {
+		for _, f := range append(transcript.Formats(), "") {
+			if _, err := transcript.Read(strings.NewReader(s), transcript.ReadOptions{Format: f}); !errors.Is(err, transcript.ErrEmpty) {
+				t.Errorf("%s as %q: got %v, want ErrEmpty", name, f, err)
+			}
+		}
+		if d := transcript.Detect([]byte(s)); d.Format != "" {
+			t.Errorf("%s: detected as %s", name, d.Format)
+		}
+	}
+}
+
+// What a crash or an editor puts before a session does not hide it, and its lines
+// keep their numbers.
+func TestBlankBeforeSession(t *testing.T) {
+	const line = `{"role":"user","content":"hello"}`
+	for _, size := range []int{1, 1000, 256<<10 - 1, 256 << 10, 1 << 20} {
+		for _, blank := range []string{"\n", "\x00", " "} {
+			for _, in := range []string{line + "\n" + line + "\n", "[" + line + "," + line + "]"} {
+				tr, err := transcript.Read(strings.NewReader(strings.Repeat(blank, size)+in), transcript.ReadOptions{})
+				if err != nil {
+					t.Errorf("%d of %q: %v", size, blank, err)
+					continue
+				}
+				want := 1
+				if blank == "\n" && in[0] == '{' {
+					want += size
+				}
+				if len(tr.Entries) != 2 || tr.Lines[0] != want {
+					t.Errorf("%d of %q: %d entries, the first at %d, want 2 and %d", size, blank, len(tr.Entries), tr.Lines[0], want)
+				}
+			}
+		}
+	}
+}
+
+// Sources that cost more than their size make nobody wait, nor fall over.
+func TestExtremeSources(t *testing.T) {
+	const mega = 1 << 20
+	deep := func(open, shut string, n int) string { return strings.Repeat(open, n) + strings.Repeat(shut, n) }
+	for name, s := range map[string]string{
+		"deep lists": deep("[", "]", mega), "deep objects": deep(`{"a":`, "}", mega), "deep and torn": strings.Repeat("[", mega),
+		"torn objects": strings.Repeat(`{"messages":[`, mega/8), "deep lists of much": strings.Repeat("[", 9000) + `"` + strings.Repeat("x", mega) + `"` + strings.Repeat("]", 9000),
+		"one long line":  `{"role":"user","content":"` + strings.Repeat("x", 8*mega) + `"}`,
+		"torn long line": `{"role":"user","content":"` + strings.Repeat("x", 8*mega),
+		"many openings":  "x" + strings.Repeat(`{"`, mega), "UTF-16": "\xff\xfe{\x00}\x00", "UTF-16 the other way": "\xfe\xff\x00{\x00}",
+		"NULs between": strings.Repeat("{\"role\":\"user\",\"content\":\"x\"}\x00\n", 100), "a string": `"x"`, "a number": "7",
+	} {
+		t.Run(name, func(t *testing.T) {
+			transcript.Detect([]byte(s))
+			usable(t, []byte(s), transcript.ReadOptions{})
+			usable(t, []byte(s), transcript.ReadOptions{MaxBytes: mega / 2})
+		})
+	}
 }

@@ -38,12 +38,12 @@ func Detect(head []byte) Detection {
 	if d.lines && !d.single {
 		return d
 	}
-	start := jsonx.Space(head, 0)
-	if end, err := jsonx.Scan(head, start); err == nil && len(bytes.TrimSpace(head[end:])) == 0 {
-		return detectDoc(head[start:end])
+	head = bytes.Trim(head, blank)
+	if end, err := jsonx.Scan(head, 0); err == nil && end == len(head) {
+		return detectDoc(head)
 	}
-	if start < len(head) && (head[start] == '{' || head[start] == '[') {
-		if t := detectTorn(head[start:]); t.Format != "" {
+	if len(head) > 0 && (head[0] == '{' || head[0] == '[') {
+		if t := detectTorn(head); t.Format != "" {
 			return t
 		}
 	}
@@ -69,7 +69,7 @@ func detectLines(head []byte, whole bool) Detection {
 				break
 			}
 		}
-		line = bytes.Trim(line, " \t\r\x00")
+		line = bytes.Trim(line, blank)
 		if len(line) == 0 {
 			continue
 		}
@@ -95,23 +95,31 @@ func detectLines(head []byte, whole bool) Detection {
 	// A line that only one program writes tells more than many that could be
 	// anybody's.
 	var best Format
-	for _, f := range Formats() {
+	for _, f := range append(Formats(), copilotCLI) {
 		if votes[f] > votes[best] && (best == "" || !f.plain()) {
 			best = f
 		}
 	}
 	d := Detection{Format: best, Why: whys[best], lines: true, single: whole && objects == 1 && broken == 0}
-	if best == "" {
+	switch best {
+	case "":
 		d.Why = "its lines are JSON, with members of no known format"
+	case copilotCLI:
+		d.Format = ""
 	}
 	return d
 }
+
+// copilotCLI is told apart from the other formats and not read.
+const copilotCLI Format = "copilot-cli"
 
 // classifyRecord tells the format of one line by its members.
 func classifyRecord(line value) (Format, string) {
 	f := line.fields()
 	typ := f.str("type")
 	switch {
+	case f["data"].isObject() && strings.Contains(typ, ".") && f.has("id") && f.has("timestamp"):
+		return copilotCLI, "it is a log of GitHub Copilot CLI, which can't be read; the formats that can are " + formatList(Formats())
 	case typ == "session" && f.has("id") && !f.has("payload"):
 		return Pi, `a line has "type":"session"`
 	case f.has("parentId") && f.has("timestamp") && typ != "":
@@ -182,7 +190,9 @@ func detectDoc(doc value) Detection {
 	case isOpenHandsEvent(doc):
 		return Detection{Format: OpenHands, Why: "it is an action or observation"}
 	}
-	if r, why := classifyRecord(doc); r != "" {
+	if r, why := classifyRecord(doc); r == copilotCLI {
+		return Detection{Why: why, lines: true}
+	} else if r != "" {
 		return Detection{Format: r, Why: why, lines: true}
 	}
 	return Detection{Why: "it is an object with members of no known format"}
@@ -240,7 +250,8 @@ func isOpenHandsEvent(v value) bool {
 func isOpenHandsEvents(v value) bool {
 	list := v.list()
 	for _, e := range list[:min(len(list), 5)] {
-		if isOpenHandsEvent(e) || e.isArray() && isOpenHandsEvents(e) {
+		// Events, or pairs of an action and its observation.
+		if pair := e.list(); isOpenHandsEvent(e) || len(pair) > 0 && isOpenHandsEvent(pair[0]) {
 			return true
 		}
 	}

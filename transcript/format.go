@@ -37,12 +37,18 @@ func (f Format) plain() bool { return f == OpenAIChat || f == OpenAIResponses ||
 // ParseFormat returns the format of a name. The error of an unknown name lists
 // those that exist.
 func ParseFormat(name string) (Format, error) {
-	names := make([]string, 0, len(Formats()))
 	for _, f := range Formats() {
 		if string(f) == name {
 			return f, nil
 		}
-		names = append(names, string(f))
 	}
-	return "", fmt.Errorf("no format is called %q; there are %s", name, strings.Join(names, ", "))
+	return "", fmt.Errorf("no format is called %q; there are %s", name, formatList(Formats()))
+}
+
+func formatList(list []Format) string {
+	names := make([]string, len(list))
+	for i, f := range list {
+		names[i] = string(f)
+	}
+	return strings.Join(names, ", ")
 }

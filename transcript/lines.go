@@ -16,6 +16,12 @@ type lineReader struct {
 	max  int
 }
 
+// newLineReader reads lines of up to opt.MaxBytes. The buffer is as large as what is
+// known of the source; skipped lines stood before it.
+func newLineReader(r io.Reader, opt ReadOptions, known, skipped int) *lineReader {
+	return &lineReader{r: bufio.NewReaderSize(r, min(known, 64<<10)), max: int(opt.MaxBytes), line: skipped}
+}
+
 var errLongLine = errors.New("the line is too long")
 
 // next returns the next line that is not blank, without what surrounds it: the
@@ -28,7 +34,7 @@ func (l *lineReader) next() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if raw = bytes.Trim(raw, " \t\r\n\x00"); len(raw) > 0 {
+		if raw = bytes.Trim(raw, blank); len(raw) > 0 {
 			return raw, nil
 		}
 	}

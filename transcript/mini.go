@@ -75,7 +75,9 @@ func (b *builder) miniAnswer(f fields, model string, at time.Time, line int) (pe
 	}
 	m.Usage = openAIUsage(resp.get("usage"))
 	if m.Usage != nil {
-		m.Usage.Cost, _ = jsonx.Float(f["extra"].get("cost"))
+		if cost, ok := jsonx.Float(f["extra"].get("cost")); ok {
+			m.Usage.Cost = cost
+		}
 	}
 	if m.StopReason != message.StopToolUse {
 		if command, rest, ok := shellBlock(m.Text()); ok {

@@ -14,7 +14,14 @@ import (
 type openCode struct {
 	*builder
 	byID      map[string]*node
+	calls     map[string]bool               // the ids of calls so far
 	compacted map[string]openCodeCompaction // by the id of the user message
+}
+
+// openCodeResult is a part that holds a call and its result.
+type openCodeResult struct {
+	callID string
+	part   value
 }
 
 type openCodeCompaction struct {
@@ -27,7 +34,7 @@ func readOpenCode(s *source, b *builder) error {
 	if s.doc == nil {
 		return wrongShape(s, "one JSON value")
 	}
-	o := &openCode{builder: b, byID: map[string]*node{}, compacted: map[string]openCodeCompaction{}}
+	o := &openCode{builder: b, byID: map[string]*node{}, calls: map[string]bool{}, compacted: map[string]openCodeCompaction{}}
 	list := s.doc.list()
 	if s.doc.isObject() {
 		info := s.doc.get("info")
@@ -114,7 +121,7 @@ func (o *openCode) answer(info fields, parts []value, line int) {
 		return
 	}
 	step := 0
-	var results []value
+	var results []openCodeResult
 	start := func() *message.Message {
 		return &message.Message{
 			Role: message.RoleAssistant, API: apiChat, Provider: info.str("providerID"), Model: info.str("modelID"), StopReason: message.StopEnd,
@@ -151,9 +158,10 @@ func (o *openCode) answer(info fields, parts []value, line int) {
 				m.Content = append(m.Content, message.ThinkingBlock(s, sig))
 			}
 		case "tool":
-			m.Content = append(m.Content, message.ToolCallBlock(f.str("callID"), f.str("tool"), o.arguments(f["state"].get("input"), line, f.str("callID"))))
+			call := o.callID(f, line)
+			m.Content = append(m.Content, message.ToolCallBlock(call, f.str("tool"), o.arguments(f["state"].get("input"), line, call)))
 			m.StopReason = message.StopToolUse
-			results = append(results, p)
+			results = append(results, openCodeResult{call, p})
 		case "step-start":
 			flush()
 		case "step-finish":
@@ -176,8 +184,22 @@ func (o *openCode) answer(info fields, parts []value, line int) {
 	flush()
 }
 
-func (o *openCode) toolResult(p value, at time.Time, line int, key string) {
-	call, state := p.str("callID"), p.get("state")
+// callID returns the id of a call. Where another call has the same one, as where ids
+// were masked, it is made distinct.
+func (o *openCode) callID(f fields, line int) string {
+	id := f.str("callID")
+	if id == "" || o.calls[id] {
+		o.note(Made, "call-id", line, id, "calls without an id of their own; they get one")
+		for n := len(o.calls); id == "" || o.calls[id]; n++ {
+			id = firstOf(f.str("callID"), "call") + "_" + itoa(n)
+		}
+	}
+	o.calls[id] = true
+	return id
+}
+
+func (o *openCode) toolResult(r openCodeResult, at time.Time, line int, key string) {
+	call, p, state := r.callID, r.part, r.part.get("state")
 	if end := state.time("time", "end"); !end.IsZero() {
 		at = end
 	}
@@ -189,9 +211,8 @@ func (o *openCode) toolResult(p value, at time.Time, line int, key string) {
 				blocks = append(blocks, block)
 			}
 		}
-		n := o.result(call, p.str("tool"), blocks, false, at, line, key)
+		o.result(call, p.str("tool"), blocks, false, at, line, key)
 		if state.has("time", "compacted") {
-			n.rewrite = nil
 			o.note(Aside, "cleared-result", line, call, "results that the program left out of later requests; they are whole here")
 		}
 	case "error":

@@ -1,7 +1,6 @@
 package transcript
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -144,70 +143,91 @@ var readers = map[Format]func(*source, *builder) error{
 	OpenAIChat: readChat, OpenAIResponses: readResponses, Anthropic: readAnthropic,
 }
 
-// open looks at the beginning of a source and decides whether it is lines or one
+// open reads the beginning of a source and decides whether it is lines or one
 // value, and what format it has.
 func open(r io.Reader, opt ReadOptions, report *Report) (*source, Detection, error) {
 	src := &source{opt: opt, report: report}
-	br := bufio.NewReaderSize(r, peekBytes)
-	head, err := br.Peek(peekBytes)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
+	head, skipped, err := beginning(r, report)
+	switch {
+	case err != nil:
 		return nil, Detection{}, err
-	}
-	whole := errors.Is(err, io.EOF)
-	if bytes.HasPrefix(head, []byte("\xef\xbb\xbf")) {
-		_, _ = br.Discard(3) // they were just peeked
-		head = head[3:]
-		report.add(Aside, "bom", 1, "", "a byte order mark")
-	}
-	if bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")) {
+	case len(head) == 0:
+		return nil, Detection{}, fmt.Errorf("%w: the file is empty", ErrEmpty)
+	case bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")):
 		return nil, Detection{Why: "it begins as UTF-16 does; convert it to UTF-8 first"}, nil
 	}
-	if len(bytes.Trim(head, " \t\r\n\x00")) == 0 && whole {
-		return nil, Detection{}, fmt.Errorf("%w: the file is empty", ErrEmpty)
-	}
+	whole := len(head) < peekBytes
 	found := detectLines(head, whole)
+	stream := io.MultiReader(bytes.NewReader(head), r)
+	lines := func(r io.Reader) { src.lines = newLineReader(r, opt, len(head), skipped) }
 	if found.lines && !found.single {
-		src.lines = &lineReader{r: br, max: int(opt.MaxBytes)}
+		lines(stream)
 		return src, found, nil
 	}
-	data, err := io.ReadAll(io.LimitReader(br, opt.MaxBytes+1))
-	if err != nil {
-		return nil, found, err
+	data := head
+	if !whole {
+		if data, err = io.ReadAll(io.LimitReader(stream, opt.MaxBytes+1)); err != nil {
+			return nil, found, err
+		}
 	}
 	if int64(len(data)) > opt.MaxBytes {
 		return nil, found, fmt.Errorf("%w: the file is one JSON value of more than %d bytes", ErrTooLarge, opt.MaxBytes)
 	}
-	start := jsonx.Space(data, 0)
-	end, scanErr := jsonx.Scan(data, start)
+	end, scanErr := jsonx.Scan(data, 0)
 	switch {
-	case scanErr == nil && len(bytes.Trim(data[end:], " \t\r\n\x00")) == 0:
-		src.doc = data[start:end:end]
-		if d := detectDoc(src.doc); d.Format != "" {
+	case scanErr == nil && len(bytes.Trim(data[end:], blank)) == 0:
+		src.doc = data[:end:end]
+		if d := detectDoc(src.doc); d.Format != "" || found.Format == "" {
 			return src, d, nil
 		}
-		if found.Format == "" {
-			return src, detectDoc(src.doc), nil
-		}
 	case scanErr == nil, found.lines:
-		// A first line that is longer than what was looked at.
+		// A first line that is longer than head.
 		found = detectLines(data, true)
-	case data[start] == '{' || data[start] == '[':
-		if d := detectTorn(data[start:]); d.Format != "" {
-			src.doc = repairTorn(data[start:], report)
+	case data[0] == '{' || data[0] == '[':
+		if d := detectTorn(data); d.Format != "" {
+			src.doc = repairTorn(data, report)
 			return src, d, nil
 		}
 		found.Why = fmt.Sprintf("the JSON breaks off: %v", scanErr)
 	}
 	src.doc = nil
-	src.lines = &lineReader{r: bufio.NewReaderSize(bytes.NewReader(data), 64<<10), max: int(opt.MaxBytes)}
+	lines(bytes.NewReader(data))
 	return src, found, nil
+}
+
+// blank is what may stand around the JSON of a source: white space, and the NULs
+// that a crash of the machine leaves.
+const blank = " \t\r\n\x00"
+
+// beginning reads up to peekBytes of a source, behind its byte order mark and what
+// is blank at its start, and counts the lines that were skipped. Less than
+// peekBytes is the whole source.
+func beginning(r io.Reader, report *Report) (head []byte, skipped int, err error) {
+	for first := true; ; first = false {
+		part, err := io.ReadAll(io.LimitReader(r, int64(peekBytes-len(head))))
+		if err != nil {
+			return nil, 0, err
+		}
+		if head = append(head, part...); first {
+			if rest, ok := bytes.CutPrefix(head, []byte("\xef\xbb\xbf")); ok {
+				head = rest
+				report.add(Aside, "bom", 1, "", "a byte order mark")
+			}
+		}
+		rest := bytes.TrimLeft(head, blank)
+		skipped += bytes.Count(head[:len(head)-len(rest)], []byte("\n"))
+		head = append(head[:0], rest...)
+		if len(part) == 0 || len(head) == peekBytes {
+			return head, skipped, nil
+		}
+	}
 }
 
 // asLines is for readers of formats whose records are lines: one record alone is a
 // value too.
 func (s *source) asLines() {
 	if s.lines == nil {
-		s.lines = &lineReader{r: bufio.NewReaderSize(bytes.NewReader(s.doc), 64<<10), max: int(s.opt.MaxBytes)}
+		s.lines = newLineReader(bytes.NewReader(s.doc), s.opt, len(s.doc), 0)
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
+	"slices"
 
 	"github.com/clew-dev/clew/session"
 )
@@ -60,13 +60,8 @@ func Write(ctx context.Context, w io.Writer, s session.Store, f Format, opt Writ
 		if _, err := ParseFormat(string(f)); err != nil {
 			return nil, err
 		}
-		var can []string
-		for _, g := range Formats() {
-			if g.Writable() {
-				can = append(can, string(g))
-			}
-		}
-		return nil, fmt.Errorf("%w: %s; these can be written: %s", ErrNotWritable, f, strings.Join(can, ", "))
+		can := slices.DeleteFunc(Formats(), func(g Format) bool { return !g.Writable() })
+		return nil, fmt.Errorf("%w: %s; these can be written: %s", ErrNotWritable, f, formatList(can))
 	}
 	script, err := newScript(ctx, s, opt)
 	if err != nil {

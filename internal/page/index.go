@@ -3,15 +3,50 @@ package page
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 )
+
+// document is what the template is filled with: an index of the session, whose
+// entries are read again while it is written. The first error of that stays in err.
+type document struct {
+	store  session.Store
+	header session.Header
+	ctx    context.Context
+	err    error
+
+	Style, Script string
+
+	Nodes    []node
+	byID     map[string]int
+	Leaf     int           // -1 in an empty session
+	Path     []int         // from the root to the leaf
+	on       []bool        // of each node: whether it is on the path
+	edits    map[int][]int // by target, oldest first
+	inForce  map[int]int   // of the path: the edit that counts, by target
+	hidden   map[int]bool  // of the path: entries that a summary stands for
+	children [][]int       // without those that lead nowhere
+	roots    []int
+
+	Branched bool // whether anything that is shown is not on the path
+	// Parents and Edits are pairs of numbers for the script: the entries that do not
+	// hang under the one before, with their parents, and edits with their targets.
+	Parents, Edits string
+
+	// Figures of all entries, on whatever branch.
+	name     string
+	messages int
+	from, to time.Time
+	usage    message.Usage
+	models   []string
+	Secrets  int
+}
 
 // node is what is remembered of an entry: not what it says.
 type node struct {
@@ -43,241 +78,162 @@ const (
 	kindNone       kind = ""        // labels, names, the state of extensions
 )
 
+// word is what a kind is called on the page.
+var word = map[kind]string{
+	kindUser: "User", kindInjected: "Put in", kindAssistant: "Assistant", kindResult: "Result", kindShell: "Shell",
+	kindSystem: "System", kindCustom: "Extension", kindCompaction: "Compaction", kindBranch: "Branch summary",
+	kindNote: "Note", kindUnknown: "Record",
+}
+
+var kindOfRole = map[message.Role]kind{
+	message.RoleUser: kindUser, message.RoleAssistant: kindAssistant, message.RoleToolResult: kindResult,
+	message.RoleBashExecution: kindShell, message.RoleSystem: kindSystem, message.RoleCustom: kindCustom,
+	message.RoleBranchSummary: kindBranch, message.RoleCompactionSummary: kindCompaction,
+}
+
 // shown reports whether the entry has a place of its own among what was said.
 func (n *node) shown() bool { return n.kind != kindNone && n.kind != kindEdit }
 
 // read goes through the log once.
-func (p *Page) read(ctx context.Context) error {
+func (d *document) read(ctx context.Context) error {
 	labels := map[string]string{}
-	for e, err := range p.store.All(ctx) {
+	for e, err := range d.store.All(ctx) {
 		if err != nil {
 			return err
 		}
-		// Texts of an entry alias the whole record, so they are copied.
-		n := node{id: strings.Clone(e.ID), parentID: strings.Clone(e.ParentID), parent: -1, kind: kindOf(e)}
-		n.line = strings.Clone(lineOf(e, n.kind))
 		switch e.Type {
 		case session.TypeLabel:
 			l, _ := e.Label()
 			labels[strings.Clone(l.TargetID)] = strings.Clone(line(l.Label))
 		case session.TypeSessionInfo:
 			name, _ := e.SessionName()
-			p.name = strings.Clone(line(name))
-		case session.TypeCompaction:
-			c, _ := e.Compaction()
-			n.ref = strings.Clone(c.FirstKeptEntryID)
-		case session.TypeBranchSummary:
-			b, _ := e.BranchSummary()
-			n.ref = strings.Clone(b.FromID)
-		case session.TypeContextEdit:
-			c, _ := e.ContextEdit()
-			if n.omits = c.Omit; !c.Omit && c.Content == nil {
-				n.kind = kindNone // an edit without effect
-			}
-			n.ref = strings.Clone(c.TargetID)
+			d.name = strings.Clone(line(name))
 		default:
 		}
-		p.totals.add(e)
-		p.byID[n.id] = len(p.nodes)
-		p.nodes = append(p.nodes, n)
+		d.add(e)
+		n := describe(e)
+		d.byID[n.id] = len(d.Nodes)
+		d.Nodes = append(d.Nodes, n)
 	}
-	for i := range p.nodes {
-		n := &p.nodes[i]
-		if at, ok := p.byID[n.parentID]; ok && n.parentID != "" {
+	for i := range d.Nodes {
+		n := &d.Nodes[i]
+		if at, ok := d.byID[n.parentID]; ok && n.parentID != "" {
 			n.parent = at
 		}
-		if p.byID[n.id] == i {
+		if d.byID[n.id] == i {
 			n.label = labels[n.id]
 		}
-		if at, ok := p.byID[n.ref]; ok && n.kind == kindEdit {
-			p.edits[at] = append(p.edits[at], i)
+		if at, ok := d.byID[n.ref]; ok && n.kind == kindEdit {
+			d.edits[at] = append(d.edits[at], i)
 		}
 	}
 	return nil
 }
 
-// link finds the path.
-func (p *Page) link() {
-	p.on = make([]bool, len(p.nodes))
-	for i := p.leaf; i >= 0 && !p.on[i]; i = p.nodes[i].parent {
-		p.on[i] = true
-		p.path = append(p.path, i)
-	}
-	slices.Reverse(p.path)
-}
-
-// branched reports whether anything that is shown is not on the path.
-func (p *Page) branched() bool {
-	for i := range p.nodes {
-		if !p.on[i] && p.nodes[i].shown() {
-			return true
+// add counts an entry.
+func (d *document) add(e *session.Entry) {
+	if at := e.Time(); !at.IsZero() {
+		if d.from.IsZero() || at.Before(d.from) {
+			d.from = at
+		}
+		if at.After(d.to) {
+			d.to = at
 		}
 	}
-	return false
-}
-
-// above returns the nearest entry on the way to the root that is shown, or -1.
-func (p *Page) above(i int) int {
-	at := p.nodes[i].parent
-	for n := 0; at >= 0 && !p.nodes[at].shown() && n < len(p.nodes); n++ {
-		at = p.nodes[at].parent
-	}
-	return at
-}
-
-// anchor is the name by which an entry can be linked to. Ids that are not made of
-// letters, digits and the like, and those that stand twice, are told by number.
-func (p *Page) anchor(i int) string {
-	if id := p.nodes[i].id; plainID(id) && p.byID[id] == i {
-		return "entry-" + id
-	}
-	return "n-" + strconv.Itoa(i)
-}
-
-func plainID(id string) bool {
-	if id == "" || len(id) > 128 {
-		return false
-	}
-	for i := range len(id) {
-		if !alphanumeric(id[i]) && strings.IndexByte("-_.", id[i]) < 0 {
-			return false
+	if e.Type == session.TypeMessage {
+		d.messages++
+		if m, err := e.Message(); err == nil && m.Role == message.RoleAssistant && m.Model != "" {
+			if name := strings.TrimPrefix(m.Provider+"/"+m.Model, "/"); !slices.Contains(d.models, name) {
+				d.models = append(d.models, strings.Clone(name))
+			}
 		}
 	}
-	return true
+	if u := e.UsageReport(); u != nil {
+		d.usage.Input += u.Input
+		d.usage.Output += u.Output
+		d.usage.CacheRead += u.CacheRead
+		d.usage.CacheWrite += u.CacheWrite
+		d.usage.Cost += u.Cost
+	}
 }
 
-func alphanumeric(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
-}
-
-func kindOf(e *session.Entry) kind {
+// describe returns what is remembered of an entry. Texts of an entry alias the whole
+// record, so they are copied.
+func describe(e *session.Entry) node {
+	n := node{id: strings.Clone(e.ID), parentID: strings.Clone(e.ParentID), parent: -1}
 	switch e.Type {
-	case session.TypeMessage:
-		m, err := e.Message()
-		if err != nil {
-			return kindUnknown
+	case session.TypeMessage, session.TypeCustomMessage:
+		n.kind, n.line = kindUnknown, string(e.Type)
+		if m := messageOf(e); m != nil && kindOfRole[m.Role] != "" {
+			n.kind, n.line = kindOfRole[m.Role], messageLine(m)
+			if m.Role == message.RoleUser && !m.UserWords() {
+				n.kind = kindInjected
+			}
 		}
-		return kindOfMessage(m)
-	case session.TypeCustomMessage:
-		return kindCustom
 	case session.TypeCompaction:
-		return kindCompaction
+		c, _ := e.Compaction()
+		n.kind, n.line, n.ref = kindCompaction, c.Summary, c.FirstKeptEntryID
 	case session.TypeBranchSummary:
-		return kindBranch
+		b, _ := e.BranchSummary()
+		n.kind, n.line, n.ref = kindBranch, b.Summary, b.FromID
 	case session.TypeContextEdit:
-		return kindEdit
-	case session.TypeModelChange, session.TypeThinkingLevel:
-		return kindNote
+		c, _ := e.ContextEdit()
+		if n.omits, n.ref = c.Omit, c.TargetID; c.Omit || c.Content != nil {
+			n.kind = kindEdit // else it has no effect
+		}
+	case session.TypeModelChange:
+		m, _ := e.ModelChange()
+		n.kind, n.line = kindNote, "model "+strings.TrimPrefix(m.Provider+"/"+m.ID, "/")
+	case session.TypeThinkingLevel:
+		level, _ := e.ThinkingLevel()
+		n.kind, n.line = kindNote, "thinking "+level
 	case session.TypeCustom:
 		if c, _ := e.Custom(); c.CustomType == session.CustomPass {
-			return kindNote
+			n.kind, n.line = kindNote, passLine(e)
 		}
-		return kindNone
 	case session.TypeLabel, session.TypeSessionInfo, session.TypeUsage:
-		return kindNone
-	}
-	return kindUnknown
-}
-
-func kindOfMessage(m *message.Message) kind {
-	switch m.Role {
-	case message.RoleUser:
-		if !m.UserWords() {
-			return kindInjected
-		}
-		return kindUser
-	case message.RoleAssistant:
-		return kindAssistant
-	case message.RoleToolResult:
-		return kindResult
-	case message.RoleBashExecution:
-		return kindShell
-	case message.RoleSystem:
-		return kindSystem
-	case message.RoleCustom:
-		return kindCustom
-	case message.RoleBranchSummary:
-		return kindBranch
-	case message.RoleCompactionSummary:
-		return kindCompaction
-	}
-	return kindUnknown
-}
-
-// lineOf says in a line what an entry says, for the tree.
-func lineOf(e *session.Entry, k kind) string {
-	switch k {
-	case kindNone, kindEdit:
-		return ""
-	case kindCompaction:
-		c, ok := e.Compaction()
-		if !ok {
-			m, _ := e.Message()
-			c.Summary = m.Summary
-		}
-		return line(c.Summary)
-	case kindBranch:
-		b, ok := e.BranchSummary()
-		if !ok {
-			m, _ := e.Message()
-			b.Summary = m.Summary
-		}
-		return line(b.Summary)
-	case kindNote:
-		return noteLine(e)
-	case kindUnknown:
-		return line(cmp.Or(string(e.Type), "a record without a type"))
 	default:
-		m, ok := e.CustomMessage()
-		if !ok {
-			m, _ = e.Message()
-		}
-		return messageLine(m)
+		n.kind, n.line = kindUnknown, cmp.Or(string(e.Type), "a record without a type")
 	}
+	n.line, n.ref = strings.Clone(line(n.line)), strings.Clone(n.ref)
+	return n
 }
 
+// messageLine is what says most of a message.
 func messageLine(m *message.Message) string {
+	first := text.FirstLine(m.Text())
 	switch m.Role {
 	case message.RoleBashExecution:
-		return line("$ " + m.Command)
+		return "$ " + m.Command
 	case message.RoleToolResult:
-		return line(m.ToolName + ": " + firstLine(m.Text()))
+		return m.ToolName + ": " + first
 	case message.RoleCustom:
-		return line(m.CustomType + ": " + firstLine(m.Text()))
+		return m.CustomType + ": " + first
+	case message.RoleCompactionSummary, message.RoleBranchSummary:
+		return m.Summary
 	case message.RoleSystem:
-		if t := m.Text(); t != "" || len(m.Sections) == 0 {
-			return line(t)
+		if first == "" && len(m.Sections) > 0 {
+			return m.Sections[0].Name
 		}
-		return line(m.Sections[0].Name)
 	default:
 	}
-	if t := line(m.Text()); t != "" {
-		return t
+	if first != "" {
+		return first
 	}
 	var names []string
-	for _, b := range m.ToolCalls() {
-		if names = append(names, b.Name); len(names) == 4 {
-			break
-		}
-	}
-	if names != nil {
-		return line(strings.Join(names, ", "))
-	}
+	image := ""
 	for _, b := range m.Content {
-		if b.Type == message.BlockImage {
-			return "(an image)"
+		switch {
+		case b.Type == message.BlockToolCall && len(names) < 4:
+			names = append(names, b.Name)
+		case b.Type == message.BlockImage:
+			image = "(an image)"
 		}
 	}
-	return line(m.ErrorMessage)
+	return cmp.Or(strings.Join(names, ", "), image, m.ErrorMessage)
 }
 
-func noteLine(e *session.Entry) string {
-	if m, ok := e.ModelChange(); ok {
-		return "model " + line(strings.TrimPrefix(m.Provider+"/"+m.ID, "/"))
-	}
-	if level, ok := e.ThinkingLevel(); ok {
-		return "thinking " + line(level)
-	}
+func passLine(e *session.Entry) string {
 	pass, ok := e.Pass()
 	if !ok {
 		return "a pass that can't be read"
@@ -289,84 +245,91 @@ func noteLine(e *session.Entry) string {
 	if n := pass.Lines - len(pass.Edits); n > 0 {
 		what = append(what, count(n, "more record"))
 	}
-	text := "pass: " + strings.Join(what, ", ")
+	s := "pass: " + strings.Join(what, ", ")
 	if pass.Reason != "" {
-		text += " (" + line(pass.Reason) + ")"
-	}
-	return text
-}
-
-// totals are figures of all entries, on whatever branch.
-type totals struct {
-	entries, messages int
-	from, to          time.Time
-	input, output     int64
-	cacheRead, writes int64
-	cost              float64
-	models            []string
-	answers           map[string]int
-}
-
-func (t *totals) add(e *session.Entry) {
-	t.entries++
-	if at := e.Time(); !at.IsZero() {
-		if t.from.IsZero() || at.Before(t.from) {
-			t.from = at
-		}
-		if at.After(t.to) {
-			t.to = at
-		}
-	}
-	if e.Type == session.TypeMessage {
-		t.messages++
-		if m, err := e.Message(); err == nil && m.Role == message.RoleAssistant && m.Model != "" {
-			t.model(strings.TrimPrefix(m.Provider+"/"+m.Model, "/"))
-		}
-	}
-	if u := e.UsageReport(); u != nil {
-		t.input += u.Input
-		t.output += u.Output
-		t.cacheRead += u.CacheRead
-		t.writes += u.CacheWrite
-		t.cost += u.Cost
-	}
-}
-
-func (t *totals) model(name string) {
-	if t.answers == nil {
-		t.answers = map[string]int{}
-	}
-	if t.answers[name] == 0 {
-		name = strings.Clone(name)
-		t.models = append(t.models, name)
-	}
-	t.answers[name]++
-}
-
-// count writes how many there are of something.
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return number(int64(n)) + " " + what + "s"
-}
-
-// number writes a whole number with a space between groups of three digits.
-func number(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "\u202f" + s[i:]
+		s += " (" + pass.Reason + ")"
 	}
 	return s
 }
 
-// size writes a number of bytes.
-func size(n int64) string {
-	switch {
-	case n < 1000:
-		return count(int(n), "byte")
-	case n < 1_000_000:
-		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
+// link finds the path, what the model sees of it, and how all entries hang together.
+func (d *document) link() {
+	d.on = make([]bool, len(d.Nodes))
+	for i := d.Leaf; i >= 0 && !d.on[i]; i = d.Nodes[i].parent {
+		d.on[i] = true
+		d.Path = append(d.Path, i)
 	}
-	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+	slices.Reverse(d.Path)
+	d.inForce, d.hidden = map[int]int{}, map[int]bool{}
+	last := -1
+	for k, i := range d.Path {
+		n := &d.Nodes[i]
+		if n.kind == kindCompaction && n.ref != "" {
+			last = k
+		} else if at, ok := d.byID[n.ref]; ok && n.kind == kindEdit {
+			d.inForce[at] = i
+		}
+	}
+	for k := 0; k < last && d.Path[k] != d.kept(d.Path[last]); k++ {
+		d.hidden[d.Path[k]] = true
+	}
+	// An entry leads somewhere when it or one below it is shown.
+	leads := make([]bool, len(d.Nodes))
+	for i := range d.Nodes {
+		if d.Nodes[i].shown() {
+			d.Branched = d.Branched || !d.on[i]
+			for at := i; at >= 0 && !leads[at]; at = d.Nodes[at].parent {
+				leads[at] = true
+			}
+		}
+	}
+	var parents, edits []byte
+	pair := func(to []byte, a, b int) []byte {
+		return append(strconv.AppendInt(append(strconv.AppendInt(to, int64(a), 10), ':'), int64(b), 10), ' ')
+	}
+	d.children = make([][]int, len(d.Nodes))
+	for i := range d.Nodes {
+		at := d.Nodes[i].parent
+		if at != i-1 {
+			parents = pair(parents, i, at)
+		}
+		for _, e := range d.edits[i] {
+			edits = pair(edits, e, i)
+		}
+		switch {
+		case !leads[i]:
+		case at < 0:
+			d.roots = append(d.roots, i)
+		default:
+			d.children[at] = append(d.children[at], i)
+		}
+	}
+	d.Parents, d.Edits = string(parents), string(edits)
+}
+
+// kept is the first entry that a compaction kept, -1 for none.
+func (d *document) kept(i int) int {
+	at, ok := d.byID[d.Nodes[i].ref]
+	if !ok || at == i || d.Nodes[i].ref == "" {
+		return -1
+	}
+	return at
+}
+
+// above returns the nearest entry on the way to the root that is shown, or -1.
+func (d *document) above(i int) int {
+	at := d.Nodes[i].parent
+	for n := 0; at >= 0 && !d.Nodes[at].shown() && n < len(d.Nodes); n++ {
+		at = d.Nodes[at].parent
+	}
+	return at
+}
+
+// anchor is the name by which an entry can be linked to. Ids that are not made of
+// letters, digits and the like, and those that stand twice, are told by number.
+func (d *document) anchor(i int) string {
+	if id := d.Nodes[i].id; id != "" && len(id) <= 128 && only(id, "-_.") && d.byID[id] == i {
+		return "entry-" + id
+	}
+	return "n-" + strconv.Itoa(i)
 }

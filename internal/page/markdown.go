@@ -2,9 +2,11 @@ package page
 
 import (
 	"bytes"
+	"html/template"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
@@ -19,40 +21,25 @@ import (
 // as it was written.
 const maxMarkdown = 128 << 10
 
-// markdown writes an answer or a summary. HTML in it is text; links go to the web or
-// to a mailbox and nowhere else; images are named, not fetched.
-func markdown(o *out, s string) {
-	s = visible(s)
-	o.raw(`<div class="md" dir="auto">` + "\n")
-	if body, ok := o.rendered(s); ok {
-		o.raw(body)
-	} else {
-		pre(o, s)
-	}
-	o.raw("</div>\n")
-}
-
-// rendered is s as HTML. ok is false for a text that is too long or so nested that it
-// is not worth it.
-func (o *out) rendered(s string) (body string, ok bool) {
-	if len(s) > maxMarkdown || tangled(s) {
-		return "", false
+// prose is an answer or a summary as HTML. HTML in it is text; links go to the web or
+// to a mailbox and nowhere else; images are named, not fetched. A text that is too
+// long or too nested stands as it was written.
+func prose(s string) (p part) {
+	p = part{Kind: "markdown", Parts: []part{pre(s)}}
+	if s = visible(s); len(s) > maxMarkdown || tangled(s) {
+		return p
 	}
 	// What a model wrote must never end an export, whatever the library makes of it.
-	defer func() {
-		if recover() != nil {
-			body, ok = "", false
-		}
-	}()
+	defer func() { _ = recover() }()
 	var b bytes.Buffer
 	b.Grow(len(s) + len(s)/4)
-	if err := o.md.Convert([]byte(s), &b); err != nil {
-		return "", false
+	if err := converter().Convert([]byte(s), &b); err == nil {
+		p.HTML, p.Parts = template.HTML(b.String()), nil
 	}
-	return b.String(), true
+	return p
 }
 
-func newMarkdown() goldmark.Markdown {
+var converter = sync.OnceValue(func() goldmark.Markdown {
 	return goldmark.New(
 		goldmark.WithExtensions(
 			extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignNone)),
@@ -60,7 +47,7 @@ func newMarkdown() goldmark.Markdown {
 		),
 		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(safe{}, 100))),
 	)
-}
+})
 
 // Bounds of what is rendered: beyond them a text was made to be hard to read, for a
 // browser, which stops at some hundreds of levels, or for the parser, which compares
@@ -118,7 +105,7 @@ func (safe) RegisterFuncs(reg renderer.NodeRendererFuncRegisterer) {
 	reg.Register(ast.KindAutoLink, autoLink)
 	reg.Register(ast.KindImage, noImage)
 	reg.Register(ast.KindRawHTML, rawHTML)
-	reg.Register(ast.KindHTMLBlock, htmlBlock)
+	reg.Register(ast.KindHTMLBlock, codeBlock)
 	reg.Register(ast.KindCodeBlock, codeBlock)
 	reg.Register(ast.KindFencedCodeBlock, codeBlock)
 }
@@ -141,30 +128,28 @@ func linked(dest []byte) bool {
 	})
 }
 
-const rel = ` rel="noopener noreferrer nofollow"`
+func anchor(dest []byte) string {
+	return `<a href="` + string(util.EscapeHTML(util.URLEscape(dest, false))) + `" rel="noopener noreferrer nofollow">`
+}
+
+// nowhere begins what would be a link, with where it would have gone.
+func nowhere(dest []byte) string {
+	return `<span class="nolink" title="` + string(util.EscapeHTML(dest[:min(len(dest), 300)])) + `">`
+}
 
 func link(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	dest := n.(*ast.Link).Destination
 	switch ok := linked(dest); {
 	case ok && entering:
-		_, _ = w.WriteString(`<a href="`)
-		_, _ = w.Write(util.EscapeHTML(util.URLEscape(dest, false)))
-		_, _ = w.WriteString(`"` + rel + `>`)
+		_, _ = w.WriteString(anchor(dest))
 	case ok:
 		_, _ = w.WriteString("</a>")
 	case entering:
-		nowhere(w, dest)
+		_, _ = w.WriteString(nowhere(dest))
 	default:
 		_, _ = w.WriteString("</span>")
 	}
 	return ast.WalkContinue, nil
-}
-
-// nowhere begins what would be a link, with where it would have gone.
-func nowhere(w util.BufWriter, dest []byte) {
-	_, _ = w.WriteString(`<span class="nolink" title="`)
-	_, _ = w.Write(util.EscapeHTML(dest[:min(len(dest), 300)]))
-	_, _ = w.WriteString(`">`)
 }
 
 func autoLink(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -172,26 +157,20 @@ func autoLink(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.W
 		return ast.WalkContinue, nil
 	}
 	a := n.(*ast.AutoLink)
-	label, dest := a.Label(source), a.URL(source)
+	label, dest := string(util.EscapeHTML(a.Label(source))), a.URL(source)
 	if a.AutoLinkType == ast.AutoLinkEmail && !bytes.HasPrefix(bytes.ToLower(dest), []byte("mailto:")) {
 		dest = append([]byte("mailto:"), dest...)
 	}
-	if !linked(dest) {
-		_, _ = w.Write(util.EscapeHTML(label))
-		return ast.WalkContinue, nil
+	if linked(dest) {
+		label = anchor(dest) + label + "</a>"
 	}
-	_, _ = w.WriteString(`<a href="`)
-	_, _ = w.Write(util.EscapeHTML(util.URLEscape(dest, false)))
-	_, _ = w.WriteString(`"` + rel + `>`)
-	_, _ = w.Write(util.EscapeHTML(label))
-	_, _ = w.WriteString("</a>")
+	_, _ = w.WriteString(label)
 	return ast.WalkContinue, nil
 }
 
 func noImage(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	if entering {
-		nowhere(w, n.(*ast.Image).Destination)
-		_, _ = w.WriteString("[image: ")
+		_, _ = w.WriteString(nowhere(n.(*ast.Image).Destination) + "[image: ")
 	} else {
 		_, _ = w.WriteString("]</span>")
 	}
@@ -209,31 +188,24 @@ func rawHTML(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.Wa
 	return ast.WalkSkipChildren, nil
 }
 
-func htmlBlock(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
-	if !entering {
-		return ast.WalkContinue, nil
-	}
-	_, _ = w.WriteString("<pre><code>\n")
-	lines(w, source, n)
-	if b := n.(*ast.HTMLBlock); b.HasClosure() {
-		_, _ = w.Write(util.EscapeHTML(b.ClosureLine.Value(source)))
-	}
-	_, _ = w.WriteString("</code></pre>\n")
-	return ast.WalkSkipChildren, nil
-}
-
+// codeBlock renders code, and HTML, which is shown as code.
 func codeBlock(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
-	if entering {
-		_, _ = w.WriteString("<pre tabindex=\"0\"><code>")
-		lines(w, source, n)
-		_, _ = w.WriteString("</code></pre>\n")
+	if !entering {
+		return ast.WalkSkipChildren, nil
 	}
-	return ast.WalkSkipChildren, nil
-}
-
-func lines(w util.BufWriter, source []byte, n ast.Node) {
+	block, isHTML := n.(*ast.HTMLBlock)
+	if isHTML {
+		_, _ = w.WriteString("<pre><code>\n")
+	} else {
+		_, _ = w.WriteString("<pre tabindex=\"0\"><code>")
+	}
 	for i := range n.Lines().Len() {
 		l := n.Lines().At(i)
 		_, _ = w.Write(util.EscapeHTML(l.Value(source)))
 	}
+	if isHTML && block.HasClosure() {
+		_, _ = w.Write(util.EscapeHTML(block.ClosureLine.Value(source)))
+	}
+	_, _ = w.WriteString("</code></pre>\n")
+	return ast.WalkSkipChildren, nil
 }

@@ -3,6 +3,7 @@ package text
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // OneLine makes a text fit to be shown on one line of a terminal, where a user decides by
@@ -19,6 +20,24 @@ func OneLine(s string, most int) string {
 		return r
 	}, s)
 	return Clip(s, most)
+}
+
+// FirstLine returns the first line of s that is not blank, without the white space
+// around it, and at most 4 KiB of it.
+func FirstLine(s string) string {
+	const look, most = 64 << 10, 4 << 10
+	s = strings.TrimLeftFunc(s[:min(len(s), look)], unicode.IsSpace)
+	if k := strings.IndexAny(s, "\r\n"); k >= 0 {
+		s = s[:k]
+	}
+	if len(s) > most {
+		end := most
+		for end > 0 && !utf8.RuneStart(s[end]) {
+			end--
+		}
+		s = s[:end]
+	}
+	return strings.TrimRight(s, " \t")
 }
 
 // Valid makes a text fit for JSON and for any provider: UTF-8 without NUL.

@@ -30,11 +30,11 @@ func (f *File) create(ctx context.Context, h session.Header) error {
 	if _, err := f.writeNew(ctx, h, nil); err != nil {
 		return err
 	}
-	err := f.openPath(ctx)
-	if err != nil {
-		_ = f.fs.Remove(f.real) // what is there is whole, but was not asked for by itself
+	if err := f.openPath(ctx); err != nil {
+		// It is ours, and nobody has seen it: the lock is still held.
+		return errors.Join(err, f.fs.Remove(f.real))
 	}
-	return err
+	return nil
 }
 
 // WriteNew makes a new session file of a header and entries, durably, and returns

@@ -213,6 +213,9 @@ func foreignObject(keys map[string][]byte) string {
 	if kind, _ := jsonx.String(keys["kind"]); kind == "header" && keys["v"] != nil {
 		return "a session of pi's next format, version 4"
 	}
+	if strings.Contains(typ, ".") && keys["id"] != nil && keys["timestamp"] != nil && keys["data"] != nil {
+		return "a GitHub Copilot CLI session"
+	}
 	for _, s := range signs {
 		lacks := func(key string) bool { _, ok := keys[key]; return !ok }
 		if s.types != "" && s.types == typ || s.keys != "" && !slices.ContainsFunc(strings.Fields(s.keys), lacks) {

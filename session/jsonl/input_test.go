@@ -43,6 +43,7 @@ func TestDefect088_WhatIsNoSessionIsLeftAlone(t *testing.T) {
 		{"Claude Code, a snapshot first", `{"type":"file-history-snapshot","messageId":"x","snapshot":{}}` + "\n", "a Claude Code session"},
 		{"Claude Code, later", lines(`{"type":"odd"}`, `{"parentUuid":null,"uuid":"y"}`), "a Claude Code session"},
 		{"Codex", `{"timestamp":"x","type":"session_meta","payload":{"id":"x"}}` + "\n", "a Codex session"},
+		{"Copilot CLI", `{"type":"user.message","data":{"content":"x"},"id":"b","timestamp":"x","parentId":"a"}` + "\n", "a GitHub Copilot CLI session"},
 		{"Gemini CLI", `{"sessionId":"x","projectHash":"y","messages":[]}`, "a Gemini CLI session"},
 		{"Gemini conversation", "[\n {\"role\":\"user\",\"parts\":[]}\n]\n", "a conversation of Gemini CLI"},
 		{"mini-swe-agent", "{\n \"info\": {},\n \"messages\": [\n", "a trajectory of mini-swe-agent"},
@@ -106,7 +107,7 @@ func onlyFile(t testing.TB, path string) {
 // Real files of other programs are named for what they are.
 func TestForeignSessionsOfTheField(t *testing.T) {
 	want := map[string]string{
-		"claude-code": "a Claude Code session", "codex": "a Codex session", "gemini-cli": "Gemini CLI",
+		"claude-code": "a Claude Code session", "codex": "a Codex session", "gemini-cli": "Gemini CLI", "copilot-cli": "a GitHub Copilot CLI session",
 		"mini-swe-agent": "mini-swe-agent", "openhands": "OpenHands", "swe-agent": "a trajectory of SWE-agent",
 	}
 	n := 0

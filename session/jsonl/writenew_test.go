@@ -8,8 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
+	"github.com/clew-dev/clew/internal/vfs"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
 )
@@ -150,5 +152,32 @@ func TestWriteNewRefuses(t *testing.T) {
 	}
 	if n, err := jsonl.WriteNew(ctx, path, testHeader, slow, jsonl.Options{}); n != 1 || err != nil {
 		t.Error(n, err)
+	}
+}
+
+// noReopen is a file system on which a session can be made and not opened again.
+type noReopen struct {
+	vfs.OS
+	path string
+}
+
+func (n noReopen) OpenFile(name string, flag int, perm fs.FileMode) (vfs.File, error) {
+	if name == n.path {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.EIO}
+	}
+	return n.OS.OpenFile(name, flag, perm)
+}
+
+// Issue 11, defect 8: an import that failed with EIO left a session of no message.
+func TestCreateThatFailsLeavesNoFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "session.jsonl")
+	_, err := jsonl.Create(ctx, path, testHeader, jsonl.Options{FS: noReopen{path: path}})
+	if !errors.Is(err, syscall.EIO) {
+		t.Fatalf("got %v, want the error of opening the file", err)
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) > 0 {
+		t.Errorf("the folder has %v (%v), want nothing", left, err)
 	}
 }

@@ -1,73 +1,17 @@
 package page
 
 import (
-	"bufio"
 	"fmt"
-	"io"
-	"regexp"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
-
-	"github.com/yuin/goldmark"
 
 	"github.com/clew-dev/clew/internal/text"
 )
 
-// out is where the page goes. Whatever comes from a session goes through text, or
-// through Markdown, which has rules of its own. The first error stays.
-type out struct {
-	w   *bufio.Writer
-	md  goldmark.Markdown
-	err error
-}
-
-func newOut(w io.Writer) *out {
-	return &out{w: bufio.NewWriterSize(w, 64<<10), md: newMarkdown()}
-}
-
-// raw writes what the page itself says: tags and constant text.
-func (o *out) raw(s string) {
-	if o.err == nil {
-		_, o.err = o.w.WriteString(s)
-	}
-}
-
-// int writes a number of ours, for an attribute.
-func (o *out) int(n int) { o.raw(strconv.Itoa(n)) }
-
-// text writes text, for between tags and for attributes in double quotes.
-func (o *out) text(s string) { o.escaped(visible(s)) }
-
-func (o *out) escaped(s string) {
-	done := 0
-	for i := range len(s) {
-		var esc string
-		switch s[i] {
-		case '&':
-			esc = "&amp;"
-		case '<':
-			esc = "&lt;"
-		case '>':
-			esc = "&gt;"
-		case '"':
-			esc = "&#34;"
-		case '\'':
-			esc = "&#39;"
-		default:
-			continue
-		}
-		o.raw(s[done:i])
-		o.raw(esc)
-		done = i + 1
-	}
-	o.raw(s[done:])
-}
-
 // colour matches what sets the colour of a terminal or clears the rest of a line: it
 // has no place on a page and hides nothing.
-var colour = regexp.MustCompile(`\x1b\[[0-9;]*[mK]`)
+var colour = text.Pattern(`\x1b\[[0-9;]*[mK]`)
 
 // visible returns text as a page can show it, with nothing in it that a reader would
 // not see: a text must not say to a person something else than to a model. What
@@ -78,7 +22,7 @@ func visible(s string) string {
 	}
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if strings.IndexByte(s, '\x1b') >= 0 {
-		s = colour.ReplaceAllString(s, "")
+		s = colour().ReplaceAllString(s, "")
 	}
 	if strings.IndexByte(s, '\r') >= 0 {
 		s = strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
@@ -126,23 +70,53 @@ func hides(r rune) bool {
 	return false
 }
 
-// lineRunes is how long a line of the tree is at most.
-const lineRunes = 140
-
-// line makes text one short line.
+// line makes text one short line: its first that is not blank.
 func line(s string) string {
-	s = firstLine(strings.TrimLeftFunc(s, unicode.IsSpace))
-	return text.Clip(strings.Join(strings.Fields(visible(s)), " "), lineRunes)
+	return text.Clip(strings.Join(strings.Fields(visible(text.FirstLine(s))), " "), 140)
 }
 
-func firstLine(s string) string {
-	const look = 4 * lineRunes
-	s = strings.TrimLeftFunc(s[:min(len(s), 1<<16)], unicode.IsSpace)
-	if len(s) > look {
-		s = strings.ToValidUTF8(s[:look], "")
+// only reports whether s has no other characters than ASCII letters, digits and those
+// of more.
+func only(s, more string) bool {
+	for i := range len(s) {
+		if c := s[i]; (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9') && strings.IndexByte(more, c) < 0 {
+			return false
+		}
 	}
-	if k := strings.IndexAny(s, "\r\n"); k >= 0 {
-		s = s[:k]
+	return true
+}
+
+// count writes how many there are of something.
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return number(int64(n)) + " " + what + "s"
+}
+
+// number writes a whole number with a space between groups of three digits.
+func number(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "\u202f" + s[i:]
 	}
 	return s
+}
+
+// size writes a number of bytes.
+func size(n int64) string {
+	switch {
+	case n < 1000:
+		return count(int(n), "byte")
+	case n < 1_000_000:
+		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+}
+
+func dollars(f float64) string {
+	if f < 0.01 {
+		return fmt.Sprintf("$%.4f", f)
+	}
+	return fmt.Sprintf("$%.2f", f)
 }
