@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/clew-dev/clew/agent/builtin"
 	"github.com/clew-dev/clew/agent/tool"
@@ -161,7 +160,6 @@ func TestOnlyRegularFiles(t *testing.T) {
 	}
 	defer l.Close()
 	b.link("pipe", "link")
-	start := time.Now()
 	for path, want := range map[string]string{"pipe": "named pipe", b.path("/pipe"): "named pipe", "socket": "socket", "link": "named pipe", "d": "folder"} {
 		contains(t, b.bad("read", "path", path).Error(), want)
 		contains(t, b.bad("write", "path", path, "content", "x").Error(), want)
@@ -172,9 +170,6 @@ func TestOnlyRegularFiles(t *testing.T) {
 		}
 	}
 	contains(t, b.ok("grep", "pattern", "x"), "No line matches x")
-	if d := time.Since(start); d > 5*time.Second {
-		t.Errorf("it took %v", d)
-	}
 }
 
 func TestWrite(t *testing.T) {

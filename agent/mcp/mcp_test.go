@@ -24,6 +24,7 @@ import (
 	"github.com/clew-dev/clew/agent/mcp"
 	"github.com/clew-dev/clew/agent/tool"
 	"github.com/clew-dev/clew/internal/settings"
+	"github.com/clew-dev/clew/internal/waittest"
 	"github.com/clew-dev/clew/message"
 )
 
@@ -89,15 +90,6 @@ func mustRun(t *testing.T, set *mcp.Set, name, args string) tool.Result {
 		t.Fatalf("%s: %v", name, err)
 	}
 	return r
-}
-
-func waitFor(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	for end := time.Now().Add(3 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("waited in vain for %s", what)
-		}
-	}
 }
 
 // eachWay runs a test with a program, and with an address that answers in each of the
@@ -203,7 +195,7 @@ func TestD64LargeResults(t *testing.T) {
 	})
 }
 
-// A call that is cancelled ends within a second, and the server is told.
+// A call that is cancelled ends, and the server is told.
 func TestCancel(t *testing.T) {
 	eachWay(t, func(t *testing.T, cfg settings.MCPServer) {
 		if strings.HasSuffix(t.Name(), "stateless") {
@@ -215,19 +207,15 @@ func TestCancel(t *testing.T) {
 			return func() bool { data, _ := os.ReadFile(file); return string(data) == want }
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		var begin time.Time
 		go func() {
-			for !is("called")() {
-				time.Sleep(time.Millisecond)
-			}
-			begin = time.Now()
+			waittest.Until(t, "the call", is("called"))
 			cancel()
 		}()
 		_, err := find(t, set, "s__hang").Run(ctx, tool.Call{Arguments: fmt.Appendf(nil, `{"file": %q}`, file)})
-		if d := time.Since(begin); !errors.Is(err, context.Canceled) || d > time.Second {
-			t.Errorf("after %s: %v", d, err)
+		if !errors.Is(err, context.Canceled) { // the call would go on for ever
+			t.Errorf("%v", err)
 		}
-		waitFor(t, "the server to learn of it", is("canceled"))
+		waittest.Until(t, "the server to learn of it", is("canceled"))
 		if r := mustRun(t, set, "s__echo", `{"a": 1}`); r.Content[0].Text != `{"a":1}` {
 			t.Errorf("afterwards: %+v", r)
 		}
@@ -237,15 +225,10 @@ func TestCancel(t *testing.T) {
 			_, err := find(t, set, "s__hang").Run(context.Background(), tool.Call{Arguments: fmt.Appendf(nil, `{"file": %q}`, file)})
 			ended <- err
 		}()
-		waitFor(t, "the call", is("called"))
+		waittest.Until(t, "the call", is("called"))
 		_ = set.Close()
-		select {
-		case err := <-ended:
-			if err == nil || !strings.Contains(err.Error(), "it was closed") {
-				t.Errorf("%v", err)
-			}
-		case <-time.After(2 * time.Second):
-			t.Error("the call goes on after closing")
+		if err := <-ended; err == nil || !strings.Contains(err.Error(), "it was closed") {
+			t.Errorf("%v", err)
 		}
 	})
 }
@@ -256,16 +239,11 @@ func TestCancelOfADeafServer(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	large := fmt.Sprintf(`{"x": %q}`, strings.Repeat("x", 1<<20)) // more than a pipe holds
-	begin := time.Now()
 	_, err := find(t, set, "s__t").Run(ctx, tool.Call{Arguments: json.RawMessage(large)})
-	if d := time.Since(begin); !errors.Is(err, context.DeadlineExceeded) || d > 1500*time.Millisecond {
-		t.Errorf("after %s: %v", d, err)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v", err)
 	}
-	begin = time.Now()
 	_ = set.Close()
-	if d := time.Since(begin); d > 3*time.Second {
-		t.Errorf("closing took %s", d)
-	}
 }
 
 // A program that ends is started again at the next call, each time; the call that it
@@ -366,12 +344,8 @@ func TestServersThatFail(t *testing.T) {
 		"unset":    program("sdk", map[string]string{"A": "${NOT_SET_ANYWHERE}"}),
 		"unset2":   {URL: gone.URL, Headers: map[string]string{"A": "${NOT_SET_ANYWHERE}"}},
 	}
-	begin := time.Now()
 	set, warnings := mcp.Connect(t.Context(), mcp.Config{Servers: servers, Environ: append(os.Environ(), "SECRET=hunter2hunter2")})
 	defer set.Close()
-	if d := time.Since(begin); d > 5*time.Second {
-		t.Errorf("it took %s", d)
-	}
 	all := ""
 	for _, w := range warnings {
 		all += w.Error() + "\n"
@@ -419,26 +393,20 @@ func TestCloseOfAStuckAddress(t *testing.T) {
 	stuck.Store(true)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	begin := time.Now()
-	if _, err := find(t, set, "s__echo").Run(ctx, tool.Call{}); !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) > 5*time.Second {
-		t.Errorf("after %s: %v", time.Since(begin), err)
+	if _, err := find(t, set, "s__echo").Run(ctx, tool.Call{}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v", err)
 	}
-	begin = time.Now()
 	_ = set.Close()
-	if d := time.Since(begin); d > 2*time.Second {
-		t.Errorf("closing took %s", d)
-	}
 }
 
 // A chat that is left while servers are being reached does not wait for them.
 func TestConnectIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	begin := time.Now()
 	set, warnings := mcp.Connect(ctx, mcp.Config{Servers: map[string]settings.MCPServer{"a": program("silent", nil), "b": program("garbage", nil)}})
 	defer set.Close()
-	if d := time.Since(begin); d > 2*time.Second || len(set.Tools()) != 0 || len(warnings) != 2 {
-		t.Errorf("%s, %v", d, warnings)
+	if len(set.Tools()) != 0 || len(warnings) != 2 {
+		t.Errorf("%v", warnings)
 	}
 }
 

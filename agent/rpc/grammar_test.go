@@ -189,14 +189,10 @@ func step(t testing.TB, r *rig, rnd *rand.Rand) {
 	case 11:
 		call("set_mode", p{"mode": []string{"ask", "edits", "plan"}[rnd.IntN(3)]})
 	default:
-		for range 50 {
+		for r.host.Agent().State().Doing != agent.DoingNothing {
 			for _, q := range as[[]agent.Question](r, "questions", nil) {
 				call("answer", p{"id": q.ID, "allow": rnd.IntN(2) == 0, "remember": rnd.IntN(3) == 0})
 			}
-			if r.host.Agent().State().Doing == agent.DoingNothing {
-				break
-			}
-			time.Sleep(5 * time.Millisecond)
 		}
 	}
 }

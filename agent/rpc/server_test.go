@@ -206,12 +206,8 @@ func TestEndOfInput(t *testing.T) {
 	r.ask("send", p{"text": "second"})
 	waited := make(chan error, 1)
 	go func() { waited <- r.Call(context.WithoutCancel(t.Context()), "wait", nil, nil) }()
-	begun := time.Now()
-	if err := r.Close(); err != nil {
+	if err := r.Close(); err != nil { // the model never answers
 		t.Fatal(err)
-	}
-	if took := time.Since(begun); took > 10*time.Second {
-		t.Errorf("it took %v", took)
 	}
 	if err := <-waited; err == nil {
 		t.Error("somebody who waited was told that all is done")
