@@ -19,6 +19,7 @@ import (
 )
 
 func TestBash(t *testing.T) {
+	t.Parallel()
 	unixOnly(t)
 	b := newBench(t, func(c *builtin.Config) {
 		c.Environ = append(os.Environ(), "FROM_OUTSIDE=yes", "TERM=xterm-256color", "PAGER=less")
@@ -107,6 +108,7 @@ echo $$ >self.pid
 while true; do sleep 1; done`
 
 func TestBashIsCancelled(t *testing.T) {
+	t.Parallel()
 	unixOnly(t)
 	b := newBench(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -132,6 +134,7 @@ func TestBashIsCancelled(t *testing.T) {
 }
 
 func TestBashTimeout(t *testing.T) {
+	t.Parallel()
 	unixOnly(t)
 	b := newBench(t)
 	_, r, err := b.call("bash", "command", stubborn, "timeout", 0.7)
@@ -144,6 +147,7 @@ func TestBashTimeout(t *testing.T) {
 
 // What a command leaves in the background does not hold the call up, and is stopped.
 func TestBashBackground(t *testing.T) {
+	t.Parallel()
 	unixOnly(t)
 	b := newBench(t)
 	for _, command := range []string{
@@ -167,6 +171,7 @@ func TestBashBackground(t *testing.T) {
 
 // A stopped process can't keep a call from ending.
 func TestBashStoppedProcess(t *testing.T) {
+	t.Parallel()
 	unixOnly(t)
 	b := newBench(t)
 	_, r, err := b.call("bash", "command", "kill -STOP $$", "timeout", 0.5)
@@ -177,6 +182,7 @@ func TestBashStoppedProcess(t *testing.T) {
 
 // A command that floods is read to its end, and kept in part.
 func TestBashKeepsBeginningAndEnd(t *testing.T) {
+	t.Parallel()
 	unixOnly(t)
 	b := newBench(t)
 	_, r, err := b.call("bash", "command", "echo the beginning; yes 'a line of output that is repeated ä' | head -c 60000000; echo; echo the end; exit 2")
@@ -204,6 +210,7 @@ func TestBashKeepsBeginningAndEnd(t *testing.T) {
 }
 
 func TestBashTellsOutputAsItComes(t *testing.T) {
+	t.Parallel()
 	unixOnly(t)
 	b := newBench(t)
 	var mu sync.Mutex
@@ -239,6 +246,7 @@ func TestBashTellsOutputAsItComes(t *testing.T) {
 }
 
 func TestParallelBash(t *testing.T) {
+	t.Parallel()
 	unixOnly(t)
 	b := newBench(t)
 	var all sync.WaitGroup
@@ -254,6 +262,7 @@ func TestParallelBash(t *testing.T) {
 }
 
 func TestShell(t *testing.T) {
+	t.Parallel()
 	unixOnly(t)
 	b := newBench(t, func(c *builtin.Config) { c.Shell = "/bin/sh" })
 	contains(t, b.ok("bash", "command", "echo $0"), "sh\n")

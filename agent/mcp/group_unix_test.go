@@ -18,6 +18,7 @@ func ignoreTermination() { signal.Ignore(syscall.SIGTERM) }
 
 // Close ends a program that does not end by itself, and its children.
 func TestCloseEndsTheGroup(t *testing.T) {
+	t.Parallel()
 	pids := filepath.Join(t.TempDir(), "pids")
 	set := connect(t, map[string]settings.MCPServer{"s": program("stubborn", map[string]string{"PIDS": pids})})
 	var server, child int

@@ -18,6 +18,7 @@ import (
 // TestD75Pi48Pi49CancelInEachPhase: when cancel has answered, nothing is under way, and
 // nothing is written or asked afterwards; the session goes on.
 func TestD75Pi48Pi49CancelInEachPhase(t *testing.T) {
+	t.Parallel()
 	never := modeltest.Text("never").With(modeltest.Faults{Delay: time.Hour})
 	slowly := modeltest.Text(strings.Repeat("word ", 400)).With(modeltest.Faults{Pause: 50 * time.Millisecond, Chunk: 16})
 	call := func(name, arguments string) modeltest.Reply {
@@ -116,6 +117,7 @@ func read(t testing.TB, path string) []byte {
 
 // What is queued stays, in order, and waits until something is sent or continue is asked.
 func TestCancelKeepsTheQueue(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, options{}, modeltest.Text("never").With(modeltest.Faults{Delay: time.Hour}), modeltest.Text("Both."))
 	r.ask("send", p{"text": "first"})
 	r.kind(agent.KindRequest)
