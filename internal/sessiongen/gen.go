@@ -2,7 +2,6 @@ package sessiongen
 
 import (
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -67,8 +66,63 @@ func newGen(seed uint64, o Options) *gen {
 	g.idLength = pick(&g.r, []int{8, 8, 8, 16, 0}) // 0 mixes lengths
 	g.callStyle = g.r.n(4)
 	g.reuseCalls = g.r.chance(o.Odds.ReuseCalls)
-	g.model = g.r.n(len(models))
+	g.model = g.r.n(len(lines["models"]))
 	return g
+}
+
+func (g *gen) run() {
+	g.header()
+	target := g.o.Entries
+	if target == 0 {
+		target = g.r.between(20, 120)
+	}
+	if g.r.chance(g.o.Odds.SystemFirst) {
+		g.system()
+	}
+	for len(g.entries) < target {
+		g.step()
+	}
+}
+
+// step does one thing. The odds of the special steps are used up in order, and
+// what remains is conversation.
+func (g *gen) step() {
+	d := &g.o.Odds
+	for _, s := range []struct {
+		p  float64
+		do func()
+	}{
+		{d.System, g.system},
+		{d.Bash, g.bash},
+		{d.CustomMessage, g.customMessage},
+		{d.Custom, g.custom},
+		{d.Label, g.label},
+		{d.Name, g.name},
+		{d.Model, g.modelChange},
+		{d.Level, g.level},
+		{d.Usage, g.usageRecord},
+		{d.Edit, g.edit},
+		{d.Compact, g.compact},
+		{d.Branch, g.branch},
+		{d.Root, func() { g.cur = -1 }},
+		{d.Orphan, g.orphan},
+		{d.DanglingRef, g.dangling},
+		{d.Unknown, g.unknown},
+		{d.Malformed, g.malformed},
+		{d.DuplicateID, g.duplicate},
+		{d.Cycle, g.cycle},
+	} {
+		if g.r.chance(s.p) {
+			s.do()
+			return
+		}
+	}
+	begun := g.cur >= 0 && g.nodes[g.cur].hasUser
+	if !begun && (g.o.WellFormed || g.r.chance(0.9)) || g.r.chance(d.UserShare) {
+		g.user()
+		return
+	}
+	g.answer()
 }
 
 func (g *gen) finish() Session {
@@ -126,32 +180,36 @@ func (g *gen) newID() string {
 }
 
 func (g *gen) header() {
-	var b strings.Builder
-	b.WriteString(`{"type":"session"`)
+	line := `{"type":"session"`
 	if g.o.Version > 1 {
-		b.WriteString(`,"version":` + strconv.Itoa(g.o.Version))
+		line += `,"version":` + strconv.Itoa(g.o.Version)
 	}
-	b.WriteString(`,"id":"` + g.sid + `","timestamp":"` + stamp(g.now) + `","cwd":"/home/user/app"`)
+	line += `,"id":"` + g.sid + `","timestamp":"` + stamp(g.now) + `","cwd":"/home/user/app"`
 	switch {
 	case g.o.Version == 1:
-		b.WriteString(`,"provider":"anthropic","modelId":"claude-opus-4-5","thinkingLevel":"off"`)
+		line += `,"provider":"anthropic","modelId":"claude-opus-4-5","thinkingLevel":"off"`
 		if g.r.chance(0.5) {
-			b.WriteString(`,"branchedFrom":"/home/user/sessions/` + g.r.uuid() + `.jsonl"`)
+			line += `,"branchedFrom":"/home/user/sessions/` + g.r.uuid() + `.jsonl"`
 		}
 	case g.r.chance(0.1):
-		b.WriteString(`,"parentSession":"/home/user/sessions/` + g.r.uuid() + `.jsonl"`)
+		line += `,"parentSession":"/home/user/sessions/` + g.r.uuid() + `.jsonl"`
 	}
 	if g.r.chance(g.o.Odds.ExtraFields) {
-		b.WriteString(g.extra())
+		line += g.extra()
 	}
-	b.WriteString("}\n")
-	g.buf = append(g.buf, b.String()...)
+	g.buf = append(g.buf, line+"}\n"...)
 	g.line = 1
+}
+
+// noNode returns a node that refers to no other.
+func noNode(typ string) node {
+	return node{typ: typ, parent: -1, unit: -1, target: -1, last: -1, kept: -1}
 }
 
 // fresh returns a node for the next entry, a child of the leaf.
 func (g *gen) fresh(typ string) node {
-	n := node{parent: g.cur, typ: typ, unit: -1, target: -1, last: -1, kept: -1}
+	n := noNode(typ)
+	n.parent = g.cur
 	if g.o.Version > 1 {
 		n.id = g.newID()
 	}
@@ -254,13 +312,7 @@ func (g *gen) extra() string {
 		g.mark(LoneSurrogates)
 		return `,"x_text":"\ud83d \u2028 é \u00e9"`
 	}
-	return pick(&g.r, []string{
-		`,"x_big":12345678901234567890123`,
-		`,"x_float":-1.50e+3,"x_zero":-0.0`,
-		`,"x_twice":1,"x_twice":{"a":[1,{"b":null}]}`,
-		`,"":true,"ключ":[ ]`,
-		`,"details2":{"id":"not-an-id","parentId":"neither","type":"message"}`,
-	})
+	return pick(&g.r, lines["extra fields"])
 }
 
 // back returns up to limit entries of the leaf's path, newest first.
