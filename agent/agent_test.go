@@ -11,6 +11,7 @@ import (
 )
 
 func TestAnswer(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, nil)
 	r.srv.Add(modeltest.Text("Hello."))
 	r.say("hi")
@@ -26,6 +27,7 @@ func TestAnswer(t *testing.T) {
 }
 
 func TestCallsAndResults(t *testing.T) {
+	t.Parallel()
 	read, write := reader(100), &fake{name: "write", kind: tool.Write}
 	r := newRig(t, func(r *rig) { r.cfg.Tools = []tool.Tool{read, write} })
 	r.srv.Add(
@@ -46,6 +48,7 @@ func TestCallsAndResults(t *testing.T) {
 }
 
 func TestPi15PassBetweenResultAndRequest(t *testing.T) {
+	t.Parallel()
 	read := reader(20_000)
 	r := newRig(t, func(r *rig) {
 		small(32_000)(r)
@@ -69,6 +72,7 @@ func TestPi15PassBetweenResultAndRequest(t *testing.T) {
 }
 
 func TestResume(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, nil)
 	r.srv.Add(modeltest.Text("One."), modeltest.Text("Two."))
 	r.say("first")

@@ -183,14 +183,7 @@ func (a *Agent) watchIdle() {
 		share = DefaultBackground
 	}
 	a.wg.Go(func() {
-		t := time.NewTicker(max(a.cfg.Idle/4, time.Second))
-		defer t.Stop()
-		for {
-			select {
-			case <-a.base.Done():
-				return
-			case <-t.C:
-			}
+		for a.cfg.Sleep(a.base, max(a.cfg.Idle/4, time.Second)) == nil {
 			a.mu.Lock()
 			due := a.op == nil && !a.closed && !a.idleSince.IsZero() && a.cfg.Clock().Sub(a.idleSince) >= a.cfg.Idle
 			a.mu.Unlock()

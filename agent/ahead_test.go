@@ -45,6 +45,7 @@ func (r *rig) untilPrepared() {
 // since then stays word for word. Nobody lets the summarizer go a second time, so a
 // pass that asked it would hang.
 func TestAheadIsUsed(t *testing.T) {
+	t.Parallel()
 	r, s := soft(t, nil)
 	r.srv.Add(modeltest.Text(words(12_000)))
 	r.say("said while it is made") // nothing waits for it
@@ -73,6 +74,7 @@ func TestAheadIsUsed(t *testing.T) {
 // TestD76StaleSummaryIsNotUsed: after an undo, a move or an edit it is made of something
 // that is not there any more.
 func TestD76StaleSummaryIsNotUsed(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	for _, how := range []string{"branch while it is made", "branch when it is ready"} {
 		t.Run(how, func(t *testing.T) {
@@ -130,22 +132,20 @@ func TestD76StaleSummaryIsNotUsed(t *testing.T) {
 
 // TestAheadIsStopped: closing waits for nothing.
 func TestAheadIsStopped(t *testing.T) {
+	t.Parallel()
 	r, _ := soft(t, nil)
-	began := time.Now()
-	if err := r.Close(); err != nil {
+	if err := r.Close(); err != nil { // nobody lets the summarizer go, so waiting for it would never end
 		t.Fatal(err)
-	}
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("it took %v", took)
 	}
 }
 
 // TestIdle: a context over the soft threshold is compacted when nothing happens.
 func TestIdle(t *testing.T) {
+	t.Parallel()
 	r := filled(t, 6, func(r *rig) {
 		small(24_000)(r)
 		r.cfg.Background = 0.6
-		r.cfg.Idle = time.Second
+		r.cfg.Idle, r.cfg.Sleep = time.Nanosecond, nil
 		r.cfg.Tools = []tool.Tool{reader(100)}
 	})
 	r.until("pass", func(e agent.Event) bool { return e.Kind == agent.KindCompactionEnd && e.Compaction.Done })

@@ -12,6 +12,7 @@ import (
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/waittest"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model"
 )
@@ -113,7 +114,7 @@ func TestTurnCostsTheSame(t *testing.T) {
 	for _, times := range []int{1, 10, 100} {
 		a := benchAgent(t, history(t, 50*times))
 		turn(t, a) // what is read and counted once
-		time.Sleep(50 * time.Millisecond)
+		waittest.Until(t, "the totals of the log", func() bool { return a.State().Totals.Requests > 50*times })
 		var before, after runtime.MemStats
 		var took []time.Duration
 		runtime.ReadMemStats(&before)

@@ -18,55 +18,62 @@ import (
 	"github.com/clew-dev/clew/model/modeltest"
 )
 
-// patience is what a second may become on a machine that is busy with other tests.
-const patience = 5 * time.Second
-
 // A phase is something that an agent can be in the middle of.
 type phase struct {
 	name  string
 	setup func(r *rig)
 	// enter brings the agent there.
 	enter func(r *rig)
+	// release lets a tool end that does not listen, and returns when it has; nil where there is none.
+	release func()
+}
+
+// newStubborn returns a tool that ends when release is called, and not before. release
+// returns when the tool has.
+func newStubborn() (stubborn *fake, release func()) {
+	open, left := make(chan struct{}), make(chan struct{})
+	return &fake{name: "stubborn", kind: tool.Other, do: func(context.Context, tool.Call) (tool.Result, error) {
+		defer close(left)
+		<-open
+		return tool.Text("late"), nil
+	}}, func() { close(open); <-left }
 }
 
 func phases() []phase {
-	hang := modeltest.Text("slow").With(modeltest.Faults{Delay: 20 * time.Second})
-	drip := modeltest.Text(words(2_000)).With(modeltest.Faults{Pause: time.Second})
-	stubborn := &fake{name: "stubborn", kind: tool.Other, do: func(context.Context, tool.Call) (tool.Result, error) {
-		time.Sleep(1500 * time.Millisecond) // it does not listen
-		return tool.Text("late"), nil
-	}}
+	hang := modeltest.Text("slow").With(modeltest.Faults{Delay: time.Hour})
+	drip := modeltest.Text(words(100_000)).With(modeltest.Faults{Pause: 50 * time.Millisecond})
+	stubborn, release := newStubborn()
 	var s *slow
 	return []phase{
-		{"before the answer", nil, func(r *rig) {
+		{name: "before the answer", enter: func(r *rig) {
 			r.srv.Add(hang)
 			r.send("go")
 			r.until("request", func(e agent.Event) bool { return e.Kind == agent.KindRequest })
 		}},
-		{"in the answer", nil, func(r *rig) {
+		{name: "in the answer", enter: func(r *rig) {
 			r.srv.Add(drip)
 			r.send("go")
 			r.until("piece", func(e agent.Event) bool { return e.Kind == agent.KindDelta })
 		}},
-		{"in a retry", func(r *rig) { r.cfg.Sleep = nil; r.cfg.RetryBase = 20 * time.Second }, func(r *rig) {
+		{name: "in a retry", setup: func(r *rig) { r.cfg.Sleep = nil; r.cfg.RetryBase = time.Hour; r.cfg.RetryMax = time.Hour }, enter: func(r *rig) {
 			r.srv.Add(modeltest.Fail(model.KindOverloaded))
 			r.send("go")
 			r.until("retry", func(e agent.Event) bool { return e.Kind == agent.KindRetry })
 		}},
-		{"in a tool", func(r *rig) {
+		{name: "in a tool", setup: func(r *rig) {
 			wait, _ := gate()
 			r.cfg.Tools = []tool.Tool{wait}
-		}, func(r *rig) {
+		}, enter: func(r *rig) {
 			r.srv.Add(call("a", "wait"))
 			r.send("go")
 			r.until("call", running("wait"))
 		}},
-		{"in a tool that does not listen", func(r *rig) { r.cfg.Tools = []tool.Tool{stubborn} }, func(r *rig) {
+		{name: "in a tool that does not listen", setup: func(r *rig) { r.cfg.Tools = []tool.Tool{stubborn} }, enter: func(r *rig) {
 			r.srv.Add(call("a", "stubborn"))
 			r.send("go")
 			r.until("call", running("stubborn"))
-		}},
-		{"in a question", func(r *rig) {
+		}, release: release},
+		{name: "in a question", setup: func(r *rig) {
 			r.cfg.Interactive = true
 			guard, err := permission.New(permission.Config{Dir: r.t.TempDir()})
 			if err != nil {
@@ -74,17 +81,17 @@ func phases() []phase {
 			}
 			r.cfg.Guard = guard
 			r.cfg.Tools = []tool.Tool{&fake{name: "send", kind: tool.Other}}
-		}, func(r *rig) {
+		}, enter: func(r *rig) {
 			r.srv.Add(call("a", "send"))
 			r.send("go")
 			r.until("question", func(e agent.Event) bool { return e.Kind == agent.KindAsk })
 		}},
-		{"in a pass", func(r *rig) {
+		{name: "in a pass", setup: func(r *rig) {
 			s = newSlow()
 			r.cfg.Engine.Policy.Summarizer, r.cfg.Background = s, -1
 			r.cfg.Tools = []tool.Tool{reader(100)}
 			small(24_000)(r)
-		}, func(r *rig) {
+		}, enter: func(r *rig) {
 			for i := range 20 {
 				r.srv.Add(spoken(string(rune('a'+i)), "read"))
 			}
@@ -94,20 +101,17 @@ func phases() []phase {
 	}
 }
 
-// TestD75Pi48And49CancelEverywhere: cancelled within a second, whatever is under way;
-// nothing starts afterwards, nothing is written, and the next request is a sound one.
+// TestD75Pi48And49CancelEverywhere: it is cancelled, whatever is under way and however
+// long that would take; nothing starts afterwards, nothing is written, and the next request is a sound one.
 func TestD75Pi48And49CancelEverywhere(t *testing.T) {
+	t.Parallel()
 	for _, p := range phases() {
 		t.Run(p.name, func(t *testing.T) {
 			r := newRig(t, p.setup)
 			p.enter(r)
-			began := time.Now()
 			ok, err := r.Cancel(context.Background())
 			if !ok || err != nil {
 				t.Fatal(ok, err)
-			}
-			if took := time.Since(began); took > patience {
-				t.Errorf("it took %v", took)
 			}
 			if s := r.State(); s.Doing != agent.DoingNothing || s.Asking != 0 {
 				t.Errorf("state %+v", s)
@@ -116,19 +120,21 @@ func TestD75Pi48And49CancelEverywhere(t *testing.T) {
 				t.Errorf("ended %s %s", e.Outcome, e.Error)
 			}
 			requests, size := r.tried(), fileSize(t, r.path)
-			time.Sleep(20 * time.Millisecond)
-			if p.name == "in a tool that does not listen" {
-				time.Sleep(1500 * time.Millisecond)
-			}
-			if r.tried() != requests || fileSize(t, r.path) != size {
-				t.Error("it went on after it was cancelled")
+			if p.release != nil {
+				p.release()
 			}
 			if ok, err := r.Cancel(context.Background()); ok || err != nil {
 				t.Errorf("cancelled twice: %v, %v", ok, err)
 			}
+			if err := r.Close(); err != nil { // returns when nothing runs any more
+				t.Error(err)
+			}
+			if r.tried() != requests || fileSize(t, r.path) != size {
+				t.Error("it went on after it was cancelled")
+			}
 			r.cancelLeftovers()
 			r.cfg.Engine.Policy.Summarizer = nil
-			r.reopen()
+			r.open()
 			r.srv.Add(modeltest.Text("ok"))
 			r.say("and now?")
 			if e := r.ended(); e.Outcome != agent.OutcomeDone {
@@ -165,6 +171,9 @@ func TestPi50CloseEverywhere(t *testing.T) {
 			r := newRig(t, p.setup)
 			before := goleak.IgnoreCurrent() // the server's
 			p.enter(r)
+			if p.release != nil {
+				go p.release()
+			}
 			if err := r.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -192,6 +201,7 @@ func TestPi50CloseEverywhere(t *testing.T) {
 // TestPi46And47PassesOneAfterTheOther: a pass that the user asks for while a turn makes
 // one waits for it.
 func TestPi46And47PassesOneAfterTheOther(t *testing.T) {
+	t.Parallel()
 	s := newSlow()
 	r := newRig(t, func(r *rig) {
 		r.cfg.Engine.Policy.Summarizer, r.cfg.Background = s, -1
@@ -258,10 +268,8 @@ func (r *rig) allEvents() []agent.Event {
 
 // TestD06CancelledCallHasAResult: also where the tool never gave one.
 func TestD06CancelledCallHasAResult(t *testing.T) {
-	stubborn := &fake{name: "stubborn", kind: tool.Other, do: func(context.Context, tool.Call) (tool.Result, error) {
-		time.Sleep(1500 * time.Millisecond)
-		return tool.Text("late"), nil
-	}}
+	t.Parallel()
+	stubborn, release := newStubborn()
 	r := newRig(t, func(r *rig) { r.cfg.Tools = []tool.Tool{stubborn} })
 	r.srv.Add(call("a", "stubborn"), modeltest.Text("ok"))
 	r.send("go")
@@ -269,6 +277,7 @@ func TestD06CancelledCallHasAResult(t *testing.T) {
 	if _, err := r.Cancel(context.Background()); err != nil {
 		t.Fatal(err)
 	}
+	release()
 	r.say("go on")
 	if e := r.ended(); e.Outcome != agent.OutcomeDone {
 		t.Errorf("ended %s %s", e.Outcome, e.Error)

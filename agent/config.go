@@ -1,8 +1,37 @@
+// Package agent runs a conversation between a user, a model and tools, and keeps it
+// inside the model's window without losing anything that was said.
+//
+//	a, err := agent.New(ctx, agent.Config{Open: open, Model: m, Tools: tools, Events: show})
+//	_, err = a.Send(ctx, agent.Input{Text: "fix the flaky test"})
+//	err = a.Wait(ctx)
+//	err = a.Close()
+//
+// What is sent is durable when Send returns, whatever the agent is doing, and
+// stands in the conversation exactly once. One operation is under way at a time;
+// everything else waits in a queue or is refused. Cancel ends what is under way.
+//
+// # Compaction
+//
+// The context is looked at before each request: before a prompt and between a tool
+// result and the next request. It is compacted too when a provider refuses a
+// request as too large, when an answer breaks off early, on a switch to a smaller
+// model, after a turn, when the user asks, and after a while of idleness. None of
+// these lets the model go on by itself. Where a model writes the summaries, one is
+// made ahead, in the background; it is used only if what it was made of is still
+// how the conversation begins.
+//
+// # Safety
+//
+// What a tool may do is decided by package permission, outside of any prompt. No
+// result of a tool is taken for the user's words.
 package agent
 
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/clew-dev/clew"
@@ -144,4 +173,61 @@ func sleep(ctx context.Context, d time.Duration) error {
 	case <-t.C:
 		return nil
 	}
+}
+
+// Error is what every operation returns that failed: what was tried, on what, what
+// went wrong, and what to do.
+type Error = clew.Error
+
+// Errors of operations.
+var (
+	// ErrBusy: the agent is at work, and the operation can't be done meanwhile.
+	ErrBusy = errors.New("the agent is at work")
+	// ErrClosed: the agent was closed.
+	ErrClosed = clew.ErrClosed
+	// ErrNotAsked: no question has the id, or it was answered already.
+	ErrNotAsked = errors.New("there is no such question")
+	// ErrNotQueued: nothing with the id waits to be delivered.
+	ErrNotQueued = errors.New("it does not wait any more")
+)
+
+// Kinds returns all kinds of events.
+func Kinds() []Kind {
+	return []Kind{
+		KindState, KindEntry, KindTurnStart, KindTurnEnd, KindRequest, KindDelta, KindDiscard, KindToolStart, KindToolOutput,
+		KindToolEnd, KindAsk, KindAsked, KindCompactionStart, KindCompactionEnd, KindRetry, KindQueue, KindMoved, KindWarning,
+		KindError, KindClosed,
+	}
+}
+
+// IsCancelled reports whether something failed because Cancel or Close ended it, or the
+// context that it was called with.
+func IsCancelled(err error) bool {
+	return errors.Is(err, errCancelled) || errors.Is(err, errShut) || errors.Is(err, context.Canceled)
+}
+
+// Reasonings are the levels of reasoning by name, the least first.
+func Reasonings() []model.Reasoning {
+	return []model.Reasoning{
+		model.ReasoningNone, model.ReasoningMinimal, model.ReasoningLow, model.ReasoningMedium,
+		model.ReasoningHigh, model.ReasoningXHigh, model.ReasoningMax,
+	}
+}
+
+// levelDefault is the name of model.ReasoningDefault: the model does as it does by itself.
+const levelDefault = "default"
+
+// ParseReasoning returns the level of a name; "default" is as the model does by itself.
+func ParseReasoning(name string) (model.Reasoning, error) {
+	if name == levelDefault {
+		return model.ReasoningDefault, nil
+	}
+	if r := model.Reasoning(name); slices.Contains(Reasonings(), r) {
+		return r, nil
+	}
+	names := []string{levelDefault}
+	for _, r := range Reasonings() {
+		names = append(names, string(r))
+	}
+	return "", fmt.Errorf("there is no level of reasoning %q; there are %s", name, strings.Join(names, ", "))
 }

@@ -53,6 +53,24 @@ type day struct {
 	heap    map[int]uint64 // by the number of calls
 	counted map[string]int
 	done    bool
+	until   int           // reports and requests until kill is closed; 0 for never
+	kill    chan struct{} // closed when the process is to be killed
+}
+
+// killAt sets when kill is closed: at the nth report or request from now on.
+func (d *day) killAt(n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.until, d.kill = n, make(chan struct{})
+}
+
+// count is called at each report and request of the other process.
+func (d *day) count() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.until--; d.until == 0 {
+		close(d.kill)
+	}
 }
 
 // dayEnv tells the other process where the day is.
@@ -133,6 +151,7 @@ func dayReply(r *rand.Rand, provider string, i int) modeltest.Reply {
 
 // ServeHTTP takes what the other process reports.
 func (d *day) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	d.count()
 	body, _ := io.ReadAll(req.Body)
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -188,12 +207,13 @@ func (d *day) start() *exec.Cmd {
 // life is the agent in the other process.
 type life struct {
 	*agent.Agent
-	plan  dayPlan
-	rand  *rand.Rand
-	calls int
-	mu    sync.Mutex
-	n     int // of what was said
-	hours int
+	plan   dayPlan
+	rand   *rand.Rand
+	calls  int
+	mu     sync.Mutex
+	n      int // of what was said
+	hours  int
+	events chan struct{} // has room when the agent has something to tell
 }
 
 // tell reports something to the other side, and waits until it knows.
@@ -219,7 +239,7 @@ func (l *life) say(when agent.When) {
 func live(data string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	defer cancel()
-	l := &life{}
+	l := &life{events: make(chan struct{})}
 	if err := json.Unmarshal([]byte(data), &l.plan); err != nil {
 		return err
 	}
@@ -274,7 +294,9 @@ func (l *life) hour(ctx context.Context) error {
 	l.say(agent.WhenNext)
 	if l.rand.IntN(3) == 0 { // typed while it works
 		go func() {
-			time.Sleep(time.Duration(l.n%7) * time.Millisecond)
+			for range l.n % 7 { // somewhat later
+				<-l.events
+			}
 			l.say(agent.WhenDone)
 			l.say(agent.WhenNext)
 		}()
@@ -366,13 +388,16 @@ func (l *life) open(ctx context.Context) error {
 			return clew.Create(ctx, l.plan.Path, c)
 		},
 	}
-	if os.Getenv("DAYLOG") != "" {
-		cfg.Events = func(e agent.Event) {
-			if e.Kind == agent.KindWarning || e.Kind == agent.KindTurnEnd || e.Kind == agent.KindState {
-				fmt.Println(e.Kind, e.Text, e.Outcome, e.Error)
-				if e.State != nil {
-					fmt.Println(e.State.Doing, e.State.Model, e.State.Window, e.State.WindowFrom, e.State.Tokens)
-				}
+	logging := os.Getenv("DAYLOG") != ""
+	cfg.Events = func(e agent.Event) {
+		select {
+		case l.events <- struct{}{}:
+		default:
+		}
+		if logging && (e.Kind == agent.KindWarning || e.Kind == agent.KindTurnEnd || e.Kind == agent.KindState) {
+			fmt.Println(e.Kind, e.Text, e.Outcome, e.Error)
+			if e.State != nil {
+				fmt.Println(e.State.Doing, e.State.Model, e.State.Window, e.State.WindowFrom, e.State.Tokens)
 			}
 		}
 	}
@@ -532,6 +557,7 @@ func (d *day) check(strict bool) {
 // TestDay: 400 calls over windows of 64k, 1M and 32k with four formats of three providers,
 // with failures of every kind.
 func TestDay(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it takes a while")
 	}
@@ -577,15 +603,20 @@ func TestDay(t *testing.T) {
 // TestDayOfKills: the same, killed at random moments; each time it goes on with all that
 // was accepted.
 func TestDayOfKills(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it takes a while")
 	}
 	d := newDay(t, 1<<20, 11, false) // until it was killed often enough
 	r := rand.New(rand.NewPCG(3, 3))
-	kills := 50
+	kills := 20
+	if n, err := strconv.Atoi(os.Getenv("DAYKILLS")); err == nil {
+		kills = n
+	}
 	for i := range kills {
+		d.killAt(1 + r.IntN(40))
 		cmd := d.start()
-		time.Sleep(time.Duration(30+r.IntN(500)) * time.Millisecond)
+		<-d.kill
 		if err := cmd.Process.Kill(); err != nil {
 			t.Fatalf("kill %d: %v", i, err)
 		}
@@ -594,6 +625,7 @@ func TestDayOfKills(t *testing.T) {
 			t.Fatalf("it ended by itself before kill %d: %v", i, err)
 		}
 	}
+	d.killAt(0)
 	d.calls = 0 // open it once more and deliver what waits
 	if err := d.start().Wait(); err != nil {
 		t.Fatal(err)

@@ -1,9 +1,12 @@
 package agent
 
 import (
+	"context"
 	"encoding/json"
+	"sync"
 	"time"
 
+	"github.com/clew-dev/clew/agent/tool"
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/message"
 )
@@ -147,4 +150,159 @@ type Retry struct {
 	Of      int           `json:"of,omitempty"`
 	Wait    time.Duration `json:"wait"` // nanoseconds
 	Error   string        `json:"error"`
+}
+
+// TellRetry tells of a call of a model that was made for the agent and is made again: for
+// a transport that tries again by itself, in model.Retry.Notify.
+func (a *Agent) TellRetry(r Retry) { a.pump.send(Event{Kind: KindRetry, Retry: &r}) }
+
+// TellWarning tells the user of something that went wrong around the agent.
+func (a *Agent) TellWarning(err error) { a.warn(err) }
+
+// SetTools changes which tools there are, from the next request on; Config.Guard decides
+// about them too. The prompt changes with that, so what a provider has cached of the
+// conversation is lost: best is before the first request, or after a pass. It waits
+// for the request or the calls that are under way.
+func (a *Agent) SetTools(ctx context.Context, tools []tool.Tool) error {
+	const op = "change the tools"
+	if a.cfg.Guard == nil && len(tools) > 0 {
+		return &Error{Op: op, Err: errNoGuard, Hint: "make the agent with one, by permission.New"}
+	}
+	return a.do(ctx, op, DoingMove, func(context.Context) error {
+		a.cfg.Tools = tools
+		return nil
+	})
+}
+
+// OfferTools is SetTools from the next pass on: the context begins anew then, so what a
+// provider has cached of the conversation stays until there.
+func (a *Agent) OfferTools(tools []tool.Tool) error {
+	if a.cfg.Guard == nil && len(tools) > 0 {
+		return &Error{Op: "offer tools", Err: errNoGuard, Hint: "make the agent with one, by permission.New"}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.offered = &tools
+	return nil
+}
+
+// takeOffered makes the tools that were offered those of the agent.
+func (a *Agent) takeOffered() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.offered != nil {
+		a.cfg.Tools, a.offered = *a.offered, nil
+	}
+}
+
+// Seq is the number of the last event that Config.Events was told of, or will be: when it
+// was told of that one, it knows of all that has happened.
+func (a *Agent) Seq() int64 {
+	a.pump.mu.Lock()
+	defer a.pump.mu.Unlock()
+	return a.pump.seq
+}
+
+// pump passes events on, in order, without letting the agent wait. While the receiver is
+// behind, pieces of the same block are joined, so that what waits stays small.
+type pump struct {
+	to    func(Event)
+	clock func() time.Time
+	done  chan struct{}
+
+	mu     sync.Mutex
+	more   *sync.Cond
+	seq    int64
+	wait   []Event
+	closed bool
+}
+
+func newPump(to func(Event), clock func() time.Time) *pump {
+	p := &pump{to: to, clock: clock, done: make(chan struct{})}
+	p.more = sync.NewCond(&p.mu)
+	if to == nil {
+		close(p.done)
+		return p
+	}
+	go p.run()
+	return p
+}
+
+// send takes an event. After close it counts for nothing.
+func (p *pump) send(e Event) {
+	if p.to == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.closed && !p.joined(e) {
+		p.add(e)
+	}
+}
+
+// add puts an event behind those that wait. The lock is held.
+func (p *pump) add(e Event) {
+	p.seq++
+	e.Seq, e.Time = p.seq, p.clock()
+	p.wait = append(p.wait, e)
+	p.more.Signal()
+}
+
+// maxJoined is how long the text of an event may be to which another is joined, in bytes:
+// the text is copied each time.
+const maxJoined = 16 << 10
+
+// joined adds an event to the one before it, where that says the same with less. The
+// lock is held.
+func (p *pump) joined(e Event) bool {
+	if len(p.wait) == 0 {
+		return false
+	}
+	last := &p.wait[len(p.wait)-1]
+	switch {
+	case e.Kind != last.Kind:
+		return false
+	case e.Kind == KindState:
+		last.State = e.State
+		return true
+	case len(last.Text) > maxJoined:
+		return false
+	case e.Kind == KindDelta && e.Part == last.Part && e.Block == last.Block,
+		e.Kind == KindToolOutput && e.Tool.ID == last.Tool.ID:
+		last.Text += e.Text
+		return true
+	}
+	return false
+}
+
+// close passes on what waits and the last event, if it is not nil, and returns when that
+// is done.
+func (p *pump) close(last *Event) {
+	p.mu.Lock()
+	if last != nil {
+		p.add(*last)
+	}
+	p.closed = true
+	p.more.Signal()
+	p.mu.Unlock()
+	<-p.done
+}
+
+func (p *pump) run() {
+	defer close(p.done)
+	for {
+		p.mu.Lock()
+		for len(p.wait) == 0 && !p.closed {
+			p.more.Wait()
+		}
+		batch := p.wait
+		p.wait = nil
+		p.mu.Unlock()
+		if len(batch) == 0 {
+			return
+		}
+		for _, e := range batch {
+			p.to(e)
+		}
+	}
 }

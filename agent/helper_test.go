@@ -16,6 +16,7 @@ import (
 	"github.com/clew-dev/clew/agent/permission"
 	"github.com/clew-dev/clew/agent/tool"
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/waittest"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/model/anthropic"
@@ -134,7 +135,7 @@ func (r *rig) send(text string) agent.Queued {
 
 func (r *rig) wait() {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	if err := r.Wait(ctx); err != nil {
 		r.t.Fatal(err)
@@ -147,7 +148,7 @@ func (r *rig) wait() {
 // until waits for an event.
 func (r *rig) until(what string, ok func(agent.Event) bool) agent.Event {
 	r.t.Helper()
-	limit := time.After(20 * time.Second)
+	limit := time.After(2 * time.Minute)
 	for {
 		r.mu.Lock()
 		for _, e := range r.events {
@@ -194,13 +195,12 @@ func (r *rig) log() string {
 func (r *rig) ended() agent.Event {
 	r.t.Helper()
 	starts := func() int { return len(r.all(agent.KindTurnStart)) }
-	for limit := time.Now().Add(10 * time.Second); time.Now().Before(limit); time.Sleep(time.Millisecond) {
-		if ends := r.all(agent.KindTurnEnd); len(ends) > 0 && len(ends) == starts() {
-			return ends[len(ends)-1]
-		}
-	}
-	r.t.Fatalf("no turn has ended:\n%s", r.log())
-	return agent.Event{}
+	var ends []agent.Event
+	waittest.Until(r.t, "a turn to end", func() bool {
+		ends = r.all(agent.KindTurnEnd)
+		return len(ends) > 0 && len(ends) == starts()
+	})
+	return ends[len(ends)-1]
 }
 
 // fine fails the test when the server has seen a request that it would not take.

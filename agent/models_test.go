@@ -46,6 +46,7 @@ func switching(r *rig) {
 
 // TestD28SwitchToASmallerModel: the context is compacted before it is sent to it.
 func TestD28SwitchToASmallerModel(t *testing.T) {
+	t.Parallel()
 	r := filled(t, 40, switching)
 	ctx := context.Background()
 	if r.passes() != 0 {
@@ -81,6 +82,7 @@ func TestD28SwitchToASmallerModel(t *testing.T) {
 
 // TestPi22OverflowOfAnotherModel: it does not compact the context of a larger one.
 func TestPi22OverflowOfAnotherModel(t *testing.T) {
+	t.Parallel()
 	r := filled(t, 8, func(r *rig) {
 		switching(r)
 		r.cfg.Model, _ = r.cfg.Find(context.Background(), "anthropic/little")
@@ -108,6 +110,7 @@ func TestPi22OverflowOfAnotherModel(t *testing.T) {
 
 // TestSwitchInATurn: it counts from the next request on.
 func TestSwitchInATurn(t *testing.T) {
+	t.Parallel()
 	wait, open := gate()
 	r := newRig(t, func(r *rig) { switching(r); r.cfg.Tools = []tool.Tool{wait} })
 	r.srv.Add(call("a", "wait"), modeltest.Text("I am mid."))
@@ -131,6 +134,7 @@ func TestSwitchInATurn(t *testing.T) {
 
 // TestD26LearntWindowIsKept: another agent with the same Windows knows it.
 func TestD26LearntWindowIsKept(t *testing.T) {
+	t.Parallel()
 	windows := model.NewWindows(nil)
 	r := filled(t, 10, func(r *rig) { r.cfg.Windows = windows })
 	r.srv.Add(modeltest.Overflow(30_000, 20_000), modeltest.Text("ok"))
@@ -144,6 +148,7 @@ func TestD26LearntWindowIsKept(t *testing.T) {
 
 // TestServerThatCutsTheInput: what it reads is its window.
 func TestServerThatCutsTheInput(t *testing.T) {
+	t.Parallel()
 	r := filled(t, 10, nil)
 	cut := modeltest.Text("About the end.")
 	cut.Usage = &message.Usage{Input: 2_048, Output: 5}

@@ -36,6 +36,7 @@ func (r *rig) entryOf(text string) string {
 // TestPi108Pi112AndPi113Moves: to a message of the user is to before it, whose text comes
 // back; also to the first; and the summary says where it comes from.
 func TestPi108Pi112AndPi113Moves(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	r := newRig(t, nil)
 	for range 4 {
@@ -105,6 +106,7 @@ func TestPi108Pi112AndPi113Moves(t *testing.T) {
 
 // TestPi109StoppedByAHook: the agent is free again afterwards.
 func TestPi109StoppedByAHook(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	stop := true
 	r := newRig(t, func(r *rig) {
@@ -142,6 +144,7 @@ func TestPi109StoppedByAHook(t *testing.T) {
 
 // TestPi96MovedInTheMiddleOfATool: cancelled first, no call is left without a result.
 func TestPi96MovedInTheMiddleOfATool(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	wait, _ := gate()
 	r := newRig(t, func(r *rig) { r.cfg.Tools = []tool.Tool{wait} })
@@ -181,6 +184,7 @@ func TestPi96MovedInTheMiddleOfATool(t *testing.T) {
 }
 
 func TestUndo(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	r := filled(t, 6, small(24_000))
 	if err := r.SetMode(ctx, permission.ModeEdits); err != nil { // which is written down at each move
@@ -231,6 +235,7 @@ func TestUndo(t *testing.T) {
 // TestPi72AndPi71Totals: they are of all that was spent, before passes and on other
 // branches too, also after a restart; and the size of the context is known after a pass.
 func TestPi72AndPi71Totals(t *testing.T) {
+	t.Parallel()
 	r := filled(t, 6, small(24_000))
 	want := r.State().Totals
 	if want.Requests != 7 || want.Output == 0 || want.Cost == 0 {
@@ -262,6 +267,7 @@ func TestPi72AndPi71Totals(t *testing.T) {
 
 // TestPinNameLabel: they are written down.
 func TestPinNameLabel(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	r := newRig(t, nil)
 	r.srv.Add(modeltest.Text("An answer."))
@@ -293,6 +299,7 @@ func TestPinNameLabel(t *testing.T) {
 
 // TestCompactWithinTheTarget: who asks for a pass gets one, also where none is needed.
 func TestCompactWithinTheTarget(t *testing.T) {
+	t.Parallel()
 	r := filled(t, 5, nil)
 	before := r.State().Tokens
 	preview, err := r.Compact(context.Background(), agent.CompactRequest{Preview: true})
@@ -313,6 +320,7 @@ func TestCompactWithinTheTarget(t *testing.T) {
 
 // TestTokensOfANewSession: what is sent beside the conversation counts from the start.
 func TestTokensOfANewSession(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, func(r *rig) { r.cfg.Tools = []tool.Tool{reader(1)} })
 	if s := r.State(); !s.Known || s.Tokens < 200 {
 		t.Errorf("%+v", s)

@@ -51,6 +51,7 @@ func filled(t *testing.T, n int, change func(*rig)) *rig {
 func (r *rig) tried() int { return len(r.srv.Exchanges()) }
 
 func TestOverflowCompactsOnceAndGoesOn(t *testing.T) {
+	t.Parallel()
 	r := filled(t, 10, nil)
 	before := r.tried()
 	r.srv.Add(modeltest.Overflow(30_000, 20_000), modeltest.Text("Fine now."))
@@ -76,6 +77,7 @@ func TestOverflowCompactsOnceAndGoesOn(t *testing.T) {
 
 // TestPi23OverflowIsUsedUp: an overflow that a pass has dealt with makes no other one.
 func TestPi23OverflowIsUsedUp(t *testing.T) {
+	t.Parallel()
 	r := filled(t, 10, nil)
 	r.srv.Add(modeltest.Overflow(30_000, 20_000), modeltest.Text("Fine now."), modeltest.Text("Still fine."))
 	r.say("and now?")
@@ -89,6 +91,7 @@ func TestPi23OverflowIsUsedUp(t *testing.T) {
 // TestPi24OverflowForEver: a provider that always refuses gets one more request, after
 // one pass; then the user is told. D-22, D-29: nothing of the attempts is sent again.
 func TestPi24OverflowForEver(t *testing.T) {
+	t.Parallel()
 	r := filled(t, 10, nil)
 	before := r.tried()
 	for range 6 {
@@ -114,6 +117,7 @@ func TestPi24OverflowForEver(t *testing.T) {
 // TestPi25AnswerOverTheWindowStands: an answer to more input than the window holds is
 // not asked for again.
 func TestPi25AnswerOverTheWindowStands(t *testing.T) {
+	t.Parallel()
 	r := filled(t, 8, small(60_000))
 	before := r.tried()
 	over := modeltest.Text("The answer.")
@@ -135,6 +139,7 @@ func TestPi25AnswerOverTheWindowStands(t *testing.T) {
 
 // TestPi26AndD19PassRunsNoModel: neither before a prompt nor after a turn.
 func TestPi26AndD19PassRunsNoModel(t *testing.T) {
+	t.Parallel()
 	r := filled(t, 9, small(24_000))
 	if r.passes() == 0 {
 		t.Fatal("no pass was made")
@@ -158,6 +163,7 @@ func TestPi26AndD19PassRunsNoModel(t *testing.T) {
 // TestPi27CutOffEarly: an answer that stops far below what the model can say is asked for
 // again, after a pass.
 func TestPi27CutOffEarly(t *testing.T) {
+	t.Parallel()
 	r := filled(t, 10, nil)
 	cut := modeltest.Truncated("The begi")
 	cut.Usage = &message.Usage{Input: 20_000, Output: 200}
@@ -178,6 +184,7 @@ func TestPi27CutOffEarly(t *testing.T) {
 
 // TestPi28CutOffTwice: the error says what it is.
 func TestPi28CutOffTwice(t *testing.T) {
+	t.Parallel()
 	r := filled(t, 10, nil)
 	cut := modeltest.Truncated("The begi")
 	cut.Usage = &message.Usage{Input: 20_000, Output: 200}
@@ -194,6 +201,7 @@ func TestPi28CutOffTwice(t *testing.T) {
 
 // TestPi29CallOfACutAnswer: it is not run, and has a result.
 func TestPi29CallOfACutAnswer(t *testing.T) {
+	t.Parallel()
 	write := &fake{name: "write", kind: tool.Write}
 	r := newRig(t, func(r *rig) { r.cfg.Tools = []tool.Tool{write} })
 	cut := modeltest.Answer(modeltest.Call("a", "write", `{"content":"half"}`))
@@ -214,6 +222,7 @@ func TestPi29CallOfACutAnswer(t *testing.T) {
 
 // TestPi31FailedAttempts: they are not sent again, also after a restart, and can be read.
 func TestPi31FailedAttempts(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, nil)
 	bad := modeltest.Text("Half an ans")
 	bad.Failure = &modeltest.Failure{Kind: model.KindInvalid, Message: "no", InStream: true}
@@ -257,6 +266,7 @@ func (r *rig) maxTokens() int64 {
 // TestPi33And34OutputFitsTheWindow: input and answer together fit, and after a pass the
 // room is that of the new context. D-23.
 func TestPi33And34OutputFitsTheWindow(t *testing.T) {
+	t.Parallel()
 	r := filled(t, 1, small(20_000))
 	first := r.maxTokens()
 	for i := range 4 {
@@ -285,6 +295,7 @@ func TestPi33And34OutputFitsTheWindow(t *testing.T) {
 
 // TestPi35And36RateLimitIsNoOverflow: it is waited for, and nothing is compacted.
 func TestPi35And36RateLimitIsNoOverflow(t *testing.T) {
+	t.Parallel()
 	for _, f := range []modeltest.Reply{
 		modeltest.RateLimited(0), modeltest.Fail(model.KindOverloaded), modeltest.Fail(model.KindServer),
 		modeltest.Status(http.StatusTooManyRequests, `{"type":"error","error":{"type":"rate_limit_error","message":"Too many tokens, please wait before trying again."}}`),
@@ -307,6 +318,7 @@ func TestPi35And36RateLimitIsNoOverflow(t *testing.T) {
 
 // TestPi86RetriesCountFromTheLastAnswer: and their number has a limit.
 func TestPi86RetriesCountFromTheLastAnswer(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, func(r *rig) { r.cfg.Tools = []tool.Tool{reader(10)} })
 	bad := modeltest.Fail(model.KindOverloaded)
 	r.srv.Add(bad, bad, bad, call("a", "read"), bad, bad, bad, modeltest.Text("ok"))
@@ -337,6 +349,7 @@ func TestPi86RetriesCountFromTheLastAnswer(t *testing.T) {
 // TestPi19And20WithoutUsage: where nothing is reported the context is estimated, so that a
 // pass comes before an overflow.
 func TestPi19And20WithoutUsage(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, func(r *rig) {
 		small(32_000)(r)
 		r.cfg.Tools = []tool.Tool{reader(12_000)}
@@ -363,6 +376,7 @@ func TestPi19And20WithoutUsage(t *testing.T) {
 
 // TestPi17NoSecondPass: what was reported before a pass does not count after it. D-13.
 func TestPi17NoSecondPass(t *testing.T) {
+	t.Parallel()
 	r := filled(t, 4, small(24_000))
 	heavy := modeltest.Text("Hm.")
 	heavy.Usage = &message.Usage{Input: 19_500, Output: 10}
@@ -384,6 +398,7 @@ func TestPi17NoSecondPass(t *testing.T) {
 
 // TestPi14AbortNearTheLimit: the next prompt is looked at all the same.
 func TestPi14AbortNearTheLimit(t *testing.T) {
+	t.Parallel()
 	stuck := &fake{name: "wait", kind: tool.Other, do: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
 		<-ctx.Done()
 		return tool.Result{}, ctx.Err()
@@ -411,6 +426,7 @@ func TestPi14AbortNearTheLimit(t *testing.T) {
 
 // TestD22FailuresDoNotGrowTheRequest: twenty failures in a row.
 func TestD22FailuresDoNotGrowTheRequest(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, func(r *rig) { r.cfg.Retries = -1 })
 	r.srv.Add(modeltest.Text("ok"))
 	r.say("first")
@@ -434,6 +450,7 @@ func TestD22FailuresDoNotGrowTheRequest(t *testing.T) {
 // TestPi29WholeCallOfACutAnswer: also a call that can be read may be half of what was
 // meant.
 func TestPi29WholeCallOfACutAnswer(t *testing.T) {
+	t.Parallel()
 	write := &fake{name: "write", kind: tool.Write}
 	r := newRig(t, func(r *rig) { r.cfg.Tools = []tool.Tool{write} })
 	n := 0

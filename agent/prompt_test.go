@@ -35,6 +35,7 @@ func writeRules(t *testing.T, dir, text string) {
 // TestD43AndD45RulesInEveryRequest: on every way to a request the rules are there, word for
 // word, once (D-46).
 func TestD43AndD45RulesInEveryRequest(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	writeRules(t, dir, canary)
 	r := newRig(t, func(r *rig) {
@@ -70,6 +71,7 @@ func TestD43AndD45RulesInEveryRequest(t *testing.T) {
 // TestRulesThatChange: between two passes the model is told at the end, so that requests
 // begin as before; a pass takes them into the prompt, and what was told goes.
 func TestRulesThatChange(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	writeRules(t, dir, "old rule")
 	r := newRig(t, func(r *rig) { ruled(dir)(r); small(24_000)(r) })
@@ -102,6 +104,7 @@ func TestRulesThatChange(t *testing.T) {
 
 // TestPromptIsThatOfTheSession: after a restart requests begin as before it.
 func TestPromptIsThatOfTheSession(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	writeRules(t, dir, "old rule")
 	r := newRig(t, ruled(dir))
@@ -119,6 +122,7 @@ func TestPromptIsThatOfTheSession(t *testing.T) {
 // TestD47ModeOutlivesEverything: what may be done is decided outside of the prompt, and is
 // the same after passes and a restart.
 func TestD47ModeOutlivesEverything(t *testing.T) {
+	t.Parallel()
 	write := &fake{name: "write", kind: tool.Write}
 	r := newRig(t, func(r *rig) {
 		small(24_000)(r)
@@ -166,6 +170,7 @@ func TestD47ModeOutlivesEverything(t *testing.T) {
 
 // TestI12GrantsOfALogFromElsewhere: a session file can't allow anything by itself.
 func TestI12GrantsOfALogFromElsewhere(t *testing.T) {
+	t.Parallel()
 	write := &fake{name: "write", kind: tool.Write}
 	for _, own := range []bool{false, true} {
 		fresh := func() *permission.Guard {

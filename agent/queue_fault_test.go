@@ -32,6 +32,7 @@ func onDisk(t *testing.T, path string) []string {
 // TestD72QueueUnderFaults: each operation on the disk fails, alone and with all after it.
 // What was accepted is in the file, what was not is not; a file is never half of one.
 func TestD72QueueUnderFaults(t *testing.T) {
+	t.Parallel()
 	item := func(id string) Queued { return Queued{ID: id, Input: Input{Text: "text " + id}} }
 	changes := map[string]struct {
 		before []Queued
@@ -91,6 +92,7 @@ func TestD72QueueUnderFaults(t *testing.T) {
 
 // TestQueueFileThatIsNotOurs: it is refused, with a word on what to do, and stays as it is.
 func TestQueueFileThatIsNotOurs(t *testing.T) {
+	t.Parallel()
 	for _, text := range []string{
 		"", "{}", "[", "[1]", `[{"id":"a","text":"x"}] more`,
 		`[{"id":"a","text":"x","attachments":["of a later version"]}]`,
@@ -115,6 +117,7 @@ func TestQueueFileThatIsNotOurs(t *testing.T) {
 // TestPumpOfAReceiverThatIsBehind: the pieces that wait are joined, and not into one that
 // is copied with each.
 func TestPumpOfAReceiverThatIsBehind(t *testing.T) {
+	t.Parallel()
 	begin, all, longest := make(chan struct{}), 0, 0
 	p := newPump(func(e Event) {
 		<-begin

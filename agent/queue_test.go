@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/agent"
@@ -36,6 +35,7 @@ func running(name string) func(agent.Event) bool {
 }
 
 func TestQueueIsDeliveredBetweenResultAndRequest(t *testing.T) {
+	t.Parallel()
 	wait, open := gate()
 	r := newRig(t, func(r *rig) { r.cfg.Tools = []tool.Tool{wait} })
 	r.srv.Add(call("a", "wait"), modeltest.Text("I see."), modeltest.Text("Later."))
@@ -88,7 +88,8 @@ func (s *slow) Summarize(ctx context.Context, in summary.Input) (summary.Output,
 // TestPi111AndD74TypedDuringAPass: what is sent while a summary is made keeps its order,
 // whatever becomes of the summary, and is delivered (pi 30), exactly once (D-72).
 func TestPi111AndD74TypedDuringAPass(t *testing.T) {
-	for _, how := range []string{"success", "failure", "cancel"} {
+	t.Parallel()
+	for _, how := range []string{"success", "failure", "cancel"} { // Send that waited for the pass would hang
 		t.Run(how, func(t *testing.T) {
 			s := newSlow()
 			r := filled(t, 6, func(r *rig) {
@@ -108,12 +109,8 @@ func TestPi111AndD74TypedDuringAPass(t *testing.T) {
 				if i%2 == 1 {
 					in.When = agent.WhenDone
 				}
-				began := time.Now()
 				if _, err := r.Send(context.Background(), in); err != nil {
 					t.Fatal(err)
-				}
-				if took := time.Since(began); took > 5*time.Second {
-					t.Errorf("Send waited %v for the pass", took)
 				}
 				want = append(want, in.Text)
 			}
@@ -150,6 +147,7 @@ func TestPi111AndD74TypedDuringAPass(t *testing.T) {
 
 // TestD72AcceptedMeansInTheLogOnce: what was accepted outlives the program.
 func TestD72AcceptedMeansInTheLogOnce(t *testing.T) {
+	t.Parallel()
 	wait, _ := gate()
 	r := newRig(t, func(r *rig) { r.cfg.Tools = []tool.Tool{wait} })
 	r.srv.Add(call("a", "wait"))
@@ -173,6 +171,7 @@ func TestD72AcceptedMeansInTheLogOnce(t *testing.T) {
 }
 
 func TestTakeBack(t *testing.T) {
+	t.Parallel()
 	wait, open := gate()
 	r := newRig(t, func(r *rig) { r.cfg.Tools = []tool.Tool{wait} })
 	r.srv.Add(call("a", "wait"), modeltest.Text("ok"))
@@ -196,6 +195,7 @@ func TestTakeBack(t *testing.T) {
 
 // TestPi51PromptsFromManySides: each is said once.
 func TestPi51PromptsFromManySides(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, nil)
 	for range 100 {
 		r.srv.Add(modeltest.Text("ok"))
@@ -230,6 +230,7 @@ func TestPi51PromptsFromManySides(t *testing.T) {
 }
 
 func TestBadInput(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, nil)
 	for _, in := range []agent.Input{{}, {Text: "x", When: "soon"}, {Images: []agent.Image{{MIMEType: "text/plain", Data: []byte("x")}}}} {
 		if _, err := r.Send(context.Background(), in); err == nil {
@@ -243,6 +244,7 @@ func TestBadInput(t *testing.T) {
 
 // TestD72CrashBetweenLogAndQueue: what the log has already is not said again.
 func TestD72CrashBetweenLogAndQueue(t *testing.T) {
+	t.Parallel()
 	wait, _ := gate()
 	r := newRig(t, func(r *rig) { r.cfg.Tools = []tool.Tool{wait} })
 	r.srv.Add(call("a", "wait"))

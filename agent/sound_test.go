@@ -16,6 +16,7 @@ import (
 	"github.com/clew-dev/clew/agent/permission"
 	"github.com/clew-dev/clew/agent/tool"
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/waittest"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/model/modeltest"
@@ -50,6 +51,7 @@ func onBrittle(b *brittle) func(*rig) {
 // TestAnswerThatCannotBeWritten: the turn fails with a word on that, what was streamed is
 // taken back, and it is not asked for again by itself.
 func TestAnswerThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
 	b := &brittle{}
 	r := newRig(t, onBrittle(b))
 	b.when(func(batch []*session.Entry) bool {
@@ -76,6 +78,7 @@ func TestAnswerThatCannotBeWritten(t *testing.T) {
 // TestD06ResultThatCannotBeWritten: neither the result nor that there is none can be written
 // down. As soon as that goes again the call has a result, before anything else is said.
 func TestD06ResultThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
 	b := &brittle{}
 	full := &fake{name: "fill", kind: tool.Other, do: func(context.Context, tool.Call) (tool.Result, error) {
 		b.when(func([]*session.Entry) bool { return true })
@@ -100,6 +103,7 @@ func TestD06ResultThatCannotBeWritten(t *testing.T) {
 
 // TestD72MessageThatCannotBeWritten: it waits, and stands in the log once when it can be.
 func TestD72MessageThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
 	b := &brittle{}
 	r := newRig(t, onBrittle(b))
 	b.when(func([]*session.Entry) bool { return true })
@@ -118,6 +122,7 @@ func TestD72MessageThatCannotBeWritten(t *testing.T) {
 
 // TestD72QueueOfAnotherRun: an agent that was closed leaves it alone.
 func TestD72QueueOfAnotherRun(t *testing.T) {
+	t.Parallel()
 	wait, _ := gate()
 	r := newRig(t, func(r *rig) { r.cfg.Tools = []tool.Tool{wait} })
 	r.srv.Add(call("a", "wait"))
@@ -140,6 +145,7 @@ func TestD72QueueOfAnotherRun(t *testing.T) {
 
 // TestD72DeliveredBeforeACrash: what the log has already does not wait any more.
 func TestD72DeliveredBeforeACrash(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, nil)
 	r.srv.Add(modeltest.Text("Yes."))
 	q := r.send("once")
@@ -162,6 +168,7 @@ func TestD72DeliveredBeforeACrash(t *testing.T) {
 
 // TestModelChosenWhileBusy: it counts, and is written down, although no request came.
 func TestModelChosenWhileBusy(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	wait, _ := gate()
 	r := newRig(t, func(r *rig) { switching(r); r.cfg.Tools = []tool.Tool{wait} })
@@ -195,6 +202,7 @@ func TestModelChosenWhileBusy(t *testing.T) {
 
 // TestSwitchInARetry: the model that does not answer is not asked again.
 func TestSwitchInARetry(t *testing.T) {
+	t.Parallel()
 	var r *rig
 	r = newRig(t, func(n *rig) {
 		switching(n)
@@ -211,6 +219,7 @@ func TestSwitchInARetry(t *testing.T) {
 // TestD96LimitsAreOfTheirModel: what a server has said about one model says nothing about
 // another.
 func TestD96LimitsAreOfTheirModel(t *testing.T) {
+	t.Parallel()
 	r := filled(t, 10, switching)
 	whole := r.State().Threshold
 	r.srv.Add(modeltest.Status(429, `{"type":"error","error":{"type":"rate_limit_error","message":"Request too large on tokens per min (TPM): Limit 12000, Requested 40000."}}`), modeltest.Text("ok"))
@@ -230,6 +239,7 @@ func TestD96LimitsAreOfTheirModel(t *testing.T) {
 
 // TestMoveToWhereAnotherModelAnswered: the window is that of the model which answers now.
 func TestMoveToWhereAnotherModelAnswered(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	r := newRig(t, switching)
 	r.srv.Add(modeltest.Text("I am big."), modeltest.Text("I am little."))
@@ -249,10 +259,8 @@ func TestMoveToWhereAnotherModelAnswered(t *testing.T) {
 
 // TestPi84CallThatDoesNotListen: it ends for the user too, and its result is told.
 func TestPi84CallThatDoesNotListen(t *testing.T) {
-	stubborn := &fake{name: "stubborn", kind: tool.Other, do: func(context.Context, tool.Call) (tool.Result, error) {
-		time.Sleep(1500 * time.Millisecond)
-		return tool.Text("late"), nil
-	}}
+	t.Parallel()
+	stubborn, release := newStubborn()
 	r := newRig(t, func(r *rig) { r.cfg.Tools = []tool.Tool{stubborn} })
 	r.srv.Add(call("a", "stubborn"))
 	r.send("go")
@@ -261,6 +269,7 @@ func TestPi84CallThatDoesNotListen(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.wait()
+	release()
 	r.grammar()
 	told := 0
 	for _, e := range r.all(agent.KindEntry) {
@@ -275,6 +284,7 @@ func TestPi84CallThatDoesNotListen(t *testing.T) {
 
 // TestD75NobodyIsAskedAfterCancel: about the calls that come behind the one in question.
 func TestD75NobodyIsAskedAfterCancel(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, asking(&fake{name: "send", kind: tool.Other}))
 	r.srv.Add(modeltest.Answer(modeltest.Call("a", "send", "{}"), modeltest.Call("b", "send", "{}")))
 	r.send("go")
@@ -290,6 +300,7 @@ func TestD75NobodyIsAskedAfterCancel(t *testing.T) {
 
 // TestD64EventsHaveWhatTheLogHas: not more of a large result, nor what a hook took out.
 func TestD64EventsHaveWhatTheLogHas(t *testing.T) {
+	t.Parallel()
 	big := &fake{name: "dump", kind: tool.Other, do: func(context.Context, tool.Call) (tool.Result, error) {
 		return tool.Text(words(1 << 20)), nil
 	}}
@@ -309,6 +320,7 @@ func TestD64EventsHaveWhatTheLogHas(t *testing.T) {
 
 // TestD47ModeAfterAPassOfAnotherProgram: which knows nothing of what the agent remembers.
 func TestD47ModeAfterAPassOfAnotherProgram(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	r := newRig(t, small(24_000))
 	if err := errors.Join(r.SetMode(ctx, permission.ModePlan), r.SetReasoning(ctx, model.ReasoningLow)); err != nil {
@@ -349,6 +361,7 @@ func TestD47ModeAfterAPassOfAnotherProgram(t *testing.T) {
 // TestD46ToolsThatChange: the prompt is made anew for them, and what was told of rules goes.
 // And what was taken out of the context is not taken for told.
 func TestD46ToolsThatChange(t *testing.T) {
+	t.Parallel()
 	ctx, dir := context.Background(), t.TempDir()
 	writeRules(t, dir, "old rule")
 	r := newRig(t, ruled(dir))
@@ -389,6 +402,7 @@ func TestD46ToolsThatChange(t *testing.T) {
 
 // TestD59RemindersWithoutPasses: where passes are switched off, what was told stays where it is.
 func TestD59RemindersWithoutPasses(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	writeRules(t, dir, "old rule")
 	r := newRig(t, func(r *rig) { ruled(dir)(r); small(24_000)(r); r.cfg.Engine.NoAuto = true })
@@ -416,6 +430,7 @@ func (p paidFor) Summarize(ctx context.Context, in summary.Input) (summary.Outpu
 // TestTotalsHaveEverything: each summary that was paid for, wherever it went, and nothing
 // twice; also after a restart.
 func TestTotalsHaveEverything(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	r := newRig(t, func(r *rig) {
 		small(24_000)(r)
@@ -460,9 +475,7 @@ func TestTotalsHaveEverything(t *testing.T) {
 	want := r.State().Totals
 	r.reopen()
 	var got agent.Totals
-	for limit := time.Now().Add(10 * time.Second); time.Now().Before(limit) && got.Requests == 0; time.Sleep(time.Millisecond) {
-		got = r.State().Totals
-	}
+	waittest.Until(t, "the totals", func() bool { got = r.State().Totals; return got.Requests > 0 })
 	round := func(x agent.Totals) string {
 		return fmt.Sprintf("%d %d %d %.3f %d", x.Requests, x.Input, x.Output, x.Cost, x.Passes)
 	}
@@ -473,8 +486,23 @@ func TestTotalsHaveEverything(t *testing.T) {
 
 // TestIdleAlone: Background says nothing about what is compacted when nothing happens.
 func TestIdleAlone(t *testing.T) {
-	r := filled(t, 6, func(r *rig) { small(24_000)(r); r.cfg.Background, r.cfg.Idle = -1, time.Second })
-	time.Sleep(2500 * time.Millisecond)
+	t.Parallel()
+	tick := make(chan struct{})
+	r := filled(t, 6, func(r *rig) {
+		small(24_000)(r)
+		r.cfg.Background, r.cfg.Idle = -1, time.Nanosecond
+		r.cfg.Sleep = func(ctx context.Context, _ time.Duration) error {
+			select {
+			case <-tick:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	})
+	for range 3 { // at the second tick it has looked once, and so on
+		tick <- struct{}{}
+	}
 	if n := len(r.all(agent.KindCompactionStart)); n != 0 {
 		t.Errorf("a context of %d tokens was compacted; the threshold is %d", r.State().Tokens, r.State().Threshold)
 	}
@@ -482,7 +510,8 @@ func TestIdleAlone(t *testing.T) {
 
 // TestIdleUsesWhatLiesReady: nobody lets the summarizer go a second time.
 func TestIdleUsesWhatLiesReady(t *testing.T) {
-	r, s := soft(t, func(r *rig) { r.cfg.Idle = time.Second })
+	t.Parallel()
+	r, s := soft(t, func(r *rig) { r.cfg.Idle, r.cfg.Sleep = time.Nanosecond, nil })
 	s.open <- nil
 	r.untilPrepared()
 	e := r.until("pass", func(e agent.Event) bool { return e.Kind == agent.KindCompactionEnd && e.Compaction.Done })
@@ -498,6 +527,7 @@ func TestIdleUsesWhatLiesReady(t *testing.T) {
 // TestFreeAfterAJob: when a job has waited for another operation and is done, so is the
 // operation that did it. Its end is held up here by somebody who uses the session.
 func TestFreeAfterAJob(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	s := newSlow()
 	begun, open := make(chan struct{}), make(chan struct{})
@@ -513,7 +543,7 @@ func TestFreeAfterAJob(t *testing.T) {
 		n.cfg.Engine.Hooks = []clew.Hook{clew.BeforeForkFunc(func(context.Context, clew.BeforeForkEvent) (clew.ForkDecision, error) {
 			go func() { _, _ = r.Session().Compact(ctx, clew.CompactOptions{DryRun: true}) }()
 			<-s.begun
-			time.AfterFunc(100*time.Millisecond, func() { s.open <- errors.New("no") })
+			go func() { s.open <- errors.New("no") }()
 			return clew.ForkDecision{}, nil
 		})}
 	})
@@ -528,7 +558,6 @@ func TestFreeAfterAJob(t *testing.T) {
 		}
 		forked <- err
 	}()
-	time.Sleep(20 * time.Millisecond) // the fork waits for the command
 	open <- struct{}{}
 	if err := errors.Join(<-shell, <-forked); err != nil {
 		t.Error(err)
@@ -537,6 +566,7 @@ func TestFreeAfterAJob(t *testing.T) {
 
 // TestI12ToolsWithoutAGuard: nothing would decide about them, so they are not taken.
 func TestI12ToolsWithoutAGuard(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, func(r *rig) { r.cfg.Guard = nil })
 	if err := r.SetTools(context.Background(), []tool.Tool{reader(1)}); err == nil {
 		t.Error("tools without a guard")
@@ -550,6 +580,7 @@ func TestI12ToolsWithoutAGuard(t *testing.T) {
 
 // TestReceiverThatPanics: a pass ends for the agent although Engine.Events fails at its end.
 func TestReceiverThatPanics(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, func(r *rig) {
 		small(24_000)(r)
 		r.cfg.Engine.Events = func(_ context.Context, e clew.Event) {

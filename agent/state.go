@@ -1,8 +1,16 @@
 package agent
 
 import (
+	"context"
+	"time"
+
+	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/agent/permission"
+	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/recall"
+	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model"
+	"github.com/clew-dev/clew/session"
 )
 
 // Doing says what is under way.
@@ -79,4 +87,180 @@ type ModelTotals struct {
 	CacheRead  int64   `json:"cacheRead"`
 	CacheWrite int64   `json:"cacheWrite"`
 	Cost       float64 `json:"cost"` // US dollars, as far as prices are known
+}
+
+// Shown is something of the path to the leaf, as the user sees it: all that was said,
+// whatever has become of it in the context.
+type Shown struct {
+	ID   string       `json:"id"`
+	Time time.Time    `json:"time"`
+	Type session.Type `json:"type"`
+	// Message is what was said; of a compaction or a branch the summary.
+	Message *message.Message `json:"message,omitempty"`
+	// Fate is what became of it in the context, as compact.Fates says.
+	Fate compact.Fate `json:"fate"`
+	// TokensBefore is the size of the context before a compaction.
+	TokensBefore int64 `json:"tokensBefore,omitempty"`
+	// Model is that of a change of the model.
+	Model string `json:"model,omitempty"`
+}
+
+// Path returns all that was said on the path to the leaf, oldest first.
+func (a *Agent) Path(ctx context.Context) ([]Shown, error) {
+	path, err := a.s.Log().Path(ctx)
+	if err != nil {
+		return nil, err
+	}
+	fates := map[string]compact.Fate{}
+	for _, f := range compact.Fates(path) {
+		fates[f.Entry] = f
+	}
+	out := make([]Shown, 0, len(path))
+	for _, e := range path {
+		s := Shown{ID: e.ID, Time: e.Time(), Type: e.Type, Fate: fates[e.ID]}
+		switch e.Type {
+		case session.TypeMessage:
+			if s.Message, err = e.Message(); err != nil {
+				continue // it is in the log, and says nothing that can be read
+			}
+		case session.TypeCustomMessage:
+			m, ok := e.CustomMessage()
+			if !ok {
+				continue
+			}
+			s.Message = m
+		case session.TypeCompaction:
+			c, _ := e.Compaction()
+			s.TokensBefore = c.TokensBefore
+			s.Message = &message.Message{Role: message.RoleCompactionSummary, Summary: c.Summary, TokensBefore: c.TokensBefore, Timestamp: e.Time().UnixMilli()}
+		case session.TypeBranchSummary:
+			b, _ := e.BranchSummary()
+			s.Message = &message.Message{Role: message.RoleBranchSummary, Summary: b.Summary, FromID: b.FromID, Timestamp: e.Time().UnixMilli()}
+		case session.TypeModelChange:
+			m, _ := e.ModelChange()
+			s.Model = m.Provider + "/" + m.ID
+		default:
+			continue
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// Node is an entry of the tree.
+type Node struct {
+	ID     string       `json:"id"`
+	Parent string       `json:"parent"`
+	Type   session.Type `json:"type"`
+	Role   message.Role `json:"role,omitempty"`
+	Time   time.Time    `json:"time"`
+	// Text is the beginning of what it says, of at most MaxNodeText characters.
+	Text   string `json:"text,omitempty"`
+	Tool   string `json:"tool,omitempty"` // of a result
+	Calls  int    `json:"calls,omitempty"`
+	Label  string `json:"label,omitempty"`
+	OnPath bool   `json:"onPath,omitempty"`
+	Leaf   bool   `json:"leaf,omitempty"`
+}
+
+// MaxNodeText is how much of an entry a Node has.
+const MaxNodeText = 300
+
+// Tree returns all entries of the session, every branch, in the order of the log.
+func (a *Agent) Tree(ctx context.Context) ([]Node, error) {
+	store, leaf := a.s.Log().Store(), a.s.Leaf()
+	var out []Node
+	at := map[string]int{}
+	labels := map[string]string{}
+	for e, err := range store.All(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		n := Node{ID: e.ID, Parent: e.ParentID, Type: e.Type, Time: e.Time()}
+		switch e.Type {
+		case session.TypeMessage:
+			if m, err := e.Message(); err == nil {
+				n.Role, n.Tool, n.Calls, n.Text = m.Role, m.ToolName, len(m.ToolCalls()), begin(textOf(m))
+			}
+		case session.TypeCustomMessage:
+			if m, ok := e.CustomMessage(); ok {
+				n.Role, n.Text = m.Role, begin(textOf(m))
+			}
+		case session.TypeCompaction:
+			c, _ := e.Compaction()
+			n.Text = begin(c.Summary)
+		case session.TypeBranchSummary:
+			b, _ := e.BranchSummary()
+			n.Text = begin(b.Summary)
+		case session.TypeLabel:
+			l, _ := e.Label()
+			labels[l.TargetID] = l.Label
+		case session.TypeModelChange:
+			m, _ := e.ModelChange()
+			n.Text = m.Provider + "/" + m.ID
+		case session.TypeSessionInfo:
+			n.Text, _ = e.SessionName()
+		case session.TypeCustom:
+			c, _ := e.Custom()
+			n.Text = c.CustomType
+		default:
+		}
+		at[n.ID] = len(out)
+		out = append(out, n)
+	}
+	for id, l := range labels {
+		if i, ok := at[id]; ok {
+			out[i].Label = l
+		}
+	}
+	path, err := a.s.Log().Path(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range path {
+		if i, ok := at[e.ID]; ok {
+			out[i].OnPath = true
+		}
+	}
+	if i, ok := at[leaf]; ok {
+		out[i].Leaf = true
+	}
+	return out, nil
+}
+
+// textOf is what a message says, or what it calls.
+func textOf(m *message.Message) string {
+	if t := m.Text(); t != "" {
+		return t
+	}
+	return recall.Text(m)
+}
+
+// begin is the beginning of a text, of whole characters.
+func begin(s string) string {
+	n := 0
+	for i := range s {
+		if n == MaxNodeText {
+			return s[:i]
+		}
+		n++
+	}
+	return s
+}
+
+// Explain says what the context is made of and what the next pass would do.
+func (a *Agent) Explain(ctx context.Context) (*clew.Explanation, error) { return a.s.Explain(ctx) }
+
+// Recall returns what an entry says, word for word, page by page.
+func (a *Agent) Recall(ctx context.Context, handle string, opt clew.RecallOptions) (*clew.Recalled, error) {
+	return a.s.RecallText(ctx, handle, opt)
+}
+
+// Search finds entries by words.
+func (a *Agent) Search(ctx context.Context, q recall.Query, scope clew.Scope) (*clew.Found, error) {
+	return a.s.Search(ctx, q, scope)
+}
+
+func shellRun(command, output string, exit int, at time.Time) *message.Message {
+	return &message.Message{Role: message.RoleBashExecution, Command: command, Output: output, ExitCode: &exit, Timestamp: at.UnixMilli()}
 }

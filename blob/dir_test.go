@@ -512,7 +512,9 @@ func TestDirQuotaOnASlowDisk(t *testing.T) {
 	blob.Wrap(d, func(f blob.Files) blob.Files {
 		return blob.Faulty(blob.NoSync(f), func(op, name string) (int, error) {
 			if op == "rename" || op == "mkdir" && name != "tmp" {
-				time.Sleep(2 * time.Millisecond)
+				for range 1000 { // the others get on meanwhile
+					runtime.Gosched()
+				}
 			}
 			return 0, nil
 		})

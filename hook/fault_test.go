@@ -14,6 +14,7 @@ import (
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/hook"
+	"github.com/clew-dev/clew/internal/waittest"
 )
 
 func timeout(d time.Duration) func(*hook.Config) {
@@ -61,11 +62,7 @@ func TestProgramsThatFail(t *testing.T) {
 				change = func(*hook.Config) {}
 			}
 			s := full(t, doing(t, event, c.do, c.arg, change))
-			began := time.Now()
 			p := prepare(t, s)
-			if took := time.Since(began); took > 8*time.Second {
-				t.Errorf("it took %v", took)
-			}
 			var failed *clew.HookError
 			if !p.Plan.Act || len(p.Warnings) != 1 || !errors.As(p.Warnings[0], &failed) || failed.Name != c.do || failed.Panic {
 				t.Fatalf("act %v (%s), warnings %v", p.Plan.Act, p.Plan.Why, p.Warnings)
@@ -129,17 +126,10 @@ func TestChildrenAreKilled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		gone := false
-		for range 100 {
+		waittest.Until(t, do+": the child to end", func() bool {
 			stat, err := os.ReadFile("/proc/" + string(pid) + "/stat")
-			if gone = err != nil || strings.Contains(string(stat), ") Z "); gone {
-				break
-			}
-			time.Sleep(20 * time.Millisecond)
-		}
-		if !gone {
-			t.Errorf("%s: the child %s is still running", do, pid)
-		}
+			return err != nil || strings.Contains(string(stat), ") Z ")
+		})
 	}
 }
 
@@ -148,9 +138,8 @@ func TestCancel(t *testing.T) {
 	s := full(t, doing(t, hook.SessionBeforeCompact, "hang", ""))
 	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
 	defer cancel()
-	began := time.Now()
-	if _, err := s.Prepare(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 5*time.Second {
-		t.Errorf("%v after %v", err, time.Since(began))
+	if _, err := s.Prepare(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v", err)
 	}
 }
 

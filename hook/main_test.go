@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/hook"
+	"github.com/clew-dev/clew/internal/waittest"
 	"github.com/clew-dev/clew/message"
 )
 
@@ -40,7 +42,6 @@ func act(do, arg string) int {
 		out.WriteString(arg)
 	case "close-early":
 		_ = os.Stdin.Close()
-		time.Sleep(50 * time.Millisecond)
 		out.WriteString(arg)
 	case "exit":
 		fmt.Fprint(os.Stderr, "because \x1b[31mof\nthis")
@@ -49,9 +50,9 @@ func act(do, arg string) int {
 		return code
 	case "hang":
 		read()
-		time.Sleep(time.Hour)
+		waittest.Forever()
 	case "hang-deaf":
-		time.Sleep(time.Hour)
+		waittest.Forever()
 	case "flood":
 		for i := 0; i < 100; i++ {
 			_, _ = out.Write(bytes.Repeat([]byte{'x'}, 1<<20))
@@ -63,14 +64,14 @@ func act(do, arg string) int {
 		if p, err := os.FindProcess(os.Getpid()); err == nil {
 			_ = p.Kill()
 		}
-		time.Sleep(time.Hour)
+		waittest.Forever()
 	case "deep":
 		out.WriteString(strings.Repeat(`{"x":`, 100_000))
 	case "drip":
 		for _, r := range arg {
 			_, _ = out.WriteRune(r)
 			_ = out.Flush()
-			time.Sleep(2 * time.Millisecond)
+			runtime.Gosched()
 		}
 	case "child", "child-hang": // leaves a child that holds the pipes
 		exe, _ := os.Executable()
@@ -84,7 +85,7 @@ func act(do, arg string) int {
 			_ = os.WriteFile(file, fmt.Append(nil, c.Process.Pid), 0o600)
 		}
 		if do == "child-hang" {
-			time.Sleep(time.Hour)
+			waittest.Forever()
 		}
 		out.WriteString(arg)
 	case "env":

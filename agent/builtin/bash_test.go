@@ -11,14 +11,15 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/clew-dev/clew/agent/builtin"
 	"github.com/clew-dev/clew/agent/tool"
+	"github.com/clew-dev/clew/internal/waittest"
 )
 
 func TestBash(t *testing.T) {
+	t.Parallel()
 	unixOnly(t)
 	b := newBench(t, func(c *builtin.Config) {
 		c.Environ = append(os.Environ(), "FROM_OUTSIDE=yes", "TERM=xterm-256color", "PAGER=less")
@@ -86,26 +87,16 @@ func (b *bench) gone(files ...string) {
 		if err != nil {
 			b.t.Fatal(err)
 		}
-		for end := time.Now().Add(3 * time.Second); alive(pid); time.Sleep(10 * time.Millisecond) {
-			if time.Now().After(end) {
-				b.t.Errorf("process %s is still running", f)
-				_ = syscall.Kill(pid, syscall.SIGKILL)
-				break
-			}
-		}
+		waittest.Until(b.t, "the process of "+f+" to end", func() bool { return !alive(pid) })
 	}
 }
 
 func (b *bench) await(file string) {
 	b.t.Helper()
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		if data, err := os.ReadFile(b.path(file)); err == nil && strings.HasSuffix(string(data), "\n") {
-			return
-		}
-		if time.Now().After(end) {
-			b.t.Fatalf("%s was not written", file)
-		}
-	}
+	waittest.Until(b.t, file+" to be written", func() bool {
+		data, err := os.ReadFile(b.path(file))
+		return err == nil && strings.HasSuffix(string(data), "\n")
+	})
 }
 
 // stubborn is a command with children and grandchildren that do not want to end.
@@ -116,7 +107,8 @@ echo so far
 echo $$ >self.pid
 while true; do sleep 1; done`
 
-func TestBashIsCancelledWithinASecond(t *testing.T) {
+func TestBashIsCancelled(t *testing.T) {
+	t.Parallel()
 	unixOnly(t)
 	b := newBench(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -132,12 +124,8 @@ func TestBashIsCancelledWithinASecond(t *testing.T) {
 	for _, f := range []string{"child.pid", "grand.pid", "self.pid"} {
 		b.await(f)
 	}
-	start := time.Now()
 	cancel()
-	r := <-done
-	if d := time.Since(start); d > time.Second {
-		t.Errorf("it took %v", d)
-	}
+	r := <-done // the command would go on for ever
 	if r.err != nil || !r.IsError {
 		t.Errorf("%+v", r)
 	}
@@ -146,13 +134,10 @@ func TestBashIsCancelledWithinASecond(t *testing.T) {
 }
 
 func TestBashTimeout(t *testing.T) {
+	t.Parallel()
 	unixOnly(t)
 	b := newBench(t)
-	start := time.Now()
 	_, r, err := b.call("bash", "command", stubborn, "timeout", 0.7)
-	if d := time.Since(start); d < 700*time.Millisecond || d > 3*time.Second {
-		t.Errorf("it took %v", d)
-	}
 	if err != nil || !r.IsError || details(t, r).ExitCode != nil {
 		t.Errorf("%+v %v", r, err)
 	}
@@ -162,6 +147,7 @@ func TestBashTimeout(t *testing.T) {
 
 // What a command leaves in the background does not hold the call up, and is stopped.
 func TestBashBackground(t *testing.T) {
+	t.Parallel()
 	unixOnly(t)
 	b := newBench(t)
 	for _, command := range []string{
@@ -169,11 +155,7 @@ func TestBashBackground(t *testing.T) {
 		"sleep 300 >/dev/null 2>&1 & echo $! >child.pid; echo started",
 		"nohup sleep 300 >/dev/null 2>&1 & echo $! >child.pid; echo started",
 	} {
-		start := time.Now()
 		text := b.ok("bash", "command", command)
-		if d := time.Since(start); d > 3*time.Second {
-			t.Errorf("%s: it took %v", command, d)
-		}
 		contains(t, text, "started\n", "background was stopped", "Command exited with code 0")
 		b.gone("child.pid")
 	}
@@ -189,17 +171,18 @@ func TestBashBackground(t *testing.T) {
 
 // A stopped process can't keep a call from ending.
 func TestBashStoppedProcess(t *testing.T) {
+	t.Parallel()
 	unixOnly(t)
 	b := newBench(t)
-	start := time.Now()
 	_, r, err := b.call("bash", "command", "kill -STOP $$", "timeout", 0.5)
-	if err != nil || !r.IsError || time.Since(start) > 10*time.Second {
+	if err != nil || !r.IsError {
 		t.Errorf("%+v %v", r, err)
 	}
 }
 
 // A command that floods is read to its end, and kept in part.
 func TestBashKeepsBeginningAndEnd(t *testing.T) {
+	t.Parallel()
 	unixOnly(t)
 	b := newBench(t)
 	_, r, err := b.call("bash", "command", "echo the beginning; yes 'a line of output that is repeated ä' | head -c 60000000; echo; echo the end; exit 2")
@@ -227,6 +210,7 @@ func TestBashKeepsBeginningAndEnd(t *testing.T) {
 }
 
 func TestBashTellsOutputAsItComes(t *testing.T) {
+	t.Parallel()
 	unixOnly(t)
 	b := newBench(t)
 	var mu sync.Mutex
@@ -262,6 +246,7 @@ func TestBashTellsOutputAsItComes(t *testing.T) {
 }
 
 func TestParallelBash(t *testing.T) {
+	t.Parallel()
 	unixOnly(t)
 	b := newBench(t)
 	var all sync.WaitGroup
@@ -277,6 +262,7 @@ func TestParallelBash(t *testing.T) {
 }
 
 func TestShell(t *testing.T) {
+	t.Parallel()
 	unixOnly(t)
 	b := newBench(t, func(c *builtin.Config) { c.Shell = "/bin/sh" })
 	contains(t, b.ok("bash", "command", "echo $0"), "sh\n")

@@ -1,3 +1,32 @@
+// Package builtin has the tools that clew's agent works with: read, write, edit,
+// bash, grep, find, ls and recall.
+//
+//	set, err := builtin.New(builtin.Config{Dir: "."})
+//	defer set.Close()
+//	for _, t := range set.Tools() {
+//		effect, err := t.Effect(arguments)         // what would it do? ask the user
+//		result, err := t.Run(ctx, tool.Call{Arguments: arguments})
+//	}
+//
+// # Places
+//
+// The tools for files work in one folder, the project, through an os.Root: neither
+// ".." nor a symbolic link leads them out of it. A place outside has to be named by
+// its absolute path; its Effect says Outside, and Run refuses what no Effect has
+// announced. Only regular files are read and written: devices, pipes and sockets
+// are refused everywhere, and with them all of /dev, /proc and /sys.
+//
+// A path may lead to another place at Run than it did at Effect, because a link was
+// changed meanwhile. Such a call is refused.
+//
+// bash is another matter: a command may do whatever the user may.
+//
+// # Files
+//
+// write and edit replace a file as a whole: a new one beside it takes its name, so
+// that a reader sees the old file or the new one. The permissions are kept; other
+// hard links to the file keep the old content. One file is changed at a time, however
+// many calls run.
 package builtin
 
 import (
@@ -6,13 +35,17 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/clew-dev/clew/agent/tool"
+	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/model"
 )
 
@@ -131,4 +164,181 @@ func variable(environ []string, name string) string {
 		}
 	}
 	return ""
+}
+
+// maxLine is how many characters a line for the user has at most.
+const maxLine = 200
+
+// oneLine makes a text fit to be shown to the user on one line.
+func oneLine(s string) string { return text.OneLine(s, maxLine) }
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// arguments are those of one call. Models write numbers and booleans as strings at
+// times, and null for what they leave out; members that are not known are passed over.
+type arguments struct {
+	op      string
+	example string // of a call, for errors
+	object  []byte
+}
+
+func (a arguments) bad(name, what string) error {
+	hint := ""
+	if a.example != "" {
+		hint = "call it with " + a.example
+	}
+	return &Error{Op: a.op, Subject: name, Err: wrong(what), Hint: hint}
+}
+
+func parseArguments(op, example string, data json.RawMessage) (arguments, error) {
+	a := arguments{op: op, example: example}
+	at := jsonx.Space(data, 0)
+	end, err := jsonx.Scan(data, at)
+	if err != nil || jsonx.Space(data, end) != len(data) || !jsonx.IsObject(data[at:]) {
+		return a, a.bad("", "the arguments are no JSON object")
+	}
+	a.object = data[at:end]
+	return a, nil
+}
+
+// text returns a string; set is false when it is left out.
+func (a arguments) text(name string) (s string, set bool, err error) {
+	v := jsonx.Get(a.object, name)
+	if jsonx.IsNull(v) {
+		return "", false, nil
+	}
+	s, ok := jsonx.String(v)
+	if !ok {
+		return "", false, a.bad(name, "the argument is no string")
+	}
+	return strings.Clone(s), true, nil
+}
+
+// need returns a string that can't be left out. It may be empty.
+func (a arguments) need(name string) (string, error) {
+	s, set, err := a.text(name)
+	if err == nil && !set {
+		err = a.bad(name, "the argument is missing")
+	}
+	return s, err
+}
+
+// number returns a number, or unset when it is left out.
+func (a arguments) number(name string, unset, low, high float64) (float64, error) {
+	v := jsonx.Get(a.object, name)
+	if jsonx.IsNull(v) {
+		return unset, nil
+	}
+	n, ok := jsonx.Float(v)
+	if s, isText := jsonx.String(v); isText {
+		parsed, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
+		n, ok = parsed, err == nil
+	}
+	if !ok || math.IsNaN(n) || n < low || n > high {
+		return 0, a.bad(name, fmt.Sprintf("the argument is no number from %.0f to %.0f", low, high))
+	}
+	return n, nil
+}
+
+// count is number for whole numbers from 1 on. 0 stands for left out.
+func (a arguments) count(name string, unset, high int) (int, error) {
+	n, err := a.number(name, float64(unset), 0, float64(high))
+	if err == nil && n != math.Trunc(n) {
+		err = a.bad(name, "the argument is no whole number")
+	}
+	if n == 0 {
+		return unset, err
+	}
+	return int(n), err
+}
+
+// flag returns a boolean, false when it is left out.
+func (a arguments) flag(name string) (bool, error) {
+	v := jsonx.Get(a.object, name)
+	s, _ := jsonx.String(v)
+	switch word := strings.TrimSpace(string(v)); {
+	case jsonx.IsNull(v), word == "false", s == "false":
+		return false, nil
+	case word == "true", s == "true":
+		return true, nil
+	}
+	return false, a.bad(name, "the argument is neither true nor false")
+}
+
+// maxAnnounced is how many paths are remembered between Effect and Run.
+const maxAnnounced = 4096
+
+// announced remembers where the paths of calls led when Effect told it, so that Run
+// touches that place or none. The zero value is ready for use.
+type announced struct {
+	mu    sync.Mutex
+	paths map[string]*promise
+}
+
+type promise struct {
+	abs    string
+	calls  int  // that were announced and did not run yet
+	broken bool // the path led to two places: it is not known which the user agreed to
+}
+
+func (n *announced) tell(key, abs string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	p := n.paths[key]
+	if p == nil {
+		if n.paths == nil || len(n.paths) >= maxAnnounced {
+			n.paths = map[string]*promise{} // what was forgotten has to be announced again
+		}
+		p = &promise{abs: abs}
+		n.paths[key] = p
+	}
+	p.calls++
+	p.broken = p.broken || p.abs != abs
+}
+
+// keep reports whether a path still leads where it was announced to, for one call.
+// known is false when nothing was announced.
+func (n *announced) keep(key, abs string) (same, known bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	p := n.paths[key]
+	if p == nil {
+		return false, false
+	}
+	same = p.abs == abs && !p.broken
+	if p.calls--; p.calls == 0 || !same {
+		delete(n.paths, key)
+	}
+	return same, true
+}
+
+// announce is resolve for Effect.
+func (s *Set) announce(op, arg string) (place, error) {
+	p, err := s.resolve(op, arg)
+	if err == nil {
+		s.said.tell(op+"\x00"+arg, p.abs)
+	}
+	return p, err
+}
+
+// again is resolve for Run: what leads elsewhere than Effect said is refused, and
+// what is outside and was not announced.
+func (s *Set) again(op, arg string) (place, error) {
+	p, err := s.resolve(op, arg)
+	if err != nil {
+		return p, err
+	}
+	same, known := s.said.keep(op+"\x00"+arg, p.abs)
+	switch {
+	case known && !same:
+		return p, &Error{Op: op, Subject: oneLine(arg), Err: changed("the path leads elsewhere than when it was looked at: to " + p.shown), Hint: "call again, if that place is meant"}
+	case !known && p.outside:
+		return p, &Error{Op: op, Subject: oneLine(arg), Err: refused("the path is outside the project, and nobody was asked"), Hint: "call again"}
+	}
+	return p, nil
 }

@@ -191,6 +191,7 @@ func unixOnly(t *testing.T) {
 }
 
 func TestSet(t *testing.T) {
+	t.Parallel()
 	var names []string
 	b := newBench(t, func(c *builtin.Config) {
 		c.Recall = func(_ context.Context, a json.RawMessage) (string, error) {
@@ -246,6 +247,7 @@ func TestSet(t *testing.T) {
 }
 
 func TestNewErrors(t *testing.T) {
+	t.Parallel()
 	for _, c := range []builtin.Config{
 		{Dir: filepath.Join(t.TempDir(), "none")},
 		{Dir: t.TempDir(), Shell: "no-such-shell-anywhere"},
@@ -261,6 +263,7 @@ func TestNewErrors(t *testing.T) {
 }
 
 func TestClosed(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	set, err := builtin.New(builtin.Config{Dir: dir})
 	if err != nil {
@@ -283,6 +286,7 @@ func TestClosed(t *testing.T) {
 }
 
 func TestCancelledBeforeRun(t *testing.T) {
+	t.Parallel()
 	b := newBench(t)
 	b.put("a", "old")
 	ctx, cancel := context.WithCancel(t.Context())

@@ -11,6 +11,7 @@ import (
 
 // What the tools say about their calls is what package ledger reads.
 func TestLedgerReadsTheResults(t *testing.T) {
+	t.Parallel()
 	unixOnly(t)
 	b := newBench(t)
 	conv := talk.New()

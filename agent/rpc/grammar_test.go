@@ -3,6 +3,7 @@ package rpc_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"testing"
 	"time"
 
@@ -95,13 +96,16 @@ func grammar(t testing.TB, events []agent.Event) {
 
 // TestPi84EventGrammar lets chance decide what is asked and what the model answers.
 func TestPi84EventGrammar(t *testing.T) {
+	t.Parallel()
 	seeds := uint64(12)
 	if testing.Short() {
 		seeds = 3
 	}
+	var mu sync.Mutex
 	seen := map[agent.Kind]int{}
-	for seed := range seeds {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+	one := func(seed uint64) func(*testing.T) {
+		return func(t *testing.T) {
+			t.Parallel()
 			rnd := rand.New(rand.NewPCG(seed, 84))
 			r := newRig(t, options{
 				settings: `{"window": 16000, "summarizer.model": "same", "permissions": {"allow": ["bash(echo *)"]}}`,
@@ -114,15 +118,22 @@ func TestPi84EventGrammar(t *testing.T) {
 			r.until("idle", func(agent.Event) bool { return r.host.Agent().State().Doing == agent.DoingNothing })
 			r.Close()
 			events := r.all()
+			mu.Lock()
 			for _, e := range events {
 				seen[e.Kind]++
 			}
+			mu.Unlock()
 			if n := len(events); n == 0 || events[n-1].Kind != agent.KindClosed {
 				t.Error("the last event is not closed")
 			}
 			grammar(t, events)
-		})
+		}
 	}
+	t.Run("seed", func(t *testing.T) {
+		for seed := range seeds {
+			t.Run(fmt.Sprint(seed), one(seed))
+		}
+	})
 	for _, k := range agent.Kinds() {
 		if seen[k] == 0 && k != agent.KindError && k != agent.KindToolOutput && !testing.Short() {
 			t.Errorf("no run had %s: %v", k, seen)
@@ -190,13 +201,14 @@ func step(t testing.TB, r *rig, rnd *rand.Rand) {
 		call("set_mode", p{"mode": []string{"ask", "edits", "plan"}[rnd.IntN(3)]})
 	default:
 		for range 50 {
-			for _, q := range as[[]agent.Question](r, "questions", nil) {
-				call("answer", p{"id": q.ID, "allow": rnd.IntN(2) == 0, "remember": rnd.IntN(3) == 0})
-			}
+			last := r.host.Agent().Seq()
 			if r.host.Agent().State().Doing == agent.DoingNothing {
 				break
 			}
-			time.Sleep(5 * time.Millisecond)
+			for _, q := range as[[]agent.Question](r, "questions", nil) {
+				call("answer", p{"id": q.ID, "allow": rnd.IntN(2) == 0, "remember": rnd.IntN(3) == 0})
+			}
+			r.until("something to happen", func(e agent.Event) bool { return e.Seq > last })
 		}
 	}
 }

@@ -129,7 +129,7 @@ func (r *rig) all() []agent.Event {
 func (r *rig) until(what string, is func(agent.Event) bool) agent.Event {
 	r.t.Helper()
 	late := false
-	stop := time.AfterFunc(20*time.Second, func() {
+	stop := time.AfterFunc(2*time.Minute, func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		late = true
@@ -167,7 +167,7 @@ func kinds(events []agent.Event) string {
 // ask calls a method that must not fail.
 func (r *rig) ask(name string, params any) json.RawMessage {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(r.t.Context(), 2*time.Minute)
 	defer cancel()
 	var raw json.RawMessage
 	if err := r.Call(ctx, name, params, &raw); err != nil {

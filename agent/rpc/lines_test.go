@@ -55,6 +55,7 @@ func FuzzLines(f *testing.F) {
 }
 
 func TestParseRequest(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ line, want string }{
 		{`{"id":1,"method":"state"}`, ""},
 		{`{"id":"a","method":"state","params":null}`, ""},

@@ -54,6 +54,7 @@ func long(i int) modeltest.Reply {
 
 // TestEveryMethod goes through all that a client can ask for, in one conversation.
 func TestEveryMethod(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, options{
 		settings: `{"window": 32000, "providers": {"other": {"api": "anthropic-messages", "baseURL": "$URL", "keyEnv": "KEY"}}}`,
 	}, long(1), long(2), long(3),

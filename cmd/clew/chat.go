@@ -13,7 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clew-dev/clew/agent"
+	"github.com/clew-dev/clew/agent/rpc"
 	"github.com/clew-dev/clew/internal/chat"
+	"github.com/clew-dev/clew/internal/demo"
 	"github.com/clew-dev/clew/internal/home"
 	"github.com/clew-dev/clew/internal/provider"
 	"github.com/clew-dev/clew/internal/settings"
@@ -285,4 +287,76 @@ func withInput(cmd *cobra.Command, words string) (string, error) {
 // isAnswer reports whether a message is something that a model said, to its end.
 func isAnswer(m *message.Message) bool {
 	return m.Role == message.RoleAssistant && m.StopReason != message.StopError && m.StopReason != message.StopAborted
+}
+
+// runRPC lets another program talk.
+func (fl *chatFlags) runRPC(ctx context.Context, cmd *cobra.Command, c chat.Config, words string) error {
+	if words != "" {
+		return usagef("chat: --rpc takes no prompt: the other program sends it")
+	}
+	d, err := fl.takeDemo(cmd, &c)
+	if err != nil {
+		return err
+	}
+	defer d.end()
+	srv := rpc.NewServer(cmd.OutOrStdout())
+	c.Events = srv.Event
+	s, err := openChat(ctx, c)
+	if err != nil {
+		return err
+	}
+	for _, w := range s.Warnings() {
+		fmt.Fprintf(cmd.ErrOrStderr(), "clew: %s\n", oneLine(w))
+	}
+	err = srv.Serve(ctx, s, cmd.InOrStdin())
+	if ctx.Err() != nil {
+		err = nil
+	}
+	if err = errors.Join(err, s.Close()); err == nil && ctx.Err() != nil {
+		err = &exitError{exitInterrupted, errors.New("interrupted; " + howToGoOn(s))}
+	}
+	return err
+}
+
+// aDemo is the demo, where it was asked for.
+type aDemo struct{ *demo.Demo }
+
+// takeDemo lets the model of the demo answer, where that is asked for: at a pace that can be
+// read along, where somebody does.
+func (fl *chatFlags) takeDemo(cmd *cobra.Command, c *chat.Config) (aDemo, error) {
+	if !fl.demo {
+		return aDemo{}, nil
+	}
+	dc := demo.Config{}
+	if isTerminal(cmd.OutOrStdout()) {
+		dc.Pace = demo.Pace
+	}
+	d, err := demo.Open(dc)
+	if err != nil {
+		return aDemo{}, err
+	}
+	c.Dir, c.Home, c.UserFile, c.Environ, c.OpenModel = d.Dir, d.Home, d.UserFile, d.Environ(os.Environ()), d.OpenModel
+	return aDemo{d}, nil
+}
+
+// end takes the demo away.
+func (d aDemo) end() {
+	if d.Demo != nil {
+		_ = d.Close() // its folder is a temporary one
+	}
+}
+
+// runTour goes through the demo by itself and prints what happens.
+func runTour(ctx context.Context, cmd *cobra.Command, c chat.Config) error {
+	p := demo.NewPlayer(cmd.OutOrStdout())
+	c.Events, c.Interactive = p.Take, true
+	s, err := openChat(ctx, c)
+	if err != nil {
+		return err
+	}
+	err = p.Play(ctx, s.Agent())
+	if ctx.Err() != nil {
+		err = &exitError{exitInterrupted, errors.New("interrupted")}
+	}
+	return errors.Join(err, s.Close())
 }

@@ -2,14 +2,17 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
+	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/internal/chat"
 	"github.com/clew-dev/clew/internal/demo"
 	"github.com/clew-dev/clew/internal/tui"
@@ -120,4 +123,197 @@ func theme(names ...string) widget.Mode {
 		}
 	}
 	return widget.ModeAuto
+}
+
+// exitError ends a command with an exit code of its own.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
+
+// exitInterrupted is that of a command that a signal ended.
+const exitInterrupted = 130
+
+// chatHeader is the first line of chat --json.
+type chatHeader struct {
+	Type    string `json:"type"`
+	Version int    `json:"version"`
+	Session string `json:"session"`
+	File    string `json:"file,omitempty"`
+	Model   string `json:"model"`
+	Dir     string `json:"dir"`
+}
+
+// printer follows what the agent does for one prompt.
+type printer struct {
+	enc    *json.Encoder // nil: the answer alone is printed
+	broken error         // the output took no more
+	bar    *progress
+	errOut io.Writer
+
+	mu    sync.Mutex
+	begun bool
+	wait  []agent.Event // until the header is printed
+
+	answer  string
+	outcome agent.Outcome
+	failed  string
+}
+
+// take is told of each event.
+func (p *printer) take(e agent.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.begun {
+		p.wait = append(p.wait, e)
+		return
+	}
+	p.show(e)
+}
+
+// begin prints the first line, and what has happened before.
+func (p *printer) begin(s *chat.Session) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.enc != nil {
+		now := s.Agent().State()
+		p.broken = p.enc.Encode(chatHeader{"header", 1, now.Session, now.File, now.Model, s.Dir()})
+	}
+	for _, e := range p.wait {
+		p.show(e)
+	}
+	p.begun, p.wait = true, nil
+}
+
+func (p *printer) show(e agent.Event) {
+	switch e.Kind {
+	case agent.KindEntry:
+		if isAnswer(e.Entry.Message) {
+			p.answer = e.Entry.Message.Text()
+		}
+	case agent.KindTurnStart, agent.KindRequest:
+		p.bar.say("working")
+	case agent.KindToolStart:
+		p.bar.say("%s", e.Tool.Line)
+	case agent.KindCompactionStart:
+		p.bar.say("compacting")
+	case agent.KindRetry:
+		p.bar.say("again in %s: %s", e.Retry.Wait, e.Retry.Error)
+	case agent.KindWarning:
+		p.bar.done()
+		fmt.Fprintf(p.errOut, "clew: %s\n", oneLine(e.Text))
+	case agent.KindTurnEnd:
+		p.outcome, p.failed = e.Outcome, e.Error
+	default:
+	}
+	if p.enc != nil && p.broken == nil {
+		p.broken = p.enc.Encode(e)
+	}
+}
+
+// runPrint answers one prompt.
+func (fl *chatFlags) runPrint(ctx context.Context, cmd *cobra.Command, c chat.Config, words string) error {
+	prompt, err := withInput(cmd, words)
+	if err != nil {
+		return err
+	}
+	d, err := fl.takeDemo(cmd, &c)
+	if err != nil {
+		return err
+	}
+	defer d.end()
+	if prompt == "" && fl.demo && !fl.json {
+		return runTour(ctx, cmd, c)
+	}
+	if prompt == "" {
+		return usagef("chat: there is no prompt; give one as an argument or on the standard input")
+	}
+	p := &printer{bar: newProgress(cmd), errOut: cmd.ErrOrStderr()}
+	defer p.bar.done()
+	if fl.json {
+		p.enc = json.NewEncoder(cmd.OutOrStdout())
+		p.enc.SetEscapeHTML(false)
+	}
+	c.Events = p.take
+	s, err := openChat(ctx, c)
+	if err != nil {
+		return err
+	}
+	for _, w := range s.Warnings() {
+		fmt.Fprintf(cmd.ErrOrStderr(), "clew: %s\n", oneLine(w))
+	}
+	p.begin(s)
+	err = say(ctx, s, prompt)
+	// What happened is known when all of it was told.
+	err = errors.Join(err, s.Close())
+	p.bar.done()
+	if ctx.Err() != nil {
+		return &exitError{exitInterrupted, errors.New("interrupted; " + howToGoOn(s))}
+	}
+	if err != nil {
+		return err
+	}
+	p.refusals(s)
+	return p.end(cmd, s)
+}
+
+// say sends a prompt and waits until it is answered. When ctx ends the work is cancelled.
+func say(ctx context.Context, s *chat.Session, prompt string) error {
+	if err := s.Ready(ctx); err != nil {
+		return nil // it was interrupted
+	}
+	a := s.Agent()
+	if _, err := a.Send(ctx, agent.Input{Text: prompt}); err != nil {
+		return err
+	}
+	if err := a.Wait(ctx); err != nil {
+		_, err := a.Cancel(context.WithoutCancel(ctx))
+		return err
+	}
+	return nil
+}
+
+func howToGoOn(s *chat.Session) string {
+	if now := s.Agent().State(); now.File != "" {
+		return "clew chat --session " + now.File + " goes on"
+	}
+	return "the session was in memory alone"
+}
+
+// refusals says what was refused because nobody was there to ask.
+func (p *printer) refusals(s *chat.Session) {
+	for _, r := range s.Refused() {
+		text := "refused, because nobody was there to ask: " + oneLine(r.Line) + " (" + oneLine(r.Why) + ")"
+		for _, rule := range r.Rules {
+			text += " --allow '" + strings.ReplaceAll(oneLine(rule), "'", `'\''`) + "'"
+		}
+		if len(r.Rules) > 0 {
+			text = strings.Replace(text, ") --allow", "); to allow it: --allow", 1)
+		}
+		fmt.Fprintf(p.errOut, "clew: %s\n", text)
+	}
+}
+
+// end prints the answer, or says why there is none.
+func (p *printer) end(cmd *cobra.Command, s *chat.Session) error {
+	switch p.outcome {
+	case agent.OutcomeDone:
+	case agent.OutcomeLimit:
+		return fmt.Errorf("the limit of requests for one prompt was reached; raise it with --max-requests; %s", howToGoOn(s))
+	case agent.OutcomeFailed:
+		return errors.New(p.failed)
+	default:
+		return errors.New("it was cancelled; " + howToGoOn(s))
+	}
+	if p.enc != nil {
+		return p.broken
+	}
+	if p.answer == "" {
+		return nil
+	}
+	_, err := fmt.Fprintln(cmd.OutOrStdout(), strings.TrimRight(p.answer, "\n"))
+	return err
 }

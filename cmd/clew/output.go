@@ -4,9 +4,19 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
+	"github.com/mattn/go-runewidth"
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 )
 
 // jsonFlag adds --json.
@@ -87,4 +97,314 @@ func jsonTime(t time.Time) string {
 		return ""
 	}
 	return t.UTC().Format("2006-01-02T15:04:05.000Z")
+}
+
+// progress tells on the error output what is being done, where that is a
+// terminal, and takes it back when it is done. Quick work shows nothing.
+type progress struct {
+	w       io.Writer
+	columns int // 0: nobody looks
+	begun   time.Time
+
+	mu    sync.Mutex
+	text  string
+	shown bool
+	stop  chan struct{}
+	ended chan struct{}
+}
+
+const (
+	progressAfter = 500 * time.Millisecond
+	progressEvery = 200 * time.Millisecond
+)
+
+func newProgress(cmd *cobra.Command) *progress {
+	w := cmd.ErrOrStderr()
+	p := &progress{w: w, begun: time.Now()}
+	if isTerminal(w) {
+		p.columns = terminalWidth(w)
+	}
+	return p
+}
+
+// say sets what is being done now.
+func (p *progress) say(format string, args ...any) {
+	if p.columns == 0 {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.text = headline(fmt.Sprintf(format, args...))
+	if p.stop == nil {
+		p.stop, p.ended = make(chan struct{}), make(chan struct{})
+		go p.run(p.stop, p.ended)
+	}
+}
+
+func (p *progress) run(stop <-chan struct{}, ended chan<- struct{}) {
+	defer close(ended)
+	tick := time.NewTicker(progressEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case now := <-tick.C:
+			if since := now.Sub(p.begun); since >= progressAfter {
+				p.show(since)
+			}
+		}
+	}
+}
+
+func (p *progress) show(since time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.shown = true
+	end := fmt.Sprintf(" (%d s)", int(since.Seconds()))
+	fmt.Fprintf(p.w, "\r\x1b[K%s%s", cut(p.text, p.columns-1-len(end)), end)
+}
+
+// done takes away what was shown. It may be called at any time, and again.
+func (p *progress) done() {
+	p.mu.Lock()
+	stop, ended := p.stop, p.ended
+	p.stop, p.ended = nil, nil
+	p.mu.Unlock()
+	if stop != nil {
+		close(stop)
+		<-ended
+	}
+	if p.shown {
+		p.shown = false
+		fmt.Fprint(p.w, "\r\x1b[K")
+	}
+}
+
+// isTerminal reports whether w (or r) is a terminal.
+func isTerminal(w any) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// defaultWidth is the width in columns of what is no terminal: wide enough that
+// grep finds something in a line.
+const defaultWidth = 160
+
+// width returns how many columns the output has: what the terminal says, else
+// $COLUMNS. What goes through a pipe on its way to a terminal (less, head) is
+// made as wide as that.
+func width(cmd *cobra.Command) int {
+	if w := terminalWidth(cmd.OutOrStdout()); w > 0 {
+		return w
+	}
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n >= 20 {
+		return n
+	}
+	if isPipe(cmd.OutOrStdout()) {
+		if w := terminalWidth(cmd.ErrOrStderr()); w > 0 {
+			return w
+		}
+	}
+	return defaultWidth
+}
+
+func terminalWidth(w any) int {
+	f, ok := w.(*os.File)
+	if !ok {
+		return 0
+	}
+	n, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+func isPipe(w any) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeNamedPipe != 0
+}
+
+func checkColor(cmd *cobra.Command) error {
+	switch mode, _ := cmd.Flags().GetString("color"); mode {
+	case "auto", "always", "never":
+		return nil
+	default:
+		return usagef("--color %s: it takes auto, always or never", mode)
+	}
+}
+
+// A style is an SGR sequence; see ECMA-48, 8.3.117.
+type style string
+
+// The styles.
+const (
+	styleBold   style = "1"
+	styleDim    style = "2"
+	styleRed    style = "31"
+	styleGreen  style = "32"
+	styleYellow style = "33"
+	styleBlue   style = "34"
+	stylePurple style = "35"
+	styleCyan   style = "36"
+)
+
+// painter colours text, or leaves it as it is.
+type painter bool
+
+// newPainter decides whether the output takes colours: --color, then NO_COLOR
+// (no-color.org), then whether it is a terminal that knows them.
+func newPainter(cmd *cobra.Command) painter {
+	switch mode, _ := cmd.Flags().GetString("color"); mode {
+	case "always":
+		return true
+	case "never":
+		return false
+	}
+	return painter(os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(cmd.OutOrStdout()))
+}
+
+func (p painter) paint(s style, text string) string {
+	if !p || text == "" || s == "" {
+		return text
+	}
+	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
+}
+
+// columns measures text as terminals do, whatever the locale is.
+var columns = &runewidth.Condition{EastAsianWidth: false, StrictEmojiNeutral: true}
+
+// textWidth returns how many columns s takes.
+func textWidth(s string) int {
+	if ascii(s) {
+		return len(s)
+	}
+	return columns.StringWidth(s)
+}
+
+func ascii(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// cut shortens s to at most n columns, with an ellipsis where something is missing.
+func cut(s string, n int) string {
+	switch {
+	case n <= 0:
+		return ""
+	case len(s) <= n && ascii(s):
+		return s
+	case ascii(s):
+		return s[:n-1] + "…"
+	}
+	return columns.Truncate(s, n, "…")
+}
+
+// pad fills s with spaces to n columns.
+func pad(s string, n int) string {
+	if w := textWidth(s); w < n {
+		return s + strings.Repeat(" ", n-w)
+	}
+	return s
+}
+
+// headBytes is how much of a text is looked at for its headline.
+const headBytes = 4096
+
+// headline returns the first line of a text that says something, as one line
+// that is safe to print: control characters and direction marks, with which a
+// text could rewrite the screen, are gone, and white space is single spaces.
+func headline(s string) string {
+	return printable(firstLine(strings.TrimLeftFunc(s, unicode.IsSpace)))
+}
+
+func firstLine(s string) string {
+	if len(s) > headBytes {
+		s = s[:headBytes]
+	}
+	if k := strings.IndexAny(s, "\r\n"); k >= 0 {
+		s = s[:k]
+	}
+	return s
+}
+
+// printable makes a text one line that is safe to print.
+func printable(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	space := false
+	return strings.TrimRight(strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || r == '\u2028' || r == '\u2029' {
+			if space {
+				return -1
+			}
+			space = true
+			return ' '
+		}
+		if unsafe(r) {
+			return -1
+		}
+		space = false
+		return r
+	}, s), " ")
+}
+
+// unsafe reports whether a character does something to a terminal other than
+// appearing in it.
+func unsafe(r rune) bool {
+	switch {
+	case unicode.IsControl(r), r == '\uFEFF', r >= '\u202A' && r <= '\u202E', r >= '\u2066' && r <= '\u2069', r == '\u200E', r == '\u200F':
+		return true
+	}
+	return false
+}
+
+// printableText is printable for a text of several lines: its line breaks and
+// tabs stay.
+func printableText(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && unsafe(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+}
+
+// shortest returns how many characters of each id tell them apart, at least
+// least. Ids that are equal are not told apart.
+func shortest(ids []string, least int) int {
+	sorted := slices.Clone(ids)
+	slices.Sort(sorted)
+	n := least
+	for i := 1; i < len(sorted); i++ {
+		a, b := sorted[i-1], sorted[i]
+		if a == b {
+			continue
+		}
+		k := 0
+		for k < len(a) && k < len(b) && a[k] == b[k] {
+			k++
+		}
+		n = max(n, k+1)
+	}
+	return min(n, maxID)
+}
+
+// maxID is how much of an id is shown at most: a UUID is shown whole.
+const maxID = 36
+
+// short returns the first n characters of an id, safe to print.
+func short(id string, n int) string {
+	if len(id) > n {
+		id = id[:n]
+	}
+	return printable(id)
 }

@@ -1,3 +1,7 @@
+// Command clew shows, checks, mends and compacts the sessions of agents.
+//
+// Run clew without arguments for the list of commands. docs/JSON.md describes
+// what --json prints.
 package main
 
 import (
@@ -7,9 +11,13 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
+	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/clew-dev/clew/session"
 )
 
 // Main runs one command line, without the program's name, and returns the exit
@@ -148,3 +156,155 @@ For every command:
 
 clew COMMAND --help says more about a command.{{end}}
 `
+
+func main() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+
+// versionInfo is what version --json prints.
+type versionInfo struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision,omitempty"`
+	Time     string `json:"time,omitempty"`
+	Modified bool   `json:"modified"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+	Format   int    `json:"format"`
+}
+
+func newVersion() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version of clew",
+		Example: "  clew version --json",
+		GroupID: groupOther,
+		Args:    argCount(0, 0),
+	}
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		v := readVersion()
+		if *asJSON {
+			return printJSON(cmd, v)
+		}
+		line := "clew " + v.Version
+		if v.Revision != "" {
+			line += " (" + v.Revision[:min(12, len(v.Revision))]
+			if v.Modified {
+				line += ", with changes"
+			}
+			line += ")"
+		}
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s, session format %d, %s, %s\n", line, v.Format, v.Go, v.Platform)
+		return err
+	}
+	return cmd
+}
+
+// readVersion tells the version from what the go command put into the binary.
+func readVersion() versionInfo {
+	v := versionInfo{
+		Version: "unknown", Format: session.Version,
+		Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return v
+	}
+	if info.Main.Version != "" {
+		v.Version = info.Main.Version
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			v.Revision = s.Value
+		case "vcs.time":
+			v.Time = s.Value
+		case "vcs.modified":
+			v.Modified = s.Value == "true"
+		}
+	}
+	return v
+}
+
+var shells = []string{"bash", "fish", "powershell", "zsh"}
+
+func newCompletion() *cobra.Command {
+	return &cobra.Command{
+		Use:   "completion SHELL",
+		Short: "Print a completion script for a shell",
+		Long: `completion prints a script with which the shell completes commands, flags
+and values of clew. SHELL is bash, fish, powershell or zsh.`,
+		Example: `  source <(clew completion bash)
+  clew completion zsh > "${fpath[1]}/_clew"
+  clew completion fish > ~/.config/fish/completions/clew.fish
+  clew completion powershell | Out-String | Invoke-Expression`,
+		GroupID:   groupOther,
+		Args:      argCount(1, 1),
+		ValidArgs: shells,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			root, w := cmd.Root(), cmd.OutOrStdout()
+			switch args[0] {
+			case "bash":
+				return root.GenBashCompletionV2(w, true)
+			case "fish":
+				return root.GenFishCompletion(w, true)
+			case "powershell":
+				return root.GenPowerShellCompletionWithDesc(w)
+			case "zsh":
+				return root.GenZshCompletion(w)
+			}
+			return usagef("completion: no shell %q; there are %s", args[0], strings.Join(shells, ", "))
+		},
+	}
+}
+
+// The exit codes.
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// usageError is an error in how clew was called: exit code 2.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+// usagef builds a usageError.
+func usagef(format string, args ...any) error {
+	return &usageError{fmt.Errorf(format, args...)}
+}
+
+// errSilent ends a command with exit code 1 that has said everything already.
+var errSilent = errors.New("failed")
+
+// flagError makes cobra's flag errors usage errors that say where to look.
+func flagError(cmd *cobra.Command, err error) error {
+	return usagef("%w; see %s --help", err, cmd.CommandPath())
+}
+
+// argCount returns a check that a command gets from least to most arguments;
+// most < 0 means any number.
+func argCount(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch n := len(args); {
+		case n < least:
+			return usagef("%s: missing %s; usage: %s", cmd.Name(), missingArg(cmd, n), cmd.UseLine())
+		case most >= 0 && n > most:
+			return usagef("%s: unexpected argument %q; usage: %s", cmd.Name(), args[most], cmd.UseLine())
+		}
+		return nil
+	}
+}
+
+// missingArg names the argument at index n by the command's Use line.
+func missingArg(cmd *cobra.Command, n int) string {
+	words := strings.Fields(cmd.Use)[1:]
+	if n < len(words) {
+		return strings.Trim(words[n], "[].")
+	}
+	return "an argument"
+}
+
+// oneLine keeps what is printed as one line one line, whatever a file name or
+// a file's content put into it.
+func oneLine(s string) string { return printable(strings.TrimSpace(s)) }

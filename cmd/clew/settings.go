@@ -1,18 +1,24 @@
 package main
 
 import (
+	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/hook"
+	"github.com/clew-dev/clew/internal/provider"
 	"github.com/clew-dev/clew/internal/settings"
+	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/session"
 )
 
@@ -139,4 +145,227 @@ func (p modelPolicy) of(m session.Model) (compact.Policy, string) {
 	policy, from := cfg.PolicyFor(m)
 	policy.Window = cmp.Or(policy.Window, compact.DefaultWindow)
 	return policy, from
+}
+
+// modelsJSON is what models --json prints.
+type modelsJSON struct {
+	Default   string         `json:"default,omitempty"`
+	NoDefault string         `json:"noDefault,omitempty"`
+	Providers []providerJSON `json:"providers"`
+	Models    []modelJSON    `json:"models"`
+}
+
+type providerJSON struct {
+	Name     string   `json:"name"`
+	API      string   `json:"api"`
+	BaseURL  string   `json:"baseUrl,omitempty"`
+	KeyEnv   []string `json:"keyEnv,omitempty"`
+	Ready    bool     `json:"ready"`
+	Settings bool     `json:"settings,omitempty"`
+}
+
+type modelJSON struct {
+	Name      string          `json:"name"`
+	Provider  string          `json:"provider,omitempty"`
+	Model     string          `json:"model"`
+	Family    bool            `json:"family,omitempty"`
+	Ready     bool            `json:"ready"`
+	Window    int64           `json:"window,omitempty"`
+	MaxInput  int64           `json:"maxInput,omitempty"`
+	MaxOutput int64           `json:"maxOutput,omitempty"`
+	Images    bool            `json:"images"`
+	Reasoning string          `json:"reasoning,omitempty"`
+	Price     *modelPriceJSON `json:"price,omitempty"`
+	Source    string          `json:"source,omitempty"`
+	Date      string          `json:"date,omitempty"`
+}
+
+type modelPriceJSON struct {
+	Input      float64 `json:"input"`
+	Output     float64 `json:"output"`
+	CacheRead  float64 `json:"cacheRead,omitempty"`
+	CacheWrite float64 `json:"cacheWrite,omitempty"`
+}
+
+// String is the price of input and output in few letters; "" where it is not known.
+func (p *modelPriceJSON) String() string {
+	if p == nil {
+		return ""
+	}
+	dollars := func(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+	return dollars(p.Input) + "/" + dollars(p.Output)
+}
+
+func newModels() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "models [FILTER]",
+		Short: "List models, and which can be asked now",
+		Long: `models lists the models that clew knows: how large their window is, what
+they cost, and whether the environment has a key for them. With FILTER it
+lists those that have each of its words in their name. NOW says whether one
+can be asked as things are, prices are US dollars for a million tokens, AS OF
+is when the numbers were looked up; --json has where.
+
+A name that ends in * stands for all that begin so. Models that are not listed
+can be asked too, as PROVIDER/ID; then the settings say how large their window
+is. Nothing is asked of a provider, and no key is shown.`,
+		Example: `  clew models
+  clew models sonnet
+  clew models --json openai`,
+		GroupID: groupOther,
+		Args:    argCount(0, 1),
+	}
+	ready := cmd.Flags().Bool("ready", false, "list only those that can be asked now")
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		out, err := readModels(cmd)
+		if err != nil {
+			return err
+		}
+		filter := strings.Fields(strings.ToLower(strings.Join(args, " ")))
+		out.Models = slices.DeleteFunc(out.Models, func(m modelJSON) bool {
+			return *ready && !m.Ready || slices.ContainsFunc(filter, func(word string) bool { return !strings.Contains(strings.ToLower(m.Name), word) })
+		})
+		if *asJSON {
+			return printJSON(cmd, out)
+		}
+		return printModels(cmd, out, len(filter) > 0 || *ready)
+	}
+	return cmd
+}
+
+func readModels(cmd *cobra.Command) (modelsJSON, error) {
+	out := modelsJSON{Providers: []providerJSON{}, Models: []modelJSON{}}
+	s, err := loadSettings(nil)
+	if err != nil {
+		return out, err
+	}
+	warnSettings(cmd, s)
+	known, err := model.BuiltIn()
+	if err != nil {
+		return out, err
+	}
+	if out.Default, err = provider.Default(os.Getenv, s); err != nil {
+		out.NoDefault = err.Error()
+	}
+	for _, p := range provider.All(s) {
+		out.Providers = append(out.Providers, providerJSON{p.Name, p.API, p.BaseURL, p.KeyEnv, p.Ready(os.Getenv), p.FromSettings})
+	}
+	for _, m := range provider.Models(known, s) {
+		i := m.Info
+		j := modelJSON{
+			Name: m.Name(), Provider: m.Provider.Name, Model: i.Model, Family: m.Family, Ready: m.Provider.Ready(os.Getenv),
+			Window: i.Window, MaxInput: i.MaxInput, MaxOutput: i.MaxOutput, Images: i.Images, Reasoning: string(i.Thinking),
+		}
+		if p := i.Price; p != nil {
+			j.Price = &modelPriceJSON{p.Input, p.Output, p.CacheRead, p.CacheWrite}
+		}
+		j.Source, j.Date, _ = strings.Cut(strings.TrimSuffix(i.Source, ")"), " (")
+		out.Models = append(out.Models, j)
+	}
+	slices.SortStableFunc(out.Models, func(a, b modelJSON) int { return cmp.Compare(order(out, a), order(out, b)) })
+	return out, nil
+}
+
+// order sorts models by their providers: those that can be asked come first.
+func order(out modelsJSON, m modelJSON) int {
+	at := slices.IndexFunc(out.Providers, func(p providerJSON) bool { return p.Name == m.Provider })
+	if at < 0 {
+		at = len(out.Providers)
+	}
+	if !m.Ready {
+		at += 1 + len(out.Providers)
+	}
+	return at
+}
+
+func printModels(cmd *cobra.Command, out modelsJSON, filtered bool) error {
+	w, p := output(cmd), newPainter(cmd)
+	rows := [][]string{{"MODEL", "NOW", "WINDOW", "OUTPUT", "$ IN/OUT", "IMG", "AS OF"}}
+	for _, m := range out.Models {
+		rows = append(rows, []string{m.Name, yes(m.Ready), tokens(m.Window), tokens(m.MaxOutput), m.Price.String(), yes(m.Images), m.Date})
+	}
+	if len(out.Models) == 0 {
+		w.WriteString("no model that is known fits; others can be asked too, as PROVIDER/ID\n")
+	} else {
+		printColumns(w, p, rows, width(cmd))
+	}
+	if !filtered {
+		w.WriteString("\n")
+		printProviders(w, p, out.Providers)
+	}
+	r := &report{w: w, p: p, columns: min(width(cmd), 100)}
+	w.WriteString("\n")
+	if out.Default != "" {
+		r.row("default", "%s", out.Default)
+	} else {
+		r.row("default", "%s", out.NoDefault)
+	}
+	return w.Flush()
+}
+
+func printProviders(w *bufio.Writer, p painter, all []providerJSON) {
+	rows := [][]string{{"PROVIDER", "NOW", "KEY", "ADDRESS"}}
+	for _, one := range all {
+		key := strings.Join(one.KeyEnv, ", ")
+		rows = append(rows, []string{one.Name, yes(one.Ready), cmp.Or(key, "none needed"), cmp.Or(one.BaseURL, "none: set providers."+one.Name+".baseURL")})
+	}
+	printColumns(w, p, rows, 0)
+}
+
+// printColumns writes rows under each other, the first of them as the heading. Where
+// room is not 0 the first column gives way, and numbers stand to the right.
+func printColumns(w *bufio.Writer, p painter, rows [][]string, room int) {
+	wide := make([]int, len(rows[0]))
+	total := 0
+	for c := range wide {
+		for _, r := range rows {
+			wide[c] = max(wide[c], textWidth(printable(r[c])))
+		}
+		total += wide[c] + 2
+	}
+	if over := total - 2 - room; room > 0 && over > 0 {
+		wide[0] = max(wide[0]-over, 12)
+	}
+	for i, r := range rows {
+		var line strings.Builder
+		for c, cell := range r {
+			cell = printable(cell)
+			if c == 0 {
+				cell = cut(cell, wide[c])
+			}
+			if room > 0 && c > 1 && c < len(r)-2 {
+				cell = padLeft(cell, wide[c])
+			}
+			line.WriteString(pad(cell, wide[c]) + "  ")
+		}
+		text := strings.TrimRight(line.String(), " ")
+		switch {
+		case i == 0:
+			text = p.paint(styleBold, text)
+		case r[1] != yes(true):
+			text = p.paint(styleDim, text)
+		}
+		w.WriteString(text + "\n")
+	}
+}
+
+func yes(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+// tokens prints a number of tokens in few letters; "" where it is not known.
+func tokens(n int64) string {
+	switch {
+	case n <= 0:
+		return ""
+	case n < 1000:
+		return strconv.FormatInt(n, 10)
+	case n < 999_500:
+		return strconv.FormatFloat(float64(n)/1e3, 'f', 0, 64) + "k"
+	}
+	return strconv.FormatFloat(math.Round(float64(n)/1e4)/100, 'f', -1, 64) + "M"
 }

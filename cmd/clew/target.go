@@ -4,13 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
+	"github.com/clew-dev/clew/internal/home"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/session/jsonl"
 )
 
 // isRoot reports whether a TARGET argument stands for before the first entry.
@@ -134,4 +138,94 @@ func completeTarget(cmd *cobra.Command, args []string, _ string) ([]string, cobr
 	}
 	targets = append(targets, said[max(0, len(said)-maxCompletions):]...)
 	return targets, cobra.ShellCompDirectiveNoFileComp
+}
+
+// openSession opens the session that a FILE argument names: a path, the id of a
+// session in the data folder or the beginning of one, or - for standard input.
+// The caller closes it.
+func openSession(cmd *cobra.Command, name string, readOnly bool) (*jsonl.File, error) {
+	if name == "-" {
+		if !readOnly {
+			return nil, usagef("%s: standard input can't be changed; name a file", cmd.Name())
+		}
+		return jsonl.Read(cmd.Context(), stdinName, cmd.InOrStdin())
+	}
+	path, err := resolveSession(cmd.Context(), name)
+	if err != nil {
+		return nil, err
+	}
+	return jsonl.Open(cmd.Context(), path, jsonl.Options{ReadOnly: readOnly, Program: "clew " + cmd.Name()})
+}
+
+// stdinName is what errors call standard input.
+const stdinName = "standard input"
+
+// minID is how many characters of a session's id are needed to name it, so that
+// a short file name with a slip in it is not taken for one.
+const minID = 4
+
+// resolveSession returns the path of the file that a FILE argument names.
+func resolveSession(ctx context.Context, name string) (string, error) {
+	if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) || len(name) < minID || strings.ContainsAny(name, `/\`) {
+		return name, nil // what is wrong with it is for the opener to say
+	}
+	h, err := home.Default()
+	if err != nil {
+		return name, nil
+	}
+	found, err := h.Find(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	switch len(found) {
+	case 0:
+		return name, nil
+	case 1:
+		return found[0].Path, nil
+	}
+	return "", &session.Error{
+		Op: "open", Subject: name,
+		Err:  fmt.Errorf("%d sessions in the data folder have ids that begin so", len(found)),
+		Hint: "give more of the id, or the path; clew ls --all lists them",
+	}
+}
+
+// findEntry returns the entry whose id is given, or the only one whose id
+// begins so.
+func findEntry(ctx context.Context, s session.Store, id string) (*session.Entry, error) {
+	if id == "" {
+		return nil, usagef("an empty entry id; clew tree lists the ids")
+	}
+	e, err := s.Get(ctx, id)
+	if err == nil || !errors.Is(err, session.ErrNotFound) {
+		return e, err
+	}
+	missing := err
+	var found []string
+	seen := map[string]bool{}
+	for e, err := range s.All(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if strings.HasPrefix(e.ID, id) && !seen[e.ID] {
+			seen[e.ID] = true
+			found = append(found, e.ID)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return nil, missing
+	case 1:
+		return s.Get(ctx, found[0])
+	}
+	const show = 4
+	list := strings.Join(found[:min(show, len(found))], ", ")
+	if len(found) > show {
+		list += ", ..."
+	}
+	return nil, &session.Error{
+		Op: "get entry", Subject: id,
+		Err:  fmt.Errorf("%d entries have ids that begin so: %s", len(found), list),
+		Hint: "give more of the id",
+	}
 }

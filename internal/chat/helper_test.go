@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/internal/chat"
@@ -128,16 +127,4 @@ func (p *place) sessions() []string {
 		p.t.Fatal(err)
 	}
 	return list
-}
-
-// eventually waits for something that another goroutine does.
-func eventually(t testing.TB, what string, is func() bool) {
-	t.Helper()
-	for range 1000 {
-		if is() {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatalf("it did not happen: %s", what)
 }

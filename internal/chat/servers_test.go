@@ -11,6 +11,7 @@ import (
 
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/internal/chat"
+	"github.com/clew-dev/clew/internal/waittest"
 	"github.com/clew-dev/clew/model/modeltest"
 )
 
@@ -63,7 +64,7 @@ func TestToolsThatComeLate(t *testing.T) {
 	if res, err := s.Agent().Compact(t.Context(), agent.CompactRequest{}); err != nil || !res.Act {
 		t.Fatalf("%+v %v", res, err)
 	}
-	eventually(t, "the tools are taken", func() bool { return s.Agent().State().Doing == agent.DoingNothing })
+	waittest.Until(t, "the tools are taken", func() bool { return s.Agent().State().Doing == agent.DoingNothing })
 	say(t, s, "fourth")
 	say(t, s, "what time is it")
 	got := asked(p)

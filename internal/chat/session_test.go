@@ -17,6 +17,7 @@ import (
 	"github.com/clew-dev/clew/internal/chat"
 	"github.com/clew-dev/clew/internal/provider"
 	"github.com/clew-dev/clew/internal/settings"
+	"github.com/clew-dev/clew/internal/waittest"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model/modeltest"
 )
@@ -203,7 +204,7 @@ func TestWhichModel(t *testing.T) {
 	if st := s.Agent().State(); st.Model != "moved/b" {
 		t.Errorf("%+v", st)
 	}
-	eventually(t, "a warning", func() bool { return strings.Contains(p.warnings(), "the session's model can't answer") })
+	waittest.Until(t, "a warning", func() bool { return strings.Contains(p.warnings(), "the session's model can't answer") })
 	_, err = chat.Open(t.Context(), func() chat.Config { c := p.config(); own(&c); c.Flags["model"] = "there/a"; return c }())
 	if err == nil || !strings.Contains(err.Error(), "MISSING") {
 		t.Errorf("%v", err)
@@ -288,7 +289,7 @@ func TestRetriesAreTold(t *testing.T) {
 	p := newPlace(t, modeltest.RateLimited(time.Millisecond), modeltest.Text("One."))
 	s := p.open(nil)
 	say(t, s, "first")
-	eventually(t, "a retry", func() bool {
+	waittest.Until(t, "a retry", func() bool {
 		return slices.ContainsFunc(p.told(), func(e agent.Event) bool {
 			return e.Kind == agent.KindRetry && e.Retry.Attempt == 1 && e.Retry.Of == 3
 		})

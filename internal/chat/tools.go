@@ -4,11 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/clew-dev/clew/agent"
+	"github.com/clew-dev/clew/agent/mcp"
 	"github.com/clew-dev/clew/agent/permission"
 	"github.com/clew-dev/clew/agent/tool"
 )
@@ -186,4 +191,62 @@ func (s *Session) giveTools(u *used) {
 	if err != nil && s.base.Err() == nil && !errors.Is(err, agent.ErrClosed) {
 		s.warn(err)
 	}
+}
+
+// connectServers connects the MCP servers of the settings.
+func (s *Session) connectServers(ctx context.Context) (toolServer, []error) {
+	set, warnings := mcp.Connect(ctx, mcp.Config{
+		Servers: s.settings().MCPServers, Dir: s.cfg.Dir, Environ: s.cfg.Environ, Version: s.cfg.Version,
+	})
+	got := toolServer{tools: set.Tools(), close: set.Close}
+	for _, v := range set.Servers() {
+		line := fmt.Sprintf("server %s: %d tools", v.Name, v.Tools)
+		if v.Err != nil {
+			line = fmt.Sprintf("server %s: %v", v.Name, v.Err)
+		}
+		got.status = append(got.status, line)
+	}
+	return got, warnings
+}
+
+// connecting are the lines of the servers that have not answered yet.
+func (s *Session) connecting() (lines []string) {
+	for name, v := range s.settings().MCPServers {
+		if !v.Disabled {
+			lines = append(lines, "server "+name+": it is being connected")
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// replaceFile writes a file whole: readers see the old content or the new. Its folder is
+// made, links are followed, a file that is there keeps its permissions, and a new one is
+// for the user alone.
+func replaceFile(path string, data []byte) (err error) {
+	perm := fs.FileMode(0o600)
+	if to, err := filepath.EvalSymlinks(path); err == nil {
+		path = to
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	if info, err := os.Stat(path); err == nil {
+		perm = info.Mode().Perm()
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Chmod(perm), f.Sync(), f.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
 }

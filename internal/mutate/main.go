@@ -4,6 +4,8 @@
 //
 //	go run ./internal/mutate
 //	go run ./internal/mutate -run '^jsonl-' -v
+//	go run ./internal/mutate -ci       only those that CI runs
+//	go run ./internal/mutate -check    list those that no longer fit the code; runs nothing
 //
 // The tree is never changed: the defect reaches the compiler through the go
 // command's -overlay. A mutation is killed when its test fails, has survived
@@ -14,7 +16,8 @@
 //
 // A mutation file looks like this:
 //
-//	# I4 append-only: a second append must not start over at the beginning.
+//	# Appending must not start over at the beginning of the file.
+//	ci: I4
 //	file: session/jsonl/append.go
 //	test: ./session/jsonl -run TestAppend
 //	-- old --
@@ -23,10 +26,11 @@
 //	os.O_TRUNC
 //
 // The first comment says what is attacked. The test line takes package patterns
-// and an optional -run. White space counts in the sections, the newline before
-// the next marker does not, and an old text must be there exactly once. Further
-// pairs of sections are further replacements; "-- old dir/other.go --" makes one
-// in another file.
+// and an optional -run. A ci line makes the mutation one of those that CI runs; it
+// names the invariant that is attacked, or "gate" for a release gate. White
+// space counts in the sections, the newline before the next marker does not, and
+// an old text must be there exactly once. Further pairs of sections are further
+// replacements; "-- old dir/other.go --" makes one in another file.
 package main
 
 import (
@@ -34,9 +38,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"hash/fnv"
 	"io"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -63,11 +65,12 @@ func run(ctx context.Context, dir string, args []string, stdout, stderr io.Write
 		fs.PrintDefaults()
 	}
 	pattern := fs.String("run", "", "try only the mutations whose name matches this `regexp`")
+	ci := fs.Bool("ci", false, "try only the mutations that have a ci line")
+	check := fs.Bool("check", false, "list the mutations whose texts or tests are not in the code; compile and run nothing")
+	green := fs.Bool("green", false, "take it that every test passes without a mutation, as right after go test ./...")
 	jobs := fs.Int("j", runtime.GOMAXPROCS(0), "how many to try at once")
 	verbose := fs.Bool("v", false, "print what the tests printed")
 	timeout := fs.Duration("timeout", time.Minute, "time for the tests of one mutation, compiling not counted; a mutant that hangs is killed by it")
-	limit := fs.Duration("for", 0, "start no mutation after this much time and report the rest as not run; 0 tries all")
-	seed := fs.String("seed", "", "try them in an order drawn from this `text`, so that runs cut short by -for differ; empty means by name")
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return 0
@@ -86,8 +89,6 @@ func run(ctx context.Context, dir string, args []string, stdout, stderr io.Write
 		return usage(fmt.Errorf("-j is %d; it must be at least 1", *jobs))
 	case *timeout <= 0:
 		return usage(fmt.Errorf("-timeout is %v; it must be more than 0", *timeout))
-	case *limit < 0:
-		return usage(fmt.Errorf("-for is %v; it must not be negative", *limit))
 	case fs.NArg() > 0:
 		return usage(fmt.Errorf("unexpected argument %q; choose mutations with -run", fs.Arg(0)))
 	}
@@ -96,25 +97,39 @@ func run(ctx context.Context, dir string, args []string, stdout, stderr io.Write
 	if err != nil {
 		return usage(err)
 	}
-	mutations := filepath.Join(root, "testdata", "mutations")
-	all, err := readMutations(mutations, re.MatchString)
+	folder := filepath.Join(root, "testdata", "mutations")
+	all, err := readMutations(folder, func(m *mutation) bool {
+		return re.MatchString(m.name) && (m.ci != "" || !*ci)
+	})
 	if err != nil {
 		fmt.Fprintln(stderr, "mutate:", err)
 		return 1
 	}
 	if len(all) == 0 {
-		return usage(fmt.Errorf("no mutation in %s matches %q", mutations, *pattern))
+		return usage(fmt.Errorf("no mutation in %s matches %q", folder, *pattern))
 	}
-	if *seed != "" {
-		shuffle(all, *seed)
+	if *check {
+		return reportStale(root, all, stdout)
 	}
-
-	r := &runner{root: root, timeout: *timeout, now: time.Now, sound: map[string]func() error{}}
-	if *limit > 0 {
-		r.deadline = r.now().Add(*limit)
-	}
+	r := &runner{root: root, timeout: *timeout, green: *green, sound: map[string]func() error{}}
 	if err := r.runAndReport(ctx, all, *jobs, *verbose, stdout); err != nil {
 		fmt.Fprintln(stderr, "mutate:", err)
+		return 1
+	}
+	return 0
+}
+
+// reportStale prints one line for each mutation that no longer fits the code.
+func reportStale(root string, all []*mutation, w io.Writer) int {
+	stale := 0
+	for _, m := range all {
+		for _, err := range m.stale(root) {
+			fmt.Fprintf(w, "stale    %-40s %v\n", m.name, err)
+			stale++
+		}
+	}
+	fmt.Fprintf(w, "mutate: %d mutations, %d complaints\n", len(all), stale)
+	if stale > 0 {
 		return 1
 	}
 	return 0
@@ -133,11 +148,4 @@ func moduleRoot(ctx context.Context, dir string) (string, error) {
 		return "", fmt.Errorf("%s is not inside a Go module", dir)
 	}
 	return filepath.Dir(mod), nil
-}
-
-func shuffle(all []*mutation, seed string) {
-	h := fnv.New64a()
-	_, _ = io.WriteString(h, seed) // a hash does not fail
-	rnd := rand.New(rand.NewPCG(h.Sum64(), 0))
-	rnd.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -74,7 +75,7 @@ func mutationText(test, old, replacement string) string {
 func TestRunTellsTheVerdictsApart(t *testing.T) {
 	const of = "./max -run ^TestOf$"
 	dir := tinyModule(t, map[string]string{
-		"killed":      mutationText(of, "\t\treturn a\n", "\t\treturn b\n"),
+		"killed":      strings.Replace(mutationText(of, "\t\treturn a\n", "\t\treturn b\n"), "file:", "ci: I1\nfile:", 1),
 		"survives":    mutationText(of, "const Limit = 100", "const Limit = 101"),
 		"stale":       mutationText(of, "return c", "return a"),
 		"ambiguous":   mutationText(of, "return", "panic(1); return"),
@@ -131,15 +132,53 @@ func TestRunTellsTheVerdictsApart(t *testing.T) {
 			t.Errorf("unexpected count line:\n%s", &out)
 		}
 	})
-	t.Run("after the time limit nothing is started and nothing has survived", func(t *testing.T) {
+	t.Run("the list of stale ones", func(t *testing.T) {
 		var out, errOut bytes.Buffer
-		if code := run(t.Context(), dir, []string{"-for", "1ns"}, &out, &errOut); code != 0 {
+		if code := run(t.Context(), dir, []string{"-check"}, &out, &errOut); code != 1 {
+			t.Errorf("exit status %d, want 1\n%s%s", code, &out, &errOut)
+		}
+		for _, want := range []string{
+			`(?m)^stale    stale .*max/max.go: old text 1 is not in the file; .*"return c"$`,
+			`(?m)^stale    ambiguous .*more than once`,
+			`(?m)^stale    unmatched .*no test matches: go test ./max -run \^TestNone\$$`,
+			`(?m)^stale    unknown-pkg .*no test matches`,
+			`\Qmutate: 9 mutations, 4 complaints\E\n$`,
+		} {
+			if !regexp.MustCompile(want).Match(out.Bytes()) {
+				t.Errorf("output does not match %q:\n%s", want, &out)
+			}
+		}
+	})
+	t.Run("those of CI, known to pass", func(t *testing.T) {
+		var out, errOut bytes.Buffer
+		if code := run(t.Context(), dir, []string{"-ci", "-green"}, &out, &errOut); code != 0 {
 			t.Errorf("exit status %d, want 0\n%s%s", code, &out, &errOut)
 		}
-		if !strings.Contains(out.String(), "mutate: 0 killed, 0 survived, 0 errors, 9 not run; 9 mutations") {
+		if !strings.Contains(out.String(), "mutate: 1 killed, 0 survived, 0 errors, 0 not run; 1 mutations") {
 			t.Errorf("unexpected count line:\n%s", &out)
 		}
 	})
+}
+
+// CI must attack every invariant in at least three ways.
+func TestCIAttacksEveryInvariant(t *testing.T) {
+	all, err := readMutations(filepath.Join("..", "..", "testdata", "mutations"), func(m *mutation) bool { return m.ci != "" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[string]int{}
+	for _, m := range all {
+		count[m.ci]++
+	}
+	t.Log(count)
+	for i := 1; i <= 12; i++ {
+		if name := fmt.Sprintf("I%d", i); count[name] < 3 {
+			t.Errorf("%d mutations of %s are run by CI, want at least 3", count[name], name)
+		}
+	}
+	if len(all) > 80 {
+		t.Errorf("CI runs %d mutations; more than 80 take too long", len(all))
+	}
 }
 
 func TestRunRefusesWrongUsage(t *testing.T) {
@@ -152,7 +191,6 @@ func TestRunRefusesWrongUsage(t *testing.T) {
 		{[]string{"-run", "nothing"}, "no mutation in "},
 		{[]string{"-j", "0"}, "must be at least 1"},
 		{[]string{"-timeout", "0"}, "must be more than 0"},
-		{[]string{"-for", "-1s"}, "must not be negative"},
 		{[]string{"one"}, `unexpected argument "one"`},
 		{[]string{"-nonesuch"}, "not defined"},
 	} {
@@ -215,6 +253,7 @@ func TestParseMutationRefuses(t *testing.T) {
 		{head + "file: b.go\n" + body, "a second file"},
 		{head + "test: ./b\n" + body, "a second test"},
 		{head + "color: red\n" + body, `unknown key "color"`},
+		{head + "ci: yes\n" + body, `ci is "yes"`},
 		{head + "what is this\n" + body, "neither a comment nor a key"},
 		{"# why\nfile: a.go\ntest: a\n" + body, `"a" is neither a package pattern`},
 		{"# why\nfile: a.go\ntest: -run X\n" + body, "names no package"},
@@ -277,27 +316,5 @@ not from a test
 	}
 	if !strings.Contains(res.output, "not from a test\n") {
 		t.Errorf("output %q", res.output)
-	}
-}
-
-func TestShuffleDependsOnTheSeedAlone(t *testing.T) {
-	order := func(seed string) string {
-		var all []*mutation
-		for _, n := range strings.Split("abcdefghijklmnop", "") {
-			all = append(all, &mutation{name: n})
-		}
-		shuffle(all, seed)
-		var s string
-		for _, m := range all {
-			s += m.name
-		}
-		return s
-	}
-	x, again, y := order("x"), order("x"), order("y")
-	if x != again {
-		t.Error("the same seed gave two orders")
-	}
-	if x == y {
-		t.Error("two seeds gave the same order")
 	}
 }

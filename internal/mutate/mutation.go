@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -15,6 +16,7 @@ import (
 type mutation struct {
 	name    string   // file name without ".txt"
 	about   string   // first comment line: the invariant or defect it attacks
+	ci      string   // the invariant, or "gate"; empty when CI does not run it
 	pkgs    []string // package patterns given to go test
 	run     string   // -run regexp, empty for every test of pkgs
 	changes []change
@@ -36,35 +38,33 @@ func (m *mutation) testLine() string {
 	return s
 }
 
-// readMutations reads every *.txt file of dir whose name without the extension
-// is wanted, sorted by name.
-func readMutations(dir string, wanted func(name string) bool) ([]*mutation, error) {
+// readMutations reads the *.txt files of dir that are wanted, sorted by name.
+func readMutations(dir string, wanted func(*mutation) bool) ([]*mutation, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.txt"))
 	if err != nil {
 		return nil, err
 	}
-	sort.Strings(files)
 	var all []*mutation
 	var errs []error
 	for _, f := range files {
-		name := strings.TrimSuffix(filepath.Base(f), ".txt")
-		if !wanted(name) {
-			continue
-		}
 		data, err := os.ReadFile(f)
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		m, err := parseMutation(name, data)
-		if err != nil {
+		m, err := parseMutation(strings.TrimSuffix(filepath.Base(f), ".txt"), data)
+		switch {
+		case err != nil:
 			errs = append(errs, fmt.Errorf("%s: %w", f, err))
-			continue
+		case wanted(m):
+			all = append(all, m)
 		}
-		all = append(all, m)
 	}
 	return all, errors.Join(errs...)
 }
+
+// ciValue is what a ci line may say.
+var ciValue = regexp.MustCompile(`^(I\d+|gate)$`)
 
 // marker begins a section: "-- old --", "-- old other/file.go --", "-- new --".
 var marker = regexp.MustCompile(`^-- (old|new)(?: (\S+))? --$`)
@@ -156,13 +156,18 @@ func (m *mutation) header(line string, file *string) error {
 			return errors.New("a second file; name it in its section: -- old path/to/file.go --")
 		}
 		*file = value
+	case "ci":
+		if !ciValue.MatchString(value) {
+			return fmt.Errorf("ci is %q; it names an invariant, as I4, or is \"gate\"", value)
+		}
+		m.ci = value
 	case "test":
 		if m.pkgs != nil {
 			return errors.New("a second test; one mutation names one")
 		}
 		return m.parseTest(value)
 	default:
-		return fmt.Errorf("unknown key %q; the keys are file and test", key)
+		return fmt.Errorf("unknown key %q; the keys are ci, file and test", key)
 	}
 	return nil
 }
@@ -226,4 +231,125 @@ func (m *mutation) check() error {
 		}
 	}
 	return nil
+}
+
+// mutated returns the changed text of every file that m changes. The tree is only read.
+func (m *mutation) mutated(root string) (map[string]string, []error) {
+	byFile := map[string][]change{}
+	for _, c := range m.changes {
+		byFile[c.file] = append(byFile[c.file], c)
+	}
+	texts := map[string]string{}
+	var errs []error
+	for file, changes := range byFile {
+		text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if texts[file], err = apply(string(text), changes); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", file, err))
+		}
+	}
+	return texts, errs
+}
+
+// testFunc finds the names of the functions that go test -run chooses from.
+var testFunc = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Example)\w*)\(`)
+
+// stale says what of m is not in the code: an old text, or every test of its test line.
+func (m *mutation) stale(root string) []error {
+	_, errs := m.mutated(root)
+	// The part before the first slash of -run is for the function, the rest for subtests.
+	top, _, _ := strings.Cut(m.run, "/")
+	re, err := regexp.Compile(top)
+	if err != nil {
+		return append(errs, err)
+	}
+	for _, pkg := range m.pkgs {
+		if strings.HasSuffix(pkg, "...") {
+			return errs
+		}
+		files, _ := filepath.Glob(filepath.Join(root, filepath.FromSlash(pkg), "*_test.go")) // the pattern is sound
+		for _, f := range files {
+			src, err := os.ReadFile(f)
+			if err != nil {
+				return append(errs, err)
+			}
+			for _, name := range testFunc.FindAllSubmatch(src, -1) {
+				if re.Match(name[1]) {
+					return errs
+				}
+			}
+		}
+	}
+	return append(errs, fmt.Errorf("no test matches: go test %s", m.testLine()))
+}
+
+// writeOverlay puts the changed files and the go command's overlay description
+// into dir and returns the path of the latter.
+func (m *mutation) writeOverlay(root, dir string) (string, error) {
+	texts, errs := m.mutated(root)
+	if errs != nil {
+		return "", errors.Join(errs...)
+	}
+	replace := map[string]string{}
+	for file, text := range texts {
+		tmp := filepath.Join(dir, fmt.Sprintf("%d-%s", len(replace), filepath.Base(file)))
+		if err := os.WriteFile(tmp, []byte(text), 0o600); err != nil {
+			return "", err
+		}
+		replace[filepath.Join(root, filepath.FromSlash(file))] = tmp
+	}
+	desc, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "overlay.json")
+	return path, os.WriteFile(path, desc, 0o600)
+}
+
+// apply makes every change to text. Each old text must be there exactly once in
+// the text as it stands, and no two may overlap, so that the order of the
+// changes does not matter.
+func apply(text string, changes []change) (string, error) {
+	type span struct {
+		at int
+		change
+	}
+	spans := make([]span, 0, len(changes))
+	for i, c := range changes {
+		// Counted by hand: strings.Count would not see a second, overlapping one.
+		at := strings.Index(text, c.old)
+		if at < 0 {
+			return "", fmt.Errorf("old text %d is not in the file; the code has changed, bring the mutation up to date: %s", i+1, firstLine(c.old))
+		}
+		if strings.Contains(text[at+1:], c.old) {
+			return "", fmt.Errorf("old text %d is in the file more than once; add lines around it: %s", i+1, firstLine(c.old))
+		}
+		spans = append(spans, span{at, c})
+	}
+	sort.Slice(spans, func(i, j int) bool { return spans[i].at < spans[j].at })
+
+	var b strings.Builder
+	end := 0
+	for _, s := range spans {
+		if s.at < end {
+			return "", fmt.Errorf("two old texts overlap: %s", firstLine(s.old))
+		}
+		b.WriteString(text[end:s.at])
+		b.WriteString(s.new)
+		end = s.at + len(s.old)
+	}
+	b.WriteString(text[end:])
+	return b.String(), nil
+}
+
+func firstLine(s string) string {
+	for line := range strings.Lines(s) {
+		if t := strings.TrimSpace(line); t != "" {
+			return fmt.Sprintf("%q", t)
+		}
+	}
+	return fmt.Sprintf("%q", s)
 }

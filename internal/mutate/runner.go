@@ -18,7 +18,7 @@ const (
 	killed   verdict = iota // the test failed, as it should
 	survived                // the test passed: it does not test what it is named for
 	broken                  // nothing was learnt: stale, does not compile, or the test fails anyway
-	notRun                  // the time for the whole run was over
+	notRun                  // the run was interrupted
 )
 
 func (v verdict) String() string {
@@ -46,10 +46,9 @@ type outcome struct {
 
 // runner tries mutations of the module at root.
 type runner struct {
-	root     string
-	timeout  time.Duration // of the tests of one mutation
-	deadline time.Time     // after which no mutation is started; zero for none
-	now      func() time.Time
+	root    string
+	timeout time.Duration // of the tests of one mutation
+	green   bool          // every test is known to pass without a mutation
 
 	mu    sync.Mutex
 	sound map[string]func() error // by test line: does it pass without a mutation
@@ -72,9 +71,9 @@ func (r *runner) runAll(ctx context.Context, all []*mutation, jobs int, report f
 	for range jobs {
 		go func() {
 			for i := range next {
-				start := r.now()
+				start := time.Now()
 				o := r.try(ctx, all[i])
-				o.took = r.now().Sub(start)
+				o.took = time.Since(start)
 				done[i] <- o
 			}
 		}()
@@ -86,7 +85,7 @@ func (r *runner) runAll(ctx context.Context, all []*mutation, jobs int, report f
 
 // try runs one mutation against its test.
 func (r *runner) try(ctx context.Context, m *mutation) outcome {
-	if ctx.Err() != nil || !r.deadline.IsZero() && !r.now().Before(r.deadline) {
+	if ctx.Err() != nil {
 		return outcome{verdict: notRun, why: m.about}
 	}
 	dir, err := os.MkdirTemp("", "clew-mutate-")
@@ -96,12 +95,14 @@ func (r *runner) try(ctx context.Context, m *mutation) outcome {
 	defer os.RemoveAll(dir)
 
 	// Stale texts are found before anything is compiled.
-	overlay, err := writeOverlay(r.root, dir, m.changes)
+	overlay, err := m.writeOverlay(r.root, dir)
 	if err != nil {
 		return outcome{verdict: broken, why: err.Error()}
 	}
-	if err := r.checkTest(ctx, m); err != nil {
-		return failure(err)
+	if !r.green {
+		if err := r.checkTest(ctx, m); err != nil {
+			return failure(err)
+		}
 	}
 	res, err := runTests(ctx, r.root, overlay, m, r.timeout)
 	switch {
@@ -159,7 +160,7 @@ var errNotAllKilled = errors.New("not every mutation was killed")
 // count at the end. Output of the tests follows a line where it is needed to
 // understand an error, or always when verbose.
 func (r *runner) runAndReport(ctx context.Context, all []*mutation, jobs int, verbose bool, w io.Writer) error {
-	start := r.now()
+	start := time.Now()
 	var counts [notRun + 1]int
 	r.runAll(ctx, all, jobs, func(m *mutation, o outcome) {
 		counts[o.verdict]++
@@ -174,7 +175,7 @@ func (r *runner) runAndReport(ctx context.Context, all []*mutation, jobs int, ve
 		}
 	})
 	fmt.Fprintf(w, "mutate: %d killed, %d survived, %d errors, %d not run; %d mutations in %.0fs\n",
-		counts[killed], counts[survived], counts[broken], counts[notRun], len(all), r.now().Sub(start).Seconds())
+		counts[killed], counts[survived], counts[broken], counts[notRun], len(all), time.Since(start).Seconds())
 	if err := ctx.Err(); err != nil {
 		return err
 	}

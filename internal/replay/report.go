@@ -1,6 +1,9 @@
 package replay
 
 import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/clew-dev/clew/internal/replay/measure"
@@ -168,4 +171,114 @@ func meanOf[T any](sessions [][]T, get func(s *T) measure.Measured) Mean {
 		m.Value = sum / float64(groups)
 	}
 	return m
+}
+
+// Gates are requirements that no average may hide: each counts the points at which
+// a policy does not meet it.
+type Gates struct {
+	OverBudget int `json:"overBudget"` // the text is larger than the budget, so its end did not count
+	Lists      int `json:"lists"`      // less than 35 % of the text is plain words or structure
+	MadeUp     int `json:"madeUp"`     // identifiers that were nowhere in what the policy was given
+	Unstable   int `json:"unstable"`   // the same input gave another text
+}
+
+func (g *Gates) add(s *measure.Score, unstable bool) {
+	if s.Cut > 0 {
+		g.OverBudget++
+	}
+	if s.Tokens > 0 && s.Plain < measure.MinPlainShare {
+		g.Lists++
+	}
+	if s.Foreign.OK && s.Foreign.Value > 0 {
+		g.MadeUp++
+	}
+	if unstable {
+		g.Unstable++
+	}
+}
+
+// Passed reports whether there is no point at which a gate was missed.
+func (g Gates) Passed() bool { return g == Gates{} }
+
+// Missed says in words which gates were missed, and at how many points.
+func (g Gates) Missed() []string {
+	var out []string
+	for _, gate := range []struct {
+		n    int
+		what string
+	}{
+		{g.Lists, fmt.Sprintf("less than %.0f%% plain words or structure", 100*measure.MinPlainShare)},
+		{g.MadeUp, "something made up"},
+		{g.OverBudget, "over the budget"},
+		{g.Unstable, "another text the second time"},
+	} {
+		switch {
+		case gate.n == 1:
+			out = append(out, gate.what+" at 1 point")
+		case gate.n > 1:
+			out = append(out, fmt.Sprintf("%s at %d points", gate.what, gate.n))
+		}
+	}
+	return out
+}
+
+// Group is how a policy did on the free points of the sessions of one group. Where
+// one group has most of the sessions, the mean over all sessions is mostly its.
+type Group struct {
+	Name                             string
+	Sessions, Points                 int
+	Contextual, Recall, Instructions Mean
+}
+
+// Groups returns how a policy did on each group of sessions, in the order of their
+// names.
+func (r *Report) Groups(policy string) []Group {
+	scores := map[string][][]measure.Score{}
+	for _, s := range r.Sessions {
+		var of []measure.Score
+		for _, p := range s.Points {
+			if score, ok := p.Scores[policy]; ok && !p.Recorded {
+				of = append(of, score)
+			}
+		}
+		if len(of) > 0 {
+			scores[s.Group] = append(scores[s.Group], of)
+		}
+	}
+	var out []Group
+	for name, of := range scores {
+		g := Group{Name: name, Sessions: len(of)}
+		for _, s := range of {
+			g.Points += len(s)
+		}
+		g.Contextual = meanOf(of, func(s *measure.Score) measure.Measured { return s.Contextual })
+		g.Recall = meanOf(of, func(s *measure.Score) measure.Measured { return s.Recall })
+		g.Instructions = meanOf(of, func(s *measure.Score) measure.Measured { return s.Instructions })
+		out = append(out, g)
+	}
+	slices.SortFunc(out, func(a, b Group) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+// Sessions differ more than points of one session do, so it is sessions that are
+// drawn again.
+const draws = 2000
+
+// Interval returns the 95 % interval of the mean contextual recall over sessions, by
+// drawing sessions again with a fixed seed. ok is false for fewer than three.
+func (r *Row) Interval() (low, high float64, ok bool) {
+	n := len(r.bySession)
+	if n < 3 {
+		return 0, 0, false
+	}
+	rng := rand.New(rand.NewPCG(1, uint64(n)))
+	means := make([]float64, draws)
+	for i := range means {
+		for range n {
+			means[i] += r.bySession[rng.IntN(n)]
+		}
+		means[i] /= float64(n)
+	}
+	slices.SortFunc(means, cmp.Compare[float64])
+	return means[draws*25/1000], means[draws*975/1000-1], true
 }

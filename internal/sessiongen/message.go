@@ -1,18 +1,16 @@
 package sessiongen
 
 import (
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-type model struct{ api, provider, id string }
-
-var models = []model{
-	{"anthropic-messages", "anthropic", "claude-opus-4-5"},
-	{"anthropic-messages", "anthropic", "claude-sonnet-4-5"},
-	{"openai-responses", "openai", "gpt-5"},
-	{"openai-completions", "openrouter", "deepseek/deepseek-chat"},
-	{"google-generative-ai", "google", "gemini-2.5-pro"},
+// modelNames gives the API, the provider and the name of a model.
+func modelNames(i int) (api, provider, id string) {
+	f := strings.Fields(lines["models"][i])
+	return f[0], f[1], f[2]
 }
 
 // message adds an entry of type message. body is the message from its role on,
@@ -26,51 +24,43 @@ func (g *gen) message(n node, role, body string) int {
 
 func (g *gen) user() {
 	g.users++
+	n := g.fresh("message")
 	if g.users%3 == 2 && g.users/3 < g.o.HugeUsers {
 		g.mark(HugeTexts)
-		g.message(g.fresh("message"), "user", `,"content":"`+g.huge(g.o.HugeUserBytes)+`"`)
+		g.message(n, "user", `,"content":"`+g.huge(g.o.HugeUserBytes)+`"`)
 		return
 	}
-	g.message(g.fresh("message"), "user", `,"content":`+g.content(0.3))
+	g.message(n, "user", `,"content":`+g.content(0.3))
 }
 
 // content returns a string with the given probability, otherwise blocks.
 func (g *gen) content(asString float64) string {
 	if g.r.chance(asString) {
-		return `"` + g.text(g.r.size(g.o.UserBytes)) + `"`
+		return g.fill(`"«t U»"`)
 	}
 	return g.blocks(g.o.UserBytes)
 }
 
 // blocks returns a list of content blocks for a user, a result or an extension.
 func (g *gen) blocks(limit int) string {
-	var b strings.Builder
-	b.WriteString(`[{"type":"text","text":"`)
-	if !g.r.chance(0.04) {
-		b.WriteString(g.text(g.r.size(limit)))
-	}
-	b.WriteString(`"}`)
-	if g.r.chance(0.1) {
-		b.WriteString(`,{"type":"text","text":"` + g.text(g.r.size(limit/2)) + `"}`)
-	}
+	b := g.fill(fmt.Sprintf(`[{"type":"text","text":"«! 0.04 «t %d»»"}«? 0.1 ,{"type":"text","text":"«t %d»"}»`, limit, limit/2))
 	if g.r.chance(g.o.Odds.Image) {
-		b.WriteString("," + g.imageBlock())
+		b += "," + g.imageBlock()
 	}
 	if g.r.chance(g.o.Odds.ExtraFields / 2) {
-		b.WriteString(`,{"type":"chart","points":[1,2,3]}`)
+		b += `,{"type":"chart","points":[1,2,3]}`
 		g.mark(UnknownRecords)
 	}
-	b.WriteString("]")
-	return b.String()
+	return b + "]"
 }
 
 // answer adds an assistant message and the results of its calls.
 func (g *gen) answer() {
 	d := &g.o.Odds
-	stop := pick(&g.r, []string{"stop", "stop", "stop", "stop", "stop", "stop", "stop", "length"})
+	stop := g.fill(`«| stop|stop|stop|stop|stop|stop|stop|length»`)
 	failed := g.r.chance(d.Failed)
 	if failed {
-		stop = pick(&g.r, []string{"aborted", "error"})
+		stop = g.fill(`«| aborted|error»`)
 		g.mark(FailedAnswers)
 	}
 	var content []string
@@ -79,11 +69,7 @@ func (g *gen) answer() {
 		content = append(content, g.thinking())
 	}
 	if !empty && g.r.chance(0.8) {
-		block := `{"type":"text","text":"` + g.text(g.r.size(g.o.AnswerBytes)) + `"`
-		if g.r.chance(0.05) {
-			block += `,"textSignature":"msg_` + g.r.hex(12) + `"`
-		}
-		content = append(content, block+"}")
+		content = append(content, g.fill(`{"type":"text","text":"«t A»"«? 0.05 ,"textSignature":"msg_«h 12»"»}`))
 	}
 	var calls []call
 	if g.r.chance(d.Tools) && !(failed && (g.o.WellFormed || g.r.chance(0.6))) {
@@ -95,52 +81,30 @@ func (g *gen) answer() {
 	n := g.fresh("message")
 	for _, c := range calls {
 		n.calls = append(n.calls, c.block)
-		content = append(content, c.block)
 	}
+	content = append(content, n.calls...)
 	if len(calls) > 0 && g.r.chance(0.1) { // text after the calls
-		content = append(content, `{"type":"text","text":"`+g.text(g.r.size(100))+`"}`)
+		content = append(content, g.fill(`{"type":"text","text":"«t 100»"}`))
 	}
-	body := `,"content":[` + strings.Join(content, ",") + `]`
-	m := models[g.model]
-	body += `,"api":"` + m.api + `","provider":"` + m.provider + `","model":"` + m.id + `"`
-	used := 0
-	if g.cur >= 0 {
-		used = g.nodes[g.cur].visible
-	}
+	api, provider, id := modelNames(g.model)
+	body := fmt.Sprintf(`,"content":[%s],"api":"%s","provider":"%s","model":"%s"`, strings.Join(content, ","), api, provider, id)
 	if g.o.WellFormed || !g.r.chance(0.03) {
+		used := 0
+		if g.cur >= 0 {
+			used = g.nodes[g.cur].visible
+		}
 		body += `,"usage":` + g.usage(used/3)
 	}
 	body += `,"stopReason":"` + stop + `"`
-	if failed && g.r.chance(0.8) {
-		body += `,"errorMessage":"` + g.text(g.r.size(120)) + `"`
+	if failed {
+		body += g.fill(`«? 0.8 ,"errorMessage":"«t 120»"»`)
 	}
-	if g.r.chance(0.05) {
-		body += `,"responseId":"resp_` + g.r.hex(10) + `","diagnostics":[{"kind":"retry","attempt":1}]`
-	}
+	body += g.fill(`«? 0.05 ,"responseId":"resp_«h 10»","diagnostics":[{"kind":"retry","attempt":1}]»`)
 	if len(calls) == 0 {
 		g.message(n, "assistant", body)
 		return
 	}
-
-	order := make([]int, 0, len(calls))
-	for i := range calls {
-		if !g.r.chance(d.Missing) && (!failed || g.r.chance(0.2)) {
-			order = append(order, i)
-		}
-	}
-	if len(order) > 1 && g.r.chance(d.Shuffle) {
-		was := append([]int(nil), order...)
-		g.r.shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
-		for i := range order {
-			if order[i] != was[i] {
-				g.mark(ShuffledResults)
-				break
-			}
-		}
-	}
-	if len(calls) > 1 {
-		g.mark(ParallelCalls)
-	}
+	order := g.order(len(calls), failed)
 	// The answer itself is a child of a whole unit, so it is added outside the batch.
 	n.open = len(calls)
 	n.unit = len(g.nodes)
@@ -156,6 +120,29 @@ func (g *gen) answer() {
 		}
 	}
 	g.batch, g.depth = false, 0
+}
+
+// order draws which of n calls get a result, and in which order.
+func (g *gen) order(n int, failed bool) (order []int) {
+	for i := range n {
+		if !g.r.chance(g.o.Odds.Missing) && (!failed || g.r.chance(0.2)) {
+			order = append(order, i)
+		}
+	}
+	if len(order) > 1 && g.r.chance(g.o.Odds.Shuffle) {
+		was := slices.Clone(order)
+		for i := len(order) - 1; i > 0; i-- {
+			j := g.r.n(i + 1)
+			order[i], order[j] = order[j], order[i]
+		}
+		if !slices.Equal(order, was) {
+			g.mark(ShuffledResults)
+		}
+	}
+	if n > 1 {
+		g.mark(ParallelCalls)
+	}
+	return order
 }
 
 // between now and then adds something that is not in the context among the results.
@@ -182,11 +169,7 @@ func (g *gen) calls() []call {
 		c.id = g.callID(i)
 		var args string
 		c.name, args = g.arguments()
-		c.block = `{"type":"toolCall","id":"` + c.id + `","name":"` + c.name + `","arguments":` + args
-		if g.r.chance(0.05) {
-			c.block += `,"thoughtSignature":"` + g.r.base64(g.r.size(60)) + `"`
-		}
-		c.block += "}"
+		c.block = `{"type":"toolCall","id":"` + c.id + `","name":"` + c.name + `","arguments":` + args + g.fill(`«? 0.05 ,"thoughtSignature":"«b 60»"»}`)
 	}
 	return calls
 }
@@ -212,15 +195,7 @@ func (g *gen) callID(i int) string {
 func (g *gen) arguments() (name, args string) {
 	if g.r.chance(g.o.Odds.OddArguments) {
 		g.mark(OddArguments)
-		odd := []string{
-			`{"half":"x\ud83dx","e":"\u00e9"}`,
-			`{"x":"first","x":"second"}`,
-			`{}`,
-			`{"path":"main.go","n":1.0,"big":12345678901234567890,"small":1e-7,"e":1E5,"z":-0}`,
-			`{"b":"\u2028\u007f\u0001\/","2":"two","1":"one"}`,
-			`{"path":["main.go"],"deep":{"a":{"b":[[],{},null,true]}}}`,
-			`{"text":"a\n\t\\b","":""}`,
-		}
+		odd := lines["odd arguments"]
 		if g.o.WellFormed {
 			odd = odd[2:]
 		}
@@ -228,31 +203,25 @@ func (g *gen) arguments() (name, args string) {
 		if which == 0 && !g.o.WellFormed {
 			g.mark(LoneSurrogates)
 		}
-		return pick(&g.r, []string{"plot", "read", "mcp__db__query"}), odd[which]
+		return g.fill(`«| plot|read|mcp__db__query»`), odd[which]
 	}
 	switch g.r.n(6) {
 	case 0, 1:
-		args = `{"path":"` + g.path() + `"`
-		if g.r.chance(0.4) {
-			args += `,"offset":` + strconv.Itoa(g.r.n(2000)) + `,"limit":` + strconv.Itoa(g.r.between(1, 500))
-		}
-		return "read", args + "}"
+		return "read", g.fill(`{"path":"«p»"«? 0.4 ,"offset":«n 2000»,"limit":«1 500»»}`)
 	case 2:
-		return "write", `{"path":"` + g.path() + `","content":"` + g.text(g.r.size(g.o.AnswerBytes)) + `"}`
+		return "write", g.fill(`{"path":"«p»","content":"«t A»"}`)
 	case 3:
-		return "edit", `{"path":"` + g.path() + `","oldText":"` + g.text(g.r.size(120)) + `","newText":"` + g.text(g.r.size(120)) + `"}`
+		return "edit", g.fill(`{"path":"«p»","oldText":"«t 120»","newText":"«t 120»"}`)
 	case 4:
-		return "bash", `{"command":"` + g.command() + `","timeout":` + strconv.Itoa(g.r.between(1, 600)) + `}`
+		return "bash", `{"command":"` + g.command() + g.fill(`","timeout":«1 600»}`)
 	default:
-		return "grep", `{"pattern":"` + pick(&g.r, words) + `","path":"` + g.path() + `","ignoreCase":` + strconv.FormatBool(g.r.chance(0.5)) + `}`
+		return "grep", g.fill(`{"pattern":"«w»","path":"«p»","ignoreCase":«f 0.5»}`)
 	}
 }
 
 func (g *gen) command() string {
-	return pick(&g.r, []string{
-		"go test .\\/...", `grep -rn \"` + pick(&g.r, words) + `\" .`, "ls -la", "git diff --stat", "npm run build 2>&1 | tail -20",
-		`sed -i 's\/a\/b\/' main.go`, "cat <<'EOF' > note.txt\\n" + pick(&g.r, words) + "\\nEOF", "echo 你好",
-	})
+	grep, note := pick(&g.r, words), pick(&g.r, words)
+	return strings.NewReplacer("GREP", grep, "NOTE", note).Replace(pick(&g.r, lines["commands"]))
 }
 
 func (g *gen) result(unit int, c call) {
@@ -267,11 +236,8 @@ func (g *gen) result(unit int, c call) {
 	default:
 		content = g.blocks(g.o.ResultBytes)
 	}
-	body := `,"toolCallId":"` + c.id + `","toolName":"` + c.name + `","content":` + content
-	if g.r.chance(0.25) {
-		body += `,"details":{"diff":"` + g.text(g.r.size(200)) + `","firstChangedLine":` + strconv.Itoa(g.r.n(900)) + `}`
-	}
-	body += `,"isError":` + strconv.FormatBool(g.r.chance(0.12))
+	body := `,"toolCallId":"` + c.id + `","toolName":"` + c.name + `","content":` + content +
+		g.fill(`«? 0.25 ,"details":{"diff":"«t 200»","firstChangedLine":«n 900»}»,"isError":«f 0.12»`)
 	n := g.fresh("message")
 	n.unit = unit
 	at := g.message(n, "toolResult", body)
@@ -280,19 +246,18 @@ func (g *gen) result(unit int, c call) {
 
 // thinking returns a block as one of the providers sends it.
 func (g *gen) thinking() string {
-	block := func(text, rest string) string { return `{"type":"thinking","thinking":"` + text + `"` + rest + `}` }
 	if !g.r.chance(g.o.Odds.Signed) {
-		return block(g.text(g.r.size(g.o.AnswerBytes)), "")
+		return g.fill(`{"type":"thinking","thinking":"«t A»"}`)
 	}
 	g.mark(SignedThinking)
 	switch g.r.n(4) {
 	case 0: // OpenAI: the signature is the reasoning item itself
-		return block(g.text(g.r.size(g.o.AnswerBytes)), `,"thinkingSignature":"{\"type\":\"reasoning\",\"id\":\"rs_`+g.r.hex(16)+
-			`\",\"summary\":[],\"encrypted_content\":\"`+g.r.base64(g.r.size(300))+`\"}"`)
+		return g.fill(`{"type":"thinking","thinking":"«t A»","thinkingSignature":"{\"type\":\"reasoning\",\"id\":\"rs_«h 16»\",` +
+			`\"summary\":[],\"encrypted_content\":\"«b 300»\"}"}`)
 	case 1:
-		return block("", `,"thinkingSignature":"`+g.r.base64(g.r.size(400))+`","redacted":true`)
+		return g.fill(`{"type":"thinking","thinking":"","thinkingSignature":"«b 400»","redacted":true}`)
 	default:
-		return block(g.text(g.r.size(g.o.AnswerBytes)), `,"thinkingSignature":"`+g.r.base64(g.r.size(400))+`"`)
+		return g.fill(`{"type":"thinking","thinking":"«t A»","thinkingSignature":"«b 400»"}`)
 	}
 }
 
@@ -302,60 +267,39 @@ func (g *gen) usage(size int) string {
 		return `{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}`
 	}
 	size = max(0, size)*g.r.between(80, 130)/100 + g.r.between(20, 3000)
-	read := 0
+	read, write := 0, 0
 	if g.r.chance(0.7) {
 		read = g.r.n(size)
 	}
-	write := 0
 	if g.r.chance(0.3) {
 		write = g.r.n(size - read + 1)
 	}
-	input := size - read - write
-	output := g.r.size(4000)
+	input, output := size-read-write, g.r.size(4000)
 	total := size + output
 	if !g.o.WellFormed && g.r.chance(0.05) {
 		total = 0 // readers then add the parts up
 	}
-	var b strings.Builder
-	num := func(key string, v int) {
-		b.WriteString(`"` + key + `":` + strconv.Itoa(v) + `,`)
-	}
-	b.WriteByte('{')
-	num("input", input)
-	num("output", output)
-	num("cacheRead", read)
-	num("cacheWrite", write)
+	some := ""
 	if g.r.chance(0.1) {
-		num("cacheWrite1h", write/2)
+		some += fmt.Sprintf(`,"cacheWrite1h":%d`, write/2)
 	}
 	if g.r.chance(0.2) {
-		num("reasoning", g.r.n(output+1))
+		some += fmt.Sprintf(`,"reasoning":%d`, g.r.n(output+1))
 	}
-	num("totalTokens", total)
-	cost := func(v int) string { // micro-dollars as dollars
-		s := strconv.Itoa(1000000 + v%1000000)
-		return strconv.Itoa(v/1000000) + "." + s[1:]
-	}
-	b.WriteString(`"cost":{"input":` + cost(input*3) + `,"output":` + cost(output*15) + `,"cacheRead":` + cost(read/3) + `,"cacheWrite":` + cost(write*4) +
-		`,"total":` + cost(input*3+output*15+read/3+write*4) + `}}`)
-	return b.String()
+	cost := func(v int) string { return fmt.Sprintf("%d.%06d", v/1000000, v%1000000) } // micro-dollars as dollars
+	return fmt.Sprintf(`{"input":%d,"output":%d,"cacheRead":%d,"cacheWrite":%d%s,"totalTokens":%d,"cost":{"input":%s,"output":%s,"cacheRead":%s,"cacheWrite":%s,"total":%s}}`,
+		input, output, read, write, some, total, cost(input*3), cost(output*15), cost(read/3), cost(write*4), cost(input*3+output*15+read/3+write*4))
 }
 
 func (g *gen) bash() {
-	body := `,"command":"` + g.command() + `","output":"`
-	if !g.r.chance(0.1) {
-		body += g.text(g.r.size(g.o.ResultBytes))
+	body := `,"command":"` + g.command() + g.fill(`","output":"«! 0.1 «t R»»"`)
+	if cancelled := g.r.chance(0.1); cancelled {
+		body += g.fill(`«? 0.3 ,"exitCode":null»,"cancelled":true`)
+	} else {
+		body += g.fill(`,"exitCode":«| 0|0|0|1|2|127»,"cancelled":false`)
 	}
-	body += `"`
-	cancelled := g.r.chance(0.1)
-	if !cancelled {
-		body += `,"exitCode":` + pick(&g.r, []string{"0", "0", "0", "1", "2", "127"})
-	} else if g.r.chance(0.3) {
-		body += `,"exitCode":null`
-	}
-	body += `,"cancelled":` + strconv.FormatBool(cancelled)
 	if g.r.chance(0.15) {
-		body += `,"truncated":true,"fullOutputPath":"/home/user/out-` + g.r.hex(8) + `.log"`
+		body += g.fill(`,"truncated":true,"fullOutputPath":"/home/user/out-«h 8».log"`)
 	} else {
 		body += `,"truncated":false`
 	}
@@ -368,8 +312,7 @@ func (g *gen) bash() {
 }
 
 func (g *gen) system() {
-	first := g.cur < 0
-	m := g.systemMessage(first)
+	m := g.systemMessage(g.cur < 0)
 	n := g.fresh("message")
 	n.role, n.visible = "system", len(m)
 	g.add(n, `,"message":`+m)
@@ -378,12 +321,11 @@ func (g *gen) system() {
 // systemMessage returns a whole system message: the complete state when first,
 // otherwise a patch of some sections and tools.
 func (g *gen) systemMessage(first bool) string {
-	var b strings.Builder
-	b.WriteString(`{"role":"system","content":"`)
+	b := `{"role":"system","content":"`
 	if first || g.r.chance(0.3) {
-		b.WriteString(g.text(g.r.size(400)))
+		b += g.fill(`«t 400»`)
 	}
-	b.WriteString(`"`)
+	b += `"`
 	if first || g.r.chance(0.7) {
 		g.mark(SystemSections)
 		var list []string
@@ -393,29 +335,24 @@ func (g *gen) systemMessage(first bool) string {
 			case !first && g.r.chance(0.25):
 				list = append(list, `"`+name+`":null`)
 			default:
-				list = append(list, `"`+name+`":"`+g.text(g.r.size(500))+`"`)
+				list = append(list, `"`+name+g.fill(`":"«t 500»"`))
 			}
 		}
-		b.WriteString(`,"sections":{` + strings.Join(list, ",") + `}`)
+		b += `,"sections":{` + strings.Join(list, ",") + `}`
 	}
 	if first || g.r.chance(0.4) {
 		g.mark(SystemTools)
 		var list []string
 		for _, name := range []string{"read", "write", "edit", "bash", "grep"} {
 			if g.r.chance(0.7) {
-				list = append(list, g.tool(name))
+				list = append(list, `{"name":"`+name+g.fill(`","description":"«t 200»","parameters":{"type":"object",`+
+					`"properties":{"path":{"type":"string","minLength":1},"limit":{"type":"number","default":20.0}},"required":["path"]}}`))
 			}
 		}
-		b.WriteString(`,"toolsAdded":[` + strings.Join(list, ",") + `]`)
+		b += `,"toolsAdded":[` + strings.Join(list, ",") + `]`
 	}
 	if !first && g.r.chance(0.3) {
-		b.WriteString(`,"toolsRemoved":[{"name":"grep"}]`)
+		b += `,"toolsRemoved":[{"name":"grep"}]`
 	}
-	b.WriteString(`,"timestamp":` + strconv.FormatInt(g.now, 10) + `}`)
-	return b.String()
-}
-
-func (g *gen) tool(name string) string {
-	return `{"name":"` + name + `","description":"` + g.text(g.r.size(200)) + `","parameters":{"type":"object","properties":{"path":{"type":"string","minLength":1},` +
-		`"limit":{"type":"number","default":20.0}},"required":["path"]}}`
+	return b + `,"timestamp":` + strconv.FormatInt(g.now, 10) + `}`
 }

@@ -10,61 +10,6 @@ import (
 // to, so that a long chain is made in linear time.
 const lookBack = 250
 
-func (g *gen) run() {
-	g.header()
-	target := g.o.Entries
-	if target == 0 {
-		target = g.r.between(20, 120)
-	}
-	if g.r.chance(g.o.Odds.SystemFirst) {
-		g.system()
-	}
-	for len(g.entries) < target {
-		g.step()
-	}
-}
-
-// step does one thing. The odds of the special steps are used up in order, and
-// what remains is conversation.
-func (g *gen) step() {
-	d := &g.o.Odds
-	for _, s := range []struct {
-		p  float64
-		do func()
-	}{
-		{d.System, g.system},
-		{d.Bash, g.bash},
-		{d.CustomMessage, g.customMessage},
-		{d.Custom, g.custom},
-		{d.Label, g.label},
-		{d.Name, g.name},
-		{d.Model, g.modelChange},
-		{d.Level, g.level},
-		{d.Usage, g.usageRecord},
-		{d.Edit, g.edit},
-		{d.Compact, g.compact},
-		{d.Branch, g.branch},
-		{d.Root, func() { g.cur = -1 }},
-		{d.Orphan, g.orphan},
-		{d.DanglingRef, g.dangling},
-		{d.Unknown, g.unknown},
-		{d.Malformed, g.malformed},
-		{d.DuplicateID, g.duplicate},
-		{d.Cycle, g.cycle},
-	} {
-		if g.r.chance(s.p) {
-			s.do()
-			return
-		}
-	}
-	begun := g.cur >= 0 && g.nodes[g.cur].hasUser
-	if !begun && (g.o.WellFormed || g.r.chance(0.9)) || g.r.chance(d.UserShare) {
-		g.user()
-		return
-	}
-	g.answer()
-}
-
 // branch moves the leaf to an earlier entry; half of the time a summary of what was left follows.
 func (g *gen) branch() {
 	if len(g.nodes) == 0 {
@@ -109,23 +54,20 @@ func (g *gen) summary(limit int) string {
 
 // summaryDetails returns the optional fields that compactions and branch summaries share.
 func (g *gen) summaryDetails() string {
-	var b strings.Builder
+	fields := ""
 	if g.r.chance(0.7) {
-		b.WriteString(`,"details":{"readFiles":[` + g.pathList() + `],"modifiedFiles":[` + g.pathList() + `]}`)
+		fields = `,"details":{"readFiles":[` + g.pathList() + `],"modifiedFiles":[` + g.pathList() + `]}`
 	}
 	if g.o.Version == 3 && g.r.chance(0.4) {
-		b.WriteString(`,"usage":` + g.usage(g.r.size(50000)))
+		fields += `,"usage":` + g.usage(g.r.size(50000))
 	}
-	if g.r.chance(0.6) {
-		b.WriteString(`,"fromHook":` + strconv.FormatBool(g.r.chance(0.3)))
-	}
-	return b.String()
+	return fields + g.fill(`«? 0.6 ,"fromHook":«f 0.3»»`)
 }
 
 func (g *gen) pathList() string {
 	paths := make([]string, g.r.n(4))
 	for i := range paths {
-		paths[i] = `"` + g.path() + `"`
+		paths[i] = g.fill(`"«p»"`)
 	}
 	return strings.Join(paths, ",")
 }
@@ -171,21 +113,20 @@ func (g *gen) compact() {
 	summary := g.summary(1500)
 	n.kept = kept
 	n.visible += len(summary)
-	var b strings.Builder
-	b.WriteString(`,"summary":"` + summary + `"`)
+	fields := `,"summary":"` + summary + `"`
 	if g.o.Version == 1 {
-		b.WriteString(`,"firstKeptEntryIndex":` + index)
+		fields += `,"firstKeptEntryIndex":` + index
 	} else {
-		b.WriteString(`,"firstKeptEntryId":"` + first + `"`)
+		fields += `,"firstKeptEntryId":"` + first + `"`
 	}
-	b.WriteString(`,"tokensBefore":` + strconv.Itoa(max(0, g.nodes[g.cur].visible)/3+g.r.n(5000)))
+	fields += `,"tokensBefore":` + strconv.Itoa(max(0, g.nodes[g.cur].visible)/3+g.r.n(5000))
 	if g.o.Version > 1 {
-		b.WriteString(g.summaryDetails())
+		fields += g.summaryDetails()
 	}
 	if g.o.Version == 3 && g.r.chance(0.4) {
-		b.WriteString(`,"systemMessage":` + g.systemMessage(true))
+		fields += `,"systemMessage":` + g.systemMessage(true)
 	}
-	g.add(n, b.String())
+	g.add(n, fields)
 }
 
 // firstKept chooses an entry of path (newest first) to keep from.
@@ -254,7 +195,7 @@ func (g *gen) edit() {
 			omitted[n.target] = true
 		}
 		// In a well-formed session a unit that is omitted stays whole, and omitted.
-		gone := g.o.WellFormed && (omitted[i] || n.unit >= 0 && g.anyOmitted(n.unit, omitted))
+		gone := g.o.WellFormed && slices.ContainsFunc(g.unit(i), func(k int) bool { return omitted[k] })
 		if n.editable && !gone {
 			targets = append(targets, i)
 			if inKept {
@@ -293,24 +234,21 @@ func (g *gen) edit() {
 	g.addEdit(target, `{"content":`+g.replacement(target)+`}`)
 }
 
-func (g *gen) anyOmitted(unit int, omitted map[int]bool) bool {
-	if omitted[unit] {
-		return true
+// unit returns the entries that belong together with entry i: an answer and its results.
+func (g *gen) unit(i int) []int {
+	u := g.nodes[i].unit
+	if u < 0 {
+		return []int{i}
 	}
-	for _, i := range g.nodes[unit].results {
-		if omitted[i] {
-			return true
-		}
-	}
-	return false
+	return append([]int{u}, g.nodes[u].results...)
 }
 
 // omit takes target out of the context, in a well-formed session with its whole unit.
 func (g *gen) omit(target int) {
 	g.mark(Omissions)
 	unit := []int{target}
-	if u := g.nodes[target].unit; u >= 0 && g.o.WellFormed {
-		unit = append([]int{u}, g.nodes[u].results...)
+	if g.o.WellFormed {
+		unit = g.unit(target)
 	}
 	g.batch = len(unit) > 1
 	for k, i := range unit {
@@ -351,12 +289,10 @@ func (g *gen) label() {
 	if len(g.nodes) == 0 {
 		return
 	}
-	fields := `,"targetId":"` + pick(&g.r, g.nodes).id + `"`
-	if !g.r.chance(0.2) {
-		fields += `,"label":"` + g.shortText() + `"`
-	}
 	g.mark(Labels)
-	g.add(g.fresh("label"), fields)
+	target := pick(&g.r, g.nodes).id
+	fields := g.fill(`«! 0.2 ,"label":"«s»"»`)
+	g.add(g.fresh("label"), `,"targetId":"`+target+`"`+fields)
 }
 
 func (g *gen) name() {
@@ -368,29 +304,28 @@ func (g *gen) name() {
 }
 
 func (g *gen) modelChange() {
-	g.model = g.r.n(len(models))
-	m := models[g.model]
-	g.add(g.fresh("model_change"), `,"provider":"`+m.provider+`","modelId":"`+m.id+`"`)
+	g.model = g.r.n(len(lines["models"]))
+	_, provider, id := modelNames(g.model)
+	g.add(g.fresh("model_change"), `,"provider":"`+provider+`","modelId":"`+id+`"`)
 }
 
 func (g *gen) level() {
-	g.add(g.fresh("thinking_level_change"), `,"thinkingLevel":"`+pick(&g.r, []string{"off", "minimal", "low", "medium", "high"})+`"`)
+	n := g.fresh("thinking_level_change")
+	g.add(n, g.fill(`,"thinkingLevel":"«| off|minimal|low|medium|high»"`))
 }
 
 func (g *gen) custom() {
-	data := pick(&g.r, []string{`,"data":{"n":` + strconv.Itoa(g.r.n(100)) + `}`, ``, `,"data":null`, `,"data":[1,"two",{"three":3.0}]`})
+	data := pick(&g.r, []string{g.fill(`,"data":{"n":«n 100»}`), ``, `,"data":null`, `,"data":[1,"two",{"three":3.0}]`})
 	if g.r.chance(0.2) {
-		data = `,"data":"` + g.text(g.r.size(200)) + `"`
+		data = g.fill(`,"data":"«t 200»"`)
 	}
-	g.add(g.fresh("custom"), `,"customType":"`+pick(&g.r, []string{"state", "todo", "ext.cache"})+`"`+data)
+	n := g.fresh("custom")
+	g.add(n, g.fill(`,"customType":"«| state|todo|ext.cache»"`)+data)
 }
 
 func (g *gen) customMessage() {
 	content := g.content(0.6)
-	fields := `"customType":"ext","content":` + content + `,"display":` + strconv.FormatBool(g.r.chance(0.5))
-	if g.r.chance(0.5) {
-		fields += `,"details":{"k":1}`
-	}
+	fields := `"customType":"ext","content":` + content + g.fill(`,"display":«f 0.5»«? 0.5 ,"details":{"k":1}»`)
 	g.mark(CustomMessages)
 	role := ""
 	switch {
@@ -411,12 +346,106 @@ func (g *gen) customMessage() {
 }
 
 func (g *gen) usageRecord() {
-	m := models[g.model]
-	fields := `,"kind":"` + pick(&g.r, []string{"cache_warm", "title", "other kind"}) + `","provider":"` + m.provider + `","model":"` + m.id +
-		`","usage":` + g.usage(g.r.size(150000))
-	if g.r.chance(0.3) {
-		fields += `,"note":"` + g.shortText() + `"`
-	}
+	_, provider, id := modelNames(g.model)
+	fields := g.fill(`,"kind":"«| cache_warm|title|other kind»"`) + `,"provider":"` + provider + `","model":"` + id + `","usage":` + g.usage(g.r.size(150000)) +
+		g.fill(`«? 0.3 ,"note":"«s»"»`)
 	g.mark(UsageRecords)
 	g.add(g.fresh("usage"), fields)
+}
+
+// orphan adds a result whose call is nowhere.
+func (g *gen) orphan() {
+	if g.cur < 0 {
+		return
+	}
+	g.mark(OrphanResults)
+	g.message(g.fresh("message"), "toolResult", `,"toolCallId":"call_`+g.r.hex(9)+`","toolName":"read","content":`+g.blocks(200)+`,"isError":false`)
+}
+
+// dangling adds a record that refers to an id that does not exist.
+func (g *gen) dangling() {
+	g.mark(DanglingRefs)
+	nowhere := `"` + g.newID() + `"`
+	switch {
+	case g.r.chance(0.3):
+		g.add(g.fresh("label"), `,"targetId":`+nowhere+`,"label":"`+g.shortText()+`"`)
+	case g.o.Version == 3 && g.r.chance(0.4):
+		g.add(g.fresh("context_edit"), `,"targetId":`+nowhere+`,"replacement":null`)
+	default:
+		g.roots++
+		g.rawMessage(g.newID(), nowhere[1:len(nowhere)-1], 60)
+		g.nodes[g.cur].editable = true
+	}
+}
+
+// unknown adds a record of a type that no version of the format has.
+func (g *gen) unknown() {
+	g.mark(UnknownRecords)
+	g.add(g.fresh("bookmark"), `,"page":3,"message":{"role":"user","content":"not shown"}`)
+}
+
+// duplicate writes another user message under an id that is taken. pi's index
+// keeps the last, which may make an entry its own ancestor.
+func (g *gen) duplicate() {
+	if len(g.nodes) == 0 {
+		return
+	}
+	n := g.fresh("message")
+	if id := pick(&g.r, g.nodes).id; id != "" {
+		n.id = id
+		g.mark(DuplicateIDs)
+	}
+	g.message(n, "user", `,"content":"`+g.text(60)+`"`)
+}
+
+// cycle adds an entry that is its own parent, or two that are each other's.
+func (g *gen) cycle() {
+	g.mark(Cycles)
+	was := g.cur
+	a, b := g.newID(), g.newID()
+	if g.r.chance(0.4) {
+		b = a
+	}
+	g.rawMessage(a, b, 40)
+	if a != b {
+		g.rawMessage(b, a, 40)
+	}
+	if g.r.chance(0.6) {
+		g.cur = was
+	}
+}
+
+// rawMessage adds a user message that hangs under what need not be there.
+func (g *gen) rawMessage(id, parent string, size int) {
+	g.tick()
+	n := noNode("message")
+	n.id, n.role, n.hasUser, n.starts = id, "user", true, true
+	g.nodes = append(g.nodes, n)
+	g.cur = len(g.nodes) - 1
+	g.write(`{"type":"message","id":"`+id+`","parentId":"`+parent+`","timestamp":"`+stamp(g.now)+`","message":{"role":"user","content":"`+g.text(size)+
+		`","timestamp":`+strconv.FormatInt(g.now, 10)+`}}`, Entry{ID: id, Parent: parent, Type: "message", Role: "user"})
+}
+
+// malformed adds a record with a field that is missing or of the wrong kind.
+func (g *gen) malformed() {
+	g.mark(MalformedRecords)
+	kind := strings.SplitN(pick(&g.r, lines["malformed"]), " ", 3)
+	if g.r.chance(0.2) { // the base fields are wrong instead
+		g.tick()
+		line := pick(&g.r, []string{
+			`{"type":"custom","id":17,"parentId":null}`,
+			`{"type":"custom","parentId":null,"timestamp":"` + stamp(g.now) + `"}`,
+			`{"type":7,"id":"` + g.newID() + `","parentId":null}`,
+			`{"id":"` + g.newID() + `","parentId":false,"timestamp":12}`,
+			`{"type":"message","id":null,"parentId":null,"message":{"role":"user","content":"lost"}}`,
+		})
+		n := noNode("malformed")
+		n.children = 1
+		g.nodes = append(g.nodes, n)
+		g.write(line, Entry{Type: "malformed"})
+		return
+	}
+	n := g.fresh(kind[0])
+	n.role = strings.TrimPrefix(kind[1], "-")
+	g.add(n, kind[2])
 }

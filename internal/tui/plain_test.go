@@ -3,6 +3,7 @@ package tui
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clew-dev/clew/internal/tui/widget"
+	"github.com/clew-dev/clew/internal/waittest"
 	"github.com/clew-dev/clew/model/modeltest"
 )
 
@@ -82,14 +84,18 @@ func (x *plainTest) types(line string) {
 // reads waits until a text was printed, after what was read before.
 func (x *plainTest) reads(text string) {
 	x.t.Helper()
-	for limit := time.Now().Add(6 * time.Second); time.Now().Before(limit); time.Sleep(time.Millisecond) {
-		if k := strings.Index(x.out.String()[x.at:], text); k >= 0 {
-			x.at += k + len(text)
-			return
+	x.t.Cleanup(func() {
+		if all := x.out.String(); x.t.Failed() {
+			x.t.Logf("after\n%s\nit has printed\n%s", all[max(x.at-300, 0):x.at], all[x.at:])
 		}
-	}
-	all := x.out.String()
-	x.t.Fatalf("no %q; after\n%s\nit has printed\n%s", text, all[max(x.at-300, 0):x.at], all[x.at:])
+	})
+	waittest.Until(x.t, fmt.Sprintf("%q to be printed", text), func() bool {
+		k := strings.Index(x.out.String()[x.at:], text)
+		if k >= 0 {
+			x.at += k + len(text)
+		}
+		return k >= 0
+	})
 }
 
 func TestPlainConversation(t *testing.T) {

@@ -3,12 +3,16 @@ package tui
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clew-dev/clew/agent"
+	"github.com/clew-dev/clew/internal/tui/widget"
 )
 
 // outgoing is something that the user has typed and that is on its way: to the
@@ -141,4 +145,175 @@ func (u *ui) takeBack() {
 			}
 		}
 	})
+}
+
+// tasks are the goroutines that work beside the program. After wait none is left, and
+// none begins.
+type tasks struct {
+	ctx    context.Context
+	mu     sync.Mutex
+	closed bool
+	wg     sync.WaitGroup
+}
+
+// cmd makes a command that belongs to the tasks.
+func (t *tasks) cmd(fn func(ctx context.Context) tea.Msg) tea.Cmd {
+	return func() tea.Msg {
+		t.mu.Lock()
+		if t.closed {
+			t.mu.Unlock()
+			return nil
+		}
+		t.wg.Add(1)
+		t.mu.Unlock()
+		defer t.wg.Done()
+		return fn(t.ctx)
+	}
+}
+
+// wait returns when all have ended. The context must have been cancelled.
+func (t *tasks) wait() {
+	t.mu.Lock()
+	t.closed = true
+	t.mu.Unlock()
+	t.wg.Wait()
+}
+
+// after is a command that waits.
+func (t *tasks) after(d time.Duration, msg tea.Msg) tea.Cmd {
+	return t.cmd(func(ctx context.Context) tea.Msg {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-timer.C:
+			return msg
+		}
+	})
+}
+
+// job is a task that the user waits for, and that Escape cancels.
+type job struct {
+	what   string
+	since  time.Time
+	asks   bool // it was begun over a question, so that what it brings may cover that
+	cancel context.CancelFunc
+	then   func(error)
+}
+
+// jobMsg says that a job has ended.
+type jobMsg struct {
+	*job
+	err error
+}
+
+// run does something beside the program; then is called when it has ended.
+func (u *ui) run(what string, work func(ctx context.Context) error, then func(error)) {
+	ctx, cancel := context.WithCancel(u.ctx)
+	j := &job{what: what, since: u.cfg.Clock(), cancel: cancel, then: then, asks: len(u.asks) > 0}
+	u.jobs = append(u.jobs, j)
+	u.do(u.tasks.cmd(func(context.Context) tea.Msg { return jobMsg{j, work(ctx)} }))
+}
+
+// ended takes a job off the list and calls what is to follow.
+func (u *ui) ended(m jobMsg) {
+	m.cancel()
+	for i, j := range u.jobs {
+		if j == m.job {
+			u.jobs = append(u.jobs[:i:i], u.jobs[i+1:]...)
+			break
+		}
+	}
+	if m.then != nil {
+		u.now = m.job
+		m.then(m.err)
+		u.now = nil
+	}
+}
+
+// quietly does something beside the program that takes no time worth showing.
+func (u *ui) quietly(work func(ctx context.Context) error, then func(error)) {
+	u.do(u.tasks.cmd(func(ctx context.Context) tea.Msg {
+		return jobMsg{&job{cancel: func() {}, then: then}, work(ctx)}
+	}))
+}
+
+// tokens writes a count of tokens as people read it: 950, 9.5k, 168k, 1.05M.
+func tokens(n int64) string {
+	switch {
+	case n < 0:
+		return "-" + tokens(-n)
+	case n < 1000:
+		return strconv.FormatInt(n, 10)
+	case n < 99_950:
+		return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/1e3), ".0") + "k"
+	case n < 999_500:
+		return fmt.Sprintf("%.0fk", float64(n)/1e3)
+	default:
+		return strings.TrimSuffix(strings.TrimSuffix(fmt.Sprintf("%.2f", float64(n)/1e6), "0"), ".0") + "M"
+	}
+}
+
+// money writes US dollars.
+func money(x float64) string {
+	switch {
+	case x == 0:
+		return "$0"
+	case x < 0.01:
+		return "<$0.01"
+	default:
+		return fmt.Sprintf("$%.2f", x)
+	}
+}
+
+// share writes n of total in percent. Something is never 0%, and a part never 100%.
+func share(n, total int64) string {
+	switch {
+	case total <= 0:
+		return "?"
+	case n <= 0:
+		return "0%"
+	case n >= total:
+		return strconv.FormatInt(n*100/total, 10) + "%"
+	}
+	return strconv.FormatInt(min(max((n*100+total/2)/total, 1), 99), 10) + "%"
+}
+
+// ago says how long a time is past.
+func ago(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return "just now"
+	case d < time.Hour:
+		return strconv.Itoa(int(d/time.Minute)) + " min ago"
+	case d < 24*time.Hour:
+		return strconv.Itoa(int(d/time.Hour)) + " h ago"
+	default:
+		return strconv.Itoa(int(d/(24*time.Hour))) + " d ago"
+	}
+}
+
+// counted writes "1 message", "2 messages".
+func counted(n int, word string) string {
+	if n != 1 {
+		word += "s"
+	}
+	return strconv.Itoa(n) + " " + word
+}
+
+// pad makes a text exactly so many columns wide.
+func pad(s string, width int) string {
+	s = widget.Cut(s, width)
+	return s + strings.Repeat(" ", max(width-widget.Width(s), 0))
+}
+
+// firstLine is the first line of a text that says something.
+func firstLine(s string) string {
+	for line := range strings.SplitSeq(s, "\n") {
+		if line = strings.TrimSpace(line); line != "" {
+			return line
+		}
+	}
+	return ""
 }

@@ -67,7 +67,7 @@ func TestLockRace(t *testing.T) {
 			for n := 0; n < 25; {
 				f, err := tryOpen(p)
 				if errors.Is(err, jsonl.ErrLocked) {
-					time.Sleep(time.Millisecond)
+					runtime.Gosched()
 					continue
 				}
 				if err != nil {
@@ -202,6 +202,7 @@ func TestUnfinishedLines(t *testing.T) {
 				appendRaw(t, p, c.parts[0])
 			}
 			f := open(t, p)
+			jsonl.Patient(f)
 			log, err := session.NewLog(ctx, f, session.Options{})
 			if err != nil {
 				t.Fatal(err)
@@ -211,8 +212,10 @@ func TestUnfinishedLines(t *testing.T) {
 			}
 			var wg sync.WaitGroup
 			wg.Go(func() {
+				slowly := time.NewTicker(c.pause)
+				defer slowly.Stop()
 				for _, part := range c.parts[1:] {
-					time.Sleep(c.pause)
+					<-slowly.C
 					appendRaw(t, p, part)
 				}
 			})

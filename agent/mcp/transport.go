@@ -1,0 +1,324 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/clew-dev/clew/model"
+)
+
+// grace is how long a program gets to end by itself, first when its input has ended and
+// then when it is told to.
+const grace = 500 * time.Millisecond
+
+// process is a program that is a server. It has a process group of its own, which ends
+// with it.
+type process struct {
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	out    *os.File
+	stderr *ring
+	ended  chan struct{} // closed when the program has ended and err is set
+	err    error
+	told   atomic.Bool // it was told to end
+	alone  bool        // it has ended without being told to
+}
+
+// start runs a command. Stop it.
+func start(cmd *exec.Cmd) (*process, error) {
+	p := &process{cmd: cmd, stderr: &ring{}, ended: make(chan struct{})}
+	// Not StdoutPipe, for what a program wrote last must be read although it has ended.
+	out, childOut, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer childOut.Close()
+	p.out = out
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = childOut, p.stderr, grace
+	if p.in, err = cmd.StdinPipe(); err != nil {
+		_ = out.Close()
+		return nil, err
+	}
+	ownGroup(cmd)
+	if err := cmd.Start(); err != nil {
+		_, _ = out.Close(), p.in.Close()
+		return nil, err
+	}
+	go p.wait()
+	return p, nil
+}
+
+// wait waits for the end of the program, and ends what it leaves behind.
+func (p *process) wait() {
+	p.err = p.cmd.Wait()
+	p.alone = !p.told.Load()
+	killGroup(p.cmd)
+	// A child that left the group may hold the output open: it is not waited for.
+	_ = p.out.SetReadDeadline(time.Now().Add(grace))
+	close(p.ended)
+}
+
+// stop ends the program: politely, then not. It returns when it has ended.
+func (p *process) stop() {
+	p.told.Store(true)
+	_ = p.in.Close()
+	for _, next := range []func(*exec.Cmd){endGroup, killGroup} {
+		select {
+		case <-p.ended:
+			return
+		case <-time.After(grace):
+			next(p.cmd)
+		}
+	}
+	<-p.ended
+}
+
+// kill ends the program at once, and frees who writes to it.
+func (p *process) kill() {
+	p.told.Store(true)
+	killGroup(p.cmd)
+	_ = p.in.Close()
+	<-p.ended
+}
+
+// how says how the program ended by itself; "" where it did not. It waits a moment for
+// one whose output has ended.
+func (p *process) how() string {
+	select {
+	case <-p.ended:
+	case <-time.After(grace):
+		return ""
+	}
+	switch {
+	case !p.alone:
+		return ""
+	case p.err != nil:
+		return "its program has ended: " + p.err.Error()
+	}
+	return "its program has ended"
+}
+
+// maxStderr is how much is kept of what a program says on its error output, in bytes.
+const maxStderr = 8 << 10
+
+// ring keeps the end of what is written to it.
+type ring struct {
+	mu  sync.Mutex
+	buf []byte
+}
+
+// Write implements io.Writer.
+func (r *ring) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.buf = append(r.buf, p[max(0, len(p)-maxStderr):]...)
+	if over := len(r.buf) - maxStderr; over > 0 {
+		r.buf = append(r.buf[:0], r.buf[over:]...)
+	}
+	return len(p), nil
+}
+
+// last returns the last lines that say something.
+func (r *ring) last() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	lines := strings.Split(strings.TrimSpace(string(r.buf)), "\n")
+	return oneLine(strings.Join(lines[max(0, len(lines)-3):], " "))
+}
+
+// web makes the calls to an address.
+type web struct {
+	base   *http.Transport
+	header http.Header
+	tap    *tap
+	life   context.Context // ends every request
+}
+
+// newWeb returns a client for one address, whose requests end with life. Close its idle
+// connections.
+func newWeb(life context.Context, address string, header http.Header, t *tap) (*http.Client, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("url must be like https://example.com/mcp, and is %q", address)
+	}
+	base := &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		ForceAttemptHTTP2:   true,
+		TLSHandshakeTimeout: 15 * time.Second,
+		IdleConnTimeout:     90 * time.Second,
+	}
+	return &http.Client{
+		Transport: &web{base, header, t, life},
+		CheckRedirect: func(next *http.Request, before []*http.Request) error {
+			// The headers may hold a secret, which belongs to the address that was named.
+			if next.URL.Host != u.Host || next.URL.Scheme != u.Scheme || len(before) > 3 {
+				return http.ErrUseLastResponse
+			}
+			return nil
+		},
+	}, nil
+}
+
+// RoundTrip implements http.RoundTripper.
+func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancel(r.Context())
+	stop := context.AfterFunc(w.life, cancel)
+	end := func() { stop(); cancel() }
+	r = r.Clone(ctx)
+	for name, values := range w.header {
+		r.Header[name] = values
+	}
+	resp, err := w.base.RoundTrip(r)
+	if err != nil {
+		end()
+		return nil, err
+	}
+	resp.Body = &ending{resp.Body, end}
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	events := kind == "text/event-stream"
+	if !events { // of which the SDK bounds each event, and no other answer
+		resp.Body = &bounded{resp.Body, maxMessage}
+	}
+	resp.Body = w.tap.on(resp.Body, events)
+	return resp, nil
+}
+
+// CloseIdleConnections is what http.Client asks for.
+func (w *web) CloseIdleConnections() { w.base.CloseIdleConnections() }
+
+// ending is a body with something to do when it is closed.
+type ending struct {
+	io.ReadCloser
+	end func()
+}
+
+// Close implements io.Closer.
+func (e *ending) Close() error {
+	defer e.end()
+	return e.ReadCloser.Close()
+}
+
+var errTooLarge = errors.New("the server's answer is larger than 16 MiB")
+
+// bounded is an answer of at most left bytes.
+type bounded struct {
+	io.ReadCloser
+	left int64
+}
+
+// Read implements io.Reader.
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, errTooLarge
+	}
+	return n, err
+}
+
+// tap keeps what a server sends until it is shut. The SDK gives a schema as a map, which
+// loses the order of its members; models read them in that order, and caches hold only
+// where bytes stay the same. So the schemas are read a second time, from what was sent.
+type tap struct {
+	mu   sync.Mutex
+	shut bool
+	kept []*stream
+	size int
+}
+
+// stream is one answer, or all that a program has written.
+type stream struct {
+	data   bytes.Buffer
+	events bool // as server-sent events, not as JSON
+}
+
+// on returns a reader of which the tap keeps what is read.
+func (t *tap) on(r io.ReadCloser, events bool) io.ReadCloser {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.shut {
+		return r
+	}
+	s := &stream{events: events}
+	t.kept = append(t.kept, s)
+	return &tapped{r, t, s}
+}
+
+type tapped struct {
+	io.ReadCloser
+	tap *tap
+	to  *stream
+}
+
+// Read implements io.Reader.
+func (r *tapped) Read(p []byte) (int, error) {
+	n, err := r.ReadCloser.Read(p)
+	r.tap.mu.Lock()
+	defer r.tap.mu.Unlock()
+	if !r.tap.shut && r.tap.size+n <= maxMessage {
+		r.to.data.Write(p[:n])
+		r.tap.size += n
+	}
+	return n, err
+}
+
+// close shuts the tap and returns the schemas that came by, by the names of the tools.
+func (t *tap) close() map[string]json.RawMessage {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.shut = true
+	out := map[string]json.RawMessage{}
+	for _, s := range t.kept {
+		if s.events {
+			_ = model.ReadEvents(&s.data, maxMessage, func(e model.ServerEvent) error {
+				schemas(e.Data, out)
+				return nil
+			})
+			continue
+		}
+		d := json.NewDecoder(&s.data)
+		for {
+			var one json.RawMessage
+			if d.Decode(&one) != nil {
+				break
+			}
+			schemas(one, out)
+		}
+	}
+	t.kept = nil
+	return out
+}
+
+// schemas takes the schemas out of an answer to tools/list; of other messages nothing.
+func schemas(data []byte, into map[string]json.RawMessage) {
+	var answer struct {
+		Result struct {
+			Tools []struct {
+				Name        string          `json:"name"`
+				InputSchema json.RawMessage `json:"inputSchema"`
+			} `json:"tools"`
+		} `json:"result"`
+	}
+	if json.Unmarshal(data, &answer) != nil {
+		return
+	}
+	for _, t := range answer.Result.Tools {
+		if _, ok := into[t.Name]; !ok { // of two the first counts
+			into[t.Name] = t.InputSchema
+		}
+	}
+}

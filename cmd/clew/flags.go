@@ -1,0 +1,282 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/provider"
+	"github.com/clew-dev/clew/internal/settings"
+	"github.com/clew-dev/clew/model"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/summary"
+	"github.com/clew-dev/clew/summary/llm"
+	"github.com/clew-dev/clew/token"
+)
+
+// modelFlag is a flag that takes a model as PROVIDER/ID.
+type modelFlag struct{ provider, id string }
+
+// String implements pflag.Value.
+func (m *modelFlag) String() string {
+	if m.provider == "" {
+		return ""
+	}
+	return m.provider + "/" + m.id
+}
+
+// Type implements pflag.Value.
+func (m *modelFlag) Type() string { return "provider/id" }
+
+// Set implements pflag.Value.
+func (m *modelFlag) Set(s string) error {
+	provider, id, ok := strings.Cut(s, "/")
+	if !ok || provider == "" || id == "" {
+		return fmt.Errorf("%q is not of the form PROVIDER/ID, such as anthropic/claude-opus-4-5", s)
+	}
+	m.provider, m.id = provider, id
+	return nil
+}
+
+// counterFlag is a flag that takes the name of what estimates tokens.
+type counterFlag string
+
+const (
+	counterHeuristic counterFlag = "heuristic"
+	counterBPE       counterFlag = "bpe"
+	counterChars4    counterFlag = "chars4"
+)
+
+var counterNames = []string{string(counterHeuristic), string(counterBPE), string(counterChars4)}
+
+// add adds the flag to a command.
+func (c *counterFlag) add(cmd *cobra.Command) {
+	*c = counterHeuristic
+	cmd.Flags().Var(c, "counter", "what estimates tokens: heuristic, bpe (exact for OpenAI's models), chars4 (a token for four characters)")
+	_ = cmd.RegisterFlagCompletionFunc("counter", cobra.FixedCompletions(counterNames, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// String implements pflag.Value.
+func (c *counterFlag) String() string { return string(*c) }
+
+// Type implements pflag.Value.
+func (c *counterFlag) Type() string { return "name" }
+
+// Set implements pflag.Value.
+func (c *counterFlag) Set(s string) error {
+	if !slices.Contains(counterNames, s) {
+		return fmt.Errorf("there is no counter %q; there are %s", s, strings.Join(counterNames, ", "))
+	}
+	*c = counterFlag(s)
+	return nil
+}
+
+// of returns the counter for a model.
+func (c counterFlag) of(m session.Model) token.Counter {
+	switch c {
+	case counterBPE:
+		return token.BPE(m.Provider, m.ID)
+	case counterChars4:
+		return token.Chars4()
+	default:
+		return token.HeuristicFor(m.Provider, m.ID)
+	}
+}
+
+// summarizerFlags say which model writes summaries; without them none is asked.
+type summarizerFlags struct {
+	name, baseURL, keyEnv string
+	tries                 int // calls; 0: as the transport does
+	settings              *settings.Settings
+}
+
+func (fl *summarizerFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&fl.name, "summarizer", "", "the model that writes the summary, as provider/model, or a model that clew models lists; none: nobody is asked (default: what clew settings says, else none)")
+	f.StringVar(&fl.baseURL, "base-url", "", "address of another server that speaks the provider's API, or OpenAI's, such as http://localhost:11434/v1")
+	f.StringVar(&fl.keyEnv, "key-env", "", "environment variable that has the key (default: the provider's own, for its own address alone)")
+}
+
+// summarizer returns what the flags name, nil when they name none.
+func (fl *summarizerFlags) summarizer() (summary.Summarizer, error) {
+	if fl.name == "" {
+		if fl.baseURL != "" || fl.keyEnv != "" {
+			return nil, usagef("--base-url and --key-env say where a model is; say which with --summarizer")
+		}
+		return nil, nil
+	}
+	m, err := fl.model()
+	if err != nil {
+		return nil, err
+	}
+	return llm.New(llm.Config{Model: m})
+}
+
+// orSettings returns the flags with what the settings say where they say nothing.
+func (fl summarizerFlags) orSettings(cmd *cobra.Command, s *settings.Settings) *summarizerFlags {
+	fl.tries, fl.settings = s.SummaryTries, s
+	switch {
+	case fl.name == "none":
+		fl.name = ""
+	case fl.name == "" && strings.Contains(s.SummaryModel, "/"):
+		fl.name = s.SummaryModel
+	case fl.name == "" && s.SummaryModel != "":
+		warn(cmd, []error{fmt.Errorf("setting summarizer.model: %s names no provider, so no model is asked; write it as provider/model", s.SummaryModel)})
+	}
+	return &fl
+}
+
+func (fl *summarizerFlags) model() (model.Model, error) {
+	c := provider.Config{Name: fl.name, BaseURL: fl.baseURL, KeyEnv: fl.keyEnv, Settings: fl.settings}
+	if fl.tries > 0 {
+		c.Transport = model.NewTransport(model.TransportConfig{Retry: model.Retry{Attempts: fl.tries}})
+	}
+	m, err := provider.Open(c)
+	if errors.As(err, new(*provider.NameError)) {
+		return nil, usagef("--summarizer %w", err)
+	}
+	return m, err
+}
+
+// policyFlags are the flags that make a policy.
+type policyFlags struct {
+	window, keep, target, reserve  string
+	maxBytes                       string
+	preset, template, instructions string
+	counter                        counterFlag
+}
+
+func (fl *policyFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&fl.window, "window", "", "the model's window in tokens (default: that of the session's model, else 200000)")
+	f.StringVar(&fl.reserve, "reserve", "", "what stays free for the answer (default: 16384, at most a quarter of the window)")
+	f.StringVar(&fl.keep, "keep", "", "the newest part that stays as it is, at most half of the window (default: what the target leaves)")
+	f.StringVar(&fl.target, "target", "", "how large the context is to be afterwards (default: half of the window, or what --keep gives)")
+	f.StringVar(&fl.maxBytes, "max-bytes", "", "the most a request may take, in bytes of its JSON, such as 32M (default: no limit)")
+	f.StringVar(&fl.preset, "preset", "", "the policy: "+strings.Join(compact.PresetNames(), ", ")+" (default: clew, or what clew settings says)")
+	_ = cmd.RegisterFlagCompletionFunc("preset", cobra.FixedCompletions(compact.PresetNames(), cobra.ShellCompDirectiveNoFileComp))
+	fl.counter.add(cmd)
+	addSummaryFlags(cmd, &fl.template, &fl.instructions, "the preset's, else structured")
+}
+
+// addSummaryFlags adds the flags that say how a summary is to be.
+func addSummaryFlags(cmd *cobra.Command, template, instructions *string, byDefault string) {
+	f := cmd.Flags()
+	f.StringVar(template, "template", "", "the form of the summary: "+strings.Join(templateNames(), ", ")+" (default: "+byDefault+")")
+	f.StringVar(instructions, "instructions", "", "what the summary is to pay attention to")
+	_ = cmd.RegisterFlagCompletionFunc("template", cobra.FixedCompletions(templateNames(), cobra.ShellCompDirectiveNoFileComp))
+}
+
+// policy makes the policy of the settings and the flags, and refuses what makes no
+// sense. Its window is 0 where none was given.
+func (fl *policyFlags) policy(cmd *cobra.Command) (modelPolicy, error) {
+	given := map[string]string{}
+	if fl.preset != "" {
+		given["preset"] = fl.preset
+	}
+	s, err := loadSettings(given)
+	if err != nil {
+		return modelPolicy{}, err
+	}
+	warnSettings(cmd, s)
+	p, err := s.Policy()
+	if err != nil {
+		return modelPolicy{}, err
+	}
+	all := modelPolicy{settings: s}
+	for _, name := range []string{"window", "reserve", "target", "keep"} {
+		if cmd.Flags().Changed(name) {
+			all.flags = append(all.flags, name)
+		}
+	}
+	all.Policy, err = fl.on(p)
+	return all, err
+}
+
+// on returns a policy with what the flags say.
+func (fl *policyFlags) on(p compact.Policy) (_ compact.Policy, err error) {
+	p.Instructions = cmp.Or(fl.instructions, p.Instructions)
+	if fl.template != "" {
+		if p.Template, err = findTemplate(fl.template); err != nil {
+			return p, err
+		}
+	}
+	amounts := []struct {
+		flag, value string
+		to          *compact.Amount
+	}{{"keep", fl.keep, &p.Keep}, {"reserve", fl.reserve, &p.Reserve}, {"target", fl.target, &p.Target}}
+	for _, a := range amounts {
+		if a.value == "" {
+			continue
+		}
+		n, err := compact.ParseAmount(a.value)
+		if err != nil {
+			return p, usagef("--%s: %w", a.flag, err)
+		}
+		*a.to = n
+	}
+	bytes, err := parseBytes(fl.maxBytes)
+	if err != nil {
+		return p, err
+	}
+	window, err := parseWindow(fl.window)
+	if err != nil {
+		return p, err
+	}
+	p.MaxBytes, p.Window = cmp.Or(bytes, p.MaxBytes), cmp.Or(window, p.Window)
+	if _, _, err := p.Resolve(); err != nil {
+		if p.MaxBytes != 0 && p.MaxBytes < compact.MinBytes {
+			return p, usagef("--max-bytes: %w", err)
+		}
+		return p, usagef("--window: %w", err)
+	}
+	return p, nil
+}
+
+// parseBytes reads --max-bytes; 0 means that it was not given.
+func parseBytes(s string) (int64, error) {
+	if s == "" {
+		return 0, nil
+	}
+	n, err := compact.ParseAmount(s)
+	if err != nil || strings.HasSuffix(s, "%") || n.Of(0) == 0 {
+		return 0, usagef("--max-bytes %s: write a number of bytes, such as 5000000 or 5M", s)
+	}
+	return n.Of(0), nil
+}
+
+// parseWindow reads --window; 0 means that it was not given.
+func parseWindow(s string) (int64, error) {
+	if s == "" {
+		return 0, nil
+	}
+	n, err := compact.ParseAmount(s)
+	if err != nil || strings.HasSuffix(s, "%") {
+		return 0, usagef("--window %s: write the model's window in tokens, such as 64000 or 64k", s)
+	}
+	if n.Of(0) == 0 {
+		return 0, usagef("--window 0: a window of no tokens can't hold a prompt and an answer")
+	}
+	return n.Of(0), nil
+}
+
+func findTemplate(name string) (*summary.Template, error) {
+	t, err := summary.FindTemplate(name)
+	if err != nil {
+		return nil, usagef("--template: there is no template %q; there are %s", name, strings.Join(templateNames(), ", "))
+	}
+	return t, nil
+}
+
+func templateNames() []string {
+	var names []string
+	for _, t := range summary.Templates() {
+		names = append(names, t.Name())
+	}
+	return names
+}
