@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -124,6 +125,78 @@ func BenchmarkPrepare(b *testing.B) {
 					b.Fatal(err, p.Plan.Why)
 				}
 			})
+		})
+	}
+}
+
+// BenchmarkTinyMessages is a pass over very many messages that say hardly anything, and
+// Explain before it: near linear in their number.
+func BenchmarkTinyMessages(b *testing.B) {
+	ctx := context.Background()
+	at := time.Unix(0, 0)
+	for _, n := range []int{1000, 10_000, 100_000} {
+		drafts := make([]session.Draft, n)
+		for i := range drafts {
+			m := message.User(fmt.Sprint("do ", i), at)
+			if i%2 == 1 {
+				m = message.Assistant(at, message.TextBlock(fmt.Sprint("done ", i)))
+			}
+			drafts[i] = session.Message(m)
+		}
+		for _, op := range []string{"explain", "prepare"} {
+			b.Run(fmt.Sprint(op, "/", n), func(b *testing.B) {
+				for b.Loop() {
+					b.StopTimer()
+					s, err := clew.New(clew.Config{Policy: compact.Policy{Window: 8_000}})
+					if err != nil {
+						b.Fatal(err)
+					}
+					if _, err := s.Log().Append(ctx, drafts...); err != nil {
+						b.Fatal(err)
+					}
+					b.StartTimer()
+					if op == "explain" {
+						_, err = s.Explain(ctx)
+					} else {
+						_, err = s.Prepare(ctx)
+					}
+					if err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/float64(n), "µs/message")
+			})
+		}
+	}
+}
+
+// BenchmarkClip is one answer with very many results that are all too large together.
+func BenchmarkClip(b *testing.B) {
+	ctx := context.Background()
+	at := time.Unix(0, 0)
+	for _, n := range []int{100, 1000, 10_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			s, err := clew.New(clew.Config{Policy: compact.Policy{Window: int64(n) * 800}})
+			if err != nil {
+				b.Fatal(err)
+			}
+			var calls []message.Block
+			drafts := []session.Draft{session.Message(message.User("read all", at)), {}}
+			for i := range n {
+				id := fmt.Sprint("c", i)
+				calls = append(calls, message.ToolCallBlock(id, "read", []byte(`{}`)))
+				drafts = append(drafts, session.Message(message.ToolResult(id, "read", strings.Repeat("a line of the file\n", 500), false, at)))
+			}
+			drafts[1] = session.Message(message.Assistant(at, calls...))
+			if _, err := s.Log().Append(ctx, drafts...); err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				if _, err := s.Compact(ctx, clew.CompactOptions{DryRun: true, Keep: compact.Tokens(1_000)}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/float64(n), "µs/message")
 		})
 	}
 }

@@ -173,9 +173,13 @@ func (d *digest) findUsers() {
 	}
 }
 
+// quotedBefore reports whether the earlier summary quotes a message. Its quotes stand first.
 func (d *digest) quotedBefore(ref, t string) bool {
 	for _, u := range d.users {
-		if u.at < 0 && sameEntry(u.quote.Ref, ref) && u.quote.Text == t {
+		if u.at >= 0 {
+			return false
+		}
+		if sameEntry(u.quote.Ref, ref) && u.quote.Text == t {
 			return true
 		}
 	}
