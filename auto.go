@@ -11,7 +11,7 @@ import (
 // not fit is brought into the limit all the same, unless Config.NoAuto forbids it; and
 // reasoning that can't be sent any more is taken out whatever the settings say.
 func (c *Config) declines(s *compact.Snapshot, plan *compact.Plan) string {
-	if plan.Reason == compact.Manual {
+	if !plan.Act || plan.Reason == compact.Manual {
 		return ""
 	}
 	if c.NoAuto && plan.Reason == compact.Threshold {

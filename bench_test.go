@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
+	"github.com/clew-dev/clew/wire"
 )
 
 // longPath returns the entries of a generated session that is one path.
@@ -126,6 +129,127 @@ func BenchmarkPrepare(b *testing.B) {
 			})
 		})
 	}
+}
+
+// BenchmarkTinyMessages is a pass over very many messages that say hardly anything, and
+// Explain before it: near linear in their number.
+func BenchmarkTinyMessages(b *testing.B) {
+	ctx := context.Background()
+	at := time.Unix(0, 0)
+	for _, n := range []int{1000, 10_000, 100_000} {
+		drafts := make([]session.Draft, n)
+		for i := range drafts {
+			m := message.User(fmt.Sprint("do ", i), at)
+			if i%2 == 1 {
+				m = message.Assistant(at, message.TextBlock(fmt.Sprint("done ", i)))
+			}
+			drafts[i] = session.Message(m)
+		}
+		for _, op := range []string{"explain", "prepare"} {
+			b.Run(fmt.Sprint(op, "/", n), func(b *testing.B) {
+				for b.Loop() {
+					b.StopTimer()
+					s, err := clew.New(clew.Config{Policy: compact.Policy{Window: 8_000}})
+					if err != nil {
+						b.Fatal(err)
+					}
+					if _, err := s.Log().Append(ctx, drafts...); err != nil {
+						b.Fatal(err)
+					}
+					b.StartTimer()
+					if op == "explain" {
+						_, err = s.Explain(ctx)
+					} else {
+						_, err = s.Prepare(ctx)
+					}
+					if err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/float64(n), "µs/message")
+			})
+		}
+	}
+}
+
+// BenchmarkClip is one answer with very many results that are all too large together.
+func BenchmarkClip(b *testing.B) {
+	ctx := context.Background()
+	at := time.Unix(0, 0)
+	for _, n := range []int{100, 1000, 10_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			s, err := clew.New(clew.Config{Policy: compact.Policy{Window: int64(n) * 800}})
+			if err != nil {
+				b.Fatal(err)
+			}
+			var calls []message.Block
+			drafts := []session.Draft{session.Message(message.User("read all", at)), {}}
+			for i := range n {
+				id := fmt.Sprint("c", i)
+				calls = append(calls, message.ToolCallBlock(id, "read", []byte(`{}`)))
+				drafts = append(drafts, session.Message(message.ToolResult(id, "read", strings.Repeat("a line of the file\n", 500), false, at)))
+			}
+			drafts[1] = session.Message(message.Assistant(at, calls...))
+			if _, err := s.Log().Append(ctx, drafts...); err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				if _, err := s.Compact(ctx, clew.CompactOptions{DryRun: true, Keep: compact.Tokens(1_000)}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/float64(n), "µs/message")
+		})
+	}
+}
+
+// BenchmarkTurn is one turn, append, prepare and render, in session files of different
+// lengths whose context is the same: what lies before the compaction costs nothing. The
+// sizes take turns in one run, and the metric compares the largest with the smallest.
+func BenchmarkTurn(b *testing.B) {
+	ctx := context.Background()
+	at := time.Unix(0, 0)
+	sizes := []int{1000, 10_000, 100_000}
+	sessions := make([]*clew.Session, len(sizes))
+	for i, n := range sizes {
+		cfg := clew.Config{Provider: "anthropic", Model: "claude-opus-4-5", Durability: clew.DurableTurn}
+		s, err := clew.Create(ctx, filepath.Join(b.TempDir(), "s.jsonl"), cfg)
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer s.Close()
+		var drafts []session.Draft
+		for k := range n {
+			drafts = append(drafts, session.Message(message.User(fmt.Sprint("message ", k), at)))
+		}
+		drafts = append(drafts, session.NewCompaction(session.Compaction{Summary: "## Goal\n- to measure"}))
+		if _, err := s.Log().Append(ctx, drafts...); err != nil {
+			b.Fatal(err)
+		}
+		sessions[i] = s
+	}
+	spent := make([]time.Duration, len(sizes))
+	k := 0
+	for b.Loop() {
+		k++
+		for i, s := range sessions {
+			start := time.Now()
+			id := fmt.Sprint("call", k)
+			answer := message.Assistant(at, message.ToolCallBlock(id, "read", []byte(`{"path":"a.go"}`)))
+			if _, err := s.Append(ctx, answer, message.ToolResult(id, "read", "package a", false, at)); err != nil {
+				b.Fatal(err)
+			}
+			p, err := s.Prepare(ctx)
+			if err != nil {
+				b.Fatal(err)
+			}
+			if _, _, err := p.Render(wire.Anthropic); err != nil {
+				b.Fatal(err)
+			}
+			spent[i] += time.Since(start)
+		}
+	}
+	b.ReportMetric(float64(spent[len(spent)-1])/float64(spent[0]), "large/small")
 }
 
 // BenchmarkFirstPrepare is the first Prepare after opening: all entries are read

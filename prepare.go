@@ -226,7 +226,7 @@ func (s *Session) pass(ctx context.Context, info PassInfo, policy *compact.Polic
 		return nil, err
 	}
 	r := &Result{Plan: plan}
-	if why := s.cfg.declines(snap, plan); plan.Act && why != "" {
+	if why := s.cfg.declines(snap, plan); why != "" {
 		req.OnlyThinking = true
 		if !plan.OnlyThinking {
 			if r.Plan, err = s.check(snap, req); err != nil {

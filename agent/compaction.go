@@ -111,9 +111,9 @@ type CompactReport struct {
 	Before int64 `json:"before"`
 	After  int64 `json:"after"`
 	// Limit is the most that the context may take, Target what a pass aims at.
-	Limit  int64          `json:"limit"`
-	Target int64          `json:"target"`
-	Stages  []compact.Stage `json:"rungs,omitempty"`
+	Limit  int64           `json:"limit"`
+	Target int64           `json:"target"`
+	Stages []compact.Stage `json:"rungs,omitempty"`
 	// Summary is the text of the summary, "" where there is none; Summarizer made it.
 	Summary    string `json:"summary,omitempty"`
 	Summarizer string `json:"summarizer,omitempty"`

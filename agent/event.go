@@ -132,8 +132,8 @@ type Compaction struct {
 	// Aborted says that it was cancelled.
 	Aborted bool `json:"aborted,omitempty"`
 	// WillRetry says that a request which failed is sent again afterwards.
-	WillRetry bool           `json:"willRetry,omitempty"`
-	Stages     []compact.Stage `json:"rungs,omitempty"`
+	WillRetry bool            `json:"willRetry,omitempty"`
+	Stages    []compact.Stage `json:"rungs,omitempty"`
 	// Summary is the text of the summary, Summarizer who made it, Cost what it cost in US dollars.
 	Summary    string  `json:"summary,omitempty"`
 	Summarizer string  `json:"summarizer,omitempty"`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/clew-dev/clew/internal/ledger"
@@ -24,7 +25,7 @@ func Apply(ctx context.Context, log *session.Log, plan *Plan) ([]*session.Entry,
 	if err != nil {
 		return nil, err
 	}
-	meter, err := json.Marshal(record{plan.Before, plan.After, plan.learned, plan.overhead})
+	meter, err := json.Marshal(record{plan.Before, plan.After, plan.learned, plan.inferred})
 	if err != nil {
 		return nil, err
 	}
@@ -36,10 +37,9 @@ func Apply(ctx context.Context, log *session.Log, plan *Plan) ([]*session.Entry,
 type record struct {
 	Before token.Reading `json:"before"`
 	After  token.Reading `json:"after"`
-	// Calibration is what was learnt about the estimates until then, Overhead about what
-	// requests carry that is not in the log, in tokens.
+	// Calibration is what was learnt about the estimates until then.
 	Calibration json.RawMessage `json:"calibration,omitempty"`
-	Overhead    int64           `json:"overhead,omitempty"`
+	inferred
 }
 
 // recordOf returns what an entry says that begins a pass; the zero value for others.
@@ -50,14 +50,14 @@ func recordOf(e *session.Entry) (r record) {
 	return r
 }
 
-// overheadOn returns what the latest pass on a path has learnt about the overhead.
-func overheadOn(path []*session.Entry) int64 {
-	for i := len(path) - 1; i >= 0; i-- {
-		if _, ok := path[i].Pass(); ok {
-			return recordOf(path[i]).Overhead
+// inferredOn returns what the latest pass on a path has inferred.
+func inferredOn(path []*session.Entry) inferred {
+	for _, e := range slices.Backward(path) {
+		if _, ok := e.Pass(); ok {
+			return recordOf(e).inferred
 		}
 	}
-	return 0
+	return inferred{}
 }
 
 // editDetails is what an edit of a pass says about itself.

@@ -1,6 +1,9 @@
 package compact
 
 import (
+	"cmp"
+	"container/heap"
+
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 )
@@ -26,48 +29,64 @@ const (
 
 // clipWithin is clip for the items from..to-1, of classes up to most.
 func (p *planner) clipWithin(w *work, from, to int, hard int64, most int) bool {
-	done := map[int]bool{} // can't get smaller
-	for w.total > hard {
-		i := p.largest(w, from, to, most, done)
-		if i < 0 {
-			return false
-		}
-		want := w.parts[i].cost - (w.total - hard)
-		if !p.shrink(w, i, max(want-want/16, floorClip)) {
-			done[i] = true
-		}
-	}
-	return true
-}
-
-// largest returns the message that clip is to take next, or -1.
-func (p *planner) largest(w *work, from, to, most int, done map[int]bool) int {
 	last := -1
 	for i, it := range w.items {
 		if it.Message.UserWords() {
 			last = i
 		}
 	}
-	best, bestClass := -1, 0
+	var next clipHeap
 	for i := from; i < to; i++ {
-		if w.parts[i].cost <= floorClip || !clippable(w.items[i]) || done[i] || w.parts[i].taken || p.pinned[w.items[i].Entry.ID] {
-			continue
-		}
-		class := classOther
+		c := clipped{i, classOther, w.parts[i].cost}
 		switch {
 		case i == last:
-			class = classLast
+			c.class = classLast
 		case w.items[i].Message.UserWords():
-			class = classUser
+			c.class = classUser
 		}
-		if class > most {
-			continue
-		}
-		if best < 0 || class < bestClass || class == bestClass && w.parts[i].cost > w.parts[best].cost {
-			best, bestClass = i, class
+		if c.cost > floorClip && c.class <= most && clippable(w.items[i]) && !w.parts[i].taken && !p.pinned[w.items[i].Entry.ID] {
+			next = append(next, c)
 		}
 	}
-	return best
+	heap.Init(&next)
+	for w.total > hard {
+		if len(next) == 0 {
+			return false
+		}
+		c := &next[0]
+		want := c.cost - (w.total - hard)
+		shrunk := p.shrink(w, c.at, max(want-want/16, floorClip))
+		if c.cost = w.parts[c.at].cost; !shrunk || c.cost <= floorClip {
+			heap.Pop(&next)
+		} else {
+			heap.Fix(&next, 0)
+		}
+	}
+	return true
+}
+
+// clipped is a message that clip may take.
+type clipped struct {
+	at, class int
+	cost      int64
+}
+
+// clipHeap has the message first that clip takes next.
+type clipHeap []clipped
+
+func (h clipHeap) Len() int      { return len(h) }
+func (h clipHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *clipHeap) Push(x any)   { *h = append(*h, x.(clipped)) }
+
+func (h clipHeap) Less(i, j int) bool {
+	a, b := h[i], h[j]
+	return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(b.cost, a.cost), cmp.Compare(a.at, b.at)) < 0
+}
+
+func (h *clipHeap) Pop() any {
+	c := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return c
 }
 
 // clippable reports whether clip can make an item smaller.

@@ -21,7 +21,7 @@ func (p *planner) learn() {
 	p.scale = 1
 	anchor := p.snap.Reading.Anchor
 	if anchor < 0 {
-		p.overhead = p.snap.overhead
+		p.overhead, p.scale = p.snap.inferred.Overhead, max(p.snap.inferred.Scale, 1)
 		return
 	}
 	least := int64(-1)
@@ -80,15 +80,9 @@ func (p *planner) inBytes(n int64) int64 { return int64(math.Ceil(float64(n) * p
 // What the scale makes up for need not be guarded against again.
 func (p *planner) guard() float64 { return max(p.meter.Guard()/p.scale, 1) }
 
-// scaledReading is the estimate of a context by all that usage teaches.
-func (p *planner) scaledReading(r token.Reading) token.Reading {
-	r.Estimated = 0
-	for i, n := range r.Categories {
-		r.Categories[i] = p.scaled(n)
-		r.Estimated += r.Categories[i]
-	}
-	r.Guard, r.Tokens = p.guard(), r.Estimated
-	return withOverhead(r, p.overhead)
+// after is the reading of a context that the plan would give.
+func (p *planner) after(plan *Plan, c *session.Context) token.Reading {
+	return plan.inferred.on(p.meter.Measure(messages(c.Items), len(c.Items)))
 }
 
 // hard is the most that an estimate may be for the context to be within the

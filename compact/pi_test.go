@@ -335,6 +335,7 @@ func piJSON(t *testing.T, v any) string {
 	}
 	return string(data)
 }
+
 // findPiCutIn looks for a cut among entries[start:end] as pi does: each entry is
 // taken for what it adds to a context by itself, with no regard to edits and to
 // which compaction is the latest. keep is the tail in tokens, as token.Chars4
@@ -349,4 +350,3 @@ func findPiCutIn(entries []*session.Entry, start, end int, keep int64) piCut {
 	}
 	return findPiCut(slots, start, end, keep)
 }
-

@@ -48,7 +48,7 @@ type Plan struct {
 	edits     []string // the stage of each edit among drafts
 	threshold int64
 	learned   json.RawMessage // what usage has taught about estimates, for the pass to keep
-	overhead  int64           // likewise about what requests carry beside the log
+	inferred  inferred        // likewise about requests as a whole
 }
 
 // Threshold is the size from which the context is compacted, in tokens.
@@ -142,11 +142,9 @@ type planner struct {
 	reading token.Reading // of the context, or of what it would be without stale reasoning
 	meter   *token.Meter  // with all that usage has taught, as it is after the pass
 	costs   []int64       // what meter makes of each message
-	// overhead is what requests carried that is in no message here: a system
-	// prompt and tools that the log does not have. It stays whatever is done.
+	// overhead and scale are those of inferred; scale is at least 1.
 	overhead int64
-	// scale is by how much reported usage exceeds the estimates otherwise.
-	scale float64
+	scale    float64
 	// byteRate is what a byte of a request costs in tokens, where bytes are what
 	// there is too much of; else 0. See measure.go.
 	byteRate float64
@@ -189,7 +187,10 @@ func newPlanner(s *Snapshot, t trigger, plan *Plan, found *summary.Cache) (*plan
 		}
 	}
 	p.learn()
-	plan.overhead = p.overhead
+	plan.inferred = inferred{Overhead: p.overhead}
+	if p.scale > 1 {
+		plan.inferred.Scale = p.scale
+	}
 	return p, nil
 }
 
@@ -229,21 +230,21 @@ func (p *planner) conclude(ctx context.Context, plan *Plan, w *work, best *attem
 	plan.drafts, excerpts, plan.edits = w.drafts(at)
 	if best != nil {
 		plan.Cut, plan.Summary = p.told(w, best.cut), best.out
+		plan.Summary.Tokens = p.meter.Text(plan.Summary.Text)
 		plan.ReadFiles, plan.ModifiedFiles = p.fileLists(best.facts)
 		plan.drafts = append(plan.drafts, best.draft)
 	}
 	plan.drafts = append(plan.drafts, excerpts...)
 	after := session.Project(session.Preview(p.snap.Path, plan.drafts...))
-	estimate := p.meter.Measure(messages(after.Items), len(after.Items))
-	plan.After = withOverhead(estimate, p.overhead)
-	scaled := p.scaledReading(estimate)
-	if !p.budget.fits(scaled) {
-		return p.fixedPart(scaled)
+	plan.After = p.after(plan, after)
+	if !p.budget.fits(plan.After) {
+		return p.fixedPart(plan.After)
 	}
-	if scaled.Tokens >= p.reading.Tokens && p.byteRate == 0 {
-		if !p.budget.fits(p.reading) {
-			return p.fixedPart(scaled)
-		}
+	left := plan.After.Tokens
+	if p.reading.Anchor >= 0 { // what was reported is compared with the estimate that it corrects
+		left = p.scaled(plan.After.Estimated) + p.overhead
+	}
+	if left >= p.reading.Tokens && p.byteRate == 0 && p.budget.fits(p.reading) {
 		plan.nothing("what a summary would free it would take itself")
 		return nil
 	}

@@ -47,7 +47,7 @@ type Policy struct {
 	// limit that too, and images reach it before the window. A context over it is
 	// compacted as one over Limit is. Default: 0, no limit.
 	MaxBytes int64
-	// Offload says which tool results the first rung takes.
+	// Offload says which tool results the first stage takes.
 	Offload OffloadPolicy
 	// Summarizer makes the summary. Default: summary.Deterministic.
 	Summarizer summary.Summarizer

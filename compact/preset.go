@@ -41,7 +41,7 @@ func PresetNames() []string { return []string{PresetClew, PresetPi, PresetSynaps
 //
 // Whatever the preset decides, a guard follows that is the same for all: no cut
 // parts a call from its result, and a context that would not fit is brought
-// into the limit by the ladder's last rungs.
+// into the limit by the ladder's last stages.
 func Preset(name string) (Policy, error) {
 	switch name {
 	case PresetClew, "":

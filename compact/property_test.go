@@ -199,6 +199,10 @@ func (l *life) pass() {
 	if r.Tokens > plan.Budget.Limit || plan.After.Guarded() > plan.Budget.Limit {
 		l.fail("I3: %d tokens of %d (%s)", r.Tokens, plan.Budget.Limit, policy.Name)
 	}
+	// What the plan says of the context is what the next snapshot reads.
+	if now := l.snapshot().Reading; now != plan.After {
+		l.fail("the plan says %+v, and the context reads %+v", plan.After, now)
+	}
 	l.userWords(before, after, plan)
 	// I10: nothing more is done for the threshold.
 	if next, err := compact.Make(ctx, l.snapshot(), compact.Request{Reason: compact.Threshold, Policy: &compact.Policy{Window: policy.Window}}); err == nil && next.Act {

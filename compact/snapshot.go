@@ -62,9 +62,8 @@ type Snapshot struct {
 	answers int             // since the last pass that says what was learnt
 	targets map[string]bool // entries that edits are for
 	counted *token.Tally
-	// overhead is what requests carry that is in no message and not in Setup, as far as the
-	// pass on the path has inferred it from the usage before.
-	overhead int64
+	// inferred is what the pass on the path has inferred from the usage before it.
+	inferred inferred
 	// derived says that a snapshot was derived from this one, which now owns the free
 	// space behind the slices.
 	derived *atomic.Bool
@@ -134,7 +133,7 @@ func (s *Snapshot) project() error {
 		}
 	}
 	s.StaleThinking = staleThinking(s.Path, s.Context)
-	s.overhead = overheadOn(s.Path)
+	s.inferred = inferredOn(s.Path)
 	s.counted, s.derived = s.Meter.Tally(), &atomic.Bool{}
 	s.measure(s.Context.Items)
 	return nil
@@ -162,16 +161,26 @@ func (s *Snapshot) measure(items []session.Item) {
 	}
 	s.Reading, s.Costs = s.counted.Reading(), s.counted.Costs()
 	if s.Reading.Anchor < 0 {
-		s.Reading = withOverhead(s.Reading, s.overhead)
+		s.Reading = s.inferred.on(s.Reading)
 	}
 }
 
-// withOverhead is the reading of a context that nothing was reported of, with what was
-// learnt earlier about what requests carry beside it.
-func withOverhead(r token.Reading, overhead int64) token.Reading {
-	r.Measured = overhead
-	r.Tokens += overhead
-	r.Categories[token.Unattributed] += overhead
+// inferred is what usage says about requests as a whole.
+type inferred struct {
+	// Overhead is what they carried that is in no message and not in Setup: a system
+	// prompt and tools that the log does not have. It stays whatever is done.
+	Overhead int64 `json:"overhead,omitempty"`
+	// Scale is by how much they exceed the estimates otherwise; 0 is 1.
+	Scale float64 `json:"scale,omitempty"`
+}
+
+// on returns the reading of a context that nothing was reported of, with what was inferred
+// before. The scale widens the margin.
+func (i inferred) on(r token.Reading) token.Reading {
+	r.Guard = max(r.Guard, i.Scale)
+	r.Measured = i.Overhead
+	r.Tokens += i.Overhead
+	r.Categories[token.Unattributed] += i.Overhead
 	return r
 }
 

@@ -278,3 +278,34 @@ func TestTurns(t *testing.T) {
 		t.Errorf("%d results are left, %d tokens", results, plan.After.Tokens)
 	}
 }
+
+// A cut that counts turns lies where the user spoke, and the user may speak before a call
+// has its result (issue 11, 1.3).
+func TestTurnsPartsNoCallFromALateResult(t *testing.T) {
+	policy, err := compact.Preset(compact.PresetTurns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy.Window, policy.KeepTurns = 20_000, 2
+	for _, late := range []int{1, 2, 3} { // user messages between the call and its result
+		l := caseLog(t)
+		l.append(session.Message(message.ToolResult("nobody", "read", prose(100), false, l.clock))) // an orphan
+		l.fill(6)
+		l.append(session.Message(message.Assistant(l.clock, message.ToolCallBlock("c1", "read", []byte("{}")), message.ToolCallBlock("c2", "read", []byte("{}")))))
+		for range late {
+			l.user(prose(50))
+		}
+		l.append(session.Message(message.ToolResult("c1", "read", prose(60), false, l.clock)))
+		l.say("so it is")
+		l.user("and now?")
+		plan := l.make(compact.Manual, policy)
+		if !plan.Act || plan.Cut == nil {
+			t.Fatalf("%d late: %s", late, plan.Why)
+		}
+		l.apply(plan)
+		if len(compact.Pending(l.context().Items)) > 0 {
+			t.Errorf("%d late: a call waits", late)
+		}
+		l.check()
+	}
+}

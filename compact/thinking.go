@@ -155,7 +155,7 @@ func (p *planner) takeLoose(ctx context.Context, plan *Plan, only bool) error {
 	plan.drafts, _, plan.edits = w.drafts(0)
 	after := session.Project(session.Preview(p.snap.Path, plan.drafts...))
 	plan.Stages = w.stages(0, nil, 0)
-	plan.After = withOverhead(p.meter.Measure(messages(after.Items), len(after.Items)), p.overhead)
+	plan.After = p.after(plan, after)
 	if only || !p.over(plan.After, after) {
 		return p.valid(after)
 	}

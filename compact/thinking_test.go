@@ -8,6 +8,7 @@ import (
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/wire"
 )
 
 // think appends an answer with signed reasoning and what follows it.
@@ -200,5 +201,74 @@ func TestD11Presets(t *testing.T) {
 		if plan := l.make(compact.Threshold, policy); plan.Act {
 			t.Errorf("%s is followed by another pass: %s", name, plan.Why)
 		}
+	}
+}
+
+// A pass that takes out reasoning ends what was reported of the context. Where it does not
+// fit by the estimate that counts then, the same plan makes room (issue 11, 1.4).
+func TestThinkingPassMakesRoomToo(t *testing.T) {
+	policy := compact.Policy{Window: 16_000}
+	for _, large := range []bool{false, true} {
+		l := caseLog(t)
+		old := l.user("out of date")
+		for range 4 {
+			l.user(prose(100))
+			l.say(prose(map[bool]int{false: 100, true: 700}[large]))
+		}
+		l.user("look")
+		l.loop("c1", "sig-1")
+		l.append(session.NewContextEdit(session.ContextEdit{TargetID: old, Omit: true}))
+		l.report(8_000)
+		l.user("and now?")
+		if s := l.snapshot(); s.Reading.Measured != 8_000 || s.Reading.Tokens > 9_000 {
+			t.Fatalf("%+v", s.Reading)
+		}
+		plan := l.make(compact.Threshold, policy)
+		if !plan.Act || plan.OnlyThinking == large {
+			t.Fatalf("large %v, only thinking %v: %s", large, plan.OnlyThinking, plan.Why)
+		}
+		// Where nothing else is allowed nothing else is done.
+		only, err := compact.Make(context.Background(), l.snapshot(), compact.Request{Policy: &policy, OnlyThinking: true})
+		if err != nil || !only.OnlyThinking || only.Summary != nil {
+			t.Errorf("%v: %+v", err, only)
+		}
+		l.apply(plan)
+		s := l.snapshot()
+		if s.Reading.Guarded() > plan.Budget.Limit || strings.Contains(render(s.Context), "sig-1") {
+			t.Errorf("large %v: %d tokens of %d", large, s.Reading.Guarded(), plan.Budget.Limit)
+		}
+		if next := l.make(compact.Threshold, policy); next.Act {
+			t.Errorf("another pass: %s", next.Why)
+		}
+	}
+}
+
+// report appends an answer of which a usage was reported.
+func (l *life) report(tokens int64, calls ...message.Block) {
+	m := message.Assistant(l.clock, append([]message.Block{message.TextBlock("done")}, calls...)...)
+	m.Provider, m.Model, m.Usage = plainSetup.Model.Provider, plainSetup.Model.ID, &message.Usage{Input: tokens - 5, Output: 5}
+	l.append(session.Message(m))
+}
+
+// An answer that was reasoning alone leaves a line where without it an older answer would
+// be the last, with a call that nobody answered (issue 11, 1.5).
+func TestThinkingPassUncoversNoCall(t *testing.T) {
+	l := caseLog(t)
+	old := l.user("first")
+	l.append(session.Message(message.Assistant(l.clock, message.ToolCallBlock("c1", "read", []byte("{}")))))
+	l.user("never mind")
+	alone := l.think("sig-alone")
+	l.user("second")
+	l.append(session.NewContextEdit(session.ContextEdit{TargetID: old, Omit: true}))
+	plan := l.make(compact.Threshold, compact.Policy{Window: 16_000})
+	if !plan.OnlyThinking {
+		t.Fatal(plan.Why)
+	}
+	l.apply(plan)
+	if f := l.fateOf(alone); f.Fate != compact.FateEdited || strings.Contains(render(l.context()), "sig-") {
+		t.Errorf("%+v", f)
+	}
+	if _, _, err := wire.Build(contents(l.context()), wire.Anthropic, wire.Target{}, wire.Options{}); err != nil {
+		t.Errorf("it can't be sent: %v", err)
 	}
 }

@@ -157,8 +157,8 @@ func (r *report) after(name string, pl *compact.Plan) {
 	r.row("", "%s", line)
 }
 
-// rungWords say what a rung does.
-var rungWords = map[string]string{
+// stageWords say what a stage does.
+var stageWords = map[string]string{
 	"offload":   "large tool results, of which beginning and end stay",
 	"elide":     "what later results made stale, old reasoning, long old arguments",
 	"summarize": "what is before the cut",
@@ -168,16 +168,16 @@ var rungWords = map[string]string{
 	"clip":      "what is too large to be kept whole",
 }
 
-// freed writes what each rung has freed.
+// freed writes what each stage has freed.
 func (r *report) freed(pl *compact.Plan) {
 	r.row("freed", "%s tokens", number(pl.Before.Tokens-pl.After.Tokens))
 	var lines []numberLine
-	for _, rung := range pl.Stages {
-		text := rungWords[rung.Name]
-		if rung.Entries > 0 {
-			text = count(rung.Entries, "message") + ": " + text
+	for _, stage := range pl.Stages {
+		text := stageWords[stage.Name]
+		if stage.Entries > 0 {
+			text = count(stage.Entries, "message") + ": " + text
 		}
-		lines = append(lines, numberLine{rung.Name, rung.Freed, text})
+		lines = append(lines, numberLine{stage.Name, stage.Freed, text})
 	}
 	r.numbers(lines)
 	if pl.Guarded {
