@@ -1,5 +1,18 @@
 package jsonl
 
+import "context"
+
 // Impatient makes a File take an unfinished line for one whose writer is dead at
 // once, for tests in which there is no other writer.
 func Impatient(f *File) { f.patience = 0 }
+
+// OpenUnlocked is Open without a lock, for files that no other program can see.
+func OpenUnlocked(ctx context.Context, path string, opt Options) (*File, error) {
+	f := newFile(path, opt)
+	f.lock = &lock{}
+	if err := f.openPath(ctx); err != nil {
+		f.release()
+		return nil, openError(path, err)
+	}
+	return f, nil
+}
