@@ -393,7 +393,7 @@ func result(o *out, m *message.Message) {
 	}
 	output(o, strings.Join(texts, "\n"), name, ended)
 	blocks(o, rest, m.Role)
-	if whole, ok := session.OutOfLineOf(m); ok {
+	if whole, ok := session.SpilledOf(m); ok {
 		o.raw(`<p class="usage">This is an excerpt. The whole, ` + size(whole.Size) + `, is stored beside the session.</p>` + "\n")
 	}
 }
