@@ -72,34 +72,30 @@ func runLabel(cmd *cobra.Command, name, id, label string) (*labelReport, error) 
 		return nil, err
 	}
 	defer f.Close()
-	e, err := findTarget(ctx, f, id)
+	id, labels, err := findTargetID(ctx, f, id)
 	if err != nil {
 		return nil, err
 	}
-	r := &labelReport{File: f.Path(), ID: e.ID, Label: label}
-	labels, err := labelsOf(ctx, f)
-	if err != nil {
-		return nil, err
-	}
+	r := &labelReport{File: f.Path(), ID: id, Label: label}
 	for _, l := range labels {
-		if l.TargetID == e.ID {
+		if l.TargetID == id {
 			r.Was = l.Label
 		}
 	}
-	if err := freeLabel(labels, label, e.ID); err != nil {
+	if err := freeLabel(labels, label, id); err != nil {
 		return nil, err
 	}
 	if label == "" && r.Was == "" {
-		return nil, &session.Error{Op: "label", Subject: e.ID, Err: errors.New("it has no label to take away"), Hint: "clew tree --filter labeled " + f.Path() + " lists the labels"}
+		return nil, &session.Error{Op: "label", Subject: id, Err: errors.New("it has no label to take away"), Hint: "clew tree --filter labeled " + f.Path() + " lists the labels"}
 	}
-	if r.entry, err = inWords(ctx, f, e.ID); err != nil || label == r.Was {
+	if r.entry, err = inWords(ctx, f, id); err != nil || label == r.Was {
 		return r, err
 	}
 	log, err := session.NewLog(ctx, f, session.Options{})
 	if err != nil {
 		return nil, err
 	}
-	_, err = log.Append(ctx, session.NewLabel(e.ID, label))
+	_, err = log.Append(ctx, session.NewLabel(id, label))
 	return r, err
 }
 

@@ -91,15 +91,15 @@ func runName(cmd *cobra.Command, file, name string) (*nameReport, error) {
 // sessionNameOf returns the name of a session: that of the last record which
 // gives one, on whatever branch.
 func sessionNameOf(cmd *cobra.Command, s session.Store) (name string, err error) {
-	for e, err := range s.All(cmd.Context()) {
+	for e, err := range mentioning(cmd.Context(), s, `"session_info"`) {
 		if err != nil {
 			return "", err
 		}
 		if n, ok := e.SessionName(); ok {
-			name = own(n)
+			return own(n), nil
 		}
 	}
-	return name, nil
+	return "", nil
 }
 
 func (r *nameReport) print(cmd *cobra.Command) error {

@@ -58,11 +58,19 @@ func pinCommand(on bool, cmd *cobra.Command) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		path, err := log.Path(cmd.Context())
+		var ids []string
+		for _, arg := range args[1:] {
+			id, err := findID(cmd.Context(), f, arg)
+			if err != nil {
+				return err
+			}
+			ids = append(ids, id)
+		}
+		path, err := session.ContextPath(cmd.Context(), f, log.Leaf(), ids...)
 		if err != nil {
 			return err
 		}
-		entries, err := entriesToPin(cmd, f, path, args[1:])
+		entries, err := entriesToPin(cmd, f, path, ids)
 		if err != nil {
 			return err
 		}
@@ -78,12 +86,11 @@ func pinCommand(on bool, cmd *cobra.Command) *cobra.Command {
 				return &session.Error{Op: "unpin", Subject: e.ID, Err: fmt.Errorf("it is not pinned"), Hint: "clew explain " + f.Path() + " lists the pins"}
 			}
 		}
-		if _, err := log.Append(cmd.Context(), drafts...); err != nil {
+		written, err := log.Append(cmd.Context(), drafts...)
+		if err != nil {
 			return err
 		}
-		if path, err = log.Path(cmd.Context()); err != nil {
-			return err
-		}
+		path = append(path, written...)
 		r.Pins = append([]string{}, session.Pins(path)...)
 		if on {
 			r.Late = tooLate(path, r.Changed)
@@ -99,13 +106,16 @@ func pinCommand(on bool, cmd *cobra.Command) *cobra.Command {
 // entriesToPin finds the entries that are named. Only what the model reads can be
 // pinned, and only what is on the path to the leaf.
 func entriesToPin(cmd *cobra.Command, s session.Store, path []*session.Entry, ids []string) ([]*session.Entry, error) {
-	on := map[string]bool{}
+	on := map[string]*session.Entry{}
 	for _, e := range path {
-		on[e.ID] = true
+		on[e.ID] = e
 	}
 	var entries []*session.Entry
 	for _, id := range ids {
-		e, err := findEntry(cmd.Context(), s, id)
+		e, err := on[id], error(nil)
+		if e == nil {
+			e, err = s.Get(cmd.Context(), id)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -117,7 +127,7 @@ func entriesToPin(cmd *cobra.Command, s session.Store, path []*session.Entry, id
 				Hint: "name a message",
 			}
 		}
-		if !on[e.ID] {
+		if on[id] == nil {
 			return nil, &session.Error{
 				Op: cmd.Name(), Subject: e.ID, Err: fmt.Errorf("it is on another branch than the leaf"),
 				Hint: "clew tree shows the path to the leaf",

@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -23,16 +23,25 @@ func findTarget(ctx context.Context, s session.Store, name string) (*session.Ent
 	if isRoot(name) {
 		return nil, nil
 	}
-	if name == "" {
-		return nil, usagef("an empty target; clew tree lists the ids and the labels")
-	}
-	e, err := s.Get(ctx, name)
-	if err == nil || !errors.Is(err, session.ErrNotFound) {
-		return e, err
-	}
-	labels, err := labelsOf(ctx, s)
+	id, _, err := findTargetID(ctx, s, name)
 	if err != nil {
 		return nil, err
+	}
+	return s.Get(ctx, id)
+}
+
+// findTargetID is findTarget for the id alone. It returns the labels of the session
+// as well, where it has looked at them.
+func findTargetID(ctx context.Context, s session.Store, name string) (id string, labels []session.Label, err error) {
+	if name == "" {
+		return "", nil, usagef("an empty target; clew tree lists the ids and the labels")
+	}
+	if labels, err = labelsOf(ctx, s); err != nil {
+		return "", nil, err
+	}
+	id, err = findID(ctx, s, name)
+	if err == nil && id == name {
+		return id, labels, nil
 	}
 	var found []string
 	for _, l := range labels {
@@ -42,11 +51,11 @@ func findTarget(ctx context.Context, s session.Store, name string) (*session.Ent
 	}
 	switch len(found) {
 	case 0:
-		return findEntry(ctx, s, name)
+		return id, labels, err
 	case 1:
-		return s.Get(ctx, found[0])
+		return found[0], labels, nil
 	}
-	return nil, &session.Error{
+	return "", nil, &session.Error{
 		Op: "get entry", Subject: name, Err: fmt.Errorf("%d entries have this label: %s", len(found), strings.Join(found[:min(4, len(found))], ", ")),
 		Hint: "give the id of one",
 	}
@@ -55,23 +64,25 @@ func findTarget(ctx context.Context, s session.Store, name string) (*session.Ent
 // labelsOf returns the labels of a session as they stand now, in the order in
 // which the entries got their first one.
 func labelsOf(ctx context.Context, s session.Store) ([]session.Label, error) {
-	var labels []session.Label
-	at := map[string]int{}
-	for e, err := range s.All(ctx) {
+	var all []session.Label // the newest first
+	for e, err := range mentioning(ctx, s, `"label"`) {
 		if err != nil {
 			return nil, err
 		}
-		l, ok := e.Label()
-		if !ok {
-			continue
+		if l, ok := e.Label(); ok {
+			all = append(all, session.Label{TargetID: own(l.TargetID), Label: own(l.Label)})
 		}
+	}
+	var labels []session.Label
+	at := map[string]int{}
+	for _, l := range slices.Backward(all) {
 		i, known := at[l.TargetID]
 		if !known {
 			i = len(labels)
-			at[own(l.TargetID)] = i
-			labels = append(labels, session.Label{TargetID: own(l.TargetID)})
+			at[l.TargetID] = i
+			labels = append(labels, l)
 		}
-		labels[i].Label = own(l.Label)
+		labels[i].Label = l.Label
 	}
 	given := labels[:0]
 	for _, l := range labels {
