@@ -116,7 +116,7 @@ func VerifyOutOfLine(ctx context.Context, store session.Store, path string) ([]s
 			return problems, err
 		}
 		at, ok := outOfLineOf(e)
-		if !ok {
+		if !ok || at.Purged {
 			continue
 		}
 		if err := readBlob(ctx, blobs, at); err != nil {
@@ -134,7 +134,7 @@ func VerifyOutOfLine(ctx context.Context, store session.Store, path string) ([]s
 	return problems, nil
 }
 
-func readBlob(ctx context.Context, blobs blob.Store, at session.OutOfLine) error {
+func readBlob(ctx context.Context, blobs blob.Store, at session.Spilled) error {
 	id, err := blob.ParseID(at.ID)
 	if err != nil {
 		return err
@@ -148,66 +148,70 @@ func readBlob(ctx context.Context, blobs blob.Store, at session.OutOfLine) error
 	return err
 }
 
-func outOfLineOf(e *session.Entry) (session.OutOfLine, bool) {
+func outOfLineOf(e *session.Entry) (session.Spilled, bool) {
 	if e.Type != session.TypeMessage {
-		return session.OutOfLine{}, false
+		return session.Spilled{}, false
 	}
 	m, err := e.Message()
 	if err != nil {
-		return session.OutOfLine{}, false
+		return session.Spilled{}, false
 	}
-	return session.OutOfLineOf(m)
+	return session.SpilledOf(m)
 }
 
 // Purge overwrites a secret in a session file and in all that belongs to it: see
 // jsonl.Purge. Output kept beside the file that holds it is overwritten as a
-// whole, and removed. That is done first: after a failure it can be called again.
+// whole and removed, and the entries that referred to it do so no longer. After a
+// failure or a crash Purge can be called again.
 func Purge(ctx context.Context, path string, opt jsonl.PurgeOptions) (*jsonl.Purged, error) {
 	blobs, err := openBlobs(path)
 	if err != nil {
 		return nil, err
 	}
-	look := opt
-	look.DryRun = true
-	found, err := jsonl.Purge(ctx, path, look) // what would refuse refuses here
-	if err != nil {
+	dry := opt
+	dry.DryRun = true
+	if _, err := jsonl.Purge(ctx, path, dry); err != nil { // what would refuse refuses here
 		return nil, err
 	}
-	places, err := purgeBlobs(ctx, path, blobs, opt)
-	if err != nil {
-		return nil, &Error{Op: "purge", Subject: blobs.Path(), Err: err, Hint: "the session is as it was; try again"}
-	}
-	if !opt.DryRun {
-		if found, err = jsonl.Purge(ctx, path, opt); err != nil {
-			return nil, err
-		}
-	}
-	found.Places = append(found.Places, places...)
-	return found, nil
-}
-
-func purgeBlobs(ctx context.Context, path string, blobs *blob.Dir, opt jsonl.PurgeOptions) ([]jsonl.PurgePlace, error) {
 	gone, err := blobsToPurge(ctx, path, blobs, opt)
 	if err != nil {
 		return nil, err
 	}
-	var places []jsonl.PurgePlace
 	for _, g := range gone {
-		if !opt.DryRun {
+		opt.Spilled = append(opt.Spilled, g.id.String())
+	}
+	// Output that only its entry tells is erased while the entry still refers to it.
+	// What holds the text is found by the text again, and an entry must not refer to
+	// what is erased.
+	erase := func(byText bool) error {
+		for _, g := range gone {
+			if opt.DryRun || byText != (g.entry == "") {
+				continue
+			}
 			if err := blobs.Erase(ctx, g.id); err != nil {
-				return nil, err
+				return &Error{Op: "purge", Subject: blobs.Path(), Err: err, Hint: "try again: it was not all overwritten"}
 			}
 		}
-		places = append(places, jsonl.PurgePlace{
+		return nil
+	}
+	if err := erase(false); err != nil {
+		return nil, err
+	}
+	found, err := jsonl.Purge(ctx, path, opt)
+	if found == nil {
+		return nil, err
+	}
+	for _, g := range gone {
+		found.Places = append(found.Places, jsonl.PurgePlace{
 			File: blobs.File(g.id), EntryID: g.entry, What: "output kept beside the session, all of it",
 		})
 	}
-	return places, nil
+	return found, errors.Join(err, erase(true))
 }
 
 type purgedBlob struct {
 	id    blob.ID
-	entry string
+	entry string // that named it; "" for one that holds the text
 }
 
 // blobsToPurge returns what the purged entry refers to, and what holds the text.

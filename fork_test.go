@@ -682,7 +682,7 @@ func TestForkTakesItsOutput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at, ok := session.OutOfLineOf(m)
+	at, ok := session.SpilledOf(m)
 	if !ok {
 		t.Fatal("the output is in the log")
 	}

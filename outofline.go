@@ -49,8 +49,8 @@ func (s *Session) outOfLine(ctx context.Context, m *message.Message) (*message.M
 	if err != nil {
 		return nil, err
 	}
-	at := session.OutOfLine{ID: id.String(), Size: int64(len(whole))}
-	short, err := session.WithOutOfLine(shortOutput(m, int(min(outOfLineExcerpt, limit/3)), blobHandle(id)), at)
+	at := session.Spilled{ID: id.String(), Size: int64(len(whole))}
+	short, err := session.WithSpilled(shortOutput(m, int(min(outOfLineExcerpt, limit/3)), blobHandle(id)), at)
 	if err != nil || len(short.JSON()) >= len(whole) {
 		return m, nil // it has little text, and much of something that must stay
 	}
@@ -91,7 +91,7 @@ func shortOutput(m *message.Message, keep int, handle string) *message.Message {
 
 // whole returns a message as it was before a part of it was put out of line.
 func (s *Session) whole(ctx context.Context, m *message.Message) (*message.Message, error) {
-	at, ok := session.OutOfLineOf(m)
+	at, ok := session.SpilledOf(m)
 	if !ok {
 		return m, nil
 	}
@@ -103,7 +103,7 @@ func (s *Session) whole(ctx context.Context, m *message.Message) (*message.Messa
 }
 
 // readOutOfLine returns what is kept out of line, or the first most bytes of it.
-func (s *Session) readOutOfLine(ctx context.Context, at session.OutOfLine, most int64) ([]byte, error) {
+func (s *Session) readOutOfLine(ctx context.Context, at session.Spilled, most int64) ([]byte, error) {
 	id, err := blob.ParseID(at.ID)
 	if err != nil {
 		return nil, err

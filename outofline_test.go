@@ -237,6 +237,10 @@ func TestPurgeOutOfLine(t *testing.T) {
 		if beside != want || len(look.Places) != len(done.Places) {
 			t.Errorf("by text %v: %d places beside the file, want %d; dry run %d, done %d", byText, beside, want, len(look.Places), len(done.Places))
 		}
+		// What was purged is not lost. (Issue 11, defect 1.8.)
+		if problems := verifyOut(t, path); problems != 0 {
+			t.Errorf("by text %v: after the purge %d outputs are reported as lost", byText, problems)
+		}
 		left := 0
 		err = filepath.WalkDir(path+".blobs", func(p string, d os.DirEntry, err error) error {
 			if err == nil && !d.IsDir() && strings.Contains(read(t, p), "zq47y11") {

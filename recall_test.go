@@ -167,7 +167,7 @@ func TestRecallAll(t *testing.T) {
 						t.Fatalf("seed %d: %s is not the text of %s", seed, h, e.ID)
 					}
 					if logged, err := e.Message(); err == nil {
-						if _, ok := session.OutOfLineOf(logged); ok {
+						if _, ok := session.SpilledOf(logged); ok {
 							outside++
 						}
 					}
@@ -353,7 +353,7 @@ func TestSearchOutOfLine(t *testing.T) {
 			t.Fatal(err)
 		}
 		m, _ := e.Message()
-		at, _ := session.OutOfLineOf(m)
+		at, _ := session.SpilledOf(m)
 		for _, handle := range []string{id, handles[i][1], at.ID, at.ID[:20]} {
 			got, err := s.Recall(ctx, handle)
 			if err != nil || !bytes.Equal(got.JSON(), msgs[i+2].JSON()) {

@@ -122,7 +122,7 @@ const maxSearched = 64 << 20
 
 // searched returns the whole of a message, or as much of it as is searched.
 func (s *Session) searched(ctx context.Context, m *message.Message) (*message.Message, error) {
-	at, ok := session.OutOfLineOf(m)
+	at, ok := session.SpilledOf(m)
 	if !ok || at.Size <= maxSearched {
 		return s.whole(ctx, m)
 	}

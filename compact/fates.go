@@ -48,6 +48,19 @@ type Fate struct {
 // Fates says for every entry of a whole path, oldest first, what became of it
 // in the context. It is a pure function.
 func Fates(path []*session.Entry) []Fate {
+	fate := FateIn(path)
+	fates := make([]Fate, len(path))
+	for i, e := range path {
+		fates[i] = fate(e)
+	}
+	return fates
+}
+
+// FateIn returns a function that says what became of an entry in the context of a
+// path: the whole one, or what session.ContextPath gives of it. The function takes
+// entries of that slice and, so that a long path need not be in memory, entries that
+// stand on the path before it.
+func FateIn(path []*session.Entry) func(*session.Entry) Fate {
 	c := session.Project(path)
 	pinned := map[string]bool{}
 	for _, id := range session.Pins(path) {
@@ -71,8 +84,7 @@ func Fates(path []*session.Entry) []Fate {
 		}
 	}
 	quoted := quotedIn(c.Compaction)
-	fates := make([]Fate, len(path))
-	for i, e := range path {
+	return func(e *session.Entry) Fate {
 		f := Fate{Entry: e.ID, Pinned: pinned[e.ID]}
 		it, ok := shown[e]
 		switch {
@@ -95,9 +107,8 @@ func Fates(path []*session.Entry) []Fate {
 				f.Fate = FateQuoted
 			}
 		}
-		fates[i] = f
+		return f
 	}
-	return fates
 }
 
 // quotedIn returns a function that tells whether a summary quotes an entry whole.

@@ -16,34 +16,36 @@ func Path(ctx context.Context, s Store, leaf string) ([]*Entry, error) {
 
 // ContextPath returns the part of the path that the context needs: from the
 // first kept entry of the latest compaction to leaf, or the whole path when
-// there is no compaction on it. Its cost does not depend on what lies before.
-func ContextPath(ctx context.Context, s Store, leaf string) ([]*Entry, error) {
-	firstKept, compaction := "", ""
+// there is no compaction on it. With ids it goes on to the oldest of the entries
+// that have them. Its cost does not depend on what lies before.
+func ContextPath(ctx context.Context, s Store, leaf string, ids ...string) ([]*Entry, error) {
+	firstKept, compaction, complete := "", "", false
+	ids = slices.Clone(ids)
 	return walk(ctx, s, leaf, func(_ []*Entry, e *Entry) bool {
 		if compaction == "" && e.Type == TypeCompaction {
 			c, _ := e.Compaction()
 			compaction, firstKept = e.ID, c.FirstKeptEntryID
 		}
-		return compaction != "" && (e.ID == firstKept || firstKept == "")
+		ids = slices.DeleteFunc(ids, func(id string) bool { return id == e.ID })
+		complete = complete || compaction != "" && (e.ID == firstKept || firstKept == "")
+		return complete && len(ids) == 0
 	})
 }
 
-// visit calls fn with the entries from leaf towards the root until fn says that
-// it has seen enough. It holds on to none of them, however long the path; on a
-// cycle it goes round a few times and ends.
-func visit(ctx context.Context, s Store, leaf string, fn func(e *Entry) (enough bool)) error {
+// Walk calls fn with the entries from leaf towards the root until fn says that it
+// has seen enough. It holds on to none of them, however long the path; where parents
+// form a cycle it ends before the entry that would come twice.
+func Walk(ctx context.Context, s Store, leaf string, fn func(e *Entry) (enough bool)) error {
 	if leaf == "" {
 		return nil
 	}
 	e, err := s.Get(ctx, leaf)
-	mark := "" // an entry some way back; whoever meets it again walks in a circle
-	for n, next := 0, 1; e != nil && err == nil && e.ID != mark; n++ {
-		if n%1024 == 1023 && ctx.Err() != nil {
+	seen := map[string]bool{}
+	for err == nil && e != nil && !seen[e.ID] {
+		if len(seen)%1024 == 1023 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if n == next {
-			mark, next = e.ID, 2*next
-		}
+		seen[e.ID] = true
 		if fn(e) {
 			return nil
 		}
@@ -55,29 +57,13 @@ func visit(ctx context.Context, s Store, leaf string, fn func(e *Entry) (enough 
 // walk collects entries from leaf towards the root until stop says that the
 // one just added was the last needed.
 func walk(ctx context.Context, s Store, leaf string, stop func(path []*Entry, e *Entry) bool) ([]*Entry, error) {
-	if leaf == "" {
-		return nil, nil
-	}
-	e, err := s.Get(ctx, leaf)
+	var path []*Entry
+	err := Walk(ctx, s, leaf, func(e *Entry) bool {
+		path = append(path, e)
+		return stop(path, e)
+	})
 	if err != nil {
 		return nil, err
-	}
-	var path []*Entry
-	seen := map[string]bool{}
-	for e != nil && !seen[e.ID] {
-		if len(path)%1024 == 1023 {
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
-		}
-		seen[e.ID] = true
-		path = append(path, e)
-		if stop(path, e) {
-			break
-		}
-		if e, err = s.Parent(ctx, e); err != nil {
-			return nil, err
-		}
 	}
 	slices.Reverse(path)
 	return path, nil
@@ -86,7 +72,7 @@ func walk(ctx context.Context, s Store, leaf string, stop func(path []*Entry, e 
 // ModelAt returns the model in force at leaf: that of the latest change or answer on
 // the path, empty when the path names none. It reads back no further than that.
 func ModelAt(ctx context.Context, s Store, leaf string) (m Model, err error) {
-	err = visit(ctx, s, leaf, func(e *Entry) bool {
+	err = Walk(ctx, s, leaf, func(e *Entry) bool {
 		found := false
 		m, found = modelOf(e)
 		return found
@@ -114,7 +100,7 @@ func modelOf(e *Entry) (m Model, ok bool) {
 // empty when the path names none.
 func Settings(ctx context.Context, s Store, leaf string) (m Model, level string, err error) {
 	gotModel, gotLevel := false, false
-	err = visit(ctx, s, leaf, func(e *Entry) bool {
+	err = Walk(ctx, s, leaf, func(e *Entry) bool {
 		if !gotModel {
 			m, gotModel = modelOf(e)
 		}

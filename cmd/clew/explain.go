@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -30,7 +31,7 @@ type explainJSON struct {
 	Counts  map[compact.FateKind]int `json:"counts"`
 	Fates   []fateJSON               `json:"fates,omitempty"`
 
-	path       []*session.Entry
+	all        []fateJSON // of every entry on the path, oldest first
 	windowFrom string
 	trigger    int64
 }
@@ -76,14 +77,13 @@ the path: with --fates of each of them. Nothing is written.`,
 		if err := e.load(cmd, f, p, policy.counter); err != nil {
 			return err
 		}
-		all := e.fates()
 		if *asJSON {
 			if *fates {
-				e.Fates = all
+				e.Fates = e.all
 			}
 			return printJSON(cmd, e)
 		}
-		return e.print(cmd, all, *fates)
+		return e.print(cmd, *fates)
 	}
 	return cmd
 }
@@ -96,14 +96,12 @@ func (e *explainJSON) load(cmd *cobra.Command, s session.Store, policy modelPoli
 		return err
 	}
 	e.Leaf, e.Model, e.windowFrom, e.Waiting = p.leaf, p.modelName(), p.windowFrom, len(p.settle)
-	if e.path, err = session.Path(ctx, s, p.leaf); err != nil {
+	if err := e.fates(ctx, s, p.leaf); err != nil {
 		return err
 	}
-	e.Entries = len(e.path)
-	e.Pins = append([]string{}, session.Pins(e.path)...)
 	pr := newProgress(cmd)
 	defer pr.done()
-	pr.say("planning for %s", count(len(e.path), "entry", "entries"))
+	pr.say("planning for %s", count(e.Entries, "entry", "entries"))
 	return e.plans(ctx, p)
 }
 
@@ -125,20 +123,37 @@ func (e *explainJSON) plans(ctx context.Context, p *planning) (err error) {
 	return nil
 }
 
-// fates says what became of every entry, and counts.
-func (e *explainJSON) fates() []fateJSON {
-	e.Counts = map[compact.FateKind]int{}
-	all := compact.Fates(e.path)
-	out := make([]fateJSON, len(all))
-	for i, f := range all {
-		e.Counts[f.Fate]++
-		d := describe(e.path[i])
-		out[i] = fateJSON{f, d.Kind, d.line(), d}
+// fates says what became of every entry on the path, and counts. It keeps only the
+// entries in memory that the context needs, and of the others what they say in a line.
+func (e *explainJSON) fates(ctx context.Context, s session.Store, leaf string) error {
+	path, err := session.ContextPath(ctx, s, leaf)
+	if err != nil {
+		return err
 	}
-	return out
+	e.Pins = append([]string{}, session.Pins(path)...)
+	e.Counts = map[compact.FateKind]int{}
+	fate := compact.FateIn(path)
+	add := func(entry *session.Entry) {
+		f, d := fate(entry), describe(entry).own()
+		f.Entry = own(f.Entry)
+		e.Counts[f.Fate]++
+		e.all = append(e.all, fateJSON{f, d.Kind, d.line(), d})
+	}
+	n := 0
+	err = session.Walk(ctx, s, leaf, func(entry *session.Entry) bool {
+		if n++; n > len(path) {
+			add(entry)
+		} else {
+			add(path[len(path)-n])
+		}
+		return false
+	})
+	slices.Reverse(e.all)
+	e.Entries = len(e.all)
+	return err
 }
 
-func (e *explainJSON) print(cmd *cobra.Command, all []fateJSON, list bool) error {
+func (e *explainJSON) print(cmd *cobra.Command, list bool) error {
 	rep := newReport(cmd)
 	rep.row("session", "%s", e.File)
 	if e.Model != "" {
@@ -151,9 +166,9 @@ func (e *explainJSON) print(cmd *cobra.Command, all []fateJSON, list bool) error
 		e.printPlan(rep)
 	}
 	e.printPins(rep)
-	e.printCounts(rep, all)
+	e.printCounts(rep, e.all)
 	if list {
-		printFates(rep, all)
+		printFates(rep, e.all)
 	}
 	return rep.w.Flush()
 }
@@ -226,15 +241,14 @@ func printWould(rep *report, pl *compact.Plan) {
 }
 
 func (e *explainJSON) printPins(rep *report) {
-	byID := map[string]*session.Entry{}
-	for _, entry := range e.path {
-		byID[entry.ID] = entry
+	said := map[string]described{}
+	for _, f := range e.all {
+		said[f.Entry] = f.said
 	}
 	name := "pins"
 	for _, id := range e.Pins {
 		text := short(id, maxID)
-		if entry := byID[id]; entry != nil {
-			d := describe(entry)
+		if d, ok := said[id]; ok {
 			text += " " + d.Kind + " " + d.line()
 		}
 		rep.row(name, "%s", cut(text, rep.columns-reportMargin))

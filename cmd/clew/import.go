@@ -243,33 +243,30 @@ func sessionName(name string) string {
 }
 
 // writeSession writes a session to a file, whole or not at all.
-func writeSession(ctx context.Context, out string, t *transcript.Transcript, force bool) (err error) {
+func writeSession(ctx context.Context, out string, t *transcript.Transcript, force bool) error {
 	path := out
 	if _, err := os.Lstat(out); force && err == nil {
 		path = out + ".part"
 	}
-	f, err := jsonl.Create(ctx, path, asVersion3(t.Header), jsonl.Options{Program: "clew import"})
-	if err != nil {
-		if errors.Is(err, fs.ErrExist) {
-			return fmt.Errorf("import: %s is there already; choose another name or add --force; nothing was written", path)
+	entries := func(yield func(*session.Entry, error) bool) {
+		for _, e := range t.Entries {
+			if !yield(e, nil) {
+				return
+			}
 		}
+	}
+	_, err := jsonl.WriteNew(ctx, path, asVersion3(t.Header), entries, jsonl.Options{Program: "clew import"})
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return fmt.Errorf("import: %s is there already; choose another name or add --force; nothing was written", path)
+	case err != nil || path == out:
 		return err
 	}
-	defer func() {
-		if cerr := f.Close(); err == nil {
-			err = cerr
-		}
-		if err == nil && path != out {
-			err = os.Rename(path, out)
-		}
-		if err != nil {
-			_, _ = jsonl.Remove(context.WithoutCancel(ctx), path)
-		}
-	}()
-	if len(t.Entries) == 0 {
-		return nil
+	if err := os.Rename(path, out); err != nil {
+		_ = os.Remove(path)
+		return err
 	}
-	return f.Append(ctx, t.Entries, session.AppendOptions{})
+	return nil
 }
 
 func asVersion3(h session.Header) session.Header {

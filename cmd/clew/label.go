@@ -74,34 +74,30 @@ func runLabel(cmd *cobra.Command, name, id, label string) (*labelReport, error) 
 		return nil, err
 	}
 	defer f.Close()
-	e, err := findTarget(ctx, f, id)
+	id, labels, err := findTargetID(ctx, f, id)
 	if err != nil {
 		return nil, err
 	}
-	r := &labelReport{File: f.Path(), ID: e.ID, Label: label}
-	labels, err := labelsOf(ctx, f)
-	if err != nil {
-		return nil, err
-	}
+	r := &labelReport{File: f.Path(), ID: id, Label: label}
 	for _, l := range labels {
-		if l.TargetID == e.ID {
+		if l.TargetID == id {
 			r.Was = l.Label
 		}
 	}
-	if err := freeLabel(labels, label, e.ID); err != nil {
+	if err := freeLabel(labels, label, id); err != nil {
 		return nil, err
 	}
 	if label == "" && r.Was == "" {
-		return nil, &session.Error{Op: "label", Subject: e.ID, Err: errors.New("it has no label to take away"), Hint: "clew tree --filter labeled " + f.Path() + " lists the labels"}
+		return nil, &session.Error{Op: "label", Subject: id, Err: errors.New("it has no label to take away"), Hint: "clew tree --filter labeled " + f.Path() + " lists the labels"}
 	}
-	if r.entry, err = inWords(ctx, f, e.ID); err != nil || label == r.Was {
+	if r.entry, err = inWords(ctx, f, id); err != nil || label == r.Was {
 		return r, err
 	}
 	log, err := session.NewLog(ctx, f, session.Options{})
 	if err != nil {
 		return nil, err
 	}
-	_, err = log.Append(ctx, session.NewLabel(e.ID, label))
+	_, err = log.Append(ctx, session.NewLabel(id, label))
 	return r, err
 }
 
@@ -183,11 +179,19 @@ func pinCommand(on bool, cmd *cobra.Command) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		path, err := log.Path(cmd.Context())
+		var ids []string
+		for _, arg := range args[1:] {
+			id, err := findID(cmd.Context(), f, arg)
+			if err != nil {
+				return err
+			}
+			ids = append(ids, id)
+		}
+		path, err := session.ContextPath(cmd.Context(), f, log.Leaf(), ids...)
 		if err != nil {
 			return err
 		}
-		entries, err := entriesToPin(cmd, f, path, args[1:])
+		entries, err := entriesToPin(cmd, f, path, ids)
 		if err != nil {
 			return err
 		}
@@ -203,12 +207,11 @@ func pinCommand(on bool, cmd *cobra.Command) *cobra.Command {
 				return &session.Error{Op: "unpin", Subject: e.ID, Err: fmt.Errorf("it is not pinned"), Hint: "clew explain " + f.Path() + " lists the pins"}
 			}
 		}
-		if _, err := log.Append(cmd.Context(), drafts...); err != nil {
+		written, err := log.Append(cmd.Context(), drafts...)
+		if err != nil {
 			return err
 		}
-		if path, err = log.Path(cmd.Context()); err != nil {
-			return err
-		}
+		path = append(path, written...)
 		r.Pins = append([]string{}, session.Pins(path)...)
 		if on {
 			r.Late = tooLate(path, r.Changed)
@@ -224,13 +227,16 @@ func pinCommand(on bool, cmd *cobra.Command) *cobra.Command {
 // entriesToPin finds the entries that are named. Only what the model reads can be
 // pinned, and only what is on the path to the leaf.
 func entriesToPin(cmd *cobra.Command, s session.Store, path []*session.Entry, ids []string) ([]*session.Entry, error) {
-	on := map[string]bool{}
+	on := map[string]*session.Entry{}
 	for _, e := range path {
-		on[e.ID] = true
+		on[e.ID] = e
 	}
 	var entries []*session.Entry
 	for _, id := range ids {
-		e, err := findEntry(cmd.Context(), s, id)
+		e, err := on[id], error(nil)
+		if e == nil {
+			e, err = s.Get(cmd.Context(), id)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -242,7 +248,7 @@ func entriesToPin(cmd *cobra.Command, s session.Store, path []*session.Entry, id
 				Hint: "name a message",
 			}
 		}
-		if !on[e.ID] {
+		if on[id] == nil {
 			return nil, &session.Error{
 				Op: cmd.Name(), Subject: e.ID, Err: fmt.Errorf("it is on another branch than the leaf"),
 				Hint: "clew tree shows the path to the leaf",
@@ -368,15 +374,15 @@ func runName(cmd *cobra.Command, file, name string) (*nameReport, error) {
 // sessionNameOf returns the name of a session: that of the last record which
 // gives one, on whatever branch.
 func sessionNameOf(cmd *cobra.Command, s session.Store) (name string, err error) {
-	for e, err := range s.All(cmd.Context()) {
+	for e, err := range mentioning(cmd.Context(), s, `"session_info"`) {
 		if err != nil {
 			return "", err
 		}
 		if n, ok := e.SessionName(); ok {
-			name = own(n)
+			return own(n), nil
 		}
 	}
-	return name, nil
+	return "", nil
 }
 
 func (r *nameReport) print(cmd *cobra.Command) error {

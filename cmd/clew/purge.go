@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/clew-dev/clew"
+	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
 )
 
@@ -67,12 +69,16 @@ elsewhere, what was sent to a provider. A secret that leaked is to be changed.`,
 		}
 		switch {
 		case len(args) > 1:
-			if r.ID, err = purgedEntry(cmd, r.File, args[1]); err != nil {
+			r.ID, err = purgedEntry(cmd, r.File, args[1])
+			if *text && errors.Is(err, session.ErrNotFound) { // the secret is not repeated here
+				return usagef("purge: --text takes no value, and no entry has the id that stands there; give the text on standard input")
+			}
+			if err != nil {
 				return err
 			}
 			opt.ID = r.ID
 		case !*text:
-			return usagef("purge: name the entry that holds the secret, or give the secret with --text")
+			return usagef("purge: name the entry that holds the secret, or give the secret on standard input with --text")
 		}
 		if *text {
 			if opt.Text, err = readSecret(cmd); err != nil {
@@ -139,11 +145,10 @@ func (r *purgeReport) run(cmd *cobra.Command, opt jsonl.PurgeOptions) error {
 	defer pr.done()
 	pr.say("searching")
 	p, err := clew.Purge(cmd.Context(), r.File, opt)
-	if err != nil {
-		return err
+	if p != nil {
+		r.Purged = *p // with an error: what was overwritten before it
 	}
-	r.Purged = *p
-	return nil
+	return err
 }
 
 // stands reports whether something of the session still holds what was to go.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -27,16 +28,25 @@ func findTarget(ctx context.Context, s session.Store, name string) (*session.Ent
 	if isRoot(name) {
 		return nil, nil
 	}
-	if name == "" {
-		return nil, usagef("an empty target; clew tree lists the ids and the labels")
-	}
-	e, err := s.Get(ctx, name)
-	if err == nil || !errors.Is(err, session.ErrNotFound) {
-		return e, err
-	}
-	labels, err := labelsOf(ctx, s)
+	id, _, err := findTargetID(ctx, s, name)
 	if err != nil {
 		return nil, err
+	}
+	return s.Get(ctx, id)
+}
+
+// findTargetID is findTarget for the id alone. It returns the labels of the session
+// as well, where it has looked at them.
+func findTargetID(ctx context.Context, s session.Store, name string) (id string, labels []session.Label, err error) {
+	if name == "" {
+		return "", nil, usagef("an empty target; clew tree lists the ids and the labels")
+	}
+	if labels, err = labelsOf(ctx, s); err != nil {
+		return "", nil, err
+	}
+	id, err = findID(ctx, s, name)
+	if err == nil && id == name {
+		return id, labels, nil
 	}
 	var found []string
 	for _, l := range labels {
@@ -46,11 +56,11 @@ func findTarget(ctx context.Context, s session.Store, name string) (*session.Ent
 	}
 	switch len(found) {
 	case 0:
-		return findEntry(ctx, s, name)
+		return id, labels, err
 	case 1:
-		return s.Get(ctx, found[0])
+		return found[0], labels, nil
 	}
-	return nil, &session.Error{
+	return "", nil, &session.Error{
 		Op: "get entry", Subject: name, Err: fmt.Errorf("%d entries have this label: %s", len(found), strings.Join(found[:min(4, len(found))], ", ")),
 		Hint: "give the id of one",
 	}
@@ -59,23 +69,25 @@ func findTarget(ctx context.Context, s session.Store, name string) (*session.Ent
 // labelsOf returns the labels of a session as they stand now, in the order in
 // which the entries got their first one.
 func labelsOf(ctx context.Context, s session.Store) ([]session.Label, error) {
-	var labels []session.Label
-	at := map[string]int{}
-	for e, err := range s.All(ctx) {
+	var all []session.Label // the newest first
+	for e, err := range mentioning(ctx, s, `"label"`) {
 		if err != nil {
 			return nil, err
 		}
-		l, ok := e.Label()
-		if !ok {
-			continue
+		if l, ok := e.Label(); ok {
+			all = append(all, session.Label{TargetID: own(l.TargetID), Label: own(l.Label)})
 		}
+	}
+	var labels []session.Label
+	at := map[string]int{}
+	for _, l := range slices.Backward(all) {
 		i, known := at[l.TargetID]
 		if !known {
 			i = len(labels)
-			at[own(l.TargetID)] = i
-			labels = append(labels, session.Label{TargetID: own(l.TargetID)})
+			at[l.TargetID] = i
+			labels = append(labels, l)
 		}
-		labels[i].Label = own(l.Label)
+		labels[i].Label = l.Label
 	}
 	given := labels[:0]
 	for _, l := range labels {
@@ -187,45 +199,5 @@ func resolveSession(ctx context.Context, name string) (string, error) {
 		Op: "open", Subject: name,
 		Err:  fmt.Errorf("%d sessions in the data folder have ids that begin so", len(found)),
 		Hint: "give more of the id, or the path; clew ls --all lists them",
-	}
-}
-
-// findEntry returns the entry whose id is given, or the only one whose id
-// begins so.
-func findEntry(ctx context.Context, s session.Store, id string) (*session.Entry, error) {
-	if id == "" {
-		return nil, usagef("an empty entry id; clew tree lists the ids")
-	}
-	e, err := s.Get(ctx, id)
-	if err == nil || !errors.Is(err, session.ErrNotFound) {
-		return e, err
-	}
-	missing := err
-	var found []string
-	seen := map[string]bool{}
-	for e, err := range s.All(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		if strings.HasPrefix(e.ID, id) && !seen[e.ID] {
-			seen[e.ID] = true
-			found = append(found, e.ID)
-		}
-	}
-	switch len(found) {
-	case 0:
-		return nil, missing
-	case 1:
-		return s.Get(ctx, found[0])
-	}
-	const show = 4
-	list := strings.Join(found[:min(show, len(found))], ", ")
-	if len(found) > show {
-		list += ", ..."
-	}
-	return nil, &session.Error{
-		Op: "get entry", Subject: id,
-		Err:  fmt.Errorf("%d entries have ids that begin so: %s", len(found), list),
-		Hint: "give more of the id",
 	}
 }

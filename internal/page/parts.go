@@ -167,7 +167,7 @@ func result(m *message.Message) (parts []part) {
 	}
 	parts = append(parts, output(strings.Join(texts, "\n"), cmp.Or(line(m.ToolName), "a tool"), ended))
 	parts = append(parts, blocks(rest, m.Role)...)
-	if whole, ok := session.OutOfLineOf(m); ok {
+	if whole, ok := session.SpilledOf(m); ok {
 		parts = append(parts, paragraph("usage", "This is an excerpt. The whole, "+size(whole.Size)+", is stored beside the session."))
 	}
 	return parts

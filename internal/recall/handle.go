@@ -147,7 +147,7 @@ func blobOf(e *session.Entry, handle string) bool {
 	if err != nil {
 		return false
 	}
-	at, ok := session.OutOfLineOf(m)
+	at, ok := session.SpilledOf(m)
 	return ok && strings.HasPrefix(strings.TrimPrefix(at.ID, prefix), digits)
 }
 

@@ -13,7 +13,7 @@ import (
 // Options changes an Index. The zero value is ready for use.
 type Options struct {
 	// Whole returns the whole of a message of which the log has an excerpt, see
-	// session.OutOfLineOf, or as much of its beginning as is to be searched.
+	// session.SpilledOf, or as much of its beginning as is to be searched.
 	// When it fails, unless because the context is done, the excerpt is searched
 	// and counted in Results.Partial. Default: the excerpt is searched.
 	Whole func(ctx context.Context, m *message.Message) (*message.Message, error)
@@ -172,7 +172,7 @@ func said(e *session.Entry) *message.Message {
 }
 
 func (x *Index) whole(ctx context.Context, m *message.Message) (whole *message.Message, partial bool, err error) {
-	at, ok := session.OutOfLineOf(m)
+	at, ok := session.SpilledOf(m)
 	if !ok {
 		return m, false, nil
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 )
 
@@ -176,5 +177,56 @@ func TestFault(t *testing.T) {
 	}
 	if content(t, p) != "hello" || f.Count() != len(ops) {
 		t.Errorf("%q after %d operations, %v", content(t, p), f.Count(), ops)
+	}
+}
+
+// A program that is killed while it publishes a file leaves nothing, where the
+// system has files without names. (Issue 11, defect 1.8: OUT.new of a killed repair.)
+func TestPublishThatIsCutOffLeavesNothing(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux has files without names")
+	}
+	dir := t.TempDir()
+	func() {
+		defer func() { _ = recover() }()
+		_ = Publish(OS{}, filepath.Join(dir, "f"), 0o600, func(w io.Writer) error {
+			_, _ = io.WriteString(w, "hel")
+			if names := left(t, dir); len(names) > 0 {
+				t.Errorf("a kill would leave %v", names)
+			}
+			panic("killed")
+		})
+	}()
+	if names := left(t, dir); len(names) > 0 {
+		t.Errorf("%v are left", names)
+	}
+}
+
+// What has the name of a file of ours and is none is neither opened nor removed.
+func TestOwnFilesAreNoLinks(t *testing.T) {
+	dir := t.TempDir()
+	p, link := filepath.Join(dir, "f"), filepath.Join(dir, "link")
+	if err := os.WriteFile(p, []byte("hello"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("f", link); err != nil {
+		t.Skip(err)
+	}
+	_, rerr := ReadOwn(OS{}, link)
+	_, oerr := OpenOwn(OS{}, link, os.O_WRONLY|os.O_CREATE, 0o600)
+	for _, err := range []error{rerr, oerr, RemoveOwn(OS{}, link), CheckOwn(OS{}, link), CheckOwn(OS{}, dir)} {
+		if _, ok := errors.AsType[*NotFileError](err); !ok {
+			t.Errorf("error %v", err)
+		}
+	}
+	if f, err := (OS{}).OpenFile(link, os.O_RDONLY|NoFollow, 0); err == nil && NoFollow != 0 {
+		_ = f.Close()
+		t.Error("the system follows the link")
+	}
+	if data, err := ReadOwn(OS{}, p); err != nil || string(data) != "hello" {
+		t.Error(err)
+	}
+	if err := errors.Join(RemoveOwn(OS{}, p), RemoveOwn(OS{}, p), CheckOwn(OS{}, p)); err != nil || len(left(t, dir)) != 1 {
+		t.Error(err)
 	}
 }

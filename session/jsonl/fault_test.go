@@ -3,6 +3,7 @@ package jsonl_test
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -360,5 +361,27 @@ func TestSyncFaults(t *testing.T) {
 	fail = true
 	if err := f.Close(); !errors.Is(err, errDisk) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// unopenable is the file system, in which no file that is there can be opened.
+type unopenable struct{ vfs.OS }
+
+func (u unopenable) OpenFile(name string, flag int, perm fs.FileMode) (vfs.File, error) {
+	if flag&os.O_CREATE == 0 {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.EIO}
+	}
+	return u.OS.OpenFile(name, flag, perm)
+}
+
+// A session that was created and can't be opened is not left behind. (Issue 11,
+// defect 1.8: the result of an import that failed.)
+func TestCreateThatFailsLeavesNothing(t *testing.T) {
+	p := filepath.Join(t.TempDir(), "s.jsonl")
+	if _, err := jsonl.Create(ctx, p, testHeader, jsonl.Options{FS: unopenable{}}); !errors.Is(err, syscall.EIO) {
+		t.Errorf("error %v", err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(p), "*")); len(left) > 0 {
+		t.Errorf("left: %v", left)
 	}
 }

@@ -24,7 +24,7 @@ type PurgeOptions struct {
 	// Text goes wherever it stands. "" for none; at least MinPurge bytes.
 	Text string
 	// Spilled are the addresses of full content kept beside the session that is
-	// erased as well. The records that refer to it lose the reference.
+	// erased as well. The records that refer to it say then that it was purged.
 	Spilled []string
 	// DryRun looks what there is, and changes nothing.
 	DryRun bool
@@ -420,10 +420,10 @@ func (p *purger) rewrite(r *record) (data []byte, what string) {
 			data = purged
 		}
 	}
-	if short, ok := withoutSpilled(data, p.opt.Spilled); ok {
-		data = short
+	if marked, ok := markSpilled(data, p.opt.Spilled); ok {
+		data = marked
 		if what == "" {
-			what = "the address of its full content"
+			what = "a note that its full content was purged"
 		}
 	}
 	n := 0

@@ -282,24 +282,20 @@ func outsideFiles(raw []byte) (paths []string) {
 	return paths
 }
 
-// withoutSpilled takes the reference to full content kept beside the session out of
-// a message; ok is false when it refers to none of the addresses.
-func withoutSpilled(raw []byte, addresses []string) (short []byte, ok bool) {
+// markSpilled says in a message that the full content kept beside the session, to
+// which it refers, was purged; ok is false when it refers to none of the addresses,
+// or says so already.
+func markSpilled(raw []byte, addresses []string) (marked []byte, ok bool) {
 	msg := jsonx.Get(raw, "message")
 	details := jsonx.Get(msg, "details")
 	clew := jsonx.Get(details, "clew")
-	id, _ := jsonx.String(jsonx.Get(jsonx.Get(clew, "blob"), "id"))
-	if id == "" || !slices.Contains(addresses, id) {
+	at := jsonx.Get(clew, "blob")
+	id, _ := jsonx.String(jsonx.Get(at, "id"))
+	if id == "" || !slices.Contains(addresses, id) || jsonx.Bool(jsonx.Get(at, "purged")) {
 		return raw, false
 	}
-	var kept jsonx.Object
-	jsonx.Members(clew, func(key, v []byte) bool {
-		if string(key) != "blob" {
-			kept.Raw(string(key), v)
-		}
-		return true
-	})
-	return jsonx.Set(raw, "message", jsonx.Set(msg, "details", jsonx.Set(details, "clew", kept.Bytes()))), true
+	at = jsonx.Set(at, "purged", []byte("true"))
+	return jsonx.Set(raw, "message", jsonx.Set(msg, "details", jsonx.Set(details, "clew", jsonx.Set(clew, "blob", at)))), true
 }
 
 // span is a part of a text.
