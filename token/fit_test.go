@@ -2,10 +2,8 @@ package token_test
 
 import (
 	"fmt"
-	"io/fs"
 	"maps"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,54 +12,34 @@ import (
 	"github.com/clew-dev/clew/internal/bpe"
 	replay "github.com/clew-dev/clew/internal/replay/meter"
 	"github.com/clew-dev/clew/message"
-	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/token"
-	"github.com/clew-dev/clew/transcript"
 )
 
 // A recorded is a session of the corpus with usage.
 type recorded struct {
-	format, repo    string
+	replay.Recorded
 	provider, model string // of most of its answers
 	family          token.Family
-	path            []*session.Entry
 	growth          replay.Samples // and of Tools
 }
 
 // recordedSessions reads the corpus.
 func recordedSessions(t *testing.T) (all []*recorded) {
 	t.Helper()
-	err := filepath.WalkDir(filepath.Join(corpusDir(t), "sessions"), func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		f, err := os.Open(path)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		tr, err := transcript.Read(f, transcript.ReadOptions{})
-		if err != nil || len(tr.Entries) == 0 {
-			t.Logf("%s is not read: %v", filepath.Base(path), err)
-			return nil
-		}
-		p, err := session.Path(t.Context(), tr.Store(), tr.Entries[len(tr.Entries)-1].ID)
-		if err != nil {
-			return err
-		}
-		name := strings.SplitN(filepath.Base(path), "__", 3)
-		r := &recorded{format: filepath.Base(filepath.Dir(path)), repo: name[0] + "/" + name[1], path: p}
-		errs := replay.Measure(p, func(provider, model string) token.Counter {
+	sessions, skipped, err := replay.ReadCorpus(t.Context(), filepath.Join(corpusDir(t), "sessions"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d sessions, not read: %q", len(sessions), skipped)
+	for _, s := range sessions {
+		r := &recorded{Recorded: s}
+		errs := replay.Measure(s.Path, func(provider, model string) token.Counter {
 			r.provider, r.model, r.family = provider, model, token.FamilyOf(provider, model)
 			return token.HeuristicFor(provider, model)
 		})
 		if r.growth = append(errs.Growth, errs.Tools...); errs.Calls > 0 {
 			all = append(all, r)
 		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	return all
 }
@@ -77,7 +55,7 @@ type row struct {
 // has to x and returns what it costs beside that. The last two of x are calls and results.
 func (r *recorded) rows(unknowns int, measure func(text string, x []float64) float64) (out []row) {
 	for _, s := range r.growth {
-		q := row{x: make([]float64, unknowns+2), real: float64(s.Real), repo: r.repo}
+		q := row{x: make([]float64, unknowns+2), real: float64(s.Real), repo: r.Repository}
 		for _, m := range s.Messages {
 			if m.Role == message.RoleToolResult {
 				q.x[unknowns+1]++
@@ -111,11 +89,12 @@ func textsOf(m *message.Message) (texts []string) {
 	return texts
 }
 
-// solve returns the weights, none below 0, with the smallest sum of |estimate/real - 1|,
-// errors below 5 % counting as their squares. Each repository counts as the root of
-// how many rows it has. ridge pulls weights that the rows say little about to prior.
-func solve(rows []row, prior []float64, ridge float64) []float64 {
-	const small, rounds, sweeps = .05, 40, 200
+// solve returns the weights with the smallest sum of |estimate/real - 1|, errors below
+// 5 % counting as their squares. Each repository counts as the root of how many rows
+// it has. ridge pulls weights that the rows say little about to prior; the first
+// bounded ones stay within a factor of two of it, the others are at least 0.
+func solve(rows []row, prior []float64, ridge float64, bounded int) []float64 {
+	const small, rounds, sweeps = .05, 30, 100
 	n, count := len(prior), map[string]float64{}
 	for _, q := range rows {
 		count[q.repo]++
@@ -159,6 +138,9 @@ func solve(rows []row, prior []float64, ridge float64) []float64 {
 					}
 				}
 				w[j] = max(0, rest/a[j*n+j])
+				if j < bounded {
+					w[j] = min(max(w[j], prior[j]/2), prior[j]*2)
+				}
 			}
 		}
 	}
@@ -178,7 +160,7 @@ func newFitting(all []*recorded) *fitting {
 	f := &fitting{heuristic: map[token.Family][]row{}, exact: map[token.Family][]row{}, encoding: bpe.For("gpt-5")}
 	repos := map[string]bool{}
 	for _, r := range all {
-		repos[r.repo] = true
+		repos[r.Repository] = true
 		f.heuristic[r.family] = append(f.heuristic[r.family], r.rows(token.Kinds, func(text string, x []float64) float64 {
 			return token.CountKinds(r.family, text, x)
 		})...)
@@ -190,7 +172,7 @@ func newFitting(all []*recorded) *fitting {
 			for _, m := range s.Messages {
 				for _, text := range textsOf(m) {
 					if len(text) > 200 {
-						q := row{x: make([]float64, token.Kinds), real: float64(f.encoding.Count(text)), repo: r.repo}
+						q := row{x: make([]float64, token.Kinds), real: float64(f.encoding.Count(text)), repo: r.Repository}
 						q.rest = token.CountKinds(token.GPT, text, q.x)
 						f.texts = append(f.texts, q)
 					}
@@ -210,12 +192,12 @@ func without(rows []row, repo string) []row {
 // say little about a kind of character, the weight is near what the public
 // tokenizer's is, at the family's rate.
 func (f *fitting) fit(family token.Family, left string) (heuristic, exact []float64) {
-	exact = solve(without(f.exact[family], left), []float64{1, 10, 10}, 0)
+	exact = solve(without(f.exact[family], left), []float64{1, 10, 10}, 0, 0)
 	prior := slices.Repeat([]float64{.3}, token.Kinds)
-	for i, w := range solve(without(f.texts, left), prior, 1e-4) {
-		prior[i] = w * exact[0]
+	for i, w := range solve(without(f.texts, left), prior, 1e-4, 0) {
+		prior[i] = max(w, .02) * exact[0]
 	}
-	return solve(without(f.heuristic[family], left), append(prior, exact[1:]...), .03), exact
+	return solve(without(f.heuristic[family], left), append(prior, exact[1:]...), .03, token.Kinds), exact
 }
 
 func TestFit(t *testing.T) {
@@ -246,17 +228,17 @@ func TestFit(t *testing.T) {
 	}
 	for _, repo := range f.repositories {
 		for _, r := range all {
-			if r.repo != repo {
+			if r.Repository != repo {
 				continue
 			}
 			h, x := f.fit(r.family, repo)
-			e := replay.Measure(r.path, func(provider, model string) token.Counter { return token.Fitted(provider, model, h, 0) })
+			e := replay.Measure(r.Path, func(provider, model string) token.Counter { return token.Fitted(provider, model, h, 0) })
 			add(byModel, r.model, e)
-			add(byModel, "~"+r.repo, e)
+			add(byModel, "~"+r.Repository, e)
 			add(byFamily, string(r.family), e)
-			add(byFamily, "~"+r.format, e)
+			add(byFamily, "~"+r.Format, e)
 			add(byFamily, "~all", e)
-			e = replay.Measure(r.path, func(provider, model string) token.Counter {
+			e = replay.Measure(r.Path, func(provider, model string) token.Counter {
 				return token.FittedExact("o200k", f.encoding.Count, provider, model, x)
 			})
 			add(ex, string(r.family), e)
