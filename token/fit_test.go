@@ -1,12 +1,10 @@
 package token_test
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/clew-dev/clew/internal/bpe"
@@ -154,10 +152,11 @@ type fitting struct {
 	exact        map[token.Family][]row
 	repositories []string
 	encoding     *bpe.Encoding
+	fitted       map[string][2][]float64
 }
 
 func newFitting(all []*recorded) *fitting {
-	f := &fitting{heuristic: map[token.Family][]row{}, exact: map[token.Family][]row{}, encoding: bpe.For("gpt-5")}
+	f := &fitting{heuristic: map[token.Family][]row{}, exact: map[token.Family][]row{}, encoding: bpe.For("gpt-5"), fitted: map[string][2][]float64{}}
 	repos := map[string]bool{}
 	for _, r := range all {
 		repos[r.Repository] = true
@@ -200,57 +199,97 @@ func (f *fitting) fit(family token.Family, left string) (heuristic, exact []floa
 	return solve(without(f.heuristic[family], left), append(prior, exact[1:]...), .03, token.Kinds), exact
 }
 
+// weightsOf fits each family once for each repository that is left out, "" for none.
+func (f *fitting) weightsOf(family token.Family, left string) (heuristic, exact []float64) {
+	key := string(family) + " " + left
+	if _, ok := f.fitted[key]; !ok {
+		h, e := f.fit(family, left)
+		f.fitted[key] = [2][]float64{h, e}
+	}
+	return f.fitted[key][0], f.fitted[key][1]
+}
+
+// TestFit prints the weights that weights.go should have, fitted to the whole corpus.
 func TestFit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("fits to the whole corpus")
+	}
 	all := recordedSessions(t)
 	f := newFitting(all)
-	families := map[token.Family]bool{}
+	for _, family := range []token.Family{token.Claude, token.ClaudeNew, token.GPT, token.Universal} {
+		if len(f.heuristic[family]) == 0 {
+			t.Logf("%s: the corpus has none", family)
+			continue
+		}
+		h, e := f.weightsOf(family, "")
+		t.Logf("%s: ascii, call, result %.3f; a token of o200k, call, result %.3f", family, h, e)
+	}
+}
+
+// Estimates are near what providers reported on repositories that the weights were
+// not fitted to: for each one, the weights are fitted to all the others.
+func TestAccuracy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("fits once for each repository of the corpus")
+	}
+	all := recordedSessions(t)
+	f := newFitting(all)
+	table := map[string]*replay.Errors{}
+	add := func(name string, e replay.Errors) {
+		if table[name] == nil {
+			table[name] = &replay.Errors{}
+		}
+		table[name].Add(e)
+	}
+	repos := map[token.Family]map[string]bool{}
 	for _, r := range all {
-		families[r.family] = true
-	}
-	for _, family := range slices.Sorted(maps.Keys(families)) {
-		h, e := f.fit(family, "")
-		var b strings.Builder
-		for i, w := range h {
-			if i < token.Kinds {
-				fmt.Fprintf(&b, "%.0f, ", w*1000)
-			} else {
-				fmt.Fprintf(&b, "call/result %.0f ", w*1000)
-			}
+		if repos[r.family] == nil {
+			repos[r.family] = map[string]bool{}
 		}
-		t.Logf("%-10s %s; a token of o200k %.0f, call %.0f, result %.0f", family, b.String(), e[0]*1000, e[1]*1000, e[2]*1000)
-	}
-	byModel, byFamily, ex := map[string]*replay.Errors{}, map[string]*replay.Errors{}, map[string]*replay.Errors{}
-	add := func(to map[string]*replay.Errors, name string, e replay.Errors) {
-		if to[name] == nil {
-			to[name] = &replay.Errors{}
+		repos[r.family][r.Repository] = true
+		h, x := f.weightsOf(r.family, r.Repository)
+		e := replay.Measure(r.Path, func(provider, model string) token.Counter { return token.Fitted(provider, model, h) })
+		for _, name := range []string{"model " + r.model, "family " + string(r.family), "format " + r.Format, "repository " + r.Repository, "all"} {
+			add(name, e)
 		}
-		to[name].Add(e)
+		if r.Format != "claude-code" {
+			add("all but claude-code", e)
+		}
+		e = replay.Measure(r.Path, func(provider, model string) token.Counter {
+			return token.FittedExact("o200k", f.encoding.Count, provider, model, x)
+		})
+		add("o200k, family "+string(r.family), e)
+		add("o200k, all", e)
+		add("chars4, all", replay.Measure(r.Path, func(string, string) token.Counter { return token.Chars4() }))
 	}
-	for _, repo := range f.repositories {
-		for _, r := range all {
-			if r.Repository != repo {
-				continue
-			}
-			h, x := f.fit(r.family, repo)
-			e := replay.Measure(r.Path, func(provider, model string) token.Counter { return token.Fitted(provider, model, h, 0) })
-			add(byModel, r.model, e)
-			add(byModel, "~"+r.Repository, e)
-			add(byFamily, string(r.family), e)
-			add(byFamily, "~"+r.Format, e)
-			add(byFamily, "~all", e)
-			e = replay.Measure(r.Path, func(provider, model string) token.Counter {
-				return token.FittedExact("o200k", f.encoding.Count, provider, model, x)
-			})
-			add(ex, string(r.family), e)
-			add(ex, "~all", e)
-			add(ex, r.model, e)
+	var rows []replay.Row
+	for _, name := range slices.Sorted(maps.Keys(table)) {
+		rows = append(rows, replay.Row{Name: name, Errors: *table[name]})
+	}
+	t.Logf("%d repositories, each left out of the fit for it; %d prompts grew by what nothing in the record explains\n%s",
+		len(f.repositories), table["all"].Unexplained, replay.Table(rows))
+	check := func(what string, got, most float64) {
+		t.Helper()
+		if !(got <= most) {
+			t.Errorf("%s: %.4f, at most %.4f is wanted", what, got, most)
 		}
 	}
-	for _, m := range []map[string]*replay.Errors{byModel, byFamily, ex} {
-		var rows []replay.Row
-		for _, name := range slices.Sorted(maps.Keys(m)) {
-			rows = append(rows, replay.Row{Name: name, Errors: *m[name]})
+	for family, in := range repos {
+		if len(in) > 1 { // else there was nothing to fit to
+			check("growth, median, "+string(family), table["family "+string(family)].Growth.Median(), .06)
 		}
-		t.Log("\n" + replay.Table(rows))
+	}
+	ours, complete := table["all"], table["all but claude-code"]
+	check("growth, median", ours.Growth.Median(), .06)
+	check("anchored, median", ours.Anchored.Median(), .0015)
+	check("anchored, p95", ours.Anchored.Quantile(.95), .02)
+	check("growth after ten calls, p95 of what is too low", ours.Learned.Low(.95), .20)
+	check("guarded slices that are too low", ours.Guarded.Under(), .025)
+	check("guarded slices, median above", ours.Guarded.Bias(), .17)
+	if len(complete.Guarded) > 0 {
+		check("guarded slices that are too low, of complete records", complete.Guarded.Under(), .01)
+	}
+	if chars4 := table["chars4, all"]; !(ours.Growth.Median() < chars4.Growth.Median()) {
+		t.Error("the heuristic is no better than four characters to a token")
 	}
 }
