@@ -62,7 +62,7 @@ func (l *life) say(text string) {
 }
 
 func prose(n int) string {
-	return strings.TrimSpace(strings.Repeat("every good line says something ", n))
+	return strings.TrimSpace(strings.Repeat("every good line says something of it; ", n))
 }
 
 func (l *life) fateOf(id string) compact.Fate {
@@ -153,8 +153,8 @@ func TestBreaker(t *testing.T) {
 			t.Fatalf("pass %d: %s", n, plan.Why)
 		}
 		l.apply(plan)
-		l.say(prose(20))
-		l.user(prose(20))
+		l.say(prose(24))
+		l.user(prose(24))
 	}
 	plan := l.make(compact.Threshold, policy)
 	if plan.Act || !plan.Breaker || !strings.Contains(plan.Why, "grown by") {

@@ -9,12 +9,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
 	"github.com/clew-dev/clew/summary"
+	"github.com/clew-dev/clew/token"
 )
 
 const writtenFile = "../testdata/pi/clew-written.jsonl"
@@ -56,6 +58,42 @@ func (fixedSummary) Summarize(_ context.Context, in summary.Input) (summary.Outp
 	return summary.Output{Text: text, Tokens: 10, Summarizer: "fixed"}, nil
 }
 
+// fixedCounter stands in for the heuristic, so that the file does not change with its
+// weights.
+type fixedCounter struct{}
+
+func (fixedCounter) Name() string { return "fixed" }
+
+func (fixedCounter) Text(s string) int64 { return (fixedWeight(s) + 999) / 1000 }
+
+func (fixedCounter) Message(m *message.Message) int64 {
+	weight := int64(35_000) + fixedWeight(m.Command) + fixedWeight(m.Output) + fixedWeight(m.Summary)
+	for i := range m.Content {
+		weight += fixedWeight(m.Content[i].Text) + fixedWeight(m.Content[i].Name) + fixedWeight(string(m.Content[i].Arguments))
+	}
+	return (weight + 999) / 1000
+}
+
+func fixedWeight(s string) (weight int64) {
+	for _, r := range s {
+		switch {
+		case r >= 0x80:
+			weight += 1150
+		case unicode.IsLetter(r):
+			weight += 279
+		case unicode.IsDigit(r):
+			weight += 1150
+		case r == ' ':
+			weight += 145
+		case r == '\n':
+			weight += 770
+		default:
+			weight += 400
+		}
+	}
+	return weight
+}
+
 func writeSession(t *testing.T) []byte {
 	t.Helper()
 	ctx := context.Background()
@@ -92,7 +130,14 @@ func writeSession(t *testing.T) []byte {
 	}
 	pass := func(policy compact.Policy) {
 		policy.Summarizer = fixedSummary{}
-		plan, err := compact.Make(ctx, loadCase(t, f, log.Leaf()), compact.Request{Reason: compact.Manual, Policy: &policy})
+		snap, err := compact.Load(ctx, f, log.Leaf(), &compact.Setup{
+			Model: session.Model{Provider: "anthropic", ID: "claude-opus-4-5"}, Uncalibrated: true,
+			Counter: func(session.Model) token.Counter { return fixedCounter{} },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := compact.Make(ctx, snap, compact.Request{Reason: compact.Manual, Policy: &policy})
 		if err != nil || !plan.Act {
 			t.Fatalf("%v %+v", err, plan)
 		}

@@ -145,7 +145,7 @@ func turns(t *testing.T, many int, hooks ...clew.Hook) *clew.Session {
 		id := fmt.Sprintf("c%d", k)
 		add(t, s, message.User(fmt.Sprintf("request %d", k), start),
 			message.Assistant(start, message.TextBlock("I read it."), message.ToolCallBlock(id, "read", []byte(`{"path":"a.go"}`))),
-			message.ToolResult(id, "read", strings.Repeat(fmt.Sprintf("line %d of the file. ", k), 150), false, start),
+			message.ToolResult(id, "read", strings.Repeat(fmt.Sprintf("line %d of the file. ", k), 100), false, start),
 			message.Assistant(start, message.TextBlock("done")))
 	}
 	return s

@@ -23,38 +23,37 @@ func TestExact(t *testing.T) {
 		name  string
 		msg   *message.Message
 		words int64 // -1: not sent
+		calls int64
 	}{
-		{"user", message.User("one two three", at), 3},
-		{"answer", message.Assistant(at, message.ThinkingBlock("hm hm", ""), message.TextBlock("well then"), call), 2 + 2 + 1 + 4},
-		{"result", message.ToolResult("id", "write", "a b", false, at), 2},
-		{"image", message.User("", at).WithContent([]message.Block{message.TextBlock("see"), picture}), 1},
-		{"failed", &message.Message{Role: message.RoleAssistant, StopReason: message.StopError, Content: []message.Block{message.TextBlock("x")}}, -1},
+		{"user", message.User("one two three", at), 3, 0},
+		{"answer", message.Assistant(at, message.ThinkingBlock("hm hm", ""), message.TextBlock("well then"), call), 2 + 2 + 1 + 4, 1},
+		{"result", message.ToolResult("id", "write", "a b", false, at), 2, 0},
+		{"image", message.User("", at).WithContent([]message.Block{message.TextBlock("see"), picture}), 1, 0},
+		{"failed", &message.Message{Role: message.RoleAssistant, StopReason: message.StopError, Content: []message.Block{message.TextBlock("x")}}, -1, 0},
 	} {
-		for provider, model := range map[string]string{"openai": "gpt-5", "anthropic": "claude-opus-4-6", "deepseek": "deepseek-chat"} {
-			exact, heuristic := token.Exact("words", words, provider, model), token.HeuristicFor(provider, model)
-			rate := int64(1000)
-			if provider == "anthropic" {
-				rate = 1170
+		for _, m := range []struct {
+			provider, model    string
+			rate, call, result int64 // thousandths
+		}{
+			{"openai", "gpt-5", 1000, 8170, 10_474},
+			{"anthropic", "claude-opus-4-6", 1141, 46_424, 27_875},
+			{"deepseek", "deepseek-chat", 1005, 24_065, 24_868},
+		} {
+			exact, heuristic := token.Exact("words", words, m.provider, m.model), token.HeuristicFor(m.provider, m.model)
+			weight := int64(4000)
+			if c.msg.Role == message.RoleToolResult {
+				weight = m.result
 			}
-			// What the heuristic makes of the message without its texts.
-			bare := *c.msg
-			bare.Content = nil
-			for _, b := range c.msg.Content {
-				if b.Type != message.BlockImage {
-					b = message.TextBlock("")
-				}
-				bare.Content = append(bare.Content, b)
+			want := (weight + c.calls*m.call + c.words*m.rate + 999) / 1000
+			if c.name == "image" {
+				// As the heuristic prices it.
+				want += heuristic.Message(c.msg) - heuristic.Message(message.User("see", at))
 			}
-			rest := heuristic.Message(&bare)
-			if provider == "openai" {
-				rest -= 12 - 4 // the overhead of a message
-			}
-			want := rest + (c.words*rate+999)/1000
 			if c.words < 0 {
 				want = 0
 			}
 			if got := exact.Message(c.msg); got != want {
-				t.Errorf("%s for %s: %d tokens, want %d", c.name, model, got, want)
+				t.Errorf("%s for %s: %d tokens, want %d", c.name, m.model, got, want)
 			}
 		}
 	}

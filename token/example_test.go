@@ -29,8 +29,8 @@ func Example() {
 	fmt.Printf("%d tokens: %d reported with message %d, about %d since\n", r.Tokens, r.Measured, r.Anchor, r.Estimated)
 	fmt.Printf("to be safe %d of %d\n", r.Guarded(), meter.Window())
 	// Output:
-	// 42897 tokens: 42850 reported with message 1, about 47 since
-	// to be safe 42907 of 200000
+	// 42887 tokens: 42850 reported with message 1, about 37 since
+	// to be safe 42895 of 200000
 }
 
 func ExampleHeuristic() {

@@ -45,16 +45,13 @@ func CountKinds(f Family, text string, into []float64) (rest float64) {
 
 // Fitted returns the heuristic for a model with other weights: tokens for each kind
 // of ASCII character and then for a result.
-func Fitted(provider, model string, fitted []float64, guard float64) Counter {
+func Fitted(provider, model string, fitted []float64) Counter {
 	f := familyOf(provider, model)
 	h := heuristicFor(f, imageRuleOf(f, provider, model))
 	for i := range asciiKinds {
 		h.w.ascii[i] = uint16(fitted[i]*perToken + .5)
 	}
 	h.w.call, h.w.result = uint32(fitted[asciiKinds]*perToken+.5), uint32(fitted[asciiKinds+1]*perToken+.5)
-	if guard > 0 {
-		h.w.guard = guard
-	}
 	h.pairs = h.w.table()
 	return h
 }

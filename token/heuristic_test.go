@@ -17,7 +17,10 @@ import (
 	"github.com/clew-dev/clew/token"
 )
 
-var now = time.UnixMilli(1_750_000_000_000)
+var (
+	now = time.UnixMilli(1_750_000_000_000)
+	at  = now
+)
 
 func randomBytes(seed uint64, n int) []byte {
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -30,15 +33,22 @@ func randomBytes(seed uint64, n int) []byte {
 
 // The weights are those that were fitted; an accidental change shows here.
 func TestWeights(t *testing.T) {
-	const letters, digits = 1000, 100
-	text := strings.Repeat("ab cd\n", letters/4) + strings.Repeat("1,", digits)
-	for f, want := range map[token.Family]int64{
-		// letters, spaces, newlines, digits and commas
-		token.Claude:    (1000*279 + 250*145 + 250*770 + 100*1150 + 100*400 + 999) / 1000,
-		token.ClaudeNew: (1000*390 + 250*145 + 250*770 + 100*1150 + 100*400 + 999) / 1000,
-		token.GPT:       (1000*208 + 250*160 + 250*490 + 100*990 + 100*430 + 999) / 1000,
-		token.Universal: (1000*284 + 250*20 + 250*790 + 100*850 + 100*360 + 999) / 1000,
+	const text = "aBc DE fooBar\t\t12, 345;;--\n\n"
+	// a B c · D E · f ooar B · \t\t 1 2 , · 3 45 ; ; - - \n \n
+	times := [token.Kinds]int64{
+		2 + 4, 2 /* a, f */, 1 /* E */, 2 /* B, B */, 1 /* D */, 3 /* 2, 45 */, 2 /* 1, 3 */, 1, 4, 2, 2 /* ;, - */, 1 /* - */, 2, /* , ; */
+	}
+	for f, weights := range map[token.Family][token.Kinds]int64{
+		token.Claude:    {101, 567, 61, 882, 1451, 69, 1862, 139, 119, 1239, 15, 361, 865},
+		token.ClaudeNew: {123, 889, 328, 1751, 2119, 84, 1752, 114, 148, 1164, 20, 248, 1216},
+		token.GPT:       {70, 604, 106, 462, 992, 150, 1713, 102, 176, 588, 54, 162, 746},
+		token.Universal: {59, 516, 206, 1152, 591, 220, 1860, 31, 348, 886, 54, 308, 686},
 	} {
+		var want int64 = 999
+		for i, w := range weights {
+			want += times[i] * w
+		}
+		want /= 1000
 		c := token.Heuristic(f)
 		if got := c.Text(text); got != want {
 			t.Errorf("%s: %d, want %d", f, got, want)
@@ -159,14 +169,14 @@ func TestOrdinaryRunsAreNotData(t *testing.T) {
 	} {
 		for _, f := range families {
 			c := token.Heuristic(f)
-			var single int64
-			pieces := 0
-			for part := s; part != ""; pieces++ {
-				n := min(40, len(part))
-				single += c.Text(part[:n])
-				part = part[n:]
+			single, pieces := int64(0), 0
+			for from := 0; from < len(s); from += 40 {
+				// With the character before it, which decides what the first one is.
+				before := s[max(from-1, 0):from]
+				single += c.Text(before+s[from:min(from+40, len(s))]) - max(0, c.Text(before)-1)
+				pieces++
 			}
-			if got := c.Text(s); got > single || got < single-int64(pieces) {
+			if got := c.Text(s); got > single || got < single-2*int64(pieces) {
 				t.Errorf("%s: %.30s… costs %d, its pieces %d", f, s, got, single)
 			}
 		}
@@ -289,7 +299,8 @@ func TestToolsAreCounted(t *testing.T) {
 	for _, model := range []string{"claude-opus-4-6", "gpt-5.5", "llama-4"} {
 		with, without := meter(t, token.Config{Model: model, Tools: tools}), meter(t, token.Config{Model: model})
 		grown := with.Measure(msgs, 0).Tokens - without.Measure(msgs, 0).Tokens
-		if least := int64(len(tools)) / 4; grown < least || grown > 3*least {
+		const exact = 11_602 // by o200k, 4.4 characters to a token
+		if grown < exact*95/100 || grown > 3*exact {
 			t.Errorf("%s: 200 tools of %d characters cost %d tokens", model, len(tools), grown)
 		}
 		if got := with.Fixed(); got != grown {

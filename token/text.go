@@ -126,7 +126,7 @@ func (h *heuristic) sum(s string, from, to int) (n millis) {
 // are head, or 0 when the run does not look random.
 func (h *heuristic) runRate(before, head string) millis {
 	switch {
-	case isHex(head):
+	case isHex(head), isOneCase(head):
 		return millis(h.w.hex)
 	case isBase64(head), strings.HasSuffix(before, ";base64,"): // a blank bitmap is a row of As
 		return millis(h.w.base64)
@@ -177,6 +177,19 @@ func isHex(s string) bool {
 		}
 	}
 	return digits > 0 && (lower > 0) != (upper > 0)
+}
+
+// isOneCase reports different letters of one case, which is no word of that length:
+// a sequence of DNA, say. In words, letters cost too little for that.
+func isOneCase(s string) bool {
+	differ := false
+	for i := range len(s) {
+		if !letter(s[i]) || s[i]&0x20 != s[0]&0x20 {
+			return false
+		}
+		differ = differ || s[i] != s[0]
+	}
+	return differ
 }
 
 // isBase64 reports text that changes between capitals, small letters, digits and

@@ -1,59 +1,31 @@
 package meter_test
 
 import (
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/clew-dev/clew/internal/replay/meter"
-	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/token"
-	"github.com/clew-dev/clew/transcript"
 )
-
-// recorded is a session of the corpus.
-type recorded struct {
-	name, format string
-	path         []*session.Entry
-}
 
 // corpus returns the recorded sessions. It skips the test where there are none,
 // and fails it where some were promised.
-func corpus(t *testing.T) (all []recorded) {
+func corpus(t *testing.T) []meter.Recorded {
 	t.Helper()
 	dir, promised := os.LookupEnv("CLEW_CORPUS")
 	if !promised {
 		dir = filepath.Join("..", "..", "..", "..", "shared", "corpus")
 	}
-	err := filepath.WalkDir(filepath.Join(dir, "sessions"), func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		f, err := os.Open(path)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		tr, err := transcript.Read(f, transcript.ReadOptions{})
-		if err != nil {
-			t.Errorf("%s: %v", path, err)
-			return nil
-		}
-		p, err := session.Path(t.Context(), tr.Store(), tr.Entries[len(tr.Entries)-1].ID)
-		if err != nil {
-			return err
-		}
-		all = append(all, recorded{filepath.Base(path), filepath.Base(filepath.Dir(path)), p})
-		return nil
-	})
+	all, skipped, err := meter.ReadCorpus(t.Context(), filepath.Join(dir, "sessions"))
 	if err != nil || len(all) == 0 {
 		if promised {
 			t.Fatalf("CLEW_CORPUS is %q, and there is nothing: %v", dir, err)
 		}
 		t.Skip("no recorded sessions: set CLEW_CORPUS to their folder")
 	}
+	t.Logf("%d sessions; not read: %q", len(all), skipped)
 	return all
 }
 
@@ -80,17 +52,17 @@ func TestCorpus(t *testing.T) {
 		by := map[string]*meter.Errors{}
 		sum := meter.Errors{}
 		for _, s := range all {
-			e := meter.Measure(s.path, c.of)
+			e := meter.Measure(s.Path, c.of)
 			if e.Calls == 0 {
 				continue
 			}
-			if by[s.format] == nil {
-				formats = append(formats, s.format)
-				by[s.format] = &meter.Errors{}
+			if by[s.Format] == nil {
+				formats = append(formats, s.Format)
+				by[s.Format] = &meter.Errors{}
 			}
-			by[s.format].Add(e)
+			by[s.Format].Add(e)
 			sum.Add(e)
-			if s.format != "claude-code" && c.name == "heuristic" {
+			if s.Format != "claude-code" && c.name == "heuristic" {
 				complete.Add(e)
 			}
 		}
@@ -107,7 +79,7 @@ func TestCorpus(t *testing.T) {
 			t.Logf("%d samples of growth are Chinese, Japanese or Korean", len(sum.Growth.CJK(true)))
 		}
 	}
-	t.Logf("%d sessions\n%s", len(all), meter.Table(rows))
+	t.Logf("%d prompts grew by what nothing in the record explains\n%s", total["heuristic"].Unexplained, meter.Table(rows))
 	ours := total["heuristic"]
 	for _, limit := range []struct {
 		what      string

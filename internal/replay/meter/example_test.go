@@ -36,5 +36,5 @@ func ExampleMeasure() {
 	}
 	errs := meter.Measure(path, token.HeuristicFor)
 	fmt.Printf("%d calls; growth is off by %.0f %% in the median of %d samples\n", errs.Calls, 100*errs.Growth.Median(), len(errs.Growth))
-	// Output: 3 calls; growth is off by 2 % in the median of 2 samples
+	// Output: 3 calls; growth is off by 10 % in the median of 2 samples
 }

@@ -1,6 +1,8 @@
 package meter
 
 import (
+	"strings"
+
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/token"
@@ -9,6 +11,10 @@ import (
 // Errors are the samples of each measure; see the package.
 type Errors struct {
 	Calls int // answers with a usage
+	// Unexplained is how many prompts grew so that nothing in the record explains
+	// it, in the way of token.Learner. They are in no sample of Growth, Learned,
+	// Tools, Slices and Guarded.
+	Unexplained int
 
 	Raw, Fixed, Anchored   Samples
 	Growth, Learned, Tools Samples
@@ -19,6 +25,7 @@ type Errors struct {
 // Add adds the samples of another session.
 func (e *Errors) Add(o Errors) {
 	e.Calls += o.Calls
+	e.Unexplained += o.Unexplained
 	e.Raw = append(e.Raw, o.Raw...)
 	e.Fixed = append(e.Fixed, o.Fixed...)
 	e.Anchored = append(e.Anchored, o.Anchored...)
@@ -58,9 +65,18 @@ func Measure(path []*session.Entry, counter func(provider, model string) token.C
 	r.counter = counter(r.provider, r.model)
 	r.learner = token.NewLearner(token.Calibration{}, r.counter, r.provider, r.model)
 	for i, e := range path {
+		refused := r.learner.Calibration().Refused
 		r.learner.AddEntry(e)
 		m := messageOf(e)
+		if n := r.learner.Calibration().Refused - refused; n > 0 {
+			r.Unexplained += int(n)
+			r.opaque()
+		}
 		switch {
+		case e.Type == session.TypeCustom:
+			if c, ok := e.Custom(); ok && strings.HasPrefix(c.CustomType, "clew.") {
+				r.opaque()
+			}
 		case e.Type == session.TypeCustomMessage && m != nil:
 			r.add(m)
 			r.opaque()
