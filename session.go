@@ -15,6 +15,7 @@ import (
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
 	"github.com/clew-dev/clew/summary"
+	"github.com/clew-dev/clew/wire"
 )
 
 // Session is a conversation that is kept within the model's window.
@@ -42,6 +43,7 @@ type Session struct {
 	warnings []error // for the next Result
 	attempts int     // passes that were begun since the last one that was written
 	found    *summary.Cache
+	rendered *wire.Cache // the check of the last requests
 	ahead    ahead
 }
 
@@ -101,7 +103,7 @@ func OpenStore(ctx context.Context, store session.Store, cfg Config) (*Session, 
 	if err != nil {
 		return nil, failed("open", "", err)
 	}
-	s := &Session{cfg: cfg, log: log, turn: make(chan struct{}, 1), blobs: cfg.Blobs, found: summary.NewCache()}
+	s := &Session{cfg: cfg, log: log, turn: make(chan struct{}, 1), blobs: cfg.Blobs, found: summary.NewCache(), rendered: wire.NewCache()}
 	if cfg.Cache != "" {
 		if s.cache, err = newCacheFiles(cfg.Cache); err != nil {
 			return nil, failed("open", cfg.Cache, err)

@@ -114,8 +114,8 @@ func (r *Request) Size() int64 {
 
 // Body returns a request body as the API of the profile takes it: the members of
 // head, a JSON object, then what comes from the context. What grows stands last, so
-// that a body is the start of the next one but for what closes it. Without a head it
-// lacks the model and the limit of the answer: see [Profile.Head].
+// that a body is the start of the next one but for what closes it. [Profile.Head] makes
+// the least head; a nil one is for looking at the context.
 func (r *Request) Body(p Profile, head json.RawMessage) json.RawMessage {
 	e := &encoder{buf: make([]byte, 0, len(head)+int(r.Size())+128)}
 	if e.buf = append(e.buf, head...); len(head) > 0 {
@@ -123,7 +123,7 @@ func (r *Request) Body(p Profile, head json.RawMessage) json.RawMessage {
 	} else {
 		e.open('{')
 	}
-	if p.form == formAnthropic { // the order in which it caches
+	if p.form == formAnthropic && head != nil { // the order in which the API caches
 		e.member(p.ToolsField, r.Tools)
 		e.member(p.SystemField, r.System)
 	} else {
