@@ -3,6 +3,7 @@ package clew
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -65,13 +66,25 @@ type Prepared struct {
 	// Result says what was done to make it fit, or why nothing was.
 	Result
 
-	target wire.Target
+	target   wire.Target
+	rendered *wire.Cache // of the session
 }
 
 // Render makes the messages what a provider's API takes, and checks them: see
 // wire.Build. Reasoning goes back to the model that it came from.
 func (p *Prepared) Render(profile wire.Profile) (*wire.Request, []wire.Note, error) {
-	return wire.Build(p.Messages, profile, p.target, wire.Options{})
+	return wire.Build(p.Messages, profile, p.target, wire.Options{Cache: p.rendered})
+}
+
+// Body renders the context as the whole body of a request to the session's model, with
+// the greatest length of the answer in tokens. Members of your own can be put before
+// it with Render and wire.Request.Body.
+func (p *Prepared) Body(profile wire.Profile, maxOutput int64) (json.RawMessage, error) {
+	req, _, err := p.Render(profile)
+	if err != nil {
+		return nil, err
+	}
+	return req.Body(profile, profile.Head(p.target.Model, maxOutput)), nil
 }
 
 // Prepare returns the context to send next. Where it has outgrown its limit, a
@@ -116,6 +129,7 @@ func (s *Session) Prepare(ctx context.Context) (*Prepared, error) {
 		Messages: s.cfg.withPrompt(snap.Messages), Reading: snap.Reading, Leaf: snap.Leaf, Result: *r,
 		MaxOutput: s.cfg.outputRoom(snap.Model, snap.Budget.Window-snap.Reading.Guarded()),
 		target:    wire.Target{Provider: snap.Model.Provider, Model: snap.Model.ID, TakesImages: s.cfg.TakesImages},
+		rendered:  s.rendered,
 	}, nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
 	"github.com/clew-dev/clew/summary"
+	"github.com/clew-dev/clew/wire"
 )
 
 // Session is a conversation that is kept within the model's window.
@@ -46,6 +47,7 @@ type Session struct {
 	found    *summary.Cache
 	ready    prefetched
 	warned   map[session.Model]bool // of models whose window is not known
+	rendered *wire.Cache // the check of the last requests
 }
 
 // Open opens the session in a file, for writing: no other program that asks can
@@ -107,7 +109,7 @@ func OpenStore(ctx context.Context, store session.Store, cfg Config) (*Session, 
 	if err != nil {
 		return nil, failed("open", "", err)
 	}
-	s := &Session{cfg: cfg, log: log, turn: make(chan struct{}, 1), blobs: cfg.Blobs, found: summary.NewCache()}
+	s := &Session{cfg: cfg, log: log, turn: make(chan struct{}, 1), blobs: cfg.Blobs, found: summary.NewCache(), rendered: wire.NewCache()}
 	if cfg.Cache != "" {
 		if s.cache, err = newCacheFiles(cfg.Cache); err != nil {
 			return nil, failed("open", cfg.Cache, err)

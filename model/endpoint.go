@@ -44,6 +44,8 @@ type Endpoint struct {
 	Now func() time.Time
 	// NewID makes the id of a tool call for APIs that give none. Default: random.
 	NewID func() string
+
+	rendered *wire.Cache
 }
 
 // Vendor is what an adapter knows of its API's home.
@@ -121,7 +123,7 @@ func (e Endpoint) Resolve(v Vendor) (out Endpoint, ownHome bool, err error) {
 	}
 	i := *e.Info
 	i.Provider, i.Model, i.API = e.Provider, e.Model, v.API
-	e.Info = &i
+	e.Info, e.rendered = &i, wire.NewCache()
 	return e, ownHome, nil
 }
 
@@ -159,6 +161,16 @@ func secretHeader(name string) bool {
 		}
 	}
 	return false
+}
+
+// Build is [Request.Build] for the endpoint's model. What was checked for one request is
+// not checked again for the next, unless the request brings a cache of its own.
+func (e *Endpoint) Build(r *Request, p wire.Profile) (*wire.Request, []wire.Note, error) {
+	own := *r
+	if own.Wire.Cache == nil {
+		own.Wire.Cache = e.rendered
+	}
+	return own.Build(p, e.Target())
 }
 
 // Target returns what wire needs to know of the model.

@@ -18,6 +18,7 @@ type Cache struct {
 	profile Profile
 	round   int
 	read    map[partKey]*knownPart
+	misses  int // parts that were not known
 }
 
 // NewCache returns an empty cache, for [Options]. Use one for each conversation.
@@ -72,6 +73,7 @@ func (c *Cache) lookup(part string, raw []byte) (key partKey, m seenMessage, ok 
 	key = partKey{part, len(raw), maphash.Bytes(c.seed, raw)}
 	k, ok := c.read[key]
 	if !ok {
+		c.misses++
 		return key, m, false
 	}
 	k.round = c.round

@@ -145,6 +145,7 @@ func (v *validator) content(i int, x val, block func(i int, x val) seenBlock) (o
 		return []seenBlock{textBlock(x)}
 	}
 	if v.is(RuleJSON, i, x.isArray(), "content must be a string or an array") {
+		out = make([]seenBlock, 0, x.count())
 		x.each(func(b val) {
 			if v.is(RuleJSON, i, b.isObject(), "a block must be an object") {
 				out = append(out, block(i, b))

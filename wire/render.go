@@ -39,7 +39,7 @@ func Build(msgs []*message.Message, p Profile, t Target, o Options) (*Request, [
 		r := Render(l)
 		err = validate(r, &p, msgs, o.Cache)
 		var invalid *ValidationError
-		if !trusting || !errors.As(err, &invalid) || !invalid.Broken(RuleUTF8) {
+		if !trusting || !errors.As(err, &invalid) || !invalid.broken(RuleUTF8) {
 			return r, notes, err
 		}
 	}
@@ -94,15 +94,6 @@ func (w *writer) addFrom(msg json.RawMessage, from ...int) {
 	w.r.From = append(w.r.From, from)
 }
 
-// addPart appends a message that holds one part.
-func (w *writer) addPart(part *Part, msg json.RawMessage) {
-	if part.From < 0 {
-		w.addFrom(msg)
-		return
-	}
-	w.addFrom(msg, part.From)
-}
-
 // Size returns the size in bytes of the parts, without what a body has beside them.
 func (r *Request) Size() int64 {
 	n := int64(len(r.System) + len(r.Tools))
@@ -114,26 +105,21 @@ func (r *Request) Size() int64 {
 
 // Body returns a request body as the API of the profile takes it: the members of
 // head, a JSON object, then what comes from the context. What grows stands last, so
-// that a body is the start of the next one but for what closes it. Without a head it
-// lacks the model and the limit of the answer: see [Profile.Head].
+// that a body is the start of the next one but for what closes it. [Profile.Head] makes
+// the least head; a nil one is for looking at the context.
 func (r *Request) Body(p Profile, head json.RawMessage) json.RawMessage {
 	e := &encoder{buf: make([]byte, 0, len(head)+int(r.Size())+128)}
-	if e.buf = append(e.buf, head...); len(head) > 0 {
+	if e.buf = append(e.buf, head...); head != nil {
 		e.buf = e.buf[:len(head)-1]
 	} else {
 		e.open('{')
 	}
-	if p.form == formAnthropic { // the order in which it caches
-		e.member(p.ToolsField, r.Tools)
-		e.member(p.SystemField, r.System)
+	if p.form == formAnthropic && head != nil { // the order in which the API caches
+		e.raw(p.ToolsField, r.Tools).raw(p.SystemField, r.System)
 	} else {
-		e.member(p.SystemField, r.System)
-		e.member(p.ToolsField, r.Tools)
+		e.raw(p.SystemField, r.System).raw(p.ToolsField, r.Tools)
 	}
-	e.key(p.MessagesField)
-	e.list(r.Messages)
-	e.close('}')
-	return e.buf
+	return e.array(p.MessagesField).elements(r.Messages...).close("]}").end()
 }
 
 // Head returns the members of a body that name the model and the greatest length of
@@ -162,44 +148,5 @@ func (p Profile) Head(model string, maxOutput int64) json.RawMessage {
 // List returns Messages as one JSON array.
 func (r *Request) List() json.RawMessage {
 	e := &encoder{buf: make([]byte, 0, r.Size()+2)}
-	e.list(r.Messages)
-	return e.buf
-}
-
-// toolDefinition is a tool as the file format has it.
-type toolDefinition struct {
-	name, description string
-	parameters        json.RawMessage // an object whose type is "object"
-}
-
-func (w *writer) tool(raw json.RawMessage) toolDefinition {
-	name, _ := jsonx.String(jsonx.Get(raw, "name"))
-	d := toolDefinition{parameters: jsonx.Clean(jsonx.Get(raw, "parameters"))}
-	d.name, _ = w.p.toolName(name)
-	d.description, _ = jsonx.String(jsonx.Get(raw, "description"))
-	if !jsonx.IsObject(d.parameters) {
-		d.parameters = json.RawMessage(`{"type":"object","properties":{}}`)
-	} else if typ, _ := jsonx.String(jsonx.Get(d.parameters, "type")); typ != "object" {
-		d.parameters = jsonx.Set(d.parameters, "type", []byte(`"object"`))
-	}
-	if !jsonx.IsObject(jsonx.Get(d.parameters, "properties")) { // OpenAI: "object schema missing properties"
-		d.parameters = jsonx.Set(d.parameters, "properties", []byte("{}"))
-	}
-	return d
-}
-
-// tools writes the definitions in force as an array; nil when there are none.
-func (w *writer) tools(l *List, write func(e *encoder, d toolDefinition)) json.RawMessage {
-	if len(l.Tools) == 0 {
-		return nil
-	}
-	e := &encoder{}
-	e.open('[')
-	for _, raw := range l.Tools {
-		e.open('{')
-		write(e, w.tool(raw))
-		e.close('}')
-	}
-	e.close(']')
-	return e.buf
+	return e.open('[').elements(r.Messages...).close("]").end()
 }

@@ -18,8 +18,9 @@ type node struct {
 	next int    // index of the node behind this one and all that is in it
 }
 
-// span is a place in the bytes of a message. The zero value is no place.
-type span struct{ from, to int }
+// span is a place in the bytes of a message, which has less than 2 GB. The zero value
+// is no place.
+type span struct{ from, to int32 }
 
 func (s span) of(raw []byte) []byte { return raw[s.from:s.to] }
 
@@ -44,7 +45,7 @@ func (t *tree) value(key []byte, at, depth int) (end int, err error) {
 	default:
 		end, err = jsonx.ScanAt(t.raw, at, depth)
 	}
-	t.nodes[n].span, t.nodes[n].next = span{at, end}, len(t.nodes)
+	t.nodes[n].span, t.nodes[n].next = span{int32(at), int32(end)}, len(t.nodes) //nolint:gosec // see span
 	return end, err
 }
 
@@ -78,6 +79,12 @@ func (x val) each(fn func(val)) {
 	for i := x.n + 1; i < x.t.nodes[x.n].next; i = x.t.nodes[i].next {
 		fn(val{x.t, i})
 	}
+}
+
+// count returns how many values are in an object or an array.
+func (x val) count() (n int) {
+	x.each(func(val) { n++ })
+	return n
 }
 
 // get returns the last member of an object that has the name.

@@ -296,6 +296,8 @@ func Sound(val []byte) bool {
 		switch {
 		case i >= len(val):
 			return true
+		case i+3 <= len(val) && 0xE1 <= val[i] && val[i] <= 0xEC && val[i+1]&0xC0 == 0x80 && val[i+2]&0xC0 == 0x80:
+			i += 3 // most characters beyond Latin, Greek, Cyrillic and the like
 		case val[i] >= utf8.RuneSelf:
 			r, n := utf8.DecodeRune(val[i:])
 			if r == utf8.RuneError && n == 1 {

@@ -28,7 +28,7 @@ const minBudget = 1024
 // body writes the request. What grows stands last, so that the body of a request
 // is the start of that of the next one but for what closes it.
 func (c *Client) body(r *model.Request, p purpose) (*model.Rendered, error) {
-	req, notes, err := r.Build(c.profile, c.e.Target())
+	req, notes, err := c.e.Build(r, c.profile)
 	if err != nil {
 		return nil, err
 	}

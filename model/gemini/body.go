@@ -14,7 +14,7 @@ var ownMembers = []string{"generationConfig", "toolConfig", "systemInstruction",
 
 // body writes the request; what grows stands last.
 func (c *Client) body(r *model.Request) (*model.Rendered, error) {
-	req, notes, err := r.Build(c.profile, c.e.Target())
+	req, notes, err := c.e.Build(r, c.profile)
 	if err != nil {
 		return nil, err
 	}

@@ -82,7 +82,7 @@ var chatMembers = []string{
 
 // body writes the request; what grows stands last.
 func (c *Chat) body(r *model.Request, stream bool) (*model.Rendered, error) {
-	req, notes, err := r.Build(c.profile, c.e.Target())
+	req, notes, err := c.e.Build(r, c.profile)
 	if err != nil {
 		return nil, err
 	}

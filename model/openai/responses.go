@@ -101,7 +101,7 @@ var responsesMembers = []string{
 
 // body writes the request; what grows stands last.
 func (c *Responses) body(r *model.Request, p purpose) (*model.Rendered, error) {
-	req, notes, err := r.Build(c.profile, c.e.Target())
+	req, notes, err := c.e.Build(r, c.profile)
 	if err != nil {
 		return nil, err
 	}

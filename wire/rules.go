@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -32,15 +33,6 @@ const (
 	RuleTools         Rule = "tools"          // tools have the form of the API and names of their own
 	RuleSize          Rule = "size"           // the parts fit the greatest request
 )
-
-// Rules returns all rules, in the order in which they are explained.
-func Rules() []Rule {
-	return []Rule{
-		RuleJSON, RuleUTF8, RuleNotEmpty, RuleRole, RuleStart, RuleAlternate, RuleBlock, RuleCallWithout,
-		RuleResultWithout, RuleOrder, RuleCallID, RuleUniqueID, RuleToolName, RuleArguments, RuleThinking,
-		RuleImage, RuleSummary, RuleSystem, RuleTools, RuleSize,
-	}
-}
 
 // Violation is one place where a rule is broken.
 type Violation struct {
@@ -74,12 +66,7 @@ func (e *ValidationError) Error() string {
 	return fmt.Sprintf("the list is not one that the %s API takes: %s", e.Profile, strings.Join(parts, "; "))
 }
 
-// Broken reports whether a violation of the rule is among them.
-func (e *ValidationError) Broken(r Rule) bool {
-	for _, v := range e.Violations {
-		if v.Rule == r {
-			return true
-		}
-	}
-	return false
+// broken reports whether a violation of the rule is among them.
+func (e *ValidationError) broken(r Rule) bool {
+	return slices.ContainsFunc(e.Violations, func(v Violation) bool { return v.Rule == r })
 }

@@ -1,0 +1,167 @@
+package wire
+
+import (
+	"slices"
+
+	"github.com/clew-dev/clew/internal/jsonx"
+)
+
+// The APIs that have each turn as one message of blocks: the Messages API and Gemini.
+
+// blocks writes the turns; block writes the part k of a turn.
+func (w *writer) blocks(l *List, assistant, member string, block func(e *encoder, parts []Part, k int)) {
+	for i := range l.Turns {
+		t := &l.Turns[i]
+		role := "user"
+		if t.Kind == TurnAssistant {
+			role = assistant
+		}
+		e := w.e.begin(room(t.Parts)).open('{').str("role", role).array(member)
+		for k := range t.Parts {
+			block(e, t.Parts, k)
+		}
+		w.add(t, e.close("]}").end())
+	}
+}
+
+// anthropic writes a list for the Messages API:
+// https://platform.claude.com/docs/en/api/messages.
+func (w *writer) anthropic(l *List) {
+	if l.System != "" {
+		w.r.System = w.e.begin(len(l.System)).open('[').open('{').str("type", "text").str("text", l.System).close("}]").end()
+	}
+	w.r.Tools = w.tools(l, func(e *encoder, d toolDefinition) {
+		e.str("name", d.name).opt("description", d.description).raw("input_schema", d.parameters)
+	})
+	w.blocks(l, "assistant", "content", anthropicBlock)
+}
+
+func anthropicBlock(e *encoder, parts []Part, k int) {
+	p := &parts[k]
+	if p.Kind == PartOpaque || p.Kind == PartStored {
+		e.elements(p.Raw)
+		return
+	}
+	e.open('{')
+	switch p.Kind {
+	case PartText:
+		e.str("type", "text").raw("text", p.Text)
+	case PartImage:
+		e.str("type", "image").object("source").str("type", "base64").str("media_type", p.MIMEType).raw("data", p.Data).close("}")
+	case PartThinking:
+		if p.Redacted {
+			e.str("type", "redacted_thinking").str("data", p.Signature)
+		} else {
+			e.str("type", "thinking").raw("thinking", p.Text).str("signature", p.Signature)
+		}
+	case PartCall:
+		e.str("type", "tool_use").str("id", p.ID).str("name", p.Name).raw("input", p.Arguments)
+	case PartResult:
+		e.str("type", "tool_result").str("tool_use_id", p.ID).array("content")
+		for i := range p.Content {
+			anthropicBlock(e, p.Content, i)
+		}
+		e.close("]")
+		if p.IsError {
+			e.raw("is_error", []byte("true"))
+		}
+	case PartOpaque, PartStored:
+	}
+	e.close("}")
+}
+
+// noSignature stands for the signature that Gemini 3 wants on the first call of
+// an answer, where the answer is of another model or has lost it:
+// https://ai.google.dev/gemini-api/docs/thought-signatures.
+const noSignature = "skip_thought_signature_validator"
+
+// gemini writes a list for generateContent:
+// https://ai.google.dev/api/generate-content.
+func (w *writer) gemini(l *List) {
+	if l.System != "" {
+		w.r.System = w.e.begin(len(l.System)).open('{').array("parts").open('{').str("text", l.System).close("}]}").end()
+	}
+	if decls := w.tools(l, func(e *encoder, d toolDefinition) {
+		e.str("name", d.name).opt("description", d.description).raw("parametersJsonSchema", d.parameters)
+	}); decls != nil {
+		w.r.Tools = w.e.begin(len(decls)).open('[').open('{').raw("functionDeclarations", decls).close("}]").end()
+	}
+	signs := geminiMajor(w.t.Model) >= 3
+	w.blocks(l, "model", "parts", func(e *encoder, parts []Part, k int) {
+		sig := parts[k].Signature
+		if signs && sig == "" && k == slices.IndexFunc(parts, func(p Part) bool { return p.Kind == PartCall }) {
+			sig = noSignature
+		}
+		geminiPart(e, &parts[k], sig)
+	})
+}
+
+func geminiPart(e *encoder, p *Part, signature string) {
+	if p.Kind == PartOpaque || p.Kind == PartStored {
+		e.elements(p.Raw)
+		return
+	}
+	e.open('{')
+	switch p.Kind {
+	case PartText:
+		e.raw("text", p.Text)
+	case PartImage:
+		e.object("inlineData").str("mimeType", p.MIMEType).raw("data", p.Data).close("}")
+	case PartThinking:
+		e.raw("text", p.Text).raw("thought", []byte("true"))
+	case PartCall:
+		e.object("functionCall").str("id", p.ID).str("name", p.Name).raw("args", p.Arguments).close("}")
+	case PartResult:
+		texts, images := splitImages(p.Content)
+		member := "output"
+		if p.IsError {
+			member = "error"
+		}
+		e.object("functionResponse").str("id", p.ID).str("name", p.Name).object("response").texts(member, texts).close("}")
+		if len(images) > 0 {
+			e.array("parts")
+			for i := range images {
+				geminiPart(e, &images[i], "")
+			}
+			e.close("]")
+		}
+		e.close("}")
+	case PartOpaque, PartStored:
+	}
+	e.opt("thoughtSignature", signature).close("}")
+}
+
+// toolDefinition is a tool as the file format has it.
+type toolDefinition struct {
+	name, description string
+	parameters        []byte // an object whose type is "object"
+}
+
+func (w *writer) tool(raw []byte) (d toolDefinition) {
+	d.name, _ = w.p.toolName(jsonx.StringAt(raw, "name"))
+	d.description = jsonx.StringAt(raw, "description")
+	d.parameters = jsonx.Clean(jsonx.Get(raw, "parameters"))
+	if !jsonx.IsObject(d.parameters) {
+		d.parameters = []byte(`{"type":"object","properties":{}}`)
+	} else if jsonx.StringAt(d.parameters, "type") != "object" {
+		d.parameters = jsonx.Set(d.parameters, "type", []byte(`"object"`))
+	}
+	if !jsonx.IsObject(jsonx.Get(d.parameters, "properties")) { // OpenAI: "object schema missing properties"
+		d.parameters = jsonx.Set(d.parameters, "properties", []byte("{}"))
+	}
+	return d
+}
+
+// tools writes the definitions in force as an array; nil when there are none.
+func (w *writer) tools(l *List, write func(e *encoder, d toolDefinition)) []byte {
+	if len(l.Tools) == 0 {
+		return nil
+	}
+	e := w.e.begin(0).open('[')
+	for _, raw := range l.Tools {
+		e.open('{')
+		write(e, w.tool(raw))
+		e.close("}")
+	}
+	return e.close("]").end()
+}
