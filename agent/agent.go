@@ -113,13 +113,11 @@ func (a *Agent) open(ctx context.Context) error {
 	engine.FailBusy = false
 	engine.Provider, engine.Model = "", "" // the log says which model counts
 	engine.Events = a.engineEvents(engine.Events)
-	var err error
 	if a.cfg.File == "" && engine.Blobs == nil {
-		if engine.Blobs, err = blob.NewMemory(blob.MemoryOptions{}); err != nil {
-			return err
-		}
+		engine.Blobs = new(blob.Memory)
 	}
 	a.engine = engine
+	var err error
 	if a.s, err = a.cfg.Open(ctx, engine); err != nil {
 		return err
 	}
