@@ -28,7 +28,7 @@ func newCacheFiles(dir string) (*cacheFiles, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := blob.OpenCache(dir, nil, blob.CacheOptions{})
+	c, err := blob.OpenCache(dir, blob.CacheOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (c *cacheFiles) path(entryID string, m *message.Message) string {
 
 // provide makes the file of an entry, if it is not there.
 func (c *cacheFiles) provide(ctx context.Context, entryID string, m *message.Message) (string, error) {
-	return c.cache.PathFrom(ctx, c.id(entryID, m), m.ToolName, func(context.Context, blob.ID) (io.ReadCloser, error) {
+	return c.cache.Path(ctx, c.id(entryID, m), m.ToolName, func(context.Context, blob.ID) (io.ReadCloser, error) {
 		return io.NopCloser(strings.NewReader(textOf(m))), nil
 	})
 }

@@ -135,14 +135,7 @@ type fullStore struct {
 func (f fullStore) Put(context.Context, io.Reader) (blob.ID, error) { return blob.ID{}, f.err }
 
 func TestOutOfLineStaysInline(t *testing.T) {
-	mem, err := blob.NewMemory(blob.MemoryOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	tiny, err := blob.NewMemory(blob.MemoryOptions{Quota: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mem := new(blob.Memory)
 	denied := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(denied, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -150,7 +143,7 @@ func TestOutOfLineStaysInline(t *testing.T) {
 	for name, store := range map[string]blob.Store{
 		"disk full":     fullStore{mem, &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}},
 		"no permission": fullStore{mem, &os.PathError{Op: "open", Path: "x", Err: syscall.EACCES}},
-		"over quota":    tiny,
+		"store full":    fullStore{mem, blob.ErrFull},
 	} {
 		cfg := small(4_000_000)
 		cfg.Blobs = store

@@ -164,7 +164,7 @@ func (s *Session) recallText(ctx context.Context, handle string, opt RecallOptio
 		r.Page, r.Purged = p.Page(), strings.Contains(text, jsonl.PurgeMarker)
 		return r, nil
 	}
-	from, to, ok := recall.CutRange(recall.Handle(handle))
+	from, to, ok := strings.Cut(recall.Handle(handle), "..")
 	if !ok || !errors.Is(err, ErrNotFound) {
 		return nil, err
 	}

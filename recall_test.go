@@ -59,10 +59,7 @@ func TestRecallAll(t *testing.T) {
 	var passes, left, named, outside, ambiguous int
 	for seed := range uint64(4) {
 		r := rand.New(rand.NewPCG(seed, 8))
-		blobs, err := blob.NewMemory(blob.MemoryOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		blobs := new(blob.Memory)
 		cfg := small(6_000 + 2_000*int64(seed%3))
 		cfg.Blobs, cfg.OutOfLine = blobs, 3_000
 		cfg = fixed(cfg)

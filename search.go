@@ -73,7 +73,7 @@ func (s *Session) search(ctx context.Context, q recall.Query, scope Scope) (*Fou
 		return nil, err
 	}
 	f := &Found{Results: *r}
-	if read, _ := s.index.Entries(); scope == ScopePath && read > len(in) {
+	if scope == ScopePath && s.index.Entries() > len(in) {
 		q.Only = func(id string) bool { return !in[id] && (only == nil || only(id)) }
 		q.Offset, q.Limit = 0, 1
 		if r, err = s.index.Search(ctx, q); err != nil {

@@ -47,7 +47,7 @@ type Session struct {
 	found    *summary.Cache
 	ready    prefetched
 	warned   map[session.Model]bool // of models whose window is not known
-	rendered *wire.Cache // the check of the last requests
+	rendered *wire.Cache            // the check of the last requests
 }
 
 // Open opens the session in a file, for writing: no other program that asks can

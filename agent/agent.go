@@ -116,13 +116,11 @@ func (a *Agent) open(ctx context.Context) error {
 	engine.Events = a.engineEvents(engine.Events)
 	engine.Lookup, engine.Windows = a.lookup(engine.Lookup), a.cfg.Windows
 	a.know(a.cfg.Model.Info())
-	var err error
 	if a.cfg.File == "" && engine.Blobs == nil {
-		if engine.Blobs, err = blob.NewMemory(blob.MemoryOptions{}); err != nil {
-			return err
-		}
+		engine.Blobs = new(blob.Memory)
 	}
 	a.engine = engine
+	var err error
 	if a.s, err = a.cfg.Open(ctx, engine); err != nil {
 		return err
 	}

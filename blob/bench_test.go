@@ -22,7 +22,7 @@ func numbered(i, n int) []byte {
 
 // filled returns a store with n small contents. It does not wait for the disk, and
 // neither do benchmarks of it: they measure what we do.
-func filled(b *testing.B, n int, quota int64) *blob.Dir {
+func filled(b *testing.B, n int) *blob.Dir {
 	b.Helper()
 	dir := b.TempDir()
 	for i := range n {
@@ -31,23 +31,21 @@ func filled(b *testing.B, n int, quota int64) *blob.Dir {
 		must(b, os.MkdirAll(filepath.Dir(path), 0o700))
 		must(b, os.WriteFile(path, p, 0o600))
 	}
-	return blob.Wrap(openDir(b, dir, blob.DirOptions{Quota: quota}), blob.NoSync)
+	return blob.Wrap(openDir(b, dir, blob.DirOptions{}), blob.NoSync)
 }
 
-// Storing costs the same however much there is; with a quota it looks at each file.
+// Storing costs the same however much there is.
 func BenchmarkPutInto(b *testing.B) {
 	for _, n := range []int{100, 1000, 10_000} {
-		for name, quota := range map[string]int64{"": 0, "/quota": 1 << 40} {
-			b.Run(fmt.Sprintf("%d%s", n, name), func(b *testing.B) {
-				d := filled(b, n, quota)
-				for i := 0; b.Loop(); i++ {
-					p := numbered(i, 200)
-					id, err := d.Put(ctx, bytes.NewReader(p))
-					must(b, err)
-					must(b, d.Delete(ctx, id))
-				}
-			})
-		}
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			d := filled(b, n)
+			for i := 0; b.Loop(); i++ {
+				p := numbered(i, 200)
+				id, err := d.Put(ctx, bytes.NewReader(p))
+				must(b, err)
+				must(b, d.Delete(ctx, id))
+			}
+		})
 	}
 }
 
@@ -97,7 +95,7 @@ func BenchmarkRead(b *testing.B) {
 func BenchmarkList(b *testing.B) {
 	for _, n := range []int{100, 1000, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			d := filled(b, n, 0)
+			d := filled(b, n)
 			for b.Loop() {
 				k := 0
 				for _, err := range d.List(ctx) {
@@ -119,14 +117,14 @@ func BenchmarkPath(b *testing.B) {
 			store := new(blob.Memory)
 			id, err := store.Put(ctx, bytes.NewReader(numbered(0, size)))
 			must(b, err)
-			c, err := blob.OpenCache(b.TempDir(), store.Open, blob.CacheOptions{Now: func() time.Time { return time.Now().Add(time.Minute) }})
+			c, err := blob.OpenCache(b.TempDir(), blob.CacheOptions{Now: func() time.Time { return time.Now().Add(time.Minute) }})
 			must(b, err)
 			for range 2 { // made, then read
-				_, err = c.Path(ctx, id, "npm test")
+				_, err = c.Path(ctx, id, "npm test", store.Open)
 				must(b, err)
 			}
 			for b.Loop() {
-				_, err = c.Path(ctx, id, "npm test")
+				_, err = c.Path(ctx, id, "npm test", store.Open)
 				must(b, err)
 			}
 		})

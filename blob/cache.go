@@ -2,27 +2,29 @@ package blob
 
 import (
 	"context"
-	"errors"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
 )
 
 // Source opens content. Store.Open is one.
 type Source func(ctx context.Context, id ID) (io.ReadCloser, error)
 
-// Cache keeps copies of content as files with readable names, for tools that
-// read paths. Any file, and the folder itself, may be deleted at any time: Path
-// makes it again. It may be used from several goroutines and processes.
+// Cache keeps copies of content as files with readable names, for tools that read files. Any
+// file, and the folder itself, may be deleted at any time: Path makes it again. It may be used
+// from several goroutines and processes.
 type Cache struct {
 	place
-	from Source
-	opt  CacheOptions
+	opt CacheOptions
 
 	mu sync.Mutex
 	// seen has what the files were like when their content was last checked.
@@ -31,36 +33,25 @@ type Cache struct {
 
 // CacheOptions changes what a Cache does.
 type CacheOptions struct {
-	// Grace is as in DirOptions. Default: one hour.
-	Grace time.Duration
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
 }
 
-// OpenCache returns the cache in the folder at path. It is made when it is first
-// needed. Content comes from the source; it may be nil if only PathFrom is used.
-func OpenCache(path string, from Source, opt CacheOptions) (*Cache, error) {
+// OpenCache returns the cache in the folder at path, which must not be a symbolic link. The
+// folder is made when it is first needed.
+func OpenCache(path string, opt CacheOptions) (*Cache, error) {
 	p, err := newPlace(path)
-	if err == nil {
-		opt.Grace, err = checkGrace(opt.Grace)
-	}
 	if err != nil {
 		return nil, fail("cache", path, err)
 	}
-	return &Cache{place: p, from: from, opt: opt, seen: map[string]fs.FileInfo{}}, nil
+	return &Cache{place: p, opt: opt, seen: map[string]fs.FileInfo{}}, nil
 }
 
-// Path returns the absolute path of a file that has the content of id, and makes
-// the file if it is not there or was changed. Its name is FileName(id, hint).
-// The error is ErrNotFound or ErrCorrupt when the source has no such content;
-// otherwise see KeepInline.
-func (c *Cache) Path(ctx context.Context, id ID, hint string) (string, error) {
-	return c.PathFrom(ctx, id, hint, c.from)
-}
-
-// PathFrom is Path with a source for this content alone, as for content that is
-// in the log. What the source gives must be the content of id.
-func (c *Cache) PathFrom(ctx context.Context, id ID, hint string, from Source) (string, error) {
+// Path returns the absolute path of a file that has the content of id. It makes the file from
+// the source if it is not there or was changed. Its name is FileName(id, hint). The error is
+// ErrNotFound or ErrCorrupt when the source does not give the content of id; otherwise see
+// KeepInline.
+func (c *Cache) Path(ctx context.Context, id ID, hint string, from Source) (string, error) {
 	name := FileName(id, hint)
 	path := filepath.Join(c.path, name)
 	if err := c.provide(ctx, id, name, from); err != nil {
@@ -81,28 +72,25 @@ func (c *Cache) provide(ctx context.Context, id ID, name string, from Source) er
 	if c.has(ctx, f, id, name) {
 		return nil
 	}
-	if from == nil {
-		return fmt.Errorf("%w: there is no source for it", ErrNotFound)
-	}
 	src, err := from(ctx, id)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrSource, err)
 	}
 	defer src.Close()
-	t, err := newTemp(f, now(c.opt.Now), c.opt.Grace)
+	t, err := newTemp(f, c.opt.Now)
 	if err != nil {
 		return err
 	}
 	defer t.discard()
-	in, err := take(ctx, t, src, always, math.MaxInt64)
+	got, err := take(ctx, t, src)
 	if err != nil {
 		return err
 	}
-	if in.id != id {
-		return fmt.Errorf("%w: the source gave that of %s", ErrCorrupt, in.id)
+	if got != id {
+		return fmt.Errorf("%w: the source gave that of %s", ErrCorrupt, got)
 	}
-	// The file is synced, so that its name never stands for a part of it; the
-	// folder is not, for a file that is gone comes back.
+	// The file is synced, so that it is never there in part. The folder is not: a file
+	// that is gone is made again.
 	if err := t.finish(); err != nil {
 		return err
 	}
@@ -112,13 +100,12 @@ func (c *Cache) provide(ctx context.Context, id ID, name string, from Source) er
 	return nil
 }
 
-// settled is how old a file must be for its time to tell whether it was changed:
-// some systems count in steps of two seconds.
+// settled is how old a file must be for its time to show that it was not changed since: some
+// systems count in steps of two seconds.
 const settled = 2 * time.Second
 
-// has reports whether the file is there with the right content. A tool might
-// have written to it; so it is read, unless it looks as it did when it was last
-// read.
+// has reports whether the file is there with the right content. A tool may have written to
+// it, so it is read unless it looks as it did when it was last read.
 func (c *Cache) has(ctx context.Context, f files, id ID, name string) bool {
 	info, err := lstatRegular(f, name)
 	if err != nil {
@@ -130,7 +117,7 @@ func (c *Cache) has(ctx context.Context, f files, id ID, name string) bool {
 	if seen != nil && os.SameFile(seen, info) && seen.Size() == info.Size() && seen.ModTime().Equal(info.ModTime()) {
 		return true
 	}
-	file, err := openRegular(f, name)
+	file, err := openRegular(f, name, os.O_RDONLY)
 	if err != nil {
 		return false
 	}
@@ -147,43 +134,76 @@ func (c *Cache) has(ctx context.Context, f files, id ID, name string) bool {
 	return true
 }
 
-// Remove removes the files of one content, under whatever hint.
-func (c *Cache) Remove(ctx context.Context, id ID) error {
-	return c.clean(ctx, func(name string) bool {
-		digits, ok := isCacheName(name)
-		return ok && digits == shortHex(id)
-	}, false)
+// maxStem is the most characters of a hint in a name, which stays well below 255 bytes.
+const maxStem = 32
+
+// extensions are the endings that a file may have: those that tools go by. Endings with which
+// a system runs or opens something, such as .exe, .lnk or .url, are not among them.
+var extensions = strings.Fields(`txt md rst tex log csv tsv diff patch
+	json jsonl ndjson yaml yml toml ini xml html css svg sql proto graphql
+	go mod rs py ipynb js mjs cjs jsx ts tsx java kt swift c h cc cpp hpp cs rb php pl lua r scala ex exs hs ml zig dart vue
+	png jpg jpeg gif webp bmp tiff pdf`)
+
+// FileName returns the name that a Cache gives to a file: what is readable in hint, which may
+// be any text such as a path or a command line, then 16 digits of the address and an ending.
+// It is one file name on every system: letters and digits of any script, "-" and "_", and
+// one full stop.
+func FileName(id ID, hint string) string {
+	stem, ext := splitHint(hint)
+	return stem + "-" + hex.EncodeToString(id[:8]) + "." + ext
 }
 
-// RemoveAll removes all files of the cache, and its folder. Files that have no
-// name of ours stay, which is reported as an error.
-func (c *Cache) RemoveAll(ctx context.Context) error {
-	return c.clean(ctx, func(name string) bool {
-		_, ok := isCacheName(name)
-		return ok
-	}, true)
-}
-
-func (c *Cache) clean(ctx context.Context, ours func(name string) bool, all bool) error {
-	err := ctx.Err()
-	var f files
-	if err == nil {
-		f, err = c.open()
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fail("remove", c.path, err)
-	}
-	w := cleaner{ctx: ctx, f: f}
-	w.files(".", ours)
-	if all {
-		if info, err := f.Lstat(tempDir); err == nil && info.IsDir() {
-			w.folder(tempDir, isTemp)
+// splitHint returns the readable part of a name and its ending.
+func splitHint(hint string) (stem, ext string) {
+	hint = strings.TrimSpace(hint)
+	if !strings.ContainsFunc(hint, unicode.IsSpace) { // a path: its last part says most
+		last := hint[strings.LastIndexAny(strings.TrimRight(hint, `/\`), `/\`)+1:]
+		if strings.ContainsFunc(last, isNameRune) {
+			hint = last
 		}
-		return fail("remove", c.path, w.end(c.path))
 	}
-	_ = f.Close() // a folder that was only read
-	return fail("remove", c.path, w.err)
+	ext = "txt"
+	if end := path.Ext(hint); end != "" && slices.Contains(extensions, strings.ToLower(end[1:])) {
+		ext = strings.ToLower(end[1:])
+		hint = strings.TrimSuffix(hint, end)
+	}
+	return cleanStem(hint), ext
+}
+
+// cleanStem keeps the letters and digits of s, and puts one "-" where there was
+// something else between them. It has no full stop, because Windows takes what is
+// before the first one for the name of a device, such as NUL.
+func cleanStem(s string) string {
+	var b strings.Builder
+	n, gap := 0, false
+	for _, r := range s {
+		if !isNameRune(r) && (!unicode.IsMark(r) || n == 0 || gap || invisible(r)) {
+			gap = n > 0
+			continue
+		}
+		if gap {
+			n++
+		}
+		if n++; n > maxStem {
+			break
+		}
+		if gap {
+			b.WriteByte('-')
+			gap = false
+		}
+		b.WriteRune(r)
+	}
+	if n == 0 {
+		return "content"
+	}
+	return b.String()
+}
+
+func isNameRune(r rune) bool {
+	return (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_') && !invisible(r)
+}
+
+// invisible reports whether a letter or mark shows nothing, such as a filler.
+func invisible(r rune) bool {
+	return unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }

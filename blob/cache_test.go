@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -21,6 +20,7 @@ import (
 type shelf struct {
 	*blob.Cache
 	dir   string
+	from  blob.Source
 	store *blob.Memory
 	asked atomic.Int32
 	read  atomic.Int32 // files opened in the cache
@@ -29,10 +29,11 @@ type shelf struct {
 func newShelf(t testing.TB, now func() time.Time) *shelf {
 	t.Helper()
 	s := &shelf{dir: filepath.Join(t.TempDir(), "a", "cache"), store: new(blob.Memory)}
-	c, err := blob.OpenCache(s.dir, func(ctx context.Context, id blob.ID) (io.ReadCloser, error) {
+	s.from = func(ctx context.Context, id blob.ID) (io.ReadCloser, error) {
 		s.asked.Add(1)
 		return s.store.Open(ctx, id)
-	}, blob.CacheOptions{Now: now})
+	}
+	c, err := blob.OpenCache(s.dir, blob.CacheOptions{Now: now})
 	must(t, err)
 	s.Cache = blob.Wrap(c, func(f blob.Files) blob.Files {
 		return blob.CountReads(blob.NoSync(f), func() { s.read.Add(1) })
@@ -43,7 +44,7 @@ func newShelf(t testing.TB, now func() time.Time) *shelf {
 // path gets a path and checks what is there.
 func (s *shelf) path(t testing.TB, id blob.ID, hint, want string) string {
 	t.Helper()
-	path, err := s.Path(ctx, id, hint)
+	path, err := s.Path(ctx, id, hint, s.from)
 	must(t, checkPath(path, err, want))
 	if path != filepath.Join(s.dir, blob.FileName(id, hint)) || !filepath.IsAbs(path) {
 		t.Errorf("the path is %s", path)
@@ -76,8 +77,6 @@ func TestCache(t *testing.T) {
 		"longer":           func() { must(t, os.WriteFile(path, []byte("hello, world"), 0o600)) },
 		"exchanged":        func() { must(t, os.Remove(path)); must(t, os.WriteFile(path, []byte("HELLO"), 0o600)) },
 		"with its folder":  func() { must(t, os.RemoveAll(s.dir)) },
-		"all at once":      func() { must(t, s.RemoveAll(ctx)) },
-		"by its address":   func() { must(t, s.Remove(ctx, id)) },
 		"without old temp": func() { must(t, os.RemoveAll(filepath.Join(s.dir, "tmp"))); must(t, os.Remove(path)) },
 	} {
 		before := s.asked.Load()
@@ -149,13 +148,12 @@ func TestCacheFails(t *testing.T) {
 		is   error
 	}{
 		{"nobody has it", s.store.Open, blob.ErrNotFound},
-		{"no source", nil, blob.ErrNotFound},
 		{"the source fails", func(context.Context, blob.ID) (io.ReadCloser, error) { return nil, broken }, broken},
 		{"the source breaks", text("hel", broken), broken},
 		{"the source ends early", text("hel", io.EOF), blob.ErrCorrupt},
 		{"the source has something else", text("other", io.EOF), blob.ErrCorrupt},
 	} {
-		path, err := s.PathFrom(ctx, hello, "x", c.from)
+		path, err := s.Path(ctx, hello, "x", c.from)
 		var rich *blob.Error
 		if path != "" || !errors.Is(err, c.is) || !errors.As(err, &rich) || blob.KeepInline(err) {
 			t.Errorf("%s: %q, %v", c.name, path, err)
@@ -164,24 +162,18 @@ func TestCacheFails(t *testing.T) {
 	if names := glob(t, filepath.Join(s.dir, "*", "*")); len(names) > 0 {
 		t.Errorf("%v are left", names)
 	}
-	path, err := s.PathFrom(ctx, other, "../../x", text("other", io.EOF))
+	path, err := s.Path(ctx, other, "../../x", text("other", io.EOF))
 	must(t, checkPath(path, err, "other"))
 
 	gone, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := s.Path(gone, other, "../../x"); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v", err)
-	}
-	if err := s.RemoveAll(gone); !errors.Is(err, context.Canceled) {
+	if _, err := s.Path(gone, other, "../../x", s.from); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 	must(t, checkPath(path, nil, "other"))
 
-	if _, err := blob.OpenCache("", nil, blob.CacheOptions{}); err == nil {
+	if _, err := blob.OpenCache("", blob.CacheOptions{}); err == nil {
 		t.Error("a cache without a folder")
-	}
-	if _, err := blob.OpenCache("x", nil, blob.CacheOptions{Grace: -1}); err == nil {
-		t.Error("a cache with a negative grace")
 	}
 }
 
@@ -207,47 +199,13 @@ func TestCacheInTheWay(t *testing.T) {
 	}
 	must(t, os.Remove(path))
 	must(t, os.MkdirAll(filepath.Join(path, "x"), 0o700))
-	if _, err := s.Path(ctx, id, "x"); !blob.KeepInline(err) {
+	if _, err := s.Path(ctx, id, "x", s.from); !blob.KeepInline(err) {
 		t.Errorf("error %v", err)
 	}
 	if left := temps(t, s.dir); len(left) > 0 {
 		t.Errorf("%v are left", left)
 	}
 	s.path(t, id, "y", "hello")
-}
-
-func TestCacheRemove(t *testing.T) {
-	t.Parallel()
-	s := newShelf(t, nil)
-	must(t, s.Remove(ctx, blob.ID{}))
-	must(t, s.RemoveAll(ctx))
-	secret, other := putText(t, s.store, "secret"), putText(t, s.store, "other")
-	paths := []string{s.path(t, secret, "a.go", "secret"), s.path(t, secret, "npm test", "secret"), s.path(t, secret, "", "secret")}
-	kept := s.path(t, other, "a.go", "other")
-	mine := filepath.Join(s.dir, "my-notes.txt")
-	must(t, os.WriteFile(mine, []byte("mine"), 0o600))
-	must(t, s.Remove(ctx, secret))
-	for _, path := range paths {
-		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%s is left: %v", path, err)
-		}
-	}
-	must(t, checkPath(kept, nil, "other"))
-	if err := s.RemoveAll(ctx); err == nil || !strings.Contains(err.Error(), "my-notes.txt") {
-		t.Errorf("error %v", err)
-	}
-	if _, err := os.Stat(kept); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("%s is left: %v", kept, err)
-	}
-	must(t, checkPath(mine, nil, "mine"))
-	must(t, os.Remove(mine))
-	must(t, s.RemoveAll(ctx))
-	if _, err := os.Stat(s.dir); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the folder is left: %v", err)
-	}
-	if getText(t, s.store, secret) != "secret" {
-		t.Error("the cache was the only copy")
-	}
 }
 
 func TestCacheConcurrent(t *testing.T) {
@@ -262,7 +220,7 @@ func TestCacheConcurrent(t *testing.T) {
 		wg.Go(func() {
 			for range 5 {
 				for _, text := range texts {
-					path, err := s.Path(ctx, blob.IDOf([]byte(text)), "same")
+					path, err := s.Path(ctx, blob.IDOf([]byte(text)), "same", s.from)
 					if err := checkPath(path, err, text); err != nil {
 						t.Error(err)
 					}

@@ -7,65 +7,37 @@ import (
 	"io"
 	"io/fs"
 	"iter"
+	"os"
+	"path/filepath"
 	"strings"
-	"sync"
 	"time"
+
+	"github.com/clew-dev/clew/internal/vfs"
 )
 
 // Dir is a Store that keeps content in a folder; the package comment says how.
 type Dir struct {
 	place
 	opt DirOptions
-
-	mu sync.Mutex // held from counting to renaming, so that no two take the same room
-	// inFlight are the temporary files of this Dir. They don't count yet: which
-	// of them fit is settled one after the other.
-	inFlight map[string]bool
-	// used is how many bytes were in the folder when they were counted last, and
-	// before that as many as there may be, so that the first Put counts.
-	used int64
 }
 
 var _ Store = (*Dir)(nil)
 
 // DirOptions changes what a Dir does.
 type DirOptions struct {
-	// Quota is how many bytes of content the folder may hold, whoever wrote them.
-	// Default: no limit. Put fails with a *QuotaError when it would hold more;
-	// what other processes are just writing counts. With a quota, Put looks at
-	// each file in the folder.
-	Quota int64
-	// Grace is for how long a temporary file may not have grown before Put takes
-	// it for one that a crash left, and removes it. Default: one hour.
-	Grace time.Duration
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
 }
 
-// OpenDir returns the store in the folder at path. The first Put makes it; until
-// then it need not exist, and holds nothing. There is nothing to close.
+// OpenDir returns the store in the folder at path, which must not be a symbolic link. The
+// first Put makes it; until then it need not exist and holds nothing. There is nothing to
+// close.
 func OpenDir(path string, opt DirOptions) (*Dir, error) {
 	p, err := newPlace(path)
-	if err == nil {
-		err = checkQuota(opt.Quota)
-	}
-	if err == nil {
-		opt.Grace, err = checkGrace(opt.Grace)
-	}
 	if err != nil {
 		return nil, fail("open", path, err)
 	}
-	return &Dir{place: p, opt: opt, inFlight: map[string]bool{}, used: opt.Quota}, nil
-}
-
-func checkGrace(grace time.Duration) (time.Duration, error) {
-	switch {
-	case grace < 0:
-		return 0, fmt.Errorf("a grace of %v would remove what is still being written; it must be positive, or 0 for %v", grace, defaultGrace)
-	case grace == 0:
-		return defaultGrace, nil
-	}
-	return grace, nil
+	return &Dir{place: p, opt: opt}, nil
 }
 
 // shard is the folder that content is in: 256 of them keep each small.
@@ -81,7 +53,7 @@ func (d *Dir) Open(ctx context.Context, id ID) (io.ReadCloser, error) {
 		return nil, d.fail("open", id, err)
 	}
 	defer f.Close()
-	file, err := openContent(f, id)
+	file, err := openContent(f, id, os.O_RDONLY)
 	if err != nil {
 		return nil, d.fail("open", id, err)
 	}
@@ -95,44 +67,69 @@ func (d *Dir) Stat(ctx context.Context, id ID) (Info, error) {
 		return Info{}, d.fail("stat", id, err)
 	}
 	defer f.Close()
-	err = checkShard(f, id.shard())
-	var info fs.FileInfo
-	if err == nil {
-		info, err = lstatRegular(f, id.path())
+	info, err := lstatContent(f, id)
+	return info, d.fail("stat", id, err)
+}
+
+func lstatContent(f files, id ID) (Info, error) {
+	if err := checkFolder(f, id.shard()); err != nil {
+		return Info{ID: id}, err
 	}
+	info, err := lstatRegular(f, id.path())
 	if err != nil {
-		return Info{}, d.fail("stat", id, err)
+		return Info{ID: id}, err
 	}
 	return Info{id, info.Size(), info.ModTime()}, nil
 }
 
-// List implements Store.
+// List implements Store. What has no name of ours is skipped.
 func (d *Dir) List(ctx context.Context) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
 		f, err := d.openFor(ctx)
 		if missing(err) {
 			return
 		}
+		var shards []fs.DirEntry
+		if err == nil {
+			defer f.Close()
+			shards, err = f.ReadDir(".")
+		}
 		if err != nil {
 			yield(Info{}, fail("list", d.path, err))
 			return
 		}
-		defer f.Close()
-		for e, err := range contents(ctx, f) {
-			var info Info
-			switch {
-			case err == nil:
-				info = Info{e.id, e.info.Size(), e.info.ModTime()}
-			case e.id.IsZero():
-				err = fail("list", d.path, err)
-			default:
-				info, err = Info{ID: e.id}, d.fail("list", e.id, err)
-			}
-			if !yield(info, err) {
+		for _, shard := range shards {
+			if isShard(shard.Name()) && !d.listShard(ctx, f, shard.Name(), yield) {
 				return
 			}
 		}
 	}
+}
+
+func (d *Dir) listShard(ctx context.Context, f files, shard string, yield func(Info, error) bool) bool {
+	err := checkFolder(f, shard)
+	var list []fs.DirEntry
+	if err == nil {
+		list, err = f.ReadDir(shard)
+	}
+	if err != nil && !missing(err) && !yield(Info{}, fail("list", d.path, err)) {
+		return false
+	}
+	for _, e := range list {
+		if err := ctx.Err(); err != nil {
+			yield(Info{}, fail("list", d.path, err))
+			return false
+		}
+		id, err := ParseID(e.Name())
+		if err != nil || id.shard() != shard {
+			continue
+		}
+		info, err := lstatContent(f, id)
+		if !missing(err) && !yield(info, d.fail("list", id, err)) { // else it was removed meanwhile
+			return false
+		}
+	}
+	return true
 }
 
 func (d *Dir) openFor(ctx context.Context) (files, error) {
@@ -154,72 +151,230 @@ func (d *Dir) fail(op string, id ID, err error) error {
 	return fail(op, id.String(), err)
 }
 
-func checkShard(f files, shard string) error {
-	info, err := f.Lstat(shard)
-	if err == nil && !info.IsDir() {
-		err = notA("folder", shard, info)
-	}
-	return err
-}
-
-func openContent(f files, id ID) (io.ReadCloser, error) {
-	if err := checkShard(f, id.shard()); err != nil {
+func openContent(f files, id ID, flag int) (vfs.File, error) {
+	if err := checkFolder(f, id.shard()); err != nil {
 		return nil, err
 	}
-	return openRegular(f, id.path())
-}
-
-// content is one file of a store.
-type content struct {
-	id   ID
-	info fs.FileInfo
-}
-
-// contents yields what is in the shards, by address. What has no name of ours is
-// passed over.
-func contents(ctx context.Context, f files) iter.Seq2[content, error] {
-	return func(yield func(content, error) bool) {
-		shards, err := f.ReadDir(".")
-		if err != nil {
-			yield(content{}, err)
-			return
-		}
-		for _, shard := range shards {
-			if !isShard(shard.Name()) {
-				continue
-			}
-			err := checkShard(f, shard.Name())
-			var list []fs.DirEntry
-			if err == nil {
-				list, err = f.ReadDir(shard.Name())
-			}
-			if err != nil && !missing(err) && !yield(content{}, err) {
-				return
-			}
-			for _, e := range list {
-				if err := ctx.Err(); err != nil {
-					yield(content{}, err)
-					return
-				}
-				id, err := ParseID(e.Name())
-				if err != nil || id.shard() != shard.Name() {
-					continue
-				}
-				info, err := e.Info()
-				if missing(err) {
-					continue // removed meanwhile
-				}
-				if err == nil && !info.Mode().IsRegular() {
-					err = notA("file", id.path(), info)
-				}
-				if !yield(content{id, info}, err) {
-					return
-				}
-			}
-		}
-	}
+	return openRegular(f, id.path(), flag)
 }
 
 func isShard(name string) bool {
-	return len(name) == 2 && strings.Trim(name, hexDigits) == ""
+	return len(name) == 2 && strings.Trim(name, "0123456789abcdef") == ""
 }
+
+// Put implements Store.
+func (d *Dir) Put(ctx context.Context, r io.Reader) (ID, error) {
+	id, err := d.put(ctx, r)
+	if err != nil {
+		return ID{}, fail("put", d.path, err)
+	}
+	return id, nil
+}
+
+func (d *Dir) put(ctx context.Context, r io.Reader) (ID, error) {
+	if err := ctx.Err(); err != nil {
+		return ID{}, err
+	}
+	f, err := d.create()
+	if err != nil {
+		return ID{}, err
+	}
+	defer f.Close()
+	t, err := newTemp(f, d.opt.Now)
+	if err != nil {
+		return ID{}, err
+	}
+	defer t.discard()
+	id, err := take(ctx, t, r)
+	if err != nil {
+		return ID{}, err
+	}
+	if holds(ctx, f, id) {
+		// The time only helps those who look for content that nobody needs.
+		_ = f.Chtimes(id.path(), now(d.opt.Now))
+	} else if err := install(ctx, f, t, id); err != nil {
+		return ID{}, err
+	}
+	// The folders are synced even if another process made them: it may not have done so yet.
+	if err := f.SyncDir(id.shard()); err != nil {
+		return ID{}, err
+	}
+	return id, f.SyncDir(".")
+}
+
+// install gives what was written its name.
+func install(ctx context.Context, f files, t *temp, id ID) error {
+	if err := t.finish(); err != nil {
+		return err
+	}
+	if err := makeFolder(f, id.shard()); err != nil {
+		return err
+	}
+	// Where a file that is open can't be replaced, the reason may be that someone else
+	// stored the same.
+	if err := t.move(id.path()); err != nil && !holds(ctx, f, id) {
+		return err
+	}
+	return nil
+}
+
+// holds reports whether content is there and sound. Damaged content is as good as
+// none, and Put replaces it.
+func holds(ctx context.Context, f files, id ID) bool {
+	file, err := openContent(f, id, os.O_RDONLY)
+	if err != nil {
+		return false
+	}
+	r := newReader(ctx, id, file)
+	defer r.Close()
+	_, err = io.Copy(io.Discard, r)
+	return err == nil
+}
+
+// Delete implements Store.
+func (d *Dir) Delete(ctx context.Context, id ID) error {
+	f, err := d.openFor(ctx)
+	if missing(err) {
+		return nil
+	}
+	if err != nil {
+		return d.fail("delete", id, err)
+	}
+	defer f.Close()
+	err = checkFolder(f, id.shard())
+	if err == nil {
+		err = removeFile(f, id.path())
+	}
+	if err == nil {
+		err = f.SyncDir(id.shard())
+	}
+	if missing(err) {
+		return nil
+	}
+	return d.fail("delete", id, err)
+}
+
+// removeFile removes a file, or a link in its place.
+func removeFile(f files, name string) error {
+	info, err := f.Lstat(name)
+	if err == nil && info.IsDir() {
+		err = notA("file", name, info)
+	}
+	if err != nil {
+		return err
+	}
+	return f.Remove(name)
+}
+
+// RemoveAll removes all content, what crashes left, and the folder itself. Other files stay,
+// and the folder with them; the error names one. Nobody else may use the store meanwhile.
+//
+// When it fails it has removed what it could, and may be called again. The store is empty
+// afterwards and may be used again.
+func (d *Dir) RemoveAll(ctx context.Context) error {
+	f, err := d.openFor(ctx)
+	if missing(err) {
+		return nil
+	}
+	if err != nil {
+		return fail("remove", d.path, err)
+	}
+	defer f.Close()
+	var first error
+	note := func(err error) {
+		if first == nil && !missing(err) {
+			first = err
+		}
+	}
+	clear := func(dir string, ours func(name string) bool) {
+		list, err := f.ReadDir(dir)
+		note(err)
+		left := len(list)
+		for _, e := range list {
+			if note(ctx.Err()); ctx.Err() == nil && !e.IsDir() && ours(e.Name()) {
+				err := f.Remove(dir + "/" + e.Name())
+				note(err)
+				if err == nil {
+					left--
+				}
+			}
+		}
+		if left == 0 {
+			note(f.Remove(dir))
+		}
+	}
+	list, err := f.ReadDir(".")
+	note(err)
+	for _, e := range list {
+		switch {
+		case e.Name() == tempDir && e.IsDir():
+			clear(tempDir, isTemp)
+		case isShard(e.Name()) && e.IsDir():
+			clear(e.Name(), func(name string) bool {
+				id, err := ParseID(name)
+				return err == nil && id.shard() == e.Name()
+			})
+		}
+	}
+	list, err = f.ReadDir(".")
+	if note(err); first == nil && len(list) > 0 {
+		first = fmt.Errorf("all content is removed, but the folder has other files, like %s; look at them and remove it by hand", leftover(f, list[0].Name()))
+	}
+	if first == nil {
+		_ = f.Close() // Windows removes no folder that is open
+		note(os.Remove(d.path))
+	}
+	if first == nil {
+		first = vfs.OS{}.SyncDir(filepath.Dir(d.path))
+	}
+	return fail("remove", d.path, first)
+}
+
+// leftover names a file in a folder that could not be emptied.
+func leftover(f files, name string) string {
+	if checkFolder(f, name) == nil {
+		if list, err := f.ReadDir(name); err == nil && len(list) > 0 {
+			return name + "/" + list[0].Name()
+		}
+	}
+	return name
+}
+
+// Erase overwrites content with zeros and removes it. Copies that the file system or the
+// device keep elsewhere are out of reach. Erasing what is not there is no error.
+func (d *Dir) Erase(ctx context.Context, id ID) error {
+	if err := d.overwrite(ctx, id); err != nil && !missing(err) {
+		return d.fail("erase", id, err)
+	}
+	return d.Delete(ctx, id)
+}
+
+func (d *Dir) overwrite(ctx context.Context, id ID) (err error) {
+	f, err := d.openFor(ctx)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	file, err := openContent(f, id, os.O_WRONLY)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	var zeros [chunk]byte
+	for left := info.Size(); left > 0; left -= int64(len(zeros)) {
+		if _, err := file.Write(zeros[:min(left, int64(len(zeros)))]); err != nil {
+			return err
+		}
+	}
+	return file.Sync()
+}
+
+// Path returns the folder of the store.
+func (d *Dir) Path() string { return d.path }
+
+// File returns the name of the file that has content, or would have it.
+func (d *Dir) File(id ID) string { return filepath.Join(d.path, filepath.FromSlash(id.path())) }

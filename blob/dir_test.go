@@ -2,6 +2,7 @@ package blob_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,8 +12,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -84,7 +83,7 @@ func TestDirLayout(t *testing.T) {
 func TestDirIsMadeWhenNeeded(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()
-	d := openDir(t, filepath.Join(base, "a", "b"), blob.DirOptions{Quota: 100})
+	d := openDir(t, filepath.Join(base, "a", "b"), blob.DirOptions{})
 	id := blob.IDOf([]byte("hello"))
 	if _, err := d.Open(ctx, id); !errors.Is(err, blob.ErrNotFound) {
 		t.Error(err)
@@ -125,18 +124,13 @@ func TestOpenDirRefuses(t *testing.T) {
 		want string
 	}{
 		{"", blob.DirOptions{}, "no folder is named"},
-		{file, blob.DirOptions{}, file + ": it is no folder"},
-		{"x", blob.DirOptions{Quota: -1}, "a quota of -1 bytes could hold nothing"},
-		{"x", blob.DirOptions{Grace: -time.Second}, "a grace of -1s would remove"},
+		{file, blob.DirOptions{}, file + " should be a folder and is a file"},
 	} {
 		_, err := blob.OpenDir(c.path, c.opt)
 		var rich *blob.Error
 		if !errors.As(err, &rich) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error %v, want %q", err, c.want)
 		}
-	}
-	if _, err := blob.NewMemory(blob.MemoryOptions{Quota: -1}); err == nil || !strings.Contains(err.Error(), "a quota of -1 bytes") {
-		t.Errorf("error %v", err)
 	}
 	// A path through a file is a path to nothing on Windows, and fails later.
 	if _, err := blob.OpenDir(filepath.Join(file, "x"), blob.DirOptions{}); err == nil && runtime.GOOS != "windows" {
@@ -167,7 +161,7 @@ func mustAbs(t testing.TB, d *blob.Dir) string {
 func TestDirNoticesDamage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	d := openDir(t, dir, blob.DirOptions{Quota: 1 << 20})
+	d := openDir(t, dir, blob.DirOptions{})
 	text := strings.Repeat("0123456789", 20_000)
 	id := putText(t, d, text)
 	path := contentPath(dir, id)
@@ -219,7 +213,7 @@ func TestDirFollowsNoLinks(t *testing.T) {
 					t.Skip("no symbolic links here: ", err)
 				}
 			}
-			d := openDir(t, dir, blob.DirOptions{Quota: 1000})
+			d := openDir(t, dir, blob.DirOptions{})
 			refusedEverywhere := func(what string) {
 				t.Helper()
 				if _, err := d.Open(ctx, id); !errors.Is(err, blob.ErrCorrupt) || !strings.Contains(err.Error(), "is a symbolic link") {
@@ -290,17 +284,73 @@ func TestDirFollowsNoLinks(t *testing.T) {
 	}
 }
 
-// The folder itself may be a link, as when the data folder is on another disk.
-func TestDirMayBeALink(t *testing.T) {
+// A link in the place of the folder is refused, when the store is opened and later: who can
+// put one beside a session must not choose where we write. A link above it is followed, as
+// when the data folder is on another disk. Issue 11, defect 1.
+func TestDirRefusesALinkInItsPlace(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()
-	must(t, os.Mkdir(filepath.Join(base, "disk"), 0o700))
-	if err := os.Symlink("disk", filepath.Join(base, "link")); err != nil {
+	disk, link := filepath.Join(base, "disk"), filepath.Join(base, "link")
+	putText(t, openDir(t, disk, blob.DirOptions{}), "hello")
+	early := openDir(t, link, blob.DirOptions{})
+	cache, err := blob.OpenCache(link, blob.CacheOptions{})
+	must(t, err)
+	if err := os.Symlink("disk", link); err != nil {
 		t.Skip("no symbolic links here: ", err)
 	}
-	id := putText(t, openDir(t, filepath.Join(base, "link"), blob.DirOptions{}), "hello")
-	if got := getText(t, openDir(t, filepath.Join(base, "disk"), blob.DirOptions{}), id); got != "hello" {
-		t.Error(got)
+	untouched := tree(t, disk)
+	id := blob.IDOf([]byte("hello"))
+	put := func(d *blob.Dir, text string) error { _, err := d.Put(ctx, strings.NewReader(text)); return err }
+	for name, do := range map[string]func() error{
+		"open":  func() error { _, err := blob.OpenDir(link, blob.DirOptions{}); return err },
+		"cache": func() error { _, err := blob.OpenCache(link, blob.CacheOptions{}); return err },
+		"put":   func() error { return put(early, "world") },
+		"read":  func() error { _, err := read(early, id); return err },
+		"stat":  func() error { _, err := early.Stat(ctx, id); return err },
+		"list": func() (bad error) {
+			for _, err := range early.List(ctx) {
+				bad = err
+			}
+			return bad
+		},
+		"delete": func() error { return early.Delete(ctx, id) },
+		"erase":  func() error { return early.Erase(ctx, id) },
+		"remove": func() error { return early.RemoveAll(ctx) },
+		"path": func() error {
+			_, err := cache.Path(ctx, id, "x", func(context.Context, blob.ID) (io.ReadCloser, error) {
+				return io.NopCloser(strings.NewReader("hello")), nil
+			})
+			return err
+		},
+	} {
+		if err := do(); err == nil || !strings.Contains(err.Error(), "is a symbolic link") {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+	if got := tree(t, disk); got != untouched {
+		t.Errorf("there is\n%swas\n%s", got, untouched)
+	}
+	below := openDir(t, filepath.Join(link, "below"), blob.DirOptions{})
+	must(t, put(below, "world"))
+}
+
+// Erasing overwrites content and not what a link in its place leads to.
+func TestDirErasesNothingThroughALink(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	d := openDir(t, dir, blob.DirOptions{})
+	id := putText(t, d, "hello")
+	precious := filepath.Join(dir, "precious")
+	must(t, os.WriteFile(precious, []byte("hello"), 0o600))
+	must(t, os.Remove(contentPath(dir, id)))
+	if err := os.Symlink(filepath.Join("..", "precious"), contentPath(dir, id)); err != nil {
+		t.Skip("no symbolic links here: ", err)
+	}
+	if err := d.Erase(ctx, id); err == nil || !strings.Contains(err.Error(), "is a symbolic link") {
+		t.Errorf("error %v", err)
+	}
+	if got, err := os.ReadFile(precious); err != nil || string(got) != "hello" {
+		t.Errorf("it has %q, %v", got, err)
 	}
 }
 
@@ -308,7 +358,7 @@ func TestDirMayBeALink(t *testing.T) {
 func TestDirLeavesOtherFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	d := openDir(t, dir, blob.DirOptions{Quota: 10})
+	d := openDir(t, dir, blob.DirOptions{})
 	id := putText(t, d, "hello")
 	shard := filepath.Dir(contentPath(dir, id))
 	others := []string{
@@ -351,7 +401,7 @@ func TestDirLeavesOtherFiles(t *testing.T) {
 func TestDirFolderInThePlaceOfAFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	d := openDir(t, dir, blob.DirOptions{Quota: 100})
+	d := openDir(t, dir, blob.DirOptions{})
 	id := blob.IDOf([]byte("hello"))
 	must(t, os.MkdirAll(filepath.Join(contentPath(dir, id), "x"), 0o700))
 	if _, err := d.Open(ctx, id); !errors.Is(err, blob.ErrCorrupt) || !strings.Contains(err.Error(), "is a folder") {
@@ -379,27 +429,22 @@ func temps(t testing.TB, dir string) []string {
 	return list
 }
 
-// What a crash left is removed by a Put after the grace period, and counts till
-// then.
+// A Put removes what a crash left an hour ago.
 func TestDirSweepsTemporaryFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	now := time.Now()
-	opt := blob.DirOptions{Quota: 100, Grace: time.Minute, Now: func() time.Time { return now }}
+	opt := blob.DirOptions{Now: func() time.Time { return now }}
 	d := openDir(t, dir, opt)
 	putText(t, d, "0123456789")
 	old, young := filepath.Join(dir, "tmp", "part-OLD"), filepath.Join(dir, "tmp", "part-YOUNG")
-	for path, age := range map[string]time.Duration{old: 61 * time.Second, young: 59 * time.Second} {
+	for path, age := range map[string]time.Duration{old: time.Hour + time.Second, young: time.Hour - time.Second} {
 		must(t, os.WriteFile(path, bytes.Repeat([]byte("x"), 40), 0o600))
 		must(t, os.Chtimes(path, now.Add(-age), now.Add(-age)))
 	}
 	putText(t, d, "abcdefghij")
 	if left := temps(t, dir); !slices.Equal(left, []string{young}) {
 		t.Errorf("%v are left", left)
-	}
-	var quota *blob.QuotaError
-	if _, err := d.Put(ctx, strings.NewReader(strings.Repeat("y", 41))); !errors.As(err, &quota) || quota.Used != 60 {
-		t.Errorf("error %v", err)
 	}
 	now = now.Add(2 * time.Second)
 	putText(t, d, strings.Repeat("y", 41))
@@ -429,110 +474,6 @@ func TestDirRenews(t *testing.T) {
 	}
 }
 
-// The quota is that of the folder, whoever writes to it.
-func TestDirSharesItsQuota(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	a, b := openDir(t, dir, blob.DirOptions{Quota: 100}), openDir(t, dir, blob.DirOptions{Quota: 100})
-	id := putText(t, a, strings.Repeat("a", 60))
-	if _, err := b.Put(ctx, strings.NewReader(strings.Repeat("b", 60))); !errors.Is(err, blob.ErrFull) {
-		t.Errorf("error %v", err)
-	}
-	putText(t, b, strings.Repeat("a", 60))
-	putText(t, b, strings.Repeat("b", 40))
-	must(t, b.Delete(ctx, id))
-	putText(t, a, strings.Repeat("c", 60))
-
-	// While one writes, what it has written counts for the other.
-	must(t, a.RemoveAll(ctx))
-	during := readerFunc(func(p []byte) (int, error) {
-		_, err := b.Put(ctx, strings.NewReader(strings.Repeat("b", 70_000)))
-		var quota *blob.QuotaError
-		if !errors.As(err, &quota) || quota.Used != 64<<10 {
-			t.Errorf("error %v", err)
-		}
-		return 0, io.EOF
-	})
-	a, b = openDir(t, dir, blob.DirOptions{Quota: 100_000}), openDir(t, dir, blob.DirOptions{Quota: 100_000})
-	_, err := a.Put(ctx, io.MultiReader(strings.NewReader(strings.Repeat("a", 64<<10)), during))
-	must(t, err)
-}
-
 type readerFunc func(p []byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
-
-// A store that fills up while content is written notices at the end.
-func TestDirFillsUpMeanwhile(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	a, b := openDir(t, dir, blob.DirOptions{Quota: 100}), openDir(t, dir, blob.DirOptions{})
-	during := readerFunc(func(p []byte) (int, error) {
-		putText(t, b, strings.Repeat("b", 60))
-		return 0, io.EOF
-	})
-	var quota *blob.QuotaError
-	if _, err := a.Put(ctx, io.MultiReader(strings.NewReader(strings.Repeat("a", 60)), during)); !errors.As(err, &quota) || quota.Used != 60 {
-		t.Errorf("error %v", err)
-	}
-	if left := temps(t, dir); len(left) > 0 {
-		t.Errorf("%v are left", left)
-	}
-}
-
-// What does not fit is not written to its end first.
-func TestDirStopsWritingWhenFull(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	putText(t, openDir(t, dir, blob.DirOptions{}), strings.Repeat("a", 900_000))
-	d := openDir(t, dir, blob.DirOptions{Quota: 1_000_000})
-	for range 2 { // the second time from what it counted the first time
-		largest := int64(0)
-		content := readerFunc(func(p []byte) (int, error) {
-			for _, path := range temps(t, dir) {
-				if info, err := os.Stat(path); err == nil {
-					largest = max(largest, info.Size())
-				}
-			}
-			return len(p), nil
-		})
-		if _, err := d.Put(ctx, io.LimitReader(content, 950_000)); !errors.Is(err, blob.ErrFull) {
-			t.Errorf("error %v", err)
-		}
-		if largest > 100_000 {
-			t.Errorf("%d bytes were written", largest)
-		}
-	}
-}
-
-// Between counting and renaming nobody else of the same store gets in.
-func TestDirQuotaOnASlowDisk(t *testing.T) {
-	t.Parallel()
-	d := openDir(t, t.TempDir(), blob.DirOptions{Quota: 250})
-	blob.Wrap(d, func(f blob.Files) blob.Files {
-		return blob.Faulty(blob.NoSync(f), func(op, name string) (int, error) {
-			if op == "rename" || op == "mkdir" && name != "tmp" {
-				for range 1000 { // the others get on meanwhile
-					runtime.Gosched()
-				}
-			}
-			return 0, nil
-		})
-	})
-	var wg sync.WaitGroup
-	var stored atomic.Int32
-	for i := range 8 {
-		wg.Go(func() {
-			_, err := d.Put(ctx, strings.NewReader(strings.Repeat(fmt.Sprint(i), 100)))
-			if err == nil {
-				stored.Add(1)
-			} else if !errors.Is(err, blob.ErrFull) {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	if n := stored.Load(); n != 2 {
-		t.Errorf("%d got in, want 2", n)
-	}
-}

@@ -7,9 +7,6 @@ import (
 // Files is files.
 type Files = files
 
-// IsCacheName is isCacheName.
-var IsCacheName = isCacheName
-
 // Wrap puts something between a store or cache and the file system.
 func Wrap[T *Dir | *Cache](on T, wrap func(Files) Files) T {
 	switch on := any(on).(type) {

@@ -1,14 +1,14 @@
 package blob
 
 import (
-	"cmp"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
+	"strings"
 	"time"
 
 	"github.com/clew-dev/clew/internal/vfs"
@@ -19,10 +19,8 @@ const (
 	filePerm = 0o600
 )
 
-var errClosed = fs.ErrClosed
-
-// files is one folder and what is in it. Names are relative to it, with slashes,
-// and never lead out of it.
+// files is a folder and what is in it. Names are relative to it, with slashes, and never
+// lead out of it.
 type files interface {
 	vfs.FS
 	Lstat(name string) (fs.FileInfo, error)
@@ -44,16 +42,7 @@ func (r rootFiles) OpenFile(name string, flag int, perm fs.FileMode) (vfs.File, 
 	return f, nil
 }
 
-func (r rootFiles) ReadDir(name string) ([]fs.DirEntry, error) {
-	d, err := r.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close()
-	list, err := d.ReadDir(-1)
-	slices.SortFunc(list, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
-	return list, err
-}
+func (r rootFiles) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(r.FS(), name) }
 
 func (r rootFiles) Chtimes(name string, t time.Time) error { return r.Root.Chtimes(name, t, t) }
 
@@ -79,7 +68,7 @@ type place struct {
 	wrap func(files) files
 }
 
-// newPlace checks path as far as that can be done before it is used.
+// newPlace checks path as far as possible before it is used.
 func newPlace(path string) (place, error) {
 	if path == "" {
 		return place{}, errors.New("no folder is named")
@@ -88,21 +77,33 @@ func newPlace(path string) (place, error) {
 	if err != nil {
 		return place{}, err
 	}
-	info, err := os.Stat(abs)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
+	info, err := os.Lstat(abs)
+	if err == nil && !info.IsDir() {
+		err = notA("folder", abs, info)
+	}
+	if err != nil && !missing(err) {
 		return place{}, err
-	case !info.IsDir():
-		return place{}, errors.New("it is no folder")
 	}
 	return place{path: abs}, nil
 }
 
-// open opens the folder. When it is not there, the error is fs.ErrNotExist.
+// open opens the folder. When it is not there, the error is fs.ErrNotExist. A link to a
+// folder is refused: who can put one beside a session would choose where we write.
 func (p place) open() (files, error) {
 	root, err := os.OpenRoot(p.path)
 	if err != nil {
+		return nil, err
+	}
+	opened, err := root.Stat(".")
+	var info fs.FileInfo
+	if err == nil {
+		info, err = os.Lstat(p.path)
+	}
+	if err == nil && !os.SameFile(opened, info) {
+		err = notA("folder", p.path, info)
+	}
+	if err != nil {
+		_ = root.Close()
 		return nil, err
 	}
 	if p.wrap != nil {
@@ -144,12 +145,16 @@ func makePath(path string) error {
 	return err
 }
 
-// makeFolder makes a folder in f. A link to a folder is none.
+// makeFolder makes a folder in f. A link to a folder is refused.
 func makeFolder(f files, name string) error {
 	err := f.Mkdir(name, dirPerm)
-	if err == nil || !errors.Is(err, fs.ErrExist) {
-		return err
+	if errors.Is(err, fs.ErrExist) {
+		err = checkFolder(f, name)
 	}
+	return err
+}
+
+func checkFolder(f files, name string) error {
 	info, err := f.Lstat(name)
 	if err == nil && !info.IsDir() {
 		err = notA("folder", name, info)
@@ -157,13 +162,13 @@ func makeFolder(f files, name string) error {
 	return err
 }
 
-// openRegular opens a file for reading, if it is one and no link to one.
-func openRegular(f files, name string) (vfs.File, error) {
+// openRegular opens a file that is there, for reading or writing. A link to a file is refused.
+func openRegular(f files, name string, flag int) (vfs.File, error) {
 	info, err := lstatRegular(f, name)
 	if err != nil {
 		return nil, err
 	}
-	file, err := f.OpenFile(name, os.O_RDONLY, 0)
+	file, err := f.OpenFile(name, flag, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +177,7 @@ func openRegular(f files, name string) (vfs.File, error) {
 		err = fmt.Errorf("%w: %s was exchanged while it was opened", ErrCorrupt, name)
 	}
 	if err != nil {
-		_ = file.Close() // it was only read
+		_ = file.Close() // nothing was written
 		return nil, err
 	}
 	return file, nil
@@ -205,4 +210,78 @@ func notA(want, name string, info fs.FileInfo) error {
 		is = "a file"
 	}
 	return &notAError{want, name, is}
+}
+
+const (
+	tempDir    = "tmp"
+	tempPrefix = "part-"
+	// grace is how long after its last write a temporary file counts as left by a crash.
+	grace = time.Hour
+)
+
+// A temp is a file in the folder tmp that is being written, to be renamed when it is whole.
+type temp struct {
+	vfs.File
+	files files
+	path  string // tmp/part-...
+	moved bool
+}
+
+// newTemp makes a temporary file, and removes those that a crash left.
+func newTemp(f files, clock func() time.Time) (*temp, error) {
+	if err := makeFolder(f, tempDir); err != nil {
+		return nil, err
+	}
+	sweep(f, now(clock).Add(-grace))
+	path := tempDir + "/" + tempPrefix + rand.Text()
+	file, err := f.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, filePerm)
+	if err != nil {
+		return nil, err
+	}
+	return &temp{File: file, files: f, path: path}, nil
+}
+
+// finish makes durable what was written.
+func (t *temp) finish() error { return errors.Join(t.Sync(), t.Close()) }
+
+// move gives the file its name, in the place of what has it now.
+func (t *temp) move(to string) error {
+	err := t.files.Rename(t.path, to)
+	t.moved = err == nil
+	return err
+}
+
+// discard removes the file, unless it was moved. If that fails, a sweep removes it later.
+func (t *temp) discard() {
+	_ = t.Close() // again, when it was finished
+	if !t.moved {
+		_ = t.files.Remove(t.path)
+	}
+}
+
+// sweep removes temporary files that nobody has written to since before. A writer that is
+// slower than that gets an error.
+func sweep(f files, before time.Time) {
+	list, err := f.ReadDir(tempDir)
+	if err != nil {
+		return // making a file in it gives the error
+	}
+	for _, e := range list {
+		info, err := e.Info()
+		if err == nil && isTemp(e.Name()) && info.Mode().IsRegular() && info.ModTime().Before(before) {
+			_ = f.Remove(tempDir + "/" + e.Name()) // tried again next time
+		}
+	}
+}
+
+func isTemp(name string) bool { return strings.HasPrefix(name, tempPrefix) }
+
+// missing reports whether err says that a file is not there.
+func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+
+func now(clock func() time.Time) time.Time {
+	if clock == nil {
+		return time.Now()
+	}
+	return clock()
 }

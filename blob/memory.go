@@ -3,21 +3,23 @@ package blob
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
 	"io"
+	"io/fs"
 	"iter"
-	"maps"
 	"slices"
 	"sync"
 	"time"
 )
 
-// Memory is a Store that keeps content in memory, for tests and for sessions
-// that are not stored. Its zero value is one without a quota.
+// Memory is a Store in memory, for tests and for sessions that are not stored. The zero
+// value is ready for use.
 type Memory struct {
-	opt  MemoryOptions
-	mu   sync.RWMutex
-	used int64
-	all  map[ID]memoryItem
+	mu  sync.RWMutex
+	all map[ID]memoryItem
 }
 
 type memoryItem struct {
@@ -27,53 +29,25 @@ type memoryItem struct {
 
 var _ Store = (*Memory)(nil)
 
-// MemoryOptions changes what a Memory does.
-type MemoryOptions struct {
-	// Quota is how many bytes of content it may hold. Default: no limit. Put
-	// fails with a *QuotaError when it would hold more.
-	Quota int64
-	// Now is the clock. Default: time.Now.
-	Now func() time.Time
-}
-
-// NewMemory returns an empty Memory.
-func NewMemory(opt MemoryOptions) (*Memory, error) {
-	if err := checkQuota(opt.Quota); err != nil {
-		return nil, err
-	}
-	return &Memory{opt: opt}, nil
-}
-
 // Put implements Store.
 func (m *Memory) Put(ctx context.Context, r io.Reader) (ID, error) {
-	m.mu.RLock()
-	used := m.used
-	m.mu.RUnlock()
-	fits := func(size int64) (bool, error) { return size <= most(m.opt.Quota)-used, nil }
 	var buf bytes.Buffer
-	in, err := take(ctx, &buf, r, fits, most(m.opt.Quota))
+	id, err := take(ctx, &buf, r)
 	if err != nil {
 		return ID{}, fail("put", "", err)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if old, ok := m.all[in.id]; ok && in.whole {
-		old.stored = now(m.opt.Now)
-		m.all[in.id] = old
-		return in.id, nil
-	}
-	if in.written { // else it did not fit into what was free then
-		used = m.used
-	}
-	if !in.written || in.size > most(m.opt.Quota)-used {
-		return ID{}, fail("put", "", &QuotaError{Quota: m.opt.Quota, Used: used, Size: in.size, AtLeast: !in.whole})
-	}
 	if m.all == nil {
 		m.all = map[ID]memoryItem{}
 	}
-	m.all[in.id] = memoryItem{bytes.Clone(buf.Bytes()), now(m.opt.Now)}
-	m.used += in.size
-	return in.id, nil
+	item, ok := m.all[id]
+	if !ok {
+		item.data = bytes.Clone(buf.Bytes())
+	}
+	item.stored = time.Now()
+	m.all[id] = item
+	return id, nil
 }
 
 // Open implements Store.
@@ -82,7 +56,7 @@ func (m *Memory) Open(ctx context.Context, id ID) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newReader(ctx, id, &memoryReader{r: bytes.NewReader(item.data)}), nil
+	return newReader(ctx, id, io.NopCloser(bytes.NewReader(item.data))), nil
 }
 
 // Stat implements Store.
@@ -114,7 +88,6 @@ func (m *Memory) Delete(ctx context.Context, id ID) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.used -= int64(len(m.all[id].data))
 	delete(m.all, id)
 	return nil
 }
@@ -122,40 +95,117 @@ func (m *Memory) Delete(ctx context.Context, id ID) error {
 // List implements Store.
 func (m *Memory) List(ctx context.Context) iter.Seq2[Info, error] {
 	return func(yield func(Info, error) bool) {
+		var all []Info
 		m.mu.RLock()
-		ids := slices.SortedFunc(maps.Keys(m.all), func(a, b ID) int { return bytes.Compare(a[:], b[:]) })
+		for id, item := range m.all {
+			all = append(all, Info{id, int64(len(item.data)), item.stored})
+		}
 		m.mu.RUnlock()
-		for _, id := range ids {
+		slices.SortFunc(all, func(a, b Info) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+		for _, info := range all {
 			if err := ctx.Err(); err != nil {
 				yield(Info{}, fail("list", "", err))
 				return
 			}
-			m.mu.RLock()
-			item, ok := m.all[id]
-			m.mu.RUnlock()
-			if ok && !yield(Info{id, int64(len(item.data)), item.stored}, nil) {
+			if !yield(info, nil) {
 				return
 			}
 		}
 	}
 }
 
-// A memoryReader can't be read after it was closed, like a file.
-type memoryReader struct {
-	r *bytes.Reader
+const (
+	chunk = 64 << 10 // bytes written at a time
+	// A reader that gives nothing this often in a row is taken to be stuck.
+	maxEmptyReads = 100
+)
+
+var errEnd = errors.New("the end of the content")
+
+// take reads r to its end, writes it to w and returns its address.
+func take(ctx context.Context, w io.Writer, r io.Reader) (id ID, err error) {
+	if r == nil {
+		return ID{}, fmt.Errorf("%w: there is no reader", ErrSource)
+	}
+	h := sha256.New()
+	buf := make([]byte, chunk)
+	for end := false; !end; {
+		n, err := fill(ctx, buf, r)
+		if end = errors.Is(err, errEnd); err != nil && !end {
+			return ID{}, err
+		}
+		h.Write(buf[:n])
+		if n > 0 {
+			if _, err := w.Write(buf[:n]); err != nil {
+				return ID{}, err
+			}
+		}
+	}
+	return ID(h.Sum(nil)), nil
 }
 
-func (m *memoryReader) Read(p []byte) (int, error) {
-	if m.r == nil {
-		return 0, errClosed
+// fill reads until buf is full or r is at its end, which it reports with errEnd.
+func fill(ctx context.Context, buf []byte, r io.Reader) (n int, err error) {
+	for empty := 0; n < len(buf); {
+		if err := ctx.Err(); err != nil {
+			return n, err
+		}
+		k, err := r.Read(buf[n:])
+		if k < 0 || k > len(buf)-n {
+			return n, fmt.Errorf("%w: the reader says that it read %d bytes into %d", ErrSource, k, len(buf)-n)
+		}
+		n += k
+		if empty++; k > 0 {
+			empty = 0
+		}
+		switch {
+		case err == io.EOF: // and no error that wraps it, as io.Reader has it
+			return n, errEnd
+		case err != nil:
+			return n, fmt.Errorf("%w: %w", ErrSource, err)
+		case empty >= maxEmptyReads:
+			return n, fmt.Errorf("%w: %w", ErrSource, io.ErrNoProgress)
+		}
 	}
-	return m.r.Read(p)
+	return n, nil
 }
 
-func (m *memoryReader) Close() error {
-	if m.r == nil {
-		return errClosed
+// A reader checks what it reads: it returns ErrCorrupt instead of io.EOF when the content is
+// not that of its address.
+type reader struct {
+	ctx  context.Context
+	id   ID
+	src  io.ReadCloser
+	hash hash.Hash
+	err  error // of every further Read
+}
+
+func newReader(ctx context.Context, id ID, src io.ReadCloser) *reader {
+	return &reader{ctx: ctx, id: id, src: src, hash: sha256.New()}
+}
+
+func (r *reader) Read(p []byte) (int, error) {
+	if r.err != nil {
+		return 0, r.err
 	}
-	m.r = nil
-	return nil
+	if err := r.ctx.Err(); err != nil {
+		return 0, fail("read", r.id.String(), err) // not kept: it says nothing about the content
+	}
+	n, err := r.src.Read(p)
+	r.hash.Write(p[:n])
+	switch {
+	case err == nil:
+	case !errors.Is(err, io.EOF):
+		r.err = fail("read", r.id.String(), err)
+	case ID(r.hash.Sum(nil)) != r.id:
+		r.err = fail("read", r.id.String(), fmt.Errorf("%w: it has the hash of %s", ErrCorrupt, ID(r.hash.Sum(nil))))
+	default:
+		r.err = io.EOF
+	}
+	return n, r.err
+}
+
+func (r *reader) Close() error {
+	r.err = fs.ErrClosed
+	return r.src.Close()
 }

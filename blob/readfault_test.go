@@ -67,7 +67,7 @@ func TestUnreadable(t *testing.T) {
 					putText(t, plain, text)
 				}
 				step, what := 0, ""
-				d := blob.Wrap(openDir(t, dir, blob.DirOptions{Quota: 1 << 20}), func(f blob.Files) blob.Files {
+				d := blob.Wrap(openDir(t, dir, blob.DirOptions{}), func(f blob.Files) blob.Files {
 					return blob.Unreadable(blob.NoSync(f), func(op, name string) error {
 						if step++; step != n {
 							return nil

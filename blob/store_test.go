@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/clew-dev/clew/blob"
@@ -16,39 +15,21 @@ var ctx = context.Background()
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	blobtest.Run(t, blobtest.Subject{
-		New: func(t testing.TB, quota int64) blob.Store {
-			m, err := blob.NewMemory(blob.MemoryOptions{Quota: quota})
-			must(t, err)
-			return m
-		},
+		New: func(testing.TB) blob.Store { return new(blob.Memory) },
 	})
-}
-
-// A store with the methods of Store alone is removed by way of them.
-func TestRemoveAllOfAPlainStore(t *testing.T) {
-	t.Parallel()
-	s := struct{ blob.Store }{new(blob.Memory)}
-	for _, text := range []string{"", "a", "b"} {
-		_, err := s.Put(ctx, strings.NewReader(text))
-		must(t, err)
-	}
-	must(t, blob.RemoveAll(ctx, s))
-	for info, err := range s.List(ctx) {
-		t.Errorf("%+v, %v is left", info, err)
-	}
 }
 
 func TestDir(t *testing.T) {
 	t.Parallel()
-	open := func(t testing.TB, path string, quota int64) blob.Store {
-		return dirAt{blob.Wrap(openDir(t, path, blob.DirOptions{Quota: quota}), blob.NoSync), path}
+	open := func(t testing.TB, path string) blob.Store {
+		return dirAt{blob.Wrap(openDir(t, path, blob.DirOptions{}), blob.NoSync), path}
 	}
 	blobtest.Run(t, blobtest.Subject{
-		New: func(t testing.TB, quota int64) blob.Store {
-			return open(t, filepath.Join(t.TempDir(), "a", "b"), quota)
+		New: func(t testing.TB) blob.Store {
+			return open(t, filepath.Join(t.TempDir(), "a", "b"))
 		},
-		Reopen: func(t testing.TB, s blob.Store, quota int64) blob.Store {
-			return open(t, s.(dirAt).path, quota)
+		Reopen: func(t testing.TB, s blob.Store) blob.Store {
+			return open(t, s.(dirAt).path)
 		},
 		Damage: func(t testing.TB, s blob.Store, id blob.ID) {
 			flip(t, contentPath(s.(dirAt).path, id))

@@ -56,9 +56,9 @@ func BenchmarkBuild(b *testing.B) {
 			}
 			runtime.GC()
 			runtime.ReadMemStats(&after)
-			b.ReportMetric(float64(x.Size())/float64(size), "index-bytes/byte")
 			b.ReportMetric(float64(int64(after.HeapAlloc)-int64(before.HeapAlloc))/float64(size), "heap-bytes/byte")
 			runtime.KeepAlive(store)
+			runtime.KeepAlive(x)
 		})
 	}
 }

@@ -71,10 +71,12 @@ func ExampleFind() {
 	// Output: I put it into parse_config.
 }
 
-func ExamplePageOf() {
+func ExamplePager() {
 	text := "one two three"
 	for offset := 0; ; {
-		p := recall.PageOf(text, offset, 5)
+		pager := recall.Pager{Offset: offset, Most: 5}
+		pager.Add(text)
+		p := pager.Page()
 		fmt.Printf("%q of %d characters\n", p.Text, p.Total)
 		if p.Next == 0 {
 			break

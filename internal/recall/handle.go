@@ -2,9 +2,11 @@ package recall
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/clew-dev/clew/session"
@@ -13,10 +15,8 @@ import (
 // AmbiguousError says that a handle is the beginning of several ids.
 type AmbiguousError struct {
 	Handle string
-	// IDs are those of the entries, in the order of the log, the first maxCandidates
-	// of them; Count is how many there are.
-	IDs   []string
-	Count int
+	IDs    []string // the first 20, in the order of the log
+	Count  int      // how many there are
 }
 
 const maxCandidates = 20
@@ -29,11 +29,10 @@ func (e *AmbiguousError) Error() string {
 	return fmt.Sprintf("%d entries have ids that begin so: %s", e.Count, list)
 }
 
-// ErrRange says that two entries are not on one path, or in the wrong order.
+// ErrRange says that two entries are not on one path, or are in the wrong order.
 var ErrRange = errors.New("no range")
 
-// Handle takes off what stands around an id where it is named: "[#1a2b, replaced]" is
-// 1a2b.
+// Handle removes what stands around an id in a summary: "[#1a2b, replaced]" is 1a2b.
 func Handle(s string) string {
 	s = strings.TrimSpace(s)
 	if strings.HasPrefix(s, "[") {
@@ -43,13 +42,14 @@ func Handle(s string) string {
 	return strings.TrimPrefix(strings.TrimSpace(s), "#")
 }
 
-// Find returns the entry that a handle names: its id, the beginning of its id, or, of
-// output that is kept beside the log, sha256- and the hash, or eight digits or more
-// that the hash begins with. What stands around it in a summary is taken off. Of
-// several entries with ids that begin so, the only one on the path to leaf is
-// meant, or the only one there that says something, or that has left the context;
-// otherwise the error is an *AmbiguousError. It is session.ErrNotFound where
-// there is none.
+// Find returns the entry that a handle names. A handle is an id or the beginning of one,
+// with or without what stands around it in a summary; for an entry whose full content is
+// kept beside the log, also "sha256-" and the hash, or at least eight digits that the hash
+// begins with.
+//
+// Of several entries whose ids begin so, it takes the only one on the path to leaf, or the
+// only one there that says something, or the only one of those that has left the context.
+// Otherwise the error is an *AmbiguousError. It is session.ErrNotFound when there is none.
 func Find(ctx context.Context, store session.Store, leaf, handle string) (*session.Entry, error) {
 	const op = "recall"
 	id := Handle(handle)
@@ -74,7 +74,7 @@ func Find(ctx context.Context, store session.Store, leaf, handle string) (*sessi
 			begin = append(begin, strings.Clone(e.ID))
 		}
 		if blobOf(e, id) {
-			blob = strings.Clone(e.ID) // where several have it, it is the same
+			blob = strings.Clone(e.ID) // if several entries have it, its content is the same
 		}
 	}
 	if len(begin) > 1 {
@@ -95,18 +95,14 @@ func Find(ctx context.Context, store session.Store, leaf, handle string) (*sessi
 	case blob != "":
 		return store.Get(ctx, blob)
 	}
-	return nil, &session.Error{Op: op, Subject: handle, Err: session.ErrNotFound, Hint: "a search by words may find it"}
+	return nil, &session.Error{Op: op, Subject: handle, Err: session.ErrNotFound, Hint: "search for words of it"}
 }
 
-// meant returns those of the entries that a handle in the context of a path may mean:
-// the one on the path, of several there the one that says something, of several
-// those the one that is not in the context any more. If there is no such one it returns
-// all.
+// meant returns the entries that a handle may mean on a path: the only one there, or the
+// only one there that says something, or the only one of those that is not in the context.
+// When there is no such one it returns several: those that say something, or all.
 func meant(path []*session.Entry, named map[string]bool, all []string) []string {
-	active := map[*session.Entry]bool{}
-	for _, e := range session.Project(path).Active {
-		active[e] = true
-	}
+	active := session.Project(path).Active
 	var on, says, gone []string
 	for _, e := range path {
 		if !named[e.ID] {
@@ -117,7 +113,7 @@ func meant(path []*session.Entry, named map[string]bool, all []string) []string 
 			continue
 		}
 		says = append(says, e.ID)
-		if !active[e] {
+		if !slices.Contains(active, e) {
 			gone = append(gone, e.ID)
 		}
 	}
@@ -132,11 +128,11 @@ func meant(path []*session.Entry, named map[string]bool, all []string) []string 
 	return all
 }
 
-// minBlob is how many digits of a hash name output beside the log.
+// minBlob is the least number of digits of a hash in a handle.
 const minBlob = 8
 
-// blobOf reports whether the whole of an entry is kept beside the log under a hash
-// that begins so.
+// blobOf reports whether the full content of an entry is kept beside the log under a hash
+// that begins with the handle.
 func blobOf(e *session.Entry, handle string) bool {
 	const prefix = "sha256-"
 	digits := strings.TrimPrefix(handle, prefix)
@@ -152,24 +148,27 @@ func blobOf(e *session.Entry, handle string) bool {
 }
 
 // FindRange returns the path from one entry to another, both included, oldest first.
-// Each is named as for Find. from "" is the root of the path, to "" the leaf. The
-// error is ErrRange when from does not stand on the path to to.
+// from and to are handles, see Find; an empty from is the root of the path, an empty to
+// the leaf. The error is ErrRange when from is not on the path to to.
 func FindRange(ctx context.Context, store session.Store, leaf, from, to string) ([]*session.Entry, error) {
-	last := leaf
-	if strings.TrimSpace(to) != "" {
-		e, err := Find(ctx, store, leaf, to)
-		if err != nil {
-			return nil, err
+	find := func(leaf, handle string) (id string, err error) {
+		if strings.TrimSpace(handle) == "" {
+			return "", nil
 		}
-		last = e.ID
+		e, err := Find(ctx, store, leaf, handle)
+		if err != nil {
+			return "", err
+		}
+		return e.ID, nil
 	}
-	first := ""
-	if strings.TrimSpace(from) != "" {
-		e, err := Find(ctx, store, last, from)
-		if err != nil {
-			return nil, err
-		}
-		first = e.ID
+	last, err := find(leaf, to)
+	if err != nil {
+		return nil, err
+	}
+	last = cmp.Or(last, leaf)
+	first, err := find(last, from)
+	if err != nil {
+		return nil, err
 	}
 	path, err := session.Path(ctx, store, last)
 	if err != nil || first == "" {
@@ -184,9 +183,4 @@ func FindRange(ctx context.Context, store session.Store, leaf, from, to string) 
 		Op: "recall", Subject: from + ".." + to, Err: fmt.Errorf("%w: %s is not on the path to %s", ErrRange, first, last),
 		Hint: "give the older entry first, and two entries of one branch",
 	}
-}
-
-// CutRange splits a..b; ok is false for what is no range.
-func CutRange(handle string) (from, to string, ok bool) {
-	return strings.Cut(handle, "..")
 }

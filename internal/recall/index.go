@@ -1,9 +1,30 @@
+// Package recall finds what was said in a session: by words, and by the handles with
+// which summaries and notes name entries.
+//
+//	x := recall.New(store, recall.Options{})
+//	found, err := x.Search(ctx, recall.Query{Text: "token expiry parseConfig"})
+//	for _, h := range found.Hits {
+//		fmt.Println(h.Entry, h.Turn, h.Snippet)
+//	}
+//	e, err := recall.Find(ctx, store, leaf, "[#1a2b3c4d]")
+//
+// An Index has one document for each entry that says something: what the user typed,
+// answers with their reasoning and the arguments of their calls, results, shell runs,
+// summaries. It ranks them by BM25; see Index.Search. A query finds an identifier
+// whole, however it is written (parseConfig, parse_config, parse-config), and by its
+// parts; a path whole, by its last component and by its parts; a hash by its beginning
+// of at least seven digits; Chinese, Japanese and Korean by every pair of neighbouring
+// characters. Case and the s of an English plural do not matter.
+//
+// The index holds only words. The text of a hit is read from the store again.
 package recall
 
 import (
 	"context"
+	"encoding/binary"
 	"slices"
 	"strings"
+	"unique"
 
 	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/message"
@@ -12,10 +33,10 @@ import (
 
 // Options changes an Index. The zero value is ready for use.
 type Options struct {
-	// Whole returns the whole of a message of which the log has an excerpt, see
-	// session.SpilledOf, or as much of its beginning as is to be searched.
-	// When it fails, unless because the context is done, the excerpt is searched
-	// and counted in Results.Partial. Default: the excerpt is searched.
+	// Whole returns the full message of which the log has an excerpt (see
+	// session.SpilledOf), or as much of its beginning as is to be searched. When it
+	// fails for another reason than a done context, the excerpt is searched and
+	// counted in Results.Partial. Default: the excerpt is searched.
 	Whole func(ctx context.Context, m *message.Message) (*message.Message, error)
 }
 
@@ -24,20 +45,31 @@ type Index struct {
 	store session.Store
 	opt   Options
 
-	dict    *dict
+	terms   []term
+	termAt  map[string]int32
+	hashes  []string // the terms that are hexadecimal
 	entries []entry
 	byID    map[string]int32 // the latest entry with the id
 	docs    []doc
-	words   uint64 // in all documents that are alive
-	alive   int
+	words   uint64 // in all documents that are not dead
+	alive   int    // how many those are
 	partial int
 
 	read int    // entries of the store that are in the index
 	last string // id of the newest of them
 
-	names    map[string]string   // one copy of each name
 	calls    map[string][]string // the paths that calls are about, by id
 	splitter splitter
+}
+
+// term is a word and the documents that have it. Most terms are in one document, so
+// the newest one needs no list.
+type term struct {
+	df    uint32 // documents that have it
+	first uint32 // the oldest of them
+	last  uint32 // the newest
+	tf    uint32 // how often the newest has it
+	older []byte // varints for each of the others: the distance to the next one, and how often it has the term
 }
 
 // entry is the place of an entry in the session.
@@ -50,32 +82,21 @@ type entry struct {
 
 // doc is an entry that says something.
 type doc struct {
-	entry  int32
-	words  uint32
-	dead   bool // another entry with the same id came later
-	copied bool // what was said stands elsewhere too: a summary
-	role   message.Role
-	tools  []string
-	paths  []string
+	entry int32
+	words uint32
+	dead  bool // another entry with the same id came later
+	role  message.Role
+	tools []string
+	paths []string
 }
 
 // New returns an index of a session. Nothing is read before the first Search or Update.
 func New(store session.Store, opt Options) *Index {
-	x := &Index{store: store, opt: opt}
-	x.reset()
-	return x
+	return &Index{store: store, opt: opt, termAt: map[string]int32{}, byID: map[string]int32{}, calls: map[string][]string{}}
 }
 
-func (x *Index) reset() {
-	*x = Index{
-		store: x.store, opt: x.opt, dict: newDict(),
-		byID: map[string]int32{}, names: map[string]string{}, calls: map[string][]string{},
-	}
-}
-
-// Update reads what was appended to the store since the last time, and the first
-// time everything. Where nothing was, it costs nothing. It can be called again
-// after an error.
+// Update reads what was appended to the store since the last time; the first time, it
+// reads everything. It may be called again after an error.
 func (x *Index) Update(ctx context.Context) error {
 	newest, err := x.store.Last(ctx)
 	if err != nil {
@@ -84,43 +105,36 @@ func (x *Index) Update(ctx context.Context) error {
 	if newest == nil || newest.ID == x.last && x.read > 0 {
 		return ctx.Err()
 	}
-	for {
-		again, err := x.update(ctx)
-		if err != nil || !again {
-			return err
-		}
-		x.reset() // the file was replaced, or mended
-	}
-}
-
-func (x *Index) update(ctx context.Context) (again bool, err error) {
-	known, n := x.read, 0
+	n, changed := 0, false
 	for e, err := range x.store.All(ctx) {
 		if err != nil {
-			return false, err
+			return err
 		}
-		n++
-		switch {
-		case n < known:
+		if n++; n < x.read {
 			continue
-		case n == known:
-			if e.ID != x.last {
-				return true, nil
+		}
+		if n == x.read {
+			if changed = e.ID != x.last; changed {
+				break
 			}
 			continue
 		}
 		if err := ctx.Err(); err != nil {
-			return false, err
+			return err
 		}
 		if err := x.add(ctx, e); err != nil {
-			return false, err
+			return err
 		}
 		x.read, x.last = n, strings.Clone(e.ID)
 	}
-	return n < known, nil
+	if changed || n < x.read { // the file was replaced or repaired
+		*x = *New(x.store, x.opt)
+		return x.Update(ctx)
+	}
+	return nil
 }
 
-// add takes an entry into the index, whole or not at all.
+// add puts an entry into the index, unless it fails.
 func (x *Index) add(ctx context.Context, e *session.Entry) error {
 	m := said(e)
 	partial := false
@@ -130,9 +144,8 @@ func (x *Index) add(ctx context.Context, e *session.Entry) error {
 			return err
 		}
 	}
-	at := int32(len(x.entries))
-	rec := entry{id: strings.Clone(e.ID), doc: -1}
-	if p, ok := x.byID[e.ParentID]; ok && e.ParentID != "" {
+	at, rec := int32(len(x.entries)), entry{id: strings.Clone(e.ID), doc: -1}
+	if p, ok := x.byID[e.ParentID]; ok {
 		rec.parent, rec.turn = x.entries[p].id, x.entries[p].turn
 	} else {
 		rec.parent = strings.Clone(e.ParentID)
@@ -141,8 +154,7 @@ func (x *Index) add(ctx context.Context, e *session.Entry) error {
 		rec.turn++
 	}
 	if old, ok := x.byID[e.ID]; ok && x.entries[old].doc >= 0 {
-		d := &x.docs[x.entries[old].doc]
-		if !d.dead {
+		if d := &x.docs[x.entries[old].doc]; !d.dead {
 			d.dead = true
 			x.alive--
 			x.words -= uint64(d.words)
@@ -186,12 +198,11 @@ func (x *Index) whole(ctx context.Context, m *message.Message) (whole *message.M
 }
 
 func (x *Index) addDoc(at int32, m *message.Message, partial bool) {
-	d := doc{entry: at, role: message.Role(x.name(string(m.Role)))}
-	d.copied = m.Role == message.RoleCompactionSummary || m.Role == message.RoleBranchSummary
+	d := doc{entry: at, role: message.Role(unique.Make(string(m.Role)).Value())}
 	number := uint32(len(x.docs))
 	x.splitter.emit = func(term []byte, _, _ int, k kind) {
 		d.words++
-		x.dict.add(term, number, k == kindHash)
+		x.addTerm(term, number, k == kindHash)
 	}
 	x.splitter.split(Text(m))
 	x.tag(&d, m)
@@ -203,34 +214,86 @@ func (x *Index) addDoc(at int32, m *message.Message, partial bool) {
 	}
 }
 
-// name returns one copy of a name, which does not hold on to the text it is from.
-func (x *Index) name(s string) string {
-	if kept, ok := x.names[s]; ok {
-		return kept
+// addTerm counts a term of a document. Documents come in ascending order.
+func (x *Index) addTerm(text []byte, number uint32, isHash bool) {
+	i, ok := x.termAt[string(text)]
+	if !ok {
+		text := string(text)
+		x.termAt[text] = int32(len(x.terms))
+		x.terms = append(x.terms, term{df: 1, first: number, last: number, tf: 1})
+		if isHash {
+			x.hashes = append(x.hashes, text)
+		}
+		return
 	}
-	s = strings.Clone(s)
-	x.names[s] = s
-	return s
+	t := &x.terms[i]
+	if t.last == number {
+		t.tf++
+		return
+	}
+	t.older = binary.AppendUvarint(binary.AppendUvarint(t.older, uint64(number-t.last)), uint64(t.tf))
+	t.last, t.tf = number, 1
+	t.df++
 }
 
-// pathNames are what tools call an argument that is a path.
+// each calls fn with each document that has the term, oldest first, and how often.
+func (t *term) each(fn func(number, tf uint32)) {
+	number := t.first
+	for list := t.older; len(list) > 0; {
+		gap, n := binary.Uvarint(list)
+		tf, k := binary.Uvarint(list[n:])
+		fn(number, uint32(tf))
+		number += uint32(gap)
+		list = list[n+k:]
+	}
+	fn(t.last, t.tf)
+}
+
+// variants returns the numbers of the terms that a term of a query stands for: itself
+// and, of a hash, those that begin so and those that it begins with.
+func (x *Index) variants(t queryTerm) []int32 {
+	var all []int32
+	add := func(text string) {
+		if i, ok := x.termAt[text]; ok && !slices.Contains(all, i) {
+			all = append(all, i)
+		}
+	}
+	add(t.text)
+	if !t.hash {
+		return all
+	}
+	slices.Sort(x.hashes)
+	from, _ := slices.BinarySearch(x.hashes, t.text)
+	for _, h := range x.hashes[from:min(from+maxVariants, len(x.hashes))] {
+		if !strings.HasPrefix(h, t.text) {
+			break
+		}
+		add(h)
+	}
+	for n := len(t.text) - 1; n >= minHash; n-- { // what abbreviates it
+		add(t.text[:n])
+	}
+	return all
+}
+
+// pathNames are the names of arguments that are paths.
 var pathNames = map[string]bool{
 	"path": true, "file_path": true, "filePath": true, "file": true, "filename": true,
 	"absolute_path": true, "notebook_path": true, "dir": true, "directory": true, "dir_path": true,
 }
 
-// tag writes down which tools and paths a document is about.
+// tag notes the tools and paths of a document; unique keeps one copy of each name.
 func (x *Index) tag(d *doc, m *message.Message) {
 	switch m.Role {
 	case message.RoleAssistant:
 		for _, c := range m.ToolCalls() {
-			if name := x.name(c.Name); !slices.Contains(d.tools, name) {
-				d.tools = append(d.tools, name)
+			if tool := unique.Make(c.Name).Value(); !slices.Contains(d.tools, tool) {
+				d.tools = append(d.tools, tool)
 			}
 			var paths []string
 			jsonx.Members(c.Arguments, func(key, val []byte) bool {
 				if s, ok := jsonx.String(val); ok && pathNames[string(key)] && s != "" {
-					paths = append(paths, x.name(slashed(s)))
+					paths = append(paths, unique.Make(slashed(s)).Value())
 				}
 				return true
 			})
@@ -240,7 +303,7 @@ func (x *Index) tag(d *doc, m *message.Message) {
 			}
 		}
 	case message.RoleToolResult:
-		d.tools = []string{x.name(m.ToolName)}
+		d.tools = []string{unique.Make(m.ToolName).Value()}
 		d.paths = x.calls[m.ToolCallID]
 	case message.RoleBashExecution:
 		d.tools = []string{"bash"}
@@ -252,8 +315,8 @@ func slashed(path string) string {
 	return strings.TrimPrefix(strings.ReplaceAll(path, `\`, "/"), "./")
 }
 
-// Path returns the ids of the entries on the path to leaf, as session.Path has them, without
-// reading the store: of what was there at the last Update.
+// Path returns the ids of the entries on the path to leaf, as session.Path does, but from
+// what the last Update read.
 func (x *Index) Path(leaf string) map[string]bool {
 	on := map[string]bool{}
 	for id := leaf; id != "" && !on[id]; {
@@ -267,19 +330,5 @@ func (x *Index) Path(leaf string) map[string]bool {
 	return on
 }
 
-// Size returns about how much memory the index takes, in bytes.
-func (x *Index) Size() int {
-	const perEntry, perDoc, perName = 96, 96, 48
-	n := x.dict.size() + perEntry*cap(x.entries) + perDoc*cap(x.docs)
-	for _, e := range x.entries {
-		n += len(e.id)
-	}
-	for s := range x.names {
-		n += perName + len(s)
-	}
-	return n
-}
-
-// Entries returns how many entries the index has read, and how many of them can be
-// found by words.
-func (x *Index) Entries() (read, found int) { return x.read, x.alive }
+// Entries returns how many entries the index has read.
+func (x *Index) Entries() int { return x.read }

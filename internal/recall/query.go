@@ -1,95 +1,48 @@
 package recall
 
 import (
-	"errors"
+	"math"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/clew-dev/clew/internal/text"
-	"github.com/clew-dev/clew/message"
 )
-
-// Query says what to look for. The fields narrow down together.
-type Query struct {
-	// Text is words, best match first, and "phrases in quotes", each of which must
-	// stand in a hit as it is, but for case and the width of white space. A quote
-	// without its other half is a character like others. Without words and
-	// phrases, everything that the other fields let through is a hit, newest first.
-	Text string
-	// Roles that hits may have. Default: all.
-	Roles []message.Role
-	// Tool names the tool that a hit calls or is the result of, in any case. A shell
-	// run of the user counts as bash.
-	Tool string
-	// Path begins a path that a hit's call, or the call that a hit is the result of,
-	// has among its arguments.
-	Path string
-	// Since and Until are ids of the first and the last entry, in the order of
-	// the log, that may be a hit.
-	Since, Until string
-	// Only tells which entries may be hits. Default: all.
-	Only func(id string) bool
-
-	// Offset is how many hits to pass over. What Results.Next says goes on where the
-	// last page ended, as long as nothing is appended.
-	Offset int
-	// Limit is how many hits to return. Default: 10; at most 100.
-	Limit int
-	// Snippet is how long the text around the best place of a hit may be, in bytes.
-	// Default: 240; at most 4000.
-	Snippet int
-}
-
-// Limits of a Query.
-const (
-	DefaultLimit   = 10
-	MaxLimit       = 100
-	DefaultSnippet = 240
-	MaxSnippet     = 4000
-
-	minSnippet = 20
-	// maxQuery is how much of a query is read, in bytes.
-	maxQuery = 4096
-)
-
-// ErrNoQuery says that a query asks for nothing.
-var ErrNoQuery = errors.New("nothing to look for")
 
 // parsed is the text of a query.
 type parsed struct {
 	terms   []queryTerm
-	phrases []string // folded
+	at      map[string]int // the number of a term, by its text
+	phrases []string       // folded
 }
 
 type queryTerm struct {
 	text string
-	// hash asks for all hashes that begin so, and for those that this one begins with.
-	hash bool
-	// must says that it is a word of a phrase.
-	must bool
+	hash bool // also asks for the hashes that begin so, and for those that it begins with
+	must bool // it is a word of a phrase
 }
 
-// parse reads the text of a query. Any text is one.
+// parse reads the text of a query. Any text is a query.
 func parse(s string) parsed {
 	if len(s) > maxQuery {
 		s = text.Head(s, maxQuery)
 	}
-	var p parsed
-	at := map[string]int{}
+	p := parsed{at: map[string]int{}}
 	w := splitter{}
 	must := false
 	w.emit = func(term []byte, from, to int, k kind) {
-		if k == kindPart && isWide(term) {
+		if k == kindPart && isAt(string(term), 0, charWide) {
 			return // the pairs say more
 		}
 		need := must && len(term) > 1 && (k == kindWord || k == kindHash)
-		if i, ok := at[string(term)]; ok {
+		if i, ok := p.at[string(term)]; ok {
 			p.terms[i].must = p.terms[i].must || need
 			return
 		}
-		at[string(term)] = len(p.terms)
-		p.terms = append(p.terms, queryTerm{text: string(term), hash: k == kindHash || isHexWord(term), must: need})
+		p.at[string(term)] = len(p.terms)
+		digits, letters := hexDigits(term) // digits or letters alone may begin a hash
+		p.terms = append(p.terms, queryTerm{text: string(term), hash: k == kindHash || digits+letters >= minHash, must: need})
 	}
 	for s != "" {
 		before, rest, ok := strings.Cut(s, `"`)
@@ -110,24 +63,9 @@ func parse(s string) parsed {
 	return p
 }
 
-// isHexWord reports whether a term may be the beginning of a hash, though it has
-// digits or letters alone.
-func isHexWord(b []byte) bool {
-	for _, c := range b {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return len(b) >= minHash
-}
-
-func isWide(term []byte) bool {
-	return classAt(string(term), 0).class == charWide
-}
-
-// folded calls fn with each character of a text as phrases are compared: folded, and with
-// one space for all white space between two others; from and to are the bytes of the
-// text that it stands for.
+// folded calls fn with each character of a text in the form in which phrases are
+// compared: folded, and with one space for any white space between two characters. from
+// and to are the bytes of the text that it stands for.
 func folded(s string, fn func(r rune, from, to int)) {
 	space := -1 // where the white space before began
 	begun := false
@@ -157,8 +95,8 @@ func foldPhrase(s string) string {
 	return b.String()
 }
 
-// findPhrase returns where a folded phrase stands in a text, in bytes, or -1. It takes
-// time in proportion to the text, whatever the two are.
+// findPhrase returns where a folded phrase stands in a text, in bytes, or -1. Its time is
+// proportional to the text, whatever the two are.
 func findPhrase(s, phrase string) (from, to int) {
 	at := strings.Index(foldPhrase(s), phrase)
 	if at < 0 {
@@ -175,4 +113,123 @@ func findPhrase(s, phrase string) (from, to int) {
 		}
 	})
 	return from, to
+}
+
+// snippet returns the part of a text, at most size bytes, that has most of the words of
+// a query, rare ones counting more. With phrases, it is the place of the first.
+func (x *Index) snippet(s string, p parsed, size int) (snippet string, offset, total int) {
+	from, to := x.bestPlace(s, p, size)
+	from, to = widen(s, from, to, size)
+	offset = utf8.RuneCountInString(s[:from])
+	total = offset + utf8.RuneCountInString(s[from:])
+	snippet = oneLine(s[from:to])
+	if from > 0 {
+		snippet = text.Ellipsis + snippet
+	}
+	if to < len(s) {
+		snippet += text.Ellipsis
+	}
+	return snippet, offset, total
+}
+
+// match is a place where a term of a query stands.
+type match struct {
+	from, to int
+	term     int
+}
+
+// bestPlace returns what the best size bytes of a text match.
+func (x *Index) bestPlace(s string, p parsed, size int) (from, to int) {
+	if len(p.phrases) > 0 {
+		if a, b := findPhrase(s, p.phrases[0]); a >= 0 {
+			return a, min(b, a+size)
+		}
+	}
+	worth := make([]float64, len(p.terms))
+	for i, t := range p.terms {
+		df := 0.5
+		if v, ok := x.termAt[t.text]; ok {
+			df = float64(x.terms[v].df)
+		}
+		worth[i] = math.Log(1 + float64(x.alive+1)/df)
+	}
+	var window []match // matches within size bytes, by where they begin
+	in := make([]int, len(p.terms))
+	value, best := 0.0, 0.0
+	w := splitter{}
+	w.emit = func(term []byte, a, b int, k kind) {
+		i := p.matching(term, k)
+		if i < 0 {
+			return
+		}
+		b = min(b, a+size)
+		for len(window) > 0 && b-window[0].from > size {
+			if in[window[0].term]--; in[window[0].term] == 0 {
+				value -= worth[window[0].term]
+			}
+			window = window[1:]
+		}
+		if in[i]++; in[i] == 1 {
+			value += worth[i]
+		}
+		window = append(window, match{a, b, i})
+		if value > best+1e-9 {
+			best, from, to = value, a, b
+			for _, m := range window {
+				from, to = min(from, m.from), max(to, m.to)
+			}
+		}
+	}
+	w.split(s)
+	return from, min(to, from+size)
+}
+
+// matching returns the number of the query's term that a term of a text matches, or -1.
+func (p *parsed) matching(term []byte, k kind) int {
+	if i, ok := p.at[string(term)]; ok {
+		return i
+	}
+	if k != kindHash {
+		return -1
+	}
+	return slices.IndexFunc(p.terms, func(t queryTerm) bool {
+		return t.hash && (strings.HasPrefix(t.text, string(term)) || strings.HasPrefix(string(term), t.text))
+	})
+}
+
+// widen extends a part of a text to size bytes on both sides, to whole words if it can.
+func widen(s string, from, to, size int) (int, int) {
+	room := max(size-(to-from), 0)
+	before := min(room/3, from)
+	after := min(room-before, len(s)-to)
+	before = min(room-after, from)
+	// Cut at a space when one is near, and never inside a character.
+	a := from - len(text.Tail(s[:from], before))
+	b := to + len(text.Head(s[to:], after))
+	for a < b && a > 0 && !utf8.RuneStart(s[a]) {
+		a++
+	}
+	for b > a && b < len(s) && !utf8.RuneStart(s[b]) {
+		b--
+	}
+	return a, b
+}
+
+// oneLine writes any white space as one space, and bytes that are not UTF-8 as the
+// replacement character.
+func oneLine(s string) string {
+	var b strings.Builder
+	space := false
+	for _, r := range s {
+		if unicode.IsSpace(r) {
+			space = b.Len() > 0
+			continue
+		}
+		if space {
+			b.WriteByte(' ')
+			space = false
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
 }

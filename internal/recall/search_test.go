@@ -349,7 +349,7 @@ func TestSearchRandomSessions(t *testing.T) {
 			}
 			begin := strings.TrimPrefix(h.Snippet, "…")
 			begin, _, _ = strings.Cut(begin, " ")
-			if rest := strings.TrimSpace(recall.PageOf(text, h.Offset, 0).Text); utf8.ValidString(text) && !strings.HasPrefix(rest, strings.TrimSuffix(begin, "…")) {
+			if rest := strings.TrimSpace(pageOf(text, h.Offset, 0).Text); utf8.ValidString(text) && !strings.HasPrefix(rest, strings.TrimSuffix(begin, "…")) {
 				t.Fatalf("seed %d: the snippet %q does not stand at character %d: %.60q", seed, h.Snippet, h.Offset, rest)
 			}
 			if strings.ContainsFunc(phrase, func(r rune) bool { return unicode.In(r, unicode.Han, unicode.Hangul, unicode.Hiragana) }) {
@@ -483,6 +483,13 @@ func TestAnswersAreNotFound(t *testing.T) {
 	}
 }
 
+// pageOf takes a page from a text in one piece.
+func pageOf(text string, offset, most int) recall.Page {
+	p := recall.Pager{Offset: offset, Most: most}
+	p.Add(text)
+	return p.Page()
+}
+
 // TestPages: pages of whatever size are the text, one after the other, and so are those of
 // a text that comes in pieces.
 func TestPages(t *testing.T) {
@@ -500,7 +507,7 @@ func TestPages(t *testing.T) {
 		most := r.IntN(30) + 1
 		var got strings.Builder
 		for offset := 0; ; {
-			p := recall.PageOf(text, offset, most)
+			p := pageOf(text, offset, most)
 			inPieces := recall.Pager{Offset: offset, Most: most}
 			for _, piece := range pieces {
 				inPieces.Add(piece)
@@ -523,7 +530,7 @@ func TestPages(t *testing.T) {
 		if got.String() != text {
 			t.Fatalf("seed %d: the pages are %q, the text %q", seed, got.String(), text)
 		}
-		if p := recall.PageOf(text, len(text)+1, most); p.Text != "" || p.Next != 0 {
+		if p := pageOf(text, len(text)+1, most); p.Text != "" || p.Next != 0 {
 			t.Fatalf("seed %d: behind the end: %+v", seed, p)
 		}
 	}

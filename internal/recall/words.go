@@ -1,6 +1,8 @@
 package recall
 
 import (
+	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -14,29 +16,29 @@ const (
 	kindWord     kind = iota // a word, or a pair of characters of a script without spaces
 	kindPart                 // a part of a word: config in parseConfig
 	kindCompound             // words joined by punctuation: a file name, a path, a dotted name
-	kindHash                 // a word that is hexadecimal digits, a digit and a letter among them
+	kindHash                 // a word of hexadecimal digits with a digit and a letter among them
 )
 
 // Limits of terms, in bytes. A longer word counts by its beginning; a longer path
-// by its last component and by its words.
+// by its last component and its words.
 const (
 	maxWord     = 64
 	maxCompound = 96
-	maxParts    = 8 // a word that falls into more is noise, such as base64
-	minHash     = 7 // what git abbreviates a commit to
+	maxParts    = 8 // a word with more parts is noise, such as base64
+	minHash     = 7 // the length to which git abbreviates a commit
 )
 
-// splitter finds the terms of a text. It may be used again, by one goroutine.
+// splitter finds the terms of a text. One goroutine may use it again and again.
 type splitter struct {
 	emit func(term []byte, from, to int, k kind)
 	buf  []byte
 	cuts []int
 }
 
-// split calls emit with each term of s and the bytes of s it stands for. The term
-// is overwritten by the next one.
+// split calls emit with each term of s and the bytes of s it stands for. The next
+// term overwrites it.
 func (w *splitter) split(s string) {
-	chain, words := -1, 0 // words that are joined by punctuation so far
+	chain, words := -1, 0 // where the words that punctuation joins began, and how many they are
 	end := -1             // of the word before
 	flush := func() {
 		if words > 1 {
@@ -45,10 +47,10 @@ func (w *splitter) split(s string) {
 		chain, words = -1, 0
 	}
 	for i := 0; i < len(s); {
-		c := classAt(s, i)
-		switch c.class {
+		class, size := classAt(s, i)
+		switch class {
 		case charOther:
-			i += c.size
+			i += size
 		case charWide:
 			flush()
 			i = w.wide(s, i)
@@ -56,10 +58,10 @@ func (w *splitter) split(s string) {
 		case charWord:
 			from := i
 			for i < len(s) {
-				if c = classAt(s, i); c.class != charWord {
+				if class, size = classAt(s, i); class != charWord {
 					break
 				}
-				i += c.size
+				i += size
 			}
 			if end < 0 || from != end+1 || !joins(s[end]) {
 				flush()
@@ -67,7 +69,7 @@ func (w *splitter) split(s string) {
 			}
 			words++
 			end = i
-			w.word(s, from, i, words > 1 || i+1 < len(s) && joins(s[i]) && classAt(s, i+1).class == charWord)
+			w.word(s, from, i, words > 1 || i < len(s) && joins(s[i]) && isAt(s, i+1, charWord))
 		}
 	}
 	flush()
@@ -84,55 +86,53 @@ const (
 	charWide            // of a script that is written without spaces
 )
 
-type char struct {
-	class charClass
-	size  int
-}
-
-func classAt(s string, i int) char {
+// classAt returns the class of the character at s[i] and its size in bytes.
+func classAt(s string, i int) (charClass, int) {
 	if c := s[i]; c < utf8.RuneSelf {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' {
-			return char{charWord, 1}
+			return charWord, 1
 		}
-		return char{charOther, 1}
+		return charOther, 1
 	}
 	r, n := utf8.DecodeRuneInString(s[i:])
 	switch {
 	case text.Wide(r):
-		return char{charWide, n}
+		return charWide, n
 	case r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)):
-		return char{charWord, n}
+		return charWord, n
 	}
-	return char{charOther, n}
+	return charOther, n
 }
 
-// wide emits each character of a run of a script without spaces, and each two
+// isAt reports whether the character at s[i] is of a class.
+func isAt(s string, i int, class charClass) bool {
+	if i >= len(s) {
+		return false
+	}
+	c, _ := classAt(s, i)
+	return c == class
+}
+
+// wide emits each character of a run of a script without spaces, and each pair of
 // neighbours. It returns the end of the run.
 func (w *splitter) wide(s string, i int) int {
 	before := -1
-	for i < len(s) {
-		c := classAt(s, i)
-		if c.class != charWide {
-			break
-		}
-		alone := before < 0 && (i+c.size >= len(s) || classAt(s, i+c.size).class != charWide)
+	for isAt(s, i, charWide) {
+		_, size := classAt(s, i)
 		k := kindPart // only a query of one character asks for it
-		if alone {
+		if before < 0 && !isAt(s, i+size, charWide) {
 			k = kindWord
 		}
-		w.term(s[i:i+c.size], i, i+c.size, k)
+		w.buf = append(w.buf[:0], s[i:i+size]...)
+		w.emit(w.buf, i, i+size, k)
 		if before >= 0 {
-			w.term(s[before:i+c.size], before, i+c.size, kindWord)
+			w.buf = append(w.buf[:0], s[before:i+size]...)
+			w.emit(w.buf, before, i+size, kindWord)
 		}
 		before = i
-		i += c.size
+		i += size
 	}
 	return i
-}
-
-func (w *splitter) term(s string, from, to int, k kind) {
-	w.buf = append(w.buf[:0], s...)
-	w.emit(w.buf, from, to, k)
 }
 
 // word emits a word, and its parts if it has some. joined says that it is a part
@@ -144,54 +144,42 @@ func (w *splitter) word(s string, from, to int, joined bool) {
 	for to > from && s[to-1] == '_' {
 		to--
 	}
-	if from == to {
-		return
-	}
 	whole := s[from:to]
-	if len(whole) > maxWord {
-		n := maxWord
-		for !utf8.RuneStart(whole[n]) {
-			n--
-		}
-		w.buf = appendFolded(w.buf[:0], whole[:n])
-		k := kindWord
-		if isHash(w.buf) {
-			k = kindHash
-		}
-		w.emit(w.buf, from, to, k)
-		return
+	n := min(len(whole), maxWord)
+	for n < len(whole) && !utf8.RuneStart(whole[n]) {
+		n--
 	}
+	cut := n < len(whole)
+	whole = whole[:n]
 	w.cut(whole)
-	if len(w.cuts) <= 2 || len(w.cuts) > maxParts+1 {
-		if joined && len(whole) == 1 {
-			return // a lone letter or digit of a path or a version
-		}
-		w.buf = appendFolded(w.buf[:0], whole)
-		if isHash(w.buf) {
-			w.emit(w.buf, from, to, kindHash)
-			return
-		}
-		w.buf = stem(w.buf)
-		w.emit(w.buf, from, to, kindWord)
-		return
+	parts := len(w.cuts) - 1
+	if cut || parts > maxParts {
+		parts = 1
+	}
+	if n == 0 || n == 1 && joined && !cut {
+		return // a lone letter or digit of a path or a version
 	}
 	w.buf = appendFolded(w.buf[:0], whole)
 	if isHash(w.buf) {
 		w.emit(w.buf, from, to, kindHash)
 		return
 	}
+	if parts == 1 && !cut {
+		w.buf = stem(w.buf)
+	}
 	w.emit(w.buf, from, to, kindWord)
+	if parts == 1 {
+		return
+	}
 	for i := 1; i < len(w.cuts); i++ {
 		a, b := w.cuts[i-1], w.cuts[i]
 		for a < b && whole[a] == '_' {
 			a++
 		}
-		if b-a < 2 {
-			continue
+		if b-a >= 2 {
+			w.buf = stem(appendFolded(w.buf[:0], whole[a:b]))
+			w.emit(w.buf, from+a, from+b, kindPart)
 		}
-		w.buf = appendFolded(w.buf[:0], whole[a:b])
-		w.buf = stem(w.buf)
-		w.emit(w.buf, from+a, from+b, kindPart)
 	}
 }
 
@@ -213,13 +201,6 @@ func (w *splitter) cut(s string) {
 		switch {
 		case r == '_':
 			now = under
-		case r < utf8.RuneSelf:
-			switch {
-			case r >= '0' && r <= '9':
-				now = digit
-			case r >= 'A' && r <= 'Z':
-				now = upper
-			}
 		case unicode.IsMark(r):
 			now = max(before, lower)
 		case unicode.IsDigit(r):
@@ -246,54 +227,90 @@ func (w *splitter) cut(s string) {
 // compound emits the names that words joined by punctuation make: all of it, and
 // the last component of a path.
 func (w *splitter) compound(s string, from, to int) {
-	last, slashes := from, 0
-	for i := from; i < to; i++ {
-		if s[i] == '/' || s[i] == '\\' {
-			last = i + 1
-			slashes++
-		}
-	}
-	if slashes > 0 && to-from <= maxCompound {
-		w.buf = appendFolded(w.buf[:0], s[from:to])
-		for i, c := range w.buf {
-			if c == '\\' {
-				w.buf[i] = '/'
-			}
-		}
+	whole := s[from:to]
+	last := strings.LastIndexAny(whole, `/\`) + 1
+	if last > 0 && len(whole) <= maxCompound {
+		w.buf = appendFolded(w.buf[:0], strings.ReplaceAll(whole, `\`, "/"))
 		w.emit(w.buf, from, to, kindCompound)
 	}
-	if to-last > maxCompound {
+	base := whole[last:]
+	if len(base) > maxCompound || !strings.ContainsAny(base, ".-") {
 		return
 	}
-	dots, dashes, letters := 0, 0, false
-	for i := last; i < to; i++ {
-		switch c := s[i]; {
-		case c == '.':
-			dots++
-		case c == '-':
-			dashes++
-		case c < '0' || c > '9':
-			letters = true
-		}
-	}
-	if dots+dashes == 0 {
-		return
-	}
-	w.buf = appendFolded(w.buf[:0], s[last:to])
-	if dots == 0 && letters { // parse-config is parse_config
-		w.buf = without(w.buf, '-')
+	w.buf = appendFolded(w.buf[:0], base)
+	if !strings.Contains(base, ".") && strings.Trim(base, "-0123456789") != "" { // parse-config is parse_config
+		w.buf = slices.DeleteFunc(w.buf, func(c byte) bool { return c == '-' })
 	}
 	if len(w.buf) > 1 {
-		w.emit(w.buf, last, to, kindCompound)
+		w.emit(w.buf, from+last, to, kindCompound)
 	}
 }
 
-func without(b []byte, c byte) []byte {
-	out := b[:0]
-	for _, x := range b {
-		if x != c {
-			out = append(out, x)
+// appendFolded appends a word in lower case, without underscores, and with
+// full-width letters and digits as ordinary ones.
+func appendFolded(dst []byte, s string) []byte {
+	for _, r := range s {
+		if r != '_' {
+			dst = utf8.AppendRune(dst, fold(r))
 		}
 	}
-	return out
+	return dst
+}
+
+// fold returns a character in lower case, and a full-width one as the ordinary one.
+func fold(r rune) rune {
+	if r >= 0xFF01 && r <= 0xFF5E { // Halfwidth and Fullwidth Forms
+		r -= 0xFF01 - '!'
+	}
+	return unicode.ToLower(r)
+}
+
+// isHash reports whether a folded word looks like the hash of a commit.
+func isHash(b []byte) bool {
+	digits, letters := hexDigits(b)
+	return len(b) >= minHash && digits > 0 && letters > 0
+}
+
+// hexDigits counts the digits and the letters of a hexadecimal word. Of another word both
+// counts are 0.
+func hexDigits(b []byte) (digits, letters int) {
+	for _, c := range b {
+		switch {
+		case c >= '0' && c <= '9':
+			digits++
+		case c >= 'a' && c <= 'f':
+			letters++
+		default:
+			return 0, 0
+		}
+	}
+	return digits, letters
+}
+
+// stem removes the s of an English plural: the S stemmer of D. Harman, "How
+// effective is suffixing?", JASIS 42 (1991), with two more endings (sses, xes).
+func stem(b []byte) []byte {
+	n := len(b)
+	if n < 4 || b[n-1] != 's' {
+		return b
+	}
+	for _, c := range b {
+		if c < 'a' || c > 'z' {
+			return b
+		}
+	}
+	switch at := b[n-2]; {
+	case at == 's' || at == 'u':
+		return b
+	case at == 'e' && b[n-3] == 'i':
+		if n > 4 && (b[n-4] == 'e' || b[n-4] == 'a') {
+			return b
+		}
+		return append(b[:n-3], 'y')
+	case at == 'e' && (b[n-3] == 'x' || b[n-3] == 's' && b[n-4] == 's'):
+		return b[:n-2]
+	case at == 'e' && (b[n-3] == 'a' || b[n-3] == 'e' || b[n-3] == 'o'):
+		return b
+	}
+	return b[:n-1]
 }
