@@ -6,11 +6,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
-	"regexp"
 	"strconv"
 	"time"
 
 	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/session"
 )
 
@@ -175,26 +175,26 @@ func likeHeader(p *piece) bool {
 
 // The members of a header, as they are spelled.
 var (
-	headerID      = regexp.MustCompile(`"id" ?: ?"([A-Za-z0-9._-]{1,128})"`)
-	headerTime    = regexp.MustCompile(`"timestamp" ?: ?"([0-9T:.Z+-]{1,40})"`)
-	headerCwd     = regexp.MustCompile(`"cwd" ?: ?("(?:[^"\\]|\\.)*")`)
-	headerVersion = regexp.MustCompile(`"version" ?: ?([0-9]{1,3})\b`)
+	headerID      = text.Pattern(`"id" ?: ?"([A-Za-z0-9._-]{1,128})"`)
+	headerTime    = text.Pattern(`"timestamp" ?: ?"([0-9T:.Z+-]{1,40})"`)
+	headerCwd     = text.Pattern(`"cwd" ?: ?("(?:[^"\\]|\\.)*")`)
+	headerVersion = text.Pattern(`"version" ?: ?([0-9]{1,3})\b`)
 )
 
 // salvageHeader reads what can be read of a damaged header.
 func salvageHeader(data []byte) session.Header {
 	data = data[:min(len(data), 64<<10)]
 	h := session.Header{}
-	if m := headerID.FindSubmatch(data); m != nil {
+	if m := headerID().FindSubmatch(data); m != nil {
 		h.ID = string(m[1])
 	}
-	if m := headerTime.FindSubmatch(data); m != nil {
+	if m := headerTime().FindSubmatch(data); m != nil {
 		h.Timestamp, _ = time.Parse(time.RFC3339, string(m[1]))
 	}
-	if m := headerCwd.FindSubmatch(data); m != nil {
+	if m := headerCwd().FindSubmatch(data); m != nil {
 		h.Cwd, _ = jsonx.String(m[1])
 	}
-	if m := headerVersion.FindSubmatch(data); m != nil {
+	if m := headerVersion().FindSubmatch(data); m != nil {
 		h.Version, _ = strconv.Atoi(string(m[1]))
 	}
 	return h
