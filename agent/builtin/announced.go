@@ -1,6 +1,10 @@
 package builtin
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/clew-dev/clew/internal/text"
+)
 
 // maxAnnounced is how many paths are remembered between Effect and Run.
 const maxAnnounced = 4096
@@ -68,9 +72,9 @@ func (s *Set) again(op, arg string) (place, error) {
 	same, known := s.said.keep(op+"\x00"+arg, p.abs)
 	switch {
 	case known && !same:
-		return p, &Error{Op: op, Subject: oneLine(arg), Err: changed("the path leads elsewhere than when it was looked at: to " + p.shown), Hint: "call again, if that place is meant"}
+		return p, &Error{Op: op, Subject: text.OneLine(arg, maxLine), Err: changed("the path leads elsewhere than when it was looked at: to " + p.shown), Hint: "call again, if that place is meant"}
 	case !known && p.outside:
-		return p, &Error{Op: op, Subject: oneLine(arg), Err: refused("the path is outside the project, and nobody was asked"), Hint: "call again"}
+		return p, &Error{Op: op, Subject: text.OneLine(arg, maxLine), Err: refused("the path is outside the project, and nobody was asked"), Hint: "call again"}
 	}
 	return p, nil
 }

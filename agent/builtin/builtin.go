@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/clew-dev/clew/agent/tool"
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/model"
 )
 
@@ -107,7 +108,7 @@ func (t *one) Effect(data json.RawMessage) (tool.Effect, error) {
 		return tool.Effect{}, err
 	}
 	e, err := t.effect(a)
-	e.Line = oneLine(e.Line)
+	e.Line = text.OneLine(e.Line, maxLine)
 	return e, err
 }
 

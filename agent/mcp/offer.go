@@ -50,7 +50,7 @@ func (l *link) list(ctx context.Context, only []string) (offers []offer, warning
 	var names []string
 	for _, t := range found {
 		if slices.Contains(names, t.Name) {
-			warnings = append(warnings, fmt.Errorf("it offers %s twice; the first counts", oneLine(t.Name)))
+			warnings = append(warnings, fmt.Errorf("it offers %s twice; the first counts", text.OneLine(t.Name, maxLine)))
 			continue
 		}
 		names = append(names, t.Name)
@@ -59,7 +59,7 @@ func (l *link) list(ctx context.Context, only []string) (offers []offer, warning
 		}
 		o, err := newOffer(t, raw[t.Name])
 		if err != nil {
-			warnings = append(warnings, fmt.Errorf("its tool %s is left out: %w", oneLine(t.Name), err))
+			warnings = append(warnings, fmt.Errorf("its tool %s is left out: %w", text.OneLine(t.Name, maxLine), err))
 			continue
 		}
 		offers = append(offers, o)
@@ -68,9 +68,9 @@ func (l *link) list(ctx context.Context, only []string) (offers []offer, warning
 		if !slices.Contains(names, name) {
 			hint := ""
 			if near := text.Nearest(name, names); near != "" {
-				hint = fmt.Sprintf("; did you mean %s?", oneLine(near))
+				hint = fmt.Sprintf("; did you mean %s?", text.OneLine(near, maxLine))
 			}
-			warnings = append(warnings, fmt.Errorf("it has no tool %s%s", oneLine(name), hint))
+			warnings = append(warnings, fmt.Errorf("it has no tool %s%s", text.OneLine(name, maxLine), hint))
 		}
 	}
 	return offers, warnings, nil
@@ -117,7 +117,7 @@ func checkSchema(raw json.RawMessage) error {
 	}
 	for name, p := range s.Properties {
 		if p[0] != '{' && string(p) != "true" && string(p) != "false" {
-			return fmt.Errorf("its schema has no schema for %s", oneLine(name))
+			return fmt.Errorf("its schema has no schema for %s", text.OneLine(name, maxLine))
 		}
 	}
 	return nil

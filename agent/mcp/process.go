@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // grace is how long a program gets to end by itself, first when its input has ended and
@@ -126,5 +128,5 @@ func (r *ring) last() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	lines := strings.Split(strings.TrimSpace(string(r.buf)), "\n")
-	return oneLine(strings.Join(lines[max(0, len(lines)-3):], " "))
+	return text.OneLine(strings.Join(lines[max(0, len(lines)-3):], " "), maxLine)
 }

@@ -72,7 +72,7 @@ func resource(r *sdk.ResourceContents) message.Block {
 	case r == nil:
 		return message.TextBlock("")
 	case len(r.Blob) == 0:
-		return message.TextBlock("[" + oneLine(r.URI) + "]\n" + text.Valid(r.Text))
+		return message.TextBlock("[" + text.OneLine(r.URI, maxLine) + "]\n" + text.Valid(r.Text))
 	case slices.Contains(imageTypes, http.DetectContentType(r.Blob)):
 		return image(r.Blob)
 	}
@@ -94,7 +94,7 @@ func image(data []byte) message.Block {
 
 // note stands for what can't be shown.
 func note(format string, args ...any) message.Block {
-	return message.TextBlock("[" + oneLine(fmt.Sprintf(format, args...)) + "]")
+	return message.TextBlock("[" + text.OneLine(fmt.Sprintf(format, args...), maxLine) + "]")
 }
 
 // plainJSON writes a value as JSON, with the characters as they are.

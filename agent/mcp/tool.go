@@ -39,7 +39,7 @@ func (r *remote) Effect(arguments json.RawMessage) (tool.Effect, error) {
 	if json.Compact(&args, arguments) == nil && args.Len() > len("{}") {
 		line += " " + args.String()
 	}
-	return tool.Effect{Kind: tool.Other, Line: oneLine(line)}, nil
+	return tool.Effect{Kind: tool.Other, Line: text.OneLine(line, maxLine)}, nil
 }
 
 // Run implements tool.Tool.
@@ -69,6 +69,3 @@ func object(arguments json.RawMessage) (json.RawMessage, error) {
 
 // maxLine is how many characters a line for the user has at most.
 const maxLine = 300
-
-// oneLine makes a text fit to be shown to the user on one line.
-func oneLine(s string) string { return text.OneLine(s, maxLine) }
