@@ -24,9 +24,7 @@ var (
 )
 
 // stopWords say nothing about what a sentence is about.
-var stopWords = func() map[string]bool {
-	m := map[string]bool{}
-	for w := range strings.FieldsSeq(`the and for that this with from are was were but you your can will has have had
+var stopWords = text.Words(`the and for that this with from are was were but you your can will has have had
 		its all any our out one into then than when what which where who how why just also some more most other
 		there here they them their these those very really please should would could must never always only
 		instead make sure dont don not use using used let lets now okay yes want need about after before like
@@ -34,11 +32,7 @@ var stopWords = func() map[string]bool {
 		actually rather longer change changed back
 		new old get gets got see set put off may might per via too yet off own his her him she once few much many
 		well made makes need needs until upon while without within across above below between down cannot since
-		every another around already`) {
-		m[w] = true
-	}
-	return m
-}()
+		every another around already`)
 
 // leadsOver reports whether a statement only announces what comes after it.
 func leadsOver(s string) bool {

@@ -2,6 +2,7 @@ package summary
 
 import (
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/clew-dev/clew/internal/text"
@@ -89,7 +90,7 @@ const (
 )
 
 // commonWords tell languages with Latin letters apart.
-var commonWords = func() map[string]int {
+var commonWords = sync.OnceValue(func() map[string]int {
 	m := map[string]int{}
 	for lang, list := range map[int]string{
 		english: "the and is to of that it for you this with not are have can please should what we",
@@ -102,7 +103,7 @@ var commonWords = func() map[string]int {
 		}
 	}
 	return m
-}()
+})
 
 // languageOf returns the language of the user's messages. Code and names are
 // mostly Latin whatever the language, so other scripts count more.
@@ -133,11 +134,11 @@ func languageOf(texts func(func(string) bool)) int {
 		}
 		for w := range strings.FieldsFuncSeq(strings.ToLower(t), func(r rune) bool { return !unicode.IsLetter(r) }) {
 			for lang := german; lang <= spanish; lang++ {
-				if commonWords[w]&(1<<lang) != 0 {
+				if commonWords()[w]&(1<<lang) != 0 {
 					scripts[lang]++
 				}
 			}
-			if commonWords[w]&(1<<english) != 0 {
+			if commonWords()[w]&(1<<english) != 0 {
 				scripts[english]++
 			}
 		}

@@ -72,7 +72,7 @@ func contentWordsAt(s string) func(func(int, string) bool) {
 	return func(yield func(int, string) bool) {
 		word := func(from, to int) bool {
 			w := s[from:to]
-			return len(w) < 3 || stopWords[strings.ToLower(w)] || yield(from, w)
+			return len(w) < 3 || stopWords()[strings.ToLower(w)] || yield(from, w)
 		}
 		from, before := -1, 0
 		var prev rune

@@ -140,7 +140,7 @@ func (t *one) Effect(data json.RawMessage) (tool.Effect, error) {
 		return tool.Effect{}, err
 	}
 	e, err := t.effect(a)
-	e.Line = oneLine(e.Line)
+	e.Line = text.OneLine(e.Line, maxLine)
 	return e, err
 }
 

@@ -99,7 +99,7 @@ func parseGrep(a arguments) (c grepCall, err error) {
 	}
 	if c.re, err = regexp.Compile(expr); err != nil {
 		return c, &Error{
-			Op: "grep", Subject: oneLine(c.pattern), Err: wrong(strings.TrimPrefix(err.Error(), "error parsing regexp: ")),
+			Op: "grep", Subject: text.OneLine(c.pattern, maxLine), Err: wrong(strings.TrimPrefix(err.Error(), "error parsing regexp: ")),
 			Hint: "the syntax is that of RE2, without look-around and back references; for plain text give \"literal\": true",
 		}
 	}

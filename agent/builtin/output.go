@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -110,7 +109,7 @@ const maxSequence = 4096
 // unfinished returns how many bytes at the end of b are the beginning of something.
 func unfinished(b []byte) int {
 	if i := bytes.LastIndexByte(b, '\x1b'); i >= 0 && len(b)-i < maxSequence {
-		if !sequence.Match(b[i:]) {
+		if !sequence().Match(b[i:]) {
 			return len(b) - i
 		}
 	}
@@ -130,19 +129,19 @@ func unfinished(b []byte) int {
 
 // sequence matches an escape sequence of terminals: those of ECMA-48 with its strings,
 // and what selects character sets.
-var sequence = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]+[0-~]|[0-OQ-WYZ\\\x60-~])`)
+var sequence = text.Pattern(`\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]+[0-~]|[0-OQ-WYZ\\\x60-~])`)
 
 // overstruck matches a character that a printer would have printed another one over.
-var overstruck = regexp.MustCompile(`[^\n\x08]\x08`)
+var overstruck = text.Pattern(`[^\n\x08]\x08`)
 
 // readable is an output without what only a terminal understands: of a line that was
 // written over and over, the last text.
 func readable(s string) string {
 	if strings.IndexByte(s, '\x1b') >= 0 {
-		s = strings.ReplaceAll(sequence.ReplaceAllString(s, ""), "\x1b", "")
+		s = strings.ReplaceAll(sequence().ReplaceAllString(s, ""), "\x1b", "")
 	}
 	if strings.IndexByte(s, '\b') >= 0 {
-		s = overstruck.ReplaceAllString(s, "")
+		s = overstruck().ReplaceAllString(s, "")
 	}
 	return strings.TrimRight(strip(text.Plain(s)), "\n")
 }
@@ -150,7 +149,7 @@ func readable(s string) string {
 // strip takes out escape sequences and control characters, and makes it UTF-8.
 func strip(s string) string {
 	if strings.IndexByte(s, '\x1b') >= 0 {
-		s = sequence.ReplaceAllString(s, "")
+		s = sequence().ReplaceAllString(s, "")
 	}
 	return strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {

@@ -38,7 +38,7 @@ type place struct {
 // resolve finds out where the path of a call leads. It opens nothing.
 func (s *Set) resolve(op, arg string) (place, error) {
 	refuse := func(err error, hint string) (place, error) {
-		return place{}, &Error{Op: op, Subject: oneLine(arg), Err: err, Hint: hint}
+		return place{}, &Error{Op: op, Subject: text.OneLine(arg, maxLine), Err: err, Hint: hint}
 	}
 	switch {
 	case arg == "":
@@ -66,7 +66,7 @@ func (s *Set) resolve(op, arg string) (place, error) {
 	}
 	real, err := realPath(abs)
 	if err != nil {
-		return place{}, fail(op, oneLine(arg), err)
+		return place{}, fail(op, text.OneLine(arg, maxLine), err)
 	}
 	p := place{abs: real, folder: os.IsPathSeparator(arg[len(arg)-1])}
 	rel, in := s.below(real)

@@ -48,7 +48,7 @@ func (r *remote) Effect(arguments json.RawMessage) (tool.Effect, error) {
 	if json.Compact(&args, arguments) == nil && args.Len() > len("{}") {
 		line += " " + args.String()
 	}
-	return tool.Effect{Kind: tool.Other, Line: oneLine(line)}, nil
+	return tool.Effect{Kind: tool.Other, Line: text.OneLine(line, maxLine)}, nil
 }
 
 // Run implements tool.Tool.

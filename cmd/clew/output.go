@@ -17,6 +17,8 @@ import (
 	"github.com/mattn/go-runewidth"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // jsonFlag adds --json.
@@ -317,24 +319,11 @@ func pad(s string, n int) string {
 	return s
 }
 
-// headBytes is how much of a text is looked at for its headline.
-const headBytes = 4096
-
 // headline returns the first line of a text that says something, as one line
 // that is safe to print: control characters and direction marks, with which a
 // text could rewrite the screen, are gone, and white space is single spaces.
 func headline(s string) string {
-	return printable(firstLine(strings.TrimLeftFunc(s, unicode.IsSpace)))
-}
-
-func firstLine(s string) string {
-	if len(s) > headBytes {
-		s = s[:headBytes]
-	}
-	if k := strings.IndexAny(s, "\r\n"); k >= 0 {
-		s = s[:k]
-	}
-	return s
+	return printable(text.FirstLine(s))
 }
 
 // printable makes a text one line that is safe to print.

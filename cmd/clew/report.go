@@ -3,13 +3,13 @@ package main
 import (
 	"bufio"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/token"
 )
 
@@ -115,11 +115,11 @@ func pathTail(s string, n int) string {
 	return columns.TruncateLeft(s, textWidth(s)-n+1, "…")
 }
 
-var longNumber = regexp.MustCompile(`\b[0-9]{4,15}\b`)
+var longNumber = text.Pattern(`\b[0-9]{4,15}\b`)
 
 // grouped writes the numbers of a sentence as the rest of a report does.
 func grouped(s string) string {
-	return longNumber.ReplaceAllStringFunc(s, func(digits string) string {
+	return longNumber().ReplaceAllStringFunc(s, func(digits string) string {
 		n, err := strconv.ParseInt(digits, 10, 64)
 		if err != nil || digits[0] == '0' {
 			return digits

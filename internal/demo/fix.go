@@ -2,8 +2,9 @@ package demo
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
+
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // checkCommand runs the check of the project.
@@ -12,19 +13,19 @@ const checkCommand = "sh check.sh"
 var (
 	// failLine is what the check says of something that is missing, in groups: the file, the
 	// line, the dish, what it needs.
-	failLine = regexp.MustCompile(`(?m)^FAIL  (\S+):(\d+): (.+?) needs (.+?), and pantry\.txt has no .*$`)
+	failLine = text.Pattern(`(?m)^FAIL  (\S+):(\d+): (.+?) needs (.+?), and pantry\.txt has no .*$`)
 	// countLine ends the check.
-	countLine = regexp.MustCompile(`\d+ needed, (\d+) missing`)
+	countLine = text.Pattern(`\d+ needed, (\d+) missing`)
 	// missing is how the model itself says what it has read, for when the check's words
 	// are not in its window any more.
-	missing = regexp.MustCompile(`at line (\d+) of (\S+), (.+?) needs "(.+?)"`)
+	missing = text.Pattern(`at line (\d+) of (\S+), (.+?) needs "(.+?)"`)
 )
 
 // modified is what a summary says where a recipe was changed.
-var modified = regexp.MustCompile(`### Modified\n(?:- .*\n)*- recipes/`)
+var modified = text.Pattern(`### Modified\n(?:- .*\n)*- recipes/`)
 
 // slip is how the model itself says what was meant.
-var slip = regexp.MustCompile(`The pantry has "(.+?)": a slip of the pen`)
+var slip = text.Pattern(`The pantry has "(.+?)": a slip of the pen`)
 
 const missingFormat = `One thing is missing: at line %s of %s, %s needs "%s", and the pantry has nothing of that name. I read both.`
 
@@ -69,10 +70,10 @@ func (s *seen) fix() said {
 
 // complaint is what the check says, or what the model has said of it.
 func (s *seen) complaint() (file, line, dish, name string, ok bool) {
-	if m := failLine.FindStringSubmatch(s.since); m != nil {
+	if m := failLine().FindStringSubmatch(s.since); m != nil {
 		return m[1], m[2], m[3], m[4], true
 	}
-	if m := missing.FindStringSubmatch(s.since); m != nil {
+	if m := missing().FindStringSubmatch(s.since); m != nil {
 		return m[2], m[1], m[3], m[4], true
 	}
 	return "", "", "", "", false
@@ -91,14 +92,14 @@ func reads(paths ...string) (calls []do) {
 
 // fixed says how it went. What has left the window is known from the summary.
 func (s *seen) fixed(ran act) said {
-	count := countLine.FindString(ran.result)
+	count := countLine().FindString(ran.result)
 	_, hasEdited := s.last("edit", "recipes/")
-	if !hasEdited && !modified.MatchString(s.since) {
+	if !hasEdited && !modified().MatchString(s.since) {
 		return said{text: "check.sh passes: " + count + ". There is nothing to mend. Files stay as they are when the conversation goes back to an earlier place: what was mended on another branch is still mended."}
 	}
 	text := "check.sh passes now: " + count + ".\n\n"
 	_, _, dish, was, ok := s.complaint()
-	if meant := slip.FindStringSubmatch(s.since); ok && meant != nil {
+	if meant := slip().FindStringSubmatch(s.since); ok && meant != nil {
 		text += fmt.Sprintf("The cause was a slip of the pen: %s needs **%s**, and the recipe had **%s**.\n\n", dish, meant[1], was)
 	}
 	if s.compacted {

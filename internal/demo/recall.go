@@ -2,16 +2,17 @@ package demo
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/clew-dev/clew/internal/text"
 )
 
 var (
 	// hitLine is a hit of a search, in groups: its id, what it is of, where, a piece of it.
-	hitLine = regexp.MustCompile(`(?m)^#([0-9a-f]+) (.*), turn \d+, at character (\d+) of .*\n(.*)$`)
+	hitLine = text.Pattern(`(?m)^#([0-9a-f]+) (.*), turn \d+, at character (\d+) of .*\n(.*)$`)
 	// afterFail is a complaint with the hint that may stand after it.
-	afterFail = regexp.MustCompile(`(?m)^FAIL  .*$(?:\n {6}did you mean .*$)*`)
+	afterFail = text.Pattern(`(?m)^FAIL  .*$(?:\n {6}did you mean .*$)*`)
 )
 
 // errorWords are what the check's complaint has and nothing else.
@@ -26,12 +27,12 @@ const (
 // recall quotes the error: from the window where it stands there, else from the log.
 func (s *seen) recall() said {
 	if a, ok := s.last("recall", `"id"`); ok {
-		if line := failLine.FindString(a.result); line != "" {
+		if line := failLine().FindString(a.result); line != "" {
 			return said{text: "Word for word:\n\n" + quote(line) + "\n\nThat was not in my window any more. The tool recall has read it from the log, in which all that was ever said stays as it was. You can do that too: `/recall cinamon`"}
 		}
 		return said{text: "What I have found is another thing:\n\n" + quote(lastLines(a.result, 6))}
 	}
-	if line := failLine.FindString(s.all); line != "" {
+	if line := failLine().FindString(s.all); line != "" {
 		return said{text: "Word for word:\n\n" + quote(line) + "\n\nIt still stands in my window."}
 	}
 	a, ok := s.last("recall", `"query"`)
@@ -51,7 +52,7 @@ func (s *seen) recall() said {
 // outputHit is the id of the first hit that is the output of a command and has a complaint,
 // "" for none, and the character at which it has that.
 func outputHit(found string) (id string, at int) {
-	for _, m := range hitLine.FindAllStringSubmatch(found, -1) {
+	for _, m := range hitLine().FindAllStringSubmatch(found, -1) {
 		if strings.Contains(m[2], "result of bash") && strings.Contains(m[4], "pantry.txt") {
 			at, _ = strconv.Atoi(m[3]) // it is digits, and 0 will do
 			return m[1], at

@@ -2,9 +2,9 @@ package demo
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/model"
 )
 
@@ -45,8 +45,8 @@ func (s *seen) choose() said {
 		return s.teach()
 	case s.has("exact", "word for word", "verbatim", "what was", "recall", "at the start", "remember", "earlier"):
 		return s.recall()
-	case readWords.MatchString(s.ask):
-		return s.read(readWords.FindStringSubmatch(s.raw)[1])
+	case readWords().MatchString(s.ask):
+		return s.read(readWords().FindStringSubmatch(s.raw)[1])
 	case s.has("check", "fail", "fix", "error", "wrong", "bug"):
 		return s.fix()
 	case s.has("file", "folder", "look around", "project", "what is here", "cookbook"):
@@ -98,7 +98,7 @@ func (s *seen) count(c do) (n int) {
 }
 
 // readWords asks for a file.
-var readWords = regexp.MustCompile(`(?i)^\s*(?:please )?(?:read|show|open|print|cat)\b.*?([\w./-]+\.\w+)`)
+var readWords = text.Pattern(`(?i)^\s*(?:please )?(?:read|show|open|print|cat)\b.*?([\w./-]+\.\w+)`)
 
 func (s *seen) read(path string) said {
 	a, ok := s.last("read", path)

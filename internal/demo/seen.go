@@ -2,10 +2,10 @@ package demo
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model"
 )
@@ -66,7 +66,7 @@ func look(r *model.Request) *seen {
 			text = m.Summary
 		default:
 		}
-		s.compacted = s.compacted || handle.MatchString(text)
+		s.compacted = s.compacted || handle().MatchString(text)
 		all.WriteString(text)
 		all.WriteByte('\n')
 	}
@@ -79,7 +79,7 @@ func look(r *model.Request) *seen {
 }
 
 // handle stands in a context for what was taken out of it.
-var handle = regexp.MustCompile(`\[#[0-9a-f]{6,}`)
+var handle = text.Pattern(`\[#[0-9a-f]{6,}`)
 
 // last returns the last call of a tool whose arguments have a word.
 func (s *seen) last(tool, word string) (act, bool) {

@@ -18,9 +18,9 @@ func (s *seen) teach() said {
 	script, hasRead := s.last("read", "check.sh")
 	switch {
 	case hasRun && !strings.Contains(ran.result, " 0 missing"):
-		return said{text: "check.sh says what may be meant now:\n\n" + quote(strings.Join(afterFail.FindAllString(ran.result, 3), "\n")) + "\n\nTry: fix that"}
+		return said{text: "check.sh says what may be meant now:\n\n" + quote(strings.Join(afterFail().FindAllString(ran.result, 3), "\n")) + "\n\nTry: fix that"}
 	case hasRun:
-		return said{text: "When something is missing, check.sh says now what may be meant. Nothing is missing at the moment: " + countLine.FindString(ran.result) + ".\n\nThe other branch is still there: `/tree` shows both, and goes back to it."}
+		return said{text: "When something is missing, check.sh says now what may be meant. Nothing is missing at the moment: " + countLine().FindString(ran.result) + ".\n\nThe other branch is still there: `/tree` shows both, and goes back to it."}
 	case hasEdited:
 		return runCheck("I run it.")
 	case !hasRead:

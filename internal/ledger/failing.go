@@ -35,7 +35,7 @@ func failedTests(out string) []string {
 	var names []string
 	seen := map[string]bool{}
 	add := func(name string) {
-		if name = oneLine(name); !seen[name] && len(name) <= MaxText {
+		if name = text.Line(name); !seen[name] && len(name) <= MaxText {
 			seen[name] = true
 			names = append(names, name)
 		}

@@ -406,7 +406,7 @@ func flat(command string) string {
 		}
 		command = strings.Join(lines, "; ")
 	}
-	return oneLine(command)
+	return text.Line(command)
 }
 
 // settle marks the failing checks that a passing one covers, and takes from the
@@ -590,9 +590,4 @@ func (r *reader) fail(key string, f Failure, out string) {
 		f.Lines[i] = redact.Text(l)
 	}
 	*r.errors.touch(key, f) = f
-}
-
-// oneLine returns s on one line and as valid UTF-8, as JSON will give it back.
-func oneLine(s string) string {
-	return strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
 }

@@ -137,7 +137,7 @@ func userStatements(s string) []string {
 	}
 	var out []string
 	for _, st := range text.Statements(strings.Join(lines, "\n")) {
-		st = oneLine(st)
+		st = text.Line(st)
 		n := utf8.RuneCountInString(st)
 		if n < 4 || n > MaxText || n < 8 && len(st) == n || st[0] == '<' || st[0] == '|' || strings.HasSuffix(st, ":") || data(st) {
 			continue
@@ -189,7 +189,7 @@ func (r *reader) decided(t, id string, byUser bool) {
 			continue
 		}
 		taken++
-		s = text.Clip(oneLine(s), MaxText)
+		s = text.Clip(text.Line(s), MaxText)
 		if r.saidDecision[s] {
 			continue
 		}

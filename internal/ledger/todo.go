@@ -67,14 +67,14 @@ func (r *reader) todo(c call) {
 	}
 }
 
-func clipText(s string) string { return text.Clip(redact.Text(oneLine(s)), MaxText) }
+func clipText(s string) string { return text.Clip(redact.Text(text.Line(s)), MaxText) }
 
 // idOf reads the name of an item, which may be a number.
 func idOf(item []byte) string {
 	for _, m := range todoIDs {
 		v := jsonx.Get(item, m)
 		if s, ok := jsonx.String(v); ok && s != "" {
-			return text.Clip(oneLine(s), 80)
+			return text.Clip(text.Line(s), 80)
 		}
 		if s := string(v); allDigits(s) && len(s) < 20 {
 			return s

@@ -3,6 +3,7 @@ package ledger
 import (
 	"encoding/json"
 	"strings"
+	"sync"
 
 	"github.com/clew-dev/clew/internal/jsonx"
 )
@@ -32,31 +33,33 @@ const (
 // vocabulary maps tool names, in lower case, to what they do. It covers the
 // tools of pi, Claude Code, Codex, Gemini CLI, OpenHands, SWE-agent,
 // mini-SWE-agent and opencode, and names that other agents use for the same.
-var vocabulary = actions(map[action]string{
-	actRead: `read read_file view_file notebookread view_image open_file fs_read view cat_file get_file_contents
+var vocabulary = sync.OnceValue(func() map[string]action {
+	return actions(map[action]string{
+		actRead: `read read_file view_file notebookread view_image open_file fs_read view cat_file get_file_contents
 		readfile file_read`,
-	actReadMany: `read_many_files read_files`,
-	actWrite: `write write_file create_file create write_to_file save_file file_write overwrite_file writefile
+		actReadMany: `read_many_files read_files`,
+		actWrite: `write write_file create_file create write_to_file save_file file_write overwrite_file writefile
 		new_file`,
-	actEdit: `edit multiedit multi_edit notebookedit edit_file replace edit_notebook replace_in_file
+		actEdit: `edit multiedit multi_edit notebookedit edit_file replace edit_notebook replace_in_file
 		search_replace str_replace apply_diff insert insert_content insert_edit_into_file
 		replace_string_in_file multi_replace_string_in_file smart_edit update_file edit_notebook_file
 		editfile file_edit insert_at_line replace_lines`,
-	actDelete: `delete_file remove_file deletefile delete_path`,
-	actMove:   `rename_file move_file renamefile movefile`,
-	actShell: `bash shell exec_command local_shell container.exec run_shell_command execute_bash shell_command
+		actDelete: `delete_file remove_file deletefile delete_path`,
+		actMove:   `rename_file move_file renamefile movefile`,
+		actShell: `bash shell exec_command local_shell container.exec run_shell_command execute_bash shell_command
 		run_command execute_command run_terminal_cmd run_in_terminal terminal unified_exec run_bash
 		local_shell_call powershell cmd run_terminal_command execute_shell`,
-	actPatch: `apply_patch applypatch patch`,
-	actFind: `grep find ls glob search list_directory search_file_content list_dir grep_files webfetch websearch
+		actPatch: `apply_patch applypatch patch`,
+		actFind: `grep find ls glob search list_directory search_file_content list_dir grep_files webfetch websearch
 		web_fetch web_search google_web_search list grep_search file_search codebase_search find_file search_dir
 		search_file search_files list_files semantic_search think recall`,
-	actTodo:    `todowrite todo_write update_plan todo write_todos manage_todo_list todo_list update_todo_list set_todos`,
-	actTodoNew: `taskcreate todo_add add_todo`,
-	actTodoSet: `taskupdate todo_update update_todo`,
-	actOpen:    `open goto`,
-	actSub:     `str_replace_editor str_replace_based_edit_tool file_editor fs_write text_editor task_tracker`,
-	actScript:  `exec`,
+		actTodo:    `todowrite todo_write update_plan todo write_todos manage_todo_list todo_list update_todo_list set_todos`,
+		actTodoNew: `taskcreate todo_add add_todo`,
+		actTodoSet: `taskupdate todo_update update_todo`,
+		actOpen:    `open goto`,
+		actSub:     `str_replace_editor str_replace_based_edit_tool file_editor fs_write text_editor task_tracker`,
+		actScript:  `exec`,
+	})
 })
 
 func actions(lists map[action]string) map[string]action {
@@ -73,15 +76,15 @@ func actions(lists map[action]string) map[string]action {
 // name before that of the tool is passed over.
 func actionOf(name string) action {
 	name = strings.ToLower(name)
-	if act, ok := vocabulary[name]; ok {
+	if act, ok := vocabulary()[name]; ok {
 		return act
 	}
 	if rest, ok := strings.CutPrefix(name, "mcp__"); ok {
 		if _, tool, ok := strings.Cut(rest, "__"); ok {
-			return vocabulary[tool]
+			return vocabulary()[tool]
 		}
 	}
-	return vocabulary[name[strings.LastIndexAny(name, ".:/")+1:]]
+	return vocabulary()[name[strings.LastIndexAny(name, ".:/")+1:]]
 }
 
 // The members of arguments, the usual ones first.

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -74,14 +75,19 @@ var (
 // wordList finds words and phrases that stand alone, and words of scripts without
 // spaces.
 type wordList struct {
+	source  [2]string // what it is made of when it is first used
+	once    sync.Once
 	phrases map[string][][]string // what follows, by the first word
 	prefix  []string              // words of which only the beginning is given
 	wide    []string
 }
 
-func either(words, wide string) wordList {
-	l := wordList{phrases: map[string][][]string{}}
-	for w := range strings.SplitSeq(words, "|") {
+// either lists words, and words of scripts without spaces, each with | between them.
+func either(words, wide string) *wordList { return &wordList{source: [2]string{words, wide}} }
+
+func (l *wordList) parse() {
+	l.phrases = map[string][][]string{}
+	for w := range strings.SplitSeq(l.source[0], "|") {
 		parts := strings.Fields(w)
 		if len(parts) == 0 {
 			continue
@@ -92,12 +98,11 @@ func either(words, wide string) wordList {
 			l.phrases[parts[0]] = append(l.phrases[parts[0]], parts[1:])
 		}
 	}
-	for w := range strings.SplitSeq(wide, "|") {
+	for w := range strings.SplitSeq(l.source[1], "|") {
 		if w = strings.TrimSpace(w); w != "" {
 			l.wide = append(l.wide, w)
 		}
 	}
-	return l
 }
 
 // sentenceWords returns the words of a sentence in lower case.
@@ -109,6 +114,7 @@ func sentenceWords(s string) []string {
 
 // count returns how often the list occurs in a sentence with the words, at most most.
 func (l *wordList) count(s string, words []string, most int) int {
+	l.once.Do(l.parse)
 	n := 0
 	for i := range words {
 		if n < most && l.at(words, i) > 0 {
@@ -129,6 +135,7 @@ func (l *wordList) in(s string, words []string) bool { return l.count(s, words, 
 
 // at returns how many words of the list stand at words[i], 0 for none.
 func (l *wordList) at(words []string, i int) int {
+	l.once.Do(l.parse)
 	for _, rest := range l.phrases[words[i]] {
 		if len(words)-i-1 < len(rest) {
 			continue
@@ -204,18 +211,12 @@ func startsRule(s string, words []string) bool {
 }
 
 // stopWords say nothing about what a sentence is about.
-var stopWords = func() map[string]bool {
-	m := map[string]bool{}
-	for w := range strings.FieldsSeq(`the and for that this with from are was were but you your can will has have had
+var stopWords = text.Words(`the and for that this with from are was were but you your can will has have had
 		its all any our out one into then than when what which where who how why just also some more most other
 		there here they them their these those very really please should would could must never always only
 		instead make sure dont don not use using used let lets now okay yes want need about after before like
 		does did doing been being because still even each same such both over under again thing things way
-		actually rather longer change changed back`) {
-		m[w] = true
-	}
-	return m
-}()
+		actually rather longer change changed back`)
 
 // subject returns the words that say what a sentence is about, in lower case;
 // of scripts without spaces, pairs of characters.
@@ -224,7 +225,7 @@ func subject(s string) map[string]bool {
 	var word []rune
 	var prev rune
 	flush := func() {
-		if w := strings.ToLower(string(word)); len(word) >= 3 && !stopWords[w] {
+		if w := strings.ToLower(string(word)); len(word) >= 3 && !stopWords()[w] {
 			m[w] = true
 		}
 		word = word[:0]

@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"sort"
 	"strings"
+
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // A mutation is one deliberate defect and the test that must notice it.
@@ -309,10 +311,10 @@ func (m *mutation) writeOverlay(root, dir string) (string, error) {
 	return path, os.WriteFile(path, desc, 0o600)
 }
 
-// apply makes every change to text. Each old text must be there exactly once in
-// the text as it stands, and no two may overlap, so that the order of the
+// apply makes every change to src. Each old text must be there exactly once in
+// src as it stands, and no two may overlap, so that the order of the
 // changes does not matter.
-func apply(text string, changes []change) (string, error) {
+func apply(src string, changes []change) (string, error) {
 	type span struct {
 		at int
 		change
@@ -320,12 +322,12 @@ func apply(text string, changes []change) (string, error) {
 	spans := make([]span, 0, len(changes))
 	for i, c := range changes {
 		// Counted by hand: strings.Count would not see a second, overlapping one.
-		at := strings.Index(text, c.old)
+		at := strings.Index(src, c.old)
 		if at < 0 {
-			return "", fmt.Errorf("old text %d is not in the file; the code has changed, bring the mutation up to date: %s", i+1, firstLine(c.old))
+			return "", fmt.Errorf("old text %d is not in the file; the code has changed, bring the mutation up to date: %q", i+1, text.FirstLine(c.old))
 		}
-		if strings.Contains(text[at+1:], c.old) {
-			return "", fmt.Errorf("old text %d is in the file more than once; add lines around it: %s", i+1, firstLine(c.old))
+		if strings.Contains(src[at+1:], c.old) {
+			return "", fmt.Errorf("old text %d is in the file more than once; add lines around it: %q", i+1, text.FirstLine(c.old))
 		}
 		spans = append(spans, span{at, c})
 	}
@@ -335,21 +337,12 @@ func apply(text string, changes []change) (string, error) {
 	end := 0
 	for _, s := range spans {
 		if s.at < end {
-			return "", fmt.Errorf("two old texts overlap: %s", firstLine(s.old))
+			return "", fmt.Errorf("two old texts overlap: %q", text.FirstLine(s.old))
 		}
-		b.WriteString(text[end:s.at])
+		b.WriteString(src[end:s.at])
 		b.WriteString(s.new)
 		end = s.at + len(s.old)
 	}
-	b.WriteString(text[end:])
+	b.WriteString(src[end:])
 	return b.String(), nil
-}
-
-func firstLine(s string) string {
-	for line := range strings.Lines(s) {
-		if t := strings.TrimSpace(line); t != "" {
-			return fmt.Sprintf("%q", t)
-		}
-	}
-	return fmt.Sprintf("%q", s)
 }

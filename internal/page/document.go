@@ -3,11 +3,11 @@ package page
 import (
 	"cmp"
 	"iter"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 )
@@ -20,52 +20,37 @@ func (d *document) Title() string {
 	return strings.TrimSpace("Session " + line(d.header.ID))
 }
 
-// fact is a line of the head: a value, or times.
-type fact struct {
-	Name, Value string
-	Times       []time.Time
+// Head returns what the head of the page says of the session besides its figures.
+func (d *document) Head() (h struct{ Session, Folder, Parent, Models string }) {
+	if d.name != "" {
+		h.Session = line(d.header.ID) // else it is the title
+	}
+	h.Folder, h.Parent = line(d.header.Cwd), line(d.header.ParentSession)
+	const most = 8
+	var models []string
+	for _, m := range d.models[:min(len(d.models), most)] {
+		models = append(models, line(m))
+	}
+	if more := len(d.models) - most; more > 0 {
+		models = append(models, "and "+number(int64(more))+" more")
+	}
+	h.Models = strings.Join(models, ", ")
+	return h
 }
 
-// Facts returns what the head says of the session.
-func (d *document) Facts() (facts []fact) {
-	add := func(name, value string) {
-		if value != "" {
-			facts = append(facts, fact{Name: name, Value: value})
-		}
-	}
-	if d.name != "" {
-		add("Session", line(d.header.ID)) // else it is the title
-	}
-	add("Folder", line(d.header.Cwd))
-	add("Forked from", line(d.header.ParentSession))
+// Times returns when the session began and, if that is later, when it ended.
+func (d *document) Times() (times []time.Time) {
 	from := d.from
 	if at := d.header.Timestamp; !at.IsZero() && (from.IsZero() || at.Before(from)) {
 		from = at
 	}
 	if !from.IsZero() {
-		times := []time.Time{shownTime(from)}
+		times = append(times, shownTime(from))
 		if d.to.After(from) {
 			times = append(times, shownTime(d.to))
 		}
-		facts = append(facts, fact{Name: "Time", Times: times})
 	}
-	const most = 8
-	models := slices.Clone(d.models)
-	if len(models) > most {
-		models = append(models[:most:most], "and "+number(int64(len(d.models)-most))+" more")
-	}
-	for i := range models {
-		models[i] = line(models[i])
-	}
-	add("Models", strings.Join(models, ", "))
-	add("Log", number(int64(len(d.Nodes)))+" entries, "+count(d.messages, "message"))
-	if u := &d.usage; u.Input+u.Output+u.CacheRead+u.CacheWrite > 0 {
-		add("Tokens", number(u.Input)+" in, "+number(u.CacheRead)+" from the cache, "+number(u.CacheWrite)+" to the cache, "+number(u.Output)+" out")
-	}
-	if d.usage.Cost > 0 {
-		add("Cost", dollars(d.usage.Cost))
-	}
-	return facts
+	return times
 }
 
 // shownTime returns a time in UTC, so that the page says the same to everyone, or the
@@ -89,7 +74,7 @@ func (d *document) ref(i int) *ref {
 
 // shortID is an id as it is shown.
 func shortID(id string) string {
-	r := []rune(visible(id))
+	r := []rune(text.Visible(id))
 	return string(r[:min(len(r), 8)])
 }
 

@@ -41,9 +41,10 @@ type document struct {
 
 	// Figures of all entries, on whatever branch.
 	name     string
-	messages int
+	Entries  int64
+	Messages int
 	from, to time.Time
-	usage    message.Usage
+	Usage    message.Usage
 	models   []string
 	Secrets  int
 }
@@ -132,6 +133,7 @@ func (d *document) read(ctx context.Context) error {
 
 // add counts an entry.
 func (d *document) add(e *session.Entry) {
+	d.Entries++
 	if at := e.Time(); !at.IsZero() {
 		if d.from.IsZero() || at.Before(d.from) {
 			d.from = at
@@ -141,7 +143,7 @@ func (d *document) add(e *session.Entry) {
 		}
 	}
 	if e.Type == session.TypeMessage {
-		d.messages++
+		d.Messages++
 		if m, err := e.Message(); err == nil && m.Role == message.RoleAssistant && m.Model != "" {
 			if name := strings.TrimPrefix(m.Provider+"/"+m.Model, "/"); !slices.Contains(d.models, name) {
 				d.models = append(d.models, strings.Clone(name))
@@ -149,11 +151,11 @@ func (d *document) add(e *session.Entry) {
 		}
 	}
 	if u := e.UsageReport(); u != nil {
-		d.usage.Input += u.Input
-		d.usage.Output += u.Output
-		d.usage.CacheRead += u.CacheRead
-		d.usage.CacheWrite += u.CacheWrite
-		d.usage.Cost += u.Cost
+		d.Usage.Input += u.Input
+		d.Usage.Output += u.Output
+		d.Usage.CacheRead += u.CacheRead
+		d.Usage.CacheWrite += u.CacheWrite
+		d.Usage.Cost += u.Cost
 	}
 }
 

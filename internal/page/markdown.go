@@ -3,7 +3,6 @@ package page
 import (
 	"bytes"
 	"html/template"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -26,7 +25,7 @@ const maxMarkdown = 128 << 10
 // long or too nested stands as it was written.
 func prose(s string) (p part) {
 	p = part{Kind: "markdown", Parts: []part{pre(s)}}
-	if s = visible(s); len(s) > maxMarkdown || tangled(s) {
+	if s = text.Visible(s); len(s) > maxMarkdown || tangled(s) {
 		return p
 	}
 	// What a model wrote must never end an export, whatever the library makes of it.
@@ -96,116 +95,76 @@ func levels(l string) (n int) {
 	return n
 }
 
-// safe renders what could do something as what can't.
+// safe renders what could do something as what can't. Each function returns what
+// stands before and behind what is in a node.
 type safe struct{}
 
 func (safe) RegisterFuncs(reg renderer.NodeRendererFuncRegisterer) {
-	reg.Register(ast.KindHeading, heading)
-	reg.Register(ast.KindLink, link)
-	reg.Register(ast.KindAutoLink, autoLink)
-	reg.Register(ast.KindImage, noImage)
-	reg.Register(ast.KindRawHTML, rawHTML)
-	reg.Register(ast.KindHTMLBlock, codeBlock)
-	reg.Register(ast.KindCodeBlock, codeBlock)
-	reg.Register(ast.KindFencedCodeBlock, codeBlock)
+	for kind, render := range map[ast.NodeKind]func(n ast.Node, source []byte) (before, behind string){
+		ast.KindHeading: heading, ast.KindLink: link, ast.KindAutoLink: autoLink, ast.KindImage: noImage,
+		ast.KindRawHTML: rawHTML, ast.KindHTMLBlock: codeBlock, ast.KindCodeBlock: codeBlock, ast.KindFencedCodeBlock: codeBlock,
+	} {
+		reg.Register(kind, func(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+			s, behind := render(n, source)
+			if !entering {
+				s = behind
+			}
+			_, err := w.WriteString(s)
+			return ast.WalkContinue, err
+		})
+	}
 }
+
+func escape(b []byte) string { return string(util.EscapeHTML(b)) }
 
 // heading keeps the headings of a text below those of the page.
-func heading(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+func heading(n ast.Node, _ []byte) (before, behind string) {
 	tag := "h" + strconv.Itoa(min(n.(*ast.Heading).Level+2, 6)) + ">"
-	if entering {
-		_, _ = w.WriteString("<" + tag)
-	} else {
-		_, _ = w.WriteString("</" + tag + "\n")
+	return "<" + tag, "</" + tag + "\n"
+}
+
+// anchor links to the web or to a mailbox. Of other links it says where they would
+// have gone.
+func anchor(dest []byte) (before, behind string) {
+	for _, scheme := range []string{"http://", "https://", "mailto:"} {
+		if len(dest) > len(scheme) && strings.EqualFold(string(dest[:len(scheme)]), scheme) {
+			return `<a href="` + escape(util.URLEscape(dest, false)) + `" rel="noopener noreferrer nofollow">`, "</a>"
+		}
 	}
-	return ast.WalkContinue, nil
+	return `<span class="nolink" title="` + escape(dest[:min(len(dest), 300)]) + `">`, "</span>"
 }
 
-// linked reports whether a page may link to an address.
-func linked(dest []byte) bool {
-	return slices.ContainsFunc([]string{"http://", "https://", "mailto:"}, func(scheme string) bool {
-		return len(dest) > len(scheme) && strings.EqualFold(string(dest[:len(scheme)]), scheme)
-	})
-}
+func link(n ast.Node, _ []byte) (before, behind string) { return anchor(n.(*ast.Link).Destination) }
 
-func anchor(dest []byte) string {
-	return `<a href="` + string(util.EscapeHTML(util.URLEscape(dest, false))) + `" rel="noopener noreferrer nofollow">`
-}
-
-// nowhere begins what would be a link, with where it would have gone.
-func nowhere(dest []byte) string {
-	return `<span class="nolink" title="` + string(util.EscapeHTML(dest[:min(len(dest), 300)])) + `">`
-}
-
-func link(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
-	dest := n.(*ast.Link).Destination
-	switch ok := linked(dest); {
-	case ok && entering:
-		_, _ = w.WriteString(anchor(dest))
-	case ok:
-		_, _ = w.WriteString("</a>")
-	case entering:
-		_, _ = w.WriteString(nowhere(dest))
-	default:
-		_, _ = w.WriteString("</span>")
-	}
-	return ast.WalkContinue, nil
-}
-
-func autoLink(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
-	if !entering {
-		return ast.WalkContinue, nil
-	}
+func autoLink(n ast.Node, source []byte) (all, _ string) {
 	a := n.(*ast.AutoLink)
-	label, dest := string(util.EscapeHTML(a.Label(source))), a.URL(source)
+	label, dest := escape(a.Label(source)), a.URL(source)
 	if a.AutoLinkType == ast.AutoLinkEmail && !bytes.HasPrefix(bytes.ToLower(dest), []byte("mailto:")) {
 		dest = append([]byte("mailto:"), dest...)
 	}
-	if linked(dest) {
-		label = anchor(dest) + label + "</a>"
+	if before, behind := anchor(dest); behind == "</a>" {
+		return before + label + behind, ""
 	}
-	_, _ = w.WriteString(label)
-	return ast.WalkContinue, nil
+	return label, ""
 }
 
-func noImage(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
-	if entering {
-		_, _ = w.WriteString(nowhere(n.(*ast.Image).Destination) + "[image: ")
-	} else {
-		_, _ = w.WriteString("]</span>")
-	}
-	return ast.WalkContinue, nil
+func noImage(n ast.Node, _ []byte) (before, behind string) {
+	dest := n.(*ast.Image).Destination
+	return `<span class="nolink" title="` + escape(dest[:min(len(dest), 300)]) + `">[image: `, "]</span>"
 }
 
-func rawHTML(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
-	if entering {
-		segments := n.(*ast.RawHTML).Segments
-		for i := range segments.Len() {
-			s := segments.At(i)
-			_, _ = w.Write(util.EscapeHTML(s.Value(source)))
-		}
-	}
-	return ast.WalkSkipChildren, nil
+func rawHTML(n ast.Node, source []byte) (all, _ string) {
+	segments := n.(*ast.RawHTML).Segments
+	return escape(segments.Value(source)), ""
 }
 
 // codeBlock renders code, and HTML, which is shown as code.
-func codeBlock(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
-	if !entering {
-		return ast.WalkSkipChildren, nil
+func codeBlock(n ast.Node, source []byte) (all, _ string) {
+	head, code := "<pre tabindex=\"0\"><code>", n.Lines().Value(source)
+	if block, ok := n.(*ast.HTMLBlock); ok {
+		if head = "<pre><code>\n"; block.HasClosure() {
+			code = append(code, block.ClosureLine.Value(source)...)
+		}
 	}
-	block, isHTML := n.(*ast.HTMLBlock)
-	if isHTML {
-		_, _ = w.WriteString("<pre><code>\n")
-	} else {
-		_, _ = w.WriteString("<pre tabindex=\"0\"><code>")
-	}
-	for i := range n.Lines().Len() {
-		l := n.Lines().At(i)
-		_, _ = w.Write(util.EscapeHTML(l.Value(source)))
-	}
-	if isHTML && block.HasClosure() {
-		_, _ = w.Write(util.EscapeHTML(block.ClosureLine.Value(source)))
-	}
-	_, _ = w.WriteString("</code></pre>\n")
-	return ast.WalkSkipChildren, nil
+	return head + escape(code) + "</code></pre>\n", ""
 }

@@ -21,6 +21,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/transcript"
 )
@@ -76,7 +77,7 @@ func New(ctx context.Context, s session.Store, leaf string, opt Options) (*Page,
 }
 
 // Messages returns how many messages the session has on all branches.
-func (p *Page) Messages() int { return p.doc.messages }
+func (p *Page) Messages() int { return p.doc.Messages }
 
 // Secrets returns how many secrets were taken out.
 func (p *Page) Secrets() int { return p.doc.Secrets }
@@ -110,18 +111,22 @@ func inline(file string) string { return "\n" + strings.ReplaceAll(file, "\r\n",
 
 var pageTemplate = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("page").Funcs(template.FuncMap{
-		"text":  escaped,
-		"diff":  diffLines,
-		"count": count,
-		"hash":  hash,
-		"css":   func(s string) template.CSS { return template.CSS(s) },
-		"js":    func(s string) template.JS { return template.JS(s) },
+		"text":    escaped,
+		"diff":    diffLines,
+		"count":   count,
+		"number":  number,
+		"dollars": dollars,
+		"hash":    hash,
+		"css":     func(s string) template.CSS { return template.CSS(s) },
+		"js":      func(s string) template.JS { return template.JS(s) },
 	}).Parse(strings.ReplaceAll(templateFile, "\r\n", "\n")))
 })
 
 // escaped is a text of the session as it is shown between tags. It is shorter than
 // what the template would make of it, which escapes plus signs.
-func escaped(s string) template.HTML { return template.HTML(template.HTMLEscapeString(visible(s))) }
+func escaped(s string) template.HTML {
+	return template.HTML(template.HTMLEscapeString(text.Visible(s)))
+}
 
 // hash is how a policy names an inline style or script.
 func hash(s string) string {

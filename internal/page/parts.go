@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
@@ -24,6 +25,7 @@ type part struct {
 	Text   string
 	Code   string // where a whole output was
 	HTML   template.HTML
+	Usage  *message.Usage
 	Ref    *ref
 	Image  template.URL
 	Edit   string // the number of the edit that this is of
@@ -91,19 +93,10 @@ func answer(m *message.Message) (parts []part) {
 		}
 		parts = append(parts, paragraph("bad", ended))
 	}
-	u := m.Usage
-	if u == nil || u.Total() == 0 && u.Cost == 0 {
-		return parts
+	if u := m.Usage; u != nil && (u.Total() > 0 || u.Cost > 0) {
+		parts = append(parts, part{Kind: "usage", Usage: u})
 	}
-	s := number(u.Prompt()) + " tokens in"
-	if u.CacheRead > 0 {
-		s += " (" + number(u.CacheRead) + " from the cache)"
-	}
-	s += ", " + number(u.Output) + " out"
-	if u.Cost > 0 {
-		s += ", " + dollars(u.Cost)
-	}
-	return append(parts, paragraph("usage", s))
+	return parts
 }
 
 func (d *document) compaction(i int, summary string, tokens int64, sys *message.Message) []part {
@@ -306,7 +299,7 @@ func image(b *message.Block) part {
 type diffLine struct{ Tag, Text string }
 
 func diffLines(diff string) (out []diffLine) {
-	for l := range strings.Lines(visible(diff)) {
+	for l := range strings.Lines(text.Visible(diff)) {
 		tag := map[byte]string{'+': "ins", '-': "del", '@': "i"}[l[0]]
 		if strings.HasPrefix(l, "+++ ") || strings.HasPrefix(l, "--- ") {
 			tag = "i"

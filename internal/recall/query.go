@@ -122,7 +122,7 @@ func (x *Index) snippet(s string, p parsed, size int) (snippet string, offset, t
 	from, to = widen(s, from, to, size)
 	offset = utf8.RuneCountInString(s[:from])
 	total = offset + utf8.RuneCountInString(s[from:])
-	snippet = oneLine(s[from:to])
+	snippet = text.Line(s[from:to])
 	if from > 0 {
 		snippet = text.Ellipsis + snippet
 	}
@@ -213,23 +213,4 @@ func widen(s string, from, to, size int) (int, int) {
 		b--
 	}
 	return a, b
-}
-
-// oneLine writes any white space as one space, and bytes that are not UTF-8 as the
-// replacement character.
-func oneLine(s string) string {
-	var b strings.Builder
-	space := false
-	for _, r := range s {
-		if unicode.IsSpace(r) {
-			space = b.Len() > 0
-			continue
-		}
-		if space {
-			b.WriteByte(' ')
-			space = false
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
 }

@@ -154,7 +154,7 @@ func wordClass(w string) Class {
 		return 0
 	case hexOnly && digit && (!upper || !lower) && len(w) >= 7 && len(w) <= 40:
 		return Hash
-	case keyword[w]:
+	case keyword()[w]:
 		return 0
 	case upper && !lower && under:
 		return Env
@@ -229,7 +229,7 @@ func digitsAt(s string, i int) int {
 
 func knownFile(run string) bool {
 	dot := strings.LastIndexByte(run, '.')
-	return dot > 0 && len(run)-dot-1 <= 10 && extension[run[dot+1:]] && hasLetter(run[:dot])
+	return dot > 0 && len(run)-dot-1 <= 10 && extension()[run[dot+1:]] && hasLetter(run[:dot])
 }
 
 func isUUID(w string) bool {
@@ -343,22 +343,14 @@ var charOf = func() (t [256]uint8) {
 	return t
 }()
 
-func set(list string) map[string]bool {
-	m := map[string]bool{}
-	for w := range strings.FieldsSeq(list) {
-		m[w] = true
-	}
-	return m
-}
-
 // extension holds the file name extensions that make a name a File.
-var extension = set(`go mod sum ts tsx js jsx mjs cjs mts cts json jsonl json5 md mdx markdown txt rst py pyi ipynb
+var extension = Words(`go mod sum ts tsx js jsx mjs cjs mts cts json jsonl json5 md mdx markdown txt rst py pyi ipynb
 	rs toml yaml yml lock c h cc cpp cxx hpp hh m mm java kt kts scala clj rb erb php cs fs swift dart lua pl pm
 	r jl ex exs erl hs ml mli zig nim sh bash zsh fish ps1 bat cmd sql graphql gql proto html htm css scss sass
 	less vue svelte astro xml svg png jpg jpeg gif webp ico pdf csv tsv log ini cfg conf env properties gradle
 	cmake mk tf tfvars hcl nix dockerfile patch diff snap tmpl tpl wasm zip gz tar xlsx docx pony pkl`)
 
 // keyword holds words that look like identifiers and are not.
-var keyword = set(`JavaScript TypeScript GitHub GitLab NodeJS instanceof isinstance addEventListener toString
+var keyword = Words(`JavaScript TypeScript GitHub GitLab NodeJS instanceof isinstance addEventListener toString
 	parseInt parseFloat forEach hasOwnProperty getElementById innerHTML className useState useEffect __init__
 	__name__ __main__ setTimeout clearTimeout setInterval clearInterval console_log readonly`)

@@ -2,6 +2,7 @@ package text
 
 import (
 	"regexp"
+	"strings"
 	"sync"
 )
 
@@ -10,4 +11,16 @@ import (
 // no good panics then.
 func Pattern(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
+
+// Words returns a function that returns the words of a list, which are separated by
+// white space. As with Pattern, the set is made when it is asked for first.
+func Words(list string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		m := map[string]bool{}
+		for w := range strings.FieldsSeq(list) {
+			m[w] = true
+		}
+		return m
+	})
 }

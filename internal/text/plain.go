@@ -1,19 +1,18 @@
 package text
 
 import (
-	"regexp"
 	"strings"
 )
 
 // control matches what a terminal takes as a command: ECMA-48 sequences and
 // operating system commands.
-var control = regexp.MustCompile(`\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])`)
+var control = Pattern(`\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])`)
 
 // Plain returns s without the commands to a terminal that are in it, and with
 // only the last of the texts that a carriage return lets stand on one line.
 func Plain(s string) string {
 	if strings.IndexByte(s, '\x1b') >= 0 {
-		s = control.ReplaceAllString(s, "")
+		s = control().ReplaceAllString(s, "")
 	}
 	if strings.IndexByte(s, '\r') < 0 {
 		return s

@@ -1,16 +1,15 @@
 package text
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 )
 
 // The marks that Markdown puts at the beginning of a line.
 var (
-	listMark = regexp.MustCompile(`^\s*(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?`)
-	headMark = regexp.MustCompile(`^\s*#{1,6}\s+`)
-	ruleLine = regexp.MustCompile(`^[\s\-=*_~#|+:.]{3,}$`)
+	listMark = Pattern(`^\s*(?:[-*+•]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?`)
+	headMark = Pattern(`^\s*#{1,6}\s+`)
+	ruleLine = Pattern(`^[\s\-=*_~#|+:.]{3,}$`)
 )
 
 // ListMark returns the mark of a list item that a line begins with, with the
@@ -19,7 +18,7 @@ func ListMark(line string) string {
 	if !mayBeMarked(line) {
 		return ""
 	}
-	return listMark.FindString(line)
+	return listMark().FindString(line)
 }
 
 // mayBeMarked reports whether a line may begin with a mark. Most do not.
@@ -72,11 +71,11 @@ func Statements(s string) []string {
 	var out []string
 	for line := range strings.SplitSeq(s, "\n") {
 		if mayBeMarked(line) {
-			if headMark.MatchString(line) || ruleLine.MatchString(line) {
+			if headMark().MatchString(line) || ruleLine().MatchString(line) {
 				continue
 			}
-			line = line[len(listMark.FindString(line)):]
-		} else if len(line) >= 3 && strings.IndexByte("=_~|:. \t", line[0]) >= 0 && ruleLine.MatchString(line) {
+			line = line[len(listMark().FindString(line)):]
+		} else if len(line) >= 3 && strings.IndexByte("=_~|:. \t", line[0]) >= 0 && ruleLine().MatchString(line) {
 			continue
 		}
 		if TableRow(line) {

@@ -22,6 +22,12 @@ func OneLine(s string, most int) string {
 	return Clip(s, most)
 }
 
+// Line returns s on one line: all white space as single spaces, and what is no UTF-8
+// as the replacement character, as JSON would give it back.
+func Line(s string) string {
+	return strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
+}
+
 // FirstLine returns the first line of s that is not blank, without the white space
 // around it, and at most 4 KiB of it.
 func FirstLine(s string) string {

@@ -277,7 +277,7 @@ func showQueue(f front) {
 		if q.When == agent.WhenDone {
 			when = "after"
 		}
-		items = append(items, widget.Item{ID: q.ID, Cells: []string{firstLine(q.Text), when, q.At.Format("15:04:05")}, Detail: q.Text})
+		items = append(items, widget.Item{ID: q.ID, Cells: []string{text.FirstLine(q.Text), when, q.At.Format("15:04:05")}, Detail: q.Text})
 	}
 	f.pick(&list{
 		PickerOptions: widget.PickerOptions{Title: "what waits: Enter takes it back"}, items: items,

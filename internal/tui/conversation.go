@@ -9,6 +9,7 @@ import (
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/agent"
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/internal/tui/widget"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
@@ -196,7 +197,7 @@ func arrived(f front, b *clew.Branched, err error) {
 		f.note(text)
 	}
 	if b.Text != "" && !f.offer(b.Text) {
-		f.note("the message that stood here was not put into the editor, where you have typed something: " + firstLine(b.Text))
+		f.note("the message that stood here was not put into the editor, where you have typed something: " + text.FirstLine(b.Text))
 	}
 }
 
@@ -286,7 +287,7 @@ func where(nodes []agent.Node, id string) string {
 		if s == "" {
 			s = string(n.Type)
 		}
-		if text := firstLine(n.Text); text != "" {
+		if text := text.FirstLine(n.Text); text != "" {
 			s += ": " + text
 		}
 		if n.Role == message.RoleUser {
@@ -358,7 +359,7 @@ func plainSummary(s string) string {
 		}
 	}
 	if len(parts) == 0 {
-		return firstLine(s)
+		return text.FirstLine(s)
 	}
 	return strings.Join(parts, " · ")
 }
@@ -374,11 +375,11 @@ func messages(ctx context.Context, a *agent.Agent, want func(agent.Shown) bool) 
 		if s.Message == nil || s.Type != session.TypeMessage || !want(s) {
 			continue
 		}
-		text := s.Message.Text()
-		if text == "" {
+		said := s.Message.Text()
+		if said == "" {
 			continue
 		}
-		items = append(items, widget.Item{ID: s.ID, Cells: []string{firstLine(text), string(s.Message.Role), s.Time.Local().Format("15:04")}, Detail: "[#" + s.ID + "] " + text})
+		items = append(items, widget.Item{ID: s.ID, Cells: []string{text.FirstLine(said), string(s.Message.Role), s.Time.Local().Format("15:04")}, Detail: "[#" + s.ID + "] " + said})
 	}
 	return items, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/internal/tui/widget"
 	"github.com/clew-dev/clew/message"
 )
@@ -333,9 +334,9 @@ func (u *ui) passEnd(c *agent.Compaction) {
 func (u *ui) note(text string) { u.log.note(widget.BlockNotice, "", text) }
 
 // fault adds an error.
-func (u *ui) fault(text string) {
-	u.log.note(widget.BlockError, "", text)
-	u.lastError = firstLine(text)
+func (u *ui) fault(message string) {
+	u.log.note(widget.BlockError, "", message)
+	u.lastError = text.FirstLine(message)
 }
 
 // fail says what went wrong with what the user wanted.

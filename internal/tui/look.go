@@ -13,6 +13,7 @@ import (
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/internal/recall"
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/internal/tui/widget"
 	"github.com/clew-dev/clew/token"
 )
@@ -195,7 +196,7 @@ func explainText(x *look, width int) string {
 			line += ", pinned"
 		}
 		m := s.Message
-		line += "  " + string(m.Role) + ": " + firstLine(cmp.Or(m.Text(), plainSummary(m.Summary), recall.Text(m)))
+		line += "  " + string(m.Role) + ": " + text.FirstLine(cmp.Or(m.Text(), plainSummary(m.Summary), recall.Text(m)))
 		b.WriteString(widget.Cut(widget.OneLine(line), width) + "\n")
 	}
 	return b.String()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/internal/chat"
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/internal/tui/widget"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
@@ -212,7 +213,7 @@ func (p *plain) result(m *message.Message) {
 		delete(p.calls, m.ToolCallID)
 	}
 	if m.IsError {
-		p.say("Tool " + line + ": failed: " + firstLine(m.Text()))
+		p.say("Tool " + line + ": failed: " + text.FirstLine(m.Text()))
 		return
 	}
 	p.say("Tool " + line + ": ok")
@@ -678,7 +679,7 @@ func (p *plain) tree(nodes []widget.Node, do func(t treeFront, msg any)) {
 		if n.Label != "" {
 			what += ", label " + n.Label
 		}
-		items = append(items, widget.Item{ID: n.ID, Cells: []string{firstLine(n.Text), what}})
+		items = append(items, widget.Item{ID: n.ID, Cells: []string{text.FirstLine(n.Text), what}})
 	}
 	p.pick(&list{
 		PickerOptions: widget.PickerOptions{Title: "the tree, the newest first", Empty: "nothing was said yet"}, items: items,

@@ -307,13 +307,3 @@ func pad(s string, width int) string {
 	s = widget.Cut(s, width)
 	return s + strings.Repeat(" ", max(width-widget.Width(s), 0))
 }
-
-// firstLine is the first line of a text that says something.
-func firstLine(s string) string {
-	for line := range strings.SplitSeq(s, "\n") {
-		if line = strings.TrimSpace(line); line != "" {
-			return line
-		}
-	}
-	return ""
-}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/internal/tui/widget"
 	"github.com/clew-dev/clew/session/jsonl"
 )
@@ -37,14 +38,14 @@ func begun(f front, _ string) {
 
 func fork(f front, id string) {
 	id = strings.Trim(id, "[]#")
-	var text string
+	var said string
 	switchTo(f, "copying the session", func(ctx context.Context) (err error) {
-		text, err = f.host().Fork(ctx, id)
+		said, err = f.host().Fork(ctx, id)
 		return err
 	}, func() {
 		f.note("this is a copy; the session it was made of stays as it is: /resume goes back to it")
-		if text != "" && !f.offer(text) {
-			f.note("the message that stood here was not put into the editor, where you have typed something: " + firstLine(text))
+		if said != "" && !f.offer(said) {
+			f.note("the message that stood here was not put into the editor, where you have typed something: " + text.FirstLine(said))
 		}
 	})
 }
@@ -141,7 +142,7 @@ func listSessions(f front, all bool) {
 func sessionItems(found []jsonl.Info, now string) []widget.Item {
 	items := make([]widget.Item, 0, len(found))
 	for _, s := range found {
-		title := cmp.Or(s.Name, firstLine(s.First), "(nothing was said)")
+		title := cmp.Or(s.Name, text.FirstLine(s.First), "(nothing was said)")
 		if s.Path == now {
 			title = "* " + title
 		}

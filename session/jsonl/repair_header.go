@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/session"
 )
 
@@ -171,19 +172,19 @@ func likeHeader(p *piece) bool {
 
 // The members of a header, as they are spelled.
 var (
-	headerID      = regexp.MustCompile(`"id" ?: ?"([A-Za-z0-9._-]{1,128})"`)
-	headerTime    = regexp.MustCompile(`"timestamp" ?: ?"([0-9T:.Z+-]{1,40})"`)
-	headerCwd     = regexp.MustCompile(`"cwd" ?: ?("(?:[^"\\]|\\.)*")`)
-	headerVersion = regexp.MustCompile(`"version" ?: ?([0-9]{1,3})\b`)
+	headerID      = text.Pattern(`"id" ?: ?"([A-Za-z0-9._-]{1,128})"`)
+	headerTime    = text.Pattern(`"timestamp" ?: ?"([0-9T:.Z+-]{1,40})"`)
+	headerCwd     = text.Pattern(`"cwd" ?: ?("(?:[^"\\]|\\.)*")`)
+	headerVersion = text.Pattern(`"version" ?: ?([0-9]{1,3})\b`)
 )
 
 // salvageHeader reads what can be read of a damaged header.
 func salvageHeader(data []byte) session.Header {
 	data = data[:min(len(data), 64<<10)]
-	h := session.Header{ID: firstOf(headerID, data)}
-	h.Timestamp, _ = time.Parse(time.RFC3339, firstOf(headerTime, data))
-	h.Cwd, _ = jsonx.String([]byte(firstOf(headerCwd, data)))
-	h.Version, _ = strconv.Atoi(firstOf(headerVersion, data))
+	h := session.Header{ID: firstOf(headerID(), data)}
+	h.Timestamp, _ = time.Parse(time.RFC3339, firstOf(headerTime(), data))
+	h.Cwd, _ = jsonx.String([]byte(firstOf(headerCwd(), data)))
+	h.Version, _ = strconv.Atoi(firstOf(headerVersion(), data))
 	return h
 }
 

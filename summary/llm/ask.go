@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/session"
@@ -108,7 +109,7 @@ func (r *run) request(q question, complaint string, room int64) *model.Request {
 // write writes the task.
 func (r *run) write(b *strings.Builder, q question, complaint string, room int64) {
 	if r.in.OnlyInstructions && r.in.Instructions != "" {
-		q.task = task(oneLine(r.in.Instructions) + "\n")
+		q.task = task(text.Line(r.in.Instructions) + "\n")
 	}
 	b.WriteString(q.task.text(q, room))
 	if r.in.Instructions != "" && !r.in.OnlyInstructions {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/clew-dev/clew/internal/recall"
 	"github.com/clew-dev/clew/internal/redact"
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 )
@@ -45,7 +46,7 @@ func writeItem(b *strings.Builder, it session.Item, most int) {
 		}
 		for i := range m.Content {
 			if c := &m.Content[i]; c.Type == message.BlockToolCall {
-				label(b, "assistant calls "+oneLine(c.Name)+id, shorten(string(c.Arguments), most))
+				label(b, "assistant calls "+text.Line(c.Name)+id, shorten(string(c.Arguments), most))
 			}
 		}
 	case message.RoleToolResult:
@@ -53,11 +54,11 @@ func writeItem(b *strings.Builder, it session.Item, most int) {
 		if m.IsError {
 			what = "failed result of "
 		}
-		text := shorten(blocksText(m.Content), most)
+		said := shorten(blocksText(m.Content), most)
 		if recall.IsResult(m) {
-			text = recalled(m.Text())
+			said = recalled(m.Text())
 		}
-		label(b, what+oneLine(m.ToolName)+id, text)
+		label(b, what+text.Line(m.ToolName)+id, said)
 	case message.RoleBashExecution:
 		label(b, "shell run by the user"+id, "$ "+m.Command+"\n"+shorten(m.Output, most))
 	case message.RoleBranchSummary:
@@ -106,8 +107,6 @@ func mark(text string) string {
 	text = strings.TrimRight(text, "\n")
 	return "| " + strings.ReplaceAll(text, "\n", "\n| ") + "\n"
 }
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // shorten keeps the beginning and the end of a text.
 func shorten(text string, most int) string {

@@ -1,14 +1,15 @@
 package measure
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // handle is a recall handle, the name of an entry of the log. It is the engine's
 // own and no identifier of the conversation.
-var handle = regexp.MustCompile(`\[#[0-9A-Za-z_-]*(, replaced)?\]`)
+var handle = text.Pattern(`\[#[0-9A-Za-z_-]*(, replaced)?\]`)
 
 // foreign returns the identifiers of a text that stand nowhere in what the policy
 // was given: what was made up, or spelled otherwise.

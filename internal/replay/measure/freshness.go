@@ -1,8 +1,9 @@
 package measure
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // fresh counts the things with more than one state whose state a text gives, and
@@ -66,19 +67,19 @@ func stateLines(text string) []stateLine {
 }
 
 var (
-	saysFail = regexp.MustCompile(`(?i)fail|error|broken|exit(ed)?( with| code| status)* [1-9]|not pass|✗|❌`)
-	saysPass = regexp.MustCompile(`(?i)pass|succe|\bok\b|✓|✅|exit(ed)?( with| code| status)* 0|\[x\]`)
-	failHead = regexp.MustCompile(`(?i)blocked|fail|error|issue|problem`)
-	passHead = regexp.MustCompile(`(?i)done|pass|complete|finished`)
+	saysFail = text.Pattern(`(?i)fail|error|broken|exit(ed)?( with| code| status)* [1-9]|not pass|✗|❌`)
+	saysPass = text.Pattern(`(?i)pass|succe|\bok\b|✓|✅|exit(ed)?( with| code| status)* 0|\[x\]`)
+	failHead = text.Pattern(`(?i)blocked|fail|error|issue|problem`)
+	passHead = text.Pattern(`(?i)done|pass|complete|finished`)
 )
 
 // beginsCommand matches what may stand before a command that is named: in the middle
 // of a sentence it is just words, unless it is quoted.
-var beginsCommand = regexp.MustCompile("(?:^|[`\"']|\\$ |&& |; |: )$")
+var beginsCommand = text.Pattern("(?:^|[`\"']|\\$ |&& |; |: )$")
 
 // endsCommand matches what may stand behind a command that is named: anything else
 // makes it another command.
-var endsCommand = regexp.MustCompile("(?i)^(?:$|[`\"')\\],.:;]| ?(?:2?>|\\|)| ?[\\[(—–→✓✗✅❌-] ?[^-a-z]| (?:pass|fail|ok\\b|succe|exit|still|now|is|was|does|did|has|again|error))")
+var endsCommand = text.Pattern("(?i)^(?:$|[`\"')\\],.:;]| ?(?:2?>|\\|)| ?[\\[(—–→✓✗✅❌-] ?[^-a-z]| (?:pass|fail|ok\\b|succe|exit|still|now|is|was|does|did|has|again|error))")
 
 // commandFresh looks at the lines that name a command and say how it ended. The
 // last of them counts.
@@ -86,18 +87,18 @@ func commandFresh(turn Turn, lines []stateLine) (ok, known bool) {
 	name := turn.Command
 	for _, l := range lines {
 		k := strings.Index(l.text, name)
-		if k < 0 || !beginsCommand.MatchString(listMark.ReplaceAllString(l.text[:k], "")) || !endsCommand.MatchString(l.text[k+len(name):]) {
+		if k < 0 || !beginsCommand().MatchString(listMark().ReplaceAllString(l.text[:k], "")) || !endsCommand().MatchString(l.text[k+len(name):]) {
 			continue
 		}
 		rest := l.text[:k] + l.text[k+len(name):]
 		switch {
-		case saysFail.MatchString(rest):
+		case saysFail().MatchString(rest):
 			ok, known = turn.Last == Failing, true
-		case saysPass.MatchString(rest):
+		case saysPass().MatchString(rest):
 			ok, known = turn.Last == Passing, true
-		case failHead.MatchString(l.heading):
+		case failHead().MatchString(l.heading):
 			ok, known = turn.Last == Failing, true
-		case passHead.MatchString(l.heading):
+		case passHead().MatchString(l.heading):
 			ok, known = turn.Last == Passing, true
 		}
 	}

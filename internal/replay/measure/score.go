@@ -121,7 +121,7 @@ func (p *Point) Score(text, frame string, budget int) Score {
 	p.scoreNeeds(&s, text)
 	p.scoreSentences(&s, text)
 
-	plain := handle.ReplaceAllString(text, "")
+	plain := handle().ReplaceAllString(text, "")
 	stated := Stated(text)
 	c := p.Trail.compare(stated)
 	s.TrailF1, s.MissedPairs, s.WrongPairs = c.f1(), c.missing, c.wrong

@@ -1,10 +1,11 @@
 package measure
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // The rules of instruction retention.
@@ -24,11 +25,11 @@ type Sentence struct {
 }
 
 var (
-	fence = regexp.MustCompile("(?s)```.*?(```|$)")
-	tag   = regexp.MustCompile(`</?[A-Za-z][^<>]*>`)
+	fence = text.Pattern("(?s)```.*?(```|$)")
+	tag   = text.Pattern(`</?[A-Za-z][^<>]*>`)
 	// constraintWord finds a word of obligation in the languages that have been
 	// thought of.
-	constraintWord = regexp.MustCompile(`(?i)\b(must|never|don['’]?t|do not|always|only|instead|make sure)\b` +
+	constraintWord = text.Pattern(`(?i)\b(must|never|don['’]?t|do not|always|only|instead|make sure)\b` +
 		`|必须|不要|不能|只|一定|请用|してはいけない|必ず|반드시|하지 ?마`)
 )
 
@@ -37,10 +38,10 @@ var (
 // longer than 400 UTF-16 units.
 func Sentences(text string) []Sentence {
 	var out []Sentence
-	text = fence.ReplaceAllString(text, "\n")
+	text = fence().ReplaceAllString(text, "\n")
 	for line := range strings.SplitSeq(text, "\n") {
 		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "|") || strings.Count(line, " | ") > 1 || tag.MatchString(line) {
+		if strings.HasPrefix(line, "|") || strings.Count(line, " | ") > 1 || tag().MatchString(line) {
 			continue
 		}
 		splitSentences(line, func(s string) {
@@ -49,7 +50,7 @@ func Sentences(text string) []Sentence {
 				return
 			}
 			if words := sentenceWords(s); len(words) > 0 {
-				out = append(out, Sentence{s, constraintWord.MatchString(s), words})
+				out = append(out, Sentence{s, constraintWord().MatchString(s), words})
 			}
 		})
 	}

@@ -1,11 +1,11 @@
 package measure
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // runHistory is how a command ended, each time it ran.
@@ -26,7 +26,7 @@ func (r *trailReader) shell(c *Call, result *Message) {
 		}
 		return
 	}
-	if in := scripted.FindAllStringSubmatch(command, -1); in != nil {
+	if in := scripted().FindAllStringSubmatch(command, -1); in != nil {
 		for _, m := range in {
 			if inner, ok := jsonx.String([]byte(m[1])); ok {
 				for _, words := range commandsOf(inner) {
@@ -45,7 +45,7 @@ func (r *trailReader) shell(c *Call, result *Message) {
 }
 
 // scripted finds the commands in a script that calls a shell tool.
-var scripted = regexp.MustCompile(`exec_command\(\{\s*"?cmd"?\s*:\s*("(?:[^"\\]|\\.)*")`)
+var scripted = text.Pattern(`exec_command\(\{\s*"?cmd"?\s*:\s*("(?:[^"\\]|\\.)*")`)
 
 func shellText(c *Call) string {
 	if s := c.argument("command", "cmd", "script", "input", "code"); s != "" {
@@ -77,14 +77,14 @@ func (r *trailReader) outcome(command string, result *Message) {
 	switch {
 	case result.Failed || known && exit != 0:
 		h.failed, h.last = true, Failing
-	case !failureLine.MatchString(result.Text):
+	case !failureLine().MatchString(result.Text):
 		h.passed, h.last = true, Passing
 	default: // not to be told: the last state is not known any more
 		delete(r.commands, name)
 	}
 }
 
-var failureLine = regexp.MustCompile(`(?im)^\W*(FAIL|error|fatal|panic|not ok)\b|\b[1-9]\d* (failed|failures?|errors?)\b`)
+var failureLine = text.Pattern(`(?im)^\W*(FAIL|error|fatal|panic|not ok)\b|\b[1-9]\d* (failed|failures?|errors?)\b`)
 
 // commandName is the form of a command in which it is compared: its first line with
 // single spaces, without the change of folder before it and the redirections and the
@@ -93,8 +93,8 @@ func commandName(command string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(command), "\n")
 	line = strings.Join(strings.Fields(line), " ")
 	for {
-		rest := cdBefore.ReplaceAllString(line, "")
-		rest = pipeBehind.ReplaceAllString(rest, "")
+		rest := cdBefore().ReplaceAllString(line, "")
+		rest = pipeBehind().ReplaceAllString(rest, "")
 		if rest == line {
 			return line
 		}
@@ -103,8 +103,8 @@ func commandName(command string) string {
 }
 
 var (
-	cdBefore   = regexp.MustCompile(`^(?:cd [^ &;|]+ ?(?:&&|;) ?|[A-Z_][A-Z0-9_]*=[^ ]* )`)
-	pipeBehind = regexp.MustCompile(` ?(?:2>&1|2?> ?/dev/null|\|&? ?(?:tail|head|cat|less|grep)\b[^|&;]*)$`)
+	cdBefore   = text.Pattern(`^(?:cd [^ &;|]+ ?(?:&&|;) ?|[A-Z_][A-Z0-9_]*=[^ ]* )`)
+	pipeBehind = text.Pattern(` ?(?:2>&1|2?> ?/dev/null|\|&? ?(?:tail|head|cat|less|grep)\b[^|&;]*)$`)
 )
 
 // commandsOf splits a command line into simple commands of words. It is no shell:
@@ -139,7 +139,7 @@ func commandsOf(text string) [][]string {
 			}
 			continue
 		}
-		if m := hereDoc.FindStringSubmatch(line); m != nil {
+		if m := hereDoc().FindStringSubmatch(line); m != nil {
 			end = m[1]
 		}
 		var quote byte
@@ -182,7 +182,7 @@ func commandsOf(text string) [][]string {
 	return all
 }
 
-var hereDoc = regexp.MustCompile(`<<-?\s*['"]?([A-Za-z_][A-Za-z0-9_]*)['"]?`)
+var hereDoc = text.Pattern(`<<-?\s*['"]?([A-Za-z_][A-Za-z0-9_]*)['"]?`)
 
 // effects notes what a simple command may have done to files.
 func (r *trailReader) effects(words []string, failed bool) {

@@ -1,9 +1,10 @@
 package measure
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
+
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // Stated returns the pairs that a text states in a place that a program can read: a
@@ -35,7 +36,7 @@ func Stated(text string) []Pair {
 			strings.HasSuffix(trimmed, ":"):
 			op, on = headingOp(trimmed)
 		default:
-			item := listMark.ReplaceAllString(trimmed, "")
+			item := listMark().ReplaceAllString(trimmed, "")
 			if lead, rest, ok := strings.Cut(item, ": "); ok {
 				if leadOp, ok := headingOp(lead); ok {
 					for _, part := range splitList(rest) {
@@ -52,7 +53,7 @@ func Stated(text string) []Pair {
 	return out
 }
 
-var listMark = regexp.MustCompile(`^(?:[-*+•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?`)
+var listMark = text.Pattern(`^(?:[-*+•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?`)
 
 // headingOp reads a heading. It says what was done to files and nothing else: a
 // sentence that happens to have a word like "read" in it begins no list.
@@ -102,7 +103,7 @@ func splitList(s string) []string {
 
 // pathsOf reads a list item that begins with a path: nothing if it does not.
 func pathsOf(item string) []string {
-	item = strings.TrimSpace(handle.ReplaceAllString(item, ""))
+	item = strings.TrimSpace(handle().ReplaceAllString(item, ""))
 	if strings.HasPrefix(item, "`") {
 		if k := strings.IndexByte(item[1:], '`'); k > 0 {
 			return expand(item[1 : 1+k])

@@ -2,10 +2,11 @@ package measure
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // NewTrail reads the trail of a list of messages. Only calls that are known not to
@@ -234,7 +235,7 @@ func editorVerb(command string) verb {
 func exitCode(text string) (code int, known bool) {
 	const near = 400 // bytes at either end
 	for _, part := range []string{text[:min(near, len(text))], text[max(0, len(text)-near):]} {
-		if m := exitForm.FindStringSubmatch(part); m != nil {
+		if m := exitForm().FindStringSubmatch(part); m != nil {
 			n, err := strconv.Atoi(m[1])
 			return n, err == nil
 		}
@@ -242,4 +243,4 @@ func exitCode(text string) (code int, known bool) {
 	return 0, false
 }
 
-var exitForm = regexp.MustCompile(`(?i)(?:exit(?:ed)?(?: with)?[ _]?(?:code|status)?"?[:= ]+|<returncode>|"exit_code": ?)(-?\d{1,3})\b`)
+var exitForm = text.Pattern(`(?i)(?:exit(?:ed)?(?: with)?[ _]?(?:code|status)?"?[:= ]+|<returncode>|"exit_code": ?)(-?\d{1,3})\b`)
