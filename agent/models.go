@@ -134,7 +134,7 @@ func (a *Agent) useModel(ctx context.Context, c choice) error {
 		}
 		a.level = want
 	}
-	a.look(ctx)
+	a.refreshState(ctx)
 	return nil
 }
 
@@ -220,7 +220,7 @@ func (a *Agent) learn(ctx context.Context, o model.Overflow, p *clew.Prepared) e
 	if err := a.setLimits(ctx); err != nil {
 		return err
 	}
-	a.look(ctx)
+	a.refreshState(ctx)
 	return nil
 }
 

@@ -197,9 +197,9 @@ func (q *queue) take(ids ...string) ([]Queued, error) {
 	return out, nil
 }
 
-// due returns what is to be delivered: in a turn what came before the first that is to
+// deliverable returns what is to be delivered: in a turn what came before the first that is to
 // wait for its end.
-func (q *queue) due(inTurn bool) []Queued {
+func (q *queue) deliverable(inTurn bool) []Queued {
 	for i, it := range q.items {
 		if inTurn && it.When == WhenDone {
 			return slices.Clone(q.items[:i])

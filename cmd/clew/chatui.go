@@ -30,8 +30,8 @@ func (fl *chatFlags) runUI(ctx context.Context, cmd *cobra.Command, c chat.Confi
 		return err
 	}
 	defer d.end()
-	sink := tui.NewSink()
-	c.Events = sink.Send
+	queue := tui.NewEventQueue()
+	c.Events = queue.Send
 	s, err := openChat(ctx, c)
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func (fl *chatFlags) runUI(ctx context.Context, cmd *cobra.Command, c chat.Confi
 		host = demoHost{s}
 	}
 	err = tui.Run(ctx, tui.Config{
-		Host: host, Events: sink, In: in, Out: out, Theme: theme(fl.theme, look.Theme), ScreenReader: fl.screenReader || look.ScreenReader,
+		Host: host, Events: queue, In: in, Out: out, Theme: theme(fl.theme, look.Theme), ScreenReader: fl.screenReader || look.ScreenReader,
 		First: words, Choose: fl.resume == pickSession, Hints: hints,
 		Silent: look.Silent, NoPreview: look.NoPreview,
 	})

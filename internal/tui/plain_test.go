@@ -50,11 +50,11 @@ type plainTest struct {
 func newPlain(t testing.TB, change func(h *fakeHost, c *Config)) *plainTest {
 	t.Helper()
 	clock := newHand()
-	h := &fakeHost{t: t, dir: t.TempDir(), sink: NewSink(), model: modeltest.New(), clock: clock}
+	h := &fakeHost{t: t, dir: t.TempDir(), queue: NewEventQueue(), model: modeltest.New(), clock: clock}
 	h.model.Now = clock.Now
 	r, w := io.Pipe()
 	x := &plainTest{t: t, h: h, in: w, out: &paper{}, done: make(chan error, 1)}
-	c := Config{Host: h, Events: h.sink, In: r, Out: x.out, ScreenReader: true, Environ: []string{}, Clock: clock.Now, Silent: true}
+	c := Config{Host: h, Events: h.queue, In: r, Out: x.out, ScreenReader: true, Environ: []string{}, Clock: clock.Now, Silent: true}
 	if change != nil {
 		change(h, &c)
 	}
@@ -188,13 +188,13 @@ func TestPlainCommands(t *testing.T) {
 // TestPlainEndOfInput: what was asked is answered before the program ends.
 func TestPlainEndOfInput(t *testing.T) {
 	clock := newHand()
-	h := &fakeHost{t: t, dir: t.TempDir(), sink: NewSink(), model: modeltest.New(modeltest.Text("Here I am.")), clock: clock}
+	h := &fakeHost{t: t, dir: t.TempDir(), queue: NewEventQueue(), model: modeltest.New(modeltest.Text("Here I am.")), clock: clock}
 	if err := h.New(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	defer h.Close()
 	var out paper
-	if err := Run(context.Background(), Config{Host: h, Events: h.sink, In: strings.NewReader("hello\n"), Out: &out, Environ: []string{"TERM=dumb"}, Clock: clock.Now}); err != nil {
+	if err := Run(context.Background(), Config{Host: h, Events: h.queue, In: strings.NewReader("hello\n"), Out: &out, Environ: []string{"TERM=dumb"}, Clock: clock.Now}); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(out.String(), "clew: Here I am.") {
@@ -203,8 +203,8 @@ func TestPlainEndOfInput(t *testing.T) {
 }
 
 func TestRunNeedsATerminal(t *testing.T) {
-	h := &fakeHost{t: t, dir: t.TempDir(), sink: NewSink(), model: modeltest.New(), clock: newHand()}
-	err := Run(context.Background(), Config{Host: h, Events: h.sink, In: strings.NewReader(""), Out: io.Discard, Environ: []string{}})
+	h := &fakeHost{t: t, dir: t.TempDir(), queue: NewEventQueue(), model: modeltest.New(), clock: newHand()}
+	err := Run(context.Background(), Config{Host: h, Events: h.queue, In: strings.NewReader(""), Out: io.Discard, Environ: []string{}})
 	if err == nil || !strings.Contains(err.Error(), "--print") {
 		t.Errorf("the error is %v", err)
 	}
@@ -215,11 +215,11 @@ func TestRunNeedsATerminal(t *testing.T) {
 
 func TestNoColor(t *testing.T) {
 	h := &fakeHost{}
-	c, err := Config{Host: h, Events: NewSink(), In: strings.NewReader(""), Out: io.Discard, Environ: []string{"NO_COLOR=1"}, Theme: widget.ModeDark}.withDefaults()
+	c, err := Config{Host: h, Events: NewEventQueue(), In: strings.NewReader(""), Out: io.Discard, Environ: []string{"NO_COLOR=1"}, Theme: widget.ModeDark}.withDefaults()
 	if err != nil || c.Theme != widget.ModeNone {
 		t.Errorf("theme %s, %v", c.Theme, err)
 	}
-	c, err = Config{Host: h, Events: NewSink(), In: strings.NewReader(""), Out: io.Discard, Environ: []string{"TERM=dumb"}}.withDefaults()
+	c, err = Config{Host: h, Events: NewEventQueue(), In: strings.NewReader(""), Out: io.Discard, Environ: []string{"TERM=dumb"}}.withDefaults()
 	if err != nil || !c.ScreenReader {
 		t.Errorf("TERM=dumb: %v, %v", c.ScreenReader, err)
 	}
@@ -256,11 +256,11 @@ func TestPlainReadsAFile(t *testing.T) {
 		}
 		defer in.Close()
 		clock, out := newHand(), &paper{}
-		h := &fakeHost{t: t, dir: t.TempDir(), sink: NewSink(), model: modeltest.New(), clock: clock}
+		h := &fakeHost{t: t, dir: t.TempDir(), queue: NewEventQueue(), model: modeltest.New(), clock: clock}
 		if err := h.New(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		err = Run(context.Background(), Config{Host: h, Events: h.sink, In: in, Out: out, ScreenReader: true, Environ: []string{}, Clock: clock.Now, Silent: true})
+		err = Run(context.Background(), Config{Host: h, Events: h.queue, In: in, Out: out, ScreenReader: true, Environ: []string{}, Clock: clock.Now, Silent: true})
 		if cerr := h.Close(); err != nil || cerr != nil {
 			t.Errorf("%q: %v, %v", text, err, cerr)
 		}
