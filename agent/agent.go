@@ -525,7 +525,7 @@ func (a *Agent) withQueue(fn func(q *queue) error) error {
 	return err
 }
 
-// Queue returns what waits to be delivered, in order.
+// Queue returns messages waiting to be sent, in order.
 func (a *Agent) Queue() []Queued {
 	a.queueMu.Lock()
 	defer a.queueMu.Unlock()

@@ -348,7 +348,7 @@ func (a *Agent) keepGuard(ctx context.Context) {
 		err = a.record(ctx, session.NewCustom(customAgent, data))
 	}
 	if err != nil {
-		a.warn(fmt.Errorf("what was allowed counts until the program ends, because it could not be written down: %w", err))
+		a.warn(fmt.Errorf("the permission counts until the program ends, because it could not be saved: %w", err))
 	}
 }
 

@@ -89,7 +89,7 @@ func (a *Agent) compactNow(ctx context.Context, opt clew.CompactOptions) (*clew.
 
 // CompactRequest is what a user asks of a pass.
 type CompactRequest struct {
-	// Instructions are what the summary is to pay attention to.
+	// Instructions are what the summary should pay attention to.
 	Instructions string `json:"instructions,omitempty"`
 	// Preview makes the plan and the summary, and changes nothing; only what a summary has
 	// cost is written down. Give its Summary and FirstKept to a second request to have just

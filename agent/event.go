@@ -45,7 +45,7 @@ const (
 	// KindRetry: a call of the model failed for a passing reason, and is made again: see
 	// Retry.
 	KindRetry Kind = "retry"
-	// KindQueue: Queue is what waits to be delivered.
+	// KindQueue: Queue is messages waiting to be sent.
 	KindQueue Kind = "queue"
 	// KindMoved: the conversation stands elsewhere: after a move in the tree, an undo,
 	// a pass. What is shown should be read again. Why says what moved it.

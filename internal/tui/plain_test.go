@@ -63,6 +63,9 @@ func newPlain(t testing.TB, change func(h *fakeHost, c *Config)) *plainTest {
 	}
 	go func() { x.done <- Run(context.Background(), c) }()
 	t.Cleanup(func() {
+		if all := x.out.String(); t.Failed() {
+			t.Logf("after\n%s\nit has printed\n%s", all[max(x.at-300, 0):x.at], all[x.at:])
+		}
 		w.Close()
 		if err := <-x.done; err != nil {
 			t.Error(err)
@@ -84,11 +87,6 @@ func (x *plainTest) types(line string) {
 // reads waits until a text was printed, after what was read before.
 func (x *plainTest) reads(text string) {
 	x.t.Helper()
-	x.t.Cleanup(func() {
-		if all := x.out.String(); x.t.Failed() {
-			x.t.Logf("after\n%s\nit has printed\n%s", all[max(x.at-300, 0):x.at], all[x.at:])
-		}
-	})
 	waittest.Until(x.t, fmt.Sprintf("%q to be printed", text), func() bool {
 		k := strings.Index(x.out.String()[x.at:], text)
 		if k >= 0 {
@@ -156,7 +154,7 @@ func TestPlainCommands(t *testing.T) {
 	x.reads("The summary: a question")
 	x.h.wait()
 	x.types("/undo")
-	x.reads("the context is what it was before")
+	x.reads("the context is as it was before")
 	x.types("/context")
 	x.reads("of 16k tokens")
 	if s := x.out.String(); strings.ContainsAny(s, "█░") {
@@ -175,7 +173,7 @@ func TestPlainCommands(t *testing.T) {
 	x.types("/nonsense")
 	x.reads("there is no command /nonsense")
 	x.types("/cancel")
-	x.reads("Nothing goes on")
+	x.reads("Nothing is running")
 	x.types("/new")
 	x.reads("a new session")
 	x.types("/quit")

@@ -404,7 +404,7 @@ func TestPi114OneBoxForEachPass(t *testing.T) {
 			if how == "the threshold" {
 				return
 			}
-			x.sees("the context is what it was before")
+			x.sees("the context is as it was before")
 			x.until("no box after it was taken back", func() bool { return boxes() == 0 })
 		})
 	}
@@ -597,7 +597,7 @@ func TestPi112TypedWhileTheTreeMoves(t *testing.T) {
 	x.sees("Enter go · Esc leave")
 	x.press("up", "up", "up", "enter", "s")
 	x.begins(s)
-	x.sees("summarizing what is left behind")
+	x.sees("summarizing the branch you leave")
 	x.typed("my own words")
 	s.open <- nil
 	x.idle()
@@ -917,7 +917,7 @@ func TestPinAndName(t *testing.T) {
 	x.say("/unpin")
 	x.sees("nothing is pinned")
 	x.say("/pin")
-	x.sees("what is never to be summarized")
+	x.sees("so that it is never summarized")
 	x.typed("question 0")
 	x.press("enter")
 	x.sees("pinned: [#")
