@@ -21,9 +21,9 @@ import (
 // Agent is a conversation with a model that uses tools. It may be used from several
 // goroutines.
 type Agent struct {
-	cfg  Config
-	s    *clew.Session
-	pump *pump
+	cfg    Config
+	s      *clew.Session
+	events *eventQueue
 	// base ends when the agent is closed; what is done beside operations hangs on it.
 	base context.Context
 	stop context.CancelFunc
@@ -57,8 +57,8 @@ type Agent struct {
 	learnt    map[model.Route]limits
 	unsettled bool // a call may have no result, because that could not be written
 
-	ahead  ahead
-	totals totals
+	prefetch prefetch
+	totals   totals
 }
 
 // operation is what is under way.
@@ -94,11 +94,11 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	}
 	a := &Agent{cfg: cfg, model: cfg.Model, reasoning: cfg.Reasoning, learnt: map[model.Route]limits{}}
 	a.base, a.stop = context.WithCancel(context.WithoutCancel(ctx))
-	a.pump = newPump(cfg.Events, cfg.Clock)
+	a.events = newEventQueue(cfg.Events, cfg.Clock)
 	a.state.Store(&State{Doing: DoingNothing, Reasoning: cfg.Reasoning, File: cfg.File})
 	if err := a.open(ctx); err != nil {
 		a.stop()
-		a.pump.close(nil)
+		a.events.close(nil)
 		if a.s != nil {
 			err = errors.Join(err, a.s.Close())
 		}
@@ -141,7 +141,7 @@ func (a *Agent) open(ctx context.Context) error {
 		s.Session, s.Leaf = a.s.Log().Store().Header().ID, a.s.Leaf()
 		s.Queue, s.Held = len(a.queue.items), a.held
 	})
-	a.look(ctx)
+	a.refreshState(ctx)
 	a.startTotals()
 	a.watchIdle()
 	return nil
@@ -183,7 +183,7 @@ func (a *Agent) change(fn func(*State)) {
 	fn(&next)
 	if !reflect.DeepEqual(&next, old) {
 		a.state.Store(&next)
-		a.pump.send(Event{Kind: KindState, State: &next})
+		a.events.send(Event{Kind: KindState, State: &next})
 	}
 }
 
@@ -278,7 +278,7 @@ func (a *Agent) start(doing Doing, fn func(ctx context.Context)) *operation {
 func (a *Agent) finish(op *operation) {
 	op.cancel(errCancelled)
 	ctx := context.WithoutCancel(op.ctx)
-	a.look(ctx)
+	a.refreshState(ctx)
 	// Both locks: what is sent meanwhile is either seen here, or sees that nothing is
 	// under way.
 	a.queueMu.Lock()
@@ -307,7 +307,7 @@ func (a *Agent) finish(op *operation) {
 		if op.doing == DoingTurn {
 			a.idleSince = a.cfg.Clock()
 		}
-		a.startAhead()
+		a.startPrefetch()
 	}
 	a.mu.Unlock()
 	close(op.done)
@@ -481,10 +481,10 @@ func (a *Agent) Close() error {
 		<-op.done
 	}
 	a.waitFor(closeWait)
-	a.dropAhead(context.Background())
+	a.dropPrefetched(context.Background())
 	err := a.s.Close()
 	a.change(func(s *State) { s.Doing = DoingClosed })
-	a.pump.close(&Event{Kind: KindClosed})
+	a.events.close(&Event{Kind: KindClosed})
 	return err
 }
 
@@ -512,7 +512,7 @@ func (a *Agent) warn(errs ...error) {
 		if errors.Is(err, clew.ErrUnknownModel) {
 			continue // State.WindowFrom says so
 		}
-		a.pump.send(Event{Kind: KindWarning, Text: err.Error()})
+		a.events.send(Event{Kind: KindWarning, Text: err.Error()})
 	}
 }
 
@@ -524,12 +524,12 @@ func (a *Agent) withQueue(fn func(q *queue) error) error {
 	err := fn(a.queue)
 	if items := slices.Clone(a.queue.items); len(items) != before {
 		a.change(func(s *State) { s.Queue = len(items) })
-		a.pump.send(Event{Kind: KindQueue, Queue: items})
+		a.events.send(Event{Kind: KindQueue, Queue: items})
 	}
 	return err
 }
 
-// Queue returns what waits to be delivered, in order.
+// Queue returns messages waiting to be sent, in order.
 func (a *Agent) Queue() []Queued {
 	a.queueMu.Lock()
 	defer a.queueMu.Unlock()

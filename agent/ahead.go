@@ -14,56 +14,56 @@ import (
 	"github.com/clew-dev/clew/summary"
 )
 
-// ahead makes the summary of the next pass before it is due, where a model makes it:
+// prefetch makes the summary of the next pass before it is due, where a model makes it:
 // nobody has to wait for it then. It works on a copy of its own, opened for reading,
 // so that nothing else waits for it either.
-type ahead struct {
+type prefetch struct {
 	mu     sync.Mutex
 	cancel context.CancelFunc // of what is being made
-	ready  *given
+	ready  *prefetched
 	tried  int64 // the size of the context when one was made last, or could not be
 }
 
-// given is a summary that lies ready.
-type given struct {
+// prefetched is a summary that is ready.
+type prefetched struct {
 	clew.GivenSummary
 	firstKept string
 	seen      string // the leaf that it was made at
 }
 
-// startAhead begins to make a summary where that is worth it. The lock is held, and
+// startPrefetch begins to make a summary where that is worth it. The lock is held, and
 // nothing is under way.
-func (a *Agent) startAhead() {
+func (a *Agent) startPrefetch() {
 	s := a.State()
 	soft := int64(a.cfg.Background * float64(s.Threshold))
 	if a.engine.NoAuto || a.cfg.File == "" || a.cfg.Background < 0 || !costly(a.engine.Policy.Summarizer) || s.Tokens < soft || s.Threshold == 0 {
 		return
 	}
-	a.ahead.mu.Lock()
-	defer a.ahead.mu.Unlock()
+	a.prefetch.mu.Lock()
+	defer a.prefetch.mu.Unlock()
 	// Again only after it has grown by a good part of what is left.
-	if a.ahead.cancel != nil || a.ahead.ready != nil || s.Tokens < a.ahead.tried+max(1, (s.Threshold-soft)/2) && a.ahead.tried > 0 {
+	if a.prefetch.cancel != nil || a.prefetch.ready != nil || s.Tokens < a.prefetch.tried+max(1, (s.Threshold-soft)/2) && a.prefetch.tried > 0 {
 		return
 	}
-	a.ahead.tried = s.Tokens
+	a.prefetch.tried = s.Tokens
 	ctx, cancel := context.WithCancel(a.base)
-	a.ahead.cancel = cancel
+	a.prefetch.cancel = cancel
 	engine, err := a.s.Config(ctx)
 	if err != nil {
 		cancel()
-		a.ahead.cancel = nil
+		a.prefetch.cancel = nil
 		return
 	}
 	engine.Hooks, engine.Events, engine.Cache = nil, nil, ""
 	a.wg.Go(func() {
 		defer cancel()
-		g, err := a.makeAhead(ctx, engine, s.Leaf)
-		a.ahead.mu.Lock()
+		g, err := a.makePrefetched(ctx, engine, s.Leaf)
+		a.prefetch.mu.Lock()
 		if ctx.Err() == nil { // otherwise it was dropped
-			a.ahead.cancel, a.ahead.ready = nil, g
+			a.prefetch.cancel, a.prefetch.ready = nil, g
 			a.change(func(s *State) { s.Prepared = g != nil })
 		}
-		a.ahead.mu.Unlock()
+		a.prefetch.mu.Unlock()
 		if err != nil && ctx.Err() == nil {
 			a.warn(err)
 		}
@@ -76,8 +76,8 @@ func costly(s summary.Summarizer) bool {
 	return ok && c.Costly()
 }
 
-// makeAhead makes the summary that a pass would make now; nil where it would make none.
-func (a *Agent) makeAhead(ctx context.Context, engine clew.Config, leaf string) (*given, error) {
+// makePrefetched makes the summary that a pass would make now; nil where it would make none.
+func (a *Agent) makePrefetched(ctx context.Context, engine clew.Config, leaf string) (*prefetched, error) {
 	f, err := jsonl.Open(ctx, a.cfg.File, jsonl.Options{ReadOnly: true})
 	if err != nil {
 		return nil, err
@@ -96,13 +96,13 @@ func (a *Agent) makeAhead(ctx context.Context, engine clew.Config, leaf string) 
 		return nil, err
 	}
 	sum := res.Plan.Summary
-	return &given{clew.GivenSummary{Text: sum.Text, By: sum.Summarizer, Usage: sum.Usage}, res.Plan.Cut.FirstKept, leaf}, nil
+	return &prefetched{clew.GivenSummary{Text: sum.Text, By: sum.Summarizer, Usage: sum.Usage}, res.Plan.Cut.FirstKept, leaf}, nil
 }
 
-// takeAhead returns the summary that lies ready, nil for none, and forgets it; what is
+// takePrefetched returns the summary that lies ready, nil for none, and forgets it; what is
 // being made is stopped.
-func (a *Agent) takeAhead() *given {
-	h := &a.ahead
+func (a *Agent) takePrefetched() *prefetched {
+	h := &a.prefetch
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.cancel != nil {
@@ -114,17 +114,17 @@ func (a *Agent) takeAhead() *given {
 	return g
 }
 
-// dropAhead forgets what was made ahead.
-func (a *Agent) dropAhead(ctx context.Context) {
-	if g := a.takeAhead(); g != nil {
+// dropPrefetched forgets what was made ahead.
+func (a *Agent) dropPrefetched(ctx context.Context) {
+	if g := a.takePrefetched(); g != nil {
 		a.paid(ctx, g.Usage)
 	}
 }
 
-// useAhead makes a pass with the summary that lies ready, if what it was made of is still
+// usePrefetched makes a pass with the summary that lies ready, if what it was made of is still
 // how the conversation begins. It reports whether the pass was made.
-func (a *Agent) useAhead(ctx context.Context, why compact.Reason) (bool, error) {
-	g := a.takeAhead()
+func (a *Agent) usePrefetched(ctx context.Context, why compact.Reason) (bool, error) {
+	g := a.takePrefetched()
 	if g == nil {
 		return false, nil
 	}
@@ -154,7 +154,7 @@ func (a *Agent) paid(ctx context.Context, u *message.Usage) {
 
 // stillBegins reports whether the path goes on from where a summary was made, and
 // nothing since has changed what it was made of.
-func (a *Agent) stillBegins(ctx context.Context, g *given) (bool, error) {
+func (a *Agent) stillBegins(ctx context.Context, g *prefetched) (bool, error) {
 	path, err := session.ContextPath(ctx, a.s.Log().Store(), a.s.Leaf())
 	if err != nil {
 		return false, err
@@ -185,9 +185,9 @@ func (a *Agent) watchIdle() {
 	a.wg.Go(func() {
 		for a.cfg.Sleep(a.base, max(a.cfg.Idle/4, time.Second)) == nil {
 			a.mu.Lock()
-			due := a.op == nil && !a.closed && !a.idleSince.IsZero() && a.cfg.Clock().Sub(a.idleSince) >= a.cfg.Idle
+			idle := a.op == nil && !a.closed && !a.idleSince.IsZero() && a.cfg.Clock().Sub(a.idleSince) >= a.cfg.Idle
 			a.mu.Unlock()
-			if s := a.State(); due && s.Threshold > 0 && float64(s.Tokens) >= share*float64(s.Threshold) {
+			if s := a.State(); idle && s.Threshold > 0 && float64(s.Tokens) >= share*float64(s.Threshold) {
 				a.idleCompact()
 			}
 		}
@@ -201,7 +201,7 @@ func (a *Agent) idleCompact() {
 	a.idleSince = time.Time{}
 	a.mu.Unlock()
 	err := a.alone(a.base, "compact", DoingCompaction, func(ctx context.Context) error {
-		made, err := a.useAhead(ctx, compact.Manual)
+		made, err := a.usePrefetched(ctx, compact.Manual)
 		if err == nil && !made {
 			_, err = a.compactNow(ctx, clew.CompactOptions{Reason: compact.Manual})
 		}

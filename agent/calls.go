@@ -129,7 +129,7 @@ func (a *Agent) runBatch(ctx context.Context, batch []*call) error {
 		wg.Go(func() {
 			defer func() { <-room }()
 			if ctx.Err() != nil {
-				return // settle says that it was interrupted
+				return // closeOpenCalls says that it was interrupted
 			}
 			if err := a.runCall(ctx, c); err != nil {
 				mu.Lock()
@@ -148,14 +148,14 @@ func (a *Agent) runBatch(ctx context.Context, batch []*call) error {
 // runCall runs one call and appends its result.
 func (a *Agent) runCall(ctx context.Context, c *call) error {
 	shown := &ToolCall{ID: c.ID, Name: c.Name, Line: c.effect.Line, Arguments: c.Arguments}
-	a.pump.send(Event{Kind: KindToolStart, Tool: shown})
+	a.events.send(Event{Kind: KindToolStart, Tool: shown})
 	r := c.refused
 	if r == nil {
 		out, ok := a.runTool(ctx, c)
-		if !ok { // it was cancelled: settle says so
+		if !ok { // it was cancelled: closeOpenCalls says so
 			ended := *shown
 			ended.IsError = true
-			a.pump.send(Event{Kind: KindToolEnd, Tool: &ended})
+			a.events.send(Event{Kind: KindToolEnd, Tool: &ended})
 			return nil
 		}
 		r = &out
@@ -169,7 +169,7 @@ func (a *Agent) runCall(ctx context.Context, c *call) error {
 	_, err := a.append(ctx, m)
 	ended := *shown
 	ended.IsError = r.IsError
-	a.pump.send(Event{Kind: KindToolEnd, Tool: &ended})
+	a.events.send(Event{Kind: KindToolEnd, Tool: &ended})
 	return err
 }
 
@@ -182,7 +182,7 @@ func (a *Agent) runTool(ctx context.Context, c *call) (tool.Result, bool) {
 		mu.Lock()
 		defer mu.Unlock()
 		if !over {
-			a.pump.send(Event{Kind: KindToolOutput, Text: piece, Tool: &ToolCall{ID: c.ID, Name: c.Name}})
+			a.events.send(Event{Kind: KindToolOutput, Text: piece, Tool: &ToolCall{ID: c.ID, Name: c.Name}})
 		}
 	}
 	done := make(chan tool.Result, 1)
@@ -279,14 +279,14 @@ func (a *Agent) permitted(ctx context.Context, c *call, d permission.Decision) s
 	n := len(a.questions)
 	a.mu.Unlock()
 	a.change(func(s *State) { s.Asking = n })
-	a.pump.send(Event{Kind: KindAsk, Question: &q.Question})
+	a.events.send(Event{Kind: KindAsk, Question: &q.Question})
 	defer func() {
 		a.mu.Lock()
 		a.questions = slices.DeleteFunc(a.questions, func(o *question) bool { return o == q })
 		n := len(a.questions)
 		a.mu.Unlock()
 		a.change(func(s *State) { s.Asking = n })
-		a.pump.send(Event{Kind: KindAsked, Question: &q.Question})
+		a.events.send(Event{Kind: KindAsked, Question: &q.Question})
 	}()
 	var r Reply
 	select {
@@ -348,7 +348,7 @@ func (a *Agent) keepGuard(ctx context.Context) {
 		err = a.record(ctx, session.NewCustom(customAgent, data))
 	}
 	if err != nil {
-		a.warn(fmt.Errorf("what was allowed counts until the program ends, because it could not be written down: %w", err))
+		a.warn(fmt.Errorf("the permission counts until the program ends, because it could not be saved: %w", err))
 	}
 }
 

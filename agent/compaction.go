@@ -20,7 +20,7 @@ func (a *Agent) prepare(ctx context.Context) (*clew.Prepared, error) {
 	if due, err := a.due(ctx); err != nil {
 		return nil, err
 	} else if due {
-		made, err := a.useAhead(ctx, compact.Threshold)
+		made, err := a.usePrefetched(ctx, compact.Threshold)
 		if err != nil {
 			return nil, err
 		}
@@ -84,13 +84,13 @@ func (a *Agent) compactNow(ctx context.Context, opt clew.CompactOptions) (*clew.
 	if sum := res.Plan.Summary; sum != nil && !made && opt.Summary == nil {
 		a.paid(ctx, sum.Usage)
 	}
-	a.look(ctx)
+	a.refreshState(ctx)
 	return res, nil
 }
 
 // CompactRequest is what a user asks of a pass.
 type CompactRequest struct {
-	// Instructions are what the summary is to pay attention to.
+	// Instructions are what the summary should pay attention to.
 	Instructions string `json:"instructions,omitempty"`
 	// Preview makes the plan and the summary, and changes nothing; only what a summary has
 	// cost is written down. Give its Summary and FirstKept to a second request to have just
@@ -186,7 +186,7 @@ func (a *Agent) engineEvents(next func(context.Context, clew.Event)) func(contex
 		case e.Kind == clew.EventPassStart:
 			before = a.State().Doing
 			a.change(func(s *State) { s.Doing = DoingCompaction })
-			a.pump.send(Event{Kind: KindCompactionStart, Compaction: &c})
+			a.events.send(Event{Kind: KindCompactionStart, Compaction: &c})
 			return
 		case e.Kind == clew.EventBranch:
 			if e.Usage != nil {
@@ -204,7 +204,7 @@ func (a *Agent) engineEvents(next func(context.Context, clew.Event)) func(contex
 		}
 		if c.Done {
 			c.Summary = a.summaryAmong(ctx, e.Entries)
-			a.tally(func(t *Totals) {
+			a.count(func(t *Totals) {
 				t.Passes++
 				if e.Usage != nil {
 					t.add("", e.Usage)
@@ -214,7 +214,7 @@ func (a *Agent) engineEvents(next func(context.Context, clew.Event)) func(contex
 		if e.Err != nil {
 			c.Error, c.Aborted = e.Err.Error(), errors.Is(e.Err, context.Canceled) || errors.Is(e.Err, errCancelled) || errors.Is(e.Err, errShut)
 		}
-		a.pump.send(Event{Kind: KindCompactionEnd, Compaction: &c})
+		a.events.send(Event{Kind: KindCompactionEnd, Compaction: &c})
 	}
 }
 
@@ -231,8 +231,8 @@ func (a *Agent) summaryAmong(ctx context.Context, entries []string) string {
 	return ""
 }
 
-// look brings the state up to date with the context.
-func (a *Agent) look(ctx context.Context) {
+// refreshState brings the state up to date with the context.
+func (a *Agent) refreshState(ctx context.Context) {
 	plan, err := a.s.Check(ctx)
 	if err != nil {
 		return // whatever is wrong is said where something is done

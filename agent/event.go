@@ -45,7 +45,7 @@ const (
 	// KindRetry: a call of the model failed for a passing reason, and is made again: see
 	// Retry.
 	KindRetry Kind = "retry"
-	// KindQueue: Queue is what waits to be delivered.
+	// KindQueue: Queue is messages waiting to be sent.
 	KindQueue Kind = "queue"
 	// KindMoved: the conversation stands elsewhere: after a move in the tree, an undo,
 	// a pass. What is shown should be read again. Why says what moved it.
@@ -154,7 +154,7 @@ type Retry struct {
 
 // TellRetry tells of a call of a model that was made for the agent and is made again: for
 // a transport that tries again by itself, in model.Retry.Notify.
-func (a *Agent) TellRetry(r Retry) { a.pump.send(Event{Kind: KindRetry, Retry: &r}) }
+func (a *Agent) TellRetry(r Retry) { a.events.send(Event{Kind: KindRetry, Retry: &r}) }
 
 // TellWarning tells the user of something that went wrong around the agent.
 func (a *Agent) TellWarning(err error) { a.warn(err) }
@@ -198,14 +198,14 @@ func (a *Agent) takeOffered() {
 // Seq is the number of the last event that Config.Events was told of, or will be: when it
 // was told of that one, it knows of all that has happened.
 func (a *Agent) Seq() int64 {
-	a.pump.mu.Lock()
-	defer a.pump.mu.Unlock()
-	return a.pump.seq
+	a.events.mu.Lock()
+	defer a.events.mu.Unlock()
+	return a.events.seq
 }
 
-// pump passes events on, in order, without letting the agent wait. While the receiver is
+// eventQueue passes events on, in order, without letting the agent wait. While the receiver is
 // behind, pieces of the same block are joined, so that what waits stays small.
-type pump struct {
+type eventQueue struct {
 	to    func(Event)
 	clock func() time.Time
 	done  chan struct{}
@@ -217,8 +217,8 @@ type pump struct {
 	closed bool
 }
 
-func newPump(to func(Event), clock func() time.Time) *pump {
-	p := &pump{to: to, clock: clock, done: make(chan struct{})}
+func newEventQueue(to func(Event), clock func() time.Time) *eventQueue {
+	p := &eventQueue{to: to, clock: clock, done: make(chan struct{})}
 	p.more = sync.NewCond(&p.mu)
 	if to == nil {
 		close(p.done)
@@ -229,7 +229,7 @@ func newPump(to func(Event), clock func() time.Time) *pump {
 }
 
 // send takes an event. After close it counts for nothing.
-func (p *pump) send(e Event) {
+func (p *eventQueue) send(e Event) {
 	if p.to == nil {
 		return
 	}
@@ -241,7 +241,7 @@ func (p *pump) send(e Event) {
 }
 
 // add puts an event behind those that wait. The lock is held.
-func (p *pump) add(e Event) {
+func (p *eventQueue) add(e Event) {
 	p.seq++
 	e.Seq, e.Time = p.seq, p.clock()
 	p.wait = append(p.wait, e)
@@ -254,7 +254,7 @@ const maxJoined = 16 << 10
 
 // joined adds an event to the one before it, where that says the same with less. The
 // lock is held.
-func (p *pump) joined(e Event) bool {
+func (p *eventQueue) joined(e Event) bool {
 	if len(p.wait) == 0 {
 		return false
 	}
@@ -277,7 +277,7 @@ func (p *pump) joined(e Event) bool {
 
 // close passes on what waits and the last event, if it is not nil, and returns when that
 // is done.
-func (p *pump) close(last *Event) {
+func (p *eventQueue) close(last *Event) {
 	p.mu.Lock()
 	if last != nil {
 		p.add(*last)
@@ -288,7 +288,7 @@ func (p *pump) close(last *Event) {
 	<-p.done
 }
 
-func (p *pump) run() {
+func (p *eventQueue) run() {
 	defer close(p.done)
 	for {
 		p.mu.Lock()

@@ -119,7 +119,7 @@ func (a *Agent) useModel(ctx context.Context, c choice) error {
 		}
 		a.level = want
 	}
-	a.look(ctx)
+	a.refreshState(ctx)
 	return nil
 }
 
@@ -166,7 +166,7 @@ func (a *Agent) learn(ctx context.Context, o model.Overflow) error {
 	if _, err := a.s.Learn(ctx, o); err != nil {
 		return err
 	}
-	a.look(ctx)
+	a.refreshState(ctx)
 	return nil
 }
 

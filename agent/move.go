@@ -49,9 +49,9 @@ func (a *Agent) Navigate(ctx context.Context, target string, opt clew.BranchOpti
 // moved brings everything up to date after the leaf has moved.
 func (a *Agent) moved(ctx context.Context, why string) error {
 	ctx = context.WithoutCancel(ctx) // it has moved
-	a.dropAhead(ctx)
+	a.dropPrefetched(ctx)
 	// A call that waits for its result on this branch will never get it.
-	if err := a.settle(ctx); err != nil {
+	if err := a.closeOpenCalls(ctx); err != nil {
 		return err
 	}
 	if err := a.restore(ctx); err != nil {
@@ -61,7 +61,7 @@ func (a *Agent) moved(ctx context.Context, why string) error {
 	if err := a.useModel(ctx, choice{model: a.model, reasoning: a.reasoning}); err != nil {
 		return err
 	}
-	a.pump.send(Event{Kind: KindMoved, Why: why})
+	a.events.send(Event{Kind: KindMoved, Why: why})
 	if a.granted.Load() {
 		a.keepGuard(ctx) // it is the session's, not the branch's
 	}
@@ -122,18 +122,18 @@ func (a *Agent) Shell(ctx context.Context, command string, hidden bool) error {
 	}
 	return a.alone(ctx, "run a command", DoingShell, func(ctx context.Context) error {
 		if a.unsettled {
-			if err := a.settle(ctx); err != nil {
+			if err := a.closeOpenCalls(ctx); err != nil {
 				return err
 			}
 		}
 		call := &ToolCall{ID: a.cfg.NewID(), Name: "shell", Line: command}
-		a.pump.send(Event{Kind: KindToolStart, Tool: call})
+		a.events.send(Event{Kind: KindToolStart, Tool: call})
 		text, exit, err := a.cfg.Shell(ctx, command, func(piece string) {
-			a.pump.send(Event{Kind: KindToolOutput, Tool: call, Text: piece})
+			a.events.send(Event{Kind: KindToolOutput, Tool: call, Text: piece})
 		})
 		ended := *call
 		ended.IsError = err != nil
-		a.pump.send(Event{Kind: KindToolEnd, Tool: &ended})
+		a.events.send(Event{Kind: KindToolEnd, Tool: &ended})
 		if err != nil && ctx.Err() == nil {
 			return err
 		}

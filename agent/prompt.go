@@ -245,12 +245,12 @@ func (a *Agent) setPrompt(ctx context.Context) error {
 // afterPass brings the prompt up to date: the context begins anew anyway. What the model
 // was told of changes is part of it now.
 func (a *Agent) afterPass(ctx context.Context) error {
-	a.dropAhead(ctx)
+	a.dropPrefetched(ctx)
 	a.takeOffered()
 	if err := a.newPrompt(ctx); err != nil {
 		return err
 	}
-	a.pump.send(Event{Kind: KindMoved, Why: "a pass"})
+	a.events.send(Event{Kind: KindMoved, Why: "a pass"})
 	return nil
 }
 

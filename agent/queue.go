@@ -132,7 +132,7 @@ func (q *queue) set(items []Queued) error {
 func (q *queue) delivered(id string) error {
 	q.items = slices.DeleteFunc(slices.Clone(q.items), func(it Queued) bool { return it.ID == id })
 	if err := q.write(q.items); err != nil {
-		return &Error{Op: "take what was delivered out of the queue", Subject: q.path, Err: err, Hint: "see who may write there; nothing is said twice"}
+		return &Error{Op: "remove delivered messages from the queue", Subject: q.path, Err: err, Hint: "check who may write there; nothing is delivered twice"}
 	}
 	return nil
 }
@@ -175,7 +175,7 @@ func (q *queue) write(items []Queued) error {
 // add accepts something.
 func (q *queue) add(it Queued) error {
 	if err := q.set(append(slices.Clip(q.items), it)); err != nil {
-		return &Error{Op: "send", Subject: q.path, Err: err, Hint: "make room on the disk, or see who may write there; nothing was accepted"}
+		return &Error{Op: "send", Subject: q.path, Err: err, Hint: "free some disk space, or check the permissions of the folder; nothing was accepted"}
 	}
 	return nil
 }
@@ -194,14 +194,14 @@ func (q *queue) take(ids ...string) ([]Queued, error) {
 		return nil, nil
 	}
 	if err := q.set(rest); err != nil {
-		return nil, &Error{Op: "take back", Subject: q.path, Err: err, Hint: "make room on the disk, or see who may write there; it still waits"}
+		return nil, &Error{Op: "take back", Subject: q.path, Err: err, Hint: "free some disk space, or check the permissions of the folder; the message still waits"}
 	}
 	return out, nil
 }
 
-// due returns what is to be delivered: in a turn what came before the first that is to
+// deliverable returns what is to be delivered: in a turn what came before the first that is to
 // wait for its end.
-func (q *queue) due(inTurn bool) []Queued {
+func (q *queue) deliverable(inTurn bool) []Queued {
 	for i, it := range q.items {
 		if inTurn && it.When == WhenDone {
 			return slices.Clone(q.items[:i])

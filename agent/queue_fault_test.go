@@ -119,7 +119,7 @@ func TestQueueFileThatIsNotOurs(t *testing.T) {
 func TestPumpOfAReceiverThatIsBehind(t *testing.T) {
 	t.Parallel()
 	begin, all, longest := make(chan struct{}), 0, 0
-	p := newPump(func(e Event) {
+	p := newEventQueue(func(e Event) {
 		<-begin
 		all += len(e.Text)
 		longest = max(longest, len(e.Text))

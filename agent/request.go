@@ -41,7 +41,7 @@ func (a *Agent) ask(ctx context.Context, r *recovery) (*model.Response, error) {
 		if err != nil {
 			return nil, err
 		}
-		a.pump.send(Event{Kind: KindRequest})
+		a.events.send(Event{Kind: KindRequest})
 		resp, err := a.model.Stream(ctx, req, a.streamed)
 		if err == nil {
 			err = a.accepted(ctx, resp, p)
@@ -71,7 +71,7 @@ func (a *Agent) streamed(e model.Event) error {
 	default:
 		return nil
 	}
-	a.pump.send(out)
+	a.events.send(out)
 	return nil
 }
 
@@ -145,8 +145,8 @@ func (a *Agent) failed(ctx context.Context, err error, p *clew.Prepared, r *reco
 	case e.Kind.Transient():
 		if wait, ok := a.again(e, r); ok {
 			a.spent(ctx, e)
-			a.pump.send(Event{Kind: KindDiscard, Why: e.Message})
-			a.pump.send(Event{Kind: KindRetry, Retry: &Retry{Attempt: r.failures, Of: a.cfg.Retries, Wait: wait, Error: e.Error()}})
+			a.events.send(Event{Kind: KindDiscard, Why: e.Message})
+			a.events.send(Event{Kind: KindRetry, Retry: &Retry{Attempt: r.failures, Of: a.cfg.Retries, Wait: wait, Error: e.Error()}})
 			if err := a.cfg.Sleep(ctx, wait); err != nil {
 				return err
 			}
@@ -213,7 +213,7 @@ func (a *Agent) spent(ctx context.Context, e *model.Error) {
 // makes it smaller.
 func (a *Agent) overflowed(ctx context.Context, e *model.Error, p *clew.Prepared, r *recovery) error {
 	const op = "answer"
-	a.pump.send(Event{Kind: KindDiscard, Why: e.Message})
+	a.events.send(Event{Kind: KindDiscard, Why: e.Message})
 	if r.compacted {
 		return &Error{Op: op, Err: fmt.Errorf("the request is still too large after a pass: %w", e), Hint: "take a model with a larger window, or begin a new session"}
 	}
@@ -297,7 +297,7 @@ func (a *Agent) cutShort(ctx context.Context, id string, resp *model.Response, r
 	if err == nil && res.Plan.Act {
 		var after *compact.Plan
 		if after, err = a.s.Check(ctx); err == nil && after.Before.Guarded() < before.Before.Guarded() {
-			a.pump.send(Event{Kind: KindDiscard, Why: "the answer was cut off early"})
+			a.events.send(Event{Kind: KindDiscard, Why: "the answer was cut off early"})
 			return true, a.s.Omit(ctx, id)
 		}
 	}

@@ -64,7 +64,7 @@ type State struct {
 	// CacheHit is the share of the last request's input that the provider had cached.
 	CacheHit float64 `json:"cacheHit"`
 
-	// Queue counts what waits to be delivered; Held says that it waits until something
+	// Queue counts messages waiting to be sent; Held says that it waits until something
 	// is sent, as after Cancel.
 	Queue int  `json:"queue"`
 	Held  bool `json:"held,omitempty"`

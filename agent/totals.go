@@ -134,10 +134,10 @@ func (t *Totals) clone() Totals {
 
 // countUsage adds a call of a model; name "" for one of a summarizer.
 func (a *Agent) countUsage(name string, u *message.Usage) {
-	a.tally(func(t *Totals) { t.add(name, u) })
+	a.count(func(t *Totals) { t.add(name, u) })
 }
 
-func (a *Agent) tally(fn func(*Totals)) {
+func (a *Agent) count(fn func(*Totals)) {
 	a.totals.mu.Lock()
 	fn(&a.totals.now)
 	now := a.totals.now.clone()

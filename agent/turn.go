@@ -13,7 +13,7 @@ import (
 
 // turn lets the agent work until it has no more to do.
 func (a *Agent) turn(ctx context.Context) {
-	a.pump.send(Event{Kind: KindTurnStart})
+	a.events.send(Event{Kind: KindTurnStart})
 	outcome, err := a.work(ctx)
 	if ctx.Err() != nil {
 		if err != nil && !IsCancelled(err) {
@@ -23,7 +23,7 @@ func (a *Agent) turn(ctx context.Context) {
 	}
 	// Whatever has ended the turn before its time: no call stays without a result.
 	if outcome == OutcomeCancelled || err != nil {
-		err = errors.Join(err, a.settle(ctx))
+		err = errors.Join(err, a.closeOpenCalls(ctx))
 	}
 	e := Event{Kind: KindTurnEnd, Outcome: outcome}
 	if err != nil {
@@ -32,14 +32,14 @@ func (a *Agent) turn(ctx context.Context) {
 		a.hold(true) // what waits would fail too
 		a.mu.Unlock()
 	}
-	a.pump.send(e)
+	a.events.send(e)
 	if outcome == OutcomeDone && err == nil {
 		a.afterTurn(ctx)
 	}
 }
 
-// settle gives every call that has no result one that says so, and tells of them.
-func (a *Agent) settle(ctx context.Context) error {
+// closeOpenCalls gives every call that has no result one that says so, and tells of them.
+func (a *Agent) closeOpenCalls(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	n, err := a.s.CloseOpenCalls(ctx)
 	if a.unsettled = err != nil; a.unsettled {
@@ -65,7 +65,7 @@ func (a *Agent) settle(ctx context.Context) error {
 // work makes requests and runs calls.
 func (a *Agent) work(ctx context.Context) (Outcome, error) {
 	if a.unsettled {
-		if err := a.settle(ctx); err != nil {
+		if err := a.closeOpenCalls(ctx); err != nil {
 			return OutcomeFailed, err
 		}
 	}
@@ -114,17 +114,17 @@ func (a *Agent) work(ctx context.Context) (Outcome, error) {
 	}
 }
 
-// deliver appends what was sent and is due, and returns how much that was.
+// deliver appends the queued messages whose turn has come, and returns how many there were.
 func (a *Agent) deliver(ctx context.Context, inTurn bool) (int, error) {
 	n := 0
 	for {
 		did := false
 		err := a.withQueue(func(q *queue) error {
-			due := q.due(inTurn)
-			if len(due) == 0 || ctx.Err() != nil {
+			now := q.deliverable(inTurn)
+			if len(now) == 0 || ctx.Err() != nil {
 				return nil
 			}
-			it, m := due[0], due[0].message()
+			it, m := now[0], now[0].message()
 			// From here on it is not given up: it would be in the log and in the queue.
 			if err := a.s.AppendAs(context.WithoutCancel(ctx), it.ID, m); err != nil && !errors.Is(err, session.ErrDuplicateID) {
 				return err
@@ -167,7 +167,7 @@ func (a *Agent) take(ctx context.Context, resp *model.Response, r *recovery) (bo
 	m := resp.Message
 	id, err := a.append(ctx, m)
 	if err != nil {
-		a.pump.send(Event{Kind: KindDiscard, Why: "it could not be written down"})
+		a.events.send(Event{Kind: KindDiscard, Why: "it could not be written down"})
 		return false, fmt.Errorf("the answer could not be written down: %w", err)
 	}
 	cut := resp.Finish == model.FinishLength || resp.Finish == model.FinishWindow
@@ -252,7 +252,7 @@ func (a *Agent) append(ctx context.Context, m *message.Message) (string, error) 
 		return "", err
 	}
 	if m.Role == message.RoleAssistant {
-		a.tally(func(t *Totals) { t.answer(m) })
+		a.count(func(t *Totals) { t.answer(m) })
 	}
 	if m.Role == message.RoleToolResult || m.Role == message.RoleBashExecution {
 		// The log may have less of it, and without what a hook has taken out.
@@ -268,7 +268,7 @@ func (a *Agent) append(ctx context.Context, m *message.Message) (string, error) 
 
 // entry tells of a message that was written.
 func (a *Agent) entry(id string, m *message.Message) {
-	a.pump.send(Event{Kind: KindEntry, Entry: &Entry{ID: id, Message: m}})
+	a.events.send(Event{Kind: KindEntry, Entry: &Entry{ID: id, Message: m}})
 	a.standsAt()
 }
 

@@ -113,7 +113,7 @@ func (s *Set) bash(ctx context.Context, command string, timeout time.Duration, o
 	cmd := exec.CommandContext(ctx, s.shell.path, append(s.shell.args[:len(s.shell.args):len(s.shell.args)], command)...)
 	cmd.Dir, cmd.WaitDelay = s.dir, grace
 	cmd.Env = append(append(s.environ[:len(s.environ):len(s.environ)], quiet...), "PWD="+s.dir)
-	out := &keeper{tell: output}
+	out := &commandOutput{tell: output}
 	cmd.Stdout, cmd.Stderr = out, out // one pipe: in the order of the writes
 	ownGroup(cmd)
 	if err := cmd.Start(); err != nil {
@@ -143,7 +143,7 @@ func (s *Set) bash(ctx context.Context, command string, timeout time.Duration, o
 	default:
 		var ended *exec.ExitError
 		if err != nil && !errors.As(err, &ended) && !errors.Is(err, exec.ErrWaitDelay) && cause == nil {
-			return tool.Result{}, &Error{Op: "bash", Err: fmt.Errorf("what became of the command is not known: %w", err), Hint: "look at what it has done before running it again"}
+			return tool.Result{}, &Error{Op: "bash", Err: fmt.Errorf("the outcome of the command is not known: %w", err), Hint: "look at what it has done before running it again"}
 		}
 		by := ""
 		if n, name := signalOf(cmd.ProcessState); n != 0 {

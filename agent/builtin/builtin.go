@@ -338,7 +338,7 @@ func (s *Set) again(op, arg string) (place, error) {
 	case known && !same:
 		return p, &Error{Op: op, Subject: oneLine(arg), Err: changed("the path leads elsewhere than when it was looked at: to " + p.shown), Hint: "call again, if that place is meant"}
 	case !known && p.outside:
-		return p, &Error{Op: op, Subject: oneLine(arg), Err: refused("the path is outside the project, and nobody was asked"), Hint: "call again"}
+		return p, &Error{Op: op, Subject: oneLine(arg), Err: refused("the path is outside the project, and the user was not asked"), Hint: "call again"}
 	}
 	return p, nil
 }

@@ -24,8 +24,8 @@ const (
 	keepTail = 7 << 20
 )
 
-// keeper takes the output of a command. It tells what comes, and keeps a part.
-type keeper struct {
+// commandOutput takes the output of a command. It tells what comes, and keeps a part.
+type commandOutput struct {
 	tell func(string) // may be nil
 
 	mu   sync.Mutex
@@ -35,7 +35,7 @@ type keeper struct {
 	wait []byte // came, and can't be told yet: half a character or escape sequence
 }
 
-func (k *keeper) Write(b []byte) (int, error) {
+func (k *commandOutput) Write(b []byte) (int, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	n := len(b)
@@ -53,7 +53,7 @@ func (k *keeper) Write(b []byte) (int, error) {
 
 // text returns what was kept, as it is read by people, and whether some of it was
 // left out.
-func (k *keeper) text() (s string, cut bool) {
+func (k *commandOutput) text() (s string, cut bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	tail := k.tail[max(0, len(k.tail)-keepTail):]
@@ -75,7 +75,7 @@ func (k *keeper) text() (s string, cut bool) {
 }
 
 // show tells a piece of the output. What is not complete waits for the next.
-func (k *keeper) show(b []byte) {
+func (k *commandOutput) show(b []byte) {
 	if k.tell == nil {
 		return
 	}
@@ -88,7 +88,7 @@ func (k *keeper) show(b []byte) {
 }
 
 // end tells what was waiting.
-func (k *keeper) end() {
+func (k *commandOutput) end() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if s := line(k.wait); s != "" && k.tell != nil {

@@ -90,7 +90,7 @@ func (s *Set) expand(arg string) (string, error) {
 		return arg, nil
 	}
 	if !filepath.IsAbs(s.home) {
-		return "", wrong("it is not known what ~ is: the home folder is not set")
+		return "", wrong("the meaning of ~ is unknown, because the home folder is not set")
 	}
 	return filepath.Join(s.home, arg[1:]), nil
 }

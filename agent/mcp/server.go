@@ -53,13 +53,13 @@ func newServer(name string, cfg settings.MCPServer, c *Config, life context.Cont
 
 // link is a connection to a server.
 type link struct {
-	session *sdk.ClientSession
-	proc    *process     // of a command
-	client  *http.Client // of a url
-	cut     func()       // ends all requests of the client
-	tap     *tap
-	secrets []string
-	ended   chan struct{} // closed when the session has ended
+	session  *sdk.ClientSession
+	proc     *process     // of a command
+	client   *http.Client // of a url
+	cut      func()       // ends all requests of the client
+	recorder *recorder
+	secrets  []string
+	ended    chan struct{} // closed when the session has ended
 }
 
 // begin connects for the first time and asks for the tools.
@@ -88,7 +88,7 @@ func (s *server) wait() time.Duration { return cmp.Or(s.cfg.Timeout, waitToConne
 
 // dial connects. listing says that the tools will be asked for.
 func (s *server) dial(ctx context.Context, listing bool) (*link, error) {
-	l := &link{tap: &tap{shut: !listing}, ended: make(chan struct{})}
+	l := &link{recorder: &recorder{shut: !listing}, ended: make(chan struct{})}
 	transport, err := s.transport(l)
 	if err != nil {
 		return nil, s.explain(ctx, l, err)
@@ -130,7 +130,7 @@ func (s *server) transport(l *link) (sdk.Transport, error) {
 		}
 		// Not with the life of the set, for a server is told when its session ends.
 		life, cut := context.WithCancel(context.WithoutCancel(s.life))
-		client, err := newWeb(life, s.cfg.URL, header, l.tap)
+		client, err := newWeb(life, s.cfg.URL, header, l.recorder)
 		if err != nil {
 			cut()
 			return nil, err
@@ -153,7 +153,7 @@ func (s *server) transport(l *link) (sdk.Transport, error) {
 	if l.proc, err = start(cmd); err != nil {
 		return nil, err
 	}
-	return &sdk.IOTransport{Reader: l.tap.on(l.proc.out, false), Writer: nopClose{l.proc.in}, MaxLineLength: maxMessage}, nil
+	return &sdk.IOTransport{Reader: l.recorder.on(l.proc.out, false), Writer: nopClose{l.proc.in}, MaxLineLength: maxMessage}, nil
 }
 
 // nopClose leaves it to the process to close its input.

@@ -274,7 +274,7 @@ func (l *link) list(ctx context.Context, only []string) (offers []offer, warning
 		}
 		found = append(found, t)
 	}
-	raw := l.tap.close()
+	raw := l.recorder.close()
 	var names []string
 	for _, t := range found {
 		if slices.Contains(names, t.Name) {

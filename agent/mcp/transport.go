@@ -142,15 +142,15 @@ func (r *ring) last() string {
 
 // web makes the calls to an address.
 type web struct {
-	base   *http.Transport
-	header http.Header
-	tap    *tap
-	life   context.Context // ends every request
+	base     *http.Transport
+	header   http.Header
+	recorder *recorder
+	life     context.Context // ends every request
 }
 
 // newWeb returns a client for one address, whose requests end with life. Close its idle
 // connections.
-func newWeb(life context.Context, address string, header http.Header, t *tap) (*http.Client, error) {
+func newWeb(life context.Context, address string, header http.Header, t *recorder) (*http.Client, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, fmt.Errorf("url must be like https://example.com/mcp, and is %q", address)
@@ -194,7 +194,7 @@ func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !events { // of which the SDK bounds each event, and no other answer
 		resp.Body = &bounded{resp.Body, maxMessage}
 	}
-	resp.Body = w.tap.on(resp.Body, events)
+	resp.Body = w.recorder.on(resp.Body, events)
 	return resp, nil
 }
 
@@ -230,10 +230,10 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// tap keeps what a server sends until it is shut. The SDK gives a schema as a map, which
+// recorder keeps what a server sends until it is shut. The SDK gives a schema as a map, which
 // loses the order of its members; models read them in that order, and caches hold only
 // where bytes stay the same. So the schemas are read a second time, from what was sent.
-type tap struct {
+type recorder struct {
 	mu   sync.Mutex
 	shut bool
 	kept []*stream
@@ -246,8 +246,8 @@ type stream struct {
 	events bool // as server-sent events, not as JSON
 }
 
-// on returns a reader of which the tap keeps what is read.
-func (t *tap) on(r io.ReadCloser, events bool) io.ReadCloser {
+// on returns a reader of which the recorder keeps what is read.
+func (t *recorder) on(r io.ReadCloser, events bool) io.ReadCloser {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.shut {
@@ -260,24 +260,24 @@ func (t *tap) on(r io.ReadCloser, events bool) io.ReadCloser {
 
 type tapped struct {
 	io.ReadCloser
-	tap *tap
-	to  *stream
+	recorder *recorder
+	to       *stream
 }
 
 // Read implements io.Reader.
 func (r *tapped) Read(p []byte) (int, error) {
 	n, err := r.ReadCloser.Read(p)
-	r.tap.mu.Lock()
-	defer r.tap.mu.Unlock()
-	if !r.tap.shut && r.tap.size+n <= maxMessage {
+	r.recorder.mu.Lock()
+	defer r.recorder.mu.Unlock()
+	if !r.recorder.shut && r.recorder.size+n <= maxMessage {
 		r.to.data.Write(p[:n])
-		r.tap.size += n
+		r.recorder.size += n
 	}
 	return n, err
 }
 
-// close shuts the tap and returns the schemas that came by, by the names of the tools.
-func (t *tap) close() map[string]json.RawMessage {
+// close ends the recording and returns the schemas that came by, by the names of the tools.
+func (t *recorder) close() map[string]json.RawMessage {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.shut = true

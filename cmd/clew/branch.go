@@ -24,18 +24,18 @@ func newBranch() *cobra.Command {
 	var fl branchFlags
 	cmd := &cobra.Command{
 		Use:   "branch FILE TARGET",
-		Short: "Go back to an entry, and on from there",
-		Long: `branch moves the leaf to another entry of the tree, so that the conversation
-goes on from there. What is left stays in the file as a branch of its own.
+		Short: "Go back to an entry and continue from there",
+		Long: `branch moves the leaf to another entry of the tree, and the conversation
+continues from there. The entries after it stay in the file as a branch.
 
-TARGET is the id of an entry or the beginning of it, its label, or root (or 0)
-for before the first entry. Where it is a message of the user, the conversation
-stands before it, and its text is printed, to be said again, differently.
+TARGET is an entry's id, the beginning of one, a label, or root (or 0) for the
+start of the session. If it is a user message, the conversation moves to just
+before it, and the message is printed so that you can send it again, edited.
 
-With --summarize the new branch begins with a summary of what is left behind:
-what was tried, and which files were read and changed. No model is asked: it is
-made from the log by rules. A tool call that waits for its result at the new
-place gets one that says that it was interrupted.`,
+With --summarize the new branch begins with a summary of the branch you leave:
+what was tried, and which files were read and changed. It is made from the log
+by rules, without a model. A tool call without a result at the new place gets
+one that says it was interrupted.`,
 		Example: `  clew branch session.jsonl 3f2a
   clew branch --summarize --label 'without a cache' session.jsonl before-cache
   clew branch --dry-run --summarize --budget 1k session.jsonl root`,
@@ -45,11 +45,11 @@ place gets one that says that it was interrupted.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return runBranch(cmd, args[0], args[1], fl) },
 	}
 	f := cmd.Flags()
-	f.BoolVar(&fl.summarize, "summarize", false, "tell the new branch what is left behind")
+	f.BoolVar(&fl.summarize, "summarize", false, "begin the new branch with a summary of the branch you leave")
 	addSummaryFlags(cmd, &fl.template, &fl.instructions, "structured")
-	f.StringVar(&fl.budget, "budget", "", fmt.Sprintf("the most the summary may take, in tokens (default, and at most: %d)", branch.DefaultBudget))
-	f.StringVar(&fl.label, "label", "", "give the summary this label, or TARGET where there is none")
-	f.BoolVar(&fl.dryRun, "dry-run", false, "show what would be done, and do nothing")
+	f.StringVar(&fl.budget, "budget", "", fmt.Sprintf("size limit of the summary in tokens (default and maximum: %d)", branch.DefaultBudget))
+	f.StringVar(&fl.label, "label", "", "label the summary, or TARGET if there is no summary")
+	f.BoolVar(&fl.dryRun, "dry-run", false, "show what would be done and change nothing")
 	fl.json = jsonFlag(cmd)
 	return cmd
 }
@@ -89,7 +89,7 @@ type branchSummary struct {
 func (fl *branchFlags) options(cmd *cobra.Command) (opt clew.BranchOptions, policy compact.Policy, err error) {
 	for _, name := range []string{"template", "instructions", "budget"} {
 		if cmd.Flags().Changed(name) && !fl.summarize {
-			return opt, policy, usagef("branch: --%s says how a summary is to be, and none is asked for; add --summarize", name)
+			return opt, policy, usagef("branch: --%s has no effect without a summary; add --summarize", name)
 		}
 	}
 	if policy.Template, err = findTemplate(fl.template); err != nil {
@@ -277,7 +277,7 @@ func (r *branchReport) print(cmd *cobra.Command) error {
 		rep.text(s.Text)
 		rep.fileLists(s.ReadFiles, s.ModifiedFiles)
 	} else if r.Why != "" {
-		rep.row("summary", "none: nothing is left behind")
+		rep.row("summary", "none: the branch you leave has no entries")
 	}
 	if r.Settled > 0 {
 		rep.row("settled", "%s got a result that says so", count(r.Settled, "interrupted call"))
@@ -304,7 +304,7 @@ func (r *report) again(text string) {
 	if text == "" {
 		return
 	}
-	r.row("again", "it stands before this message; say it again, differently:")
+	r.row("again", "moved to before this message; send it again, edited:")
 	r.text(text)
 }
 
@@ -313,13 +313,13 @@ func newUndo() *cobra.Command {
 	var asJSON *bool
 	cmd := &cobra.Command{
 		Use:   "undo FILE",
-		Short: "Take the latest compaction back",
-		Long: `undo moves the leaf to before the latest pass, so that the context is what
-it was before it. Nothing is removed: the pass stays in the file as a
-branch, and undo right after undo brings it back.
+		Short: "Undo the latest compaction",
+		Long: `undo moves the leaf to before the latest pass, which restores the context as
+it was. Nothing is removed: the pass stays in the file as a branch, and a
+second undo brings it back.
 
-When messages came after the pass, undo does nothing unless --keep-later
-says that they are to be appended again behind the old context.`,
+If messages came after the pass, undo refuses unless you add --keep-later,
+which appends them again after the restored context.`,
 		Example: `  clew undo session.jsonl
   clew undo --keep-later session.jsonl`,
 		GroupID: groupChange,
@@ -328,7 +328,7 @@ says that they are to be appended again behind the old context.`,
 			return runUndo(cmd, args[0], opt, *asJSON)
 		},
 	}
-	cmd.Flags().BoolVar(&opt.KeepLater, "keep-later", false, "append what came after the pass again")
+	cmd.Flags().BoolVar(&opt.KeepLater, "keep-later", false, "append the messages that came after the pass again")
 	asJSON = jsonFlag(cmd)
 	return cmd
 }
@@ -374,7 +374,7 @@ func undoError(path string, err error) error {
 	case errors.Is(err, session.ErrNothingToUndo):
 		return &session.Error{
 			Op: "undo", Subject: path, Err: errors.New("there is nothing to undo: no pass on the path to the leaf"),
-			Hint: "clew tree shows what is there",
+			Hint: "clew tree lists the entries",
 		}
 	case errors.As(err, &later):
 		came := count(later.Messages, "message")
@@ -386,7 +386,7 @@ func undoError(path string, err error) error {
 		return &session.Error{
 			Op: "undo", Subject: path,
 			Err:  fmt.Errorf("%s came after the pass %s and would be left behind", came, later.Pass),
-			Hint: "clew undo --keep-later appends them again behind the old context",
+			Hint: "clew undo --keep-later appends them again after the restored context",
 		}
 	}
 	return err

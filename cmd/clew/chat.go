@@ -43,18 +43,18 @@ func newChat() *cobra.Command {
 	var fl chatFlags
 	cmd := &cobra.Command{
 		Use:   "chat [PROMPT]",
-		Short: "Talk with a model that uses tools, for as long as you like",
-		Long: `chat talks with a model that reads and changes the files of a project and runs
-commands. The conversation is kept inside the model's window, and nothing of it
-is lost: /compact, /undo, /tree, /context and /recall work on it, and clew's
-other commands on its file.
+		Short: "Chat with a model that uses tools, without running out of window",
+		Long: `chat runs an agent that reads and changes the files of a project and runs
+commands. It keeps the conversation inside the model's window and loses none of
+it: /compact, /undo, /tree, /context and /recall work on the conversation, and
+clew's other commands work on its file.
 
-With a terminal it is a program on the whole screen; /help lists what it knows.
-With --print it answers one prompt, from the arguments and the standard input,
-and with --rpc it is driven by another program, over lines of JSON.
+In a terminal it uses the whole screen; /help lists its commands. With --print
+it answers one prompt, taken from the arguments and standard input. With --rpc
+another program drives it, over lines of JSON.
 
-What changes something is asked for; --mode and --allow say what need not be.
-With --print nobody is there to ask: what is not allowed is refused.
+It asks before it changes anything; --mode and --allow say what needs no
+question. With --print it cannot ask: what is not allowed is refused.
 
 Exit codes with --print: 0 done, 1 failed, 2 wrong use, 130 interrupted.`,
 		Example: `  clew chat
@@ -69,33 +69,33 @@ Exit codes with --print: 0 done, 1 failed, 2 wrong use, 130 interrupted.`,
 		Args:    cobra.ArbitraryArgs,
 	}
 	f := cmd.Flags()
-	f.BoolVarP(&fl.last, "continue", "c", false, "go on with the newest session of the project")
-	f.StringVarP(&fl.resume, "resume", "r", "", "go on with the session of an id, or choose one")
+	f.BoolVarP(&fl.last, "continue", "c", false, "continue the newest session of the project")
+	f.StringVarP(&fl.resume, "resume", "r", "", "continue the session with this id, or choose one")
 	f.Lookup("resume").NoOptDefVal = pickSession
-	f.StringVar(&fl.session, "session", "", "go on with the session in a file, or of an id")
-	f.StringVar(&fl.fork, "fork", "", "begin with a copy of a session: a file, or an id")
+	f.StringVar(&fl.session, "session", "", "continue the session with this id or in this file")
+	f.StringVar(&fl.fork, "fork", "", "start from a copy of a session, given by file or id")
 	f.BoolVar(&fl.fresh, "new", false, "begin a new session (the default)")
 	f.StringVar(&fl.name, "name", "", "give the session a name")
-	f.BoolVar(&fl.noSession, "no-session", false, "keep the session in memory, and no file")
+	f.BoolVar(&fl.noSession, "no-session", false, "keep the session in memory only")
 	f.StringVar(&fl.model, "model", "", "the model that answers, as provider/model; clew models lists them")
-	f.StringVar(&fl.baseURL, "base-url", "", "address of another server that speaks the API of --model's provider, or OpenAI's")
-	f.StringVar(&fl.keyEnv, "key-env", "", "environment variable that has its key")
+	f.StringVar(&fl.baseURL, "base-url", "", "base URL of another server with the API of --model's provider, or OpenAI's")
+	f.StringVar(&fl.keyEnv, "key-env", "", "environment variable that holds its key")
 	f.StringVar(&fl.reasoning, "reasoning", "", "how much the model reasons: "+strings.Join(reasoningNames(), ", "))
-	f.StringVar(&fl.mode, "mode", "", "what is done without asking: "+strings.Join(settings.Modes(), ", "))
-	f.StringArrayVar(&fl.allow, "allow", nil, `allow what a rule says, such as "bash(go test *)"; may be repeated`)
-	f.StringArrayVar(&fl.deny, "deny", nil, "deny what a rule says; may be repeated")
+	f.StringVar(&fl.mode, "mode", "", "what the agent may do without asking: "+strings.Join(settings.Modes(), ", "))
+	f.StringArrayVar(&fl.allow, "allow", nil, `rule for what is allowed, such as "bash(go test *)"; may be repeated`)
+	f.StringArrayVar(&fl.deny, "deny", nil, "rule for what is denied; may be repeated")
 	f.BoolVar(&fl.noTools, "no-tools", false, "give the model no tools")
-	f.StringSliceVar(&fl.tools, "tools", nil, "give the model these tools alone: read,grep,...")
-	f.StringVar(&fl.summarizer, "summarizer", "", "the model that writes summaries, as provider/model; same: the one that answers; none: rules do it")
+	f.StringSliceVar(&fl.tools, "tools", nil, "give the model only these tools: read,grep,...")
+	f.StringVar(&fl.summarizer, "summarizer", "", "the model that writes summaries, as provider/model; same: the model that answers; none: no model, rules")
 	f.StringVar(&fl.preset, "preset", "", "how the session is kept inside the window; see clew compact")
 	f.StringVar(&fl.window, "window", "", "the model's window in tokens, such as 64k")
-	f.IntVar(&fl.maxRequests, "max-requests", 0, "the most requests for one prompt (default 200)")
-	f.StringVar(&fl.systemFile, "system-file", "", "take the system prompt from a file")
+	f.IntVar(&fl.maxRequests, "max-requests", 0, "maximum number of requests for one prompt (default 200)")
+	f.StringVar(&fl.systemFile, "system-file", "", "read the system prompt from a file")
 	f.BoolVarP(&fl.print, "print", "p", false, "answer one prompt and print the answer")
-	f.BoolVar(&fl.json, "json", false, "with --print: print what happens, a JSON object a line")
-	f.BoolVar(&fl.rpc, "rpc", false, "be driven by a program, over lines of JSON; docs/rpc.md")
-	f.BoolVar(&fl.demo, "demo", false, "show how it works, with a scripted model and no key")
-	f.BoolVar(&fl.screenReader, "screen-reader", false, "print plain lines, which a screen reader can follow")
+	f.BoolVar(&fl.json, "json", false, "with --print: print every event as a line of JSON")
+	f.BoolVar(&fl.rpc, "rpc", false, "be driven by another program over lines of JSON; see docs/rpc.md")
+	f.BoolVar(&fl.demo, "demo", false, "show how it works with a scripted model; needs no key")
+	f.BoolVar(&fl.screenReader, "screen-reader", false, "print plain lines that a screen reader can follow")
 	f.StringVar(&fl.theme, "theme", "", "the colours: "+strings.Join(settings.Themes(), ", "))
 	f.StringVar(&fl.cwd, "cwd", "", "the project's folder (default: this one)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return fl.run(cmd, args) }
@@ -150,28 +150,28 @@ func (fl *chatFlags) check(cmd *cobra.Command) error {
 		return nil
 	}
 	if err := errors.Join(
-		only("there is one session; leave one of them out", "continue", "resume", "session", "fork", "new", "no-session"),
-		only("there is one way to talk; leave one of them out", "print", "rpc"),
-		only("a model gets no tools, or some; leave one of them out", "no-tools", "tools"),
-		only("the demo has its own model; leave one of them out", "demo", "model"),
-		only("the demo has its own model; leave one of them out", "demo", "base-url"),
-		only("the demo has its own project; leave one of them out", "demo", "cwd"),
-		only("the demo begins its own session; leave one of them out", "demo", "continue"),
-		only("the demo begins its own session; leave one of them out", "demo", "resume"),
-		only("the demo begins its own session; leave one of them out", "demo", "session"),
-		only("the demo begins its own session; leave one of them out", "demo", "fork"),
+		only("they choose different sessions; drop one of them", "continue", "resume", "session", "fork", "new", "no-session"),
+		only("they exclude each other; drop one of them", "print", "rpc"),
+		only("they exclude each other; drop one of them", "no-tools", "tools"),
+		only("the demo has its own model; drop one of them", "demo", "model"),
+		only("the demo has its own model; drop one of them", "demo", "base-url"),
+		only("the demo has its own project; drop one of them", "demo", "cwd"),
+		only("the demo starts its own session; drop one of them", "demo", "continue"),
+		only("the demo starts its own session; drop one of them", "demo", "resume"),
+		only("the demo starts its own session; drop one of them", "demo", "session"),
+		only("the demo starts its own session; drop one of them", "demo", "fork"),
 	); err != nil {
 		return err
 	}
 	switch {
 	case fl.json && !fl.print:
-		return usagef("chat: --json prints what happens with one prompt; add --print")
+		return usagef("chat: --json works only with --print; add --print")
 	case (fl.baseURL != "" || fl.keyEnv != "") && fl.model == "":
-		return usagef("chat: --base-url and --key-env say where a model is; say which with --model")
+		return usagef("chat: --base-url and --key-env need a model; name it with --model")
 	case cmd.Flags().Changed("max-requests") && fl.maxRequests < 1:
-		return usagef("chat: --max-requests %d: nothing could be asked; give at least 1", fl.maxRequests)
+		return usagef("chat: --max-requests %d: it must be at least 1", fl.maxRequests)
 	case fl.resume == pickSession && (fl.print || fl.rpc) && len(cmd.Flags().Args()) == 0:
-		return usagef("chat: --resume: nobody is there to choose a session; give an id, or take --continue")
+		return usagef("chat: --resume cannot show a list without a terminal; give an id, or use --continue")
 	case fl.theme != "" && !contains(settings.Themes(), fl.theme):
 		return usagef("chat: --theme %s: there are %s", fl.theme, strings.Join(settings.Themes(), ", "))
 	}
@@ -209,7 +209,7 @@ func (fl *chatFlags) config(ctx context.Context, args []string) (c chat.Config, 
 			return c, nil, usagef("chat: --system-file: %w", err)
 		}
 		if c.System = strings.TrimSpace(string(data)); c.System == "" {
-			return c, nil, usagef("chat: --system-file %s: there is nothing in it", fl.systemFile)
+			return c, nil, usagef("chat: --system-file %s: the file is empty", fl.systemFile)
 		}
 	}
 	if fl.resume == pickSession && len(args) > 0 && isSessionID(ctx, args[0]) {
@@ -270,9 +270,9 @@ func withInput(cmd *cobra.Command, words string) (string, error) {
 	data, err := io.ReadAll(io.LimitReader(in, maxPrompt+1))
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("chat: the standard input can't be read: %w", err)
+		return "", fmt.Errorf("chat: can't read standard input: %w", err)
 	case len(data) > maxPrompt:
-		return "", usagef("chat: the standard input has more than %s; put it into a file, and name that in the prompt", size(maxPrompt))
+		return "", usagef("chat: standard input is larger than %s; put it into a file and name the file in the prompt", size(maxPrompt))
 	}
 	text := strings.ToValidUTF8(strings.TrimSpace(string(data)), "\uFFFD")
 	switch {
@@ -292,7 +292,7 @@ func isAnswer(m *message.Message) bool {
 // runRPC lets another program talk.
 func (fl *chatFlags) runRPC(ctx context.Context, cmd *cobra.Command, c chat.Config, words string) error {
 	if words != "" {
-		return usagef("chat: --rpc takes no prompt: the other program sends it")
+		return usagef("chat: --rpc takes no prompt; the other program sends it")
 	}
 	d, err := fl.takeDemo(cmd, &c)
 	if err != nil {

@@ -42,7 +42,7 @@ func TestChatSignals(t *testing.T) {
 			if got := <-code; got != exitInterrupted || out.Len() > 0 {
 				t.Errorf("exit code %d, %q", got, &out)
 			}
-			m := regexp.MustCompile(`(?m)^clew: interrupted; clew chat --session (.*\.jsonl) goes on$`).FindStringSubmatch(errOut.String())
+			m := regexp.MustCompile(`(?m)^clew: interrupted; clew chat --session (.*\.jsonl) continues it$`).FindStringSubmatch(errOut.String())
 			if m == nil || !strings.HasPrefix(m[1], filepath.Clean(os.Getenv("CLEW_DATA_DIR"))) {
 				t.Fatalf("%q", &errOut)
 			}

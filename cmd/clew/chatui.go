@@ -30,8 +30,8 @@ func (fl *chatFlags) runUI(ctx context.Context, cmd *cobra.Command, c chat.Confi
 		return err
 	}
 	defer d.end()
-	sink := tui.NewSink()
-	c.Events = sink.Send
+	queue := tui.NewEventQueue()
+	c.Events = queue.Send
 	s, err := openChat(ctx, c)
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func (fl *chatFlags) runUI(ctx context.Context, cmd *cobra.Command, c chat.Confi
 		host = demoHost{s}
 	}
 	err = tui.Run(ctx, tui.Config{
-		Host: host, Events: sink, In: in, Out: out, Theme: theme(fl.theme, look.Theme), ScreenReader: fl.screenReader || look.ScreenReader,
+		Host: host, Events: queue, In: in, Out: out, Theme: theme(fl.theme, look.Theme), ScreenReader: fl.screenReader || look.ScreenReader,
 		First: words, Choose: fl.resume == pickSession, Hints: hints,
 		Silent: look.Silent, NoPreview: look.NoPreview,
 	})
@@ -71,7 +71,7 @@ func (fl *chatFlags) runUI(ctx context.Context, cmd *cobra.Command, c chat.Confi
 		return err
 	}
 	if _, err := os.Stat(now.File); err == nil && now.File != "" && !fl.demo {
-		fmt.Fprintf(cmd.ErrOrStderr(), "clew chat --session %s goes on\n", now.Session)
+		fmt.Fprintf(cmd.ErrOrStderr(), "clew chat --session %s continues it\n", now.Session)
 	}
 	return nil
 }
@@ -95,11 +95,11 @@ func trusted(ctx context.Context, c chat.Config, s *chat.Session) (*chat.Session
 
 // askTrust asks whether a project is trusted.
 func askTrust(in io.Reader, out io.Writer, wants []string) (bool, error) {
-	fmt.Fprintln(out, "This project's settings want more than a project may by itself:")
+	fmt.Fprintln(out, "This project's settings ask for more than a project may do without your trust:")
 	for _, w := range wants {
 		fmt.Fprintln(out, "  "+oneLine(w))
 	}
-	fmt.Fprint(out, "Trust this project? It can then run programs of its own. [y/N] ")
+	fmt.Fprint(out, "Trust this project? It can then run its own programs. [y/N] ")
 	var line []byte
 	for b := make([]byte, 1); len(line) < 100; {
 		n, err := in.Read(b)
@@ -278,15 +278,15 @@ func say(ctx context.Context, s *chat.Session, prompt string) error {
 
 func howToGoOn(s *chat.Session) string {
 	if now := s.Agent().State(); now.File != "" {
-		return "clew chat --session " + now.File + " goes on"
+		return "clew chat --session " + now.File + " continues it"
 	}
-	return "the session was in memory alone"
+	return "the session was only in memory"
 }
 
 // refusals says what was refused because nobody was there to ask.
 func (p *printer) refusals(s *chat.Session) {
 	for _, r := range s.Refused() {
-		text := "refused, because nobody was there to ask: " + oneLine(r.Line) + " (" + oneLine(r.Why) + ")"
+		text := "refused, because clew could not ask: " + oneLine(r.Line) + " (" + oneLine(r.Why) + ")"
 		for _, rule := range r.Rules {
 			text += " --allow '" + strings.ReplaceAll(oneLine(rule), "'", `'\''`) + "'"
 		}
@@ -302,7 +302,7 @@ func (p *printer) end(cmd *cobra.Command, s *chat.Session) error {
 	switch p.outcome {
 	case agent.OutcomeDone:
 	case agent.OutcomeLimit:
-		return fmt.Errorf("the limit of requests for one prompt was reached; raise it with --max-requests; %s", howToGoOn(s))
+		return fmt.Errorf("stopped at the limit of requests for one prompt; raise it with --max-requests; %s", howToGoOn(s))
 	case agent.OutcomeFailed:
 		return errors.New(p.failed)
 	default:

@@ -44,19 +44,19 @@ func newExport() *cobra.Command {
 	can := writableFormats()
 	cmd := &cobra.Command{
 		Use:   "export FILE",
-		Short: "Write a session in the form of another agent or API",
+		Short: "Write a session in the format of another agent or API",
 		Long: `export writes the context of a session, what the model would see at the leaf,
-in another form: as a session file of another agent, which that can resume,
-or as the list of messages that goes to an API. With --full it writes the
-whole path instead, as it was said, with the compactions where the form has
-a place for them. FILE is not changed.
+in another format: as a session file that another agent can resume, or as the
+list of messages for an API. With --full it writes the whole path as it was
+said, with its compactions if the format has a place for them. FILE is not
+changed.
 
-Forms: ` + joinFormats(can) + `.
-html is a page to read, with all branches in one file that needs no network.
-What the form has no place for is counted.
+Formats: ` + joinFormats(can) + `
+(one page for reading, with all branches; it needs no network). What the format
+has no place for is counted.
 
-Keys, tokens and passwords become [redacted:kind], in every form; --no-redact
-keeps them, for one who goes on with the session elsewhere.`,
+Keys, tokens and passwords become [redacted:kind] in every format; --no-redact
+keeps them, for continuing the session elsewhere.`,
 		Example: `  clew export session.jsonl --to anthropic > body.json
   clew export session.jsonl --to claude-code --out 0199a1b2.jsonl
   clew export --full session.jsonl --to codex --out rollout.jsonl
@@ -65,14 +65,14 @@ keeps them, for one who goes on with the session elsewhere.`,
 		Args:    argCount(1, 1),
 	}
 	f := cmd.Flags()
-	f.StringVar(&fl.to, "to", "", "the form to write (also --format)")
+	f.StringVar(&fl.to, "to", "", "the format to write (also --format)")
 	f.StringVar(&fl.to, "format", "", "as --to")
 	_ = f.MarkHidden("format")
-	f.StringVarP(&fl.out, "out", "o", "", "the file to write (default: the output)")
+	f.StringVarP(&fl.out, "out", "o", "", "the file to write (default: standard output)")
 	f.StringVar(&fl.leaf, "leaf", "", "write the path to this entry (an id or the beginning of one)")
-	f.BoolVar(&fl.full, "full", false, "write the whole path, not the context alone")
+	f.BoolVar(&fl.full, "full", false, "write the whole path, not only the context")
 	f.BoolVar(&fl.noRedact, "no-redact", false, "keep keys, tokens and passwords")
-	f.BoolVar(&fl.force, "force", false, "write over a file that is there")
+	f.BoolVar(&fl.force, "force", false, "overwrite an existing file")
 	asJSON := jsonFlag(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("to", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return formatNames(can), cobra.ShellCompDirectiveNoFileComp
@@ -110,13 +110,13 @@ func (fl *exportFlags) check(can []transcript.Format, asJSON bool) error {
 		fl.out = ""
 	}
 	if fl.to == "" {
-		return usagef("export: say the form with --to: %s", joinFormats(can))
+		return usagef("export: name the format with --to: %s", joinFormats(can))
 	}
 	switch {
 	case !slices.Contains(can, transcript.Format(fl.to)):
 		return usagef("export: --to %s: there are %s", fl.to, joinFormats(can))
 	case asJSON && fl.out == "":
-		return usagef("export: --json tells of a file; name it with --out")
+		return usagef("export: --json reports on a file; name it with --out")
 	}
 	return nil
 }
@@ -204,7 +204,7 @@ func (c *counted) Write(p []byte) (int, error) {
 // writeWhole writes a file that others read, whole or not at all.
 func writeWhole(out string, force bool, write func(io.Writer) error) (err error) {
 	if _, err := os.Lstat(out); err == nil && !force {
-		return fmt.Errorf("export: %s is there already; choose another name or add --force; nothing was written", out)
+		return fmt.Errorf("export: %s already exists; choose another name or add --force; nothing was written", out)
 	}
 	part, err := os.CreateTemp(filepath.Dir(out), "."+filepath.Base(out)+".*")
 	if err != nil {
@@ -234,7 +234,7 @@ func writeWhole(out string, force bool, write func(io.Writer) error) (err error)
 	}
 	// A link, unlike a rename, fails when a file of that name came meanwhile.
 	if err = os.Link(part.Name(), out); errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("export: %s is there already; nothing was written", out)
+		return fmt.Errorf("export: %s already exists; nothing was written", out)
 	} else if err != nil {
 		return os.Rename(part.Name(), out)
 	}
@@ -268,8 +268,8 @@ func printNotes(w *bufio.Writer, columns int, margin string, notes []transcript.
 	}
 	switch {
 	case aside == 1:
-		w.WriteString(margin + "1 thing that is no part of the conversation was left out; --json names it\n")
+		w.WriteString(margin + "1 item that is not part of the conversation was left out; --json names it\n")
 	case aside > 1:
-		w.WriteString(margin + number(int64(aside)) + " things that are no part of the conversation were left out; --json names them\n")
+		w.WriteString(margin + number(int64(aside)) + " items that are not part of the conversation were left out; --json names them\n")
 	}
 }

@@ -57,7 +57,7 @@ var counterNames = []string{string(counterHeuristic), string(counterBPE), string
 // add adds the flag to a command.
 func (c *counterFlag) add(cmd *cobra.Command) {
 	*c = counterHeuristic
-	cmd.Flags().Var(c, "counter", "what estimates tokens: heuristic, bpe (exact for OpenAI's models), chars4 (a token for four characters)")
+	cmd.Flags().Var(c, "counter", "how tokens are estimated: heuristic, bpe (exact for OpenAI models), chars4 (one token per four characters)")
 	_ = cmd.RegisterFlagCompletionFunc("counter", cobra.FixedCompletions(counterNames, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -97,16 +97,16 @@ type summarizerFlags struct {
 
 func (fl *summarizerFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&fl.name, "summarizer", "", "the model that writes the summary, as provider/model, or a model that clew models lists; none: nobody is asked (default: what clew settings says, else none)")
-	f.StringVar(&fl.baseURL, "base-url", "", "address of another server that speaks the provider's API, or OpenAI's, such as http://localhost:11434/v1")
-	f.StringVar(&fl.keyEnv, "key-env", "", "environment variable that has the key (default: the provider's own, for its own address alone)")
+	f.StringVar(&fl.name, "summarizer", "", "the model that writes the summary, as provider/model or a name that clew models lists; none: no model (default: the setting, else none)")
+	f.StringVar(&fl.baseURL, "base-url", "", "base URL of another server with the provider's API or OpenAI's, such as http://localhost:11434/v1")
+	f.StringVar(&fl.keyEnv, "key-env", "", "environment variable that holds the key (default: the provider's own, and only for its own address)")
 }
 
 // summarizer returns what the flags name, nil when they name none.
 func (fl *summarizerFlags) summarizer() (summary.Summarizer, error) {
 	if fl.name == "" {
 		if fl.baseURL != "" || fl.keyEnv != "" {
-			return nil, usagef("--base-url and --key-env say where a model is; say which with --summarizer")
+			return nil, usagef("--base-url and --key-env need a model; name it with --summarizer")
 		}
 		return nil, nil
 	}
@@ -153,11 +153,11 @@ type policyFlags struct {
 
 func (fl *policyFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&fl.window, "window", "", "the model's window in tokens (default: that of the session's model, else 200000)")
-	f.StringVar(&fl.reserve, "reserve", "", "what stays free for the answer (default: 16384, at most a quarter of the window)")
-	f.StringVar(&fl.keep, "keep", "", "the newest part that stays as it is, at most half of the window (default: what the target leaves)")
-	f.StringVar(&fl.target, "target", "", "how large the context is to be afterwards (default: half of the window, or what --keep gives)")
-	f.StringVar(&fl.maxBytes, "max-bytes", "", "the most a request may take, in bytes of its JSON, such as 32M (default: no limit)")
+	f.StringVar(&fl.window, "window", "", "the model's window in tokens (default: that of the session's model, or 200000)")
+	f.StringVar(&fl.reserve, "reserve", "", "tokens kept free for the answer (default: 16384; at most a quarter of the window)")
+	f.StringVar(&fl.keep, "keep", "", "size of the newest part that is kept as it is; at most half of the window (default: what the target leaves)")
+	f.StringVar(&fl.target, "target", "", "size of the context afterwards (default: half of the window, or what --keep implies)")
+	f.StringVar(&fl.maxBytes, "max-bytes", "", "maximum size of a request in bytes of JSON, such as 32M (default: no limit)")
 	f.StringVar(&fl.preset, "preset", "", "the policy: "+strings.Join(compact.PresetNames(), ", ")+" (default: clew, or what clew settings says)")
 	_ = cmd.RegisterFlagCompletionFunc("preset", cobra.FixedCompletions(compact.PresetNames(), cobra.ShellCompDirectiveNoFileComp))
 	fl.counter.add(cmd)
@@ -167,8 +167,8 @@ func (fl *policyFlags) add(cmd *cobra.Command) {
 // addSummaryFlags adds the flags that say how a summary is to be.
 func addSummaryFlags(cmd *cobra.Command, template, instructions *string, byDefault string) {
 	f := cmd.Flags()
-	f.StringVar(template, "template", "", "the form of the summary: "+strings.Join(templateNames(), ", ")+" (default: "+byDefault+")")
-	f.StringVar(instructions, "instructions", "", "what the summary is to pay attention to")
+	f.StringVar(template, "template", "", "the template of the summary: "+strings.Join(templateNames(), ", ")+" (default: "+byDefault+")")
+	f.StringVar(instructions, "instructions", "", "what the summary should pay attention to")
 	_ = cmd.RegisterFlagCompletionFunc("template", cobra.FixedCompletions(templateNames(), cobra.ShellCompDirectiveNoFileComp))
 }
 

@@ -14,17 +14,17 @@ import (
 func newFork() *cobra.Command {
 	cmd := forkCommand(&cobra.Command{
 		Use:   "fork FILE [TARGET]",
-		Short: "Make a session of its own of the path to an entry",
+		Short: "Copy the path to an entry into a new session",
 		Long: `fork writes a new session with the path from the root to TARGET, or to the leaf
-when there is none, and nothing of other branches. Entries keep their ids and
-every byte; the header is new and names FILE. FILE is only read, so another
-program may have it open.
+without TARGET, and nothing of other branches. Entries keep their ids and every
+byte; the header is new and names FILE. FILE is only read, so another program
+may have it open.
 
-TARGET is the id of an entry or the beginning of it, or its label. Where it is
-a message of the user, the new session ends before it, and its text is
-printed, to be said again, differently. In the middle of a pass it ends before
-the pass. A tool call that waits for its result gets one that says that it was
-interrupted: what it gives goes to FILE.`,
+TARGET is an entry's id, the beginning of one, or a label. If it is a user
+message, the new session ends before it, and the message is printed so that you
+can send it again, edited. Inside a pass, it ends before the pass. A tool call
+without a result gets one that says it was interrupted; the real result goes
+to FILE.`,
 		Example: `  clew fork session.jsonl 3f2a
   clew fork --out other.jsonl session.jsonl before-cache`,
 		ValidArgsFunction: completeTarget,
@@ -36,9 +36,9 @@ interrupted: what it gives goes to FILE.`,
 func newClone() *cobra.Command {
 	return forkCommand(&cobra.Command{
 		Use:   "clone FILE",
-		Short: "Make a session of its own of the path to the leaf",
-		Long: `clone is fork without a target: a new session with the path to the leaf, and
-nothing of other branches. It goes on by itself.`,
+		Short: "Copy the path to the leaf into a new session",
+		Long: `clone is fork without a target: a new session with the path to the leaf and
+nothing of other branches. The two sessions are independent.`,
 		Example: `  clew clone session.jsonl
   clew clone --out other.jsonl session.jsonl`,
 		Args: argCount(1, 1),
@@ -71,9 +71,9 @@ func forkCommand(cmd *cobra.Command) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {
 		case args[0] == "-":
-			return usagef("%s: a new session names the one it comes from, and standard input has no name; name a file", cmd.Name())
+			return usagef("%s: a new session records the file it comes from, and standard input has no name; name a file", cmd.Name())
 		case *out == "-":
-			return usagef("%s: --out -: a session is a file of its own; name one", cmd.Name())
+			return usagef("%s: --out -: a session can't be written to standard output; name a file", cmd.Name())
 		case *out == "" && cmd.Flags().Changed("out"):
 			return usagef("%s: --out is empty; name a file or a folder, or leave it out", cmd.Name())
 		}
@@ -81,7 +81,7 @@ func forkCommand(cmd *cobra.Command) *cobra.Command {
 		if len(args) > 1 {
 			target = args[1]
 			if isRoot(target) {
-				return usagef("%s: nothing is before the first entry; name an entry: the first message gives an empty session", cmd.Name())
+				return usagef("%s: nothing comes before the first entry; name an entry; the first message gives an empty session", cmd.Name())
 			}
 		}
 		r, err := runFork(cmd, args[0], target, len(args) > 1, *out)
@@ -157,7 +157,7 @@ func (r *forkReport) print(cmd *cobra.Command) error {
 	rep.row("session", "%s, made of %s", r.ID, r.File)
 	rep.place("up to", r.at, "before the first entry")
 	if r.Before != "" {
-		rep.row("", "what was named stands in the middle of the pass %s, so it ends before that", short(r.Before, maxID))
+		rep.row("", "the target is inside the pass %s, so the copy ends before the pass", short(r.Before, maxID))
 	}
 	rep.again(r.Text)
 	line := count(r.Entries, "entry", "entries") + " copied"

@@ -80,7 +80,7 @@ func findID(ctx context.Context, s session.Store, id string) (string, error) {
 	}
 	return "", &session.Error{
 		Op: "get entry", Subject: id,
-		Err:  fmt.Errorf("%d entries have ids that begin so: %s", len(found), list),
+		Err:  fmt.Errorf("%d entries have ids with this beginning: %s", len(found), list),
 		Hint: "give more of the id",
 	}
 }

@@ -59,12 +59,12 @@ func newImport() *cobra.Command {
 		Long: `import reads the session files of other agents and writes each as a session
 that clew and pi open: the tree, usage, tool calls with their results,
 thinking, images, and the compactions that were made, with their summaries.
-What a file holds that a session has no place for is counted, with the first
-line it stands on. FILE itself is never changed.
+What a session has no place for is counted, with the first line where it
+occurs. FILE itself is never changed.
 
 Formats: ` + joinFormats(transcript.Formats()[:6]) + `
 ` + joinFormats(transcript.Formats()[6:]) + `.
-The format is told by what is in the file.`,
+The format is recognized by the content of the file.`,
 		Example: `  clew import ~/.claude/projects/-home-me-app/0199a1b2.jsonl --out app.jsonl
   clew import rollout.jsonl --out - | clew context -
   clew import --from anthropic --json messages.json --out talk.jsonl
@@ -73,11 +73,11 @@ The format is told by what is in the file.`,
 		Args:    argCount(1, -1),
 	}
 	f := cmd.Flags()
-	f.StringVar(&fl.from, "from", "", "the format of the files (default: told by content)")
-	f.StringVarP(&fl.out, "out", "o", "", "the file to write, or a folder, or - for the output (default: NAME.clew.jsonl here)")
-	f.BoolVar(&fl.force, "force", false, "write over a file that is there")
-	f.BoolVar(&fl.sidechains, "sidechains", false, "take in what other agents did, as branches of their own")
-	f.IntVar(&fl.pick, "session", 1, "which session of a file that holds several")
+	f.StringVar(&fl.from, "from", "", "the format of the files (default: recognized by content)")
+	f.StringVarP(&fl.out, "out", "o", "", "the file or folder to write, or - for standard output (default: NAME.clew.jsonl here)")
+	f.BoolVar(&fl.force, "force", false, "overwrite an existing file")
+	f.BoolVar(&fl.sidechains, "sidechains", false, "include what sub-agents did, as separate branches")
+	f.IntVar(&fl.pick, "session", 1, "which session to read from a file that holds several")
 	asJSON := jsonFlag(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("from", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return formatNames(transcript.Formats()), cobra.ShellCompDirectiveNoFileComp
@@ -132,11 +132,11 @@ func (fl *importFlags) check(args []string, asJSON bool) error {
 	}
 	switch {
 	case fl.out == "-" && len(args) > 1:
-		return usagef("import: one output can't hold %d sessions; name a folder with --out", len(args))
+		return usagef("import: standard output can't hold %d sessions; name a folder with --out", len(args))
 	case fl.out == "-" && asJSON:
-		return usagef("import: --json and --out - would mix on the output; leave one out")
+		return usagef("import: --json and --out - would mix on standard output; drop one of them")
 	case fl.out == "" && len(args) == 1 && args[0] == "-":
-		return usagef("import: standard input has no name to call the session by; name a file with --out")
+		return usagef("import: standard input has no name for the session; name a file with --out")
 	case fl.pick < 1:
 		return usagef("import: --session %d: sessions are counted from 1", fl.pick)
 	}
@@ -182,7 +182,7 @@ func (fl *importFlags) read(cmd *cobra.Command, name string) (*transcript.Transc
 			return nil, err
 		}
 		if info.IsDir() {
-			return nil, errors.New("it is a folder; name the files in it")
+			return nil, errors.New("it is a folder; name files in it")
 		}
 		opt.Time, in = info.ModTime(), f
 	}
@@ -219,7 +219,7 @@ func (fl *importFlags) target(name string, several bool) (string, error) {
 			return "", err
 		}
 	case several:
-		return "", fmt.Errorf("import %s: %s is a file, and there are several sessions to write; name a folder", name, fl.out)
+		return "", fmt.Errorf("import %s: there are several sessions to write and %s is a file; name a folder", name, fl.out)
 	default:
 		return fl.out, nil
 	}
@@ -258,7 +258,7 @@ func writeSession(ctx context.Context, out string, t *transcript.Transcript, for
 	_, err := jsonl.WriteNew(ctx, path, asVersion3(t.Header), entries, jsonl.Options{Program: "clew import"})
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return fmt.Errorf("import: %s is there already; choose another name or add --force; nothing was written", path)
+		return fmt.Errorf("import: %s already exists; choose another name or add --force; nothing was written", path)
 	case err != nil || path == out:
 		return err
 	}

@@ -24,12 +24,12 @@ type labelReport struct {
 func newLabel() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "label FILE ID [LABEL]",
-		Short: "Give an entry a name, or take it away",
-		Long: `label gives an entry a name, under which clew tree shows it and clew branch and
-clew fork find it. An entry has one label at a time. Without LABEL it is taken
-away.
+		Short: "Label an entry, or remove its label",
+		Long: `label gives an entry a name that clew tree shows and that clew branch and clew
+fork accept. An entry has one label at a time. Without LABEL the label is
+removed.
 
-ID is an entry's id or the beginning of it, or the label that it has.`,
+ID is an entry's id, the beginning of one, or its present label.`,
 		Example: `  clew label session.jsonl 3f2a before-cache
   clew label session.jsonl before-cache`,
 		GroupID:           groupChange,
@@ -61,13 +61,13 @@ ID is an entry's id or the beginning of it, or the label that it has.`,
 }
 
 func errRootLabel(cmd *cobra.Command, label string) error {
-	return usagef("%s: %q stands for before the first entry, so no entry would be found by it; choose another label", cmd.Name(), label)
+	return usagef("%s: %q means the start of the session, so it can't be a label; choose another one", cmd.Name(), label)
 }
 
 func runLabel(cmd *cobra.Command, name, id, label string) (*labelReport, error) {
 	ctx := cmd.Context()
 	if isRoot(id) {
-		return nil, usagef("label: %s stands for before the first entry, where there is nothing to label; name an entry", id)
+		return nil, usagef("label: %s means the start of the session, where there is nothing to label; name an entry", id)
 	}
 	f, err := openSession(cmd, name, false)
 	if err != nil {
@@ -88,7 +88,7 @@ func runLabel(cmd *cobra.Command, name, id, label string) (*labelReport, error) 
 		return nil, err
 	}
 	if label == "" && r.Was == "" {
-		return nil, &session.Error{Op: "label", Subject: id, Err: errors.New("it has no label to take away"), Hint: "clew tree --filter labeled " + f.Path() + " lists the labels"}
+		return nil, &session.Error{Op: "label", Subject: id, Err: errors.New("it has no label"), Hint: "clew tree --filter labeled " + f.Path() + " lists the labels"}
 	}
 	if r.entry, err = inWords(ctx, f, id); err != nil || label == r.Was {
 		return r, err
@@ -108,7 +108,7 @@ func freeLabel(labels []session.Label, label, id string) error {
 		if l.Label == label && l.TargetID != id {
 			return &session.Error{
 				Op: "label", Subject: id, Err: fmt.Errorf("%s has the label %q", l.TargetID, label),
-				Hint: "choose another one, or take it away there",
+				Hint: "choose another label, or remove that one first",
 			}
 		}
 	}
@@ -135,12 +135,12 @@ func newPin() *cobra.Command {
 	return pinCommand(true, &cobra.Command{
 		Use:   "pin FILE ID...",
 		Short: "Keep entries word for word through every compaction",
-		Long: `pin marks entries that no pass may shorten, take out or summarize away: they
-stay in the context as they are, or are quoted word for word in the summary.
-What is pinned takes room from everything else. clew explain lists the pins.
+		Long: `pin marks entries that no pass may shorten, remove or summarize: they stay in
+the context as they are, or are quoted word for word in the summary. Pinned
+entries take room from everything else. clew explain lists them.
 
-An ID is an entry's id or the beginning of it; clew tree shows them. The mark
-is an entry of its own, so it belongs to the branch that it is set on.`,
+An ID is an entry's id or the beginning of one; clew tree shows them. The mark
+is an entry itself, so it belongs to the branch on which it is set.`,
 		Example: `  clew pin session.jsonl 3f2a
   clew pin session.jsonl 3f2a 91bc`,
 	})
@@ -150,8 +150,8 @@ func newUnpin() *cobra.Command {
 	return pinCommand(false, &cobra.Command{
 		Use:   "unpin FILE ID...",
 		Short: "Take pins away",
-		Long: `unpin takes the mark away that clew pin set. What a summary quotes stays there
-until the next pass makes another one.`,
+		Long: `unpin removes the mark that clew pin set. What a summary quotes stays in it
+until the next pass writes a new one.`,
 		Example: `  clew unpin session.jsonl 3f2a`,
 	})
 }
@@ -244,13 +244,13 @@ func entriesToPin(cmd *cobra.Command, s session.Store, path []*session.Entry, id
 		case session.TypeMessage, session.TypeCustomMessage, session.TypeBranchSummary:
 		default:
 			return nil, &session.Error{
-				Op: cmd.Name(), Subject: e.ID, Err: fmt.Errorf("it is a %s, which is not shown to the model as it is", e.Type),
+				Op: cmd.Name(), Subject: e.ID, Err: fmt.Errorf("it is a %s, which the model is not sent", e.Type),
 				Hint: "name a message",
 			}
 		}
 		if on[id] == nil {
 			return nil, &session.Error{
-				Op: cmd.Name(), Subject: e.ID, Err: fmt.Errorf("it is on another branch than the leaf"),
+				Op: cmd.Name(), Subject: e.ID, Err: fmt.Errorf("it is not on the path to the leaf"),
 				Hint: "clew tree shows the path to the leaf",
 			}
 		}
@@ -285,7 +285,7 @@ func (r *pinReport) print(cmd *cobra.Command, entries []*session.Entry, on bool)
 		rep.row(word, "%s", cut(short(e.ID, maxID)+"  "+d.Kind+"  "+d.line(), rep.columns-reportMargin))
 	}
 	for _, id := range r.Late {
-		rep.row("note", "%s was summarized before, and a pin does not bring it back; clew undo does", short(id, maxID))
+		rep.row("note", "%s is already summarized, and a pin does not bring it back; clew undo does", short(id, maxID))
 	}
 	rep.row("pins", "%s in %s", number(int64(len(r.Pins))), r.File)
 	return rep.w.Flush()
@@ -303,7 +303,7 @@ func newName() *cobra.Command {
 		Use:   "name FILE [NAME]",
 		Short: "Name a session, or print its name",
 		Long: `name gives a session a name, which clew ls shows. Without NAME it prints the
-name it has. An empty NAME takes it away.`,
+present name. An empty NAME removes it.`,
 		Example: `  clew name session.jsonl 'faster import'
   clew name session.jsonl
   clew name session.jsonl ''`,

@@ -40,13 +40,12 @@ func newLs() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ls [FOLDER]",
 		Short: "List sessions, newest first",
-		Long: `ls lists the sessions of the project in the current folder: those that lie
-in the data folder for it. With FOLDER it lists the session files in that
-folder.
+		Long: `ls lists the sessions of the project in the current folder, which are kept in
+the data folder. With FOLDER it lists the session files in that folder.
 
-Only the beginning and the end of each file are read, so a name that was
-given in the middle of a long session is found with --long alone. Files that
-are no sessions are passed over and counted.`,
+Only the beginning and the end of each file are read, so a name that was set in
+the middle of a long session is found only with --long. Files that are not
+sessions are skipped and counted.`,
 		Example: `  clew ls
   clew ls --all --long
   clew ls --json ~/.pi/agent/sessions/--home-me-app--`,
@@ -54,7 +53,7 @@ are no sessions are passed over and counted.`,
 		Args:    argCount(0, 1),
 	}
 	all := cmd.Flags().Bool("all", false, "list the sessions of all projects in the data folder")
-	long := cmd.Flags().Bool("long", false, "read each file whole: count its messages, find its name")
+	long := cmd.Flags().Bool("long", false, "read every file completely: count its messages, find its name")
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		folder, list, err := listSessions(cmd, args, *all)
@@ -163,7 +162,7 @@ func printList(cmd *cobra.Command, out sessionList, list home.Listing, all bool)
 		printListed(w, p, s, clock(list.Sessions[i].Last), n, width(cmd))
 	}
 	if out.Other > 0 {
-		w.WriteString(p.paint(styleDim, "passed over "+count(out.Other, "file that is no session", "files that are no sessions")) + "\n")
+		w.WriteString(p.paint(styleDim, "passed over "+count(out.Other, "file that is not a session", "files that are not sessions")) + "\n")
 	}
 	return w.Flush()
 }

@@ -41,17 +41,17 @@ func newRecall() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "recall FILE [HANDLE...]",
 		Short: "Read again what left the context, or search for it",
-		Long: `recall prints what entries say, word for word as it was appended, whatever has
-become of them in the context. A HANDLE is what summaries and notes name an
-entry by, such as 1a2b3c4d or '[#1a2b3c4d]': the id of an entry or the
-beginning of it, the hash of output that is kept beside the file, or a range
-on a path, a..b, where a is the root and b the leaf when it is left out.
+		Long: `recall prints entries word for word as they were appended, whatever has become
+of them in the context. A HANDLE is how summaries and notes refer to an entry,
+such as 1a2b3c4d or '[#1a2b3c4d]': an entry's id or the beginning of one, the
+hash of output kept beside the file, or a range on a path, a..b, which begins
+at the root without a and ends at the leaf without b.
 
-With --search it finds entries by words, the best match first: those that have
-any of the words and all "phrases in quotes". Names are found whole and by
-their parts, paths by their end, hashes by their beginning, in every language.
---role, --tool, --path, --since and --until narrow that down, or list what
-they let through when there is no --search.`,
+With --search it finds entries by words, best match first: those with any of
+the words and all "phrases in quotes". Names match whole or in part, paths by
+their end, hashes by their beginning, in every language. --role, --tool,
+--path, --since and --until narrow the search; without --search they list what
+they match.`,
 		Example: `  clew recall session.jsonl 1a2b3c4d
   clew recall session.jsonl 1a2b3c4d..5e6f7081
   clew recall --search 'token expiry' --left session.jsonl
@@ -131,7 +131,7 @@ func (fl *recallFlags) check(cmd *cobra.Command, args []string) error {
 	narrow := []string{"search", "role", "tool", "path", "since", "until", "all", "left"}
 	switch {
 	case len(args) > 1 && set(narrow...) != "":
-		return usagef("recall: %s is for a search; leave it out, or leave out %s", set(narrow...), args[1])
+		return usagef("recall: %s does not go with the handle %s; drop one of them", set(narrow...), args[1])
 	case len(args) == 1 && set("search", "role", "tool", "path") == "":
 		return usagef("recall: nothing to recall: give a HANDLE, or --search and words; clew tree lists the entries")
 	case len(args) == 1 && fl.raw:
@@ -139,11 +139,11 @@ func (fl *recallFlags) check(cmd *cobra.Command, args []string) error {
 	case fl.all && fl.left:
 		return usagef("recall: --all and --left exclude each other")
 	case fl.limit < 0 || set("limit") != "" && fl.limit == 0:
-		return usagef("recall: --limit %d: it takes a number from 1 on", fl.limit)
+		return usagef("recall: --limit %d: it must be at least 1", fl.limit)
 	case len(args) == 1 && fl.limit > recall.MaxLimit:
-		return usagef("recall: --limit %d: a page has at most %d hits; --offset goes on", fl.limit, recall.MaxLimit)
+		return usagef("recall: --limit %d: a page has at most %d hits; --offset continues", fl.limit, recall.MaxLimit)
 	case fl.offset < 0:
-		return usagef("recall: --offset %d: it takes a number from 0 on", fl.offset)
+		return usagef("recall: --offset %d: it must not be negative", fl.offset)
 	}
 	for _, name := range fl.roles {
 		if _, ok := roleNames()[name]; !ok {
@@ -246,15 +246,15 @@ func (e *recalledEntry) note(w io.Writer) {
 	if e.Next > 0 || e.Offset > 0 {
 		fmt.Fprintf(w, "clew: %s: characters %s to %s of %s", handle, number(int64(e.Offset)), number(int64(end)), number(int64(e.Total)))
 		if e.Next > 0 {
-			fmt.Fprintf(w, "; --offset %d goes on", e.Next)
+			fmt.Fprintf(w, "; --offset %d continues", e.Next)
 		}
 		fmt.Fprintln(w)
 	}
 	if e.Purged {
-		fmt.Fprintf(w, "clew: %s: a part of it was purged and can't be had back\n", handle)
+		fmt.Fprintf(w, "clew: %s: part of it was purged and can't be recovered\n", handle)
 	}
 	if e.Excerpt {
-		fmt.Fprintf(w, "clew: %s: an excerpt; the whole, which was kept beside the file, was purged or lost\n", handle)
+		fmt.Fprintf(w, "clew: %s: an excerpt; the full output, kept beside the file, was purged or lost\n", handle)
 	}
 }
 
@@ -284,7 +284,7 @@ func (r *recallReport) printFound(cmd *cobra.Command) error {
 		}
 	}
 	if f.Next > 0 {
-		line += fmt.Sprintf("; --offset %d goes on", f.Next)
+		line += fmt.Sprintf("; --offset %d continues", f.Next)
 	}
 	if f.Elsewhere > 0 {
 		line += fmt.Sprintf("; %s on other branches: --all", number(int64(f.Elsewhere)))

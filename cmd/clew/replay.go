@@ -32,14 +32,15 @@ func newReplay() *cobra.Command {
 	var fl replayFlags
 	cmd := &cobra.Command{
 		Use:   "replay FILE|DIR...",
-		Short: "Say what each policy would keep of recorded sessions, and what it costs",
-		Long: `replay plays recorded sessions under compaction policies. At points of each
+		Short: "Measure what each policy would keep of recorded sessions, and what it costs",
+		Long: `replay runs recorded sessions under compaction policies. At points in each
 session the old part is dropped, each policy puts its text in its place, and
-the text is held against what the recorded agent wrote next: no model is asked.
-Then every call of each session is priced as if the policy had been in force.
+that text is compared with what the recorded agent wrote next, without asking a
+model. Then every call of each session is priced as if the policy had been in
+use.
 
-It reads the session files of every program that import reads. Of a folder it
-takes all files ending in .jsonl, .json and .traj. Nothing is written to them.
+It reads the session files of every program that import reads. In a folder it
+reads all files ending in .jsonl, .json and .traj. None of them is changed.
 docs/replay.md defines the figures and says how far to trust them.`,
 		Example: `  clew replay ~/.claude/projects/-home-me-app
   clew replay --policy clew,mask,extract --budget 2k session.jsonl
@@ -48,13 +49,13 @@ docs/replay.md defines the figures and says how far to trust them.`,
 		Args:    argCount(1, -1),
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&fl.policies, "policy", nil, "the policies to compare, with commas between: "+strings.Join(replay.PolicyNames(), ", ")+" (default: all; the last four are always shown)")
-	f.StringVar(&fl.budget, "budget", "4k", "what a policy may put in the place of what is dropped, in tokens of three UTF-16 units")
-	f.StringVar(&fl.tail, "tail", "8k", "what stays as it is behind a point, in the same tokens")
-	f.StringVar(&fl.window, "window", "100k", "the size at which a context is rewritten, where costs are compared")
+	f.StringSliceVar(&fl.policies, "policy", nil, "the policies to compare, separated by commas: "+strings.Join(replay.PolicyNames(), ", ")+" (default: all; the last four are always shown)")
+	f.StringVar(&fl.budget, "budget", "4k", "size of a policy's text for what is dropped, in tokens of three UTF-16 units")
+	f.StringVar(&fl.tail, "tail", "8k", "size of what is kept as it is at a point, in the same tokens")
+	f.StringVar(&fl.window, "window", "100k", "the context size at which a policy rewrites, for comparing costs")
 	f.StringVar(&fl.prices, "prices", "anthropic", "what tokens cost: anthropic, openai, none (no cache), or a JSON file")
 	f.StringVar(&fl.html, "html", "", "write a report with plots to this file")
-	f.StringVar(&fl.dump, "dump", "", "write each text, and what it misses, to a file in this folder")
+	f.StringVar(&fl.dump, "dump", "", "write each text and what it lacks to a file in this folder")
 	asJSON := jsonFlag(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("policy", cobra.FixedCompletions(replay.PolicyNames(), cobra.ShellCompDirectiveNoFileComp))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -92,7 +93,7 @@ docs/replay.md defines the figures and says how far to trust them.`,
 			err = printReplay(cmd, r, in)
 		}
 		if n, _ := countPoints(r, false); n == 0 && err == nil {
-			err = fmt.Errorf("nothing was measured: %s, and none is long enough", count(len(r.Sessions), "session"))
+			err = fmt.Errorf("nothing was measured: %s, none of them long enough", count(len(r.Sessions), "session"))
 		}
 		return err
 	}
@@ -139,7 +140,7 @@ func readPrices(name string) (replay.Prices, error) {
 	case err != nil:
 		return replay.Prices{}, err
 	case info.Size() > 1<<20:
-		return replay.Prices{}, usagef("--prices %s: %s are too much for a price list", name, size(info.Size()))
+		return replay.Prices{}, usagef("--prices %s: %s is too large for a price list", name, size(info.Size()))
 	}
 	data, err := os.ReadFile(name)
 	if err != nil {

@@ -287,7 +287,7 @@ func writeReplayNotes(w *bufio.Writer, r *replay.Report, in *replayInput) {
 		}
 	}
 	if in.passed > 0 {
-		fmt.Fprintf(w, "\npassed over %s that are no sessions\n", count(in.passed, "file"))
+		fmt.Fprintf(w, "\npassed over %s that are not sessions\n", count(in.passed, "file"))
 	}
 }
 

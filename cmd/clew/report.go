@@ -159,11 +159,11 @@ func (r *report) after(name string, pl *compact.Plan) {
 
 // stageWords say what a stage does.
 var stageWords = map[string]string{
-	"offload":   "large tool results, of which beginning and end stay",
-	"elide":     "what later results made stale, old reasoning, long old arguments",
-	"summarize": "what is before the cut",
-	"tighten":   "by a shorter tail and summary",
-	"thinking":  "signed reasoning, which is bound to what was before it",
+	"offload":   "large tool results; their beginning and end stay",
+	"elide":     "results made stale by later ones, old reasoning, long old arguments",
+	"summarize": "everything before the cut",
+	"tighten":   "with a shorter tail and summary",
+	"thinking":  "signed reasoning, which is bound to the messages before it",
 	"strip":     "reasoning, calls and results of older turns",
 	"clip":      "what is too large to be kept whole",
 }

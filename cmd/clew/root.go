@@ -61,9 +61,9 @@ func newRoot() *cobra.Command {
 		Use:   "clew COMMAND",
 		Short: "Keep long agent conversations inside the model's window",
 		Long: `clew works on session files: the logs in which agents keep their
-conversations. It shows what the model is sent and what that costs, checks
-and mends files, and compacts a session that has become too long, without
-losing anything.
+conversations. It shows what the model is sent and what that costs, checks and
+repairs files, and compacts a session that has become too long, without losing
+anything.
 
 A SESSION or FILE is a path, the id of a session in the data folder or the
 first digits of one (clew ls lists them), or - for standard input.
@@ -230,8 +230,8 @@ func newCompletion() *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion SHELL",
 		Short: "Print a completion script for a shell",
-		Long: `completion prints a script with which the shell completes commands, flags
-and values of clew. SHELL is bash, fish, powershell or zsh.`,
+		Long: `completion prints a script that makes the shell complete clew's commands, flags
+and values. SHELL is bash, fish, powershell or zsh.`,
 		Example: `  source <(clew completion bash)
   clew completion zsh > "${fpath[1]}/_clew"
   clew completion fish > ~/.config/fish/completions/clew.fish

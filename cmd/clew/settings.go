@@ -25,11 +25,11 @@ import (
 func newSettings() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "settings",
-		Short: "Show what is set, and where",
-		Long: `settings prints every setting as it counts in this folder, and where it comes
-from: a variable of the environment, the project's file (.clew/settings.json
-here or above, up to the folder with .git), the user's file, the preset, or the
-default. Flags of other commands count before all of them.
+		Short: "Show the settings and where each comes from",
+		Long: `settings prints the value of every setting in this folder and where it comes
+from: an environment variable, the project's file (.clew/settings.json here or
+above, up to the folder with .git), the user's file, the preset, or the
+default. Flags of other commands take precedence over all of them.
 
 A mistake in any of these places is an error that says where it is.`,
 		Example: `  clew settings
@@ -199,23 +199,23 @@ func (p *modelPriceJSON) String() string {
 func newModels() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "models [FILTER]",
-		Short: "List models, and which can be asked now",
-		Long: `models lists the models that clew knows: how large their window is, what
-they cost, and whether the environment has a key for them. With FILTER it
-lists those that have each of its words in their name. NOW says whether one
-can be asked as things are, prices are US dollars for a million tokens, AS OF
-is when the numbers were looked up; --json has where.
+		Short: "List models and say which are ready to use",
+		Long: `models lists the models that clew knows: the size of their window, what they
+cost, and whether the environment has a key for them. With FILTER it lists
+those whose name has each of its words. NOW says whether a model is ready to
+use, prices are US dollars per million tokens, AS OF is the date of the
+numbers; --json has their source.
 
-A name that ends in * stands for all that begin so. Models that are not listed
-can be asked too, as PROVIDER/ID; then the settings say how large their window
-is. Nothing is asked of a provider, and no key is shown.`,
+A name that ends in * covers every name with that beginning. You can also use
+models that are not listed, as PROVIDER/ID; set the size of their window in the
+settings. No provider is contacted, and no key is shown.`,
 		Example: `  clew models
   clew models sonnet
   clew models --json openai`,
 		GroupID: groupOther,
 		Args:    argCount(0, 1),
 	}
-	ready := cmd.Flags().Bool("ready", false, "list only those that can be asked now")
+	ready := cmd.Flags().Bool("ready", false, "list only models that are ready to use")
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		out, err := readModels(cmd)
@@ -286,7 +286,7 @@ func printModels(cmd *cobra.Command, out modelsJSON, filtered bool) error {
 		rows = append(rows, []string{m.Name, yes(m.Ready), tokens(m.Window), tokens(m.MaxOutput), m.Price.String(), yes(m.Images), m.Date})
 	}
 	if len(out.Models) == 0 {
-		w.WriteString("no model that is known fits; others can be asked too, as PROVIDER/ID\n")
+		w.WriteString("no known model matches; you can also use others, as PROVIDER/ID\n")
 	} else {
 		printColumns(w, p, rows, width(cmd))
 	}

@@ -15,18 +15,18 @@ func newSummarize() *cobra.Command {
 	var template, instructions string
 	cmd := &cobra.Command{
 		Use:   "summarize FILE",
-		Short: "Print a summary of the conversation, and nothing else",
-		Long: `summarize prints the document that stands for a conversation when it is
-compacted: of everything on the path to the leaf, or with --until to an entry.
-It is made from the log by rules, without a model, and the same each time; what
-earlier compactions left out is in it again. Nothing is written to FILE.`,
+		Short: "Print a summary of the conversation",
+		Long: `summarize prints the summary that a compaction would write of everything on the
+path to the leaf or, with --until, to an entry. It is made from the log by
+rules, without a model, and is the same each time; it includes what earlier
+compactions left out. Nothing is written to FILE.`,
 		Example: `  clew summarize session.jsonl > handover.md
   clew summarize --budget 2k --template brief session.jsonl
   clew summarize --until 3f2a session.jsonl`,
 		GroupID: groupLook,
 		Args:    argCount(1, 1),
 	}
-	budget := cmd.Flags().String("budget", "", "the most the document may take, in tokens (default: what compact allows for the model's window)")
+	budget := cmd.Flags().String("budget", "", "size limit of the summary in tokens (default: what compact allows for the model's window)")
 	until := cmd.Flags().String("until", "", "summarize up to this entry (an id or the beginning of one)")
 	addSummaryFlags(cmd, &template, &instructions, "structured")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -74,7 +74,7 @@ func parseBudget(s string) (int64, error) {
 	}
 	n, err := compact.ParseAmount(s)
 	if err != nil || strings.HasSuffix(s, "%") || n.Of(0) < 1 {
-		return 0, usagef("--budget %s: write it in tokens, such as 2000 or 2k; a document takes at least 1", s)
+		return 0, usagef("--budget %s: write a number of tokens from 1, such as 2000 or 2k", s)
 	}
 	return n.Of(0), nil
 }

@@ -107,9 +107,9 @@ func cleanLabel(cmd *cobra.Command, what, text string) (string, error) {
 	clean := printable(strings.TrimSpace(text))
 	switch {
 	case clean == "" && text != "":
-		return "", usagef("%s: %s of nothing that can be seen; give some words", cmd.Name(), what)
+		return "", usagef("%s: %s without visible characters; give some words", cmd.Name(), what)
 	case utf8.RuneCountInString(clean) > maxLabel:
-		return "", usagef("%s: %s of %s characters; at most %d are taken", cmd.Name(), what, number(int64(utf8.RuneCountInString(clean))), maxLabel)
+		return "", usagef("%s: %s of %s characters; the limit is %d", cmd.Name(), what, number(int64(utf8.RuneCountInString(clean))), maxLabel)
 	}
 	return clean, nil
 }
@@ -197,7 +197,7 @@ func resolveSession(ctx context.Context, name string) (string, error) {
 	}
 	return "", &session.Error{
 		Op: "open", Subject: name,
-		Err:  fmt.Errorf("%d sessions in the data folder have ids that begin so", len(found)),
+		Err:  fmt.Errorf("%d sessions in the data folder have ids with this beginning", len(found)),
 		Hint: "give more of the id, or the path; clew ls --all lists them",
 	}
 }

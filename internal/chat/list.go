@@ -204,7 +204,7 @@ func (s *Session) Remember(line string) {
 	}
 	s.lines = append(s.lines, line)
 	if err := s.remember(line); err != nil {
-		s.warn(fmt.Errorf("what was typed can't be kept: %w", err))
+		s.warn(fmt.Errorf("can't save the history of prompts: %w", err))
 	}
 }
 

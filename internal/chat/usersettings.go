@@ -135,7 +135,7 @@ func (s *Session) edit(fn func([]byte) ([]byte, error)) error {
 		return err
 	}
 	if err := replaceFile(path, data); err != nil {
-		return &agent.Error{Op: op, Subject: path, Err: err, Hint: "see who may write there"}
+		return &agent.Error{Op: op, Subject: path, Err: err, Hint: "check the permissions of the folder"}
 	}
 	s.set = set
 	return nil

@@ -65,7 +65,7 @@ func question(q agent.Question, small bool) widget.Question {
 			widget.Option{ID: answerAlways, Key: "A", Text: "yes, always" + rules})
 	}
 	out.Safe = len(out.Options)
-	why := "no, and say why or what to do instead"
+	why := "no, and say why, or what to do instead"
 	if small {
 		why = "no, and say why"
 	}

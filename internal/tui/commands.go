@@ -66,29 +66,29 @@ type cmd struct {
 // commands lists the commands, in the order of the help.
 func commands() []cmd {
 	return []cmd{
-		{"compact", "[instructions]", "summarize what is old; shows and lets you edit it first", compactFirst},
+		{"compact", "[instructions]", "summarize the old part; you can read and edit the summary first", compactFirst},
 		{"compact!", "[instructions]", "the same at once, without a preview", compactAtOnce},
 		{"undo", "", "take the last compaction back; again: do it again", func(f front, _ string) { undo(f) }},
 		{"tree", "", "go to another place of the conversation; branches are kept", func(f front, _ string) { openTree(f) }},
 		{"context", "", "what the model is sent, and how full the window is", func(f front, _ string) { showContext(f) }},
-		{"explain", "", "what became of each message, and what would be done next", func(f front, _ string) { explain(f) }},
+		{"explain", "", "what became of each message, and what a pass would do next", func(f front, _ string) { explain(f) }},
 		{"recall", "[words or id]", "find what was said, word for word", recallText},
 		{"pin", "[id]", "keep a message word for word through every compaction", pin},
 		{"unpin", "[id]", "no longer", unpin},
 		{"model", "[provider/id]", "let another model answer", chooseModel},
 		{"reasoning", "[level]", "how much the model reasons", chooseReasoning},
 		{"mode", "[mode]", "what is done without asking", chooseMode},
-		{"resume", "", "go on with another session", func(f front, _ string) { resume(f) }},
+		{"resume", "", "continue another session", func(f front, _ string) { resume(f) }},
 		{"new", "", "begin a new session; this one stays", begun},
 		{"clear", "", "the same as /new: nothing is deleted", begun},
 		{"fork", "[id]", "go on in a copy of the session", fork},
 		{"name", "[name]", "name the session", name},
 		{"export", "[file or format]", "write the session to a file", export},
 		{"cost", "", "what the session has cost, by model", func(f front, _ string) { cost(f) }},
-		{"queue", "", "what waits to be delivered", func(f front, _ string) { showQueue(f) }},
+		{"queue", "", "messages waiting to be sent", func(f front, _ string) { showQueue(f) }},
 		{"continue", "", "let the agent go on", func(f front, _ string) { goOn(f) }},
-		{"cancel", "", "cancel what goes on, as Esc does", func(f front, _ string) { f.stop() }},
-		{"settings", "[name value]", "look at what is set, and change it", changeSettings},
+		{"cancel", "", "cancel what is running, like Esc", func(f front, _ string) { f.stop() }},
+		{"settings", "[name value]", "show and change the settings", changeSettings},
 		{"hooks", "", "the hooks and servers in use", func(f front, _ string) { hooks(f) }},
 		{"trust", "", "trust the hooks and servers of the project", func(f front, _ string) { trust(f) }},
 		{"help", "", "commands and keys", func(f front, _ string) { help(f) }},
@@ -167,7 +167,7 @@ func goOn(f front) {
 func begin(f front, c Config) {
 	s := f.host().Agent().State()
 	f.note(fmt.Sprintf("clew · %s · %s", orNone(s.Model), f.host().Dir()))
-	f.note("/help lists commands and keys; what is old is kept, and /recall finds it")
+	f.note("/help lists commands and keys; nothing is lost, and /recall finds it")
 	for _, h := range c.Hints {
 		f.note(h)
 	}
@@ -280,7 +280,7 @@ func showQueue(f front) {
 		items = append(items, widget.Item{ID: q.ID, Cells: []string{text.FirstLine(q.Text), when, q.At.Format("15:04:05")}, Detail: q.Text})
 	}
 	f.pick(&list{
-		PickerOptions: widget.PickerOptions{Title: "what waits: Enter takes it back"}, items: items,
+		PickerOptions: widget.PickerOptions{Title: "waiting messages: Enter takes one back"}, items: items,
 		picked: func(id string) {
 			var got []agent.Queued
 			f.quietly(func(context.Context) (err error) { got, err = a.TakeBack(id); return err }, func(err error) {

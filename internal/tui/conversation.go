@@ -88,7 +88,7 @@ func showPreview(f front, rep *agent.CompactReport, instructions string) {
 	}
 	f.editWith(head, title+", to be edited: Ctrl+S applies it", rep.Summary, func(text string) {
 		if strings.TrimSpace(text) == "" {
-			f.fault("a summary without a text would lose what it stands for: nothing was changed")
+			f.fault("an empty summary would lose what it replaces; nothing was changed")
 			return
 		}
 		compactNow(f, agent.CompactRequest{Summary: text, FirstKept: rep.FirstKept})
@@ -131,8 +131,8 @@ func undo(f front) {
 		f.choose(widget.Question{
 			Title: "the conversation went on after the compaction", Text: "What came after it: " + text + ".", Safe: 2,
 			Options: []widget.Option{
-				{ID: "back", Key: "b", Text: "go back to before it; what came later stays on its branch"},
-				{ID: "keep", Key: "k", Text: "take it back, and keep what came later"},
+				{ID: "back", Key: "b", Text: "go back to before it; later messages stay on their branch"},
+				{ID: "keep", Key: "k", Text: "undo it and keep later messages"},
 				{ID: "no", Key: "n", Text: "leave it as it is"},
 			},
 		}, true, func(option string) {
@@ -160,7 +160,7 @@ func undoWith(f front, opt clew.UndoOptions, other func(error)) {
 		case u.Redo:
 			f.note("the compaction is done again; /undo takes it back")
 		default:
-			f.note("the context is what it was before the compaction; /undo does it again")
+			f.note("the context is as it was before the compaction; /undo again redoes it")
 		}
 	})
 }
@@ -255,8 +255,8 @@ func onTree(f front, t treeFront, nodes []agent.Node, msg any) {
 		f.choose(widget.Question{
 			Title: "go there?", Text: where(nodes, msg.ID), Safe: 3,
 			Options: []widget.Option{
-				{ID: "go", Key: "n", Text: "yes, no summary of what is left behind"},
-				{ID: "sum", Key: "s", Text: "yes, and tell a summary of what is left behind there"},
+				{ID: "go", Key: "n", Text: "yes, without a summary of the branch you leave"},
+				{ID: "sum", Key: "s", Text: "yes, with a summary of the branch you leave"},
 				{ID: "own", Key: "i", Text: "the same, with your instructions for the summary"},
 				{ID: "back", Key: "b", Text: "back to the tree"},
 			},
@@ -269,7 +269,7 @@ func onTree(f front, t treeFront, nodes []agent.Node, msg any) {
 				t.leave()
 				navigate(f, msg.ID, clew.BranchOptions{Summarize: true})
 			case "own":
-				f.edit("what the summary is to pay attention to", "", true, func(text string) {
+				f.edit("what the summary should pay attention to", "", true, func(text string) {
 					t.leave()
 					navigate(f, msg.ID, clew.BranchOptions{Summarize: true, Instructions: strings.TrimSpace(text)})
 				})
@@ -291,7 +291,7 @@ func where(nodes []agent.Node, id string) string {
 			s += ": " + text
 		}
 		if n.Role == message.RoleUser {
-			s += "\nThe conversation goes on before it, and its text is put into the editor."
+			s += "\nThe conversation continues before it, and its text is put into the editor."
 		}
 		return s
 	}
@@ -302,7 +302,7 @@ func navigate(f front, id string, opt clew.BranchOptions) {
 	a := f.host().Agent()
 	what := "moving"
 	if opt.Summarize {
-		what = "summarizing what is left behind"
+		what = "summarizing the branch you leave"
 	}
 	var b *clew.Branched
 	f.run(what, func(ctx context.Context) (err error) {
@@ -389,7 +389,7 @@ func pin(f front, id string) {
 		setPin(f, id, true)
 		return
 	}
-	pickMessage(f, "pin: what is never to be summarized", "there is nothing to pin", func(s agent.Shown) bool {
+	pickMessage(f, "pin an entry, so that it is never summarized", "there is nothing to pin", func(s agent.Shown) bool {
 		r := s.Message.Role
 		return !s.Fate.Pinned && (r == message.RoleUser || r == message.RoleAssistant)
 	}, func(id string) { setPin(f, id, true) })

@@ -303,14 +303,14 @@ func (u *ui) turnEnd(e agent.Event) {
 			u.fault(e.Error + "\n" + then)
 		}
 	case agent.OutcomeCancelled:
-		const text = aborted + "; what was done stays. /continue goes on"
+		const text = aborted + "; what was done stays. /continue resumes"
 		if n := len(u.log.items); n > 0 && u.log.items[n-1].Text() == aborted {
 			u.log.items[n-1].SetText(text) // of the answer that was broken off
 		} else {
 			u.note(text)
 		}
 	case agent.OutcomeLimit:
-		u.note("stopped after the most requests that one prompt may make; /continue goes on")
+		u.note("stopped at the limit of requests for one prompt; /continue resumes")
 	case agent.OutcomeDone:
 	}
 }

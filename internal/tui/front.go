@@ -1,9 +1,9 @@
 // Package tui is the terminal of clew chat: what was said, an editor, and a line that
 // says how full the window is.
 //
-//	sink := tui.NewSink()
-//	host, err := chat.Open(ctx, chat.Config{Dir: dir, Interactive: true, Events: sink.Send})
-//	err = tui.Run(ctx, tui.Config{Host: host, Events: sink, In: os.Stdin, Out: os.Stdout})
+//	queue := tui.NewEventQueue()
+//	host, err := chat.Open(ctx, chat.Config{Dir: dir, Interactive: true, Events: queue.Send})
+//	err = tui.Run(ctx, tui.Config{Host: host, Events: queue, In: os.Stdin, Out: os.Stdout})
 //	err = host.Close()
 //
 // What is shown is made of the agent's events and of agent.Path, and of nothing else.
@@ -125,7 +125,7 @@ func (h *headForm) cursor() *tea.Cursor {
 type Config struct {
 	Host chat.Host
 	// Events gets the events of the host's agents: its Send is chat.Config.Events.
-	Events *Sink
+	Events *EventQueue
 	In     io.Reader
 	Out    io.Writer
 	// Theme is the colours. Default: widget.ModeAuto; NO_COLOR turns them off.
@@ -224,19 +224,19 @@ func isTerminal(x any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Sink takes the events of an agent and keeps them until the terminal has time for them.
+// EventQueue takes the events of an agent and keeps them until the terminal has time for them.
 // It may be used from several goroutines.
-type Sink struct {
+type EventQueue struct {
 	mu    sync.Mutex
 	wait  []agent.Event
 	ready chan struct{} // has a value while something waits
 }
 
-// NewSink returns an empty sink.
-func NewSink() *Sink { return &Sink{ready: make(chan struct{}, 1)} }
+// NewEventQueue returns an empty queue.
+func NewEventQueue() *EventQueue { return &EventQueue{ready: make(chan struct{}, 1)} }
 
 // Send takes an event. It never waits.
-func (s *Sink) Send(e agent.Event) {
+func (s *EventQueue) Send(e agent.Event) {
 	s.mu.Lock()
 	if !s.joined(e) {
 		s.wait = append(s.wait, e)
@@ -250,7 +250,7 @@ func (s *Sink) Send(e agent.Event) {
 
 // joined adds an event to the one before it, where that says the same with less. The
 // lock is held.
-func (s *Sink) joined(e agent.Event) bool {
+func (s *EventQueue) joined(e agent.Event) bool {
 	if len(s.wait) == 0 {
 		return false
 	}
@@ -270,7 +270,7 @@ func (s *Sink) joined(e agent.Event) bool {
 }
 
 // take returns what waits, in order.
-func (s *Sink) take() []agent.Event {
+func (s *EventQueue) take() []agent.Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := s.wait

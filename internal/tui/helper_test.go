@@ -59,7 +59,7 @@ func (h *hand) add(d time.Duration) {
 type fakeHost struct {
 	t     testing.TB
 	dir   string
-	sink  *Sink
+	queue *EventQueue
 	model *modeltest.Model
 	clock *hand
 	cfg   func(*agent.Config) // changes the settings of each agent
@@ -106,7 +106,7 @@ func (h *fakeHost) open(path string) (*agent.Agent, error) {
 		},
 		Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 		Events: func(e agent.Event) {
-			h.sink.Send(e)
+			h.queue.Send(e)
 		},
 	}
 	c.Engine.Clock, c.Engine.NewID = h.clock.Now, newID
@@ -230,9 +230,9 @@ type screenTest struct {
 func newTerm(t testing.TB, change func(h *fakeHost, c *Config)) *screenTest {
 	t.Helper()
 	clock := newHand()
-	h := &fakeHost{t: t, dir: t.TempDir(), sink: NewSink(), model: modeltest.New(), clock: clock}
+	h := &fakeHost{t: t, dir: t.TempDir(), queue: NewEventQueue(), model: modeltest.New(), clock: clock}
 	h.model.Now = clock.Now
-	c := Config{Host: h, Events: h.sink, In: strings.NewReader(""), Out: &strings.Builder{}, Theme: widget.ModeNone, Environ: []string{}, Clock: clock.Now, Silent: true}
+	c := Config{Host: h, Events: h.queue, In: strings.NewReader(""), Out: &strings.Builder{}, Theme: widget.ModeNone, Environ: []string{}, Clock: clock.Now, Silent: true}
 	if change != nil {
 		change(h, &c)
 	}
@@ -321,11 +321,11 @@ func (x *screenTest) idle() {
 	x.until("end of the work", func() bool {
 		s := x.h.Agent().State()
 		return s.Doing == agent.DoingNothing && reflect.DeepEqual(s, x.u.state) && len(x.u.jobs) == 0 && !x.u.loading &&
-			len(x.u.outbox) == 0 && x.h.sink.empty() && (s.Held || s.Queue == 0) && !x.u.cancelled
+			len(x.u.outbox) == 0 && x.h.queue.empty() && (s.Held || s.Queue == 0) && !x.u.cancelled
 	})
 }
 
-func (s *Sink) empty() bool {
+func (s *EventQueue) empty() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.wait) == 0

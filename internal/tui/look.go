@@ -93,7 +93,7 @@ func contextText(x *look, width int) string {
 		rows = append(rows, [2]string{name, fmt.Sprintf(format, args...)})
 	}
 	add("model", "%s", orNone(s.Model))
-	from := map[string]string{"catalogue": "of the model", "settings": "set by you", "learnt": "learnt from the provider", "assumed": "assumed: nobody has said it"}[s.WindowFrom]
+	from := map[string]string{"catalogue": "of the model", "settings": "set by you", "learnt": "learnt from the provider", "assumed": "assumed"}[s.WindowFrom]
 	add("window", "%s tokens, %s", tokens(s.Window), cmp.Or(from, s.WindowFrom))
 	add("threshold", "%s tokens: from there on it is compacted", tokens(s.Threshold))
 	if r.Anchor < 0 {
@@ -148,7 +148,7 @@ func explainText(x *look, width int) string {
 			fmt.Fprintf(&b, "  %s is %s in place of %s: %s\n", c.Setting, tokens(c.Got), tokens(c.Asked), c.Why)
 		}
 	}
-	b.WriteString("\nWhat became of what was said:\n")
+	b.WriteString("\nWhat became of each message:\n")
 	count := map[compact.FateKind]int{}
 	why := map[string]int{}
 	for _, f := range x.Fates {

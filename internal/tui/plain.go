@@ -109,7 +109,7 @@ func (p *plain) loop(lines <-chan string, read <-chan error) error {
 			p.line(l)
 		case err := <-read:
 			if err != nil {
-				return fmt.Errorf("what is typed can't be read: %w", err)
+				return fmt.Errorf("can't read what is typed: %w", err)
 			}
 			return p.last()
 		}
@@ -197,7 +197,7 @@ func (p *plain) message(m *message.Message) {
 	case message.RoleBashExecution:
 		p.say("Command " + m.Command + ": " + strings.TrimSpace(m.Output))
 	case message.RoleBranchSummary, message.RoleCompactionSummary:
-		p.say("Summary of what was said before: " + widget.Cut(plainSummary(m.Summary), mostSummary))
+		p.say("Summary of the earlier conversation: " + widget.Cut(plainSummary(m.Summary), mostSummary))
 	case message.RoleCustom:
 		if m.Display {
 			p.say(m.Text())
@@ -272,9 +272,9 @@ func (p *plain) turnEnd(e agent.Event) {
 		}
 		p.say(fmt.Sprintf("Done. The context has %s%s of %s tokens.", mark, tokens(s.Tokens), tokens(s.Window)))
 	case agent.OutcomeCancelled:
-		p.say("Cancelled; what was done stays. /continue goes on.")
+		p.say("Cancelled; what was done stays. /continue resumes.")
 	case agent.OutcomeLimit:
-		p.say("Stopped after the most requests that one prompt may make; /continue goes on.")
+		p.say("Stopped at the limit of requests for one prompt; /continue resumes.")
 	case agent.OutcomeFailed:
 		p.fault(e.Error + "\nNothing is lost: /continue tries again.")
 	}
@@ -674,7 +674,7 @@ func (p *plain) tree(nodes []widget.Node, do func(t treeFront, msg any)) {
 			what += " on another branch"
 		}
 		if n.Leaf {
-			what += ", here the conversation stands"
+			what += ", the conversation is here"
 		}
 		if n.Label != "" {
 			what += ", label " + n.Label
@@ -720,7 +720,7 @@ func (p *plain) stop() {
 		case err != nil:
 			p.fail("cancel", err)
 		case !did:
-			p.say("Nothing goes on.")
+			p.say("Nothing is running.")
 		}
 	})
 }

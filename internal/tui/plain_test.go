@@ -50,11 +50,11 @@ type plainTest struct {
 func newPlain(t testing.TB, change func(h *fakeHost, c *Config)) *plainTest {
 	t.Helper()
 	clock := newHand()
-	h := &fakeHost{t: t, dir: t.TempDir(), sink: NewSink(), model: modeltest.New(), clock: clock}
+	h := &fakeHost{t: t, dir: t.TempDir(), queue: NewEventQueue(), model: modeltest.New(), clock: clock}
 	h.model.Now = clock.Now
 	r, w := io.Pipe()
 	x := &plainTest{t: t, h: h, in: w, out: &paper{}, done: make(chan error, 1)}
-	c := Config{Host: h, Events: h.sink, In: r, Out: x.out, ScreenReader: true, Environ: []string{}, Clock: clock.Now, Silent: true}
+	c := Config{Host: h, Events: h.queue, In: r, Out: x.out, ScreenReader: true, Environ: []string{}, Clock: clock.Now, Silent: true}
 	if change != nil {
 		change(h, &c)
 	}
@@ -63,6 +63,9 @@ func newPlain(t testing.TB, change func(h *fakeHost, c *Config)) *plainTest {
 	}
 	go func() { x.done <- Run(context.Background(), c) }()
 	t.Cleanup(func() {
+		if all := x.out.String(); t.Failed() {
+			t.Logf("after\n%s\nit has printed\n%s", all[max(x.at-300, 0):x.at], all[x.at:])
+		}
 		w.Close()
 		if err := <-x.done; err != nil {
 			t.Error(err)
@@ -84,11 +87,6 @@ func (x *plainTest) types(line string) {
 // reads waits until a text was printed, after what was read before.
 func (x *plainTest) reads(text string) {
 	x.t.Helper()
-	x.t.Cleanup(func() {
-		if all := x.out.String(); x.t.Failed() {
-			x.t.Logf("after\n%s\nit has printed\n%s", all[max(x.at-300, 0):x.at], all[x.at:])
-		}
-	})
 	waittest.Until(x.t, fmt.Sprintf("%q to be printed", text), func() bool {
 		k := strings.Index(x.out.String()[x.at:], text)
 		if k >= 0 {
@@ -156,7 +154,7 @@ func TestPlainCommands(t *testing.T) {
 	x.reads("The summary: a question")
 	x.h.wait()
 	x.types("/undo")
-	x.reads("the context is what it was before")
+	x.reads("the context is as it was before")
 	x.types("/context")
 	x.reads("of 16k tokens")
 	if s := x.out.String(); strings.ContainsAny(s, "█░") {
@@ -175,7 +173,7 @@ func TestPlainCommands(t *testing.T) {
 	x.types("/nonsense")
 	x.reads("there is no command /nonsense")
 	x.types("/cancel")
-	x.reads("Nothing goes on")
+	x.reads("Nothing is running")
 	x.types("/new")
 	x.reads("a new session")
 	x.types("/quit")
@@ -188,13 +186,13 @@ func TestPlainCommands(t *testing.T) {
 // TestPlainEndOfInput: what was asked is answered before the program ends.
 func TestPlainEndOfInput(t *testing.T) {
 	clock := newHand()
-	h := &fakeHost{t: t, dir: t.TempDir(), sink: NewSink(), model: modeltest.New(modeltest.Text("Here I am.")), clock: clock}
+	h := &fakeHost{t: t, dir: t.TempDir(), queue: NewEventQueue(), model: modeltest.New(modeltest.Text("Here I am.")), clock: clock}
 	if err := h.New(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	defer h.Close()
 	var out paper
-	if err := Run(context.Background(), Config{Host: h, Events: h.sink, In: strings.NewReader("hello\n"), Out: &out, Environ: []string{"TERM=dumb"}, Clock: clock.Now}); err != nil {
+	if err := Run(context.Background(), Config{Host: h, Events: h.queue, In: strings.NewReader("hello\n"), Out: &out, Environ: []string{"TERM=dumb"}, Clock: clock.Now}); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(out.String(), "clew: Here I am.") {
@@ -203,8 +201,8 @@ func TestPlainEndOfInput(t *testing.T) {
 }
 
 func TestRunNeedsATerminal(t *testing.T) {
-	h := &fakeHost{t: t, dir: t.TempDir(), sink: NewSink(), model: modeltest.New(), clock: newHand()}
-	err := Run(context.Background(), Config{Host: h, Events: h.sink, In: strings.NewReader(""), Out: io.Discard, Environ: []string{}})
+	h := &fakeHost{t: t, dir: t.TempDir(), queue: NewEventQueue(), model: modeltest.New(), clock: newHand()}
+	err := Run(context.Background(), Config{Host: h, Events: h.queue, In: strings.NewReader(""), Out: io.Discard, Environ: []string{}})
 	if err == nil || !strings.Contains(err.Error(), "--print") {
 		t.Errorf("the error is %v", err)
 	}
@@ -215,11 +213,11 @@ func TestRunNeedsATerminal(t *testing.T) {
 
 func TestNoColor(t *testing.T) {
 	h := &fakeHost{}
-	c, err := Config{Host: h, Events: NewSink(), In: strings.NewReader(""), Out: io.Discard, Environ: []string{"NO_COLOR=1"}, Theme: widget.ModeDark}.withDefaults()
+	c, err := Config{Host: h, Events: NewEventQueue(), In: strings.NewReader(""), Out: io.Discard, Environ: []string{"NO_COLOR=1"}, Theme: widget.ModeDark}.withDefaults()
 	if err != nil || c.Theme != widget.ModeNone {
 		t.Errorf("theme %s, %v", c.Theme, err)
 	}
-	c, err = Config{Host: h, Events: NewSink(), In: strings.NewReader(""), Out: io.Discard, Environ: []string{"TERM=dumb"}}.withDefaults()
+	c, err = Config{Host: h, Events: NewEventQueue(), In: strings.NewReader(""), Out: io.Discard, Environ: []string{"TERM=dumb"}}.withDefaults()
 	if err != nil || !c.ScreenReader {
 		t.Errorf("TERM=dumb: %v, %v", c.ScreenReader, err)
 	}
@@ -256,11 +254,11 @@ func TestPlainReadsAFile(t *testing.T) {
 		}
 		defer in.Close()
 		clock, out := newHand(), &paper{}
-		h := &fakeHost{t: t, dir: t.TempDir(), sink: NewSink(), model: modeltest.New(), clock: clock}
+		h := &fakeHost{t: t, dir: t.TempDir(), queue: NewEventQueue(), model: modeltest.New(), clock: clock}
 		if err := h.New(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		err = Run(context.Background(), Config{Host: h, Events: h.sink, In: in, Out: out, ScreenReader: true, Environ: []string{}, Clock: clock.Now, Silent: true})
+		err = Run(context.Background(), Config{Host: h, Events: h.queue, In: in, Out: out, ScreenReader: true, Environ: []string{}, Clock: clock.Now, Silent: true})
 		if cerr := h.Close(); err != nil || cerr != nil {
 			t.Errorf("%q: %v, %v", text, err, cerr)
 		}

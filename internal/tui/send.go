@@ -99,7 +99,7 @@ func (u *ui) sent() {
 	if o.err != nil {
 		u.fail("it was not sent", o.err)
 		if !u.ed.Offer(o.input.Text) {
-			u.note("what was not sent is in the history: the key Up brings it back")
+			u.note("what was not sent is in the history; the key Up brings it back")
 		}
 		u.quitting = false
 	}
@@ -129,7 +129,7 @@ func (u *ui) takeBack() {
 		u.note("nothing waits to be delivered")
 		return
 	case !u.ed.Empty():
-		u.note("the editor is not empty: send or delete what is in it first")
+		u.note("the editor is not empty; send or delete its text first")
 		return
 	}
 	a, id := u.cfg.Host.Agent(), u.queue[len(u.queue)-1].ID

@@ -40,7 +40,7 @@ func TestAnswer(t *testing.T) {
 // TestStreaming: what has come of an answer is shown, and goes when it counts for nothing.
 func TestStreaming(t *testing.T) {
 	x := newTerm(t, nil)
-	event := func(e agent.Event) { x.h.sink.Send(e); x.sees("") }
+	event := func(e agent.Event) { x.h.queue.Send(e); x.sees("") }
 	x.until("quiet", func() bool { return len(x.msgs) == 0 })
 	event(agent.Event{Kind: agent.KindRequest})
 	event(agent.Event{Kind: agent.KindDelta, Part: agent.PartThinking, Text: "let me think\nabout it"})
@@ -57,7 +57,7 @@ func TestStreaming(t *testing.T) {
 	event(agent.Event{Kind: agent.KindDiscard, Why: "dropped"})
 	x.until("the answer is gone", func() bool { return !strings.Contains(x.screen(), "The answer is") })
 	event(agent.Event{Kind: agent.KindRetry, Retry: &agent.Retry{Attempt: 2, Of: 4, Wait: 8 * time.Second, Error: "overloaded"}, Time: x.h.clock.Now()})
-	x.h.sink.Send(agent.Event{Kind: agent.KindState, State: &agent.State{Doing: agent.DoingTurn, Mode: permission.ModeAsk}})
+	x.h.queue.Send(agent.Event{Kind: agent.KindState, State: &agent.State{Doing: agent.DoingTurn, Mode: permission.ModeAsk}})
 	x.sees("trying again in 8s (2 of 4): overloaded")
 	x.h.clock.add(3 * time.Second)
 	x.sees("trying again in 5s")
@@ -154,8 +154,8 @@ func TestCancelledAnswerThatWasKept(t *testing.T) {
 	x := newTerm(t, nil)
 	m := message.Assistant(x.h.clock.Now(), message.TextBlock("The beginn"))
 	m.StopReason = message.StopAborted
-	x.h.sink.Send(agent.Event{Kind: agent.KindEntry, Entry: &agent.Entry{ID: "e1", Message: m}})
-	x.h.sink.Send(agent.Event{Kind: agent.KindTurnEnd, Outcome: agent.OutcomeCancelled})
+	x.h.queue.Send(agent.Event{Kind: agent.KindEntry, Entry: &agent.Entry{ID: "e1", Message: m}})
+	x.h.queue.Send(agent.Event{Kind: agent.KindTurnEnd, Outcome: agent.OutcomeCancelled})
 	x.sees("what was done stays")
 	if s := x.screen(); strings.Count(s, "cancelled") != 1 || !strings.Contains(s, "The beginn") {
 		t.Errorf("the screen is\n%s", s)
@@ -404,7 +404,7 @@ func TestPi114OneBoxForEachPass(t *testing.T) {
 			if how == "the threshold" {
 				return
 			}
-			x.sees("the context is what it was before")
+			x.sees("the context is as it was before")
 			x.until("no box after it was taken back", func() bool { return boxes() == 0 })
 		})
 	}
@@ -597,7 +597,7 @@ func TestPi112TypedWhileTheTreeMoves(t *testing.T) {
 	x.sees("Enter go · Esc leave")
 	x.press("up", "up", "up", "enter", "s")
 	x.begins(s)
-	x.sees("summarizing what is left behind")
+	x.sees("summarizing the branch you leave")
 	x.typed("my own words")
 	s.open <- nil
 	x.idle()
@@ -917,7 +917,7 @@ func TestPinAndName(t *testing.T) {
 	x.say("/unpin")
 	x.sees("nothing is pinned")
 	x.say("/pin")
-	x.sees("what is never to be summarized")
+	x.sees("so that it is never summarized")
 	x.typed("question 0")
 	x.press("enter")
 	x.sees("pinned: [#")
@@ -1130,7 +1130,7 @@ func (x *screenTest) idleOrBusy() {
 }
 
 func TestSinkJoinsWhatStreams(t *testing.T) {
-	s := NewSink()
+	s := NewEventQueue()
 	for range 1000 {
 		s.Send(agent.Event{Kind: agent.KindDelta, Part: agent.PartText, Text: "x"})
 	}

@@ -134,7 +134,7 @@ func (u *ui) editor() []string {
 
 func (u *ui) transcriptHeight() int { return max(u.height-len(u.editor())-len(u.below()), 1) }
 
-// queueLines show what waits to be delivered.
+// queueLines show messages waiting to be sent.
 func (u *ui) queueLines() []string {
 	t := u.theme
 	var out []string
@@ -154,7 +154,7 @@ func (u *ui) queueLines() []string {
 		out = append(out, t.Paint(t.Dim, widget.Cut("  "+when+widget.OneLine(q.Text), u.width)))
 	}
 	if n > 0 && u.state.Held {
-		out = append(out, t.Paint(t.Warning, widget.Cut("  held: it goes with what you send next, or with /continue; Alt+Up takes it back", u.width)))
+		out = append(out, t.Paint(t.Warning, widget.Cut("  held until your next message or /continue; Alt+Up takes it back", u.width)))
 	}
 	return out
 }
