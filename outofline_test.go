@@ -338,7 +338,7 @@ func TestCacheFiles(t *testing.T) {
 	if err := os.WriteFile(blocked, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := clew.New(cfg); err == nil || !strings.Contains(err.Error(), "no folder") {
+	if _, err := clew.New(cfg); err == nil || !strings.Contains(err.Error(), "should be a folder and is a file") {
 		t.Error("a file was taken for the folder:", err)
 	}
 	add(t, s, message.User("go", start))

@@ -34,13 +34,3 @@ func ExampleCache() {
 	// 5 check
 	// Current request: Thanks. Now document it.
 }
-
-func ExampleFindProfile() {
-	p, err := summary.FindProfile("research")
-	fmt.Println(p.Name(), err)
-	_, err = summary.FindProfile("poetry")
-	fmt.Println(err)
-	// Output:
-	// research <nil>
-	// no summary profile "poetry": there are coding, research, chat
-}

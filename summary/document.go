@@ -1,5 +1,13 @@
 package summary
 
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/clew-dev/clew/internal/text"
+)
+
 // Document is a summary in parts. Lines are single lines of text; Canonical
 // brings a document to the form that Parse gives back.
 type Document struct {
@@ -79,4 +87,199 @@ type Files struct {
 type FileList struct {
 	Paths []string
 	More  int
+}
+
+// Canonical returns the document as Parse gives it back after Render: each line
+// on one line, without space around it or control characters in it, empty ones
+// left out; handles that cannot be written left out. Quotes and the earlier
+// summary stay byte for byte.
+func (d Document) Canonical() Document {
+	d.Goal = canonicalLines(d.Goal, kindGoal)
+	d.Constraints = canonicalLines(d.Constraints, kindConstraints)
+	d.Done = canonicalLines(d.Done, kindDone)
+	d.InProgress = canonicalLines(d.InProgress, kindInProgress)
+	d.Blocked = canonicalLines(d.Blocked, kindBlocked)
+	d.Decisions = canonicalLines(d.Decisions, kindDecisions)
+	d.Next = canonicalLines(d.Next, kindNext)
+	d.Context = canonicalLines(d.Context, kindContext)
+	d.Names = canonicalLines(d.Names, kindNames)
+	d.Files = Files{
+		Modified: canonicalFiles(d.Files.Modified),
+		Created:  canonicalFiles(d.Files.Created),
+		Deleted:  canonicalFiles(d.Files.Deleted),
+		Read:     canonicalFiles(d.Files.Read),
+		Shell:    canonicalFiles(d.Files.Shell),
+	}
+	d.Quotes = canonicalQuotes(d.Quotes, false)
+	d.Pins = canonicalQuotes(d.Pins, true)
+	d.Note = oneLine(d.Note)
+	return d
+}
+
+func canonicalLines(in []Line, k kind) []Line {
+	var out []Line
+	for _, l := range in {
+		l.Text = oneLine(l.Text)
+		if l.Text == "" {
+			continue
+		}
+		l.Ref = writableRef(l.Ref)
+		if k == kindContext {
+			l.From = oneLine(l.From)
+			if l.From != "" {
+				l.Replaced = false
+			}
+		} else {
+			l.From = ""
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+func canonicalFiles(in FileList) FileList {
+	out := FileList{More: min(max(in.More, 0), 999_999_999)}
+	for _, p := range in.Paths {
+		if p != "" {
+			out.Paths = append(out.Paths, p)
+		}
+	}
+	return out
+}
+
+func canonicalQuotes(in []Quote, roles bool) []Quote {
+	var out []Quote
+	for _, q := range in {
+		q.Ref = writableRef(q.Ref)
+		if !roles || !roleWord().MatchString(q.Role) {
+			q.Role = ""
+		}
+		var gaps []Gap
+		for _, g := range q.Gaps {
+			g.Omitted = min(g.Omitted, 1<<53)
+			switch {
+			case g.Omitted > 0:
+				gaps = append(gaps, g)
+			case len(gaps) > 0:
+				gaps[len(gaps)-1].Text += g.Text
+			default:
+				q.Text += g.Text
+			}
+		}
+		q.Gaps = gaps
+		out = append(out, q)
+	}
+	return out
+}
+
+var roleWord = text.Pattern(`^[A-Za-z]+$`)
+
+// oneLine makes text fit for one line of a document.
+func oneLine(s string) string {
+	if !plainLine(s) {
+		s = strings.Map(func(r rune) rune {
+			if lineBreak(r) || unicode.IsControl(r) {
+				return ' '
+			}
+			return r
+		}, strings.ToValidUTF8(s, "\uFFFD"))
+	}
+	return strings.TrimSpace(s)
+}
+
+func plainLine(s string) bool {
+	if !utf8.ValidString(s) {
+		return false
+	}
+	for _, r := range s {
+		if lineBreak(r) || unicode.IsControl(r) {
+			return false
+		}
+	}
+	return true
+}
+
+func lineBreak(r rune) bool { return r == '\u2028' || r == '\u2029' }
+
+// writableRef returns ref, or "" where it holds what would end a handle early.
+func writableRef(ref string) string {
+	if !utf8.ValidString(ref) || strings.ContainsFunc(ref, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune("[],#", r)
+	}) {
+		return ""
+	}
+	return ref
+}
+
+// The word lists say which sentences are worth a section. They decide only what
+// is taken from the log, never what it says.
+var (
+	// doneWord marks a statement that something is finished.
+	doneWord = text.Pattern(`(?i)\b(?:done|fixed|implemented|added|created|removed|updated|renamed|moved|refactored|replaced|committed|pushed|merged|released|completed?|finished|resolved|works|working|pass(?:es|ed|ing)?|clean|green|migrated|extracted|wrote|written)\b|完成|已修复|已添加|修复了|通过|搞定|完了|修正しました|追加しました|완료`)
+
+	// passWord marks a statement that something passes, butWord one that says it of a
+	// part only, or not at all.
+	passWord = text.Pattern(`(?i)\b(?:pass(?:es|ed|ing)?|succeed(?:s|ed)?|works|working|fixed|resolved|green)\b|通过|修复|成功|修正|通りました|통과|성공`)
+	butWord  = text.Pattern(`(?i)\b(?:not|but|still|yet|except|until|unless|should|would|might|may|fail(?:s|ed|ing)?|\w+n['’]t)\b|不|但|未|失败|ない|しかし|失敗|않|아직|실패|하지만`)
+
+	// planWord marks a sentence about what comes next.
+	planWord = text.Pattern(`(?i)\b(?:next|then|remaining|still (?:need|have|to)|left to|todo|to-do|follow-?up|I'?ll|I will|let me|we (?:need|should|still)|need(?:s)? to|now (?:I|let|we|update|add|fix|run|create)|plan|going to|want me to|should I|shall I|pending)\b|接下来|下一步|还需要|待办|然后|次に|残り|다음`)
+
+	planIntro = text.Pattern(`(?i)\b(?:next steps?|remaining|todo|to do|plan|steps|what'?s left|still to do|follow-?ups?)\b[^.]*:?\**\s*$|(?:接下来|下一步|待办|计划)[^。]*[:：]?\s*$`)
+)
+
+// stopWords say nothing about what a sentence is about.
+var stopWords = text.Words(`the and for that this with from are was were but you your can will has have had
+		its all any our out one into then than when what which where who how why just also some more most other
+		there here they them their these those very really please should would could must never always only
+		instead make sure dont don not use using used let lets now okay yes want need about after before like
+		does did doing been being because still even each same such both over under again thing things way
+		actually rather longer change changed back
+		new old get gets got see set put off may might per via too yet off own his her him she once few much many
+		well made makes need needs until upon while without within across above below between down cannot since
+		every another around already`)
+
+// leadsOver reports whether a statement only announces what comes after it.
+func leadsOver(s string) bool {
+	s = strings.TrimRight(s, "*_` ")
+	return strings.HasSuffix(s, ":") || strings.HasSuffix(s, "：")
+}
+
+// earlier offers the text of a summary that is not in our form, cut at a line to
+// at most limit tokens. What is cut off may come back as excerpts.
+func (d *digest) earlier(limit int64, b *builder) []piece {
+	t := d.foreign
+	if t == "" && d.prev != nil {
+		t, limit = d.prev.Earlier, limit/2
+	}
+	if t == "" {
+		return nil
+	}
+	if b.price(t) > limit {
+		lo, hi := 0, len(t)
+		for lo < hi {
+			mid := (lo + hi + 1) / 2
+			if b.price(cutLines(t, mid)) <= limit {
+				lo = mid
+			} else {
+				hi = mid - 1
+			}
+		}
+		if t = cutLines(t, lo); t == "" {
+			return nil
+		}
+	}
+	return []piece{{kind: kindEarlier, line: Line{Text: t}}}
+}
+
+// cutLines returns the first whole lines of s within n bytes, and a mark.
+func cutLines(s string, n int) string {
+	if n >= len(s) {
+		return s
+	}
+	k := strings.LastIndexByte(s[:n], '\n')
+	if k <= 0 {
+		return ""
+	}
+	return strings.TrimRight(s[:k], "\n") + "\n" + text.Ellipsis
 }

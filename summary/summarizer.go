@@ -1,8 +1,22 @@
+// Package summary makes and reads the document that stands in the context for
+// what a compaction took out of it.
+//
+// A [Document] has typed sections; a [Template] renders it as Markdown, and
+// [Parse] reads it back. A [Summarizer] makes one from a range of messages;
+// [Deterministic] does it without a language model: everything it writes is
+// taken from the log, and it never exceeds its budget.
+//
+//	out, err := summary.Deterministic{}.Summarize(ctx, summary.Input{
+//		Items: items, Budget: 4000, Counter: counter,
+//	})
+//	fmt.Println(out.Text)
 package summary
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 
 	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/message"
@@ -118,4 +132,70 @@ type Coverage struct {
 	OverBudget int64 `json:"overBudget,omitempty"`
 	// LastClipped says that the last user message was cut; see Input.ClipLast.
 	LastClipped bool `json:"lastClipped,omitempty"`
+}
+
+// Deterministic is a Summarizer without a language model. Every sentence, path,
+// command and value in its documents is taken from the log; its own words are
+// headings and a few connectives. The same input gives the same document.
+//
+// The document costs at most Input.Budget. Only the last message of the user and
+// pins are never cut: when they alone cost more, Coverage.OverBudget says by how
+// much, and the rest of the document gets a quarter of the budget.
+type Deterministic struct{}
+
+// Name implements Summarizer.
+func (Deterministic) Name() string { return "deterministic" }
+
+// ErrNoCounter is returned when Input.Counter is missing.
+var ErrNoCounter = errors.New("summarize: Input.Counter is nil: without a counter a budget means nothing")
+
+// Summarize implements Summarizer. It fails only for a missing counter, a budget
+// below 1, or when ctx is done.
+func (s Deterministic) Summarize(ctx context.Context, in Input) (Output, error) {
+	if in.Counter == nil {
+		return Output{}, ErrNoCounter
+	}
+	if in.Budget < 1 {
+		return Output{}, fmt.Errorf("summarize: the budget is %d tokens: at least 1 is needed", in.Budget)
+	}
+	if err := ctx.Err(); err != nil {
+		return Output{}, err
+	}
+	cache := in.Cache
+	if cache == nil {
+		cache = NewCache()
+	}
+	cache.mu.Lock()
+	defer cache.mu.Unlock()
+	cache.begin()
+	defer cache.trim()
+	p, err := newPlanner(ctx, &in, cache)
+	if err != nil {
+		return Output{}, err
+	}
+	out := p.fitWords()
+	out.Summarizer = s.Name()
+	return out, nil
+}
+
+// Checkpoint is a place where a task seems to have ended: a good time to look
+// ahead with Cache.Warm, for nothing is waited for there.
+type Checkpoint struct {
+	After int // messages that stand before it
+	Why   ledger.Boundary
+}
+
+// Checkpoints returns the places in a conversation where a task ended: a commit, a
+// test run that passed, a todo list that is done, a word of the user. cwd is the
+// working directory, where it is known.
+func Checkpoints(items []session.Item, cwd string) []Checkpoint {
+	r := ledger.NewReader(ledger.Options{Cwd: cwd})
+	var out []Checkpoint
+	for i := range items {
+		r.Add(items[i : i+1])
+		if why := r.Boundary(); why != "" {
+			out = append(out, Checkpoint{After: i + 1, Why: why})
+		}
+	}
+	return out
 }

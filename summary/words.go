@@ -2,6 +2,7 @@ package summary
 
 import (
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -135,4 +136,202 @@ func (w *wordCounter) scan(from, to int, spots *[]spot) {
 func (w *wordCounter) end(at int, spots *[]spot) int {
 	w.skip(min(at, len(w.s)), len(w.s), spots)
 	return w.n
+}
+
+// phrases are the document's own words in one language. Headings are the same in
+// all, so that a document can be read back.
+type phrases struct {
+	// What stands before a request in the Goal section: the first, the current one,
+	// and the last one here when the user has asked for more since.
+	first, current, latest string
+	changed                string // before the files that the last turn changed
+	command                string // before the last command
+	failed                 string // behind a command that failed
+	commit                 string // before a commit
+	passes                 string // behind a command line in backquotes
+	since                  string // behind that, where files were changed later
+	fails                  string
+	refused                string // behind the name of a tool that failed
+	note                   string // the last section of every document with handles
+}
+
+// languages, the default first.
+var languages = []phrases{
+	{
+		first: "First request: ", current: "Current request: ", latest: "Latest request here: ",
+		changed: "Changed in this turn: ", command: "Last command: ", failed: " (failed)", commit: "Commit ",
+		passes: " passes", since: " (files changed since)", fails: " fails", refused: " failed",
+		note: "[#id] names an entry of the session log. What is not here can be read back by it.",
+	},
+	{
+		first: "最初的请求：", current: "当前请求：", latest: "此处最后的请求：",
+		changed: "本轮修改了：", command: "最后的命令：", failed: "（失败）", commit: "提交 ",
+		passes: " 通过", since: "（此后文件有改动）", fails: " 失败", refused: " 失败",
+		note: "[#id] 指会话日志中的一条记录。此处没有的内容可以凭它读回。",
+	},
+	{
+		first: "最初の依頼：", current: "現在の依頼：", latest: "ここでの最後の依頼：",
+		changed: "このターンで変更：", command: "最後のコマンド：", failed: "（失敗）", commit: "コミット ",
+		passes: " は成功", since: "（その後ファイルに変更あり）", fails: " は失敗", refused: " は失敗",
+		note: "[#id] はセッションログの項目を指す。ここにないものはそれで読み戻せる。",
+	},
+	{
+		first: "첫 요청: ", current: "현재 요청: ", latest: "여기서의 마지막 요청: ",
+		changed: "이번 턴에 변경: ", command: "마지막 명령: ", failed: " (실패)", commit: "커밋 ",
+		passes: " 통과", since: " (이후 파일 변경됨)", fails: " 실패", refused: " 실패",
+		note: "[#id]는 세션 로그의 항목을 가리킨다. 여기 없는 것은 그것으로 다시 읽을 수 있다.",
+	},
+	{
+		first: "Erste Bitte: ", current: "Jetzige Bitte: ", latest: "Letzte Bitte hier: ",
+		changed: "In diesem Zug geändert: ", command: "Letzter Befehl: ", failed: " (fehlgeschlagen)", commit: "Commit ",
+		passes: " läuft durch", since: " (seither Dateien geändert)", fails: " schlägt fehl", refused: " ist fehlgeschlagen",
+		note: "[#id] nennt einen Eintrag des Protokolls. Was hier fehlt, lässt sich damit nachlesen.",
+	},
+	{
+		first: "Première demande : ", current: "Demande actuelle : ", latest: "Dernière demande ici : ",
+		changed: "Modifié dans ce tour : ", command: "Dernière commande : ", failed: " (échec)", commit: "Commit ",
+		passes: " réussit", since: " (fichiers modifiés depuis)", fails: " échoue", refused: " a échoué",
+		note: "[#id] désigne une entrée du journal. Ce qui manque ici peut être relu par elle.",
+	},
+	{
+		first: "Primera petición: ", current: "Petición actual: ", latest: "Última petición aquí: ",
+		changed: "Cambiado en este turno: ", command: "Última orden: ", failed: " (fallida)", commit: "Commit ",
+		passes: " pasa", since: " (archivos cambiados desde entonces)", fails: " falla", refused: " falló",
+		note: "[#id] nombra una entrada del registro. Lo que falta aquí puede releerse con ella.",
+	},
+	{
+		first: "Первая просьба: ", current: "Текущая просьба: ", latest: "Последняя просьба здесь: ",
+		changed: "Изменено в этом ходе: ", command: "Последняя команда: ", failed: " (ошибка)", commit: "Коммит ",
+		passes: " проходит", since: " (после этого файлы менялись)", fails: " не проходит", refused: " не удалось",
+		note: "[#id] называет запись журнала. Чего здесь нет, можно прочесть по ней.",
+	},
+}
+
+// The languages by their place in the list.
+const (
+	english = iota
+	chinese
+	japanese
+	korean
+	german
+	french
+	spanish
+	russian
+)
+
+// commonWords tell languages with Latin letters apart.
+var commonWords = sync.OnceValue(func() map[string]int {
+	m := map[string]int{}
+	for lang, list := range map[int]string{
+		english: "the and is to of that it for you this with not are have can please should what we",
+		german:  "der die das und ist nicht ein eine bitte mit für auf wir ich den noch auch wenn soll kannst",
+		french:  "le la les et est une des pas pour dans que je tu nous avec sur peux il du ce",
+		spanish: "el los las y es una por para que con no en puedes del lo se esto hay un como",
+	} {
+		for w := range strings.FieldsSeq(list) {
+			m[w] |= 1 << lang
+		}
+	}
+	return m
+})
+
+// languageOf returns the language of the user's messages. Code and names are
+// mostly Latin whatever the language, so other scripts count more.
+func languageOf(texts func(func(string) bool)) int {
+	var scripts [russian + 1]int
+	latin := 0
+	looked := 0
+	for t := range texts {
+		t = text.OutsideFences(t)
+		if looked += len(t); looked > 100_000 {
+			break
+		}
+		for _, r := range t {
+			switch {
+			case r < 0x80:
+				if r|0x20 >= 'a' && r|0x20 <= 'z' {
+					latin++
+				}
+			case unicode.In(r, unicode.Hiragana, unicode.Katakana):
+				scripts[japanese] += 3
+			case unicode.Is(unicode.Hangul, r):
+				scripts[korean] += 3
+			case unicode.Is(unicode.Han, r):
+				scripts[chinese] += 3
+			case unicode.Is(unicode.Cyrillic, r):
+				scripts[russian]++
+			}
+		}
+		for w := range strings.FieldsFuncSeq(strings.ToLower(t), func(r rune) bool { return !unicode.IsLetter(r) }) {
+			for lang := german; lang <= spanish; lang++ {
+				if commonWords()[w]&(1<<lang) != 0 {
+					scripts[lang]++
+				}
+			}
+			if commonWords()[w]&(1<<english) != 0 {
+				scripts[english]++
+			}
+		}
+	}
+	switch {
+	case scripts[japanese] > 0 && scripts[japanese]*5 > scripts[chinese] && scripts[japanese]+scripts[chinese] > latin/2:
+		return japanese
+	case scripts[chinese] > latin/2 && scripts[chinese] > 0:
+		return chinese
+	case scripts[korean] > latin/2 && scripts[korean] > 0:
+		return korean
+	case scripts[russian] > latin/2 && scripts[russian] > 0:
+		return russian
+	}
+	best := english
+	for lang := german; lang <= spanish; lang++ {
+		if scripts[lang] > scripts[best] && scripts[lang] >= 3 {
+			best = lang
+		}
+	}
+	return best
+}
+
+// language returns the phrases for the user's language.
+func (d *digest) language() *phrases {
+	return &languages[languageOf(func(yield func(string) bool) {
+		for _, u := range d.users {
+			if !yield(u.quote.Text) {
+				return
+			}
+		}
+	})]
+}
+
+// isLatest reports whether a line of the Goal section is about the current request.
+func isLatest(s string) bool {
+	for _, l := range languages {
+		if strings.HasPrefix(s, l.current) || strings.HasPrefix(s, l.latest) {
+			return true
+		}
+	}
+	return false
+}
+
+// withoutFirst takes away what stands before the first request.
+func withoutFirst(s string) string {
+	for _, l := range languages {
+		if rest, ok := strings.CutPrefix(s, l.first); ok {
+			return rest
+		}
+	}
+	return s
+}
+
+// passing returns the command that a line of an earlier summary says to pass.
+func passing(s string) (command string, ok bool) {
+	if !strings.HasPrefix(s, "`") {
+		return "", false
+	}
+	for _, l := range languages {
+		if c, ok := strings.CutSuffix(strings.TrimSuffix(s[1:], l.since), "`"+l.passes); ok {
+			return c, true
+		}
+	}
+	return "", false
 }

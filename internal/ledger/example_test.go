@@ -31,13 +31,6 @@ func ExampleRead() {
 	// error: [--- FAIL: TestGet store_test.go:7: got 1, want 2]
 }
 
-func ExampleFromSummary() {
-	text := "## Goal\nA parser.\n\n<read-files>\nlexer.go\n</read-files>\n\n<modified-files>\nparser.go\n</modified-files>"
-	l, ok := ledger.FromSummary(text, nil, ledger.Options{})
-	fmt.Println(ok, l.Paths(ledger.StateRead), l.Paths(ledger.StateModified))
-	// Output: true [lexer.go] [parser.go]
-}
-
 // A Reader goes on where it stopped, and says where a task ended.
 func ExampleReader() {
 	conv := talk.New()

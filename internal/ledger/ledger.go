@@ -1,6 +1,25 @@
+// Package ledger reads facts from a conversation: which files were read,
+// created, modified and deleted, which commands ran and how they ended, which
+// checks fail, what the user said, which todos are open.
+//
+// Everything is computed by code from tool calls and their results, never from
+// what an answer claims. A call that failed changes nothing, a file name in
+// prose is no evidence.
+//
+//	l := ledger.Read(cx.Items, ledger.Options{Cwd: header.Cwd})
+//	fmt.Println(l.Paths(ledger.Modified))
+//	details, _ := json.Marshal(l) // stored with a compaction, merged by the next Read
+//
+// A ledger is cumulative: Read merges what earlier compactions and branch
+// summaries among the items stored in their details, or, where they stored
+// nothing, the file lists in their text.
 package ledger
 
-import "time"
+import (
+	"strings"
+	"time"
+	"unicode/utf8"
+)
 
 // Ledger holds the facts of a range of messages. Its JSON is stable: the same
 // messages give the same bytes. Every list is bounded; what did not fit is
@@ -192,4 +211,126 @@ func (l *Ledger) Failing() []Command {
 		}
 	}
 	return out
+}
+
+// table is a list whose values have keys. Touching one moves it to the end.
+type table[T any] struct {
+	byKey map[string]*row[T]
+	rows  []*row[T] // in the order of the last touch; those that moved on are gone
+	live  int
+}
+
+type row[T any] struct {
+	key string
+	val T
+	at  int // index in rows
+}
+
+// touch returns the value with the key, moved to the end; a new one starts as
+// first.
+func (t *table[T]) touch(key string, first T) *T {
+	if t.byKey == nil {
+		t.byKey = map[string]*row[T]{}
+	}
+	r := t.byKey[key]
+	if r == nil {
+		r = &row[T]{key: key, val: first}
+		t.byKey[key] = r
+		t.live++
+	} else {
+		t.rows[r.at] = nil
+	}
+	r.at = len(t.rows)
+	t.rows = append(t.rows, r)
+	if len(t.rows) > 2*t.live+64 {
+		t.compact()
+	}
+	return &r.val
+}
+
+func (t *table[T]) compact() {
+	out := t.rows[:0]
+	for _, r := range t.rows {
+		if r != nil {
+			r.at = len(out)
+			out = append(out, r)
+		}
+	}
+	clear(t.rows[len(out):])
+	t.rows = out
+}
+
+func (t *table[T]) get(key string) (T, bool) {
+	if r := t.byKey[key]; r != nil {
+		return r.val, true
+	}
+	var zero T
+	return zero, false
+}
+
+func (t *table[T]) drop(key string) {
+	if r := t.byKey[key]; r != nil {
+		t.rows[r.at] = nil
+		delete(t.byKey, key)
+		t.live--
+	}
+}
+
+// all returns the values, the last touched last. They may be touched while the
+// list is in use.
+func (t *table[T]) all() []*T {
+	out := make([]*T, 0, t.live)
+	for _, r := range t.rows {
+		if r != nil {
+			out = append(out, &r.val)
+		}
+	}
+	return out
+}
+
+// Boundary says why a task seems to have ended at a message.
+type Boundary string
+
+// The reasons; "" is none. The user's word alone is the weakest of them.
+const (
+	BoundaryCommit Boundary = "commit" // a command made a commit
+	BoundaryCheck  Boundary = "check"  // a test run passed
+	BoundaryTodos  Boundary = "todos"  // the last open todo was done
+	BoundaryUser   Boundary = "user"   // the user said so
+)
+
+// Boundary returns whether a task ended at the last message that was added.
+func (r *Reader) Boundary() Boundary { return r.r.ended }
+
+// userDone are the words with which users say that something is finished. A
+// message that is little more than one of them is a boundary.
+var userDone = either(`done|finished|it works|works now|works great|that works|lgtm|looks good|perfect|great work|all good|ship it|merged|thanks|thank you|
+	fertig|erledigt|passt|danke|terminé|c'est bon|merci|parfait|listo|hecho|perfecto|gracias|готово|сделано|спасибо|отлично`,
+	`完成了|已完成|搞定|做完了|可以了|没问题了|谢谢|完了|できました|終わり|ありがとう|완료|끝났|고마워|감사합니다`)
+
+func saysDone(t string) bool {
+	t = strings.TrimSpace(t)
+	if t == "" || utf8.RuneCountInString(t) > 60 || strings.ContainsAny(t, "?？") {
+		return false
+	}
+	words := sentenceWords(t)
+	for _, w := range words {
+		if w == "not" || w == "isn't" || w == "nicht" || w == "pas" || w == "no" || w == "не" {
+			return false
+		}
+	}
+	if strings.Contains(t, "没") && !strings.Contains(t, "没问题") || strings.Contains(t, "未") {
+		return false
+	}
+	return len(words) <= 8 && userDone.in(t, words)
+}
+
+// allDone reports whether there are todos and all of them are done.
+func allDone(todos []Todo) bool {
+	for _, t := range todos {
+		if t.Status != TodoDone {
+			return false
+		}
+	}
+	return len(todos) > 0
 }

@@ -14,6 +14,13 @@ import (
 	"github.com/clew-dev/clew/session"
 )
 
+// fromSummary reads a summary alone. ok says that it had facts.
+func fromSummary(text, details string, opt ledger.Options) (l ledger.Ledger, ok bool) {
+	m := &message.Message{Role: message.RoleCompactionSummary, Summary: text, Details: json.RawMessage(details)}
+	l = ledger.Read([]session.Item{{Message: m}}, opt)
+	return l, !reflect.DeepEqual(l, ledger.Read(nil, opt))
+}
+
 func TestFromSummary(t *testing.T) {
 	for _, c := range []struct {
 		name, text, details, want string
@@ -50,7 +57,7 @@ func TestFromSummary(t *testing.T) {
 		{name: "states that are none", details: `{"clew":{"ledger":{"files":[{"path":"a","state":"stolen"},{"path":"","state":"read"}]}}}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l, ok := ledger.FromSummary(c.text, json.RawMessage(c.details), ledger.Options{Cwd: cwd})
+			l, ok := fromSummary(c.text, c.details, ledger.Options{Cwd: cwd})
 			if got := list(l.Files); got != c.want || ok != (c.want != "") {
 				t.Errorf("got %q, %v; want %q", got, ok, c.want)
 			}
@@ -180,12 +187,12 @@ func FuzzFromSummary(f *testing.F) {
 	f.Add("## Files\n### Modified\n- a.go\n", `{"readFiles":["a"]}`)
 	f.Add("<read-files>\na\n</read-files>", `{"clew":{"ledger":{"users":[{"entry":"x"}],"errors":[{"tool":"bash","subject":"a | b","lines":["x","y","z","w"]}],"commands":[{"text":"go test","runs":-4}]}}}`)
 	f.Fuzz(func(t *testing.T, text, details string) {
-		l, _ := ledger.FromSummary(text, json.RawMessage(details), ledger.Options{Cwd: cwd})
+		l, _ := fromSummary(text, details, ledger.Options{Cwd: cwd})
 		data, err := json.Marshal(l)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, _ := ledger.FromSummary("", json.RawMessage(`{"clew":{"ledger":`+string(data)+`}}`), ledger.Options{Cwd: cwd})
+		again, _ := fromSummary("", `{"clew":{"ledger":`+string(data)+`}}`, ledger.Options{Cwd: cwd})
 		second, err := json.Marshal(again)
 		if err != nil {
 			t.Fatal(err)

@@ -95,7 +95,7 @@ func Find(ctx context.Context, store session.Store, leaf, handle string) (*sessi
 	case blob != "":
 		return store.Get(ctx, blob)
 	}
-	return nil, &session.Error{Op: op, Subject: handle, Err: session.ErrNotFound, Hint: "search for words of it"}
+	return nil, &session.Error{Op: op, Subject: handle, Err: session.ErrNotFound, Hint: "a search by words may find it"}
 }
 
 // meant returns the entries that a handle may mean on a path: the only one there, or the

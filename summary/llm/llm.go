@@ -1,3 +1,18 @@
+// Package llm has a summarizer that asks a language model, and takes nothing from
+// it that would harm.
+//
+//	s, err := llm.New(llm.Config{Model: m})
+//	policy.Summarizer = s
+//
+// The model writes the sections; code adds what it vouches for itself: the user's
+// words, pins, files, failing checks, open todos. An answer is taken only if it is
+// complete, is a summary, names nothing that is not in the conversation, and is
+// smaller than what it replaces; see Config for what happens otherwise. The last
+// resort is the deterministic summarizer, so a summary always comes about, unless
+// the caller gives up.
+//
+// The conversation is given as data: every line of it is marked, so that nothing
+// that was said or printed can pass for a turn or for an instruction of ours.
 package llm
 
 import (
@@ -6,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/session"
@@ -349,4 +365,18 @@ func addUsage(a, b *message.Usage) *message.Usage {
 	}
 	sum.TotalCount = a.Total() + b.Total()
 	return &sum
+}
+
+// todos are those that are still open, by the ledger.
+func (r *run) todos() []summary.Line {
+	if r.in.Ledger == nil {
+		return nil
+	}
+	var out []summary.Line
+	for _, t := range r.in.Ledger.Todos {
+		if t.Status == ledger.TodoOpen || t.Status == ledger.TodoActive {
+			out = append(out, summary.Line{Text: t.Text})
+		}
+	}
+	return out
 }

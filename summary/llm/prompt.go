@@ -1,5 +1,20 @@
 package llm
 
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/clew-dev/clew/internal/recall"
+	"github.com/clew-dev/clew/internal/redact"
+	"github.com/clew-dev/clew/internal/text"
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/model"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/summary"
+)
+
 // task is what a request asks for, in words.
 type task string
 
@@ -43,3 +58,198 @@ Use these headings, in this order, and leave out those that would be empty. Writ
 Goal: what the user wants, as it stands now. Constraints: rules the user gave that still hold, in the user's words. Blocked: what fails and why. Key Decisions: with the reason. Critical Context: values, places, findings and errors that are needed again.
 `
 )
+
+// Transcript writes messages as labelled text. A label stands at the beginning of a
+// line, with the handle of its entry; what was said or printed stands below it, each
+// line behind "| ". So no text can forge a label. Secrets that can be told by their form
+// are taken out. Of a tool result, of arguments and of reasoning at most most bytes are
+// kept, a third of them from the end; what the user and the assistant said is whole. Of
+// an answer of the tool recall the first line is kept, which says what was read again.
+// Images are named by their kind.
+func Transcript(items []session.Item, most int) string {
+	var b strings.Builder
+	for _, it := range items {
+		writeItem(&b, it, most)
+	}
+	return b.String()
+}
+
+func writeItem(b *strings.Builder, it session.Item, most int) {
+	m := it.Message
+	id := ""
+	if it.Entry != nil {
+		id = " [#" + it.Entry.ID + "]"
+	}
+	switch m.Role {
+	case message.RoleUser:
+		who := "user"
+		if !m.UserWords() {
+			who = "message given by a program"
+		}
+		label(b, who+id, blocksText(m.Content))
+	case message.RoleAssistant:
+		if text := blocksText(m.Content); text != "" {
+			label(b, "assistant"+id, text)
+		}
+		for i := range m.Content {
+			if c := &m.Content[i]; c.Type == message.BlockToolCall {
+				label(b, "assistant calls "+text.Line(c.Name)+id, shorten(string(c.Arguments), most))
+			}
+		}
+	case message.RoleToolResult:
+		what := "result of "
+		if m.IsError {
+			what = "failed result of "
+		}
+		said := shorten(blocksText(m.Content), most)
+		if recall.IsResult(m) {
+			said = recalled(m.Text())
+		}
+		label(b, what+text.Line(m.ToolName)+id, said)
+	case message.RoleBashExecution:
+		label(b, "shell run by the user"+id, "$ "+m.Command+"\n"+shorten(m.Output, most))
+	case message.RoleBranchSummary:
+		label(b, "summary of a branch that was left"+id, m.Summary)
+	case message.RoleCompactionSummary:
+		label(b, "earlier summary"+id, m.Summary)
+	case message.RoleCustom:
+		label(b, "message given by a program"+id, shorten(blocksText(m.Content), most))
+	case message.RoleSystem:
+	}
+}
+
+// recalled stands in for an answer of the tool recall: its first line says what was read,
+// and the words themselves stand in the log where they were said.
+func recalled(text string) string {
+	first, rest, _ := strings.Cut(text, "\n")
+	if rest == "" {
+		return first
+	}
+	return fmt.Sprintf("%s\n(%d bytes that stand in the log already)", first, len(rest))
+}
+
+func blocksText(blocks []message.Block) string {
+	var parts []string
+	for i := range blocks {
+		switch b := &blocks[i]; b.Type {
+		case message.BlockText:
+			parts = append(parts, b.Text)
+		case message.BlockImage:
+			parts = append(parts, fmt.Sprintf("(an image, %s)", b.MIMEType))
+		default:
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+func label(b *strings.Builder, who, text string) {
+	b.WriteString(who + ":\n")
+	b.WriteString(mark(redact.Text(text)))
+}
+
+// mark puts "| " before every line. Everything that some reader takes for the end of
+// a line counts as one.
+func mark(text string) string {
+	text = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n").Replace(text)
+	text = strings.TrimRight(text, "\n")
+	return "| " + strings.ReplaceAll(text, "\n", "\n| ") + "\n"
+}
+
+// shorten keeps the beginning and the end of a text.
+func shorten(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	head, tail := most-most/3, len(text)-most/3
+	for head > 0 && !utf8.RuneStart(text[head]) {
+		head--
+	}
+	for tail < len(text) && !utf8.RuneStart(text[tail]) {
+		tail++
+	}
+	return fmt.Sprintf("%s\n(%d bytes left out)\n%s", text[:head], tail-head, text[tail:])
+}
+
+// clipLines is shorten for text that is marked: cuts are at ends of lines, or inside
+// of one that is marked again.
+func clipLines(text string, most int) string {
+	first, rest, _ := strings.Cut(text, "\n") // the label
+	body := strings.ReplaceAll(strings.TrimPrefix(rest, "| "), "\n| ", "\n")
+	return first + "\n" + mark(shorten(body, max(most, 100)))
+}
+
+// Extend lets a summary be asked for as the next message of the conversation itself:
+// the provider has most of that request in its cache. It is done where it costs
+// less than to send the conversation anew, by the prices of both models; where a price
+// is not known it is not done.
+type Extend struct {
+	// Model is the one that the conversation is with.
+	Model model.Model
+	// Request returns the request that would be sent to it next: system text, tools
+	// and messages as they were sent before, so that the cache holds.
+	Request func() *model.Request
+}
+
+// cheaper reports whether extending the conversation costs less. sent is what the
+// conversation takes as the agent sends it, anew what would be sent otherwise, both in
+// tokens; room is what the answer may take.
+func (e *Extend) cheaper(other model.Model, sent, anew, room int64) bool {
+	own, foreign := e.Model.Info().Price, other.Info().Price
+	if own == nil || foreign == nil || own.CacheRead <= 0 {
+		return false
+	}
+	extend := own.Cost(&message.Usage{CacheRead: sent, Input: taskTokens, Output: room})
+	apart := foreign.Cost(&message.Usage{Input: anew + taskTokens, Output: room})
+	return extend < apart
+}
+
+// taskTokens is about what the task takes in tokens.
+const taskTokens = 600
+
+// extended asks the model of the conversation, where that is to be done; done is
+// false where it is not. It is one question, for history and the turn that is cut.
+func (r *run) extended(ctx context.Context, budget int64, known known) (d summary.Document, done bool, err error) {
+	e := r.s.cfg.Extend
+	if e == nil || r.s.branch {
+		return d, false, nil
+	}
+	var sent int64
+	for _, list := range [][]session.Item{r.in.Items, r.in.Prefix, r.in.Kept} {
+		for _, it := range list {
+			sent += r.in.Counter.Message(it.Message)
+		}
+	}
+	anew := r.in.Counter.Text(Transcript(spoken(r.in.Items), r.s.cfg.ResultBytes)) + r.in.Counter.Text(Transcript(spoken(r.in.Prefix), r.s.cfg.ResultBytes))
+	info := e.Model.Info()
+	if !e.cheaper(r.s.cfg.Model, sent, anew, budget) || info.Window > 0 && sent+taskTokens+budget*2 > info.Window {
+		return d, false, nil
+	}
+	req := e.Request()
+	if req == nil || len(req.Messages) == 0 {
+		return d, false, nil
+	}
+	q := question{task: r.extendTask(), items: append(spoken(r.in.Items), spoken(r.in.Prefix)...), budget: budget, extend: req}
+	d, err = r.ask(ctx, q, known)
+	if err != nil && ctx.Err() == nil {
+		r.reject(fmt.Errorf("asked as the next message of the conversation: %w", err))
+		return d, false, nil // it may do better when it is told apart
+	}
+	if err == nil {
+		r.by = info.Provider + "/" + info.Model
+	}
+	return d, err == nil, err
+}
+
+// extendTask says what is to be summarized where the whole conversation is there.
+func (r *run) extendTask() task {
+	kept := ""
+	for _, it := range spoken(r.in.Kept) {
+		kept = shorten(blocksText(it.Message.Content), 300)
+		break
+	}
+	text := taskExtend
+	if kept != "" {
+		text += "The newest part stays as it is, from the message on that begins so, and needs no summary:\n" + mark(kept)
+	}
+	return task(text)
+}
