@@ -60,7 +60,10 @@ type normalizer struct {
 }
 
 func (n *normalizer) note(code NoteCode, index int, format string, args ...any) {
-	n.notes = append(n.notes, Note{code, index, fmt.Sprintf(format, args...)})
+	if len(args) > 0 {
+		format = fmt.Sprintf(format, args...)
+	}
+	n.notes = append(n.notes, Note{code, index, format})
 }
 
 // message adds what one message contributes. The cases are the closed set of
