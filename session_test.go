@@ -3,6 +3,7 @@ package clew_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,6 +18,7 @@ import (
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/summary"
+	"github.com/clew-dev/clew/wire"
 )
 
 func TestFileIsKept(t *testing.T) {
@@ -110,6 +112,35 @@ func TestPendingCalls(t *testing.T) {
 	}
 	if p := prepare(t, s); len(p.Messages) != 3 || !p.Messages[2].IsError {
 		t.Errorf("settled to %s", shown(p.Messages))
+	}
+}
+
+// TestBodyIsWhole: a prepared context gives a body that can be posted as it is, in the
+// form of each provider, and the same bytes again.
+func TestBodyIsWhole(t *testing.T) {
+	ctx := context.Background()
+	s := newSession(t, clew.Config{})
+	add(t, s, message.System("Be brief.", start), message.User("look", start))
+	if err := s.SetModel(ctx, "p", "large"); err != nil {
+		t.Fatal(err)
+	}
+	p := prepare(t, s)
+	for _, tc := range []struct {
+		profile wire.Profile
+		start   string
+	}{
+		{wire.Anthropic, `{"model":"large","max_tokens":64,"system":`},
+		{wire.OpenAIChat, `{"model":"large","max_completion_tokens":64,"messages":`},
+		{wire.OpenAIResponses, `{"model":"large","max_output_tokens":64,"store":false,"instructions":"Be brief.","input":`},
+		{wire.Gemini, `{"generationConfig":{"maxOutputTokens":64},"systemInstruction":`},
+	} {
+		body, err := p.Body(tc.profile, 64)
+		if err != nil || !json.Valid(body) || !strings.HasPrefix(string(body), tc.start) || !strings.Contains(string(body), `"look"`) {
+			t.Errorf("%s: %v, %s", tc.profile.Name, err, body)
+		}
+		if again, err := p.Body(tc.profile, 64); err != nil || string(again) != string(body) {
+			t.Errorf("%s: then %v, %s", tc.profile.Name, err, again)
+		}
 	}
 }
 

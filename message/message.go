@@ -303,12 +303,10 @@ func (m *Message) encode() json.RawMessage {
 	}
 	switch m.Role {
 	case RoleBashExecution, RoleBranchSummary, RoleCompactionSummary:
+	case RoleSystem:
+		o.Str("content", m.Text())
 	default:
-		if m.Role == RoleSystem {
-			o.Str("content", m.Text())
-		} else {
-			o.Raw("content", EncodeBlocks(m.Content))
-		}
+		o.Raw("content", EncodeBlocks(m.Content))
 	}
 	if m.Role == RoleAssistant {
 		o.Str("api", m.API)
@@ -382,24 +380,13 @@ func (m *Message) StartsTurn() bool {
 
 // Text returns the text blocks of the content joined by newlines.
 func (m *Message) Text() string {
-	var one string
-	n := 0
-	for _, b := range m.Content {
-		if b.Type == BlockText {
-			one = b.Text
-			n++
+	var texts []string
+	for i := range m.Content {
+		if b := &m.Content[i]; b.Type == BlockText {
+			texts = append(texts, b.Text)
 		}
 	}
-	if n <= 1 {
-		return one
-	}
-	parts := make([]string, 0, n)
-	for _, b := range m.Content {
-		if b.Type == BlockText {
-			parts = append(parts, b.Text)
-		}
-	}
-	return strings.Join(parts, "\n")
+	return strings.Join(texts, "\n")
 }
 
 // ToolCalls returns the calls in the content, in order.

@@ -54,7 +54,7 @@ func ExampleNormalize() {
 	_, _, err := wire.Normalize(msgs, wire.OpenAIChat, wire.Target{}, wire.Options{})
 	var pending *wire.PendingError
 	if errors.As(err, &pending) {
-		fmt.Println(pending.Calls[0].Name, "waits for its result")
+		fmt.Println(pending.Calls[0].Block.Name, "waits for its result")
 	}
 	list, notes, _ := wire.Normalize(msgs, wire.OpenAIChat, wire.Target{}, wire.Options{CloseOpenCalls: true})
 	fmt.Println(len(list.Turns), "turns;", notes[0].Code)

@@ -143,32 +143,17 @@ func (n Note) String() string {
 	return fmt.Sprintf("message %d: %s (%s)", n.Index, n.Text, n.Code)
 }
 
-// PendingCall is a call that waits for its result.
-type PendingCall struct {
-	Index int    // of the answer in the list given to Normalize
-	ID    string // as stored
-	Name  string
-}
-
 // PendingError says that calls wait for their results (see message.Pending), so the
 // list cannot be sent. Append their results, real ones or ones that say what
 // happened. To render the list without sending it, set Options.CloseOpenCalls.
 type PendingError struct {
-	Calls []PendingCall
-}
-
-func pendingError(calls []message.Call) error {
-	e := &PendingError{}
-	for _, c := range calls {
-		e.Calls = append(e.Calls, PendingCall{c.Answer, c.Block.ID, c.Block.Name})
-	}
-	return e
+	Calls []message.Call
 }
 
 func (e *PendingError) Error() string {
 	names := make([]string, 0, 3)
 	for _, c := range e.Calls[:min(3, len(e.Calls))] {
-		names = append(names, fmt.Sprintf("%s (%q)", c.Name, c.ID))
+		names = append(names, fmt.Sprintf("%s (%q)", c.Block.Name, c.Block.ID))
 	}
 	if n := len(e.Calls) - len(names); n > 0 {
 		names = append(names, fmt.Sprintf("%d more", n))

@@ -32,7 +32,7 @@ func normalize(msgs []*message.Message, p Profile, t Target, o Options, trusting
 	}
 	if !o.CloseOpenCalls {
 		if pending := message.Pending(msgs); len(pending) > 0 {
-			return nil, nil, pendingError(pending)
+			return nil, nil, &PendingError{pending}
 		}
 	}
 	n.ids, n.pairs, n.summary = newIDMap(p.CallIDMax), message.PairCalls(msgs), lastSummary(msgs)
@@ -60,7 +60,10 @@ type normalizer struct {
 }
 
 func (n *normalizer) note(code NoteCode, index int, format string, args ...any) {
-	n.notes = append(n.notes, Note{code, index, fmt.Sprintf(format, args...)})
+	if len(args) > 0 {
+		format = fmt.Sprintf(format, args...)
+	}
+	n.notes = append(n.notes, Note{code, index, format})
 }
 
 // message adds what one message contributes. The cases are the closed set of
@@ -277,14 +280,14 @@ func (n *normalizer) placeholder(before Turn, text string) {
 func (n *normalizer) tools() []json.RawMessage {
 	var out []json.RawMessage
 	seen := map[string]bool{}
-	for _, name := range n.sys.tools.keys {
-		sent, _ := n.p.toolName(name)
+	for _, tool := range n.sys.tools {
+		sent, _ := n.p.toolName(tool.name)
 		if seen[sent] {
-			n.note(NoteTool, -1, "tool %q would be sent under the name of another; it is left out", name)
+			n.note(NoteTool, -1, "tool %q would be sent under the name of another; it is left out", tool.name)
 			continue
 		}
 		seen[sent] = true
-		out = append(out, n.sys.tools.vals[name])
+		out = append(out, tool.val)
 	}
 	return out
 }

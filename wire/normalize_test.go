@@ -29,7 +29,7 @@ func TestD06PendingErrorNamesTheCalls(t *testing.T) {
 	if !errors.As(err, &pending) {
 		t.Fatalf("got %v", err)
 	}
-	if len(pending.Calls) != 4 || pending.Calls[0] != (PendingCall{1, "c1", "read"}) || pending.Calls[1].ID != "c3" {
+	if c := pending.Calls; len(c) != 4 || c[0] != (message.Call{Answer: 1, Block: &msgs[1].Content[0], Result: -1}) || c[1].Block.ID != "c3" {
 		t.Errorf("calls %+v", pending.Calls)
 	}
 	if msg := err.Error(); !strings.Contains(msg, `read ("c1")`) || !strings.Contains(msg, "1 more") {

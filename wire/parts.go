@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -323,24 +324,6 @@ func validBase64(s string) bool {
 const maxDepth = 100
 
 func tooDeep(val []byte) bool {
-	if len(val) < 2*maxDepth {
-		return false
-	}
-	depth, quoted := 0, false
-	for i := 0; i < len(val); i++ {
-		switch c := val[i]; {
-		case c == '"':
-			quoted = !quoted
-		case quoted && c == '\\':
-			i++
-		case quoted:
-		case c == '{' || c == '[':
-			if depth++; depth > maxDepth {
-				return true
-			}
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-	return false
+	_, err := jsonx.ScanAt(val, 0, jsonx.MaxDepth-maxDepth)
+	return errors.Is(err, jsonx.ErrDepth)
 }

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -104,6 +105,10 @@ func (v *validator) readMessage(i int, raw []byte) seenMessage {
 // value reads raw, which must be one JSON value without anything around it, into
 // the tree.
 func (v *validator) value(rule Rule, i int, raw []byte, what string) bool {
+	if len(raw) > math.MaxInt32 {
+		v.fail(RuleSize, i, "%s has more than 2 GB", what)
+		return false
+	}
 	end, err := v.tree.read(raw)
 	switch {
 	case err != nil:

@@ -21,26 +21,23 @@ type system struct {
 }
 
 // ordered is a map that remembers the order of its keys.
-type ordered[T any] struct {
-	keys []string
-	vals map[string]T
+type ordered[T any] []named[T]
+
+type named[T any] struct {
+	name string
+	val  T
 }
 
-func (o *ordered[T]) set(key string, val T) {
-	if o.vals == nil {
-		o.vals = map[string]T{}
+func (o *ordered[T]) set(name string, val T) {
+	if i := slices.IndexFunc(*o, func(e named[T]) bool { return e.name == name }); i >= 0 {
+		(*o)[i].val = val
+		return
 	}
-	if _, ok := o.vals[key]; !ok {
-		o.keys = append(o.keys, key)
-	}
-	o.vals[key] = val
+	*o = append(*o, named[T]{name, val})
 }
 
-func (o *ordered[T]) remove(key string) {
-	if _, ok := o.vals[key]; ok {
-		delete(o.vals, key)
-		o.keys = slices.DeleteFunc(o.keys, func(k string) bool { return k == key })
-	}
+func (o *ordered[T]) remove(name string) {
+	*o = slices.DeleteFunc(*o, func(e named[T]) bool { return e.name == name })
 }
 
 // fold works a system message into the text.
@@ -76,9 +73,9 @@ func (s *system) foldTools(m *message.Message) (bad []string) {
 
 func (s *system) text() string {
 	parts := slices.Clone(s.texts)
-	for _, name := range s.sections.keys {
-		if text := s.sections.vals[name]; strings.TrimSpace(text) != "" {
-			parts = append(parts, text)
+	for _, sec := range s.sections {
+		if strings.TrimSpace(sec.val) != "" {
+			parts = append(parts, sec.val)
 		}
 	}
 	return strings.Join(parts, "\n\n")

@@ -273,7 +273,10 @@ func (v *validator) followed(i, k int) {
 			v.fail(RuleThinking, i, "nothing follows the thinking")
 		}
 	case ThinkingItem:
-		if i+1 == len(msgs) || msgs[i+1].role != roleAssistant || msgs[i+1].blocks[0].kind == kindThinking {
+		isItem := func(m seenMessage) bool {
+			return m.role == roleAssistant && len(m.blocks) > 0 && m.blocks[0].kind != kindThinking
+		}
+		if i+1 == len(msgs) || !isItem(msgs[i+1]) {
 			v.fail(RuleThinking, i, "the reasoning item is not followed by its item")
 		}
 	case ThinkingField, ThinkingStored:
@@ -326,15 +329,13 @@ func (v *validator) summaries() {
 	}
 }
 
-// spells reports whether a JSON string spells a text. It decodes only strings that
-// begin and end like it.
+// spells reports whether a JSON string spells a text. It decodes few that do not.
 func spells(quoted []byte, text string) bool {
-	const few = 16
-	if len(quoted) < len(text)+2 || len(text) < few {
-		return len(text) < few && decoded(quoted) == text
+	if len(quoted) < len(text)+2 {
+		return false
 	}
-	head, tail := quoted[1:few+1], quoted[len(quoted)-1-few:len(quoted)-1]
-	if bytes.IndexByte(head, '\\') < 0 && string(head) != text[:few] || bytes.IndexByte(tail, '\\') < 0 && string(tail) != text[len(text)-few:] {
+	n := min(16, len(text))
+	if head := quoted[1 : n+1]; bytes.IndexByte(head, '\\') < 0 && string(head) != text[:n] {
 		return false
 	}
 	return decoded(quoted) == text

@@ -115,6 +115,7 @@ var brokenLists = []broken{
 	{RuleNotEmpty, "openai-responses", 7, `"more"`, `""`},
 	{RuleNotEmpty, "gemini", 3, `{"text":"and"}`, `{"text":"\t"}`},
 	{RuleNotEmpty, "gemini", 3, `{"text":"and"}`, ``},
+	{RuleNotEmpty, "openai-responses", 2, ``, `{"type":"message","role":"assistant","content":[]}`},
 	{RuleRole, "anthropic", 0, `"user"`, `"system"`},
 	{RuleRole, "openai-chat", 1, `"assistant"`, `"model"`},
 	{RuleRole, "openai-responses", 0, `"role":"user"`, `"role":"tool"`},
