@@ -512,9 +512,7 @@ func TestDirQuotaOnASlowDisk(t *testing.T) {
 	blob.Wrap(d, func(f blob.Files) blob.Files {
 		return blob.Faulty(blob.NoSync(f), func(op, name string) (int, error) {
 			if op == "rename" || op == "mkdir" && name != "tmp" {
-				for range 1000 { // the others get on meanwhile
-					runtime.Gosched()
-				}
+				<-time.After(2 * time.Millisecond) // the disk is slow, so that the others get on meanwhile
 			}
 			return 0, nil
 		})
