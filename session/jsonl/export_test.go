@@ -1,6 +1,9 @@
 package jsonl
 
-import "context"
+import (
+	"context"
+	"io"
+)
 
 // Impatient makes a File take an unfinished line for one whose writer is dead at
 // once, for tests in which there is no other writer.
@@ -16,3 +19,6 @@ func OpenUnlocked(ctx context.Context, path string, opt Options) (*File, error) 
 	}
 	return f, nil
 }
+
+// ReadFrom makes a File read its records from somewhere else.
+func ReadFrom(f *File, r io.ReaderAt) { f.x.r, f.x.back.r = r, r }
