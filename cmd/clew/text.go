@@ -51,7 +51,7 @@ func pad(s string, n int) string {
 }
 
 // headBytes is how much of a text is looked at for its headline.
-const headBytes = 1536
+const headBytes = 4096
 
 // headline returns the first line of a text that says something, as one line
 // that is safe to print: control characters and direction marks, with which a
