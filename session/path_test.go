@@ -3,6 +3,7 @@ package session_test
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/clew-dev/clew/session"
@@ -116,5 +117,60 @@ func TestPathHeedsCancel(t *testing.T) {
 	cancel()
 	if _, err := session.Path(ctx, s, "e9"); err == nil {
 		t.Error("no error")
+	}
+}
+
+// What walks a path meets each entry once, also where parents form a cycle: the cost
+// grows with the length of the path. (Issue 11, defect 1.7.)
+func TestWalksOfACycleMeetEachEntryOnce(t *testing.T) {
+	ctx := context.Background()
+	for _, n := range []int{1, 2, 1000, 10_000} {
+		c := &counted{Store: ring(t, n)}
+		leaf := strconv.Itoa(n - 1)
+		for name, walk := range map[string]func() error{
+			"Path":        func() error { _, err := session.Path(ctx, c, leaf); return err },
+			"ContextPath": func() error { _, err := session.ContextPath(ctx, c, leaf, "nowhere"); return err },
+			"ModelAt":     func() error { _, err := session.ModelAt(ctx, c, leaf); return err },
+			"Settings":    func() error { _, _, err := session.Settings(ctx, c, leaf); return err },
+		} {
+			c.reads = 0
+			if err := walk(); err != nil || c.reads > n+1 {
+				t.Errorf("%s of a cycle of %d entries reads %d entries, error %v", name, n, c.reads, err)
+			}
+		}
+	}
+}
+
+// ring is a session of n entries whose first hangs under the last.
+func ring(tb testing.TB, n int) session.Store {
+	tb.Helper()
+	entries := make([]*session.Entry, n)
+	for i := range entries {
+		e, err := session.ParseEntry(fmt.Appendf(nil, `{"type":"message","id":"%d","parentId":"%d","message":{"role":"user","content":"x"}}`, i, (i+n-1)%n))
+		if err != nil {
+			tb.Fatal(err)
+		}
+		entries[i] = e
+	}
+	return session.NewMemory(session.Header{ID: "s"}, entries...)
+}
+
+// BenchmarkCycle reads the context and the settings of a cycle: the time per entry
+// is the same at every size.
+func BenchmarkCycle(b *testing.B) {
+	ctx := context.Background()
+	for _, n := range []int{1000, 10_000, 100_000} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			s, leaf := ring(b, n), strconv.Itoa(n-1)
+			for b.Loop() {
+				if _, err := session.ContextAt(ctx, s, leaf); err != nil {
+					b.Fatal(err)
+				}
+				if _, _, err := session.Settings(ctx, s, leaf); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/entry")
+		})
 	}
 }

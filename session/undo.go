@@ -106,7 +106,7 @@ func copied(e *Entry, renamed map[string]string) Draft {
 			d.fields[i].val = (&message.Usage{}).JSON()
 		case "data":
 			var pin pinData
-			if c, _ := e.Custom(); c.CustomType == CustomPin && json.Unmarshal(c.Data, &pin) == nil && renamed[pin.ID] != "" {
+			if c, _ := e.Custom(); c.CustomType == customPin && json.Unmarshal(c.Data, &pin) == nil && renamed[pin.ID] != "" {
 				return NewPin(renamed[pin.ID], pin.On).raw(memberClew, copyMark(e.ID))
 			}
 		}

@@ -32,6 +32,7 @@ type explainJSON struct {
 	Fates   []fateJSON               `json:"fates,omitempty"`
 
 	all        []fateJSON // of every entry on the path, oldest first
+	inWords    bool       // all of them are described, not only those that are pinned
 	windowFrom string
 	trigger    int64
 }
@@ -73,7 +74,7 @@ the path: with --fates of each of them. Nothing is written.`,
 			return err
 		}
 		defer f.Close()
-		e := &explainJSON{File: f.Path()}
+		e := &explainJSON{File: f.Path(), inWords: *fates}
 		if err := e.load(cmd, f, p, policy.counter); err != nil {
 			return err
 		}
@@ -134,10 +135,14 @@ func (e *explainJSON) fates(ctx context.Context, s session.Store, leaf string) e
 	e.Counts = map[compact.FateKind]int{}
 	fate := compact.FateIn(path)
 	add := func(entry *session.Entry) {
-		f, d := fate(entry), describe(entry).own()
+		f := fateJSON{Fate: fate(entry)}
 		f.Entry = own(f.Entry)
-		e.Counts[f.Fate]++
-		e.all = append(e.all, fateJSON{f, d.Kind, d.line(), d})
+		e.Counts[f.Fate.Fate]++
+		if e.inWords || f.Pinned {
+			f.said = describe(entry).own()
+			f.Kind, f.Text = f.said.Kind, f.said.line()
+		}
+		e.all = append(e.all, f)
 	}
 	n := 0
 	err = session.Walk(ctx, s, leaf, func(entry *session.Entry) bool {
@@ -243,7 +248,9 @@ func printWould(rep *report, pl *compact.Plan) {
 func (e *explainJSON) printPins(rep *report) {
 	said := map[string]described{}
 	for _, f := range e.all {
-		said[f.Entry] = f.said
+		if f.Pinned {
+			said[f.Entry] = f.said
+		}
 	}
 	name := "pins"
 	for _, id := range e.Pins {

@@ -13,6 +13,8 @@
 package home
 
 import (
+	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -21,11 +23,15 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
 	"unicode"
+
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/session/jsonl"
 )
 
-// EnvDir is the environment variable that names another data folder.
-const EnvDir = "CLEW_DATA_DIR"
+// envDir is the environment variable that names another data folder.
+const envDir = "CLEW_DATA_DIR"
 
 // Home is a data folder.
 type Home struct {
@@ -49,7 +55,7 @@ func Default() (Home, error) {
 }
 
 func defaultDir(goos string, getenv func(string) string, userHome func() (string, error)) (string, error) {
-	if dir := getenv(EnvDir); dir != "" {
+	if dir := getenv(envDir); dir != "" {
 		return dir, nil
 	}
 	// A relative $XDG_DATA_HOME is invalid and to be ignored (XDG Base Directory
@@ -64,7 +70,7 @@ func defaultDir(goos string, getenv func(string) string, userHome func() (string
 	}
 	user, err := userHome()
 	if err != nil {
-		return "", errors.New("no home folder to keep sessions in; set " + EnvDir + " to a folder")
+		return "", errors.New("no home folder to keep sessions in; set " + envDir + " to a folder")
 	}
 	switch goos {
 	case "windows":
@@ -116,4 +122,53 @@ func readable(base, fallback string) string {
 		return fallback
 	}
 	return short
+}
+
+// CreateOptions changes how a session is created. The zero value is ready for use.
+type CreateOptions struct {
+	// ID of the session. Default: 32 random hex digits.
+	ID string
+	// Clock gives the time of creation. Default: time.Now.
+	Clock func() time.Time
+	// ParentSession is the file that the session was forked from.
+	ParentSession string
+	// Open says how the file is opened.
+	Open jsonl.Options
+}
+
+// Create makes a new session of the project in cwd and opens it for writing.
+func (h Home) Create(ctx context.Context, cwd string, opt CreateOptions) (*jsonl.File, error) {
+	if opt.Clock == nil {
+		opt.Clock = time.Now
+	}
+	if opt.ID == "" {
+		var b [16]byte
+		_, _ = rand.Read(b[:]) // never fails: crypto/rand.Read
+		opt.ID = hex.EncodeToString(b[:])
+	}
+	abs, err := filepath.Abs(cwd)
+	if err != nil {
+		return nil, fmt.Errorf("the folder of the project: %w", err)
+	}
+	dir, err := h.Project(abs)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, &session.Error{
+			Op: "create a session in", Subject: dir, Err: err,
+			Hint: "check who may write there, or set " + envDir + " to another folder",
+		}
+	}
+	at := opt.Clock()
+	header := session.Header{
+		Version: session.Version, ID: opt.ID, Timestamp: at, Cwd: abs, ParentSession: opt.ParentSession,
+	}
+	return jsonl.Create(ctx, filepath.Join(dir, FileName(at, opt.ID)), header, opt.Open)
+}
+
+// FileName returns the name of a session's file: it sorts by time, and every
+// file system takes it.
+func FileName(at time.Time, id string) string {
+	return at.UTC().Format("2006-01-02T15-04-05.000Z") + "_" + readable(id, "session") + ".jsonl"
 }

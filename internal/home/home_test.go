@@ -33,15 +33,15 @@ func TestDefaultDir(t *testing.T) {
 		{"macOS has no XDG", "darwin", map[string]string{"XDG_DATA_HOME": at("xdg")}, user, at("user", "Library", "Application Support", "clew")},
 		{"Windows", "windows", map[string]string{"LocalAppData": at("local")}, nobody, at("local", "clew")},
 		{"Windows without its variable", "windows", nil, user, at("user", "AppData", "Local", "clew")},
-		{"the variable wins", "linux", map[string]string{EnvDir: at("mine"), "XDG_DATA_HOME": at("xdg")}, nobody, at("mine")},
+		{"the variable wins", "linux", map[string]string{envDir: at("mine"), "XDG_DATA_HOME": at("xdg")}, nobody, at("mine")},
 	} {
 		got, err := defaultDir(tc.goos, func(k string) string { return tc.env[k] }, tc.user)
 		if err != nil || got != tc.want {
 			t.Errorf("%s: %q, %v; want %q", tc.name, got, err, tc.want)
 		}
 	}
-	if _, err := defaultDir("linux", func(string) string { return "" }, nobody); err == nil || !strings.Contains(err.Error(), EnvDir) {
-		t.Errorf("without a home folder: %v, want an error that names %s", err, EnvDir)
+	if _, err := defaultDir("linux", func(string) string { return "" }, nobody); err == nil || !strings.Contains(err.Error(), envDir) {
+		t.Errorf("without a home folder: %v, want an error that names %s", err, envDir)
 	}
 }
 

@@ -2,6 +2,7 @@ package jsonl
 
 import (
 	"context"
+	"io"
 	"time"
 )
 
@@ -22,3 +23,6 @@ func OpenUnlocked(ctx context.Context, path string, opt Options) (*File, error) 
 	}
 	return f, nil
 }
+
+// ReadFrom makes a File read its records from somewhere else.
+func ReadFrom(f *File, r io.ReaderAt) { f.x.r, f.x.back.r = r, r }

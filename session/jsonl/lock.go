@@ -39,8 +39,10 @@ func (h holder) String() string {
 func (f *File) acquire() error {
 	path := f.real + ".lock"
 	for range 8 {
-		if err := errors.Join(vfs.CheckOwn(f.fs, path), vfs.CheckOwn(f.fs, holderPath(path))); err != nil {
-			return err
+		for _, name := range []string{path, holderPath(path)} {
+			if err := vfs.CheckOwn(f.fs, name); err != nil {
+				return err
+			}
 		}
 		fl := flock.New(path, flock.SetPermissions(0o600), flock.SetFlag(os.O_CREATE|os.O_RDONLY|vfs.NoFollow))
 		got, err := fl.TryLock()

@@ -21,7 +21,7 @@ type PurgeOptions struct {
 	// ID is an entry whose content goes, with every copy of it and what was made
 	// of it. "" for none.
 	ID string
-	// Text goes wherever it stands. "" for none; at least MinPurge bytes.
+	// Text goes wherever it stands. "" for none; at least minPurge bytes.
 	Text string
 	// Spilled are the addresses of full content kept beside the session that is
 	// erased as well. The records that refer to it say then that it was purged.
@@ -34,9 +34,9 @@ type PurgeOptions struct {
 	FS vfs.FS
 }
 
-// MinPurge is how long PurgeOptions.Text must be, in bytes: what is shorter stands
+// minPurge is how long PurgeOptions.Text must be, in bytes: what is shorter stands
 // in too many places that have nothing to do with it.
-const MinPurge = 4
+const minPurge = 4
 
 // Purged says what was overwritten, or, after a dry run, what would be.
 type Purged struct {
@@ -70,7 +70,7 @@ var (
 	// ErrNoContent: the entry has nothing that could be purged.
 	ErrNoContent = errors.New("the entry has no content of its own")
 	errNothing   = errors.New("nothing is named that is to be purged")
-	errShort     = fmt.Errorf("the text is shorter than %d bytes: it stands in too many places", MinPurge)
+	errShort     = fmt.Errorf("the text is shorter than %d bytes: it stands in too many places", minPurge)
 )
 
 // Purge overwrites a secret in a session and in the files that belong to it: its
@@ -95,7 +95,7 @@ func Purge(ctx context.Context, path string, opt PurgeOptions) (*Purged, error) 
 	switch {
 	case opt.ID == "" && opt.Text == "":
 		return nil, &session.Error{Op: "purge", Subject: path, Err: errNothing, Hint: "give an entry or a text"}
-	case opt.Text != "" && len(opt.Text) < MinPurge:
+	case opt.Text != "" && len(opt.Text) < minPurge:
 		return nil, &session.Error{Op: "purge", Subject: path, Err: errShort, Hint: "name the entry that holds it"}
 	}
 	if opt.Program == "" {
