@@ -30,11 +30,11 @@ func (p *planner) measure() {
 	}
 	p.context = session.Project(p.in.Path)
 	p.staleThinking = StaleThinking(p.in.Path, p.context)
-	tally := p.in.Meter.Tally()
+	running := p.in.Meter.Running()
 	for _, it := range p.context.Items {
-		tally.Add(it.Message, it.At >= p.context.Boundary)
+		running.Add(it.Message, it.At >= p.context.Boundary)
 	}
-	p.costs, p.sizes = tally.Costs(), sizes{reading: tally.Reading(), scale: 1}
+	p.costs, p.sizes = running.Costs(), sizes{reading: running.Reading(), scale: 1}
 }
 
 // learn compares reported usage with the estimate of the messages up to it.

@@ -4,7 +4,7 @@
 // reported that still holds, and estimates only what came after it. A [Counter]
 // makes the estimates. [Heuristic] weighs characters by what they are, with
 // weights for the family of the model; [Chars4] is the rule of pi, four UTF-16
-// units to a token; [Exact] takes a tokenizer, such as those of package token/bpe.
+// units to a token; [Exact] takes a tokenizer, such as those of package internal/bpe.
 //
 //	meter, err := token.NewMeter(token.Config{Provider: "anthropic", Model: "claude-opus-4-6", Window: 200_000})
 //	r := meter.Measure(messages, fresh)
