@@ -28,7 +28,7 @@ type view struct {
 	answers int                // since the last pass
 	stale   []int              // what compact.StaleThinking says of the context
 
-	tally *token.Tally
+	tally *token.Running
 	sized compact.Sized
 }
 
@@ -77,7 +77,7 @@ func viewOf(path []*session.Entry, leaf string, model session.Model, cfg *Config
 		}
 	}
 	v.stale = compact.StaleThinking(path, v.context)
-	v.tally = v.meter.Tally()
+	v.tally = v.meter.Running()
 	v.context.Active = slices.Clip(v.context.Active) // path has the same array
 	v.measure(v.context.Items)
 	return v, nil
