@@ -2,9 +2,8 @@ package token
 
 import "github.com/clew-dev/clew/message"
 
-// Running measures a context that grows. It gives what Meter.Measure gives for the
-// messages added so far, and each message is looked at once: so a context that
-// is measured before every request costs what was added since the last.
+// A Running measures a context that grows: after each message, Reading returns what
+// [Meter.Measure] does for all of them, at the cost of that message alone.
 //
 // A Running is not safe for use by several goroutines.
 type Running struct {
@@ -33,7 +32,7 @@ func (m *Meter) Running() *Running { return &Running{meter: m, anchor: -1, bytes
 func (t *Running) Add(msg *message.Message, fresh bool) {
 	var own Categories
 	t.meter.split(msg, &own)
-	t.bytes = addSat(t.bytes, sentBytes(msg))
+	t.bytes = addSat(t.bytes, RequestBytes(msg))
 	t.costs = append(t.costs, own.Total())
 	before := t.rest
 	if msg.Role == message.RoleSystem {
@@ -54,9 +53,6 @@ func (t *Running) Add(msg *message.Message, fresh bool) {
 		t.after.add(&own)
 	}
 }
-
-// Len returns how many messages were added.
-func (t *Running) Len() int { return len(t.costs) }
 
 // Costs returns what each message costs, estimated, as Meter.Message says. The
 // slice must not be changed; what is added later does not change it.
