@@ -52,7 +52,7 @@ type Input struct {
 }
 
 // Sized is a context with what it costs. Who asks again and again, before every
-// request, keeps it up to date with a token.Tally.
+// request, keeps it up to date with a token.Running.
 type Sized struct {
 	// Context is what session.Project makes of Input.Path.
 	Context *session.Context

@@ -74,17 +74,6 @@ func (m *Meter) Guard() float64 { return m.safety }
 // Config.System and Config.Tools.
 func (m *Meter) Fixed() int64 { return m.fixedTotal }
 
-// Slice estimates the messages one by one, without looking at reported usage and
-// without Fixed. It is what a part of a context costs. System messages are counted
-// each where it stands.
-func (m *Meter) Slice(msgs []*message.Message) int64 {
-	var sum int64
-	for _, msg := range msgs {
-		sum = addSat(sum, m.Message(msg))
-	}
-	return sum
-}
-
 // Measure returns what a context costs.
 //
 // It looks for the last answer at or after index fresh that has a usage which
