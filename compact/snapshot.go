@@ -61,7 +61,7 @@ type Snapshot struct {
 	setup   *Setup
 	answers int             // since the last pass that says what was learnt
 	targets map[string]bool // entries that edits are for
-	counted *token.Tally
+	counted *token.Running
 	// inferred is what the pass on the path has inferred from the usage before it.
 	inferred inferred
 	// derived says that a snapshot was derived from this one, which now owns the free
@@ -134,7 +134,7 @@ func (s *Snapshot) project() error {
 	}
 	s.StaleThinking = staleThinking(s.Path, s.Context)
 	s.inferred = inferredOn(s.Path)
-	s.counted, s.derived = s.Meter.Tally(), &atomic.Bool{}
+	s.counted, s.derived = s.Meter.Running(), &atomic.Bool{}
 	s.measure(s.Context.Items)
 	return nil
 }

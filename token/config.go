@@ -31,10 +31,9 @@ type Config struct {
 	Window int64
 
 	// Safety multiplies the estimated part in Reading.Guarded. It is at least 1.
-	// 0 means the counter's own factor, which covers 99 % of what was measured on
-	// recorded sessions: 1.2 for claude, 1.35 for claude47, 1.25 for gpt, 1.3 for
-	// other models, 2.3 for chars4; what was learnt for a calibrated counter; and 1.3
-	// for a counter of your own.
+	// 0 means the counter's own factor: 1.2 for Claude up to 4.6, 1.35 for later ones,
+	// 1.25 for GPT, 1.3 for other models, 2.3 for Chars4, what was learnt for a
+	// calibrated counter, and 1.3 for a counter of your own.
 	Safety float64
 
 	// AnyUsage takes every usage above 0 of an answer that did not fail as an

@@ -2,9 +2,8 @@
 //
 // A [Meter] measures a whole context: it takes the last usage a provider
 // reported that still holds, and estimates only what came after it. A [Counter]
-// makes the estimates. [Heuristic] weighs characters by what they are, with
-// weights for the family of the model; [Chars4] is the rule of pi, four UTF-16
-// units to a token; [Exact] takes a tokenizer, such as those of package token/bpe.
+// makes the estimates: [HeuristicFor] by what characters are, [BPE] with OpenAI's
+// tokenizers, [Chars4] as pi does.
 //
 //	meter, err := token.NewMeter(token.Config{Provider: "anthropic", Model: "claude-opus-4-6", Window: 200_000})
 //	r := meter.Measure(messages, fresh)
@@ -13,9 +12,8 @@
 //		// an estimate that is low by the usual error would no longer fit
 //	}
 //
-// A [Learner] learns from the usage that comes back how far estimates are off for a
-// model, and [Calibrated] corrects them by that. docs/meter.md says how, and how
-// good the estimates are.
+// [Learn] learns from the usage in a log how far estimates are off for a model, and
+// corrects them by that. docs/meter.md says how, and how good the estimates are.
 //
 // What is counted is what is sent: a shell run kept out of the context, an
 // answer that failed and a message of an unknown role cost nothing, and tool

@@ -52,3 +52,17 @@ func ExampleReplaySystem() {
 	fmt.Println(prompt.Text(), prompt.Sections[0].Text)
 	// Output: You fix bugs. Use spaces.
 }
+
+func ExampleBPE() {
+	meter, err := token.NewMeter(token.Config{
+		Provider: "openai", Model: "gpt-5", Window: 400_000,
+		Counter: token.BPE("openai", "gpt-5"),
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	r := meter.Measure([]*message.Message{{Role: message.RoleUser, Content: []message.Block{message.TextBlock("How large is this?")}}}, 0)
+	fmt.Println(r.Tokens, r.Counter)
+	// Output: 9 o200k
+}

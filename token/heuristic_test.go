@@ -324,3 +324,11 @@ func meter(t testing.TB, c token.Config) *token.Meter {
 	}
 	return m
 }
+
+// oneByOne adds up what messages cost, each where it stands.
+func oneByOne(c token.Counter, msgs []*message.Message) (sum int64) {
+	for _, m := range msgs {
+		sum += c.Message(m)
+	}
+	return sum
+}

@@ -45,7 +45,7 @@ type growth struct {
 // counter whose estimates are to be corrected. When c is of another model or
 // counter, it begins anew.
 func NewLearner(c Calibration, counter Counter, provider, model string) *Learner {
-	if !c.Of(counter, provider, model) {
+	if !c.of(counter, provider, model) {
 		c = Calibration{}
 	}
 	c.Provider, c.Model, c.Counter = provider, model, counter.Name()
@@ -53,8 +53,8 @@ func NewLearner(c Calibration, counter Counter, provider, model string) *Learner
 	return &Learner{counter: counter, c: c}
 }
 
-// Of reports whether this was learnt about the estimates of that counter for that model.
-func (c Calibration) Of(counter Counter, provider, model string) bool {
+// of reports whether this was learnt about the estimates of that counter for that model.
+func (c Calibration) of(counter Counter, provider, model string) bool {
 	return c.Provider == provider && c.Model == model && c.Counter == counter.Name()
 }
 

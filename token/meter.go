@@ -74,17 +74,6 @@ func (m *Meter) Guard() float64 { return m.safety }
 // Config.System and Config.Tools.
 func (m *Meter) Fixed() int64 { return m.fixedTotal }
 
-// Slice estimates the messages one by one, without looking at reported usage and
-// without Fixed. It is what a part of a context costs. System messages are counted
-// each where it stands.
-func (m *Meter) Slice(msgs []*message.Message) int64 {
-	var sum int64
-	for _, msg := range msgs {
-		sum = addSat(sum, m.Message(msg))
-	}
-	return sum
-}
-
 // Measure returns what a context costs.
 //
 // It looks for the last answer at or after index fresh that has a usage which
@@ -97,52 +86,11 @@ func (m *Meter) Slice(msgs []*message.Message) int64 {
 // Without an anchor everything is estimated: Config.System and Config.Tools,
 // what ReplaySystem makes of the system messages, and the other messages.
 func (m *Meter) Measure(msgs []*message.Message, fresh int) Reading {
-	r := Reading{Anchor: m.anchor(msgs, fresh), Counter: m.counter.Name(), Guard: m.safety, Bytes: m.fixedBytes}
-	for _, msg := range msgs {
-		r.Bytes = addSat(r.Bytes, sentBytes(msg))
+	r := m.Running()
+	for i, msg := range msgs {
+		r.Add(msg, i >= fresh)
 	}
-	if r.Anchor < 0 {
-		r.Categories = m.whole(msgs)
-		r.Estimated = r.Categories.Total()
-		r.Tokens = r.Estimated
-		return r
-	}
-	var own Categories
-	m.split(msgs[r.Anchor], &own)
-	reported, whole := m.reported(msgs[r.Anchor].Usage, own.Total())
-	r.Measured = reported
-	rest := r.Anchor + 1
-	if !whole {
-		rest = r.Anchor
-	}
-	for _, msg := range msgs[rest:] {
-		m.split(msg, &r.Categories)
-	}
-	r.Estimated = r.Categories.Total()
-	r.Tokens = addSat(r.Measured, r.Estimated)
-	before := m.whole(msgs[:rest])
-	fit(&before, r.Measured)
-	for i, n := range before {
-		r.Categories[i] = addSat(r.Categories[i], n)
-	}
-	return r
-}
-
-// whole estimates a context that nothing was reported about.
-func (m *Meter) whole(msgs []*message.Message) Categories {
-	c := m.fixed
-	prompts := false
-	for _, msg := range msgs {
-		if msg.Role == message.RoleSystem {
-			prompts = true
-			continue
-		}
-		m.split(msg, &c)
-	}
-	if prompts {
-		m.split(ReplaySystem(msgs), &c)
-	}
-	return c
+	return r.Reading()
 }
 
 // split adds the tokens of a message to the categories.
@@ -153,16 +101,6 @@ func (m *Meter) split(msg *message.Message, into *Categories) {
 	}
 	at := categoryOf(msg)
 	into[at] = addSat(into[at], m.Message(msg))
-}
-
-// anchor returns the index of the answer whose usage holds, or -1.
-func (m *Meter) anchor(msgs []*message.Message, fresh int) int {
-	for i := len(msgs) - 1; i >= max(fresh, 0); i-- {
-		if m.trusts(msgs[i]) {
-			return i
-		}
-	}
-	return -1
 }
 
 // trusts reports an answer whose usage says how large the context was after it.

@@ -54,7 +54,7 @@ func TestAnchor(t *testing.T) {
 		}
 		want := m.Message(last)
 		if c.anchor < 0 {
-			want = m.Slice(msgs)
+			want = oneByOne(m, msgs)
 		}
 		if r.Estimated != want {
 			t.Errorf("fresh %d: %d estimated, want %d", c.fresh, r.Estimated, want)
@@ -214,8 +214,8 @@ func TestCategories(t *testing.T) {
 				t.Errorf("%s: nothing for %v", m.Name(), cat)
 			}
 		}
-		if r.Categories[token.Unattributed] != 0 || r.Categories.Total() != r.Tokens || r.Tokens != m.Slice(msgs) {
-			t.Errorf("%s: %+v adds up to %d, the messages cost %d", m.Name(), r, r.Categories.Total(), m.Slice(msgs))
+		if r.Categories[token.Unattributed] != 0 || r.Categories.Total() != r.Tokens || r.Tokens != oneByOne(m, msgs) {
+			t.Errorf("%s: %+v adds up to %d, the messages cost %d", m.Name(), r, r.Categories.Total(), oneByOne(m, msgs))
 		}
 
 		for _, reported := range []int64{3, r.Tokens - 50, r.Tokens, r.Tokens + 1000} {
@@ -326,8 +326,8 @@ func TestReplaySystem(t *testing.T) {
 		if r := m.Measure(msgs, 0); r.Tokens != want {
 			t.Errorf("%s: %d, replayed %d", m.Name(), r.Tokens, want)
 		}
-		if m.Slice(msgs) <= want {
-			t.Errorf("%s: one by one they cost %d, replayed %d", m.Name(), m.Slice(msgs), want)
+		if oneByOne(m, msgs) <= want {
+			t.Errorf("%s: one by one they cost %d, replayed %d", m.Name(), oneByOne(m, msgs), want)
 		}
 	}
 	none := token.ReplaySystem([]*message.Message{parse(t, `{"role":"system","toolsAdded":[{"name":"a"}]}`), parse(t, `{"role":"system","toolsRemoved":[{"name":"a"}]}`)})

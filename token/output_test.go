@@ -44,12 +44,12 @@ func TestOutputOfTheBeginning(t *testing.T) {
 		if r.Measured != c.measured || r.Estimated != estimated || r.Tokens != r.Measured+r.Estimated || r.Anchor != 1 || r.Categories.Total() != r.Tokens {
 			t.Errorf("%s: %+v, want %d measured and %d estimated", c.name, r, c.measured, estimated)
 		}
-		tally := m.Tally()
+		running := m.Running()
 		for _, msg := range msgs {
-			tally.Add(msg, true)
+			running.Add(msg, true)
 		}
-		if got := tally.Reading(); got != r {
-			t.Errorf("%s: the tally has %+v, want %+v", c.name, got, r)
+		if got := running.Reading(); got != r {
+			t.Errorf("%s: the running count has %+v, want %+v", c.name, got, r)
 		}
 	}
 }

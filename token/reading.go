@@ -58,9 +58,9 @@ const (
 	blockSyntax   = 30
 )
 
-// sentBytes returns about how many bytes a message takes in a request. The
-// escaping of text is as in the log where the text comes from one.
-func sentBytes(m *message.Message) int64 {
+// RequestBytes returns about how many bytes a message takes in a request, as in
+// Reading.Bytes. Text is escaped as in the log where it comes from one.
+func RequestBytes(m *message.Message) int64 {
 	n := messageSyntax
 	switch m.Role {
 	case message.RoleBashExecution:

@@ -33,24 +33,6 @@ func (m *merger) count(v *vocabulary, piece string) int {
 	return n + m.run(v, piece)
 }
 
-// merge goes through the tokens of a piece: the index of the first byte and the
-// one after the last.
-func (m *merger) merge(v *vocabulary, piece string) func(yield func(from, end int) bool) {
-	return func(yield func(from, end int) bool) {
-		for base := 0; base < len(piece); base += largest {
-			part := piece[base:min(base+largest, len(piece))]
-			m.run(v, part)
-			for i := 0; i < len(part); {
-				end := int(m.next[i])
-				if !yield(base+i, base+end) {
-					return
-				}
-				i = end
-			}
-		}
-	}
-}
-
 // run encodes a piece and returns the number of parts, which m.next then has.
 func (m *merger) run(v *vocabulary, s string) int {
 	m.reset(v, s)

@@ -88,8 +88,6 @@ func newVocabulary(list []byte) (*vocabulary, error) {
 	return v, nil
 }
 
-func (v *vocabulary) size() int { return len(v.start) - 1 }
-
 // token returns the bytes of a token.
 func (v *vocabulary) token(rank uint32) string { return v.text[v.start[rank]:v.start[rank+1]] }
 

@@ -1,4 +1,4 @@
-module github.com/clew-dev/clew/token/bpe/oracle
+module github.com/clew-dev/clew/internal/bpe/oracle
 
 go 1.26.0
 

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -26,12 +25,8 @@ type pair struct {
 func pairs(t *testing.T) (all []pair) {
 	t.Helper()
 	tiktoken.SetBpeLoader(loader.NewOfflineLoader())
-	for _, name := range []string{bpe.O200k, bpe.CL100k} {
-		ours, err := bpe.New(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		theirs, err := tiktoken.GetEncoding(name)
+	for _, ours := range []*bpe.Encoding{bpe.For("gpt-5"), bpe.For("gpt-4")} {
+		theirs, err := tiktoken.GetEncoding(ours.Name())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,15 +35,15 @@ func pairs(t *testing.T) (all []pair) {
 	return all
 }
 
-// agree reports whether both make the same tokens of a text. The other one
+// agree reports whether both make as many tokens of a text. The other one
 // replaces what is not UTF-8, and does not know that ſ is an s in "'ſ".
 func (p pair) agree(t *testing.T, text string) bool {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "ſ", "s")
-	ours, theirs := p.ours.Encode(text), p.theirs.EncodeOrdinary(text)
-	if slices.Equal(ours, theirs) {
+	ours, theirs := p.ours.Count(text), p.theirs.EncodeOrdinary(text)
+	if ours == int64(len(theirs)) {
 		return true
 	}
-	t.Errorf("%s: %q is %d, the other has %d", p.ours.Name(), text, ours, theirs)
+	t.Errorf("%s: %q has %d tokens, the other has %d", p.ours.Name(), text, ours, theirs)
 	return false
 }
 

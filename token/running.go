@@ -2,12 +2,11 @@ package token
 
 import "github.com/clew-dev/clew/message"
 
-// Tally measures a context that grows. It gives what Meter.Measure gives for the
-// messages added so far, and each message is looked at once: so a context that
-// is measured before every request costs what was added since the last.
+// A Running measures a context that grows: after each message, Reading returns what
+// [Meter.Measure] does for all of them, at the cost of that message alone.
 //
-// A Tally is not safe for use by several goroutines.
-type Tally struct {
+// A Running is not safe for use by several goroutines.
+type Running struct {
 	meter   *Meter
 	costs   []int64
 	bytes   int64
@@ -25,15 +24,15 @@ type Tally struct {
 	fitting bool       // fitted is still to be computed
 }
 
-// Tally returns an empty tally.
-func (m *Meter) Tally() *Tally { return &Tally{meter: m, anchor: -1, bytes: m.fixedBytes} }
+// Running returns an empty running count.
+func (m *Meter) Running() *Running { return &Running{meter: m, anchor: -1, bytes: m.fixedBytes} }
 
 // Add adds the next message of the context. fresh says that usage it reports
 // counts: that nothing after it has changed what stands before it.
-func (t *Tally) Add(msg *message.Message, fresh bool) {
+func (t *Running) Add(msg *message.Message, fresh bool) {
 	var own Categories
 	t.meter.split(msg, &own)
-	t.bytes = addSat(t.bytes, sentBytes(msg))
+	t.bytes = addSat(t.bytes, RequestBytes(msg))
 	t.costs = append(t.costs, own.Total())
 	before := t.rest
 	if msg.Role == message.RoleSystem {
@@ -55,15 +54,12 @@ func (t *Tally) Add(msg *message.Message, fresh bool) {
 	}
 }
 
-// Len returns how many messages were added.
-func (t *Tally) Len() int { return len(t.costs) }
-
 // Costs returns what each message costs, estimated, as Meter.Message says. The
 // slice must not be changed; what is added later does not change it.
-func (t *Tally) Costs() []int64 { return t.costs[:len(t.costs):len(t.costs)] }
+func (t *Running) Costs() []int64 { return t.costs[:len(t.costs):len(t.costs)] }
 
 // Reading returns what the context costs.
-func (t *Tally) Reading() Reading {
+func (t *Running) Reading() Reading {
 	m := t.meter
 	r := Reading{Anchor: t.anchor, Counter: m.counter.Name(), Guard: m.safety, Bytes: t.bytes}
 	if t.anchor < 0 {
@@ -84,7 +80,7 @@ func (t *Tally) Reading() Reading {
 }
 
 // whole adds what is fixed and the prompt of the first n system messages.
-func (t *Tally) whole(rest *Categories, n int) Categories {
+func (t *Running) whole(rest *Categories, n int) Categories {
 	if n != t.priced {
 		t.prompt, t.priced = Categories{}, n
 		t.meter.split(ReplaySystem(t.systems[:n]), &t.prompt)
