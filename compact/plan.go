@@ -173,7 +173,7 @@ func newPlanner(s *Snapshot, t trigger, plan *Plan, found *summary.Cache) (*plan
 	if t.budget.overBytes(s.Reading) {
 		p.byteRate = float64(t.budget.Limit) / float64(t.budget.Bytes)
 	}
-	meter, learned, err := s.meter(true)
+	meter, learned, _, err := s.meter(true)
 	if err != nil {
 		return nil, err
 	}

@@ -17,14 +17,14 @@ import (
 // told of them is not: pi forgets files and brings omitted text back.)
 func TestPiRange(t *testing.T) {
 	t.Run("committed", func(t *testing.T) {
-		if n := comparePi(t, filepath.Join("..", "testdata", "pi")); n < 60 {
+		if n := comparePi(t, filepath.Join("..", "..", "testdata", "pi")); n < 60 {
 			t.Errorf("%d leaves: too few", n)
 		}
 	})
 	t.Run("corpus", func(t *testing.T) {
 		dir, promised := os.LookupEnv("CLEW_CORPUS")
 		if !promised {
-			dir = filepath.Join("..", "..", "shared", "corpus")
+			dir = filepath.Join("..", "..", "..", "shared", "corpus")
 		}
 		if list, err := os.ReadDir(dir); err != nil || len(list) == 0 {
 			if promised {
