@@ -123,7 +123,7 @@ type CompactOptions struct {
 	Keep compact.Amount
 	// Summary, if not nil, is taken where the pass comes to one, and no summarizer is
 	// asked. One that is larger than a summary may be is not taken, and a warning says so.
-	Summary *GivenSummary
+	Summary *SuppliedSummary
 	// FirstKept is the entry with which the kept part is to begin: that which the
 	// summary was made for. Default: the policy decides.
 	FirstKept string
@@ -159,7 +159,7 @@ func (s *Session) Compact(ctx context.Context, opt CompactOptions) (*Result, err
 	}
 	policy.FirstKept = cmp.Or(opt.FirstKept, policy.FirstKept)
 	if opt.Summary != nil {
-		policy.Summarizer = &suppliedSummary{GivenSummary: *opt.Summary, own: policy.Summarizer, warnings: &s.warnings}
+		policy.Summarizer = &suppliedSummary{SuppliedSummary: *opt.Summary, own: policy.Summarizer, warnings: &s.warnings}
 	}
 	r, err := s.pass(ctx, PassInfo{Reason: cmp.Or(opt.Reason, compact.Manual), WillRetry: opt.WillRetry}, &policy, opt.DryRun)
 	if err == nil {
@@ -302,7 +302,7 @@ func (s *Session) makePass(ctx context.Context, snap *compact.Snapshot, r *Resul
 	}
 	policy = d.on(s.named(ctx, policy))
 	if d.Summary != "" {
-		policy.Summarizer = &suppliedSummary{GivenSummary: GivenSummary{Text: d.Summary, By: "hook"}, own: policy.Summarizer, warnings: &r.Warnings}
+		policy.Summarizer = &suppliedSummary{SuppliedSummary: SuppliedSummary{Text: d.Summary, By: "hook"}, own: policy.Summarizer, warnings: &r.Warnings}
 	}
 	req.Policy, req.Checked = &policy, s.checked
 	for try := 1; ; try++ {

@@ -26,7 +26,7 @@ type ahead struct {
 
 // given is a summary that lies ready.
 type given struct {
-	clew.GivenSummary
+	clew.SuppliedSummary
 	firstKept string
 	seen      string // the leaf that it was made at
 }
@@ -91,7 +91,7 @@ func (a *Agent) makeAhead(ctx context.Context, engine clew.Config, leaf string) 
 		return nil, err
 	}
 	sum := res.Plan.Summary
-	return &given{clew.GivenSummary{Text: sum.Text, By: sum.Summarizer, Usage: sum.Usage}, res.Plan.Cut.FirstKept, leaf}, nil
+	return &given{clew.SuppliedSummary{Text: sum.Text, By: sum.Summarizer, Usage: sum.Usage}, res.Plan.Cut.FirstKept, leaf}, nil
 }
 
 // takeAhead returns the summary that lies ready, nil for none, and forgets it; what is
@@ -127,7 +127,7 @@ func (a *Agent) useAhead(ctx context.Context, why compact.Reason) (bool, error) 
 	still, err := a.stillBegins(ctx, g)
 	if err == nil && still {
 		var res *clew.Result
-		res, err = a.compactNow(ctx, clew.CompactOptions{Reason: why, Summary: &g.GivenSummary, FirstKept: g.firstKept})
+		res, err = a.compactNow(ctx, clew.CompactOptions{Reason: why, Summary: &g.SuppliedSummary, FirstKept: g.firstKept})
 		made = err == nil && len(res.Entries) > 0
 	}
 	if !made {

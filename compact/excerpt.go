@@ -26,7 +26,7 @@ type Source struct {
 // Excerpt keeps limit bytes of a text, a third of it from the end: errors stand at the end
 // of a log. A first line says what it is of. A text that is not longer comes back as it is.
 func (s Source) Excerpt(text string, limit int) string {
-	short := Excerpt(text, limit-limit/3, limit/3, "recall "+s.Handle+" for the whole")
+	short := excerpt(text, limit-limit/3, limit/3, "recall "+s.Handle+" for the whole")
 	if len(short) >= len(text) {
 		return text
 	}
@@ -43,11 +43,11 @@ func (s Source) Excerpt(text string, limit int) string {
 // maxSubject is how much of a path or a command the first line of an excerpt has, in bytes.
 const maxSubject = 200
 
-// Excerpt keeps head bytes of the beginning of a text and tail bytes of its end,
+// excerpt keeps head bytes of the beginning of a text and tail bytes of its end,
 // and puts a note between them that says how much is missing and, in the words
 // of how, the way to the whole. Cuts are at line breaks where one is near, and
 // never inside a character. A text that is not longer comes back as it is.
-func Excerpt(text string, head, tail int, how string) string {
+func excerpt(text string, head, tail int, how string) string {
 	if len(text) <= head+tail {
 		return text
 	}
@@ -115,7 +115,7 @@ func excerptBlocks(blocks []message.Block, limit int, images bool, entryID, path
 	for _, b := range blocks {
 		switch {
 		case b.Type == message.BlockText && b.Signature == "":
-			if short := Excerpt(b.Text, limit-limit/3, limit/3, forWhole(entryID, path)); len(short) < len(b.Text) {
+			if short := excerpt(b.Text, limit-limit/3, limit/3, forWhole(entryID, path)); len(short) < len(b.Text) {
 				b, changed = message.TextBlock(short), true
 			}
 		case b.Type == message.BlockImage && images:

@@ -177,9 +177,11 @@ func newPlanner(s *Snapshot, t trigger, plan *Plan, found *summary.Cache) (*plan
 	if err != nil {
 		return nil, err
 	}
-	p.meter, p.costs = meter, make([]int64, len(s.Messages))
-	for i, m := range s.Messages {
-		p.costs[i] = meter.Message(m)
+	if p.meter, p.costs = s.Meter, s.Costs; learned.Calls != s.Learned.Calls || learned.Refused != s.Learned.Refused {
+		p.meter, p.costs = meter, make([]int64, len(s.Messages))
+		for i, m := range s.Messages {
+			p.costs[i] = meter.Message(m)
+		}
 	}
 	if learned.Calls > 0 {
 		if plan.learned, err = json.Marshal(learned); err != nil {
