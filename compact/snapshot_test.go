@@ -115,3 +115,37 @@ func TestFixedPartCanBeRecognized(t *testing.T) {
 		}
 	}
 }
+
+// What was checked of a snapshot is taken over for the same snapshot and the same numbers,
+// and for no other.
+func TestCheckIsNotRepeated(t *testing.T) {
+	l := caseLog(t)
+	l.fill(20)
+	s := l.snapshot()
+	policy, other := compact.Policy{Window: 12_000}, compact.Policy{Window: 14_000}
+	checked, err := compact.Check(s, compact.Request{Policy: &policy})
+	if err != nil || !checked.Act {
+		t.Fatal(err, checked)
+	}
+	checked.Why = "as checked"
+	for name, c := range map[string]struct {
+		snap *compact.Snapshot
+		req  compact.Request
+		same bool
+	}{
+		"the same":         {s, compact.Request{Policy: &policy}, true},
+		"another snapshot": {l.snapshot(), compact.Request{Policy: &policy}, false},
+		"another window":   {s, compact.Request{Policy: &other}, false},
+		"another reason":   {s, compact.Request{Policy: &policy, Reason: compact.Manual}, false},
+		"only thinking":    {s, compact.Request{Policy: &policy, OnlyThinking: true}, false},
+	} {
+		c.req.Checked = checked
+		plan, err := compact.Make(context.Background(), c.snap, c.req)
+		if err != nil || (plan.Why == "as checked") != c.same {
+			t.Errorf("%s: %v %+v", name, err, plan)
+		}
+	}
+	if checked.Summary != nil || checked.Stages != nil {
+		t.Error("the check was changed by the plan")
+	}
+}
