@@ -22,7 +22,7 @@ type Result struct {
 	Plan *compact.Plan
 	// Entries are the ids of what was written, in order; none after a dry run.
 	Entries []string
-	// Warnings are what went wrong beside the point, since the Result before: a
+	// Warnings are what went wrong since the Result before and stopped nothing: a
 	// *HookError, a summary of a hook that was too large, output that could not be
 	// kept beside the log.
 	Warnings []error
@@ -191,8 +191,8 @@ func (s *Session) takeWarnings() []error {
 	return w
 }
 
-// conflictTries is how often a pass is planned anew because another program has
-// written to the session meanwhile.
+// conflictTries is how often a pass is planned when another program writes to the session
+// meanwhile.
 const conflictTries = 3
 
 // check says whether a pass would be made. What was found out about the same snapshot
@@ -283,7 +283,7 @@ func (s *Session) makePass(ctx context.Context, snap *compact.Snapshot, r *Resul
 	}
 	e := BeforeCompactEvent{PassInfo: info, Why: checked.Why, Usage: snap.LastUsage(), Instructions: policy.Instructions, view: snap}
 	if asks[BeforeCompact](s.cfg.Hooks) {
-		// Hooks are not asked again and again about a pass in which nothing can be done.
+		// Hooks are not asked about a pass in which nothing can be done.
 		if e.forecast = forecastPass(ctx, snap, req, policy); e.forecast.err == nil && !e.forecast.plan.Act {
 			r.Plan = e.forecast.plan
 			s.attempts--
