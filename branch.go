@@ -127,17 +127,17 @@ func (s *Session) branch(ctx context.Context, target string, opt BranchOptions) 
 }
 
 // summarizeBranch makes the summary, or takes that of a hook.
-func (s *Session) summarizeBranch(ctx context.Context, r *branch.Range, snap *compact.Snapshot, opt BranchOptions, given string) (*branch.Summary, error) {
+func (s *Session) summarizeBranch(ctx context.Context, r *branch.Range, snap *compact.Snapshot, opt BranchOptions, text string) (*branch.Summary, error) {
 	o := branch.Options{
 		Counter: snap.Meter, Budget: min(branch.DefaultBudget, snap.Budget.Summary), Summarizer: snap.Policy.Summarizer, Template: snap.Policy.Template,
 		Instructions: opt.Instructions, OnlyInstructions: opt.ReplaceInstructions, Cwd: snap.Cwd,
 	}
-	if given == "" {
+	if text == "" {
 		return branch.Summarize(s.inside(ctx), s.log.Store(), r, o)
 	}
 	var warnings []error
 	o.Fresh = true
-	o.Summarizer = &suppliedSummary{GivenSummary: GivenSummary{Text: given, By: "hook"}, own: snap.Policy.Summarizer, warnings: &warnings}
+	o.Summarizer = &suppliedSummary{SuppliedSummary: SuppliedSummary{Text: text, By: "hook"}, own: snap.Policy.Summarizer, warnings: &warnings}
 	sum, err := branch.Summarize(s.inside(ctx), s.log.Store(), r, o)
 	s.warnings = append(s.warnings, warnings...)
 	return sum, err

@@ -11,8 +11,8 @@ import (
 	"github.com/clew-dev/clew/summary"
 )
 
-// Preparation is what a pass would do if no hook changed it: what one needs to write
-// a summary of one's own.
+// Preparation is what a pass would do if no hook changed it: all that a hook needs to write
+// a summary of its own.
 type Preparation struct {
 	// Plan has the deterministic summary.
 	Plan *compact.Plan

@@ -2,6 +2,7 @@ package clew
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"github.com/clew-dev/clew/blob"
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 )
@@ -21,9 +23,6 @@ const (
 	// DefaultOutOfLine is the size, in bytes of its JSON, from which the output of
 	// a tool or a shell is kept beside the log.
 	DefaultOutOfLine = 1 << 20
-	// outOfLineExcerpt is what the log has of such output, in bytes, a third of it
-	// from the end; with a lower limit, a third of the limit.
-	outOfLineExcerpt = 48 << 10
 )
 
 // outOfLine puts the whole of large tool and shell output into the blob store and
@@ -50,7 +49,7 @@ func (s *Session) outOfLine(ctx context.Context, m *message.Message) (*message.M
 		return nil, err
 	}
 	at := session.Spilled{ID: id.String(), Size: int64(len(whole))}
-	short, err := session.WithSpilled(shortOutput(m, int(min(outOfLineExcerpt, limit/3)), blobHandle(id)), at)
+	short, err := session.WithSpilled(shortOutput(m, int(min(compact.ExcerptLimit, limit/3)), s.sourceOf(ctx, m, blobHandle(id))), at)
 	if err != nil || len(short.JSON()) >= len(whole) {
 		return m, nil // it has little text, and much of something that must stay
 	}
@@ -60,11 +59,21 @@ func (s *Session) outOfLine(ctx context.Context, m *message.Message) (*message.M
 // blobHandle is how content out of line is named where it can be recalled.
 func blobHandle(id blob.ID) string { return "#" + strings.TrimPrefix(id.String(), "sha256-")[:16] }
 
+// sourceOf says what output is of: the tool, and what it was called with.
+func (s *Session) sourceOf(ctx context.Context, m *message.Message, handle string) compact.Source {
+	of := compact.Source{Tool: m.ToolName, Subject: m.Command, Exit: m.ExitCode, Handle: handle}
+	if _, err := s.load(ctx); err == nil && m.Role == message.RoleToolResult {
+		op := ledger.Operation(m.ToolName, s.argumentsOf(m.ToolCallID, nil), ledger.Options{Cwd: s.log.Store().Header().Cwd})
+		of.Subject = cmp.Or(op.Path, op.Command)
+	}
+	return of
+}
+
 // shortOutput returns an excerpt of keep bytes of a tool result or a shell run. What a tool
 // stored for itself is left out when it is large too.
-func shortOutput(m *message.Message, keep int, handle string) *message.Message {
+func shortOutput(m *message.Message, keep int, of compact.Source) *message.Message {
 	short := func(text string) string {
-		return compact.Excerpt(text, keep-keep/3, keep/3, "recall "+handle+" for the whole")
+		return of.Excerpt(text, keep)
 	}
 	data := m.JSON()
 	if len(jsonx.Get(data, "details")) > keep {

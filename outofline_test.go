@@ -12,6 +12,7 @@ import (
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/blob"
+	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session/jsonl"
@@ -123,6 +124,34 @@ func TestOutOfLine(t *testing.T) {
 	}
 	if _, err := s.Recall(ctx, ids[2]); !errors.Is(err, blob.ErrNotFound) || !strings.Contains(err.Error(), "excerpt") {
 		t.Error(err)
+	}
+}
+
+// The excerpt of large output says first what it is of: the tool, the path or command, the
+// exit code, the size, and the handle of the whole.
+func TestExcerptSaysWhatItIsOf(t *testing.T) {
+	ctx := context.Background()
+	s, err := clew.Create(ctx, tempFile(t), fixed(small(200_000)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	msgs := outputs("the needle")
+	add(t, s, msgs[:2]...) // the call is in the log before its result is
+	add(t, s, msgs[2:]...)
+	items, err := s.Context(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range map[int]string{2: "[excerpt of read access.log: ", 3: "[excerpt of make, exit code 2: "} {
+		text := items[i].Message.Text() + items[i].Message.Output
+		first, rest, _ := strings.Cut(text, "\n")
+		if !strings.HasPrefix(first, want) || !strings.Contains(first, " lines, ") || !strings.Contains(first, " bytes, #") || !strings.HasPrefix(rest, "first line\n") {
+			t.Errorf("%q, then %.20q; want %q", first, rest, want)
+		}
+		if len(text) > compact.ExcerptLimit+500 {
+			t.Errorf("%d bytes", len(text))
+		}
 	}
 }
 

@@ -23,7 +23,7 @@ type Result struct {
 	Plan *compact.Plan
 	// Entries are the ids of what was written, in order; none after a dry run.
 	Entries []string
-	// Warnings are what went wrong beside the point, since the Result before: a
+	// Warnings are what went wrong since the Result before and stopped nothing: a
 	// *HookError, a summary of a hook that was too large, output that could not be
 	// kept beside the log.
 	Warnings []error
@@ -143,7 +143,7 @@ type CompactOptions struct {
 	Keep compact.Amount
 	// Summary, if not nil, is taken where the pass comes to one, and no summarizer is
 	// asked. One that is larger than a summary may be is not taken, and a warning says so.
-	Summary *GivenSummary
+	Summary *SuppliedSummary
 	// FirstKept is the entry with which the kept part is to begin: that which the
 	// summary was made for. Default: the policy decides.
 	FirstKept string
@@ -179,7 +179,7 @@ func (s *Session) Compact(ctx context.Context, opt CompactOptions) (*Result, err
 	}
 	policy.FirstKept = cmp.Or(opt.FirstKept, policy.FirstKept)
 	if opt.Summary != nil {
-		policy.Summarizer = &suppliedSummary{GivenSummary: *opt.Summary, own: policy.Summarizer, warnings: &s.warnings}
+		policy.Summarizer = &suppliedSummary{SuppliedSummary: *opt.Summary, own: policy.Summarizer, warnings: &s.warnings}
 	}
 	r, err := s.pass(ctx, PassInfo{Reason: cmp.Or(opt.Reason, compact.Manual), WillRetry: opt.WillRetry}, &policy, opt.DryRun)
 	if err == nil {
@@ -211,8 +211,8 @@ func (s *Session) takeWarnings() []error {
 	return w
 }
 
-// conflictTries is how often a pass is planned anew because another program has
-// written to the session meanwhile.
+// conflictTries is how often a pass is planned when another program writes to the session
+// meanwhile.
 const conflictTries = 3
 
 // check says whether a pass would be made. What was found out about the same snapshot
@@ -303,7 +303,7 @@ func (s *Session) makePass(ctx context.Context, snap *compact.Snapshot, r *Resul
 	}
 	e := BeforeCompactEvent{PassInfo: info, Why: checked.Why, Usage: snap.LastUsage(), Instructions: policy.Instructions, view: snap}
 	if asks[BeforeCompact](s.cfg.Hooks) {
-		// Hooks are not asked again and again about a pass in which nothing can be done.
+		// Hooks are not asked about a pass in which nothing can be done.
 		if e.forecast = forecastPass(ctx, snap, req, policy); e.forecast.err == nil && !e.forecast.plan.Act {
 			r.Plan = e.forecast.plan
 			s.attempts--
@@ -322,7 +322,7 @@ func (s *Session) makePass(ctx context.Context, snap *compact.Snapshot, r *Resul
 	}
 	policy = d.on(s.named(ctx, policy))
 	if d.Summary != "" {
-		policy.Summarizer = &suppliedSummary{GivenSummary: GivenSummary{Text: d.Summary, By: "hook"}, own: policy.Summarizer, warnings: &r.Warnings}
+		policy.Summarizer = &suppliedSummary{SuppliedSummary: SuppliedSummary{Text: d.Summary, By: "hook"}, own: policy.Summarizer, warnings: &r.Warnings}
 	}
 	req.Policy, req.Checked = &policy, s.checked
 	for try := 1; ; try++ {

@@ -393,7 +393,7 @@ func TestSearchOutOfLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	args, _ = json.Marshal(map[string]string{"id": ids[3]})
-	if answer, err := s.RecallTool(ctx, args); err != nil || !strings.Contains(answer, "; an excerpt, the whole was purged or lost]\n$ make\nfirst line") {
+	if answer, err := s.RecallTool(ctx, args); err != nil || !strings.Contains(answer, "; an excerpt, the whole was purged or lost]\n$ make\n[excerpt of make, exit code 2: ") {
 		t.Errorf("%.300q %v", answer, err)
 	}
 	if _, err := s.Recall(ctx, ids[3]); !errors.Is(err, blob.ErrNotFound) {

@@ -144,8 +144,8 @@ func TestPromptAndLimitsWhileInUse(t *testing.T) {
 	}
 }
 
-// TestGivenSummary: a summary of the caller's is taken, with the user's words.
-func TestGivenSummary(t *testing.T) {
+// TestSuppliedSummary: a summary of the caller's is taken, with the user's words.
+func TestSuppliedSummary(t *testing.T) {
 	s, _ := recordSession(t)
 	ctx := t.Context()
 	at := time.UnixMilli(1)
@@ -156,7 +156,7 @@ func TestGivenSummary(t *testing.T) {
 		}
 	}
 	usage := &message.Usage{Input: 100, Output: 10, Cost: 0.5}
-	opt := clew.CompactOptions{Keep: compact.Tokens(3_000), Summary: &clew.GivenSummary{Text: "What happened, in my words.", By: "me", Usage: usage}, DryRun: true}
+	opt := clew.CompactOptions{Keep: compact.Tokens(3_000), Summary: &clew.SuppliedSummary{Text: "What happened, in my words.", By: "me", Usage: usage}, DryRun: true}
 	preview, err := s.Compact(ctx, opt)
 	if err != nil || !preview.Plan.Act || preview.Plan.Summary.Summarizer != "me" {
 		t.Fatalf("%+v, %v", preview, err)

@@ -9,17 +9,17 @@ import (
 	"github.com/clew-dev/clew/summary"
 )
 
-// suppliedSummary is a summarizer whose text was written by a hook or the caller. What
-// the engine itself vouches for is added: the user's words, pins, files.
+// suppliedSummary is a summarizer whose text a hook or the caller has written. The engine
+// adds what it vouches for itself: the user's words, pins, files.
 type suppliedSummary struct {
-	GivenSummary
+	SuppliedSummary
 	own      summary.Summarizer // for a text that can't be taken
 	warnings *[]error
 }
 
-// GivenSummary is a summary that was made outside of a pass: by a person, or ahead of
-// time.
-type GivenSummary struct {
+// SuppliedSummary is a summary that was made outside a pass: by a person, or before the
+// pass was needed.
+type SuppliedSummary struct {
 	// Text is in the form of a template, or free. The user's quoted words, pins and files
 	// are added to it, in the place of those that it has.
 	Text string

@@ -26,7 +26,7 @@ type prefetch struct {
 
 // prefetched is a summary that is ready.
 type prefetched struct {
-	clew.GivenSummary
+	clew.SuppliedSummary
 	firstKept string
 	seen      string // the leaf that it was made at
 }
@@ -96,7 +96,7 @@ func (a *Agent) makePrefetched(ctx context.Context, engine clew.Config, leaf str
 		return nil, err
 	}
 	sum := res.Plan.Summary
-	return &prefetched{clew.GivenSummary{Text: sum.Text, By: sum.Summarizer, Usage: sum.Usage}, res.Plan.Cut.FirstKept, leaf}, nil
+	return &prefetched{clew.SuppliedSummary{Text: sum.Text, By: sum.Summarizer, Usage: sum.Usage}, res.Plan.Cut.FirstKept, leaf}, nil
 }
 
 // takePrefetched returns the summary that lies ready, nil for none, and forgets it; what is
@@ -132,7 +132,7 @@ func (a *Agent) usePrefetched(ctx context.Context, why compact.Reason) (bool, er
 	still, err := a.stillBegins(ctx, g)
 	if err == nil && still {
 		var res *clew.Result
-		res, err = a.compactNow(ctx, clew.CompactOptions{Reason: why, Summary: &g.GivenSummary, FirstKept: g.firstKept})
+		res, err = a.compactNow(ctx, clew.CompactOptions{Reason: why, Summary: &g.SuppliedSummary, FirstKept: g.firstKept})
 		made = err == nil && len(res.Entries) > 0
 	}
 	if !made {

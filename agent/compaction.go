@@ -133,7 +133,7 @@ func (a *Agent) Compact(ctx context.Context, req CompactRequest) (*CompactReport
 	err := a.do(ctx, "compact", DoingCompaction, func(ctx context.Context) error {
 		opt := clew.CompactOptions{Instructions: req.Instructions, DryRun: req.Preview, FirstKept: req.FirstKept}
 		if req.Summary != "" {
-			opt.Summary = &clew.GivenSummary{Text: req.Summary, By: "user"}
+			opt.Summary = &clew.SuppliedSummary{Text: req.Summary, By: "user"}
 		}
 		res, err := a.makeRoom(ctx, opt)
 		if res != nil {

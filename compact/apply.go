@@ -76,13 +76,11 @@ func (d editDetails) json() json.RawMessage {
 
 // StageOf returns the stage of the pass that made an edit; "" when no pass did.
 func StageOf(e *session.Entry) string {
-	if e == nil {
-		return ""
-	}
-	edit, ok := e.ContextEdit()
 	var d editDetails
-	if !ok || json.Unmarshal(edit.Details, &d) != nil {
-		return ""
+	if e != nil {
+		if edit, ok := e.ContextEdit(); ok {
+			_ = json.Unmarshal(edit.Details, &d) // of others: it says nothing
+		}
 	}
 	return d.Clew.Stage
 }

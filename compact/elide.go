@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"unicode/utf8"
 
 	"github.com/clew-dev/clew/internal/jsonx"
@@ -18,36 +17,11 @@ import (
 // calls that succeeded. A line that says so takes their place. What frees most
 // goes first, until the target is reached.
 func (p *planner) elide(w *work, tail int, target int64) {
-	found := p.stale(w, tail)
-	found = append(found, p.oldAnswers(w, tail)...)
-	slices.SortStableFunc(found, func(a, b elision) int { return int(b.freed - a.freed) })
-	for _, e := range found {
-		need := w.total - target
-		if need <= 0 {
-			return
-		}
-		// An answer gives up no more than is asked; what is superseded goes whole.
-		if e.freed > need && w.parts[e.at].now.Role == message.RoleAssistant {
-			e.m = p.noMoreThan(w, e.at, need, e.m, false)
-		}
-		w.set(e.at, e.m, stageElide)
-	}
-}
-
-// elision is a message that could be put in the place of item at.
-type elision struct {
-	at    int
-	m     *message.Message
-	freed int64
-}
-
-func (w *work) elision(at int, m *message.Message) (e elision, ok bool) {
-	e = elision{at, m, w.parts[at].cost - w.p.cost(m)}
-	return e, e.freed >= minGain
+	p.shorten(w, p.oldAnswers(w, tail, p.stale(w, tail)), target, stageElide)
 }
 
 // stale finds results that later ones replace.
-func (p *planner) stale(w *work, tail int) []elision {
+func (p *planner) stale(w *work, tail int) (found []shorter) {
 	uses := map[int]ledger.Op{}     // item of the result → what its call did
 	calls := map[string]ledger.Op{} // open calls
 	lastSeen := map[string]int{}    // path → latest item at which all of it was read or written
@@ -69,12 +43,9 @@ func (p *planner) stale(w *work, tail int) []elision {
 		}
 		lastText[contentHash(m)] = i
 	}
-	var found []elision
 	for i := 0; i < tail; i++ {
-		it := w.items[i]
-		m := w.parts[i].now
-		if m.Role != message.RoleToolResult || !editable(it) || p.pinned[it.Entry.ID] || w.parts[i].cost < 2*minGain ||
-			StageOf(it.Edit) == stageElide {
+		it, m := w.items[i], w.parts[i].now
+		if m.Role != message.RoleToolResult || !w.open(i) || w.parts[i].cost < 2*minGain || StageOf(it.Edit) == stageElide {
 			continue
 		}
 		u := uses[i]
@@ -89,11 +60,8 @@ func (p *planner) stale(w *work, tail int) []elision {
 			line = fmt.Sprintf("[%s as it was then; it was %s later: %s. Recall %s for this]",
 				u.Path, what, handle(w.items[j].Entry.ID), handle(it.Entry.ID))
 		}
-		if line == "" {
-			continue
-		}
-		if e, ok := w.elision(i, m.WithContent([]message.Block{message.TextBlock(line)})); ok {
-			found = append(found, e)
+		if line != "" {
+			found = w.gains(found, i, m.WithContent([]message.Block{message.TextBlock(line)}))
 		}
 	}
 	return found
@@ -116,20 +84,18 @@ const (
 	keptArgument = 120
 )
 
-// oldAnswers finds answers that can do without their reasoning and their long
-// arguments.
-func (p *planner) oldAnswers(w *work, tail int) []elision {
+// oldAnswers adds answers that can do without their reasoning and their long
+// arguments to those found.
+func (p *planner) oldAnswers(w *work, tail int, found []shorter) []shorter {
 	failed := map[string]bool{}
 	for _, it := range w.items {
 		if it.Message.Role == message.RoleToolResult && it.Message.IsError {
 			failed[it.Message.ToolCallID] = true
 		}
 	}
-	var found []elision
 	for i := 0; i < tail; i++ {
-		it := w.items[i]
-		m := w.parts[i].now
-		if m.Role != message.RoleAssistant || !editable(it) || p.pinned[it.Entry.ID] {
+		it, m := w.items[i], w.parts[i].now
+		if m.Role != message.RoleAssistant || !w.open(i) {
 			continue
 		}
 		blocks := withoutThinking(m.Content, false)
@@ -144,11 +110,8 @@ func (p *planner) oldAnswers(w *work, tail int) []elision {
 				changed = true
 			}
 		}
-		if !changed || len(blocks) == 0 {
-			continue
-		}
-		if e, ok := w.elision(i, m.WithContent(blocks)); ok {
-			found = append(found, e)
+		if changed && len(blocks) > 0 {
+			found = w.gains(found, i, m.WithContent(blocks))
 		}
 	}
 	return found

@@ -10,11 +10,44 @@ import (
 	"github.com/clew-dev/clew/message"
 )
 
-// Excerpt keeps head bytes of the beginning of a text and tail bytes of its end,
+// ExcerptLimit is how much of one output the log has, in bytes, where the whole is kept
+// beside it.
+const ExcerptLimit = 48 << 10
+
+// Source says what an excerpt is of.
+type Source struct {
+	// Tool is its name, Subject the path or the command that it was called with; "" where
+	// they are not known.
+	Tool, Subject string
+	Exit          *int   // exit code, nil for none
+	Handle        string // by which the whole can be recalled
+}
+
+// Excerpt keeps limit bytes of a text, a third of it from the end: errors stand at the end
+// of a log. A first line says what it is of. A text that is not longer comes back as it is.
+func (s Source) Excerpt(text string, limit int) string {
+	short := excerpt(text, limit-limit/3, limit/3, "recall "+s.Handle+" for the whole")
+	if len(short) >= len(text) {
+		return text
+	}
+	of := strings.TrimSpace(s.Tool + " " + strings.Join(strings.Fields(s.Subject[:cutAt(s.Subject, maxSubject, true)]), " "))
+	if of == "" {
+		of = "output"
+	}
+	if s.Exit != nil {
+		of += fmt.Sprintf(", exit code %d", *s.Exit)
+	}
+	return fmt.Sprintf("[excerpt of %s: %d lines, %d bytes, %s]\n%s", of, strings.Count(text, "\n")+1, len(text), s.Handle, short)
+}
+
+// maxSubject is how much of a path or a command the first line of an excerpt has, in bytes.
+const maxSubject = 200
+
+// excerpt keeps head bytes of the beginning of a text and tail bytes of its end,
 // and puts a note between them that says how much is missing and, in the words
 // of how, the way to the whole. Cuts are at line breaks where one is near, and
 // never inside a character. A text that is not longer comes back as it is.
-func Excerpt(text string, head, tail int, how string) string {
+func excerpt(text string, head, tail int, how string) string {
 	if len(text) <= head+tail {
 		return text
 	}
@@ -82,7 +115,7 @@ func excerptBlocks(blocks []message.Block, limit int, images bool, entryID, path
 	for _, b := range blocks {
 		switch {
 		case b.Type == message.BlockText && b.Signature == "":
-			if short := Excerpt(b.Text, limit-limit/3, limit/3, forWhole(entryID, path)); len(short) < len(b.Text) {
+			if short := excerpt(b.Text, limit-limit/3, limit/3, forWhole(entryID, path)); len(short) < len(b.Text) {
 				b, changed = message.TextBlock(short), true
 			}
 		case b.Type == message.BlockImage && images:

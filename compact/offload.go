@@ -11,49 +11,53 @@ import (
 // item tail, the one that frees most first, until the target is reached. What is
 // in the log needs no other store: the note names the entry.
 func (p *planner) offload(w *work, tail int, target int64) {
-	type candidate struct {
-		at    int
-		m     *message.Message
-		freed int64
-	}
-	var found []candidate
+	var found []shorter
 	for i := 0; i < tail; i++ {
 		m := w.parts[i].now
-		if m.Role != message.RoleToolResult || !editable(w.items[i]) || StageOf(w.items[i].Edit) != "" ||
-			w.parts[i].cost < p.policy.Offload.min() || p.pinned[w.items[i].Entry.ID] {
+		if m.Role != message.RoleToolResult || !w.open(i) || StageOf(w.items[i].Edit) != "" || w.parts[i].cost < p.policy.Offload.min() {
 			continue
 		}
-		blocks, changed := excerptBlocks(m.Content, p.policy.Offload.keep(), true, w.items[i].Entry.ID, p.policy.Offload.path(w.items[i].Entry))
-		if !changed {
-			continue
-		}
-		short := m.WithContent(blocks)
-		if freed := w.parts[i].cost - w.p.cost(short); freed >= minGain {
-			found = append(found, candidate{i, short, freed})
+		if blocks, changed := excerptBlocks(m.Content, p.policy.Offload.keep(), true, w.items[i].Entry.ID, p.policy.Offload.path(w.items[i].Entry)); changed {
+			found = w.gains(found, i, m.WithContent(blocks))
 		}
 	}
-	slices.SortStableFunc(found, func(a, b candidate) int { return int(b.freed - a.freed) })
-	for _, c := range found {
+	p.shorten(w, found, target, StageOffload)
+}
+
+// shorter is a message that could be put in the place of item at.
+type shorter struct {
+	at    int
+	m     *message.Message
+	freed int64
+}
+
+// gains adds a message to those found, where it frees enough to be worth an edit.
+func (w *work) gains(found []shorter, at int, m *message.Message) []shorter {
+	if freed := w.parts[at].cost - w.p.cost(m); freed >= minGain {
+		found = append(found, shorter{at, m, freed})
+	}
+	return found
+}
+
+// shorten puts what was found in its place, what frees most first, until the target is
+// reached. The last one gives up no more than is asked; but a result that a later one
+// supersedes goes whole.
+func (p *planner) shorten(w *work, found []shorter, target int64, stage string) {
+	slices.SortStableFunc(found, func(a, b shorter) int { return int(b.freed - a.freed) })
+	for _, s := range found {
 		need := w.total - target
 		if need <= 0 {
 			return
 		}
-		// The last one gives up no more than is asked.
-		if c.freed > need {
-			c.m = p.noMoreThan(w, c.at, need, c.m, true)
+		d, it := w.parts[s.at], w.items[s.at]
+		if s.freed > need && (stage == StageOffload || d.now.Role == message.RoleAssistant) {
+			less := p.shortenTo(d.now, d.cost-need, d.cost, it.Entry.ID, p.policy.Offload.path(it.Entry), stage == StageOffload)
+			if less != nil && d.cost-p.cost(less) >= need {
+				s.m = less
+			}
 		}
-		w.set(c.at, c.m, StageOffload)
+		w.set(s.at, s.m, stage)
 	}
-}
-
-// noMoreThan returns item at shortened so that it frees need tokens and little
-// more, or instead where that can't be done.
-func (p *planner) noMoreThan(w *work, at int, need int64, instead *message.Message, images bool) *message.Message {
-	more := p.shortenTo(w.parts[at].now, w.parts[at].cost-need, w.parts[at].cost, w.items[at].Entry.ID, p.policy.Offload.path(w.items[at].Entry), images)
-	if more == nil || w.parts[at].cost-p.cost(more) < need {
-		return instead
-	}
-	return more
 }
 
 // minGain is what an edit must free, in tokens, to be worth a line in the log.

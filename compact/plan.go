@@ -173,13 +173,15 @@ func newPlanner(s *Snapshot, t trigger, plan *Plan, found *summary.Cache) (*plan
 	if t.budget.overBytes(s.Reading) {
 		p.byteRate = float64(t.budget.Limit) / float64(t.budget.Bytes)
 	}
-	meter, learned, err := s.meter(true)
+	meter, learned, _, err := s.meter(true)
 	if err != nil {
 		return nil, err
 	}
-	p.meter, p.costs = meter, make([]int64, len(s.Messages))
-	for i, m := range s.Messages {
-		p.costs[i] = meter.Message(m)
+	if p.meter, p.costs = s.Meter, s.Costs; learned.Calls != s.Learned.Calls || learned.Refused != s.Learned.Refused {
+		p.meter, p.costs = meter, make([]int64, len(s.Messages))
+		for i, m := range s.Messages {
+			p.costs[i] = meter.Message(m)
+		}
 	}
 	if learned.Calls > 0 {
 		if plan.learned, err = json.Marshal(learned); err != nil {

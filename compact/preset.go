@@ -88,12 +88,15 @@ func (s SynapsePolicy) resolved() SynapsePolicy {
 	}
 }
 
+// nothingOld says why nothing is done where a cut has nothing before it.
+const nothingOld = "all there is belongs to the part that is kept"
+
 // climbPreset does what the policy's preset does, and leaves the rest to the
 // guard.
 func (p *planner) climbPreset(ctx context.Context, plan *Plan) error {
 	w := p.newWork()
 	if at := p.askedCut(); at > 0 {
-		return p.cutAt(ctx, plan, w, newCut(p.snap.Context, at, p.cost, "asked for"))
+		return p.cutAt(ctx, plan, w, newCut(p.snap.Context, at, p.cost, "asked for"), nothingOld)
 	}
 	switch p.policy.Name {
 	case PresetPi:
@@ -112,7 +115,7 @@ func (p *planner) climbPi(ctx context.Context, plan *Plan, w *work) error {
 		return p.orGuard(ctx, plan, w, "pi finds nothing: all there is belongs to its tail")
 	}
 	p.piFiles = &prep
-	return p.cutAt(ctx, plan, w, prep.asCut())
+	return p.cutAt(ctx, plan, w, prep.asCut(), nothingOld)
 }
 
 func (p *planner) climbSynapse(ctx context.Context, plan *Plan, w *work) error {
@@ -141,7 +144,7 @@ func (p *planner) climbSynapse(ctx context.Context, plan *Plan, w *work) error {
 		return p.orGuard(ctx, plan, w, fmt.Sprintf("%d messages are kept as they are", p.policy.KeepMessages))
 	}
 	return p.cutAt(ctx, plan, w, newCut(p.snap.Context, len(w.items)-p.policy.KeepMessages, p.cost,
-		fmt.Sprintf("the newest %d messages are kept", p.policy.KeepMessages)))
+		fmt.Sprintf("the newest %d messages are kept", p.policy.KeepMessages)), nothingOld)
 }
 
 // askedCut returns the index of the item that Policy.FirstKept comes from, -1 for
@@ -183,21 +186,7 @@ func (p *planner) climbTurns(ctx context.Context, plan *Plan, w *work) error {
 		return p.orGuard(ctx, plan, w, none)
 	}
 	cut := newCut(p.snap.Context, at, p.cost, fmt.Sprintf("the newest %d turns are kept", p.policy.KeepTurns))
-	if cut = safeCut(p.snap.Context, w.units(), cut, p.cost); cut.Summarized <= 0 {
-		return p.orGuard(ctx, plan, w, none)
-	}
-	p.takeThinking(w, 0)
-	best, err := p.try(ctx, cut, w)
-	if err != nil {
-		return err
-	}
-	if best.total > p.target() || len(best.out.Rejected) > 0 {
-		p.strip(w, cut.at)
-		if err := p.retry(ctx, cut, w, &best); err != nil {
-			return err
-		}
-	}
-	return p.guarded(ctx, plan, w, best)
+	return p.cutAt(ctx, plan, w, cut, none)
 }
 
 // strip takes reasoning, calls and results out of the kept turns, but for the
@@ -222,39 +211,39 @@ func (p *planner) anyPinned(w *work, u unit) bool {
 }
 
 func (p *planner) stripOne(w *work, i int) {
-	if !editable(w.items[i]) {
+	m := w.parts[i].now
+	role := w.items[i].Message.Role
+	if !editable(w.items[i]) || role != message.RoleToolResult && role != message.RoleAssistant {
 		return
 	}
-	switch w.items[i].Message.Role {
-	case message.RoleToolResult:
+	kept := slices.DeleteFunc(slices.Clone(m.Content), func(b message.Block) bool {
+		return role == message.RoleToolResult || b.Type == message.BlockToolCall || b.Type == message.BlockThinking
+	})
+	if len(kept) == 0 {
 		w.take(i, stageStrip)
-	case message.RoleAssistant:
-		var kept []message.Block
-		for _, b := range w.parts[i].now.Content {
-			if b.Type != message.BlockToolCall && b.Type != message.BlockThinking {
-				kept = append(kept, b)
-			}
-		}
-		switch {
-		case len(kept) == 0:
-			w.take(i, stageStrip)
-		case len(kept) < len(w.parts[i].now.Content):
-			w.set(i, w.parts[i].now.WithContent(kept), stageStrip)
-		}
-	default:
+	} else if len(kept) < len(m.Content) {
+		w.set(i, m.WithContent(kept), stageStrip)
 	}
 }
 
-// cutAt summarizes what is before a preset's cut, made safe.
-func (p *planner) cutAt(ctx context.Context, plan *Plan, w *work, cut *Cut) error {
-	p.takeThinking(w, 0)
+// cutAt summarizes what is before a preset's cut, made safe; none says why nothing is done
+// where nothing is before it. In preset turns the kept turns are stripped where the summary
+// alone does not do.
+func (p *planner) cutAt(ctx context.Context, plan *Plan, w *work, cut *Cut, none string) error {
 	cut = safeCut(p.snap.Context, w.units(), cut, p.cost)
 	if cut.Summarized <= 0 {
-		return p.orGuard(ctx, plan, w, "all there is belongs to the part that is kept")
+		return p.orGuard(ctx, plan, w, none)
 	}
+	p.takeThinking(w, 0)
 	best, err := p.try(ctx, cut, w)
 	if err != nil {
 		return err
+	}
+	if p.policy.Name == PresetTurns && p.askedCut() <= 0 && (best.total > p.target() || len(best.out.Rejected) > 0) {
+		p.strip(w, cut.at)
+		if err := p.retry(ctx, cut, w, &best); err != nil {
+			return err
+		}
 	}
 	return p.guarded(ctx, plan, w, best)
 }

@@ -1,3 +1,16 @@
+// Package compact decides what to take out of a context that is about to
+// outgrow the model's window, and takes it out.
+//
+// [Make] computes a [Plan] of a [Snapshot]: a value that says what would be done now and
+// why. It can be printed and refused, and changes nothing. [Apply] appends the
+// plan's entries to the log as one pass, which session.Log.Undo takes back.
+//
+//	snap, err := compact.Load(ctx, store, leaf, &compact.Setup{})
+//	plan, err := compact.Make(ctx, snap, compact.Request{Reason: compact.Threshold})
+//	if err == nil && plan.Act {
+//		entries, err := compact.Apply(ctx, log, plan)
+//		snap = snap.With(entries...)
+//	}
 package compact
 
 import (
@@ -121,12 +134,12 @@ func (s *Snapshot) project() error {
 	if s.Budget, s.Clamps, err = s.Policy.Resolve(); err != nil {
 		return err
 	}
-	if s.Meter, s.Learned, err = s.meter(false); err != nil {
+	if s.Meter, s.Learned, s.answers, err = s.meter(false); err != nil {
 		return err
 	}
 	s.Context = session.Project(s.Path)
 	s.Context.Active = slices.Clip(s.Context.Active) // Path has the same array
-	s.Messages, s.answers, s.targets = nil, answersOf(s.Path), map[string]bool{}
+	s.Messages, s.targets = nil, map[string]bool{}
 	for _, e := range s.Context.Active {
 		if edit, ok := e.ContextEdit(); ok {
 			s.targets[edit.TargetID] = true
@@ -140,16 +153,16 @@ func (s *Snapshot) project() error {
 }
 
 // meter returns what measures the context; with all, after learning from every answer.
-func (s *Snapshot) meter(all bool) (*token.Meter, token.Calibration, error) {
-	counter, learned, err := s.setup.counter(s.Model, s.Path, all)
+func (s *Snapshot) meter(all bool) (*token.Meter, token.Calibration, int, error) {
+	counter, learned, answers, err := s.setup.counter(s.Model, s.Path, all)
 	if err != nil {
-		return nil, learned, err
+		return nil, learned, 0, err
 	}
 	meter, err := token.NewMeter(token.Config{
 		Provider: s.Model.Provider, Model: s.Model.ID, Counter: counter,
 		System: s.setup.System, Tools: s.setup.Tools, Window: s.Policy.Window,
 	})
-	return meter, learned, err
+	return meter, learned, answers, err
 }
 
 // measure adds items to what is counted. Where nothing was reported of the context

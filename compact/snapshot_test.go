@@ -69,7 +69,12 @@ func TestOverheadSurvivesAPass(t *testing.T) {
 }
 
 // estimate is what the messages of the context cost.
-func (l *life) estimate() int64 { return l.meter().Slice(contents(l.context())) }
+func (l *life) estimate() (sum int64) {
+	for _, m := range contents(l.context()) {
+		sum += l.meter().Message(m)
+	}
+	return sum
+}
 
 // Snapshots that were derived from the same one share nothing that either changes.
 func TestSnapshotIsImmutable(t *testing.T) {
@@ -113,5 +118,39 @@ func TestFixedPartCanBeRecognized(t *testing.T) {
 		if !errors.As(err, &fixed) || fixed.System < 10_000 || fixed.Budget.Window != window {
 			t.Errorf("window %d: %v", window, err)
 		}
+	}
+}
+
+// What was checked of a snapshot is taken over for the same snapshot and the same numbers,
+// and for no other.
+func TestCheckIsNotRepeated(t *testing.T) {
+	l := caseLog(t)
+	l.fill(20)
+	s := l.snapshot()
+	policy, other := compact.Policy{Window: 12_000}, compact.Policy{Window: 14_000}
+	checked, err := compact.Check(s, compact.Request{Policy: &policy})
+	if err != nil || !checked.Act {
+		t.Fatal(err, checked)
+	}
+	checked.Why = "as checked"
+	for name, c := range map[string]struct {
+		snap *compact.Snapshot
+		req  compact.Request
+		same bool
+	}{
+		"the same":         {s, compact.Request{Policy: &policy}, true},
+		"another snapshot": {l.snapshot(), compact.Request{Policy: &policy}, false},
+		"another window":   {s, compact.Request{Policy: &other}, false},
+		"another reason":   {s, compact.Request{Policy: &policy, Reason: compact.Manual}, false},
+		"only thinking":    {s, compact.Request{Policy: &policy, OnlyThinking: true}, false},
+	} {
+		c.req.Checked = checked
+		plan, err := compact.Make(context.Background(), c.snap, c.req)
+		if err != nil || (plan.Why == "as checked") != c.same {
+			t.Errorf("%s: %v %+v", name, err, plan)
+		}
+	}
+	if checked.Summary != nil || checked.Stages != nil {
+		t.Error("the check was changed by the plan")
 	}
 }

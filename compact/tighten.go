@@ -58,7 +58,7 @@ func (p *planner) nothingBefore(ctx context.Context, plan *Plan, w *work) error 
 	if !p.budget.fits(p.reading) {
 		return p.fixedPart(p.reading)
 	}
-	plan.nothing("all there is belongs to the part that is kept")
+	plan.nothing(nothingOld)
 	return nil
 }
 

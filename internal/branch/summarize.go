@@ -22,9 +22,6 @@ type Options struct {
 	Counter token.Counter
 	// Budget is the most that the text may cost, in tokens. Default: DefaultBudget.
 	Budget int64
-	// InputBudget is the most that is summarized, in tokens, the newest first. What
-	// is older counts with its files and commands alone. Default: 0, no limit.
-	InputBudget int64
 	// Summarizer makes the text. Default: summary.Deterministic.
 	Summarizer summary.Summarizer
 	// Template gives it its form. Default: summary.Structured.
@@ -58,8 +55,6 @@ type Summary struct {
 	// ReadFiles were read and not changed on the branch and in what it summarizes,
 	// ModifiedFiles were changed.
 	ReadFiles, ModifiedFiles []string
-	// Left counts the messages that InputBudget had no room for.
-	Left int
 }
 
 // Draft returns the entry to append, under the place where the conversation goes on.
@@ -121,9 +116,8 @@ func Summarize(ctx context.Context, s session.Store, r *Range, opt Options) (*Su
 		}
 	}
 	facts := ledger.Read(slices.Concat(r.lead, r.Items), ledger.Options{Cwd: opt.Cwd})
-	first := newest(r.Items, opt.Counter, opt.InputBudget)
 	out, err := opt.Summarizer.Summarize(ctx, summary.Input{
-		Items: r.Items[first:], Ledger: &facts, Cwd: opt.Cwd, Budget: opt.Budget, ClipLast: true,
+		Items: r.Items, Ledger: &facts, Cwd: opt.Cwd, Budget: opt.Budget, ClipLast: true,
 		Counter: opt.Counter, Template: opt.Template, Instructions: opt.Instructions, OnlyInstructions: opt.OnlyInstructions,
 	})
 	if err != nil {
@@ -146,33 +140,20 @@ func Summarize(ctx context.Context, s session.Store, r *Range, opt Options) (*Su
 	}
 	return &Summary{
 		Entry:  session.BranchSummary{FromID: r.From, Summary: out.Text, Details: data, Usage: out.Usage},
-		Output: &out, ReadFiles: d.ReadFiles, ModifiedFiles: d.ModifiedFiles, Left: first,
+		Output: &out, ReadFiles: d.ReadFiles, ModifiedFiles: d.ModifiedFiles,
 	}, nil
 }
 
 // key says what was asked for, so that another question is not answered with an
 // old summary.
 func (o *Options) key() string {
-	data, _ := json.Marshal([]any{o.Summarizer.Name(), o.Template.Name(), o.Budget, o.InputBudget, o.Instructions, o.OnlyInstructions}) // strings and numbers
+	// The 0 was a limit that nobody set: summaries of earlier versions are still found.
+	data, _ := json.Marshal([]any{o.Summarizer.Name(), o.Template.Name(), o.Budget, 0, o.Instructions, o.OnlyInstructions}) // strings and numbers
 	return string(data)
 }
 
 // until is the last entry of the range that said something.
 func (r *Range) until() string { return r.Items[len(r.Items)-1].Entry.ID }
-
-// newest returns the first item that is summarized.
-func newest(items []session.Item, counter token.Counter, budget int64) int {
-	if budget <= 0 {
-		return 0
-	}
-	sum := int64(0)
-	for i := len(items) - 1; i >= 0; i-- {
-		if sum += counter.Message(items[i].Message); sum > budget && i < len(items)-1 {
-			return i + 1
-		}
-	}
-	return 0
-}
 
 // find looks for a summary of the same range that was made for the same question.
 func find(ctx context.Context, s session.Store, r *Range, asked string) (*Summary, error) {
