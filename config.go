@@ -1,7 +1,6 @@
 package clew
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -63,22 +62,19 @@ type Config struct {
 	// the usage that comes back: each pass writes down what was learnt.
 	Counter token.Counter
 
-	// Durability says when what was appended is on the disk. Default:
-	// DurableAppend.
-	Durability Durability
+	// SyncLate lets Append return before what it wrote is on the disk, unless the user
+	// typed it: the rest is durable when the next Prepare returns, so before the next
+	// request leaves. A power cut can take what was appended since. Default: all is
+	// durable when Append returns.
+	SyncLate bool
 
 	// FailBusy lets an operation that finds another one under way fail with
 	// ErrBusy. Default: it waits, until its context is done.
 	FailBusy bool
 
-	// Hooks are asked and told about what the session does, in this order; see Hook.
-	// Package hook runs programs as hooks. Default: none.
-	Hooks []Hook
-
-	// Events is told of passes and moves, as they happen: for logs and metrics. It
-	// should be quick, for the operation waits. LogEvents makes one. Default: none.
-	Events func(ctx context.Context, e Event)
-
+	// Hooks are called at what the session does, in this order. Package hook runs
+	// programs as hooks; LogEvents logs. Default: none.
+	Hooks []Hooks
 	// Blobs keeps, beside the log, the output of tools and shells that is larger
 	// than OutOfLine; the log has an excerpt, and Recall gives back the whole. What
 	// the user typed is always in the log. When the store can't take something, that
@@ -124,18 +120,6 @@ type Override struct {
 	MaxBytes int64
 }
 
-// Durability says when what was appended is on the disk.
-type Durability int
-
-const (
-	// DurableAppend makes everything durable before Append returns.
-	DurableAppend Durability = iota
-	// DurableTurn makes what the user typed durable before Append returns, and
-	// the rest before the next Prepare returns, so at the latest before the next
-	// request leaves. A power cut can take what was appended since.
-	DurableTurn
-)
-
 // Validate reports the first setting that cannot be used, and what would come of it.
 func (c *Config) Validate() error {
 	if err := c.validate(); err != nil {
@@ -162,15 +146,12 @@ func (c *Config) validate() error {
 	if _, err := c.meter(session.Model{}, 0, c.Counter); err != nil {
 		return err
 	}
-	if c.Durability != DurableAppend && c.Durability != DurableTurn {
-		return fmt.Errorf("setting Durability is %d, which is unknown, so nobody could say when an entry is safe; use DurableAppend or DurableTurn", c.Durability)
-	}
 	if c.MaxPasses < 0 {
 		return fmt.Errorf("setting MaxPasses is %d: fewer passes than none can't be made; use 0 for no limit, or NoAuto", c.MaxPasses)
 	}
-	for i, h := range c.Hooks {
-		if !isHook(h) {
-			return fmt.Errorf("setting Hooks[%d] is a %T, which has none of the hook methods: it would never be called", i, h)
+	for i := range c.Hooks {
+		if c.Hooks[i].empty() {
+			return fmt.Errorf("setting Hooks[%d] (%q) has no function: it would never be called", i, c.Hooks[i].Name)
 		}
 	}
 	return nil

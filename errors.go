@@ -8,6 +8,7 @@ import (
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/wire"
 )
 
 // Error is what every operation returns that failed: what was tried, on what,
@@ -54,13 +55,7 @@ type FixedPartError = compact.FixedPartError
 // PendingError says which calls of the last answer wait for their results.
 // Nothing is sent and nothing is compacted meanwhile. It is an ErrPending.
 type PendingError struct {
-	Calls []Call
-}
-
-// Call names a tool call.
-type Call struct {
-	ID   string
-	Name string
+	Calls []wire.PendingCall
 }
 
 func (e *PendingError) Error() string {
@@ -74,12 +69,12 @@ func (e *PendingError) Error() string {
 // Unwrap returns ErrPending.
 func (e *PendingError) Unwrap() error { return ErrPending }
 
-// HookError says that a hook failed or panicked. What it would have answered
-// does not count.
+// HookError says that a hook failed or panicked. What it would have answered does not
+// count.
 type HookError struct {
-	Point string // the hook method: "BeforeCompact", ...
+	Point string // the field of Hooks: "BeforeCompact", ...
 	Hook  int    // its index in Config.Hooks
-	Name  string // of the hook, "" for one without
+	Name  string // Hooks.Name
 	Err   error  // what it returned, or what it panicked with
 	Panic bool
 }
@@ -101,7 +96,7 @@ func (e *HookError) Unwrap() error { return e.Err }
 func pendingError(op string, calls []message.Block) error {
 	e := &PendingError{}
 	for _, c := range calls {
-		e.Calls = append(e.Calls, Call{c.ID, c.Name})
+		e.Calls = append(e.Calls, wire.PendingCall{ID: c.ID, Name: c.Name})
 	}
 	return &Error{Op: op, Err: e, Hint: "append the results first, or call Settle if they will never come"}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/summary"
 	"github.com/clew-dev/clew/token"
+	"github.com/clew-dev/clew/wire"
 )
 
 // Explanation says what the context is made of and what Prepare would do now.
@@ -16,7 +17,7 @@ type Explanation struct {
 	Model   session.Model // that the plan is for
 	Reading token.Reading
 	// Pending are calls that wait for their results; Prepare refuses meanwhile.
-	Pending []Call
+	Pending []wire.PendingCall
 	// Plan is what Prepare would do and why; nil when Err says why it would fail.
 	// No model is asked for it and no hook: its summary is the deterministic one.
 	Plan *compact.Plan

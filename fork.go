@@ -25,8 +25,8 @@ type ForkOptions struct {
 	// Settle adds a result for every call that waits for one, which says that the
 	// call was interrupted: what it gives goes to the session that made it.
 	Settle bool
-	// Hooks are asked before anything is written: those that are a BeforeFork.
-	Hooks []Hook
+	// Hooks are asked before anything is written, those with BeforeFork.
+	Hooks []Hooks
 	// Clock gives the time of the new session and of what is added to it. Default:
 	// time.Now.
 	Clock func() time.Time

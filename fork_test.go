@@ -461,7 +461,7 @@ func TestForkOfALife(t *testing.T) {
 				if ids = append(ids, add(t, s, turn(r, k+100)...)...); r.IntN(2) == 0 {
 					break
 				}
-				if _, err := s.Undo(ctx, clew.UndoOptions{KeepLater: true}); err != nil && !errors.Is(err, clew.ErrNothingToUndo) {
+				if _, err := s.Undo(ctx, session.UndoOptions{KeepLater: true}); err != nil && !errors.Is(err, clew.ErrNothingToUndo) {
 					t.Fatal(err)
 				}
 			case 1:
@@ -537,7 +537,7 @@ func TestForkOfALife(t *testing.T) {
 			}
 			add(t, n, turn(r, 500)...)
 			prepare(t, n)
-			if _, err := n.Undo(ctx, clew.UndoOptions{KeepLater: true}); err != nil && !errors.Is(err, clew.ErrNothingToUndo) {
+			if _, err := n.Undo(ctx, session.UndoOptions{KeepLater: true}); err != nil && !errors.Is(err, clew.ErrNothingToUndo) {
 				t.Fatal(err)
 			}
 			n.Close()
@@ -789,15 +789,15 @@ func TestForkAsksHooks(t *testing.T) {
 		t.Fatal(err)
 	}
 	var asked clew.BeforeForkEvent
-	var stop clew.ForkDecision
-	opt := clew.ForkOptions{At: last.ID, Hooks: []clew.Hook{
-		clew.BeforeForkFunc(func(context.Context, clew.BeforeForkEvent) (clew.ForkDecision, error) { panic("hook") }),
-		clew.BeforeForkFunc(func(_ context.Context, e clew.BeforeForkEvent) (clew.ForkDecision, error) {
+	var stop clew.Decision
+	opt := clew.ForkOptions{At: last.ID, Hooks: []clew.Hooks{
+		{BeforeFork: func(context.Context, clew.BeforeForkEvent) (clew.Decision, error) { panic("hook") }},
+		{BeforeFork: func(_ context.Context, e clew.BeforeForkEvent) (clew.Decision, error) {
 			asked = e
 			return stop, nil
-		}),
+		}},
 	}}
-	stop = clew.ForkDecision{Cancel: true, Why: "not now"}
+	stop = clew.Decision{Cancel: true, Why: "not now"}
 	f, err := clew.Fork(ctx, path, to, opt)
 	if err != nil || f.Path != "" || !strings.Contains(f.Why, "not now") || len(f.Warnings) != 1 {
 		t.Errorf("%+v, %v", f, err)
@@ -808,7 +808,7 @@ func TestForkAsksHooks(t *testing.T) {
 	if list, _ := os.ReadDir(filepath.Dir(to)); len(list) > 0 {
 		t.Errorf("left %v", list)
 	}
-	stop = clew.ForkDecision{}
+	stop = clew.Decision{}
 	if f, err := clew.Fork(ctx, path, to, opt); err != nil || f.Path != to || f.Why != "" || len(f.Warnings) != 1 {
 		t.Errorf("%+v, %v", f, err)
 	}

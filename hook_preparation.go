@@ -2,10 +2,8 @@ package clew
 
 import (
 	"context"
-	"slices"
 
 	"github.com/clew-dev/clew/compact"
-	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/summary"
@@ -26,7 +24,7 @@ type Preparation struct {
 	// quoted words included.
 	SummaryBudget int64
 	// Ledger has the facts of History and TurnPrefix.
-	Ledger ledger.Ledger
+	Ledger Ledger
 }
 
 // forecast is the pass as it would be without hooks.
@@ -63,11 +61,6 @@ func (f *forecast) preparation() (*Preparation, error) {
 		p.Ledger = *f.in.Ledger
 	}
 	return p, nil
-}
-
-// asks reports whether a hook has a method.
-func asks[H any](hooks []Hook) bool {
-	return slices.ContainsFunc(hooks, func(h Hook) bool { _, ok := h.(H); return ok })
 }
 
 func previousSummary(in *summary.Input) string {

@@ -104,7 +104,7 @@ func (s *Session) Prepare(ctx context.Context) (*Prepared, error) {
 	if v, err = s.look(ctx); err != nil {
 		return nil, failed(op, "", err)
 	}
-	r, err := s.pass(ctx, PassInfo{Reason: compact.Threshold}, v.policy, false)
+	r, err := s.pass(ctx, Event{Reason: compact.Threshold}, v.policy, false)
 	if err == nil && len(r.Entries) > 0 {
 		err = s.passAgain(ctx, r)
 	}
@@ -177,7 +177,7 @@ func (s *Session) Compact(ctx context.Context, opt CompactOptions) (*Result, err
 	if opt.Summary != nil {
 		policy.Summarizer = &givenSummary{GivenSummary: *opt.Summary, own: policy.Summarizer, warnings: &s.warnings}
 	}
-	r, err := s.pass(ctx, PassInfo{Reason: cmp.Or(opt.Reason, compact.Manual), WillRetry: opt.WillRetry}, policy, opt.DryRun)
+	r, err := s.pass(ctx, Event{Reason: cmp.Or(opt.Reason, compact.Manual), WillRetry: opt.WillRetry}, policy, opt.DryRun)
 	if err != nil {
 		return nil, failed(op, "", err)
 	}
@@ -200,7 +200,7 @@ func (s *Session) takeWarnings() []error {
 const conflictTries = 3
 
 // pass makes a pass if one is due. On an error nothing was written.
-func (s *Session) pass(ctx context.Context, info PassInfo, policy compact.Policy, dryRun bool) (*Result, error) {
+func (s *Session) pass(ctx context.Context, info Event, policy compact.Policy, dryRun bool) (*Result, error) {
 	v, err := s.look(ctx)
 	if err != nil {
 		return nil, err
@@ -233,13 +233,15 @@ func (s *Session) pass(ctx context.Context, info PassInfo, policy compact.Policy
 	if dryRun {
 		defer func(n int) { s.attempts = n }(s.attempts - 1)
 	}
-	info.Session, info.Attempt, info.Before, info.Budget = s.log.Store().Header().ID, s.attempts, r.Plan.Before, r.Plan.Budget
-	ended := s.passBegun(ctx, v, info, r.Plan)
+	info.Attempt = s.attempts
+	info = s.passEvent(EventPassStart, v, info, r.Plan)
+	ended := s.passBegun(ctx, v, info)
 	err = s.due(ctx, r, info, policy, dryRun)
 	ended(r, err)
 	if err != nil {
 		var warnings []error
-		s.tellFailed(ctx, CompactFailedEvent{PassInfo: info, Err: err}, &warnings)
+		info.Err = err
+		s.tellFailed(ctx, info, &warnings)
 		return nil, errors.Join(append([]error{err}, warnings...)...)
 	}
 	return r, nil
@@ -256,7 +258,7 @@ func (s *Session) passAgain(ctx context.Context, r *Result) error {
 	if err != nil || !plan.OnlyThinking {
 		return err
 	}
-	again, err := s.pass(ctx, PassInfo{Reason: plan.Reason}, v.policy, false)
+	again, err := s.pass(ctx, Event{Reason: plan.Reason}, v.policy, false)
 	if err != nil {
 		return err
 	}
@@ -266,10 +268,10 @@ func (s *Session) passAgain(ctx context.Context, r *Result) error {
 }
 
 // due makes the pass that r.Plan says is due.
-func (s *Session) due(ctx context.Context, r *Result, info PassInfo, policy compact.Policy, dryRun bool) error {
+func (s *Session) due(ctx context.Context, r *Result, info Event, policy compact.Policy, dryRun bool) error {
 	checked, v := r.Plan, s.view
-	e := BeforeCompactEvent{PassInfo: info, Why: checked.Why, Usage: lastUsage(v), Instructions: policy.Instructions, view: v}
-	if asks[BeforeCompact](s.cfg.Hooks) {
+	e := BeforeCompactEvent{Event: info, Reported: lastUsage(v), Instructions: policy.Instructions, view: v}
+	if s.asks(func(h *Hooks) bool { return h.BeforeCompact != nil }) {
 		// Hooks are not asked again and again about a pass in which nothing can be done.
 		in := s.input(v, info.Reason, "")
 		in.OnlyThinking = checked.OnlyThinking
@@ -279,7 +281,7 @@ func (s *Session) due(ctx context.Context, r *Result, info PassInfo, policy comp
 			return nil
 		}
 	}
-	d, edits := s.askBefore(ctx, e, policy, &r.Warnings)
+	d, edits := s.askCompact(ctx, e, policy, &r.Warnings)
 	if d.Cancel {
 		checked.Act, checked.Why = false, "a hook stopped it: "+cmp.Or(d.Why, "it did not say why")
 		return nil
@@ -330,8 +332,8 @@ func (s *Session) due(ctx context.Context, r *Result, info PassInfo, policy comp
 		}
 		r.Entries = ids(entries)
 		s.dirty, s.view, s.attempts = false, v.extended(v.leaf, entries, &s.cfg), 0
-		s.tellAfter(ctx, AfterCompactEvent{PassInfo: info, Usage: usageOf(entries)}, r)
-		return nil
+		info.After, info.Usage = r.Plan.After, usageOf(entries)
+		return s.tellAfter(ctx, info, r)
 	}
 }
 

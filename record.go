@@ -30,7 +30,7 @@ func (s *Session) AppendAs(ctx context.Context, id string, m *message.Message) e
 		return failed(op, id, err)
 	}
 	drafts[0] = drafts[0].As(id)
-	_, err = s.append(ctx, m.UserWords() || s.cfg.Durability == DurableAppend, append(drafts, notes...)...)
+	_, err = s.append(ctx, m.UserWords() || !s.cfg.SyncLate, append(drafts, notes...)...)
 	return failed(op, id, err)
 }
 
@@ -155,9 +155,9 @@ func (s *Session) configure(ctx context.Context, op string, change func(*Config)
 	return nil
 }
 
-// Context returns the context as it is, with the entry of each message. The messages
-// are those of the log and must not be changed.
-func (s *Session) Context(ctx context.Context) ([]ContextItem, error) {
+// Context returns the context as it is, with the entry of each message. Both are those
+// of the log and must not be changed.
+func (s *Session) Context(ctx context.Context) ([]session.Item, error) {
 	const op = "context"
 	if err := s.begin(ctx, op); err != nil {
 		return nil, err
@@ -167,9 +167,5 @@ func (s *Session) Context(ctx context.Context) ([]ContextItem, error) {
 	if err != nil {
 		return nil, failed(op, "", err)
 	}
-	out := make([]ContextItem, 0, len(v.context.Items))
-	for _, it := range v.context.Items {
-		out = append(out, ContextItem{Entry: it.Entry.ID, Message: it.Message})
-	}
-	return slices.Clip(out), nil
+	return slices.Clone(v.context.Items), nil
 }

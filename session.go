@@ -225,7 +225,7 @@ func (s *Session) Append(ctx context.Context, msgs ...*message.Message) ([]strin
 	if err != nil {
 		return nil, failed(op, "", err)
 	}
-	entries, err := s.append(ctx, user || s.cfg.Durability == DurableAppend, append(drafts, notes...)...)
+	entries, err := s.append(ctx, user || !s.cfg.SyncLate, append(drafts, notes...)...)
 	for _, m := range msgs {
 		if err == nil && m.Usage != nil { // a limit below what was just answered is wrong
 			s.cfg.Windows.Accepted(catalogue.Route{Provider: m.Provider, Model: m.Model}, m.Usage)
@@ -237,7 +237,7 @@ func (s *Session) Append(ctx context.Context, msgs ...*message.Message) ([]strin
 // drafts returns the entries for messages, and those that say what hooks have
 // replaced in them. These come last: nothing stands between a call and its result.
 func (s *Session) drafts(ctx context.Context, msgs []*message.Message) (drafts, notes []session.Draft, err error) {
-	hooked := asks[EditToolResult](s.cfg.Hooks)
+	hooked := s.asks(func(h *Hooks) bool { return h.EditToolResult != nil })
 	for i, m := range msgs {
 		if hooked {
 			edited, note, ok := s.editResult(ctx, m, msgs[:i])
@@ -348,19 +348,13 @@ func (s *Session) Settle(ctx context.Context) (int, error) {
 	return n, failed(op, "", err)
 }
 
-// UndoOptions changes one Undo.
-type UndoOptions = session.UndoOptions
-
-// Undone says what Undo did.
-type Undone = session.Undone
-
 // Undo takes the latest pass back: the context is what it was before it. Right
 // after an undo it is a redo. When turns came after the pass it fails with a
 // *session.LaterError, unless opt.KeepLater.
-func (s *Session) Undo(ctx context.Context, opt UndoOptions) (Undone, error) {
+func (s *Session) Undo(ctx context.Context, opt session.UndoOptions) (session.Undone, error) {
 	const op = "undo"
 	if err := s.begin(ctx, op); err != nil {
-		return Undone{}, err
+		return session.Undone{}, err
 	}
 	defer s.end()
 	u, err := s.log.Undo(ctx, opt)

@@ -17,6 +17,7 @@ import (
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/summary"
+	"github.com/clew-dev/clew/wire"
 )
 
 func TestFileIsKept(t *testing.T) {
@@ -96,7 +97,7 @@ func TestPendingCalls(t *testing.T) {
 	add(t, s, message.User("look", start), message.Assistant(start, message.ToolCallBlock("c1", "ls", []byte("{}"))))
 	_, err := s.Prepare(ctx)
 	var pending *clew.PendingError
-	if !errors.Is(err, clew.ErrPending) || !errors.As(err, &pending) || pending.Calls[0] != (clew.Call{ID: "c1", Name: "ls"}) {
+	if !errors.Is(err, clew.ErrPending) || !errors.As(err, &pending) || pending.Calls[0] != (wire.PendingCall{ID: "c1", Name: "ls"}) {
 		t.Fatalf("prepare: %v", err)
 	}
 	if _, err := s.Compact(ctx, clew.CompactOptions{}); !errors.Is(err, clew.ErrPending) {
@@ -176,10 +177,10 @@ func TestManualCompact(t *testing.T) {
 	if !strings.HasPrefix(logged(t, s.Log().Store()), before) {
 		t.Error("I4: the log was changed")
 	}
-	if u, err := s.Undo(ctx, clew.UndoOptions{}); err != nil || u.Redo || shown(prepare(t, s).Messages) != want {
+	if u, err := s.Undo(ctx, session.UndoOptions{}); err != nil || u.Redo || shown(prepare(t, s).Messages) != want {
 		t.Errorf("I7: undo: %v", err)
 	}
-	if u, err := s.Undo(ctx, clew.UndoOptions{}); err != nil || !u.Redo || shown(prepare(t, s).Messages) != shown(after.Messages) {
+	if u, err := s.Undo(ctx, session.UndoOptions{}); err != nil || !u.Redo || shown(prepare(t, s).Messages) != shown(after.Messages) {
 		t.Errorf("redo: %v", err)
 	}
 	if _, err := s.Compact(ctx, clew.CompactOptions{Keep: compact.Tokens(-1)}); err == nil {
@@ -189,7 +190,7 @@ func TestManualCompact(t *testing.T) {
 	if r, err := empty.Compact(ctx, clew.CompactOptions{}); err != nil || r.Plan.Act || r.Plan.Why == "" {
 		t.Errorf("nothing to compact: %v %+v", err, r)
 	}
-	if _, err := empty.Undo(ctx, clew.UndoOptions{}); !errors.Is(err, clew.ErrNothingToUndo) {
+	if _, err := empty.Undo(ctx, session.UndoOptions{}); !errors.Is(err, clew.ErrNothingToUndo) {
 		t.Errorf("nothing to undo: %v", err)
 	}
 	if p := prepare(t, empty); len(p.Messages) != 0 {
@@ -288,10 +289,10 @@ func TestFixedPartTooLarge(t *testing.T) {
 	cfg := small(2_000)
 	cfg.System = strings.Repeat("You are careful. ", 1_000)
 	var reason compact.Reason
-	cfg.Hooks = []clew.Hook{clew.CompactFailedFunc(func(_ context.Context, e clew.CompactFailedEvent) error {
+	cfg.Hooks = []clew.Hooks{{CompactFailed: func(_ context.Context, e clew.Event) error {
 		reason = e.Reason
 		return nil
-	})}
+	}}}
 	s := grown(t, cfg, 2)
 	before := logged(t, s.Log().Store())
 	_, err := s.Prepare(context.Background())

@@ -113,7 +113,7 @@ func (a *Agent) open(ctx context.Context) error {
 	engine.OutOfLine = a.cfg.ToolOutput
 	engine.FailBusy = false
 	engine.Provider, engine.Model = "", "" // the log says which model counts
-	engine.Events = a.engineEvents(engine.Events)
+	engine.Hooks = append(slices.Clip(engine.Hooks), clew.Hooks{Name: "agent", OnEvent: a.engineEvents()})
 	engine.Lookup, engine.Windows = a.lookup(engine.Lookup), a.cfg.Windows
 	a.know(a.cfg.Model.Info())
 	var err error

@@ -54,7 +54,7 @@ func (a *Agent) startAhead() {
 		a.ahead.cancel = nil
 		return
 	}
-	engine.Hooks, engine.Events, engine.Cache = nil, nil, ""
+	engine.Hooks, engine.Cache = nil, ""
 	a.wg.Go(func() {
 		defer cancel()
 		g, err := a.makeAhead(ctx, engine, s.Leaf)

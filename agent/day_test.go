@@ -299,7 +299,7 @@ func (l *life) hour(ctx context.Context) error {
 			l.tell("count/compact", "")
 		}
 	case 4, 8:
-		_, err := l.Undo(ctx, clew.UndoOptions{KeepLater: true})
+		_, err := l.Undo(ctx, session.UndoOptions{KeepLater: true})
 		if err != nil && !errors.Is(err, clew.ErrNothingToUndo) && !errors.Is(err, agent.ErrBusy) {
 			return fmt.Errorf("undo: %w", err)
 		}
@@ -377,15 +377,15 @@ func (l *life) open(ctx context.Context) error {
 		}
 	}
 	cfg.Engine.Policy.Reserve = compact.Percent(20)
-	cfg.Engine.Events = func(_ context.Context, e clew.Event) {
+	cfg.Engine.Hooks = []clew.Hooks{{OnEvent: func(_ context.Context, e clew.Event) {
 		if e.Kind == clew.EventPassEnd && len(e.Entries) > 0 {
 			l.tell("count/pass-"+string(e.Reason), "")
 			if os.Getenv("DAYLOG") != "" {
-				l.tell("count/"+strings.ReplaceAll(fmt.Sprintf("%v %+v", e.After, e.Rungs), "/", "_"), "")
+				l.tell("count/"+strings.ReplaceAll(fmt.Sprintf("%v %+v", e.After, e.Plan.Rungs), "/", "_"), "")
 			}
 			l.tell("anew", "")
 		}
-	}
+	}}}
 	for _, name := range []string{"read", "write", "bash"} {
 		kind := map[string]tool.Kind{"read": tool.Read, "write": tool.Write, "bash": tool.Run}[name]
 		cfg.Tools = append(cfg.Tools, &fake{name: name, kind: kind, do: func(_ context.Context, c tool.Call) (tool.Result, error) {

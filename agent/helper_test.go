@@ -58,11 +58,11 @@ func newRig(t testing.TB, change func(*rig)) *rig {
 		File: r.path, Guard: guard, Events: r.take,
 		Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 	}
-	r.cfg.Engine.Events = func(_ context.Context, e clew.Event) {
+	r.cfg.Engine.Hooks = append(r.cfg.Engine.Hooks, clew.Hooks{OnEvent: func(_ context.Context, e clew.Event) {
 		if e.Kind == clew.EventPassEnd && len(e.Entries) > 0 || e.Kind == clew.EventBranch {
 			r.srv.NewConversation()
 		}
-	}
+	}})
 	r.cfg.Model = r.model(modelName)
 	if change != nil {
 		change(r)

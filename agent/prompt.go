@@ -266,7 +266,7 @@ func (a *Agent) dropReminders(ctx context.Context) (bool, error) {
 	var old []string
 	for _, it := range items {
 		if it.Message.Role == message.RoleCustom && it.Message.CustomType == customRules {
-			old = append(old, it.Entry)
+			old = append(old, it.Entry.ID)
 		}
 	}
 	if len(old) == 0 {

@@ -78,11 +78,10 @@ type Config struct {
 	environ []string // of this process; for tests
 }
 
-// New returns the hook that runs a program. It implements that one interface of
-// package clew that belongs to the event.
-func New(c Config) (clew.Hook, error) {
+// New returns a hook that runs a program for its event.
+func New(c Config) (clew.Hooks, error) {
 	if err := c.check(); err != nil {
-		return nil, fmt.Errorf("hook %s for %s: %w", cmp.Or(c.Name, c.Command, "without a command"), cmp.Or(c.Event, "no event"), err)
+		return clew.Hooks{}, fmt.Errorf("hook %s for %s: %w", cmp.Or(c.Name, c.Command, "without a command"), cmp.Or(c.Event, "no event"), err)
 	}
 	c.Args, c.Env = slices.Clone(c.Args), slices.Clone(c.Env)
 	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
@@ -93,29 +92,7 @@ func New(c Config) (clew.Hook, error) {
 			c.Name = filepath.Base(first)
 		}
 	}
-	p := &program{c}
-	switch c.Event {
-	case SessionStart:
-		return startHook{p}, nil
-	case SessionShutdown:
-		return endHook{p}, nil
-	case Context:
-		return contextHook{p}, nil
-	case ToolResult:
-		return resultHook{p}, nil
-	case SessionBeforeCompact:
-		return beforeCompactHook{p}, nil
-	case SessionCompact:
-		return afterCompactHook{p}, nil
-	case SessionCompactFailed:
-		return failedHook{p}, nil
-	case SessionBeforeTree:
-		return beforeTreeHook{p}, nil
-	case SessionTree:
-		return treeHook{p}, nil
-	default: // check knows no other
-		return beforeForkHook{p}, nil
-	}
+	return (&program{c}).hooks(), nil
 }
 
 func (c *Config) check() error {

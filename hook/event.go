@@ -7,6 +7,7 @@ import (
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/token"
 )
 
@@ -152,15 +153,15 @@ func (p *program) head(session string) Head {
 	return Head{Protocol: Protocol, Event: p.c.Event, Session: session}
 }
 
-func messagesOf(items []clew.ContextItem) []Message {
+func messagesOf(items []session.Item) []Message {
 	out := make([]Message, len(items))
 	for i, it := range items {
-		out[i] = Message(it)
+		out[i] = Message{it.Entry.ID, it.Message}
 	}
 	return out
 }
 
-func passOf(i clew.PassInfo) Pass {
+func passOf(i clew.Event) Pass {
 	return Pass{Reason: string(i.Reason), Attempt: i.Attempt, WillRetry: i.WillRetry, Before: i.Before, Budget: i.Budget}
 }
 

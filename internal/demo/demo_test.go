@@ -246,7 +246,7 @@ func TestUndo(t *testing.T) {
 	if strings.Contains(strings.Join(compacted, "\n"), theError) {
 		t.Error("the error stands in the context after the pass, so that there is nothing to recall")
 	}
-	if _, err := r.Undo(ctx, clew.UndoOptions{KeepLater: true}); err != nil {
+	if _, err := r.Undo(ctx, session.UndoOptions{KeepLater: true}); err != nil {
 		t.Fatal(err)
 	}
 	got := r.content()

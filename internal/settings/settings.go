@@ -173,8 +173,8 @@ func (s *Settings) Config() (clew.Config, error) {
 }
 
 // SessionHooks returns the programs as the hooks of a session.
-func (s *Settings) SessionHooks() ([]clew.Hook, error) {
-	var out []clew.Hook
+func (s *Settings) SessionHooks() ([]clew.Hooks, error) {
+	var out []clew.Hooks
 	for _, c := range s.Hooks {
 		h, err := hook.New(c)
 		if err != nil {

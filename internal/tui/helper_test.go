@@ -472,7 +472,6 @@ func (x *screenTest) fill(turns int) {
 // small makes the window small.
 func small(h *fakeHost, _ *Config) {
 	h.cfg = func(c *agent.Config) {
-		c.Window = 16_000
 		c.Engine.Policy = compact.Policy{Window: 16_000, Keep: compact.Tokens(2_000)}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 )
@@ -73,22 +74,22 @@ func (v *view) item(entry string) int {
 
 // checkEdits returns those edits that can be made and that change something, and
 // warns of the others.
-func (v *view) checkEdits(point string, hook int, h Hook, edits []Edit, warnings *[]error) []hookEdit {
+func (v *view) checkEdits(c caller, edits []Edit, warnings *[]error) []hookEdit {
 	var good []hookEdit
 	for _, e := range edits {
 		i := v.item(e.Entry)
 		if i < 0 {
-			*warnings = append(*warnings, refused(point, hook, h, fmt.Errorf("no message of the context comes from entry %q", e.Entry)))
+			*warnings = append(*warnings, c.refused(fmt.Errorf("no message of the context comes from entry %q", e.Entry)))
 			continue
 		}
 		old := v.context.Items[i].Message
 		if err := e.check(old); err != nil {
-			*warnings = append(*warnings, refused(point, hook, h, fmt.Errorf("edit of entry %s: %w", e.Entry, err)))
+			*warnings = append(*warnings, c.refused(fmt.Errorf("edit of entry %s: %w", e.Entry, err)))
 			continue
 		}
 		if e.Omit || !bytes.Equal(message.EncodeBlocks(e.Content), message.EncodeBlocks(old.Content)) {
 			e.Content = slices.Clone(e.Content)
-			good = append(good, hookEdit{e, hookName(h), point})
+			good = append(good, hookEdit{e, c.name, c.point})
 		}
 	}
 	return good
@@ -137,11 +138,11 @@ func sameCalls(old, edited []message.Block) error {
 	return nil
 }
 
-func calls(blocks []message.Block) []Call {
-	out := []Call{}
+// calls returns id and name of each call.
+func calls(blocks []message.Block) (out [][2]string) {
 	for _, b := range blocks {
 		if b.Type == message.BlockToolCall {
-			out = append(out, Call{b.ID, b.Name})
+			out = append(out, [2]string{b.ID, b.Name})
 		}
 	}
 	return out
@@ -187,15 +188,15 @@ func (s *Session) applyEdits(ctx context.Context, edits []hookEdit) error {
 const customHook = "clew.hook"
 
 // add writes text of a hook to the end of the context, if there is room for it.
-func (s *Session) add(ctx context.Context, point string, h Hook, a Addition, r *Result) error {
-	if strings.TrimSpace(a.Text) == "" {
+func (s *Session) add(ctx context.Context, c caller, text string, r *Result) error {
+	if strings.TrimSpace(text) == "" {
 		return nil
 	}
 	v, err := s.look(ctx)
 	if err != nil {
 		return err
 	}
-	draft := added(point, h, a.Text)
+	draft := added(c, text)
 	preview := session.Preview(v.path, draft)
 	grown := v.extended(v.leaf, preview[len(preview)-1:], &s.cfg)
 	s.view = nil // its tally went into the preview
@@ -207,7 +208,7 @@ func (s *Session) add(ctx context.Context, point string, h Hook, a Addition, r *
 		return err
 	}
 	if then.Act && !then.OnlyThinking {
-		return fmt.Errorf("with its text of %d bytes the next pass would be due: %s", len(a.Text), then.Why)
+		return fmt.Errorf("with its text of %d bytes the next pass would be due: %s", len(text), then.Why)
 	}
 	entries, err := s.append(ctx, true, draft)
 	if err != nil {
@@ -215,4 +216,112 @@ func (s *Session) add(ctx context.Context, point string, h Hook, a Addition, r *
 	}
 	r.Entries = append(r.Entries, ids(entries)...)
 	return nil
+}
+
+// added drafts text of a hook.
+func added(c caller, text string) session.Draft {
+	blocks := []message.Block{message.TextBlock(text)}
+	return session.NewCustomMessage(customHook, blocks, true, hookMark{c.name, c.point}.json())
+}
+
+// editContext asks the hooks about the context and writes what they change. No call
+// waits for its result.
+func (s *Session) editContext(ctx context.Context) error {
+	var v *view
+	return askHooks(s.inside(ctx), s.cfg.Hooks, pointContext, &s.warnings,
+		func(h *Hooks) func(context.Context, ContextEvent) (Decision, error) { return h.EditContext },
+		func() (e ContextEvent, err error) {
+			if v, err = s.look(ctx); err != nil {
+				return e, err
+			}
+			return ContextEvent{
+				Session: s.log.Store().Header().ID, Leaf: v.leaf,
+				Tokens: v.sized.Reading.Tokens, Window: v.meter.Window(), view: v,
+			}, nil
+		}, func(c caller, d Decision) (bool, error) {
+			var drafts []session.Draft
+			for _, edit := range v.checkEdits(c, d.Edits, &s.warnings) {
+				drafts = append(drafts, edit.draft())
+			}
+			if strings.TrimSpace(d.Add) != "" {
+				drafts = append(drafts, added(c, d.Add))
+			}
+			_, err := s.append(ctx, true, drafts...)
+			return err == nil, err
+		})
+}
+
+// replacedResult is what the log says of a result that hooks have replaced.
+type replacedResult struct {
+	Point string   `json:"point"`
+	Hooks []string `json:"hooks"`
+	Call  string   `json:"call"`
+	// Before and After are the bytes of the content.
+	Before int `json:"before"`
+	After  int `json:"after"`
+}
+
+// editResult asks the hooks about a result. note is what goes into the log with it; ok
+// is false where nothing was replaced.
+func (s *Session) editResult(ctx context.Context, m *message.Message, before []*message.Message) (_ *message.Message, note session.Draft, ok bool) {
+	if m.Role != message.RoleToolResult {
+		return m, note, false
+	}
+	was := m
+	did := replacedResult{Point: pointToolResult, Call: m.ToolCallID}
+	e := ToolResultEvent{Session: s.log.Store().Header().ID, Arguments: s.argumentsOf(m.ToolCallID, before)}
+	err := askHooks(s.inside(ctx), s.cfg.Hooks, pointToolResult, &s.warnings,
+		func(h *Hooks) func(context.Context, ToolResultEvent) (Decision, error) { return h.EditToolResult },
+		func() (_ ToolResultEvent, err error) {
+			e.Message, err = message.Parse(slices.Clone(m.JSON()))
+			return e, err
+		}, func(c caller, d Decision) (bool, error) {
+			if len(d.Content) == 0 {
+				return true, nil
+			}
+			edited, err := withResult(m, d.Content)
+			if err != nil {
+				s.warnings = append(s.warnings, c.refused(err))
+				return true, nil
+			}
+			m, did.Hooks = edited, append(did.Hooks, c.name)
+			return true, nil
+		})
+	if err != nil {
+		s.warnings = append(s.warnings, fmt.Errorf("no hook was asked about the result of call %s: %w", m.ToolCallID, err))
+	}
+	if m == was {
+		return m, note, false
+	}
+	did.Before, did.After = len(message.EncodeBlocks(was.Content)), len(message.EncodeBlocks(m.Content))
+	data, _ := json.Marshal(did) // strings and numbers: it can't fail
+	return m, session.NewCustom(customHook, data), true
+}
+
+// withResult returns a result with other content and without details.
+func withResult(m *message.Message, content []message.Block) (*message.Message, error) {
+	data := jsonx.Set(m.JSON(), "content", message.EncodeBlocks(content))
+	if jsonx.Get(data, "details") != nil {
+		data = jsonx.Set(data, "details", []byte("{}"))
+	}
+	return message.Parse(data)
+}
+
+// argumentsOf returns the arguments of a call that waits for its result: one in the
+// messages that are appended before it, or in the context.
+func (s *Session) argumentsOf(call string, before []*message.Message) json.RawMessage {
+	find := func(msgs []*message.Message) json.RawMessage {
+		for i := len(msgs) - 1; i >= 0; i-- {
+			for _, b := range msgs[i].ToolCalls() {
+				if b.ID == call {
+					return slices.Clone(b.Arguments)
+				}
+			}
+		}
+		return nil
+	}
+	if found := find(before); found != nil || s.view == nil || s.view.leaf != s.log.Leaf() {
+		return found
+	}
+	return find(s.view.msgs)
 }
