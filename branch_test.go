@@ -40,7 +40,7 @@ func branchTo(t *testing.T, s *clew.Session, target string, opt clew.BranchOptio
 func TestBranch(t *testing.T) {
 	path := tempFile(t)
 	cfg := fixed(small(200_000))
-	s, err := clew.Create(context.Background(), path, cfg)
+	s, err := clew.Open(context.Background(), path, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,6 +68,8 @@ type Config struct {
 	// durable when Append returns.
 	SyncLate bool
 
+	// MustBeNew lets Open fail with fs.ErrExist where there is a file of that name.
+	MustBeNew bool
 	// FailBusy lets an operation that finds another one under way fail with
 	// ErrBusy. Default: it waits, until its context is done.
 	FailBusy bool
@@ -78,8 +80,8 @@ type Config struct {
 	// Blobs keeps, beside the log, the output of tools and shells that is larger
 	// than OutOfLine; the log has an excerpt, and Recall gives back the whole. What
 	// the user typed is always in the log. When the store can't take something, that
-	// goes into the log, and the next Result has a warning. Default: for Open and
-	// Create, the folder beside the file with its name and ".blobs"; else none.
+	// goes into the log, and the next Result has a warning. Default: for Open,
+	// the folder beside the file with its name and ".blobs"; else none.
 	Blobs blob.Store
 	// OutOfLine is in bytes of a message's JSON. Default: DefaultOutOfLine. A
 	// negative value keeps all in the log.

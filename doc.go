@@ -2,7 +2,7 @@
 // conversation as a tree in an append-only log, keeps what the model sees inside
 // the model's window, and loses nothing on the way.
 //
-//	s, err := clew.Create(ctx, "session.jsonl", clew.Config{Provider: "anthropic", Model: "claude-opus-4-6"})
+//	s, err := clew.Open(ctx, "session.jsonl", clew.Config{Provider: "anthropic", Model: "claude-opus-4-6"})
 //	_, err = s.Append(ctx, message.User("fix the flaky test", time.Now()))
 //	p, err := s.Prepare(ctx)                   // makes a pass if one is due
 //	req, _, err := p.Render(wire.Anthropic)    // what the provider's API takes

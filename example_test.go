@@ -76,7 +76,7 @@ func ExampleOpen() {
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "session.jsonl")
 
-	s, err := clew.Create(ctx, path, clew.Config{})
+	s, err := clew.Open(ctx, path, clew.Config{})
 	must(err)
 	_, err = s.Append(ctx, message.User("Remember the number 8377.", at))
 	must(err)

@@ -157,7 +157,7 @@ func TestStoreThatFails(t *testing.T) {
 func TestCrashInAPass(t *testing.T) {
 	ctx := context.Background()
 	path := tempFile(t)
-	s, err := clew.Create(ctx, path, fixed(small(8_000)))
+	s, err := clew.Open(ctx, path, fixed(small(8_000)))
 	if err != nil {
 		t.Fatal(err)
 	}

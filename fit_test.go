@@ -121,7 +121,7 @@ func TestValidate(t *testing.T) {
 			t.Errorf("%q: New takes it", want)
 		}
 		path := tempFile(t)
-		if _, err := clew.Create(context.Background(), path, cfg); err == nil {
+		if _, err := clew.Open(context.Background(), path, cfg); err == nil {
 			t.Errorf("%q: Create takes it", want)
 		}
 	}

@@ -116,7 +116,7 @@ func TestFork(t *testing.T) {
 	path := tempFile(t)
 	cfg := fixed(small(200_000))
 	cfg.Cwd = "/src/app"
-	s, err := clew.Create(ctx, path, cfg)
+	s, err := clew.Open(ctx, path, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func TestForkBeside(t *testing.T) {
 // first message.
 func TestDefect089_ForkHasOneHeader(t *testing.T) {
 	path := tempFile(t)
-	s, err := clew.Create(context.Background(), path, fixed(small(200_000)))
+	s, err := clew.Open(context.Background(), path, fixed(small(200_000)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,7 +249,7 @@ func TestDefect090_ForkLeavesItsSource(t *testing.T) {
 func TestDefect091_ForkWithLabels(t *testing.T) {
 	ctx := context.Background()
 	path := tempFile(t)
-	s, err := clew.Create(ctx, path, fixed(small(200_000)))
+	s, err := clew.Open(ctx, path, fixed(small(200_000)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -445,7 +445,7 @@ func TestForkOfALife(t *testing.T) {
 	for seed := range uint64(3) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		path := tempFile(t)
-		s, err := clew.Create(ctx, path, fixed(small(9_000)))
+		s, err := clew.Open(ctx, path, fixed(small(9_000)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -607,7 +607,7 @@ func TestForkedFileIsTheOnePiWasAskedAbout(t *testing.T) {
 func TestForkSettles(t *testing.T) {
 	ctx := context.Background()
 	path := tempFile(t)
-	s, err := clew.Create(ctx, path, fixed(small(200_000)))
+	s, err := clew.Open(ctx, path, fixed(small(200_000)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -645,7 +645,7 @@ func TestForkSettles(t *testing.T) {
 func TestForkTakesItsOutput(t *testing.T) {
 	ctx := context.Background()
 	path := tempFile(t)
-	s, err := clew.Create(ctx, path, fixed(small(200_000)))
+	s, err := clew.Open(ctx, path, fixed(small(200_000)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -879,7 +879,7 @@ func ExampleFork() {
 	must(err)
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "session.jsonl")
-	s, err := clew.Create(ctx, path, clew.Config{})
+	s, err := clew.Open(ctx, path, clew.Config{})
 	must(err)
 	defer s.Close()
 	ids, err := s.Append(ctx, readFiles(2)...)

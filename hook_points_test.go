@@ -31,7 +31,7 @@ func TestSessionStartAndEnd(t *testing.T) {
 		}},
 	}}
 	path := tempFile(t)
-	s, err := clew.Create(ctx, path, cfg)
+	s, err := clew.Open(ctx, path, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,7 @@ func TestIsolation(t *testing.T) {
 			}
 			return d, nil
 		}}}
-		s, err := clew.Create(ctx, path, cfg)
+		s, err := clew.Open(ctx, path, cfg)
 		if err != nil {
 			t.Fatal(err)
 		}

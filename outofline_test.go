@@ -45,7 +45,7 @@ func TestOutOfLine(t *testing.T) {
 	ctx := context.Background()
 	path := tempFile(t)
 	cfg := fixed(small(200_000))
-	s, err := clew.Create(ctx, path, cfg)
+	s, err := clew.Open(ctx, path, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +202,7 @@ func TestPurgeOutOfLine(t *testing.T) {
 	const secret = `pass "word" zq47y11`
 	for _, byText := range []bool{false, true} {
 		path := tempFile(t)
-		s, err := clew.Create(ctx, path, fixed(small(200_000)))
+		s, err := clew.Open(ctx, path, fixed(small(200_000)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -111,7 +111,10 @@ type RecallOptions struct {
 
 // Recalled is a page of what an entry says, or several.
 type Recalled struct {
-	recall.Page
+	Text   string `json:"text"`
+	Offset int    `json:"offset"`         // where it begins, in characters
+	Next   int    `json:"next,omitempty"` // where the next page begins; 0 when this is the last
+	Total  int    `json:"total"`          // characters of all pages
 	// Entries are the ids of the entries that the text is of, oldest first; of a range
 	// those whose text is on the page.
 	Entries []string `json:"entries"`
@@ -161,7 +164,8 @@ func (s *Session) recallText(ctx context.Context, handle string, opt RecallOptio
 		}
 		p.Add(text)
 		r.Excerpt = excerpt
-		r.Page, r.Purged = p.Page(), strings.Contains(text, jsonl.PurgeMarker)
+		r.take(p)
+		r.Purged = strings.Contains(text, jsonl.PurgeMarker)
 		return r, nil
 	}
 	from, to, ok := recall.CutRange(recall.Handle(handle))
@@ -198,8 +202,13 @@ func (s *Session) rangeText(ctx context.Context, path []*session.Entry, p recall
 			r.Excerpt = r.Excerpt || excerpt
 		}
 	}
-	r.Page = p.Page()
+	r.take(p)
 	return r, nil
+}
+
+func (r *Recalled) take(p recall.Pager) {
+	page := p.Page()
+	r.Text, r.Offset, r.Next, r.Total = page.Text, page.Offset, page.Next, page.Total
 }
 
 // entryText returns what an entry says, or its record. excerpt says that the log's

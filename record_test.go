@@ -18,7 +18,7 @@ import (
 func recordSession(t *testing.T) (*clew.Session, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s.jsonl")
-	s, err := clew.Create(t.Context(), path, clew.Config{Provider: "anthropic", Model: "claude-sonnet-4-5"})
+	s, err := clew.Open(t.Context(), path, clew.Config{Provider: "anthropic", Model: "claude-sonnet-4-5"})
 	if err != nil {
 		t.Fatal(err)
 	}

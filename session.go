@@ -5,6 +5,8 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
+	"io/fs"
 	"sync/atomic"
 	"time"
 
@@ -47,13 +49,21 @@ type Session struct {
 	warned   map[session.Model]bool // of models whose window is not known
 }
 
-// Open opens the session in a file, for writing: no other program that asks can
-// open it so meanwhile. The file may be one that pi wrote.
+// Open opens the session in a file, or makes the file where there is none. The file is
+// open for writing: no other program that asks can open it so meanwhile. It may be one
+// that pi wrote.
 func Open(ctx context.Context, path string, cfg Config) (*Session, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	f, err := jsonl.Open(ctx, path, jsonl.Options{})
+	var f *jsonl.File
+	err := fs.ErrNotExist
+	if !cfg.MustBeNew {
+		f, err = jsonl.Open(ctx, path, jsonl.Options{})
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		f, err = jsonl.Create(ctx, path, cfg.header(), jsonl.Options{})
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -70,19 +80,6 @@ func openFile(ctx context.Context, f *jsonl.File, cfg Config) (*Session, error) 
 		cfg.Blobs = blobs
 	}
 	return closeOnError(OpenStore(ctx, f, cfg))(f)
-}
-
-// Create makes a session in a new file. It fails with fs.ErrExist when there
-// is a file of that name.
-func Create(ctx context.Context, path string, cfg Config) (*Session, error) {
-	if err := cfg.Validate(); err != nil {
-		return nil, err
-	}
-	f, err := jsonl.Create(ctx, path, cfg.header(), jsonl.Options{})
-	if err != nil {
-		return nil, err
-	}
-	return openFile(ctx, f, cfg)
 }
 
 // New makes a session in memory.

@@ -23,7 +23,7 @@ import (
 func TestFileIsKept(t *testing.T) {
 	ctx := context.Background()
 	path := tempFile(t)
-	s, err := clew.Create(ctx, path, fixed(small(8_000)))
+	s, err := clew.Open(ctx, path, fixed(small(8_000)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestFileIsKept(t *testing.T) {
 	if _, err := s.Prepare(ctx); !errors.Is(err, clew.ErrClosed) {
 		t.Errorf("after Close: %v", err)
 	}
-	if _, err := clew.Create(ctx, path, clew.Config{}); !errors.Is(err, fs.ErrExist) {
+	if _, err := clew.Open(ctx, path, clew.Config{MustBeNew: true}); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("created over a file: %v", err)
 	}
 	s, err = clew.Open(ctx, path, small(8_000))

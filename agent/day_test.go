@@ -360,10 +360,7 @@ func (l *life) open(ctx context.Context) error {
 	cfg := agent.Config{
 		File: l.plan.Path, Guard: guard, Find: l.find, RetryBase: time.Millisecond, RetryMax: 2 * time.Millisecond,
 		Open: func(ctx context.Context, c clew.Config) (*clew.Session, error) {
-			if _, err := os.Stat(l.plan.Path); err == nil {
-				return clew.Open(ctx, l.plan.Path, c)
-			}
-			return clew.Create(ctx, l.plan.Path, c)
+			return clew.Open(ctx, l.plan.Path, c)
 		},
 	}
 	if os.Getenv("DAYLOG") != "" {

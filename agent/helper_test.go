@@ -49,11 +49,7 @@ func newRig(t testing.TB, change func(*rig)) *rig {
 	}
 	r.cfg = agent.Config{
 		Open: func(ctx context.Context, c clew.Config) (*clew.Session, error) {
-			s, err := clew.Create(ctx, r.path, c)
-			if err != nil {
-				s, err = clew.Open(ctx, r.path, c)
-			}
-			return s, err
+			return clew.Open(ctx, r.path, c)
 		},
 		File: r.path, Guard: guard, Events: r.take,
 		Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },

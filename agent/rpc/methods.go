@@ -308,27 +308,27 @@ func doRecall(ctx context.Context, h Host, p recallParams) (any, error) {
 }
 
 type searchParams struct {
-	Query  string     `json:"query"`
-	Role   string     `json:"role"`
-	Tool   string     `json:"tool"`
-	Path   string     `json:"path"`
-	Scope  clew.Scope `json:"scope"`
-	Offset int        `json:"offset"`
-	Limit  int        `json:"limit"`
+	Query  string `json:"query"`
+	Role   string `json:"role"`
+	Tool   string `json:"tool"`
+	Path   string `json:"path"`
+	Scope  string `json:"scope"`
+	Offset int    `json:"offset"`
+	Limit  int    `json:"limit"`
 }
 
 func doSearch(ctx context.Context, h Host, p searchParams) (any, error) {
-	q := recall.Query{Text: p.Query, Tool: p.Tool, Path: p.Path, Offset: p.Offset, Limit: p.Limit}
+	q := clew.Query{Scope: p.Scope, Text: p.Query, Tool: p.Tool, Path: p.Path, Offset: p.Offset, Limit: p.Limit}
 	if p.Role != "" {
 		if !message.Role(p.Role).Known() {
 			return nil, badParams("there is no role "+p.Role, "such as user, assistant, toolResult")
 		}
 		q.Roles = []message.Role{message.Role(p.Role)}
 	}
-	if !slices.Contains([]clew.Scope{clew.ScopePath, clew.ScopeAll, clew.ScopeLeft}, p.Scope) {
-		return nil, badParams("there is no scope "+string(p.Scope), `leave it out, or write "all" or "left"`)
+	if !slices.Contains([]string{clew.ScopePath, clew.ScopeAll, clew.ScopeLeft}, p.Scope) {
+		return nil, badParams("there is no scope "+p.Scope, `leave it out, or write "all" or "left"`)
 	}
-	return h.Agent().Search(ctx, q, p.Scope)
+	return h.Agent().Search(ctx, q)
 }
 
 type undoParams struct {
