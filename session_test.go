@@ -63,8 +63,8 @@ func TestFileIsKept(t *testing.T) {
 	if after, _ := os.ReadFile(path); !bytes.Equal(before, after) {
 		t.Error("a Prepare that had nothing to do wrote something")
 	}
-	if _, err := clew.Open(ctx, path+"x", clew.Config{}); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("no such file: %v", err)
+	if _, err := clew.Open(ctx, path+"x/y", clew.Config{}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no such folder: %v", err)
 	}
 }
 
