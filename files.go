@@ -59,10 +59,10 @@ func RemoveFile(ctx context.Context, path string) (removed []string, err error) 
 // long as there is such a thing.
 func QueueFile(path string) string { return path + ".queue" }
 
-// CopyOutOfLine copies the large output that belongs to a session file to a copy
+// CopySpilled copies the large output that belongs to a session file to a copy
 // of the file, which then stands alone. It returns how many there were. What is
-// damaged is left out: VerifyOutOfLine finds it in both.
-func CopyOutOfLine(ctx context.Context, from, to string) (int, error) {
+// damaged is left out: VerifySpilled finds it in both.
+func CopySpilled(ctx context.Context, from, to string) (int, error) {
 	src, err := openBlobs(from)
 	if err != nil {
 		return 0, err
@@ -97,9 +97,9 @@ func copyBlob(ctx context.Context, src, dst blob.Store, id blob.ID) error {
 	return err
 }
 
-// VerifyOutOfLine reads all output that the entries of a session file say is kept
+// VerifySpilled reads all output that the entries of a session file say is kept
 // beside it, and reports what is missing or damaged.
-func VerifyOutOfLine(ctx context.Context, store session.Store, path string) ([]session.Problem, error) {
+func VerifySpilled(ctx context.Context, store session.Store, path string) ([]session.Problem, error) {
 	blobs, err := openBlobs(path)
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func VerifyOutOfLine(ctx context.Context, store session.Store, path string) ([]s
 		if err != nil {
 			return problems, err
 		}
-		at, ok := outOfLineOf(e)
+		at, ok := spilledOf(e)
 		if !ok {
 			continue
 		}
@@ -142,7 +142,7 @@ func readBlob(ctx context.Context, blobs blob.Store, at session.OutOfLine) error
 	return err
 }
 
-func outOfLineOf(e *session.Entry) (session.OutOfLine, bool) {
+func spilledOf(e *session.Entry) (session.OutOfLine, bool) {
 	if e.Type != session.TypeMessage {
 		return session.OutOfLine{}, false
 	}
@@ -219,7 +219,7 @@ func blobsToPurge(ctx context.Context, path string, blobs *blob.Dir, opt jsonl.P
 		if err != nil {
 			return nil, err
 		}
-		if at, ok := outOfLineOf(e); ok {
+		if at, ok := spilledOf(e); ok {
 			if id, err := blob.ParseID(at.ID); err == nil {
 				gone, done[id] = append(gone, purgedBlob{id, e.ID}), true
 			}

@@ -660,7 +660,7 @@ func TestForkTakesItsOutput(t *testing.T) {
 	src := openFile(t, path)
 	check := func(f *clew.Forked, lost int) {
 		t.Helper()
-		if problems, err := clew.VerifyOutOfLine(ctx, openFile(t, f.Path), f.Path); err != nil || len(problems) != lost {
+		if problems, err := clew.VerifySpilled(ctx, openFile(t, f.Path), f.Path); err != nil || len(problems) != lost {
 			t.Error(problems, err)
 		}
 	}

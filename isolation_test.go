@@ -54,7 +54,7 @@ func TestIsolation(t *testing.T) {
 		before := tree(t, top, own)
 		path := filepath.Join(own, "s.jsonl")
 		cfg := fixed(small(20_000))
-		cfg.OutOfLine, cfg.Cache = 3000, filepath.Join(own, "cache")
+		cfg.SpillOver, cfg.Cache = 3000, filepath.Join(own, "cache")
 		cfg.Hooks = []clew.Hooks{{BeforeCompact: func(context.Context, clew.BeforeCompactEvent) (clew.Decision, error) {
 			d := clew.Decision{Instructions: pick()}
 			if r.IntN(3) == 0 {

@@ -64,7 +64,7 @@ func TestRecallAll(t *testing.T) {
 			t.Fatal(err)
 		}
 		cfg := small(6_000 + 2_000*int64(seed%3))
-		cfg.Blobs, cfg.OutOfLine = blobs, 3_000
+		cfg.Blobs, cfg.SpillOver = blobs, 3_000
 		cfg = fixed(cfg)
 		if seed%2 == 1 { // ids made from the time share their beginning
 			clock := uint32(0x190a1b2c)
@@ -307,7 +307,7 @@ func TestSearchOutOfLine(t *testing.T) {
 	ctx := context.Background()
 	file := tempFile(t)
 	cfg := small(200_000)
-	cfg.OutOfLine = 60_000
+	cfg.SpillOver = 60_000
 	outputs := func(secret string) []*message.Message { // smaller than those of outputs
 		msgs := outputs(secret)
 		msgs[2] = message.ToolResult("c1", "read", large(200_000, secret), false, start)

@@ -490,7 +490,7 @@ func (d *day) check(strict bool) {
 	for _, p := range problems {
 		d.t.Errorf("the session has a problem: %v", p)
 	}
-	lost, err := clew.VerifyOutOfLine(ctx, f, d.path)
+	lost, err := clew.VerifySpilled(ctx, f, d.path)
 	if err != nil || len(lost) > 0 {
 		d.t.Errorf("output out of line: %v, %v", lost, err)
 	}

@@ -30,7 +30,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		err = errors.New("interrupted")
 	}
 	if !errors.Is(err, errSilent) {
-		fmt.Fprintf(stderr, "clew: %s\n", oneLine(err.Error()))
+		fmt.Fprintf(stderr, "clew: %s\n", oneLine(advise(err).Error()))
 	}
 	if own := (*exitError)(nil); errors.As(err, &own) {
 		return own.code

@@ -94,7 +94,7 @@ func verifyFile(cmd *cobra.Command, name string) verifiedFile {
 			return err
 		}
 		if name != "-" {
-			lost, err := clew.VerifyOutOfLine(cmd.Context(), s, s.Path())
+			lost, err := clew.VerifySpilled(cmd.Context(), s, s.Path())
 			if err != nil {
 				return err
 			}

@@ -94,13 +94,13 @@ func TestOutOfLine(t *testing.T) {
 	if err := f.CopyTo(ctx, copied); err != nil {
 		t.Fatal(err)
 	}
-	if problems, err := clew.VerifyOutOfLine(ctx, f, copied); err != nil || len(problems) != 2 {
+	if problems, err := clew.VerifySpilled(ctx, f, copied); err != nil || len(problems) != 2 {
 		t.Errorf("a copy without its output: %v %v", problems, err)
 	}
-	if n, err := clew.CopyOutOfLine(ctx, path, copied); n != 2 || err != nil {
+	if n, err := clew.CopySpilled(ctx, path, copied); n != 2 || err != nil {
 		t.Error(n, err)
 	}
-	if problems, err := clew.VerifyOutOfLine(ctx, f, copied); err != nil || len(problems) != 0 {
+	if problems, err := clew.VerifySpilled(ctx, f, copied); err != nil || len(problems) != 0 {
 		t.Error(problems, err)
 	}
 	f.Close()
@@ -177,7 +177,7 @@ func TestOutOfLineStaysInline(t *testing.T) {
 		t.Error(err, s.Leaf())
 	}
 	// A negative limit keeps all in the log.
-	cfg.Blobs, cfg.OutOfLine = mem, -1
+	cfg.Blobs, cfg.SpillOver = mem, -1
 	s = newSession(t, cfg)
 	add(t, s, outputs("the needle")...)
 	if !strings.Contains(logged(t, s.Log().Store()), "the needle") {
@@ -265,7 +265,7 @@ func verifyOut(t *testing.T, path string) int {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	problems, err := clew.VerifyOutOfLine(context.Background(), f, path)
+	problems, err := clew.VerifySpilled(context.Background(), f, path)
 	if err != nil {
 		t.Fatal(err)
 	}

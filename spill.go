@@ -1,0 +1,294 @@
+package clew
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/clew-dev/clew/blob"
+	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
+)
+
+const (
+	// DefaultSpill is the size, in bytes of its JSON, from which the output of
+	// a tool or a shell is kept beside the log.
+	DefaultSpill = 1 << 20
+	// spillExcerpt is what the log has of such output, in bytes, a third of it
+	// from the end; with a lower limit, a third of the limit.
+	spillExcerpt = 48 << 10
+)
+
+// spill puts the whole of large tool and shell output into the blob store and
+// returns what goes into the log. Where the store can't take it, all of it goes
+// into the log, and a warning says why.
+func (s *Session) spill(ctx context.Context, m *message.Message) (*message.Message, error) {
+	limit := s.cfg.SpillOver
+	if limit == 0 {
+		limit = DefaultSpill
+	}
+	if s.blobs == nil || limit < 0 || m.Role != message.RoleToolResult && m.Role != message.RoleBashExecution {
+		return m, nil
+	}
+	whole := m.JSON()
+	if int64(len(whole)) <= limit {
+		return m, nil
+	}
+	id, err := s.blobs.Put(ctx, bytes.NewReader(whole))
+	if blob.KeepInline(err) {
+		s.warnings = append(s.warnings, fmt.Errorf("output of %d bytes stays in the log, because it could not be kept beside it: %w", len(whole), err))
+		return m, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	at := session.OutOfLine{ID: id.String(), Size: int64(len(whole))}
+	short, err := session.WithOutOfLine(shortOutput(m, int(min(spillExcerpt, limit/3)), blobHandle(id)), at)
+	if err != nil || len(short.JSON()) >= len(whole) {
+		return m, nil // it has little text, and much of something that must stay
+	}
+	return short, nil
+}
+
+// blobHandle is how content out of line is named where it can be recalled.
+func blobHandle(id blob.ID) string { return "#" + strings.TrimPrefix(id.String(), "sha256-")[:16] }
+
+// shortOutput returns an excerpt of keep bytes of a tool result or a shell run. What a tool
+// stored for itself is left out when it is large too.
+func shortOutput(m *message.Message, keep int, handle string) *message.Message {
+	short := func(text string) string {
+		return compact.Excerpt(text, keep-keep/3, keep/3, "recall "+handle+" for the whole")
+	}
+	data := m.JSON()
+	if len(jsonx.Get(data, "details")) > keep {
+		data = jsonx.Set(data, "details", []byte("{}"))
+	}
+	if m.Role == message.RoleBashExecution {
+		data = jsonx.Set(data, "output", jsonx.Quote(short(m.Output)))
+	} else {
+		blocks := make([]message.Block, len(m.Content))
+		for i, b := range m.Content {
+			blocks[i] = b
+			if b.Type == message.BlockText && len(b.Text) > keep {
+				blocks[i] = message.TextBlock(short(b.Text))
+			}
+		}
+		data = jsonx.Set(data, "content", message.EncodeBlocks(blocks))
+	}
+	out, err := message.Parse(data)
+	if err != nil {
+		return m
+	}
+	return out
+}
+
+// whole returns a message as it was before a part of it was put out of line.
+func (s *Session) whole(ctx context.Context, m *message.Message) (*message.Message, error) {
+	at, ok := session.OutOfLineOf(m)
+	if !ok {
+		return m, nil
+	}
+	data, err := s.readSpilled(ctx, at, math.MaxInt64)
+	if err != nil {
+		return nil, err
+	}
+	return message.Parse(data)
+}
+
+// readSpilled returns what is kept out of line, or the first most bytes of it.
+func (s *Session) readSpilled(ctx context.Context, at session.OutOfLine, most int64) ([]byte, error) {
+	id, err := blob.ParseID(at.ID)
+	if err != nil {
+		return nil, err
+	}
+	if s.blobs == nil {
+		return nil, &Error{Op: "recall", Subject: at.ID, Err: blob.ErrNotFound, Hint: "the whole output was kept beside the log; open the session with its blob store"}
+	}
+	r, err := s.blobs.Open(ctx, id)
+	if err != nil {
+		return nil, &Error{Op: "recall", Subject: at.ID, Err: err, Hint: "the log has an excerpt of it; the whole was in a folder beside the session file"}
+	}
+	defer r.Close()
+	data, err := io.ReadAll(io.LimitReader(r, most))
+	if err != nil {
+		return nil, &Error{Op: "recall", Subject: at.ID, Err: err, Hint: "the log has an excerpt of it"}
+	}
+	return data, nil
+}
+
+// closed completes the beginning of a JSON value: what is open where it was cut is
+// closed. The string that was cut lacks its last character, where that was
+// not whole.
+func closed(data []byte) []byte {
+	var open []byte
+	inString, sound := false, 0
+	for i := 0; i < len(data); i++ {
+		c := data[i]
+		switch {
+		case inString && c == '\\':
+			n := 2
+			if i+1 < len(data) && data[i+1] == 'u' {
+				n = 6
+			}
+			if i+n > len(data) {
+				data = data[:i]
+				continue
+			}
+			i += n - 1
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{':
+			open = append(open, '}')
+		case c == '[':
+			open = append(open, ']')
+		case (c == '}' || c == ']') && len(open) > 0:
+			open = open[:len(open)-1]
+		}
+		sound = i + 1
+	}
+	out := bytes.Clone(data[:sound])
+	if inString {
+		for k := 0; k < utf8.UTFMax && len(out) > 0; k++ {
+			if r, n := utf8.DecodeLastRune(out); r != utf8.RuneError || n != 1 {
+				break
+			}
+			out = out[:len(out)-1]
+		}
+		out = append(out, '"')
+	}
+	slices.Reverse(open)
+	return append(out, open...)
+}
+
+// cacheFiles gives the text of entries as files, for tools that read paths. The
+// files are copies: they may be deleted at any time and are made again.
+type cacheFiles struct {
+	cache *blob.Cache
+	dir   string
+	// ids are the addresses of the texts, by entry.
+	ids map[string]blob.ID
+}
+
+func newCacheFiles(dir string) (*cacheFiles, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	c, err := blob.OpenCache(dir, nil, blob.CacheOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return &cacheFiles{cache: c, dir: dir, ids: map[string]blob.ID{}}, nil
+}
+
+// id returns the address of the text of an entry.
+func (c *cacheFiles) id(entryID string, m *message.Message) blob.ID {
+	id, ok := c.ids[entryID]
+	if !ok {
+		id = blob.IDOf([]byte(textOf(m)))
+		c.ids[entryID] = id
+	}
+	return id
+}
+
+// path returns where the text of an entry is, or is to be.
+func (c *cacheFiles) path(entryID string, m *message.Message) string {
+	return filepath.Join(c.dir, blob.FileName(c.id(entryID, m), m.ToolName))
+}
+
+// provide makes the file of an entry, if it is not there.
+func (c *cacheFiles) provide(ctx context.Context, entryID string, m *message.Message) (string, error) {
+	return c.cache.PathFrom(ctx, c.id(entryID, m), m.ToolName, func(context.Context, blob.ID) (io.ReadCloser, error) {
+		return io.NopCloser(strings.NewReader(textOf(m))), nil
+	})
+}
+
+// textOf is what a tool is to find in the file of a message.
+func textOf(m *message.Message) string {
+	if m.Role == message.RoleBashExecution {
+		return m.Output
+	}
+	return m.Text()
+}
+
+// Path returns a file that has the text of an entry as it was written, and makes
+// it if it is not there: for tools that read paths. It is a copy in the folder
+// Config.Cache, which may be deleted at any time.
+func (s *Session) Path(ctx context.Context, id string) (string, error) {
+	const op = "make a file of"
+	if err := s.begin(ctx, op); err != nil {
+		return "", err
+	}
+	defer s.end()
+	if s.cache == nil {
+		return "", &Error{Op: op, Subject: id, Err: errors.New("the session has no folder for such files"), Hint: "set Config.Cache, or use Recall"}
+	}
+	m, err := s.recall(ctx, id)
+	if err != nil {
+		return "", failed(op, id, err)
+	}
+	path, err := s.cache.provide(ctx, id, m)
+	return path, failed(op, id, err)
+}
+
+// named lets the notes of a pass name files, if the folder can be written to.
+// What can't be is found out with the first of them.
+func (s *Session) named(ctx context.Context, policy compact.Policy) compact.Policy {
+	if s.cache == nil || policy.Offload.Path != nil {
+		return policy
+	}
+	tried, unable := false, false
+	policy.Offload.Path = func(e *session.Entry) string {
+		m, err := e.Message()
+		if err == nil {
+			m, err = s.whole(ctx, m)
+		}
+		if err != nil || unable {
+			return ""
+		}
+		if !tried {
+			tried = true
+			if _, err := s.cache.provide(ctx, e.ID, m); err != nil {
+				unable = true
+				s.warnings = append(s.warnings, fmt.Errorf("what is offloaded can be recalled, but is in no file: %w", err))
+				return ""
+			}
+		}
+		return s.cache.path(e.ID, m)
+	}
+	return policy
+}
+
+// provideFiles makes the files that notes in the context name, where they are
+// missing. One that can't be made is reported; its content can be recalled.
+func (s *Session) provideFiles(ctx context.Context, v *view) {
+	if s.cache == nil {
+		return
+	}
+	for _, it := range v.context.Items {
+		if it.Edit == nil || compact.RungOf(it.Edit) != compact.RungOffload || it.Entry.Type != session.TypeMessage {
+			continue
+		}
+		m, err := it.Entry.Message()
+		if err == nil {
+			m, err = s.whole(ctx, m)
+		}
+		if err == nil {
+			_, err = s.cache.provide(ctx, it.Entry.ID, m)
+		}
+		if err != nil {
+			s.warnings = append(s.warnings, fmt.Errorf("the text of entry %s is in no file for tools to read: %w", it.Entry.ID, err))
+			return // the next would fail as well
+		}
+	}
+}
