@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/clew-dev/clew/session"
 )
 
 // The exit codes.
