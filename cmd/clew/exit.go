@@ -74,7 +74,7 @@ func advise(err error) error {
 		e.Hint = "clew tree " + e.File + " lists the entries"
 	case errors.Is(err, session.ErrNothingToUndo):
 		e.Hint = "clew tree shows what is there"
-	case e.Hint == "check the path":
+	case e.Op == "open" && e.Hint == "check the path":
 		e.Hint += "; clew ls lists the sessions in the data folder"
 	case e.Hint == "name a session file in it":
 		e.Hint += "; clew ls FOLDER lists them"
