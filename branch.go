@@ -70,14 +70,9 @@ type Branched struct {
 //
 // The errors: ErrNotFound, those of a summarizer or the store. Nothing was changed
 // then.
-func (s *Session) Branch(ctx context.Context, target string, opt BranchOptions) (*Branched, error) {
-	const op = "branch"
-	if err := s.begin(ctx, op); err != nil {
-		return nil, err
-	}
-	defer s.end()
-	b, err := s.branch(ctx, target, opt)
-	return b, failed(op, target, err)
+func (s *Session) Branch(ctx context.Context, target string, opt BranchOptions) (b *Branched, err error) {
+	err = s.do(ctx, "branch", target, func() error { b, err = s.branch(ctx, target, opt); return err })
+	return b, err
 }
 
 func (s *Session) branch(ctx context.Context, target string, opt BranchOptions) (*Branched, error) {

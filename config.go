@@ -18,17 +18,17 @@ import (
 )
 
 // Config says how a session is kept within a model's window. The zero value is
-// ready for use: preset clew, a window of 200,000 tokens of which 16,384 stay
-// free for the answer, every Append durable when it returns.
+// ready for use: preset clew, the window of the model in force, of which 16,384 tokens
+// stay free for the answer, every Append durable when it returns.
 type Config struct {
 	// Policy says when to compact and how far; see compact.Preset. Default:
 	// preset clew.
 	Policy compact.Policy
 
 	// Provider and Model name the model that is called, as the provider does:
-	// "anthropic", "claude-opus-4-6". They decide how tokens are estimated, what
-	// reported usage is believed, and which of Models counts. Default: the model
-	// in force at the leaf, see Session.SetModel.
+	// "anthropic", "claude-opus-4-6". They decide the window and the room for the answer,
+	// how tokens are estimated, what reported usage is believed, and which of Models
+	// counts. Default: the model in force at the leaf, see Session.SetModel.
 	Provider, Model string
 
 	// Models changes the policy for single models. A key is a model's name, or
@@ -292,18 +292,15 @@ func (c *Config) setOverride(model string, o Override) {
 // Learn takes in what a refused request says about the limits of the model in force.
 // The next Prepare keeps to them. It reports whether anything was learned.
 func (s *Session) Learn(ctx context.Context, o catalogue.Overflow) (learned bool, err error) {
-	const op = "learn a limit"
-	if err := s.begin(ctx, op); err != nil {
-		return false, err
-	}
-	defer s.end()
-	v, err := s.look(ctx)
-	if err != nil {
-		return false, failed(op, "", err)
-	}
-	learned = s.learn(s.cfg.modelAt(v.model), o, v.sized.Reading.Guarded(), v.sized.Reading.Bytes)
-	s.view = nil
-	return learned, nil
+	err = s.do(ctx, "learn a limit", "", func() error {
+		v, err := s.look(ctx)
+		if err == nil {
+			learned = s.learn(s.cfg.modelAt(v.model), o, v.sized.Reading.Guarded(), v.sized.Reading.Bytes)
+			s.view = nil
+		}
+		return err
+	})
+	return learned, err
 }
 
 // learn takes in a refusal of a request of tokens and bytes.
@@ -395,25 +392,20 @@ func (s *Session) SetPrompt(ctx context.Context, system string, tools json.RawMe
 }
 
 // Config returns the settings in force, with what was learned of models.
-func (s *Session) Config(ctx context.Context) (Config, error) {
-	if err := s.begin(ctx, "read the settings"); err != nil {
-		return Config{}, err
-	}
-	defer s.end()
-	return s.cfg, nil
+func (s *Session) Config(ctx context.Context) (c Config, err error) {
+	err = s.do(ctx, "read the settings", "", func() error { c = s.cfg; return nil })
+	return c, err
 }
 
 // configure changes the settings, unless they would be wrong then.
 func (s *Session) configure(ctx context.Context, op string, change func(*Config)) error {
-	if err := s.begin(ctx, op); err != nil {
-		return err
-	}
-	defer s.end()
-	cfg := s.cfg
-	change(&cfg)
-	if err := cfg.Validate(); err != nil {
-		return err
-	}
-	s.cfg, s.view = cfg, nil
-	return nil
+	return s.do(ctx, op, "", func() error {
+		cfg := s.cfg
+		change(&cfg)
+		if err := cfg.Validate(); err != nil {
+			return err
+		}
+		s.cfg, s.view = cfg, nil
+		return nil
+	})
 }

@@ -246,7 +246,7 @@ func blobsToPurge(ctx context.Context, path string, blobs *blob.Dir, opt jsonl.P
 	return gone, nil
 }
 
-// blobHolds reports whether a message out of line has a text, however it is
+// blobHolds reports whether a spilled message has a text, however it is
 // escaped. What can't be read as a message is searched as it is.
 func blobHolds(ctx context.Context, blobs blob.Store, id blob.ID, text string) (bool, error) {
 	r, err := blobs.Open(ctx, id)

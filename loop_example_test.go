@@ -135,7 +135,7 @@ func TestReadmeShowsTheLoop(t *testing.T) {
 	}
 }
 
-func Example_loop() {
+func ExampleSession_loop() {
 	ctx := context.Background()
 	srv := modeltest.Start(modeltest.Config{}, modeltest.Answer(modeltest.Call("call_1", "read", `{"path":"go.mod"}`)), modeltest.Text("It is clew."))
 	defer srv.Close()

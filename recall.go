@@ -27,18 +27,15 @@ func OpenFile(ctx context.Context, f *jsonl.File, cfg Config) (*Session, error) 
 // Recall returns the message of an entry as it was appended, whatever has become
 // of it in the context and wherever it is kept. The entry is named as for
 // recall.Find: by its id, the beginning of it, or a handle of a summary or a note.
-func (s *Session) Recall(ctx context.Context, handle string) (*message.Message, error) {
-	const op = "recall"
-	if err := s.begin(ctx, op); err != nil {
-		return nil, err
-	}
-	defer s.end()
-	e, err := recall.Find(ctx, s.log.Store(), s.log.Leaf(), handle)
-	if err != nil {
-		return nil, failed(op, handle, err)
-	}
-	m, err := s.messageOf(ctx, e)
-	return m, failed(op, handle, err)
+func (s *Session) Recall(ctx context.Context, handle string) (m *message.Message, err error) {
+	err = s.do(ctx, "recall", handle, func() error {
+		e, err := recall.Find(ctx, s.log.Store(), s.log.Leaf(), handle)
+		if err == nil {
+			m, err = s.messageOf(ctx, e)
+		}
+		return err
+	})
+	return m, err
 }
 
 // recall is Recall for an id that is known.
@@ -134,14 +131,9 @@ type Recalled struct {
 // by page: the pages, one after the other, are the text. The handle is that of
 // Recall, or of a range on a path, a..b, in which a line names each entry before its text.
 // An entry that is no message gives its record.
-func (s *Session) RecallText(ctx context.Context, handle string, opt RecallOptions) (*Recalled, error) {
-	const op = "recall"
-	if err := s.begin(ctx, op); err != nil {
-		return nil, err
-	}
-	defer s.end()
-	r, err := s.recallText(ctx, handle, opt)
-	return r, failed(op, handle, err)
+func (s *Session) RecallText(ctx context.Context, handle string, opt RecallOptions) (r *Recalled, err error) {
+	err = s.do(ctx, "recall", handle, func() error { r, err = s.recallText(ctx, handle, opt); return err })
+	return r, err
 }
 
 func (s *Session) recallText(ctx context.Context, handle string, opt RecallOptions) (*Recalled, error) {
@@ -306,14 +298,9 @@ type Found struct {
 // Search finds entries by words. The first search reads the whole session, later ones
 // what was appended since; the index stays in memory until Close. A query that asks for
 // nothing is refused.
-func (s *Session) Search(ctx context.Context, q Query) (*Found, error) {
-	const op = "search"
-	if err := s.begin(ctx, op); err != nil {
-		return nil, err
-	}
-	defer s.end()
-	f, err := s.search(ctx, q)
-	return f, failed(op, q.Text, err)
+func (s *Session) Search(ctx context.Context, q Query) (f *Found, err error) {
+	err = s.do(ctx, "search", q.Text, func() error { f, err = s.search(ctx, q); return err })
+	return f, err
 }
 
 func (s *Session) search(ctx context.Context, asked Query) (*Found, error) {

@@ -179,6 +179,15 @@ func (s *Session) begin(ctx context.Context, op string) error {
 
 func (s *Session) end() { <-s.turn }
 
+// do runs fn as an operation. Its error says what was tried, on what.
+func (s *Session) do(ctx context.Context, op, subject string, fn func() error) error {
+	if err := s.begin(ctx, op); err != nil {
+		return err
+	}
+	defer s.end()
+	return failed(op, subject, fn())
+}
+
 // Close makes everything durable and closes the store. It waits for the
 // operation under way. A second Close does nothing.
 func (s *Session) Close() error {
@@ -205,7 +214,7 @@ func (s *Session) Log() *session.Log { return s.log }
 
 // Append writes messages to the end of the conversation, all or none, and
 // returns the ids of their entries. What the user typed is durable when it
-// returns; for the rest see Config.Durability. The messages are copied. Large
+// returns; for the rest see Config.SyncLate. The messages are copied. Large
 // output goes beside the log, see Config.Blobs.
 func (s *Session) Append(ctx context.Context, msgs ...*message.Message) ([]string, error) {
 	const op = "append"
@@ -304,7 +313,10 @@ func checkMessage(m *message.Message) error {
 // SetModel writes down which model is called from now on. It counts where
 // Config.Model is empty: the next Prepare compacts for that model's window.
 func (s *Session) SetModel(ctx context.Context, provider, model string) error {
-	return s.write(ctx, "set the model", "", session.NewModelChange(session.Model{Provider: provider, ID: model}))
+	return s.do(ctx, "set the model", "", func() error {
+		_, err := s.append(ctx, true, session.NewModelChange(session.Model{Provider: provider, ID: model}))
+		return err
+	})
 }
 
 // Pin keeps an entry word for word through every pass, until Unpin.
@@ -314,62 +326,35 @@ func (s *Session) Pin(ctx context.Context, id string) error { return s.pin(ctx, 
 func (s *Session) Unpin(ctx context.Context, id string) error { return s.pin(ctx, "unpin", id, false) }
 
 func (s *Session) pin(ctx context.Context, op, id string, on bool) error {
-	if err := s.begin(ctx, op); err != nil {
+	return s.do(ctx, op, id, func() error {
+		_, err := s.log.Store().Get(ctx, id)
+		if err == nil {
+			_, err = s.append(ctx, true, session.NewPin(id, on))
+		}
 		return err
-	}
-	defer s.end()
-	if _, err := s.log.Store().Get(ctx, id); err != nil {
-		return failed(op, id, err)
-	}
-	_, err := s.append(ctx, true, session.NewPin(id, on))
-	return failed(op, id, err)
-}
-
-// write appends drafts as an operation of its own.
-func (s *Session) write(ctx context.Context, op, subject string, drafts ...session.Draft) error {
-	if err := s.begin(ctx, op); err != nil {
-		return err
-	}
-	defer s.end()
-	_, err := s.append(ctx, true, drafts...)
-	return failed(op, subject, err)
+	})
 }
 
 // Settle appends a result for every call that waits for one, which says that
 // the call was interrupted. It returns how many there were.
-func (s *Session) Settle(ctx context.Context) (int, error) {
-	const op = "settle"
-	if err := s.begin(ctx, op); err != nil {
-		return 0, err
-	}
-	defer s.end()
-	n, err := compact.Settle(ctx, s.log)
-	return n, failed(op, "", err)
+func (s *Session) Settle(ctx context.Context) (n int, err error) {
+	err = s.do(ctx, "settle", "", func() error { n, err = compact.Settle(ctx, s.log); return err })
+	return n, err
 }
 
 // Undo takes the latest pass back: the context is what it was before it. Right
 // after an undo it is a redo. When turns came after the pass it fails with a
 // *session.LaterError, unless opt.KeepLater.
-func (s *Session) Undo(ctx context.Context, opt session.UndoOptions) (session.Undone, error) {
-	const op = "undo"
-	if err := s.begin(ctx, op); err != nil {
-		return session.Undone{}, err
-	}
-	defer s.end()
-	u, err := s.log.Undo(ctx, opt)
-	return u, failed(op, "", err)
+func (s *Session) Undo(ctx context.Context, opt session.UndoOptions) (u session.Undone, err error) {
+	err = s.do(ctx, "undo", "", func() error { u, err = s.log.Undo(ctx, opt); return err })
+	return u, err
 }
 
 // Navigate moves the leaf to an entry, "" for before the first: the conversation
 // goes on from there, on a branch of its own. reason is for the reader of the
 // tree.
 func (s *Session) Navigate(ctx context.Context, id, reason string) error {
-	const op = "navigate"
-	if err := s.begin(ctx, op); err != nil {
-		return err
-	}
-	defer s.end()
-	return failed(op, id, s.log.Navigate(ctx, id, reason))
+	return s.do(ctx, "navigate", id, func() error { return s.log.Navigate(ctx, id, reason) })
 }
 
 func ids(entries []*session.Entry) []string {
@@ -386,21 +371,18 @@ func ids(entries []*session.Entry) []string {
 // that it is there already, as far as the log was read: one that was appended by
 // an earlier run is to be looked for with Store.Get.
 func (s *Session) AppendAs(ctx context.Context, id string, m *message.Message) error {
-	const op = "append"
 	if err := checkMessage(m); err != nil {
 		return err
 	}
-	if err := s.begin(ctx, op); err != nil {
+	return s.do(ctx, "append", id, func() error {
+		drafts, notes, err := s.drafts(ctx, []*message.Message{m})
+		if err != nil {
+			return err
+		}
+		drafts[0] = drafts[0].As(id)
+		_, err = s.append(ctx, m.UserWords() || !s.cfg.SyncLate, append(drafts, notes...)...)
 		return err
-	}
-	defer s.end()
-	drafts, notes, err := s.drafts(ctx, []*message.Message{m})
-	if err != nil {
-		return failed(op, id, err)
-	}
-	drafts[0] = drafts[0].As(id)
-	_, err = s.append(ctx, m.UserWords() || !s.cfg.SyncLate, append(drafts, notes...)...)
-	return failed(op, id, err)
+	})
 }
 
 // Record appends entries that are no messages of the conversation: a label, a
@@ -415,12 +397,9 @@ func (s *Session) Record(ctx context.Context, drafts ...session.Draft) ([]string
 		default:
 		}
 	}
-	if err := s.begin(ctx, op); err != nil {
-		return nil, err
-	}
-	defer s.end()
-	entries, err := s.append(ctx, true, drafts...)
-	return ids(entries), failed(op, "", err)
+	var entries []*session.Entry
+	err := s.do(ctx, op, "", func() (err error) { entries, err = s.append(ctx, true, drafts...); return err })
+	return ids(entries), err
 }
 
 // Omit takes entries out of the context, for as long as the conversation is on this
@@ -428,25 +407,22 @@ func (s *Session) Record(ctx context.Context, drafts ...session.Draft) ([]string
 // with the results of its calls. What the user typed can't be taken out. The
 // entries stay in the log.
 func (s *Session) Omit(ctx context.Context, entries ...string) error {
-	const op = "omit"
-	if err := s.begin(ctx, op); err != nil {
+	return s.do(ctx, "omit", "", func() error {
+		v, err := s.look(ctx)
+		if err != nil {
+			return err
+		}
+		out, err := v.units(entries)
+		if err != nil {
+			return err
+		}
+		drafts := make([]session.Draft, len(out))
+		for i, id := range out {
+			drafts[i] = session.NewContextEdit(session.ContextEdit{TargetID: id, Omit: true})
+		}
+		_, err = s.append(ctx, true, drafts...)
 		return err
-	}
-	defer s.end()
-	v, err := s.look(ctx)
-	if err != nil {
-		return failed(op, "", err)
-	}
-	out, err := v.units(entries)
-	if err != nil {
-		return failed(op, "", err)
-	}
-	drafts := make([]session.Draft, len(out))
-	for i, id := range out {
-		drafts[i] = session.NewContextEdit(session.ContextEdit{TargetID: id, Omit: true})
-	}
-	_, err = s.append(ctx, true, drafts...)
-	return failed(op, "", err)
+	})
 }
 
 // units returns entries with the results that go with them.
@@ -480,31 +456,26 @@ func (v *view) units(entries []string) ([]string, error) {
 
 // Check says whether the next Prepare will make a pass and why, and what the context
 // takes now. It costs hardly anything, and may be called at any time.
-func (s *Session) Check(ctx context.Context) (*compact.Plan, error) {
-	const op = "check"
-	if err := s.begin(ctx, op); err != nil {
-		return nil, err
-	}
-	defer s.end()
-	v, err := s.look(ctx)
-	if err != nil {
-		return nil, failed(op, "", err)
-	}
-	plan, err := compact.Check(s.input(v, compact.Threshold, ""), v.policy)
-	return plan, failed(op, "", err)
+func (s *Session) Check(ctx context.Context) (plan *compact.Plan, err error) {
+	err = s.do(ctx, "check", "", func() error {
+		v, err := s.look(ctx)
+		if err == nil {
+			plan, err = compact.Check(s.input(v, compact.Threshold, ""), v.policy)
+		}
+		return err
+	})
+	return plan, err
 }
 
 // Context returns the context as it is, with the entry of each message. Both are those
 // of the log and must not be changed.
-func (s *Session) Context(ctx context.Context) ([]session.Item, error) {
-	const op = "context"
-	if err := s.begin(ctx, op); err != nil {
-		return nil, err
-	}
-	defer s.end()
-	v, err := s.look(ctx)
-	if err != nil {
-		return nil, failed(op, "", err)
-	}
-	return slices.Clone(v.context.Items), nil
+func (s *Session) Context(ctx context.Context) (items []session.Item, err error) {
+	err = s.do(ctx, "context", "", func() error {
+		v, err := s.look(ctx)
+		if err == nil {
+			items = slices.Clone(v.context.Items)
+		}
+		return err
+	})
+	return items, err
 }

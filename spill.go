@@ -59,7 +59,7 @@ func (s *Session) spill(ctx context.Context, m *message.Message) (*message.Messa
 	return short, nil
 }
 
-// blobHandle is how content out of line is named where it can be recalled.
+// blobHandle is how spilled content is named where it can be recalled.
 func blobHandle(id blob.ID) string { return "#" + strings.TrimPrefix(id.String(), "sha256-")[:16] }
 
 // shortOutput returns an excerpt of keep bytes of a tool result or a shell run. What a tool
@@ -91,7 +91,7 @@ func shortOutput(m *message.Message, keep int, handle string) *message.Message {
 	return out
 }
 
-// whole returns a message as it was before a part of it was put out of line.
+// whole returns a message as it was before a part of it was spilled.
 func (s *Session) whole(ctx context.Context, m *message.Message) (*message.Message, error) {
 	at, ok := session.OutOfLineOf(m)
 	if !ok {
@@ -104,7 +104,7 @@ func (s *Session) whole(ctx context.Context, m *message.Message) (*message.Messa
 	return message.Parse(data)
 }
 
-// readSpilled returns what is kept out of line, or the first most bytes of it.
+// readSpilled returns the first most bytes of spilled content.
 func (s *Session) readSpilled(ctx context.Context, at session.OutOfLine, most int64) ([]byte, error) {
 	id, err := blob.ParseID(at.ID)
 	if err != nil {
