@@ -1,6 +1,7 @@
 package clew
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -169,20 +170,9 @@ func checkPolicy(p compact.Policy) error {
 
 // on returns a policy with what the override says.
 func (o Override) on(p compact.Policy) compact.Policy {
-	if o.Window != 0 {
-		p.Window = o.Window
-	}
-	if o.MaxBytes != 0 {
-		p.MaxBytes = o.MaxBytes
-	}
-	for _, a := range []struct {
-		to   *compact.Amount
-		from compact.Amount
-	}{{&p.Reserve, o.Reserve}, {&p.Trigger, o.Trigger}, {&p.Target, o.Target}, {&p.Keep, o.Keep}} {
-		if a.from.IsSet() {
-			*a.to = a.from
-		}
-	}
+	p.Window, p.MaxBytes = cmp.Or(o.Window, p.Window), cmp.Or(o.MaxBytes, p.MaxBytes)
+	p.Reserve, p.Trigger = cmp.Or(o.Reserve, p.Reserve), cmp.Or(o.Trigger, p.Trigger)
+	p.Target, p.Keep = cmp.Or(o.Target, p.Target), cmp.Or(o.Keep, p.Keep)
 	return p
 }
 

@@ -398,12 +398,7 @@ func (d *Decision) merge(later Decision) {
 	d.Label = cmp.Or(later.Label, d.Label)
 	d.Summary = cmp.Or(later.Summary, d.Summary)
 	d.FirstKept = cmp.Or(later.FirstKept, d.FirstKept)
-	if later.Keep.IsSet() {
-		d.Keep = later.Keep
-	}
-	if later.Target.IsSet() {
-		d.Target = later.Target
-	}
+	d.Keep, d.Target = cmp.Or(later.Keep, d.Keep), cmp.Or(later.Target, d.Target)
 }
 
 // checkPlan says why what a hook wants of a plan can't be done.
