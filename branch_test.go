@@ -143,7 +143,7 @@ func TestBranchIsSummarizedOnce(t *testing.T) {
 	one := branchTo(t, s, at[1], clew.BranchOptions{Summarize: true})
 	branchTo(t, s, leaf, clew.BranchOptions{})
 	two := branchTo(t, s, at[1], clew.BranchOptions{Summarize: true})
-	if asked != 1 || !(two.CachedFrom != "") || two.CachedFrom != one.Entries[0] {
+	if asked != 1 || two.CachedFrom == "" || two.CachedFrom != one.Entries[0] {
 		t.Errorf("asked %d times, cached %v", asked, (two.CachedFrom != ""))
 	}
 	if two.Summary.Summary != one.Summary.Summary {

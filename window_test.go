@@ -61,7 +61,7 @@ func TestUnknownModelLearnsFromOverflows(t *testing.T) {
 		t.Errorf("window %d, %d tokens", p.Plan.Budget.Window, p.Reading.Guarded())
 	}
 	other := errors.New("no connection")
-	if err := s.Recover(ctx, other); err != other {
+	if err := s.Recover(ctx, other); !errors.Is(err, other) || err.Error() != other.Error() {
 		t.Errorf("an error that no pass can mend became %v", err)
 	}
 	for range 20 { // it ends, whatever the provider refuses
