@@ -212,8 +212,8 @@ func BenchmarkTurn(b *testing.B) {
 	sizes := []int{1000, 10_000, 100_000}
 	sessions := make([]*clew.Session, len(sizes))
 	for i, n := range sizes {
-		cfg := clew.Config{Provider: "anthropic", Model: "claude-opus-4-5", Durability: clew.DurableTurn}
-		s, err := clew.Create(ctx, filepath.Join(b.TempDir(), "s.jsonl"), cfg)
+		cfg := clew.Config{Provider: "anthropic", Model: "claude-opus-4-5", SyncLate: true}
+		s, err := clew.Open(ctx, filepath.Join(b.TempDir(), "s.jsonl"), cfg)
 		if err != nil {
 			b.Fatal(err)
 		}

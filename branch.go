@@ -8,9 +8,8 @@ import (
 
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/internal/branch"
-	"github.com/clew-dev/clew/internal/ledger"
-	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/summary"
 )
 
 // BranchOptions changes one Branch. The zero value moves without a summary.
@@ -44,8 +43,14 @@ type Branched struct {
 	// Text is that of the target where it is a message that was typed: the
 	// conversation stands before it, so that it can be said again, differently.
 	Text string
-	// Summary is what was told to the new branch; nil when nothing was.
-	Summary *branch.Summary
+	// Summary is what was told to the new branch; nil when nothing was. ReadFiles and
+	// ModifiedFiles are those of the branch that was left and of what it summarizes.
+	Summary                  *session.BranchSummary
+	ReadFiles, ModifiedFiles []string
+	// Output is what the summarizer gave. It is nil where the same branch was summarized
+	// before: then CachedFrom is the entry that has the summary.
+	Output     *summary.Output
+	CachedFrom string
 	// Entries are the ids of what was written, in order.
 	Entries []string
 	// Why says why nothing was done, or why there is no summary; "" otherwise.
@@ -65,14 +70,9 @@ type Branched struct {
 //
 // The errors: ErrNotFound, those of a summarizer or the store. Nothing was changed
 // then.
-func (s *Session) Branch(ctx context.Context, target string, opt BranchOptions) (*Branched, error) {
-	const op = "branch"
-	if err := s.begin(ctx, op); err != nil {
-		return nil, err
-	}
-	defer s.end()
-	b, err := s.branch(ctx, target, opt)
-	return b, failed(op, target, err)
+func (s *Session) Branch(ctx context.Context, target string, opt BranchOptions) (b *Branched, err error) {
+	err = s.do(ctx, "branch", target, func() error { b, err = s.branch(ctx, target, opt); return err })
+	return b, err
 }
 
 func (s *Session) branch(ctx context.Context, target string, opt BranchOptions) (*Branched, error) {
@@ -107,12 +107,17 @@ func (s *Session) branch(ctx context.Context, target string, opt BranchOptions) 
 	opt.Instructions, opt.Label = d.Instructions, d.Label
 	opt.ReplaceInstructions = opt.ReplaceInstructions || d.ReplaceInstructions
 	if opt.Summarize {
-		b.Summary, err = s.summarizeBranch(ctx, r, snap, opt, d.Summary)
+		var sum *branch.Summary
+		sum, err = s.summarizeBranch(ctx, r, snap, opt, d.Summary)
 		if errors.Is(err, branch.ErrNothing) {
 			b.Why, err = "no summary: nothing is left behind", nil
 		}
 		if err != nil {
 			return nil, err
+		}
+		if sum != nil {
+			b.Summary, b.Output, b.CachedFrom = &sum.Entry, sum.Output, sum.CachedFrom
+			b.ReadFiles, b.ModifiedFiles = sum.ReadFiles, sum.ModifiedFiles
 		}
 	}
 	if opt.DryRun {
@@ -150,7 +155,7 @@ func (s *Session) move(ctx context.Context, b *Branched, target string, opt Bran
 			return err
 		}
 	} else {
-		entries, err := s.append(ctx, true, b.Summary.Draft().Under(b.Leaf))
+		entries, err := s.append(ctx, true, session.NewBranchSummary(*b.Summary).Under(b.Leaf))
 		if err != nil {
 			return err
 		}
@@ -167,108 +172,8 @@ func (s *Session) move(ctx context.Context, b *Branched, target string, opt Bran
 	return nil
 }
 
-// BeforeBranch is asked when the conversation is about to move, with a summary
-// or without.
-type BeforeBranch interface {
-	BeforeBranch(ctx context.Context, e BeforeBranchEvent) (BranchDecision, error)
-}
-
-// AfterBranch is told when it has moved.
-type AfterBranch interface {
-	AfterBranch(ctx context.Context, b Branched) error
-}
-
-// Functions as hooks.
-type (
-	// BeforeBranchFunc is a BeforeBranch.
-	BeforeBranchFunc func(ctx context.Context, e BeforeBranchEvent) (BranchDecision, error)
-	// AfterBranchFunc is an AfterBranch.
-	AfterBranchFunc func(ctx context.Context, b Branched) error
-)
-
-// BeforeBranch implements the interface of that name.
-func (f BeforeBranchFunc) BeforeBranch(ctx context.Context, e BeforeBranchEvent) (BranchDecision, error) {
-	return f(ctx, e)
-}
-
-// AfterBranch implements the interface of that name.
-func (f AfterBranchFunc) AfterBranch(ctx context.Context, b Branched) error { return f(ctx, b) }
-
-// BeforeBranchEvent says where the conversation is about to go.
-type BeforeBranchEvent struct {
-	// Session is the id of the session.
-	Session string
-	// From is the leaf that is left, Target what was chosen, Leaf where the
-	// conversation goes on, Ancestor the last entry that both have, "" for none.
-	From, Target, Leaf, Ancestor string
-	// Summarize says that the user wants a summary of what is left behind.
-	Summarize bool
-	// Instructions and Label are as the caller and the hooks before this one
-	// have them.
-	Instructions, Label string
-
-	items   []session.Item
-	entries []*session.Entry
-	cwd     string
-}
-
-// Messages returns what is left behind. Each call makes copies.
-func (e BeforeBranchEvent) Messages() []*message.Message { return copies(e.items) }
-
-// Entries returns the entries that are left behind, oldest first. Each call makes
-// copies.
-func (e BeforeBranchEvent) Entries() []*session.Entry { return clonedEntries(e.entries) }
-
-// Ledger returns the facts of what is left behind.
-func (e BeforeBranchEvent) Ledger() ledger.Ledger {
-	return ledger.Read(e.items, ledger.Options{Cwd: e.cwd})
-}
-
-// BranchDecision is what a BeforeBranch answers. The zero value changes nothing.
-type BranchDecision struct {
-	// Cancel lets the conversation stay where it is; Why is for the user.
-	Cancel bool
-	Why    string
-	// Instructions and Label, if not empty, take the place of those in the event.
-	Instructions, Label string
-	// ReplaceInstructions is that of BranchOptions.
-	ReplaceInstructions bool
-	// Summary, if not empty, is the text of the summary, where one is wanted. The
-	// user's words and the files are added to it.
-	Summary string
-}
-
-func (s *Session) askBranch(ctx context.Context, e BeforeBranchEvent, warnings *[]error) BranchDecision {
-	all := BranchDecision{Instructions: e.Instructions, Label: e.Label}
-	eachHook(s.cfg.Hooks, func(i int, h Hook, hook BeforeBranch) bool {
-		var d BranchDecision
-		e.Instructions, e.Label = all.Instructions, all.Label
-		if !call("BeforeBranch", i, h, warnings, func() (err error) {
-			d, err = hook.BeforeBranch(s.inside(ctx), e)
-			return err
-		}) {
-			return true
-		}
-		if d.Cancel {
-			all = d
-			return false
-		}
-		all.Instructions = cmp.Or(d.Instructions, all.Instructions)
-		all.ReplaceInstructions = all.ReplaceInstructions || d.ReplaceInstructions
-		all.Label = cmp.Or(d.Label, all.Label)
-		all.Summary = cmp.Or(d.Summary, all.Summary)
-		return true
-	})
-	return all
-}
-
 func (s *Session) tellBranch(ctx context.Context, b *Branched) {
-	eachHook(s.cfg.Hooks, func(i int, h Hook, hook AfterBranch) bool {
-		call("AfterBranch", i, h, &b.Warnings, func() error {
-			c := *b
-			c.Entries, c.Warnings = slices.Clone(b.Entries), nil
-			return hook.AfterBranch(s.inside(ctx), c)
-		})
-		return true
-	})
+	c := *b
+	c.Entries, c.Warnings = slices.Clone(b.Entries), nil
+	tellHooks(s.inside(ctx), s.cfg.Hooks, pointAfterBranch, &b.Warnings, func(h *Hooks) func(context.Context, Branched) error { return h.AfterBranch }, c)
 }

@@ -40,7 +40,7 @@ func branchTo(t *testing.T, s *clew.Session, target string, opt clew.BranchOptio
 func TestBranch(t *testing.T) {
 	path := tempFile(t)
 	cfg := fixed(small(200_000))
-	s, err := clew.Create(context.Background(), path, cfg)
+	s, err := clew.Open(context.Background(), path, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,8 +52,8 @@ func TestBranch(t *testing.T) {
 	if b.From != left[len(left)-1] || b.Ancestor != first[1] || b.Left != 5 || b.Text != "" || b.Summary == nil || len(b.Entries) != 2 {
 		t.Fatalf("%+v", b)
 	}
-	if !slices.Equal(b.Summary.ModifiedFiles, []string{"alpha.go"}) || !slices.Equal(b.Summary.ReadFiles, []string{"docs/alpha.md"}) {
-		t.Error(b.Summary.ModifiedFiles, b.Summary.ReadFiles)
+	if !slices.Equal(b.ModifiedFiles, []string{"alpha.go"}) || !slices.Equal(b.ReadFiles, []string{"docs/alpha.md"}) {
+		t.Error(b.ModifiedFiles, b.ReadFiles)
 	}
 	p := prepare(t, s)
 	got := shown(p.Messages)
@@ -122,7 +122,7 @@ func TestBranchRespectsEdits(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := branchTo(t, s, at[1], clew.BranchOptions{Summarize: true, DryRun: true})
-	if text := b.Summary.Entry.Summary; strings.Contains(text, "hunter2") || !strings.Contains(text, "the port is 48123") {
+	if text := b.Summary.Summary; strings.Contains(text, "hunter2") || !strings.Contains(text, "the port is 48123") {
 		t.Error(text)
 	}
 	if len(b.Entries) > 0 || strings.Contains(logged(t, s.Log().Store()), "branch_summary") {
@@ -143,10 +143,10 @@ func TestBranchIsSummarizedOnce(t *testing.T) {
 	one := branchTo(t, s, at[1], clew.BranchOptions{Summarize: true})
 	branchTo(t, s, leaf, clew.BranchOptions{})
 	two := branchTo(t, s, at[1], clew.BranchOptions{Summarize: true})
-	if asked != 1 || !two.Summary.Cached || two.Summary.CachedFrom != one.Entries[0] {
-		t.Errorf("asked %d times, cached %v", asked, two.Summary.Cached)
+	if asked != 1 || two.CachedFrom == "" || two.CachedFrom != one.Entries[0] {
+		t.Errorf("asked %d times, cached %v", asked, (two.CachedFrom != ""))
 	}
-	if two.Summary.Entry.Summary != one.Summary.Entry.Summary {
+	if two.Summary.Summary != one.Summary.Summary {
 		t.Error("another text")
 	}
 	if err := s.Navigate(context.Background(), leaf, ""); err != nil {
@@ -161,7 +161,7 @@ func TestBranchIsSummarizedOnce(t *testing.T) {
 		t.Errorf("%q %v", in.Instructions, in.OnlyInstructions)
 	}
 	three := branchTo(t, s, at[1], clew.BranchOptions{Summarize: true, Instructions: "the parser"})
-	if three.Summary.Cached || asked == before {
+	if (three.CachedFrom != "") || asked == before {
 		t.Error("another question was answered with an old summary")
 	}
 }
@@ -171,7 +171,7 @@ func TestBranchIsSummarizedOnce(t *testing.T) {
 func TestBranchFails(t *testing.T) {
 	ctx := context.Background()
 	boom := errors.New("boom")
-	var decision clew.BranchDecision
+	var decision clew.Decision
 	var told []string
 	cfg := small(200_000)
 	fail := true
@@ -181,15 +181,15 @@ func TestBranchFails(t *testing.T) {
 		}
 		return nil
 	})
-	cfg.Hooks = []clew.Hook{
-		clew.BeforeBranchFunc(func(_ context.Context, e clew.BeforeBranchEvent) (clew.BranchDecision, error) {
+	cfg.Hooks = []clew.Hooks{
+		{BeforeBranch: func(_ context.Context, e clew.BeforeBranchEvent) (clew.Decision, error) {
 			if len(e.Messages()) == 0 {
 				t.Error("the hook sees nothing of what is left")
 			}
 			return decision, nil
-		}),
-		clew.BeforeBranchFunc(func(context.Context, clew.BeforeBranchEvent) (clew.BranchDecision, error) { panic("hook") }),
-		clew.AfterBranchFunc(func(_ context.Context, b clew.Branched) error { told = append(told, b.Leaf); return nil }),
+		}},
+		{BeforeBranch: func(context.Context, clew.BeforeBranchEvent) (clew.Decision, error) { panic("hook") }},
+		{AfterBranch: func(_ context.Context, b clew.Branched) error { told = append(told, b.Leaf); return nil }},
 	}
 	s := newSession(t, cfg)
 	at := add(t, s, message.User("begin", start), message.Assistant(start, message.TextBlock("ok")))
@@ -211,14 +211,14 @@ func TestBranchFails(t *testing.T) {
 		t.Error(err)
 	}
 	stays("a cancelled context")
-	decision = clew.BranchDecision{Cancel: true, Why: "not now"}
+	decision = clew.Decision{Cancel: true, Why: "not now"}
 	if b := branchTo(t, s, at[1], clew.BranchOptions{Summarize: true}); !strings.Contains(b.Why, "not now") || b.Leaf != leaf {
 		t.Errorf("%+v", b)
 	}
 	stays("a hook that stops it")
-	decision, fail = clew.BranchDecision{Summary: "The hook's own words.", Label: "by hook"}, false
+	decision, fail = clew.Decision{Summary: "The hook's own words.", Label: "by hook"}, false
 	b := branchTo(t, s, at[1], clew.BranchOptions{Summarize: true})
-	if !strings.Contains(b.Summary.Entry.Summary, "The hook's own words.") || !slices.Equal(b.Summary.ModifiedFiles, []string{"alpha.go"}) || len(told) != 1 || len(b.Warnings) != 1 {
+	if !strings.Contains(b.Summary.Summary, "The hook's own words.") || !slices.Equal(b.ModifiedFiles, []string{"alpha.go"}) || len(told) != 1 || len(b.Warnings) != 1 {
 		t.Errorf("%+v %v", b, told)
 	}
 	// Without a wish for a summary there is none, whatever the hook says.
@@ -301,7 +301,7 @@ func TestBranchesOverRandomTrees(t *testing.T) {
 				t.Fatal(err)
 			}
 			last := c.Items[len(c.Items)-1]
-			if last.Message.Role != message.RoleBranchSummary || last.Message.Summary != b.Summary.Entry.Summary {
+			if last.Message.Role != message.RoleBranchSummary || last.Message.Summary != b.Summary.Summary {
 				t.Errorf("seed %d: the new branch does not end with the summary", seed)
 			}
 			// Every file that was changed on what is left is named.
@@ -318,8 +318,8 @@ func TestBranchesOverRandomTrees(t *testing.T) {
 					continue
 				}
 				name := strings.TrimPrefix(m.ToolCallID, "w") + ".go"
-				if changed++; !slices.Contains(b.Summary.ModifiedFiles, name) {
-					t.Errorf("seed %d: %s was changed and is not among %v", seed, name, b.Summary.ModifiedFiles)
+				if changed++; !slices.Contains(b.ModifiedFiles, name) {
+					t.Errorf("seed %d: %s was changed and is not among %v", seed, name, b.ModifiedFiles)
 				}
 			}
 			settled()

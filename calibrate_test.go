@@ -26,7 +26,7 @@ func TestCalibrates(t *testing.T) {
 			cfg.Counter = plain
 		}
 		cfg = fixed(cfg)
-		s, err := clew.Create(ctx, path, cfg)
+		s, err := clew.Open(ctx, path, cfg)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,8 +1,10 @@
 package clew
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,23 +12,24 @@ import (
 
 	"github.com/clew-dev/clew/blob"
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model/catalogue"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/token"
 )
 
 // Config says how a session is kept within a model's window. The zero value is
-// ready for use: preset clew, a window of 200,000 tokens of which 16,384 stay
-// free for the answer, every Append durable when it returns.
+// ready for use: preset clew, the window of the model in force, of which 16,384 tokens
+// stay free for the answer, every Append durable when it returns.
 type Config struct {
 	// Policy says when to compact and how far; see compact.Preset. Default:
 	// preset clew.
 	Policy compact.Policy
 
 	// Provider and Model name the model that is called, as the provider does:
-	// "anthropic", "claude-opus-4-6". They decide how tokens are estimated, what
-	// reported usage is believed, and which of Models counts. Default: the model
-	// in force at the leaf, see Session.SetModel.
+	// "anthropic", "claude-opus-4-6". They decide the window and the room for the answer,
+	// how tokens are estimated, what reported usage is believed, and which of Models
+	// counts. Default: the model in force at the leaf, see Session.SetModel.
 	Provider, Model string
 
 	// Models changes the policy for single models. A key is a model's name, or
@@ -63,31 +66,30 @@ type Config struct {
 	// the usage that comes back: each pass writes down what was learnt.
 	Counter token.Counter
 
-	// Durability says when what was appended is on the disk. Default:
-	// DurableAppend.
-	Durability Durability
+	// SyncLate lets Append return before what it wrote is on the disk, unless the user
+	// typed it: the rest is durable when the next Prepare returns, so before the next
+	// request leaves. A power cut can take what was appended since. Default: all is
+	// durable when Append returns.
+	SyncLate bool
 
+	// MustBeNew lets Open fail with fs.ErrExist where there is a file of that name.
+	MustBeNew bool
 	// FailBusy lets an operation that finds another one under way fail with
 	// ErrBusy. Default: it waits, until its context is done.
 	FailBusy bool
 
-	// Hooks are asked and told about what the session does, in this order; see Hook.
-	// Package hook runs programs as hooks. Default: none.
-	Hooks []Hook
-
-	// Events is told of passes and moves, as they happen: for logs and metrics. It
-	// should be quick, for the operation waits. LogEvents makes one. Default: none.
-	Events func(ctx context.Context, e Event)
-
+	// Hooks are called at what the session does, in this order. Package hook runs
+	// programs as hooks; LogEvents logs. Default: none.
+	Hooks []Hooks
 	// Blobs keeps, beside the log, the output of tools and shells that is larger
-	// than OutOfLine; the log has an excerpt, and Recall gives back the whole. What
+	// than SpillOver; the log has an excerpt, and Recall gives back the whole. What
 	// the user typed is always in the log. When the store can't take something, that
-	// goes into the log, and the next Result has a warning. Default: for Open and
-	// Create, the folder beside the file with its name and ".blobs"; else none.
+	// goes into the log, and the next Result has a warning. Default: for Open,
+	// the folder beside the file with its name and ".blobs"; else none.
 	Blobs blob.Store
-	// OutOfLine is in bytes of a message's JSON. Default: DefaultOutOfLine. A
+	// SpillOver is in bytes of a message's JSON. Default: DefaultSpill. A
 	// negative value keeps all in the log.
-	OutOfLine int64
+	SpillOver int64
 
 	// Cache is a folder for copies of what a pass offloads, as files for tools that
 	// read paths. With it the notes in the context name the files; they may be
@@ -124,18 +126,6 @@ type Override struct {
 	MaxBytes int64
 }
 
-// Durability says when what was appended is on the disk.
-type Durability int
-
-const (
-	// DurableAppend makes everything durable before Append returns.
-	DurableAppend Durability = iota
-	// DurableTurn makes what the user typed durable before Append returns, and
-	// the rest before the next Prepare returns, so at the latest before the next
-	// request leaves. A power cut can take what was appended since.
-	DurableTurn
-)
-
 // Validate reports the first setting that cannot be used, and what would come of it.
 func (c *Config) Validate() error {
 	if err := c.validate(); err != nil {
@@ -162,15 +152,12 @@ func (c *Config) validate() error {
 	if _, err := c.meter(session.Model{}, 0, c.Counter); err != nil {
 		return err
 	}
-	if c.Durability != DurableAppend && c.Durability != DurableTurn {
-		return fmt.Errorf("setting Durability is %d, which is unknown, so nobody could say when an entry is safe; use DurableAppend or DurableTurn", c.Durability)
-	}
 	if c.MaxPasses < 0 {
 		return fmt.Errorf("setting MaxPasses is %d: fewer passes than none can't be made; use 0 for no limit, or NoAuto", c.MaxPasses)
 	}
-	for i, h := range c.Hooks {
-		if !isHook(h) {
-			return fmt.Errorf("setting Hooks[%d] is a %T, which has none of the hook methods: it would never be called", i, h)
+	for i := range c.Hooks {
+		if c.Hooks[i].empty() {
+			return fmt.Errorf("setting Hooks[%d] (%q) has no function: it would never be called", i, c.Hooks[i].Name)
 		}
 	}
 	return nil
@@ -183,20 +170,9 @@ func checkPolicy(p compact.Policy) error {
 
 // on returns a policy with what the override says.
 func (o Override) on(p compact.Policy) compact.Policy {
-	if o.Window != 0 {
-		p.Window = o.Window
-	}
-	if o.MaxBytes != 0 {
-		p.MaxBytes = o.MaxBytes
-	}
-	for _, a := range []struct {
-		to   *compact.Amount
-		from compact.Amount
-	}{{&p.Reserve, o.Reserve}, {&p.Trigger, o.Trigger}, {&p.Target, o.Target}, {&p.Keep, o.Keep}} {
-		if a.from.IsSet() {
-			*a.to = a.from
-		}
-	}
+	p.Window, p.MaxBytes = cmp.Or(o.Window, p.Window), cmp.Or(o.MaxBytes, p.MaxBytes)
+	p.Reserve, p.Trigger = cmp.Or(o.Reserve, p.Reserve), cmp.Or(o.Trigger, p.Trigger)
+	p.Target, p.Keep = cmp.Or(o.Target, p.Target), cmp.Or(o.Keep, p.Keep)
 	return p
 }
 
@@ -216,4 +192,210 @@ func (c *Config) meter(m session.Model, window int64, counter token.Counter) (*t
 // sessionOptions are those of the log.
 func (c *Config) sessionOptions() session.Options {
 	return session.Options{Clock: c.Clock, NewID: c.NewID}
+}
+
+// How the size of a model's window is known; see Config.PolicyFor.
+const (
+	WindowSet       = "settings"  // Config.Policy or Config.Models
+	WindowLearned   = "learnt"    // from a request that the provider refused
+	WindowCatalogue = "catalogue" // Config.Lookup
+	WindowAssumed   = "assumed"   // compact.DefaultWindow, because nothing is known
+)
+
+// LookupModel returns what is known of a model: its window, its limit of output and
+// its prices.
+func (c *Config) LookupModel(provider, id string) (i catalogue.Info, ok bool) {
+	switch {
+	case id == "":
+		return i, false
+	case c.Lookup != nil:
+		return c.Lookup(provider, id)
+	}
+	return catalogue.Default().Lookup(provider, id)
+}
+
+// PolicyFor returns the policy for a model and how its window is known. The window
+// is the first of these that is there: that of Models for the model, that of Policy,
+// the catalogue's. A limit that was learned caps it, because a provider has
+// named it. If nothing is known the window is 0, which stands for
+// compact.DefaultWindow.
+func (c *Config) PolicyFor(m session.Model) (p compact.Policy, from string) {
+	o, ok := c.Models[m.Provider+"/"+m.ID]
+	if !ok {
+		o = c.Models[m.ID]
+	}
+	p, from = o.on(c.Policy), WindowSet
+	if p.Window == 0 {
+		from = WindowAssumed
+		if i, ok := c.LookupModel(m.Provider, m.ID); ok && i.Window > 0 {
+			p.Window, from = i.Window, WindowCatalogue
+			if i.MaxInput > 0 { // the answer does not share its room with the input
+				p.Window = min(p.Window, i.MaxInput+compact.DefaultReserve)
+			}
+			p.Window = max(p.Window, compact.MinWindow)
+		}
+	}
+	if c.Windows != nil {
+		if n, ok := c.Windows.Limit(catalogue.Route{Provider: m.Provider, Model: m.ID}); ok && (p.Window == 0 || n < p.Window) {
+			p.Window, from = max(n, compact.MinWindow), WindowLearned
+		}
+	}
+	return p, from
+}
+
+// checkModel warns, once, of a model whose window nobody knows.
+func (s *Session) checkModel(m session.Model) {
+	if m.ID == "" || s.warned[m] {
+		return
+	}
+	if _, from := s.cfg.PolicyFor(m); from != WindowAssumed {
+		return
+	}
+	if s.warned == nil {
+		s.warned = map[session.Model]bool{}
+	}
+	s.warned[m] = true
+	s.warnings = append(s.warnings, fmt.Errorf("%w: %d tokens are assumed for %s, until it refuses a request; say how large it is in the settings", ErrUnknownModel, compact.DefaultWindow, modelName(m)))
+}
+
+func modelName(m session.Model) string {
+	if m.Provider == "" {
+		return m.ID
+	}
+	return m.Provider + "/" + m.ID
+}
+
+// SetOverride changes what the policy says for one model. The model is named as in
+// Config.Models.
+func (s *Session) SetOverride(ctx context.Context, model string, o Override) error {
+	return s.configure(ctx, "set the limits of a model", func(c *Config) { c.setOverride(model, o) })
+}
+
+func (c *Config) setOverride(model string, o Override) {
+	c.Models = maps.Clone(c.Models) // others may hold the map
+	if c.Models == nil {
+		c.Models = map[string]Override{}
+	}
+	c.Models[model] = o
+}
+
+// Learn takes in what a refused request says about the limits of the model in force.
+// The next Prepare keeps to them. It reports whether anything was learned.
+func (s *Session) Learn(ctx context.Context, o catalogue.Overflow) (learned bool, err error) {
+	err = s.do(ctx, "learn a limit", "", func() error {
+		v, err := s.load(ctx)
+		if err == nil {
+			learned = s.learn(v.Model, o, v.Reading.Guarded(), v.Reading.Bytes)
+			s.snap = nil
+		}
+		return err
+	})
+	return learned, err
+}
+
+// learn takes in a refusal of a request of tokens and bytes.
+func (s *Session) learn(m session.Model, o catalogue.Overflow, tokens, bytes int64) bool {
+	name := m.Provider + "/" + m.ID
+	limits, ok := s.cfg.Models[name]
+	if !ok {
+		limits = s.cfg.Models[m.ID]
+	}
+	switch {
+	case o.Kind == catalogue.OverflowBytes:
+		limits.MaxBytes = bytes * 9 / 10
+		if o.Limit > 0 {
+			limits.MaxBytes = min(limits.MaxBytes, o.Limit)
+		}
+		limits.MaxBytes = max(limits.MaxBytes, compact.MinBytes)
+	case o.Kind == catalogue.OverflowRate && o.Limit > 0:
+		limits.Trigger = compact.Tokens(max(o.Limit*9/10, compact.MinWindow))
+	default:
+		_, ok := s.cfg.Windows.Refused(catalogue.Route{Provider: m.Provider, Model: m.ID}, o, tokens)
+		return ok
+	}
+	s.cfg.setOverride(name, limits)
+	return true
+}
+
+// Recover makes room after the provider refused a request as too large: cause is
+// the error of the call, a *model.Error or what has its method TooLarge. What it says about limits is learned, and a pass is made.
+// Where it returns nil, Prepare and send again. An error of another kind is returned
+// as it is; so is one that no pass can mend.
+func (s *Session) Recover(ctx context.Context, cause error) error {
+	var refusal interface {
+		TooLarge() (catalogue.Overflow, bool)
+	} // *model.Error is one
+	if !errors.As(cause, &refusal) {
+		return cause
+	}
+	o, ok := refusal.TooLarge()
+	if !ok {
+		return cause
+	}
+	if _, err := s.Learn(ctx, o); err != nil {
+		return errors.Join(cause, err)
+	}
+	opt := CompactOptions{Reason: compact.Overflow, WillRetry: true}
+	r, err := s.Compact(ctx, opt)
+	if err == nil && !r.Plan.Act { // it is within its target, and yet too large
+		opt.Keep = compact.Tokens(max(r.Plan.Before.Tokens*2/5, 1))
+		r, err = s.Compact(ctx, opt)
+	}
+	switch {
+	case err != nil:
+		return errors.Join(cause, err)
+	case !r.Plan.Act || r.Plan.After.Guarded() >= r.Plan.Before.Guarded() && r.Plan.After.Bytes >= r.Plan.Before.Bytes:
+		return &Error{Op: "make room", Err: fmt.Errorf("%w; no pass makes the context smaller: %s", cause, r.Plan.Why), Hint: "use a model with a larger window, or begin a new session"}
+	}
+	return nil
+}
+
+// minOutput is the least room for an answer that a request asks for, in tokens.
+const minOutput = 1_024
+
+// outputRoom returns how long the answer of a model may be where the window has room
+// for left tokens.
+func (c *Config) outputRoom(m session.Model, left int64) int64 {
+	room := int64(compact.DefaultReserve)
+	if i, ok := c.LookupModel(m.Provider, m.ID); ok && i.MaxOutput > 0 {
+		room = i.MaxOutput
+	}
+	return max(min(room, left), minOutput)
+}
+
+// withPrompt puts the system text and the tools before the messages.
+func (c *Config) withPrompt(msgs []*message.Message) []*message.Message {
+	if c.System == "" && len(c.Tools) == 0 {
+		return slices.Clone(msgs)
+	}
+	m := &message.Message{Role: message.RoleSystem, ToolsAdded: c.Tools}
+	if c.System != "" {
+		m.Content = []message.Block{message.TextBlock(c.System)}
+	}
+	return slices.Insert(slices.Clone(msgs), 0, m)
+}
+
+// SetPrompt changes Config.System and Config.Tools: what is sent before the messages
+// from now on.
+func (s *Session) SetPrompt(ctx context.Context, system string, tools json.RawMessage) error {
+	return s.configure(ctx, "set the prompt", func(c *Config) { c.System, c.Tools = system, tools })
+}
+
+// Config returns the settings in force, with what was learned of models.
+func (s *Session) Config(ctx context.Context) (c Config, err error) {
+	err = s.do(ctx, "read the settings", "", func() error { c = s.cfg; return nil })
+	return c, err
+}
+
+// configure changes the settings, unless they would be wrong then.
+func (s *Session) configure(ctx context.Context, op string, change func(*Config)) error {
+	return s.do(ctx, op, "", func() error {
+		cfg := s.cfg
+		change(&cfg)
+		if err := cfg.Validate(); err != nil {
+			return err
+		}
+		s.cfg, s.snap = cfg, nil
+		return nil
+	})
 }

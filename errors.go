@@ -54,13 +54,7 @@ type FixedPartError = compact.FixedPartError
 // PendingError says which calls of the last answer wait for their results.
 // Nothing is sent and nothing is compacted meanwhile. It is an ErrPending.
 type PendingError struct {
-	Calls []Call
-}
-
-// Call names a tool call.
-type Call struct {
-	ID   string
-	Name string
+	Calls []message.Block
 }
 
 func (e *PendingError) Error() string {
@@ -74,12 +68,12 @@ func (e *PendingError) Error() string {
 // Unwrap returns ErrPending.
 func (e *PendingError) Unwrap() error { return ErrPending }
 
-// HookError says that a hook failed or panicked. What it would have answered
-// does not count.
+// HookError says that a hook failed or panicked. What it would have answered does not
+// count.
 type HookError struct {
-	Point string // the hook method: "BeforeCompact", ...
+	Point string // the field of Hooks: "BeforeCompact", ...
 	Hook  int    // its index in Config.Hooks
-	Name  string // of the hook, "" for one without
+	Name  string // Hooks.Name
 	Err   error  // what it returned, or what it panicked with
 	Panic bool
 }
@@ -99,11 +93,7 @@ func (e *HookError) Error() string {
 func (e *HookError) Unwrap() error { return e.Err }
 
 func pendingError(op string, calls []message.Block) error {
-	e := &PendingError{}
-	for _, c := range calls {
-		e.Calls = append(e.Calls, Call{c.ID, c.Name})
-	}
-	return &Error{Op: op, Err: e, Hint: "append the results first, or call CloseOpenCalls if they will never come"}
+	return &Error{Op: op, Err: &PendingError{Calls: calls}, Hint: "append the results first, or call CloseOpenCalls if they will never come"}
 }
 
 // failed makes an Error of what an operation returned, unless it is one.

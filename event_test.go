@@ -16,13 +16,15 @@ import (
 	"github.com/clew-dev/clew/summary"
 )
 
-// recorder is a Config.Events that keeps what it is told.
+// recorder keeps what it is told.
 type recorder struct{ events []clew.Event }
 
-func (r *recorder) told(_ context.Context, e clew.Event) { r.events = append(r.events, e) }
+func (r *recorder) hooks() []clew.Hooks {
+	return []clew.Hooks{{OnEvent: func(_ context.Context, e clew.Event) { r.events = append(r.events, e) }}}
+}
 
-func (r *recorder) kinds() []clew.EventKind {
-	var out []clew.EventKind
+func (r *recorder) kinds() []string {
+	var out []string
 	for _, e := range r.events {
 		out = append(out, e.Kind)
 	}
@@ -31,10 +33,10 @@ func (r *recorder) kinds() []clew.EventKind {
 
 func TestEventsOfAPass(t *testing.T) {
 	rec := &recorder{}
-	s := fullSession(t, clew.Config{Events: rec.told, Provider: "anthropic", Model: "claude-opus-4-6", System: "Be brief."})
+	s := fullSession(t, clew.Config{Hooks: rec.hooks(), Provider: "anthropic", Model: "claude-opus-4-6", System: "Be brief."})
 	p := prepare(t, s)
 	again := prepare(t, s)
-	if again.Plan.Act || !slices.Equal(rec.kinds(), []clew.EventKind{clew.EventPassStart, clew.EventPassEnd}) {
+	if again.Plan.Act || !slices.Equal(rec.kinds(), []string{clew.EventPassStart, clew.EventPassEnd}) {
 		t.Fatalf("told %v", rec.kinds())
 	}
 	begin, end := rec.events[0], rec.events[1]
@@ -42,12 +44,12 @@ func TestEventsOfAPass(t *testing.T) {
 		t.Errorf("start %+v", begin)
 	}
 	if end.Duration <= 0 || end.Time.Sub(begin.Time) != end.Duration || end.After.Tokens != p.Reading.Tokens || end.Summarizer != "deterministic" ||
-		len(end.Stages) == 0 || !slices.Equal(end.Entries, p.Entries) || end.Usage != nil || end.Model != "claude-opus-4-6" {
+		len(end.Plan.Stages) == 0 || !slices.Equal(end.Entries, p.Entries) || end.Usage != nil || end.Model.ID != "claude-opus-4-6" {
 		t.Errorf("end %+v", end)
 	}
 	// The summary stands first, so nothing but the prompt is as before.
-	if end.Cache.Kept <= 0 || end.Cache.Kept > 60 || end.Cache.Kept+end.Cache.New < end.After.Tokens*9/10 {
-		t.Errorf("cache %+v of %d tokens", end.Cache, end.After.Tokens)
+	if end.CacheKept <= 0 || end.CacheKept > 60 || end.CacheKept+end.CacheNew < end.After.Tokens*9/10 {
+		t.Errorf("cache %d + %d of %d tokens", end.CacheKept, end.CacheNew, end.After.Tokens)
 	}
 	before := rec.events[1].Entries[0]
 	end.Entries[0] = "changed"
@@ -60,16 +62,16 @@ func TestEventsOfWhatWasNotDone(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	rec := &recorder{}
-	cfg := clew.Config{Events: rec.told, Hooks: []clew.Hook{clew.BeforeCompactFunc(func(context.Context, clew.BeforeCompactEvent) (clew.Decision, error) {
+	cfg := clew.Config{Hooks: append(rec.hooks(), clew.Hooks{BeforeCompact: func(context.Context, clew.BeforeCompactEvent) (clew.Decision, error) {
 		return clew.Decision{Cancel: len(rec.events) == 1, Why: "not now"}, nil
-	})}}
+	}})}
 	cfg.Policy.Summarizer = summarizerFunc(func(ctx context.Context, _ summary.Input) error { cancel(); return ctx.Err() })
 	s := fullSession(t, cfg)
 	prepare(t, s)
 	if _, err := s.Prepare(ctx); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	want := []clew.EventKind{clew.EventPassStart, clew.EventPassDeclined, clew.EventPassStart, clew.EventPassFailed}
+	want := []string{clew.EventPassStart, clew.EventPassDeclined, clew.EventPassStart, clew.EventPassFailed}
 	if !slices.Equal(rec.kinds(), want) {
 		t.Fatalf("told %v", rec.kinds())
 	}
@@ -81,20 +83,20 @@ func TestEventsOfWhatWasNotDone(t *testing.T) {
 	}
 
 	rec.events = nil
-	small := newSession(t, clew.Config{Events: rec.told})
+	small := newSession(t, clew.Config{Hooks: rec.hooks()})
 	add(t, small, message.User("hello", start))
 	prepare(t, small)
 	if len(rec.events) > 0 {
 		t.Errorf("nothing was due, and %v was told", rec.kinds())
 	}
-	if _, err := small.Compact(context.Background(), clew.CompactOptions{}); err != nil || !slices.Equal(rec.kinds(), []clew.EventKind{clew.EventPassDeclined}) {
+	if _, err := small.Compact(context.Background(), clew.CompactOptions{}); err != nil || !slices.Equal(rec.kinds(), []string{clew.EventPassDeclined}) {
 		t.Errorf("%v, told %v", err, rec.kinds())
 	}
 }
 
 func TestEventOfABranch(t *testing.T) {
 	rec := &recorder{}
-	s := grown(t, clew.Config{Events: rec.told}, 4)
+	s := grown(t, clew.Config{Hooks: rec.hooks()}, 4)
 	entries, err := s.Log().Path(context.Background())
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +106,7 @@ func TestEventOfABranch(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if !slices.Equal(rec.kinds(), []clew.EventKind{clew.EventBranch}) || rec.events[0].Summarizer != "deterministic" || rec.events[0].After.Tokens == 0 {
+	if !slices.Equal(rec.kinds(), []string{clew.EventBranch}) || rec.events[0].Summarizer != "deterministic" || rec.events[0].After.Tokens == 0 {
 		t.Errorf("told %+v", rec.events)
 	}
 }
@@ -113,15 +115,15 @@ func TestEventOfABranch(t *testing.T) {
 func TestEventsReceiverIsIsolated(t *testing.T) {
 	var s *clew.Session
 	var inside error
-	s = fullSession(t, clew.Config{Events: func(ctx context.Context, _ clew.Event) {
+	s = fullSession(t, clew.Config{Hooks: []clew.Hooks{{OnEvent: func(ctx context.Context, _ clew.Event) {
 		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 		defer cancel()
 		_, inside = s.Prepare(ctx)
 		panic("oh no")
-	}})
+	}}}})
 	p := prepare(t, s)
 	var warned *clew.HookError
-	if !p.Plan.Act || len(p.Warnings) != 2 || !errors.As(p.Warnings[0], &warned) || warned.Point != "Events" || !warned.Panic || !errors.Is(inside, clew.ErrBusy) {
+	if !p.Plan.Act || len(p.Warnings) != 2 || !errors.As(p.Warnings[0], &warned) || warned.Point != "OnEvent" || !warned.Panic || !errors.Is(inside, clew.ErrBusy) {
 		t.Errorf("warnings %v, inside %v", p.Warnings, inside)
 	}
 }
@@ -135,10 +137,10 @@ func TestLogEvents(t *testing.T) {
 		}
 		return a
 	}}))
-	fail := clew.BeforeCompactFunc(func(context.Context, clew.BeforeCompactEvent) (clew.Decision, error) {
+	fail := clew.Hooks{BeforeCompact: func(context.Context, clew.BeforeCompactEvent) (clew.Decision, error) {
 		return clew.Decision{}, errors.New("it is late")
-	})
-	s := fullSession(t, clew.Config{Events: clew.LogEvents(l), Hooks: []clew.Hook{fail}})
+	}}
+	s := fullSession(t, clew.Config{Hooks: []clew.Hooks{fail, clew.LogEvents(l)}})
 	prepare(t, s)
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
 	if len(lines) != 3 {
@@ -164,7 +166,7 @@ func ExampleLogEvents() {
 		}
 		return a
 	}}))
-	s, err := clew.New(clew.Config{Events: clew.LogEvents(l)})
+	s, err := clew.New(clew.Config{Hooks: []clew.Hooks{clew.LogEvents(l)}})
 	must(err)
 	_, err = s.Compact(context.Background(), clew.CompactOptions{})
 	must(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/wire"
 )
 
@@ -38,7 +39,7 @@ func must(err error) {
 }
 
 // example returns a session of a small window with a conversation in it.
-func example(files int, hooks ...clew.Hook) *clew.Session {
+func example(files int, hooks ...clew.Hooks) *clew.Session {
 	s, err := clew.New(clew.Config{Policy: compact.Policy{Window: 16_000}, Hooks: hooks})
 	must(err)
 	_, err = s.Append(context.Background(), readFiles(files)...)
@@ -75,7 +76,7 @@ func ExampleOpen() {
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "session.jsonl")
 
-	s, err := clew.Create(ctx, path, clew.Config{})
+	s, err := clew.Open(ctx, path, clew.Config{})
 	must(err)
 	_, err = s.Append(ctx, message.User("Remember the number 8377.", at))
 	must(err)
@@ -175,7 +176,7 @@ func ExampleSession_Undo() {
 	_, err := s.Compact(ctx, clew.CompactOptions{Keep: compact.Tokens(1_000)})
 	must(err)
 	fmt.Println("fewer messages:", count() < before)
-	_, err = s.Undo(ctx, clew.UndoOptions{})
+	_, err = s.Undo(ctx, session.UndoOptions{})
 	must(err)
 	fmt.Println("as before:", count() == before)
 	// Output:
@@ -227,14 +228,14 @@ func ExampleFit() {
 	// compactionSummary
 }
 
-func ExampleBeforeCompactFunc() {
+func ExampleHooks() {
 	ctx := context.Background()
-	s := example(40, clew.BeforeCompactFunc(func(_ context.Context, e clew.BeforeCompactEvent) (clew.Decision, error) {
+	s := example(40, clew.Hooks{BeforeCompact: func(_ context.Context, e clew.BeforeCompactEvent) (clew.Decision, error) {
 		return clew.Decision{Summary: "The agent read 40 files. The timeout is set in pkg/file3.go."}, nil
-	}), clew.AfterCompactFunc(func(_ context.Context, e clew.AfterCompactEvent) (clew.Addition, error) {
+	}}, clew.Hooks{AfterCompact: func(_ context.Context, e clew.Event) (clew.Decision, error) {
 		fmt.Println("a pass was written for the reason", e.Reason)
-		return clew.Addition{}, nil
-	}))
+		return clew.Decision{}, nil
+	}})
 	p, err := s.Prepare(ctx)
 	must(err)
 	fmt.Println(strings.Contains(p.Messages[0].Summary, "set in pkg/file3.go"))

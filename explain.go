@@ -2,9 +2,15 @@ package clew
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
+	"time"
 
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/summary"
 	"github.com/clew-dev/clew/token"
@@ -16,7 +22,7 @@ type Explanation struct {
 	Model   session.Model // that the plan is for
 	Reading token.Reading
 	// Pending are calls that wait for their results; Prepare refuses meanwhile.
-	Pending []Call
+	Pending []message.Block
 	// Plan is what Prepare would do and why; nil when Err says why it would fail.
 	// No model is asked for it and no hook: its summary is the deterministic one.
 	Plan *compact.Plan
@@ -58,4 +64,113 @@ func (s *Session) Explain(ctx context.Context) (*Explanation, error) {
 	}
 	x.Err = failed(op, "", err)
 	return x, nil
+}
+
+// Fit brings a list of messages into the window, for a caller that has no
+// session. Where it fits already, the result is the list itself, copied; else
+// it is shorter, begins with a summary, and Result says what was done. Neither
+// the list nor its messages are changed. The same input gives the same output.
+//
+// Give the result, with what was said since, to the next call: then a summary is
+// brought up to date, and what is sent stays the same between two of them. What
+// left the context can't be had back; a Session keeps it.
+//
+// The errors are those of Session.Prepare.
+func Fit(ctx context.Context, msgs []*message.Message, cfg Config) ([]*message.Message, *Result, error) {
+	const op = "fit"
+	f := fitting{}
+	cfg.once = true
+	if cfg.Clock == nil {
+		cfg.Clock = f.now
+	}
+	if cfg.NewID == nil {
+		cfg.NewID = f.id
+	}
+	drafts, err := f.drafts(msgs)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := New(cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer s.Close()
+	if _, err := s.append(ctx, true, drafts...); err != nil {
+		return nil, nil, failed(op, "", err)
+	}
+	p, err := s.Prepare(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(p.Entries) == 0 {
+		return append([]*message.Message(nil), msgs...), &p.Result, nil
+	}
+	p.Messages = p.Messages[len(cfg.withPrompt(nil)):]
+	for i, m := range p.Messages {
+		p.Messages[i] = withoutUsage(m)
+	}
+	return p.Messages, &p.Result, nil
+}
+
+// fitting makes ids and times that depend on the messages alone.
+type fitting struct {
+	latest int64 // milliseconds
+	sum    [sha256.Size]byte
+	ids    int
+}
+
+func (f *fitting) now() time.Time { return time.UnixMilli(f.latest) }
+
+// id returns the next id. Ids are handles in the summary, so their beginnings
+// differ.
+func (f *fitting) id() string {
+	f.ids++
+	sum := sha256.Sum256(fmt.Appendf(f.sum[:], "%d", f.ids))
+	return hex.EncodeToString(sum[:8])
+}
+
+// drafts returns the entries for messages. A summary that an earlier call put
+// first, behind nothing but system messages, becomes the compaction it was.
+func (f *fitting) drafts(msgs []*message.Message) ([]session.Draft, error) {
+	var drafts []session.Draft
+	h := sha256.New()
+	for i, m := range msgs {
+		if m != nil && m.Role == message.RoleCompactionSummary && onlySystem(msgs[:i]) {
+			drafts = []session.Draft{session.NewCompaction(session.Compaction{
+				Summary: m.Summary, TokensBefore: m.TokensBefore, Details: m.Details,
+				SystemMessage: token.ReplaySystem(msgs[:i]),
+			})}
+		} else {
+			if err := checkMessage(m); err != nil {
+				return nil, err
+			}
+			drafts = append(drafts, session.Message(m))
+		}
+		h.Write(m.JSON())
+		f.latest = max(f.latest, m.Timestamp)
+	}
+	h.Sum(f.sum[:0])
+	return drafts, nil
+}
+
+func onlySystem(msgs []*message.Message) bool {
+	for _, m := range msgs {
+		if m.Role != message.RoleSystem {
+			return false
+		}
+	}
+	return true
+}
+
+// withoutUsage returns an answer without what was reported for it: that was of
+// another context, and the next call must not take it for this one's.
+func withoutUsage(m *message.Message) *message.Message {
+	if m.Role != message.RoleAssistant || m.Usage == nil {
+		return m
+	}
+	c, err := message.Parse(jsonx.Set(m.JSON(), "usage", (&message.Usage{}).JSON()))
+	if err != nil {
+		return m
+	}
+	return c
 }

@@ -85,7 +85,7 @@ func TestStoreThatFails(t *testing.T) {
 	}
 	steps := []func(*clew.Session) error{
 		func(s *clew.Session) error { _, err := s.Prepare(ctx); return err },
-		func(s *clew.Session) error { _, err := s.Undo(ctx, clew.UndoOptions{}); return err },
+		func(s *clew.Session) error { _, err := s.Undo(ctx, session.UndoOptions{}); return err },
 		func(s *clew.Session) error {
 			_, err := s.Compact(ctx, clew.CompactOptions{Keep: compact.Tokens(600)})
 			return err
@@ -95,7 +95,7 @@ func TestStoreThatFails(t *testing.T) {
 			return err
 		},
 		func(s *clew.Session) error {
-			_, err := s.Undo(ctx, clew.UndoOptions{KeepLater: true})
+			_, err := s.Undo(ctx, session.UndoOptions{KeepLater: true})
 			return err
 		},
 	}
@@ -157,7 +157,7 @@ func TestStoreThatFails(t *testing.T) {
 func TestCrashInAPass(t *testing.T) {
 	ctx := context.Background()
 	path := tempFile(t)
-	s, err := clew.Create(ctx, path, fixed(small(8_000)))
+	s, err := clew.Open(ctx, path, fixed(small(8_000)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,28 +202,28 @@ func TestCrashInAPass(t *testing.T) {
 
 func TestDurability(t *testing.T) {
 	ctx := context.Background()
-	for _, d := range []clew.Durability{clew.DurableAppend, clew.DurableTurn} {
+	for _, late := range []bool{false, true} {
 		store := &failingStore{Store: session.NewMemory(session.Header{ID: "s"}), left: -1}
-		s, err := clew.OpenStore(ctx, store, clew.Config{Durability: d})
+		s, err := clew.OpenStore(ctx, store, clew.Config{SyncLate: late})
 		if err != nil {
 			t.Fatal(err)
 		}
 		add(t, s, message.User("typed", start))
 		if store.noSync != 0 {
-			t.Errorf("%d: what the user typed was not synced", d)
+			t.Errorf("%v: what the user typed was not synced", late)
 		}
 		add(t, s, message.Assistant(start, message.TextBlock("a")))
 		want := 0
-		if d == clew.DurableTurn {
+		if late {
 			want = 1
 		}
 		if store.noSync != want {
-			t.Errorf("%d: %d appends without sync, want %d", d, store.noSync, want)
+			t.Errorf("%v: %d appends without sync, want %d", late, store.noSync, want)
 		}
 		prepare(t, s)
 		prepare(t, s)
 		if store.syncs != want {
-			t.Errorf("%d: %d syncs before the request, want %d", d, store.syncs, want)
+			t.Errorf("%v: %d syncs before the request, want %d", late, store.syncs, want)
 		}
 	}
 }

@@ -65,10 +65,10 @@ func RemoveFile(ctx context.Context, path string) (removed []string, err error) 
 // long as there is such a thing.
 func QueueFile(path string) string { return path + ".queue" }
 
-// CopyOutOfLine copies the large output that belongs to a session file to a copy
+// CopySpilled copies the large output that belongs to a session file to a copy
 // of the file, which then stands alone. It returns how many there were. What is
-// damaged is left out: VerifyOutOfLine finds it in both.
-func CopyOutOfLine(ctx context.Context, from, to string) (int, error) {
+// damaged is left out: VerifySpilled finds it in both.
+func CopySpilled(ctx context.Context, from, to string) (int, error) {
 	src, err := openBlobs(from)
 	if err != nil {
 		return 0, err
@@ -103,9 +103,9 @@ func copyBlob(ctx context.Context, src, dst blob.Store, id blob.ID) error {
 	return err
 }
 
-// VerifyOutOfLine reads all output that the entries of a session file say is kept
+// VerifySpilled reads all output that the entries of a session file say is kept
 // beside it, and reports what is missing or damaged.
-func VerifyOutOfLine(ctx context.Context, store session.Store, path string) ([]session.Problem, error) {
+func VerifySpilled(ctx context.Context, store session.Store, path string) ([]session.Problem, error) {
 	blobs, err := openBlobs(path)
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func VerifyOutOfLine(ctx context.Context, store session.Store, path string) ([]s
 		if err != nil {
 			return problems, err
 		}
-		at, ok := outOfLineOf(e)
+		at, ok := spilledOf(e)
 		if !ok || at.Purged {
 			continue
 		}
@@ -148,7 +148,7 @@ func readBlob(ctx context.Context, blobs blob.Store, at session.Spilled) error {
 	return err
 }
 
-func outOfLineOf(e *session.Entry) (session.Spilled, bool) {
+func spilledOf(e *session.Entry) (session.Spilled, bool) {
 	if e.Type != session.TypeMessage {
 		return session.Spilled{}, false
 	}
@@ -229,7 +229,7 @@ func blobsToPurge(ctx context.Context, path string, blobs *blob.Dir, opt jsonl.P
 		if err != nil {
 			return nil, err
 		}
-		if at, ok := outOfLineOf(e); ok {
+		if at, ok := spilledOf(e); ok {
 			if id, err := blob.ParseID(at.ID); err == nil {
 				gone, done[id] = append(gone, purgedBlob{id, e.ID}), true
 			}
@@ -256,7 +256,7 @@ func blobsToPurge(ctx context.Context, path string, blobs *blob.Dir, opt jsonl.P
 	return gone, nil
 }
 
-// blobHolds reports whether a message out of line has a text, however it is
+// blobHolds reports whether a spilled message has a text, however it is
 // escaped. What can't be read as a message is searched as it is.
 func blobHolds(ctx context.Context, blobs blob.Store, id blob.ID, text string) (bool, error) {
 	r, err := blobs.Open(ctx, id)

@@ -111,8 +111,7 @@ func TestValidate(t *testing.T) {
 		`Models["m"]: the target is -2`:        {Models: map[string]clew.Override{"m": {Target: compact.Tokens(-2)}}},
 		`Models[""]`:                           {Models: map[string]clew.Override{"": {}}},
 		"Tools is not JSON":                    {Tools: []byte("{")},
-		"Durability is 7":                      {Durability: 7},
-		"Hooks[0] is a int":                    {Hooks: []clew.Hook{1}},
+		`Hooks[0] ("x") has no function`:       {Hooks: []clew.Hooks{{Name: "x"}}},
 	} {
 		err := cfg.Validate()
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -122,7 +121,7 @@ func TestValidate(t *testing.T) {
 			t.Errorf("%q: New takes it", want)
 		}
 		path := tempFile(t)
-		if _, err := clew.Create(context.Background(), path, cfg); err == nil {
+		if _, err := clew.Open(context.Background(), path, cfg); err == nil {
 			t.Errorf("%q: Create takes it", want)
 		}
 	}

@@ -116,7 +116,7 @@ func TestFork(t *testing.T) {
 	path := tempFile(t)
 	cfg := fixed(small(200_000))
 	cfg.Cwd = "/src/app"
-	s, err := clew.Create(ctx, path, cfg)
+	s, err := clew.Open(ctx, path, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func TestForkBeside(t *testing.T) {
 // first message.
 func TestDefect089_ForkHasOneHeader(t *testing.T) {
 	path := tempFile(t)
-	s, err := clew.Create(context.Background(), path, fixed(small(200_000)))
+	s, err := clew.Open(context.Background(), path, fixed(small(200_000)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,7 +249,7 @@ func TestDefect090_ForkLeavesItsSource(t *testing.T) {
 func TestDefect091_ForkWithLabels(t *testing.T) {
 	ctx := context.Background()
 	path := tempFile(t)
-	s, err := clew.Create(ctx, path, fixed(small(200_000)))
+	s, err := clew.Open(ctx, path, fixed(small(200_000)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -445,7 +445,7 @@ func TestForkOfALife(t *testing.T) {
 	for seed := range uint64(3) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		path := tempFile(t)
-		s, err := clew.Create(ctx, path, fixed(small(9_000)))
+		s, err := clew.Open(ctx, path, fixed(small(9_000)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -461,7 +461,7 @@ func TestForkOfALife(t *testing.T) {
 				if ids = append(ids, add(t, s, turn(r, k+100)...)...); r.IntN(2) == 0 {
 					break
 				}
-				if _, err := s.Undo(ctx, clew.UndoOptions{KeepLater: true}); err != nil && !errors.Is(err, clew.ErrNothingToUndo) {
+				if _, err := s.Undo(ctx, session.UndoOptions{KeepLater: true}); err != nil && !errors.Is(err, clew.ErrNothingToUndo) {
 					t.Fatal(err)
 				}
 			case 1:
@@ -537,7 +537,7 @@ func TestForkOfALife(t *testing.T) {
 			}
 			add(t, n, turn(r, 500)...)
 			prepare(t, n)
-			if _, err := n.Undo(ctx, clew.UndoOptions{KeepLater: true}); err != nil && !errors.Is(err, clew.ErrNothingToUndo) {
+			if _, err := n.Undo(ctx, session.UndoOptions{KeepLater: true}); err != nil && !errors.Is(err, clew.ErrNothingToUndo) {
 				t.Fatal(err)
 			}
 			n.Close()
@@ -607,7 +607,7 @@ func TestForkedFileIsTheOnePiWasAskedAbout(t *testing.T) {
 func TestForkSettles(t *testing.T) {
 	ctx := context.Background()
 	path := tempFile(t)
-	s, err := clew.Create(ctx, path, fixed(small(200_000)))
+	s, err := clew.Open(ctx, path, fixed(small(200_000)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -645,7 +645,7 @@ func TestForkSettles(t *testing.T) {
 func TestForkTakesItsOutput(t *testing.T) {
 	ctx := context.Background()
 	path := tempFile(t)
-	s, err := clew.Create(ctx, path, fixed(small(200_000)))
+	s, err := clew.Open(ctx, path, fixed(small(200_000)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -660,7 +660,7 @@ func TestForkTakesItsOutput(t *testing.T) {
 	src := openFile(t, path)
 	check := func(f *clew.Forked, lost int) {
 		t.Helper()
-		if problems, err := clew.VerifyOutOfLine(ctx, openFile(t, f.Path), f.Path); err != nil || len(problems) != lost {
+		if problems, err := clew.VerifySpilled(ctx, openFile(t, f.Path), f.Path); err != nil || len(problems) != lost {
 			t.Error(problems, err)
 		}
 	}
@@ -789,15 +789,15 @@ func TestForkAsksHooks(t *testing.T) {
 		t.Fatal(err)
 	}
 	var asked clew.BeforeForkEvent
-	var stop clew.ForkDecision
-	opt := clew.ForkOptions{At: last.ID, Hooks: []clew.Hook{
-		clew.BeforeForkFunc(func(context.Context, clew.BeforeForkEvent) (clew.ForkDecision, error) { panic("hook") }),
-		clew.BeforeForkFunc(func(_ context.Context, e clew.BeforeForkEvent) (clew.ForkDecision, error) {
+	var stop clew.Decision
+	opt := clew.ForkOptions{At: last.ID, Hooks: []clew.Hooks{
+		{BeforeFork: func(context.Context, clew.BeforeForkEvent) (clew.Decision, error) { panic("hook") }},
+		{BeforeFork: func(_ context.Context, e clew.BeforeForkEvent) (clew.Decision, error) {
 			asked = e
 			return stop, nil
-		}),
+		}},
 	}}
-	stop = clew.ForkDecision{Cancel: true, Why: "not now"}
+	stop = clew.Decision{Cancel: true, Why: "not now"}
 	f, err := clew.Fork(ctx, path, to, opt)
 	if err != nil || f.Path != "" || !strings.Contains(f.Why, "not now") || len(f.Warnings) != 1 {
 		t.Errorf("%+v, %v", f, err)
@@ -808,7 +808,7 @@ func TestForkAsksHooks(t *testing.T) {
 	if list, _ := os.ReadDir(filepath.Dir(to)); len(list) > 0 {
 		t.Errorf("left %v", list)
 	}
-	stop = clew.ForkDecision{}
+	stop = clew.Decision{}
 	if f, err := clew.Fork(ctx, path, to, opt); err != nil || f.Path != to || f.Why != "" || len(f.Warnings) != 1 {
 		t.Errorf("%+v, %v", f, err)
 	}
@@ -879,7 +879,7 @@ func ExampleFork() {
 	must(err)
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "session.jsonl")
-	s, err := clew.Create(ctx, path, clew.Config{})
+	s, err := clew.Open(ctx, path, clew.Config{})
 	must(err)
 	defer s.Close()
 	ids, err := s.Append(ctx, readFiles(2)...)

@@ -10,13 +10,13 @@ import (
 )
 
 // A secret in a tool result is never stored.
-func ExampleEditToolResultFunc() {
+func ExampleHooks_editToolResult() {
 	ctx := context.Background()
-	redact := clew.EditToolResultFunc(func(_ context.Context, e clew.ToolResultEvent) (clew.ToolResultDecision, error) {
+	redact := clew.Hooks{EditToolResult: func(_ context.Context, e clew.ToolResultEvent) (clew.Decision, error) {
 		text := strings.ReplaceAll(e.Message.Text(), "hunter2", clew.Redacted)
-		return clew.ToolResultDecision{Content: []message.Block{message.TextBlock(text)}}, nil
-	})
-	s, err := clew.New(clew.Config{Hooks: []clew.Hook{redact}})
+		return clew.Decision{Content: []message.Block{message.TextBlock(text)}}, nil
+	}}
+	s, err := clew.New(clew.Config{Hooks: []clew.Hooks{redact}})
 	must(err)
 	ids, err := s.Append(ctx,
 		message.User("What is in .env?", at),
@@ -31,18 +31,18 @@ func ExampleEditToolResultFunc() {
 }
 
 // What a hook takes out of the context stays in the log, and is gone from every request.
-func ExampleEditContextFunc() {
+func ExampleHooks_editContext() {
 	ctx := context.Background()
-	forget := clew.EditContextFunc(func(_ context.Context, e clew.ContextEvent) (clew.ContextDecision, error) {
-		var d clew.ContextDecision
+	forget := clew.Hooks{EditContext: func(_ context.Context, e clew.ContextEvent) (clew.Decision, error) {
+		var d clew.Decision
 		for _, it := range e.Context() {
 			if strings.Contains(it.Message.Text(), "[debug]") {
-				d.Edits = append(d.Edits, clew.Edit{Entry: it.Entry, Omit: true})
+				d.Edits = append(d.Edits, clew.Edit{Entry: it.Entry.ID, Omit: true})
 			}
 		}
 		return d, nil
-	})
-	s, err := clew.New(clew.Config{Hooks: []clew.Hook{forget}})
+	}}
+	s, err := clew.New(clew.Config{Hooks: []clew.Hooks{forget}})
 	must(err)
 	_, err = s.Append(ctx, message.User("Say hello.", at), message.Assistant(at, message.TextBlock("[debug] x=1")), message.User("Again.", at))
 	must(err)
@@ -57,14 +57,14 @@ func ExampleEditContextFunc() {
 
 // The summary may come from elsewhere; what it is to be of is in the preparation.
 func ExampleBeforeCompactEvent_Preparation() {
-	s := example(40, clew.BeforeCompactFunc(func(_ context.Context, e clew.BeforeCompactEvent) (clew.Decision, error) {
+	s := example(40, clew.Hooks{BeforeCompact: func(_ context.Context, e clew.BeforeCompactEvent) (clew.Decision, error) {
 		p, err := e.Preparation()
 		if err != nil {
 			return clew.Decision{}, err
 		}
 		text := clew.Serialize(append(p.History, p.TurnPrefix...)) // for a model of one's own
 		return clew.Decision{Summary: fmt.Sprintf("The agent made %d calls.", strings.Count(text, "[Assistant tool calls]: read("))}, nil
-	}))
+	}})
 	p, err := s.Prepare(context.Background())
 	must(err)
 	fmt.Println(p.Plan.Summary.Summarizer, strings.Contains(p.Plan.Summary.Text, " calls."))

@@ -20,18 +20,18 @@ func TestSessionStartAndEnd(t *testing.T) {
 	ctx := context.Background()
 	var told []string
 	boom := errors.New("boom")
-	cfg := clew.Config{Provider: "anthropic", Model: "claude-opus-4-6", Cwd: "/repo", Hooks: []clew.Hook{
-		clew.SessionStartFunc(func(_ context.Context, e clew.SessionEvent) error {
-			told = append(told, fmt.Sprintf("start %s %s %s %v", e.Reason, e.Cwd, e.Model.ID, e.Leaf != ""))
+	cfg := clew.Config{Provider: "anthropic", Model: "claude-opus-4-6", Cwd: "/repo", Hooks: []clew.Hooks{
+		{SessionStart: func(_ context.Context, e clew.SessionEvent) error {
+			told = append(told, fmt.Sprintf("start %v %s %s %v", e.New, e.Cwd, e.Model.ID, e.Leaf != ""))
 			return boom
-		}),
-		clew.SessionEndFunc(func(_ context.Context, e clew.SessionEvent) error {
-			told = append(told, fmt.Sprintf("end %q %v", e.Reason, e.Session != ""))
+		}},
+		{SessionEnd: func(_ context.Context, e clew.SessionEvent) error {
+			told = append(told, fmt.Sprintf("end %v %v", e.New, e.Session != ""))
 			return boom
-		}),
+		}},
 	}}
 	path := tempFile(t)
-	s, err := clew.Create(ctx, path, cfg)
+	s, err := clew.Open(ctx, path, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestSessionStartAndEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Close()
-	want := []string{"start new /repo claude-opus-4-6 false", `end "" true`, "start resume /repo claude-opus-4-6 true", `end "" true`}
+	want := []string{"start true /repo claude-opus-4-6 false", "end false true", "start false /repo claude-opus-4-6 true", "end false true"}
 	if !slices.Equal(told, want) {
 		t.Errorf("told %q", told)
 	}
@@ -63,22 +63,22 @@ func TestSessionStartAndEnd(t *testing.T) {
 // A result that a hook replaced is nowhere in the log.
 func TestEditToolResultRedacts(t *testing.T) {
 	const secret = "sk-very-secret"
-	redact := clew.EditToolResultFunc(func(_ context.Context, e clew.ToolResultEvent) (clew.ToolResultDecision, error) {
+	redact := clew.Hooks{EditToolResult: func(_ context.Context, e clew.ToolResultEvent) (clew.Decision, error) {
 		if string(e.Arguments) != `{"path":".env"}` || e.Session == "" {
 			t.Errorf("event %+v, arguments %s", e, e.Arguments)
 		}
 		text := strings.ReplaceAll(e.Message.Text(), secret, "***")
 		e.Message.Content = nil // a copy
-		return clew.ToolResultDecision{Content: []message.Block{message.TextBlock(text)}}, nil
-	})
-	count := clew.EditToolResultFunc(func(_ context.Context, e clew.ToolResultEvent) (clew.ToolResultDecision, error) {
+		return clew.Decision{Content: []message.Block{message.TextBlock(text)}}, nil
+	}}
+	count := clew.Hooks{EditToolResult: func(_ context.Context, e clew.ToolResultEvent) (clew.Decision, error) {
 		if strings.Contains(e.Message.Text(), secret) {
 			t.Error("the second hook sees what the first took out")
 		}
-		return clew.ToolResultDecision{}, nil
-	})
+		return clew.Decision{}, nil
+	}}
 	for _, together := range []bool{false, true} {
-		s := newSession(t, clew.Config{Hooks: []clew.Hook{redact, count}})
+		s := newSession(t, clew.Config{Hooks: []clew.Hooks{redact, count}})
 		result, err := message.Parse(fmt.Appendf(nil, `{"role":"toolResult","toolCallId":"c1","toolName":"read","content":[{"type":"text","text":"KEY=%s"}],"details":{"raw":%q},"isError":false,"timestamp":1}`, secret, secret))
 		if err != nil {
 			t.Fatal(err)
@@ -116,20 +116,20 @@ func TestEditToolResultRedacts(t *testing.T) {
 
 func TestEditContext(t *testing.T) {
 	asked := 0
-	hook := clew.EditContextFunc(func(_ context.Context, e clew.ContextEvent) (clew.ContextDecision, error) {
+	hook := clew.Hooks{EditContext: func(_ context.Context, e clew.ContextEvent) (clew.Decision, error) {
 		asked++
-		var d clew.ContextDecision
+		var d clew.Decision
 		for _, it := range e.Context() {
 			if text := it.Message.Text(); strings.Contains(text, "password") && it.Message.Role == message.RoleUser {
-				d.Edits = append(d.Edits, clew.Edit{Entry: it.Entry, Content: []message.Block{message.TextBlock(strings.ReplaceAll(text, "hunter2", clew.Redacted))}})
+				d.Edits = append(d.Edits, clew.Edit{Entry: it.Entry.ID, Content: []message.Block{message.TextBlock(strings.ReplaceAll(text, "hunter2", clew.Redacted))}})
 			}
 		}
 		if asked == 1 {
 			d.Add = "The build is red."
 		}
 		return d, nil
-	})
-	s := newSession(t, clew.Config{Hooks: []clew.Hook{hook}})
+	}}
+	s := newSession(t, clew.Config{Hooks: []clew.Hooks{hook}})
 	add(t, s, message.User("the password is hunter2, use it", start))
 	first := prepare(t, s)
 	if got := shown(first.Messages); strings.Contains(got, "hunter2") || !strings.Contains(got, "password is [redacted], use") || !strings.Contains(got, "The build is red.") {
@@ -194,10 +194,10 @@ func TestEditsThatAreRefused(t *testing.T) {
 				entries = append(entries, e)
 			}
 			store := session.NewMemory(session.Header{Version: 3, ID: "x"}, entries...)
-			cfg := fixed(clew.Config{Hooks: []clew.Hook{
-				clew.EditContextFunc(func(context.Context, clew.ContextEvent) (clew.ContextDecision, error) {
-					return clew.ContextDecision{Edits: []clew.Edit{c.edit}}, nil
-				}),
+			cfg := fixed(clew.Config{Hooks: []clew.Hooks{
+				{EditContext: func(context.Context, clew.ContextEvent) (clew.Decision, error) {
+					return clew.Decision{Edits: []clew.Edit{c.edit}}, nil
+				}},
 			}})
 			for range len(entries) + 1 { // taken, by the session too
 				cfg.NewID()
@@ -221,17 +221,17 @@ func TestEditsThatAreRefused(t *testing.T) {
 
 func TestBeforeCompactChangesThePlan(t *testing.T) {
 	var want, secretAt string
-	cfg := clew.Config{Hooks: []clew.Hook{
-		clew.BeforeCompactFunc(func(_ context.Context, e clew.BeforeCompactEvent) (clew.Decision, error) {
+	cfg := clew.Config{Hooks: []clew.Hooks{
+		{BeforeCompact: func(_ context.Context, e clew.BeforeCompactEvent) (clew.Decision, error) {
 			items := e.Context()
 			var d clew.Decision
 			for i, it := range items {
 				if it.Message.Role == message.RoleUser && i > len(items)-20 && d.FirstKept == "" {
-					d.FirstKept, want = it.Entry, it.Entry
+					d.FirstKept, want = it.Entry.ID, it.Entry.ID
 				}
 				if secretAt == "" && it.Message.Role == message.RoleToolResult {
-					secretAt = it.Entry
-					d.Edits = []clew.Edit{{Entry: it.Entry, Content: []message.Block{message.TextBlock("(taken out)")}}}
+					secretAt = it.Entry.ID
+					d.Edits = []clew.Edit{{Entry: it.Entry.ID, Content: []message.Block{message.TextBlock("(taken out)")}}}
 				}
 			}
 			p, err := e.Preparation()
@@ -242,10 +242,10 @@ func TestBeforeCompactChangesThePlan(t *testing.T) {
 				t.Error("no entries, or the history can't be read")
 			}
 			return d, nil
-		}),
-		clew.BeforeCompactFunc(func(context.Context, clew.BeforeCompactEvent) (clew.Decision, error) {
+		}},
+		{BeforeCompact: func(context.Context, clew.BeforeCompactEvent) (clew.Decision, error) {
 			return clew.Decision{Keep: compact.Tokens(-5), FirstKept: "nothing"}, nil
-		}),
+		}},
 	}}
 	s := fullSession(t, cfg)
 	p := prepare(t, s)
@@ -255,16 +255,16 @@ func TestBeforeCompactChangesThePlan(t *testing.T) {
 	if len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0].Error(), "nothing") {
 		t.Errorf("warnings %v", p.Warnings)
 	}
-	if _, err := s.Undo(context.Background(), clew.UndoOptions{}); err != nil {
+	if _, err := s.Undo(context.Background(), session.UndoOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if c := contextOf(t, s.Log().Store()); !strings.Contains(c, "(taken out)") || !strings.Contains(c, "request 0") {
 		t.Error("undoing the pass took the hook's edit back too, or did not bring the history")
 	}
 
-	keep := clew.Config{Hooks: []clew.Hook{clew.BeforeCompactFunc(func(context.Context, clew.BeforeCompactEvent) (clew.Decision, error) {
+	keep := clew.Config{Hooks: []clew.Hooks{{BeforeCompact: func(context.Context, clew.BeforeCompactEvent) (clew.Decision, error) {
 		return clew.Decision{Keep: compact.Tokens(500), Target: compact.Percent(30)}, nil
-	})}}
+	}}}}
 	if p := prepare(t, fullSession(t, keep)); p.Plan.Budget.Keep != 500 || p.Plan.Budget.Target != 2400 {
 		t.Errorf("budget %+v", p.Plan.Budget)
 	}
@@ -272,12 +272,12 @@ func TestBeforeCompactChangesThePlan(t *testing.T) {
 
 func TestAfterCompactAdds(t *testing.T) {
 	give := "Run the tests before you commit."
-	cfg := clew.Config{Hooks: []clew.Hook{clew.AfterCompactFunc(func(_ context.Context, e clew.AfterCompactEvent) (clew.Addition, error) {
-		if e.Reason != compact.Threshold || e.Attempt != 1 || e.Before.Tokens == 0 || e.Session == "" || len(e.Result.Entries) == 0 {
+	cfg := clew.Config{Hooks: []clew.Hooks{{AfterCompact: func(_ context.Context, e clew.Event) (clew.Decision, error) {
+		if e.Reason != compact.Threshold || e.Attempt != 1 || e.Before.Tokens == 0 || e.Session == "" || len(e.Entries) == 0 {
 			t.Errorf("event %+v", e)
 		}
-		return clew.Addition{Text: give}, nil
-	})}}
+		return clew.Decision{Add: give}, nil
+	}}}}
 	s := fullSession(t, cfg)
 	p := prepare(t, s)
 	last := p.Messages[len(p.Messages)-1]
@@ -301,14 +301,14 @@ func TestAfterCompactAdds(t *testing.T) {
 func TestCompactReasonAndRetry(t *testing.T) {
 	var got []string
 	cfg := small(8_000)
-	cfg.Hooks = []clew.Hook{
-		clew.BeforeCompactFunc(func(_ context.Context, e clew.BeforeCompactEvent) (clew.Decision, error) {
+	cfg.Hooks = []clew.Hooks{
+		{BeforeCompact: func(_ context.Context, e clew.BeforeCompactEvent) (clew.Decision, error) {
 			got = append(got, fmt.Sprintf("%s %d %v", e.Reason, e.Attempt, e.WillRetry))
 			if len(got) == 1 {
 				return clew.Decision{Cancel: true}, nil
 			}
 			return clew.Decision{}, nil
-		}),
+		}},
 	}
 	s := grown(t, cfg, 14)
 	for range 2 {
@@ -325,17 +325,17 @@ func TestCompactReasonAndRetry(t *testing.T) {
 // done.
 func TestHooksAreNotAskedForNothing(t *testing.T) {
 	asked, told := 0, 0
-	cfg := clew.Config{Policy: compact.Policy{Name: compact.PresetTurns, Window: 64_000, Trigger: compact.Tokens(500), KeepTurns: 6}, Hooks: []clew.Hook{
-		clew.BeforeCompactFunc(func(_ context.Context, e clew.BeforeCompactEvent) (clew.Decision, error) {
+	cfg := clew.Config{Policy: compact.Policy{Name: compact.PresetTurns, Window: 64_000, Trigger: compact.Tokens(500), KeepTurns: 6}, Hooks: []clew.Hooks{
+		{BeforeCompact: func(_ context.Context, e clew.BeforeCompactEvent) (clew.Decision, error) {
 			if asked++; e.Attempt != 1 {
 				t.Errorf("attempt %d", e.Attempt)
 			}
 			return clew.Decision{}, nil
-		}),
-		clew.AfterCompactFunc(func(context.Context, clew.AfterCompactEvent) (clew.Addition, error) {
+		}},
+		{AfterCompact: func(context.Context, clew.Event) (clew.Decision, error) {
 			told++
-			return clew.Addition{}, nil
-		}),
+			return clew.Decision{}, nil
+		}},
 	}}
 	s := newSession(t, cfg)
 	r := rand.New(rand.NewPCG(1, 1))
@@ -357,11 +357,11 @@ func TestHooksAreNotAskedForNothing(t *testing.T) {
 }
 
 func TestAskFork(t *testing.T) {
-	no := clew.BeforeForkFunc(func(context.Context, clew.BeforeForkEvent) (clew.ForkDecision, error) {
-		return clew.ForkDecision{Cancel: true, Why: "not here"}, nil
-	})
-	bad := clew.BeforeForkFunc(func(context.Context, clew.BeforeForkEvent) (clew.ForkDecision, error) { panic("x") })
-	d, warnings := clew.AskFork(context.Background(), []clew.Hook{bad, no, bad}, clew.BeforeForkEvent{})
+	no := clew.Hooks{BeforeFork: func(context.Context, clew.BeforeForkEvent) (clew.Decision, error) {
+		return clew.Decision{Cancel: true, Why: "not here"}, nil
+	}}
+	bad := clew.Hooks{BeforeFork: func(context.Context, clew.BeforeForkEvent) (clew.Decision, error) { panic("x") }}
+	d, warnings := clew.AskFork(context.Background(), []clew.Hooks{bad, no, bad}, clew.BeforeForkEvent{})
 	if !d.Cancel || d.Why != "not here" || len(warnings) != 1 {
 		t.Errorf("%+v %v", d, warnings)
 	}
@@ -372,12 +372,12 @@ func TestHooksAnswerAnything(t *testing.T) {
 	passes, edits := 0, 0
 	for seed := range uint64(12) {
 		r := rand.New(rand.NewPCG(seed, 3))
-		someEdit := func(items []clew.ContextItem) []clew.Edit {
+		someEdit := func(items []session.Item) []clew.Edit {
 			if len(items) == 0 || r.IntN(3) > 0 {
 				return nil
 			}
 			it := items[r.IntN(len(items))]
-			e := clew.Edit{Entry: it.Entry, Omit: r.IntN(3) == 0}
+			e := clew.Edit{Entry: it.Entry.ID, Omit: r.IntN(3) == 0}
 			switch r.IntN(3) {
 			case 0:
 				e.Content = []message.Block{message.TextBlock(text(r, 20))}
@@ -394,7 +394,7 @@ func TestHooksAnswerAnything(t *testing.T) {
 		}
 		cfg := small(8_000)
 		open := false
-		cfg.Events = func(_ context.Context, e clew.Event) {
+		told := func(_ context.Context, e clew.Event) {
 			if starts := e.Kind == clew.EventPassStart; starts == open && (starts || e.Duration > 0) {
 				t.Errorf("seed %d: %s, and a pass was under way: %v", seed, e.Kind, open)
 			} else if starts || e.Duration > 0 {
@@ -404,31 +404,32 @@ func TestHooksAnswerAnything(t *testing.T) {
 				panic("the receiver")
 			}
 		}
-		cfg.Hooks = []clew.Hook{
-			clew.EditContextFunc(func(_ context.Context, e clew.ContextEvent) (clew.ContextDecision, error) {
-				d := clew.ContextDecision{Edits: someEdit(e.Context())}
+		cfg.Hooks = []clew.Hooks{
+			{OnEvent: told},
+			{EditContext: func(_ context.Context, e clew.ContextEvent) (clew.Decision, error) {
+				d := clew.Decision{Edits: someEdit(e.Context())}
 				if r.IntN(6) == 0 {
 					d.Add = text(r, 30)
 				}
 				return d, nil
-			}),
-			clew.BeforeCompactFunc(func(_ context.Context, e clew.BeforeCompactEvent) (clew.Decision, error) {
+			}},
+			{BeforeCompact: func(_ context.Context, e clew.BeforeCompactEvent) (clew.Decision, error) {
 				items := e.Context()
 				d := clew.Decision{
 					Cancel: r.IntN(6) == 0, Edits: someEdit(items), Summary: strings.Repeat(text(r, 40), r.IntN(3)*r.IntN(30)),
-					Keep: compact.Tokens(r.Int64N(9000) - 500), FirstKept: items[r.IntN(len(items))].Entry,
+					Keep: compact.Tokens(r.Int64N(9000) - 500), FirstKept: items[r.IntN(len(items))].Entry.ID,
 				}
 				if r.IntN(2) == 0 {
 					d.FirstKept = ""
 				}
 				return d, nil
-			}),
-			clew.AfterCompactFunc(func(context.Context, clew.AfterCompactEvent) (clew.Addition, error) {
-				return clew.Addition{Text: text(r, 1+r.IntN(4000))}, nil
-			}),
-			clew.EditToolResultFunc(func(_ context.Context, e clew.ToolResultEvent) (clew.ToolResultDecision, error) {
-				return clew.ToolResultDecision{Content: []message.Block{message.TextBlock(text(r, 200))}}, nil
-			}),
+			}},
+			{AfterCompact: func(context.Context, clew.Event) (clew.Decision, error) {
+				return clew.Decision{Add: text(r, 1+r.IntN(4000))}, nil
+			}},
+			{EditToolResult: func(_ context.Context, e clew.ToolResultEvent) (clew.Decision, error) {
+				return clew.Decision{Content: []message.Block{message.TextBlock(text(r, 200))}}, nil
+			}},
 		}
 		s := newSession(t, cfg)
 		for k := range 25 {
@@ -447,7 +448,7 @@ func TestHooksAnswerAnything(t *testing.T) {
 				t.Fatalf("seed %d: the request is not what the log gives", seed)
 			}
 			for _, w := range p.Warnings {
-				if hook := (*clew.HookError)(nil); errors.As(w, &hook) && hook.Panic && hook.Point != "Events" {
+				if hook := (*clew.HookError)(nil); errors.As(w, &hook) && hook.Panic && hook.Point != "OnEvent" {
 					t.Errorf("seed %d: %v", seed, w)
 				}
 			}

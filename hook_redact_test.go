@@ -8,6 +8,7 @@ import (
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
 )
 
 // What a hook took out of the context comes back neither with a summary nor with its
@@ -16,8 +17,8 @@ func TestRedactedStaysOut(t *testing.T) {
 	const secret = "hunter2hunter2"
 	ctx := context.Background()
 	cfg := small(8_000)
-	cfg.Hooks = []clew.Hook{clew.EditContextFunc(func(_ context.Context, e clew.ContextEvent) (clew.ContextDecision, error) {
-		var d clew.ContextDecision
+	cfg.Hooks = []clew.Hooks{{EditContext: func(_ context.Context, e clew.ContextEvent) (clew.Decision, error) {
+		var d clew.Decision
 		for _, it := range e.Context() {
 			changed := false
 			for i, b := range it.Message.Content {
@@ -31,11 +32,11 @@ func TestRedactedStaysOut(t *testing.T) {
 				}
 			}
 			if changed {
-				d.Edits = append(d.Edits, clew.Edit{Entry: it.Entry, Content: it.Message.Content})
+				d.Edits = append(d.Edits, clew.Edit{Entry: it.Entry.ID, Content: it.Message.Content})
 			}
 		}
 		return d, nil
-	})}
+	}}}
 	s := newSession(t, cfg)
 	ids := add(t, s, message.User("Remember: the password is "+secret+", use it for deploy.", start),
 		message.Assistant(start, message.TextBlock("I use "+secret+"."), message.ToolCallBlock("c0", "bash", []byte(`{"command":"deploy --password `+secret+`"}`))),
@@ -67,7 +68,7 @@ func TestRedactedStaysOut(t *testing.T) {
 			t.Errorf("the secret was copied to %s", e.Raw())
 		}
 	}
-	if _, err := s.Undo(ctx, clew.UndoOptions{KeepLater: true}); err != nil {
+	if _, err := s.Undo(ctx, session.UndoOptions{KeepLater: true}); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(contextOf(t, s.Log().Store()), secret) {
@@ -77,7 +78,7 @@ func TestRedactedStaysOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b.Summary == nil || strings.Contains(b.Summary.Entry.Summary+string(b.Summary.Entry.Details), secret) {
+	if b.Summary == nil || strings.Contains(b.Summary.Summary+string(b.Summary.Details), secret) {
 		t.Error("the secret is in the summary of the branch")
 	}
 	// The branch stands before the edits, which are on the other one: the hook makes them

@@ -23,18 +23,18 @@ func fullSession(t *testing.T, cfg clew.Config) *clew.Session {
 
 func TestBeforeCompactCancels(t *testing.T) {
 	asked := 0
-	hook := clew.BeforeCompactFunc(func(_ context.Context, e clew.BeforeCompactEvent) (clew.Decision, error) {
+	hook := clew.Hooks{BeforeCompact: func(_ context.Context, e clew.BeforeCompactEvent) (clew.Decision, error) {
 		asked++
 		if e.Reason != compact.Threshold || e.Before.Tokens <= e.Budget.Limit || e.Why == "" {
 			t.Errorf("event %+v", e)
 		}
 		return clew.Decision{Cancel: true, Why: "the demo is on"}, nil
-	})
-	never := clew.BeforeCompactFunc(func(context.Context, clew.BeforeCompactEvent) (clew.Decision, error) {
+	}}
+	never := clew.Hooks{BeforeCompact: func(context.Context, clew.BeforeCompactEvent) (clew.Decision, error) {
 		t.Error("asked after a hook that stopped the pass")
 		return clew.Decision{}, nil
-	})
-	s := fullSession(t, clew.Config{Hooks: []clew.Hook{hook, never}})
+	}}
+	s := fullSession(t, clew.Config{Hooks: []clew.Hooks{hook, never}})
 	before := logged(t, s.Log().Store())
 	p := prepare(t, s)
 	if p.Plan.Act || !strings.Contains(p.Plan.Why, "the demo is on") || len(p.Entries) != 0 || asked != 1 {
@@ -47,20 +47,20 @@ func TestBeforeCompactCancels(t *testing.T) {
 
 func TestBeforeCompactReplacesTheSummary(t *testing.T) {
 	give := "Everything is fine. The port is 8377."
-	var told clew.Result
-	cfg := clew.Config{Hooks: []clew.Hook{
-		clew.BeforeCompactFunc(func(_ context.Context, e clew.BeforeCompactEvent) (clew.Decision, error) {
+	var told clew.Event
+	cfg := clew.Config{Hooks: []clew.Hooks{
+		{BeforeCompact: func(_ context.Context, e clew.BeforeCompactEvent) (clew.Decision, error) {
 			for _, m := range e.Messages() {
 				m.Content = nil // a copy
 			}
 			return clew.Decision{Summary: give}, nil
-		}),
-		clew.AfterCompactFunc(func(_ context.Context, e clew.AfterCompactEvent) (clew.Addition, error) {
-			told = e.Result
-			e.Result.Plan.Stages[0].Freed = -1
-			e.Result.Entries[0] = "changed"
-			return clew.Addition{}, nil
-		}),
+		}},
+		{AfterCompact: func(_ context.Context, e clew.Event) (clew.Decision, error) {
+			told = e
+			e.Plan.Stages[0].Freed = -1
+			e.Entries[0] = "changed"
+			return clew.Decision{}, nil
+		}},
 	}}
 	s := fullSession(t, cfg)
 	p := prepare(t, s)
@@ -91,12 +91,12 @@ func TestBeforeCompactReplacesTheSummary(t *testing.T) {
 
 func TestBeforeCompactEditsInstructions(t *testing.T) {
 	var got []string
-	add := func(word string) clew.Hook {
-		return clew.BeforeCompactFunc(func(_ context.Context, e clew.BeforeCompactEvent) (clew.Decision, error) {
+	add := func(word string) clew.Hooks {
+		return clew.Hooks{BeforeCompact: func(_ context.Context, e clew.BeforeCompactEvent) (clew.Decision, error) {
 			return clew.Decision{Instructions: e.Instructions + word}, nil
-		})
+		}}
 	}
-	cfg := clew.Config{Hooks: []clew.Hook{add(" b"), add(" c")}}
+	cfg := clew.Config{Hooks: []clew.Hooks{add(" b"), add(" c")}}
 	cfg.Policy.Instructions = "a"
 	cfg.Policy.Summarizer = summarizerFunc(func(_ context.Context, in summary.Input) error {
 		got = append(got, in.Instructions)
@@ -112,17 +112,17 @@ func TestHooksThatFail(t *testing.T) {
 	boom := errors.New("boom")
 	var s *clew.Session
 	var inside error
-	s = fullSession(t, clew.Config{Hooks: []clew.Hook{
-		clew.BeforeCompactFunc(func(context.Context, clew.BeforeCompactEvent) (clew.Decision, error) { panic("oh no") }),
-		clew.BeforeCompactFunc(func(context.Context, clew.BeforeCompactEvent) (clew.Decision, error) {
+	s = fullSession(t, clew.Config{Hooks: []clew.Hooks{
+		{BeforeCompact: func(context.Context, clew.BeforeCompactEvent) (clew.Decision, error) { panic("oh no") }},
+		{BeforeCompact: func(context.Context, clew.BeforeCompactEvent) (clew.Decision, error) {
 			return clew.Decision{Cancel: true}, boom // no answer
-		}),
-		clew.AfterCompactFunc(func(ctx context.Context, _ clew.AfterCompactEvent) (clew.Addition, error) {
+		}},
+		{AfterCompact: func(ctx context.Context, _ clew.Event) (clew.Decision, error) {
 			ctx, cancel := context.WithTimeout(ctx, 5*time.Second) // or it would wait for itself
 			defer cancel()
 			_, inside = s.Prepare(ctx)
 			panic(boom)
-		}),
+		}},
 	}})
 	p := prepare(t, s)
 	if !p.Plan.Act || len(p.Entries) == 0 || len(p.Warnings) != 3 {
@@ -148,14 +148,14 @@ func TestHooksThatFail(t *testing.T) {
 func TestCancelledPass(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var told error
-	cfg := clew.Config{Hooks: []clew.Hook{
-		clew.CompactFailedFunc(func(ctx context.Context, e clew.CompactFailedEvent) error {
+	cfg := clew.Config{Hooks: []clew.Hooks{
+		{CompactFailed: func(ctx context.Context, e clew.Event) error {
 			told = e.Err
 			if ctx.Err() != nil || !e.Aborted || e.Attempt != 1 {
 				t.Errorf("the hook got a context that is done, or %+v", e)
 			}
 			panic("and this")
-		}),
+		}},
 	}}
 	cfg.Policy.Summarizer = summarizerFunc(func(ctx context.Context, _ summary.Input) error { cancel(); return ctx.Err() })
 	s := fullSession(t, cfg)

@@ -16,6 +16,7 @@ import (
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/summary"
 )
 
@@ -53,15 +54,15 @@ func TestIsolation(t *testing.T) {
 		before := tree(t, top, own)
 		path := filepath.Join(own, "s.jsonl")
 		cfg := fixed(small(20_000))
-		cfg.OutOfLine, cfg.Cache = 3000, filepath.Join(own, "cache")
-		cfg.Hooks = []clew.Hook{clew.BeforeCompactFunc(func(context.Context, clew.BeforeCompactEvent) (clew.Decision, error) {
+		cfg.SpillOver, cfg.Cache = 3000, filepath.Join(own, "cache")
+		cfg.Hooks = []clew.Hooks{{BeforeCompact: func(context.Context, clew.BeforeCompactEvent) (clew.Decision, error) {
 			d := clew.Decision{Instructions: pick()}
 			if r.IntN(3) == 0 {
 				d.Summary = "the hook says " + pick() + " and " + pick()
 			}
 			return d, nil
-		})}
-		s, err := clew.Create(ctx, path, cfg)
+		}}}
+		s, err := clew.Open(ctx, path, cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +103,7 @@ func TestIsolation(t *testing.T) {
 				}
 			}
 			if r.IntN(9) == 0 && k > 20 {
-				if _, err := s.Undo(ctx, clew.UndoOptions{KeepLater: true}); err != nil && !errors.Is(err, clew.ErrNothingToUndo) {
+				if _, err := s.Undo(ctx, session.UndoOptions{KeepLater: true}); err != nil && !errors.Is(err, clew.ErrNothingToUndo) {
 					t.Error(err)
 				}
 			}

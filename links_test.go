@@ -16,7 +16,7 @@ import (
 func TestLinkForLargeOutputIsNotFollowed(t *testing.T) {
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "s.jsonl")
-	s, err := clew.Create(ctx, path, clew.Config{})
+	s, err := clew.Open(ctx, path, clew.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func TestLinkForLargeOutputIsNotFollowed(t *testing.T) {
 		"purge":  func() error { _, err := clew.Purge(ctx, path, jsonl.PurgeOptions{Text: "secret"}); return err },
 		"remove": func() error { _, err := clew.RemoveFile(ctx, path); return err },
 		"copy": func() error {
-			_, err := clew.CopyOutOfLine(ctx, path, filepath.Join(t.TempDir(), "t.jsonl"))
+			_, err := clew.CopySpilled(ctx, path, filepath.Join(t.TempDir(), "t.jsonl"))
 			return err
 		},
 	} {

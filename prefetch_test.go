@@ -19,7 +19,7 @@ func TestCheckpointsChangeNothing(t *testing.T) {
 	for seed := range uint64(4) {
 		path := tempFile(t)
 		cfg := fixed(small(30_000))
-		s, err := clew.Create(ctx, path, cfg)
+		s, err := clew.Open(ctx, path, cfg)
 		if err != nil {
 			t.Fatal(err)
 		}

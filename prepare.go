@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -104,19 +103,16 @@ func (s *Session) Prepare(ctx context.Context) (*Prepared, error) {
 	if err := s.sync(ctx); err != nil { // before the request leaves
 		return nil, failed(op, "", err)
 	}
-	snap, err := s.settled(ctx, op)
+	snap, err := s.loadSendable(ctx, op)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.editContext(ctx); err != nil {
+	if snap, err = s.editContext(ctx, snap); err != nil {
 		return nil, failed(op, "", err)
 	}
-	r, err := s.pass(ctx, PassInfo{Reason: compact.Threshold}, nil, false)
+	r, snap, err := s.pass(ctx, snap, Event{Reason: compact.Threshold}, nil, false)
 	if err == nil && len(r.Entries) > 0 {
-		err = s.passAgain(ctx, r)
-	}
-	if err == nil {
-		snap, err = s.load(ctx)
+		snap, err = s.passAgain(ctx, snap, r)
 	}
 	if err != nil {
 		return nil, failed(op, "", err)
@@ -168,7 +164,7 @@ func (s *Session) Compact(ctx context.Context, opt CompactOptions) (*Result, err
 		return nil, err
 	}
 	defer s.end()
-	snap, err := s.settled(ctx, op)
+	snap, err := s.loadSendable(ctx, op)
 	if err != nil {
 		return nil, err
 	}
@@ -181,10 +177,7 @@ func (s *Session) Compact(ctx context.Context, opt CompactOptions) (*Result, err
 	if opt.Summary != nil {
 		policy.Summarizer = &suppliedSummary{SuppliedSummary: *opt.Summary, own: policy.Summarizer, warnings: &s.warnings}
 	}
-	r, err := s.pass(ctx, PassInfo{Reason: cmp.Or(opt.Reason, compact.Manual), WillRetry: opt.WillRetry}, &policy, opt.DryRun)
-	if err == nil {
-		snap, err = s.load(ctx)
-	}
+	r, snap, err := s.pass(ctx, snap, Event{Reason: cmp.Or(opt.Reason, compact.Manual), WillRetry: opt.WillRetry}, &policy, opt.DryRun)
 	if err != nil {
 		return nil, failed(op, "", err)
 	}
@@ -193,8 +186,8 @@ func (s *Session) Compact(ctx context.Context, opt CompactOptions) (*Result, err
 	return r, nil
 }
 
-// settled returns the snapshot at the leaf, where no call waits for its result.
-func (s *Session) settled(ctx context.Context, op string) (*compact.Snapshot, error) {
+// loadSendable is load where no call waits for its result.
+func (s *Session) loadSendable(ctx context.Context, op string) (*compact.Snapshot, error) {
 	snap, err := s.load(ctx)
 	if err != nil {
 		return nil, failed(op, "", err)
@@ -211,160 +204,93 @@ func (s *Session) takeWarnings() []error {
 	return w
 }
 
-// conflictTries is how often a pass is planned when another program writes to the session
-// meanwhile.
-const conflictTries = 3
-
-// check says whether a pass would be made. What was found out about the same snapshot
-// before is not worked out again.
-func (s *Session) check(snap *compact.Snapshot, req compact.Request) (*compact.Plan, error) {
-	req.Checked = s.checked
-	plan, err := compact.Check(snap, req)
-	if err == nil {
-		c := *plan
-		s.checked = &c
+// load returns the snapshot at the leaf. It depends on the log, the leaf and the settings
+// alone, so the one that the session holds stands until the leaf moves.
+func (s *Session) load(ctx context.Context) (*compact.Snapshot, error) {
+	leaf := s.log.Leaf()
+	if s.snap != nil && s.snap.Leaf == leaf {
+		return s.snap, nil
 	}
-	return plan, err
-}
-
-// pass makes a pass if the snapshot at the leaf asks for one, by a policy in the place of
-// the snapshot's if there is one. On an error nothing was written.
-func (s *Session) pass(ctx context.Context, info PassInfo, policy *compact.Policy, dryRun bool) (*Result, error) {
-	snap, err := s.load(ctx)
+	snap, err := compact.Load(ctx, s.log.Store(), leaf, s.cfg.setup())
 	if err != nil {
 		return nil, err
 	}
-	req := compact.Request{Reason: info.Reason, Policy: policy, Found: s.found}
-	plan, err := s.check(snap, req)
-	if err != nil {
-		return nil, err
-	}
-	r := &Result{Plan: plan}
-	if why := s.cfg.declines(snap, plan); why != "" {
-		req.OnlyThinking = true
-		if !plan.OnlyThinking {
-			if r.Plan, err = s.check(snap, req); err != nil {
-				return nil, err
-			}
-		}
-		if !r.Plan.Act {
-			r.Plan, plan.Act, plan.Why = plan, false, why
-		}
-	}
-	if !r.Plan.Act {
-		if plan.Breaker || info.Reason != compact.Threshold || plan.Why != r.Plan.Why {
-			s.passDeclined(ctx, snap, info, r.Plan)
-		}
-		return r, nil
-	}
-	s.attempts++
-	if dryRun {
-		defer func(n int) { s.attempts = n }(s.attempts - 1)
-	}
-	info.Session, info.Attempt, info.Before, info.Budget = s.log.Store().Header().ID, s.attempts, r.Plan.Before, r.Plan.Budget
-	ended := s.passBegun(ctx, snap, info, r.Plan)
-	err = s.makePass(ctx, snap, r, info, req, dryRun)
-	ended(r, err)
-	if err != nil {
-		var warnings []error
-		s.tellFailed(ctx, CompactFailedEvent{PassInfo: info, Err: err}, &warnings)
-		return nil, errors.Join(append([]error{err}, warnings...)...)
-	}
-	return r, nil
+	s.snap = snap
+	return snap, nil
 }
 
-// passAgain makes a second pass where the first has left something to do: a hook has
-// closed the open tool loop whose signed reasoning had to stay, or what was reported of
-// the context no longer counts and the estimate is over the limit.
-func (s *Session) passAgain(ctx context.Context, r *Result) error {
-	snap, err := s.load(ctx)
-	if err != nil {
-		return err
+// setup says how the session is measured and compacted.
+func (c Config) setup() *compact.Setup {
+	s := &compact.Setup{
+		Model: session.Model{Provider: c.Provider, ID: c.Model}, Policy: c.policy,
+		Uncalibrated: c.Counter != nil, System: c.System, Tools: c.Tools,
 	}
-	plan, err := s.check(snap, compact.Request{})
-	if err != nil || !plan.Act {
-		return err
+	if c.Counter != nil {
+		s.Counter = func(session.Model) token.Counter { return c.Counter }
 	}
-	again, err := s.pass(ctx, PassInfo{Reason: plan.Reason}, nil, false)
-	if err != nil {
-		return err
-	}
-	r.Entries = append(r.Entries, again.Entries...)
-	r.Warnings = append(r.Warnings, again.Warnings...)
-	return nil
+	return s
 }
 
-// makePass makes the pass that r.Plan asks for.
-func (s *Session) makePass(ctx context.Context, snap *compact.Snapshot, r *Result, info PassInfo, req compact.Request, dryRun bool) error {
-	checked := r.Plan
-	policy := snap.Policy
-	if req.Policy != nil {
-		policy = *req.Policy
-	}
-	e := BeforeCompactEvent{PassInfo: info, Why: checked.Why, Usage: snap.LastUsage(), Instructions: policy.Instructions, view: snap}
-	if asks[BeforeCompact](s.cfg.Hooks) {
-		// Hooks are not asked about a pass in which nothing can be done.
-		if e.forecast = forecastPass(ctx, snap, req, policy); e.forecast.err == nil && !e.forecast.plan.Act {
-			r.Plan = e.forecast.plan
-			s.attempts--
-			return nil
-		}
-	}
-	d, edits := s.askBefore(ctx, e, policy, &r.Warnings)
-	if d.Cancel {
-		checked.Act, checked.Why = false, "a hook stopped it: "+cmp.Or(d.Why, "it did not say why")
-		return nil
-	}
-	if !dryRun {
-		if err := s.applyEdits(ctx, edits); err != nil {
-			return err
-		}
-	}
-	policy = d.on(s.named(ctx, policy))
-	if d.Summary != "" {
-		policy.Summarizer = &suppliedSummary{SuppliedSummary: SuppliedSummary{Text: d.Summary, By: "hook"}, own: policy.Summarizer, warnings: &r.Warnings}
-	}
-	req.Policy, req.Checked = &policy, s.checked
-	for try := 1; ; try++ {
-		snap, err := s.load(ctx)
-		if err != nil {
-			return err
-		}
-		if r.Plan, err = compact.Make(s.inside(ctx), snap, req); err != nil {
-			return err
-		}
-		if sum := r.Plan.Summary; sum != nil {
-			for _, why := range sum.Rejected {
-				s.warnings = append(s.warnings, fmt.Errorf("summarize: %s", why))
-			}
-		}
-		if !r.Plan.Act || dryRun {
-			return nil
-		}
-		entries, err := compact.Apply(ctx, s.log, r.Plan)
-		if errors.Is(err, session.ErrConflict) && try < conflictTries {
-			if _, err := s.log.Store().Refresh(ctx); err != nil {
-				return err
-			}
-			s.snap = nil
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		r.Entries = ids(entries)
-		s.dirty, s.snap, s.attempts = false, snap.With(entries...), 0
-		s.tellAfter(ctx, AfterCompactEvent{PassInfo: info, Usage: usageOf(entries)}, r)
-		return nil
+// extend brings the snapshot up to date with entries that were appended. It reads nothing
+// that must be read, so it can't fail after what was written.
+func (s *Session) extend(entries []*session.Entry) {
+	if s.snap != nil {
+		s.snap = s.snap.With(entries...)
 	}
 }
 
-// usageOf is what the entries of a pass say that it cost, nil for nothing.
-func usageOf(entries []*session.Entry) *message.Usage {
-	for _, e := range entries {
-		if u := e.UsageReport(); u != nil {
-			return u
+// prefetchBytes is how much one Prepare reads for the next summary, at most: a request
+// waits for it.
+const prefetchBytes = 256 << 10
+
+// prefetched is how far the messages of a context were read for the next summary.
+type prefetched struct {
+	compaction *session.Entry // of the context
+	searched   int            // items in which checkpoints were looked for
+	until      int            // items before the latest checkpoint
+	warmed     int            // items that are prepared
+}
+
+// prefetch prepares the next summary at checkpoints, where a task has ended: a later pass
+// finds prepared what came before. That saves time then and changes nothing. It begins
+// when half of the limit is reached, and reads each message once.
+func (s *Session) prefetch(snap *compact.Snapshot) {
+	if snap.Reading.Tokens < snap.Budget.Limit/2 || asksOthers(snap.Policy.Summarizer) {
+		return
+	}
+	items := snap.Context.Items
+	a := &s.ready
+	if a.compaction != snap.Context.Compaction || a.searched > len(items) {
+		*a = prefetched{compaction: snap.Context.Compaction, searched: len(items)}
+	}
+	if from := answerBefore(items, a.searched); from < len(items) {
+		if points := summary.Checkpoints(items[from:], snap.Cwd); len(points) > 0 {
+			a.until = max(a.until, from+points[len(points)-1].After)
 		}
 	}
-	return nil
+	a.searched = len(items)
+	to, bytes := a.warmed, 0
+	for to < a.until && bytes < prefetchBytes {
+		bytes += len(items[to].Message.JSON())
+		to++
+	}
+	if to > a.warmed {
+		from := answerBefore(items, a.warmed)
+		s.found.Warm(items[from:to], snap.Cwd, snap.Policy.Instructions)
+		a.warmed = to
+	}
+}
+
+// answerBefore returns the answer whose results stand at an item, or the item.
+func answerBefore(items []session.Item, at int) int {
+	for at > 0 && at < len(items) && items[at].Message.ToolCallID != "" {
+		at--
+	}
+	return at
+}
+
+// asksOthers reports whether summaries are not made by rules.
+func asksOthers(s summary.Summarizer) bool {
+	_, ours := s.(summary.Deterministic)
+	return s != nil && !ours
 }

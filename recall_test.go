@@ -61,7 +61,7 @@ func TestRecallAll(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 8))
 		blobs := new(blob.Memory)
 		cfg := small(6_000 + 2_000*int64(seed%3))
-		cfg.Blobs, cfg.OutOfLine = blobs, 3_000
+		cfg.Blobs, cfg.SpillOver = blobs, 3_000
 		cfg = fixed(cfg)
 		if seed%2 == 1 { // ids made from the time share their beginning
 			clock := uint32(0x190a1b2c)
@@ -267,7 +267,7 @@ func TestSearchAfterFivePasses(t *testing.T) {
 		}
 	}
 	for _, f := range facts {
-		found, err := s.Search(ctx, recall.Query{Text: f.query}, clew.ScopeLeft)
+		found, err := s.Search(ctx, clew.Query{Text: f.query, Scope: clew.ScopeLeft})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -283,17 +283,17 @@ func TestSearchAfterFivePasses(t *testing.T) {
 		}
 		call := "r" + f.query
 		add(t, s, message.Assistant(start, message.ToolCallBlock(call, recall.ToolName, args)), message.ToolResult(call, recall.ToolName, answer, false, start))
-		again, err := s.Search(ctx, recall.Query{Text: `"` + f.fact + `"`, Roles: []message.Role{message.RoleToolResult}}, clew.ScopePath)
+		again, err := s.Search(ctx, clew.Query{Text: `"` + f.fact + `"`, Roles: []message.Role{message.RoleToolResult}, Scope: clew.ScopePath})
 		if err != nil || again.Total != 1 {
 			t.Errorf("%q is found %d times, %v", f.fact, again.Total, err)
 		}
 	}
 	add(t, s, message.Assistant(start, message.TextBlock("the port is 54329")))
 	// What is in the context word for word has not left it.
-	if found, err := s.Search(ctx, recall.Query{Text: `"the port is 54329"`}, clew.ScopeLeft); err != nil || found.Total != 0 {
+	if found, err := s.Search(ctx, clew.Query{Text: `"the port is 54329"`, Scope: clew.ScopeLeft}); err != nil || found.Total != 0 {
 		t.Error(found.Total, err)
 	}
-	if found, err := s.Search(ctx, recall.Query{Text: `"the port is 54329"`}, clew.ScopePath); err != nil || found.Total != 1 {
+	if found, err := s.Search(ctx, clew.Query{Text: `"the port is 54329"`, Scope: clew.ScopePath}); err != nil || found.Total != 1 {
 		t.Error(found.Total, err)
 	}
 }
@@ -304,7 +304,7 @@ func TestSearchOutOfLine(t *testing.T) {
 	ctx := context.Background()
 	file := tempFile(t)
 	cfg := small(200_000)
-	cfg.OutOfLine = 60_000
+	cfg.SpillOver = 60_000
 	outputs := func(secret string) []*message.Message { // smaller than those of outputs
 		msgs := outputs(secret)
 		msgs[2] = message.ToolResult("c1", "read", large(200_000, secret), false, start)
@@ -315,7 +315,7 @@ func TestSearchOutOfLine(t *testing.T) {
 		msgs[3] = shell
 		return msgs
 	}
-	s, err := clew.Create(ctx, file, fixed(cfg))
+	s, err := clew.Open(ctx, file, fixed(cfg))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -323,7 +323,7 @@ func TestSearchOutOfLine(t *testing.T) {
 	ids := add(t, s, msgs...)
 	look := func(s *clew.Session) *clew.Found {
 		t.Helper()
-		found, err := s.Search(ctx, recall.Query{Text: "zq47y11"}, clew.ScopePath)
+		found, err := s.Search(ctx, clew.Query{Text: "zq47y11", Scope: clew.ScopePath})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -622,7 +622,7 @@ func ExampleSession_Search() {
 	_, _ = s.Append(ctx,
 		message.User("never touch schema_v2.sql", start),
 		message.Assistant(start, message.TextBlock("Understood.")))
-	found, err := s.Search(ctx, recall.Query{Text: "schema"}, clew.ScopePath)
+	found, err := s.Search(ctx, clew.Query{Text: "schema", Scope: clew.ScopePath})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -141,18 +141,17 @@ func (s *Session) toolRecall(ctx context.Context, a recallArguments) (string, er
 
 // toolSearch answers a call with a query.
 func (s *Session) toolSearch(ctx context.Context, a recallArguments) (string, error) {
-	q := recall.Query{Text: a.Query, Tool: a.Tool, Path: a.Path, Offset: a.Offset, Limit: a.Limit}
+	q := Query{Text: a.Query, Tool: a.Tool, Path: a.Path, Offset: a.Offset, Limit: a.Limit}
 	if a.Role != "" {
 		q.Roles = []message.Role{message.Role(a.Role)}
 	}
-	scope := ScopePath
 	switch {
 	case a.Left:
-		scope = ScopeLeft
+		q.Scope = ScopeLeft
 	case a.All:
-		scope = ScopeAll
+		q.Scope = ScopeAll
 	}
-	f, err := s.search(ctx, q, scope)
+	f, err := s.search(ctx, q)
 	if err != nil {
 		return "", err
 	}
@@ -172,7 +171,7 @@ func (s *Session) toolSearch(ctx context.Context, a recallArguments) (string, er
 	var b strings.Builder
 	b.WriteString(recall.ResultLine(what))
 	var here map[string]bool
-	if scope == ScopeAll {
+	if q.Scope == ScopeAll {
 		here = s.index.Path(s.log.Leaf())
 	}
 	for _, h := range f.Hits {
@@ -185,7 +184,7 @@ func (s *Session) toolSearch(ctx context.Context, a recallArguments) (string, er
 	return b.String(), nil
 }
 
-func hitSpeaker(h recall.Hit) string {
+func hitSpeaker(h Hit) string {
 	who := speaker(h.Role, strings.Join(h.Tools, ", "))
 	if h.Role == message.RoleAssistant && len(h.Tools) > 0 {
 		who += " calling " + strings.Join(h.Tools, ", ")

@@ -18,7 +18,7 @@ import (
 func recordSession(t *testing.T) (*clew.Session, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s.jsonl")
-	s, err := clew.Create(t.Context(), path, clew.Config{Provider: "anthropic", Model: "claude-sonnet-4-5"})
+	s, err := clew.Open(t.Context(), path, clew.Config{Provider: "anthropic", Model: "claude-sonnet-4-5"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestAppendAs(t *testing.T) {
 		t.Errorf("nothing: %v", err)
 	}
 	items, err := s.Context(t.Context())
-	if err != nil || len(items) != 1 || items[0].Entry != id || items[0].Message.Text() != "hello" {
+	if err != nil || len(items) != 1 || items[0].Entry.ID != id || items[0].Message.Text() != "hello" {
 		t.Errorf("%+v, %v", items, err)
 	}
 }
@@ -86,7 +86,7 @@ func TestRecordAndOmit(t *testing.T) {
 	}
 	var got []string
 	for _, it := range items {
-		got = append(got, it.Entry)
+		got = append(got, it.Entry.ID)
 	}
 	if !slices.Equal(got, []string{ids[0], ids[3]}) {
 		t.Errorf("the context has %v of %v", got, ids)

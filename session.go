@@ -5,6 +5,10 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -50,13 +54,21 @@ type Session struct {
 	rendered *wire.Cache            // the check of the last requests
 }
 
-// Open opens the session in a file, for writing: no other program that asks can
-// open it so meanwhile. The file may be one that pi wrote.
+// Open opens the session in a file, or makes the file where there is none. The file is
+// open for writing: no other program that asks can open it so meanwhile. It may be one
+// that pi wrote.
 func Open(ctx context.Context, path string, cfg Config) (*Session, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	f, err := jsonl.Open(ctx, path, jsonl.Options{})
+	var f *jsonl.File
+	err := fs.ErrNotExist
+	if !cfg.MustBeNew {
+		f, err = jsonl.Open(ctx, path, jsonl.Options{})
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		f, err = jsonl.Create(ctx, path, cfg.header(), jsonl.Options{})
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -73,19 +85,6 @@ func openFile(ctx context.Context, f *jsonl.File, cfg Config) (*Session, error) 
 		cfg.Blobs = blobs
 	}
 	return closeOnError(OpenStore(ctx, f, cfg))(f)
-}
-
-// Create makes a session in a new file. It fails with fs.ErrExist when there
-// is a file of that name.
-func Create(ctx context.Context, path string, cfg Config) (*Session, error) {
-	if err := cfg.Validate(); err != nil {
-		return nil, err
-	}
-	f, err := jsonl.Create(ctx, path, cfg.header(), jsonl.Options{})
-	if err != nil {
-		return nil, err
-	}
-	return openFile(ctx, f, cfg)
 }
 
 // New makes a session in memory.
@@ -183,6 +182,15 @@ func (s *Session) begin(ctx context.Context, op string) error {
 
 func (s *Session) end() { <-s.turn }
 
+// do runs fn as an operation. Its error says what was tried, on what.
+func (s *Session) do(ctx context.Context, op, subject string, fn func() error) error {
+	if err := s.begin(ctx, op); err != nil {
+		return err
+	}
+	defer s.end()
+	return failed(op, subject, fn())
+}
+
 // Close makes everything durable and closes the store. It waits for the
 // operation under way. A second Close does nothing.
 func (s *Session) Close() error {
@@ -209,7 +217,7 @@ func (s *Session) Log() *session.Log { return s.log }
 
 // Append writes messages to the end of the conversation, all or none, and
 // returns the ids of their entries. What the user typed is durable when it
-// returns; for the rest see Config.Durability. The messages are copied. Large
+// returns; for the rest see Config.SyncLate. The messages are copied. Large
 // output goes beside the log, see Config.Blobs.
 func (s *Session) Append(ctx context.Context, msgs ...*message.Message) ([]string, error) {
 	const op = "append"
@@ -228,7 +236,7 @@ func (s *Session) Append(ctx context.Context, msgs ...*message.Message) ([]strin
 	if err != nil {
 		return nil, failed(op, "", err)
 	}
-	entries, err := s.append(ctx, user || s.cfg.Durability == DurableAppend, append(drafts, notes...)...)
+	entries, err := s.append(ctx, user || !s.cfg.SyncLate, append(drafts, notes...)...)
 	for _, m := range msgs {
 		if err == nil && m.Usage != nil { // a limit below what was just answered is wrong
 			s.cfg.Windows.Accepted(catalogue.Route{Provider: m.Provider, Model: m.Model}, m.Usage)
@@ -240,7 +248,7 @@ func (s *Session) Append(ctx context.Context, msgs ...*message.Message) ([]strin
 // drafts returns the entries for messages, and those that say what hooks have
 // replaced in them. These come last: nothing stands between a call and its result.
 func (s *Session) drafts(ctx context.Context, msgs []*message.Message) (drafts, notes []session.Draft, err error) {
-	hooked := asks[EditToolResult](s.cfg.Hooks)
+	hooked := s.asks(func(h *Hooks) bool { return h.EditToolResult != nil })
 	for i, m := range msgs {
 		if hooked {
 			edited, note, ok := s.editResult(ctx, m, msgs[:i])
@@ -248,7 +256,7 @@ func (s *Session) drafts(ctx context.Context, msgs []*message.Message) (drafts, 
 				notes = append(notes, note)
 			}
 		}
-		if m, err = s.outOfLine(ctx, m); err != nil {
+		if m, err = s.spill(ctx, m); err != nil {
 			return nil, nil, err
 		}
 		drafts = append(drafts, session.Message(m))
@@ -307,7 +315,10 @@ func checkMessage(m *message.Message) error {
 // SetModel writes down which model is called from now on. It counts where
 // Config.Model is empty: the next Prepare compacts for that model's window.
 func (s *Session) SetModel(ctx context.Context, provider, model string) error {
-	return s.write(ctx, "set the model", "", session.NewModelChange(session.Model{Provider: provider, ID: model}))
+	return s.do(ctx, "set the model", "", func() error {
+		_, err := s.append(ctx, true, session.NewModelChange(session.Model{Provider: provider, ID: model}))
+		return err
+	})
 }
 
 // Pin keeps an entry word for word through every pass, until Unpin.
@@ -317,69 +328,36 @@ func (s *Session) Pin(ctx context.Context, id string) error { return s.pin(ctx, 
 func (s *Session) Unpin(ctx context.Context, id string) error { return s.pin(ctx, "unpin", id, false) }
 
 func (s *Session) pin(ctx context.Context, op, id string, on bool) error {
-	if err := s.begin(ctx, op); err != nil {
+	return s.do(ctx, op, id, func() error {
+		_, err := s.log.Store().Get(ctx, id)
+		if err == nil {
+			_, err = s.append(ctx, true, session.NewPin(id, on))
+		}
 		return err
-	}
-	defer s.end()
-	if _, err := s.log.Store().Get(ctx, id); err != nil {
-		return failed(op, id, err)
-	}
-	_, err := s.append(ctx, true, session.NewPin(id, on))
-	return failed(op, id, err)
-}
-
-// write appends drafts as an operation of its own.
-func (s *Session) write(ctx context.Context, op, subject string, drafts ...session.Draft) error {
-	if err := s.begin(ctx, op); err != nil {
-		return err
-	}
-	defer s.end()
-	_, err := s.append(ctx, true, drafts...)
-	return failed(op, subject, err)
+	})
 }
 
 // CloseOpenCalls appends a result for every call that waits for one. It says that
 // the call was interrupted. After it the context can be prepared and rendered
 // again. It returns the number of calls.
-func (s *Session) CloseOpenCalls(ctx context.Context) (int, error) {
-	const op = "close open calls"
-	if err := s.begin(ctx, op); err != nil {
-		return 0, err
-	}
-	defer s.end()
-	n, err := compact.CloseOpenCalls(ctx, s.log)
-	return n, failed(op, "", err)
+func (s *Session) CloseOpenCalls(ctx context.Context) (n int, err error) {
+	err = s.do(ctx, "close open calls", "", func() error { n, err = compact.CloseOpenCalls(ctx, s.log); return err })
+	return n, err
 }
-
-// UndoOptions changes one Undo.
-type UndoOptions = session.UndoOptions
-
-// Undone says what Undo did.
-type Undone = session.Undone
 
 // Undo takes the latest pass back: the context is what it was before it. Right
 // after an undo it is a redo. When turns came after the pass it fails with a
 // *session.LaterError, unless opt.KeepLater.
-func (s *Session) Undo(ctx context.Context, opt UndoOptions) (Undone, error) {
-	const op = "undo"
-	if err := s.begin(ctx, op); err != nil {
-		return Undone{}, err
-	}
-	defer s.end()
-	u, err := s.log.Undo(ctx, opt)
-	return u, failed(op, "", err)
+func (s *Session) Undo(ctx context.Context, opt session.UndoOptions) (u session.Undone, err error) {
+	err = s.do(ctx, "undo", "", func() error { u, err = s.log.Undo(ctx, opt); return err })
+	return u, err
 }
 
 // Navigate moves the leaf to an entry, "" for before the first: the conversation
 // goes on from there, on a branch of its own. reason is for the reader of the
 // tree.
 func (s *Session) Navigate(ctx context.Context, id, reason string) error {
-	const op = "navigate"
-	if err := s.begin(ctx, op); err != nil {
-		return err
-	}
-	defer s.end()
-	return failed(op, id, s.log.Navigate(ctx, id, reason))
+	return s.do(ctx, "navigate", id, func() error { return s.log.Navigate(ctx, id, reason) })
 }
 
 func ids(entries []*session.Entry) []string {
@@ -388,4 +366,119 @@ func ids(entries []*session.Entry) []string {
 		out[i] = e.ID
 	}
 	return out
+}
+
+// AppendAs is Append of one message whose entry gets an id of the caller's: 16
+// random hex digits. It is for programs that accept a message before they can
+// append it, and must not append it twice. The error session.ErrDuplicateID says
+// that it is there already, as far as the log was read: one that was appended by
+// an earlier run is to be looked for with Store.Get.
+func (s *Session) AppendAs(ctx context.Context, id string, m *message.Message) error {
+	if err := checkMessage(m); err != nil {
+		return err
+	}
+	return s.do(ctx, "append", id, func() error {
+		drafts, notes, err := s.drafts(ctx, []*message.Message{m})
+		if err != nil {
+			return err
+		}
+		drafts[0] = drafts[0].As(id)
+		_, err = s.append(ctx, m.UserWords() || !s.cfg.SyncLate, append(drafts, notes...)...)
+		return err
+	})
+}
+
+// Record appends entries that are no messages of the conversation: a label, a
+// name, what a program keeps for itself. It returns their ids. Messages,
+// summaries and edits are refused: Append, Compact, Branch and Omit write those.
+func (s *Session) Record(ctx context.Context, drafts ...session.Draft) ([]string, error) {
+	const op = "record"
+	for _, d := range drafts {
+		switch d.Type {
+		case session.TypeMessage, session.TypeCompaction, session.TypeBranchSummary, session.TypeContextEdit:
+			return nil, &Error{Op: op, Subject: "an entry of type " + string(d.Type), Err: session.ErrBadEntry, Hint: "Append, Compact, Branch and Omit write those"}
+		default:
+		}
+	}
+	var entries []*session.Entry
+	err := s.do(ctx, op, "", func() (err error) { entries, err = s.append(ctx, true, drafts...); return err })
+	return ids(entries), err
+}
+
+// Omit takes entries out of the context, for as long as the conversation is on this
+// branch: attempts that failed, reminders that are out of date. An answer goes
+// with the results of its calls. What the user typed can't be taken out. The
+// entries stay in the log.
+func (s *Session) Omit(ctx context.Context, entries ...string) error {
+	return s.do(ctx, "omit", "", func() error {
+		v, err := s.load(ctx)
+		if err != nil {
+			return err
+		}
+		out, err := unitsToOmit(v, entries)
+		if err != nil {
+			return err
+		}
+		drafts := make([]session.Draft, len(out))
+		for i, id := range out {
+			drafts[i] = session.NewContextEdit(session.ContextEdit{TargetID: id, Omit: true})
+		}
+		_, err = s.append(ctx, true, drafts...)
+		return err
+	})
+}
+
+// unitsToOmit returns entries with the results that go with them.
+func unitsToOmit(v *compact.Snapshot, entries []string) ([]string, error) {
+	var out []string
+	calls := map[string]bool{}
+	for _, id := range entries {
+		i := v.Item(id)
+		if i < 0 {
+			continue // it is not in the context, which is what is asked for
+		}
+		switch m := v.Context.Items[i].Message; {
+		case m.UserWords():
+			return nil, fmt.Errorf("entry %s is what the user typed, and that stays", id)
+		case m.Role == message.RoleToolResult, m.Role == message.RoleSystem, m.Role == message.RoleCompactionSummary:
+			return nil, fmt.Errorf("entry %s is a message of role %s, which can't be taken out by itself", id, m.Role)
+		default:
+			out = append(out, id)
+			for _, c := range m.ToolCalls() {
+				calls[c.ID] = true
+			}
+		}
+	}
+	for _, it := range v.Context.Items {
+		if m := it.Message; m.Role == message.RoleToolResult && calls[m.ToolCallID] {
+			out = append(out, it.Entry.ID)
+		}
+	}
+	return out, nil
+}
+
+// Check says whether the next Prepare will make a pass and why, and what the context
+// takes now. It costs hardly anything, and may be called at any time.
+func (s *Session) Check(ctx context.Context) (plan *compact.Plan, err error) {
+	err = s.do(ctx, "check", "", func() error {
+		v, err := s.load(ctx)
+		if err == nil {
+			plan, err = s.check(v, compact.Request{})
+		}
+		return err
+	})
+	return plan, err
+}
+
+// Context returns the context as it is, with the entry of each message. Both are those
+// of the log and must not be changed.
+func (s *Session) Context(ctx context.Context) (items []session.Item, err error) {
+	err = s.do(ctx, "context", "", func() error {
+		v, err := s.load(ctx)
+		if err == nil {
+			items = slices.Clone(v.Context.Items)
+		}
+		return err
+	})
+	return items, err
 }

@@ -24,7 +24,7 @@ import (
 func TestFileIsKept(t *testing.T) {
 	ctx := context.Background()
 	path := tempFile(t)
-	s, err := clew.Create(ctx, path, fixed(small(8_000)))
+	s, err := clew.Open(ctx, path, fixed(small(8_000)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestFileIsKept(t *testing.T) {
 	if _, err := s.Prepare(ctx); !errors.Is(err, clew.ErrClosed) {
 		t.Errorf("after Close: %v", err)
 	}
-	if _, err := clew.Create(ctx, path, clew.Config{}); !errors.Is(err, fs.ErrExist) {
+	if _, err := clew.Open(ctx, path, clew.Config{MustBeNew: true}); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("created over a file: %v", err)
 	}
 	s, err = clew.Open(ctx, path, small(8_000))
@@ -64,8 +64,8 @@ func TestFileIsKept(t *testing.T) {
 	if after, _ := os.ReadFile(path); !bytes.Equal(before, after) {
 		t.Error("a Prepare that had nothing to do wrote something")
 	}
-	if _, err := clew.Open(ctx, path+"x", clew.Config{}); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("no such file: %v", err)
+	if _, err := clew.Open(ctx, path+"x/y", clew.Config{}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no such folder: %v", err)
 	}
 }
 
@@ -98,7 +98,7 @@ func TestPendingCalls(t *testing.T) {
 	add(t, s, message.User("look", start), message.Assistant(start, message.ToolCallBlock("c1", "ls", []byte("{}"))))
 	_, err := s.Prepare(ctx)
 	var pending *clew.PendingError
-	if !errors.Is(err, clew.ErrPending) || !errors.As(err, &pending) || pending.Calls[0] != (clew.Call{ID: "c1", Name: "ls"}) {
+	if !errors.Is(err, clew.ErrPending) || !errors.As(err, &pending) || pending.Calls[0] != (wire.PendingCall{ID: "c1", Name: "ls"}) {
 		t.Fatalf("prepare: %v", err)
 	}
 	if _, err := s.Compact(ctx, clew.CompactOptions{}); !errors.Is(err, clew.ErrPending) {
@@ -207,10 +207,10 @@ func TestManualCompact(t *testing.T) {
 	if !strings.HasPrefix(logged(t, s.Log().Store()), before) {
 		t.Error("I4: the log was changed")
 	}
-	if u, err := s.Undo(ctx, clew.UndoOptions{}); err != nil || u.Redo || shown(prepare(t, s).Messages) != want {
+	if u, err := s.Undo(ctx, session.UndoOptions{}); err != nil || u.Redo || shown(prepare(t, s).Messages) != want {
 		t.Errorf("I7: undo: %v", err)
 	}
-	if u, err := s.Undo(ctx, clew.UndoOptions{}); err != nil || !u.Redo || shown(prepare(t, s).Messages) != shown(after.Messages) {
+	if u, err := s.Undo(ctx, session.UndoOptions{}); err != nil || !u.Redo || shown(prepare(t, s).Messages) != shown(after.Messages) {
 		t.Errorf("redo: %v", err)
 	}
 	if _, err := s.Compact(ctx, clew.CompactOptions{Keep: compact.Tokens(-1)}); err == nil {
@@ -220,7 +220,7 @@ func TestManualCompact(t *testing.T) {
 	if r, err := empty.Compact(ctx, clew.CompactOptions{}); err != nil || r.Plan.Act || r.Plan.Why == "" {
 		t.Errorf("nothing to compact: %v %+v", err, r)
 	}
-	if _, err := empty.Undo(ctx, clew.UndoOptions{}); !errors.Is(err, clew.ErrNothingToUndo) {
+	if _, err := empty.Undo(ctx, session.UndoOptions{}); !errors.Is(err, clew.ErrNothingToUndo) {
 		t.Errorf("nothing to undo: %v", err)
 	}
 	if p := prepare(t, empty); len(p.Messages) != 0 {
@@ -319,10 +319,10 @@ func TestFixedPartTooLarge(t *testing.T) {
 	cfg := small(2_000)
 	cfg.System = strings.Repeat("You are careful. ", 1_000)
 	var reason compact.Reason
-	cfg.Hooks = []clew.Hook{clew.CompactFailedFunc(func(_ context.Context, e clew.CompactFailedEvent) error {
+	cfg.Hooks = []clew.Hooks{{CompactFailed: func(_ context.Context, e clew.Event) error {
 		reason = e.Reason
 		return nil
-	})}
+	}}}
 	s := grown(t, cfg, 2)
 	before := logged(t, s.Log().Store())
 	_, err := s.Prepare(context.Background())

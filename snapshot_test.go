@@ -56,7 +56,7 @@ func TestSnapshotIsWhatTheLogGives(t *testing.T) {
 				_, err = s.Compact(ctx, CompactOptions{Keep: compact.Tokens(300)})
 			case 9:
 				what = "undo"
-				if _, e := s.Undo(ctx, UndoOptions{KeepLater: true}); e != nil {
+				if _, e := s.Undo(ctx, session.UndoOptions{KeepLater: true}); e != nil {
 					what = "nothing to undo"
 				}
 			case 10:

@@ -14,6 +14,7 @@ import (
 	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/model/anthropic"
 	"github.com/clew-dev/clew/model/modeltest"
+	"github.com/clew-dev/clew/session"
 )
 
 // A talk is a session with a server that refuses signed reasoning before which
@@ -88,11 +89,11 @@ func TestD11LoopThatAPassWasMadeIn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var ended []clew.Event
-			cfg.Events = func(_ context.Context, e clew.Event) {
+			cfg.Hooks = append(cfg.Hooks, clew.Hooks{OnEvent: func(_ context.Context, e clew.Event) {
 				if e.Kind == clew.EventPassEnd {
 					ended = append(ended, e)
 				}
-			}
+			}})
 			k := newTalk(t, cfg)
 			for range 3 {
 				k.user("look")
@@ -118,10 +119,10 @@ func TestD11LoopThatAPassWasMadeIn(t *testing.T) {
 				t.Fatalf("%s", p.Plan.Why)
 			}
 			e := ended[len(ended)-1]
-			if len(ended) != 2 || e.Reason != compact.Threshold || e.Why != p.Plan.Why || len(e.Stages) != 1 || e.Stages[0].Name != "thinking" {
+			if len(ended) != 2 || e.Reason != compact.Threshold || e.Why != p.Plan.Why || len(e.Plan.Stages) != 1 || e.Plan.Stages[0].Name != "thinking" {
 				t.Errorf("told was %+v", ended)
 			}
-			if _, err := k.s.Undo(ctx, clew.UndoOptions{KeepLater: true}); err != nil {
+			if _, err := k.s.Undo(ctx, session.UndoOptions{KeepLater: true}); err != nil {
 				t.Fatal(err)
 			}
 			k.srv.NewConversation()
@@ -157,18 +158,18 @@ func prepared(t *testing.T, s *clew.Session) []*message.Message {
 // A hook is asked about that pass as about any, and may stop it.
 func TestHookStopsPassForReasoning(t *testing.T) {
 	asked := 0
-	s := newSession(t, clew.Config{Hooks: []clew.Hook{
-		clew.BeforeCompactFunc(func(_ context.Context, e clew.BeforeCompactEvent) (clew.Decision, error) {
+	s := newSession(t, clew.Config{Hooks: []clew.Hooks{
+		{BeforeCompact: func(_ context.Context, e clew.BeforeCompactEvent) (clew.Decision, error) {
 			prep, err := e.Preparation()
 			if err != nil || !prep.Plan.OnlyThinking {
 				t.Errorf("%+v %v", prep, err)
 			}
 			asked++
 			return clew.Decision{Cancel: asked == 1}, nil
-		}),
-		clew.AfterCompactFunc(func(context.Context, clew.AfterCompactEvent) (clew.Addition, error) {
-			return clew.Addition{Text: "a note"}, nil
-		}),
+		}},
+		{AfterCompact: func(context.Context, clew.Event) (clew.Decision, error) {
+			return clew.Decision{Add: "a note"}, nil
+		}},
 	}})
 	ids := add(t, s, message.User("one", start), message.Assistant(start, message.TextBlock("remind me")),
 		message.User("two", start), message.Assistant(start, message.ThinkingBlock("hm", "sig"), message.TextBlock("well")), message.User("three", start))
@@ -186,10 +187,10 @@ func TestHookStopsPassForReasoning(t *testing.T) {
 // Where a hook adds text after a pass in a tool loop, the loop is closed before the
 // request leaves.
 func TestD11LoopThatAHookCloses(t *testing.T) {
-	k := newTalk(t, clew.Config{Policy: compact.Policy{Window: 8_000}, Hooks: []clew.Hook{
-		clew.AfterCompactFunc(func(context.Context, clew.AfterCompactEvent) (clew.Addition, error) {
-			return clew.Addition{Text: "keep the rules"}, nil
-		}),
+	k := newTalk(t, clew.Config{Policy: compact.Policy{Window: 8_000}, Hooks: []clew.Hooks{
+		{AfterCompact: func(context.Context, clew.Event) (clew.Decision, error) {
+			return clew.Decision{Add: "keep the rules"}, nil
+		}},
 	}})
 	k.user("read them all")
 	for range 40 {
@@ -237,13 +238,13 @@ func TestI5D11OverRandomTalks(t *testing.T) {
 		cfg := clew.Config{
 			Policy: compact.Policy{Window: []int64{6_000, 10_000}[r.IntN(2)]},
 			NoAuto: r.IntN(6) == 0,
-			Hooks: []clew.Hook{clew.EditContextFunc(func(_ context.Context, e clew.ContextEvent) (clew.ContextDecision, error) {
-				var d clew.ContextDecision
+			Hooks: []clew.Hooks{{EditContext: func(_ context.Context, e clew.ContextEvent) (clew.Decision, error) {
+				var d clew.Decision
 				if edit != nil {
 					d.Edits, edit = []clew.Edit{*edit}, nil
 				}
 				return d, nil
-			})},
+			}}},
 		}
 		if cfg.NoAuto {
 			cfg.Policy.Window = 200_000
@@ -302,7 +303,7 @@ func (k *talk) life(r *rand.Rand, edit **clew.Edit) {
 		k.between(r, edit)
 		switch r.IntN(10) {
 		case 0:
-			_, err := k.s.Undo(ctx, clew.UndoOptions{KeepLater: true})
+			_, err := k.s.Undo(ctx, session.UndoOptions{KeepLater: true})
 			if err == nil {
 				k.done["undo"]++
 			} else if !errors.Is(err, clew.ErrNothingToUndo) {
@@ -331,11 +332,11 @@ func (k *talk) between(r *rand.Rand, edit **clew.Edit) {
 	switch m := it.Message; {
 	case r.IntN(6) != 0:
 	case m.Role == message.RoleToolResult:
-		*edit = &clew.Edit{Entry: it.Entry, Content: []message.Block{message.TextBlock("(gone)")}}
+		*edit = &clew.Edit{Entry: it.Entry.ID, Content: []message.Block{message.TextBlock("(gone)")}}
 		k.srv.NewConversation()
 		k.done["edits"]++
-	case m.Role == message.RoleAssistant && it.Entry != k.s.Leaf() && len(m.ToolCalls()) == 0:
-		if err := k.s.Omit(ctx, it.Entry); err != nil {
+	case m.Role == message.RoleAssistant && it.Entry.ID != k.s.Leaf() && len(m.ToolCalls()) == 0:
+		if err := k.s.Omit(ctx, it.Entry.ID); err != nil {
 			k.t.Fatal(err)
 		}
 		k.srv.NewConversation()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"testing"
 
@@ -60,7 +61,7 @@ func TestUnknownModelLearnsFromOverflows(t *testing.T) {
 		t.Errorf("window %d, %d tokens", p.Plan.Budget.Window, p.Reading.Guarded())
 	}
 	other := errors.New("no connection")
-	if err := s.Recover(ctx, other); err != other {
+	if err := s.Recover(ctx, other); !errors.Is(err, other) || err.Error() != other.Error() {
 		t.Errorf("an error that no pass can mend became %v", err)
 	}
 	for range 20 { // it ends, whatever the provider refuses
@@ -139,5 +140,42 @@ func TestPromptIsGivenOnce(t *testing.T) {
 	}
 	if p.MaxOutput != 16_384 {
 		t.Errorf("room for an answer of %d tokens", p.MaxOutput)
+	}
+}
+
+// Open makes the file where there is none, and goes on with the one that is there.
+func TestOpenMakesOrGoesOn(t *testing.T) {
+	ctx := context.Background()
+	path := tempFile(t)
+	for turn := range 2 {
+		s, err := clew.Open(ctx, path, clew.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(prepare(t, s).Messages); got != turn {
+			t.Errorf("%d messages when opened the %d. time", got, turn+1)
+		}
+		add(t, s, message.User("hello", start))
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := clew.Open(ctx, path, clew.Config{MustBeNew: true}); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("made over a file: %v", err)
+	}
+}
+
+// A field of a decision that has no effect at a point is refused, and says where it has.
+func TestMisplacedDecisionIsRefused(t *testing.T) {
+	s := newSession(t, clew.Config{Hooks: []clew.Hooks{{Name: "stopper", EditContext: func(context.Context, clew.ContextEvent) (clew.Decision, error) {
+		return clew.Decision{Cancel: true, Add: "hidden"}, nil
+	}}}})
+	add(t, s, message.User("hello", start))
+	p := prepare(t, s)
+	if len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0].Error(), "hook stopper failed in EditContext: its answer was not taken: Cancel has no effect here; it counts in BeforeCompact") {
+		t.Errorf("warnings %v", p.Warnings)
+	}
+	if strings.Contains(shown(p.Messages), "hidden") {
+		t.Error("a part of a refused decision was taken")
 	}
 }

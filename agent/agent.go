@@ -110,10 +110,10 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 // open opens the session and brings everything to where an earlier run was.
 func (a *Agent) open(ctx context.Context) error {
 	engine := a.cfg.Engine
-	engine.OutOfLine = a.cfg.ToolOutput
+	engine.SpillOver = a.cfg.ToolOutput
 	engine.FailBusy = false
 	engine.Provider, engine.Model = "", "" // the log says which model counts
-	engine.Events = a.engineEvents(engine.Events)
+	engine.Hooks = append(slices.Clip(engine.Hooks), clew.Hooks{Name: "agent", OnEvent: a.engineEvents()})
 	engine.Lookup, engine.Windows = a.lookup(engine.Lookup), a.cfg.Windows
 	a.know(a.cfg.Model.Info())
 	if a.cfg.File == "" && engine.Blobs == nil {

@@ -54,7 +54,7 @@ func (a *Agent) startPrefetch() {
 		a.prefetch.cancel = nil
 		return
 	}
-	engine.Hooks, engine.Events, engine.Cache = nil, nil, ""
+	engine.Hooks, engine.Cache = nil, ""
 	a.wg.Go(func() {
 		defer cancel()
 		g, err := a.makePrefetched(ctx, engine, s.Leaf)

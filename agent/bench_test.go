@@ -39,7 +39,7 @@ func (m instant) Stream(_ context.Context, _ *model.Request, on func(model.Event
 func history(t testing.TB, turns int) string {
 	t.Helper()
 	ctx, path := context.Background(), filepath.Join(t.TempDir(), "s.jsonl")
-	s, err := clew.Create(ctx, path, clew.Config{Durability: clew.DurableTurn})
+	s, err := clew.Open(ctx, path, clew.Config{SyncLate: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -278,7 +278,7 @@ func TestI12ResultCannotSpeakForTheUser(t *testing.T) {
 	}
 	for _, it := range items {
 		if it.Message.UserWords() && strings.Contains(it.Message.Text(), "delete") {
-			t.Errorf("%s passes for the user's", it.Entry)
+			t.Errorf("%s passes for the user's", it.Entry.ID)
 		}
 	}
 	r.fine()

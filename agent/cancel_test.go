@@ -16,6 +16,7 @@ import (
 	"github.com/clew-dev/clew/agent/tool"
 	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/model/modeltest"
+	"github.com/clew-dev/clew/session"
 )
 
 // A phase is something that an agent can be in the middle of.
@@ -220,7 +221,7 @@ func TestPi46And47PassesOneAfterTheOther(t *testing.T) {
 		done <- err
 	}()
 	// Meanwhile other operations are refused, and say why.
-	if _, err := r.Undo(context.Background(), clew.UndoOptions{}); !errors.Is(err, agent.ErrBusy) {
+	if _, err := r.Undo(context.Background(), session.UndoOptions{}); !errors.Is(err, agent.ErrBusy) {
 		t.Errorf("undo: %v", err)
 	}
 	if _, err := r.Navigate(context.Background(), "", clew.BranchOptions{}); !errors.Is(err, agent.ErrBusy) {

@@ -175,12 +175,9 @@ func (a *Agent) afterTurn(ctx context.Context) {
 }
 
 // engineEvents passes on what the engine tells of passes. Each start has one end.
-func (a *Agent) engineEvents(next func(context.Context, clew.Event)) func(context.Context, clew.Event) {
+func (a *Agent) engineEvents() func(context.Context, clew.Event) {
 	var before Doing // of the pass that is being made; "" for none
 	return func(ctx context.Context, e clew.Event) {
-		if next != nil {
-			defer next(ctx, e) // last, for it may panic
-		}
 		c := Compaction{Reason: e.Reason, Why: e.Why, Before: e.Before.Tokens, WillRetry: e.WillRetry}
 		switch {
 		case e.Kind == clew.EventPassStart:
@@ -198,7 +195,10 @@ func (a *Agent) engineEvents(next func(context.Context, clew.Event)) func(contex
 		}
 		a.change(func(s *State) { s.Doing = before })
 		before = ""
-		c.After, c.Stages, c.Summarizer, c.Entries, c.Done = e.After.Tokens, e.Stages, e.Summarizer, e.Entries, len(e.Entries) > 0
+		c.After, c.Summarizer, c.Entries, c.Done = e.After.Tokens, e.Summarizer, e.Entries, len(e.Entries) > 0
+		if e.Plan != nil {
+			c.Stages = e.Plan.Stages
+		}
 		if e.Usage != nil {
 			c.Cost = e.Usage.Cost
 		}

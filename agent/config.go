@@ -57,7 +57,7 @@ type Config struct {
 	// itself: the prompt, its tools, its limit for output. Its Provider and Model are
 	// set by the agent.
 	Engine clew.Config
-	// Open opens the session with the engine's settings: clew.Open, clew.Create or
+	// Open opens the session with the engine's settings: clew.Open or
 	// clew.New, most often. The agent closes it. It is required.
 	Open func(ctx context.Context, engine clew.Config) (*clew.Session, error)
 	// File is the session's file. Default: "", a session in memory, whose queue does
@@ -129,7 +129,7 @@ func (c Config) withDefaults() (Config, error) {
 	const op = "make an agent"
 	switch {
 	case c.Open == nil:
-		return c, &Error{Op: op, Err: errors.New("Open is not set, so there is no session"), Hint: "set it to a function that calls clew.Open, clew.Create or clew.New"}
+		return c, &Error{Op: op, Err: errors.New("Open is not set, so there is no session"), Hint: "set it to a function that calls clew.Open or clew.New"}
 	case c.Model == nil:
 		return c, &Error{Op: op, Err: errors.New("Model is not set, so there is no model to ask"), Hint: "make one with a package below model"}
 	case c.Guard == nil && len(c.Tools) > 0:

@@ -321,7 +321,7 @@ func (l *life) hour(ctx context.Context) error {
 			l.tell("count/compact", "")
 		}
 	case 4, 8:
-		_, err := l.Undo(ctx, clew.UndoOptions{KeepLater: true})
+		_, err := l.Undo(ctx, session.UndoOptions{KeepLater: true})
 		if err != nil && !errors.Is(err, clew.ErrNothingToUndo) && !errors.Is(err, agent.ErrBusy) {
 			return fmt.Errorf("undo: %w", err)
 		}
@@ -382,10 +382,7 @@ func (l *life) open(ctx context.Context) error {
 	cfg := agent.Config{
 		File: l.plan.Path, Guard: guard, Find: l.find, RetryBase: time.Millisecond, RetryMax: 2 * time.Millisecond,
 		Open: func(ctx context.Context, c clew.Config) (*clew.Session, error) {
-			if _, err := os.Stat(l.plan.Path); err == nil {
-				return clew.Open(ctx, l.plan.Path, c)
-			}
-			return clew.Create(ctx, l.plan.Path, c)
+			return clew.Open(ctx, l.plan.Path, c)
 		},
 	}
 	logging := os.Getenv("DAYLOG") != ""
@@ -402,15 +399,15 @@ func (l *life) open(ctx context.Context) error {
 		}
 	}
 	cfg.Engine.Policy.Reserve = compact.Percent(20)
-	cfg.Engine.Events = func(_ context.Context, e clew.Event) {
+	cfg.Engine.Hooks = []clew.Hooks{{OnEvent: func(_ context.Context, e clew.Event) {
 		if e.Kind == clew.EventPassEnd && len(e.Entries) > 0 {
 			l.tell("count/pass-"+string(e.Reason), "")
 			if os.Getenv("DAYLOG") != "" {
-				l.tell("count/"+strings.ReplaceAll(fmt.Sprintf("%v %+v", e.After, e.Stages), "/", "_"), "")
+				l.tell("count/"+strings.ReplaceAll(fmt.Sprintf("%v %+v", e.After, e.Plan.Stages), "/", "_"), "")
 			}
 			l.tell("anew", "")
 		}
-	}
+	}}}
 	for _, name := range []string{"read", "write", "bash"} {
 		kind := map[string]tool.Kind{"read": tool.Read, "write": tool.Write, "bash": tool.Run}[name]
 		cfg.Tools = append(cfg.Tools, &fake{name: name, kind: kind, do: func(_ context.Context, c tool.Call) (tool.Result, error) {
@@ -518,7 +515,7 @@ func (d *day) check(strict bool) {
 	for _, p := range problems {
 		d.t.Errorf("the session has a problem: %v", p)
 	}
-	lost, err := clew.VerifyOutOfLine(ctx, f, d.path)
+	lost, err := clew.VerifySpilled(ctx, f, d.path)
 	if err != nil || len(lost) > 0 {
 		d.t.Errorf("output out of line: %v, %v", lost, err)
 	}

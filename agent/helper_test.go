@@ -50,20 +50,16 @@ func newRig(t testing.TB, change func(*rig)) *rig {
 	}
 	r.cfg = agent.Config{
 		Open: func(ctx context.Context, c clew.Config) (*clew.Session, error) {
-			s, err := clew.Create(ctx, r.path, c)
-			if err != nil {
-				s, err = clew.Open(ctx, r.path, c)
-			}
-			return s, err
+			return clew.Open(ctx, r.path, c)
 		},
 		File: r.path, Guard: guard, Events: r.take,
 		Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 	}
-	r.cfg.Engine.Events = func(_ context.Context, e clew.Event) {
+	r.cfg.Engine.Hooks = append(r.cfg.Engine.Hooks, clew.Hooks{OnEvent: func(_ context.Context, e clew.Event) {
 		if e.Kind == clew.EventPassEnd && len(e.Entries) > 0 || e.Kind == clew.EventBranch {
 			r.srv.NewConversation()
 		}
-	}
+	}})
 	r.cfg.Model = r.model(modelName)
 	if change != nil {
 		change(r)

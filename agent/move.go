@@ -13,8 +13,8 @@ import (
 // Undo takes the latest pass back: the context is what it was before it. Right after an
 // undo it is a redo. When turns came after the pass the error is a
 // *session.LaterError, unless opt.KeepLater. ErrBusy: the agent is at work.
-func (a *Agent) Undo(ctx context.Context, opt clew.UndoOptions) (clew.Undone, error) {
-	var u clew.Undone
+func (a *Agent) Undo(ctx context.Context, opt session.UndoOptions) (session.Undone, error) {
+	var u session.Undone
 	err := a.alone(ctx, "undo", DoingMove, func(ctx context.Context) (err error) {
 		if u, err = a.s.Undo(ctx, opt); err != nil {
 			return err
@@ -34,7 +34,7 @@ func (a *Agent) Navigate(ctx context.Context, target string, opt clew.BranchOpti
 		if b, err = a.s.Branch(ctx, target, opt); err == nil {
 			a.warn(b.Warnings...)
 			if opt.DryRun && b.Summary != nil {
-				a.paid(ctx, b.Summary.Entry.Usage)
+				a.paid(ctx, b.Summary.Usage)
 				return nil
 			}
 		}

@@ -110,16 +110,16 @@ func TestPi109StoppedByAHook(t *testing.T) {
 	ctx := context.Background()
 	stop := true
 	r := newRig(t, func(r *rig) {
-		r.cfg.Engine.Hooks = []clew.Hook{
-			clew.BeforeBranchFunc(func(context.Context, clew.BeforeBranchEvent) (clew.BranchDecision, error) {
-				return clew.BranchDecision{Cancel: stop, Why: "not today"}, nil
-			}),
-			clew.BeforeCompactFunc(func(context.Context, clew.BeforeCompactEvent) (clew.Decision, error) {
+		r.cfg.Engine.Hooks = []clew.Hooks{
+			{BeforeBranch: func(context.Context, clew.BeforeBranchEvent) (clew.Decision, error) {
+				return clew.Decision{Cancel: stop, Why: "not today"}, nil
+			}},
+			{BeforeCompact: func(context.Context, clew.BeforeCompactEvent) (clew.Decision, error) {
 				if stop {
 					panic("oh")
 				}
 				return clew.Decision{}, nil
-			}),
+			}},
 		}
 	})
 	r.srv.Add(modeltest.Text("An answer."), modeltest.Text("Another."))
@@ -191,7 +191,7 @@ func TestUndo(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := r.texts()
-	if _, err := r.Undo(ctx, clew.UndoOptions{}); !errors.Is(err, clew.ErrNothingToUndo) {
+	if _, err := r.Undo(ctx, session.UndoOptions{}); !errors.Is(err, clew.ErrNothingToUndo) {
 		t.Errorf("without a pass: %v", err)
 	}
 	preview, err := r.Compact(ctx, agent.CompactRequest{Preview: true})
@@ -206,22 +206,22 @@ func TestUndo(t *testing.T) {
 	if err != nil || !done.Act || done.FirstKept != preview.FirstKept || !strings.Contains(done.Summary, "CANARY") {
 		t.Fatalf("%+v, %v", done, err)
 	}
-	if _, err := r.Undo(ctx, clew.UndoOptions{}); err != nil {
+	if _, err := r.Undo(ctx, session.UndoOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if got := r.texts(); !slices.Equal(got, before) {
 		t.Errorf("after an undo the context is\n%q\nwant\n%q", got, before)
 	}
-	if u, err := r.Undo(ctx, clew.UndoOptions{}); err != nil || !u.Redo {
+	if u, err := r.Undo(ctx, session.UndoOptions{}); err != nil || !u.Redo {
 		t.Fatal(u, err)
 	}
 	r.srv.Add(modeltest.Text("ok"))
 	r.say("go on")
 	var later *session.LaterError
-	if _, err := r.Undo(ctx, clew.UndoOptions{}); !errors.As(err, &later) {
+	if _, err := r.Undo(ctx, session.UndoOptions{}); !errors.As(err, &later) {
 		t.Errorf("with a turn after it: %v", err)
 	}
-	if _, err := r.Undo(ctx, clew.UndoOptions{KeepLater: true}); err != nil {
+	if _, err := r.Undo(ctx, session.UndoOptions{KeepLater: true}); err != nil {
 		t.Fatal(err)
 	}
 	if got := r.users(); got[len(got)-1] != "go on" {

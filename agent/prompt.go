@@ -58,21 +58,6 @@ func (p *prompt) text() string {
 	return p.System
 }
 
-// wireTool is a tool as the engine counts it.
-type wireTool struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description,omitempty"`
-	Parameters  json.RawMessage `json:"parameters,omitempty"`
-}
-
-func toolsOf(tools []model.Tool) []wireTool {
-	out := make([]wireTool, len(tools))
-	for i, t := range tools {
-		out[i] = wireTool(t)
-	}
-	return out
-}
-
 // specs is what the model is told of the tools.
 func (a *Agent) specs() []model.Tool {
 	out := make([]model.Tool, len(a.cfg.Tools))
@@ -266,7 +251,7 @@ func (a *Agent) dropReminders(ctx context.Context) (bool, error) {
 	var old []string
 	for _, it := range items {
 		if it.Message.Role == message.RoleCustom && it.Message.CustomType == customRules {
-			old = append(old, it.Entry)
+			old = append(old, it.Entry.ID)
 		}
 	}
 	if len(old) == 0 {

@@ -14,6 +14,7 @@ import (
 	"github.com/clew-dev/clew/agent/rules"
 	"github.com/clew-dev/clew/agent/tool"
 	"github.com/clew-dev/clew/model/modeltest"
+	"github.com/clew-dev/clew/session"
 )
 
 const canary = "Never use tabs in the file CANARY-7."
@@ -144,7 +145,7 @@ func TestD47ModeOutlivesEverything(t *testing.T) {
 	if r.passes() == 0 {
 		t.Fatal("no pass was made")
 	}
-	if _, err := r.Undo(context.Background(), clew.UndoOptions{KeepLater: true}); err != nil {
+	if _, err := r.Undo(context.Background(), session.UndoOptions{KeepLater: true}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.Navigate(context.Background(), r.entryOf("plan it"), clew.BranchOptions{}); err != nil {

@@ -378,7 +378,7 @@ func TestD46ToolsThatChange(t *testing.T) {
 	}
 	for _, it := range items {
 		if it.Message.Role == message.RoleCustom {
-			told = it.Entry
+			told = it.Entry.ID
 		}
 	}
 	if err := r.Session().Omit(ctx, told); err != nil { // as before a pass that a crash prevents
@@ -463,7 +463,7 @@ func TestTotalsHaveEverything(t *testing.T) {
 	r.say("later")
 	r.say("and fails")
 	cost("an undo", 0, func() {
-		if _, err := r.Undo(ctx, clew.UndoOptions{KeepLater: true}); err != nil {
+		if _, err := r.Undo(ctx, session.UndoOptions{KeepLater: true}); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -540,12 +540,12 @@ func TestFreeAfterAJob(t *testing.T) {
 			<-open
 			return "", 0, nil
 		}
-		n.cfg.Engine.Hooks = []clew.Hook{clew.BeforeForkFunc(func(context.Context, clew.BeforeForkEvent) (clew.ForkDecision, error) {
+		n.cfg.Engine.Hooks = []clew.Hooks{{BeforeFork: func(context.Context, clew.BeforeForkEvent) (clew.Decision, error) {
 			go func() { _, _ = r.Session().Compact(ctx, clew.CompactOptions{DryRun: true}) }()
 			<-s.begun
 			go func() { s.open <- errors.New("no") }()
-			return clew.ForkDecision{}, nil
-		})}
+			return clew.Decision{}, nil
+		}}}
 	})
 	shell := make(chan error)
 	go func() { shell <- r.Shell(ctx, "ls", true) }()
@@ -553,7 +553,7 @@ func TestFreeAfterAJob(t *testing.T) {
 	forked := make(chan error)
 	go func() {
 		_, err := r.Fork(ctx, "", "")
-		if _, uerr := r.Undo(ctx, clew.UndoOptions{}); errors.Is(uerr, agent.ErrBusy) {
+		if _, uerr := r.Undo(ctx, session.UndoOptions{}); errors.Is(uerr, agent.ErrBusy) {
 			err = errors.Join(err, uerr)
 		}
 		forked <- err
@@ -583,11 +583,11 @@ func TestReceiverThatPanics(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(r *rig) {
 		small(24_000)(r)
-		r.cfg.Engine.Events = func(_ context.Context, e clew.Event) {
+		r.cfg.Engine.Hooks = append(r.cfg.Engine.Hooks, clew.Hooks{OnEvent: func(_ context.Context, e clew.Event) {
 			if e.Kind == clew.EventPassEnd {
 				panic("oh")
 			}
-		}
+		}})
 	})
 	for range 7 {
 		r.srv.Add(modeltest.Text(words(8_000)))

@@ -257,8 +257,8 @@ func (a *Agent) Recall(ctx context.Context, handle string, opt clew.RecallOption
 }
 
 // Search finds entries by words.
-func (a *Agent) Search(ctx context.Context, q recall.Query, scope clew.Scope) (*clew.Found, error) {
-	return a.s.Search(ctx, q, scope)
+func (a *Agent) Search(ctx context.Context, q clew.Query) (*clew.Found, error) {
+	return a.s.Search(ctx, q)
 }
 
 func shellRun(command, output string, exit int, at time.Time) *message.Message {

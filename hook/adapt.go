@@ -5,139 +5,151 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 )
 
-// One type for each event, so that a hook has the one method that belongs to it.
-type (
-	startHook         struct{ *program }
-	endHook           struct{ *program }
-	contextHook       struct{ *program }
-	resultHook        struct{ *program }
-	beforeCompactHook struct{ *program }
-	afterCompactHook  struct{ *program }
-	failedHook        struct{ *program }
-	beforeTreeHook    struct{ *program }
-	treeHook          struct{ *program }
-	beforeForkHook    struct{ *program }
-)
-
-// whyBlocked returns the reason where a program blocks.
-func whyBlocked(err error) (why string, ok bool) {
-	if b := (*blocked)(nil); errors.As(err, &b) {
-		return b.why, true
+// hooks returns the hook that runs the program for its event.
+func (p *program) hooks() clew.Hooks {
+	h := clew.Hooks{Name: p.c.Name}
+	switch p.c.Event {
+	case SessionStart:
+		h.SessionStart = p.sessionStart
+	case SessionShutdown:
+		h.SessionEnd = p.sessionEnd
+	case Context:
+		h.EditContext = p.editContext
+	case ToolResult:
+		h.EditToolResult = p.editToolResult
+	case SessionBeforeCompact:
+		h.BeforeCompact = p.beforeCompact
+	case SessionCompact:
+		h.AfterCompact = p.afterCompact
+	case SessionCompactFailed:
+		h.CompactFailed = p.compactFailed
+	case SessionBeforeTree:
+		h.BeforeBranch = p.beforeBranch
+	case SessionTree:
+		h.AfterBranch = p.afterBranch
+	case SessionBeforeFork:
+		h.BeforeFork = p.beforeFork
 	}
-	return "", false
+	return h
 }
 
-func (h startHook) SessionStart(ctx context.Context, e clew.SessionEvent) error {
-	return h.tell(ctx, e)
+// decide makes the decision of a program that blocks, or that has answered.
+func decide(err error, d clew.Decision) (clew.Decision, error) {
+	if b := (*blocked)(nil); errors.As(err, &b) {
+		return clew.Decision{Cancel: true, Why: b.why}, nil
+	}
+	return d, err
 }
 
-func (h endHook) SessionEnd(ctx context.Context, e clew.SessionEvent) error { return h.tell(ctx, e) }
+func (p *program) sessionStart(ctx context.Context, e clew.SessionEvent) error {
+	reason := "resume"
+	if e.New {
+		reason = "new"
+	}
+	return p.tellSession(ctx, e, reason)
+}
 
-func (p *program) tell(ctx context.Context, e clew.SessionEvent) error {
+func (p *program) sessionEnd(ctx context.Context, e clew.SessionEvent) error {
+	return p.tellSession(ctx, e, "")
+}
+
+func (p *program) tellSession(ctx context.Context, e clew.SessionEvent, reason string) error {
 	return p.ask(ctx, SessionEvent{
-		Head: p.head(e.Session), Reason: string(e.Reason), Cwd: e.Cwd, Parent: e.Parent, Leaf: e.Leaf,
+		Head: p.head(e.Session), Reason: reason, Cwd: e.Cwd, Parent: e.Parent, Leaf: e.Leaf,
 		Provider: e.Model.Provider, Model: e.Model.ID,
 	}, &NoAnswer{})
 }
 
-func (h contextHook) EditContext(ctx context.Context, e clew.ContextEvent) (clew.ContextDecision, error) {
+func (p *program) editContext(ctx context.Context, e clew.ContextEvent) (clew.Decision, error) {
 	var a ContextAnswer
-	err := h.ask(ctx, ContextEvent{
-		Head: h.head(e.Session), Leaf: e.Leaf, Tokens: e.Tokens, Window: e.Window, Messages: messagesOf(e.Context()),
+	err := p.ask(ctx, ContextEvent{
+		Head: p.head(e.Session), Leaf: e.Leaf, Tokens: e.Tokens, Window: e.Window, Messages: messagesOf(e.Context()),
 	}, &a)
-	return clew.ContextDecision{Edits: edits(a.Edits), Add: a.Add}, err
+	return clew.Decision{Edits: edits(a.Edits), Add: a.Add}, err
 }
 
-func (h resultHook) EditToolResult(ctx context.Context, e clew.ToolResultEvent) (clew.ToolResultDecision, error) {
+func (p *program) editToolResult(ctx context.Context, e clew.ToolResultEvent) (clew.Decision, error) {
 	var a ToolResultAnswer
-	err := h.ask(ctx, ToolResultEvent{Head: h.head(e.Session), Message: e.Message, Arguments: e.Arguments}, &a)
-	if why, ok := whyBlocked(err); ok {
-		note := fmt.Sprintf("[A hook has withheld the result: %s]", why)
-		return clew.ToolResultDecision{Content: []message.Block{message.TextBlock(note)}}, nil
+	err := p.ask(ctx, ToolResultEvent{Head: p.head(e.Session), Message: e.Message, Arguments: e.Arguments}, &a)
+	if b := (*blocked)(nil); errors.As(err, &b) {
+		note := fmt.Sprintf("[A hook has withheld the result: %s]", b.why)
+		return clew.Decision{Content: []message.Block{message.TextBlock(note)}}, nil
 	}
-	return clew.ToolResultDecision{Content: content(a.Text, a.Content)}, err
+	return clew.Decision{Content: content(a.Text, a.Content)}, err
 }
 
-func (h beforeCompactHook) BeforeCompact(ctx context.Context, e clew.BeforeCompactEvent) (clew.Decision, error) {
+func (p *program) beforeCompact(ctx context.Context, e clew.BeforeCompactEvent) (clew.Decision, error) {
 	event := BeforeCompactEvent{
-		Head: h.head(e.Session), Pass: passOf(e.PassInfo), Why: e.Why, Usage: usageOf(e.Usage), Instructions: e.Instructions,
+		Head: p.head(e.Session), Pass: passOf(e.Event), Why: e.Why, Usage: usageOf(e.Reported), Instructions: e.Instructions,
 		Messages: messagesOf(e.Context()), Entries: rawEntries(e.Entries()),
 	}
 	// A pass that can't be worked out will say so by itself.
-	if p, err := e.Preparation(); err == nil {
+	if prep, err := e.Preparation(); err == nil {
 		event.Preparation = &Preparation{
-			Plan: p.Plan, History: orEmpty(p.History), TurnPrefix: orEmpty(p.TurnPrefix),
-			Text:            clew.Serialize(append(append([]*message.Message(nil), p.History...), p.TurnPrefix...)),
-			PreviousSummary: p.PreviousSummary, SummaryBudget: p.SummaryBudget, Ledger: p.Ledger,
+			Plan: prep.Plan, History: orEmpty(prep.History), TurnPrefix: orEmpty(prep.TurnPrefix),
+			Text:            clew.Serialize(slices.Concat(prep.History, prep.TurnPrefix)),
+			PreviousSummary: prep.PreviousSummary, SummaryBudget: prep.SummaryBudget, Ledger: prep.Ledger,
 		}
 	}
 	var a BeforeCompactAnswer
-	err := h.ask(ctx, event, &a)
-	if why, ok := whyBlocked(err); ok {
-		return clew.Decision{Cancel: true, Why: why}, nil
-	}
-	return clew.Decision{
+	err := p.ask(ctx, event, &a)
+	return decide(err, clew.Decision{
 		Cancel: a.Cancel, Why: a.Why, Instructions: a.Instructions, Summary: a.Summary,
 		Keep: a.Keep.Amount, Target: a.Target.Amount, FirstKept: a.FirstKept, Edits: edits(a.Edits),
-	}, err
+	})
 }
 
-func (h afterCompactHook) AfterCompact(ctx context.Context, e clew.AfterCompactEvent) (clew.Addition, error) {
+func (p *program) afterCompact(ctx context.Context, e clew.Event) (clew.Decision, error) {
 	event := CompactEvent{
-		Head: h.head(e.Session), Pass: passOf(e.PassInfo), Plan: e.Result.Plan, Entries: orEmpty(e.Result.Entries), Usage: usageOf(e.Usage),
+		Head: p.head(e.Session), Pass: passOf(e), Plan: e.Plan, Entries: orEmpty(e.Entries), Usage: usageOf(e.Usage),
 	}
-	if s := e.Result.Plan.Summary; s != nil {
+	if s := e.Plan.Summary; s != nil {
 		event.Summary = s.Text
 	}
 	var a CompactAnswer
-	err := h.ask(ctx, event, &a)
-	return clew.Addition{Text: a.Add}, err
+	err := p.ask(ctx, event, &a)
+	return clew.Decision{Add: a.Add}, err
 }
 
-func (h failedHook) CompactFailed(ctx context.Context, e clew.CompactFailedEvent) error {
-	return h.ask(ctx, CompactFailedEvent{
-		Head: h.head(e.Session), Pass: passOf(e.PassInfo), Error: e.Err.Error(), Aborted: e.Aborted,
+func (p *program) compactFailed(ctx context.Context, e clew.Event) error {
+	return p.ask(ctx, CompactFailedEvent{
+		Head: p.head(e.Session), Pass: passOf(e), Error: e.Err.Error(), Aborted: e.Aborted,
 	}, &NoAnswer{})
 }
 
-func (h beforeTreeHook) BeforeBranch(ctx context.Context, e clew.BeforeBranchEvent) (clew.BranchDecision, error) {
+func (p *program) beforeBranch(ctx context.Context, e clew.BeforeBranchEvent) (clew.Decision, error) {
 	msgs := e.Messages()
 	var a BeforeTreeAnswer
-	err := h.ask(ctx, BeforeTreeEvent{
-		Head: h.head(e.Session), From: e.From, Target: e.Target, Leaf: e.Leaf, Ancestor: e.Ancestor,
+	err := p.ask(ctx, BeforeTreeEvent{
+		Head: p.head(e.Session), From: e.From, Target: e.Target, Leaf: e.Leaf, Ancestor: e.Ancestor,
 		Summarize: e.Summarize, Instructions: e.Instructions, Label: e.Label,
 		Messages: msgs, Entries: rawEntries(e.Entries()), Text: clew.Serialize(msgs), Ledger: e.Ledger(),
 	}, &a)
-	if why, ok := whyBlocked(err); ok {
-		return clew.BranchDecision{Cancel: true, Why: why}, nil
-	}
-	return clew.BranchDecision{
+	return decide(err, clew.Decision{
 		Cancel: a.Cancel, Why: a.Why, Instructions: a.Instructions, ReplaceInstructions: a.ReplaceInstructions,
 		Label: a.Label, Summary: a.Summary,
-	}, err
+	})
 }
 
-func (h treeHook) AfterBranch(ctx context.Context, b clew.Branched) error {
-	event := TreeEvent{Head: h.head(b.Session), From: b.From, Leaf: b.Leaf, Ancestor: b.Ancestor, Left: b.Left, Entries: orEmpty(b.Entries)}
+func (p *program) afterBranch(ctx context.Context, b clew.Branched) error {
+	event := TreeEvent{Head: p.head(b.Session), From: b.From, Leaf: b.Leaf, Ancestor: b.Ancestor, Left: b.Left, Entries: orEmpty(b.Entries)}
 	if b.Summary != nil {
-		event.Summary = b.Summary.Entry.Summary
+		event.Summary = b.Summary.Summary
 	}
-	return h.ask(ctx, event, &NoAnswer{})
+	return p.ask(ctx, event, &NoAnswer{})
 }
 
-func (h beforeForkHook) BeforeFork(ctx context.Context, e clew.BeforeForkEvent) (clew.ForkDecision, error) {
+func (p *program) beforeFork(ctx context.Context, e clew.BeforeForkEvent) (clew.Decision, error) {
 	var a BeforeForkAnswer
-	err := h.ask(ctx, BeforeForkEvent{Head: h.head(e.Session), From: e.From, To: e.To, Entry: e.Entry}, &a)
-	if why, ok := whyBlocked(err); ok {
-		return clew.ForkDecision{Cancel: true, Why: why}, nil
-	}
-	return clew.ForkDecision(a), err
+	err := p.ask(ctx, BeforeForkEvent{Head: p.head(e.Session), From: e.From, To: e.To, Entry: e.Entry}, &a)
+	return decide(err, clew.Decision{Cancel: a.Cancel, Why: a.Why})
 }
 
 // orEmpty makes a list that is written as [] rather than null.

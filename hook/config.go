@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -78,11 +79,10 @@ type Config struct {
 	environ []string // of this process; for tests
 }
 
-// New returns the hook that runs a program. It implements that one interface of
-// package clew that belongs to the event.
-func New(c Config) (clew.Hook, error) {
+// New returns a hook that runs a program for its event.
+func New(c Config) (clew.Hooks, error) {
 	if err := c.check(); err != nil {
-		return nil, fmt.Errorf("hook %s for %s: %w", cmp.Or(c.Name, c.Command, "without a command"), cmp.Or(c.Event, "no event"), err)
+		return clew.Hooks{}, fmt.Errorf("hook %s for %s: %w", cmp.Or(c.Name, c.Command, "without a command"), cmp.Or(c.Event, "no event"), err)
 	}
 	c.Args, c.Env = slices.Clone(c.Args), slices.Clone(c.Env)
 	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
@@ -93,29 +93,7 @@ func New(c Config) (clew.Hook, error) {
 			c.Name = filepath.Base(first)
 		}
 	}
-	p := &program{c}
-	switch c.Event {
-	case SessionStart:
-		return startHook{p}, nil
-	case SessionShutdown:
-		return endHook{p}, nil
-	case Context:
-		return contextHook{p}, nil
-	case ToolResult:
-		return resultHook{p}, nil
-	case SessionBeforeCompact:
-		return beforeCompactHook{p}, nil
-	case SessionCompact:
-		return afterCompactHook{p}, nil
-	case SessionCompactFailed:
-		return failedHook{p}, nil
-	case SessionBeforeTree:
-		return beforeTreeHook{p}, nil
-	case SessionTree:
-		return treeHook{p}, nil
-	default: // check knows no other
-		return beforeForkHook{p}, nil
-	}
+	return (&program{c}).hooks(), nil
 }
 
 func (c *Config) check() error {
@@ -153,4 +131,45 @@ func (c *Config) line() (name string, args []string, err error) {
 	}
 	path, err := exec.LookPath(c.Command)
 	return path, c.Args, err
+}
+
+// needed are the variables without which programs do not run, or not as their users
+// expect.
+var needed = []string{
+	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "TZ", "TMPDIR",
+	"TEMP", "TMP", "SystemRoot", "SystemDrive", "windir", "ComSpec", "PATHEXT", "USERNAME", "USERPROFILE",
+	"APPDATA", "LOCALAPPDATA", "ProgramData", "ProgramFiles", "ProgramFiles(x86)",
+}
+
+// environment is what the program gets.
+func (c *Config) environment() []string {
+	all := c.environ
+	if all == nil {
+		all = os.Environ()
+	}
+	var out []string
+	for _, v := range all {
+		name, _, ok := strings.Cut(v, "=")
+		if ok && name != "" && (named(needed, name) || named(c.Env, name)) {
+			out = append(out, v)
+		}
+	}
+	return append(out, "CLEW_HOOK_EVENT="+c.Event, "CLEW_HOOK_PROTOCOL=1")
+}
+
+func named(list []string, name string) bool {
+	equal := func(a, b string) bool { return a == b }
+	if runtime.GOOS == "windows" {
+		equal = strings.EqualFold
+	}
+	for _, n := range list {
+		if prefix, ok := strings.CutSuffix(n, "*"); ok {
+			if len(name) >= len(prefix) && equal(name[:len(prefix)], prefix) {
+				return true
+			}
+		} else if equal(n, name) {
+			return true
+		}
+	}
+	return false
 }

@@ -1,7 +1,7 @@
 // Package hook runs programs as the hooks of a session.
 //
 //	h, err := hook.New(hook.Config{Event: hook.ToolResult, Command: "/usr/local/bin/redact"})
-//	s, err := clew.Open(ctx, path, clew.Config{Hooks: []clew.Hook{h}})
+//	s, err := clew.Open(ctx, path, clew.Config{Hooks: []clew.Hooks{h}})
 //
 // The program is started anew for each event. It gets the event as one JSON object
 // on its standard input, and answers with one JSON object on its standard output, or

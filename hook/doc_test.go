@@ -54,16 +54,13 @@ func TestProtocolIsDocumented(t *testing.T) {
 	}
 	rows := map[string]map[string]bool{} // heading, "in" or "out" → field → may be left out
 	heading, part := "", ""
-	row := regexp.MustCompile("^\\| `([^`]+)`( \\?)? \\| .*\\|$")
+	row := regexp.MustCompile("^- `([^`]+)`( \\?)?(: .*)?$")
 	for line := range strings.Lines(string(doc)) {
 		line = strings.TrimSpace(line)
 		if h, ok := strings.CutPrefix(line, "### "); ok {
 			heading, part = strings.Trim(h, "`"), "in"
 		}
-		switch line {
-		case "| field | |", "| event | |":
-			part = "in"
-		case "| answer | |":
+		if line == "Answer:" {
 			part = "out"
 		}
 		if m := row.FindStringSubmatch(line); m != nil && heading != "" {

@@ -22,7 +22,7 @@ func ExampleNew() {
 	if err != nil {
 		panic(err)
 	}
-	s, err := clew.New(clew.Config{Hooks: []clew.Hook{h}})
+	s, err := clew.New(clew.Config{Hooks: []clew.Hooks{h}})
 	fmt.Println(s != nil, err)
 	_, err = hook.New(hook.Config{Event: "tool_results", Command: "redact"})
 	fmt.Println(strings.HasPrefix(err.Error(), `hook redact for tool_results: there is no event "tool_results"`))
@@ -34,7 +34,7 @@ func ExampleNew() {
 const examples = "../examples/hooks"
 
 // exampleHook is one of the programs in examples/hooks.
-func exampleHook(t *testing.T, interpreter string, c hook.Config) clew.Hook {
+func exampleHook(t *testing.T, interpreter string, c hook.Config) clew.Hooks {
 	t.Helper()
 	path, err := exec.LookPath(interpreter)
 	if err != nil {
@@ -61,7 +61,7 @@ func TestExampleRedact(t *testing.T) {
 		"key sk-abcdefghij0123456789 and 你好 🙂", "password=hunter2 and more", "-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----",
 		"nothing to hide: 第二 行", "",
 	} {
-		s, err := clew.New(clew.Config{Hooks: []clew.Hook{h}})
+		s, err := clew.New(clew.Config{Hooks: []clew.Hooks{h}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,7 +95,7 @@ func TestExampleRemind(t *testing.T) {
 func TestEventsAsTheyAre(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("HOOKTEST_FILE", filepath.Join(dir, "event"))
-	event := func(name string, run func(h clew.Hook)) map[string]any {
+	event := func(name string, run func(h clew.Hooks)) map[string]any {
 		run(doing(t, name, "keep", ""))
 		data, err := os.ReadFile(filepath.Join(dir, "event"))
 		if err != nil {
@@ -114,15 +114,15 @@ func TestEventsAsTheyAre(t *testing.T) {
 		}
 		return m
 	}
-	onPrepare := func(h clew.Hook) { prepare(t, full(t, h)) }
+	onPrepare := func(h clew.Hooks) { prepare(t, full(t, h)) }
 	if m := event(hook.SessionStart, onPrepare); m["reason"] != "new" || m["cwd"] != "/repo" {
 		t.Errorf("%v", m)
 	}
-	event(hook.SessionShutdown, func(h clew.Hook) { full(t, h).Close() })
+	event(hook.SessionShutdown, func(h clew.Hooks) { full(t, h).Close() })
 	if m := event(hook.Context, onPrepare); len(m["messages"].([]any)) != 14*4 {
 		t.Errorf("%v", m)
 	}
-	if m := event(hook.ToolResult, func(h clew.Hook) { turns(t, 1, h) }); m["arguments"].(map[string]any)["path"] != "a.go" {
+	if m := event(hook.ToolResult, func(h clew.Hooks) { turns(t, 1, h) }); m["arguments"].(map[string]any)["path"] != "a.go" {
 		t.Errorf("%v", m)
 	}
 	m := event(hook.SessionBeforeCompact, onPrepare)
@@ -133,7 +133,7 @@ func TestEventsAsTheyAre(t *testing.T) {
 	if m := event(hook.SessionCompact, onPrepare); len(m["entries"].([]any)) == 0 || m["summary"] == nil {
 		t.Errorf("%v", m)
 	}
-	toTree := func(h clew.Hook) {
+	toTree := func(h clew.Hooks) {
 		s := full(t, h)
 		entries, err := s.Log().Path(t.Context())
 		if err != nil {
@@ -149,14 +149,14 @@ func TestEventsAsTheyAre(t *testing.T) {
 	if m := event(hook.SessionTree, toTree); m["left"] != 13.0*4 || m["summary"] == nil {
 		t.Errorf("%v", m)
 	}
-	m = event(hook.SessionBeforeFork, func(h clew.Hook) {
-		clew.AskFork(t.Context(), []clew.Hook{h}, clew.BeforeForkEvent{Session: "s", From: "a", To: "b"})
+	m = event(hook.SessionBeforeFork, func(h clew.Hooks) {
+		clew.AskFork(t.Context(), []clew.Hooks{h}, clew.BeforeForkEvent{Session: "s", From: "a", To: "b"})
 	})
 	if m["from"] != "a" || m["to"] != "b" {
 		t.Errorf("%v", m)
 	}
-	m = event(hook.SessionCompactFailed, func(h clew.Hook) {
-		s, err := clew.New(clew.Config{System: strings.Repeat("long ", 400_000), Hooks: []clew.Hook{h}})
+	m = event(hook.SessionCompactFailed, func(h clew.Hooks) {
+		s, err := clew.New(clew.Config{System: strings.Repeat("long ", 400_000), Hooks: []clew.Hooks{h}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,7 +187,7 @@ func TestAnswers(t *testing.T) {
 	if b, err := s.Branch(t.Context(), first, clew.BranchOptions{}); err != nil || !strings.Contains(b.Why, "stay") || b.Leaf != b.From {
 		t.Errorf("%+v %v", b, err)
 	}
-	d, warnings := clew.AskFork(t.Context(), []clew.Hook{doing(t, hook.SessionBeforeFork, "exit", "2")}, clew.BeforeForkEvent{})
+	d, warnings := clew.AskFork(t.Context(), []clew.Hooks{doing(t, hook.SessionBeforeFork, "exit", "2")}, clew.BeforeForkEvent{})
 	if !d.Cancel || d.Why != "because of this" || len(warnings) > 0 {
 		t.Errorf("%+v %v", d, warnings)
 	}

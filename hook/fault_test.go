@@ -234,7 +234,7 @@ func TestNewRefuses(t *testing.T) {
 		"timeout is -1s":          {Event: hook.Context, Command: "x", Timeout: -time.Second},
 		"-5 bytes":                {Event: hook.Context, Command: "x", MaxOutput: -5},
 	} {
-		if h, err := hook.New(c); err == nil || h != nil || !strings.Contains(err.Error(), want) {
+		if h, err := hook.New(c); err == nil || h.Name != "" || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}

@@ -104,7 +104,7 @@ func act(do, arg string) int {
 }
 
 // doing is a hook that does what act says.
-func doing(t *testing.T, event, do, arg string, change ...func(*hook.Config)) clew.Hook {
+func doing(t *testing.T, event, do, arg string, change ...func(*hook.Config)) clew.Hooks {
 	t.Helper()
 	t.Setenv("HOOKTEST_DO", do)
 	t.Setenv("HOOKTEST_ARG", arg)
@@ -126,10 +126,10 @@ func doing(t *testing.T, event, do, arg string, change ...func(*hook.Config)) cl
 var start = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
 // full is a session whose next Prepare makes a pass.
-func full(t *testing.T, hooks ...clew.Hook) *clew.Session { return turns(t, 14, hooks...) }
+func full(t *testing.T, hooks ...clew.Hooks) *clew.Session { return turns(t, 14, hooks...) }
 
 // turns is a session of n turns.
-func turns(t *testing.T, many int, hooks ...clew.Hook) *clew.Session {
+func turns(t *testing.T, many int, hooks ...clew.Hooks) *clew.Session {
 	t.Helper()
 	n := 0
 	s, err := clew.New(clew.Config{

@@ -45,9 +45,6 @@ const (
 // program is a program that is run for an event.
 type program struct{ c Config }
 
-// Name returns the name of the hook.
-func (p *program) Name() string { return p.c.Name }
-
 // ask runs the program with an event and reads its answer into answer. The error is a
 // *blocked where it blocks.
 func (p *program) ask(ctx context.Context, event, answer any) error {

@@ -2,7 +2,7 @@
 // session.
 //
 //	tracer := otel.Tracer("my/agent")
-//	s, err := clew.Open(ctx, path, clew.Config{Events: otelclew.Spans(tracer)})
+//	s, err := clew.Open(ctx, path, clew.Config{Hooks: []clew.Hooks{otelclew.Spans(tracer)}})
 //
 // It is a module of its own, so that who does not use OpenTelemetry does not link it.
 //
@@ -23,11 +23,11 @@ import (
 	"github.com/clew-dev/clew"
 )
 
-// Spans returns a clew.Config.Events that makes a span of each pass, when it has ended,
+// Spans returns hooks that make a span of each pass, when it has ended,
 // and of each move to another branch. A pass that was declined is a span with why in
 // clew.why. The parent is the span in the context that the session was called with.
-func Spans(tracer trace.Tracer) func(context.Context, clew.Event) {
-	return func(ctx context.Context, e clew.Event) {
+func Spans(tracer trace.Tracer) clew.Hooks {
+	return clew.Hooks{Name: "otel", OnEvent: func(ctx context.Context, e clew.Event) {
 		if e.Kind == clew.EventPassStart {
 			return // its end says how long it took
 		}
@@ -41,7 +41,7 @@ func Spans(tracer trace.Tracer) func(context.Context, clew.Event) {
 			span.SetStatus(codes.Error, e.Err.Error())
 		}
 		span.End(trace.WithTimestamp(e.Time))
-	}
+	}}
 }
 
 // operation is what the conventions call the kind of work.
@@ -54,17 +54,17 @@ func operation(e clew.Event) string {
 
 // name is the operation and, as the conventions have it, the model.
 func name(e clew.Event) string {
-	if e.Model == "" {
+	if e.Model.ID == "" {
 		return operation(e)
 	}
-	return operation(e) + " " + e.Model
+	return operation(e) + " " + e.Model.ID
 }
 
 func attributes(e clew.Event) []attribute.KeyValue {
 	a := []attribute.KeyValue{
 		attribute.String("gen_ai.operation.name", operation(e)),
 		attribute.String("gen_ai.conversation.id", e.Session),
-		attribute.String("clew.event", string(e.Kind)),
+		attribute.String("clew.event", e.Kind),
 	}
 	text := func(key, value string) {
 		if value != "" {
@@ -76,8 +76,8 @@ func attributes(e clew.Event) []attribute.KeyValue {
 			a = append(a, attribute.Int64(key, value))
 		}
 	}
-	text("gen_ai.provider.name", e.Provider)
-	text("gen_ai.request.model", e.Model)
+	text("gen_ai.provider.name", e.Model.Provider)
+	text("gen_ai.request.model", e.Model.ID)
 	text("clew.reason", string(e.Reason))
 	text("clew.why", e.Why)
 	text("clew.summarizer", e.Summarizer)
@@ -85,11 +85,13 @@ func attributes(e clew.Event) []attribute.KeyValue {
 	number("clew.tokens.before", e.Before.Tokens)
 	number("clew.tokens.after", e.After.Tokens)
 	number("clew.tokens.limit", e.Budget.Limit)
-	number("clew.cache.kept", e.Cache.Kept)
-	number("clew.cache.new", e.Cache.New)
+	number("clew.cache.kept", e.CacheKept)
+	number("clew.cache.new", e.CacheNew)
 	number("clew.entries", int64(len(e.Entries)))
-	for _, r := range e.Stages {
-		number("clew.freed."+r.Name, r.Freed)
+	if e.Plan != nil {
+		for _, r := range e.Plan.Stages {
+			number("clew.freed."+r.Name, r.Freed)
+		}
 	}
 	if u := e.Usage; u != nil {
 		number("gen_ai.usage.input_tokens", u.Prompt())

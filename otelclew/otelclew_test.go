@@ -24,11 +24,11 @@ func TestSpans(t *testing.T) {
 	at := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	tick := at
 	cfg := clew.Config{
-		Provider: "anthropic", Model: "claude-opus-4-6", Policy: compact.Policy{Window: 8_000}, Events: otelclew.Spans(tracer),
+		Provider: "anthropic", Model: "claude-opus-4-6", Policy: compact.Policy{Window: 8_000},
 		Clock: func() time.Time { tick = tick.Add(time.Second); return tick },
-		Hooks: []clew.Hook{clew.BeforeCompactFunc(func(context.Context, clew.BeforeCompactEvent) (clew.Decision, error) {
+		Hooks: []clew.Hooks{{BeforeCompact: func(context.Context, clew.BeforeCompactEvent) (clew.Decision, error) {
 			return clew.Decision{}, errors.New("it is late")
-		})},
+		}}, otelclew.Spans(tracer)},
 	}
 	s, err := clew.New(cfg)
 	if err != nil {
@@ -85,8 +85,8 @@ func TestFailedSpan(t *testing.T) {
 		&clew.FixedPartError{}: "fixed_part_too_large", errors.New("x"): "_OTHER",
 	} {
 		rec.Reset()
-		spans(t.Context(), clew.Event{Kind: clew.EventPassStart, Time: at})
-		spans(t.Context(), clew.Event{Kind: clew.EventPassFailed, Time: at, Duration: time.Second, Err: err, Usage: &message.Usage{Input: 5, CacheRead: 7, Output: 3, Cost: 0.5}})
+		spans.OnEvent(t.Context(), clew.Event{Kind: clew.EventPassStart, Time: at})
+		spans.OnEvent(t.Context(), clew.Event{Kind: clew.EventPassFailed, Time: at, Duration: time.Second, Err: err, Usage: &message.Usage{Input: 5, CacheRead: 7, Output: 3, Cost: 0.5}})
 		ended := rec.Ended()
 		if len(ended) != 1 || ended[0].Status().Code != codes.Error || !ended[0].StartTime().Equal(at.Add(-time.Second)) {
 			t.Fatalf("%v: %d spans", err, len(ended))

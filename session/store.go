@@ -118,6 +118,7 @@ func CheckAppend(e *Entry) error {
 type Error struct {
 	Op      string // "open", "append", "undo", ...
 	Subject string // a path or an entry id
+	File    string // the session file that the entry is not in, where there is one
 	Err     error
 	Hint    string // what to do, a sentence without a full stop; may be empty
 }

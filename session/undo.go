@@ -174,7 +174,7 @@ func (l *Log) findPass(ctx context.Context) (*foundPass, error) {
 		slices.Reverse(found.later)
 	}
 	if found.pass == "" {
-		return nil, &Error{Op: "undo", Err: ErrNothingToUndo, Hint: "clew tree shows what is there"}
+		return nil, &Error{Op: "undo", Err: ErrNothingToUndo, Hint: "a pass is undone on the path that it was made on"}
 	}
 	found.messages, found.edits = shown(found.later)
 	found.later = slices.DeleteFunc(found.later, func(e *Entry) bool {

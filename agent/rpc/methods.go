@@ -17,6 +17,7 @@ import (
 	"github.com/clew-dev/clew/internal/recall"
 	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
 )
 
 // method is what a client may ask for.
@@ -287,7 +288,7 @@ func doContext(ctx context.Context, h Host, _ none) (any, error) {
 	now := a.State()
 	r := contextResult{now.Tokens, now.Measured, now.Window, now.Threshold, make([]contextMessage, len(items))}
 	for i, it := range items {
-		r.Messages[i] = contextMessage{it.Entry, it.Message}
+		r.Messages[i] = contextMessage{it.Entry.ID, it.Message}
 	}
 	return r, nil
 }
@@ -307,27 +308,27 @@ func doRecall(ctx context.Context, h Host, p recallParams) (any, error) {
 }
 
 type searchParams struct {
-	Query  string     `json:"query"`
-	Role   string     `json:"role"`
-	Tool   string     `json:"tool"`
-	Path   string     `json:"path"`
-	Scope  clew.Scope `json:"scope"`
-	Offset int        `json:"offset"`
-	Limit  int        `json:"limit"`
+	Query  string `json:"query"`
+	Role   string `json:"role"`
+	Tool   string `json:"tool"`
+	Path   string `json:"path"`
+	Scope  string `json:"scope"`
+	Offset int    `json:"offset"`
+	Limit  int    `json:"limit"`
 }
 
 func doSearch(ctx context.Context, h Host, p searchParams) (any, error) {
-	q := recall.Query{Text: p.Query, Tool: p.Tool, Path: p.Path, Offset: p.Offset, Limit: p.Limit}
+	q := clew.Query{Scope: p.Scope, Text: p.Query, Tool: p.Tool, Path: p.Path, Offset: p.Offset, Limit: p.Limit}
 	if p.Role != "" {
 		if !message.Role(p.Role).Known() {
 			return nil, badParams("there is no role "+p.Role, "such as user, assistant, toolResult")
 		}
 		q.Roles = []message.Role{message.Role(p.Role)}
 	}
-	if !slices.Contains([]clew.Scope{clew.ScopePath, clew.ScopeAll, clew.ScopeLeft}, p.Scope) {
-		return nil, badParams("there is no scope "+string(p.Scope), `leave it out, or write "all" or "left"`)
+	if !slices.Contains([]string{clew.ScopePath, clew.ScopeAll, clew.ScopeLeft}, p.Scope) {
+		return nil, badParams("there is no scope "+p.Scope, `leave it out, or write "all" or "left"`)
 	}
-	return h.Agent().Search(ctx, q, p.Scope)
+	return h.Agent().Search(ctx, q)
 }
 
 type undoParams struct {
@@ -335,7 +336,7 @@ type undoParams struct {
 }
 
 func doUndo(ctx context.Context, h Host, p undoParams) (any, error) {
-	return h.Agent().Undo(ctx, clew.UndoOptions{KeepLater: p.KeepLater})
+	return h.Agent().Undo(ctx, session.UndoOptions{KeepLater: p.KeepLater})
 }
 
 type navigateParams struct {
@@ -379,7 +380,7 @@ func doNavigate(ctx context.Context, h Host, p navigateParams) (any, error) {
 	}
 	r := navigateResult{From: b.From, Leaf: b.Leaf, Left: b.Left, Text: b.Text, Entries: b.Entries, Why: b.Why}
 	if b.Summary != nil {
-		r.Summary = b.Summary.Entry.Summary
+		r.Summary = b.Summary.Summary
 	}
 	return r, nil
 }

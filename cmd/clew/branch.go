@@ -204,10 +204,10 @@ func (r *branchReport) tell(b *clew.Branched) {
 		return
 	}
 	r.Summary = &branchSummary{
-		Text: b.Summary.Entry.Summary, CachedFrom: b.Summary.CachedFrom,
-		ReadFiles: append([]string{}, b.Summary.ReadFiles...), ModifiedFiles: append([]string{}, b.Summary.ModifiedFiles...),
+		Text: b.Summary.Summary, CachedFrom: b.CachedFrom,
+		ReadFiles: append([]string{}, b.ReadFiles...), ModifiedFiles: append([]string{}, b.ModifiedFiles...),
 	}
-	if out := b.Summary.Output; out != nil {
+	if out := b.Output; out != nil {
 		r.Summary.Tokens, r.Summary.Summarizer = out.Tokens, out.Summarizer
 	}
 }
@@ -226,7 +226,7 @@ func (r *branchReport) measure(ctx context.Context, store session.Store, b *clew
 			return err
 		}
 		if b.Summary != nil {
-			if _, err := log.Append(ctx, b.Summary.Draft()); err != nil {
+			if _, err := log.Append(ctx, session.NewBranchSummary(*b.Summary)); err != nil {
 				return err
 			}
 		}

@@ -158,7 +158,7 @@ func (r *compactReport) writeCopy(cmd *cobra.Command, f *jsonl.File, out string,
 			}
 		}
 	}()
-	if _, err := clew.CopyOutOfLine(cmd.Context(), f.Path(), out); err != nil || !r.Plan.Act {
+	if _, err := clew.CopySpilled(cmd.Context(), f.Path(), out); err != nil || !r.Plan.Act {
 		return err
 	}
 	copied, err := jsonl.Open(cmd.Context(), out, jsonl.Options{Program: "clew " + cmd.Name()})

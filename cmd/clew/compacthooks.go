@@ -12,7 +12,7 @@ import (
 // passHooks are the user's programs that are asked and told about a pass, and the
 // summarizer that is kept for it: the plan that is made without them asks no model.
 type passHooks struct {
-	hooks      []clew.Hook
+	hooks      []clew.Hooks
 	summarizer summary.Summarizer
 }
 

@@ -94,7 +94,7 @@ The format is recognized by the content of the file.`,
 				if cmd.Context().Err() != nil {
 					return cmd.Context().Err()
 				}
-				fmt.Fprintf(cmd.ErrOrStderr(), "clew: %s\n", oneLine(err.Error()))
+				fmt.Fprintf(cmd.ErrOrStderr(), "clew: %s\n", oneLine(advise(err).Error()))
 				failed = errSilent
 				continue
 			}

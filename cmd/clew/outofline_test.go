@@ -18,7 +18,7 @@ func TestOutputBesideTheSession(t *testing.T) {
 	ctx := context.Background()
 	at := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	file := filepath.Join(t.TempDir(), "s.jsonl")
-	s, err := clew.Create(ctx, file, clew.Config{})
+	s, err := clew.Open(ctx, file, clew.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -174,23 +174,22 @@ func (r *recallReport) recall(cmd *cobra.Command, s *clew.Session, handles []str
 
 // find searches.
 func (r *recallReport) find(cmd *cobra.Command, s *clew.Session, fl recallFlags) (err error) {
-	q := recall.Query{Text: fl.search, Tool: fl.tool, Path: fl.path, Since: fl.since, Until: fl.until, Offset: fl.offset, Limit: fl.limit}
+	q := clew.Query{Text: fl.search, Tool: fl.tool, Path: fl.path, Since: fl.since, Until: fl.until, Offset: fl.offset, Limit: fl.limit}
 	for _, name := range fl.roles {
 		if role := roleNames()[name]; !slices.Contains(q.Roles, role) {
 			q.Roles = append(q.Roles, role)
 		}
 	}
-	scope := clew.ScopePath
 	switch {
 	case fl.all:
-		scope = clew.ScopeAll
+		q.Scope = clew.ScopeAll
 	case fl.left:
-		scope = clew.ScopeLeft
+		q.Scope = clew.ScopeLeft
 	}
 	bar := newProgress(cmd)
 	defer bar.done()
 	bar.say("reading %s", r.File)
-	r.Search, err = s.Search(cmd.Context(), q, scope)
+	r.Search, err = s.Search(cmd.Context(), q)
 	return err
 }
 

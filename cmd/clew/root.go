@@ -38,7 +38,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		err = errors.New("interrupted")
 	}
 	if !errors.Is(err, errSilent) {
-		fmt.Fprintf(stderr, "clew: %s\n", oneLine(err.Error()))
+		fmt.Fprintf(stderr, "clew: %s\n", oneLine(advise(err).Error()))
 	}
 	if own := (*exitError)(nil); errors.As(err, &own) {
 		return own.code
@@ -308,3 +308,22 @@ func missingArg(cmd *cobra.Command, n int) string {
 // oneLine keeps what is printed as one line one line, whatever a file name or
 // a file's content put into it.
 func oneLine(s string) string { return printable(strings.TrimSpace(s)) }
+
+// advise puts the command that helps into an error of the library, which knows none.
+func advise(err error) error {
+	var e *session.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch {
+	case errors.Is(err, session.ErrNotFound) && e.File != "":
+		e.Hint = "clew tree " + e.File + " lists the entries"
+	case errors.Is(err, session.ErrNothingToUndo):
+		e.Hint = "clew tree shows what is there"
+	case e.Op == "open" && e.Hint == "check the path":
+		e.Hint += "; clew ls lists the sessions in the data folder"
+	case e.Hint == "name a session file in it":
+		e.Hint += "; clew ls FOLDER lists them"
+	}
+	return err
+}

@@ -107,7 +107,7 @@ func warnSettings(cmd *cobra.Command, s *settings.Settings) {
 }
 
 // commandHooks returns the programs of the settings for events that a command causes.
-func commandHooks(cmd *cobra.Command, events ...string) ([]clew.Hook, error) {
+func commandHooks(cmd *cobra.Command, events ...string) ([]clew.Hooks, error) {
 	s, err := loadSettings(nil)
 	if err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func commandHooks(cmd *cobra.Command, events ...string) ([]clew.Hook, error) {
 }
 
 // hooksFor returns the programs for some events.
-func hooksFor(s *settings.Settings, events ...string) ([]clew.Hook, error) {
+func hooksFor(s *settings.Settings, events ...string) ([]clew.Hooks, error) {
 	s.Hooks = slices.DeleteFunc(s.Hooks, func(c hook.Config) bool { return !slices.Contains(events, c.Event) })
 	return s.SessionHooks()
 }

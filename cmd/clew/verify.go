@@ -94,7 +94,7 @@ func verifyFile(cmd *cobra.Command, name string) verifiedFile {
 			return err
 		}
 		if name != "-" {
-			lost, err := clew.VerifyOutOfLine(cmd.Context(), s, s.Path())
+			lost, err := clew.VerifySpilled(cmd.Context(), s, s.Path())
 			if err != nil {
 				return err
 			}
@@ -106,7 +106,7 @@ func verifyFile(cmd *cobra.Command, name string) verifiedFile {
 		return err
 	}()
 	if err != nil {
-		v.Error = oneLine(err.Error())
+		v.Error = oneLine(advise(err).Error())
 		return v
 	}
 	for _, p := range v.Problems {

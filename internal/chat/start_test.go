@@ -18,7 +18,7 @@ import (
 func longSession(b testing.TB, p *place, size int) string {
 	b.Helper()
 	path := p.path("long.jsonl")
-	s, err := clew.Create(b.Context(), path, clew.Config{Cwd: p.path("project")})
+	s, err := clew.Open(b.Context(), path, clew.Config{Cwd: p.path("project")})
 	if err != nil {
 		b.Fatal(err)
 	}

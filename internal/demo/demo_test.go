@@ -63,7 +63,7 @@ func newRig(t testing.TB, mode permission.Mode) *rig {
 		t.Fatal(err)
 	}
 	r.Agent, err = agent.New(context.Background(), agent.Config{
-		Open: func(ctx context.Context, c clew.Config) (*clew.Session, error) { return clew.Create(ctx, r.file, c) },
+		Open: func(ctx context.Context, c clew.Config) (*clew.Session, error) { return clew.Open(ctx, r.file, c) },
 		File: r.file, Model: d.Model, Guard: guard, Tools: set.Tools(), Interactive: true,
 		Events: func(e agent.Event) {
 			r.mu.Lock()
@@ -246,7 +246,7 @@ func TestUndo(t *testing.T) {
 	if strings.Contains(strings.Join(compacted, "\n"), theError) {
 		t.Error("the error stands in the context after the pass, so that there is nothing to recall")
 	}
-	if _, err := r.Undo(ctx, clew.UndoOptions{KeepLater: true}); err != nil {
+	if _, err := r.Undo(ctx, session.UndoOptions{KeepLater: true}); err != nil {
 		t.Fatal(err)
 	}
 	got := r.content()

@@ -98,12 +98,12 @@ func (p *Player) fates(ctx context.Context, a *agent.Agent) error {
 func (p *Player) undo(ctx context.Context, a *agent.Agent) error {
 	p.told("you", "/undo")
 	before := a.State().Tokens
-	u, err := a.Undo(ctx, clew.UndoOptions{})
+	u, err := a.Undo(ctx, session.UndoOptions{})
 	later := (*session.LaterError)(nil)
 	if errors.As(err, &later) {
 		p.told("clew", "%d %s came after the pass: go back to before it, or keep %s?", later.Messages, plural(later.Messages, "message", "messages"), plural(later.Messages, "it", "them"))
 		p.told("you", "keep")
-		u, err = a.Undo(ctx, clew.UndoOptions{KeepLater: true})
+		u, err = a.Undo(ctx, session.UndoOptions{KeepLater: true})
 	}
 	if err != nil {
 		return err
@@ -135,7 +135,7 @@ func (p *Player) branch(ctx context.Context, a *agent.Agent) error {
 	}
 	p.told("clew", "%d messages are left behind on their branch; %s tokens now. The summary that goes along:", b.Left, group(a.State().Tokens))
 	if b.Summary != nil {
-		p.indented(b.Summary.Entry.Summary)
+		p.indented(b.Summary.Summary)
 	}
 	return p.say(ctx, a, sayTeach)
 }

@@ -123,22 +123,21 @@ func agentKeys() []Key {
 		{
 			Name: "ui.bell", Env: "CLEW_BELL", Default: "true", Unit: "true or false",
 			Text: "whether the terminal's bell is rung when something is asked",
-			set: func(s *Settings, v string) error {
-				on, err := parseBool(v)
-				s.UI.Silent = !on
-				return err
-			},
+			set:  func(s *Settings, v string) error { return setOff(&s.UI.Silent, v) },
 		},
 		{
 			Name: "ui.compactPreview", Env: "CLEW_COMPACT_PREVIEW", Default: "true", Unit: "true or false",
 			Text: "whether `/compact` shows the summary before it counts",
-			set: func(s *Settings, v string) error {
-				on, err := parseBool(v)
-				s.UI.NoPreview = !on
-				return err
-			},
+			set:  func(s *Settings, v string) error { return setOff(&s.UI.NoPreview, v) },
 		},
 	}
+}
+
+// setOff reads whether something is on, for a field that says that it is off.
+func setOff(to *bool, v string) error {
+	on, err := parseBool(v)
+	*to = !on
+	return err
 }
 
 func setModel(s *Settings, v string) error {

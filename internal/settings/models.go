@@ -7,7 +7,6 @@ import (
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/compact"
-	"github.com/clew-dev/clew/internal/text"
 )
 
 // Price is what a model costs, in US dollars for a million tokens.
@@ -34,25 +33,20 @@ func (f *inFile) models(n *node) error {
 	return f.eachModel(n, modelKeys, func(model, key, text string, v *node) error {
 		o := f.s.Models[model]
 		var err error
-		switch key {
-		case "window":
+		if key == "window" {
 			err = setTokens(&o.Window, text, compact.MinWindow)
-		case "reserve":
-			err = setAmount(&o.Reserve, text)
-		case "trigger":
-			err = setAmount(&o.Trigger, text)
-		case "target":
-			err = setAmount(&o.Target, text)
-		default:
-			err = setAmount(&o.Keep, text)
+		} else {
+			err = setAmount(amountOf(&o, key), text)
 		}
-		if f.s.Models == nil {
-			f.s.Models = map[string]clew.Override{}
-		}
-		f.s.Models[model] = o
+		put(&f.s.Models, model, o)
 		f.s.note(v, text, Origin{f.from, f.path, v.line})
 		return err
 	})
+}
+
+// amountOf returns the field of an override that a key sets.
+func amountOf(o *clew.Override, key string) *compact.Amount {
+	return map[string]*compact.Amount{"reserve": &o.Reserve, "trigger": &o.Trigger, "target": &o.Target, "keep": &o.Keep}[key]
 }
 
 // prices reads what models cost.
@@ -63,20 +57,8 @@ func (f *inFile) prices(n *node) error {
 		if err != nil || !(dollars >= 0 && dollars < 1e6) {
 			return fmt.Errorf("%q is no price; write US dollars for a million tokens", text)
 		}
-		switch key {
-		case "input":
-			p.Input = dollars
-		case "output":
-			p.Output = dollars
-		case "cacheRead":
-			p.CacheRead = dollars
-		default:
-			p.CacheWrite = dollars
-		}
-		if f.s.Prices == nil {
-			f.s.Prices = map[string]Price{}
-		}
-		f.s.Prices[model] = p
+		*map[string]*float64{"input": &p.Input, "output": &p.Output, "cacheRead": &p.CacheRead, "cacheWrite": &p.CacheWrite}[key] = dollars
+		put(&f.s.Prices, model, p)
 		f.s.note(v, text, Origin{f.from, f.path, v.line})
 		return nil
 	})
@@ -96,11 +78,7 @@ func (f *inFile) eachModel(n *node, keys []string, set func(model, key, text str
 		}
 		for _, v := range m.kids {
 			if !slices.Contains(keys, v.key) {
-				hint := fmt.Sprintf("there are %v", keys)
-				if near := text.Nearest(v.key, keys); near != "" {
-					hint = fmt.Sprintf("did you mean %q?", near)
-				}
-				return f.bad(v, "there is no such setting", hint)
+				return f.unknownOf(v, keys)
 			}
 			text, err := scalarText(v)
 			if err == nil {

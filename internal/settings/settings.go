@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -129,26 +130,10 @@ func (s *Settings) Policy() (compact.Policy, error) {
 		return p, err
 	}
 	said := s.policy
-	for _, a := range []struct{ to, from *compact.Amount }{
-		{&p.Reserve, &said.Reserve},
-		{&p.Trigger, &said.Trigger},
-		{&p.Target, &said.Target},
-		{&p.Keep, &said.Keep},
-		{&p.Summary, &said.Summary},
-	} {
-		if a.from.IsSet() {
-			*a.to = *a.from
-		}
-	}
-	if said.KeepMessages != 0 {
-		p.KeepMessages = said.KeepMessages
-	}
-	if said.KeepTurns != 0 {
-		p.KeepTurns = said.KeepTurns
-	}
-	if said.Template != nil {
-		p.Template = said.Template
-	}
+	p.Reserve, p.Trigger = cmp.Or(said.Reserve, p.Reserve), cmp.Or(said.Trigger, p.Trigger)
+	p.Target, p.Keep = cmp.Or(said.Target, p.Target), cmp.Or(said.Keep, p.Keep)
+	p.Summary, p.Template = cmp.Or(said.Summary, p.Summary), cmp.Or(said.Template, p.Template)
+	p.KeepMessages, p.KeepTurns = cmp.Or(said.KeepMessages, p.KeepMessages), cmp.Or(said.KeepTurns, p.KeepTurns)
 	p.Window, p.MaxBytes, p.Instructions = said.Window, said.MaxBytes, said.Instructions
 	p.Offload, p.Synapse = said.Offload, said.Synapse
 	_, _, err = p.Resolve()
@@ -173,8 +158,8 @@ func (s *Settings) Config() (clew.Config, error) {
 }
 
 // SessionHooks returns the programs as the hooks of a session.
-func (s *Settings) SessionHooks() ([]clew.Hook, error) {
-	var out []clew.Hook
+func (s *Settings) SessionHooks() ([]clew.Hooks, error) {
+	var out []clew.Hooks
 	for _, c := range s.Hooks {
 		h, err := hook.New(c)
 		if err != nil {
@@ -199,17 +184,10 @@ func (s *Settings) Overrides(said ...string) map[string]clew.Override {
 			if !slices.Contains(said, key) && (i < 0 || strength(s.extra[i].Origin.Source)+1 > strength(s.values[key].from.Source)) {
 				continue
 			}
-			switch key {
-			case "window":
+			if key == "window" {
 				o.Window = 0
-			case "reserve":
-				o.Reserve = compact.Amount{}
-			case "trigger":
-				o.Trigger = compact.Amount{}
-			case "target":
-				o.Target = compact.Amount{}
-			default:
-				o.Keep = compact.Amount{}
+			} else {
+				*amountOf(&o, key) = compact.Amount{}
 			}
 		}
 		out[name] = o

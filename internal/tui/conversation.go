@@ -118,7 +118,7 @@ func compactNow(f front, req agent.CompactRequest) {
 }
 
 func undo(f front) {
-	undoWith(f, clew.UndoOptions{}, func(err error) {
+	undoWith(f, session.UndoOptions{}, func(err error) {
 		var later *session.LaterError
 		if !errors.As(err, &later) {
 			failed(f, "undo", err)
@@ -140,16 +140,16 @@ func undo(f front) {
 			case "back":
 				goBefore(f, later.Pass)
 			case "keep":
-				undoWith(f, clew.UndoOptions{KeepLater: true}, func(err error) { failed(f, "undo", err) })
+				undoWith(f, session.UndoOptions{KeepLater: true}, func(err error) { failed(f, "undo", err) })
 			}
 		})
 	})
 }
 
 // undoWith takes the last pass back; other is called where that failed.
-func undoWith(f front, opt clew.UndoOptions, other func(error)) {
+func undoWith(f front, opt session.UndoOptions, other func(error)) {
 	a := f.host().Agent()
-	var u clew.Undone
+	var u session.Undone
 	f.run("taking the compaction back", func(ctx context.Context) (err error) {
 		u, err = a.Undo(ctx, opt)
 		return err

@@ -87,10 +87,7 @@ func (h *fakeHost) open(path string) (*agent.Agent, error) {
 	c := agent.Config{
 		File: path, Guard: guard, Model: h.model, Interactive: true, Background: -1, Clock: h.clock.Now, NewID: newID,
 		Open: func(ctx context.Context, e clew.Config) (*clew.Session, error) {
-			if _, err := os.Stat(path); err == nil {
-				return clew.Open(ctx, path, e)
-			}
-			return clew.Create(ctx, path, e)
+			return clew.Open(ctx, path, e)
 		},
 		Find: func(_ context.Context, name string) (model.Model, error) {
 			if name != "scripted/other" {

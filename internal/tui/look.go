@@ -224,7 +224,7 @@ func recallText(f front, args string) {
 			}
 			got = nil
 		}
-		found, err = a.Search(ctx, recall.Query{Text: args, Limit: 100}, clew.ScopeAll)
+		found, err = a.Search(ctx, clew.Query{Text: args, Limit: 100, Scope: clew.ScopeAll})
 		return err
 	}, func(err error) {
 		switch {

@@ -345,8 +345,8 @@ func (f *File) Get(ctx context.Context, id string) (e *session.Entry, err error)
 			return err
 		case r == nil:
 			return &session.Error{
-				Op: "get entry", Subject: id, Err: session.ErrNotFound,
-				Hint: "clew tree " + f.path + " lists the entries",
+				Op: "get entry", Subject: id, File: f.path, Err: session.ErrNotFound,
+				Hint: "give the id of one of its entries",
 			}
 		}
 		e, err = f.x.load(r, true)
@@ -506,13 +506,13 @@ func hint(err error) string {
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "check the path; clew ls lists the sessions in the data folder"
+		return "check the path"
 	case errors.Is(err, fs.ErrPermission):
 		return "check who may read and write the file and its folder"
 	case errors.Is(err, ErrEmpty):
 		return "name a file that holds a session"
 	case errors.Is(err, errIsDir):
-		return "name a session file in it; clew ls FOLDER lists them"
+		return "name a session file in it"
 	case errors.Is(err, errNotRegular):
 		return "it can only be read; copy it to a file to write"
 	case errors.Is(err, vfs.ErrNoSpace):

@@ -226,8 +226,8 @@ func (p *purger) collect(ctx context.Context) (texts []string, err error) {
 	})
 	if err == nil && !found {
 		err = &session.Error{
-			Op: "purge", Subject: p.opt.ID, Err: session.ErrNotFound,
-			Hint: "clew tree " + p.f.path + " lists the entries",
+			Op: "purge", Subject: p.opt.ID, File: p.f.path, Err: session.ErrNotFound,
+			Hint: "give the id of one of its entries",
 		}
 	}
 	return texts, err

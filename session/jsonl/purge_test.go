@@ -296,7 +296,7 @@ func TestPurgeRefuses(t *testing.T) {
 	}{
 		{"nothing named", leaked(), jsonl.PurgeOptions{}, nil, "give an entry or a text"},
 		{"short text", leaked(), jsonl.PurgeOptions{Text: "abc"}, nil, "shorter than 4 bytes"},
-		{"no such entry", leaked(), jsonl.PurgeOptions{ID: "nix"}, session.ErrNotFound, "lists the entries"},
+		{"no such entry", leaked(), jsonl.PurgeOptions{ID: "nix"}, session.ErrNotFound, "one of its entries"},
 		{"bookkeeping", leaked(), jsonl.PurgeOptions{ID: "p1"}, jsonl.ErrNoContent, "name the message"},
 		{"future version", future, jsonl.PurgeOptions{ID: "r1"}, session.ErrReadOnly, "use a newer clew"},
 		{"empty", "", jsonl.PurgeOptions{ID: "r1"}, jsonl.ErrEmpty, "empty"},

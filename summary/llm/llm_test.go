@@ -549,7 +549,7 @@ func TestSession(t *testing.T) {
 				t.Errorf("%s: %q is not in the summary", name, want)
 			}
 		}
-		if _, err := sess.Undo(ctx, clew.UndoOptions{}); err != nil {
+		if _, err := sess.Undo(ctx, session.UndoOptions{}); err != nil {
 			t.Error(err)
 		}
 		if back, _ := sess.Log().Context(ctx); len(back.Items) != len(before.Items) {

@@ -46,7 +46,7 @@ func TestOutOfLine(t *testing.T) {
 	ctx := context.Background()
 	path := tempFile(t)
 	cfg := fixed(small(200_000))
-	s, err := clew.Create(ctx, path, cfg)
+	s, err := clew.Open(ctx, path, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,13 +95,13 @@ func TestOutOfLine(t *testing.T) {
 	if err := f.CopyTo(ctx, copied); err != nil {
 		t.Fatal(err)
 	}
-	if problems, err := clew.VerifyOutOfLine(ctx, f, copied); err != nil || len(problems) != 2 {
+	if problems, err := clew.VerifySpilled(ctx, f, copied); err != nil || len(problems) != 2 {
 		t.Errorf("a copy without its output: %v %v", problems, err)
 	}
-	if n, err := clew.CopyOutOfLine(ctx, path, copied); n != 2 || err != nil {
+	if n, err := clew.CopySpilled(ctx, path, copied); n != 2 || err != nil {
 		t.Error(n, err)
 	}
-	if problems, err := clew.VerifyOutOfLine(ctx, f, copied); err != nil || len(problems) != 0 {
+	if problems, err := clew.VerifySpilled(ctx, f, copied); err != nil || len(problems) != 0 {
 		t.Error(problems, err)
 	}
 	f.Close()
@@ -131,7 +131,7 @@ func TestOutOfLine(t *testing.T) {
 // exit code, the size, and the handle of the whole.
 func TestExcerptSaysWhatItIsOf(t *testing.T) {
 	ctx := context.Background()
-	s, err := clew.Create(ctx, tempFile(t), fixed(small(200_000)))
+	s, err := clew.Open(ctx, tempFile(t), fixed(small(200_000)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +199,7 @@ func TestOutOfLineStaysInline(t *testing.T) {
 		t.Error(err, s.Leaf())
 	}
 	// A negative limit keeps all in the log.
-	cfg.Blobs, cfg.OutOfLine = mem, -1
+	cfg.Blobs, cfg.SpillOver = mem, -1
 	s = newSession(t, cfg)
 	add(t, s, outputs("the needle")...)
 	if !strings.Contains(logged(t, s.Log().Store()), "the needle") {
@@ -224,7 +224,7 @@ func TestPurgeOutOfLine(t *testing.T) {
 	const secret = `pass "word" zq47y11`
 	for _, byText := range []bool{false, true} {
 		path := tempFile(t)
-		s, err := clew.Create(ctx, path, fixed(small(200_000)))
+		s, err := clew.Open(ctx, path, fixed(small(200_000)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -291,7 +291,7 @@ func verifyOut(t *testing.T, path string) int {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	problems, err := clew.VerifyOutOfLine(context.Background(), f, path)
+	problems, err := clew.VerifySpilled(context.Background(), f, path)
 	if err != nil {
 		t.Fatal(err)
 	}

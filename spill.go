@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -20,18 +22,18 @@ import (
 )
 
 const (
-	// DefaultOutOfLine is the size, in bytes of its JSON, from which the output of
+	// DefaultSpill is the size, in bytes of its JSON, from which the output of
 	// a tool or a shell is kept beside the log.
-	DefaultOutOfLine = 1 << 20
+	DefaultSpill = 1 << 20
 )
 
-// outOfLine puts the whole of large tool and shell output into the blob store and
+// spill puts the whole of large tool and shell output into the blob store and
 // returns what goes into the log. Where the store can't take it, all of it goes
 // into the log, and a warning says why.
-func (s *Session) outOfLine(ctx context.Context, m *message.Message) (*message.Message, error) {
-	limit := s.cfg.OutOfLine
+func (s *Session) spill(ctx context.Context, m *message.Message) (*message.Message, error) {
+	limit := s.cfg.SpillOver
 	if limit == 0 {
-		limit = DefaultOutOfLine
+		limit = DefaultSpill
 	}
 	if s.blobs == nil || limit < 0 || m.Role != message.RoleToolResult && m.Role != message.RoleBashExecution {
 		return m, nil
@@ -56,7 +58,7 @@ func (s *Session) outOfLine(ctx context.Context, m *message.Message) (*message.M
 	return short, nil
 }
 
-// blobHandle is how content out of line is named where it can be recalled.
+// blobHandle is how spilled content is named where it can be recalled.
 func blobHandle(id blob.ID) string { return "#" + strings.TrimPrefix(id.String(), "sha256-")[:16] }
 
 // sourceOf says what output is of: the tool, and what it was called with.
@@ -98,21 +100,21 @@ func shortOutput(m *message.Message, keep int, of compact.Source) *message.Messa
 	return out
 }
 
-// whole returns a message as it was before a part of it was put out of line.
+// whole returns a message as it was before a part of it was spilled.
 func (s *Session) whole(ctx context.Context, m *message.Message) (*message.Message, error) {
 	at, ok := session.SpilledOf(m)
 	if !ok {
 		return m, nil
 	}
-	data, err := s.readOutOfLine(ctx, at, math.MaxInt64)
+	data, err := s.readSpilled(ctx, at, math.MaxInt64)
 	if err != nil {
 		return nil, err
 	}
 	return message.Parse(data)
 }
 
-// readOutOfLine returns what is kept out of line, or the first most bytes of it.
-func (s *Session) readOutOfLine(ctx context.Context, at session.Spilled, most int64) ([]byte, error) {
+// readSpilled returns the first most bytes of spilled content.
+func (s *Session) readSpilled(ctx context.Context, at session.Spilled, most int64) ([]byte, error) {
 	id, err := blob.ParseID(at.ID)
 	if err != nil {
 		return nil, err
@@ -175,4 +177,127 @@ func closed(data []byte) []byte {
 	}
 	slices.Reverse(open)
 	return append(out, open...)
+}
+
+// cacheFiles gives the text of entries as files, for tools that read paths. The
+// files are copies: they may be deleted at any time and are made again.
+type cacheFiles struct {
+	cache *blob.Cache
+	dir   string
+	// ids are the addresses of the texts, by entry.
+	ids map[string]blob.ID
+}
+
+func newCacheFiles(dir string) (*cacheFiles, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	c, err := blob.OpenCache(dir, blob.CacheOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return &cacheFiles{cache: c, dir: dir, ids: map[string]blob.ID{}}, nil
+}
+
+// id returns the address of the text of an entry.
+func (c *cacheFiles) id(entryID string, m *message.Message) blob.ID {
+	id, ok := c.ids[entryID]
+	if !ok {
+		id = blob.IDOf([]byte(textOf(m)))
+		c.ids[entryID] = id
+	}
+	return id
+}
+
+// path returns where the text of an entry is, or is to be.
+func (c *cacheFiles) path(entryID string, m *message.Message) string {
+	return filepath.Join(c.dir, blob.FileName(c.id(entryID, m), m.ToolName))
+}
+
+// provide makes the file of an entry, if it is not there.
+func (c *cacheFiles) provide(ctx context.Context, entryID string, m *message.Message) (string, error) {
+	return c.cache.Path(ctx, c.id(entryID, m), m.ToolName, func(context.Context, blob.ID) (io.ReadCloser, error) {
+		return io.NopCloser(strings.NewReader(textOf(m))), nil
+	})
+}
+
+// textOf is what a tool is to find in the file of a message.
+func textOf(m *message.Message) string {
+	if m.Role == message.RoleBashExecution {
+		return m.Output
+	}
+	return m.Text()
+}
+
+// Path returns a file that has the text of an entry as it was written, and makes
+// it if it is not there: for tools that read paths. It is a copy in the folder
+// Config.Cache, which may be deleted at any time.
+func (s *Session) Path(ctx context.Context, id string) (string, error) {
+	const op = "make a file of"
+	if err := s.begin(ctx, op); err != nil {
+		return "", err
+	}
+	defer s.end()
+	if s.cache == nil {
+		return "", &Error{Op: op, Subject: id, Err: errors.New("the session has no folder for such files"), Hint: "set Config.Cache, or use Recall"}
+	}
+	m, err := s.recall(ctx, id)
+	if err != nil {
+		return "", failed(op, id, err)
+	}
+	path, err := s.cache.provide(ctx, id, m)
+	return path, failed(op, id, err)
+}
+
+// named lets the notes of a pass name files, if the folder can be written to.
+// What can't be is found out with the first of them.
+func (s *Session) named(ctx context.Context, policy compact.Policy) compact.Policy {
+	if s.cache == nil || policy.Offload.Path != nil {
+		return policy
+	}
+	tried, unable := false, false
+	policy.Offload.Path = func(e *session.Entry) string {
+		m, err := e.Message()
+		if err == nil {
+			m, err = s.whole(ctx, m)
+		}
+		if err != nil || unable {
+			return ""
+		}
+		if !tried {
+			tried = true
+			if _, err := s.cache.provide(ctx, e.ID, m); err != nil {
+				unable = true
+				s.warnings = append(s.warnings, fmt.Errorf("what is offloaded can be recalled, but is in no file: %w", err))
+				return ""
+			}
+		}
+		return s.cache.path(e.ID, m)
+	}
+	return policy
+}
+
+// provideFiles makes the files that notes in the context name, where they are
+// missing. One that can't be made is reported; its content can be recalled.
+func (s *Session) provideFiles(ctx context.Context, v *compact.Snapshot) {
+	if s.cache == nil {
+		return
+	}
+	for _, it := range v.Context.Items {
+		if it.Edit == nil || compact.StageOf(it.Edit) != compact.StageOffload || it.Entry.Type != session.TypeMessage {
+			continue
+		}
+		m, err := it.Entry.Message()
+		if err == nil {
+			m, err = s.whole(ctx, m)
+		}
+		if err == nil {
+			_, err = s.cache.provide(ctx, it.Entry.ID, m)
+		}
+		if err != nil {
+			s.warnings = append(s.warnings, fmt.Errorf("the text of entry %s is in no file for tools to read: %w", it.Entry.ID, err))
+			return // the next would fail as well
+		}
+	}
 }

@@ -1,0 +1,250 @@
+package clew
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/token"
+)
+
+// Event describes a pass, or a move to another branch. What is not known yet, or has no
+// meaning for its kind, is left at zero.
+type Event struct {
+	// Kind is one of the constants whose names begin with Event.
+	Kind string
+	// Session is the id of the session.
+	Session string
+	// Time is that of the session's clock; Duration is how long the pass took, by the same
+	// clock, 0 at the start.
+	Time     time.Time
+	Duration time.Duration
+
+	Reason compact.Reason
+	// Attempt counts from 1 the passes that were begun since the last one that was
+	// written.
+	Attempt int
+	// WillRetry says that a request which failed is sent again after the pass; see
+	// CompactOptions.
+	WillRetry bool
+	// Why says in a sentence why the pass was begun, or why it was not made.
+	Why string
+	// Budget is what the pass keeps to. Before is what the context took, After what it
+	// takes now; the same where nothing changed.
+	Budget        compact.Budget
+	Before, After token.Reading
+
+	// Model is called with the context.
+	Model session.Model
+	// Plan is what was done; nil before that and for a move.
+	Plan *compact.Plan
+	// Summarizer made the summary; "" where there is none. Usage is what that cost, with
+	// its price in US dollars if that is known; nil when no model was asked.
+	Summarizer string
+	Usage      *message.Usage
+	// CacheKept and CacheNew say what a pass means for a provider's prompt cache, in
+	// tokens, as estimated: how much of the next request begins as the one before did,
+	// prompt and tools included, and what follows it.
+	CacheKept, CacheNew int64
+	// Entries are the ids of what was written.
+	Entries []string
+	// Err is why a pass failed. Aborted says that the operation was cancelled or ran out
+	// of time.
+	Err     error
+	Aborted bool
+	// Warnings are what went wrong beside the point.
+	Warnings []error
+}
+
+// The kinds of events.
+const (
+	EventPassStart    = "pass_start"    // a pass is due and is being made
+	EventPassEnd      = "pass_end"      // it was written, or would be: a dry run has no Entries
+	EventPassFailed   = "pass_failed"   // it failed, and Err says why
+	EventPassDeclined = "pass_declined" // it was asked for or due and not made, and Why says why
+	EventBranch       = "branch"        // the conversation has moved to another branch
+)
+
+// observed reports whether anybody is told of events.
+func (s *Session) observed() bool {
+	return s.asks(func(h *Hooks) bool { return h.OnEvent != nil })
+}
+
+// emit passes an event on. What a receiver does wrong is a warning.
+func (s *Session) emit(ctx context.Context, e Event) {
+	e.Aborted = e.Err != nil && ctx.Err() != nil
+	for i := range s.cfg.Hooks {
+		h := &s.cfg.Hooks[i]
+		if h.OnEvent == nil {
+			continue
+		}
+		r := Result{Plan: e.Plan, Entries: e.Entries, Warnings: e.Warnings}
+		c := r.clone()
+		e.Plan, e.Entries, e.Warnings = c.Plan, c.Entries, c.Warnings
+		caller{pointEvent, i, h.Name}.call(&s.warnings, func() error {
+			h.OnEvent(s.inside(context.WithoutCancel(ctx)), e)
+			return nil
+		})
+	}
+}
+
+// passEvent is what is known of a pass before it is made.
+func (s *Session) passEvent(kind string, v *compact.Snapshot, e Event, plan *compact.Plan) Event {
+	e.Kind, e.Why, e.Model = kind, plan.Why, v.Model
+	if s.observed() {
+		e.Time = s.log.Now()
+	}
+	e.Session, e.Before, e.After, e.Budget = s.log.Store().Header().ID, plan.Before, plan.Before, plan.Budget
+	return e
+}
+
+// passDeclined tells of a pass that was due or asked for and is not made.
+func (s *Session) passDeclined(ctx context.Context, v *compact.Snapshot, e Event, plan *compact.Plan) {
+	if s.observed() {
+		s.emit(ctx, s.passEvent(EventPassDeclined, v, e, plan))
+	}
+}
+
+// passBegun tells of a pass that is being made. What it returns tells how it ended.
+func (s *Session) passBegun(ctx context.Context, v *compact.Snapshot, start Event) func(r *Result, err error) {
+	if !s.observed() {
+		return func(*Result, error) {}
+	}
+	s.emit(ctx, start)
+	return func(r *Result, err error) {
+		e := start
+		e.Time = s.log.Now()
+		e.Duration = e.Time.Sub(start.Time)
+		switch {
+		case err != nil:
+			e.Kind, e.Err = EventPassFailed, err
+		case !r.Plan.Act:
+			e.Kind, e.Why, e.Warnings = EventPassDeclined, r.Plan.Why, r.Warnings
+		default:
+			e.Kind = EventPassEnd
+			s.passEnded(ctx, v, &e, r)
+		}
+		s.emit(ctx, e)
+	}
+}
+
+// passEnded says what a pass did.
+func (s *Session) passEnded(ctx context.Context, before *compact.Snapshot, e *Event, r *Result) {
+	e.Why, e.After, e.Plan, e.Entries, e.Warnings = r.Plan.Why, r.Plan.After, r.Plan, r.Entries, r.Warnings
+	if sum := r.Plan.Summary; sum != nil {
+		e.Summarizer, e.Usage = sum.Summarizer, sum.Usage
+	}
+	if len(r.Entries) == 0 {
+		return // a dry run
+	}
+	if now, err := s.load(context.WithoutCancel(ctx)); err == nil {
+		e.After = now.Reading
+		e.cacheEffect(before, now)
+	}
+}
+
+// branched tells of a move to another branch.
+func (s *Session) branched(ctx context.Context, b *Branched) {
+	if !s.observed() {
+		return
+	}
+	e := Event{
+		Kind: EventBranch, Time: s.log.Now(), Session: b.Session, Why: b.Why,
+		Entries: b.Entries, Warnings: b.Warnings,
+	}
+	if b.Summary != nil {
+		e.Usage = b.Summary.Usage
+	}
+	if b.Output != nil {
+		e.Summarizer = b.Output.Summarizer
+	}
+	if now, err := s.load(context.WithoutCancel(ctx)); err == nil {
+		e.Model, e.After = now.Model, now.Reading
+	}
+	s.emit(ctx, e)
+}
+
+// cacheEffect compares the beginnings of two contexts.
+func (e *Event) cacheEffect(before, after *compact.Snapshot) {
+	same := 0
+	for same < len(before.Messages) && same < len(after.Messages) && equalMessages(before.Messages[same], after.Messages[same]) {
+		same++
+	}
+	e.CacheKept = after.Meter.Fixed()
+	for i, cost := range after.Costs {
+		if i < same {
+			e.CacheKept += cost
+		} else {
+			e.CacheNew += cost
+		}
+	}
+}
+
+func equalMessages(a, b *message.Message) bool { return a == b || bytes.Equal(a.JSON(), b.JSON()) }
+
+// LogEvents returns hooks that write each event to a logger: failures as errors,
+// warnings as warnings, the start of a pass for debugging, all else as information.
+// Nothing of what was said in the conversation is logged.
+func LogEvents(l *slog.Logger) Hooks {
+	return Hooks{Name: "log", OnEvent: func(ctx context.Context, e Event) {
+		level := slog.LevelInfo
+		switch e.Kind {
+		case EventPassStart:
+			level = slog.LevelDebug
+		case EventPassFailed:
+			level = slog.LevelError
+		default:
+		}
+		if l.Enabled(ctx, level) {
+			l.LogAttrs(ctx, level, "clew: "+e.Kind, e.attrs()...)
+		}
+		for _, w := range e.Warnings {
+			l.LogAttrs(ctx, slog.LevelWarn, "clew: warning", slog.String("session", e.Session), slog.String("warning", w.Error()))
+		}
+	}}
+}
+
+// attrs are those fields of an event that say something.
+func (e *Event) attrs() []slog.Attr {
+	a := []slog.Attr{slog.String("session", e.Session)}
+	text := func(key, value string) {
+		if value != "" {
+			a = append(a, slog.String(key, value))
+		}
+	}
+	number := func(key string, value int64) {
+		if value != 0 {
+			a = append(a, slog.Int64(key, value))
+		}
+	}
+	text("reason", string(e.Reason))
+	number("attempt", int64(e.Attempt))
+	text("provider", e.Model.Provider)
+	text("model", e.Model.ID)
+	text("why", e.Why)
+	number("before", e.Before.Tokens)
+	number("after", e.After.Tokens)
+	number("limit", e.Budget.Limit)
+	if e.Duration > 0 {
+		a = append(a, slog.Duration("duration", e.Duration))
+	}
+	text("summarizer", e.Summarizer)
+	number("cacheKept", e.CacheKept)
+	number("cacheNew", e.CacheNew)
+	number("entries", int64(len(e.Entries)))
+	if e.Usage != nil {
+		number("inputTokens", e.Usage.Prompt())
+		number("outputTokens", e.Usage.Output)
+		if e.Usage.Cost > 0 {
+			a = append(a, slog.Float64("cost", e.Usage.Cost))
+		}
+	}
+	if e.Err != nil {
+		a = append(a, slog.String("error", e.Err.Error()))
+	}
+	return a
+}
