@@ -227,7 +227,6 @@ func (p *planner) conclude(ctx context.Context, plan *Plan, w *work, best *attem
 		}
 		p.takeThinking(w, from)
 	}
-	w.keepAnswered(at)
 	var excerpts []session.Draft
 	plan.drafts, excerpts, plan.edits = w.drafts(at)
 	if best != nil {

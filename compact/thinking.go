@@ -151,7 +151,6 @@ func (plan *Plan) orThinking(s *Snapshot) *Plan {
 func (p *planner) takeLoose(ctx context.Context, plan *Plan, only bool) error {
 	w := p.newWork()
 	p.takeThinking(w, p.snap.loose()[0])
-	w.keepAnswered(0)
 	plan.drafts, _, plan.edits = w.drafts(0)
 	after := session.Project(session.Preview(p.snap.Path, plan.drafts...))
 	plan.Stages = w.stages(0, nil, 0)

@@ -122,27 +122,6 @@ func (w *work) firstChange() int {
 // changed reports whether a stage has changed anything.
 func (w *work) changed() bool { return w.firstChange() < len(w.parts) }
 
-// lastAnswer stands for an answer that was nothing but reasoning.
-const lastAnswer = "[the reasoning of this answer was taken out; it said nothing else]"
-
-// keepAnswered leaves a line of the last answer from item at on that went whole, where
-// without it an older answer would be the last, with a call that has no result: nothing
-// could be sent then.
-func (w *work) keepAnswered(at int) {
-	var left []session.Item
-	last := -1
-	for i := at; i < len(w.items); i++ {
-		switch m := w.items[i].Message; {
-		case !w.parts[i].taken:
-			left = append(left, w.items[i])
-		case m.Role == message.RoleAssistant && notSent(m) == "":
-			last = i
-		}
-	}
-	if last >= 0 && len(Pending(left)) > 0 && len(Pending(w.items)) == 0 {
-		w.set(last, w.items[last].Message.WithContent([]message.Block{message.TextBlock(lastAnswer)}), w.parts[last].stage)
-	}
-}
 
 // drafts returns the edits of the messages from item at on with the stage of each, and
 // what is to stand at the end of the context instead of messages that can't be edited.
