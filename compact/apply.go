@@ -30,7 +30,7 @@ func Apply(ctx context.Context, log *session.Log, plan *Plan) ([]*session.Entry,
 		return nil, err
 	}
 	info := session.PassInfo{Reason: string(plan.Reason), Policy: policy, Meter: meter, Edits: plan.edits}
-	return log.AppendPass(ctx, plan.snap.Last, info, plan.drafts...)
+	return log.AppendPass(ctx, plan.last, info, plan.drafts...)
 }
 
 // record is what a clew.pass entry stores of the meter.

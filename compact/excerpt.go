@@ -108,7 +108,8 @@ func forWhole(entryID, path string) string {
 
 // excerptBlocks shortens the texts of a message to limit bytes each, a third of
 // it from the end, and puts a line in the place of images. Signed blocks stay as
-// they are.
+// they are. There is no first line as in Source.Excerpt: the call stands before its
+// result here, and contexts that other programs were shown have this form.
 func excerptBlocks(blocks []message.Block, limit int, images bool, entryID, path string) ([]message.Block, bool) {
 	out := make([]message.Block, 0, len(blocks))
 	changed := false

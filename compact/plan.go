@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/message"
@@ -42,8 +43,11 @@ type Plan struct {
 	ReadFiles     []string        `json:"readFiles,omitempty"`
 	ModifiedFiles []string        `json:"modifiedFiles,omitempty"`
 
-	snap      *Snapshot // that it was made of
-	only      bool      // Request.OnlyThinking
+	// of is the mark of the snapshot that it was made of, last the newest entry of the log
+	// then. The snapshot itself is not kept: results are, and contexts are large.
+	of        *atomic.Bool
+	last      string
+	only      bool // Request.OnlyThinking
 	drafts    []session.Draft
 	edits     []string // the stage of each edit among drafts
 	threshold int64

@@ -78,7 +78,7 @@ type Snapshot struct {
 	// inferred is what the pass on the path has inferred from the usage before it.
 	inferred inferred
 	// derived says that a snapshot was derived from this one, which now owns the free
-	// space behind the slices.
+	// space behind the slices. No two snapshots share it, so plans know theirs by it.
 	derived *atomic.Bool
 }
 

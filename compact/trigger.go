@@ -53,9 +53,9 @@ func Check(s *Snapshot, req Request) (*Plan, error) {
 	before := s.Reading
 	plan := &Plan{
 		Reason: cmp.Or(req.Reason, Threshold), Policy: cmp.Or(t.policy.Name, PresetClew), Budget: t.budget, Clamps: clamps,
-		Before: before, After: before, threshold: t.size(), snap: s, only: req.OnlyThinking,
+		Before: before, After: before, threshold: t.size(), of: s.derived, last: s.Last, only: req.OnlyThinking,
 	}
-	if c := req.Checked; c != nil && c.snap == s && c.Reason == plan.Reason && c.Policy == plan.Policy &&
+	if c := req.Checked; c != nil && c.of == s.derived && c.Reason == plan.Reason && c.Policy == plan.Policy &&
 		c.Budget == t.budget && c.threshold == plan.threshold && c.only == plan.only {
 		*plan = *c
 		return plan, nil
