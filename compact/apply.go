@@ -74,29 +74,30 @@ func (d editDetails) json() json.RawMessage {
 	return data
 }
 
+// editDetailsOf reads them; those of others say nothing.
+func editDetailsOf(data json.RawMessage) (d editDetails) {
+	if json.Unmarshal(data, &d) != nil {
+		return editDetails{}
+	}
+	return d
+}
+
 // StageOf returns the stage of the pass that made an edit; "" when no pass did.
 func StageOf(e *session.Entry) string {
-	var d editDetails
-	if e != nil {
-		if edit, ok := e.ContextEdit(); ok {
-			_ = json.Unmarshal(edit.Details, &d) // of others: it says nothing
-		}
+	if e == nil {
+		return ""
 	}
-	return d.Clew.Stage
+	edit, _ := e.ContextEdit()
+	return editDetailsOf(edit.Details).Clew.Stage
 }
 
 // ExcerptOf returns the id of the entry that an excerpt stands for, "" for any
 // other entry.
 func ExcerptOf(e *session.Entry) string {
-	if e.Type != session.TypeCustomMessage {
-		return ""
+	if m, ok := e.CustomMessage(); ok && m.CustomType == session.CustomExcerpt {
+		return editDetailsOf(m.Details).Clew.Of
 	}
-	m, ok := e.CustomMessage()
-	var d editDetails
-	if !ok || m.CustomType != session.CustomExcerpt || json.Unmarshal(m.Details, &d) != nil {
-		return ""
-	}
-	return d.Clew.Of
+	return ""
 }
 
 // details is what clew stores with a compaction. pi reads the two lists; the
@@ -122,7 +123,8 @@ func (p *planner) fileLists(facts *ledger.Ledger) (read, modified []string) {
 	if p.piFiles != nil {
 		return p.piFiles.ReadFiles, p.piFiles.ModifiedFiles
 	}
-	return orEmpty(facts.Paths(ledger.StateRead)), orEmpty(facts.Paths(ledger.StateModified, ledger.StateCreated))
+	// Written as [] rather than null where there are none.
+	return append([]string{}, facts.Paths(ledger.StateRead)...), append([]string{}, facts.Paths(ledger.StateModified, ledger.StateCreated)...)
 }
 
 func (p *planner) newDetails(facts *ledger.Ledger, out *summary.Output) details {
@@ -137,21 +139,14 @@ func (p *planner) newDetails(facts *ledger.Ledger, out *summary.Output) details 
 	return d
 }
 
-// orEmpty makes a list that is written as [] rather than null.
-func orEmpty(list []string) []string {
-	if list == nil {
-		return []string{}
-	}
-	return list
-}
-
 // Interrupted drafts a result for every call among items that has none, as of a
 // time. CloseOpenCalls appends them. To plan on the context that it would give, use
 // session.Preview of them.
 func Interrupted(items []session.Item, at time.Time) []session.Draft {
 	var drafts []session.Draft
 	for _, call := range Pending(items) {
-		drafts = append(drafts, session.Message(interrupted(call, at)))
+		drafts = append(drafts, session.Message(message.ToolResult(call.ID, call.Name,
+			"The call was interrupted. It has no result, and it is not known how much of it was done.", true, at)))
 	}
 	return drafts
 }
@@ -166,10 +161,4 @@ func CloseOpenCalls(ctx context.Context, log *session.Log) (int, error) {
 	drafts := Interrupted(c.Items, log.Now())
 	_, err = log.Append(ctx, drafts...)
 	return len(drafts), err
-}
-
-// interrupted is the result of a call that was never finished.
-func interrupted(call message.Block, at time.Time) *message.Message {
-	return message.ToolResult(call.ID, call.Name,
-		"The call was interrupted. It has no result, and it is not known how much of it was done.", true, at)
 }

@@ -2,7 +2,7 @@ package compact
 
 import (
 	"cmp"
-	"container/heap"
+	"slices"
 
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
@@ -11,15 +11,6 @@ import (
 // floorClip is the least that clip leaves of a message, in tokens.
 const floorClip = 150
 
-// clip takes the middle out of messages from item at on until the draft is
-// within hard, the largest first. What the user typed goes after all else, and
-// the last of it after that. A shell run, whose content can't be replaced, is
-// taken out, and what is left of it goes to the end. clip reports whether it got
-// there.
-func (p *planner) clip(w *work, at int, hard int64) bool {
-	return p.clipWithin(w, at, len(w.items), hard, classLast)
-}
-
 // The order in which clip takes messages.
 const (
 	classOther = iota // what the agent, tools and programs said
@@ -27,15 +18,18 @@ const (
 	classLast         // the last of that
 )
 
-// clipWithin is clip for the items from..to-1, of classes up to most.
-func (p *planner) clipWithin(w *work, from, to int, hard int64, most int) bool {
+// clip takes the middle out of the messages from..to-1 of classes up to most until the
+// draft is within hard, the largest first. A shell run, whose content can't be
+// replaced, is taken out, and what is left of it goes to the end. clip reports whether
+// it got there.
+func (p *planner) clip(w *work, from, to int, hard int64, most int) bool {
 	last := -1
 	for i, it := range w.items {
 		if it.Message.UserWords() {
 			last = i
 		}
 	}
-	var next clipHeap
+	var next []clipped
 	for i := from; i < to; i++ {
 		c := clipped{i, classOther, w.parts[i].cost}
 		switch {
@@ -48,18 +42,18 @@ func (p *planner) clipWithin(w *work, from, to int, hard int64, most int) bool {
 			next = append(next, c)
 		}
 	}
-	heap.Init(&next)
+	slices.SortFunc(next, clipped.compare)
 	for w.total > hard {
 		if len(next) == 0 {
 			return false
 		}
-		c := &next[0]
+		c := next[0]
+		next = next[1:]
 		want := c.cost - (w.total - hard)
 		shrunk := p.shrink(w, c.at, max(want-want/16, floorClip))
-		if c.cost = w.parts[c.at].cost; !shrunk || c.cost <= floorClip {
-			heap.Pop(&next)
-		} else {
-			heap.Fix(&next, 0)
+		if c.cost = w.parts[c.at].cost; shrunk && c.cost > floorClip {
+			i, _ := slices.BinarySearchFunc(next, c, clipped.compare)
+			next = slices.Insert(next, i, c)
 		}
 	}
 	return true
@@ -71,22 +65,10 @@ type clipped struct {
 	cost      int64
 }
 
-// clipHeap has the message first that clip takes next.
-type clipHeap []clipped
-
-func (h clipHeap) Len() int      { return len(h) }
-func (h clipHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *clipHeap) Push(x any)   { *h = append(*h, x.(clipped)) }
-
-func (h clipHeap) Less(i, j int) bool {
-	a, b := h[i], h[j]
-	return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(b.cost, a.cost), cmp.Compare(a.at, b.at)) < 0
-}
-
-func (h *clipHeap) Pop() any {
-	c := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return c
+// compare orders messages as clip takes them: by class, then the largest first, then
+// the oldest.
+func (a clipped) compare(b clipped) int {
+	return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(b.cost, a.cost), cmp.Compare(a.at, b.at))
 }
 
 // clippable reports whether clip can make an item smaller.

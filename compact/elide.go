@@ -17,24 +17,24 @@ import (
 // calls that succeeded. A line that says so takes their place. What frees most
 // goes first, until the target is reached.
 func (p *planner) elide(w *work, tail int, target int64) {
-	p.shorten(w, p.oldAnswers(w, tail, p.stale(w, tail)), target, stageElide)
+	pairs := message.PairCalls(p.snap.Messages)
+	p.shorten(w, p.oldAnswers(w, tail, pairs, p.stale(w, tail, pairs)), target, stageElide)
 }
 
 // stale finds results that later ones replace.
-func (p *planner) stale(w *work, tail int) (found []shorter) {
-	uses := map[int]ledger.Op{}     // item of the result → what its call did
-	calls := map[string]ledger.Op{} // open calls
-	lastSeen := map[string]int{}    // path → latest item at which all of it was read or written
-	lastText := map[[32]byte]int{}  // content → latest item that has it
+func (p *planner) stale(w *work, tail int, pairs *message.Pairs) (found []shorter) {
+	uses := map[int]ledger.Op{}    // item of the result → what its call did
+	lastSeen := map[string]int{}   // path → latest item at which all of it was read or written
+	lastText := map[[32]byte]int{} // content → latest item that has it
 	for i, it := range w.items {
 		m := it.Message
-		for _, c := range m.ToolCalls() {
-			calls[c.ID] = ledger.Operation(c.Name, c.Arguments, ledger.Options{Cwd: p.snap.Cwd})
-		}
 		if m.Role != message.RoleToolResult {
 			continue
 		}
-		u := calls[m.ToolCallID]
+		var u ledger.Op
+		if call := pairs.CallOf(i); call != nil {
+			u = ledger.Operation(call.Block.Name, call.Block.Arguments, ledger.Options{Cwd: p.snap.Cwd})
+		}
 		uses[i] = u
 		// After an edit the read before it is still the best there is to know the
 		// file from.
@@ -86,17 +86,17 @@ const (
 
 // oldAnswers adds answers that can do without their reasoning and their long
 // arguments to those found.
-func (p *planner) oldAnswers(w *work, tail int, found []shorter) []shorter {
-	failed := map[string]bool{}
-	for _, it := range w.items {
-		if it.Message.Role == message.RoleToolResult && it.Message.IsError {
-			failed[it.Message.ToolCallID] = true
-		}
-	}
+func (p *planner) oldAnswers(w *work, tail int, pairs *message.Pairs, found []shorter) []shorter {
 	for i := 0; i < tail; i++ {
 		it, m := w.items[i], w.parts[i].now
 		if m.Role != message.RoleAssistant || !w.open(i) {
 			continue
+		}
+		failed := map[string]bool{}
+		for _, call := range pairs.Of(i) {
+			if call.Result >= 0 && w.items[call.Result].Message.IsError {
+				failed[call.Block.ID] = true
+			}
 		}
 		blocks := withoutThinking(m.Content, false)
 		changed := len(blocks) < len(m.Content)

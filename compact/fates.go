@@ -98,10 +98,12 @@ func FateIn(path []*session.Entry) func(*session.Entry) Fate {
 			f.Fate, f.By, f.Why = FateExcluded, omitted[e.ID].ID, WhyOmitted
 		case e.Type == session.TypeCompaction:
 			f.Fate, f.Why = FateExcluded, WhyOlder
+		case e.Type == session.TypeCustomMessage:
+			f.Fate, f.Why = FateExcluded, WhyUnreadable
 		default:
-			f.Fate, f.Why = FateExcluded, excludedBecause(e)
+			f.Fate, f.Why = FateExcluded, unread(e)
 		}
-		if !active[e] && c.Compaction != nil && hasContent(e) {
+		if !active[e] && c.Compaction != nil && unread(e) == "" {
 			f.Fate, f.By, f.Why = FateSummarized, c.Compaction.ID, ""
 			if quoted(e) {
 				f.Fate = FateQuoted
@@ -152,31 +154,12 @@ func short8(id string) string {
 	return id
 }
 
-// hasContent reports whether an entry has something for a model to read, so
-// that a summary stands for it.
-func hasContent(e *session.Entry) bool {
-	switch e.Type {
-	case session.TypeMessage:
-		m, err := e.Message()
-		return err == nil && m.Role != message.RoleSystem && notSent(m) == ""
-	case session.TypeCustomMessage:
-		return true
-	case session.TypeBranchSummary:
-		b, _ := e.BranchSummary()
-		return b.Summary != ""
-	case session.TypeCompaction: // its summary was merged into the later one
-		return true
-	default:
-		return false
-	}
-}
-
 // notSent returns why a message that is in the context is never sent, or "".
 func notSent(m *message.Message) string {
 	switch {
 	case m.Role == message.RoleBashExecution && m.ExcludeFromContext:
 		return WhyUnseen
-	case m.Role == message.RoleAssistant && (m.StopReason == message.StopError || m.StopReason == message.StopAborted):
+	case m.Failed():
 		return WhyFailed
 	case !m.Role.Known():
 		return WhyUnknown
@@ -184,8 +167,9 @@ func notSent(m *message.Message) string {
 	return ""
 }
 
-// excludedBecause says why an entry contributes nothing.
-func excludedBecause(e *session.Entry) string {
+// unread says why an entry has nothing for a model to read, so that no summary stands
+// for it; "" where it has.
+func unread(e *session.Entry) string {
 	switch e.Type {
 	case session.TypeMessage:
 		m, err := e.Message()
@@ -197,12 +181,15 @@ func excludedBecause(e *session.Entry) string {
 		}
 		return notSent(m)
 	case session.TypeBranchSummary:
-		return WhyEmpty
+		if b, _ := e.BranchSummary(); b.Summary == "" {
+			return WhyEmpty
+		}
+		return ""
+	case session.TypeCustomMessage, session.TypeCompaction: // its summary was merged into the later one
+		return ""
 	case session.TypeContextEdit, session.TypeCustom, session.TypeLabel, session.TypeModelChange,
 		session.TypeThinkingLevel, session.TypeSessionInfo, session.TypeUsage:
 		return WhyNoContent
-	case session.TypeCustomMessage, session.TypeCompaction:
-		return WhyUnreadable
 	}
 	return WhyUnknown
 }

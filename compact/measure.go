@@ -29,8 +29,7 @@ func (p *planner) learn() {
 	for i, it := range p.snap.Context.Items[:anchor+1] {
 		m := it.Message
 		sum += p.costs[i]
-		failed := m.StopReason == message.StopError || m.StopReason == message.StopAborted
-		if it.At < p.snap.Context.Boundary || m.Role != message.RoleAssistant || m.Usage.Total() <= 0 || failed {
+		if it.At < p.snap.Context.Boundary || m.Role != message.RoleAssistant || m.Usage.Total() <= 0 || m.Failed() {
 			continue
 		}
 		if over := max(m.Usage.Total()-sum, 0); least < 0 || over < least {

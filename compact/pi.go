@@ -35,10 +35,10 @@ type piPreparation struct {
 	ReadFiles     []string
 	ModifiedFiles []string
 
-	context       *session.Context
-	from, at, end int // context.Active[from:at] is taken out, and what follows up to end is kept
-	turn          int // the split turn begins with context.Active[turn]; or at
-	keep          int64
+	context  *session.Context
+	from, at int // context.Active[from:at] is taken out, and what follows is kept
+	turn     int // the split turn begins with context.Active[turn]; or at
+	keep     int64
 }
 
 // preparePi computes what pi 0.87.1 would compact of a path, oldest entry first,
@@ -54,13 +54,13 @@ func preparePi(path []*session.Entry, keep int64) (prep piPreparation, ok bool) 
 	}
 	c := session.Project(path)
 	slots := piSlots(c)
-	prep.context, prep.end, prep.keep = c, len(slots), keep
+	prep.context, prep.keep = c, keep
 	if c.Compaction != nil && len(slots[0].messages) > 0 { // an edit can take it out
 		view, _ := c.Compaction.Compaction()
 		prep.PreviousSummary, prep.HasPrevious = view.Summary, true
 		prep.from = 1
 	}
-	cut := pastFailed(slots, prep.from, findPiCut(slots, prep.from, prep.end, keep))
+	cut := pastFailed(slots, prep.from, findPiCut(slots, prep.from, len(slots), keep))
 	prep.at, prep.turn, prep.SplitTurn = cut.FirstKept, cut.FirstKept, cut.SplitTurn
 	if cut.SplitTurn {
 		prep.turn = cut.TurnStart
@@ -72,7 +72,8 @@ func preparePi(path []*session.Entry, keep int64) (prep piPreparation, ok bool) 
 	}
 	prep.FirstKeptEntryID = c.Active[prep.at].ID
 	prep.TokensBefore = piTokens(c)
-	prep.ReadFiles, prep.ModifiedFiles = prep.files()
+	// Before from there is at most the previous summary.
+	prep.ReadFiles, prep.ModifiedFiles = ledger.PiFiles(slices.Concat(c.Items[:itemAt(c, prep.from)], prep.History, prep.TurnPrefix))
 	return prep, true
 }
 
@@ -107,7 +108,7 @@ func pastFailed(slots []piSlot, start int, c piCut) piCut {
 	after := slots[input+1:]
 	taken := map[string]bool{}
 	for _, s := range after {
-		if s.omitted() {
+		if len(s.messages) == 0 && len(ownMessages(s.entry)) > 0 { // an edit took it out
 			taken[s.entry.ID] = true
 		}
 	}
@@ -126,11 +127,6 @@ func pastFailed(slots []piSlot, start int, c piCut) piCut {
 		return c
 	}
 	return piTurn(slots, start, input+1)
-}
-
-// omitted reports an entry whose message an edit has taken out.
-func (s piSlot) omitted() bool {
-	return len(s.messages) == 0 && len(ownMessages(s.entry)) > 0
 }
 
 // piMessages returns the items of Active[from:to] that pi summarizes.
@@ -157,15 +153,6 @@ func piTokens(c *session.Context) int64 {
 		return 0 // never: the settings are these
 	}
 	return meter.Measure(messages(c.Items), itemAt(c, c.Boundary)).Tokens
-}
-
-func (prep *piPreparation) files() (read, modified []string) {
-	var items []session.Item
-	if prep.HasPrevious {
-		items = append(items, prep.context.Items[:itemAt(prep.context, prep.from)]...)
-	}
-	items = append(append(items, prep.History...), prep.TurnPrefix...)
-	return ledger.PiFiles(items)
 }
 
 // asCut returns pi's cut as a cut of the context it was made for.
@@ -234,11 +221,11 @@ func findPiCut(slots []piSlot, start, end int, keep int64) piCut {
 	spent := false
 	var sum int64
 	for i := end - 1; i >= start && !spent; i-- {
-		size := slots[i].size()
-		if size == 0 {
-			continue
+		before := sum
+		for _, m := range slots[i].messages {
+			sum += token.Chars4().Message(m)
 		}
-		if sum += size; sum < keep {
+		if sum == before || sum < keep {
 			continue
 		}
 		spent = true
@@ -259,25 +246,14 @@ func findPiCut(slots []piSlot, start, end int, keep int64) piCut {
 // that it sees begins one: so pi has it, and safeCut mends it.
 func piTurn(slots []piSlot, start, at int) piCut {
 	c := piCut{FirstKept: at, TurnStart: -1}
-	for i := at; i >= start; i-- {
-		if !slots[i].startsTurn() {
-			continue
-		}
-		if i < at {
-			c.TurnStart, c.SplitTurn = i, true
-		}
-		break
+	turn := at
+	for turn >= start && !slots[turn].any((*message.Message).StartsTurn) {
+		turn--
+	}
+	if start <= turn && turn < at {
+		c.TurnStart, c.SplitTurn = turn, true
 	}
 	return c
-}
-
-// size is what the entry takes of the tail.
-func (s piSlot) size() int64 {
-	var sum int64
-	for _, m := range s.messages {
-		sum += token.Chars4().Message(m)
-	}
-	return sum
 }
 
 // canBeginKept reports whether pi cuts before the entry.
@@ -285,9 +261,7 @@ func (s piSlot) canBeginKept() bool {
 	return s.any(func(m *message.Message) bool { return m.StartsTurn() || m.Role == message.RoleAssistant })
 }
 
-// startsTurn reports whether a turn begins at the entry.
-func (s piSlot) startsTurn() bool { return s.any((*message.Message).StartsTurn) }
-
+// any reports whether the entry adds a message of a kind.
 func (s piSlot) any(is func(*message.Message) bool) bool {
 	return s.entry.Type != session.TypeCompaction && slices.ContainsFunc(s.messages, is)
 }

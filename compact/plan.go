@@ -289,29 +289,20 @@ func (p *planner) valid(after *session.Context) error {
 }
 
 // unpaired returns the ids of calls that have no result after them, and of
-// results that have no call before them.
+// results that have no call before them. Failed answers are never sent.
 func unpaired(items []session.Item) map[string]bool {
-	open, lone := map[string]bool{}, map[string]bool{}
-	for _, it := range items {
-		m := it.Message
-		switch m.Role {
-		case message.RoleToolResult:
-			if !open[m.ToolCallID] {
-				lone[m.ToolCallID] = true
-			}
-			delete(open, m.ToolCallID)
-		case message.RoleAssistant:
-			if m.StopReason == message.StopAborted || m.StopReason == message.StopError {
-				continue // never sent
-			}
-			for _, call := range m.ToolCalls() {
-				open[call.ID] = true
-			}
-		default:
+	lone := map[string]bool{}
+	msgs := messages(items)
+	pairs := message.PairCalls(msgs)
+	for i, m := range msgs {
+		if call := pairs.CallOf(i); m.Role == message.RoleToolResult && (call == nil || call.Answer > i || msgs[call.Answer].Failed()) {
+			lone[m.ToolCallID] = true
 		}
-	}
-	for id := range open {
-		lone[id] = true
+		for _, call := range pairs.Of(i) {
+			if call.Result < i && !m.Failed() {
+				lone[call.Block.ID] = true
+			}
+		}
 	}
 	return lone
 }

@@ -50,7 +50,7 @@ func (p *planner) summarize(ctx context.Context, plan *Plan, w *work) error {
 // is in the newest unit.
 func (p *planner) nothingBefore(ctx context.Context, plan *Plan, w *work) error {
 	if w.total > p.hard() {
-		p.clip(w, 0, p.hard())
+		p.clip(w, 0, len(w.items), p.hard(), classLast)
 	}
 	if w.changed() {
 		return p.conclude(ctx, plan, w, nil)
@@ -68,7 +68,7 @@ func (p *planner) clipKept(ctx context.Context, w *work, best **attempt) error {
 	a := *best
 	// In the draft everything still stands; what the attempt leaves out is not
 	// to be clipped away.
-	if p.clip(w, a.cut.at, p.hard()+w.total-a.total) {
+	if p.clip(w, a.cut.at, len(w.items), p.hard()+w.total-a.total, classLast) {
 		return p.retry(ctx, a.cut, w, best)
 	}
 	cut := newCut(p.snap.Context, len(w.items), p.cost, "the newest messages are too large to be kept and can't be shortened")
@@ -101,7 +101,7 @@ func (p *planner) fill(w *work, units []unit, cut *Cut, tail int64) *Cut {
 	}
 	u := units[k-1]
 	parts, total := slices.Clone(w.parts[u.From:u.To]), w.total
-	if !p.clipWithin(w, u.From, u.To, w.total-u.Tokens+room, classOther) {
+	if !p.clip(w, u.From, u.To, w.total-u.Tokens+room, classOther) {
 		copy(w.parts[u.From:u.To], parts)
 		w.total = total
 		return cut

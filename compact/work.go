@@ -122,7 +122,6 @@ func (w *work) firstChange() int {
 // changed reports whether a stage has changed anything.
 func (w *work) changed() bool { return w.firstChange() < len(w.parts) }
 
-
 // drafts returns the edits of the messages from item at on with the stage of each, and
 // what is to stand at the end of the context instead of messages that can't be edited.
 func (w *work) drafts(at int) (edits, excerpts []session.Draft, stages []string) {
@@ -151,29 +150,24 @@ func (w *work) drafts(at int) (edits, excerpts []session.Draft, stages []string)
 // stages says what each stage has freed: the edits of what is kept, from item at
 // on, each its own; the compaction the rest.
 func (w *work) stages(at int, best *attempt, freed int64) []Stage {
-	by := map[string]*Stage{}
+	by := map[string]Stage{}
 	for i := at; i < len(w.items); i++ {
-		name := w.parts[i].stage
-		if name == "" {
-			continue
+		if name := w.parts[i].stage; name != "" {
+			own := w.freed(i)
+			by[name] = Stage{name, by[name].Freed + own, by[name].Entries + 1}
+			freed -= own
 		}
-		if by[name] == nil {
-			by[name] = &Stage{Name: name}
-		}
-		by[name].Entries++
-		by[name].Freed += w.freed(i)
-		freed -= w.freed(i)
 	}
 	if best != nil {
-		by[stageSummarize] = &Stage{Name: stageSummarize, Freed: freed - best.tightened, Entries: best.cut.Summarized}
+		by[stageSummarize] = Stage{stageSummarize, freed - best.tightened, best.cut.Summarized}
 		if best.tightened > 0 {
-			by[stageTighten] = &Stage{Name: stageTighten, Freed: best.tightened}
+			by[stageTighten] = Stage{Name: stageTighten, Freed: best.tightened}
 		}
 	}
 	var out []Stage
 	for _, name := range []string{StageOffload, stageElide, stageSummarize, stageTighten, stageThinking, stageStrip, stageClip} {
-		if s := by[name]; s != nil {
-			out = append(out, *s)
+		if s, ok := by[name]; ok {
+			out = append(out, s)
 		}
 	}
 	return out
@@ -193,12 +187,10 @@ func (p *planner) restored(items []session.Item) []session.Item {
 			excerpts[of] = it
 		}
 	}
-	if len(excerpts) > 0 {
-		for _, e := range p.snap.Path {
-			if it := excerpts[e.ID]; it != nil {
-				it.Entry = e
-				it.Message = original(*it)
-			}
+	for _, e := range p.snap.Path {
+		if it := excerpts[e.ID]; it != nil {
+			it.Entry = e
+			it.Message = original(*it)
 		}
 	}
 	return out
