@@ -9,37 +9,25 @@ import (
 // Amount is a number of tokens or a share of the window. The zero value is
 // unset, which is not the same as Tokens(0).
 type Amount struct {
-	n    float64
-	kind amountKind
+	n              float64
+	isSet, percent bool
 }
 
-type amountKind uint8
-
-const (
-	unset amountKind = iota
-	tokens
-	percent
-)
-
 // Tokens is an amount in tokens.
-func Tokens(n int64) Amount { return Amount{float64(n), tokens} }
+func Tokens(n int64) Amount { return Amount{float64(n), true, false} }
 
 // Percent is an amount as a share of the window: Percent(25) is a quarter.
-func Percent(p float64) Amount { return Amount{p, percent} }
+func Percent(p float64) Amount { return Amount{p, true, true} }
 
-// IsSet reports whether the amount was given.
-func (a Amount) IsSet() bool { return a.kind != unset }
+// IsSet reports whether the amount was supplied.
+func (a Amount) IsSet() bool { return a.isSet }
 
 // Of returns the amount in tokens for a window, or 0 when it is unset.
 func (a Amount) Of(window int64) int64 {
-	switch a.kind {
-	case tokens:
-		return int64(a.n)
-	case percent:
+	if a.percent {
 		return int64(a.n / 100 * float64(window))
-	case unset:
 	}
-	return 0
+	return int64(a.n)
 }
 
 // or returns the amount, or another one when it is unset.
@@ -52,12 +40,11 @@ func (a Amount) or(b Amount) Amount {
 
 // String writes the amount as ParseAmount reads it; "" when it is unset.
 func (a Amount) String() string {
-	switch a.kind {
-	case tokens:
-		return strconv.FormatInt(int64(a.n), 10)
-	case percent:
+	switch {
+	case a.percent:
 		return strconv.FormatFloat(a.n, 'f', -1, 64) + "%"
-	case unset:
+	case a.isSet:
+		return strconv.FormatInt(int64(a.n), 10)
 	}
 	return ""
 }
@@ -74,11 +61,9 @@ func ParseAmount(s string) (Amount, error) {
 		return Percent(f), nil
 	}
 	unit := 1.0
-	for suffix, u := range map[string]float64{"k": 1e3, "K": 1e3, "m": 1e6, "M": 1e6} {
-		if v, ok := strings.CutSuffix(t, suffix); ok {
-			t, unit = v, u
-			break
-		}
+	if k := len(t) - 1; k >= 0 && strings.Contains("kKmM", t[k:]) {
+		unit = map[string]float64{"k": 1e3, "m": 1e6}[strings.ToLower(t[k:])]
+		t = t[:k]
 	}
 	f, err := strconv.ParseFloat(t, 64)
 	if err != nil || !(f >= 0 && f*unit <= 1e12) {

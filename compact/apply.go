@@ -53,7 +53,7 @@ func recordOf(e *session.Entry) (r record) {
 // inferredOn returns what the latest pass on a path has inferred.
 func inferredOn(path []*session.Entry) inferred {
 	for _, e := range slices.Backward(path) {
-		if _, ok := e.Pass(); ok {
+		if isPass(e) {
 			return recordOf(e).inferred
 		}
 	}

@@ -113,14 +113,11 @@ func (plan *Plan) nothing(why string) *Plan {
 // errors: a policy that makes no sense, ErrPending, *FixedPartError, what a summarizer
 // returns.
 func Make(ctx context.Context, s *Snapshot, req Request) (*Plan, error) {
-	t, _, err := triggerOf(s, req)
-	if err != nil {
-		return nil, err
-	}
 	plan, err := Check(s, req)
 	if err != nil || !plan.Act {
 		return plan, err
 	}
+	t, _, _ := triggerOf(s, req) // Check had no error of it
 	p, err := newPlanner(s, t, plan, req.Found)
 	if err != nil {
 		return nil, err

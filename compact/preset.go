@@ -158,12 +158,11 @@ func (p *planner) askedCut() int {
 // stepsSincePass counts the answers since the latest compaction on the path.
 func (p *planner) stepsSincePass() int {
 	steps := 0
-	for i := len(p.snap.Path) - 1; i >= 0; i-- {
-		e := p.snap.Path[i]
+	for _, e := range slices.Backward(p.snap.Path) {
 		if e.Type == session.TypeCompaction {
 			return steps
 		}
-		if m, err := e.Message(); err == nil && m.Role == message.RoleAssistant {
+		if isAnswer(e) {
 			steps++
 		}
 	}
@@ -197,17 +196,14 @@ func (p *planner) strip(w *work, from int) {
 		last--
 	}
 	for _, u := range w.units() {
-		if u.From < from || u.To >= last || p.anyPinned(w, u) {
+		pinned := func(it session.Item) bool { return p.pinned[it.Entry.ID] }
+		if u.From < from || u.To >= last || slices.ContainsFunc(w.items[u.From:u.To], pinned) {
 			continue
 		}
 		for i := u.From; i < u.To; i++ {
 			p.stripOne(w, i)
 		}
 	}
-}
-
-func (p *planner) anyPinned(w *work, u unit) bool {
-	return slices.ContainsFunc(w.items[u.From:u.To], func(it session.Item) bool { return p.pinned[it.Entry.ID] })
 }
 
 func (p *planner) stripOne(w *work, i int) {
@@ -228,7 +224,7 @@ func (p *planner) stripOne(w *work, i int) {
 
 // cutAt summarizes what is before a preset's cut, made safe; none says why nothing is done
 // where nothing is before it. In preset turns the kept turns are stripped where the summary
-// alone does not do.
+// alone does not do. What would not fit is left to the ladder.
 func (p *planner) cutAt(ctx context.Context, plan *Plan, w *work, cut *Cut, none string) error {
 	cut = safeCut(p.snap.Context, w.units(), cut, p.cost)
 	if cut.Summarized <= 0 {
@@ -245,12 +241,6 @@ func (p *planner) cutAt(ctx context.Context, plan *Plan, w *work, cut *Cut, none
 			return err
 		}
 	}
-	return p.guarded(ctx, plan, w, best)
-}
-
-// guarded takes a preset's result, or what the ladder makes when that would not
-// fit.
-func (p *planner) guarded(ctx context.Context, plan *Plan, w *work, best *attempt) error {
 	if best.total <= p.hard() {
 		return p.conclude(ctx, plan, w, best)
 	}

@@ -16,6 +16,7 @@ package compact
 import (
 	"context"
 	"encoding/json"
+	"math/bits"
 	"slices"
 	"sync/atomic"
 
@@ -112,14 +113,14 @@ func fromPass(ctx context.Context, store session.Store, path []*session.Entry) (
 		return path, nil
 	}
 	e, err := store.Parent(ctx, path[0])
-	if e == nil || err != nil {
+	if e == nil || err != nil || !isPass(e) {
 		return path, err
-	}
-	if _, ok := e.Pass(); !ok {
-		return path, nil
 	}
 	return append([]*session.Entry{e}, path...), nil
 }
+
+// isPass reports whether an entry begins a pass.
+func isPass(e *session.Entry) bool { _, ok := e.Pass(); return ok }
 
 // project computes what follows from the path.
 func (s *Snapshot) project() error {
@@ -152,18 +153,76 @@ func (s *Snapshot) project() error {
 	return nil
 }
 
-// meter returns what measures the context; with all, after learning from every answer.
-func (s *Snapshot) meter(all bool) (*token.Meter, token.Calibration, int, error) {
-	counter, learned, answers, err := s.setup.counter(s.Model, s.Path, all)
-	if err != nil {
-		return nil, learned, 0, err
+// meter returns what measures the context: the counter of Setup, corrected by the usage
+// that came back on the path. Beside it stands what was learnt, and how many answers came
+// since the last pass that says what was learnt. That depends on the path alone: it is
+// learnt from as many of them as a power of two has, on top of what the pass knew. So a
+// session that goes on and one that is opened again count alike, and most answers change
+// nothing. With all, every answer is learnt from.
+func (s *Snapshot) meter(all bool) (_ *token.Meter, learned token.Calibration, answers int, err error) {
+	provider, id := s.Model.Provider, s.Model.ID
+	counter := token.Counter(token.HeuristicFor(provider, id))
+	if s.setup.Counter != nil {
+		counter = s.setup.Counter(s.Model)
+	}
+	if !s.setup.Uncalibrated {
+		known, path := calibrationOn(s.Path)
+		var ends []int // of the path up to each answer
+		for i, e := range path {
+			if isAnswer(e) {
+				ends = append(ends, i+1)
+			}
+		}
+		answers = len(ends)
+		if n := bucket(answers); !all && n == 0 {
+			path = nil
+		} else if !all {
+			path = path[:ends[n-1]]
+		}
+		if counter, learned, err = token.Learn(counter, known, path, provider, id); err != nil {
+			return nil, learned, 0, err
+		}
 	}
 	meter, err := token.NewMeter(token.Config{
-		Provider: s.Model.Provider, Model: s.Model.ID, Counter: counter,
+		Provider: provider, Model: id, Counter: counter,
 		System: s.setup.System, Tools: s.setup.Tools, Window: s.Policy.Window,
 	})
 	return meter, learned, answers, err
 }
+
+// calibrationOn returns what the latest pass on a path knew about estimates, and the path
+// after it.
+func calibrationOn(path []*session.Entry) (known token.Calibration, after []*session.Entry) {
+	for i, e := range slices.Backward(path) {
+		if data := recordOf(e).Calibration; data != nil {
+			if json.Unmarshal(data, &known) != nil {
+				known = token.Calibration{} // of a version that this one does not know
+			}
+			return known, path[i+1:]
+		}
+	}
+	return known, path
+}
+
+// isAnswer reports whether an entry is an answer of a model.
+func isAnswer(e *session.Entry) bool {
+	if e.Type != session.TypeMessage {
+		return false
+	}
+	m, err := e.Message()
+	return err == nil && m.Role == message.RoleAssistant
+}
+
+// bucket is the largest power of two that is not larger than n, 0 below minAnswers.
+func bucket(n int) int {
+	if n < minAnswers {
+		return 0
+	}
+	return 1 << (bits.Len(uint(n)) - 1)
+}
+
+// minAnswers is how many answers there must be for anything to be learnt.
+const minAnswers = 4
 
 // measure adds items to what is counted. Where nothing was reported of the context
 // since the last pass, what that knew of requests counts.
@@ -272,10 +331,8 @@ func needed(path []*session.Entry) []*session.Entry {
 	if from < 0 {
 		return path
 	}
-	if from == i && i > 0 {
-		if _, ok := path[i-1].Pass(); ok {
-			from--
-		}
+	if from == i && i > 0 && isPass(path[i-1]) {
+		from--
 	}
 	return slices.Clone(path[from:])
 }

@@ -51,10 +51,7 @@ func (p *planner) try(ctx context.Context, cut *Cut, w *work) (*attempt, error) 
 		Cache:        p.found,
 		Goal:         p.policy.SummaryGoal,
 	}
-	s := p.policy.Summarizer
-	if s == nil {
-		s = summary.Deterministic{}
-	}
+	s := p.summarizer()
 	if !costly(s) {
 		return p.attempt(ctx, s, in, cut, w)
 	}
@@ -65,20 +62,26 @@ func (p *planner) try(ctx context.Context, cut *Cut, w *work) (*attempt, error) 
 	return a, err
 }
 
+// summarizer returns the one that makes the summary.
+func (p *planner) summarizer() summary.Summarizer {
+	if p.policy.Summarizer == nil {
+		return summary.Deterministic{}
+	}
+	return p.policy.Summarizer
+}
+
 // costly reports whether a summarizer wants to be asked once for a pass.
 func costly(s summary.Summarizer) bool {
 	c, ok := s.(summary.Costly)
 	return ok && c.Costly()
 }
 
-var errEmptySummary = errors.New("the summary is empty")
-
 // attempt asks a summarizer and says what comes of it. Where it fails the
 // deterministic one does it.
 func (p *planner) attempt(ctx context.Context, s summary.Summarizer, in summary.Input, cut *Cut, w *work) (*attempt, error) {
 	out, err := s.Summarize(ctx, in)
 	if err == nil && strings.TrimSpace(out.Text) == "" {
-		err = errEmptySummary
+		err = errors.New("the summary is empty")
 	}
 	if _, last := s.(summary.Deterministic); err != nil && !last && ctx.Err() == nil {
 		// A summarizer that fails must not stop the conversation.
@@ -124,11 +127,10 @@ func (p *planner) factsUntil(w *work, at int) ([]session.Item, ledger.Ledger) {
 // that costs nothing, and with room for the whole budget. A summary that is
 // larger is not taken.
 func (p *planner) final(ctx context.Context, w *work, best *attempt) (*attempt, error) {
-	s := p.policy.Summarizer
-	if s == nil || !costly(s) {
+	s, in := p.summarizer(), best.in
+	if !costly(s) {
 		return best, nil
 	}
-	in := best.in
 	a, err := p.attempt(ctx, s, in, best.cut, w)
 	if err != nil {
 		return nil, err
@@ -140,11 +142,9 @@ func (p *planner) final(ctx context.Context, w *work, best *attempt) (*attempt, 
 	if a.total > most {
 		best.out.Usage = a.out.Usage
 		best.out.Rejected = append(a.out.Rejected, fmt.Sprintf("the summary of %s takes %d tokens, and %d are for it", s.Name(), a.out.Tokens, in.Budget))
-		again, err := p.attempt(ctx, supplied{*best.out}, in, best.cut, w)
-		if err != nil {
+		if a, err = p.attempt(ctx, supplied{*best.out}, in, best.cut, w); err != nil {
 			return nil, err
 		}
-		a = again
 	}
 	a.tightened = best.tightened
 	return a, nil
@@ -168,7 +168,7 @@ func (p *planner) pinQuotes(items []session.Item, at int) []summary.Quote {
 		view, _ := p.snap.Context.Compaction.Compaction()
 		if d, ok := summary.Parse(view.Summary); ok {
 			for _, q := range d.Pins {
-				if slices.ContainsFunc(p.pins, func(id string) bool { return q.Ref != "" && len(id) >= len(q.Ref) && id[:len(q.Ref)] == q.Ref }) {
+				if q.Ref != "" && slices.ContainsFunc(p.pins, func(id string) bool { return strings.HasPrefix(id, q.Ref) }) {
 					quotes = append(quotes, q)
 				}
 			}
@@ -178,9 +178,8 @@ func (p *planner) pinQuotes(items []session.Item, at int) []summary.Quote {
 		if !p.pinned[it.Entry.ID] {
 			continue
 		}
-		m := it.Message
-		role := string(m.Role)
-		if m.UserWords() {
+		role := string(it.Message.Role)
+		if it.Message.UserWords() {
 			role = ""
 		}
 		quotes = append(quotes, summary.Quote{Ref: it.Entry.ID, Role: role, Text: pinText(it.Entry)})

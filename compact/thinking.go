@@ -15,7 +15,11 @@ import (
 // edit or compaction: what is appended at the end makes nothing stale.
 func staleThinking(path []*session.Entry, c *session.Context) []int {
 	var stale []int
-	kept := keptUntil(path, c)
+	// What stands before item kept was said before the summary that now stands before it.
+	kept := 0
+	if i := slices.Index(path, c.Compaction); i >= 0 {
+		kept = len(c.Active) - (len(path) - 1 - i)
+	}
 	changed := changedBefore(c, kept)
 	for i, it := range c.Items {
 		if it.At >= c.Boundary {
@@ -26,17 +30,6 @@ func staleThinking(path []*session.Entry, c *session.Context) []int {
 		}
 	}
 	return stale
-}
-
-// keptUntil returns the index in Context.Active behind what the compaction kept; 0
-// without one. All of that was said before the summary which now stands before it.
-func keptUntil(path []*session.Entry, c *session.Context) int {
-	for after := range path {
-		if path[len(path)-1-after] == c.Compaction {
-			return len(c.Active) - after
-		}
-	}
-	return 0
 }
 
 // changedBefore returns, for each of Context.Active from index kept up to the
