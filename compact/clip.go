@@ -84,7 +84,7 @@ func (p *planner) shrink(w *work, i int, want int64) bool {
 		m = &message.Message{Role: message.RoleCustom, Content: []message.Block{message.TextBlock(text)}}
 		w.parts[i].moved = true
 	}
-	if short := p.shortenTo(m, want, w.parts[i].cost, w.items[i].Entry.ID, "", !m.UserWords()); short != nil {
+	if short := p.shortenTo(m, want, w.parts[i].cost, Source{Handle: handle(w.items[i].Entry.ID)}, !m.UserWords()); short != nil {
 		w.set(i, short, stageClip)
 		return true
 	}
@@ -94,7 +94,7 @@ func (p *planner) shrink(w *work, i int, want int64) bool {
 
 // shortenTo returns a message brought to about want tokens from cost, or nil
 // when it can't get smaller.
-func (p *planner) shortenTo(m *message.Message, want, cost int64, entryID, path string, images bool) *message.Message {
+func (p *planner) shortenTo(m *message.Message, want, cost int64, of Source, images bool) *message.Message {
 	var best *message.Message
 	if kept := withoutThinking(m.Content, false); len(kept) < len(m.Content) && len(kept) > 0 {
 		best = m.WithContent(kept)
@@ -114,7 +114,7 @@ func (p *planner) shortenTo(m *message.Message, want, cost int64, entryID, path 
 	}
 	keep := int(float64(bytes) * float64(want) / float64(max(cost, 1)))
 	for range 6 {
-		short := shortened(m, level(sizes, keep), entryID, path, images)
+		short := shortened(m, level(sizes, keep), of, images)
 		if short != nil {
 			got := p.cost(short)
 			if got < cost {
@@ -131,14 +131,14 @@ func (p *planner) shortenTo(m *message.Message, want, cost int64, entryID, path 
 
 // shortened returns a message with its texts and arguments cut to limit bytes
 // each, or nil when that changes nothing.
-func shortened(m *message.Message, limit int, entryID, path string, images bool) *message.Message {
-	blocks, changed := excerptBlocks(m.Content, limit, images, entryID, path)
+func shortened(m *message.Message, limit int, of Source, images bool) *message.Message {
+	blocks, changed := excerptBlocks(m.Content, limit, images, of)
 	for i := range blocks {
 		b := &blocks[i]
 		if b.Type != message.BlockToolCall || b.Signature != "" {
 			continue
 		}
-		if args, ok := shortArguments(b.Arguments, max(limit, 80), max(limit, 80), handle(entryID)); ok {
+		if args, ok := shortArguments(b.Arguments, max(limit, 80), max(limit, 80), of.Handle); ok {
 			*b = message.ToolCallBlock(b.ID, b.Name, args)
 			changed = true
 		}

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
 )
 
 // ExcerptLimit is how much of one output the log has, in bytes, where the whole is kept
@@ -21,12 +22,14 @@ type Source struct {
 	Tool, Subject string
 	Exit          *int   // exit code, nil for none
 	Handle        string // by which the whole can be recalled
+
+	path string // file in which tools can read the whole, "" for none
 }
 
 // Excerpt keeps limit bytes of a text, a third of it from the end: errors stand at the end
 // of a log. A first line says what it is of. A text that is not longer comes back as it is.
 func (s Source) Excerpt(text string, limit int) string {
-	short := excerpt(text, limit-limit/3, limit/3, "recall "+s.Handle+" for the whole")
+	short := s.shorten(text, limit)
 	if len(short) >= len(text) {
 		return text
 	}
@@ -43,30 +46,30 @@ func (s Source) Excerpt(text string, limit int) string {
 // maxSubject is how much of a path or a command the first line of an excerpt has, in bytes.
 const maxSubject = 200
 
-// excerpt keeps head bytes of the beginning of a text and tail bytes of its end,
-// and puts a note between them that says how much is missing and, in the words
-// of how, the way to the whole. Cuts are at line breaks where one is near, and
-// never inside a character. A text that is not longer comes back as it is.
-func excerpt(text string, head, tail int, how string) string {
-	if len(text) <= head+tail {
+// shorten is Excerpt without the first line: for results that stay behind their calls,
+// which say what they are of. Contexts that other programs were shown have that form.
+// A note in the middle says how much is missing and how to have the whole. Cuts are at
+// line breaks where one is near, and never inside a character.
+func (s Source) shorten(text string, limit int) string {
+	if len(text) <= limit {
 		return text
 	}
-	a := cutAt(text, head, true)
-	b := cutAt(text, len(text)-tail, false)
+	a := cutAt(text, limit-limit/3, true)
+	b := cutAt(text, len(text)-limit/3, false)
 	if b <= a {
 		return text
 	}
 	gone := text[a:b]
-	var s strings.Builder
-	s.Grow(a + len(text) - b + 120)
-	s.WriteString(text[:a])
+	var out strings.Builder
+	out.Grow(a + len(text) - b + 120)
+	out.WriteString(text[:a])
 	if a > 0 && text[a-1] != '\n' {
-		s.WriteByte('\n')
+		out.WriteByte('\n')
 	}
-	fmt.Fprintf(&s, "[%d of %d characters, %d lines, left out here; %s]\n",
-		utf8.RuneCountInString(gone), utf8.RuneCountInString(text), strings.Count(gone, "\n")+1, how)
-	s.WriteString(text[b:])
-	return s.String()
+	fmt.Fprintf(&out, "[%d of %d characters, %d lines, left out here; %s]\n",
+		utf8.RuneCountInString(gone), utf8.RuneCountInString(text), strings.Count(gone, "\n")+1, s.forWhole())
+	out.WriteString(text[b:])
+	return out.String()
 }
 
 // cutAt returns an offset near at where a text may be cut: behind a line break
@@ -97,31 +100,38 @@ func cutAt(text string, at int, before bool) int {
 // handle is how an entry is named where it can be recalled.
 func handle(entryID string) string { return "#" + entryID }
 
-// forWhole says how to have the whole of what an excerpt is of: by its handle,
-// and from a file where path names one.
-func forWhole(entryID, path string) string {
-	if path == "" {
-		return "recall " + handle(entryID) + " for the whole"
+// source is that of an entry.
+func (p *planner) source(e *session.Entry) Source {
+	of := Source{Handle: handle(e.ID)}
+	if p.policy.Offload.Path != nil {
+		of.path = p.policy.Offload.Path(e)
 	}
-	return "read " + path + " for the whole, or recall " + handle(entryID)
+	return of
 }
 
-// excerptBlocks shortens the texts of a message to limit bytes each, a third of
-// it from the end, and puts a line in the place of images. Signed blocks stay as
-// they are. There is no first line as in Source.Excerpt: the call stands before its
-// result here, and contexts that other programs were shown have this form.
-func excerptBlocks(blocks []message.Block, limit int, images bool, entryID, path string) ([]message.Block, bool) {
+// forWhole says how to have the whole of what an excerpt is of: by its handle,
+// and from a file where there is one.
+func (s Source) forWhole() string {
+	if s.path == "" {
+		return "recall " + s.Handle + " for the whole"
+	}
+	return "read " + s.path + " for the whole, or recall " + s.Handle
+}
+
+// excerptBlocks shortens the texts of a message to limit bytes each and puts a line
+// in the place of images. Signed blocks stay as they are.
+func excerptBlocks(blocks []message.Block, limit int, images bool, of Source) ([]message.Block, bool) {
 	out := make([]message.Block, 0, len(blocks))
 	changed := false
 	for _, b := range blocks {
 		switch {
 		case b.Type == message.BlockText && b.Signature == "":
-			if short := excerpt(b.Text, limit-limit/3, limit/3, forWhole(entryID, path)); len(short) < len(b.Text) {
+			if short := of.shorten(b.Text, limit); len(short) < len(b.Text) {
 				b, changed = message.TextBlock(short), true
 			}
 		case b.Type == message.BlockImage && images:
 			b = message.TextBlock(fmt.Sprintf("[an image, %s, %d bytes, left out here; recall %s for it]",
-				b.MIMEType, len(b.Data)*3/4, handle(entryID)))
+				b.MIMEType, len(b.Data)*3/4, of.Handle))
 			changed = true
 		}
 		out = append(out, b)

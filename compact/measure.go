@@ -75,20 +75,19 @@ func (p *planner) scaled(n int64) int64 { return int64(math.Ceil(float64(n) * p.
 // inBytes is the cost of bytes: 0 where there are not too many of them.
 func (p *planner) inBytes(n int64) int64 { return int64(math.Ceil(float64(n) * p.byteRate)) }
 
-// guard is what estimates are multiplied by where they must not be too low.
-// What the scale makes up for need not be guarded against again.
-func (p *planner) guard() float64 { return max(p.meter.Guard()/p.scale, 1) }
-
-// after is the reading of a context that the plan would give.
-func (p *planner) after(plan *Plan, c *session.Context) token.Reading {
-	return plan.inferred.on(p.meter.Measure(messages(c.Items), len(c.Items)))
+// after returns the context that the plan would give, and puts its reading into it.
+func (p *planner) after(plan *Plan) *session.Context {
+	c := session.Project(session.Preview(p.snap.Path, plan.drafts...))
+	plan.After = plan.inferred.on(p.meter.Measure(messages(c.Items), len(c.Items)))
+	return c
 }
 
 // hard is the most that an estimate may be for the context to be within the
-// limit even if the estimate is too low.
+// limit even if the estimate is too low. What the scale makes up for need not be
+// guarded against again.
 func (p *planner) hard() int64 {
-	room := p.budget.Limit - p.overhead
-	return p.overhead + int64(float64(max(room, 0))/p.guard())
+	guard := max(p.meter.Guard()/p.scale, 1)
+	return p.overhead + int64(float64(max(p.budget.Limit-p.overhead, 0))/guard)
 }
 
 // target is what an estimate is to come to: the target, or less where that would

@@ -1,8 +1,15 @@
 package compact
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
 	"slices"
+	"unicode/utf8"
 
+	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 )
@@ -17,7 +24,7 @@ func (p *planner) offload(w *work, tail int, target int64) {
 		if m.Role != message.RoleToolResult || !w.open(i) || StageOf(w.items[i].Edit) != "" || w.parts[i].cost < p.policy.Offload.min() {
 			continue
 		}
-		if blocks, changed := excerptBlocks(m.Content, p.policy.Offload.keep(), true, w.items[i].Entry.ID, p.policy.Offload.path(w.items[i].Entry)); changed {
+		if blocks, changed := excerptBlocks(m.Content, p.policy.Offload.keep(), true, p.source(w.items[i].Entry)); changed {
 			found = w.gains(found, i, m.WithContent(blocks))
 		}
 	}
@@ -49,9 +56,9 @@ func (p *planner) shorten(w *work, found []shorter, target int64, stage string) 
 		if need <= 0 {
 			return
 		}
-		d, it := w.parts[s.at], w.items[s.at]
+		d := w.parts[s.at]
 		if s.freed > need && (stage == StageOffload || d.now.Role == message.RoleAssistant) {
-			less := p.shortenTo(d.now, d.cost-need, d.cost, it.Entry.ID, p.policy.Offload.path(it.Entry), stage == StageOffload)
+			less := p.shortenTo(d.now, d.cost-need, d.cost, p.source(w.items[s.at].Entry), stage == StageOffload)
 			if less != nil && d.cost-p.cost(less) >= need {
 				s.m = less
 			}
@@ -78,23 +85,145 @@ type OffloadPolicy struct {
 	Path func(*session.Entry) string
 }
 
-func (o OffloadPolicy) path(e *session.Entry) string {
-	if o.Path == nil {
-		return ""
-	}
-	return o.Path(e)
+func (o OffloadPolicy) min() int64 { return cmp.Or(max(o.Min, 0), 400) }
+func (o OffloadPolicy) keep() int  { return cmp.Or(max(o.Keep, 0), 1000) }
+
+// elide takes out, before item tail, what later messages made worthless: results
+// that a later read or write of the same file superseded, results that come
+// again word for word, reasoning of answers that are done, long arguments of
+// calls that succeeded. A line that says so takes their place. What frees most
+// goes first, until the target is reached.
+func (p *planner) elide(w *work, tail int, target int64) {
+	pairs := message.PairCalls(p.snap.Messages)
+	p.shorten(w, p.oldAnswers(w, tail, pairs, p.stale(w, tail, pairs)), target, stageElide)
 }
 
-func (o OffloadPolicy) min() int64 {
-	if o.Min > 0 {
-		return o.Min
+// stale finds results that later ones replace.
+func (p *planner) stale(w *work, tail int, pairs *message.Pairs) (found []shorter) {
+	uses := map[int]ledger.Op{}    // item of the result → what its call did
+	lastSeen := map[string]int{}   // path → latest item at which all of it was read or written
+	lastText := map[[32]byte]int{} // content → latest item that has it
+	for i, it := range w.items {
+		m := it.Message
+		if m.Role != message.RoleToolResult {
+			continue
+		}
+		var u ledger.Op
+		if call := pairs.CallOf(i); call != nil {
+			u = ledger.Operation(call.Block.Name, call.Block.Arguments, ledger.Options{Cwd: p.snap.Cwd})
+		}
+		uses[i] = u
+		// After an edit the read before it is still the best there is to know the
+		// file from.
+		if u.Path != "" && !m.IsError && (u.Kind == ledger.OpWrite || u.Kind == ledger.OpRead && !u.Partial) {
+			lastSeen[u.Path] = i
+		}
+		lastText[contentHash(m)] = i
 	}
-	return 400
+	for i := 0; i < tail; i++ {
+		it, m := w.items[i], w.parts[i].now
+		if m.Role != message.RoleToolResult || !w.open(i) || w.parts[i].cost < 2*minGain || StageOf(it.Edit) == stageElide {
+			continue
+		}
+		u := uses[i]
+		line := ""
+		if j := lastText[contentHash(it.Message)]; j > i {
+			line = fmt.Sprintf("[the same result comes again later: %s]", handle(w.items[j].Entry.ID))
+		} else if j := lastSeen[u.Path]; u.Kind == ledger.OpRead && u.Path != "" && j > i {
+			what := "read again"
+			if uses[j].Kind != ledger.OpRead {
+				what = "written anew"
+			}
+			line = fmt.Sprintf("[%s as it was then; it was %s later: %s. Recall %s for this]",
+				u.Path, what, handle(w.items[j].Entry.ID), handle(it.Entry.ID))
+		}
+		if line != "" {
+			found = w.gains(found, i, m.WithContent([]message.Block{message.TextBlock(line)}))
+		}
+	}
+	return found
 }
 
-func (o OffloadPolicy) keep() int {
-	if o.Keep > 0 {
-		return o.Keep
+// contentHash identifies what a result says.
+func contentHash(m *message.Message) [32]byte {
+	h := sha256.New()
+	for i := range m.Content {
+		b := &m.Content[i]
+		fmt.Fprintf(h, "%s\x00%d\x00%s%s", b.Type, len(b.Text)+len(b.Data), b.Text, b.Data)
 	}
-	return 1000
+	return [32]byte(h.Sum(nil))
+}
+
+// longArgument is how long a string in the arguments of a call may be, in bytes,
+// before elide shortens it, and keptArgument what stays of it.
+const (
+	longArgument = 600
+	keptArgument = 120
+)
+
+// oldAnswers adds answers that can do without their reasoning and their long
+// arguments to those found.
+func (p *planner) oldAnswers(w *work, tail int, pairs *message.Pairs, found []shorter) []shorter {
+	for i := 0; i < tail; i++ {
+		it, m := w.items[i], w.parts[i].now
+		if m.Role != message.RoleAssistant || !w.open(i) {
+			continue
+		}
+		failed := map[string]bool{}
+		for _, call := range pairs.Of(i) {
+			if call.Result >= 0 && w.items[call.Result].Message.IsError {
+				failed[call.Block.ID] = true
+			}
+		}
+		blocks := withoutThinking(m.Content, false)
+		changed := len(blocks) < len(m.Content)
+		for k := range blocks {
+			b := &blocks[k]
+			if b.Type != message.BlockToolCall || b.Signature != "" || failed[b.ID] {
+				continue
+			}
+			if args, ok := shortArguments(b.Arguments, longArgument, keptArgument, handle(it.Entry.ID)); ok {
+				*b = message.ToolCallBlock(b.ID, b.Name, args)
+				changed = true
+			}
+		}
+		if changed && len(blocks) > 0 {
+			found = w.gains(found, i, m.WithContent(blocks))
+		}
+	}
+	return found
+}
+
+// shortArguments shortens the strings in a JSON value that are longer than limit
+// bytes to keep bytes and a note, wherever they stand, and leaves every other byte.
+func shortArguments(args json.RawMessage, limit, keep int, handle string) (json.RawMessage, bool) {
+	if len(args) < limit {
+		return nil, false
+	}
+	var out []byte
+	from, changed := 0, false
+	for i := 0; i < len(args); {
+		if args[i] != '"' {
+			i++
+			continue
+		}
+		end, err := jsonx.Scan(args, i)
+		if err != nil {
+			return nil, false
+		}
+		next := jsonx.Space(args, end)
+		isKey := next < len(args) && args[next] == ':'
+		if s, _ := jsonx.String(args[i:end]); !isKey && len(s) > limit {
+			head := s[:cutAt(s, keep, true)]
+			out = append(out, args[from:i]...)
+			out = jsonx.AppendQuote(out, fmt.Sprintf("%s\n[%d of %d characters left out here; recall %s for the whole]",
+				head, utf8.RuneCountInString(s)-utf8.RuneCountInString(head), utf8.RuneCountInString(s), handle))
+			from, changed = end, true
+		}
+		i = end
+	}
+	if !changed {
+		return nil, false
+	}
+	return append(out, args[from:]...), true
 }

@@ -237,8 +237,7 @@ func (p *planner) conclude(ctx context.Context, plan *Plan, w *work, best *attem
 		plan.drafts = append(plan.drafts, best.draft)
 	}
 	plan.drafts = append(plan.drafts, excerpts...)
-	after := session.Project(session.Preview(p.snap.Path, plan.drafts...))
-	plan.After = p.after(plan, after)
+	after := p.after(plan)
 	if !p.budget.fits(plan.After) {
 		return p.fixedPart(plan.After)
 	}

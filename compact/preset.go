@@ -127,7 +127,7 @@ func (p *planner) climbSynapse(ctx context.Context, plan *Plan, w *work) error {
 		if m.Role != message.RoleToolResult || !w.open(i) || StageOf(it.Edit) != "" || len([]rune(m.Text())) <= own.MinChars {
 			continue
 		}
-		note := "[the tool result is not here; " + forWhole(it.Entry.ID, p.policy.Offload.path(it.Entry)) + "]"
+		note := "[the tool result is not here; " + p.source(it.Entry).forWhole() + "]"
 		if short := m.WithContent([]message.Block{message.TextBlock(note)}); p.cost(short) < w.parts[i].cost {
 			w.set(i, short, StageOffload)
 		}

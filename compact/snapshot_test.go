@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
+	weakref "weak"
 
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/message"
@@ -74,6 +76,27 @@ func (l *life) estimate() (sum int64) {
 		sum += l.meter().Message(m)
 	}
 	return sum
+}
+
+// Programs keep the results of many requests: a plan must not hold the context it was
+// made of.
+func TestPlanHoldsNoSnapshot(t *testing.T) {
+	l := caseLog(t)
+	l.fill(5)
+	snap := l.snapshot()
+	plan, err := compact.Make(context.Background(), snap, compact.Request{Reason: compact.Manual})
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := weakref.Make(snap)
+	snap = nil
+	for i := 0; i < 10 && held.Value() != nil; i++ {
+		runtime.GC()
+	}
+	if held.Value() != nil {
+		t.Error("the plan holds its snapshot")
+	}
+	runtime.KeepAlive(plan)
 }
 
 // Snapshots that were derived from the same one share nothing that either changes.

@@ -145,9 +145,8 @@ func (p *planner) takeLoose(ctx context.Context, plan *Plan, only bool) error {
 	w := p.newWork()
 	p.takeThinking(w, p.snap.loose()[0])
 	plan.drafts, _, plan.edits = w.drafts(0)
-	after := session.Project(session.Preview(p.snap.Path, plan.drafts...))
 	plan.Stages = w.stages(0, nil, 0)
-	plan.After = p.after(plan, after)
+	after := p.after(plan)
 	if only || !p.over(plan.After, after) {
 		return p.valid(after)
 	}

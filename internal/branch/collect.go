@@ -96,8 +96,8 @@ func Place(ctx context.Context, s session.Store, target string) (leaf, text stri
 // outside returns the id of an entry, or what is before the pass that it lies inside
 // of. The last entry of a pass is the whole of it.
 func outside(ctx context.Context, s session.Store, e *session.Entry) (string, error) {
-	at := e
-	for n := 0; at != nil; n++ {
+	at, err := e, error(nil)
+	for n := 0; at != nil && err == nil; n++ {
 		if pass, ok := at.Pass(); ok {
 			if n >= pass.Lines {
 				break
@@ -108,17 +108,12 @@ func outside(ctx context.Context, s session.Store, e *session.Entry) (string, er
 			}
 			return before.ID, nil
 		}
-		switch at.Type {
-		case session.TypeContextEdit, session.TypeCompaction, session.TypeCustomMessage:
-		default:
-			return e.ID, nil
+		if !session.PassEntry(at) {
+			break
 		}
-		var err error
-		if at, err = s.Parent(ctx, at); err != nil {
-			return "", err
-		}
+		at, err = s.Parent(ctx, at)
 	}
-	return e.ID, nil
+	return e.ID, err
 }
 
 // Collect returns what is left behind when the leaf moves from one entry to a
@@ -166,7 +161,7 @@ func items(old, left []*session.Entry) (lead, out []session.Item) {
 		if !in[it.Entry.ID] || it.Message.Role == message.RoleSystem {
 			continue
 		}
-		if len(out) == 0 && it.Message.Role == message.RoleToolResult {
+		if len(out) == 0 {
 			from := i
 			for from > 0 && all[from].Message.Role == message.RoleToolResult {
 				from--

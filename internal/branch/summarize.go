@@ -46,11 +46,10 @@ type ForBranch interface{ ForBranch() summary.Summarizer }
 type Summary struct {
 	// Entry is what goes into the session, with the details.
 	Entry session.BranchSummary
-	// Output is what the summarizer gave; nil when Cached.
+	// Output is what the summarizer gave; nil with CachedFrom.
 	Output *summary.Output
-	// Cached says that the same branch was summarized before, in the entry
-	// CachedFrom, and nothing was asked of a summarizer.
-	Cached     bool
+	// CachedFrom is the entry in which the same branch was summarized before, so that
+	// nothing was asked of a summarizer; "" where there is none.
 	CachedFrom string
 	// ReadFiles were read and not changed on the branch and in what it summarizes,
 	// ModifiedFiles were changed.
@@ -127,13 +126,12 @@ func Summarize(ctx context.Context, s session.Store, r *Range, opt Options) (*Su
 		return nil, fmt.Errorf("summarize with %s: %w", opt.Summarizer.Name(), ErrEmpty)
 	}
 	d := details{
-		ReadFiles:     facts.Paths(ledger.StateRead),
-		ModifiedFiles: facts.Paths(ledger.StateModified, ledger.StateCreated),
+		ReadFiles:     append([]string{}, facts.Paths(ledger.StateRead)...), // [], not null
+		ModifiedFiles: append([]string{}, facts.Paths(ledger.StateModified, ledger.StateCreated)...),
 		Clew: clewDetails{
 			Version: 1, Summarizer: out.Summarizer, Coverage: out.Coverage, Ledger: &facts, Ancestor: r.Ancestor, Until: r.until(), Asked: asked,
 		},
 	}
-	d.ReadFiles, d.ModifiedFiles = append([]string{}, d.ReadFiles...), append([]string{}, d.ModifiedFiles...) // [], not null
 	data, err := json.Marshal(d)
 	if err != nil {
 		return nil, fmt.Errorf("store the facts of the summary: %w", err)
@@ -171,7 +169,7 @@ func find(ctx context.Context, s session.Store, r *Range, asked string) (*Summar
 		}
 		b.Usage, b.FromID = nil, r.From // it was paid once
 		return &Summary{
-			Entry: b, Cached: true, CachedFrom: e.ID, ReadFiles: d.ReadFiles, ModifiedFiles: d.ModifiedFiles,
+			Entry: b, CachedFrom: e.ID, ReadFiles: d.ReadFiles, ModifiedFiles: d.ModifiedFiles,
 		}, nil
 	}
 	return nil, nil
