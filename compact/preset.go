@@ -92,33 +92,66 @@ func (s SynapsePolicy) resolved() SynapsePolicy {
 const nothingOld = "all there is belongs to the part that is kept"
 
 // climbPreset does what the policy's preset does, and leaves the rest to the
-// guard.
+// guard: what would not fit is left to the ladder.
 func (p *planner) climbPreset(ctx context.Context, plan *Plan) error {
 	w := p.newWork()
-	if at := p.askedCut(); at > 0 {
-		return p.cutAt(ctx, plan, w, newCut(p.snap.Context, at, p.cost, "asked for"), nothingOld)
+	cut, none := (*Cut)(nil), nothingOld
+	at := p.askedCut()
+	switch {
+	case at > 0:
+		cut = newCut(p.snap.Context, at, p.cost, "asked for")
+	case p.policy.Name == PresetPi:
+		cut, none = p.cutPi()
+	case p.policy.Name == PresetSynapse:
+		if cut, none = p.cutSynapse(plan, w); none == "" {
+			return p.conclude(ctx, plan, w, nil)
+		}
+	case p.policy.Name == PresetTurns:
+		cut, none = p.cutTurns(w)
+	default:
+		return p.climb(ctx, plan, w)
 	}
-	switch p.policy.Name {
-	case PresetPi:
-		return p.climbPi(ctx, plan, w)
-	case PresetSynapse:
-		return p.climbSynapse(ctx, plan, w)
-	case PresetTurns:
-		return p.climbTurns(ctx, plan, w)
+	if cut != nil {
+		cut = safeCut(p.snap.Context, w.units(), cut, p.cost)
 	}
-	return p.climb(ctx, plan, w)
+	switch {
+	case cut != nil && cut.Summarized > 0:
+		p.takeThinking(w, 0)
+		best, err := p.try(ctx, cut, w)
+		if err != nil {
+			return err
+		}
+		if p.policy.Name == PresetTurns && at <= 0 && (best.total > p.target() || len(best.out.Rejected) > 0) {
+			p.strip(w, cut.at)
+			if err := p.retry(ctx, cut, w, &best); err != nil {
+				return err
+			}
+		}
+		if best.total <= p.hard() {
+			return p.conclude(ctx, plan, w, best)
+		}
+	case p.budget.fits(p.reading):
+		plan.nothing(none)
+		return nil
+	}
+	plan.Guarded = true
+	return p.summarize(ctx, plan, w)
 }
 
-func (p *planner) climbPi(ctx context.Context, plan *Plan, w *work) error {
+// The cut of each preset is nil where it finds none; none then says why. It also does
+// where safeCut leaves nothing before the cut.
+
+func (p *planner) cutPi() (cut *Cut, none string) {
 	prep, ok := preparePi(p.snap.Path, p.budget.Keep)
 	if !ok {
-		return p.orGuard(ctx, plan, w, "pi finds nothing: all there is belongs to its tail")
+		return nil, "pi finds nothing: all there is belongs to its tail"
 	}
 	p.piFiles = &prep
-	return p.cutAt(ctx, plan, w, prep.asCut(), nothingOld)
+	return prep.asCut(), nothingOld
 }
 
-func (p *planner) climbSynapse(ctx context.Context, plan *Plan, w *work) error {
+// cutSynapse offloads first. Where that is enough, none is "".
+func (p *planner) cutSynapse(plan *Plan, w *work) (cut *Cut, none string) {
 	start := w.total
 	own := p.policy.Synapse.resolved()
 	for i := range int(float64(len(w.items)) * own.Scan) {
@@ -136,15 +169,15 @@ func (p *planner) climbSynapse(ctx context.Context, plan *Plan, w *work) error {
 	trigger := p.policy.Trigger.Of(p.budget.Window)
 	if w.total <= p.hard() && (w.total < trigger || freed >= own.MinFreed || p.stepsSincePass() < own.Cooldown) && plan.Reason != Manual {
 		if !w.changed() {
-			return p.orGuard(ctx, plan, w, "there is nothing to offload, and the last compaction is not long enough ago")
+			return nil, "there is nothing to offload, and the last compaction is not long enough ago"
 		}
-		return p.conclude(ctx, plan, w, nil)
+		return nil, ""
 	}
 	if len(w.items) <= p.policy.KeepMessages {
-		return p.orGuard(ctx, plan, w, fmt.Sprintf("%d messages are kept as they are", p.policy.KeepMessages))
+		return nil, fmt.Sprintf("%d messages are kept as they are", p.policy.KeepMessages)
 	}
-	return p.cutAt(ctx, plan, w, newCut(p.snap.Context, len(w.items)-p.policy.KeepMessages, p.cost,
-		fmt.Sprintf("the newest %d messages are kept", p.policy.KeepMessages)), nothingOld)
+	why := fmt.Sprintf("the newest %d messages are kept", p.policy.KeepMessages)
+	return newCut(p.snap.Context, len(w.items)-p.policy.KeepMessages, p.cost, why), nothingOld
 }
 
 // askedCut returns the index of the item that Policy.FirstKept comes from, -1 for
@@ -169,7 +202,7 @@ func (p *planner) stepsSincePass() int {
 	return math.MaxInt
 }
 
-func (p *planner) climbTurns(ctx context.Context, plan *Plan, w *work) error {
+func (p *planner) cutTurns(w *work) (cut *Cut, none string) {
 	turns, at := 0, -1
 	for i := len(w.items) - 1; i >= 0; i-- {
 		if w.items[i].Message.Role != message.RoleUser {
@@ -180,12 +213,11 @@ func (p *planner) climbTurns(ctx context.Context, plan *Plan, w *work) error {
 			break
 		}
 	}
-	none := fmt.Sprintf("there is nothing old: %d turns are kept as they are", p.policy.KeepTurns)
+	none = fmt.Sprintf("there is nothing old: %d turns are kept as they are", p.policy.KeepTurns)
 	if at <= 0 {
-		return p.orGuard(ctx, plan, w, none)
+		return nil, none
 	}
-	cut := newCut(p.snap.Context, at, p.cost, fmt.Sprintf("the newest %d turns are kept", p.policy.KeepTurns))
-	return p.cutAt(ctx, plan, w, cut, none)
+	return newCut(p.snap.Context, at, p.cost, fmt.Sprintf("the newest %d turns are kept", p.policy.KeepTurns)), none
 }
 
 // strip takes reasoning, calls and results out of the kept turns, but for the
@@ -220,40 +252,4 @@ func (p *planner) stripOne(w *work, i int) {
 	} else if len(kept) < len(m.Content) {
 		w.set(i, m.WithContent(kept), stageStrip)
 	}
-}
-
-// cutAt summarizes what is before a preset's cut, made safe; none says why nothing is done
-// where nothing is before it. In preset turns the kept turns are stripped where the summary
-// alone does not do. What would not fit is left to the ladder.
-func (p *planner) cutAt(ctx context.Context, plan *Plan, w *work, cut *Cut, none string) error {
-	cut = safeCut(p.snap.Context, w.units(), cut, p.cost)
-	if cut.Summarized <= 0 {
-		return p.orGuard(ctx, plan, w, none)
-	}
-	p.takeThinking(w, 0)
-	best, err := p.try(ctx, cut, w)
-	if err != nil {
-		return err
-	}
-	if p.policy.Name == PresetTurns && p.askedCut() <= 0 && (best.total > p.target() || len(best.out.Rejected) > 0) {
-		p.strip(w, cut.at)
-		if err := p.retry(ctx, cut, w, &best); err != nil {
-			return err
-		}
-	}
-	if best.total <= p.hard() {
-		return p.conclude(ctx, plan, w, best)
-	}
-	plan.Guarded = true
-	return p.summarize(ctx, plan, w)
-}
-
-// orGuard does nothing, unless the context would not fit.
-func (p *planner) orGuard(ctx context.Context, plan *Plan, w *work, why string) error {
-	if p.budget.fits(p.reading) {
-		plan.nothing(why)
-		return nil
-	}
-	plan.Guarded = true
-	return p.summarize(ctx, plan, w)
 }
