@@ -115,22 +115,19 @@ func FateIn(path []*session.Entry) func(*session.Entry) Fate {
 
 // quotedIn returns a function that tells whether a summary quotes an entry whole.
 func quotedIn(compaction *session.Entry) func(*session.Entry) bool {
-	if compaction == nil {
-		return func(*session.Entry) bool { return false }
-	}
-	view, _ := compaction.Compaction()
-	d, ok := summary.Parse(view.Summary)
-	byHandle := map[string][]summary.Quote{}
-	if ok {
+	byHandle := map[string][]string{} // the beginning of an id, which others may share
+	if compaction != nil {
+		view, _ := compaction.Compaction()
+		d, ok := summary.Parse(view.Summary)
 		for _, q := range slices.Concat(d.Quotes, d.Pins) {
-			if q.Whole() && q.Ref != "" {
-				byHandle[short8(q.Ref)] = append(byHandle[short8(q.Ref)], q)
+			if ok && q.Whole() && q.Ref != "" {
+				byHandle[short8(q.Ref)] = append(byHandle[short8(q.Ref)], q.Text)
 			}
 		}
 	}
 	return func(e *session.Entry) bool {
-		quotes := byHandle[short8(e.ID)] // the beginning of an id, which others may share
-		return len(quotes) > 0 && slices.ContainsFunc(quotes, func(q summary.Quote) bool { return q.Text == pinText(e) })
+		texts := byHandle[short8(e.ID)]
+		return len(texts) > 0 && slices.Contains(texts, pinText(e))
 	}
 }
 
@@ -148,10 +145,7 @@ func pinText(e *session.Entry) string {
 
 // short8 is an id as recall handles have it.
 func short8(id string) string {
-	if len(id) > 8 {
-		return id[:8]
-	}
-	return id
+	return id[:min(len(id), 8)]
 }
 
 // notSent returns why a message that is in the context is never sent, or "".

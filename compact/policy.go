@@ -1,6 +1,7 @@
 package compact
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -104,10 +105,7 @@ type Clamp struct {
 // change. The error says which setting makes no sense and what follows from it.
 func (p Policy) Resolve() (Budget, []Clamp, error) {
 	var clamps []Clamp
-	b := Budget{Window: p.Window}
-	if b.Window == 0 {
-		b.Window = DefaultWindow
-	}
+	b := Budget{Window: cmp.Or(p.Window, DefaultWindow), Bytes: p.MaxBytes}
 	for _, a := range []struct {
 		name   string
 		amount Amount
@@ -123,7 +121,7 @@ func (p Policy) Resolve() (Budget, []Clamp, error) {
 			return b, nil, fmt.Errorf("the %s is %s: %s; give tokens, or a share of the window, of at least 0", a.name, a.amount, a.then)
 		}
 	}
-	if b.Bytes = p.MaxBytes; b.Bytes != 0 && b.Bytes < MinBytes {
+	if b.Bytes != 0 && b.Bytes < MinBytes {
 		return b, nil, fmt.Errorf("requests of at most %d bytes can't hold a prompt and an answer; it must be at least %d, or 0 for no limit", p.MaxBytes, MinBytes)
 	}
 	if b.Window < MinWindow {

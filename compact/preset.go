@@ -138,9 +138,8 @@ func (p *planner) climbPreset(ctx context.Context, plan *Plan) error {
 	return p.summarize(ctx, plan, w)
 }
 
-// The cut of each preset is nil where it finds none; none then says why. It also does
-// where safeCut leaves nothing before the cut.
-
+// cutPi returns pi's cut, nil for none. As with the other presets, none says why there is
+// nothing to summarize, if there is no cut or safeCut moves it before everything.
 func (p *planner) cutPi() (cut *Cut, none string) {
 	prep, ok := preparePi(p.snap.Path, p.budget.Keep)
 	if !ok {

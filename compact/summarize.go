@@ -93,6 +93,11 @@ func (p *planner) attempt(ctx context.Context, s summary.Summarizer, in summary.
 	if err != nil {
 		return nil, fmt.Errorf("summarize with %s: %w", s.Name(), err)
 	}
+	return p.with(out, in, cut, w)
+}
+
+// with returns the attempt that a summary gives.
+func (p *planner) with(out summary.Output, in summary.Input, cut *Cut, w *work) (*attempt, error) {
 	details, err := json.Marshal(p.newDetails(in.Ledger, &out))
 	if err != nil {
 		return nil, fmt.Errorf("store the facts of the summary: %w", err)
@@ -142,21 +147,12 @@ func (p *planner) final(ctx context.Context, w *work, best *attempt) (*attempt, 
 	if a.total > most {
 		best.out.Usage = a.out.Usage
 		best.out.Rejected = append(a.out.Rejected, fmt.Sprintf("the summary of %s takes %d tokens, and %d are for it", s.Name(), a.out.Tokens, in.Budget))
-		if a, err = p.attempt(ctx, supplied{*best.out}, in, best.cut, w); err != nil {
+		if a, err = p.with(*best.out, in, best.cut, w); err != nil {
 			return nil, err
 		}
 	}
 	a.tightened = best.tightened
 	return a, nil
-}
-
-// supplied is a summarizer that has its answer already.
-type supplied struct{ out summary.Output }
-
-func (s supplied) Name() string { return s.out.Summarizer }
-
-func (s supplied) Summarize(context.Context, summary.Input) (summary.Output, error) {
-	return s.out, nil
 }
 
 // pinQuotes returns the pinned messages that a cut takes out of the context,
@@ -231,9 +227,7 @@ func (p *planner) summarize(ctx context.Context, plan *Plan, w *work) error {
 // nothingBefore is what is done when there is nothing to summarize: all there is
 // is in the newest unit.
 func (p *planner) nothingBefore(ctx context.Context, plan *Plan, w *work) error {
-	if w.total > p.hard() {
-		p.clip(w, 0, len(w.items), p.hard(), classLast)
-	}
+	p.clip(w, 0, len(w.items), p.hard(), classLast)
 	if w.changed() {
 		return p.conclude(ctx, plan, w, nil)
 	}

@@ -18,7 +18,8 @@ import (
 )
 
 // What is kept of the output of a command, in bytes: the beginning, and the end, where
-// errors tend to stand.
+// errors tend to stand. This bounds memory only: how much of an output a model is shown is
+// decided where the session stores it, which takes an excerpt of all that was kept.
 const (
 	keepHead = 1 << 20
 	keepTail = 7 << 20
