@@ -123,7 +123,7 @@ func (p *planner) climbPreset(ctx context.Context, plan *Plan) error {
 		}
 		if p.policy.Name == PresetTurns && at <= 0 && (best.total > p.target() || len(best.out.Rejected) > 0) {
 			p.strip(w, cut.at)
-			if err := p.retry(ctx, cut, w, &best); err != nil {
+			if best, err = p.retry(ctx, cut, w, best); err != nil {
 				return err
 			}
 		}

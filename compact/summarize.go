@@ -217,7 +217,8 @@ func (p *planner) summarize(ctx context.Context, plan *Plan, w *work) error {
 		return p.nothingBefore(ctx, plan, w)
 	}
 	if best.total > p.hard() {
-		if err := p.clipKept(ctx, w, &best); err != nil {
+		var err error
+		if best, err = p.clipKept(ctx, w, best); err != nil {
 			return err
 		}
 	}
@@ -240,28 +241,25 @@ func (p *planner) nothingBefore(ctx context.Context, plan *Plan, w *work) error 
 
 // clipKept makes what is kept smaller, when it is too large even with the
 // shortest tail. What can't be made smaller goes before the cut.
-func (p *planner) clipKept(ctx context.Context, w *work, best **attempt) error {
-	a := *best
+func (p *planner) clipKept(ctx context.Context, w *work, best *attempt) (*attempt, error) {
 	// In the draft everything still stands; what the attempt leaves out is not
 	// to be clipped away.
-	if p.clip(w, a.cut.at, len(w.items), p.hard()+w.total-a.total, classLast) {
-		return p.retry(ctx, a.cut, w, best)
+	if p.clip(w, best.cut.at, len(w.items), p.hard()+w.total-best.total, classLast) {
+		return p.retry(ctx, best.cut, w, best)
 	}
 	cut := newCut(p.snap.Context, len(w.items), p.cost, "the newest messages are too large to be kept and can't be shortened")
-	cut.splitAt(p.snap.Context, turnStart(w.items, cut.from, len(w.items)-1))
-	cut.SplitTurn, cut.TurnStart = false, ""
+	cut.turn = turnStart(w.items, cut.from, len(w.items)-1)
 	return p.retry(ctx, cut, w, best)
 }
 
 // retry makes the best attempt anew, for what was changed since or another cut.
-func (p *planner) retry(ctx context.Context, cut *Cut, w *work, best **attempt) error {
+func (p *planner) retry(ctx context.Context, cut *Cut, w *work, best *attempt) (*attempt, error) {
 	again, err := p.try(ctx, cut, w)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	again.tightened = (*best).tightened
-	*best = again
-	return nil
+	again.tightened = best.tightened
+	return again, nil
 }
 
 // fill uses what a cut leaves of the tail's budget, where that is much: the next
