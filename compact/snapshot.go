@@ -161,7 +161,7 @@ func (s *Snapshot) project() error {
 // nothing. With all, every answer is learnt from.
 func (s *Snapshot) meter(all bool) (_ *token.Meter, learned token.Calibration, answers int, err error) {
 	provider, id := s.Model.Provider, s.Model.ID
-	counter := token.Counter(token.HeuristicFor(provider, id))
+	counter := token.HeuristicFor(provider, id)
 	if s.setup.Counter != nil {
 		counter = s.setup.Counter(s.Model)
 	}

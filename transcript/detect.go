@@ -101,10 +101,10 @@ func detectLines(head []byte, whole bool) Detection {
 		}
 	}
 	d := Detection{Format: best, Why: whys[best], lines: true, single: whole && objects == 1 && broken == 0}
-	switch best {
-	case "":
+	if best == "" {
 		d.Why = "its lines are JSON, with members of no known format"
-	case copilotCLI:
+	}
+	if best == copilotCLI {
 		d.Format = ""
 	}
 	return d

@@ -15,7 +15,7 @@ var wireClass = map[wire.NoteCode]struct {
 	wire.NoteOrphanResult:    {Lost, "results without a call"},
 	wire.NoteDuplicateResult: {Lost, "second results of a call"},
 	wire.NoteResultMoved:     {Aside, "results that were put behind their calls"},
-	wire.NoteCallClosed:         {Made, "calls without a result; one was put in that says so"},
+	wire.NoteCallClosed:      {Made, "calls without a result; one was put in that says so"},
 	wire.NoteCallRenamed:     {Made, "ids of calls that the format does not take"},
 	wire.NoteToolRenamed:     {Made, "names of tools that the format does not take"},
 	wire.NoteArguments:       {Lost, "arguments that are no object"},
