@@ -3,9 +3,10 @@ package token
 import (
 	"strings"
 	"sync"
-	"unicode/utf16"
 	"unicode/utf8"
 	"unsafe"
+
+	"github.com/clew-dev/clew/internal/jsonx"
 )
 
 // heuristic estimates by what the characters of a text are and by what stands
@@ -236,7 +237,7 @@ func appendSent(dst, raw []byte) []byte {
 				dst, i = append(dst, c, raw[i+1]), i+2
 				continue
 			}
-			r, size := escaped(raw[i:])
+			r, size := jsonx.Unescape(raw[i:])
 			if r < 0 {
 				dst = append(dst, raw[i:i+size]...)
 			} else {
@@ -248,38 +249,6 @@ func appendSent(dst, raw []byte) []byte {
 		dst, i = append(dst, c), i+1
 	}
 	return dst
-}
-
-// escaped returns the character that raw begins with, spelled \uXXXX or as a pair
-// of those, and how many bytes that takes; -1 when it is misspelled.
-func escaped(raw []byte) (r rune, size int) {
-	size = min(6, len(raw))
-	r = hex4(raw[2:])
-	if utf16.IsSurrogate(r) && len(raw) >= 12 && raw[6] == '\\' && raw[7] == 'u' {
-		if joined := utf16.DecodeRune(r, hex4(raw[8:])); joined != utf8.RuneError {
-			return joined, 12
-		}
-	}
-	return r, size
-}
-
-// hex4 returns the number that four hexadecimal digits spell, or -1.
-func hex4(b []byte) rune {
-	if len(b) < 4 {
-		return -1
-	}
-	var r rune
-	for _, c := range b[:4] {
-		switch {
-		case digit(c):
-			r = r<<4 | rune(c-'0')
-		case 'a' <= c|0x20 && c|0x20 <= 'f':
-			r = r<<4 | rune(c|0x20-'a'+10)
-		default:
-			return -1
-		}
-	}
-	return r
 }
 
 // asString returns the bytes as a string without copying them.
