@@ -3,7 +3,6 @@ package token
 import (
 	"fmt"
 	"math"
-	"math/bits"
 
 	"github.com/clew-dev/clew/message"
 )
@@ -64,17 +63,11 @@ func (c *corrected) split(m *message.Message, into *Categories) {
 
 // scaled returns n times the factor, rounded to the nearest.
 func scaled(n int64, factor ppm) int64 {
-	if n <= 0 {
-		return 0
-	}
-	hi, lo := bits.Mul64(uint64(n), uint64(factor))
-	lo, carry := bits.Add64(lo, uint64(one)/2, 0)
-	hi += carry
-	if hi >= uint64(one) {
+	whole, rest := max(n, 0)/one, max(n, 0)%one
+	if whole > math.MaxInt64/factor {
 		return math.MaxInt64
 	}
-	q, _ := bits.Div64(hi, lo, uint64(one))
-	return int64(min(q, math.MaxInt64))
+	return addSat(whole*factor, (rest*factor+one/2)/one)
 }
 
 // guardOf returns by how much a counter's estimates may be too low, as far as it knows.

@@ -2,6 +2,7 @@ package token
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 
 	"github.com/clew-dev/clew/internal/jsonx"
@@ -71,15 +72,12 @@ func (c *Categories) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	*c = Categories{}
-next:
 	for name, n := range m {
-		for i, known := range categoryNames {
-			if name == known {
-				c[i] = addSat(c[i], n)
-				continue next
-			}
+		at := slices.Index(categoryNames[:], name)
+		if at < 0 {
+			at = int(Unattributed)
 		}
-		c[Unattributed] = addSat(c[Unattributed], n)
+		c[at] = addSat(c[at], n)
 	}
 	return nil
 }

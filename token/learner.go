@@ -137,7 +137,7 @@ func (l *Learner) add(m *message.Message) {
 }
 
 func (l *Learner) answer(m *message.Message) {
-	if dropped(m) {
+	if m.Failed() {
 		return // not sent again; the next request is as if it had not been
 	}
 	prompt := promptTokens(orNone(m.Usage))

@@ -105,7 +105,7 @@ func (m *Meter) split(msg *message.Message, into *Categories) {
 
 // trusts reports an answer whose usage says how large the context was after it.
 func (m *Meter) trusts(msg *message.Message) bool {
-	if msg.Role != message.RoleAssistant || dropped(msg) || usageTotal(msg.Usage) <= 0 {
+	if msg.Role != message.RoleAssistant || msg.Failed() || usageTotal(msg.Usage) <= 0 {
 		return false
 	}
 	if m.anyUsage {

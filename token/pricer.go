@@ -23,13 +23,9 @@ type texter interface {
 func (p *pricer) guard() float64 { return p.w.guard }
 
 func (p *pricer) Message(m *message.Message) int64 {
-	var parts [NumCategories]millis
-	p.weigh(m, &parts)
-	var sum millis
-	for _, part := range parts {
-		sum += part
-	}
-	return tokens(sum)
+	var c Categories
+	p.split(m, &c)
+	return c.Total()
 }
 
 func (p *pricer) split(m *message.Message, into *Categories) {
@@ -48,7 +44,7 @@ func (p *pricer) weigh(m *message.Message, parts *[NumCategories]millis) {
 	}
 	switch m.Role {
 	case message.RoleAssistant:
-		if dropped(m) || len(m.Content) == 0 {
+		if m.Failed() || len(m.Content) == 0 {
 			return
 		}
 		for i := range m.Content {
@@ -135,11 +131,6 @@ func (p *pricer) answerBlock(b *message.Block, parts *[NumCategories]millis) {
 // unknown weighs a block of a type that this version does not know: the bytes
 // it was read from. It is kept and passed on, so it may well be sent.
 func (p *pricer) unknown(b *message.Block) millis { return p.json(b.Raw()) }
-
-// dropped reports an answer that is never sent again: it failed or was aborted.
-func dropped(m *message.Message) bool {
-	return m.StopReason == message.StopError || m.StopReason == message.StopAborted
-}
 
 func (p *pricer) imageTokens(b *message.Block) int64 {
 	width, height := imageSize(b.Data)

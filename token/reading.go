@@ -76,7 +76,7 @@ func RequestBytes(m *message.Message) int64 {
 			n += len(m.Sections[i].Text)
 		}
 	case message.RoleAssistant:
-		if dropped(m) {
+		if m.Failed() {
 			return 0
 		}
 	case message.RoleUser, message.RoleToolResult, message.RoleCustom:

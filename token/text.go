@@ -1,6 +1,7 @@
 package token
 
 import (
+	"encoding/binary"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -109,8 +110,7 @@ func (h *heuristic) sum(s string, from, to int) (n millis) {
 	}
 	s = s[from:to]
 	for len(s) >= 8 {
-		w := uint64(s[7]) | uint64(s[6])<<8 | uint64(s[5])<<16 | uint64(s[4])<<24 |
-			uint64(s[3])<<32 | uint64(s[2])<<40 | uint64(s[1])<<48 | uint64(s[0])<<56
+		w := binary.BigEndian.Uint64([]byte(s[:8]))
 		n += millis(uint32(t[uint16(before<<8|w>>56)]) + uint32(t[uint16(w>>48)]) + uint32(t[uint16(w>>40)]) + uint32(t[uint16(w>>32)]) +
 			uint32(t[uint16(w>>24)]) + uint32(t[uint16(w>>16)]) + uint32(t[uint16(w>>8)]) + uint32(t[uint16(w)]))
 		before = w
