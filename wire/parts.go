@@ -212,7 +212,7 @@ func (n *normalizer) call(i int, b *message.Block, same, reasoned bool) Part {
 	}
 	switch n.p.Thinking {
 	case ThinkingItem:
-		if _, id := splitItemID(b.ID); reasoned && itemID(id, "fc_") {
+		if _, id, _ := strings.Cut(b.ID, "|"); reasoned && itemID(id, "fc_") {
 			part.ItemID = id
 		}
 	case ThinkingPart:
