@@ -82,7 +82,7 @@ func (h *heuristic) text(s string) millis {
 	var n millis
 	from := 0 // everything before it is weighed
 	for i := 0; i+runProbe <= len(s); {
-		if !random64(s[i]) || !random64(s[i+7]) || !random64(s[i+15]) || !random64(s[i+23]) || !random64(s[i+31]) {
+		if !random64[s[i]] || !random64[s[i+7]] || !random64[s[i+15]] || !random64[s[i+23]] || !random64[s[i+31]] {
 			i += runProbe
 			continue
 		}
@@ -135,28 +135,23 @@ func (h *heuristic) runRate(before, head string) millis {
 	return 0
 }
 
-// random64 reports the characters of base64 in both its alphabets, which include
-// those of hexadecimal.
-func random64(c byte) bool {
-	const low = 1<<'+' | 1<<'-' | 1<<'/' | 0x3FF<<'0'
-	const high = 0x3FFFFFF<<('A'-64) | 0x3FFFFFF<<('a'-64) | 1<<('_'-64)
-	switch c >> 6 {
-	case 0:
-		return uint64(low)>>c&1 != 0
-	case 1:
-		return uint64(high)>>(c-64)&1 != 0
+// random64 has the characters of base64 in both its alphabets, which include those of
+// hexadecimal.
+var random64 = func() (set [256]bool) {
+	for c := range set {
+		set[c] = digit(byte(c)) || letter(byte(c)) || strings.IndexByte("+-/_", byte(c)) >= 0
 	}
-	return false
-}
+	return set
+}()
 
 // runAround returns the bounds of the run around s[i], which does not begin
 // before from.
 func runAround(s string, i, from int) (start, end int) {
 	start, end = i, i+1
-	for start > from && random64(s[start-1]) {
+	for start > from && random64[s[start-1]] {
 		start--
 	}
-	for end < len(s) && random64(s[end]) {
+	for end < len(s) && random64[s[end]] {
 		end++
 	}
 	return start, end

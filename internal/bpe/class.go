@@ -27,27 +27,31 @@ const (
 // that occur.
 type classes [0x10000]class
 
-func newClasses() *classes {
-	t := &classes{}
-	t.fill(upper, unicode.Lu, unicode.Lt)
-	t.fill(lower, unicode.Ll)
-	t.fill(caseNo, unicode.Lm, unicode.Lo)
-	t.fill(combining, unicode.M)
-	t.fill(number, unicode.N)
-	t.fill(space, unicode.White_Space)
-	t['\r'] |= newline
-	t['\n'] |= newline
-	return t
+// members are the tables of each class; letters without case are most of what is rare.
+var members = []struct {
+	class  class
+	tables []*unicode.RangeTable
+}{
+	{caseNo, []*unicode.RangeTable{unicode.Lm, unicode.Lo}},
+	{combining, []*unicode.RangeTable{unicode.M}},
+	{number, []*unicode.RangeTable{unicode.N}},
+	{upper, []*unicode.RangeTable{unicode.Lu, unicode.Lt}},
+	{lower, []*unicode.RangeTable{unicode.Ll}},
+	{space, []*unicode.RangeTable{unicode.White_Space}},
 }
 
-func (t *classes) fill(c class, tables ...*unicode.RangeTable) {
-	for _, table := range tables {
-		for _, r := range table.R16 {
-			for at := int(r.Lo); at <= int(r.Hi); at += int(r.Stride) {
-				t[at] |= c
+func newClasses() *classes {
+	t := &classes{'\r': newline, '\n': newline}
+	for _, m := range members {
+		for _, table := range m.tables {
+			for _, r := range table.R16 {
+				for at := int(r.Lo); at <= int(r.Hi); at += int(r.Stride) {
+					t[at] |= m.class
+				}
 			}
 		}
 	}
+	return t
 }
 
 // at returns the class of the character that s begins with, and its length in
@@ -64,22 +68,10 @@ func (t *classes) at(s string) (class, int) {
 	if int(r) < len(t) {
 		return t[r], n
 	}
-	return rare(r), n
-}
-
-// rare returns the class of a character from 0x10000 on. None is white space.
-func rare(r rune) class {
-	switch {
-	case unicode.In(r, unicode.Lo, unicode.Lm):
-		return caseNo
-	case unicode.In(r, unicode.M):
-		return combining
-	case unicode.In(r, unicode.N):
-		return number
-	case unicode.In(r, unicode.Lu, unicode.Lt):
-		return upper
-	case unicode.In(r, unicode.Ll):
-		return lower
+	for _, m := range members {
+		if unicode.In(r, m.tables...) {
+			return m.class, n
+		}
 	}
-	return 0
+	return 0, n
 }
