@@ -168,14 +168,9 @@ func (l *Learner) answer(m *message.Message) {
 
 // plain reports a message of text and calls only.
 func plain(m *message.Message) bool {
-	for i := range m.Content {
-		switch m.Content[i].Type {
-		case message.BlockText, message.BlockToolCall:
-		default:
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(m.Content, func(b message.Block) bool {
+		return b.Type != message.BlockText && b.Type != message.BlockToolCall
+	})
 }
 
 // hides reports an answer of which more was paid for than can be seen: reasoning

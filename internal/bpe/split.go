@@ -1,5 +1,7 @@
 package bpe
 
+import "strings"
+
 // The pieces of a text are what the patterns of the encodings match, one match
 // after the other (the pat_str of tiktoken_ext/openai_public.py in OpenAI's
 // tiktoken). The functions here match by hand, each character looked at a few
@@ -29,10 +31,7 @@ func nextO200k(t *classes, s string) int {
 	if first&number != 0 {
 		return digits(t, s)
 	}
-	if n := symbols(t, s); n > 0 {
-		for n < len(s) && (s[n] == '\r' || s[n] == '\n' || s[n] == '/') {
-			n++
-		}
+	if n := symbols(t, s, "\r\n/"); n > 0 {
 		return n
 	}
 	return blanks(t, s)
@@ -107,10 +106,7 @@ func nextCL100k(t *classes, s string) int {
 			return letters(t, s, size+more)
 		}
 	}
-	if n := symbols(t, s); n > 0 {
-		for n < len(s) && (s[n] == '\r' || s[n] == '\n') {
-			n++
-		}
+	if n := symbols(t, s, "\r\n"); n > 0 {
 		return n
 	}
 	return blanks(t, s)
@@ -139,13 +135,10 @@ func digits(t *classes, s string) (n int) {
 	return n
 }
 
-// symbols returns the length of a blank, if there is one, and the characters
-// after it that are no letters, numbers and white space; 0 if there are none.
-func symbols(t *classes, s string) int {
-	n := 0
-	if s[0] == ' ' {
-		n = 1
-	}
+// symbols returns the length of a blank, if there is one, the characters after it that
+// are no letters, numbers and white space, and then those of tail; 0 without symbols.
+func symbols(t *classes, s, tail string) int {
+	n := len(s) - len(strings.TrimPrefix(s, " "))
 	from := n
 	for n < len(s) {
 		c, size := t.at(s[n:])
@@ -157,7 +150,7 @@ func symbols(t *classes, s string) int {
 	if n == from {
 		return 0
 	}
-	return n
+	return len(s) - len(strings.TrimLeft(s[n:], tail))
 }
 
 // blanks returns the length of the white space that is one piece: up to the last
@@ -185,31 +178,19 @@ func blanks(t *classes, s string) int {
 	return last
 }
 
-// contracted returns n, or the end of an English contraction ('s, 'LL) that
-// stands there. The long s (ſ) is an s in another case.
+// contractions are the English ones. The long s (ſ) is an s in another case.
+var contractions = []string{"s", "t", "re", "ve", "m", "ll", "d", "ſ"}
+
+// contracted returns n, or the end of a contraction ('s, 'LL) that stands there.
 func contracted(s string, n int) int {
-	rest := s[n:]
-	if len(rest) < 2 || rest[0] != '\'' {
+	if n == len(s) || s[n] != '\'' {
 		return n
 	}
-	second := byte(0)
-	if len(rest) > 2 {
-		second = rest[2] | 0x20
-	}
-	switch rest[1] | 0x20 {
-	case 's', 't', 'm', 'd':
-		return n + 2
-	case 'r', 'v':
-		if second == 'e' {
-			return n + 3
+	rest := s[n+1:]
+	for _, c := range contractions {
+		if len(rest) >= len(c) && strings.EqualFold(rest[:len(c)], c) {
+			return n + 1 + len(c)
 		}
-	case 'l':
-		if second == 'l' {
-			return n + 3
-		}
-	}
-	if len(rest) > 2 && rest[1] == 0xC5 && rest[2] == 0xBF {
-		return n + 3
 	}
 	return n
 }
