@@ -29,7 +29,7 @@ func nextO200k(t *classes, s string) int {
 		return contracted(s, n)
 	}
 	if first&number != 0 {
-		return digits(t, s)
+		return span(t, s, 0, number, 3)
 	}
 	if n := symbols(t, s, "\r\n/"); n > 0 {
 		return n
@@ -98,12 +98,12 @@ func nextCL100k(t *classes, s string) int {
 	first, size := t.at(s)
 	switch {
 	case first&letter != 0:
-		return letters(t, s, size)
+		return span(t, s, size, letter, len(s))
 	case first&number != 0:
-		return digits(t, s)
+		return span(t, s, 0, number, 3)
 	case first&newline == 0:
 		if c, more := t.at(s[size:]); c&letter != 0 {
-			return letters(t, s, size+more)
+			return span(t, s, size+more, letter, len(s))
 		}
 	}
 	if n := symbols(t, s, "\r\n"); n > 0 {
@@ -112,22 +112,11 @@ func nextCL100k(t *classes, s string) int {
 	return blanks(t, s)
 }
 
-// letters returns the end of the letters from n on.
-func letters(t *classes, s string, n int) int {
-	for {
+// span returns the end of the characters of a class from n on, at most as many as most.
+func span(t *classes, s string, n int, of class, most int) int {
+	for ; most > 0; most-- {
 		c, size := t.at(s[n:])
-		if c&letter == 0 {
-			return n
-		}
-		n += size
-	}
-}
-
-// digits returns the length of the numbers at the beginning of s, at most three.
-func digits(t *classes, s string) (n int) {
-	for range 3 {
-		c, size := t.at(s[n:])
-		if c&number == 0 {
+		if c&of == 0 {
 			break
 		}
 		n += size

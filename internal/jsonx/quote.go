@@ -8,6 +8,9 @@ import (
 
 const hexDigits = "0123456789abcdef"
 
+// shortEscapes are what stands behind a backslash for \b to \r, of which \v has none.
+const shortEscapes = "btn\x00fr"
+
 // AppendQuote appends s as a JSON string, spelled as JavaScript's
 // JSON.stringify does: only the quote, the backslash and control characters
 // are escaped. Bytes that are not UTF-8 become U+FFFD.
@@ -21,19 +24,11 @@ func AppendQuote(dst []byte, s string) []byte {
 			break
 		}
 		dst = appendValid(dst, data[from:i])
-		switch c := data[i]; c {
-		case '"', '\\':
+		switch c := data[i]; {
+		case c == '"' || c == '\\':
 			dst = append(dst, '\\', c)
-		case '\b':
-			dst = append(dst, '\\', 'b')
-		case '\f':
-			dst = append(dst, '\\', 'f')
-		case '\n':
-			dst = append(dst, '\\', 'n')
-		case '\r':
-			dst = append(dst, '\\', 'r')
-		case '\t':
-			dst = append(dst, '\\', 't')
+		case '\b' <= c && c <= '\r' && c != '\v':
+			dst = append(dst, '\\', shortEscapes[c-'\b'])
 		default:
 			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
 		}

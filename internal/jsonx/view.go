@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math/bits"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 	"unsafe"
@@ -223,19 +224,10 @@ func Unescape(body []byte) (r rune, size int) {
 	if len(body) < 2 {
 		return -1, len(body)
 	}
-	switch c := body[1]; c {
-	case 'b':
-		return '\b', 2
-	case 'f':
-		return '\f', 2
-	case 'n':
-		return '\n', 2
-	case 'r':
-		return '\r', 2
-	case 't':
-		return '\t', 2
-	case 'u':
-	default:
+	if c := body[1]; c != 'u' {
+		if at := strings.IndexByte(shortEscapes, c); at >= 0 {
+			return rune('\b' + at), 2
+		}
 		return rune(c), 2
 	}
 	r = hex4(body[2:])
