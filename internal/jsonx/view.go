@@ -82,27 +82,15 @@ func ScanObject(data []byte, i int, fn func(key []byte, at int) (end int, err er
 		return i + 1, nil
 	}
 	for {
-		if i >= len(data) {
-			return i, endAt(i)
+		keyEnd, at, err := scanKey(data, i)
+		if err != nil {
+			return at, err
 		}
-		if data[i] != '"' {
-			return i, syntaxAt(i, data[i], "looking for a key")
-		}
-		if end, err = scanString(data, i); err != nil {
-			return end, err
-		}
-		key := data[i+1 : end-1]
+		key := data[i+1 : keyEnd-1]
 		if bytes.IndexByte(key, '\\') >= 0 {
 			key = appendUnquoted(nil, key)
 		}
-		i = Space(data, end)
-		if i >= len(data) {
-			return i, endAt(i)
-		}
-		if data[i] != ':' {
-			return i, syntaxAt(i, data[i], "after a key")
-		}
-		if end, err = fn(key, Space(data, i+1)); err != nil {
+		if end, err = fn(key, at); err != nil {
 			return end, err
 		}
 		var more bool
