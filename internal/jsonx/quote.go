@@ -98,11 +98,7 @@ func (o *Object) Int(key string, n int64) {
 // Bool adds a boolean.
 func (o *Object) Bool(key string, b bool) {
 	o.key(key)
-	if b {
-		o.buf = append(o.buf, "true"...)
-	} else {
-		o.buf = append(o.buf, "false"...)
-	}
+	o.buf = strconv.AppendBool(o.buf, b)
 }
 
 // Bytes returns the object.
