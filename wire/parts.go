@@ -187,7 +187,7 @@ func (n *normalizer) thinking(i int, b *message.Block, same bool) (part Part, wh
 		}
 	case ThinkingSigned, ThinkingStored:
 	}
-	if n.p.Thinking != ThinkingItem && !b.Redacted && !(n.trusting && b.RawText() != nil) && !intact(b) {
+	if n.p.Thinking != ThinkingItem && !b.Redacted && (!n.trusting || b.RawText() == nil) && !intact(b) {
 		return part, "its text holds characters that cannot be sent"
 	}
 	return part, ""

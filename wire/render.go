@@ -185,11 +185,10 @@ func room(parts []Part) int {
 }
 
 // value begins a value: a comma where one stands before it.
-func (e *encoder) value() *encoder {
+func (e *encoder) value() {
 	if n := len(e.buf); n > e.start && e.buf[n-1] != '{' && e.buf[n-1] != '[' && e.buf[n-1] != ':' {
 		e.buf = append(e.buf, ',')
 	}
-	return e
 }
 
 // open begins an object or an array, close ends as many as there are characters.
