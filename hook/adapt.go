@@ -12,32 +12,30 @@ import (
 	"github.com/clew-dev/clew/session"
 )
 
-// hooks returns the hook that runs the program for its event.
-func (p *program) hooks() clew.Hooks {
-	h := clew.Hooks{Name: p.c.Name}
-	switch p.c.Event {
-	case SessionStart:
-		h.SessionStart = p.sessionStart
-	case SessionShutdown:
-		h.SessionEnd = p.sessionEnd
-	case Context:
-		h.EditContext = p.editContext
-	case ToolResult:
-		h.EditToolResult = p.editToolResult
-	case SessionBeforeCompact:
-		h.BeforeCompact = p.beforeCompact
-	case SessionCompact:
-		h.AfterCompact = p.afterCompact
-	case SessionCompactFailed:
-		h.CompactFailed = p.compactFailed
-	case SessionBeforeTree:
-		h.BeforeBranch = p.beforeBranch
-	case SessionTree:
-		h.AfterBranch = p.afterBranch
-	case SessionBeforeFork:
-		h.BeforeFork = p.beforeFork
+// points says which hook runs a program for an event, in the order of Events.
+var points = []struct {
+	event string
+	set   func(p *program, h *clew.Hooks)
+}{
+	{SessionStart, func(p *program, h *clew.Hooks) { h.SessionStart = p.session }},
+	{SessionShutdown, func(p *program, h *clew.Hooks) { h.SessionEnd = p.session }},
+	{Context, func(p *program, h *clew.Hooks) { h.EditContext = p.editContext }},
+	{ToolResult, func(p *program, h *clew.Hooks) { h.EditToolResult = p.editToolResult }},
+	{SessionBeforeCompact, func(p *program, h *clew.Hooks) { h.BeforeCompact = p.beforeCompact }},
+	{SessionCompact, func(p *program, h *clew.Hooks) { h.AfterCompact = p.afterCompact }},
+	{SessionCompactFailed, func(p *program, h *clew.Hooks) { h.CompactFailed = p.compactFailed }},
+	{SessionBeforeTree, func(p *program, h *clew.Hooks) { h.BeforeBranch = p.beforeBranch }},
+	{SessionTree, func(p *program, h *clew.Hooks) { h.AfterBranch = p.afterBranch }},
+	{SessionBeforeFork, func(p *program, h *clew.Hooks) { h.BeforeFork = p.beforeFork }},
+}
+
+// Events returns the names of the events.
+func Events() []string {
+	names := make([]string, len(points))
+	for i, point := range points {
+		names[i] = point.event
 	}
-	return h
+	return names
 }
 
 // decide makes the decision of a program that blocks, or that has answered.
@@ -48,23 +46,18 @@ func decide(err error, d clew.Decision) (clew.Decision, error) {
 	return d, err
 }
 
-func (p *program) sessionStart(ctx context.Context, e clew.SessionEvent) error {
-	reason := "resume"
-	if e.New {
-		reason = "new"
+func (p *program) session(ctx context.Context, e clew.SessionEvent) error {
+	event := SessionEvent{
+		Head: p.head(e.Session), Cwd: e.Cwd, Parent: e.Parent, Leaf: e.Leaf, Provider: e.Model.Provider, Model: e.Model.ID,
 	}
-	return p.tellSession(ctx, e, reason)
-}
-
-func (p *program) sessionEnd(ctx context.Context, e clew.SessionEvent) error {
-	return p.tellSession(ctx, e, "")
-}
-
-func (p *program) tellSession(ctx context.Context, e clew.SessionEvent, reason string) error {
-	return p.ask(ctx, SessionEvent{
-		Head: p.head(e.Session), Reason: reason, Cwd: e.Cwd, Parent: e.Parent, Leaf: e.Leaf,
-		Provider: e.Model.Provider, Model: e.Model.ID,
-	}, &NoAnswer{})
+	switch {
+	case p.c.Event == SessionShutdown:
+	case e.New:
+		event.Reason = "new"
+	default:
+		event.Reason = "resume"
+	}
+	return p.ask(ctx, event, &NoAnswer{})
 }
 
 func (p *program) editContext(ctx context.Context, e clew.ContextEvent) (clew.Decision, error) {

@@ -29,14 +29,6 @@ const (
 	SessionBeforeFork    = "session_before_fork"
 )
 
-// Events returns the names of the events.
-func Events() []string {
-	return []string{
-		SessionStart, SessionShutdown, Context, ToolResult, SessionBeforeCompact, SessionCompact, SessionCompactFailed,
-		SessionBeforeTree, SessionTree, SessionBeforeFork,
-	}
-}
-
 // The defaults of a Config.
 const (
 	DefaultTimeout   = 10 * time.Second
@@ -75,8 +67,6 @@ type Config struct {
 	Required bool
 	// Name is for warnings and the log. Default: the last part of Command.
 	Name string
-
-	environ []string // of this process; for tests
 }
 
 // New returns a hook that runs a program for its event.
@@ -93,7 +83,10 @@ func New(c Config) (clew.Hooks, error) {
 			c.Name = filepath.Base(first)
 		}
 	}
-	return (&program{c}).hooks(), nil
+	h := clew.Hooks{Name: c.Name}
+	at := slices.Index(Events(), c.Event)
+	points[at].set(&program{c}, &h)
+	return h, nil
 }
 
 func (c *Config) check() error {
@@ -143,12 +136,8 @@ var needed = []string{
 
 // environment is what the program gets.
 func (c *Config) environment() []string {
-	all := c.environ
-	if all == nil {
-		all = os.Environ()
-	}
 	var out []string
-	for _, v := range all {
+	for _, v := range os.Environ() {
 		name, _, ok := strings.Cut(v, "=")
 		if ok && name != "" && (named(needed, name) || named(c.Env, name)) {
 			out = append(out, v)

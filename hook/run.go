@@ -137,7 +137,7 @@ func decode(out []byte, answer any) error {
 		return fmt.Errorf("%w: it is not UTF-8", ErrBadAnswer)
 	}
 	if out[0] != '{' {
-		return fmt.Errorf("%w: it begins with %q and not with {; nothing else than the answer belongs on the standard output", ErrBadAnswer, cut(out, 20))
+		return fmt.Errorf("%w: it begins with %q and not with {; nothing else than the answer belongs on the standard output", ErrBadAnswer, strings.ToValidUTF8(string(out[:min(20, len(out))]), ""))
 	}
 	d := json.NewDecoder(bytes.NewReader(out))
 	d.DisallowUnknownFields()
@@ -149,8 +149,6 @@ func decode(out []byte, answer any) error {
 	}
 	return nil
 }
-
-func cut(b []byte, n int) string { return strings.ToValidUTF8(string(b[:min(n, len(b))]), "") }
 
 // colours are the escape sequences of terminals.
 var colours = regexp.MustCompile("\x1b\\[[0-?]*[ -/]*[@-~]")

@@ -2,6 +2,7 @@ package message
 
 import (
 	"encoding/json"
+	"math"
 	"strconv"
 
 	"github.com/clew-dev/clew/internal/jsonx"
@@ -29,7 +30,7 @@ func (u *Usage) Total() int64 {
 	if u.TotalCount != 0 {
 		return u.TotalCount
 	}
-	return u.Input + u.Output + u.CacheRead + u.CacheWrite
+	return sum(u.Input, u.CacheRead, u.CacheWrite, u.Output)
 }
 
 // Prompt returns the size of the request: input, cache read and cache write.
@@ -37,7 +38,18 @@ func (u *Usage) Prompt() int64 {
 	if u == nil {
 		return 0
 	}
-	return u.Input + u.CacheRead + u.CacheWrite
+	return sum(u.Input, u.CacheRead, u.CacheWrite)
+}
+
+// sum adds counts and stops at the greatest int64.
+func sum(counts ...int64) (total int64) {
+	for _, n := range counts {
+		if n > 0 && total > math.MaxInt64-n {
+			return math.MaxInt64
+		}
+		total += n
+	}
+	return total
 }
 
 // ParseUsage reads a usage object; anything else gives nil. Negative counts

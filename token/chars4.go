@@ -29,14 +29,10 @@ func (chars4) guard() float64 { return 2.3 }
 
 func (chars4) Text(s string) int64 { return ceilDiv(utf16Len(s), 4) }
 
-func (chars4) Message(m *message.Message) int64 {
-	var parts [NumCategories]millis
-	countUnits(m, &parts)
-	var sum millis
-	for _, p := range parts {
-		sum += p
-	}
-	return ceilDiv(int64(sum), 4)
+func (c chars4) Message(m *message.Message) int64 {
+	var parts Categories
+	c.split(m, &parts)
+	return parts.Total()
 }
 
 func (chars4) split(m *message.Message, into *Categories) {
@@ -60,7 +56,10 @@ func countUnits(m *message.Message, parts *[NumCategories]millis) {
 			}
 		}
 		if m.Role == message.RoleSystem {
-			countPrompt(m, parts)
+			for _, text := range sectionTexts(m.Sections) {
+				parts[System] += units(text)
+			}
+			parts[Tools] += millis(stringifyLen(m.ToolsAdded))
 		}
 	case message.RoleAssistant:
 		if contentIsString(m) {
@@ -81,16 +80,6 @@ func countUnits(m *message.Message, parts *[NumCategories]millis) {
 		parts[Shell] += units(m.Command) + units(m.Output)
 	case message.RoleBranchSummary, message.RoleCompactionSummary:
 		parts[Summaries] += units(m.Summary)
-	}
-}
-
-// countPrompt adds sections and tools of a system message.
-func countPrompt(m *message.Message, parts *[NumCategories]millis) {
-	for _, text := range sectionTexts(m.Sections) {
-		parts[System] += units(text)
-	}
-	if len(m.ToolsAdded) > 0 {
-		parts[Tools] += millis(stringifyLen(m.ToolsAdded))
 	}
 }
 

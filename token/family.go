@@ -1,6 +1,9 @@
 package token
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // family names models that share a tokenizer, or nearly do.
 type family string
@@ -45,15 +48,10 @@ func familyOf(provider, model string) family {
 // knownOther reports ids that tell the model's maker whatever API serves it:
 // many servers speak OpenAI's or Anthropic's.
 func knownOther(model string) bool {
-	for _, name := range []string{
+	return slices.ContainsFunc([]string{
 		"gemini", "gemma", "deepseek", "qwen", "llama", "mistral", "mixtral", "devstral", "codestral",
 		"glm", "kimi", "grok", "minimax", "command", "nova", "phi", "yi-", "jamba", "granite", "nemotron",
-	} {
-		if strings.Contains(model, name) {
-			return true
-		}
-	}
-	return false
+	}, func(name string) bool { return strings.Contains(model, name) })
 }
 
 // openAIReasoner reports "o1", "o3-mini", "openai/o4-mini" and the like.

@@ -3,8 +3,11 @@ package token
 import (
 	"bytes"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/clew-dev/clew/internal/jsonx"
 )
@@ -20,21 +23,21 @@ func stringifyLen(raw []byte) int64 {
 	if len(raw) == 0 {
 		return 0
 	}
-	if _, err := jsonx.Scan(raw, 0); err != nil {
-		return utf16Len(asString(raw))
-	}
 	w := jsonWalk{raw: raw}
 	w.members = w.few[:0]
-	return w.value()
+	units, _, err := w.value(jsonx.Space(raw, 0), 0)
+	if err != nil {
+		return utf16Len(asString(raw))
+	}
+	return units
 }
 
-// jsonWalk walks over a value that is known to be JSON.
+// jsonWalk walks over a JSON value.
 type jsonWalk struct {
 	raw     []byte
-	i       int
 	members []member // of the objects that are open, the innermost last
 
-	few [fewMembers]member // room for the members of usual arguments
+	few [16]member // room for the members of usual arguments
 }
 
 // member is one member of an object: its key, and what it adds to the length.
@@ -43,111 +46,56 @@ type member struct {
 	units int64
 }
 
-func (w *jsonWalk) value() int64 {
-	w.i = jsonx.Space(w.raw, w.i)
-	switch w.raw[w.i] {
-	case '{':
-		return w.object()
-	case '[':
-		return w.array()
+// value returns the length of the value at raw[i], which is depth levels deep, and the
+// index just past it.
+func (w *jsonWalk) value(i, depth int) (units int64, end int, err error) {
+	switch {
+	case i < len(w.raw) && w.raw[i] == '{':
+		return w.object(i, depth)
+	case i < len(w.raw) && w.raw[i] == '[':
+		n := int64(0)
+		end, err = jsonx.ScanArray(w.raw, i, func(at int) (int, error) {
+			inner, end, err := w.value(at, depth+1)
+			units += inner
+			n++
+			return end, err
+		})
+		return units + 2 + max(n-1, 0), end, err
+	}
+	if end, err = jsonx.ScanAt(w.raw, i, depth); err != nil {
+		return 0, end, err
+	}
+	switch val := w.raw[i:end]; val[0] {
 	case '"':
-		return stringLen(w.string())
-	case 't', 'n':
-		w.i += 4
-		return 4
-	case 'f':
-		w.i += 5
-		return 5
+		return stringLen(val), end, nil
+	case 't', 'n', 'f':
+		return int64(len(val)), end, nil
+	default:
+		return numberLen(val), end, nil
 	}
-	from := w.i
-	for w.i < len(w.raw) && bytes.IndexByte([]byte("+-.eE0123456789"), w.raw[w.i]) >= 0 {
-		w.i++
-	}
-	return numberLen(w.raw[from:w.i])
 }
 
-// string returns the string that begins here, with its quotes.
-func (w *jsonWalk) string() []byte {
-	from := w.i
-	w.i = stringEnd(w.raw, w.i)
-	return w.raw[from:w.i]
-}
-
-// stringEnd returns the index after the string that begins at raw[i].
-func stringEnd(raw []byte, i int) int {
-	for i++; i < len(raw); i++ {
-		switch raw[i] {
-		case '"':
-			return i + 1
-		case '\\':
-			i++
-		}
-	}
-	return len(raw)
-}
-
-func (w *jsonWalk) array() int64 {
-	units := int64(2)
-	w.i = jsonx.Space(w.raw, w.i+1)
-	for n := 0; w.raw[w.i] != ']'; n++ {
-		if n > 0 {
-			units++
-			w.i++ // the comma
-		}
-		units += w.value()
-		w.i = jsonx.Space(w.raw, w.i)
-	}
-	w.i++
-	return units
-}
-
-func (w *jsonWalk) object() int64 {
-	base := len(w.members)
-	w.i = jsonx.Space(w.raw, w.i+1)
-	for n := 0; w.raw[w.i] != '}'; n++ {
-		if n > 0 {
-			w.i = jsonx.Space(w.raw, w.i+1)
-		}
-		key := w.string()
-		w.i = jsonx.Space(w.raw, w.i) + 1 // the colon
-		units := stringLen(key) + 1 + w.value()
-		w.members = append(w.members, member{keyOf(key), units})
-		w.i = jsonx.Space(w.raw, w.i)
-	}
-	w.i++
-	units := lastOfEach(w.members[base:])
+func (w *jsonWalk) object(i, depth int) (units int64, end int, err error) {
+	base, before := len(w.members), i+1
+	end, err = jsonx.ScanObject(w.raw, i, func(_ []byte, at int) (int, error) {
+		key := w.raw[before:at]
+		key = key[bytes.IndexByte(key, '"') : bytes.LastIndexByte(key, '"')+1]
+		inner, end, err := w.value(at, depth+1)
+		w.members = append(w.members, member{keyOf(key), stringLen(key) + 1 + inner})
+		before = end
+		return end, err
+	})
+	own := w.members[base:]
 	w.members = w.members[:base]
-	return units + 2
-}
-
-// fewMembers is how many keys are compared one by one.
-const fewMembers = 16
-
-// lastOfEach adds up the members that no later one replaces, and the commas.
-func lastOfEach(members []member) (units int64) {
+	slices.SortStableFunc(own, func(a, b member) int { return strings.Compare(a.key, b.key) })
 	n := int64(0)
-	if len(members) > fewMembers {
-		last := make(map[string]int64, len(members))
-		for _, m := range members {
-			last[m.key] = m.units
-		}
-		for _, u := range last {
-			units += u
-		}
-		n = int64(len(last))
-	} else {
-	next:
-		for i, m := range members {
-			for _, later := range members[i+1:] {
-				if later.key == m.key {
-					continue next
-				}
-			}
+	for k, m := range own {
+		if k+1 == len(own) || own[k+1].key != m.key { // else a later one replaces it
 			units += m.units
 			n++
 		}
 	}
-	return units + max(n-1, 0)
+	return units + 2 + max(n-1, 0), end, err
 }
 
 // keyOf returns what makes two spellings of a key equal.
@@ -170,93 +118,67 @@ func stringLen(quoted []byte) int64 {
 			return units + utf16Len(asString(body))
 		}
 		units += utf16Len(asString(body[:k]))
-		c := body[k+1]
-		body = body[k+2:]
-		switch c {
-		case '/':
-			units++
-		case 'u':
-			r := hex4(body)
-			body = body[min(4, len(body)):]
-			if utf16.IsSurrogate(r) {
-				if len(body) >= 6 && body[0] == '\\' && body[1] == 'u' && utf16.DecodeRune(r, hex4(body[2:])) != '\uFFFD' {
-					units += 2
-					body = body[6:]
-				} else {
-					units += 6 // half a pair stays escaped
-				}
-				continue
-			}
-			units += escapedLen(r)
-		default:
+		r, size := jsonx.Unescape(body[k:])
+		switch body = body[k+size:]; {
+		case r > 0xFFFF:
 			units += 2
+		case r < ' ' && r != '\b' && r != '\f' && r != '\n' && r != '\r' && r != '\t', utf16.IsSurrogate(r):
+			units += 6 // spelled \uXXXX: control characters, and half a pair
+		case r < ' ', r == '"', r == '\\':
+			units += 2
+		default:
+			units++
 		}
 	}
-}
-
-// escapedLen returns how many units a character takes inside a JSON string.
-func escapedLen(r rune) int64 {
-	switch {
-	case r == '"', r == '\\', r == '\b', r == '\f', r == '\n', r == '\r', r == '\t':
-		return 2
-	case r < 0x20:
-		return 6
-	}
-	return 1
 }
 
 // numberLen returns the length of a number as JavaScript writes it
 // (https://tc39.es/ecma262/#sec-numeric-types-number-tostring).
 func numberLen(raw []byte) int64 {
-	if plainInteger(raw) {
-		return int64(len(raw))
-	}
 	f, _ := strconv.ParseFloat(asString(raw), 64) // an infinity when out of range
-	switch {
+	switch size := math.Abs(f); {
 	case math.IsInf(f, 0):
 		return 4 // null
 	case f == 0:
 		return 1 // also for -0
+	case 1e-6 <= size && size < 1e21:
+		var buf [32]byte
+		return int64(len(strconv.AppendFloat(buf[:0], f, 'f', -1, 64)))
 	}
-	// -d.ddde±xx
 	var buf [32]byte
 	e := strconv.AppendFloat(buf[:0], f, 'e', -1, 64)
-	sign := int64(0)
-	if e[0] == '-' {
-		sign = 1
-		e = e[1:]
+	if n := len(e); e[n-4] == 'e' && e[n-2] == '0' { // e-07
+		return int64(n - 1)
 	}
-	at := bytes.IndexByte(e, 'e')
-	digits := int64(at)
-	if at > 1 {
-		digits-- // the point
-	}
-	exp, _ := strconv.ParseInt(string(e[at+1:]), 10, 64)
-	point := exp + 1 // how many digits stand before the point
-	switch {
-	case digits <= point && point <= 21:
-		return sign + point
-	case 0 < point && point <= 21:
-		return sign + digits + 1
-	case -6 < point && point <= 0:
-		return sign + 2 - point + digits
-	}
-	exponent := int64(len(strconv.FormatInt(max(exp, -exp), 10))) + 2 // e and the sign
-	if digits == 1 {
-		return sign + 1 + exponent
-	}
-	return sign + digits + 1 + exponent
+	return int64(len(e))
 }
 
-// plainInteger reports an integer that JavaScript spells as it stands.
-func plainInteger(raw []byte) bool {
-	if len(raw) == 0 || len(raw) > 15 || raw[0] == '-' && (len(raw) == 1 || raw[1] == '0') {
-		return false
-	}
-	for i, c := range raw {
-		if !digit(c) && (i > 0 || c != '-') {
-			return false
+// utf16Len returns the length of a text in JavaScript: UTF-16 code units. Bytes
+// that are not UTF-8 count as JavaScript decodes them, one U+FFFD for each
+// longest beginning of a character (https://encoding.spec.whatwg.org/#utf-8-decoder).
+func utf16Len(s string) (units int64) {
+	if utf8.ValidString(s) {
+		for i := range len(s) {
+			c := s[i]
+			if c&0xC0 != 0x80 {
+				units++
+			}
+			if c >= 0xF0 {
+				units++
+			}
 		}
+		return units
 	}
-	return true
+	for len(s) > 0 {
+		r, n := utf8.DecodeRuneInString(s)
+		if r == utf8.RuneError && n == 1 {
+			// A beginning that more bytes could make a character is not a full rune.
+			for n < len(s) && !utf8.FullRuneInString(s[:n]) && !utf8.FullRuneInString(s[:n+1]) {
+				n++
+			}
+		}
+		units += int64(max(1, utf16.RuneLen(r)))
+		s = s[n:]
+	}
+	return units
 }

@@ -137,10 +137,10 @@ func (l *Learner) add(m *message.Message) {
 }
 
 func (l *Learner) answer(m *message.Message) {
-	if dropped(m) {
+	if m.Failed() {
 		return // not sent again; the next request is as if it had not been
 	}
-	prompt := promptTokens(orNone(m.Usage))
+	prompt := m.Usage.Prompt()
 	if m.Provider != l.c.Provider || m.Model != l.c.Model || prompt <= 0 || prompt > maxPrompt {
 		if prompt > maxPrompt {
 			l.c.Refused++
@@ -166,30 +166,18 @@ func (l *Learner) answer(m *message.Message) {
 	l.add(m)
 }
 
-func orNone(u *message.Usage) *message.Usage {
-	if u == nil {
-		return &message.Usage{}
-	}
-	return u
-}
-
 // plain reports a message of text and calls only.
 func plain(m *message.Message) bool {
-	for i := range m.Content {
-		switch m.Content[i].Type {
-		case message.BlockText, message.BlockToolCall:
-		default:
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(m.Content, func(b message.Block) bool {
+		return b.Type != message.BlockText && b.Type != message.BlockToolCall
+	})
 }
 
 // hides reports an answer of which more was paid for than can be seen: reasoning
 // that the provider keeps. The margin is wide enough for a counter that is off
 // by a factor of two.
 func (l *Learner) hides(m *message.Message) bool {
-	u := orNone(m.Usage)
+	u := m.Usage
 	return u.Reasoning > 0 || u.Output > 3*min(l.counter.Message(m), maxPrompt)+300
 }
 

@@ -76,7 +76,7 @@ func RequestBytes(m *message.Message) int64 {
 			n += len(m.Sections[i].Text)
 		}
 	case message.RoleAssistant:
-		if dropped(m) {
+		if m.Failed() {
 			return 0
 		}
 	case message.RoleUser, message.RoleToolResult, message.RoleCustom:
@@ -92,4 +92,101 @@ func RequestBytes(m *message.Message) int64 {
 		n += blockSyntax + len(b.Text) + len(b.Signature) + len(b.ID) + len(b.Name) + len(b.Arguments) + len(b.Data)
 	}
 	return int64(n)
+}
+
+// A Running measures a context that grows: after each message, Reading returns what
+// [Meter.Measure] does for all of them, at the cost of that message alone.
+//
+// A Running is not safe for use by several goroutines.
+type Running struct {
+	meter   *Meter
+	costs   []int64
+	bytes   int64
+	rest    Categories         // all messages but those of the system
+	systems []*message.Message // messages of the system
+	prompt  Categories         // what they come to, for the first of them in priced
+	priced  int
+
+	anchor  int
+	usage   int64      // reported by the anchor
+	before  Categories // rest as it was with the anchor
+	upTo    int        // how many of systems stood before the anchor
+	after   Categories // of the messages after the anchor
+	fitted  Categories // before and the prompt, fitted to usage
+	fitting bool       // fitted is still to be computed
+}
+
+// Running returns an empty running count.
+func (m *Meter) Running() *Running { return &Running{meter: m, anchor: -1, bytes: m.fixedBytes} }
+
+// Add adds the next message of the context. fresh says that usage it reports
+// counts: that nothing after it has changed what stands before it.
+func (t *Running) Add(msg *message.Message, fresh bool) {
+	var own Categories
+	t.meter.split(msg, &own)
+	t.bytes = addSat(t.bytes, RequestBytes(msg))
+	t.costs = append(t.costs, own.Total())
+	before := t.rest
+	if msg.Role == message.RoleSystem {
+		t.systems = append(t.systems, msg)
+	} else {
+		t.rest.add(&own)
+	}
+	if fresh && t.meter.trusts(msg) {
+		var whole bool
+		t.anchor, t.before, t.upTo = len(t.costs)-1, t.rest, len(t.systems)
+		t.after, t.fitting = Categories{}, true
+		if t.usage, whole = t.meter.reported(msg.Usage, own.Total()); !whole {
+			t.before, t.after = before, own
+		}
+		return
+	}
+	if t.anchor >= 0 {
+		t.after.add(&own)
+	}
+}
+
+// Costs returns what each message costs, estimated, as Meter.Message says. The
+// slice must not be changed; what is added later does not change it.
+func (t *Running) Costs() []int64 { return t.costs[:len(t.costs):len(t.costs)] }
+
+// Reading returns what the context costs.
+func (t *Running) Reading() Reading {
+	m := t.meter
+	r := Reading{Anchor: t.anchor, Counter: m.counter.Name(), Guard: m.safety, Bytes: t.bytes}
+	if t.anchor < 0 {
+		r.Categories = t.whole(&t.rest, len(t.systems))
+		r.Estimated = r.Categories.Total()
+		r.Tokens = r.Estimated
+		return r
+	}
+	if t.fitting {
+		t.fitted, t.fitting = t.whole(&t.before, t.upTo), false
+		fit(&t.fitted, t.usage)
+	}
+	r.Measured, r.Estimated = t.usage, t.after.Total()
+	r.Tokens = addSat(r.Measured, r.Estimated)
+	r.Categories = t.after
+	r.Categories.add(&t.fitted)
+	return r
+}
+
+// whole adds what is fixed and the prompt of the first n system messages.
+func (t *Running) whole(rest *Categories, n int) Categories {
+	if n != t.priced {
+		t.prompt, t.priced = Categories{}, n
+		t.meter.split(ReplaySystem(t.systems[:n]), &t.prompt)
+	}
+	c := t.meter.fixed
+	c.add(rest)
+	if n > 0 {
+		c.add(&t.prompt)
+	}
+	return c
+}
+
+func (c *Categories) add(other *Categories) {
+	for i, n := range other {
+		c[i] = addSat(c[i], n)
+	}
 }

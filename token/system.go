@@ -1,7 +1,6 @@
 package token
 
 import (
-	"encoding/json"
 	"strings"
 
 	"github.com/clew-dev/clew/internal/jsonx"
@@ -16,45 +15,50 @@ import (
 // A context is counted and sent with this message in the place of all its
 // system messages.
 func ReplaySystem(msgs []*message.Message) *message.Message {
-	var r replay
+	var all *message.Message
+	var texts []string
+	var sections ordered[string]
+	var tools ordered[[]byte]
 	for _, m := range msgs {
-		if m.Role == message.RoleSystem {
-			r.add(m)
+		if m.Role != message.RoleSystem {
+			continue
 		}
-	}
-	return r.message()
-}
-
-type replay struct {
-	seen     bool
-	at       int64
-	texts    []string
-	sections ordered[string]
-	tools    ordered[json.RawMessage]
-}
-
-func (r *replay) add(m *message.Message) {
-	if !r.seen {
-		r.seen, r.at = true, m.Timestamp
-	}
-	if text := m.Text(); text != "" {
-		r.texts = append(r.texts, text)
-	}
-	for _, s := range m.Sections {
-		if s.Text == "" {
-			r.sections.remove(s.Name)
-		} else {
-			r.sections.set(s.Name, s.Text)
+		if all == nil {
+			all = &message.Message{Role: message.RoleSystem, Timestamp: m.Timestamp}
 		}
+		if text := m.Text(); text != "" {
+			texts = append(texts, text)
+		}
+		for _, s := range m.Sections {
+			if s.Text == "" {
+				sections.remove(s.Name)
+			} else {
+				sections.set(s.Name, s.Text)
+			}
+		}
+		jsonx.Elements(m.ToolsRemoved, func(val []byte) bool {
+			tools.remove(toolName(val))
+			return true
+		})
+		jsonx.Elements(m.ToolsAdded, func(val []byte) bool {
+			tools.set(toolName(val), val)
+			return true
+		})
 	}
-	jsonx.Elements(m.ToolsRemoved, func(val []byte) bool {
-		r.tools.remove(toolName(val))
-		return true
-	})
-	jsonx.Elements(m.ToolsAdded, func(val []byte) bool {
-		r.tools.set(toolName(val), val)
-		return true
-	})
+	if text := strings.Join(texts, "\n\n"); text != "" {
+		all.Content = []message.Block{message.TextBlock(text)}
+	}
+	for name, text := range sections.all {
+		all.Sections = append(all.Sections, message.Section{Name: name, Text: text})
+	}
+	var defs [][]byte
+	for _, def := range tools.all {
+		defs = append(defs, def)
+	}
+	if defs != nil {
+		all.ToolsAdded = jsonx.Array(defs)
+	}
+	return all
 }
 
 // toolName returns the name of a tool given by its definition or by its name alone.
@@ -66,32 +70,6 @@ func toolName(val []byte) string {
 	return name
 }
 
-func (r *replay) message() *message.Message {
-	if !r.seen {
-		return nil
-	}
-	m := &message.Message{Role: message.RoleSystem, Timestamp: r.at}
-	if text := strings.Join(r.texts, "\n\n"); text != "" {
-		m.Content = []message.Block{message.TextBlock(text)}
-	}
-	r.sections.each(func(name, text string) {
-		m.Sections = append(m.Sections, message.Section{Name: name, Text: text})
-	})
-	var tools []byte
-	r.tools.each(func(_ string, val json.RawMessage) {
-		if tools == nil {
-			tools = append(tools, '[')
-		} else {
-			tools = append(tools, ',')
-		}
-		tools = append(tools, val...)
-	})
-	if tools != nil {
-		m.ToolsAdded = append(tools, ']')
-	}
-	return m
-}
-
 // sectionTexts returns the texts of sections, of those with the same name the last.
 func sectionTexts(sections []message.Section) []string {
 	var o ordered[string]
@@ -99,7 +77,9 @@ func sectionTexts(sections []message.Section) []string {
 		o.set(s.Name, s.Text)
 	}
 	texts := make([]string, 0, len(sections))
-	o.each(func(_, text string) { texts = append(texts, text) })
+	for _, text := range o.all {
+		texts = append(texts, text)
+	}
 	return texts
 }
 
@@ -108,7 +88,6 @@ type ordered[V any] struct {
 	at   map[string]int
 	keys []string
 	vals []V
-	gone []bool
 }
 
 func (o *ordered[V]) set(key string, val V) {
@@ -120,20 +99,16 @@ func (o *ordered[V]) set(key string, val V) {
 		o.at = map[string]int{}
 	}
 	o.at[key] = len(o.keys)
-	o.keys, o.vals, o.gone = append(o.keys, key), append(o.vals, val), append(o.gone, false)
+	o.keys, o.vals = append(o.keys, key), append(o.vals, val)
 }
 
-func (o *ordered[V]) remove(key string) {
-	if i, ok := o.at[key]; ok {
-		o.gone[i] = true
-		delete(o.at, key)
-	}
-}
+func (o *ordered[V]) remove(key string) { delete(o.at, key) }
 
-func (o *ordered[V]) each(fn func(key string, val V)) {
+// all calls yield with the keys in order; what was removed stands elsewhere or nowhere.
+func (o *ordered[V]) all(yield func(key string, val V) bool) {
 	for i, key := range o.keys {
-		if !o.gone[i] {
-			fn(key, o.vals[i])
+		if at, ok := o.at[key]; ok && at == i && !yield(key, o.vals[i]) {
+			return
 		}
 	}
 }

@@ -1,11 +1,13 @@
 package token
 
 import (
+	"encoding/binary"
 	"strings"
 	"sync"
-	"unicode/utf16"
 	"unicode/utf8"
 	"unsafe"
+
+	"github.com/clew-dev/clew/internal/jsonx"
 )
 
 // heuristic estimates by what the characters of a text are and by what stands
@@ -80,7 +82,7 @@ func (h *heuristic) text(s string) millis {
 	var n millis
 	from := 0 // everything before it is weighed
 	for i := 0; i+runProbe <= len(s); {
-		if !random64(s[i]) || !random64(s[i+7]) || !random64(s[i+15]) || !random64(s[i+23]) || !random64(s[i+31]) {
+		if !random64[s[i]] || !random64[s[i+7]] || !random64[s[i+15]] || !random64[s[i+23]] || !random64[s[i+31]] {
 			i += runProbe
 			continue
 		}
@@ -108,8 +110,7 @@ func (h *heuristic) sum(s string, from, to int) (n millis) {
 	}
 	s = s[from:to]
 	for len(s) >= 8 {
-		w := uint64(s[7]) | uint64(s[6])<<8 | uint64(s[5])<<16 | uint64(s[4])<<24 |
-			uint64(s[3])<<32 | uint64(s[2])<<40 | uint64(s[1])<<48 | uint64(s[0])<<56
+		w := binary.BigEndian.Uint64([]byte(s[:8]))
 		n += millis(uint32(t[uint16(before<<8|w>>56)]) + uint32(t[uint16(w>>48)]) + uint32(t[uint16(w>>40)]) + uint32(t[uint16(w>>32)]) +
 			uint32(t[uint16(w>>24)]) + uint32(t[uint16(w>>16)]) + uint32(t[uint16(w>>8)]) + uint32(t[uint16(w)]))
 		before = w
@@ -134,28 +135,23 @@ func (h *heuristic) runRate(before, head string) millis {
 	return 0
 }
 
-// random64 reports the characters of base64 in both its alphabets, which include
-// those of hexadecimal.
-func random64(c byte) bool {
-	const low = 1<<'+' | 1<<'-' | 1<<'/' | 0x3FF<<'0'
-	const high = 0x3FFFFFF<<('A'-64) | 0x3FFFFFF<<('a'-64) | 1<<('_'-64)
-	switch c >> 6 {
-	case 0:
-		return uint64(low)>>c&1 != 0
-	case 1:
-		return uint64(high)>>(c-64)&1 != 0
+// random64 has the characters of base64 in both its alphabets, which include those of
+// hexadecimal.
+var random64 = func() (set [256]bool) {
+	for c := range set {
+		set[c] = digit(byte(c)) || letter(byte(c)) || strings.IndexByte("+-/_", byte(c)) >= 0
 	}
-	return false
-}
+	return set
+}()
 
 // runAround returns the bounds of the run around s[i], which does not begin
 // before from.
 func runAround(s string, i, from int) (start, end int) {
 	start, end = i, i+1
-	for start > from && random64(s[start-1]) {
+	for start > from && random64[s[start-1]] {
 		start--
 	}
-	for end < len(s) && random64(s[end]) {
+	for end < len(s) && random64[s[end]] {
 		end++
 	}
 	return start, end
@@ -236,7 +232,7 @@ func appendSent(dst, raw []byte) []byte {
 				dst, i = append(dst, c, raw[i+1]), i+2
 				continue
 			}
-			r, size := escaped(raw[i:])
+			r, size := jsonx.Unescape(raw[i:])
 			if r < 0 {
 				dst = append(dst, raw[i:i+size]...)
 			} else {
@@ -248,38 +244,6 @@ func appendSent(dst, raw []byte) []byte {
 		dst, i = append(dst, c), i+1
 	}
 	return dst
-}
-
-// escaped returns the character that raw begins with, spelled \uXXXX or as a pair
-// of those, and how many bytes that takes; -1 when it is misspelled.
-func escaped(raw []byte) (r rune, size int) {
-	size = min(6, len(raw))
-	r = hex4(raw[2:])
-	if utf16.IsSurrogate(r) && len(raw) >= 12 && raw[6] == '\\' && raw[7] == 'u' {
-		if joined := utf16.DecodeRune(r, hex4(raw[8:])); joined != utf8.RuneError {
-			return joined, 12
-		}
-	}
-	return r, size
-}
-
-// hex4 returns the number that four hexadecimal digits spell, or -1.
-func hex4(b []byte) rune {
-	if len(b) < 4 {
-		return -1
-	}
-	var r rune
-	for _, c := range b[:4] {
-		switch {
-		case digit(c):
-			r = r<<4 | rune(c-'0')
-		case 'a' <= c|0x20 && c|0x20 <= 'f':
-			r = r<<4 | rune(c|0x20-'a'+10)
-		default:
-			return -1
-		}
-	}
-	return r
 }
 
 // asString returns the bytes as a string without copying them.

@@ -184,45 +184,36 @@ func (w *weights) beyondASCII(c byte) uint16 {
 	case c < 0xC2, c > 0xF4:
 		return perToken // never in UTF-8: will be sent as U+FFFD
 	case c < 0xE0:
-		return w.twoByte(c) - tail
+		return w.script(c) - tail
 	case c < 0xF0:
-		return w.threeByte(c) - 2*tail
+		return w.script(c) - 2*tail
 	}
 	return w.fourByte - 3*tail
 }
 
-// twoByte returns the weight of the characters whose first byte is c.
-func (w *weights) twoByte(c byte) uint16 {
-	switch {
-	case c < 0xCC:
-		return w.latin
-	case c < 0xCE:
-		return w.combining
-	case c < 0xD0:
-		return w.greek
-	case c < 0xD4:
-		return w.cyrillic
-	case c < 0xD8:
-		return w.hebrew // and Armenian
-	case c < 0xDC:
-		return w.arabic
-	}
-	return w.rare
-}
-
-// threeByte returns the weight of the characters whose first byte is c.
-func (w *weights) threeByte(c byte) uint16 {
-	switch {
-	case c == 0xE0:
-		return w.indic // Devanagari to Sinhala, Thai, Lao
-	case c == 0xE2:
-		return w.symbol // punctuation, arrows, box drawing, mathematics
-	case c == 0xE3:
-		return w.kana // and CJK punctuation
-	case 0xE4 <= c && c <= 0xE9:
-		return w.han
-	case 0xEA <= c && c <= 0xED:
-		return w.hangul
+// script returns the weight of the characters of two or three bytes of which c is the first.
+func (w *weights) script(c byte) uint16 {
+	for _, s := range []struct {
+		below  byte
+		weight uint16
+	}{
+		{0xCC, w.latin},
+		{0xCE, w.combining},
+		{0xD0, w.greek},
+		{0xD4, w.cyrillic},
+		{0xD8, w.hebrew}, // and Armenian
+		{0xDC, w.arabic},
+		{0xE0, w.rare},
+		{0xE1, w.indic}, // Devanagari to Sinhala, Thai, Lao
+		{0xE2, w.rare},
+		{0xE3, w.symbol}, // punctuation, arrows, box drawing, mathematics
+		{0xE4, w.kana},   // and CJK punctuation
+		{0xEA, w.han},
+		{0xEE, w.hangul},
+	} {
+		if c < s.below {
+			return s.weight
+		}
 	}
 	return w.rare
 }

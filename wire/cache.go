@@ -37,9 +37,6 @@ type knownPart struct {
 
 // begin starts a request, end ends it. The cache is locked in between.
 func (c *Cache) begin(p *Profile) {
-	if c == nil {
-		return
-	}
 	c.mu.Lock()
 	c.round++
 	if c.read == nil || !reflect.DeepEqual(c.profile, *p) {
@@ -49,9 +46,6 @@ func (c *Cache) begin(p *Profile) {
 
 // end forgets parts of earlier requests when they are more than the half.
 func (c *Cache) end() {
-	if c == nil {
-		return
-	}
 	defer c.mu.Unlock()
 	now := 0
 	for _, k := range c.read {
@@ -67,9 +61,6 @@ func (c *Cache) end() {
 }
 
 func (c *Cache) lookup(part string, raw []byte) (key partKey, m seenMessage, ok bool) {
-	if c == nil {
-		return key, m, false
-	}
 	key = partKey{part, len(raw), maphash.Bytes(c.seed, raw)}
 	k, ok := c.read[key]
 	if !ok {
@@ -82,9 +73,6 @@ func (c *Cache) lookup(part string, raw []byte) (key partKey, m seenMessage, ok 
 
 // store keeps what was read, without the bytes that it was read from.
 func (c *Cache) store(key partKey, m seenMessage) {
-	if c == nil {
-		return
-	}
 	for i := range m.blocks {
 		b := &m.blocks[i]
 		b.id, b.name, b.signature = strings.Clone(b.id), strings.Clone(b.name), strings.Clone(b.signature)

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/clew-dev/clew/internal/jsonx"
@@ -122,25 +123,18 @@ func (f Form) marks() []mark {
 			break
 		}
 		s = s[at+2:]
-		name := s[:min(len(s), nameLen(s))]
-		if name != "" {
-			out = append(out, newMark("</"+name, true))
+		n := 0
+		for n < len(s) && idChar(s[n]) {
+			n++
+		}
+		if n > 0 {
+			out = append(out, newMark("</"+s[:n], true))
 		}
 	}
 	if needle := strings.TrimSpace(f.Close); len(out) == 0 && needle != "" {
 		out = append(out, newMark(needle, false))
 	}
 	return out
-}
-
-func nameLen(s string) int {
-	for i := range len(s) {
-		c := s[i]
-		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_' {
-			return i
-		}
-	}
-	return len(s)
 }
 
 // escape puts one more backslash after the first character of each spelling of
@@ -207,17 +201,10 @@ func follows[T string | []byte](k mark, s T) bool {
 		for k.tag && i < len(s) && (s[i] == ' ' || s[i] == '\t' || s[i] == '\n' || s[i] == '\r') {
 			i++
 		}
-		if i >= len(s) || (s[i] != k.rest[j] && (!k.tag || lower(s[i]) != lower(k.rest[j]))) {
+		if i >= len(s) || (s[i] != k.rest[j] && (!k.tag || unicode.ToLower(rune(s[i])) != unicode.ToLower(rune(k.rest[j])))) {
 			return false
 		}
 		i++
 	}
 	return true
-}
-
-func lower(c byte) byte {
-	if 'A' <= c && c <= 'Z' {
-		return c + 'a' - 'A'
-	}
-	return c
 }

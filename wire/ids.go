@@ -27,7 +27,7 @@ func newIDMap(limit int) *idMap { return &idMap{limit, map[string]bool{}, map[st
 // assign returns the id for a call stored with id; renamed is false when it is
 // the stored one, or the stored one without its item id.
 func (m *idMap) assign(id string) (sent string, renamed bool) {
-	base, _ := splitItemID(id)
+	base, _, _ := strings.Cut(id, "|") // pi stores "call id|item id" for the Responses API
 	clean := onlyIDChars(base)
 	if clean == base && base != "" && len(base) <= m.max && !m.used[base] {
 		m.used[base] = true
@@ -44,13 +44,6 @@ func (m *idMap) assign(id string) (sent string, renamed bool) {
 			return sent, true
 		}
 	}
-}
-
-// splitItemID splits the ids that the Responses API needs for a call: pi stores
-// them as "call id|item id".
-func splitItemID(id string) (callID, itemID string) {
-	callID, itemID, _ = strings.Cut(id, "|")
-	return callID, itemID
 }
 
 // toolName returns the name under which a tool is sent. It depends on the name

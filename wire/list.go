@@ -136,11 +136,14 @@ type Note struct {
 	Text  string // a sentence without a full stop
 }
 
-func (n Note) String() string {
-	if n.Index < 0 {
-		return fmt.Sprintf("%s (%s)", n.Text, n.Code)
+func (n Note) String() string { return located(n.Index, n.Text, string(n.Code)) }
+
+// located is a text about a message of a list, or about all of it.
+func located(index int, text, code string) string {
+	if index < 0 {
+		return fmt.Sprintf("%s (%s)", text, code)
 	}
-	return fmt.Sprintf("message %d: %s (%s)", n.Index, n.Text, n.Code)
+	return fmt.Sprintf("message %d: %s (%s)", index, text, code)
 }
 
 // PendingError says that calls wait for their results (see message.Pending), so the

@@ -187,7 +187,7 @@ func (n *normalizer) thinking(i int, b *message.Block, same bool) (part Part, wh
 		}
 	case ThinkingSigned, ThinkingStored:
 	}
-	if n.p.Thinking != ThinkingItem && !b.Redacted && !(n.trusting && b.RawText() != nil) && !intact(b) {
+	if n.p.Thinking != ThinkingItem && !b.Redacted && (!n.trusting || b.RawText() == nil) && !intact(b) {
 		return part, "its text holds characters that cannot be sent"
 	}
 	return part, ""
@@ -212,7 +212,7 @@ func (n *normalizer) call(i int, b *message.Block, same, reasoned bool) Part {
 	}
 	switch n.p.Thinking {
 	case ThinkingItem:
-		if _, id := splitItemID(b.ID); reasoned && itemID(id, "fc_") {
+		if _, id, _ := strings.Cut(b.ID, "|"); reasoned && itemID(id, "fc_") {
 			part.ItemID = id
 		}
 	case ThinkingPart:

@@ -295,7 +295,8 @@ func (v *validator) itemID(i int, x val, prefix string) {
 	}
 }
 
-func (v *validator) inputBlock(i int, x val) seenBlock  { return v.responsesBlock(i, x, "input_text") }
+func (v *validator) inputBlock(i int, x val) seenBlock { return v.responsesBlock(i, x, "input_text") }
+
 func (v *validator) outputBlock(i int, x val) seenBlock { return v.responsesBlock(i, x, "output_text") }
 
 func (v *validator) responsesBlock(i int, x val, text string) seenBlock {

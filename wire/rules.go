@@ -41,12 +41,7 @@ type Violation struct {
 	Text  string // what is wrong there
 }
 
-func (v Violation) String() string {
-	if v.Index < 0 {
-		return fmt.Sprintf("%s (%s)", v.Text, v.Rule)
-	}
-	return fmt.Sprintf("message %d: %s (%s)", v.Index, v.Text, v.Rule)
-}
+func (v Violation) String() string { return located(v.Index, v.Text, string(v.Rule)) }
 
 // ValidationError lists what an API would refuse.
 type ValidationError struct {

@@ -36,13 +36,15 @@ func validate(r *Request, p *Profile, msgs []*message.Message, cache *Cache) err
 	if n := r.Size(); p.MaxBytes > 0 && n > p.MaxBytes {
 		v.fail(RuleSize, -1, "%d bytes are more than the %d that the API takes", n, p.MaxBytes)
 	}
-	cache.begin(p)
+	if cache != nil {
+		cache.begin(p)
+		defer cache.end()
+	}
 	v.remember("system", r.System, func() seenMessage { v.system(r.System); return seenMessage{} })
 	v.remember("tools", r.Tools, func() seenMessage { v.tools(r.Tools); return seenMessage{} })
 	for i, raw := range r.Messages {
 		v.read[i] = v.remember("", raw, func() seenMessage { return v.readMessage(i, raw) })
 	}
-	cache.end()
 	v.roles()
 	if p.form != formPi {
 		v.pairs()
@@ -74,6 +76,9 @@ type validator struct {
 // remember returns what read finds in raw, from the cache where the same bytes were
 // read and found sound before.
 func (v *validator) remember(part string, raw []byte, read func() seenMessage) seenMessage {
+	if v.cache == nil {
+		return read()
+	}
 	key, m, ok := v.cache.lookup(part, raw)
 	if ok {
 		return m
@@ -101,16 +106,13 @@ func (v *validator) roles() {
 	for first < len(msgs)-1 && msgs[first].role == roleSystem {
 		first++
 	}
-	if v.p.FirstUser && msgs[first].role != roleUser {
-		v.fail(RuleStart, first, "the first message must be the user's")
-	}
-	for i := range msgs {
-		if len(msgs[i].blocks) == 0 && msgs[i].role != roleUnknown && v.p.form != formPi {
-			v.fail(RuleNotEmpty, i, "the message is empty")
+	v.is(RuleStart, first, !v.p.FirstUser || msgs[first].role == roleUser, "the first message must be the user's")
+	for i, m := range msgs {
+		if m.role == roleUnknown {
+			continue
 		}
-		if v.p.Alternate && i > 0 && msgs[i].role == msgs[i-1].role && msgs[i].role != roleUnknown {
-			v.fail(RuleAlternate, i, "it has the role of the message before it")
-		}
+		v.is(RuleNotEmpty, i, len(m.blocks) > 0 || v.p.form == formPi, "the message is empty")
+		v.is(RuleAlternate, i, !v.p.Alternate || i == 0 || m.role != msgs[i-1].role, "it has the role of the message before it")
 	}
 }
 
@@ -212,7 +214,8 @@ func (v *validator) blocks() {
 		m := &v.read[i]
 		for k := range m.blocks {
 			b := &m.blocks[k]
-			v.place(i, m.role, b)
+			v.is(RuleBlock, i, m.role == roleUnknown || slices.Contains(places[b.kind], m.role),
+				"a block of this kind has no place in a message of this role")
 			switch b.kind {
 			case kindText:
 				v.notBlank(i, b)
@@ -239,28 +242,18 @@ func (v *validator) blocks() {
 	}
 }
 
-// place checks that a block may stand in a message of the role.
-func (v *validator) place(i int, r role, b *seenBlock) {
-	ok := true
-	switch b.kind {
-	case kindText:
-		ok = r != roleResults
-	case kindImage:
-		ok = r == roleUser
-	case kindThinking, kindCall, kindOther:
-		ok = r == roleAssistant
-	case kindResult:
-		ok = r == roleUser || r == roleResults
-	}
-	if !ok && r != roleUnknown {
-		v.fail(RuleBlock, i, "a block of this kind has no place in a message of this role")
-	}
+// places says in messages of which roles a block may stand.
+var places = [...][]role{
+	kindText:     {roleSystem, roleUser, roleAssistant},
+	kindImage:    {roleUser},
+	kindThinking: {roleAssistant},
+	kindCall:     {roleAssistant},
+	kindResult:   {roleUser, roleResults},
+	kindOther:    {roleAssistant},
 }
 
 func (v *validator) notBlank(i int, b *seenBlock) {
-	if b.blank && b.signature == "" {
-		v.fail(RuleNotEmpty, i, "it holds a text without anything but white space")
-	}
+	v.is(RuleNotEmpty, i, !b.blank || b.signature != "", "it holds a text without anything but white space")
 }
 
 // followed checks that thinking is not the end of an answer, and that a
@@ -269,32 +262,22 @@ func (v *validator) followed(i, k int) {
 	msgs := v.read
 	switch v.p.Thinking {
 	case ThinkingSigned, ThinkingPart:
-		if !slices.ContainsFunc(msgs[i].blocks[k+1:], func(b seenBlock) bool { return b.kind != kindThinking }) {
-			v.fail(RuleThinking, i, "nothing follows the thinking")
-		}
+		said := slices.ContainsFunc(msgs[i].blocks[k+1:], func(b seenBlock) bool { return b.kind != kindThinking })
+		v.is(RuleThinking, i, said, "nothing follows the thinking")
 	case ThinkingItem:
-		isItem := func(m seenMessage) bool {
-			return m.role == roleAssistant && len(m.blocks) > 0 && m.blocks[0].kind != kindThinking
-		}
-		if i+1 == len(msgs) || !isItem(msgs[i+1]) {
-			v.fail(RuleThinking, i, "the reasoning item is not followed by its item")
-		}
+		item := i+1 < len(msgs) && msgs[i+1].role == roleAssistant && len(msgs[i+1].blocks) > 0 && msgs[i+1].blocks[0].kind != kindThinking
+		v.is(RuleThinking, i, item, "the reasoning item is not followed by its item")
 	case ThinkingField, ThinkingStored:
 	}
 }
 
 // signed checks that what carries a signature is as it came.
 func (v *validator) signed(i int, b *seenBlock) {
-	if b.kind == kindThinking && b.signature == "" {
-		v.fail(RuleThinking, i, "thinking without a signature")
-		return
-	}
+	v.is(RuleThinking, i, b.kind != kindThinking || b.signature != "", "thinking without a signature")
 	if b.signature == "" || v.src == nil || b.signature == noSignature && b.kind == kindCall {
 		return
 	}
-	if !v.src.has(b, v.messages[i], v.p.Thinking) {
-		v.fail(RuleThinking, i, "what is signed is not as it came")
-	}
+	v.is(RuleThinking, i, v.src.has(b, v.messages[i], v.p.Thinking), "what is signed is not as it came")
 }
 
 // other checks a block of a type that we do not know.

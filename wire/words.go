@@ -41,25 +41,19 @@ func shellText(m *message.Message) string {
 		b.WriteString("Output:\n")
 		fenced(&b, "", m.Output)
 	}
-	b.WriteString(shellEnd(m))
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
-func shellEnd(m *message.Message) string {
-	var said []string
 	switch {
 	case m.Cancelled:
-		said = append(said, "The user stopped it.")
+		b.WriteString("The user stopped it. ")
 	case m.ExitCode != nil:
-		said = append(said, fmt.Sprintf("Exit status: %d.", *m.ExitCode))
+		fmt.Fprintf(&b, "Exit status: %d. ", *m.ExitCode)
 	}
 	switch {
 	case m.Truncated && m.FullOutputPath != "":
-		said = append(said, "The output was cut; the whole of it is in "+m.FullOutputPath+".")
+		b.WriteString("The output was cut; the whole of it is in " + m.FullOutputPath + ".")
 	case m.Truncated:
-		said = append(said, "The output was cut.")
+		b.WriteString("The output was cut.")
 	}
-	return strings.Join(said, " ")
+	return strings.TrimRight(b.String(), " \n")
 }
 
 // fenced writes text between fences that are longer than any run of back

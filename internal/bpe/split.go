@@ -1,5 +1,82 @@
 package bpe
 
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// class says what a character is, as the patterns of the encodings ask it.
+type class uint8
+
+const (
+	upper     class = 1 << iota // Lu, Lt: an upper or title case letter
+	lower                       // Ll: a lower case letter
+	caseNo                      // Lm, Lo: a letter without case
+	combining                   // M: a mark
+	number                      // N: a number
+	space                       // white space
+	newline                     // \r or \n; also space
+
+	letter   = upper | lower | caseNo
+	startish = upper | caseNo | combining // may stand in the first part of a word
+	restish  = lower | caseNo | combining // may stand in the second part of a word
+	noSymbol = letter | number | space
+)
+
+// classes is the class of every character below 0x10000, which are nearly all
+// that occur.
+type classes [0x10000]class
+
+// members are the tables of each class; letters without case are most of what is rare.
+var members = []struct {
+	class  class
+	tables []*unicode.RangeTable
+}{
+	{caseNo, []*unicode.RangeTable{unicode.Lm, unicode.Lo}},
+	{combining, []*unicode.RangeTable{unicode.M}},
+	{number, []*unicode.RangeTable{unicode.N}},
+	{upper, []*unicode.RangeTable{unicode.Lu, unicode.Lt}},
+	{lower, []*unicode.RangeTable{unicode.Ll}},
+	{space, []*unicode.RangeTable{unicode.White_Space}},
+}
+
+func newClasses() *classes {
+	t := &classes{'\r': newline, '\n': newline}
+	for _, m := range members {
+		for _, table := range m.tables {
+			for _, r := range table.R16 {
+				for at := int(r.Lo); at <= int(r.Hi); at += int(r.Stride) {
+					t[at] |= m.class
+				}
+			}
+		}
+	}
+	return t
+}
+
+// at returns the class of the character that s begins with, and its length in
+// bytes. At the end of s the length is 0. A byte that is not UTF-8 is a character
+// of its own, without a class.
+func (t *classes) at(s string) (class, int) {
+	if len(s) == 0 {
+		return 0, 0
+	}
+	if s[0] < utf8.RuneSelf {
+		return t[s[0]], 1
+	}
+	r, n := utf8.DecodeRuneInString(s)
+	if int(r) < len(t) {
+		return t[r], n
+	}
+	for _, m := range members {
+		if unicode.In(r, m.tables...) {
+			return m.class, n
+		}
+	}
+	return 0, n
+}
+
 // The pieces of a text are what the patterns of the encodings match, one match
 // after the other (the pat_str of tiktoken_ext/openai_public.py in OpenAI's
 // tiktoken). The functions here match by hand, each character looked at a few
@@ -27,12 +104,9 @@ func nextO200k(t *classes, s string) int {
 		return contracted(s, n)
 	}
 	if first&number != 0 {
-		return digits(t, s)
+		return span(t, s, 0, number, 3)
 	}
-	if n := symbols(t, s); n > 0 {
-		for n < len(s) && (s[n] == '\r' || s[n] == '\n' || s[n] == '/') {
-			n++
-		}
+	if n := symbols(t, s, "\r\n/"); n > 0 {
 		return n
 	}
 	return blanks(t, s)
@@ -99,39 +173,25 @@ func nextCL100k(t *classes, s string) int {
 	first, size := t.at(s)
 	switch {
 	case first&letter != 0:
-		return letters(t, s, size)
+		return span(t, s, size, letter, len(s))
 	case first&number != 0:
-		return digits(t, s)
+		return span(t, s, 0, number, 3)
 	case first&newline == 0:
 		if c, more := t.at(s[size:]); c&letter != 0 {
-			return letters(t, s, size+more)
+			return span(t, s, size+more, letter, len(s))
 		}
 	}
-	if n := symbols(t, s); n > 0 {
-		for n < len(s) && (s[n] == '\r' || s[n] == '\n') {
-			n++
-		}
+	if n := symbols(t, s, "\r\n"); n > 0 {
 		return n
 	}
 	return blanks(t, s)
 }
 
-// letters returns the end of the letters from n on.
-func letters(t *classes, s string, n int) int {
-	for {
+// span returns the end of the characters of a class from n on, at most as many as most.
+func span(t *classes, s string, n int, of class, most int) int {
+	for ; most > 0; most-- {
 		c, size := t.at(s[n:])
-		if c&letter == 0 {
-			return n
-		}
-		n += size
-	}
-}
-
-// digits returns the length of the numbers at the beginning of s, at most three.
-func digits(t *classes, s string) (n int) {
-	for range 3 {
-		c, size := t.at(s[n:])
-		if c&number == 0 {
+		if c&of == 0 {
 			break
 		}
 		n += size
@@ -139,13 +199,10 @@ func digits(t *classes, s string) (n int) {
 	return n
 }
 
-// symbols returns the length of a blank, if there is one, and the characters
-// after it that are no letters, numbers and white space; 0 if there are none.
-func symbols(t *classes, s string) int {
-	n := 0
-	if s[0] == ' ' {
-		n = 1
-	}
+// symbols returns the length of a blank, if there is one, the characters after it that
+// are no letters, numbers and white space, and then those of tail; 0 without symbols.
+func symbols(t *classes, s, tail string) int {
+	n := len(s) - len(strings.TrimPrefix(s, " "))
 	from := n
 	for n < len(s) {
 		c, size := t.at(s[n:])
@@ -157,7 +214,7 @@ func symbols(t *classes, s string) int {
 	if n == from {
 		return 0
 	}
-	return n
+	return len(s) - len(strings.TrimLeft(s[n:], tail))
 }
 
 // blanks returns the length of the white space that is one piece: up to the last
@@ -185,31 +242,19 @@ func blanks(t *classes, s string) int {
 	return last
 }
 
-// contracted returns n, or the end of an English contraction ('s, 'LL) that
-// stands there. The long s (ſ) is an s in another case.
+// contractions are the English ones. The long s (ſ) is an s in another case.
+var contractions = []string{"s", "t", "re", "ve", "m", "ll", "d", "ſ"}
+
+// contracted returns n, or the end of a contraction ('s, 'LL) that stands there.
 func contracted(s string, n int) int {
-	rest := s[n:]
-	if len(rest) < 2 || rest[0] != '\'' {
+	if n == len(s) || s[n] != '\'' {
 		return n
 	}
-	second := byte(0)
-	if len(rest) > 2 {
-		second = rest[2] | 0x20
-	}
-	switch rest[1] | 0x20 {
-	case 's', 't', 'm', 'd':
-		return n + 2
-	case 'r', 'v':
-		if second == 'e' {
-			return n + 3
+	rest := s[n+1:]
+	for _, c := range contractions {
+		if len(rest) >= len(c) && strings.EqualFold(rest[:len(c)], c) {
+			return n + 1 + len(c)
 		}
-	case 'l':
-		if second == 'l' {
-			return n + 3
-		}
-	}
-	if len(rest) > 2 && rest[1] == 0xC5 && rest[2] == 0xBF {
-		return n + 3
 	}
 	return n
 }

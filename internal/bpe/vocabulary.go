@@ -33,23 +33,15 @@ const longest = 128
 // program and their contents are tested, so what is wrong with them is a defect
 // of the program.
 func readVocabulary(name string) *vocabulary {
-	packed, err := files.ReadFile("vocab/" + name + ".gz")
+	packed := must(files.ReadFile("vocab/" + name + ".gz"))
+	return must(newVocabulary(must(io.ReadAll(must(gzip.NewReader(bytes.NewReader(packed)))))))
+}
+
+func must[T any](val T, err error) T {
 	if err != nil {
-		panic(err)
+		panic(fmt.Errorf("reading a vocabulary: %w", err))
 	}
-	z, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		panic(err)
-	}
-	list, err := io.ReadAll(z)
-	if err != nil {
-		panic(err)
-	}
-	v, err := newVocabulary(list)
-	if err != nil {
-		panic(fmt.Errorf("vocabulary %s: %w", name, err))
-	}
-	return v
+	return val
 }
 
 // newVocabulary reads a list of tokens: for each, a byte with its length and
@@ -119,12 +111,13 @@ func mark(h uint64) uint32 { return uint32(h>>32) &^ (1<<rankBits - 1) }
 func hash(s string) uint64 {
 	const odd = 0x9e3779b97f4a7c15
 	h := uint64(len(s)) * odd
-	for len(s) >= 8 {
-		h = fold(h^load8(s), odd)
-		s = s[8:]
+	for ; len(s) >= 8; s = s[8:] {
+		h = fold(h^binary.LittleEndian.Uint64([]byte(s[:8])), odd)
 	}
 	if len(s) > 0 {
-		h = fold(h^loadRest(s), odd)
+		var rest [8]byte
+		copy(rest[:], s)
+		h = fold(h^binary.LittleEndian.Uint64(rest[:]), odd)
 	}
 	return fold(h, 0xd6e8feb86659fd93)
 }
@@ -132,17 +125,4 @@ func hash(s string) uint64 {
 func fold(a, b uint64) uint64 {
 	hi, lo := bits.Mul64(a, b)
 	return hi ^ lo
-}
-
-func load8(s string) uint64 {
-	_ = s[7]
-	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
-		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
-}
-
-// loadRest reads one to seven bytes.
-func loadRest(s string) uint64 {
-	var b [8]byte
-	copy(b[:], s)
-	return binary.LittleEndian.Uint64(b[:])
 }

@@ -8,6 +8,9 @@ import (
 
 const hexDigits = "0123456789abcdef"
 
+// shortEscapes are what stands behind a backslash for \b to \r, of which \v has none.
+const shortEscapes = "btn\x00fr"
+
 // AppendQuote appends s as a JSON string, spelled as JavaScript's
 // JSON.stringify does: only the quote, the backslash and control characters
 // are escaped. Bytes that are not UTF-8 become U+FFFD.
@@ -21,19 +24,11 @@ func AppendQuote(dst []byte, s string) []byte {
 			break
 		}
 		dst = appendValid(dst, data[from:i])
-		switch c := data[i]; c {
-		case '"', '\\':
+		switch c := data[i]; {
+		case c == '"' || c == '\\':
 			dst = append(dst, '\\', c)
-		case '\b':
-			dst = append(dst, '\\', 'b')
-		case '\f':
-			dst = append(dst, '\\', 'f')
-		case '\n':
-			dst = append(dst, '\\', 'n')
-		case '\r':
-			dst = append(dst, '\\', 'r')
-		case '\t':
-			dst = append(dst, '\\', 't')
+		case '\b' <= c && c <= '\r' && c != '\v':
+			dst = append(dst, '\\', shortEscapes[c-'\b'])
 		default:
 			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
 		}
@@ -103,11 +98,7 @@ func (o *Object) Int(key string, n int64) {
 // Bool adds a boolean.
 func (o *Object) Bool(key string, b bool) {
 	o.key(key)
-	if b {
-		o.buf = append(o.buf, "true"...)
-	} else {
-		o.buf = append(o.buf, "false"...)
-	}
+	o.buf = strconv.AppendBool(o.buf, b)
 }
 
 // Bytes returns the object.
@@ -116,4 +107,39 @@ func (o *Object) Bytes() []byte {
 		return []byte("{}")
 	}
 	return append(o.buf[:len(o.buf):len(o.buf)], '}')
+}
+
+// One returns the JSON value that data is, without the white space around it, or
+// nil when data is anything else than one value.
+func One(data []byte) []byte {
+	i := Space(data, 0)
+	if end, err := Scan(data, i); err == nil && Space(data, end) == len(data) {
+		return data[i:end]
+	}
+	return nil
+}
+
+// StringAt returns the string that is a member of an object, "" for anything else.
+func StringAt(obj []byte, key string) string {
+	s, _ := String(Get(obj, key))
+	return s
+}
+
+// CountAt returns the number that is a member of an object, 0 for anything else and
+// for what is below 0.
+func CountAt(obj []byte, key string) int64 {
+	n, _ := Int(Get(obj, key))
+	return max(n, 0)
+}
+
+// Array writes values as a JSON array.
+func Array(values [][]byte) []byte {
+	out := []byte{'['}
+	for i, v := range values {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, v...)
+	}
+	return append(out, ']')
 }

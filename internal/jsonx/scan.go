@@ -59,13 +59,11 @@ func Space(data []byte, i int) int {
 // Scan checks the JSON value that starts at data[i], after optional white
 // space, and returns the index just past it. It takes constant stack space
 // whatever the nesting.
-func Scan(data []byte, i int) (end int, err error) { return scan(data, i, MaxDepth) }
+func Scan(data []byte, i int) (end int, err error) { return ScanAt(data, i, 0) }
 
-// ScanAt is Scan for a value that stands depth levels deep in another one, so
+// ScanAt is Scan for a value that stands above levels deep in another one, so
 // that the two together keep to MaxDepth.
-func ScanAt(data []byte, i, depth int) (end int, err error) { return scan(data, i, MaxDepth-depth) }
-
-func scan(data []byte, i, limit int) (end int, err error) {
+func ScanAt(data []byte, i, above int) (end int, err error) {
 	var fixed [8]uint64
 	stack := fixed[:] // one bit a level: 1 object, 0 array
 	depth := 0
@@ -82,7 +80,7 @@ func scan(data []byte, i, limit int) (end int, err error) {
 				return i, err
 			}
 		case c == '{' || c == '[':
-			if depth == limit {
+			if depth+above >= MaxDepth {
 				return i, ErrDepth
 			}
 			w, b := depth/64, uint(depth%64)
@@ -141,27 +139,34 @@ func scan(data []byte, i, limit int) (end int, err error) {
 				}
 			}
 			if object {
-				if i >= len(data) {
-					return i, endAt(i)
-				}
-				if data[i] != '"' {
-					return i, syntaxAt(i, data[i], "looking for a key")
-				}
-				if i, err = scanString(data, i); err != nil {
+				if _, i, err = scanKey(data, i); err != nil {
 					return i, err
 				}
-				i = Space(data, i)
-				if i >= len(data) {
-					return i, endAt(i)
-				}
-				if data[i] != ':' {
-					return i, syntaxAt(i, data[i], "after a key")
-				}
-				i = Space(data, i+1)
 			}
 			break
 		}
 	}
+}
+
+// scanKey checks the key that starts at data[i] and the colon after it. It returns the
+// index just past the key and that of the value, or of the error.
+func scanKey(data []byte, i int) (end, value int, err error) {
+	if i >= len(data) {
+		return i, i, endAt(i)
+	}
+	if data[i] != '"' {
+		return i, i, syntaxAt(i, data[i], "looking for a key")
+	}
+	if end, err = scanString(data, i); err != nil {
+		return end, end, err
+	}
+	if i = Space(data, end); i >= len(data) {
+		return end, i, endAt(i)
+	}
+	if data[i] != ':' {
+		return end, i, syntaxAt(i, data[i], "after a key")
+	}
+	return end, Space(data, i+1), nil
 }
 
 func endAt(i int) error { return &SyntaxError{i, whatEnd} }

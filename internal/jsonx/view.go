@@ -3,8 +3,10 @@ package jsonx
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"math/bits"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 	"unsafe"
@@ -28,49 +30,28 @@ func IsNull(val []byte) bool { return len(val) == 0 || val[0] == 'n' }
 // Members calls fn with each member of an object in order, duplicates
 // included, until fn returns false. The key is decoded; both slices alias obj.
 func Members(obj []byte, fn func(key, val []byte) bool) {
-	each(obj, '{', fn)
+	if i := Space(obj, 0); IsObject(obj[i:]) {
+		_, _ = ScanObject(obj, i, func(key []byte, at int) (int, error) { return visit(obj, at, key, fn) })
+	}
 }
 
 // Elements calls fn with each element of an array in order until fn returns false.
 func Elements(arr []byte, fn func(val []byte) bool) {
-	each(arr, '[', func(_, val []byte) bool { return fn(val) })
+	if i := Space(arr, 0); IsArray(arr[i:]) {
+		all := func(_, val []byte) bool { return fn(val) }
+		_, _ = ScanArray(arr, i, func(at int) (int, error) { return visit(arr, at, nil, all) })
+	}
 }
 
-func each(data []byte, open byte, fn func(key, val []byte) bool) {
-	i := Space(data, 0)
-	if i >= len(data) || data[i] != open {
-		return
+var errStop = errors.New("no more is wanted")
+
+// visit calls fn with the value at data[at]; errStop says that fn returned false.
+func visit(data []byte, at int, key []byte, fn func(key, val []byte) bool) (end int, err error) {
+	end, err = Scan(data, at)
+	if err == nil && !fn(key, data[at:end:end]) {
+		err = errStop
 	}
-	i = Space(data, i+1)
-	for i < len(data) && data[i] != open+2 {
-		var key []byte
-		if open == '{' {
-			if data[i] != '"' {
-				return
-			}
-			end, err := scanString(data, i)
-			if err != nil {
-				return
-			}
-			key = data[i+1 : end-1]
-			if bytes.IndexByte(key, '\\') >= 0 {
-				key = appendUnquoted(nil, key)
-			}
-			i = Space(data, end)
-			if i >= len(data) || data[i] != ':' {
-				return
-			}
-			i = Space(data, i+1)
-		}
-		end, err := Scan(data, i)
-		if err != nil || !fn(key, data[i:end:end]) {
-			return
-		}
-		i = Space(data, end)
-		if i < len(data) && data[i] == ',' {
-			i = Space(data, i+1)
-		}
-	}
+	return end, err
 }
 
 // ScanMembers is Scan and Members in one pass: it checks the value that starts
@@ -101,27 +82,15 @@ func ScanObject(data []byte, i int, fn func(key []byte, at int) (end int, err er
 		return i + 1, nil
 	}
 	for {
-		if i >= len(data) {
-			return i, endAt(i)
+		keyEnd, at, err := scanKey(data, i)
+		if err != nil {
+			return at, err
 		}
-		if data[i] != '"' {
-			return i, syntaxAt(i, data[i], "looking for a key")
-		}
-		if end, err = scanString(data, i); err != nil {
-			return end, err
-		}
-		key := data[i+1 : end-1]
+		key := data[i+1 : keyEnd-1]
 		if bytes.IndexByte(key, '\\') >= 0 {
 			key = appendUnquoted(nil, key)
 		}
-		i = Space(data, end)
-		if i >= len(data) {
-			return i, endAt(i)
-		}
-		if data[i] != ':' {
-			return i, syntaxAt(i, data[i], "after a key")
-		}
-		if end, err = fn(key, Space(data, i+1)); err != nil {
+		if end, err = fn(key, at); err != nil {
 			return end, err
 		}
 		var more bool
@@ -227,40 +196,35 @@ func appendUnquoted(out, body []byte) []byte {
 		if k < 0 || k+1 >= len(body) {
 			return append(out, body...)
 		}
-		out = append(out, body[:k]...)
-		c := body[k+1]
-		body = body[k+2:]
-		switch c {
-		case 'b':
-			out = append(out, '\b')
-		case 'f':
-			out = append(out, '\f')
-		case 'n':
-			out = append(out, '\n')
-		case 'r':
-			out = append(out, '\r')
-		case 't':
-			out = append(out, '\t')
-		case 'u':
-			r := hex4(body)
-			if r < 0 {
-				return out
-			}
-			body = body[4:]
-			if utf16.IsSurrogate(r) {
-				low := rune(-1)
-				if len(body) >= 6 && body[0] == '\\' && body[1] == 'u' {
-					low = hex4(body[2:])
-				}
-				if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
-					body = body[6:]
-				}
-			}
-			out = utf8.AppendRune(out, r)
-		default:
-			out = append(out, c)
+		r, size := Unescape(body[k:])
+		if r < 0 {
+			return append(out, body[:k]...)
+		}
+		out = utf8.AppendRune(append(out, body[:k]...), r)
+		body = body[k+size:]
+	}
+}
+
+// Unescape returns the character that the escape at the start of body spells, and how
+// many bytes that takes. Half of a surrogate pair is returned as it is; what is no
+// escape gives -1.
+func Unescape(body []byte) (r rune, size int) {
+	if len(body) < 2 {
+		return -1, len(body)
+	}
+	if c := body[1]; c != 'u' {
+		if at := strings.IndexByte(shortEscapes, c); at >= 0 {
+			return rune('\b' + at), 2
+		}
+		return rune(c), 2
+	}
+	r = hex4(body[2:])
+	if utf16.IsSurrogate(r) && len(body) >= 12 && body[6] == '\\' && body[7] == 'u' {
+		if pair := utf16.DecodeRune(r, hex4(body[8:])); pair != utf8.RuneError {
+			return pair, 12
 		}
 	}
+	return r, min(6, len(body))
 }
 
 func hex4(b []byte) rune {
@@ -309,14 +273,11 @@ func Sound(val []byte) bool {
 		case val[i+1] != 'u':
 			i += 2
 		default:
-			r := hex4(val[i+2:])
-			if i += 6; !utf16.IsSurrogate(r) {
-				continue
-			}
-			if i+6 > len(val) || val[i] != '\\' || val[i+1] != 'u' || utf16.DecodeRune(r, hex4(val[i+2:])) == utf8.RuneError {
+			r, size := Unescape(val[i:])
+			if utf16.IsSurrogate(r) {
 				return false
 			}
-			i += 6
+			i += size
 		}
 	}
 }

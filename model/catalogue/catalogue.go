@@ -39,28 +39,12 @@ type entry struct {
 	Images        *bool          `json:"images,omitempty"`
 	NoTemperature *bool          `json:"noTemperature,omitempty"`
 	Thinking      ThinkingMethod `json:"thinking,omitempty"`
-	Price         *price         `json:"price,omitempty"`
+	Price         *Price         `json:"price,omitempty"`
 
 	Source string `json:"source,omitempty"` // a link
 	Date   string `json:"date,omitempty"`   // when it was looked up
 
 	layer int // 0 counts first, whatever is more exact below it
-}
-
-type price struct {
-	Input      float64 `json:"input"`
-	Output     float64 `json:"output"`
-	CacheRead  float64 `json:"cacheRead,omitempty"`
-	CacheWrite float64 `json:"cacheWrite,omitempty"`
-	Above      *price  `json:"above,omitempty"`
-	OverInput  int64   `json:"overInput,omitempty"`
-}
-
-func (p *price) export() *Price {
-	if p == nil {
-		return nil
-	}
-	return &Price{p.Input, p.Output, p.CacheRead, p.CacheWrite, p.Above.export(), p.OverInput}
 }
 
 // BuiltIn returns the catalogue that comes with this package. Each entry names
@@ -209,37 +193,22 @@ func exactness(e entry) int {
 func fill(i *Info, entries []entry) {
 	var images, noTemperature *bool
 	for _, e := range entries {
-		e.fill(i)
+		i.Window = cmp.Or(i.Window, e.Window)
+		i.MaxInput = cmp.Or(i.MaxInput, e.MaxInput)
+		i.MaxOutput = cmp.Or(i.MaxOutput, e.MaxOutput)
+		i.Thinking = cmp.Or(i.Thinking, e.Thinking)
+		i.Price = cmp.Or(i.Price, e.Price)
 		images = cmp.Or(images, e.Images)
 		noTemperature = cmp.Or(noTemperature, e.NoTemperature)
+		if i.Source == "" && e.Source != "" {
+			i.Source = e.Source
+			if e.Date != "" {
+				i.Source += " (" + e.Date + ")"
+			}
+		}
 	}
 	i.Images = images != nil && *images
 	i.NoTemperature = noTemperature != nil && *noTemperature
-}
-
-// fill sets what is not known yet, but for what is true or false.
-func (e *entry) fill(i *Info) {
-	setNumber(&i.Window, e.Window)
-	setNumber(&i.MaxInput, e.MaxInput)
-	setNumber(&i.MaxOutput, e.MaxOutput)
-	if i.Thinking == "" {
-		i.Thinking = e.Thinking
-	}
-	if i.Price == nil {
-		i.Price = e.Price.export()
-	}
-	if i.Source == "" && e.Source != "" {
-		i.Source = e.Source
-		if e.Date != "" {
-			i.Source += " (" + e.Date + ")"
-		}
-	}
-}
-
-func setNumber(to *int64, n int64) {
-	if *to == 0 {
-		*to = n
-	}
 }
 
 // spellings returns the forms of a model's name under which it may be listed.

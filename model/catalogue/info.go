@@ -1,5 +1,11 @@
 package catalogue
 
+import (
+	"cmp"
+
+	"github.com/clew-dev/clew/message"
+)
+
 // Info says what a model is and what it takes. A zero number means that it is
 // not known.
 type Info struct {
@@ -14,7 +20,7 @@ type Info struct {
 	Images        bool           // takes images
 	NoTemperature bool           // refuses a temperature
 	Thinking      ThinkingMethod // how reasoning is asked for; empty: as the adapter thinks best
-	Price         *Price         // nil when it is not known
+	Price         *Price         // nil when it is not known; not to be changed
 
 	// Source says where the numbers come from, as a link and a date.
 	Source string
@@ -42,6 +48,33 @@ func (i Info) Usable(reserve int64) int64 {
 		n = min(n, i.MaxInput)
 	}
 	return n
+}
+
+// Price is what a model costs, in US dollars for a million tokens. A zero is
+// free, or not known.
+type Price struct {
+	Input      float64 `json:"input"`
+	Output     float64 `json:"output"`
+	CacheRead  float64 `json:"cacheRead,omitempty"`
+	CacheWrite float64 `json:"cacheWrite,omitempty"` // for minutes; an hour costs more where that can be had
+
+	// Above has the prices of requests with more input than OverInput tokens; nil
+	// where the size makes no difference.
+	Above     *Price `json:"above,omitempty"`
+	OverInput int64  `json:"overInput,omitempty"`
+}
+
+// Cost returns what a call cost in US dollars; 0 for an unknown price. Where a
+// provider has no price for writing to its cache, that is input.
+func (p *Price) Cost(u *message.Usage) float64 {
+	if p == nil || u == nil {
+		return 0
+	}
+	if p.Above != nil && p.OverInput > 0 && u.Prompt() > p.OverInput {
+		return p.Above.Cost(u)
+	}
+	read, write := cmp.Or(p.CacheRead, p.Input), cmp.Or(p.CacheWrite, p.Input)
+	return (float64(u.Input)*p.Input + float64(u.Output)*p.Output + float64(u.CacheRead)*read + float64(u.CacheWrite)*write) / 1e6
 }
 
 // OverflowKind says which limit a request went over.
