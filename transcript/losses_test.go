@@ -12,12 +12,12 @@ import (
 	"github.com/clew-dev/clew/transcript"
 )
 
-// tally counts what a context says.
-type tally struct {
+// counts holds what a context says.
+type counts struct {
 	answers, calls, results, failed, images, thinking, usage int
 }
 
-func count(msgs []*message.Message) (n tally) {
+func count(msgs []*message.Message) (n counts) {
 	for _, m := range msgs {
 		switch m.Role {
 		case message.RoleAssistant:
@@ -49,7 +49,7 @@ func count(msgs []*message.Message) (n tally) {
 
 // What does not come back from a format was named when it was written.
 func TestLossesAreNamed(t *testing.T) {
-	var all, back tally
+	var all, back counts
 	for seed := range seeds(60) {
 		tr := generated(t, seed, sessiongen.Options{WellFormed: true, Odds: sessiongen.Odds{Thinking: 0.6}})
 		before := count(contextOf(t, tr.Store()))

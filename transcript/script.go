@@ -228,20 +228,20 @@ func isUUID(s string) bool {
 }
 
 // aside counts the entries that a format has no place for.
-func (k *sink) aside() {
-	list := k.active
+func (w *writer) aside() {
+	list := w.active
 	if list == nil {
-		list = k.path
+		list = w.path
 	}
 	for _, e := range list {
 		switch e.Type {
 		case session.TypeMessage, session.TypeCustomMessage, session.TypeBranchSummary, session.TypeCompaction:
 		case session.TypeContextEdit:
-			if k.opt.Full {
-				k.report.add(Aside, "entry:context_edit", 0, e.ID, "edits; what they changed is written as it was")
+			if w.opt.Full {
+				w.report.add(Aside, "entry:context_edit", 0, e.ID, "edits; what they changed is written as it was")
 			}
 		default:
-			k.report.add(Aside, "entry:"+string(e.Type), 0, e.ID, "entries of the type "+printable(string(e.Type), 40)+", which the format has no place for")
+			w.report.add(Aside, "entry:"+string(e.Type), 0, e.ID, "entries of the type "+printable(string(e.Type), 40)+", which the format has no place for")
 		}
 	}
 }

@@ -15,7 +15,7 @@ var wireClass = map[wire.NoteCode]struct {
 	wire.NoteOrphanResult:    {Lost, "results without a call"},
 	wire.NoteDuplicateResult: {Lost, "second results of a call"},
 	wire.NoteResultMoved:     {Aside, "results that were put behind their calls"},
-	wire.NoteCallClosed:         {Made, "calls without a result; one was put in that says so"},
+	wire.NoteCallClosed:      {Made, "calls without a result; one was put in that says so"},
 	wire.NoteCallRenamed:     {Made, "ids of calls that the format does not take"},
 	wire.NoteToolRenamed:     {Made, "names of tools that the format does not take"},
 	wire.NoteArguments:       {Lost, "arguments that are no object"},
@@ -31,7 +31,7 @@ var wireClass = map[wire.NoteCode]struct {
 }
 
 // wireNotes takes over what package wire did. ids are those of the entries.
-func (k *sink) wireNotes(notes []wire.Note, ids []string) {
+func (w *writer) wireNotes(notes []wire.Note, ids []string) {
 	for _, n := range notes {
 		c, ok := wireClass[n.Code]
 		if !ok {
@@ -41,15 +41,15 @@ func (k *sink) wireNotes(notes []wire.Note, ids []string) {
 		if n.Index >= 0 && n.Index < len(ids) {
 			id = ids[n.Index]
 		}
-		k.report.add(c.class, string(n.Code), n.Index+1, id, c.what)
+		w.report.add(c.class, string(n.Code), n.Index+1, id, c.what)
 	}
 }
 
 // lostErrors counts the results that are errors, where the format can't say so.
-func (k *sink) lostErrors(msgs []*message.Message, ids []string) {
+func (w *writer) lostErrors(msgs []*message.Message, ids []string) {
 	for i, m := range msgs {
 		if m.Role == message.RoleToolResult && m.IsError {
-			k.report.add(Lost, "is-error", i+1, ids[i], "marks that say that a result is an error; its text stays")
+			w.report.add(Lost, "is-error", i+1, ids[i], "marks that say that a result is an error; its text stays")
 		}
 	}
 }

@@ -14,23 +14,23 @@ const claudeVersion = "2.0.76"
 
 // writeClaude writes lines as Claude Code keeps them: each has a uuid of its own and
 // the parentUuid of the one before, an answer is one line, each result another.
-func writeClaude(k *sink) error {
+func writeClaude(w *writer) error {
 	p := wire.Anthropic
 	p.Alternate, p.FirstUser, p.MaxBytes = false, false, 0
-	msgs, slots, ids := k.log()
+	msgs, slots, ids := w.log()
 	same, target := sameMaker(msgs)
 	list, notes, err := wire.Normalize(same, p, target, wire.Options{CloseOpenCalls: true})
 	if err != nil {
 		return err
 	}
-	k.wireNotes(notes, ids)
-	k.aside()
-	c := &claudeWriter{sink: k, list: list, id: k.sessionID(), slots: slots, heads: map[int]string{}}
+	w.wireNotes(notes, ids)
+	w.aside()
+	c := &claudeWriter{writer: w, list: list, id: w.sessionID(), slots: slots, heads: map[int]string{}}
 	if list.System != "" {
-		k.report.add(Lost, "system", 0, "", "system texts, which Claude Code has its own of")
+		w.report.add(Lost, "system", 0, "", "system texts, which Claude Code has its own of")
 	}
 	if len(list.Tools) > 0 {
-		k.report.add(Lost, "tools", 0, "", "definitions of tools, which Claude Code has its own of")
+		w.report.add(Lost, "tools", 0, "", "definitions of tools, which Claude Code has its own of")
 	}
 	for i := range list.Turns {
 		t := &list.Turns[i]
@@ -44,7 +44,7 @@ func writeClaude(k *sink) error {
 }
 
 type claudeWriter struct {
-	*sink
+	*writer
 	list   *wire.List
 	slots  []slot
 	id     string // of the session

@@ -15,24 +15,24 @@ const codexVersion = "0.144.2"
 
 // writeCodex writes a rollout: a session_meta line, and each item of the Responses
 // API as a line, with the model before and the usage behind what it goes with.
-func writeCodex(k *sink) error {
+func writeCodex(w *writer) error {
 	p := wire.OpenAIResponses
 	p.MaxBytes = 0
-	msgs, slots, ids := k.log()
+	msgs, slots, ids := w.log()
 	same, target := sameMaker(msgs)
 	list, notes, err := wire.Normalize(same, p, target, wire.Options{CloseOpenCalls: true})
 	if err != nil {
 		return err
 	}
 	notes = slices.DeleteFunc(notes, func(n wire.Note) bool { return n.Code == wire.NoteThinking })
-	k.wireNotes(notes, ids)
-	k.lostReasoning(msgs, ids)
-	k.lostErrors(msgs, ids)
-	k.aside()
+	w.wireNotes(notes, ids)
+	w.lostReasoning(msgs, ids)
+	w.lostErrors(msgs, ids)
+	w.aside()
 	if len(list.Tools) > 0 {
-		k.report.add(Lost, "tools", 0, "", "definitions of tools, which Codex has its own of")
+		w.report.add(Lost, "tools", 0, "", "definitions of tools, which Codex has its own of")
 	}
-	c := &codexWriter{sink: k, list: list, custom: map[string]string{}, slots: slots, rendered: map[int][]value{}}
+	c := &codexWriter{writer: w, list: list, custom: map[string]string{}, slots: slots, rendered: map[int][]value{}}
 	c.meta()
 	var at slot
 	for i := range list.Turns {
@@ -60,7 +60,7 @@ func writeCodex(k *sink) error {
 }
 
 type codexWriter struct {
-	*sink
+	*writer
 	list     *wire.List
 	slots    []slot
 	model    string

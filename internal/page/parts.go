@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 )
