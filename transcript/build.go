@@ -289,7 +289,7 @@ func (b *builder) finish() error {
 		}
 		e := entries[0]
 		if n.copyOf != nil {
-			if e, err = session.ParseEntry(jsonx.Set(e.Raw(), "clew", copyMark(n.copyOf.id))); err != nil {
+			if e, err = session.ParseEntry(jsonx.Set(e.Raw(), "clew", object("copyOf", n.copyOf.id))); err != nil {
 				return err
 			}
 		}
@@ -313,12 +313,6 @@ func (b *builder) freshID(key string) string {
 	b.identify()
 	b.nodes = b.nodes[:len(b.nodes)-1]
 	return n.id
-}
-
-func copyMark(of string) []byte {
-	var o jsonx.Object
-	o.Str("copyOf", of)
-	return o.Bytes()
 }
 
 // header fills in what the source did not say.

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -111,7 +112,7 @@ func shellBlock(s string) (command, rest string, ok bool) {
 // synthetic adds an answer whose command was written in its text, as a call.
 func (b *builder) synthetic(m *message.Message, text, command string, at time.Time, line int) (*node, string) {
 	id := "text_call_" + itoa(line)
-	args := argumentObject("command", command)
+	args := json.RawMessage(object("command", command))
 	var blocks []message.Block
 	for _, c := range m.Content {
 		if c.Type != message.BlockText {

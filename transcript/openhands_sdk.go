@@ -15,7 +15,7 @@ func (o *openHands) sdk(f fields, line int) *node {
 	id := f.str("id")
 	switch kind := f.str("kind"); kind {
 	case "SystemPromptEvent":
-		blocks := o.chatContent(array1(f["system_prompt"]), line)
+		blocks := o.chatContent(array(f["system_prompt"]), line)
 		m := &message.Message{Role: message.RoleSystem, Content: blocks, ToolsAdded: chatTools(f["tools"])}
 		return o.say(m, at, line, id)
 	case "MessageEvent":
@@ -46,14 +46,6 @@ func (o *openHands) sdk(f fields, line int) *node {
 		o.note(Aside, "event:"+kind, line, id, "events of the program, which are no part of the conversation")
 		return nil
 	}
-}
-
-// array1 returns a value as the array of it.
-func array1(v value) value {
-	if v == nil {
-		return nil
-	}
-	return array([]value{v})
 }
 
 // sdkAction adds a call to the answer it came with.

@@ -5,36 +5,32 @@ import (
 	"encoding/json"
 	"strings"
 
-	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/message"
 )
 
 // reasoningBlock makes thinking of a reasoning item. Its signature is the item
 // itself, for that is what the API takes back; the text is its summary.
 func reasoningBlock(f fields) message.Block {
-	var item jsonx.Object
-	item.Str("type", "reasoning")
-	item.OptStr("id", f.str("id"))
-	summary := f["summary"]
+	summary, content, secret := f["summary"], f["content"], f["encrypted_content"]
 	if !summary.isArray() {
 		summary = value("[]")
 	}
-	item.Raw("summary", summary)
-	if f["content"].isArray() {
-		item.Raw("content", f["content"])
+	if !content.isArray() {
+		content = nil
 	}
-	if f.has("encrypted_content") {
-		item.Raw("encrypted_content", f["encrypted_content"])
+	if !secret.has() {
+		secret = nil
 	}
+	item := object("type", "reasoning", "id", optional(f.str("id")), "summary", summary, "content", content, "encrypted_content", secret)
 	var parts []string
-	for _, list := range []value{summary, f["content"]} {
+	for _, list := range []value{summary, content} {
 		for _, part := range list.list() {
 			if s := part.str("text"); s != "" {
 				parts = append(parts, s)
 			}
 		}
 	}
-	return message.ThinkingBlock(strings.Join(parts, "\n\n"), string(item.Bytes()))
+	return message.ThinkingBlock(strings.Join(parts, "\n\n"), string(item))
 }
 
 // responsesContent reads the content of an input message.
@@ -79,13 +75,10 @@ func (b *builder) outputText(f fields, line int) []message.Block {
 	if id == "" && phase == "" {
 		return blocks
 	}
-	var sig jsonx.Object
-	sig.Raw("v", value("1"))
-	sig.OptStr("id", id)
-	sig.OptStr("phase", phase)
+	sig := object("v", int64(1), "id", optional(id), "phase", optional(phase))
 	for i := range blocks {
 		if blocks[i].Type == message.BlockText {
-			blocks[i].Signature = string(sig.Bytes())
+			blocks[i].Signature = string(sig)
 			break
 		}
 	}
@@ -111,9 +104,7 @@ func (b *builder) responsesCall(f fields, line int) message.Block {
 	var args json.RawMessage
 	switch f.str("type") {
 	case "custom_tool_call":
-		var o jsonx.Object
-		o.Str("input", f.str("input"))
-		args = o.Bytes()
+		args = json.RawMessage(object("input", f.str("input")))
 	case "local_shell_call":
 		name, args = "local_shell", b.arguments(f["action"], line, id)
 	default:

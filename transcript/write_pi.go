@@ -118,14 +118,6 @@ func edited(e *session.Entry, m *message.Message) []byte {
 	return jsonx.Set(e.Raw(), "content", message.EncodeBlocks(m.Content))
 }
 
-func settings(typ session.Type, id, at string, pairs ...string) []byte {
-	var o jsonx.Object
-	o.Str("type", string(typ))
-	o.Str("id", id)
-	o.Raw("parentId", []byte("null"))
-	o.Str("timestamp", at)
-	for i := 0; i < len(pairs); i += 2 {
-		o.Str(pairs[i], pairs[i+1])
-	}
-	return o.Bytes()
+func settings(typ session.Type, id, at string, pairs ...any) []byte {
+	return object(append([]any{"type", string(typ), "id", id, "parentId", nil, "timestamp", at}, pairs...)...)
 }
