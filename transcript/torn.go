@@ -5,7 +5,7 @@ import "github.com/clew-dev/clew/internal/jsonx"
 // repairTorn makes one JSON value of one that breaks off: what is whole stays,
 // the element that is torn goes, and the brackets are closed. It returns nil when
 // nothing is left.
-func repairTorn(data []byte, report *Report) value {
+func repairTorn(data []byte) value {
 	type level struct {
 		open  byte
 		keep  int // end of the last whole member or element, or of the bracket
@@ -96,6 +96,5 @@ func repairTorn(data []byte, report *Report) value {
 	if end, err := jsonx.Scan(out, 0); err != nil || end != len(out) {
 		return nil
 	}
-	report.add(Damaged, "torn", 0, "", "the JSON breaks off; what stood before the break was read")
 	return out
 }
