@@ -115,6 +115,11 @@ func (b *builder) userText(origin message.Origin, text string, at time.Time, lin
 	return b.user(origin, []message.Block{message.TextBlock(text)}, at, line, key)
 }
 
+// textOf returns what blocks say.
+func textOf(blocks []message.Block) string {
+	return (&message.Message{Role: message.RoleUser, Content: blocks}).Text()
+}
+
 func (b *builder) system(text string, at time.Time, line int, key string) {
 	b.say(&message.Message{Role: message.RoleSystem, Content: []message.Block{message.TextBlock(text)}}, at, line, key)
 }

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"time"
@@ -8,8 +9,8 @@ import (
 	"github.com/clew-dev/clew/message"
 )
 
-// chatContent reads the content of a message of Chat Completions.
-func (b *builder) chatContent(content value, line int) (blocks []message.Block) {
+// openAIContent reads the content of a message of either API of OpenAI.
+func (b *builder) openAIContent(content value, line int) (blocks []message.Block) {
 	if content.isString() {
 		if s := content.str(); s != "" {
 			blocks = append(blocks, message.TextBlock(s))
@@ -22,9 +23,9 @@ func (b *builder) chatContent(content value, line int) (blocks []message.Block) 
 			blocks = append(blocks, message.TextBlock(v.str("text")))
 		case "refusal":
 			blocks = append(blocks, message.TextBlock(v.str("refusal")))
-		case "image_url":
+		case "image_url", "input_image":
 			url := v.get("image_url")
-			blocks = append(blocks, b.imageURL(firstOf(url.str("url"), url.str()), line))
+			blocks = append(blocks, b.imageURL(cmp.Or(url.str("url"), url.str()), line))
 		case "thinking", "redacted_thinking", "image", "tool_use":
 			if block, ok := b.anthropicBlock(v, line); ok {
 				blocks = append(blocks, block)
@@ -53,7 +54,7 @@ func (b *builder) chatAnswer(f fields, line int) *message.Message {
 			break
 		}
 	}
-	m.Content = append(m.Content, b.chatContent(f["content"], line)...)
+	m.Content = append(m.Content, b.openAIContent(f["content"], line)...)
 	if s := f.str("refusal"); s != "" {
 		m.Content = append(m.Content, message.TextBlock(s))
 	}

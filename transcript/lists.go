@@ -1,7 +1,7 @@
 package transcript
 
 import (
-	"strings"
+	"cmp"
 	"time"
 
 	"github.com/clew-dev/clew/internal/jsonx"
@@ -88,7 +88,7 @@ func (s *source) bodies(name string, head func(body value), fn func(line int, m 
 
 func (b *builder) model(m *message.Message, f fields) {
 	m.Provider = b.opt.Model.Provider
-	m.Model = firstOf(f.str("model"), b.opt.Model.ID)
+	m.Model = cmp.Or(f.str("model"), b.opt.Model.ID)
 	if m.Provider == "" {
 		switch m.API {
 		case apiAnthropic:
@@ -106,12 +106,12 @@ func readChat(s *source, b *builder) error {
 		at := f["timestamp"].time()
 		switch role := f.str("role"); role {
 		case "system", "developer":
-			blocks := b.chatContent(f["content"], line)
+			blocks := b.openAIContent(f["content"], line)
 			if len(blocks) > 0 {
 				b.say(&message.Message{Role: message.RoleSystem, Content: blocks}, at, line, "")
 			}
 		case "user":
-			b.words(b.chatContent(f["content"], line), listOrigin, at, line, "")
+			b.words(b.openAIContent(f["content"], line), wireOrigin, at, line, "")
 		case "assistant":
 			m := b.chatAnswer(f, line)
 			b.model(m, f)
@@ -125,9 +125,9 @@ func readChat(s *source, b *builder) error {
 			}
 			b.say(m, at, line, "")
 		case "tool":
-			b.result(f.str("tool_call_id"), f.str("name"), b.chatContent(f["content"], line), false, at, line, "")
+			b.result(f.str("tool_call_id"), f.str("name"), b.openAIContent(f["content"], line), false, at, line, "")
 		case "function":
-			b.result("function_"+itoa(functions), f.str("name"), b.chatContent(f["content"], line), false, at, line, "")
+			b.result("function_"+itoa(functions), f.str("name"), b.openAIContent(f["content"], line), false, at, line, "")
 		default:
 			b.note(Lost, "role:"+role, line, "", "messages of a role that has no place here")
 		}
@@ -157,7 +157,7 @@ func readAnthropic(s *source, b *builder) error {
 				id, blocks, isError := b.anthropicResult(r, line)
 				b.result(id, "", blocks, isError, f["timestamp"].time(), line, "")
 			}
-			b.words(said, listOrigin, f["timestamp"].time(), line, "")
+			b.words(said, wireOrigin, f["timestamp"].time(), line, "")
 		default:
 			b.note(Lost, "role:"+role, line, "", "messages of a role that has no place here")
 		}
@@ -170,7 +170,7 @@ func readResponses(s *source, b *builder) error {
 	c := newCodex(b)
 	head := func(body value) {
 		b.listHead(body, "instructions")
-		c.model, c.provider = b.opt.Model.ID, firstOf(b.opt.Model.Provider, "openai")
+		c.model, c.provider = b.opt.Model.ID, cmp.Or(b.opt.Model.Provider, "openai")
 	}
 	item := func(line int, v value) {
 		if v.str("type") == "" && v.has("role") {
@@ -191,13 +191,4 @@ func readResponses(s *source, b *builder) error {
 		c.answer.msg.Usage = u
 	}
 	return nil
-}
-
-// listOrigin tells the user's words from what package wire puts into lists.
-func listOrigin(b message.Block) message.Origin {
-	s := b.Text
-	if b.Type == message.BlockText && (s == "[The conversation goes on from here.]" || s == "[Go on.]" || strings.HasPrefix(s, "<system-update>\n")) {
-		return message.OriginInjected
-	}
-	return message.OriginUser
 }

@@ -29,7 +29,7 @@ func readMini(s *source, b *builder) error {
 		case "system":
 			b.system(f["content"].str(), at, line, "")
 		case "user":
-			blocks := b.chatContent(f["content"], line)
+			blocks := b.openAIContent(f["content"], line)
 			switch {
 			case pending != "":
 				b.result(pending, "bash", blocks, extra.has("returncode") && extra.int("returncode") != 0, at, line, "")
@@ -43,7 +43,7 @@ func readMini(s *source, b *builder) error {
 		case "assistant":
 			pending = b.miniAnswer(f, model, at, line)
 		case "tool":
-			b.result(f.str("tool_call_id"), f.str("name"), b.chatContent(f["content"], line), miniFailed(extra), at, line, "")
+			b.result(f.str("tool_call_id"), f.str("name"), b.openAIContent(f["content"], line), miniFailed(extra), at, line, "")
 		case "exit":
 			b.note(Aside, "exit", line, "", "how the run ended: "+extra.str("exit_status"))
 		default:

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/clew-dev/clew/internal/jsonx"
@@ -126,7 +127,7 @@ func (o *openHands) action(f fields, line int) *node {
 		m.ToolsAdded = chatTools(args.get("tools"))
 		return o.say(m, at, line, "")
 	case "message":
-		text := firstOf(args.str("content"), f.str("message"))
+		text := cmp.Or(args.str("content"), f.str("message"))
 		blocks := []message.Block{message.TextBlock(text)}
 		for _, url := range args.list("image_urls") {
 			blocks = append(blocks, o.imageURL(url.str(), line))
@@ -141,7 +142,7 @@ func (o *openHands) action(f fields, line int) *node {
 		o.note(Aside, "action:"+action, line, "", "actions of the program, which are no part of the conversation")
 		return nil
 	case "finish":
-		if text := firstOf(args.str("final_thought"), args.str("message"), f.str("message")); text != "" {
+		if text := cmp.Or(args.str("final_thought"), args.str("message"), f.str("message")); text != "" {
 			return o.own([]message.Block{message.TextBlock(text)}, f, line)
 		}
 		return nil

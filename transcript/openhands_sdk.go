@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/clew-dev/clew/message"
@@ -15,12 +16,12 @@ func (o *openHands) sdk(f fields, line int) *node {
 	id := f.str("id")
 	switch kind := f.str("kind"); kind {
 	case "SystemPromptEvent":
-		blocks := o.chatContent(array(f["system_prompt"]), line)
+		blocks := o.openAIContent(array(f["system_prompt"]), line)
 		m := &message.Message{Role: message.RoleSystem, Content: blocks, ToolsAdded: chatTools(f["tools"])}
 		return o.say(m, at, line, id)
 	case "MessageEvent":
 		msg := f["llm_message"].fields()
-		blocks := append(o.chatContent(msg["content"], line), o.chatContent(f["extended_content"], line)...)
+		blocks := append(o.openAIContent(msg["content"], line), o.openAIContent(f["extended_content"], line)...)
 		switch {
 		case len(blocks) == 0:
 			o.note(Aside, "empty", line, id, "messages without content")
@@ -62,18 +63,18 @@ func (o *openHands) sdkAction(f fields, line int, id string) *node {
 		if s := f.str("reasoning_content"); s != "" && len(m.Content) == 0 {
 			m.Content = append(m.Content, message.ThinkingBlock(s, "reasoning_content"))
 		}
-		m.Content = append(m.Content, o.chatContent(f["thought"], line)...)
+		m.Content = append(m.Content, o.openAIContent(f["thought"], line)...)
 		m.Usage = o.usage[resp]
 		n = o.say(m, f["timestamp"].time(), line, id)
 		o.answers[resp] = n
 	}
 	call := f["tool_call"]
-	name := firstOf(call.str("name"), call.str("function", "name"), f.str("tool_name"))
+	name := cmp.Or(call.str("name"), call.str("function", "name"), f.str("tool_name"))
 	args := call.get("arguments")
 	if !args.has() {
 		args = call.get("function", "arguments")
 	}
-	callID := firstOf(f.str("tool_call_id"), call.str("id"))
+	callID := cmp.Or(f.str("tool_call_id"), call.str("id"))
 	block := message.ToolCallBlock(callID, name, nil)
 	switch {
 	case args.isString():
@@ -91,9 +92,9 @@ func (o *openHands) sdkAction(f fields, line int, id string) *node {
 // sdkResult adds what a call came to.
 func (o *openHands) sdkResult(f fields, line int, id string) *node {
 	obs := f["observation"]
-	blocks := o.chatContent(obs.get("content"), line)
+	blocks := o.openAIContent(obs.get("content"), line)
 	if len(blocks) == 0 {
-		text := firstOf(f.str("error"), f.str("rejection_reason"), obs.str("output"), obs.str("error"))
+		text := cmp.Or(f.str("error"), f.str("rejection_reason"), obs.str("output"), obs.str("error"))
 		if text == "" && obs.isObject() {
 			text = string(obs)
 		}

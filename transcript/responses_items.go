@@ -33,29 +33,6 @@ func reasoningBlock(f fields) message.Block {
 	return message.ThinkingBlock(strings.Join(parts, "\n\n"), string(item))
 }
 
-// responsesContent reads the content of an input message.
-func (b *builder) responsesContent(content value, line int) (blocks []message.Block) {
-	if content.isString() {
-		if s := content.str(); s != "" {
-			blocks = append(blocks, message.TextBlock(s))
-		}
-		return blocks
-	}
-	for _, v := range content.list() {
-		switch v.str("type") {
-		case "input_text", "output_text", "text":
-			blocks = append(blocks, message.TextBlock(v.str("text")))
-		case "refusal":
-			blocks = append(blocks, message.TextBlock(v.str("refusal")))
-		case "input_image":
-			blocks = append(blocks, b.imageURL(v.str("image_url"), line))
-		default:
-			b.note(Lost, "part:"+v.str("type"), line, "", "parts of a message that have no place here")
-		}
-	}
-	return blocks
-}
-
 // imageURL reads an image from a data URL.
 func (b *builder) imageURL(url string, line int) message.Block {
 	if rest, ok := strings.CutPrefix(url, "data:"); ok {
@@ -70,7 +47,7 @@ func (b *builder) imageURL(url string, line int) message.Block {
 // outputText reads an answer's message item. The signature of its text keeps the
 // item's id and what the text is for, as package wire gives them back.
 func (b *builder) outputText(f fields, line int) []message.Block {
-	blocks := b.responsesContent(f["content"], line)
+	blocks := b.openAIContent(f["content"], line)
 	id, phase := f.str("id"), f.str("phase")
 	if id == "" && phase == "" {
 		return blocks
@@ -128,7 +105,7 @@ func (b *builder) responsesOutput(out value, line int) (blocks []message.Block, 
 		}
 		return []message.Block{message.TextBlock(s)}, false
 	case out.isArray():
-		return b.responsesContent(out, line), false
+		return b.openAIContent(out, line), false
 	case out.isObject():
 		inner := out.get("content")
 		if !inner.has() {

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/clew-dev/clew/message"
@@ -26,13 +27,13 @@ func readSWE(s *source, b *builder) error {
 	pending, tasks, demo := "", 0, false
 	for i, v := range history {
 		m, line := v.fields(), i+1
-		content := b.chatContent(m["content"], line)
+		content := b.openAIContent(m["content"], line)
 		if demo != m["is_demo"].bool() {
 			demo, pending = !demo, "" // the last command of a demonstration has no output
 		}
 		switch role := m.str("role"); role {
 		case "system":
-			b.system((&message.Message{Role: message.RoleUser, Content: content}).Text(), m["timestamp"].time(), line, "")
+			b.system(textOf(content), m["timestamp"].time(), line, "")
 		case "user":
 			switch {
 			case demo:
@@ -92,7 +93,7 @@ func (b *builder) sweAnswer(m fields, line int) (pending string) {
 func (b *builder) sweStep(step value, line int) {
 	f := step.fields()
 	m := &message.Message{Role: message.RoleAssistant, API: apiChat, StopReason: message.StopEnd}
-	text := firstOf(strings.TrimSpace(f.str("thought")), f.str("response"))
+	text := cmp.Or(strings.TrimSpace(f.str("thought")), f.str("response"))
 	action := strings.TrimRight(f.str("action"), "\n")
 	if action == "" {
 		m.Content = []message.Block{message.TextBlock(text)}

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -129,8 +130,8 @@ func claudeAnswer(content value, m *message.Message, id string) value {
 		u = &message.Usage{}
 	}
 	return object(
-		"id", id, "type", "message", "role", "assistant", "model", firstOf(m.Model, "unknown"), "content", content,
-		"stop_reason", firstOf(claudeStops[m.StopReason], "end_turn"), "stop_sequence", nil,
+		"id", id, "type", "message", "role", "assistant", "model", cmp.Or(m.Model, "unknown"), "content", content,
+		"stop_reason", cmp.Or(claudeStops[m.StopReason], "end_turn"), "stop_sequence", nil,
 		"usage", object(
 			"input_tokens", u.Input, "cache_creation_input_tokens", u.CacheWrite,
 			"cache_read_input_tokens", u.CacheRead, "output_tokens", u.Output,

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/clew-dev/clew/internal/jsonx"
@@ -79,7 +80,7 @@ func (c *codexWriter) meta() {
 	at := stamp(c.header.Timestamp)
 	c.recordAt("session_meta", at, object(
 		"id", c.sessionID(), "timestamp", at, "cwd", c.header.Cwd, "originator", "clew", "cli_version", codexVersion,
-		"source", "cli", "model_provider", firstOf(c.target(c.opt).Provider, "openai"), "base_instructions", base,
+		"source", "cli", "model_provider", cmp.Or(c.target(c.opt).Provider, "openai"), "base_instructions", base,
 	))
 }
 
