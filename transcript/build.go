@@ -78,12 +78,19 @@ func (b *builder) say(m *message.Message, at time.Time, line int, key string) *n
 	if !at.IsZero() {
 		m.Timestamp = at.UnixMilli()
 	}
-	for i := range m.Content {
-		if c := &m.Content[i]; c.Type == message.BlockToolCall {
-			b.names[c.ID] = c.Name
+	b.nameCalls(m.Content)
+	return b.add(b.tip, &node{msg: m, at: at, line: line, key: key})
+}
+
+// nameCalls remembers the tools of the calls among blocks and reports whether there
+// are any.
+func (b *builder) nameCalls(blocks []message.Block) (calls bool) {
+	for i := range blocks {
+		if c := &blocks[i]; c.Type == message.BlockToolCall {
+			b.names[c.ID], calls = c.Name, true
 		}
 	}
-	return b.add(b.tip, &node{msg: m, at: at, line: line, key: key})
+	return calls
 }
 
 func (b *builder) user(origin message.Origin, blocks []message.Block, at time.Time, line int, key string) *node {

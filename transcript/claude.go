@@ -145,7 +145,7 @@ func (c *claude) user(line int, f fields, task bool) {
 	}
 	said, results := c.anthropicBlocks(content, line)
 	if len(said) == 0 && len(results) == 0 {
-		c.note(Aside, "empty", line, id, "messages without content")
+		c.empty(line, id)
 		return
 	}
 	parent := c.parent(f, line)
@@ -213,7 +213,7 @@ func (c *claude) assistant(line int, f fields) {
 	n := c.answers[key]
 	if n == nil {
 		if len(blocks) == 0 {
-			c.note(Aside, "empty", line, id, "messages without content")
+			c.empty(line, id)
 			return
 		}
 		c.tip = c.parent(f, line)

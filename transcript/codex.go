@@ -164,11 +164,8 @@ func (c *codex) part(line int, at time.Time, blocks ...message.Block) {
 	}
 	m := c.answer.msg
 	m.Content = append(m.Content, blocks...)
-	for i := range blocks {
-		if b := &blocks[i]; b.Type == message.BlockToolCall {
-			c.names[b.ID] = b.Name
-			m.StopReason = message.StopToolUse
-		}
+	if c.nameCalls(blocks) {
+		m.StopReason = message.StopToolUse
 	}
 }
 

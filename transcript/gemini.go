@@ -96,7 +96,7 @@ func (g *gemini) recorded(f fields, at time.Time, line int) {
 		})
 	}
 	if len(m.Content) == 0 {
-		g.note(Aside, "empty", line, f.str("id"), "messages without content")
+		g.empty(line, f.str("id"))
 		return
 	}
 	g.byID[f.str("id")] = g.say(m, at, line, f.str("id"))
@@ -188,10 +188,8 @@ func (g *gemini) content(f fields, line int) {
 	}
 	if f.str("role") == "model" {
 		m := &message.Message{Role: message.RoleAssistant, API: apiGemini, Provider: "google", StopReason: message.StopEnd, Content: blocks}
-		for i := range blocks {
-			if blocks[i].Type == message.BlockToolCall {
-				m.StopReason = message.StopToolUse
-			}
+		if g.nameCalls(blocks) {
+			m.StopReason = message.StopToolUse
 		}
 		if len(blocks) > 0 {
 			g.say(m, time.Time{}, line, "")

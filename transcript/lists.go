@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"cmp"
+	"fmt"
 	"time"
 
 	"github.com/clew-dev/clew/internal/jsonx"
@@ -42,46 +43,46 @@ func (b *builder) requestHead(body value) { b.listHead(body, "system") }
 // elements calls head with what stands around the list, and fn with each message
 // of it, whichever way it comes.
 func (s *source) elements(name string, head func(body value), fn func(line int, m value)) error {
+	each := func(list []value) {
+		for i, m := range list {
+			fn(i+1, m)
+		}
+	}
 	if s.doc == nil {
-		return s.bodies(name, head, fn)
+		return s.sessionsOf(name, func(body value) {
+			head(body)
+			each(body.list(name))
+		}, fn)
 	}
 	head(s.doc)
 	list := s.doc.list()
 	if s.doc.isObject() {
-		list = s.doc.list(name)
+		if list = s.doc.list(name); list == nil {
+			list = []value{s.doc}
+		}
 	}
-	if list == nil && s.doc.isObject() {
-		list = []value{s.doc}
-	}
-	for i, m := range list {
-		fn(i+1, m)
-	}
+	each(list)
 	return nil
 }
 
-// bodies reads one message a line; or, of lines that each have a list, the one that
-// is asked for.
-func (s *source) bodies(name string, head func(body value), fn func(line int, m value)) error {
+// sessionsOf reads lines. Of those that have a list of that name, each is a session, and
+// pick is called with the one that is asked for; fn is called with the others.
+func (s *source) sessionsOf(name string, pick func(obj value), fn func(line int, obj value)) error {
 	sessions := 0
 	err := s.objects(func(line int, obj value) error {
-		if list := obj.get(name); list.isArray() {
-			if sessions == s.opt.Select {
-				head(obj)
-				for i, m := range list.list() {
-					fn(i+1, m)
-				}
-			}
-			sessions++
+		if !obj.get(name).isArray() {
+			fn(line, obj)
 			return nil
 		}
-		fn(line, obj)
+		if sessions == s.opt.Select {
+			pick(obj)
+		}
+		sessions++
 		return nil
 	})
-	if err == nil && sessions > 0 {
-		if s.opt.Select >= sessions {
-			return noSuchSession(sessions)
-		}
-		s.sessions = sessions
+	s.sessions = sessions
+	if err == nil && sessions > 0 && s.opt.Select >= sessions {
+		err = fmt.Errorf("%w: the file has %d sessions, and one behind them was asked for", ErrEmpty, sessions)
 	}
 	return err
 }
@@ -99,38 +100,62 @@ func (b *builder) model(m *message.Message, f fields) {
 	}
 }
 
+// chatMessage reads a message of Chat Completions; user and answer take those that
+// programs tell apart further. failed says that a result is that of a call that failed.
+func (b *builder) chatMessage(f fields, at time.Time, line int, failed bool, user func([]message.Block), answer func()) {
+	content := func() []message.Block { return b.openAIContent(f["content"], line) }
+	switch role := f.str("role"); role {
+	case "system", "developer":
+		if blocks := content(); len(blocks) > 0 {
+			b.say(&message.Message{Role: message.RoleSystem, Content: blocks}, at, line, "")
+		}
+	case "user":
+		user(content())
+	case "assistant":
+		answer()
+	case "tool":
+		id := f.str("tool_call_id")
+		if ids := f["tool_call_ids"].list(); id == "" && len(ids) > 0 {
+			id = ids[0].str()
+		}
+		b.result(id, f.str("name"), content(), failed, at, line, "")
+	default:
+		b.otherRole(role, line)
+	}
+}
+
+func (b *builder) otherRole(role string, line int) {
+	b.note(Lost, "role:"+role, line, "", "messages of a role that has no place here")
+}
+
+func (b *builder) empty(line int, id string) {
+	b.note(Aside, "empty", line, id, "messages without content")
+}
+
 func readChat(s *source, b *builder) error {
 	functions := 0
 	return s.elements("messages", b.requestHead, func(line int, v value) {
 		f := v.fields()
 		at := f["timestamp"].time()
-		switch role := f.str("role"); role {
-		case "system", "developer":
-			blocks := b.openAIContent(f["content"], line)
-			if len(blocks) > 0 {
-				b.say(&message.Message{Role: message.RoleSystem, Content: blocks}, at, line, "")
-			}
-		case "user":
-			b.words(b.openAIContent(f["content"], line), wireOrigin, at, line, "")
-		case "assistant":
+		if f.str("role") == "function" {
+			b.result("function_"+itoa(functions), f.str("name"), b.openAIContent(f["content"], line), false, at, line, "")
+			return
+		}
+		b.chatMessage(f, at, line, false, func(blocks []message.Block) {
+			b.words(blocks, wireOrigin, at, line, "")
+		}, func() {
 			m := b.chatAnswer(f, line)
 			b.model(m, f)
 			m.Usage = openAIUsage(f["usage"])
 			if len(m.Content) == 0 {
-				b.note(Aside, "empty", line, "", "messages without content")
+				b.empty(line, "")
 				return
 			}
 			if f["function_call"].isObject() {
 				functions = line
 			}
 			b.say(m, at, line, "")
-		case "tool":
-			b.result(f.str("tool_call_id"), f.str("name"), b.openAIContent(f["content"], line), false, at, line, "")
-		case "function":
-			b.result("function_"+itoa(functions), f.str("name"), b.openAIContent(f["content"], line), false, at, line, "")
-		default:
-			b.note(Lost, "role:"+role, line, "", "messages of a role that has no place here")
-		}
+		})
 	})
 }
 
@@ -148,7 +173,7 @@ func readAnthropic(s *source, b *builder) error {
 			b.model(m, f)
 			m.StopReason = anthropicStop(f.str("stop_reason"), said)
 			if len(said) == 0 {
-				b.note(Aside, "empty", line, "", "messages without content")
+				b.empty(line, "")
 				return
 			}
 			b.say(m, f["timestamp"].time(), line, "")
@@ -159,7 +184,7 @@ func readAnthropic(s *source, b *builder) error {
 			}
 			b.words(said, wireOrigin, f["timestamp"].time(), line, "")
 		default:
-			b.note(Lost, "role:"+role, line, "", "messages of a role that has no place here")
+			b.otherRole(role, line)
 		}
 	})
 }

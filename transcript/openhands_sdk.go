@@ -24,7 +24,7 @@ func (o *openHands) sdk(f fields, line int) *node {
 		blocks := append(o.openAIContent(msg["content"], line), o.openAIContent(f["extended_content"], line)...)
 		switch {
 		case len(blocks) == 0:
-			o.note(Aside, "empty", line, id, "messages without content")
+			o.empty(line, id)
 			return nil
 		case f.str("source") == "user":
 			return o.user(message.OriginUser, blocks, at, line, id)
@@ -100,7 +100,6 @@ func (o *openHands) sdkResult(f fields, line int, id string) *node {
 		}
 		blocks = []message.Block{message.TextBlock(strings.Clone(text))}
 	}
-	exit := obs.get("exit_code")
-	failed := f.str("kind") != "ObservationEvent" || obs.bool("is_error") || exit.has() && string(exit) != "0"
+	failed := f.str("kind") != "ObservationEvent" || obs.bool("is_error") || obs.failing("exit_code")
 	return o.result(f.str("tool_call_id"), f.str("tool_name"), blocks, failed, f["timestamp"].time(), line, id)
 }

@@ -241,7 +241,3 @@ func (s *source) asLines() {
 func wrongShape(s *source, want string) error {
 	return fmt.Errorf("%w: a file of %s is %s, and this one is not, or it is damaged beyond that", ErrFormat, s.format, want)
 }
-
-func noSuchSession(have int) error {
-	return fmt.Errorf("%w: the file has %d sessions, and one behind them was asked for", ErrEmpty, have)
-}

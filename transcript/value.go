@@ -39,6 +39,12 @@ func (v value) bool(path ...string) bool { return jsonx.Bool(v.get(path...)) }
 
 func (v value) has(path ...string) bool { return !jsonx.IsNull(v.get(path...)) }
 
+// failing reports whether an exit code is there and not 0.
+func (v value) failing(path ...string) bool {
+	code := v.get(path...)
+	return code.has() && string(code) != "0"
+}
+
 func (v value) isObject() bool { return jsonx.IsObject(v) }
 func (v value) isArray() bool  { return jsonx.IsArray(v) }
 func (v value) isString() bool { return jsonx.IsString(v) }
