@@ -23,8 +23,8 @@ type node struct {
 	line   int
 
 	msg     *message.Message
-	draft   func(*node) session.Draft // for what is no message
-	raw     *session.Entry            // read as it stands: pi's own
+	draft   func() session.Draft // for what is no message
+	raw     *session.Entry       // read as it stands: pi's own
 	copyOf  *node
 	rewrite *Rewrite
 
@@ -55,7 +55,7 @@ type builder struct {
 }
 
 func newBuilder(t *Transcript, opt ReadOptions) *builder {
-	return &builder{t: t, opt: opt, names: map[string]string{}, used: map[string]bool{}}
+	return &builder{t: t, opt: opt, names: map[string]string{}, callIDs: map[string]string{}, used: map[string]bool{}}
 }
 
 func (b *builder) note(c Class, kind string, line int, example, what string) {
@@ -158,7 +158,7 @@ func (b *builder) compaction(rw Rewrite, first *node, details []byte, at time.Ti
 	sys := b.systemBefore(b.tip)
 	return b.add(b.tip, &node{
 		at: at, line: rw.Line, key: key, rewrite: &rw,
-		draft: func(*node) session.Draft {
+		draft: func() session.Draft {
 			var clew, all jsonx.Object
 			if len(details) > len("{}") {
 				all.Raw("source", details)
@@ -202,7 +202,7 @@ func (b *builder) systemBefore(n *node) *message.Message {
 
 // edit adds an edit that replaces the content of a node, or takes it out.
 func (b *builder) edit(target *node, text string, omit bool, at time.Time, line int, key string) *node {
-	return b.add(b.tip, &node{at: at, line: line, key: key, draft: func(*node) session.Draft {
+	return b.add(b.tip, &node{at: at, line: line, key: key, draft: func() session.Draft {
 		e := session.ContextEdit{TargetID: target.id, Omit: omit}
 		if !omit {
 			e.Content = message.EncodeBlocks([]message.Block{message.TextBlock(text)})
@@ -253,6 +253,7 @@ func (b *builder) finish() error {
 		return fmt.Errorf("%w: it looks like %s", ErrEmpty, b.t.Format)
 	}
 	b.nameIt()
+	b.leaf()
 	b.header()
 	b.identify()
 	ctx := context.Background()
@@ -274,8 +275,6 @@ func (b *builder) finish() error {
 		b.t.Entries = append(b.t.Entries, e)
 		b.t.Lines = append(b.t.Lines, n.line)
 	}
-	leaf := b.tip
-	b.tip = nil
 	for _, n := range b.nodes {
 		if n.raw != nil {
 			place(n.raw, n)
@@ -289,7 +288,7 @@ func (b *builder) finish() error {
 		if n.msg != nil {
 			draft = session.Message(n.msg)
 		} else {
-			draft = n.draft(n)
+			draft = n.draft()
 		}
 		parent := ""
 		if n.parent != nil {
@@ -307,24 +306,8 @@ func (b *builder) finish() error {
 		}
 		place(e, n)
 	}
-	if n := len(b.nodes); leaf != nil && leaf != b.nodes[n-1] && leaf.raw == nil {
-		id, at = b.freshID("leaf"), last
-		entries, err := log.Append(ctx, session.NewCustom(session.CustomLeaf, json.RawMessage(`{"reason":"import"}`)).Under(leaf.id))
-		if err != nil {
-			return err
-		}
-		place(entries[0], &node{line: b.nodes[n-1].line})
-	}
 	b.t.Report.sort()
 	return nil
-}
-
-func (b *builder) freshID(key string) string {
-	n := &node{key: key}
-	b.nodes = append(b.nodes, n)
-	b.identify()
-	b.nodes = b.nodes[:len(b.nodes)-1]
-	return n.id
 }
 
 // header fills in what the source did not say.
@@ -362,7 +345,16 @@ func (b *builder) header() {
 func (b *builder) nameIt() {
 	if b.name != "" && b.tip != nil {
 		name := b.name
-		b.add(b.tip, &node{key: "name", at: b.tip.at, line: b.tip.line, draft: func(*node) session.Draft { return session.NewSessionInfo(name) }})
+		b.add(b.tip, &node{key: "name", at: b.tip.at, line: b.tip.line, draft: func() session.Draft { return session.NewSessionInfo(name) }})
+	}
+}
+
+// leaf says where the session stands, if that is not at its last entry.
+func (b *builder) leaf() {
+	if last := b.nodes[len(b.nodes)-1]; b.tip != nil && b.tip != last && b.tip.raw == nil {
+		b.add(b.tip, &node{key: "leaf", line: last.line, draft: func() session.Draft {
+			return session.NewCustom(session.CustomLeaf, json.RawMessage(`{"reason":"import"}`))
+		}})
 	}
 }
 

@@ -76,11 +76,7 @@ func (b *builder) chatCall(call value, line int) message.Block {
 	if custom := call.get("custom"); custom.isObject() {
 		return message.ToolCallBlock(id, custom.str("name"), b.arguments(custom.get("input"), line, id))
 	}
-	args := fn.get("arguments")
-	if args.isString() {
-		return message.ToolCallBlock(id, fn.str("name"), b.textArguments(args.str(), line, id))
-	}
-	return message.ToolCallBlock(id, fn.str("name"), b.arguments(args, line, id))
+	return message.ToolCallBlock(id, fn.str("name"), b.callArguments(fn.get("arguments"), line, id))
 }
 
 // shellBlock takes the one command out of an answer that writes it in a fenced

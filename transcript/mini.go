@@ -1,7 +1,6 @@
 package transcript
 
 import (
-	"strings"
 	"time"
 
 	"github.com/clew-dev/clew/internal/jsonx"
@@ -44,10 +43,7 @@ func (b *builder) miniAnswer(f fields, model string, at time.Time, line int) (pe
 	if !resp.isObject() {
 		resp = f["extra"]
 	}
-	m.Provider, m.Model, _ = strings.Cut(model, "/")
-	if m.Model == "" {
-		m.Provider, m.Model = "", model
-	}
+	m.Provider, m.Model = splitModel(model)
 	if s := resp.str("model"); s != "" && s != m.Model {
 		m.ResponseModel = s
 	}

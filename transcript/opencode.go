@@ -121,14 +121,12 @@ func (o *openCode) answer(info fields, parts []value, line int) {
 		o.summary(c, parts, at, id)
 		return
 	}
-	step := 0
-	var results []openCodeResult
 	start := func() *message.Message {
 		return &message.Message{
 			Role: message.RoleAssistant, API: apiChat, Provider: info.str("providerID"), Model: info.str("modelID"), StopReason: message.StopEnd,
 		}
 	}
-	m := start()
+	step, m, results := 0, start(), []openCodeResult(nil)
 	flush := func() {
 		if len(m.Content) > 0 {
 			n := o.say(m, at, line, id+sub(step))
@@ -142,7 +140,7 @@ func (o *openCode) answer(info fields, parts []value, line int) {
 		}
 		m, results = start(), nil
 	}
-	var last *message.Message
+	steps := false
 	for _, p := range parts {
 		f := p.fields()
 		switch typ := f.str("type"); typ {
@@ -166,15 +164,14 @@ func (o *openCode) answer(info fields, parts []value, line int) {
 		case "step-start":
 			flush()
 		case "step-finish":
-			m.Usage = openCodeUsage(f["tokens"])
-			last = m
+			m.Usage, steps = openCodeUsage(f["tokens"]), true
 			flush()
 		default:
 			o.note(Aside, "part:"+typ, line, f.str("id"), "parts that are no part of what was said")
 		}
 	}
-	if m.Usage = openCodeUsage(info["tokens"]); last != nil {
-		m.Usage = nil
+	if !steps {
+		m.Usage = openCodeUsage(info["tokens"])
 	}
 	if e := info["error"]; e.has() {
 		m.StopReason, m.ErrorMessage = message.StopError, cmp.Or(e.str("data", "message"), e.str("name"))

@@ -156,10 +156,8 @@ func (o *openHands) withImages(text string, of value, line int) []message.Block 
 
 // message starts an answer.
 func (o *openHands) message(f fields) *message.Message {
-	m := &message.Message{Role: message.RoleAssistant, API: apiChat, Model: o.model, StopReason: message.StopEnd}
-	if provider, model, ok := strings.Cut(o.model, "/"); ok {
-		m.Provider, m.Model = provider, model
-	}
+	m := &message.Message{Role: message.RoleAssistant, API: apiChat, StopReason: message.StopEnd}
+	m.Provider, m.Model = splitModel(o.model)
 	if list := f["llm_metrics"].list("token_usages"); len(list) > 0 {
 		m.Usage = openAIUsage(list[len(list)-1])
 	}
@@ -286,34 +284,33 @@ func (o *openHands) condense(args value, f fields, line int) *node {
 // chatTools turns definitions of tools of Chat Completions into those of the file
 // format.
 func chatTools(list value) []byte {
-	out := []byte{'['}
+	var tools []value
 	for _, t := range list.list() {
 		if fn := t.get("function"); fn.isObject() {
 			t = fn
 		}
-		var o jsonx.Object
-		o.Str("name", t.str("name"))
-		o.Str("description", t.str("description"))
-		params := t.get("parameters")
-		for _, name := range []string{"input_schema", "inputSchema", "parametersJsonSchema"} {
-			if !params.isObject() {
-				params = t.get(name)
-			}
-		}
-		if !params.isObject() {
-			params = value(`{"type":"object","properties":{}}`)
-		}
-		o.Raw("parameters", params)
 		if t.str("name") == "" {
 			continue
 		}
-		if len(out) > 1 {
-			out = append(out, ',')
+		params := value(`{"type":"object","properties":{}}`)
+		for _, name := range []string{"parameters", "input_schema", "inputSchema", "parametersJsonSchema"} {
+			if p := t.get(name); p.isObject() {
+				params = p
+				break
+			}
 		}
-		out = append(out, o.Bytes()...)
+		tools = append(tools, object("name", t.str("name"), "description", t.str("description"), "parameters", params))
 	}
-	if len(out) == 1 {
+	if tools == nil {
 		return nil
 	}
-	return append(out, ']')
+	return array(tools...)
+}
+
+// splitModel parts a name as LiteLLM has it, with the provider before a slash.
+func splitModel(name string) (provider, model string) {
+	if provider, model, ok := strings.Cut(name, "/"); ok && model != "" {
+		return provider, model
+	}
+	return "", name
 }

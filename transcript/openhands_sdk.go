@@ -75,16 +75,10 @@ func (o *openHands) sdkAction(f fields, line int, id string) *node {
 		args = call.get("function", "arguments")
 	}
 	callID := cmp.Or(f.str("tool_call_id"), call.str("id"))
-	block := message.ToolCallBlock(callID, name, nil)
-	switch {
-	case args.isString():
-		block.Arguments = o.textArguments(args.str(), line, callID)
-	case args.has():
-		block.Arguments = o.arguments(args, line, callID)
-	default:
-		block.Arguments = o.arguments(f["action"], line, callID)
+	if !args.has() {
+		args = f["action"]
 	}
-	n.msg.Content = append(n.msg.Content, block)
+	n.msg.Content = append(n.msg.Content, message.ToolCallBlock(callID, name, o.callArguments(args, line, callID)))
 	o.names[callID] = name
 	return n
 }

@@ -1,7 +1,6 @@
 package transcript
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 
@@ -73,9 +72,6 @@ func (b *builder) responsesCall(f fields, line int) message.Block {
 	if item != "" {
 		full += "|" + item
 	}
-	if b.callIDs == nil {
-		b.callIDs = map[string]string{}
-	}
 	b.callIDs[id] = full
 	name := f.str("name")
 	var args json.RawMessage
@@ -85,10 +81,7 @@ func (b *builder) responsesCall(f fields, line int) message.Block {
 	case "local_shell_call":
 		name, args = "local_shell", b.arguments(f["action"], line, id)
 	default:
-		args = b.textArguments(f.str("arguments"), line, id)
-		if f["arguments"].isObject() {
-			args = bytes.Clone(f["arguments"])
-		}
+		args = b.callArguments(f["arguments"], line, id)
 	}
 	return message.ToolCallBlock(full, name, args)
 }

@@ -114,17 +114,14 @@ func (sc *script) full(ctx context.Context, s session.Store) (err error) {
 // messages returns what a list for an API is made of: with the summary of the
 // context, and without the places where the whole path was compacted.
 func (sc *script) messages(full bool) (msgs []*message.Message, ids []string) {
-	for i, it := range sc.items {
+	for i := range len(sc.items) + 1 {
 		for _, b := range sc.breaks {
 			if b.before == i && !full && b.summary != nil {
 				msgs, ids = append(msgs, b.summary), append(ids, b.entry.ID)
 			}
 		}
-		msgs, ids = append(msgs, it.Message), append(ids, it.Entry.ID)
-	}
-	for _, b := range sc.breaks {
-		if b.before == len(sc.items) && !full && b.summary != nil {
-			msgs, ids = append(msgs, b.summary), append(ids, b.entry.ID)
+		if i < len(sc.items) {
+			msgs, ids = append(msgs, sc.items[i].Message), append(ids, sc.items[i].Entry.ID)
 		}
 	}
 	return msgs, ids

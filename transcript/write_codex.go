@@ -3,6 +3,7 @@ package transcript
 import (
 	"cmp"
 	"strings"
+	"time"
 
 	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/message"
@@ -60,16 +61,17 @@ type codexWriter struct {
 	history  []value  // what it kept
 }
 
-func (c *codexWriter) record(typ string, at session.Item, payload value) {
-	if at.Message == nil {
-		c.recordAt(typ, stamp(c.header.Timestamp), payload)
-		return
+// record writes a line at the time of the item before it.
+func (c *codexWriter) record(typ string, payload value) {
+	at := c.header.Timestamp
+	if c.last.Message != nil {
+		at = when(c.last)
 	}
-	c.recordAt(typ, stamp(when(at)), payload)
+	c.recordAt(typ, at, payload)
 }
 
-func (c *codexWriter) recordAt(typ, at string, payload value) {
-	c.line(object("timestamp", at, "type", typ, "payload", payload))
+func (c *codexWriter) recordAt(typ string, at time.Time, payload value) {
+	c.line(object("timestamp", stamp(at), "type", typ, "payload", payload))
 }
 
 func (c *codexWriter) meta() {
@@ -77,9 +79,9 @@ func (c *codexWriter) meta() {
 	if c.list.System != "" {
 		base = object("text", c.list.System)
 	}
-	at := stamp(c.header.Timestamp)
+	at := c.header.Timestamp
 	c.recordAt("session_meta", at, object(
-		"id", c.sessionID(), "timestamp", at, "cwd", c.header.Cwd, "originator", "clew", "cli_version", codexVersion,
+		"id", c.sessionID(), "timestamp", stamp(at), "cwd", c.header.Cwd, "originator", "clew", "cli_version", codexVersion,
 		"source", "cli", "model_provider", cmp.Or(c.target(c.opt).Provider, "openai"), "base_instructions", base,
 	))
 }
@@ -95,11 +97,11 @@ func (c *codexWriter) turn(t *wire.Turn) {
 				c.pending = m
 			}
 		}
-		c.record("response_item", c.last, it.item)
+		c.record("response_item", it.item)
 		// A result that was put in goes with its call.
 		c.rendered[c.lastFrom] = append(c.rendered[c.lastFrom], it.item)
 		if m := c.last.Message; from >= 0 && m.UserWords() {
-			c.record("event_msg", c.last, object("type", "user_message", "message", m.Text()))
+			c.record("event_msg", object("type", "user_message", "message", m.Text()))
 		}
 	}
 }
@@ -135,7 +137,7 @@ func (c *codexWriter) turnContext(m *message.Message) {
 		return
 	}
 	c.model = m.Model
-	c.record("turn_context", c.last, object(
+	c.record("turn_context", object(
 		"cwd", c.header.Cwd, "approval_policy", "on-request", "sandbox_policy", object("type", "read-only"),
 		"model", m.Model, "summary", "auto",
 	))
@@ -194,7 +196,7 @@ func (c *codexWriter) usage() {
 	c.total.CacheRead += u.CacheRead
 	c.total.Reasoning += u.Reasoning
 	info := object("total_token_usage", codexUsage(&c.total), "last_token_usage", codexUsage(u))
-	c.record("event_msg", c.last, object("type", "token_count", "info", info, "rate_limits", nil))
+	c.record("event_msg", object("type", "token_count", "info", info, "rate_limits", nil))
 }
 
 func codexUsage(u *message.Usage) value {
@@ -248,5 +250,5 @@ func (c *codexWriter) flush() {
 		content := array(object("type", "input_text", "text", text))
 		history = append([]value{object("type", "message", "role", "user", "content", content)}, history...)
 	}
-	c.recordAt("compacted", stamp(b.entry.Time()), object("message", text, "replacement_history", array(history...)))
+	c.recordAt("compacted", b.entry.Time(), object("message", text, "replacement_history", array(history...)))
 }
