@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -239,58 +240,188 @@ func (s *Session) extend(entries []*session.Entry) {
 	}
 }
 
-// prefetchBytes is how much one Prepare reads for the next summary, at most: a request
-// waits for it.
-const prefetchBytes = 256 << 10
+// conflictTries is how often a pass is planned when another program writes to the session
+// meanwhile.
+const conflictTries = 3
 
-// prefetched is how far the messages of a context were read for the next summary.
-type prefetched struct {
-	compaction *session.Entry // of the context
-	searched   int            // items in which checkpoints were looked for
-	until      int            // items before the latest checkpoint
-	warmed     int            // items that are prepared
+// check says whether a pass would be made. It does not compute the answer twice for the
+// same snapshot.
+func (s *Session) check(snap *compact.Snapshot, req compact.Request) (*compact.Plan, error) {
+	req.Checked = s.checked
+	plan, err := compact.Check(snap, req)
+	if err == nil {
+		c := *plan
+		s.checked = &c
+	}
+	return plan, err
 }
 
-// prefetch prepares the next summary at checkpoints, where a task has ended: a later pass
-// finds prepared what came before. That saves time then and changes nothing. It begins
-// when half of the limit is reached, and reads each message once.
-func (s *Session) prefetch(snap *compact.Snapshot) {
-	if snap.Reading.Tokens < snap.Budget.Limit/2 || asksOthers(snap.Policy.Summarizer) {
-		return
+// pass makes a pass if the snapshot asks for one. A policy, if not nil, replaces that of
+// the snapshot. pass returns the snapshot afterwards. On an error nothing was written.
+func (s *Session) pass(ctx context.Context, snap *compact.Snapshot, info Event, policy *compact.Policy, dryRun bool) (*Result, *compact.Snapshot, error) {
+	req := compact.Request{Reason: info.Reason, Policy: policy, Found: s.found}
+	plan, err := s.check(snap, req)
+	if err != nil {
+		return nil, nil, err
 	}
-	items := snap.Context.Items
-	a := &s.ready
-	if a.compaction != snap.Context.Compaction || a.searched > len(items) {
-		*a = prefetched{compaction: snap.Context.Compaction, searched: len(items)}
-	}
-	if from := answerBefore(items, a.searched); from < len(items) {
-		if points := summary.Checkpoints(items[from:], snap.Cwd); len(points) > 0 {
-			a.until = max(a.until, from+points[len(points)-1].After)
+	r := &Result{Plan: plan}
+	if why := s.cfg.declines(snap, plan); plan.Act && why != "" {
+		req.OnlyThinking = true
+		if !plan.OnlyThinking {
+			if r.Plan, err = s.check(snap, req); err != nil {
+				return nil, nil, err
+			}
+		}
+		if !r.Plan.Act {
+			r.Plan, plan.Act, plan.Why = plan, false, why
 		}
 	}
-	a.searched = len(items)
-	to, bytes := a.warmed, 0
-	for to < a.until && bytes < prefetchBytes {
-		bytes += len(items[to].Message.JSON())
-		to++
+	if !r.Plan.Act {
+		if plan.Breaker || info.Reason != compact.Threshold || plan.Why != r.Plan.Why {
+			s.passDeclined(ctx, snap, info, r.Plan)
+		}
+		return r, snap, nil
 	}
-	if to > a.warmed {
-		from := answerBefore(items, a.warmed)
-		s.found.Warm(items[from:to], snap.Cwd, snap.Policy.Instructions)
-		a.warmed = to
+	s.attempts++
+	if dryRun {
+		defer func(n int) { s.attempts = n }(s.attempts - 1)
+	}
+	info.Attempt = s.attempts
+	info = s.passEvent(EventPassStart, snap, info, r.Plan)
+	ended := s.passBegun(ctx, snap, info)
+	err = s.makePass(ctx, snap, r, info, req, dryRun)
+	ended(r, err)
+	if err != nil {
+		var warnings []error
+		info.Err = err
+		s.tellFailed(ctx, info, &warnings)
+		return nil, nil, errors.Join(append([]error{err}, warnings...)...)
+	}
+	snap, err = s.load(ctx)
+	return r, snap, err
+}
+
+// passAgain makes a second pass where the first has left something to do: a hook has
+// closed the open tool loop whose signed reasoning had to stay, or reported usage no
+// longer counts and the estimate is over the limit.
+func (s *Session) passAgain(ctx context.Context, snap *compact.Snapshot, r *Result) (*compact.Snapshot, error) {
+	plan, err := s.check(snap, compact.Request{})
+	if err != nil || !plan.Act {
+		return snap, err
+	}
+	again, snap, err := s.pass(ctx, snap, Event{Reason: plan.Reason}, nil, false)
+	if err != nil {
+		return nil, err
+	}
+	r.Entries = append(r.Entries, again.Entries...)
+	r.Warnings = append(r.Warnings, again.Warnings...)
+	return snap, nil
+}
+
+// makePass makes the pass that r.Plan asks for.
+func (s *Session) makePass(ctx context.Context, snap *compact.Snapshot, r *Result, info Event, req compact.Request, dryRun bool) error {
+	checked := r.Plan
+	policy := snap.Policy
+	if req.Policy != nil {
+		policy = *req.Policy
+	}
+	e := BeforeCompactEvent{Event: info, Reported: snap.LastUsage(), Instructions: policy.Instructions, snap: snap}
+	if s.asks(func(h *Hooks) bool { return h.BeforeCompact != nil }) {
+		// Hooks are not asked about a pass in which nothing can be done.
+		if e.forecast = forecastPass(ctx, snap, req, policy); e.forecast.err == nil && !e.forecast.plan.Act {
+			r.Plan = e.forecast.plan
+			s.attempts--
+			return nil
+		}
+	}
+	d, edits := s.askCompact(ctx, e, policy, &r.Warnings)
+	if d.Cancel {
+		checked.Act, checked.Why = false, "a hook stopped it: "+cmp.Or(d.Why, "it did not say why")
+		return nil
+	}
+	if !dryRun {
+		if err := s.applyEdits(ctx, edits); err != nil {
+			return err
+		}
+	}
+	policy = d.on(s.named(ctx, policy))
+	if d.Summary != "" {
+		policy.Summarizer = &suppliedSummary{SuppliedSummary: SuppliedSummary{Text: d.Summary, By: "hook"}, own: policy.Summarizer, warnings: &r.Warnings}
+	}
+	req.Policy, req.Checked = &policy, s.checked
+	for try := 1; ; try++ {
+		snap, err := s.load(ctx)
+		if err != nil {
+			return err
+		}
+		if r.Plan, err = compact.Make(s.inside(ctx), snap, req); err != nil {
+			return err
+		}
+		if sum := r.Plan.Summary; sum != nil {
+			for _, why := range sum.Rejected {
+				s.warnings = append(s.warnings, fmt.Errorf("summarize: %s", why))
+			}
+		}
+		if !r.Plan.Act || dryRun {
+			return nil
+		}
+		entries, err := compact.Apply(ctx, s.log, r.Plan)
+		if errors.Is(err, session.ErrConflict) && try < conflictTries {
+			if _, err := s.log.Store().Refresh(ctx); err != nil {
+				return err
+			}
+			s.snap = nil
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		r.Entries = ids(entries)
+		s.dirty, s.snap, s.attempts = false, snap.With(entries...), 0
+		info.After, info.Usage = r.Plan.After, usageOf(entries)
+		return s.tellAfter(ctx, info, r)
 	}
 }
 
-// answerBefore returns the answer whose results stand at an item, or the item.
-func answerBefore(items []session.Item, at int) int {
-	for at > 0 && at < len(items) && items[at].Message.ToolCallID != "" {
-		at--
+// usageOf is what the entries of a pass say that it cost, nil for nothing.
+func usageOf(entries []*session.Entry) *message.Usage {
+	for _, e := range entries {
+		if u := e.UsageReport(); u != nil {
+			return u
+		}
 	}
-	return at
+	return nil
 }
 
-// asksOthers reports whether summaries are not made by rules.
-func asksOthers(s summary.Summarizer) bool {
-	_, ours := s.(summary.Deterministic)
-	return s != nil && !ours
+// declines says why a pass that the snapshot asks for is not made, "" where it is. What does
+// not fit is brought into the limit all the same, unless Config.NoAuto forbids it; and
+// reasoning that can't be sent any more is taken out whatever the settings say.
+func (c *Config) declines(s *compact.Snapshot, plan *compact.Plan) string {
+	if !plan.Act || plan.Reason == compact.Manual {
+		return ""
+	}
+	if c.NoAuto && plan.Reason == compact.Threshold {
+		return "compaction by itself is switched off: " + plan.Why
+	}
+	if c.MaxPasses <= 0 || plan.Before.Guarded() > plan.Budget.Limit {
+		return ""
+	}
+	if n := passes(s); n >= c.MaxPasses {
+		return fmt.Sprintf("%d passes were made for the user's last message, and no more are allowed as long as the context fits", n)
+	}
+	return ""
+}
+
+// passes counts the passes since the user's last message that were to make room.
+func passes(s *compact.Snapshot) int {
+	n := 0
+	for _, e := range slices.Backward(s.Path) {
+		if _, ok := e.Pass(); ok && !compact.ThinkingPass(e) {
+			n++
+		}
+		if m, err := e.Message(); err == nil && m.UserWords() {
+			break
+		}
+	}
+	return n
 }

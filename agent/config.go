@@ -123,15 +123,15 @@ type Config struct {
 	Sleep func(ctx context.Context, d time.Duration) error
 }
 
-var errNoGuard = errors.New("Guard is not set, so nothing would decide what the tools may do")
+var errNoGuard = errors.New("setting Guard is not set, so nothing would decide what the tools may do")
 
 func (c Config) withDefaults() (Config, error) {
 	const op = "make an agent"
 	switch {
 	case c.Open == nil:
-		return c, &Error{Op: op, Err: errors.New("Open is not set, so there is no session"), Hint: "set it to a function that calls clew.Open or clew.New"}
+		return c, &Error{Op: op, Err: errors.New("setting Open is not set, so there is no session"), Hint: "set it to a function that calls clew.Open or clew.New"}
 	case c.Model == nil:
-		return c, &Error{Op: op, Err: errors.New("Model is not set, so there is no model to ask"), Hint: "make one with a package below model"}
+		return c, &Error{Op: op, Err: errors.New("setting Model is not set, so there is no model to ask"), Hint: "make one with a package below model"}
 	case c.Guard == nil && len(c.Tools) > 0:
 		return c, &Error{Op: op, Err: errNoGuard, Hint: "make one with permission.New"}
 	}

@@ -316,6 +316,40 @@ func TestCPU(t *testing.T) {
 	}
 }
 
+// TestStartup compares `clew version` with a Go program that does nothing, in turns: the
+// least wall time of many runs of each, with and without cgo.
+func TestStartup(t *testing.T) {
+	wanted(t)
+	dir := t.TempDir()
+	empty := filepath.Join(dir, "empty.go")
+	if err := os.WriteFile(empty, []byte("package main\n\nfunc main() {}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, cgo := range []string{"1", "0"} {
+		build := func(name, pkg string) string {
+			exe := filepath.Join(dir, name+cgo)
+			cmd := exec.Command("go", "build", "-o", exe, pkg)
+			cmd.Env = append(os.Environ(), "CGO_ENABLED="+cgo)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			return exe
+		}
+		nothing, clew := build("empty", empty), build("clew", "../cmd/clew")
+		least := map[string]time.Duration{nothing: time.Hour, clew: time.Hour}
+		for range 100 {
+			for exe := range least {
+				least[exe] = min(least[exe], best(1, func() {
+					if err := exec.Command(exe, "version").Run(); err != nil {
+						t.Fatal(err)
+					}
+				}))
+			}
+		}
+		t.Logf("cgo %s: empty %v, clew version %v: %.1f times", cgo, least[nothing], least[clew], ratio(least[clew], least[nothing]))
+	}
+}
+
 // BenchmarkAppend appends a message, with and without waiting for the disk.
 func BenchmarkAppend(b *testing.B) {
 	for _, noSync := range []bool{true, false} {

@@ -19,7 +19,7 @@ const minAnswers = 4
 // one that is opened again count alike, and most answers change nothing. With all, every
 // answer is learnt from.
 func (s *Setup) counter(m session.Model, path []*session.Entry, all bool) (token.Counter, token.Calibration, int, error) {
-	counter := token.Counter(token.HeuristicFor(m.Provider, m.ID))
+	counter := token.HeuristicFor(m.Provider, m.ID)
 	if s.Counter != nil {
 		counter = s.Counter(m)
 	}

@@ -122,7 +122,6 @@ func (w *work) firstChange() int {
 // changed reports whether a stage has changed anything.
 func (w *work) changed() bool { return w.firstChange() < len(w.parts) }
 
-
 // drafts returns the edits of the messages from item at on with the stage of each, and
 // what is to stand at the end of the context instead of messages that can't be edited.
 func (w *work) drafts(at int) (edits, excerpts []session.Draft, stages []string) {

@@ -64,10 +64,10 @@ func detectLines(head []byte, whole bool) detection {
 		}
 	}
 	d := detection{format: best, why: whys[best], lines: true, single: whole && objects == 1 && broken == 0}
-	switch best {
-	case "":
+	if best == "" {
 		d.why = "its lines are JSON, with members of no known format"
-	case copilotCLI:
+	}
+	if best == copilotCLI {
 		d.format = ""
 	}
 	return d

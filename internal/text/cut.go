@@ -94,7 +94,7 @@ func boundary(s string, i int) bool {
 	// A character begins for certain between two bytes of ASCII.
 	const look = 256
 	from := i - 1
-	for from > 0 && i-from < look && !(ascii(from) && ascii(from-1)) {
+	for from > 0 && i-from < look && (!ascii(from) || !ascii(from-1)) {
 		from--
 	}
 	certain := from == 0 || i-from < look

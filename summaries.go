@@ -1,0 +1,194 @@
+package clew
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/summary"
+)
+
+// suppliedSummary is a summarizer whose text a hook or the caller has written. The engine
+// adds what it vouches for itself: the user's words, pins, files.
+type suppliedSummary struct {
+	SuppliedSummary
+	own      summary.Summarizer // for a text that can't be taken
+	warnings *[]error
+}
+
+// SuppliedSummary is a summary that was made outside a pass: by a person, or before the
+// pass was needed.
+type SuppliedSummary struct {
+	// Text is in the form of a template, or free. The user's quoted words, pins and files
+	// are added to it, in the place of those that it has.
+	Text string
+	// By says who made it. Default: "given".
+	By string
+	// Usage is what it cost, nil for nothing.
+	Usage *message.Usage
+}
+
+// Name implements summary.Summarizer.
+func (g *suppliedSummary) Name() string { return cmp.Or(g.By, "given") }
+
+// Summarize implements summary.Summarizer.
+func (g *suppliedSummary) Summarize(ctx context.Context, in summary.Input) (summary.Output, error) {
+	d, ok := summary.Parse(g.Text)
+	if !ok {
+		d = summary.Document{Earlier: g.Text}
+	}
+	facts, err := summary.Deterministic{}.Summarize(ctx, in)
+	if err != nil {
+		return facts, err
+	}
+	d.Quotes, d.Pins, d.Note = facts.Document.Quotes, facts.Document.Pins, facts.Document.Note
+	d.Files = facts.Document.Files
+	out := summary.Output{
+		Document: d, Text: cmp.Or(in.Template, summary.Structured).Render(d),
+		Coverage: facts.Coverage, Summarizer: g.Name(), Usage: g.Usage,
+	}
+	if out.Tokens = in.Counter.Text(out.Text); out.Tokens <= in.Budget {
+		return out, nil
+	}
+	*g.warnings = append(*g.warnings, fmt.Errorf(
+		"the summary of %s takes %d tokens with the user's words, and %d are for it: it was not taken", g.Name(), out.Tokens, in.Budget))
+	if g.own != nil {
+		return g.own.Summarize(ctx, in)
+	}
+	return facts, nil
+}
+
+// Preparation is what a pass would do if no hook changed it: all that a hook needs to write
+// a summary of its own.
+type Preparation struct {
+	// Plan has the deterministic summary.
+	Plan *compact.Plan
+	// History is what the summary is to be of, TurnPrefix the beginning of a turn
+	// whose rest stays, Kept what stays. All are copies. Without a summary in the plan
+	// they are empty.
+	History, TurnPrefix, Kept []*message.Message
+	// PreviousSummary is the text of the summary that the new one replaces.
+	PreviousSummary string
+	// SummaryBudget is the most that the summary may take, in tokens, the user's
+	// quoted words included.
+	SummaryBudget int64
+	// Ledger has the facts of History and TurnPrefix.
+	Ledger Ledger
+}
+
+// forecast is the pass as it would be without hooks.
+type forecast struct {
+	plan *compact.Plan
+	in   *summary.Input // of its summary; nil for none
+	err  error
+}
+
+// forecastPass works out the pass.
+func forecastPass(ctx context.Context, snap *compact.Snapshot, req compact.Request, policy compact.Policy) *forecast {
+	asked := &askedFor{}
+	policy.Summarizer = asked
+	req.Policy = &policy
+	f := &forecast{}
+	if f.plan, f.err = compact.Make(ctx, snap, req); f.err == nil && f.plan.Summary != nil {
+		f.in = asked.last
+	}
+	return f
+}
+
+// preparation returns it for a hook.
+func (f *forecast) preparation() (*Preparation, error) {
+	if f.err != nil {
+		return nil, f.err
+	}
+	r := Result{Plan: f.plan}
+	p := &Preparation{Plan: r.clone().Plan}
+	if f.in == nil {
+		return p, nil
+	}
+	p.History, p.TurnPrefix, p.Kept = copies(f.in.Items), copies(f.in.Prefix), copies(f.in.Kept)
+	p.PreviousSummary, p.SummaryBudget = previousSummary(f.in), f.in.Budget
+	if f.in.Ledger != nil {
+		p.Ledger = *f.in.Ledger
+	}
+	return p, nil
+}
+
+func previousSummary(in *summary.Input) string {
+	for _, it := range in.Items {
+		if it.Entry.Type == session.TypeCompaction && it.Message.Role == message.RoleCompactionSummary {
+			return it.Message.Summary
+		}
+	}
+	return in.Previous
+}
+
+// askedFor is the deterministic summarizer, which remembers what it was asked last.
+type askedFor struct {
+	summary.Deterministic
+	last *summary.Input
+}
+
+// Summarize implements summary.Summarizer.
+func (a *askedFor) Summarize(ctx context.Context, in summary.Input) (summary.Output, error) {
+	a.last = &in
+	return a.Deterministic.Summarize(ctx, in)
+}
+
+// prefetchBytes is how much one Prepare reads for the next summary, at most: a request
+// waits for it.
+const prefetchBytes = 256 << 10
+
+// prefetched is how far the messages of a context were read for the next summary.
+type prefetched struct {
+	compaction *session.Entry // of the context
+	searched   int            // items in which checkpoints were looked for
+	until      int            // items before the latest checkpoint
+	warmed     int            // items that are prepared
+}
+
+// prefetch prepares the next summary at checkpoints, where a task has ended: a later pass
+// finds prepared what came before. That saves time then and changes nothing. It begins
+// when half of the limit is reached, and reads each message once.
+func (s *Session) prefetch(snap *compact.Snapshot) {
+	if snap.Reading.Tokens < snap.Budget.Limit/2 || asksOthers(snap.Policy.Summarizer) {
+		return
+	}
+	items := snap.Context.Items
+	a := &s.ready
+	if a.compaction != snap.Context.Compaction || a.searched > len(items) {
+		*a = prefetched{compaction: snap.Context.Compaction, searched: len(items)}
+	}
+	if from := answerBefore(items, a.searched); from < len(items) {
+		if points := summary.Checkpoints(items[from:], snap.Cwd); len(points) > 0 {
+			a.until = max(a.until, from+points[len(points)-1].After)
+		}
+	}
+	a.searched = len(items)
+	to, bytes := a.warmed, 0
+	for to < a.until && bytes < prefetchBytes {
+		bytes += len(items[to].Message.JSON())
+		to++
+	}
+	if to > a.warmed {
+		from := answerBefore(items, a.warmed)
+		s.found.Warm(items[from:to], snap.Cwd, snap.Policy.Instructions)
+		a.warmed = to
+	}
+}
+
+// answerBefore returns the answer whose results stand at an item, or the item.
+func answerBefore(items []session.Item, at int) int {
+	for at > 0 && at < len(items) && items[at].Message.ToolCallID != "" {
+		at--
+	}
+	return at
+}
+
+// asksOthers reports whether summaries are not made by rules.
+func asksOthers(s summary.Summarizer) bool {
+	_, ours := s.(summary.Deterministic)
+	return s != nil && !ours
+}
