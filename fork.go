@@ -29,9 +29,9 @@ type ForkOptions struct {
 	// where it is a message of the user, whose text is given back. Default: the
 	// leaf, whatever it is.
 	At string
-	// Settle adds a result for every call that waits for one, which says that the
+	// CloseOpenCalls adds a result for every call that waits for one, which says that the
 	// call was interrupted: what it gives goes to the session that made it.
-	Settle bool
+	CloseOpenCalls bool
 	// Hooks are asked before anything is written, those with BeforeFork.
 	Hooks []Hooks
 	// Clock gives the time of the new session and of what is added to it. Default:
@@ -55,11 +55,11 @@ type Forked struct {
 	// pass did not happen, so the new session ends before it.
 	Before string
 	// Entries counts what was copied, Added what was not in the path: labels and
-	// the name that were given on other branches, and results of Settle.
+	// the name that were given on other branches, and results of CloseOpenCalls.
 	Entries, Added int
-	// Settled counts those results, Output the large output that was copied from
+	// Closed counts those results, Output the large output that was copied from
 	// beside the file to beside the new one.
-	Settled, Output int
+	Closed, Output int
 	// Why says why nothing was written; "" otherwise. Path is empty then.
 	Why string
 	// Warnings are what went wrong beside the point: *HookError.
@@ -231,7 +231,7 @@ func planFork(ctx context.Context, src session.Store, h session.Header, opt Fork
 	if n := len(p.path); n > 0 {
 		p.forked.At = p.path[n-1].id
 	}
-	drafts, err := p.settle(ctx, opt)
+	drafts, err := p.closeOpenCalls(ctx, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -358,9 +358,9 @@ func (p *forkPlan) leavePart(all *forkSource) {
 	}
 }
 
-// settle drafts results for the calls that wait for one.
-func (p *forkPlan) settle(ctx context.Context, opt ForkOptions) ([]session.Draft, error) {
-	if !opt.Settle || p.forked.At == "" {
+// closeOpenCalls drafts results for the calls that wait for one.
+func (p *forkPlan) closeOpenCalls(ctx context.Context, opt ForkOptions) ([]session.Draft, error) {
+	if !opt.CloseOpenCalls || p.forked.At == "" {
 		return nil, nil
 	}
 	c, err := session.ContextAt(ctx, p.src, p.forked.At)
@@ -368,7 +368,7 @@ func (p *forkPlan) settle(ctx context.Context, opt ForkOptions) ([]session.Draft
 		return nil, err
 	}
 	drafts := compact.Interrupted(c.Items, opt.Clock())
-	p.forked.Settled = len(drafts)
+	p.forked.Closed = len(drafts)
 	return drafts, nil
 }
 

@@ -604,7 +604,7 @@ func TestForkedFileIsTheOnePiWasAskedAbout(t *testing.T) {
 }
 
 // pi 93: a turn that is under way in the source is not under way in the fork.
-func TestForkSettles(t *testing.T) {
+func TestForkClosesOpenCalls(t *testing.T) {
 	ctx := context.Background()
 	path := tempFile(t)
 	s, err := clew.Open(ctx, path, fixed(small(200_000)))
@@ -613,9 +613,9 @@ func TestForkSettles(t *testing.T) {
 	}
 	defer s.Close()
 	ids := add(t, s, work("alpha")...)
-	f := fork(t, path, clew.ForkOptions{At: ids[1], Settle: true})
+	f := fork(t, path, clew.ForkOptions{At: ids[1], CloseOpenCalls: true})
 	soundFork(t, s.Log().Store(), f, true)
-	if f.Settled != 2 || f.Added != 2 || f.Leaf == f.At {
+	if f.Closed != 2 || f.Added != 2 || f.Leaf == f.At {
 		t.Errorf("%+v", f)
 	}
 	n, err := clew.Open(ctx, f.Path, small(200_000))
@@ -626,7 +626,7 @@ func TestForkSettles(t *testing.T) {
 	if p := prepare(t, n); strings.Count(shown(p.Messages), "was interrupted") != 2 || strings.Contains(shown(p.Messages), "notes on alpha") {
 		t.Error(shown(p.Messages))
 	}
-	if f := fork(t, path, clew.ForkOptions{Settle: true}); f.Settled != 0 || f.Added != 0 {
+	if f := fork(t, path, clew.ForkOptions{CloseOpenCalls: true}); f.Closed != 0 || f.Added != 0 {
 		t.Errorf("%+v", f)
 	}
 	// Left alone, the calls wait.

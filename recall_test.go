@@ -298,9 +298,9 @@ func TestSearchAfterFivePasses(t *testing.T) {
 	}
 }
 
-// TestSearchOutOfLine: output beside the log is searched and recalled by its hash; what
+// TestSearchSpilled: output beside the log is searched and recalled by its hash; what
 // is lost is said to be searched in part, what was purged to be purged.
-func TestSearchOutOfLine(t *testing.T) {
+func TestSearchSpilled(t *testing.T) {
 	ctx := context.Background()
 	file := tempFile(t)
 	cfg := small(200_000)

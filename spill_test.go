@@ -40,9 +40,9 @@ func outputs(secret string) []*message.Message {
 	}
 }
 
-// TestOutOfLine keeps large output beside the file, small and typed text in it,
+// TestSpill keeps large output beside the file, small and typed text in it,
 // and gives all back as it was.
-func TestOutOfLine(t *testing.T) {
+func TestSpill(t *testing.T) {
 	ctx := context.Background()
 	path := tempFile(t)
 	cfg := fixed(small(200_000))
@@ -163,7 +163,7 @@ type fullStore struct {
 
 func (f fullStore) Put(context.Context, io.Reader) (blob.ID, error) { return blob.ID{}, f.err }
 
-func TestOutOfLineStaysInline(t *testing.T) {
+func TestSpillThatFailsStaysInline(t *testing.T) {
 	mem := new(blob.Memory)
 	denied := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(denied, nil, 0o600); err != nil {
@@ -203,7 +203,7 @@ func TestOutOfLineStaysInline(t *testing.T) {
 	s = newSession(t, cfg)
 	add(t, s, outputs("the needle")...)
 	if !strings.Contains(logged(t, s.Log().Store()), "the needle") {
-		t.Error("OutOfLine -1 did not keep it")
+		t.Error("SpillOver -1 did not keep it")
 	}
 }
 
@@ -217,9 +217,9 @@ func (c cancelling) Put(ctx context.Context, r io.Reader) (blob.ID, error) {
 	return c.Store.Put(ctx, r)
 }
 
-// TestPurgeOutOfLine overwrites a secret in output beside the file, by entry and by
+// TestPurgeSpilled overwrites a secret in output beside the file, by entry and by
 // text, and in nothing else.
-func TestPurgeOutOfLine(t *testing.T) {
+func TestPurgeSpilled(t *testing.T) {
 	ctx := context.Background()
 	const secret = `pass "word" zq47y11`
 	for _, byText := range []bool{false, true} {

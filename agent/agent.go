@@ -55,7 +55,7 @@ type Agent struct {
 	prompt    prompt
 	granted   atomic.Bool // the user has changed what is allowed
 	learnt    map[model.Route]limits
-	unsettled bool // a call may have no result, because that could not be written
+	openCalls bool // a call may have no result, because that could not be written
 
 	prefetch prefetch
 	totals   totals

@@ -10,7 +10,7 @@ import (
 	"github.com/clew-dev/clew/session"
 )
 
-// prepare returns the context to send. What was prepared ahead is used where a pass is
+// prepare returns the context to send. A prefetched summary is used where a pass is
 // due.
 func (a *Agent) prepare(ctx context.Context) (*clew.Prepared, error) {
 	if err := a.ensurePrompt(ctx); err != nil {

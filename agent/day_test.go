@@ -517,7 +517,7 @@ func (d *day) check(strict bool) {
 	}
 	lost, err := clew.VerifySpilled(ctx, f, d.path)
 	if err != nil || len(lost) > 0 {
-		d.t.Errorf("output out of line: %v, %v", lost, err)
+		d.t.Errorf("spilled output: %v, %v", lost, err)
 	}
 	seen := map[string]int{}
 	copies := map[string]bool{}

@@ -107,7 +107,7 @@ func (a *Agent) Fork(ctx context.Context, to, at string) (*clew.Forked, error) {
 	}
 	var f *clew.Forked
 	err := a.do(ctx, "fork", DoingMove, func(ctx context.Context) (err error) {
-		f, err = clew.Fork(ctx, a.cfg.File, to, clew.ForkOptions{At: at, Settle: true, Hooks: a.cfg.Engine.Hooks})
+		f, err = clew.Fork(ctx, a.cfg.File, to, clew.ForkOptions{At: at, CloseOpenCalls: true, Hooks: a.cfg.Engine.Hooks})
 		return err
 	})
 	return f, err
@@ -121,7 +121,7 @@ func (a *Agent) Shell(ctx context.Context, command string, hidden bool) error {
 		return &Error{Op: "run a command", Subject: command, Err: fmt.Errorf("there is no shell here"), Hint: "let the model run it"}
 	}
 	return a.alone(ctx, "run a command", DoingShell, func(ctx context.Context) error {
-		if a.unsettled {
+		if a.openCalls {
 			if err := a.closeOpenCalls(ctx); err != nil {
 				return err
 			}

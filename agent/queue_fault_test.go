@@ -114,9 +114,9 @@ func TestQueueFileThatIsNotOurs(t *testing.T) {
 	}
 }
 
-// TestPumpOfAReceiverThatIsBehind: the pieces that wait are joined, and not into one that
+// TestEventQueueOfAReceiverThatIsBehind: the pieces that wait are joined, and not into one that
 // is copied with each.
-func TestPumpOfAReceiverThatIsBehind(t *testing.T) {
+func TestEventQueueOfAReceiverThatIsBehind(t *testing.T) {
 	t.Parallel()
 	begin, all, longest := make(chan struct{}), 0, 0
 	p := newEventQueue(func(e Event) {

@@ -42,7 +42,7 @@ func (a *Agent) turn(ctx context.Context) {
 func (a *Agent) closeOpenCalls(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	n, err := a.s.CloseOpenCalls(ctx)
-	if a.unsettled = err != nil; a.unsettled {
+	if a.openCalls = err != nil; a.openCalls {
 		return err
 	}
 	var results []Entry
@@ -64,7 +64,7 @@ func (a *Agent) closeOpenCalls(ctx context.Context) error {
 
 // work makes requests and runs calls.
 func (a *Agent) work(ctx context.Context) (Outcome, error) {
-	if a.unsettled {
+	if a.openCalls {
 		if err := a.closeOpenCalls(ctx); err != nil {
 			return OutcomeFailed, err
 		}

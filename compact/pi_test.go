@@ -44,8 +44,8 @@ type piPrepared struct {
 
 type piFileLists struct{ ReadFiles, ModifiedFiles []string }
 
-// piTally counts what a comparison ran on.
-type piTally struct {
+// piCounts counts what a comparison ran on.
+type piCounts struct {
 	files, leaves, cuts, prepared, split, previous, pastInput, texts int
 	moved, forward, nothing, unsplit                                 int // by the guard
 }
@@ -83,20 +83,20 @@ func piCorpus(t *testing.T) string {
 	return dir
 }
 
-func comparePiFiles(t *testing.T, dir string) piTally {
+func comparePiFiles(t *testing.T, dir string) piCounts {
 	files, err := filepath.Glob(filepath.Join(dir, "*.golden.json"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no answers of pi in %s (%v)", dir, err)
 	}
-	var tally piTally
+	var counts piCounts
 	for _, file := range files {
-		comparePiFile(t, file, &tally)
+		comparePiFile(t, file, &counts)
 	}
-	t.Logf("%+v", tally)
-	return tally
+	t.Logf("%+v", counts)
+	return counts
 }
 
-func comparePiFile(t *testing.T, file string, tally *piTally) {
+func comparePiFile(t *testing.T, file string, counts *piCounts) {
 	var golden struct {
 		Leaves []struct {
 			Leaf string
@@ -107,16 +107,16 @@ func comparePiFile(t *testing.T, file string, tally *piTally) {
 	name := strings.TrimSuffix(file, ".golden.json")
 	store := piOpen(t, name+".jsonl")
 	id := piNames(t, store)
-	tally.files++
+	counts.files++
 	for _, leaf := range golden.Leaves {
 		path, err := session.Path(t.Context(), store, id(leaf.Leaf))
 		if err != nil {
 			t.Fatal(err)
 		}
-		tally.leaves++
+		counts.leaves++
 		for _, want := range leaf.Cuts {
 			place := fmt.Sprintf("%s %s %d", filepath.Base(name), leaf.Leaf, want.Keep)
-			diff := comparePi(t, path, want, id, tally)
+			diff := comparePi(t, path, want, id, counts)
 			if _, known := explained[place]; known && diff != "" {
 				delete(explained, place)
 				continue
@@ -128,8 +128,8 @@ func comparePiFile(t *testing.T, file string, tally *piTally) {
 	}
 }
 
-func comparePi(t *testing.T, path []*session.Entry, want piAnswer, id func(string) string, tally *piTally) string {
-	tally.cuts++
+func comparePi(t *testing.T, path []*session.Entry, want piAnswer, id func(string) string, counts *piCounts) string {
+	counts.cuts++
 	cut := findPiCutIn(path, 0, len(path), want.Keep)
 	if raw := (piRaw{cut.FirstKept, cut.TurnStart, cut.SplitTurn}); raw != want.Raw {
 		return fmt.Sprintf("raw cut %+v, pi has %+v", raw, want.Raw)
@@ -149,51 +149,51 @@ func comparePi(t *testing.T, path []*session.Entry, want piAnswer, id func(strin
 	if prep.HasPrevious {
 		hash := piHash(prep.PreviousSummary)
 		got.Prev = &hash
-		tally.previous++
+		counts.previous++
 	}
 	w := *want.Prep
 	w.FirstKept = id(w.FirstKept)
-	tally.text(prep.History, &got.SumSha, &w.SumSha)
-	tally.text(prep.TurnPrefix, &got.PrefixSha, &w.PrefixSha)
+	counts.text(prep.History, &got.SumSha, &w.SumSha)
+	counts.text(prep.TurnPrefix, &got.PrefixSha, &w.PrefixSha)
 	if a, b := piJSON(t, got), piJSON(t, w); a != b {
 		return fmt.Sprintf("\n%s, pi has\n%s", a, b)
 	}
-	tally.prepared++
+	counts.prepared++
 	if got.Split {
-		tally.split++
+		counts.split++
 	}
 	if c := prep.asCut(); c.Kept == 0 {
-		tally.pastInput++
+		counts.pastInput++
 	}
-	tally.guard(t, &prep)
+	counts.guard(t, &prep)
 	return ""
 }
 
 // text takes over the hash of the messages where pi's own words are in them.
-func (tally *piTally) text(items []session.Item, got, want *string) {
+func (counts *piCounts) text(items []session.Item, got, want *string) {
 	text, ok := piSerialized(items)
 	if !ok {
 		*got = *want
 		return
 	}
 	*got = piHash(text)
-	tally.texts++
+	counts.texts++
 }
 
 // guard counts what becomes of pi's cut.
-func (tally *piTally) guard(t *testing.T, prep *piPreparation) {
+func (counts *piCounts) guard(t *testing.T, prep *piPreparation) {
 	cost := token.Chars4().Message
 	cut := prep.asCut()
 	safe := safeCut(prep.context, unitsOf(prep.context.Items, cost), cut, cost)
 	switch {
 	case safe.Summarized == 0:
-		tally.nothing++
+		counts.nothing++
 	case safe.at > cut.at:
-		tally.forward++
+		counts.forward++
 	case safe.at < cut.at:
-		tally.moved++
+		counts.moved++
 	case safe.SplitTurn != cut.SplitTurn:
-		tally.unsplit++
+		counts.unsplit++
 	}
 	checkPair(t, prep.context.Items, safe)
 }

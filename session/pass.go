@@ -22,7 +22,7 @@ type PassInfo struct {
 	Policy json.RawMessage `json:"policy,omitempty"`
 	// Meter is the reading the pass was decided on.
 	Meter json.RawMessage `json:"meter,omitempty"`
-	// Edits says for each edit, in order, which rung made it.
+	// Edits says for each edit, in order, which stage made it.
 	Edits []string `json:"edits,omitempty"`
 }
 

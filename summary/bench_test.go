@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/clew-dev/clew/internal/ledger"
-	"github.com/clew-dev/clew/internal/talk"
+	"github.com/clew-dev/clew/internal/testchat"
 	"github.com/clew-dev/clew/summary"
 )
 
@@ -42,7 +42,7 @@ func BenchmarkParse(b *testing.B) {
 // A tenth of them are quoted by the summary before.
 func BenchmarkTiny(b *testing.B) {
 	for _, n := range []int{1000, 10_000, 100_000} {
-		conv := talk.New()
+		conv := testchat.New()
 		var earlier []summary.Quote
 		for i := range n / 2 {
 			text := fmt.Sprintf("Now look at part %d of the list.", i)

@@ -4,14 +4,14 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/clew-dev/clew/internal/talk"
+	"github.com/clew-dev/clew/internal/testchat"
 	"github.com/clew-dev/clew/summary"
 )
 
 // Where a task ended, the cache looks ahead; the summary that is needed later
 // looks only at what came since.
 func ExampleCache() {
-	conv := talk.New()
+	conv := testchat.New()
 	conv.User("Fix parseEntry in store/log.go.")
 	conv.Call("edit", `{"path":"store/log.go","oldText":"a","newText":"b"}`, "ok")
 	conv.Bash("go test ./store", "ok  \tstore\t0.1s")

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/clew-dev/clew/internal/ledger"
-	"github.com/clew-dev/clew/internal/talk"
+	"github.com/clew-dev/clew/internal/testchat"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/summary"
 )
@@ -51,12 +51,12 @@ func TestCacheChangesNothing(t *testing.T) {
 // The same result may belong to another call: an edit can change what was asked.
 func TestCacheKnowsTheCall(t *testing.T) {
 	rewrite := func(file string) summary.Input {
-		conv := talk.New()
+		conv := testchat.New()
 		conv.User("rewrite one of the files")
 		for _, f := range []string{"a.go", "b.go"} {
-			conv.Call("read", talk.Args("path", f), "func oldReader reads the entries of "+f)
+			conv.Call("read", testchat.Args("path", f), "func oldReader reads the entries of "+f)
 		}
-		conv.Call("write", talk.Args("path", file, "content", "func newReader writes the entries"), "ok")
+		conv.Call("write", testchat.Args("path", file, "content", "func newReader writes the entries"), "ok")
 		return summary.Input{Items: conv.Items(), Budget: 2000}
 	}
 	cache := summary.NewCache()
@@ -88,7 +88,7 @@ func TestCacheFromSeveralGoroutines(t *testing.T) {
 }
 
 func TestCheckpoints(t *testing.T) {
-	conv := talk.New()
+	conv := testchat.New()
 	conv.User("fix the parser")                                          // 1
 	conv.Bash("go test ./...", "--- FAIL: TestA\nFAIL\tx\t0.1s")         // 3
 	conv.Call("edit", `{"path":"a.go","oldText":"","newText":""}`, "ok") // 5

@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/clew-dev/clew/internal/talk"
+	"github.com/clew-dev/clew/internal/testchat"
 	"github.com/clew-dev/clew/summary"
 	"github.com/clew-dev/clew/token"
 )
 
 func ExampleDeterministic() {
-	t := talk.New()
+	t := testchat.New()
 	t.User("Make parseEntry accept empty lines. Never change the file format.")
 	t.Call("edit", `{"path":"session/parse.go","oldText":"a","newText":"b"}`, "ok")
 	t.Bash("go test ./session", "--- FAIL: TestEmpty in parse_test.go\n\nCommand exited with code 1").Failed()

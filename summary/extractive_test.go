@@ -9,7 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/clew-dev/clew/internal/talk"
+	"github.com/clew-dev/clew/internal/testchat"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 )
@@ -38,7 +38,7 @@ func TestStatementsStandInTheConversation(t *testing.T) {
 		say := func() string {
 			return fmt.Sprintf(says[r.IntN(len(says))], things[r.IntN(len(things))], things[r.IntN(len(things))])
 		}
-		conv := talk.New()
+		conv := testchat.New()
 		conv.User(say())
 		for range 40 {
 			file := fmt.Sprintf("dir%d/file_%d.go", r.IntN(3), r.IntN(9))
@@ -48,17 +48,17 @@ func TestStatementsStandInTheConversation(t *testing.T) {
 			case 1:
 				conv.Say(say() + "\n\n```go\nfunc Load" + fmt.Sprint("X", r.IntN(9)) + "(id string) error { return parseEntry(id) }\n```\n" + say())
 			case 2:
-				conv.SayCall(say(), "edit", talk.Args("path", "/w/p/"+file, "oldText", say(), "newText", say()), "ok")
+				conv.SayCall(say(), "edit", testchat.Args("path", "/w/p/"+file, "oldText", say(), "newText", say()), "ok")
 			case 3:
 				conv.Bash("cd /w/p && go test ./dir1 2>&1 | tail", "--- FAIL: TestOne (0.1s)\n    x_test.go:12: "+say()+"\nFAIL")
 			case 4:
 				conv.Bash("git commit -m x", "[main 1507f8b] "+say())
 			case 5:
-				conv.Call("read", talk.Args("path", file), "12\t"+say()+"\n13\tconst readSession = "+fmt.Sprint(r.IntN(1e6)))
+				conv.Call("read", testchat.Args("path", file), "12\t"+say()+"\n13\tconst readSession = "+fmt.Sprint(r.IntN(1e6)))
 			case 6:
 				conv.Bash("cat > "+file+" <<'EOF'\n"+say()+"\nEOF", "")
 			default:
-				conv.Call("deploy", talk.Args("note", say()), "Error: "+say()).Failed()
+				conv.Call("deploy", testchat.Args("note", say()), "Error: "+say()).Failed()
 			}
 		}
 		items := conv.Items()

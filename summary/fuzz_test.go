@@ -5,7 +5,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/clew-dev/clew/internal/talk"
+	"github.com/clew-dev/clew/internal/testchat"
 	"github.com/clew-dev/clew/summary"
 )
 
@@ -20,7 +20,7 @@ func FuzzDeterministic(f *testing.F) {
 		if budget < 1 || budget > 1<<40 || !utf8.ValidString(user) || !utf8.ValidString(answer) {
 			return
 		}
-		conv := talk.New()
+		conv := testchat.New()
 		conv.User(user)
 		conv.Bash("go test ./...", result).Failed()
 		conv.Say(answer)

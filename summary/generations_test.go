@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/clew-dev/clew/internal/ledger"
-	"github.com/clew-dev/clew/internal/talk"
+	"github.com/clew-dev/clew/internal/testchat"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/summary"
@@ -45,7 +45,7 @@ func TestTenGenerations(t *testing.T) {
 			var before *session.Item
 			var out summary.Output
 			for generation := range 10 {
-				conv := talk.New()
+				conv := testchat.New()
 				conv.Tag = fmt.Sprintf("%02d", generation)
 				if generation == 0 {
 					conv.User("Build the importer in import/run.go with " + secret + ". " + strings.Join(rules, " "))
@@ -55,7 +55,7 @@ func TestTenGenerations(t *testing.T) {
 					conv.Call("TodoWrite", `{"todos":[{"content":"check the importer twice","status":"pending"},{"content":"lexer","status":"completed"}]}`, "ok")
 				}
 				items := append(conv.Items(), filler(r, 25, fmt.Sprintf("f%02d", generation))...)
-				last := talk.New()
+				last := testchat.New()
 				last.Tag = fmt.Sprintf("l%02d", generation)
 				last.User(fmt.Sprintf("now do step %d of parseEntry", generation))
 				items = append(items, last.Items()...)
@@ -98,15 +98,15 @@ func TestTenGenerations(t *testing.T) {
 
 // filler is work without rules, todos and requests.
 func filler(r *rand.Rand, n int, tag string) []session.Item {
-	conv := talk.New()
+	conv := testchat.New()
 	conv.Tag = tag
 	for i := range n {
 		f := fmt.Sprintf("pkg%d/file%d.go", r.IntN(9), r.IntN(40))
 		switch r.IntN(4) {
 		case 0:
-			conv.SayCall("Now "+sentence(r), "edit", talk.Args("path", f, "oldText", sentence(r), "newText", "func "+sentence(r)), "ok")
+			conv.SayCall("Now "+sentence(r), "edit", testchat.Args("path", f, "oldText", sentence(r), "newText", "func "+sentence(r)), "ok")
 		case 1:
-			conv.Call("read", talk.Args("path", f), paragraph(r, 30))
+			conv.Call("read", testchat.Args("path", f), paragraph(r, 30))
 		case 2:
 			conv.Bash("go test ./"+f, "ok")
 		default:

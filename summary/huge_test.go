@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clew-dev/clew/internal/talk"
+	"github.com/clew-dev/clew/internal/testchat"
 	"github.com/clew-dev/clew/summary"
 )
 
@@ -25,12 +25,12 @@ func TestHugeMessages(t *testing.T) {
 		"base64": string(data), "one line": line, "brackets": brackets, "chinese": strings.Repeat("很长的一行", size/15), "colons": strings.Repeat("token:='", size/8),
 		"ticks": strings.Repeat("`", size), "newlines": strings.Repeat("\n", size), "dashes": strings.Repeat("-----BEGIN ", size/11),
 	} {
-		conv := talk.New()
+		conv := testchat.New()
 		conv.User("Fix parseEntry in store/log.go. Never push.")
 		conv.User(huge)
 		conv.Say(huge)
 		conv.Bash("cat "+huge[:1000], huge)
-		conv.Call("write", talk.Args("path", "store/log.go", "content", huge), huge)
+		conv.Call("write", testchat.Args("path", "store/log.go", "content", huge), huge)
 		conv.Say("I fixed parseEntry in store/log.go because readSession needs it.")
 		conv.User("go on")
 		out := summarize(t, summary.Input{Items: conv.Items(), Budget: 2000, ClipLast: true})

@@ -14,7 +14,7 @@ import (
 
 	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/internal/sessiongen"
-	"github.com/clew-dev/clew/internal/talk"
+	"github.com/clew-dev/clew/internal/testchat"
 	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
@@ -80,8 +80,8 @@ func hostile(r *rand.Rand) string {
 }
 
 // chat draws a conversation of n steps.
-func chat(r *rand.Rand, n int, tag ...string) *talk.Talk {
-	t := talk.New()
+func chat(r *rand.Rand, n int, tag ...string) *testchat.Chat {
+	t := testchat.New()
 	t.Tag = strings.Join(append(tag, t.Tag), "")
 	t.User("First of all: " + paragraph(r, 3))
 	for range n {
@@ -94,11 +94,11 @@ func chat(r *rand.Rand, n int, tag ...string) *talk.Talk {
 		case 2:
 			t.Say(paragraph(r, 6))
 		case 3:
-			t.SayCall(sentence(r), "edit", talk.Args("path", f, "oldText", sentence(r), "newText", "func "+sentence(r)), "Successfully replaced")
+			t.SayCall(sentence(r), "edit", testchat.Args("path", f, "oldText", sentence(r), "newText", "func "+sentence(r)), "Successfully replaced")
 		case 4:
-			t.Call("edit", talk.Args("path", f, "oldText", "x", "newText", "y"), "Could not find the exact text").Failed()
+			t.Call("edit", testchat.Args("path", f, "oldText", "x", "newText", "y"), "Could not find the exact text").Failed()
 		case 5:
-			t.Call("write", talk.Args("path", f, "content", paragraph(r, 20)), "ok")
+			t.Call("write", testchat.Args("path", f, "content", paragraph(r, 20)), "ok")
 		case 6:
 			t.Bash("cd "+cwd+" && go test ./... 2>&1 | tail", "--- FAIL: TestOne\n"+hostile(r))
 		case 7:
@@ -106,7 +106,7 @@ func chat(r *rand.Rand, n int, tag ...string) *talk.Talk {
 		case 8:
 			t.Bash("git commit -m x", fmt.Sprintf("[main %07x] %s", 0xabc1230+r.IntN(99), sentence(r)))
 		case 9:
-			t.Call("read", talk.Args("path", f), paragraph(r, 80))
+			t.Call("read", testchat.Args("path", f), paragraph(r, 80))
 		case 10:
 			t.Call("TodoWrite", `{"todos":[{"content":"write session/store.go","status":"completed"},{"content":"test token/meter.go","status":"in_progress"},{"content":"ship it","status":"pending"}]}`, "ok")
 		default:
@@ -253,9 +253,9 @@ func TestNothingIsInvented(t *testing.T) {
 func TestHostileTextStaysWhereItIs(t *testing.T) {
 	for seed := range cases(40) {
 		r := rand.New(rand.NewPCG(seed, 6))
-		conv := talk.New()
+		conv := testchat.New()
 		conv.User("Fix parseEntry in session/store.go. You must never push.")
-		conv.SayCall("I look at session/store.go and parseEntry.", "read", talk.Args("path", "session/store.go"), hostile(r))
+		conv.SayCall("I look at session/store.go and parseEntry.", "read", testchat.Args("path", "session/store.go"), hostile(r))
 		conv.Bash("go test ./...", hostile(r)+"\n--- FAIL: TestOne (0.1s) in parseEntry\n\nCommand exited with code 1").Failed()
 		conv.Say("parseEntry in session/store.go is broken.\n" + hostile(r))
 		out := summarize(t, summary.Input{Items: conv.Items(), Cwd: cwd, Budget: 2000})

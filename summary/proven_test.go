@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clew-dev/clew/internal/talk"
+	"github.com/clew-dev/clew/internal/testchat"
 	"github.com/clew-dev/clew/summary"
 )
 
@@ -12,29 +12,29 @@ import (
 // a command that had failed bears it out, and going on where nothing does.
 func TestWhatPassesIsDone(t *testing.T) {
 	const says = "check.sh passes now: 288 needed, 0 missing."
-	failed := func(c *talk.Talk) {
+	failed := func(c *testchat.Chat) {
 		c.Bash("sh check.sh", "FAIL  needs cinamon\n\nCommand exited with code 1").Failed()
 	}
-	mended := func(c *talk.Talk) {
+	mended := func(c *testchat.Chat) {
 		c.Call("edit", `{"path":"recipes/mains.txt","oldText":"cinamon","newText":"cinnamon"}`, "Successfully replaced text")
 	}
-	passed := func(c *talk.Talk) { c.Bash("sh check.sh", "ok: 288 needed, 0 missing") }
+	passed := func(c *testchat.Chat) { c.Bash("sh check.sh", "ok: 288 needed, 0 missing") }
 	for _, tc := range []struct {
 		name  string
-		turns []func(c *talk.Talk)
+		turns []func(c *testchat.Chat)
 		end   string
 		done  bool
 	}{
-		{"mended", []func(c *talk.Talk){failed, mended, passed}, says, true},
-		{"failed no less", []func(c *talk.Talk){failed, mended}, says, false},
-		{"never failed", []func(c *talk.Talk){mended, passed}, says, false},
-		{"passed, then failed", []func(c *talk.Talk){failed, passed, failed}, says, false},
-		{"without an edit", []func(c *talk.Talk){failed, passed}, says, true},
-		{"in part", []func(c *talk.Talk){failed, mended, passed}, "check.sh passes now, but recipes/sweets.txt is still to be read.", false},
-		{"earlier turn", []func(c *talk.Talk){failed, mended, passed, func(c *talk.Talk) { c.User("and what is in pantry.txt?") }}, "pantry.txt has what works and what passes for food.", false},
-		{"goes on", []func(c *talk.Talk){failed, mended, passed, func(c *talk.Talk) { c.Say(says) }, func(c *talk.Talk) { c.Bash("ls", "a") }}, "", false},
+		{"mended", []func(c *testchat.Chat){failed, mended, passed}, says, true},
+		{"failed no less", []func(c *testchat.Chat){failed, mended}, says, false},
+		{"never failed", []func(c *testchat.Chat){mended, passed}, says, false},
+		{"passed, then failed", []func(c *testchat.Chat){failed, passed, failed}, says, false},
+		{"without an edit", []func(c *testchat.Chat){failed, passed}, says, true},
+		{"in part", []func(c *testchat.Chat){failed, mended, passed}, "check.sh passes now, but recipes/sweets.txt is still to be read.", false},
+		{"earlier turn", []func(c *testchat.Chat){failed, mended, passed, func(c *testchat.Chat) { c.User("and what is in pantry.txt?") }}, "pantry.txt has what works and what passes for food.", false},
+		{"goes on", []func(c *testchat.Chat){failed, mended, passed, func(c *testchat.Chat) { c.Say(says) }, func(c *testchat.Chat) { c.Bash("ls", "a") }}, "", false},
 	} {
-		conv := talk.New()
+		conv := testchat.New()
 		conv.User("Find out why check.sh fails.")
 		for _, turn := range tc.turns {
 			turn(conv)

@@ -6,14 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clew-dev/clew/internal/talk"
+	"github.com/clew-dev/clew/internal/testchat"
 	"github.com/clew-dev/clew/summary"
 )
 
 // Of messages that are too long, what binds stands first, then the user's other
 // sentences, and what is pasted last.
 func TestLongMessages(t *testing.T) {
-	conv := talk.New()
+	conv := testchat.New()
 	var plan strings.Builder
 	for i := range 40 {
 		fmt.Fprintf(&plan, "Step %d is about part number %d of the importer and its tests. ", i, i)
@@ -52,7 +52,7 @@ func TestQuotesAddUp(t *testing.T) {
 	shortened := 0
 	for seed := range cases(30) {
 		r := rand.New(rand.NewPCG(seed, 51))
-		conv := talk.New()
+		conv := testchat.New()
 		said := map[string]string{}
 		for range 1 + r.IntN(6) {
 			m := paragraph(r, 1+r.IntN(40))
@@ -104,7 +104,7 @@ func TestLanguages(t *testing.T) {
 		{"Arregla el analizador de lib/parse.go, no lee los ajustes y es un problema para el equipo.", "Primera petición: ", "Petición actual: "},
 		{"Почини парсер в lib/parse.go, он не читает настройки.", "Первая просьба: ", "Текущая просьба: "},
 	} {
-		conv := talk.New()
+		conv := testchat.New()
 		conv.User(c.request)
 		conv.Say("parseEntry in lib/parse.go is the place.")
 		conv.User(c.request + " 2.0.1")
@@ -115,7 +115,7 @@ func TestLanguages(t *testing.T) {
 			continue
 		}
 		// The next summary is in English, and knows the first request all the same.
-		next := talk.New()
+		next := testchat.New()
 		next.Tag = "n"
 		for range 3 {
 			next.User("And now please write the documentation of the parser, it is what we need for the release.")
@@ -130,20 +130,20 @@ func TestLanguages(t *testing.T) {
 }
 
 func TestProfiles(t *testing.T) {
-	research := talk.New()
+	research := testchat.New()
 	research.User("Find out how the three libraries store their indexes.")
 	for i := range 6 {
-		research.Call("webfetch", talk.Args("url", fmt.Sprintf("https://example.org/doc/%d", i)), "The library stores index_pages in blocks, see indexWriter.")
+		research.Call("webfetch", testchat.Args("url", fmt.Sprintf("https://example.org/doc/%d", i)), "The library stores index_pages in blocks, see indexWriter.")
 		research.Say("The library stores index_pages in blocks because of indexWriter.")
 	}
-	chat := talk.New()
+	chat := testchat.New()
 	for range 6 {
 		chat.User("What do you think of the plan for the summer?")
 		chat.Say("I think that it is a good plan.")
 	}
 	for _, c := range []struct {
 		name string
-		talk *talk.Talk
+		talk *testchat.Chat
 		want *summary.Profile
 	}{{"coding", coding(), summary.Coding}, {"research", research, summary.Research}, {"chat", chat, summary.Chat}} {
 		in := summary.Input{Items: c.talk.Items(), Cwd: cwd, Budget: 500}
@@ -158,7 +158,7 @@ func TestProfiles(t *testing.T) {
 // A secret does not come through by way of an earlier summary either.
 func TestSecretsInEarlierSummaries(t *testing.T) {
 	secret := "ghp_" + "9fK2mQ7xT4vB1nR8" + "wZ3cY6pL5sD0"
-	conv := talk.New()
+	conv := testchat.New()
 	conv.User("go on with parseEntry")
 	for _, before := range []string{
 		"We pushed with " + secret + " to example.org and fixed parseEntry.",
@@ -178,10 +178,10 @@ func TestSecretsInEarlierSummaries(t *testing.T) {
 
 // The research profile gives what is said more room against code than the coding profile.
 func TestResearchKeepsFindings(t *testing.T) {
-	conv := talk.New()
+	conv := testchat.New()
 	conv.User("Compare the stores.")
 	for i := range 60 {
-		conv.Call("write", talk.Args("path", fmt.Sprintf("lib/store%d.go", i), "content", fmt.Sprintf("func openStore%d reads header_%d of the store", i, i)), "ok")
+		conv.Call("write", testchat.Args("path", fmt.Sprintf("lib/store%d.go", i), "content", fmt.Sprintf("func openStore%d reads header_%d of the store", i, i)), "ok")
 		word := func(k int) string { // no two alike, or they would be taken for the same said twice
 			return string([]byte{"bdfgklmnprst"[k%12], "aeiou"[k%5], "bdfgklmnprst"[k/12%12], "aeiou"[k/5%5], "bdfgklmnprst"[k/7%12]})
 		}

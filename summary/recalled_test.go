@@ -6,14 +6,14 @@ import (
 
 	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/internal/recall"
-	"github.com/clew-dev/clew/internal/talk"
+	"github.com/clew-dev/clew/internal/testchat"
 	"github.com/clew-dev/clew/summary"
 )
 
 // TestRecalledIsNoNews: what the tool recall has brought does not come into a summary as if it
 // had been said now, under whatever name the tool was offered.
 func TestRecalledIsNoNews(t *testing.T) {
-	conv := talk.New()
+	conv := testchat.New()
 	conv.User("Why did the build of `pkg/zulu` break last week?")
 	hits := recall.ResultLine("search: 2 found; give an id to read the whole") +
 		"#1a2b3c4d result of bash, turn 3, at character 0 of 900\n  FAIL pkg/xray/quebec.go:17: undefined: WhiskeyTango\n" +
@@ -36,7 +36,7 @@ func TestRecalledIsNoNews(t *testing.T) {
 		}
 	}
 	// An output that only looks like one, of another tool, is output.
-	other := talk.New()
+	other := testchat.New()
 	other.User("what does the log say?")
 	other.Call("read", `{"path":"app.log"}`, recall.ResultLine("x")+"the kiloProcess() of juliett.go gave up after nine attempts\n")
 	if out := summarize(t, summary.Input{Items: other.Items(), Cwd: cwd, Budget: 4000}); !strings.Contains(out.Text, "kiloProcess") {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/clew-dev/clew/internal/talk"
+	"github.com/clew-dev/clew/internal/testchat"
 	"github.com/clew-dev/clew/token"
 )
 
@@ -27,7 +27,7 @@ func TestTablesOfIDs(t *testing.T) {
 		for i, food := range foods {
 			fmt.Fprintf(&table, row+"\n", food, i, food, foods[(i*7+3)%len(foods)], i*3)
 		}
-		conv := talk.New()
+		conv := testchat.New()
 		conv.User("Why is there no saffron?")
 		conv.Call("read", `{"path":"pantry.txt"}`, table.String())
 		conv.Bash("sh list.sh", table.String())

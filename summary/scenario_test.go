@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/clew-dev/clew/internal/ledger"
-	"github.com/clew-dev/clew/internal/talk"
+	"github.com/clew-dev/clew/internal/testchat"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/summary"
@@ -40,8 +40,8 @@ func golden(t *testing.T, name, got string) {
 
 // coding is a session with a failed test that is fixed, one that still fails, a
 // change of the user's mind and a plan.
-func coding() *talk.Talk {
-	t := talk.New()
+func coding() *testchat.Chat {
+	t := testchat.New()
 	t.User("Add a cache to the session store in store/session.go. You must never change the file format. Use an LRU cache with 100 entries for loaded sessions.")
 	t.SayCall("I'll look at the store first.", "read", `{"path":"/home/user/project/store/session.go"}`,
 		"package store\n\n// SessionStore loads sessions from disk.\ntype SessionStore struct {\n\tdir string\n}\n\nfunc (s *SessionStore) Load(id string) (*Session, error) {\n\treturn readSession(s.dir, id)\n}")
@@ -75,7 +75,7 @@ func TestCodingSession(t *testing.T) {
 }
 
 func TestChineseSession(t *testing.T) {
-	conv := talk.New()
+	conv := testchat.New()
 	conv.User("请在 auth/login.go 里加上用户登录功能。必须用 bcrypt，不要改数据库表结构。")
 	conv.SayCall("先看看现在的代码。", "read", `{"path":"auth/login.go"}`, "package auth\n\n// Login 检查用户名和密码。\nfunc Login(name, password string) error {\n\treturn errNotImplemented\n}")
 	conv.SayCall("决定用 checkPassword 而不是直接比较字符串，因为密码是哈希过的。", "edit", `{"path":"auth/login.go","oldText":"errNotImplemented","newText":"checkPassword(name, password)"}`, "ok")
@@ -87,7 +87,7 @@ func TestChineseSession(t *testing.T) {
 }
 
 func TestPreviousSummaries(t *testing.T) {
-	conv := talk.New()
+	conv := testchat.New()
 	conv.User("now add a --verbose flag to cmd/main.go")
 	conv.Call("edit", `{"path":"cmd/main.go","oldText":"","newText":""}`, "ok")
 	text := func(summary, details string) summaryOutput {
@@ -149,7 +149,7 @@ func (o summaryOutput) hasNot(t *testing.T, part string) {
 }
 
 func TestBlockedIsForgottenWhenTheCheckPasses(t *testing.T) {
-	conv := talk.New()
+	conv := testchat.New()
 	conv.User("make it green")
 	conv.Bash("go test ./...", "--- FAIL: TestOne in store_test.go\n\nCommand exited with code 1").Failed()
 	first := ledger.Read(conv.Items(), ledger.Options{})
@@ -161,7 +161,7 @@ func TestBlockedIsForgottenWhenTheCheckPasses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	next := talk.New()
+	next := testchat.New()
 	next.Tag = "n"
 	next.Bash("go test ./...", "ok")
 	items := append([]session.Item{{Message: &message.Message{
@@ -183,7 +183,7 @@ func TestReplacedConstraints(t *testing.T) {
 		{"Always use tabs for indentation.", "Don't push to the main branch without asking.", false},
 		{"You must keep the public API of package store stable.", "You must also keep the file format stable.", false},
 	} {
-		conv := talk.New()
+		conv := testchat.New()
 		conv.User(c.first)
 		conv.Say("Understood, that is how it will be.")
 		conv.User(c.second)
@@ -200,7 +200,7 @@ func TestReplacedConstraints(t *testing.T) {
 }
 
 func TestQuotesWithinTheirBudget(t *testing.T) {
-	conv := talk.New()
+	conv := testchat.New()
 	long := strings.Repeat("A long explanation of what is wanted here. ", 40)
 	var said []string
 	for i := range 30 {
@@ -231,7 +231,7 @@ func TestQuotesWithinTheirBudget(t *testing.T) {
 }
 
 func TestClipLast(t *testing.T) {
-	conv := talk.New()
+	conv := testchat.New()
 	conv.User("Build the importer in import/run.go")
 	huge := "BEGIN " + strings.Repeat("很长的日志 log line with words\n", 3000) + " END"
 	conv.User(huge)
@@ -256,7 +256,7 @@ func TestClipLast(t *testing.T) {
 }
 
 func TestPinsAndEarlierMessages(t *testing.T) {
-	conv := talk.New()
+	conv := testchat.New()
 	conv.User("second request")
 	out := summarize(t, summary.Input{
 		Items: conv.Items(), Budget: 600,
@@ -273,7 +273,7 @@ func TestPinsAndEarlierMessages(t *testing.T) {
 }
 
 func TestInstructionsDrawAttention(t *testing.T) {
-	conv := talk.New()
+	conv := testchat.New()
 	conv.User("look around")
 	conv.Call("read", `{"path":"db.txt"}`, "The schema of table_users has columns created_at and deleted_at.")
 	for range 3 {
@@ -301,7 +301,7 @@ func TestCancelled(t *testing.T) {
 }
 
 func TestHandles(t *testing.T) {
-	conv := talk.New()
+	conv := testchat.New()
 	conv.Tag = "019f5cfd-b7ac-75c0" // ids made from the time begin alike
 	conv.User("one request about store/a.go")
 	conv.Say("Fixed parseEntry in store/a.go because of readSession.")
@@ -339,7 +339,7 @@ func TestErrors(t *testing.T) {
 
 func TestWhatIsKeptIsStillGoingOn(t *testing.T) {
 	items := coding().Items()
-	next := talk.New()
+	next := testchat.New()
 	next.Tag = "k"
 	next.User("now write the release notes for v2")
 	out := summarize(t, summary.Input{Items: items[:len(items)-1], Kept: next.Items(), Cwd: cwd, Budget: 1400})

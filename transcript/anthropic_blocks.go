@@ -3,6 +3,7 @@ package transcript
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/clew-dev/clew/message"
@@ -44,7 +45,16 @@ func (b *builder) arguments(v value, line int, id string) json.RawMessage {
 	return json.RawMessage(append(append([]byte(`{"input":`), v...), '}'))
 }
 
-// textArguments is arguments for APIs that spell them as a string.
+// callArguments is arguments for APIs that spell them as a string, and programs that
+// take that for an object.
+func (b *builder) callArguments(v value, line int, id string) json.RawMessage {
+	if v.isString() {
+		return b.textArguments(v.str(), line, id)
+	}
+	return b.arguments(v, line, id)
+}
+
+// textArguments is arguments for a text that is to be an object.
 func (b *builder) textArguments(s string, line int, id string) json.RawMessage {
 	if v := scanned(s); v.isObject() {
 		return json.RawMessage(v)
@@ -126,22 +136,19 @@ func (b *builder) anthropicResult(v value, line int) (id string, blocks []messag
 	return v.str("tool_use_id"), blocks, v.bool("is_error")
 }
 
+var anthropicStops = map[string]message.StopReason{
+	"end_turn": message.StopEnd, "stop_sequence": message.StopEnd, "stop": message.StopEnd,
+	"max_tokens": message.StopLength, "model_context_window_exceeded": message.StopLength,
+	"tool_use": message.StopToolUse, "pause_turn": message.StopDeferred,
+}
+
 // anthropicStop maps a stop reason; without one it follows from the content.
 func anthropicStop(reason string, blocks []message.Block) message.StopReason {
-	switch reason {
-	case "end_turn", "stop_sequence", "stop":
-		return message.StopEnd
-	case "max_tokens", "model_context_window_exceeded":
-		return message.StopLength
-	case "tool_use":
-		return message.StopToolUse
-	case "pause_turn":
-		return message.StopDeferred
+	if stop := anthropicStops[reason]; stop != "" {
+		return stop
 	}
-	for i := range blocks {
-		if blocks[i].Type == message.BlockToolCall {
-			return message.StopToolUse
-		}
+	if slices.ContainsFunc(blocks, func(b message.Block) bool { return b.Type == message.BlockToolCall }) {
+		return message.StopToolUse
 	}
 	return message.StopEnd
 }

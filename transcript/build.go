@@ -23,8 +23,8 @@ type node struct {
 	line   int
 
 	msg     *message.Message
-	draft   func(*node) session.Draft // for what is no message
-	raw     *session.Entry            // read as it stands: pi's own
+	draft   func() session.Draft // for what is no message
+	raw     *session.Entry       // read as it stands: pi's own
 	copyOf  *node
 	rewrite *Rewrite
 
@@ -55,7 +55,7 @@ type builder struct {
 }
 
 func newBuilder(t *Transcript, opt ReadOptions) *builder {
-	return &builder{t: t, opt: opt, names: map[string]string{}, used: map[string]bool{}}
+	return &builder{t: t, opt: opt, names: map[string]string{}, callIDs: map[string]string{}, used: map[string]bool{}}
 }
 
 func (b *builder) note(c Class, kind string, line int, example, what string) {
@@ -78,12 +78,19 @@ func (b *builder) say(m *message.Message, at time.Time, line int, key string) *n
 	if !at.IsZero() {
 		m.Timestamp = at.UnixMilli()
 	}
-	for i := range m.Content {
-		if c := &m.Content[i]; c.Type == message.BlockToolCall {
-			b.names[c.ID] = c.Name
+	b.nameCalls(m.Content)
+	return b.add(b.tip, &node{msg: m, at: at, line: line, key: key})
+}
+
+// nameCalls remembers the tools of the calls among blocks and reports whether there
+// are any.
+func (b *builder) nameCalls(blocks []message.Block) (calls bool) {
+	for i := range blocks {
+		if c := &blocks[i]; c.Type == message.BlockToolCall {
+			b.names[c.ID], calls = c.Name, true
 		}
 	}
-	return b.add(b.tip, &node{msg: m, at: at, line: line, key: key})
+	return calls
 }
 
 func (b *builder) user(origin message.Origin, blocks []message.Block, at time.Time, line int, key string) *node {
@@ -113,6 +120,11 @@ func (b *builder) words(blocks []message.Block, whose func(message.Block) messag
 
 func (b *builder) userText(origin message.Origin, text string, at time.Time, line int, key string) *node {
 	return b.user(origin, []message.Block{message.TextBlock(text)}, at, line, key)
+}
+
+// textOf returns what blocks say.
+func textOf(blocks []message.Block) string {
+	return (&message.Message{Role: message.RoleUser, Content: blocks}).Text()
 }
 
 func (b *builder) system(text string, at time.Time, line int, key string) {
@@ -146,7 +158,7 @@ func (b *builder) compaction(rw Rewrite, first *node, details []byte, at time.Ti
 	sys := b.systemBefore(b.tip)
 	return b.add(b.tip, &node{
 		at: at, line: rw.Line, key: key, rewrite: &rw,
-		draft: func(*node) session.Draft {
+		draft: func() session.Draft {
 			var clew, all jsonx.Object
 			if len(details) > len("{}") {
 				all.Raw("source", details)
@@ -190,7 +202,7 @@ func (b *builder) systemBefore(n *node) *message.Message {
 
 // edit adds an edit that replaces the content of a node, or takes it out.
 func (b *builder) edit(target *node, text string, omit bool, at time.Time, line int, key string) *node {
-	return b.add(b.tip, &node{at: at, line: line, key: key, draft: func(*node) session.Draft {
+	return b.add(b.tip, &node{at: at, line: line, key: key, draft: func() session.Draft {
 		e := session.ContextEdit{TargetID: target.id, Omit: omit}
 		if !omit {
 			e.Content = message.EncodeBlocks([]message.Block{message.TextBlock(text)})
@@ -241,6 +253,7 @@ func (b *builder) finish() error {
 		return fmt.Errorf("%w: it looks like %s", ErrEmpty, b.t.Format)
 	}
 	b.nameIt()
+	b.leaf()
 	b.header()
 	b.identify()
 	ctx := context.Background()
@@ -262,8 +275,6 @@ func (b *builder) finish() error {
 		b.t.Entries = append(b.t.Entries, e)
 		b.t.Lines = append(b.t.Lines, n.line)
 	}
-	leaf := b.tip
-	b.tip = nil
 	for _, n := range b.nodes {
 		if n.raw != nil {
 			place(n.raw, n)
@@ -277,7 +288,7 @@ func (b *builder) finish() error {
 		if n.msg != nil {
 			draft = session.Message(n.msg)
 		} else {
-			draft = n.draft(n)
+			draft = n.draft()
 		}
 		parent := ""
 		if n.parent != nil {
@@ -289,36 +300,14 @@ func (b *builder) finish() error {
 		}
 		e := entries[0]
 		if n.copyOf != nil {
-			if e, err = session.ParseEntry(jsonx.Set(e.Raw(), "clew", copyMark(n.copyOf.id))); err != nil {
+			if e, err = session.ParseEntry(jsonx.Set(e.Raw(), "clew", object("copyOf", n.copyOf.id))); err != nil {
 				return err
 			}
 		}
 		place(e, n)
 	}
-	if n := len(b.nodes); leaf != nil && leaf != b.nodes[n-1] && leaf.raw == nil {
-		id, at = b.freshID("leaf"), last
-		entries, err := log.Append(ctx, session.NewCustom(session.CustomLeaf, json.RawMessage(`{"reason":"import"}`)).Under(leaf.id))
-		if err != nil {
-			return err
-		}
-		place(entries[0], &node{line: b.nodes[n-1].line})
-	}
 	b.t.Report.sort()
 	return nil
-}
-
-func (b *builder) freshID(key string) string {
-	n := &node{key: key}
-	b.nodes = append(b.nodes, n)
-	b.identify()
-	b.nodes = b.nodes[:len(b.nodes)-1]
-	return n.id
-}
-
-func copyMark(of string) []byte {
-	var o jsonx.Object
-	o.Str("copyOf", of)
-	return o.Bytes()
 }
 
 // header fills in what the source did not say.
@@ -356,7 +345,16 @@ func (b *builder) header() {
 func (b *builder) nameIt() {
 	if b.name != "" && b.tip != nil {
 		name := b.name
-		b.add(b.tip, &node{key: "name", at: b.tip.at, line: b.tip.line, draft: func(*node) session.Draft { return session.NewSessionInfo(name) }})
+		b.add(b.tip, &node{key: "name", at: b.tip.at, line: b.tip.line, draft: func() session.Draft { return session.NewSessionInfo(name) }})
+	}
+}
+
+// leaf says where the session stands, if that is not at its last entry.
+func (b *builder) leaf() {
+	if last := b.nodes[len(b.nodes)-1]; b.tip != nil && b.tip != last && b.tip.raw == nil {
+		b.add(b.tip, &node{key: "leaf", line: last.line, draft: func() session.Draft {
+			return session.NewCustom(session.CustomLeaf, json.RawMessage(`{"reason":"import"}`))
+		}})
 	}
 }
 

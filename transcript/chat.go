@@ -1,14 +1,16 @@
 package transcript
 
 import (
+	"cmp"
+	"encoding/json"
 	"strings"
 	"time"
 
 	"github.com/clew-dev/clew/message"
 )
 
-// chatContent reads the content of a message of Chat Completions.
-func (b *builder) chatContent(content value, line int) (blocks []message.Block) {
+// openAIContent reads the content of a message of either API of OpenAI.
+func (b *builder) openAIContent(content value, line int) (blocks []message.Block) {
 	if content.isString() {
 		if s := content.str(); s != "" {
 			blocks = append(blocks, message.TextBlock(s))
@@ -21,9 +23,9 @@ func (b *builder) chatContent(content value, line int) (blocks []message.Block) 
 			blocks = append(blocks, message.TextBlock(v.str("text")))
 		case "refusal":
 			blocks = append(blocks, message.TextBlock(v.str("refusal")))
-		case "image_url":
+		case "image_url", "input_image":
 			url := v.get("image_url")
-			blocks = append(blocks, b.imageURL(firstOf(url.str("url"), url.str()), line))
+			blocks = append(blocks, b.imageURL(cmp.Or(url.str("url"), url.str()), line))
 		case "thinking", "redacted_thinking", "image", "tool_use":
 			if block, ok := b.anthropicBlock(v, line); ok {
 				blocks = append(blocks, block)
@@ -52,7 +54,7 @@ func (b *builder) chatAnswer(f fields, line int) *message.Message {
 			break
 		}
 	}
-	m.Content = append(m.Content, b.chatContent(f["content"], line)...)
+	m.Content = append(m.Content, b.openAIContent(f["content"], line)...)
 	if s := f.str("refusal"); s != "" {
 		m.Content = append(m.Content, message.TextBlock(s))
 	}
@@ -74,11 +76,7 @@ func (b *builder) chatCall(call value, line int) message.Block {
 	if custom := call.get("custom"); custom.isObject() {
 		return message.ToolCallBlock(id, custom.str("name"), b.arguments(custom.get("input"), line, id))
 	}
-	args := fn.get("arguments")
-	if args.isString() {
-		return message.ToolCallBlock(id, fn.str("name"), b.textArguments(args.str(), line, id))
-	}
-	return message.ToolCallBlock(id, fn.str("name"), b.arguments(args, line, id))
+	return message.ToolCallBlock(id, fn.str("name"), b.callArguments(fn.get("arguments"), line, id))
 }
 
 // shellBlock takes the one command out of an answer that writes it in a fenced
@@ -111,7 +109,7 @@ func shellBlock(s string) (command, rest string, ok bool) {
 // synthetic adds an answer whose command was written in its text, as a call.
 func (b *builder) synthetic(m *message.Message, text, command string, at time.Time, line int) (*node, string) {
 	id := "text_call_" + itoa(line)
-	args := argumentObject("command", command)
+	args := json.RawMessage(object("command", command))
 	var blocks []message.Block
 	for _, c := range m.Content {
 		if c.Type != message.BlockText {

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -92,7 +93,7 @@ func (c *codex) session(line int, p value, at time.Time) {
 	}
 	text := p.str("base_instructions", "text")
 	if text == "" {
-		text = firstOf(p.str("base_instructions"), p.str("instructions"))
+		text = cmp.Or(p.str("base_instructions"), p.str("instructions"))
 	}
 	if text != "" {
 		c.system(text, h.Timestamp, line, "base_instructions")
@@ -129,7 +130,7 @@ func (c *codex) item(line int, p value, at time.Time) {
 		c.part(line, at, c.responsesCall(f, line))
 	case "function_call_output", "custom_tool_call_output", "local_shell_call_output":
 		blocks, isError := c.responsesOutput(f["output"], line)
-		id := firstOf(f.str("call_id"), f.str("id"))
+		id := cmp.Or(f.str("call_id"), f.str("id"))
 		if full := c.callIDs[id]; full != "" {
 			id = full
 		}
@@ -163,61 +164,27 @@ func (c *codex) part(line int, at time.Time, blocks ...message.Block) {
 	}
 	m := c.answer.msg
 	m.Content = append(m.Content, blocks...)
-	for i := range blocks {
-		if b := &blocks[i]; b.Type == message.BlockToolCall {
-			c.names[b.ID] = b.Name
-			m.StopReason = message.StopToolUse
-		}
+	if c.nameCalls(blocks) {
+		m.StopReason = message.StopToolUse
 	}
 }
 
 // said adds a message of the user or the developer, apart by who said it.
 func (c *codex) said(role string, content value, line int, at time.Time, key string) {
-	blocks := c.responsesContent(content, line)
+	blocks := c.openAIContent(content, line)
 	if len(blocks) == 0 {
 		return
 	}
 	if role != "user" {
-		text := (&message.Message{Role: message.RoleUser, Content: blocks}).Text()
+		text := textOf(blocks)
 		c.system(text, at, line, key)
 		return
 	}
-	whose := codexOrigin
+	whose := codexMarks.origin
 	if c.plainUser {
-		whose = listOrigin
+		whose = wireOrigin
 	}
 	c.words(blocks, whose, at, line, "")
-}
-
-// codexMarks are the beginnings by which Codex marks what no user typed.
-var codexMarks = []struct {
-	start  string
-	origin message.Origin
-}{
-	{"# AGENTS.md instructions", message.OriginInjected},
-	{"<user_instructions>", message.OriginInjected},
-	{"<INSTRUCTIONS>", message.OriginInjected},
-	{"<environment_context>", message.OriginInjected},
-	{"<permissions instructions>", message.OriginInjected},
-	{"<turn_aborted>", message.OriginInjected},
-	{"<skill>", message.OriginInjected},
-	{"<subagent_notification>", message.OriginInjected},
-	{"<user_shell_command>", message.OriginShell},
-	{"<apps_instructions>", message.OriginInjected},
-	{"<collaboration_mode>", message.OriginInjected},
-	{"<model_switch>", message.OriginInjected},
-}
-
-func codexOrigin(b message.Block) message.Origin {
-	if b.Type == message.BlockText {
-		s := strings.TrimSpace(b.Text)
-		for _, m := range codexMarks {
-			if strings.HasPrefix(s, m.start) {
-				return m.origin
-			}
-		}
-	}
-	return message.OriginUser
 }
 
 func (c *codex) event(line int, p value) {
@@ -243,7 +210,7 @@ func (c *codex) event(line int, p value) {
 		c.answer = nil
 		c.note(Aside, "event:"+typ, line, "", "interruptions")
 	case "thread_name_updated":
-		c.name = firstOf(p.str("thread_name"), c.name)
+		c.name = cmp.Or(p.str("thread_name"), c.name)
 	case "thread_rolled_back":
 		c.rollback(line, p)
 	default:
@@ -321,5 +288,5 @@ func itemKey(f fields) string {
 }
 
 func (c *codex) plain(content value) string {
-	return (&message.Message{Role: message.RoleUser, Content: c.responsesContent(content, 0)}).Text()
+	return textOf(c.openAIContent(content, 0))
 }

@@ -68,14 +68,14 @@ func reasoningItem(b *message.Block) value {
 }
 
 // lostReasoning counts the thinking that is no reasoning item.
-func (k *sink) lostReasoning(msgs []*message.Message, ids []string) {
+func (w *writer) lostReasoning(msgs []*message.Message, ids []string) {
 	for i, m := range msgs {
 		if m.Role != message.RoleAssistant || m.StopReason == message.StopError || m.StopReason == message.StopAborted {
 			continue
 		}
 		for j := range m.Content {
 			if b := &m.Content[j]; b.Type == message.BlockThinking && (!speaksResponses(m) || reasoningItem(b) == nil) {
-				k.report.add(Lost, string(wire.NoteThinking), i+1, ids[i], wireClass[wire.NoteThinking].what)
+				w.report.add(Lost, string(wire.NoteThinking), i+1, ids[i], wireClass[wire.NoteThinking].what)
 			}
 		}
 	}

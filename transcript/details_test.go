@@ -11,7 +11,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"github.com/clew-dev/clew/internal/talk"
+	"github.com/clew-dev/clew/internal/testchat"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
@@ -141,7 +141,7 @@ func TestSameBytes(t *testing.T) {
 // conversation makes a session of messages.
 func conversation(t *testing.T, msgs ...*message.Message) *session.Memory {
 	t.Helper()
-	c := talk.New()
+	c := testchat.New()
 	for _, m := range msgs {
 		c.Add(m)
 	}
@@ -151,11 +151,11 @@ func conversation(t *testing.T, msgs ...*message.Message) *session.Memory {
 		entries = append(entries, it.Entry.WithIdentity(it.Entry.ID, parent))
 		parent = it.Entry.ID
 	}
-	return session.NewMemory(session.Header{ID: "s", Timestamp: talk.Start, Cwd: "/work"}, entries...)
+	return session.NewMemory(session.Header{ID: "s", Timestamp: testchat.Start, Cwd: "/work"}, entries...)
 }
 
 func answer(api, provider, model string, blocks ...message.Block) *message.Message {
-	m := message.Assistant(talk.Start, blocks...)
+	m := message.Assistant(testchat.Start, blocks...)
 	m.API, m.Provider, m.Model, m.StopReason = api, provider, model, message.StopEnd
 	return m
 }
@@ -164,11 +164,11 @@ func answer(api, provider, model string, blocks ...message.Block) *message.Messa
 func TestOtherMaker(t *testing.T) {
 	s := conversation(
 		t,
-		message.User("one", talk.Start),
+		message.User("one", testchat.Start),
 		answer("anthropic-messages", "anthropic", "claude-a", message.ThinkingBlock("first thought", "c2lnMQ=="), message.TextBlock("1")),
-		message.User("two", talk.Start),
+		message.User("two", testchat.Start),
 		answer("openai-responses", "openai", "gpt-x", message.ThinkingBlock("second thought", `{"type":"reasoning","id":"rs_1","summary":[]}`), message.TextBlock("2")),
-		message.User("three", talk.Start),
+		message.User("three", testchat.Start),
 		answer("anthropic-messages", "anthropic", "claude-b", message.ThinkingBlock("third thought", "c2lnMw=="), message.TextBlock("3")),
 	)
 	for f, want := range map[transcript.Format]string{
@@ -194,8 +194,8 @@ func TestWordsOfWire(t *testing.T) {
 		t,
 		answer("anthropic-messages", "anthropic", "claude-a", message.ThinkingBlock("hm", "c2ln"), message.TextBlock("I begin.")),
 		answer("anthropic-messages", "anthropic", "claude-a", message.ThinkingBlock("hm", "c2ln"), message.TextBlock("I go on.")),
-		message.User("typed", talk.Start),
-		message.System("changed", talk.Start),
+		message.User("typed", testchat.Start),
+		message.System("changed", testchat.Start),
 	)
 	data, _ := write(t, s, transcript.Anthropic, transcript.WriteOptions{})
 	tr := read(t, string(data), transcript.ReadOptions{})
@@ -248,7 +248,7 @@ func TestDocumented(t *testing.T) {
 // mark: with it the records would count as torn.
 func TestPartOfAPass(t *testing.T) {
 	ctx := context.Background()
-	s := conversation(t, message.User("one", talk.Start), message.User("two", talk.Start))
+	s := conversation(t, message.User("one", testchat.Start), message.User("two", testchat.Start))
 	log, err := session.NewLog(ctx, s, session.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -9,45 +9,14 @@ import (
 	"github.com/clew-dev/clew/internal/jsonx"
 )
 
-// Detection says what a source looks like, and by what that was told.
-type Detection struct {
-	Format Format // "" for none
-	Why    string // a sentence without a full stop
+// detection says what a source looks like, and by what that was told.
+type detection struct {
+	format Format // "" for none
+	why    string // a sentence without a full stop
 
 	lines  bool // one record a line
 	single bool // the record is the only one, so it can be a value as well
 	also   []Format
-}
-
-// describe says in a sentence what was found.
-func (d Detection) describe() string {
-	if d.Format == "" {
-		return "the file is none of the known formats: " + d.Why
-	}
-	return fmt.Sprintf("the file is %s: %s", d.Format, d.Why)
-}
-
-// allows reports whether the source can be read as f too: plain lists can look
-// alike.
-func (d Detection) allows(f Format) bool { return slices.Contains(d.also, f) }
-
-// Detect tells the format of a file by its beginning, or all of it.
-func Detect(head []byte) Detection {
-	head = bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))
-	d := detectLines(head, true)
-	if d.lines && !d.single {
-		return d
-	}
-	head = bytes.Trim(head, blank)
-	if end, err := jsonx.Scan(head, 0); err == nil && end == len(head) {
-		return detectDoc(head)
-	}
-	if len(head) > 0 && (head[0] == '{' || head[0] == '[') {
-		if t := detectTorn(head); t.Format != "" {
-			return t
-		}
-	}
-	return d
 }
 
 // lookLines is how many lines are looked at.
@@ -55,22 +24,16 @@ const lookLines = 200
 
 // detectLines looks for records of line formats. whole says that head is the
 // whole source, so that its last line is complete.
-func detectLines(head []byte, whole bool) Detection {
+func detectLines(head []byte, whole bool) detection {
 	votes := map[Format]int{}
 	whys := map[Format]string{}
 	objects, broken := 0, 0
-	for n := 0; len(head) > 0 && n < lookLines; n++ {
-		line := head
-		if at := bytes.IndexByte(head, '\n'); at >= 0 {
-			line, head = head[:at], head[at+1:]
-		} else {
-			head = nil
-			if !whole {
-				break
-			}
+	n := 0
+	for line := range bytes.Lines(head) {
+		if n++; n > lookLines || !whole && !bytes.HasSuffix(line, []byte("\n")) {
+			break
 		}
-		line = bytes.Trim(line, blank)
-		if len(line) == 0 {
+		if line = bytes.Trim(line, blank); len(line) == 0 {
 			continue
 		}
 		end, err := jsonx.Scan(line, 0)
@@ -90,7 +53,7 @@ func detectLines(head []byte, whole bool) Detection {
 		}
 	}
 	if objects == 0 {
-		return Detection{Why: "no line of it is a JSON object"}
+		return detection{why: "no line of it is a JSON object"}
 	}
 	// A line that only one program writes tells more than many that could be
 	// anybody's.
@@ -100,12 +63,12 @@ func detectLines(head []byte, whole bool) Detection {
 			best = f
 		}
 	}
-	d := Detection{Format: best, Why: whys[best], lines: true, single: whole && objects == 1 && broken == 0}
+	d := detection{format: best, why: whys[best], lines: true, single: whole && objects == 1 && broken == 0}
 	if best == "" {
-		d.Why = "its lines are JSON, with members of no known format"
+		d.why = "its lines are JSON, with members of no known format"
 	}
 	if best == copilotCLI {
-		d.Format = ""
+		d.format = ""
 	}
 	return d
 }
@@ -147,94 +110,83 @@ func classifyRecord(line value) (Format, string) {
 		if f["messages"].isArray() {
 			list = f["messages"].list()
 		}
-		if d := classifyMessages(list); d.Format != "" {
-			return d.Format, d.Why
+		if d := classifyMessages(list); d.format != "" {
+			return d.format, d.why
 		}
 		return "", ""
 	}
 }
 
 // detectDoc tells the format of a source that is one JSON value.
-func detectDoc(doc value) Detection {
+func detectDoc(doc value) detection {
 	if doc.isArray() {
 		return detectList(doc)
 	}
 	if !doc.isObject() {
-		return Detection{Why: "it is a JSON value that is neither an object nor an array"}
+		return detection{why: "it is a JSON value that is neither an object nor an array"}
 	}
 	f := doc.fields()
 	switch {
 	case f["messages"].isArray() && (f.has("trajectory_format") || f["info"].has("config", "agent_type") || f["info"].has("mini_version") || f["info"].has("model_stats")):
-		return Detection{Format: MiniSWEAgent, Why: "it has messages and an info of mini-swe-agent"}
+		return detection{format: MiniSWEAgent, why: "it has messages and an info of mini-swe-agent"}
 	case f["trajectory"].isArray() && (f["history"].isArray() || f.has("environment")), f["trajectory"].isArray() && f["info"].isObject():
-		return Detection{Format: SWEAgent, Why: "it has a trajectory with actions and observations"}
+		return detection{format: SWEAgent, why: "it has a trajectory with actions and observations"}
 	case f["history"].isArray() && (f.has("instance_id") || f.has("metadata") || isOpenHandsEvents(f["history"])):
-		return Detection{Format: OpenHands, Why: "it has a history of actions and observations"}
+		return detection{format: OpenHands, why: "it has a history of actions and observations"}
 	case f["info"].isObject() && f["messages"].isArray() && (f["info"].has("id") || isOpenCode(f["messages"])):
-		return Detection{Format: OpenCode, Why: "it has an info and messages with parts"}
+		return detection{format: OpenCode, why: "it has an info and messages with parts"}
 	case f.has("sessionId") && f["messages"].isArray():
-		return Detection{Format: GeminiCLI, Why: "it has sessionId and messages"}
+		return detection{format: GeminiCLI, why: "it has sessionId and messages"}
 	case f["history"].isArray() && isGemini(f["history"].list()):
-		return Detection{Format: GeminiCLI, Why: "it has a history of contents with parts"}
+		return detection{format: GeminiCLI, why: "it has a history of contents with parts"}
 	case f["contents"].isArray() && isGemini(f["contents"].list()):
-		return Detection{Format: GeminiCLI, Why: "it has contents with parts"}
+		return detection{format: GeminiCLI, why: "it has contents with parts"}
 	case f["input"].isArray() && !f.has("messages"):
 		d := classifyMessages(f["input"].list())
-		return Detection{Format: OpenAIResponses, Why: "it has an array input", also: d.also}
+		return detection{format: OpenAIResponses, why: "it has an array input", also: d.also}
 	case f["messages"].isArray():
 		d := classifyMessages(f["messages"].list())
 		if f.has("system") && !f["system"].isObject() {
-			d.Format, d.Why = Anthropic, "it has messages beside a system text"
+			d.format, d.why = Anthropic, "it has messages beside a system text"
 		}
 		return d
 	case isOpenHandsEvent(doc):
-		return Detection{Format: OpenHands, Why: "it is an action or observation"}
+		return detection{format: OpenHands, why: "it is an action or observation"}
 	}
 	if r, why := classifyRecord(doc); r == copilotCLI {
-		return Detection{Why: why, lines: true}
+		return detection{why: why, lines: true}
 	} else if r != "" {
-		return Detection{Format: r, Why: why, lines: true}
+		return detection{format: r, why: why, lines: true}
 	}
-	return Detection{Why: "it is an object with members of no known format"}
+	return detection{why: "it is an object with members of no known format"}
 }
 
-func detectList(doc value) Detection {
+func detectList(doc value) detection {
 	list := doc.list()
 	switch {
 	case len(list) == 0:
-		return Detection{Why: "it is an empty list"}
+		return detection{why: "it is an empty list"}
 	case isGemini(list):
-		return Detection{Format: GeminiCLI, Why: "it is a list of contents with role and parts"}
+		return detection{format: GeminiCLI, why: "it is a list of contents with role and parts"}
 	case isOpenHandsEvents(doc):
-		return Detection{Format: OpenHands, Why: "it is a list of actions and observations"}
+		return detection{format: OpenHands, why: "it is a list of actions and observations"}
 	case isOpenCode(doc):
-		return Detection{Format: OpenCode, Why: "it is a list of messages with info and parts"}
+		return detection{format: OpenCode, why: "it is a list of messages with info and parts"}
 	default:
 		return classifyMessages(list)
 	}
 }
 
-// detectTorn tells the format of a value that breaks off.
-func detectTorn(data []byte) Detection {
-	var none Report
-	doc := repairTorn(data, &none)
-	if doc == nil {
-		return Detection{}
-	}
-	d := detectDoc(doc)
-	if d.lines {
-		return Detection{}
-	}
-	return d
+// like reports whether one of the first of a list is what is says.
+func like(list []value, is func(value) bool) bool {
+	return slices.ContainsFunc(list[:min(len(list), 5)], is)
 }
 
 func isGemini(list []value) bool {
-	for _, m := range list[:min(len(list), 5)] {
-		if role := m.str("role"); (role == "user" || role == "model") && m.get("parts").isArray() {
-			return true
-		}
-	}
-	return false
+	return like(list, func(m value) bool {
+		role := m.str("role")
+		return (role == "user" || role == "model") && m.get("parts").isArray()
+	})
 }
 
 func isOpenHandsEvent(v value) bool {
@@ -247,30 +199,21 @@ func isOpenHandsEvent(v value) bool {
 	return false
 }
 
+// isOpenHandsEvents takes events, or pairs of an action and its observation.
 func isOpenHandsEvents(v value) bool {
-	list := v.list()
-	for _, e := range list[:min(len(list), 5)] {
-		// Events, or pairs of an action and its observation.
-		if pair := e.list(); isOpenHandsEvent(e) || len(pair) > 0 && isOpenHandsEvent(pair[0]) {
-			return true
-		}
-	}
-	return false
+	return like(v.list(), func(e value) bool {
+		pair := e.list()
+		return isOpenHandsEvent(e) || len(pair) > 0 && isOpenHandsEvent(pair[0])
+	})
 }
 
 func isOpenCode(v value) bool {
-	list := v.list()
-	for _, m := range list[:min(len(list), 5)] {
-		if m.get("info").isObject() && m.get("parts").isArray() {
-			return true
-		}
-	}
-	return false
+	return like(v.list(), func(m value) bool { return m.get("info").isObject() && m.get("parts").isArray() })
 }
 
 // classifyMessages tells plain lists of messages apart: by the blocks and members
 // that one API has and the others have not.
-func classifyMessages(list []value) Detection {
+func classifyMessages(list []value) detection {
 	var chat, responses, anthropic, plain, blocks int
 	for _, m := range list[:min(len(list), lookLines)] {
 		f := m.fields()
@@ -317,15 +260,15 @@ func classifyMessages(list []value) Detection {
 	plainLists := []Format{OpenAIChat, OpenAIResponses, Anthropic}
 	switch {
 	case anthropic > chat && anthropic > responses:
-		return Detection{Format: Anthropic, Why: "messages have blocks of the Messages API"}
+		return detection{format: Anthropic, why: "messages have blocks of the Messages API"}
 	case responses > chat:
-		return Detection{Format: OpenAIResponses, Why: "it has items of the Responses API"}
+		return detection{format: OpenAIResponses, why: "it has items of the Responses API"}
 	case chat > 0:
-		return Detection{Format: OpenAIChat, Why: "messages have tool calls or the role tool"}
+		return detection{format: OpenAIChat, why: "messages have tool calls or the role tool"}
 	case blocks > 0:
-		return Detection{Format: Anthropic, Why: "answers have their text in blocks", also: plainLists}
+		return detection{format: Anthropic, why: "answers have their text in blocks", also: plainLists}
 	case plain > 0:
-		return Detection{Format: OpenAIChat, Why: "it is a list of messages with role and content, which all APIs share", also: plainLists}
+		return detection{format: OpenAIChat, why: "it is a list of messages with role and content, which all APIs share", also: plainLists}
 	}
-	return Detection{Why: "its messages have no role that is known"}
+	return detection{why: "its messages have no role that is known"}
 }

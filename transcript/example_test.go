@@ -33,10 +33,13 @@ func ExampleRead() {
 	// aside: lines of the type progress, which are no part of the conversation (1, first at 4, d)
 }
 
-// Detect tells what a file is by its beginning.
-func ExampleDetect() {
-	d := transcript.Detect([]byte(`{"timestamp":"2026-01-05T15:02:01Z","type":"session_meta","payload":{"id":"0199"}}`))
-	fmt.Println(d.Format, "-", d.Why)
+// Read tells what a file is by its content.
+func ExampleRead_format() {
+	t, err := transcript.Read(strings.NewReader(`{"timestamp":"2026-01-05T15:02:01Z","type":"session_meta","payload":{"id":"0199","instructions":"Be brief."}}`), transcript.ReadOptions{})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(t.Format, "-", t.Why)
 	// Output: codex - lines have a payload (the first is "session_meta")
 }
 

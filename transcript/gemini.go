@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"time"
@@ -47,7 +48,7 @@ func (g *gemini) head(v value) {
 	if h.Timestamp.IsZero() {
 		h.Timestamp = v.time("startTime")
 	}
-	g.name = firstOf(v.str("summary"), g.name)
+	g.name = cmp.Or(v.str("summary"), g.name)
 }
 
 func (g *gemini) message(v value, line int) {
@@ -95,7 +96,7 @@ func (g *gemini) recorded(f fields, at time.Time, line int) {
 		})
 	}
 	if len(m.Content) == 0 {
-		g.note(Aside, "empty", line, f.str("id"), "messages without content")
+		g.empty(line, f.str("id"))
 		return
 	}
 	g.byID[f.str("id")] = g.say(m, at, line, f.str("id"))
@@ -187,10 +188,8 @@ func (g *gemini) content(f fields, line int) {
 	}
 	if f.str("role") == "model" {
 		m := &message.Message{Role: message.RoleAssistant, API: apiGemini, Provider: "google", StopReason: message.StopEnd, Content: blocks}
-		for i := range blocks {
-			if blocks[i].Type == message.BlockToolCall {
-				m.StopReason = message.StopToolUse
-			}
+		if g.nameCalls(blocks) {
+			m.StopReason = message.StopToolUse
 		}
 		if len(blocks) > 0 {
 			g.say(m, time.Time{}, line, "")
@@ -209,22 +208,10 @@ func (g *gemini) content(f fields, line int) {
 // words adds a user message; what the program puts in begins with a tag of its
 // own.
 func (g *gemini) words(blocks []message.Block, at time.Time, line int, key string) {
-	origin := message.OriginUser
-	if blocks[0].Type == message.BlockText {
-		s := strings.TrimSpace(blocks[0].Text)
-		for _, mark := range []string{
-			"<session_context>", "<state_snapshot>", "<hook_context>", "<system_note>",
-			"This is the Gemini CLI. We are setting up the context", "[SYSTEM:", "<loaded_context>",
-		} {
-			if strings.HasPrefix(s, mark) {
-				origin = message.OriginInjected
-			}
-		}
-		if strings.HasPrefix(s, "<state_snapshot>") {
-			g.note(Aside, "snapshot", line, "", "summaries of a conversation that is not in the file")
-		}
+	if strings.HasPrefix(strings.TrimSpace(blocks[0].Text), snapshotMark) {
+		g.note(Aside, "snapshot", line, "", "summaries of a conversation that is not in the file")
 	}
-	g.user(origin, blocks, at, line, key)
+	g.user(geminiMarks.origin(blocks[0]), blocks, at, line, key)
 }
 
 // response reads the response of a function: the text that is its output, or the

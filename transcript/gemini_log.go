@@ -3,8 +3,6 @@ package transcript
 import (
 	"slices"
 	"strings"
-
-	"github.com/clew-dev/clew/message"
 )
 
 // geminiRecord is a message of a log, or a place where the context was replaced.
@@ -107,8 +105,8 @@ func snapshotOf(m value) string {
 	var g gemini
 	g.builder = newBuilder(&Transcript{}, ReadOptions{})
 	blocks := g.parts(m.get("content"), 0)
-	text := (&message.Message{Role: message.RoleUser, Content: blocks}).Text()
-	if m.str("type") == "user" && strings.HasPrefix(strings.TrimSpace(text), "<state_snapshot>") {
+	text := textOf(blocks)
+	if m.str("type") == "user" && strings.HasPrefix(strings.TrimSpace(text), snapshotMark) {
 		return text
 	}
 	return ""

@@ -1,7 +1,8 @@
 package transcript
 
 import (
-	"strings"
+	"cmp"
+	"fmt"
 	"time"
 
 	"github.com/clew-dev/clew/internal/jsonx"
@@ -42,53 +43,53 @@ func (b *builder) requestHead(body value) { b.listHead(body, "system") }
 // elements calls head with what stands around the list, and fn with each message
 // of it, whichever way it comes.
 func (s *source) elements(name string, head func(body value), fn func(line int, m value)) error {
+	each := func(list []value) {
+		for i, m := range list {
+			fn(i+1, m)
+		}
+	}
 	if s.doc == nil {
-		return s.bodies(name, head, fn)
+		return s.sessionsOf(name, func(body value) {
+			head(body)
+			each(body.list(name))
+		}, fn)
 	}
 	head(s.doc)
 	list := s.doc.list()
 	if s.doc.isObject() {
-		list = s.doc.list(name)
+		if list = s.doc.list(name); list == nil {
+			list = []value{s.doc}
+		}
 	}
-	if list == nil && s.doc.isObject() {
-		list = []value{s.doc}
-	}
-	for i, m := range list {
-		fn(i+1, m)
-	}
+	each(list)
 	return nil
 }
 
-// bodies reads one message a line; or, of lines that each have a list, the one that
-// is asked for.
-func (s *source) bodies(name string, head func(body value), fn func(line int, m value)) error {
+// sessionsOf reads lines. Of those that have a list of that name, each is a session, and
+// pick is called with the one that is asked for; fn is called with the others.
+func (s *source) sessionsOf(name string, pick func(obj value), fn func(line int, obj value)) error {
 	sessions := 0
 	err := s.objects(func(line int, obj value) error {
-		if list := obj.get(name); list.isArray() {
-			if sessions == s.opt.Select {
-				head(obj)
-				for i, m := range list.list() {
-					fn(i+1, m)
-				}
-			}
-			sessions++
+		if !obj.get(name).isArray() {
+			fn(line, obj)
 			return nil
 		}
-		fn(line, obj)
+		if sessions == s.opt.Select {
+			pick(obj)
+		}
+		sessions++
 		return nil
 	})
-	if err == nil && sessions > 0 {
-		if s.opt.Select >= sessions {
-			return noSuchSession(sessions)
-		}
-		s.sessions = sessions
+	s.sessions = sessions
+	if err == nil && sessions > 0 && s.opt.Select >= sessions {
+		err = fmt.Errorf("%w: the file has %d sessions, and one behind them was asked for", ErrEmpty, sessions)
 	}
 	return err
 }
 
 func (b *builder) model(m *message.Message, f fields) {
 	m.Provider = b.opt.Model.Provider
-	m.Model = firstOf(f.str("model"), b.opt.Model.ID)
+	m.Model = cmp.Or(f.str("model"), b.opt.Model.ID)
 	if m.Provider == "" {
 		switch m.API {
 		case apiAnthropic:
@@ -99,38 +100,62 @@ func (b *builder) model(m *message.Message, f fields) {
 	}
 }
 
+// chatMessage reads a message of Chat Completions; user and answer take those that
+// programs tell apart further. failed says that a result is that of a call that failed.
+func (b *builder) chatMessage(f fields, at time.Time, line int, failed bool, user func([]message.Block), answer func()) {
+	content := func() []message.Block { return b.openAIContent(f["content"], line) }
+	switch role := f.str("role"); role {
+	case "system", "developer":
+		if blocks := content(); len(blocks) > 0 {
+			b.say(&message.Message{Role: message.RoleSystem, Content: blocks}, at, line, "")
+		}
+	case "user":
+		user(content())
+	case "assistant":
+		answer()
+	case "tool":
+		id := f.str("tool_call_id")
+		if ids := f["tool_call_ids"].list(); id == "" && len(ids) > 0 {
+			id = ids[0].str()
+		}
+		b.result(id, f.str("name"), content(), failed, at, line, "")
+	default:
+		b.otherRole(role, line)
+	}
+}
+
+func (b *builder) otherRole(role string, line int) {
+	b.note(Lost, "role:"+role, line, "", "messages of a role that has no place here")
+}
+
+func (b *builder) empty(line int, id string) {
+	b.note(Aside, "empty", line, id, "messages without content")
+}
+
 func readChat(s *source, b *builder) error {
 	functions := 0
 	return s.elements("messages", b.requestHead, func(line int, v value) {
 		f := v.fields()
 		at := f["timestamp"].time()
-		switch role := f.str("role"); role {
-		case "system", "developer":
-			blocks := b.chatContent(f["content"], line)
-			if len(blocks) > 0 {
-				b.say(&message.Message{Role: message.RoleSystem, Content: blocks}, at, line, "")
-			}
-		case "user":
-			b.words(b.chatContent(f["content"], line), listOrigin, at, line, "")
-		case "assistant":
+		if f.str("role") == "function" {
+			b.result("function_"+itoa(functions), f.str("name"), b.openAIContent(f["content"], line), false, at, line, "")
+			return
+		}
+		b.chatMessage(f, at, line, false, func(blocks []message.Block) {
+			b.words(blocks, wireOrigin, at, line, "")
+		}, func() {
 			m := b.chatAnswer(f, line)
 			b.model(m, f)
 			m.Usage = openAIUsage(f["usage"])
 			if len(m.Content) == 0 {
-				b.note(Aside, "empty", line, "", "messages without content")
+				b.empty(line, "")
 				return
 			}
 			if f["function_call"].isObject() {
 				functions = line
 			}
 			b.say(m, at, line, "")
-		case "tool":
-			b.result(f.str("tool_call_id"), f.str("name"), b.chatContent(f["content"], line), false, at, line, "")
-		case "function":
-			b.result("function_"+itoa(functions), f.str("name"), b.chatContent(f["content"], line), false, at, line, "")
-		default:
-			b.note(Lost, "role:"+role, line, "", "messages of a role that has no place here")
-		}
+		})
 	})
 }
 
@@ -148,7 +173,7 @@ func readAnthropic(s *source, b *builder) error {
 			b.model(m, f)
 			m.StopReason = anthropicStop(f.str("stop_reason"), said)
 			if len(said) == 0 {
-				b.note(Aside, "empty", line, "", "messages without content")
+				b.empty(line, "")
 				return
 			}
 			b.say(m, f["timestamp"].time(), line, "")
@@ -157,9 +182,9 @@ func readAnthropic(s *source, b *builder) error {
 				id, blocks, isError := b.anthropicResult(r, line)
 				b.result(id, "", blocks, isError, f["timestamp"].time(), line, "")
 			}
-			b.words(said, listOrigin, f["timestamp"].time(), line, "")
+			b.words(said, wireOrigin, f["timestamp"].time(), line, "")
 		default:
-			b.note(Lost, "role:"+role, line, "", "messages of a role that has no place here")
+			b.otherRole(role, line)
 		}
 	})
 }
@@ -170,7 +195,7 @@ func readResponses(s *source, b *builder) error {
 	c := newCodex(b)
 	head := func(body value) {
 		b.listHead(body, "instructions")
-		c.model, c.provider = b.opt.Model.ID, firstOf(b.opt.Model.Provider, "openai")
+		c.model, c.provider = b.opt.Model.ID, cmp.Or(b.opt.Model.Provider, "openai")
 	}
 	item := func(line int, v value) {
 		if v.str("type") == "" && v.has("role") {
@@ -191,13 +216,4 @@ func readResponses(s *source, b *builder) error {
 		c.answer.msg.Usage = u
 	}
 	return nil
-}
-
-// listOrigin tells the user's words from what package wire puts into lists.
-func listOrigin(b message.Block) message.Origin {
-	s := b.Text
-	if b.Type == message.BlockText && (s == "[The conversation goes on from here.]" || s == "[Go on.]" || strings.HasPrefix(s, "<system-update>\n")) {
-		return message.OriginInjected
-	}
-	return message.OriginUser
 }

@@ -12,12 +12,12 @@ import (
 	"github.com/clew-dev/clew/transcript"
 )
 
-// tally counts what a context says.
-type tally struct {
+// counts holds what a context says.
+type counts struct {
 	answers, calls, results, failed, images, thinking, usage int
 }
 
-func count(msgs []*message.Message) (n tally) {
+func count(msgs []*message.Message) (n counts) {
 	for _, m := range msgs {
 		switch m.Role {
 		case message.RoleAssistant:
@@ -49,7 +49,7 @@ func count(msgs []*message.Message) (n tally) {
 
 // What does not come back from a format was named when it was written.
 func TestLossesAreNamed(t *testing.T) {
-	var all, back tally
+	var all, back counts
 	for seed := range seeds(60) {
 		tr := generated(t, seed, sessiongen.Options{WellFormed: true, Odds: sessiongen.Odds{Thinking: 0.6}})
 		before := count(contextOf(t, tr.Store()))
@@ -199,16 +199,20 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// Detect says what a file is and why.
-func TestDetect(t *testing.T) {
+// Read says what a file is and why; asked for that format, it reads the same.
+func TestFormatIsDetected(t *testing.T) {
 	for name, data := range sources(t) {
-		d := transcript.Detect(data)
 		if name == "wrong_format.txtar" || name == "plain_list.txtar" {
 			continue
 		}
 		tr, err := transcript.Read(bytes.NewReader(data), transcript.ReadOptions{})
-		if err != nil || d.Format != tr.Format || d.Why == "" {
-			t.Errorf("%s: %q (%s), read as %v (%v)", name, d.Format, d.Why, tr, err)
+		if err != nil || tr.Why == "" {
+			t.Errorf("%s: read as %v (%v)", name, tr, err)
+			continue
+		}
+		again, err := transcript.Read(bytes.NewReader(data), transcript.ReadOptions{Format: tr.Format})
+		if err != nil || again.Format != tr.Format || len(again.Entries) != len(tr.Entries) {
+			t.Errorf("%s: %q (%s), read as %v (%v)", name, tr.Format, tr.Why, again, err)
 		}
 	}
 }

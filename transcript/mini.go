@@ -1,7 +1,6 @@
 package transcript
 
 import (
-	"strings"
 	"time"
 
 	"github.com/clew-dev/clew/internal/jsonx"
@@ -19,43 +18,21 @@ func readMini(s *source, b *builder) error {
 	b.t.Header.Cwd = info.str("config", "environment", "cwd")
 	b.name = s.doc.str("instance_id")
 	model := info.str("config", "model", "model_name")
-	tasks := 0
-	pending := "" // the call whose output the next user message shows
+	t := &terminal{builder: b}
 	for i, v := range s.doc.list("messages") {
 		f, line := v.fields(), i+1
 		extra := f["extra"]
 		at := extra.time("timestamp")
-		switch role := f.str("role"); role {
-		case "system":
-			b.system(f["content"].str(), at, line, "")
-		case "user":
-			blocks := b.chatContent(f["content"], line)
-			switch {
-			case pending != "":
-				b.result(pending, "bash", blocks, extra.has("returncode") && extra.int("returncode") != 0, at, line, "")
-			case tasks == 0:
-				b.user(message.OriginUser, blocks, at, line, "")
-			default:
-				b.user(message.OriginInjected, blocks, at, line, "")
-			}
-			tasks++
-			pending = ""
-		case "assistant":
-			pending = b.miniAnswer(f, model, at, line)
-		case "tool":
-			b.result(f.str("tool_call_id"), f.str("name"), b.chatContent(f["content"], line), miniFailed(extra), at, line, "")
-		case "exit":
+		if f.str("role") == "exit" {
 			b.note(Aside, "exit", line, "", "how the run ended: "+extra.str("exit_status"))
-		default:
-			b.note(Lost, "role:"+role, line, "", "messages of a role that has no place here")
+			continue
 		}
+		failed := extra.failing("returncode") && extra.str("returncode") != "0"
+		b.chatMessage(f, at, line, failed, func(blocks []message.Block) {
+			t.user(blocks, extra.int("returncode") != 0, false, at, line)
+		}, func() { t.pending = b.miniAnswer(f, model, at, line) })
 	}
 	return nil
-}
-
-func miniFailed(extra value) bool {
-	rc := extra.get("returncode")
-	return rc.has() && string(rc) != "0" && string(rc) != `"0"`
 }
 
 // miniAnswer adds an answer and returns the call whose output the next user
@@ -66,10 +43,7 @@ func (b *builder) miniAnswer(f fields, model string, at time.Time, line int) (pe
 	if !resp.isObject() {
 		resp = f["extra"]
 	}
-	m.Provider, m.Model, _ = strings.Cut(model, "/")
-	if m.Model == "" {
-		m.Provider, m.Model = "", model
-	}
+	m.Provider, m.Model = splitModel(model)
 	if s := resp.str("model"); s != "" && s != m.Model {
 		m.ResponseModel = s
 	}
@@ -86,7 +60,7 @@ func (b *builder) miniAnswer(f fields, model string, at time.Time, line int) (pe
 		}
 	}
 	if len(m.Content) == 0 {
-		b.note(Aside, "empty", line, "", "messages without content")
+		b.empty(line, "")
 		return ""
 	}
 	b.say(m, at, line, "")

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -110,7 +111,7 @@ func (o *openCode) file(f fields, line int) (message.Block, bool) {
 		return o.imageURL(url, line), true
 	}
 	o.note(Lost, "file", line, f.str("id"), "attached files that are no images; a line of text stands for each")
-	return message.TextBlock(linked("file", firstOf(f.str("filename"), mime))), true
+	return message.TextBlock(linked("file", cmp.Or(f.str("filename"), mime))), true
 }
 
 // answer adds the steps of an answer: each is a call of the model.
@@ -120,14 +121,12 @@ func (o *openCode) answer(info fields, parts []value, line int) {
 		o.summary(c, parts, at, id)
 		return
 	}
-	step := 0
-	var results []openCodeResult
 	start := func() *message.Message {
 		return &message.Message{
 			Role: message.RoleAssistant, API: apiChat, Provider: info.str("providerID"), Model: info.str("modelID"), StopReason: message.StopEnd,
 		}
 	}
-	m := start()
+	step, m, results := 0, start(), []openCodeResult(nil)
 	flush := func() {
 		if len(m.Content) > 0 {
 			n := o.say(m, at, line, id+sub(step))
@@ -141,7 +140,7 @@ func (o *openCode) answer(info fields, parts []value, line int) {
 		}
 		m, results = start(), nil
 	}
-	var last *message.Message
+	steps := false
 	for _, p := range parts {
 		f := p.fields()
 		switch typ := f.str("type"); typ {
@@ -151,7 +150,7 @@ func (o *openCode) answer(info fields, parts []value, line int) {
 			}
 		case "reasoning":
 			if s := f.str("text"); s != "" {
-				sig := firstOf(f["metadata"].str("anthropic", "signature"), f["metadata"].str("signature"))
+				sig := cmp.Or(f["metadata"].str("anthropic", "signature"), f["metadata"].str("signature"))
 				if sig != "" {
 					m.API = apiAnthropic
 				}
@@ -165,18 +164,17 @@ func (o *openCode) answer(info fields, parts []value, line int) {
 		case "step-start":
 			flush()
 		case "step-finish":
-			m.Usage = openCodeUsage(f["tokens"])
-			last = m
+			m.Usage, steps = openCodeUsage(f["tokens"]), true
 			flush()
 		default:
 			o.note(Aside, "part:"+typ, line, f.str("id"), "parts that are no part of what was said")
 		}
 	}
-	if m.Usage = openCodeUsage(info["tokens"]); last != nil {
-		m.Usage = nil
+	if !steps {
+		m.Usage = openCodeUsage(info["tokens"])
 	}
 	if e := info["error"]; e.has() {
-		m.StopReason, m.ErrorMessage = message.StopError, firstOf(e.str("data", "message"), e.str("name"))
+		m.StopReason, m.ErrorMessage = message.StopError, cmp.Or(e.str("data", "message"), e.str("name"))
 		if e.str("name") == "MessageAbortedError" {
 			m.StopReason = message.StopAborted
 		}
@@ -191,7 +189,7 @@ func (o *openCode) callID(f fields, line int) string {
 	if id == "" || o.calls[id] {
 		o.note(Made, "call-id", line, id, "calls without an id of their own; they get one")
 		for n := len(o.calls); id == "" || o.calls[id]; n++ {
-			id = firstOf(f.str("callID"), "call") + "_" + itoa(n)
+			id = cmp.Or(f.str("callID"), "call") + "_" + itoa(n)
 		}
 	}
 	o.calls[id] = true
@@ -218,7 +216,7 @@ func (o *openCode) toolResult(r openCodeResult, at time.Time, line int, key stri
 	case "error":
 		o.result(call, p.str("tool"), []message.Block{message.TextBlock(state.str("error"))}, true, at, line, key)
 	default:
-		o.note(Aside, "unfinished-call", line, call, "calls that were "+firstOf(status, "not run")+" when the file was written")
+		o.note(Aside, "unfinished-call", line, call, "calls that were "+cmp.Or(status, "not run")+" when the file was written")
 	}
 }
 

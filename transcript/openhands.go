@@ -1,6 +1,8 @@
 package transcript
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/clew-dev/clew/internal/jsonx"
@@ -25,48 +27,29 @@ func readOpenHands(s *source, b *builder) error {
 		builder: b, answers: map[string]*node{}, calls: map[string]string{},
 		usage: map[string]*message.Usage{}, events: map[string]*node{},
 	}
-	if s.doc.isArray() {
+	switch {
+	case s.doc.isArray():
 		o.all(s.doc.list())
 		return nil
-	}
-	if s.doc != nil {
-		return o.record(s.doc)
-	}
-	var picked value
-	sessions, events := 0, []value(nil)
-	err := s.objects(func(_ int, obj value) error {
-		if obj.get("history").isArray() {
-			if sessions == s.opt.Select {
-				picked = obj
-			}
-			sessions++
-			return nil
-		}
-		events = append(events, obj)
+	case s.doc != nil:
+		o.record(s.doc)
 		return nil
-	})
-	switch {
-	case err != nil:
-		return err
-	case picked != nil:
-		s.sessions = sessions
-		return o.record(picked)
-	case sessions > 0:
-		return noSuchSession(sessions)
 	}
-	o.all(events)
-	return nil
+	var events []value
+	err := s.sessionsOf("history", o.record, func(_ int, obj value) { events = append(events, obj) })
+	if s.sessions == 0 {
+		o.all(events)
+	}
+	return err
 }
 
 // record reads one session of output.jsonl.
-func (o *openHands) record(v value) error {
+func (o *openHands) record(v value) {
 	f := v.fields()
 	o.name = f.str("instance_id")
 	o.model = f["metadata"].str("llm_config", "model")
-	if u := f["metrics"].list("token_usages"); len(u) > 0 {
-		for _, one := range u {
-			o.usage[one.str("response_id")] = openAIUsage(one)
-		}
+	for _, one := range f["metrics"].list("token_usages") {
+		o.usage[one.str("response_id")] = openAIUsage(one)
 	}
 	for _, name := range []string{"test_result", "instance", "error"} {
 		if f.has(name) {
@@ -75,10 +58,9 @@ func (o *openHands) record(v value) error {
 	}
 	if f["history"].isArray() {
 		o.all(f["history"].list())
-		return nil
+		return
 	}
 	o.all([]value{v})
-	return nil
 }
 
 func (o *openHands) all(list []value) {
@@ -116,8 +98,7 @@ func (o *openHands) event(v value, line int) {
 func (o *openHands) action(f fields, line int) *node {
 	at, args := f["timestamp"].time(), f["args"]
 	action := f.str("action")
-	meta := f["tool_call_metadata"]
-	if meta.isObject() {
+	if meta := f["tool_call_metadata"]; meta.isObject() {
 		return o.call(f, meta, line)
 	}
 	switch action {
@@ -126,11 +107,7 @@ func (o *openHands) action(f fields, line int) *node {
 		m.ToolsAdded = chatTools(args.get("tools"))
 		return o.say(m, at, line, "")
 	case "message":
-		text := firstOf(args.str("content"), f.str("message"))
-		blocks := []message.Block{message.TextBlock(text)}
-		for _, url := range args.list("image_urls") {
-			blocks = append(blocks, o.imageURL(url.str(), line))
-		}
+		blocks := o.withImages(cmp.Or(args.str("content"), f.str("message")), args, line)
 		if f.str("source") == "user" {
 			return o.user(message.OriginUser, blocks, at, line, "")
 		}
@@ -141,7 +118,7 @@ func (o *openHands) action(f fields, line int) *node {
 		o.note(Aside, "action:"+action, line, "", "actions of the program, which are no part of the conversation")
 		return nil
 	case "finish":
-		if text := firstOf(args.str("final_thought"), args.str("message"), f.str("message")); text != "" {
+		if text := cmp.Or(args.str("final_thought"), args.str("message"), f.str("message")); text != "" {
 			return o.own([]message.Block{message.TextBlock(text)}, f, line)
 		}
 		return nil
@@ -169,17 +146,20 @@ func (o *openHands) action(f fields, line int) *node {
 	return n
 }
 
+func (o *openHands) withImages(text string, of value, line int) []message.Block {
+	blocks := []message.Block{message.TextBlock(text)}
+	for _, url := range of.list("image_urls") {
+		blocks = append(blocks, o.imageURL(url.str(), line))
+	}
+	return blocks
+}
+
 // message starts an answer.
 func (o *openHands) message(f fields) *message.Message {
-	m := &message.Message{Role: message.RoleAssistant, API: apiChat, Model: o.model, StopReason: message.StopEnd}
-	if provider, model, ok := strings.Cut(o.model, "/"); ok {
-		m.Provider, m.Model = provider, model
-	}
-	if u := f["llm_metrics"]; m.Usage == nil && u.isObject() {
-		list := u.list("token_usages")
-		if len(list) > 0 {
-			m.Usage = openAIUsage(list[len(list)-1])
-		}
+	m := &message.Message{Role: message.RoleAssistant, API: apiChat, StopReason: message.StopEnd}
+	m.Provider, m.Model = splitModel(o.model)
+	if list := f["llm_metrics"].list("token_usages"); len(list) > 0 {
+		m.Usage = openAIUsage(list[len(list)-1])
 	}
 	return m
 }
@@ -219,31 +199,18 @@ func (o *openHands) call(f fields, meta value, line int) *node {
 		n = o.say(m, f["timestamp"].time(), line, id)
 		o.answers[id] = n
 	}
-	known := false
-	for i := range n.msg.Content {
-		if c := &n.msg.Content[i]; c.Type == message.BlockToolCall && c.ID == callID {
-			known = true
-			// Some models give every call the same id.
-			if o.used["call:"+callID] {
-				c.ID = callID + "_" + itoa(line)
-			}
-			o.used["call:"+callID] = true
-			callID = c.ID
-			break
-		}
+	at := slices.IndexFunc(n.msg.Content, func(c message.Block) bool { return c.Type == message.BlockToolCall && c.ID == callID })
+	taken := o.used["call:"+callID] // some models give every call the same id
+	o.used["call:"+callID] = true
+	if taken {
+		callID += "_" + itoa(line)
 	}
-	if !known {
-		if o.used["call:"+callID] {
-			callID += "_" + itoa(line)
-		}
-		o.used["call:"+callID] = true
+	if at >= 0 {
+		n.msg.Content[at].ID = callID
+	} else {
 		n.msg.Content = append(n.msg.Content, message.ToolCallBlock(callID, meta.str("function_name"), o.arguments(f["args"], line, callID)))
 	}
-	for i := range n.msg.Content {
-		if c := &n.msg.Content[i]; c.Type == message.BlockToolCall {
-			o.names[c.ID] = c.Name
-		}
-	}
+	o.nameCalls(n.msg.Content)
 	n.msg.StopReason = message.StopToolUse
 	o.calls["id:"+string(f["id"])] = callID
 	return n
@@ -268,17 +235,12 @@ func (o *openHands) observation(f fields, line int) *node {
 	if callID == "" {
 		callID = f["tool_call_metadata"].str("tool_call_id")
 	}
-	failed := obs == "error" || f["extras"].has("metadata", "exit_code") && string(f["extras"].get("metadata", "exit_code")) != "0" ||
-		f["extras"].has("exit_code") && string(f["extras"].get("exit_code")) != "0"
+	failed := obs == "error" || f["extras"].failing("metadata", "exit_code") || f["extras"].failing("exit_code")
 	if callID == "" || o.names[callID] == "" {
 		// Nothing was called: the program tells the agent something.
 		return o.userText(message.OriginInjected, content, at, line, "")
 	}
-	blocks := []message.Block{message.TextBlock(content)}
-	for _, url := range f["extras"].list("image_urls") {
-		blocks = append(blocks, o.imageURL(url.str(), line))
-	}
-	return o.result(callID, "", blocks, failed, at, line, "")
+	return o.result(callID, "", o.withImages(content, f["extras"], line), failed, at, line, "")
 }
 
 // condense adds a recorded compaction. OpenHands keeps the first events, puts the
@@ -322,34 +284,33 @@ func (o *openHands) condense(args value, f fields, line int) *node {
 // chatTools turns definitions of tools of Chat Completions into those of the file
 // format.
 func chatTools(list value) []byte {
-	out := []byte{'['}
+	var tools []value
 	for _, t := range list.list() {
 		if fn := t.get("function"); fn.isObject() {
 			t = fn
 		}
-		var o jsonx.Object
-		o.Str("name", t.str("name"))
-		o.Str("description", t.str("description"))
-		params := t.get("parameters")
-		for _, name := range []string{"input_schema", "inputSchema", "parametersJsonSchema"} {
-			if !params.isObject() {
-				params = t.get(name)
-			}
-		}
-		if !params.isObject() {
-			params = value(`{"type":"object","properties":{}}`)
-		}
-		o.Raw("parameters", params)
 		if t.str("name") == "" {
 			continue
 		}
-		if len(out) > 1 {
-			out = append(out, ',')
+		params := value(`{"type":"object","properties":{}}`)
+		for _, name := range []string{"parameters", "input_schema", "inputSchema", "parametersJsonSchema"} {
+			if p := t.get(name); p.isObject() {
+				params = p
+				break
+			}
 		}
-		out = append(out, o.Bytes()...)
+		tools = append(tools, object("name", t.str("name"), "description", t.str("description"), "parameters", params))
 	}
-	if len(out) == 1 {
+	if tools == nil {
 		return nil
 	}
-	return append(out, ']')
+	return array(tools...)
+}
+
+// splitModel parts a name as LiteLLM has it, with the provider before a slash.
+func splitModel(name string) (provider, model string) {
+	if provider, model, ok := strings.Cut(name, "/"); ok && model != "" {
+		return provider, model
+	}
+	return "", name
 }

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/clew-dev/clew/message"
@@ -15,15 +16,15 @@ func (o *openHands) sdk(f fields, line int) *node {
 	id := f.str("id")
 	switch kind := f.str("kind"); kind {
 	case "SystemPromptEvent":
-		blocks := o.chatContent(array1(f["system_prompt"]), line)
+		blocks := o.openAIContent(array(f["system_prompt"]), line)
 		m := &message.Message{Role: message.RoleSystem, Content: blocks, ToolsAdded: chatTools(f["tools"])}
 		return o.say(m, at, line, id)
 	case "MessageEvent":
 		msg := f["llm_message"].fields()
-		blocks := append(o.chatContent(msg["content"], line), o.chatContent(f["extended_content"], line)...)
+		blocks := append(o.openAIContent(msg["content"], line), o.openAIContent(f["extended_content"], line)...)
 		switch {
 		case len(blocks) == 0:
-			o.note(Aside, "empty", line, id, "messages without content")
+			o.empty(line, id)
 			return nil
 		case f.str("source") == "user":
 			return o.user(message.OriginUser, blocks, at, line, id)
@@ -48,14 +49,6 @@ func (o *openHands) sdk(f fields, line int) *node {
 	}
 }
 
-// array1 returns a value as the array of it.
-func array1(v value) value {
-	if v == nil {
-		return nil
-	}
-	return array([]value{v})
-}
-
 // sdkAction adds a call to the answer it came with.
 func (o *openHands) sdkAction(f fields, line int, id string) *node {
 	resp := f.str("llm_response_id")
@@ -70,28 +63,22 @@ func (o *openHands) sdkAction(f fields, line int, id string) *node {
 		if s := f.str("reasoning_content"); s != "" && len(m.Content) == 0 {
 			m.Content = append(m.Content, message.ThinkingBlock(s, "reasoning_content"))
 		}
-		m.Content = append(m.Content, o.chatContent(f["thought"], line)...)
+		m.Content = append(m.Content, o.openAIContent(f["thought"], line)...)
 		m.Usage = o.usage[resp]
 		n = o.say(m, f["timestamp"].time(), line, id)
 		o.answers[resp] = n
 	}
 	call := f["tool_call"]
-	name := firstOf(call.str("name"), call.str("function", "name"), f.str("tool_name"))
+	name := cmp.Or(call.str("name"), call.str("function", "name"), f.str("tool_name"))
 	args := call.get("arguments")
 	if !args.has() {
 		args = call.get("function", "arguments")
 	}
-	callID := firstOf(f.str("tool_call_id"), call.str("id"))
-	block := message.ToolCallBlock(callID, name, nil)
-	switch {
-	case args.isString():
-		block.Arguments = o.textArguments(args.str(), line, callID)
-	case args.has():
-		block.Arguments = o.arguments(args, line, callID)
-	default:
-		block.Arguments = o.arguments(f["action"], line, callID)
+	callID := cmp.Or(f.str("tool_call_id"), call.str("id"))
+	if !args.has() {
+		args = f["action"]
 	}
-	n.msg.Content = append(n.msg.Content, block)
+	n.msg.Content = append(n.msg.Content, message.ToolCallBlock(callID, name, o.callArguments(args, line, callID)))
 	o.names[callID] = name
 	return n
 }
@@ -99,15 +86,14 @@ func (o *openHands) sdkAction(f fields, line int, id string) *node {
 // sdkResult adds what a call came to.
 func (o *openHands) sdkResult(f fields, line int, id string) *node {
 	obs := f["observation"]
-	blocks := o.chatContent(obs.get("content"), line)
+	blocks := o.openAIContent(obs.get("content"), line)
 	if len(blocks) == 0 {
-		text := firstOf(f.str("error"), f.str("rejection_reason"), obs.str("output"), obs.str("error"))
+		text := cmp.Or(f.str("error"), f.str("rejection_reason"), obs.str("output"), obs.str("error"))
 		if text == "" && obs.isObject() {
 			text = string(obs)
 		}
 		blocks = []message.Block{message.TextBlock(strings.Clone(text))}
 	}
-	exit := obs.get("exit_code")
-	failed := f.str("kind") != "ObservationEvent" || obs.bool("is_error") || exit.has() && string(exit) != "0"
+	failed := f.str("kind") != "ObservationEvent" || obs.bool("is_error") || obs.failing("exit_code")
 	return o.result(f.str("tool_call_id"), f.str("tool_name"), blocks, failed, f["timestamp"].time(), line, id)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/clew-dev/clew/internal/jsonx"
@@ -113,13 +114,17 @@ func Read(r io.Reader, opt ReadOptions) (*Transcript, error) {
 	if err != nil {
 		return nil, err
 	}
-	if opt.Format == "" && found.Format == "" {
-		return nil, fmt.Errorf("%w: %s", ErrUnknown, found.Why)
+	if opt.Format == "" && found.format == "" {
+		return nil, fmt.Errorf("%w: %s", ErrUnknown, found.why)
 	}
-	t.Format, t.Why = found.Format, found.Why
-	if opt.Format != "" && opt.Format != found.Format {
-		if !found.allows(opt.Format) {
-			return nil, fmt.Errorf("%w: asked for %s, and %s", ErrFormat, opt.Format, found.describe())
+	t.Format, t.Why = found.format, found.why
+	if opt.Format != "" && opt.Format != found.format {
+		if !slices.Contains(found.also, opt.Format) { // plain lists can look alike
+			what := fmt.Sprintf("the file is %s: %s", found.format, found.why)
+			if found.format == "" {
+				what = "the file is none of the known formats: " + found.why
+			}
+			return nil, fmt.Errorf("%w: asked for %s, and %s", ErrFormat, opt.Format, what)
 		}
 		t.Format, t.Why = opt.Format, ""
 	}
@@ -145,16 +150,16 @@ var readers = map[Format]func(*source, *builder) error{
 
 // open reads the beginning of a source and decides whether it is lines or one
 // value, and what format it has.
-func open(r io.Reader, opt ReadOptions, report *Report) (*source, Detection, error) {
+func open(r io.Reader, opt ReadOptions, report *Report) (*source, detection, error) {
 	src := &source{opt: opt, report: report}
 	head, skipped, err := beginning(r, report)
 	switch {
 	case err != nil:
-		return nil, Detection{}, err
+		return nil, detection{}, err
 	case len(head) == 0:
-		return nil, Detection{}, fmt.Errorf("%w: the file is empty", ErrEmpty)
+		return nil, detection{}, fmt.Errorf("%w: the file is empty", ErrEmpty)
 	case bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff")):
-		return nil, Detection{Why: "it begins as UTF-16 does; convert it to UTF-8 first"}, nil
+		return nil, detection{why: "it begins as UTF-16 does; convert it to UTF-8 first"}, nil
 	}
 	whole := len(head) < peekBytes
 	found := detectLines(head, whole)
@@ -177,18 +182,19 @@ func open(r io.Reader, opt ReadOptions, report *Report) (*source, Detection, err
 	switch {
 	case scanErr == nil && len(bytes.Trim(data[end:], blank)) == 0:
 		src.doc = data[:end:end]
-		if d := detectDoc(src.doc); d.Format != "" || found.Format == "" {
+		if d := detectDoc(src.doc); d.format != "" || found.format == "" {
 			return src, d, nil
 		}
 	case scanErr == nil, found.lines:
 		// A first line that is longer than head.
 		found = detectLines(data, true)
 	case data[0] == '{' || data[0] == '[':
-		if d := detectTorn(data); d.Format != "" {
-			src.doc = repairTorn(data, report)
+		src.doc = repairTorn(data)
+		if d := detectDoc(src.doc); d.format != "" && !d.lines {
+			report.add(Damaged, "torn", 0, "", "the JSON breaks off; what stood before the break was read")
 			return src, d, nil
 		}
-		found.Why = fmt.Sprintf("the JSON breaks off: %v", scanErr)
+		found.why = fmt.Sprintf("the JSON breaks off: %v", scanErr)
 	}
 	src.doc = nil
 	lines(bytes.NewReader(data))
@@ -234,8 +240,4 @@ func (s *source) asLines() {
 // wrongShape says that a source of a format comes in one way only.
 func wrongShape(s *source, want string) error {
 	return fmt.Errorf("%w: a file of %s is %s, and this one is not, or it is damaged beyond that", ErrFormat, s.format, want)
-}
-
-func noSuchSession(have int) error {
-	return fmt.Errorf("%w: the file has %d sessions, and one behind them was asked for", ErrEmpty, have)
 }

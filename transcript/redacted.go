@@ -199,7 +199,7 @@ func (w *redactor) value(data []byte, i int, name string, at place) (end int, er
 	val := data[i:end]
 	if s, ok := jsonx.String(val); ok && at != asItIs {
 		if clean := named(name, s); clean != s {
-			w.n += max(1, marks(clean)-marks(s))
+			w.n += max(1, countMarks(clean)-countMarks(s))
 			w.out = jsonx.AppendQuote(w.out, clean)
 			return end, nil
 		}
@@ -280,4 +280,4 @@ func added(s string) string {
 	return b.String()
 }
 
-func marks(s string) int { return strings.Count(s, "[redacted:") }
+func countMarks(s string) int { return strings.Count(s, "[redacted:") }

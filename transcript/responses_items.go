@@ -1,63 +1,35 @@
 package transcript
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 
-	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/message"
 )
 
 // reasoningBlock makes thinking of a reasoning item. Its signature is the item
 // itself, for that is what the API takes back; the text is its summary.
 func reasoningBlock(f fields) message.Block {
-	var item jsonx.Object
-	item.Str("type", "reasoning")
-	item.OptStr("id", f.str("id"))
-	summary := f["summary"]
+	summary, content, secret := f["summary"], f["content"], f["encrypted_content"]
 	if !summary.isArray() {
 		summary = value("[]")
 	}
-	item.Raw("summary", summary)
-	if f["content"].isArray() {
-		item.Raw("content", f["content"])
+	if !content.isArray() {
+		content = nil
 	}
-	if f.has("encrypted_content") {
-		item.Raw("encrypted_content", f["encrypted_content"])
+	if !secret.has() {
+		secret = nil
 	}
+	item := object("type", "reasoning", "id", optional(f.str("id")), "summary", summary, "content", content, "encrypted_content", secret)
 	var parts []string
-	for _, list := range []value{summary, f["content"]} {
+	for _, list := range []value{summary, content} {
 		for _, part := range list.list() {
 			if s := part.str("text"); s != "" {
 				parts = append(parts, s)
 			}
 		}
 	}
-	return message.ThinkingBlock(strings.Join(parts, "\n\n"), string(item.Bytes()))
-}
-
-// responsesContent reads the content of an input message.
-func (b *builder) responsesContent(content value, line int) (blocks []message.Block) {
-	if content.isString() {
-		if s := content.str(); s != "" {
-			blocks = append(blocks, message.TextBlock(s))
-		}
-		return blocks
-	}
-	for _, v := range content.list() {
-		switch v.str("type") {
-		case "input_text", "output_text", "text":
-			blocks = append(blocks, message.TextBlock(v.str("text")))
-		case "refusal":
-			blocks = append(blocks, message.TextBlock(v.str("refusal")))
-		case "input_image":
-			blocks = append(blocks, b.imageURL(v.str("image_url"), line))
-		default:
-			b.note(Lost, "part:"+v.str("type"), line, "", "parts of a message that have no place here")
-		}
-	}
-	return blocks
+	return message.ThinkingBlock(strings.Join(parts, "\n\n"), string(item))
 }
 
 // imageURL reads an image from a data URL.
@@ -74,18 +46,15 @@ func (b *builder) imageURL(url string, line int) message.Block {
 // outputText reads an answer's message item. The signature of its text keeps the
 // item's id and what the text is for, as package wire gives them back.
 func (b *builder) outputText(f fields, line int) []message.Block {
-	blocks := b.responsesContent(f["content"], line)
+	blocks := b.openAIContent(f["content"], line)
 	id, phase := f.str("id"), f.str("phase")
 	if id == "" && phase == "" {
 		return blocks
 	}
-	var sig jsonx.Object
-	sig.Raw("v", value("1"))
-	sig.OptStr("id", id)
-	sig.OptStr("phase", phase)
+	sig := object("v", int64(1), "id", optional(id), "phase", optional(phase))
 	for i := range blocks {
 		if blocks[i].Type == message.BlockText {
-			blocks[i].Signature = string(sig.Bytes())
+			blocks[i].Signature = string(sig)
 			break
 		}
 	}
@@ -103,24 +72,16 @@ func (b *builder) responsesCall(f fields, line int) message.Block {
 	if item != "" {
 		full += "|" + item
 	}
-	if b.callIDs == nil {
-		b.callIDs = map[string]string{}
-	}
 	b.callIDs[id] = full
 	name := f.str("name")
 	var args json.RawMessage
 	switch f.str("type") {
 	case "custom_tool_call":
-		var o jsonx.Object
-		o.Str("input", f.str("input"))
-		args = o.Bytes()
+		args = json.RawMessage(object("input", f.str("input")))
 	case "local_shell_call":
 		name, args = "local_shell", b.arguments(f["action"], line, id)
 	default:
-		args = b.textArguments(f.str("arguments"), line, id)
-		if f["arguments"].isObject() {
-			args = bytes.Clone(f["arguments"])
-		}
+		args = b.callArguments(f["arguments"], line, id)
 	}
 	return message.ToolCallBlock(full, name, args)
 }
@@ -137,7 +98,7 @@ func (b *builder) responsesOutput(out value, line int) (blocks []message.Block, 
 		}
 		return []message.Block{message.TextBlock(s)}, false
 	case out.isArray():
-		return b.responsesContent(out, line), false
+		return b.openAIContent(out, line), false
 	case out.isObject():
 		inner := out.get("content")
 		if !inner.has() {

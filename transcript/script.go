@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"regexp"
 	"time"
 
 	"github.com/clew-dev/clew/message"
@@ -113,17 +114,14 @@ func (sc *script) full(ctx context.Context, s session.Store) (err error) {
 // messages returns what a list for an API is made of: with the summary of the
 // context, and without the places where the whole path was compacted.
 func (sc *script) messages(full bool) (msgs []*message.Message, ids []string) {
-	for i, it := range sc.items {
+	for i := range len(sc.items) + 1 {
 		for _, b := range sc.breaks {
 			if b.before == i && !full && b.summary != nil {
 				msgs, ids = append(msgs, b.summary), append(ids, b.entry.ID)
 			}
 		}
-		msgs, ids = append(msgs, it.Message), append(ids, it.Entry.ID)
-	}
-	for _, b := range sc.breaks {
-		if b.before == len(sc.items) && !full && b.summary != nil {
-			msgs, ids = append(msgs, b.summary), append(ids, b.entry.ID)
+		if i < len(sc.items) {
+			msgs, ids = append(msgs, sc.items[i].Message), append(ids, sc.items[i].Entry.ID)
 		}
 	}
 	return msgs, ids
@@ -207,41 +205,23 @@ func (sc *script) sessionID() string {
 	return sc.derived("session")
 }
 
-func isUUID(s string) bool {
-	if len(s) != 36 {
-		return false
-	}
-	for i := range len(s) {
-		c := s[i]
-		switch i {
-		case 8, 13, 18, 23:
-			if c != '-' {
-				return false
-			}
-		default:
-			if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-				return false
-			}
-		}
-	}
-	return true
-}
+var isUUID = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`).MatchString
 
 // aside counts the entries that a format has no place for.
-func (k *sink) aside() {
-	list := k.active
+func (w *writer) aside() {
+	list := w.active
 	if list == nil {
-		list = k.path
+		list = w.path
 	}
 	for _, e := range list {
 		switch e.Type {
 		case session.TypeMessage, session.TypeCustomMessage, session.TypeBranchSummary, session.TypeCompaction:
 		case session.TypeContextEdit:
-			if k.opt.Full {
-				k.report.add(Aside, "entry:context_edit", 0, e.ID, "edits; what they changed is written as it was")
+			if w.opt.Full {
+				w.report.add(Aside, "entry:context_edit", 0, e.ID, "edits; what they changed is written as it was")
 			}
 		default:
-			k.report.add(Aside, "entry:"+string(e.Type), 0, e.ID, "entries of the type "+printable(string(e.Type), 40)+", which the format has no place for")
+			w.report.add(Aside, "entry:"+string(e.Type), 0, e.ID, "entries of the type "+printable(string(e.Type), 40)+", which the format has no place for")
 		}
 	}
 }

@@ -1,7 +1,9 @@
 package transcript
 
 import (
+	"cmp"
 	"strings"
+	"time"
 
 	"github.com/clew-dev/clew/message"
 )
@@ -23,51 +25,46 @@ func readSWE(s *source, b *builder) error {
 		}
 		return nil
 	}
-	pending, tasks, demo := "", 0, false
+	t, demo := &terminal{builder: b}, false
 	for i, v := range history {
 		m, line := v.fields(), i+1
-		content := b.chatContent(m["content"], line)
+		at := m["timestamp"].time()
 		if demo != m["is_demo"].bool() {
-			demo, pending = !demo, "" // the last command of a demonstration has no output
+			demo, t.pending = !demo, "" // the last command of a demonstration has no output
 		}
-		switch role := m.str("role"); role {
-		case "system":
-			b.system((&message.Message{Role: message.RoleUser, Content: content}).Text(), m["timestamp"].time(), line, "")
-		case "user":
-			switch {
-			case demo:
+		b.chatMessage(m, at, line, false, func(blocks []message.Block) {
+			if demo {
 				b.note(Made, "demonstration", line, "", "messages of a demonstration, which count as injected")
-				if pending != "" {
-					b.result(pending, "bash", content, false, m["timestamp"].time(), line, "")
-				} else {
-					b.user(message.OriginInjected, content, m["timestamp"].time(), line, "")
-				}
-			case pending != "":
-				b.result(pending, "bash", content, false, m["timestamp"].time(), line, "")
-			case tasks == 0:
-				b.user(message.OriginUser, content, m["timestamp"].time(), line, "")
-				tasks++
-			default:
-				b.user(message.OriginInjected, content, m["timestamp"].time(), line, "")
 			}
-			pending = ""
-		case "assistant":
-			pending = b.sweAnswer(m, line)
-		case "tool":
-			id := m.str("tool_call_id")
-			if ids := m["tool_call_ids"].list(); id == "" && len(ids) > 0 {
-				id = ids[0].str()
-			}
-			b.result(id, "", content, false, m["timestamp"].time(), line, "")
-		default:
-			b.note(Lost, "role:"+role, line, "", "messages of a role that has no place here")
-		}
+			t.user(blocks, false, demo, at, line)
+		}, func() { t.pending = b.sweAnswer(m, line) })
 	}
 	if info := f["info"]; info.has("submission") {
 		b.note(Aside, "submission", 0, "", "the patch that the run ended with")
 	}
 	b.note(Aside, "trajectory", 0, "", "the steps, which repeat the history")
 	return nil
+}
+
+// terminal reads the user messages of agents that may have no tools: an answer holds a
+// command then, and the next user message shows what it printed.
+type terminal struct {
+	*builder
+	pending string // the call that was made of the command
+	tasked  bool   // the user has said what is to be done
+}
+
+func (t *terminal) user(blocks []message.Block, failed, injected bool, at time.Time, line int) {
+	switch {
+	case t.pending != "":
+		t.result(t.pending, "bash", blocks, failed, at, line, "")
+	case injected || t.tasked:
+		t.builder.user(message.OriginInjected, blocks, at, line, "")
+	default:
+		t.builder.user(message.OriginUser, blocks, at, line, "")
+		t.tasked = true
+	}
+	t.pending = ""
 }
 
 // sweAnswer adds an answer and returns the call that the next user message
@@ -92,7 +89,7 @@ func (b *builder) sweAnswer(m fields, line int) (pending string) {
 func (b *builder) sweStep(step value, line int) {
 	f := step.fields()
 	m := &message.Message{Role: message.RoleAssistant, API: apiChat, StopReason: message.StopEnd}
-	text := firstOf(strings.TrimSpace(f.str("thought")), f.str("response"))
+	text := cmp.Or(strings.TrimSpace(f.str("thought")), f.str("response"))
 	action := strings.TrimRight(f.str("action"), "\n")
 	if action == "" {
 		m.Content = []message.Block{message.TextBlock(text)}

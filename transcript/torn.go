@@ -1,79 +1,58 @@
 package transcript
 
-import "github.com/clew-dev/clew/internal/jsonx"
+import (
+	"errors"
+
+	"github.com/clew-dev/clew/internal/jsonx"
+)
+
+var errTorn = errors.New("the JSON breaks off")
 
 // repairTorn makes one JSON value of one that breaks off: what is whole stays,
 // the element that is torn goes, and the brackets are closed. It returns nil when
 // nothing is left.
-func repairTorn(data []byte, report *Report) value {
+func repairTorn(data []byte) value {
 	type level struct {
 		open  byte
 		keep  int // end of the last whole member or element, or of the bracket
 		whole int // number of whole objects and arrays in it
 	}
-	var stack []level
-	i := 0
-	for i < len(data) {
-		i = jsonx.Space(data, i)
-		if i >= len(data) {
-			break
+	const deepest = 1000
+	var stack []level // the objects and arrays that are torn, each in the one before it
+	var scan func(i int) (end int, err error)
+	scan = func(i int) (end int, err error) {
+		if end, err = jsonx.Scan(data, i); err == nil || i >= len(data) || data[i] != '{' && data[i] != '[' {
+			return end, err
 		}
-		switch c := data[i]; c {
-		case '{', '[':
-			// A whole value needs no look inside.
-			if end, err := jsonx.Scan(data, i); err == nil {
-				i = end
-				if len(stack) == 0 {
-					return data[:end:end]
-				}
-				stack[len(stack)-1].keep = end
-				stack[len(stack)-1].whole++
-				continue
-			}
-			if len(stack) > 1000 {
-				return nil
-			}
-			i++
-			stack = append(stack, level{open: c, keep: i})
-		case ',':
-			i++
-		case '"':
-			end, err := jsonx.Scan(data, i)
-			if err != nil {
-				i = len(data)
-				break
-			}
-			i = jsonx.Space(data, end)
-			if len(stack) == 0 {
-				return nil
-			}
-			if top := &stack[len(stack)-1]; top.open == '{' {
-				if i >= len(data) || data[i] != ':' {
-					i = len(data)
-					break
-				}
-				i = jsonx.Space(data, i+1)
-				if i < len(data) && data[i] != '{' && data[i] != '[' {
-					if end, err = jsonx.Scan(data, i); err != nil || end >= len(data) {
-						i = len(data)
-						break
-					}
-					i, top.keep = end, end
-				}
-			} else {
-				top.keep = end
-			}
-		default:
-			end, err := jsonx.Scan(data, i)
-			if err != nil || len(stack) == 0 {
-				i = len(data)
-				break
-			}
-			i = end
-			stack[len(stack)-1].keep = end
+		d := len(stack)
+		if stack = append(stack, level{open: data[i], keep: i + 1}); d > deepest {
+			return i, errTorn
 		}
+		element := func(at int) (int, error) {
+			end, err := scan(at)
+			switch l := &stack[d]; {
+			case err != nil:
+				return end, err
+			case data[at] == '{' || data[at] == '[':
+				l.keep, l.whole = end, l.whole+1
+			case l.open == '{' && end >= len(data):
+				return end, errTorn // a number may go on
+			default:
+				l.keep = end
+			}
+			return end, nil
+		}
+		if data[i] == '[' {
+			end, err = jsonx.ScanArray(data, i, element)
+		} else {
+			end, err = jsonx.ScanObject(data, i, func(_ []byte, at int) (int, error) { return element(at) })
+		}
+		if err == nil {
+			stack = stack[:d] // whole, and only too deep for one scan
+		}
+		return end, err
 	}
-	if len(stack) == 0 {
+	if _, err := scan(0); err == nil || len(stack) == 0 || len(stack) > deepest {
 		return nil
 	}
 	// Half a message would be taken for a whole one: the list that is torn ends
@@ -96,6 +75,5 @@ func repairTorn(data []byte, report *Report) value {
 	if end, err := jsonx.Scan(out, 0); err != nil || end != len(out) {
 		return nil
 	}
-	report.add(Damaged, "torn", 0, "", "the JSON breaks off; what stood before the break was read")
 	return out
 }

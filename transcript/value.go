@@ -39,6 +39,12 @@ func (v value) bool(path ...string) bool { return jsonx.Bool(v.get(path...)) }
 
 func (v value) has(path ...string) bool { return !jsonx.IsNull(v.get(path...)) }
 
+// failing reports whether an exit code is there and not 0.
+func (v value) failing(path ...string) bool {
+	code := v.get(path...)
+	return code.has() && string(code) != "0"
+}
+
 func (v value) isObject() bool { return jsonx.IsObject(v) }
 func (v value) isArray() bool  { return jsonx.IsArray(v) }
 func (v value) isString() bool { return jsonx.IsString(v) }
@@ -129,9 +135,47 @@ func itoa(n int) string { return strconv.Itoa(n) }
 // quoted returns s as a JSON string.
 func quoted(s string) value { return jsonx.Quote(s) }
 
-// argumentObject returns an object with one string.
-func argumentObject(key, s string) []byte {
+// object returns an object of pairs of a name and a value, in their order. A value is
+// a string, an int64, a bool, JSON, or nil for null; a pair with a nil value of JSON
+// is left out.
+func object(pairs ...any) value {
 	var o jsonx.Object
-	o.Str(key, s)
+	for i := 0; i < len(pairs); i += 2 {
+		key := pairs[i].(string)
+		switch v := pairs[i+1].(type) {
+		case nil:
+			o.Raw(key, []byte("null"))
+		case string:
+			o.Str(key, v)
+		case int64:
+			o.Int(key, v)
+		case bool:
+			o.Bool(key, v)
+		case value:
+			if v != nil {
+				o.Raw(key, v)
+			}
+		}
+	}
 	return o.Bytes()
+}
+
+// optional returns s as a JSON string, or nothing where it is empty.
+func optional(s string) value {
+	if s == "" {
+		return nil
+	}
+	return quoted(s)
+}
+
+// array returns the array of values.
+func array(list ...value) value {
+	out := value{'['}
+	for i, v := range list {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, v...)
+	}
+	return append(out, ']')
 }

@@ -1,6 +1,8 @@
 package transcript
 
 import (
+	"slices"
+
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/wire"
 )
@@ -31,7 +33,7 @@ var wireClass = map[wire.NoteCode]struct {
 }
 
 // wireNotes takes over what package wire did. ids are those of the entries.
-func (k *sink) wireNotes(notes []wire.Note, ids []string) {
+func (w *writer) wireNotes(notes []wire.Note, ids []string) {
 	for _, n := range notes {
 		c, ok := wireClass[n.Code]
 		if !ok {
@@ -41,32 +43,55 @@ func (k *sink) wireNotes(notes []wire.Note, ids []string) {
 		if n.Index >= 0 && n.Index < len(ids) {
 			id = ids[n.Index]
 		}
-		k.report.add(c.class, string(n.Code), n.Index+1, id, c.what)
+		w.report.add(c.class, string(n.Code), n.Index+1, id, c.what)
 	}
 }
 
 // lostErrors counts the results that are errors, where the format can't say so.
-func (k *sink) lostErrors(msgs []*message.Message, ids []string) {
+func (w *writer) lostErrors(msgs []*message.Message, ids []string) {
 	for i, m := range msgs {
 		if m.Role == message.RoleToolResult && m.IsError {
-			k.report.add(Lost, "is-error", i+1, ids[i], "marks that say that a result is an error; its text stays")
+			w.report.add(Lost, "is-error", i+1, ids[i], "marks that say that a result is an error; its text stays")
 		}
 	}
 }
 
-// sameMaker returns the messages as if one model had made all answers: a log, unlike
-// a request, holds what each model thought. What was thought for another API is left
-// out by package wire.
-func sameMaker(msgs []*message.Message) ([]*message.Message, wire.Target) {
+// log is a session as package wire sends it, for formats that keep a log of it.
+type log struct {
+	*writer
+	list  *wire.List
+	slots []slot
+}
+
+// normalized makes the log for a profile. A log, unlike a request, holds what each
+// model thought, so that all answers are taken for those of one model; what was
+// thought for another API is left out by package wire.
+func (w *writer) normalized(p wire.Profile) (*log, error) {
+	p.MaxBytes = 0
+	msgs, slots, ids := w.log()
 	t := wire.Target{Provider: "any", Model: "any", TakesImages: true}
-	out := make([]*message.Message, len(msgs))
-	for i, m := range msgs {
-		out[i] = m
+	same := slices.Clone(msgs)
+	for i, m := range same {
 		if m.Role == message.RoleAssistant {
 			one := *m
 			one.Provider, one.Model, one.ResponseModel = t.Provider, t.Model, ""
-			out[i] = &one
+			same[i] = &one
 		}
 	}
-	return out, t
+	list, notes, err := wire.Normalize(same, p, t, wire.Options{CloseOpenCalls: true})
+	if err != nil {
+		return nil, err
+	}
+	if w.format == Codex { // which keeps thinking that can't be sent
+		notes = slices.DeleteFunc(notes, func(n wire.Note) bool { return n.Code == wire.NoteThinking })
+		w.lostReasoning(msgs, ids)
+		w.lostErrors(msgs, ids)
+	}
+	w.wireNotes(notes, ids)
+	w.aside()
+	if len(list.Tools) > 0 {
+		program := map[Format]string{ClaudeCode: "Claude Code", Codex: "Codex"}[w.format]
+		w.report.add(Lost, "tools", 0, "", "definitions of tools, which "+program+" has its own of")
+	}
+	return &log{w, list, slots}, nil
 }

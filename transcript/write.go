@@ -41,7 +41,7 @@ var (
 	ErrNothing = errors.New("nothing to write")
 )
 
-var writers = map[Format]func(*sink) error{
+var writers = map[Format]func(*writer) error{
 	Pi: writePi, ClaudeCode: writeClaude, Codex: writeCodex,
 	OpenAIChat: writeList, OpenAIResponses: writeList, Anthropic: writeList,
 }
@@ -70,34 +70,34 @@ func Write(ctx context.Context, w io.Writer, s session.Store, f Format, opt Writ
 	if len(script.items) == 0 && len(script.breaks) == 0 {
 		return nil, fmt.Errorf("%w: the session has no message on the path to its leaf", ErrNothing)
 	}
-	out := &Written{Format: f, Messages: len(script.items)}
-	k := &sink{script: script, w: bufio.NewWriterSize(w, 64<<10), format: f, opt: opt, report: &out.Report}
-	if err := write(k); err != nil {
+	written := &Written{Format: f, Messages: len(script.items)}
+	out := &writer{script: script, buf: bufio.NewWriterSize(w, 64<<10), format: f, opt: opt, report: &written.Report}
+	if err := write(out); err != nil {
 		return nil, err
 	}
-	if err := k.w.Flush(); err != nil {
+	if err := out.buf.Flush(); err != nil {
 		return nil, err
 	}
 	if r, ok := s.(*Redacted); ok {
 		if n := r.Secrets(); n > 0 {
-			out.Report.Notes = append(out.Report.Notes, SecretsNote(n))
+			written.Report.Notes = append(written.Report.Notes, SecretsNote(n))
 		}
 	}
-	out.Report.sort()
-	return out, nil
+	written.Report.sort()
+	return written, nil
 }
 
-// sink is what a writer writes to.
-type sink struct {
+// writer writes a session in one format.
+type writer struct {
 	*script
-	w      *bufio.Writer
+	buf    *bufio.Writer
 	format Format
 	opt    WriteOptions
 	report *Report
 }
 
 // line writes one record; the buffer keeps its first error.
-func (k *sink) line(record []byte) {
-	_, _ = k.w.Write(record)
-	_ = k.w.WriteByte('\n')
+func (w *writer) line(record []byte) {
+	_, _ = w.buf.Write(record)
+	_ = w.buf.WriteByte('\n')
 }

@@ -1,9 +1,10 @@
 package transcript
 
 import (
-	"encoding/json"
+	"cmp"
+	"strings"
+	"time"
 
-	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/wire"
@@ -14,28 +15,21 @@ const claudeVersion = "2.0.76"
 
 // writeClaude writes lines as Claude Code keeps them: each has a uuid of its own and
 // the parentUuid of the one before, an answer is one line, each result another.
-func writeClaude(k *sink) error {
+func writeClaude(w *writer) error {
 	p := wire.Anthropic
-	p.Alternate, p.FirstUser, p.MaxBytes = false, false, 0
-	msgs, slots, ids := k.log()
-	same, target := sameMaker(msgs)
-	list, notes, err := wire.Normalize(same, p, target, wire.Options{CloseOpenCalls: true})
+	p.Alternate, p.FirstUser = false, false
+	log, err := w.normalized(p)
 	if err != nil {
 		return err
 	}
-	k.wireNotes(notes, ids)
-	k.aside()
-	c := &claudeWriter{sink: k, list: list, id: k.sessionID(), slots: slots, heads: map[int]string{}}
-	if list.System != "" {
-		k.report.add(Lost, "system", 0, "", "system texts, which Claude Code has its own of")
+	c := &claudeWriter{log: log, id: w.sessionID(), heads: map[int]string{}}
+	if c.list.System != "" {
+		w.report.add(Lost, "system", 0, "", "system texts, which Claude Code has its own of")
 	}
-	if len(list.Tools) > 0 {
-		k.report.add(Lost, "tools", 0, "", "definitions of tools, which Claude Code has its own of")
-	}
-	for i := range list.Turns {
-		t := &list.Turns[i]
-		if from := t.Parts[0].From; from >= 0 && slots[from].cut != nil {
-			c.compaction(*slots[from].cut)
+	for i := range c.list.Turns {
+		t := &c.list.Turns[i]
+		if from := t.Parts[0].From; from >= 0 && c.slots[from].cut != nil {
+			c.compaction(*c.slots[from].cut)
 			continue
 		}
 		c.turn(t)
@@ -44,9 +38,7 @@ func writeClaude(k *sink) error {
 }
 
 type claudeWriter struct {
-	*sink
-	list   *wire.List
-	slots  []slot
+	*log
 	id     string // of the session
 	parent string
 	heads  map[int]string // the first line of each item
@@ -76,23 +68,28 @@ func (c *claudeWriter) message(t wire.Turn) {
 	one.Turns = []wire.Turn{t}
 	msg := value(wire.Render(&one).Messages[0])
 	id := c.next(from)
-	o := c.envelope()
-	if t.Kind == wire.TurnAssistant {
-		o.Str("type", "assistant")
-		if from >= 0 && m.Role == message.RoleAssistant {
-			o.Raw("message", claudeAnswer(msg.get("content"), m, "msg_"+plainID(c.derived("message", c.items[from].Entry.ID))))
-			o.Str("requestId", "req_"+plainID(c.derived("request", c.items[from].Entry.ID)))
-		} else {
-			o.Raw("message", msg)
-		}
-	} else {
-		o.Str("type", "user")
-		o.Raw("message", msg)
+	var members []any
+	switch {
+	case t.Kind != wire.TurnAssistant:
+		members = []any{"type", "user", "message", msg}
 		if from >= 0 && m.Role != message.RoleToolResult && m.Source() != message.OriginUser {
-			o.Bool("isMeta", true)
+			members = append(members, "isMeta", true)
 		}
+	case from >= 0 && m.Role == message.RoleAssistant:
+		entry := c.items[from].Entry.ID
+		members = []any{
+			"type", "assistant",
+			"message", claudeAnswer(msg.get("content"), m, "msg_"+plainID(c.derived("message", entry))),
+			"requestId", "req_" + plainID(c.derived("request", entry)),
+		}
+	default:
+		members = []any{"type", "assistant", "message", msg}
 	}
-	c.finish(o, id)
+	at := c.header.Timestamp
+	if m != nil {
+		at = when(c.last)
+	}
+	c.record(id, at, members...)
 	if from >= 0 {
 		if _, ok := c.heads[from]; !ok {
 			c.heads[from] = id
@@ -108,63 +105,38 @@ func (c *claudeWriter) next(from int) string {
 	return c.derived("line", c.n)
 }
 
-func (c *claudeWriter) envelope() *jsonx.Object {
-	var o jsonx.Object
-	if c.parent == "" {
-		o.Raw("parentUuid", []byte("null"))
-	} else {
-		o.Str("parentUuid", c.parent)
+// record writes a line with what every line has, under the one before it.
+func (c *claudeWriter) record(id string, at time.Time, members ...any) {
+	parent := value("null")
+	if c.parent != "" {
+		parent = quoted(c.parent)
 	}
-	o.Bool("isSidechain", false)
-	o.Str("userType", "external")
-	o.Str("cwd", c.header.Cwd)
-	o.Str("sessionId", c.id)
-	o.Str("version", claudeVersion)
-	o.Str("gitBranch", "")
-	return &o
-}
-
-func (c *claudeWriter) finish(o *jsonx.Object, id string) {
-	o.Str("uuid", id)
-	at := c.header.Timestamp
-	if c.last.Message != nil {
-		at = when(c.last)
+	head := []any{
+		"parentUuid", parent, "isSidechain", false, "userType", "external", "cwd", c.header.Cwd,
+		"sessionId", c.id, "version", claudeVersion, "gitBranch", "",
 	}
-	o.Str("timestamp", stamp(at))
-	c.line(o.Bytes())
+	c.line(object(append(append(head, members...), "uuid", id, "timestamp", stamp(at))...))
 	c.parent = id
 }
 
+var claudeStops = map[message.StopReason]string{
+	message.StopToolUse: "tool_use", message.StopLength: "max_tokens", message.StopDeferred: "pause_turn",
+}
+
 // claudeAnswer is an answer in the form of the Messages API.
-func claudeAnswer(content value, m *message.Message, id string) []byte {
-	var o jsonx.Object
-	o.Str("id", id)
-	o.Str("type", "message")
-	o.Str("role", "assistant")
-	o.Str("model", firstOf(m.Model, "unknown"))
-	o.Raw("content", content)
-	switch m.StopReason {
-	case message.StopToolUse:
-		o.Str("stop_reason", "tool_use")
-	case message.StopLength:
-		o.Str("stop_reason", "max_tokens")
-	case message.StopDeferred:
-		o.Str("stop_reason", "pause_turn")
-	default:
-		o.Str("stop_reason", "end_turn")
-	}
-	o.Raw("stop_sequence", []byte("null"))
+func claudeAnswer(content value, m *message.Message, id string) value {
 	u := m.Usage
 	if u == nil {
 		u = &message.Usage{}
 	}
-	var usage jsonx.Object
-	usage.Int("input_tokens", u.Input)
-	usage.Int("cache_creation_input_tokens", u.CacheWrite)
-	usage.Int("cache_read_input_tokens", u.CacheRead)
-	usage.Int("output_tokens", u.Output)
-	o.Raw("usage", usage.Bytes())
-	return o.Bytes()
+	return object(
+		"id", id, "type", "message", "role", "assistant", "model", cmp.Or(m.Model, "unknown"), "content", content,
+		"stop_reason", cmp.Or(claudeStops[m.StopReason], "end_turn"), "stop_sequence", nil,
+		"usage", object(
+			"input_tokens", u.Input, "cache_creation_input_tokens", u.CacheWrite,
+			"cache_read_input_tokens", u.CacheRead, "output_tokens", u.Output,
+		),
+	)
 }
 
 // compaction writes a boundary and the summary. What it kept is named by its first
@@ -173,57 +145,23 @@ func (c *claudeWriter) compaction(b cutting) {
 	logical := c.parent
 	boundary, summary := c.derived("boundary", b.entry.ID), c.derived("summary", b.entry.ID)
 	c.parent = ""
-	o := c.envelope()
-	if logical != "" {
-		o.Str("logicalParentUuid", logical)
-	}
-	o.Str("type", "system")
-	o.Str("subtype", "compact_boundary")
-	o.Str("content", "Conversation compacted")
-	o.Bool("isMeta", false)
-	o.Str("level", "info")
-	var meta jsonx.Object
-	meta.Str("trigger", "auto")
-	view, _ := b.entry.Compaction()
-	meta.Int("preTokens", view.TokensBefore)
 	head := ""
 	for i := b.kept; i < b.before && head == ""; i++ {
 		head = c.heads[i] // what is never sent has no line
 	}
+	var kept value
 	if head != "" {
-		var seg jsonx.Object
-		seg.Str("headUuid", head)
-		seg.Str("anchorUuid", summary)
-		seg.Str("tailUuid", logical)
-		meta.Raw("preservedSegment", seg.Bytes())
+		kept = object("headUuid", head, "anchorUuid", summary, "tailUuid", logical)
 	}
-	o.Raw("compactMetadata", meta.Bytes())
-	c.stamped(o, boundary, b)
-	s := c.envelope()
-	s.Str("type", "user")
-	var msg jsonx.Object
-	msg.Str("role", "user")
-	msg.Str("content", wire.SummaryForm(b.summary).Wrap(b.summary.Summary))
-	s.Raw("message", json.RawMessage(msg.Bytes()))
-	s.Bool("isVisibleInTranscriptOnly", true)
-	s.Bool("isCompactSummary", true)
-	c.stamped(s, summary, b)
-}
-
-func (c *claudeWriter) stamped(o *jsonx.Object, id string, b cutting) {
-	o.Str("uuid", id)
-	o.Str("timestamp", stamp(b.entry.Time()))
-	c.line(o.Bytes())
-	c.parent = id
+	info, _ := b.entry.Compaction()
+	c.record(boundary, b.entry.Time(),
+		"logicalParentUuid", optional(logical), "type", "system", "subtype", "compact_boundary",
+		"content", "Conversation compacted", "isMeta", false, "level", "info",
+		"compactMetadata", object("trigger", "auto", "preTokens", info.TokensBefore, "preservedSegment", kept))
+	c.record(summary, b.entry.Time(),
+		"type", "user", "message", object("role", "user", "content", wire.SummaryForm(b.summary).Wrap(b.summary.Summary)),
+		"isVisibleInTranscriptOnly", true, "isCompactSummary", true)
 }
 
 // plainID returns the digits of a UUID.
-func plainID(s string) string {
-	out := make([]byte, 0, len(s))
-	for i := range len(s) {
-		if s[i] != '-' {
-			out = append(out, s[i])
-		}
-	}
-	return string(out)
-}
+func plainID(s string) string { return strings.ReplaceAll(s, "-", "") }

@@ -1,8 +1,9 @@
 package transcript
 
 import (
-	"slices"
+	"cmp"
 	"strings"
+	"time"
 
 	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/message"
@@ -15,30 +16,18 @@ const codexVersion = "0.144.2"
 
 // writeCodex writes a rollout: a session_meta line, and each item of the Responses
 // API as a line, with the model before and the usage behind what it goes with.
-func writeCodex(k *sink) error {
-	p := wire.OpenAIResponses
-	p.MaxBytes = 0
-	msgs, slots, ids := k.log()
-	same, target := sameMaker(msgs)
-	list, notes, err := wire.Normalize(same, p, target, wire.Options{CloseOpenCalls: true})
+func writeCodex(w *writer) error {
+	log, err := w.normalized(wire.OpenAIResponses)
 	if err != nil {
 		return err
 	}
-	notes = slices.DeleteFunc(notes, func(n wire.Note) bool { return n.Code == wire.NoteThinking })
-	k.wireNotes(notes, ids)
-	k.lostReasoning(msgs, ids)
-	k.lostErrors(msgs, ids)
-	k.aside()
-	if len(list.Tools) > 0 {
-		k.report.add(Lost, "tools", 0, "", "definitions of tools, which Codex has its own of")
-	}
-	c := &codexWriter{sink: k, list: list, custom: map[string]string{}, slots: slots, rendered: map[int][]value{}}
+	c := &codexWriter{log: log, custom: map[string]string{}, rendered: map[int][]value{}}
 	c.meta()
 	var at slot
-	for i := range list.Turns {
-		t := &list.Turns[i]
+	for i := range c.list.Turns {
+		t := &c.list.Turns[i]
 		if from := t.Parts[0].From; from >= 0 {
-			at = slots[from]
+			at = c.slots[from]
 		} // else a result that was put in, which goes with its call
 		if t.Kind != wire.TurnResults {
 			c.usage()
@@ -60,9 +49,7 @@ func writeCodex(k *sink) error {
 }
 
 type codexWriter struct {
-	*sink
-	list     *wire.List
-	slots    []slot
+	*log
 	model    string
 	custom   map[string]string // calls that were no functions: their item ids
 	rendered map[int][]value   // by item, for what a compaction kept
@@ -74,37 +61,29 @@ type codexWriter struct {
 	history  []value  // what it kept
 }
 
-func (c *codexWriter) record(typ string, at session.Item, payload []byte) {
-	if at.Message == nil {
-		c.recordAt(typ, stamp(c.header.Timestamp), payload)
-		return
+// record writes a line at the time of the item before it.
+func (c *codexWriter) record(typ string, payload value) {
+	at := c.header.Timestamp
+	if c.last.Message != nil {
+		at = when(c.last)
 	}
-	c.recordAt(typ, stamp(when(at)), payload)
+	c.recordAt(typ, at, payload)
 }
 
-func (c *codexWriter) recordAt(typ, at string, payload []byte) {
-	var o jsonx.Object
-	o.Str("timestamp", at)
-	o.Str("type", typ)
-	o.Raw("payload", payload)
-	c.line(o.Bytes())
+func (c *codexWriter) recordAt(typ string, at time.Time, payload value) {
+	c.line(object("timestamp", stamp(at), "type", typ, "payload", payload))
 }
 
 func (c *codexWriter) meta() {
-	var p jsonx.Object
-	p.Str("id", c.sessionID())
-	p.Str("timestamp", stamp(c.header.Timestamp))
-	p.Str("cwd", c.header.Cwd)
-	p.Str("originator", "clew")
-	p.Str("cli_version", codexVersion)
-	p.Str("source", "cli")
-	p.Str("model_provider", firstOf(c.target(c.opt).Provider, "openai"))
+	var base value
 	if c.list.System != "" {
-		var base jsonx.Object
-		base.Str("text", c.list.System)
-		p.Raw("base_instructions", base.Bytes())
+		base = object("text", c.list.System)
 	}
-	c.recordAt("session_meta", stamp(c.header.Timestamp), p.Bytes())
+	at := c.header.Timestamp
+	c.recordAt("session_meta", at, object(
+		"id", c.sessionID(), "timestamp", stamp(at), "cwd", c.header.Cwd, "originator", "clew", "cli_version", codexVersion,
+		"source", "cli", "model_provider", cmp.Or(c.target(c.opt).Provider, "openai"), "base_instructions", base,
+	))
 }
 
 // turn writes the items of a turn.
@@ -118,14 +97,11 @@ func (c *codexWriter) turn(t *wire.Turn) {
 				c.pending = m
 			}
 		}
-		c.record("response_item", c.last, it.item)
+		c.record("response_item", it.item)
 		// A result that was put in goes with its call.
 		c.rendered[c.lastFrom] = append(c.rendered[c.lastFrom], it.item)
 		if m := c.last.Message; from >= 0 && m.UserWords() {
-			var e jsonx.Object
-			e.Str("type", "user_message")
-			e.Str("message", m.Text())
-			c.record("event_msg", c.last, e.Bytes())
+			c.record("event_msg", object("type", "user_message", "message", m.Text()))
 		}
 	}
 }
@@ -161,13 +137,10 @@ func (c *codexWriter) turnContext(m *message.Message) {
 		return
 	}
 	c.model = m.Model
-	var p jsonx.Object
-	p.Str("cwd", c.header.Cwd)
-	p.Str("approval_policy", "on-request")
-	p.Raw("sandbox_policy", []byte(`{"type":"read-only"}`))
-	p.Str("model", m.Model)
-	p.Str("summary", "auto")
-	c.record("turn_context", c.last, p.Bytes())
+	c.record("turn_context", object(
+		"cwd", c.header.Cwd, "approval_policy", "on-request", "sandbox_policy", object("type", "read-only"),
+		"model", m.Model, "summary", "auto",
+	))
 }
 
 // restore makes a call that was no function one again.
@@ -179,12 +152,7 @@ func (c *codexWriter) restore(raw []byte, from int) value {
 			return item
 		}
 		if args := scanned(item.str("arguments")); item.str("name") == "local_shell" && args.str("type") == "exec" {
-			var o jsonx.Object
-			o.Str("type", "local_shell_call")
-			o.Str("call_id", item.str("call_id"))
-			o.Str("status", "completed")
-			o.Raw("action", args)
-			return o.Bytes()
+			return object("type", "local_shell_call", "call_id", item.str("call_id"), "status", "completed", "action", args)
 		}
 		for _, b := range c.items[from].Message.ToolCalls() {
 			call, id, _ := strings.Cut(b.ID, "|")
@@ -196,14 +164,10 @@ func (c *codexWriter) restore(raw []byte, from int) value {
 				continue
 			}
 			c.custom[call] = id
-			var o jsonx.Object
-			o.Str("type", "custom_tool_call")
-			o.Str("id", id)
-			o.Str("status", "completed")
-			o.Str("call_id", call)
-			o.Str("name", item.str("name"))
-			o.Raw("input", jsonx.Clean(input))
-			return o.Bytes()
+			return object(
+				"type", "custom_tool_call", "id", id, "status", "completed", "call_id", call,
+				"name", item.str("name"), "input", value(jsonx.Clean(input)),
+			)
 		}
 	case "function_call_output":
 		if _, ok := c.custom[item.str("call_id")]; ok {
@@ -231,24 +195,16 @@ func (c *codexWriter) usage() {
 	c.total.Output += u.Output
 	c.total.CacheRead += u.CacheRead
 	c.total.Reasoning += u.Reasoning
-	var info, p jsonx.Object
-	info.Raw("total_token_usage", codexUsage(&c.total))
-	info.Raw("last_token_usage", codexUsage(u))
-	p.Str("type", "token_count")
-	p.Raw("info", info.Bytes())
-	p.Raw("rate_limits", []byte("null"))
-	c.record("event_msg", c.last, p.Bytes())
+	info := object("total_token_usage", codexUsage(&c.total), "last_token_usage", codexUsage(u))
+	c.record("event_msg", object("type", "token_count", "info", info, "rate_limits", nil))
 }
 
-func codexUsage(u *message.Usage) []byte {
-	var o jsonx.Object
+func codexUsage(u *message.Usage) value {
 	input := u.Input + u.CacheRead + u.CacheWrite
-	o.Int("input_tokens", input)
-	o.Int("cached_input_tokens", u.CacheRead)
-	o.Int("output_tokens", u.Output)
-	o.Int("reasoning_output_tokens", u.Reasoning)
-	o.Int("total_tokens", input+u.Output)
-	return o.Bytes()
+	return object(
+		"input_tokens", input, "cached_input_tokens", u.CacheRead, "output_tokens", u.Output,
+		"reasoning_output_tokens", u.Reasoning, "total_tokens", input+u.Output,
+	)
 }
 
 // begin remembers a compaction, until it is known what it kept.
@@ -291,27 +247,8 @@ func (c *codexWriter) flush() {
 	if opaque := value(view.Details).get("source", "compaction"); opaque.isObject() && view.Summary == encrypted {
 		text, history = "", append(history, opaque)
 	} else {
-		var part, msg jsonx.Object
-		part.Str("type", "input_text")
-		part.Str("text", text)
-		msg.Str("type", "message")
-		msg.Str("role", "user")
-		msg.Raw("content", array([]value{part.Bytes()}))
-		history = append([]value{msg.Bytes()}, history...)
+		content := array(object("type", "input_text", "text", text))
+		history = append([]value{object("type", "message", "role", "user", "content", content)}, history...)
 	}
-	var p jsonx.Object
-	p.Str("message", text)
-	p.Raw("replacement_history", array(history))
-	c.recordAt("compacted", stamp(b.entry.Time()), p.Bytes())
-}
-
-func array(list []value) []byte {
-	out := []byte{'['}
-	for i, v := range list {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, v...)
-	}
-	return append(out, ']')
+	c.recordAt("compacted", b.entry.Time(), object("message", text, "replacement_history", array(history...)))
 }

@@ -9,17 +9,17 @@ import (
 
 // writeList writes a request body: the messages, the system text and the tools,
 // as package wire sends them, and the model.
-func writeList(k *sink) error {
+func writeList(w *writer) error {
 	p := wire.Anthropic
-	switch k.format {
+	switch w.format {
 	case OpenAIChat:
 		p = wire.OpenAIChat
 	case OpenAIResponses:
 		p = wire.OpenAIResponses
 	default:
 	}
-	msgs, ids := k.messages(k.opt.Full)
-	model := k.target(k.opt)
+	msgs, ids := w.messages(w.opt.Full)
+	model := w.target(w.opt)
 	req, notes, err := wire.Build(msgs, p, wire.Target{Provider: model.Provider, Model: model.ID, TakesImages: true}, wire.Options{CloseOpenCalls: true})
 	if req != nil && len(req.Messages) == 0 {
 		return fmt.Errorf("%w: no message of the session is one that is sent", ErrNothing)
@@ -27,14 +27,14 @@ func writeList(k *sink) error {
 	if err != nil {
 		return err
 	}
-	k.wireNotes(notes, ids)
-	if k.format != Anthropic {
-		k.lostErrors(msgs, ids)
+	w.wireNotes(notes, ids)
+	if w.format != Anthropic {
+		w.lostErrors(msgs, ids)
 	}
-	k.aside()
-	if k.opt.Full {
-		for _, b := range k.breaks {
-			k.report.add(Aside, "entry:compaction", b.before, b.entry.ID, "compactions; the whole path is written without them")
+	w.aside()
+	if w.opt.Full {
+		for _, b := range w.breaks {
+			w.report.add(Aside, "entry:compaction", b.before, b.entry.ID, "compactions; the whole path is written without them")
 		}
 	}
 	var o jsonx.Object
@@ -44,6 +44,6 @@ func writeList(k *sink) error {
 		o.Raw(string(key), val)
 		return true
 	})
-	k.line(o.Bytes())
+	w.line(o.Bytes())
 	return nil
 }

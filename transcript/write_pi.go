@@ -11,30 +11,30 @@ import (
 // writePi writes a session in pi's format, version 3. The whole path is written
 // as its records stand. The context becomes a session of its own: the compaction
 // first, keeping nothing before it, then the messages as the edits have them.
-func writePi(k *sink) error {
-	h := session.Header{ID: k.header.ID, Timestamp: k.header.Timestamp, Cwd: k.header.Cwd, ParentSession: k.header.ParentSession}
-	if k.opt.Full {
-		k.line(h.JSON())
-		k.records()
+func writePi(w *writer) error {
+	h := session.Header{ID: w.header.ID, Timestamp: w.header.Timestamp, Cwd: w.header.Cwd, ParentSession: w.header.ParentSession}
+	if w.opt.Full {
+		w.line(h.JSON())
+		w.records()
 		return nil
 	}
-	h.ID = k.derived("context", k.leaf)
-	k.line(h.JSON())
-	p := &piWriter{sink: k, items: map[*session.Entry][]session.Item{}}
-	for _, it := range k.items {
+	h.ID = w.derived("context", w.leaf)
+	w.line(h.JSON())
+	p := &piWriter{writer: w, items: map[*session.Entry][]session.Item{}}
+	for _, it := range w.items {
 		p.items[it.Entry] = append(p.items[it.Entry], it)
 	}
 	at := h.Timestamp
-	if len(k.active) > 0 {
-		at = k.active[0].Time()
+	if len(w.active) > 0 {
+		at = w.active[0].Time()
 	}
-	if k.model.ID != "" {
-		p.record(settings(session.TypeModelChange, k.derived("model")[:8], stamp(at), "provider", k.model.Provider, "modelId", k.model.ID))
+	if w.model.ID != "" {
+		p.record(settings(session.TypeModelChange, w.derived("model")[:8], stamp(at), "provider", w.model.Provider, "modelId", w.model.ID))
 	}
-	if k.level != "" && k.level != "off" {
-		p.record(settings(session.TypeThinkingLevel, k.derived("level")[:8], stamp(at), "thinkingLevel", k.level))
+	if w.level != "" && w.level != "off" {
+		p.record(settings(session.TypeThinkingLevel, w.derived("level")[:8], stamp(at), "thinkingLevel", w.level))
 	}
-	for _, e := range k.active {
+	for _, e := range w.active {
 		p.entry(e)
 	}
 	return nil
@@ -42,14 +42,14 @@ func writePi(k *sink) error {
 
 // records writes the path. What begins a group of records that the path does not go
 // through to its end is left out: with it the group would count as torn.
-func (k *sink) records() {
+func (w *writer) records() {
 	parent := ""
-	for i, e := range k.path {
-		if lines, ok := e.Group(); ok && !wholeGroup(k.path[i+1:], lines) {
-			k.report.add(Aside, "part-group", 0, e.ID, "marks of passes that the path does not go through")
+	for i, e := range w.path {
+		if lines, ok := e.Group(); ok && !wholeGroup(w.path[i+1:], lines) {
+			w.report.add(Aside, "part-group", 0, e.ID, "marks of passes that the path does not go through")
 			continue
 		}
-		k.line(e.WithIdentity(e.ID, parent).Raw())
+		w.line(e.WithIdentity(e.ID, parent).Raw())
 		parent = e.ID
 	}
 }
@@ -67,7 +67,7 @@ func wholeGroup(rest []*session.Entry, lines int) bool {
 }
 
 type piWriter struct {
-	*sink
+	*writer
 	items  map[*session.Entry][]session.Item
 	parent string
 }
@@ -118,14 +118,6 @@ func edited(e *session.Entry, m *message.Message) []byte {
 	return jsonx.Set(e.Raw(), "content", message.EncodeBlocks(m.Content))
 }
 
-func settings(typ session.Type, id, at string, pairs ...string) []byte {
-	var o jsonx.Object
-	o.Str("type", string(typ))
-	o.Str("id", id)
-	o.Raw("parentId", []byte("null"))
-	o.Str("timestamp", at)
-	for i := 0; i < len(pairs); i += 2 {
-		o.Str(pairs[i], pairs[i+1])
-	}
-	return o.Bytes()
+func settings(typ session.Type, id, at string, pairs ...any) []byte {
+	return object(append([]any{"type", string(typ), "id", id, "parentId", nil, "timestamp", at}, pairs...)...)
 }

@@ -197,7 +197,7 @@ func (n *normalizer) results(i int, answer []Part, calls []message.Call) {
 			n.note(NoteCallClosed, i, "call %s of %s has no result; one was put in that says so", c.Block.ID, c.Block.Name)
 			results.Parts = append(results.Parts, Part{
 				Kind: PartResult, From: -1, ID: sent.ID, Name: sent.Name, IsError: true,
-				Content: []Part{textPart(-1, textSettled)},
+				Content: []Part{textPart(-1, textCallClosed)},
 			})
 			continue
 		}

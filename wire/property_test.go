@@ -222,7 +222,7 @@ func checkPrefixes(t *testing.T, msgs []*message.Message, p Profile, target Targ
 	var before *Request
 	from := 0
 	for n := range len(msgs) + 1 {
-		if n > 0 && p.form != formPi && (msgs[n-1].Role == message.RoleCompactionSummary && n > 1 || answersSettled(msgs, n-1)) {
+		if n > 0 && p.form != formPi && (msgs[n-1].Role == message.RoleCompactionSummary && n > 1 || answersClosedCall(msgs, n-1)) {
 			before = nil
 		}
 		l, _, err := Normalize(msgs[:n], p, target, Options{})
@@ -260,9 +260,9 @@ func changesTools(msgs []*message.Message) bool {
 	return false
 }
 
-// answersSettled reports whether message n is the result of a call that was
+// answersClosedCall reports whether message n is the result of a call that was
 // settled when an answer after it was sent.
-func answersSettled(msgs []*message.Message, n int) bool {
+func answersClosedCall(msgs []*message.Message, n int) bool {
 	if msgs[n].Role != message.RoleToolResult {
 		return false
 	}

@@ -11,7 +11,7 @@ import (
 // What wire says itself. These texts are part of the rendered bytes: a change of
 // one changes the prefix of every request that holds it.
 const (
-	textSettled     = "[interrupted] This call has no result: it was stopped before it ended, or its result was lost."
+	textCallClosed  = "[interrupted] This call has no result: it was stopped before it ended, or its result was lost."
 	textNoOutput    = "(no output)"
 	textImagesBelow = "(no text; the images follow after the results)"
 	textFirst       = "[The conversation goes on from here.]"

@@ -48,14 +48,14 @@ func (s *Set) grepTool() tool.Tool {
 			if err != nil {
 				return tool.Effect{}, err
 			}
-			return s.lookEffect("grep", c.path, c.pattern)
+			return s.folderEffect("grep", c.path, c.pattern)
 		},
 		run: func(ctx context.Context, a arguments, _ tool.Call) (tool.Result, error) {
 			c, err := parseGrep(a)
 			if err != nil {
 				return tool.Result{}, err
 			}
-			t, err := s.look("grep", c.path)
+			t, err := s.openTree("grep", c.path)
 			if err != nil {
 				return tool.Result{}, err
 			}
@@ -115,7 +115,7 @@ func parseGrep(a arguments) (c grepCall, err error) {
 		return c, err
 	}
 	c.around = int(around)
-	c.path, c.limit, err = parseLook(a, grepLimit)
+	c.path, c.limit, err = parseFolder(a, grepLimit)
 	return c, err
 }
 

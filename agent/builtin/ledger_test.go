@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/clew-dev/clew/internal/ledger"
-	"github.com/clew-dev/clew/internal/talk"
+	"github.com/clew-dev/clew/internal/testchat"
 )
 
 // What the tools say about their calls is what package ledger reads.
@@ -14,7 +14,7 @@ func TestLedgerReadsTheResults(t *testing.T) {
 	t.Parallel()
 	unixOnly(t)
 	b := newBench(t)
-	conv := talk.New()
+	conv := testchat.New()
 	do := func(name string, pairs ...any) {
 		t.Helper()
 		_, r, err := b.call(name, pairs...)

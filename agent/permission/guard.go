@@ -236,16 +236,16 @@ func (q *question) strike(rules []rule) *rule {
 		if r.bare(q.name) || slices.ContainsFunc(q.paths, func(p []string) bool { return r.at(q.name, p, q.fold) }) {
 			return r
 		}
-		if r.commands(q.name, q.e) && slices.ContainsFunc(q.look().texts, r.matches) {
+		if r.commands(q.name, q.e) && slices.ContainsFunc(q.commandsSeen().texts, r.matches) {
 			return r
 		}
 	}
 	return nil
 }
 
-func (q *question) look() *seen {
+func (q *question) commandsSeen() *seen {
 	if q.seen == nil {
-		s := look(q.e.Command)
+		s := inspect(q.e.Command)
 		q.seen = &s
 	}
 	return q.seen
@@ -338,7 +338,7 @@ func (q *question) run() Decision {
 	if d.Answer == Allow || bare == nil && q.mode != ModeAll {
 		return d
 	}
-	if !q.look().whole && slices.ContainsFunc(q.deny, func(r rule) bool { return r.commands(q.name, q.e) }) {
+	if !q.commandsSeen().whole && slices.ContainsFunc(q.deny, func(r rule) bool { return r.commands(q.name, q.e) }) {
 		return Decision{Answer: Ask, Reason: "not every command in it can be seen, so it is not known whether a rule denies it"}
 	}
 	if bare != nil {

@@ -21,8 +21,8 @@ const (
 	maxSeen  = 1 << 20 // bytes of texts of one line, and of what is looked at for them
 )
 
-// look returns what can be seen in a line.
-func look(line string) seen {
+// inspect returns what can be seen in a line.
+func inspect(line string) seen {
 	s := seen{whole: true}
 	s.line(line, 0)
 	return s

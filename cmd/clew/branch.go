@@ -65,7 +65,7 @@ type branchReport struct {
 	Text     string         `json:"text,omitempty"`
 	Summary  *branchSummary `json:"summary,omitempty"`
 	Why      string         `json:"why,omitempty"`
-	Settled  int            `json:"settled,omitempty"`
+	Closed   int            `json:"settled,omitempty"`
 	Entries  []string       `json:"entries,omitempty"`
 	Leaf     string         `json:"leaf,omitempty"`
 	Tokens   int64          `json:"tokens"`
@@ -188,7 +188,7 @@ func (r *branchReport) run(cmd *cobra.Command, store session.Store, name string,
 	}
 	if r.moved && !opt.DryRun {
 		// Its results are on the branch that was left.
-		if r.Settled, err = s.CloseOpenCalls(ctx); err != nil {
+		if r.Closed, err = s.CloseOpenCalls(ctx); err != nil {
 			return err
 		}
 		r.Leaf = s.Leaf()
@@ -230,7 +230,7 @@ func (r *branchReport) measure(ctx context.Context, store session.Store, b *clew
 				return err
 			}
 		}
-		if r.Settled, err = compact.CloseOpenCalls(ctx, log); err != nil {
+		if r.Closed, err = compact.CloseOpenCalls(ctx, log); err != nil {
 			return err
 		}
 		leaf, r.Leaf = log.Leaf(), ""
@@ -279,8 +279,8 @@ func (r *branchReport) print(cmd *cobra.Command) error {
 	} else if r.Why != "" {
 		rep.row("summary", "none: the branch you leave has no entries")
 	}
-	if r.Settled > 0 {
-		rep.row("settled", "%s got a result that says so", count(r.Settled, "interrupted call"))
+	if r.Closed > 0 {
+		rep.row("settled", "%s got a result that says so", count(r.Closed, "interrupted call"))
 	}
 	rep.row("context", "%s, %s tokens", count(r.Messages, "message"), number(r.Tokens))
 	if r.DryRun {

@@ -59,7 +59,7 @@ type compactReport struct {
 	File    string        `json:"file"`
 	Out     string        `json:"out,omitempty"`
 	DryRun  bool          `json:"dryRun"`
-	Settled int           `json:"settled,omitempty"`
+	Closed  int           `json:"settled,omitempty"`
 	Model   string        `json:"model,omitempty"`
 	Plan    *compact.Plan `json:"plan"`
 	Summary string        `json:"summary,omitempty"`
@@ -99,7 +99,7 @@ func runCompact(cmd *cobra.Command, name string, fl compactFlags) error {
 	}
 	switch {
 	case fl.dryRun:
-		r.Settled = len(pl.settle)
+		r.Closed = len(pl.closing)
 	case fl.out != "":
 		err = r.writeCopy(cmd, f, fl.out, pl)
 	case r.Plan.Act:
@@ -125,7 +125,7 @@ func (r *compactReport) plan(cmd *cobra.Command, s session.Store, policy modelPo
 	defer pr.done()
 	pr.say("compacting %s", count(len(pl.Path), "entry", "entries"))
 	policy.Policy = pl.Policy
-	if len(pl.settle) > 0 && !r.DryRun {
+	if len(pl.closing) > 0 && !r.DryRun {
 		policy.Summarizer = nil // apply makes the plan anew, and a model is to be asked once
 	}
 	if r.Plan, err = compact.Make(cmd.Context(), pl.Snapshot, compact.Request{Reason: compact.Manual, Policy: &policy.Policy}); err != nil {
@@ -178,10 +178,10 @@ func (r *compactReport) apply(cmd *cobra.Command, f *jsonl.File, pl *planning) e
 	if err != nil {
 		return err
 	}
-	if len(pl.settle) > 0 {
+	if len(pl.closing) > 0 {
 		// The results are appended before the pass, and the plan is made anew: now
 		// they have ids.
-		if r.Settled, err = compact.CloseOpenCalls(ctx, log); err != nil {
+		if r.Closed, err = compact.CloseOpenCalls(ctx, log); err != nil {
 			return err
 		}
 		again, err := newPlanning(ctx, f, modelPolicy{Policy: pl.Policy}, pl.counter)
@@ -214,8 +214,8 @@ func (r *compactReport) print(cmd *cobra.Command) error {
 		rep.row("preset", "%s", pl.Policy)
 	}
 	rep.window(pl, r.windowFrom)
-	if r.Settled > 0 {
-		rep.row("settled", "%s got a result that says so", count(r.Settled, "interrupted call"))
+	if r.Closed > 0 {
+		rep.row("settled", "%s got a result that says so", count(r.Closed, "interrupted call"))
 	}
 	rep.before("before", pl)
 	if pl.Act {

@@ -41,7 +41,7 @@ func (r *compactReport) applyWithHooks(cmd *cobra.Command, store session.Store, 
 	if err != nil {
 		return err
 	}
-	if r.Settled, err = s.CloseOpenCalls(cmd.Context()); err != nil {
+	if r.Closed, err = s.CloseOpenCalls(cmd.Context()); err != nil {
 		return err
 	}
 	done, err := s.Compact(cmd.Context(), clew.CompactOptions{})

@@ -61,7 +61,7 @@ func TestCorpusCompact(t *testing.T) {
 					continue
 				}
 				acted++
-				if r.Settled > 0 { // undo leaves the results of interrupted calls
+				if r.Closed > 0 { // undo leaves the results of interrupted calls
 					checkCompacted(t, out, window, preset, "", r.Plan)
 					continue
 				}

@@ -96,7 +96,7 @@ func (e *explainJSON) load(cmd *cobra.Command, s session.Store, policy modelPoli
 	if err != nil {
 		return err
 	}
-	e.Leaf, e.Model, e.windowFrom, e.Waiting = p.leaf, p.modelName(), p.windowFrom, len(p.settle)
+	e.Leaf, e.Model, e.windowFrom, e.Waiting = p.leaf, p.modelName(), p.windowFrom, len(p.closing)
 	if err := e.fates(ctx, s, p.leaf); err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ type forkReport struct {
 	Text     string `json:"text,omitempty"`
 	Entries  int    `json:"entries"`
 	Added    int    `json:"added"`
-	Settled  int    `json:"settled,omitempty"`
+	Closed   int    `json:"settled,omitempty"`
 	Output   int    `json:"output,omitempty"`
 	Leaf     string `json:"leaf,omitempty"`
 	Tokens   int64  `json:"tokens"`
@@ -107,7 +107,7 @@ func runFork(cmd *cobra.Command, name, target string, given bool, out string) (*
 	if err != nil {
 		return nil, err
 	}
-	opt := clew.ForkOptions{Settle: true, Hooks: hooks}
+	opt := clew.ForkOptions{CloseOpenCalls: true, Hooks: hooks}
 	if given {
 		e, err := findTarget(ctx, f, target)
 		if err != nil {
@@ -128,7 +128,7 @@ func runFork(cmd *cobra.Command, name, target string, given bool, out string) (*
 	}
 	r := &forkReport{
 		File: f.Path(), Out: done.Path, ID: done.ID, At: done.At, Before: done.Before, Text: done.Text,
-		Entries: done.Entries, Added: done.Added, Settled: done.Settled, Output: done.Output, Leaf: done.Leaf,
+		Entries: done.Entries, Added: done.Added, Closed: done.Closed, Output: done.Output, Leaf: done.Leaf,
 	}
 	if r.at, err = inWords(ctx, f, r.At); err != nil {
 		return nil, err
@@ -161,15 +161,15 @@ func (r *forkReport) print(cmd *cobra.Command) error {
 	}
 	rep.again(r.Text)
 	line := count(r.Entries, "entry", "entries") + " copied"
-	if marks := r.Added - r.Settled; marks > 0 {
+	if marks := r.Added - r.Closed; marks > 0 {
 		line += ", and " + count(marks, "more", "more") + " for the labels and the name"
 	}
 	rep.row("entries", "%s", line)
 	if r.Output > 0 {
 		rep.row("output", "%s copied from beside the file", count(r.Output, "large output"))
 	}
-	if r.Settled > 0 {
-		rep.row("settled", "%s got a result that says so", count(r.Settled, "interrupted call"))
+	if r.Closed > 0 {
+		rep.row("settled", "%s got a result that says so", count(r.Closed, "interrupted call"))
 	}
 	rep.row("context", "%s, %s tokens", count(r.Messages, "message"), number(r.Tokens))
 	return rep.w.Flush()

@@ -15,7 +15,7 @@ type planning struct {
 	leaf              string // where the session stands
 	counter           counterFlag
 	windowFrom        string          // for reports, where the window was not given
-	settle            []session.Draft // those results
+	closing           []session.Draft // those results
 }
 
 // newPlanning takes the snapshot of a session at its newest entry.
@@ -36,8 +36,8 @@ func newPlanning(ctx context.Context, s session.Store, policy modelPolicy, count
 	if err != nil {
 		return nil, err
 	}
-	p.settle = compact.Interrupted(p.Context.Items, time.Now())
-	p.Snapshot = p.Preview(p.settle...)
+	p.closing = compact.Interrupted(p.Context.Items, time.Now())
+	p.Snapshot = p.Preview(p.closing...)
 	return p, nil
 }
 

@@ -77,7 +77,7 @@ func TestSummarizerIsAskedOnce(t *testing.T) {
 	if r.Plan.Cut != nil && r.Plan.Cut.SplitTurn {
 		want = 2
 	}
-	if r.Settled != 1 || len(srv.Exchanges()) != want || r.Summarizer != "anthropic/claude-haiku-4-5" {
-		t.Errorf("settled %d, asked %d times, by %s: %v", r.Settled, len(srv.Exchanges()), r.Summarizer, r.Rejected)
+	if r.Closed != 1 || len(srv.Exchanges()) != want || r.Summarizer != "anthropic/claude-haiku-4-5" {
+		t.Errorf("settled %d, asked %d times, by %s: %v", r.Closed, len(srv.Exchanges()), r.Summarizer, r.Rejected)
 	}
 }

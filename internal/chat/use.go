@@ -58,7 +58,7 @@ func (s *Session) first(ctx context.Context) (*used, error) {
 		if err != nil {
 			return nil, err
 		}
-		f, err := clew.Fork(ctx, c.Fork, to, clew.ForkOptions{Settle: true, Clock: c.Clock, NewID: c.NewID})
+		f, err := clew.Fork(ctx, c.Fork, to, clew.ForkOptions{CloseOpenCalls: true, Clock: c.Clock, NewID: c.NewID})
 		if err != nil {
 			return nil, err
 		}

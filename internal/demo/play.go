@@ -47,7 +47,7 @@ func (p *Player) Take(e agent.Event) {
 // project is the demo's own.
 func (p *Player) Play(ctx context.Context, a *agent.Agent) error {
 	p.line("A model that follows rules, with a window of %s tokens. The tools, the engine, the project\nand the session file are real.", group(Window))
-	for i, step := range []func(context.Context, *agent.Agent) error{p.task, p.look, p.undo, p.question, p.branch} {
+	for i, step := range []func(context.Context, *agent.Agent) error{p.task, p.report, p.undo, p.question, p.branch} {
 		titles := []string{
 			"A task that is too large for the window", "What the window holds now", "The pass is taken back",
 			"A question about what has left the window", "Back to the first message, and another way",
@@ -63,7 +63,7 @@ func (p *Player) Play(ctx context.Context, a *agent.Agent) error {
 
 func (p *Player) task(ctx context.Context, a *agent.Agent) error { return p.say(ctx, a, sayFix) }
 
-func (p *Player) look(ctx context.Context, a *agent.Agent) error {
+func (p *Player) report(ctx context.Context, a *agent.Agent) error {
 	p.told("you", "/context")
 	now := a.State()
 	p.told("clew", "%s of %s tokens; a pass is due at %s. %d %s so far.", group(now.Tokens), group(now.Window), group(now.Threshold), now.Totals.Requests, plural(now.Totals.Requests, "request", "requests"))
@@ -231,11 +231,11 @@ func (p *Player) compaction(c *agent.Compaction) {
 		p.told("clew", "no pass: %s", c.Why+c.Error)
 		return
 	}
-	var rungs []string
+	var stages []string
 	for _, r := range c.Stages {
-		rungs = append(rungs, fmt.Sprintf("%s frees %s", r.Name, group(r.Freed)))
+		stages = append(stages, fmt.Sprintf("%s frees %s", r.Name, group(r.Freed)))
 	}
-	p.told("clew", "COMPACTED: %s tokens -> %s; %s. /undo takes it back.", group(c.Before), group(c.After), strings.Join(rungs, ", "))
+	p.told("clew", "COMPACTED: %s tokens -> %s; %s. /undo takes it back.", group(c.Before), group(c.After), strings.Join(stages, ", "))
 }
 
 // changes are the lines of a diff that say what changes.

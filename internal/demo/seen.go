@@ -30,8 +30,8 @@ type act struct {
 	failed bool
 }
 
-// look reads a request.
-func look(r *model.Request) *seen {
+// observe reads a request.
+func observe(r *model.Request) *seen {
 	s := &seen{tools: len(r.Tools) > 0 || slices.ContainsFunc(r.Messages, func(m *message.Message) bool { return len(m.ToolsAdded) > 0 })}
 	var all strings.Builder
 	calls := map[string]int{}

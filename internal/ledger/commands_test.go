@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/clew-dev/clew/internal/ledger"
-	"github.com/clew-dev/clew/internal/talk"
+	"github.com/clew-dev/clew/internal/testchat"
 	"github.com/clew-dev/clew/message"
 )
 
@@ -30,13 +30,13 @@ func describe(c ledger.Command) string {
 func TestCommands(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		talk func(t *talk.Talk)
+		talk func(t *testchat.Chat)
 		want []string
 		open []string // errors: subject and lines
 	}{
 		{
 			name: "exit statuses as tools tell them",
-			talk: func(t *talk.Talk) {
+			talk: func(t *testchat.Chat) {
 				t.Bash("one", "it is out\n\nCommand exited with code 3").Failed()
 				t.Call("Bash", `{"command":"two"}`, "Exit code 4\nboom").Failed()
 				t.Call("shell", `{"command":["bash","-lc","three"]}`, "Exit code: 5\nWall time: 1s\nOutput:\nboom")
@@ -54,7 +54,7 @@ func TestCommands(t *testing.T) {
 		},
 		{
 			name: "a check that fails and passes later",
-			talk: func(t *talk.Talk) {
+			talk: func(t *testchat.Chat) {
 				t.Bash("cd /home/user/project && go test ./store 2>&1 | tail -20", "--- FAIL: TestGet (0.00s)\n    store_test.go:12: got 1, want 2\nFAIL")
 				t.Bash("go test ./store", "ok  \tstore\t0.1s")
 			},
@@ -62,7 +62,7 @@ func TestCommands(t *testing.T) {
 		},
 		{
 			name: "a check that still fails, through a pipe that hides its status",
-			talk: func(t *talk.Talk) {
+			talk: func(t *testchat.Chat) {
 				t.Bash("npm run check 2>&1 | tail -5", "src/a.ts(3,1): error TS2339: Property 'x' does not exist")
 				t.Bash("npm test | tail -3", "Tests: 12 passed")
 			},
@@ -71,7 +71,7 @@ func TestCommands(t *testing.T) {
 		},
 		{
 			name: "a wider check that passes settles a narrower one, not the other way round",
-			talk: func(t *talk.Talk) {
+			talk: func(t *testchat.Chat) {
 				t.Bash("go test -v -run TestGet ./store", "--- FAIL: TestGet\n\nCommand exited with code 1").Failed()
 				t.Bash("go test ./...", "ok")
 				t.Bash("pytest", "E   assert 1 == 2\n\nCommand exited with code 1").Failed()
@@ -88,7 +88,7 @@ func TestCommands(t *testing.T) {
 		},
 		{
 			name: "a check elsewhere settles nothing",
-			talk: func(t *talk.Talk) {
+			talk: func(t *testchat.Chat) {
 				t.Bash("cd a && npm test", "1 failed\n\nCommand exited with code 1").Failed()
 				t.Bash("cd b && npm test", "ok")
 			},
@@ -97,7 +97,7 @@ func TestCommands(t *testing.T) {
 		},
 		{
 			name: "looking for something that is not there is no error",
-			talk: func(t *talk.Talk) {
+			talk: func(t *testchat.Chat) {
 				t.Bash("grep -rn foo src | head", "Command exited with code 1").Failed()
 				t.Bash("ls nowhere", "ls: nowhere: No such file or directory\nCommand exited with code 1").Failed()
 				t.Call("read", `{"path":"nowhere"}`, "ENOENT: no such file").Failed()
@@ -107,7 +107,7 @@ func TestCommands(t *testing.T) {
 		},
 		{
 			name: "an error is open until the same tool or program succeeds",
-			talk: func(t *talk.Talk) {
+			talk: func(t *testchat.Chat) {
 				t.Bash("git push origin main", "error: failed to push some refs\n\nCommand exited with code 1").Failed()
 				t.Bash("git push -f origin main", "done")
 				t.Bash("docker build .", "ERROR: no Dockerfile\n\nCommand exited with code 1").Failed()
@@ -123,7 +123,7 @@ func TestCommands(t *testing.T) {
 		},
 		{
 			name: "commands of the user",
-			talk: func(t *talk.Talk) {
+			talk: func(t *testchat.Chat) {
 				one := 1
 				t.Add(&message.Message{Role: message.RoleBashExecution, Command: "make lint", Output: "error: unused x", ExitCode: &one})
 				t.Add(&message.Message{Role: message.RoleBashExecution, Command: "cat secret", Output: "x", ExcludeFromContext: true})
@@ -134,7 +134,7 @@ func TestCommands(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			conv := talk.New()
+			conv := testchat.New()
 			c.talk(conv)
 			l := ledger.Read(conv.Items(), ledger.Options{Cwd: cwd})
 			var got []string
@@ -165,7 +165,7 @@ func TestCommands(t *testing.T) {
 }
 
 func TestErrorLines(t *testing.T) {
-	conv := talk.New()
+	conv := testchat.New()
 	conv.Bash("make build", "building\nsrc/a.c:1: error: first\nsrc/a.c:2: error: second\nsrc/a.c:3: error: third\nnote\nsrc/a.c:9: error: last\n\nCommand exited with code 2").Failed()
 	l := ledger.Read(conv.Items(), ledger.Options{})
 	want := []string{"src/a.c:1: error: first", "src/a.c:2: error: second", "src/a.c:9: error: last"}
@@ -175,7 +175,7 @@ func TestErrorLines(t *testing.T) {
 }
 
 func TestCommits(t *testing.T) {
-	conv := talk.New()
+	conv := testchat.New()
 	id := conv.Bash(`git add -A && git commit -m "Fix it"`, "[main 1507f8b] Fix it\n 1 file changed").ID
 	conv.Bash("git commit -m nothing", "nothing to commit\n\nCommand exited with code 1").Failed()
 	conv.Bash("cat log", "[main 9999999] not a commit of ours")
@@ -187,7 +187,7 @@ func TestCommits(t *testing.T) {
 }
 
 func TestUsersAreWhatTheUserTyped(t *testing.T) {
-	conv := talk.New()
+	conv := testchat.New()
 	id := conv.User("build me a parser")
 	conv.Add(&message.Message{Role: message.RoleUser, Origin: message.OriginInjected, Content: []message.Block{message.TextBlock("<reminder>")}})
 	conv.Add(&message.Message{Role: message.RoleUser, Origin: message.OriginHook, Content: []message.Block{message.TextBlock("hook")}})
@@ -196,7 +196,7 @@ func TestUsersAreWhatTheUserTyped(t *testing.T) {
 	long := strings.Repeat("very long ", 200)
 	conv.User(long)
 	l := ledger.Read(conv.Items(), ledger.Options{})
-	if len(l.Users) != 2 || l.Users[0].Entry != id || l.Users[0].Text != "build me a parser" || !l.Users[0].Time.Equal(talk.Start) {
+	if len(l.Users) != 2 || l.Users[0].Entry != id || l.Users[0].Text != "build me a parser" || !l.Users[0].Time.Equal(testchat.Start) {
 		t.Fatalf("users: %+v", l.Users)
 	}
 	if u := l.Users[1]; u.Bytes != len(long) || len([]rune(u.Text)) > ledger.MaxText || !strings.HasSuffix(u.Text, "…") {
@@ -205,7 +205,7 @@ func TestUsersAreWhatTheUserTyped(t *testing.T) {
 }
 
 func TestTodos(t *testing.T) {
-	conv := talk.New()
+	conv := testchat.New()
 	conv.Call("TodoWrite", `{"todos":[{"content":"old","status":"pending"}]}`, "ok")
 	conv.Call("TodoWrite", `{"todos":[{"content":"read","status":"completed"},{"content":"write\ntests","status":"in_progress"},{"content":"ship","status":"pending"},{"status":"pending"}]}`, "ok")
 	conv.Call("update_plan", `{"plan":"none"}`, "ok")

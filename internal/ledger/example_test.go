@@ -4,11 +4,11 @@ import (
 	"fmt"
 
 	"github.com/clew-dev/clew/internal/ledger"
-	"github.com/clew-dev/clew/internal/talk"
+	"github.com/clew-dev/clew/internal/testchat"
 )
 
 func ExampleRead() {
-	t := talk.New()
+	t := testchat.New()
 	t.User("make the tests pass")
 	t.Bash("go test ./...", "--- FAIL: TestGet\nstore_test.go:7: got 1, want 2\n\nCommand exited with code 1").Failed()
 	t.Call("read", `{"path":"/home/user/project/store.go"}`, "package store")
@@ -33,7 +33,7 @@ func ExampleRead() {
 
 // A Reader goes on where it stopped, and says where a task ended.
 func ExampleReader() {
-	conv := talk.New()
+	conv := testchat.New()
 	conv.User("Never push without asking. Fix the parser.")
 	conv.Bash("go test ./...", "--- FAIL: TestParse (0.0s)\nFAIL\tparser\t0.1s\n\nCommand exited with code 1").Failed()
 	r := ledger.NewReader(ledger.Options{})
@@ -41,7 +41,7 @@ func ExampleReader() {
 	l := r.Ledger()
 	fmt.Println(l.Rules[0].Text, l.Failing()[0].Failed)
 
-	more := talk.New()
+	more := testchat.New()
 	more.Tag = "m"
 	more.Bash("cd parser && go test -run TestParse .", "ok  \tparser\t0.1s")
 	r.Add(more.Items())

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/clew-dev/clew/internal/ledger"
-	"github.com/clew-dev/clew/internal/talk"
+	"github.com/clew-dev/clew/internal/testchat"
 	"github.com/clew-dev/clew/message"
 )
 
@@ -31,11 +31,11 @@ func list(files []ledger.File) string {
 func TestFiles(t *testing.T) {
 	for _, c := range []struct {
 		name, want, weak string
-		talk             func(t *talk.Talk)
+		talk             func(t *testchat.Chat)
 	}{
 		{
 			name: "pi: one file in three spellings",
-			talk: func(t *talk.Talk) {
+			talk: func(t *testchat.Chat) {
 				t.Call("read", `{"path":"./src/a.go"}`, "package a")
 				t.Call("edit", `{"path":"/home/user/project/src/a.go","oldText":"a","newText":"b"}`, "Successfully replaced")
 				t.Call("read", `{"path":"src/../src/a.go"}`, "package b")
@@ -44,7 +44,7 @@ func TestFiles(t *testing.T) {
 		},
 		{
 			name: "a failed edit changes nothing, a failed read reads nothing",
-			talk: func(t *talk.Talk) {
+			talk: func(t *testchat.Chat) {
 				t.Call("read", `{"path":"a.go"}`, "package a")
 				t.Call("edit", `{"path":"a.go","oldText":"x","newText":"y"}`, "Could not find the exact text").Failed()
 				t.Call("read", `{"path":"missing.go"}`, "ENOENT").Failed()
@@ -53,19 +53,19 @@ func TestFiles(t *testing.T) {
 		},
 		{
 			name: "a call without a result did not happen as far as known",
-			talk: func(t *talk.Talk) {
-				t.Add(message.Assistant(talk.Start, message.ToolCallBlock("c", "write", []byte(`{"path":"a.go","content":""}`))))
+			talk: func(t *testchat.Chat) {
+				t.Add(message.Assistant(testchat.Start, message.ToolCallBlock("c", "write", []byte(`{"path":"a.go","content":""}`))))
 			},
 		},
 		{
 			name: "a call that the user refused did not happen",
-			talk: func(t *talk.Talk) {
+			talk: func(t *testchat.Chat) {
 				t.Call("Write", `{"file_path":"a.go","content":""}`, "The user doesn't want to proceed with this tool use.").Failed()
 			},
 		},
 		{
 			name: "Claude Code",
-			talk: func(t *talk.Talk) {
+			talk: func(t *testchat.Chat) {
 				t.Call("Read", `{"file_path":"/home/user/project/a.go"}`, "     1\tpackage a")
 				t.Call("Write", `{"file_path":"/home/user/project/b.go","content":"x"}`, "File created successfully at: b.go")
 				t.Call("Write", `{"file_path":"/home/user/project/c.go","content":"x"}`, "The file /home/user/project/c.go has been updated.")
@@ -76,7 +76,7 @@ func TestFiles(t *testing.T) {
 		},
 		{
 			name: "a file that is written without having been read is new; after a read it is not",
-			talk: func(t *talk.Talk) {
+			talk: func(t *testchat.Chat) {
 				t.Call("write", `{"path":"new.go","content":"x"}`, "Successfully wrote 1 bytes to new.go")
 				t.Call("edit", `{"path":"new.go","oldText":"x","newText":"y"}`, "ok")
 				t.Call("read", `{"path":"old.go"}`, "package old")
@@ -86,18 +86,18 @@ func TestFiles(t *testing.T) {
 		},
 		{
 			name: "Codex: a patch",
-			talk: func(t *talk.Talk) {
+			talk: func(t *testchat.Chat) {
 				patch := "*** Begin Patch\n*** Add File: new.go\n+package a\n*** Update File: old.go\n@@\n-a\n+b\n*** Delete File: gone.go\n" +
 					"*** Update File: from.go\n*** Move to: sub/to.go\n@@\n*** End Patch"
-				t.Call("apply_patch", talk.Args("input", patch), "Success. Updated the following files:\nA new.go")
+				t.Call("apply_patch", testchat.Args("input", patch), "Success. Updated the following files:\nA new.go")
 				t.Call("shell", `{"command":["bash","-lc","apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: two.go\n+x\n*** End Patch\nEOF\n"],"workdir":"/home/user/project/sub"}`, "Exit code: 0\nOutput:\n")
-				t.Call("apply_patch", talk.Args("input", "*** Begin Patch\n*** Update File: no.go\n*** End Patch"), "apply_patch verification failed: no such file")
+				t.Call("apply_patch", testchat.Args("input", "*** Begin Patch\n*** Update File: no.go\n*** End Patch"), "apply_patch verification failed: no such file")
 			},
 			want: "created new.go; modified old.go; deleted gone.go; deleted from.go -> sub/to.go; created sub/to.go; created sub/two.go",
 		},
 		{
 			name: "the last state counts",
-			talk: func(t *talk.Talk) {
+			talk: func(t *testchat.Chat) {
 				t.Call("write", `{"path":"a.go","content":"x"}`, "ok")
 				t.Call("write", `{"path":"dir/b.go","content":"x"}`, "ok")
 				t.Call("write", `{"path":"c.go","content":"x"}`, "ok")
@@ -110,7 +110,7 @@ func TestFiles(t *testing.T) {
 		},
 		{
 			name: "a command that failed is no evidence",
-			talk: func(t *talk.Talk) {
+			talk: func(t *testchat.Chat) {
 				t.Call("read", `{"path":"a.go"}`, "x")
 				t.Bash("rm a.go", "rm: a.go: Permission denied\n\nCommand exited with code 1").Failed()
 			},
@@ -118,7 +118,7 @@ func TestFiles(t *testing.T) {
 		},
 		{
 			name: "weak evidence never makes a file modified",
-			talk: func(t *talk.Talk) {
+			talk: func(t *testchat.Chat) {
 				t.Call("read", `{"path":"a.go"}`, "x")
 				t.Bash(`sed -i '' -e 's/x/y/' a.go b.go && echo hi > "out file.txt" && touch t && cp a.go sub/`, "")
 				t.Bash("cat > made.go <<'EOF'\nrm nothing\nEOF", "")
@@ -129,7 +129,7 @@ func TestFiles(t *testing.T) {
 		},
 		{
 			name: "what a shell would have to compute is no evidence",
-			talk: func(t *talk.Talk) {
+			talk: func(t *testchat.Chat) {
 				t.Bash(`rm "$FILE" *.go; for f in a b; do rm $f; done`, "")
 				t.Bash(`echo x > $(mktemp); echo y > /dev/null`, "")
 				t.Bash(`if true; then rm a.go; fi`, "")
@@ -137,7 +137,7 @@ func TestFiles(t *testing.T) {
 		},
 		{
 			name: "editors with sub-commands, and arguments of the wrong kind",
-			talk: func(t *talk.Talk) {
+			talk: func(t *testchat.Chat) {
 				t.Call("str_replace_editor", `{"command":"view","path":"a.py"}`, "x")
 				t.Call("str_replace_editor", `{"command":"create","path":"b.py","file_text":""}`, "File created successfully at: b.py")
 				t.Call("str_replace_editor", `{"command":"str_replace","path":"a.py","old_str":"q"}`, "No replacement was performed, old_str did not appear")
@@ -149,7 +149,7 @@ func TestFiles(t *testing.T) {
 		},
 		{
 			name: "Windows paths",
-			talk: func(t *talk.Talk) {
+			talk: func(t *testchat.Chat) {
 				t.Call("read", `{"path":"src\\a.go"}`, "x")
 				t.Call("edit", `{"path":"src/a.go","oldText":"","newText":""}`, "ok")
 				t.Call("read", `{"path":"c:\\tmp\\x.go"}`, "x")
@@ -158,7 +158,7 @@ func TestFiles(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			conv := talk.New()
+			conv := testchat.New()
 			c.talk(conv)
 			l := ledger.Read(conv.Items(), ledger.Options{Cwd: cwd})
 			if got := list(l.Files); got != c.want {
@@ -172,7 +172,7 @@ func TestFiles(t *testing.T) {
 }
 
 func TestFileEntryIsThatOfTheLastCall(t *testing.T) {
-	conv := talk.New()
+	conv := testchat.New()
 	conv.Call("read", `{"path":"a"}`, "x")
 	conv.Call("edit", `{"path":"a","oldText":"","newText":""}`, "ok")
 	edit := conv.Items()[2].Entry.ID
@@ -184,7 +184,7 @@ func TestFileEntryIsThatOfTheLastCall(t *testing.T) {
 }
 
 func TestLimits(t *testing.T) {
-	conv := talk.New()
+	conv := testchat.New()
 	for i := range ledger.MaxFiles + 40 {
 		conv.Call("read", fmt.Sprintf(`{"path":"r%d"}`, i), "x")
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/clew-dev/clew/internal/ledger"
-	"github.com/clew-dev/clew/internal/talk"
+	"github.com/clew-dev/clew/internal/testchat"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 )
@@ -66,21 +66,25 @@ func TestFromSummary(t *testing.T) {
 }
 
 // steps are things that happen, drawn at random. Each is a whole unit.
-var steps = []func(t *talk.Talk, r *rand.Rand){
-	func(t *talk.Talk, r *rand.Rand) { t.User(fmt.Sprint("please do ", r.IntN(100))) },
-	func(t *talk.Talk, r *rand.Rand) { t.Call("read", talk.Args("path", file(r)), "x") },
-	func(t *talk.Talk, r *rand.Rand) { t.Call("read", talk.Args("path", file(r)), "ENOENT").Failed() },
-	func(t *talk.Talk, r *rand.Rand) {
-		t.Call("edit", talk.Args("path", file(r), "oldText", "a", "newText", "b"), "ok")
+var steps = []func(t *testchat.Chat, r *rand.Rand){
+	func(t *testchat.Chat, r *rand.Rand) { t.User(fmt.Sprint("please do ", r.IntN(100))) },
+	func(t *testchat.Chat, r *rand.Rand) { t.Call("read", testchat.Args("path", file(r)), "x") },
+	func(t *testchat.Chat, r *rand.Rand) {
+		t.Call("read", testchat.Args("path", file(r)), "ENOENT").Failed()
 	},
-	func(t *talk.Talk, r *rand.Rand) {
-		t.Call("edit", talk.Args("path", file(r), "oldText", "a", "newText", "b"), "Could not find it").Failed()
+	func(t *testchat.Chat, r *rand.Rand) {
+		t.Call("edit", testchat.Args("path", file(r), "oldText", "a", "newText", "b"), "ok")
 	},
-	func(t *talk.Talk, r *rand.Rand) { t.Call("write", talk.Args("path", file(r), "content", "b"), "ok") },
-	func(t *talk.Talk, r *rand.Rand) { t.Bash("rm "+file(r), "") },
-	func(t *talk.Talk, r *rand.Rand) { t.Bash("mv "+file(r)+" "+file(r), "") },
-	func(t *talk.Talk, r *rand.Rand) { t.Bash("echo x > "+file(r), "") },
-	func(t *talk.Talk, r *rand.Rand) {
+	func(t *testchat.Chat, r *rand.Rand) {
+		t.Call("edit", testchat.Args("path", file(r), "oldText", "a", "newText", "b"), "Could not find it").Failed()
+	},
+	func(t *testchat.Chat, r *rand.Rand) {
+		t.Call("write", testchat.Args("path", file(r), "content", "b"), "ok")
+	},
+	func(t *testchat.Chat, r *rand.Rand) { t.Bash("rm "+file(r), "") },
+	func(t *testchat.Chat, r *rand.Rand) { t.Bash("mv "+file(r)+" "+file(r), "") },
+	func(t *testchat.Chat, r *rand.Rand) { t.Bash("echo x > "+file(r), "") },
+	func(t *testchat.Chat, r *rand.Rand) {
 		check := []string{"go test ./a", "go test ./...", "npm run check", "cd sub && npx tsc", "pytest a"}[r.IntN(5)]
 		if r.IntN(2) == 0 {
 			t.Bash(check, "1 failed\n\nCommand exited with code 1").Failed()
@@ -88,10 +92,10 @@ var steps = []func(t *talk.Talk, r *rand.Rand){
 			t.Bash(check, "ok")
 		}
 	},
-	func(t *talk.Talk, r *rand.Rand) {
+	func(t *testchat.Chat, r *rand.Rand) {
 		t.Bash("git commit -m x", fmt.Sprintf("[main %07x] change %d", r.IntN(1<<28), r.IntN(9)))
 	},
-	func(t *talk.Talk, r *rand.Rand) {
+	func(t *testchat.Chat, r *rand.Rand) {
 		t.Call("TodoWrite", fmt.Sprintf(`{"todos":[{"content":"step %d","status":"pending"}]}`, r.IntN(9)), "ok")
 	},
 }
@@ -101,7 +105,7 @@ func file(r *rand.Rand) string {
 }
 
 func conversation(r *rand.Rand, n int) []session.Item {
-	conv := talk.New()
+	conv := testchat.New()
 	for range n {
 		steps[r.IntN(len(steps))](conv, r)
 	}
@@ -170,7 +174,7 @@ func TestJSONGivesTheLedgerBack(t *testing.T) {
 }
 
 func TestBranchSummaryIsNewerThanWhatCameBefore(t *testing.T) {
-	conv := talk.New()
+	conv := testchat.New()
 	conv.Call("write", `{"path":"a.go","content":""}`, "ok")
 	conv.Call("read", `{"path":"b.go"}`, "x")
 	items := append(conv.Items(), session.Item{Message: &message.Message{
@@ -207,7 +211,7 @@ func FuzzFromSummary(f *testing.F) {
 func TestReaderGoesOn(t *testing.T) {
 	for seed := range uint64(20) {
 		items := conversation(rand.New(rand.NewPCG(seed, 77)), 60)
-		rules := talk.New()
+		rules := testchat.New()
 		rules.Tag = "r"
 		rules.User("Never push.\nAlways ask first.\nAlways use tabs for indentation in generated files.")
 		rules.Say("ok")
@@ -244,7 +248,7 @@ func TestReaderGoesOn(t *testing.T) {
 
 func TestSecretsAreNotKept(t *testing.T) {
 	secret := "ghp_" + "9fK2mQ7xT4vB1nR8" + "wZ3cY6pL5sD0"
-	conv := talk.New()
+	conv := testchat.New()
 	conv.User("Always use the token " + secret + " for pushes.")
 	conv.Bash("GH_TOKEN="+secret+" git push", "error: denied for "+secret+"\n\nCommand exited with code 1").Failed()
 	conv.Say("We decided to use " + secret + " instead of readToken because of pushAll.")

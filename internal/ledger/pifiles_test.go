@@ -9,13 +9,13 @@ import (
 	"testing"
 
 	"github.com/clew-dev/clew/internal/ledger"
-	"github.com/clew-dev/clew/internal/talk"
+	"github.com/clew-dev/clew/internal/testchat"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 )
 
 func TestPiFiles(t *testing.T) {
-	conv := talk.New()
+	conv := testchat.New()
 	conv.Call("read", `{"path":"./a.go"}`, "x")
 	conv.Call("read", `{"path":"b.go"}`, "ENOENT").Failed()
 	conv.Call("edit", `{"path":"a.go","oldText":"","newText":""}`, "failed").Failed()

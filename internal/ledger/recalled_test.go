@@ -4,13 +4,13 @@ import (
 	"testing"
 
 	"github.com/clew-dev/clew/internal/ledger"
-	"github.com/clew-dev/clew/internal/talk"
+	"github.com/clew-dev/clew/internal/testchat"
 )
 
 // TestRecalledHasNoFacts: what was read again from the log, and that there was nothing to be
 // read, says nothing of files, commands, commits and errors.
 func TestRecalledHasNoFacts(t *testing.T) {
-	conv := talk.New()
+	conv := testchat.New()
 	conv.User("what did the build say?")
 	conv.Call("recall", `{"query":"build","path":"a.go","tool":"bash"}`,
 		"[recalled search: 1 found]\n#1a2b3c4d result of bash, turn 1\n  --- FAIL: TestGet\nExit code 2\n[main 1507f8b] Repair it\nhttps://example.org/x\n")

@@ -5,21 +5,21 @@ import (
 	"testing"
 
 	"github.com/clew-dev/clew/internal/ledger"
-	"github.com/clew-dev/clew/internal/talk"
+	"github.com/clew-dev/clew/internal/testchat"
 )
 
 // The tools of each agent, with results as they write them.
 func TestVocabularies(t *testing.T) {
 	for _, c := range []struct {
 		name        string
-		talk        func(t *talk.Talk)
+		talk        func(t *testchat.Chat)
 		files, weak string
 		commands    string
 		todos       string
 	}{
 		{
 			name: "Claude Code",
-			talk: func(t *talk.Talk) {
+			talk: func(t *testchat.Chat) {
 				t.Call("TaskCreate", `{"subject":"Write the parser","description":"all of it"}`, "Task #1 created successfully: Write the parser")
 				t.Call("TaskCreate", `{"subject":"Test it"}`, "Task #2 created successfully: Test it")
 				t.Call("TaskUpdate", `{"taskId":"1","status":"completed"}`, "Updated task #1 status")
@@ -31,19 +31,19 @@ func TestVocabularies(t *testing.T) {
 		},
 		{
 			name: "Codex: a script of calls",
-			talk: func(t *talk.Talk) {
-				t.Call("exec", talk.Args("input", `const patch = "*** Begin Patch\n*** Update File: src/a.rs\n@@\n-x\n+y\n*** End Patch";
+			talk: func(t *testchat.Chat) {
+				t.Call("exec", testchat.Args("input", `const patch = "*** Begin Patch\n*** Update File: src/a.rs\n@@\n-x\n+y\n*** End Patch";
 text(await tools.apply_patch(patch));`), "Script completed\nWall time 0.1 seconds\nOutput:\n")
-				t.Call("exec", talk.Args("input", `// tools.exec_command({cmd: "rm none"})
+				t.Call("exec", testchat.Args("input", `// tools.exec_command({cmd: "rm none"})
 const [a, b] = await Promise.all([tools.exec_command({cmd:"cat 'src/b.rs'",workdir:"/home/user/project",timeout_ms:1000}), tools.exec_command({"cmd": `+"`cargo test`"+`})]); text(b.output)`),
 					"Script completed\nWall time 9.0 seconds\nOutput:\ntest step::one ... FAILED\ntest result: FAILED. 3 passed; 1 failed")
-				t.Call("exec", talk.Args("input", "tools.exec_command({cmd: `cargo test ${name}`})"), "ok")
+				t.Call("exec", testchat.Args("input", "tools.exec_command({cmd: `cargo test ${name}`})"), "ok")
 			},
 			files: "modified src/a.rs", weak: "read src/b.rs", commands: "cat 'src/b.rs': ok; cargo test: failed test 1/1",
 		},
 		{
 			name: "Codex: local_shell and update_plan",
-			talk: func(t *talk.Talk) {
+			talk: func(t *testchat.Chat) {
 				t.Call("local_shell", `{"action":{"type":"exec","command":["bash","-lc","echo x > out.txt"],"working_directory":"/home/user/project/sub"}}`, "Exit code: 0\nWall time: 0 seconds\nOutput:\n")
 				t.Call("update_plan", `{"plan":[{"step":"look","status":"completed"},{"step":"change","status":"in_progress"},{"step":"check","status":"pending"}]}`, "Plan updated")
 			},
@@ -51,7 +51,7 @@ const [a, b] = await Promise.all([tools.exec_command({cmd:"cat 'src/b.rs'",workd
 		},
 		{
 			name: "Gemini CLI",
-			talk: func(t *talk.Talk) {
+			talk: func(t *testchat.Chat) {
 				t.Call("read_file", `{"absolute_path":"/home/user/project/a.ts"}`, "x")
 				t.Call("replace", `{"file_path":"/home/user/project/a.ts","old_string":"x","new_string":"y"}`, "Successfully modified file: a.ts (1 replacements).")
 				t.Call("replace", `{"file_path":"/home/user/project/b.ts","old_string":"x","new_string":"y"}`, "Failed to edit, could not find the string to replace.")
@@ -64,7 +64,7 @@ const [a, b] = await Promise.all([tools.exec_command({cmd:"cat 'src/b.rs'",workd
 		},
 		{
 			name: "OpenHands",
-			talk: func(t *talk.Talk) {
+			talk: func(t *testchat.Chat) {
 				t.Call("execute_bash", `{"command":"cd /home/user/project && make"}`, "cc: error\n[The command completed with exit code 2.]\n[Current working directory: /home/user/project]")
 				t.Call("str_replace_editor", `{"command":"view","path":"/home/user/project/m.c"}`, "Here's the result of running `cat -n`")
 				t.Call("str_replace_editor", `{"command":"insert","path":"/home/user/project/m.c","insert_line":3,"new_str":"x"}`, "The file has been edited.")
@@ -74,7 +74,7 @@ const [a, b] = await Promise.all([tools.exec_command({cmd:"cat 'src/b.rs'",workd
 		},
 		{
 			name: "SWE-agent: an editor that knows which file is open",
-			talk: func(t *talk.Talk) {
+			talk: func(t *testchat.Chat) {
 				t.Bash("open src/fields.py 140", "[File: /home/user/project/src/fields.py (1997 lines total)]\n(90 more lines above)")
 				t.Bash("edit 140:141\n    return 1\nend_of_edit", "[File: /home/user/project/src/fields.py (1997 lines total)]\nFile updated.")
 				t.Bash("create repro.py", "[File: /home/user/project/repro.py (1 lines total)]\n1:")
@@ -87,7 +87,7 @@ const [a, b] = await Promise.all([tools.exec_command({cmd:"cat 'src/b.rs'",workd
 		},
 		{
 			name: "mini-SWE-agent: nothing but a shell",
-			talk: func(t *talk.Talk) {
+			talk: func(t *testchat.Chat) {
 				t.Bash("cat > test_x.py << 'EOF'\nimport x\nEOF\npython test_x.py", "<returncode>1</returncode>\n<output>\nTypeError: no\n</output>")
 				t.Bash("sed -n '1,20p' lib/x.py && grep -n def lib/x.py", "<returncode>0</returncode>\n<output>\n</output>")
 				t.Bash("git diff", "<returncode>0</returncode>\n<output>\ndiff --git a/lib/x.py b/lib/x.py\nindex 1..2\n--- a/lib/x.py\n+++ b/lib/x.py\n</output>")
@@ -98,10 +98,10 @@ const [a, b] = await Promise.all([tools.exec_command({cmd:"cat 'src/b.rs'",workd
 		},
 		{
 			name: "opencode and others",
-			talk: func(t *talk.Talk) {
+			talk: func(t *testchat.Chat) {
 				t.Call("read", `{"filePath":"/home/user/project/a.ts"}`, "<file>")
 				t.Call("edit", `{"filePath":"/home/user/project/a.ts","oldString":"x","newString":"y"}`, "")
-				t.Call("patch", talk.Args("patchText", "*** Begin Patch\n*** Add File: new.ts\n+x\n*** End Patch"), "ok")
+				t.Call("patch", testchat.Args("patchText", "*** Begin Patch\n*** Add File: new.ts\n+x\n*** End Patch"), "ok")
 				t.Call("todowrite", `{"todos":[{"id":"1","content":"go","status":"cancelled","priority":"low"}]}`, "ok")
 				t.Call("delete_file", `{"target_file":"old.ts"}`, "deleted")
 				t.Call("move_file", `{"source":"new.ts","destination":"lib/new.ts"}`, "moved")
@@ -113,7 +113,7 @@ const [a, b] = await Promise.all([tools.exec_command({cmd:"cat 'src/b.rs'",workd
 		},
 		{
 			name: "git brings files back",
-			talk: func(t *talk.Talk) {
+			talk: func(t *testchat.Chat) {
 				t.Call("edit", `{"path":"a.go","oldText":"","newText":""}`, "ok")
 				t.Call("edit", `{"path":"b.go","oldText":"","newText":""}`, "ok")
 				t.Call("edit", `{"path":"d/c.go","oldText":"","newText":""}`, "ok")
@@ -125,7 +125,7 @@ const [a, b] = await Promise.all([tools.exec_command({cmd:"cat 'src/b.rs'",workd
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			conv := talk.New()
+			conv := testchat.New()
 			c.talk(conv)
 			l := ledger.Read(conv.Items(), ledger.Options{Cwd: cwd})
 			var commands, todos []string
@@ -177,7 +177,7 @@ func TestSettled(t *testing.T) {
 		{"eslint src", "", []string{"eslint --max-warnings 0 src"}, true},
 		{"eslint src", "", []string{"eslint src/a.ts"}, false},
 	} {
-		conv := talk.New()
+		conv := testchat.New()
 		conv.Bash(c.failed, c.output+"\n\nCommand exited with code 1").Failed()
 		for _, p := range c.passed {
 			conv.Bash(p, "ok")
@@ -230,7 +230,7 @@ func TestRules(t *testing.T) {
 		{false, "请在 auth/login.go 里加上登录功能。"},
 		{false, "commit and push"},
 	} {
-		conv := talk.New()
+		conv := testchat.New()
 		conv.User("Hello there.\n" + c.text)
 		l := ledger.Read(conv.Items(), ledger.Options{})
 		got := len(l.Rules) == 1 && l.Rules[0].Text == c.text
@@ -241,7 +241,7 @@ func TestRules(t *testing.T) {
 }
 
 func TestDecisionsMentionsAndBoxes(t *testing.T) {
-	conv := talk.New()
+	conv := testchat.New()
 	conv.User("Fix #123 as https://example.org/x says, on commit 1507f8b2.")
 	conv.SayCall("The root cause is that parseEntry reads twice.", "bash", `{"command":"grep -rn parseEntry ."}`, "")
 	conv.Say("Plan:\n- [x] find parseEntry\n- [ ] fix it\n- [ ] test it")

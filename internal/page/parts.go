@@ -138,12 +138,10 @@ func shell(m *message.Message) []part {
 }
 
 func result(m *message.Message) (parts []part) {
-	if jsonx.IsObject(m.Details) {
-		if diff := jsonx.StringAt(m.Details, "diff"); diff != "" {
-			change := folded("diff", "Change", part{Kind: "diff", Text: diff})
-			change.Open = true
-			parts = append(parts, change)
-		}
+	if diff := jsonx.StringAt(m.Details, "diff"); diff != "" {
+		change := folded("diff", "Change", part{Kind: "diff", Text: diff})
+		change.Open = true
+		parts = append(parts, change)
 	}
 	ended := ""
 	if m.IsError {
@@ -265,18 +263,8 @@ func call(b *message.Block) part {
 // indent makes JSON readable. What is nested too deep for that stays as it is.
 func indent(val []byte) string {
 	const deep = 100
-	depth, most := 0, 0
-	for _, c := range val {
-		switch c {
-		case '{', '[':
-			depth++
-			most = max(most, depth)
-		case '}', ']':
-			depth--
-		}
-	}
 	var b bytes.Buffer
-	if most > deep || json.Indent(&b, val, "", "  ") != nil {
+	if _, err := jsonx.ScanAt(val, 0, jsonx.MaxDepth-deep); err != nil || json.Indent(&b, val, "", "  ") != nil {
 		return string(val)
 	}
 	return b.String()

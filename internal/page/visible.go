@@ -16,12 +16,7 @@ func line(s string) string {
 // only reports whether s has no other characters than ASCII letters, digits and those
 // of more.
 func only(s, more string) bool {
-	for i := range len(s) {
-		if c := s[i]; (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9') && strings.IndexByte(more, c) < 0 {
-			return false
-		}
-	}
-	return true
+	return strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"+more) == ""
 }
 
 // count writes how many there are of something.

@@ -45,8 +45,8 @@ type CostOptions struct {
 	Prices Prices
 }
 
-// settle fills in the defaults.
-func (c *CostOptions) settle(opt *Options) error {
+// setDefaults fills in the defaults.
+func (c *CostOptions) setDefaults(opt *Options) error {
 	c.Window = cmp.Or(c.Window, DefaultWindow)
 	c.MinTokens = cmp.Or(c.MinTokens, DefaultMinCost)
 	c.Tail = cmp.Or(c.Tail, opt.Tail)

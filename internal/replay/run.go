@@ -103,10 +103,10 @@ type Again struct{ Name, Counted string }
 
 // Check says what is wrong with the options: a setting that makes no sense, and
 // what would come of it.
-func (o Options) Check() error { return o.settle() }
+func (o Options) Check() error { return o.setDefaults() }
 
-// settle fills in the defaults.
-func (o *Options) settle() error {
+// setDefaults fills in the defaults.
+func (o *Options) setDefaults() error {
 	if o.Policies == nil {
 		o.Policies = Policies()
 	}
@@ -117,7 +117,7 @@ func (o *Options) settle() error {
 	if o.Parallel < 1 {
 		o.Parallel = runtime.GOMAXPROCS(0)
 	}
-	return o.Cost.settle(o)
+	return o.Cost.setDefaults(o)
 }
 
 // Run plays sessions under policies. The error is that of a policy, or of ctx.
@@ -128,7 +128,7 @@ func Run(ctx context.Context, sessions []Session, opt Options) (*Report, error) 
 // Play is Run for sessions that need not be in memory all at once: as many are taken
 // as are played at a time. Of sessions with the same ID the longest counts.
 func Play(ctx context.Context, sessions iter.Seq[Session], opt Options) (*Report, error) {
-	if err := opt.settle(); err != nil {
+	if err := opt.setDefaults(); err != nil {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(ctx)

@@ -324,7 +324,7 @@ func TestChain(t *testing.T) {
 	s := longSession(t, 13, 80)
 	st := s.stretches()[0]
 	opt := Options{}
-	if err := opt.settle(); err != nil {
+	if err := opt.setDefaults(); err != nil {
 		t.Fatal(err)
 	}
 	points, why := freePoints(&s, st, &opt)

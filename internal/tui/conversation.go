@@ -57,7 +57,7 @@ func nothing(why string) string {
 // previewHead says what a compaction would do.
 func previewHead(rep *agent.CompactReport) []string {
 	head := []string{fmt.Sprintf("%s → %s tokens; the limit is %s, the target %s", tokens(rep.Before), tokens(rep.After), tokens(rep.Limit), tokens(rep.Target))}
-	if r := rungs(rep.Stages); r != "" {
+	if r := stages(rep.Stages); r != "" {
 		head = append(head, "it frees: "+r)
 	}
 	if rep.FirstKept != "" {

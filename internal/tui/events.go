@@ -117,7 +117,7 @@ func (u *ui) event(e agent.Event) {
 		u.entry(e.Entry)
 	case agent.KindTurnStart:
 		u.turnSince, u.retry, u.stopping = e.Time, nil, false
-		u.log.settle()
+		u.log.fixNotes()
 	case agent.KindTurnEnd:
 		u.turnEnd(e)
 	case agent.KindRequest:

@@ -265,7 +265,7 @@ func newBox(c *agent.Compaction, after string) *box {
 func boxTitle(c *agent.Compaction) string {
 	s := tokens(c.Before) + " → " + tokens(c.After) + " tokens; /undo takes it back"
 	var more []string
-	if r := rungs(c.Stages); r != "" {
+	if r := stages(c.Stages); r != "" {
 		more = append(more, r)
 	}
 	if c.Summarizer != "" {
@@ -288,7 +288,7 @@ func by(summarizer string) string {
 	return summarizer
 }
 
-func rungs(list []compact.Stage) string {
+func stages(list []compact.Stage) string {
 	var parts []string
 	for _, r := range list {
 		parts = append(parts, r.Name+" "+tokens(r.Freed))

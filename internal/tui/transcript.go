@@ -125,8 +125,8 @@ func (t *transcript) note(kind widget.BlockKind, title, text string) {
 	t.add(&item{Block: widget.NewBlock(kind, title, text), after: t.lastEntry(), fresh: true})
 }
 
-// settle says that what notes are about is over: they stay where they are.
-func (t *transcript) settle() {
+// fixNotes marks the notes as done with: from now on they stay where they are.
+func (t *transcript) fixNotes() {
 	for _, it := range t.items {
 		it.fresh = false
 	}

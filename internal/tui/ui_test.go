@@ -1129,7 +1129,7 @@ func (x *screenTest) idleOrBusy() {
 	}
 }
 
-func TestSinkJoinsWhatStreams(t *testing.T) {
+func TestEventQueueJoinsWhatStreams(t *testing.T) {
 	s := NewEventQueue()
 	for range 1000 {
 		s.Send(agent.Event{Kind: agent.KindDelta, Part: agent.PartText, Text: "x"})

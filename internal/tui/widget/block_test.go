@@ -49,7 +49,7 @@ func sampleBlocks() []*Block {
 		stream,
 		tool(StatusWaiting, "bash go test ./agent", ""),
 		tool(StatusRunning, "bash go test ./agent", "line 1\nline 2\nline 3\nline 4\n"),
-		tool(StatusDone, "bash go test -race -count=20 ./agent ./session ./session/jsonl ./internal/talk ./cmd/clew", "ok\nok\nok\n"),
+		tool(StatusDone, "bash go test -race -count=20 ./agent ./session ./session/jsonl ./internal/text ./cmd/clew", "ok\nok\nok\n"),
 		opened(tool(StatusFailed, "bash make", "\x1b[31mmake: *** [all] Error 2\x1b[0m\n\ttab\n")),
 		tool(StatusDenied, "bash rm -rf /", ""), tool(StatusCancelled, "grep TODO", ""),
 		edit, opened(edit2(edit)), long,

@@ -39,7 +39,7 @@ func (w *inked) add(s string, k ink) {
 
 // wrap breaks the text into lines of at most width columns. Its line ends stay.
 func (w *inked) wrap(width int) []inked {
-	w.settle()
+	w.unify()
 	var out []inked
 	for start := 0; start < len(w.text); {
 		end := start + bytes.IndexByte(w.text[start:], '\n')
@@ -55,9 +55,9 @@ func (w *inked) wrap(width int) []inked {
 	return out
 }
 
-// settle gives all of a character one look: a style between its parts would make
+// unify gives all bytes of a character one style: a style between its parts would make
 // several of it.
-func (w *inked) settle() {
+func (w *inked) unify() {
 	s := string(w.text)
 	if plain(s) {
 		return

@@ -35,18 +35,18 @@ func (s *Set) lsTool() tool.Tool {
 		},
 		example: `{"path": "src"}`,
 		effect: func(a arguments) (tool.Effect, error) {
-			arg, _, err := parseLook(a, lsLimit)
+			arg, _, err := parseFolder(a, lsLimit)
 			if err != nil {
 				return tool.Effect{}, err
 			}
-			return s.lookEffect("ls", arg, "")
+			return s.folderEffect("ls", arg, "")
 		},
 		run: func(ctx context.Context, a arguments, _ tool.Call) (tool.Result, error) {
-			arg, limit, err := parseLook(a, lsLimit)
+			arg, limit, err := parseFolder(a, lsLimit)
 			if err != nil {
 				return tool.Result{}, err
 			}
-			t, err := s.look("ls", arg)
+			t, err := s.openTree("ls", arg)
 			if err != nil {
 				return tool.Result{}, err
 			}
@@ -57,8 +57,8 @@ func (s *Set) lsTool() tool.Tool {
 	}
 }
 
-// parseLook reads the arguments of calls that look through a folder.
-func parseLook(a arguments, unset int) (arg string, limit int, err error) {
+// parseFolder reads the arguments of calls that look through a folder.
+func parseFolder(a arguments, unset int) (arg string, limit int, err error) {
 	if arg, _, err = a.text("path"); err != nil {
 		return "", 0, err
 	}
@@ -69,8 +69,8 @@ func parseLook(a arguments, unset int) (arg string, limit int, err error) {
 	return arg, limit, err
 }
 
-// lookEffect is the effect of such a call.
-func (s *Set) lookEffect(op, arg, what string) (tool.Effect, error) {
+// folderEffect is the effect of such a call.
+func (s *Set) folderEffect(op, arg, what string) (tool.Effect, error) {
 	p, err := s.announce(op, arg)
 	if err != nil {
 		return tool.Effect{}, err
@@ -146,22 +146,22 @@ func (s *Set) findTool() tool.Tool {
 			if err != nil {
 				return tool.Effect{}, err
 			}
-			arg, _, err := parseLook(a, findLimit)
+			arg, _, err := parseFolder(a, findLimit)
 			if err != nil {
 				return tool.Effect{}, err
 			}
-			return s.lookEffect("find", arg, string(g))
+			return s.folderEffect("find", arg, string(g))
 		},
 		run: func(ctx context.Context, a arguments, _ tool.Call) (tool.Result, error) {
 			g, err := parseGlob(a, "pattern")
 			if err != nil {
 				return tool.Result{}, err
 			}
-			arg, limit, err := parseLook(a, findLimit)
+			arg, limit, err := parseFolder(a, findLimit)
 			if err != nil {
 				return tool.Result{}, err
 			}
-			t, err := s.look("find", arg)
+			t, err := s.openTree("find", arg)
 			if err != nil {
 				return tool.Result{}, err
 			}
@@ -252,8 +252,8 @@ type tree struct {
 	full   bool // maxSeen was reached
 }
 
-// look enters the place that a call looks through. It may be a file.
-func (s *Set) look(op, arg string) (*tree, error) {
+// openTree opens the place that a call looks through. It may be a file.
+func (s *Set) openTree(op, arg string) (*tree, error) {
 	p, err := s.again(op, arg)
 	if err != nil {
 		return nil, err

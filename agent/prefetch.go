@@ -114,7 +114,7 @@ func (a *Agent) takePrefetched() *prefetched {
 	return g
 }
 
-// dropPrefetched forgets what was made ahead.
+// dropPrefetched forgets the prefetched summary.
 func (a *Agent) dropPrefetched(ctx context.Context) {
 	if g := a.takePrefetched(); g != nil {
 		a.paid(ctx, g.Usage)
@@ -179,7 +179,7 @@ func (a *Agent) watchIdle() {
 		return
 	}
 	share := a.cfg.Background
-	if share < 0 { // no summary is made ahead; that says nothing about this
+	if share < 0 { // prefetching is off; compacting when idle is not
 		share = DefaultBackground
 	}
 	a.wg.Go(func() {

@@ -26,23 +26,23 @@ var categoryWords = [token.NumCategories]string{
 }
 
 func showContext(f front) {
-	lookAt(f, "context", func(x *look, width int) string { return contextText(x, width) })
+	showSnapshot(f, "context", func(x *contextSnapshot, width int) string { return contextText(x, width) })
 }
 
 func explain(f front) {
-	lookAt(f, "explain", func(x *look, width int) string { return explainText(x, width) })
+	showSnapshot(f, "explain", func(x *contextSnapshot, width int) string { return explainText(x, width) })
 }
 
-// look is what is known of the context.
-type look struct {
+// contextSnapshot is what is known of the context.
+type contextSnapshot struct {
 	*clew.Explanation
 	state agent.State
 	path  []agent.Shown
 }
 
-func lookAt(f front, title string, text func(x *look, width int) string) {
+func showSnapshot(f front, title string, text func(x *contextSnapshot, width int) string) {
 	a := f.host().Agent()
-	var x look
+	var x contextSnapshot
 	f.run("looking at the context", func(ctx context.Context) (err error) {
 		if x.Explanation, err = a.Explain(ctx); err == nil {
 			x.path, err = a.Path(ctx)
@@ -78,7 +78,7 @@ func bar(n, total, threshold int64, width int) string {
 	return b.String()
 }
 
-func contextText(x *look, width int) string {
+func contextText(x *contextSnapshot, width int) string {
 	var b strings.Builder
 	s := x.state
 	r := x.Reading
@@ -132,14 +132,14 @@ func contextText(x *look, width int) string {
 	return b.String()
 }
 
-func explainText(x *look, width int) string {
+func explainText(x *contextSnapshot, width int) string {
 	var b strings.Builder
 	switch {
 	case x.Err != nil:
 		fmt.Fprintf(&b, "The next request would fail: %v\n", x.Err)
 	case x.Plan.Act:
 		fmt.Fprintf(&b, "The next request would be preceded by a compaction: %s\n", x.Plan.Why)
-		fmt.Fprintf(&b, "  %s → %s tokens (%s)\n", tokens(x.Plan.Before.Tokens), tokens(x.Plan.After.Tokens), rungs(x.Plan.Stages))
+		fmt.Fprintf(&b, "  %s → %s tokens (%s)\n", tokens(x.Plan.Before.Tokens), tokens(x.Plan.After.Tokens), stages(x.Plan.Stages))
 	default:
 		fmt.Fprintf(&b, "Nothing would be compacted now: %s\n", x.Plan.Why)
 	}

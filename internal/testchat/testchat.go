@@ -1,13 +1,13 @@
-// Package talk writes conversations for tests.
+// Package testchat writes conversations for tests.
 //
-//	t := talk.New()
+//	t := testchat.New()
 //	t.User("fix the flaky test")
 //	t.Call("bash", `{"command":"go test ./..."}`, "FAIL\nCommand exited with code 1").Failed()
 //	t.Say("It is the clock.")
 //	items := t.Items()
 //
 // Ids and times depend on nothing but the order of the calls.
-package talk
+package testchat
 
 import (
 	"encoding/json"
@@ -18,8 +18,8 @@ import (
 	"github.com/clew-dev/clew/session"
 )
 
-// Talk is a conversation in the making.
-type Talk struct {
+// Chat is a conversation in the making.
+type Chat struct {
 	items []session.Item
 	calls int
 	// Tag begins every id, so that two conversations have none in common.
@@ -27,13 +27,13 @@ type Talk struct {
 }
 
 // New returns an empty conversation.
-func New() *Talk { return &Talk{Tag: "e"} }
+func New() *Chat { return &Chat{Tag: "e"} }
 
 // Start is the time of the first message.
 var Start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // Add appends a message and returns the id of its entry.
-func (t *Talk) Add(m *message.Message) string {
+func (t *Chat) Add(m *message.Message) string {
 	n := len(t.items)
 	if m.Timestamp == 0 {
 		m.Timestamp = Start.Add(time.Duration(n) * time.Second).UnixMilli()
@@ -53,28 +53,28 @@ func (t *Talk) Add(m *message.Message) string {
 }
 
 // User appends what the user typed.
-func (t *Talk) User(text string) string {
+func (t *Chat) User(text string) string {
 	return t.Add(&message.Message{Role: message.RoleUser, Content: []message.Block{message.TextBlock(text)}})
 }
 
 // Say appends an answer without calls.
-func (t *Talk) Say(text string) string {
+func (t *Chat) Say(text string) string {
 	return t.Add(&message.Message{Role: message.RoleAssistant, Content: []message.Block{message.TextBlock(text)}, StopReason: message.StopEnd})
 }
 
 // Result is the result of a call that was just appended.
 type Result struct {
-	t  *Talk
+	t  *Chat
 	ID string // of the entry
 }
 
 // Call appends an answer that calls a tool, and the result.
-func (t *Talk) Call(name, arguments, result string) Result {
+func (t *Chat) Call(name, arguments, result string) Result {
 	return t.SayCall("", name, arguments, result)
 }
 
 // SayCall is Call with text before the call.
-func (t *Talk) SayCall(text, name, arguments, result string) Result {
+func (t *Chat) SayCall(text, name, arguments, result string) Result {
 	if !json.Valid([]byte(arguments)) {
 		panic("arguments are no JSON: " + arguments)
 	}
@@ -104,7 +104,7 @@ func (r Result) Failed() Result {
 }
 
 // Bash appends a command line that a tool named bash runs.
-func (t *Talk) Bash(command, output string) Result {
+func (t *Chat) Bash(command, output string) Result {
 	return t.Call("bash", Args("command", command), output)
 }
 
@@ -122,4 +122,4 @@ func Args(pairs ...string) string {
 }
 
 // Items returns the conversation.
-func (t *Talk) Items() []session.Item { return t.items }
+func (t *Chat) Items() []session.Item { return t.items }

@@ -14,7 +14,7 @@ import (
 	"github.com/clew-dev/clew/agent/tool"
 )
 
-func lookBench(t *testing.T) *bench {
+func folderBench(t *testing.T) *bench {
 	b := newBench(t)
 	b.put("main.go", "package main\n\nfunc main() {\n\tHello()\n}\n")
 	b.put("sub/hello.go", "package sub\n\n// Hello says hello.\nfunc Hello() {}\n")
@@ -71,13 +71,13 @@ sub/hello.go:3: // Hello says hello.
 sub/hello.go:4: func Hello() {}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := lookBench(t)
+			b := folderBench(t)
 			if got := b.ok("grep", c.args...); got != c.want {
 				t.Errorf("got\n%s\nwant\n%s", got, c.want)
 			}
 		})
 	}
-	b := lookBench(t)
+	b := folderBench(t)
 	for want, a := range map[string][]any{
 		"RE2":                        {"pattern", "(?=x)"},
 		"missing closing )":          {"pattern", "("},
@@ -121,11 +121,11 @@ func TestFind(t *testing.T) {
 		{[]any{"pattern", "*.go", "limit", 2}, "main.go\nsub/build/in.go\n\n[there are more than 2; narrow the pattern down or give a larger limit]"},
 		{[]any{"pattern", "*.go", "limit", 4}, "main.go\nsub/build/in.go\nsub/deep/hello_test.go\nsub/hello.go"},
 	} {
-		if got := lookBench(t).ok("find", c.args...); got != c.want {
+		if got := folderBench(t).ok("find", c.args...); got != c.want {
 			t.Errorf("%s: got\n%s", args(c.args...), got)
 		}
 	}
-	b := lookBench(t)
+	b := folderBench(t)
 	for want, a := range map[string][]any{
 		"no glob":              {"pattern", "{a"},
 		"the pattern is empty": {"pattern", ""},
@@ -139,7 +139,7 @@ func TestFind(t *testing.T) {
 
 func TestLs(t *testing.T) {
 	t.Parallel()
-	b := lookBench(t)
+	b := folderBench(t)
 	b.link("main.go", "Link")
 	b.put("odd\nname", "")
 	want := ".git/\n.gitignore\na.log\nbin\nbuild/\nempty.txt\nkeep.log\nLink@\nmain.go\nodd\uFFFDname\nsub/"

@@ -41,10 +41,10 @@ func (r *rig) untilPrepared() {
 	r.until("prepared summary", func(e agent.Event) bool { return e.Kind == agent.KindState && e.State.Prepared })
 }
 
-// TestAheadIsUsed: the pass that is due takes the summary that lies ready, and what came
+// TestPrefetchedSummaryIsUsed: the pass that is due takes the summary that lies ready, and what came
 // since then stays word for word. Nobody lets the summarizer go a second time, so a
 // pass that asked it would hang.
-func TestAheadIsUsed(t *testing.T) {
+func TestPrefetchedSummaryIsUsed(t *testing.T) {
 	t.Parallel()
 	r, s := soft(t, nil)
 	r.srv.Add(modeltest.Text(words(12_000)))
@@ -130,8 +130,8 @@ func TestD76StaleSummaryIsNotUsed(t *testing.T) {
 	}
 }
 
-// TestAheadIsStopped: closing waits for nothing.
-func TestAheadIsStopped(t *testing.T) {
+// TestPrefetchIsStopped: closing waits for nothing.
+func TestPrefetchIsStopped(t *testing.T) {
 	t.Parallel()
 	r, _ := soft(t, nil)
 	if err := r.Close(); err != nil { // nobody lets the summarizer go, so waiting for it would never end
