@@ -139,11 +139,15 @@ func (f *File) openPipe(ctx context.Context) error {
 
 // Read reads a session from a stream, for reading only. name is for errors.
 func Read(ctx context.Context, name string, r io.Reader) (*File, error) {
-	f := &File{path: name, real: name, opt: Options{ReadOnly: true}, fs: vfs.OS{}}
+	f := newStream(name)
 	if err := f.readAll(ctx, r); err != nil {
 		return nil, openError(name, err)
 	}
 	return f, nil
+}
+
+func newStream(name string) *File {
+	return &File{path: name, real: name, opt: Options{ReadOnly: true}, fs: vfs.OS{}}
 }
 
 func (f *File) readAll(ctx context.Context, r io.Reader) error {
@@ -162,11 +166,17 @@ func (f *File) read(ctx context.Context, r io.ReaderAt, size int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	f.src, f.size = r, size
 	h, err := findHeader(ctx, r, size)
 	if err != nil {
 		return err
 	}
-	f.src, f.header, f.version, f.size = r, h.header, h.header.Version, size
+	return f.readBehind(ctx, r, h, size)
+}
+
+// readBehind finds the end of a session whose header is known.
+func (f *File) readBehind(ctx context.Context, r io.ReaderAt, h foundHeader, size int64) (err error) {
+	f.header, f.version = h.header, h.header.Version
 	f.problems = h.problems
 	f.legacy = nil
 	start := h.end

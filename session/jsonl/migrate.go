@@ -205,7 +205,7 @@ func (f *File) replace(temp string, size int64) error {
 		return err
 	}
 	// The index was made on the same bytes; only the place to read them changes.
-	f.x.r, f.x.back.r = f.f, f.f
+	f.src, f.x.r, f.x.back.r = f.f, f.f, f.f
 	f.size = size
 	f.problems = slices.DeleteFunc(f.problems, func(p session.Problem) bool { return p.Code != "torn-tail" })
 	if h, err := session.ParseHeader(f.header.JSON()); err == nil {

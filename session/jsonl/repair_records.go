@@ -22,7 +22,7 @@ func (rp *repairer) collect(ctx context.Context) error {
 	}
 	return scan(ctx, rp.x.r, rp.x.start, rp.f.end, func(l *scanned) error {
 		n := 0 // records on the line
-		if inLine && l.n == 1 {
+		if inLine && l.n == 1 && rp.made == nil {
 			n = 1
 		} else if l.ended && len(l.pieces) == 0 {
 			rp.blank++
