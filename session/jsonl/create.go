@@ -76,13 +76,7 @@ func (f *File) writeNew(ctx context.Context, h session.Header, entries iter.Seq2
 }
 
 func writeRecords(ctx context.Context, w *bufio.Writer, h session.Header, entries iter.Seq2[*session.Entry, error]) (n int, err error) {
-	line := func(raw []byte) error {
-		if _, err := w.Write(raw); err != nil {
-			return err
-		}
-		return w.WriteByte('\n')
-	}
-	if err := line(h.JSON()); err != nil {
+	if err := writeLine(w, h.JSON()); err != nil {
 		return 0, err
 	}
 	if entries == nil {
@@ -103,7 +97,7 @@ func writeRecords(ctx context.Context, w *bufio.Writer, h session.Header, entrie
 			}
 		}
 		if err == nil {
-			err = line(e.Raw())
+			err = writeLine(w, e.Raw())
 		}
 		if err != nil {
 			return n, err
@@ -112,6 +106,13 @@ func writeRecords(ctx context.Context, w *bufio.Writer, h session.Header, entrie
 		n++
 	}
 	return n, nil
+}
+
+func writeLine(w *bufio.Writer, raw []byte) error {
+	if _, err := w.Write(raw); err != nil {
+		return err
+	}
+	return w.WriteByte('\n')
 }
 
 // CopyTo writes the session to a new file, durably: byte for byte, but as
@@ -134,11 +135,7 @@ func (f *File) CopyTo(ctx context.Context, path string) error {
 
 // writeOut publishes a file that the caller has named.
 func writeOut(fsys vfs.FS, path string, write func(w *bufio.Writer) error) error {
-	err := publish(fsys, path, write)
-	if errors.Is(err, fs.ErrExist) {
-		return &session.Error{Op: "write", Subject: path, Err: fs.ErrExist, Hint: "choose another name; nothing was written"}
-	}
-	if err != nil {
+	if err := publish(fsys, path, write); err != nil {
 		return failed("write", path, err)
 	}
 	return nil

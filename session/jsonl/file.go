@@ -331,10 +331,10 @@ func (f *File) locked(ctx context.Context, op string, fn func() error) error {
 	return f.wrap(op, fn())
 }
 
-// Last implements session.Store.
-func (f *File) Last(ctx context.Context) (e *session.Entry, err error) {
+// entry loads the record that find returns; nil when it returns none.
+func (f *File) entry(ctx context.Context, find func() (*rec, error)) (e *session.Entry, err error) {
 	err = f.locked(ctx, "read", func() error {
-		r, err := f.x.nth(0)
+		r, err := find()
 		if r != nil && err == nil {
 			e, err = f.x.load(r, true)
 		}
@@ -343,38 +343,31 @@ func (f *File) Last(ctx context.Context) (e *session.Entry, err error) {
 	return e, err
 }
 
+// Last implements session.Store.
+func (f *File) Last(ctx context.Context) (*session.Entry, error) {
+	return f.entry(ctx, func() (*rec, error) { return f.x.nth(0) })
+}
+
 // Get implements session.Store.
-func (f *File) Get(ctx context.Context, id string) (e *session.Entry, err error) {
-	err = f.locked(ctx, "read", func() error {
-		r, err := (*rec)(nil), error(nil)
-		if id != "" {
-			r, err = f.x.find(ctx, id)
+func (f *File) Get(ctx context.Context, id string) (*session.Entry, error) {
+	e, err := f.entry(ctx, func() (*rec, error) {
+		if id == "" {
+			return nil, nil
 		}
-		switch {
-		case err != nil:
-			return err
-		case r == nil:
-			return &session.Error{
-				Op: "get entry", Subject: id, File: f.path, Err: session.ErrNotFound,
-				Hint: "give the id of one of its entries",
-			}
-		}
-		e, err = f.x.load(r, true)
-		return err
+		return f.x.find(ctx, id)
 	})
+	if e == nil && err == nil {
+		err = &session.Error{
+			Op: "get entry", Subject: id, File: f.path, Err: session.ErrNotFound,
+			Hint: "give the id of one of its entries",
+		}
+	}
 	return e, err
 }
 
 // Parent implements session.Store.
-func (f *File) Parent(ctx context.Context, e *session.Entry) (p *session.Entry, err error) {
-	err = f.locked(ctx, "read", func() error {
-		r, err := f.parent(ctx, e)
-		if r != nil && err == nil {
-			p, err = f.x.load(r, true)
-		}
-		return err
-	})
-	return p, err
+func (f *File) Parent(ctx context.Context, e *session.Entry) (*session.Entry, error) {
+	return f.entry(ctx, func() (*rec, error) { return f.parent(ctx, e) })
 }
 
 func (f *File) parent(ctx context.Context, e *session.Entry) (*rec, error) {
@@ -503,7 +496,7 @@ func failed(op, path string, err error) error {
 		err = pe.Err // the path stands before it already
 	}
 	h := hint(err)
-	if op == "create" && errors.Is(err, fs.ErrExist) {
+	if (op == "create" || op == "write") && errors.Is(err, fs.ErrExist) {
 		h = "choose another name; nothing was written"
 	}
 	return &session.Error{Op: op, Subject: path, Err: err, Hint: h}

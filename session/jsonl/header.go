@@ -156,26 +156,14 @@ func keysOf(data []byte) map[string][]byte {
 	if !jsonx.IsObject(data) {
 		return keys
 	}
-	for i := jsonx.Space(data, 1); i < len(data) && data[i] == '"'; {
-		end, err := jsonx.Scan(data, i)
-		if err != nil {
-			break
+	_, _ = jsonx.ScanObject(data, 0, func(key []byte, at int) (int, error) {
+		keys[string(key)] = nil
+		end, err := jsonx.Scan(data, at)
+		if err == nil {
+			keys[string(key)] = data[at:end]
 		}
-		key, _ := jsonx.String(data[i:end])
-		keys[key] = nil
-		if i = jsonx.Space(data, end); i >= len(data) || data[i] != ':' {
-			break
-		}
-		i = jsonx.Space(data, i+1)
-		if end, err = jsonx.Scan(data, i); err != nil {
-			break
-		}
-		keys[key] = data[i:end]
-		if i = jsonx.Space(data, end); i >= len(data) || data[i] != ',' {
-			break
-		}
-		i = jsonx.Space(data, i+1)
-	}
+		return end, err
+	})
 	return keys
 }
 

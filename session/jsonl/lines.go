@@ -1,6 +1,7 @@
 package jsonl
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -78,44 +79,33 @@ func (b *backward) more() error {
 // last line without line break is given with ended false. A line is valid until fn
 // returns.
 func forward(r io.ReaderAt, from, to int64, fn func(line []byte, off int64, ended bool) error) error {
-	mem := make([]byte, min(minChunk, to-from))
-	rest := 0   // bytes at the beginning of mem that belong to an unfinished line
-	off := from // of mem
-	for pos := from; ; {
-		switch {
-		case rest == len(mem): // long lines: grow geometrically
-			mem = append(mem, make([]byte, max(len(mem), 1))...)
-		case len(mem) < maxChunk || len(mem) > 8*maxChunk:
-			next := make([]byte, min(int64(max(maxChunk, 2*rest)), int64(rest)+to-pos))
-			copy(next, mem[:rest])
-			mem = next
+	br := bufio.NewReaderSize(io.NewSectionReader(r, from, to-from), int(min(maxChunk, max(to-from, 16))))
+	var long []byte // a line that is longer than the buffer
+	for off := from; off < to; {
+		line, err := br.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			for long = append(long[:0], line...); errors.Is(err, bufio.ErrBufferFull); long = append(long, line...) {
+				line, err = br.ReadSlice('\n')
+			}
+			line = long
 		}
-		n := int(min(int64(len(mem)-rest), to-pos))
-		if err := readFull(r, mem[rest:rest+n], pos); err != nil {
+		ended := err == nil
+		switch {
+		case err != nil && !errors.Is(err, io.EOF):
+			return err
+		case !ended && off+int64(len(line)) < to:
+			return errChanged
+		}
+		n := int64(len(line))
+		if ended {
+			line = line[: n-1 : n-1]
+		}
+		if err := fn(line, off, ended); err != nil {
 			return err
 		}
-		pos += int64(n)
-		buf, searched := mem[:rest+n], rest
-		for {
-			k := bytes.IndexByte(buf[searched:], '\n')
-			if k < 0 {
-				break
-			}
-			line := buf[: searched+k : searched+k]
-			if err := fn(line, off, true); err != nil {
-				return err
-			}
-			off += int64(len(line)) + 1
-			buf, searched = buf[searched+k+1:], 0
-		}
-		if pos == to {
-			if len(buf) > 0 {
-				return fn(buf, off, false)
-			}
-			return nil
-		}
-		rest = copy(mem, buf)
+		off += n
 	}
+	return nil
 }
 
 // scanned is a line of a session file and what stands on it.

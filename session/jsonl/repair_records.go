@@ -302,14 +302,7 @@ func (rp *repairer) spans() (in, out []int) {
 // write writes the copy. It may be called again after a failure.
 func (rp *repairer) write(ctx context.Context, w *bufio.Writer) error {
 	rp.written, rp.fixes, rp.more = 0, rp.fixes[:rp.looked], rp.lookedMore
-	line := func(raw []byte) error {
-		_, err := w.Write(raw)
-		if err == nil {
-			err = w.WriteByte('\n')
-		}
-		return err
-	}
-	if err := line(rp.f.header.JSON()); err != nil {
+	if err := writeLine(w, rp.f.header.JSON()); err != nil {
 		return err
 	}
 	// Records that had no id were no part of a pass; they wait until it ends.
@@ -319,7 +312,7 @@ func (rp *repairer) write(ctx context.Context, w *bufio.Writer) error {
 	put := func(i int, raw []byte) error {
 		last = i
 		rp.written++
-		return line(raw)
+		return writeLine(w, raw)
 	}
 	release := func() error {
 		for _, i := range waiting {
@@ -366,12 +359,12 @@ func (rp *repairer) write(ctx context.Context, w *bufio.Writer) error {
 	if err := release(); err != nil {
 		return err
 	}
-	return rp.writeLeaf(last, line)
+	return rp.writeLeaf(w, last)
 }
 
 // writeLeaf makes the last record of the copy stand where the last one of the
 // original did.
-func (rp *repairer) writeLeaf(last int, line func([]byte) error) error {
+func (rp *repairer) writeLeaf(w *bufio.Writer, last int) error {
 	leaf := rp.leaf()
 	if leaf < 0 || last == leaf {
 		return nil
@@ -388,7 +381,7 @@ func (rp *repairer) writeLeaf(last int, line func([]byte) error) error {
 	o.Raw("data", data.Bytes())
 	rp.written++
 	rp.fix("no-id", rp.recs[last].off, 0, rp.recs[leaf].id, "added a record that makes this entry the leaf, as it was read")
-	return line(o.Bytes())
+	return writeLine(w, o.Bytes())
 }
 
 // rewrite returns the record as it stands in the copy. What is sound in it is not
