@@ -21,7 +21,7 @@ type Draft struct {
 
 type field struct {
 	name string
-	val  json.RawMessage
+	val  json.RawMessage // nil stands for the id of the entry
 }
 
 func draft(t Type) Draft { return Draft{Type: t} }
@@ -78,6 +78,9 @@ func (d Draft) entry(id, parentID string, at time.Time) *Entry {
 	o.Raw("parentId", quoteID(parentID))
 	o.Str("timestamp", stamp(at))
 	for _, f := range d.fields {
+		if f.val == nil {
+			f.val = quoteID(id)
+		}
 		o.Raw(f.name, f.val)
 	}
 	return &Entry{Type: d.Type, ID: id, ParentID: parentID, raw: oneLine(o.Bytes())}
@@ -91,7 +94,7 @@ func Message(m *message.Message) Draft { return draft(TypeMessage).raw("message"
 func NewCompaction(c Compaction) Draft {
 	d := draft(TypeCompaction).str("summary", c.Summary)
 	if c.FirstKeptEntryID == "" {
-		d.fields = append(d.fields, field{name: "firstKeptEntryId"}) // filled in by Log.Append
+		d.fields = append(d.fields, field{name: "firstKeptEntryId"})
 	} else {
 		d = d.str("firstKeptEntryId", c.FirstKeptEntryID)
 	}
@@ -201,11 +204,7 @@ func Preview(path []*Entry, drafts ...Draft) []*Entry {
 			parent = *d.under
 		}
 		id := fmt.Sprintf("preview-%d", i)
-		if d.Type == TypeCompaction {
-			d = d.ownID(id)
-		}
-		e := d.entry(id, parent, time.Time{})
-		out = append(out, e)
+		out = append(out, d.entry(id, parent, time.Time{}))
 		parent = id
 	}
 	return out

@@ -138,10 +138,9 @@ func (e *Entry) Attached(parentID string) *Entry {
 // Clone returns a copy of the entry that shares no memory with it, for an entry
 // that was parsed from a buffer which is to be used again.
 func (e *Entry) Clone() *Entry {
-	return &Entry{
-		Type: Type(strings.Clone(string(e.Type))), ID: strings.Clone(e.ID), ParentID: strings.Clone(e.ParentID),
-		raw: bytes.Clone(e.raw), moved: e.moved, bodyAt: e.bodyAt, bodyEnd: e.bodyEnd,
-	}
+	c := e.Shape().Entry(bytes.Clone(e.raw))
+	c.moved = e.moved
+	return c
 }
 
 // Shape is what ParseEntry found out about a record, without the record: enough to

@@ -26,7 +26,7 @@ const maxProblems = 10_000
 // store found in its records (Store.Problems), those of the tree, and those of
 // what the entries say. Its cost is linear in the size of the session.
 func Verify(ctx context.Context, s Store) ([]Problem, error) {
-	v := &verifier{byID: map[string]int{}, types: map[Type]*counted{}}
+	v := &verifier{byID: map[string]int{}, unknown: map[Type][]int{}}
 	if err := v.read(ctx, s); err != nil {
 		return nil, err
 	}
@@ -34,19 +34,19 @@ func Verify(ctx context.Context, s Store) ([]Problem, error) {
 	v.tree()
 	v.references()
 	v.passes()
-	for _, c := range v.types {
-		v.report(c.first, "unknown-type", "a record of the type %q, which this clew does not know; there are %d", c.name, c.n)
+	for t, nodes := range v.unknown {
+		v.report(nodes[0], "unknown-type", "a record of the type %q, which this clew does not know; there are %d", t, len(nodes))
 	}
 	return v.result(s), nil
 }
 
 // verifier holds what is remembered of each entry: not what it says.
 type verifier struct {
-	nodes []vnode
-	byID  map[string]int // the last entry with an id has it
-	types map[Type]*counted
-	found []placed
-	more  int
+	nodes   []vnode
+	byID    map[string]int // the last entry with an id has it
+	unknown map[Type][]int // entries of types that are not known
+	found   []placed
+	more    int
 }
 
 // vnode is an entry as the verifier remembers it. Entries are numbered in the
@@ -58,6 +58,8 @@ type vnode struct {
 	role         message.Role
 	parent       int
 	children     []int
+
+	said, saidPending bool // its open calls were reported: as left behind, as pending
 
 	calls    []call // of an answer that waits for results
 	result   string // the call that a result belongs to
@@ -73,12 +75,6 @@ type vnode struct {
 }
 
 type call struct{ id, name string }
-
-type counted struct {
-	first int
-	n     int
-	name  string
-}
 
 // placed is a problem with the entry it was found at, for the order.
 type placed struct {
@@ -310,18 +306,9 @@ func (v *verifier) entry(i int, e *Entry, last time.Time) time.Time {
 		}
 	case TypeModelChange, TypeThinkingLevel, TypeSessionInfo, TypeUsage:
 	default:
-		v.unknownType(i, e.Type)
+		v.unknown[n.typ] = append(v.unknown[n.typ], i)
 	}
 	return v.time(i, e, last)
-}
-
-func (v *verifier) unknownType(i int, t Type) {
-	c := v.types[t]
-	if c == nil {
-		c = &counted{first: i, name: strings.Clone(string(t))}
-		v.types[Type(c.name)] = c
-	}
-	c.n++
 }
 
 func (v *verifier) time(i int, e *Entry, last time.Time) time.Time {

@@ -2,12 +2,12 @@ package jsonl
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"io"
 	"iter"
 	"slices"
+	"sort"
 	"weak"
 
 	"github.com/clew-dev/clew/session"
@@ -49,8 +49,8 @@ type index struct {
 	// Stretches of the file that are no record: where they begin, and what they
 	// were as far as that can be read. Records whose parent is nowhere lost it
 	// there.
-	badOlder []int64               // backwards
-	badNewer []int64               // in file order
+	bad      []int64               // in file order only while sorted is set
+	sorted   bool                  // bad is
 	lost     map[string]lostRecord // by id
 	attached map[string]string     // ids of records whose parent was lost, and where they hang now
 
@@ -138,11 +138,7 @@ func (x *index) take(p *piece, lineOff int64, newest bool) *rec {
 	switch {
 	case p.kind == pieceBad:
 		l := salvage(p.data, off)
-		if newest {
-			x.badNewer = append(x.badNewer, off)
-		} else {
-			x.badOlder = append(x.badOlder, off)
-		}
+		x.bad, x.sorted = append(x.bad, off), false
 		if _, known := x.lost[l.id]; l.id != "" && (newest || !known) {
 			x.lost[l.id] = l
 		}
@@ -371,29 +367,23 @@ func (x *index) mend(r *rec) *rec {
 
 // badBefore returns where the last stretch before off begins that is no record.
 func (x *index) badBefore(off int64) (at int64, ok bool) {
-	if n, _ := slices.BinarySearch(x.badNewer, off); n > 0 {
-		return x.badNewer[n-1], true
+	if !x.sorted {
+		slices.Sort(x.bad)
+		x.sorted = true
 	}
-	n, _ := slices.BinarySearchFunc(x.badOlder, off, func(at, off int64) int { return cmp.Compare(off, at) })
-	for ; n < len(x.badOlder); n++ {
-		if x.badOlder[n] < off {
-			return x.badOlder[n], true
-		}
+	n, _ := slices.BinarySearch(x.bad, off)
+	if n == 0 {
+		return 0, false
 	}
-	return 0, false
+	return x.bad[n-1], true
 }
 
 // lastBefore returns the last record before off that its id stands for, or nil.
 func (x *index) lastBefore(off int64) *rec {
-	n, _ := slices.BinarySearchFunc(x.newer, off, func(r *rec, off int64) int { return cmp.Compare(r.off, off) })
-	for _, r := range slices.Backward(x.newer[:n]) {
-		if x.byID[r.ID] == r {
-			return r
-		}
-	}
-	n, _ = slices.BinarySearchFunc(x.older, off, func(r *rec, off int64) int { return cmp.Compare(off, r.off) })
-	for _, r := range x.older[n:] {
-		if r.off < off && x.byID[r.ID] == r {
+	known := len(x.newer) + len(x.older)
+	n := sort.Search(known, func(n int) bool { r, _ := x.nth(n); return r.off < off })
+	for ; n < known; n++ {
+		if r, _ := x.nth(n); x.byID[r.ID] == r {
 			return r
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -138,7 +139,7 @@ type purger struct {
 	contents [][]byte        // of those, to find copies
 	match    *matcher        // nil when there is nothing to look for
 	parts    map[string]bool // that go from what was derived
-	words    map[string]bool // of the purged content, that look like secrets
+	words    []string        // of the purged content, that look like secrets
 
 	unscrubbed error // why old bytes were not overwritten
 }
@@ -240,12 +241,11 @@ func (p *purger) chooseParts(ctx context.Context, texts []string) error {
 		return nil
 	}
 	p.match = newMatcher(texts)
-	p.words = map[string]bool{}
 	for _, t := range texts[len(p.forms):] {
-		for _, w := range secretLike(t) {
-			p.words[w] = true
-		}
+		p.words = append(p.words, secretLike(t)...)
 	}
+	slices.Sort(p.words)
+	p.words = slices.Compact(p.words)
 	p.parts = map[string]bool{}
 	err := p.each(ctx, func(r *record) error {
 		if r.id != "" && p.isCopy(r) {
@@ -259,7 +259,9 @@ func (p *purger) chooseParts(ctx context.Context, texts []string) error {
 			p.offer(s)
 			return nil
 		}
-		eachString(r.data, func(_ []string, s string, _ bool) (string, bool) { p.offer(s); return "", false })
+		for s := range values(r.data) {
+			p.offer(s)
+		}
 		return nil
 	})
 	if err != nil {
@@ -289,17 +291,10 @@ func (p *purger) withdraw(r *record) error {
 	if r.torn || len(p.parts) == 0 || p.goes(r) || derived(r.data, r.kindOf()) {
 		return nil
 	}
-	eachString(r.data, func(_ []string, s string, _ bool) (string, bool) {
-		if len(p.forms) > 0 {
-			s = redact(s, findAll(s, p.forms))
-		}
-		for part := range p.parts {
-			if len(part) <= len(s) && strings.Contains(s, part) {
-				delete(p.parts, part)
-			}
-		}
-		return "", false
-	})
+	for s := range values(r.data) {
+		s = redact(s, findAll(s, p.forms))
+		maps.DeleteFunc(p.parts, func(part string, _ bool) bool { return strings.Contains(s, part) })
+	}
 	return nil
 }
 
@@ -427,21 +422,9 @@ func (p *purger) rewrite(r *record) (data []byte, what string) {
 		}
 	}
 	n := 0
-	quotes := p.match != nil && derived(data, r.kindOf())
+	quotes := derived(data, r.kindOf())
 	data = eachString(data, func(path []string, s string, isName bool) (string, bool) {
-		var found []span
-		if len(p.forms) > 0 {
-			found = findAll(s, p.forms)
-		}
-		if quotes && !isName {
-			for _, sp := range p.match.shared(s) {
-				overlaps := slices.ContainsFunc(found, func(o span) bool { return sp.from < o.to && o.from < sp.to })
-				if p.parts[s[sp.from:sp.to]] && !overlaps {
-					found = append(found, sp)
-				}
-			}
-			slices.SortFunc(found, func(a, b span) int { return a.from - b.from })
-		}
+		found := p.find(s, quotes && !isName)
 		if len(found) == 0 || isName && !freeName(path) || isStructural(path) {
 			return "", false
 		}
@@ -462,18 +445,28 @@ func (p *purger) rewrite(r *record) (data []byte, what string) {
 
 func (p *purger) rewriteTorn(r *record) (data []byte, what string) {
 	s, at := loose(r.data)
-	found := findAll(s, p.forms)
-	if p.match != nil {
-		for _, sp := range p.match.shared(s) {
-			if p.parts[s[sp.from:sp.to]] {
-				found = append(found, sp)
-			}
-		}
-	}
+	found := p.find(s, true)
 	if len(found) == 0 {
 		return r.data, ""
 	}
 	return blot(r.data, at, found), "parts of bytes that are no record"
+}
+
+// find returns what is to go from a text: the spellings of PurgeOptions.Text and, from
+// one that may quote purged content, the parts of that.
+func (p *purger) find(s string, quotes bool) []span {
+	found := findAll(s, p.forms)
+	if !quotes || p.match == nil {
+		return found
+	}
+	for _, sp := range p.match.shared(s) {
+		overlaps := slices.ContainsFunc(found, func(o span) bool { return sp.from < o.to && o.from < sp.to })
+		if p.parts[s[sp.from:sp.to]] && !overlaps {
+			found = append(found, sp)
+		}
+	}
+	slices.SortFunc(found, func(a, b span) int { return a.from - b.from })
+	return found
 }
 
 // lookForLeft reports what may still hold some of it.
@@ -487,23 +480,17 @@ func (p *purger) lookForLeft(ctx context.Context) error {
 		if p.opt.DryRun {
 			data, _ = p.rewrite(r)
 		}
-		if s, _ := loose(data); len(p.forms) > 0 && (len(findAll(s, p.forms)) > 0 || len(findAll(string(data), p.forms)) > 0) {
+		if s, _ := loose(data); len(findAll(s, p.forms)) > 0 || len(findAll(string(data), p.forms)) > 0 {
 			left("the text stands in an id, a type or a number, which can't be overwritten", true)
 		}
 		if gone || r.torn {
 			return nil
 		}
-		like := false
-		eachString(data, func(_ []string, s string, _ bool) (string, bool) {
-			for w := range p.words {
-				if !like && len(w) <= len(s) && strings.Contains(s, w) {
-					like = true
-				}
+		for s := range values(data) {
+			if slices.ContainsFunc(p.words, func(w string) bool { return strings.Contains(s, w) }) {
+				left("it has a long word of the purged content that looks like a key", false)
+				break
 			}
-			return "", false
-		})
-		if like {
-			left("it has a long word of the purged content that looks like a key", false)
 		}
 		return nil
 	})
