@@ -96,17 +96,14 @@ func realPath(path string) string {
 
 func (f *File) openPath(ctx context.Context) error {
 	info, err := f.fs.Stat(f.real)
+	if err == nil {
+		err = readable(info)
+	}
 	switch {
+	case errors.Is(err, errNotRegular) && f.opt.ReadOnly:
+		return f.openPipe(ctx)
 	case err != nil:
 		return err
-	case info.IsDir():
-		return errIsDir
-	case !info.Mode().IsRegular() && !f.opt.ReadOnly:
-		return errNotRegular
-	case !info.Mode().IsRegular():
-		return f.openPipe(ctx)
-	case info.Size() == 0:
-		return ErrEmpty
 	}
 	flag := os.O_RDWR | os.O_APPEND
 	if f.opt.ReadOnly {
@@ -119,13 +116,26 @@ func (f *File) openPath(ctx context.Context) error {
 	if f.f, err = f.fs.OpenFile(f.real, flag, 0); err != nil {
 		return err
 	}
-	if info, err = f.f.Stat(); err != nil {
+	if info, err = f.f.Stat(); err == nil {
+		err = readable(info)
+	}
+	if err != nil {
 		return err
 	}
-	if info.Size() == 0 {
+	return f.read(ctx, f.f, info.Size())
+}
+
+// readable says why a file can't hold a session.
+func readable(info fs.FileInfo) error {
+	switch {
+	case info.IsDir():
+		return errIsDir
+	case !info.Mode().IsRegular():
+		return errNotRegular
+	case info.Size() == 0:
 		return ErrEmpty
 	}
-	return f.read(ctx, f.f, info.Size())
+	return nil
 }
 
 func (f *File) openPipe(ctx context.Context) error {
@@ -483,7 +493,10 @@ func (f *File) wrap(op string, err error) error {
 	return failed(op, f.path, err)
 }
 
-var errIsDir = errors.New("it is a folder")
+var (
+	errIsDir      = errors.New("it is a folder")
+	errNotRegular = errors.New("not a regular file")
+)
 
 func openError(path string, err error) error { return failed("open", path, err) }
 
@@ -507,25 +520,27 @@ func hint(err error) string {
 	if _, ok := errors.AsType[*vfs.NotFileError](err); ok {
 		return "look at it and remove it, then try again; clew follows no link from there"
 	}
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return "check the path"
-	case errors.Is(err, fs.ErrPermission):
-		return "check who may read and write the file and its folder"
-	case errors.Is(err, ErrEmpty):
-		return "name a file that holds a session"
-	case errors.Is(err, errIsDir):
-		return "name a session file in it"
-	case errors.Is(err, errNotRegular):
-		return "it can only be read; copy it to a file to write"
-	case errors.Is(err, vfs.ErrNoSpace):
-		return "free some space and try again; the file is as it was"
-	case errors.Is(err, ErrReplaced):
-		return "open it again; what was appended before is in the old file"
-	case errors.Is(err, errHeader), errors.Is(err, errHeaderless):
-		return "clew repair FILE --out FILE makes a sound copy"
-	case errors.Is(err, session.ErrNotSession):
-		return "name a session of clew or pi; nothing was changed"
+	for _, h := range hints {
+		if errors.Is(err, h.err) {
+			return h.do
+		}
 	}
 	return ""
+}
+
+// hints say what to do about errors; the first that fits is given.
+var hints = []struct {
+	err error
+	do  string
+}{
+	{fs.ErrNotExist, "check the path"},
+	{fs.ErrPermission, "check who may read and write the file and its folder"},
+	{ErrEmpty, "name a file that holds a session"},
+	{errIsDir, "name a session file in it"},
+	{errNotRegular, "it can only be read; copy it to a file to write"},
+	{vfs.ErrNoSpace, "free some space and try again; the file is as it was"},
+	{ErrReplaced, "open it again; what was appended before is in the old file"},
+	{errHeader, "clew repair FILE --out FILE makes a sound copy"},
+	{errHeaderless, "clew repair FILE --out FILE makes a sound copy"},
+	{session.ErrNotSession, "name a session of clew or pi; nothing was changed"},
 }

@@ -27,11 +27,8 @@ type foundHeader struct {
 	problems []session.Problem
 }
 
-// What ends the search for a header.
-var (
-	errStop    = errors.New("stop")
-	errDamaged = errors.New("damaged header")
-)
+// errStop ends a search.
+var errStop = errors.New("stop")
 
 // errHeader is wrapped where the rest of the file may still be a session.
 var errHeader = errors.New("its first line, the header, is damaged")
@@ -53,7 +50,7 @@ func findHeader(ctx context.Context, r io.ReaderAt, size int64) (h foundHeader, 
 			switch {
 			case p.kind == pieceBad && bytes.HasPrefix(p.data, []byte(`{"type":"session"`)):
 				failed = fmt.Errorf("%w any more: %w", session.ErrNotSession, errHeader)
-				return errDamaged
+				return errStop
 			case p.kind == pieceBad:
 				bad += len(p.data)
 				continue
@@ -82,7 +79,7 @@ func findHeader(ctx context.Context, r io.ReaderAt, size int64) (h foundHeader, 
 		return nil
 	})
 	switch {
-	case errors.Is(err, errDamaged):
+	case errors.Is(failed, errHeader):
 		return h, failed
 	case err != nil && !errors.Is(err, errStop):
 		return h, err

@@ -161,15 +161,8 @@ func (f *File) migrate(ctx context.Context) error {
 		return err
 	}
 	temp := f.real + ".migrating"
-	if err := vfs.RemoveOwn(f.fs, temp); err != nil {
-		return err
-	}
-	info, err := f.f.Stat()
-	if err != nil {
-		return err
-	}
 	data := f.legacy.data // with its unfinished end, if it has one: that is cut off next
-	err = vfs.WriteNew(f.fs, temp, info.Mode().Perm(), func(w io.Writer) error {
+	err := f.writeTemp(temp, f.real, func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err
 	})
@@ -186,6 +179,18 @@ func (f *File) migrate(ctx context.Context) error {
 		return err
 	}
 	return f.replace(temp, int64(len(data)))
+}
+
+// writeTemp writes the file that is to take the place of name.
+func (f *File) writeTemp(temp, name string, write func(io.Writer) error) error {
+	if err := vfs.RemoveOwn(f.fs, temp); err != nil {
+		return err
+	}
+	info, err := f.fs.Stat(name)
+	if err != nil {
+		return err
+	}
+	return vfs.WriteNew(f.fs, temp, info.Mode().Perm(), write)
 }
 
 // replace puts the migrated file in the place of the old one.

@@ -502,14 +502,7 @@ func (p *purger) lookForLeft(ctx context.Context) error {
 func (p *purger) replace(name string, write func(io.Writer) error) error {
 	f := p.f
 	temp := f.real + ".new"
-	if err := vfs.RemoveOwn(f.fs, temp); err != nil {
-		return err
-	}
-	info, err := f.fs.Stat(name)
-	if err != nil {
-		return err
-	}
-	if err := vfs.WriteNew(f.fs, temp, info.Mode().Perm(), write); err != nil {
+	if err := f.writeTemp(temp, name, write); err != nil {
 		return err
 	}
 	old, err := f.exchange(name, temp)

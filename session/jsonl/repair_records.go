@@ -178,7 +178,11 @@ func (rp *repairer) parentOf(ctx context.Context, i int) (parent *rec, known boo
 // one that reading begins the path at, elsewhere the first in the file.
 func (rp *repairer) cutCycles() {
 	state := make([]int, len(rp.recs)) // the walk that came by, 0 for none
-	for walk, start := range slices.Concat([]int{rp.leaf()}, rp.order()) {
+	for walk := range len(rp.recs) + 1 {
+		start := walk - 1
+		if walk == 0 {
+			start = rp.leaf()
+		}
 		if start < 0 || state[start] != 0 {
 			continue
 		}
@@ -206,17 +210,6 @@ func (rp *repairer) root(i int) {
 	n := &rp.recs[i]
 	n.parent, n.keep = -1, false
 	rp.fix("cycle", n.off, 0, n.id, "made it a root, because it hung under itself")
-}
-
-// order lists the records of the copy.
-func (rp *repairer) order() []int {
-	all := make([]int, 0, len(rp.recs))
-	for i := range rp.recs {
-		if !rp.recs[i].drop {
-			all = append(all, i)
-		}
-	}
-	return all
 }
 
 // leaf returns the newest record that had an id: the leaf, as reading has it.
@@ -305,59 +298,48 @@ func (rp *repairer) write(ctx context.Context, w *bufio.Writer) error {
 	if err := writeLine(w, rp.f.header.JSON()); err != nil {
 		return err
 	}
-	// Records that had no id were no part of a pass; they wait until it ends.
-	var waiting []int
-	inPass := 0
-	last := -1
-	put := func(i int, raw []byte) error {
+	inPass, last := 0, -1
+	put := func(i int) error {
+		raw := rp.recs[i].raw
+		if r := rp.recs[i].r; r != nil {
+			e, err := rp.x.load(r, false)
+			if err != nil {
+				return err
+			}
+			inPass = max(inPass-1, 0)
+			if lines, ok := e.Group(); ok {
+				inPass = lines
+			}
+			raw = e.Raw()
+		}
 		last = i
 		rp.written++
-		return writeLine(w, raw)
+		return writeLine(w, rp.rewrite(i, raw))
 	}
-	release := func() error {
-		for _, i := range waiting {
-			if err := put(i, rp.rewrite(i, rp.recs[i].raw)); err != nil {
+	// Records that had no id were no part of a pass; they wait until it ends.
+	var waiting []int
+	for i := range rp.recs {
+		if i%256 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		switch n := &rp.recs[i]; {
+		case n.drop:
+		case n.r == nil:
+			waiting = append(waiting, i)
+		default:
+			if err := put(i); err != nil {
+				return err
+			}
+		}
+		if inPass > 0 && i < len(rp.recs)-1 {
+			continue
+		}
+		for _, k := range waiting {
+			if err := put(k); err != nil {
 				return err
 			}
 		}
 		waiting = waiting[:0]
-		return nil
-	}
-	for i := range rp.recs {
-		n := &rp.recs[i]
-		if i%256 == 0 {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-		}
-		switch {
-		case n.drop:
-			continue
-		case n.r == nil:
-			waiting = append(waiting, i)
-		default:
-			e, err := rp.x.load(n.r, false)
-			if err != nil {
-				return err
-			}
-			if inPass > 0 {
-				inPass--
-			}
-			if lines, ok := e.Group(); ok {
-				inPass = lines
-			}
-			if err := put(i, rp.rewrite(i, e.Raw())); err != nil {
-				return err
-			}
-		}
-		if inPass == 0 {
-			if err := release(); err != nil {
-				return err
-			}
-		}
-	}
-	if err := release(); err != nil {
-		return err
 	}
 	return rp.writeLeaf(w, last)
 }
