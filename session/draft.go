@@ -98,9 +98,7 @@ func NewCompaction(c Compaction) Draft {
 	} else {
 		d = d.str("firstKeptEntryId", c.FirstKeptEntryID)
 	}
-	var n jsonx.Object
-	n.Int("n", c.TokensBefore)
-	d = d.raw("tokensBefore", jsonx.Get(n.Bytes(), "n")).raw("details", c.Details)
+	d = d.raw("tokensBefore", fmt.Append(nil, c.TokensBefore)).raw("details", c.Details)
 	if c.Usage != nil {
 		d = d.raw("usage", c.Usage.JSON())
 	}
@@ -123,14 +121,13 @@ func NewBranchSummary(b BranchSummary) Draft {
 // NewContextEdit drafts an edit.
 func NewContextEdit(c ContextEdit) Draft {
 	d := draft(TypeContextEdit).str("targetId", c.TargetID)
-	if c.Omit {
-		d = d.raw("replacement", json.RawMessage("null"))
-	} else {
+	replacement := json.RawMessage("null")
+	if !c.Omit {
 		var o jsonx.Object
 		o.Raw("content", c.Content)
-		d = d.raw("replacement", o.Bytes())
+		replacement = o.Bytes()
 	}
-	return d.raw("details", c.Details)
+	return d.raw("replacement", replacement).raw("details", c.Details)
 }
 
 // NewCustom drafts a custom entry: state of an extension, not shown to the model.
@@ -141,11 +138,7 @@ func NewCustom(customType string, data json.RawMessage) Draft {
 // NewCustomMessage drafts a message of an extension.
 func NewCustomMessage(customType string, content []message.Block, display bool, details json.RawMessage) Draft {
 	d := draft(TypeCustomMessage).str("customType", customType).raw("content", message.EncodeBlocks(content))
-	show := json.RawMessage("false")
-	if display {
-		show = json.RawMessage("true")
-	}
-	return d.raw("display", show).raw("details", details)
+	return d.raw("display", fmt.Append(nil, display)).raw("details", details)
 }
 
 // NewLabel drafts a label; an empty one takes the label away.

@@ -82,15 +82,11 @@ func (l *Log) Path(ctx context.Context) ([]*Entry, error) {
 // one before it, unless a draft says otherwise. What other programs wrote
 // meanwhile is left where it is: as a branch of its own.
 func (l *Log) Append(ctx context.Context, drafts ...Draft) ([]*Entry, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	return l.appendPlain(ctx, AppendOptions{}, drafts)
 }
 
 // AppendNoSync is Append without waiting for the disk; see Store.Sync.
 func (l *Log) AppendNoSync(ctx context.Context, drafts ...Draft) ([]*Entry, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	return l.appendPlain(ctx, AppendOptions{NoSync: true}, drafts)
 }
 
@@ -102,6 +98,8 @@ func (l *Log) appendPlain(ctx context.Context, opt AppendOptions, drafts []Draft
 			return nil, &Error{Op: "append", Err: fmt.Errorf("%w: a %s by itself", ErrBadEntry, CustomPass), Hint: "AppendPass writes passes"}
 		}
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	return l.append(ctx, opt, drafts)
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/session"
 )
 
 const (
@@ -171,7 +172,7 @@ type piece struct {
 	off  int   // in the line
 	err  error // pieceBad: what stops it from being JSON
 	// record only
-	typ    string
+	typ    session.Type
 	id     string
 	parent string
 	stamp  string // the time it was written
@@ -204,7 +205,8 @@ func readPiece(line []byte, i int) (p piece, end int) {
 	end, p.err = jsonx.ScanMembers(line, i, func(key, val []byte) {
 		switch string(key) {
 		case "type":
-			p.typ, _ = jsonx.String(val)
+			typ, _ := jsonx.String(val)
+			p.typ = session.Type(typ)
 		case "id":
 			p.id, _ = jsonx.String(val)
 		case "parentId":

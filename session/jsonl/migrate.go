@@ -104,7 +104,7 @@ func (c *converter) take(l *scanned) {
 // record appends a record as version 3 has it.
 func (c *converter) record(p *piece) {
 	data := p.data
-	if p.typ == string(session.TypeMessage) && bytes.Contains(data, []byte(`hookMessage`)) {
+	if p.typ == session.TypeMessage && bytes.Contains(data, []byte(`hookMessage`)) {
 		msg := jsonx.Get(data, "message")
 		if role, _ := jsonx.String(jsonx.Get(msg, "role")); role == "hookMessage" {
 			data = jsonx.Set(data, "message", jsonx.Set(msg, "role", []byte(`"custom"`)))
@@ -129,7 +129,7 @@ func (c *converter) record(p *piece) {
 		c.add(`"` + c.last + `"`)
 	}
 	c.last = id
-	if p.typ == string(session.TypeCompaction) {
+	if p.typ == session.TypeCompaction {
 		if kept := c.firstKept(data); kept != "" {
 			c.add(`,"firstKeptEntryId":"` + kept + `"`)
 		}

@@ -29,8 +29,6 @@ type PurgeOptions struct {
 	Spilled []string
 	// DryRun looks what there is, and changes nothing.
 	DryRun bool
-	// Program names the holder of the lock to others. Default: "clew purge".
-	Program string
 	// FS is for tests. Default: the file system of the operating system.
 	FS vfs.FS
 }
@@ -99,18 +97,12 @@ func Purge(ctx context.Context, path string, opt PurgeOptions) (*Purged, error) 
 	case opt.Text != "" && len(opt.Text) < minPurge:
 		return nil, &session.Error{Op: "purge", Subject: path, Err: errShort, Hint: "name the entry that holds it"}
 	}
-	if opt.Program == "" {
-		opt.Program = "clew purge"
-	}
-	f, err := Open(ctx, path, Options{Program: opt.Program, FS: opt.FS})
+	f, err := Open(ctx, path, Options{Program: "clew purge", FS: opt.FS})
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	f.mu.Lock()
-	err = f.writable()
-	f.mu.Unlock()
-	if err != nil {
+	if err := f.writable(); err != nil {
 		return nil, f.wrap("purge", err)
 	}
 	p := &purger{f: f, opt: opt, marked: map[string]bool{}}
@@ -152,8 +144,6 @@ type record struct {
 	id   string // also of version 1, which has none
 	torn bool   // bytes that are no record
 }
-
-func (r *record) kindOf() session.Type { return session.Type(r.typ) }
 
 func (p *purger) run(ctx context.Context) error {
 	names, err := companions(p.f.real)
@@ -211,7 +201,7 @@ func (p *purger) collect(ctx context.Context) (texts []string, err error) {
 		for _, path := range outsideFiles(r.data) {
 			p.out.Left = append(p.out.Left, PurgeLeft{File: path, EntryID: r.id, Why: "the whole output was written there; remove it yourself"})
 		}
-		purged, ok := purgeRecord(r.data, r.kindOf())
+		purged, ok := purgeRecord(r.data, r.typ)
 		if !ok {
 			return &session.Error{Op: "purge", Subject: r.id, Err: ErrNoContent, Hint: "name the message that holds the secret"}
 		}
@@ -220,7 +210,7 @@ func (p *purger) collect(ctx context.Context) (texts []string, err error) {
 			return nil // purged before
 		}
 		texts = append(texts, textsOf(r.data)...)
-		if c := contentOf(r.data, r.kindOf()); len(c) > len(`""`) && !bytes.Equal(c, purgeContent(c)) {
+		if c := contentOf(r.data, r.typ); len(c) > len(`""`) && !bytes.Equal(c, purgeContent(c)) {
 			p.contents = append(p.contents, bytes.Clone(c))
 		}
 		return nil
@@ -251,7 +241,7 @@ func (p *purger) chooseParts(ctx context.Context, texts []string) error {
 		if r.id != "" && p.isCopy(r) {
 			p.marked[r.id] = true // what was made of it goes too
 		}
-		if !r.torn && !derived(r.data, r.kindOf()) {
+		if !r.torn && !derived(r.data, r.typ) {
 			return nil
 		}
 		if r.torn {
@@ -275,7 +265,7 @@ func (p *purger) isCopy(r *record) bool {
 	if r.torn || len(p.contents) == 0 {
 		return false
 	}
-	content := contentOf(r.data, r.kindOf())
+	content := contentOf(r.data, r.typ)
 	return content != nil && slices.ContainsFunc(p.contents, func(c []byte) bool { return bytes.Equal(c, content) })
 }
 
@@ -288,7 +278,7 @@ func (p *purger) offer(s string) {
 
 // withdraw takes back the parts that an entry has that stays.
 func (p *purger) withdraw(r *record) error {
-	if r.torn || len(p.parts) == 0 || p.goes(r) || derived(r.data, r.kindOf()) {
+	if r.torn || len(p.parts) == 0 || p.goes(r) || derived(r.data, r.typ) {
 		return nil
 	}
 	for s := range values(r.data) {
@@ -300,7 +290,7 @@ func (p *purger) withdraw(r *record) error {
 
 // goes reports whether the content of a record goes whole.
 func (p *purger) goes(r *record) bool {
-	return !r.torn && (p.marked[r.id] || p.marked[madeOf(r.data, r.kindOf())] || p.isCopy(r))
+	return !r.torn && (p.marked[r.id] || p.marked[madeOf(r.data, r.typ)] || p.isCopy(r))
 }
 
 // each calls fn for every record of every file.
@@ -403,10 +393,10 @@ func (p *purger) rewrite(r *record) (data []byte, what string) {
 	}
 	data = r.data
 	if p.goes(r) {
-		purged, ok := purgeRecord(data, r.kindOf())
+		purged, ok := purgeRecord(data, r.typ)
 		if ok && !bytes.Equal(purged, r.data) {
 			what = "its content"
-			switch id := madeOf(r.data, r.kindOf()); {
+			switch id := madeOf(r.data, r.typ); {
 			case id != "" && p.marked[id]:
 				what = "the content that was made of " + id
 			case r.id != p.opt.ID:
@@ -422,7 +412,7 @@ func (p *purger) rewrite(r *record) (data []byte, what string) {
 		}
 	}
 	n := 0
-	quotes := derived(data, r.kindOf())
+	quotes := derived(data, r.typ)
 	data = eachString(data, func(path []string, s string, isName bool) (string, bool) {
 		found := p.find(s, quotes && !isName)
 		if len(found) == 0 || isName && !freeName(path) || isStructural(path) {
@@ -437,7 +427,7 @@ func (p *purger) rewrite(r *record) (data []byte, what string) {
 			what = "1 place in it"
 		}
 		if r.typ != "" {
-			what += ", a " + r.typ
+			what += ", a " + string(r.typ)
 		}
 	}
 	return data, what
@@ -526,14 +516,11 @@ func (p *purger) replace(name string, write func(io.Writer) error) error {
 // hold it.
 func (f *File) exchange(name, temp string) (old vfs.File, err error) {
 	// What another program added meanwhile must not be lost.
-	f.mu.Lock()
 	size, err := f.look()
-	grown := size != f.size
-	f.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
-	if grown {
+	if size != f.size {
 		return nil, &session.Error{Op: "purge", Subject: f.path, Err: session.ErrConflict, Hint: "try again when nothing writes to it"}
 	}
 	if runtime.GOOS != "windows" && (name == f.real || !f.sameFile(name)) {
@@ -542,10 +529,8 @@ func (f *File) exchange(name, temp string) (old vfs.File, err error) {
 		}
 	}
 	if name == f.real {
-		f.mu.Lock()
 		_ = f.f.Close() // an open file can't be replaced on Windows
 		f.f = nil
-		f.mu.Unlock()
 	}
 	if err := f.fs.Rename(temp, name); err != nil {
 		if old != nil {

@@ -148,9 +148,7 @@ func (rp *repairer) look(ctx context.Context) error {
 	if err := rp.identify(); err != nil {
 		return err
 	}
-	if err := rp.attach(ctx); err != nil {
-		return err
-	}
+	rp.attach()
 	rp.cutCycles()
 	if err := rp.keptEntries(); err != nil {
 		return err

@@ -114,9 +114,9 @@ func isEntry(p *piece) bool {
 		return false
 	}
 	switch {
-	case !session.Type(p.typ).Known():
+	case !p.typ.Known():
 		return false
-	case p.typ == string(session.TypeMessage):
+	case p.typ == session.TypeMessage:
 		role, _ := jsonx.String(jsonx.Get(jsonx.Get(p.data, "message"), "role"))
 		return role != ""
 	}

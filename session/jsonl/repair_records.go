@@ -113,37 +113,36 @@ func (rp *repairer) sameRecord(a, b *rec) (bool, error) {
 }
 
 // attach finds the parent of every record, as reading does.
-func (rp *repairer) attach(ctx context.Context) error {
+func (rp *repairer) attach() {
 	for i := range rp.recs {
 		n := &rp.recs[i]
 		if n.drop {
 			continue
 		}
-		parent, known, err := rp.parentOf(ctx, i)
-		if err != nil {
-			return err
+		var id string
+		if n.r != nil {
+			id = n.r.ParentID
+		} else {
+			id, _ = jsonx.String(jsonx.Get(n.raw, "parentId"))
 		}
-		n.keep = known
+		parent := rp.x.byID[id]
+		n.keep = parent != nil || n.r != nil && id == ""
+		if !n.keep && n.r != nil {
+			parent = rp.x.mend(n.r)
+		}
 		if parent != nil {
 			n.parent = rp.place[parent]
 		}
-		if known {
-			continue
-		}
-		lost := ""
-		if n.r != nil {
-			lost = n.r.ParentID
-		}
 		switch {
-		case n.r == nil && n.parent < 0 && i > 0:
+		case n.keep:
+		case n.r == nil && i > 0:
 			n.parent = rp.alive(i - 1)
 		case n.parent >= 0:
-			rp.fix("missing-parent", n.off, 0, n.id, "hung it under %s; its parent %s is nowhere in the file", rp.recs[n.parent].id, lost)
+			rp.fix("missing-parent", n.off, 0, n.id, "hung it under %s; its parent %s is nowhere in the file", rp.recs[n.parent].id, id)
 		default:
-			rp.fix("missing-parent", n.off, 0, n.id, "made it a root; its parent %s is nowhere in the file", lost)
+			rp.fix("missing-parent", n.off, 0, n.id, "made it a root; its parent %s is nowhere in the file", id)
 		}
 	}
-	return nil
 }
 
 // alive returns the last record at or before i that is in the copy, or -1.
@@ -152,26 +151,6 @@ func (rp *repairer) alive(i int) int {
 		i--
 	}
 	return i
-}
-
-// parentOf returns the record that the i-th hangs under; known says that it is
-// the one that the record names.
-func (rp *repairer) parentOf(ctx context.Context, i int) (parent *rec, known bool, err error) {
-	n := &rp.recs[i]
-	switch {
-	case n.r == nil:
-		id, _ := jsonx.String(jsonx.Get(n.raw, "parentId"))
-		p := rp.x.byID[id]
-		return p, p != nil, nil
-	case n.r.ParentID == "":
-		return nil, true, nil
-	case rp.x.byID[n.r.ParentID] != nil:
-		return rp.x.byID[n.r.ParentID], true, nil
-	case rp.x.byID[n.r.ID] == n.r:
-		parent, err = rp.x.parentOf(ctx, n.r)
-		return parent, false, err
-	}
-	return rp.x.mend(n.r), false, nil
 }
 
 // cutCycles makes a root of one record in each cycle: on the path to the leaf the
@@ -225,18 +204,15 @@ func (rp *repairer) leaf() int {
 // keptEntries makes compactions say what reading makes of them: one whose first
 // kept entry is not on its path keeps nothing.
 func (rp *repairer) keptEntries() error {
-	var compactions []int
+	var in, out []int
 	for i := range rp.recs {
-		if n := &rp.recs[i]; n.r != nil && !n.drop && n.r.Type == session.TypeCompaction {
-			compactions = append(compactions, i)
-		}
-	}
-	if len(compactions) == 0 {
-		return nil
-	}
-	in, out := rp.spans()
-	for _, i := range compactions {
 		n := &rp.recs[i]
+		if n.r == nil || n.drop || n.r.Type != session.TypeCompaction {
+			continue
+		}
+		if in == nil {
+			in, out = rp.spans()
+		}
 		e, err := rp.x.load(n.r, false)
 		if err != nil {
 			return err
