@@ -440,11 +440,11 @@ func WithSpilled(excerpt *message.Message, at Spilled) (*message.Message, error)
 	if err != nil {
 		return nil, err
 	}
-	clew := jsonx.Set([]byte("{}"), "blob", value)
-	details := []byte("{}")
-	if d := jsonx.Get(excerpt.JSON(), "details"); jsonx.IsObject(d) {
-		details = d
+	details := jsonx.Get(excerpt.JSON(), "details")
+	if !jsonx.IsObject(details) {
+		details = []byte("{}")
 	}
+	clew := jsonx.Set([]byte("{}"), "blob", value)
 	return message.Parse(jsonx.Set(excerpt.JSON(), "details", jsonx.Set(details, "clew", clew)))
 }
 

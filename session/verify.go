@@ -45,6 +45,7 @@ type verifier struct {
 	nodes   []vnode
 	byID    map[string]int // the last entry with an id has it
 	unknown map[Type][]int // entries of types that are not known
+	last    time.Time      // of the entry read before that has one
 	found   []placed
 	more    int
 }
@@ -96,7 +97,13 @@ func (v *verifier) add(node int, p Problem) {
 }
 
 func (v *verifier) read(ctx context.Context, s Store) error {
-	var last time.Time
+	var offsets []int64
+	if l, ok := s.(Located); ok {
+		var err error
+		if offsets, err = l.Offsets(ctx); err != nil {
+			return err
+		}
+	}
 	for e, err := range s.All(ctx) {
 		if err != nil {
 			return err
@@ -112,19 +119,11 @@ func (v *verifier) read(ctx context.Context, s Store) error {
 		v.nodes = append(v.nodes, vnode{
 			id: id, parentID: strings.Clone(e.ParentID), typ: Type(strings.Clone(string(e.Type))), parent: -1, in: -1,
 		})
-		last = v.entry(len(v.nodes)-1, e, last)
-	}
-	if l, ok := s.(Located); ok {
-		offsets, err := l.Offsets(ctx)
-		if err != nil {
-			return err
-		}
-		for i := range min(len(offsets), len(v.nodes)) {
+		i := len(v.nodes) - 1
+		if i < len(offsets) {
 			v.nodes[i].at = offsets[i]
 		}
-		for i := range v.found {
-			v.found[i].Offset = v.nodes[v.found[i].node].at
-		}
+		v.entry(i, e)
 	}
 	return nil
 }
@@ -264,8 +263,7 @@ func list(names []string) string {
 }
 
 // entry looks at one entry by itself and remembers what the later checks need.
-// It returns the time of the entry, or last when it has none.
-func (v *verifier) entry(i int, e *Entry, last time.Time) time.Time {
+func (v *verifier) entry(i int, e *Entry) {
 	n := &v.nodes[i]
 	n.inBody = PassEntry(e)
 	if !utf8.Valid(e.raw) {
@@ -308,19 +306,19 @@ func (v *verifier) entry(i int, e *Entry, last time.Time) time.Time {
 	default:
 		v.unknown[n.typ] = append(v.unknown[n.typ], i)
 	}
-	return v.time(i, e, last)
+	v.time(i, e)
 }
 
-func (v *verifier) time(i int, e *Entry, last time.Time) time.Time {
+func (v *verifier) time(i int, e *Entry) {
 	t := e.Time()
 	if t.IsZero() {
 		v.report(i, "no-time", "a record without a time that can be read")
-		return last
+		return
 	}
-	if t.Before(last) {
-		v.report(i, "time-order", "its time is %s before that of the record before it", last.Sub(t))
+	if t.Before(v.last) {
+		v.report(i, "time-order", "its time is %s before that of the record before it", v.last.Sub(t))
 	}
-	return t
+	v.last = t
 }
 
 func (v *verifier) message(i int, e *Entry) {

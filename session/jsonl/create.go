@@ -19,22 +19,18 @@ import (
 func Create(ctx context.Context, path string, h session.Header, opt Options) (*File, error) {
 	opt.ReadOnly = false
 	f := newFile(path, opt)
-	if err := f.create(ctx, h); err != nil {
+	_, err := f.writeNew(ctx, h, nil)
+	if err == nil {
+		if err = f.openPath(ctx); err != nil {
+			// It is ours, and nobody has seen it: the lock is still held.
+			err = errors.Join(err, f.fs.Remove(f.real))
+		}
+	}
+	if err != nil {
 		f.release()
 		return nil, failed("create", path, err)
 	}
 	return f, nil
-}
-
-func (f *File) create(ctx context.Context, h session.Header) error {
-	if _, err := f.writeNew(ctx, h, nil); err != nil {
-		return err
-	}
-	if err := f.openPath(ctx); err != nil {
-		// It is ours, and nobody has seen it: the lock is still held.
-		return errors.Join(err, f.fs.Remove(f.real))
-	}
-	return nil
 }
 
 // WriteNew makes a new session file of a header and entries, durably, and returns

@@ -82,7 +82,6 @@ func (x *index) step() (bool, error) {
 	}
 	// A line that the end of the index cuts off ended there when it was opened.
 	recs, e := x.line(line, off, nil, false)
-	slices.Reverse(recs)
 	x.older = append(x.older, recs...)
 	if e != nil {
 		x.lastRec, x.lastEntry = recs[0], e
@@ -92,7 +91,7 @@ func (x *index) step() (bool, error) {
 
 // line takes in a line, which lies behind all that is indexed if newest is set,
 // else before, with its pieces where they are known. It returns the records on it,
-// and the entry where the line is one sound record, as most are.
+// the last first unless newest is set, and the entry where the line is one sound record, as most are.
 func (x *index) line(line []byte, off int64, pieces []piece, newest bool) ([]*rec, *session.Entry) {
 	if e := soundRecord(line); e != nil {
 		at := bytes.IndexByte(line, '{') // behind white space
@@ -112,9 +111,6 @@ func (x *index) line(line []byte, off int64, pieces []piece, newest bool) ([]*re
 		if r := x.take(&pieces[i], off, newest); r != nil {
 			recs = append(recs, r)
 		}
-	}
-	if !newest {
-		slices.Reverse(recs)
 	}
 	return recs, nil
 }
