@@ -205,8 +205,8 @@ func (f *File) readBehind(ctx context.Context, r io.ReaderAt, h foundHeader, siz
 		return err
 	}
 	f.end, f.open = tail.end, tail.open
-	if tail.torn > 0 {
-		f.problems = append(f.problems, session.NewProblem("torn-tail", f.original(tail.end), "", "the last line breaks off after %d bytes", tail.torn))
+	if torn := size - tail.end; torn > 0 {
+		f.problems = append(f.problems, session.NewProblem("torn-tail", f.original(tail.end), "", "the last line breaks off after %d bytes", torn))
 	}
 	f.x = newIndex(r, start, tail.end)
 	return f.dropPartPass(ctx)
@@ -224,7 +224,6 @@ func (f *File) original(off int64) int64 {
 type tail struct {
 	end  int64 // behind the last sound piece
 	open bool  // the line it stands on has no line break
-	torn int64 // bytes behind end that are no record
 }
 
 // readTail looks at what follows the last line break.
@@ -236,18 +235,14 @@ func readTail(r io.ReaderAt, start, size int64) (t tail, err error) {
 	if last[0] == '\n' || size <= start {
 		return tail{end: size, open: last[0] != '\n'}, nil
 	}
-	line, off, _, err := newBackward(r, size).prev()
+	line, off, _, err := newBackward(r, start, size).prev()
 	if err != nil {
 		return t, err
-	}
-	if off < start {
-		off, line = start, line[start-off:]
 	}
 	t = tail{end: size, open: true}
 	pieces := cutLine(line, false)
 	if n := len(pieces); n > 0 && pieces[n-1].kind == pieceBad {
 		t.end = off + int64(pieces[n-1].off)
-		t.torn = size - t.end
 		t.open, err = midLine(r, t.end)
 	}
 	return t, err
@@ -435,18 +430,26 @@ func (f *File) All(ctx context.Context) iter.Seq2[*session.Entry, error] {
 // what its record says.
 func (f *File) Mentioning(ctx context.Context, text string) iter.Seq2[*session.Entry, error] {
 	return func(yield func(*session.Entry, error) bool) {
-		var x *index
-		var end int64
-		err := f.locked(ctx, "read", func() error { x, end = f.x, f.end; return nil })
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		for e, err := range x.mentioning(ctx, []byte(text), end) {
-			if !yield(e, f.wrap("read", err)) {
+		var back *backward
+		err := f.locked(ctx, "read", func() error { back = newBackward(f.x.r, f.x.start, f.end); return nil })
+		for n := 0; err == nil; n++ {
+			line, _, ok, rerr := back.prev()
+			if err = rerr; err == nil && n%256 == 255 {
+				err = ctx.Err()
+			}
+			switch {
+			case err != nil:
+			case !ok:
 				return
+			case bytes.Contains(line, []byte(text)):
+				for _, p := range slices.Backward(cutLine(line, true)) {
+					if e := soundRecord(p.data); e != nil && !yield(e.Clone(), nil) {
+						return
+					}
+				}
 			}
 		}
+		yield(nil, f.wrap("read", err))
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"iter"
 	"slices"
 	"sort"
 	"weak"
@@ -61,7 +60,7 @@ type index struct {
 func newIndex(r io.ReaderAt, start, end int64) *index {
 	return &index{
 		r: r, start: start,
-		back: newBackward(r, end),
+		back: newBackward(r, start, end),
 		byID: map[string]*rec{}, lost: map[string]lostRecord{}, attached: map[string]string{},
 	}
 }
@@ -72,13 +71,6 @@ func (x *index) step() (bool, error) {
 	line, off, ok, err := x.back.prev()
 	if err != nil || !ok {
 		return false, err
-	}
-	if off < x.start { // the header's line
-		x.back.done = true
-		if off+int64(len(line)) <= x.start {
-			return false, nil
-		}
-		line, off = line[x.start-off:], x.start
 	}
 	// A line that the end of the index cuts off ended there when it was opened.
 	recs, e := x.line(line, off, nil, false)
@@ -263,40 +255,6 @@ func (x *index) keep(r *rec, e *session.Entry) {
 }
 
 var errChanged = errors.New("the file was changed while it was open; open it again")
-
-// mentioning yields, the newest first, the entries of sound records whose bytes
-// hold text. The others are passed over without being parsed, and none of them is
-// indexed: it costs a look at each byte.
-func (x *index) mentioning(ctx context.Context, text []byte, end int64) iter.Seq2[*session.Entry, error] {
-	return func(yield func(*session.Entry, error) bool) {
-		back := newBackward(x.r, end)
-		for n := 0; ; n++ {
-			line, off, ok, err := back.prev()
-			if err == nil && n%256 == 255 {
-				err = ctx.Err()
-			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if !ok || off+int64(len(line)) <= x.start {
-				return
-			}
-			if off < x.start {
-				line = line[x.start-off:]
-			}
-			if !bytes.Contains(line, text) {
-				continue
-			}
-			pieces := cutLine(line, true)
-			for i := range slices.Backward(pieces) {
-				if e := soundRecord(pieces[i].data); e != nil && !yield(e.Clone(), nil) {
-					return
-				}
-			}
-		}
-	}
-}
 
 // parentOf returns the record that r hangs under, nil for a root. A parent that
 // is nowhere was lost to damage; see mend.

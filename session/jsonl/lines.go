@@ -17,9 +17,10 @@ const (
 	maxChunk = 256 << 10
 )
 
-// backward reads the lines of a file from its end to its beginning.
+// backward reads the lines of a region of a file from its end to its beginning.
 type backward struct {
 	r     io.ReaderAt
+	start int64  // of the region
 	pos   int64  // offset of buf in the file
 	buf   []byte // what was read and not given out yet
 	mem   []byte // buf is a part of it
@@ -27,14 +28,14 @@ type backward struct {
 	done  bool
 }
 
-// newBackward begins at end. A file that ends in a line break gives an empty
-// line first.
-func newBackward(r io.ReaderAt, end int64) *backward {
-	return &backward{r: r, pos: end, chunk: minChunk, done: end == 0}
+// newBackward reads the region [start, end). One that ends in a line break gives an
+// empty line first.
+func newBackward(r io.ReaderAt, start, end int64) *backward {
+	return &backward{r: r, start: start, pos: end, chunk: minChunk, done: end <= start}
 }
 
 // prev returns the line before the last one given out, with its offset and
-// without its line break; ok is false at the beginning of the file. The line
+// without its line break; ok is false at the beginning of the region. The line
 // is valid until the next call.
 func (b *backward) prev() (line []byte, off int64, ok bool, err error) {
 	if b.done {
@@ -47,9 +48,9 @@ func (b *backward) prev() (line []byte, off int64, ok bool, err error) {
 			b.buf = b.buf[:k]
 			return line, off, true, nil
 		}
-		if b.pos == 0 {
+		if b.pos == b.start {
 			b.done = true
-			return b.buf, 0, true, nil
+			return b.buf, b.pos, true, nil
 		}
 		searched = len(b.buf)
 		if err := b.more(); err != nil {
@@ -61,7 +62,7 @@ func (b *backward) prev() (line []byte, off int64, ok bool, err error) {
 // more puts the chunk before buf in front of it, at the end of mem.
 func (b *backward) more() error {
 	rest := len(b.buf)
-	n := int(min(int64(max(b.chunk, rest)), b.pos)) // long lines: grow geometrically
+	n := int(min(int64(max(b.chunk, rest)), b.pos-b.start)) // long lines: grow geometrically
 	mem := b.mem
 	if need := n + rest; need > len(mem) || len(mem) > 8*maxChunk && need <= 2*maxChunk {
 		mem = make([]byte, need)
