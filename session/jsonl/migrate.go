@@ -205,12 +205,12 @@ func (f *File) replace(temp string, size int64) error {
 		f.f, f.broken = nil, fmt.Errorf("it can't be opened again after it was turned into version %d: %w", session.Version, operr)
 		return errors.Join(err, f.broken)
 	}
-	f.f = now
+	f.f, f.src = now, now
 	if err != nil {
 		return err
 	}
 	// The index was made on the same bytes; only the place to read them changes.
-	f.src, f.x.r, f.x.back.r = f.f, f.f, f.f
+	f.x.r, f.x.back.r = f.f, f.f
 	f.size = size
 	f.problems = slices.DeleteFunc(f.problems, func(p session.Problem) bool { return p.Code != "torn-tail" })
 	if h, err := session.ParseHeader(f.header.JSON()); err == nil {
