@@ -21,7 +21,7 @@ type Draft struct {
 
 type field struct {
 	name string
-	val  json.RawMessage
+	val  json.RawMessage // nil stands for the id of the entry
 }
 
 func draft(t Type) Draft { return Draft{Type: t} }
@@ -78,6 +78,9 @@ func (d Draft) entry(id, parentID string, at time.Time) *Entry {
 	o.Raw("parentId", quoteID(parentID))
 	o.Str("timestamp", stamp(at))
 	for _, f := range d.fields {
+		if f.val == nil {
+			f.val = quoteID(id)
+		}
 		o.Raw(f.name, f.val)
 	}
 	return &Entry{Type: d.Type, ID: id, ParentID: parentID, raw: oneLine(o.Bytes())}
@@ -91,13 +94,11 @@ func Message(m *message.Message) Draft { return draft(TypeMessage).raw("message"
 func NewCompaction(c Compaction) Draft {
 	d := draft(TypeCompaction).str("summary", c.Summary)
 	if c.FirstKeptEntryID == "" {
-		d.fields = append(d.fields, field{name: "firstKeptEntryId"}) // filled in by Log.Append
+		d.fields = append(d.fields, field{name: "firstKeptEntryId"})
 	} else {
 		d = d.str("firstKeptEntryId", c.FirstKeptEntryID)
 	}
-	var n jsonx.Object
-	n.Int("n", c.TokensBefore)
-	d = d.raw("tokensBefore", jsonx.Get(n.Bytes(), "n")).raw("details", c.Details)
+	d = d.raw("tokensBefore", fmt.Append(nil, c.TokensBefore)).raw("details", c.Details)
 	if c.Usage != nil {
 		d = d.raw("usage", c.Usage.JSON())
 	}
@@ -120,14 +121,13 @@ func NewBranchSummary(b BranchSummary) Draft {
 // NewContextEdit drafts an edit.
 func NewContextEdit(c ContextEdit) Draft {
 	d := draft(TypeContextEdit).str("targetId", c.TargetID)
-	if c.Omit {
-		d = d.raw("replacement", json.RawMessage("null"))
-	} else {
+	replacement := json.RawMessage("null")
+	if !c.Omit {
 		var o jsonx.Object
 		o.Raw("content", c.Content)
-		d = d.raw("replacement", o.Bytes())
+		replacement = o.Bytes()
 	}
-	return d.raw("details", c.Details)
+	return d.raw("replacement", replacement).raw("details", c.Details)
 }
 
 // NewCustom drafts a custom entry: state of an extension, not shown to the model.
@@ -138,11 +138,7 @@ func NewCustom(customType string, data json.RawMessage) Draft {
 // NewCustomMessage drafts a message of an extension.
 func NewCustomMessage(customType string, content []message.Block, display bool, details json.RawMessage) Draft {
 	d := draft(TypeCustomMessage).str("customType", customType).raw("content", message.EncodeBlocks(content))
-	show := json.RawMessage("false")
-	if display {
-		show = json.RawMessage("true")
-	}
-	return d.raw("display", show).raw("details", details)
+	return d.raw("display", fmt.Append(nil, display)).raw("details", details)
 }
 
 // NewLabel drafts a label; an empty one takes the label away.
@@ -201,11 +197,7 @@ func Preview(path []*Entry, drafts ...Draft) []*Entry {
 			parent = *d.under
 		}
 		id := fmt.Sprintf("preview-%d", i)
-		if d.Type == TypeCompaction {
-			d = d.ownID(id)
-		}
-		e := d.entry(id, parent, time.Time{})
-		out = append(out, e)
+		out = append(out, d.entry(id, parent, time.Time{}))
 		parent = id
 	}
 	return out

@@ -138,10 +138,9 @@ func (e *Entry) Attached(parentID string) *Entry {
 // Clone returns a copy of the entry that shares no memory with it, for an entry
 // that was parsed from a buffer which is to be used again.
 func (e *Entry) Clone() *Entry {
-	return &Entry{
-		Type: Type(strings.Clone(string(e.Type))), ID: strings.Clone(e.ID), ParentID: strings.Clone(e.ParentID),
-		raw: bytes.Clone(e.raw), moved: e.moved, bodyAt: e.bodyAt, bodyEnd: e.bodyEnd,
-	}
+	c := e.Shape().Entry(bytes.Clone(e.raw))
+	c.moved = e.moved
+	return c
 }
 
 // Shape is what ParseEntry found out about a record, without the record: enough to
@@ -441,11 +440,11 @@ func WithSpilled(excerpt *message.Message, at Spilled) (*message.Message, error)
 	if err != nil {
 		return nil, err
 	}
-	clew := jsonx.Set([]byte("{}"), "blob", value)
-	details := []byte("{}")
-	if d := jsonx.Get(excerpt.JSON(), "details"); jsonx.IsObject(d) {
-		details = d
+	details := jsonx.Get(excerpt.JSON(), "details")
+	if !jsonx.IsObject(details) {
+		details = []byte("{}")
 	}
+	clew := jsonx.Set([]byte("{}"), "blob", value)
 	return message.Parse(jsonx.Set(excerpt.JSON(), "details", jsonx.Set(details, "clew", clew)))
 }
 

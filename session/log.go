@@ -82,15 +82,11 @@ func (l *Log) Path(ctx context.Context) ([]*Entry, error) {
 // one before it, unless a draft says otherwise. What other programs wrote
 // meanwhile is left where it is: as a branch of its own.
 func (l *Log) Append(ctx context.Context, drafts ...Draft) ([]*Entry, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	return l.appendPlain(ctx, AppendOptions{}, drafts)
 }
 
 // AppendNoSync is Append without waiting for the disk; see Store.Sync.
 func (l *Log) AppendNoSync(ctx context.Context, drafts ...Draft) ([]*Entry, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	return l.appendPlain(ctx, AppendOptions{NoSync: true}, drafts)
 }
 
@@ -102,21 +98,12 @@ func (l *Log) appendPlain(ctx context.Context, opt AppendOptions, drafts []Draft
 			return nil, &Error{Op: "append", Err: fmt.Errorf("%w: a %s by itself", ErrBadEntry, CustomPass), Hint: "AppendPass writes passes"}
 		}
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	return l.append(ctx, opt, drafts)
 }
 
 func (l *Log) append(ctx context.Context, opt AppendOptions, drafts []Draft) ([]*Entry, error) {
-	ids := make([]string, len(drafts))
-	for i := range ids {
-		if ids[i] = drafts[i].id; ids[i] == "" {
-			ids[i] = l.opt.NewID()
-		}
-	}
-	return l.appendAs(ctx, opt, drafts, ids)
-}
-
-// appendAs is append with ids that were taken already.
-func (l *Log) appendAs(ctx context.Context, opt AppendOptions, drafts []Draft, ids []string) ([]*Entry, error) {
 	if len(drafts) == 0 {
 		return nil, nil
 	}
@@ -127,30 +114,17 @@ func (l *Log) appendAs(ctx context.Context, opt AppendOptions, drafts []Draft, i
 		if d.under != nil {
 			parent = *d.under
 		}
-		if d.Type == TypeCompaction {
-			d = d.ownID(ids[i])
+		if d.id == "" {
+			d.id = l.opt.NewID()
 		}
-		batch[i] = d.entry(ids[i], parent, at)
-		parent = ids[i]
+		batch[i] = d.entry(d.id, parent, at)
+		parent = d.id
 	}
 	if err := l.store.Append(ctx, batch, opt); err != nil {
 		return nil, err
 	}
 	l.leaf = parent
 	return batch, nil
-}
-
-// ownID fills in the first kept entry of a compaction that keeps nothing.
-func (d Draft) ownID(id string) Draft {
-	fields := make([]field, len(d.fields))
-	copy(fields, d.fields)
-	for i := range fields {
-		if fields[i].name == "firstKeptEntryId" && fields[i].val == nil {
-			fields[i].val = quoteID(id)
-		}
-	}
-	d.fields = fields
-	return d
 }
 
 // Navigate moves the leaf to target, "" for before the first entry, and writes

@@ -194,13 +194,9 @@ func Pins(path []*Entry) []string {
 
 func compactionPins(e *Entry) []string {
 	view, _ := e.Compaction()
-	var d struct {
-		Clew struct {
-			Pins []string `json:"pins"`
-		} `json:"clew"`
-	}
-	if json.Unmarshal(view.Details, &d) != nil {
+	var pins []string
+	if json.Unmarshal(jsonx.Get(jsonx.Get(view.Details, memberClew), "pins"), &pins) != nil {
 		return nil
 	}
-	return d.Clew.Pins
+	return pins
 }

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"slices"
 
 	"github.com/clew-dev/clew/message"
 )
@@ -88,12 +89,9 @@ func (c *Context) selectActive(path []*Entry) {
 	c.Compaction = path[last]
 	c.Active = append(make([]*Entry, 0, len(path)), c.Compaction)
 	view, _ := c.Compaction.Compaction()
-	kept := last
-	for i, e := range path[:last] {
-		if e.ID == view.FirstKeptEntryID {
-			kept = i
-			break
-		}
+	kept := slices.IndexFunc(path[:last], func(e *Entry) bool { return e.ID == view.FirstKeptEntryID })
+	if kept < 0 {
+		kept = last
 	}
 	for _, e := range path[kept:last] {
 		if !isSystem(e) {
@@ -115,15 +113,12 @@ func isSystem(e *Entry) bool {
 // edits returns the edit in force for each target and moves the boundary behind
 // the last of them.
 func (c *Context) edits() map[string]*Entry {
-	var edits map[string]*Entry
+	edits := map[string]*Entry{}
 	for i, e := range c.Active {
 		if e.Type != TypeContextEdit {
 			continue
 		}
 		view, _ := e.ContextEdit()
-		if edits == nil {
-			edits = map[string]*Entry{}
-		}
 		edits[view.TargetID] = e
 		c.Boundary = max(c.Boundary, i+1)
 	}

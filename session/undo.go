@@ -60,27 +60,17 @@ func (l *Log) Undo(ctx context.Context, opt UndoOptions) (Undone, error) {
 		move.Reason = reasonRedo
 	}
 	move.Lines = len(found.later)
-	drafts := []Draft{leafDraft(found.target, move)}
-	if _, err := l.appendAgain(ctx, drafts, found.later); err != nil {
+	drafts := []Draft{leafDraft(found.target, move).As(l.opt.NewID())}
+	renamed := map[string]string{}
+	for _, e := range found.later {
+		id := l.opt.NewID()
+		renamed[e.ID] = id
+		drafts = append(drafts, copied(e, renamed).As(id))
+	}
+	if _, err := l.append(ctx, AppendOptions{}, drafts); err != nil {
 		return Undone{}, err
 	}
 	return Undone{Redo: found.redo, Pass: found.pass, Leaf: l.leaf, Kept: len(found.later)}, nil
-}
-
-// appendAgain appends drafts and then copies of entries.
-func (l *Log) appendAgain(ctx context.Context, drafts []Draft, again []*Entry) ([]*Entry, error) {
-	ids := make([]string, 0, len(drafts)+len(again))
-	for range drafts {
-		ids = append(ids, l.opt.NewID())
-	}
-	renamed := map[string]string{}
-	for _, e := range again {
-		id := l.opt.NewID()
-		ids = append(ids, id)
-		renamed[e.ID] = id
-		drafts = append(drafts, copied(e, renamed))
-	}
-	return l.appendAs(ctx, AppendOptions{}, drafts, ids)
 }
 
 // copied drafts a copy of an entry for another place in the tree. Ids of entries

@@ -26,7 +26,7 @@ const maxProblems = 10_000
 // store found in its records (Store.Problems), those of the tree, and those of
 // what the entries say. Its cost is linear in the size of the session.
 func Verify(ctx context.Context, s Store) ([]Problem, error) {
-	v := &verifier{byID: map[string]int{}, types: map[Type]*counted{}}
+	v := &verifier{byID: map[string]int{}, unknown: map[Type][]int{}}
 	if err := v.read(ctx, s); err != nil {
 		return nil, err
 	}
@@ -34,19 +34,20 @@ func Verify(ctx context.Context, s Store) ([]Problem, error) {
 	v.tree()
 	v.references()
 	v.passes()
-	for _, c := range v.types {
-		v.report(c.first, "unknown-type", "a record of the type %q, which this clew does not know; there are %d", c.name, c.n)
+	for t, nodes := range v.unknown {
+		v.report(nodes[0], "unknown-type", "a record of the type %q, which this clew does not know; there are %d", t, len(nodes))
 	}
 	return v.result(s), nil
 }
 
 // verifier holds what is remembered of each entry: not what it says.
 type verifier struct {
-	nodes []vnode
-	byID  map[string]int // the last entry with an id has it
-	types map[Type]*counted
-	found []placed
-	more  int
+	nodes   []vnode
+	byID    map[string]int // the last entry with an id has it
+	unknown map[Type][]int // entries of types that are not known
+	last    time.Time      // of the entry read before that has one
+	found   []placed
+	more    int
 }
 
 // vnode is an entry as the verifier remembers it. Entries are numbered in the
@@ -58,6 +59,8 @@ type vnode struct {
 	role         message.Role
 	parent       int
 	children     []int
+
+	said, saidPending bool // its open calls were reported: as left behind, as pending
 
 	calls    []call // of an answer that waits for results
 	result   string // the call that a result belongs to
@@ -73,12 +76,6 @@ type vnode struct {
 }
 
 type call struct{ id, name string }
-
-type counted struct {
-	first int
-	n     int
-	name  string
-}
 
 // placed is a problem with the entry it was found at, for the order.
 type placed struct {
@@ -100,7 +97,13 @@ func (v *verifier) add(node int, p Problem) {
 }
 
 func (v *verifier) read(ctx context.Context, s Store) error {
-	var last time.Time
+	var offsets []int64
+	if l, ok := s.(Located); ok {
+		var err error
+		if offsets, err = l.Offsets(ctx); err != nil {
+			return err
+		}
+	}
 	for e, err := range s.All(ctx) {
 		if err != nil {
 			return err
@@ -116,19 +119,11 @@ func (v *verifier) read(ctx context.Context, s Store) error {
 		v.nodes = append(v.nodes, vnode{
 			id: id, parentID: strings.Clone(e.ParentID), typ: Type(strings.Clone(string(e.Type))), parent: -1, in: -1,
 		})
-		last = v.entry(len(v.nodes)-1, e, last)
-	}
-	if l, ok := s.(Located); ok {
-		offsets, err := l.Offsets(ctx)
-		if err != nil {
-			return err
-		}
-		for i := range min(len(offsets), len(v.nodes)) {
+		i := len(v.nodes) - 1
+		if i < len(offsets) {
 			v.nodes[i].at = offsets[i]
 		}
-		for i := range v.found {
-			v.found[i].Offset = v.nodes[v.found[i].node].at
-		}
+		v.entry(i, e)
 	}
 	return nil
 }
@@ -268,8 +263,7 @@ func list(names []string) string {
 }
 
 // entry looks at one entry by itself and remembers what the later checks need.
-// It returns the time of the entry, or last when it has none.
-func (v *verifier) entry(i int, e *Entry, last time.Time) time.Time {
+func (v *verifier) entry(i int, e *Entry) {
 	n := &v.nodes[i]
 	n.inBody = PassEntry(e)
 	if !utf8.Valid(e.raw) {
@@ -310,30 +304,21 @@ func (v *verifier) entry(i int, e *Entry, last time.Time) time.Time {
 		}
 	case TypeModelChange, TypeThinkingLevel, TypeSessionInfo, TypeUsage:
 	default:
-		v.unknownType(i, e.Type)
+		v.unknown[n.typ] = append(v.unknown[n.typ], i)
 	}
-	return v.time(i, e, last)
+	v.time(i, e)
 }
 
-func (v *verifier) unknownType(i int, t Type) {
-	c := v.types[t]
-	if c == nil {
-		c = &counted{first: i, name: strings.Clone(string(t))}
-		v.types[Type(c.name)] = c
-	}
-	c.n++
-}
-
-func (v *verifier) time(i int, e *Entry, last time.Time) time.Time {
+func (v *verifier) time(i int, e *Entry) {
 	t := e.Time()
 	if t.IsZero() {
 		v.report(i, "no-time", "a record without a time that can be read")
-		return last
+		return
 	}
-	if t.Before(last) {
-		v.report(i, "time-order", "its time is %s before that of the record before it", last.Sub(t))
+	if t.Before(v.last) {
+		v.report(i, "time-order", "its time is %s before that of the record before it", v.last.Sub(t))
 	}
-	return t
+	v.last = t
 }
 
 func (v *verifier) message(i int, e *Entry) {

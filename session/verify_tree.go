@@ -10,7 +10,7 @@ import (
 // tree walks the tree once, from the roots down, and checks on the way what
 // depends on a path: that calls have results and results calls.
 func (v *verifier) tree() {
-	w := &treeWalk{v: v, calls: map[string]int{}, reported: map[[2]int]bool{}}
+	w := &treeWalk{v: v, calls: map[string]int{}}
 	roots := 0
 	for i := range v.nodes {
 		if v.nodes[i].parent >= 0 {
@@ -58,11 +58,10 @@ func (v *verifier) cycle(i int) int {
 
 // treeWalk is the state of the walk on the path to where it is.
 type treeWalk struct {
-	v        *verifier
-	clock    int
-	answers  []answer       // on the path, the latest last
-	calls    map[string]int // how many answers on the path have a call of that id
-	reported map[[2]int]bool
+	v       *verifier
+	clock   int
+	answers []answer       // on the path, the latest last
+	calls   map[string]int // how many answers on the path have a call of that id
 }
 
 // answer is an answer on the path with what came for its calls.
@@ -210,22 +209,14 @@ func (w *treeWalk) missing(a *answer) []string {
 	return names
 }
 
-// once reports whether something was not said of an answer before.
-func (w *treeWalk) once(a *answer, kind int) bool {
-	key := [2]int{a.node, kind}
-	if w.reported[key] {
-		return false
-	}
-	w.reported[key] = true
-	return true
-}
-
 // unanswered reports calls that the conversation went on without, to the answer
 // next or, when that is -1, to a message of the user.
 func (w *treeWalk) unanswered(a *answer, next int) {
-	if !w.once(a, 0) {
+	n := &w.v.nodes[a.node]
+	if n.said {
 		return
 	}
+	n.said = true
 	what := "an answer with calls that never got a result: " + list(w.missing(a))
 	if next >= 0 {
 		what += "; the answer " + w.v.nodes[next].id + " came without them"
@@ -234,10 +225,11 @@ func (w *treeWalk) unanswered(a *answer, next int) {
 }
 
 func (w *treeWalk) pending(a *answer, leaf int) {
-	if !w.once(a, 1) {
+	n := &w.v.nodes[a.node]
+	if n.saidPending {
 		return
 	}
-	n := &w.v.nodes[a.node]
+	n.saidPending = true
 	p := NewProblem("pending-call", n.at, n.id, "an answer with calls that have no result yet: %s", list(w.missing(a)))
 	p.Meaning = fmt.Sprintf("the conversation stands there, at %s; nothing can be sent before they are answered", w.v.nodes[leaf].id)
 	w.v.add(a.node, p)

@@ -23,11 +23,6 @@ type Listing struct {
 	Other int
 }
 
-func (l *Listing) add(more Listing) {
-	l.Sessions = append(l.Sessions, more.Sessions...)
-	l.Other += more.Other
-}
-
 func (l *Listing) sort() {
 	slices.SortStableFunc(l.Sessions, func(a, b jsonl.Info) int {
 		return cmp.Or(b.Last.Compare(a.Last), strings.Compare(a.Path, b.Path))
@@ -36,34 +31,26 @@ func (l *Listing) sort() {
 
 // ListFolder lists the session files in a folder, without the folders in it.
 // Of each file only both ends are read. Files of other formats are counted.
-func ListFolder(ctx context.Context, dir string) (Listing, error) {
-	l, err := listFolder(ctx, dir)
-	if err != nil {
-		return Listing{}, folderError(dir, err)
-	}
-	l.sort()
-	return l, nil
-}
-
-func listFolder(ctx context.Context, dir string) (l Listing, err error) {
+func ListFolder(ctx context.Context, dir string) (l Listing, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return l, err
+		return l, folderError(dir, err)
 	}
 	for _, e := range entries {
 		if e.IsDir() || filepath.Ext(e.Name()) != ".jsonl" {
 			continue
 		}
 		info, err := jsonl.Peek(ctx, filepath.Join(dir, e.Name()))
-		if cerr := ctx.Err(); cerr != nil {
-			return l, cerr
-		}
-		if err != nil {
+		switch {
+		case ctx.Err() != nil:
+			return Listing{}, ctx.Err()
+		case err != nil:
 			l.Other++
-			continue
+		default:
+			l.Sessions = append(l.Sessions, info)
 		}
-		l.Sessions = append(l.Sessions, info)
 	}
+	l.sort()
 	return l, nil
 }
 
@@ -95,11 +82,12 @@ func (h Home) ListAll(ctx context.Context) (all Listing, err error) {
 		if !p.IsDir() {
 			continue
 		}
-		l, err := listFolder(ctx, dir)
+		l, err := ListFolder(ctx, dir)
 		if err != nil {
-			return Listing{}, folderError(dir, err)
+			return Listing{}, err
 		}
-		all.add(l)
+		all.Sessions = append(all.Sessions, l.Sessions...)
+		all.Other += l.Other
 	}
 	all.sort()
 	return all, nil

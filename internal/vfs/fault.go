@@ -41,6 +41,14 @@ func (f *Fault) step(op, name string) (int, error) {
 	return f.At(n, op, name)
 }
 
+// do counts a changing operation and does it, unless it is to fail.
+func (f *Fault) do(op, name string, then func() error) error {
+	if _, err := f.step(op, name); err != nil {
+		return err
+	}
+	return then()
+}
+
 // OpenFile implements FS; opening counts when it may create the file.
 func (f *Fault) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
 	if flag&os.O_CREATE != 0 {
@@ -69,43 +77,28 @@ func (f *Fault) CreateUnnamed(dir string, perm fs.FileMode) (File, func(string) 
 		return nil, nil, err
 	}
 	return &faultFile{file, f, dir}, func(name string) error {
-		if _, err := f.step("link", name); err != nil {
-			return err
-		}
-		return link(name)
+		return f.do("link", name, func() error { return link(name) })
 	}, nil
 }
 
 // Rename implements FS.
 func (f *Fault) Rename(from, to string) error {
-	if _, err := f.step("rename", to); err != nil {
-		return err
-	}
-	return f.FS.Rename(from, to)
+	return f.do("rename", to, func() error { return f.FS.Rename(from, to) })
 }
 
 // Remove implements FS.
 func (f *Fault) Remove(name string) error {
-	if _, err := f.step("remove", name); err != nil {
-		return err
-	}
-	return f.FS.Remove(name)
+	return f.do("remove", name, func() error { return f.FS.Remove(name) })
 }
 
 // Link implements FS.
 func (f *Fault) Link(from, to string) error {
-	if _, err := f.step("link", to); err != nil {
-		return err
-	}
-	return f.FS.Link(from, to)
+	return f.do("link", to, func() error { return f.FS.Link(from, to) })
 }
 
 // SyncDir implements FS.
 func (f *Fault) SyncDir(dir string) error {
-	if _, err := f.step("syncdir", dir); err != nil {
-		return err
-	}
-	return f.FS.SyncDir(dir)
+	return f.do("syncdir", dir, func() error { return f.FS.SyncDir(dir) })
 }
 
 type faultFile struct {
@@ -127,15 +120,9 @@ func (f *faultFile) Write(p []byte) (int, error) {
 }
 
 func (f *faultFile) Sync() error {
-	if _, err := f.fault.step("sync", f.name); err != nil {
-		return err
-	}
-	return f.File.Sync()
+	return f.fault.do("sync", f.name, f.File.Sync)
 }
 
 func (f *faultFile) Truncate(size int64) error {
-	if _, err := f.fault.step("truncate", f.name); err != nil {
-		return err
-	}
-	return f.File.Truncate(size)
+	return f.fault.do("truncate", f.name, func() error { return f.File.Truncate(size) })
 }

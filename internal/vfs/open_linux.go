@@ -9,9 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// NoFollow is the flag with which opening a symbolic link fails.
-const NoFollow = unix.O_NOFOLLOW
-
 // CreateUnnamed creates a file that has no name until link gives it one, so that
 // nothing is left of it when the program ends before.
 func (OS) CreateUnnamed(dir string, perm fs.FileMode) (File, func(name string) error, error) {
@@ -27,6 +24,3 @@ func (OS) CreateUnnamed(dir string, perm fs.FileMode) (File, func(name string) e
 		return unix.Linkat(unix.AT_FDCWD, self, unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW)
 	}, nil
 }
-
-// ErrNoSpace is the error of a full disk.
-const ErrNoSpace = unix.ENOSPC

@@ -197,29 +197,24 @@ func (e *NotFileError) Error() string {
 
 // CheckOwn fails with a NotFileError when name is neither free nor a regular file.
 func CheckOwn(fsys FS, name string) error {
-	_, err := checkOwn(fsys, name)
-	return err
-}
-
-func checkOwn(fsys FS, name string) (there bool, err error) {
 	info, err := fsys.Lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return false, nil
+		return nil
 	case err != nil:
-		return false, err
+		return err
 	case info.Mode().IsRegular():
-		return true, nil
+		return nil
 	case info.IsDir():
-		return true, &NotFileError{name, "a folder"}
+		return &NotFileError{name, "a folder"}
 	case info.Mode()&fs.ModeSymlink == 0:
-		return true, &NotFileError{name, "a device or a pipe"}
+		return &NotFileError{name, "a device or a pipe"}
 	}
 	is := "a symbolic link"
 	if to, err := os.Readlink(name); err == nil {
 		is += " to " + to
 	}
-	return true, &NotFileError{name, is}
+	return &NotFileError{name, is}
 }
 
 // OpenOwn is OpenFile for a derived name: it opens a regular file or, with
@@ -244,8 +239,11 @@ func ReadOwn(fsys FS, name string) ([]byte, error) {
 // RemoveOwn removes a regular file with a derived name. A name that is free is no
 // error; what is no file of ours stays, and is one.
 func RemoveOwn(fsys FS, name string) error {
-	if there, err := checkOwn(fsys, name); err != nil || !there {
+	if err := CheckOwn(fsys, name); err != nil {
 		return err
 	}
-	return fsys.Remove(name)
+	if err := fsys.Remove(name); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }

@@ -320,7 +320,7 @@ func (f *File) refresh(ctx context.Context) (n int, err error) {
 	if err := f.dropPartPass(ctx); err != nil {
 		return 0, err
 	}
-	return f.countFrom(before)
+	return f.countUntil(func(r *rec) bool { return r.off < before })
 }
 
 // unfinished reports whether something stands behind the last sound record.
@@ -347,11 +347,11 @@ func (f *File) standsStill(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// countFrom returns how many records stand at or behind off.
-func (f *File) countFrom(off int64) (n int, err error) {
+// countUntil returns how many records are newer than the newest one that is known.
+func (f *File) countUntil(known func(r *rec) bool) (n int, err error) {
 	for {
 		r, err := f.x.nth(n)
-		if r == nil || err != nil || r.off < off {
+		if r == nil || err != nil || known(r) {
 			return n, err
 		}
 		n++
@@ -360,39 +360,28 @@ func (f *File) countFrom(off int64) (n int, err error) {
 
 // reread reads the file anew.
 func (f *File) reread(ctx context.Context, size int64) (int, error) {
-	before, legacy := f.end, f.legacy
-	last := "" // the newest record of a file whose places change as it grows
-	if legacy != nil {
-		r, err := f.x.nth(0)
+	before := f.end
+	known := func(r *rec) bool { return r.off < before }
+	if f.legacy != nil { // its places change as it grows
+		newest, err := f.x.nth(0)
 		if err != nil {
 			return 0, err
 		}
-		if r != nil {
-			last = r.ID
-		}
+		known = func(r *rec) bool { return newest != nil && r.ID == newest.ID }
 	}
 	version, id := f.version, f.header.ID
 	err := f.read(ctx, f.f, size)
-	if err != nil && ctx.Err() != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
 		return 0, err
-	}
-	if err != nil {
+	case err != nil:
 		f.broken = fmt.Errorf("%w: %w", ErrReplaced, err)
-		return 0, f.broken
-	}
-	if f.version != version || f.header.ID != id {
+	case f.version != version || f.header.ID != id:
 		f.broken = fmt.Errorf("%w: another program rewrote it as version %d", ErrReplaced, f.version)
-		return 0, f.broken
+	default:
+		return f.countUntil(known)
 	}
-	if legacy == nil {
-		return f.countFrom(before)
-	}
-	for n := 0; ; n++ {
-		r, err := f.x.nth(n)
-		if r == nil || err != nil || r.ID == last {
-			return n, err
-		}
-	}
+	return 0, f.broken
 }
 
 // look returns the size of the file if it is still the one that was opened.

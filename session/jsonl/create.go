@@ -19,22 +19,18 @@ import (
 func Create(ctx context.Context, path string, h session.Header, opt Options) (*File, error) {
 	opt.ReadOnly = false
 	f := newFile(path, opt)
-	if err := f.create(ctx, h); err != nil {
+	_, err := f.writeNew(ctx, h, nil)
+	if err == nil {
+		if err = f.openPath(ctx); err != nil {
+			// It is ours, and nobody has seen it: the lock is still held.
+			err = errors.Join(err, f.fs.Remove(f.real))
+		}
+	}
+	if err != nil {
 		f.release()
 		return nil, failed("create", path, err)
 	}
 	return f, nil
-}
-
-func (f *File) create(ctx context.Context, h session.Header) error {
-	if _, err := f.writeNew(ctx, h, nil); err != nil {
-		return err
-	}
-	if err := f.openPath(ctx); err != nil {
-		// It is ours, and nobody has seen it: the lock is still held.
-		return errors.Join(err, f.fs.Remove(f.real))
-	}
-	return nil
 }
 
 // WriteNew makes a new session file of a header and entries, durably, and returns
@@ -76,13 +72,7 @@ func (f *File) writeNew(ctx context.Context, h session.Header, entries iter.Seq2
 }
 
 func writeRecords(ctx context.Context, w *bufio.Writer, h session.Header, entries iter.Seq2[*session.Entry, error]) (n int, err error) {
-	line := func(raw []byte) error {
-		if _, err := w.Write(raw); err != nil {
-			return err
-		}
-		return w.WriteByte('\n')
-	}
-	if err := line(h.JSON()); err != nil {
+	if err := writeLine(w, h.JSON()); err != nil {
 		return 0, err
 	}
 	if entries == nil {
@@ -103,7 +93,7 @@ func writeRecords(ctx context.Context, w *bufio.Writer, h session.Header, entrie
 			}
 		}
 		if err == nil {
-			err = line(e.Raw())
+			err = writeLine(w, e.Raw())
 		}
 		if err != nil {
 			return n, err
@@ -112,6 +102,13 @@ func writeRecords(ctx context.Context, w *bufio.Writer, h session.Header, entrie
 		n++
 	}
 	return n, nil
+}
+
+func writeLine(w *bufio.Writer, raw []byte) error {
+	if _, err := w.Write(raw); err != nil {
+		return err
+	}
+	return w.WriteByte('\n')
 }
 
 // CopyTo writes the session to a new file, durably: byte for byte, but as
@@ -134,11 +131,7 @@ func (f *File) CopyTo(ctx context.Context, path string) error {
 
 // writeOut publishes a file that the caller has named.
 func writeOut(fsys vfs.FS, path string, write func(w *bufio.Writer) error) error {
-	err := publish(fsys, path, write)
-	if errors.Is(err, fs.ErrExist) {
-		return &session.Error{Op: "write", Subject: path, Err: fs.ErrExist, Hint: "choose another name; nothing was written"}
-	}
-	if err != nil {
+	if err := publish(fsys, path, write); err != nil {
 		return failed("write", path, err)
 	}
 	return nil

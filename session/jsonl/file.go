@@ -96,17 +96,14 @@ func realPath(path string) string {
 
 func (f *File) openPath(ctx context.Context) error {
 	info, err := f.fs.Stat(f.real)
+	if err == nil {
+		err = readable(info)
+	}
 	switch {
+	case errors.Is(err, errNotRegular) && f.opt.ReadOnly:
+		return f.openPipe(ctx)
 	case err != nil:
 		return err
-	case info.IsDir():
-		return errIsDir
-	case !info.Mode().IsRegular() && !f.opt.ReadOnly:
-		return errNotRegular
-	case !info.Mode().IsRegular():
-		return f.openPipe(ctx)
-	case info.Size() == 0:
-		return ErrEmpty
 	}
 	flag := os.O_RDWR | os.O_APPEND
 	if f.opt.ReadOnly {
@@ -119,13 +116,26 @@ func (f *File) openPath(ctx context.Context) error {
 	if f.f, err = f.fs.OpenFile(f.real, flag, 0); err != nil {
 		return err
 	}
-	if info, err = f.f.Stat(); err != nil {
+	if info, err = f.f.Stat(); err == nil {
+		err = readable(info)
+	}
+	if err != nil {
 		return err
 	}
-	if info.Size() == 0 {
+	return f.read(ctx, f.f, info.Size())
+}
+
+// readable says why a file can't hold a session.
+func readable(info fs.FileInfo) error {
+	switch {
+	case info.IsDir():
+		return errIsDir
+	case !info.Mode().IsRegular():
+		return errNotRegular
+	case info.Size() == 0:
 		return ErrEmpty
 	}
-	return f.read(ctx, f.f, info.Size())
+	return nil
 }
 
 func (f *File) openPipe(ctx context.Context) error {
@@ -139,11 +149,15 @@ func (f *File) openPipe(ctx context.Context) error {
 
 // Read reads a session from a stream, for reading only. name is for errors.
 func Read(ctx context.Context, name string, r io.Reader) (*File, error) {
-	f := &File{path: name, real: name, opt: Options{ReadOnly: true}, fs: vfs.OS{}}
+	f := newStream(name)
 	if err := f.readAll(ctx, r); err != nil {
 		return nil, openError(name, err)
 	}
 	return f, nil
+}
+
+func newStream(name string) *File {
+	return &File{path: name, real: name, opt: Options{ReadOnly: true}, fs: vfs.OS{}}
 }
 
 func (f *File) readAll(ctx context.Context, r io.Reader) error {
@@ -162,11 +176,17 @@ func (f *File) read(ctx context.Context, r io.ReaderAt, size int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	f.src, f.size = r, size
 	h, err := findHeader(ctx, r, size)
 	if err != nil {
 		return err
 	}
-	f.src, f.header, f.version, f.size = r, h.header, h.header.Version, size
+	return f.readBehind(ctx, r, h, size)
+}
+
+// readBehind finds the end of a session whose header is known.
+func (f *File) readBehind(ctx context.Context, r io.ReaderAt, h foundHeader, size int64) (err error) {
+	f.header, f.version = h.header, h.header.Version
 	f.problems = h.problems
 	f.legacy = nil
 	start := h.end
@@ -185,8 +205,8 @@ func (f *File) read(ctx context.Context, r io.ReaderAt, size int64) error {
 		return err
 	}
 	f.end, f.open = tail.end, tail.open
-	if tail.torn > 0 {
-		f.problems = append(f.problems, session.NewProblem("torn-tail", f.original(tail.end), "", "the last line breaks off after %d bytes", tail.torn))
+	if torn := size - tail.end; torn > 0 {
+		f.problems = append(f.problems, session.NewProblem("torn-tail", f.original(tail.end), "", "the last line breaks off after %d bytes", torn))
 	}
 	f.x = newIndex(r, start, tail.end)
 	return f.dropPartPass(ctx)
@@ -204,7 +224,6 @@ func (f *File) original(off int64) int64 {
 type tail struct {
 	end  int64 // behind the last sound piece
 	open bool  // the line it stands on has no line break
-	torn int64 // bytes behind end that are no record
 }
 
 // readTail looks at what follows the last line break.
@@ -216,18 +235,14 @@ func readTail(r io.ReaderAt, start, size int64) (t tail, err error) {
 	if last[0] == '\n' || size <= start {
 		return tail{end: size, open: last[0] != '\n'}, nil
 	}
-	line, off, _, err := newBackward(r, size).prev()
+	line, off, _, err := newBackward(r, start, size).prev()
 	if err != nil {
 		return t, err
-	}
-	if off < start {
-		off, line = start, line[start-off:]
 	}
 	t = tail{end: size, open: true}
 	pieces := cutLine(line, false)
 	if n := len(pieces); n > 0 && pieces[n-1].kind == pieceBad {
 		t.end = off + int64(pieces[n-1].off)
-		t.torn = size - t.end
 		t.open, err = midLine(r, t.end)
 	}
 	return t, err
@@ -321,10 +336,10 @@ func (f *File) locked(ctx context.Context, op string, fn func() error) error {
 	return f.wrap(op, fn())
 }
 
-// Last implements session.Store.
-func (f *File) Last(ctx context.Context) (e *session.Entry, err error) {
+// entry loads the record that find returns; nil when it returns none.
+func (f *File) entry(ctx context.Context, find func() (*rec, error)) (e *session.Entry, err error) {
 	err = f.locked(ctx, "read", func() error {
-		r, err := f.x.nth(0)
+		r, err := find()
 		if r != nil && err == nil {
 			e, err = f.x.load(r, true)
 		}
@@ -333,38 +348,31 @@ func (f *File) Last(ctx context.Context) (e *session.Entry, err error) {
 	return e, err
 }
 
+// Last implements session.Store.
+func (f *File) Last(ctx context.Context) (*session.Entry, error) {
+	return f.entry(ctx, func() (*rec, error) { return f.x.nth(0) })
+}
+
 // Get implements session.Store.
-func (f *File) Get(ctx context.Context, id string) (e *session.Entry, err error) {
-	err = f.locked(ctx, "read", func() error {
-		r, err := (*rec)(nil), error(nil)
-		if id != "" {
-			r, err = f.x.find(ctx, id)
+func (f *File) Get(ctx context.Context, id string) (*session.Entry, error) {
+	e, err := f.entry(ctx, func() (*rec, error) {
+		if id == "" {
+			return nil, nil
 		}
-		switch {
-		case err != nil:
-			return err
-		case r == nil:
-			return &session.Error{
-				Op: "get entry", Subject: id, File: f.path, Err: session.ErrNotFound,
-				Hint: "give the id of one of its entries",
-			}
-		}
-		e, err = f.x.load(r, true)
-		return err
+		return f.x.find(ctx, id)
 	})
+	if e == nil && err == nil {
+		err = &session.Error{
+			Op: "get entry", Subject: id, File: f.path, Err: session.ErrNotFound,
+			Hint: "give the id of one of its entries",
+		}
+	}
 	return e, err
 }
 
 // Parent implements session.Store.
-func (f *File) Parent(ctx context.Context, e *session.Entry) (p *session.Entry, err error) {
-	err = f.locked(ctx, "read", func() error {
-		r, err := f.parent(ctx, e)
-		if r != nil && err == nil {
-			p, err = f.x.load(r, true)
-		}
-		return err
-	})
-	return p, err
+func (f *File) Parent(ctx context.Context, e *session.Entry) (*session.Entry, error) {
+	return f.entry(ctx, func() (*rec, error) { return f.parent(ctx, e) })
 }
 
 func (f *File) parent(ctx context.Context, e *session.Entry) (*rec, error) {
@@ -422,18 +430,26 @@ func (f *File) All(ctx context.Context) iter.Seq2[*session.Entry, error] {
 // what its record says.
 func (f *File) Mentioning(ctx context.Context, text string) iter.Seq2[*session.Entry, error] {
 	return func(yield func(*session.Entry, error) bool) {
-		var x *index
-		var end int64
-		err := f.locked(ctx, "read", func() error { x, end = f.x, f.end; return nil })
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		for e, err := range x.mentioning(ctx, []byte(text), end) {
-			if !yield(e, f.wrap("read", err)) {
+		var back *backward
+		err := f.locked(ctx, "read", func() error { back = newBackward(f.x.r, f.x.start, f.end); return nil })
+		for n := 0; err == nil; n++ {
+			line, _, ok, rerr := back.prev()
+			if err = rerr; err == nil && n%256 == 255 {
+				err = ctx.Err()
+			}
+			switch {
+			case err != nil:
+			case !ok:
 				return
+			case bytes.Contains(line, []byte(text)):
+				for _, p := range slices.Backward(cutLine(line, true)) {
+					if e := soundRecord(p.data); e != nil && !yield(e.Clone(), nil) {
+						return
+					}
+				}
 			}
 		}
+		yield(nil, f.wrap("read", err))
 	}
 }
 
@@ -480,7 +496,10 @@ func (f *File) wrap(op string, err error) error {
 	return failed(op, f.path, err)
 }
 
-var errIsDir = errors.New("it is a folder")
+var (
+	errIsDir      = errors.New("it is a folder")
+	errNotRegular = errors.New("not a regular file")
+)
 
 func openError(path string, err error) error { return failed("open", path, err) }
 
@@ -493,7 +512,7 @@ func failed(op, path string, err error) error {
 		err = pe.Err // the path stands before it already
 	}
 	h := hint(err)
-	if op == "create" && errors.Is(err, fs.ErrExist) {
+	if (op == "create" || op == "write") && errors.Is(err, fs.ErrExist) {
 		h = "choose another name; nothing was written"
 	}
 	return &session.Error{Op: op, Subject: path, Err: err, Hint: h}
@@ -504,25 +523,27 @@ func hint(err error) string {
 	if _, ok := errors.AsType[*vfs.NotFileError](err); ok {
 		return "look at it and remove it, then try again; clew follows no link from there"
 	}
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return "check the path"
-	case errors.Is(err, fs.ErrPermission):
-		return "check who may read and write the file and its folder"
-	case errors.Is(err, ErrEmpty):
-		return "name a file that holds a session"
-	case errors.Is(err, errIsDir):
-		return "name a session file in it"
-	case errors.Is(err, errNotRegular):
-		return "it can only be read; copy it to a file to write"
-	case errors.Is(err, vfs.ErrNoSpace):
-		return "free some space and try again; the file is as it was"
-	case errors.Is(err, ErrReplaced):
-		return "open it again; what was appended before is in the old file"
-	case errors.Is(err, errHeader), errors.Is(err, errHeaderless):
-		return "clew repair FILE --out FILE makes a sound copy"
-	case errors.Is(err, session.ErrNotSession):
-		return "name a session of clew or pi; nothing was changed"
+	for _, h := range hints {
+		if errors.Is(err, h.err) {
+			return h.do
+		}
 	}
 	return ""
+}
+
+// hints say what to do about errors; the first that fits is given.
+var hints = []struct {
+	err error
+	do  string
+}{
+	{fs.ErrNotExist, "check the path"},
+	{fs.ErrPermission, "check who may read and write the file and its folder"},
+	{ErrEmpty, "name a file that holds a session"},
+	{errIsDir, "name a session file in it"},
+	{errNotRegular, "it can only be read; copy it to a file to write"},
+	{vfs.ErrNoSpace, "free some space and try again; the file is as it was"},
+	{ErrReplaced, "open it again; what was appended before is in the old file"},
+	{errHeader, "clew repair FILE --out FILE makes a sound copy"},
+	{errHeaderless, "clew repair FILE --out FILE makes a sound copy"},
+	{session.ErrNotSession, "name a session of clew or pi; nothing was changed"},
 }

@@ -27,11 +27,8 @@ type foundHeader struct {
 	problems []session.Problem
 }
 
-// What ends the search for a header.
-var (
-	errStop    = errors.New("stop")
-	errDamaged = errors.New("damaged header")
-)
+// errStop ends a search.
+var errStop = errors.New("stop")
 
 // errHeader is wrapped where the rest of the file may still be a session.
 var errHeader = errors.New("its first line, the header, is damaged")
@@ -53,7 +50,7 @@ func findHeader(ctx context.Context, r io.ReaderAt, size int64) (h foundHeader, 
 			switch {
 			case p.kind == pieceBad && bytes.HasPrefix(p.data, []byte(`{"type":"session"`)):
 				failed = fmt.Errorf("%w any more: %w", session.ErrNotSession, errHeader)
-				return errDamaged
+				return errStop
 			case p.kind == pieceBad:
 				bad += len(p.data)
 				continue
@@ -82,7 +79,7 @@ func findHeader(ctx context.Context, r io.ReaderAt, size int64) (h foundHeader, 
 		return nil
 	})
 	switch {
-	case errors.Is(err, errDamaged):
+	case errors.Is(failed, errHeader):
 		return h, failed
 	case err != nil && !errors.Is(err, errStop):
 		return h, err
@@ -156,26 +153,14 @@ func keysOf(data []byte) map[string][]byte {
 	if !jsonx.IsObject(data) {
 		return keys
 	}
-	for i := jsonx.Space(data, 1); i < len(data) && data[i] == '"'; {
-		end, err := jsonx.Scan(data, i)
-		if err != nil {
-			break
+	_, _ = jsonx.ScanObject(data, 0, func(key []byte, at int) (int, error) {
+		keys[string(key)] = nil
+		end, err := jsonx.Scan(data, at)
+		if err == nil {
+			keys[string(key)] = data[at:end]
 		}
-		key, _ := jsonx.String(data[i:end])
-		keys[key] = nil
-		if i = jsonx.Space(data, end); i >= len(data) || data[i] != ':' {
-			break
-		}
-		i = jsonx.Space(data, i+1)
-		if end, err = jsonx.Scan(data, i); err != nil {
-			break
-		}
-		keys[key] = data[i:end]
-		if i = jsonx.Space(data, end); i >= len(data) || data[i] != ',' {
-			break
-		}
-		i = jsonx.Space(data, i+1)
-	}
+		return end, err
+	})
 	return keys
 }
 

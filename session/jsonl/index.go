@@ -2,12 +2,11 @@ package jsonl
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"io"
-	"iter"
 	"slices"
+	"sort"
 	"weak"
 
 	"github.com/clew-dev/clew/session"
@@ -49,8 +48,8 @@ type index struct {
 	// Stretches of the file that are no record: where they begin, and what they
 	// were as far as that can be read. Records whose parent is nowhere lost it
 	// there.
-	badOlder []int64               // backwards
-	badNewer []int64               // in file order
+	bad      []int64               // in file order only while sorted is set
+	sorted   bool                  // bad is
 	lost     map[string]lostRecord // by id
 	attached map[string]string     // ids of records whose parent was lost, and where they hang now
 
@@ -61,7 +60,7 @@ type index struct {
 func newIndex(r io.ReaderAt, start, end int64) *index {
 	return &index{
 		r: r, start: start,
-		back: newBackward(r, end),
+		back: newBackward(r, start, end),
 		byID: map[string]*rec{}, lost: map[string]lostRecord{}, attached: map[string]string{},
 	}
 }
@@ -73,16 +72,8 @@ func (x *index) step() (bool, error) {
 	if err != nil || !ok {
 		return false, err
 	}
-	if off < x.start { // the header's line
-		x.back.done = true
-		if off+int64(len(line)) <= x.start {
-			return false, nil
-		}
-		line, off = line[x.start-off:], x.start
-	}
 	// A line that the end of the index cuts off ended there when it was opened.
 	recs, e := x.line(line, off, nil, false)
-	slices.Reverse(recs)
 	x.older = append(x.older, recs...)
 	if e != nil {
 		x.lastRec, x.lastEntry = recs[0], e
@@ -92,7 +83,7 @@ func (x *index) step() (bool, error) {
 
 // line takes in a line, which lies behind all that is indexed if newest is set,
 // else before, with its pieces where they are known. It returns the records on it,
-// and the entry where the line is one sound record, as most are.
+// the last first unless newest is set, and the entry where the line is one sound record, as most are.
 func (x *index) line(line []byte, off int64, pieces []piece, newest bool) ([]*rec, *session.Entry) {
 	if e := soundRecord(line); e != nil {
 		at := bytes.IndexByte(line, '{') // behind white space
@@ -112,9 +103,6 @@ func (x *index) line(line []byte, off int64, pieces []piece, newest bool) ([]*re
 		if r := x.take(&pieces[i], off, newest); r != nil {
 			recs = append(recs, r)
 		}
-	}
-	if !newest {
-		slices.Reverse(recs)
 	}
 	return recs, nil
 }
@@ -138,11 +126,7 @@ func (x *index) take(p *piece, lineOff int64, newest bool) *rec {
 	switch {
 	case p.kind == pieceBad:
 		l := salvage(p.data, off)
-		if newest {
-			x.badNewer = append(x.badNewer, off)
-		} else {
-			x.badOlder = append(x.badOlder, off)
-		}
+		x.bad, x.sorted = append(x.bad, off), false
 		if _, known := x.lost[l.id]; l.id != "" && (newest || !known) {
 			x.lost[l.id] = l
 		}
@@ -272,40 +256,6 @@ func (x *index) keep(r *rec, e *session.Entry) {
 
 var errChanged = errors.New("the file was changed while it was open; open it again")
 
-// mentioning yields, the newest first, the entries of sound records whose bytes
-// hold text. The others are passed over without being parsed, and none of them is
-// indexed: it costs a look at each byte.
-func (x *index) mentioning(ctx context.Context, text []byte, end int64) iter.Seq2[*session.Entry, error] {
-	return func(yield func(*session.Entry, error) bool) {
-		back := newBackward(x.r, end)
-		for n := 0; ; n++ {
-			line, off, ok, err := back.prev()
-			if err == nil && n%256 == 255 {
-				err = ctx.Err()
-			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if !ok || off+int64(len(line)) <= x.start {
-				return
-			}
-			if off < x.start {
-				line = line[x.start-off:]
-			}
-			if !bytes.Contains(line, text) {
-				continue
-			}
-			pieces := cutLine(line, true)
-			for i := range slices.Backward(pieces) {
-				if e := soundRecord(pieces[i].data); e != nil && !yield(e.Clone(), nil) {
-					return
-				}
-			}
-		}
-	}
-}
-
 // parentOf returns the record that r hangs under, nil for a root. A parent that
 // is nowhere was lost to damage; see mend.
 func (x *index) parentOf(ctx context.Context, r *rec) (*rec, error) {
@@ -371,29 +321,23 @@ func (x *index) mend(r *rec) *rec {
 
 // badBefore returns where the last stretch before off begins that is no record.
 func (x *index) badBefore(off int64) (at int64, ok bool) {
-	if n, _ := slices.BinarySearch(x.badNewer, off); n > 0 {
-		return x.badNewer[n-1], true
+	if !x.sorted {
+		slices.Sort(x.bad)
+		x.sorted = true
 	}
-	n, _ := slices.BinarySearchFunc(x.badOlder, off, func(at, off int64) int { return cmp.Compare(off, at) })
-	for ; n < len(x.badOlder); n++ {
-		if x.badOlder[n] < off {
-			return x.badOlder[n], true
-		}
+	n, _ := slices.BinarySearch(x.bad, off)
+	if n == 0 {
+		return 0, false
 	}
-	return 0, false
+	return x.bad[n-1], true
 }
 
 // lastBefore returns the last record before off that its id stands for, or nil.
 func (x *index) lastBefore(off int64) *rec {
-	n, _ := slices.BinarySearchFunc(x.newer, off, func(r *rec, off int64) int { return cmp.Compare(r.off, off) })
-	for _, r := range slices.Backward(x.newer[:n]) {
-		if x.byID[r.ID] == r {
-			return r
-		}
-	}
-	n, _ = slices.BinarySearchFunc(x.older, off, func(r *rec, off int64) int { return cmp.Compare(off, r.off) })
-	for _, r := range x.older[n:] {
-		if r.off < off && x.byID[r.ID] == r {
+	known := len(x.newer) + len(x.older)
+	n := sort.Search(known, func(n int) bool { r, _ := x.nth(n); return r.off < off })
+	for ; n < known; n++ {
+		if r, _ := x.nth(n); x.byID[r.ID] == r {
 			return r
 		}
 	}

@@ -1,6 +1,7 @@
 package jsonl
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/session"
 )
 
 const (
@@ -15,9 +17,10 @@ const (
 	maxChunk = 256 << 10
 )
 
-// backward reads the lines of a file from its end to its beginning.
+// backward reads the lines of a region of a file from its end to its beginning.
 type backward struct {
 	r     io.ReaderAt
+	start int64  // of the region
 	pos   int64  // offset of buf in the file
 	buf   []byte // what was read and not given out yet
 	mem   []byte // buf is a part of it
@@ -25,14 +28,14 @@ type backward struct {
 	done  bool
 }
 
-// newBackward begins at end. A file that ends in a line break gives an empty
-// line first.
-func newBackward(r io.ReaderAt, end int64) *backward {
-	return &backward{r: r, pos: end, chunk: minChunk, done: end == 0}
+// newBackward reads the region [start, end). One that ends in a line break gives an
+// empty line first.
+func newBackward(r io.ReaderAt, start, end int64) *backward {
+	return &backward{r: r, start: start, pos: end, chunk: minChunk, done: end <= start}
 }
 
 // prev returns the line before the last one given out, with its offset and
-// without its line break; ok is false at the beginning of the file. The line
+// without its line break; ok is false at the beginning of the region. The line
 // is valid until the next call.
 func (b *backward) prev() (line []byte, off int64, ok bool, err error) {
 	if b.done {
@@ -45,9 +48,9 @@ func (b *backward) prev() (line []byte, off int64, ok bool, err error) {
 			b.buf = b.buf[:k]
 			return line, off, true, nil
 		}
-		if b.pos == 0 {
+		if b.pos == b.start {
 			b.done = true
-			return b.buf, 0, true, nil
+			return b.buf, b.pos, true, nil
 		}
 		searched = len(b.buf)
 		if err := b.more(); err != nil {
@@ -59,7 +62,7 @@ func (b *backward) prev() (line []byte, off int64, ok bool, err error) {
 // more puts the chunk before buf in front of it, at the end of mem.
 func (b *backward) more() error {
 	rest := len(b.buf)
-	n := int(min(int64(max(b.chunk, rest)), b.pos)) // long lines: grow geometrically
+	n := int(min(int64(max(b.chunk, rest)), b.pos-b.start)) // long lines: grow geometrically
 	mem := b.mem
 	if need := n + rest; need > len(mem) || len(mem) > 8*maxChunk && need <= 2*maxChunk {
 		mem = make([]byte, need)
@@ -78,44 +81,33 @@ func (b *backward) more() error {
 // last line without line break is given with ended false. A line is valid until fn
 // returns.
 func forward(r io.ReaderAt, from, to int64, fn func(line []byte, off int64, ended bool) error) error {
-	mem := make([]byte, min(minChunk, to-from))
-	rest := 0   // bytes at the beginning of mem that belong to an unfinished line
-	off := from // of mem
-	for pos := from; ; {
-		switch {
-		case rest == len(mem): // long lines: grow geometrically
-			mem = append(mem, make([]byte, max(len(mem), 1))...)
-		case len(mem) < maxChunk || len(mem) > 8*maxChunk:
-			next := make([]byte, min(int64(max(maxChunk, 2*rest)), int64(rest)+to-pos))
-			copy(next, mem[:rest])
-			mem = next
+	br := bufio.NewReaderSize(io.NewSectionReader(r, from, to-from), int(min(maxChunk, max(to-from, 16))))
+	var long []byte // a line that is longer than the buffer
+	for off := from; off < to; {
+		line, err := br.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			for long = append(long[:0], line...); errors.Is(err, bufio.ErrBufferFull); long = append(long, line...) {
+				line, err = br.ReadSlice('\n')
+			}
+			line = long
 		}
-		n := int(min(int64(len(mem)-rest), to-pos))
-		if err := readFull(r, mem[rest:rest+n], pos); err != nil {
+		ended := err == nil
+		switch {
+		case err != nil && !errors.Is(err, io.EOF):
+			return err
+		case !ended && off+int64(len(line)) < to:
+			return errChanged
+		}
+		n := int64(len(line))
+		if ended {
+			line = line[: n-1 : n-1]
+		}
+		if err := fn(line, off, ended); err != nil {
 			return err
 		}
-		pos += int64(n)
-		buf, searched := mem[:rest+n], rest
-		for {
-			k := bytes.IndexByte(buf[searched:], '\n')
-			if k < 0 {
-				break
-			}
-			line := buf[: searched+k : searched+k]
-			if err := fn(line, off, true); err != nil {
-				return err
-			}
-			off += int64(len(line)) + 1
-			buf, searched = buf[searched+k+1:], 0
-		}
-		if pos == to {
-			if len(buf) > 0 {
-				return fn(buf, off, false)
-			}
-			return nil
-		}
-		rest = copy(mem, buf)
+		off += n
 	}
+	return nil
 }
 
 // scanned is a line of a session file and what stands on it.
@@ -181,7 +173,7 @@ type piece struct {
 	off  int   // in the line
 	err  error // pieceBad: what stops it from being JSON
 	// record only
-	typ    string
+	typ    session.Type
 	id     string
 	parent string
 	stamp  string // the time it was written
@@ -214,7 +206,8 @@ func readPiece(line []byte, i int) (p piece, end int) {
 	end, p.err = jsonx.ScanMembers(line, i, func(key, val []byte) {
 		switch string(key) {
 		case "type":
-			p.typ, _ = jsonx.String(val)
+			typ, _ := jsonx.String(val)
+			p.typ = session.Type(typ)
 		case "id":
 			p.id, _ = jsonx.String(val)
 		case "parentId":

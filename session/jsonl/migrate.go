@@ -104,7 +104,7 @@ func (c *converter) take(l *scanned) {
 // record appends a record as version 3 has it.
 func (c *converter) record(p *piece) {
 	data := p.data
-	if p.typ == string(session.TypeMessage) && bytes.Contains(data, []byte(`hookMessage`)) {
+	if p.typ == session.TypeMessage && bytes.Contains(data, []byte(`hookMessage`)) {
 		msg := jsonx.Get(data, "message")
 		if role, _ := jsonx.String(jsonx.Get(msg, "role")); role == "hookMessage" {
 			data = jsonx.Set(data, "message", jsonx.Set(msg, "role", []byte(`"custom"`)))
@@ -129,7 +129,7 @@ func (c *converter) record(p *piece) {
 		c.add(`"` + c.last + `"`)
 	}
 	c.last = id
-	if p.typ == string(session.TypeCompaction) {
+	if p.typ == session.TypeCompaction {
 		if kept := c.firstKept(data); kept != "" {
 			c.add(`,"firstKeptEntryId":"` + kept + `"`)
 		}
@@ -161,15 +161,8 @@ func (f *File) migrate(ctx context.Context) error {
 		return err
 	}
 	temp := f.real + ".migrating"
-	if err := vfs.RemoveOwn(f.fs, temp); err != nil {
-		return err
-	}
-	info, err := f.f.Stat()
-	if err != nil {
-		return err
-	}
 	data := f.legacy.data // with its unfinished end, if it has one: that is cut off next
-	err = vfs.WriteNew(f.fs, temp, info.Mode().Perm(), func(w io.Writer) error {
+	err := f.writeTemp(temp, f.real, func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err
 	})
@@ -188,6 +181,18 @@ func (f *File) migrate(ctx context.Context) error {
 	return f.replace(temp, int64(len(data)))
 }
 
+// writeTemp writes the file that is to take the place of name.
+func (f *File) writeTemp(temp, name string, write func(io.Writer) error) error {
+	if err := vfs.RemoveOwn(f.fs, temp); err != nil {
+		return err
+	}
+	info, err := f.fs.Stat(name)
+	if err != nil {
+		return err
+	}
+	return vfs.WriteNew(f.fs, temp, info.Mode().Perm(), write)
+}
+
 // replace puts the migrated file in the place of the old one.
 func (f *File) replace(temp string, size int64) error {
 	_ = f.f.Close() // an open file can't be replaced on Windows
@@ -200,7 +205,7 @@ func (f *File) replace(temp string, size int64) error {
 		f.f, f.broken = nil, fmt.Errorf("it can't be opened again after it was turned into version %d: %w", session.Version, operr)
 		return errors.Join(err, f.broken)
 	}
-	f.f = now
+	f.f, f.src = now, now
 	if err != nil {
 		return err
 	}

@@ -51,15 +51,11 @@ func peek(ctx context.Context, path string) (info Info, err error) {
 	}
 	// Not opened before it is known to be a file: a pipe would make us wait.
 	st, err := os.Stat(path)
-	switch {
-	case err != nil:
+	if err == nil {
+		err = readable(st)
+	}
+	if err != nil {
 		return info, err
-	case st.IsDir():
-		return info, errIsDir
-	case !st.Mode().IsRegular():
-		return info, errNotRegular
-	case st.Size() == 0:
-		return info, ErrEmpty
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -128,8 +124,6 @@ func userText(e *session.Entry) string {
 	}
 	return m.Text()
 }
-
-var errNotRegular = errors.New("not a regular file")
 
 // Remove deletes a session file and all that belongs to it: what was cut off
 // its end, its backups, what a stopped writer left; and the symbolic link, where

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -28,8 +29,6 @@ type PurgeOptions struct {
 	Spilled []string
 	// DryRun looks what there is, and changes nothing.
 	DryRun bool
-	// Program names the holder of the lock to others. Default: "clew purge".
-	Program string
 	// FS is for tests. Default: the file system of the operating system.
 	FS vfs.FS
 }
@@ -98,18 +97,12 @@ func Purge(ctx context.Context, path string, opt PurgeOptions) (*Purged, error) 
 	case opt.Text != "" && len(opt.Text) < minPurge:
 		return nil, &session.Error{Op: "purge", Subject: path, Err: errShort, Hint: "name the entry that holds it"}
 	}
-	if opt.Program == "" {
-		opt.Program = "clew purge"
-	}
-	f, err := Open(ctx, path, Options{Program: opt.Program, FS: opt.FS})
+	f, err := Open(ctx, path, Options{Program: "clew purge", FS: opt.FS})
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	f.mu.Lock()
-	err = f.writable()
-	f.mu.Unlock()
-	if err != nil {
+	if err := f.writable(); err != nil {
 		return nil, f.wrap("purge", err)
 	}
 	p := &purger{f: f, opt: opt, marked: map[string]bool{}}
@@ -138,7 +131,7 @@ type purger struct {
 	contents [][]byte        // of those, to find copies
 	match    *matcher        // nil when there is nothing to look for
 	parts    map[string]bool // that go from what was derived
-	words    map[string]bool // of the purged content, that look like secrets
+	words    []string        // of the purged content, that look like secrets
 
 	unscrubbed error // why old bytes were not overwritten
 }
@@ -151,8 +144,6 @@ type record struct {
 	id   string // also of version 1, which has none
 	torn bool   // bytes that are no record
 }
-
-func (r *record) kindOf() session.Type { return session.Type(r.typ) }
 
 func (p *purger) run(ctx context.Context) error {
 	names, err := companions(p.f.real)
@@ -210,7 +201,7 @@ func (p *purger) collect(ctx context.Context) (texts []string, err error) {
 		for _, path := range outsideFiles(r.data) {
 			p.out.Left = append(p.out.Left, PurgeLeft{File: path, EntryID: r.id, Why: "the whole output was written there; remove it yourself"})
 		}
-		purged, ok := purgeRecord(r.data, r.kindOf())
+		purged, ok := purgeRecord(r.data, r.typ)
 		if !ok {
 			return &session.Error{Op: "purge", Subject: r.id, Err: ErrNoContent, Hint: "name the message that holds the secret"}
 		}
@@ -219,7 +210,7 @@ func (p *purger) collect(ctx context.Context) (texts []string, err error) {
 			return nil // purged before
 		}
 		texts = append(texts, textsOf(r.data)...)
-		if c := contentOf(r.data, r.kindOf()); len(c) > len(`""`) && !bytes.Equal(c, purgeContent(c)) {
+		if c := contentOf(r.data, r.typ); len(c) > len(`""`) && !bytes.Equal(c, purgeContent(c)) {
 			p.contents = append(p.contents, bytes.Clone(c))
 		}
 		return nil
@@ -240,18 +231,17 @@ func (p *purger) chooseParts(ctx context.Context, texts []string) error {
 		return nil
 	}
 	p.match = newMatcher(texts)
-	p.words = map[string]bool{}
 	for _, t := range texts[len(p.forms):] {
-		for _, w := range secretLike(t) {
-			p.words[w] = true
-		}
+		p.words = append(p.words, secretLike(t)...)
 	}
+	slices.Sort(p.words)
+	p.words = slices.Compact(p.words)
 	p.parts = map[string]bool{}
 	err := p.each(ctx, func(r *record) error {
 		if r.id != "" && p.isCopy(r) {
 			p.marked[r.id] = true // what was made of it goes too
 		}
-		if !r.torn && !derived(r.data, r.kindOf()) {
+		if !r.torn && !derived(r.data, r.typ) {
 			return nil
 		}
 		if r.torn {
@@ -259,7 +249,9 @@ func (p *purger) chooseParts(ctx context.Context, texts []string) error {
 			p.offer(s)
 			return nil
 		}
-		eachString(r.data, func(_ []string, s string, _ bool) (string, bool) { p.offer(s); return "", false })
+		for s := range values(r.data) {
+			p.offer(s)
+		}
 		return nil
 	})
 	if err != nil {
@@ -273,7 +265,7 @@ func (p *purger) isCopy(r *record) bool {
 	if r.torn || len(p.contents) == 0 {
 		return false
 	}
-	content := contentOf(r.data, r.kindOf())
+	content := contentOf(r.data, r.typ)
 	return content != nil && slices.ContainsFunc(p.contents, func(c []byte) bool { return bytes.Equal(c, content) })
 }
 
@@ -286,26 +278,19 @@ func (p *purger) offer(s string) {
 
 // withdraw takes back the parts that an entry has that stays.
 func (p *purger) withdraw(r *record) error {
-	if r.torn || len(p.parts) == 0 || p.goes(r) || derived(r.data, r.kindOf()) {
+	if r.torn || len(p.parts) == 0 || p.goes(r) || derived(r.data, r.typ) {
 		return nil
 	}
-	eachString(r.data, func(_ []string, s string, _ bool) (string, bool) {
-		if len(p.forms) > 0 {
-			s = redact(s, findAll(s, p.forms))
-		}
-		for part := range p.parts {
-			if len(part) <= len(s) && strings.Contains(s, part) {
-				delete(p.parts, part)
-			}
-		}
-		return "", false
-	})
+	for s := range values(r.data) {
+		s = redact(s, findAll(s, p.forms))
+		maps.DeleteFunc(p.parts, func(part string, _ bool) bool { return strings.Contains(s, part) })
+	}
 	return nil
 }
 
 // goes reports whether the content of a record goes whole.
 func (p *purger) goes(r *record) bool {
-	return !r.torn && (p.marked[r.id] || p.marked[madeOf(r.data, r.kindOf())] || p.isCopy(r))
+	return !r.torn && (p.marked[r.id] || p.marked[madeOf(r.data, r.typ)] || p.isCopy(r))
 }
 
 // each calls fn for every record of every file.
@@ -408,10 +393,10 @@ func (p *purger) rewrite(r *record) (data []byte, what string) {
 	}
 	data = r.data
 	if p.goes(r) {
-		purged, ok := purgeRecord(data, r.kindOf())
+		purged, ok := purgeRecord(data, r.typ)
 		if ok && !bytes.Equal(purged, r.data) {
 			what = "its content"
-			switch id := madeOf(r.data, r.kindOf()); {
+			switch id := madeOf(r.data, r.typ); {
 			case id != "" && p.marked[id]:
 				what = "the content that was made of " + id
 			case r.id != p.opt.ID:
@@ -427,21 +412,9 @@ func (p *purger) rewrite(r *record) (data []byte, what string) {
 		}
 	}
 	n := 0
-	quotes := p.match != nil && derived(data, r.kindOf())
+	quotes := derived(data, r.typ)
 	data = eachString(data, func(path []string, s string, isName bool) (string, bool) {
-		var found []span
-		if len(p.forms) > 0 {
-			found = findAll(s, p.forms)
-		}
-		if quotes && !isName {
-			for _, sp := range p.match.shared(s) {
-				overlaps := slices.ContainsFunc(found, func(o span) bool { return sp.from < o.to && o.from < sp.to })
-				if p.parts[s[sp.from:sp.to]] && !overlaps {
-					found = append(found, sp)
-				}
-			}
-			slices.SortFunc(found, func(a, b span) int { return a.from - b.from })
-		}
+		found := p.find(s, quotes && !isName)
 		if len(found) == 0 || isName && !freeName(path) || isStructural(path) {
 			return "", false
 		}
@@ -454,7 +427,7 @@ func (p *purger) rewrite(r *record) (data []byte, what string) {
 			what = "1 place in it"
 		}
 		if r.typ != "" {
-			what += ", a " + r.typ
+			what += ", a " + string(r.typ)
 		}
 	}
 	return data, what
@@ -462,18 +435,28 @@ func (p *purger) rewrite(r *record) (data []byte, what string) {
 
 func (p *purger) rewriteTorn(r *record) (data []byte, what string) {
 	s, at := loose(r.data)
-	found := findAll(s, p.forms)
-	if p.match != nil {
-		for _, sp := range p.match.shared(s) {
-			if p.parts[s[sp.from:sp.to]] {
-				found = append(found, sp)
-			}
-		}
-	}
+	found := p.find(s, true)
 	if len(found) == 0 {
 		return r.data, ""
 	}
 	return blot(r.data, at, found), "parts of bytes that are no record"
+}
+
+// find returns what is to go from a text: the spellings of PurgeOptions.Text and, from
+// one that may quote purged content, the parts of that.
+func (p *purger) find(s string, quotes bool) []span {
+	found := findAll(s, p.forms)
+	if !quotes || p.match == nil {
+		return found
+	}
+	for _, sp := range p.match.shared(s) {
+		overlaps := slices.ContainsFunc(found, func(o span) bool { return sp.from < o.to && o.from < sp.to })
+		if p.parts[s[sp.from:sp.to]] && !overlaps {
+			found = append(found, sp)
+		}
+	}
+	slices.SortFunc(found, func(a, b span) int { return a.from - b.from })
+	return found
 }
 
 // lookForLeft reports what may still hold some of it.
@@ -487,23 +470,17 @@ func (p *purger) lookForLeft(ctx context.Context) error {
 		if p.opt.DryRun {
 			data, _ = p.rewrite(r)
 		}
-		if s, _ := loose(data); len(p.forms) > 0 && (len(findAll(s, p.forms)) > 0 || len(findAll(string(data), p.forms)) > 0) {
+		if s, _ := loose(data); len(findAll(s, p.forms)) > 0 || len(findAll(string(data), p.forms)) > 0 {
 			left("the text stands in an id, a type or a number, which can't be overwritten", true)
 		}
 		if gone || r.torn {
 			return nil
 		}
-		like := false
-		eachString(data, func(_ []string, s string, _ bool) (string, bool) {
-			for w := range p.words {
-				if !like && len(w) <= len(s) && strings.Contains(s, w) {
-					like = true
-				}
+		for s := range values(data) {
+			if slices.ContainsFunc(p.words, func(w string) bool { return strings.Contains(s, w) }) {
+				left("it has a long word of the purged content that looks like a key", false)
+				break
 			}
-			return "", false
-		})
-		if like {
-			left("it has a long word of the purged content that looks like a key", false)
 		}
 		return nil
 	})
@@ -515,14 +492,7 @@ func (p *purger) lookForLeft(ctx context.Context) error {
 func (p *purger) replace(name string, write func(io.Writer) error) error {
 	f := p.f
 	temp := f.real + ".new"
-	if err := vfs.RemoveOwn(f.fs, temp); err != nil {
-		return err
-	}
-	info, err := f.fs.Stat(name)
-	if err != nil {
-		return err
-	}
-	if err := vfs.WriteNew(f.fs, temp, info.Mode().Perm(), write); err != nil {
+	if err := f.writeTemp(temp, name, write); err != nil {
 		return err
 	}
 	old, err := f.exchange(name, temp)
@@ -546,14 +516,11 @@ func (p *purger) replace(name string, write func(io.Writer) error) error {
 // hold it.
 func (f *File) exchange(name, temp string) (old vfs.File, err error) {
 	// What another program added meanwhile must not be lost.
-	f.mu.Lock()
 	size, err := f.look()
-	grown := size != f.size
-	f.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
-	if grown {
+	if size != f.size {
 		return nil, &session.Error{Op: "purge", Subject: f.path, Err: session.ErrConflict, Hint: "try again when nothing writes to it"}
 	}
 	if runtime.GOOS != "windows" && (name == f.real || !f.sameFile(name)) {
@@ -562,10 +529,8 @@ func (f *File) exchange(name, temp string) (old vfs.File, err error) {
 		}
 	}
 	if name == f.real {
-		f.mu.Lock()
 		_ = f.f.Close() // an open file can't be replaced on Windows
 		f.f = nil
-		f.mu.Unlock()
 	}
 	if err := f.fs.Rename(temp, name); err != nil {
 		if old != nil {

@@ -3,14 +3,17 @@ package jsonl
 import (
 	"bytes"
 	"index/suffixarray"
+	"iter"
 	"net/url"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 )
@@ -61,6 +64,17 @@ func eachString(raw []byte, fn func(path []string, s string, isName bool) (strin
 		return raw
 	}
 	return append(out, raw[from:]...)
+}
+
+// values yields every string in raw, names too.
+func values(raw []byte) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		more := true
+		eachString(raw, func(_ []string, s string, _ bool) (string, bool) {
+			more = more && yield(s)
+			return "", false
+		})
+	}
 }
 
 // structural are the members that hold the session together, by where they stand:
@@ -395,37 +409,21 @@ func newMatcher(texts []string) *matcher {
 	return &matcher{suffixarray.New([]byte(strings.Join(texts, "\x00")))}
 }
 
-func (m *matcher) has(s string) bool { return len(m.array.Lookup([]byte(s), 1)) > 0 }
-
 // longest returns how many bytes of s, from its beginning, stand in the texts.
-func (m *matcher) longest(s string) int {
-	lo, hi := 0, min(shortMatch, len(s)) // lo bytes stand there, hi may
-	for m.has(s[:hi]) {
-		if lo = hi; lo == len(s) {
-			return lo
-		}
-		hi = min(2*hi, len(s))
+func (m *matcher) longest(s []byte) int {
+	has := func(n int) bool { return n <= len(s) && len(m.array.Lookup(s[:n], 1)) > 0 }
+	if !has(shortMatch) {
+		return 0
 	}
-	for hi-lo > 1 {
-		mid := (lo + hi) / 2
-		if m.has(s[:mid]) {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
-	return lo
+	return sort.Search(len(s), func(n int) bool { return !has(n + 1) })
 }
 
 // shared returns the parts of s that stand in the texts too.
 func (m *matcher) shared(s string) (found []span) {
 	heading := strings.HasPrefix(s, "#")
+	data := []byte(s)
 	for i := 0; i < len(s); {
-		n := 0
-		if i+shortMatch <= len(s) && m.has(s[i:i+shortMatch]) {
-			n = m.longest(s[i:])
-		}
-		n = wholeRunes(s, i, n)
+		n := wholeRunes(s, i, m.longest(data[i:]))
 		if n < longMatch {
 			n = wholeWords(s, i, n)
 			if heading {
@@ -527,7 +525,7 @@ func loose(data []byte) (text string, at []int) {
 			add(i, map[byte]string{'n': "\n", 't': "\t", 'r': "\r", 'b': "\b", 'f': "\f"}[c])
 			i += 2
 		case 'u':
-			n := unicodeEscape(data[i:])
+			n := len(unicodeEscape().Find(data[i:]))
 			if n == 0 {
 				add(i, `\`)
 				i++
@@ -544,25 +542,8 @@ func loose(data []byte) (text string, at []int) {
 	return b.String(), append(at, len(data))
 }
 
-// unicodeEscape returns the length of the escape, or pair of them, that data begins
-// with; 0 when there is none.
-func unicodeEscape(data []byte) int {
-	hex := func(d []byte) (uint64, bool) {
-		if len(d) < 6 || d[0] != '\\' || d[1] != 'u' {
-			return 0, false
-		}
-		n, err := strconv.ParseUint(string(d[2:6]), 16, 16)
-		return n, err == nil
-	}
-	first, ok := hex(data)
-	if !ok {
-		return 0
-	}
-	if second, ok := hex(data[6:]); ok && first>>10 == 0xd8>>2 && second>>10 == 0xdc>>2 {
-		return 12
-	}
-	return 6
-}
+// unicodeEscape matches an escape, or a pair of them that stands for one character.
+var unicodeEscape = text.Pattern(`^\\u(?:[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|[0-9a-fA-F]{4})`)
 
 // blot overwrites parts of data, given by spans of its loose decoding.
 func blot(data []byte, at []int, spans []span) []byte {

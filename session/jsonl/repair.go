@@ -2,7 +2,6 @@ package jsonl
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -14,7 +13,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/clew-dev/clew/internal/vfs"
 	"github.com/clew-dev/clew/session"
 )
 
@@ -45,75 +43,50 @@ type Fix struct {
 // nothing in the file looks like the records of a session, and with
 // session.ErrReadOnly when the format is newer than this package.
 func Repair(ctx context.Context, path, out string) (*Repaired, error) {
-	f, err := Open(ctx, path, Options{ReadOnly: true})
-	if err == nil {
-		defer f.Close()
-		return repair(ctx, f, nil, out)
-	}
-	if !errors.Is(err, session.ErrNotSession) {
-		return nil, err
-	}
-	file, oerr := vfs.OS{}.OpenFile(path, 0, 0)
-	if oerr != nil {
-		return nil, openError(path, oerr)
-	}
-	defer file.Close()
-	info, oerr := file.Stat()
-	if oerr != nil || !info.Mode().IsRegular() {
-		return nil, err
-	}
-	return repairWithout(ctx, path, file, info.Size(), out, err)
+	f := newFile(path, Options{ReadOnly: true})
+	defer f.release()
+	return f.repair(ctx, out, f.openPath(ctx))
 }
 
 // RepairFrom is Repair for a stream; name is for errors.
 func RepairFrom(ctx context.Context, name string, r io.Reader, out string) (*Repaired, error) {
-	data, err := io.ReadAll(r)
-	if err != nil {
-		return nil, openError(name, err)
-	}
-	f, err := Read(ctx, name, bytes.NewReader(data))
-	switch {
-	case err == nil:
-		return repair(ctx, f, nil, out)
-	case errors.Is(err, session.ErrNotSession):
-		return repairWithout(ctx, name, bytes.NewReader(data), int64(len(data)), out, err)
-	}
-	return nil, err
+	f := newStream(name)
+	return f.repair(ctx, out, f.readAll(ctx, r))
 }
 
-// repairWithout repairs a file without a header that can be read; cause is what
-// opening it said.
-func repairWithout(ctx context.Context, name string, r io.ReaderAt, size int64, out string, cause error) (*Repaired, error) {
-	h, err := remakeHeader(ctx, r, size)
+// repair writes the sound copy of a file; cause is what opening it said.
+func (f *File) repair(ctx context.Context, out string, cause error) (*Repaired, error) {
+	rp := &repairer{f: f, ids: map[string]bool{}, place: map[*rec]int{}}
+	err := cause
+	if errors.Is(cause, session.ErrNotSession) && f.src != nil {
+		rp.made, err = remakeHeader(ctx, f.src, f.size)
+		if err == nil && rp.made == nil {
+			err = cause
+		}
+		if err == nil {
+			err = f.readBehind(ctx, f.src, foundHeader{header: rp.made.header, end: rp.made.skip}, f.size)
+		}
+	}
 	switch {
 	case err != nil:
-		return nil, openError(name, err)
-	case h == nil:
-		return nil, cause
-	}
-	f := &File{path: name, real: name, opt: Options{ReadOnly: true}, fs: vfs.OS{}}
-	if err := f.read(ctx, h, h.size()); err != nil {
-		return nil, openError(name, err)
-	}
-	return repair(ctx, f, h, out)
-}
-
-// repair writes the sound copy of an open file.
-func repair(ctx context.Context, f *File, made *madeHeader, out string) (*Repaired, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.version > session.Version {
+		return nil, openError(f.path, err)
+	case f.version > session.Version:
 		return nil, f.futureError("repair")
 	}
-	rp := &repairer{f: f, x: f.x, made: made, ids: map[string]bool{}, place: map[*rec]int{}}
+	rp.x = f.x
 	if err := rp.look(ctx); err != nil {
 		return nil, f.wrap("read", err)
 	}
 	if err := writeOut(f.fs, out, func(w *bufio.Writer) error { return rp.write(ctx, w) }); err != nil {
 		return nil, err
 	}
-	if err := rp.numberLines(ctx); err != nil {
+	crlf, err := numberLines(ctx, f.src, f.size, rp.fixes, func(fix *Fix) (int64, *int) { return fix.Offset, &fix.Line })
+	if err != nil {
 		return nil, f.wrap("read", err)
+	}
+	if crlf.n > 0 {
+		rp.fixes = append(rp.fixes, Fix{"crlf", crlf.line, crlf.off, int64(crlf.n), "", fmt.Sprintf("ended lines with LF instead of CR and LF: %d", crlf.n)})
+		slices.SortStableFunc(rp.fixes, func(a, b Fix) int { return cmp.Compare(a.Offset, b.Offset) })
 	}
 	h, err := session.ParseHeader(f.header.JSON())
 	return &Repaired{Header: h, Entries: rp.written, Fixes: rp.fixes, More: rp.more}, err
@@ -152,7 +125,7 @@ type fixed struct {
 
 // fix notes what was done; off is an offset in the index.
 func (rp *repairer) fix(code string, off, left int64, id, format string, args ...any) {
-	rp.fixAt(code, rp.original(off), left, id, format, args...)
+	rp.fixAt(code, rp.f.original(off), left, id, format, args...)
 }
 
 func (rp *repairer) fixAt(code string, off, left int64, id, format string, args ...any) {
@@ -161,17 +134,6 @@ func (rp *repairer) fixAt(code string, off, left int64, id, format string, args 
 		return
 	}
 	rp.fixes = append(rp.fixes, Fix{Code: code, Offset: off, Left: left, EntryID: id, Done: fmt.Sprintf(format, args...)})
-}
-
-// original returns the offset in the file for one in the index.
-func (rp *repairer) original(off int64) int64 { return rp.before(rp.f.original(off)) }
-
-// before takes the header that was made out of an offset.
-func (rp *repairer) before(off int64) int64 {
-	if rp.made != nil {
-		return rp.made.original(off)
-	}
-	return off
 }
 
 // look finds out what is to be done.
@@ -186,9 +148,7 @@ func (rp *repairer) look(ctx context.Context) error {
 	if err := rp.identify(); err != nil {
 		return err
 	}
-	if err := rp.attach(ctx); err != nil {
-		return err
-	}
+	rp.attach()
 	rp.cutCycles()
 	if err := rp.keptEntries(); err != nil {
 		return err
@@ -210,14 +170,13 @@ func (rp *repairer) headerFixes() {
 		}
 	}
 	for _, p := range rp.f.problems {
-		off := rp.before(p.Offset)
 		switch p.Code {
 		case "bom":
-			rp.fixAt(p.Code, off, int64(len(bom)), "", "left out the byte order mark")
+			rp.fixAt(p.Code, p.Offset, int64(len(bom)), "", "left out the byte order mark")
 		case "before-header":
-			rp.fixAt(p.Code, off, 0, "", "left out %s", p.What)
+			rp.fixAt(p.Code, p.Offset, 0, "", "left out %s", p.What)
 		case "joined-records": // of an old version: the index has them on lines of their own
-			rp.fixAt(p.Code, off, 0, "", "put the records that stood on one line on lines of their own")
+			rp.fixAt(p.Code, p.Offset, 0, "", "put the records that stood on one line on lines of their own")
 		}
 	}
 	if v := rp.f.version; v < session.Version {
@@ -237,7 +196,7 @@ func (rp *repairer) endFixes() error {
 		if err := readFull(rp.f.src, head, p.Offset); err != nil {
 			return err
 		}
-		rp.fixAt(p.Code, rp.before(p.Offset), size-p.Offset, "", "left out %s: %s", what, excerpt(head))
+		rp.fixAt(p.Code, p.Offset, size-p.Offset, "", "left out %s: %s", what, excerpt(head))
 		if p.Code == "part-pass" {
 			size = p.Offset
 		}
@@ -249,35 +208,6 @@ func (rp *repairer) endFixes() error {
 		rp.fixAt("blank-lines", 0, 0, "", "left out blank lines: %d", rp.blank)
 	}
 	return nil
-}
-
-// source returns the original and its size.
-func (rp *repairer) source() (io.ReaderAt, int64) {
-	switch {
-	case rp.made != nil:
-		return rp.made.r, rp.made.end
-	case rp.f.f != nil:
-		return rp.f.f, rp.f.size
-	}
-	return rp.f.src, rp.f.size
-}
-
-// numberLines says on which lines the fixes are, and orders them.
-func (rp *repairer) numberLines(ctx context.Context) error {
-	offsets := make([]int64, len(rp.fixes))
-	for i, f := range rp.fixes {
-		offsets[i] = f.Offset
-	}
-	src, size := rp.source()
-	lines, crlf, err := survey(ctx, src, size, offsets)
-	for i, n := range lines {
-		rp.fixes[i].Line = n
-	}
-	if crlf.n > 0 {
-		rp.fixes = append(rp.fixes, Fix{"crlf", crlf.line, crlf.off, int64(crlf.n), "", fmt.Sprintf("ended lines with LF instead of CR and LF: %d", crlf.n)})
-	}
-	slices.SortStableFunc(rp.fixes, func(a, b Fix) int { return cmp.Compare(a.Offset, b.Offset) })
-	return err
 }
 
 // excerptBytes is how much is shown of what is left out.

@@ -16,38 +16,15 @@ import (
 	"github.com/clew-dev/clew/session"
 )
 
-// madeHeader is a file with a header that was made for it, in the place of what
-// its header was.
+// madeHeader is a header that was made for a file, in the place of what its header
+// was.
 type madeHeader struct {
-	r       io.ReaderAt // the file
-	end     int64       // its size
-	head    []byte      // the header, with its line break
-	skip    int64       // where in the file the records begin
-	what    string      // where the header comes from
-	at      int64       // where what was the header is
-	dropped int64       // bytes of it
-	old     []byte      // its beginning
-}
-
-func (m *madeHeader) size() int64 { return int64(len(m.head)) + m.end - m.skip }
-
-func (m *madeHeader) original(off int64) int64 {
-	if off < int64(len(m.head)) {
-		return 0
-	}
-	return off - int64(len(m.head)) + m.skip
-}
-
-// ReadAt implements io.ReaderAt for the header followed by the records.
-func (m *madeHeader) ReadAt(p []byte, off int64) (n int, err error) {
-	if off < int64(len(m.head)) {
-		n = copy(p, m.head[off:])
-	}
-	if n == len(p) {
-		return n, nil
-	}
-	more, err := m.r.ReadAt(p[n:], off+int64(n)-int64(len(m.head))+m.skip)
-	return n + more, err
+	header  session.Header
+	skip    int64  // where in the file the records begin
+	what    string // where the header comes from
+	at      int64  // where what was the header is
+	dropped int64  // bytes of it
+	old     []byte // its beginning
 }
 
 // How many pieces of a file are looked at for a record, and how many for a header
@@ -60,8 +37,8 @@ const (
 // remakeHeader makes a header for a file that has none which can be read. It
 // returns nil when nothing in the file looks like a record of a session.
 func remakeHeader(ctx context.Context, r io.ReaderAt, size int64) (*madeHeader, error) {
-	m := &madeHeader{r: r, end: size}
-	var found session.Header
+	m := &madeHeader{}
+	found := &m.header
 	var first []byte // the first record
 	withIDs, looked := false, 0
 	err := scan(ctx, r, 0, size, func(l *scanned) error {
@@ -75,7 +52,7 @@ func remakeHeader(ctx context.Context, r io.ReaderAt, size int64) (*madeHeader, 
 			}
 			if h, err := session.ParseHeader(bytes.Clone(p.data)); err == nil && p.kind == pieceRecord {
 				if found.ID == "" {
-					found = h
+					*found = h
 					m.what = "the one that stands later in the file"
 				}
 				continue
@@ -88,7 +65,7 @@ func remakeHeader(ctx context.Context, r io.ReaderAt, size int64) (*madeHeader, 
 				continue
 			}
 			if first == nil && found.ID == "" && likeHeader(p) {
-				found = salvageHeader(p.data)
+				*found = salvageHeader(p.data)
 				m.at, m.dropped = l.off+int64(p.off), int64(len(p.data))
 				m.old = bytes.Clone(p.data[:min(len(p.data), excerptBytes+1)])
 				m.skip = m.at + m.dropped
@@ -103,16 +80,16 @@ func remakeHeader(ctx context.Context, r io.ReaderAt, size int64) (*madeHeader, 
 	if first == nil {
 		return nil, nil
 	}
-	m.complete(&found, first, withIDs)
-	m.head = append(headerLine(found), '\n')
+	m.complete(first, withIDs)
 	return m, nil
 }
 
 // complete fills in what the old header does not say.
-func (m *madeHeader) complete(h *session.Header, first []byte, withIDs bool) {
+func (m *madeHeader) complete(first []byte, withIDs bool) {
 	if m.what == "" {
 		m.what = "there was none"
 	}
+	h := &m.header
 	if h.ID == "" {
 		sum := sha256.Sum256(first)
 		h.ID = hex.EncodeToString(sum[:16])
@@ -123,23 +100,12 @@ func (m *madeHeader) complete(h *session.Header, first []byte, withIDs bool) {
 			h.Version = session.Version
 		}
 	}
-	if h.Timestamp.IsZero() {
-		if e, err := session.ParseEntry(first); err == nil {
-			h.Timestamp = e.Time()
-		}
+	if e, err := session.ParseEntry(first); err == nil && h.Timestamp.IsZero() {
+		h.Timestamp = e.Time()
 	}
 	if h.Timestamp.IsZero() {
 		h.Timestamp = time.Unix(0, 0)
 	}
-}
-
-// headerLine writes a header of any version.
-func headerLine(h session.Header) []byte {
-	if h.Raw() != nil {
-		return h.Raw()
-	}
-	built := session.Header{ID: h.ID, Timestamp: h.Timestamp, Cwd: h.Cwd, ParentSession: h.ParentSession}
-	return jsonx.Set(built.JSON(), "version", []byte(strconv.Itoa(h.Version)))
 }
 
 // isEntry reports whether a piece is a record of a session.
@@ -148,9 +114,9 @@ func isEntry(p *piece) bool {
 		return false
 	}
 	switch {
-	case !session.Type(p.typ).Known():
+	case !p.typ.Known():
 		return false
-	case p.typ == string(session.TypeMessage):
+	case p.typ == session.TypeMessage:
 		role, _ := jsonx.String(jsonx.Get(jsonx.Get(p.data, "message"), "role"))
 		return role != ""
 	}

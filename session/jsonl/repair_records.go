@@ -22,7 +22,7 @@ func (rp *repairer) collect(ctx context.Context) error {
 	}
 	return scan(ctx, rp.x.r, rp.x.start, rp.f.end, func(l *scanned) error {
 		n := 0 // records on the line
-		if inLine && l.n == 1 {
+		if inLine && l.n == 1 && rp.made == nil {
 			n = 1
 		} else if l.ended && len(l.pieces) == 0 {
 			rp.blank++
@@ -113,37 +113,36 @@ func (rp *repairer) sameRecord(a, b *rec) (bool, error) {
 }
 
 // attach finds the parent of every record, as reading does.
-func (rp *repairer) attach(ctx context.Context) error {
+func (rp *repairer) attach() {
 	for i := range rp.recs {
 		n := &rp.recs[i]
 		if n.drop {
 			continue
 		}
-		parent, known, err := rp.parentOf(ctx, i)
-		if err != nil {
-			return err
+		var id string
+		if n.r != nil {
+			id = n.r.ParentID
+		} else {
+			id, _ = jsonx.String(jsonx.Get(n.raw, "parentId"))
 		}
-		n.keep = known
+		parent := rp.x.byID[id]
+		n.keep = parent != nil || n.r != nil && id == ""
+		if !n.keep && n.r != nil {
+			parent = rp.x.mend(n.r)
+		}
 		if parent != nil {
 			n.parent = rp.place[parent]
 		}
-		if known {
-			continue
-		}
-		lost := ""
-		if n.r != nil {
-			lost = n.r.ParentID
-		}
 		switch {
-		case n.r == nil && n.parent < 0 && i > 0:
+		case n.keep:
+		case n.r == nil && i > 0:
 			n.parent = rp.alive(i - 1)
 		case n.parent >= 0:
-			rp.fix("missing-parent", n.off, 0, n.id, "hung it under %s; its parent %s is nowhere in the file", rp.recs[n.parent].id, lost)
+			rp.fix("missing-parent", n.off, 0, n.id, "hung it under %s; its parent %s is nowhere in the file", rp.recs[n.parent].id, id)
 		default:
-			rp.fix("missing-parent", n.off, 0, n.id, "made it a root; its parent %s is nowhere in the file", lost)
+			rp.fix("missing-parent", n.off, 0, n.id, "made it a root; its parent %s is nowhere in the file", id)
 		}
 	}
-	return nil
 }
 
 // alive returns the last record at or before i that is in the copy, or -1.
@@ -154,31 +153,15 @@ func (rp *repairer) alive(i int) int {
 	return i
 }
 
-// parentOf returns the record that the i-th hangs under; known says that it is
-// the one that the record names.
-func (rp *repairer) parentOf(ctx context.Context, i int) (parent *rec, known bool, err error) {
-	n := &rp.recs[i]
-	switch {
-	case n.r == nil:
-		id, _ := jsonx.String(jsonx.Get(n.raw, "parentId"))
-		p := rp.x.byID[id]
-		return p, p != nil, nil
-	case n.r.ParentID == "":
-		return nil, true, nil
-	case rp.x.byID[n.r.ParentID] != nil:
-		return rp.x.byID[n.r.ParentID], true, nil
-	case rp.x.byID[n.r.ID] == n.r:
-		parent, err = rp.x.parentOf(ctx, n.r)
-		return parent, false, err
-	}
-	return rp.x.mend(n.r), false, nil
-}
-
 // cutCycles makes a root of one record in each cycle: on the path to the leaf the
 // one that reading begins the path at, elsewhere the first in the file.
 func (rp *repairer) cutCycles() {
 	state := make([]int, len(rp.recs)) // the walk that came by, 0 for none
-	for walk, start := range slices.Concat([]int{rp.leaf()}, rp.order()) {
+	for walk := range len(rp.recs) + 1 {
+		start := walk - 1
+		if walk == 0 {
+			start = rp.leaf()
+		}
 		if start < 0 || state[start] != 0 {
 			continue
 		}
@@ -208,17 +191,6 @@ func (rp *repairer) root(i int) {
 	rp.fix("cycle", n.off, 0, n.id, "made it a root, because it hung under itself")
 }
 
-// order lists the records of the copy.
-func (rp *repairer) order() []int {
-	all := make([]int, 0, len(rp.recs))
-	for i := range rp.recs {
-		if !rp.recs[i].drop {
-			all = append(all, i)
-		}
-	}
-	return all
-}
-
 // leaf returns the newest record that had an id: the leaf, as reading has it.
 func (rp *repairer) leaf() int {
 	for i := len(rp.recs) - 1; i >= 0; i-- {
@@ -232,18 +204,15 @@ func (rp *repairer) leaf() int {
 // keptEntries makes compactions say what reading makes of them: one whose first
 // kept entry is not on its path keeps nothing.
 func (rp *repairer) keptEntries() error {
-	var compactions []int
+	var in, out []int
 	for i := range rp.recs {
-		if n := &rp.recs[i]; n.r != nil && !n.drop && n.r.Type == session.TypeCompaction {
-			compactions = append(compactions, i)
-		}
-	}
-	if len(compactions) == 0 {
-		return nil
-	}
-	in, out := rp.spans()
-	for _, i := range compactions {
 		n := &rp.recs[i]
+		if n.r == nil || n.drop || n.r.Type != session.TypeCompaction {
+			continue
+		}
+		if in == nil {
+			in, out = rp.spans()
+		}
 		e, err := rp.x.load(n.r, false)
 		if err != nil {
 			return err
@@ -302,76 +271,58 @@ func (rp *repairer) spans() (in, out []int) {
 // write writes the copy. It may be called again after a failure.
 func (rp *repairer) write(ctx context.Context, w *bufio.Writer) error {
 	rp.written, rp.fixes, rp.more = 0, rp.fixes[:rp.looked], rp.lookedMore
-	line := func(raw []byte) error {
-		_, err := w.Write(raw)
-		if err == nil {
-			err = w.WriteByte('\n')
-		}
+	if err := writeLine(w, rp.f.header.JSON()); err != nil {
 		return err
 	}
-	if err := line(rp.f.header.JSON()); err != nil {
-		return err
+	inPass, last := 0, -1
+	put := func(i int) error {
+		raw := rp.recs[i].raw
+		if r := rp.recs[i].r; r != nil {
+			e, err := rp.x.load(r, false)
+			if err != nil {
+				return err
+			}
+			inPass = max(inPass-1, 0)
+			if lines, ok := e.Group(); ok {
+				inPass = lines
+			}
+			raw = e.Raw()
+		}
+		last = i
+		rp.written++
+		return writeLine(w, rp.rewrite(i, raw))
 	}
 	// Records that had no id were no part of a pass; they wait until it ends.
 	var waiting []int
-	inPass := 0
-	last := -1
-	put := func(i int, raw []byte) error {
-		last = i
-		rp.written++
-		return line(raw)
-	}
-	release := func() error {
-		for _, i := range waiting {
-			if err := put(i, rp.rewrite(i, rp.recs[i].raw)); err != nil {
+	for i := range rp.recs {
+		if i%256 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		switch n := &rp.recs[i]; {
+		case n.drop:
+		case n.r == nil:
+			waiting = append(waiting, i)
+		default:
+			if err := put(i); err != nil {
+				return err
+			}
+		}
+		if inPass > 0 && i < len(rp.recs)-1 {
+			continue
+		}
+		for _, k := range waiting {
+			if err := put(k); err != nil {
 				return err
 			}
 		}
 		waiting = waiting[:0]
-		return nil
 	}
-	for i := range rp.recs {
-		n := &rp.recs[i]
-		if i%256 == 0 {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-		}
-		switch {
-		case n.drop:
-			continue
-		case n.r == nil:
-			waiting = append(waiting, i)
-		default:
-			e, err := rp.x.load(n.r, false)
-			if err != nil {
-				return err
-			}
-			if inPass > 0 {
-				inPass--
-			}
-			if lines, ok := e.Group(); ok {
-				inPass = lines
-			}
-			if err := put(i, rp.rewrite(i, e.Raw())); err != nil {
-				return err
-			}
-		}
-		if inPass == 0 {
-			if err := release(); err != nil {
-				return err
-			}
-		}
-	}
-	if err := release(); err != nil {
-		return err
-	}
-	return rp.writeLeaf(last, line)
+	return rp.writeLeaf(w, last)
 }
 
 // writeLeaf makes the last record of the copy stand where the last one of the
 // original did.
-func (rp *repairer) writeLeaf(last int, line func([]byte) error) error {
+func (rp *repairer) writeLeaf(w *bufio.Writer, last int) error {
 	leaf := rp.leaf()
 	if leaf < 0 || last == leaf {
 		return nil
@@ -388,7 +339,7 @@ func (rp *repairer) writeLeaf(last int, line func([]byte) error) error {
 	o.Raw("data", data.Bytes())
 	rp.written++
 	rp.fix("no-id", rp.recs[last].off, 0, rp.recs[leaf].id, "added a record that makes this entry the leaf, as it was read")
-	return line(o.Bytes())
+	return writeLine(w, o.Bytes())
 }
 
 // rewrite returns the record as it stands in the copy. What is sound in it is not

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"math"
 	"slices"
 
 	"github.com/clew-dev/clew/session"
@@ -40,18 +41,7 @@ func (f *File) Verify(ctx context.Context) ([]session.Problem, error) {
 		if f.open && !slices.ContainsFunc(problems, func(p session.Problem) bool { return p.Code == "torn-tail" || p.Code == "part-pass" }) {
 			problems = append(problems, session.NewProblem("no-final-newline", max(f.original(f.end)-1, 0), "", "the last record has no line break"))
 		}
-		src := f.src
-		if f.f != nil {
-			src = f.f
-		}
-		offsets := make([]int64, len(problems))
-		for i, p := range problems {
-			offsets[i] = p.Offset
-		}
-		lines, crlf, err := survey(ctx, src, f.size, offsets)
-		for i, n := range lines {
-			problems[i].Line = n
-		}
+		crlf, err := numberLines(ctx, f.src, f.size, problems, func(p *session.Problem) (int64, *int) { return p.Offset, &p.Line })
 		if crlf.n > 0 {
 			p := session.NewProblem("crlf", crlf.off, "", "lines that end with CR and LF; there are %d, this is the first", crlf.n)
 			p.Line = crlf.line
@@ -70,20 +60,27 @@ type crlfs struct {
 	line int
 }
 
-// survey walks over the lines of a file. It returns on which lines, from 1, offsets
-// are, and which lines end with CR and LF.
-func survey(ctx context.Context, r io.ReaderAt, size int64, offsets []int64) (lines []int, crlf crlfs, err error) {
-	order := make([]int, len(offsets))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(offsets[a], offsets[b]) })
-	lines = make([]int, len(offsets))
-	n := 1
-	err = forward(r, 0, size, func(line []byte, off int64, ended bool) error {
-		for len(order) > 0 && offsets[order[0]] <= off+int64(len(line)) {
-			lines[order[0]], order = n, order[1:]
+// numberLines walks over the lines of a file. It sorts items by their offsets, which at
+// gives, sets the lines that they are on, from 1, and returns which lines end with CR
+// and LF.
+func numberLines[T any](ctx context.Context, r io.ReaderAt, size int64, items []T, at func(*T) (off int64, line *int)) (crlf crlfs, err error) {
+	slices.SortStableFunc(items, func(a, b T) int {
+		x, _ := at(&a)
+		y, _ := at(&b)
+		return cmp.Compare(x, y)
+	})
+	n, next := 1, 0
+	number := func(end int64) {
+		for ; next < len(items); next++ {
+			off, line := at(&items[next])
+			if off > end {
+				return
+			}
+			*line = n
 		}
+	}
+	err = forward(r, 0, size, func(line []byte, off int64, ended bool) error {
+		number(off + int64(len(line)))
 		if ended && bytes.HasSuffix(line, []byte("\r")) {
 			if crlf.n++; crlf.n == 1 {
 				crlf.off, crlf.line = off, n
@@ -94,8 +91,6 @@ func survey(ctx context.Context, r io.ReaderAt, size int64, offsets []int64) (li
 		}
 		return ctx.Err()
 	})
-	for _, i := range order {
-		lines[i] = n
-	}
-	return lines, crlf, err
+	number(math.MaxInt64)
+	return crlf, err
 }

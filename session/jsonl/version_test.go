@@ -6,8 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clew-dev/clew/internal/vfs"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/session/jsonl"
 )
 
 const (
@@ -220,5 +222,32 @@ func TestFutureVersion(t *testing.T) {
 	f.Close()
 	if read(t, p) != data {
 		t.Error("the file was changed")
+	}
+}
+
+// TestVerifyAfterFailedMigration shows that a file which could not be turned into
+// version 3 can still be verified.
+func TestVerifyAfterFailedMigration(t *testing.T) {
+	p := write(t, lines(head1, `{"type":"message",`+stamp+`,"message":{"role":"user","content":"hello"}}`))
+	fault := &vfs.Fault{FS: vfs.OS{}, At: func(_ int, op, _ string) (int, error) {
+		if op == "rename" {
+			return 0, errDisk
+		}
+		return 0, nil
+	}}
+	f, err := jsonl.Open(ctx, p, jsonl.Options{FS: fault})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	log, err := session.NewLog(ctx, f, session.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := log.Append(ctx, user("more")); !errors.Is(err, errDisk) {
+		t.Fatalf("the migration did not fail: %v", err)
+	}
+	if _, err := f.Verify(ctx); err != nil {
+		t.Error(err)
 	}
 }
