@@ -37,10 +37,10 @@ func NewProblem(code string, offset int64, entryID, what string, args ...any) Pr
 func ByOffset(a, b Problem) int { return int(min(max(a.Offset-b.Offset, -1), 1)) }
 
 const (
-	repairs = "clew repair FILE --out FILE makes a sound copy"
+	repairs = "make a repaired copy"
 	nothing = "nothing before it is in the context but its summary"
 	passes  = "it is passed over; pi may open the session with an empty context"
-	undoes  = "clew undo takes it back, where it is the latest pass on the path"
+	undoes  = "undo it, where it is the latest pass on the path"
 	cuts    = "the next append moves it to a file with the ending .cut; nothing else to do"
 	noPlace = "the edit has no effect"
 )

@@ -324,6 +324,16 @@ func advise(err error) error {
 		e.Hint += "; clew ls lists the sessions in the data folder"
 	case e.Hint == "name a session file in it":
 		e.Hint += "; clew ls FOLDER lists them"
+	default:
+		e.Hint = withCommand(e.Hint)
 	}
 	return err
+}
+
+// withCommand names the commands that do what a remedy of the library says.
+func withCommand(remedy string) string {
+	return strings.NewReplacer(
+		"make a repaired copy", "clew repair FILE --out FILE makes a sound copy",
+		"undo it,", "clew undo takes it back,",
+	).Replace(remedy)
 }

@@ -109,7 +109,8 @@ func verifyFile(cmd *cobra.Command, name string) verifiedFile {
 		v.Error = oneLine(advise(err).Error())
 		return v
 	}
-	for _, p := range v.Problems {
+	for i, p := range v.Problems {
+		v.Problems[i].Remedy = withCommand(p.Remedy)
 		switch p.Severity {
 		case session.SevError:
 			v.Errors++

@@ -543,7 +543,7 @@ var hints = []struct {
 	{errNotRegular, "it can only be read; copy it to a file to write"},
 	{vfs.ErrNoSpace, "free some space and try again; the file is as it was"},
 	{ErrReplaced, "open it again; what was appended before is in the old file"},
-	{errHeader, "clew repair FILE --out FILE makes a sound copy"},
-	{errHeaderless, "clew repair FILE --out FILE makes a sound copy"},
+	{errHeader, "make a repaired copy"},
+	{errHeaderless, "make a repaired copy"},
 	{session.ErrNotSession, "name a session of clew or pi; nothing was changed"},
 }
