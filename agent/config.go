@@ -17,7 +17,7 @@
 // request as too large, when an answer breaks off early, on a switch to a smaller
 // model, after a turn, when the user asks, and after a while of idleness. None of
 // these lets the model go on by itself. Where a model writes the summaries, one is
-// made ahead, in the background; it is used only if what it was made of is still
+// prefetched in the background; it is used only if what it was made of is still
 // how the conversation begins.
 //
 // # Safety
@@ -61,7 +61,7 @@ type Config struct {
 	// clew.New, most often. The agent closes it. It is required.
 	Open func(ctx context.Context, engine clew.Config) (*clew.Session, error)
 	// File is the session's file. Default: "", a session in memory, whose queue does
-	// not outlive the program, and for which no summary is made ahead.
+	// not outlive the program, and for which no summary is prefetched.
 	File string
 
 	// Model answers. It is required.
@@ -99,7 +99,7 @@ type Config struct {
 	Retries int
 	// RetryBase is the first wait, doubled each time up to RetryMax. Default: 1 s and 60 s.
 	RetryBase, RetryMax time.Duration
-	// Background is the share of the threshold from which a summary is made ahead, where
+	// Background is the share of the threshold from which a summary is prefetched, where
 	// a model makes it. Default: DefaultBackground; below 0, never.
 	Background float64
 	// Idle is after how long without work a context over that share is compacted.

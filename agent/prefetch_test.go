@@ -13,7 +13,7 @@ import (
 	"github.com/clew-dev/clew/model/modeltest"
 )
 
-// soft has an agent just over its soft threshold, with a summary being made ahead.
+// soft has an agent just over its soft threshold, with a summary being prefetched.
 func soft(t *testing.T, change func(*rig)) (*rig, *slow) {
 	t.Helper()
 	s := newSlow()
