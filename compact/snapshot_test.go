@@ -83,13 +83,14 @@ func (l *life) estimate() (sum int64) {
 func TestPlanHoldsNoSnapshot(t *testing.T) {
 	l := caseLog(t)
 	l.fill(5)
-	snap := l.snapshot()
-	plan, err := compact.Make(context.Background(), snap, compact.Request{Reason: compact.Manual})
-	if err != nil {
-		t.Fatal(err)
-	}
-	held := weakref.Make(snap)
-	snap = nil
+	plan, held := func() (*compact.Plan, weakref.Pointer[compact.Snapshot]) {
+		snap := l.snapshot()
+		plan, err := compact.Make(context.Background(), snap, compact.Request{Reason: compact.Manual})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return plan, weakref.Make(snap)
+	}()
 	for i := 0; i < 10 && held.Value() != nil; i++ {
 		runtime.GC()
 	}
