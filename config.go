@@ -149,7 +149,7 @@ func (c *Config) validate() error {
 			return fmt.Errorf("setting Models[%q]: %w", name, err)
 		}
 	}
-	if _, err := c.meter(session.Model{}, 0, c.Counter); err != nil {
+	if _, err := token.NewMeter(token.Config{Counter: c.Counter, System: c.System, Tools: c.Tools}); err != nil {
 		return err
 	}
 	if c.MaxPasses < 0 {
@@ -180,13 +180,6 @@ func (o Override) on(p compact.Policy) compact.Policy {
 func (c *Config) policy(m session.Model) compact.Policy {
 	p, _ := c.PolicyFor(m)
 	return p
-}
-
-// meter returns the meter for a model.
-func (c *Config) meter(m session.Model, window int64, counter token.Counter) (*token.Meter, error) {
-	return token.NewMeter(token.Config{
-		Provider: m.Provider, Model: m.ID, Counter: counter, System: c.System, Tools: c.Tools, Window: window,
-	})
 }
 
 // sessionOptions are those of the log.
