@@ -153,14 +153,16 @@ func digests(p Prefix) []*measure.Digest {
 	return out
 }
 
-// usage says in how many messages each identifier stands, and in which last.
+// usage says in how many messages each identifier stands, in which last, in how many
+// twelfths of what is dropped, and whether the agent wrote it.
 type usage struct {
-	count, last map[string]int
-	total       int
+	count, last, parts map[string]int
+	agent              map[string]bool
+	total              int
 }
 
 func usageOf(p Prefix) usage {
-	u := usage{map[string]int{}, map[string]int{}, len(p.Dropped)}
+	u := usage{map[string]int{}, map[string]int{}, map[string]int{}, map[string]bool{}, len(p.Dropped)}
 	for i, it := range p.Dropped {
 		m, where := neutral(it.Message)
 		if where != placeIn {
@@ -170,8 +172,12 @@ func usageOf(p Prefix) usage {
 		for id := range measure.Identifiers(raw(&m)) {
 			if !seen[id.Text] {
 				seen[id.Text] = true
+				if last, ok := u.last[id.Text]; !ok || last*12/u.total != i*12/u.total {
+					u.parts[id.Text]++
+				}
 				u.count[id.Text]++
 				u.last[id.Text] = i
+				u.agent[id.Text] = u.agent[id.Text] || m.Kind == measure.Agent
 			}
 		}
 	}

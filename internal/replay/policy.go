@@ -51,6 +51,8 @@ func Policies() []Policy {
 	return append(out,
 		baseline{"mask", "newest messages, results of calls left out", mask},
 		baseline{"truncate", "a longer tail, as it is", truncate},
+		baseline{"lines", "user's words, and whole lines picked by what they cover", lines},
+		baseline{"story", "user's words, the agent's sentences, a line for each call", story},
 		baseline{"extract", "user's messages, file lists, lines ranked by reuse and age", extract},
 		baseline{"files", "file lists and the user's messages", filesAndUser},
 		baseline{"soup", "identifiers alone, the most used first", soup},
@@ -68,9 +70,11 @@ func PolicyNames() []string {
 }
 
 // BaselineNames returns the names of the policies that any other is to be compared
-// with: what a script does, what keeps the user's words alone, what fools recall, and
+// with: what scripts do, what keeps the user's words alone, what fools recall, and
 // nothing.
-func BaselineNames() []string { return []string{"extract", "files", "soup", "tail"} }
+func BaselineNames() []string {
+	return []string{"lines", "story", "extract", "files", "soup", "tail"}
+}
 
 // FindPolicies returns policies by name. The error of an unknown name lists those
 // that exist.

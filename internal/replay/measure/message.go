@@ -55,7 +55,7 @@ func (m *Message) said(fn func(s string)) {
 		fn(m.Text)
 	}
 	for _, c := range m.Calls {
-		c.strings(fn)
+		c.Strings(fn)
 	}
 }
 
@@ -71,7 +71,9 @@ func (m *Message) raw(fn func(s string)) {
 	}
 }
 
-func (c *Call) strings(fn func(s string)) {
+// Strings calls fn with each text and number among the arguments, coordinates left out;
+// with all of the arguments where they are no JSON.
+func (c *Call) Strings(fn func(s string)) {
 	if _, err := jsonx.Scan(c.Arguments, 0); err != nil {
 		if len(c.Arguments) > 0 {
 			fn(string(c.Arguments))

@@ -52,7 +52,7 @@ func shellText(c *Call) string {
 		return s
 	}
 	longest := ""
-	c.strings(func(s string) { // ["bash", "-lc", "..."]
+	c.Strings(func(s string) { // ["bash", "-lc", "..."]
 		if len(s) > len(longest) {
 			longest = s
 		}

@@ -101,7 +101,7 @@ func (r *trailReader) finish(c *Call, result *Message) {
 			r.set(name, Gone, true)
 		}
 	case verbPatch:
-		c.strings(func(s string) { r.patch(s, result) })
+		c.Strings(func(s string) { r.patch(s, result) })
 	default:
 	}
 }
