@@ -26,6 +26,7 @@ type replayFlags struct {
 	policies             []string
 	budget, tail, window string
 	prices, html, dump   string
+	probe, reader        string
 }
 
 func newReplay() *cobra.Command {
@@ -44,24 +45,44 @@ reads all files ending in .jsonl, .json and .traj. None of them is changed.
 docs/replay.md defines the figures and says how far to trust them.`,
 		Example: `  clew replay ~/.claude/projects/-home-me-app
   clew replay --policy clew,mask,extract --budget 2k session.jsonl
-  clew replay --html report.html --prices prices.json sessions`,
+  clew replay --html report.html --prices prices.json sessions
+  clew replay --probe test --policy clew,lines sessions   # write a test for readers
+  clew replay --probe test --reader "my-model --json"     # let a program take it, and print the grades
+  clew replay --probe test                                # print the grades`,
 		GroupID: groupLook,
-		Args:    argCount(1, -1),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if fl.probe != "" {
+				return nil // without files it reads the grades
+			}
+			return argCount(1, -1)(cmd, args)
+		},
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&fl.policies, "policy", nil, "the policies to compare, separated by commas: "+strings.Join(replay.PolicyNames(), ", ")+" (default: all; the last four are always shown)")
+	f.StringSliceVar(&fl.policies, "policy", nil, "the policies to compare, separated by commas: "+strings.Join(replay.PolicyNames(), ", ")+" (default: all; the last six are always shown)")
 	f.StringVar(&fl.budget, "budget", "4k", "size of a policy's text for what is dropped, in tokens of three UTF-16 units")
 	f.StringVar(&fl.tail, "tail", "8k", "size of what is kept as it is at a point, in the same tokens")
 	f.StringVar(&fl.window, "window", "100k", "the context size at which a policy rewrites, for comparing costs")
 	f.StringVar(&fl.prices, "prices", "anthropic", "what tokens cost: anthropic, openai, none (no cache), or a JSON file")
 	f.StringVar(&fl.html, "html", "", "write a report with plots to this file")
 	f.StringVar(&fl.dump, "dump", "", "write each text and what it lacks to a file in this folder")
+	f.StringVar(&fl.probe, "probe", "", "write the last point of each session as a test for readers into this folder; without FILE print its grades")
+	f.StringVar(&fl.reader, "reader", "", "with --probe and without FILE: the program that writes the questions, answers and grades that are missing")
 	asJSON := jsonFlag(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("policy", cobra.FixedCompletions(replay.PolicyNames(), cobra.ShellCompDirectiveNoFileComp))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		opt, err := fl.options()
 		if err != nil {
 			return err
+		}
+		if fl.probe != "" {
+			probe := replay.Probe{Dir: fl.probe}
+			if len(args) == 0 {
+				return fl.grades(cmd, probe, *asJSON)
+			}
+			if err := probe.Prepare(); err != nil {
+				return err
+			}
+			opt.Probe, opt.Chain = &probe, false
 		}
 		pr := newProgress(cmd)
 		defer pr.done()
@@ -100,12 +121,36 @@ docs/replay.md defines the figures and says how far to trust them.`,
 	return cmd
 }
 
+// grades lets readers do what is left of a probe, and prints their grades.
+func (fl *replayFlags) grades(cmd *cobra.Command, probe replay.Probe, asJSON bool) error {
+	if program := strings.Fields(fl.reader); len(program) > 0 {
+		if err := probe.Ask(cmd.Context(), program); err != nil {
+			return err
+		}
+	}
+	grades, err := probe.Grades()
+	switch {
+	case err != nil:
+		return err
+	case asJSON:
+		return printJSON(cmd, map[string]any{"grades": grades})
+	case len(grades) == 0:
+		return fmt.Errorf("%s: there are no grades yet; README.md in it says what readers do", fl.probe)
+	}
+	_, err = fmt.Fprint(output(cmd), replay.GradeTable(grades))
+	return err
+}
+
 // options makes the options, and refuses what makes no sense.
 func (fl *replayFlags) options() (opt replay.Options, err error) {
 	opt.Chain = true
 	if len(fl.policies) > 0 {
-		// The baselines are always there to compare with.
-		if opt.Policies, err = replay.FindPolicies(append(slices.Clone(fl.policies), replay.BaselineNames()...)); err != nil {
+		// The baselines are always there to compare with; readers have no time for them.
+		names := slices.Clone(fl.policies)
+		if fl.probe == "" {
+			names = append(names, replay.BaselineNames()...)
+		}
+		if opt.Policies, err = replay.FindPolicies(names); err != nil {
 			return opt, usagef("--policy: %w", err)
 		}
 	}

@@ -34,6 +34,7 @@ type point struct {
 	*measure.Point
 	at      int               // messages before it
 	digests []*measure.Digest // of prefix.Dropped
+	next    []session.Item    // what came after
 	// recorded is the summary that the recorded program made here; "" at a free
 	// point.
 	recorded string
@@ -94,7 +95,7 @@ func newPoint(s *Session, st *stretch, p, cut int, next []*measure.Digest, budge
 	return &point{
 		prefix: Prefix{Dropped: st.items[:cut:cut], Kept: st.items[cut : p+1 : p+1], Cwd: s.Cwd, Budget: int64(budget)},
 		Point:  measure.NewPoint(st.digests[:cut], st.digests[cut:p+1], st.always, next, s.Cwd),
-		at:     p + 1, digests: st.digests[:cut],
+		at:     p + 1, digests: st.digests[:cut], next: st.items[p+1 : min(p+1+Horizon, len(st.items))],
 	}
 }
 

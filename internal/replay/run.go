@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
@@ -42,6 +43,9 @@ type Options struct {
 	// Text is called with each text and its score, for reading; never by two
 	// goroutines at once, in no particular order. Optional.
 	Text func(t Text)
+	// Probe is where the last free point of each session is written for readers.
+	// Optional.
+	Probe *Probe
 }
 
 // Text is what a policy put in the place of what was dropped at a point.
@@ -116,6 +120,9 @@ func (o *Options) setDefaults() error {
 	}
 	if o.Parallel < 1 {
 		o.Parallel = runtime.GOMAXPROCS(0)
+	}
+	if o.Probe != nil {
+		o.Parallel = 1 // the folders are numbered in the order of the sessions
 	}
 	return o.Cost.setDefaults(o)
 }
@@ -277,14 +284,42 @@ func play(ctx context.Context, s *Session, opt *Options, res *played) error {
 	res.meter[1] = meter.Measure(s.Path, func(string, string) token.Counter { return token.Chars4() })
 	res.recording = record(s)
 	res.Messages, res.Tokens = len(res.recording.blocks), res.recording.tokens()
-	for _, pt := range points {
+	last := -1
+	for i, pt := range points {
+		if pt.recorded == "" {
+			last = i
+		}
+	}
+	for i, pt := range points {
 		got, err := pt.score(ctx, s, opt)
+		if err == nil && i == last && opt.Probe != nil {
+			err = pt.probe(ctx, s, opt)
+		}
 		if err != nil {
 			return err
 		}
 		res.Points = append(res.Points, got)
 	}
 	return nil
+}
+
+// probe writes the point for readers.
+func (pt *point) probe(ctx context.Context, s *Session, opt *Options) error {
+	x := probePoint{
+		session: filepath.Base(s.Name), at: pt.at, dropped: pt.prefix.Dropped, kept: pt.prefix.Kept, future: pt.next,
+		texts: map[string]string{},
+	}
+	for _, p := range opt.Policies {
+		r, err := p.Replace(ctx, pt.prefix)
+		if err != nil {
+			return err
+		}
+		x.texts[p.Name()] = r.Text
+		if _, engine := p.(preset); engine {
+			x.texts[p.Name()+RecallSuffix] = r.Text
+		}
+	}
+	return opt.Probe.add(ctx, x)
 }
 
 func (pt *point) score(ctx context.Context, s *Session, opt *Options) (PointResult, error) {
