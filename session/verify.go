@@ -24,14 +24,17 @@ const maxProblems = 10_000
 
 // Verify reads a whole session and returns every problem of it: those that the
 // store found in its records (Store.Problems), those of the tree, and those of
-// what the entries say. Its cost is linear in the size of the session.
+// what the entries say. Its cost is linear in the size of the session, but that calls
+// are paired with results once for each branch.
 func Verify(ctx context.Context, s Store) ([]Problem, error) {
 	v := &verifier{byID: map[string]int{}, unknown: map[Type][]int{}}
 	if err := v.read(ctx, s); err != nil {
 		return nil, err
 	}
 	v.links()
-	v.tree()
+	if err := v.tree(ctx); err != nil {
+		return nil, err
+	}
 	v.references()
 	v.passes()
 	for t, nodes := range v.unknown {
@@ -46,6 +49,8 @@ type verifier struct {
 	byID    map[string]int // the last entry with an id has it
 	unknown map[Type][]int // entries of types that are not known
 	last    time.Time      // of the entry read before that has one
+	clock   int            // of the walk of the tree
+	path    []int          // the answers and results on the path to where that walk is
 	found   []placed
 	more    int
 }
@@ -59,23 +64,19 @@ type vnode struct {
 	role         message.Role
 	parent       int
 	children     []int
+	in, out      int // when the walk of the tree came, from 1, and left
 
-	said, saidPending bool // its open calls were reported: as left behind, as pending
-
-	calls    []call // of an answer that waits for results
-	result   string // the call that a result belongs to
-	ref      string // target of an edit or a label, first kept entry, old leaf
-	omits    bool   // an edit that takes its target out
-	failed   bool   // an answer that ended in an error or was aborted
-	lines    int    // of a pass
-	inBody   bool   // may belong to the body of a pass
+	msg      *message.Message // an answer or a result: what tells which belong together
+	paired   bool             // a branch that ends here was looked at
+	said     bool             // a problem of its pairing was reported
+	waits    bool             // that its calls are pending was reported
+	split    bool             // a result whose call is before it
+	ref      string           // target of an edit or a label, first kept entry, old leaf
+	omits    bool             // an edit that takes its target out
+	lines    int              // of a pass
+	inBody   bool             // may belong to the body of a pass
 	editable bool
-
-	in, out int // when the walk of the tree came and left
-	open    int // calls without result before it, on its path
 }
-
-type call struct{ id, name string }
 
 // placed is a problem with the entry it was found at, for the order.
 type placed struct {
@@ -117,7 +118,7 @@ func (v *verifier) read(ctx context.Context, s Store) error {
 		id := strings.Clone(e.ID)
 		v.byID[id] = len(v.nodes)
 		v.nodes = append(v.nodes, vnode{
-			id: id, parentID: strings.Clone(e.ParentID), typ: Type(strings.Clone(string(e.Type))), parent: -1, in: -1,
+			id: id, parentID: strings.Clone(e.ParentID), typ: Type(strings.Clone(string(e.Type))), parent: -1,
 		})
 		i := len(v.nodes) - 1
 		if i < len(offsets) {
@@ -149,47 +150,26 @@ func (v *verifier) references() {
 	for i := range v.nodes {
 		n := &v.nodes[i]
 		target, ok := v.byID[n.ref]
-		ok = ok && n.ref != ""
-		switch n.typ {
-		case TypeContextEdit:
-			v.editTarget(i, target, ok)
-		case TypeLabel:
-			if !ok {
-				v.report(i, "label-target", "a label of %s, which is nowhere in the session", name(n.ref))
-			}
-		case TypeCompaction:
-			v.firstKept(i, target, ok)
-		case TypeBranchSummary:
-			if !ok && n.ref != "root" {
-				v.report(i, "branch-from", "a summary of the branch at %s, which is nowhere in the session", name(n.ref))
-			}
-		default:
+		onPath := ok && v.above(target, i)
+		switch {
+		case n.typ == TypeContextEdit && !ok:
+			v.report(i, "edit-target", "an edit of %s, which is nowhere in the session", name(n.ref))
+		case n.typ == TypeContextEdit && !onPath:
+			v.report(i, "edit-elsewhere", "an edit of %s, which is not on the path to the edit", n.ref)
+		case n.typ == TypeContextEdit && !n.omits && !v.nodes[target].editable:
+			v.report(i, "edit-kind", "an edit of %s, %s: it can be taken out, its content can't be replaced", n.ref, v.nodes[target].kind())
+		case n.typ == TypeLabel && !ok:
+			v.report(i, "label-target", "a label of %s, which is nowhere in the session", name(n.ref))
+		case n.typ == TypeBranchSummary && !ok && n.ref != "root":
+			v.report(i, "branch-from", "a summary of the branch at %s, which is nowhere in the session", name(n.ref))
+		case n.typ == TypeCompaction && n.ref == "":
+			v.report(i, "first-kept", "a compaction that does not say where what it keeps begins")
+		case n.typ == TypeCompaction && n.ref == n.id:
+		case n.typ == TypeCompaction && !onPath:
+			v.report(i, "first-kept", "a compaction that keeps what begins at %s, which is not on the path to it", n.ref)
+		case n.typ == TypeCompaction && v.nodes[target].split:
+			v.report(i, "split-unit", "a compaction whose kept part begins at %s, a result whose call is before it", n.ref)
 		}
-	}
-}
-
-func (v *verifier) editTarget(i, target int, ok bool) {
-	n := &v.nodes[i]
-	switch {
-	case !ok:
-		v.report(i, "edit-target", "an edit of %s, which is nowhere in the session", name(n.ref))
-	case !v.above(target, i):
-		v.report(i, "edit-elsewhere", "an edit of %s, which is not on the path to the edit", n.ref)
-	case !n.omits && !v.nodes[target].editable:
-		v.report(i, "edit-kind", "an edit of %s, %s: it can be taken out, its content can't be replaced", n.ref, v.nodes[target].kind())
-	}
-}
-
-func (v *verifier) firstKept(i, target int, ok bool) {
-	n := &v.nodes[i]
-	switch {
-	case n.ref == "":
-		v.report(i, "first-kept", "a compaction that does not say where what it keeps begins")
-	case n.ref == n.id:
-	case !ok || !v.above(target, i):
-		v.report(i, "first-kept", "a compaction that keeps what begins at %s, which is not on the path to it", n.ref)
-	case v.nodes[target].open > 0 && v.nodes[target].role == message.RoleToolResult:
-		v.report(i, "split-unit", "a compaction whose kept part begins at %s, a result whose call is before it", n.ref)
 	}
 }
 
@@ -338,17 +318,35 @@ func (v *verifier) message(i int, e *Entry) {
 	default:
 		v.report(i, "unknown-role", "a message of the role %q, which this clew does not know", m.Role)
 	}
-	if m.Role == message.RoleToolResult {
-		n.result = strings.Clone(m.ToolCallID)
+	if m.Role == message.RoleAssistant || m.Role == message.RoleToolResult {
+		n.msg = outline(m)
 	}
-	v.arguments(i, m)
-	if m.StopReason == message.StopError || m.StopReason == message.StopAborted {
-		n.failed = true
-		return // such an answer is not sent, so its calls need no results
-	}
+	var bad []string
 	for _, c := range m.ToolCalls() {
-		n.calls = append(n.calls, call{strings.Clone(c.ID), strings.Clone(c.Name)})
+		if !jsonx.IsObject(c.Arguments) {
+			bad = append(bad, c.Name)
+		}
 	}
+	if len(bad) > 0 {
+		v.report(i, "bad-arguments", "%s", "tool calls whose arguments are no object: "+list(bad))
+	}
+}
+
+// outline returns what of a message is needed to pair calls with results. It shares no
+// memory with the message, which may hold a whole record.
+func outline(m *message.Message) *message.Message {
+	out := &message.Message{
+		Role: message.Role(strings.Clone(string(m.Role))), ToolCallID: strings.Clone(m.ToolCallID),
+		StopReason: message.StopReason(strings.Clone(string(m.StopReason))),
+	}
+	for _, b := range m.Content {
+		text := strings.TrimSpace(b.Text)
+		out.Content = append(out.Content, message.Block{
+			Type: message.BlockType(strings.Clone(string(b.Type))), ID: strings.Clone(b.ID), Name: strings.Clone(b.Name),
+			Text: strings.Clone(text[:min(len(text), 1)]),
+		})
+	}
+	return out
 }
 
 // content checks the kind of a message's content.
@@ -365,18 +363,6 @@ func (v *verifier) content(i int, content []byte, r message.Role) {
 		what = "neither a text nor blocks"
 	}
 	v.report(i, "bad-content", "a message of the role %s whose content is %s", r, what)
-}
-
-func (v *verifier) arguments(i int, m *message.Message) {
-	var bad []string
-	for _, c := range m.ToolCalls() {
-		if !jsonx.IsObject(c.Arguments) {
-			bad = append(bad, c.Name)
-		}
-	}
-	if len(bad) > 0 {
-		v.report(i, "bad-arguments", "%s", "tool calls whose arguments are no object: "+list(bad))
-	}
 }
 
 // usage checks that no count of a usage is below 0.
