@@ -56,21 +56,16 @@ func (f *File) append(ctx context.Context, batch []*session.Entry, opt session.A
 		case f.unfinished():
 			err = f.cutTail()
 		default:
-			return f.put(ctx, batch, opt)
+			data, recs := f.lay(batch)
+			if err := f.write(data, opt.NoSync); err != nil {
+				return err
+			}
+			return f.written(ctx, batch, data, recs)
 		}
 		if err != nil {
 			return err
 		}
 	}
-}
-
-// put writes a batch behind a sound end.
-func (f *File) put(ctx context.Context, batch []*session.Entry, opt session.AppendOptions) error {
-	data, recs := f.lay(batch)
-	if err := f.write(data, opt.NoSync); err != nil {
-		return err
-	}
-	return f.written(ctx, batch, data, recs)
 }
 
 func (f *File) writable() error {
@@ -186,7 +181,10 @@ func (f *File) write(data []byte, noSync bool) error {
 // written makes the index know a batch that was written.
 func (f *File) written(ctx context.Context, batch []*session.Entry, data []byte, recs []*rec) error {
 	info, err := f.f.Stat()
-	if err == nil && info.Size() == f.end+int64(len(data)) {
+	if err != nil {
+		return err
+	}
+	if info.Size() == f.end+int64(len(data)) {
 		for i, r := range recs {
 			f.x.byID[r.ID] = r
 			f.x.newer = append(f.x.newer, r)
@@ -196,15 +194,9 @@ func (f *File) written(ctx context.Context, batch []*session.Entry, data []byte,
 		f.size, f.open = f.end, false
 		return nil
 	}
-	if err != nil {
-		return err
-	}
 	// Another program wrote between our look and our write: what stands where
 	// is to be read.
-	if err := f.growTo(info.Size()); err != nil {
-		return err
-	}
-	if err := f.dropPartPass(ctx); err != nil {
+	if err := f.growTo(ctx, info.Size()); err != nil {
 		return err
 	}
 	for _, r := range recs {
@@ -216,14 +208,16 @@ func (f *File) written(ctx context.Context, batch []*session.Entry, data []byte,
 }
 
 // growTo indexes what stands behind f.end in a file of a new size.
-func (f *File) growTo(size int64) error {
+func (f *File) growTo(ctx context.Context, size int64) error {
 	torn, err := f.x.grow(f.end, size)
 	if err != nil {
 		return err
 	}
 	f.end, f.size = size-torn, size
-	f.open, err = midLine(f.x.r, f.end)
-	return err
+	if f.open, err = midLine(f.x.r, f.end); err != nil {
+		return err
+	}
+	return f.dropPartPass(ctx)
 }
 
 // Sync implements session.Store.
@@ -277,10 +271,7 @@ func addTo(fsys vfs.FS, name string, data []byte) error {
 
 // Refresh implements session.Store.
 func (f *File) Refresh(ctx context.Context) (n int, err error) {
-	err = f.locked(ctx, "read", func() (err error) {
-		n, err = f.refresh(ctx)
-		return err
-	})
+	err = f.locked(ctx, "read", func() (err error) { n, err = f.refresh(ctx); return err })
 	return n, err
 }
 
@@ -314,10 +305,7 @@ func (f *File) refresh(ctx context.Context) (n int, err error) {
 		return f.reread(ctx, size)
 	}
 	before := f.end
-	if err := f.growTo(size); err != nil {
-		return 0, err
-	}
-	if err := f.dropPartPass(ctx); err != nil {
+	if err := f.growTo(ctx, size); err != nil {
 		return 0, err
 	}
 	return f.countUntil(func(r *rec) bool { return r.off < before })
@@ -370,8 +358,7 @@ func (f *File) reread(ctx context.Context, size int64) (int, error) {
 		known = func(r *rec) bool { return newest != nil && r.ID == newest.ID }
 	}
 	version, id := f.version, f.header.ID
-	err := f.read(ctx, f.f, size)
-	switch {
+	switch err := f.read(ctx, f.f, size); {
 	case err != nil && ctx.Err() != nil:
 		return 0, err
 	case err != nil:

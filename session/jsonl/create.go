@@ -27,7 +27,7 @@ func Create(ctx context.Context, path string, h session.Header, opt Options) (*F
 		}
 	}
 	if err != nil {
-		f.release()
+		_ = f.Close()
 		return nil, failed("create", path, err)
 	}
 	return f, nil
@@ -45,7 +45,7 @@ func Create(ctx context.Context, path string, h session.Header, opt Options) (*F
 func WriteNew(ctx context.Context, path string, h session.Header, entries iter.Seq2[*session.Entry, error], opt Options) (int, error) {
 	opt.ReadOnly = false
 	f := newFile(path, opt)
-	defer f.release()
+	defer f.Close()
 	n, err := f.writeNew(ctx, h, entries)
 	if err != nil {
 		return 0, failed("create", path, err)

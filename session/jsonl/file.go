@@ -69,8 +69,8 @@ type File struct {
 func Open(ctx context.Context, path string, opt Options) (*File, error) {
 	f := newFile(path, opt)
 	if err := f.openPath(ctx); err != nil {
-		f.release()
-		return nil, openError(path, err)
+		_ = f.Close()
+		return nil, failed("open", path, err)
 	}
 	return f, nil
 }
@@ -82,16 +82,13 @@ func newFile(path string, opt Options) *File {
 	if opt.Program == "" {
 		opt.Program = "clew"
 	}
-	return &File{path: path, real: realPath(path), opt: opt, fs: opt.FS, patience: stillTorn}
-}
-
-// realPath follows symbolic links, so that a session has one lock and stays one
-// file, whatever names it has.
-func realPath(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
+	// Symbolic links are followed, so that a session has one lock and stays one file,
+	// whatever names it has.
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		real = path
 	}
-	return path
+	return &File{path: path, real: real, opt: opt, fs: opt.FS, patience: stillTorn}
 }
 
 func (f *File) openPath(ctx context.Context) error {
@@ -151,7 +148,7 @@ func (f *File) openPipe(ctx context.Context) error {
 func Read(ctx context.Context, name string, r io.Reader) (*File, error) {
 	f := newStream(name)
 	if err := f.readAll(ctx, r); err != nil {
-		return nil, openError(name, err)
+		return nil, failed("open", name, err)
 	}
 	return f, nil
 }
@@ -200,15 +197,13 @@ func (f *File) readBehind(ctx context.Context, r io.ReaderAt, h foundHeader, siz
 	if f.version > session.Version {
 		f.problems = append(f.problems, session.NewProblem("future-version", 0, "", "the file is of format version %d; this clew knows up to %d", f.version, session.Version))
 	}
-	tail, err := readTail(r, start, size)
-	if err != nil {
+	if f.end, f.open, err = readTail(r, start, size); err != nil {
 		return err
 	}
-	f.end, f.open = tail.end, tail.open
-	if torn := size - tail.end; torn > 0 {
-		f.problems = append(f.problems, session.NewProblem("torn-tail", f.original(tail.end), "", "the last line breaks off after %d bytes", torn))
+	if torn := size - f.end; torn > 0 {
+		f.problems = append(f.problems, session.NewProblem("torn-tail", f.original(f.end), "", "the last line breaks off after %d bytes", torn))
 	}
-	f.x = newIndex(r, start, tail.end)
+	f.x = newIndex(r, start, f.end)
 	return f.dropPartPass(ctx)
 }
 
@@ -220,32 +215,23 @@ func (f *File) original(off int64) int64 {
 	return off
 }
 
-// tail says how the file ends.
-type tail struct {
-	end  int64 // behind the last sound piece
-	open bool  // the line it stands on has no line break
-}
-
-// readTail looks at what follows the last line break.
-func readTail(r io.ReaderAt, start, size int64) (t tail, err error) {
-	var last [1]byte
-	if err := readFull(r, last[:], size-1); err != nil {
-		return t, err
-	}
-	if last[0] == '\n' || size <= start {
-		return tail{end: size, open: last[0] != '\n'}, nil
+// readTail looks at what follows the last line break. It returns where the last sound
+// piece ends, and whether the line that this stands on has no line break.
+func readTail(r io.ReaderAt, start, size int64) (end int64, open bool, err error) {
+	open, err = midLine(r, size)
+	if err != nil || !open || size <= start {
+		return size, open, err
 	}
 	line, off, _, err := newBackward(r, start, size).prev()
 	if err != nil {
-		return t, err
+		return size, open, err
 	}
-	t = tail{end: size, open: true}
 	pieces := cutLine(line, false)
 	if n := len(pieces); n > 0 && pieces[n-1].kind == pieceBad {
-		t.end = off + int64(pieces[n-1].off)
-		t.open, err = midLine(r, t.end)
+		size = off + int64(pieces[n-1].off)
+		open, err = midLine(r, size)
 	}
-	return t, err
+	return size, open, err
 }
 
 // midLine reports whether off is not at the beginning of a line.
@@ -290,15 +276,6 @@ func (f *File) dropPartPass(ctx context.Context) error {
 			return nil
 		}
 	}
-}
-
-func (f *File) release() {
-	if f.f != nil {
-		_ = f.f.Close()
-		f.f = nil
-	}
-	f.lock.release()
-	f.lock = nil
 }
 
 // Path returns the file's path as it was given.
@@ -500,8 +477,6 @@ var (
 	errIsDir      = errors.New("it is a folder")
 	errNotRegular = errors.New("not a regular file")
 )
-
-func openError(path string, err error) error { return failed("open", path, err) }
 
 // failed says what failed on which file. An error that says so already stays.
 func failed(op, path string, err error) error {

@@ -55,34 +55,25 @@ func (f *File) acquire() error {
 		}
 		if !got {
 			_ = fl.Close()
-			return lockedError(f.path, path)
+			break
 		}
 		// The holder before us may have removed the file between our opening
 		// and our locking it: then we hold a lock that nobody else sees.
 		on, err := f.fs.Lstat(path)
-		if err == nil {
-			held, herr := fl.Stat()
-			if herr == nil && os.SameFile(on, held) {
-				f.lock = &lock{path, fl}
-				f.lock.sign(f.opt.Program)
-				return nil
-			}
+		held, herr := fl.Stat()
+		if err == nil && herr == nil && os.SameFile(on, held) {
+			f.lock = &lock{path, fl}
+			f.lock.sign(f.opt.Program)
+			return nil
 		}
 		_ = fl.Close()
 	}
-	return lockedError(f.path, path)
-}
-
-func lockedError(path, lockPath string) error {
 	err := ErrLocked
 	var h holder
-	if data, rerr := vfs.ReadOwn(vfs.OS{}, holderPath(lockPath)); rerr == nil && json.Unmarshal(data, &h) == nil && h.PID != 0 {
+	if data, rerr := vfs.ReadOwn(vfs.OS{}, holderPath(path)); rerr == nil && json.Unmarshal(data, &h) == nil && h.PID != 0 {
 		err = fmt.Errorf("%w (%s)", ErrLocked, h)
 	}
-	return &session.Error{
-		Op: "open", Subject: path, Err: err,
-		Hint: "close it there, or work on a copy",
-	}
+	return &session.Error{Op: "open", Subject: f.path, Err: err, Hint: "close it there, or work on a copy"}
 }
 
 // sign writes the holder into the lock file, for people; the lock does not

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/internal/vfs"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
@@ -37,15 +36,12 @@ const peekBytes = 64 << 10
 // Peek looks at the header, the first and the last 64 KiB of a session file: what
 // a list of sessions shows, at the same cost for files of any size. The errors
 // are those of Open.
-func Peek(ctx context.Context, path string) (Info, error) {
-	info, err := peek(ctx, path)
-	if err != nil {
-		return info, openError(path, err)
-	}
-	return info, nil
-}
-
-func peek(ctx context.Context, path string) (info Info, err error) {
+func Peek(ctx context.Context, path string) (info Info, err error) {
+	defer func() {
+		if err != nil {
+			err = failed("open", path, err)
+		}
+	}()
 	if err := ctx.Err(); err != nil {
 		return info, err
 	}
@@ -103,7 +99,9 @@ func (info *Info) scan(r io.ReaderAt, from, to int64, inside bool) error {
 			info.Name = strings.Clone(name)
 		}
 		if info.First == "" && e.Type == session.TypeMessage {
-			info.First = strings.Clone(userText(e))
+			if m, err := e.Message(); err == nil && m.Role == message.RoleUser {
+				info.First = strings.Clone(m.Text())
+			}
 		}
 		return nil
 	})
@@ -113,41 +111,28 @@ func (info *Info) scan(r io.ReaderAt, from, to int64, inside bool) error {
 	return err
 }
 
-func userText(e *session.Entry) string {
-	val := e.Field("message")
-	if role, _ := jsonx.String(jsonx.Get(val, "role")); role != string(message.RoleUser) {
-		return ""
-	}
-	m, err := e.Message()
-	if err != nil {
-		return ""
-	}
-	return m.Text()
-}
-
 // Remove deletes a session file and all that belongs to it: what was cut off
 // its end, its backups, what a stopped writer left; and the symbolic link, where
 // path is one. It returns what it removed. A file that is no session, and a session that another program has
 // open for writing, stay as they are.
 func Remove(ctx context.Context, path string) (removed []string, err error) {
-	if removed, err = remove(ctx, path); err != nil {
+	defer func() {
+		if err == nil {
+			return
+		}
 		err = failed("remove", path, err)
 		if rich, ok := errors.AsType[*session.Error](err); ok && rich.Op == "open" {
 			rich.Op = "remove"
 		}
-	}
-	return removed, err
-}
-
-func remove(ctx context.Context, path string) (removed []string, err error) {
-	if _, err := peek(ctx, path); err != nil {
+	}()
+	if _, err := Peek(ctx, path); err != nil {
 		return nil, err
 	}
 	f := newFile(path, Options{Program: "clew rm"})
 	if err := f.acquire(); err != nil {
 		return nil, err
 	}
-	defer f.release()
+	defer f.Close()
 	belongings, err := companions(f.real)
 	if err != nil {
 		return nil, err

@@ -44,7 +44,7 @@ type Fix struct {
 // session.ErrReadOnly when the format is newer than this package.
 func Repair(ctx context.Context, path, out string) (*Repaired, error) {
 	f := newFile(path, Options{ReadOnly: true})
-	defer f.release()
+	defer f.Close()
 	return f.repair(ctx, out, f.openPath(ctx))
 }
 
@@ -69,7 +69,7 @@ func (f *File) repair(ctx context.Context, out string, cause error) (*Repaired, 
 	}
 	switch {
 	case err != nil:
-		return nil, openError(f.path, err)
+		return nil, failed("open", f.path, err)
 	case f.version > session.Version:
 		return nil, f.futureError("repair")
 	}
