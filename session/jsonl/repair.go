@@ -56,7 +56,7 @@ func RepairFrom(ctx context.Context, name string, r io.Reader, out string) (*Rep
 
 // repair writes the sound copy of a file; cause is what opening it said.
 func (f *File) repair(ctx context.Context, out string, cause error) (*Repaired, error) {
-	rp := &repairer{f: f, ids: map[string]bool{}, place: map[*rec]int{}}
+	rp := &repairer{f: f, given: map[string]bool{}, place: map[*rec]int{}}
 	err := cause
 	if errors.Is(cause, session.ErrNotSession) && f.src != nil {
 		rp.made, err = remakeHeader(ctx, f.src, f.size)
@@ -99,9 +99,9 @@ type repairer struct {
 	made *madeHeader // nil when the file has a header of its own
 
 	recs  []fixed
-	place map[*rec]int // in recs
-	ids   map[string]bool
-	blank int // lines
+	place map[*rec]int    // in recs
+	given map[string]bool // ids that newID made
+	blank int             // lines
 
 	leafID     string // of the record that names the leaf, where one is needed
 	fixes      []Fix
