@@ -54,16 +54,14 @@ func RepairFrom(ctx context.Context, name string, r io.Reader, out string) (*Rep
 	return f.repair(ctx, out, f.readAll(ctx, r))
 }
 
-// repair writes the sound copy of a file; cause is what opening it said.
-func (f *File) repair(ctx context.Context, out string, cause error) (*Repaired, error) {
+// repair writes the sound copy of a file; err is what opening it said.
+func (f *File) repair(ctx context.Context, out string, err error) (*Repaired, error) {
 	rp := &repairer{f: f, given: map[string]bool{}, place: map[*rec]int{}}
-	err := cause
-	if errors.Is(cause, session.ErrNotSession) && f.src != nil {
-		rp.made, err = remakeHeader(ctx, f.src, f.size)
-		if err == nil && rp.made == nil {
-			err = cause
-		}
-		if err == nil {
+	if notSession := err; errors.Is(err, session.ErrNotSession) && f.src != nil {
+		switch rp.made, err = remakeHeader(ctx, f.src, f.size); {
+		case err == nil && rp.made == nil:
+			err = notSession
+		case err == nil:
 			err = f.readBehind(ctx, f.src, foundHeader{header: rp.made.header, end: rp.made.skip}, f.size)
 		}
 	}
@@ -80,12 +78,12 @@ func (f *File) repair(ctx context.Context, out string, cause error) (*Repaired, 
 	if err := writeOut(f.fs, out, func(w *bufio.Writer) error { return rp.write(ctx, w) }); err != nil {
 		return nil, err
 	}
-	crlf, err := numberLines(ctx, f.src, f.size, rp.fixes, func(fix *Fix) (int64, *int) { return fix.Offset, &fix.Line })
+	crlf, n, err := numberLines(ctx, f.src, f.size, rp.fixes, func(fix *Fix) (int64, *int) { return fix.Offset, &fix.Line })
 	if err != nil {
 		return nil, f.wrap("read", err)
 	}
-	if crlf.n > 0 {
-		rp.fixes = append(rp.fixes, Fix{"crlf", crlf.line, crlf.off, int64(crlf.n), "", fmt.Sprintf("ended lines with LF instead of CR and LF: %d", crlf.n)})
+	if n > 0 {
+		rp.fixes = append(rp.fixes, Fix{"crlf", crlf.Line, crlf.Offset, int64(n), "", fmt.Sprintf("ended lines with LF instead of CR and LF: %d", n)})
 		slices.SortStableFunc(rp.fixes, func(a, b Fix) int { return cmp.Compare(a.Offset, b.Offset) })
 	}
 	h, err := session.ParseHeader(f.header.JSON())
@@ -150,10 +148,7 @@ func (rp *repairer) look(ctx context.Context) error {
 	}
 	rp.attach()
 	rp.cutCycles()
-	if err := rp.keptEntries(); err != nil {
-		return err
-	}
-	if err := rp.endFixes(); err != nil {
+	if err := errors.Join(rp.keptEntries(), rp.endFixes()); err != nil {
 		return err
 	}
 	rp.leafID = rp.newID(rp.f.end)
@@ -215,13 +210,12 @@ const excerptBytes = 40
 
 // excerpt shows the first bytes of what is left out.
 func excerpt(data []byte) string {
-	more := ""
-	if len(data) > excerptBytes {
-		data, more = data[:excerptBytes], "..."
-	}
-	s := string(data)
+	s := string(data[:min(len(data), excerptBytes)])
 	if strings.ContainsFunc(s, func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }) {
-		return strconv.Quote(s) + more
+		s = strconv.Quote(s)
 	}
-	return s + more
+	if len(data) > excerptBytes {
+		s += "..."
+	}
+	return s
 }

@@ -2,6 +2,7 @@ package jsonl
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -80,60 +81,45 @@ func remakeHeader(ctx context.Context, r io.ReaderAt, size int64) (*madeHeader, 
 	if first == nil {
 		return nil, nil
 	}
-	m.complete(first, withIDs)
-	return m, nil
-}
-
-// complete fills in what the old header does not say.
-func (m *madeHeader) complete(first []byte, withIDs bool) {
-	if m.what == "" {
-		m.what = "there was none"
-	}
-	h := &m.header
-	if h.ID == "" {
+	// What the old header does not say.
+	m.what = cmp.Or(m.what, "there was none")
+	if found.ID == "" {
 		sum := sha256.Sum256(first)
-		h.ID = hex.EncodeToString(sum[:16])
+		found.ID = hex.EncodeToString(sum[:16])
 	}
-	if h.Version < 1 || h.Version > session.Version {
-		h.Version = 1
+	if found.Version < 1 || found.Version > session.Version {
+		found.Version = 1
 		if withIDs {
-			h.Version = session.Version
+			found.Version = session.Version
 		}
 	}
-	if e, err := session.ParseEntry(first); err == nil && h.Timestamp.IsZero() {
-		h.Timestamp = e.Time()
+	if e, err := session.ParseEntry(first); err == nil && found.Timestamp.IsZero() {
+		found.Timestamp = e.Time()
 	}
-	if h.Timestamp.IsZero() {
-		h.Timestamp = time.Unix(0, 0)
+	if found.Timestamp.IsZero() {
+		found.Timestamp = time.Unix(0, 0)
 	}
+	return m, nil
 }
 
 // isEntry reports whether a piece is a record of a session.
 func isEntry(p *piece) bool {
-	if p.kind != pieceRecord {
-		return false
-	}
 	switch {
-	case !p.typ.Known():
+	case p.kind != pieceRecord || !p.typ.Known():
 		return false
 	case p.typ == session.TypeMessage:
-		role, _ := jsonx.String(jsonx.Get(jsonx.Get(p.data, "message"), "role"))
-		return role != ""
+		return jsonx.StringAt(jsonx.Get(p.data, "message"), "role") != ""
 	}
 	return p.id != "" || p.stamp != ""
 }
 
 // likeHeader reports whether a piece may have been a header.
 func likeHeader(p *piece) bool {
-	head := p.data[:min(len(p.data), 4096)]
-	switch p.kind {
-	case pieceBad:
+	if p.kind == pieceBad {
+		head := p.data[:min(len(p.data), 4096)]
 		return bytes.Contains(head, []byte(`"session"`)) || bytes.Contains(head, []byte(`"cwd"`))
-	case pieceRecord:
-		return jsonx.Get(p.data, "cwd") != nil || jsonx.Get(p.data, "version") != nil && p.id != ""
-	case pieceStray:
 	}
-	return false
+	return p.kind == pieceRecord && (jsonx.Get(p.data, "cwd") != nil || jsonx.Get(p.data, "version") != nil && p.id != "")
 }
 
 // The members of a header, as they are spelled.
@@ -145,18 +131,16 @@ var (
 )
 
 // salvageHeader reads what can be read of a damaged header.
-func salvageHeader(data []byte) session.Header {
-	data = data[:min(len(data), 64<<10)]
-	h := session.Header{ID: firstOf(headerID(), data)}
-	h.Timestamp, _ = time.Parse(time.RFC3339, firstOf(headerTime(), data))
-	h.Cwd, _ = jsonx.String([]byte(firstOf(headerCwd(), data)))
-	h.Version, _ = strconv.Atoi(firstOf(headerVersion(), data))
-	return h
-}
-
-func firstOf(re *regexp.Regexp, data []byte) string {
-	if m := re.FindSubmatch(data); m != nil {
-		return string(m[1])
+func salvageHeader(data []byte) (h session.Header) {
+	first := func(re *regexp.Regexp) string {
+		if m := re.FindSubmatch(data[:min(len(data), 64<<10)]); m != nil {
+			return string(m[1])
+		}
+		return ""
 	}
-	return ""
+	h.ID = first(headerID())
+	h.Timestamp, _ = time.Parse(time.RFC3339, first(headerTime()))
+	h.Cwd, _ = jsonx.String([]byte(first(headerCwd())))
+	h.Version, _ = strconv.Atoi(first(headerVersion()))
+	return h
 }
