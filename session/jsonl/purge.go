@@ -2,6 +2,7 @@ package jsonl
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -234,23 +235,24 @@ func (p *purger) chooseParts(ctx context.Context, texts []string) error {
 	for _, t := range texts[len(p.forms):] {
 		p.words = append(p.words, secretLike(t)...)
 	}
-	slices.Sort(p.words)
-	p.words = slices.Compact(p.words)
 	p.parts = map[string]bool{}
+	offer := func(s string) {
+		for _, sp := range p.match.shared(s) {
+			p.parts[strings.Clone(s[sp.from:sp.to])] = true
+		}
+	}
 	err := p.each(ctx, func(r *record) error {
 		if r.id != "" && p.isCopy(r) {
 			p.marked[r.id] = true // what was made of it goes too
 		}
-		if !r.torn && !derived(r.data, r.typ) {
-			return nil
-		}
-		if r.torn {
+		switch {
+		case r.torn:
 			s, _ := loose(r.data)
-			p.offer(s)
-			return nil
-		}
-		for s := range values(r.data) {
-			p.offer(s)
+			offer(s)
+		case derived(r.data, r.typ):
+			for s := range values(r.data) {
+				offer(s)
+			}
 		}
 		return nil
 	})
@@ -267,13 +269,6 @@ func (p *purger) isCopy(r *record) bool {
 	}
 	content := contentOf(r.data, r.typ)
 	return content != nil && slices.ContainsFunc(p.contents, func(c []byte) bool { return bytes.Equal(c, content) })
-}
-
-// offer notes the parts of s that stand in the purged texts.
-func (p *purger) offer(s string) {
-	for _, sp := range p.match.shared(s) {
-		p.parts[strings.Clone(s[sp.from:sp.to])] = true
-	}
 }
 
 // withdraw takes back the parts that an entry has that stays.
@@ -389,27 +384,30 @@ func (p *purger) shown(name string) string {
 // stays as it is.
 func (p *purger) rewrite(r *record) (data []byte, what string) {
 	if r.torn {
-		return p.rewriteTorn(r)
+		s, at := loose(r.data)
+		found := p.find(s, true)
+		if len(found) == 0 {
+			return r.data, ""
+		}
+		return blot(r.data, at, found), "parts of bytes that are no record"
 	}
 	data = r.data
 	if p.goes(r) {
-		purged, ok := purgeRecord(data, r.typ)
-		if ok && !bytes.Equal(purged, r.data) {
-			what = "its content"
-			switch id := madeOf(r.data, r.typ); {
-			case id != "" && p.marked[id]:
-				what = "the content that was made of " + id
-			case r.id != p.opt.ID:
-				what = "its content, a copy"
-			}
+		if purged, ok := purgeRecord(data, r.typ); ok {
 			data = purged
 		}
 	}
-	if marked, ok := markSpilled(data, p.opt.Spilled); ok {
-		data = marked
-		if what == "" {
-			what = "a note that its full content was purged"
+	if !bytes.Equal(data, r.data) {
+		what = "its content"
+		switch id := madeOf(r.data, r.typ); {
+		case id != "" && p.marked[id]:
+			what = "the content that was made of " + id
+		case r.id != p.opt.ID:
+			what = "its content, a copy"
 		}
+	}
+	if marked, ok := markSpilled(data, p.opt.Spilled); ok {
+		data, what = marked, cmp.Or(what, "a note that its full content was purged")
 	}
 	n := 0
 	quotes := derived(data, r.typ)
@@ -433,15 +431,6 @@ func (p *purger) rewrite(r *record) (data []byte, what string) {
 	return data, what
 }
 
-func (p *purger) rewriteTorn(r *record) (data []byte, what string) {
-	s, at := loose(r.data)
-	found := p.find(s, true)
-	if len(found) == 0 {
-		return r.data, ""
-	}
-	return blot(r.data, at, found), "parts of bytes that are no record"
-}
-
 // find returns what is to go from a text: the spellings of PurgeOptions.Text and, from
 // one that may quote purged content, the parts of that.
 func (p *purger) find(s string, quotes bool) []span {
@@ -450,12 +439,11 @@ func (p *purger) find(s string, quotes bool) []span {
 		return found
 	}
 	for _, sp := range p.match.shared(s) {
-		overlaps := slices.ContainsFunc(found, func(o span) bool { return sp.from < o.to && o.from < sp.to })
-		if p.parts[s[sp.from:sp.to]] && !overlaps {
+		if p.parts[s[sp.from:sp.to]] && !overlaps(found, sp) {
 			found = append(found, sp)
 		}
 	}
-	slices.SortFunc(found, func(a, b span) int { return a.from - b.from })
+	sortSpans(found)
 	return found
 }
 
@@ -465,7 +453,6 @@ func (p *purger) lookForLeft(ctx context.Context) error {
 		left := func(why string, kept bool) {
 			p.out.Left = append(p.out.Left, PurgeLeft{p.shown(r.file), r.line, r.id, why, kept})
 		}
-		gone := p.goes(r)
 		data := r.data
 		if p.opt.DryRun {
 			data, _ = p.rewrite(r)
@@ -473,7 +460,7 @@ func (p *purger) lookForLeft(ctx context.Context) error {
 		if s, _ := loose(data); len(findAll(s, p.forms)) > 0 || len(findAll(string(data), p.forms)) > 0 {
 			left("the text stands in an id, a type or a number, which can't be overwritten", true)
 		}
-		if gone || r.torn {
+		if p.goes(r) || r.torn {
 			return nil
 		}
 		for s := range values(data) {

@@ -2,6 +2,7 @@ package jsonl
 
 import (
 	"bytes"
+	"cmp"
 	"index/suffixarray"
 	"iter"
 	"net/url"
@@ -13,7 +14,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/clew-dev/clew/internal/jsonx"
-	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 )
@@ -111,7 +111,7 @@ func freeName(path []string) bool {
 // structural.
 func textsOf(raw []byte) (texts []string) {
 	eachString(raw, func(path []string, s string, isName bool) (string, bool) {
-		image := len(path) > 1 && path[len(path)-1] == "data" && path[len(path)-2] == "[]"
+		image := strings.HasSuffix(strings.Join(path, "."), "[].data")
 		if !isName && s != PurgeMarker && s != "" && !image && !isStructural(path) {
 			texts = append(texts, strings.Clone(s))
 		}
@@ -151,7 +151,7 @@ func purgeRecord(raw []byte, typ session.Type) (purged []byte, ok bool) {
 	case session.TypeSessionInfo:
 		body("name", purgeAll)
 	case session.TypeCustom:
-		if custom, _ := jsonx.String(jsonx.Get(raw, "customType")); strings.HasPrefix(custom, "clew.") {
+		if strings.HasPrefix(jsonx.StringAt(raw, "customType"), "clew.") {
 			return nil, false
 		}
 		body("data", purgeAll)
@@ -219,12 +219,10 @@ func purgeContent(val []byte) []byte {
 	}
 	var blocks []message.Block
 	jsonx.Elements(val, func(raw []byte) bool {
-		typ, _ := jsonx.String(jsonx.Get(raw, "type"))
-		switch message.BlockType(typ) {
+		switch message.BlockType(jsonx.StringAt(raw, "type")) {
 		case message.BlockToolCall:
-			id, _ := jsonx.String(jsonx.Get(raw, "id"))
-			name, _ := jsonx.String(jsonx.Get(raw, "name"))
-			blocks = append(blocks, message.ToolCallBlock(id, name, []byte(`{"purged":true}`)))
+			call := message.ToolCallBlock(jsonx.StringAt(raw, "id"), jsonx.StringAt(raw, "name"), []byte(`{"purged":true}`))
+			blocks = append(blocks, call)
 		case message.BlockThinking:
 		default:
 			blocks = append(blocks, message.TextBlock(PurgeMarker))
@@ -240,33 +238,30 @@ func purgeContent(val []byte) []byte {
 // contentOf returns the content of a message as it stands in the record, or nil.
 // Two records with the same content are copies of each other, as undo makes them.
 func contentOf(raw []byte, typ session.Type) []byte {
-	switch typ {
-	case session.TypeMessage:
-		msg := jsonx.Get(raw, "message")
-		if c := jsonx.Get(msg, "content"); c != nil {
-			return c
-		}
-		return jsonx.Get(msg, "output")
-	case session.TypeCustomMessage:
+	if typ == session.TypeCustomMessage {
 		return jsonx.Get(raw, "content")
-	default:
+	}
+	if typ != session.TypeMessage {
 		return nil
 	}
+	msg := jsonx.Get(raw, "message")
+	if c := jsonx.Get(msg, "content"); c != nil {
+		return c
+	}
+	return jsonx.Get(msg, "output")
 }
 
 // madeOf returns the entry that a record was made of: the target of an edit, what an
 // excerpt stands for. "" when there is none.
 func madeOf(raw []byte, typ session.Type) string {
-	val := []byte(nil)
 	switch typ {
 	case session.TypeContextEdit:
-		val = jsonx.Get(raw, "targetId")
+		return jsonx.StringAt(raw, "targetId")
 	case session.TypeCustomMessage:
-		val = jsonx.Get(jsonx.Get(jsonx.Get(raw, "details"), "clew"), "of")
+		return jsonx.StringAt(jsonx.Get(jsonx.Get(raw, "details"), "clew"), "of")
 	default:
+		return ""
 	}
-	id, _ := jsonx.String(val)
-	return id
 }
 
 // derived reports whether a record was made from others, so that it may quote them.
@@ -277,8 +272,8 @@ func derived(raw []byte, typ session.Type) bool {
 	case session.TypeCustomMessage, session.TypeCustom:
 		return bytes.Contains(raw, []byte(`"clew.`))
 	case session.TypeMessage:
-		role, _ := jsonx.String(jsonx.Get(jsonx.Get(raw, "message"), "role"))
-		return role == string(message.RoleCompactionSummary) || role == string(message.RoleBranchSummary)
+		role := message.Role(jsonx.StringAt(jsonx.Get(raw, "message"), "role"))
+		return role == message.RoleCompactionSummary || role == message.RoleBranchSummary
 	default:
 		return false
 	}
@@ -289,7 +284,7 @@ func derived(raw []byte, typ session.Type) bool {
 func outsideFiles(raw []byte) (paths []string) {
 	msg := jsonx.Get(raw, "message")
 	for _, obj := range [][]byte{msg, jsonx.Get(msg, "details")} {
-		if path, _ := jsonx.String(jsonx.Get(obj, "fullOutputPath")); path != "" && path != PurgeMarker {
+		if path := jsonx.StringAt(obj, "fullOutputPath"); path != "" && path != PurgeMarker {
 			paths = append(paths, path)
 		}
 	}
@@ -304,7 +299,7 @@ func markSpilled(raw []byte, addresses []string) (marked []byte, ok bool) {
 	details := jsonx.Get(msg, "details")
 	clew := jsonx.Get(details, "clew")
 	at := jsonx.Get(clew, "blob")
-	id, _ := jsonx.String(jsonx.Get(at, "id"))
+	id := jsonx.StringAt(at, "id")
 	if id == "" || !slices.Contains(addresses, id) || jsonx.Bool(jsonx.Get(at, "purged")) {
 		return raw, false
 	}
@@ -326,38 +321,24 @@ func spellings(s string) []string {
 			forms = append(forms, line)
 		}
 	}
-	plain := len(forms)
-	for _, f := range forms[:plain] {
-		once := []string{inJSON(f, false), inJSON(f, true), strings.ReplaceAll(inJSON(f, false), "/", `\/`), inHTMLJSON(f)}
-		for _, o := range once {
-			forms = append(forms, o, inJSON(o, false))
+	for _, f := range slices.Clone(forms) {
+		q := inJSON(f)
+		ascii := strconv.QuoteToASCII(q)
+		ascii = strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(ascii[1 : len(ascii)-1])
+		html := strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`).Replace(q)
+		for _, once := range []string{q, ascii, strings.ReplaceAll(q, "/", `\/`), html} {
+			forms = append(forms, once, inJSON(once))
 		}
 		forms = append(forms, url.QueryEscape(f), url.PathEscape(f))
 	}
-	slices.SortFunc(forms, func(a, b string) int {
-		if len(a) != len(b) {
-			return len(b) - len(a)
-		}
-		return strings.Compare(a, b)
-	})
+	slices.SortFunc(forms, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 	return slices.Compact(forms)
 }
 
 // inJSON returns what stands between the quotes of a JSON string.
-func inJSON(s string, asciiOnly bool) string {
+func inJSON(s string) string {
 	q := jsonx.Quote(s)
-	s = string(q[1 : len(q)-1])
-	if !asciiOnly {
-		return s
-	}
-	a := strconv.QuoteToASCII(s)
-	a = strings.ReplaceAll(a[1:len(a)-1], `\\`, `\`)
-	return strings.ReplaceAll(a, `\"`, `"`)
-}
-
-// inHTMLJSON is inJSON for writers that make JSON safe for HTML.
-func inHTMLJSON(s string) string {
-	return strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`).Replace(inJSON(s, false))
+	return string(q[1 : len(q)-1])
 }
 
 // findAll returns where any of the forms stands in s, without overlaps.
@@ -368,16 +349,22 @@ func findAll(s string, forms []string) (found []span) {
 			if k < 0 {
 				break
 			}
-			from := at + k
-			at = from + len(f)
-			if !slices.ContainsFunc(found, func(o span) bool { return from < o.to && o.from < at }) {
-				found = append(found, span{from, at})
+			sp := span{at + k, at + k + len(f)}
+			at = sp.to
+			if !overlaps(found, sp) {
+				found = append(found, sp)
 			}
 		}
 	}
-	slices.SortFunc(found, func(a, b span) int { return a.from - b.from })
+	sortSpans(found)
 	return found
 }
+
+func overlaps(found []span, sp span) bool {
+	return slices.ContainsFunc(found, func(o span) bool { return sp.from < o.to && o.from < sp.to })
+}
+
+func sortSpans(found []span) { slices.SortFunc(found, func(a, b span) int { return a.from - b.from }) }
 
 // redact puts the marker in the place of spans.
 func redact(s string, spans []span) string {
@@ -394,9 +381,7 @@ func redact(s string, spans []span) string {
 
 // matcher finds parts of texts that are to go in texts that were made of them:
 // summaries, quotes, excerpts.
-type matcher struct {
-	array *suffixarray.Index
-}
+type matcher struct{ *suffixarray.Index }
 
 // Lengths of matches, in bytes: from longMatch on any part counts; from
 // shortMatch on, one that begins and ends where a word does.
@@ -411,7 +396,7 @@ func newMatcher(texts []string) *matcher {
 
 // longest returns how many bytes of s, from its beginning, stand in the texts.
 func (m *matcher) longest(s []byte) int {
-	has := func(n int) bool { return n <= len(s) && len(m.array.Lookup(s[:n], 1)) > 0 }
+	has := func(n int) bool { return n <= len(s) && len(m.Lookup(s[:n], 1)) > 0 }
 	if !has(shortMatch) {
 		return 0
 	}
@@ -507,43 +492,25 @@ func secretLike(s string) (words []string) {
 // loose decodes the escapes of JSON strings in bytes that may be no JSON; at[i] is
 // where byte i of the text stands in the bytes, and at[len(text)] is their end.
 func loose(data []byte) (text string, at []int) {
-	var b strings.Builder
-	add := func(from int, s string) {
-		for range len(s) {
-			at = append(at, from)
-		}
-		b.WriteString(s)
-	}
+	var out []byte
 	for i := 0; i < len(data); {
-		if data[i] != '\\' || i+1 == len(data) {
-			add(i, string(data[i]))
-			i++
-			continue
+		n := len(out)
+		r, size := rune(-1), 1
+		if data[i] == '\\' && i+1 < len(data) {
+			r, size = jsonx.Unescape(data[i:])
 		}
-		switch c := data[i+1]; c {
-		case 'n', 't', 'r', 'b', 'f':
-			add(i, map[byte]string{'n': "\n", 't': "\t", 'r': "\r", 'b': "\b", 'f': "\f"}[c])
-			i += 2
-		case 'u':
-			n := len(unicodeEscape().Find(data[i:]))
-			if n == 0 {
-				add(i, `\`)
-				i++
-				continue
-			}
-			s, _ := jsonx.String(slices.Concat([]byte{'"'}, data[i:i+n], []byte{'"'}))
-			add(i, s)
-			i += n
-		default:
-			add(i, string(c))
-			i += 2
+		if r < 0 {
+			out, size = append(out, data[i]), 1
+		} else {
+			out = utf8.AppendRune(out, r)
 		}
+		for range len(out) - n {
+			at = append(at, i)
+		}
+		i += size
 	}
-	return b.String(), append(at, len(data))
+	return string(out), append(at, len(data))
 }
-
-// unicodeEscape matches an escape, or a pair of them that stands for one character.
-var unicodeEscape = text.Pattern(`^\\u(?:[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|[0-9a-fA-F]{4})`)
 
 // blot overwrites parts of data, given by spans of its loose decoding.
 func blot(data []byte, at []int, spans []span) []byte {
