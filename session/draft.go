@@ -35,13 +35,6 @@ func (d Draft) raw(name string, val json.RawMessage) Draft {
 
 func (d Draft) str(name, s string) Draft { return d.raw(name, jsonx.Quote(s)) }
 
-func (d Draft) flag(name string, b bool) Draft {
-	if b {
-		return d.raw(name, json.RawMessage("true"))
-	}
-	return d
-}
-
 // Under returns the draft with a parent of its own; without it a draft hangs
 // under the one before it, and the first under the leaf. "" makes a root.
 func (d Draft) Under(parentID string) Draft {
@@ -98,24 +91,28 @@ func NewCompaction(c Compaction) Draft {
 	} else {
 		d = d.str("firstKeptEntryId", c.FirstKeptEntryID)
 	}
-	d = d.raw("tokensBefore", fmt.Append(nil, c.TokensBefore)).raw("details", c.Details)
-	if c.Usage != nil {
-		d = d.raw("usage", c.Usage.JSON())
-	}
-	d = d.flag("fromHook", c.FromHook)
+	d = d.raw("tokensBefore", fmt.Append(nil, c.TokensBefore)).summarized(c.Details, c.Usage, c.FromHook)
 	if c.SystemMessage != nil {
 		d = d.raw("systemMessage", c.SystemMessage.JSON())
 	}
 	return d
 }
 
+// summarized adds what both kinds of summaries have.
+func (d Draft) summarized(details json.RawMessage, usage *message.Usage, fromHook bool) Draft {
+	d = d.raw("details", details)
+	if usage != nil {
+		d = d.raw("usage", usage.JSON())
+	}
+	if fromHook {
+		d = d.raw("fromHook", json.RawMessage("true"))
+	}
+	return d
+}
+
 // NewBranchSummary drafts a branch_summary.
 func NewBranchSummary(b BranchSummary) Draft {
-	d := draft(TypeBranchSummary).str("fromId", b.FromID).str("summary", b.Summary).raw("details", b.Details)
-	if b.Usage != nil {
-		d = d.raw("usage", b.Usage.JSON())
-	}
-	return d.flag("fromHook", b.FromHook)
+	return draft(TypeBranchSummary).str("fromId", b.FromID).str("summary", b.Summary).summarized(b.Details, b.Usage, b.FromHook)
 }
 
 // NewContextEdit drafts an edit.

@@ -73,7 +73,7 @@ type Entry struct {
 // caller judges. The entry keeps raw, which must not be changed afterwards.
 func ParseEntry(raw []byte) (*Entry, error) {
 	raw = oneLine(raw[jsonx.Space(raw, 0):])
-	if len(raw) == 0 || raw[0] != '{' {
+	if !jsonx.IsObject(raw) {
 		if _, err := jsonx.Scan(raw, 0); err != nil {
 			return nil, fmt.Errorf("not a record: %w", err)
 		}
@@ -110,13 +110,12 @@ func ParseEntry(raw []byte) (*Entry, error) {
 // oneLine makes sure that a record can stand on one line: a line break in JSON
 // can only be white space. What is no JSON is left alone, to be refused.
 func oneLine(raw []byte) []byte {
-	if bytes.IndexByte(raw, '\n') < 0 {
-		return raw
+	if bytes.IndexByte(raw, '\n') >= 0 {
+		if _, err := jsonx.Scan(raw, 0); err == nil {
+			return bytes.ReplaceAll(raw, []byte("\n"), []byte(" "))
+		}
 	}
-	if _, err := jsonx.Scan(raw, 0); err != nil {
-		return raw
-	}
-	return bytes.ReplaceAll(raw, []byte("\n"), []byte(" "))
+	return raw
 }
 
 func str(val []byte) string { s, _ := jsonx.String(val); return s }
@@ -132,7 +131,9 @@ func (e *Entry) WithIdentity(id, parentID string) *Entry {
 // Attached returns a copy of the entry that hangs under another parent; its
 // bytes stay as they are.
 func (e *Entry) Attached(parentID string) *Entry {
-	return &Entry{Type: e.Type, ID: e.ID, ParentID: parentID, raw: e.raw, moved: true, bodyAt: e.bodyAt, bodyEnd: e.bodyEnd}
+	c := e.shape().Entry(e.raw)
+	c.ParentID, c.moved = parentID, true
+	return c
 }
 
 // Clone returns a copy of the entry that shares no memory with it, for an entry
@@ -153,9 +154,12 @@ type Shape struct {
 	bodyAt, bodyEnd int
 }
 
+func (e *Entry) shape() Shape { return Shape{e.Type, e.ID, e.ParentID, e.bodyAt, e.bodyEnd} }
+
 // Shape returns the shape of an entry. It shares no memory with the entry.
 func (e *Entry) Shape() Shape {
-	s := Shape{ID: strings.Clone(e.ID), ParentID: strings.Clone(e.ParentID), bodyAt: e.bodyAt, bodyEnd: e.bodyEnd}
+	s := e.shape()
+	s.ID, s.ParentID = strings.Clone(s.ID), strings.Clone(s.ParentID)
 	if i := slices.Index(knownTypes[:], e.Type); i >= 0 {
 		s.Type = knownTypes[i]
 	} else {
@@ -246,10 +250,7 @@ func (e *Entry) Compaction() (c Compaction, ok bool) {
 		case "fromHook":
 			c.FromHook = jsonx.Bool(val)
 		case "systemMessage":
-			c.SystemMessage = nil
-			if m, err := message.Parse(val); err == nil {
-				c.SystemMessage = m
-			}
+			c.SystemMessage, _ = message.Parse(val)
 		}
 		return true
 	})
@@ -337,31 +338,22 @@ func (e *Entry) CustomMessage() (m *message.Message, ok bool) {
 	if m := e.msg.Load(); m != nil {
 		return m, true
 	}
-	m = &message.Message{Role: message.RoleCustom, Timestamp: millis(e.Time())}
-	jsonx.Members(e.raw, func(key, val []byte) bool {
-		switch string(key) {
-		case "customType":
-			m.CustomType = str(val)
-		case "content":
-			m.Content = message.ParseContent(val)
-		case "display":
-			m.Display = jsonx.Bool(val)
-		case "details":
-			m.Details = notNull(val)
-		case "origin":
-			m.Origin = message.Origin(str(val))
-		}
-		return true
-	})
+	m = &message.Message{
+		Role: message.RoleCustom, Timestamp: e.millis(),
+		CustomType: str(e.Field("customType")), Display: jsonx.Bool(e.Field("display")),
+		Details: notNull(e.Field("details")), Origin: message.Origin(str(e.Field("origin"))),
+		Content: message.ParseContent(e.Field("content")),
+	}
 	e.msg.Store(m)
 	return m, true
 }
 
-func millis(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
+// millis is Time as messages have it.
+func (e *Entry) millis() int64 {
+	if t := e.Time(); !t.IsZero() {
+		return t.UnixMilli()
 	}
-	return t.UnixMilli()
+	return 0
 }
 
 // Label is the view of a label entry. An empty Label takes the label away.
@@ -411,26 +403,22 @@ func (e *Entry) SessionName() (name string, ok bool) {
 // UsageReport returns the usage an entry of any type carries: that of a usage
 // entry, a compaction, a branch summary, an answer or a tool result; nil if none.
 func (e *Entry) UsageReport() *message.Usage {
-	if e.Type == TypeMessage {
-		m, err := e.Message()
-		if err != nil {
-			return nil
-		}
+	if e.Type != TypeMessage {
+		return message.ParseUsage(e.Field("usage"))
+	}
+	if m, err := e.Message(); err == nil {
 		return m.Usage
 	}
-	return message.ParseUsage(e.Field("usage"))
+	return nil
 }
 
 // Spilled says where the full content of a message is that was too large for the
-// log: the JSON of the message, as it was to be written, is the content of this
-// address in the session's blob store. The log has an excerpt of it.
+// log, which has an excerpt of it: the JSON of the message, as it was to be written,
+// is the content of this address in the session's blob store.
 type Spilled struct {
-	// ID is the address, as package blob writes it.
-	ID string `json:"id"`
-	// Size is that of the JSON, in bytes.
-	Size int64 `json:"size"`
-	// Purged says that the content was erased on purpose.
-	Purged bool `json:"purged,omitempty"`
+	ID     string `json:"id"`               // the address, as package blob writes it
+	Size   int64  `json:"size"`             // of the JSON, in bytes
+	Purged bool   `json:"purged,omitempty"` // the content was erased on purpose
 }
 
 // WithSpilled returns the excerpt of a message with the address of the full content
@@ -444,14 +432,13 @@ func WithSpilled(excerpt *message.Message, at Spilled) (*message.Message, error)
 	if !jsonx.IsObject(details) {
 		details = []byte("{}")
 	}
-	clew := jsonx.Set([]byte("{}"), "blob", value)
-	return message.Parse(jsonx.Set(excerpt.JSON(), "details", jsonx.Set(details, "clew", clew)))
+	details = jsonx.Set(details, memberClew, jsonx.Set([]byte("{}"), "blob", value))
+	return message.Parse(jsonx.Set(excerpt.JSON(), "details", details))
 }
 
 // SpilledOf returns where the full content of a message is, if it is not in the log.
-func SpilledOf(m *message.Message) (Spilled, bool) {
-	var at Spilled
-	val := jsonx.Get(jsonx.Get(jsonx.Get(m.JSON(), "details"), "clew"), "blob")
+func SpilledOf(m *message.Message) (at Spilled, ok bool) {
+	val := jsonx.Get(jsonx.Get(jsonx.Get(m.JSON(), "details"), memberClew), "blob")
 	if !jsonx.IsObject(val) || json.Unmarshal(val, &at) != nil || at.ID == "" {
 		return Spilled{}, false
 	}

@@ -28,14 +28,14 @@ type PassInfo struct {
 
 // Pass returns the data of a clew.pass entry; ok is false for others.
 func (e *Entry) Pass() (p PassInfo, ok bool) {
+	ok = e.customData(CustomPass, &p) && p.Lines >= 1
+	return p, ok
+}
+
+// customData decodes the data of a custom entry of the type name.
+func (e *Entry) customData(name string, data any) bool {
 	c, ok := e.Custom()
-	if !ok || c.CustomType != CustomPass {
-		return p, false
-	}
-	if json.Unmarshal(c.Data, &p) != nil || p.Lines < 1 {
-		return p, false
-	}
-	return p, true
+	return ok && c.CustomType == name && json.Unmarshal(c.Data, data) == nil
 }
 
 // leafMove is the data of a clew.leaf entry.
@@ -59,11 +59,8 @@ func leafDraft(target string, move leafMove) Draft {
 }
 
 func (e *Entry) leafMove() (m leafMove, ok bool) {
-	c, ok := e.Custom()
-	if !ok || c.CustomType != CustomLeaf {
-		return m, false
-	}
-	return m, json.Unmarshal(c.Data, &m) == nil
+	ok = e.customData(CustomLeaf, &m)
+	return m, ok
 }
 
 // AppendPass writes a pass: a clew.pass entry and the drafts, edits and at most
@@ -72,9 +69,6 @@ func (e *Entry) leafMove() (m leafMove, ok bool) {
 // the newest entry the pass was computed on; when the log has grown since,
 // nothing is written and the error is ErrConflict.
 func (l *Log) AppendPass(ctx context.Context, last string, info PassInfo, drafts ...Draft) ([]*Entry, error) {
-	if len(drafts) == 0 {
-		return nil, errors.New("append pass: a pass needs at least one entry")
-	}
 	if err := checkPass(drafts); err != nil {
 		return nil, fmt.Errorf("append pass: %w", err)
 	}
@@ -99,7 +93,10 @@ func checkPass(drafts []Draft) error {
 			compactions++
 		}
 	}
-	if compactions > 1 {
+	switch {
+	case len(drafts) == 0:
+		return errors.New("a pass needs at least one entry")
+	case compactions > 1:
 		return fmt.Errorf("%d compactions in one pass", compactions)
 	}
 	return nil
@@ -124,13 +121,11 @@ func GroupEntry(e *Entry) bool { return PassEntry(e) || e.CopyOf() != "" }
 const memberClew = "clew"
 
 // CopyOf returns the id of the entry that this one is a copy of, or "".
-func (e *Entry) CopyOf() string { return str(jsonx.Get(e.Field(memberClew), "copyOf")) }
+func (e *Entry) CopyOf() string { return jsonx.StringAt(e.Field(memberClew), "copyOf") }
 
 // copyMark is the member of a record that CopyOf reads.
 func copyMark(of string) json.RawMessage {
-	var o jsonx.Object
-	o.Str("copyOf", of)
-	return o.Bytes()
+	return jsonx.Set([]byte("{}"), "copyOf", jsonx.Quote(of))
 }
 
 // PassEntry reports whether an entry may belong to the body of a pass: an edit,
@@ -166,37 +161,25 @@ func NewPin(id string, on bool) Draft {
 // Pins returns the ids of the entries that are pinned at the end of a path, in
 // the order they were pinned. The path may be what ContextPath gives: a
 // compaction says in its details what was pinned when it was made.
-func Pins(path []*Entry) []string {
-	var pins []string
-	for i := len(path) - 1; i >= 0; i-- {
-		if path[i].Type == TypeCompaction {
-			pins = compactionPins(path[i])
+func Pins(path []*Entry) (pins []string) {
+	for i, e := range slices.Backward(path) {
+		if view, ok := e.Compaction(); ok {
+			if json.Unmarshal(jsonx.Get(jsonx.Get(view.Details, memberClew), "pins"), &pins) != nil {
+				pins = nil
+			}
 			path = path[i+1:]
 			break
 		}
 	}
 	for _, e := range path {
-		c, ok := e.Custom()
-		if !ok || c.CustomType != customPin {
-			continue
-		}
 		var p pinData
-		if json.Unmarshal(c.Data, &p) != nil || p.ID == "" {
+		if !e.customData(customPin, &p) || p.ID == "" {
 			continue
 		}
 		pins = slices.DeleteFunc(pins, func(id string) bool { return id == p.ID })
 		if p.On {
 			pins = append(pins, p.ID)
 		}
-	}
-	return pins
-}
-
-func compactionPins(e *Entry) []string {
-	view, _ := e.Compaction()
-	var pins []string
-	if json.Unmarshal(jsonx.Get(jsonx.Get(view.Details, memberClew), "pins"), &pins) != nil {
-		return nil
 	}
 	return pins
 }

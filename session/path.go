@@ -33,8 +33,8 @@ func ContextPath(ctx context.Context, s Store, leaf string, ids ...string) ([]*E
 }
 
 // Walk calls fn with the entries from leaf towards the root until fn says that it
-// has seen enough. It holds on to none of them, however long the path; where parents
-// form a cycle it ends before the entry that would come twice.
+// has seen enough. It holds on to none of them; where parents form a cycle it ends
+// before the entry that would come twice.
 func Walk(ctx context.Context, s Store, leaf string, fn func(e *Entry) (enough bool)) error {
 	if leaf == "" {
 		return nil
@@ -54,11 +54,10 @@ func Walk(ctx context.Context, s Store, leaf string, fn func(e *Entry) (enough b
 	return err
 }
 
-// walk collects entries from leaf towards the root until stop says that the
-// one just added was the last needed.
-func walk(ctx context.Context, s Store, leaf string, stop func(path []*Entry, e *Entry) bool) ([]*Entry, error) {
-	var path []*Entry
-	err := Walk(ctx, s, leaf, func(e *Entry) bool {
+// walk collects entries from leaf towards the root until stop says that the one
+// just added was the last needed. It returns the oldest first.
+func walk(ctx context.Context, s Store, leaf string, stop func(path []*Entry, e *Entry) bool) (path []*Entry, err error) {
+	err = Walk(ctx, s, leaf, func(e *Entry) bool {
 		path = append(path, e)
 		return stop(path, e)
 	})
@@ -72,26 +71,17 @@ func walk(ctx context.Context, s Store, leaf string, stop func(path []*Entry, e 
 // ModelAt returns the model in force at leaf: that of the latest change or answer on
 // the path, empty when the path names none. It reads back no further than that.
 func ModelAt(ctx context.Context, s Store, leaf string) (m Model, err error) {
-	err = Walk(ctx, s, leaf, func(e *Entry) bool {
-		found := false
-		m, found = modelOf(e)
-		return found
-	})
+	found := false
+	err = Walk(ctx, s, leaf, func(e *Entry) bool { m, found = modelOf(e); return found })
 	return m, err
 }
 
 // modelOf is the model that an entry brings into force.
 func modelOf(e *Entry) (m Model, ok bool) {
-	switch e.Type {
-	case TypeModelChange:
-		return e.ModelChange()
-	case TypeMessage:
-		if msg, err := e.Message(); err == nil && msg.Role == message.RoleAssistant {
-			return Model{msg.Provider, msg.Model}, true
-		}
-	default:
+	if msg, err := e.Message(); err == nil && msg.Role == message.RoleAssistant {
+		return Model{msg.Provider, msg.Model}, true
 	}
-	return Model{}, false
+	return e.ModelChange()
 }
 
 // Settings returns the model and the thinking level in force at leaf: those of

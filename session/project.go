@@ -103,9 +103,6 @@ func (c *Context) selectActive(path []*Entry) {
 }
 
 func isSystem(e *Entry) bool {
-	if e.Type != TypeMessage {
-		return false
-	}
 	m, err := e.Message()
 	return err == nil && m.Role == message.RoleSystem
 }
@@ -140,7 +137,7 @@ func contributed(e *Entry, live bool) []*message.Message {
 		if b, _ := e.BranchSummary(); b.Summary != "" {
 			return []*message.Message{{
 				Role: message.RoleBranchSummary, Summary: b.Summary, FromID: b.FromID,
-				Details: b.Details, Timestamp: millis(e.Time()),
+				Details: b.Details, Timestamp: e.millis(),
 			}}
 		}
 	case TypeCompaction:
@@ -152,25 +149,19 @@ func contributed(e *Entry, live bool) []*message.Message {
 	return nil
 }
 
-func compactionMessages(e *Entry) []*message.Message {
+func compactionMessages(e *Entry) (out []*message.Message) {
 	view, _ := e.Compaction()
-	var out []*message.Message
 	if view.SystemMessage != nil {
 		out = append(out, view.SystemMessage)
 	}
 	return append(out, &message.Message{
 		Role: message.RoleCompactionSummary, Summary: view.Summary,
-		TokensBefore: view.TokensBefore, Details: view.Details, Timestamp: millis(e.Time()),
+		TokensBefore: view.TokensBefore, Details: view.Details, Timestamp: e.millis(),
 	})
 }
 
 // Replaceable reports whether an edit can replace the content of a message of
 // the role. Any message can be taken out.
 func Replaceable(r message.Role) bool {
-	switch r {
-	case message.RoleUser, message.RoleAssistant, message.RoleToolResult, message.RoleCustom:
-		return true
-	case message.RoleSystem, message.RoleBashExecution, message.RoleBranchSummary, message.RoleCompactionSummary:
-	}
-	return false
+	return r == message.RoleUser || r == message.RoleAssistant || r == message.RoleToolResult || r == message.RoleCustom
 }

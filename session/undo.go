@@ -96,7 +96,7 @@ func copied(e *Entry, renamed map[string]string) Draft {
 			d.fields[i].val = (&message.Usage{}).JSON()
 		case "data":
 			var pin pinData
-			if c, _ := e.Custom(); c.CustomType == customPin && json.Unmarshal(c.Data, &pin) == nil && renamed[pin.ID] != "" {
+			if e.customData(customPin, &pin) && renamed[pin.ID] != "" {
 				return NewPin(renamed[pin.ID], pin.On).raw(memberClew, copyMark(e.ID))
 			}
 		}
@@ -149,10 +149,7 @@ func (l *Log) findPass(ctx context.Context) (*foundPass, error) {
 			compaction = n
 		}
 		// A compaction without a pass around it: what precedes it is no part of one.
-		if compaction >= 0 && n > compaction && !PassEntry(e) {
-			return true
-		}
-		return false
+		return compaction >= 0 && n > compaction && !PassEntry(e)
 	})
 	if err != nil {
 		return nil, err
