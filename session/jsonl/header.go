@@ -57,23 +57,18 @@ func findHeader(ctx context.Context, r io.ReaderAt, size int64) (h foundHeader, 
 			case jsonx.IsNull(p.data):
 				continue
 			}
-			if h.header, failed = session.ParseHeader(bytes.Clone(p.data)); failed != nil {
-				return errStop
-			}
-			if bad > 0 {
+			h.header, failed = session.ParseHeader(bytes.Clone(p.data))
+			if failed == nil && bad > 0 {
 				h.problems = append(h.problems, session.NewProblem("before-header", 0, "", "%d bytes before the header that are no record", bad))
 			}
 			h.line = l.off
 			if l.bom {
 				h.line += int64(len(bom))
 			}
-			end := p.off + len(p.data)
-			if jsonx.Space(l.data, end) == len(l.data) {
-				if end = len(l.data); l.ended {
-					end++
-				}
+			h.end = l.off + int64(p.off+len(p.data))
+			if jsonx.Space(l.data, p.off+len(p.data)) == len(l.data) {
+				h.end = l.next()
 			}
-			h.end = l.off + int64(end)
 			return errStop
 		}
 		return nil
@@ -90,24 +85,27 @@ func findHeader(ctx context.Context, r io.ReaderAt, size int64) (h foundHeader, 
 	switch {
 	case err != nil:
 		return h, err
-	case what == errHeaderless.Error():
-		failed = fmt.Errorf("%w: it looks like %w", session.ErrNotSession, errHeaderless)
 	case what != "":
-		failed = fmt.Errorf("%w: it looks like %s", session.ErrNotSession, what)
+		failed = fmt.Errorf("%w: it looks like %w", session.ErrNotSession, what)
 	case failed == nil:
 		failed = fmt.Errorf("%w: there is no header in it", session.ErrNotSession)
 	}
 	return h, failed
 }
 
+// look is what a file looks like that is no session.
+type look string
+
+func (l look) Error() string { return string(l) }
+
 // errHeaderless is what a session without its header looks like.
-var errHeaderless = errors.New("a session whose first line, the header, is missing")
+const errHeaderless look = "a session whose first line, the header, is missing"
 
 // maxSniff is how much of a file that is no session is looked at, in bytes.
 const maxSniff = 256 << 10
 
 // foreign says what a file that is no session looks like, or "".
-func foreign(r io.ReaderAt, size int64) (string, error) {
+func foreign(r io.ReaderAt, size int64) (look, error) {
 	data := make([]byte, min(size, maxSniff))
 	if err := readFull(r, data, 0); err != nil {
 		return "", err
@@ -133,15 +131,11 @@ func foreign(r io.ReaderAt, size int64) (string, error) {
 		if what := foreignObject(keysOf(data)); what != "" {
 			return what, nil
 		}
-		end := bytes.IndexByte(data, '\n')
-		if end < 0 {
+		line, rest, more := bytes.Cut(data, []byte("\n"))
+		if _, err := jsonx.Scan(line, 0); !more || err != nil {
 			break
 		}
-		if _, err := jsonx.Scan(data[:end], 0); err != nil {
-			break
-		}
-		data = data[end+1:]
-		data = data[jsonx.Space(data, 0):]
+		data = rest[jsonx.Space(rest, 0):]
 	}
 	return "", nil
 }
@@ -150,9 +144,6 @@ func foreign(r io.ReaderAt, size int64) (string, error) {
 // they can be read. A member that the end of the data cuts off has no value.
 func keysOf(data []byte) map[string][]byte {
 	keys := map[string][]byte{}
-	if !jsonx.IsObject(data) {
-		return keys
-	}
 	_, _ = jsonx.ScanObject(data, 0, func(key []byte, at int) (int, error) {
 		keys[string(key)] = nil
 		end, err := jsonx.Scan(data, at)
@@ -168,7 +159,7 @@ func keysOf(data []byte) map[string][]byte {
 type sign struct {
 	keys  string // members that a record has, with spaces between
 	types string // or what its type is
-	what  string
+	what  look
 }
 
 // signs are looked at in this order; the last ones have less to tell them by.
@@ -188,12 +179,12 @@ var signs = []sign{
 	{"instance_id history", "", "an output of OpenHands"},
 	{"instance_id test_result", "", "an output of OpenHands"},
 	{"messages", "", "a list of chat messages"},
-	{"type id parentId", "", errHeaderless.Error()},
+	{"type id parentId", "", errHeaderless},
 	{"role content", "", "chat messages, one a line"},
 }
 
 // foreignObject names the program that writes records with these members.
-func foreignObject(keys map[string][]byte) string {
+func foreignObject(keys map[string][]byte) look {
 	typ, _ := jsonx.String(keys["type"])
 	if kind, _ := jsonx.String(keys["kind"]); kind == "header" && keys["v"] != nil {
 		return "a session of pi's next format, version 4"
@@ -210,13 +201,9 @@ func foreignObject(keys map[string][]byte) string {
 	return ""
 }
 
-func foreignList(data []byte) string {
-	var first []byte
-	jsonx.Elements(data, func(val []byte) bool {
-		first = val
-		return false
-	})
-	keys := keysOf(first)
+func foreignList(data []byte) look {
+	var keys map[string][]byte
+	jsonx.Elements(data, func(val []byte) bool { keys = keysOf(val); return false })
 	switch {
 	case keys["role"] != nil && keys["parts"] != nil:
 		return "a conversation of Gemini CLI"

@@ -120,6 +120,14 @@ type scanned struct {
 	pieces []piece // their offsets are in data
 }
 
+// next returns where the line after it begins.
+func (l *scanned) next() int64 {
+	if l.ended {
+		return l.off + int64(len(l.data)) + 1
+	}
+	return l.off + int64(len(l.data))
+}
+
 // scan is the one walk over a file from its beginning to its end: it takes each
 // line of the region [from, to) apart. Nothing of a line may be kept.
 func scan(ctx context.Context, r io.ReaderAt, from, to int64, fn func(l *scanned) error) error {
