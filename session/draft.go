@@ -63,7 +63,6 @@ func (d Draft) customType() (name string) {
 	return name
 }
 
-// entry builds the record.
 func (d Draft) entry(id, parentID string, at time.Time) *Entry {
 	var o jsonx.Object
 	o.Str("type", string(d.Type))

@@ -295,10 +295,7 @@ type ContextEdit struct {
 	Details  json.RawMessage
 }
 
-// ContextEdit returns the view of a context_edit entry; ok is false for
-// others. A replacement that is neither null nor an object with content is
-// taken as an omission only when it is null; anything else leaves the target
-// as it is (Omit false, Content nil).
+// ContextEdit returns the view of a context_edit entry; ok is false for others. A replacement that is neither null nor an object with content leaves the target as it is (Omit false, Content nil).
 func (e *Entry) ContextEdit() (c ContextEdit, ok bool) {
 	if e.Type != TypeContextEdit {
 		return c, false

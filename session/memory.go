@@ -29,7 +29,6 @@ func NewMemory(h Header, entries ...*Entry) *Memory {
 // Header implements Store.
 func (m *Memory) Header() Header { return m.header }
 
-// locked calls fn under the mutex if the store can be used.
 func (m *Memory) locked(ctx context.Context, fn func() error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -76,7 +76,6 @@ func ModelAt(ctx context.Context, s Store, leaf string) (m Model, err error) {
 	return m, err
 }
 
-// modelOf is the model that an entry brings into force.
 func modelOf(e *Entry) (m Model, ok bool) {
 	if msg, err := e.Message(); err == nil && msg.Role == message.RoleAssistant {
 		return Model{msg.Provider, msg.Model}, true

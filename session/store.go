@@ -35,12 +35,7 @@ type Store interface {
 	// All yields every entry, oldest first. It reads the whole log.
 	All(ctx context.Context) iter.Seq2[*Entry, error]
 
-	// Append writes a batch: all of it or nothing. When it returns nil the
-	// batch is durable, unless opt.NoSync; when it returns an error the log is
-	// as it was. Entries other programs wrote meanwhile are read first. An
-	// entry that CheckAppend refuses is not written; nor is one whose id is
-	// taken, but ids of 16 hex digits are taken for random and may be looked up
-	// in what was read of the log alone.
+	// Append writes a batch: all of it or nothing. When it returns nil the batch is durable, unless opt.NoSync; when it returns an error the log is as it was. Entries other programs wrote meanwhile are read first. An entry that CheckAppend refuses, or whose id is taken, is not written; but ids of 16 hex digits are taken for random and may be looked up in what was read of the log alone.
 	Append(ctx context.Context, batch []*Entry, opt AppendOptions) error
 
 	// Sync makes durable what was appended with NoSync.
@@ -72,18 +67,12 @@ type AppendOptions struct {
 
 // Errors of a Store.
 var (
-	// ErrNotFound: no record has the id.
-	ErrNotFound = errors.New("no such entry")
-	// ErrConflict: the log has grown since the caller looked.
-	ErrConflict = errors.New("the session has grown meanwhile")
-	// ErrReadOnly: the store was opened for reading only, or its format can't be written.
-	ErrReadOnly = errors.New("the session is open for reading only")
-	// ErrDuplicateID: an appended entry has an id that is taken.
+	ErrNotFound    = errors.New("no such entry")
+	ErrConflict    = errors.New("the session has grown meanwhile")
+	ErrReadOnly    = errors.New("the session is open for reading only")
 	ErrDuplicateID = errors.New("the id is taken")
-	// ErrClosed: the store was closed.
-	ErrClosed = errors.New("the session is closed")
-	// ErrBadEntry: an entry that can't be appended; see CheckAppend.
-	ErrBadEntry = errors.New("no entry of a session")
+	ErrClosed      = errors.New("the session is closed")
+	ErrBadEntry    = errors.New("no entry of a session")
 )
 
 // CheckAppend refuses, with ErrBadEntry, an entry that no store could give

@@ -84,7 +84,6 @@ type placed struct {
 	Problem
 }
 
-// report adds a problem of an entry.
 func (v *verifier) report(node int, code, what string, args ...any) {
 	v.add(node, NewProblem(code, v.nodes[node].at, v.nodes[node].id, what, args...))
 }
@@ -129,7 +128,6 @@ func (v *verifier) read(ctx context.Context, s Store) error {
 	return nil
 }
 
-// links finds the parents.
 func (v *verifier) links() {
 	for i := range v.nodes {
 		n := &v.nodes[i]
@@ -173,7 +171,6 @@ func (v *verifier) references() {
 	}
 }
 
-// passes checks that each pass has all its entries.
 func (v *verifier) passes() {
 	for i := range v.nodes {
 		n := &v.nodes[i]
@@ -190,7 +187,6 @@ func (v *verifier) passes() {
 	}
 }
 
-// above reports whether a is b or on the path to it.
 func (v *verifier) above(a, b int) bool {
 	return v.nodes[a].in <= v.nodes[b].in && v.nodes[b].out <= v.nodes[a].out
 }
@@ -225,7 +221,6 @@ func name(id string) string {
 	return id
 }
 
-// kind says what an entry is, in a sentence.
 func (n *vnode) kind() string {
 	if n.typ == TypeMessage {
 		return "a message of the role " + string(n.role)
@@ -349,7 +344,6 @@ func outline(m *message.Message) *message.Message {
 	return out
 }
 
-// content checks the kind of a message's content.
 func (v *verifier) content(i int, content []byte, r message.Role) {
 	blocks := r == message.RoleAssistant || r == message.RoleToolResult
 	if jsonx.IsArray(content) || jsonx.IsString(content) && !blocks {
@@ -365,7 +359,6 @@ func (v *verifier) content(i int, content []byte, r message.Role) {
 	v.report(i, "bad-content", "a message of the role %s whose content is %s", r, what)
 }
 
-// usage checks that no count of a usage is below 0.
 func (v *verifier) usage(i int, usage []byte) {
 	negative := ""
 	jsonx.Members(usage, func(key, val []byte) bool {

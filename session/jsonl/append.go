@@ -14,10 +14,7 @@ import (
 	"github.com/clew-dev/clew/session"
 )
 
-// Append implements session.Store. The batch is written with one call and then
-// synced. When writing fails the file is cut back to what it was. After a
-// crash in the middle of a batch, the entries before the crash are there and
-// the torn one is not; a pass is there whole or not at all.
+// Append implements session.Store. The batch is written with one call and then synced; when that fails the file is cut back. After a crash in the middle of a batch the entries before it are there, the torn one is not, and a pass is there whole or not at all.
 func (f *File) Append(ctx context.Context, batch []*session.Entry, opt session.AppendOptions) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -178,7 +175,6 @@ func (f *File) write(data []byte, noSync bool) error {
 	return err
 }
 
-// written makes the index know a batch that was written.
 func (f *File) written(ctx context.Context, batch []*session.Entry, data []byte, recs []*rec) error {
 	info, err := f.f.Stat()
 	if err != nil {
@@ -253,7 +249,6 @@ func (f *File) cutTail() error {
 	return nil
 }
 
-// addTo adds bytes and a line break to a file of ours, and syncs it.
 func addTo(fsys vfs.FS, name string, data []byte) error {
 	c, err := vfs.OpenOwn(fsys, name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -311,7 +306,6 @@ func (f *File) refresh(ctx context.Context) (n int, err error) {
 	return f.countUntil(func(r *rec) bool { return r.off < before })
 }
 
-// unfinished reports whether something stands behind the last sound record.
 func (f *File) unfinished() bool {
 	if f.legacy != nil {
 		return int64(len(f.legacy.data)) > f.end
@@ -346,7 +340,6 @@ func (f *File) countUntil(known func(r *rec) bool) (n int, err error) {
 	}
 }
 
-// reread reads the file anew.
 func (f *File) reread(ctx context.Context, size int64) (int, error) {
 	before := f.end
 	known := func(r *rec) bool { return r.off < before }

@@ -29,11 +29,8 @@ type Options struct {
 
 // Errors of this package, beside those of package session.
 var (
-	// ErrEmpty: the file has no bytes.
-	ErrEmpty = errors.New("the file is empty")
-	// ErrLocked: another program has the session open for writing.
-	ErrLocked = errors.New("the session is open in another program")
-	// ErrReplaced: the file was deleted or replaced by another one.
+	ErrEmpty    = errors.New("the file is empty")
+	ErrLocked   = errors.New("the session is open in another program")
 	ErrReplaced = errors.New("the file was deleted or replaced by another one")
 )
 
@@ -122,7 +119,6 @@ func (f *File) openPath(ctx context.Context) error {
 	return f.read(ctx, f.f, info.Size())
 }
 
-// readable says why a file can't hold a session.
 func readable(info fs.FileInfo) error {
 	switch {
 	case info.IsDir():
@@ -168,7 +164,6 @@ func (f *File) readAll(ctx context.Context, r io.Reader) error {
 	return f.read(ctx, bytes.NewReader(data), int64(len(data)))
 }
 
-// read finds the header and the end of the session.
 func (f *File) read(ctx context.Context, r io.ReaderAt, size int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -181,7 +176,6 @@ func (f *File) read(ctx context.Context, r io.ReaderAt, size int64) error {
 	return f.readBehind(ctx, r, h, size)
 }
 
-// readBehind finds the end of a session whose header is known.
 func (f *File) readBehind(ctx context.Context, r io.ReaderAt, h foundHeader, size int64) (err error) {
 	f.header, f.version = h.header, h.header.Version
 	f.problems = h.problems
@@ -207,7 +201,6 @@ func (f *File) readBehind(ctx context.Context, r io.ReaderAt, h foundHeader, siz
 	return f.dropPartPass(ctx)
 }
 
-// original returns the offset in the file for one in the index.
 func (f *File) original(off int64) int64 {
 	if f.legacy != nil {
 		return f.legacy.original(off)
@@ -295,7 +288,6 @@ func (f *File) Version() int {
 	return f.version
 }
 
-// usable says why the session can't be used.
 func (f *File) usable(ctx context.Context) error {
 	if f.closed {
 		return &session.Error{Op: "use", Subject: f.path, Err: session.ErrClosed, Hint: "open it again"}
@@ -313,7 +305,6 @@ func (f *File) locked(ctx context.Context, op string, fn func() error) error {
 	return f.wrap(op, fn())
 }
 
-// entry loads the record that find returns; nil when it returns none.
 func (f *File) entry(ctx context.Context, find func() (*rec, error)) (e *session.Entry, err error) {
 	err = f.locked(ctx, "read", func() error {
 		r, err := find()
@@ -400,11 +391,7 @@ func (f *File) All(ctx context.Context) iter.Seq2[*session.Entry, error] {
 	}
 }
 
-// Mentioning yields, the newest first, the entries whose records hold text, as it
-// is spelled in the file. It costs a look at each byte of the file up to where the
-// caller stops, and parses only the records that hold the text: a fraction of All.
-// What stands on damaged lines is left out, and an entry whose parent is lost says
-// what its record says.
+// Mentioning yields, the newest first, the entries whose records hold text, as it is spelled in the file. It looks at each byte up to where the caller stops, and parses only the records that hold the text. Damaged lines are left out, and an entry whose parent is lost says what its record says.
 func (f *File) Mentioning(ctx context.Context, text string) iter.Seq2[*session.Entry, error] {
 	return func(yield func(*session.Entry, error) bool) {
 		var back *backward
@@ -493,7 +480,6 @@ func failed(op, path string, err error) error {
 	return &session.Error{Op: op, Subject: path, Err: err, Hint: h}
 }
 
-// hint says what to do about an error.
 func hint(err error) string {
 	if _, ok := errors.AsType[*vfs.NotFileError](err); ok {
 		return "look at it and remove it, then try again; clew follows no link from there"

@@ -93,7 +93,6 @@ func findHeader(ctx context.Context, r io.ReaderAt, size int64) (h foundHeader, 
 	return h, failed
 }
 
-// look is what a file looks like that is no session.
 type look string
 
 func (l look) Error() string { return string(l) }
@@ -104,7 +103,6 @@ const errHeaderless look = "a session whose first line, the header, is missing"
 // maxSniff is how much of a file that is no session is looked at, in bytes.
 const maxSniff = 256 << 10
 
-// foreign says what a file that is no session looks like, or "".
 func foreign(r io.ReaderAt, size int64) (look, error) {
 	data := make([]byte, min(size, maxSniff))
 	if err := readFull(r, data, 0); err != nil {
@@ -183,7 +181,6 @@ var signs = []sign{
 	{"role content", "", "chat messages, one a line"},
 }
 
-// foreignObject names the program that writes records with these members.
 func foreignObject(keys map[string][]byte) look {
 	typ, _ := jsonx.String(keys["type"])
 	if kind, _ := jsonx.String(keys["kind"]); kind == "header" && keys["v"] != nil {

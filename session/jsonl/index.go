@@ -107,7 +107,6 @@ func (x *index) line(line []byte, off int64, pieces []piece, newest bool) ([]*re
 	return recs, nil
 }
 
-// soundRecord returns the entry of a line that is one record, else nil.
 func soundRecord(line []byte) *session.Entry {
 	if e, err := session.ParseEntry(line); err == nil && e.ID != "" && e.Type != "session" {
 		return e
@@ -145,7 +144,6 @@ func (x *index) take(p *piece, lineOff int64, newest bool) *rec {
 	return nil
 }
 
-// add makes a record known by its id.
 func (x *index) add(e *session.Entry, off int64, newest bool) *rec {
 	r := &rec{Shape: e.Shape(), off: off, size: int64(len(e.Raw()))}
 	if x.byID[r.ID] != nil {
@@ -183,7 +181,6 @@ func (x *index) find(ctx context.Context, id string) (*rec, error) {
 	}
 }
 
-// all reads what is left of the file.
 func (x *index) all(ctx context.Context) error {
 	_, err := x.find(ctx, "") // no record has this id
 	return err
@@ -245,7 +242,6 @@ func (x *index) read(r *rec) (*session.Entry, error) {
 	return e, nil
 }
 
-// keep remembers the entry of a record.
 func (x *index) keep(r *rec, e *session.Entry) {
 	r.weak = weak.Make(e)
 	if x.kept+r.size <= maxKept {

@@ -17,7 +17,6 @@ const (
 	maxChunk = 256 << 10
 )
 
-// backward reads the lines of a region of a file from its end to its beginning.
 type backward struct {
 	r     io.ReaderAt
 	start int64  // of the region
@@ -120,7 +119,6 @@ type scanned struct {
 	pieces []piece // their offsets are in data
 }
 
-// next returns where the line after it begins.
 func (l *scanned) next() int64 {
 	if l.ended {
 		return l.off + int64(len(l.data)) + 1
@@ -162,9 +160,7 @@ func readFull(r io.ReaderAt, buf []byte, off int64) error {
 	return err
 }
 
-// A line of a session file should hold one record. Files of the field also
-// hold lines with two records, with the torn rest of one before another, with
-// half of one. cutLine takes all of them apart.
+// A line of a session file should hold one record. Some hold two, or the torn rest of one before another; cutLine takes all of them apart.
 
 type pieceKind int
 
@@ -187,10 +183,7 @@ type piece struct {
 	stamp  string // the time it was written
 }
 
-// cutLine splits a line into its pieces, in order. A sound line gives one
-// record, a blank one nothing. When the line breaks off, everything from there
-// to the next record on the line is one bad piece. ended says that a line break
-// follows the line.
+// cutLine splits a line into its pieces, in order. A sound line gives one record, a blank one nothing. Where the line breaks off, all up to the next record on it is one bad piece. ended says that a line break follows.
 func cutLine(line []byte, ended bool) []piece {
 	var first [1]piece
 	pieces := first[:0]
@@ -237,16 +230,9 @@ func readPiece(line []byte, i int) (p piece, end int) {
 // recordStart is how every record that pi or clew wrote begins.
 var recordStart = []byte(`{"type":"`)
 
-// nextRecord finds the record that follows bytes which are no JSON: the next
-// place at or after from where one can be read to its end. stop says where and
-// why the bytes before are none.
+// nextRecord finds the record that follows bytes which are no JSON: the next place at or after from where one can be read to its end. stop says where and why the bytes before are none.
 //
-// Blocks of a message's content begin like records. So a record must have a time
-// besides its type, and be followed by the end of the line or another value as
-// records are. Where the bytes before it are still JSON up to it, it may be a
-// part of them: then it counts only as the end of a line with a line break,
-// because what a program appends to an unfinished line has one, and an
-// unfinished record never came to its own.
+// Blocks of a message's content begin like records. So a record must have a time besides its type, and be followed by the end of the line or another value. Where the bytes before it are still JSON up to it, it may be a part of them: then it counts only at the end of a line with a line break, which what a program appends to an unfinished line has, and an unfinished record has not.
 func nextRecord(line []byte, from int, ended bool, stop error) int {
 	last := len(bytes.TrimRight(line, " \t\r"))
 	reach := len(line) // up to here the bytes were JSON
@@ -280,7 +266,6 @@ type lostRecord struct {
 	placed bool // the parent, or that there is none, can still be read
 }
 
-// salvage reads what can be read of a damaged record.
 func salvage(data []byte, off int64) lostRecord {
 	l := lostRecord{off: off}
 	take := func(key, val []byte) {

@@ -22,7 +22,6 @@ type lock struct {
 	fl   *flock.Flock // nil in tests that need no lock
 }
 
-// holder is what a lock file says.
 type holder struct {
 	Program string    `json:"program"`
 	PID     int       `json:"pid"`

@@ -31,7 +31,6 @@ type image struct {
 // mapped says where a line of the image stands in the file.
 type mapped struct{ image, file int64 }
 
-// original returns the offset in the file for one in the image.
 func (m *image) original(off int64) int64 {
 	i := sort.Search(len(m.lines), func(i int) bool { return m.lines[i].image > off }) - 1
 	if i < 0 {
@@ -40,13 +39,7 @@ func (m *image) original(off int64) int64 {
 	return m.lines[i].file
 }
 
-// convert reads a file of version 1 or 2 as version 3. Version 1 is a list
-// without ids: each record hangs under the one before it and gets an id made
-// of the session's id and its position, so that it is the same each time.
-// firstKeptEntryIndex counts the records from the header, which is 0; two
-// records on one line were two in the memory of the program that counted. In
-// both versions the role hookMessage is now custom. Bytes that are no record
-// are kept.
+// convert reads a file of version 1 or 2 as version 3. Version 1 is a list without ids: each record hangs under the one before it and gets an id made of the session's id and its position, the same each time. firstKeptEntryIndex counts the records from the header, which is 0, in the memory of the program that counted: two on one line are two. In both versions the role hookMessage is now custom. Bytes that are no record are kept.
 func convert(ctx context.Context, r io.ReaderAt, h foundHeader, size int64) (*image, error) {
 	c := &converter{
 		header: h.header,
@@ -101,7 +94,6 @@ func (c *converter) take(l *scanned) {
 	}
 }
 
-// record appends a record as version 3 has it.
 func (c *converter) record(p *piece) {
 	data := p.data
 	if p.typ == session.TypeMessage && bytes.Contains(data, []byte(`hookMessage`)) {
@@ -181,7 +173,6 @@ func (f *File) migrate(ctx context.Context) error {
 	return f.replace(temp, int64(len(data)))
 }
 
-// writeTemp writes the file that is to take the place of name.
 func (f *File) writeTemp(temp, name string, write func(io.Writer) error) error {
 	if err := vfs.RemoveOwn(f.fs, temp); err != nil {
 		return err

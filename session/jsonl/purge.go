@@ -67,30 +67,16 @@ type PurgeLeft struct {
 
 // Errors of Purge.
 var (
-	// ErrNoContent: the entry has nothing that could be purged.
 	ErrNoContent = errors.New("the entry has no content of its own")
 	errNothing   = errors.New("nothing is named that is to be purged")
 	errShort     = fmt.Errorf("the text is shorter than %d bytes: it stands in too many places", minPurge)
 )
 
-// Purge overwrites a secret in a session and in the files that belong to it: its
-// backups and what was cut off its end. It is the one exception to the rule that a
-// log is only added to.
+// Purge overwrites a secret in a session and in the files that belong to it: its backups and what was cut off its end. It is the one exception to the rule that a log is only added to.
 //
-// The content of the entry Options.ID, of its copies, and of edits and excerpts of
-// it, becomes PurgeMarker. Ids, parents, types, and the ids of calls stay, so the
-// tree and the context stay sound. In summaries, names and labels every part goes
-// that stands in the purged content and in no other entry. Options.Text goes
-// wherever it stands as a part of a string, however it is escaped.
+// The content of the entry Options.ID, of its copies, and of edits and excerpts of it, becomes PurgeMarker. Ids, parents, types, and the ids of calls stay, so the tree and the context stay sound. In summaries, names and labels every part goes that stands in the purged content and in no other entry. Options.Text goes wherever it stands as a part of a string, however it is escaped.
 //
-// Each file is replaced by a new one in one step, the session last: after a crash
-// each is the old one or the new one, and Purge can be called again. The bytes of
-// the old file are then overwritten too, where the system allows that.
-//
-// The errors: those of Open, session.ErrNotFound, ErrNoContent, session.ErrReadOnly
-// for a format version that this package can't write. When all files were replaced
-// and only the old bytes could not be overwritten and synced, the result comes with
-// an error that says so.
+// Each file is replaced by a new one in one step, the session last: after a crash each is the old one or the new one, and Purge can be called again. The bytes of the old file are then overwritten too, where the system allows that; when only this fails, the result comes with an error that says so. Other errors: those of Open, session.ErrNotFound, ErrNoContent, session.ErrReadOnly for a version that this package can't write.
 func Purge(ctx context.Context, path string, opt PurgeOptions) (*Purged, error) {
 	switch {
 	case opt.ID == "" && opt.Text == "":
@@ -288,7 +274,6 @@ func (p *purger) goes(r *record) bool {
 	return !r.torn && (p.marked[r.id] || p.marked[madeOf(r.data, r.typ)] || p.isCopy(r))
 }
 
-// each calls fn for every record of every file.
 func (p *purger) each(ctx context.Context, fn func(r *record) error) error {
 	for _, name := range p.files {
 		err := p.scan(ctx, name, func(_ *scanned, recs []record) error {
@@ -306,7 +291,6 @@ func (p *purger) each(ctx context.Context, fn func(r *record) error) error {
 	return nil
 }
 
-// scan walks over the lines of a file and the records on them.
 func (p *purger) scan(ctx context.Context, name string, fn func(l *scanned, recs []record) error) error {
 	file, err := vfs.OpenOwn(p.f.fs, name, os.O_RDONLY, 0)
 	if err != nil {
@@ -372,7 +356,6 @@ func (p *purger) overwrite(ctx context.Context, name string) error {
 	return err
 }
 
-// shown returns the name of a file as the caller knows it.
 func (p *purger) shown(name string) string {
 	if end, ok := strings.CutPrefix(name, p.f.real); ok {
 		return p.f.path + end
@@ -447,7 +430,6 @@ func (p *purger) find(s string, quotes bool) []span {
 	return found
 }
 
-// lookForLeft reports what may still hold some of it.
 func (p *purger) lookForLeft(ctx context.Context) error {
 	return p.each(ctx, func(r *record) error {
 		left := func(why string, kept bool) {

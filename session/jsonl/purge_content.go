@@ -23,10 +23,7 @@ const PurgeMarker = "[purged]"
 
 var quotedMarker = jsonx.Quote(PurgeMarker)
 
-// eachString calls fn for every string value in raw with the names above it, from
-// the outermost in; in an array the name is "[]". Where fn returns true, its string
-// takes the value's place. Names are given too, as values of themselves, with
-// isName. All other bytes stay.
+// eachString calls fn for every string value in raw with the names above it, from the outermost in; in an array the name is "[]". Names are given too, as values of themselves, with isName. Where fn returns true, its string takes the value's place. All other bytes stay.
 func eachString(raw []byte, fn func(path []string, s string, isName bool) (string, bool)) []byte {
 	var out []byte
 	var path []string
@@ -66,7 +63,6 @@ func eachString(raw []byte, fn func(path []string, s string, isName bool) (strin
 	return append(out, raw[from:]...)
 }
 
-// values yields every string in raw, names too.
 func values(raw []byte) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		more := true
@@ -307,7 +303,6 @@ func markSpilled(raw []byte, addresses []string) (marked []byte, ok bool) {
 	return jsonx.Set(raw, "message", jsonx.Set(msg, "details", jsonx.Set(details, "clew", jsonx.Set(clew, "blob", at)))), true
 }
 
-// span is a part of a text.
 type span struct{ from, to int }
 
 // spellings returns the forms in which a text may stand in a string of a session:
@@ -366,7 +361,6 @@ func overlaps(found []span, sp span) bool {
 
 func sortSpans(found []span) { slices.SortFunc(found, func(a, b span) int { return a.from - b.from }) }
 
-// redact puts the marker in the place of spans.
 func redact(s string, spans []span) string {
 	var b strings.Builder
 	at := 0

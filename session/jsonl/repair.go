@@ -34,14 +34,9 @@ type Fix struct {
 	Done    string `json:"done"`              // what was done
 }
 
-// Repair writes a sound copy of a session file to out, durably, and never changes
-// the file itself. What can be read is in the copy, as version 3, and the context
-// at its leaf is what clew shows of the original. A header that is damaged or
-// missing is made anew.
+// Repair writes a sound copy of a session file to out, durably, and never changes the file itself. What can be read is in the copy, as version 3, and the context at its leaf is what clew shows of the original. A header that is damaged or missing is made anew.
 //
-// It fails with fs.ErrExist when out exists, with session.ErrNotSession when
-// nothing in the file looks like the records of a session, and with
-// session.ErrReadOnly when the format is newer than this package.
+// It fails with fs.ErrExist when out exists, with session.ErrNotSession when nothing in the file looks like the records of a session, and with session.ErrReadOnly when the format is newer than this package.
 func Repair(ctx context.Context, path, out string) (*Repaired, error) {
 	f := newFile(path, Options{ReadOnly: true})
 	defer f.Close()
@@ -90,7 +85,6 @@ func (f *File) repair(ctx context.Context, out string, err error) (*Repaired, er
 	return &Repaired{Header: h, Entries: rp.written, Fixes: rp.fixes, More: rp.more}, err
 }
 
-// repairer is the state of one repair.
 type repairer struct {
 	f    *File
 	x    *index
@@ -134,7 +128,6 @@ func (rp *repairer) fixAt(code string, off, left int64, id, format string, args 
 	rp.fixes = append(rp.fixes, Fix{Code: code, Offset: off, Left: left, EntryID: id, Done: fmt.Sprintf(format, args...)})
 }
 
-// look finds out what is to be done.
 func (rp *repairer) look(ctx context.Context) error {
 	if err := rp.x.all(ctx); err != nil {
 		return err
@@ -208,7 +201,6 @@ func (rp *repairer) endFixes() error {
 // excerptBytes is how much is shown of what is left out.
 const excerptBytes = 40
 
-// excerpt shows the first bytes of what is left out.
 func excerpt(data []byte) string {
 	s := string(data[:min(len(data), excerptBytes)])
 	if strings.ContainsFunc(s, func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }) {

@@ -102,7 +102,6 @@ func remakeHeader(ctx context.Context, r io.ReaderAt, size int64) (*madeHeader, 
 	return m, nil
 }
 
-// isEntry reports whether a piece is a record of a session.
 func isEntry(p *piece) bool {
 	switch {
 	case p.kind != pieceRecord || !p.typ.Known():
@@ -113,7 +112,6 @@ func isEntry(p *piece) bool {
 	return p.id != "" || p.stamp != ""
 }
 
-// likeHeader reports whether a piece may have been a header.
 func likeHeader(p *piece) bool {
 	if p.kind == pieceBad {
 		head := p.data[:min(len(p.data), 4096)]
@@ -130,7 +128,6 @@ var (
 	headerVersion = text.Pattern(`"version" ?: ?([0-9]{1,3})\b`)
 )
 
-// salvageHeader reads what can be read of a damaged header.
 func salvageHeader(data []byte) (h session.Header) {
 	first := func(re *regexp.Regexp) string {
 		if m := re.FindSubmatch(data[:min(len(data), 64<<10)]); m != nil {

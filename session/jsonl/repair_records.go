@@ -43,7 +43,6 @@ func (rp *repairer) collect(ctx context.Context) error {
 	})
 }
 
-// leaveOut judges a piece that is not in the index.
 func (rp *repairer) leaveOut(p *piece, off int64) {
 	n := int64(len(p.data))
 	switch {

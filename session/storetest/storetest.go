@@ -72,7 +72,6 @@ func Run(t *testing.T, begin func(t *testing.T) Subject) {
 	}
 }
 
-// subject is a store under test.
 type subject struct {
 	*testing.T
 	session.Store
@@ -88,7 +87,6 @@ func (s *subject) again() {
 	}
 }
 
-// check ends the test if there is an error.
 func (s *subject) check(err error) {
 	s.Helper()
 	if err != nil {
@@ -119,7 +117,6 @@ func (s *subject) add(batch ...*session.Entry) {
 	s.check(s.Append(s.Context(), batch, session.AppendOptions{}))
 }
 
-// all returns the records as written, in order.
 func (s *subject) all() (raws []string) {
 	s.Helper()
 	for e, err := range s.All(s.Context()) {
@@ -172,7 +169,6 @@ func idOf(e *session.Entry) string {
 	return e.ID
 }
 
-// path returns the ids from the root to leaf.
 func (s *subject) path(leaf string) string {
 	s.Helper()
 	entries, err := session.Path(s.Context(), s.Store, leaf)
@@ -184,7 +180,6 @@ func (s *subject) path(leaf string) string {
 	return strings.Join(ids, " ")
 }
 
-// wantPaths compares the paths of several leaves.
 func (s *subject) wantPaths(want map[string]string) {
 	s.Helper()
 	for leaf, ids := range want {
