@@ -10,8 +10,7 @@ import (
 	"github.com/clew-dev/clew/message"
 )
 
-// Draft is an entry that has no id, parent and time yet; Log.Append gives it
-// those.
+// Draft is an entry that has no id, parent and time yet; Log.Append gives it those.
 type Draft struct {
 	Type   Type
 	fields []field
@@ -49,8 +48,7 @@ func (d Draft) As(id string) Draft {
 	return d
 }
 
-// customType returns the custom type of a draft of a custom entry or custom
-// message, else "".
+// customType returns the custom type of a draft of a custom entry or custom message, else "".
 func (d Draft) customType() (name string) {
 	if d.Type != TypeCustom && d.Type != TypeCustomMessage {
 		return ""
@@ -81,8 +79,7 @@ func (d Draft) entry(id, parentID string, at time.Time) *Entry {
 // Message drafts a message entry.
 func Message(m *message.Message) Draft { return draft(TypeMessage).raw("message", m.JSON()) }
 
-// NewCompaction drafts a compaction. firstKept "" stands for the compaction's
-// own id: nothing before it is kept.
+// NewCompaction drafts a compaction. firstKept "" stands for the compaction's own id: nothing before it is kept.
 func NewCompaction(c Compaction) Draft {
 	d := draft(TypeCompaction).str("summary", c.Summary)
 	if c.FirstKeptEntryID == "" {
@@ -159,8 +156,7 @@ func NewThinkingLevel(level string) Draft {
 	return draft(TypeThinkingLevel).str("thinkingLevel", level)
 }
 
-// NewUsage drafts the usage of a call that is no message, such as a summary
-// or a cache warming.
+// NewUsage drafts the usage of a call that is no message, such as a summary or a cache warming.
 func NewUsage(kind string, m Model, u message.Usage) Draft {
 	return draft(TypeUsage).str("kind", kind).str("provider", m.Provider).str("model", m.ID).raw("usage", u.JSON())
 }
@@ -179,9 +175,8 @@ func Again(e *Entry) Draft {
 	return d
 }
 
-// Preview returns path as it would be with drafts appended, under ids that no
-// real entry has. The path itself is not changed. It serves to look at the
-// context a pass would give before it is written.
+// Preview returns path as it would be with drafts appended, under ids that no real entry has. The path itself is
+// not changed. It serves to look at the context a pass would give before it is written.
 func Preview(path []*Entry, drafts ...Draft) []*Entry {
 	out := slices.Clone(path)
 	parent := ""

@@ -51,14 +51,12 @@ const (
 	CustomExcerpt = "clew.excerpt"
 )
 
-// Entry is one record of a session. It is immutable; the methods give typed
-// views of its bytes.
+// Entry is one record of a session. It is immutable; the methods give typed views of its bytes.
 type Entry struct {
 	Type Type
 	ID   string
-	// ParentID is the entry this one hangs under, "" for a root. It is what the
-	// record says, unless the store had to mend a damaged file: then it is
-	// where the entry was attached, and the store reports the problem.
+	// ParentID is the entry this one hangs under, "" for a root. It is what the record says, unless the store had
+	// to mend a damaged file: then it is where the entry was attached, and the store reports the problem.
 	ParentID string
 
 	raw   json.RawMessage
@@ -128,8 +126,7 @@ func (e *Entry) WithIdentity(id, parentID string) *Entry {
 	return &Entry{Type: e.Type, ID: id, ParentID: parentID, raw: raw}
 }
 
-// Attached returns a copy of the entry that hangs under another parent; its
-// bytes stay as they are.
+// Attached returns a copy of the entry that hangs under another parent; its bytes stay as they are.
 func (e *Entry) Attached(parentID string) *Entry {
 	c := e.shape().Entry(e.raw)
 	c.ParentID, c.moved = parentID, true
@@ -180,8 +177,7 @@ func quoteID(id string) []byte {
 	return jsonx.Quote(id)
 }
 
-// Raw returns the record as it was written, without its line end. It must not
-// be changed.
+// Raw returns the record as it was written, without its line end. It must not be changed.
 func (e *Entry) Raw() json.RawMessage { return e.raw }
 
 // MarshalJSON returns Raw.
@@ -326,8 +322,7 @@ func (e *Entry) Custom() (c Custom, ok bool) {
 	return Custom{str(e.Field("customType")), notNull(e.Field("data"))}, true
 }
 
-// CustomMessage returns the message a custom_message entry contributes; ok is
-// false for others.
+// CustomMessage returns the message a custom_message entry contributes; ok is false for others.
 func (e *Entry) CustomMessage() (m *message.Message, ok bool) {
 	if e.Type != TypeCustomMessage {
 		return nil, false
@@ -409,17 +404,15 @@ func (e *Entry) UsageReport() *message.Usage {
 	return nil
 }
 
-// Spilled says where the full content of a message is that was too large for the
-// log, which has an excerpt of it: the JSON of the message, as it was to be written,
-// is the content of this address in the session's blob store.
+// Spilled says where the full content of a message is that was too large for the log, which has an excerpt of it:
+// the JSON of the message, as it was to be written, is the content of this address in the session's blob store.
 type Spilled struct {
 	ID     string `json:"id"`               // the address, as package blob writes it
 	Size   int64  `json:"size"`             // of the JSON, in bytes
 	Purged bool   `json:"purged,omitempty"` // the content was erased on purpose
 }
 
-// WithSpilled returns the excerpt of a message with the address of the full content
-// in its details.
+// WithSpilled returns the excerpt of a message with the address of the full content in its details.
 func WithSpilled(excerpt *message.Message, at Spilled) (*message.Message, error) {
 	value, err := json.Marshal(at)
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 
 // Options changes how a Log builds entries. The zero value is ready for use.
 type Options struct {
-	// Clock gives the time of new entries. Default: time.Now.
-	Clock func() time.Time
+	Clock func() time.Time // gives the time of new entries. Default: time.Now
 	// NewID gives ids of new entries. Default: 16 random hex digits, so that
 	// uniqueness needs no look at the whole log.
 	NewID func() string
@@ -56,8 +55,7 @@ func randomID() string {
 // Store returns the store of the log.
 func (l *Log) Store() Store { return l.store }
 
-// Leaf returns the id of the entry where the conversation stands, "" before the
-// first.
+// Leaf returns the id of the entry where the conversation stands, "" before the first.
 func (l *Log) Leaf() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -15,15 +15,11 @@ import (
 type PassInfo struct {
 	// Lines is the number of records that follow and belong to the pass. A pass
 	// with fewer at the end of a log did not happen.
-	Lines int `json:"lines"`
-	// Reason is what set the pass off: "threshold", "overflow", "manual", ...
-	Reason string `json:"reason,omitempty"`
-	// Policy names the policy and its settings.
-	Policy json.RawMessage `json:"policy,omitempty"`
-	// Meter is the reading the pass was decided on.
-	Meter json.RawMessage `json:"meter,omitempty"`
-	// Edits says for each edit, in order, which stage made it.
-	Edits []string `json:"edits,omitempty"`
+	Lines  int             `json:"lines"`
+	Reason string          `json:"reason,omitempty"` // what set the pass off: "threshold", "overflow", "manual", ...
+	Policy json.RawMessage `json:"policy,omitempty"` // names the policy and its settings
+	Meter  json.RawMessage `json:"meter,omitempty"`  // the reading the pass was decided on
+	Edits  []string        `json:"edits,omitempty"`  // says for each edit, in order, which stage made it
 }
 
 // Pass returns the data of a clew.pass entry; ok is false for others.
@@ -98,9 +94,8 @@ func checkPass(drafts []Draft) error {
 	return nil
 }
 
-// Group returns how many of the records that follow e must be in a log with it,
-// or none of them: the body of a pass, or what an undo has appended again. ok is
-// false for entries that begin nothing.
+// Group returns how many of the records that follow e must be in a log with it, or none of them: the body of a
+// pass, or what an undo has appended again. ok is false for entries that begin nothing.
 func (e *Entry) Group() (lines int, ok bool) {
 	if p, ok := e.Pass(); ok {
 		return p.Lines, true
@@ -109,8 +104,7 @@ func (e *Entry) Group() (lines int, ok bool) {
 	return m.Lines, ok && m.Lines > 0
 }
 
-// GroupEntry reports whether an entry may belong to a group that another one
-// begins; see Group.
+// GroupEntry reports whether an entry may belong to a group that another one begins; see Group.
 func GroupEntry(e *Entry) bool { return PassEntry(e) || e.CopyOf() != "" }
 
 // memberClew is the member of a record that holds what clew adds to it.
@@ -147,16 +141,14 @@ type pinData struct {
 	On bool   `json:"on"`
 }
 
-// NewPin drafts a pin: a mark that keeps an entry verbatim through every pass.
-// on false takes the pin away.
+// NewPin drafts a pin: a mark that keeps an entry verbatim through every pass. on false takes the pin away.
 func NewPin(id string, on bool) Draft {
 	data, _ := json.Marshal(pinData{id, on}) // a string and a flag: it can't fail
 	return NewCustom(customPin, data)
 }
 
-// Pins returns the ids of the entries that are pinned at the end of a path, in
-// the order they were pinned. The path may be what ContextPath gives: a
-// compaction says in its details what was pinned when it was made.
+// Pins returns the ids of the entries that are pinned at the end of a path, in the order they were pinned. The path
+// may be what ContextPath gives: a compaction says in its details what was pinned when it was made.
 func Pins(path []*Entry) (pins []string) {
 	for i, e := range slices.Backward(path) {
 		if view, ok := e.Compaction(); ok {

@@ -7,17 +7,15 @@ import (
 	"github.com/clew-dev/clew/message"
 )
 
-// Path returns the entries from the root to leaf, oldest first. A leaf of ""
-// gives an empty path. Where parents form a cycle, the path begins at the
-// entry that would come twice.
+// Path returns the entries from the root to leaf, oldest first. A leaf of "" gives an empty path. Where parents
+// form a cycle, the path begins at the entry that would come twice.
 func Path(ctx context.Context, s Store, leaf string) ([]*Entry, error) {
 	return walk(ctx, s, leaf, func([]*Entry, *Entry) bool { return false })
 }
 
-// ContextPath returns the part of the path that the context needs: from the
-// first kept entry of the latest compaction to leaf, or the whole path when
-// there is no compaction on it. With ids it goes on to the oldest of the entries
-// that have them. Its cost does not depend on what lies before.
+// ContextPath returns the part of the path that the context needs: from the first kept entry of the latest
+// compaction to leaf, or the whole path when there is no compaction on it. With ids it goes on to the oldest of the
+// entries that have them. Its cost does not depend on what lies before.
 func ContextPath(ctx context.Context, s Store, leaf string, ids ...string) ([]*Entry, error) {
 	firstKept, compaction, complete := "", "", false
 	ids = slices.Clone(ids)
@@ -32,9 +30,8 @@ func ContextPath(ctx context.Context, s Store, leaf string, ids ...string) ([]*E
 	})
 }
 
-// Walk calls fn with the entries from leaf towards the root until fn says that it
-// has seen enough. It holds on to none of them; where parents form a cycle it ends
-// before the entry that would come twice.
+// Walk calls fn with the entries from leaf towards the root until fn says that it has seen enough. It holds on to
+// none of them; where parents form a cycle it ends before the entry that would come twice.
 func Walk(ctx context.Context, s Store, leaf string, fn func(e *Entry) (enough bool)) error {
 	if leaf == "" {
 		return nil
@@ -83,10 +80,9 @@ func modelOf(e *Entry) (m Model, ok bool) {
 	return e.ModelChange()
 }
 
-// Settings returns the model and the thinking level in force at leaf: those of
-// the latest change on the path, or the model of the latest answer if that is
-// later. It reads back until it has both. The level is "off" and the model
-// empty when the path names none.
+// Settings returns the model and the thinking level in force at leaf: those of the latest change on the path, or
+// the model of the latest answer if that is later. It reads back until it has both. The level is "off" and the
+// model empty when the path names none.
 func Settings(ctx context.Context, s Store, leaf string) (m Model, level string, err error) {
 	gotModel, gotLevel := false, false
 	err = Walk(ctx, s, leaf, func(e *Entry) bool {

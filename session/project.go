@@ -7,20 +7,15 @@ import (
 	"github.com/clew-dev/clew/message"
 )
 
-// Context is what the model sees of a path, before it is rendered for a
-// provider. It is computed, never stored.
+// Context is what the model sees of a path, before it is rendered for a provider. It is computed, never stored.
 type Context struct {
-	// Items are the messages in order, each with the entry it comes from.
-	Items []Item
-	// Active are the entries the context is made of, in its order: the latest
-	// compaction first, then those it kept, then those after it. Entries that
-	// contribute no message are among them.
-	Active []*Entry
-	// Compaction is the latest compaction on the path, or nil.
-	Compaction *Entry
-	// Boundary is the index in Active from which on the entries stand after
-	// the last thing that changed earlier parts of the context, a compaction
-	// or an edit; 0 when nothing did.
+	Items []Item // the messages in order, each with the entry it comes from
+	// Active are the entries the context is made of, in its order: the latest compaction first, then those it kept,
+	// then those after it. Entries that contribute no message are among them.
+	Active     []*Entry
+	Compaction *Entry // the latest compaction on the path, or nil
+	// Boundary is the index in Active from which on the entries stand after the last thing that changed earlier
+	// parts of the context, a compaction or an edit; 0 when nothing did.
 	Boundary int
 }
 
@@ -30,10 +25,8 @@ type Item struct {
 	// Entry is where the message comes from. A compaction gives up to two
 	// items: the system message stored with it and its summary.
 	Entry *Entry
-	// Edit is the edit that replaced the content, or nil.
-	Edit *Entry
-	// At is the index of Entry in Context.Active.
-	At int
+	Edit  *Entry // the edit that replaced the content, or nil
+	At    int    // the index of Entry in Context.Active
 }
 
 // ContextAt projects the path that ends at leaf.
@@ -101,8 +94,7 @@ func isSystem(e *Entry) bool {
 	return err == nil && m.Role == message.RoleSystem
 }
 
-// edits returns the edit in force for each target and moves the boundary behind
-// the last of them.
+// edits returns the edit in force for each target and moves the boundary behind the last of them.
 func (c *Context) edits() map[string]*Entry {
 	edits := map[string]*Entry{}
 	for i, e := range c.Active {

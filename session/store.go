@@ -12,24 +12,21 @@ import (
 // Store keeps the records of one session. Implementations pass the suite in
 // package storetest. All methods may be called from several goroutines.
 //
-// Entries come back as they were written. Where an id stands twice, the last
-// record in the log has it.
+// Entries come back as they were written. Where an id stands twice, the last record in the log has it.
 type Store interface {
 	// Header returns the first record.
 	Header() Header
 
-	// Last returns the newest entry, which is the leaf when a session is
-	// opened, or nil when there is none.
+	// Last returns the newest entry, which is the leaf when a session is opened, or nil when there is none.
 	Last(ctx context.Context) (*Entry, error)
 
 	// Get returns an entry, reading further back in the log as needed. The
 	// error is ErrNotFound when no record has the id.
 	Get(ctx context.Context, id string) (*Entry, error)
 
-	// Parent returns the entry that e hangs under, or nil when e is a root. An
-	// entry whose parent is nowhere in the log hangs under the last sound
-	// record before the damage that took the parent away, and is a root when
-	// the log shows no damage.
+	// Parent returns the entry that e hangs under, or nil when e is a root. An entry whose parent is nowhere in the
+	// log hangs under the last sound record before the damage that took the parent away, and is a root when the log
+	// shows no damage.
 	Parent(ctx context.Context, e *Entry) (*Entry, error)
 
 	// All yields every entry, oldest first. It reads the whole log.
@@ -41,24 +38,20 @@ type Store interface {
 	// Sync makes durable what was appended with NoSync.
 	Sync(ctx context.Context) error
 
-	// Refresh looks for entries that other programs wrote and returns how many
-	// there were.
+	// Refresh looks for entries that other programs wrote and returns how many there were.
 	Refresh(ctx context.Context) (int, error)
 
 	// Problems returns what was found wrong with the records read so far.
 	Problems() []Problem
 
-	// Close releases the store. What was appended with NoSync is synced first.
-	// Afterwards Header and Problems still answer, a second Close does
-	// nothing, and everything else fails with ErrClosed.
+	// Close releases the store. What was appended with NoSync is synced first. Afterwards Header and Problems still
+	// answer, a second Close does nothing, and everything else fails with ErrClosed.
 	Close() error
 }
 
-// AppendOptions changes one Append. The zero value means: durable on return,
-// whatever was written before.
+// AppendOptions changes one Append. The zero value means: durable on return, whatever was written before.
 type AppendOptions struct {
-	// NoSync leaves the batch to the operating system until the next Sync,
-	// Append without NoSync, or Close.
+	// NoSync leaves the batch to the operating system until the next Sync, Append without NoSync, or Close.
 	NoSync bool
 	// IfLast, if not empty, is the id that the newest entry must have; else
 	// nothing is written and the error is ErrConflict.

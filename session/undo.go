@@ -167,15 +167,13 @@ func (l *Log) findPass(ctx context.Context) (*foundPass, error) {
 	return found, nil
 }
 
-// has reports whether the log has an entry. What was undone is not in a log that
-// was forked after the undo.
+// has reports whether the log has an entry. What was undone is not in a log that was forked after the undo.
 func (l *Log) has(ctx context.Context, id string) bool {
 	_, err := l.store.Get(ctx, id)
 	return !errors.Is(err, ErrNotFound)
 }
 
-// shown counts the entries that the model sees, and those that change what it
-// sees.
+// shown counts the entries that the model sees, and those that change what it sees.
 func shown(entries []*Entry) (messages, edits int) {
 	for _, e := range entries {
 		switch e.Type {

@@ -14,18 +14,16 @@ import (
 
 // Located is implemented by stores whose entries have a place in a file.
 type Located interface {
-	// Offsets returns where each entry that All yields begins, in that order, in
-	// bytes.
+	// Offsets returns where each entry that All yields begins, in that order, in bytes.
 	Offsets(ctx context.Context) ([]int64, error)
 }
 
 // maxProblems is how many problems Verify lists; the others are counted.
 const maxProblems = 10_000
 
-// Verify reads a whole session and returns every problem of it: those that the
-// store found in its records (Store.Problems), those of the tree, and those of
-// what the entries say. Its cost is linear in the size of the session, but that calls
-// are paired with results once for each branch.
+// Verify reads a whole session and returns every problem of it: those that the store found in its records
+// (Store.Problems), those of the tree, and those of what the entries say. Its cost is linear in the size of the
+// session, but that calls are paired with results once for each branch.
 func Verify(ctx context.Context, s Store) ([]Problem, error) {
 	v := &verifier{byID: map[string]int{}, unknown: map[Type][]int{}}
 	if err := v.read(ctx, s); err != nil {
@@ -55,8 +53,7 @@ type verifier struct {
 	more    int
 }
 
-// vnode is an entry as the verifier remembers it. Entries are numbered in the
-// order of the log; -1 stands for none.
+// vnode is an entry as the verifier remembers it. Entries are numbered in the order of the log; -1 stands for none.
 type vnode struct {
 	id, parentID string
 	at           int64 // offset in the file

@@ -60,8 +60,7 @@ func (v *verifier) cycle(i int) int {
 	return in[0]
 }
 
-// walk visits root and all below it. It keeps its own stack: trees are as deep
-// as conversations are long.
+// walk visits root and all below it. It keeps its own stack: trees are as deep as conversations are long.
 func (v *verifier) walk(ctx context.Context, root int) error {
 	stack := []int{root}
 	for len(stack) > 0 {

@@ -131,8 +131,7 @@ func randomID(id string) bool {
 	return true
 }
 
-// lay puts a batch into the bytes to be written and says where each record
-// will be if they land at f.end.
+// lay puts a batch into the bytes to be written and says where each record will be if they land at f.end.
 func (f *File) lay(batch []*session.Entry) ([]byte, []*rec) {
 	n := 1
 	for _, e := range batch {
@@ -190,8 +189,7 @@ func (f *File) written(ctx context.Context, batch []*session.Entry, data []byte,
 		f.size, f.open = f.end, false
 		return nil
 	}
-	// Another program wrote between our look and our write: what stands where
-	// is to be read.
+	// Another program wrote between our look and our write: what stands where is to be read.
 	if err := f.growTo(ctx, info.Size()); err != nil {
 		return err
 	}
@@ -228,8 +226,7 @@ func (f *File) Sync(ctx context.Context) error {
 	})
 }
 
-// cutTail moves what a stopped writer left behind the last sound record to a
-// file beside the session.
+// cutTail moves what a stopped writer left behind the last sound record to a file beside the session.
 func (f *File) cutTail() error {
 	rest := make([]byte, f.size-f.end)
 	if err := readFull(f.f, rest, f.end); err != nil {
@@ -279,8 +276,7 @@ const (
 	pollTorn = 5 * time.Millisecond
 )
 
-// refresh notices what other programs did to the file, and returns how many
-// records they added.
+// refresh notices what other programs did to the file, and returns how many records they added.
 func (f *File) refresh(ctx context.Context) (n int, err error) {
 	if f.broken != nil {
 		return 0, f.broken

@@ -103,9 +103,8 @@ func writeLine(w *bufio.Writer, raw []byte) error {
 	return w.WriteByte('\n')
 }
 
-// CopyTo writes the session to a new file, durably: byte for byte, but as
-// version 3 and without an unfinished end. It fails with fs.ErrExist when there
-// is a file of that name.
+// CopyTo writes the session to a new file, durably: byte for byte, but as version 3 and without an unfinished end.
+// It fails with fs.ErrExist when there is a file of that name.
 func (f *File) CopyTo(ctx context.Context, path string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -19,12 +19,9 @@ import (
 
 // Options says how a file is opened. The zero value opens it for writing.
 type Options struct {
-	// ReadOnly opens without a lock; Append fails with session.ErrReadOnly.
-	ReadOnly bool
-	// Program names the holder of the lock to others. Default: "clew".
-	Program string
-	// FS is for tests. Default: the file system of the operating system.
-	FS vfs.FS
+	ReadOnly bool   // opens without a lock; Append fails with session.ErrReadOnly
+	Program  string // names the holder of the lock to others. Default: "clew"
+	FS       vfs.FS // for tests. Default: the file system of the operating system
 }
 
 // Errors of this package, beside those of package session.
@@ -79,8 +76,7 @@ func newFile(path string, opt Options) *File {
 	if opt.Program == "" {
 		opt.Program = "clew"
 	}
-	// Symbolic links are followed, so that a session has one lock and stays one file,
-	// whatever names it has.
+	// Symbolic links are followed, so that a session has one lock and stays one file, whatever names it has.
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		real = path
@@ -237,8 +233,7 @@ func midLine(r io.ReaderAt, off int64) (bool, error) {
 	return before[0] != '\n', err
 }
 
-// dropPartPass leaves out a pass at the end that was not written to its end, or
-// an undo with what it appends again.
+// dropPartPass leaves out a pass at the end that was not written to its end, or an undo with what it appends again.
 func (f *File) dropPartPass(ctx context.Context) error {
 	for n := 0; ; n++ {
 		r, err := f.x.nth(n)

@@ -33,9 +33,8 @@ var errStop = errors.New("stop")
 // errHeader is wrapped where the rest of the file may still be a session.
 var errHeader = errors.New("its first line, the header, is damaged")
 
-// findHeader looks for the first record. Bytes before it that are no JSON are
-// passed over, as pi does; a first record of another kind means that the file
-// is no session.
+// findHeader looks for the first record. Bytes before it that are no JSON are passed over, as pi does; a first
+// record of another kind means that the file is no session.
 func findHeader(ctx context.Context, r io.ReaderAt, size int64) (h foundHeader, err error) {
 	var failed error
 	bad := 0 // bytes before the header that are no record

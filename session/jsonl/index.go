@@ -28,16 +28,14 @@ const maxKept = 32 << 20
 // maxProblems is how many problems an index lists; the others are counted.
 const maxProblems = 10_000
 
-// index knows the records of a file from some offset to its end. It grows
-// towards the beginning as older records are asked for, and towards the end as
-// records are appended.
+// index knows the records of a file from some offset to its end. It grows towards the beginning as older records
+// are asked for, and towards the end as records are appended.
 type index struct {
 	r     io.ReaderAt
 	start int64 // where the first record after the header begins
 
 	back *backward
-	// The record that the last step has read from a sound line, and its entry,
-	// which is good until the next step.
+	// The record that the last step has read from a sound line, and its entry, which is good until the next step.
 	lastRec   *rec
 	lastEntry *session.Entry
 	older     []*rec // from the end as it was at opening, backwards
@@ -45,9 +43,8 @@ type index struct {
 	byID      map[string]*rec
 	kept      int64 // bytes of the entries in rec.entry
 
-	// Stretches of the file that are no record: where they begin, and what they
-	// were as far as that can be read. Records whose parent is nowhere lost it
-	// there.
+	// Stretches of the file that are no record: where they begin, and what they were as far as that can be read.
+	// Records whose parent is nowhere lost it there.
 	bad      []int64               // in file order only while sorted is set
 	sorted   bool                  // bad is
 	lost     map[string]lostRecord // by id
@@ -200,8 +197,7 @@ func (x *index) nth(n int) (*rec, error) {
 	return x.older[n], nil
 }
 
-// load returns the entry of a record, reading its bytes if need be. keep says
-// that it will be asked for again.
+// load returns the entry of a record, reading its bytes if need be. keep says that it will be asked for again.
 func (x *index) load(r *rec, keep bool) (*session.Entry, error) {
 	if r.entry != nil {
 		return r.entry, nil
@@ -222,8 +218,7 @@ func (x *index) load(r *rec, keep bool) (*session.Entry, error) {
 	return e, nil
 }
 
-// read reads the bytes of a record. They were parsed when it was indexed, so they
-// are not parsed again.
+// read reads the bytes of a record. They were parsed when it was indexed, so they are not parsed again.
 func (x *index) read(r *rec) (*session.Entry, error) {
 	if x.lastRec == r {
 		return x.lastEntry.Clone(), nil
@@ -283,9 +278,8 @@ func (x *index) parentOf(ctx context.Context, r *rec) (*rec, error) {
 	return p, nil
 }
 
-// mend finds the record that stands in for r's lost parent: where the damaged
-// line still says its own parent, that one, else the last record before the
-// line. When no line says that it was the parent, the nearest damage took it.
+// mend finds the record that stands in for r's lost parent: where the damaged line still says its own parent, that
+// one, else the last record before the line. When no line says that it was the parent, the nearest damage took it.
 func (x *index) mend(r *rec) *rec {
 	at, found := int64(0), false
 	seen := map[string]bool{}

@@ -27,15 +27,13 @@ type backward struct {
 	done  bool
 }
 
-// newBackward reads the region [start, end). One that ends in a line break gives an
-// empty line first.
+// newBackward reads the region [start, end). One that ends in a line break gives an empty line first.
 func newBackward(r io.ReaderAt, start, end int64) *backward {
 	return &backward{r: r, start: start, pos: end, chunk: minChunk, done: end <= start}
 }
 
-// prev returns the line before the last one given out, with its offset and
-// without its line break; ok is false at the beginning of the region. The line
-// is valid until the next call.
+// prev returns the line before the last one given out, with its offset and without its line break; ok is false at
+// the beginning of the region. The line is valid until the next call.
 func (b *backward) prev() (line []byte, off int64, ok bool, err error) {
 	if b.done {
 		return nil, 0, false, nil
@@ -76,9 +74,8 @@ func (b *backward) more() error {
 	return nil
 }
 
-// forward calls fn with each line of the region [from, to) and its offset; a
-// last line without line break is given with ended false. A line is valid until fn
-// returns.
+// forward calls fn with each line of the region [from, to) and its offset; a last line without line break is given
+// with ended false. A line is valid until fn returns.
 func forward(r io.ReaderAt, from, to int64, fn func(line []byte, off int64, ended bool) error) error {
 	br := bufio.NewReaderSize(io.NewSectionReader(r, from, to-from), int(min(maxChunk, max(to-from, 16))))
 	var long []byte // a line that is longer than the buffer
@@ -257,8 +254,7 @@ func nextRecord(line []byte, from int, ended bool, stop error) int {
 	return len(line)
 }
 
-// lostRecord is what a stretch of bytes that are no record still says of the
-// record they were.
+// lostRecord is what a stretch of bytes that are no record still says of the record they were.
 type lostRecord struct {
 	off    int64 // where the bytes begin
 	id     string

@@ -145,9 +145,8 @@ func derivedID(sessionID string, position int) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// migrate turns a file of version 1 or 2 into version 3. A crash at any point
-// leaves the old file or the new one under the name; the old one stays as
-// FILE.bak.
+// migrate turns a file of version 1 or 2 into version 3. A crash at any point leaves the old file or the new one
+// under the name; the old one stays as FILE.bak.
 func (f *File) migrate(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err

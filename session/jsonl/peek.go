@@ -33,9 +33,8 @@ type Info struct {
 // peekBytes is how much Peek reads at each end of a file.
 const peekBytes = 64 << 10
 
-// Peek looks at the header, the first and the last 64 KiB of a session file: what
-// a list of sessions shows, at the same cost for files of any size. The errors
-// are those of Open.
+// Peek looks at the header, the first and the last 64 KiB of a session file: what a list of sessions shows, at the
+// same cost for files of any size. The errors are those of Open.
 func Peek(ctx context.Context, path string) (info Info, err error) {
 	defer func() {
 		if err != nil {
@@ -152,9 +151,8 @@ func Remove(ctx context.Context, path string) (removed []string, err error) {
 	return removed, f.fs.SyncDir(filepath.Dir(f.real))
 }
 
-// companions lists the files beside a session that belong to it, but for the
-// lock, which goes when it is given back. It fails when one of the names is taken
-// by a link or a folder: what a link leads to is not the session's.
+// companions lists the files beside a session that belong to it, but for the lock, which goes when it is given
+// back. It fails when one of the names is taken by a link or a folder: what a link leads to is not the session's.
 func companions(path string) ([]string, error) {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {
@@ -175,8 +173,7 @@ func companions(path string) ([]string, error) {
 	return names, nil
 }
 
-// belongs reports whether a file whose name is that of a session and this
-// ending belongs to the session.
+// belongs reports whether a file whose name is that of a session and this ending belongs to the session.
 func belongs(end string) bool {
 	switch end {
 	case ".cut", ".new", ".migrating":

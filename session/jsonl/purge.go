@@ -20,18 +20,14 @@ import (
 
 // PurgeOptions says what is to go.
 type PurgeOptions struct {
-	// ID is an entry whose content goes, with every copy of it and what was made
-	// of it. "" for none.
-	ID string
-	// Text goes wherever it stands. "" for none; at least minPurge bytes.
-	Text string
+	// ID is an entry whose content goes, with every copy of it and what was made of it. "" for none.
+	ID   string
+	Text string // goes wherever it stands; "" for none, else at least minPurge bytes
 	// Spilled are the addresses of full content kept beside the session that is
 	// erased as well. The records that refer to it say then that it was purged.
 	Spilled []string
-	// DryRun looks what there is, and changes nothing.
-	DryRun bool
-	// FS is for tests. Default: the file system of the operating system.
-	FS vfs.FS
+	DryRun  bool   // look what there is, and change nothing
+	FS      vfs.FS // for tests. Default: the file system of the operating system
 }
 
 // minPurge is how long PurgeOptions.Text must be, in bytes: what is shorter stands
@@ -40,11 +36,9 @@ const minPurge = 4
 
 // Purged says what was overwritten, or, after a dry run, what would be.
 type Purged struct {
-	Places []PurgePlace `json:"places"`
-	// Left is what may still hold some of it.
-	Left []PurgeLeft `json:"left,omitempty"`
-	// Removed are files that a stopped program left beside the session.
-	Removed []string `json:"removed,omitempty"`
+	Places  []PurgePlace `json:"places"`
+	Left    []PurgeLeft  `json:"left,omitempty"`    // what may still hold some of it
+	Removed []string     `json:"removed,omitempty"` // files that a stopped program left beside the session
 }
 
 // PurgePlace is a record that was overwritten.
@@ -61,8 +55,7 @@ type PurgeLeft struct {
 	Line    int    `json:"line,omitempty"`
 	EntryID string `json:"entryId,omitempty"`
 	Why     string `json:"why"`
-	// Kept says that PurgeOptions.Text stands there.
-	Kept bool `json:"kept,omitempty"`
+	Kept    bool   `json:"kept,omitempty"` // PurgeOptions.Text stands there
 }
 
 // Errors of Purge.
@@ -363,8 +356,7 @@ func (p *purger) shown(name string) string {
 	return name
 }
 
-// rewrite returns a record without what is to go, and in words what went; "" when it
-// stays as it is.
+// rewrite returns a record without what is to go, and in words what went; "" when it stays as it is.
 func (p *purger) rewrite(r *record) (data []byte, what string) {
 	if r.torn {
 		s, at := loose(r.data)
@@ -480,9 +472,8 @@ func (p *purger) replace(name string, write func(io.Writer) error) error {
 	return err
 }
 
-// exchange renames temp to name. It returns the old file, to be overwritten; nil
-// where it is still in use under the session's name, or the system has no way to
-// hold it.
+// exchange renames temp to name. It returns the old file, to be overwritten; nil where it is still in use under the
+// session's name, or the system has no way to hold it.
 func (f *File) exchange(name, temp string) (old vfs.File, err error) {
 	// What another program added meanwhile must not be lost.
 	size, err := f.look()

@@ -103,8 +103,7 @@ func freeName(path []string) bool {
 		(slices.Contains(above, "arguments") || slices.Contains(above, "details") || slices.Contains(above, "data"))
 }
 
-// textsOf returns what of a record would be purged: every string that is not
-// structural.
+// textsOf returns what of a record would be purged: every string that is not structural.
 func textsOf(raw []byte) (texts []string) {
 	eachString(raw, func(path []string, s string, isName bool) (string, bool) {
 		image := strings.HasSuffix(strings.Join(path, "."), "[].data")
@@ -116,9 +115,8 @@ func textsOf(raw []byte) (texts []string) {
 	return texts
 }
 
-// purgeRecord returns a record without its content. It keeps its place in the tree,
-// its type, and what pairs calls with results. ok is false for entries that have no
-// content to purge.
+// purgeRecord returns a record without its content. It keeps its place in the tree, its type, and what pairs calls
+// with results. ok is false for entries that have no content to purge.
 func purgeRecord(raw []byte, typ session.Type) (purged []byte, ok bool) {
 	body := func(name string, purge func([]byte) []byte) {
 		if val := jsonx.Get(raw, name); val != nil {
@@ -275,8 +273,7 @@ func derived(raw []byte, typ session.Type) bool {
 	}
 }
 
-// outsideFiles returns the paths of files that a message says its whole output is
-// in, outside of the session.
+// outsideFiles returns the paths of files that a message says its whole output is in, outside of the session.
 func outsideFiles(raw []byte) (paths []string) {
 	msg := jsonx.Get(raw, "message")
 	for _, obj := range [][]byte{msg, jsonx.Get(msg, "details")} {
@@ -287,9 +284,8 @@ func outsideFiles(raw []byte) (paths []string) {
 	return paths
 }
 
-// markSpilled says in a message that the full content kept beside the session, to
-// which it refers, was purged; ok is false when it refers to none of the addresses,
-// or says so already.
+// markSpilled says in a message that the full content kept beside the session, to which it refers, was purged; ok
+// is false when it refers to none of the addresses, or says so already.
 func markSpilled(raw []byte, addresses []string) (marked []byte, ok bool) {
 	msg := jsonx.Get(raw, "message")
 	details := jsonx.Get(msg, "details")
@@ -305,10 +301,9 @@ func markSpilled(raw []byte, addresses []string) (marked []byte, ok bool) {
 
 type span struct{ from, to int }
 
-// spellings returns the forms in which a text may stand in a string of a session:
-// as it is, and as other programs escape it in JSON or in URLs, the longest first.
-// Of a text of several lines every long line counts alone, for summaries quote
-// and indent lines.
+// spellings returns the forms in which a text may stand in a string of a session: as it is, and as other programs
+// escape it in JSON or in URLs, the longest first. Of a text of several lines every long line counts alone, for
+// summaries quote and indent lines.
 func spellings(s string) []string {
 	forms := []string{s}
 	for line := range strings.Lines(s) {
@@ -373,8 +368,7 @@ func redact(s string, spans []span) string {
 	return b.String()
 }
 
-// matcher finds parts of texts that are to go in texts that were made of them:
-// summaries, quotes, excerpts.
+// matcher finds parts of texts that are to go in texts that were made of them: summaries, quotes, excerpts.
 type matcher struct{ *suffixarray.Index }
 
 // Lengths of matches, in bytes: from longMatch on any part counts; from
@@ -438,8 +432,7 @@ func wholeRunes(s string, from, n int) int {
 	return n
 }
 
-// wholeWords shortens a match to the words that are whole in it; 0 when it begins
-// inside one.
+// wholeWords shortens a match to the words that are whole in it; 0 when it begins inside one.
 func wholeWords(s string, from, n int) int {
 	if wordAt(s, from-1) && wordAt(s, from) {
 		return 0
@@ -469,8 +462,7 @@ func telling(s string) bool {
 	return n >= shortMatch
 }
 
-// secretLike returns the parts of a text that look like keys and tokens: long
-// runs of letters and digits mixed.
+// secretLike returns the parts of a text that look like keys and tokens: long runs of letters and digits mixed.
 func secretLike(s string) (words []string) {
 	part := func(r rune) bool {
 		return r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)) || strings.ContainsRune("_+=-", r)

@@ -17,8 +17,7 @@ import (
 	"github.com/clew-dev/clew/session"
 )
 
-// madeHeader is a header that was made for a file, in the place of what its header
-// was.
+// madeHeader is a header that was made for a file, in the place of what its header was.
 type madeHeader struct {
 	header  session.Header
 	skip    int64  // where in the file the records begin
@@ -28,8 +27,7 @@ type madeHeader struct {
 	old     []byte // its beginning
 }
 
-// How many pieces of a file are looked at for a record, and how many for a header
-// that stands behind records.
+// How many pieces of a file are looked at for a record, and how many for a header that stands behind records.
 const (
 	maxLook   = 10_000
 	maxLookOn = 100

@@ -87,8 +87,7 @@ func (rp *repairer) identify() error {
 	return nil
 }
 
-// newID makes an id from the place of a record, so that a second repair of the
-// same file gives the same copy.
+// newID makes an id from the place of a record, so that a second repair of the same file gives the same copy.
 func (rp *repairer) newID(off int64) string {
 	for n := 0; ; n++ {
 		id := derivedID(rp.f.header.ID+"\n"+strconv.FormatInt(off, 10), n)
@@ -261,8 +260,7 @@ func (rp *repairer) write(ctx context.Context, w *bufio.Writer) error {
 	return rp.writeLeaf(w, last)
 }
 
-// writeLeaf makes the last record of the copy stand where the last one of the
-// original did.
+// writeLeaf makes the last record of the copy stand where the last one of the original did.
 func (rp *repairer) writeLeaf(w *bufio.Writer, last int) error {
 	leaf := rp.leaf()
 	if leaf < 0 || last == leaf {
@@ -282,8 +280,7 @@ func (rp *repairer) writeLeaf(w *bufio.Writer, last int) error {
 	return writeLine(w, o.Bytes())
 }
 
-// rewrite returns the record as it stands in the copy. What is sound in it is not
-// changed.
+// rewrite returns the record as it stands in the copy. What is sound in it is not changed.
 func (rp *repairer) rewrite(i int, raw []byte) []byte {
 	n := &rp.recs[i]
 	if n.r == nil || n.id != n.r.ID {
@@ -336,8 +333,7 @@ func (rp *repairer) rewriteMessage(n *fixed, raw []byte) []byte {
 	return jsonx.Set(raw, "message", jsonx.Set(msg, "content", content))
 }
 
-// asCustom makes a custom entry of a message entry whose message can't be read.
-// It keeps what it said in its data.
+// asCustom makes a custom entry of a message entry whose message can't be read. It keeps what it said in its data.
 func asCustom(raw []byte) []byte {
 	var o jsonx.Object
 	o.Str("type", string(session.TypeCustom))
@@ -357,8 +353,7 @@ func asCustom(raw []byte) []byte {
 	return o.Bytes()
 }
 
-// soundContent returns content of the kind that readers expect, and whether it
-// was of another one.
+// soundContent returns content of the kind that readers expect, and whether it was of another one.
 func soundContent(content []byte, r message.Role) (sound []byte, changed bool) {
 	blocks := r == message.RoleAssistant || r == message.RoleToolResult
 	switch {
@@ -373,8 +368,7 @@ func soundContent(content []byte, r message.Role) (sound []byte, changed bool) {
 	return []byte("[]"), true
 }
 
-// soundArguments returns content in which every call has arguments, and whether
-// one had none.
+// soundArguments returns content in which every call has arguments, and whether one had none.
 func soundArguments(content []byte) (sound []byte, changed bool) {
 	var blocks [][]byte
 	jsonx.Elements(content, func(block []byte) bool {

@@ -29,8 +29,7 @@ func (s *subject) parallel(n int, fn func(w int) error) {
 	wg.Wait()
 }
 
-// Batches of several goroutines never mix, and each goroutine's stand in the
-// order in which it appended them.
+// Batches of several goroutines never mix, and each goroutine's stand in the order in which it appended them.
 func testConcurrentAppends(s *subject) {
 	s.parallel(writers, func(w int) error {
 		parent := ""

@@ -28,8 +28,7 @@ import (
 
 // Subject is one empty session, as a kind of store keeps it.
 type Subject struct {
-	// Open opens the empty session. It is called once.
-	Open func(t *testing.T) session.Store
+	Open func(t *testing.T) session.Store // opens the empty session; called once
 	// Reopen opens the session again after the store before was closed. It is
 	// nil for a store that keeps nothing beyond its Close.
 	Reopen func(t *testing.T) session.Store
