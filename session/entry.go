@@ -66,9 +66,8 @@ type Entry struct {
 	msg             atomic.Pointer[message.Message]
 }
 
-// ParseEntry reads a record. It fails when raw is not one JSON object; a record
-// without a type or an id gives an entry with those fields empty, which the
-// caller judges. The entry keeps raw, which must not be changed afterwards.
+// ParseEntry reads a record. It fails when raw is not one JSON object; a record without a type or an id gives an
+// entry with those fields empty, which the caller judges. The entry keeps raw, which must not be changed afterwards.
 func ParseEntry(raw []byte) (*Entry, error) {
 	raw = oneLine(raw[jsonx.Space(raw, 0):])
 	if !jsonx.IsObject(raw) {
@@ -291,7 +290,8 @@ type ContextEdit struct {
 	Details  json.RawMessage
 }
 
-// ContextEdit returns the view of a context_edit entry; ok is false for others. A replacement that is neither null nor an object with content leaves the target as it is (Omit false, Content nil).
+// ContextEdit returns the view of a context_edit entry; ok is false for others. A replacement that is neither null
+// nor an object with content leaves the target as it is (Omit false, Content nil).
 func (e *Entry) ContextEdit() (c ContextEdit, ok bool) {
 	if e.Type != TypeContextEdit {
 		return c, false

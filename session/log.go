@@ -75,7 +75,9 @@ func (l *Log) Path(ctx context.Context) ([]*Entry, error) {
 	return Path(ctx, l.store, l.Leaf())
 }
 
-// Append writes drafts as one durable batch, all or nothing, and moves the leaf to the last of them. The first hangs under the leaf, each other under the one before it, unless a draft says otherwise. What other programs wrote meanwhile stays as a branch of its own.
+// Append writes drafts as one durable batch, all or nothing, and moves the leaf to the last of them. The first hangs
+// under the leaf, each other under the one before it, unless a draft says otherwise. What other programs wrote
+// meanwhile stays as a branch of its own.
 func (l *Log) Append(ctx context.Context, drafts ...Draft) ([]*Entry, error) {
 	return l.appendPlain(ctx, AppendOptions{}, drafts)
 }

@@ -59,7 +59,9 @@ func (e *Entry) leafMove() (m leafMove, ok bool) {
 	return m, ok
 }
 
-// AppendPass writes a pass as one batch: a clew.pass entry and the drafts, which must be those of PassEntry, for a pass that was not written to its end is told by them. last is the newest entry the pass was computed on; when the log has grown since, nothing is written and the error is ErrConflict.
+// AppendPass writes a pass as one batch: a clew.pass entry and the drafts, which must be those of PassEntry, for a
+// pass that was not written to its end is told by them. last is the newest entry the pass was computed on; when the
+// log has grown since, nothing is written and the error is ErrConflict.
 func (l *Log) AppendPass(ctx context.Context, last string, info PassInfo, drafts ...Draft) ([]*Entry, error) {
 	if err := checkPass(drafts); err != nil {
 		return nil, fmt.Errorf("append pass: %w", err)

@@ -38,9 +38,13 @@ func ContextAt(ctx context.Context, s Store, leaf string) (*Context, error) {
 	return Project(path), nil
 }
 
-// Project computes the context of a path, oldest entry first: the whole path or what ContextPath gives of it. It is a pure function.
+// Project computes the context of a path, oldest entry first: the whole path or what ContextPath gives of it. It is
+// a pure function.
 //
-// The latest compaction stands first: the system message stored with it, then its summary. Entries from its first kept entry up to it follow, without system messages and older compactions; then what stands after it. A first kept entry that is the compaction itself, or is not on the path, keeps nothing. Of the edits among these entries the last for each target counts.
+// The latest compaction stands first: the system message stored with it, then its summary. Entries from its first
+// kept entry up to it follow, without system messages and older compactions; then what stands after it. A first kept
+// entry that is the compaction itself, or is not on the path, keeps nothing. Of the edits among these entries the
+// last for each target counts.
 func Project(path []*Entry) *Context {
 	c := &Context{}
 	c.selectActive(path)

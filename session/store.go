@@ -32,7 +32,10 @@ type Store interface {
 	// All yields every entry, oldest first. It reads the whole log.
 	All(ctx context.Context) iter.Seq2[*Entry, error]
 
-	// Append writes a batch: all of it or nothing. When it returns nil the batch is durable, unless opt.NoSync; when it returns an error the log is as it was. Entries other programs wrote meanwhile are read first. An entry that CheckAppend refuses, or whose id is taken, is not written; but ids of 16 hex digits are taken for random and may be looked up in what was read of the log alone.
+	// Append writes a batch: all of it or nothing. When it returns nil the batch is durable, unless opt.NoSync; when
+	// it returns an error the log is as it was. Entries other programs wrote meanwhile are read first. An entry that
+	// CheckAppend refuses, or whose id is taken, is not written; but ids of 16 hex digits are taken for random and
+	// may be looked up in what was read of the log alone.
 	Append(ctx context.Context, batch []*Entry, opt AppendOptions) error
 
 	// Sync makes durable what was appended with NoSync.

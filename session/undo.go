@@ -40,7 +40,9 @@ type Undone struct {
 	Kept int    `json:"kept"` // entries that came after it, labels and the like included, appended again
 }
 
-// Undo moves the leaf to before the latest pass on the path, so that the context is what it was before that pass. Right after an undo it is a redo. When messages came after the pass it returns a *LaterError and changes nothing, unless opt says what to do. A compaction that another program wrote is a pass of one entry.
+// Undo moves the leaf to before the latest pass on the path, so that the context is what it was before that pass.
+// Right after an undo it is a redo. When messages came after the pass it returns a *LaterError and changes nothing,
+// unless opt says what to do. A compaction that another program wrote is a pass of one entry.
 func (l *Log) Undo(ctx context.Context, opt UndoOptions) (Undone, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -69,7 +71,9 @@ func (l *Log) Undo(ctx context.Context, opt UndoOptions) (Undone, error) {
 	return Undone{Redo: found.redo, Pass: found.pass, Leaf: l.leaf, Kept: len(found.later)}, nil
 }
 
-// copied drafts a copy of an entry for another place in the tree, which says what it is a copy of. Ids of entries that were copied before it are brought up to date. Reported usage stays with the original: it was that of another context.
+// copied drafts a copy of an entry for another place in the tree, which says what it is a copy of. Ids of entries
+// that were copied before it are brought up to date. Reported usage stays with the original: it was that of another
+// context.
 func copied(e *Entry, renamed map[string]string) Draft {
 	d := Again(e)
 	d.fields = slices.DeleteFunc(d.fields, func(f field) bool { return f.name == memberClew })

@@ -14,7 +14,9 @@ import (
 	"github.com/clew-dev/clew/session"
 )
 
-// Append implements session.Store. The batch is written with one call and then synced; when that fails the file is cut back. After a crash in the middle of a batch the entries before it are there, the torn one is not, and a pass is there whole or not at all.
+// Append implements session.Store. The batch is written with one call and then synced; when that fails the file is
+// cut back. After a crash in the middle of a batch the entries before it are there, the torn one is not, and a pass
+// is there whole or not at all.
 func (f *File) Append(ctx context.Context, batch []*session.Entry, opt session.AppendOptions) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

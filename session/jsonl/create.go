@@ -13,7 +13,8 @@ import (
 	"github.com/clew-dev/clew/session"
 )
 
-// Create makes a new session file that holds the header, durably, and opens it for writing. It fails with fs.ErrExist when there is a file of that name.
+// Create makes a new session file that holds the header, durably, and opens it for writing. It fails with
+// fs.ErrExist when there is a file of that name.
 func Create(ctx context.Context, path string, h session.Header, opt Options) (*File, error) {
 	opt.ReadOnly = false
 	f := newFile(path, opt)
@@ -31,9 +32,12 @@ func Create(ctx context.Context, path string, h session.Header, opt Options) (*F
 	return f, nil
 }
 
-// WriteNew makes a new session file of a header and entries, durably, and returns how many entries it wrote. The file is there whole or not at all, after a crash too. Entries are written one at a time, so that a session of any size can be; where the file system has no links they are asked for twice.
+// WriteNew makes a new session file of a header and entries, durably, and returns how many entries it wrote. The
+// file is there whole or not at all, after a crash too. Entries are written one at a time, so that a session of any
+// size can be; where the file system has no links they are asked for twice.
 //
-// It fails with fs.ErrExist when there is a file of that name, and with session.ErrBadEntry and session.ErrDuplicateID for entries that Append would refuse.
+// It fails with fs.ErrExist when there is a file of that name, and with session.ErrBadEntry and
+// session.ErrDuplicateID for entries that Append would refuse.
 func WriteNew(ctx context.Context, path string, h session.Header, entries iter.Seq2[*session.Entry, error], opt Options) (int, error) {
 	opt.ReadOnly = false
 	f := newFile(path, opt)

@@ -386,7 +386,9 @@ func (f *File) All(ctx context.Context) iter.Seq2[*session.Entry, error] {
 	}
 }
 
-// Mentioning yields, the newest first, the entries whose records hold text, as it is spelled in the file. It looks at each byte up to where the caller stops, and parses only the records that hold the text. Damaged lines are left out, and an entry whose parent is lost says what its record says.
+// Mentioning yields, the newest first, the entries whose records hold text, as it is spelled in the file. It looks
+// at each byte up to where the caller stops, and parses only the records that hold the text. Damaged lines are left
+// out, and an entry whose parent is lost says what its record says.
 func (f *File) Mentioning(ctx context.Context, text string) iter.Seq2[*session.Entry, error] {
 	return func(yield func(*session.Entry, error) bool) {
 		var back *backward

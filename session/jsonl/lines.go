@@ -157,7 +157,8 @@ func readFull(r io.ReaderAt, buf []byte, off int64) error {
 	return err
 }
 
-// A line of a session file should hold one record. Some hold two, or the torn rest of one before another; cutLine takes all of them apart.
+// A line of a session file should hold one record. Some hold two, or the torn rest of one before another; cutLine
+// takes all of them apart.
 
 type pieceKind int
 
@@ -180,7 +181,8 @@ type piece struct {
 	stamp  string // the time it was written
 }
 
-// cutLine splits a line into its pieces, in order. A sound line gives one record, a blank one nothing. Where the line breaks off, all up to the next record on it is one bad piece. ended says that a line break follows.
+// cutLine splits a line into its pieces, in order. A sound line gives one record, a blank one nothing. Where the
+// line breaks off, all up to the next record on it is one bad piece. ended says that a line break follows.
 func cutLine(line []byte, ended bool) []piece {
 	var first [1]piece
 	pieces := first[:0]
@@ -227,9 +229,13 @@ func readPiece(line []byte, i int) (p piece, end int) {
 // recordStart is how every record that pi or clew wrote begins.
 var recordStart = []byte(`{"type":"`)
 
-// nextRecord finds the record that follows bytes which are no JSON: the next place at or after from where one can be read to its end. stop says where and why the bytes before are none.
+// nextRecord finds the record that follows bytes which are no JSON: the next place at or after from where one can be
+// read to its end. stop says where and why the bytes before are none.
 //
-// Blocks of a message's content begin like records. So a record must have a time besides its type, and be followed by the end of the line or another value. Where the bytes before it are still JSON up to it, it may be a part of them: then it counts only at the end of a line with a line break, which what a program appends to an unfinished line has, and an unfinished record has not.
+// Blocks of a message's content begin like records. So a record must have a time besides its type, and be followed
+// by the end of the line or another value. Where the bytes before it are still JSON up to it, it may be a part of
+// them: then it counts only at the end of a line with a line break, which what a program appends to an unfinished
+// line has, and an unfinished record has not.
 func nextRecord(line []byte, from int, ended bool, stop error) int {
 	last := len(bytes.TrimRight(line, " \t\r"))
 	reach := len(line) // up to here the bytes were JSON

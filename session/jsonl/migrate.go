@@ -1,7 +1,6 @@
 package jsonl
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -32,28 +31,26 @@ type image struct {
 type mapped struct{ image, file int64 }
 
 func (m *image) original(off int64) int64 {
-	i := sort.Search(len(m.lines), func(i int) bool { return m.lines[i].image > off }) - 1
-	if i < 0 {
+	i := sort.Search(len(m.lines), func(i int) bool { return m.lines[i].image > off })
+	if i == 0 {
 		return off
 	}
-	return m.lines[i].file
+	return m.lines[i-1].file
 }
 
-// convert reads a file of version 1 or 2 as version 3. Version 1 is a list without ids: each record hangs under the one before it and gets an id made of the session's id and its position, the same each time. firstKeptEntryIndex counts the records from the header, which is 0, in the memory of the program that counted: two on one line are two. In both versions the role hookMessage is now custom. Bytes that are no record are kept.
+// convert reads a file of version 1 or 2 as version 3. Version 1 is a list without ids: each record hangs under the
+// one before it and gets an id made of the session's id and its position, the same each time. firstKeptEntryIndex
+// counts the records from the header, which is 0, in the memory of the program that counted: two on one line are
+// two. In both versions the role hookMessage is now custom. Bytes that are no record are kept.
 func convert(ctx context.Context, r io.ReaderAt, h foundHeader, size int64) (*image, error) {
 	c := &converter{
 		header: h.header,
 		out:    &image{data: make([]byte, 0, size+size/16+256)},
 		ids:    []string{""}, // the header has index 0
 	}
-	c.begin(h.line)
-	c.add(string(h.header.JSON()) + "\n")
+	c.line(h.header.JSON(), h.line)
 	c.out.start = int64(len(c.out.data))
-	err := scan(ctx, r, h.end, size, func(l *scanned) error {
-		c.take(l)
-		return nil
-	})
-	return c.out, err
+	return c.out, scan(ctx, r, h.end, size, func(l *scanned) error { c.take(l); return nil })
 }
 
 type converter struct {
@@ -64,76 +61,56 @@ type converter struct {
 	last     string   // id of the record before
 }
 
-// begin notes where the line that is appended next stands in the file.
-func (c *converter) begin(off int64) {
+// line appends a line, and notes where in the file it stands.
+func (c *converter) line(data []byte, off int64) {
 	c.out.lines = append(c.out.lines, mapped{int64(len(c.out.data)), off})
+	c.out.data = append(append(c.out.data, data...), '\n')
 }
 
-func (c *converter) add(s string) { c.out.data = append(c.out.data, s...) }
-
 func (c *converter) take(l *scanned) {
-	pieces, off := l.pieces, l.off
-	if len(pieces) > 1 {
-		c.out.problems = append(c.out.problems, session.NewProblem("joined-records", off, "", "%d records, or parts of records, on one line", len(pieces)))
+	if n := len(l.pieces); n > 1 {
+		c.out.problems = append(c.out.problems, session.NewProblem("joined-records", l.off, "", "%d records, or parts of records, on one line", n))
 	}
-	for i := range pieces {
-		p := &pieces[i]
-		c.begin(off + int64(p.off))
+	for i := range l.pieces {
+		p := &l.pieces[i]
+		data := p.data
 		if p.kind == pieceRecord && p.typ != "session" {
-			c.record(p)
-		} else {
-			if p.kind != pieceBad && !jsonx.IsNull(p.data) {
-				c.ids = append(c.ids, "")
-			}
-			c.out.data = append(c.out.data, p.data...)
+			data = c.record(p)
+		} else if p.kind != pieceBad && !jsonx.IsNull(p.data) {
+			c.ids = append(c.ids, "")
 		}
-		c.add("\n")
+		c.line(data, l.off+int64(p.off))
 	}
-	if !l.ended && len(pieces) > 0 && pieces[len(pieces)-1].kind == pieceBad {
+	if n := len(l.pieces); !l.ended && n > 0 && l.pieces[n-1].kind == pieceBad {
 		c.out.data = c.out.data[:len(c.out.data)-1] // stays torn
 	}
 }
 
-func (c *converter) record(p *piece) {
+// record returns a record as version 3 has it.
+func (c *converter) record(p *piece) []byte {
 	data := p.data
-	if p.typ == session.TypeMessage && bytes.Contains(data, []byte(`hookMessage`)) {
-		msg := jsonx.Get(data, "message")
-		if role, _ := jsonx.String(jsonx.Get(msg, "role")); role == "hookMessage" {
-			data = jsonx.Set(data, "message", jsonx.Set(msg, "role", []byte(`"custom"`)))
-		}
+	if msg := jsonx.Get(data, "message"); p.typ == session.TypeMessage && jsonx.StringAt(msg, "role") == "hookMessage" {
+		data = jsonx.Set(data, "message", jsonx.Set(msg, "role", []byte(`"custom"`)))
 	}
 	if c.header.Version >= 2 {
-		c.out.data = append(c.out.data, data...)
-		return
+		return data
 	}
-	id := derivedID(c.header.ID, c.position)
-	c.position++
-	c.ids = append(c.ids, id)
-	body := bytes.TrimRight(data[:len(data)-1], " \t\r") // up to the closing brace
-	c.out.data = append(c.out.data, body...)
-	if len(body) > 1 {
-		c.add(",")
+	id, parent := derivedID(c.header.ID, c.position), []byte("null")
+	if c.last != "" {
+		parent = jsonx.Quote(c.last)
 	}
-	c.add(`"id":"` + id + `","parentId":`)
-	if c.last == "" {
-		c.add("null")
-	} else {
-		c.add(`"` + c.last + `"`)
+	c.position, c.last, c.ids = c.position+1, id, append(c.ids, id)
+	data = jsonx.Set(jsonx.Set(data, "id", jsonx.Quote(id)), "parentId", parent)
+	if kept := c.firstKept(data); p.typ == session.TypeCompaction && kept != "" {
+		data = jsonx.Set(data, "firstKeptEntryId", jsonx.Quote(kept))
 	}
-	c.last = id
-	if p.typ == session.TypeCompaction {
-		if kept := c.firstKept(data); kept != "" {
-			c.add(`,"firstKeptEntryId":"` + kept + `"`)
-		}
-	}
-	c.add("}")
+	return data
 }
 
 // firstKept turns a firstKeptEntryIndex into the id of that record, which may
 // be the compaction itself; "" when there is none.
 func (c *converter) firstKept(data []byte) string {
-	val := jsonx.Get(data, "firstKeptEntryIndex")
-	n, err := strconv.Atoi(string(val))
+	n, err := strconv.Atoi(string(jsonx.Get(data, "firstKeptEntryIndex")))
 	if err != nil || n < 1 || n >= len(c.ids) {
 		return ""
 	}

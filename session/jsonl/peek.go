@@ -110,7 +110,9 @@ func (info *Info) scan(r io.ReaderAt, from, to int64, inside bool) error {
 	return err
 }
 
-// Remove deletes a session file, what belongs to it (what was cut off its end, backups, what a stopped writer left), and the symbolic link where path is one. It returns what it removed. A file that is no session, and one that another program has open for writing, stay as they are.
+// Remove deletes a session file, what belongs to it (what was cut off its end, backups, what a stopped writer left),
+// and the symbolic link where path is one. It returns what it removed. A file that is no session, and one that
+// another program has open for writing, stay as they are.
 func Remove(ctx context.Context, path string) (removed []string, err error) {
 	defer func() {
 		if err == nil {

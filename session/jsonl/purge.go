@@ -65,11 +65,18 @@ var (
 	errShort     = fmt.Errorf("the text is shorter than %d bytes: it stands in too many places", minPurge)
 )
 
-// Purge overwrites a secret in a session and in the files that belong to it: its backups and what was cut off its end. It is the one exception to the rule that a log is only added to.
+// Purge overwrites a secret in a session and in the files that belong to it: its backups and what was cut off its
+// end. It is the one exception to the rule that a log is only added to.
 //
-// The content of the entry Options.ID, of its copies, and of edits and excerpts of it, becomes PurgeMarker. Ids, parents, types, and the ids of calls stay, so the tree and the context stay sound. In summaries, names and labels every part goes that stands in the purged content and in no other entry. Options.Text goes wherever it stands as a part of a string, however it is escaped.
+// The content of the entry Options.ID, of its copies, and of edits and excerpts of it, becomes PurgeMarker. Ids,
+// parents, types, and the ids of calls stay, so the tree and the context stay sound. In summaries, names and labels
+// every part goes that stands in the purged content and in no other entry. Options.Text goes wherever it stands as a
+// part of a string, however it is escaped.
 //
-// Each file is replaced by a new one in one step, the session last: after a crash each is the old one or the new one, and Purge can be called again. The bytes of the old file are then overwritten too, where the system allows that; when only this fails, the result comes with an error that says so. Other errors: those of Open, session.ErrNotFound, ErrNoContent, session.ErrReadOnly for a version that this package can't write.
+// Each file is replaced by a new one in one step, the session last: after a crash each is the old one or the new
+// one, and Purge can be called again. The bytes of the old file are then overwritten too, where the system allows
+// that; when only this fails, the result comes with an error that says so. Other errors: those of Open,
+// session.ErrNotFound, ErrNoContent, session.ErrReadOnly for a version that this package can't write.
 func Purge(ctx context.Context, path string, opt PurgeOptions) (*Purged, error) {
 	switch {
 	case opt.ID == "" && opt.Text == "":

@@ -23,7 +23,9 @@ const PurgeMarker = "[purged]"
 
 var quotedMarker = jsonx.Quote(PurgeMarker)
 
-// eachString calls fn for every string value in raw with the names above it, from the outermost in; in an array the name is "[]". Names are given too, as values of themselves, with isName. Where fn returns true, its string takes the value's place. All other bytes stay.
+// eachString calls fn for every string value in raw with the names above it, from the outermost in; in an array the
+// name is "[]". Names are given too, as values of themselves, with isName. Where fn returns true, its string takes
+// the value's place. All other bytes stay.
 func eachString(raw []byte, fn func(path []string, s string, isName bool) (string, bool)) []byte {
 	var out []byte
 	var path []string

@@ -34,9 +34,12 @@ type Fix struct {
 	Done    string `json:"done"`              // what was done
 }
 
-// Repair writes a sound copy of a session file to out, durably, and never changes the file itself. What can be read is in the copy, as version 3, and the context at its leaf is what clew shows of the original. A header that is damaged or missing is made anew.
+// Repair writes a sound copy of a session file to out, durably, and never changes the file itself. What can be read
+// is in the copy, as version 3, and the context at its leaf is what clew shows of the original. A header that is
+// damaged or missing is made anew.
 //
-// It fails with fs.ErrExist when out exists, with session.ErrNotSession when nothing in the file looks like the records of a session, and with session.ErrReadOnly when the format is newer than this package.
+// It fails with fs.ErrExist when out exists, with session.ErrNotSession when nothing in the file looks like the
+// records of a session, and with session.ErrReadOnly when the format is newer than this package.
 func Repair(ctx context.Context, path, out string) (*Repaired, error) {
 	f := newFile(path, Options{ReadOnly: true})
 	defer f.Close()
