@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/clew-dev/clew/internal/vfs"
@@ -80,10 +81,8 @@ func (f *File) writable() error {
 }
 
 func (f *File) futureError(op string) error {
-	return &session.Error{
-		Op: op, Subject: f.path, Hint: "use a newer clew",
-		Err: fmt.Errorf("%w: it is of format version %d, and this clew writes version %d", session.ErrReadOnly, f.version, session.Version),
-	}
+	err := fmt.Errorf("%w: it is of format version %d, and this clew writes version %d", session.ErrReadOnly, f.version, session.Version)
+	return &session.Error{Op: op, Subject: f.path, Err: err, Hint: "use a newer clew"}
 }
 
 func (f *File) check(ctx context.Context, batch []*session.Entry, opt session.AppendOptions) error {
@@ -93,10 +92,7 @@ func (f *File) check(ctx context.Context, batch []*session.Entry, opt session.Ap
 			return err
 		}
 		if last == nil || last.ID != opt.IfLast {
-			return &session.Error{
-				Op: "append", Subject: f.path, Err: session.ErrConflict,
-				Hint: "look at what was added, and try again",
-			}
+			return &session.Error{Op: "append", Subject: f.path, Err: session.ErrConflict, Hint: "look at what was added, and try again"}
 		}
 	}
 	seen := make(map[string]bool, len(batch))
@@ -119,27 +115,13 @@ func (f *File) check(ctx context.Context, batch []*session.Entry, opt session.Ap
 	return nil
 }
 
-// randomID reports whether an id has the form of those that session.Log gives:
-// that one of them is taken is less likely than a broken disk.
-func randomID(id string) bool {
-	if len(id) != 16 {
-		return false
-	}
-	for _, c := range []byte(id) {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return true
-}
+// randomID reports whether an id has the form of those that session.Log gives: that one of them is taken is less
+// likely than a broken disk.
+func randomID(id string) bool { return len(id) == 16 && strings.Trim(id, "0123456789abcdef") == "" }
 
 // lay puts a batch into the bytes to be written and says where each record will be if they land at f.end.
 func (f *File) lay(batch []*session.Entry) ([]byte, []*rec) {
-	n := 1
-	for _, e := range batch {
-		n += len(e.Raw()) + 1
-	}
-	data := make([]byte, 0, n)
+	var data []byte
 	if f.open {
 		data = append(data, '\n')
 	}
@@ -270,21 +252,17 @@ func (f *File) Refresh(ctx context.Context) (n int, err error) {
 }
 
 const (
-	// stillTorn is how long an unfinished line may stand still before its
-	// writer is taken for dead: much longer than between two parts of a write.
+	// How long an unfinished line may stand still before its writer is taken for dead: much longer than between two
+	// parts of a write.
 	stillTorn = 100 * time.Millisecond
-	// waitTorn is how long to wait for a line that keeps growing.
-	waitTorn = 2 * time.Second
-	pollTorn = 5 * time.Millisecond
+	waitTorn  = 2 * time.Second // how long to wait for a line that keeps growing
+	pollTorn  = 5 * time.Millisecond
 )
 
 // refresh notices what other programs did to the file, and returns how many records they added.
 func (f *File) refresh(ctx context.Context) (n int, err error) {
-	if f.broken != nil {
+	if f.broken != nil || f.f == nil {
 		return 0, f.broken
-	}
-	if f.f == nil {
-		return 0, nil
 	}
 	size, err := f.look()
 	if err != nil || size == f.size {
@@ -366,7 +344,7 @@ func (f *File) reread(ctx context.Context, size int64) (int, error) {
 func (f *File) look() (int64, error) {
 	on, err := f.fs.Stat(f.real)
 	if errors.Is(err, fs.ErrNotExist) {
-		return 0, ErrReplaced
+		err = ErrReplaced
 	}
 	if err != nil {
 		return 0, err

@@ -2,6 +2,7 @@ package jsonl
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -244,10 +245,9 @@ func (f *File) dropPartPass(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if lines, ok := e.Group(); ok {
-			if lines <= n {
-				return nil
-			}
+		lines, begins := e.Group()
+		switch {
+		case begins && lines > n:
 			what := "a pass"
 			if _, ok := e.Pass(); !ok {
 				what = "an undo"
@@ -255,12 +255,9 @@ func (f *File) dropPartPass(ctx context.Context) error {
 			f.problems = append(f.problems, session.NewProblem("part-pass", f.original(r.off), e.ID, "the file ends inside %s: %d of %d entries", what, n, lines))
 			f.end = r.off
 			f.x = newIndex(f.x.r, f.x.start, r.off)
-			if f.open, err = midLine(f.x.r, r.off); err != nil {
-				return err
-			}
-			return ctx.Err()
-		}
-		if !session.GroupEntry(e) {
+			f.open, err = midLine(f.x.r, r.off)
+			return cmp.Or(err, ctx.Err())
+		case begins || !session.GroupEntry(e):
 			return nil
 		}
 	}
@@ -325,12 +322,13 @@ func (f *File) Get(ctx context.Context, id string) (*session.Entry, error) {
 		return f.x.find(ctx, id)
 	})
 	if e == nil && err == nil {
-		err = &session.Error{
-			Op: "get entry", Subject: id, File: f.path, Err: session.ErrNotFound,
-			Hint: "give the id of one of its entries",
-		}
+		err = f.notFound("get entry", id)
 	}
 	return e, err
+}
+
+func (f *File) notFound(op, id string) error {
+	return &session.Error{Op: op, Subject: id, File: f.path, Err: session.ErrNotFound, Hint: "give the id of one of its entries"}
 }
 
 // Parent implements session.Store.

@@ -14,11 +14,11 @@ import (
 	"github.com/clew-dev/clew/session"
 )
 
-// maxPreface is how much of a file is searched for its header, in bytes.
-const maxPreface = 1 << 20
-
-// maxHeader is how long a header may be, in bytes.
-const maxHeader = 16 << 20
+const (
+	maxPreface = 1 << 20   // how much of a file is searched for its header, in bytes
+	maxHeader  = 16 << 20  // how long a header may be, in bytes
+	maxSniff   = 256 << 10 // how much of a file that is no session is looked at, in bytes
+)
 
 type foundHeader struct {
 	header   session.Header
@@ -27,11 +27,10 @@ type foundHeader struct {
 	problems []session.Problem
 }
 
-// errStop ends a search.
-var errStop = errors.New("stop")
-
-// errHeader is wrapped where the rest of the file may still be a session.
-var errHeader = errors.New("its first line, the header, is damaged")
+var (
+	errStop   = errors.New("stop")                                   // ends a search
+	errHeader = errors.New("its first line, the header, is damaged") // the rest may still be a session
+)
 
 // findHeader looks for the first record. Bytes before it that are no JSON are passed over, as pi does; a first
 // record of another kind means that the file is no session.
@@ -98,9 +97,6 @@ func (l look) Error() string { return string(l) }
 
 // errHeaderless is what a session without its header looks like.
 const errHeaderless look = "a session whose first line, the header, is missing"
-
-// maxSniff is how much of a file that is no session is looked at, in bytes.
-const maxSniff = 256 << 10
 
 func foreign(r io.ReaderAt, size int64) (look, error) {
 	data := make([]byte, min(size, maxSniff))

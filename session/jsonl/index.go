@@ -21,12 +21,10 @@ type rec struct {
 	weak  weak.Pointer[session.Entry]
 }
 
-// maxKept is how many bytes of entries an index keeps at hand. Beyond that,
-// entries are read again unless somebody else still holds them.
-const maxKept = 32 << 20
-
-// maxProblems is how many problems an index lists; the others are counted.
-const maxProblems = 10_000
+const (
+	maxKept     = 32 << 20 // bytes of entries kept at hand; others are read again unless somebody still holds them
+	maxProblems = 10_000   // that an index lists; the others are counted
+)
 
 // index knows the records of a file from some offset to its end. It grows towards the beginning as older records
 // are asked for, and towards the end as records are appended.
@@ -86,7 +84,6 @@ func (x *index) line(line []byte, off int64, pieces []piece, newest bool) ([]*re
 		at := bytes.IndexByte(line, '{') // behind white space
 		return []*rec{x.add(e, off+int64(at), newest)}, e
 	}
-	var recs []*rec
 	if pieces == nil {
 		pieces = cutLine(line, true)
 	}
@@ -96,6 +93,7 @@ func (x *index) line(line []byte, off int64, pieces []piece, newest bool) ([]*re
 	if !newest {
 		slices.Reverse(pieces)
 	}
+	var recs []*rec
 	for i := range pieces {
 		if r := x.take(&pieces[i], off, newest); r != nil {
 			recs = append(recs, r)
@@ -114,10 +112,8 @@ func soundRecord(line []byte) *session.Entry {
 // take judges a piece of a line: a record to index, or a problem.
 func (x *index) take(p *piece, lineOff int64, newest bool) *rec {
 	off := lineOff + int64(p.off)
-	if p.kind == pieceRecord {
-		if e := soundRecord(p.data); e != nil {
-			return x.add(e, off, newest)
-		}
+	if e := soundRecord(p.data); e != nil && p.kind == pieceRecord {
+		return x.add(e, off, newest)
 	}
 	switch {
 	case p.kind == pieceBad:
@@ -128,11 +124,7 @@ func (x *index) take(p *piece, lineOff int64, newest bool) *rec {
 		}
 		x.report(session.NewProblem("bad-line", off, "", "%d bytes that are no record: %v", len(p.data), p.err))
 	case p.kind == pieceStray:
-		show := p.data
-		if len(show) > 40 {
-			show = append(show[:40:40], "..."...)
-		}
-		x.report(session.NewProblem("stray-value", off, "", "a JSON value that is no record: %s", show))
+		x.report(session.NewProblem("stray-value", off, "", "a JSON value that is no record: %s", excerpt(p.data)))
 	case p.typ == "session":
 		x.report(session.NewProblem("second-header", off, "", "another session header in the middle of the file"))
 	default:
@@ -167,10 +159,8 @@ func (x *index) find(ctx context.Context, id string) (*rec, error) {
 		if r := x.byID[id]; r != nil {
 			return r, nil
 		}
-		if n%256 == 255 {
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
+		if n%256 == 255 && ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
 		if ok, err := x.step(); err != nil || !ok {
 			return nil, err
@@ -288,8 +278,7 @@ func (x *index) mend(r *rec) *rec {
 		if !ok {
 			break
 		}
-		at, found = l.off, true
-		if !l.placed {
+		if at, found = l.off, true; !l.placed {
 			break
 		}
 		if l.parent == "" {
@@ -302,24 +291,17 @@ func (x *index) mend(r *rec) *rec {
 		id = l.parent // lost as well
 	}
 	if !found {
-		if at, found = x.badBefore(r.off); !found {
+		if !x.sorted {
+			slices.Sort(x.bad)
+			x.sorted = true
+		}
+		n, _ := slices.BinarySearch(x.bad, r.off)
+		if n == 0 {
 			return nil
 		}
+		at = x.bad[n-1]
 	}
 	return x.lastBefore(at)
-}
-
-// badBefore returns where the last stretch before off begins that is no record.
-func (x *index) badBefore(off int64) (at int64, ok bool) {
-	if !x.sorted {
-		slices.Sort(x.bad)
-		x.sorted = true
-	}
-	n, _ := slices.BinarySearch(x.bad, off)
-	if n == 0 {
-		return 0, false
-	}
-	return x.bad[n-1], true
 }
 
 // lastBefore returns the last record before off that its id stands for, or nil.
@@ -336,10 +318,9 @@ func (x *index) lastBefore(off int64) *rec {
 
 // records returns what is indexed, in file order.
 func (x *index) records() []*rec {
-	recs := make([]*rec, 0, len(x.older)+len(x.newer))
-	recs = append(recs, x.older...)
-	slices.Reverse(recs)
-	return append(recs, x.newer...)
+	recs := slices.Concat(x.older, x.newer)
+	slices.Reverse(recs[:len(x.older)])
+	return recs
 }
 
 // grow indexes the region from..to, which lies behind all that is indexed. It

@@ -137,14 +137,13 @@ func (p *purger) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range names {
-		if strings.HasSuffix(name, ".new") || strings.HasSuffix(name, ".migrating") {
+	for _, name := range append(names, p.f.real) {
+		if end := strings.TrimPrefix(name, p.f.real); end == ".new" || end == ".migrating" {
 			p.out.Removed = append(p.out.Removed, name)
-			continue
+		} else {
+			p.files = append(p.files, name)
 		}
-		p.files = append(p.files, name)
 	}
-	p.files = append(p.files, p.f.real)
 	if p.opt.Text != "" {
 		p.forms = spellings(p.opt.Text)
 	}
@@ -203,10 +202,7 @@ func (p *purger) collect(ctx context.Context) (texts []string, err error) {
 		return nil
 	})
 	if err == nil && !found {
-		err = &session.Error{
-			Op: "purge", Subject: p.opt.ID, File: p.f.path, Err: session.ErrNotFound,
-			Hint: "give the id of one of its entries",
-		}
+		err = p.f.notFound("purge", p.opt.ID)
 	}
 	return texts, err
 }
