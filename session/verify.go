@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -34,7 +35,6 @@ func Verify(ctx context.Context, s Store) ([]Problem, error) {
 		return nil, err
 	}
 	v.references()
-	v.passes()
 	for t, nodes := range v.unknown {
 		v.report(nodes[0], "unknown-type", "a record of the type %q, which this clew does not know; there are %d", t, len(nodes))
 	}
@@ -102,21 +102,13 @@ func (v *verifier) read(ctx context.Context, s Store) error {
 		}
 	}
 	for e, err := range s.All(ctx) {
-		if err != nil {
+		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return err
 		}
-		if len(v.nodes)%256 == 0 {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-		}
 		// Texts of an entry alias the whole record, so they are copied.
-		id := strings.Clone(e.ID)
-		v.byID[id] = len(v.nodes)
-		v.nodes = append(v.nodes, vnode{
-			id: id, parentID: strings.Clone(e.ParentID), typ: Type(strings.Clone(string(e.Type))), parent: -1,
-		})
-		i := len(v.nodes) - 1
+		shape, i := e.Shape(), len(v.nodes)
+		v.byID[shape.ID] = i
+		v.nodes = append(v.nodes, vnode{id: shape.ID, parentID: shape.ParentID, typ: shape.Type, parent: -1})
 		if i < len(offsets) {
 			v.nodes[i].at = offsets[i]
 		}
@@ -140,10 +132,17 @@ func (v *verifier) links() {
 	}
 }
 
-// references checks what entries name other than their parents.
+// references checks what entries name other than their parents, and that each pass has all its entries.
 func (v *verifier) references() {
 	for i := range v.nodes {
 		n := &v.nodes[i]
+		have := 0
+		for have < n.lines && i+1+have < len(v.nodes) && v.nodes[i+1+have].inBody {
+			have++
+		}
+		if have < n.lines {
+			v.report(i, "broken-pass", "a pass of %d entries of which %d are there", n.lines, have)
+		}
 		target, ok := v.byID[n.ref]
 		onPath := ok && v.above(target, i)
 		switch {
@@ -164,22 +163,6 @@ func (v *verifier) references() {
 			v.report(i, "first-kept", "a compaction that keeps what begins at %s, which is not on the path to it", n.ref)
 		case n.typ == TypeCompaction && v.nodes[target].split:
 			v.report(i, "split-unit", "a compaction whose kept part begins at %s, a result whose call is before it", n.ref)
-		}
-	}
-}
-
-func (v *verifier) passes() {
-	for i := range v.nodes {
-		n := &v.nodes[i]
-		if n.lines == 0 {
-			continue
-		}
-		have := 0
-		for have < n.lines && i+1+have < len(v.nodes) && v.nodes[i+1+have].inBody {
-			have++
-		}
-		if have < n.lines {
-			v.report(i, "broken-pass", "a pass of %d entries of which %d are there", n.lines, have)
 		}
 	}
 }
@@ -228,10 +211,11 @@ func (n *vnode) kind() string {
 // list names the first few of many.
 func list(names []string) string {
 	const show = 3
+	more := ""
 	if len(names) > show {
-		return strings.Join(names[:show], ", ") + fmt.Sprintf(" and %d more", len(names)-show)
+		names, more = names[:show], fmt.Sprintf(" and %d more", len(names)-show)
 	}
-	return strings.Join(names, ", ")
+	return strings.Join(names, ", ") + more
 }
 
 // entry looks at one entry by itself and remembers what the later checks need.

@@ -2,6 +2,7 @@ package jsonl
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,22 +77,18 @@ func writeRecords(ctx context.Context, w *bufio.Writer, h session.Header, entrie
 	}
 	seen := map[string]bool{}
 	for e, err := range entries {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err == nil {
-			err = session.CheckAppend(e)
-		}
-		if err == nil && seen[e.ID] {
-			err = &session.Error{
+		switch err = cmp.Or(err, ctx.Err()); {
+		case err != nil:
+			return n, err
+		case session.CheckAppend(e) != nil:
+			return n, session.CheckAppend(e)
+		case seen[e.ID]:
+			return n, &session.Error{
 				Op: "write entry", Subject: e.ID, Err: session.ErrDuplicateID,
 				Hint: fmt.Sprintf("it is that of an entry before it, so entry %d can't be told from that one", n+1),
 			}
 		}
-		if err == nil {
-			err = writeLine(w, e.Raw())
-		}
-		if err != nil {
+		if err := writeLine(w, e.Raw()); err != nil {
 			return n, err
 		}
 		seen[e.ID] = true
@@ -110,17 +107,14 @@ func writeLine(w *bufio.Writer, raw []byte) error {
 // CopyTo writes the session to a new file, durably: byte for byte, but as version 3 and without an unfinished end.
 // It fails with fs.ErrExist when there is a file of that name.
 func (f *File) CopyTo(ctx context.Context, path string) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if err := f.usable(ctx); err != nil {
-		return err
-	}
-	return writeOut(f.fs, path, func(w *bufio.Writer) error {
-		_, err := io.Copy(w, io.NewSectionReader(f.x.r, 0, f.end))
-		if err == nil && f.open {
-			err = w.WriteByte('\n')
-		}
-		return err
+	return f.locked(ctx, "write", func() error {
+		return writeOut(f.fs, path, func(w *bufio.Writer) error {
+			_, err := io.Copy(w, io.NewSectionReader(f.x.r, 0, f.end))
+			if err == nil && f.open {
+				err = w.WriteByte('\n')
+			}
+			return err
+		})
 	})
 }
 

@@ -63,10 +63,13 @@ func findHeader(ctx context.Context, r io.ReaderAt, size int64) (h foundHeader, 
 			if l.bom {
 				h.line += int64(len(bom))
 			}
-			h.end = l.off + int64(p.off+len(p.data))
-			if jsonx.Space(l.data, p.off+len(p.data)) == len(l.data) {
-				h.end = l.next()
+			end := p.off + len(p.data)
+			if jsonx.Space(l.data, end) == len(l.data) {
+				if end = len(l.data); l.ended {
+					end++
+				}
 			}
+			h.end = l.off + int64(end)
 			return errStop
 		}
 		return nil

@@ -116,13 +116,6 @@ type scanned struct {
 	pieces []piece // their offsets are in data
 }
 
-func (l *scanned) next() int64 {
-	if l.ended {
-		return l.off + int64(len(l.data)) + 1
-	}
-	return l.off + int64(len(l.data))
-}
-
 // scan is the one walk over a file from its beginning to its end: it takes each
 // line of the region [from, to) apart. Nothing of a line may be kept.
 func scan(ctx context.Context, r io.ReaderAt, from, to int64, fn func(l *scanned) error) error {
@@ -132,13 +125,13 @@ func scan(ctx context.Context, r io.ReaderAt, from, to int64, fn func(l *scanned
 			return ctx.Err()
 		}
 		l.n, l.off, l.data, l.ended = l.n+1, off, line, ended
-		if l.bom = off == 0 && bytes.HasPrefix(line, bom); !l.bom {
-			l.pieces = cutLine(line, ended)
-			return fn(&l)
+		skip := 0
+		if l.bom = off == 0 && bytes.HasPrefix(line, bom); l.bom {
+			skip = len(bom)
 		}
-		l.pieces = cutLine(line[len(bom):], ended)
+		l.pieces = cutLine(line[skip:], ended)
 		for i := range l.pieces {
-			l.pieces[i].off += len(bom)
+			l.pieces[i].off += skip
 		}
 		return fn(&l)
 	})
@@ -147,14 +140,14 @@ func scan(ctx context.Context, r io.ReaderAt, from, to int64, fn func(l *scanned
 // readFull reads len(buf) bytes at off. That the file ends before them is an
 // error: it was longer when it was opened.
 func readFull(r io.ReaderAt, buf []byte, off int64) error {
-	n, err := r.ReadAt(buf, off)
-	switch {
+	switch n, err := r.ReadAt(buf, off); {
 	case n == len(buf):
 		return nil
 	case err == nil || errors.Is(err, io.EOF):
 		return errChanged
+	default:
+		return err
 	}
-	return err
 }
 
 // A line of a session file should hold one record. Some hold two, or the torn rest of one before another; cutLine
@@ -175,19 +168,16 @@ type piece struct {
 	off  int   // in the line
 	err  error // pieceBad: what stops it from being JSON
 	// record only
-	typ    session.Type
-	id     string
-	parent string
-	stamp  string // the time it was written
+	typ   session.Type
+	id    string
+	stamp string // the time it was written
 }
 
 // cutLine splits a line into its pieces, in order. A sound line gives one record, a blank one nothing. Where the
 // line breaks off, all up to the next record on it is one bad piece. ended says that a line break follows.
 func cutLine(line []byte, ended bool) []piece {
-	var first [1]piece
-	pieces := first[:0]
-	i := jsonx.Space(line, 0)
-	for i < len(line) {
+	var pieces []piece
+	for i := jsonx.Space(line, 0); i < len(line); {
 		p, end := readPiece(line, i)
 		if p.kind == pieceBad {
 			end = nextRecord(line, i+1, ended, p.err)
@@ -210,8 +200,6 @@ func readPiece(line []byte, i int) (p piece, end int) {
 			p.typ = session.Type(typ)
 		case "id":
 			p.id, _ = jsonx.String(val)
-		case "parentId":
-			p.parent, _ = jsonx.String(val)
 		case "timestamp":
 			p.stamp, _ = jsonx.String(val)
 		}
@@ -242,8 +230,8 @@ func nextRecord(line []byte, from int, ended bool, stop error) int {
 	if se, ok := errors.AsType[*jsonx.SyntaxError](stop); ok {
 		reach = se.Offset
 	}
-	for tries := 0; from < len(line) && tries < 256; tries++ {
-		k := bytes.Index(line[from:], recordStart)
+	for range 256 {
+		k := bytes.Index(line[min(from, len(line)):], recordStart)
 		if k < 0 {
 			break
 		}

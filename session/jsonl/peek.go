@@ -21,13 +21,9 @@ type Info struct {
 	Header   session.Header
 	Size     int64     // in bytes
 	Modified time.Time // of the file
-	// Last is the time of the newest record, or Modified when that record is
-	// longer than the part of the file that is looked at.
-	Last time.Time
-	// Name is the session's name and First the text of the first user message,
-	// as far as they stand in the part of the file that is looked at.
-	Name  string
-	First string
+	Last     time.Time // of the newest record; Modified when that is longer than what is looked at
+	Name     string    // of the session; this and First as far as they stand in what is looked at
+	First    string    // the text of the first user message
 }
 
 // peekBytes is how much Peek reads at each end of a file.
