@@ -175,21 +175,29 @@ func Again(e *Entry) Draft {
 	return d
 }
 
-// Preview returns path as it would be with drafts appended, under ids that no real entry has. The path itself is
-// not changed. It serves to look at the context a pass would give before it is written.
-func Preview(path []*Entry, drafts ...Draft) []*Entry {
-	out := slices.Clone(path)
-	parent := ""
-	if len(path) > 0 {
-		parent = path[len(path)-1].ID
-	}
+// build makes entries of drafts. The first hangs under parent, each other under the one before it, unless a draft
+// says otherwise.
+func build(drafts []Draft, parent string, at time.Time, newID func() string) []*Entry {
+	batch := make([]*Entry, len(drafts))
 	for i, d := range drafts {
 		if d.under != nil {
 			parent = *d.under
 		}
-		id := fmt.Sprintf("preview-%d", i)
-		out = append(out, d.entry(id, parent, time.Time{}))
-		parent = id
+		if d.id == "" {
+			d.id = newID()
+		}
+		batch[i] = d.entry(d.id, parent, at)
+		parent = d.id
 	}
-	return out
+	return batch
+}
+
+// Preview returns path as it would be with drafts appended, under ids that no real entry has. The path itself is
+// not changed. It serves to look at the context a pass would give before it is written.
+func Preview(path []*Entry, drafts ...Draft) []*Entry {
+	parent, n := "", 0
+	if len(path) > 0 {
+		parent = path[len(path)-1].ID
+	}
+	return append(slices.Clone(path), build(drafts, parent, time.Time{}, func() string { n++; return fmt.Sprintf("preview-%d", n-1) })...)
 }

@@ -119,23 +119,11 @@ func (l *Log) append(ctx context.Context, opt AppendOptions, drafts []Draft) ([]
 	if len(drafts) == 0 {
 		return nil, nil
 	}
-	at := l.opt.Clock()
-	parent := l.leaf
-	batch := make([]*Entry, len(drafts))
-	for i, d := range drafts {
-		if d.under != nil {
-			parent = *d.under
-		}
-		if d.id == "" {
-			d.id = l.opt.NewID()
-		}
-		batch[i] = d.entry(d.id, parent, at)
-		parent = d.id
-	}
+	batch := build(drafts, l.leaf, l.opt.Clock(), l.opt.NewID)
 	if err := l.store.Append(ctx, batch, opt); err != nil {
 		return nil, err
 	}
-	l.leaf = parent
+	l.leaf = batch[len(batch)-1].ID
 	return batch, nil
 }
 

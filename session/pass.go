@@ -217,11 +217,10 @@ func (l *Log) Undo(ctx context.Context, opt UndoOptions) (Undone, error) {
 	if found.messages+found.edits > 0 && !opt.KeepLater {
 		return Undone{}, &LaterError{Pass: found.pass, Messages: found.messages, Edits: found.edits}
 	}
-	move := leafMove{From: l.leaf, Reason: reasonUndo, Pass: found.pass}
+	move := leafMove{From: l.leaf, Reason: reasonUndo, Pass: found.pass, Lines: len(found.later)}
 	if found.redo {
 		move.Reason = reasonRedo
 	}
-	move.Lines = len(found.later)
 	drafts := []Draft{leafDraft(found.target, move).As(l.opt.NewID())}
 	renamed := map[string]string{}
 	for _, e := range found.later {
@@ -294,16 +293,17 @@ type foundPass struct {
 // findPass looks back from the leaf.
 func (l *Log) findPass(ctx context.Context) (*foundPass, error) {
 	found := &foundPass{}
-	compaction := -1 // index in the walk of the latest compaction seen
-	path, err := walk(ctx, l.store, l.leaf, func(path []*Entry, e *Entry) bool {
-		n := len(path) - 1 // entries between e and the leaf, the leaf included
+	compaction := -1  // index in path of the latest compaction seen
+	var path []*Entry // the leaf first
+	err := Walk(ctx, l.store, l.leaf, func(e *Entry) bool {
+		n := len(path) // entries between e and the leaf, the leaf included
+		path = append(path, e)
 		if move, ok := e.leafMove(); ok && move.Reason == reasonUndo && compaction < 0 && untouched(path[:n]) && l.has(ctx, move.From) {
 			*found = foundPass{redo: true, pass: move.Pass, target: move.From}
 			return true
 		}
 		if p, ok := e.Pass(); ok && p.Lines <= n && (compaction < 0 || compaction >= n-p.Lines) {
-			found.pass, found.target = e.ID, e.ParentID
-			found.later = slices.Clone(path[:n-p.Lines])
+			found.pass, found.target, found.later = e.ID, e.ParentID, path[:n-p.Lines]
 			return true
 		}
 		if e.Type == TypeCompaction && compaction < 0 {
@@ -316,10 +316,7 @@ func (l *Log) findPass(ctx context.Context) (*foundPass, error) {
 		return nil, err
 	}
 	if found.pass == "" && compaction >= 0 {
-		e := path[len(path)-1-compaction]
-		found.pass, found.target = e.ID, e.ParentID
-		found.later = slices.Clone(path[len(path)-compaction:])
-		slices.Reverse(found.later)
+		found.pass, found.target, found.later = path[compaction].ID, path[compaction].ParentID, path[:compaction]
 	}
 	if found.pass == "" {
 		return nil, &Error{Op: "undo", Err: ErrNothingToUndo, Hint: "a pass is undone on the path that it was made on"}

@@ -158,7 +158,7 @@ func Replaceable(r message.Role) bool {
 // Path returns the entries from the root to leaf, oldest first. A leaf of "" gives an empty path. Where parents
 // form a cycle, the path begins at the entry that would come twice.
 func Path(ctx context.Context, s Store, leaf string) ([]*Entry, error) {
-	return walk(ctx, s, leaf, func([]*Entry, *Entry) bool { return false })
+	return walk(ctx, s, leaf, func(*Entry) bool { return false })
 }
 
 // ContextPath returns the part of the path that the context needs: from the first kept entry of the latest
@@ -167,7 +167,7 @@ func Path(ctx context.Context, s Store, leaf string) ([]*Entry, error) {
 func ContextPath(ctx context.Context, s Store, leaf string, ids ...string) ([]*Entry, error) {
 	firstKept, compaction, complete := "", "", false
 	ids = slices.Clone(ids)
-	return walk(ctx, s, leaf, func(_ []*Entry, e *Entry) bool {
+	return walk(ctx, s, leaf, func(e *Entry) bool {
 		if compaction == "" && e.Type == TypeCompaction {
 			c, _ := e.Compaction()
 			compaction, firstKept = e.ID, c.FirstKeptEntryID
@@ -201,10 +201,10 @@ func Walk(ctx context.Context, s Store, leaf string, fn func(e *Entry) (enough b
 
 // walk collects entries from leaf towards the root until stop says that the one
 // just added was the last needed. It returns the oldest first.
-func walk(ctx context.Context, s Store, leaf string, stop func(path []*Entry, e *Entry) bool) (path []*Entry, err error) {
+func walk(ctx context.Context, s Store, leaf string, stop func(e *Entry) bool) (path []*Entry, err error) {
 	err = Walk(ctx, s, leaf, func(e *Entry) bool {
 		path = append(path, e)
-		return stop(path, e)
+		return stop(e)
 	})
 	if err != nil {
 		return nil, err

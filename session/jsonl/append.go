@@ -200,12 +200,11 @@ func (f *File) growTo(ctx context.Context, size int64) error {
 
 // Sync implements session.Store.
 func (f *File) Sync(ctx context.Context) error {
-	return f.locked(ctx, "sync", func() error {
-		if !f.dirty {
-			return nil
+	return f.locked(ctx, "sync", func() (err error) {
+		if f.dirty {
+			err = f.f.Sync()
+			f.dirty = err != nil
 		}
-		err := f.f.Sync()
-		f.dirty = err != nil
 		return err
 	})
 }

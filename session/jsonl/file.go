@@ -102,8 +102,13 @@ func (f *File) openPath(ctx context.Context) error {
 		err = readable(info)
 	}
 	switch {
-	case errors.Is(err, errNotRegular) && f.opt.ReadOnly:
-		return f.openPipe(ctx)
+	case errors.Is(err, errNotRegular) && f.opt.ReadOnly: // a pipe
+		file, err := f.fs.OpenFile(f.path, os.O_RDONLY, 0)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		return f.readAll(ctx, file)
 	case err != nil:
 		return err
 	}
@@ -137,15 +142,6 @@ func readable(info fs.FileInfo) error {
 		return ErrEmpty
 	}
 	return nil
-}
-
-func (f *File) openPipe(ctx context.Context) error {
-	file, err := f.fs.OpenFile(f.path, os.O_RDONLY, 0)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	return f.readAll(ctx, file)
 }
 
 // Read reads a session from a stream, for reading only. name is for errors.
@@ -403,13 +399,14 @@ func (f *File) Mentioning(ctx context.Context, text string) iter.Seq2[*session.E
 		var back *backward
 		err := f.locked(ctx, "read", func() error { back = newBackward(f.x.r, f.x.start, f.end); return nil })
 		for n := 0; err == nil; n++ {
-			line, _, ok, rerr := back.prev()
-			if err = rerr; err == nil && n%256 == 255 {
-				err = ctx.Err()
+			var line []byte
+			more := false
+			if line, _, more, err = back.prev(); n%256 == 255 {
+				err = cmp.Or(err, ctx.Err())
 			}
 			switch {
 			case err != nil:
-			case !ok:
+			case !more:
 				return
 			case bytes.Contains(line, []byte(text)):
 				for _, p := range slices.Backward(cutLine(line, true)) {
@@ -479,30 +476,26 @@ func failed(op, path string, err error) error {
 	if pe, ok := errors.AsType[*fs.PathError](err); ok && err.Error() == pe.Error() {
 		err = pe.Err // the path stands before it already
 	}
-	h := hint(err)
-	if (op == "create" || op == "write") && errors.Is(err, fs.ErrExist) {
-		h = "choose another name; nothing was written"
+	rich := &session.Error{Op: op, Subject: path, Err: err}
+	if i := slices.IndexFunc(hints, func(h hint) bool { return errors.Is(err, h.err) }); i >= 0 {
+		rich.Hint = hints[i].do
 	}
-	return &session.Error{Op: op, Subject: path, Err: err, Hint: h}
+	if _, ok := errors.AsType[*vfs.NotFileError](err); ok {
+		rich.Hint = "look at it and remove it, then try again; clew follows no link from there"
+	}
+	if (op == "create" || op == "write") && errors.Is(err, fs.ErrExist) {
+		rich.Hint = "choose another name; nothing was written"
+	}
+	return rich
 }
 
-func hint(err error) string {
-	if _, ok := errors.AsType[*vfs.NotFileError](err); ok {
-		return "look at it and remove it, then try again; clew follows no link from there"
-	}
-	for _, h := range hints {
-		if errors.Is(err, h.err) {
-			return h.do
-		}
-	}
-	return ""
+type hint struct {
+	err error
+	do  string
 }
 
 // hints say what to do about errors; the first that fits is given.
-var hints = []struct {
-	err error
-	do  string
-}{
+var hints = []hint{
 	{fs.ErrNotExist, "check the path"},
 	{fs.ErrPermission, "check who may read and write the file and its folder"},
 	{ErrEmpty, "name a file that holds a session"},

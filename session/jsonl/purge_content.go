@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 )
@@ -75,26 +76,21 @@ func values(raw []byte) iter.Seq[string] {
 	}
 }
 
-// structural are the members that hold the session together, by where they stand:
-// ids, types, roles, and what requests can't do without.
-var structural = map[string]bool{
-	"type": true, "id": true, "parentId": true, "timestamp": true, "targetId": true, "fromId": true,
-	"firstKeptEntryId": true, "customType": true, "provider": true, "modelId": true, "model": true,
-	"thinkingLevel": true, "version": true, "kind": true,
-	"message.role": true, "message.toolCallId": true, "message.toolName": true, "message.provider": true,
-	"message.model": true, "message.api": true, "message.stopReason": true, "message.customType": true,
-	"message.fromId": true, "message.content.[].type": true, "message.content.[].id": true,
-	"message.content.[].name": true, "message.content.[].mimeType": true,
-	"content.[].type": true, "content.[].mimeType": true,
-	"replacement.content.[].type": true, "replacement.content.[].id": true, "replacement.content.[].name": true,
-	"replacement.content.[].mimeType": true, "systemMessage.role": true,
-	"details.clew.rung": true, "details.clew.of": true, "details.clew.summarizer": true, "details.clew.pins.[]": true,
-	"details.clew.form.role": true, "details.clew.form.open": true, "details.clew.form.close": true,
-	"data.id": true, "data.from": true, "data.pass": true, "data.reason": true,
-}
+// structural are the members that hold the session together, by where they stand: ids, types, roles, and what
+// requests can't do without.
+var structural = text.Words(`
+	type id parentId timestamp targetId fromId firstKeptEntryId customType provider modelId model thinkingLevel
+	version kind message.role message.toolCallId message.toolName message.provider message.model message.api
+	message.stopReason message.customType message.fromId message.content.[].type message.content.[].id
+	message.content.[].name message.content.[].mimeType content.[].type content.[].mimeType
+	replacement.content.[].type replacement.content.[].id replacement.content.[].name
+	replacement.content.[].mimeType systemMessage.role details.clew.rung details.clew.of details.clew.summarizer
+	details.clew.pins.[] details.clew.form.role details.clew.form.open details.clew.form.close data.id data.from
+	data.pass data.reason
+`)
 
 func isStructural(path []string) bool {
-	return structural[strings.Join(path, ".")] || slices.Contains(path, "toolsAdded") || slices.Contains(path, "toolsRemoved")
+	return structural()[strings.Join(path, ".")] || slices.Contains(path, "toolsAdded") || slices.Contains(path, "toolsRemoved")
 }
 
 // freeName reports whether the name of a member was made up by a model or a program,
