@@ -48,7 +48,6 @@ func (d Draft) As(id string) Draft {
 	return d
 }
 
-// customType returns the custom type of a draft of a custom entry or custom message, else "".
 func (d Draft) customType() (name string) {
 	if d.Type != TypeCustom && d.Type != TypeCustomMessage {
 		return ""
@@ -94,7 +93,6 @@ func NewCompaction(c Compaction) Draft {
 	return d
 }
 
-// summarized adds what both kinds of summaries have.
 func (d Draft) summarized(details json.RawMessage, usage *message.Usage, fromHook bool) Draft {
 	d = d.raw("details", details)
 	if usage != nil {

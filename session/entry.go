@@ -340,7 +340,6 @@ func (e *Entry) CustomMessage() (m *message.Message, ok bool) {
 	return m, true
 }
 
-// millis is Time as messages have it.
 func (e *Entry) millis() int64 {
 	if t := e.Time(); !t.IsZero() {
 		return t.UnixMilli()
@@ -505,5 +504,4 @@ func (h Header) JSON() []byte {
 	return o.Bytes()
 }
 
-// stamp writes a time as the format has it: UTC with milliseconds.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

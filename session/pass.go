@@ -29,7 +29,6 @@ func (e *Entry) Pass() (p PassInfo, ok bool) {
 	return p, ok
 }
 
-// customData decodes the data of a custom entry of the type name.
 func (e *Entry) customData(name string, data any) bool {
 	c, ok := e.Custom()
 	return ok && c.CustomType == name && json.Unmarshal(c.Data, data) == nil
@@ -110,13 +109,11 @@ func (e *Entry) Group() (lines int, ok bool) {
 // GroupEntry reports whether an entry may belong to a group that another one begins; see Group.
 func GroupEntry(e *Entry) bool { return PassEntry(e) || e.CopyOf() != "" }
 
-// memberClew is the member of a record that holds what clew adds to it.
 const memberClew = "clew"
 
 // CopyOf returns the id of the entry that this one is a copy of, or "".
 func (e *Entry) CopyOf() string { return jsonx.StringAt(e.Field(memberClew), "copyOf") }
 
-// copyMark is the member of a record that CopyOf reads.
 func copyMark(of string) json.RawMessage {
 	return jsonx.Set([]byte("{}"), "copyOf", jsonx.Quote(of))
 }
@@ -136,7 +133,6 @@ func passBody(t Type, customType string) bool {
 	}
 }
 
-// customPin is a custom entry that pins an entry or takes the pin away.
 const customPin = "clew.pin"
 
 type pinData struct {
@@ -280,7 +276,6 @@ func unsigned(raw json.RawMessage) json.RawMessage {
 	return m.WithContent(kept).JSON()
 }
 
-// foundPass is what Undo is to undo.
 type foundPass struct {
 	redo     bool
 	pass     string
@@ -290,7 +285,6 @@ type foundPass struct {
 	edits    int      // how many of them change what it sees
 }
 
-// findPass looks back from the leaf.
 func (l *Log) findPass(ctx context.Context) (*foundPass, error) {
 	found := &foundPass{}
 	compaction := -1  // index in path of the latest compaction seen
@@ -338,7 +332,6 @@ func (l *Log) has(ctx context.Context, id string) bool {
 	return !errors.Is(err, ErrNotFound)
 }
 
-// shown counts the entries that the model sees, and those that change what it sees.
 func shown(entries []*Entry) (messages, edits int) {
 	for _, e := range entries {
 		switch e.Type {
@@ -352,7 +345,6 @@ func shown(entries []*Entry) (messages, edits int) {
 	return messages, edits
 }
 
-// untouched reports that the entries leave the context as it is.
 func untouched(entries []*Entry) bool {
 	messages, edits := shown(entries)
 	return messages+edits == 0

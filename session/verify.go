@@ -75,7 +75,6 @@ type vnode struct {
 	editable bool
 }
 
-// placed is a problem with the entry it was found at, for the order.
 type placed struct {
 	node int
 	Problem
@@ -171,7 +170,6 @@ func (v *verifier) above(a, b int) bool {
 	return v.nodes[a].in <= v.nodes[b].in && v.nodes[b].out <= v.nodes[a].out
 }
 
-// result returns the problems in the order of the log.
 func (v *verifier) result(s Store) []Problem {
 	known := map[[2]string]bool{}
 	all := s.Problems()
@@ -208,7 +206,6 @@ func (n *vnode) kind() string {
 	return "a " + string(n.typ)
 }
 
-// list names the first few of many.
 func list(names []string) string {
 	const show = 3
 	more := ""
@@ -218,7 +215,6 @@ func list(names []string) string {
 	return strings.Join(names, ", ") + more
 }
 
-// entry looks at one entry by itself and remembers what the later checks need.
 func (v *verifier) entry(i int, e *Entry) {
 	n := &v.nodes[i]
 	n.inBody = PassEntry(e)

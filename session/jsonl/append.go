@@ -185,7 +185,6 @@ func (f *File) written(ctx context.Context, batch []*session.Entry, data []byte,
 	return nil
 }
 
-// growTo indexes what stands behind f.end in a file of a new size.
 func (f *File) growTo(ctx context.Context, size int64) error {
 	torn, err := f.x.grow(f.end, size)
 	if err != nil {
@@ -304,7 +303,6 @@ func (f *File) standsStill(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// countUntil returns how many records are newer than the newest one that is known.
 func (f *File) countUntil(known func(r *rec) bool) (n int, err error) {
 	for {
 		r, err := f.x.nth(n)

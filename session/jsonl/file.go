@@ -231,7 +231,6 @@ func readTail(r io.ReaderAt, start, size int64) (end int64, open bool, err error
 	return size, open, err
 }
 
-// midLine reports whether off is not at the beginning of a line.
 func midLine(r io.ReaderAt, off int64) (bool, error) {
 	var before [1]byte
 	if off == 0 {

@@ -98,7 +98,6 @@ type look string
 
 func (l look) Error() string { return string(l) }
 
-// errHeaderless is what a session without its header looks like.
 const errHeaderless look = "a session whose first line, the header, is missing"
 
 func foreign(r io.ReaderAt, size int64) (look, error) {
@@ -151,7 +150,6 @@ func keysOf(data []byte) map[string][]byte {
 	return keys
 }
 
-// A sign tells what wrote a file by the members of its first records.
 type sign struct {
 	keys  string // members that a record has, with spaces between
 	types string // or what its type is

@@ -316,7 +316,6 @@ func (x *index) lastBefore(off int64) *rec {
 	return nil
 }
 
-// records returns what is indexed, in file order.
 func (x *index) records() []*rec {
 	recs := slices.Concat(x.older, x.newer)
 	slices.Reverse(recs[:len(x.older)])

@@ -106,7 +106,6 @@ func forward(r io.ReaderAt, from, to int64, fn func(line []byte, off int64, ende
 	return nil
 }
 
-// scanned is a line of a session file and what stands on it.
 type scanned struct {
 	n      int   // the number of the line, from 1
 	off    int64 // where it begins in the file
@@ -214,7 +213,6 @@ func readPiece(line []byte, i int) (p piece, end int) {
 	return p, end
 }
 
-// recordStart is how every record that pi or clew wrote begins.
 var recordStart = []byte(`{"type":"`)
 
 // nextRecord finds the record that follows bytes which are no JSON: the next place at or after from where one can be
@@ -248,7 +246,6 @@ func nextRecord(line []byte, from int, ended bool, stop error) int {
 	return len(line)
 }
 
-// lostRecord is what a stretch of bytes that are no record still says of the record they were.
 type lostRecord struct {
 	off    int64 // where the bytes begin
 	id     string

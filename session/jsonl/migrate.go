@@ -61,7 +61,6 @@ type converter struct {
 	last     string   // id of the record before
 }
 
-// line appends a line, and notes where in the file it stands.
 func (c *converter) line(data []byte, off int64) {
 	c.out.lines = append(c.out.lines, mapped{int64(len(c.out.data)), off})
 	c.out.data = append(append(c.out.data, data...), '\n')
@@ -86,7 +85,6 @@ func (c *converter) take(l *scanned) {
 	}
 }
 
-// record returns a record as version 3 has it.
 func (c *converter) record(p *piece) []byte {
 	data := p.data
 	if msg := jsonx.Get(data, "message"); p.typ == session.TypeMessage && jsonx.StringAt(msg, "role") == "hookMessage" {

@@ -106,7 +106,6 @@ func Purge(ctx context.Context, path string, opt PurgeOptions) (*Purged, error) 
 	return &p.out, nil
 }
 
-// purger is one run of Purge.
 type purger struct {
 	f     *File
 	opt   PurgeOptions
@@ -123,7 +122,6 @@ type purger struct {
 	unscrubbed error // why old bytes were not overwritten
 }
 
-// record is a piece of a line of one of the files, as the purger sees it.
 type record struct {
 	piece
 	file string
@@ -244,7 +242,6 @@ func (p *purger) chooseParts(ctx context.Context, texts []string) error {
 	return p.each(ctx, p.withdraw)
 }
 
-// isCopy reports whether a record has the content of one that goes.
 func (p *purger) isCopy(r *record) bool {
 	if r.torn || len(p.contents) == 0 {
 		return false
@@ -265,7 +262,6 @@ func (p *purger) withdraw(r *record) error {
 	return nil
 }
 
-// goes reports whether the content of a record goes whole.
 func (p *purger) goes(r *record) bool {
 	return !r.torn && (p.marked[r.id] || p.marked[madeOf(r.data, r.typ)] || p.isCopy(r))
 }

@@ -157,7 +157,6 @@ func purgeRecord(raw []byte, typ session.Type) (purged []byte, ok bool) {
 	return raw, true
 }
 
-// purgeAll puts the marker in the place of every string in a value.
 func purgeAll(val []byte) []byte {
 	return eachString(val, func(_ []string, _ string, isName bool) (string, bool) { return PurgeMarker, !isName })
 }
@@ -323,13 +322,11 @@ func spellings(s string) []string {
 	return slices.Compact(forms)
 }
 
-// inJSON returns what stands between the quotes of a JSON string.
 func inJSON(s string) string {
 	q := jsonx.Quote(s)
 	return string(q[1 : len(q)-1])
 }
 
-// findAll returns where any of the forms stands in s, without overlaps.
 func findAll(s string, forms []string) (found []span) {
 	for _, f := range forms {
 		for at := 0; ; {

@@ -113,7 +113,6 @@ type repairer struct {
 	written    int
 }
 
-// fixed is a record on its way into the copy.
 type fixed struct {
 	r      *rec   // nil for one that had no id
 	off    int64  // in the index
@@ -159,7 +158,6 @@ func (rp *repairer) look(ctx context.Context) error {
 	return nil
 }
 
-// headerFixes tells what becomes of what stands before the first record.
 func (rp *repairer) headerFixes() {
 	if rp.made != nil {
 		rp.fixAt("header", 0, 0, "", "wrote a new header: %s", rp.made.what)
@@ -182,7 +180,6 @@ func (rp *repairer) headerFixes() {
 	}
 }
 
-// endFixes tells what becomes of the end of the file and of blank lines.
 func (rp *repairer) endFixes() error {
 	size := rp.f.size
 	for _, p := range rp.f.problems {

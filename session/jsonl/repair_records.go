@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/clew-dev/clew/internal/jsonx"
@@ -12,7 +14,6 @@ import (
 	"github.com/clew-dev/clew/session"
 )
 
-// collect lists the records, and what stands between them.
 func (rp *repairer) collect(ctx context.Context) error {
 	recs := rp.x.records()
 	inLine, err := midLine(rp.x.r, rp.x.start) // the header's line goes on
@@ -59,7 +60,6 @@ func (rp *repairer) leaveOut(p *piece, off int64) {
 	}
 }
 
-// identify gives every record an id of its own.
 func (rp *repairer) identify() error {
 	for i := range rp.recs {
 		n := &rp.recs[i]
@@ -98,7 +98,6 @@ func (rp *repairer) newID(off int64) string {
 	}
 }
 
-// attach finds the parent of every record, as reading does.
 func (rp *repairer) attach() {
 	for i := range rp.recs {
 		n := &rp.recs[i]
@@ -266,18 +265,12 @@ func (rp *repairer) writeLeaf(w *bufio.Writer, last int) error {
 	if leaf < 0 || last == leaf {
 		return nil
 	}
-	var data, o jsonx.Object
-	data.Str("from", rp.recs[last].id)
-	data.Str("reason", "repair")
-	o.Str("type", string(session.TypeCustom))
-	o.Str("id", rp.leafID)
-	o.Str("parentId", rp.recs[leaf].id)
-	o.Str("timestamp", jsonx.StringAt(rp.recs[last].raw, "timestamp"))
-	o.Str("customType", session.CustomLeaf)
-	o.Raw("data", data.Bytes())
+	at := jsonx.StringAt(rp.recs[last].raw, "timestamp")
+	raw := fmt.Appendf(nil, `{"type":"custom","id":%s,"parentId":%s,"timestamp":%s,"customType":%s,"data":{"from":%s,"reason":"repair"}}`,
+		jsonx.Quote(rp.leafID), jsonx.Quote(rp.recs[leaf].id), jsonx.Quote(at), jsonx.Quote(session.CustomLeaf), jsonx.Quote(rp.recs[last].id))
 	rp.written++
 	rp.fix("no-id", rp.recs[last].off, 0, rp.recs[leaf].id, "added a record that makes this entry the leaf, as it was read")
-	return writeLine(w, o.Bytes())
+	return writeLine(w, raw)
 }
 
 // rewrite returns the record as it stands in the copy. What is sound in it is not changed.
@@ -360,10 +353,7 @@ func soundContent(content []byte, r message.Role) (sound []byte, changed bool) {
 	case jsonx.IsArray(content), jsonx.IsString(content) && !blocks:
 		return content, false
 	case jsonx.IsString(content):
-		var o jsonx.Object
-		o.Str("type", string(message.BlockText))
-		o.Raw("text", content)
-		return jsonx.Array([][]byte{o.Bytes()}), true
+		return slices.Concat([]byte(`[{"type":"text","text":`), content, []byte("}]")), true
 	}
 	return []byte("[]"), true
 }
