@@ -31,14 +31,12 @@ func Verify(ctx context.Context, s Store) ([]Problem, error) {
 		return nil, err
 	}
 	v.links()
-	if err := v.tree(ctx); err != nil {
-		return nil, err
-	}
+	v.tree(ctx)
 	v.references()
 	for t, nodes := range v.unknown {
 		v.report(nodes[0], "unknown-type", "a record of the type %q, which this clew does not know; there are %d", t, len(nodes))
 	}
-	return v.result(s), nil
+	return v.result(s), ctx.Err()
 }
 
 // verifier holds what is remembered of each entry: not what it says.
@@ -326,12 +324,11 @@ func (v *verifier) content(i int, content []byte, r message.Role) {
 	if jsonx.IsArray(content) || jsonx.IsString(content) && !blocks {
 		return
 	}
-	what := "missing"
-	switch {
-	case jsonx.IsString(content):
+	what := "neither a text nor blocks"
+	if content == nil {
+		what = "missing"
+	} else if jsonx.IsString(content) {
 		what = "a text where blocks must be"
-	case content != nil:
-		what = "neither a text nor blocks"
 	}
 	v.report(i, "bad-content", "a message of the role %s whose content is %s", r, what)
 }
@@ -350,7 +347,7 @@ func (v *verifier) usage(i int, usage []byte) {
 }
 
 // tree walks the tree once, from the roots down, and looks at each branch.
-func (v *verifier) tree(ctx context.Context) error {
+func (v *verifier) tree(ctx context.Context) {
 	roots := 0
 	for i := range v.nodes {
 		if v.nodes[i].parent >= 0 {
@@ -359,19 +356,14 @@ func (v *verifier) tree(ctx context.Context) error {
 		if roots++; roots > 1 && v.byID[v.nodes[i].id] == i {
 			v.report(i, "root", "root number %d of the session", roots)
 		}
-		if err := v.walk(ctx, i); err != nil {
-			return err
-		}
+		v.walk(ctx, i)
 	}
 	// What was not reached hangs in a cycle or below one.
 	for i := range v.nodes {
 		if v.nodes[i].in == 0 {
-			if err := v.walk(ctx, v.cycle(i)); err != nil {
-				return err
-			}
+			v.walk(ctx, v.cycle(i))
 		}
 	}
-	return nil
 }
 
 // cycle reports the cycle above an entry and returns the entry in it that
@@ -382,27 +374,24 @@ func (v *verifier) cycle(i int) int {
 		seen[i] = true
 		i = v.nodes[i].parent
 	}
-	in := []int{i}
+	in, ids := []int{i}, []string{}
 	for p := v.nodes[i].parent; p != i; p = v.nodes[p].parent {
 		in = append(in, p)
 	}
 	slices.Sort(in)
-	ids := make([]string, 0, 4)
-	for _, i := range in[:min(len(in), 4)] {
+	for _, i := range in {
 		ids = append(ids, v.nodes[i].id)
 	}
 	what := fmt.Sprintf("%d entries that hang under each other: %s", len(in), list(ids))
 	if len(in) == 1 {
 		what = "an entry that is its own parent"
-	} else if len(in) > len(ids) {
-		what = fmt.Sprintf("%d entries that hang under each other, among them %s", len(in), list(ids[:3]))
 	}
 	v.report(in[0], "cycle", "%s", what)
 	return in[0]
 }
 
 // walk visits root and all below it. It keeps its own stack: trees are as deep as conversations are long.
-func (v *verifier) walk(ctx context.Context, root int) error {
+func (v *verifier) walk(ctx context.Context, root int) {
 	stack := []int{root}
 	for len(stack) > 0 {
 		i := stack[len(stack)-1]
@@ -427,14 +416,10 @@ func (v *verifier) walk(ctx context.Context, root int) error {
 				stack = append(stack, child)
 			}
 		}
-		if len(stack) == below {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
+		if len(stack) == below && ctx.Err() == nil {
 			v.branch(i)
 		}
 	}
-	return nil
 }
 
 // branch checks that the calls on the path to a leaf have results, and the results
