@@ -377,18 +377,17 @@ type Model struct {
 
 // ThinkingLevel returns the level of a thinking_level_change entry; ok is false for others.
 func (e *Entry) ThinkingLevel() (level string, ok bool) {
-	if e.Type != TypeThinkingLevel {
-		return "", false
-	}
-	return str(e.Field("thinkingLevel")), true
+	return e.text(TypeThinkingLevel, "thinkingLevel")
 }
 
 // SessionName returns the name of a session_info entry; ok is false for others.
-func (e *Entry) SessionName() (name string, ok bool) {
-	if e.Type != TypeSessionInfo {
+func (e *Entry) SessionName() (name string, ok bool) { return e.text(TypeSessionInfo, "name") }
+
+func (e *Entry) text(t Type, name string) (string, bool) {
+	if e.Type != t {
 		return "", false
 	}
-	return str(e.Field("name")), true
+	return str(e.Field(name)), true
 }
 
 // UsageReport returns the usage an entry of any type carries: that of a usage

@@ -86,9 +86,7 @@ func (l *Log) Context(ctx context.Context) (*Context, error) {
 }
 
 // Path returns the entries from the root to the leaf.
-func (l *Log) Path(ctx context.Context) ([]*Entry, error) {
-	return Path(ctx, l.store, l.Leaf())
-}
+func (l *Log) Path(ctx context.Context) ([]*Entry, error) { return Path(ctx, l.store, l.Leaf()) }
 
 // Append writes drafts as one durable batch, all or nothing, and moves the leaf to the last of them. The first hangs
 // under the leaf, each other under the one before it, unless a draft says otherwise. What other programs wrote

@@ -113,9 +113,7 @@ func (m *Memory) Append(ctx context.Context, batch []*Entry, opt AppendOptions) 
 }
 
 // Sync implements Store.
-func (m *Memory) Sync(ctx context.Context) error {
-	return m.locked(ctx, func() error { return nil })
-}
+func (m *Memory) Sync(ctx context.Context) error { return m.locked(ctx, func() error { return nil }) }
 
 // Refresh implements Store.
 func (m *Memory) Refresh(ctx context.Context) (int, error) { return 0, m.Sync(ctx) }

@@ -114,9 +114,7 @@ const memberClew = "clew"
 // CopyOf returns the id of the entry that this one is a copy of, or "".
 func (e *Entry) CopyOf() string { return jsonx.StringAt(e.Field(memberClew), "copyOf") }
 
-func copyMark(of string) json.RawMessage {
-	return jsonx.Set([]byte("{}"), "copyOf", jsonx.Quote(of))
-}
+func copyMark(of string) json.RawMessage { return jsonx.Set([]byte("{}"), "copyOf", jsonx.Quote(of)) }
 
 // PassEntry reports whether an entry may belong to the body of a pass: an edit,
 // a compaction, or a custom entry or custom message of clew's own.

@@ -85,7 +85,7 @@ func (c *Context) selectActive(path []*Entry) {
 		kept = last
 	}
 	for _, e := range path[kept:last] {
-		if !isSystem(e) {
+		if m, err := e.Message(); err != nil || m.Role != message.RoleSystem {
 			c.Active = append(c.Active, e)
 		}
 	}
@@ -93,53 +93,34 @@ func (c *Context) selectActive(path []*Entry) {
 	c.Active = append(c.Active, path[last+1:]...)
 }
 
-func isSystem(e *Entry) bool {
-	m, err := e.Message()
-	return err == nil && m.Role == message.RoleSystem
-}
-
 // edits returns the edit in force for each target and moves the boundary behind the last of them.
 func (c *Context) edits() map[string]*Entry {
 	edits := map[string]*Entry{}
 	for i, e := range c.Active {
-		if e.Type != TypeContextEdit {
-			continue
+		if view, ok := e.ContextEdit(); ok {
+			edits[view.TargetID] = e
+			c.Boundary = max(c.Boundary, i+1)
 		}
-		view, _ := e.ContextEdit()
-		edits[view.TargetID] = e
-		c.Boundary = max(c.Boundary, i+1)
 	}
 	return edits
 }
 
-func contributed(e *Entry, live bool) []*message.Message {
-	switch e.Type {
-	case TypeMessage:
-		if m, err := e.Message(); err == nil {
-			return []*message.Message{m}
-		}
-	case TypeCustomMessage:
-		if m, ok := e.CustomMessage(); ok {
-			return []*message.Message{m}
-		}
-	case TypeBranchSummary:
-		if b, _ := e.BranchSummary(); b.Summary != "" {
-			return []*message.Message{{
-				Role: message.RoleBranchSummary, Summary: b.Summary, FromID: b.FromID,
-				Details: b.Details, Timestamp: e.millis(),
-			}}
-		}
-	case TypeCompaction:
-		if live {
-			return compactionMessages(e)
-		}
-	case TypeContextEdit, TypeCustom, TypeLabel, TypeModelChange, TypeThinkingLevel, TypeSessionInfo, TypeUsage:
+func contributed(e *Entry, live bool) (out []*message.Message) {
+	if m, ok := e.CustomMessage(); ok {
+		return append(out, m)
 	}
-	return nil
-}
-
-func compactionMessages(e *Entry) (out []*message.Message) {
-	view, _ := e.Compaction()
+	if m, err := e.Message(); err == nil {
+		return append(out, m)
+	}
+	if b, _ := e.BranchSummary(); b.Summary != "" {
+		return append(out, &message.Message{
+			Role: message.RoleBranchSummary, Summary: b.Summary, FromID: b.FromID, Details: b.Details, Timestamp: e.millis(),
+		})
+	}
+	view, ok := e.Compaction()
+	if !ok || !live {
+		return nil
+	}
 	if view.SystemMessage != nil {
 		out = append(out, view.SystemMessage)
 	}

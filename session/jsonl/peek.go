@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/internal/vfs"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
@@ -137,14 +138,12 @@ func Remove(ctx context.Context, path string) (removed []string, err error) {
 		names = append(names, path)
 	}
 	for _, name := range names {
-		err := os.Remove(name)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
+		switch err := os.Remove(name); {
+		case err == nil:
+			removed = append(removed, name)
+		case !errors.Is(err, fs.ErrNotExist):
 			return removed, err
 		}
-		removed = append(removed, name)
 	}
 	return removed, f.fs.SyncDir(filepath.Dir(f.real))
 }
@@ -159,7 +158,7 @@ func companions(path string) ([]string, error) {
 	var names []string
 	for _, e := range entries {
 		end, ok := strings.CutPrefix(e.Name(), filepath.Base(path))
-		if !ok || !belongs(end) {
+		if !ok || !belongs().MatchString(end) {
 			continue
 		}
 		name := filepath.Join(filepath.Dir(path), e.Name())
@@ -171,12 +170,5 @@ func companions(path string) ([]string, error) {
 	return names, nil
 }
 
-// belongs reports whether a file whose name is that of a session and this ending belongs to the session.
-func belongs(end string) bool {
-	switch end {
-	case ".cut", ".new", ".migrating":
-		return true
-	}
-	n, ok := strings.CutPrefix(end, ".bak")
-	return ok && strings.Trim(n, "0123456789") == ""
-}
+// belongs matches what the names of a session's files have behind that of the session.
+var belongs = text.Pattern(`^\.(?:cut|new|migrating|bak[0-9]*)$`)
