@@ -92,16 +92,13 @@ func Purge(ctx context.Context, path string, opt PurgeOptions) (*Purged, error) 
 	if err := f.writable(); err != nil {
 		return nil, f.wrap("purge", err)
 	}
-	p := &purger{f: f, opt: opt, marked: map[string]bool{}}
-	p.out.Places = []PurgePlace{}
+	p := &purger{f: f, opt: opt, marked: map[string]bool{}, out: Purged{Places: []PurgePlace{}}}
 	if err := p.run(ctx); err != nil {
 		return nil, f.wrap("purge", err)
 	}
 	if p.unscrubbed != nil {
-		return &p.out, &session.Error{
-			Op: "purge", Subject: path, Err: fmt.Errorf("the session has it no longer, but the disk may still have the bytes that were replaced: %w", p.unscrubbed),
-			Hint: "see what is wrong with the disk, and overwrite its free space",
-		}
+		err := fmt.Errorf("the session has it no longer, but the disk may still have the bytes that were replaced: %w", p.unscrubbed)
+		return &p.out, &session.Error{Op: "purge", Subject: path, Err: err, Hint: "see what is wrong with the disk, and overwrite its free space"}
 	}
 	return &p.out, nil
 }
@@ -296,9 +293,10 @@ func (p *purger) scan(ctx context.Context, name string, fn func(l *scanned, recs
 	version, sessionID := session.Version, ""
 	position := 0
 	return scan(ctx, file, 0, info.Size(), func(l *scanned) error {
-		var recs []record
-		for _, pc := range l.pieces {
-			r := record{piece: pc, file: name, line: l.n, id: strings.Clone(pc.id), torn: pc.kind != pieceRecord}
+		recs := make([]record, len(l.pieces))
+		for i, pc := range l.pieces {
+			r := &recs[i]
+			*r = record{piece: pc, file: name, line: l.n, id: strings.Clone(pc.id), torn: pc.kind != pieceRecord}
 			switch {
 			case r.torn:
 			case pc.typ == "session":
@@ -309,7 +307,6 @@ func (p *purger) scan(ctx context.Context, name string, fn func(l *scanned, recs
 				r.id = derivedID(sessionID, position)
 				position++
 			}
-			recs = append(recs, r)
 		}
 		return fn(l, recs)
 	})

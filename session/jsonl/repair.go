@@ -80,7 +80,12 @@ func (f *File) repair(ctx context.Context, out string, err error) (*Repaired, er
 	if err := rp.look(ctx); err != nil {
 		return nil, f.wrap("read", err)
 	}
-	if err := writeOut(f.fs, out, func(w *bufio.Writer) error { return rp.write(ctx, w) }); err != nil {
+	looked := *rp
+	err = writeOut(f.fs, out, func(w *bufio.Writer) error {
+		*rp = looked // it may be written twice
+		return rp.write(ctx, w)
+	})
+	if err != nil {
 		return nil, err
 	}
 	crlf, n, err := numberLines(ctx, f.src, f.size, rp.fixes, func(fix *Fix) (int64, *int) { return fix.Offset, &fix.Line })
@@ -103,14 +108,11 @@ type repairer struct {
 	recs  []fixed
 	place map[*rec]int    // in recs
 	given map[string]bool // ids that newID made
-	blank int             // lines
 
-	leafID     string // of the record that names the leaf, where one is needed
-	fixes      []Fix
-	more       int // fixes that are not listed
-	looked     int // fixes that were found before writing
-	lookedMore int
-	written    int
+	leafID  string // of the record that names the leaf, where one is needed
+	fixes   []Fix
+	more    int // fixes that are not listed
+	written int
 }
 
 type fixed struct {
@@ -141,7 +143,9 @@ func (rp *repairer) look(ctx context.Context) error {
 	if err := rp.x.all(ctx); err != nil {
 		return err
 	}
-	rp.headerFixes()
+	if err := rp.fileFixes(); err != nil {
+		return err
+	}
 	if err := rp.collect(ctx); err != nil {
 		return err
 	}
@@ -150,22 +154,21 @@ func (rp *repairer) look(ctx context.Context) error {
 	}
 	rp.attach()
 	rp.cutCycles()
-	if err := errors.Join(rp.keptEntries(), rp.endFixes()); err != nil {
-		return err
-	}
 	rp.leafID = rp.newID(rp.f.end)
-	rp.looked, rp.lookedMore = len(rp.fixes), rp.more
-	return nil
+	return rp.keptEntries()
 }
 
-func (rp *repairer) headerFixes() {
+// fileFixes tells what becomes of what stands before the first record and behind the last.
+func (rp *repairer) fileFixes() error {
 	if rp.made != nil {
 		rp.fixAt("header", 0, 0, "", "wrote a new header: %s", rp.made.what)
 		if rp.made.dropped > 0 {
 			rp.fixAt("header", rp.made.at, rp.made.dropped, "", "left out what was the header: %s", excerpt(rp.made.old))
 		}
 	}
+	size := rp.f.size
 	for _, p := range rp.f.problems {
+		what := ""
 		switch p.Code {
 		case "bom":
 			rp.fixAt(p.Code, p.Offset, int64(len(bom)), "", "left out the byte order mark")
@@ -173,17 +176,11 @@ func (rp *repairer) headerFixes() {
 			rp.fixAt(p.Code, p.Offset, 0, "", "left out %s", p.What)
 		case "joined-records": // of an old version: the index has them on lines of their own
 			rp.fixAt(p.Code, p.Offset, 0, "", "put the records that stood on one line on lines of their own")
+		case "torn-tail":
+			what = "the unfinished last line"
+		case "part-pass":
+			what = "a pass that was not written to its end"
 		}
-	}
-	if v := rp.f.version; v < session.Version {
-		rp.fixAt("old-version", 0, 0, "", "wrote it as version %d; it was version %d", session.Version, v)
-	}
-}
-
-func (rp *repairer) endFixes() error {
-	size := rp.f.size
-	for _, p := range rp.f.problems {
-		what := map[string]string{"torn-tail": "the unfinished last line", "part-pass": "a pass that was not written to its end"}[p.Code]
 		if what == "" {
 			continue
 		}
@@ -196,11 +193,11 @@ func (rp *repairer) endFixes() error {
 			size = p.Offset
 		}
 	}
+	if v := rp.f.version; v < session.Version {
+		rp.fixAt("old-version", 0, 0, "", "wrote it as version %d; it was version %d", session.Version, v)
+	}
 	if rp.f.open {
 		rp.fix("no-final-newline", max(rp.f.end-1, 0), 0, "", "ended the last line")
-	}
-	if rp.blank > 0 {
-		rp.fixAt("blank-lines", 0, 0, "", "left out blank lines: %d", rp.blank)
 	}
 	return nil
 }

@@ -20,12 +20,13 @@ func (rp *repairer) collect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return scan(ctx, rp.x.r, rp.x.start, rp.f.end, func(l *scanned) error {
+	blank := 0
+	err = scan(ctx, rp.x.r, rp.x.start, rp.f.end, func(l *scanned) error {
 		n := 0 // records on the line
 		if inLine && l.n == 1 && rp.made == nil {
 			n = 1
 		} else if l.ended && len(l.pieces) == 0 {
-			rp.blank++
+			blank++
 		}
 		for i := range l.pieces {
 			off := l.off + int64(l.pieces[i].off)
@@ -42,6 +43,10 @@ func (rp *repairer) collect(ctx context.Context) error {
 		}
 		return nil
 	})
+	if blank > 0 {
+		rp.fixAt("blank-lines", 0, 0, "", "left out blank lines: %d", blank)
+	}
+	return err
 }
 
 func (rp *repairer) leaveOut(p *piece, off int64) {
@@ -207,9 +212,8 @@ func (rp *repairer) above(a, b int) bool {
 	return a == b
 }
 
-// write writes the copy. It may be called again after a failure.
+// write writes the copy.
 func (rp *repairer) write(ctx context.Context, w *bufio.Writer) error {
-	rp.written, rp.fixes, rp.more = 0, rp.fixes[:rp.looked], rp.lookedMore
 	if err := writeLine(w, rp.f.header.JSON()); err != nil {
 		return err
 	}

@@ -148,8 +148,11 @@ func (s *subject) readOnce() error {
 		return err
 	}
 	p, err := session.Path(s.Context(), s.Store, last.ID)
-	if err != nil || len(p) != n+1 {
-		return fmt.Errorf("the path of %s has %d entries (%v)", last.ID, len(p), err)
+	if err == nil && len(p) != n+1 {
+		err = fmt.Errorf("the path of %s has %d entries", last.ID, len(p))
+	}
+	if err != nil {
+		return err
 	}
 	count := 0
 	for _, err := range s.All(s.Context()) {
@@ -159,7 +162,7 @@ func (s *subject) readOnce() error {
 		count++
 	}
 	if count < n+1 {
-		return fmt.Errorf("All gives %d entries after %s was there", count, last.ID)
+		return fmt.Errorf("there are %d entries in all after %s was there", count, last.ID)
 	}
 	s.Problems()
 	_ = s.Header()
