@@ -286,19 +286,15 @@ func (f *File) Version() int {
 	return f.version
 }
 
-func (f *File) usable(ctx context.Context) error {
-	if f.closed {
-		return &session.Error{Op: "use", Subject: f.path, Err: session.ErrClosed, Hint: "open it again"}
-	}
-	return ctx.Err()
-}
-
 // locked calls fn under the mutex if the session can be used, and says what failed.
 func (f *File) locked(ctx context.Context, op string, fn func() error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := f.usable(ctx); err != nil {
-		return err
+	switch {
+	case f.closed:
+		return &session.Error{Op: "use", Subject: f.path, Err: session.ErrClosed, Hint: "open it again"}
+	case ctx.Err() != nil:
+		return ctx.Err()
 	}
 	return f.wrap(op, fn())
 }

@@ -128,10 +128,7 @@ func (f *File) migrate(ctx context.Context) error {
 	}
 	temp := f.real + ".migrating"
 	data := f.legacy.data // with its unfinished end, if it has one: that is cut off next
-	err := f.writeTemp(temp, f.real, func(w io.Writer) error {
-		_, err := w.Write(data)
-		return err
-	})
+	err := f.writeTemp(temp, f.real, func(w io.Writer) error { _, err := w.Write(data); return err })
 	if err != nil {
 		return fmt.Errorf("can't write the file in the new format: %w", err)
 	}
@@ -199,20 +196,17 @@ func (f *File) keepBackup() error {
 		if f.sameFile(name) {
 			return nil // from an attempt that went no further
 		}
-		err := f.fs.Link(f.real, name)
-		switch {
-		case err == nil:
+		if err := f.fs.Link(f.real, name); err == nil {
 			return f.fs.SyncDir(filepath.Dir(name))
-		case errors.Is(err, fs.ErrExist):
+		} else if errors.Is(err, fs.ErrExist) {
 			continue
 		}
 		// A file system without links: a copy.
-		err = vfs.WriteNew(f.fs, name, 0o600, func(w io.Writer) error {
+		err := vfs.WriteNew(f.fs, name, 0o600, func(w io.Writer) error {
 			info, err := f.f.Stat()
-			if err != nil {
-				return err
+			if err == nil {
+				_, err = io.Copy(w, io.NewSectionReader(f.f, 0, info.Size()))
 			}
-			_, err = io.Copy(w, io.NewSectionReader(f.f, 0, info.Size()))
 			return err
 		})
 		if !errors.Is(err, fs.ErrExist) {
