@@ -62,33 +62,29 @@ func (f *File) writeNew(ctx context.Context, h session.Header, entries iter.Seq2
 		return 0, err
 	}
 	err = publish(f.fs, f.real, func(w *bufio.Writer) error {
-		n, err = writeRecords(ctx, w, h, entries)
+		if err := writeLine(w, h.JSON()); err != nil || entries == nil {
+			return err
+		}
+		n, err = writeEntries(ctx, w, entries)
 		return err
 	})
 	return n, err
 }
 
-func writeRecords(ctx context.Context, w *bufio.Writer, h session.Header, entries iter.Seq2[*session.Entry, error]) (n int, err error) {
-	if err := writeLine(w, h.JSON()); err != nil {
-		return 0, err
-	}
-	if entries == nil {
-		return 0, nil
-	}
+func writeEntries(ctx context.Context, w *bufio.Writer, entries iter.Seq2[*session.Entry, error]) (n int, err error) {
 	seen := map[string]bool{}
 	for e, err := range entries {
-		switch err = cmp.Or(err, ctx.Err()); {
-		case err != nil:
-			return n, err
-		case session.CheckAppend(e) != nil:
-			return n, session.CheckAppend(e)
-		case seen[e.ID]:
-			return n, &session.Error{
-				Op: "write entry", Subject: e.ID, Err: session.ErrDuplicateID,
-				Hint: fmt.Sprintf("it is that of an entry before it, so entry %d can't be told from that one", n+1),
-			}
+		if err = cmp.Or(err, ctx.Err()); err == nil {
+			err = session.CheckAppend(e)
 		}
-		if err := writeLine(w, e.Raw()); err != nil {
+		if err == nil && seen[e.ID] {
+			hint := fmt.Sprintf("it is that of an entry before it, so entry %d can't be told from that one", n+1)
+			err = &session.Error{Op: "write entry", Subject: e.ID, Err: session.ErrDuplicateID, Hint: hint}
+		}
+		if err == nil {
+			err = writeLine(w, e.Raw())
+		}
+		if err != nil {
 			return n, err
 		}
 		seen[e.ID] = true

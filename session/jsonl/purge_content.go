@@ -229,17 +229,18 @@ func purgeContent(val []byte) []byte {
 // contentOf returns the content of a message as it stands in the record, or nil.
 // Two records with the same content are copies of each other, as undo makes them.
 func contentOf(raw []byte, typ session.Type) []byte {
-	if typ == session.TypeCustomMessage {
+	switch typ {
+	case session.TypeCustomMessage:
 		return jsonx.Get(raw, "content")
-	}
-	if typ != session.TypeMessage {
+	case session.TypeMessage:
+		msg := jsonx.Get(raw, "message")
+		if c := jsonx.Get(msg, "content"); c != nil {
+			return c
+		}
+		return jsonx.Get(msg, "output")
+	default:
 		return nil
 	}
-	msg := jsonx.Get(raw, "message")
-	if c := jsonx.Get(msg, "content"); c != nil {
-		return c
-	}
-	return jsonx.Get(msg, "output")
 }
 
 // madeOf returns the entry that a record was made of: the target of an edit, what an
@@ -439,11 +440,7 @@ func wholeWords(s string, from, n int) int {
 }
 
 func wordAt(s string, i int) bool {
-	if i < 0 || i >= len(s) {
-		return false
-	}
-	c := s[i]
-	return c >= utf8.RuneSelf || c == '_' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
+	return i >= 0 && i < len(s) && (s[i] >= utf8.RuneSelf || s[i] == '_' || unicode.IsLetter(rune(s[i])) || unicode.IsDigit(rune(s[i])))
 }
 
 // telling reports whether a match has enough letters and digits to say something.
