@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -14,30 +15,28 @@ import (
 
 // Located is implemented by stores whose entries have a place in a file.
 type Located interface {
-	// Offsets returns where each entry that All yields begins, in that order, in
-	// bytes.
+	// Offsets returns where each entry that All yields begins, in that order, in bytes.
 	Offsets(ctx context.Context) ([]int64, error)
 }
 
 // maxProblems is how many problems Verify lists; the others are counted.
 const maxProblems = 10_000
 
-// Verify reads a whole session and returns every problem of it: those that the
-// store found in its records (Store.Problems), those of the tree, and those of
-// what the entries say. Its cost is linear in the size of the session.
+// Verify reads a whole session and returns every problem of it: those that the store found in its records
+// (Store.Problems), those of the tree, and those of what the entries say. Its cost is linear in the size of the
+// session, but that calls are paired with results once for each branch.
 func Verify(ctx context.Context, s Store) ([]Problem, error) {
 	v := &verifier{byID: map[string]int{}, unknown: map[Type][]int{}}
 	if err := v.read(ctx, s); err != nil {
 		return nil, err
 	}
 	v.links()
-	v.tree()
+	v.tree(ctx)
 	v.references()
-	v.passes()
 	for t, nodes := range v.unknown {
 		v.report(nodes[0], "unknown-type", "a record of the type %q, which this clew does not know; there are %d", t, len(nodes))
 	}
-	return v.result(s), nil
+	return v.result(s), ctx.Err()
 }
 
 // verifier holds what is remembered of each entry: not what it says.
@@ -46,12 +45,13 @@ type verifier struct {
 	byID    map[string]int // the last entry with an id has it
 	unknown map[Type][]int // entries of types that are not known
 	last    time.Time      // of the entry read before that has one
+	clock   int            // of the walk of the tree
+	path    []int          // the answers and results on the path to where that walk is
 	found   []placed
 	more    int
 }
 
-// vnode is an entry as the verifier remembers it. Entries are numbered in the
-// order of the log; -1 stands for none.
+// vnode is an entry as the verifier remembers it. Entries are numbered in the order of the log; -1 stands for none.
 type vnode struct {
 	id, parentID string
 	at           int64 // offset in the file
@@ -59,31 +59,25 @@ type vnode struct {
 	role         message.Role
 	parent       int
 	children     []int
+	in, out      int // when the walk of the tree came, from 1, and left
 
-	said, saidPending bool // its open calls were reported: as left behind, as pending
-
-	calls    []call // of an answer that waits for results
-	result   string // the call that a result belongs to
-	ref      string // target of an edit or a label, first kept entry, old leaf
-	omits    bool   // an edit that takes its target out
-	failed   bool   // an answer that ended in an error or was aborted
-	lines    int    // of a pass
-	inBody   bool   // may belong to the body of a pass
+	msg      *message.Message // an answer or a result: what tells which belong together
+	paired   bool             // a branch that ends here was looked at
+	said     bool             // a problem of its pairing was reported
+	waits    bool             // that its calls are pending was reported
+	split    bool             // a result whose call is before it
+	ref      string           // target of an edit or a label, first kept entry, old leaf
+	omits    bool             // an edit that takes its target out
+	lines    int              // of a pass
+	inBody   bool             // may belong to the body of a pass
 	editable bool
-
-	in, out int // when the walk of the tree came and left
-	open    int // calls without result before it, on its path
 }
 
-type call struct{ id, name string }
-
-// placed is a problem with the entry it was found at, for the order.
 type placed struct {
 	node int
 	Problem
 }
 
-// report adds a problem of an entry.
 func (v *verifier) report(node int, code, what string, args ...any) {
 	v.add(node, NewProblem(code, v.nodes[node].at, v.nodes[node].id, what, args...))
 }
@@ -105,21 +99,13 @@ func (v *verifier) read(ctx context.Context, s Store) error {
 		}
 	}
 	for e, err := range s.All(ctx) {
-		if err != nil {
+		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return err
 		}
-		if len(v.nodes)%256 == 0 {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-		}
 		// Texts of an entry alias the whole record, so they are copied.
-		id := strings.Clone(e.ID)
-		v.byID[id] = len(v.nodes)
-		v.nodes = append(v.nodes, vnode{
-			id: id, parentID: strings.Clone(e.ParentID), typ: Type(strings.Clone(string(e.Type))), parent: -1, in: -1,
-		})
-		i := len(v.nodes) - 1
+		shape, i := e.Shape(), len(v.nodes)
+		v.byID[shape.ID] = i
+		v.nodes = append(v.nodes, vnode{id: shape.ID, parentID: shape.ParentID, typ: shape.Type, parent: -1})
 		if i < len(offsets) {
 			v.nodes[i].at = offsets[i]
 		}
@@ -128,7 +114,6 @@ func (v *verifier) read(ctx context.Context, s Store) error {
 	return nil
 }
 
-// links finds the parents.
 func (v *verifier) links() {
 	for i := range v.nodes {
 		n := &v.nodes[i]
@@ -144,62 +129,10 @@ func (v *verifier) links() {
 	}
 }
 
-// references checks what entries name other than their parents.
+// references checks what entries name other than their parents, and that each pass has all its entries.
 func (v *verifier) references() {
 	for i := range v.nodes {
 		n := &v.nodes[i]
-		target, ok := v.byID[n.ref]
-		ok = ok && n.ref != ""
-		switch n.typ {
-		case TypeContextEdit:
-			v.editTarget(i, target, ok)
-		case TypeLabel:
-			if !ok {
-				v.report(i, "label-target", "a label of %s, which is nowhere in the session", name(n.ref))
-			}
-		case TypeCompaction:
-			v.firstKept(i, target, ok)
-		case TypeBranchSummary:
-			if !ok && n.ref != "root" {
-				v.report(i, "branch-from", "a summary of the branch at %s, which is nowhere in the session", name(n.ref))
-			}
-		default:
-		}
-	}
-}
-
-func (v *verifier) editTarget(i, target int, ok bool) {
-	n := &v.nodes[i]
-	switch {
-	case !ok:
-		v.report(i, "edit-target", "an edit of %s, which is nowhere in the session", name(n.ref))
-	case !v.above(target, i):
-		v.report(i, "edit-elsewhere", "an edit of %s, which is not on the path to the edit", n.ref)
-	case !n.omits && !v.nodes[target].editable:
-		v.report(i, "edit-kind", "an edit of %s, %s: it can be taken out, its content can't be replaced", n.ref, v.nodes[target].kind())
-	}
-}
-
-func (v *verifier) firstKept(i, target int, ok bool) {
-	n := &v.nodes[i]
-	switch {
-	case n.ref == "":
-		v.report(i, "first-kept", "a compaction that does not say where what it keeps begins")
-	case n.ref == n.id:
-	case !ok || !v.above(target, i):
-		v.report(i, "first-kept", "a compaction that keeps what begins at %s, which is not on the path to it", n.ref)
-	case v.nodes[target].open > 0 && v.nodes[target].role == message.RoleToolResult:
-		v.report(i, "split-unit", "a compaction whose kept part begins at %s, a result whose call is before it", n.ref)
-	}
-}
-
-// passes checks that each pass has all its entries.
-func (v *verifier) passes() {
-	for i := range v.nodes {
-		n := &v.nodes[i]
-		if n.lines == 0 {
-			continue
-		}
 		have := 0
 		for have < n.lines && i+1+have < len(v.nodes) && v.nodes[i+1+have].inBody {
 			have++
@@ -207,15 +140,34 @@ func (v *verifier) passes() {
 		if have < n.lines {
 			v.report(i, "broken-pass", "a pass of %d entries of which %d are there", n.lines, have)
 		}
+		target, ok := v.byID[n.ref]
+		onPath := ok && v.above(target, i)
+		switch {
+		case n.typ == TypeContextEdit && !ok:
+			v.report(i, "edit-target", "an edit of %s, which is nowhere in the session", name(n.ref))
+		case n.typ == TypeContextEdit && !onPath:
+			v.report(i, "edit-elsewhere", "an edit of %s, which is not on the path to the edit", n.ref)
+		case n.typ == TypeContextEdit && !n.omits && !v.nodes[target].editable:
+			v.report(i, "edit-kind", "an edit of %s, %s: it can be taken out, its content can't be replaced", n.ref, v.nodes[target].kind())
+		case n.typ == TypeLabel && !ok:
+			v.report(i, "label-target", "a label of %s, which is nowhere in the session", name(n.ref))
+		case n.typ == TypeBranchSummary && !ok && n.ref != "root":
+			v.report(i, "branch-from", "a summary of the branch at %s, which is nowhere in the session", name(n.ref))
+		case n.typ == TypeCompaction && n.ref == "":
+			v.report(i, "first-kept", "a compaction that does not say where what it keeps begins")
+		case n.typ == TypeCompaction && n.ref == n.id:
+		case n.typ == TypeCompaction && !onPath:
+			v.report(i, "first-kept", "a compaction that keeps what begins at %s, which is not on the path to it", n.ref)
+		case n.typ == TypeCompaction && v.nodes[target].split:
+			v.report(i, "split-unit", "a compaction whose kept part begins at %s, a result whose call is before it", n.ref)
+		}
 	}
 }
 
-// above reports whether a is b or on the path to it.
 func (v *verifier) above(a, b int) bool {
 	return v.nodes[a].in <= v.nodes[b].in && v.nodes[b].out <= v.nodes[a].out
 }
 
-// result returns the problems in the order of the log.
 func (v *verifier) result(s Store) []Problem {
 	known := map[[2]string]bool{}
 	all := s.Problems()
@@ -245,7 +197,6 @@ func name(id string) string {
 	return id
 }
 
-// kind says what an entry is, in a sentence.
 func (n *vnode) kind() string {
 	if n.typ == TypeMessage {
 		return "a message of the role " + string(n.role)
@@ -253,16 +204,15 @@ func (n *vnode) kind() string {
 	return "a " + string(n.typ)
 }
 
-// list names the first few of many.
 func list(names []string) string {
 	const show = 3
+	more := ""
 	if len(names) > show {
-		return strings.Join(names[:show], ", ") + fmt.Sprintf(" and %d more", len(names)-show)
+		names, more = names[:show], fmt.Sprintf(" and %d more", len(names)-show)
 	}
-	return strings.Join(names, ", ")
+	return strings.Join(names, ", ") + more
 }
 
-// entry looks at one entry by itself and remembers what the later checks need.
 func (v *verifier) entry(i int, e *Entry) {
 	n := &v.nodes[i]
 	n.inBody = PassEntry(e)
@@ -338,36 +288,9 @@ func (v *verifier) message(i int, e *Entry) {
 	default:
 		v.report(i, "unknown-role", "a message of the role %q, which this clew does not know", m.Role)
 	}
-	if m.Role == message.RoleToolResult {
-		n.result = strings.Clone(m.ToolCallID)
+	if m.Role == message.RoleAssistant || m.Role == message.RoleToolResult {
+		n.msg = outline(m)
 	}
-	v.arguments(i, m)
-	if m.StopReason == message.StopError || m.StopReason == message.StopAborted {
-		n.failed = true
-		return // such an answer is not sent, so its calls need no results
-	}
-	for _, c := range m.ToolCalls() {
-		n.calls = append(n.calls, call{strings.Clone(c.ID), strings.Clone(c.Name)})
-	}
-}
-
-// content checks the kind of a message's content.
-func (v *verifier) content(i int, content []byte, r message.Role) {
-	blocks := r == message.RoleAssistant || r == message.RoleToolResult
-	if jsonx.IsArray(content) || jsonx.IsString(content) && !blocks {
-		return
-	}
-	what := "missing"
-	switch {
-	case jsonx.IsString(content):
-		what = "a text where blocks must be"
-	case content != nil:
-		what = "neither a text nor blocks"
-	}
-	v.report(i, "bad-content", "a message of the role %s whose content is %s", r, what)
-}
-
-func (v *verifier) arguments(i int, m *message.Message) {
 	var bad []string
 	for _, c := range m.ToolCalls() {
 		if !jsonx.IsObject(c.Arguments) {
@@ -379,7 +302,37 @@ func (v *verifier) arguments(i int, m *message.Message) {
 	}
 }
 
-// usage checks that no count of a usage is below 0.
+// outline returns what of a message is needed to pair calls with results. It shares no
+// memory with the message, which may hold a whole record.
+func outline(m *message.Message) *message.Message {
+	out := &message.Message{
+		Role: message.Role(strings.Clone(string(m.Role))), ToolCallID: strings.Clone(m.ToolCallID),
+		StopReason: message.StopReason(strings.Clone(string(m.StopReason))),
+	}
+	for _, b := range m.Content {
+		text := strings.TrimSpace(b.Text)
+		out.Content = append(out.Content, message.Block{
+			Type: message.BlockType(strings.Clone(string(b.Type))), ID: strings.Clone(b.ID), Name: strings.Clone(b.Name),
+			Text: strings.Clone(text[:min(len(text), 1)]),
+		})
+	}
+	return out
+}
+
+func (v *verifier) content(i int, content []byte, r message.Role) {
+	blocks := r == message.RoleAssistant || r == message.RoleToolResult
+	if jsonx.IsArray(content) || jsonx.IsString(content) && !blocks {
+		return
+	}
+	what := "neither a text nor blocks"
+	if content == nil {
+		what = "missing"
+	} else if jsonx.IsString(content) {
+		what = "a text where blocks must be"
+	}
+	v.report(i, "bad-content", "a message of the role %s whose content is %s", r, what)
+}
+
 func (v *verifier) usage(i int, usage []byte) {
 	negative := ""
 	jsonx.Members(usage, func(key, val []byte) bool {
@@ -390,5 +343,130 @@ func (v *verifier) usage(i int, usage []byte) {
 	})
 	if negative != "" {
 		v.report(i, "negative-usage", "a usage whose %s is below 0", negative)
+	}
+}
+
+// tree walks the tree once, from the roots down, and looks at each branch.
+func (v *verifier) tree(ctx context.Context) {
+	roots := 0
+	for i := range v.nodes {
+		if v.nodes[i].parent >= 0 {
+			continue
+		}
+		if roots++; roots > 1 && v.byID[v.nodes[i].id] == i {
+			v.report(i, "root", "root number %d of the session", roots)
+		}
+		v.walk(ctx, i)
+	}
+	// What was not reached hangs in a cycle or below one.
+	for i := range v.nodes {
+		if v.nodes[i].in == 0 {
+			v.walk(ctx, v.cycle(i))
+		}
+	}
+}
+
+// cycle reports the cycle above an entry and returns the entry in it that
+// stands first in the log: the one to walk it from.
+func (v *verifier) cycle(i int) int {
+	seen := map[int]bool{}
+	for !seen[i] {
+		seen[i] = true
+		i = v.nodes[i].parent
+	}
+	in, ids := []int{i}, []string{}
+	for p := v.nodes[i].parent; p != i; p = v.nodes[p].parent {
+		in = append(in, p)
+	}
+	slices.Sort(in)
+	for _, i := range in {
+		ids = append(ids, v.nodes[i].id)
+	}
+	what := fmt.Sprintf("%d entries that hang under each other: %s", len(in), list(ids))
+	if len(in) == 1 {
+		what = "an entry that is its own parent"
+	}
+	v.report(in[0], "cycle", "%s", what)
+	return in[0]
+}
+
+// walk visits root and all below it. It keeps its own stack: trees are as deep as conversations are long.
+func (v *verifier) walk(ctx context.Context, root int) {
+	stack := []int{root}
+	for len(stack) > 0 {
+		i := stack[len(stack)-1]
+		v.clock++
+		if i < 0 { // all below it was visited
+			stack = stack[:len(stack)-1]
+			v.nodes[^i].out = v.clock
+			if v.nodes[^i].msg != nil {
+				v.path = v.path[:len(v.path)-1]
+			}
+			continue
+		}
+		n := &v.nodes[i]
+		n.in = v.clock
+		if n.msg != nil {
+			v.path = append(v.path, i)
+		}
+		stack[len(stack)-1] = ^i
+		below := len(stack)
+		for _, child := range slices.Backward(n.children) {
+			if v.nodes[child].in == 0 { // else it is around a cycle
+				stack = append(stack, child)
+			}
+		}
+		if len(stack) == below && ctx.Err() == nil {
+			v.branch(i)
+		}
+	}
+}
+
+// branch checks that the calls on the path to a leaf have results, and the results
+// calls, as they are paired where a request is made.
+func (v *verifier) branch(leaf int) {
+	if len(v.path) == 0 || v.nodes[v.path[len(v.path)-1]].paired {
+		return
+	}
+	v.nodes[v.path[len(v.path)-1]].paired = true
+	msgs := make([]*message.Message, len(v.path))
+	for k, i := range v.path {
+		msgs[k] = v.nodes[i].msg
+	}
+	pairs, pending := message.PairCalls(msgs), message.Pending(msgs)
+	for k, m := range msgs {
+		i := v.path[k]
+		n := &v.nodes[i]
+		if m.Role == message.RoleToolResult {
+			call := pairs.CallOf(k)
+			n.split = n.split || call != nil && call.Answer < k && !msgs[call.Answer].Failed()
+			if call != nil || n.said {
+				continue
+			}
+			n.said = true
+			if pairs.Known(m.ToolCallID) {
+				v.report(i, "second-result", "another result of the call %s", name(m.ToolCallID))
+			} else {
+				v.report(i, "result-without-call", "the result of the call %s, which no answer before it made", name(m.ToolCallID))
+			}
+			continue
+		}
+		var open []string // the calls of the answer that have no result
+		for _, c := range pairs.Of(k) {
+			if c.Result < 0 {
+				open = append(open, c.Block.Name)
+			}
+		}
+		switch waits := len(pending) > 0 && pending[0].Answer == k; {
+		case len(open) == 0 || m.Failed(): // a failed answer is not sent, so its calls need no results
+		case waits && !n.waits:
+			n.waits = true
+			p := NewProblem("pending-call", n.at, n.id, "an answer with calls that have no result yet: %s", list(open))
+			p.Meaning = fmt.Sprintf("the conversation stands there, at %s; nothing can be sent before they are answered", v.nodes[leaf].id)
+			v.add(i, p)
+		case !waits && !n.said:
+			n.said = true
+			v.report(i, "call-without-result", "an answer with calls that never got a result: %s", list(open))
+		}
 	}
 }
