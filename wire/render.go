@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 
@@ -108,10 +109,8 @@ func (r *Request) Size() int64 {
 // that a body is the start of the next one but for what closes it. [Profile.Head] makes
 // the least head; a nil one is for looking at the context.
 func (r *Request) Body(p Profile, head json.RawMessage) json.RawMessage {
-	e := &encoder{buf: make([]byte, 0, len(head)+int(r.Size())+128)}
-	if e.buf = append(e.buf, head...); head != nil {
-		e.buf = e.buf[:len(head)-1]
-	} else {
+	e := &encoder{buf: append([]byte(nil), bytes.TrimSuffix(head, []byte("}"))...)}
+	if head == nil {
 		e.open('{')
 	}
 	if p.form == formAnthropic && head != nil { // the order in which the API caches
@@ -119,7 +118,7 @@ func (r *Request) Body(p Profile, head json.RawMessage) json.RawMessage {
 	} else {
 		e.raw(p.SystemField, r.System).raw(p.ToolsField, r.Tools)
 	}
-	return e.array(p.MessagesField).elements(r.Messages...).close("]}").end()
+	return joined(e.array(p.MessagesField).end(), r.Messages, "]}")
 }
 
 // Head returns the members of a body that name the model and the greatest length of
@@ -147,8 +146,21 @@ func (p Profile) Head(model string, maxOutput int64) json.RawMessage {
 
 // List returns Messages as one JSON array.
 func (r *Request) List() json.RawMessage {
-	e := &encoder{buf: make([]byte, 0, r.Size()+2)}
-	return e.open('[').elements(r.Messages...).close("]").end()
+	return joined([]byte{'['}, r.Messages, "]")
+}
+
+// joined returns the elements of an array between what opens and what closes it. It
+// copies them once, into memory that is not cleared first.
+func joined(before []byte, elements []json.RawMessage, after string) json.RawMessage {
+	parts, between := make([][]byte, 0, 2*len(elements)+2), before
+	for _, e := range elements {
+		parts = append(parts, between, e)
+		between = []byte{','}
+	}
+	if len(elements) == 0 {
+		parts = append(parts, before)
+	}
+	return bytes.Join(append(parts, []byte(after)), nil)
 }
 
 // encoder writes JSON values one after the other into chunks that many of them share,
