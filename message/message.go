@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -163,76 +164,78 @@ func Parse(raw []byte) (*Message, error) {
 	return m, nil
 }
 
+// member is a member of a message in the file format.
+type member struct {
+	key    string
+	roles  []Role // that are written with it; nil for all
+	always bool   // written when it is zero, too
+	at     func(m *Message) any
+}
+
+// members are in the order in which they are written.
+var members = []member{
+	{"role", nil, true, func(m *Message) any { return (*string)(&m.Role) }},
+	{"toolCallId", []Role{RoleToolResult}, true, func(m *Message) any { return &m.ToolCallID }},
+	{"toolName", []Role{RoleToolResult}, true, func(m *Message) any { return &m.ToolName }},
+	{"command", []Role{RoleBashExecution}, true, func(m *Message) any { return &m.Command }},
+	{"output", []Role{RoleBashExecution}, true, func(m *Message) any { return &m.Output }},
+	{"exitCode", []Role{RoleBashExecution}, false, func(m *Message) any { return &m.ExitCode }},
+	{"cancelled", []Role{RoleBashExecution}, true, func(m *Message) any { return &m.Cancelled }},
+	{"truncated", []Role{RoleBashExecution}, true, func(m *Message) any { return &m.Truncated }},
+	{"fullOutputPath", []Role{RoleBashExecution}, false, func(m *Message) any { return &m.FullOutputPath }},
+	{"excludeFromContext", []Role{RoleBashExecution}, false, func(m *Message) any { return &m.ExcludeFromContext }},
+	{"customType", []Role{RoleCustom}, true, func(m *Message) any { return &m.CustomType }},
+	{"summary", []Role{RoleBranchSummary, RoleCompactionSummary}, true, func(m *Message) any { return &m.Summary }},
+	{"fromId", []Role{RoleBranchSummary}, false, func(m *Message) any { return &m.FromID }},
+	{"tokensBefore", []Role{RoleCompactionSummary}, true, func(m *Message) any { return &m.TokensBefore }},
+	{"content", nil, true, func(m *Message) any { return &m.Content }},
+	{"api", []Role{RoleAssistant}, true, func(m *Message) any { return &m.API }},
+	{"provider", []Role{RoleAssistant}, true, func(m *Message) any { return &m.Provider }},
+	{"model", []Role{RoleAssistant}, true, func(m *Message) any { return &m.Model }},
+	{"responseModel", []Role{RoleAssistant}, false, func(m *Message) any { return &m.ResponseModel }},
+	{"usage", nil, false, func(m *Message) any { return &m.Usage }},
+	{"stopReason", []Role{RoleAssistant}, true, func(m *Message) any { return (*string)(&m.StopReason) }},
+	{"errorMessage", []Role{RoleAssistant}, false, func(m *Message) any { return &m.ErrorMessage }},
+	{"display", []Role{RoleCustom}, true, func(m *Message) any { return &m.Display }},
+	{"details", []Role{RoleToolResult, RoleCustom}, false, func(m *Message) any { return &m.Details }},
+	{"isError", []Role{RoleToolResult}, true, func(m *Message) any { return &m.IsError }},
+	{"sections", []Role{RoleSystem}, false, func(m *Message) any { return &m.Sections }},
+	{"toolsAdded", []Role{RoleSystem}, false, func(m *Message) any { return &m.ToolsAdded }},
+	{"toolsRemoved", []Role{RoleSystem}, false, func(m *Message) any { return &m.ToolsRemoved }},
+	{"origin", nil, false, func(m *Message) any { return (*string)(&m.Origin) }},
+	{"timestamp", nil, true, func(m *Message) any { return &m.Timestamp }},
+}
+
 func (m *Message) member(key, val []byte) {
-	switch string(key) {
-	case "role":
-		m.Role = Role(str(val))
-	case "content":
-		m.Content = parseContent(val)
-	case "timestamp":
-		m.Timestamp, _ = jsonx.Int(val)
-	case "origin":
-		m.Origin = Origin(str(val))
-	case "api":
-		m.API = str(val)
-	case "provider":
-		m.Provider = str(val)
-	case "model":
-		m.Model = str(val)
-	case "responseModel":
-		m.ResponseModel = str(val)
-	case "usage":
-		m.Usage = parseUsage(val)
-	case "stopReason":
-		m.StopReason = StopReason(str(val))
-	case "errorMessage":
-		m.ErrorMessage = str(val)
-	case "toolCallId":
-		m.ToolCallID = str(val)
-	case "toolName":
-		m.ToolName = str(val)
-	case "isError":
-		m.IsError = jsonx.Bool(val)
-	case "command":
-		m.Command = str(val)
-	case "output":
-		m.Output = str(val)
-	case "exitCode":
-		m.ExitCode = nil
+	i := slices.IndexFunc(members, func(f member) bool { return f.key == string(key) })
+	if i < 0 {
+		return
+	}
+	switch p := members[i].at(m).(type) {
+	case *string:
+		*p = str(val)
+	case *bool:
+		*p = jsonx.Bool(val)
+	case *int64:
+		*p, _ = jsonx.Int(val)
+	case **int:
+		*p = nil
 		if n, ok := jsonx.Int(val); ok {
 			code := int(n)
-			m.ExitCode = &code
+			*p = &code
 		}
-	case "cancelled":
-		m.Cancelled = jsonx.Bool(val)
-	case "truncated":
-		m.Truncated = jsonx.Bool(val)
-	case "fullOutputPath":
-		m.FullOutputPath = str(val)
-	case "excludeFromContext":
-		m.ExcludeFromContext = jsonx.Bool(val)
-	case "customType":
-		m.CustomType = str(val)
-	case "display":
-		m.Display = jsonx.Bool(val)
-	case "summary":
-		m.Summary = str(val)
-	case "fromId":
-		m.FromID = str(val)
-	case "tokensBefore":
-		m.TokensBefore, _ = jsonx.Int(val)
-	case "sections":
-		m.Sections = m.Sections[:0]
+	case **Usage:
+		*p = parseUsage(val)
+	case *json.RawMessage:
+		*p = notNull(val)
+	case *[]Block:
+		*p = parseContent(val)
+	case *[]Section:
+		*p = (*p)[:0]
 		jsonx.Members(val, func(name, text []byte) bool {
-			m.Sections = append(m.Sections, Section{string(name), str(text)})
+			*p = append(*p, Section{string(name), str(text)})
 			return true
 		})
-	case "toolsAdded":
-		m.ToolsAdded = notNull(val)
-	case "toolsRemoved":
-		m.ToolsRemoved = notNull(val)
-	case "details":
-		m.Details = notNull(val)
 	}
 }
 
@@ -274,76 +277,51 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 
 func (m *Message) encode() json.RawMessage {
 	var o jsonx.Object
-	o.Str("role", string(m.Role))
-	switch m.Role {
-	case RoleToolResult:
-		o.Str("toolCallId", m.ToolCallID)
-		o.Str("toolName", m.ToolName)
-	case RoleBashExecution:
-		o.Str("command", m.Command)
-		o.Str("output", m.Output)
-		if m.ExitCode != nil {
-			o.Int("exitCode", int64(*m.ExitCode))
+	for _, f := range members {
+		if f.roles != nil && !slices.Contains(f.roles, m.Role) {
+			continue
 		}
-		o.Bool("cancelled", m.Cancelled)
-		o.Bool("truncated", m.Truncated)
-		o.OptStr("fullOutputPath", m.FullOutputPath)
-		if m.ExcludeFromContext {
-			o.Bool("excludeFromContext", true)
-		}
-	case RoleCustom:
-		o.Str("customType", m.CustomType)
-	case RoleBranchSummary:
-		o.Str("summary", m.Summary)
-		o.OptStr("fromId", m.FromID)
-	case RoleCompactionSummary:
-		o.Str("summary", m.Summary)
-		o.Int("tokensBefore", m.TokensBefore)
-	case RoleSystem, RoleUser, RoleAssistant:
-	}
-	switch m.Role {
-	case RoleBashExecution, RoleBranchSummary, RoleCompactionSummary:
-	case RoleSystem:
-		o.Str("content", m.Text())
-	default:
-		o.Raw("content", EncodeBlocks(m.Content))
-	}
-	if m.Role == RoleAssistant {
-		o.Str("api", m.API)
-		o.Str("provider", m.Provider)
-		o.Str("model", m.Model)
-		o.OptStr("responseModel", m.ResponseModel)
-		usage := m.Usage
-		if usage == nil {
-			usage = &Usage{}
-		}
-		o.Raw("usage", usage.encode())
-		o.Str("stopReason", string(m.StopReason))
-		o.OptStr("errorMessage", m.ErrorMessage)
-	} else if m.Usage != nil {
-		o.Raw("usage", m.Usage.encode())
-	}
-	switch m.Role {
-	case RoleToolResult:
-		o.Raw("details", m.Details)
-		o.Bool("isError", m.IsError)
-	case RoleCustom:
-		o.Bool("display", m.Display)
-		o.Raw("details", m.Details)
-	case RoleSystem:
-		if len(m.Sections) > 0 {
-			var s jsonx.Object
-			for _, sec := range m.Sections {
-				s.Str(sec.Name, sec.Text)
+		switch p := f.at(m).(type) {
+		case *string:
+			if f.always || *p != "" {
+				o.Str(f.key, *p)
 			}
-			o.Raw("sections", s.Bytes())
+		case *bool:
+			if f.always || *p {
+				o.Bool(f.key, *p)
+			}
+		case *int64:
+			o.Int(f.key, *p)
+		case **int:
+			if *p != nil {
+				o.Int(f.key, int64(**p))
+			}
+		case **Usage:
+			if *p != nil {
+				o.Raw(f.key, (*p).JSON())
+			} else if m.Role == RoleAssistant { // pi's readers want one
+				o.Raw(f.key, (&Usage{}).JSON())
+			}
+		case *json.RawMessage:
+			o.Raw(f.key, *p)
+		case *[]Block:
+			switch m.Role {
+			case RoleBashExecution, RoleBranchSummary, RoleCompactionSummary:
+			case RoleSystem:
+				o.Str(f.key, m.Text())
+			default:
+				o.Raw(f.key, EncodeBlocks(*p))
+			}
+		case *[]Section:
+			var sections jsonx.Object
+			for _, s := range *p {
+				sections.Str(s.Name, s.Text)
+			}
+			if len(*p) > 0 {
+				o.Raw(f.key, sections.Bytes())
+			}
 		}
-		o.Raw("toolsAdded", m.ToolsAdded)
-		o.Raw("toolsRemoved", m.ToolsRemoved)
-	default:
 	}
-	o.OptStr("origin", string(m.Origin))
-	o.Int("timestamp", m.Timestamp)
 	return o.Bytes()
 }
 

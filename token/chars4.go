@@ -1,6 +1,8 @@
 package token
 
 import (
+	"slices"
+
 	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/message"
 )
@@ -56,8 +58,10 @@ func countUnits(m *message.Message, parts *[NumCategories]millis) {
 			}
 		}
 		if m.Role == message.RoleSystem {
-			for _, text := range sectionTexts(m.Sections) {
-				parts[System] += units(text)
+			for i, s := range m.Sections {
+				if !slices.ContainsFunc(m.Sections[i+1:], func(o message.Section) bool { return o.Name == s.Name }) {
+					parts[System] += units(s.Text)
+				}
 			}
 			parts[Tools] += millis(stringifyLen(m.ToolsAdded))
 		}

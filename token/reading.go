@@ -175,7 +175,7 @@ func (t *Running) Reading() Reading {
 func (t *Running) whole(rest *Categories, n int) Categories {
 	if n != t.priced {
 		t.prompt, t.priced = Categories{}, n
-		t.meter.split(ReplaySystem(t.systems[:n]), &t.prompt)
+		t.meter.split(message.ReplaySystem(t.systems[:n]), &t.prompt)
 	}
 	c := t.meter.fixed
 	c.add(rest)

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -39,7 +38,8 @@ func normalize(msgs []*message.Message, p Profile, t Target, o Options, trusting
 	for i, m := range msgs {
 		n.message(i, m)
 	}
-	l := &List{System: n.sys.text(), Tools: n.tools(), Turns: n.turns, profile: p, target: t}
+	l := &List{Turns: n.turns, profile: p, target: t}
+	l.System, l.Tools = n.prompt()
 	slices.SortStableFunc(n.notes, func(a, b Note) int { return a.Index - b.Index })
 	return l, n.notes, nil
 }
@@ -53,10 +53,10 @@ type normalizer struct {
 	trusting bool
 	summary  int // index of the compaction summary that counts, or -1
 
-	sys   system
-	begun bool // a message that is not of the system was seen
-	turns []Turn
-	notes []Note
+	systems []*message.Message // what counts for the system text and the tools
+	begun   bool               // a message that is not of the system was seen
+	turns   []Turn
+	notes   []Note
 }
 
 func (n *normalizer) note(code NoteCode, index int, format string, args ...any) {
@@ -109,26 +109,6 @@ func lastSummary(msgs []*message.Message) int {
 		}
 	}
 	return -1
-}
-
-func (n *normalizer) system(i int, m *message.Message) {
-	for _, bad := range n.sys.foldTools(m) {
-		n.note(NoteTool, i, "%s", bad)
-	}
-	if !n.begun || n.p.MidSystem == MidSystemFold {
-		n.sys.fold(m)
-		return
-	}
-	text := updateText(m)
-	if text == "" {
-		n.note(NoteEmpty, i, "the system message says nothing")
-		return
-	}
-	if n.p.MidSystem == MidSystemMessage {
-		n.push(Turn{TurnSystem, []Part{textPart(i, text)}})
-		return
-	}
-	n.user(i, []Part{textPart(i, systemForm.Wrap(text))})
 }
 
 // summarized adds a branch or compaction summary in the form stored with it.
@@ -274,22 +254,6 @@ func (n *normalizer) push(t Turn) {
 func (n *normalizer) placeholder(before Turn, text string) {
 	n.note(NotePlaceholder, before.Parts[0].From, "a user message was put before it, because the API wants one there")
 	n.turns = append(n.turns, Turn{TurnUser, []Part{textPart(-1, text)}})
-}
-
-// tools returns the definitions in force, one for each name that is sent.
-func (n *normalizer) tools() []json.RawMessage {
-	var out []json.RawMessage
-	seen := map[string]bool{}
-	for _, tool := range n.sys.tools {
-		sent, _ := n.p.toolName(tool.name)
-		if seen[sent] {
-			n.note(NoteTool, -1, "tool %q would be sent under the name of another; it is left out", tool.name)
-			continue
-		}
-		seen[sent] = true
-		out = append(out, tool.val)
-	}
-	return out
 }
 
 func textPart(from int, text string) Part {

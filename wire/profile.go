@@ -174,17 +174,6 @@ func ProfileNames() []string {
 	return names
 }
 
-// ProfileForAPI returns the profile that speaks to an API as messages name it
-// ("anthropic-messages"); ok is false when none does.
-func ProfileForAPI(api string) (p Profile, ok bool) {
-	for _, p := range profiles() {
-		if slices.Contains(p.APIs, api) {
-			return p, true
-		}
-	}
-	return Profile{}, false
-}
-
 func profiles() []Profile {
 	return []Profile{Anthropic, OpenAIChat, OpenAIResponses, Gemini, Pi}
 }
