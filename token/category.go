@@ -9,14 +9,13 @@ import (
 	"github.com/clew-dev/clew/message"
 )
 
-// Counter estimates the tokens of messages and of text. Implementations are
-// safe for use by several goroutines, never return a negative number, and give
-// the same answer for the same input.
+// Counter estimates the tokens of messages and of text. Implementations are safe for
+// use by several goroutines, never return a negative number, and give the same answer
+// for the same input.
 type Counter interface {
 	// Name identifies the counter in reports: "heuristic/claude", "chars4".
 	Name() string
-	// Message returns what a message adds to a request, the overhead of a
-	// message included.
+	// Message returns what a message adds to a request, its overhead included.
 	Message(m *message.Message) int64
 	// Text returns what a text costs as part of a message.
 	Text(s string) int64

@@ -12,10 +12,6 @@
 //		// an estimate that is low by the usual error would no longer fit
 //	}
 //
-// [Learn] learns from the usage in a log how far estimates are off for a model, and
-// corrects them by that. docs/meter.md says how, and how good the estimates are.
-//
-// What is counted is what is sent: a shell run kept out of the context, an
-// answer that failed and a message of an unknown role cost nothing, and tool
-// schemas, the system prompt and images cost what they cost.
+// [Learn] corrects estimates by what the usage in a log says of them; docs/meter.md says
+// how, and how good they are. What is counted is what is sent.
 package token

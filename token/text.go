@@ -19,19 +19,14 @@ type heuristic struct {
 }
 
 // HeuristicFor returns the counter that estimates by what characters are and by what
-// stands before them, with weights for the tokenizer of the model and the model's
-// price of images. Counting is linear and allocates nothing. A run of 64 or more
-// characters that looks random (base64, a hexadecimal dump, the data of a data URL)
-// costs what random data costs, two to three times as much as prose.
+// stands before them, with weights for the tokenizer of the model and the model's price
+// of images. Counting is linear and allocates nothing. A run of 64 or more characters
+// that looks random, such as base64, costs two to three times as much as prose.
 //
-// A message costs its text, thinking, the names and arguments of its calls, its
-// images and an overhead, which is that of the call and its id, too, for the result
-// of a tool. The signature of a thinking block costs nothing beside the text
-// it signs; where the text is withheld, the signature holds it encrypted and is
-// counted as that many tokens of thinking.
-//
-// A message that is not sent costs nothing: an answer that failed or was aborted, a
-// shell run that is excluded, an unknown role.
+// A message costs its contents and an overhead. The signature of a thinking block costs
+// nothing beside the text it signs; where the text is withheld, the signature is counted
+// as that many tokens of thinking. What is not sent costs nothing: an answer that failed,
+// a shell run that is excluded, an unknown role.
 func HeuristicFor(provider, model string) Counter {
 	f := familyOf(provider, model)
 	return heuristicFor(f, imageRuleOf(f, provider, model))
