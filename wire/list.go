@@ -78,10 +78,8 @@ type Part struct {
 
 // Target is the model that a list is for.
 type Target struct {
-	// Provider and Model are as messages name them ("anthropic",
-	// "claude-opus-4-5"). Thinking and other things that only its maker can read
-	// are sent to the same provider and model; with an empty Provider or Model
-	// they are left out.
+	// Provider and Model are as messages name them ("anthropic", "claude-opus-4-5").
+	// What only its maker can read is sent to the same provider and model alone.
 	Provider string
 	Model    string
 
@@ -92,22 +90,19 @@ type Target struct {
 
 // Options change what Normalize does. The zero value is for requests to a model.
 type Options struct {
-	// CloseOpenCalls gives every call without a result one that says it was
-	// interrupted, those of the last answer too. It is for files of other
-	// programs, for display and for summaries. Without it Normalize refuses a
-	// list whose last answer has calls that wait for their results.
+	// CloseOpenCalls gives the calls of the last answer that wait for their results ones
+	// that say they were interrupted, for files of other programs, for display and for
+	// summaries. Without it Normalize refuses such a list.
 	CloseOpenCalls bool
 
-	// Cache makes the check of a request that begins like an earlier one cost only what
-	// is new. Default: everything is checked anew. What is sent is the same.
+	// Cache makes the check of a request cost only what is new in it. Default: none.
 	Cache *Cache
 }
 
-// NoteCode names what Normalize did to a message.
+// NoteCode names what Normalize left out, changed or added.
 type NoteCode string
 
-// The codes. Each says that something was left out, changed or added on the way
-// to the provider; the log is never touched.
+// The codes.
 const (
 	NoteAnswerDropped   NoteCode = "answer-dropped"    // an answer that failed or was aborted
 	NoteResultOfDropped NoteCode = "result-of-dropped" // the result of a call in such an answer
@@ -147,8 +142,7 @@ func located(index int, text, code string) string {
 }
 
 // PendingError says that calls wait for their results (see message.Pending), so the
-// list cannot be sent. Append their results, real ones or ones that say what
-// happened. To render the list without sending it, set Options.CloseOpenCalls.
+// list cannot be sent before results are appended, real ones or ones that say what happened.
 type PendingError struct {
 	Calls []message.Call
 }

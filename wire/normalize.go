@@ -34,7 +34,12 @@ func normalize(msgs []*message.Message, p Profile, t Target, o Options, trusting
 			return nil, nil, &PendingError{pending}
 		}
 	}
-	n.ids, n.pairs, n.summary = newIDMap(p.CallIDMax), message.PairCalls(msgs), lastSummary(msgs)
+	n.ids, n.pairs, n.summary = newIDMap(p.CallIDMax), message.PairCalls(msgs), -1
+	for i, m := range msgs {
+		if m.Role == message.RoleCompactionSummary {
+			n.summary = i
+		}
+	}
 	for i, m := range msgs {
 		n.message(i, m)
 	}
@@ -99,16 +104,6 @@ func (n *normalizer) message(i int, m *message.Message) {
 	default:
 		n.note(NoteUnknownRole, i, "a message of role %q is not sent", m.Role)
 	}
-}
-
-// lastSummary returns the index of the last compaction summary, or -1.
-func lastSummary(msgs []*message.Message) int {
-	for i := len(msgs) - 1; i >= 0; i-- {
-		if msgs[i].Role == message.RoleCompactionSummary {
-			return i
-		}
-	}
-	return -1
 }
 
 // summarized adds a branch or compaction summary in the form stored with it.

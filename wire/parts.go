@@ -303,20 +303,9 @@ func blank(s string) bool { return strings.TrimSpace(s) == "" }
 
 // validBase64 reports whether s is non-empty standard base64 with padding.
 func validBase64(s string) bool {
-	if s == "" || len(s)%4 != 0 {
-		return false
-	}
-	end := len(s)
-	for pad := 0; pad < 2 && s[end-1] == '='; pad++ {
-		end--
-	}
-	for i := range end {
-		c := s[i]
-		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '+' && c != '/' {
-			return false
-		}
-	}
-	return true
+	const alphabet = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/"
+	body := strings.TrimSuffix(strings.TrimSuffix(s, "="), "=")
+	return s != "" && len(s)%4 == 0 && strings.TrimLeft(body, alphabet) == ""
 }
 
 // maxDepth is the deepest nesting that is sent. Readers of JSON on the other side

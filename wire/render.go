@@ -13,16 +13,14 @@ import (
 type Request struct {
 	// Profile is the name of the profile it was rendered for.
 	Profile string
-	// System is the value of the system member; nil for none. With a profile
-	// without such a member the system text is the first of Messages.
+	// System and Tools are the values of these members, nil for none. With a profile
+	// without a SystemField the system text is the first of Messages.
 	System json.RawMessage
 	// Messages are the elements of the messages member.
 	Messages []json.RawMessage
-	// Tools is the value of the tools member; nil for none.
-	Tools json.RawMessage
-	// From says for each of Messages which messages of the list given to
-	// Normalize are in it, as indexes in the order of their parts. A message
-	// that is all words of wire's own has none.
+	Tools    json.RawMessage
+	// From says for each of Messages which messages of the list given to Normalize are
+	// in it, as indexes in the order of their parts; none for words of wire's own.
 	From [][]int
 }
 
@@ -104,10 +102,9 @@ func (r *Request) Size() int64 {
 	return n
 }
 
-// Body returns a request body as the API of the profile takes it: the members of
-// head, a JSON object, then what comes from the context. What grows stands last, so
-// that a body is the start of the next one but for what closes it. [Profile.Head] makes
-// the least head; a nil one is for looking at the context.
+// Body returns a request body: the members of head, a JSON object as [Profile.Head] makes
+// it, then what comes from the context. What grows stands last, so that a body is the
+// start of the next one but for what closes it. A nil head is for looking at the context.
 func (r *Request) Body(p Profile, head json.RawMessage) json.RawMessage {
 	e := &encoder{buf: append([]byte(nil), bytes.TrimSuffix(head, []byte("}"))...)}
 	if head == nil {
@@ -123,20 +120,19 @@ func (r *Request) Body(p Profile, head json.RawMessage) json.RawMessage {
 
 // Head returns the members of a body that name the model and the greatest length of
 // the answer in tokens, 0 for what the API does; the Messages API wants a limit.
-// Gemini has the model in the address.
 func (p Profile) Head(model string, maxOutput int64) json.RawMessage {
 	var o, config jsonx.Object
 	limit := map[form]string{formAnthropic: "max_tokens", formChat: "max_completion_tokens", formResponses: "max_output_tokens"}[p.form]
-	if p.form != formGemini {
-		o.Str("model", model)
+	if p.form == formGemini { // it has the model in the address
+		if maxOutput > 0 {
+			config.Int("maxOutputTokens", maxOutput)
+			o.Raw("generationConfig", config.Bytes())
+		}
+		return o.Bytes()
 	}
-	switch {
-	case maxOutput <= 0:
-	case limit != "":
+	o.Str("model", model)
+	if maxOutput > 0 && limit != "" {
 		o.Int(limit, maxOutput)
-	case p.form == formGemini:
-		config.Int("maxOutputTokens", maxOutput)
-		o.Raw("generationConfig", config.Bytes())
 	}
 	if p.form == formResponses {
 		o.Bool("store", false) // the whole conversation is in each request
@@ -152,10 +148,10 @@ func (r *Request) List() json.RawMessage {
 // joined returns the elements of an array between what opens and what closes it. It
 // copies them once, into memory that is not cleared first.
 func joined(before []byte, elements []json.RawMessage, after string) json.RawMessage {
-	parts, between := make([][]byte, 0, 2*len(elements)+2), before
+	parts, between, comma := make([][]byte, 0, 2*len(elements)+2), before, []byte{','}
 	for _, e := range elements {
 		parts = append(parts, between, e)
-		between = []byte{','}
+		between = comma
 	}
 	if len(elements) == 0 {
 		parts = append(parts, before)
