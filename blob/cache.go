@@ -1,6 +1,7 @@
 package blob
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"fmt"
@@ -170,33 +171,18 @@ func splitHint(hint string) (stem, ext string) {
 	return cleanStem(hint), ext
 }
 
-// cleanStem keeps the letters and digits of s, and puts one "-" where there was
-// something else between them. It has no full stop, because Windows takes what is
-// before the first one for the name of a device, such as NUL.
+// cleanStem keeps the letters and digits of s with their marks, and puts one "-" where
+// there was something else between them. It has no full stop, because Windows takes what
+// is before the first one for the name of a device, such as NUL.
 func cleanStem(s string) string {
-	var b strings.Builder
-	n, gap := 0, false
-	for _, r := range s {
-		if !isNameRune(r) && (!unicode.IsMark(r) || n == 0 || gap || invisible(r)) {
-			gap = n > 0
-			continue
+	var words []string
+	for _, w := range strings.FieldsFunc(s, func(r rune) bool { return !isNameRune(r) && (!unicode.IsMark(r) || invisible(r)) }) {
+		if w = strings.TrimLeftFunc(w, unicode.IsMark); w != "" {
+			words = append(words, w)
 		}
-		if gap {
-			n++
-		}
-		if n++; n > maxStem {
-			break
-		}
-		if gap {
-			b.WriteByte('-')
-			gap = false
-		}
-		b.WriteRune(r)
 	}
-	if n == 0 {
-		return "content"
-	}
-	return b.String()
+	stem := []rune(strings.Join(words, "-"))
+	return cmp.Or(strings.TrimRight(string(stem[:min(maxStem, len(stem))]), "-"), "content")
 }
 
 func isNameRune(r rune) bool {

@@ -119,12 +119,38 @@ func (h *heuristic) sum(s string, from, to int) (n millis) {
 }
 
 // runRate returns the weight of a character of a run after its first runMin, which
-// are head, or 0 when the run does not look random.
+// are head, or 0 when the run does not look random: when it has neither the characters
+// of a hexadecimal dump, nor different letters of one case as DNA has (no word is that
+// long), nor changes between capitals, small letters, digits and signs as often as
+// base64. Of runMin characters of that, 40 differ in kind from the one before, give or
+// take 4; of the longest paths and CamelCase names, fewer than 20.
 func (h *heuristic) runRate(before, head string) millis {
+	const changesMin = 26
+	var count [4]int // digits, small letters, capitals, signs
+	kind, changes, hex, differ := -1, 0, true, false
+	for i := range len(head) {
+		c, k := head[i], 3
+		switch {
+		case digit(c):
+			k = 0
+		case 'a' <= c && c <= 'z':
+			k = 1
+		case 'A' <= c && c <= 'Z':
+			k = 2
+		}
+		if k != kind {
+			kind = k
+			changes++
+		}
+		count[k]++
+		hex = hex && (k == 0 || k < 3 && c|0x20 <= 'f')
+		differ = differ || c != head[0]
+	}
+	oneCase := (count[1] > 0) != (count[2] > 0)
 	switch {
-	case isHex(head), isOneCase(head):
+	case hex && count[0] > 0 && oneCase, count[0]+count[3] == 0 && oneCase && differ:
 		return millis(h.w.hex)
-	case isBase64(head), strings.HasSuffix(before, ";base64,"): // a blank bitmap is a row of As
+	case changes >= changesMin && count[0] > 0, strings.HasSuffix(before, ";base64,"): // a blank bitmap is a row of As
 		return millis(h.w.base64)
 	}
 	return 0
@@ -150,64 +176,6 @@ func runAround(s string, i, from int) (start, end int) {
 		end++
 	}
 	return start, end
-}
-
-// isHex reports digits and letters a to f, of one case and both kinds.
-func isHex(s string) bool {
-	digits, lower, upper := 0, 0, 0
-	for i := range len(s) {
-		switch c := s[i]; {
-		case digit(c):
-			digits++
-		case 'a' <= c && c <= 'f':
-			lower++
-		case 'A' <= c && c <= 'F':
-			upper++
-		default:
-			return false
-		}
-	}
-	return digits > 0 && (lower > 0) != (upper > 0)
-}
-
-// isOneCase reports different letters of one case, which is no word of that length:
-// a sequence of DNA, say. In words, letters cost too little for that.
-func isOneCase(s string) bool {
-	differ := false
-	for i := range len(s) {
-		if !letter(s[i]) || s[i]&0x20 != s[0]&0x20 {
-			return false
-		}
-		differ = differ || s[i] != s[0]
-	}
-	return differ
-}
-
-// isBase64 reports text that changes between capitals, small letters, digits and
-// signs as often as random data does. Of runMin characters of base64, 40 differ
-// in kind from the one before, give or take 4; of the longest paths and
-// CamelCase names, fewer than 20.
-func isBase64(s string) bool {
-	const changesMin = 26
-	changes, digits := 0, 0
-	kind := -1
-	for i := range len(s) {
-		k := 3
-		switch c := s[i]; {
-		case digit(c):
-			k = 0
-			digits++
-		case 'a' <= c && c <= 'z':
-			k = 1
-		case 'A' <= c && c <= 'Z':
-			k = 2
-		}
-		if k != kind {
-			changes++
-			kind = k
-		}
-	}
-	return changes >= changesMin && digits > 0
 }
 
 // appendSent appends a JSON value as it is sent: without white space between its

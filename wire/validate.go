@@ -37,13 +37,14 @@ func validate(r *Request, p *Profile, msgs []*message.Message, cache *Cache) err
 		v.fail(RuleSize, -1, "%d bytes are more than the %d that the API takes", n, p.MaxBytes)
 	}
 	if cache != nil {
-		cache.begin(p)
-		defer cache.end()
+		cache.mu.Lock()
+		defer cache.mu.Unlock()
+		cache.begin(p, len(r.Messages)+2)
 	}
-	v.remember("system", r.System, func() seenMessage { v.system(r.System); return seenMessage{} })
-	v.remember("tools", r.Tools, func() seenMessage { v.tools(r.Tools); return seenMessage{} })
+	v.remember(0, r.System, func() seenMessage { v.system(r.System); return seenMessage{} })
+	v.remember(1, r.Tools, func() seenMessage { v.tools(r.Tools); return seenMessage{} })
 	for i, raw := range r.Messages {
-		v.read[i] = v.remember("", raw, func() seenMessage { return v.readMessage(i, raw) })
+		v.read[i] = v.remember(i+2, raw, func() seenMessage { return v.readMessage(i, raw) })
 	}
 	v.roles()
 	if p.form != formPi {
@@ -71,24 +72,6 @@ type validator struct {
 	results  bool        // a result of these calls was read
 	answered map[string]bool
 	ids      map[string]bool
-}
-
-// remember returns what read finds in raw, from the cache where the same bytes were
-// read and found sound before.
-func (v *validator) remember(part string, raw []byte, read func() seenMessage) seenMessage {
-	if v.cache == nil {
-		return read()
-	}
-	key, m, ok := v.cache.lookup(part, raw)
-	if ok {
-		return m
-	}
-	before := len(v.out)
-	m = read()
-	if len(v.out) == before {
-		v.cache.store(key, m)
-	}
-	return m
 }
 
 func (v *validator) fail(rule Rule, index int, format string, args ...any) {

@@ -5,9 +5,7 @@
 //	enc := bpe.For("gpt-5")
 //	n := enc.Count("how many tokens is this?")
 //
-// The two vocabularies take 1.6 MB of a program that uses this. An Encoding reads its
-// vocabulary when it is first used, which takes about 30 ms; make one and keep it.
-//
-// Names of special tokens, such as <|endoftext|>, are text like any other. Bytes that
-// are not UTF-8 are counted, too.
+// An Encoding reads its vocabulary when it is first used, which takes about 30 ms; make
+// one and keep it. Names of special tokens, such as <|endoftext|>, are text like any
+// other. Bytes that are not UTF-8 are counted, too.
 package bpe
