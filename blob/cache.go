@@ -20,9 +20,8 @@ import (
 // Source opens content. Store.Open is one.
 type Source func(ctx context.Context, id ID) (io.ReadCloser, error)
 
-// Cache keeps copies of content as files with readable names, for tools that read files. Any
-// file, and the folder itself, may be deleted at any time: Path makes it again. It may be used
-// from several goroutines and processes.
+// Cache keeps copies of content as files with readable names, for tools that read files. It
+// may be used from several goroutines and processes.
 type Cache struct {
 	place
 	opt CacheOptions
@@ -48,10 +47,9 @@ func OpenCache(path string, opt CacheOptions) (*Cache, error) {
 	return &Cache{place: p, opt: opt, seen: map[string]fs.FileInfo{}}, nil
 }
 
-// Path returns the absolute path of a file that has the content of id. It makes the file from
-// the source if it is not there or was changed. Its name is FileName(id, hint). The error is
-// ErrNotFound or ErrCorrupt when the source does not give the content of id; otherwise see
-// KeepInline.
+// Path returns the absolute path of a file that has the content of id, named by FileName. It
+// makes the file from the source if it is not there or was changed. The error is ErrNotFound
+// or ErrCorrupt when the source does not give that content; otherwise see KeepInline.
 func (c *Cache) Path(ctx context.Context, id ID, hint string, from Source) (string, error) {
 	name := FileName(id, hint)
 	path := filepath.Join(c.path, name)
@@ -78,15 +76,11 @@ func (c *Cache) provide(ctx context.Context, id ID, name string, from Source) er
 		return fmt.Errorf("%w: %w", ErrSource, err)
 	}
 	defer src.Close()
-	t, err := newTemp(f, c.opt.Now)
+	t, got, err := takeTemp(ctx, f, c.opt.Now, src)
 	if err != nil {
 		return err
 	}
 	defer t.discard()
-	got, err := take(ctx, t, src)
-	if err != nil {
-		return err
-	}
 	if got != id {
 		return fmt.Errorf("%w: the source gave that of %s", ErrCorrupt, got)
 	}
@@ -122,9 +116,7 @@ func (c *Cache) has(ctx context.Context, f files, id ID, name string) bool {
 	if err != nil {
 		return false
 	}
-	r := newReader(ctx, id, file)
-	defer r.Close()
-	if _, err := io.Copy(io.Discard, r); err != nil {
+	if !sound(ctx, file, id) {
 		return false
 	}
 	if age := now(c.opt.Now).Sub(info.ModTime()); age >= settled {
@@ -147,14 +139,12 @@ var extensions = strings.Fields(`txt md rst tex log csv tsv diff patch
 
 // FileName returns the name that a Cache gives to a file: what is readable in hint, which may
 // be any text such as a path or a command line, then 16 digits of the address and an ending.
-// It is one file name on every system: letters and digits of any script, "-" and "_", and
-// one full stop.
+// It is one file name on every system.
 func FileName(id ID, hint string) string {
 	stem, ext := splitHint(hint)
 	return stem + "-" + hex.EncodeToString(id[:8]) + "." + ext
 }
 
-// splitHint returns the readable part of a name and its ending.
 func splitHint(hint string) (stem, ext string) {
 	hint = strings.TrimSpace(hint)
 	if !strings.ContainsFunc(hint, unicode.IsSpace) { // a path: its last part says most

@@ -30,8 +30,7 @@ type DirOptions struct {
 }
 
 // OpenDir returns the store in the folder at path, which must not be a symbolic link. The
-// first Put makes it; until then it need not exist and holds nothing. There is nothing to
-// close.
+// first Put makes it. There is nothing to close.
 func OpenDir(path string, opt DirOptions) (*Dir, error) {
 	p, err := newPlace(path)
 	if err != nil {
@@ -40,39 +39,34 @@ func OpenDir(path string, opt DirOptions) (*Dir, error) {
 	return &Dir{place: p, opt: opt}, nil
 }
 
-// shard is the folder that content is in: 256 of them keep each small.
 func (id ID) shard() string { return id.String()[len(idPrefix):][:2] }
 
-// path is where content is, relative to the folder of the store.
 func (id ID) path() string { return id.shard() + "/" + id.String() }
 
 // Open implements Store.
-func (d *Dir) Open(ctx context.Context, id ID) (io.ReadCloser, error) {
-	f, err := d.openFor(ctx)
-	if err != nil {
-		return nil, d.fail("open", id, err)
-	}
-	defer f.Close()
-	file, err := openContent(f, id, os.O_RDONLY)
-	if err != nil {
-		return nil, d.fail("open", id, err)
-	}
-	return newReader(ctx, id, file), nil
+func (d *Dir) Open(ctx context.Context, id ID) (r io.ReadCloser, err error) {
+	err = d.on(ctx, "open", id, func(f files) error {
+		file, err := openContent(f, id, os.O_RDONLY)
+		if err == nil {
+			r = newReader(ctx, id, file)
+		}
+		return err
+	})
+	return r, err
 }
 
 // Stat implements Store.
-func (d *Dir) Stat(ctx context.Context, id ID) (Info, error) {
-	f, err := d.openFor(ctx)
-	if err != nil {
-		return Info{}, d.fail("stat", id, err)
-	}
-	defer f.Close()
-	info, err := lstatContent(f, id)
-	return info, d.fail("stat", id, err)
+func (d *Dir) Stat(ctx context.Context, id ID) (info Info, err error) {
+	err = d.on(ctx, "stat", id, func(f files) error {
+		info, err = lstatContent(f, id)
+		return err
+	})
+	return info, err
 }
 
 func lstatContent(f files, id ID) (Info, error) {
-	if err := checkFolder(f, id.shard()); err != nil {
+	err := checkFolder(f, id.shard())
+	if err != nil {
 		return Info{ID: id}, err
 	}
 	info, err := lstatRegular(f, id.path())
@@ -139,7 +133,15 @@ func (d *Dir) openFor(ctx context.Context) (files, error) {
 	return d.open()
 }
 
-// fail is fail for an operation on one content.
+func (d *Dir) on(ctx context.Context, op string, id ID, do func(f files) error) error {
+	f, err := d.openFor(ctx)
+	if err == nil {
+		defer f.Close()
+		err = do(f)
+	}
+	return d.fail(op, id, err)
+}
+
 func (d *Dir) fail(op string, id ID, err error) error {
 	var not *notAError
 	switch {
@@ -180,15 +182,11 @@ func (d *Dir) put(ctx context.Context, r io.Reader) (ID, error) {
 		return ID{}, err
 	}
 	defer f.Close()
-	t, err := newTemp(f, d.opt.Now)
+	t, id, err := takeTemp(ctx, f, d.opt.Now, r)
 	if err != nil {
 		return ID{}, err
 	}
 	defer t.discard()
-	id, err := take(ctx, t, r)
-	if err != nil {
-		return ID{}, err
-	}
 	if holds(ctx, f, id) {
 		// The time only helps those who look for content that nobody needs.
 		_ = f.Chtimes(id.path(), now(d.opt.Now))
@@ -202,7 +200,6 @@ func (d *Dir) put(ctx context.Context, r io.Reader) (ID, error) {
 	return id, f.SyncDir(".")
 }
 
-// install gives what was written its name.
 func install(ctx context.Context, f files, t *temp, id ID) error {
 	if err := t.finish(); err != nil {
 		return err
@@ -222,39 +219,37 @@ func install(ctx context.Context, f files, t *temp, id ID) error {
 // none, and Put replaces it.
 func holds(ctx context.Context, f files, id ID) bool {
 	file, err := openContent(f, id, os.O_RDONLY)
-	if err != nil {
-		return false
-	}
+	return err == nil && sound(ctx, file, id)
+}
+
+func sound(ctx context.Context, file io.ReadCloser, id ID) bool {
 	r := newReader(ctx, id, file)
 	defer r.Close()
-	_, err = io.Copy(io.Discard, r)
+	_, err := io.Copy(io.Discard, r)
 	return err == nil
 }
 
 // Delete implements Store.
 func (d *Dir) Delete(ctx context.Context, id ID) error {
-	f, err := d.openFor(ctx)
-	if missing(err) {
-		return nil
-	}
-	if err != nil {
-		return d.fail("delete", id, err)
-	}
-	defer f.Close()
-	err = checkFolder(f, id.shard())
-	if err == nil {
-		err = removeFile(f, id.path())
-	}
-	if err == nil {
-		err = f.SyncDir(id.shard())
-	}
-	if missing(err) {
-		return nil
-	}
-	return d.fail("delete", id, err)
+	return none(d.on(ctx, "delete", id, func(f files) error {
+		if err := checkFolder(f, id.shard()); err != nil {
+			return err
+		}
+		if err := removeFile(f, id.path()); err != nil {
+			return err
+		}
+		return f.SyncDir(id.shard())
+	}))
 }
 
-// removeFile removes a file, or a link in its place.
+// none is err, unless it says that there is nothing to remove.
+func none(err error) error {
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
 func removeFile(f files, name string) error {
 	info, err := f.Lstat(name)
 	if err == nil && info.IsDir() {
@@ -268,9 +263,7 @@ func removeFile(f files, name string) error {
 
 // RemoveAll removes all content, what crashes left, and the folder itself. Other files stay,
 // and the folder with them; the error names one. Nobody else may use the store meanwhile.
-//
-// When it fails it has removed what it could, and may be called again. The store is empty
-// afterwards and may be used again.
+// When it fails it has removed what it could, and may be called again.
 func (d *Dir) RemoveAll(ctx context.Context) error {
 	f, err := d.openFor(ctx)
 	if missing(err) {
@@ -330,7 +323,6 @@ func (d *Dir) RemoveAll(ctx context.Context) error {
 	return fail("remove", d.path, first)
 }
 
-// leftover names a file in a folder that could not be emptied.
 func leftover(f files, name string) string {
 	if checkFolder(f, name) == nil {
 		if list, err := f.ReadDir(name); err == nil && len(list) > 0 {
@@ -343,23 +335,20 @@ func leftover(f files, name string) string {
 // Erase overwrites content with zeros and removes it. Copies that the file system or the
 // device keep elsewhere are out of reach. Erasing what is not there is no error.
 func (d *Dir) Erase(ctx context.Context, id ID) error {
-	if err := d.overwrite(ctx, id); err != nil && !missing(err) {
-		return d.fail("erase", id, err)
+	err := none(d.on(ctx, "erase", id, func(f files) error {
+		file, err := openContent(f, id, os.O_WRONLY)
+		if err != nil {
+			return err
+		}
+		return errors.Join(overwrite(file), file.Close())
+	}))
+	if err != nil {
+		return err
 	}
 	return d.Delete(ctx, id)
 }
 
-func (d *Dir) overwrite(ctx context.Context, id ID) (err error) {
-	f, err := d.openFor(ctx)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	file, err := openContent(f, id, os.O_WRONLY)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
+func overwrite(file vfs.File) error {
 	info, err := file.Stat()
 	if err != nil {
 		return err

@@ -1,9 +1,11 @@
 package blob
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -23,7 +25,6 @@ const (
 // lead out of it.
 type files interface {
 	vfs.FS
-	Lstat(name string) (fs.FileInfo, error)
 	Mkdir(name string, perm fs.FileMode) error
 	// ReadDir returns what is in a folder, by name.
 	ReadDir(name string) ([]fs.DirEntry, error)
@@ -68,7 +69,6 @@ type place struct {
 	wrap func(files) files
 }
 
-// newPlace checks path as far as possible before it is used.
 func newPlace(path string) (place, error) {
 	if path == "" {
 		return place{}, errors.New("no folder is named")
@@ -124,7 +124,6 @@ func (p place) create() (files, error) {
 	return p.open()
 }
 
-// makePath makes a folder durably.
 func makePath(path string) error {
 	parent := filepath.Dir(path)
 	err := os.Mkdir(path, dirPerm)
@@ -227,21 +226,26 @@ type temp struct {
 	moved bool
 }
 
-// newTemp makes a temporary file, and removes those that a crash left.
-func newTemp(f files, clock func() time.Time) (*temp, error) {
+// takeTemp writes what r gives to a temporary file, after it removed those that a crash
+// left, and returns it with the address of the content.
+func takeTemp(ctx context.Context, f files, clock func() time.Time, r io.Reader) (*temp, ID, error) {
 	if err := makeFolder(f, tempDir); err != nil {
-		return nil, err
+		return nil, ID{}, err
 	}
 	sweep(f, now(clock).Add(-grace))
 	path := tempDir + "/" + tempPrefix + rand.Text()
 	file, err := f.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, filePerm)
 	if err != nil {
-		return nil, err
+		return nil, ID{}, err
 	}
-	return &temp{File: file, files: f, path: path}, nil
+	t := &temp{File: file, files: f, path: path}
+	id, err := take(ctx, t, r)
+	if err != nil {
+		t.discard()
+	}
+	return t, id, err
 }
 
-// finish makes durable what was written.
 func (t *temp) finish() error { return errors.Join(t.Sync(), t.Close()) }
 
 // move gives the file its name, in the place of what has it now.

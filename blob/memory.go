@@ -122,7 +122,6 @@ const (
 
 var errEnd = errors.New("the end of the content")
 
-// take reads r to its end, writes it to w and returns its address.
 func take(ctx context.Context, w io.Writer, r io.Reader) (id ID, err error) {
 	if r == nil {
 		return ID{}, fmt.Errorf("%w: there is no reader", ErrSource)

@@ -164,7 +164,6 @@ func Parse(raw []byte) (*Message, error) {
 	return m, nil
 }
 
-// member is a member of a message in the file format.
 type member struct {
 	key    string
 	roles  []Role // that are written with it; nil for all

@@ -93,10 +93,8 @@ func (c Calibration) Explain() string {
 	return b.String()
 }
 
-// calibrationVersion is the version of the JSON.
 const calibrationVersion = 1
 
-// versioned is a calibration as JSON.
 type versioned struct {
 	Version int `json:"version"`
 	bare
@@ -158,7 +156,6 @@ func calibrated(counter Counter, c Calibration) (Counter, error) {
 	return &corrected{counter, c.scale(), c.Guard()}, nil
 }
 
-// corrected multiplies what a counter says.
 type corrected struct {
 	Counter
 	factor  ppm

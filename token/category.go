@@ -34,7 +34,6 @@ type (
 	}
 )
 
-// ceilDiv returns n/d rounded up, for n ≥ 0.
 func ceilDiv(n, d int64) int64 {
 	q := n / d
 	if n%d != 0 {
@@ -116,7 +115,6 @@ func (c *Categories) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// categoryOf returns where the text of a message belongs.
 func categoryOf(m *message.Message) Category {
 	switch m.Role {
 	case message.RoleSystem:
@@ -138,7 +136,6 @@ func categoryOf(m *message.Message) Category {
 	return Custom
 }
 
-// categoryOfBlock returns where a block of an answer belongs.
 func categoryOfBlock(t message.BlockType) Category {
 	switch t {
 	case message.BlockThinking:

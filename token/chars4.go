@@ -39,7 +39,6 @@ func (chars4) split(m *message.Message, into *Categories) {
 	apportion(&parts, 4, into)
 }
 
-// countUnits adds the units of a message to the categories they belong to.
 func countUnits(m *message.Message, parts *[NumCategories]millis) {
 	own, answer := categoryOf(m), m.Role == message.RoleAssistant
 	switch m.Role {

@@ -13,7 +13,6 @@ import (
 	"strings"
 )
 
-// imageRule is how a provider prices an image by its size in pixels.
 type imageRule func(width, height int) int64
 
 // tokens returns the price of an image. One whose size can't be read is priced as a
@@ -100,7 +99,6 @@ func tileImages(base, each int64) imageRule {
 	}
 }
 
-// squares returns how many squares cover a length.
 func squares(n, side int) int { return (n + side - 1) / side }
 
 // openAIImages is the rule of

@@ -32,7 +32,6 @@ func stringifyLen(raw []byte) int64 {
 	return units
 }
 
-// jsonWalk walks over a JSON value.
 type jsonWalk struct {
 	raw     []byte
 	members []member // of the objects that are open, the innermost last

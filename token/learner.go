@@ -45,7 +45,6 @@ func NewLearner(c Calibration, counter Counter, provider, model string) *Learner
 	return &Learner{counter: counter, c: c}
 }
 
-// of reports whether this was learnt about the estimates of that counter for that model.
 func (c Calibration) of(counter Counter, provider, model string) bool {
 	return c.Provider == provider && c.Model == model && c.Counter == counter.Name()
 }
@@ -155,7 +154,6 @@ func (l *Learner) answer(m *message.Message) {
 	l.add(m)
 }
 
-// plain reports a message of text and calls only.
 func plain(m *message.Message) bool {
 	return !slices.ContainsFunc(m.Content, func(b message.Block) bool {
 		return b.Type != message.BlockText && b.Type != message.BlockToolCall

@@ -143,7 +143,6 @@ func (m *Meter) Measure(msgs []*message.Message, fresh int) Reading {
 	return r.Reading()
 }
 
-// split adds the tokens that a counter gives a message to the categories.
 func split(c Counter, msg *message.Message, into *Categories) {
 	if s, ok := c.(splitter); ok {
 		s.split(msg, into)

@@ -10,7 +10,6 @@ import (
 	"github.com/clew-dev/clew/message"
 )
 
-// pricer says what a message costs, given what its texts do.
 type pricer struct {
 	words texter
 	w     weights // for what is not text
@@ -38,7 +37,6 @@ func (p *pricer) split(m *message.Message, into *Categories) {
 
 func tokens(n millis) int64 { return ceilDiv(int64(n), perToken) }
 
-// weigh adds the weight of a message to the categories it belongs to.
 func (p *pricer) weigh(m *message.Message, parts *[NumCategories]millis) {
 	overhead := millis(p.w.message)
 	if m.Role == message.RoleToolResult {
@@ -85,7 +83,6 @@ func (p *pricer) weigh(m *message.Message, parts *[NumCategories]millis) {
 // scratch holds buffers for JSON that is not written as it is sent.
 var scratch = sync.Pool{New: func() any { return new([]byte) }}
 
-// json weighs a JSON value as it is sent.
 func (p *pricer) json(raw []byte) millis {
 	if bytes.IndexByte(raw, '\n') < 0 && !bytes.Contains(raw, []byte(`\u`)) {
 		return p.words.text(asString(raw)) // on one line, so with single blanks at most
@@ -141,7 +138,6 @@ func exact(name string, count func(text string) int64, provider, model string) C
 	return e
 }
 
-// tokenizer counts text with a tokenizer.
 type tokenizer struct {
 	pricer
 	name  string

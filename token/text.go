@@ -32,7 +32,6 @@ func HeuristicFor(provider, model string) Counter {
 	return heuristicFor(f, imageRuleOf(f, provider, model))
 }
 
-// heuristicFor returns the heuristic of a family; rule prices its images.
 func heuristicFor(f family, rule imageRule) *heuristic {
 	switch f {
 	case claude, claude47, gpt:
@@ -69,7 +68,6 @@ const (
 	runProbe = runMin / 2
 )
 
-// text weighs a text.
 func (h *heuristic) text(s string) millis {
 	if len(s) < runMin {
 		return h.sum(s, 0, len(s))

@@ -159,7 +159,6 @@ func exactRate(f family) (rate millis, call, result uint32) {
 // bytes that are not UTF-8 at all, still cost something.
 const tail = 150
 
-// table returns the weight of each byte after each other one.
 func (w *weights) table() *[1 << 16]uint16 {
 	t := new([1 << 16]uint16)
 	for i := range t {
@@ -187,7 +186,6 @@ func (w *weights) beyondASCII(c byte) uint16 {
 	return w.fourByte - 3*tail
 }
 
-// script returns the weight of the characters of two or three bytes of which c is the first.
 func (w *weights) script(c byte) uint16 {
 	for _, s := range []struct {
 		below  byte

@@ -133,7 +133,6 @@ type Note struct {
 
 func (n Note) String() string { return located(n.Index, n.Text, string(n.Code)) }
 
-// located is a text about a message of a list, or about all of it.
 func located(index int, text, code string) string {
 	if index < 0 {
 		return fmt.Sprintf("%s (%s)", text, code)

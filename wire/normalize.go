@@ -106,7 +106,6 @@ func (n *normalizer) message(i int, m *message.Message) {
 	}
 }
 
-// summarized adds a branch or compaction summary in the form stored with it.
 func (n *normalizer) summarized(i int, m *message.Message) {
 	f := SummaryForm(m)
 	text := f.Wrap(m.Summary)
@@ -128,7 +127,6 @@ func (n *normalizer) user(i int, parts []Part) {
 	n.push(Turn{TurnUser, parts})
 }
 
-// assistant adds an answer and the results of its calls.
 func (n *normalizer) assistant(i int, m *message.Message) {
 	if m.Failed() {
 		n.note(NoteAnswerDropped, i, "the answer ended with %q and is not sent", m.StopReason)
@@ -157,7 +155,6 @@ func (n *normalizer) unsent(i int, m *message.Message) {
 	}
 }
 
-// results adds the results of an answer's calls, in the order of the calls.
 func (n *normalizer) results(i int, answer []Part, calls []message.Call) {
 	results := Turn{TurnResults, make([]Part, 0, len(calls)+1)}
 	var after []Part
@@ -245,7 +242,6 @@ func (n *normalizer) push(t Turn) {
 	n.turns = append(n.turns, t)
 }
 
-// placeholder puts a user message before an answer that cannot stand where it is.
 func (n *normalizer) placeholder(before Turn, text string) {
 	n.note(NotePlaceholder, before.Parts[0].From, "a user message was put before it, because the API wants one there")
 	n.turns = append(n.turns, Turn{TurnUser, []Part{textPart(-1, text)}})

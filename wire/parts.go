@@ -12,7 +12,6 @@ import (
 	"github.com/clew-dev/clew/message"
 )
 
-// parts returns the content of a message that is no answer: text and images.
 func (n *normalizer) parts(i int, m *message.Message) []Part {
 	out := make([]Part, 0, len(m.Content))
 	for k := range m.Content {
@@ -145,7 +144,6 @@ func textSignature(sig string) (id, phase string) {
 	return id, phase
 }
 
-// itemID reports whether id can be the id of an item of the Responses API.
 func itemID(id, prefix string) bool {
 	return strings.HasPrefix(id, prefix) && len(id) <= 64 && idChars(id)
 }
@@ -224,7 +222,6 @@ func (n *normalizer) call(i int, b *message.Block, same, reasoned bool) Part {
 	return part
 }
 
-// image returns an image, or the line of text in its place.
 func (n *normalizer) image(i int, b *message.Block) Part {
 	data := n.jsonText(b)
 	switch {
@@ -294,7 +291,6 @@ func (n *normalizer) clean(raw []byte) []byte {
 	return jsonx.Clean(raw)
 }
 
-// intact reports whether the text of a block can be sent without a change.
 func intact(b *message.Block) bool {
 	return utf8.ValidString(b.Text) && jsonx.Sound(b.RawText())
 }

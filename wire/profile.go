@@ -166,7 +166,6 @@ func profiles() []Profile {
 	return []Profile{Anthropic, OpenAIChat, OpenAIResponses, Gemini, Pi}
 }
 
-// check reports a profile that cannot work.
 func (p *Profile) check() error {
 	switch {
 	case p.form == formNone:
@@ -189,17 +188,14 @@ func (p *Profile) speaks(m *message.Message) bool {
 	return m.API == "" || slices.Contains(p.APIs, m.API)
 }
 
-// takesImage reports whether an image of the media type can be sent.
 func (p *Profile) takesImage(mime string, t Target) bool {
 	return t.TakesImages && (len(p.Images) == 0 || slices.Contains(p.Images, mime))
 }
 
-// imagesInside reports whether images stay in tool results.
 func (p *Profile) imagesInside(t Target) bool {
 	return p.ResultImages == ImagesInside || p.ResultImages == ImagesByModel && geminiMajor(t.Model) >= 3
 }
 
-// geminiMajor returns the major version in the name of a Gemini model, or 0.
 func geminiMajor(model string) int {
 	_, rest, _ := strings.Cut(strings.ToLower(model), "gemini-")
 	digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))

@@ -11,7 +11,6 @@ import (
 // The readers of rendered messages, one for each form. They report what cannot
 // be read as the API has it and return the rest.
 
-// kind is what a block that was read is.
 type kind int
 
 const (
@@ -43,7 +42,6 @@ var roles = map[form]map[string]role{
 	formPi:        {"system": roleSystem, "user": roleUser, "assistant": roleAssistant, "toolResult": roleResults},
 }
 
-// seenMessage is a message as Validate reads it.
 type seenMessage struct {
 	role   role
 	blocks []seenBlock
@@ -66,7 +64,6 @@ type seenBlock struct {
 
 func textBlock(x val) seenBlock { return seenBlock{kind: kindText, text: x.span(), blank: x.blank()} }
 
-// readMessage reads one message.
 func (v *validator) readMessage(i int, raw []byte) seenMessage {
 	if !v.value(RuleJSON, i, raw, "the message") || !v.is(RuleJSON, i, jsonx.IsObject(raw), "the message is no object") {
 		return seenMessage{}
@@ -144,7 +141,6 @@ func (v *validator) str(i int, x val, key string) string {
 	return s
 }
 
-// content reads content: a string, or an array of blocks.
 func (v *validator) content(i int, x val, block func(i int, x val) seenBlock) (out []seenBlock) {
 	if jsonx.IsString(x.raw()) {
 		return []seenBlock{textBlock(x)}
@@ -160,7 +156,6 @@ func (v *validator) content(i int, x val, block func(i int, x val) seenBlock) (o
 	return out
 }
 
-// inResult checks that a result holds text and images only.
 func (v *validator) inResult(i int, content []seenBlock) []seenBlock {
 	for _, b := range content {
 		v.is(RuleBlock, i, b.kind == kindText || b.kind == kindImage && v.p.form != formChat, "a result holds something it must not hold")
@@ -257,7 +252,6 @@ func (v *validator) noObject(i int, x val) bool {
 	return !jsonx.IsObject(raw)
 }
 
-// responsesItem reads an item of the Responses API that is no message.
 func (v *validator) responsesItem(i int, x val) (m seenMessage, ok bool) {
 	switch typ, _ := x.get("type").str(); typ {
 	case "message", "":
@@ -335,7 +329,6 @@ func (v *validator) geminiPart(i int, x val) seenBlock {
 	return b
 }
 
-// system checks the system member.
 func (v *validator) system(raw []byte) {
 	if raw == nil || !v.value(RuleSystem, -1, raw, "the system text") {
 		return

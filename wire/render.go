@@ -69,7 +69,6 @@ func Render(l *List) *Request {
 	return w.r
 }
 
-// writer collects the messages of a request.
 type writer struct {
 	p *Profile
 	t Target
@@ -77,7 +76,6 @@ type writer struct {
 	e encoder
 }
 
-// add appends a message that holds all parts of a turn.
 func (w *writer) add(t *Turn, msg json.RawMessage) {
 	var from []int
 	for i := range t.Parts {
@@ -167,10 +165,8 @@ type encoder struct {
 	start int // of the value in buf
 }
 
-// chunk is the least size of a chunk, in bytes.
 const chunk = 64 << 10
 
-// begin starts a value, with room for n bytes.
 func (e *encoder) begin(n int) *encoder {
 	if cap(e.buf)-len(e.buf) < n {
 		e.buf = make([]byte, 0, max(n, chunk))
@@ -179,10 +175,8 @@ func (e *encoder) begin(n int) *encoder {
 	return e
 }
 
-// end returns the value.
 func (e *encoder) end() json.RawMessage { return e.buf[e.start:len(e.buf):len(e.buf)] }
 
-// room is about what parts take.
 func room(parts []Part) int {
 	n := 64
 	for i := range parts {
@@ -211,7 +205,6 @@ func (e *encoder) close(c string) *encoder {
 	return e
 }
 
-// key writes the name of a member, which needs no escapes.
 func (e *encoder) key(k string) *encoder {
 	e.value()
 	e.buf = append(e.buf, '"')
@@ -233,7 +226,6 @@ func (e *encoder) raw(k string, val []byte) *encoder {
 	return e
 }
 
-// str writes a member that is a string, opt one that is not empty.
 func (e *encoder) str(k, s string) *encoder {
 	e.key(k)
 	e.buf = jsonx.AppendQuote(e.buf, s)
@@ -247,7 +239,6 @@ func (e *encoder) opt(k, s string) *encoder {
 	return e
 }
 
-// elements writes elements of an array that are JSON already.
 func (e *encoder) elements(vals ...json.RawMessage) *encoder {
 	for _, val := range vals {
 		e.value()

@@ -132,7 +132,6 @@ func geminiPart(e *encoder, p *Part, signature string) {
 	e.opt("thoughtSignature", signature).close("}")
 }
 
-// toolDefinition is a tool as the file format has it.
 type toolDefinition struct {
 	name, description string
 	parameters        []byte // an object whose type is "object"
@@ -153,7 +152,6 @@ func (w *writer) tool(raw []byte) (d toolDefinition) {
 	return d
 }
 
-// tools writes the definitions in force as an array; nil when there are none.
 func (w *writer) tools(l *List, write func(e *encoder, d toolDefinition)) []byte {
 	if len(l.Tools) == 0 {
 		return nil
@@ -188,7 +186,6 @@ func (w *writer) openAI(l *List, message func(role string, parts []Part) json.Ra
 	}
 }
 
-// addPart appends a message that holds one part.
 func (w *writer) addPart(p *Part) {
 	item := w.responsesItem
 	if w.p.form == formChat {

@@ -61,7 +61,6 @@ func (e *ValidationError) Error() string {
 	return fmt.Sprintf("the list is not one that the %s API takes: %s", e.Profile, strings.Join(parts, "; "))
 }
 
-// broken reports whether a violation of the rule is among them.
 func (e *ValidationError) broken(r Rule) bool {
 	return slices.ContainsFunc(e.Violations, func(v Violation) bool { return v.Rule == r })
 }

@@ -78,7 +78,6 @@ func (v *validator) fail(rule Rule, index int, format string, args ...any) {
 	v.out = append(v.out, Violation{rule, index, fmt.Sprintf(format, args...)})
 }
 
-// roles checks who speaks in which order.
 func (v *validator) roles() {
 	msgs := v.read
 	if len(msgs) == 0 {
@@ -99,7 +98,6 @@ func (v *validator) roles() {
 	}
 }
 
-// pairs checks that results follow their calls.
 func (v *validator) pairs() {
 	msgs := v.read
 	oneMessage := v.p.Results != ResultsApart
@@ -191,7 +189,6 @@ func (v *validator) toolName(rule Rule, i int, name string) {
 	}
 }
 
-// blocks checks what stands where in the messages.
 func (v *validator) blocks() {
 	for i := range v.read {
 		m := &v.read[i]
@@ -225,7 +222,6 @@ func (v *validator) blocks() {
 	}
 }
 
-// places says in messages of which roles a block may stand.
 var places = [...][]role{
 	kindText:     {roleSystem, roleUser, roleAssistant},
 	kindImage:    {roleUser},
@@ -254,7 +250,6 @@ func (v *validator) followed(i, k int) {
 	}
 }
 
-// signed checks that what carries a signature is as it came.
 func (v *validator) signed(i int, b *seenBlock) {
 	v.is(RuleThinking, i, b.kind != kindThinking || b.signature != "", "thinking without a signature")
 	if b.signature == "" || v.src == nil || b.signature == noSignature && b.kind == kindCall {
@@ -263,7 +258,6 @@ func (v *validator) signed(i int, b *seenBlock) {
 	v.is(RuleThinking, i, v.src.has(b, v.messages[i], v.p.Thinking), "what is signed is not as it came")
 }
 
-// other checks a block of a type that we do not know.
 func (v *validator) other(i int, b *seenBlock) {
 	raw := b.raw.of(v.messages[i])
 	if !v.p.Opaque || v.p.reserved(raw) || v.src != nil && !v.src.passed(raw) {

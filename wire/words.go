@@ -30,7 +30,6 @@ func textImagesOf(name, id string) string {
 	return fmt.Sprintf("Images in the result of %s (%s):", name, id)
 }
 
-// shellText tells the model of a command that the user ran.
 func shellText(m *message.Message) string {
 	var b strings.Builder
 	b.WriteString("The user ran a shell command:\n")

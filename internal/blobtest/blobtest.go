@@ -95,7 +95,6 @@ func has(t testing.TB, s blob.Store, p []byte) {
 	}
 }
 
-// hasNot checks that a store has no content of id.
 func hasNot(t testing.TB, s blob.Store, id blob.ID) {
 	t.Helper()
 	if r, err := s.Open(ctx, id); !errors.Is(err, blob.ErrNotFound) {

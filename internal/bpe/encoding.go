@@ -42,7 +42,6 @@ func For(model string) *Encoding {
 	return encoding(O200k, nextO200k)
 }
 
-// old reports models from before GPT-4o.
 func old(model string) bool {
 	for _, name := range []string{"gpt-4", "gpt-3.5", "gpt-35"} {
 		if rest, ok := strings.CutPrefix(model, name); ok {

@@ -22,7 +22,6 @@ const small = 48
 // largest keeps indices within 31 bits: a longer piece is encoded in parts.
 const largest = 1 << 30
 
-// count returns how many tokens a piece has.
 func (m *merger) count(v *vocabulary, piece string) (n int) {
 	for ; len(piece) > largest; piece = piece[largest:] {
 		n += m.run(v, piece[:largest])
@@ -110,7 +109,6 @@ func (m *merger) join(v *vocabulary, s string, i int32) (before int32) {
 	return before
 }
 
-// rank returns the rank of the part at i joined with the one after it.
 func (m *merger) rank(v *vocabulary, s string, i int32) uint32 {
 	second := int(m.next[i])
 	if second >= len(s) {
@@ -120,7 +118,6 @@ func (m *merger) rank(v *vocabulary, s string, i int32) uint32 {
 	return rank
 }
 
-// push puts the join of the part at i into the queue, if it is one.
 func (m *merger) push(i int32) {
 	if m.joined[i] == noRank {
 		return

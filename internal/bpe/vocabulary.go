@@ -81,10 +81,8 @@ func newVocabulary(list []byte) (*vocabulary, error) {
 	return v, nil
 }
 
-// token returns the bytes of a token.
 func (v *vocabulary) token(rank uint32) string { return v.text[v.start[rank]:v.start[rank+1]] }
 
-// find returns the rank of the token that is s.
 func (v *vocabulary) find(s string) (rank uint32, ok bool) {
 	if len(s) > longest {
 		return noRank, false
