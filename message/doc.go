@@ -1,12 +1,9 @@
 // Package message is clew's provider-neutral model of what is said in a
 // conversation.
 //
-// Its JSON is that of the messages in pi's session format, version 3: a
-// [Message] has a [Role], content in [Block]s, and what goes with the role
-// (the model and [Usage] of an answer, the call a tool result belongs to). A
-// parsed Message keeps the bytes it was parsed from, and its JSON method gives
-// exactly those bytes; its fields are a view of them. So unknown fields, key order and
-// the spelling of numbers survive.
+// Its JSON is that of the messages in pi's session format, version 3. A parsed [Message]
+// keeps the bytes it was parsed from, and its JSON method gives exactly those: its fields
+// are a view of them, so unknown fields, key order and the spelling of numbers survive.
 //
 //	m, err := message.Parse([]byte(`{"role":"user","content":"fix the flaky test"}`))
 //	fmt.Println(m.Role, m.Text())

@@ -29,12 +29,9 @@ const (
 
 // Known reports whether r is one of the roles above.
 func (r Role) Known() bool {
-	switch r {
-	case RoleSystem, RoleUser, RoleAssistant, RoleToolResult, RoleBashExecution,
-		RoleCustom, RoleBranchSummary, RoleCompactionSummary:
-		return true
-	}
-	return false
+	return slices.Contains([]Role{
+		RoleSystem, RoleUser, RoleAssistant, RoleToolResult, RoleBashExecution, RoleCustom, RoleBranchSummary, RoleCompactionSummary,
+	}, r)
 }
 
 // StopReason says why the model stopped.
@@ -50,12 +47,11 @@ const (
 	StopDeferred StopReason = "deferred"
 )
 
-// Origin says how the text of a message came into the conversation. Only
-// OriginUser counts as the user's words.
+// Origin says how the text of a message came into the conversation.
 type Origin string
 
-// The origins. It is stored in the member "origin" of a message; see
-// [Message.Source] for messages without it.
+// The origins, as they stand in the member "origin" of a message; [Message.Source] tells
+// that of messages without it. Only OriginUser counts as the user's words.
 const (
 	OriginUser     Origin = "user"     // typed by the user
 	OriginInjected Origin = "injected" // put in by a program: reminders, rules, attachments
@@ -125,24 +121,22 @@ type Section struct {
 // ErrNotMessage is wrapped by Parse when the data is not a message at all.
 var ErrNotMessage = errors.New("not a message")
 
-// Parse reads a message. It fails only when raw is not a JSON object or has no
-// role; members of the wrong type are treated as absent, as unknown members
-// are. The message keeps raw, which must not be changed afterwards.
+// Parse reads a message. It fails only when raw is not a JSON object or has no role;
+// members of the wrong type are treated as unknown ones. The message keeps raw, which
+// must not be changed afterwards.
 func Parse(raw []byte) (*Message, error) {
-	start := jsonx.Space(raw, 0)
-	if start >= len(raw) || raw[start] != '{' {
+	m, start := &Message{}, jsonx.Space(raw, 0)
+	if !jsonx.IsObject(raw[start:]) {
 		if _, err := jsonx.Scan(raw, start); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrNotMessage, err)
 		}
 		return nil, fmt.Errorf("%w: a JSON value that is no object", ErrNotMessage)
 	}
-	m := &Message{}
 	// In one pass: messages are most of the bytes of a session.
 	end, err := jsonx.ScanObject(raw, start, func(key []byte, at int) (int, error) {
 		if string(key) == "content" && at < len(raw) && raw[at] == '[' {
-			var end int
-			var err error
-			m.Content, end, err = scanBlocks(raw, at, 1)
+			blocks, end, err := scanBlocks(raw, at, 1)
+			m.Content = blocks
 			return end, err
 		}
 		end, err := jsonx.ScanAt(raw, at, 1)
@@ -247,16 +241,14 @@ func notNull(val []byte) json.RawMessage {
 	return val
 }
 
-// Raw returns the bytes the message was parsed from, or nil for a message that
-// was built. They must not be changed.
+// Raw returns the bytes the message was parsed from, or nil for one that was built.
 func (m *Message) Raw() json.RawMessage { return m.raw }
 
-// MarshalJSON returns the bytes the message was parsed from; a message that
-// was built is written in the order of the file format. encoding/json takes out
-// white space and escapes some characters of what it is given here; JSON does not.
+// MarshalJSON returns what JSON does. encoding/json takes out white space and escapes
+// some characters of it.
 func (m *Message) MarshalJSON() ([]byte, error) { return m.JSON(), nil }
 
-// JSON is MarshalJSON without the error that never is.
+// JSON returns the bytes the message was parsed from, or writes one that was built.
 func (m *Message) JSON() json.RawMessage {
 	if m.raw != nil {
 		return m.raw
@@ -324,9 +316,8 @@ func (m *Message) encode() json.RawMessage {
 	return o.Bytes()
 }
 
-// Source returns where the text of the message came from: Origin where it is
-// stored, else what the role implies: a user message was typed by the user, a
-// bashExecution is shell output, anything else was injected.
+// Source returns where the text of the message came from: Origin where it is stored,
+// else what the role implies.
 func (m *Message) Source() Origin {
 	switch {
 	case m.Origin != "":
@@ -347,12 +338,7 @@ func (m *Message) UserWords() bool {
 // StartsTurn reports whether a turn begins at the message: a user message, or
 // what stands for one.
 func (m *Message) StartsTurn() bool {
-	switch m.Role {
-	case RoleUser, RoleBashExecution, RoleCustom, RoleBranchSummary:
-		return true
-	case RoleSystem, RoleAssistant, RoleToolResult, RoleCompactionSummary:
-	}
-	return false
+	return slices.Contains([]Role{RoleUser, RoleBashExecution, RoleCustom, RoleBranchSummary}, m.Role)
 }
 
 // Text returns the text blocks of the content joined by newlines.
@@ -399,9 +385,8 @@ func (m *Message) WithContent(blocks []Block) *Message {
 	return &c
 }
 
-// WithRawContent is WithContent for content that is already JSON: a string or
-// an array of blocks. For roles whose content must be blocks, a string becomes
-// one text block.
+// WithRawContent is WithContent for content that is already JSON: a string, which becomes
+// one text block where the role wants blocks, or an array of blocks.
 func (m *Message) WithRawContent(content json.RawMessage) *Message {
 	blocks := parseContent(content)
 	if jsonx.IsString(content) && (m.Role == RoleAssistant || m.Role == RoleToolResult) {

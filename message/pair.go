@@ -1,6 +1,9 @@
 package message
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Call is a tool call in a list of messages.
 type Call struct {
@@ -17,11 +20,10 @@ type Pairs struct {
 	open  map[string][2]int // by id of a call: see PairCalls
 }
 
-// PairCalls finds the result of every call. A result belongs to the latest
-// answer before it that has an open call of its id, and there to the first such
-// call. Answers that failed come last: programs do not run their calls. Of two
-// results of one call the first counts. A result whose id no call before it has
-// belongs to the first call after it that has it. Each match depends only on what
+// PairCalls finds the result of every call. A result belongs to the latest answer before it
+// that has an open call of its id, and there to the first such call; answers that failed
+// come last, because programs do not run their calls. A result whose id no call before it
+// has belongs to the first call after it that has it. Each match depends only on what
 // stands before its later half, so messages added at the end change no match.
 func PairCalls(msgs []*Message) *Pairs {
 	p := &Pairs{first: make([]int, len(msgs)+1), owner: make([]int, len(msgs)), open: map[string][2]int{}}
@@ -94,10 +96,9 @@ func (p *Pairs) CallOf(i int) *Call {
 // Known reports whether a call in the list has the id.
 func (p *Pairs) Known(id string) bool { _, ok := p.open[id]; return ok }
 
-// Pending returns the calls that wait for their results: those without one in the
-// last answer that is sent to a model. Until they have results nothing can be
-// sent. An earlier call without a result is not pending, because the conversation
-// went on without it.
+// Pending returns the calls that wait for their results: those without one in the last
+// answer that is sent to a model. An earlier call without a result is not pending, because
+// the conversation went on without it.
 func Pending(msgs []*Message) []Call {
 	last := len(msgs) - 1
 	results := map[string]int{}
@@ -141,16 +142,7 @@ func (m *Message) answers() bool {
 	if m.Role != RoleAssistant || m.Failed() {
 		return false
 	}
-	for i := range m.Content {
-		switch b := &m.Content[i]; b.Type {
-		case BlockToolCall, BlockImage:
-			return true
-		case BlockText:
-			if strings.TrimSpace(b.Text) != "" {
-				return true
-			}
-		case BlockThinking:
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.Content, func(b Block) bool {
+		return b.Type == BlockToolCall || b.Type == BlockImage || b.Type == BlockText && strings.TrimSpace(b.Text) != ""
+	})
 }
