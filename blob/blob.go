@@ -1,7 +1,7 @@
 // Package blob keeps large content beside the log: tool and shell output that is too large
 // for the session file, which has its hash instead. It lives as long as the session.
 //
-//	store, err := blob.OpenDir(dir, blob.DirOptions{})
+//	store, err := blob.OpenDir(dir)
 //	id, err := store.Put(ctx, output)
 //	if blob.KeepInline(err) {
 //		// Disk full, no permission: keep the content where it is and report err.

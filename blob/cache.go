@@ -24,27 +24,19 @@ type Source func(ctx context.Context, id ID) (io.ReadCloser, error)
 // may be used from several goroutines and processes.
 type Cache struct {
 	place
-	opt CacheOptions
-
 	mu sync.Mutex
 	// seen has what the files were like when their content was last checked.
 	seen map[string]fs.FileInfo
 }
 
-// CacheOptions changes what a Cache does.
-type CacheOptions struct {
-	// Now is the clock. Default: time.Now.
-	Now func() time.Time
-}
-
 // OpenCache returns the cache in the folder at path, which must not be a symbolic link. The
 // folder is made when it is first needed.
-func OpenCache(path string, opt CacheOptions) (*Cache, error) {
+func OpenCache(path string) (*Cache, error) {
 	p, err := newPlace(path)
 	if err != nil {
 		return nil, fail("cache", path, err)
 	}
-	return &Cache{place: p, opt: opt, seen: map[string]fs.FileInfo{}}, nil
+	return &Cache{place: p, seen: map[string]fs.FileInfo{}}, nil
 }
 
 // Path returns the absolute path of a file that has the content of id, named by FileName. It
@@ -76,7 +68,7 @@ func (c *Cache) provide(ctx context.Context, id ID, name string, from Source) er
 		return fmt.Errorf("%w: %w", ErrSource, err)
 	}
 	defer src.Close()
-	t, got, err := takeTemp(ctx, f, c.opt.Now, src)
+	t, got, err := takeTemp(ctx, f, c.now(), src)
 	if err != nil {
 		return err
 	}
@@ -119,7 +111,7 @@ func (c *Cache) has(ctx context.Context, f files, id ID, name string) bool {
 	if !sound(ctx, file, id) {
 		return false
 	}
-	if age := now(c.opt.Now).Sub(info.ModTime()); age >= settled {
+	if c.now().Sub(info.ModTime()) >= settled {
 		c.mu.Lock()
 		c.seen[name] = info
 		c.mu.Unlock()

@@ -10,33 +10,23 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/clew-dev/clew/internal/vfs"
 )
 
 // Dir is a Store that keeps content in a folder; the package comment says how.
-type Dir struct {
-	place
-	opt DirOptions
-}
+type Dir struct{ place }
 
 var _ Store = (*Dir)(nil)
 
-// DirOptions changes what a Dir does.
-type DirOptions struct {
-	// Now is the clock. Default: time.Now.
-	Now func() time.Time
-}
-
 // OpenDir returns the store in the folder at path, which must not be a symbolic link. The
 // first Put makes it. There is nothing to close.
-func OpenDir(path string, opt DirOptions) (*Dir, error) {
+func OpenDir(path string) (*Dir, error) {
 	p, err := newPlace(path)
 	if err != nil {
 		return nil, fail("open", path, err)
 	}
-	return &Dir{place: p, opt: opt}, nil
+	return &Dir{p}, nil
 }
 
 func (id ID) shard() string { return id.String()[len(idPrefix):][:2] }
@@ -182,14 +172,14 @@ func (d *Dir) put(ctx context.Context, r io.Reader) (ID, error) {
 		return ID{}, err
 	}
 	defer f.Close()
-	t, id, err := takeTemp(ctx, f, d.opt.Now, r)
+	t, id, err := takeTemp(ctx, f, d.now(), r)
 	if err != nil {
 		return ID{}, err
 	}
 	defer t.discard()
 	if holds(ctx, f, id) {
 		// The time only helps those who look for content that nobody needs.
-		_ = f.Chtimes(id.path(), now(d.opt.Now))
+		_ = f.Chtimes(id.path(), d.now())
 	} else if err := install(ctx, f, t, id); err != nil {
 		return ID{}, err
 	}

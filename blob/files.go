@@ -65,6 +65,7 @@ func (r rootFiles) SyncDir(name string) error {
 // removed meanwhile comes back. Nothing needs closing.
 type place struct {
 	path string // absolute
+	now  func() time.Time
 	// wrap stands between us and the file system in tests.
 	wrap func(files) files
 }
@@ -84,7 +85,7 @@ func newPlace(path string) (place, error) {
 	if err != nil && !missing(err) {
 		return place{}, err
 	}
-	return place{path: abs}, nil
+	return place{path: abs, now: time.Now}, nil
 }
 
 // open opens the folder. When it is not there, the error is fs.ErrNotExist. A link to a
@@ -228,11 +229,11 @@ type temp struct {
 
 // takeTemp writes what r gives to a temporary file, after it removed those that a crash
 // left, and returns it with the address of the content.
-func takeTemp(ctx context.Context, f files, clock func() time.Time, r io.Reader) (*temp, ID, error) {
+func takeTemp(ctx context.Context, f files, now time.Time, r io.Reader) (*temp, ID, error) {
 	if err := makeFolder(f, tempDir); err != nil {
 		return nil, ID{}, err
 	}
-	sweep(f, now(clock).Add(-grace))
+	sweep(f, now.Add(-grace))
 	path := tempDir + "/" + tempPrefix + rand.Text()
 	file, err := f.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, filePerm)
 	if err != nil {
@@ -282,10 +283,3 @@ func isTemp(name string) bool { return strings.HasPrefix(name, tempPrefix) }
 
 // missing reports whether err says that a file is not there.
 func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
-
-func now(clock func() time.Time) time.Time {
-	if clock == nil {
-		return time.Now()
-	}
-	return clock()
-}
