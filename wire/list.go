@@ -147,13 +147,18 @@ type PendingError struct {
 }
 
 func (e *PendingError) Error() string {
-	names := make([]string, 0, 3)
-	for _, c := range e.Calls[:min(3, len(e.Calls))] {
-		names = append(names, fmt.Sprintf("%s (%q)", c.Block.Name, c.Block.ID))
-	}
-	if n := len(e.Calls) - len(names); n > 0 {
-		names = append(names, fmt.Sprintf("%d more", n))
-	}
+	names := few(e.Calls, func(c message.Call) string { return fmt.Sprintf("%s (%q)", c.Block.Name, c.Block.ID) }, "%d more")
 	return fmt.Sprintf("calls of the last answer have no result: %s; append their results before the next request",
 		strings.Join(names, ", "))
+}
+
+// few returns the texts of the first three, and how many more there are.
+func few[T any](all []T, text func(T) string, more string) (texts []string) {
+	for i, x := range all {
+		if i == 3 {
+			return append(texts, fmt.Sprintf(more, len(all)-i))
+		}
+		texts = append(texts, text(x))
+	}
+	return texts
 }

@@ -74,12 +74,10 @@ func (n *normalizer) note(code NoteCode, index int, format string, args ...any) 
 // message adds what one message contributes. The cases are the closed set of
 // roles.
 func (n *normalizer) message(i int, m *message.Message) {
-	if m.Role == message.RoleSystem {
-		n.system(i, m)
-		return
-	}
-	n.begun = true
+	n.begun = n.begun || m.Role != message.RoleSystem
 	switch m.Role {
+	case message.RoleSystem:
+		n.system(i, m)
 	case message.RoleUser, message.RoleCustom:
 		n.user(i, n.parts(i, m))
 	case message.RoleBashExecution:
@@ -88,10 +86,8 @@ func (n *normalizer) message(i int, m *message.Message) {
 			return
 		}
 		n.user(i, []Part{textPart(i, shellText(m))})
-	case message.RoleBranchSummary:
-		n.summarized(i, m)
-	case message.RoleCompactionSummary:
-		if i != n.summary {
+	case message.RoleBranchSummary, message.RoleCompactionSummary:
+		if m.Role == message.RoleCompactionSummary && i != n.summary {
 			n.note(NoteSummary, i, "a later compaction summary replaces this one")
 			return
 		}
@@ -100,7 +96,6 @@ func (n *normalizer) message(i int, m *message.Message) {
 		n.assistant(i, m)
 	case message.RoleToolResult:
 		n.unsent(i, m)
-	case message.RoleSystem:
 	default:
 		n.note(NoteUnknownRole, i, "a message of role %q is not sent", m.Role)
 	}
@@ -178,16 +173,12 @@ func (n *normalizer) results(i int, answer []Part, calls []message.Call) {
 		}
 		m := n.msgs[c.Result]
 		content := n.parts(c.Result, m)
-		if !n.p.imagesInside(n.t) {
-			var images []Part
-			content, images = splitImages(content)
-			if len(images) > 0 {
-				n.note(NoteImage, c.Result, "the images of the result follow after the results")
-				after = append(after, textPart(-1, textImagesOf(sent.Name, sent.ID)))
-				after = append(after, images...)
-				if len(content) == 0 {
-					content = []Part{textPart(-1, textImagesBelow)}
-				}
+		if texts, images := splitImages(content); len(images) > 0 && !n.p.imagesInside(n.t) {
+			n.note(NoteImage, c.Result, "the images of the result follow after the results")
+			after = append(after, textPart(-1, textImagesOf(sent.Name, sent.ID)))
+			after = append(after, images...)
+			if content = texts; len(content) == 0 {
+				content = []Part{textPart(-1, textImagesBelow)}
 			}
 		}
 		if len(content) == 0 {

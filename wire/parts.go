@@ -107,17 +107,14 @@ func (n *normalizer) text(i int, b *message.Block, same, reasoned bool) Part {
 	if !same || b.Signature == "" {
 		return part
 	}
-	switch n.p.Thinking {
-	case ThinkingItem:
+	if n.p.Thinking == ThinkingItem {
 		part.ItemID, part.Phase = textSignature(b.Signature)
 		if !reasoned {
 			part.ItemID = ""
 		}
-	case ThinkingPart:
-		if validBase64(b.Signature) && intact(b) {
-			part.Signature = b.Signature
-		}
-	case ThinkingSigned, ThinkingField, ThinkingStored:
+	}
+	if n.p.Thinking == ThinkingPart && validBase64(b.Signature) && intact(b) {
+		part.Signature = b.Signature
 	}
 	return part
 }
@@ -125,18 +122,15 @@ func (n *normalizer) text(i int, b *message.Block, same, reasoned bool) Part {
 // textSignature reads what pi stores of a message item of the Responses API:
 // {"v":1,"id":...,"phase":...}, or the id alone.
 func textSignature(sig string) (id, phase string) {
-	raw := []byte(sig)
-	if jsonx.IsObject(raw) {
+	id = sig
+	if raw := []byte(sig); jsonx.IsObject(raw) {
 		if _, err := jsonx.Scan(raw, 0); err != nil {
 			return "", ""
 		}
-		id, _ = jsonx.String(jsonx.Get(raw, "id"))
-		phase, _ = jsonx.String(jsonx.Get(raw, "phase"))
+		id, phase = jsonx.StringAt(raw, "id"), jsonx.StringAt(raw, "phase")
 		if phase != "commentary" && phase != "final_answer" {
 			phase = ""
 		}
-	} else {
-		id = sig
 	}
 	if !itemID(id, "msg_") {
 		id = ""
@@ -208,16 +202,11 @@ func (n *normalizer) call(i int, b *message.Block, same, reasoned bool) Part {
 	if !same {
 		return part
 	}
-	switch n.p.Thinking {
-	case ThinkingItem:
-		if _, id, _ := strings.Cut(b.ID, "|"); reasoned && itemID(id, "fc_") {
-			part.ItemID = id
-		}
-	case ThinkingPart:
-		if validBase64(b.Signature) && bytes.Equal(part.Arguments, b.Arguments) {
-			part.Signature = b.Signature
-		}
-	case ThinkingSigned, ThinkingField, ThinkingStored:
+	if _, id, _ := strings.Cut(b.ID, "|"); n.p.Thinking == ThinkingItem && reasoned && itemID(id, "fc_") {
+		part.ItemID = id
+	}
+	if n.p.Thinking == ThinkingPart && validBase64(b.Signature) && bytes.Equal(part.Arguments, b.Arguments) {
+		part.Signature = b.Signature
 	}
 	return part
 }
@@ -245,33 +234,23 @@ func (n *normalizer) passes(m *message.Message, b *message.Block) bool {
 		jsonx.IsObject(b.Raw()) && !n.p.reserved(b.Raw()) && !tooDeep(b.Raw())
 }
 
-// reserved reports whether the API reads a block as something that wire itself
-// writes or that changes where the list starts.
-func (p *Profile) reserved(block []byte) bool {
-	typ, _ := jsonx.String(jsonx.Get(block, "type"))
-	switch p.form {
-	case formAnthropic:
-		return typ == "" || slices.Contains([]string{
-			"text", "image", "document", "thinking", "redacted_thinking", "tool_use", "tool_result",
-		}, typ)
-	case formResponses:
-		return typ == "" || slices.Contains([]string{
-			"message", "reasoning", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output",
-		}, typ)
-	case formGemini:
-		for _, key := range []string{"text", "thought", "inlineData", "functionCall", "functionResponse", "thoughtSignature"} {
-			if jsonx.Get(block, key) != nil {
-				return true
-			}
-		}
-		return false
-	case formNone, formChat, formPi:
-	}
-	return true
+// reserved are the types of blocks, or their members, that the API reads as something that
+// wire itself writes or that changes where the list starts.
+var reserved = map[form][]string{
+	formAnthropic: {"", "text", "image", "document", "thinking", "redacted_thinking", "tool_use", "tool_result"},
+	formResponses: {"", "message", "reasoning", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output"},
+	formGemini:    {"text", "thought", "inlineData", "functionCall", "functionResponse", "thoughtSignature"},
 }
 
-// text returns the text of a block as a JSON string: the bytes that were stored, where
-// there are any.
+func (p *Profile) reserved(block []byte) bool {
+	if p.form == formGemini {
+		return slices.ContainsFunc(reserved[p.form], func(key string) bool { return jsonx.Get(block, key) != nil })
+	}
+	return reserved[p.form] == nil || slices.Contains(reserved[p.form], jsonx.StringAt(block, "type"))
+}
+
+// jsonText returns the text of a block, of an image its data, as a JSON string: the bytes
+// that were stored, where there are any.
 func (n *normalizer) jsonText(b *message.Block) json.RawMessage {
 	if raw := b.RawText(); raw != nil {
 		return n.clean(raw)

@@ -176,10 +176,7 @@ func (v *validator) imageURL(i int, url string) seenBlock {
 		v.is(RuleImage, i, strings.HasPrefix(url, "https://"), "an image has no address")
 		return seenBlock{kind: kindImage}
 	}
-	mime, data, ok := strings.Cut(rest, ";base64,")
-	if !v.is(RuleImage, i, ok, "the address of an image is no base64") {
-		return seenBlock{kind: kindImage}
-	}
+	mime, data, _ := strings.Cut(rest, ";base64,")
 	return v.image(i, mime, data)
 }
 
@@ -209,10 +206,10 @@ func (v *validator) anthropicBlock(i int, x val) seenBlock {
 func (v *validator) chatBlocks(i int, r role, x val) (out []seenBlock) {
 	content := x.get("content")
 	if r == roleResults {
-		return []seenBlock{{kind: kindResult, id: v.str(i, x, "tool_call_id"), content: v.inResult(i, v.content(i, content, v.chatBlock))}}
+		return []seenBlock{{kind: kindResult, id: v.str(i, x, "tool_call_id"), content: v.inResult(i, v.content(i, content, v.openAIBlock("text")))}}
 	}
 	if r != roleAssistant {
-		return v.content(i, content, v.chatBlock)
+		return v.content(i, content, v.openAIBlock("text"))
 	}
 	for _, field := range reasoningFields {
 		if text := x.get(field); jsonx.IsString(text.raw()) {
@@ -220,7 +217,7 @@ func (v *validator) chatBlocks(i int, r role, x val) (out []seenBlock) {
 		}
 	}
 	if !jsonx.IsNull(content.raw()) {
-		out = append(out, v.content(i, content, v.chatBlock)...)
+		out = append(out, v.content(i, content, v.openAIBlock("text"))...)
 	}
 	x.get("tool_calls").each(func(c val) {
 		f := c.get("function")
@@ -229,16 +226,6 @@ func (v *validator) chatBlocks(i int, r role, x val) (out []seenBlock) {
 		out = append(out, b)
 	})
 	return out
-}
-
-func (v *validator) chatBlock(i int, x val) seenBlock {
-	switch v.str(i, x, "type") {
-	case "text":
-		return textBlock(v.member(i, x, "text"))
-	case "image_url":
-		return v.imageURL(i, v.str(i, x.get("image_url"), "url"))
-	}
-	return seenBlock{raw: x.span()}
 }
 
 // noObject reports whether arguments that are sent as text are not an object.
@@ -263,16 +250,16 @@ func (v *validator) responsesItem(i int, x val) (m seenMessage, ok bool) {
 		v.itemID(i, x, "fc_")
 		return seenMessage{roleAssistant, []seenBlock{b}}, true
 	case "function_call_output":
-		content := v.inResult(i, v.content(i, x.get("output"), v.inputBlock))
+		content := v.inResult(i, v.content(i, x.get("output"), v.openAIBlock("input_text")))
 		return seenMessage{roleResults, []seenBlock{{kind: kindResult, id: v.str(i, x, "call_id"), content: content}}}, true
 	}
 	return seenMessage{roleAssistant, []seenBlock{{raw: x.span()}}}, true
 }
 
 func (v *validator) responsesMessage(i int, r role, x val) []seenBlock {
-	read := v.inputBlock
+	read := v.openAIBlock("input_text")
 	if r == roleAssistant {
-		read = v.outputBlock
+		read = v.openAIBlock("output_text")
 		v.itemID(i, x, "msg_")
 	}
 	blocks := v.content(i, x.get("content"), read)
@@ -289,18 +276,20 @@ func (v *validator) itemID(i int, x val, prefix string) {
 	}
 }
 
-func (v *validator) inputBlock(i int, x val) seenBlock { return v.responsesBlock(i, x, "input_text") }
-
-func (v *validator) outputBlock(i int, x val) seenBlock { return v.responsesBlock(i, x, "output_text") }
-
-func (v *validator) responsesBlock(i int, x val, text string) seenBlock {
-	switch v.str(i, x, "type") {
-	case text:
-		return textBlock(v.member(i, x, "text"))
-	case "input_image":
-		return v.imageURL(i, v.str(i, x, "image_url"))
+// openAIBlock returns the reader of blocks whose text is of a type. Those of Chat
+// Completions have their images one level deeper.
+func (v *validator) openAIBlock(text string) func(i int, x val) seenBlock {
+	return func(i int, x val) seenBlock {
+		switch typ := v.str(i, x, "type"); {
+		case typ == text:
+			return textBlock(v.member(i, x, "text"))
+		case typ == "image_url" && text == "text":
+			return v.imageURL(i, v.str(i, x.get("image_url"), "url"))
+		case typ == "input_image" && text != "text":
+			return v.imageURL(i, v.str(i, x, "image_url"))
+		}
+		return seenBlock{raw: x.span()}
 	}
-	return seenBlock{raw: x.span()}
 }
 
 func (v *validator) geminiPart(i int, x val) seenBlock {

@@ -9,7 +9,6 @@ import (
 
 // The APIs that have each turn as one message of blocks: the Messages API and Gemini.
 
-// blocks writes the turns; block writes the part k of a turn.
 func (w *writer) blocks(l *List, assistant, member string, block func(e *encoder, parts []Part, k int)) {
 	for i := range l.Turns {
 		t := &l.Turns[i]
@@ -25,8 +24,7 @@ func (w *writer) blocks(l *List, assistant, member string, block func(e *encoder
 	}
 }
 
-// anthropic writes a list for the Messages API:
-// https://platform.claude.com/docs/en/api/messages.
+// https://platform.claude.com/docs/en/api/messages
 func (w *writer) anthropic(l *List) {
 	if l.System != "" {
 		w.r.System = w.e.begin(len(l.System)).open('[').open('{').str("type", "text").str("text", l.System).close("}]").end()
@@ -76,8 +74,7 @@ func anthropicBlock(e *encoder, parts []Part, k int) {
 // https://ai.google.dev/gemini-api/docs/thought-signatures.
 const noSignature = "skip_thought_signature_validator"
 
-// gemini writes a list for generateContent:
-// https://ai.google.dev/api/generate-content.
+// https://ai.google.dev/api/generate-content
 func (w *writer) gemini(l *List) {
 	if l.System != "" {
 		w.r.System = w.e.begin(len(l.System)).open('{').array("parts").open('{').str("text", l.System).close("}]}").end()

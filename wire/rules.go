@@ -50,14 +50,7 @@ type ValidationError struct {
 }
 
 func (e *ValidationError) Error() string {
-	const shown = 3
-	parts := make([]string, 0, shown+1)
-	for _, v := range e.Violations[:min(shown, len(e.Violations))] {
-		parts = append(parts, v.String())
-	}
-	if n := len(e.Violations) - shown; n > 0 {
-		parts = append(parts, fmt.Sprintf("and %d more", n))
-	}
+	parts := few(e.Violations, Violation.String, "and %d more")
 	return fmt.Sprintf("the list is not one that the %s API takes: %s", e.Profile, strings.Join(parts, "; "))
 }
 

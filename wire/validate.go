@@ -395,15 +395,12 @@ func same(o *message.Block, sent []byte) bool {
 func (s *source) passed(raw []byte) bool {
 	if s.unknown == nil {
 		s.unknown = map[string]bool{}
+		known := []message.BlockType{message.BlockText, message.BlockThinking, message.BlockToolCall, message.BlockImage}
 		for _, m := range s.msgs {
 			for k := range m.Content {
 				b := &m.Content[k]
-				switch b.Type {
-				case message.BlockText, message.BlockThinking, message.BlockToolCall, message.BlockImage:
-				default:
-					if m.Role == message.RoleAssistant && b.Raw() != nil {
-						s.unknown[string(jsonx.Clean(b.Raw()))] = true
-					}
+				if m.Role == message.RoleAssistant && b.Raw() != nil && !slices.Contains(known, b.Type) {
+					s.unknown[string(jsonx.Clean(b.Raw()))] = true
 				}
 			}
 		}

@@ -58,25 +58,16 @@ func shellText(m *message.Message) string {
 // fenced writes text between fences that are longer than any run of back
 // quotes in it, so that it cannot end its own fence.
 func fenced(b *strings.Builder, lang, text string) {
-	fence := strings.Repeat("`", max(3, longestRun(text, '`')+1))
+	longest := 2
+	for run := range strings.FieldsFuncSeq(text, func(r rune) bool { return r != '`' }) {
+		longest = max(longest, len(run))
+	}
+	fence := strings.Repeat("`", longest+1)
 	b.WriteString(fence + lang + "\n" + text)
 	if !strings.HasSuffix(text, "\n") {
 		b.WriteByte('\n')
 	}
 	b.WriteString(fence + "\n")
-}
-
-func longestRun(s string, c byte) int {
-	longest, n := 0, 0
-	for i := range len(s) {
-		if s[i] != c {
-			n = 0
-			continue
-		}
-		n++
-		longest = max(longest, n)
-	}
-	return longest
 }
 
 // pi turns what is no message of a model into user messages and leaves the rest as
