@@ -263,21 +263,41 @@ func (d *Dir) RemoveAll(ctx context.Context) error {
 		return fail("remove", d.path, err)
 	}
 	defer f.Close()
-	var first error
-	note := func(err error) {
+	err = removeAll(ctx, f)
+	if err == nil {
+		_ = f.Close() // Windows removes no folder that is open
+		if err = os.Remove(d.path); err == nil || missing(err) {
+			err = vfs.OS{}.SyncDir(filepath.Dir(d.path))
+		}
+	}
+	return fail("remove", d.path, err)
+}
+
+// removeAll empties a folder, as far as it goes, and returns the first error.
+func removeAll(ctx context.Context, f files) (first error) {
+	note := func(err error) bool {
 		if first == nil && !missing(err) {
 			first = err
 		}
+		return err == nil
 	}
-	clear := func(dir string, ours func(name string) bool) {
+	list, err := f.ReadDir(".")
+	note(err)
+	for _, folder := range list {
+		dir := folder.Name()
+		ours := func(name string) bool {
+			id, err := ParseID(name)
+			return dir == tempDir && isTemp(name) || err == nil && id.shard() == dir
+		}
+		if !folder.IsDir() || dir != tempDir && !isShard(dir) {
+			continue
+		}
 		list, err := f.ReadDir(dir)
 		note(err)
 		left := len(list)
 		for _, e := range list {
 			if note(ctx.Err()); ctx.Err() == nil && !e.IsDir() && ours(e.Name()) {
-				err := f.Remove(dir + "/" + e.Name())
-				note(err)
-				if err == nil {
+				if note(f.Remove(dir + "/" + e.Name())) {
 					left--
 				}
 			}
@@ -286,40 +306,17 @@ func (d *Dir) RemoveAll(ctx context.Context) error {
 			note(f.Remove(dir))
 		}
 	}
-	list, err := f.ReadDir(".")
-	note(err)
-	for _, e := range list {
-		switch {
-		case e.Name() == tempDir && e.IsDir():
-			clear(tempDir, isTemp)
-		case isShard(e.Name()) && e.IsDir():
-			clear(e.Name(), func(name string) bool {
-				id, err := ParseID(name)
-				return err == nil && id.shard() == e.Name()
-			})
-		}
-	}
 	list, err = f.ReadDir(".")
 	if note(err); first == nil && len(list) > 0 {
-		first = fmt.Errorf("all content is removed, but the folder has other files, like %s; look at them and remove it by hand", leftover(f, list[0].Name()))
-	}
-	if first == nil {
-		_ = f.Close() // Windows removes no folder that is open
-		note(os.Remove(d.path))
-	}
-	if first == nil {
-		first = vfs.OS{}.SyncDir(filepath.Dir(d.path))
-	}
-	return fail("remove", d.path, first)
-}
-
-func leftover(f files, name string) string {
-	if checkFolder(f, name) == nil {
-		if list, err := f.ReadDir(name); err == nil && len(list) > 0 {
-			return name + "/" + list[0].Name()
+		name := list[0].Name()
+		if checkFolder(f, name) == nil {
+			if list, err := f.ReadDir(name); err == nil && len(list) > 0 {
+				name += "/" + list[0].Name()
+			}
 		}
+		first = fmt.Errorf("all content is removed, but the folder has other files, like %s; look at them and remove it by hand", name)
 	}
-	return name
+	return first
 }
 
 // Erase overwrites content with zeros and removes it. Copies that the file system or the

@@ -29,17 +29,11 @@ type (
 		split(m *message.Message, into *Categories)
 	}
 	// guarded knows how far the counter's estimates may be too low.
-	guarded interface {
-		guard() float64
-	}
+	guarded interface{ guard() float64 }
 )
 
 func ceilDiv(n, d int64) int64 {
-	q := n / d
-	if n%d != 0 {
-		q++
-	}
-	return q
+	return n/d + min(n%d, 1)
 }
 
 // Category says what kind of content tokens are spent on.

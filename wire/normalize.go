@@ -8,13 +8,10 @@ import (
 	"github.com/clew-dev/clew/message"
 )
 
-// Normalize makes of a context, as session.Project gives it, the list that a
-// profile's API takes: every call has its result directly behind it, roles are
-// as the API wants them, and what it would refuse is left out. The notes say
-// what was done, in the order of the messages. The messages are not changed.
-//
-// The error is a [PendingError] when the last answer waits for results and
-// Options.CloseOpenCalls is not set, or says what is wrong with the profile.
+// Normalize makes of a context the list that a profile's API takes: every call has its
+// result directly behind it, roles are as the API wants them, and what it would refuse is
+// left out. The notes say what was done; the messages are not changed. The error is a
+// [PendingError], or says what is wrong with the profile.
 func Normalize(msgs []*message.Message, p Profile, t Target, o Options) (*List, []Note, error) {
 	return normalize(msgs, p, t, o, false)
 }

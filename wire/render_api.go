@@ -209,15 +209,27 @@ func (w *writer) chatMessage(role string, parts []Part) json.RawMessage {
 	if len(parts) == 1 && parts[0].Kind == PartText {
 		return e.raw("content", parts[0].Text).close("}").end()
 	}
-	e.array("content")
+	return w.content(e, "content", parts).close("}").end()
+}
+
+// content writes a member with texts and images.
+func (w *writer) content(e *encoder, key string, parts []Part) *encoder {
+	e.array(key)
+	text := "input_text"
+	if w.p.form == formChat {
+		text = "text"
+	}
 	for i := range parts {
-		if p := &parts[i]; p.Kind == PartImage {
+		switch p := &parts[i]; {
+		case p.Kind != PartImage:
+			e.open('{').str("type", text).raw("text", p.Text).close("}")
+		case w.p.form == formChat:
 			e.open('{').str("type", "image_url").object("image_url").dataURL("url", p).close("}}")
-		} else {
-			e.open('{').str("type", "text").raw("text", p.Text).close("}")
+		default:
+			e.open('{').str("type", "input_image").str("detail", "auto").dataURL("image_url", p).close("}")
 		}
 	}
-	return e.close("]}").end()
+	return e.close("]")
 }
 
 func (w *writer) chatResult(p *Part) json.RawMessage {
@@ -262,19 +274,7 @@ func (w *writer) responses(l *List) {
 
 func (w *writer) responsesMessage(role string, parts []Part) json.RawMessage {
 	e := w.e.begin(room(parts)).open('{').str("type", "message").str("role", role)
-	return responsesContent(e, "content", parts).close("}").end()
-}
-
-func responsesContent(e *encoder, key string, parts []Part) *encoder {
-	e.array(key)
-	for i := range parts {
-		if p := &parts[i]; p.Kind == PartImage {
-			e.open('{').str("type", "input_image").str("detail", "auto").dataURL("image_url", p).close("}")
-		} else {
-			e.open('{').str("type", "input_text").raw("text", p.Text).close("}")
-		}
-	}
-	return e.close("]")
+	return w.content(e, "content", parts).close("}").end()
 }
 
 func (w *writer) responsesItem(p *Part) json.RawMessage {
@@ -295,7 +295,7 @@ func (w *writer) responsesItem(p *Part) json.RawMessage {
 	case PartResult:
 		e.str("type", "function_call_output").str("call_id", p.ID)
 		if slices.ContainsFunc(p.Content, func(c Part) bool { return c.Kind == PartImage }) {
-			responsesContent(e, "output", p.Content)
+			w.content(e, "output", p.Content)
 		} else {
 			e.texts("output", p.Content)
 		}

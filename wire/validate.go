@@ -11,13 +11,10 @@ import (
 	"github.com/clew-dev/clew/message"
 )
 
-// Validate reads a rendered request and checks it against the rules. It
-// returns nil or a [ValidationError]. It knows nothing of how the request was
-// made: it reads the JSON, whoever wrote it.
-//
-// msgs are the messages the request was made from. With nil, what needs them is
-// not checked: that signed thinking and unknown blocks are as they came, and
-// that there is one compaction summary.
+// Validate reads a rendered request, whoever made it, and checks it against the rules. It
+// returns nil or a [ValidationError]. With nil for the messages it was made from it does not
+// check that signed thinking and unknown blocks are as they came, and that there is one
+// compaction summary.
 func Validate(r *Request, p Profile, msgs []*message.Message) error {
 	return validate(r, &p, msgs, nil)
 }

@@ -15,10 +15,6 @@ type merger struct {
 	queue []uint64
 }
 
-// small is the length up to which looking through all parts for each join is
-// quicker than keeping the queue.
-const small = 48
-
 // largest keeps indices within 31 bits: a longer piece is encoded in parts.
 const largest = 1 << 30
 
@@ -42,35 +38,11 @@ func (m *merger) run(v *vocabulary, s string) int {
 			m.joined[i], _ = v.find(s[i : i+2])
 		}
 	}
-	if n <= small {
-		return m.scan(v, s)
-	}
-	return m.drain(v, s)
-}
-
-// scan joins parts until none can be joined, looking through all of them each time.
-func (m *merger) scan(v *vocabulary, s string) int {
-	for parts := len(s); ; parts-- {
-		best, at := uint32(noRank), 0
-		for i := 0; i < len(s); i = int(m.next[i]) {
-			if m.joined[i] < best {
-				best, at = m.joined[i], i
-			}
-		}
-		if best == noRank {
-			return parts
-		}
-		m.join(v, s, int32(at))
-	}
-}
-
-// drain does what scan does, with the queue.
-func (m *merger) drain(v *vocabulary, s string) int {
 	m.queue = m.queue[:0]
-	for i := range m.joined {
+	for i := range n {
 		m.push(int32(i))
 	}
-	parts := len(s)
+	parts := n
 	for len(m.queue) > 0 {
 		top := m.queue[0]
 		last := len(m.queue) - 1
