@@ -15,9 +15,9 @@ type Call struct {
 // Pairs says which result in a list of messages belongs to which call.
 type Pairs struct {
 	calls []Call
-	first []int             // by message: index in calls of its first call, or of the next one after it
-	owner []int             // by message: 1 + index in calls of the call it is the result of
-	open  map[string][2]int // by id of a call: see PairCalls
+	first []int                // by message: index in calls of its first call, or of the next one after it
+	owner []int                // by message: 1 + index in calls of the call it is the result of
+	open  map[string]*[2][]int // by id: calls without a result, those of failed answers apart
 }
 
 // PairCalls finds the result of every call. A result belongs to the latest answer before it
@@ -26,11 +26,7 @@ type Pairs struct {
 // has belongs to the first call after it that has it. Each match depends only on what
 // stands before its later half, so messages added at the end change no match.
 func PairCalls(msgs []*Message) *Pairs {
-	p := &Pairs{first: make([]int, len(msgs)+1), owner: make([]int, len(msgs)), open: map[string][2]int{}}
-	// Open calls of an id are on two stacks, those of failed answers on the second:
-	// p.open has 1 + the index of the call on top, below what lies below a call. The
-	// calls of one answer are pushed last first, so that its first is on top.
-	var below []int
+	p := &Pairs{first: make([]int, len(msgs)+1), owner: make([]int, len(msgs)), open: map[string]*[2][]int{}}
 	early := map[string][]int{} // results without a call so far
 	match := func(call, result int) {
 		p.calls[call].Result = result
@@ -53,25 +49,26 @@ func PairCalls(msgs []*Message) *Pairs {
 			if m.Failed() {
 				stack = 1
 			}
-			below = append(below, make([]int, len(p.calls)-len(below))...)
 			for n := len(p.calls) - 1; n >= p.first[i]; n-- {
-				c := &p.calls[n]
-				tops := p.open[c.Block.ID]
-				if c.Result < 0 {
-					below[n], tops[stack] = tops[stack], n+1
+				open := p.open[p.calls[n].Block.ID]
+				if open == nil {
+					open = new([2][]int)
+					p.open[p.calls[n].Block.ID] = open
 				}
-				p.open[c.Block.ID] = tops
+				if p.calls[n].Result < 0 {
+					open[stack] = append(open[stack], n)
+				}
 			}
 		case RoleToolResult:
-			tops, called := p.open[m.ToolCallID]
-			if !called {
+			open := p.open[m.ToolCallID]
+			if open == nil {
 				early[m.ToolCallID] = append(early[m.ToolCallID], i)
+				break
 			}
-			for k, top := range tops {
-				if top > 0 {
-					match(top-1, i)
-					tops[k] = below[top-1]
-					p.open[m.ToolCallID] = tops
+			for k, calls := range open {
+				if last := len(calls) - 1; last >= 0 {
+					match(calls[last], i)
+					open[k] = calls[:last]
 					break
 				}
 			}

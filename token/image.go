@@ -3,10 +3,11 @@ package token
 import (
 	"encoding/base64"
 	"encoding/binary"
+	"errors"
 	"image"
-	"image/gif"
-	"image/jpeg"
-	"image/png"
+	_ "image/gif" // formats that image.DecodeConfig tells
+	_ "image/jpeg"
+	_ "image/png"
 	"io"
 	"math"
 	"sort"
@@ -173,39 +174,17 @@ func imageSize(data string) (width, height int) {
 	if strings.HasPrefix(data, "data:") {
 		_, data, _ = strings.Cut(data, ",")
 	}
-	decode := decoderFor(data)
-	if decode == nil {
-		return 0, 0
+	header := func() io.Reader {
+		return io.LimitReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(data)), headerLimit)
 	}
-	r := base64.NewDecoder(base64.StdEncoding, strings.NewReader(data))
-	c, err := decode(io.LimitReader(r, headerLimit))
+	c, _, err := image.DecodeConfig(header())
+	if errors.Is(err, image.ErrFormat) {
+		c, err = webpConfig(header())
+	}
 	if err != nil || c.Width <= 0 || c.Height <= 0 {
 		return 0, 0
 	}
 	return min(c.Width, maxSide), min(c.Height, maxSide)
-}
-
-// decoderFor tells the format by the first bytes, as the declared type of an
-// image is often wrong.
-func decoderFor(data string) func(io.Reader) (image.Config, error) {
-	var head [12]byte
-	if len(data) < base64.StdEncoding.EncodedLen(len(head)) {
-		return nil
-	}
-	if _, err := base64.StdEncoding.Decode(head[:], []byte(data[:base64.StdEncoding.EncodedLen(len(head))])); err != nil {
-		return nil
-	}
-	switch s := string(head[:]); {
-	case strings.HasPrefix(s, "\x89PNG\r\n\x1a\n"):
-		return png.DecodeConfig
-	case strings.HasPrefix(s, "\xff\xd8\xff"):
-		return jpeg.DecodeConfig
-	case strings.HasPrefix(s, "GIF8"):
-		return gif.DecodeConfig
-	case strings.HasPrefix(s, "RIFF") && strings.HasPrefix(s[8:], "WEBP"):
-		return webpConfig
-	}
-	return nil
 }
 
 // webpConfig reads the size of a WebP image from its first chunk: "VP8 " (RFC
@@ -214,6 +193,9 @@ func webpConfig(r io.Reader) (image.Config, error) {
 	var b [30]byte
 	if _, err := io.ReadFull(r, b[:]); err != nil {
 		return image.Config{}, err
+	}
+	if string(b[:4]) != "RIFF" || string(b[8:12]) != "WEBP" {
+		return image.Config{}, image.ErrFormat
 	}
 	var width, height uint32
 	switch string(b[12:16]) {

@@ -2,6 +2,7 @@ package token
 
 import (
 	"encoding/binary"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -33,9 +34,7 @@ func HeuristicFor(provider, model string) Counter {
 }
 
 func heuristicFor(f family, rule imageRule) *heuristic {
-	switch f {
-	case claude, claude47, gpt:
-	default:
+	if !slices.Contains([]family{claude, claude47, gpt}, f) {
 		f = universal
 	}
 	h := &heuristic{family: f, pairs: pairsOf(f)}

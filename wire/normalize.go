@@ -124,7 +124,7 @@ func (n *normalizer) assistant(i int, m *message.Message) {
 		n.note(NoteAnswerDropped, i, "the answer ended with %q and is not sent", m.StopReason)
 		return
 	}
-	parts := n.answer(i, m)
+	parts := n.parts(i, m)
 	if len(parts) == 0 {
 		n.note(NoteEmpty, i, "the answer has nothing to send")
 		return

@@ -12,65 +12,48 @@ import (
 	"github.com/clew-dev/clew/message"
 )
 
+// parts returns the content of a message. The calls of an answer get their ids here.
 func (n *normalizer) parts(i int, m *message.Message) []Part {
-	out := make([]Part, 0, len(m.Content))
-	for k := range m.Content {
-		b := &m.Content[k]
-		switch b.Type {
-		case message.BlockText:
-			if !blank(b.Text) {
-				out = append(out, Part{Kind: PartText, From: i, Text: n.jsonText(b)})
-			}
-		case message.BlockImage:
-			out = append(out, n.image(i, b))
-		case message.BlockThinking, message.BlockToolCall:
-			n.note(NoteUnknownBlock, i, "a %s block has no place in a message of role %s and is not sent", b.Type, m.Role)
-		default:
-			n.note(NoteUnknownBlock, i, "a block of type %q is not sent", b.Type)
-		}
-	}
-	return out
-}
-
-// answer returns the content of an answer. Its calls get their ids here.
-func (n *normalizer) answer(i int, m *message.Message) []Part {
-	same := n.p.same(m, n.t)
+	answer := m.Role == message.RoleAssistant
+	same := answer && n.p.same(m, n.t)
 	out := make([]Part, 0, len(m.Content))
 	said := false
 	// reasoned says that the reasoning that came before a block is sent. The API's
 	// own ids of items must not be sent without it.
 	reasoned := false
 	for k := range m.Content {
-		b := &m.Content[k]
-		switch b.Type {
-		case message.BlockText:
-			if !blank(b.Text) {
-				out = append(out, n.text(i, b, same, reasoned))
-				said = true
-			}
-		case message.BlockThinking:
-			part, why := n.thinking(i, b, same)
-			reasoned = why == ""
-			if !reasoned {
-				n.note(NoteThinking, i, "thinking is not sent: %s", why)
-				continue
-			}
-			out = append(out, part)
-		case message.BlockToolCall:
-			out = append(out, n.call(i, b, same, reasoned))
-			said = true
-		case message.BlockImage:
+		var part Part
+		switch b := &m.Content[k]; {
+		case b.Type == message.BlockText && blank(b.Text):
+			continue
+		case b.Type == message.BlockText:
+			part = n.text(i, b, same, reasoned)
+		case b.Type == message.BlockImage && answer:
 			n.note(NoteImage, i, "an image in an answer becomes a line of text")
-			out = append(out, textPart(i, textImageOut(b.MIMEType)))
-			said = true
-		default:
-			if !n.passes(m, b) {
-				n.note(NoteUnknownBlock, i, "a block of type %q is not sent", b.Type)
-				continue
+			part = textPart(i, textImageOut(b.MIMEType))
+		case b.Type == message.BlockImage:
+			part = n.image(i, b)
+		case b.Type == message.BlockThinking && answer:
+			part, why := n.thinking(i, b, same)
+			if reasoned = why == ""; reasoned {
+				out = append(out, part)
+			} else {
+				n.note(NoteThinking, i, "thinking is not sent: %s", why)
 			}
-			out = append(out, Part{Kind: PartOpaque, From: i, Raw: n.clean(b.Raw())})
-			said = true
+			continue
+		case b.Type == message.BlockToolCall && answer:
+			part = n.call(i, b, same, reasoned)
+		case b.Type == message.BlockThinking || b.Type == message.BlockToolCall:
+			n.note(NoteUnknownBlock, i, "a %s block has no place in a message of role %s and is not sent", b.Type, m.Role)
+			continue
+		case answer && n.passes(m, b):
+			part = Part{Kind: PartOpaque, From: i, Raw: n.clean(b.Raw())}
+		default:
+			n.note(NoteUnknownBlock, i, "a block of type %q is not sent", b.Type)
+			continue
 		}
+		out = append(out, part)
+		said = true
 	}
 	if !said {
 		return nil

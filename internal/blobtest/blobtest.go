@@ -34,24 +34,21 @@ type Subject struct {
 
 // Run runs the suite.
 func Run(t *testing.T, sub Subject) {
-	for _, c := range []struct {
-		name string
-		test func(t *testing.T, sub Subject)
-	}{
-		{"RoundTrip", testRoundTrip},
-		{"SameContentOnce", testSameContentOnce},
-		{"Delete", testDelete},
-		{"List", testList},
-		{"BadSource", testBadSource},
-		{"Cancel", testCancel},
-		{"Damage", testDamage},
-		{"RemoveAll", testRemoveAll},
-		{"Concurrent", testConcurrent},
-		{"RandomOperations", testRandom},
+	for name, test := range map[string]func(t *testing.T, sub Subject){
+		"RoundTrip":        testRoundTrip,
+		"SameContentOnce":  testSameContentOnce,
+		"Delete":           testDelete,
+		"List":             testList,
+		"BadSource":        testBadSource,
+		"Cancel":           testCancel,
+		"Damage":           testDamage,
+		"RemoveAll":        testRemoveAll,
+		"Concurrent":       testConcurrent,
+		"RandomOperations": testRandom,
 	} {
-		t.Run(c.name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c.test(t, sub)
+			test(t, sub)
 		})
 	}
 }

@@ -58,26 +58,23 @@ func newVocabulary(list []byte) (*vocabulary, error) {
 		return nil, fmt.Errorf("%d tokens are more than fit", n)
 	}
 	v := &vocabulary{
-		start: make([]uint32, 0, n+1),
+		start: make([]uint32, 1, n+1),
 		slots: make([]uint32, 2<<bits.Len(uint(n))),
 		seed:  maphash.MakeSeed(),
 	}
-	text := make([]byte, 0, len(list)-n)
+	text, mask := make([]byte, 0, len(list)-n), uint64(len(v.slots)-1)
 	for i := 0; i < len(list); i += 1 + int(list[i]) {
-		v.start = append(v.start, uint32(len(text)))
-		text = append(text, list[i+1:i+1+int(list[i])]...)
-	}
-	v.start = append(v.start, uint32(len(text)))
-	v.text = string(text)
-	mask := uint64(len(v.slots) - 1)
-	for rank := range n {
-		h := maphash.String(v.seed, v.token(uint32(rank)))
+		token := list[i+1 : i+1+int(list[i])]
+		h := maphash.Bytes(v.seed, token)
 		at := h & mask
 		for v.slots[at] != 0 {
 			at = (at + 1) & mask
 		}
-		v.slots[at] = mark(h) | uint32(rank+1)
+		v.slots[at] = mark(h) | uint32(len(v.start))
+		text = append(text, token...)
+		v.start = append(v.start, uint32(len(text)))
 	}
+	v.text = string(text)
 	return v, nil
 }
 
