@@ -17,6 +17,7 @@ type Pairs struct {
 	calls []Call
 	first []int                // by message: index in calls of its first call, or of the next one after it
 	owner []int                // by message: 1 + index in calls of the call it is the result of
+	last  int                  // index of the last answer that is sent, or -1
 	open  map[string]*[2][]int // by id: calls without a result, those of failed answers apart
 }
 
@@ -26,7 +27,7 @@ type Pairs struct {
 // has belongs to the first call after it that has it. Each match depends only on what
 // stands before its later half, so messages added at the end change no match.
 func PairCalls(msgs []*Message) *Pairs {
-	p := &Pairs{first: make([]int, len(msgs)+1), owner: make([]int, len(msgs)), open: map[string]*[2][]int{}}
+	p := &Pairs{first: make([]int, len(msgs)+1), owner: make([]int, len(msgs)), last: -1, open: map[string]*[2][]int{}}
 	early := map[string][]int{} // results without a call so far
 	match := func(call, result int) {
 		p.calls[call].Result = result
@@ -36,6 +37,9 @@ func PairCalls(msgs []*Message) *Pairs {
 		p.first[i] = len(p.calls)
 		switch m.Role {
 		case RoleAssistant:
+			if m.answers() {
+				p.last = i
+			}
 			for b := range m.Content {
 				if block := &m.Content[b]; block.Type == BlockToolCall {
 					p.calls = append(p.calls, Call{i, block, -1})
@@ -96,31 +100,9 @@ func (p *Pairs) Known(id string) bool { _, ok := p.open[id]; return ok }
 // Pending returns the calls that wait for their results: those without one in the last
 // answer that is sent to a model. An earlier call without a result is not pending, because
 // the conversation went on without it.
-func Pending(msgs []*Message) []Call {
-	last := len(msgs) - 1
-	results := map[string]int{}
-	for ; last >= 0 && !msgs[last].answers(); last-- {
-		if msgs[last].Role == RoleToolResult {
-			results[msgs[last].ToolCallID]++
-		}
-	}
-	if last < 0 {
-		return nil
-	}
-	// The results behind the last answer that is sent belong to its calls first.
-	open := false
-	for b := range msgs[last].Content {
-		if block := &msgs[last].Content[b]; block.Type == BlockToolCall {
-			results[block.ID]--
-			open = open || results[block.ID] < 0
-		}
-	}
-	if !open {
-		return nil
-	}
-	var pending []Call
-	for _, c := range PairCalls(msgs).Of(last) {
-		if c.Result < 0 {
+func (p *Pairs) Pending() (pending []Call) {
+	for _, c := range p.calls {
+		if c.Answer == p.last && c.Result < 0 {
 			pending = append(pending, c)
 		}
 	}

@@ -140,7 +140,7 @@ func located(index int, text, code string) string {
 	return fmt.Sprintf("message %d: %s (%s)", index, text, code)
 }
 
-// PendingError says that calls wait for their results (see message.Pending), so the
+// PendingError says that calls wait for their results (see message.Pairs), so the
 // list cannot be sent before results are appended, real ones or ones that say what happened.
 type PendingError struct {
 	Calls []message.Call

@@ -26,12 +26,12 @@ func normalize(msgs []*message.Message, p Profile, t Target, o Options, trusting
 	if p.form == formPi {
 		return n.pi(), n.notes, nil
 	}
+	n.ids, n.pairs, n.summary = newIDMap(p.CallIDMax), message.PairCalls(msgs), -1
 	if !o.CloseOpenCalls {
-		if pending := message.Pending(msgs); len(pending) > 0 {
+		if pending := n.pairs.Pending(); len(pending) > 0 {
 			return nil, nil, &PendingError{pending}
 		}
 	}
-	n.ids, n.pairs, n.summary = newIDMap(p.CallIDMax), message.PairCalls(msgs), -1
 	for i, m := range msgs {
 		if m.Role == message.RoleCompactionSummary {
 			n.summary = i

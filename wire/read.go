@@ -69,10 +69,8 @@ func (v *validator) readMessage(i int, raw []byte) seenMessage {
 		return seenMessage{}
 	}
 	x := v.tree.root()
-	if v.p.form == formResponses {
-		if m, ok := v.responsesItem(i, x); ok {
-			return m
-		}
+	if m, ok := v.responsesItem(i, x); ok {
+		return m
 	}
 	name := v.str(i, x, "role")
 	m := seenMessage{role: roles[v.p.form][name]}
@@ -90,8 +88,8 @@ func (v *validator) readMessage(i int, raw []byte) seenMessage {
 		parts := x.get("parts")
 		v.is(RuleJSON, i, parts.isArray(), "parts must be an array")
 		m.blocks = v.content(i, parts, v.geminiPart)
-		isNone := func(b seenBlock) bool { return b.kind != kindResult }
-		if m.role == roleUser && len(m.blocks) > 0 && !slices.ContainsFunc(m.blocks, isNone) {
+		other := func(b seenBlock) bool { return b.kind != kindResult }
+		if m.role == roleUser && len(m.blocks) > 0 && !slices.ContainsFunc(m.blocks, other) {
 			m.role = roleResults
 		}
 	case formPi, formNone: // pi's messages are not for an API; the roles alone are checked
@@ -240,16 +238,17 @@ func (v *validator) noObject(i int, x val) bool {
 }
 
 func (v *validator) responsesItem(i int, x val) (m seenMessage, ok bool) {
-	switch typ, _ := x.get("type").str(); typ {
-	case "message", "":
+	typ, _ := x.get("type").str()
+	switch {
+	case v.p.form != formResponses, typ == "message", typ == "":
 		return m, false
-	case "reasoning":
+	case typ == "reasoning":
 		return seenMessage{roleAssistant, []seenBlock{{kind: kindThinking, signature: string(x.raw())}}}, true
-	case "function_call":
+	case typ == "function_call":
 		b := seenBlock{kind: kindCall, id: v.str(i, x, "call_id"), name: v.str(i, x, "name"), noObject: v.noObject(i, x)}
 		v.itemID(i, x, "fc_")
 		return seenMessage{roleAssistant, []seenBlock{b}}, true
-	case "function_call_output":
+	case typ == "function_call_output":
 		content := v.inResult(i, v.content(i, x.get("output"), v.openAIBlock("input_text")))
 		return seenMessage{roleResults, []seenBlock{{kind: kindResult, id: v.str(i, x, "call_id"), content: content}}}, true
 	}
@@ -326,9 +325,7 @@ func (v *validator) system(raw []byte) {
 	var texts []seenBlock
 	switch v.p.form {
 	case formAnthropic:
-		if v.is(RuleSystem, -1, jsonx.IsString(raw) || x.isArray(), "the system text must be a string or an array") {
-			texts = v.content(-1, x, v.anthropicBlock)
-		}
+		texts = v.content(-1, x, v.anthropicBlock)
 	case formResponses:
 		v.is(RuleSystem, -1, jsonx.IsString(raw), "the instructions must be a string")
 		texts = []seenBlock{textBlock(x)}

@@ -18,7 +18,11 @@ func (w *writer) blocks(l *List, assistant, member string, block func(e *encoder
 		}
 		e := w.e.begin(room(t.Parts)).open('{').str("role", role).array(member)
 		for k := range t.Parts {
-			block(e, t.Parts, k)
+			if raw := t.Parts[k].Raw; raw != nil {
+				e.elements(raw)
+			} else {
+				block(e, t.Parts, k)
+			}
 		}
 		w.add(t, e.close("]}").end())
 	}
@@ -36,13 +40,8 @@ func (w *writer) anthropic(l *List) {
 }
 
 func anthropicBlock(e *encoder, parts []Part, k int) {
-	p := &parts[k]
-	if p.Kind == PartOpaque || p.Kind == PartStored {
-		e.elements(p.Raw)
-		return
-	}
 	e.open('{')
-	switch p.Kind {
+	switch p := &parts[k]; p.Kind {
 	case PartText:
 		e.str("type", "text").raw("text", p.Text)
 	case PartImage:
@@ -64,7 +63,7 @@ func anthropicBlock(e *encoder, parts []Part, k int) {
 		if p.IsError {
 			e.raw("is_error", []byte("true"))
 		}
-	case PartOpaque, PartStored:
+	default:
 	}
 	e.close("}")
 }
@@ -95,10 +94,6 @@ func (w *writer) gemini(l *List) {
 }
 
 func geminiPart(e *encoder, p *Part, signature string) {
-	if p.Kind == PartOpaque || p.Kind == PartStored {
-		e.elements(p.Raw)
-		return
-	}
 	e.open('{')
 	switch p.Kind {
 	case PartText:
@@ -124,7 +119,7 @@ func geminiPart(e *encoder, p *Part, signature string) {
 			e.close("]")
 		}
 		e.close("}")
-	case PartOpaque, PartStored:
+	default:
 	}
 	e.opt("thoughtSignature", signature).close("}")
 }
@@ -278,7 +273,7 @@ func (w *writer) responsesMessage(role string, parts []Part) json.RawMessage {
 }
 
 func (w *writer) responsesItem(p *Part) json.RawMessage {
-	if p.Kind == PartThinking || p.Kind == PartOpaque || p.Kind == PartStored {
+	if p.Raw != nil {
 		return p.Raw
 	}
 	e := w.e.begin(room([]Part{*p})).open('{')
@@ -299,7 +294,7 @@ func (w *writer) responsesItem(p *Part) json.RawMessage {
 		} else {
 			e.texts("output", p.Content)
 		}
-	case PartImage, PartThinking, PartOpaque, PartStored:
+	default:
 	}
 	return e.close("}").end()
 }
