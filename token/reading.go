@@ -104,8 +104,6 @@ type Running struct {
 	before  Categories // rest as it was with the anchor
 	upTo    int        // how many of systems stood before the anchor
 	after   Categories // of the messages after the anchor
-	fitted  Categories // before and the prompt, fitted to usage
-	fitting bool       // fitted is still to be computed
 }
 
 // Running returns an empty running count.
@@ -127,7 +125,7 @@ func (t *Running) Add(msg *message.Message, fresh bool) {
 	if fresh && t.meter.trusts(msg) {
 		var whole bool
 		t.anchor, t.before, t.upTo = len(t.costs)-1, t.rest, len(t.systems)
-		t.after, t.fitting = Categories{}, true
+		t.after = Categories{}
 		if t.usage, whole = t.meter.reported(msg.Usage, own.Total()); !whole {
 			t.before, t.after = before, own
 		}
@@ -152,14 +150,12 @@ func (t *Running) Reading() Reading {
 		r.Tokens = r.Estimated
 		return r
 	}
-	if t.fitting {
-		t.fitted, t.fitting = t.whole(&t.before, t.upTo), false
-		fit(&t.fitted, t.usage)
-	}
+	fitted := t.whole(&t.before, t.upTo)
+	fit(&fitted, t.usage)
 	r.Measured, r.Estimated = t.usage, t.after.Total()
 	r.Tokens = addSat(r.Measured, r.Estimated)
 	r.Categories = t.after
-	r.Categories.add(&t.fitted)
+	r.Categories.add(&fitted)
 	return r
 }
 

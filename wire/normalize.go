@@ -148,6 +148,7 @@ func (n *normalizer) unsent(i int, m *message.Message) {
 }
 
 func (n *normalizer) results(i int, answer []Part, calls []message.Call) {
+	inside := n.p.ResultImages == ImagesInside || n.p.ResultImages == ImagesByModel && geminiMajor(n.t.Model) >= 3
 	results := Turn{TurnResults, make([]Part, 0, len(calls)+1)}
 	var after []Part
 	next := 0
@@ -170,7 +171,7 @@ func (n *normalizer) results(i int, answer []Part, calls []message.Call) {
 		}
 		m := n.msgs[c.Result]
 		content := n.parts(c.Result, m)
-		if texts, images := splitImages(content); len(images) > 0 && !n.p.imagesInside(n.t) {
+		if texts, images := splitImages(content); len(images) > 0 && !inside {
 			n.note(NoteImage, c.Result, "the images of the result follow after the results")
 			after = append(after, textPart(-1, textImagesOf(sent.Name, sent.ID)))
 			after = append(after, images...)

@@ -199,7 +199,7 @@ func (n *normalizer) image(i int, b *message.Block) Part {
 	switch {
 	case !n.t.TakesImages:
 		n.note(NoteImage, i, "the model takes no images; a line of text stands for this one")
-	case !n.p.takesImage(b.MIMEType, n.t):
+	case len(n.p.Images) > 0 && !slices.Contains(n.p.Images, b.MIMEType):
 		n.note(NoteImage, i, "images of type %q are not taken; a line of text stands for this one", b.MIMEType)
 	case !validBase64(b.Data) || len(data) != len(b.Data)+2:
 		n.note(NoteImage, i, "the data of the image is no base64; a line of text stands for it")

@@ -188,14 +188,6 @@ func (p *Profile) speaks(m *message.Message) bool {
 	return m.API == "" || slices.Contains(p.APIs, m.API)
 }
 
-func (p *Profile) takesImage(mime string, t Target) bool {
-	return t.TakesImages && (len(p.Images) == 0 || slices.Contains(p.Images, mime))
-}
-
-func (p *Profile) imagesInside(t Target) bool {
-	return p.ResultImages == ImagesInside || p.ResultImages == ImagesByModel && geminiMajor(t.Model) >= 3
-}
-
 func geminiMajor(model string) int {
 	_, rest, _ := strings.Cut(strings.ToLower(model), "gemini-")
 	digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))

@@ -24,7 +24,7 @@ func (w *writer) blocks(l *List, assistant, member string, block func(e *encoder
 				block(e, t.Parts, k)
 			}
 		}
-		w.add(t, e.close("]}").end())
+		w.add(t.Parts, e.close("]}").end())
 	}
 }
 
@@ -161,34 +161,30 @@ func (w *writer) tools(l *List, write func(e *encoder, d toolDefinition)) []byte
 // holds all of a turn, or Responses, where each part of an answer is an item.
 // https://platform.openai.com/docs/api-reference
 func (w *writer) openAI(l *List, message func(role string, parts []Part) json.RawMessage) {
-	for i := range l.Turns {
-		t := &l.Turns[i]
-		switch {
-		case t.Kind == TurnSystem:
-			w.add(t, message(w.p.SystemRole, t.Parts))
-		case t.Kind == TurnAssistant && w.p.form == formChat:
-			w.add(t, w.chatAnswer(t.Parts))
-		case t.Kind == TurnAssistant, t.Kind == TurnResults:
-			for k := range t.Parts {
-				w.addPart(&t.Parts[k])
-			}
-		default:
-			w.add(t, message("user", t.Parts))
-		}
-	}
-}
-
-func (w *writer) addPart(p *Part) {
 	item := w.responsesItem
 	if w.p.form == formChat {
 		item = w.chatResult
 	}
-	w.add(&Turn{Parts: []Part{{From: p.From}}}, item(p))
+	for i := range l.Turns {
+		t := &l.Turns[i]
+		switch {
+		case t.Kind == TurnSystem:
+			w.add(t.Parts, message(w.p.SystemRole, t.Parts))
+		case t.Kind == TurnAssistant && w.p.form == formChat:
+			w.add(t.Parts, w.chatAnswer(t.Parts))
+		case t.Kind == TurnAssistant, t.Kind == TurnResults:
+			for k := range t.Parts {
+				w.add(t.Parts[k:k+1], item(&t.Parts[k]))
+			}
+		default:
+			w.add(t.Parts, message("user", t.Parts))
+		}
+	}
 }
 
 func (w *writer) chat(l *List) {
 	if l.System != "" {
-		w.addFrom(w.chatMessage(w.p.SystemRole, []Part{{Kind: PartText, Text: jsonx.Quote(l.System)}}))
+		w.add(nil, w.chatMessage(w.p.SystemRole, []Part{{Kind: PartText, Text: jsonx.Quote(l.System)}}))
 	}
 	w.r.Tools = w.tools(l, func(e *encoder, d toolDefinition) {
 		e.str("type", "function").object("function")
