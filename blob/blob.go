@@ -105,26 +105,19 @@ type Store interface {
 
 // Info is what is known of content without reading it.
 type Info struct {
-	ID   ID
-	Size int64 // in bytes
-	// Stored is when the content was last stored; storing it again renews it.
-	Stored time.Time
+	ID     ID
+	Size   int64     // in bytes
+	Stored time.Time // when the content was last stored; storing it again renews it
 }
 
 // What can be wrong. Errors of this package are of type *Error and wrap one of
 // these where it applies.
 var (
-	// ErrNotFound: there is no content with this address.
-	ErrNotFound = errors.New("no such content")
-	// ErrCorrupt: what is there is not what was stored.
-	ErrCorrupt = errors.New("the content is damaged")
-	// ErrFull: no room on the disk.
-	ErrFull = errors.New("no room")
-	// ErrDenied: the system does not allow it: permissions, or a file system
-	// that can only be read.
-	ErrDenied = errors.New("not allowed")
-	// ErrSource: what was to be stored could not be read.
-	ErrSource = errors.New("the content could not be read")
+	ErrNotFound = errors.New("no such content")               // there is none with this address
+	ErrCorrupt  = errors.New("the content is damaged")        // what is there is not what was stored
+	ErrFull     = errors.New("no room")                       // on the disk
+	ErrDenied   = errors.New("not allowed")                   // permissions, or a file system that can only be read
+	ErrSource   = errors.New("the content could not be read") // what was to be stored
 )
 
 // Error says what was tried, on what, what went wrong and what to do about it.

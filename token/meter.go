@@ -31,20 +31,16 @@ import (
 type Config struct {
 	// Provider and Model name the model that is about to be called, as the
 	// provider does: "anthropic", "claude-opus-4-6".
-	Provider string
-	Model    string
+	Provider, Model string
 
-	// Counter makes the estimates. Default: HeuristicFor(Provider, Model).
-	Counter Counter
+	Counter Counter // makes the estimates. Default: HeuristicFor(Provider, Model)
 
 	// System is prompt text and Tools a JSON array of tool definitions that are sent
 	// beside those in the system messages of the conversation. Default: none.
 	System string
 	Tools  json.RawMessage
 
-	// Window is the size of the model's context window in tokens; 0 when it is
-	// not known. It does not change what is measured.
-	Window int64
+	Window int64 // of the model, in tokens; 0 when it is not known. It does not change what is measured
 
 	// Safety multiplies the estimated part in Reading.Guarded. It is at least 1. 0 means
 	// the counter's own factor: 1.2 to 1.35 by the model's maker, 2.3 for Chars4, what
@@ -141,8 +137,7 @@ func (m *Meter) Window() int64 { return m.window }
 // Guard returns the factor that Reading.Guarded applies to estimates.
 func (m *Meter) Guard() float64 { return m.safety }
 
-// Fixed estimates what every request carries beside the messages:
-// Config.System and Config.Tools.
+// Fixed estimates Config.System and Config.Tools, which every request carries.
 func (m *Meter) Fixed() int64 { return m.fixed.Total() }
 
 // Measure returns what a context costs. Its anchor is the last answer at or after index

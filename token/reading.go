@@ -99,11 +99,11 @@ type Running struct {
 	prompt  Categories         // what they come to, for the first of them in priced
 	priced  int
 
-	anchor  int
-	usage   int64      // reported by the anchor
-	before  Categories // rest as it was with the anchor
-	upTo    int        // how many of systems stood before the anchor
-	after   Categories // of the messages after the anchor
+	anchor int
+	usage  int64      // reported by the anchor
+	before Categories // rest as it was with the anchor
+	upTo   int        // how many of systems stood before the anchor
+	after  Categories // of the messages after the anchor
 }
 
 // Running returns an empty running count.

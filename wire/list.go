@@ -10,12 +10,9 @@ import (
 
 // List is a context ready to be rendered for one profile and target.
 type List struct {
-	// System is the system text; empty for none.
-	System string
-	// Tools are the definitions in force, as stored, in the order they were added.
-	Tools []json.RawMessage
-	// Turns are the messages.
-	Turns []Turn
+	System string            // the system text; empty for none
+	Tools  []json.RawMessage // the definitions in force, as stored, in the order they were added
+	Turns  []Turn
 
 	profile Profile
 	target  Target
@@ -80,12 +77,9 @@ type Part struct {
 type Target struct {
 	// Provider and Model are as messages name them ("anthropic", "claude-opus-4-5").
 	// What only its maker can read is sent to the same provider and model alone.
-	Provider string
-	Model    string
+	Provider, Model string
 
-	// TakesImages says that the model reads images. Default: they become a
-	// line of text that says what was there.
-	TakesImages bool
+	TakesImages bool // else images become a line of text that says what was there
 }
 
 // Options change what Normalize does. The zero value is for requests to a model.

@@ -13,8 +13,7 @@ import (
 // [Anthropic], [OpenAIChat], [OpenAIResponses], [Gemini] and [Pi]; to talk to a
 // server that differs, copy one and change its fields.
 type Profile struct {
-	// Name is what ProfileByName knows the profile by.
-	Name string
+	Name string // what ProfileByName knows it by
 
 	// APIs are the values of a message's "api" member whose signatures, identifiers and
 	// unknown blocks this API takes back, besides messages that name none.
@@ -24,47 +23,24 @@ type Profile struct {
 	// a SystemField the system text is the first message.
 	SystemField, MessagesField, ToolsField string
 
-	// SystemRole is the role of a system message among the messages; empty when
-	// the API has none.
-	SystemRole string
+	SystemRole string      // of a system message among the messages; empty when the API has none
+	MidSystem  MidSystem   // what becomes of a system message that stands after another message
+	FirstUser  bool        // a short placeholder is put before a list that does not start with a user message
+	Alternate  bool        // neighbouring messages of one role are merged
+	Results    ResultPlace // where results stand: always directly behind their calls and in their order
+	Thinking   Thinking    // what becomes of the reasoning of earlier answers
 
-	// MidSystem says what becomes of a system message that stands after
-	// another message.
-	MidSystem MidSystem
-
-	// FirstUser says that the list must start with a user message. A short
-	// placeholder is put before one that does not.
-	FirstUser bool
-
-	// Alternate says that neighbouring messages of one role are merged.
-	Alternate bool
-
-	// Results says where the results of tool calls stand: always directly behind their
-	// calls and in the order of the calls.
-	Results ResultPlace
-
-	// Thinking says what becomes of the reasoning of earlier answers.
-	Thinking Thinking
-
-	// Images are the media types of images that the API takes; empty means any.
-	// ResultImages says where the images of a tool result go.
-	Images       []string
-	ResultImages ImagePlace
+	Images       []string   // media types of images that the API takes; empty means any
+	ResultImages ImagePlace // where the images of a tool result go
 
 	// CallIDMax and ToolNameMax are the greatest lengths of the ids of calls and the names
 	// of tools. They consist of a-z, A-Z, 0-9, _ and -, which all APIs take; others are
 	// mapped. NameStart says that names must start with a letter or _.
-	CallIDMax   int
-	ToolNameMax int
-	NameStart   bool
+	CallIDMax, ToolNameMax int
+	NameStart              bool
 
-	// MaxBytes is the greatest size of a request body in bytes; 0 means that no
-	// limit is known.
-	MaxBytes int64
-
-	// Opaque says that blocks of unknown types in an answer of the same
-	// provider are sent back as they are.
-	Opaque bool
+	MaxBytes int64 // the greatest size of a request body; 0 means that no limit is known
+	Opaque   bool  // blocks of unknown types in an answer of the same provider are sent back as they are
 
 	form form
 }
@@ -73,56 +49,46 @@ type Profile struct {
 // message. System messages before all others are always the system text.
 type MidSystem int
 
+// What becomes of it. The mark of MidSystemUser tells the model what the text is; it
+// proves nothing, for a user can write it too. MidSystemFold changes the start of the
+// request, so caches and signed thinking after that are lost.
 const (
-	// MidSystemMessage keeps it in its place, in the profile's SystemRole.
-	MidSystemMessage MidSystem = iota
-	// MidSystemUser keeps it in its place as marked text of a user message. The mark
-	// tells the model what it is; it proves nothing, for a user can write it too.
-	MidSystemUser
-	// MidSystemFold works it into the system text, so caches and signed thinking after
-	// that are lost.
-	MidSystemFold
+	MidSystemMessage MidSystem = iota // keeps its place, in the profile's SystemRole
+	MidSystemUser                     // keeps its place as marked text of a user message
+	MidSystemFold                     // is worked into the system text
 )
 
 // ResultPlace says where the results of tool calls stand.
 type ResultPlace int
 
+// The places.
 const (
-	// ResultsInUser puts the results of one answer at the start of a user message.
-	ResultsInUser ResultPlace = iota
-	// ResultsAlone puts the results of one answer into a user message of their own.
-	ResultsAlone
-	// ResultsApart makes each result a message or item of its own.
-	ResultsApart
+	ResultsInUser ResultPlace = iota // those of one answer at the start of a user message
+	ResultsAlone                     // those of one answer in a user message of their own
+	ResultsApart                     // each is a message or item of its own
 )
 
 // Thinking says what becomes of the reasoning of earlier answers. It is sent
 // back only to the provider and model that made it, and never changed.
 type Thinking int
 
+// What is sent.
 const (
-	// ThinkingSigned sends blocks that carry a signature, redacted ones included.
-	ThinkingSigned Thinking = iota
-	// ThinkingField sends the text in the member of the message that its signature names.
-	ThinkingField
-	// ThinkingItem sends the items that are the signatures, each with the item after it.
-	ThinkingItem
-	// ThinkingPart sends signed thought parts, and signatures on text and calls.
-	ThinkingPart
-	// ThinkingStored leaves everything as it is stored.
-	ThinkingStored
+	ThinkingSigned Thinking = iota // blocks that carry a signature, redacted ones included
+	ThinkingField                  // the text, in the member of the message that its signature names
+	ThinkingItem                   // the items that are the signatures, each with the item after it
+	ThinkingPart                   // signed thought parts, and signatures on text and calls
+	ThinkingStored                 // everything as it is stored
 )
 
 // ImagePlace says where the images of a tool result go.
 type ImagePlace int
 
+// The places.
 const (
-	// ImagesInside leaves them in the result.
-	ImagesInside ImagePlace = iota
-	// ImagesAfter puts them into a user message after the results.
-	ImagesAfter
-	// ImagesByModel leaves them inside for Gemini 3 and later.
-	ImagesByModel
+	ImagesInside  ImagePlace = iota // in the result
+	ImagesAfter                     // in a user message after the results
+	ImagesByModel                   // in the result for Gemini 3 and later
 )
 
 // form selects the renderer and the reader of a profile; a profile that was made from

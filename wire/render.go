@@ -32,14 +32,10 @@ import (
 
 // Request holds the parts of a request body that come from the context.
 type Request struct {
-	// Profile is the name of the profile it was rendered for.
-	Profile string
-	// System and Tools are the values of these members, nil for none. With a profile
-	// without a SystemField the system text is the first of Messages.
-	System json.RawMessage
-	// Messages are the elements of the messages member.
-	Messages []json.RawMessage
-	Tools    json.RawMessage
+	Profile  string            // the name of the profile it was rendered for
+	System   json.RawMessage   // nil for none; without a SystemField it is the first of Messages
+	Messages []json.RawMessage // the elements of the messages member
+	Tools    json.RawMessage   // nil for none
 	// From says for each of Messages which messages of the list given to Normalize are
 	// in it, as indexes in the order of their parts; none for words of wire's own.
 	From [][]int

@@ -23,13 +23,9 @@ import (
 
 // Subject is one kind of store.
 type Subject struct {
-	// New makes an empty store.
-	New func(t testing.TB) blob.Store
-	// Reopen opens the content of s in a new store. It is nil for a store that ends with
-	// its process.
-	Reopen func(t testing.TB, s blob.Store) blob.Store
-	// Damage changes stored content without the store. It is nil where that is impossible.
-	Damage func(t testing.TB, s blob.Store, id blob.ID)
+	New    func(t testing.TB) blob.Store                // makes an empty store
+	Reopen func(t testing.TB, s blob.Store) blob.Store  // opens its content in a new one; nil where that cannot be
+	Damage func(t testing.TB, s blob.Store, id blob.ID) // changes content without the store; nil where that is impossible
 }
 
 // Run runs the suite.
