@@ -24,9 +24,8 @@ type Source func(ctx context.Context, id ID) (io.ReadCloser, error)
 // may be used from several goroutines and processes.
 type Cache struct {
 	place
-	mu sync.Mutex
-	// seen has what the files were like when their content was last checked.
-	seen map[string]fs.FileInfo
+	mu   sync.Mutex
+	seen map[string]fs.FileInfo // what the files were like when their content was last checked
 }
 
 // OpenCache returns the cache in the folder at path, which must not be a symbolic link. The

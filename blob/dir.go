@@ -178,8 +178,7 @@ func (d *Dir) put(ctx context.Context, r io.Reader) (ID, error) {
 	}
 	defer t.discard()
 	if holds(ctx, f, id) {
-		// The time only helps those who look for content that nobody needs.
-		_ = f.Chtimes(id.path(), d.now())
+		_ = f.Chtimes(id.path(), d.now()) // the time only helps those who look for content that nobody needs
 	} else if err := install(ctx, f, t, id); err != nil {
 		return ID{}, err
 	}

@@ -26,8 +26,7 @@ const (
 type files interface {
 	vfs.FS
 	Mkdir(name string, perm fs.FileMode) error
-	// ReadDir returns what is in a folder, by name.
-	ReadDir(name string) ([]fs.DirEntry, error)
+	ReadDir(name string) ([]fs.DirEntry, error) // what is in a folder, by name
 	Chtimes(name string, t time.Time) error
 	Close() error
 }
@@ -66,8 +65,7 @@ func (r rootFiles) SyncDir(name string) error {
 type place struct {
 	path string // absolute
 	now  func() time.Time
-	// wrap stands between us and the file system in tests.
-	wrap func(files) files
+	wrap func(files) files // stands between us and the file system in tests
 }
 
 func newPlace(path string) (place, error) {
@@ -215,8 +213,7 @@ func notA(want, name string, info fs.FileInfo) error {
 const (
 	tempDir    = "tmp"
 	tempPrefix = "part-"
-	// grace is how long after its last write a temporary file counts as left by a crash.
-	grace = time.Hour
+	grace      = time.Hour // after its last write a temporary file counts as left by a crash
 )
 
 // A temp is a file in the folder tmp that is being written, to be renamed when it is whole.

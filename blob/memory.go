@@ -115,9 +115,8 @@ func (m *Memory) List(ctx context.Context) iter.Seq2[Info, error] {
 }
 
 const (
-	chunk = 64 << 10 // bytes written at a time
-	// A reader that gives nothing this often in a row is taken to be stuck.
-	maxEmptyReads = 100
+	chunk         = 64 << 10 // bytes written at a time
+	maxEmptyReads = 100      // in a row: the reader is taken to be stuck
 )
 
 var errEnd = errors.New("the end of the content")

@@ -118,8 +118,7 @@ type Message struct {
 	ToolsAdded   json.RawMessage // array of tools with name, description, parameters
 	ToolsRemoved json.RawMessage // array of names
 
-	// Details is what a tool or an extension stored for itself.
-	Details json.RawMessage
+	Details json.RawMessage // what a tool or an extension stored for itself
 
 	raw json.RawMessage
 }

@@ -13,12 +13,9 @@ import (
 // use by several goroutines, never return a negative number, and give the same answer
 // for the same input.
 type Counter interface {
-	// Name identifies the counter in reports: "heuristic/claude", "chars4".
-	Name() string
-	// Message returns what a message adds to a request, its overhead included.
-	Message(m *message.Message) int64
-	// Text returns what a text costs as part of a message.
-	Text(s string) int64
+	Name() string                     // identifies the counter in reports: "heuristic/claude", "chars4"
+	Message(m *message.Message) int64 // what a message adds to a request, its overhead included
+	Text(s string) int64              // what a text costs as part of a message
 }
 
 // What a Counter may offer beyond that.
@@ -28,8 +25,7 @@ type (
 	splitter interface {
 		split(m *message.Message, into *Categories)
 	}
-	// guarded knows how far the counter's estimates may be too low.
-	guarded interface{ guard() float64 }
+	guarded interface{ guard() float64 } // knows how far the counter's estimates may be too low
 )
 
 func ceilDiv(n, d int64) int64 {

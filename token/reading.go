@@ -12,10 +12,8 @@ type Reading struct {
 	Tokens    int64 `json:"tokens"`
 	Measured  int64 `json:"measured"`
 	Estimated int64 `json:"estimated"`
-	// Anchor is the index of the message whose usage was used, or -1.
-	Anchor int `json:"anchor"`
-	// Bytes is about how large the request is: text and base64 as JSON.
-	Bytes int64 `json:"bytes"`
+	Anchor    int   `json:"anchor"` // index of the message whose usage was used, or -1
+	Bytes     int64 `json:"bytes"`  // about how large the request is: text and base64 as JSON
 	// Categories divide Tokens. Up to the anchor they are estimates fitted to
 	// what was reported.
 	Categories Categories `json:"categories"`

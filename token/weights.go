@@ -31,8 +31,7 @@ type weights struct {
 	result      uint32 // the result of a tool beside its text
 	tools       uint32 // offering any tools at all
 
-	// guard is the factor by which an estimate for 8 or more messages may be too low.
-	guard float64
+	guard float64 // by how much an estimate for 8 or more messages may be too low
 }
 
 // What an ASCII character is to the one before it: the indices of weights.ascii.

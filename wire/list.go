@@ -89,8 +89,7 @@ type Options struct {
 	// summaries. Without it Normalize refuses such a list.
 	CloseOpenCalls bool
 
-	// Cache makes the check of a request cost only what is new in it. Default: none.
-	Cache *Cache
+	Cache *Cache // makes the check of a request cost only what is new in it. Default: none
 }
 
 // NoteCode names what Normalize left out, changed or added.
