@@ -288,14 +288,13 @@ func (v *validator) notBlank(i int, b *seenBlock) {
 // reasoning item has its item.
 func (v *validator) followed(i, k int) {
 	msgs := v.read
-	switch v.p.Thinking {
-	case ThinkingSigned, ThinkingPart:
+	if v.p.Thinking == ThinkingSigned || v.p.Thinking == ThinkingPart {
 		said := slices.ContainsFunc(msgs[i].blocks[k+1:], func(b seenBlock) bool { return b.kind != kindThinking })
 		v.is(RuleThinking, i, said, "nothing follows the thinking")
-	case ThinkingItem:
+	}
+	if v.p.Thinking == ThinkingItem {
 		item := i+1 < len(msgs) && msgs[i+1].role == roleAssistant && len(msgs[i+1].blocks) > 0 && msgs[i+1].blocks[0].kind != kindThinking
 		v.is(RuleThinking, i, item, "the reasoning item is not followed by its item")
-	case ThinkingField, ThinkingStored:
 	}
 }
 
