@@ -433,7 +433,8 @@ func (v *verifier) branch(leaf int) {
 	for k, i := range v.path {
 		msgs[k] = v.nodes[i].msg
 	}
-	pairs, pending := message.PairCalls(msgs), message.Pending(msgs)
+	pairs := message.PairCalls(msgs)
+	pending := pairs.Pending()
 	for k, m := range msgs {
 		i := v.path[k]
 		n := &v.nodes[i]

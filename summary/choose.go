@@ -35,7 +35,7 @@ type piece struct {
 // percent of the budget.
 const (
 	userShare     = 22
-	briefingShare = 30
+	briefingShare = 35
 	filesShare    = 12
 	rulesShare    = 9
 	stateShare    = 6 // each of done, in progress, failing, next
@@ -46,7 +46,7 @@ const (
 // The rules of the choice.
 const (
 	sameSource   = .97 // each line of the same source that is there already
-	sameTurn     = .88 // each statement on the same request, of what it is worth in itself
+	sameTurn     = .92 // each statement on the same request, of what it is worth in itself
 	chosenBefore = .7  // what stood in an earlier summary had its time
 	outOfDate    = .5  // a later edit or reading took its place: the names stay
 	maxRows      = 8   // of one table

@@ -38,7 +38,8 @@ func (d *digest) story() []piece {
 			out = append(out, p)
 		}
 	}
-	for _, t := range d.turns {
+	for i, t := range d.turns {
+		going := i == len(d.turns)-1 && !t.ended
 		head, report := d.asked(t), d.report(t)
 		ref := t.ask.Ref
 		if report >= 0 {
@@ -57,6 +58,9 @@ func (d *digest) story() []piece {
 			}
 			for seq, l := range m.said {
 				if worth, ok := sentenceWorth(l, at == report); ok {
+					if going && len(l.ids) > 0 && worth > 0 {
+						worth = max(worth, resultWorth) // no report sums it up
+					}
 					add(at, seq, l.text, l.ids, worth)
 				}
 			}
@@ -97,7 +101,7 @@ func (d *digest) report(t turn) int {
 func sentenceWorth(l factLine, report bool) (worth float64, ok bool) {
 	s := l.text
 	switch {
-	case len(s) < minLine || unreadable(s):
+	case len(s) < minLine || unreadable(s) || l.sure < withWords && !report, l.sure < withWords && plainWords(s) == 0:
 		return 0, false
 	case text.TableRow(s):
 		return remarkWorth, report

@@ -26,7 +26,7 @@ type replayFlags struct {
 	policies             []string
 	budget, tail, window string
 	prices, html, dump   string
-	probe, reader        string
+	probe, reader, curve string
 }
 
 func newReplay() *cobra.Command {
@@ -65,6 +65,7 @@ docs/replay.md defines the figures and says how far to trust them.`,
 	f.StringVar(&fl.prices, "prices", "anthropic", "what tokens cost: anthropic, openai, none (no cache), or a JSON file")
 	f.StringVar(&fl.html, "html", "", "write a report with plots to this file")
 	f.StringVar(&fl.dump, "dump", "", "write each text and what it lacks to a file in this folder")
+	f.StringVar(&fl.curve, "curve", "", "also measure cCR at these budgets, such as 1300,2600,8000")
 	f.StringVar(&fl.probe, "probe", "", "write the last point of each session as a test for readers into this folder; without FILE print its grades")
 	f.StringVar(&fl.reader, "reader", "", "with --probe and without FILE: the program that writes the questions, answers and grades that are missing")
 	asJSON := jsonFlag(cmd)
@@ -107,11 +108,17 @@ docs/replay.md defines the figures and says how far to trust them.`,
 		if err := cmp.Or(texts.err, fl.writeHTML(r, in)); err != nil {
 			return err
 		}
+		curve, err := fl.measureCurve(cmd, args, pr, opt)
+		if err != nil {
+			return err
+		}
 		pr.done()
 		if *asJSON {
-			err = printJSON(cmd, newReplayJSON(r, in))
+			out := newReplayJSON(r, in)
+			out.Curve = curve
+			err = printJSON(cmd, out)
 		} else {
-			err = printReplay(cmd, r, in)
+			err = printReplay(cmd, r, curve, in)
 		}
 		if n, _ := countPoints(r, false); n == 0 && err == nil {
 			err = fmt.Errorf("nothing was measured: %s, none of them long enough", count(len(r.Sessions), "session"))
@@ -119,6 +126,40 @@ docs/replay.md defines the figures and says how far to trust them.`,
 		return err
 	}
 	return cmd
+}
+
+// measureCurve plays the sessions once more at each budget of --curve.
+func (fl *replayFlags) measureCurve(cmd *cobra.Command, args []string, pr *progress, opt replay.Options) (out []curvePoint, err error) {
+	opt.Chain, opt.Text, opt.Probe = false, nil, nil
+	for _, b := range strings.FieldsFunc(fl.curve, func(r rune) bool { return r == ',' }) {
+		if opt.Budget, err = tokenCount("--curve", b); err != nil {
+			return nil, err
+		}
+		in, err := findReplay(cmd, args)
+		if err != nil {
+			return nil, err
+		}
+		r, err := replay.Play(cmd.Context(), in.sessions(cmd, pr), opt)
+		if err = cmp.Or(in.err, err); err != nil {
+			return nil, err
+		}
+		at := curvePoint{Budget: opt.Budget, CCR: map[string]float64{}}
+		for _, row := range r.Rows(false) {
+			at.CCR[row.Policy] = row.Contextual.Value
+		}
+		out = append(out, at)
+	}
+	return out, nil
+}
+
+// tokenCount reads a flag that is a number of tokens.
+func tokenCount(flag, value string) (int, error) {
+	a, err := compact.ParseAmount(value)
+	const most = 1e9
+	if err != nil || strings.HasSuffix(value, "%") || a.Of(0) < 1 || a.Of(0) > most {
+		return 0, usagef("%s %s: write it in tokens, such as 4000 or 4k, from 1 to a billion", flag, value)
+	}
+	return int(a.Of(0)), nil
 }
 
 // grades lets readers do what is left of a probe, and prints their grades.
@@ -158,12 +199,9 @@ func (fl *replayFlags) options() (opt replay.Options, err error) {
 		flag, value string
 		to          *int
 	}{{"budget", fl.budget, &opt.Budget}, {"tail", fl.tail, &opt.Tail}, {"window", fl.window, &opt.Cost.Window}} {
-		a, err := compact.ParseAmount(n.value)
-		const most = 1e9
-		if err != nil || strings.HasSuffix(n.value, "%") || a.Of(0) < 1 || a.Of(0) > most {
-			return opt, usagef("--%s %s: write it in tokens, such as 4000 or 4k, from 1 to a billion", n.flag, n.value)
+		if *n.to, err = tokenCount("--"+n.flag, n.value); err != nil {
+			return opt, err
 		}
-		*n.to = int(a.Of(0))
 	}
 	if opt.Cost.Prices, err = readPrices(fl.prices); err != nil {
 		return opt, err

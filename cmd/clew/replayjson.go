@@ -24,6 +24,13 @@ type replayJSON struct {
 	Costs    replayCostsJSON `json:"costs"`
 	Meter    []meterJSON     `json:"meter,omitempty"`
 	Sessions []replayedJSON  `json:"sessions"`
+	Curve    []curvePoint    `json:"curve,omitempty"`
+}
+
+// curvePoint is the contextual recall of the policies at a budget.
+type curvePoint struct {
+	Budget int                `json:"budget"`
+	CCR    map[string]float64 `json:"cCR"`
 }
 
 // meterJSON is how far the estimates of a counter are from what was reported.
@@ -62,6 +69,7 @@ type keptJSON struct {
 	FreshPoints  int          `json:"freshPoints,omitempty"`
 	MadeUp       *float64     `json:"madeUp,omitempty"`
 	Plain        *float64     `json:"plain,omitempty"`
+	Junk         *float64     `json:"junk,omitempty"`
 	Chain        []float64    `json:"chain,omitempty"`
 	Decay        *float64     `json:"decay,omitempty"`
 	Classes      []classJSON  `json:"classes,omitempty"`
@@ -224,7 +232,7 @@ func newKeptJSON(r *replay.Row) keptJSON {
 		Policy: r.Policy, About: r.About, Points: r.Points, Sessions: r.Sessions, Tokens: int(r.Tokens),
 		CCR: meanFigure(r.Contextual), CR: meanFigure(r.Recall), CRByUse: meanFigure(r.RecallByUse), Precision: meanFigure(r.Precision),
 		Instructions: meanFigure(r.Instructions), Constraints: meanFigure(r.Constraints), TrailF1: meanFigure(r.TrailF1),
-		Modified: meanFigure(r.Modified), Fresh: meanFigure(r.Fresh), FreshPoints: r.Fresh.N, MadeUp: meanFigure(r.Foreign), Plain: meanFigure(r.Plain),
+		Modified: meanFigure(r.Modified), Fresh: meanFigure(r.Fresh), FreshPoints: r.Fresh.N, MadeUp: meanFigure(r.Foreign), Plain: meanFigure(r.Plain), Junk: meanFigure(r.Junk),
 		Gates: r.Gates,
 	}
 	for i, c := range r.ByClass {

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -75,6 +76,7 @@ var keptColumns = []replayColumn{
 		return strings.TrimPrefix(fmt.Sprintf("%.4f", r.kept.Foreign.Value), "0")
 	}},
 	meanColumn("plain", 6, func(r *replay.Row) replay.Mean { return r.Plain }),
+	meanColumn("junk", 5, func(r *replay.Row) replay.Mean { return r.Junk }),
 	{"decay", 6, func(r *replayRow) string {
 		if r.kept == nil {
 			return ""
@@ -101,7 +103,7 @@ var costColumns = []replayColumn{
 }
 
 // printReplay prints the table, and what was not measured and why.
-func printReplay(cmd *cobra.Command, r *replay.Report, in *replayInput) error {
+func printReplay(cmd *cobra.Command, r *replay.Report, curve []curvePoint, in *replayInput) error {
 	w := output(cmd)
 	p := newPainter(cmd)
 	free, recorded := r.Rows(false), r.Rows(true)
@@ -114,6 +116,7 @@ func printReplay(cmd *cobra.Command, r *replay.Report, in *replayInput) error {
 	}
 	writeReplayTable(w, p, rows, append(keptColumns[:len(keptColumns):len(keptColumns)], costColumns...))
 	writeIntervals(w, free)
+	writeCurve(w, curve)
 	if k := free[0]; k.Fresh.N < k.Points && k.Points > 0 {
 		fmt.Fprintf(w, "fresh of %s: measured at %s\n", printable(k.Policy), count(k.Fresh.N, "point"))
 	}
@@ -131,6 +134,22 @@ func printReplay(cmd *cobra.Command, r *replay.Report, in *replayInput) error {
 	}
 	writeReplayNotes(w, r, in)
 	return w.Flush()
+}
+
+// writeCurve says how cCR grows with the budget.
+func writeCurve(w *bufio.Writer, curve []curvePoint) {
+	for i, c := range curve {
+		if i == 0 {
+			fmt.Fprintf(w, "\ncCR by budget\n")
+		}
+		fmt.Fprintf(w, "%8s", number(int64(c.Budget)))
+		for _, name := range slices.Sorted(maps.Keys(c.CCR)) {
+			if c.CCR[name] > 0 {
+				fmt.Fprintf(w, "  %s %s", printable(name), shareText(c.CCR[name]))
+			}
+		}
+		w.WriteString("\n")
+	}
 }
 
 // writeIntervals says how far chance in the choice of sessions moves the figures.

@@ -19,7 +19,8 @@ type Row struct {
 
 	Contextual, Recall, RecallByUse, Precision Mean
 	Instructions, Constraints                  Mean
-	TrailF1, Modified, Fresh, Foreign, Plain   Mean
+	TrailF1, Modified, Fresh, Foreign          Mean
+	Plain, Junk                                Mean
 
 	// Chain is the mean after one, two and three compactions in a row, of the same
 	// points.
@@ -108,6 +109,7 @@ func (r *Report) row(policy string, recorded bool) Row {
 	row.Modified = mean(func(s *measure.Score) measure.Measured { return s.Modified })
 	row.Fresh = mean(func(s *measure.Score) measure.Measured { return s.Fresh })
 	row.Foreign = mean(func(s *measure.Score) measure.Measured { return s.Foreign })
+	row.Junk = mean(func(s *measure.Score) measure.Measured { return s.Junk })
 	row.Plain = mean(func(s *measure.Score) measure.Measured { return measure.Measured{Value: s.Plain, OK: s.Tokens > 0} })
 	for _, of := range scores {
 		if m := meanOf([][]measure.Score{of}, func(s *measure.Score) measure.Measured { return s.Contextual }); m.N > 0 {

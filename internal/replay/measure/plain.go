@@ -3,6 +3,8 @@ package measure
 import (
 	"strings"
 	"unicode"
+
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // PlainShare returns which part of a text is plain words and structure, from 0 to
@@ -64,4 +66,49 @@ func lettersOf(s string) int {
 	}
 	flush()
 	return total
+}
+
+// bare are the headings below which no statements are asked for: what was quoted, and
+// lists.
+var bare = setOf(`Sources Files Names Recall Pinned User Messages Critical Context Technical Code Changes Snippets Modified Created Deleted Read Written by Commands as Scratch`)
+
+// minStatement is how many plain words a statement has that names nothing.
+const minStatement = 3
+
+var codeSpan = text.Pattern("`[^`]*`")
+
+// Junk returns the share of a text's lines that are no statement: one has three plain
+// words, or names something and says a word about it. What is quoted with ">", headings, lists of files and
+// the sources, which stand as they were, do not count. ok is false for a text without
+// any other line.
+func Junk(s string) Measured {
+	all, junk := 0, 0
+	skip := false
+	for line := range strings.SplitSeq(s, "\n") {
+		trimmed := strings.TrimSpace(line)
+		switch {
+		case trimmed == "" || strings.HasPrefix(trimmed, ">") || strings.HasPrefix(trimmed, "[#") || strings.HasPrefix(trimmed, "<"):
+			continue
+		case strings.HasPrefix(trimmed, "#"):
+			skip = true
+			for w := range strings.FieldsFuncSeq(trimmed, func(r rune) bool { return !unicode.IsLetter(r) }) {
+				skip = skip && bare[w]
+			}
+			continue
+		case skip:
+			continue
+		}
+		all++
+		item := listMark().ReplaceAllString(trimmed, "")
+		words, named := 0, strings.Contains(item, "`")
+		for range Identifiers(item) {
+			named = true
+			break
+		}
+		wordsOf(codeSpan().ReplaceAllString(item, " "), func(string) { words++ })
+		if words < minStatement && (!named || words == 0) {
+			junk++
+		}
+	}
+	return share(junk, all)
 }

@@ -89,6 +89,7 @@ type Score struct {
 	Fresh        Measured // of what had several states, the last one is given
 	Foreign      Measured // fabrication: identifiers that were in nothing the policy was given
 	Plain        float64  // share of plain words and structure
+	Junk         Measured // lines outside quotes and sources that are no statement
 
 	// ByClass counts, for each class, the needs and those of them found, plainly
 	// and in context.
@@ -129,6 +130,7 @@ func (p *Point) Score(text, frame string, budget int) Score {
 	right, given, stale := p.Trail.fresh(plain, stated)
 	s.Fresh, s.Stale = share(right, given), stale
 	s.Plain = PlainShare(plain)
+	s.Junk = Junk(plain)
 
 	ids, used := map[string]Class{}, 0
 	for id := range Identifiers(plain) {
