@@ -72,8 +72,6 @@ type Config struct {
 	// durable when Append returns.
 	SyncLate bool
 
-	// MustBeNew lets Open fail with fs.ErrExist where there is a file of that name.
-	MustBeNew bool
 	// FailBusy lets an operation that finds another one under way fail with
 	// ErrBusy. Default: it waits, until its context is done.
 	FailBusy bool
@@ -87,7 +85,7 @@ type Config struct {
 	// goes into the log, and the next Result has a warning. Default: for Open,
 	// the folder beside the file with its name and ".blobs"; else none.
 	Blobs blob.Store
-	// SpillOver is in bytes of a message's JSON. Default: DefaultSpill. A
+	// SpillOver is in bytes of a message's JSON. Default: 1 MiB. A
 	// negative value keeps all in the log.
 	SpillOver int64
 
@@ -128,10 +126,7 @@ type Override struct {
 
 // Validate reports the first setting that cannot be used, and what would come of it.
 func (c *Config) Validate() error {
-	if err := c.validate(); err != nil {
-		return &Error{Op: "check the settings", Err: err}
-	}
-	return nil
+	return failed("check the settings", "", c.validate())
 }
 
 func (c *Config) validate() error {
@@ -174,17 +169,6 @@ func (o Override) on(p compact.Policy) compact.Policy {
 	p.Reserve, p.Trigger = cmp.Or(o.Reserve, p.Reserve), cmp.Or(o.Trigger, p.Trigger)
 	p.Target, p.Keep = cmp.Or(o.Target, p.Target), cmp.Or(o.Keep, p.Keep)
 	return p
-}
-
-// policy returns the policy for a model.
-func (c *Config) policy(m session.Model) compact.Policy {
-	p, _ := c.PolicyFor(m)
-	return p
-}
-
-// sessionOptions are those of the log.
-func (c *Config) sessionOptions() session.Options {
-	return session.Options{Clock: c.Clock, NewID: c.NewID}
 }
 
 // How the size of a model's window is known; see Config.PolicyFor.
@@ -258,20 +242,6 @@ func modelName(m session.Model) string {
 	return m.Provider + "/" + m.ID
 }
 
-// SetOverride changes what the policy says for one model. The model is named as in
-// Config.Models.
-func (s *Session) SetOverride(ctx context.Context, model string, o Override) error {
-	return s.configure(ctx, "set the limits of a model", func(c *Config) { c.setOverride(model, o) })
-}
-
-func (c *Config) setOverride(model string, o Override) {
-	c.Models = maps.Clone(c.Models) // others may hold the map
-	if c.Models == nil {
-		c.Models = map[string]Override{}
-	}
-	c.Models[model] = o
-}
-
 // Learn takes in what a refused request says about the limits of the model in force.
 // The next Prepare keeps to them. It reports whether anything was learned.
 func (s *Session) Learn(ctx context.Context, o catalogue.Overflow) (learned bool, err error) {
@@ -306,7 +276,10 @@ func (s *Session) learn(m session.Model, o catalogue.Overflow, tokens, bytes int
 		_, ok := s.cfg.Windows.Refused(catalogue.Route{Provider: m.Provider, Model: m.ID}, o, tokens)
 		return ok
 	}
-	s.cfg.setOverride(name, limits)
+	models := map[string]Override{} // others may hold the one that is there
+	maps.Copy(models, s.cfg.Models)
+	models[name] = limits
+	s.cfg.Models = models
 	return true
 }
 
@@ -371,24 +344,19 @@ func (c *Config) withPrompt(msgs []*message.Message) []*message.Message {
 // SetPrompt changes Config.System and Config.Tools: what is sent before the messages
 // from now on.
 func (s *Session) SetPrompt(ctx context.Context, system string, tools json.RawMessage) error {
-	return s.configure(ctx, "set the prompt", func(c *Config) { c.System, c.Tools = system, tools })
-}
-
-// Config returns the settings in force, with what was learned of models.
-func (s *Session) Config(ctx context.Context) (c Config, err error) {
-	err = s.do(ctx, "read the settings", "", func() error { c = s.cfg; return nil })
-	return c, err
-}
-
-// configure changes the settings, unless they would be wrong then.
-func (s *Session) configure(ctx context.Context, op string, change func(*Config)) error {
-	return s.do(ctx, op, "", func() error {
+	return s.do(ctx, "set the prompt", "", func() error {
 		cfg := s.cfg
-		change(&cfg)
+		cfg.System, cfg.Tools = system, tools
 		if err := cfg.Validate(); err != nil {
 			return err
 		}
 		s.cfg, s.snap = cfg, nil
 		return nil
 	})
+}
+
+// Config returns the settings in force, with what was learned of models.
+func (s *Session) Config(ctx context.Context) (c Config, err error) {
+	err = s.do(ctx, "read the settings", "", func() error { c = s.cfg; return nil })
+	return c, err
 }

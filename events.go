@@ -2,8 +2,11 @@ package clew
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"log/slog"
+	"reflect"
+	"slices"
 	"time"
 
 	"github.com/clew-dev/clew/compact"
@@ -102,49 +105,33 @@ func (s *Session) passEvent(kind string, v *compact.Snapshot, e Event, plan *com
 	return e
 }
 
-// passDeclined tells of a pass that was due or asked for and is not made.
-func (s *Session) passDeclined(ctx context.Context, v *compact.Snapshot, e Event, plan *compact.Plan) {
-	if s.observed() {
-		s.emit(ctx, s.passEvent(EventPassDeclined, v, e, plan))
-	}
-}
-
-// passBegun tells of a pass that is being made. What it returns tells how it ended.
-func (s *Session) passBegun(ctx context.Context, v *compact.Snapshot, start Event) func(r *Result, err error) {
+// passDone tells how a pass ended that e told the start of.
+func (s *Session) passDone(ctx context.Context, before *compact.Snapshot, e Event, r *Result, err error) {
 	if !s.observed() {
-		return func(*Result, error) {}
+		return
 	}
-	s.emit(ctx, start)
-	return func(r *Result, err error) {
-		e := start
-		e.Time = s.log.Now()
-		e.Duration = e.Time.Sub(start.Time)
-		switch {
-		case err != nil:
-			e.Kind, e.Err = EventPassFailed, err
-		case !r.Plan.Act:
-			e.Kind, e.Why, e.Warnings = EventPassDeclined, r.Plan.Why, r.Warnings
-		default:
-			e.Kind = EventPassEnd
-			s.passEnded(ctx, v, &e, r)
+	start := e.Time
+	e.Time = s.log.Now()
+	e.Duration = e.Time.Sub(start)
+	switch {
+	case err != nil:
+		e.Kind, e.Err = EventPassFailed, err
+	case !r.Plan.Act:
+		e.Kind, e.Why, e.Warnings = EventPassDeclined, r.Plan.Why, r.Warnings
+	default:
+		e.Kind, e.Why, e.After, e.Plan, e.Entries, e.Warnings = EventPassEnd, r.Plan.Why, r.Plan.After, r.Plan, r.Entries, r.Warnings
+		if sum := r.Plan.Summary; sum != nil {
+			e.Summarizer, e.Usage = sum.Summarizer, sum.Usage
 		}
-		s.emit(ctx, e)
+		if len(r.Entries) == 0 {
+			break // a dry run
+		}
+		if now, err := s.load(context.WithoutCancel(ctx)); err == nil {
+			e.After = now.Reading
+			e.cacheEffect(before, now)
+		}
 	}
-}
-
-// passEnded says what a pass did.
-func (s *Session) passEnded(ctx context.Context, before *compact.Snapshot, e *Event, r *Result) {
-	e.Why, e.After, e.Plan, e.Entries, e.Warnings = r.Plan.Why, r.Plan.After, r.Plan, r.Entries, r.Warnings
-	if sum := r.Plan.Summary; sum != nil {
-		e.Summarizer, e.Usage = sum.Summarizer, sum.Usage
-	}
-	if len(r.Entries) == 0 {
-		return // a dry run
-	}
-	if now, err := s.load(context.WithoutCancel(ctx)); err == nil {
-		e.After = now.Reading
-		e.cacheEffect(before, now)
-	}
+	s.emit(ctx, e)
 }
 
 // branched tells of a move to another branch.
@@ -210,41 +197,19 @@ func LogEvents(l *slog.Logger) Hooks {
 
 // attrs are those fields of an event that say something.
 func (e *Event) attrs() []slog.Attr {
-	a := []slog.Attr{slog.String("session", e.Session)}
-	text := func(key, value string) {
-		if value != "" {
-			a = append(a, slog.String(key, value))
-		}
-	}
-	number := func(key string, value int64) {
-		if value != 0 {
-			a = append(a, slog.Int64(key, value))
-		}
-	}
-	text("reason", string(e.Reason))
-	number("attempt", int64(e.Attempt))
-	text("provider", e.Model.Provider)
-	text("model", e.Model.ID)
-	text("why", e.Why)
-	number("before", e.Before.Tokens)
-	number("after", e.After.Tokens)
-	number("limit", e.Budget.Limit)
-	if e.Duration > 0 {
-		a = append(a, slog.Duration("duration", e.Duration))
-	}
-	text("summarizer", e.Summarizer)
-	number("cacheKept", e.CacheKept)
-	number("cacheNew", e.CacheNew)
-	number("entries", int64(len(e.Entries)))
-	if e.Usage != nil {
-		number("inputTokens", e.Usage.Prompt())
-		number("outputTokens", e.Usage.Output)
-		if e.Usage.Cost > 0 {
-			a = append(a, slog.Float64("cost", e.Usage.Cost))
-		}
-	}
+	usage := cmp.Or(e.Usage, &message.Usage{})
+	failure := ""
 	if e.Err != nil {
-		a = append(a, slog.String("error", e.Err.Error()))
+		failure = e.Err.Error()
 	}
-	return a
+	all := []slog.Attr{
+		slog.String("session", e.Session), slog.String("reason", string(e.Reason)), slog.Int("attempt", e.Attempt),
+		slog.String("provider", e.Model.Provider), slog.String("model", e.Model.ID), slog.String("why", e.Why),
+		slog.Int64("before", e.Before.Tokens), slog.Int64("after", e.After.Tokens), slog.Int64("limit", e.Budget.Limit),
+		slog.Duration("duration", e.Duration), slog.String("summarizer", e.Summarizer),
+		slog.Int64("cacheKept", e.CacheKept), slog.Int64("cacheNew", e.CacheNew), slog.Int("entries", len(e.Entries)),
+		slog.Int64("inputTokens", usage.Prompt()), slog.Int64("outputTokens", usage.Output), slog.Float64("cost", usage.Cost),
+		slog.String("error", failure),
+	}
+	return slices.DeleteFunc(all, func(a slog.Attr) bool { return reflect.ValueOf(a.Value.Any()).IsZero() && a.Key != "session" })
 }

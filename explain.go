@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"time"
 
@@ -49,11 +48,7 @@ func (s *Session) Explain(ctx context.Context) (*Explanation, error) {
 	}
 	x := &Explanation{Leaf: snap.Leaf, Model: snap.Model, Reading: snap.Reading, Fates: compact.Fates(path)}
 	if calls := compact.Pending(snap.Context.Items); len(calls) > 0 {
-		x.Err = pendingError(op, calls)
-		var pending *PendingError
-		if errors.As(x.Err, &pending) {
-			x.Pending = pending.Calls
-		}
+		x.Pending, x.Err = calls, pendingError(op, calls)
 		return x, nil
 	}
 	policy := snap.Policy

@@ -79,28 +79,32 @@ func CopySpilled(ctx context.Context, from, to string) (int, error) {
 	}
 	n := 0
 	for info, err := range src.List(ctx) {
+		var has bool
 		if err == nil {
-			err = copyBlob(ctx, src, dst, info.ID)
-		}
-		if errors.Is(err, blob.ErrCorrupt) || errors.Is(err, blob.ErrNotFound) {
-			continue
+			has, err = copyBlob(ctx, src, dst, info.ID)
 		}
 		if err != nil {
 			return n, &Error{Op: "copy", Subject: src.Path(), Err: err, Hint: "the copy of the session has excerpts of its large output alone"}
 		}
-		n++
+		if has {
+			n++
+		}
 	}
 	return n, nil
 }
 
-func copyBlob(ctx context.Context, src, dst blob.Store, id blob.ID) error {
+// copyBlob reports whether there was something to copy: what is damaged or missing is left
+// out.
+func copyBlob(ctx context.Context, src, dst blob.Store, id blob.ID) (has bool, err error) {
 	r, err := src.Open(ctx, id)
-	if err != nil {
-		return err
+	if err == nil {
+		defer r.Close()
+		_, err = dst.Put(ctx, r)
 	}
-	defer r.Close()
-	_, err = dst.Put(ctx, r)
-	return err
+	if errors.Is(err, blob.ErrCorrupt) || errors.Is(err, blob.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // VerifySpilled reads all output that the entries of a session file say is kept

@@ -180,14 +180,13 @@ func (p *forkPlan) copyOutput(ctx context.Context, from, to string) (undo func(c
 		}
 	}
 	for _, id := range p.output {
-		err := copyBlob(ctx, src, dst, id)
-		if errors.Is(err, blob.ErrCorrupt) || errors.Is(err, blob.ErrNotFound) {
-			continue // VerifySpilled finds it in both
-		}
+		has, err := copyBlob(ctx, src, dst, id)
 		if err != nil {
 			return undo, &Error{Op: "copy", Subject: src.Path(), Err: err, Hint: "no session was written"}
 		}
-		p.forked.Output++
+		if has {
+			p.forked.Output++
+		}
 	}
 	return undo, nil
 }

@@ -35,12 +35,6 @@ type Edit struct {
 	Content []message.Block
 }
 
-// hookEdit is an edit that was found good.
-type hookEdit struct {
-	Edit
-	hook, point string
-}
-
 // hookMark is what the log says about where something comes from.
 type hookMark struct {
 	Hook  string `json:"hook,omitempty"`
@@ -54,18 +48,9 @@ func (m hookMark) json() json.RawMessage {
 	return data
 }
 
-func (e hookEdit) draft() session.Draft {
-	c := session.ContextEdit{TargetID: e.Entry, Omit: e.Omit, Details: hookMark{e.hook, e.point}.json()}
-	if !e.Omit {
-		c.Content = message.EncodeBlocks(e.Content)
-	}
-	return session.NewContextEdit(c)
-}
-
-// checkEdits returns those edits that can be made and that change something, and
-// warns of the others.
-func checkEdits(v *compact.Snapshot, c caller, edits []Edit, warnings *[]error) []hookEdit {
-	var good []hookEdit
+// checkEdits drafts those edits that can be made and that change something, and warns
+// of those that can't.
+func checkEdits(v *compact.Snapshot, c caller, edits []Edit, warnings *[]error) (good []session.Draft) {
 	for _, e := range edits {
 		i := v.Item(e.Entry)
 		if i < 0 {
@@ -77,9 +62,12 @@ func checkEdits(v *compact.Snapshot, c caller, edits []Edit, warnings *[]error) 
 			*warnings = append(*warnings, c.refused(fmt.Errorf("edit of entry %s: %w", e.Entry, err)))
 			continue
 		}
-		if e.Omit || !bytes.Equal(message.EncodeBlocks(e.Content), message.EncodeBlocks(old.Content)) {
-			e.Content = slices.Clone(e.Content)
-			good = append(good, hookEdit{e, c.name, c.point})
+		edit := session.ContextEdit{TargetID: e.Entry, Omit: e.Omit, Details: hookMark{c.name, c.point}.json()}
+		if !e.Omit {
+			edit.Content = message.EncodeBlocks(e.Content)
+		}
+		if !bytes.Equal(edit.Content, message.EncodeBlocks(old.Content)) {
+			good = append(good, session.NewContextEdit(edit))
 		}
 	}
 	return good
@@ -140,8 +128,8 @@ func calls(blocks []message.Block) (out [][2]string) {
 
 // onlyTakesOut reports text that the user did not write.
 func onlyTakesOut(old, edited []message.Block) error {
-	rest := blocksText(old)
-	for piece := range strings.SplitSeq(blocksText(edited), Redacted) {
+	rest := (&message.Message{Content: old}).Text()
+	for piece := range strings.SplitSeq((&message.Message{Content: edited}).Text(), Redacted) {
 		_, after, ok := strings.Cut(rest, piece)
 		if !ok {
 			return fmt.Errorf("the user did not write %.60q; from the user's words text can be taken out, with %s in its place", piece, Redacted)
@@ -149,27 +137,6 @@ func onlyTakesOut(old, edited []message.Block) error {
 		rest = after
 	}
 	return nil
-}
-
-func blocksText(blocks []message.Block) string {
-	var b strings.Builder
-	for i := range blocks {
-		if blocks[i].Type == message.BlockText {
-			b.WriteString(blocks[i].Text)
-			b.WriteByte('\n')
-		}
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
-// applyEdits writes the edits of hooks.
-func (s *Session) applyEdits(ctx context.Context, edits []hookEdit) error {
-	drafts := make([]session.Draft, len(edits))
-	for i, e := range edits {
-		drafts[i] = e.draft()
-	}
-	_, err := s.append(ctx, true, drafts...)
-	return err
 }
 
 // customHook is the type of what hooks leave in the log: a custom message for
@@ -226,10 +193,7 @@ func (s *Session) editContext(ctx context.Context, v *compact.Snapshot) (*compac
 				Tokens: v.Reading.Tokens, Window: v.Meter.Window(), snap: v,
 			}, nil
 		}, func(c caller, d Decision) (bool, error) {
-			var drafts []session.Draft
-			for _, edit := range checkEdits(v, c, d.Edits, &s.warnings) {
-				drafts = append(drafts, edit.draft())
-			}
+			drafts := checkEdits(v, c, d.Edits, &s.warnings)
 			if strings.TrimSpace(d.Add) != "" {
 				drafts = append(drafts, added(c, d.Add))
 			}
@@ -324,84 +288,48 @@ func (s *Session) argumentsOf(call string, before []*message.Message) json.RawMe
 // written can pass for a part of its own. Nothing is shortened; images are named.
 func Serialize(msgs []*message.Message) string {
 	var b strings.Builder
+	add := func(label, text string) {
+		if label == "" || text == "" {
+			return
+		}
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "[%s]: %s\n", label, escapeLabels(text))
+	}
 	for _, m := range msgs {
-		for _, p := range parts(m) {
-			if b.Len() > 0 {
-				b.WriteByte('\n')
+		text := strings.TrimPrefix(m.Text(), "\n")
+		var thinking, called []string
+		for _, b := range m.Content {
+			switch {
+			case b.Type == message.BlockImage:
+				text = strings.TrimPrefix(text+"\n(an image)", "\n")
+			case b.Type == message.BlockThinking && b.Text != "":
+				thinking = append(thinking, b.Text)
+			case b.Type == message.BlockToolCall:
+				called = append(called, callText(b))
 			}
-			fmt.Fprintf(&b, "[%s]: %s\n", p.label, escapeLabels(p.text))
+		}
+		switch m.Role {
+		case message.RoleBashExecution:
+			add("Shell", "$ "+m.Command+"\n"+m.Output)
+		case message.RoleAssistant:
+			add("Assistant thinking", strings.Join(thinking, "\n"))
+			add("Assistant", text)
+			add("Assistant tool calls", strings.Join(called, "; "))
+		case message.RoleToolResult:
+			add(map[bool]string{false: "Tool result", true: "Tool error"}[m.IsError], text)
+		default:
+			add(labels[m.Role], text+m.Summary)
 		}
 	}
 	return b.String()
 }
 
-type part struct{ label, text string }
-
-func parts(m *message.Message) []part {
-	switch m.Role {
-	case message.RoleUser:
-		return contentParts("User", m)
-	case message.RoleSystem:
-		return contentParts("System", m)
-	case message.RoleCustom:
-		return contentParts("Note", m)
-	case message.RoleToolResult:
-		label := "Tool result"
-		if m.IsError {
-			label = "Tool error"
-		}
-		return contentParts(label, m)
-	case message.RoleAssistant:
-		return answerParts(m)
-	case message.RoleBashExecution:
-		return []part{{"Shell", "$ " + m.Command + "\n" + m.Output}}
-	case message.RoleCompactionSummary:
-		return []part{{"Summary of what was before", m.Summary}}
-	case message.RoleBranchSummary:
-		return []part{{"Summary of another branch", m.Summary}}
-	}
-	return nil
-}
-
-func contentParts(label string, m *message.Message) []part {
-	text := m.Text()
-	for _, b := range m.Content {
-		if b.Type == message.BlockImage {
-			text += "\n(an image)"
-		}
-	}
-	if text = strings.TrimPrefix(text, "\n"); text == "" {
-		return nil
-	}
-	return []part{{label, text}}
-}
-
-func answerParts(m *message.Message) []part {
-	var thinking, said, called []string
-	for _, b := range m.Content {
-		switch b.Type {
-		case message.BlockText:
-			said = append(said, b.Text)
-		case message.BlockThinking:
-			if b.Text != "" {
-				thinking = append(thinking, b.Text)
-			}
-		case message.BlockToolCall:
-			called = append(called, callText(b))
-		default:
-		}
-	}
-	var out []part
-	for _, p := range []part{
-		{"Assistant thinking", strings.Join(thinking, "\n")},
-		{"Assistant", strings.Join(said, "\n")},
-		{"Assistant tool calls", strings.Join(called, "; ")},
-	} {
-		if p.text != "" {
-			out = append(out, p)
-		}
-	}
-	return out
+// labels say who said what stands behind them.
+var labels = map[message.Role]string{
+	message.RoleUser: "User", message.RoleSystem: "System", message.RoleCustom: "Note",
+	message.RoleCompactionSummary: "Summary of what was before", message.RoleBranchSummary: "Summary of another branch",
 }
 
 // callText writes a call as name(argument=value, ...), values as JSON.

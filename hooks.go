@@ -195,9 +195,6 @@ type BeforeCompactEvent struct {
 	forecast *forecast
 }
 
-// Messages returns the context as it is. Each call makes copies.
-func (e BeforeCompactEvent) Messages() []*message.Message { return copies(e.snap.Context.Items) }
-
 // Context returns the context as it is, with the entry of each message. Each call
 // makes copies.
 func (e BeforeCompactEvent) Context() []session.Item { return copiedItems(e.snap.Context.Items) }
@@ -369,9 +366,9 @@ func (s *Session) tellEnd() error {
 }
 
 // askCompact asks the hooks about a pass that is due.
-func (s *Session) askCompact(ctx context.Context, e BeforeCompactEvent, policy compact.Policy, warnings *[]error) (Decision, []hookEdit) {
+func (s *Session) askCompact(ctx context.Context, e BeforeCompactEvent, policy compact.Policy, warnings *[]error) (Decision, []session.Draft) {
 	all := Decision{Instructions: e.Instructions}
-	var edits []hookEdit
+	var edits []session.Draft
 	_ = askHooks(s.inside(ctx), s.cfg.Hooks, pointBeforeCompact, warnings,
 		func(h *Hooks) func(context.Context, BeforeCompactEvent) (Decision, error) { return h.BeforeCompact },
 		always(&e), func(c caller, d Decision) (bool, error) {

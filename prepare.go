@@ -223,8 +223,8 @@ func (s *Session) load(ctx context.Context) (*compact.Snapshot, error) {
 // setup says how the session is measured and compacted.
 func (c Config) setup() *compact.Setup {
 	s := &compact.Setup{
-		Model: session.Model{Provider: c.Provider, ID: c.Model}, Policy: c.policy,
-		Uncalibrated: c.Counter != nil, System: c.System, Tools: c.Tools,
+		Model: session.Model{Provider: c.Provider, ID: c.Model}, Uncalibrated: c.Counter != nil, System: c.System, Tools: c.Tools,
+		Policy: func(m session.Model) compact.Policy { p, _ := c.PolicyFor(m); return p },
 	}
 	if c.Counter != nil {
 		s.Counter = func(session.Model) token.Counter { return c.Counter }
@@ -278,7 +278,7 @@ func (s *Session) pass(ctx context.Context, snap *compact.Snapshot, info Event, 
 	}
 	if !r.Plan.Act {
 		if plan.Breaker || info.Reason != compact.Threshold || plan.Why != r.Plan.Why {
-			s.passDeclined(ctx, snap, info, r.Plan)
+			s.emit(ctx, s.passEvent(EventPassDeclined, snap, info, r.Plan))
 		}
 		return r, snap, nil
 	}
@@ -288,9 +288,9 @@ func (s *Session) pass(ctx context.Context, snap *compact.Snapshot, info Event, 
 	}
 	info.Attempt = s.attempts
 	info = s.passEvent(EventPassStart, snap, info, r.Plan)
-	ended := s.passBegun(ctx, snap, info)
+	s.emit(ctx, info)
 	err = s.makePass(ctx, snap, r, info, req, dryRun)
-	ended(r, err)
+	s.passDone(ctx, snap, info, r, err)
 	if err != nil {
 		var warnings []error
 		info.Err = err
@@ -340,7 +340,7 @@ func (s *Session) makePass(ctx context.Context, snap *compact.Snapshot, r *Resul
 		return nil
 	}
 	if !dryRun {
-		if err := s.applyEdits(ctx, edits); err != nil {
+		if _, err := s.append(ctx, true, edits...); err != nil {
 			return err
 		}
 	}
@@ -378,19 +378,12 @@ func (s *Session) makePass(ctx context.Context, snap *compact.Snapshot, r *Resul
 		}
 		r.Entries = ids(entries)
 		s.dirty, s.snap, s.attempts = false, snap.With(entries...), 0
-		info.After, info.Usage = r.Plan.After, usageOf(entries)
+		info.After = r.Plan.After
+		if sum := r.Plan.Summary; sum != nil {
+			info.Usage = sum.Usage
+		}
 		return s.tellAfter(ctx, info, r)
 	}
-}
-
-// usageOf is what the entries of a pass say that it cost, nil for nothing.
-func usageOf(entries []*session.Entry) *message.Usage {
-	for _, e := range entries {
-		if u := e.UsageReport(); u != nil {
-			return u
-		}
-	}
-	return nil
 }
 
 // declines says why a pass that the snapshot asks for is not made, "" where it is. What does

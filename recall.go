@@ -14,16 +14,6 @@ import (
 	"github.com/clew-dev/clew/session/jsonl"
 )
 
-// OpenFile takes an open session file into use, and what is kept beside it: one that
-// was opened for reading, say, so that Recall and Search can be used on a session
-// that another program writes. Close closes the file.
-func OpenFile(ctx context.Context, f *jsonl.File, cfg Config) (*Session, error) {
-	if err := cfg.Validate(); err != nil {
-		return nil, err
-	}
-	return openFile(ctx, f, cfg)
-}
-
 // Recall returns the message of an entry as it was appended, whatever has become
 // of it in the context and wherever it is kept. The entry is named as for
 // recall.Find: by its id, the beginning of it, or a handle of a summary or a note.
@@ -64,43 +54,14 @@ func shownBy(e *session.Entry) *message.Message {
 	return nil
 }
 
-// RecallRange returns the messages of the path from one entry to another, both
-// included, oldest first, as they were appended. from "" is the root, to "" the leaf.
-// Entries that say nothing to a model are left out. The error is recall.ErrRange
-// where one entry is not on the path to the other.
-func (s *Session) RecallRange(ctx context.Context, from, to string) ([]session.Item, error) {
-	const op = "recall"
-	if err := s.begin(ctx, op); err != nil {
-		return nil, err
-	}
-	defer s.end()
-	path, err := recall.FindRange(ctx, s.log.Store(), s.log.Leaf(), from, to)
-	if err != nil {
-		return nil, failed(op, from+".."+to, err)
-	}
-	var items []session.Item
-	for i, e := range path {
-		m := shownBy(e)
-		if m == nil {
-			continue
-		}
-		if m, err = s.whole(ctx, m); err != nil {
-			return nil, failed(op, e.ID, err)
-		}
-		items = append(items, session.Item{Message: m, Entry: e, At: i})
-	}
-	return items, nil
-}
-
-// DefaultRecall is how many characters RecallText returns unless it is asked for
-// another number.
-const DefaultRecall = 8000
+// defaultRecall is how many characters RecallText returns.
+const defaultRecall = 8000
 
 // RecallOptions changes one RecallText.
 type RecallOptions struct {
 	// Offset is where to begin, in characters.
 	Offset int
-	// Max is how many characters to return. Default: DefaultRecall; below 0, all.
+	// Max is how many characters to return. Default: 8000; below 0, all.
 	Max int
 	// Raw asks for the stored JSON instead of the text: of a message all of it, of
 	// other entries the record.
@@ -109,10 +70,7 @@ type RecallOptions struct {
 
 // Recalled is a page of what an entry says, or several.
 type Recalled struct {
-	Text   string `json:"text"`
-	Offset int    `json:"offset"`         // where it begins, in characters
-	Next   int    `json:"next,omitempty"` // where the next page begins; 0 when this is the last
-	Total  int    `json:"total"`          // characters of all pages
+	recall.Page
 	// Entries are the ids of the entries that the text is of, oldest first; of a range
 	// those whose text is on the page.
 	Entries []string `json:"entries"`
@@ -143,7 +101,7 @@ func (s *Session) recallText(ctx context.Context, handle string, opt RecallOptio
 	store, leaf := s.log.Store(), s.log.Leaf()
 	p := recall.Pager{Offset: opt.Offset, Most: opt.Max}
 	if opt.Max == 0 {
-		p.Most = DefaultRecall
+		p.Most = defaultRecall
 	}
 	e, err := recall.Find(ctx, store, leaf, handle)
 	if err == nil {
@@ -156,9 +114,7 @@ func (s *Session) recallText(ctx context.Context, handle string, opt RecallOptio
 			return nil, err
 		}
 		p.Add(text)
-		r.Excerpt = excerpt
-		r.take(p)
-		r.Purged = strings.Contains(text, jsonl.PurgeMarker)
+		r.Page, r.Excerpt, r.Purged = p.Page(), excerpt, strings.Contains(text, jsonl.PurgeMarker)
 		return r, nil
 	}
 	from, to, ok := strings.Cut(recall.Handle(handle), "..")
@@ -195,13 +151,8 @@ func (s *Session) rangeText(ctx context.Context, path []*session.Entry, p recall
 			r.Excerpt = r.Excerpt || excerpt
 		}
 	}
-	r.take(p)
+	r.Page = p.Page()
 	return r, nil
-}
-
-func (r *Recalled) take(p recall.Pager) {
-	page := p.Page()
-	r.Text, r.Offset, r.Next, r.Total = page.Text, page.Offset, page.Next, page.Total
 }
 
 // entryText returns what an entry says, or its record. excerpt says that the log's
@@ -284,13 +235,7 @@ type Hit = recall.Hit
 
 // Found is a page of hits.
 type Found struct {
-	Total  int   `json:"total"`          // hits on all pages
-	Offset int   `json:"offset"`         // hits before this page
-	Next   int   `json:"next,omitempty"` // Offset of the next page; 0 when this is the last
-	Hits   []Hit `json:"hits"`
-	// Partial is how many entries were not searched whole, because what is kept beside
-	// the log could not be read, or only in part.
-	Partial int `json:"partial,omitempty"`
+	recall.Results
 	// Elsewhere is how many hits there are on other branches, with ScopePath.
 	Elsewhere int `json:"elsewhere,omitempty"`
 }
@@ -334,7 +279,7 @@ func (s *Session) search(ctx context.Context, asked Query) (*Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Found{Total: r.Total, Offset: r.Offset, Next: r.Next, Hits: r.Hits, Partial: r.Partial}
+	f := &Found{Results: *r}
 	if asked.Scope == ScopePath && s.index.Entries() > len(in) {
 		q.Only = func(id string) bool { return !in[id] }
 		q.Offset, q.Limit = 0, 1

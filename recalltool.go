@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
+	"math"
 	"strings"
 
 	"github.com/clew-dev/clew/internal/jsonx"
@@ -55,39 +55,32 @@ func parseRecallArguments(data json.RawMessage) (a recallArguments, err error) {
 	if end, scanErr := jsonx.Scan(data, 0); scanErr != nil || jsonx.Space(data, end) != len(data) || !jsonx.IsObject(data[jsonx.Space(data, 0):]) {
 		return a, bad("arguments", "JSON object")
 	}
-	texts := map[string]*string{"id": &a.ID, "query": &a.Query, "role": &a.Role, "tool": &a.Tool, "path": &a.Path}
-	numbers := map[string]*int{"offset": &a.Offset, "limit": &a.Limit}
-	flags := map[string]*bool{"raw": &a.Raw, "left": &a.Left, "all": &a.All}
+	fields := map[string]any{
+		"id": &a.ID, "query": &a.Query, "role": &a.Role, "tool": &a.Tool, "path": &a.Path,
+		"offset": &a.Offset, "limit": &a.Limit, "raw": &a.Raw, "left": &a.Left, "all": &a.All,
+	}
 	jsonx.Members(data[jsonx.Space(data, 0):], func(key, val []byte) bool {
-		name := string(key)
-		s, isText := jsonx.String(val)
 		if jsonx.IsNull(val) {
 			return true
 		}
-		if to := texts[name]; to != nil {
-			if !isText {
+		name := string(key)
+		text, isText := jsonx.String(val)
+		word := strings.TrimSpace(text)
+		if !isText {
+			word = strings.TrimSpace(string(val))
+		}
+		switch to := fields[name].(type) {
+		case *string:
+			if *to = text; !isText {
 				err = bad(name, "string")
 			}
-			*to = s
-		}
-		if to := numbers[name]; to != nil {
-			n, ok := jsonx.Int(val)
-			if isText {
-				parsed, convErr := strconv.ParseInt(strings.TrimSpace(s), 10, 32)
-				n, ok = parsed, convErr == nil
-			}
-			if !ok || n < 0 || n > 1<<31-1 {
+		case *int:
+			n, ok := jsonx.Int([]byte(word))
+			if *to = int(n); !ok || n < 0 || n > math.MaxInt32 {
 				err = bad(name, "whole number from 0 on")
 			}
-			*to = int(n)
-		}
-		if to := flags[name]; to != nil {
-			switch word := strings.TrimSpace(string(val)); {
-			case word == "true" || s == "true":
-				*to = true
-			case word == "false" || s == "false":
-				*to = false
-			default:
+		case *bool:
+			if *to = word == "true"; word != "true" && word != "false" {
 				err = bad(name, "true or false")
 			}
 		}

@@ -61,42 +61,41 @@ func Open(ctx context.Context, path string, cfg Config) (*Session, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	var f *jsonl.File
-	err := fs.ErrNotExist
-	if !cfg.MustBeNew {
-		f, err = jsonl.Open(ctx, path, jsonl.Options{})
-	}
+	f, err := jsonl.Open(ctx, path, jsonl.Options{})
 	if errors.Is(err, fs.ErrNotExist) {
 		f, err = jsonl.Create(ctx, path, cfg.header(), jsonl.Options{})
 	}
 	if err != nil {
 		return nil, err
 	}
-	return openFile(ctx, f, cfg)
+	return OpenFile(ctx, f, cfg)
 }
 
-// openFile takes a file into use, and the folder beside it.
-func openFile(ctx context.Context, f *jsonl.File, cfg Config) (*Session, error) {
+// OpenFile takes an open session file into use, and what is kept beside it: one that
+// was opened for reading, say, so that Recall and Search can be used on a session that
+// another program writes. Close closes the file, and so does an error.
+func OpenFile(ctx context.Context, f *jsonl.File, cfg Config) (s *Session, err error) {
+	defer func() {
+		if err != nil {
+			_ = f.Close() // nothing was written, and err says more
+		}
+	}()
 	if cfg.Blobs == nil {
 		blobs, err := openBlobs(f.Path())
 		if err != nil {
-			return closeOnError(nil, err)(f)
+			return nil, err
 		}
 		cfg.Blobs = blobs
 	}
-	return closeOnError(OpenStore(ctx, f, cfg))(f)
+	return OpenStore(ctx, f, cfg)
 }
 
 // New makes a session in memory.
 func New(cfg Config) (*Session, error) {
-	if err := cfg.Validate(); err != nil {
-		return nil, err
-	}
 	return OpenStore(context.Background(), session.NewMemory(cfg.header()), cfg)
 }
 
-// OpenStore takes a store into use: one of your own, or a session file that was
-// created by package session/home. Close closes it.
+// OpenStore takes a store of your own into use. Close closes it.
 func OpenStore(ctx context.Context, store session.Store, cfg Config) (*Session, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -104,7 +103,7 @@ func OpenStore(ctx context.Context, store session.Store, cfg Config) (*Session, 
 	if cfg.Windows == nil {
 		cfg.Windows = catalogue.NewWindows(cfg.Clock)
 	}
-	log, err := session.NewLog(ctx, store, cfg.sessionOptions())
+	log, err := session.NewLog(ctx, store, session.Options{Clock: cfg.Clock, NewID: cfg.NewID})
 	if err != nil {
 		return nil, failed("open", "", err)
 	}
@@ -118,15 +117,6 @@ func OpenStore(ctx context.Context, store session.Store, cfg Config) (*Session, 
 		s.tellStart(ctx)
 	}
 	return s, nil
-}
-
-func closeOnError(s *Session, err error) func(session.Store) (*Session, error) {
-	return func(store session.Store) (*Session, error) {
-		if err != nil {
-			_ = store.Close() // nothing was written, and err says more
-		}
-		return s, err
-	}
 }
 
 // header is that of a new session.
@@ -220,7 +210,21 @@ func (s *Session) Log() *session.Log { return s.log }
 // returns; for the rest see Config.SyncLate. The messages are copied. Large
 // output goes beside the log, see Config.Blobs.
 func (s *Session) Append(ctx context.Context, msgs ...*message.Message) ([]string, error) {
-	const op = "append"
+	return s.appendMessages(ctx, "", msgs...)
+}
+
+// AppendAs is Append of one message whose entry gets an id of the caller's: 16
+// random hex digits. It is for programs that accept a message before they can
+// append it, and must not append it twice. The error session.ErrDuplicateID says
+// that it is there already, as far as the log was read: one that was appended by
+// an earlier run is to be looked for with Store.Get.
+func (s *Session) AppendAs(ctx context.Context, id string, m *message.Message) error {
+	_, err := s.appendMessages(ctx, id, m)
+	return err
+}
+
+// appendMessages gives the first entry an id, unless that is "".
+func (s *Session) appendMessages(ctx context.Context, id string, msgs ...*message.Message) (out []string, err error) {
 	user := false
 	for _, m := range msgs {
 		if err := checkMessage(m); err != nil {
@@ -228,21 +232,27 @@ func (s *Session) Append(ctx context.Context, msgs ...*message.Message) ([]strin
 		}
 		user = user || m.UserWords()
 	}
-	if err := s.begin(ctx, op); err != nil {
-		return nil, err
-	}
-	defer s.end()
-	drafts, notes, err := s.drafts(ctx, msgs)
-	if err != nil {
-		return nil, failed(op, "", err)
-	}
-	entries, err := s.append(ctx, user || !s.cfg.SyncLate, append(drafts, notes...)...)
-	for _, m := range msgs {
-		if err == nil && m.Usage != nil { // a limit below what was just answered is wrong
-			s.cfg.Windows.Accepted(catalogue.Route{Provider: m.Provider, Model: m.Model}, m.Usage)
+	err = s.do(ctx, "append", id, func() error {
+		drafts, notes, err := s.drafts(ctx, msgs)
+		if err != nil {
+			return err
 		}
-	}
-	return ids(entries[:min(len(msgs), len(entries))]), failed(op, "", err)
+		if id != "" {
+			drafts[0] = drafts[0].As(id)
+		}
+		entries, err := s.append(ctx, user || !s.cfg.SyncLate, append(drafts, notes...)...)
+		if err != nil {
+			return err
+		}
+		for _, m := range msgs {
+			if m.Usage != nil { // a limit below what was just answered is wrong
+				s.cfg.Windows.Accepted(catalogue.Route{Provider: m.Provider, Model: m.Model}, m.Usage)
+			}
+		}
+		out = ids(entries[:len(msgs)])
+		return nil
+	})
+	return out, err
 }
 
 // drafts returns the entries for messages, and those that say what hooks have
@@ -366,26 +376,6 @@ func ids(entries []*session.Entry) []string {
 		out[i] = e.ID
 	}
 	return out
-}
-
-// AppendAs is Append of one message whose entry gets an id of the caller's: 16
-// random hex digits. It is for programs that accept a message before they can
-// append it, and must not append it twice. The error session.ErrDuplicateID says
-// that it is there already, as far as the log was read: one that was appended by
-// an earlier run is to be looked for with Store.Get.
-func (s *Session) AppendAs(ctx context.Context, id string, m *message.Message) error {
-	if err := checkMessage(m); err != nil {
-		return err
-	}
-	return s.do(ctx, "append", id, func() error {
-		drafts, notes, err := s.drafts(ctx, []*message.Message{m})
-		if err != nil {
-			return err
-		}
-		drafts[0] = drafts[0].As(id)
-		_, err = s.append(ctx, m.UserWords() || !s.cfg.SyncLate, append(drafts, notes...)...)
-		return err
-	})
 }
 
 // Record appends entries that are no messages of the conversation: a label, a

@@ -21,20 +21,13 @@ import (
 	"github.com/clew-dev/clew/session"
 )
 
-const (
-	// DefaultSpill is the size, in bytes of its JSON, from which the output of
-	// a tool or a shell is kept beside the log.
-	DefaultSpill = 1 << 20
-)
+const defaultSpill = 1 << 20
 
 // spill puts the whole of large tool and shell output into the blob store and
 // returns what goes into the log. Where the store can't take it, all of it goes
 // into the log, and a warning says why.
 func (s *Session) spill(ctx context.Context, m *message.Message) (*message.Message, error) {
-	limit := s.cfg.SpillOver
-	if limit == 0 {
-		limit = DefaultSpill
-	}
+	limit := cmp.Or(s.cfg.SpillOver, defaultSpill)
 	if s.blobs == nil || limit < 0 || m.Role != message.RoleToolResult && m.Role != message.RoleBashExecution {
 		return m, nil
 	}
@@ -68,27 +61,27 @@ func (s *Session) sourceOf(ctx context.Context, m *message.Message, handle strin
 		op := ledger.Operation(m.ToolName, s.argumentsOf(m.ToolCallID, nil), ledger.Options{Cwd: s.log.Store().Header().Cwd})
 		of.Subject = cmp.Or(op.Path, op.Command)
 	}
+	if of.Subject == "" {
+		of.Tool = cmp.Or(of.Tool, "output")
+	}
 	return of
 }
 
 // shortOutput returns an excerpt of keep bytes of a tool result or a shell run. What a tool
 // stored for itself is left out when it is large too.
 func shortOutput(m *message.Message, keep int, of compact.Source) *message.Message {
-	short := func(text string) string {
-		return of.Excerpt(text, keep)
-	}
 	data := m.JSON()
 	if len(jsonx.Get(data, "details")) > keep {
 		data = jsonx.Set(data, "details", []byte("{}"))
 	}
 	if m.Role == message.RoleBashExecution {
-		data = jsonx.Set(data, "output", jsonx.Quote(short(m.Output)))
+		data = jsonx.Set(data, "output", jsonx.Quote(of.Excerpt(m.Output, keep)))
 	} else {
 		blocks := make([]message.Block, len(m.Content))
 		for i, b := range m.Content {
 			blocks[i] = b
 			if b.Type == message.BlockText && len(b.Text) > keep {
-				blocks[i] = message.TextBlock(short(b.Text))
+				blocks[i] = message.TextBlock(of.Excerpt(b.Text, keep))
 			}
 		}
 		data = jsonx.Set(data, "content", message.EncodeBlocks(blocks))

@@ -14,9 +14,8 @@ import (
 	"github.com/clew-dev/clew/token"
 )
 
-// Apply appends what a plan says as one pass and returns its entries. It
-// fails with session.ErrConflict when the log has grown since the plan was
-// made; then nothing was written and a new plan is needed.
+// Apply appends what a plan says as one pass and returns its entries. Where the log has
+// grown since the plan was made nothing is written, and the error is session.ErrConflict.
 func Apply(ctx context.Context, log *session.Log, plan *Plan) ([]*session.Entry, error) {
 	if !plan.Act {
 		return nil, errors.New("apply plan: it has nothing to do; see Plan.Act")
@@ -74,7 +73,6 @@ func (d editDetails) json() json.RawMessage {
 	return data
 }
 
-// editDetailsOf reads them; those of others say nothing.
 func editDetailsOf(data json.RawMessage) (d editDetails) {
 	if json.Unmarshal(data, &d) != nil {
 		return editDetails{}
@@ -82,7 +80,7 @@ func editDetailsOf(data json.RawMessage) (d editDetails) {
 	return d
 }
 
-// StageOf returns the stage of the pass that made an edit; "" when no pass did.
+// StageOf returns the stage of the pass that made an edit, "" when no pass did.
 func StageOf(e *session.Entry) string {
 	if e == nil {
 		return ""
@@ -91,8 +89,8 @@ func StageOf(e *session.Entry) string {
 	return editDetailsOf(edit.Details).Clew.Stage
 }
 
-// ExcerptOf returns the id of the entry that an excerpt stands for, "" for any
-// other entry.
+// ExcerptOf returns the id of the entry that an excerpt stands for, "" for any other
+// entry.
 func ExcerptOf(e *session.Entry) string {
 	if m, ok := e.CustomMessage(); ok && m.CustomType == session.CustomExcerpt {
 		return editDetailsOf(m.Details).Clew.Of
@@ -100,8 +98,7 @@ func ExcerptOf(e *session.Entry) string {
 	return ""
 }
 
-// details is what clew stores with a compaction. pi reads the two lists; the
-// rest is clew's own.
+// details is what is stored with a compaction. pi reads the two lists.
 type details struct {
 	ReadFiles     []string    `json:"readFiles"`
 	ModifiedFiles []string    `json:"modifiedFiles"`
@@ -117,8 +114,8 @@ type clewDetails struct {
 	Form       json.RawMessage  `json:"form,omitempty"` // how the summary is shown, where not as usual
 }
 
-// fileLists returns the two lists that pi keeps: files that were only read, and
-// files that were changed.
+// fileLists returns the files that were only read, and those that were changed, as pi
+// keeps them.
 func (p *planner) fileLists(facts *ledger.Ledger) (read, modified []string) {
 	if p.piFiles != nil {
 		return p.piFiles.ReadFiles, p.piFiles.ModifiedFiles
@@ -139,9 +136,7 @@ func (p *planner) newDetails(facts *ledger.Ledger, out *summary.Output) details 
 	return d
 }
 
-// Interrupted drafts a result for every call among items that has none, as of a
-// time. CloseOpenCalls appends them. To plan on the context that it would give, use
-// session.Preview of them.
+// Interrupted drafts a result for every call among items that has none.
 func Interrupted(items []session.Item, at time.Time) []session.Draft {
 	var drafts []session.Draft
 	for _, call := range Pending(items) {
@@ -151,8 +146,7 @@ func Interrupted(items []session.Item, at time.Time) []session.Draft {
 	return drafts
 }
 
-// CloseOpenCalls appends a result for every call at the leaf that waits for one (see
-// Pending). It returns the number of calls.
+// CloseOpenCalls appends Interrupted at the leaf. It returns the number of calls.
 func CloseOpenCalls(ctx context.Context, log *session.Log) (int, error) {
 	c, err := log.Context(ctx)
 	if err != nil {

@@ -27,7 +27,6 @@ type attempt struct {
 	facts     *ledger.Ledger
 }
 
-// try summarizes what is before a cut.
 func (p *planner) try(ctx context.Context, cut *Cut, w *work) (*attempt, error) {
 	items, facts := p.factsUntil(w, cut.at)
 	pins := p.pinQuotes(items, cut.at)
@@ -62,7 +61,6 @@ func (p *planner) try(ctx context.Context, cut *Cut, w *work) (*attempt, error) 
 	return a, err
 }
 
-// summarizer returns the one that makes the summary.
 func (p *planner) summarizer() summary.Summarizer {
 	if p.policy.Summarizer == nil {
 		return summary.Deterministic{}
@@ -70,14 +68,13 @@ func (p *planner) summarizer() summary.Summarizer {
 	return p.policy.Summarizer
 }
 
-// costly reports whether a summarizer wants to be asked once for a pass.
 func costly(s summary.Summarizer) bool {
 	c, ok := s.(summary.Costly)
 	return ok && c.Costly()
 }
 
-// attempt asks a summarizer and says what comes of it. Where it fails the
-// deterministic one does it.
+// attempt asks a summarizer and says what comes of it. Where it fails the deterministic
+// one does it.
 func (p *planner) attempt(ctx context.Context, s summary.Summarizer, in summary.Input, cut *Cut, w *work) (*attempt, error) {
 	out, err := s.Summarize(ctx, in)
 	if err == nil && strings.TrimSpace(out.Text) == "" {
@@ -96,7 +93,6 @@ func (p *planner) attempt(ctx context.Context, s summary.Summarizer, in summary.
 	return p.with(out, in, cut, w)
 }
 
-// with returns the attempt that a summary gives.
 func (p *planner) with(out summary.Output, in summary.Input, cut *Cut, w *work) (*attempt, error) {
 	details, err := json.Marshal(p.newDetails(in.Ledger, &out))
 	if err != nil {
@@ -113,9 +109,9 @@ func (p *planner) with(out summary.Output, in summary.Input, cut *Cut, w *work) 
 	return a, nil
 }
 
-// factsUntil returns the messages as they are to be summarized, and the ledger of
-// those before the cut. Attempts move the cut towards the end, so what was read for
-// one is not read again for the next.
+// factsUntil returns the messages as they are to be summarized, and the ledger of those
+// before the cut. Attempts move the cut towards the end, so what was read for one is not
+// read again.
 func (p *planner) factsUntil(w *work, at int) ([]session.Item, ledger.Ledger) {
 	if p.items == nil {
 		p.items = p.restored(w.items)
@@ -128,9 +124,9 @@ func (p *planner) factsUntil(w *work, at int) ([]session.Item, ledger.Ledger) {
 	return p.items, p.reader.Ledger()
 }
 
-// final asks a costly summarizer, now that the cut is settled: planned was with one
-// that costs nothing, and with room for the whole budget. A summary that is
-// larger is not taken.
+// final asks a costly summarizer, now that the cut is settled: planned was with one that
+// costs nothing, and with room for the whole budget. A summary that is larger is not
+// taken.
 func (p *planner) final(ctx context.Context, w *work, best *attempt) (*attempt, error) {
 	s, in := p.summarizer(), best.in
 	if !costly(s) {
@@ -155,9 +151,8 @@ func (p *planner) final(ctx context.Context, w *work, best *attempt) (*attempt, 
 	return a, nil
 }
 
-// pinQuotes returns the pinned messages that a cut takes out of the context,
-// to be quoted word for word: those before the cut, and those that the
-// summary before quoted already.
+// pinQuotes returns the pinned messages to be quoted word for word: those before the cut,
+// and those that the summary before quoted already.
 func (p *planner) pinQuotes(items []session.Item, at int) []summary.Quote {
 	var quotes []summary.Quote
 	if p.snap.Context.Compaction != nil {
@@ -183,12 +178,10 @@ func (p *planner) pinQuotes(items []session.Item, at int) []summary.Quote {
 	return quotes
 }
 
-// maxTighten bounds how often the tail is shortened to reach the target.
 const maxTighten = 12
 
-// summarize is the stage of that name, and the two after it: it cuts, summarizes
-// what is before the cut, and computes what the context would be. Tighten shortens
-// the tail until that is within the target; clip makes what is left smaller.
+// summarize cuts, summarizes what is before the cut, and tightens: it shortens the tail
+// until the context is within the target. clip makes what is left smaller.
 func (p *planner) summarize(ctx context.Context, plan *Plan, w *work) error {
 	p.takeThinking(w, 0)
 	units := w.units() // with what offload and elide have freed
@@ -225,8 +218,7 @@ func (p *planner) summarize(ctx context.Context, plan *Plan, w *work) error {
 	return p.conclude(ctx, plan, w, best)
 }
 
-// nothingBefore is what is done when there is nothing to summarize: all there is
-// is in the newest unit.
+// nothingBefore is what is done when all there is is in the newest unit.
 func (p *planner) nothingBefore(ctx context.Context, plan *Plan, w *work) error {
 	p.clip(w, 0, len(w.items), p.hard(), classLast)
 	if w.changed() {
@@ -239,8 +231,8 @@ func (p *planner) nothingBefore(ctx context.Context, plan *Plan, w *work) error 
 	return nil
 }
 
-// clipKept makes what is kept smaller, when it is too large even with the
-// shortest tail. What can't be made smaller goes before the cut.
+// clipKept makes what is kept smaller, when it is too large even with the shortest tail.
+// What can't be made smaller goes before the cut.
 func (p *planner) clipKept(ctx context.Context, w *work, best *attempt) (*attempt, error) {
 	// In the draft everything still stands; what the attempt leaves out is not
 	// to be clipped away.
@@ -252,7 +244,6 @@ func (p *planner) clipKept(ctx context.Context, w *work, best *attempt) (*attemp
 	return p.retry(ctx, cut, w, best)
 }
 
-// retry makes the best attempt anew, for what was changed since or another cut.
 func (p *planner) retry(ctx context.Context, cut *Cut, w *work, best *attempt) (*attempt, error) {
 	again, err := p.try(ctx, cut, w)
 	if err != nil {
