@@ -14,14 +14,11 @@ import (
 
 // BranchOptions changes one Branch. The zero value moves without a summary.
 type BranchOptions struct {
-	// Summarize puts a summary of what is left behind where the conversation
-	// goes on.
+	// Summarize puts a summary of what is left behind where the conversation goes on.
 	Summarize bool
-	// Instructions are what the summary is to pay attention to. Default: the
-	// policy's.
+	// Instructions are what the summary is to pay attention to. Default: the policy's.
 	Instructions string
-	// ReplaceInstructions puts Instructions in the place of the description of the
-	// task that a model is given.
+	// ReplaceInstructions lets them stand for the task that a model is given.
 	ReplaceInstructions bool
 	// Label names the summary, or the target where there is none.
 	Label string
@@ -29,7 +26,7 @@ type BranchOptions struct {
 	DryRun bool
 }
 
-// Branched says what Branch did, or, after a dry run, would do.
+// Branched says what Branch did, or would do.
 type Branched struct {
 	// Session is the id of the session.
 	Session string
@@ -37,18 +34,16 @@ type Branched struct {
 	From, Leaf string
 	// Ancestor is the last entry that both have, "" when they have none.
 	Ancestor string
-	// Left counts the messages that are left behind, also those that a compaction on the
-	// branch had summarized.
+	// Left counts the messages that are left behind, summarized ones too.
 	Left int
-	// Text is that of the target where it is a message that was typed: the
-	// conversation stands before it, so that it can be said again, differently.
+	// Text is that of a target which was typed: the conversation stands before it.
 	Text string
-	// Summary is what was told to the new branch; nil when nothing was. ReadFiles and
-	// ModifiedFiles are those of the branch that was left and of what it summarizes.
+	// Summary is what was told to the new branch; nil when nothing was. The files are
+	// those of the branch that was left and of what it summarizes.
 	Summary                  *session.BranchSummary
 	ReadFiles, ModifiedFiles []string
-	// Output is what the summarizer gave. It is nil where the same branch was summarized
-	// before: then CachedFrom is the entry that has the summary.
+	// Output is what the summarizer gave; nil where the same branch was summarized
+	// before, in the entry CachedFrom.
 	Output     *summary.Output
 	CachedFrom string
 	// Entries are the ids of what was written, in order.
@@ -59,17 +54,10 @@ type Branched struct {
 	Warnings []error
 }
 
-// Branch moves the conversation to another place of the tree, "" for before the
-// first entry: to a target; but before it where it is a message of the user, whose
-// text is given back. It is written down, so it survives a restart, and the branch
-// that is left stays as it is.
-//
-// With a summary, that hangs under the new place. Files in it are cumulative over
-// compactions and branches; edits of users and hooks are respected. The same
-// branch is summarized once.
-//
-// The errors: ErrNotFound, those of a summarizer or the store. Nothing was changed
-// then.
+// Branch moves the conversation to another place of the tree, "" for before the first
+// entry; but before a target that is a message of the user, whose text is given back. The
+// branch that is left stays as it is. A summary hangs under the new place, and the same
+// branch is summarized once. On an error nothing was changed.
 func (s *Session) Branch(ctx context.Context, target string, opt BranchOptions) (b *Branched, err error) {
 	err = s.do(ctx, "branch", target, func() error { b, err = s.branch(ctx, target, opt); return err })
 	return b, err
@@ -148,7 +136,6 @@ func (s *Session) summarizeBranch(ctx context.Context, r *branch.Range, snap *co
 	return sum, err
 }
 
-// move writes the summary or the mere move.
 func (s *Session) move(ctx context.Context, b *Branched, target string, opt BranchOptions) error {
 	if b.Summary == nil {
 		if err := s.log.Navigate(ctx, b.Leaf, "branch"); err != nil {

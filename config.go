@@ -18,102 +18,93 @@ import (
 	"github.com/clew-dev/clew/token"
 )
 
-// Config says how a session is kept within a model's window. The zero value is
-// ready for use: preset clew, the window of the model in force, of which 16,384 tokens
-// stay free for the answer, every Append durable when it returns.
+// Config says how a session is kept within a model's window. The zero value is ready for
+// use: preset clew, the window of the model in force, every Append durable when it
+// returns.
 type Config struct {
-	// Policy says when to compact and how far; see compact.Preset. Default:
-	// preset clew.
+	// Policy says when to compact and how far. Default: preset clew.
 	Policy compact.Policy
 
 	// Provider and Model name the model that is called, as the provider does:
-	// "anthropic", "claude-opus-4-6". They decide the window and the room for the answer,
-	// how tokens are estimated, what reported usage is believed, and which of Models
-	// counts. Default: the model in force at the leaf, see Session.SetModel.
+	// "anthropic", "claude-opus-4-6". Default: the model in force at the leaf, see
+	// Session.SetModel.
 	Provider, Model string
 
 	// Models changes the policy for single models. A key is a model's name, or
 	// "provider/name", which counts first.
 	Models map[string]Override
 
-	// Lookup says what a model takes and costs. Default: the catalogue that comes with
-	// package model.
+	// Lookup says what a model takes and costs. Default: package model/catalogue.
 	Lookup func(provider, id string) (catalogue.Info, bool)
 	// Windows keeps the limits that providers named when they refused a request; share
 	// one among sessions. Default: one of the session's own.
 	Windows *catalogue.Windows
-	// TakesImages says that the model reads images. Default: Prepared.Render
-	// puts a line of text in their place.
+	// TakesImages says that the model reads images. Default: a line of text stands for
+	// them.
 	TakesImages bool
 
-	// NoAuto lets Prepare make no pass, whatever the context takes. Compact does. What
-	// Prepare still does is to take out signed reasoning that can't be sent any more; see
-	// compact.Plan.OnlyThinking.
+	// NoAuto lets Prepare make no pass, but to take out signed reasoning that can't be
+	// sent any more.
 	NoAuto bool
-	// MaxPasses is the most passes that are made, but for those the user asks for,
-	// between two messages of the user. A context that does not fit is brought into the
-	// limit all the same. Default: 0, no limit.
+	// MaxPasses is the most passes between two messages of the user, but for those that
+	// are asked for and those without which the context would not fit. Default: 0, no
+	// limit.
 	MaxPasses int
 
-	// System is the system text, and Tools a JSON array of the tools that may be called,
-	// each with name, description and parameters, a JSON schema; model.EncodeTools
-	// makes one. They are counted, and a system message of Prepared.Messages has them.
-	// Leave them empty when system messages in the log have them. Default: none.
+	// System is the system text, and Tools a JSON array of tools with name, description
+	// and parameters, as model.EncodeTools makes one. A system message of
+	// Prepared.Messages has them. Leave them empty when system messages in the log have
+	// them.
 	System string
 	Tools  json.RawMessage
 
-	// Counter makes estimates. Default: token.HeuristicFor the model, calibrated by
-	// the usage that comes back: each pass writes down what was learnt.
+	// Counter makes estimates. Default: token.HeuristicFor the model, calibrated by the
+	// usage that comes back.
 	Counter token.Counter
 
 	// SyncLate lets Append return before what it wrote is on the disk, unless the user
-	// typed it: the rest is durable when the next Prepare returns, so before the next
-	// request leaves. A power cut can take what was appended since. Default: all is
-	// durable when Append returns.
+	// typed it: the rest is durable when the next Prepare returns. A power cut can take
+	// what was appended since. Default: all is durable when Append returns.
 	SyncLate bool
 
-	// FailBusy lets an operation that finds another one under way fail with
-	// ErrBusy. Default: it waits, until its context is done.
+	// FailBusy lets an operation that finds another one under way fail with ErrBusy.
+	// Default: it waits, until its context is done.
 	FailBusy bool
 
-	// Hooks are called at what the session does, in this order. Package hook runs
-	// programs as hooks; LogEvents logs. Default: none.
+	// Hooks are called at what the session does, in this order.
 	Hooks []Hooks
-	// Blobs keeps, beside the log, the output of tools and shells that is larger
-	// than SpillOver; the log has an excerpt, and Recall gives back the whole. What
-	// the user typed is always in the log. When the store can't take something, that
-	// goes into the log, and the next Result has a warning. Default: for Open,
-	// the folder beside the file with its name and ".blobs"; else none.
+	// Blobs keeps, beside the log, the output of tools and shells that is larger than
+	// SpillOver; the log has an excerpt. When the store can't take something, that goes
+	// into the log, and the next Result has a warning. Default: for Open, the folder
+	// beside the file with its name and ".blobs"; else none.
 	Blobs blob.Store
-	// SpillOver is in bytes of a message's JSON. Default: 1 MiB. A
-	// negative value keeps all in the log.
+	// SpillOver is in bytes of a message's JSON. Default: 1 MiB. A negative value keeps
+	// all in the log.
 	SpillOver int64
 
-	// Cache is a folder for copies of what a pass offloads, as files for tools that
-	// read paths. With it the notes in the context name the files; they may be
-	// deleted at any time and are made again by the next Prepare, or by Path.
+	// Cache is a folder for copies of what a pass offloads, as files for tools that read
+	// paths; the notes in the context name them. They may be deleted at any time.
 	// Default: none.
 	Cache string
 
-	// Cwd is the working directory of a new session, stored in its header. It
-	// makes paths in summaries relative. Default: none.
+	// Cwd is the working directory of a new session. It makes paths in summaries
+	// relative.
 	Cwd string
 
-	// Clock gives the time of new entries. Default: time.Now; for Fit, the time
-	// of the newest message.
+	// Clock gives the time of new entries. Default: time.Now; for Fit, that of the newest
+	// message.
 	Clock func() time.Time
 
-	// NewID gives ids of new entries; 16 hex digits are best. Default: random
-	// ones; for Fit, ones made from the messages.
+	// NewID gives ids of new entries; 16 hex digits are best. Default: random ones; for
+	// Fit, ones made from the messages.
 	NewID func() string
 
-	// once says that the session lives for one call, of which hooks about sessions
-	// are told nothing.
+	// once says that the session lives for one call, of which hooks are not told.
 	once bool
 }
 
-// Override is what a policy says differently for one model. What is unset, or a
-// Window of 0, is left as the policy has it. Shares are of the model's window.
+// Override is what a policy says differently for one model. What is unset is as the
+// policy has it.
 type Override struct {
 	Window  int64          // tokens
 	Reserve compact.Amount // what stays free for the answer
@@ -163,7 +154,6 @@ func checkPolicy(p compact.Policy) error {
 	return err
 }
 
-// on returns a policy with what the override says.
 func (o Override) on(p compact.Policy) compact.Policy {
 	p.Window, p.MaxBytes = cmp.Or(o.Window, p.Window), cmp.Or(o.MaxBytes, p.MaxBytes)
 	p.Reserve, p.Trigger = cmp.Or(o.Reserve, p.Reserve), cmp.Or(o.Trigger, p.Trigger)
@@ -179,8 +169,7 @@ const (
 	WindowAssumed   = "assumed"   // compact.DefaultWindow, because nothing is known
 )
 
-// LookupModel returns what is known of a model: its window, its limit of output and
-// its prices.
+// LookupModel returns what is known of a model.
 func (c *Config) LookupModel(provider, id string) (i catalogue.Info, ok bool) {
 	switch {
 	case id == "":
@@ -191,10 +180,9 @@ func (c *Config) LookupModel(provider, id string) (i catalogue.Info, ok bool) {
 	return catalogue.Default().Lookup(provider, id)
 }
 
-// PolicyFor returns the policy for a model and how its window is known. The window
-// is the first of these that is there: that of Models for the model, that of Policy,
-// the catalogue's. A limit that was learned caps it, because a provider has
-// named it. If nothing is known the window is 0, which stands for
+// PolicyFor returns the policy for a model and how its window is known: it is that of
+// Models, that of Policy, or the catalogue's, the first that is there, and no more than a
+// limit that was learned. If nothing is known it is 0, which stands for
 // compact.DefaultWindow.
 func (c *Config) PolicyFor(m session.Model) (p compact.Policy, from string) {
 	o, ok := c.Models[m.Provider+"/"+m.ID]
@@ -242,8 +230,8 @@ func modelName(m session.Model) string {
 	return m.Provider + "/" + m.ID
 }
 
-// Learn takes in what a refused request says about the limits of the model in force.
-// The next Prepare keeps to them. It reports whether anything was learned.
+// Learn takes in what a refused request says about the limits of the model in force, and
+// reports whether anything was learned. The next Prepare keeps to it.
 func (s *Session) Learn(ctx context.Context, o catalogue.Overflow) (learned bool, err error) {
 	err = s.do(ctx, "learn a limit", "", func() error {
 		v, err := s.load(ctx)
@@ -283,10 +271,10 @@ func (s *Session) learn(m session.Model, o catalogue.Overflow, tokens, bytes int
 	return true
 }
 
-// Recover makes room after the provider refused a request as too large: cause is
-// the error of the call, a *model.Error or what has its method TooLarge. What it says about limits is learned, and a pass is made.
-// Where it returns nil, Prepare and send again. An error of another kind is returned
-// as it is; so is one that no pass can mend.
+// Recover makes room after the provider refused a request as too large: cause is the
+// error of the call, a *model.Error or what has its method TooLarge. Where it returns
+// nil, Prepare and send again. An error of another kind is returned as it is; so is one
+// that no pass can mend.
 func (s *Session) Recover(ctx context.Context, cause error) error {
 	var refusal interface {
 		TooLarge() (catalogue.Overflow, bool)
@@ -316,11 +304,9 @@ func (s *Session) Recover(ctx context.Context, cause error) error {
 	return nil
 }
 
-// minOutput is the least room for an answer that a request asks for, in tokens.
 const minOutput = 1_024
 
-// outputRoom returns how long the answer of a model may be where the window has room
-// for left tokens.
+// outputRoom returns how long an answer may be where the window has room for left tokens.
 func (c *Config) outputRoom(m session.Model, left int64) int64 {
 	room := int64(compact.DefaultReserve)
 	if i, ok := c.LookupModel(m.Provider, m.ID); ok && i.MaxOutput > 0 {
@@ -329,7 +315,6 @@ func (c *Config) outputRoom(m session.Model, left int64) int64 {
 	return max(min(room, left), minOutput)
 }
 
-// withPrompt puts the system text and the tools before the messages.
 func (c *Config) withPrompt(msgs []*message.Message) []*message.Message {
 	if c.System == "" && len(c.Tools) == 0 {
 		return slices.Clone(msgs)
@@ -341,8 +326,7 @@ func (c *Config) withPrompt(msgs []*message.Message) []*message.Message {
 	return slices.Insert(slices.Clone(msgs), 0, m)
 }
 
-// SetPrompt changes Config.System and Config.Tools: what is sent before the messages
-// from now on.
+// SetPrompt changes Config.System and Config.Tools.
 func (s *Session) SetPrompt(ctx context.Context, system string, tools json.RawMessage) error {
 	return s.do(ctx, "set the prompt", "", func() error {
 		cfg := s.cfg

@@ -10,9 +10,8 @@ import (
 	"github.com/clew-dev/clew/session"
 )
 
-// Error is what every operation returns that failed: what was tried, on what,
-// what went wrong, and what to do. Its Err is one of the errors below, of the
-// store, or of the context.
+// Error is what every operation returns that failed: what was tried, on what, what went
+// wrong, and what to do.
 type Error = session.Error
 
 // Errors at any time.
@@ -47,12 +46,12 @@ var (
 	ErrNothingToUndo = session.ErrNothingToUndo
 )
 
-// FixedPartError says, with numbers, that a context can't be brought into the
-// window because what can't be taken out is too large alone.
+// FixedPartError says, with numbers, that what can't be taken out of a context is too
+// large alone.
 type FixedPartError = compact.FixedPartError
 
-// PendingError says which calls of the last answer wait for their results.
-// Nothing is sent and nothing is compacted meanwhile. It is an ErrPending.
+// PendingError says which calls of the last answer wait for their results. It is an
+// ErrPending.
 type PendingError struct {
 	Calls []message.Block
 }
@@ -65,7 +64,6 @@ func (e *PendingError) Error() string {
 	return fmt.Sprintf("%v: %s", ErrPending, strings.Join(names, ", "))
 }
 
-// Unwrap returns ErrPending.
 func (e *PendingError) Unwrap() error { return ErrPending }
 
 // HookError says that a hook failed or panicked. What it would have answered does not
@@ -89,7 +87,6 @@ func (e *HookError) Error() string {
 	return fmt.Sprintf("%s %s in %s: %v", who, did, e.Point, e.Err)
 }
 
-// Unwrap returns Err.
 func (e *HookError) Unwrap() error { return e.Err }
 
 func pendingError(op string, calls []message.Block) error {

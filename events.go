@@ -16,14 +16,12 @@ import (
 )
 
 // Event describes a pass, or a move to another branch. What is not known yet, or has no
-// meaning for its kind, is left at zero.
+// meaning for its kind, is zero.
 type Event struct {
 	// Kind is one of the constants whose names begin with Event.
-	Kind string
-	// Session is the id of the session.
+	Kind    string
 	Session string
-	// Time is that of the session's clock; Duration is how long the pass took, by the same
-	// clock, 0 at the start.
+	// Time is that of the session's clock, Duration how long the pass took by it.
 	Time     time.Time
 	Duration time.Duration
 
@@ -31,27 +29,24 @@ type Event struct {
 	// Attempt counts from 1 the passes that were begun since the last one that was
 	// written.
 	Attempt int
-	// WillRetry says that a request which failed is sent again after the pass; see
-	// CompactOptions.
+	// WillRetry says that a request which failed is sent again after the pass.
 	WillRetry bool
-	// Why says in a sentence why the pass was begun, or why it was not made.
+	// Why says why the pass was begun, or why it was not made.
 	Why string
-	// Budget is what the pass keeps to. Before is what the context took, After what it
-	// takes now; the same where nothing changed.
+	// Budget is what the pass keeps to, Before what the context took, After what it takes
+	// now.
 	Budget        compact.Budget
 	Before, After token.Reading
 
-	// Model is called with the context.
 	Model session.Model
 	// Plan is what was done; nil before that and for a move.
 	Plan *compact.Plan
-	// Summarizer made the summary; "" where there is none. Usage is what that cost, with
-	// its price in US dollars if that is known; nil when no model was asked.
+	// Summarizer made the summary, "" for none. Usage is what that cost; nil when no
+	// model was asked.
 	Summarizer string
 	Usage      *message.Usage
-	// CacheKept and CacheNew say what a pass means for a provider's prompt cache, in
-	// tokens, as estimated: how much of the next request begins as the one before did,
-	// prompt and tools included, and what follows it.
+	// How much of the next request, in tokens, begins as the one before did, so that a
+	// provider's prompt cache has it; and how much follows.
 	CacheKept, CacheNew int64
 	// Entries are the ids of what was written.
 	Entries []string
@@ -72,7 +67,6 @@ const (
 	EventBranch       = "branch"        // the conversation has moved to another branch
 )
 
-// observed reports whether anybody is told of events.
 func (s *Session) observed() bool {
 	return s.asks(func(h *Hooks) bool { return h.OnEvent != nil })
 }
@@ -134,7 +128,6 @@ func (s *Session) passDone(ctx context.Context, before *compact.Snapshot, e Even
 	s.emit(ctx, e)
 }
 
-// branched tells of a move to another branch.
 func (s *Session) branched(ctx context.Context, b *Branched) {
 	if !s.observed() {
 		return
@@ -155,7 +148,6 @@ func (s *Session) branched(ctx context.Context, b *Branched) {
 	s.emit(ctx, e)
 }
 
-// cacheEffect compares the beginnings of two contexts.
 func (e *Event) cacheEffect(before, after *compact.Snapshot) {
 	same := 0
 	for same < len(before.Messages) && same < len(after.Messages) && equalMessages(before.Messages[same], after.Messages[same]) {
@@ -173,9 +165,9 @@ func (e *Event) cacheEffect(before, after *compact.Snapshot) {
 
 func equalMessages(a, b *message.Message) bool { return a == b || bytes.Equal(a.JSON(), b.JSON()) }
 
-// LogEvents returns hooks that write each event to a logger: failures as errors,
-// warnings as warnings, the start of a pass for debugging, all else as information.
-// Nothing of what was said in the conversation is logged.
+// LogEvents returns hooks that write each event to a logger: failures as errors, warnings
+// as warnings, the start of a pass for debugging. Nothing of what was said in the
+// conversation is logged.
 func LogEvents(l *slog.Logger) Hooks {
 	return Hooks{Name: "log", OnEvent: func(ctx context.Context, e Event) {
 		level := slog.LevelInfo
@@ -195,7 +187,6 @@ func LogEvents(l *slog.Logger) Hooks {
 	}}
 }
 
-// attrs are those fields of an event that say something.
 func (e *Event) attrs() []slog.Attr {
 	usage := cmp.Or(e.Usage, &message.Usage{})
 	failure := ""

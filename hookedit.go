@@ -19,15 +19,11 @@ import (
 // Redacted stands for what an edit took out of a message of the user.
 const Redacted = "[redacted]"
 
-// Edit changes how an entry is shown from now on. It is appended to the log; the
-// entry itself stays as it is.
-//
-// No edit can part a call from its result: a result and an answer with calls can't
-// be taken out, and the calls of an answer keep their ids and names. Reasoning stays as it is
-// or goes. From a message that the user typed text can be taken out alone, with
-// Redacted in its place.
+// Edit changes how an entry is shown from now on; the entry stays as it is. An edit can't
+// part a call from its result, so results and answers with calls stay, and calls keep
+// their ids and names. Reasoning stays as it is or goes. From what the user typed text
+// can be taken out alone, with Redacted in its place.
 type Edit struct {
-	// Entry is in the context; see BeforeCompactEvent.Context.
 	Entry string
 	// Omit takes it out.
 	Omit bool
@@ -116,7 +112,6 @@ func sameCalls(old, edited []message.Block) error {
 	return nil
 }
 
-// calls returns id and name of each call.
 func calls(blocks []message.Block) (out [][2]string) {
 	for _, b := range blocks {
 		if b.Type == message.BlockToolCall {
@@ -139,9 +134,8 @@ func onlyTakesOut(old, edited []message.Block) error {
 	return nil
 }
 
-// customHook is the type of what hooks leave in the log: a custom message for
-// text that one added, a custom entry for content that one replaced before it was
-// written.
+// customHook is the type of what hooks leave in the log: a custom message for text that
+// one added, a custom entry for content that one replaced before it was written.
 const customHook = "clew.hook"
 
 // add writes text of a hook to the end of the context, if there is room for it.
@@ -173,14 +167,13 @@ func (s *Session) add(ctx context.Context, c caller, text string, r *Result) err
 	return nil
 }
 
-// added drafts text of a hook.
 func added(c caller, text string) session.Draft {
 	blocks := []message.Block{message.TextBlock(text)}
 	return session.NewCustomMessage(customHook, blocks, true, hookMark{c.name, c.point}.json())
 }
 
-// editContext asks the hooks about the context and writes what they change. It returns
-// the snapshot afterwards. No call waits for its result.
+// editContext asks the hooks about the context, writes what they change and returns the
+// snapshot afterwards.
 func (s *Session) editContext(ctx context.Context, v *compact.Snapshot) (*compact.Snapshot, error) {
 	err := askHooks(s.inside(ctx), s.cfg.Hooks, pointContext, &s.warnings,
 		func(h *Hooks) func(context.Context, ContextEvent) (Decision, error) { return h.EditContext },
@@ -216,8 +209,8 @@ type replacedResult struct {
 	After  int `json:"after"`
 }
 
-// editResult asks the hooks about a result. note is what goes into the log with it; ok
-// is false where nothing was replaced.
+// editResult asks the hooks about a result. note is what goes into the log with it, if
+// ok.
 func (s *Session) editResult(ctx context.Context, m *message.Message, before []*message.Message) (_ *message.Message, note session.Draft, ok bool) {
 	if m.Role != message.RoleToolResult {
 		return m, note, false
@@ -253,7 +246,6 @@ func (s *Session) editResult(ctx context.Context, m *message.Message, before []*
 	return m, session.NewCustom(customHook, data), true
 }
 
-// withResult returns a result with other content and without details.
 func withResult(m *message.Message, content []message.Block) (*message.Message, error) {
 	data := jsonx.Set(m.JSON(), "content", message.EncodeBlocks(content))
 	if jsonx.Get(data, "details") != nil {
@@ -262,8 +254,8 @@ func withResult(m *message.Message, content []message.Block) (*message.Message, 
 	return message.Parse(data)
 }
 
-// argumentsOf returns the arguments of a call that waits for its result: one in the
-// messages that are appended before it, or in the context.
+// argumentsOf returns the arguments of a call that waits for its result, among messages
+// that are about to be appended or in the context.
 func (s *Session) argumentsOf(call string, before []*message.Message) json.RawMessage {
 	find := func(msgs []*message.Message) json.RawMessage {
 		for i := len(msgs) - 1; i >= 0; i-- {
@@ -281,11 +273,10 @@ func (s *Session) argumentsOf(call string, before []*message.Message) json.RawMe
 	return find(s.snap.Messages)
 }
 
-// Serialize writes messages as text to be read, for a model that is to summarize
-// them and not to go on with them. Each part is labelled: [User], [Assistant],
-// [Assistant thinking], [Assistant tool calls], [Tool result], ... A line of content
-// that begins with a bracket gets a backslash before it, so nothing that a tool has
-// written can pass for a part of its own. Nothing is shortened; images are named.
+// Serialize writes messages as text for a model that is to summarize them and not to go
+// on with them. A line of content that begins with a bracket gets a backslash before it,
+// so nothing that a tool has written can pass for a part of its own. Nothing is
+// shortened; images are named.
 func Serialize(msgs []*message.Message) string {
 	var b strings.Builder
 	add := func(label, text string) {

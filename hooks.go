@@ -14,17 +14,11 @@ import (
 	"github.com/clew-dev/clew/session"
 )
 
-// Hooks are functions that a session calls. A nil function is not called. The hooks of
-// Config.Hooks are called in order, one at a time, while the operation waits. They get
-// copies: changing one changes nothing. What a hook changes by its Decision is written
-// into the log.
-//
-// A hook that returns an error or panics counts as one that has not answered. What
-// happened is in the Warnings of the result, as a *HookError; so is a decision that
-// can't be taken. A hook must not call the session that called it: with its context it
-// gets ErrBusy.
-//
-// Package hook runs programs as hooks.
+// Hooks are functions that a session calls, one at a time, while the operation waits.
+// They get copies; what a hook changes by its Decision is written into the log. One that
+// returns an error, panics or decides what can't be done counts as one that has not
+// answered: what happened is in the Warnings of the result, as a *HookError. Called with
+// the hook's context the session returns ErrBusy. Package hook runs programs as hooks.
 type Hooks struct {
 	// Name stands for the hook in warnings and in the log.
 	Name string
@@ -32,20 +26,20 @@ type Hooks struct {
 	// SessionStart is told that a session was opened or made.
 	SessionStart func(ctx context.Context, e SessionEvent) error
 	// SessionEnd is told that a session is about to be closed. Its error is that of
-	// Close, unless closing fails by itself.
+	// Close, unless closing fails.
 	SessionEnd func(ctx context.Context, e SessionEvent) error
 
-	// EditContext is asked by every Prepare, before it checks whether a pass is due, and
-	// may answer Edits and Add. The hooks after it see what it changed. One that
-	// changes something in each request makes the provider's prompt cache useless.
+	// EditContext is asked by every Prepare before it checks whether a pass is due, and
+	// may answer Edits and Add. One that changes something in each request makes the
+	// provider's prompt cache useless.
 	EditContext func(ctx context.Context, e ContextEvent) (Decision, error)
 	// EditToolResult is asked about each tool result before it is appended, and may
 	// answer Content. What that replaces is never stored.
 	EditToolResult func(ctx context.Context, e ToolResultEvent) (Decision, error)
 
-	// BeforeCompact is asked when a pass is due and would change something. It may
-	// answer Cancel, Instructions, Summary, Keep, Target, FirstKept and Edits. Of
-	// several hooks the last counts; edits add up. After Cancel no other hook is asked.
+	// BeforeCompact is asked when a pass is due and would change something. It may answer
+	// Cancel, Instructions, Summary, Keep, Target, FirstKept and Edits. Of several hooks
+	// the last counts; edits add up.
 	BeforeCompact func(ctx context.Context, e BeforeCompactEvent) (Decision, error)
 	// AfterCompact is told of a pass that was written, and may answer Add.
 	AfterCompact func(ctx context.Context, e Event) (Decision, error)
@@ -61,8 +55,7 @@ type Hooks struct {
 	// Cancel.
 	BeforeFork func(ctx context.Context, e BeforeForkEvent) (Decision, error)
 
-	// OnEvent is told of passes and moves as they happen, for logs and metrics; see
-	// LogEvents. It should be quick.
+	// OnEvent is told of passes and moves as they happen. It should be quick.
 	OnEvent func(ctx context.Context, e Event)
 }
 
@@ -73,7 +66,7 @@ func (h *Hooks) empty() bool {
 }
 
 // Decision is what a hook answers. The zero value changes nothing. Hooks says which
-// fields count where; others are refused with a warning.
+// fields count where.
 type Decision struct {
 	// Cancel stops what is about to be done; Why is for the user.
 	Cancel bool
@@ -89,18 +82,16 @@ type Decision struct {
 	Summary string
 	// Keep and Target replace the policy's; see compact.Policy.
 	Keep, Target compact.Amount
-	// FirstKept is the entry with which the kept part is to begin. The cut is moved to
-	// where it parts no call from its result, and further back where what is kept would
-	// not fit.
+	// FirstKept is compact.Policy.FirstKept.
 	FirstKept string
-	// Edits are written before a pass and are no part of it: they stay when it fails or
-	// is undone. A dry run does not write them.
+	// Edits are written before a pass and stay when it fails or is undone. A dry run does
+	// not write them.
 	Edits []Edit
-	// Add is text for the end of the context, marked as a hook's: the model does not take
-	// it for the user's. After a pass it is refused where the context has no room.
+	// Add is text for the end of the context, which the model does not take for the
+	// user's. After a pass it is refused where there is no room.
 	Add string
-	// Content replaces that of a tool result. What the tool stored for itself in the
-	// details goes too, because it may say the same.
+	// Content replaces that of a tool result, and takes its details out, which may say
+	// the same.
 	Content []message.Block
 }
 
@@ -119,7 +110,6 @@ const (
 	pointEvent         = "OnEvent"
 )
 
-// misplaced reports a field that does not count at a point.
 func (d *Decision) misplaced(point string) error {
 	for _, f := range []struct {
 		name string
@@ -147,20 +137,16 @@ func (d *Decision) misplaced(point string) error {
 
 // SessionEvent describes a session that begins or ends.
 type SessionEvent struct {
-	// Session is its id, Cwd the working directory that it was made with, Parent the
-	// session it was forked from, "" for none.
+	// Session is its id, Parent the session it was forked from, "" for none.
 	Session, Cwd, Parent string
 	// New says that it has no entry yet.
-	New bool
-	// Leaf is where the conversation stands, "" before the first entry.
-	Leaf string
-	// Model is the one that is called, as far as it is known.
+	New   bool
+	Leaf  string
 	Model session.Model
 }
 
 // ContextEvent describes what is about to be sent.
 type ContextEvent struct {
-	// Session is the id of the session, Leaf the entry where it stands.
 	Session, Leaf string
 	// Tokens is what the context takes, Window the model's window.
 	Tokens, Window int64
@@ -168,12 +154,11 @@ type ContextEvent struct {
 	snap *compact.Snapshot
 }
 
-// Context returns the context with the entry of each message. Each call makes copies.
+// Context returns the context with the entry of each message, copied.
 func (e ContextEvent) Context() []session.Item { return copiedItems(e.snap.Context.Items) }
 
 // ToolResultEvent describes a result that is about to be appended.
 type ToolResultEvent struct {
-	// Session is the id of the session.
 	Session string
 	// Message is the result, as the hooks before this one left it.
 	Message *message.Message
@@ -184,33 +169,28 @@ type ToolResultEvent struct {
 // BeforeCompactEvent describes a pass that is about to be made.
 type BeforeCompactEvent struct {
 	Event
-	// Reported is what the provider reported for the newest answer in the context; nil
-	// when there is none.
+	// Reported is what the provider reported for the newest answer; nil when there is
+	// none.
 	Reported *message.Usage
-	// Instructions are what the summary is to pay attention to, as the policy, the caller
-	// and the hooks before this one have it.
+	// Instructions are as the policy, the caller and the hooks before this one have them.
 	Instructions string
 
 	snap     *compact.Snapshot
 	forecast *forecast
 }
 
-// Context returns the context as it is, with the entry of each message. Each call
-// makes copies.
+// Context returns the context as it is, with the entry of each message, copied.
 func (e BeforeCompactEvent) Context() []session.Item { return copiedItems(e.snap.Context.Items) }
 
-// Entries returns the entries of the path that the context is made of, oldest first.
-// Each call makes copies.
+// Entries returns copies of the entries that the context is made of, oldest first.
 func (e BeforeCompactEvent) Entries() []*session.Entry { return clonedEntries(e.snap.Path) }
 
-// Preparation returns what the pass would do if no hook changed it. No model is asked
-// for that. The error is the one with which the pass will fail if no hook changes
-// something: a *FixedPartError, say. Each call makes copies.
+// Preparation returns what the pass would do if no hook changed it, or the error with
+// which it would fail. No model is asked for that.
 func (e BeforeCompactEvent) Preparation() (*Preparation, error) { return e.forecast.preparation() }
 
 // BeforeBranchEvent says where the conversation is about to go.
 type BeforeBranchEvent struct {
-	// Session is the id of the session.
 	Session string
 	// From is the leaf that is left, Target what was chosen, Leaf where the conversation
 	// goes on, Ancestor the last entry that both have, "" for none.
@@ -225,13 +205,13 @@ type BeforeBranchEvent struct {
 	cwd     string
 }
 
-// Messages returns what is left behind. Each call makes copies.
+// Messages returns copies of what is left behind.
 func (e BeforeBranchEvent) Messages() []*message.Message { return copies(e.items) }
 
-// Entries returns the entries that are left behind, oldest first. Each call makes copies.
+// Entries returns copies of the entries that are left behind, oldest first.
 func (e BeforeBranchEvent) Entries() []*session.Entry { return clonedEntries(e.entries) }
 
-// Ledger returns the facts of what is left behind.
+// Ledger is what code reads from a conversation.
 func (e BeforeBranchEvent) Ledger() Ledger {
 	return ledger.Read(e.items, ledger.Options{Cwd: e.cwd})
 }
@@ -259,7 +239,6 @@ func (c caller) failed(err error) *HookError {
 	return &HookError{Point: c.point, Hook: c.hook, Name: c.name, Err: err}
 }
 
-// refused is the warning about a decision that can't be taken.
 func (c caller) refused(err error) error {
 	return c.failed(fmt.Errorf("its answer was not taken: %w", err))
 }
@@ -319,7 +298,6 @@ func askHooks[E any](
 	return nil
 }
 
-// tellHooks tells each hook that has a function at a point.
 func tellHooks[E any](ctx context.Context, hooks []Hooks, point string, warnings *[]error, at func(*Hooks) func(context.Context, E) error, e E) {
 	for i := range hooks {
 		if fn := at(&hooks[i]); fn != nil {
@@ -328,10 +306,8 @@ func tellHooks[E any](ctx context.Context, hooks []Hooks, point string, warnings
 	}
 }
 
-// always is a next of askHooks for an event that is the same for all.
 func always[E any](e *E) func() (E, error) { return func() (E, error) { return *e, nil } }
 
-// asks reports whether a hook has the function that has looks for.
 func (s *Session) asks(has func(*Hooks) bool) bool {
 	for i := range s.cfg.Hooks {
 		if has(&s.cfg.Hooks[i]) {
@@ -350,14 +326,12 @@ func (s *Session) sessionEvent() SessionEvent {
 	return e
 }
 
-// tellStart tells the hooks that the session is in use.
 func (s *Session) tellStart(ctx context.Context) {
 	e := s.sessionEvent()
 	e.New = e.Leaf == ""
 	tellHooks(s.inside(ctx), s.cfg.Hooks, pointStart, &s.warnings, func(h *Hooks) func(context.Context, SessionEvent) error { return h.SessionStart }, e)
 }
 
-// tellEnd tells the hooks that the session is about to be closed.
 func (s *Session) tellEnd() error {
 	var warnings []error
 	tellHooks(s.inside(context.Background()), s.cfg.Hooks, pointEnd, &warnings,
@@ -365,7 +339,6 @@ func (s *Session) tellEnd() error {
 	return errors.Join(warnings...)
 }
 
-// askCompact asks the hooks about a pass that is due.
 func (s *Session) askCompact(ctx context.Context, e BeforeCompactEvent, policy compact.Policy, warnings *[]error) (Decision, []session.Draft) {
 	all := Decision{Instructions: e.Instructions}
 	var edits []session.Draft
@@ -407,7 +380,6 @@ func (d *Decision) checkPlan(policy compact.Policy, v *compact.Snapshot) error {
 	return err
 }
 
-// on returns a policy with what the hooks want.
 func (d *Decision) on(p compact.Policy) compact.Policy {
 	p.Instructions = cmp.Or(d.Instructions, p.Instructions)
 	p.FirstKept = cmp.Or(d.FirstKept, p.FirstKept)
@@ -430,8 +402,8 @@ func (s *Session) tellAfter(ctx context.Context, e Event, r *Result) error {
 		})
 }
 
-// tellFailed tells the hooks of a pass that failed. They are told even when the
-// operation was cancelled, so the context is one that is not.
+// tellFailed tells the hooks of a pass that failed, even when the operation was
+// cancelled: so the context is one that is not.
 func (s *Session) tellFailed(ctx context.Context, e Event, warnings *[]error) {
 	e.Aborted = ctx.Err() != nil
 	tellHooks(s.inside(context.WithoutCancel(ctx)), s.cfg.Hooks, pointFailed, warnings,
@@ -454,8 +426,7 @@ func (s *Session) askBranch(ctx context.Context, e BeforeBranchEvent, warnings *
 	return all
 }
 
-// AskFork asks hooks about a fork. Fork does it; it is for programs that copy sessions
-// by themselves. The warnings are a *HookError each.
+// AskFork asks hooks about a fork, for programs that copy sessions by themselves.
 func AskFork(ctx context.Context, hooks []Hooks, e BeforeForkEvent) (d Decision, warnings []error) {
 	_ = askHooks(ctx, hooks, pointBeforeFork, &warnings, func(h *Hooks) func(context.Context, BeforeForkEvent) (Decision, error) { return h.BeforeFork },
 		always(&e), func(_ caller, answer Decision) (bool, error) {
@@ -465,7 +436,6 @@ func AskFork(ctx context.Context, hooks []Hooks, e BeforeForkEvent) (d Decision,
 	return d, warnings
 }
 
-// copies returns the messages of items, which share nothing with them.
 func copies(items []session.Item) []*message.Message {
 	out := make([]*message.Message, 0, len(items))
 	for _, it := range copiedItems(items) {

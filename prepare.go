@@ -18,14 +18,13 @@ import (
 
 // Result says what a pass did, or why there was none.
 type Result struct {
-	// Plan says what was done and why. Where Plan.Act is false nothing was, and
-	// Plan.Why says why not.
+	// Plan says what was done and why, or why nothing was.
 	Plan *compact.Plan
-	// Entries are the ids of what was written, in order; none after a dry run.
+	// Entries are the ids of what was written, in order.
 	Entries []string
 	// Warnings are what went wrong since the Result before and stopped nothing: a
-	// *HookError, a summary of a hook that was too large, output that could not be
-	// kept beside the log.
+	// *HookError, a summary of a hook that was too large, output that could not be kept
+	// beside the log.
 	Warnings []error
 }
 
@@ -52,17 +51,15 @@ func (r *Result) clone() Result {
 
 // Prepared is a context that is ready to be sent.
 type Prepared struct {
-	// Messages are the context before it is rendered for a provider; the first is
-	// a system message of Config.System and Config.Tools, where there are any. The slice
-	// is the caller's; the messages are those of the log and must not be changed.
+	// Messages are the context before it is rendered for a provider; the first has
+	// Config.System and Config.Tools, where there are any. The messages are those of the
+	// log and must not be changed.
 	Messages []*message.Message
-	// MaxOutput is how long the answer may be, in tokens: what the model can do and the
-	// window has room for.
+	// MaxOutput is how long the answer may be, in tokens.
 	MaxOutput int64
 	// Reading is what the context costs.
 	Reading token.Reading
-	// Leaf is the entry it belongs to.
-	Leaf string
+	Leaf    string
 	// Result says what was done to make it fit, or why nothing was.
 	Result
 
@@ -70,15 +67,13 @@ type Prepared struct {
 	rendered *wire.Cache // of the session
 }
 
-// Render makes the messages what a provider's API takes, and checks them: see
-// wire.Build. Reasoning goes back to the model that it came from.
+// Render makes the messages what a provider's API takes, and checks them: see wire.Build.
 func (p *Prepared) Render(profile wire.Profile) (*wire.Request, []wire.Note, error) {
 	return wire.Build(p.Messages, profile, p.target, wire.Options{Cache: p.rendered})
 }
 
-// Body renders the context as the whole body of a request to the session's model, with
-// the greatest length of the answer in tokens. Members of your own can be put before
-// it with Render and wire.Request.Body.
+// Body renders the context as the whole body of a request. Members of your own can be put
+// before it with Render and wire.Request.Body.
 func (p *Prepared) Body(profile wire.Profile, maxOutput int64) (json.RawMessage, error) {
 	req, _, err := p.Render(profile)
 	if err != nil {
@@ -87,14 +82,13 @@ func (p *Prepared) Body(profile wire.Profile, maxOutput int64) (json.RawMessage,
 	return req.Body(profile, profile.Head(p.target.Model, maxOutput)), nil
 }
 
-// Prepare returns the context to send next. Where it has outgrown its limit, a
-// pass is made first; else nothing is written and the cost hardly depends on the
-// size of the context. It does not change what was said: only how it is shown.
+// Prepare returns the context to send next. Where it has outgrown its limit, a pass is
+// made first; else the cost hardly depends on the size of the context.
 //
-// The errors: *PendingError while a call waits for its result, *FixedPartError
-// when what can't be taken out is too large, what a summarizer or the store
-// returns. Nothing was changed then. That there was nothing to do, or that a
-// hook or the breaker stopped the pass, is no error: see Result.
+// The errors: *PendingError while a call waits for its result, *FixedPartError when what
+// can't be taken out is too large, what a summarizer or the store returns. Nothing was
+// changed then. That there was nothing to do, or that a hook or the breaker stopped the
+// pass, is no error: see Result.
 func (s *Session) Prepare(ctx context.Context) (*Prepared, error) {
 	const op = "prepare"
 	if err := s.begin(ctx, op); err != nil {
@@ -132,30 +126,27 @@ func (s *Session) Prepare(ctx context.Context) (*Prepared, error) {
 
 // CompactOptions changes one Compact. The zero value does what the policy says.
 type CompactOptions struct {
-	// Instructions are what the summary is to pay attention to. Default: the
-	// policy's.
+	// Instructions are what the summary is to pay attention to. Default: the policy's.
 	Instructions string
-	// Keep is the tail that stays as it is. Default: the policy's. With it, Compact
-	// goes below the policy's target.
+	// Keep is the tail that stays. With it, Compact goes below the policy's target.
+	// Default: the policy's.
 	Keep compact.Amount
-	// Summary, if not nil, is taken where the pass comes to one, and no summarizer is
-	// asked. One that is larger than a summary may be is not taken, and a warning says so.
+	// Summary is taken where the pass comes to one, and no summarizer is asked. One that
+	// is too large is not taken, and a warning says so.
 	Summary *SuppliedSummary
-	// FirstKept is the entry with which the kept part is to begin: that which the
-	// summary was made for. Default: the policy decides.
+	// FirstKept is the entry that the kept part begins with. Default: the policy decides.
 	FirstKept string
 	// Reason is what asks for the pass. Default: compact.Manual.
 	Reason compact.Reason
-	// WillRetry says that a request which failed is to be sent again after the pass:
-	// after compact.Overflow, say. It is for the hooks to know.
+	// WillRetry says that a request which failed is to be sent again after the pass. It
+	// is for the hooks to know.
 	WillRetry bool
 	// DryRun plans, hooks and summarizer included, and writes nothing.
 	DryRun bool
 }
 
-// Compact makes a pass now, even below the threshold. Where there is nothing to
-// take out it does nothing, and Result.Plan says so. The errors are those of
-// Prepare.
+// Compact makes a pass now, even below the threshold. Where there is nothing to take out
+// it does nothing, and Result.Plan says so. The errors are those of Prepare.
 func (s *Session) Compact(ctx context.Context, opt CompactOptions) (*Result, error) {
 	const op = "compact"
 	if opt.Keep.IsSet() && opt.Keep.Of(compact.DefaultWindow) < 0 {
@@ -205,8 +196,8 @@ func (s *Session) takeWarnings() []error {
 	return w
 }
 
-// load returns the snapshot at the leaf. It depends on the log, the leaf and the settings
-// alone, so the one that the session holds stands until the leaf moves.
+// load returns the snapshot at the leaf. It depends on log, leaf and settings alone, so
+// the one that the session holds stands until the leaf moves.
 func (s *Session) load(ctx context.Context) (*compact.Snapshot, error) {
 	leaf := s.log.Leaf()
 	if s.snap != nil && s.snap.Leaf == leaf {
@@ -220,7 +211,6 @@ func (s *Session) load(ctx context.Context) (*compact.Snapshot, error) {
 	return snap, nil
 }
 
-// setup says how the session is measured and compacted.
 func (c Config) setup() *compact.Setup {
 	s := &compact.Setup{
 		Model: session.Model{Provider: c.Provider, ID: c.Model}, Uncalibrated: c.Counter != nil, System: c.System, Tools: c.Tools,
@@ -232,8 +222,7 @@ func (c Config) setup() *compact.Setup {
 	return s
 }
 
-// extend brings the snapshot up to date with entries that were appended. It reads nothing
-// that must be read, so it can't fail after what was written.
+// extend brings the snapshot up to date. It can't fail after what was written.
 func (s *Session) extend(entries []*session.Entry) {
 	if s.snap != nil {
 		s.snap = s.snap.With(entries...)
@@ -244,8 +233,8 @@ func (s *Session) extend(entries []*session.Entry) {
 // meanwhile.
 const conflictTries = 3
 
-// check says whether a pass would be made. It does not compute the answer twice for the
-// same snapshot.
+// check says whether a pass would be made, and does not compute that twice for a
+// snapshot.
 func (s *Session) check(snap *compact.Snapshot, req compact.Request) (*compact.Plan, error) {
 	req.Checked = s.checked
 	plan, err := compact.Check(snap, req)
@@ -256,8 +245,8 @@ func (s *Session) check(snap *compact.Snapshot, req compact.Request) (*compact.P
 	return plan, err
 }
 
-// pass makes a pass if the snapshot asks for one. A policy, if not nil, replaces that of
-// the snapshot. pass returns the snapshot afterwards. On an error nothing was written.
+// pass makes a pass if the snapshot asks for one, by a policy that may replace its own,
+// and returns the snapshot afterwards. On an error nothing was written.
 func (s *Session) pass(ctx context.Context, snap *compact.Snapshot, info Event, policy *compact.Policy, dryRun bool) (*Result, *compact.Snapshot, error) {
 	req := compact.Request{Reason: info.Reason, Policy: policy, Found: s.found}
 	plan, err := s.check(snap, req)
@@ -386,9 +375,8 @@ func (s *Session) makePass(ctx context.Context, snap *compact.Snapshot, r *Resul
 	}
 }
 
-// declines says why a pass that the snapshot asks for is not made, "" where it is. What does
-// not fit is brought into the limit all the same, unless Config.NoAuto forbids it; and
-// reasoning that can't be sent any more is taken out whatever the settings say.
+// declines says why a pass that is due is not made, "" where it is. What does not fit is
+// brought into the limit all the same, unless Config.NoAuto forbids it.
 func (c *Config) declines(s *compact.Snapshot, plan *compact.Plan) string {
 	if !plan.Act || plan.Reason == compact.Manual {
 		return ""

@@ -14,9 +14,9 @@ import (
 	"github.com/clew-dev/clew/session/jsonl"
 )
 
-// Recall returns the message of an entry as it was appended, whatever has become
-// of it in the context and wherever it is kept. The entry is named as for
-// recall.Find: by its id, the beginning of it, or a handle of a summary or a note.
+// Recall returns the message of an entry as it was appended, whatever has become of it in
+// the context. The entry is named by its id, the beginning of it, or a handle of a
+// summary or a note.
 func (s *Session) Recall(ctx context.Context, handle string) (m *message.Message, err error) {
 	err = s.do(ctx, "recall", handle, func() error {
 		e, err := recall.Find(ctx, s.log.Store(), s.log.Leaf(), handle)
@@ -37,7 +37,6 @@ func (s *Session) recall(ctx context.Context, id string) (*message.Message, erro
 	return s.messageOf(ctx, e)
 }
 
-// messageOf returns the whole message of an entry.
 func (s *Session) messageOf(ctx context.Context, e *session.Entry) (*message.Message, error) {
 	m := shownBy(e)
 	if m == nil {
@@ -63,32 +62,28 @@ type RecallOptions struct {
 	Offset int
 	// Max is how many characters to return. Default: 8000; below 0, all.
 	Max int
-	// Raw asks for the stored JSON instead of the text: of a message all of it, of
-	// other entries the record.
+	// Raw asks for the stored JSON: of a message all of it, of other entries the record.
 	Raw bool
 }
 
 // Recalled is a page of what an entry says, or several.
 type Recalled struct {
 	recall.Page
-	// Entries are the ids of the entries that the text is of, oldest first; of a range
-	// those whose text is on the page.
+	// Entries are the ids of the entries whose text is on the page, oldest first.
 	Entries []string `json:"entries"`
 	// Role and Tool are those of the message, where it is one.
 	Role message.Role `json:"role,omitempty"`
 	Tool string       `json:"tool,omitempty"`
-	// Purged says that a part was overwritten on purpose: jsonl.PurgeMarker stands
-	// in its place, and what was there is nowhere.
+	// Purged says that jsonl.PurgeMarker stands where a part was overwritten on purpose.
 	Purged bool `json:"purged,omitempty"`
-	// Excerpt says that the whole was kept beside the log and is damaged or not there
-	// any more, as after a purge: the text is the excerpt that the log has.
+	// Excerpt says that the whole was purged or lost: the text is the excerpt that the
+	// log has.
 	Excerpt bool `json:"excerpt,omitempty"`
 }
 
-// RecallText returns the text of an entry, word for word, as recall.Text has it, page
-// by page: the pages, one after the other, are the text. The handle is that of
-// Recall, or of a range on a path, a..b, in which a line names each entry before its text.
-// An entry that is no message gives its record.
+// RecallText returns the text of an entry, word for word, page by page. The handle is
+// that of Recall, or of a range on a path, a..b, in which a line names each entry before
+// its text. An entry that is no message gives its record.
 func (s *Session) RecallText(ctx context.Context, handle string, opt RecallOptions) (r *Recalled, err error) {
 	err = s.do(ctx, "recall", handle, func() error { r, err = s.recallText(ctx, handle, opt); return err })
 	return r, err
@@ -155,8 +150,8 @@ func (s *Session) rangeText(ctx context.Context, path []*session.Entry, p recall
 	return r, nil
 }
 
-// entryText returns what an entry says, or its record. excerpt says that the log's
-// excerpt is all there is.
+// entryText returns what an entry says, or its record, and whether that is only the log's
+// excerpt.
 func (s *Session) entryText(ctx context.Context, e *session.Entry, raw bool) (text string, excerpt bool, err error) {
 	m := shownBy(e)
 	if m == nil {
@@ -181,7 +176,6 @@ func (s *Session) entryText(ctx context.Context, e *session.Entry, raw bool) (te
 	return recall.Text(whole), excerpt, nil
 }
 
-// speaker says who said something, for people and models.
 func speaker(role message.Role, tool string) string {
 	switch role {
 	case message.RoleToolResult:
@@ -207,26 +201,25 @@ const (
 // Query says what Search is to find. The fields narrow down together.
 type Query struct {
 	// Text is words, best match first, and "phrases in quotes", which must stand in a hit
-	// as they are but for case and white space. Without Text all that the other fields
-	// let through is a hit, newest first.
+	// but for case and white space. Without Text all that the other fields let through is
+	// a hit, newest first.
 	Text string
 	// Roles that hits may have. Default: all.
 	Roles []message.Role
-	// Tool names the tool that a hit calls or is the result of. A shell run of the user
-	// counts as bash.
+	// Tool names the tool that a hit calls or is the result of; a shell run counts as
+	// bash.
 	Tool string
 	// Path begins a path among the arguments of the call.
 	Path string
 	// Since and Until name the first and the last entry, in the order of the log, that
-	// may be a hit, as Recall does.
+	// may be a hit.
 	Since, Until string
 	// Scope says where to look. Default: ScopePath.
 	Scope string
 	// Offset is how many hits to pass over, Limit how many to return. Default: 10; at
 	// most 100.
 	Offset, Limit int
-	// Snippet is how long the text around the best place of a hit may be, in bytes.
-	// Default: 240; at most 4000.
+	// Snippet is how much text a hit comes with, in bytes. Default: 240; at most 4000.
 	Snippet int
 }
 
@@ -241,8 +234,7 @@ type Found struct {
 }
 
 // Search finds entries by words. The first search reads the whole session, later ones
-// what was appended since; the index stays in memory until Close. A query that asks for
-// nothing is refused.
+// what was appended since. A query that asks for nothing is refused.
 func (s *Session) Search(ctx context.Context, q Query) (f *Found, err error) {
 	err = s.do(ctx, "search", q.Text, func() error { f, err = s.search(ctx, q); return err })
 	return f, err
@@ -291,7 +283,6 @@ func (s *Session) search(ctx context.Context, asked Query) (*Found, error) {
 	return f, nil
 }
 
-// inScope tells which entries of the path to the leaf are in a scope.
 func (s *Session) inScope(ctx context.Context, scope string) (map[string]bool, error) {
 	if scope != ScopeLeft {
 		err := s.index.Update(ctx)
@@ -310,8 +301,8 @@ func (s *Session) inScope(ctx context.Context, scope string) (map[string]bool, e
 	return in, nil
 }
 
-// hasLeft reports whether an entry was in the context and is not there word for
-// word any more.
+// hasLeft reports whether an entry was in the context and is not there word for word any
+// more.
 func hasLeft(f compact.Fate) bool {
 	switch f.Fate {
 	case compact.FateSummarized, compact.FateEdited:
@@ -323,11 +314,10 @@ func hasLeft(f compact.Fate) bool {
 	return false
 }
 
-// maxSearched is how much of the output that is kept beside the log is searched, in
-// bytes of one message's JSON.
+// maxSearched is how much of one message that is kept beside the log is searched, in
+// bytes.
 const maxSearched = 64 << 20
 
-// searched returns the whole of a message, or as much of it as is searched.
 func (s *Session) searched(ctx context.Context, m *message.Message) (*message.Message, error) {
 	at, ok := session.SpilledOf(m)
 	if !ok || at.Size <= maxSearched {

@@ -13,12 +13,12 @@ import (
 	"github.com/clew-dev/clew/message"
 )
 
-// maxToolRecall is how many characters an answer of the tool has at most: a page
-// must not fill the window that it is read in.
+// maxToolRecall is the most characters of an answer: a page must not fill the window that
+// it is read in.
 const maxToolRecall = 40_000
 
-// RecallTool answers a call of the tool that recall.AgentTool describes. The error says what
-// is wrong with the arguments, or why there is no answer, in words for the model.
+// RecallTool answers a call of the tool that recall.AgentTool describes. An error is in
+// words for the model.
 func (s *Session) RecallTool(ctx context.Context, arguments json.RawMessage) (string, error) {
 	const op = "recall"
 	a, err := parseRecallArguments(arguments)
@@ -37,7 +37,6 @@ func (s *Session) RecallTool(ctx context.Context, arguments json.RawMessage) (st
 	return text, failed(op, a.Query, err)
 }
 
-// recallArguments are the arguments of a call of the tool.
 type recallArguments struct {
 	ID, Query        string
 	Role, Tool, Path string
@@ -45,9 +44,9 @@ type recallArguments struct {
 	Raw, Left, All   bool
 }
 
-// parseRecallArguments reads the arguments of a call. Models write numbers and
-// booleans as strings at times, and null for what they leave out; members that are
-// not known are passed over.
+// parseRecallArguments reads the arguments of a call. Models write numbers and booleans
+// as strings at times, and null for what they leave out; members that are not known are
+// passed over.
 func parseRecallArguments(data json.RawMessage) (a recallArguments, err error) {
 	bad := func(name, want string) error {
 		return &Error{Op: "recall", Subject: name, Err: errors.New("the argument is no " + want), Hint: `call it with {"id": "1a2b3c4d"} or {"query": "words"}`}
@@ -101,7 +100,6 @@ func parseRecallArguments(data json.RawMessage) (a recallArguments, err error) {
 	return a, nil
 }
 
-// toolRecall answers a call with an id.
 func (s *Session) toolRecall(ctx context.Context, a recallArguments) (string, error) {
 	most := min(a.Limit, maxToolRecall)
 	r, err := s.recallText(ctx, a.ID, RecallOptions{Offset: a.Offset, Max: most, Raw: a.Raw})
@@ -132,7 +130,6 @@ func (s *Session) toolRecall(ctx context.Context, a recallArguments) (string, er
 	return recall.ResultLine(what) + r.Text, nil
 }
 
-// toolSearch answers a call with a query.
 func (s *Session) toolSearch(ctx context.Context, a recallArguments) (string, error) {
 	q := Query{Text: a.Query, Tool: a.Tool, Path: a.Path, Offset: a.Offset, Limit: a.Limit}
 	if a.Role != "" {

@@ -23,16 +23,11 @@ import (
 	"github.com/clew-dev/clew/wire"
 )
 
-// Session is a conversation that is kept within the model's window.
-//
-// It may be used from several goroutines. Operations are one at a time, those
-// that only look included: another one waits, or fails with ErrBusy, as
-// Config.FailBusy says. What Prepare returns stays as it is, whatever is done
-// to the session afterwards. A hook or a summarizer must not call the session
-// that called it: with the context it was given it gets ErrBusy.
-//
-// An operation that fails, is cancelled, or is cut off by a crash leaves the
-// session as it was before, or as it should be after; nothing between.
+// Session is a conversation that is kept within the model's window. It may be used from
+// several goroutines: operations are one at a time, and another one waits, or fails with
+// ErrBusy, as Config.FailBusy says. With the context that a hook or a summarizer was
+// given it gets ErrBusy. An operation that fails, is cancelled, or is cut off by a crash
+// leaves the session as it was before, or as it should be after; nothing between.
 type Session struct {
 	cfg   Config
 	log   *session.Log
@@ -54,9 +49,8 @@ type Session struct {
 	rendered *wire.Cache            // the check of the last requests
 }
 
-// Open opens the session in a file, or makes the file where there is none. The file is
-// open for writing: no other program that asks can open it so meanwhile. It may be one
-// that pi wrote.
+// Open opens the session in a file for writing, or makes the file where there is none. No
+// other program that asks can open it so meanwhile. It may be one that pi wrote.
 func Open(ctx context.Context, path string, cfg Config) (*Session, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -71,9 +65,9 @@ func Open(ctx context.Context, path string, cfg Config) (*Session, error) {
 	return OpenFile(ctx, f, cfg)
 }
 
-// OpenFile takes an open session file into use, and what is kept beside it: one that
-// was opened for reading, say, so that Recall and Search can be used on a session that
-// another program writes. Close closes the file, and so does an error.
+// OpenFile takes an open session file into use, and what is kept beside it: one that was
+// opened for reading, say, for Recall and Search. Close closes the file, and so does an
+// error.
 func OpenFile(ctx context.Context, f *jsonl.File, cfg Config) (s *Session, err error) {
 	defer func() {
 		if err != nil {
@@ -119,7 +113,6 @@ func OpenStore(ctx context.Context, store session.Store, cfg Config) (*Session, 
 	return s, nil
 }
 
-// header is that of a new session.
 func (c *Config) header() session.Header {
 	h := session.Header{Version: session.Version, Cwd: c.Cwd, Timestamp: time.Now()}
 	if c.Clock != nil {
@@ -138,7 +131,6 @@ func (c *Config) header() session.Header {
 // insideKey marks the context that is given to hooks and summarizers of a session.
 type insideKey struct{ s *Session }
 
-// inside returns the context for what the session calls.
 func (s *Session) inside(ctx context.Context) context.Context {
 	return context.WithValue(ctx, insideKey{s}, true)
 }
@@ -181,8 +173,8 @@ func (s *Session) do(ctx context.Context, op, subject string, fn func() error) e
 	return failed(op, subject, fn())
 }
 
-// Close makes everything durable and closes the store. It waits for the
-// operation under way. A second Close does nothing.
+// Close makes everything durable and closes the store, after the operation under way. A
+// second Close does nothing.
 func (s *Session) Close() error {
 	s.turn <- struct{}{}
 	defer s.end()
@@ -197,27 +189,23 @@ func (s *Session) Close() error {
 	return cmp.Or(s.log.Store().Close(), told)
 }
 
-// Leaf returns the id of the entry where the conversation stands, "" before the
-// first.
+// Leaf returns the id of the entry where the conversation stands, "" before the first.
 func (s *Session) Leaf() string { return s.log.Leaf() }
 
-// Log returns what the session is built on: the tree of entries, for labels,
-// branches and whatever else is not here.
+// Log returns the tree of entries, for labels, branches and whatever else is not here.
 func (s *Session) Log() *session.Log { return s.log }
 
-// Append writes messages to the end of the conversation, all or none, and
-// returns the ids of their entries. What the user typed is durable when it
-// returns; for the rest see Config.SyncLate. The messages are copied. Large
-// output goes beside the log, see Config.Blobs.
+// Append writes messages to the end of the conversation, all or none, and returns the ids
+// of their entries. What the user typed is durable when it returns; for the rest see
+// Config.SyncLate.
 func (s *Session) Append(ctx context.Context, msgs ...*message.Message) ([]string, error) {
 	return s.appendMessages(ctx, "", msgs...)
 }
 
-// AppendAs is Append of one message whose entry gets an id of the caller's: 16
-// random hex digits. It is for programs that accept a message before they can
-// append it, and must not append it twice. The error session.ErrDuplicateID says
-// that it is there already, as far as the log was read: one that was appended by
-// an earlier run is to be looked for with Store.Get.
+// AppendAs is Append of one message whose entry gets an id of the caller's, 16 random hex
+// digits, for programs that must not append it twice. The error session.ErrDuplicateID
+// says that it is there already, as far as the log was read: one that was appended by an
+// earlier run is to be looked for with Store.Get.
 func (s *Session) AppendAs(ctx context.Context, id string, m *message.Message) error {
 	_, err := s.appendMessages(ctx, id, m)
 	return err
@@ -255,8 +243,8 @@ func (s *Session) appendMessages(ctx context.Context, id string, msgs ...*messag
 	return out, err
 }
 
-// drafts returns the entries for messages, and those that say what hooks have
-// replaced in them. These come last: nothing stands between a call and its result.
+// drafts returns the entries for messages, and those that say what hooks have replaced in
+// them. These come last: nothing stands between a call and its result.
 func (s *Session) drafts(ctx context.Context, msgs []*message.Message) (drafts, notes []session.Draft, err error) {
 	hooked := s.asks(func(h *Hooks) bool { return h.EditToolResult != nil })
 	for i, m := range msgs {
@@ -292,7 +280,6 @@ func (s *Session) append(ctx context.Context, durable bool, drafts ...session.Dr
 	return entries, nil
 }
 
-// sync makes durable what was appended.
 func (s *Session) sync(ctx context.Context) error {
 	if !s.dirty {
 		return nil
@@ -322,8 +309,8 @@ func checkMessage(m *message.Message) error {
 	return nil
 }
 
-// SetModel writes down which model is called from now on. It counts where
-// Config.Model is empty: the next Prepare compacts for that model's window.
+// SetModel writes down which model is called from now on. It counts where Config.Model is
+// empty.
 func (s *Session) SetModel(ctx context.Context, provider, model string) error {
 	return s.do(ctx, "set the model", "", func() error {
 		_, err := s.append(ctx, true, session.NewModelChange(session.Model{Provider: provider, ID: model}))
@@ -347,25 +334,23 @@ func (s *Session) pin(ctx context.Context, op, id string, on bool) error {
 	})
 }
 
-// CloseOpenCalls appends a result for every call that waits for one. It says that
-// the call was interrupted. After it the context can be prepared and rendered
-// again. It returns the number of calls.
+// CloseOpenCalls appends a result that says that it was interrupted for every call that
+// waits for one, so that the context can be prepared again. It returns the number of
+// calls.
 func (s *Session) CloseOpenCalls(ctx context.Context) (n int, err error) {
 	err = s.do(ctx, "close open calls", "", func() error { n, err = compact.CloseOpenCalls(ctx, s.log); return err })
 	return n, err
 }
 
-// Undo takes the latest pass back: the context is what it was before it. Right
-// after an undo it is a redo. When turns came after the pass it fails with a
-// *session.LaterError, unless opt.KeepLater.
+// Undo takes the latest pass back; right after an undo it is a redo. When turns came
+// after the pass it fails with a *session.LaterError, unless opt.KeepLater.
 func (s *Session) Undo(ctx context.Context, opt session.UndoOptions) (u session.Undone, err error) {
 	err = s.do(ctx, "undo", "", func() error { u, err = s.log.Undo(ctx, opt); return err })
 	return u, err
 }
 
-// Navigate moves the leaf to an entry, "" for before the first: the conversation
-// goes on from there, on a branch of its own. reason is for the reader of the
-// tree.
+// Navigate moves the leaf to an entry, "" for before the first. reason is for the reader
+// of the tree.
 func (s *Session) Navigate(ctx context.Context, id, reason string) error {
 	return s.do(ctx, "navigate", id, func() error { return s.log.Navigate(ctx, id, reason) })
 }
@@ -378,9 +363,8 @@ func ids(entries []*session.Entry) []string {
 	return out
 }
 
-// Record appends entries that are no messages of the conversation: a label, a
-// name, what a program keeps for itself. It returns their ids. Messages,
-// summaries and edits are refused: Append, Compact, Branch and Omit write those.
+// Record appends entries that are no messages of the conversation: a label, a name, what
+// a program keeps for itself. It returns their ids.
 func (s *Session) Record(ctx context.Context, drafts ...session.Draft) ([]string, error) {
 	const op = "record"
 	for _, d := range drafts {
@@ -396,9 +380,8 @@ func (s *Session) Record(ctx context.Context, drafts ...session.Draft) ([]string
 }
 
 // Omit takes entries out of the context, for as long as the conversation is on this
-// branch: attempts that failed, reminders that are out of date. An answer goes
-// with the results of its calls. What the user typed can't be taken out. The
-// entries stay in the log.
+// branch: attempts that failed, reminders that are out of date. An answer goes with the
+// results of its calls. What the user typed can't be taken out.
 func (s *Session) Omit(ctx context.Context, entries ...string) error {
 	return s.do(ctx, "omit", "", func() error {
 		v, err := s.load(ctx)
@@ -418,7 +401,6 @@ func (s *Session) Omit(ctx context.Context, entries ...string) error {
 	})
 }
 
-// unitsToOmit returns entries with the results that go with them.
 func unitsToOmit(v *compact.Snapshot, entries []string) ([]string, error) {
 	var out []string
 	calls := map[string]bool{}
@@ -447,8 +429,7 @@ func unitsToOmit(v *compact.Snapshot, entries []string) ([]string, error) {
 	return out, nil
 }
 
-// Check says whether the next Prepare will make a pass and why, and what the context
-// takes now. It costs hardly anything, and may be called at any time.
+// Check says whether the next Prepare will make a pass and why. It costs hardly anything.
 func (s *Session) Check(ctx context.Context) (plan *compact.Plan, err error) {
 	err = s.do(ctx, "check", "", func() error {
 		v, err := s.load(ctx)
@@ -460,8 +441,8 @@ func (s *Session) Check(ctx context.Context) (plan *compact.Plan, err error) {
 	return plan, err
 }
 
-// Context returns the context as it is, with the entry of each message. Both are those
-// of the log and must not be changed.
+// Context returns the context as it is, with the entry of each message. Both are those of
+// the log and must not be changed.
 func (s *Session) Context(ctx context.Context) (items []session.Item, err error) {
 	err = s.do(ctx, "context", "", func() error {
 		v, err := s.load(ctx)

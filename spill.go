@@ -23,9 +23,8 @@ import (
 
 const defaultSpill = 1 << 20
 
-// spill puts the whole of large tool and shell output into the blob store and
-// returns what goes into the log. Where the store can't take it, all of it goes
-// into the log, and a warning says why.
+// spill puts the whole of large tool and shell output into the blob store and returns
+// what goes into the log.
 func (s *Session) spill(ctx context.Context, m *message.Message) (*message.Message, error) {
 	limit := cmp.Or(s.cfg.SpillOver, defaultSpill)
 	if s.blobs == nil || limit < 0 || m.Role != message.RoleToolResult && m.Role != message.RoleBashExecution {
@@ -51,10 +50,9 @@ func (s *Session) spill(ctx context.Context, m *message.Message) (*message.Messa
 	return short, nil
 }
 
-// blobHandle is how spilled content is named where it can be recalled.
 func blobHandle(id blob.ID) string { return "#" + strings.TrimPrefix(id.String(), "sha256-")[:16] }
 
-// sourceOf says what output is of: the tool, and what it was called with.
+// sourceOf says what output is of.
 func (s *Session) sourceOf(ctx context.Context, m *message.Message, handle string) compact.Source {
 	of := compact.Source{Tool: m.ToolName, Subject: m.Command, Exit: m.ExitCode, Handle: handle}
 	if _, err := s.load(ctx); err == nil && m.Role == message.RoleToolResult {
@@ -67,8 +65,8 @@ func (s *Session) sourceOf(ctx context.Context, m *message.Message, handle strin
 	return of
 }
 
-// shortOutput returns an excerpt of keep bytes of a tool result or a shell run. What a tool
-// stored for itself is left out when it is large too.
+// shortOutput returns an excerpt of a tool result or a shell run. What a tool stored for
+// itself is left out when it is large too.
 func shortOutput(m *message.Message, keep int, of compact.Source) *message.Message {
 	data := m.JSON()
 	if len(jsonx.Get(data, "details")) > keep {
@@ -93,7 +91,6 @@ func shortOutput(m *message.Message, keep int, of compact.Source) *message.Messa
 	return out
 }
 
-// whole returns a message as it was before a part of it was spilled.
 func (s *Session) whole(ctx context.Context, m *message.Message) (*message.Message, error) {
 	at, ok := session.SpilledOf(m)
 	if !ok {
@@ -106,7 +103,6 @@ func (s *Session) whole(ctx context.Context, m *message.Message) (*message.Messa
 	return message.Parse(data)
 }
 
-// readSpilled returns the first most bytes of spilled content.
 func (s *Session) readSpilled(ctx context.Context, at session.Spilled, most int64) ([]byte, error) {
 	id, err := blob.ParseID(at.ID)
 	if err != nil {
@@ -128,8 +124,7 @@ func (s *Session) readSpilled(ctx context.Context, at session.Spilled, most int6
 }
 
 // closed completes the beginning of a JSON value: what is open where it was cut is
-// closed. The string that was cut lacks its last character, where that was
-// not whole.
+// closed. The string that was cut lacks its last character, where that was not whole.
 func closed(data []byte) []byte {
 	var open []byte
 	inString, sound := false, 0
@@ -172,8 +167,8 @@ func closed(data []byte) []byte {
 	return append(out, open...)
 }
 
-// cacheFiles gives the text of entries as files, for tools that read paths. The
-// files are copies: they may be deleted at any time and are made again.
+// cacheFiles gives the text of entries as files, for tools that read paths. The files are
+// copies, and are made again when they are gone.
 type cacheFiles struct {
 	cache *blob.Cache
 	dir   string
@@ -193,7 +188,6 @@ func newCacheFiles(dir string) (*cacheFiles, error) {
 	return &cacheFiles{cache: c, dir: dir, ids: map[string]blob.ID{}}, nil
 }
 
-// id returns the address of the text of an entry.
 func (c *cacheFiles) id(entryID string, m *message.Message) blob.ID {
 	id, ok := c.ids[entryID]
 	if !ok {
@@ -215,7 +209,6 @@ func (c *cacheFiles) provide(ctx context.Context, entryID string, m *message.Mes
 	})
 }
 
-// textOf is what a tool is to find in the file of a message.
 func textOf(m *message.Message) string {
 	if m.Role == message.RoleBashExecution {
 		return m.Output
@@ -223,9 +216,8 @@ func textOf(m *message.Message) string {
 	return m.Text()
 }
 
-// Path returns a file that has the text of an entry as it was written, and makes
-// it if it is not there: for tools that read paths. It is a copy in the folder
-// Config.Cache, which may be deleted at any time.
+// Path returns a file in Config.Cache that has the text of an entry as it was written,
+// and makes it if it is not there.
 func (s *Session) Path(ctx context.Context, id string) (string, error) {
 	const op = "make a file of"
 	if err := s.begin(ctx, op); err != nil {
@@ -243,8 +235,8 @@ func (s *Session) Path(ctx context.Context, id string) (string, error) {
 	return path, failed(op, id, err)
 }
 
-// named lets the notes of a pass name files, if the folder can be written to.
-// What can't be is found out with the first of them.
+// named lets the notes of a pass name files, if the folder can be written to. What can't
+// be is found out with the first of them.
 func (s *Session) named(ctx context.Context, policy compact.Policy) compact.Policy {
 	if s.cache == nil || policy.Offload.Path != nil {
 		return policy
@@ -271,8 +263,8 @@ func (s *Session) named(ctx context.Context, policy compact.Policy) compact.Poli
 	return policy
 }
 
-// provideFiles makes the files that notes in the context name, where they are
-// missing. One that can't be made is reported; its content can be recalled.
+// provideFiles makes the files that notes in the context name, where they are missing.
+// One that can't be made is reported; its content can be recalled.
 func (s *Session) provideFiles(ctx context.Context, v *compact.Snapshot) {
 	if s.cache == nil {
 		return

@@ -22,6 +22,7 @@ const (
 	PresetTurns   = "turns"
 )
 
+// PresetNames returns the names of the presets.
 func PresetNames() []string { return []string{PresetClew, PresetPi, PresetSynapse, PresetTurns} }
 
 // Preset returns a policy by name; Policy fields that are set afterwards count before the

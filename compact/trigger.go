@@ -37,7 +37,7 @@ type Request struct {
 	Found *summary.Cache
 }
 
-// ErrPending: a call has no result yet, and nothing may come between the two.
+// ErrPending says that a call has no result yet: nothing may come between the two.
 var ErrPending = errors.New("a tool call is waiting for its result")
 
 // Check says whether Make would try to act, and why. No stage is tried and no summary

@@ -29,18 +29,16 @@ type Range struct {
 	Ancestor string
 	// Entries are those of the old path after the ancestor, oldest first.
 	Entries []*session.Entry
-	// Items are what the model saw of them: with the edits of users and hooks,
-	// without those of passes. A compaction among them counts with its summary,
-	// for what it summarized is in it.
+	// Items are what the model saw of them: with the edits of users and hooks, without
+	// those of passes. A compaction among them counts with its summary.
 	Items []session.Item
 
-	// lead is the answer whose calls the first of Items are results of, with the
-	// results between. It stays, but the files that were changed are known from it.
+	// lead is the answer whose calls the first of Items are results of: the files that
+	// were changed are known from it.
 	lead []session.Item
 }
 
-// Messages counts the messages among the entries: what was said and given, whether the
-// model still saw it or not. System prompts don't count, as in Items.
+// Messages counts what was said and given among the entries, but for system prompts.
 func (r *Range) Messages() int {
 	n := 0
 	for _, e := range r.Entries {
@@ -61,10 +59,10 @@ func (r *Range) Messages() int {
 	return n
 }
 
-// Place returns where the conversation goes on when a target is chosen: at the
-// target; but for a message that was typed or given in its place, before it, and
-// its text is for the user to say again, differently. A place inside a pass is
-// before the pass: with half of its edits no context was ever seen.
+// Place returns where the conversation goes on when a target is chosen: at it, but before
+// a message that was typed or given in its place, whose text is for the user to say
+// again; and before a pass that the target stands inside of, for with half of its edits
+// no context was ever seen.
 func Place(ctx context.Context, s session.Store, target string) (leaf, text string, err error) {
 	if target == "" {
 		return "", "", nil
@@ -93,8 +91,8 @@ func Place(ctx context.Context, s session.Store, target string) (leaf, text stri
 	return p.ID, m.Text(), nil
 }
 
-// outside returns the id of an entry, or what is before the pass that it lies inside
-// of. The last entry of a pass is the whole of it.
+// outside returns the id of an entry, or what is before the pass that it lies inside of.
+// The last entry of a pass is the whole of it.
 func outside(ctx context.Context, s session.Store, e *session.Entry) (string, error) {
 	at, err := e, error(nil)
 	for n := 0; at != nil && err == nil; n++ {
@@ -116,9 +114,8 @@ func outside(ctx context.Context, s session.Store, e *session.Entry) (string, er
 	return e.ID, err
 }
 
-// Collect returns what is left behind when the leaf moves from one entry to a
-// target, "" for before the first. The ancestor is the deepest entry of the
-// target's path that is on the old path too.
+// Collect returns what is left behind when the leaf moves from one entry to a target, ""
+// for before the first.
 func Collect(ctx context.Context, s session.Store, from, target string) (*Range, error) {
 	r := &Range{From: from, Target: target}
 	if from == "" {
@@ -146,8 +143,7 @@ func Collect(ctx context.Context, s session.Store, from, target string) (*Range,
 	return r, nil
 }
 
-// items projects the old path and keeps what comes from the range, and what leads
-// to it.
+// items projects the old path and keeps what comes from the range, and what leads to it.
 func items(old, left []*session.Entry) (lead, out []session.Item) {
 	in := make(map[string]bool, len(left))
 	for _, e := range left {

@@ -28,18 +28,16 @@ type Options struct {
 	Template *summary.Template
 	// Instructions are what it is to pay attention to.
 	Instructions string
-	// OnlyInstructions puts them in the place of the description of the task that a
-	// model is given.
+	// OnlyInstructions lets them stand for the task that a model is given.
 	OnlyInstructions bool
 	// Cwd makes paths relative, where it is known.
 	Cwd string
-	// Fresh asks the summarizer even where the session has a summary of the same
-	// range, made for the same question.
+	// Fresh asks the summarizer even where the session has a summary of the same range.
 	Fresh bool
 }
 
 // ForBranch is implemented by summarizers that put the question differently where a
-// branch is left: it was tried, and the conversation goes on elsewhere.
+// branch is left.
 type ForBranch interface{ ForBranch() summary.Summarizer }
 
 // Summary is a finished summary of a branch.
@@ -48,18 +46,17 @@ type Summary struct {
 	Entry session.BranchSummary
 	// Output is what the summarizer gave; nil with CachedFrom.
 	Output *summary.Output
-	// CachedFrom is the entry in which the same branch was summarized before, so that
-	// nothing was asked of a summarizer; "" where there is none.
+	// CachedFrom is the entry in which the same branch was summarized before, "" for
+	// none.
 	CachedFrom string
-	// ReadFiles were read and not changed on the branch and in what it summarizes,
-	// ModifiedFiles were changed.
+	// Files of the branch and of what it summarizes: those that were read and not
+	// changed, and those that were changed.
 	ReadFiles, ModifiedFiles []string
 }
 
 // Draft returns the entry to append, under the place where the conversation goes on.
 func (s *Summary) Draft() session.Draft { return session.NewBranchSummary(s.Entry) }
 
-// details is what is stored with a branch summary. pi reads the two lists.
 type details struct {
 	ReadFiles     []string    `json:"readFiles"`
 	ModifiedFiles []string    `json:"modifiedFiles"`
@@ -71,9 +68,9 @@ type clewDetails struct {
 	Summarizer string           `json:"summarizer"`
 	Coverage   summary.Coverage `json:"coverage"`
 	Ledger     *ledger.Ledger   `json:"ledger,omitempty"`
-	// Ancestor, Until and Asked say what the summary is of and for; by them it is
-	// found again. Until is the last entry that said something: the leaf itself may
-	// be a label, or a mere move.
+	// Ancestor, Until and Asked say what the summary is of and for; by them it is found
+	// again. Until is the last entry that said something: the leaf itself may be a label,
+	// or a mere move.
 	Ancestor string `json:"ancestor"`
 	Until    string `json:"until"`
 	Asked    string `json:"asked"`
@@ -87,11 +84,9 @@ var (
 	ErrEmpty = errors.New("the summary is empty")
 )
 
-// Summarize makes a summary of a range. Where the session has one of the same range,
-// made for the same question, that is used again.
-//
-// The files and commands are read from the whole range and are cumulative: what
-// compactions and other branch summaries in it know of files counts.
+// Summarize makes a summary of a range, or uses that which the session has of it, made
+// for the same question. What compactions and other branch summaries in the range know of
+// files counts.
 func Summarize(ctx context.Context, s session.Store, r *Range, opt Options) (*Summary, error) {
 	if len(r.Items) == 0 {
 		return nil, ErrNothing
@@ -142,8 +137,8 @@ func Summarize(ctx context.Context, s session.Store, r *Range, opt Options) (*Su
 	}, nil
 }
 
-// key says what was asked for, so that another question is not answered with an
-// old summary.
+// key says what was asked for, so that another question is not answered with an old
+// summary.
 func (o *Options) key() string {
 	// The 0 was a limit that nobody set: summaries of earlier versions are still found.
 	data, _ := json.Marshal([]any{o.Summarizer.Name(), o.Template.Name(), o.Budget, 0, o.Instructions, o.OnlyInstructions}) // strings and numbers

@@ -35,7 +35,7 @@ const envDir = "CLEW_DATA_DIR"
 
 // Home is a data folder.
 type Home struct {
-	// Dir is its path. It need not exist: Create makes it.
+	// Dir is its path. It need not exist.
 	Dir string
 }
 
@@ -81,13 +81,10 @@ func defaultDir(goos string, getenv func(string) string, userHome func() (string
 	return filepath.Join(user, ".local", "share", "clew"), nil
 }
 
-// sessions is the folder of the project folders.
 func (h Home) sessions() string { return filepath.Join(h.Dir, "sessions") }
 
-// Project returns the folder of the sessions of a project: the name of the
-// project's folder, for people, and a hash of its path, so that no two
-// projects share one. The same folder reached by a symbolic link is the same
-// project.
+// Project returns the folder of the sessions of a project: its name, for people, and a
+// hash of its path. The same folder reached by a symbolic link is the same project.
 func (h Home) Project(cwd string) (string, error) {
 	abs, err := filepath.Abs(cwd)
 	if err != nil {
@@ -104,12 +101,11 @@ func projectName(abs string) string {
 	return readable(filepath.Base(abs), "project") + "-" + hex.EncodeToString(sum[:6])
 }
 
-// maxReadable is how many characters of a folder's name are used, so that the
-// names of files stay short enough for every file system.
+// maxReadable keeps the names of files short enough for every file system.
 const maxReadable = 40
 
-// readable keeps what every file system takes in a name; without any of that it
-// is fallback.
+// readable keeps what every file system takes in a name; without any of that it is
+// fallback.
 func readable(base, fallback string) string {
 	name := []rune(strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '.' || r == '_' || r == '-' {
@@ -167,8 +163,7 @@ func (h Home) Create(ctx context.Context, cwd string, opt CreateOptions) (*jsonl
 	return jsonl.Create(ctx, filepath.Join(dir, FileName(at, opt.ID)), header, opt.Open)
 }
 
-// FileName returns the name of a session's file: it sorts by time, and every
-// file system takes it.
+// FileName returns the name of a session's file: it sorts by time.
 func FileName(at time.Time, id string) string {
 	return at.UTC().Format("2006-01-02T15-04-05.000Z") + "_" + readable(id, "session") + ".jsonl"
 }

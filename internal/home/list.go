@@ -18,8 +18,8 @@ import (
 type Listing struct {
 	// Sessions, newest first.
 	Sessions []jsonl.Info
-	// Other counts the files with the ending .jsonl that are no sessions or
-	// can't be read.
+	// Other counts the files with the ending .jsonl that are no sessions or can't be
+	// read.
 	Other int
 }
 
@@ -29,8 +29,7 @@ func (l *Listing) sort() {
 	})
 }
 
-// ListFolder lists the session files in a folder, without the folders in it.
-// Of each file only both ends are read. Files of other formats are counted.
+// ListFolder lists the session files in a folder. Of each file only both ends are read.
 func ListFolder(ctx context.Context, dir string) (l Listing, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -54,8 +53,7 @@ func ListFolder(ctx context.Context, dir string) (l Listing, err error) {
 	return l, nil
 }
 
-// List lists the sessions of the project in cwd. A project without sessions
-// gives an empty list.
+// List lists the sessions of the project in cwd.
 func (h Home) List(ctx context.Context, cwd string) (Listing, error) {
 	dir, err := h.Project(cwd)
 	if err != nil {
@@ -93,8 +91,8 @@ func (h Home) ListAll(ctx context.Context) (all Listing, err error) {
 	return all, nil
 }
 
-// Find returns the sessions, in all projects, whose id is the given one, or
-// begins so when there is none with that id.
+// Find returns the sessions, in all projects, whose id is the given one, or begins so
+// when there is none with that id.
 func (h Home) Find(ctx context.Context, id string) ([]jsonl.Info, error) {
 	all, err := h.ListAll(ctx)
 	if err != nil || id == "" {
