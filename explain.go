@@ -32,32 +32,32 @@ type Explanation struct {
 
 // Explain says what would happen now and why, and what became of every entry of the whole
 // path.
-func (s *Session) Explain(ctx context.Context) (*Explanation, error) {
-	const op = "explain"
-	if err := s.begin(ctx, op); err != nil {
-		return nil, err
-	}
-	defer s.end()
+func (s *Session) Explain(ctx context.Context) (x *Explanation, err error) {
+	err = s.do(ctx, "explain", "", func() error { x, err = s.explain(ctx); return err })
+	return x, err
+}
+
+func (s *Session) explain(ctx context.Context) (*Explanation, error) {
 	snap, err := s.load(ctx)
 	if err != nil {
-		return nil, failed(op, "", err)
+		return nil, err
 	}
 	path, err := session.Path(ctx, s.log.Store(), snap.Leaf)
 	if err != nil {
-		return nil, failed(op, "", err)
+		return nil, err
 	}
 	x := &Explanation{Leaf: snap.Leaf, Model: snap.Model, Reading: snap.Reading, Fates: compact.Fates(path)}
 	if calls := compact.Pending(snap.Context.Items); len(calls) > 0 {
-		x.Pending, x.Err = calls, pendingError(op, calls)
+		x.Pending, x.Err = calls, pendingError("explain", calls)
 		return x, nil
 	}
 	policy := snap.Policy
 	policy.Summarizer = summary.Deterministic{}
 	x.Plan, err = compact.Make(ctx, snap, compact.Request{Policy: &policy, Checked: s.checked, Found: s.found})
 	if err != nil && ctx.Err() != nil {
-		return nil, failed(op, "", err)
+		return nil, err
 	}
-	x.Err = failed(op, "", err)
+	x.Err = failed("explain", "", err)
 	return x, nil
 }
 

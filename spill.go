@@ -127,18 +127,16 @@ func (s *Session) readSpilled(ctx context.Context, at session.Spilled, most int6
 // closed. The string that was cut lacks its last character, where that was not whole.
 func closed(data []byte) []byte {
 	var open []byte
-	inString, sound := false, 0
+	inString := false
 	for i := 0; i < len(data); i++ {
-		c := data[i]
-		switch {
+		switch c := data[i]; {
 		case inString && c == '\\':
 			n := 2
-			if i+1 < len(data) && data[i+1] == 'u' {
+			if bytes.HasPrefix(data[i+1:], []byte("u")) {
 				n = 6
 			}
 			if i+n > len(data) {
 				data = data[:i]
-				continue
 			}
 			i += n - 1
 		case c == '"':
@@ -151,9 +149,8 @@ func closed(data []byte) []byte {
 		case (c == '}' || c == ']') && len(open) > 0:
 			open = open[:len(open)-1]
 		}
-		sound = i + 1
 	}
-	out := bytes.Clone(data[:sound])
+	out := bytes.Clone(data)
 	if inString {
 		for k := 0; k < utf8.UTFMax && len(out) > 0; k++ {
 			if r, n := utf8.DecodeLastRune(out); r != utf8.RuneError || n != 1 {
@@ -218,21 +215,28 @@ func textOf(m *message.Message) string {
 
 // Path returns a file in Config.Cache that has the text of an entry as it was written,
 // and makes it if it is not there.
-func (s *Session) Path(ctx context.Context, id string) (string, error) {
+func (s *Session) Path(ctx context.Context, id string) (path string, err error) {
 	const op = "make a file of"
-	if err := s.begin(ctx, op); err != nil {
+	err = s.do(ctx, op, id, func() error {
+		if s.cache == nil {
+			return &Error{Op: op, Subject: id, Err: errors.New("the session has no folder for such files"), Hint: "set Config.Cache, or use Recall"}
+		}
+		e, err := s.log.Store().Get(ctx, id)
+		if err == nil {
+			path, err = s.cacheFile(ctx, e)
+		}
+		return err
+	})
+	return path, err
+}
+
+// cacheFile makes the file of an entry, if it is not there.
+func (s *Session) cacheFile(ctx context.Context, e *session.Entry) (string, error) {
+	m, err := s.messageOf(ctx, e)
+	if err != nil {
 		return "", err
 	}
-	defer s.end()
-	if s.cache == nil {
-		return "", &Error{Op: op, Subject: id, Err: errors.New("the session has no folder for such files"), Hint: "set Config.Cache, or use Recall"}
-	}
-	m, err := s.recall(ctx, id)
-	if err != nil {
-		return "", failed(op, id, err)
-	}
-	path, err := s.cache.provide(ctx, id, m)
-	return path, failed(op, id, err)
+	return s.cache.provide(ctx, e.ID, m)
 }
 
 // named lets the notes of a pass name files, if the folder can be written to. What can't
@@ -243,10 +247,7 @@ func (s *Session) named(ctx context.Context, policy compact.Policy) compact.Poli
 	}
 	tried, unable := false, false
 	policy.Offload.Path = func(e *session.Entry) string {
-		m, err := e.Message()
-		if err == nil {
-			m, err = s.whole(ctx, m)
-		}
+		m, err := s.messageOf(ctx, e)
 		if err != nil || unable {
 			return ""
 		}
@@ -273,14 +274,7 @@ func (s *Session) provideFiles(ctx context.Context, v *compact.Snapshot) {
 		if it.Edit == nil || compact.StageOf(it.Edit) != compact.StageOffload || it.Entry.Type != session.TypeMessage {
 			continue
 		}
-		m, err := it.Entry.Message()
-		if err == nil {
-			m, err = s.whole(ctx, m)
-		}
-		if err == nil {
-			_, err = s.cache.provide(ctx, it.Entry.ID, m)
-		}
-		if err != nil {
+		if _, err := s.cacheFile(ctx, it.Entry); err != nil {
 			s.warnings = append(s.warnings, fmt.Errorf("the text of entry %s is in no file for tools to read: %w", it.Entry.ID, err))
 			return // the next would fail as well
 		}

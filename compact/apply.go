@@ -98,38 +98,41 @@ func ExcerptOf(e *session.Entry) string {
 	return ""
 }
 
-// details is what is stored with a compaction. pi reads the two lists.
-type details struct {
-	ReadFiles     []string    `json:"readFiles"`
-	ModifiedFiles []string    `json:"modifiedFiles"`
-	Clew          clewDetails `json:"clew"`
+// Details is what is stored with a summary. pi reads the two lists.
+type Details struct {
+	ReadFiles     []string `json:"readFiles"` // those that were not changed too
+	ModifiedFiles []string `json:"modifiedFiles"`
+	Clew          struct {
+		Version    int              `json:"v"`
+		Summarizer string           `json:"summarizer"`
+		Coverage   summary.Coverage `json:"coverage"`
+		Ledger     *ledger.Ledger   `json:"ledger,omitempty"`
+		// Of a compaction: ids of pinned entries, and how the summary is shown, where not
+		// as usual.
+		Pins []string        `json:"pins,omitempty"`
+		Form json.RawMessage `json:"form,omitempty"`
+		// Of a branch: what the summary is of and for, by which it is found again. Until is
+		// the last entry that said something: the leaf itself may be a label, or a mere move.
+		Ancestor string `json:"ancestor,omitempty"`
+		Until    string `json:"until,omitempty"`
+		Asked    string `json:"asked,omitempty"`
+	} `json:"clew"`
 }
 
-type clewDetails struct {
-	Version    int              `json:"v"`
-	Summarizer string           `json:"summarizer"`
-	Coverage   summary.Coverage `json:"coverage"`
-	Ledger     *ledger.Ledger   `json:"ledger,omitempty"`
-	Pins       []string         `json:"pins,omitempty"` // ids of pinned entries
-	Form       json.RawMessage  `json:"form,omitempty"` // how the summary is shown, where not as usual
+// NewDetails returns what is stored with any summary.
+func NewDetails(facts *ledger.Ledger, out *summary.Output) (d Details) {
+	d.ReadFiles = append([]string{}, facts.Paths(ledger.StateRead)...) // written as [], not null
+	d.ModifiedFiles = append([]string{}, facts.Paths(ledger.StateModified, ledger.StateCreated)...)
+	d.Clew.Version, d.Clew.Summarizer, d.Clew.Coverage, d.Clew.Ledger = 1, out.Summarizer, out.Coverage, facts
+	return d
 }
 
-// fileLists returns the files that were only read, and those that were changed, as pi
-// keeps them.
-func (p *planner) fileLists(facts *ledger.Ledger) (read, modified []string) {
+func (p *planner) details(facts *ledger.Ledger, out *summary.Output) Details {
+	d := NewDetails(facts, out)
 	if p.piFiles != nil {
-		return p.piFiles.ReadFiles, p.piFiles.ModifiedFiles
+		d.ReadFiles, d.ModifiedFiles = p.piFiles.ReadFiles, p.piFiles.ModifiedFiles
 	}
-	// Written as [] rather than null where there are none.
-	return append([]string{}, facts.Paths(ledger.StateRead)...), append([]string{}, facts.Paths(ledger.StateModified, ledger.StateCreated)...)
-}
-
-func (p *planner) newDetails(facts *ledger.Ledger, out *summary.Output) details {
-	read, modified := p.fileLists(facts)
-	d := details{
-		ReadFiles: read, ModifiedFiles: modified,
-		Clew: clewDetails{Version: 1, Summarizer: out.Summarizer, Coverage: out.Coverage, Ledger: facts, Pins: p.pins},
-	}
+	d.Clew.Pins = p.pins
 	if p.policy.Form != nil {
 		d.Clew.Form = p.policy.Form.JSON()
 	}

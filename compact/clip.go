@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/clew-dev/clew/message"
-	"github.com/clew-dev/clew/session"
 )
 
 // floorClip is the least that clip leaves of a message, in tokens.
@@ -37,11 +36,12 @@ func (p *planner) clip(w *work, from, to int, hard int64, most int) bool {
 		case w.items[i].Message.UserWords():
 			c.class = classUser
 		}
-		if c.cost > floorClip && c.class <= most && clippable(w.items[i]) && !w.parts[i].taken && !p.pinned[w.items[i].Entry.ID] {
+		able := editable(w.items[i]) || w.items[i].Message.Role == message.RoleBashExecution
+		if c.cost > floorClip && c.class <= most && able && !w.parts[i].taken && !p.pinned[w.items[i].Entry.ID] {
 			next = append(next, c)
 		}
 	}
-	slices.SortFunc(next, clipped.compare)
+	slices.SortFunc(next, compareClipped)
 	for w.total > hard {
 		if len(next) == 0 {
 			return false
@@ -51,7 +51,7 @@ func (p *planner) clip(w *work, from, to int, hard int64, most int) bool {
 		want := c.cost - (w.total - hard)
 		shrunk := p.shrink(w, c.at, max(want-want/16, floorClip))
 		if c.cost = w.parts[c.at].cost; shrunk && c.cost > floorClip {
-			i, _ := slices.BinarySearchFunc(next, c, clipped.compare)
+			i, _ := slices.BinarySearchFunc(next, c, compareClipped)
 			next = slices.Insert(next, i, c)
 		}
 	}
@@ -64,12 +64,8 @@ type clipped struct {
 	cost      int64
 }
 
-func (a clipped) compare(b clipped) int {
+func compareClipped(a, b clipped) int {
 	return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(b.cost, a.cost), cmp.Compare(a.at, b.at))
-}
-
-func clippable(it session.Item) bool {
-	return editable(it) || it.Message.Role == message.RoleBashExecution
 }
 
 // shrink brings a message to about want tokens; false when it can't get smaller.

@@ -162,6 +162,9 @@ func newPlanner(s *Snapshot, t trigger, plan *Plan, found *summary.Cache) (*plan
 	if p.found == nil {
 		p.found = summary.NewCache()
 	}
+	if p.policy.Summarizer == nil {
+		p.policy.Summarizer = summary.Deterministic{}
+	}
 	if t.budget.overBytes(s.Reading) {
 		p.byteRate = float64(t.budget.Limit) / float64(t.budget.Bytes)
 	}
@@ -223,7 +226,8 @@ func (p *planner) conclude(ctx context.Context, plan *Plan, w *work, best *attem
 	if best != nil {
 		plan.Cut, plan.Summary = p.told(w, best.cut), best.out
 		plan.Summary.Tokens = p.meter.Text(plan.Summary.Text)
-		plan.ReadFiles, plan.ModifiedFiles = p.fileLists(best.facts)
+		d := p.details(best.facts, best.out)
+		plan.ReadFiles, plan.ModifiedFiles = d.ReadFiles, d.ModifiedFiles
 		plan.drafts = append(plan.drafts, best.draft)
 	}
 	plan.drafts = append(plan.drafts, excerpts...)

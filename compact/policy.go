@@ -128,7 +128,7 @@ func (p Policy) Resolve() (Budget, []Clamp, error) {
 		clamps = append(clamps, Clamp{setting, asked, most, why})
 		return most
 	}
-	b.Reserve = p.Reserve.or(Tokens(DefaultReserve)).Of(b.Window)
+	b.Reserve = cmp.Or(p.Reserve, Tokens(DefaultReserve)).Of(b.Window)
 	b.Reserve = limit("reserve", b.Reserve, Percent(maxReservePct).Of(b.Window), "the reserve may take a quarter of the window at most")
 	b.Limit = b.Window - b.Reserve
 
@@ -163,11 +163,13 @@ type Amount struct {
 	isSet, percent bool
 }
 
+// Tokens is an amount in tokens.
 func Tokens(n int64) Amount { return Amount{float64(n), true, false} }
 
 // Percent is an amount as a share of the window: Percent(25) is a quarter.
 func Percent(p float64) Amount { return Amount{p, true, true} }
 
+// IsSet reports whether the amount was supplied.
 func (a Amount) IsSet() bool { return a.isSet }
 
 // Of returns the amount in tokens for a window, or 0 when it is unset.
@@ -176,13 +178,6 @@ func (a Amount) Of(window int64) int64 {
 		return int64(a.n / 100 * float64(window))
 	}
 	return int64(a.n)
-}
-
-func (a Amount) or(b Amount) Amount {
-	if a.IsSet() {
-		return a
-	}
-	return b
 }
 
 // String writes the amount as ParseAmount reads it.

@@ -50,22 +50,14 @@ func (p *planner) try(ctx context.Context, cut *Cut, w *work) (*attempt, error) 
 		Cache:        p.found,
 		Goal:         p.policy.SummaryGoal,
 	}
-	s := p.summarizer()
-	if !costly(s) {
-		return p.attempt(ctx, s, in, cut, w)
+	if !costly(p.policy.Summarizer) {
+		return p.attempt(ctx, p.policy.Summarizer, in, cut, w)
 	}
 	a, err := p.attempt(ctx, summary.Deterministic{}, in, cut, w)
 	if err == nil { // room for what will be asked for
 		a.total += max(in.Budget-a.out.Tokens, 0)
 	}
 	return a, err
-}
-
-func (p *planner) summarizer() summary.Summarizer {
-	if p.policy.Summarizer == nil {
-		return summary.Deterministic{}
-	}
-	return p.policy.Summarizer
 }
 
 func costly(s summary.Summarizer) bool {
@@ -94,7 +86,7 @@ func (p *planner) attempt(ctx context.Context, s summary.Summarizer, in summary.
 }
 
 func (p *planner) with(out summary.Output, in summary.Input, cut *Cut, w *work) (*attempt, error) {
-	details, err := json.Marshal(p.newDetails(in.Ledger, &out))
+	details, err := json.Marshal(p.details(in.Ledger, &out))
 	if err != nil {
 		return nil, fmt.Errorf("store the facts of the summary: %w", err)
 	}
@@ -128,7 +120,7 @@ func (p *planner) factsUntil(w *work, at int) ([]session.Item, ledger.Ledger) {
 // costs nothing, and with room for the whole budget. A summary that is larger is not
 // taken.
 func (p *planner) final(ctx context.Context, w *work, best *attempt) (*attempt, error) {
-	s, in := p.summarizer(), best.in
+	s, in := p.policy.Summarizer, best.in
 	if !costly(s) {
 		return best, nil
 	}

@@ -4,7 +4,7 @@
 //	at, text, err := branch.Place(ctx, store, target) // where the conversation goes on
 //	r, err := branch.Collect(ctx, store, leaf, target)
 //	s, err := branch.Summarize(ctx, store, r, branch.Options{Counter: meter})
-//	entries, err := log.Append(ctx, s.Draft().Under(at))
+//	entries, err := log.Append(ctx, session.NewBranchSummary(s.Entry).Under(at))
 //
 // A branch summary hangs under the place where the conversation goes on, and names
 // the leaf that was left. It is one append: after a crash the session stands on
@@ -23,8 +23,8 @@ import (
 // Range is what is left behind when the conversation moves from one place of the
 // tree to another.
 type Range struct {
-	// From is the leaf that is left, Target where the conversation was sent.
-	From, Target string
+	// From is the leaf that is left.
+	From string
 	// Ancestor is the last entry that both paths have, "" when they have none.
 	Ancestor string
 	// Entries are those of the old path after the ancestor, oldest first.
@@ -117,7 +117,7 @@ func outside(ctx context.Context, s session.Store, e *session.Entry) (string, er
 // Collect returns what is left behind when the leaf moves from one entry to a target, ""
 // for before the first.
 func Collect(ctx context.Context, s session.Store, from, target string) (*Range, error) {
-	r := &Range{From: from, Target: target}
+	r := &Range{From: from}
 	if from == "" {
 		return r, nil
 	}

@@ -1,12 +1,14 @@
 package branch
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 
+	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/summary"
@@ -54,28 +56,6 @@ type Summary struct {
 	ReadFiles, ModifiedFiles []string
 }
 
-// Draft returns the entry to append, under the place where the conversation goes on.
-func (s *Summary) Draft() session.Draft { return session.NewBranchSummary(s.Entry) }
-
-type details struct {
-	ReadFiles     []string    `json:"readFiles"`
-	ModifiedFiles []string    `json:"modifiedFiles"`
-	Clew          clewDetails `json:"clew"`
-}
-
-type clewDetails struct {
-	Version    int              `json:"v"`
-	Summarizer string           `json:"summarizer"`
-	Coverage   summary.Coverage `json:"coverage"`
-	Ledger     *ledger.Ledger   `json:"ledger,omitempty"`
-	// Ancestor, Until and Asked say what the summary is of and for; by them it is found
-	// again. Until is the last entry that said something: the leaf itself may be a label,
-	// or a mere move.
-	Ancestor string `json:"ancestor"`
-	Until    string `json:"until"`
-	Asked    string `json:"asked"`
-}
-
 // Errors of Summarize.
 var (
 	// ErrNothing: the range has no message, so there is nothing to summarize.
@@ -91,14 +71,9 @@ func Summarize(ctx context.Context, s session.Store, r *Range, opt Options) (*Su
 	if len(r.Items) == 0 {
 		return nil, ErrNothing
 	}
-	if opt.Budget == 0 {
-		opt.Budget = DefaultBudget
-	}
+	opt.Budget, opt.Template = cmp.Or(opt.Budget, DefaultBudget), cmp.Or(opt.Template, summary.Structured)
 	if opt.Summarizer == nil {
 		opt.Summarizer = summary.Deterministic{}
-	}
-	if opt.Template == nil {
-		opt.Template = summary.Structured
 	}
 	if b, ok := opt.Summarizer.(ForBranch); ok {
 		opt.Summarizer = b.ForBranch()
@@ -120,13 +95,8 @@ func Summarize(ctx context.Context, s session.Store, r *Range, opt Options) (*Su
 	if out.Text == "" {
 		return nil, fmt.Errorf("summarize with %s: %w", opt.Summarizer.Name(), ErrEmpty)
 	}
-	d := details{
-		ReadFiles:     append([]string{}, facts.Paths(ledger.StateRead)...), // [], not null
-		ModifiedFiles: append([]string{}, facts.Paths(ledger.StateModified, ledger.StateCreated)...),
-		Clew: clewDetails{
-			Version: 1, Summarizer: out.Summarizer, Coverage: out.Coverage, Ledger: &facts, Ancestor: r.Ancestor, Until: r.until(), Asked: asked,
-		},
-	}
+	d := compact.NewDetails(&facts, &out)
+	d.Clew.Ancestor, d.Clew.Until, d.Clew.Asked = r.Ancestor, r.until(), asked
 	data, err := json.Marshal(d)
 	if err != nil {
 		return nil, fmt.Errorf("store the facts of the summary: %w", err)
@@ -158,7 +128,7 @@ func find(ctx context.Context, s session.Store, r *Range, asked string) (*Summar
 		if !ok || b.FromHook || b.Summary == "" {
 			continue
 		}
-		var d details
+		var d compact.Details
 		if json.Unmarshal(b.Details, &d) != nil || d.Clew.Ancestor != r.Ancestor || d.Clew.Until != r.until() || d.Clew.Asked != asked {
 			continue
 		}
