@@ -121,19 +121,15 @@ func (s *Session) branch(ctx context.Context, target string, opt BranchOptions) 
 
 // summarizeBranch makes the summary, or takes that of a hook.
 func (s *Session) summarizeBranch(ctx context.Context, r *branch.Range, snap *compact.Snapshot, opt BranchOptions, text string) (*branch.Summary, error) {
-	o := branch.Options{
-		Counter: snap.Meter, Budget: min(branch.DefaultBudget, snap.Budget.Summary), Summarizer: snap.Policy.Summarizer, Template: snap.Policy.Template,
+	by, in := snap.Policy.Summarizer, summary.Input{
+		Counter: snap.Meter, Budget: min(branch.DefaultBudget, snap.Budget.Summary), Template: snap.Policy.Template,
 		Instructions: opt.Instructions, OnlyInstructions: opt.ReplaceInstructions, Cwd: snap.Cwd,
 	}
 	if text == "" {
-		return branch.Summarize(s.inside(ctx), s.log.Store(), r, o)
+		return branch.Summarize(s.inside(ctx), s.log.Store(), r, by, in, false)
 	}
-	var warnings []error
-	o.Fresh = true
-	o.Summarizer = &suppliedSummary{SuppliedSummary: SuppliedSummary{Text: text, By: "hook"}, own: snap.Policy.Summarizer, warnings: &warnings}
-	sum, err := branch.Summarize(s.inside(ctx), s.log.Store(), r, o)
-	s.warnings = append(s.warnings, warnings...)
-	return sum, err
+	supplied := &suppliedSummary{SuppliedSummary: SuppliedSummary{Text: text, By: "hook"}, own: by, warnings: &s.warnings}
+	return branch.Summarize(s.inside(ctx), s.log.Store(), r, supplied, in, true)
 }
 
 func (s *Session) move(ctx context.Context, b *Branched, target string, opt BranchOptions) error {

@@ -185,6 +185,7 @@ type forkPlan struct {
 	path   []forkNode       // what is copied, oldest first
 	added  []*session.Entry // what comes behind it
 	output []blob.ID        // large output that the path refers to
+	marks  forkMarks        // of the path
 	forked Forked
 }
 
@@ -194,13 +195,31 @@ type forkNode struct {
 	parent string // what its record says
 	lines  int    // of the group that it begins, see session.Entry.Group
 	body   bool   // it may belong to a group
-	label  *session.Label
+}
+
+// forkMarks are the labels, "" for one that was taken away, and the name as they stand at
+// the end of a path or of the log; name is nil when there never was one.
+type forkMarks struct {
+	labels map[string]string
 	name   *string
-	output blob.ID
+}
+
+// take takes in what an entry says; what the newest says counts. Strings of entries alias
+// the whole record, so they are copied.
+func (m *forkMarks) take(e *session.Entry, newest bool) {
+	if l, ok := e.Label(); ok {
+		if _, known := m.labels[l.TargetID]; newest || !known {
+			m.labels[strings.Clone(l.TargetID)] = strings.Clone(l.Label)
+		}
+	}
+	if name, ok := e.SessionName(); ok && (newest || m.name == nil) {
+		name = strings.Clone(name)
+		m.name = &name
+	}
 }
 
 func planFork(ctx context.Context, src session.Store, h session.Header, opt ForkOptions) (*forkPlan, error) {
-	p := &forkPlan{src: src}
+	p := &forkPlan{src: src, marks: forkMarks{labels: map[string]string{}}}
 	leaf, err := p.place(ctx, opt.At)
 	if err != nil {
 		return nil, err
@@ -220,19 +239,12 @@ func planFork(ctx context.Context, src session.Store, h session.Header, opt Fork
 	if err != nil {
 		return nil, err
 	}
-	drafts = append(drafts, p.marks(all)...)
+	drafts = append(drafts, p.missing(all)...)
 	if len(drafts) == 0 && p.endsInGroup() {
 		drafts = append(drafts, forkLeaf(p.forked.At))
 	}
 	if err := p.add(ctx, h, opt, drafts); err != nil {
 		return nil, err
-	}
-	seen := map[blob.ID]bool{}
-	for _, n := range p.path {
-		if !n.output.IsZero() && !seen[n.output] {
-			seen[n.output] = true
-			p.output = append(p.output, n.output)
-		}
 	}
 	p.forked.Entries, p.forked.Added = len(p.path), len(p.added)
 	return p, nil
@@ -263,9 +275,17 @@ func (p *forkPlan) walk(ctx context.Context, leaf *session.Entry) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		n := forkNodeOf(e)
+		parent, _ := jsonx.String(e.Field("parentId"))
+		n := forkNode{id: strings.Clone(e.ID), parent: strings.Clone(parent), body: session.GroupEntry(e)}
+		n.lines, _ = e.Group()
 		seen[n.id] = true
 		p.path = append(p.path, n)
+		p.marks.take(e, false)
+		if at, ok := spilledOf(e); ok {
+			if id, err := blob.ParseID(at.ID); err == nil && !slices.Contains(p.output, id) {
+				p.output = append(p.output, id)
+			}
+		}
 		var err error
 		if e, err = p.src.Parent(ctx, e); err != nil {
 			return err
@@ -275,35 +295,14 @@ func (p *forkPlan) walk(ctx context.Context, leaf *session.Entry) error {
 	return nil
 }
 
-// forkNodeOf copies what it takes from an entry, which aliases the whole record.
-func forkNodeOf(e *session.Entry) forkNode {
-	parent, _ := jsonx.String(e.Field("parentId"))
-	n := forkNode{id: strings.Clone(e.ID), parent: strings.Clone(parent), body: session.GroupEntry(e)}
-	n.lines, _ = e.Group()
-	if l, ok := e.Label(); ok {
-		n.label = &session.Label{TargetID: strings.Clone(l.TargetID), Label: strings.Clone(l.Label)}
-	}
-	if name, ok := e.SessionName(); ok {
-		name = strings.Clone(name)
-		n.name = &name
-	}
-	if at, ok := spilledOf(e); ok {
-		if id, err := blob.ParseID(at.ID); err == nil {
-			n.output = id
-		}
-	}
-	return n
-}
-
 // forkSource is what a fork has to know of the whole log.
 type forkSource struct {
-	labels map[string]string // as they stand now, "" for one that was taken away
-	name   *string           // as it stands now; nil when there never was one
+	forkMarks
 	passes map[string]string // entry of a pass that is not its last → its first
 }
 
 func readForkSource(ctx context.Context, src session.Store) (*forkSource, error) {
-	s := &forkSource{labels: map[string]string{}, passes: map[string]string{}}
+	s := &forkSource{forkMarks{labels: map[string]string{}}, map[string]string{}}
 	first, left := "", 0 // of the pass that is being read
 	for e, err := range src.All(ctx) {
 		if err != nil {
@@ -320,13 +319,7 @@ func readForkSource(ctx context.Context, src session.Store) (*forkSource, error)
 			first, left = strings.Clone(e.ID), pass.Lines
 			s.passes[first] = first
 		}
-		if l, ok := e.Label(); ok {
-			s.labels[strings.Clone(l.TargetID)] = strings.Clone(l.Label)
-		}
-		if name, ok := e.SessionName(); ok {
-			name = strings.Clone(name)
-			s.name = &name
-		}
+		s.take(e, true)
 	}
 	return s, nil
 }
@@ -355,24 +348,15 @@ func (p *forkPlan) closeOpenCalls(ctx context.Context, opt ForkOptions) ([]sessi
 	return drafts, nil
 }
 
-// marks drafts the labels and the name that the path does not say as the log does: they
+// missing drafts the labels and the name that the path does not say as the log does: they
 // count wherever they stand.
-func (p *forkPlan) marks(all *forkSource) (drafts []session.Draft) {
-	labels, name := map[string]string{}, ""
+func (p *forkPlan) missing(all *forkSource) (drafts []session.Draft) {
 	for _, n := range p.path {
-		if n.label != nil {
-			labels[n.label.TargetID] = n.label.Label
-		}
-		if n.name != nil {
-			name = *n.name
-		}
-	}
-	for _, n := range p.path {
-		if want := all.labels[n.id]; labels[n.id] != want {
+		if want := all.labels[n.id]; p.marks.labels[n.id] != want {
 			drafts = append(drafts, session.NewLabel(n.id, want))
 		}
 	}
-	if all.name != nil && *all.name != name {
+	if all.name != nil && *all.name != *cmp.Or(p.marks.name, new(string)) {
 		drafts = append(drafts, session.NewSessionInfo(*all.name))
 	}
 	return drafts

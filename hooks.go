@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -60,9 +61,9 @@ type Hooks struct {
 }
 
 func (h *Hooks) empty() bool {
-	return h.SessionStart == nil && h.SessionEnd == nil && h.EditContext == nil && h.EditToolResult == nil &&
-		h.BeforeCompact == nil && h.AfterCompact == nil && h.CompactFailed == nil &&
-		h.BeforeBranch == nil && h.AfterBranch == nil && h.BeforeFork == nil && h.OnEvent == nil
+	functions := *h
+	functions.Name = ""
+	return reflect.ValueOf(functions).IsZero()
 }
 
 // Decision is what a hook answers. The zero value changes nothing. Hooks says which
@@ -211,13 +212,12 @@ func (e BeforeBranchEvent) Messages() []*message.Message { return copies(e.items
 // Entries returns copies of the entries that are left behind, oldest first.
 func (e BeforeBranchEvent) Entries() []*session.Entry { return clonedEntries(e.entries) }
 
-// Ledger is what code reads from a conversation.
+// Ledger returns the facts of what is left behind.
 func (e BeforeBranchEvent) Ledger() Ledger {
 	return ledger.Read(e.items, ledger.Options{Cwd: e.cwd})
 }
 
-// Ledger is what code reads from a conversation: files, commands, errors, the user's
-// constraints.
+// Ledger is what code reads from a conversation: files, commands, errors, constraints.
 type Ledger = ledger.Ledger
 
 // BeforeForkEvent says what a fork is to be made of.

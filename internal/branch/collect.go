@@ -3,7 +3,7 @@
 //
 //	at, text, err := branch.Place(ctx, store, target) // where the conversation goes on
 //	r, err := branch.Collect(ctx, store, leaf, target)
-//	s, err := branch.Summarize(ctx, store, r, branch.Options{Counter: meter})
+//	s, err := branch.Summarize(ctx, store, r, nil, summary.Input{Counter: meter, Budget: 4000}, false)
 //	entries, err := log.Append(ctx, session.NewBranchSummary(s.Entry).Under(at))
 //
 // A branch summary hangs under the place where the conversation goes on, and names

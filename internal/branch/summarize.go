@@ -12,31 +12,10 @@ import (
 	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/summary"
-	"github.com/clew-dev/clew/token"
 )
 
 // DefaultBudget is the most that a branch summary may cost, in tokens.
 const DefaultBudget = 4_096
-
-// Options changes a summary of a branch. Counter is required.
-type Options struct {
-	// Counter measures.
-	Counter token.Counter
-	// Budget is the most that the text may cost, in tokens. Default: DefaultBudget.
-	Budget int64
-	// Summarizer makes the text. Default: summary.Deterministic.
-	Summarizer summary.Summarizer
-	// Template gives it its form. Default: summary.Structured.
-	Template *summary.Template
-	// Instructions are what it is to pay attention to.
-	Instructions string
-	// OnlyInstructions lets them stand for the task that a model is given.
-	OnlyInstructions bool
-	// Cwd makes paths relative, where it is known.
-	Cwd string
-	// Fresh asks the summarizer even where the session has a summary of the same range.
-	Fresh bool
-}
 
 // ForBranch is implemented by summarizers that put the question differently where a
 // branch is left.
@@ -64,36 +43,36 @@ var (
 	ErrEmpty = errors.New("the summary is empty")
 )
 
-// Summarize makes a summary of a range, or uses that which the session has of it, made
-// for the same question. What compactions and other branch summaries in the range know of
-// files counts.
-func Summarize(ctx context.Context, s session.Store, r *Range, opt Options) (*Summary, error) {
+// Summarize makes a summary of a range as in asks for, or uses that which the session has of
+// the range, made for the same question; with fresh it always asks. What compactions and
+// other branch summaries in the range know of files counts.
+func Summarize(ctx context.Context, s session.Store, r *Range, by summary.Summarizer, in summary.Input, fresh bool) (*Summary, error) {
 	if len(r.Items) == 0 {
 		return nil, ErrNothing
 	}
-	opt.Budget, opt.Template = cmp.Or(opt.Budget, DefaultBudget), cmp.Or(opt.Template, summary.Structured)
-	if opt.Summarizer == nil {
-		opt.Summarizer = summary.Deterministic{}
+	if b, ok := by.(ForBranch); ok {
+		by = b.ForBranch()
 	}
-	if b, ok := opt.Summarizer.(ForBranch); ok {
-		opt.Summarizer = b.ForBranch()
+	if by == nil {
+		by = summary.Deterministic{}
 	}
-	asked := opt.key()
-	if !opt.Fresh {
+	in.Template = cmp.Or(in.Template, summary.Structured)
+	// The 0 was a limit that nobody set: summaries of earlier versions are still found.
+	key, _ := json.Marshal([]any{by.Name(), in.Template.Name(), in.Budget, 0, in.Instructions, in.OnlyInstructions}) // strings and numbers
+	asked := string(key)
+	if !fresh {
 		if found, err := find(ctx, s, r, asked); err != nil || found != nil {
 			return found, err
 		}
 	}
-	facts := ledger.Read(slices.Concat(r.lead, r.Items), ledger.Options{Cwd: opt.Cwd})
-	out, err := opt.Summarizer.Summarize(ctx, summary.Input{
-		Items: r.Items, Ledger: &facts, Cwd: opt.Cwd, Budget: opt.Budget, ClipLast: true,
-		Counter: opt.Counter, Template: opt.Template, Instructions: opt.Instructions, OnlyInstructions: opt.OnlyInstructions,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("summarize with %s: %w", opt.Summarizer.Name(), err)
+	facts := ledger.Read(slices.Concat(r.lead, r.Items), ledger.Options{Cwd: in.Cwd})
+	in.Items, in.Ledger, in.ClipLast = r.Items, &facts, true
+	out, err := by.Summarize(ctx, in)
+	if err == nil && out.Text == "" {
+		err = ErrEmpty
 	}
-	if out.Text == "" {
-		return nil, fmt.Errorf("summarize with %s: %w", opt.Summarizer.Name(), ErrEmpty)
+	if err != nil {
+		return nil, fmt.Errorf("summarize with %s: %w", by.Name(), err)
 	}
 	d := compact.NewDetails(&facts, &out)
 	d.Clew.Ancestor, d.Clew.Until, d.Clew.Asked = r.Ancestor, r.until(), asked
@@ -105,14 +84,6 @@ func Summarize(ctx context.Context, s session.Store, r *Range, opt Options) (*Su
 		Entry:  session.BranchSummary{FromID: r.From, Summary: out.Text, Details: data, Usage: out.Usage},
 		Output: &out, ReadFiles: d.ReadFiles, ModifiedFiles: d.ModifiedFiles,
 	}, nil
-}
-
-// key says what was asked for, so that another question is not answered with an old
-// summary.
-func (o *Options) key() string {
-	// The 0 was a limit that nobody set: summaries of earlier versions are still found.
-	data, _ := json.Marshal([]any{o.Summarizer.Name(), o.Template.Name(), o.Budget, 0, o.Instructions, o.OnlyInstructions}) // strings and numbers
-	return string(data)
 }
 
 // until is the last entry of the range that said something.
