@@ -91,11 +91,11 @@ func (p *planner) shortenTo(m *message.Message, want, cost int64, of Source, ima
 	var best *message.Message
 	if kept := withoutThinking(m.Content, false); len(kept) < len(m.Content) && len(kept) > 0 {
 		best = m.WithContent(kept)
-		if p.cost(best) <= want {
+		if p.Message(best) <= want {
 			return best
 		}
 		m = best
-		cost = p.cost(m)
+		cost = p.Message(m)
 	}
 	var sizes []int
 	bytes := 0
@@ -109,7 +109,7 @@ func (p *planner) shortenTo(m *message.Message, want, cost int64, of Source, ima
 	for range 6 {
 		short := shortened(m, level(sizes, keep), of, images)
 		if short != nil {
-			got := p.cost(short)
+			got := p.Message(short)
 			if got < cost {
 				best = short
 			}

@@ -43,10 +43,10 @@ func (p *planner) learn() {
 	}
 }
 
-// cost is what a message costs, by what the session's own usage teaches. Where a request
+// Message is what a message costs, by what the session's own usage teaches. Where a request
 // has too many bytes it costs its share of the byte budget in tokens, if that is more:
 // what brings the sum of that within the limit brings both there.
-func (p *planner) cost(m *message.Message) int64 {
+func (p *planner) Message(m *message.Message) int64 {
 	return max(p.tokens(m), p.inBytes(token.RequestBytes(m)))
 }
 
@@ -54,8 +54,6 @@ func (p *planner) tokens(m *message.Message) int64 { return p.scaled(p.meter.Mes
 
 // Name, Message and Text make the planner a token.Counter for summarizers.
 func (p *planner) Name() string { return p.meter.Name() }
-
-func (p *planner) Message(m *message.Message) int64 { return p.cost(m) }
 
 func (p *planner) Text(s string) int64 {
 	return max(p.scaled(p.meter.Text(s)), p.inBytes(int64(len(s))))

@@ -38,7 +38,7 @@ type shorter struct {
 
 // gains adds a message to those found, where it frees enough to be worth an edit.
 func (w *work) gains(found []shorter, at int, m *message.Message) []shorter {
-	if freed := w.parts[at].cost - w.p.cost(m); freed >= minGain {
+	if freed := w.parts[at].cost - w.p.Message(m); freed >= minGain {
 		found = append(found, shorter{at, m, freed})
 	}
 	return found
@@ -57,7 +57,7 @@ func (p *planner) shorten(w *work, found []shorter, target int64, stage string) 
 		d := w.parts[s.at]
 		if s.freed > need && (stage == StageOffload || d.now.Role == message.RoleAssistant) {
 			less := p.shortenTo(d.now, d.cost-need, d.cost, p.source(w.items[s.at].Entry), stage == StageOffload)
-			if less != nil && d.cost-p.cost(less) >= need {
+			if less != nil && d.cost-p.Message(less) >= need {
 				s.m = less
 			}
 		}

@@ -226,7 +226,7 @@ func (p *planner) conclude(ctx context.Context, plan *Plan, w *work, best *attem
 	if best != nil {
 		plan.Cut, plan.Summary = p.told(w, best.cut), best.out
 		plan.Summary.Tokens = p.meter.Text(plan.Summary.Text)
-		d := p.details(best.facts, best.out)
+		d := p.details(best.in.Ledger, best.out)
 		plan.ReadFiles, plan.ModifiedFiles = d.ReadFiles, d.ModifiedFiles
 		plan.drafts = append(plan.drafts, best.draft)
 	}

@@ -83,7 +83,7 @@ func (p *planner) climbPreset(ctx context.Context, plan *Plan) error {
 	at := p.askedCut()
 	switch {
 	case at > 0:
-		cut = newCut(p.snap.Context, at, p.cost, "asked for")
+		cut = newCut(p.snap.Context, at, p.Message, "asked for")
 	case p.policy.Name == PresetPi:
 		cut, none = p.cutPi()
 	case p.policy.Name == PresetSynapse:
@@ -96,18 +96,18 @@ func (p *planner) climbPreset(ctx context.Context, plan *Plan) error {
 		return p.climb(ctx, plan, w)
 	}
 	if cut != nil {
-		cut = safeCut(p.snap.Context, w.units(), cut, p.cost)
+		cut = safeCut(p.snap.Context, w.units(), cut, p.Message)
 	}
 	switch {
 	case cut != nil && cut.Summarized > 0:
 		p.takeThinking(w, 0)
-		best, err := p.try(ctx, cut, w)
+		best, err := p.try(ctx, cut, w, 0)
 		if err != nil {
 			return err
 		}
 		if p.policy.Name == PresetTurns && at <= 0 && (best.total > p.target() || len(best.out.Rejected) > 0) {
 			p.strip(w, cut.at)
-			if best, err = p.retry(ctx, cut, w, best); err != nil {
+			if best, err = p.try(ctx, cut, w, best.tightened); err != nil {
 				return err
 			}
 		}
@@ -144,7 +144,7 @@ func (p *planner) cutSynapse(plan *Plan, w *work) (cut *Cut, none string) {
 			continue
 		}
 		note := "[the tool result is not here; " + p.source(it.Entry).forWhole() + "]"
-		if short := m.WithContent([]message.Block{message.TextBlock(note)}); p.cost(short) < w.parts[i].cost {
+		if short := m.WithContent([]message.Block{message.TextBlock(note)}); p.Message(short) < w.parts[i].cost {
 			w.set(i, short, StageOffload)
 		}
 	}
@@ -160,7 +160,7 @@ func (p *planner) cutSynapse(plan *Plan, w *work) (cut *Cut, none string) {
 		return nil, fmt.Sprintf("%d messages are kept as they are", p.policy.KeepMessages)
 	}
 	why := fmt.Sprintf("the newest %d messages are kept", p.policy.KeepMessages)
-	return newCut(p.snap.Context, len(w.items)-p.policy.KeepMessages, p.cost, why), nothingOld
+	return newCut(p.snap.Context, len(w.items)-p.policy.KeepMessages, p.Message, why), nothingOld
 }
 
 func (p *planner) askedCut() int {
@@ -197,7 +197,7 @@ func (p *planner) cutTurns(w *work) (cut *Cut, none string) {
 	if at <= 0 {
 		return nil, none
 	}
-	return newCut(p.snap.Context, at, p.cost, fmt.Sprintf("the newest %d turns are kept", p.policy.KeepTurns)), none
+	return newCut(p.snap.Context, at, p.Message, fmt.Sprintf("the newest %d turns are kept", p.policy.KeepTurns)), none
 }
 
 // strip takes reasoning, calls and results out of the kept turns, but for the last: its

@@ -24,10 +24,10 @@ type attempt struct {
 	total int64 // estimate of the context it gives
 	// tightened is what shortening the tail has freed since the first attempt.
 	tightened int64
-	facts     *ledger.Ledger
 }
 
-func (p *planner) try(ctx context.Context, cut *Cut, w *work) (*attempt, error) {
+// try summarizes what is before a cut; tightened is that of the attempt before.
+func (p *planner) try(ctx context.Context, cut *Cut, w *work, tightened int64) (*attempt, error) {
 	items, facts := p.factsUntil(w, cut.at)
 	pins := p.pinQuotes(items, cut.at)
 	budget := p.budget.Summary
@@ -35,29 +35,24 @@ func (p *planner) try(ctx context.Context, cut *Cut, w *work) (*attempt, error) 
 		budget += p.Text(q.Text) + 16 // its heading
 	}
 	in := summary.Input{
-		Items:        items[:cut.turn], // the previous summary is among them, and is merged
-		Prefix:       items[cut.turn:cut.at],
-		Kept:         items[cut.at:],
-		Ledger:       &facts,
-		Cwd:          p.snap.Cwd,
-		Budget:       budget,
-		Pins:         pins,
-		QuoteBudget:  p.budget.Quotes,
-		ClipLast:     true,
-		Counter:      p,
-		Template:     p.policy.Template,
-		Instructions: p.policy.Instructions,
-		Cache:        p.found,
-		Goal:         p.policy.SummaryGoal,
+		Items:  items[:cut.turn], // the previous summary is among them, and is merged
+		Prefix: items[cut.turn:cut.at], Kept: items[cut.at:], Ledger: &facts, Cwd: p.snap.Cwd,
+		Budget: budget, Pins: pins, QuoteBudget: p.budget.Quotes, ClipLast: true, Goal: p.policy.SummaryGoal,
+		Counter: p, Template: p.policy.Template, Instructions: p.policy.Instructions, Cache: p.found,
 	}
-	if !costly(p.policy.Summarizer) {
-		return p.attempt(ctx, p.policy.Summarizer, in, cut, w)
+	asked := p.policy.Summarizer
+	if costly(asked) {
+		asked = summary.Deterministic{}
 	}
-	a, err := p.attempt(ctx, summary.Deterministic{}, in, cut, w)
-	if err == nil { // room for what will be asked for
+	a, err := p.attempt(ctx, asked, in, cut, w)
+	if err != nil {
+		return nil, err
+	}
+	if costly(p.policy.Summarizer) { // room for what will be asked for
 		a.total += max(in.Budget-a.out.Tokens, 0)
 	}
-	return a, err
+	a.tightened = tightened
+	return a, nil
 }
 
 func costly(s summary.Summarizer) bool {
@@ -95,8 +90,8 @@ func (p *planner) with(out summary.Output, in summary.Input, cut *Cut, w *work) 
 		TokensBefore: p.snap.Reading.Tokens, Details: details,
 		SystemMessage: token.ReplaySystem(p.snap.Messages), Usage: out.Usage,
 	}
-	a := &attempt{cut: cut, in: in, out: &out, facts: in.Ledger, draft: session.NewCompaction(compaction)}
-	a.total = w.fixed + p.cost(&message.Message{Role: message.RoleCompactionSummary, Summary: out.Text, Details: details})
+	a := &attempt{cut: cut, in: in, out: &out, draft: session.NewCompaction(compaction)}
+	a.total = w.fixed + p.Message(&message.Message{Role: message.RoleCompactionSummary, Summary: out.Text, Details: details})
 	a.total += w.cost(cut.at, len(w.parts))
 	return a, nil
 }
@@ -184,7 +179,7 @@ func (p *planner) summarize(ctx context.Context, plan *Plan, w *work) error {
 		if cut.Summarized == 0 {
 			break
 		}
-		a, err := p.try(ctx, cut, w)
+		a, err := p.try(ctx, cut, w, 0)
 		if err != nil {
 			return err
 		}
@@ -229,20 +224,11 @@ func (p *planner) clipKept(ctx context.Context, w *work, best *attempt) (*attemp
 	// In the draft everything still stands; what the attempt leaves out is not
 	// to be clipped away.
 	if p.clip(w, best.cut.at, len(w.items), p.hard()+w.total-best.total, classLast) {
-		return p.retry(ctx, best.cut, w, best)
+		return p.try(ctx, best.cut, w, best.tightened)
 	}
-	cut := newCut(p.snap.Context, len(w.items), p.cost, "the newest messages are too large to be kept and can't be shortened")
+	cut := newCut(p.snap.Context, len(w.items), p.Message, "the newest messages are too large to be kept and can't be shortened")
 	cut.turn = turnStart(w.items, cut.from, len(w.items)-1)
-	return p.retry(ctx, cut, w, best)
-}
-
-func (p *planner) retry(ctx context.Context, cut *Cut, w *work, best *attempt) (*attempt, error) {
-	again, err := p.try(ctx, cut, w)
-	if err != nil {
-		return nil, err
-	}
-	again.tightened = best.tightened
-	return again, nil
+	return p.try(ctx, cut, w, best.tightened)
 }
 
 // fill uses what a cut leaves of the tail's budget, where that is much: the next

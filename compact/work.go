@@ -42,7 +42,7 @@ func (p *planner) newWork() *work {
 	w := &work{p: p, items: p.snap.Context.Items, parts: make([]part, len(p.snap.Context.Items))}
 	w.fixed = p.scaled(p.meter.Fixed()) + p.overhead
 	if prompt := token.ReplaySystem(p.snap.Messages); prompt != nil {
-		w.fixed += p.cost(prompt)
+		w.fixed += p.Message(prompt)
 	}
 	w.fixed = max(w.fixed, p.inBytes(p.fixedBytes()))
 	w.total = w.fixed
@@ -74,7 +74,7 @@ func (w *work) units() []unit {
 
 func (w *work) set(i int, m *message.Message, stage string) {
 	d := &w.parts[i]
-	cost := w.p.cost(m)
+	cost := w.p.Message(m)
 	w.total -= d.cost - cost
 	d.now, d.cost, d.stage, d.taken = m, cost, stage, false
 }
