@@ -114,7 +114,10 @@ func (s *Session) branch(ctx context.Context, target string, opt BranchOptions) 
 	if err := s.move(ctx, b, target, opt); err != nil {
 		return nil, err
 	}
-	s.tellBranch(ctx, b)
+	told := *b
+	told.Entries, told.Warnings = slices.Clone(b.Entries), nil
+	tellHooks(s.inside(ctx), s.cfg.Hooks, pointAfterBranch, &b.Warnings,
+		func(h *Hooks) func(context.Context, Branched) error { return h.AfterBranch }, told)
 	s.branched(ctx, b)
 	return b, nil
 }
@@ -153,10 +156,4 @@ func (s *Session) move(ctx context.Context, b *Branched, target string, opt Bran
 	}
 	b.Leaf = s.log.Leaf()
 	return nil
-}
-
-func (s *Session) tellBranch(ctx context.Context, b *Branched) {
-	c := *b
-	c.Entries, c.Warnings = slices.Clone(b.Entries), nil
-	tellHooks(s.inside(ctx), s.cfg.Hooks, pointAfterBranch, &b.Warnings, func(h *Hooks) func(context.Context, Branched) error { return h.AfterBranch }, c)
 }

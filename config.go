@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/clew-dev/clew/blob"
@@ -124,14 +125,14 @@ func (c *Config) validate() error {
 	if _, err := compact.Preset(c.Policy.Name); err != nil {
 		return fmt.Errorf("setting Policy.Name: %w", err)
 	}
-	if err := checkPolicy(c.Policy); err != nil {
+	if _, _, err := c.Policy.Resolve(); err != nil {
 		return fmt.Errorf("setting Policy: %w", err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Models)) {
 		if name == "" {
 			return fmt.Errorf(`setting Models[""]: no model has this name, so it would never count; name the model, or "provider/model"`)
 		}
-		if err := checkPolicy(c.Models[name].on(c.Policy)); err != nil {
+		if _, _, err := c.Models[name].on(c.Policy).Resolve(); err != nil {
 			return fmt.Errorf("setting Models[%q]: %w", name, err)
 		}
 	}
@@ -147,11 +148,6 @@ func (c *Config) validate() error {
 		}
 	}
 	return nil
-}
-
-func checkPolicy(p compact.Policy) error {
-	_, _, err := p.Resolve()
-	return err
 }
 
 func (o Override) on(p compact.Policy) compact.Policy {
@@ -216,18 +212,9 @@ func (s *Session) checkModel(m session.Model) {
 	if _, from := s.cfg.PolicyFor(m); from != WindowAssumed {
 		return
 	}
-	if s.warned == nil {
-		s.warned = map[session.Model]bool{}
-	}
 	s.warned[m] = true
-	s.warnings = append(s.warnings, fmt.Errorf("%w: %d tokens are assumed for %s, until it refuses a request; say how large it is in the settings", ErrUnknownModel, compact.DefaultWindow, modelName(m)))
-}
-
-func modelName(m session.Model) string {
-	if m.Provider == "" {
-		return m.ID
-	}
-	return m.Provider + "/" + m.ID
+	s.warnings = append(s.warnings, fmt.Errorf("%w: %d tokens are assumed for %s, until it refuses a request; say how large it is in the settings",
+		ErrUnknownModel, compact.DefaultWindow, strings.TrimPrefix(m.Provider+"/"+m.ID, "/")))
 }
 
 // Learn takes in what a refused request says about the limits of the model in force, and
@@ -236,7 +223,7 @@ func (s *Session) Learn(ctx context.Context, o catalogue.Overflow) (learned bool
 	err = s.do(ctx, "learn a limit", "", func() error {
 		v, err := s.load(ctx)
 		if err == nil {
-			learned = s.learn(v.Model, o, v.Reading.Guarded(), v.Reading.Bytes)
+			learned = s.learn(v, o)
 			s.snap = nil
 		}
 		return err
@@ -244,8 +231,9 @@ func (s *Session) Learn(ctx context.Context, o catalogue.Overflow) (learned bool
 	return learned, err
 }
 
-// learn takes in a refusal of a request of tokens and bytes.
-func (s *Session) learn(m session.Model, o catalogue.Overflow, tokens, bytes int64) bool {
+// learn takes in that a request with the context was refused.
+func (s *Session) learn(v *compact.Snapshot, o catalogue.Overflow) bool {
+	m := v.Model
 	name := m.Provider + "/" + m.ID
 	limits, ok := s.cfg.Models[name]
 	if !ok {
@@ -253,15 +241,15 @@ func (s *Session) learn(m session.Model, o catalogue.Overflow, tokens, bytes int
 	}
 	switch {
 	case o.Kind == catalogue.OverflowBytes:
-		limits.MaxBytes = bytes * 9 / 10
+		most := v.Reading.Bytes * 9 / 10
 		if o.Limit > 0 {
-			limits.MaxBytes = min(limits.MaxBytes, o.Limit)
+			most = min(most, o.Limit)
 		}
-		limits.MaxBytes = max(limits.MaxBytes, compact.MinBytes)
+		limits.MaxBytes = max(most, compact.MinBytes)
 	case o.Kind == catalogue.OverflowRate && o.Limit > 0:
 		limits.Trigger = compact.Tokens(max(o.Limit*9/10, compact.MinWindow))
 	default:
-		_, ok := s.cfg.Windows.Refused(catalogue.Route{Provider: m.Provider, Model: m.ID}, o, tokens)
+		_, ok := s.cfg.Windows.Refused(catalogue.Route{Provider: m.Provider, Model: m.ID}, o, v.Reading.Guarded())
 		return ok
 	}
 	models := map[string]Override{} // others may hold the one that is there

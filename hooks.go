@@ -3,7 +3,6 @@ package clew
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -319,24 +318,11 @@ func (s *Session) asks(has func(*Hooks) bool) bool {
 
 func (s *Session) sessionEvent() SessionEvent {
 	h := s.log.Store().Header()
-	e := SessionEvent{Session: h.ID, Cwd: h.Cwd, Parent: h.ParentSession, Leaf: s.log.Leaf(), Model: s.cfg.setup().Model}
+	e := SessionEvent{Session: h.ID, Cwd: h.Cwd, Parent: h.ParentSession, Leaf: s.log.Leaf(), New: s.log.Leaf() == "", Model: s.cfg.setup().Model}
 	if s.snap != nil {
 		e.Model = s.snap.Model
 	}
 	return e
-}
-
-func (s *Session) tellStart(ctx context.Context) {
-	e := s.sessionEvent()
-	e.New = e.Leaf == ""
-	tellHooks(s.inside(ctx), s.cfg.Hooks, pointStart, &s.warnings, func(h *Hooks) func(context.Context, SessionEvent) error { return h.SessionStart }, e)
-}
-
-func (s *Session) tellEnd() error {
-	var warnings []error
-	tellHooks(s.inside(context.Background()), s.cfg.Hooks, pointEnd, &warnings,
-		func(h *Hooks) func(context.Context, SessionEvent) error { return h.SessionEnd }, s.sessionEvent())
-	return errors.Join(warnings...)
 }
 
 func (s *Session) askCompact(ctx context.Context, e BeforeCompactEvent, policy compact.Policy, warnings *[]error) (Decision, []session.Draft) {
@@ -400,14 +386,6 @@ func (s *Session) tellAfter(ctx context.Context, e Event, r *Result) error {
 			}
 			return true, nil
 		})
-}
-
-// tellFailed tells the hooks of a pass that failed, even when the operation was
-// cancelled: so the context is one that is not.
-func (s *Session) tellFailed(ctx context.Context, e Event, warnings *[]error) {
-	e.Aborted = ctx.Err() != nil
-	tellHooks(s.inside(context.WithoutCancel(ctx)), s.cfg.Hooks, pointFailed, warnings,
-		func(h *Hooks) func(context.Context, Event) error { return h.CompactFailed }, e)
 }
 
 func (s *Session) askBranch(ctx context.Context, e BeforeBranchEvent, warnings *[]error) Decision {

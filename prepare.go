@@ -222,13 +222,6 @@ func (c Config) setup() *compact.Setup {
 	return s
 }
 
-// extend brings the snapshot up to date. It can't fail after what was written.
-func (s *Session) extend(entries []*session.Entry) {
-	if s.snap != nil {
-		s.snap = s.snap.With(entries...)
-	}
-}
-
 // conflictTries is how often a pass is planned when another program writes to the session
 // meanwhile.
 const conflictTries = 3
@@ -282,8 +275,10 @@ func (s *Session) pass(ctx context.Context, snap *compact.Snapshot, info Event, 
 	s.passDone(ctx, snap, info, r, err)
 	if err != nil {
 		var warnings []error
-		info.Err = err
-		s.tellFailed(ctx, info, &warnings)
+		info.Err, info.Aborted = err, ctx.Err() != nil
+		// They are told even when the operation was cancelled, so the context is one that is not.
+		tellHooks(s.inside(context.WithoutCancel(ctx)), s.cfg.Hooks, pointFailed, &warnings,
+			func(h *Hooks) func(context.Context, Event) error { return h.CompactFailed }, info)
 		return nil, nil, errors.Join(append([]error{err}, warnings...)...)
 	}
 	snap, err = s.load(ctx)

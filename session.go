@@ -101,14 +101,18 @@ func OpenStore(ctx context.Context, store session.Store, cfg Config) (*Session, 
 	if err != nil {
 		return nil, failed("open", "", err)
 	}
-	s := &Session{cfg: cfg, log: log, turn: make(chan struct{}, 1), blobs: cfg.Blobs, found: summary.NewCache(), rendered: wire.NewCache()}
+	s := &Session{
+		cfg: cfg, log: log, turn: make(chan struct{}, 1), blobs: cfg.Blobs,
+		found: summary.NewCache(), rendered: wire.NewCache(), warned: map[session.Model]bool{},
+	}
 	if cfg.Cache != "" {
 		if s.cache, err = newCacheFiles(cfg.Cache); err != nil {
 			return nil, failed("open", cfg.Cache, err)
 		}
 	}
 	if !cfg.once {
-		s.tellStart(ctx)
+		tellHooks(s.inside(ctx), cfg.Hooks, pointStart, &s.warnings,
+			func(h *Hooks) func(context.Context, SessionEvent) error { return h.SessionStart }, s.sessionEvent())
 	}
 	return s, nil
 }
@@ -181,12 +185,13 @@ func (s *Session) Close() error {
 	if s.close.Swap(true) {
 		return nil
 	}
-	var told error
+	var told []error
 	if !s.cfg.once {
-		told = s.tellEnd()
+		tellHooks(s.inside(context.Background()), s.cfg.Hooks, pointEnd, &told,
+			func(h *Hooks) func(context.Context, SessionEvent) error { return h.SessionEnd }, s.sessionEvent())
 	}
 	s.snap, s.checked, s.index = nil, nil, nil
-	return cmp.Or(s.log.Store().Close(), told)
+	return cmp.Or(s.log.Store().Close(), errors.Join(told...))
 }
 
 // Leaf returns the id of the entry where the conversation stands, "" before the first.
@@ -276,7 +281,9 @@ func (s *Session) append(ctx context.Context, durable bool, drafts ...session.Dr
 		return nil, err
 	}
 	s.dirty = !durable
-	s.extend(entries)
+	if s.snap != nil {
+		s.snap = s.snap.With(entries...)
+	}
 	return entries, nil
 }
 
