@@ -85,8 +85,8 @@ func Fork(ctx context.Context, from, to string, opt ForkOptions) (*Forked, error
 			Err: fmt.Errorf("%w: it is of format version %d, and this clew writes version %d", session.ErrReadOnly, v, session.Version),
 		}
 	}
-	h, err := forkHeader(src, opt)
-	if err != nil {
+	h := home.NewHeader(src.Header().Cwd, opt.Clock, opt.NewID)
+	if h.ParentSession, err = filepath.Abs(src.Path()); err != nil {
 		return nil, failed(op, from, err)
 	}
 	if to, err = forkTarget(from, to, h); err != nil {
@@ -113,17 +113,6 @@ func Fork(ctx context.Context, from, to string, opt ForkOptions) (*Forked, error
 		return nil, failed(op, from, err)
 	}
 	return &plan.forked, nil
-}
-
-func forkHeader(src *jsonl.File, opt ForkOptions) (session.Header, error) {
-	from, err := filepath.Abs(src.Path())
-	if err != nil {
-		return session.Header{}, err
-	}
-	cfg := Config{Cwd: src.Header().Cwd, Clock: opt.Clock, NewID: opt.NewID}
-	h := cfg.header()
-	h.ParentSession = from
-	return h, nil
 }
 
 // forkTarget is the name of the new file. That it is free is made sure of when it is

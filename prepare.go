@@ -149,9 +149,6 @@ type CompactOptions struct {
 // it does nothing, and Result.Plan says so. The errors are those of Prepare.
 func (s *Session) Compact(ctx context.Context, opt CompactOptions) (*Result, error) {
 	const op = "compact"
-	if opt.Keep.IsSet() && opt.Keep.Of(compact.DefaultWindow) < 0 {
-		return nil, &Error{Op: op, Err: fmt.Errorf("the tail to keep is %s, and nothing is shorter than no tail", opt.Keep), Hint: "give tokens, or a share of the window, of at least 0"}
-	}
 	if err := s.begin(ctx, op); err != nil {
 		return nil, err
 	}
@@ -162,9 +159,7 @@ func (s *Session) Compact(ctx context.Context, opt CompactOptions) (*Result, err
 	}
 	policy := snap.Policy
 	policy.Instructions = cmp.Or(opt.Instructions, policy.Instructions)
-	if opt.Keep.IsSet() {
-		policy.Keep = opt.Keep
-	}
+	policy.Keep = cmp.Or(opt.Keep, policy.Keep)
 	policy.FirstKept = cmp.Or(opt.FirstKept, policy.FirstKept)
 	if opt.Summary != nil {
 		policy.Summarizer = &suppliedSummary{SuppliedSummary: *opt.Summary, own: policy.Summarizer, warnings: &s.warnings}

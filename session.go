@@ -3,17 +3,15 @@ package clew
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"github.com/clew-dev/clew/blob"
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/home"
 	"github.com/clew-dev/clew/internal/recall"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model/catalogue"
@@ -57,7 +55,7 @@ func Open(ctx context.Context, path string, cfg Config) (*Session, error) {
 	}
 	f, err := jsonl.Open(ctx, path, jsonl.Options{})
 	if errors.Is(err, fs.ErrNotExist) {
-		f, err = jsonl.Create(ctx, path, cfg.header(), jsonl.Options{})
+		f, err = jsonl.Create(ctx, path, home.NewHeader(cfg.Cwd, cfg.Clock, cfg.NewID), jsonl.Options{})
 	}
 	if err != nil {
 		return nil, err
@@ -86,7 +84,7 @@ func OpenFile(ctx context.Context, f *jsonl.File, cfg Config) (s *Session, err e
 
 // New makes a session in memory.
 func New(cfg Config) (*Session, error) {
-	return OpenStore(context.Background(), session.NewMemory(cfg.header()), cfg)
+	return OpenStore(context.Background(), session.NewMemory(home.NewHeader(cfg.Cwd, cfg.Clock, cfg.NewID)), cfg)
 }
 
 // OpenStore takes a store of your own into use. Close closes it.
@@ -115,21 +113,6 @@ func OpenStore(ctx context.Context, store session.Store, cfg Config) (*Session, 
 			func(h *Hooks) func(context.Context, SessionEvent) error { return h.SessionStart }, s.sessionEvent())
 	}
 	return s, nil
-}
-
-func (c *Config) header() session.Header {
-	h := session.Header{Version: session.Version, Cwd: c.Cwd, Timestamp: time.Now()}
-	if c.Clock != nil {
-		h.Timestamp = c.Clock()
-	}
-	if c.NewID != nil {
-		h.ID = c.NewID()
-	} else {
-		var b [16]byte
-		_, _ = rand.Read(b[:]) // never fails: crypto/rand.Read
-		h.ID = hex.EncodeToString(b[:])
-	}
-	return h
 }
 
 // insideKey marks the context that is given to hooks and summarizers of a session.

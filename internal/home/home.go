@@ -120,28 +120,25 @@ func readable(base, fallback string) string {
 	return short
 }
 
-// CreateOptions changes how a session is created. The zero value is ready for use.
-type CreateOptions struct {
-	// ID of the session. Default: 32 random hex digits.
-	ID string
-	// Clock gives the time of creation. Default: time.Now.
-	Clock func() time.Time
-	// ParentSession is the file that the session was forked from.
-	ParentSession string
-	// Open says how the file is opened.
-	Open jsonl.Options
+// NewHeader returns the header of a new session. Without a clock it is of now, without
+// newID its id is random.
+func NewHeader(cwd string, clock func() time.Time, newID func() string) session.Header {
+	if clock == nil {
+		clock = time.Now
+	}
+	h := session.Header{Version: session.Version, Cwd: cwd, Timestamp: clock()}
+	if newID != nil {
+		h.ID = newID()
+		return h
+	}
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails: crypto/rand.Read
+	h.ID = hex.EncodeToString(b[:])
+	return h
 }
 
-// Create makes a new session of the project in cwd and opens it for writing.
-func (h Home) Create(ctx context.Context, cwd string, opt CreateOptions) (*jsonl.File, error) {
-	if opt.Clock == nil {
-		opt.Clock = time.Now
-	}
-	if opt.ID == "" {
-		var b [16]byte
-		_, _ = rand.Read(b[:]) // never fails: crypto/rand.Read
-		opt.ID = hex.EncodeToString(b[:])
-	}
+// Create makes a new session of the project in cwd, with NewHeader, and opens it for writing.
+func (h Home) Create(ctx context.Context, cwd string, clock func() time.Time, newID func() string, opt jsonl.Options) (*jsonl.File, error) {
 	abs, err := filepath.Abs(cwd)
 	if err != nil {
 		return nil, fmt.Errorf("the folder of the project: %w", err)
@@ -156,11 +153,8 @@ func (h Home) Create(ctx context.Context, cwd string, opt CreateOptions) (*jsonl
 			Hint: "check who may write there, or set " + envDir + " to another folder",
 		}
 	}
-	at := opt.Clock()
-	header := session.Header{
-		Version: session.Version, ID: opt.ID, Timestamp: at, Cwd: abs, ParentSession: opt.ParentSession,
-	}
-	return jsonl.Create(ctx, filepath.Join(dir, FileName(at, opt.ID)), header, opt.Open)
+	header := NewHeader(abs, clock, newID)
+	return jsonl.Create(ctx, filepath.Join(dir, FileName(header.Timestamp, header.ID)), header, opt)
 }
 
 // FileName returns the name of a session's file: it sorts by time.
