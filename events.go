@@ -149,35 +149,24 @@ func (s *Session) branched(ctx context.Context, b *Branched) {
 }
 
 func (e *Event) cacheEffect(before, after *compact.Snapshot) {
-	same := 0
-	for same < len(before.Messages) && same < len(after.Messages) && equalMessages(before.Messages[same], after.Messages[same]) {
-		same++
-	}
+	same := true
 	e.CacheKept = after.Meter.Fixed()
-	for i, cost := range after.Costs {
-		if i < same {
-			e.CacheKept += cost
+	for i, m := range after.Messages {
+		same = same && i < len(before.Messages) && (m == before.Messages[i] || bytes.Equal(m.JSON(), before.Messages[i].JSON()))
+		if same {
+			e.CacheKept += after.Costs[i]
 		} else {
-			e.CacheNew += cost
+			e.CacheNew += after.Costs[i]
 		}
 	}
 }
-
-func equalMessages(a, b *message.Message) bool { return a == b || bytes.Equal(a.JSON(), b.JSON()) }
 
 // LogEvents returns hooks that write each event to a logger: failures as errors, warnings
 // as warnings, the start of a pass for debugging. Nothing of what was said in the
 // conversation is logged.
 func LogEvents(l *slog.Logger) Hooks {
 	return Hooks{Name: "log", OnEvent: func(ctx context.Context, e Event) {
-		level := slog.LevelInfo
-		switch e.Kind {
-		case EventPassStart:
-			level = slog.LevelDebug
-		case EventPassFailed:
-			level = slog.LevelError
-		default:
-		}
+		level := map[string]slog.Level{EventPassStart: slog.LevelDebug, EventPassFailed: slog.LevelError}[e.Kind] // or information
 		if l.Enabled(ctx, level) {
 			l.LogAttrs(ctx, level, "clew: "+e.Kind, e.attrs()...)
 		}

@@ -279,11 +279,7 @@ func askHooks[E any](
 		}
 		c := caller{point, i, hooks[i].Name}
 		var d Decision
-		ok := c.call(warnings, func() (err error) {
-			d, err = fn(ctx, e)
-			return err
-		})
-		if !ok {
+		if !c.call(warnings, func() (err error) { d, err = fn(ctx, e); return err }) {
 			continue
 		}
 		if err := d.misplaced(point); err != nil {

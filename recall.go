@@ -1,6 +1,7 @@
 package clew
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -171,18 +172,10 @@ func (s *Session) entryText(ctx context.Context, e *session.Entry, raw bool) (te
 }
 
 func speaker(role message.Role, tool string) string {
-	switch role {
-	case message.RoleToolResult:
-		return strings.TrimSpace("result of " + tool)
-	case message.RoleBashExecution:
-		return "shell"
-	case message.RoleCompactionSummary:
-		return "summary"
-	case message.RoleBranchSummary:
-		return "branch summary"
-	default:
-		return string(role)
-	}
+	return cmp.Or(map[message.Role]string{
+		message.RoleToolResult: strings.TrimSpace("result of " + tool), message.RoleBashExecution: "shell",
+		message.RoleCompactionSummary: "summary", message.RoleBranchSummary: "branch summary",
+	}[role], string(role))
 }
 
 // The scopes of a Query.

@@ -65,9 +65,9 @@ type Snapshot struct {
 	// Reading is what the context costs, Costs what Meter estimates for each message.
 	Reading token.Reading
 	Costs   []int64
-	// StaleThinking are the items whose signed reasoning a provider may refuse: a pass or
+	// stale are the items whose signed reasoning a provider may refuse: a pass or
 	// an edit has changed something before it since.
-	StaleThinking []int
+	stale []int
 
 	setup   *Setup
 	answers int             // since the last pass that says what was learnt
@@ -140,7 +140,7 @@ func (s *Snapshot) project() error {
 			s.targets[edit.TargetID] = true
 		}
 	}
-	s.StaleThinking = staleThinking(s.Path, s.Context)
+	s.stale = staleThinking(s.Path, s.Context)
 	s.inferred = inferredOn(s.Path)
 	s.counted, s.derived = s.Meter.Running(), &atomic.Bool{}
 	s.measure(s.Context.Items)

@@ -11,7 +11,7 @@ import (
 	"github.com/clew-dev/clew/session"
 )
 
-// staleThinking returns Snapshot.StaleThinking. What is appended at the end makes nothing
+// staleThinking returns Snapshot.stale. What is appended at the end makes nothing
 // stale, so it holds until there is another edit or compaction.
 func staleThinking(path []*session.Entry, c *session.Context) []int {
 	var stale []int
@@ -90,11 +90,11 @@ func openLoop(items []session.Item) int {
 // loose returns which stale items are to lose their reasoning now: those outside the open
 // tool loop, and none while a call waits for its result.
 func (s *Snapshot) loose() []int {
-	if len(s.StaleThinking) == 0 || len(Pending(s.Context.Items)) > 0 {
+	if len(s.stale) == 0 || len(Pending(s.Context.Items)) > 0 {
 		return nil
 	}
-	n, _ := slices.BinarySearch(s.StaleThinking, openLoop(s.Context.Items))
-	return s.StaleThinking[:n]
+	n, _ := slices.BinarySearch(s.stale, openLoop(s.Context.Items))
+	return s.stale[:n]
 }
 
 // takeThinking takes signed reasoning out from item at on: it may be bound to the
