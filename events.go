@@ -68,7 +68,7 @@ const (
 )
 
 func (s *Session) observed() bool {
-	return s.asks(func(h *Hooks) bool { return h.OnEvent != nil })
+	return s.asks(func(h Hooks) bool { return h.OnEvent != nil })
 }
 
 // emit passes an event on. What a receiver does wrong is a warning.
@@ -82,7 +82,7 @@ func (s *Session) emit(ctx context.Context, e Event) {
 		r := Result{Plan: e.Plan, Entries: e.Entries, Warnings: e.Warnings}
 		c := r.clone()
 		e.Plan, e.Entries, e.Warnings = c.Plan, c.Entries, c.Warnings
-		caller{pointEvent, i, h.Name}.call(&s.warnings, func() error {
+		HookError{Point: pointEvent, Hook: i, Name: h.Name}.call(&s.warnings, func() error {
 			h.OnEvent(s.inside(context.WithoutCancel(ctx)), e)
 			return nil
 		})

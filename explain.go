@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/clew-dev/clew/compact"
@@ -123,8 +124,9 @@ func (f *fitting) id() string {
 func (f *fitting) drafts(msgs []*message.Message) ([]session.Draft, error) {
 	var drafts []session.Draft
 	h := sha256.New()
+	said := func(m *message.Message) bool { return m.Role != message.RoleSystem }
 	for i, m := range msgs {
-		if m != nil && m.Role == message.RoleCompactionSummary && onlySystem(msgs[:i]) {
+		if m != nil && m.Role == message.RoleCompactionSummary && !slices.ContainsFunc(msgs[:i], said) {
 			drafts = []session.Draft{session.NewCompaction(session.Compaction{
 				Summary: m.Summary, TokensBefore: m.TokensBefore, Details: m.Details,
 				SystemMessage: token.ReplaySystem(msgs[:i]),
@@ -140,15 +142,6 @@ func (f *fitting) drafts(msgs []*message.Message) ([]session.Draft, error) {
 	}
 	h.Sum(f.sum[:0])
 	return drafts, nil
-}
-
-func onlySystem(msgs []*message.Message) bool {
-	for _, m := range msgs {
-		if m.Role != message.RoleSystem {
-			return false
-		}
-	}
-	return true
 }
 
 // withoutUsage returns an answer without what was reported for it: that was of another

@@ -122,7 +122,12 @@ func VerifySpilled(ctx context.Context, store session.Store, path string) ([]ses
 		if !ok || at.Purged {
 			continue
 		}
-		if err := readBlob(ctx, blobs, at); err != nil {
+		r, err := openSpilled(ctx, blobs, at)
+		if err == nil {
+			_, err = io.Copy(io.Discard, r)
+			_ = r.Close()
+		}
+		if err != nil {
 			if ctx.Err() != nil {
 				return problems, ctx.Err()
 			}
@@ -137,18 +142,12 @@ func VerifySpilled(ctx context.Context, store session.Store, path string) ([]ses
 	return problems, nil
 }
 
-func readBlob(ctx context.Context, blobs blob.Store, at session.Spilled) error {
+func openSpilled(ctx context.Context, blobs blob.Store, at session.Spilled) (io.ReadCloser, error) {
 	id, err := blob.ParseID(at.ID)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	r, err := blobs.Open(ctx, id)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	_, err = io.Copy(io.Discard, r)
-	return err
+	return blobs.Open(ctx, id)
 }
 
 func spilledOf(e *session.Entry) (session.Spilled, bool) {

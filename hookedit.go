@@ -46,7 +46,7 @@ func (m hookMark) json() json.RawMessage {
 
 // checkEdits drafts those edits that can be made and that change something, and warns
 // of those that can't.
-func checkEdits(v *compact.Snapshot, c caller, edits []Edit, warnings *[]error) (good []session.Draft) {
+func checkEdits(v *compact.Snapshot, c HookError, edits []Edit, warnings *[]error) (good []session.Draft) {
 	for _, e := range edits {
 		i := v.Item(e.Entry)
 		if i < 0 {
@@ -58,7 +58,7 @@ func checkEdits(v *compact.Snapshot, c caller, edits []Edit, warnings *[]error) 
 			*warnings = append(*warnings, c.refused(fmt.Errorf("edit of entry %s: %w", e.Entry, err)))
 			continue
 		}
-		edit := session.ContextEdit{TargetID: e.Entry, Omit: e.Omit, Details: hookMark{c.name, c.point}.json()}
+		edit := session.ContextEdit{TargetID: e.Entry, Omit: e.Omit, Details: hookMark{c.Name, c.Point}.json()}
 		if !e.Omit {
 			edit.Content = message.EncodeBlocks(e.Content)
 		}
@@ -139,7 +139,7 @@ func onlyTakesOut(old, edited []message.Block) error {
 const customHook = "clew.hook"
 
 // add writes text of a hook to the end of the context, if there is room for it.
-func (s *Session) add(ctx context.Context, c caller, text string, r *Result) error {
+func (s *Session) add(ctx context.Context, c HookError, text string, r *Result) error {
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
@@ -167,9 +167,9 @@ func (s *Session) add(ctx context.Context, c caller, text string, r *Result) err
 	return nil
 }
 
-func added(c caller, text string) session.Draft {
+func added(c HookError, text string) session.Draft {
 	blocks := []message.Block{message.TextBlock(text)}
-	return session.NewCustomMessage(customHook, blocks, true, hookMark{c.name, c.point}.json())
+	return session.NewCustomMessage(customHook, blocks, true, hookMark{c.Name, c.Point}.json())
 }
 
 // editContext asks the hooks about the context, writes what they change and returns the
@@ -185,7 +185,7 @@ func (s *Session) editContext(ctx context.Context, v *compact.Snapshot) (*compac
 				Session: s.log.Store().Header().ID, Leaf: v.Leaf,
 				Tokens: v.Reading.Tokens, Window: v.Meter.Window(), snap: v,
 			}, nil
-		}, func(c caller, d Decision) (bool, error) {
+		}, func(c HookError, d Decision) (bool, error) {
 			drafts := checkEdits(v, c, d.Edits, &s.warnings)
 			if strings.TrimSpace(d.Add) != "" {
 				drafts = append(drafts, added(c, d.Add))
@@ -223,7 +223,7 @@ func (s *Session) editResult(ctx context.Context, m *message.Message, before []*
 		func() (_ ToolResultEvent, err error) {
 			e.Message, err = message.Parse(slices.Clone(m.JSON()))
 			return e, err
-		}, func(c caller, d Decision) (bool, error) {
+		}, func(c HookError, d Decision) (bool, error) {
 			if len(d.Content) == 0 {
 				return true, nil
 			}
@@ -232,7 +232,7 @@ func (s *Session) editResult(ctx context.Context, m *message.Message, before []*
 				s.warnings = append(s.warnings, c.refused(err))
 				return true, nil
 			}
-			m, did.Hooks = edited, append(did.Hooks, c.name)
+			m, did.Hooks = edited, append(did.Hooks, c.Name)
 			return true, nil
 		})
 	if err != nil {

@@ -227,36 +227,30 @@ type BeforeForkEvent struct {
 	Entry string
 }
 
-// caller is a hook that is being called at a point.
-type caller struct {
-	point string
-	hook  int // index in Config.Hooks
-	name  string
+// failed returns what is known of a hook that is being called at a point, with its error.
+func (e HookError) failed(err error) *HookError {
+	e.Err = err
+	return &e
 }
 
-func (c caller) failed(err error) *HookError {
-	return &HookError{Point: c.point, Hook: c.hook, Name: c.name, Err: err}
-}
-
-func (c caller) refused(err error) error {
-	return c.failed(fmt.Errorf("its answer was not taken: %w", err))
+func (e HookError) refused(err error) error {
+	return e.failed(fmt.Errorf("its answer was not taken: %w", err))
 }
 
 // call calls a hook and turns what goes wrong into a warning.
-func (c caller) call(warnings *[]error, fn func() error) (ok bool) {
+func (e HookError) call(warnings *[]error, fn func() error) (ok bool) {
 	defer func() {
 		if v := recover(); v != nil {
 			err, isErr := v.(error)
 			if !isErr {
 				err = fmt.Errorf("%v", v)
 			}
-			e := c.failed(err)
 			e.Panic = true
-			*warnings = append(*warnings, e)
+			*warnings = append(*warnings, e.failed(err))
 		}
 	}()
 	if err := fn(); err != nil {
-		*warnings = append(*warnings, c.failed(err))
+		*warnings = append(*warnings, e.failed(err))
 		return false
 	}
 	return true
@@ -266,7 +260,7 @@ func (c caller) call(warnings *[]error, fn func() error) (ok bool) {
 // hook, take what becomes of its decision and whether to go on.
 func askHooks[E any](
 	ctx context.Context, hooks []Hooks, point string, warnings *[]error,
-	at func(*Hooks) func(context.Context, E) (Decision, error), next func() (E, error), take func(caller, Decision) (more bool, err error),
+	at func(*Hooks) func(context.Context, E) (Decision, error), next func() (E, error), take func(HookError, Decision) (more bool, err error),
 ) error {
 	for i := range hooks {
 		fn := at(&hooks[i])
@@ -277,7 +271,7 @@ func askHooks[E any](
 		if err != nil {
 			return err
 		}
-		c := caller{point, i, hooks[i].Name}
+		c := HookError{Point: point, Hook: i, Name: hooks[i].Name}
 		var d Decision
 		if !c.call(warnings, func() (err error) { d, err = fn(ctx, e); return err }) {
 			continue
@@ -296,21 +290,14 @@ func askHooks[E any](
 func tellHooks[E any](ctx context.Context, hooks []Hooks, point string, warnings *[]error, at func(*Hooks) func(context.Context, E) error, e E) {
 	for i := range hooks {
 		if fn := at(&hooks[i]); fn != nil {
-			caller{point, i, hooks[i].Name}.call(warnings, func() error { return fn(ctx, e) })
+			HookError{Point: point, Hook: i, Name: hooks[i].Name}.call(warnings, func() error { return fn(ctx, e) })
 		}
 	}
 }
 
 func always[E any](e *E) func() (E, error) { return func() (E, error) { return *e, nil } }
 
-func (s *Session) asks(has func(*Hooks) bool) bool {
-	for i := range s.cfg.Hooks {
-		if has(&s.cfg.Hooks[i]) {
-			return true
-		}
-	}
-	return false
-}
+func (s *Session) asks(has func(Hooks) bool) bool { return slices.ContainsFunc(s.cfg.Hooks, has) }
 
 func (s *Session) sessionEvent() SessionEvent {
 	h := s.log.Store().Header()
@@ -326,7 +313,7 @@ func (s *Session) askCompact(ctx context.Context, e BeforeCompactEvent, policy c
 	var edits []session.Draft
 	_ = askHooks(s.inside(ctx), s.cfg.Hooks, pointBeforeCompact, warnings,
 		func(h *Hooks) func(context.Context, BeforeCompactEvent) (Decision, error) { return h.BeforeCompact },
-		always(&e), func(c caller, d Decision) (bool, error) {
+		always(&e), func(c HookError, d Decision) (bool, error) {
 			if d.Cancel {
 				all, edits = d, nil
 				return false, nil
@@ -376,7 +363,7 @@ func (s *Session) tellAfter(ctx context.Context, e Event, r *Result) error {
 			c := r.clone()
 			e.Plan, e.Entries, e.Warnings = c.Plan, c.Entries, c.Warnings
 			return e, nil
-		}, func(c caller, d Decision) (bool, error) {
+		}, func(c HookError, d Decision) (bool, error) {
 			if err := s.add(ctx, c, d.Add, r); err != nil {
 				r.Warnings = append(r.Warnings, c.refused(err))
 			}
@@ -388,7 +375,7 @@ func (s *Session) askBranch(ctx context.Context, e BeforeBranchEvent, warnings *
 	all := Decision{Instructions: e.Instructions, Label: e.Label}
 	_ = askHooks(s.inside(ctx), s.cfg.Hooks, pointBeforeBranch, warnings,
 		func(h *Hooks) func(context.Context, BeforeBranchEvent) (Decision, error) { return h.BeforeBranch },
-		always(&e), func(_ caller, d Decision) (bool, error) {
+		always(&e), func(_ HookError, d Decision) (bool, error) {
 			if d.Cancel {
 				all = d
 				return false, nil
@@ -403,7 +390,7 @@ func (s *Session) askBranch(ctx context.Context, e BeforeBranchEvent, warnings *
 // AskFork asks hooks about a fork, for programs that copy sessions by themselves.
 func AskFork(ctx context.Context, hooks []Hooks, e BeforeForkEvent) (d Decision, warnings []error) {
 	_ = askHooks(ctx, hooks, pointBeforeFork, &warnings, func(h *Hooks) func(context.Context, BeforeForkEvent) (Decision, error) { return h.BeforeFork },
-		always(&e), func(_ caller, answer Decision) (bool, error) {
+		always(&e), func(_ HookError, answer Decision) (bool, error) {
 			d = answer
 			return !d.Cancel, nil
 		}) // no function of ours fails

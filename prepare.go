@@ -305,7 +305,7 @@ func (s *Session) makePass(ctx context.Context, snap *compact.Snapshot, r *Resul
 		policy = *req.Policy
 	}
 	e := BeforeCompactEvent{Event: info, Reported: snap.LastUsage(), Instructions: policy.Instructions, snap: snap}
-	if s.asks(func(h *Hooks) bool { return h.BeforeCompact != nil }) {
+	if s.asks(func(h Hooks) bool { return h.BeforeCompact != nil }) {
 		// Hooks are not asked about a pass in which nothing can be done.
 		if e.forecast = forecastPass(ctx, snap, req, policy); e.forecast.err == nil && !e.forecast.plan.Act {
 			r.Plan = e.forecast.plan

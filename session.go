@@ -234,7 +234,7 @@ func (s *Session) appendMessages(ctx context.Context, id string, msgs ...*messag
 // drafts returns the entries for messages, and those that say what hooks have replaced in
 // them. These come last: nothing stands between a call and its result.
 func (s *Session) drafts(ctx context.Context, msgs []*message.Message) (drafts, notes []session.Draft, err error) {
-	hooked := s.asks(func(h *Hooks) bool { return h.EditToolResult != nil })
+	hooked := s.asks(func(h Hooks) bool { return h.EditToolResult != nil })
 	for i, m := range msgs {
 		if hooked {
 			edited, note, ok := s.editResult(ctx, m, msgs[:i])

@@ -104,14 +104,10 @@ func (s *Session) whole(ctx context.Context, m *message.Message) (*message.Messa
 }
 
 func (s *Session) readSpilled(ctx context.Context, at session.Spilled, most int64) ([]byte, error) {
-	id, err := blob.ParseID(at.ID)
-	if err != nil {
-		return nil, err
-	}
 	if s.blobs == nil {
 		return nil, &Error{Op: "recall", Subject: at.ID, Err: blob.ErrNotFound, Hint: "the whole output was kept beside the log; open the session with its blob store"}
 	}
-	r, err := s.blobs.Open(ctx, id)
+	r, err := openSpilled(ctx, s.blobs, at)
 	if err != nil {
 		return nil, &Error{Op: "recall", Subject: at.ID, Err: err, Hint: "the log has an excerpt of it; the whole was in a folder beside the session file"}
 	}
