@@ -129,7 +129,7 @@ func (f *fitting) drafts(msgs []*message.Message) ([]session.Draft, error) {
 		if m != nil && m.Role == message.RoleCompactionSummary && !slices.ContainsFunc(msgs[:i], said) {
 			drafts = []session.Draft{session.NewCompaction(session.Compaction{
 				Summary: m.Summary, TokensBefore: m.TokensBefore, Details: m.Details,
-				SystemMessage: token.ReplaySystem(msgs[:i]),
+				SystemMessage: message.ReplaySystem(msgs[:i]),
 			})}
 		} else {
 			if err := checkMessage(m); err != nil {

@@ -30,7 +30,7 @@ func openBlobs(path string) (*blob.Dir, error) {
 			Hint: "look at it and remove it, then try again; no link is followed from there",
 		}
 	}
-	return blob.OpenDir(path+".blobs", blob.DirOptions{})
+	return blob.OpenDir(path + ".blobs")
 }
 
 // RemoveFile deletes a session file with all that belongs to it, and returns what it

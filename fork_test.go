@@ -690,7 +690,7 @@ func TestForkTakesItsOutput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	blobs, err := blob.OpenDir(path+".blobs", blob.DirOptions{})
+	blobs, err := blob.OpenDir(path + ".blobs")
 	if err != nil {
 		t.Fatal(err)
 	}

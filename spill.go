@@ -174,7 +174,7 @@ func newCacheFiles(dir string) (*cacheFiles, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := blob.OpenCache(dir, blob.CacheOptions{})
+	c, err := blob.OpenCache(dir)
 	if err != nil {
 		return nil, err
 	}

@@ -36,17 +36,14 @@ func (g *suppliedSummary) Summarize(ctx context.Context, in summary.Input) (summ
 	if !ok {
 		d = summary.Document{Earlier: g.Text}
 	}
-	facts, err := summary.Deterministic{}.Summarize(ctx, in)
+	written := in
+	written.Written = &d
+	out, err := summary.Deterministic{}.Summarize(ctx, written)
 	if err != nil {
-		return facts, err
+		return out, err
 	}
-	d.Quotes, d.Pins, d.Note = facts.Document.Quotes, facts.Document.Pins, facts.Document.Note
-	d.Files = facts.Document.Files
-	out := summary.Output{
-		Document: d, Text: cmp.Or(in.Template, summary.Structured).Render(d),
-		Coverage: facts.Coverage, Summarizer: g.Name(), Usage: g.Usage,
-	}
-	if out.Tokens = in.Counter.Text(out.Text); out.Tokens <= in.Budget {
+	out.Summarizer, out.Usage = g.Name(), g.Usage
+	if out.Tokens <= in.Budget {
 		return out, nil
 	}
 	*g.warnings = append(*g.warnings, fmt.Errorf(
@@ -54,7 +51,7 @@ func (g *suppliedSummary) Summarize(ctx context.Context, in summary.Input) (summ
 	if g.own != nil {
 		return g.own.Summarize(ctx, in)
 	}
-	return facts, nil
+	return summary.Deterministic{}.Summarize(ctx, in)
 }
 
 // Preparation is what a pass would do if no hook changed it, so that a hook can write a

@@ -31,7 +31,7 @@ func filled(b *testing.B, n int) *blob.Dir {
 		must(b, os.MkdirAll(filepath.Dir(path), 0o700))
 		must(b, os.WriteFile(path, p, 0o600))
 	}
-	return blob.Wrap(openDir(b, dir, blob.DirOptions{}), blob.NoSync)
+	return blob.Wrap(openDir(b, dir), blob.NoSync)
 }
 
 // Storing costs the same however much there is.
@@ -56,7 +56,7 @@ func BenchmarkPut(b *testing.B) {
 	for _, size := range sizes {
 		for name, wrap := range map[string]func(blob.Files) blob.Files{"": blob.NoSync, "/durable": nil, "/same": blob.NoSync} {
 			b.Run(fmt.Sprintf("%dMiB%s", size>>20, name), func(b *testing.B) {
-				d := blob.Wrap(openDir(b, b.TempDir(), blob.DirOptions{}), wrap)
+				d := blob.Wrap(openDir(b, b.TempDir()), wrap)
 				p := numbered(0, size)
 				b.SetBytes(int64(size))
 				for i := 0; b.Loop(); i++ {
@@ -77,7 +77,7 @@ func BenchmarkPut(b *testing.B) {
 func BenchmarkRead(b *testing.B) {
 	for _, size := range sizes {
 		b.Run(fmt.Sprintf("%dMiB", size>>20), func(b *testing.B) {
-			d := blob.Wrap(openDir(b, b.TempDir(), blob.DirOptions{}), blob.NoSync)
+			d := blob.Wrap(openDir(b, b.TempDir()), blob.NoSync)
 			id, err := d.Put(ctx, bytes.NewReader(numbered(0, size)))
 			must(b, err)
 			b.SetBytes(int64(size))
@@ -117,8 +117,9 @@ func BenchmarkPath(b *testing.B) {
 			store := new(blob.Memory)
 			id, err := store.Put(ctx, bytes.NewReader(numbered(0, size)))
 			must(b, err)
-			c, err := blob.OpenCache(b.TempDir(), blob.CacheOptions{Now: func() time.Time { return time.Now().Add(time.Minute) }})
+			c, err := blob.OpenCache(b.TempDir())
 			must(b, err)
+			blob.At(c, func() time.Time { return time.Now().Add(time.Minute) })
 			for range 2 { // made, then read
 				_, err = c.Path(ctx, id, "npm test", store.Open)
 				must(b, err)

@@ -1,6 +1,7 @@
 package blob
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"fmt"
@@ -19,38 +20,27 @@ import (
 // Source opens content. Store.Open is one.
 type Source func(ctx context.Context, id ID) (io.ReadCloser, error)
 
-// Cache keeps copies of content as files with readable names, for tools that read files. Any
-// file, and the folder itself, may be deleted at any time: Path makes it again. It may be used
-// from several goroutines and processes.
+// Cache keeps copies of content as files with readable names, for tools that read files. It
+// may be used from several goroutines and processes.
 type Cache struct {
 	place
-	opt CacheOptions
-
-	mu sync.Mutex
-	// seen has what the files were like when their content was last checked.
-	seen map[string]fs.FileInfo
-}
-
-// CacheOptions changes what a Cache does.
-type CacheOptions struct {
-	// Now is the clock. Default: time.Now.
-	Now func() time.Time
+	mu   sync.Mutex
+	seen map[string]fs.FileInfo // what the files were like when their content was last checked
 }
 
 // OpenCache returns the cache in the folder at path, which must not be a symbolic link. The
 // folder is made when it is first needed.
-func OpenCache(path string, opt CacheOptions) (*Cache, error) {
+func OpenCache(path string) (*Cache, error) {
 	p, err := newPlace(path)
 	if err != nil {
 		return nil, fail("cache", path, err)
 	}
-	return &Cache{place: p, opt: opt, seen: map[string]fs.FileInfo{}}, nil
+	return &Cache{place: p, seen: map[string]fs.FileInfo{}}, nil
 }
 
-// Path returns the absolute path of a file that has the content of id. It makes the file from
-// the source if it is not there or was changed. Its name is FileName(id, hint). The error is
-// ErrNotFound or ErrCorrupt when the source does not give the content of id; otherwise see
-// KeepInline.
+// Path returns the absolute path of a file that has the content of id, named by FileName. It
+// makes the file from the source if it is not there or was changed. The error is ErrNotFound
+// or ErrCorrupt when the source does not give that content; otherwise see KeepInline.
 func (c *Cache) Path(ctx context.Context, id ID, hint string, from Source) (string, error) {
 	name := FileName(id, hint)
 	path := filepath.Join(c.path, name)
@@ -77,15 +67,11 @@ func (c *Cache) provide(ctx context.Context, id ID, name string, from Source) er
 		return fmt.Errorf("%w: %w", ErrSource, err)
 	}
 	defer src.Close()
-	t, err := newTemp(f, c.opt.Now)
+	t, got, err := takeTemp(ctx, f, c.now(), src)
 	if err != nil {
 		return err
 	}
 	defer t.discard()
-	got, err := take(ctx, t, src)
-	if err != nil {
-		return err
-	}
 	if got != id {
 		return fmt.Errorf("%w: the source gave that of %s", ErrCorrupt, got)
 	}
@@ -121,12 +107,10 @@ func (c *Cache) has(ctx context.Context, f files, id ID, name string) bool {
 	if err != nil {
 		return false
 	}
-	r := newReader(ctx, id, file)
-	defer r.Close()
-	if _, err := io.Copy(io.Discard, r); err != nil {
+	if !sound(ctx, file, id) {
 		return false
 	}
-	if age := now(c.opt.Now).Sub(info.ModTime()); age >= settled {
+	if c.now().Sub(info.ModTime()) >= settled {
 		c.mu.Lock()
 		c.seen[name] = info
 		c.mu.Unlock()
@@ -146,14 +130,12 @@ var extensions = strings.Fields(`txt md rst tex log csv tsv diff patch
 
 // FileName returns the name that a Cache gives to a file: what is readable in hint, which may
 // be any text such as a path or a command line, then 16 digits of the address and an ending.
-// It is one file name on every system: letters and digits of any script, "-" and "_", and
-// one full stop.
+// It is one file name on every system.
 func FileName(id ID, hint string) string {
 	stem, ext := splitHint(hint)
 	return stem + "-" + hex.EncodeToString(id[:8]) + "." + ext
 }
 
-// splitHint returns the readable part of a name and its ending.
 func splitHint(hint string) (stem, ext string) {
 	hint = strings.TrimSpace(hint)
 	if !strings.ContainsFunc(hint, unicode.IsSpace) { // a path: its last part says most
@@ -170,33 +152,18 @@ func splitHint(hint string) (stem, ext string) {
 	return cleanStem(hint), ext
 }
 
-// cleanStem keeps the letters and digits of s, and puts one "-" where there was
-// something else between them. It has no full stop, because Windows takes what is
-// before the first one for the name of a device, such as NUL.
+// cleanStem keeps the letters and digits of s with their marks, and puts one "-" where
+// there was something else between them. It has no full stop, because Windows takes what
+// is before the first one for the name of a device, such as NUL.
 func cleanStem(s string) string {
-	var b strings.Builder
-	n, gap := 0, false
-	for _, r := range s {
-		if !isNameRune(r) && (!unicode.IsMark(r) || n == 0 || gap || invisible(r)) {
-			gap = n > 0
-			continue
+	var words []string
+	for _, w := range strings.FieldsFunc(s, func(r rune) bool { return !isNameRune(r) && (!unicode.IsMark(r) || invisible(r)) }) {
+		if w = strings.TrimLeftFunc(w, unicode.IsMark); w != "" {
+			words = append(words, w)
 		}
-		if gap {
-			n++
-		}
-		if n++; n > maxStem {
-			break
-		}
-		if gap {
-			b.WriteByte('-')
-			gap = false
-		}
-		b.WriteRune(r)
 	}
-	if n == 0 {
-		return "content"
-	}
-	return b.String()
+	stem := []rune(strings.Join(words, "-"))
+	return cmp.Or(strings.TrimRight(string(stem[:min(maxStem, len(stem))]), "-"), "content")
 }
 
 func isNameRune(r rune) bool {

@@ -33,8 +33,9 @@ func newShelf(t testing.TB, now func() time.Time) *shelf {
 		s.asked.Add(1)
 		return s.store.Open(ctx, id)
 	}
-	c, err := blob.OpenCache(s.dir, blob.CacheOptions{Now: now})
+	c, err := blob.OpenCache(s.dir)
 	must(t, err)
+	blob.At(c, now)
 	s.Cache = blob.Wrap(c, func(f blob.Files) blob.Files {
 		return blob.CountReads(blob.NoSync(f), func() { s.read.Add(1) })
 	})
@@ -54,7 +55,7 @@ func (s *shelf) path(t testing.TB, id blob.ID, hint, want string) string {
 
 func TestCache(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, nil)
+	s := newShelf(t, time.Now)
 	id := putText(t, s.store, "hello")
 	if got := tree(t, filepath.Dir(filepath.Dir(s.dir))); got != "" {
 		t.Errorf("before it is needed there is\n%s", got)
@@ -134,7 +135,7 @@ func TestCacheReadsAgainWhatMayHaveChanged(t *testing.T) {
 
 func TestCacheFails(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, nil)
+	s := newShelf(t, time.Now)
 	hello, other := blob.IDOf([]byte("hello")), blob.IDOf([]byte("other"))
 	broken := errors.New("the pipe is broken")
 	text := func(text string, err error) blob.Source {
@@ -172,7 +173,7 @@ func TestCacheFails(t *testing.T) {
 	}
 	must(t, checkPath(path, nil, "other"))
 
-	if _, err := blob.OpenCache("", blob.CacheOptions{}); err == nil {
+	if _, err := blob.OpenCache(""); err == nil {
 		t.Error("a cache without a folder")
 	}
 }
@@ -181,7 +182,7 @@ func TestCacheFails(t *testing.T) {
 // reported. Neither is written through.
 func TestCacheInTheWay(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, nil)
+	s := newShelf(t, time.Now)
 	id := putText(t, s.store, "hello")
 	path := s.path(t, id, "x", "hello")
 	precious := filepath.Join(t.TempDir(), "precious")
@@ -210,7 +211,7 @@ func TestCacheInTheWay(t *testing.T) {
 
 func TestCacheConcurrent(t *testing.T) {
 	t.Parallel()
-	s := newShelf(t, nil)
+	s := newShelf(t, time.Now)
 	texts := []string{"one", strings.Repeat("two", 50_000), ""}
 	for _, text := range texts {
 		putText(t, s.store, text)

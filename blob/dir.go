@@ -10,69 +10,53 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/clew-dev/clew/internal/vfs"
 )
 
 // Dir is a Store that keeps content in a folder; the package comment says how.
-type Dir struct {
-	place
-	opt DirOptions
-}
+type Dir struct{ place }
 
 var _ Store = (*Dir)(nil)
 
-// DirOptions changes what a Dir does.
-type DirOptions struct {
-	// Now is the clock. Default: time.Now.
-	Now func() time.Time
-}
-
 // OpenDir returns the store in the folder at path, which must not be a symbolic link. The
-// first Put makes it; until then it need not exist and holds nothing. There is nothing to
-// close.
-func OpenDir(path string, opt DirOptions) (*Dir, error) {
+// first Put makes it. There is nothing to close.
+func OpenDir(path string) (*Dir, error) {
 	p, err := newPlace(path)
 	if err != nil {
 		return nil, fail("open", path, err)
 	}
-	return &Dir{place: p, opt: opt}, nil
+	return &Dir{p}, nil
 }
 
-// shard is the folder that content is in: 256 of them keep each small.
 func (id ID) shard() string { return id.String()[len(idPrefix):][:2] }
 
-// path is where content is, relative to the folder of the store.
 func (id ID) path() string { return id.shard() + "/" + id.String() }
 
 // Open implements Store.
-func (d *Dir) Open(ctx context.Context, id ID) (io.ReadCloser, error) {
-	f, err := d.openFor(ctx)
-	if err != nil {
-		return nil, d.fail("open", id, err)
-	}
-	defer f.Close()
-	file, err := openContent(f, id, os.O_RDONLY)
-	if err != nil {
-		return nil, d.fail("open", id, err)
-	}
-	return newReader(ctx, id, file), nil
+func (d *Dir) Open(ctx context.Context, id ID) (r io.ReadCloser, err error) {
+	err = d.on(ctx, "open", id, func(f files) error {
+		file, err := openContent(f, id, os.O_RDONLY)
+		if err == nil {
+			r = newReader(ctx, id, file)
+		}
+		return err
+	})
+	return r, err
 }
 
 // Stat implements Store.
-func (d *Dir) Stat(ctx context.Context, id ID) (Info, error) {
-	f, err := d.openFor(ctx)
-	if err != nil {
-		return Info{}, d.fail("stat", id, err)
-	}
-	defer f.Close()
-	info, err := lstatContent(f, id)
-	return info, d.fail("stat", id, err)
+func (d *Dir) Stat(ctx context.Context, id ID) (info Info, err error) {
+	err = d.on(ctx, "stat", id, func(f files) error {
+		info, err = lstatContent(f, id)
+		return err
+	})
+	return info, err
 }
 
 func lstatContent(f files, id ID) (Info, error) {
-	if err := checkFolder(f, id.shard()); err != nil {
+	err := checkFolder(f, id.shard())
+	if err != nil {
 		return Info{ID: id}, err
 	}
 	info, err := lstatRegular(f, id.path())
@@ -139,7 +123,15 @@ func (d *Dir) openFor(ctx context.Context) (files, error) {
 	return d.open()
 }
 
-// fail is fail for an operation on one content.
+func (d *Dir) on(ctx context.Context, op string, id ID, do func(f files) error) error {
+	f, err := d.openFor(ctx)
+	if err == nil {
+		defer f.Close()
+		err = do(f)
+	}
+	return d.fail(op, id, err)
+}
+
 func (d *Dir) fail(op string, id ID, err error) error {
 	var not *notAError
 	switch {
@@ -180,18 +172,13 @@ func (d *Dir) put(ctx context.Context, r io.Reader) (ID, error) {
 		return ID{}, err
 	}
 	defer f.Close()
-	t, err := newTemp(f, d.opt.Now)
+	t, id, err := takeTemp(ctx, f, d.now(), r)
 	if err != nil {
 		return ID{}, err
 	}
 	defer t.discard()
-	id, err := take(ctx, t, r)
-	if err != nil {
-		return ID{}, err
-	}
 	if holds(ctx, f, id) {
-		// The time only helps those who look for content that nobody needs.
-		_ = f.Chtimes(id.path(), now(d.opt.Now))
+		_ = f.Chtimes(id.path(), d.now()) // the time only helps those who look for content that nobody needs
 	} else if err := install(ctx, f, t, id); err != nil {
 		return ID{}, err
 	}
@@ -202,7 +189,6 @@ func (d *Dir) put(ctx context.Context, r io.Reader) (ID, error) {
 	return id, f.SyncDir(".")
 }
 
-// install gives what was written its name.
 func install(ctx context.Context, f files, t *temp, id ID) error {
 	if err := t.finish(); err != nil {
 		return err
@@ -222,39 +208,37 @@ func install(ctx context.Context, f files, t *temp, id ID) error {
 // none, and Put replaces it.
 func holds(ctx context.Context, f files, id ID) bool {
 	file, err := openContent(f, id, os.O_RDONLY)
-	if err != nil {
-		return false
-	}
+	return err == nil && sound(ctx, file, id)
+}
+
+func sound(ctx context.Context, file io.ReadCloser, id ID) bool {
 	r := newReader(ctx, id, file)
 	defer r.Close()
-	_, err = io.Copy(io.Discard, r)
+	_, err := io.Copy(io.Discard, r)
 	return err == nil
 }
 
 // Delete implements Store.
 func (d *Dir) Delete(ctx context.Context, id ID) error {
-	f, err := d.openFor(ctx)
-	if missing(err) {
-		return nil
-	}
-	if err != nil {
-		return d.fail("delete", id, err)
-	}
-	defer f.Close()
-	err = checkFolder(f, id.shard())
-	if err == nil {
-		err = removeFile(f, id.path())
-	}
-	if err == nil {
-		err = f.SyncDir(id.shard())
-	}
-	if missing(err) {
-		return nil
-	}
-	return d.fail("delete", id, err)
+	return none(d.on(ctx, "delete", id, func(f files) error {
+		if err := checkFolder(f, id.shard()); err != nil {
+			return err
+		}
+		if err := removeFile(f, id.path()); err != nil {
+			return err
+		}
+		return f.SyncDir(id.shard())
+	}))
 }
 
-// removeFile removes a file, or a link in its place.
+// none is err, unless it says that there is nothing to remove.
+func none(err error) error {
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
 func removeFile(f files, name string) error {
 	info, err := f.Lstat(name)
 	if err == nil && info.IsDir() {
@@ -268,9 +252,7 @@ func removeFile(f files, name string) error {
 
 // RemoveAll removes all content, what crashes left, and the folder itself. Other files stay,
 // and the folder with them; the error names one. Nobody else may use the store meanwhile.
-//
-// When it fails it has removed what it could, and may be called again. The store is empty
-// afterwards and may be used again.
+// When it fails it has removed what it could, and may be called again.
 func (d *Dir) RemoveAll(ctx context.Context) error {
 	f, err := d.openFor(ctx)
 	if missing(err) {
@@ -280,21 +262,41 @@ func (d *Dir) RemoveAll(ctx context.Context) error {
 		return fail("remove", d.path, err)
 	}
 	defer f.Close()
-	var first error
-	note := func(err error) {
+	err = removeAll(ctx, f)
+	if err == nil {
+		_ = f.Close() // Windows removes no folder that is open
+		if err = os.Remove(d.path); err == nil || missing(err) {
+			err = vfs.OS{}.SyncDir(filepath.Dir(d.path))
+		}
+	}
+	return fail("remove", d.path, err)
+}
+
+// removeAll empties a folder, as far as it goes, and returns the first error.
+func removeAll(ctx context.Context, f files) (first error) {
+	note := func(err error) bool {
 		if first == nil && !missing(err) {
 			first = err
 		}
+		return err == nil
 	}
-	clear := func(dir string, ours func(name string) bool) {
+	list, err := f.ReadDir(".")
+	note(err)
+	for _, folder := range list {
+		dir := folder.Name()
+		ours := func(name string) bool {
+			id, err := ParseID(name)
+			return dir == tempDir && isTemp(name) || err == nil && id.shard() == dir
+		}
+		if !folder.IsDir() || dir != tempDir && !isShard(dir) {
+			continue
+		}
 		list, err := f.ReadDir(dir)
 		note(err)
 		left := len(list)
 		for _, e := range list {
 			if note(ctx.Err()); ctx.Err() == nil && !e.IsDir() && ours(e.Name()) {
-				err := f.Remove(dir + "/" + e.Name())
-				note(err)
-				if err == nil {
+				if note(f.Remove(dir + "/" + e.Name())) {
 					left--
 				}
 			}
@@ -303,63 +305,36 @@ func (d *Dir) RemoveAll(ctx context.Context) error {
 			note(f.Remove(dir))
 		}
 	}
-	list, err := f.ReadDir(".")
-	note(err)
-	for _, e := range list {
-		switch {
-		case e.Name() == tempDir && e.IsDir():
-			clear(tempDir, isTemp)
-		case isShard(e.Name()) && e.IsDir():
-			clear(e.Name(), func(name string) bool {
-				id, err := ParseID(name)
-				return err == nil && id.shard() == e.Name()
-			})
-		}
-	}
 	list, err = f.ReadDir(".")
 	if note(err); first == nil && len(list) > 0 {
-		first = fmt.Errorf("all content is removed, but the folder has other files, like %s; look at them and remove it by hand", leftover(f, list[0].Name()))
-	}
-	if first == nil {
-		_ = f.Close() // Windows removes no folder that is open
-		note(os.Remove(d.path))
-	}
-	if first == nil {
-		first = vfs.OS{}.SyncDir(filepath.Dir(d.path))
-	}
-	return fail("remove", d.path, first)
-}
-
-// leftover names a file in a folder that could not be emptied.
-func leftover(f files, name string) string {
-	if checkFolder(f, name) == nil {
-		if list, err := f.ReadDir(name); err == nil && len(list) > 0 {
-			return name + "/" + list[0].Name()
+		name := list[0].Name()
+		if checkFolder(f, name) == nil {
+			if list, err := f.ReadDir(name); err == nil && len(list) > 0 {
+				name += "/" + list[0].Name()
+			}
 		}
+		first = fmt.Errorf("all content is removed, but the folder has other files, like %s; look at them and remove it by hand", name)
 	}
-	return name
+	return first
 }
 
 // Erase overwrites content with zeros and removes it. Copies that the file system or the
 // device keep elsewhere are out of reach. Erasing what is not there is no error.
 func (d *Dir) Erase(ctx context.Context, id ID) error {
-	if err := d.overwrite(ctx, id); err != nil && !missing(err) {
-		return d.fail("erase", id, err)
+	err := none(d.on(ctx, "erase", id, func(f files) error {
+		file, err := openContent(f, id, os.O_WRONLY)
+		if err != nil {
+			return err
+		}
+		return errors.Join(overwrite(file), file.Close())
+	}))
+	if err != nil {
+		return err
 	}
 	return d.Delete(ctx, id)
 }
 
-func (d *Dir) overwrite(ctx context.Context, id ID) (err error) {
-	f, err := d.openFor(ctx)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	file, err := openContent(f, id, os.O_WRONLY)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
+func overwrite(file vfs.File) error {
 	info, err := file.Stat()
 	if err != nil {
 		return err

@@ -67,7 +67,7 @@ func TestDirLayout(t *testing.T) {
 		t.Skip("modes mean little on Windows")
 	}
 	base := t.TempDir()
-	d := openDir(t, filepath.Join(base, "a", "b"), blob.DirOptions{})
+	d := openDir(t, filepath.Join(base, "a", "b"))
 	id := putText(t, d, "hello")
 	const hello = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
 	if id.String() != "sha256-"+hello {
@@ -83,7 +83,7 @@ func TestDirLayout(t *testing.T) {
 func TestDirIsMadeWhenNeeded(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()
-	d := openDir(t, filepath.Join(base, "a", "b"), blob.DirOptions{})
+	d := openDir(t, filepath.Join(base, "a", "b"))
 	id := blob.IDOf([]byte("hello"))
 	if _, err := d.Open(ctx, id); !errors.Is(err, blob.ErrNotFound) {
 		t.Error(err)
@@ -120,24 +120,23 @@ func TestOpenDirRefuses(t *testing.T) {
 	must(t, os.WriteFile(file, []byte("mine"), 0o600))
 	for _, c := range []struct {
 		path string
-		opt  blob.DirOptions
 		want string
 	}{
-		{"", blob.DirOptions{}, "no folder is named"},
-		{file, blob.DirOptions{}, file + " should be a folder and is a file"},
+		{"", "no folder is named"},
+		{file, file + " should be a folder and is a file"},
 	} {
-		_, err := blob.OpenDir(c.path, c.opt)
+		_, err := blob.OpenDir(c.path)
 		var rich *blob.Error
 		if !errors.As(err, &rich) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error %v, want %q", err, c.want)
 		}
 	}
 	// A path through a file is a path to nothing on Windows, and fails later.
-	if _, err := blob.OpenDir(filepath.Join(file, "x"), blob.DirOptions{}); err == nil && runtime.GOOS != "windows" {
+	if _, err := blob.OpenDir(filepath.Join(file, "x")); err == nil && runtime.GOOS != "windows" {
 		t.Error("a path through a file is accepted")
 	}
 	// What is in the way of the folder later is an error then.
-	d := openDir(t, filepath.Join(t.TempDir(), "later"), blob.DirOptions{})
+	d := openDir(t, filepath.Join(t.TempDir(), "later"))
 	must(t, os.WriteFile(mustAbs(t, d), []byte("mine"), 0o600))
 	if _, err := d.Put(ctx, strings.NewReader("x")); !blob.KeepInline(err) {
 		t.Errorf("error %v", err)
@@ -161,7 +160,7 @@ func mustAbs(t testing.TB, d *blob.Dir) string {
 func TestDirNoticesDamage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	d := openDir(t, dir, blob.DirOptions{})
+	d := openDir(t, dir)
 	text := strings.Repeat("0123456789", 20_000)
 	id := putText(t, d, text)
 	path := contentPath(dir, id)
@@ -213,7 +212,7 @@ func TestDirFollowsNoLinks(t *testing.T) {
 					t.Skip("no symbolic links here: ", err)
 				}
 			}
-			d := openDir(t, dir, blob.DirOptions{})
+			d := openDir(t, dir)
 			refusedEverywhere := func(what string) {
 				t.Helper()
 				if _, err := d.Open(ctx, id); !errors.Is(err, blob.ErrCorrupt) || !strings.Contains(err.Error(), "is a symbolic link") {
@@ -291,9 +290,9 @@ func TestDirRefusesALinkInItsPlace(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()
 	disk, link := filepath.Join(base, "disk"), filepath.Join(base, "link")
-	putText(t, openDir(t, disk, blob.DirOptions{}), "hello")
-	early := openDir(t, link, blob.DirOptions{})
-	cache, err := blob.OpenCache(link, blob.CacheOptions{})
+	putText(t, openDir(t, disk), "hello")
+	early := openDir(t, link)
+	cache, err := blob.OpenCache(link)
 	must(t, err)
 	if err := os.Symlink("disk", link); err != nil {
 		t.Skip("no symbolic links here: ", err)
@@ -302,8 +301,8 @@ func TestDirRefusesALinkInItsPlace(t *testing.T) {
 	id := blob.IDOf([]byte("hello"))
 	put := func(d *blob.Dir, text string) error { _, err := d.Put(ctx, strings.NewReader(text)); return err }
 	for name, do := range map[string]func() error{
-		"open":  func() error { _, err := blob.OpenDir(link, blob.DirOptions{}); return err },
-		"cache": func() error { _, err := blob.OpenCache(link, blob.CacheOptions{}); return err },
+		"open":  func() error { _, err := blob.OpenDir(link); return err },
+		"cache": func() error { _, err := blob.OpenCache(link); return err },
 		"put":   func() error { return put(early, "world") },
 		"read":  func() error { _, err := read(early, id); return err },
 		"stat":  func() error { _, err := early.Stat(ctx, id); return err },
@@ -330,7 +329,7 @@ func TestDirRefusesALinkInItsPlace(t *testing.T) {
 	if got := tree(t, disk); got != untouched {
 		t.Errorf("there is\n%swas\n%s", got, untouched)
 	}
-	below := openDir(t, filepath.Join(link, "below"), blob.DirOptions{})
+	below := openDir(t, filepath.Join(link, "below"))
 	must(t, put(below, "world"))
 }
 
@@ -338,7 +337,7 @@ func TestDirRefusesALinkInItsPlace(t *testing.T) {
 func TestDirErasesNothingThroughALink(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	d := openDir(t, dir, blob.DirOptions{})
+	d := openDir(t, dir)
 	id := putText(t, d, "hello")
 	precious := filepath.Join(dir, "precious")
 	must(t, os.WriteFile(precious, []byte("hello"), 0o600))
@@ -358,7 +357,7 @@ func TestDirErasesNothingThroughALink(t *testing.T) {
 func TestDirLeavesOtherFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	d := openDir(t, dir, blob.DirOptions{})
+	d := openDir(t, dir)
 	id := putText(t, d, "hello")
 	shard := filepath.Dir(contentPath(dir, id))
 	others := []string{
@@ -401,7 +400,7 @@ func TestDirLeavesOtherFiles(t *testing.T) {
 func TestDirFolderInThePlaceOfAFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	d := openDir(t, dir, blob.DirOptions{})
+	d := openDir(t, dir)
 	id := blob.IDOf([]byte("hello"))
 	must(t, os.MkdirAll(filepath.Join(contentPath(dir, id), "x"), 0o700))
 	if _, err := d.Open(ctx, id); !errors.Is(err, blob.ErrCorrupt) || !strings.Contains(err.Error(), "is a folder") {
@@ -434,8 +433,7 @@ func TestDirSweepsTemporaryFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	now := time.Now()
-	opt := blob.DirOptions{Now: func() time.Time { return now }}
-	d := openDir(t, dir, opt)
+	d := blob.At(openDir(t, dir), func() time.Time { return now })
 	putText(t, d, "0123456789")
 	old, young := filepath.Join(dir, "tmp", "part-OLD"), filepath.Join(dir, "tmp", "part-YOUNG")
 	for path, age := range map[string]time.Duration{old: time.Hour + time.Second, young: time.Hour - time.Second} {
@@ -463,7 +461,7 @@ func TestDirSweepsTemporaryFiles(t *testing.T) {
 func TestDirRenews(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2040, 5, 6, 7, 8, 0, 0, time.UTC)
-	d := openDir(t, t.TempDir(), blob.DirOptions{Now: func() time.Time { return now }})
+	d := blob.At(openDir(t, t.TempDir()), func() time.Time { return now })
 	id := putText(t, d, "hello")
 	for range 2 {
 		now = now.Add(time.Hour)

@@ -22,7 +22,7 @@ func Example() {
 	defer os.RemoveAll(dir)
 	ctx := context.Background()
 
-	store, err := blob.OpenDir(filepath.Join(dir, "blobs"), blob.DirOptions{})
+	store, err := blob.OpenDir(filepath.Join(dir, "blobs"))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -66,7 +66,7 @@ func ExampleCache() {
 		fmt.Println(err)
 		return
 	}
-	cache, err := blob.OpenCache(dir, blob.CacheOptions{})
+	cache, err := blob.OpenCache(dir)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -1,6 +1,8 @@
 package blob
 
 import (
+	"time"
+
 	"github.com/clew-dev/clew/internal/vfs"
 )
 
@@ -14,6 +16,17 @@ func Wrap[T *Dir | *Cache](on T, wrap func(Files) Files) T {
 		on.wrap = wrap
 	case *Cache:
 		on.wrap = wrap
+	}
+	return on
+}
+
+// At gives a store or cache a clock.
+func At[T *Dir | *Cache](on T, now func() time.Time) T {
+	switch on := any(on).(type) {
+	case *Dir:
+		on.now = now
+	case *Cache:
+		on.now = now
 	}
 	return on
 }

@@ -50,7 +50,7 @@ func TestDirOrderOfSteps(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	rec := &recorder{}
-	d := blob.Wrap(openDir(t, dir, blob.DirOptions{}), rec.wrap)
+	d := blob.Wrap(openDir(t, dir), rec.wrap)
 	steps := func(do func()) []string {
 		rec.trace = nil
 		do()
@@ -170,11 +170,10 @@ func sweepFaults(t *testing.T, sc faultScenario, n int, fault, kind error, crash
 	// most of the time.
 	must(t, os.Mkdir(dir, 0o700))
 	must(t, os.Mkdir(cacheDir, 0o700))
-	plain := blob.Wrap(openDir(t, dir, blob.DirOptions{}), blob.NoSync)
+	plain := blob.Wrap(openDir(t, dir), blob.NoSync)
 	putText(t, plain, "another")
 	putText(t, plain, resident)
-	opt := blob.CacheOptions{}
-	plainCache, err := blob.OpenCache(cacheDir, opt)
+	plainCache, err := blob.OpenCache(cacheDir)
 	must(t, err)
 	blob.Wrap(plainCache, blob.NoSync)
 	changed, err := plainCache.Path(ctx, blob.IDOf([]byte(resident)), "changed", plain.Open)
@@ -191,8 +190,8 @@ func sweepFaults(t *testing.T, sc faultScenario, n int, fault, kind error, crash
 	if n == 0 {
 		rec.fails = nil
 	}
-	d := blob.Wrap(openDir(t, dir, blob.DirOptions{}), rec.wrap)
-	c, err := blob.OpenCache(cacheDir, opt)
+	d := blob.Wrap(openDir(t, dir), rec.wrap)
+	c, err := blob.OpenCache(cacheDir)
 	must(t, err)
 	err = sc.do(d, blob.Wrap(c, rec.wrap))
 	total := len(rec.trace)
@@ -238,11 +237,10 @@ func sweepFaults(t *testing.T, sc faultScenario, n int, fault, kind error, crash
 
 	// And it works afterwards, also for what was left.
 	later := time.Now().Add(24 * time.Hour)
-	plain = blob.Wrap(openDir(t, dir, blob.DirOptions{Now: func() time.Time { return later }}), blob.NoSync)
-	opt.Now = func() time.Time { return later }
-	plainCache, err = blob.OpenCache(cacheDir, opt)
+	plain = blob.Wrap(blob.At(openDir(t, dir), func() time.Time { return later }), blob.NoSync)
+	plainCache, err = blob.OpenCache(cacheDir)
 	must(t, err)
-	blob.Wrap(plainCache, blob.NoSync)
+	blob.At(blob.Wrap(plainCache, blob.NoSync), func() time.Time { return later })
 	if got := getText(t, plain, putText(t, plain, arriving)); got != arriving {
 		t.Errorf("%s: afterwards it stores something else", where)
 	}

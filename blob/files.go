@@ -1,9 +1,11 @@
 package blob
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -23,10 +25,8 @@ const (
 // lead out of it.
 type files interface {
 	vfs.FS
-	Lstat(name string) (fs.FileInfo, error)
 	Mkdir(name string, perm fs.FileMode) error
-	// ReadDir returns what is in a folder, by name.
-	ReadDir(name string) ([]fs.DirEntry, error)
+	ReadDir(name string) ([]fs.DirEntry, error) // what is in a folder, by name
 	Chtimes(name string, t time.Time) error
 	Close() error
 }
@@ -64,11 +64,10 @@ func (r rootFiles) SyncDir(name string) error {
 // removed meanwhile comes back. Nothing needs closing.
 type place struct {
 	path string // absolute
-	// wrap stands between us and the file system in tests.
-	wrap func(files) files
+	now  func() time.Time
+	wrap func(files) files // stands between us and the file system in tests
 }
 
-// newPlace checks path as far as possible before it is used.
 func newPlace(path string) (place, error) {
 	if path == "" {
 		return place{}, errors.New("no folder is named")
@@ -84,7 +83,7 @@ func newPlace(path string) (place, error) {
 	if err != nil && !missing(err) {
 		return place{}, err
 	}
-	return place{path: abs}, nil
+	return place{path: abs, now: time.Now}, nil
 }
 
 // open opens the folder. When it is not there, the error is fs.ErrNotExist. A link to a
@@ -124,7 +123,6 @@ func (p place) create() (files, error) {
 	return p.open()
 }
 
-// makePath makes a folder durably.
 func makePath(path string) error {
 	parent := filepath.Dir(path)
 	err := os.Mkdir(path, dirPerm)
@@ -215,8 +213,7 @@ func notA(want, name string, info fs.FileInfo) error {
 const (
 	tempDir    = "tmp"
 	tempPrefix = "part-"
-	// grace is how long after its last write a temporary file counts as left by a crash.
-	grace = time.Hour
+	grace      = time.Hour // after its last write a temporary file counts as left by a crash
 )
 
 // A temp is a file in the folder tmp that is being written, to be renamed when it is whole.
@@ -227,21 +224,26 @@ type temp struct {
 	moved bool
 }
 
-// newTemp makes a temporary file, and removes those that a crash left.
-func newTemp(f files, clock func() time.Time) (*temp, error) {
+// takeTemp writes what r gives to a temporary file, after it removed those that a crash
+// left, and returns it with the address of the content.
+func takeTemp(ctx context.Context, f files, now time.Time, r io.Reader) (*temp, ID, error) {
 	if err := makeFolder(f, tempDir); err != nil {
-		return nil, err
+		return nil, ID{}, err
 	}
-	sweep(f, now(clock).Add(-grace))
+	sweep(f, now.Add(-grace))
 	path := tempDir + "/" + tempPrefix + rand.Text()
 	file, err := f.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, filePerm)
 	if err != nil {
-		return nil, err
+		return nil, ID{}, err
 	}
-	return &temp{File: file, files: f, path: path}, nil
+	t := &temp{File: file, files: f, path: path}
+	id, err := take(ctx, t, r)
+	if err != nil {
+		t.discard()
+	}
+	return t, id, err
 }
 
-// finish makes durable what was written.
 func (t *temp) finish() error { return errors.Join(t.Sync(), t.Close()) }
 
 // move gives the file its name, in the place of what has it now.
@@ -278,10 +280,3 @@ func isTemp(name string) bool { return strings.HasPrefix(name, tempPrefix) }
 
 // missing reports whether err says that a file is not there.
 func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
-
-func now(clock func() time.Time) time.Time {
-	if clock == nil {
-		return time.Now()
-	}
-	return clock()
-}

@@ -115,14 +115,12 @@ func (m *Memory) List(ctx context.Context) iter.Seq2[Info, error] {
 }
 
 const (
-	chunk = 64 << 10 // bytes written at a time
-	// A reader that gives nothing this often in a row is taken to be stuck.
-	maxEmptyReads = 100
+	chunk         = 64 << 10 // bytes written at a time
+	maxEmptyReads = 100      // in a row: the reader is taken to be stuck
 )
 
 var errEnd = errors.New("the end of the content")
 
-// take reads r to its end, writes it to w and returns its address.
 func take(ctx context.Context, w io.Writer, r io.Reader) (id ID, err error) {
 	if r == nil {
 		return ID{}, fmt.Errorf("%w: there is no reader", ErrSource)

@@ -31,7 +31,7 @@ func TestWriterChild(t *testing.T) {
 	if dir == "" || name == "" {
 		t.Skip("only as a child of TestProcesses")
 	}
-	d := openDir(t, dir, blob.DirOptions{})
+	d := openDir(t, dir)
 	for i := range 8 {
 		for _, text := range []string{"shared " + strconv.Itoa(i), name + " " + strconv.Itoa(i)} {
 			p := bytes.Repeat([]byte(text), 1000/len(text))
@@ -61,7 +61,7 @@ func TestProcesses(t *testing.T) {
 	}
 	checkWhole(t, "after", dir)
 	n := 0
-	for _, err := range openDir(t, dir, blob.DirOptions{}).List(ctx) {
+	for _, err := range openDir(t, dir).List(ctx) {
 		must(t, err)
 		n++
 	}
@@ -80,7 +80,7 @@ func TestKilledChild(t *testing.T) {
 		t.Skip("only as a child of TestKill")
 	}
 	told := false
-	_, err := openDir(t, dir, blob.DirOptions{}).Put(ctx, readerFunc(func(p []byte) (int, error) {
+	_, err := openDir(t, dir).Put(ctx, readerFunc(func(p []byte) (int, error) {
 		n, err := os.Stdin.Read(p)
 		if !told && len(temps(t, dir)) > 0 {
 			told = true
@@ -113,10 +113,10 @@ func TestKill(t *testing.T) {
 	if left := temps(t, dir); len(left) != 1 {
 		t.Errorf("%v are left", left)
 	}
-	for info, err := range openDir(t, dir, blob.DirOptions{}).List(ctx) {
+	for info, err := range openDir(t, dir).List(ctx) {
 		t.Errorf("%+v, %v", info, err)
 	}
-	d := openDir(t, dir, blob.DirOptions{Now: func() time.Time { return time.Now().Add(2 * time.Hour) }})
+	d := blob.At(openDir(t, dir), func() time.Time { return time.Now().Add(2 * time.Hour) })
 	if got := getText(t, d, putText(t, d, text)); got != text {
 		t.Error("something else is stored")
 	}

@@ -62,12 +62,12 @@ func TestUnreadable(t *testing.T) {
 			failed := 0
 			for n := 1; ; n++ {
 				dir := t.TempDir()
-				plain := blob.Wrap(openDir(t, dir, blob.DirOptions{}), blob.NoSync)
+				plain := blob.Wrap(openDir(t, dir), blob.NoSync)
 				for _, text := range []string{"one", "another", resident} {
 					putText(t, plain, text)
 				}
 				step, what := 0, ""
-				d := blob.Wrap(openDir(t, dir, blob.DirOptions{}), func(f blob.Files) blob.Files {
+				d := blob.Wrap(openDir(t, dir), func(f blob.Files) blob.Files {
 					return blob.Unreadable(blob.NoSync(f), func(op, name string) error {
 						if step++; step != n {
 							return nil
@@ -108,9 +108,9 @@ func TestUnreadable(t *testing.T) {
 func TestExchangedWhileOpening(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	id := putText(t, openDir(t, dir, blob.DirOptions{}), "hello")
+	id := putText(t, openDir(t, dir), "hello")
 	path := contentPath(dir, id)
-	d := blob.Wrap(openDir(t, dir, blob.DirOptions{}), func(f blob.Files) blob.Files {
+	d := blob.Wrap(openDir(t, dir), func(f blob.Files) blob.Files {
 		return blob.CountReads(f, func() {
 			must(t, os.Rename(path, path+".old"))
 			if err := os.Symlink(filepath.Base(path)+".new", path); err != nil {
@@ -132,7 +132,7 @@ func TestDenied(t *testing.T) {
 	}
 	base := t.TempDir()
 	must(t, os.Chmod(base, 0o500))
-	d := openDir(t, filepath.Join(base, "store"), blob.DirOptions{})
+	d := openDir(t, filepath.Join(base, "store"))
 	if _, err := d.Put(ctx, strings.NewReader("x")); !errors.Is(err, blob.ErrDenied) || !blob.KeepInline(err) {
 		t.Errorf("error %v", err)
 	}
@@ -150,7 +150,7 @@ func TestDenied(t *testing.T) {
 func TestListStops(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	d := openDir(t, dir, blob.DirOptions{})
+	d := openDir(t, dir)
 	for _, text := range []string{"one", "another"} {
 		id := putText(t, d, text)
 		must(t, os.Remove(contentPath(dir, id)))

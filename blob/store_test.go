@@ -22,7 +22,7 @@ func TestMemory(t *testing.T) {
 func TestDir(t *testing.T) {
 	t.Parallel()
 	open := func(t testing.TB, path string) blob.Store {
-		return dirAt{blob.Wrap(openDir(t, path, blob.DirOptions{}), blob.NoSync), path}
+		return dirAt{blob.Wrap(openDir(t, path), blob.NoSync), path}
 	}
 	blobtest.Run(t, blobtest.Subject{
 		New: func(t testing.TB) blob.Store {
@@ -42,9 +42,9 @@ type dirAt struct {
 	path string
 }
 
-func openDir(t testing.TB, path string, opt blob.DirOptions) *blob.Dir {
+func openDir(t testing.TB, path string) *blob.Dir {
 	t.Helper()
-	d, err := blob.OpenDir(path, opt)
+	d, err := blob.OpenDir(path)
 	must(t, err)
 	return d
 }

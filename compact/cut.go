@@ -176,7 +176,7 @@ func unitsOf(items []session.Item, cost func(*message.Message) int64) []unit {
 // Pending returns the calls that have no result yet and keep the context from being sent.
 func Pending(items []session.Item) []message.Block {
 	var pending []message.Block
-	for _, call := range message.Pending(messages(items)) {
+	for _, call := range message.PairCalls(messages(items)).Pending() {
 		pending = append(pending, *call.Block)
 	}
 	return pending

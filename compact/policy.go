@@ -51,7 +51,7 @@ type Policy struct {
 	Offload OffloadPolicy
 	// Summarizer makes the summary. Default: summary.Deterministic.
 	Summarizer summary.Summarizer
-	// Template gives the summary its form. Default: summary.Structured.
+	// Template gives the summary its form. Default: summary.Briefing.
 	Template *summary.Template
 	// Form is how the summary stands in the context: role and wrapper. Default: wire's.
 	Form *wire.Form

@@ -12,7 +12,6 @@ import (
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/summary"
-	"github.com/clew-dev/clew/token"
 )
 
 // attempt is one cut with its summary and what comes of it.
@@ -88,7 +87,7 @@ func (p *planner) with(out summary.Output, in summary.Input, cut *Cut, w *work) 
 	compaction := session.Compaction{
 		Summary: out.Text, FirstKeptEntryID: cut.FirstKept,
 		TokensBefore: p.snap.Reading.Tokens, Details: details,
-		SystemMessage: token.ReplaySystem(p.snap.Messages), Usage: out.Usage,
+		SystemMessage: message.ReplaySystem(p.snap.Messages), Usage: out.Usage,
 	}
 	a := &attempt{cut: cut, in: in, out: &out, draft: session.NewCompaction(compaction)}
 	a.total = w.fixed + p.Message(&message.Message{Role: message.RoleCompactionSummary, Summary: out.Text, Details: details})

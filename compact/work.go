@@ -41,7 +41,7 @@ type part struct {
 func (p *planner) newWork() *work {
 	w := &work{p: p, items: p.snap.Context.Items, parts: make([]part, len(p.snap.Context.Items))}
 	w.fixed = p.scaled(p.meter.Fixed()) + p.overhead
-	if prompt := token.ReplaySystem(p.snap.Messages); prompt != nil {
+	if prompt := message.ReplaySystem(p.snap.Messages); prompt != nil {
 		w.fixed += p.Message(prompt)
 	}
 	w.fixed = max(w.fixed, p.inBytes(p.fixedBytes()))

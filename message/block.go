@@ -143,14 +143,12 @@ func scanBlock(data []byte, i, depth int) (b Block, end int, err error) {
 	}
 	b.raw = data[i:end:end]
 	b.Data = str(image)
-	switch b.Type {
-	case BlockImage:
-		b.Text, text = str(text), image
-	case BlockThinking:
+	if b.Type == BlockThinking {
 		text = thinking
-		fallthrough
-	default:
-		b.Text = str(text)
+	}
+	b.Text = str(text)
+	if b.Type == BlockImage {
+		text = image
 	}
 	if jsonx.IsString(text) {
 		b.text = text
@@ -193,12 +191,9 @@ func (b *Block) JSON() json.RawMessage {
 
 // EncodeBlocks returns blocks as a JSON array; parsed blocks keep their bytes.
 func EncodeBlocks(blocks []Block) json.RawMessage {
-	out := []byte{'['}
+	all := make([][]byte, len(blocks))
 	for i := range blocks {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, blocks[i].JSON()...)
+		all[i] = blocks[i].JSON()
 	}
-	return append(out, ']')
+	return jsonx.Array(all)
 }

@@ -1,9 +1,23 @@
+// Package message is clew's provider-neutral model of what is said in a
+// conversation.
+//
+// Its JSON is that of the messages in pi's session format, version 3. A parsed [Message]
+// keeps the bytes it was parsed from, and its JSON method gives exactly those: its fields
+// are a view of them, so unknown fields, key order and the spelling of numbers survive.
+//
+//	m, err := message.Parse([]byte(`{"role":"user","content":"fix the flaky test"}`))
+//	fmt.Println(m.Role, m.Text())
+//	m = message.User("and run it twice")
+//
+// A Message is not to be changed after it was parsed or built; [Message.WithContent]
+// makes a changed copy that keeps the fields it does not know.
 package message
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,12 +42,9 @@ const (
 
 // Known reports whether r is one of the roles above.
 func (r Role) Known() bool {
-	switch r {
-	case RoleSystem, RoleUser, RoleAssistant, RoleToolResult, RoleBashExecution,
-		RoleCustom, RoleBranchSummary, RoleCompactionSummary:
-		return true
-	}
-	return false
+	return slices.Contains([]Role{
+		RoleSystem, RoleUser, RoleAssistant, RoleToolResult, RoleBashExecution, RoleCustom, RoleBranchSummary, RoleCompactionSummary,
+	}, r)
 }
 
 // StopReason says why the model stopped.
@@ -49,12 +60,11 @@ const (
 	StopDeferred StopReason = "deferred"
 )
 
-// Origin says how the text of a message came into the conversation. Only
-// OriginUser counts as the user's words.
+// Origin says how the text of a message came into the conversation.
 type Origin string
 
-// The origins. It is stored in the member "origin" of a message; see
-// [Message.Source] for messages without it.
+// The origins, as they stand in the member "origin" of a message; [Message.Source] tells
+// that of messages without it. Only OriginUser counts as the user's words.
 const (
 	OriginUser     Origin = "user"     // typed by the user
 	OriginInjected Origin = "injected" // put in by a program: reminders, rules, attachments
@@ -108,8 +118,7 @@ type Message struct {
 	ToolsAdded   json.RawMessage // array of tools with name, description, parameters
 	ToolsRemoved json.RawMessage // array of names
 
-	// Details is what a tool or an extension stored for itself.
-	Details json.RawMessage
+	Details json.RawMessage // what a tool or an extension stored for itself
 
 	raw json.RawMessage
 }
@@ -124,24 +133,22 @@ type Section struct {
 // ErrNotMessage is wrapped by Parse when the data is not a message at all.
 var ErrNotMessage = errors.New("not a message")
 
-// Parse reads a message. It fails only when raw is not a JSON object or has no
-// role; members of the wrong type are treated as absent, as unknown members
-// are. The message keeps raw, which must not be changed afterwards.
+// Parse reads a message. It fails only when raw is not a JSON object or has no role;
+// members of the wrong type are treated as unknown ones. The message keeps raw, which
+// must not be changed afterwards.
 func Parse(raw []byte) (*Message, error) {
-	start := jsonx.Space(raw, 0)
-	if start >= len(raw) || raw[start] != '{' {
+	m, start := &Message{}, jsonx.Space(raw, 0)
+	if !jsonx.IsObject(raw[start:]) {
 		if _, err := jsonx.Scan(raw, start); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrNotMessage, err)
 		}
 		return nil, fmt.Errorf("%w: a JSON value that is no object", ErrNotMessage)
 	}
-	m := &Message{}
 	// In one pass: messages are most of the bytes of a session.
 	end, err := jsonx.ScanObject(raw, start, func(key []byte, at int) (int, error) {
 		if string(key) == "content" && at < len(raw) && raw[at] == '[' {
-			var end int
-			var err error
-			m.Content, end, err = scanBlocks(raw, at, 1)
+			blocks, end, err := scanBlocks(raw, at, 1)
+			m.Content = blocks
 			return end, err
 		}
 		end, err := jsonx.ScanAt(raw, at, 1)
@@ -163,76 +170,77 @@ func Parse(raw []byte) (*Message, error) {
 	return m, nil
 }
 
+type member struct {
+	key    string
+	roles  []Role // that are written with it; nil for all
+	always bool   // written when it is zero, too
+	at     func(m *Message) any
+}
+
+// members are in the order in which they are written.
+var members = []member{
+	{"role", nil, true, func(m *Message) any { return (*string)(&m.Role) }},
+	{"toolCallId", []Role{RoleToolResult}, true, func(m *Message) any { return &m.ToolCallID }},
+	{"toolName", []Role{RoleToolResult}, true, func(m *Message) any { return &m.ToolName }},
+	{"command", []Role{RoleBashExecution}, true, func(m *Message) any { return &m.Command }},
+	{"output", []Role{RoleBashExecution}, true, func(m *Message) any { return &m.Output }},
+	{"exitCode", []Role{RoleBashExecution}, false, func(m *Message) any { return &m.ExitCode }},
+	{"cancelled", []Role{RoleBashExecution}, true, func(m *Message) any { return &m.Cancelled }},
+	{"truncated", []Role{RoleBashExecution}, true, func(m *Message) any { return &m.Truncated }},
+	{"fullOutputPath", []Role{RoleBashExecution}, false, func(m *Message) any { return &m.FullOutputPath }},
+	{"excludeFromContext", []Role{RoleBashExecution}, false, func(m *Message) any { return &m.ExcludeFromContext }},
+	{"customType", []Role{RoleCustom}, true, func(m *Message) any { return &m.CustomType }},
+	{"summary", []Role{RoleBranchSummary, RoleCompactionSummary}, true, func(m *Message) any { return &m.Summary }},
+	{"fromId", []Role{RoleBranchSummary}, false, func(m *Message) any { return &m.FromID }},
+	{"tokensBefore", []Role{RoleCompactionSummary}, true, func(m *Message) any { return &m.TokensBefore }},
+	{"content", nil, true, func(m *Message) any { return &m.Content }},
+	{"api", []Role{RoleAssistant}, true, func(m *Message) any { return &m.API }},
+	{"provider", []Role{RoleAssistant}, true, func(m *Message) any { return &m.Provider }},
+	{"model", []Role{RoleAssistant}, true, func(m *Message) any { return &m.Model }},
+	{"responseModel", []Role{RoleAssistant}, false, func(m *Message) any { return &m.ResponseModel }},
+	{"usage", nil, false, func(m *Message) any { return &m.Usage }},
+	{"stopReason", []Role{RoleAssistant}, true, func(m *Message) any { return (*string)(&m.StopReason) }},
+	{"errorMessage", []Role{RoleAssistant}, false, func(m *Message) any { return &m.ErrorMessage }},
+	{"display", []Role{RoleCustom}, true, func(m *Message) any { return &m.Display }},
+	{"details", []Role{RoleToolResult, RoleCustom}, false, func(m *Message) any { return &m.Details }},
+	{"isError", []Role{RoleToolResult}, true, func(m *Message) any { return &m.IsError }},
+	{"sections", []Role{RoleSystem}, false, func(m *Message) any { return &m.Sections }},
+	{"toolsAdded", []Role{RoleSystem}, false, func(m *Message) any { return &m.ToolsAdded }},
+	{"toolsRemoved", []Role{RoleSystem}, false, func(m *Message) any { return &m.ToolsRemoved }},
+	{"origin", nil, false, func(m *Message) any { return (*string)(&m.Origin) }},
+	{"timestamp", nil, true, func(m *Message) any { return &m.Timestamp }},
+}
+
 func (m *Message) member(key, val []byte) {
-	switch string(key) {
-	case "role":
-		m.Role = Role(str(val))
-	case "content":
-		m.Content = parseContent(val)
-	case "timestamp":
-		m.Timestamp, _ = jsonx.Int(val)
-	case "origin":
-		m.Origin = Origin(str(val))
-	case "api":
-		m.API = str(val)
-	case "provider":
-		m.Provider = str(val)
-	case "model":
-		m.Model = str(val)
-	case "responseModel":
-		m.ResponseModel = str(val)
-	case "usage":
-		m.Usage = parseUsage(val)
-	case "stopReason":
-		m.StopReason = StopReason(str(val))
-	case "errorMessage":
-		m.ErrorMessage = str(val)
-	case "toolCallId":
-		m.ToolCallID = str(val)
-	case "toolName":
-		m.ToolName = str(val)
-	case "isError":
-		m.IsError = jsonx.Bool(val)
-	case "command":
-		m.Command = str(val)
-	case "output":
-		m.Output = str(val)
-	case "exitCode":
-		m.ExitCode = nil
+	i := slices.IndexFunc(members, func(f member) bool { return f.key == string(key) })
+	if i < 0 {
+		return
+	}
+	switch p := members[i].at(m).(type) {
+	case *string:
+		*p = str(val)
+	case *bool:
+		*p = jsonx.Bool(val)
+	case *int64:
+		*p, _ = jsonx.Int(val)
+	case **int:
+		*p = nil
 		if n, ok := jsonx.Int(val); ok {
 			code := int(n)
-			m.ExitCode = &code
+			*p = &code
 		}
-	case "cancelled":
-		m.Cancelled = jsonx.Bool(val)
-	case "truncated":
-		m.Truncated = jsonx.Bool(val)
-	case "fullOutputPath":
-		m.FullOutputPath = str(val)
-	case "excludeFromContext":
-		m.ExcludeFromContext = jsonx.Bool(val)
-	case "customType":
-		m.CustomType = str(val)
-	case "display":
-		m.Display = jsonx.Bool(val)
-	case "summary":
-		m.Summary = str(val)
-	case "fromId":
-		m.FromID = str(val)
-	case "tokensBefore":
-		m.TokensBefore, _ = jsonx.Int(val)
-	case "sections":
-		m.Sections = m.Sections[:0]
+	case **Usage:
+		*p = parseUsage(val)
+	case *json.RawMessage:
+		*p = notNull(val)
+	case *[]Block:
+		*p = parseContent(val)
+	case *[]Section:
+		*p = (*p)[:0]
 		jsonx.Members(val, func(name, text []byte) bool {
-			m.Sections = append(m.Sections, Section{string(name), str(text)})
+			*p = append(*p, Section{string(name), str(text)})
 			return true
 		})
-	case "toolsAdded":
-		m.ToolsAdded = notNull(val)
-	case "toolsRemoved":
-		m.ToolsRemoved = notNull(val)
-	case "details":
-		m.Details = notNull(val)
 	}
 }
 
@@ -245,16 +253,14 @@ func notNull(val []byte) json.RawMessage {
 	return val
 }
 
-// Raw returns the bytes the message was parsed from, or nil for a message that
-// was built. They must not be changed.
+// Raw returns the bytes the message was parsed from, or nil for one that was built.
 func (m *Message) Raw() json.RawMessage { return m.raw }
 
-// MarshalJSON returns the bytes the message was parsed from; a message that
-// was built is written in the order of the file format. encoding/json takes out
-// white space and escapes some characters of what it is given here; JSON does not.
+// MarshalJSON returns what JSON does. encoding/json takes out white space and escapes
+// some characters of it.
 func (m *Message) MarshalJSON() ([]byte, error) { return m.JSON(), nil }
 
-// JSON is MarshalJSON without the error that never is.
+// JSON returns the bytes the message was parsed from, or writes one that was built.
 func (m *Message) JSON() json.RawMessage {
 	if m.raw != nil {
 		return m.raw
@@ -274,82 +280,56 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 
 func (m *Message) encode() json.RawMessage {
 	var o jsonx.Object
-	o.Str("role", string(m.Role))
-	switch m.Role {
-	case RoleToolResult:
-		o.Str("toolCallId", m.ToolCallID)
-		o.Str("toolName", m.ToolName)
-	case RoleBashExecution:
-		o.Str("command", m.Command)
-		o.Str("output", m.Output)
-		if m.ExitCode != nil {
-			o.Int("exitCode", int64(*m.ExitCode))
+	for _, f := range members {
+		if f.roles != nil && !slices.Contains(f.roles, m.Role) {
+			continue
 		}
-		o.Bool("cancelled", m.Cancelled)
-		o.Bool("truncated", m.Truncated)
-		o.OptStr("fullOutputPath", m.FullOutputPath)
-		if m.ExcludeFromContext {
-			o.Bool("excludeFromContext", true)
-		}
-	case RoleCustom:
-		o.Str("customType", m.CustomType)
-	case RoleBranchSummary:
-		o.Str("summary", m.Summary)
-		o.OptStr("fromId", m.FromID)
-	case RoleCompactionSummary:
-		o.Str("summary", m.Summary)
-		o.Int("tokensBefore", m.TokensBefore)
-	case RoleSystem, RoleUser, RoleAssistant:
-	}
-	switch m.Role {
-	case RoleBashExecution, RoleBranchSummary, RoleCompactionSummary:
-	case RoleSystem:
-		o.Str("content", m.Text())
-	default:
-		o.Raw("content", EncodeBlocks(m.Content))
-	}
-	if m.Role == RoleAssistant {
-		o.Str("api", m.API)
-		o.Str("provider", m.Provider)
-		o.Str("model", m.Model)
-		o.OptStr("responseModel", m.ResponseModel)
-		usage := m.Usage
-		if usage == nil {
-			usage = &Usage{}
-		}
-		o.Raw("usage", usage.encode())
-		o.Str("stopReason", string(m.StopReason))
-		o.OptStr("errorMessage", m.ErrorMessage)
-	} else if m.Usage != nil {
-		o.Raw("usage", m.Usage.encode())
-	}
-	switch m.Role {
-	case RoleToolResult:
-		o.Raw("details", m.Details)
-		o.Bool("isError", m.IsError)
-	case RoleCustom:
-		o.Bool("display", m.Display)
-		o.Raw("details", m.Details)
-	case RoleSystem:
-		if len(m.Sections) > 0 {
-			var s jsonx.Object
-			for _, sec := range m.Sections {
-				s.Str(sec.Name, sec.Text)
+		switch p := f.at(m).(type) {
+		case *string:
+			if f.always || *p != "" {
+				o.Str(f.key, *p)
 			}
-			o.Raw("sections", s.Bytes())
+		case *bool:
+			if f.always || *p {
+				o.Bool(f.key, *p)
+			}
+		case *int64:
+			o.Int(f.key, *p)
+		case **int:
+			if *p != nil {
+				o.Int(f.key, int64(**p))
+			}
+		case **Usage:
+			if *p != nil {
+				o.Raw(f.key, (*p).JSON())
+			} else if m.Role == RoleAssistant { // pi's readers want one
+				o.Raw(f.key, (&Usage{}).JSON())
+			}
+		case *json.RawMessage:
+			o.Raw(f.key, *p)
+		case *[]Block:
+			switch m.Role {
+			case RoleBashExecution, RoleBranchSummary, RoleCompactionSummary:
+			case RoleSystem:
+				o.Str(f.key, m.Text())
+			default:
+				o.Raw(f.key, EncodeBlocks(*p))
+			}
+		case *[]Section:
+			var sections jsonx.Object
+			for _, s := range *p {
+				sections.Str(s.Name, s.Text)
+			}
+			if len(*p) > 0 {
+				o.Raw(f.key, sections.Bytes())
+			}
 		}
-		o.Raw("toolsAdded", m.ToolsAdded)
-		o.Raw("toolsRemoved", m.ToolsRemoved)
-	default:
 	}
-	o.OptStr("origin", string(m.Origin))
-	o.Int("timestamp", m.Timestamp)
 	return o.Bytes()
 }
 
-// Source returns where the text of the message came from: Origin where it is
-// stored, else what the role implies: a user message was typed by the user, a
-// bashExecution is shell output, anything else was injected.
+// Source returns where the text of the message came from: Origin where it is stored,
+// else what the role implies.
 func (m *Message) Source() Origin {
 	switch {
 	case m.Origin != "":
@@ -370,12 +350,7 @@ func (m *Message) UserWords() bool {
 // StartsTurn reports whether a turn begins at the message: a user message, or
 // what stands for one.
 func (m *Message) StartsTurn() bool {
-	switch m.Role {
-	case RoleUser, RoleBashExecution, RoleCustom, RoleBranchSummary:
-		return true
-	case RoleSystem, RoleAssistant, RoleToolResult, RoleCompactionSummary:
-	}
-	return false
+	return slices.Contains([]Role{RoleUser, RoleBashExecution, RoleCustom, RoleBranchSummary}, m.Role)
 }
 
 // Text returns the text blocks of the content joined by newlines.
@@ -422,9 +397,8 @@ func (m *Message) WithContent(blocks []Block) *Message {
 	return &c
 }
 
-// WithRawContent is WithContent for content that is already JSON: a string or
-// an array of blocks. For roles whose content must be blocks, a string becomes
-// one text block.
+// WithRawContent is WithContent for content that is already JSON: a string, which becomes
+// one text block where the role wants blocks, or an array of blocks.
 func (m *Message) WithRawContent(content json.RawMessage) *Message {
 	blocks := parseContent(content)
 	if jsonx.IsString(content) && (m.Role == RoleAssistant || m.Role == RoleToolResult) {

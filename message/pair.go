@@ -1,6 +1,9 @@
 package message
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Call is a tool call in a list of messages.
 type Call struct {
@@ -12,23 +15,19 @@ type Call struct {
 // Pairs says which result in a list of messages belongs to which call.
 type Pairs struct {
 	calls []Call
-	first []int             // by message: index in calls of its first call, or of the next one after it
-	owner []int             // by message: 1 + index in calls of the call it is the result of
-	open  map[string][2]int // by id of a call: see PairCalls
+	first []int                // by message: index in calls of its first call, or of the next one after it
+	owner []int                // by message: 1 + index in calls of the call it is the result of
+	last  int                  // index of the last answer that is sent, or -1
+	open  map[string]*[2][]int // by id: calls without a result, those of failed answers apart
 }
 
-// PairCalls finds the result of every call. A result belongs to the latest
-// answer before it that has an open call of its id, and there to the first such
-// call. Answers that failed come last: programs do not run their calls. Of two
-// results of one call the first counts. A result whose id no call before it has
-// belongs to the first call after it that has it. Each match depends only on what
+// PairCalls finds the result of every call. A result belongs to the latest answer before it
+// that has an open call of its id, and there to the first such call; answers that failed
+// come last, because programs do not run their calls. A result whose id no call before it
+// has belongs to the first call after it that has it. Each match depends only on what
 // stands before its later half, so messages added at the end change no match.
 func PairCalls(msgs []*Message) *Pairs {
-	p := &Pairs{first: make([]int, len(msgs)+1), owner: make([]int, len(msgs)), open: map[string][2]int{}}
-	// Open calls of an id are on two stacks, those of failed answers on the second:
-	// p.open has 1 + the index of the call on top, below what lies below a call. The
-	// calls of one answer are pushed last first, so that its first is on top.
-	var below []int
+	p := &Pairs{first: make([]int, len(msgs)+1), owner: make([]int, len(msgs)), last: -1, open: map[string]*[2][]int{}}
 	early := map[string][]int{} // results without a call so far
 	match := func(call, result int) {
 		p.calls[call].Result = result
@@ -38,6 +37,9 @@ func PairCalls(msgs []*Message) *Pairs {
 		p.first[i] = len(p.calls)
 		switch m.Role {
 		case RoleAssistant:
+			if m.answers() {
+				p.last = i
+			}
 			for b := range m.Content {
 				if block := &m.Content[b]; block.Type == BlockToolCall {
 					p.calls = append(p.calls, Call{i, block, -1})
@@ -51,25 +53,26 @@ func PairCalls(msgs []*Message) *Pairs {
 			if m.Failed() {
 				stack = 1
 			}
-			below = append(below, make([]int, len(p.calls)-len(below))...)
 			for n := len(p.calls) - 1; n >= p.first[i]; n-- {
-				c := &p.calls[n]
-				tops := p.open[c.Block.ID]
-				if c.Result < 0 {
-					below[n], tops[stack] = tops[stack], n+1
+				open := p.open[p.calls[n].Block.ID]
+				if open == nil {
+					open = new([2][]int)
+					p.open[p.calls[n].Block.ID] = open
 				}
-				p.open[c.Block.ID] = tops
+				if p.calls[n].Result < 0 {
+					open[stack] = append(open[stack], n)
+				}
 			}
 		case RoleToolResult:
-			tops, called := p.open[m.ToolCallID]
-			if !called {
+			open := p.open[m.ToolCallID]
+			if open == nil {
 				early[m.ToolCallID] = append(early[m.ToolCallID], i)
+				break
 			}
-			for k, top := range tops {
-				if top > 0 {
-					match(top-1, i)
-					tops[k] = below[top-1]
-					p.open[m.ToolCallID] = tops
+			for k, calls := range open {
+				if last := len(calls) - 1; last >= 0 {
+					match(calls[last], i)
+					open[k] = calls[:last]
 					break
 				}
 			}
@@ -94,35 +97,12 @@ func (p *Pairs) CallOf(i int) *Call {
 // Known reports whether a call in the list has the id.
 func (p *Pairs) Known(id string) bool { _, ok := p.open[id]; return ok }
 
-// Pending returns the calls that wait for their results: those without one in the
-// last answer that is sent to a model. Until they have results nothing can be
-// sent. An earlier call without a result is not pending, because the conversation
-// went on without it.
-func Pending(msgs []*Message) []Call {
-	last := len(msgs) - 1
-	results := map[string]int{}
-	for ; last >= 0 && !msgs[last].answers(); last-- {
-		if msgs[last].Role == RoleToolResult {
-			results[msgs[last].ToolCallID]++
-		}
-	}
-	if last < 0 {
-		return nil
-	}
-	// The results behind the last answer that is sent belong to its calls first.
-	open := false
-	for b := range msgs[last].Content {
-		if block := &msgs[last].Content[b]; block.Type == BlockToolCall {
-			results[block.ID]--
-			open = open || results[block.ID] < 0
-		}
-	}
-	if !open {
-		return nil
-	}
-	var pending []Call
-	for _, c := range PairCalls(msgs).Of(last) {
-		if c.Result < 0 {
+// Pending returns the calls that wait for their results: those without one in the last
+// answer that is sent to a model. An earlier call without a result is not pending, because
+// the conversation went on without it.
+func (p *Pairs) Pending() (pending []Call) {
+	for _, c := range p.calls {
+		if c.Answer == p.last && c.Result < 0 {
 			pending = append(pending, c)
 		}
 	}
@@ -141,16 +121,7 @@ func (m *Message) answers() bool {
 	if m.Role != RoleAssistant || m.Failed() {
 		return false
 	}
-	for i := range m.Content {
-		switch b := &m.Content[i]; b.Type {
-		case BlockToolCall, BlockImage:
-			return true
-		case BlockText:
-			if strings.TrimSpace(b.Text) != "" {
-				return true
-			}
-		case BlockThinking:
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.Content, func(b Block) bool {
+		return b.Type == BlockToolCall || b.Type == BlockImage || b.Type == BlockText && strings.TrimSpace(b.Text) != ""
+	})
 }

@@ -61,28 +61,32 @@ func ParseUsage(val []byte) *Usage {
 	return parseUsage(val[jsonx.Space(val, 0):])
 }
 
+// counts are the members of a usage that are counts, in the order of the file format.
+var counts = []struct {
+	key string
+	at  func(u *Usage) *int64
+}{
+	{"input", func(u *Usage) *int64 { return &u.Input }},
+	{"output", func(u *Usage) *int64 { return &u.Output }},
+	{"cacheRead", func(u *Usage) *int64 { return &u.CacheRead }},
+	{"cacheWrite", func(u *Usage) *int64 { return &u.CacheWrite }},
+	{"reasoning", func(u *Usage) *int64 { return &u.Reasoning }},
+	{"totalTokens", func(u *Usage) *int64 { return &u.TotalCount }},
+}
+
 func parseUsage(val []byte) *Usage {
 	if !jsonx.IsObject(val) {
 		return nil
 	}
 	u := &Usage{}
 	jsonx.Members(val, func(key, v []byte) bool {
-		n, _ := jsonx.Int(v)
-		n = max(n, 0)
-		switch string(key) {
-		case "input":
-			u.Input = n
-		case "output":
-			u.Output = n
-		case "cacheRead":
-			u.CacheRead = n
-		case "cacheWrite":
-			u.CacheWrite = n
-		case "reasoning":
-			u.Reasoning = n
-		case "totalTokens":
-			u.TotalCount = n
-		case "cost":
+		for _, c := range counts {
+			if c.key == string(key) {
+				n, _ := jsonx.Int(v)
+				*c.at(u) = max(n, 0)
+			}
+		}
+		if string(key) == "cost" {
 			u.Cost, _ = jsonx.Float(jsonx.Get(v, "total"))
 		}
 		return true
@@ -90,21 +94,18 @@ func parseUsage(val []byte) *Usage {
 	return u
 }
 
-func (u *Usage) encode() json.RawMessage {
+// JSON returns the usage as the file format has it.
+func (u *Usage) JSON() json.RawMessage {
 	var o jsonx.Object
-	o.Int("input", u.Input)
-	o.Int("output", u.Output)
-	o.Int("cacheRead", u.CacheRead)
-	o.Int("cacheWrite", u.CacheWrite)
-	if u.Reasoning > 0 {
-		o.Int("reasoning", u.Reasoning)
+	whole := *u
+	whole.TotalCount = u.Total()
+	for _, c := range counts {
+		if n := *c.at(&whole); n > 0 || c.key != "reasoning" {
+			o.Int(c.key, n)
+		}
 	}
-	o.Int("totalTokens", u.Total())
 	// pi's readers expect all parts of the cost.
 	cost := strconv.AppendFloat(nil, u.Cost, 'f', -1, 64)
 	o.Raw("cost", []byte(`{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":`+string(cost)+`}`))
 	return o.Bytes()
 }
-
-// JSON returns the usage as the file format has it.
-func (u *Usage) JSON() json.RawMessage { return u.encode() }

@@ -10,8 +10,7 @@ import (
 	"github.com/clew-dev/clew/message"
 )
 
-// Draft is an entry that has no id, parent and time yet; Log.Append gives it
-// those.
+// Draft is an entry that has no id, parent and time yet; Log.Append gives it those.
 type Draft struct {
 	Type   Type
 	fields []field
@@ -35,13 +34,6 @@ func (d Draft) raw(name string, val json.RawMessage) Draft {
 
 func (d Draft) str(name, s string) Draft { return d.raw(name, jsonx.Quote(s)) }
 
-func (d Draft) flag(name string, b bool) Draft {
-	if b {
-		return d.raw(name, json.RawMessage("true"))
-	}
-	return d
-}
-
 // Under returns the draft with a parent of its own; without it a draft hangs
 // under the one before it, and the first under the leaf. "" makes a root.
 func (d Draft) Under(parentID string) Draft {
@@ -56,8 +48,6 @@ func (d Draft) As(id string) Draft {
 	return d
 }
 
-// customType returns the custom type of a draft of a custom entry or custom
-// message, else "".
 func (d Draft) customType() (name string) {
 	if d.Type != TypeCustom && d.Type != TypeCustomMessage {
 		return ""
@@ -70,7 +60,6 @@ func (d Draft) customType() (name string) {
 	return name
 }
 
-// entry builds the record.
 func (d Draft) entry(id, parentID string, at time.Time) *Entry {
 	var o jsonx.Object
 	o.Str("type", string(d.Type))
@@ -89,8 +78,7 @@ func (d Draft) entry(id, parentID string, at time.Time) *Entry {
 // Message drafts a message entry.
 func Message(m *message.Message) Draft { return draft(TypeMessage).raw("message", m.JSON()) }
 
-// NewCompaction drafts a compaction. firstKept "" stands for the compaction's
-// own id: nothing before it is kept.
+// NewCompaction drafts a compaction. firstKept "" stands for the compaction's own id: nothing before it is kept.
 func NewCompaction(c Compaction) Draft {
 	d := draft(TypeCompaction).str("summary", c.Summary)
 	if c.FirstKeptEntryID == "" {
@@ -98,24 +86,27 @@ func NewCompaction(c Compaction) Draft {
 	} else {
 		d = d.str("firstKeptEntryId", c.FirstKeptEntryID)
 	}
-	d = d.raw("tokensBefore", fmt.Append(nil, c.TokensBefore)).raw("details", c.Details)
-	if c.Usage != nil {
-		d = d.raw("usage", c.Usage.JSON())
-	}
-	d = d.flag("fromHook", c.FromHook)
+	d = d.raw("tokensBefore", fmt.Append(nil, c.TokensBefore)).summarized(c.Details, c.Usage, c.FromHook)
 	if c.SystemMessage != nil {
 		d = d.raw("systemMessage", c.SystemMessage.JSON())
 	}
 	return d
 }
 
+func (d Draft) summarized(details json.RawMessage, usage *message.Usage, fromHook bool) Draft {
+	d = d.raw("details", details)
+	if usage != nil {
+		d = d.raw("usage", usage.JSON())
+	}
+	if fromHook {
+		d = d.raw("fromHook", json.RawMessage("true"))
+	}
+	return d
+}
+
 // NewBranchSummary drafts a branch_summary.
 func NewBranchSummary(b BranchSummary) Draft {
-	d := draft(TypeBranchSummary).str("fromId", b.FromID).str("summary", b.Summary).raw("details", b.Details)
-	if b.Usage != nil {
-		d = d.raw("usage", b.Usage.JSON())
-	}
-	return d.flag("fromHook", b.FromHook)
+	return draft(TypeBranchSummary).str("fromId", b.FromID).str("summary", b.Summary).summarized(b.Details, b.Usage, b.FromHook)
 }
 
 // NewContextEdit drafts an edit.
@@ -163,8 +154,7 @@ func NewThinkingLevel(level string) Draft {
 	return draft(TypeThinkingLevel).str("thinkingLevel", level)
 }
 
-// NewUsage drafts the usage of a call that is no message, such as a summary
-// or a cache warming.
+// NewUsage drafts the usage of a call that is no message, such as a summary or a cache warming.
 func NewUsage(kind string, m Model, u message.Usage) Draft {
 	return draft(TypeUsage).str("kind", kind).str("provider", m.Provider).str("model", m.ID).raw("usage", u.JSON())
 }
@@ -183,22 +173,29 @@ func Again(e *Entry) Draft {
 	return d
 }
 
-// Preview returns path as it would be with drafts appended, under ids that no
-// real entry has. The path itself is not changed. It serves to look at the
-// context a pass would give before it is written.
-func Preview(path []*Entry, drafts ...Draft) []*Entry {
-	out := slices.Clone(path)
-	parent := ""
-	if len(path) > 0 {
-		parent = path[len(path)-1].ID
-	}
+// build makes entries of drafts. The first hangs under parent, each other under the one before it, unless a draft
+// says otherwise.
+func build(drafts []Draft, parent string, at time.Time, newID func() string) []*Entry {
+	batch := make([]*Entry, len(drafts))
 	for i, d := range drafts {
 		if d.under != nil {
 			parent = *d.under
 		}
-		id := fmt.Sprintf("preview-%d", i)
-		out = append(out, d.entry(id, parent, time.Time{}))
-		parent = id
+		if d.id == "" {
+			d.id = newID()
+		}
+		batch[i] = d.entry(d.id, parent, at)
+		parent = d.id
 	}
-	return out
+	return batch
+}
+
+// Preview returns path as it would be with drafts appended, under ids that no real entry has. The path itself is
+// not changed. It serves to look at the context a pass would give before it is written.
+func Preview(path []*Entry, drafts ...Draft) []*Entry {
+	parent, n := "", 0
+	if len(path) > 0 {
+		parent = path[len(path)-1].ID
+	}
+	return append(slices.Clone(path), build(drafts, parent, time.Time{}, func() string { n++; return fmt.Sprintf("preview-%d", n-1) })...)
 }

@@ -51,14 +51,12 @@ const (
 	CustomExcerpt = "clew.excerpt"
 )
 
-// Entry is one record of a session. It is immutable; the methods give typed
-// views of its bytes.
+// Entry is one record of a session. It is immutable; the methods give typed views of its bytes.
 type Entry struct {
 	Type Type
 	ID   string
-	// ParentID is the entry this one hangs under, "" for a root. It is what the
-	// record says, unless the store had to mend a damaged file: then it is
-	// where the entry was attached, and the store reports the problem.
+	// ParentID is the entry this one hangs under, "" for a root. It is what the record says, unless the store had
+	// to mend a damaged file: then it is where the entry was attached, and the store reports the problem.
 	ParentID string
 
 	raw   json.RawMessage
@@ -68,12 +66,11 @@ type Entry struct {
 	msg             atomic.Pointer[message.Message]
 }
 
-// ParseEntry reads a record. It fails when raw is not one JSON object; a record
-// without a type or an id gives an entry with those fields empty, which the
-// caller judges. The entry keeps raw, which must not be changed afterwards.
+// ParseEntry reads a record. It fails when raw is not one JSON object; a record without a type or an id gives an
+// entry with those fields empty, which the caller judges. The entry keeps raw, which must not be changed afterwards.
 func ParseEntry(raw []byte) (*Entry, error) {
 	raw = oneLine(raw[jsonx.Space(raw, 0):])
-	if len(raw) == 0 || raw[0] != '{' {
+	if !jsonx.IsObject(raw) {
 		if _, err := jsonx.Scan(raw, 0); err != nil {
 			return nil, fmt.Errorf("not a record: %w", err)
 		}
@@ -110,13 +107,12 @@ func ParseEntry(raw []byte) (*Entry, error) {
 // oneLine makes sure that a record can stand on one line: a line break in JSON
 // can only be white space. What is no JSON is left alone, to be refused.
 func oneLine(raw []byte) []byte {
-	if bytes.IndexByte(raw, '\n') < 0 {
-		return raw
+	if bytes.IndexByte(raw, '\n') >= 0 {
+		if _, err := jsonx.Scan(raw, 0); err == nil {
+			return bytes.ReplaceAll(raw, []byte("\n"), []byte(" "))
+		}
 	}
-	if _, err := jsonx.Scan(raw, 0); err != nil {
-		return raw
-	}
-	return bytes.ReplaceAll(raw, []byte("\n"), []byte(" "))
+	return raw
 }
 
 func str(val []byte) string { s, _ := jsonx.String(val); return s }
@@ -129,10 +125,11 @@ func (e *Entry) WithIdentity(id, parentID string) *Entry {
 	return &Entry{Type: e.Type, ID: id, ParentID: parentID, raw: raw}
 }
 
-// Attached returns a copy of the entry that hangs under another parent; its
-// bytes stay as they are.
+// Attached returns a copy of the entry that hangs under another parent; its bytes stay as they are.
 func (e *Entry) Attached(parentID string) *Entry {
-	return &Entry{Type: e.Type, ID: e.ID, ParentID: parentID, raw: e.raw, moved: true, bodyAt: e.bodyAt, bodyEnd: e.bodyEnd}
+	c := e.shape().Entry(e.raw)
+	c.ParentID, c.moved = parentID, true
+	return c
 }
 
 // Clone returns a copy of the entry that shares no memory with it, for an entry
@@ -153,9 +150,12 @@ type Shape struct {
 	bodyAt, bodyEnd int
 }
 
+func (e *Entry) shape() Shape { return Shape{e.Type, e.ID, e.ParentID, e.bodyAt, e.bodyEnd} }
+
 // Shape returns the shape of an entry. It shares no memory with the entry.
 func (e *Entry) Shape() Shape {
-	s := Shape{ID: strings.Clone(e.ID), ParentID: strings.Clone(e.ParentID), bodyAt: e.bodyAt, bodyEnd: e.bodyEnd}
+	s := e.shape()
+	s.ID, s.ParentID = strings.Clone(s.ID), strings.Clone(s.ParentID)
 	if i := slices.Index(knownTypes[:], e.Type); i >= 0 {
 		s.Type = knownTypes[i]
 	} else {
@@ -176,8 +176,7 @@ func quoteID(id string) []byte {
 	return jsonx.Quote(id)
 }
 
-// Raw returns the record as it was written, without its line end. It must not
-// be changed.
+// Raw returns the record as it was written, without its line end. It must not be changed.
 func (e *Entry) Raw() json.RawMessage { return e.raw }
 
 // MarshalJSON returns Raw.
@@ -246,10 +245,7 @@ func (e *Entry) Compaction() (c Compaction, ok bool) {
 		case "fromHook":
 			c.FromHook = jsonx.Bool(val)
 		case "systemMessage":
-			c.SystemMessage = nil
-			if m, err := message.Parse(val); err == nil {
-				c.SystemMessage = m
-			}
+			c.SystemMessage, _ = message.Parse(val)
 		}
 		return true
 	})
@@ -294,10 +290,8 @@ type ContextEdit struct {
 	Details  json.RawMessage
 }
 
-// ContextEdit returns the view of a context_edit entry; ok is false for
-// others. A replacement that is neither null nor an object with content is
-// taken as an omission only when it is null; anything else leaves the target
-// as it is (Omit false, Content nil).
+// ContextEdit returns the view of a context_edit entry; ok is false for others. A replacement that is neither null
+// nor an object with content leaves the target as it is (Omit false, Content nil).
 func (e *Entry) ContextEdit() (c ContextEdit, ok bool) {
 	if e.Type != TypeContextEdit {
 		return c, false
@@ -328,8 +322,7 @@ func (e *Entry) Custom() (c Custom, ok bool) {
 	return Custom{str(e.Field("customType")), notNull(e.Field("data"))}, true
 }
 
-// CustomMessage returns the message a custom_message entry contributes; ok is
-// false for others.
+// CustomMessage returns the message a custom_message entry contributes; ok is false for others.
 func (e *Entry) CustomMessage() (m *message.Message, ok bool) {
 	if e.Type != TypeCustomMessage {
 		return nil, false
@@ -337,31 +330,21 @@ func (e *Entry) CustomMessage() (m *message.Message, ok bool) {
 	if m := e.msg.Load(); m != nil {
 		return m, true
 	}
-	m = &message.Message{Role: message.RoleCustom, Timestamp: millis(e.Time())}
-	jsonx.Members(e.raw, func(key, val []byte) bool {
-		switch string(key) {
-		case "customType":
-			m.CustomType = str(val)
-		case "content":
-			m.Content = message.ParseContent(val)
-		case "display":
-			m.Display = jsonx.Bool(val)
-		case "details":
-			m.Details = notNull(val)
-		case "origin":
-			m.Origin = message.Origin(str(val))
-		}
-		return true
-	})
+	m = &message.Message{
+		Role: message.RoleCustom, Timestamp: e.millis(),
+		CustomType: str(e.Field("customType")), Display: jsonx.Bool(e.Field("display")),
+		Details: notNull(e.Field("details")), Origin: message.Origin(str(e.Field("origin"))),
+		Content: message.ParseContent(e.Field("content")),
+	}
 	e.msg.Store(m)
 	return m, true
 }
 
-func millis(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
+func (e *Entry) millis() int64 {
+	if t := e.Time(); !t.IsZero() {
+		return t.UnixMilli()
 	}
-	return t.UnixMilli()
+	return 0
 }
 
 // Label is the view of a label entry. An empty Label takes the label away.
@@ -394,47 +377,40 @@ type Model struct {
 
 // ThinkingLevel returns the level of a thinking_level_change entry; ok is false for others.
 func (e *Entry) ThinkingLevel() (level string, ok bool) {
-	if e.Type != TypeThinkingLevel {
-		return "", false
-	}
-	return str(e.Field("thinkingLevel")), true
+	return e.text(TypeThinkingLevel, "thinkingLevel")
 }
 
 // SessionName returns the name of a session_info entry; ok is false for others.
-func (e *Entry) SessionName() (name string, ok bool) {
-	if e.Type != TypeSessionInfo {
+func (e *Entry) SessionName() (name string, ok bool) { return e.text(TypeSessionInfo, "name") }
+
+func (e *Entry) text(t Type, name string) (string, bool) {
+	if e.Type != t {
 		return "", false
 	}
-	return str(e.Field("name")), true
+	return str(e.Field(name)), true
 }
 
 // UsageReport returns the usage an entry of any type carries: that of a usage
 // entry, a compaction, a branch summary, an answer or a tool result; nil if none.
 func (e *Entry) UsageReport() *message.Usage {
-	if e.Type == TypeMessage {
-		m, err := e.Message()
-		if err != nil {
-			return nil
-		}
+	if e.Type != TypeMessage {
+		return message.ParseUsage(e.Field("usage"))
+	}
+	if m, err := e.Message(); err == nil {
 		return m.Usage
 	}
-	return message.ParseUsage(e.Field("usage"))
+	return nil
 }
 
-// Spilled says where the full content of a message is that was too large for the
-// log: the JSON of the message, as it was to be written, is the content of this
-// address in the session's blob store. The log has an excerpt of it.
+// Spilled says where the full content of a message is that was too large for the log, which has an excerpt of it:
+// the JSON of the message, as it was to be written, is the content of this address in the session's blob store.
 type Spilled struct {
-	// ID is the address, as package blob writes it.
-	ID string `json:"id"`
-	// Size is that of the JSON, in bytes.
-	Size int64 `json:"size"`
-	// Purged says that the content was erased on purpose.
-	Purged bool `json:"purged,omitempty"`
+	ID     string `json:"id"`               // the address, as package blob writes it
+	Size   int64  `json:"size"`             // of the JSON, in bytes
+	Purged bool   `json:"purged,omitempty"` // the content was erased on purpose
 }
 
-// WithSpilled returns the excerpt of a message with the address of the full content
-// in its details.
+// WithSpilled returns the excerpt of a message with the address of the full content in its details.
 func WithSpilled(excerpt *message.Message, at Spilled) (*message.Message, error) {
 	value, err := json.Marshal(at)
 	if err != nil {
@@ -444,16 +420,87 @@ func WithSpilled(excerpt *message.Message, at Spilled) (*message.Message, error)
 	if !jsonx.IsObject(details) {
 		details = []byte("{}")
 	}
-	clew := jsonx.Set([]byte("{}"), "blob", value)
-	return message.Parse(jsonx.Set(excerpt.JSON(), "details", jsonx.Set(details, "clew", clew)))
+	details = jsonx.Set(details, memberClew, jsonx.Set([]byte("{}"), "blob", value))
+	return message.Parse(jsonx.Set(excerpt.JSON(), "details", details))
 }
 
 // SpilledOf returns where the full content of a message is, if it is not in the log.
-func SpilledOf(m *message.Message) (Spilled, bool) {
-	var at Spilled
-	val := jsonx.Get(jsonx.Get(jsonx.Get(m.JSON(), "details"), "clew"), "blob")
+func SpilledOf(m *message.Message) (at Spilled, ok bool) {
+	val := jsonx.Get(jsonx.Get(jsonx.Get(m.JSON(), "details"), memberClew), "blob")
 	if !jsonx.IsObject(val) || json.Unmarshal(val, &at) != nil || at.ID == "" {
 		return Spilled{}, false
 	}
 	return at, true
 }
+
+// Version is the version of the session format that clew writes.
+const Version = 3
+
+// Header is the first record of a session.
+type Header struct {
+	Version       int // 1 when the record names none
+	ID            string
+	Timestamp     time.Time
+	Cwd           string
+	ParentSession string // the session this one was forked from
+	raw           []byte
+}
+
+// Raw returns the record as it was written, or nil for a header that was built.
+func (h Header) Raw() []byte { return h.raw }
+
+// ErrNotSession is wrapped by ParseHeader.
+var ErrNotSession = errors.New("not a session")
+
+// ParseHeader reads a header record.
+func ParseHeader(raw []byte) (h Header, err error) {
+	typ := ""
+	h = Header{Version: 1}
+	end, err := jsonx.ScanMembers(raw, 0, func(key, val []byte) {
+		switch string(key) {
+		case "type":
+			typ = str(val)
+		case "version":
+			n, ok := jsonx.Int(val)
+			if ok {
+				h.Version = int(n)
+			}
+		case "id":
+			h.ID = str(val)
+		case "timestamp":
+			h.Timestamp, _ = time.Parse(time.RFC3339, str(val))
+		case "cwd":
+			h.Cwd = str(val)
+		case "parentSession":
+			h.ParentSession = str(val)
+		}
+	})
+	if err != nil {
+		return h, fmt.Errorf("%w: %w", ErrNotSession, err)
+	}
+	h.raw = raw[jsonx.Space(raw, 0):end]
+	if typ != "session" || h.ID == "" {
+		return h, fmt.Errorf(`%w: the first record must have "type":"session" and an id`, ErrNotSession)
+	}
+	return h, nil
+}
+
+// JSON returns the header as a record of the current version.
+func (h Header) JSON() []byte {
+	if h.raw != nil {
+		if h.Version == Version && jsonx.Get(h.raw, "version") != nil {
+			return h.raw
+		}
+		return jsonx.Set(h.raw, "version", fmt.Appendf(nil, "%d", Version))
+	}
+	var o jsonx.Object
+	o.Str("type", "session")
+	o.Int("version", Version)
+	o.Str("id", h.ID)
+	o.Str("timestamp", stamp(h.Timestamp))
+	o.Str("cwd", h.Cwd)
+	o.OptStr("parentSession", h.ParentSession)
+	return o.Bytes()
+}
+
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

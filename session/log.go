@@ -1,3 +1,18 @@
+// Package session holds a conversation as a tree of immutable entries and
+// projects a path of that tree to what the model sees.
+//
+// An [Entry] is one record of the log, kept as the bytes that were written. A [Store] keeps the records (package
+// session/jsonl in a file, [Memory] in memory); a [Log] adds the leaf and builds new entries. [Project] is the one
+// function that turns a path into a context: it applies the latest compaction and the edits, and changes nothing.
+//
+//	log, err := session.NewLog(ctx, store, session.Options{})
+//	log.Append(ctx, session.Message(message.User("fix the flaky test", time.Now())))
+//	c, err := log.Context(ctx)
+//	for _, it := range c.Items {
+//		fmt.Println(it.Entry.ID, it.Message.Role)
+//	}
+//
+// The records are those of pi's session format, version 3; docs/FORMAT.md describes them.
 package session
 
 import (
@@ -11,8 +26,7 @@ import (
 
 // Options changes how a Log builds entries. The zero value is ready for use.
 type Options struct {
-	// Clock gives the time of new entries. Default: time.Now.
-	Clock func() time.Time
+	Clock func() time.Time // gives the time of new entries. Default: time.Now
 	// NewID gives ids of new entries. Default: 16 random hex digits, so that
 	// uniqueness needs no look at the whole log.
 	NewID func() string
@@ -56,8 +70,7 @@ func randomID() string {
 // Store returns the store of the log.
 func (l *Log) Store() Store { return l.store }
 
-// Leaf returns the id of the entry where the conversation stands, "" before the
-// first.
+// Leaf returns the id of the entry where the conversation stands, "" before the first.
 func (l *Log) Leaf() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -73,14 +86,11 @@ func (l *Log) Context(ctx context.Context) (*Context, error) {
 }
 
 // Path returns the entries from the root to the leaf.
-func (l *Log) Path(ctx context.Context) ([]*Entry, error) {
-	return Path(ctx, l.store, l.Leaf())
-}
+func (l *Log) Path(ctx context.Context) ([]*Entry, error) { return Path(ctx, l.store, l.Leaf()) }
 
-// Append writes drafts as one durable batch, all or nothing, and moves the leaf
-// to the last of them. The first hangs under the leaf, each other under the
-// one before it, unless a draft says otherwise. What other programs wrote
-// meanwhile is left where it is: as a branch of its own.
+// Append writes drafts as one durable batch, all or nothing, and moves the leaf to the last of them. The first hangs
+// under the leaf, each other under the one before it, unless a draft says otherwise. What other programs wrote
+// meanwhile stays as a branch of its own.
 func (l *Log) Append(ctx context.Context, drafts ...Draft) ([]*Entry, error) {
 	return l.appendPlain(ctx, AppendOptions{}, drafts)
 }
@@ -107,23 +117,11 @@ func (l *Log) append(ctx context.Context, opt AppendOptions, drafts []Draft) ([]
 	if len(drafts) == 0 {
 		return nil, nil
 	}
-	at := l.opt.Clock()
-	parent := l.leaf
-	batch := make([]*Entry, len(drafts))
-	for i, d := range drafts {
-		if d.under != nil {
-			parent = *d.under
-		}
-		if d.id == "" {
-			d.id = l.opt.NewID()
-		}
-		batch[i] = d.entry(d.id, parent, at)
-		parent = d.id
-	}
+	batch := build(drafts, l.leaf, l.opt.Clock(), l.opt.NewID)
 	if err := l.store.Append(ctx, batch, opt); err != nil {
 		return nil, err
 	}
-	l.leaf = parent
+	l.leaf = batch[len(batch)-1].ID
 	return batch, nil
 }
 

@@ -29,53 +29,53 @@ func NewMemory(h Header, entries ...*Entry) *Memory {
 // Header implements Store.
 func (m *Memory) Header() Header { return m.header }
 
-// Last implements Store.
-func (m *Memory) Last(ctx context.Context) (*Entry, error) {
+func (m *Memory) locked(ctx context.Context, fn func() error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err := m.usable(ctx); err != nil {
-		return nil, err
+	if m.closed {
+		return ErrClosed
 	}
-	if len(m.entries) == 0 {
-		return nil, nil
+	if err := ctx.Err(); err != nil {
+		return err
 	}
-	return m.entries[len(m.entries)-1], nil
+	return fn()
+}
+
+// Last implements Store.
+func (m *Memory) Last(ctx context.Context) (e *Entry, err error) {
+	err = m.locked(ctx, func() error {
+		if n := len(m.entries); n > 0 {
+			e = m.entries[n-1]
+		}
+		return nil
+	})
+	return e, err
 }
 
 // Get implements Store.
-func (m *Memory) Get(ctx context.Context, id string) (*Entry, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if err := m.usable(ctx); err != nil {
-		return nil, err
-	}
-	if e := m.byID[id]; e != nil {
-		return e, nil
-	}
-	return nil, &Error{Op: "get entry", Subject: id, Err: ErrNotFound}
+func (m *Memory) Get(ctx context.Context, id string) (e *Entry, err error) {
+	err = m.locked(ctx, func() error {
+		if e = m.byID[id]; e == nil {
+			return &Error{Op: "get entry", Subject: id, Err: ErrNotFound}
+		}
+		return nil
+	})
+	return e, err
 }
 
 // Parent implements Store.
-func (m *Memory) Parent(ctx context.Context, e *Entry) (*Entry, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if err := m.usable(ctx); err != nil {
-		return nil, err
-	}
-	return m.byID[e.ParentID], nil
+func (m *Memory) Parent(ctx context.Context, e *Entry) (parent *Entry, err error) {
+	err = m.locked(ctx, func() error { parent = m.byID[e.ParentID]; return nil })
+	return parent, err
 }
 
 // All implements Store.
 func (m *Memory) All(ctx context.Context) iter.Seq2[*Entry, error] {
 	return func(yield func(*Entry, error) bool) {
-		m.mu.Lock()
-		entries, err := slices.Clone(m.entries), m.usable(ctx)
-		m.mu.Unlock()
+		var entries []*Entry
+		err := m.locked(ctx, func() error { entries = slices.Clone(m.entries); return nil })
 		for _, e := range entries {
-			if err == nil {
-				err = ctx.Err()
-			}
-			if err != nil {
+			if err = ctx.Err(); err != nil {
 				break
 			}
 			if !yield(e, nil) {
@@ -88,47 +88,32 @@ func (m *Memory) All(ctx context.Context) iter.Seq2[*Entry, error] {
 	}
 }
 
-// usable says why the store can't be used.
-func (m *Memory) usable(ctx context.Context) error {
-	if m.closed {
-		return ErrClosed
-	}
-	return ctx.Err()
-}
-
 // Append implements Store.
 func (m *Memory) Append(ctx context.Context, batch []*Entry, opt AppendOptions) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if err := m.usable(ctx); err != nil {
-		return err
-	}
-	if n := len(m.entries); opt.IfLast != "" && (n == 0 || m.entries[n-1].ID != opt.IfLast) {
-		return ErrConflict
-	}
-	seen := make(map[string]bool, len(batch))
-	for _, e := range batch {
-		if err := CheckAppend(e); err != nil {
-			return err
+	return m.locked(ctx, func() error {
+		if n := len(m.entries); opt.IfLast != "" && (n == 0 || m.entries[n-1].ID != opt.IfLast) {
+			return ErrConflict
 		}
-		if seen[e.ID] || m.byID[e.ID] != nil {
-			return &Error{Op: "append entry", Subject: e.ID, Err: ErrDuplicateID}
+		seen := make(map[string]bool, len(batch))
+		for _, e := range batch {
+			if err := CheckAppend(e); err != nil {
+				return err
+			}
+			if seen[e.ID] || m.byID[e.ID] != nil {
+				return &Error{Op: "append entry", Subject: e.ID, Err: ErrDuplicateID}
+			}
+			seen[e.ID] = true
 		}
-		seen[e.ID] = true
-	}
-	for _, e := range batch {
-		m.entries = append(m.entries, e)
-		m.byID[e.ID] = e
-	}
-	return nil
+		for _, e := range batch {
+			m.entries = append(m.entries, e)
+			m.byID[e.ID] = e
+		}
+		return nil
+	})
 }
 
 // Sync implements Store.
-func (m *Memory) Sync(ctx context.Context) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.usable(ctx)
-}
+func (m *Memory) Sync(ctx context.Context) error { return m.locked(ctx, func() error { return nil }) }
 
 // Refresh implements Store.
 func (m *Memory) Refresh(ctx context.Context) (int, error) { return 0, m.Sync(ctx) }

@@ -12,8 +12,7 @@ const (
 	SevInfo    Severity = "info"    // legal, but worth knowing
 )
 
-// Problem is something found wrong with a record. It says what, what it means
-// and what to do.
+// Problem is something found wrong with a record. It says what, what it means and what to do.
 type Problem struct {
 	Code     string   `json:"code"`              // stable: "torn-tail", "bad-line", ...; docs/FORMAT.md lists them
 	Severity Severity `json:"severity"`          //

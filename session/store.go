@@ -12,58 +12,49 @@ import (
 // Store keeps the records of one session. Implementations pass the suite in
 // package storetest. All methods may be called from several goroutines.
 //
-// Entries come back as they were written. Where an id stands twice, the last
-// record in the log has it.
+// Entries come back as they were written. Where an id stands twice, the last record in the log has it.
 type Store interface {
 	// Header returns the first record.
 	Header() Header
 
-	// Last returns the newest entry, which is the leaf when a session is
-	// opened, or nil when there is none.
+	// Last returns the newest entry, which is the leaf when a session is opened, or nil when there is none.
 	Last(ctx context.Context) (*Entry, error)
 
 	// Get returns an entry, reading further back in the log as needed. The
 	// error is ErrNotFound when no record has the id.
 	Get(ctx context.Context, id string) (*Entry, error)
 
-	// Parent returns the entry that e hangs under, or nil when e is a root. An
-	// entry whose parent is nowhere in the log hangs under the last sound
-	// record before the damage that took the parent away, and is a root when
-	// the log shows no damage.
+	// Parent returns the entry that e hangs under, or nil when e is a root. An entry whose parent is nowhere in the
+	// log hangs under the last sound record before the damage that took the parent away, and is a root when the log
+	// shows no damage.
 	Parent(ctx context.Context, e *Entry) (*Entry, error)
 
 	// All yields every entry, oldest first. It reads the whole log.
 	All(ctx context.Context) iter.Seq2[*Entry, error]
 
-	// Append writes a batch: all of it or nothing. When it returns nil the
-	// batch is durable, unless opt.NoSync; when it returns an error the log is
-	// as it was. Entries other programs wrote meanwhile are read first. An
-	// entry that CheckAppend refuses is not written; nor is one whose id is
-	// taken, but ids of 16 hex digits are taken for random and may be looked up
-	// in what was read of the log alone.
+	// Append writes a batch: all of it or nothing. When it returns nil the batch is durable, unless opt.NoSync; when
+	// it returns an error the log is as it was. Entries other programs wrote meanwhile are read first. An entry that
+	// CheckAppend refuses, or whose id is taken, is not written; but ids of 16 hex digits are taken for random and
+	// may be looked up in what was read of the log alone.
 	Append(ctx context.Context, batch []*Entry, opt AppendOptions) error
 
 	// Sync makes durable what was appended with NoSync.
 	Sync(ctx context.Context) error
 
-	// Refresh looks for entries that other programs wrote and returns how many
-	// there were.
+	// Refresh looks for entries that other programs wrote and returns how many there were.
 	Refresh(ctx context.Context) (int, error)
 
 	// Problems returns what was found wrong with the records read so far.
 	Problems() []Problem
 
-	// Close releases the store. What was appended with NoSync is synced first.
-	// Afterwards Header and Problems still answer, a second Close does
-	// nothing, and everything else fails with ErrClosed.
+	// Close releases the store. What was appended with NoSync is synced first. Afterwards Header and Problems still
+	// answer, a second Close does nothing, and everything else fails with ErrClosed.
 	Close() error
 }
 
-// AppendOptions changes one Append. The zero value means: durable on return,
-// whatever was written before.
+// AppendOptions changes one Append. The zero value means: durable on return, whatever was written before.
 type AppendOptions struct {
-	// NoSync leaves the batch to the operating system until the next Sync,
-	// Append without NoSync, or Close.
+	// NoSync leaves the batch to the operating system until the next Sync, Append without NoSync, or Close.
 	NoSync bool
 	// IfLast, if not empty, is the id that the newest entry must have; else
 	// nothing is written and the error is ErrConflict.
@@ -72,18 +63,12 @@ type AppendOptions struct {
 
 // Errors of a Store.
 var (
-	// ErrNotFound: no record has the id.
-	ErrNotFound = errors.New("no such entry")
-	// ErrConflict: the log has grown since the caller looked.
-	ErrConflict = errors.New("the session has grown meanwhile")
-	// ErrReadOnly: the store was opened for reading only, or its format can't be written.
-	ErrReadOnly = errors.New("the session is open for reading only")
-	// ErrDuplicateID: an appended entry has an id that is taken.
+	ErrNotFound    = errors.New("no such entry")
+	ErrConflict    = errors.New("the session has grown meanwhile")
+	ErrReadOnly    = errors.New("the session is open for reading only")
 	ErrDuplicateID = errors.New("the id is taken")
-	// ErrClosed: the store was closed.
-	ErrClosed = errors.New("the session is closed")
-	// ErrBadEntry: an entry that can't be appended; see CheckAppend.
-	ErrBadEntry = errors.New("no entry of a session")
+	ErrClosed      = errors.New("the session is closed")
+	ErrBadEntry    = errors.New("no entry of a session")
 )
 
 // CheckAppend refuses, with ErrBadEntry, an entry that no store could give

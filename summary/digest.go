@@ -1,10 +1,12 @@
 package summary
 
 import (
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/clew-dev/clew/internal/ledger"
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 )
@@ -16,7 +18,9 @@ type digest struct {
 	refs  refs
 	msgs  []msg
 	led   ledger.Ledger
+	index map[string]int // place of an entry in msgs
 	users []userMsg
+	turns []turn
 
 	prev     *Document // the earlier summary, where it is in our form
 	foreign  string    // the earlier summary, where it is not
@@ -24,10 +28,11 @@ type digest struct {
 
 	names   *names
 	kept    []*facts // of the messages that stay
+	known   []*facts // of the earlier summary
 	profile *Profile
 	words   *phrases
 
-	lastTurn int // index in msgs where the last turn with an answer begins
+	failedRuns map[string]bool // entries of results of commands that failed
 }
 
 // msg is a message with what its tool calls and results belong to.
@@ -46,8 +51,15 @@ type userMsg struct {
 	at    int // index in msgs; negative when it is from before
 }
 
+// turn is a request of the user and what came of it.
+type turn struct {
+	ask      Quote // no text where the range begins inside a turn
+	from, to int   // indices in msgs; from is the first message after the request
+	ended    bool  // the agent's last answer in it makes no calls, or another request follows
+}
+
 func newDigest(in *Input, cache *Cache) *digest {
-	d := &digest{in: in, refs: newRefs(in.Items, in.Prefix), names: cache.names}
+	d := &digest{in: in, refs: newRefs(in.Items, in.Prefix), names: cache.names, index: map[string]int{}}
 	look := cache.lookup(in.Cwd, wordMap(in.Instructions), in.Instructions)
 	previous := in.Previous
 	details := in.PreviousDetails
@@ -64,20 +76,16 @@ func newDigest(in *Input, cache *Cache) *digest {
 				continue
 			}
 			entry := msg{Message: m}
-			if it.Entry != nil {
+			if it.Entry != nil && it.Entry.ID != "" {
 				entry.id, entry.ref = it.Entry.ID, d.refs.of(it.Entry.ID)
+				d.index[entry.id] = len(d.msgs)
 			}
-			switch m.Role {
-			case message.RoleAssistant:
-				for i := range m.Content {
-					if m.Content[i].Type == message.BlockToolCall {
-						calls[m.Content[i].ID] = &m.Content[i]
-						made[m.Content[i].ID] = len(d.msgs)
-					}
-				}
-			case message.RoleToolResult:
+			addCalls(calls, m)
+			for _, b := range m.ToolCalls() {
+				made[b.ID] = len(d.msgs)
+			}
+			if m.Role == message.RoleToolResult {
 				entry.call, entry.made = calls[m.ToolCallID], made[m.ToolCallID]
-			default:
 			}
 			entry.facts = look(m, entry.call)
 			d.msgs = append(d.msgs, entry)
@@ -102,8 +110,8 @@ func newDigest(in *Input, cache *Cache) *digest {
 		d.profile = d.guessProfile()
 	}
 	d.findUsers()
+	d.findTurns()
 	d.words = d.language()
-	d.findLastTurn()
 	return d
 }
 
@@ -179,16 +187,243 @@ func (d *digest) findUsers() {
 	}
 }
 
-// findLastTurn finds the beginning of the last turn in which the agent did
-// something: a message of the user without an answer is a turn to come.
-func (d *digest) findLastTurn() {
-	answered := false
-	for i := len(d.msgs) - 1; i >= 0; i-- {
-		m := d.msgs[i]
-		answered = answered || m.Role == message.RoleAssistant
-		if answered && m.StartsTurn() && m.Role != message.RoleBashExecution {
-			d.lastTurn = i
-			return
+// findTurns divides the messages at the requests of the user.
+func (d *digest) findTurns() {
+	cur := turn{}
+	flush := func(to int, ended bool) {
+		if cur.to = to; cur.to > cur.from || cur.ask.Text != "" {
+			cur.ended = ended
+			d.turns = append(d.turns, cur)
 		}
 	}
+	for i, m := range d.msgs {
+		if m.UserWords() && isRequest(m.text) {
+			flush(i, true)
+			cur = turn{ask: Quote{Ref: m.ref, Text: m.text}, from: i + 1}
+		}
+	}
+	ended := d.followed()
+	if n := len(d.msgs); len(d.in.Kept) == 0 && n > 0 {
+		last := d.msgs[n-1]
+		ended = last.Role == message.RoleAssistant && len(last.ToolCalls()) == 0
+	}
+	flush(len(d.msgs), ended)
+}
+
+// isRequest reports whether a message of the user asks for something: a command of
+// the program, an interruption or an empty message does not.
+func isRequest(s string) bool {
+	s = strings.TrimSpace(s)
+	first, rest, _ := strings.Cut(s, " ")
+	switch {
+	case s == "" || strings.HasPrefix(s, "[Request interrupted"):
+		return false
+	case strings.HasPrefix(s, "/") && !strings.Contains(first[1:], "/") && !strings.Contains(first, ".") && len(rest) < 200:
+		return false // a slash command, or one with a few words to it
+	case strings.HasPrefix(s, "<") && strings.HasSuffix(s, ">"):
+		return false
+	}
+	return strings.ContainsFunc(s, func(r rune) bool { return r >= 0x80 || r|0x20 >= 'a' && r|0x20 <= 'z' || r >= '0' && r <= '9' })
+}
+
+// use says how much an identifier was used, later uses counting more.
+type use struct {
+	agent, world float64
+	messages     int32 // in how many messages it stands
+	user, kept   bool  // it stands in the user's words, in what is kept
+}
+
+// weights says what it is worth to name each identifier. What the agent wrote itself is
+// the best sign of what it will write again; what stands in what is kept need not be said.
+func (d *digest) weights() []float64 {
+	uses := make([]use, len(d.names.text))
+	half := math.Max(minHalfLife, halfLife*float64(len(d.msgs)))
+	see := func(f *facts, at int) {
+		recency := math.Exp2(-float64(len(d.msgs)-1-at) / half)
+		for _, u := range f.uses {
+			x := &uses[u.id]
+			x.messages++
+			if u.agent {
+				x.agent += recency
+			} else {
+				x.world += recency
+			}
+			x.user = x.user || u.user
+		}
+	}
+	for _, f := range d.known {
+		see(f, 0)
+	}
+	for at, m := range d.msgs {
+		see(m.facts, at)
+	}
+	for _, m := range d.led.Mentions {
+		if _, here := d.index[m.Entry]; here {
+			continue
+		}
+		for id := range text.Identifiers(m.Text) {
+			if n, ok := d.names.ids[id.Text]; ok && int(n) < len(uses) {
+				uses[n].messages += int32(min(m.Uses, 100))
+				uses[n].agent += float64(min(m.Uses, 6)) * math.Exp2(-float64(len(d.msgs)-1)/half)
+			}
+		}
+	}
+	for _, f := range d.kept {
+		for _, u := range f.uses {
+			uses[u.id].kept = true
+		}
+	}
+	out := make([]float64, len(uses))
+	for n, u := range uses {
+		w := math.Pow(u.agent, usesPower) + worldUse*math.Pow(u.world, usesPower)
+		if u.messages == 1 {
+			w *= onlyOnce
+		}
+		if u.agent == 0 {
+			w *= neverByAgent
+		}
+		if u.user {
+			w *= byUser
+		}
+		if u.kept {
+			w *= keptAnyway
+		}
+		switch d.names.class[n] {
+		case text.Number, text.Hash, text.UUID:
+			w *= asNumber
+		case text.Flag, text.Ref:
+			w *= asFlag
+		default:
+		}
+		out[n] = w
+	}
+	return out
+}
+
+// The weights of identifiers. The text changes little with any one of them.
+const (
+	halfLife     = .35 // of the conversation, in which the weight of a use falls by half
+	minHalfLife  = 20. // messages
+	usesPower    = .7  // uses count less the more there are
+	worldUse     = .3  // a use that is not the agent's
+	neverByAgent = .4
+	onlyOnce     = .7 // it stands in a single message
+	byUser       = 1.2
+	asNumber     = .3 // a number, a hash, a UUID: seldom typed again
+	asFlag       = .5
+	keptAnyway   = .1
+)
+
+// place returns where an entry stands among the messages, or -1.
+func (d *digest) place(entry string) int {
+	if i, ok := d.index[entry]; ok {
+		return i
+	}
+	return -1
+}
+
+// minRef is the least length of a recall handle, in bytes.
+const minRef = 8
+
+// refs shortens entry ids to handles: the first minRef bytes, or as many more as
+// set the id apart from the others of the input. Ids made from the time share
+// their beginning.
+type refs struct{ short map[string]string }
+
+func newRefs(lists ...[]session.Item) refs {
+	var ids []string
+	for _, items := range lists {
+		for _, it := range items {
+			if it.Entry != nil && it.Entry.ID != "" {
+				ids = append(ids, it.Entry.ID)
+			}
+		}
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	r := refs{short: make(map[string]string, len(ids))}
+	for i, id := range ids {
+		n := minRef
+		if i > 0 {
+			n = max(n, shared(ids[i-1], id)+1)
+		}
+		if i+1 < len(ids) {
+			n = max(n, shared(id, ids[i+1])+1)
+		}
+		r.short[id] = writableRef(id[:min(n, len(id))])
+	}
+	return r
+}
+
+func shared(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// of returns the handle of an id. One that is no entry of the input stays as it
+// is: it comes from an earlier summary.
+func (r refs) of(id string) string {
+	if s, ok := r.short[id]; ok {
+		return s
+	}
+	return writableRef(id)
+}
+
+// sameEntry reports whether two handles may name one entry.
+func sameEntry(a, b string) bool {
+	return a != "" && b != "" && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a))
+}
+
+// Profile says what is worth most in a kind of session. The user's words are
+// quoted in every one of them; a profile says what comes next.
+type Profile struct {
+	name string
+	// prose and lines weigh the agent's sentences, and lines of files and output.
+	prose, lines float64
+}
+
+// The profiles.
+var (
+	// Coding keeps what was done to files, code and commands.
+	Coding = &Profile{name: "coding", prose: 1, lines: 1}
+	// Research keeps findings and references.
+	Research = &Profile{name: "research", prose: 1.3, lines: .8}
+	// Chat keeps what was said.
+	Chat = &Profile{name: "chat", prose: 1.5, lines: .5}
+)
+
+// Name returns the name of the profile, as in settings.
+func (p *Profile) Name() string { return p.name }
+
+// guessProfile looks at what the agent did: with many words and few calls it
+// talks, with reading and searching and hardly a change it researches.
+func (d *digest) guessProfile() *Profile {
+	answers, calls, work, changes := 0, 0, 0, 0
+	for _, m := range d.msgs {
+		switch m.Role {
+		case message.RoleAssistant:
+			answers++
+		case message.RoleToolResult:
+			calls++
+			switch m.op.Kind {
+			case ledger.OpWrite, ledger.OpEdit, ledger.OpPatch:
+				changes++
+			case ledger.OpShell:
+				work++
+			default:
+			}
+		default:
+		}
+	}
+	changed := len(d.led.Paths(ledger.StateModified, ledger.StateCreated)) > 0
+	switch {
+	case calls*4 < answers && !changed:
+		return Chat
+	case calls > 0 && !changed && changes == 0 && work*4 < calls:
+		return Research
+	}
+	return Coding
 }

@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -18,8 +19,8 @@ type Document struct {
 	Blocked     []Line // failing checks and open errors
 	Decisions   []Line
 	Next        []Line // numbered in the order given
-	Context     []Line // facts worth having at hand; From groups them
-	Names       []Line // names worth spelling right, by the file they stand in
+	Story       []Line // what was reported and done, by request: From is the request
+	Context     []Line // lines of the log as they stood; From is what they are from
 
 	Files Files
 
@@ -41,9 +42,9 @@ type Line struct {
 	Ref string
 	// Replaced marks a statement that a later one replaced.
 	Replaced bool
-	// From names what the text is an excerpt of: a path, a command. Lines of
-	// Document.Context that follow each other with the same From and Ref are
-	// shown together; elsewhere it is not shown.
+	// From names what the text is an excerpt of: a path, a command, a request. Lines
+	// of Document.Story and Document.Context that follow each other with the same From
+	// and Ref are shown together; elsewhere it is not shown.
 	From string
 }
 
@@ -81,12 +82,41 @@ type Files struct {
 	Modified, Created, Deleted, Read FileList
 	// Shell are files that shell commands seem to have written.
 	Shell FileList
+	// Scratch are files for the moment, outside of the project.
+	Scratch FileList
 }
 
 // FileList is a list of paths.
 type FileList struct {
 	Paths []string
+	// Notes says of each path what changed in the file, "" for nothing. It is nil, or
+	// as long as Paths.
+	Notes []string
 	More  int
+}
+
+func (f *FileList) add(path, note string) {
+	f.Paths, f.Notes = append(f.Paths, path), append(f.Notes, note)
+}
+
+func (f *FileList) note(i int) string {
+	if i < len(f.Notes) {
+		return f.Notes[i]
+	}
+	return ""
+}
+
+// sort brings the paths into their order, each with its note.
+func (f *FileList) sort() {
+	notes := map[string]string{}
+	for i, p := range f.Paths {
+		notes[p] = f.note(i)
+	}
+	slices.Sort(f.Paths)
+	f.Notes = nil
+	for _, p := range f.Paths {
+		f.Notes = append(f.Notes, notes[p])
+	}
 }
 
 // Canonical returns the document as Parse gives it back after Render: each line
@@ -101,14 +131,15 @@ func (d Document) Canonical() Document {
 	d.Blocked = canonicalLines(d.Blocked, kindBlocked)
 	d.Decisions = canonicalLines(d.Decisions, kindDecisions)
 	d.Next = canonicalLines(d.Next, kindNext)
+	d.Story = canonicalLines(d.Story, kindStory)
 	d.Context = canonicalLines(d.Context, kindContext)
-	d.Names = canonicalLines(d.Names, kindNames)
 	d.Files = Files{
 		Modified: canonicalFiles(d.Files.Modified),
 		Created:  canonicalFiles(d.Files.Created),
 		Deleted:  canonicalFiles(d.Files.Deleted),
 		Read:     canonicalFiles(d.Files.Read),
 		Shell:    canonicalFiles(d.Files.Shell),
+		Scratch:  canonicalFiles(d.Files.Scratch),
 	}
 	d.Quotes = canonicalQuotes(d.Quotes, false)
 	d.Pins = canonicalQuotes(d.Pins, true)
@@ -124,7 +155,7 @@ func canonicalLines(in []Line, k kind) []Line {
 			continue
 		}
 		l.Ref = writableRef(l.Ref)
-		if k == kindContext {
+		if k == kindContext || k == kindStory {
 			l.From = oneLine(l.From)
 			if l.From != "" {
 				l.Replaced = false
@@ -139,10 +170,16 @@ func canonicalLines(in []Line, k kind) []Line {
 
 func canonicalFiles(in FileList) FileList {
 	out := FileList{More: min(max(in.More, 0), 999_999_999)}
-	for _, p := range in.Paths {
+	noted := false
+	for i, p := range in.Paths {
 		if p != "" {
-			out.Paths = append(out.Paths, p)
+			note := oneLine(in.note(i))
+			out.add(p, note)
+			noted = noted || note != ""
 		}
+	}
+	if !noted {
+		out.Notes = nil
 	}
 	return out
 }
@@ -255,11 +292,11 @@ func (d *digest) earlier(limit int64, b *builder) []piece {
 	if t == "" {
 		return nil
 	}
-	if b.price(t) > limit {
+	if b.p.tokens(t) > limit {
 		lo, hi := 0, len(t)
 		for lo < hi {
 			mid := (lo + hi + 1) / 2
-			if b.price(cutLines(t, mid)) <= limit {
+			if b.p.tokens(cutLines(t, mid)) <= limit {
 				lo = mid
 			} else {
 				hi = mid - 1

@@ -68,7 +68,7 @@ func TestStatementsStandInTheConversation(t *testing.T) {
 		}
 		source := flatSource(t, items)
 		d := out.Document
-		for _, lines := range [][]Line{d.Goal, d.Constraints, d.Done, d.InProgress, d.Blocked, d.Decisions, d.Next, d.Context, d.Names} {
+		for _, lines := range [][]Line{d.Goal, d.Constraints, d.Done, d.InProgress, d.Blocked, d.Decisions, d.Next, d.Context} {
 			for _, l := range lines {
 				for _, part := range append(statementParts(l.Text), statementParts(l.From)...) {
 					checked++
@@ -79,7 +79,7 @@ func TestStatementsStandInTheConversation(t *testing.T) {
 			}
 		}
 		for _, q := range d.Quotes {
-			for _, part := range (piece{quote: &q}).texts() {
+			for _, part := range (&piece{quote: &q}).texts() {
 				if !strings.Contains(source, flatten(part)) {
 					t.Fatalf("seed %d: a quote that nobody said: %q", seed, part)
 				}

@@ -104,7 +104,7 @@ func partOf(sections []section, heading string) kind {
 // text reads a line of a part that is made of lines.
 func (p *parser) text(line, trimmed string) {
 	out := p.doc.lines(p.kind)
-	if p.kind == kindContext && strings.HasPrefix(line, nestedMark) && p.nested(line) {
+	if (p.kind == kindContext || p.kind == kindStory) && strings.HasPrefix(line, nestedMark) && p.nested(line) {
 		return
 	}
 	p.head, p.from = nil, ""
@@ -121,7 +121,7 @@ func (p *parser) text(line, trimmed string) {
 // nested reads a line below a source. The line before the first of them was
 // the source.
 func (p *parser) nested(line string) bool {
-	out := &p.doc.Context
+	out := p.doc.lines(p.kind)
 	if p.head != nil {
 		p.from, p.fromRef = p.head.Text, p.head.Ref
 		*out = (*out)[:len(*out)-1]
@@ -179,18 +179,24 @@ func (p *parser) file(s string) bool {
 	if !ok {
 		return false
 	}
-	if strings.HasPrefix(path, `"`) {
-		if path, ok = unquote(path); !ok {
+	note := ""
+	if quoted, err := strconv.QuotedPrefix(path); err == nil && path[0] == '"' {
+		path, note = quoted, path[len(quoted):]
+		if path, err = strconv.Unquote(quoted); err != nil || path == "" || note != "" && !strings.HasPrefix(note, noteMark) {
 			return false
 		}
+		note = strings.TrimPrefix(note, noteMark)
+	} else if strings.HasPrefix(path, `"`) {
+		return false
+	} else {
+		path, note, _ = strings.Cut(path, noteMark)
+	}
+	if note = oneLine(note); note != "" || f.Notes != nil {
+		f.Notes = append(f.Notes, make([]string, len(f.Paths)-len(f.Notes))...)
+		f.Notes = append(f.Notes, note)
 	}
 	f.Paths = append(f.Paths, path)
 	return true
-}
-
-func unquote(s string) (string, bool) {
-	u, err := strconv.Unquote(s)
-	return u, err == nil && u != ""
 }
 
 // quoteLine reads a line between blocks in a part made of quotes.

@@ -3,6 +3,7 @@ package summary
 import (
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/internal/redact"
@@ -19,34 +20,44 @@ const (
 	leastQuote = 100
 )
 
-// quotePlan says which messages of the user are quoted.
-type quotePlan struct {
-	must []piece // the last one, and pins
-	rest []piece // the first, then newest first
-}
-
-func (d *digest) quotes() quotePlan {
-	var plan quotePlan
+// quotes offers the messages that are quoted: those that must be, which are pins and the
+// last message, and the others, the first and then the newest. What is no sentence to
+// anybody is not quoted.
+func (d *digest) quotes() (must, rest []piece) {
 	for i, q := range d.in.Pins {
 		q.Ref, q.Text = d.refs.of(q.Ref), redacted(q.Text)
-		plan.must = append(plan.must, piece{kind: kindPins, quote: &q, order: i})
+		must = append(must, piece{kind: kindPins, quote: &q, order: i})
 	}
-	n := len(d.users)
-	if n == 0 {
-		return plan
+	var all []piece
+	for i, u := range d.users {
+		if q := u.quote; i == len(d.users)-1 || isRequest(q.Text) && letters(q.Text) > 3 {
+			all = append(all, piece{kind: kindQuotes, quote: &q, order: i})
+		}
 	}
-	at := func(i int) piece {
-		q := d.users[i].quote
-		return piece{kind: kindQuotes, quote: &q, order: i}
+	if n := len(all); n > 0 {
+		must, rest = append(must, all[n-1]), all[:n-1]
+		if n > 2 {
+			slices.Reverse(rest[1:])
+		}
 	}
-	plan.must = append(plan.must, at(n-1))
-	if n > 1 {
-		plan.rest = append(plan.rest, at(0))
+	return must, rest
+}
+
+// letters counts the letters and digits of a short text, those without spaces between
+// words twice.
+func letters(s string) int {
+	n := 0
+	for _, r := range s {
+		if text.Wide(r) {
+			n += 2
+		} else if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			n++
+		}
+		if n > 100 {
+			break
+		}
 	}
-	for i := n - 2; i > 0; i-- {
-		plan.rest = append(plan.rest, at(i))
-	}
-	return plan
+	return n
 }
 
 // quote takes the user's messages: all of them whole if the share allows, else
@@ -54,7 +65,7 @@ func (d *digest) quotes() quotePlan {
 // the first and then the newest. It returns what is not there whole.
 func (p *planner) quote(b *builder, s *share) (rest []piece) {
 	limit := p.quoteLimit(b, s.left)
-	for _, m := range p.plan.rest {
+	for _, m := range p.rest {
 		if cost := p.quoteCost(b, m); cost <= limit {
 			if !b.take(m, s) {
 				rest = append(rest, m)
@@ -72,8 +83,8 @@ func (p *planner) quote(b *builder, s *share) (rest []piece) {
 // quoteLimit returns how much each message may cost, so that together they cost
 // what there is: the short ones less, the long ones all the same.
 func (p *planner) quoteLimit(b *builder, left int64) int64 {
-	costs := make([]int64, len(p.plan.rest))
-	for i, m := range p.plan.rest {
+	costs := make([]int64, len(p.rest))
+	for i, m := range p.rest {
 		costs[i] = p.quoteCost(b, m)
 	}
 	slices.Sort(costs)
@@ -88,7 +99,7 @@ func (p *planner) quoteLimit(b *builder, left int64) int64 {
 }
 
 func (p *planner) quoteCost(b *builder, m piece) int64 {
-	cost, _, _ := b.cost(m)
+	cost, _ := b.cost(&m)
 	return cost
 }
 
@@ -254,6 +265,13 @@ func cutEnds(q Quote, n int) (Quote, bool) {
 		end = q.Gaps[len(q.Gaps)-1].Text
 	}
 	head, tail := text.Head(q.Text, n/2), text.Tail(end, n/2)
+	// Not inside a word: the beginning of a name is the name of another thing.
+	if k := strings.LastIndexAny(head, " \t\n"); k > 0 && len(head) < len(q.Text) {
+		head = head[:k+1]
+	}
+	if k := strings.IndexAny(tail, " \t\n"); k >= 0 && len(tail) < len(end) {
+		tail = tail[k:]
+	}
 	if len(head)+len(tail) >= whole {
 		return q, false
 	}

@@ -25,7 +25,7 @@ func TestLongMessages(t *testing.T) {
 	conv.User(plan.String())
 	conv.Say("I read the plan.")
 	conv.User("start with the first step")
-	out := summarize(t, summary.Input{Items: conv.Items(), Budget: 1600})
+	out := summarize(t, summary.Input{Items: conv.Items(), Budget: 1400})
 	q := out.Document.Quotes
 	if len(q) != 2 || q[0].Whole() {
 		t.Fatalf("quotes %+v", q)

@@ -123,7 +123,7 @@ func TestQuotesAreByteForByte(t *testing.T) {
 		for _, other := range nasty {
 			text := s + "\n" + other
 			doc := summary.Document{Quotes: []summary.Quote{{Ref: "0a1b2c3d", Text: text}}, Note: "end"}
-			got, ok := summary.Parse(summary.Structured.Render(doc))
+			got, ok := summary.Parse(summary.Briefing.Render(doc))
 			if !ok || len(got.Quotes) != 1 || got.Quotes[0].Text != text {
 				t.Fatalf("%q became %+v", text, got.Quotes)
 			}
@@ -197,7 +197,7 @@ func TestFindTemplate(t *testing.T) {
 			t.Errorf("FindTemplate(%q): %v, %v", tmpl.Name(), got, err)
 		}
 	}
-	if got, err := summary.FindTemplate(""); err != nil || got != summary.Structured {
+	if got, err := summary.FindTemplate(""); err != nil || got != summary.Briefing {
 		t.Errorf("the default is %v, %v", got, err)
 	}
 	_, err := summary.FindTemplate("novel")
@@ -214,7 +214,7 @@ func TestFindTemplate(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for seed := range uint64(20) {
 		d := document(rand.New(rand.NewPCG(seed, 3)))
-		f.Add(summary.Structured.Render(d))
+		f.Add(summary.Briefing.Render(d))
 		f.Add(summary.Brief.Render(d))
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -275,13 +276,14 @@ func TestPinsAndEarlierMessages(t *testing.T) {
 func TestInstructionsDrawAttention(t *testing.T) {
 	conv := testchat.New()
 	conv.User("look around")
-	conv.Call("read", `{"path":"db.txt"}`, "The schema of table_users has columns created_at and deleted_at.")
-	for range 3 {
-		for _, name := range []string{"alphaStore", "betaStore", "gammaStore", "deltaStore", "epsilonStore", "zetaStore", "etaStore", "thetaStore"} {
-			conv.Say("The function " + name + " reads entries from " + name + "Table, which only it knows.")
-		}
+	var listing strings.Builder
+	for _, name := range []string{"alphaStore", "betaStore", "gammaStore", "deltaStore", "epsilonStore", "zetaStore", "etaStore", "thetaStore"} {
+		fmt.Fprintf(&listing, "The function %s reads entries from %sTable, which only it knows.\n", name, name)
 	}
-	in := summary.Input{Items: conv.Items(), Budget: 200}
+	listing.WriteString("The schema of the table has columns for when a row came and went, created_at and deleted_at.\n")
+	conv.Call("read", `{"path":"db.txt"}`, listing.String())
+	conv.Say("I have read db.txt.")
+	in := summary.Input{Items: conv.Items(), Budget: 150}
 	if out := summarize(t, in); strings.Contains(out.Text, "deleted_at") {
 		t.Fatalf("it is there anyway:\n%s", out.Text)
 	}

@@ -66,8 +66,8 @@ type Input struct {
 	// quoted whole whatever it costs. 0: half of Budget, at most 20,000 tokens, and
 	// more where the rest leaves room.
 	QuoteBudget int64
-	// ClipLast allows the last user message to be cut when it alone exceeds
-	// Budget, so that the result always fits.
+	// ClipLast allows the last user message to be cut when it alone exceeds a third of
+	// Budget (with QuoteBudget: all of it), so that the result always fits.
 	ClipLast bool
 	// Earlier are messages of the user from before Items that are to be quoted
 	// as those in Items are, oldest first. Without it the quotes in Previous
@@ -78,7 +78,12 @@ type Input struct {
 
 	// Counter measures. Required.
 	Counter token.Counter
-	// Template renders. nil: Structured.
+	// Written are sections that somebody else wrote, a model or a person. They stand as
+	// they are; what code vouches for is added: the user's words, pins, files, failing
+	// checks and open todos that they do not name, and sources in the room that is left.
+	// Files, Quotes, Pins and Note of it are not used. Optional.
+	Written *Document
+	// Template renders. nil: Briefing.
 	Template *Template
 	// Goal says that Budget is what to aim at, and that a longer text is taken while
 	// it is smaller than what it replaces. Default: Budget is the most.

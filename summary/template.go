@@ -39,13 +39,14 @@ const (
 	kindBlocked
 	kindDecisions
 	kindNext
+	kindStory
 	kindContext
-	kindNames
 	kindModified
 	kindCreated
 	kindDeleted
-	kindRead
 	kindShell
+	kindScratch
+	kindRead
 	kindQuotes
 	kindPins
 	kindEarlier
@@ -55,9 +56,26 @@ const (
 // Name returns the name of the template, as in settings and flags.
 func (t *Template) Name() string { return t.name }
 
-// The templates. All hold the same parts under other headings.
+// The templates. All hold the same parts under other headings; where one has no
+// place for the story, it stands with the sources.
 var (
-	// Structured is the default: Goal, Constraints & Preferences, Progress, Key
+	// Briefing is the default: what an agent has to know to go on, then the sources.
+	Briefing = &Template{"briefing", append([]section{
+		single("Goal", kindGoal),
+		single("Rules", kindConstraints),
+		{"State", []part{
+			{"Done", kindDone},
+			{"In Progress", kindInProgress},
+			{"Failing", kindBlocked},
+			{"Next", kindNext},
+		}},
+		single("Decisions", kindDecisions),
+		single("Story", kindStory),
+		files("Files"),
+		single("Sources", kindContext),
+	}, ending...)}
+
+	// Structured is pi's: Goal, Constraints & Preferences, Progress, Key
 	// Decisions, Next Steps, Critical Context, Files.
 	Structured = &Template{"structured", append([]section{
 		single("Goal", kindGoal),
@@ -128,7 +146,6 @@ var (
 
 // ending stands at the end of every template.
 var ending = []section{
-	single("Names", kindNames),
 	single("User Messages", kindQuotes),
 	single("Pinned", kindPins),
 	single("Earlier Summary", kindEarlier),
@@ -143,18 +160,19 @@ func files(heading string) section {
 		{"Created", kindCreated},
 		{"Deleted", kindDeleted},
 		{"Written by Commands", kindShell},
+		{"Created as Scratch", kindScratch},
 		{"Read", kindRead},
 	}}
 }
 
 // Templates returns all templates, the default first.
-func Templates() []*Template { return []*Template{Structured, Technical, Brief, Notes} }
+func Templates() []*Template { return []*Template{Briefing, Structured, Technical, Brief, Notes} }
 
 // FindTemplate returns the template with the name; "" is the default. The error
 // names those that exist.
 func FindTemplate(name string) (*Template, error) {
 	if name == "" {
-		return Structured, nil
+		return Briefing, nil
 	}
 	var names []string
 	for _, t := range Templates() {
@@ -166,8 +184,70 @@ func FindTemplate(name string) (*Template, error) {
 	return nil, fmt.Errorf("no summary template %q: there are %s", name, strings.Join(names, ", "))
 }
 
-// lookup finds sections by their heading in all templates.
+// Form says how to fill in the template, for whoever writes a summary: its headings, and
+// what belongs under each. What code adds is left out.
+func (t *Template) Form() string {
+	var heads, says strings.Builder
+	seen := map[kind]bool{}
+	for _, s := range t.sections {
+		open := false
+		for _, p := range s.parts {
+			meaning := meanings[p.kind]
+			if meaning == "" || p.kind == kindContext && t.shown(kindStory) == kindStory {
+				continue
+			}
+			if !open {
+				heads.WriteString("## " + s.heading + "\n")
+				open = true
+			}
+			name := s.heading
+			if p.heading != "" {
+				heads.WriteString("### " + p.heading + "\n")
+				name = p.heading
+			}
+			if !seen[p.kind] {
+				seen[p.kind] = true
+				says.WriteString(name + ": " + meaning + "\n")
+			}
+		}
+	}
+	return heads.String() + "\n" + says.String()
+}
+
+// meanings say what belongs into a part.
+var meanings = map[kind]string{
+	kindGoal:        "what the user wants, as it stands now, and the task that it belongs to.",
+	kindConstraints: "rules the user gave that still hold, in the user's words.",
+	kindDone:        "what is finished, with what shows it: a check that passed, a commit, the user's yes.",
+	kindInProgress:  "what was begun and is not finished.",
+	kindBlocked:     "what fails or is in the way, and why.",
+	kindNext:        "what is to be done, in order.",
+	kindDecisions:   "what was decided and still stands, with the reason; causes that were found.",
+	kindStory:       "for each request of the user, newest at length and older ones shorter: what was asked, what was changed in which file, what was tried and failed, how the checks ended.",
+	kindContext:     "values, places, findings and errors that are needed again.",
+}
+
+// shown is the part in which pieces of a kind stand in this template.
+func (t *Template) shown(k kind) kind {
+	if k != kindStory {
+		return k
+	}
+	for _, s := range t.sections {
+		for _, p := range s.parts {
+			if p.kind == k {
+				return k
+			}
+		}
+	}
+	return kindContext
+}
+
+// lookup finds sections by their heading in all templates. Documents of earlier versions
+// had names worth spelling right in a section of their own.
 func lookup(heading string) []section {
+	if heading == "Names" {
+		return []section{single(heading, kindContext)}
+	}
 	var found []section
 	for _, t := range Templates() {
 		for _, s := range t.sections {
@@ -184,6 +264,9 @@ func lookup(heading string) []section {
 // so no text can pass for a heading or end its section.
 func (t *Template) Render(d Document) string {
 	d = d.Canonical()
+	if t.shown(kindStory) != kindStory {
+		d.Context, d.Story = append(d.Story, d.Context...), nil
+	}
 	var b strings.Builder
 	for _, s := range t.sections {
 		open := false
@@ -224,10 +307,10 @@ func (d *Document) lines(k kind) *[]Line {
 		return &d.Decisions
 	case kindNext:
 		return &d.Next
+	case kindStory:
+		return &d.Story
 	case kindContext:
 		return &d.Context
-	case kindNames:
-		return &d.Names
 	default:
 		return nil
 	}
@@ -245,6 +328,8 @@ func (d *Document) files(k kind) *FileList {
 		return &d.Files.Read
 	case kindShell:
 		return &d.Files.Shell
+	case kindScratch:
+		return &d.Files.Scratch
 	default:
 		return nil
 	}
@@ -349,9 +434,16 @@ func endsLikeHandle(text string) bool {
 	return text == "[#]" || handleAtEnd().MatchString(" "+text)
 }
 
+// noteMark stands between a path and what changed in the file.
+const noteMark = " — "
+
 func writeFiles(b *strings.Builder, f FileList) {
-	for _, p := range f.Paths {
-		b.WriteString(bullet + quotePath(p) + "\n")
+	for i, p := range f.Paths {
+		b.WriteString(bullet + quotePath(p))
+		if n := f.note(i); n != "" {
+			b.WriteString(noteMark + n)
+		}
+		b.WriteByte('\n')
 	}
 	if f.More > 0 {
 		b.WriteString("(" + grouped(f.More) + " more)\n")
@@ -361,7 +453,7 @@ func writeFiles(b *strings.Builder, f FileList) {
 // quotePath returns a path as it stands in a list: as it is unless it would be
 // read back as another.
 func quotePath(p string) string {
-	if p != oneLine(p) || strings.HasPrefix(p, `"`) {
+	if p != oneLine(p) || strings.HasPrefix(p, `"`) || strings.Contains(p+" ", noteMark) {
 		return strconv.Quote(p)
 	}
 	return p

@@ -1,6 +1,8 @@
 package summary
 
 import (
+	"bytes"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -9,16 +11,18 @@ import (
 	"github.com/clew-dev/clew/internal/text"
 )
 
-// narration lowers the weight of sentences in which the agent only announces
-// its next call.
-func narration(s string) float64 {
-	if announce().MatchString(s) {
-		return announces
-	}
-	return 1
-}
+// announces reports whether a sentence only says what the agent does next.
+func announces(s string) bool { return announce().MatchString(s) }
 
 var announce = text.Pattern(`(?i)^(?:ok(?:ay)?[,.]? |now,? |first,? |good[,.!]? |great[,.!]? |perfect[,.!]? )*(?:let me|let's|i'll|i will|i need to|i can see|now i|让我|我来)\b`)
+
+var (
+	// supposes matches a sentence that says what may be, not what is.
+	supposes = text.Pattern(`(?i)\b(?:maybe|perhaps|might|may be|probably|possibly|could be|wait|hmm|not sure|i think|i wonder|seems? (?:like|to)|suspect)\b|也许|可能|好像|かもしれ|아마`)
+
+	// causeWord matches a sentence that says why.
+	causeWord = text.Pattern(`(?i)\b(?:because|root cause|the (?:issue|problem|bug|reason|cause|culprit)|caused by|due to|since|so that|turns out|that'?s why|which means|instead of|rather than|decided|chose)\b|因为|原因|由于|所以|ため|原因は|때문`)
+)
 
 // unreadable reports whether a line is data rather than words: encoded, minified
 // or drawn.
@@ -107,43 +111,14 @@ var wordByte = func() (t [128]bool) {
 	return t
 }()
 
-// wordCounter finds the plain words of a line: those outside of identifiers.
-type wordCounter struct {
-	s    string
-	from int
-	n    int
-}
-
-// skip counts up to an identifier and goes on after it. The words are added to
-// spots, if it is not nil.
-func (w *wordCounter) skip(from, to int, spots *[]spot) {
-	if from > w.from {
-		w.scan(w.from, from, spots)
-	}
-	w.from = max(w.from, to)
-}
-
-func (w *wordCounter) scan(from, to int, spots *[]spot) {
-	for at, word := range contentWordsAt(w.s[from:to]) {
-		w.n++
-		if end := from + at + len(word); spots != nil && end < 1<<16 {
-			*spots = append(*spots, spot{uint16(from + at), uint16(end), -1})
-		}
-	}
-}
-
-// end counts what is left up to a place, and returns how many there were.
-func (w *wordCounter) end(at int, spots *[]spot) int {
-	w.skip(min(at, len(w.s)), len(w.s), spots)
-	return w.n
-}
-
 // phrases are the document's own words in one language. Headings are the same in
 // all, so that a document can be read back.
 type phrases struct {
 	// What stands before a request in the Goal section: the first, the current one,
 	// and the last one here when the user has asked for more since.
 	first, current, latest string
+	asked                  string // before a request of the user
+	before                 string // stands for the request where the range begins inside a turn
 	changed                string // before the files that the last turn changed
 	command                string // before the last command
 	failed                 string // behind a command that failed
@@ -159,49 +134,49 @@ type phrases struct {
 var languages = []phrases{
 	{
 		first: "First request: ", current: "Current request: ", latest: "Latest request here: ",
-		changed: "Changed in this turn: ", command: "Last command: ", failed: " (failed)", commit: "Commit ",
+		asked: "Asked: ", before: "What was going on", changed: "Changed: ", command: "Last command: ", failed: " (failed)", commit: "Commit ",
 		passes: " passes", since: " (files changed since)", fails: " fails", refused: " failed",
 		note: "[#id] names an entry of the session log. What is not here can be read back by it.",
 	},
 	{
 		first: "最初的请求：", current: "当前请求：", latest: "此处最后的请求：",
-		changed: "本轮修改了：", command: "最后的命令：", failed: "（失败）", commit: "提交 ",
+		asked: "要求：", before: "此前进行中的工作", changed: "修改了：", command: "最后的命令：", failed: "（失败）", commit: "提交 ",
 		passes: " 通过", since: "（此后文件有改动）", fails: " 失败", refused: " 失败",
 		note: "[#id] 指会话日志中的一条记录。此处没有的内容可以凭它读回。",
 	},
 	{
 		first: "最初の依頼：", current: "現在の依頼：", latest: "ここでの最後の依頼：",
-		changed: "このターンで変更：", command: "最後のコマンド：", failed: "（失敗）", commit: "コミット ",
+		asked: "依頼：", before: "それまでの作業", changed: "変更：", command: "最後のコマンド：", failed: "（失敗）", commit: "コミット ",
 		passes: " は成功", since: "（その後ファイルに変更あり）", fails: " は失敗", refused: " は失敗",
 		note: "[#id] はセッションログの項目を指す。ここにないものはそれで読み戻せる。",
 	},
 	{
 		first: "첫 요청: ", current: "현재 요청: ", latest: "여기서의 마지막 요청: ",
-		changed: "이번 턴에 변경: ", command: "마지막 명령: ", failed: " (실패)", commit: "커밋 ",
+		asked: "요청: ", before: "진행 중이던 작업", changed: "변경: ", command: "마지막 명령: ", failed: " (실패)", commit: "커밋 ",
 		passes: " 통과", since: " (이후 파일 변경됨)", fails: " 실패", refused: " 실패",
 		note: "[#id]는 세션 로그의 항목을 가리킨다. 여기 없는 것은 그것으로 다시 읽을 수 있다.",
 	},
 	{
 		first: "Erste Bitte: ", current: "Jetzige Bitte: ", latest: "Letzte Bitte hier: ",
-		changed: "In diesem Zug geändert: ", command: "Letzter Befehl: ", failed: " (fehlgeschlagen)", commit: "Commit ",
+		asked: "Gebeten: ", before: "Was im Gange war", changed: "Geändert: ", command: "Letzter Befehl: ", failed: " (fehlgeschlagen)", commit: "Commit ",
 		passes: " läuft durch", since: " (seither Dateien geändert)", fails: " schlägt fehl", refused: " ist fehlgeschlagen",
 		note: "[#id] nennt einen Eintrag des Protokolls. Was hier fehlt, lässt sich damit nachlesen.",
 	},
 	{
 		first: "Première demande : ", current: "Demande actuelle : ", latest: "Dernière demande ici : ",
-		changed: "Modifié dans ce tour : ", command: "Dernière commande : ", failed: " (échec)", commit: "Commit ",
+		asked: "Demandé : ", before: "Ce qui était en cours", changed: "Modifié : ", command: "Dernière commande : ", failed: " (échec)", commit: "Commit ",
 		passes: " réussit", since: " (fichiers modifiés depuis)", fails: " échoue", refused: " a échoué",
 		note: "[#id] désigne une entrée du journal. Ce qui manque ici peut être relu par elle.",
 	},
 	{
 		first: "Primera petición: ", current: "Petición actual: ", latest: "Última petición aquí: ",
-		changed: "Cambiado en este turno: ", command: "Última orden: ", failed: " (fallida)", commit: "Commit ",
+		asked: "Pedido: ", before: "Lo que estaba en curso", changed: "Cambiado: ", command: "Última orden: ", failed: " (fallida)", commit: "Commit ",
 		passes: " pasa", since: " (archivos cambiados desde entonces)", fails: " falla", refused: " falló",
 		note: "[#id] nombra una entrada del registro. Lo que falta aquí puede releerse con ella.",
 	},
 	{
 		first: "Первая просьба: ", current: "Текущая просьба: ", latest: "Последняя просьба здесь: ",
-		changed: "Изменено в этом ходе: ", command: "Последняя команда: ", failed: " (ошибка)", commit: "Коммит ",
+		asked: "Просьба: ", before: "Что уже делалось", changed: "Изменено: ", command: "Последняя команда: ", failed: " (ошибка)", commit: "Коммит ",
 		passes: " проходит", since: " (после этого файлы менялись)", fails: " не проходит", refused: " не удалось",
 		note: "[#id] называет запись журнала. Чего здесь нет, можно прочесть по ней.",
 	},
@@ -334,4 +309,112 @@ func passing(s string) (command string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+// spoken holds what a document says already, so that nothing is said twice.
+type spoken struct {
+	text  []byte           // all of it in lower case, each statement before a zero byte
+	sizes []int            // how many words each statement has
+	with  map[string][]int // the statements with a word
+	both  []int            // for has: how many words of each statement the new one has
+}
+
+func (s *spoken) add(t string) {
+	s.text = append(append(s.text, strings.ToLower(t)...), 0)
+	words := wordSet(t)
+	if s.with == nil {
+		s.with = map[string][]int{}
+	}
+	for _, w := range words {
+		s.with[w] = append(s.with[w], len(s.sizes))
+	}
+	s.sizes = append(s.sizes, len(words))
+	s.both = append(s.both, 0)
+}
+
+// has reports whether a statement is a part of one that is there, or says nearly
+// the same: two thirds of the words of both are in both.
+func (s *spoken) has(t string) bool {
+	low := strings.ToLower(strings.TrimRight(t, ".:!… "))
+	if len(s.sizes) > 0 && bytes.Contains(s.text, []byte(low)) {
+		return true
+	}
+	words := wordSet(t)
+	if len(words) < 4 {
+		return false
+	}
+	clear(s.both)
+	for _, w := range words {
+		for _, i := range s.with[w] {
+			s.both[i]++
+		}
+	}
+	for i, both := range s.both {
+		if both*3 >= (len(words)+s.sizes[i]-both)*2 {
+			return true
+		}
+	}
+	return false
+}
+
+func wordSet(t string) []string {
+	words := slices.Collect(contentWords(t))
+	slices.Sort(words)
+	return slices.Compact(words)
+}
+
+// leastPlain is the least share of a document that is plain words and the marks of
+// its structure: a list of identifiers is no summary. Measured without handles.
+const leastPlain = 0.37
+
+// plainShare returns the share of a text, white space aside, that is letters of
+// plain words or the marks at the beginning of lines.
+func plainShare(s string) float64 {
+	plain, all := 0, 0
+	for line := range strings.SplitSeq(s, "\n") {
+		if m := handleAtEnd().FindStringSubmatch(line); m != nil {
+			line = m[1]
+		}
+		body := strings.TrimLeft(line, " #>-")
+		marks := len(strings.ReplaceAll(line[:len(line)-len(body)], " ", ""))
+		plain += marks
+		all += marks
+		at := 0
+		for id := range text.Identifiers(body) {
+			plain += wordLetters(body[at:max(at, id.At)])
+			at = max(at, id.At+len(id.Text))
+		}
+		plain += wordLetters(body[at:])
+		for _, r := range body {
+			if !unicode.IsSpace(r) {
+				all++
+			}
+		}
+	}
+	if all == 0 {
+		return 1
+	}
+	return float64(plain) / float64(all)
+}
+
+// wordLetters counts the letters of words of two letters and more.
+func wordLetters(s string) int {
+	n, run := 0, 0
+	for _, r := range s {
+		switch {
+		case text.Wide(r):
+			n++
+		case unicode.IsLetter(r):
+			run++
+			continue
+		}
+		if run > 1 {
+			n += run
+		}
+		run = 0
+	}
+	if run > 1 {
+		n += run
+	}
+	return n
 }

@@ -1,6 +1,7 @@
 package token
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,66 +13,61 @@ import (
 )
 
 // Calibration is what the usage that came back has taught about the estimates that
-// one counter makes for one model. The zero value has learnt nothing.
-//
-// It is a value: a [Learner] makes a new one from it, and it is the same
-// wherever the same calls were learnt from in the same order, for all of it is
-// integer arithmetic.
+// one counter makes for one model. The zero value has learnt nothing. It is the same
+// wherever the same calls were learnt from in the same order.
 type Calibration struct {
-	// Provider and Model are those of the answers that were learnt from, Counter
-	// is the name of the counter.
-	Provider, Model, Counter string
+	// Provider and Model are those of the answers, Counter is the name of the counter.
+	Provider string `json:"provider"`
+	Model    string `json:"model"`
+	Counter  string `json:"counter"`
 
-	// Calls is how many calls were learnt from, and Refused how many
-	// reported what no counter is that wrong about.
-	Calls, Refused int64
-	// Slices is how many stretches of 8 and more messages were learnt from.
-	Slices int64
+	// Calls were learnt from, Refused reported what no counter is that wrong about, and
+	// Slices are the stretches of 8 and more messages that were learnt from.
+	Calls   int64 `json:"calls"`
+	Refused int64 `json:"refused,omitempty"`
+	Slices  int64 `json:"slices,omitempty"`
 
 	// First and Last are when the first and last answer that was learnt from was
 	// given, in milliseconds since 1970.
-	First, Last int64
+	First int64 `json:"first"`
+	Last  int64 `json:"last"`
+
+	FactorPPM ppm   `json:"factorPPM"` // what estimates are multiplied by; 0 is 1
+	Weight    int64 `json:"weight"`
+	GuardPPM  ppm   `json:"guardPPM,omitempty"` // 0 until something was learnt about slices
 
 	// Recent are the last residuals, the newest last, at most 8: by how many
 	// thousandths a stretch between two calls was larger than it was estimated
 	// with what had been learnt before.
-	Recent []int64
-
-	factor ppm // what estimates are multiplied by; 0 is 1
-	weight int64
-	guard  ppm // 0 until something was learnt about slices
+	Recent []int64 `json:"recent,omitempty"`
 }
 
-// ppm are millionths.
+// ppm are millionths: what is learnt is integers, the same on every machine.
 type ppm = int64
 
 const one ppm = 1_000_000
 
-// The bounds of what can be learnt.
+// The bounds of what can be learnt, and how many residuals are kept.
 const (
 	minFactor = one / 2
 	maxFactor = 2 * one
 	minGuard  = 1_120_000
 	maxGuard  = 2 * one
-)
 
-// recentKept is how many residuals are kept.
-const recentKept = 8
+	recentKept = 8
+)
 
 // Factor is what estimates are multiplied by: 1 before anything was learnt, and
 // always from 0.5 to 2.
 func (c Calibration) Factor() float64 { return float64(c.scale()) / float64(one) }
 
 func (c Calibration) scale() ppm {
-	if c.factor == 0 {
-		return one
-	}
-	return c.factor
+	return cmp.Or(c.FactorPPM, one)
 }
 
 // Guard is the factor by which the calibrated estimate of 8 and more messages may
 // still be too low, from 1.12 to 2; 0 as long as that is not known.
-func (c Calibration) Guard() float64 { return float64(c.guard) / float64(one) }
+func (c Calibration) Guard() float64 { return float64(c.GuardPPM) / float64(one) }
 
 // Explain says in one line what was learnt, from what and since when.
 func (c Calibration) Explain() string {
@@ -80,7 +76,7 @@ func (c Calibration) Explain() string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s/%s by %s: estimates times %.3f, learnt from %d calls", c.Provider, c.Model, c.Counter, c.Factor(), c.Calls)
-	if c.guard != 0 {
+	if c.GuardPPM != 0 {
 		fmt.Fprintf(&b, "; guard %.2f from %d stretches", c.Guard(), c.Slices)
 	}
 	if c.Refused > 0 {
@@ -97,60 +93,45 @@ func (c Calibration) Explain() string {
 	return b.String()
 }
 
-// calibrationVersion is the version of the JSON.
 const calibrationVersion = 1
 
-type calibrationJSON struct {
-	Version  int     `json:"version"`
-	Provider string  `json:"provider"`
-	Model    string  `json:"model"`
-	Counter  string  `json:"counter"`
-	Calls    int64   `json:"calls"`
-	Refused  int64   `json:"refused,omitempty"`
-	Slices   int64   `json:"slices,omitempty"`
-	First    int64   `json:"first"`
-	Last     int64   `json:"last"`
-	Factor   ppm     `json:"factorPPM"`
-	Weight   int64   `json:"weight"`
-	Guard    ppm     `json:"guardPPM,omitempty"`
-	Recent   []int64 `json:"recent,omitempty"`
+type versioned struct {
+	Version int `json:"version"`
+	bare
 }
+
+type bare Calibration // without methods
 
 // MarshalJSON writes all that UnmarshalJSON needs to go on learning.
 func (c Calibration) MarshalJSON() ([]byte, error) {
-	return json.Marshal(calibrationJSON{
-		calibrationVersion, c.Provider, c.Model, c.Counter, c.Calls, c.Refused, c.Slices,
-		c.First, c.Last, c.scale(), c.weight, c.guard, c.Recent,
-	})
+	c.FactorPPM = c.scale()
+	return json.Marshal(versioned{calibrationVersion, bare(c)})
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote. It fails, and leaves c as it was,
 // for another version and for numbers that cannot have been learnt.
 func (c *Calibration) UnmarshalJSON(data []byte) error {
-	var j calibrationJSON
+	var j versioned
 	if err := json.Unmarshal(data, &j); err != nil {
 		return fmt.Errorf("token: not a calibration: %w", err)
 	}
 	if err := j.check(); err != nil {
 		return fmt.Errorf("token: calibration of %s/%s by %q: %w", j.Provider, j.Model, j.Counter, err)
 	}
-	*c = Calibration{
-		j.Provider, j.Model, j.Counter, j.Calls, j.Refused, j.Slices, j.First, j.Last,
-		j.Recent, j.Factor, j.Weight, j.Guard,
-	}
+	*c = Calibration(j.bare)
 	return nil
 }
 
-func (j *calibrationJSON) check() error {
+func (j *versioned) check() error {
 	switch {
 	case j.Version != calibrationVersion:
 		return fmt.Errorf("version %d is unknown, this program reads version %d", j.Version, calibrationVersion)
 	case j.Calls < 0 || j.Refused < 0 || j.Slices < 0:
 		return errors.New("fewer than no calls")
-	case j.Factor < minFactor || j.Factor > maxFactor:
-		return fmt.Errorf("factorPPM is %d, which is not from %d to %d", j.Factor, minFactor, maxFactor)
-	case j.Guard != 0 && (j.Guard < minGuard || j.Guard > maxGuard):
-		return fmt.Errorf("guardPPM is %d, which is not 0 or from %d to %d", j.Guard, minGuard, maxGuard)
+	case j.FactorPPM < minFactor || j.FactorPPM > maxFactor:
+		return fmt.Errorf("factorPPM is %d, which is not from %d to %d", j.FactorPPM, minFactor, maxFactor)
+	case j.GuardPPM != 0 && (j.GuardPPM < minGuard || j.GuardPPM > maxGuard):
+		return fmt.Errorf("guardPPM is %d, which is not 0 or from %d to %d", j.GuardPPM, minGuard, maxGuard)
 	case j.Weight < 0 || j.Weight > maxWeight:
 		return fmt.Errorf("weight is %d, which is not from 0 to %d", j.Weight, maxWeight)
 	case len(j.Recent) > recentKept:
@@ -159,12 +140,9 @@ func (j *calibrationJSON) check() error {
 	return nil
 }
 
-// calibrated returns a counter that corrects the estimates of another by what was
-// learnt about it: they are multiplied by the factor, and a [Meter] of it guards
-// with the guard that was learnt, if any was. It has the other counter's name.
-//
-// It fails when c was learnt about another counter; c may be the zero value. A
-// counter must not be calibrated twice.
+// calibrated returns a counter that multiplies the estimates of another by the factor
+// that was learnt, and guards with the guard that was learnt, if any was. It has the
+// other's name. It fails when c, which may be the zero value, is about another counter.
 func calibrated(counter Counter, c Calibration) (Counter, error) {
 	if _, twice := counter.(*corrected); twice {
 		return nil, fmt.Errorf("token: counter %q is calibrated already; give the counter that it corrects", counter.Name())
@@ -178,7 +156,6 @@ func calibrated(counter Counter, c Calibration) (Counter, error) {
 	return &corrected{counter, c.scale(), c.Guard()}, nil
 }
 
-// corrected multiplies what a counter says.
 type corrected struct {
 	Counter
 	factor  ppm
@@ -199,11 +176,7 @@ func (c *corrected) guard() float64 {
 // split scales what the counter splits so that the parts add up to Message.
 func (c *corrected) split(m *message.Message, into *Categories) {
 	var own Categories
-	if s, ok := c.Counter.(splitter); ok {
-		s.split(m, &own)
-	} else {
-		own[categoryOf(m)] = max(0, c.Counter.Message(m))
-	}
+	split(c.Counter, m, &own)
 	var sum, before int64
 	for i, n := range own {
 		sum = addSat(sum, n)

@@ -9,17 +9,13 @@ import (
 	"github.com/clew-dev/clew/message"
 )
 
-// Counter estimates the tokens of messages and of text. Implementations are
-// safe for use by several goroutines, never return a negative number, and give
-// the same answer for the same input.
+// Counter estimates the tokens of messages and of text. Implementations are safe for
+// use by several goroutines, never return a negative number, and give the same answer
+// for the same input.
 type Counter interface {
-	// Name identifies the counter in reports: "heuristic/claude", "chars4".
-	Name() string
-	// Message returns what a message adds to a request, the overhead of a
-	// message included.
-	Message(m *message.Message) int64
-	// Text returns what a text costs as part of a message.
-	Text(s string) int64
+	Name() string                     // identifies the counter in reports: "heuristic/claude", "chars4"
+	Message(m *message.Message) int64 // what a message adds to a request, its overhead included
+	Text(s string) int64              // what a text costs as part of a message
 }
 
 // What a Counter may offer beyond that.
@@ -29,19 +25,11 @@ type (
 	splitter interface {
 		split(m *message.Message, into *Categories)
 	}
-	// guarded knows how far the counter's estimates may be too low.
-	guarded interface {
-		guard() float64
-	}
+	guarded interface{ guard() float64 } // knows how far the counter's estimates may be too low
 )
 
-// ceilDiv returns n/d rounded up, for n ≥ 0.
 func ceilDiv(n, d int64) int64 {
-	q := n / d
-	if n%d != 0 {
-		q++
-	}
-	return q
+	return n/d + min(n%d, 1)
 }
 
 // Category says what kind of content tokens are spent on.
@@ -117,7 +105,6 @@ func (c *Categories) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// categoryOf returns where the text of a message belongs.
 func categoryOf(m *message.Message) Category {
 	switch m.Role {
 	case message.RoleSystem:
@@ -139,7 +126,6 @@ func categoryOf(m *message.Message) Category {
 	return Custom
 }
 
-// categoryOfBlock returns where a block of an answer belongs.
 func categoryOfBlock(t message.BlockType) Category {
 	switch t {
 	case message.BlockThinking:

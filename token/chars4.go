@@ -1,6 +1,8 @@
 package token
 
 import (
+	"slices"
+
 	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/message"
 )
@@ -8,15 +10,11 @@ import (
 // imageUnits is what pi counts for an image, whatever its size.
 const imageUnits = 4800
 
-// Chars4 returns the counter of pi: UTF-16 units divided by four, rounded up for
-// each message. It counts text, thinking, names and arguments of calls (the
-// arguments as JavaScript writes them), command and output of shell runs,
-// summaries, and content, sections and added tools of system messages. An image
-// is 4,800 units. Call ids, signatures and the overhead of a message are not
-// counted; excluded shell runs and failed answers are.
-//
-// It is for results that are the same as pi's. It is low for every model: by a
-// third and more for Claude, and by a factor of 2 to 5 for Chinese.
+// Chars4 returns the counter of pi: UTF-16 units divided by four, rounded up for each
+// message, arguments as JavaScript writes them, and 4,800 units for an image. Call ids,
+// signatures and the overhead of a message are not counted; excluded shell runs and
+// failed answers are. It is for results that are the same as pi's, and low for every
+// model: by a third and more for Claude, and by a factor of 2 to 5 for Chinese.
 func Chars4() Counter { return chars4{} }
 
 type chars4 struct{}
@@ -41,45 +39,41 @@ func (chars4) split(m *message.Message, into *Categories) {
 	apportion(&parts, 4, into)
 }
 
-// countUnits adds the units of a message to the categories they belong to.
 func countUnits(m *message.Message, parts *[NumCategories]millis) {
+	own, answer := categoryOf(m), m.Role == message.RoleAssistant
 	switch m.Role {
-	case message.RoleUser, message.RoleToolResult, message.RoleCustom, message.RoleSystem:
-		own := categoryOf(m)
-		for i := range m.Content {
-			switch b := &m.Content[i]; b.Type {
-			case message.BlockText:
-				parts[own] += units(b.Text)
-			case message.BlockImage:
-				parts[Images] += imageUnits
-			default:
+	case message.RoleUser, message.RoleToolResult, message.RoleCustom:
+	case message.RoleSystem:
+		for i, s := range m.Sections {
+			if !slices.ContainsFunc(m.Sections[i+1:], func(o message.Section) bool { return o.Name == s.Name }) {
+				parts[own] += units(s.Text)
 			}
 		}
-		if m.Role == message.RoleSystem {
-			for _, text := range sectionTexts(m.Sections) {
-				parts[System] += units(text)
-			}
-			parts[Tools] += millis(stringifyLen(m.ToolsAdded))
-		}
+		parts[Tools] += millis(stringifyLen(m.ToolsAdded))
 	case message.RoleAssistant:
 		if contentIsString(m) {
 			return // pi walks over its letters and finds no blocks
 		}
-		for i := range m.Content {
-			switch b := &m.Content[i]; b.Type {
-			case message.BlockText:
-				parts[Assistant] += units(b.Text)
-			case message.BlockThinking:
-				parts[Thinking] += units(b.Text)
-			case message.BlockToolCall:
-				parts[ToolCalls] += units(b.Name) + argumentUnits(b)
-			default:
-			}
-		}
 	case message.RoleBashExecution:
-		parts[Shell] += units(m.Command) + units(m.Output)
+		parts[own] += units(m.Command) + units(m.Output)
+		return
 	case message.RoleBranchSummary, message.RoleCompactionSummary:
-		parts[Summaries] += units(m.Summary)
+		parts[own] += units(m.Summary)
+		return
+	default:
+		return
+	}
+	for i := range m.Content {
+		switch b := &m.Content[i]; {
+		case b.Type == message.BlockText:
+			parts[own] += units(b.Text)
+		case b.Type == message.BlockImage && !answer:
+			parts[Images] += imageUnits
+		case b.Type == message.BlockThinking && answer:
+			parts[Thinking] += units(b.Text)
+		case b.Type == message.BlockToolCall && answer:
+			parts[ToolCalls] += units(b.Name) + argumentUnits(b)
+		}
 	}
 }
 

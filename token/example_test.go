@@ -45,7 +45,7 @@ func ExampleHeuristic() {
 }
 
 func ExampleReplaySystem() {
-	prompt := token.ReplaySystem([]*message.Message{
+	prompt := message.ReplaySystem([]*message.Message{
 		{Role: message.RoleSystem, Content: []message.Block{message.TextBlock("You fix bugs.")}, Sections: []message.Section{{Name: "rules", Text: "Use tabs."}}},
 		{Role: message.RoleSystem, Sections: []message.Section{{Name: "rules", Text: "Use spaces."}}},
 	})

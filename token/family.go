@@ -1,7 +1,9 @@
 package token
 
 import (
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -16,21 +18,18 @@ const (
 	universal family = "universal" // everything else
 )
 
-// familyOf returns the family of a model. The model's id decides; it may carry
-// prefixes and suffixes of resellers ("us.anthropic.claude-opus-4-5-v1:0"). For an
-// id that says nothing the provider decides, and a Claude whose version is not
-// in the id is taken as a new one, whose count is higher.
+// familyOf returns the family of a model. Its id decides, whatever prefixes and suffixes
+// of resellers it carries; for an id that says nothing the provider does. A Claude
+// whose version is not in the id is taken as a new one, whose count is higher.
 func familyOf(provider, model string) family {
 	provider, model = strings.ToLower(provider), strings.ToLower(model)
-	if major, minor, ok := claudeVersion(model); ok {
-		if major < 4 || major == 4 && minor < 7 {
+	if _, after, ok := strings.Cut(model, "claude"); ok {
+		if major, minor, ok := version(after); ok && (major < 4 || major == 4 && minor < 7) {
 			return claude
 		}
 		return claude47
 	}
 	switch {
-	case strings.Contains(model, "claude"):
-		return claude47
 	case strings.Contains(model, "gpt"), strings.Contains(model, "codex"), openAIReasoner(model):
 		return gpt
 	case knownOther(model):
@@ -61,55 +60,18 @@ func openAIReasoner(model string) bool {
 		(len(model) == 2 || model[2] == '-')
 }
 
-// claudeVersion reads the version from the id of a Claude model: the first
-// number of one or two digits after "claude", and one after it if there is one.
-// Longer numbers are dates.
-func claudeVersion(model string) (major, minor int, ok bool) {
-	_, rest, found := strings.Cut(model, "claude")
-	if !found {
+// versionText is the first number of one or two digits that stands on its own, and the
+// one joined to it. Longer numbers are dates.
+var versionText = regexp.MustCompile(`(?:^|[^a-z0-9]|v)(\d{1,2})(?:[-._](\d{1,2})(?:\D|$)|\D|$)`)
+
+func version(s string) (major, minor int, ok bool) {
+	found := versionText.FindStringSubmatch(s)
+	if found == nil {
 		return 0, 0, false
 	}
-	return version(rest)
-}
-
-// version returns the first number of one or two digits in s that stands on its
-// own, and the one joined to it by a dot, hyphen or underscore.
-func version(s string) (major, minor int, ok bool) {
-	for i := 0; i < len(s); {
-		if !digit(s[i]) {
-			i++
-			continue
-		}
-		end := i
-		for end < len(s) && digit(s[end]) {
-			end++
-		}
-		n, short := shortNumber(s[i:end])
-		standsAlone := i == 0 || !letter(s[i-1]) || s[i-1] == 'v'
-		switch {
-		case ok && short:
-			return major, n, true
-		case ok:
-			return major, 0, true
-		case short && standsAlone:
-			major, ok = n, true
-			if end >= len(s) || s[end] != '.' && s[end] != '-' && s[end] != '_' || end+1 >= len(s) || !digit(s[end+1]) {
-				return major, 0, true
-			}
-		}
-		i = end
-	}
-	return major, 0, ok
-}
-
-func shortNumber(s string) (n int, short bool) {
-	if len(s) > 2 {
-		return 0, false
-	}
-	for i := range len(s) {
-		n = n*10 + int(s[i]-'0')
-	}
-	return n, true
+	major, _ = strconv.Atoi(found[1])
+	minor, _ = strconv.Atoi(found[2]) // 0 when there is none
+	return major, minor, true
 }
 
 func digit(c byte) bool  { return '0' <= c && c <= '9' }

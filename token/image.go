@@ -3,29 +3,24 @@ package token
 import (
 	"encoding/base64"
 	"encoding/binary"
+	"errors"
 	"image"
-	"image/gif"
-	"image/jpeg"
-	"image/png"
+	_ "image/gif" // formats that image.DecodeConfig tells
+	_ "image/jpeg"
+	_ "image/png"
 	"io"
 	"math"
 	"sort"
 	"strings"
 )
 
-// imageRule is how a provider prices an image by its size in pixels.
 type imageRule func(width, height int) int64
 
-// An image whose size can't be read is priced as a picture of a usual screen.
-const (
-	unknownWidth  = 1920
-	unknownHeight = 1080
-)
-
-// tokens returns the price of an image.
+// tokens returns the price of an image. One whose size can't be read is priced as a
+// picture of a usual screen.
 func (r imageRule) tokens(width, height int) int64 {
 	if width <= 0 || height <= 0 {
-		width, height = unknownWidth, unknownHeight
+		width, height = 1920, 1080
 	}
 	return r(width, height)
 }
@@ -34,29 +29,23 @@ func (r imageRule) tokens(width, height int) int64 {
 // the newest of the family.
 func imageRuleOf(f family, provider, model string) imageRule {
 	model = strings.ToLower(model)
-	switch f {
-	case claude:
-		return claudeImages(1568, 1568)
-	case claude47:
+	switch {
+	case f == claude47:
 		return claudeImages(2576, 4784)
-	case gpt:
+	case f == gpt:
 		return openAIImages(model)
-	default:
-	}
-	if strings.Contains(model, "gemini") || model == "" && strings.Contains(strings.ToLower(provider), "google") {
+	case f == universal && (strings.Contains(model, "gemini") || model == "" && strings.Contains(strings.ToLower(provider), "google")):
 		return geminiImages(model)
 	}
-	// Other models are taken to be like the first Claude models that see: patches of
-	// 28 pixels are also what Qwen cuts images into.
+	// Other models are taken to be like Claude up to 4.6: patches of 28 pixels are also
+	// what Qwen cuts images into.
 	return claudeImages(1568, 1568)
 }
 
 // claudeImages is the rule of
 // https://platform.claude.com/docs/en/build-with-claude/vision#evaluate-image-size:
-// a token for each patch of 28 × 28 pixels. Up to 4.6 an image is scaled down to
-// at most 1,568 pixels on the long side and 1,568 patches, since 4.7 to 2,576
-// pixels and 4,784 patches. (Older editions of that page say width × height / 750,
-// which is nearly the same.)
+// a token for each patch of 28 × 28 pixels, after the image was scaled down to the
+// greatest edge and number of patches.
 func claudeImages(maxEdge, maxPatches int) imageRule {
 	return func(width, height int) int64 {
 		long, short := max(width, height), min(width, height)
@@ -73,9 +62,8 @@ func claudeImages(maxEdge, maxPatches int) imageRule {
 	}
 }
 
-// patchImages prices patches of 32 pixels. It fits the picture into a square of maxEdge
-// and then, if it has too many patches, scales it so that the side that loses most by it
-// is whole patches; with a maxPatches of 0 there is no limit.
+// patchImages prices patches of 32 pixels. It fits the picture into a square of maxEdge,
+// then into maxPatches whole patches; 0 is no limit.
 func patchImages(factor, maxEdge, maxPatches float64) imageRule {
 	const side = 32
 	return func(width, height int) int64 {
@@ -112,18 +100,15 @@ func tileImages(base, each int64) imageRule {
 	}
 }
 
-// squares returns how many squares cover a length.
 func squares(n, side int) int { return (n + side - 1) / side }
 
 // openAIImages is the rule of
 // https://developers.openai.com/api/docs/guides/images-vision#calculating-costs
-// for the default level of detail. Models up to GPT-5.1 count tiles of 512
-// pixels, but for the small ones; those and all since GPT-5.2 count patches of 32
-// pixels times a factor.
+// for the default level of detail: tiles for most models up to GPT-5.1, patches times a
+// factor for small ones and all later ones.
 func openAIImages(model string) imageRule {
 	model = model[strings.LastIndexByte(model, '/')+1:]
-	small := strings.Contains(model, "mini")
-	tiny := strings.Contains(model, "nano")
+	small, tiny := strings.Contains(model, "mini"), strings.Contains(model, "nano")
 	switch {
 	case strings.HasPrefix(model, "gpt-4o") && small:
 		return tileImages(2833, 5667)
@@ -157,10 +142,9 @@ func openAIImages(model string) imageRule {
 	return tileImages(70, 140)
 }
 
-// geminiImages is the rule of https://ai.google.dev/gemini-api/docs/tokens up to
-// Gemini 2.5: 258 tokens for a picture of at most 384 pixels a side and for
-// each crop of a larger one. Since Gemini 3 every picture costs up to 1,120 at the default
-// resolution: https://ai.google.dev/gemini-api/docs/media-resolution.
+// geminiImages is the rule of https://ai.google.dev/gemini-api/docs/tokens up to Gemini
+// 2.5: 258 tokens for a small picture and for each crop of a larger one. Since Gemini 3
+// every picture costs 1,120: https://ai.google.dev/gemini-api/docs/media-resolution.
 func geminiImages(model string) imageRule {
 	const each = 258
 	_, after, _ := strings.Cut(model, "gemini")
@@ -184,46 +168,23 @@ const headerLimit = 256 << 10
 // maxSide is the longest side any image is taken to have, whatever it says.
 const maxSide = 1<<16 - 1
 
-// imageSize returns width and height of an image given as base64, also as a data
-// URL, from the beginning of its data. Both are 0 when they can't be read: the
-// format is none of PNG, JPEG, GIF and WebP, or the data is damaged.
+// imageSize returns width and height of an image given as base64 or as a data URL. Both
+// are 0 when it is no PNG, JPEG, GIF or WebP, or its header is damaged.
 func imageSize(data string) (width, height int) {
 	if strings.HasPrefix(data, "data:") {
 		_, data, _ = strings.Cut(data, ",")
 	}
-	decode := decoderFor(data)
-	if decode == nil {
-		return 0, 0
+	header := func() io.Reader {
+		return io.LimitReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(data)), headerLimit)
 	}
-	r := base64.NewDecoder(base64.StdEncoding, strings.NewReader(data))
-	c, err := decode(io.LimitReader(r, headerLimit))
+	c, _, err := image.DecodeConfig(header())
+	if errors.Is(err, image.ErrFormat) {
+		c, err = webpConfig(header())
+	}
 	if err != nil || c.Width <= 0 || c.Height <= 0 {
 		return 0, 0
 	}
 	return min(c.Width, maxSide), min(c.Height, maxSide)
-}
-
-// decoderFor tells the format by the first bytes, as the declared type of an
-// image is often wrong.
-func decoderFor(data string) func(io.Reader) (image.Config, error) {
-	var head [12]byte
-	if len(data) < base64.StdEncoding.EncodedLen(len(head)) {
-		return nil
-	}
-	if _, err := base64.StdEncoding.Decode(head[:], []byte(data[:base64.StdEncoding.EncodedLen(len(head))])); err != nil {
-		return nil
-	}
-	switch s := string(head[:]); {
-	case strings.HasPrefix(s, "\x89PNG\r\n\x1a\n"):
-		return png.DecodeConfig
-	case strings.HasPrefix(s, "\xff\xd8\xff"):
-		return jpeg.DecodeConfig
-	case strings.HasPrefix(s, "GIF8"):
-		return gif.DecodeConfig
-	case strings.HasPrefix(s, "RIFF") && strings.HasPrefix(s[8:], "WEBP"):
-		return webpConfig
-	}
-	return nil
 }
 
 // webpConfig reads the size of a WebP image from its first chunk: "VP8 " (RFC
@@ -232,6 +193,9 @@ func webpConfig(r io.Reader) (image.Config, error) {
 	var b [30]byte
 	if _, err := io.ReadFull(r, b[:]); err != nil {
 		return image.Config{}, err
+	}
+	if string(b[:4]) != "RIFF" || string(b[8:12]) != "WEBP" {
+		return image.Config{}, image.ErrFormat
 	}
 	var width, height uint32
 	switch string(b[12:16]) {

@@ -12,17 +12,10 @@ import (
 	"github.com/clew-dev/clew/internal/jsonx"
 )
 
-// stringifyLen returns how long, in UTF-16 units, a JSON value is after
-// JavaScript read it and wrote it again: JSON.stringify(JSON.parse(raw)).length.
-// White space is gone, numbers are spelled as JavaScript does, of members with
-// the same key the last one is left, and only what must be escaped is escaped.
-// A value that is not JSON has its own length.
-//
-// It takes one pass, so that deep nesting costs no more than long text.
+// stringifyLen returns JSON.stringify(JSON.parse(raw)).length of JavaScript, in UTF-16 units,
+// in one pass: of members with the same key the last one is left, and only what must be
+// escaped is. A value that is not JSON has its own length.
 func stringifyLen(raw []byte) int64 {
-	if len(raw) == 0 {
-		return 0
-	}
 	w := jsonWalk{raw: raw}
 	w.members = w.few[:0]
 	units, _, err := w.value(jsonx.Space(raw, 0), 0)
@@ -32,7 +25,6 @@ func stringifyLen(raw []byte) int64 {
 	return units
 }
 
-// jsonWalk walks over a JSON value.
 type jsonWalk struct {
 	raw     []byte
 	members []member // of the objects that are open, the innermost last

@@ -8,25 +8,17 @@ import (
 	"github.com/clew-dev/clew/session"
 )
 
-// Learner learns from a conversation how much the estimates of a counter have to
-// be corrected for a model. It is given the messages in the order in which they
-// were sent and received, and is told where something else happened.
+// Learner learns from a conversation, whose messages it is given in order, how much the
+// estimates of a counter have to be corrected for a model: it compares by how much the
+// prompt grew from one answer to the next with what the first answer and the results
+// after it were estimated at.
 //
-// It learns from two answers that follow each other with nothing but results of
-// tools between them: by how much the second prompt was larger, against what
-// the first answer and the results were estimated at. It does not learn where
-//
-//   - a prompt was not reported, or an answer is of another model or failed;
-//   - the first answer has thinking, which is not sent again as it was, or its
-//     usage says that there was more than can be seen;
-//   - anything but results came between: what a user says may come with
-//     reminders that are not recorded, and what programs put in is not theirs;
-//   - a block is not text or a call: images are not priced by characters;
-//   - the context was changed, which [Learner.Break] tells;
-//   - the prompt grew by less than 100 tokens, or by so much more or less than
-//     was estimated, about four times, that something else must have happened.
-//
-// A Learner is not safe for use by several goroutines.
+// It does not learn where something else may have changed the prompt: where an answer
+// failed, is of another model, reported no prompt, has thinking or more output than can
+// be seen; where anything but results came between, which may come with reminders that
+// are not recorded; where there are images, which are not priced by characters; where
+// [Learner.Break] was called; and where the growth is under 100 tokens or about four
+// times off. It is not safe for use by several goroutines.
 type Learner struct {
 	counter Counter
 	c       Calibration
@@ -53,7 +45,6 @@ func NewLearner(c Calibration, counter Counter, provider, model string) *Learner
 	return &Learner{counter: counter, c: c}
 }
 
-// of reports whether this was learnt about the estimates of that counter for that model.
 func (c Calibration) of(counter Counter, provider, model string) bool {
 	return c.Provider == provider && c.Model == model && c.Counter == counter.Name()
 }
@@ -66,12 +57,10 @@ func (l *Learner) Calibration() Calibration {
 }
 
 // Break says that the context was changed in another way than by the messages that
-// are added: by a pass, an edit, a move to another branch, or by something that
-// is not known here.
+// are added, such as by a pass.
 func (l *Learner) Break() { l.pair, l.slice = growth{}, growth{} }
 
-// AddEntry adds the next entry of a path of a log: its message, if it is one, or
-// Break where it changes the context in another way.
+// AddEntry adds the next entry of a path of a log.
 func (l *Learner) AddEntry(e *session.Entry) {
 	switch e.Type {
 	case session.TypeMessage:
@@ -96,8 +85,7 @@ func (l *Learner) AddEntry(e *session.Entry) {
 
 // Learn returns a counter that is corrected by what is known of its estimates for a
 // model (from, which may be the zero value) and by the usage on a path of a log, root
-// first, and what was learnt. The same path gives the same calibration every time.
-// Learn fails when the counter is calibrated already.
+// first, and what was learnt. It fails when the counter is calibrated already.
 func Learn(counter Counter, from Calibration, path []*session.Entry, provider, model string) (Counter, Calibration, error) {
 	l := NewLearner(from, counter, provider, model)
 	for _, e := range path {
@@ -166,7 +154,6 @@ func (l *Learner) answer(m *message.Message) {
 	l.add(m)
 }
 
-// plain reports a message of text and calls only.
 func plain(m *message.Message) bool {
 	return !slices.ContainsFunc(m.Content, func(b message.Block) bool {
 		return b.Type != message.BlockText && b.Type != message.BlockToolCall
@@ -232,20 +219,20 @@ func (l *Learner) learnPair(prompt, at int64) {
 	}
 	c := &l.c
 	if c.Calls == 0 {
-		c.factor, c.weight, c.First = one, priorWeight, at
+		c.FactorPPM, c.Weight, c.First = one, priorWeight, at
 	}
 	c.Calls++
 	c.Last = max(c.Last, at)
-	off := r*one/c.factor - one // by how much the calibrated estimate was too low
+	off := r*one/c.FactorPPM - one // by how much the calibrated estimate was too low
 	c.Recent = append(c.Recent, off/1000)
 	if extra := len(c.Recent) - recentKept; extra > 0 {
 		c.Recent = slices.Delete(c.Recent, 0, extra)
 	}
 	off = min(max(off, -mostStep), mostStep)
 	w := min(fullWeight, l.pair.estimate*fullWeight/fullSize)
-	c.weight = min(c.weight+w, maxWeight)
-	if c.weight > 0 {
-		c.factor = min(max(c.factor+c.factor*off/one*w/c.weight, minFactor), maxFactor)
+	c.Weight = min(c.Weight+w, maxWeight)
+	if c.Weight > 0 {
+		c.FactorPPM = min(max(c.FactorPPM+c.FactorPPM*off/one*w/c.Weight, minFactor), maxFactor)
 	}
 }
 
@@ -255,15 +242,15 @@ func (l *Learner) learnSlice(prompt int64) {
 	if !ok || c.Calls == 0 {
 		return
 	}
-	if c.guard == 0 {
-		c.guard = min(max(ppm(guardOf(l.counter)*float64(one)), minGuard), maxGuard)
+	if c.GuardPPM == 0 {
+		c.GuardPPM = min(max(ppm(guardOf(l.counter)*float64(one)), minGuard), maxGuard)
 	}
 	c.Slices++
 	seen := r * one / c.scale()
-	if seen > c.guard {
-		c.guard = min(c.guard+min(seen-c.guard, guardStep), maxGuard)
+	if seen > c.GuardPPM {
+		c.GuardPPM = min(c.GuardPPM+min(seen-c.GuardPPM, guardStep), maxGuard)
 		return
 	}
-	over := c.guard - max(seen, minGuard)
-	c.guard -= over / min(guardFall, c.Slices+2)
+	over := c.GuardPPM - max(seen, minGuard)
+	c.GuardPPM -= over / min(guardFall, c.Slices+2)
 }

@@ -1,6 +1,23 @@
+// Package token says how many tokens something costs.
+//
+// A [Meter] measures a whole context: it takes the last usage a provider
+// reported that still holds, and estimates only what came after it. A [Counter]
+// makes the estimates: [HeuristicFor] by what characters are, [BPE] with OpenAI's
+// tokenizers, [Chars4] as pi does.
+//
+//	meter, err := token.NewMeter(token.Config{Provider: "anthropic", Model: "claude-opus-4-6", Window: 200_000})
+//	r := meter.Measure(messages, fresh)
+//	fmt.Println(r.Tokens, "of", meter.Window(), "tokens, of which", r.Measured, "were reported")
+//	if r.Guarded() > limit {
+//		// an estimate that is low by the usual error would no longer fit
+//	}
+//
+// [Learn] corrects estimates by what the usage in a log says of them; docs/meter.md says
+// how, and how good they are. What is counted is what is sent.
 package token
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -14,27 +31,20 @@ import (
 type Config struct {
 	// Provider and Model name the model that is about to be called, as the
 	// provider does: "anthropic", "claude-opus-4-6".
-	Provider string
-	Model    string
+	Provider, Model string
 
-	// Counter makes the estimates. Default: HeuristicFor(Provider, Model).
-	Counter Counter
+	Counter Counter // makes the estimates. Default: HeuristicFor(Provider, Model)
 
-	// System is prompt text that is sent beside the system messages of the
-	// conversation. Leave it empty when the prompt is one of those.
+	// System is prompt text and Tools a JSON array of tool definitions that are sent
+	// beside those in the system messages of the conversation. Default: none.
 	System string
-	// Tools is a JSON array of the tool definitions that are sent beside those
-	// in system messages. Default: none.
-	Tools json.RawMessage
+	Tools  json.RawMessage
 
-	// Window is the size of the model's context window in tokens; 0 when it is
-	// not known. It does not change what is measured.
-	Window int64
+	Window int64 // of the model, in tokens; 0 when it is not known. It does not change what is measured
 
-	// Safety multiplies the estimated part in Reading.Guarded. It is at least 1.
-	// 0 means the counter's own factor: 1.2 for Claude up to 4.6, 1.35 for later ones,
-	// 1.25 for GPT, 1.3 for other models, 2.3 for Chars4, what was learnt for a
-	// calibrated counter, and 1.3 for a counter of your own.
+	// Safety multiplies the estimated part in Reading.Guarded. It is at least 1. 0 means
+	// the counter's own factor: 1.2 to 1.35 by the model's maker, 2.3 for Chars4, what
+	// was learnt for a calibrated counter, and 1.3 for a counter of your own.
 	Safety float64
 
 	// AnyUsage takes every usage above 0 of an answer that did not fail as an
@@ -71,10 +81,8 @@ func (c *Config) Validate() error {
 	return nil
 }
 
-// Meter measures contexts for one model. It has no state that changes, so one
-// Meter may be used for any number of sessions and by several goroutines.
-//
-// A Meter is itself a [Counter]: that of its estimates.
+// Meter measures contexts for one model. It has no state that changes, so it may be
+// used by several goroutines. It is itself the [Counter] of its estimates.
 type Meter struct {
 	counter  Counter
 	family   family
@@ -83,7 +91,6 @@ type Meter struct {
 	anyUsage bool
 
 	fixed      Categories // system prompt and tools
-	fixedTotal int64
 	fixedBytes int64
 }
 
@@ -101,14 +108,8 @@ func NewMeter(cfg Config) (*Meter, error) {
 	if m.counter == nil {
 		m.counter = HeuristicFor(cfg.Provider, cfg.Model)
 	}
-	if m.safety == 0 {
-		m.safety = guardOf(m.counter)
-	}
-	m.countFixed(cfg.System, cfg.Tools)
-	return m, nil
-}
-
-func (m *Meter) countFixed(system string, tools []byte) {
+	m.safety = cmp.Or(m.safety, guardOf(m.counter))
+	system, tools := cfg.System, cfg.Tools
 	if system != "" {
 		msg := &message.Message{Role: message.RoleSystem, Content: []message.Block{message.TextBlock(system)}}
 		m.fixed[System] = m.counter.Message(msg)
@@ -117,8 +118,8 @@ func (m *Meter) countFixed(system string, tools []byte) {
 		msg := &message.Message{Role: message.RoleSystem, ToolsAdded: tools}
 		m.fixed[Tools] = max(0, m.counter.Message(msg)-m.counter.Message(&message.Message{Role: message.RoleSystem}))
 	}
-	m.fixedTotal = m.fixed.Total()
 	m.fixedBytes = int64(len(system) + len(tools))
+	return m, nil
 }
 
 // Name returns the name of the counter.
@@ -136,21 +137,15 @@ func (m *Meter) Window() int64 { return m.window }
 // Guard returns the factor that Reading.Guarded applies to estimates.
 func (m *Meter) Guard() float64 { return m.safety }
 
-// Fixed estimates what every request carries beside the messages:
-// Config.System and Config.Tools.
-func (m *Meter) Fixed() int64 { return m.fixedTotal }
+// Fixed estimates Config.System and Config.Tools, which every request carries.
+func (m *Meter) Fixed() int64 { return m.fixed.Total() }
 
-// Measure returns what a context costs.
-//
-// It looks for the last answer at or after index fresh that has a usage which
-// can be trusted: the anchor. Usage from before fresh is stale, because a
-// pass or an edit has changed the context since; session.Context has Boundary
-// for that. What was reported counts up to and including the anchor, and only
-// the messages after it are estimated; where the log has the usage as it was when
-// the answer began, the answer too.
-//
-// Without an anchor everything is estimated: Config.System and Config.Tools,
-// what ReplaySystem makes of the system messages, and the other messages.
+// Measure returns what a context costs. Its anchor is the last answer at or after index
+// fresh with a usage that can be trusted: what was reported counts up to and including
+// it, and only what comes after it is estimated. Usage from before fresh is stale,
+// because a pass or an edit has changed the context since; session.Context has
+// Boundary for that. Without an anchor everything is estimated: Config.System and
+// Config.Tools, what message.ReplaySystem gives, and the other messages.
 func (m *Meter) Measure(msgs []*message.Message, fresh int) Reading {
 	r := m.Running()
 	for i, msg := range msgs {
@@ -159,14 +154,13 @@ func (m *Meter) Measure(msgs []*message.Message, fresh int) Reading {
 	return r.Reading()
 }
 
-// split adds the tokens of a message to the categories.
-func (m *Meter) split(msg *message.Message, into *Categories) {
-	if s, ok := m.counter.(splitter); ok {
+func split(c Counter, msg *message.Message, into *Categories) {
+	if s, ok := c.(splitter); ok {
 		s.split(msg, into)
 		return
 	}
 	at := categoryOf(msg)
-	into[at] = addSat(into[at], m.Message(msg))
+	into[at] = addSat(into[at], max(0, c.Message(msg)))
 }
 
 // trusts reports an answer whose usage says how large the context was after it.
@@ -187,9 +181,8 @@ func (m *Meter) trusts(msg *message.Message) bool {
 }
 
 // reported returns what the usage of an anchor says about the context up to it, and
-// whether that is with the answer. Some logs have the usage as it was when the
-// answer began, with an output of a few tokens: then only the prompt was
-// reported. own is what the answer is estimated at.
+// whether that is with the answer, which is estimated at own. Some logs have the usage
+// as it was when the answer began: then only the prompt was reported.
 func (m *Meter) reported(u *message.Usage, own int64) (tokens int64, whole bool) {
 	const slack = 200 // tokens; the estimate of a short answer is mostly overhead
 	total := u.Total()
@@ -199,10 +192,9 @@ func (m *Meter) reported(u *message.Usage, own int64) (tokens int64, whole bool)
 	return total - max(u.Output, 0), false
 }
 
-// fit makes categories that were estimated add up to what was reported. What is
-// missing is Unattributed: a prompt or tools that are not known here, hidden
-// thinking, the error of the estimate. What is too much is taken off in
-// proportion.
+// fit makes categories that were estimated add up to what was reported. What is missing,
+// such as a prompt that is not known here or hidden thinking, is Unattributed. What is
+// too much is taken off in proportion.
 func fit(c *Categories, total int64) {
 	sum := c.Total()
 	if sum <= total {

@@ -304,7 +304,7 @@ func TestBytes(t *testing.T) {
 
 // System messages are counted as what is left of them when they are replayed.
 func TestReplaySystem(t *testing.T) {
-	if token.ReplaySystem(nil) != nil || token.ReplaySystem([]*message.Message{message.User("hi", now)}) != nil {
+	if message.ReplaySystem(nil) != nil || message.ReplaySystem([]*message.Message{message.User("hi", now)}) != nil {
 		t.Error("a prompt without a system message")
 	}
 	msgs := []*message.Message{
@@ -313,7 +313,7 @@ func TestReplaySystem(t *testing.T) {
 		parse(t, `{"role":"system","content":"","sections":{"a":null,"c":"three"},"toolsRemoved":[{"name":"bash"}]}`),
 		parse(t, `{"role":"system","content":"more","sections":{"b":"zwei"},"toolsAdded":[{"name":"read","v":2}],"toolsRemoved":["write"]}`),
 	}
-	got := token.ReplaySystem(msgs)
+	got := message.ReplaySystem(msgs)
 	if got.Role != message.RoleSystem || got.Text() != "base\n\nmore" || string(got.ToolsAdded) != `[{"name":"read","v":2}]` || got.Timestamp != 7 {
 		t.Errorf("%s", got.JSON())
 	}
@@ -330,7 +330,7 @@ func TestReplaySystem(t *testing.T) {
 			t.Errorf("%s: one by one they cost %d, replayed %d", m.Name(), oneByOne(m, msgs), want)
 		}
 	}
-	none := token.ReplaySystem([]*message.Message{parse(t, `{"role":"system","toolsAdded":[{"name":"a"}]}`), parse(t, `{"role":"system","toolsRemoved":[{"name":"a"}]}`)})
+	none := message.ReplaySystem([]*message.Message{parse(t, `{"role":"system","toolsAdded":[{"name":"a"}]}`), parse(t, `{"role":"system","toolsRemoved":[{"name":"a"}]}`)})
 	if none == nil || none.ToolsAdded != nil || none.Content != nil {
 		t.Errorf("%+v", none)
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/clew-dev/clew/message"
 )
 
-// pricer says what a message costs, given what its texts do.
 type pricer struct {
 	words texter
 	w     weights // for what is not text
@@ -38,33 +37,23 @@ func (p *pricer) split(m *message.Message, into *Categories) {
 
 func tokens(n millis) int64 { return ceilDiv(int64(n), perToken) }
 
-// weigh adds the weight of a message to the categories it belongs to.
 func (p *pricer) weigh(m *message.Message, parts *[NumCategories]millis) {
 	overhead := millis(p.w.message)
 	if m.Role == message.RoleToolResult {
 		overhead = millis(p.w.result)
 	}
+	own := categoryOf(m)
 	switch m.Role {
-	case message.RoleAssistant:
-		if m.Failed() || len(m.Content) == 0 {
+	case message.RoleAssistant, message.RoleUser, message.RoleToolResult, message.RoleCustom:
+		answer := m.Role == message.RoleAssistant
+		if m.Failed() || answer && len(m.Content) == 0 {
 			return
 		}
 		for i := range m.Content {
-			p.answerBlock(&m.Content[i], parts)
+			p.block(&m.Content[i], own, parts)
 		}
-		parts[categoryOfBlock(m.Content[0].Type)] += overhead
-	case message.RoleUser, message.RoleToolResult, message.RoleCustom:
-		own := categoryOf(m)
-		for i := range m.Content {
-			b := &m.Content[i]
-			switch b.Type {
-			case message.BlockText:
-				parts[own] += p.words.text(b.Text)
-			case message.BlockImage:
-				parts[Images] += millis(p.imageTokens(b)) * perToken
-			default:
-				parts[own] += p.unknown(b)
-			}
+		if answer {
+			own = categoryOfBlock(m.Content[0].Type)
 		}
 		parts[own] += overhead
 	case message.RoleSystem:
@@ -94,7 +83,6 @@ func (p *pricer) weigh(m *message.Message, parts *[NumCategories]millis) {
 // scratch holds buffers for JSON that is not written as it is sent.
 var scratch = sync.Pool{New: func() any { return new([]byte) }}
 
-// json weighs a JSON value as it is sent.
 func (p *pricer) json(raw []byte) millis {
 	if bytes.IndexByte(raw, '\n') < 0 && !bytes.Contains(raw, []byte(`\u`)) {
 		return p.words.text(asString(raw)) // on one line, so with single blanks at most
@@ -109,44 +97,32 @@ func (p *pricer) json(raw []byte) millis {
 // idInOverhead is how long a call id may be to be part of a message's overhead.
 const idInOverhead = 64
 
-func (p *pricer) answerBlock(b *message.Block, parts *[NumCategories]millis) {
-	switch b.Type {
-	case message.BlockText:
-		parts[Assistant] += p.words.text(b.Text)
-	case message.BlockThinking:
+// block weighs a block of a message of a category. A block of a type that has no place
+// there or is not known is weighed by the bytes it was read from: it may well be sent.
+func (p *pricer) block(b *message.Block, own Category, parts *[NumCategories]millis) {
+	switch answer := own == Assistant; {
+	case b.Type == message.BlockText:
+		parts[own] += p.words.text(b.Text)
+	case b.Type == message.BlockImage:
+		parts[Images] += millis(p.image.tokens(imageSize(b.Data))) * perToken
+	case b.Type == message.BlockThinking && answer:
 		parts[Thinking] += p.words.text(b.Text)
 		if b.Text == "" || b.Redacted {
 			parts[Thinking] += millis(len(b.Signature)) * millis(p.w.hidden)
 		}
-	case message.BlockToolCall:
+	case b.Type == message.BlockToolCall && answer:
 		parts[ToolCalls] += millis(p.w.call) + p.words.text(b.Name) + p.json(b.Arguments)
-		if extra := len(b.ID) - idInOverhead; extra > 0 {
-			parts[ToolCalls] += millis(extra) * millis(p.w.base64)
-		}
-	case message.BlockImage:
-		parts[Images] += millis(p.imageTokens(b)) * perToken
+		parts[ToolCalls] += millis(max(0, len(b.ID)-idInOverhead)) * millis(p.w.base64)
 	default:
-		parts[Assistant] += p.unknown(b)
+		parts[own] += p.json(b.Raw())
 	}
 }
 
-// unknown weighs a block of a type that this version does not know: the bytes
-// it was read from. It is kept and passed on, so it may well be sent.
-func (p *pricer) unknown(b *message.Block) millis { return p.json(b.Raw()) }
-
-func (p *pricer) imageTokens(b *message.Block) int64 {
-	width, height := imageSize(b.Data)
-	return p.image.tokens(width, height)
-}
-
-// BPE returns a counter that counts text with OpenAI's encodings: cl100k_base for
-// GPT-4 and GPT-3.5, o200k_base for all other models. For OpenAI's models that is
-// exact. For others, a token of o200k_base stands for more than one of theirs, by a
-// rate that was measured on recorded sessions; see docs/meter.md. Everything but
-// text is priced as [HeuristicFor] does. The name of the counter is "cl100k" or "o200k".
-//
-// The vocabularies take 1.6 MB of a program that calls BPE, and 30 ms when a counter
-// is first used.
+// BPE returns a counter that counts text with OpenAI's encodings: cl100k_base for GPT-4
+// and GPT-3.5, o200k_base for all others. For models of others, a token of o200k_base
+// stands for more than one of theirs, by a rate that was measured; see docs/meter.md.
+// Everything but text is priced as [HeuristicFor] does. The counter is named "cl100k" or
+// "o200k". The vocabularies take 1.6 MB of a program that calls BPE, and 30 ms at first use.
 func BPE(provider, model string) Counter {
 	enc := bpe.For(model)
 	return exact(strings.TrimSuffix(enc.Name(), "_base"), enc.Count, provider, model)
@@ -162,7 +138,6 @@ func exact(name string, count func(text string) int64, provider, model string) C
 	return e
 }
 
-// tokenizer counts text with a tokenizer.
 type tokenizer struct {
 	pricer
 	name  string

@@ -6,28 +6,19 @@ import (
 	"github.com/clew-dev/clew/message"
 )
 
-// Reading is what a context costs.
+// Reading is what a context costs: Tokens is Measured, what the provider reported for
+// everything up to the anchor, plus Estimated, what the counter makes of the rest.
 type Reading struct {
-	// Tokens is Measured plus Estimated.
-	Tokens int64 `json:"tokens"`
-	// Measured is what the provider reported for everything up to the anchor.
-	Measured int64 `json:"measured"`
-	// Estimated is what the counter makes of the rest.
+	Tokens    int64 `json:"tokens"`
+	Measured  int64 `json:"measured"`
 	Estimated int64 `json:"estimated"`
-	// Anchor is the index of the message whose usage was used, or -1.
-	Anchor int `json:"anchor"`
-
-	// Bytes is about how large the request is: text and base64 as JSON.
-	Bytes int64 `json:"bytes"`
-
+	Anchor    int   `json:"anchor"` // index of the message whose usage was used, or -1
+	Bytes     int64 `json:"bytes"`  // about how large the request is: text and base64 as JSON
 	// Categories divide Tokens. Up to the anchor they are estimates fitted to
 	// what was reported.
 	Categories Categories `json:"categories"`
-
-	// Counter is the name of the counter that made the estimates.
-	Counter string `json:"counter"`
-	// Guard is the factor that Guarded applies.
-	Guard float64 `json:"guard"`
+	Counter    string     `json:"counter"` // the name of the counter
+	Guard      float64    `json:"guard"`   // the factor that Guarded applies
 }
 
 // Guarded returns Tokens with the estimated part multiplied by Guard: what to
@@ -87,17 +78,16 @@ func RequestBytes(m *message.Message) int64 {
 		b := &m.Content[i]
 		if raw := b.Raw(); raw != nil {
 			n += len(raw)
-			continue
+		} else {
+			n += blockSyntax + len(b.Text) + len(b.Signature) + len(b.ID) + len(b.Name) + len(b.Arguments) + len(b.Data)
 		}
-		n += blockSyntax + len(b.Text) + len(b.Signature) + len(b.ID) + len(b.Name) + len(b.Arguments) + len(b.Data)
 	}
 	return int64(n)
 }
 
 // A Running measures a context that grows: after each message, Reading returns what
-// [Meter.Measure] does for all of them, at the cost of that message alone.
-//
-// A Running is not safe for use by several goroutines.
+// [Meter.Measure] does for all of them, at the cost of that message alone. It is not
+// safe for use by several goroutines.
 type Running struct {
 	meter   *Meter
 	costs   []int64
@@ -107,13 +97,11 @@ type Running struct {
 	prompt  Categories         // what they come to, for the first of them in priced
 	priced  int
 
-	anchor  int
-	usage   int64      // reported by the anchor
-	before  Categories // rest as it was with the anchor
-	upTo    int        // how many of systems stood before the anchor
-	after   Categories // of the messages after the anchor
-	fitted  Categories // before and the prompt, fitted to usage
-	fitting bool       // fitted is still to be computed
+	anchor int
+	usage  int64      // reported by the anchor
+	before Categories // rest as it was with the anchor
+	upTo   int        // how many of systems stood before the anchor
+	after  Categories // of the messages after the anchor
 }
 
 // Running returns an empty running count.
@@ -123,7 +111,7 @@ func (m *Meter) Running() *Running { return &Running{meter: m, anchor: -1, bytes
 // counts: that nothing after it has changed what stands before it.
 func (t *Running) Add(msg *message.Message, fresh bool) {
 	var own Categories
-	t.meter.split(msg, &own)
+	split(t.meter.counter, msg, &own)
 	t.bytes = addSat(t.bytes, RequestBytes(msg))
 	t.costs = append(t.costs, own.Total())
 	before := t.rest
@@ -135,7 +123,7 @@ func (t *Running) Add(msg *message.Message, fresh bool) {
 	if fresh && t.meter.trusts(msg) {
 		var whole bool
 		t.anchor, t.before, t.upTo = len(t.costs)-1, t.rest, len(t.systems)
-		t.after, t.fitting = Categories{}, true
+		t.after = Categories{}
 		if t.usage, whole = t.meter.reported(msg.Usage, own.Total()); !whole {
 			t.before, t.after = before, own
 		}
@@ -160,14 +148,12 @@ func (t *Running) Reading() Reading {
 		r.Tokens = r.Estimated
 		return r
 	}
-	if t.fitting {
-		t.fitted, t.fitting = t.whole(&t.before, t.upTo), false
-		fit(&t.fitted, t.usage)
-	}
+	fitted := t.whole(&t.before, t.upTo)
+	fit(&fitted, t.usage)
 	r.Measured, r.Estimated = t.usage, t.after.Total()
 	r.Tokens = addSat(r.Measured, r.Estimated)
 	r.Categories = t.after
-	r.Categories.add(&t.fitted)
+	r.Categories.add(&fitted)
 	return r
 }
 
@@ -175,7 +161,7 @@ func (t *Running) Reading() Reading {
 func (t *Running) whole(rest *Categories, n int) Categories {
 	if n != t.priced {
 		t.prompt, t.priced = Categories{}, n
-		t.meter.split(ReplaySystem(t.systems[:n]), &t.prompt)
+		split(t.meter.counter, message.ReplaySystem(t.systems[:n]), &t.prompt)
 	}
 	c := t.meter.fixed
 	c.add(rest)

@@ -2,6 +2,7 @@ package token
 
 import (
 	"encoding/binary"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -19,29 +20,21 @@ type heuristic struct {
 }
 
 // HeuristicFor returns the counter that estimates by what characters are and by what
-// stands before them, with weights for the tokenizer of the model and the model's
-// price of images. Counting is linear and allocates nothing. A run of 64 or more
-// characters that looks random (base64, a hexadecimal dump, the data of a data URL)
-// costs what random data costs, two to three times as much as prose.
+// stands before them, with weights for the tokenizer of the model and the model's price
+// of images. Counting is linear and allocates nothing. A run of 64 or more characters
+// that looks random, such as base64, costs two to three times as much as prose.
 //
-// A message costs its text, thinking, the names and arguments of its calls, its
-// images and an overhead, which is that of the call and its id, too, for the result
-// of a tool. The signature of a thinking block costs nothing beside the text
-// it signs; where the text is withheld, the signature holds it encrypted and is
-// counted as that many tokens of thinking.
-//
-// A message that is not sent costs nothing: an answer that failed or was aborted, a
-// shell run that is excluded, an unknown role.
+// A message costs its contents and an overhead. The signature of a thinking block costs
+// nothing beside the text it signs; where the text is withheld, the signature is counted
+// as that many tokens of thinking. What is not sent costs nothing: an answer that failed,
+// a shell run that is excluded, an unknown role.
 func HeuristicFor(provider, model string) Counter {
 	f := familyOf(provider, model)
 	return heuristicFor(f, imageRuleOf(f, provider, model))
 }
 
-// heuristicFor returns the heuristic of a family; rule prices its images.
 func heuristicFor(f family, rule imageRule) *heuristic {
-	switch f {
-	case claude, claude47, gpt:
-	default:
+	if !slices.Contains([]family{claude, claude47, gpt}, f) {
 		f = universal
 	}
 	h := &heuristic{family: f, pairs: pairsOf(f)}
@@ -74,7 +67,6 @@ const (
 	runProbe = runMin / 2
 )
 
-// text weighs a text.
 func (h *heuristic) text(s string) millis {
 	if len(s) < runMin {
 		return h.sum(s, 0, len(s))
@@ -124,12 +116,38 @@ func (h *heuristic) sum(s string, from, to int) (n millis) {
 }
 
 // runRate returns the weight of a character of a run after its first runMin, which
-// are head, or 0 when the run does not look random.
+// are head, or 0 when the run does not look random: when it has neither the characters
+// of a hexadecimal dump, nor different letters of one case as DNA has (no word is that
+// long), nor changes between capitals, small letters, digits and signs as often as
+// base64. Of runMin characters of that, 40 differ in kind from the one before, give or
+// take 4; of the longest paths and CamelCase names, fewer than 20.
 func (h *heuristic) runRate(before, head string) millis {
+	const changesMin = 26
+	var count [4]int // digits, small letters, capitals, signs
+	kind, changes, hex, differ := -1, 0, true, false
+	for i := range len(head) {
+		c, k := head[i], 3
+		switch {
+		case digit(c):
+			k = 0
+		case 'a' <= c && c <= 'z':
+			k = 1
+		case 'A' <= c && c <= 'Z':
+			k = 2
+		}
+		if k != kind {
+			kind = k
+			changes++
+		}
+		count[k]++
+		hex = hex && (k == 0 || k < 3 && c|0x20 <= 'f')
+		differ = differ || c != head[0]
+	}
+	oneCase := (count[1] > 0) != (count[2] > 0)
 	switch {
-	case isHex(head), isOneCase(head):
+	case hex && count[0] > 0 && oneCase, count[0]+count[3] == 0 && oneCase && differ:
 		return millis(h.w.hex)
-	case isBase64(head), strings.HasSuffix(before, ";base64,"): // a blank bitmap is a row of As
+	case changes >= changesMin && count[0] > 0, strings.HasSuffix(before, ";base64,"): // a blank bitmap is a row of As
 		return millis(h.w.base64)
 	}
 	return 0
@@ -155,64 +173,6 @@ func runAround(s string, i, from int) (start, end int) {
 		end++
 	}
 	return start, end
-}
-
-// isHex reports digits and letters a to f, of one case and both kinds.
-func isHex(s string) bool {
-	digits, lower, upper := 0, 0, 0
-	for i := range len(s) {
-		switch c := s[i]; {
-		case digit(c):
-			digits++
-		case 'a' <= c && c <= 'f':
-			lower++
-		case 'A' <= c && c <= 'F':
-			upper++
-		default:
-			return false
-		}
-	}
-	return digits > 0 && (lower > 0) != (upper > 0)
-}
-
-// isOneCase reports different letters of one case, which is no word of that length:
-// a sequence of DNA, say. In words, letters cost too little for that.
-func isOneCase(s string) bool {
-	differ := false
-	for i := range len(s) {
-		if !letter(s[i]) || s[i]&0x20 != s[0]&0x20 {
-			return false
-		}
-		differ = differ || s[i] != s[0]
-	}
-	return differ
-}
-
-// isBase64 reports text that changes between capitals, small letters, digits and
-// signs as often as random data does. Of runMin characters of base64, 40 differ
-// in kind from the one before, give or take 4; of the longest paths and
-// CamelCase names, fewer than 20.
-func isBase64(s string) bool {
-	const changesMin = 26
-	changes, digits := 0, 0
-	kind := -1
-	for i := range len(s) {
-		k := 3
-		switch c := s[i]; {
-		case digit(c):
-			k = 0
-			digits++
-		case 'a' <= c && c <= 'z':
-			k = 1
-		case 'A' <= c && c <= 'Z':
-			k = 2
-		}
-		if k != kind {
-			changes++
-			kind = k
-		}
-	}
-	return changes >= changesMin && digits > 0
 }
 
 // appendSent appends a JSON value as it is sent: without white space between its

@@ -9,18 +9,14 @@ const perToken = 1000
 // weights are what the characters of a text cost for one family of models, in
 // thousandths of a token.
 //
-// ascii and result were fitted by TestFit to how much the prompt grew between
-// consecutive calls of recorded agent sessions; it prints the values to put here,
-// and the errors on repositories that were left out. They are regression
-// coefficients: the weight of the first digit of a number, for one, also stands for
-// what surrounds numbers in logs and code.
+// ascii, call and result were fitted by TestFit to how much the prompt grew between
+// consecutive calls of recorded agent sessions. They are regression coefficients: that
+// of the first digit of a number also stands for what surrounds numbers in logs and code.
 //
-// The sessions have little text other than ASCII. The weights of the other scripts
-// come from counting samples with the tokenizers that are public: o200k for
-// gpt, the older cl100k, which knows these scripts less well, as the cautious
-// stand-in for claude, and a value between o200k and what makers of open
-// models state for universal (0.6 a Chinese character,
-// https://api-docs.deepseek.com/quick_start/token_usage).
+// The weights of other scripts come from counting samples with public tokenizers: o200k
+// for gpt, the older cl100k, which knows these scripts less well, for claude, and a value
+// between o200k and what makers of open models state for universal
+// (https://api-docs.deepseek.com/quick_start/token_usage).
 type weights struct {
 	ascii [asciiKinds]uint16
 
@@ -35,8 +31,7 @@ type weights struct {
 	result      uint32 // the result of a tool beside its text
 	tools       uint32 // offering any tools at all
 
-	// guard is the factor by which an estimate for 8 or more messages may be too low.
-	guard float64
+	guard float64 // by how much an estimate for 8 or more messages may be too low
 }
 
 // What an ASCII character is to the one before it: the indices of weights.ascii.
@@ -163,7 +158,6 @@ func exactRate(f family) (rate millis, call, result uint32) {
 // bytes that are not UTF-8 at all, still cost something.
 const tail = 150
 
-// table returns the weight of each byte after each other one.
 func (w *weights) table() *[1 << 16]uint16 {
 	t := new([1 << 16]uint16)
 	for i := range t {
@@ -191,7 +185,6 @@ func (w *weights) beyondASCII(c byte) uint16 {
 	return w.fourByte - 3*tail
 }
 
-// script returns the weight of the characters of two or three bytes of which c is the first.
 func (w *weights) script(c byte) uint16 {
 	for _, s := range []struct {
 		below  byte

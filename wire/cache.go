@@ -7,75 +7,55 @@ import (
 	"sync"
 )
 
-// Cache remembers what was found in the parts of requests that were read and found
-// sound, so that the check of a request costs what is new in it. Parts are known
-// by a hash of their bytes: what was changed since, by whomever, is read again.
-// A Cache holds what the latest requests had, and no message. It may be used by
-// several goroutines.
+// Cache remembers what was found in the parts of the last request that were read and
+// found sound, so that the check of the next costs what is new in it. A part is known by
+// its place and a hash of its bytes: what was changed since, by whomever, is read again.
+// A Cache holds no message. It may be used by several goroutines.
 type Cache struct {
 	mu      sync.Mutex
 	seed    maphash.Seed
 	profile Profile
-	round   int
-	read    map[partKey]*knownPart
-	misses  int // parts that were not known
+	parts   []knownPart // the system text, the tools, the messages
+	misses  int         // parts that were not known
 }
 
 // NewCache returns an empty cache, for [Options]. Use one for each conversation.
 func NewCache() *Cache { return &Cache{seed: maphash.MakeSeed()} }
 
-type partKey struct {
-	part string // "system", "tools", or empty for a message
-	size int
-	hash uint64
-}
-
 type knownPart struct {
-	round int // of the last request that had it
+	known bool
+	size  int
+	hash  uint64
 	seenMessage
 }
 
-// begin starts a request, end ends it. The cache is locked in between.
-func (c *Cache) begin(p *Profile) {
-	c.mu.Lock()
-	c.round++
-	if c.read == nil || !reflect.DeepEqual(c.profile, *p) {
-		c.profile, c.read = *p, map[partKey]*knownPart{}
+// begin starts a request of so many parts, with the cache locked.
+func (c *Cache) begin(p *Profile, parts int) {
+	if !reflect.DeepEqual(c.profile, *p) {
+		c.profile, c.parts = *p, nil
 	}
+	same := min(parts, len(c.parts))
+	clear(c.parts[same:])
+	c.parts = append(c.parts[:same], make([]knownPart, parts-same)...)
 }
 
-// end forgets parts of earlier requests when they are more than the half.
-func (c *Cache) end() {
-	defer c.mu.Unlock()
-	now := 0
-	for _, k := range c.read {
-		if k.round == c.round {
-			now++
-		}
+// remember returns what read finds in the part at k, from the cache where the same bytes
+// were found sound before. The bytes themselves are not kept.
+func (v *validator) remember(k int, raw []byte, read func() seenMessage) seenMessage {
+	if v.cache == nil {
+		return read()
 	}
-	for key, k := range c.read {
-		if len(c.read) > 2*now && k.round != c.round {
-			delete(c.read, key)
-		}
+	part, hash := &v.cache.parts[k], maphash.Bytes(v.cache.seed, raw)
+	if part.known && part.size == len(raw) && part.hash == hash {
+		return part.seenMessage
 	}
-}
-
-func (c *Cache) lookup(part string, raw []byte) (key partKey, m seenMessage, ok bool) {
-	key = partKey{part, len(raw), maphash.Bytes(c.seed, raw)}
-	k, ok := c.read[key]
-	if !ok {
-		c.misses++
-		return key, m, false
-	}
-	k.round = c.round
-	return key, k.seenMessage, true
-}
-
-// store keeps what was read, without the bytes that it was read from.
-func (c *Cache) store(key partKey, m seenMessage) {
+	v.cache.misses++
+	before := len(v.out)
+	m := read()
 	for i := range m.blocks {
 		b := &m.blocks[i]
 		b.id, b.name, b.signature = strings.Clone(b.id), strings.Clone(b.name), strings.Clone(b.signature)
 	}
-	c.read[key] = &knownPart{c.round, m}
+	*part = knownPart{len(v.out) == before, len(raw), hash, m}
+	return m
 }

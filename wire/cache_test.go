@@ -98,8 +98,8 @@ func TestCacheReadsOnlyWhatIsNew(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if most := 2*(len(r.Messages)+2) + 1; len(cache.read) > most {
-			t.Errorf("%d parts are kept for a request of %d messages", len(cache.read), len(r.Messages))
+		if most := 2*(len(r.Messages)+2) + 1; len(cache.parts) > most {
+			t.Errorf("%d parts are kept for a request of %d messages", len(cache.parts), len(r.Messages))
 		}
 		return cache.misses - before
 	}

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -9,9 +10,8 @@ import (
 	"github.com/clew-dev/clew/message"
 )
 
-// Form is how a summary stands in the context: in which role, and between which
-// texts. It is stored with the summary, in the member form of details.clew, so
-// that it survives the preset that chose it.
+// Form is how a summary stands in the context: in which role, and between which texts. It
+// is stored with the summary, so that it survives the preset that chose it.
 type Form struct {
 	Role  message.Role // RoleUser or RoleAssistant
 	Open  string
@@ -41,16 +41,13 @@ func SummaryForm(m *message.Message) Form {
 		def = branchForm
 	}
 	stored := jsonx.Get(jsonx.Get(m.Details, "clew"), "form")
-	if !jsonx.IsObject(stored) {
-		return def
-	}
 	open, okOpen := jsonx.String(jsonx.Get(stored, "open"))
 	shut, okClose := jsonx.String(jsonx.Get(stored, "close"))
 	if !okOpen && !okClose {
 		return def
 	}
 	f := Form{message.RoleUser, open, shut}
-	if role, _ := jsonx.String(jsonx.Get(stored, "role")); role == string(message.RoleAssistant) {
+	if jsonx.StringAt(stored, "role") == string(message.RoleAssistant) {
 		f.Role = message.RoleAssistant
 	}
 	return f
@@ -65,9 +62,8 @@ func (f Form) JSON() []byte {
 	return o.Bytes()
 }
 
-// Wrap returns text between Open and Close. Where the text spells what would
-// end the wrapper, a backslash is put after the first character of it, so that
-// the text can be read and cannot get out. Unwrap takes the backslashes away.
+// Wrap returns text between Open and Close. Where the text spells what would end the wrapper,
+// a backslash is put after the first character of it, which Unwrap takes away.
 func (f Form) Wrap(text string) string {
 	for _, mark := range f.marks() {
 		text = mark.escape(text)
@@ -113,23 +109,14 @@ func newMark(needle string, tag bool) mark {
 	return m
 }
 
+var closingTags = regexp.MustCompile(`</[\w-]+`)
+
 // marks returns what a text in the form must not spell: the closing tags in
 // Close, or Close itself where there are none.
 func (f Form) marks() []mark {
 	var out []mark
-	for s := f.Close; ; {
-		at := strings.Index(s, "</")
-		if at < 0 {
-			break
-		}
-		s = s[at+2:]
-		n := 0
-		for n < len(s) && idChar(s[n]) {
-			n++
-		}
-		if n > 0 {
-			out = append(out, newMark("</"+s[:n], true))
-		}
+	for _, tag := range closingTags.FindAllString(f.Close, -1) {
+		out = append(out, newMark(tag, true))
 	}
 	if needle := strings.TrimSpace(f.Close); len(out) == 0 && needle != "" {
 		out = append(out, newMark(needle, false))

@@ -10,12 +10,9 @@ import (
 
 // List is a context ready to be rendered for one profile and target.
 type List struct {
-	// System is the system text; empty for none.
-	System string
-	// Tools are the definitions in force, as stored, in the order they were added.
-	Tools []json.RawMessage
-	// Turns are the messages.
-	Turns []Turn
+	System string            // the system text; empty for none
+	Tools  []json.RawMessage // the definitions in force, as stored, in the order they were added
+	Turns  []Turn
 
 	profile Profile
 	target  Target
@@ -78,36 +75,27 @@ type Part struct {
 
 // Target is the model that a list is for.
 type Target struct {
-	// Provider and Model are as messages name them ("anthropic",
-	// "claude-opus-4-5"). Thinking and other things that only its maker can read
-	// are sent to the same provider and model; with an empty Provider or Model
-	// they are left out.
-	Provider string
-	Model    string
+	// Provider and Model are as messages name them ("anthropic", "claude-opus-4-5").
+	// What only its maker can read is sent to the same provider and model alone.
+	Provider, Model string
 
-	// TakesImages says that the model reads images. Default: they become a
-	// line of text that says what was there.
-	TakesImages bool
+	TakesImages bool // else images become a line of text that says what was there
 }
 
 // Options change what Normalize does. The zero value is for requests to a model.
 type Options struct {
-	// CloseOpenCalls gives every call without a result one that says it was
-	// interrupted, those of the last answer too. It is for files of other
-	// programs, for display and for summaries. Without it Normalize refuses a
-	// list whose last answer has calls that wait for their results.
+	// CloseOpenCalls gives the calls of the last answer that wait for their results ones
+	// that say they were interrupted, for files of other programs, for display and for
+	// summaries. Without it Normalize refuses such a list.
 	CloseOpenCalls bool
 
-	// Cache makes the check of a request that begins like an earlier one cost only what
-	// is new. Default: everything is checked anew. What is sent is the same.
-	Cache *Cache
+	Cache *Cache // makes the check of a request cost only what is new in it. Default: none
 }
 
-// NoteCode names what Normalize did to a message.
+// NoteCode names what Normalize left out, changed or added.
 type NoteCode string
 
-// The codes. Each says that something was left out, changed or added on the way
-// to the provider; the log is never touched.
+// The codes.
 const (
 	NoteAnswerDropped   NoteCode = "answer-dropped"    // an answer that failed or was aborted
 	NoteResultOfDropped NoteCode = "result-of-dropped" // the result of a call in such an answer
@@ -138,7 +126,6 @@ type Note struct {
 
 func (n Note) String() string { return located(n.Index, n.Text, string(n.Code)) }
 
-// located is a text about a message of a list, or about all of it.
 func located(index int, text, code string) string {
 	if index < 0 {
 		return fmt.Sprintf("%s (%s)", text, code)
@@ -146,21 +133,25 @@ func located(index int, text, code string) string {
 	return fmt.Sprintf("message %d: %s (%s)", index, text, code)
 }
 
-// PendingError says that calls wait for their results (see message.Pending), so the
-// list cannot be sent. Append their results, real ones or ones that say what
-// happened. To render the list without sending it, set Options.CloseOpenCalls.
+// PendingError says that calls wait for their results (see message.Pairs), so the
+// list cannot be sent before results are appended, real ones or ones that say what happened.
 type PendingError struct {
 	Calls []message.Call
 }
 
 func (e *PendingError) Error() string {
-	names := make([]string, 0, 3)
-	for _, c := range e.Calls[:min(3, len(e.Calls))] {
-		names = append(names, fmt.Sprintf("%s (%q)", c.Block.Name, c.Block.ID))
-	}
-	if n := len(e.Calls) - len(names); n > 0 {
-		names = append(names, fmt.Sprintf("%d more", n))
-	}
+	names := few(e.Calls, func(c message.Call) string { return fmt.Sprintf("%s (%q)", c.Block.Name, c.Block.ID) }, "%d more")
 	return fmt.Sprintf("calls of the last answer have no result: %s; append their results before the next request",
 		strings.Join(names, ", "))
+}
+
+// few returns the texts of the first three, and how many more there are.
+func few[T any](all []T, text func(T) string, more string) (texts []string) {
+	for i, x := range all {
+		if i == 3 {
+			return append(texts, fmt.Sprintf(more, len(all)-i))
+		}
+		texts = append(texts, text(x))
+	}
+	return texts
 }

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -9,13 +8,10 @@ import (
 	"github.com/clew-dev/clew/message"
 )
 
-// Normalize makes of a context, as session.Project gives it, the list that a
-// profile's API takes: every call has its result directly behind it, roles are
-// as the API wants them, and what it would refuse is left out. The notes say
-// what was done, in the order of the messages. The messages are not changed.
-//
-// The error is a [PendingError] when the last answer waits for results and
-// Options.CloseOpenCalls is not set, or says what is wrong with the profile.
+// Normalize makes of a context the list that a profile's API takes: every call has its
+// result directly behind it, roles are as the API wants them, and what it would refuse is
+// left out. The notes say what was done; the messages are not changed. The error is a
+// [PendingError], or says what is wrong with the profile.
 func Normalize(msgs []*message.Message, p Profile, t Target, o Options) (*List, []Note, error) {
 	return normalize(msgs, p, t, o, false)
 }
@@ -30,16 +26,22 @@ func normalize(msgs []*message.Message, p Profile, t Target, o Options, trusting
 	if p.form == formPi {
 		return n.pi(), n.notes, nil
 	}
+	n.ids, n.pairs, n.summary = newIDMap(p.CallIDMax), message.PairCalls(msgs), -1
 	if !o.CloseOpenCalls {
-		if pending := message.Pending(msgs); len(pending) > 0 {
+		if pending := n.pairs.Pending(); len(pending) > 0 {
 			return nil, nil, &PendingError{pending}
 		}
 	}
-	n.ids, n.pairs, n.summary = newIDMap(p.CallIDMax), message.PairCalls(msgs), lastSummary(msgs)
+	for i, m := range msgs {
+		if m.Role == message.RoleCompactionSummary {
+			n.summary = i
+		}
+	}
 	for i, m := range msgs {
 		n.message(i, m)
 	}
-	l := &List{System: n.sys.text(), Tools: n.tools(), Turns: n.turns, profile: p, target: t}
+	l := &List{Turns: n.turns, profile: p, target: t}
+	l.System, l.Tools = n.prompt()
 	slices.SortStableFunc(n.notes, func(a, b Note) int { return a.Index - b.Index })
 	return l, n.notes, nil
 }
@@ -53,10 +55,10 @@ type normalizer struct {
 	trusting bool
 	summary  int // index of the compaction summary that counts, or -1
 
-	sys   system
-	begun bool // a message that is not of the system was seen
-	turns []Turn
-	notes []Note
+	systems []*message.Message // what counts for the system text and the tools
+	begun   bool               // a message that is not of the system was seen
+	turns   []Turn
+	notes   []Note
 }
 
 func (n *normalizer) note(code NoteCode, index int, format string, args ...any) {
@@ -69,12 +71,10 @@ func (n *normalizer) note(code NoteCode, index int, format string, args ...any) 
 // message adds what one message contributes. The cases are the closed set of
 // roles.
 func (n *normalizer) message(i int, m *message.Message) {
-	if m.Role == message.RoleSystem {
-		n.system(i, m)
-		return
-	}
-	n.begun = true
+	n.begun = n.begun || m.Role != message.RoleSystem
 	switch m.Role {
+	case message.RoleSystem:
+		n.system(i, m)
 	case message.RoleUser, message.RoleCustom:
 		n.user(i, n.parts(i, m))
 	case message.RoleBashExecution:
@@ -83,10 +83,8 @@ func (n *normalizer) message(i int, m *message.Message) {
 			return
 		}
 		n.user(i, []Part{textPart(i, shellText(m))})
-	case message.RoleBranchSummary:
-		n.summarized(i, m)
-	case message.RoleCompactionSummary:
-		if i != n.summary {
+	case message.RoleBranchSummary, message.RoleCompactionSummary:
+		if m.Role == message.RoleCompactionSummary && i != n.summary {
 			n.note(NoteSummary, i, "a later compaction summary replaces this one")
 			return
 		}
@@ -95,43 +93,11 @@ func (n *normalizer) message(i int, m *message.Message) {
 		n.assistant(i, m)
 	case message.RoleToolResult:
 		n.unsent(i, m)
-	case message.RoleSystem:
 	default:
 		n.note(NoteUnknownRole, i, "a message of role %q is not sent", m.Role)
 	}
 }
 
-// lastSummary returns the index of the last compaction summary, or -1.
-func lastSummary(msgs []*message.Message) int {
-	for i := len(msgs) - 1; i >= 0; i-- {
-		if msgs[i].Role == message.RoleCompactionSummary {
-			return i
-		}
-	}
-	return -1
-}
-
-func (n *normalizer) system(i int, m *message.Message) {
-	for _, bad := range n.sys.foldTools(m) {
-		n.note(NoteTool, i, "%s", bad)
-	}
-	if !n.begun || n.p.MidSystem == MidSystemFold {
-		n.sys.fold(m)
-		return
-	}
-	text := updateText(m)
-	if text == "" {
-		n.note(NoteEmpty, i, "the system message says nothing")
-		return
-	}
-	if n.p.MidSystem == MidSystemMessage {
-		n.push(Turn{TurnSystem, []Part{textPart(i, text)}})
-		return
-	}
-	n.user(i, []Part{textPart(i, systemForm.Wrap(text))})
-}
-
-// summarized adds a branch or compaction summary in the form stored with it.
 func (n *normalizer) summarized(i int, m *message.Message) {
 	f := SummaryForm(m)
 	text := f.Wrap(m.Summary)
@@ -153,13 +119,12 @@ func (n *normalizer) user(i int, parts []Part) {
 	n.push(Turn{TurnUser, parts})
 }
 
-// assistant adds an answer and the results of its calls.
 func (n *normalizer) assistant(i int, m *message.Message) {
 	if m.Failed() {
 		n.note(NoteAnswerDropped, i, "the answer ended with %q and is not sent", m.StopReason)
 		return
 	}
-	parts := n.answer(i, m)
+	parts := n.parts(i, m)
 	if len(parts) == 0 {
 		n.note(NoteEmpty, i, "the answer has nothing to send")
 		return
@@ -182,8 +147,8 @@ func (n *normalizer) unsent(i int, m *message.Message) {
 	}
 }
 
-// results adds the results of an answer's calls, in the order of the calls.
 func (n *normalizer) results(i int, answer []Part, calls []message.Call) {
+	inside := n.p.ResultImages == ImagesInside || n.p.ResultImages == ImagesByModel && geminiMajor(n.t.Model) >= 3
 	results := Turn{TurnResults, make([]Part, 0, len(calls)+1)}
 	var after []Part
 	next := 0
@@ -206,16 +171,12 @@ func (n *normalizer) results(i int, answer []Part, calls []message.Call) {
 		}
 		m := n.msgs[c.Result]
 		content := n.parts(c.Result, m)
-		if !n.p.imagesInside(n.t) {
-			var images []Part
-			content, images = splitImages(content)
-			if len(images) > 0 {
-				n.note(NoteImage, c.Result, "the images of the result follow after the results")
-				after = append(after, textPart(-1, textImagesOf(sent.Name, sent.ID)))
-				after = append(after, images...)
-				if len(content) == 0 {
-					content = []Part{textPart(-1, textImagesBelow)}
-				}
+		if texts, images := splitImages(content); len(images) > 0 && !inside {
+			n.note(NoteImage, c.Result, "the images of the result follow after the results")
+			after = append(after, textPart(-1, textImagesOf(sent.Name, sent.ID)))
+			after = append(after, images...)
+			if content = texts; len(content) == 0 {
+				content = []Part{textPart(-1, textImagesBelow)}
 			}
 		}
 		if len(content) == 0 {
@@ -270,26 +231,9 @@ func (n *normalizer) push(t Turn) {
 	n.turns = append(n.turns, t)
 }
 
-// placeholder puts a user message before an answer that cannot stand where it is.
 func (n *normalizer) placeholder(before Turn, text string) {
 	n.note(NotePlaceholder, before.Parts[0].From, "a user message was put before it, because the API wants one there")
 	n.turns = append(n.turns, Turn{TurnUser, []Part{textPart(-1, text)}})
-}
-
-// tools returns the definitions in force, one for each name that is sent.
-func (n *normalizer) tools() []json.RawMessage {
-	var out []json.RawMessage
-	seen := map[string]bool{}
-	for _, tool := range n.sys.tools {
-		sent, _ := n.p.toolName(tool.name)
-		if seen[sent] {
-			n.note(NoteTool, -1, "tool %q would be sent under the name of another; it is left out", tool.name)
-			continue
-		}
-		seen[sent] = true
-		out = append(out, tool.val)
-	}
-	return out
 }
 
 func textPart(from int, text string) Part {

@@ -49,12 +49,6 @@ func TestProfiles(t *testing.T) {
 	if _, err := ProfileByName("nope"); err == nil || !strings.Contains(err.Error(), "anthropic, openai-chat, openai-responses, gemini, pi and openai") {
 		t.Errorf("the error of an unknown name must list the names: %v", err)
 	}
-	if p, ok := ProfileForAPI("openai-codex-responses"); !ok || p.Name != "openai-responses" {
-		t.Errorf("got %q, %v", p.Name, ok)
-	}
-	if _, ok := ProfileForAPI("x"); ok {
-		t.Error("there is no API x")
-	}
 	noPlace := Anthropic
 	noPlace.MidSystem = MidSystemMessage
 	narrow := OpenAIChat

@@ -12,66 +12,48 @@ import (
 	"github.com/clew-dev/clew/message"
 )
 
-// parts returns the content of a message that is no answer: text and images.
+// parts returns the content of a message. The calls of an answer get their ids here.
 func (n *normalizer) parts(i int, m *message.Message) []Part {
-	out := make([]Part, 0, len(m.Content))
-	for k := range m.Content {
-		b := &m.Content[k]
-		switch b.Type {
-		case message.BlockText:
-			if !blank(b.Text) {
-				out = append(out, Part{Kind: PartText, From: i, Text: n.jsonText(b)})
-			}
-		case message.BlockImage:
-			out = append(out, n.image(i, b))
-		case message.BlockThinking, message.BlockToolCall:
-			n.note(NoteUnknownBlock, i, "a %s block has no place in a message of role %s and is not sent", b.Type, m.Role)
-		default:
-			n.note(NoteUnknownBlock, i, "a block of type %q is not sent", b.Type)
-		}
-	}
-	return out
-}
-
-// answer returns the content of an answer. Its calls get their ids here.
-func (n *normalizer) answer(i int, m *message.Message) []Part {
-	same := n.p.same(m, n.t)
+	answer := m.Role == message.RoleAssistant
+	same := answer && n.p.same(m, n.t)
 	out := make([]Part, 0, len(m.Content))
 	said := false
 	// reasoned says that the reasoning that came before a block is sent. The API's
 	// own ids of items must not be sent without it.
 	reasoned := false
 	for k := range m.Content {
-		b := &m.Content[k]
-		switch b.Type {
-		case message.BlockText:
-			if !blank(b.Text) {
-				out = append(out, n.text(i, b, same, reasoned))
-				said = true
-			}
-		case message.BlockThinking:
-			part, why := n.thinking(i, b, same)
-			reasoned = why == ""
-			if !reasoned {
-				n.note(NoteThinking, i, "thinking is not sent: %s", why)
-				continue
-			}
-			out = append(out, part)
-		case message.BlockToolCall:
-			out = append(out, n.call(i, b, same, reasoned))
-			said = true
-		case message.BlockImage:
+		var part Part
+		switch b := &m.Content[k]; {
+		case b.Type == message.BlockText && blank(b.Text):
+			continue
+		case b.Type == message.BlockText:
+			part = n.text(i, b, same, reasoned)
+		case b.Type == message.BlockImage && answer:
 			n.note(NoteImage, i, "an image in an answer becomes a line of text")
-			out = append(out, textPart(i, textImageOut(b.MIMEType)))
-			said = true
-		default:
-			if !n.passes(m, b) {
-				n.note(NoteUnknownBlock, i, "a block of type %q is not sent", b.Type)
-				continue
+			part = textPart(i, textImageOut(b.MIMEType))
+		case b.Type == message.BlockImage:
+			part = n.image(i, b)
+		case b.Type == message.BlockThinking && answer:
+			part, why := n.thinking(i, b, same)
+			if reasoned = why == ""; reasoned {
+				out = append(out, part)
+			} else {
+				n.note(NoteThinking, i, "thinking is not sent: %s", why)
 			}
-			out = append(out, Part{Kind: PartOpaque, From: i, Raw: n.clean(b.Raw())})
-			said = true
+			continue
+		case b.Type == message.BlockToolCall && answer:
+			part = n.call(i, b, same, reasoned)
+		case b.Type == message.BlockThinking || b.Type == message.BlockToolCall:
+			n.note(NoteUnknownBlock, i, "a %s block has no place in a message of role %s and is not sent", b.Type, m.Role)
+			continue
+		case answer && n.passes(m, b):
+			part = Part{Kind: PartOpaque, From: i, Raw: n.clean(b.Raw())}
+		default:
+			n.note(NoteUnknownBlock, i, "a block of type %q is not sent", b.Type)
+			continue
 		}
+		out = append(out, part)
+		said = true
 	}
 	if !said {
 		return nil
@@ -108,17 +90,14 @@ func (n *normalizer) text(i int, b *message.Block, same, reasoned bool) Part {
 	if !same || b.Signature == "" {
 		return part
 	}
-	switch n.p.Thinking {
-	case ThinkingItem:
+	if n.p.Thinking == ThinkingItem {
 		part.ItemID, part.Phase = textSignature(b.Signature)
 		if !reasoned {
 			part.ItemID = ""
 		}
-	case ThinkingPart:
-		if validBase64(b.Signature) && intact(b) {
-			part.Signature = b.Signature
-		}
-	case ThinkingSigned, ThinkingField, ThinkingStored:
+	}
+	if n.p.Thinking == ThinkingPart && validBase64(b.Signature) && intact(b) {
+		part.Signature = b.Signature
 	}
 	return part
 }
@@ -126,18 +105,15 @@ func (n *normalizer) text(i int, b *message.Block, same, reasoned bool) Part {
 // textSignature reads what pi stores of a message item of the Responses API:
 // {"v":1,"id":...,"phase":...}, or the id alone.
 func textSignature(sig string) (id, phase string) {
-	raw := []byte(sig)
-	if jsonx.IsObject(raw) {
+	id = sig
+	if raw := []byte(sig); jsonx.IsObject(raw) {
 		if _, err := jsonx.Scan(raw, 0); err != nil {
 			return "", ""
 		}
-		id, _ = jsonx.String(jsonx.Get(raw, "id"))
-		phase, _ = jsonx.String(jsonx.Get(raw, "phase"))
+		id, phase = jsonx.StringAt(raw, "id"), jsonx.StringAt(raw, "phase")
 		if phase != "commentary" && phase != "final_answer" {
 			phase = ""
 		}
-	} else {
-		id = sig
 	}
 	if !itemID(id, "msg_") {
 		id = ""
@@ -145,7 +121,6 @@ func textSignature(sig string) (id, phase string) {
 	return id, phase
 }
 
-// itemID reports whether id can be the id of an item of the Responses API.
 func itemID(id, prefix string) bool {
 	return strings.HasPrefix(id, prefix) && len(id) <= 64 && idChars(id)
 }
@@ -210,27 +185,21 @@ func (n *normalizer) call(i int, b *message.Block, same, reasoned bool) Part {
 	if !same {
 		return part
 	}
-	switch n.p.Thinking {
-	case ThinkingItem:
-		if _, id, _ := strings.Cut(b.ID, "|"); reasoned && itemID(id, "fc_") {
-			part.ItemID = id
-		}
-	case ThinkingPart:
-		if validBase64(b.Signature) && bytes.Equal(part.Arguments, b.Arguments) {
-			part.Signature = b.Signature
-		}
-	case ThinkingSigned, ThinkingField, ThinkingStored:
+	if _, id, _ := strings.Cut(b.ID, "|"); n.p.Thinking == ThinkingItem && reasoned && itemID(id, "fc_") {
+		part.ItemID = id
+	}
+	if n.p.Thinking == ThinkingPart && validBase64(b.Signature) && bytes.Equal(part.Arguments, b.Arguments) {
+		part.Signature = b.Signature
 	}
 	return part
 }
 
-// image returns an image, or the line of text in its place.
 func (n *normalizer) image(i int, b *message.Block) Part {
 	data := n.jsonText(b)
 	switch {
 	case !n.t.TakesImages:
 		n.note(NoteImage, i, "the model takes no images; a line of text stands for this one")
-	case !n.p.takesImage(b.MIMEType, n.t):
+	case len(n.p.Images) > 0 && !slices.Contains(n.p.Images, b.MIMEType):
 		n.note(NoteImage, i, "images of type %q are not taken; a line of text stands for this one", b.MIMEType)
 	case !validBase64(b.Data) || len(data) != len(b.Data)+2:
 		n.note(NoteImage, i, "the data of the image is no base64; a line of text stands for it")
@@ -248,33 +217,23 @@ func (n *normalizer) passes(m *message.Message, b *message.Block) bool {
 		jsonx.IsObject(b.Raw()) && !n.p.reserved(b.Raw()) && !tooDeep(b.Raw())
 }
 
-// reserved reports whether the API reads a block as something that wire itself
-// writes or that changes where the list starts.
-func (p *Profile) reserved(block []byte) bool {
-	typ, _ := jsonx.String(jsonx.Get(block, "type"))
-	switch p.form {
-	case formAnthropic:
-		return typ == "" || slices.Contains([]string{
-			"text", "image", "document", "thinking", "redacted_thinking", "tool_use", "tool_result",
-		}, typ)
-	case formResponses:
-		return typ == "" || slices.Contains([]string{
-			"message", "reasoning", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output",
-		}, typ)
-	case formGemini:
-		for _, key := range []string{"text", "thought", "inlineData", "functionCall", "functionResponse", "thoughtSignature"} {
-			if jsonx.Get(block, key) != nil {
-				return true
-			}
-		}
-		return false
-	case formNone, formChat, formPi:
-	}
-	return true
+// reserved are the types of blocks, or their members, that the API reads as something that
+// wire itself writes or that changes where the list starts.
+var reserved = map[form][]string{
+	formAnthropic: {"", "text", "image", "document", "thinking", "redacted_thinking", "tool_use", "tool_result"},
+	formResponses: {"", "message", "reasoning", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output"},
+	formGemini:    {"text", "thought", "inlineData", "functionCall", "functionResponse", "thoughtSignature"},
 }
 
-// text returns the text of a block as a JSON string: the bytes that were stored, where
-// there are any.
+func (p *Profile) reserved(block []byte) bool {
+	if p.form == formGemini {
+		return slices.ContainsFunc(reserved[p.form], func(key string) bool { return jsonx.Get(block, key) != nil })
+	}
+	return reserved[p.form] == nil || slices.Contains(reserved[p.form], jsonx.StringAt(block, "type"))
+}
+
+// jsonText returns the text of a block, of an image its data, as a JSON string: the bytes
+// that were stored, where there are any.
 func (n *normalizer) jsonText(b *message.Block) json.RawMessage {
 	if raw := b.RawText(); raw != nil {
 		return n.clean(raw)
@@ -294,7 +253,6 @@ func (n *normalizer) clean(raw []byte) []byte {
 	return jsonx.Clean(raw)
 }
 
-// intact reports whether the text of a block can be sent without a change.
 func intact(b *message.Block) bool {
 	return utf8.ValidString(b.Text) && jsonx.Sound(b.RawText())
 }
@@ -303,20 +261,9 @@ func blank(s string) bool { return strings.TrimSpace(s) == "" }
 
 // validBase64 reports whether s is non-empty standard base64 with padding.
 func validBase64(s string) bool {
-	if s == "" || len(s)%4 != 0 {
-		return false
-	}
-	end := len(s)
-	for pad := 0; pad < 2 && s[end-1] == '='; pad++ {
-		end--
-	}
-	for i := range end {
-		c := s[i]
-		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '+' && c != '/' {
-			return false
-		}
-	}
-	return true
+	const alphabet = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/"
+	body := strings.TrimSuffix(strings.TrimSuffix(s, "="), "=")
+	return s != "" && len(s)%4 == 0 && strings.TrimLeft(body, alphabet) == ""
 }
 
 // maxDepth is the deepest nesting that is sent. Readers of JSON on the other side

@@ -3,6 +3,7 @@ package wire
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/clew-dev/clew/message"
@@ -10,67 +11,36 @@ import (
 
 // Profile says what a provider's API takes. The profiles of this package are
 // [Anthropic], [OpenAIChat], [OpenAIResponses], [Gemini] and [Pi]; to talk to a
-// server that differs, copy one and change its fields. A Profile that was made
-// from nothing has no form to render and is refused.
+// server that differs, copy one and change its fields.
 type Profile struct {
-	// Name is what ProfileByName knows the profile by.
-	Name string
+	Name string // what ProfileByName knows it by
 
-	// APIs are the values of a message's "api" member whose signatures,
-	// identifiers and unknown blocks this API takes back. A message that names
-	// no API counts as one of them.
+	// APIs are the values of a message's "api" member whose signatures, identifiers and
+	// unknown blocks this API takes back, besides messages that name none.
 	APIs []string
 
-	// SystemField, MessagesField and ToolsField are the members of the request
-	// body that hold the system text, the messages and the tools. An empty
-	// SystemField means that the system text is the first message.
+	// SystemField, MessagesField and ToolsField are members of the request body. Without
+	// a SystemField the system text is the first message.
 	SystemField, MessagesField, ToolsField string
 
-	// SystemRole is the role of a system message among the messages; empty when
-	// the API has none.
-	SystemRole string
+	SystemRole string      // of a system message among the messages; empty when the API has none
+	MidSystem  MidSystem   // what becomes of a system message that stands after another message
+	FirstUser  bool        // a short placeholder is put before a list that does not start with a user message
+	Alternate  bool        // neighbouring messages of one role are merged
+	Results    ResultPlace // where results stand: always directly behind their calls and in their order
+	Thinking   Thinking    // what becomes of the reasoning of earlier answers
 
-	// MidSystem says what becomes of a system message that stands after
-	// another message.
-	MidSystem MidSystem
+	Images       []string   // media types of images that the API takes; empty means any
+	ResultImages ImagePlace // where the images of a tool result go
 
-	// FirstUser says that the list must start with a user message. A short
-	// placeholder is put before one that does not.
-	FirstUser bool
+	// CallIDMax and ToolNameMax are the greatest lengths of the ids of calls and the names
+	// of tools. They consist of a-z, A-Z, 0-9, _ and -, which all APIs take; others are
+	// mapped. NameStart says that names must start with a letter or _.
+	CallIDMax, ToolNameMax int
+	NameStart              bool
 
-	// Alternate says that neighbouring messages of one role are merged.
-	Alternate bool
-
-	// Results says where the results of tool calls stand. In every profile they
-	// follow their calls directly and in the order of the calls.
-	Results ResultPlace
-
-	// Thinking says what becomes of the reasoning of earlier answers.
-	Thinking Thinking
-
-	// Images are the media types of images that the API takes; empty means any.
-	// Whether the model takes images at all is the Target's.
-	Images []string
-
-	// ResultImages says where the images of a tool result go.
-	ResultImages ImagePlace
-
-	// CallIDMax is the greatest length of a call's id. Ids consist of
-	// a-z, A-Z, 0-9, _ and -, which all APIs take; others are mapped.
-	CallIDMax int
-
-	// ToolNameMax is the greatest length of a tool's name; names consist of the
-	// same characters. NameStart says that they must start with a letter or _.
-	ToolNameMax int
-	NameStart   bool
-
-	// MaxBytes is the greatest size of a request body in bytes; 0 means that no
-	// limit is known.
-	MaxBytes int64
-
-	// Opaque says that blocks of unknown types in an answer of the same
-	// provider are sent back as they are.
-	Opaque bool
+	MaxBytes int64 // the greatest size of a request body; 0 means that no limit is known
+	Opaque   bool  // blocks of unknown types in an answer of the same provider are sent back as they are
 
 	form form
 }
@@ -79,66 +49,50 @@ type Profile struct {
 // message. System messages before all others are always the system text.
 type MidSystem int
 
+// What becomes of it. The mark of MidSystemUser tells the model what the text is; it
+// proves nothing, for a user can write it too. MidSystemFold changes the start of the
+// request, so caches and signed thinking after that are lost.
 const (
-	// MidSystemMessage keeps it in its place, in the profile's SystemRole.
-	MidSystemMessage MidSystem = iota
-	// MidSystemUser keeps it in its place as marked text of a user message, so
-	// that nothing before it changes. The mark tells the model what it is; it
-	// proves nothing, for a user can write it too.
-	MidSystemUser
-	// MidSystemFold works it into the system text: sections replace the section
-	// of the same name. That changes the start of the request, so caches and
-	// signed thinking after it are lost.
-	MidSystemFold
+	MidSystemMessage MidSystem = iota // keeps its place, in the profile's SystemRole
+	MidSystemUser                     // keeps its place as marked text of a user message
+	MidSystemFold                     // is worked into the system text
 )
 
 // ResultPlace says where the results of tool calls stand.
 type ResultPlace int
 
+// The places.
 const (
-	// ResultsInUser puts the results of one answer at the start of one user
-	// message, which text of the user may follow.
-	ResultsInUser ResultPlace = iota
-	// ResultsAlone puts the results of one answer into one user message of
-	// their own.
-	ResultsAlone
-	// ResultsApart makes each result a message or item of its own.
-	ResultsApart
+	ResultsInUser ResultPlace = iota // those of one answer at the start of a user message
+	ResultsAlone                     // those of one answer in a user message of their own
+	ResultsApart                     // each is a message or item of its own
 )
 
 // Thinking says what becomes of the reasoning of earlier answers. It is sent
 // back only to the provider and model that made it, and never changed.
 type Thinking int
 
+// What is sent.
 const (
-	// ThinkingSigned sends blocks that carry a signature, redacted ones included.
-	ThinkingSigned Thinking = iota
-	// ThinkingField sends the text in the member of the message it came in. The
-	// signature of such a block is the name of that member.
-	ThinkingField
-	// ThinkingItem sends reasoning items together with the item that follows
-	// them. The signature of such a block is the item.
-	ThinkingItem
-	// ThinkingPart sends signed thought parts, and signatures on text and calls.
-	ThinkingPart
-	// ThinkingStored leaves everything as it is stored.
-	ThinkingStored
+	ThinkingSigned Thinking = iota // blocks that carry a signature, redacted ones included
+	ThinkingField                  // the text, in the member of the message that its signature names
+	ThinkingItem                   // the items that are the signatures, each with the item after it
+	ThinkingPart                   // signed thought parts, and signatures on text and calls
+	ThinkingStored                 // everything as it is stored
 )
 
 // ImagePlace says where the images of a tool result go.
 type ImagePlace int
 
+// The places.
 const (
-	// ImagesInside leaves them in the result.
-	ImagesInside ImagePlace = iota
-	// ImagesAfter puts them into a user message after the results.
-	ImagesAfter
-	// ImagesByModel leaves them inside for Gemini 3 and later, and puts them
-	// after the results for earlier models.
-	ImagesByModel
+	ImagesInside  ImagePlace = iota // in the result
+	ImagesAfter                     // in a user message after the results
+	ImagesByModel                   // in the result for Gemini 3 and later
 )
 
-// form selects the renderer and the reader of a profile.
+// form selects the renderer and the reader of a profile; a profile that was made from
+// nothing has none and is refused.
 type form int
 
 const (
@@ -174,22 +128,10 @@ func ProfileNames() []string {
 	return names
 }
 
-// ProfileForAPI returns the profile that speaks to an API as messages name it
-// ("anthropic-messages"); ok is false when none does.
-func ProfileForAPI(api string) (p Profile, ok bool) {
-	for _, p := range profiles() {
-		if slices.Contains(p.APIs, api) {
-			return p, true
-		}
-	}
-	return Profile{}, false
-}
-
 func profiles() []Profile {
 	return []Profile{Anthropic, OpenAIChat, OpenAIResponses, Gemini, Pi}
 }
 
-// check reports a profile that cannot work.
 func (p *Profile) check() error {
 	switch {
 	case p.form == formNone:
@@ -212,48 +154,24 @@ func (p *Profile) speaks(m *message.Message) bool {
 	return m.API == "" || slices.Contains(p.APIs, m.API)
 }
 
-// takesImage reports whether an image of the media type can be sent.
-func (p *Profile) takesImage(mime string, t Target) bool {
-	return t.TakesImages && (len(p.Images) == 0 || slices.Contains(p.Images, mime))
-}
-
-// imagesInside reports whether images stay in tool results.
-func (p *Profile) imagesInside(t Target) bool {
-	switch p.ResultImages {
-	case ImagesInside:
-		return true
-	case ImagesByModel:
-		return geminiMajor(t.Model) >= 3
-	case ImagesAfter:
-	}
-	return false
-}
-
-// geminiMajor returns the major version in the name of a Gemini model, or 0.
 func geminiMajor(model string) int {
-	_, rest, ok := strings.Cut(strings.ToLower(model), "gemini-")
-	n := 0
-	for i := 0; ok && i < len(rest) && i < 4 && '0' <= rest[i] && rest[i] <= '9'; i++ {
-		n = n*10 + int(rest[i]-'0')
-	}
+	_, rest, _ := strings.Cut(strings.ToLower(model), "gemini-")
+	digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
+	n, _ := strconv.Atoi(rest[:min(digits, 4)]) // 0 without digits
 	return n
 }
 
 // The profiles. They are not to be assigned to; copy one to change it.
 var (
-	// Anthropic is the Messages API.
-	//
-	// Neighbouring messages of one role are merged there, and results stand at
-	// the start of the user message after their calls
+	// Anthropic is the Messages API. Results stand at the start of the user message after
+	// their calls
 	// (https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls).
-	// System messages among the messages are taken by newer models only, directly
-	// before an answer or at the end, with no other beside them
-	// (https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages);
-	// a place that the next user message would move, so they are user text here.
+	// System messages among the messages are taken by newer models in few places only
+	// (https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages),
+	// which the next user message would move, so they are user text here.
 	// Signed thinking is bound to all that stands before it
 	// (https://platform.claude.com/docs/build-with-claude/preserved-thinking).
-	// Ids: "tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'"; pi
-	// keeps them to 64 characters, and so do we.
+	// Ids: "tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'"; 64 is pi's limit.
 	// Size: https://platform.claude.com/docs/en/api/errors.
 	// Images: https://platform.claude.com/docs/en/build-with-claude/vision.
 	Anthropic = Profile{
@@ -266,16 +184,13 @@ var (
 		MaxBytes: 32_000_000, Opaque: true, form: formAnthropic,
 	}
 
-	// OpenAIChat is the Chat Completions API, which many servers speak.
-	//
-	// "An assistant message with 'tool_calls' must be followed by tool messages
-	// responding to each 'tool_call_id'"; the content of tool messages is text
-	// (https://platform.openai.com/docs/api-reference/chat/create). Ids of calls
-	// may have 40 characters on older models and 64 on newer ones
-	// (https://github.com/decolua/9router/pull/3167), names of tools 64 of
-	// '^[a-zA-Z0-9_-]+$'. Servers with models that reason return the reasoning in
-	// a member of the message and some want it back there. The size of a request
-	// is documented for image inputs only, at 50 MB
+	// OpenAIChat is the Chat Completions API, which many servers speak: "An assistant
+	// message with 'tool_calls' must be followed by tool messages responding to each
+	// 'tool_call_id'", whose content is text
+	// (https://platform.openai.com/docs/api-reference/chat/create). Ids may have 40
+	// characters on older models (https://github.com/decolua/9router/pull/3167). Servers
+	// with models that reason may want the reasoning back in a member of the message. The
+	// size of a request is documented for image inputs only
 	// (https://platform.openai.com/docs/guides/images-vision).
 	OpenAIChat = Profile{
 		Name: "openai-chat", APIs: []string{"openai-completions"},
@@ -288,13 +203,11 @@ var (
 	}
 
 	// OpenAIResponses is the Responses API, with the whole conversation as input.
-	//
-	// "Item of type 'reasoning' was provided without its required following
-	// item" (https://github.com/openai/codex/issues/1235 and many more): reasoning
-	// goes with the item after it or not at all. Ids and call ids have at most 64
-	// characters (https://github.com/AnswerDotAI/fastllm/issues/45). The output of
-	// a call may hold images
-	// (https://platform.openai.com/docs/guides/function-calling).
+	// Reasoning goes with the item after it or not at all: "Item of type 'reasoning' was
+	// provided without its required following item"
+	// (https://github.com/openai/codex/issues/1235). Ids have at most 64 characters
+	// (https://github.com/AnswerDotAI/fastllm/issues/45). The output of a call may hold
+	// images (https://platform.openai.com/docs/guides/function-calling).
 	OpenAIResponses = Profile{
 		Name: "openai-responses", APIs: []string{"openai-responses", "azure-openai-responses", "openai-codex-responses"},
 		SystemField: "instructions", MessagesField: "input", ToolsField: "tools",
@@ -305,15 +218,12 @@ var (
 		MaxBytes: 50_000_000, Opaque: true, form: formResponses,
 	}
 
-	// Gemini is the generateContent API.
-	//
-	// "Please ensure that function call turn comes immediately after a user turn
-	// or after a function response turn", "... that the number of function
-	// response parts is equal to the number of function call parts", and a turn
-	// with responses holds nothing else
-	// (https://github.com/anomalyco/opencode/pull/43479). Signatures go back on
-	// the part they came on; the first call of an answer must carry one for Gemini
-	// 3 (https://ai.google.dev/gemini-api/docs/thought-signatures). Images inside
+	// Gemini is the generateContent API. "Please ensure that function call turn comes
+	// immediately after a user turn or after a function response turn", "... that the
+	// number of function response parts is equal to the number of function call parts",
+	// and a turn with responses holds nothing else
+	// (https://github.com/anomalyco/opencode/pull/43479). Signatures go back on the part
+	// they came on (https://ai.google.dev/gemini-api/docs/thought-signatures). Images inside
 	// responses: https://ai.google.dev/gemini-api/docs/function-calling#multimodal.
 	// Names: "must start with a letter or an underscore ... maximum length of 64".
 	// Size: https://blog.google/innovation-and-ai/technology/developers-tools/gemini-api-new-file-limits
@@ -329,10 +239,9 @@ var (
 		MaxBytes: 100_000_000, Opaque: true, form: formGemini,
 	}
 
-	// Pi is what pi hands to its provider layer: its own messages, with
-	// summaries, shell runs and messages of extensions turned into user
-	// messages. Nothing is paired or repaired, and failed answers stay; that
-	// comes later in pi. It is for looking and comparing, not for sending.
+	// Pi is what pi hands to its provider layer: its own messages, with summaries, shell
+	// runs and messages of extensions turned into user messages, and nothing paired or
+	// repaired. It is for looking and comparing, not for sending.
 	Pi = Profile{
 		Name: "pi", MessagesField: "messages",
 		SystemRole: "system", MidSystem: MidSystemMessage,

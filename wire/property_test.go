@@ -270,7 +270,7 @@ func answersClosedCall(msgs []*message.Message, n int) bool {
 	if call == nil || call.Answer >= n {
 		return false
 	}
-	if len(message.Pending(msgs[:n])) == 0 {
+	if len(message.PairCalls(msgs[:n]).Pending()) == 0 {
 		return true
 	}
 	for k := call.Answer + 1; k < n; k++ {

@@ -11,7 +11,6 @@ import (
 // The readers of rendered messages, one for each form. They report what cannot
 // be read as the API has it and return the rest.
 
-// kind is what a block that was read is.
 type kind int
 
 const (
@@ -43,7 +42,6 @@ var roles = map[form]map[string]role{
 	formPi:        {"system": roleSystem, "user": roleUser, "assistant": roleAssistant, "toolResult": roleResults},
 }
 
-// seenMessage is a message as Validate reads it.
 type seenMessage struct {
 	role   role
 	blocks []seenBlock
@@ -66,16 +64,13 @@ type seenBlock struct {
 
 func textBlock(x val) seenBlock { return seenBlock{kind: kindText, text: x.span(), blank: x.blank()} }
 
-// readMessage reads one message.
 func (v *validator) readMessage(i int, raw []byte) seenMessage {
 	if !v.value(RuleJSON, i, raw, "the message") || !v.is(RuleJSON, i, jsonx.IsObject(raw), "the message is no object") {
 		return seenMessage{}
 	}
 	x := v.tree.root()
-	if v.p.form == formResponses {
-		if m, ok := v.responsesItem(i, x); ok {
-			return m
-		}
+	if m, ok := v.responsesItem(i, x); ok {
+		return m
 	}
 	name := v.str(i, x, "role")
 	m := seenMessage{role: roles[v.p.form][name]}
@@ -93,8 +88,8 @@ func (v *validator) readMessage(i int, raw []byte) seenMessage {
 		parts := x.get("parts")
 		v.is(RuleJSON, i, parts.isArray(), "parts must be an array")
 		m.blocks = v.content(i, parts, v.geminiPart)
-		isNone := func(b seenBlock) bool { return b.kind != kindResult }
-		if m.role == roleUser && len(m.blocks) > 0 && !slices.ContainsFunc(m.blocks, isNone) {
+		other := func(b seenBlock) bool { return b.kind != kindResult }
+		if m.role == roleUser && len(m.blocks) > 0 && !slices.ContainsFunc(m.blocks, other) {
 			m.role = roleResults
 		}
 	case formPi, formNone: // pi's messages are not for an API; the roles alone are checked
@@ -144,7 +139,6 @@ func (v *validator) str(i int, x val, key string) string {
 	return s
 }
 
-// content reads content: a string, or an array of blocks.
 func (v *validator) content(i int, x val, block func(i int, x val) seenBlock) (out []seenBlock) {
 	if jsonx.IsString(x.raw()) {
 		return []seenBlock{textBlock(x)}
@@ -160,7 +154,6 @@ func (v *validator) content(i int, x val, block func(i int, x val) seenBlock) (o
 	return out
 }
 
-// inResult checks that a result holds text and images only.
 func (v *validator) inResult(i int, content []seenBlock) []seenBlock {
 	for _, b := range content {
 		v.is(RuleBlock, i, b.kind == kindText || b.kind == kindImage && v.p.form != formChat, "a result holds something it must not hold")
@@ -181,10 +174,7 @@ func (v *validator) imageURL(i int, url string) seenBlock {
 		v.is(RuleImage, i, strings.HasPrefix(url, "https://"), "an image has no address")
 		return seenBlock{kind: kindImage}
 	}
-	mime, data, ok := strings.Cut(rest, ";base64,")
-	if !v.is(RuleImage, i, ok, "the address of an image is no base64") {
-		return seenBlock{kind: kindImage}
-	}
+	mime, data, _ := strings.Cut(rest, ";base64,")
 	return v.image(i, mime, data)
 }
 
@@ -214,10 +204,10 @@ func (v *validator) anthropicBlock(i int, x val) seenBlock {
 func (v *validator) chatBlocks(i int, r role, x val) (out []seenBlock) {
 	content := x.get("content")
 	if r == roleResults {
-		return []seenBlock{{kind: kindResult, id: v.str(i, x, "tool_call_id"), content: v.inResult(i, v.content(i, content, v.chatBlock))}}
+		return []seenBlock{{kind: kindResult, id: v.str(i, x, "tool_call_id"), content: v.inResult(i, v.content(i, content, v.openAIBlock("text")))}}
 	}
 	if r != roleAssistant {
-		return v.content(i, content, v.chatBlock)
+		return v.content(i, content, v.openAIBlock("text"))
 	}
 	for _, field := range reasoningFields {
 		if text := x.get(field); jsonx.IsString(text.raw()) {
@@ -225,7 +215,7 @@ func (v *validator) chatBlocks(i int, r role, x val) (out []seenBlock) {
 		}
 	}
 	if !jsonx.IsNull(content.raw()) {
-		out = append(out, v.content(i, content, v.chatBlock)...)
+		out = append(out, v.content(i, content, v.openAIBlock("text"))...)
 	}
 	x.get("tool_calls").each(func(c val) {
 		f := c.get("function")
@@ -234,16 +224,6 @@ func (v *validator) chatBlocks(i int, r role, x val) (out []seenBlock) {
 		out = append(out, b)
 	})
 	return out
-}
-
-func (v *validator) chatBlock(i int, x val) seenBlock {
-	switch v.str(i, x, "type") {
-	case "text":
-		return textBlock(v.member(i, x, "text"))
-	case "image_url":
-		return v.imageURL(i, v.str(i, x.get("image_url"), "url"))
-	}
-	return seenBlock{raw: x.span()}
 }
 
 // noObject reports whether arguments that are sent as text are not an object.
@@ -257,28 +237,28 @@ func (v *validator) noObject(i int, x val) bool {
 	return !jsonx.IsObject(raw)
 }
 
-// responsesItem reads an item of the Responses API that is no message.
 func (v *validator) responsesItem(i int, x val) (m seenMessage, ok bool) {
-	switch typ, _ := x.get("type").str(); typ {
-	case "message", "":
+	typ, _ := x.get("type").str()
+	switch {
+	case v.p.form != formResponses, typ == "message", typ == "":
 		return m, false
-	case "reasoning":
+	case typ == "reasoning":
 		return seenMessage{roleAssistant, []seenBlock{{kind: kindThinking, signature: string(x.raw())}}}, true
-	case "function_call":
+	case typ == "function_call":
 		b := seenBlock{kind: kindCall, id: v.str(i, x, "call_id"), name: v.str(i, x, "name"), noObject: v.noObject(i, x)}
 		v.itemID(i, x, "fc_")
 		return seenMessage{roleAssistant, []seenBlock{b}}, true
-	case "function_call_output":
-		content := v.inResult(i, v.content(i, x.get("output"), v.inputBlock))
+	case typ == "function_call_output":
+		content := v.inResult(i, v.content(i, x.get("output"), v.openAIBlock("input_text")))
 		return seenMessage{roleResults, []seenBlock{{kind: kindResult, id: v.str(i, x, "call_id"), content: content}}}, true
 	}
 	return seenMessage{roleAssistant, []seenBlock{{raw: x.span()}}}, true
 }
 
 func (v *validator) responsesMessage(i int, r role, x val) []seenBlock {
-	read := v.inputBlock
+	read := v.openAIBlock("input_text")
 	if r == roleAssistant {
-		read = v.outputBlock
+		read = v.openAIBlock("output_text")
 		v.itemID(i, x, "msg_")
 	}
 	blocks := v.content(i, x.get("content"), read)
@@ -295,18 +275,20 @@ func (v *validator) itemID(i int, x val, prefix string) {
 	}
 }
 
-func (v *validator) inputBlock(i int, x val) seenBlock { return v.responsesBlock(i, x, "input_text") }
-
-func (v *validator) outputBlock(i int, x val) seenBlock { return v.responsesBlock(i, x, "output_text") }
-
-func (v *validator) responsesBlock(i int, x val, text string) seenBlock {
-	switch v.str(i, x, "type") {
-	case text:
-		return textBlock(v.member(i, x, "text"))
-	case "input_image":
-		return v.imageURL(i, v.str(i, x, "image_url"))
+// openAIBlock returns the reader of blocks whose text is of a type. Those of Chat
+// Completions have their images one level deeper.
+func (v *validator) openAIBlock(text string) func(i int, x val) seenBlock {
+	return func(i int, x val) seenBlock {
+		switch typ := v.str(i, x, "type"); {
+		case typ == text:
+			return textBlock(v.member(i, x, "text"))
+		case typ == "image_url" && text == "text":
+			return v.imageURL(i, v.str(i, x.get("image_url"), "url"))
+		case typ == "input_image" && text != "text":
+			return v.imageURL(i, v.str(i, x, "image_url"))
+		}
+		return seenBlock{raw: x.span()}
 	}
-	return seenBlock{raw: x.span()}
 }
 
 func (v *validator) geminiPart(i int, x val) seenBlock {
@@ -335,7 +317,6 @@ func (v *validator) geminiPart(i int, x val) seenBlock {
 	return b
 }
 
-// system checks the system member.
 func (v *validator) system(raw []byte) {
 	if raw == nil || !v.value(RuleSystem, -1, raw, "the system text") {
 		return
@@ -344,9 +325,7 @@ func (v *validator) system(raw []byte) {
 	var texts []seenBlock
 	switch v.p.form {
 	case formAnthropic:
-		if v.is(RuleSystem, -1, jsonx.IsString(raw) || x.isArray(), "the system text must be a string or an array") {
-			texts = v.content(-1, x, v.anthropicBlock)
-		}
+		texts = v.content(-1, x, v.anthropicBlock)
 	case formResponses:
 		v.is(RuleSystem, -1, jsonx.IsString(raw), "the instructions must be a string")
 		texts = []seenBlock{textBlock(x)}

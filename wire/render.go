@@ -1,6 +1,28 @@
+// Package wire turns the neutral messages of a context into what a provider's
+// API takes, and checks every list before it is sent.
+//
+//	req, notes, err := wire.Build(msgs, wire.Anthropic, wire.Target{
+//		Provider: "anthropic", Model: "claude-opus-4-5", TakesImages: true,
+//	}, wire.Options{})
+//	body := req.Body(wire.Anthropic, wire.Anthropic.Head("claude-opus-4-5", 8192))
+//	// {"model":...,"max_tokens":8192,"tools":[...],"system":[...],"messages":[...]}
+//
+// [Build] is three pure functions: [Normalize] pairs calls with results, settles roles
+// and decides what may be sent at all; [Render] writes JSON from the parts as they were
+// stored; [Validate] reads that JSON again, knowing nothing of how it was made, and
+// lists what a provider would refuse. What a provider takes is data: a [Profile].
+//
+// Providers cache by prefix, and some bind signed thinking to what stands before it. So
+// when messages are added to a list, System, Tools and all rendered messages but the
+// last stay the same bytes; the last does too, or, where the profile merges neighbours
+// of one role, gets blocks at its end. Exceptions say something new about what was sent
+// before: the result of a call that was settled because a later answer showed that the
+// conversation went on, a second compaction summary, a system message that changes the
+// tools or is folded ([MidSystemFold]), and another target.
 package wire
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 
@@ -10,18 +32,12 @@ import (
 
 // Request holds the parts of a request body that come from the context.
 type Request struct {
-	// Profile is the name of the profile it was rendered for.
-	Profile string
-	// System is the value of the system member; nil for none. With a profile
-	// without such a member the system text is the first of Messages.
-	System json.RawMessage
-	// Messages are the elements of the messages member.
-	Messages []json.RawMessage
-	// Tools is the value of the tools member; nil for none.
-	Tools json.RawMessage
-	// From says for each of Messages which messages of the list given to
-	// Normalize are in it, as indexes in the order of their parts. A message
-	// that is all words of wire's own has none.
+	Profile  string            // the name of the profile it was rendered for
+	System   json.RawMessage   // nil for none; without a SystemField it is the first of Messages
+	Messages []json.RawMessage // the elements of the messages member
+	Tools    json.RawMessage   // nil for none
+	// From says for each of Messages which messages of the list given to Normalize are
+	// in it, as indexes in the order of their parts; none for words of wire's own.
 	From [][]int
 }
 
@@ -63,14 +79,13 @@ func Render(l *List) *Request {
 		w.gemini(l)
 	case formPi:
 		for i := range l.Turns {
-			w.add(&l.Turns[i], l.Turns[i].Parts[0].Raw)
+			w.add(l.Turns[i].Parts, l.Turns[i].Parts[0].Raw)
 		}
 	case formNone:
 	}
 	return w.r
 }
 
-// writer collects the messages of a request.
 type writer struct {
 	p *Profile
 	t Target
@@ -78,18 +93,14 @@ type writer struct {
 	e encoder
 }
 
-// add appends a message that holds all parts of a turn.
-func (w *writer) add(t *Turn, msg json.RawMessage) {
+// add appends a message that holds parts.
+func (w *writer) add(parts []Part, msg json.RawMessage) {
 	var from []int
-	for i := range t.Parts {
-		if f := t.Parts[i].From; f >= 0 && (len(from) == 0 || from[len(from)-1] != f) {
+	for i := range parts {
+		if f := parts[i].From; f >= 0 && (len(from) == 0 || from[len(from)-1] != f) {
 			from = append(from, f)
 		}
 	}
-	w.addFrom(msg, from...)
-}
-
-func (w *writer) addFrom(msg json.RawMessage, from ...int) {
 	w.r.Messages = append(w.r.Messages, msg)
 	w.r.From = append(w.r.From, from)
 }
@@ -103,15 +114,12 @@ func (r *Request) Size() int64 {
 	return n
 }
 
-// Body returns a request body as the API of the profile takes it: the members of
-// head, a JSON object, then what comes from the context. What grows stands last, so
-// that a body is the start of the next one but for what closes it. [Profile.Head] makes
-// the least head; a nil one is for looking at the context.
+// Body returns a request body: the members of head, a JSON object as [Profile.Head] makes
+// it, then what comes from the context. What grows stands last, so that a body is the
+// start of the next one but for what closes it. A nil head is for looking at the context.
 func (r *Request) Body(p Profile, head json.RawMessage) json.RawMessage {
-	e := &encoder{buf: make([]byte, 0, len(head)+int(r.Size())+128)}
-	if e.buf = append(e.buf, head...); head != nil {
-		e.buf = e.buf[:len(head)-1]
-	} else {
+	e := &encoder{buf: append([]byte(nil), bytes.TrimSuffix(head, []byte("}"))...)}
+	if head == nil {
 		e.open('{')
 	}
 	if p.form == formAnthropic && head != nil { // the order in which the API caches
@@ -119,25 +127,24 @@ func (r *Request) Body(p Profile, head json.RawMessage) json.RawMessage {
 	} else {
 		e.raw(p.SystemField, r.System).raw(p.ToolsField, r.Tools)
 	}
-	return e.array(p.MessagesField).elements(r.Messages...).close("]}").end()
+	return joined(e.array(p.MessagesField).end(), r.Messages, "]}")
 }
 
 // Head returns the members of a body that name the model and the greatest length of
 // the answer in tokens, 0 for what the API does; the Messages API wants a limit.
-// Gemini has the model in the address.
 func (p Profile) Head(model string, maxOutput int64) json.RawMessage {
 	var o, config jsonx.Object
 	limit := map[form]string{formAnthropic: "max_tokens", formChat: "max_completion_tokens", formResponses: "max_output_tokens"}[p.form]
-	if p.form != formGemini {
-		o.Str("model", model)
+	if p.form == formGemini { // it has the model in the address
+		if maxOutput > 0 {
+			config.Int("maxOutputTokens", maxOutput)
+			o.Raw("generationConfig", config.Bytes())
+		}
+		return o.Bytes()
 	}
-	switch {
-	case maxOutput <= 0:
-	case limit != "":
+	o.Str("model", model)
+	if maxOutput > 0 && limit != "" {
 		o.Int(limit, maxOutput)
-	case p.form == formGemini:
-		config.Int("maxOutputTokens", maxOutput)
-		o.Raw("generationConfig", config.Bytes())
 	}
 	if p.form == formResponses {
 		o.Bool("store", false) // the whole conversation is in each request
@@ -147,8 +154,21 @@ func (p Profile) Head(model string, maxOutput int64) json.RawMessage {
 
 // List returns Messages as one JSON array.
 func (r *Request) List() json.RawMessage {
-	e := &encoder{buf: make([]byte, 0, r.Size()+2)}
-	return e.open('[').elements(r.Messages...).close("]").end()
+	return joined([]byte{'['}, r.Messages, "]")
+}
+
+// joined returns the elements of an array between what opens and what closes it. It
+// copies them once, into memory that is not cleared first.
+func joined(before []byte, elements []json.RawMessage, after string) json.RawMessage {
+	parts, between, comma := make([][]byte, 0, 2*len(elements)+2), before, []byte{','}
+	for _, e := range elements {
+		parts = append(parts, between, e)
+		between = comma
+	}
+	if len(elements) == 0 {
+		parts = append(parts, before)
+	}
+	return bytes.Join(append(parts, []byte(after)), nil)
 }
 
 // encoder writes JSON values one after the other into chunks that many of them share,
@@ -159,10 +179,8 @@ type encoder struct {
 	start int // of the value in buf
 }
 
-// chunk is the least size of a chunk, in bytes.
 const chunk = 64 << 10
 
-// begin starts a value, with room for n bytes.
 func (e *encoder) begin(n int) *encoder {
 	if cap(e.buf)-len(e.buf) < n {
 		e.buf = make([]byte, 0, max(n, chunk))
@@ -171,10 +189,8 @@ func (e *encoder) begin(n int) *encoder {
 	return e
 }
 
-// end returns the value.
 func (e *encoder) end() json.RawMessage { return e.buf[e.start:len(e.buf):len(e.buf)] }
 
-// room is about what parts take.
 func room(parts []Part) int {
 	n := 64
 	for i := range parts {
@@ -203,7 +219,6 @@ func (e *encoder) close(c string) *encoder {
 	return e
 }
 
-// key writes the name of a member, which needs no escapes.
 func (e *encoder) key(k string) *encoder {
 	e.value()
 	e.buf = append(e.buf, '"')
@@ -225,7 +240,6 @@ func (e *encoder) raw(k string, val []byte) *encoder {
 	return e
 }
 
-// str writes a member that is a string, opt one that is not empty.
 func (e *encoder) str(k, s string) *encoder {
 	e.key(k)
 	e.buf = jsonx.AppendQuote(e.buf, s)
@@ -239,7 +253,6 @@ func (e *encoder) opt(k, s string) *encoder {
 	return e
 }
 
-// elements writes elements of an array that are JSON already.
 func (e *encoder) elements(vals ...json.RawMessage) *encoder {
 	for _, val := range vals {
 		e.value()

@@ -9,7 +9,6 @@ import (
 
 // The APIs that have each turn as one message of blocks: the Messages API and Gemini.
 
-// blocks writes the turns; block writes the part k of a turn.
 func (w *writer) blocks(l *List, assistant, member string, block func(e *encoder, parts []Part, k int)) {
 	for i := range l.Turns {
 		t := &l.Turns[i]
@@ -19,14 +18,17 @@ func (w *writer) blocks(l *List, assistant, member string, block func(e *encoder
 		}
 		e := w.e.begin(room(t.Parts)).open('{').str("role", role).array(member)
 		for k := range t.Parts {
-			block(e, t.Parts, k)
+			if raw := t.Parts[k].Raw; raw != nil {
+				e.elements(raw)
+			} else {
+				block(e, t.Parts, k)
+			}
 		}
-		w.add(t, e.close("]}").end())
+		w.add(t.Parts, e.close("]}").end())
 	}
 }
 
-// anthropic writes a list for the Messages API:
-// https://platform.claude.com/docs/en/api/messages.
+// https://platform.claude.com/docs/en/api/messages
 func (w *writer) anthropic(l *List) {
 	if l.System != "" {
 		w.r.System = w.e.begin(len(l.System)).open('[').open('{').str("type", "text").str("text", l.System).close("}]").end()
@@ -38,13 +40,8 @@ func (w *writer) anthropic(l *List) {
 }
 
 func anthropicBlock(e *encoder, parts []Part, k int) {
-	p := &parts[k]
-	if p.Kind == PartOpaque || p.Kind == PartStored {
-		e.elements(p.Raw)
-		return
-	}
 	e.open('{')
-	switch p.Kind {
+	switch p := &parts[k]; p.Kind {
 	case PartText:
 		e.str("type", "text").raw("text", p.Text)
 	case PartImage:
@@ -66,7 +63,7 @@ func anthropicBlock(e *encoder, parts []Part, k int) {
 		if p.IsError {
 			e.raw("is_error", []byte("true"))
 		}
-	case PartOpaque, PartStored:
+	default:
 	}
 	e.close("}")
 }
@@ -76,8 +73,7 @@ func anthropicBlock(e *encoder, parts []Part, k int) {
 // https://ai.google.dev/gemini-api/docs/thought-signatures.
 const noSignature = "skip_thought_signature_validator"
 
-// gemini writes a list for generateContent:
-// https://ai.google.dev/api/generate-content.
+// https://ai.google.dev/api/generate-content
 func (w *writer) gemini(l *List) {
 	if l.System != "" {
 		w.r.System = w.e.begin(len(l.System)).open('{').array("parts").open('{').str("text", l.System).close("}]}").end()
@@ -98,10 +94,6 @@ func (w *writer) gemini(l *List) {
 }
 
 func geminiPart(e *encoder, p *Part, signature string) {
-	if p.Kind == PartOpaque || p.Kind == PartStored {
-		e.elements(p.Raw)
-		return
-	}
 	e.open('{')
 	switch p.Kind {
 	case PartText:
@@ -127,12 +119,11 @@ func geminiPart(e *encoder, p *Part, signature string) {
 			e.close("]")
 		}
 		e.close("}")
-	case PartOpaque, PartStored:
+	default:
 	}
 	e.opt("thoughtSignature", signature).close("}")
 }
 
-// toolDefinition is a tool as the file format has it.
 type toolDefinition struct {
 	name, description string
 	parameters        []byte // an object whose type is "object"
@@ -153,7 +144,6 @@ func (w *writer) tool(raw []byte) (d toolDefinition) {
 	return d
 }
 
-// tools writes the definitions in force as an array; nil when there are none.
 func (w *writer) tools(l *List, write func(e *encoder, d toolDefinition)) []byte {
 	if len(l.Tools) == 0 {
 		return nil
@@ -171,35 +161,30 @@ func (w *writer) tools(l *List, write func(e *encoder, d toolDefinition)) []byte
 // holds all of a turn, or Responses, where each part of an answer is an item.
 // https://platform.openai.com/docs/api-reference
 func (w *writer) openAI(l *List, message func(role string, parts []Part) json.RawMessage) {
-	for i := range l.Turns {
-		t := &l.Turns[i]
-		switch {
-		case t.Kind == TurnSystem:
-			w.add(t, message(w.p.SystemRole, t.Parts))
-		case t.Kind == TurnAssistant && w.p.form == formChat:
-			w.add(t, w.chatAnswer(t.Parts))
-		case t.Kind == TurnAssistant, t.Kind == TurnResults:
-			for k := range t.Parts {
-				w.addPart(&t.Parts[k])
-			}
-		default:
-			w.add(t, message("user", t.Parts))
-		}
-	}
-}
-
-// addPart appends a message that holds one part.
-func (w *writer) addPart(p *Part) {
 	item := w.responsesItem
 	if w.p.form == formChat {
 		item = w.chatResult
 	}
-	w.add(&Turn{Parts: []Part{{From: p.From}}}, item(p))
+	for i := range l.Turns {
+		t := &l.Turns[i]
+		switch {
+		case t.Kind == TurnSystem:
+			w.add(t.Parts, message(w.p.SystemRole, t.Parts))
+		case t.Kind == TurnAssistant && w.p.form == formChat:
+			w.add(t.Parts, w.chatAnswer(t.Parts))
+		case t.Kind == TurnAssistant, t.Kind == TurnResults:
+			for k := range t.Parts {
+				w.add(t.Parts[k:k+1], item(&t.Parts[k]))
+			}
+		default:
+			w.add(t.Parts, message("user", t.Parts))
+		}
+	}
 }
 
 func (w *writer) chat(l *List) {
 	if l.System != "" {
-		w.addFrom(w.chatMessage(w.p.SystemRole, []Part{{Kind: PartText, Text: jsonx.Quote(l.System)}}))
+		w.add(nil, w.chatMessage(w.p.SystemRole, []Part{{Kind: PartText, Text: jsonx.Quote(l.System)}}))
 	}
 	w.r.Tools = w.tools(l, func(e *encoder, d toolDefinition) {
 		e.str("type", "function").object("function")
@@ -215,15 +200,27 @@ func (w *writer) chatMessage(role string, parts []Part) json.RawMessage {
 	if len(parts) == 1 && parts[0].Kind == PartText {
 		return e.raw("content", parts[0].Text).close("}").end()
 	}
-	e.array("content")
+	return w.content(e, "content", parts).close("}").end()
+}
+
+// content writes a member with texts and images.
+func (w *writer) content(e *encoder, key string, parts []Part) *encoder {
+	e.array(key)
+	text := "input_text"
+	if w.p.form == formChat {
+		text = "text"
+	}
 	for i := range parts {
-		if p := &parts[i]; p.Kind == PartImage {
+		switch p := &parts[i]; {
+		case p.Kind != PartImage:
+			e.open('{').str("type", text).raw("text", p.Text).close("}")
+		case w.p.form == formChat:
 			e.open('{').str("type", "image_url").object("image_url").dataURL("url", p).close("}}")
-		} else {
-			e.open('{').str("type", "text").raw("text", p.Text).close("}")
+		default:
+			e.open('{').str("type", "input_image").str("detail", "auto").dataURL("image_url", p).close("}")
 		}
 	}
-	return e.close("]}").end()
+	return e.close("]")
 }
 
 func (w *writer) chatResult(p *Part) json.RawMessage {
@@ -268,23 +265,11 @@ func (w *writer) responses(l *List) {
 
 func (w *writer) responsesMessage(role string, parts []Part) json.RawMessage {
 	e := w.e.begin(room(parts)).open('{').str("type", "message").str("role", role)
-	return responsesContent(e, "content", parts).close("}").end()
-}
-
-func responsesContent(e *encoder, key string, parts []Part) *encoder {
-	e.array(key)
-	for i := range parts {
-		if p := &parts[i]; p.Kind == PartImage {
-			e.open('{').str("type", "input_image").str("detail", "auto").dataURL("image_url", p).close("}")
-		} else {
-			e.open('{').str("type", "input_text").raw("text", p.Text).close("}")
-		}
-	}
-	return e.close("]")
+	return w.content(e, "content", parts).close("}").end()
 }
 
 func (w *writer) responsesItem(p *Part) json.RawMessage {
-	if p.Kind == PartThinking || p.Kind == PartOpaque || p.Kind == PartStored {
+	if p.Raw != nil {
 		return p.Raw
 	}
 	e := w.e.begin(room([]Part{*p})).open('{')
@@ -301,11 +286,11 @@ func (w *writer) responsesItem(p *Part) json.RawMessage {
 	case PartResult:
 		e.str("type", "function_call_output").str("call_id", p.ID)
 		if slices.ContainsFunc(p.Content, func(c Part) bool { return c.Kind == PartImage }) {
-			responsesContent(e, "output", p.Content)
+			w.content(e, "output", p.Content)
 		} else {
 			e.texts("output", p.Content)
 		}
-	case PartImage, PartThinking, PartOpaque, PartStored:
+	default:
 	}
 	return e.close("}").end()
 }

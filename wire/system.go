@@ -3,102 +3,77 @@ package wire
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/message"
 )
 
-// system is the system text and the tools as system messages build them up:
-// their texts in order, then the sections in the order in which they were first
-// set. A section that is set again keeps its place; one that was taken away and
-// comes back goes to the end. The same holds for tools.
-type system struct {
-	texts    []string
-	sections ordered[string]
-	tools    ordered[json.RawMessage]
-}
-
-// ordered is a map that remembers the order of its keys.
-type ordered[T any] []named[T]
-
-type named[T any] struct {
-	name string
-	val  T
-}
-
-func (o *ordered[T]) set(name string, val T) {
-	if i := slices.IndexFunc(*o, func(e named[T]) bool { return e.name == name }); i >= 0 {
-		(*o)[i].val = val
+// system keeps a system message for the prompt, or adds what it changes.
+func (n *normalizer) system(i int, m *message.Message) {
+	var sound [][]byte
+	jsonx.Elements(m.ToolsAdded, func(tool []byte) bool {
+		if jsonx.StringAt(tool, "name") != "" && !tooDeep(tool) {
+			sound = append(sound, tool)
+		} else {
+			n.note(NoteTool, i, "a tool without a name or with a schema too deep to send was added; it is left out")
+		}
+		return true
+	})
+	kept := *m
+	kept.ToolsAdded = jsonx.Array(sound)
+	n.systems = append(n.systems, &kept)
+	if !n.begun || n.p.MidSystem == MidSystemFold {
 		return
 	}
-	*o = append(*o, named[T]{name, val})
-}
-
-func (o *ordered[T]) remove(name string) {
-	*o = slices.DeleteFunc(*o, func(e named[T]) bool { return e.name == name })
-}
-
-// fold works a system message into the text.
-func (s *system) fold(m *message.Message) {
-	if text := m.Text(); strings.TrimSpace(text) != "" {
-		s.texts = append(s.texts, text)
+	kept.Content, kept.Sections = nil, nil
+	text := updateText(m)
+	if text == "" {
+		n.note(NoteEmpty, i, "the system message says nothing")
+		return
 	}
-	for _, sec := range m.Sections {
-		if sec.Text == "" {
-			s.sections.remove(sec.Name)
-		} else {
-			s.sections.set(sec.Name, sec.Text)
+	if n.p.MidSystem == MidSystemMessage {
+		n.push(Turn{TurnSystem, []Part{textPart(i, text)}})
+		return
+	}
+	n.user(i, []Part{textPart(i, systemForm.Wrap(text))})
+}
+
+// prompt returns the system text and the definitions in force, one for each name that
+// is sent.
+func (n *normalizer) prompt() (text string, tools []json.RawMessage) {
+	all := message.ReplaySystem(n.systems)
+	if all == nil {
+		return "", nil
+	}
+	var parts []string
+	if text := all.Text(); text != "" {
+		parts = append(parts, text)
+	}
+	for _, s := range all.Sections {
+		if !blank(s.Text) {
+			parts = append(parts, s.Text)
 		}
 	}
-}
-
-// foldTools replays the tools that a system message takes away and adds, in this
-// order, so that one message can replace a tool. It returns what cannot be used.
-func (s *system) foldTools(m *message.Message) (bad []string) {
-	for _, name := range toolNames(m.ToolsRemoved) {
-		s.tools.remove(name)
-	}
-	jsonx.Elements(m.ToolsAdded, func(tool []byte) bool {
-		if name, ok := jsonx.String(jsonx.Get(tool, "name")); ok && name != "" && !tooDeep(tool) {
-			s.tools.set(name, tool)
-		} else {
-			bad = append(bad, "a tool without a name or with a schema too deep to send was added; it is left out")
+	seen := map[string]bool{}
+	jsonx.Elements(all.ToolsAdded, func(tool []byte) bool {
+		name := jsonx.StringAt(tool, "name")
+		sent, _ := n.p.toolName(name)
+		if seen[sent] {
+			n.note(NoteTool, -1, "tool %q would be sent under the name of another; it is left out", name)
+			return true
 		}
+		seen[sent] = true
+		tools = append(tools, tool)
 		return true
 	})
-	return bad
-}
-
-func (s *system) text() string {
-	parts := slices.Clone(s.texts)
-	for _, sec := range s.sections {
-		if strings.TrimSpace(sec.val) != "" {
-			parts = append(parts, sec.val)
-		}
-	}
-	return strings.Join(parts, "\n\n")
-}
-
-// toolNames returns the names in an array of names or of objects with a name.
-func toolNames(arr json.RawMessage) (names []string) {
-	jsonx.Elements(arr, func(val []byte) bool {
-		if jsonx.IsObject(val) {
-			val = jsonx.Get(val, "name")
-		}
-		if name, ok := jsonx.String(val); ok {
-			names = append(names, name)
-		}
-		return true
-	})
-	return names
+	return strings.Join(parts, "\n\n"), tools
 }
 
 // updateText says what a system message in the middle changes; "" for nothing.
 func updateText(m *message.Message) string {
 	var parts []string
-	if text := m.Text(); strings.TrimSpace(text) != "" {
+	if text := m.Text(); !blank(text) {
 		parts = append(parts, text)
 	}
 	for _, sec := range m.Sections {
@@ -108,10 +83,10 @@ func updateText(m *message.Message) string {
 			parts = append(parts, fmt.Sprintf("The section %q of the system prompt now reads:\n\n%s", sec.Name, sec.Text))
 		}
 	}
-	if names := toolNames(m.ToolsRemoved); len(names) > 0 {
+	if names := message.ToolNames(m.ToolsRemoved); len(names) > 0 {
 		parts = append(parts, "Tools that are no longer there: "+strings.Join(names, ", ")+".")
 	}
-	if names := toolNames(m.ToolsAdded); len(names) > 0 {
+	if names := message.ToolNames(m.ToolsAdded); len(names) > 0 {
 		parts = append(parts, "Tools that were added: "+strings.Join(names, ", ")+".")
 	}
 	return strings.Join(parts, "\n\n")

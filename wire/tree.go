@@ -71,7 +71,6 @@ func (x val) raw() []byte {
 	return x.span().of(x.t.raw)
 }
 
-// each calls fn with the values in an object or an array.
 func (x val) each(fn func(val)) {
 	if x.t == nil {
 		return
@@ -81,7 +80,6 @@ func (x val) each(fn func(val)) {
 	}
 }
 
-// count returns how many values are in an object or an array.
 func (x val) count() (n int) {
 	x.each(func(val) { n++ })
 	return n

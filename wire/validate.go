@@ -11,13 +11,62 @@ import (
 	"github.com/clew-dev/clew/message"
 )
 
-// Validate reads a rendered request and checks it against the rules. It
-// returns nil or a [ValidationError]. It knows nothing of how the request was
-// made: it reads the JSON, whoever wrote it.
-//
-// msgs are the messages the request was made from. With nil, what needs them is
-// not checked: that signed thinking and unknown blocks are as they came, and
-// that there is one compaction summary.
+// Rule names one thing that must hold of a rendered list.
+type Rule string
+
+// The rules that Validate checks. A rule about something an API does not have
+// holds for its profile.
+const (
+	RuleJSON          Rule = "json"           // every part is one JSON value of the kind the API has there
+	RuleUTF8          Rule = "utf8"           // valid UTF-8 without halves of surrogate pairs
+	RuleNotEmpty      Rule = "not-empty"      // there are messages, and each says something; no text is blank
+	RuleRole          Rule = "role"           // roles are those of the API
+	RuleStart         Rule = "start"          // the first message is the user's
+	RuleAlternate     Rule = "alternate"      // no two neighbours have one role
+	RuleBlock         Rule = "block"          // blocks have types of the API, and stand where it takes them
+	RuleCallWithout   Rule = "call-without"   // every call has its result
+	RuleResultWithout Rule = "result-without" // every result has its call, and no call has two
+	RuleOrder         Rule = "order"          // results follow directly on their calls, in their order, and nothing comes between
+	RuleCallID        Rule = "call-id"        // ids of calls and items have the characters and length that are taken
+	RuleUniqueID      Rule = "unique-id"      // no two calls have one id
+	RuleToolName      Rule = "tool-name"      // names of tools have the characters and length that are taken
+	RuleArguments     Rule = "arguments"      // arguments are an object
+	RuleThinking      Rule = "thinking"       // thinking is signed, as it came, and followed by what came with it
+	RuleImage         Rule = "image"          // images are base64 of a type that is taken
+	RuleSummary       Rule = "summary"        // at most one compaction summary
+	RuleSystem        Rule = "system"         // the system text has the form of the API
+	RuleTools         Rule = "tools"          // tools have the form of the API and names of their own
+	RuleSize          Rule = "size"           // the parts fit the greatest request
+)
+
+// Violation is one place where a rule is broken.
+type Violation struct {
+	Rule  Rule
+	Index int    // of the message in Request.Messages; -1 for the request as a whole
+	Text  string // what is wrong there
+}
+
+func (v Violation) String() string { return located(v.Index, v.Text, string(v.Rule)) }
+
+// ValidationError lists what an API would refuse.
+type ValidationError struct {
+	Profile    string
+	Violations []Violation // in the order of the messages; those of the request as a whole first
+}
+
+func (e *ValidationError) Error() string {
+	parts := few(e.Violations, Violation.String, "and %d more")
+	return fmt.Sprintf("the list is not one that the %s API takes: %s", e.Profile, strings.Join(parts, "; "))
+}
+
+func (e *ValidationError) broken(r Rule) bool {
+	return slices.ContainsFunc(e.Violations, func(v Violation) bool { return v.Rule == r })
+}
+
+// Validate reads a rendered request, whoever made it, and checks it against the rules. It
+// returns nil or a [ValidationError]. With nil for the messages it was made from it does not
+// check that signed thinking and unknown blocks are as they came, and that there is one
+// compaction summary.
 func Validate(r *Request, p Profile, msgs []*message.Message) error {
 	return validate(r, &p, msgs, nil)
 }
@@ -37,13 +86,14 @@ func validate(r *Request, p *Profile, msgs []*message.Message, cache *Cache) err
 		v.fail(RuleSize, -1, "%d bytes are more than the %d that the API takes", n, p.MaxBytes)
 	}
 	if cache != nil {
-		cache.begin(p)
-		defer cache.end()
+		cache.mu.Lock()
+		defer cache.mu.Unlock()
+		cache.begin(p, len(r.Messages)+2)
 	}
-	v.remember("system", r.System, func() seenMessage { v.system(r.System); return seenMessage{} })
-	v.remember("tools", r.Tools, func() seenMessage { v.tools(r.Tools); return seenMessage{} })
+	v.remember(0, r.System, func() seenMessage { v.system(r.System); return seenMessage{} })
+	v.remember(1, r.Tools, func() seenMessage { v.tools(r.Tools); return seenMessage{} })
 	for i, raw := range r.Messages {
-		v.read[i] = v.remember("", raw, func() seenMessage { return v.readMessage(i, raw) })
+		v.read[i] = v.remember(i+2, raw, func() seenMessage { return v.readMessage(i, raw) })
 	}
 	v.roles()
 	if p.form != formPi {
@@ -73,29 +123,10 @@ type validator struct {
 	ids      map[string]bool
 }
 
-// remember returns what read finds in raw, from the cache where the same bytes were
-// read and found sound before.
-func (v *validator) remember(part string, raw []byte, read func() seenMessage) seenMessage {
-	if v.cache == nil {
-		return read()
-	}
-	key, m, ok := v.cache.lookup(part, raw)
-	if ok {
-		return m
-	}
-	before := len(v.out)
-	m = read()
-	if len(v.out) == before {
-		v.cache.store(key, m)
-	}
-	return m
-}
-
 func (v *validator) fail(rule Rule, index int, format string, args ...any) {
 	v.out = append(v.out, Violation{rule, index, fmt.Sprintf(format, args...)})
 }
 
-// roles checks who speaks in which order.
 func (v *validator) roles() {
 	msgs := v.read
 	if len(msgs) == 0 {
@@ -116,7 +147,6 @@ func (v *validator) roles() {
 	}
 }
 
-// pairs checks that results follow their calls.
 func (v *validator) pairs() {
 	msgs := v.read
 	oneMessage := v.p.Results != ResultsApart
@@ -208,7 +238,6 @@ func (v *validator) toolName(rule Rule, i int, name string) {
 	}
 }
 
-// blocks checks what stands where in the messages.
 func (v *validator) blocks() {
 	for i := range v.read {
 		m := &v.read[i]
@@ -242,7 +271,6 @@ func (v *validator) blocks() {
 	}
 }
 
-// places says in messages of which roles a block may stand.
 var places = [...][]role{
 	kindText:     {roleSystem, roleUser, roleAssistant},
 	kindImage:    {roleUser},
@@ -260,18 +288,16 @@ func (v *validator) notBlank(i int, b *seenBlock) {
 // reasoning item has its item.
 func (v *validator) followed(i, k int) {
 	msgs := v.read
-	switch v.p.Thinking {
-	case ThinkingSigned, ThinkingPart:
+	if v.p.Thinking == ThinkingSigned || v.p.Thinking == ThinkingPart {
 		said := slices.ContainsFunc(msgs[i].blocks[k+1:], func(b seenBlock) bool { return b.kind != kindThinking })
 		v.is(RuleThinking, i, said, "nothing follows the thinking")
-	case ThinkingItem:
+	}
+	if v.p.Thinking == ThinkingItem {
 		item := i+1 < len(msgs) && msgs[i+1].role == roleAssistant && len(msgs[i+1].blocks) > 0 && msgs[i+1].blocks[0].kind != kindThinking
 		v.is(RuleThinking, i, item, "the reasoning item is not followed by its item")
-	case ThinkingField, ThinkingStored:
 	}
 }
 
-// signed checks that what carries a signature is as it came.
 func (v *validator) signed(i int, b *seenBlock) {
 	v.is(RuleThinking, i, b.kind != kindThinking || b.signature != "", "thinking without a signature")
 	if b.signature == "" || v.src == nil || b.signature == noSignature && b.kind == kindCall {
@@ -280,7 +306,6 @@ func (v *validator) signed(i int, b *seenBlock) {
 	v.is(RuleThinking, i, v.src.has(b, v.messages[i], v.p.Thinking), "what is signed is not as it came")
 }
 
-// other checks a block of a type that we do not know.
 func (v *validator) other(i int, b *seenBlock) {
 	raw := b.raw.of(v.messages[i])
 	if !v.p.Opaque || v.p.reserved(raw) || v.src != nil && !v.src.passed(raw) {
@@ -418,15 +443,12 @@ func same(o *message.Block, sent []byte) bool {
 func (s *source) passed(raw []byte) bool {
 	if s.unknown == nil {
 		s.unknown = map[string]bool{}
+		known := []message.BlockType{message.BlockText, message.BlockThinking, message.BlockToolCall, message.BlockImage}
 		for _, m := range s.msgs {
 			for k := range m.Content {
 				b := &m.Content[k]
-				switch b.Type {
-				case message.BlockText, message.BlockThinking, message.BlockToolCall, message.BlockImage:
-				default:
-					if m.Role == message.RoleAssistant && b.Raw() != nil {
-						s.unknown[string(jsonx.Clean(b.Raw()))] = true
-					}
+				if m.Role == message.RoleAssistant && b.Raw() != nil && !slices.Contains(known, b.Type) {
+					s.unknown[string(jsonx.Clean(b.Raw()))] = true
 				}
 			}
 		}

@@ -30,7 +30,6 @@ func textImagesOf(name, id string) string {
 	return fmt.Sprintf("Images in the result of %s (%s):", name, id)
 }
 
-// shellText tells the model of a command that the user ran.
 func shellText(m *message.Message) string {
 	var b strings.Builder
 	b.WriteString("The user ran a shell command:\n")
@@ -59,25 +58,16 @@ func shellText(m *message.Message) string {
 // fenced writes text between fences that are longer than any run of back
 // quotes in it, so that it cannot end its own fence.
 func fenced(b *strings.Builder, lang, text string) {
-	fence := strings.Repeat("`", max(3, longestRun(text, '`')+1))
+	longest := 2
+	for run := range strings.FieldsFuncSeq(text, func(r rune) bool { return r != '`' }) {
+		longest = max(longest, len(run))
+	}
+	fence := strings.Repeat("`", longest+1)
 	b.WriteString(fence + lang + "\n" + text)
 	if !strings.HasSuffix(text, "\n") {
 		b.WriteByte('\n')
 	}
 	b.WriteString(fence + "\n")
-}
-
-func longestRun(s string, c byte) int {
-	longest, n := 0, 0
-	for i := range len(s) {
-		if s[i] != c {
-			n = 0
-			continue
-		}
-		n++
-		longest = max(longest, n)
-	}
-	return longest
 }
 
 // pi turns what is no message of a model into user messages and leaves the rest as
@@ -87,36 +77,33 @@ func (n *normalizer) pi() *List {
 	add := func(i int, raw []byte) {
 		l.Turns = append(l.Turns, Turn{TurnStored, []Part{{Kind: PartStored, From: i, Raw: n.clean(raw)}}})
 	}
+	user := func(i int, content []byte) {
+		var o jsonx.Object
+		o.Str("role", string(message.RoleUser))
+		o.Raw("content", content)
+		o.Int("timestamp", n.msgs[i].Timestamp)
+		add(i, o.Bytes())
+	}
+	text := func(i int, text string) {
+		user(i, message.EncodeBlocks([]message.Block{message.TextBlock(strings.ToValidUTF8(text, "\uFFFD"))}))
+	}
 	for i, m := range n.msgs {
 		switch m.Role {
 		case message.RoleSystem, message.RoleUser, message.RoleAssistant, message.RoleToolResult:
 			add(i, m.JSON())
 		case message.RoleCustom:
-			add(i, piUser(message.EncodeBlocks(m.Content), m.Timestamp))
+			user(i, message.EncodeBlocks(m.Content))
 		case message.RoleBashExecution:
 			if m.ExcludeFromContext {
 				n.note(NoteExcluded, i, "the user kept this command out of the context")
 				continue
 			}
-			add(i, piText(shellText(m), m.Timestamp))
+			text(i, shellText(m))
 		case message.RoleBranchSummary, message.RoleCompactionSummary:
-			f := SummaryForm(m)
-			add(i, piText(f.Wrap(m.Summary), m.Timestamp))
+			text(i, SummaryForm(m).Wrap(m.Summary))
 		default:
 			n.note(NoteUnknownRole, i, "a message of role %q is not sent", m.Role)
 		}
 	}
 	return l
-}
-
-func piText(text string, timestamp int64) []byte {
-	return piUser(message.EncodeBlocks([]message.Block{message.TextBlock(strings.ToValidUTF8(text, "\uFFFD"))}), timestamp)
-}
-
-func piUser(content []byte, timestamp int64) []byte {
-	var o jsonx.Object
-	o.Str("role", string(message.RoleUser))
-	o.Raw("content", content)
-	o.Int("timestamp", timestamp)
-	return o.Bytes()
 }

@@ -23,35 +23,28 @@ import (
 
 // Subject is one kind of store.
 type Subject struct {
-	// New makes an empty store.
-	New func(t testing.TB) blob.Store
-	// Reopen opens the content of s in a new store. It is nil for a store that ends with
-	// its process.
-	Reopen func(t testing.TB, s blob.Store) blob.Store
-	// Damage changes stored content without the store. It is nil where that is impossible.
-	Damage func(t testing.TB, s blob.Store, id blob.ID)
+	New    func(t testing.TB) blob.Store                // makes an empty store
+	Reopen func(t testing.TB, s blob.Store) blob.Store  // opens its content in a new one; nil where that cannot be
+	Damage func(t testing.TB, s blob.Store, id blob.ID) // changes content without the store; nil where that is impossible
 }
 
 // Run runs the suite.
 func Run(t *testing.T, sub Subject) {
-	for _, c := range []struct {
-		name string
-		test func(t *testing.T, sub Subject)
-	}{
-		{"RoundTrip", testRoundTrip},
-		{"SameContentOnce", testSameContentOnce},
-		{"Delete", testDelete},
-		{"List", testList},
-		{"BadSource", testBadSource},
-		{"Cancel", testCancel},
-		{"Damage", testDamage},
-		{"RemoveAll", testRemoveAll},
-		{"Concurrent", testConcurrent},
-		{"RandomOperations", testRandom},
+	for name, test := range map[string]func(t *testing.T, sub Subject){
+		"RoundTrip":        testRoundTrip,
+		"SameContentOnce":  testSameContentOnce,
+		"Delete":           testDelete,
+		"List":             testList,
+		"BadSource":        testBadSource,
+		"Cancel":           testCancel,
+		"Damage":           testDamage,
+		"RemoveAll":        testRemoveAll,
+		"Concurrent":       testConcurrent,
+		"RandomOperations": testRandom,
 	} {
-		t.Run(c.name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c.test(t, sub)
+			test(t, sub)
 		})
 	}
 }
@@ -95,7 +88,6 @@ func has(t testing.TB, s blob.Store, p []byte) {
 	}
 }
 
-// hasNot checks that a store has no content of id.
 func hasNot(t testing.TB, s blob.Store, id blob.ID) {
 	t.Helper()
 	if r, err := s.Open(ctx, id); !errors.Is(err, blob.ErrNotFound) {

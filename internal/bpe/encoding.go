@@ -1,3 +1,13 @@
+// Package bpe counts tokens exactly as OpenAI's encodings o200k_base and
+// cl100k_base do, without a network and in time that grows no faster than
+// n log n with the text, whatever the text is.
+//
+//	enc := bpe.For("gpt-5")
+//	n := enc.Count("how many tokens is this?")
+//
+// An Encoding reads its vocabulary when it is first used, which takes about 30 ms; make
+// one and keep it. Names of special tokens, such as <|endoftext|>, are text like any
+// other. Bytes that are not UTF-8 are counted, too.
 package bpe
 
 import (
@@ -20,21 +30,21 @@ type Encoding struct {
 	scratch sync.Pool // of *merger
 }
 
-// loaded is what an Encoding needs to work.
 type loaded struct {
 	*vocabulary
 	classes *classes
 }
 
 func encoding(name string, split func(*classes, string) int) *Encoding {
-	return &Encoding{name: name, split: split, load: sync.OnceValue(func() *loaded {
+	e := &Encoding{name: name, split: split, load: sync.OnceValue(func() *loaded {
 		return &loaded{readVocabulary(name), newClasses()}
 	})}
+	e.scratch.New = func() any { return new(merger) }
+	return e
 }
 
 // For returns the encoding of an OpenAI model: cl100k_base for GPT-4 and GPT-3.5,
-// o200k_base for all others. For models of other makers it is o200k_base too; the
-// number is not theirs then, but nearer than a count of characters.
+// o200k_base for all others, and for models of other makers, where it is not exact.
 func For(model string) *Encoding {
 	if old(strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])) {
 		return encoding(CL100k, nextCL100k)
@@ -42,7 +52,6 @@ func For(model string) *Encoding {
 	return encoding(O200k, nextO200k)
 }
 
-// old reports models from before GPT-4o.
 func old(model string) bool {
 	for _, name := range []string{"gpt-4", "gpt-3.5", "gpt-35"} {
 		if rest, ok := strings.CutPrefix(model, name); ok {
@@ -56,30 +65,23 @@ func old(model string) bool {
 func (e *Encoding) Name() string { return e.name }
 
 // Count returns how many tokens a text has.
-func (e *Encoding) Count(text string) int64 {
+func (e *Encoding) Count(text string) (count int64) {
 	l := e.load()
 	m := e.merger()
 	defer e.scratch.Put(m)
-	var count int64
 	for len(text) > 0 {
 		n := e.split(l.classes, text)
-		piece := text[:n]
-		text = text[n:]
-		if _, ok := l.find(piece); ok {
+		if _, ok := l.find(text[:n]); ok {
 			count++
-			continue
+		} else {
+			count += int64(m.count(l.vocabulary, text[:n]))
 		}
-		count += int64(m.count(l.vocabulary, piece))
+		text = text[n:]
 	}
 	return count
 }
 
-func (e *Encoding) merger() *merger {
-	if m, ok := e.scratch.Get().(*merger); ok {
-		return m
-	}
-	return &merger{}
-}
+func (e *Encoding) merger() *merger { return e.scratch.Get().(*merger) }
 
 // noRank stands for a text that is no token. It is above all ranks.
 const noRank = math.MaxUint32

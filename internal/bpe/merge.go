@@ -1,13 +1,12 @@
 package bpe
 
-// merger encodes pieces that are no token as a whole: it begins with single
-// bytes and joins, again and again, the two neighbours that make the token of the
-// lowest rank, the first such two where there are several. Its memory is used
-// again for the next piece.
+// merger encodes pieces that are no token as a whole: it begins with single bytes and
+// joins, again and again, the two neighbours that make the token of the lowest rank,
+// the first such two where there are several. Its memory is used again.
 //
-// Each part that is left is known by the index of its first byte. next says where
-// a part ends, prev where the one before it begins, and joined the rank of
-// the token that it makes with the one after it.
+// Each part that is left is known by the index of its first byte. next says where it
+// ends, prev where the one before it begins, and joined the rank of the token that it
+// makes with the one after it.
 type merger struct {
 	next, prev []int32
 	joined     []uint32
@@ -16,34 +15,18 @@ type merger struct {
 	queue []uint64
 }
 
-// small is the length up to which looking through all parts for each join is
-// quicker than keeping the queue.
-const small = 48
-
 // largest keeps indices within 31 bits: a longer piece is encoded in parts.
 const largest = 1 << 30
 
-// count returns how many tokens a piece has.
-func (m *merger) count(v *vocabulary, piece string) int {
-	n := 0
-	for len(piece) > largest {
+func (m *merger) count(v *vocabulary, piece string) (n int) {
+	for ; len(piece) > largest; piece = piece[largest:] {
 		n += m.run(v, piece[:largest])
-		piece = piece[largest:]
 	}
 	return n + m.run(v, piece)
 }
 
 // run encodes a piece and returns the number of parts, which m.next then has.
 func (m *merger) run(v *vocabulary, s string) int {
-	m.reset(v, s)
-	if len(s) <= small {
-		return m.scan(v, s)
-	}
-	return m.drain(v, s)
-}
-
-// reset makes every byte a part.
-func (m *merger) reset(v *vocabulary, s string) {
 	n := len(s)
 	if cap(m.next) < n {
 		m.next, m.prev, m.joined = make([]int32, n), make([]int32, n), make([]uint32, n)
@@ -55,36 +38,11 @@ func (m *merger) reset(v *vocabulary, s string) {
 			m.joined[i], _ = v.find(s[i : i+2])
 		}
 	}
-}
-
-// scan joins parts until none can be joined, looking through all of them each time.
-func (m *merger) scan(v *vocabulary, s string) int {
-	for parts := len(s); ; parts-- {
-		best, at := uint32(noRank), 0
-		for i := 0; i < len(s); i = int(m.next[i]) {
-			if m.joined[i] < best {
-				best, at = m.joined[i], i
-			}
-		}
-		if best == noRank {
-			return parts
-		}
-		m.join(v, s, int32(at))
-	}
-}
-
-// drain does what scan does, with the queue.
-func (m *merger) drain(v *vocabulary, s string) int {
 	m.queue = m.queue[:0]
-	for i, rank := range m.joined {
-		if rank != noRank {
-			m.queue = append(m.queue, entry(rank, int32(i)))
-		}
+	for i := range n {
+		m.push(int32(i))
 	}
-	for i := len(m.queue)/2 - 1; i >= 0; i-- {
-		m.sink(i)
-	}
-	parts := len(s)
+	parts := n
 	for len(m.queue) > 0 {
 		top := m.queue[0]
 		last := len(m.queue) - 1
@@ -123,7 +81,6 @@ func (m *merger) join(v *vocabulary, s string, i int32) (before int32) {
 	return before
 }
 
-// rank returns the rank of the part at i joined with the one after it.
 func (m *merger) rank(v *vocabulary, s string, i int32) uint32 {
 	second := int(m.next[i])
 	if second >= len(s) {
@@ -133,14 +90,11 @@ func (m *merger) rank(v *vocabulary, s string, i int32) uint32 {
 	return rank
 }
 
-func entry(rank uint32, at int32) uint64 { return uint64(rank)<<32 | uint64(uint32(at)) }
-
-// push puts the join of the part at i into the queue, if it is one.
 func (m *merger) push(i int32) {
 	if m.joined[i] == noRank {
 		return
 	}
-	m.queue = append(m.queue, entry(m.joined[i], i))
+	m.queue = append(m.queue, uint64(m.joined[i])<<32|uint64(i))
 	q := m.queue
 	for at := len(q) - 1; at > 0; {
 		up := (at - 1) / 2

@@ -139,15 +139,14 @@ func word(t *classes, s string) int {
 	return n
 }
 
-// hasRest reports whether the word ends with a character of a second part: whether
-// it is the first alternative that matches it.
+// hasRest reports whether a word ends with a character of a second part, so that it is
+// the first alternative that matches it.
 func hasRest(t *classes, word string) bool {
-	for len(word) > 0 {
-		c, size := t.at(word)
-		if c&restish != 0 {
+	for size := 0; len(word) > 0; word = word[size:] {
+		var c class
+		if c, size = t.at(word); c&restish != 0 {
 			return true
 		}
-		word = word[size:]
 	}
 	return false
 }
@@ -202,8 +201,8 @@ func span(t *classes, s string, n int, of class, most int) int {
 // symbols returns the length of a blank, if there is one, the characters after it that
 // are no letters, numbers and white space, and then those of tail; 0 without symbols.
 func symbols(t *classes, s, tail string) int {
-	n := len(s) - len(strings.TrimPrefix(s, " "))
-	from := n
+	from := len(s) - len(strings.TrimPrefix(s, " "))
+	n := from
 	for n < len(s) {
 		c, size := t.at(s[n:])
 		if c&noSymbol != 0 {

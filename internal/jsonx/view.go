@@ -2,9 +2,7 @@ package jsonx
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
-	"math/bits"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -246,38 +244,22 @@ func hex4(b []byte) rune {
 // JavaScript writes when it cuts a string in the middle of a character. Servers
 // refuse what is not.
 func Sound(val []byte) bool {
-	for i := 0; ; {
-		// Skip what is ASCII and no backslash, eight bytes at a time.
-		for i+8 <= len(val) {
-			v := binary.LittleEndian.Uint64(val[i:])
-			slash := v ^ (ones * '\\')
-			if m := (v | (slash-ones)&^slash) & highs; m != 0 {
-				i += bits.TrailingZeros64(m) / 8
-				break
-			}
-			i += 8
-		}
+	if !utf8.Valid(val) {
+		return false
+	}
+	for {
+		k := bytes.IndexByte(val, '\\')
 		switch {
-		case i >= len(val):
+		case k < 0 || k+1 == len(val):
 			return true
-		case i+3 <= len(val) && 0xE1 <= val[i] && val[i] <= 0xEC && val[i+1]&0xC0 == 0x80 && val[i+2]&0xC0 == 0x80:
-			i += 3 // most characters beyond Latin, Greek, Cyrillic and the like
-		case val[i] >= utf8.RuneSelf:
-			r, n := utf8.DecodeRune(val[i:])
-			if r == utf8.RuneError && n == 1 {
-				return false
-			}
-			i += n
-		case val[i] != '\\' || i+1 == len(val):
-			i++
-		case val[i+1] != 'u':
-			i += 2
+		case val[k+1] != 'u':
+			val = val[k+2:]
 		default:
-			r, size := Unescape(val[i:])
+			r, size := Unescape(val[k:])
 			if utf16.IsSurrogate(r) {
 				return false
 			}
-			i += size
+			val = val[k+size:]
 		}
 	}
 }

@@ -101,7 +101,7 @@ func (p preset) Name() string { return p.policy.Name }
 func (p preset) About() string {
 	t := p.policy.Template
 	if t == nil {
-		t = summary.Structured
+		t = summary.Briefing
 	}
 	return "the engine's summary without a model, template " + t.Name()
 }

@@ -8,16 +8,16 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/clew-dev/clew/internal/vfs"
 	"github.com/clew-dev/clew/session"
 )
 
-// Append implements session.Store. The batch is written with one call and then
-// synced. When writing fails the file is cut back to what it was. After a
-// crash in the middle of a batch, the entries before the crash are there and
-// the torn one is not; a pass is there whole or not at all.
+// Append implements session.Store. The batch is written with one call and then synced; when that fails the file is
+// cut back. After a crash in the middle of a batch the entries before it are there, the torn one is not, and a pass
+// is there whole or not at all.
 func (f *File) Append(ctx context.Context, batch []*session.Entry, opt session.AppendOptions) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -56,21 +56,16 @@ func (f *File) append(ctx context.Context, batch []*session.Entry, opt session.A
 		case f.unfinished():
 			err = f.cutTail()
 		default:
-			return f.put(ctx, batch, opt)
+			data, recs := f.lay(batch)
+			if err := f.write(data, opt.NoSync); err != nil {
+				return err
+			}
+			return f.written(ctx, batch, data, recs)
 		}
 		if err != nil {
 			return err
 		}
 	}
-}
-
-// put writes a batch behind a sound end.
-func (f *File) put(ctx context.Context, batch []*session.Entry, opt session.AppendOptions) error {
-	data, recs := f.lay(batch)
-	if err := f.write(data, opt.NoSync); err != nil {
-		return err
-	}
-	return f.written(ctx, batch, data, recs)
 }
 
 func (f *File) writable() error {
@@ -86,10 +81,8 @@ func (f *File) writable() error {
 }
 
 func (f *File) futureError(op string) error {
-	return &session.Error{
-		Op: op, Subject: f.path, Hint: "use a newer clew",
-		Err: fmt.Errorf("%w: it is of format version %d, and this clew writes version %d", session.ErrReadOnly, f.version, session.Version),
-	}
+	err := fmt.Errorf("%w: it is of format version %d, and this clew writes version %d", session.ErrReadOnly, f.version, session.Version)
+	return &session.Error{Op: op, Subject: f.path, Err: err, Hint: "use a newer clew"}
 }
 
 func (f *File) check(ctx context.Context, batch []*session.Entry, opt session.AppendOptions) error {
@@ -99,10 +92,7 @@ func (f *File) check(ctx context.Context, batch []*session.Entry, opt session.Ap
 			return err
 		}
 		if last == nil || last.ID != opt.IfLast {
-			return &session.Error{
-				Op: "append", Subject: f.path, Err: session.ErrConflict,
-				Hint: "look at what was added, and try again",
-			}
+			return &session.Error{Op: "append", Subject: f.path, Err: session.ErrConflict, Hint: "look at what was added, and try again"}
 		}
 	}
 	seen := make(map[string]bool, len(batch))
@@ -125,28 +115,13 @@ func (f *File) check(ctx context.Context, batch []*session.Entry, opt session.Ap
 	return nil
 }
 
-// randomID reports whether an id has the form of those that session.Log gives:
-// that one of them is taken is less likely than a broken disk.
-func randomID(id string) bool {
-	if len(id) != 16 {
-		return false
-	}
-	for _, c := range []byte(id) {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return true
-}
+// randomID reports whether an id has the form of those that session.Log gives: that one of them is taken is less
+// likely than a broken disk.
+func randomID(id string) bool { return len(id) == 16 && strings.Trim(id, "0123456789abcdef") == "" }
 
-// lay puts a batch into the bytes to be written and says where each record
-// will be if they land at f.end.
+// lay puts a batch into the bytes to be written and says where each record will be if they land at f.end.
 func (f *File) lay(batch []*session.Entry) ([]byte, []*rec) {
-	n := 1
-	for _, e := range batch {
-		n += len(e.Raw()) + 1
-	}
-	data := make([]byte, 0, n)
+	var data []byte
 	if f.open {
 		data = append(data, '\n')
 	}
@@ -183,10 +158,12 @@ func (f *File) write(data []byte, noSync bool) error {
 	return err
 }
 
-// written makes the index know a batch that was written.
 func (f *File) written(ctx context.Context, batch []*session.Entry, data []byte, recs []*rec) error {
 	info, err := f.f.Stat()
-	if err == nil && info.Size() == f.end+int64(len(data)) {
+	if err != nil {
+		return err
+	}
+	if info.Size() == f.end+int64(len(data)) {
 		for i, r := range recs {
 			f.x.byID[r.ID] = r
 			f.x.newer = append(f.x.newer, r)
@@ -196,15 +173,8 @@ func (f *File) written(ctx context.Context, batch []*session.Entry, data []byte,
 		f.size, f.open = f.end, false
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	// Another program wrote between our look and our write: what stands where
-	// is to be read.
-	if err := f.growTo(info.Size()); err != nil {
-		return err
-	}
-	if err := f.dropPartPass(ctx); err != nil {
+	// Another program wrote between our look and our write: what stands where is to be read.
+	if err := f.growTo(ctx, info.Size()); err != nil {
 		return err
 	}
 	for _, r := range recs {
@@ -215,31 +185,30 @@ func (f *File) written(ctx context.Context, batch []*session.Entry, data []byte,
 	return nil
 }
 
-// growTo indexes what stands behind f.end in a file of a new size.
-func (f *File) growTo(size int64) error {
+func (f *File) growTo(ctx context.Context, size int64) error {
 	torn, err := f.x.grow(f.end, size)
 	if err != nil {
 		return err
 	}
 	f.end, f.size = size-torn, size
-	f.open, err = midLine(f.x.r, f.end)
-	return err
+	if f.open, err = midLine(f.x.r, f.end); err != nil {
+		return err
+	}
+	return f.dropPartPass(ctx)
 }
 
 // Sync implements session.Store.
 func (f *File) Sync(ctx context.Context) error {
-	return f.locked(ctx, "sync", func() error {
-		if !f.dirty {
-			return nil
+	return f.locked(ctx, "sync", func() (err error) {
+		if f.dirty {
+			err = f.f.Sync()
+			f.dirty = err != nil
 		}
-		err := f.f.Sync()
-		f.dirty = err != nil
 		return err
 	})
 }
 
-// cutTail moves what a stopped writer left behind the last sound record to a
-// file beside the session.
+// cutTail moves what a stopped writer left behind the last sound record to a file beside the session.
 func (f *File) cutTail() error {
 	rest := make([]byte, f.size-f.end)
 	if err := readFull(f.f, rest, f.end); err != nil {
@@ -259,7 +228,6 @@ func (f *File) cutTail() error {
 	return nil
 }
 
-// addTo adds bytes and a line break to a file of ours, and syncs it.
 func addTo(fsys vfs.FS, name string, data []byte) error {
 	c, err := vfs.OpenOwn(fsys, name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -277,30 +245,22 @@ func addTo(fsys vfs.FS, name string, data []byte) error {
 
 // Refresh implements session.Store.
 func (f *File) Refresh(ctx context.Context) (n int, err error) {
-	err = f.locked(ctx, "read", func() (err error) {
-		n, err = f.refresh(ctx)
-		return err
-	})
+	err = f.locked(ctx, "read", func() (err error) { n, err = f.refresh(ctx); return err })
 	return n, err
 }
 
 const (
-	// stillTorn is how long an unfinished line may stand still before its
-	// writer is taken for dead: much longer than between two parts of a write.
+	// How long an unfinished line may stand still before its writer is taken for dead: much longer than between two
+	// parts of a write.
 	stillTorn = 100 * time.Millisecond
-	// waitTorn is how long to wait for a line that keeps growing.
-	waitTorn = 2 * time.Second
-	pollTorn = 5 * time.Millisecond
+	waitTorn  = 2 * time.Second // how long to wait for a line that keeps growing
+	pollTorn  = 5 * time.Millisecond
 )
 
-// refresh notices what other programs did to the file, and returns how many
-// records they added.
+// refresh notices what other programs did to the file, and returns how many records they added.
 func (f *File) refresh(ctx context.Context) (n int, err error) {
-	if f.broken != nil {
+	if f.broken != nil || f.f == nil {
 		return 0, f.broken
-	}
-	if f.f == nil {
-		return 0, nil
 	}
 	size, err := f.look()
 	if err != nil || size == f.size {
@@ -314,16 +274,12 @@ func (f *File) refresh(ctx context.Context) (n int, err error) {
 		return f.reread(ctx, size)
 	}
 	before := f.end
-	if err := f.growTo(size); err != nil {
-		return 0, err
-	}
-	if err := f.dropPartPass(ctx); err != nil {
+	if err := f.growTo(ctx, size); err != nil {
 		return 0, err
 	}
 	return f.countUntil(func(r *rec) bool { return r.off < before })
 }
 
-// unfinished reports whether something stands behind the last sound record.
 func (f *File) unfinished() bool {
 	if f.legacy != nil {
 		return int64(len(f.legacy.data)) > f.end
@@ -347,7 +303,6 @@ func (f *File) standsStill(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// countUntil returns how many records are newer than the newest one that is known.
 func (f *File) countUntil(known func(r *rec) bool) (n int, err error) {
 	for {
 		r, err := f.x.nth(n)
@@ -358,7 +313,6 @@ func (f *File) countUntil(known func(r *rec) bool) (n int, err error) {
 	}
 }
 
-// reread reads the file anew.
 func (f *File) reread(ctx context.Context, size int64) (int, error) {
 	before := f.end
 	known := func(r *rec) bool { return r.off < before }
@@ -370,8 +324,7 @@ func (f *File) reread(ctx context.Context, size int64) (int, error) {
 		known = func(r *rec) bool { return newest != nil && r.ID == newest.ID }
 	}
 	version, id := f.version, f.header.ID
-	err := f.read(ctx, f.f, size)
-	switch {
+	switch err := f.read(ctx, f.f, size); {
 	case err != nil && ctx.Err() != nil:
 		return 0, err
 	case err != nil:
@@ -388,7 +341,7 @@ func (f *File) reread(ctx context.Context, size int64) (int, error) {
 func (f *File) look() (int64, error) {
 	on, err := f.fs.Stat(f.real)
 	if errors.Is(err, fs.ErrNotExist) {
-		return 0, ErrReplaced
+		err = ErrReplaced
 	}
 	if err != nil {
 		return 0, err

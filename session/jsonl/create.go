@@ -2,6 +2,7 @@ package jsonl
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,9 +14,8 @@ import (
 	"github.com/clew-dev/clew/session"
 )
 
-// Create makes a new session file that holds the header, durably, and opens
-// it. It fails with fs.ErrExist when there is a file of that name. Options'
-// ReadOnly is ignored.
+// Create makes a new session file that holds the header, durably, and opens it for writing. It fails with
+// fs.ErrExist when there is a file of that name.
 func Create(ctx context.Context, path string, h session.Header, opt Options) (*File, error) {
 	opt.ReadOnly = false
 	f := newFile(path, opt)
@@ -27,25 +27,22 @@ func Create(ctx context.Context, path string, h session.Header, opt Options) (*F
 		}
 	}
 	if err != nil {
-		f.release()
+		_ = f.Close()
 		return nil, failed("create", path, err)
 	}
 	return f, nil
 }
 
-// WriteNew makes a new session file of a header and entries, durably, and returns
-// how many entries it wrote. The file is there whole or not at all, after a crash
-// too. Entries are written one at a time, with their bytes as they are, so that a
-// session of any size can be written; where the file system has no links they are
-// asked for twice. Options' ReadOnly is ignored.
+// WriteNew makes a new session file of a header and entries, durably, and returns how many entries it wrote. The
+// file is there whole or not at all, after a crash too. Entries are written one at a time, so that a session of any
+// size can be; where the file system has no links they are asked for twice.
 //
-// It fails with fs.ErrExist when there is a file of that name, and with
-// session.ErrBadEntry and session.ErrDuplicateID for entries that Append would
-// refuse.
+// It fails with fs.ErrExist when there is a file of that name, and with session.ErrBadEntry and
+// session.ErrDuplicateID for entries that Append would refuse.
 func WriteNew(ctx context.Context, path string, h session.Header, entries iter.Seq2[*session.Entry, error], opt Options) (int, error) {
 	opt.ReadOnly = false
 	f := newFile(path, opt)
-	defer f.release()
+	defer f.Close()
 	n, err := f.writeNew(ctx, h, entries)
 	if err != nil {
 		return 0, failed("create", path, err)
@@ -65,32 +62,24 @@ func (f *File) writeNew(ctx context.Context, h session.Header, entries iter.Seq2
 		return 0, err
 	}
 	err = publish(f.fs, f.real, func(w *bufio.Writer) error {
-		n, err = writeRecords(ctx, w, h, entries)
+		if err := writeLine(w, h.JSON()); err != nil || entries == nil {
+			return err
+		}
+		n, err = writeEntries(ctx, w, entries)
 		return err
 	})
 	return n, err
 }
 
-func writeRecords(ctx context.Context, w *bufio.Writer, h session.Header, entries iter.Seq2[*session.Entry, error]) (n int, err error) {
-	if err := writeLine(w, h.JSON()); err != nil {
-		return 0, err
-	}
-	if entries == nil {
-		return 0, nil
-	}
+func writeEntries(ctx context.Context, w *bufio.Writer, entries iter.Seq2[*session.Entry, error]) (n int, err error) {
 	seen := map[string]bool{}
 	for e, err := range entries {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err == nil {
+		if err = cmp.Or(err, ctx.Err()); err == nil {
 			err = session.CheckAppend(e)
 		}
 		if err == nil && seen[e.ID] {
-			err = &session.Error{
-				Op: "write entry", Subject: e.ID, Err: session.ErrDuplicateID,
-				Hint: fmt.Sprintf("it is that of an entry before it, so entry %d can't be told from that one", n+1),
-			}
+			hint := fmt.Sprintf("it is that of an entry before it, so entry %d can't be told from that one", n+1)
+			err = &session.Error{Op: "write entry", Subject: e.ID, Err: session.ErrDuplicateID, Hint: hint}
 		}
 		if err == nil {
 			err = writeLine(w, e.Raw())
@@ -111,25 +100,20 @@ func writeLine(w *bufio.Writer, raw []byte) error {
 	return w.WriteByte('\n')
 }
 
-// CopyTo writes the session to a new file, durably: byte for byte, but as
-// version 3 and without an unfinished end. It fails with fs.ErrExist when there
-// is a file of that name.
+// CopyTo writes the session to a new file, durably: byte for byte, but as version 3 and without an unfinished end.
+// It fails with fs.ErrExist when there is a file of that name.
 func (f *File) CopyTo(ctx context.Context, path string) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if err := f.usable(ctx); err != nil {
-		return err
-	}
-	return writeOut(f.fs, path, func(w *bufio.Writer) error {
-		_, err := io.Copy(w, io.NewSectionReader(f.x.r, 0, f.end))
-		if err == nil && f.open {
-			err = w.WriteByte('\n')
-		}
-		return err
+	return f.locked(ctx, "write", func() error {
+		return writeOut(f.fs, path, func(w *bufio.Writer) error {
+			_, err := io.Copy(w, io.NewSectionReader(f.x.r, 0, f.end))
+			if err == nil && f.open {
+				err = w.WriteByte('\n')
+			}
+			return err
+		})
 	})
 }
 
-// writeOut publishes a file that the caller has named.
 func writeOut(fsys vfs.FS, path string, write func(w *bufio.Writer) error) error {
 	if err := publish(fsys, path, write); err != nil {
 		return failed("write", path, err)

@@ -18,8 +18,8 @@ func OpenUnlocked(ctx context.Context, path string, opt Options) (*File, error) 
 	f := newFile(path, opt)
 	f.lock = &lock{}
 	if err := f.openPath(ctx); err != nil {
-		f.release()
-		return nil, openError(path, err)
+		_ = f.Close()
+		return nil, failed("open", path, err)
 	}
 	return f, nil
 }

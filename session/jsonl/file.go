@@ -1,7 +1,19 @@
+// Package jsonl keeps a session in a file of JSON lines: pi's session format, version 3, which docs/FORMAT.md
+// describes. Versions 1 and 2 are read as they are and turned into version 3 by the first append.
+//
+//	f, err := jsonl.Open(ctx, "session.jsonl", jsonl.Options{})
+//	defer f.Close()
+//	log, err := session.NewLog(ctx, f, session.Options{})
+//
+// Opening reads from the end of the file only as far back as is asked for, so its cost does not grow with the
+// length of the history. Nothing in a file is ever changed: entries are appended, and what a stopped writer left
+// unfinished at the end is moved aside, to a file with the ending .cut, before the first append. One program writes
+// at a time; see Options.
 package jsonl
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -19,21 +31,15 @@ import (
 
 // Options says how a file is opened. The zero value opens it for writing.
 type Options struct {
-	// ReadOnly opens without a lock; Append fails with session.ErrReadOnly.
-	ReadOnly bool
-	// Program names the holder of the lock to others. Default: "clew".
-	Program string
-	// FS is for tests. Default: the file system of the operating system.
-	FS vfs.FS
+	ReadOnly bool   // opens without a lock; Append fails with session.ErrReadOnly
+	Program  string // names the holder of the lock to others. Default: "clew"
+	FS       vfs.FS // for tests. Default: the file system of the operating system
 }
 
 // Errors of this package, beside those of package session.
 var (
-	// ErrEmpty: the file has no bytes.
-	ErrEmpty = errors.New("the file is empty")
-	// ErrLocked: another program has the session open for writing.
-	ErrLocked = errors.New("the session is open in another program")
-	// ErrReplaced: the file was deleted or replaced by another one.
+	ErrEmpty    = errors.New("the file is empty")
+	ErrLocked   = errors.New("the session is open in another program")
 	ErrReplaced = errors.New("the file was deleted or replaced by another one")
 )
 
@@ -69,8 +75,8 @@ type File struct {
 func Open(ctx context.Context, path string, opt Options) (*File, error) {
 	f := newFile(path, opt)
 	if err := f.openPath(ctx); err != nil {
-		f.release()
-		return nil, openError(path, err)
+		_ = f.Close()
+		return nil, failed("open", path, err)
 	}
 	return f, nil
 }
@@ -82,16 +88,12 @@ func newFile(path string, opt Options) *File {
 	if opt.Program == "" {
 		opt.Program = "clew"
 	}
-	return &File{path: path, real: realPath(path), opt: opt, fs: opt.FS, patience: stillTorn}
-}
-
-// realPath follows symbolic links, so that a session has one lock and stays one
-// file, whatever names it has.
-func realPath(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
+	// Symbolic links are followed, so that a session has one lock and stays one file, whatever names it has.
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		real = path
 	}
-	return path
+	return &File{path: path, real: real, opt: opt, fs: opt.FS, patience: stillTorn}
 }
 
 func (f *File) openPath(ctx context.Context) error {
@@ -100,8 +102,13 @@ func (f *File) openPath(ctx context.Context) error {
 		err = readable(info)
 	}
 	switch {
-	case errors.Is(err, errNotRegular) && f.opt.ReadOnly:
-		return f.openPipe(ctx)
+	case errors.Is(err, errNotRegular) && f.opt.ReadOnly: // a pipe
+		file, err := f.fs.OpenFile(f.path, os.O_RDONLY, 0)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		return f.readAll(ctx, file)
 	case err != nil:
 		return err
 	}
@@ -125,7 +132,6 @@ func (f *File) openPath(ctx context.Context) error {
 	return f.read(ctx, f.f, info.Size())
 }
 
-// readable says why a file can't hold a session.
 func readable(info fs.FileInfo) error {
 	switch {
 	case info.IsDir():
@@ -138,20 +144,11 @@ func readable(info fs.FileInfo) error {
 	return nil
 }
 
-func (f *File) openPipe(ctx context.Context) error {
-	file, err := f.fs.OpenFile(f.path, os.O_RDONLY, 0)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	return f.readAll(ctx, file)
-}
-
 // Read reads a session from a stream, for reading only. name is for errors.
 func Read(ctx context.Context, name string, r io.Reader) (*File, error) {
 	f := newStream(name)
 	if err := f.readAll(ctx, r); err != nil {
-		return nil, openError(name, err)
+		return nil, failed("open", name, err)
 	}
 	return f, nil
 }
@@ -171,7 +168,6 @@ func (f *File) readAll(ctx context.Context, r io.Reader) error {
 	return f.read(ctx, bytes.NewReader(data), int64(len(data)))
 }
 
-// read finds the header and the end of the session.
 func (f *File) read(ctx context.Context, r io.ReaderAt, size int64) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -184,7 +180,6 @@ func (f *File) read(ctx context.Context, r io.ReaderAt, size int64) error {
 	return f.readBehind(ctx, r, h, size)
 }
 
-// readBehind finds the end of a session whose header is known.
 func (f *File) readBehind(ctx context.Context, r io.ReaderAt, h foundHeader, size int64) (err error) {
 	f.header, f.version = h.header, h.header.Version
 	f.problems = h.problems
@@ -200,19 +195,16 @@ func (f *File) readBehind(ctx context.Context, r io.ReaderAt, h foundHeader, siz
 	if f.version > session.Version {
 		f.problems = append(f.problems, session.NewProblem("future-version", 0, "", "the file is of format version %d; this clew knows up to %d", f.version, session.Version))
 	}
-	tail, err := readTail(r, start, size)
-	if err != nil {
+	if f.end, f.open, err = readTail(r, start, size); err != nil {
 		return err
 	}
-	f.end, f.open = tail.end, tail.open
-	if torn := size - tail.end; torn > 0 {
-		f.problems = append(f.problems, session.NewProblem("torn-tail", f.original(tail.end), "", "the last line breaks off after %d bytes", torn))
+	if torn := size - f.end; torn > 0 {
+		f.problems = append(f.problems, session.NewProblem("torn-tail", f.original(f.end), "", "the last line breaks off after %d bytes", torn))
 	}
-	f.x = newIndex(r, start, tail.end)
+	f.x = newIndex(r, start, f.end)
 	return f.dropPartPass(ctx)
 }
 
-// original returns the offset in the file for one in the index.
 func (f *File) original(off int64) int64 {
 	if f.legacy != nil {
 		return f.legacy.original(off)
@@ -220,35 +212,25 @@ func (f *File) original(off int64) int64 {
 	return off
 }
 
-// tail says how the file ends.
-type tail struct {
-	end  int64 // behind the last sound piece
-	open bool  // the line it stands on has no line break
-}
-
-// readTail looks at what follows the last line break.
-func readTail(r io.ReaderAt, start, size int64) (t tail, err error) {
-	var last [1]byte
-	if err := readFull(r, last[:], size-1); err != nil {
-		return t, err
-	}
-	if last[0] == '\n' || size <= start {
-		return tail{end: size, open: last[0] != '\n'}, nil
+// readTail looks at what follows the last line break. It returns where the last sound
+// piece ends, and whether the line that this stands on has no line break.
+func readTail(r io.ReaderAt, start, size int64) (end int64, open bool, err error) {
+	open, err = midLine(r, size)
+	if err != nil || !open || size <= start {
+		return size, open, err
 	}
 	line, off, _, err := newBackward(r, start, size).prev()
 	if err != nil {
-		return t, err
+		return size, open, err
 	}
-	t = tail{end: size, open: true}
 	pieces := cutLine(line, false)
 	if n := len(pieces); n > 0 && pieces[n-1].kind == pieceBad {
-		t.end = off + int64(pieces[n-1].off)
-		t.open, err = midLine(r, t.end)
+		size = off + int64(pieces[n-1].off)
+		open, err = midLine(r, size)
 	}
-	return t, err
+	return size, open, err
 }
 
-// midLine reports whether off is not at the beginning of a line.
 func midLine(r io.ReaderAt, off int64) (bool, error) {
 	var before [1]byte
 	if off == 0 {
@@ -258,8 +240,7 @@ func midLine(r io.ReaderAt, off int64) (bool, error) {
 	return before[0] != '\n', err
 }
 
-// dropPartPass leaves out a pass at the end that was not written to its end, or
-// an undo with what it appends again.
+// dropPartPass leaves out a pass at the end that was not written to its end, or an undo with what it appends again.
 func (f *File) dropPartPass(ctx context.Context) error {
 	for n := 0; ; n++ {
 		r, err := f.x.nth(n)
@@ -270,10 +251,9 @@ func (f *File) dropPartPass(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if lines, ok := e.Group(); ok {
-			if lines <= n {
-				return nil
-			}
+		lines, begins := e.Group()
+		switch {
+		case begins && lines > n:
 			what := "a pass"
 			if _, ok := e.Pass(); !ok {
 				what = "an undo"
@@ -281,24 +261,12 @@ func (f *File) dropPartPass(ctx context.Context) error {
 			f.problems = append(f.problems, session.NewProblem("part-pass", f.original(r.off), e.ID, "the file ends inside %s: %d of %d entries", what, n, lines))
 			f.end = r.off
 			f.x = newIndex(f.x.r, f.x.start, r.off)
-			if f.open, err = midLine(f.x.r, r.off); err != nil {
-				return err
-			}
-			return ctx.Err()
-		}
-		if !session.GroupEntry(e) {
+			f.open, err = midLine(f.x.r, r.off)
+			return cmp.Or(err, ctx.Err())
+		case begins || !session.GroupEntry(e):
 			return nil
 		}
 	}
-}
-
-func (f *File) release() {
-	if f.f != nil {
-		_ = f.f.Close()
-		f.f = nil
-	}
-	f.lock.release()
-	f.lock = nil
 }
 
 // Path returns the file's path as it was given.
@@ -318,25 +286,19 @@ func (f *File) Version() int {
 	return f.version
 }
 
-// usable says why the session can't be used.
-func (f *File) usable(ctx context.Context) error {
-	if f.closed {
-		return &session.Error{Op: "use", Subject: f.path, Err: session.ErrClosed, Hint: "open it again"}
-	}
-	return ctx.Err()
-}
-
 // locked calls fn under the mutex if the session can be used, and says what failed.
 func (f *File) locked(ctx context.Context, op string, fn func() error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := f.usable(ctx); err != nil {
-		return err
+	switch {
+	case f.closed:
+		return &session.Error{Op: "use", Subject: f.path, Err: session.ErrClosed, Hint: "open it again"}
+	case ctx.Err() != nil:
+		return ctx.Err()
 	}
 	return f.wrap(op, fn())
 }
 
-// entry loads the record that find returns; nil when it returns none.
 func (f *File) entry(ctx context.Context, find func() (*rec, error)) (e *session.Entry, err error) {
 	err = f.locked(ctx, "read", func() error {
 		r, err := find()
@@ -362,12 +324,13 @@ func (f *File) Get(ctx context.Context, id string) (*session.Entry, error) {
 		return f.x.find(ctx, id)
 	})
 	if e == nil && err == nil {
-		err = &session.Error{
-			Op: "get entry", Subject: id, File: f.path, Err: session.ErrNotFound,
-			Hint: "give the id of one of its entries",
-		}
+		err = f.notFound("get entry", id)
 	}
 	return e, err
+}
+
+func (f *File) notFound(op, id string) error {
+	return &session.Error{Op: op, Subject: id, File: f.path, Err: session.ErrNotFound, Hint: "give the id of one of its entries"}
 }
 
 // Parent implements session.Store.
@@ -423,23 +386,22 @@ func (f *File) All(ctx context.Context) iter.Seq2[*session.Entry, error] {
 	}
 }
 
-// Mentioning yields, the newest first, the entries whose records hold text, as it
-// is spelled in the file. It costs a look at each byte of the file up to where the
-// caller stops, and parses only the records that hold the text: a fraction of All.
-// What stands on damaged lines is left out, and an entry whose parent is lost says
-// what its record says.
+// Mentioning yields, the newest first, the entries whose records hold text, as it is spelled in the file. It looks
+// at each byte up to where the caller stops, and parses only the records that hold the text. Damaged lines are left
+// out, and an entry whose parent is lost says what its record says.
 func (f *File) Mentioning(ctx context.Context, text string) iter.Seq2[*session.Entry, error] {
 	return func(yield func(*session.Entry, error) bool) {
 		var back *backward
 		err := f.locked(ctx, "read", func() error { back = newBackward(f.x.r, f.x.start, f.end); return nil })
 		for n := 0; err == nil; n++ {
-			line, _, ok, rerr := back.prev()
-			if err = rerr; err == nil && n%256 == 255 {
-				err = ctx.Err()
+			var line []byte
+			more := false
+			if line, _, more, err = back.prev(); n%256 == 255 {
+				err = cmp.Or(err, ctx.Err())
 			}
 			switch {
 			case err != nil:
-			case !ok:
+			case !more:
 				return
 			case bytes.Contains(line, []byte(text)):
 				for _, p := range slices.Backward(cutLine(line, true)) {
@@ -501,8 +463,6 @@ var (
 	errNotRegular = errors.New("not a regular file")
 )
 
-func openError(path string, err error) error { return failed("open", path, err) }
-
 // failed says what failed on which file. An error that says so already stays.
 func failed(op, path string, err error) error {
 	if _, ok := errors.AsType[*session.Error](err); ok {
@@ -511,31 +471,26 @@ func failed(op, path string, err error) error {
 	if pe, ok := errors.AsType[*fs.PathError](err); ok && err.Error() == pe.Error() {
 		err = pe.Err // the path stands before it already
 	}
-	h := hint(err)
-	if (op == "create" || op == "write") && errors.Is(err, fs.ErrExist) {
-		h = "choose another name; nothing was written"
+	rich := &session.Error{Op: op, Subject: path, Err: err}
+	if i := slices.IndexFunc(hints, func(h hint) bool { return errors.Is(err, h.err) }); i >= 0 {
+		rich.Hint = hints[i].do
 	}
-	return &session.Error{Op: op, Subject: path, Err: err, Hint: h}
+	if _, ok := errors.AsType[*vfs.NotFileError](err); ok {
+		rich.Hint = "look at it and remove it, then try again; clew follows no link from there"
+	}
+	if (op == "create" || op == "write") && errors.Is(err, fs.ErrExist) {
+		rich.Hint = "choose another name; nothing was written"
+	}
+	return rich
 }
 
-// hint says what to do about an error.
-func hint(err error) string {
-	if _, ok := errors.AsType[*vfs.NotFileError](err); ok {
-		return "look at it and remove it, then try again; clew follows no link from there"
-	}
-	for _, h := range hints {
-		if errors.Is(err, h.err) {
-			return h.do
-		}
-	}
-	return ""
+type hint struct {
+	err error
+	do  string
 }
 
 // hints say what to do about errors; the first that fits is given.
-var hints = []struct {
-	err error
-	do  string
-}{
+var hints = []hint{
 	{fs.ErrNotExist, "check the path"},
 	{fs.ErrPermission, "check who may read and write the file and its folder"},
 	{ErrEmpty, "name a file that holds a session"},

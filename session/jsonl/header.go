@@ -14,11 +14,11 @@ import (
 	"github.com/clew-dev/clew/session"
 )
 
-// maxPreface is how much of a file is searched for its header, in bytes.
-const maxPreface = 1 << 20
-
-// maxHeader is how long a header may be, in bytes.
-const maxHeader = 16 << 20
+const (
+	maxPreface = 1 << 20   // how much of a file is searched for its header, in bytes
+	maxHeader  = 16 << 20  // how long a header may be, in bytes
+	maxSniff   = 256 << 10 // how much of a file that is no session is looked at, in bytes
+)
 
 type foundHeader struct {
 	header   session.Header
@@ -27,15 +27,13 @@ type foundHeader struct {
 	problems []session.Problem
 }
 
-// errStop ends a search.
-var errStop = errors.New("stop")
+var (
+	errStop   = errors.New("stop")                                   // ends a search
+	errHeader = errors.New("its first line, the header, is damaged") // the rest may still be a session
+)
 
-// errHeader is wrapped where the rest of the file may still be a session.
-var errHeader = errors.New("its first line, the header, is damaged")
-
-// findHeader looks for the first record. Bytes before it that are no JSON are
-// passed over, as pi does; a first record of another kind means that the file
-// is no session.
+// findHeader looks for the first record. Bytes before it that are no JSON are passed over, as pi does; a first
+// record of another kind means that the file is no session.
 func findHeader(ctx context.Context, r io.ReaderAt, size int64) (h foundHeader, err error) {
 	var failed error
 	bad := 0 // bytes before the header that are no record
@@ -57,10 +55,8 @@ func findHeader(ctx context.Context, r io.ReaderAt, size int64) (h foundHeader, 
 			case jsonx.IsNull(p.data):
 				continue
 			}
-			if h.header, failed = session.ParseHeader(bytes.Clone(p.data)); failed != nil {
-				return errStop
-			}
-			if bad > 0 {
+			h.header, failed = session.ParseHeader(bytes.Clone(p.data))
+			if failed == nil && bad > 0 {
 				h.problems = append(h.problems, session.NewProblem("before-header", 0, "", "%d bytes before the header that are no record", bad))
 			}
 			h.line = l.off
@@ -90,24 +86,21 @@ func findHeader(ctx context.Context, r io.ReaderAt, size int64) (h foundHeader, 
 	switch {
 	case err != nil:
 		return h, err
-	case what == errHeaderless.Error():
-		failed = fmt.Errorf("%w: it looks like %w", session.ErrNotSession, errHeaderless)
 	case what != "":
-		failed = fmt.Errorf("%w: it looks like %s", session.ErrNotSession, what)
+		failed = fmt.Errorf("%w: it looks like %w", session.ErrNotSession, what)
 	case failed == nil:
 		failed = fmt.Errorf("%w: there is no header in it", session.ErrNotSession)
 	}
 	return h, failed
 }
 
-// errHeaderless is what a session without its header looks like.
-var errHeaderless = errors.New("a session whose first line, the header, is missing")
+type look string
 
-// maxSniff is how much of a file that is no session is looked at, in bytes.
-const maxSniff = 256 << 10
+func (l look) Error() string { return string(l) }
 
-// foreign says what a file that is no session looks like, or "".
-func foreign(r io.ReaderAt, size int64) (string, error) {
+const errHeaderless look = "a session whose first line, the header, is missing"
+
+func foreign(r io.ReaderAt, size int64) (look, error) {
 	data := make([]byte, min(size, maxSniff))
 	if err := readFull(r, data, 0); err != nil {
 		return "", err
@@ -133,15 +126,11 @@ func foreign(r io.ReaderAt, size int64) (string, error) {
 		if what := foreignObject(keysOf(data)); what != "" {
 			return what, nil
 		}
-		end := bytes.IndexByte(data, '\n')
-		if end < 0 {
+		line, rest, more := bytes.Cut(data, []byte("\n"))
+		if _, err := jsonx.Scan(line, 0); !more || err != nil {
 			break
 		}
-		if _, err := jsonx.Scan(data[:end], 0); err != nil {
-			break
-		}
-		data = data[end+1:]
-		data = data[jsonx.Space(data, 0):]
+		data = rest[jsonx.Space(rest, 0):]
 	}
 	return "", nil
 }
@@ -150,9 +139,6 @@ func foreign(r io.ReaderAt, size int64) (string, error) {
 // they can be read. A member that the end of the data cuts off has no value.
 func keysOf(data []byte) map[string][]byte {
 	keys := map[string][]byte{}
-	if !jsonx.IsObject(data) {
-		return keys
-	}
 	_, _ = jsonx.ScanObject(data, 0, func(key []byte, at int) (int, error) {
 		keys[string(key)] = nil
 		end, err := jsonx.Scan(data, at)
@@ -164,11 +150,10 @@ func keysOf(data []byte) map[string][]byte {
 	return keys
 }
 
-// A sign tells what wrote a file by the members of its first records.
 type sign struct {
 	keys  string // members that a record has, with spaces between
 	types string // or what its type is
-	what  string
+	what  look
 }
 
 // signs are looked at in this order; the last ones have less to tell them by.
@@ -188,12 +173,11 @@ var signs = []sign{
 	{"instance_id history", "", "an output of OpenHands"},
 	{"instance_id test_result", "", "an output of OpenHands"},
 	{"messages", "", "a list of chat messages"},
-	{"type id parentId", "", errHeaderless.Error()},
+	{"type id parentId", "", errHeaderless},
 	{"role content", "", "chat messages, one a line"},
 }
 
-// foreignObject names the program that writes records with these members.
-func foreignObject(keys map[string][]byte) string {
+func foreignObject(keys map[string][]byte) look {
 	typ, _ := jsonx.String(keys["type"])
 	if kind, _ := jsonx.String(keys["kind"]); kind == "header" && keys["v"] != nil {
 		return "a session of pi's next format, version 4"
@@ -210,13 +194,9 @@ func foreignObject(keys map[string][]byte) string {
 	return ""
 }
 
-func foreignList(data []byte) string {
-	var first []byte
-	jsonx.Elements(data, func(val []byte) bool {
-		first = val
-		return false
-	})
-	keys := keysOf(first)
+func foreignList(data []byte) look {
+	var keys map[string][]byte
+	jsonx.Elements(data, func(val []byte) bool { keys = keysOf(val); return false })
 	switch {
 	case keys["role"] != nil && keys["parts"] != nil:
 		return "a conversation of Gemini CLI"

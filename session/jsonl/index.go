@@ -21,23 +21,19 @@ type rec struct {
 	weak  weak.Pointer[session.Entry]
 }
 
-// maxKept is how many bytes of entries an index keeps at hand. Beyond that,
-// entries are read again unless somebody else still holds them.
-const maxKept = 32 << 20
+const (
+	maxKept     = 32 << 20 // bytes of entries kept at hand; others are read again unless somebody still holds them
+	maxProblems = 10_000   // that an index lists; the others are counted
+)
 
-// maxProblems is how many problems an index lists; the others are counted.
-const maxProblems = 10_000
-
-// index knows the records of a file from some offset to its end. It grows
-// towards the beginning as older records are asked for, and towards the end as
-// records are appended.
+// index knows the records of a file from some offset to its end. It grows towards the beginning as older records
+// are asked for, and towards the end as records are appended.
 type index struct {
 	r     io.ReaderAt
 	start int64 // where the first record after the header begins
 
 	back *backward
-	// The record that the last step has read from a sound line, and its entry,
-	// which is good until the next step.
+	// The record that the last step has read from a sound line, and its entry, which is good until the next step.
 	lastRec   *rec
 	lastEntry *session.Entry
 	older     []*rec // from the end as it was at opening, backwards
@@ -45,9 +41,8 @@ type index struct {
 	byID      map[string]*rec
 	kept      int64 // bytes of the entries in rec.entry
 
-	// Stretches of the file that are no record: where they begin, and what they
-	// were as far as that can be read. Records whose parent is nowhere lost it
-	// there.
+	// Stretches of the file that are no record: where they begin, and what they were as far as that can be read.
+	// Records whose parent is nowhere lost it there.
 	bad      []int64               // in file order only while sorted is set
 	sorted   bool                  // bad is
 	lost     map[string]lostRecord // by id
@@ -89,7 +84,6 @@ func (x *index) line(line []byte, off int64, pieces []piece, newest bool) ([]*re
 		at := bytes.IndexByte(line, '{') // behind white space
 		return []*rec{x.add(e, off+int64(at), newest)}, e
 	}
-	var recs []*rec
 	if pieces == nil {
 		pieces = cutLine(line, true)
 	}
@@ -99,6 +93,7 @@ func (x *index) line(line []byte, off int64, pieces []piece, newest bool) ([]*re
 	if !newest {
 		slices.Reverse(pieces)
 	}
+	var recs []*rec
 	for i := range pieces {
 		if r := x.take(&pieces[i], off, newest); r != nil {
 			recs = append(recs, r)
@@ -107,7 +102,6 @@ func (x *index) line(line []byte, off int64, pieces []piece, newest bool) ([]*re
 	return recs, nil
 }
 
-// soundRecord returns the entry of a line that is one record, else nil.
 func soundRecord(line []byte) *session.Entry {
 	if e, err := session.ParseEntry(line); err == nil && e.ID != "" && e.Type != "session" {
 		return e
@@ -118,10 +112,8 @@ func soundRecord(line []byte) *session.Entry {
 // take judges a piece of a line: a record to index, or a problem.
 func (x *index) take(p *piece, lineOff int64, newest bool) *rec {
 	off := lineOff + int64(p.off)
-	if p.kind == pieceRecord {
-		if e := soundRecord(p.data); e != nil {
-			return x.add(e, off, newest)
-		}
+	if e := soundRecord(p.data); e != nil && p.kind == pieceRecord {
+		return x.add(e, off, newest)
 	}
 	switch {
 	case p.kind == pieceBad:
@@ -132,11 +124,7 @@ func (x *index) take(p *piece, lineOff int64, newest bool) *rec {
 		}
 		x.report(session.NewProblem("bad-line", off, "", "%d bytes that are no record: %v", len(p.data), p.err))
 	case p.kind == pieceStray:
-		show := p.data
-		if len(show) > 40 {
-			show = append(show[:40:40], "..."...)
-		}
-		x.report(session.NewProblem("stray-value", off, "", "a JSON value that is no record: %s", show))
+		x.report(session.NewProblem("stray-value", off, "", "a JSON value that is no record: %s", excerpt(p.data)))
 	case p.typ == "session":
 		x.report(session.NewProblem("second-header", off, "", "another session header in the middle of the file"))
 	default:
@@ -145,7 +133,6 @@ func (x *index) take(p *piece, lineOff int64, newest bool) *rec {
 	return nil
 }
 
-// add makes a record known by its id.
 func (x *index) add(e *session.Entry, off int64, newest bool) *rec {
 	r := &rec{Shape: e.Shape(), off: off, size: int64(len(e.Raw()))}
 	if x.byID[r.ID] != nil {
@@ -172,10 +159,8 @@ func (x *index) find(ctx context.Context, id string) (*rec, error) {
 		if r := x.byID[id]; r != nil {
 			return r, nil
 		}
-		if n%256 == 255 {
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
+		if n%256 == 255 && ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
 		if ok, err := x.step(); err != nil || !ok {
 			return nil, err
@@ -183,7 +168,6 @@ func (x *index) find(ctx context.Context, id string) (*rec, error) {
 	}
 }
 
-// all reads what is left of the file.
 func (x *index) all(ctx context.Context) error {
 	_, err := x.find(ctx, "") // no record has this id
 	return err
@@ -203,8 +187,7 @@ func (x *index) nth(n int) (*rec, error) {
 	return x.older[n], nil
 }
 
-// load returns the entry of a record, reading its bytes if need be. keep says
-// that it will be asked for again.
+// load returns the entry of a record, reading its bytes if need be. keep says that it will be asked for again.
 func (x *index) load(r *rec, keep bool) (*session.Entry, error) {
 	if r.entry != nil {
 		return r.entry, nil
@@ -225,8 +208,7 @@ func (x *index) load(r *rec, keep bool) (*session.Entry, error) {
 	return e, nil
 }
 
-// read reads the bytes of a record. They were parsed when it was indexed, so they
-// are not parsed again.
+// read reads the bytes of a record. They were parsed when it was indexed, so they are not parsed again.
 func (x *index) read(r *rec) (*session.Entry, error) {
 	if x.lastRec == r {
 		return x.lastEntry.Clone(), nil
@@ -245,7 +227,6 @@ func (x *index) read(r *rec) (*session.Entry, error) {
 	return e, nil
 }
 
-// keep remembers the entry of a record.
 func (x *index) keep(r *rec, e *session.Entry) {
 	r.weak = weak.Make(e)
 	if x.kept+r.size <= maxKept {
@@ -287,9 +268,8 @@ func (x *index) parentOf(ctx context.Context, r *rec) (*rec, error) {
 	return p, nil
 }
 
-// mend finds the record that stands in for r's lost parent: where the damaged
-// line still says its own parent, that one, else the last record before the
-// line. When no line says that it was the parent, the nearest damage took it.
+// mend finds the record that stands in for r's lost parent: where the damaged line still says its own parent, that
+// one, else the last record before the line. When no line says that it was the parent, the nearest damage took it.
 func (x *index) mend(r *rec) *rec {
 	at, found := int64(0), false
 	seen := map[string]bool{}
@@ -298,8 +278,7 @@ func (x *index) mend(r *rec) *rec {
 		if !ok {
 			break
 		}
-		at, found = l.off, true
-		if !l.placed {
+		if at, found = l.off, true; !l.placed {
 			break
 		}
 		if l.parent == "" {
@@ -312,24 +291,17 @@ func (x *index) mend(r *rec) *rec {
 		id = l.parent // lost as well
 	}
 	if !found {
-		if at, found = x.badBefore(r.off); !found {
+		if !x.sorted {
+			slices.Sort(x.bad)
+			x.sorted = true
+		}
+		n, _ := slices.BinarySearch(x.bad, r.off)
+		if n == 0 {
 			return nil
 		}
+		at = x.bad[n-1]
 	}
 	return x.lastBefore(at)
-}
-
-// badBefore returns where the last stretch before off begins that is no record.
-func (x *index) badBefore(off int64) (at int64, ok bool) {
-	if !x.sorted {
-		slices.Sort(x.bad)
-		x.sorted = true
-	}
-	n, _ := slices.BinarySearch(x.bad, off)
-	if n == 0 {
-		return 0, false
-	}
-	return x.bad[n-1], true
 }
 
 // lastBefore returns the last record before off that its id stands for, or nil.
@@ -344,12 +316,10 @@ func (x *index) lastBefore(off int64) *rec {
 	return nil
 }
 
-// records returns what is indexed, in file order.
 func (x *index) records() []*rec {
-	recs := make([]*rec, 0, len(x.older)+len(x.newer))
-	recs = append(recs, x.older...)
-	slices.Reverse(recs)
-	return append(recs, x.newer...)
+	recs := slices.Concat(x.older, x.newer)
+	slices.Reverse(recs[:len(x.older)])
+	return recs
 }
 
 // grow indexes the region from..to, which lies behind all that is indexed. It

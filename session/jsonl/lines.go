@@ -17,7 +17,6 @@ const (
 	maxChunk = 256 << 10
 )
 
-// backward reads the lines of a region of a file from its end to its beginning.
 type backward struct {
 	r     io.ReaderAt
 	start int64  // of the region
@@ -28,15 +27,13 @@ type backward struct {
 	done  bool
 }
 
-// newBackward reads the region [start, end). One that ends in a line break gives an
-// empty line first.
+// newBackward reads the region [start, end). One that ends in a line break gives an empty line first.
 func newBackward(r io.ReaderAt, start, end int64) *backward {
 	return &backward{r: r, start: start, pos: end, chunk: minChunk, done: end <= start}
 }
 
-// prev returns the line before the last one given out, with its offset and
-// without its line break; ok is false at the beginning of the region. The line
-// is valid until the next call.
+// prev returns the line before the last one given out, with its offset and without its line break; ok is false at
+// the beginning of the region. The line is valid until the next call.
 func (b *backward) prev() (line []byte, off int64, ok bool, err error) {
 	if b.done {
 		return nil, 0, false, nil
@@ -77,9 +74,8 @@ func (b *backward) more() error {
 	return nil
 }
 
-// forward calls fn with each line of the region [from, to) and its offset; a
-// last line without line break is given with ended false. A line is valid until fn
-// returns.
+// forward calls fn with each line of the region [from, to) and its offset; a last line without line break is given
+// with ended false. A line is valid until fn returns.
 func forward(r io.ReaderAt, from, to int64, fn func(line []byte, off int64, ended bool) error) error {
 	br := bufio.NewReaderSize(io.NewSectionReader(r, from, to-from), int(min(maxChunk, max(to-from, 16))))
 	var long []byte // a line that is longer than the buffer
@@ -110,7 +106,6 @@ func forward(r io.ReaderAt, from, to int64, fn func(line []byte, off int64, ende
 	return nil
 }
 
-// scanned is a line of a session file and what stands on it.
 type scanned struct {
 	n      int   // the number of the line, from 1
 	off    int64 // where it begins in the file
@@ -129,13 +124,13 @@ func scan(ctx context.Context, r io.ReaderAt, from, to int64, fn func(l *scanned
 			return ctx.Err()
 		}
 		l.n, l.off, l.data, l.ended = l.n+1, off, line, ended
-		if l.bom = off == 0 && bytes.HasPrefix(line, bom); !l.bom {
-			l.pieces = cutLine(line, ended)
-			return fn(&l)
+		skip := 0
+		if l.bom = off == 0 && bytes.HasPrefix(line, bom); l.bom {
+			skip = len(bom)
 		}
-		l.pieces = cutLine(line[len(bom):], ended)
+		l.pieces = cutLine(line[skip:], ended)
 		for i := range l.pieces {
-			l.pieces[i].off += len(bom)
+			l.pieces[i].off += skip
 		}
 		return fn(&l)
 	})
@@ -144,19 +139,18 @@ func scan(ctx context.Context, r io.ReaderAt, from, to int64, fn func(l *scanned
 // readFull reads len(buf) bytes at off. That the file ends before them is an
 // error: it was longer when it was opened.
 func readFull(r io.ReaderAt, buf []byte, off int64) error {
-	n, err := r.ReadAt(buf, off)
-	switch {
+	switch n, err := r.ReadAt(buf, off); {
 	case n == len(buf):
 		return nil
 	case err == nil || errors.Is(err, io.EOF):
 		return errChanged
+	default:
+		return err
 	}
-	return err
 }
 
-// A line of a session file should hold one record. Files of the field also
-// hold lines with two records, with the torn rest of one before another, with
-// half of one. cutLine takes all of them apart.
+// A line of a session file should hold one record. Some hold two, or the torn rest of one before another; cutLine
+// takes all of them apart.
 
 type pieceKind int
 
@@ -173,21 +167,16 @@ type piece struct {
 	off  int   // in the line
 	err  error // pieceBad: what stops it from being JSON
 	// record only
-	typ    session.Type
-	id     string
-	parent string
-	stamp  string // the time it was written
+	typ   session.Type
+	id    string
+	stamp string // the time it was written
 }
 
-// cutLine splits a line into its pieces, in order. A sound line gives one
-// record, a blank one nothing. When the line breaks off, everything from there
-// to the next record on the line is one bad piece. ended says that a line break
-// follows the line.
+// cutLine splits a line into its pieces, in order. A sound line gives one record, a blank one nothing. Where the
+// line breaks off, all up to the next record on it is one bad piece. ended says that a line break follows.
 func cutLine(line []byte, ended bool) []piece {
-	var first [1]piece
-	pieces := first[:0]
-	i := jsonx.Space(line, 0)
-	for i < len(line) {
+	var pieces []piece
+	for i := jsonx.Space(line, 0); i < len(line); {
 		p, end := readPiece(line, i)
 		if p.kind == pieceBad {
 			end = nextRecord(line, i+1, ended, p.err)
@@ -210,8 +199,6 @@ func readPiece(line []byte, i int) (p piece, end int) {
 			p.typ = session.Type(typ)
 		case "id":
 			p.id, _ = jsonx.String(val)
-		case "parentId":
-			p.parent, _ = jsonx.String(val)
 		case "timestamp":
 			p.stamp, _ = jsonx.String(val)
 		}
@@ -226,27 +213,23 @@ func readPiece(line []byte, i int) (p piece, end int) {
 	return p, end
 }
 
-// recordStart is how every record that pi or clew wrote begins.
 var recordStart = []byte(`{"type":"`)
 
-// nextRecord finds the record that follows bytes which are no JSON: the next
-// place at or after from where one can be read to its end. stop says where and
-// why the bytes before are none.
+// nextRecord finds the record that follows bytes which are no JSON: the next place at or after from where one can be
+// read to its end. stop says where and why the bytes before are none.
 //
-// Blocks of a message's content begin like records. So a record must have a time
-// besides its type, and be followed by the end of the line or another value as
-// records are. Where the bytes before it are still JSON up to it, it may be a
-// part of them: then it counts only as the end of a line with a line break,
-// because what a program appends to an unfinished line has one, and an
-// unfinished record never came to its own.
+// Blocks of a message's content begin like records. So a record must have a time besides its type, and be followed
+// by the end of the line or another value. Where the bytes before it are still JSON up to it, it may be a part of
+// them: then it counts only at the end of a line with a line break, which what a program appends to an unfinished
+// line has, and an unfinished record has not.
 func nextRecord(line []byte, from int, ended bool, stop error) int {
 	last := len(bytes.TrimRight(line, " \t\r"))
 	reach := len(line) // up to here the bytes were JSON
 	if se, ok := errors.AsType[*jsonx.SyntaxError](stop); ok {
 		reach = se.Offset
 	}
-	for tries := 0; from < len(line) && tries < 256; tries++ {
-		k := bytes.Index(line[from:], recordStart)
+	for range 256 {
+		k := bytes.Index(line[min(from, len(line)):], recordStart)
 		if k < 0 {
 			break
 		}
@@ -263,8 +246,6 @@ func nextRecord(line []byte, from int, ended bool, stop error) int {
 	return len(line)
 }
 
-// lostRecord is what a stretch of bytes that are no record still says of the
-// record they were.
 type lostRecord struct {
 	off    int64 // where the bytes begin
 	id     string
@@ -272,7 +253,6 @@ type lostRecord struct {
 	placed bool // the parent, or that there is none, can still be read
 }
 
-// salvage reads what can be read of a damaged record.
 func salvage(data []byte, off int64) lostRecord {
 	l := lostRecord{off: off}
 	take := func(key, val []byte) {

@@ -15,14 +15,12 @@ import (
 	"github.com/clew-dev/clew/session"
 )
 
-// lock is an advisory lock on FILE.lock. The file names its holder; it is
-// removed when the lock is given back.
+// lock is an advisory lock on FILE.lock. The file names its holder; it is removed when the lock is given back.
 type lock struct {
 	path string
 	fl   *flock.Flock // nil in tests that need no lock
 }
 
-// holder is what a lock file says.
 type holder struct {
 	Program string    `json:"program"`
 	PID     int       `json:"pid"`
@@ -34,8 +32,7 @@ func (h holder) String() string {
 	return fmt.Sprintf("%s, process %d on %s, since %s", h.Program, h.PID, h.Host, h.Since.Format(time.RFC3339))
 }
 
-// acquire takes the lock or says who has it. A file system without locks is no
-// reason to refuse; it is reported.
+// acquire takes the lock or says who has it. A file system without locks is no reason to refuse; it is reported.
 func (f *File) acquire() error {
 	path := f.real + ".lock"
 	for range 8 {
@@ -55,38 +52,28 @@ func (f *File) acquire() error {
 		}
 		if !got {
 			_ = fl.Close()
-			return lockedError(f.path, path)
+			break
 		}
 		// The holder before us may have removed the file between our opening
 		// and our locking it: then we hold a lock that nobody else sees.
 		on, err := f.fs.Lstat(path)
-		if err == nil {
-			held, herr := fl.Stat()
-			if herr == nil && os.SameFile(on, held) {
-				f.lock = &lock{path, fl}
-				f.lock.sign(f.opt.Program)
-				return nil
-			}
+		held, herr := fl.Stat()
+		if err == nil && herr == nil && os.SameFile(on, held) {
+			f.lock = &lock{path, fl}
+			f.lock.sign(f.opt.Program)
+			return nil
 		}
 		_ = fl.Close()
 	}
-	return lockedError(f.path, path)
-}
-
-func lockedError(path, lockPath string) error {
 	err := ErrLocked
 	var h holder
-	if data, rerr := vfs.ReadOwn(vfs.OS{}, holderPath(lockPath)); rerr == nil && json.Unmarshal(data, &h) == nil && h.PID != 0 {
+	if data, rerr := vfs.ReadOwn(vfs.OS{}, holderPath(path)); rerr == nil && json.Unmarshal(data, &h) == nil && h.PID != 0 {
 		err = fmt.Errorf("%w (%s)", ErrLocked, h)
 	}
-	return &session.Error{
-		Op: "open", Subject: path, Err: err,
-		Hint: "close it there, or work on a copy",
-	}
+	return &session.Error{Op: "open", Subject: f.path, Err: err, Hint: "close it there, or work on a copy"}
 }
 
-// sign writes the holder into the lock file, for people; the lock does not
-// depend on it.
+// sign writes the holder into the lock file, for people; the lock does not depend on it.
 func (l *lock) sign(program string) {
 	f, err := vfs.OpenOwn(vfs.OS{}, holderPath(l.path), os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
@@ -113,8 +100,7 @@ func (l *lock) release() {
 	if l == nil || l.fl == nil {
 		return
 	}
-	// While the lock is held, and never again afterwards, so that nobody
-	// else's lock file is removed.
+	// While the lock is held, and never again afterwards, so that nobody else's lock file is removed.
 	_ = os.Remove(l.path)
 	if named := holderPath(l.path); named != l.path {
 		_ = os.Remove(named)

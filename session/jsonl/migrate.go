@@ -1,7 +1,6 @@
 package jsonl
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -31,36 +30,27 @@ type image struct {
 // mapped says where a line of the image stands in the file.
 type mapped struct{ image, file int64 }
 
-// original returns the offset in the file for one in the image.
 func (m *image) original(off int64) int64 {
-	i := sort.Search(len(m.lines), func(i int) bool { return m.lines[i].image > off }) - 1
-	if i < 0 {
+	i := sort.Search(len(m.lines), func(i int) bool { return m.lines[i].image > off })
+	if i == 0 {
 		return off
 	}
-	return m.lines[i].file
+	return m.lines[i-1].file
 }
 
-// convert reads a file of version 1 or 2 as version 3. Version 1 is a list
-// without ids: each record hangs under the one before it and gets an id made
-// of the session's id and its position, so that it is the same each time.
-// firstKeptEntryIndex counts the records from the header, which is 0; two
-// records on one line were two in the memory of the program that counted. In
-// both versions the role hookMessage is now custom. Bytes that are no record
-// are kept.
+// convert reads a file of version 1 or 2 as version 3. Version 1 is a list without ids: each record hangs under the
+// one before it and gets an id made of the session's id and its position, the same each time. firstKeptEntryIndex
+// counts the records from the header, which is 0, in the memory of the program that counted: two on one line are
+// two. In both versions the role hookMessage is now custom. Bytes that are no record are kept.
 func convert(ctx context.Context, r io.ReaderAt, h foundHeader, size int64) (*image, error) {
 	c := &converter{
 		header: h.header,
 		out:    &image{data: make([]byte, 0, size+size/16+256)},
 		ids:    []string{""}, // the header has index 0
 	}
-	c.begin(h.line)
-	c.add(string(h.header.JSON()) + "\n")
+	c.line(h.header.JSON(), h.line)
 	c.out.start = int64(len(c.out.data))
-	err := scan(ctx, r, h.end, size, func(l *scanned) error {
-		c.take(l)
-		return nil
-	})
-	return c.out, err
+	return c.out, scan(ctx, r, h.end, size, func(l *scanned) error { c.take(l); return nil })
 }
 
 type converter struct {
@@ -71,77 +61,54 @@ type converter struct {
 	last     string   // id of the record before
 }
 
-// begin notes where the line that is appended next stands in the file.
-func (c *converter) begin(off int64) {
+func (c *converter) line(data []byte, off int64) {
 	c.out.lines = append(c.out.lines, mapped{int64(len(c.out.data)), off})
+	c.out.data = append(append(c.out.data, data...), '\n')
 }
 
-func (c *converter) add(s string) { c.out.data = append(c.out.data, s...) }
-
 func (c *converter) take(l *scanned) {
-	pieces, off := l.pieces, l.off
-	if len(pieces) > 1 {
-		c.out.problems = append(c.out.problems, session.NewProblem("joined-records", off, "", "%d records, or parts of records, on one line", len(pieces)))
+	if n := len(l.pieces); n > 1 {
+		c.out.problems = append(c.out.problems, session.NewProblem("joined-records", l.off, "", "%d records, or parts of records, on one line", n))
 	}
-	for i := range pieces {
-		p := &pieces[i]
-		c.begin(off + int64(p.off))
+	for i := range l.pieces {
+		p := &l.pieces[i]
+		data := p.data
 		if p.kind == pieceRecord && p.typ != "session" {
-			c.record(p)
-		} else {
-			if p.kind != pieceBad && !jsonx.IsNull(p.data) {
-				c.ids = append(c.ids, "")
-			}
-			c.out.data = append(c.out.data, p.data...)
+			data = c.record(p)
+		} else if p.kind != pieceBad && !jsonx.IsNull(p.data) {
+			c.ids = append(c.ids, "")
 		}
-		c.add("\n")
+		c.line(data, l.off+int64(p.off))
 	}
-	if !l.ended && len(pieces) > 0 && pieces[len(pieces)-1].kind == pieceBad {
+	if n := len(l.pieces); !l.ended && n > 0 && l.pieces[n-1].kind == pieceBad {
 		c.out.data = c.out.data[:len(c.out.data)-1] // stays torn
 	}
 }
 
-// record appends a record as version 3 has it.
-func (c *converter) record(p *piece) {
+func (c *converter) record(p *piece) []byte {
 	data := p.data
-	if p.typ == session.TypeMessage && bytes.Contains(data, []byte(`hookMessage`)) {
-		msg := jsonx.Get(data, "message")
-		if role, _ := jsonx.String(jsonx.Get(msg, "role")); role == "hookMessage" {
-			data = jsonx.Set(data, "message", jsonx.Set(msg, "role", []byte(`"custom"`)))
-		}
+	if msg := jsonx.Get(data, "message"); p.typ == session.TypeMessage && jsonx.StringAt(msg, "role") == "hookMessage" {
+		data = jsonx.Set(data, "message", jsonx.Set(msg, "role", []byte(`"custom"`)))
 	}
 	if c.header.Version >= 2 {
-		c.out.data = append(c.out.data, data...)
-		return
+		return data
 	}
-	id := derivedID(c.header.ID, c.position)
-	c.position++
-	c.ids = append(c.ids, id)
-	body := bytes.TrimRight(data[:len(data)-1], " \t\r") // up to the closing brace
-	c.out.data = append(c.out.data, body...)
-	if len(body) > 1 {
-		c.add(",")
+	id, parent := derivedID(c.header.ID, c.position), []byte("null")
+	if c.last != "" {
+		parent = jsonx.Quote(c.last)
 	}
-	c.add(`"id":"` + id + `","parentId":`)
-	if c.last == "" {
-		c.add("null")
-	} else {
-		c.add(`"` + c.last + `"`)
+	c.position, c.last, c.ids = c.position+1, id, append(c.ids, id)
+	data = jsonx.Set(jsonx.Set(data, "id", jsonx.Quote(id)), "parentId", parent)
+	if kept := c.firstKept(data); p.typ == session.TypeCompaction && kept != "" {
+		data = jsonx.Set(data, "firstKeptEntryId", jsonx.Quote(kept))
 	}
-	c.last = id
-	if p.typ == session.TypeCompaction {
-		if kept := c.firstKept(data); kept != "" {
-			c.add(`,"firstKeptEntryId":"` + kept + `"`)
-		}
-	}
-	c.add("}")
+	return data
 }
 
 // firstKept turns a firstKeptEntryIndex into the id of that record, which may
 // be the compaction itself; "" when there is none.
 func (c *converter) firstKept(data []byte) string {
-	val := jsonx.Get(data, "firstKeptEntryIndex")
-	n, err := strconv.Atoi(string(val))
+	n, err := strconv.Atoi(string(jsonx.Get(data, "firstKeptEntryIndex")))
 	if err != nil || n < 1 || n >= len(c.ids) {
 		return ""
 	}
@@ -153,19 +120,15 @@ func derivedID(sessionID string, position int) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// migrate turns a file of version 1 or 2 into version 3. A crash at any point
-// leaves the old file or the new one under the name; the old one stays as
-// FILE.bak.
+// migrate turns a file of version 1 or 2 into version 3. A crash at any point leaves the old file or the new one
+// under the name; the old one stays as FILE.bak.
 func (f *File) migrate(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	temp := f.real + ".migrating"
 	data := f.legacy.data // with its unfinished end, if it has one: that is cut off next
-	err := f.writeTemp(temp, f.real, func(w io.Writer) error {
-		_, err := w.Write(data)
-		return err
-	})
+	err := f.writeTemp(temp, f.real, func(w io.Writer) error { _, err := w.Write(data); return err })
 	if err != nil {
 		return fmt.Errorf("can't write the file in the new format: %w", err)
 	}
@@ -181,7 +144,6 @@ func (f *File) migrate(ctx context.Context) error {
 	return f.replace(temp, int64(len(data)))
 }
 
-// writeTemp writes the file that is to take the place of name.
 func (f *File) writeTemp(temp, name string, write func(io.Writer) error) error {
 	if err := vfs.RemoveOwn(f.fs, temp); err != nil {
 		return err
@@ -234,20 +196,17 @@ func (f *File) keepBackup() error {
 		if f.sameFile(name) {
 			return nil // from an attempt that went no further
 		}
-		err := f.fs.Link(f.real, name)
-		switch {
-		case err == nil:
+		if err := f.fs.Link(f.real, name); err == nil {
 			return f.fs.SyncDir(filepath.Dir(name))
-		case errors.Is(err, fs.ErrExist):
+		} else if errors.Is(err, fs.ErrExist) {
 			continue
 		}
 		// A file system without links: a copy.
-		err = vfs.WriteNew(f.fs, name, 0o600, func(w io.Writer) error {
+		err := vfs.WriteNew(f.fs, name, 0o600, func(w io.Writer) error {
 			info, err := f.f.Stat()
-			if err != nil {
-				return err
+			if err == nil {
+				_, err = io.Copy(w, io.NewSectionReader(f.f, 0, info.Size()))
 			}
-			_, err = io.Copy(w, io.NewSectionReader(f.f, 0, info.Size()))
 			return err
 		})
 		if !errors.Is(err, fs.ErrExist) {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/internal/vfs"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
@@ -22,30 +22,22 @@ type Info struct {
 	Header   session.Header
 	Size     int64     // in bytes
 	Modified time.Time // of the file
-	// Last is the time of the newest record, or Modified when that record is
-	// longer than the part of the file that is looked at.
-	Last time.Time
-	// Name is the session's name and First the text of the first user message,
-	// as far as they stand in the part of the file that is looked at.
-	Name  string
-	First string
+	Last     time.Time // of the newest record; Modified when that is longer than what is looked at
+	Name     string    // of the session; this and First as far as they stand in what is looked at
+	First    string    // the text of the first user message
 }
 
 // peekBytes is how much Peek reads at each end of a file.
 const peekBytes = 64 << 10
 
-// Peek looks at the header, the first and the last 64 KiB of a session file: what
-// a list of sessions shows, at the same cost for files of any size. The errors
-// are those of Open.
-func Peek(ctx context.Context, path string) (Info, error) {
-	info, err := peek(ctx, path)
-	if err != nil {
-		return info, openError(path, err)
-	}
-	return info, nil
-}
-
-func peek(ctx context.Context, path string) (info Info, err error) {
+// Peek looks at the header, the first and the last 64 KiB of a session file: what a list of sessions shows, at the
+// same cost for files of any size. The errors are those of Open.
+func Peek(ctx context.Context, path string) (info Info, err error) {
+	defer func() {
+		if err != nil {
+			err = failed("open", path, err)
+		}
+	}()
 	if err := ctx.Err(); err != nil {
 		return info, err
 	}
@@ -103,7 +95,9 @@ func (info *Info) scan(r io.ReaderAt, from, to int64, inside bool) error {
 			info.Name = strings.Clone(name)
 		}
 		if info.First == "" && e.Type == session.TypeMessage {
-			info.First = strings.Clone(userText(e))
+			if m, err := e.Message(); err == nil && m.Role == message.RoleUser {
+				info.First = strings.Clone(m.Text())
+			}
 		}
 		return nil
 	})
@@ -113,41 +107,27 @@ func (info *Info) scan(r io.ReaderAt, from, to int64, inside bool) error {
 	return err
 }
 
-func userText(e *session.Entry) string {
-	val := e.Field("message")
-	if role, _ := jsonx.String(jsonx.Get(val, "role")); role != string(message.RoleUser) {
-		return ""
-	}
-	m, err := e.Message()
-	if err != nil {
-		return ""
-	}
-	return m.Text()
-}
-
-// Remove deletes a session file and all that belongs to it: what was cut off
-// its end, its backups, what a stopped writer left; and the symbolic link, where
-// path is one. It returns what it removed. A file that is no session, and a session that another program has
-// open for writing, stay as they are.
+// Remove deletes a session file, what belongs to it (what was cut off its end, backups, what a stopped writer left),
+// and the symbolic link where path is one. It returns what it removed. A file that is no session, and one that
+// another program has open for writing, stay as they are.
 func Remove(ctx context.Context, path string) (removed []string, err error) {
-	if removed, err = remove(ctx, path); err != nil {
+	defer func() {
+		if err == nil {
+			return
+		}
 		err = failed("remove", path, err)
 		if rich, ok := errors.AsType[*session.Error](err); ok && rich.Op == "open" {
 			rich.Op = "remove"
 		}
-	}
-	return removed, err
-}
-
-func remove(ctx context.Context, path string) (removed []string, err error) {
-	if _, err := peek(ctx, path); err != nil {
+	}()
+	if _, err := Peek(ctx, path); err != nil {
 		return nil, err
 	}
 	f := newFile(path, Options{Program: "clew rm"})
 	if err := f.acquire(); err != nil {
 		return nil, err
 	}
-	defer f.release()
+	defer f.Close()
 	belongings, err := companions(f.real)
 	if err != nil {
 		return nil, err
@@ -158,21 +138,18 @@ func remove(ctx context.Context, path string) (removed []string, err error) {
 		names = append(names, path)
 	}
 	for _, name := range names {
-		err := os.Remove(name)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
+		switch err := os.Remove(name); {
+		case err == nil:
+			removed = append(removed, name)
+		case !errors.Is(err, fs.ErrNotExist):
 			return removed, err
 		}
-		removed = append(removed, name)
 	}
 	return removed, f.fs.SyncDir(filepath.Dir(f.real))
 }
 
-// companions lists the files beside a session that belong to it, but for the
-// lock, which goes when it is given back. It fails when one of the names is taken
-// by a link or a folder: what a link leads to is not the session's.
+// companions lists the files beside a session that belong to it, but for the lock, which goes when it is given
+// back. It fails when one of the names is taken by a link or a folder: what a link leads to is not the session's.
 func companions(path string) ([]string, error) {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {
@@ -181,7 +158,7 @@ func companions(path string) ([]string, error) {
 	var names []string
 	for _, e := range entries {
 		end, ok := strings.CutPrefix(e.Name(), filepath.Base(path))
-		if !ok || !belongs(end) {
+		if !ok || !belongs().MatchString(end) {
 			continue
 		}
 		name := filepath.Join(filepath.Dir(path), e.Name())
@@ -193,13 +170,5 @@ func companions(path string) ([]string, error) {
 	return names, nil
 }
 
-// belongs reports whether a file whose name is that of a session and this
-// ending belongs to the session.
-func belongs(end string) bool {
-	switch end {
-	case ".cut", ".new", ".migrating":
-		return true
-	}
-	n, ok := strings.CutPrefix(end, ".bak")
-	return ok && strings.Trim(n, "0123456789") == ""
-}
+// belongs matches what the names of a session's files have behind that of the session.
+var belongs = text.Pattern(`^\.(?:cut|new|migrating|bak[0-9]*)$`)

@@ -2,6 +2,7 @@ package jsonl
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,18 +20,14 @@ import (
 
 // PurgeOptions says what is to go.
 type PurgeOptions struct {
-	// ID is an entry whose content goes, with every copy of it and what was made
-	// of it. "" for none.
-	ID string
-	// Text goes wherever it stands. "" for none; at least minPurge bytes.
-	Text string
+	// ID is an entry whose content goes, with every copy of it and what was made of it. "" for none.
+	ID   string
+	Text string // goes wherever it stands; "" for none, else at least minPurge bytes
 	// Spilled are the addresses of full content kept beside the session that is
 	// erased as well. The records that refer to it say then that it was purged.
 	Spilled []string
-	// DryRun looks what there is, and changes nothing.
-	DryRun bool
-	// FS is for tests. Default: the file system of the operating system.
-	FS vfs.FS
+	DryRun  bool   // look what there is, and change nothing
+	FS      vfs.FS // for tests. Default: the file system of the operating system
 }
 
 // minPurge is how long PurgeOptions.Text must be, in bytes: what is shorter stands
@@ -39,11 +36,9 @@ const minPurge = 4
 
 // Purged says what was overwritten, or, after a dry run, what would be.
 type Purged struct {
-	Places []PurgePlace `json:"places"`
-	// Left is what may still hold some of it.
-	Left []PurgeLeft `json:"left,omitempty"`
-	// Removed are files that a stopped program left beside the session.
-	Removed []string `json:"removed,omitempty"`
+	Places  []PurgePlace `json:"places"`
+	Left    []PurgeLeft  `json:"left,omitempty"`    // what may still hold some of it
+	Removed []string     `json:"removed,omitempty"` // files that a stopped program left beside the session
 }
 
 // PurgePlace is a record that was overwritten.
@@ -60,36 +55,28 @@ type PurgeLeft struct {
 	Line    int    `json:"line,omitempty"`
 	EntryID string `json:"entryId,omitempty"`
 	Why     string `json:"why"`
-	// Kept says that PurgeOptions.Text stands there.
-	Kept bool `json:"kept,omitempty"`
+	Kept    bool   `json:"kept,omitempty"` // PurgeOptions.Text stands there
 }
 
 // Errors of Purge.
 var (
-	// ErrNoContent: the entry has nothing that could be purged.
 	ErrNoContent = errors.New("the entry has no content of its own")
 	errNothing   = errors.New("nothing is named that is to be purged")
 	errShort     = fmt.Errorf("the text is shorter than %d bytes: it stands in too many places", minPurge)
 )
 
-// Purge overwrites a secret in a session and in the files that belong to it: its
-// backups and what was cut off its end. It is the one exception to the rule that a
-// log is only added to.
+// Purge overwrites a secret in a session and in the files that belong to it: its backups and what was cut off its
+// end. It is the one exception to the rule that a log is only added to.
 //
-// The content of the entry Options.ID, of its copies, and of edits and excerpts of
-// it, becomes PurgeMarker. Ids, parents, types, and the ids of calls stay, so the
-// tree and the context stay sound. In summaries, names and labels every part goes
-// that stands in the purged content and in no other entry. Options.Text goes
-// wherever it stands as a part of a string, however it is escaped.
+// The content of the entry Options.ID, of its copies, and of edits and excerpts of it, becomes PurgeMarker. Ids,
+// parents, types, and the ids of calls stay, so the tree and the context stay sound. In summaries, names and labels
+// every part goes that stands in the purged content and in no other entry. Options.Text goes wherever it stands as a
+// part of a string, however it is escaped.
 //
-// Each file is replaced by a new one in one step, the session last: after a crash
-// each is the old one or the new one, and Purge can be called again. The bytes of
-// the old file are then overwritten too, where the system allows that.
-//
-// The errors: those of Open, session.ErrNotFound, ErrNoContent, session.ErrReadOnly
-// for a format version that this package can't write. When all files were replaced
-// and only the old bytes could not be overwritten and synced, the result comes with
-// an error that says so.
+// Each file is replaced by a new one in one step, the session last: after a crash each is the old one or the new
+// one, and Purge can be called again. The bytes of the old file are then overwritten too, where the system allows
+// that; when only this fails, the result comes with an error that says so. Other errors: those of Open,
+// session.ErrNotFound, ErrNoContent, session.ErrReadOnly for a version that this package can't write.
 func Purge(ctx context.Context, path string, opt PurgeOptions) (*Purged, error) {
 	switch {
 	case opt.ID == "" && opt.Text == "":
@@ -105,21 +92,17 @@ func Purge(ctx context.Context, path string, opt PurgeOptions) (*Purged, error) 
 	if err := f.writable(); err != nil {
 		return nil, f.wrap("purge", err)
 	}
-	p := &purger{f: f, opt: opt, marked: map[string]bool{}}
-	p.out.Places = []PurgePlace{}
+	p := &purger{f: f, opt: opt, marked: map[string]bool{}, out: Purged{Places: []PurgePlace{}}}
 	if err := p.run(ctx); err != nil {
 		return nil, f.wrap("purge", err)
 	}
 	if p.unscrubbed != nil {
-		return &p.out, &session.Error{
-			Op: "purge", Subject: path, Err: fmt.Errorf("the session has it no longer, but the disk may still have the bytes that were replaced: %w", p.unscrubbed),
-			Hint: "see what is wrong with the disk, and overwrite its free space",
-		}
+		err := fmt.Errorf("the session has it no longer, but the disk may still have the bytes that were replaced: %w", p.unscrubbed)
+		return &p.out, &session.Error{Op: "purge", Subject: path, Err: err, Hint: "see what is wrong with the disk, and overwrite its free space"}
 	}
 	return &p.out, nil
 }
 
-// purger is one run of Purge.
 type purger struct {
 	f     *File
 	opt   PurgeOptions
@@ -136,7 +119,6 @@ type purger struct {
 	unscrubbed error // why old bytes were not overwritten
 }
 
-// record is a piece of a line of one of the files, as the purger sees it.
 type record struct {
 	piece
 	file string
@@ -150,14 +132,13 @@ func (p *purger) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range names {
-		if strings.HasSuffix(name, ".new") || strings.HasSuffix(name, ".migrating") {
+	for _, name := range append(names, p.f.real) {
+		if end := strings.TrimPrefix(name, p.f.real); end == ".new" || end == ".migrating" {
 			p.out.Removed = append(p.out.Removed, name)
-			continue
+		} else {
+			p.files = append(p.files, name)
 		}
-		p.files = append(p.files, name)
 	}
-	p.files = append(p.files, p.f.real)
 	if p.opt.Text != "" {
 		p.forms = spellings(p.opt.Text)
 	}
@@ -216,10 +197,7 @@ func (p *purger) collect(ctx context.Context) (texts []string, err error) {
 		return nil
 	})
 	if err == nil && !found {
-		err = &session.Error{
-			Op: "purge", Subject: p.opt.ID, File: p.f.path, Err: session.ErrNotFound,
-			Hint: "give the id of one of its entries",
-		}
+		err = p.f.notFound("purge", p.opt.ID)
 	}
 	return texts, err
 }
@@ -234,23 +212,24 @@ func (p *purger) chooseParts(ctx context.Context, texts []string) error {
 	for _, t := range texts[len(p.forms):] {
 		p.words = append(p.words, secretLike(t)...)
 	}
-	slices.Sort(p.words)
-	p.words = slices.Compact(p.words)
 	p.parts = map[string]bool{}
+	offer := func(s string) {
+		for _, sp := range p.match.shared(s) {
+			p.parts[strings.Clone(s[sp.from:sp.to])] = true
+		}
+	}
 	err := p.each(ctx, func(r *record) error {
 		if r.id != "" && p.isCopy(r) {
 			p.marked[r.id] = true // what was made of it goes too
 		}
-		if !r.torn && !derived(r.data, r.typ) {
-			return nil
-		}
-		if r.torn {
+		switch {
+		case r.torn:
 			s, _ := loose(r.data)
-			p.offer(s)
-			return nil
-		}
-		for s := range values(r.data) {
-			p.offer(s)
+			offer(s)
+		case derived(r.data, r.typ):
+			for s := range values(r.data) {
+				offer(s)
+			}
 		}
 		return nil
 	})
@@ -260,20 +239,12 @@ func (p *purger) chooseParts(ctx context.Context, texts []string) error {
 	return p.each(ctx, p.withdraw)
 }
 
-// isCopy reports whether a record has the content of one that goes.
 func (p *purger) isCopy(r *record) bool {
 	if r.torn || len(p.contents) == 0 {
 		return false
 	}
 	content := contentOf(r.data, r.typ)
 	return content != nil && slices.ContainsFunc(p.contents, func(c []byte) bool { return bytes.Equal(c, content) })
-}
-
-// offer notes the parts of s that stand in the purged texts.
-func (p *purger) offer(s string) {
-	for _, sp := range p.match.shared(s) {
-		p.parts[strings.Clone(s[sp.from:sp.to])] = true
-	}
 }
 
 // withdraw takes back the parts that an entry has that stays.
@@ -288,12 +259,10 @@ func (p *purger) withdraw(r *record) error {
 	return nil
 }
 
-// goes reports whether the content of a record goes whole.
 func (p *purger) goes(r *record) bool {
 	return !r.torn && (p.marked[r.id] || p.marked[madeOf(r.data, r.typ)] || p.isCopy(r))
 }
 
-// each calls fn for every record of every file.
 func (p *purger) each(ctx context.Context, fn func(r *record) error) error {
 	for _, name := range p.files {
 		err := p.scan(ctx, name, func(_ *scanned, recs []record) error {
@@ -311,7 +280,6 @@ func (p *purger) each(ctx context.Context, fn func(r *record) error) error {
 	return nil
 }
 
-// scan walks over the lines of a file and the records on them.
 func (p *purger) scan(ctx context.Context, name string, fn func(l *scanned, recs []record) error) error {
 	file, err := vfs.OpenOwn(p.f.fs, name, os.O_RDONLY, 0)
 	if err != nil {
@@ -325,9 +293,10 @@ func (p *purger) scan(ctx context.Context, name string, fn func(l *scanned, recs
 	version, sessionID := session.Version, ""
 	position := 0
 	return scan(ctx, file, 0, info.Size(), func(l *scanned) error {
-		var recs []record
-		for _, pc := range l.pieces {
-			r := record{piece: pc, file: name, line: l.n, id: strings.Clone(pc.id), torn: pc.kind != pieceRecord}
+		recs := make([]record, len(l.pieces))
+		for i, pc := range l.pieces {
+			r := &recs[i]
+			*r = record{piece: pc, file: name, line: l.n, id: strings.Clone(pc.id), torn: pc.kind != pieceRecord}
 			switch {
 			case r.torn:
 			case pc.typ == "session":
@@ -338,7 +307,6 @@ func (p *purger) scan(ctx context.Context, name string, fn func(l *scanned, recs
 				r.id = derivedID(sessionID, position)
 				position++
 			}
-			recs = append(recs, r)
 		}
 		return fn(l, recs)
 	})
@@ -377,7 +345,6 @@ func (p *purger) overwrite(ctx context.Context, name string) error {
 	return err
 }
 
-// shown returns the name of a file as the caller knows it.
 func (p *purger) shown(name string) string {
 	if end, ok := strings.CutPrefix(name, p.f.real); ok {
 		return p.f.path + end
@@ -385,31 +352,33 @@ func (p *purger) shown(name string) string {
 	return name
 }
 
-// rewrite returns a record without what is to go, and in words what went; "" when it
-// stays as it is.
+// rewrite returns a record without what is to go, and in words what went; "" when it stays as it is.
 func (p *purger) rewrite(r *record) (data []byte, what string) {
 	if r.torn {
-		return p.rewriteTorn(r)
+		s, at := loose(r.data)
+		found := p.find(s, true)
+		if len(found) == 0 {
+			return r.data, ""
+		}
+		return blot(r.data, at, found), "parts of bytes that are no record"
 	}
 	data = r.data
 	if p.goes(r) {
-		purged, ok := purgeRecord(data, r.typ)
-		if ok && !bytes.Equal(purged, r.data) {
-			what = "its content"
-			switch id := madeOf(r.data, r.typ); {
-			case id != "" && p.marked[id]:
-				what = "the content that was made of " + id
-			case r.id != p.opt.ID:
-				what = "its content, a copy"
-			}
+		if purged, ok := purgeRecord(data, r.typ); ok {
 			data = purged
 		}
 	}
-	if marked, ok := markSpilled(data, p.opt.Spilled); ok {
-		data = marked
-		if what == "" {
-			what = "a note that its full content was purged"
+	if !bytes.Equal(data, r.data) {
+		what = "its content"
+		switch id := madeOf(r.data, r.typ); {
+		case id != "" && p.marked[id]:
+			what = "the content that was made of " + id
+		case r.id != p.opt.ID:
+			what = "its content, a copy"
 		}
+	}
+	if marked, ok := markSpilled(data, p.opt.Spilled); ok {
+		data, what = marked, cmp.Or(what, "a note that its full content was purged")
 	}
 	n := 0
 	quotes := derived(data, r.typ)
@@ -433,15 +402,6 @@ func (p *purger) rewrite(r *record) (data []byte, what string) {
 	return data, what
 }
 
-func (p *purger) rewriteTorn(r *record) (data []byte, what string) {
-	s, at := loose(r.data)
-	found := p.find(s, true)
-	if len(found) == 0 {
-		return r.data, ""
-	}
-	return blot(r.data, at, found), "parts of bytes that are no record"
-}
-
 // find returns what is to go from a text: the spellings of PurgeOptions.Text and, from
 // one that may quote purged content, the parts of that.
 func (p *purger) find(s string, quotes bool) []span {
@@ -450,22 +410,19 @@ func (p *purger) find(s string, quotes bool) []span {
 		return found
 	}
 	for _, sp := range p.match.shared(s) {
-		overlaps := slices.ContainsFunc(found, func(o span) bool { return sp.from < o.to && o.from < sp.to })
-		if p.parts[s[sp.from:sp.to]] && !overlaps {
+		if p.parts[s[sp.from:sp.to]] && !overlaps(found, sp) {
 			found = append(found, sp)
 		}
 	}
-	slices.SortFunc(found, func(a, b span) int { return a.from - b.from })
+	sortSpans(found)
 	return found
 }
 
-// lookForLeft reports what may still hold some of it.
 func (p *purger) lookForLeft(ctx context.Context) error {
 	return p.each(ctx, func(r *record) error {
 		left := func(why string, kept bool) {
 			p.out.Left = append(p.out.Left, PurgeLeft{p.shown(r.file), r.line, r.id, why, kept})
 		}
-		gone := p.goes(r)
 		data := r.data
 		if p.opt.DryRun {
 			data, _ = p.rewrite(r)
@@ -473,7 +430,7 @@ func (p *purger) lookForLeft(ctx context.Context) error {
 		if s, _ := loose(data); len(findAll(s, p.forms)) > 0 || len(findAll(string(data), p.forms)) > 0 {
 			left("the text stands in an id, a type or a number, which can't be overwritten", true)
 		}
-		if gone || r.torn {
+		if p.goes(r) || r.torn {
 			return nil
 		}
 		for s := range values(data) {
@@ -511,9 +468,8 @@ func (p *purger) replace(name string, write func(io.Writer) error) error {
 	return err
 }
 
-// exchange renames temp to name. It returns the old file, to be overwritten; nil
-// where it is still in use under the session's name, or the system has no way to
-// hold it.
+// exchange renames temp to name. It returns the old file, to be overwritten; nil where it is still in use under the
+// session's name, or the system has no way to hold it.
 func (f *File) exchange(name, temp string) (old vfs.File, err error) {
 	// What another program added meanwhile must not be lost.
 	size, err := f.look()

@@ -2,6 +2,7 @@ package jsonl
 
 import (
 	"bytes"
+	"cmp"
 	"index/suffixarray"
 	"iter"
 	"net/url"
@@ -23,10 +24,9 @@ const PurgeMarker = "[purged]"
 
 var quotedMarker = jsonx.Quote(PurgeMarker)
 
-// eachString calls fn for every string value in raw with the names above it, from
-// the outermost in; in an array the name is "[]". Where fn returns true, its string
-// takes the value's place. Names are given too, as values of themselves, with
-// isName. All other bytes stay.
+// eachString calls fn for every string value in raw with the names above it, from the outermost in; in an array the
+// name is "[]". Names are given too, as values of themselves, with isName. Where fn returns true, its string takes
+// the value's place. All other bytes stay.
 func eachString(raw []byte, fn func(path []string, s string, isName bool) (string, bool)) []byte {
 	var out []byte
 	var path []string
@@ -66,7 +66,6 @@ func eachString(raw []byte, fn func(path []string, s string, isName bool) (strin
 	return append(out, raw[from:]...)
 }
 
-// values yields every string in raw, names too.
 func values(raw []byte) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		more := true
@@ -77,26 +76,21 @@ func values(raw []byte) iter.Seq[string] {
 	}
 }
 
-// structural are the members that hold the session together, by where they stand:
-// ids, types, roles, and what requests can't do without.
-var structural = map[string]bool{
-	"type": true, "id": true, "parentId": true, "timestamp": true, "targetId": true, "fromId": true,
-	"firstKeptEntryId": true, "customType": true, "provider": true, "modelId": true, "model": true,
-	"thinkingLevel": true, "version": true, "kind": true,
-	"message.role": true, "message.toolCallId": true, "message.toolName": true, "message.provider": true,
-	"message.model": true, "message.api": true, "message.stopReason": true, "message.customType": true,
-	"message.fromId": true, "message.content.[].type": true, "message.content.[].id": true,
-	"message.content.[].name": true, "message.content.[].mimeType": true,
-	"content.[].type": true, "content.[].mimeType": true,
-	"replacement.content.[].type": true, "replacement.content.[].id": true, "replacement.content.[].name": true,
-	"replacement.content.[].mimeType": true, "systemMessage.role": true,
-	"details.clew.rung": true, "details.clew.of": true, "details.clew.summarizer": true, "details.clew.pins.[]": true,
-	"details.clew.form.role": true, "details.clew.form.open": true, "details.clew.form.close": true,
-	"data.id": true, "data.from": true, "data.pass": true, "data.reason": true,
-}
+// structural are the members that hold the session together, by where they stand: ids, types, roles, and what
+// requests can't do without.
+var structural = text.Words(`
+	type id parentId timestamp targetId fromId firstKeptEntryId customType provider modelId model thinkingLevel
+	version kind message.role message.toolCallId message.toolName message.provider message.model message.api
+	message.stopReason message.customType message.fromId message.content.[].type message.content.[].id
+	message.content.[].name message.content.[].mimeType content.[].type content.[].mimeType
+	replacement.content.[].type replacement.content.[].id replacement.content.[].name
+	replacement.content.[].mimeType systemMessage.role details.clew.rung details.clew.of details.clew.summarizer
+	details.clew.pins.[] details.clew.form.role details.clew.form.open details.clew.form.close data.id data.from
+	data.pass data.reason
+`)
 
 func isStructural(path []string) bool {
-	return structural[strings.Join(path, ".")] || slices.Contains(path, "toolsAdded") || slices.Contains(path, "toolsRemoved")
+	return structural()[strings.Join(path, ".")] || slices.Contains(path, "toolsAdded") || slices.Contains(path, "toolsRemoved")
 }
 
 // freeName reports whether the name of a member was made up by a model or a program,
@@ -107,11 +101,10 @@ func freeName(path []string) bool {
 		(slices.Contains(above, "arguments") || slices.Contains(above, "details") || slices.Contains(above, "data"))
 }
 
-// textsOf returns what of a record would be purged: every string that is not
-// structural.
+// textsOf returns what of a record would be purged: every string that is not structural.
 func textsOf(raw []byte) (texts []string) {
 	eachString(raw, func(path []string, s string, isName bool) (string, bool) {
-		image := len(path) > 1 && path[len(path)-1] == "data" && path[len(path)-2] == "[]"
+		image := strings.HasSuffix(strings.Join(path, "."), "[].data")
 		if !isName && s != PurgeMarker && s != "" && !image && !isStructural(path) {
 			texts = append(texts, strings.Clone(s))
 		}
@@ -120,9 +113,8 @@ func textsOf(raw []byte) (texts []string) {
 	return texts
 }
 
-// purgeRecord returns a record without its content. It keeps its place in the tree,
-// its type, and what pairs calls with results. ok is false for entries that have no
-// content to purge.
+// purgeRecord returns a record without its content. It keeps its place in the tree, its type, and what pairs calls
+// with results. ok is false for entries that have no content to purge.
 func purgeRecord(raw []byte, typ session.Type) (purged []byte, ok bool) {
 	body := func(name string, purge func([]byte) []byte) {
 		if val := jsonx.Get(raw, name); val != nil {
@@ -151,7 +143,7 @@ func purgeRecord(raw []byte, typ session.Type) (purged []byte, ok bool) {
 	case session.TypeSessionInfo:
 		body("name", purgeAll)
 	case session.TypeCustom:
-		if custom, _ := jsonx.String(jsonx.Get(raw, "customType")); strings.HasPrefix(custom, "clew.") {
+		if strings.HasPrefix(jsonx.StringAt(raw, "customType"), "clew.") {
 			return nil, false
 		}
 		body("data", purgeAll)
@@ -165,7 +157,6 @@ func purgeRecord(raw []byte, typ session.Type) (purged []byte, ok bool) {
 	return raw, true
 }
 
-// purgeAll puts the marker in the place of every string in a value.
 func purgeAll(val []byte) []byte {
 	return eachString(val, func(_ []string, _ string, isName bool) (string, bool) { return PurgeMarker, !isName })
 }
@@ -219,12 +210,10 @@ func purgeContent(val []byte) []byte {
 	}
 	var blocks []message.Block
 	jsonx.Elements(val, func(raw []byte) bool {
-		typ, _ := jsonx.String(jsonx.Get(raw, "type"))
-		switch message.BlockType(typ) {
+		switch message.BlockType(jsonx.StringAt(raw, "type")) {
 		case message.BlockToolCall:
-			id, _ := jsonx.String(jsonx.Get(raw, "id"))
-			name, _ := jsonx.String(jsonx.Get(raw, "name"))
-			blocks = append(blocks, message.ToolCallBlock(id, name, []byte(`{"purged":true}`)))
+			call := message.ToolCallBlock(jsonx.StringAt(raw, "id"), jsonx.StringAt(raw, "name"), []byte(`{"purged":true}`))
+			blocks = append(blocks, call)
 		case message.BlockThinking:
 		default:
 			blocks = append(blocks, message.TextBlock(PurgeMarker))
@@ -241,14 +230,14 @@ func purgeContent(val []byte) []byte {
 // Two records with the same content are copies of each other, as undo makes them.
 func contentOf(raw []byte, typ session.Type) []byte {
 	switch typ {
+	case session.TypeCustomMessage:
+		return jsonx.Get(raw, "content")
 	case session.TypeMessage:
 		msg := jsonx.Get(raw, "message")
 		if c := jsonx.Get(msg, "content"); c != nil {
 			return c
 		}
 		return jsonx.Get(msg, "output")
-	case session.TypeCustomMessage:
-		return jsonx.Get(raw, "content")
 	default:
 		return nil
 	}
@@ -257,16 +246,14 @@ func contentOf(raw []byte, typ session.Type) []byte {
 // madeOf returns the entry that a record was made of: the target of an edit, what an
 // excerpt stands for. "" when there is none.
 func madeOf(raw []byte, typ session.Type) string {
-	val := []byte(nil)
 	switch typ {
 	case session.TypeContextEdit:
-		val = jsonx.Get(raw, "targetId")
+		return jsonx.StringAt(raw, "targetId")
 	case session.TypeCustomMessage:
-		val = jsonx.Get(jsonx.Get(jsonx.Get(raw, "details"), "clew"), "of")
+		return jsonx.StringAt(jsonx.Get(jsonx.Get(raw, "details"), "clew"), "of")
 	default:
+		return ""
 	}
-	id, _ := jsonx.String(val)
-	return id
 }
 
 // derived reports whether a record was made from others, so that it may quote them.
@@ -277,34 +264,32 @@ func derived(raw []byte, typ session.Type) bool {
 	case session.TypeCustomMessage, session.TypeCustom:
 		return bytes.Contains(raw, []byte(`"clew.`))
 	case session.TypeMessage:
-		role, _ := jsonx.String(jsonx.Get(jsonx.Get(raw, "message"), "role"))
-		return role == string(message.RoleCompactionSummary) || role == string(message.RoleBranchSummary)
+		role := message.Role(jsonx.StringAt(jsonx.Get(raw, "message"), "role"))
+		return role == message.RoleCompactionSummary || role == message.RoleBranchSummary
 	default:
 		return false
 	}
 }
 
-// outsideFiles returns the paths of files that a message says its whole output is
-// in, outside of the session.
+// outsideFiles returns the paths of files that a message says its whole output is in, outside of the session.
 func outsideFiles(raw []byte) (paths []string) {
 	msg := jsonx.Get(raw, "message")
 	for _, obj := range [][]byte{msg, jsonx.Get(msg, "details")} {
-		if path, _ := jsonx.String(jsonx.Get(obj, "fullOutputPath")); path != "" && path != PurgeMarker {
+		if path := jsonx.StringAt(obj, "fullOutputPath"); path != "" && path != PurgeMarker {
 			paths = append(paths, path)
 		}
 	}
 	return paths
 }
 
-// markSpilled says in a message that the full content kept beside the session, to
-// which it refers, was purged; ok is false when it refers to none of the addresses,
-// or says so already.
+// markSpilled says in a message that the full content kept beside the session, to which it refers, was purged; ok
+// is false when it refers to none of the addresses, or says so already.
 func markSpilled(raw []byte, addresses []string) (marked []byte, ok bool) {
 	msg := jsonx.Get(raw, "message")
 	details := jsonx.Get(msg, "details")
 	clew := jsonx.Get(details, "clew")
 	at := jsonx.Get(clew, "blob")
-	id, _ := jsonx.String(jsonx.Get(at, "id"))
+	id := jsonx.StringAt(at, "id")
 	if id == "" || !slices.Contains(addresses, id) || jsonx.Bool(jsonx.Get(at, "purged")) {
 		return raw, false
 	}
@@ -312,13 +297,11 @@ func markSpilled(raw []byte, addresses []string) (marked []byte, ok bool) {
 	return jsonx.Set(raw, "message", jsonx.Set(msg, "details", jsonx.Set(details, "clew", jsonx.Set(clew, "blob", at)))), true
 }
 
-// span is a part of a text.
 type span struct{ from, to int }
 
-// spellings returns the forms in which a text may stand in a string of a session:
-// as it is, and as other programs escape it in JSON or in URLs, the longest first.
-// Of a text of several lines every long line counts alone, for summaries quote
-// and indent lines.
+// spellings returns the forms in which a text may stand in a string of a session: as it is, and as other programs
+// escape it in JSON or in URLs, the longest first. Of a text of several lines every long line counts alone, for
+// summaries quote and indent lines.
 func spellings(s string) []string {
 	forms := []string{s}
 	for line := range strings.Lines(s) {
@@ -326,41 +309,25 @@ func spellings(s string) []string {
 			forms = append(forms, line)
 		}
 	}
-	plain := len(forms)
-	for _, f := range forms[:plain] {
-		once := []string{inJSON(f, false), inJSON(f, true), strings.ReplaceAll(inJSON(f, false), "/", `\/`), inHTMLJSON(f)}
-		for _, o := range once {
-			forms = append(forms, o, inJSON(o, false))
+	for _, f := range slices.Clone(forms) {
+		q := inJSON(f)
+		ascii := strconv.QuoteToASCII(q)
+		ascii = strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(ascii[1 : len(ascii)-1])
+		html := strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`).Replace(q)
+		for _, once := range []string{q, ascii, strings.ReplaceAll(q, "/", `\/`), html} {
+			forms = append(forms, once, inJSON(once))
 		}
 		forms = append(forms, url.QueryEscape(f), url.PathEscape(f))
 	}
-	slices.SortFunc(forms, func(a, b string) int {
-		if len(a) != len(b) {
-			return len(b) - len(a)
-		}
-		return strings.Compare(a, b)
-	})
+	slices.SortFunc(forms, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 	return slices.Compact(forms)
 }
 
-// inJSON returns what stands between the quotes of a JSON string.
-func inJSON(s string, asciiOnly bool) string {
+func inJSON(s string) string {
 	q := jsonx.Quote(s)
-	s = string(q[1 : len(q)-1])
-	if !asciiOnly {
-		return s
-	}
-	a := strconv.QuoteToASCII(s)
-	a = strings.ReplaceAll(a[1:len(a)-1], `\\`, `\`)
-	return strings.ReplaceAll(a, `\"`, `"`)
+	return string(q[1 : len(q)-1])
 }
 
-// inHTMLJSON is inJSON for writers that make JSON safe for HTML.
-func inHTMLJSON(s string) string {
-	return strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`).Replace(inJSON(s, false))
-}
-
-// findAll returns where any of the forms stands in s, without overlaps.
 func findAll(s string, forms []string) (found []span) {
 	for _, f := range forms {
 		for at := 0; ; {
@@ -368,18 +335,23 @@ func findAll(s string, forms []string) (found []span) {
 			if k < 0 {
 				break
 			}
-			from := at + k
-			at = from + len(f)
-			if !slices.ContainsFunc(found, func(o span) bool { return from < o.to && o.from < at }) {
-				found = append(found, span{from, at})
+			sp := span{at + k, at + k + len(f)}
+			at = sp.to
+			if !overlaps(found, sp) {
+				found = append(found, sp)
 			}
 		}
 	}
-	slices.SortFunc(found, func(a, b span) int { return a.from - b.from })
+	sortSpans(found)
 	return found
 }
 
-// redact puts the marker in the place of spans.
+func overlaps(found []span, sp span) bool {
+	return slices.ContainsFunc(found, func(o span) bool { return sp.from < o.to && o.from < sp.to })
+}
+
+func sortSpans(found []span) { slices.SortFunc(found, func(a, b span) int { return a.from - b.from }) }
+
 func redact(s string, spans []span) string {
 	var b strings.Builder
 	at := 0
@@ -392,11 +364,8 @@ func redact(s string, spans []span) string {
 	return b.String()
 }
 
-// matcher finds parts of texts that are to go in texts that were made of them:
-// summaries, quotes, excerpts.
-type matcher struct {
-	array *suffixarray.Index
-}
+// matcher finds parts of texts that are to go in texts that were made of them: summaries, quotes, excerpts.
+type matcher struct{ *suffixarray.Index }
 
 // Lengths of matches, in bytes: from longMatch on any part counts; from
 // shortMatch on, one that begins and ends where a word does.
@@ -411,7 +380,7 @@ func newMatcher(texts []string) *matcher {
 
 // longest returns how many bytes of s, from its beginning, stand in the texts.
 func (m *matcher) longest(s []byte) int {
-	has := func(n int) bool { return n <= len(s) && len(m.array.Lookup(s[:n], 1)) > 0 }
+	has := func(n int) bool { return n <= len(s) && len(m.Lookup(s[:n], 1)) > 0 }
 	if !has(shortMatch) {
 		return 0
 	}
@@ -459,8 +428,7 @@ func wholeRunes(s string, from, n int) int {
 	return n
 }
 
-// wholeWords shortens a match to the words that are whole in it; 0 when it begins
-// inside one.
+// wholeWords shortens a match to the words that are whole in it; 0 when it begins inside one.
 func wholeWords(s string, from, n int) int {
 	if wordAt(s, from-1) && wordAt(s, from) {
 		return 0
@@ -472,11 +440,7 @@ func wholeWords(s string, from, n int) int {
 }
 
 func wordAt(s string, i int) bool {
-	if i < 0 || i >= len(s) {
-		return false
-	}
-	c := s[i]
-	return c >= utf8.RuneSelf || c == '_' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
+	return i >= 0 && i < len(s) && (s[i] >= utf8.RuneSelf || s[i] == '_' || unicode.IsLetter(rune(s[i])) || unicode.IsDigit(rune(s[i])))
 }
 
 // telling reports whether a match has enough letters and digits to say something.
@@ -490,8 +454,7 @@ func telling(s string) bool {
 	return n >= shortMatch
 }
 
-// secretLike returns the parts of a text that look like keys and tokens: long
-// runs of letters and digits mixed.
+// secretLike returns the parts of a text that look like keys and tokens: long runs of letters and digits mixed.
 func secretLike(s string) (words []string) {
 	part := func(r rune) bool {
 		return r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r)) || strings.ContainsRune("_+=-", r)
@@ -507,43 +470,25 @@ func secretLike(s string) (words []string) {
 // loose decodes the escapes of JSON strings in bytes that may be no JSON; at[i] is
 // where byte i of the text stands in the bytes, and at[len(text)] is their end.
 func loose(data []byte) (text string, at []int) {
-	var b strings.Builder
-	add := func(from int, s string) {
-		for range len(s) {
-			at = append(at, from)
-		}
-		b.WriteString(s)
-	}
+	var out []byte
 	for i := 0; i < len(data); {
-		if data[i] != '\\' || i+1 == len(data) {
-			add(i, string(data[i]))
-			i++
-			continue
+		n := len(out)
+		r, size := rune(-1), 1
+		if data[i] == '\\' && i+1 < len(data) {
+			r, size = jsonx.Unescape(data[i:])
 		}
-		switch c := data[i+1]; c {
-		case 'n', 't', 'r', 'b', 'f':
-			add(i, map[byte]string{'n': "\n", 't': "\t", 'r': "\r", 'b': "\b", 'f': "\f"}[c])
-			i += 2
-		case 'u':
-			n := len(unicodeEscape().Find(data[i:]))
-			if n == 0 {
-				add(i, `\`)
-				i++
-				continue
-			}
-			s, _ := jsonx.String(slices.Concat([]byte{'"'}, data[i:i+n], []byte{'"'}))
-			add(i, s)
-			i += n
-		default:
-			add(i, string(c))
-			i += 2
+		if r < 0 {
+			out, size = append(out, data[i]), 1
+		} else {
+			out = utf8.AppendRune(out, r)
 		}
+		for range len(out) - n {
+			at = append(at, i)
+		}
+		i += size
 	}
-	return b.String(), append(at, len(data))
+	return string(out), append(at, len(data))
 }
-
-// unicodeEscape matches an escape, or a pair of them that stands for one character.
-var unicodeEscape = text.Pattern(`^\\u(?:[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|[0-9a-fA-F]{4})`)
 
 // blot overwrites parts of data, given by spans of its loose decoding.
 func blot(data []byte, at []int, spans []span) []byte {

@@ -161,6 +161,22 @@ func TestPurgeText(t *testing.T) {
 	soundPath(t, p, "u1 a1 r1 a2 n1 p1 e1 k1 x1 r2 m1 m2 m3")
 }
 
+// TestPurgeTornLine: a text is found in bytes that are no record, also where it has characters beyond ASCII, as they
+// are or escaped.
+func TestPurgeTornLine(t *testing.T) {
+	for _, spelled := range []string{"pässwörd-ключ", `p\u00e4ssw\u00f6rd-\u043a\u043b\u044e\u0447`} {
+		line := `{"type":"message","id":"m1","parentId":null,"timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"user","content":"a ` + spelled + ` b`
+		p := write(t, `{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/x"}`+"\n"+line+"\n")
+		out, err := jsonl.Purge(t.Context(), p, jsonl.PurgeOptions{Text: "pässwörd-ключ"})
+		if err != nil || len(out.Places) != 1 || len(out.Left) != 0 {
+			t.Fatalf("%s: %+v %v", spelled, out, err)
+		}
+		if data := read(t, p); strings.Contains(data, spelled) {
+			t.Errorf("%s is still there: %s", spelled, data)
+		}
+	}
+}
+
 func TestPurgeOldVersions(t *testing.T) {
 	v1 := lines(head1,
 		`{"type":"message",`+stamp+`,"message":{"role":"user","content":"hello"}}`,

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -13,19 +14,19 @@ import (
 	"github.com/clew-dev/clew/session"
 )
 
-// collect lists the records, and what stands between them.
 func (rp *repairer) collect(ctx context.Context) error {
 	recs := rp.x.records()
 	inLine, err := midLine(rp.x.r, rp.x.start) // the header's line goes on
 	if err != nil {
 		return err
 	}
-	return scan(ctx, rp.x.r, rp.x.start, rp.f.end, func(l *scanned) error {
+	blank := 0
+	err = scan(ctx, rp.x.r, rp.x.start, rp.f.end, func(l *scanned) error {
 		n := 0 // records on the line
 		if inLine && l.n == 1 && rp.made == nil {
 			n = 1
 		} else if l.ended && len(l.pieces) == 0 {
-			rp.blank++
+			blank++
 		}
 		for i := range l.pieces {
 			off := l.off + int64(l.pieces[i].off)
@@ -33,19 +34,21 @@ func (rp *repairer) collect(ctx context.Context) error {
 				rp.leaveOut(&l.pieces[i], off)
 				continue
 			}
-			r := recs[0]
-			recs = recs[1:]
 			if n++; n == 2 {
-				rp.fix("joined-records", off, 0, r.ID, "put the records that stood on one line on lines of their own")
+				rp.fix("joined-records", off, 0, recs[0].ID, "put the records that stood on one line on lines of their own")
 			}
-			rp.place[r] = len(rp.recs)
-			rp.recs = append(rp.recs, fixed{r: r, off: off, id: r.ID, parent: -1})
+			rp.place[recs[0]] = len(rp.recs)
+			rp.recs = append(rp.recs, fixed{r: recs[0], off: off, id: recs[0].ID, parent: -1})
+			recs = recs[1:]
 		}
 		return nil
 	})
+	if blank > 0 {
+		rp.fixAt("blank-lines", 0, 0, "", "left out blank lines: %d", blank)
+	}
+	return err
 }
 
-// leaveOut judges a piece that is not in the index.
 func (rp *repairer) leaveOut(p *piece, off int64) {
 	n := int64(len(p.data))
 	switch {
@@ -62,68 +65,53 @@ func (rp *repairer) leaveOut(p *piece, off int64) {
 	}
 }
 
-// identify gives every record an id of its own.
 func (rp *repairer) identify() error {
-	for id := range rp.x.byID {
-		rp.ids[id] = true
-	}
 	for i := range rp.recs {
 		n := &rp.recs[i]
-		switch {
-		case n.r == nil:
+		if n.r == nil {
 			n.id = rp.newID(n.off)
 			rp.fix("no-id", n.off, 0, n.id, "gave it this id; it had none")
-		case rp.x.byID[n.r.ID] != n.r:
-			twin := rp.x.byID[n.r.ID]
-			same, err := rp.sameRecord(n.r, twin)
-			if err != nil {
-				return err
-			}
-			if same {
-				n.drop = true
-				rp.fix("duplicate-id", n.off, n.r.size, n.r.ID, "left it out: the same record stands in the file again")
-				continue
-			}
-			n.id = rp.newID(n.off)
-			rp.fix("duplicate-id", n.off, 0, n.id, "gave it this id, because a later record has the id %s", n.r.ID)
+			continue
 		}
+		twin := rp.x.byID[n.r.ID]
+		if twin == n.r {
+			continue
+		}
+		e, err := rp.x.load(n.r, false)
+		later, lerr := rp.x.load(twin, false)
+		if err = errors.Join(err, lerr); err != nil {
+			return err
+		}
+		if n.drop = bytes.Equal(e.Raw(), later.Raw()); n.drop {
+			rp.fix("duplicate-id", n.off, n.r.size, n.r.ID, "left it out: the same record stands in the file again")
+			continue
+		}
+		n.id = rp.newID(n.off)
+		rp.fix("duplicate-id", n.off, 0, n.id, "gave it this id, because a later record has the id %s", n.r.ID)
 	}
 	return nil
 }
 
-// newID makes an id from the place of a record, so that a second repair of the
-// same file gives the same copy.
+// newID makes an id from the place of a record, so that a second repair of the same file gives the same copy.
 func (rp *repairer) newID(off int64) string {
 	for n := 0; ; n++ {
 		id := derivedID(rp.f.header.ID+"\n"+strconv.FormatInt(off, 10), n)
-		if !rp.ids[id] {
-			rp.ids[id] = true
+		if !rp.given[id] && rp.x.byID[id] == nil {
+			rp.given[id] = true
 			return id
 		}
 	}
 }
 
-func (rp *repairer) sameRecord(a, b *rec) (bool, error) {
-	if a.size != b.size {
-		return false, nil
-	}
-	first, second := make([]byte, a.size), make([]byte, b.size)
-	err := errors.Join(readFull(rp.x.r, first, a.off), readFull(rp.x.r, second, b.off))
-	return bytes.Equal(first, second), err
-}
-
-// attach finds the parent of every record, as reading does.
 func (rp *repairer) attach() {
 	for i := range rp.recs {
 		n := &rp.recs[i]
 		if n.drop {
 			continue
 		}
-		var id string
+		id := jsonx.StringAt(n.raw, "parentId")
 		if n.r != nil {
 			id = n.r.ParentID
-		} else {
-			id, _ = jsonx.String(jsonx.Get(n.raw, "parentId"))
 		}
 		parent := rp.x.byID[id]
 		n.keep = parent != nil || n.r != nil && id == ""
@@ -136,7 +124,10 @@ func (rp *repairer) attach() {
 		switch {
 		case n.keep:
 		case n.r == nil && i > 0:
-			n.parent = rp.alive(i - 1)
+			n.parent = i - 1
+			for n.parent >= 0 && rp.recs[n.parent].drop {
+				n.parent--
+			}
 		case n.parent >= 0:
 			rp.fix("missing-parent", n.off, 0, n.id, "hung it under %s; its parent %s is nowhere in the file", rp.recs[n.parent].id, id)
 		default:
@@ -145,50 +136,32 @@ func (rp *repairer) attach() {
 	}
 }
 
-// alive returns the last record at or before i that is in the copy, or -1.
-func (rp *repairer) alive(i int) int {
-	for i >= 0 && rp.recs[i].drop {
-		i--
-	}
-	return i
-}
-
 // cutCycles makes a root of one record in each cycle: on the path to the leaf the
 // one that reading begins the path at, elsewhere the first in the file.
 func (rp *repairer) cutCycles() {
-	state := make([]int, len(rp.recs)) // the walk that came by, 0 for none
+	seen := make([]int, len(rp.recs)) // by which walk, from 1
 	for walk := range len(rp.recs) + 1 {
-		start := walk - 1
+		i, root := walk-1, -1
 		if walk == 0 {
-			start = rp.leaf()
+			i = rp.leaf()
 		}
-		if start < 0 || state[start] != 0 {
+		for i >= 0 && seen[i] == 0 {
+			seen[i] = walk + 1
+			root, i = i, rp.recs[i].parent
+		}
+		if i < 0 || seen[i] != walk+1 {
 			continue
 		}
-		i := start
-		for i >= 0 && state[i] == 0 {
-			state[i] = walk + 1
-			if p := rp.recs[i].parent; walk == 0 && p >= 0 && state[p] == 1 {
-				rp.root(i)
-				break
+		if walk > 0 {
+			root = i
+			for p := rp.recs[i].parent; p != i; p = rp.recs[p].parent {
+				root = min(root, p)
 			}
-			i = rp.recs[i].parent
 		}
-		if walk == 0 || i < 0 || state[i] != walk+1 {
-			continue
-		}
-		first := i
-		for p := rp.recs[i].parent; p != i; p = rp.recs[p].parent {
-			first = min(first, p)
-		}
-		rp.root(first)
+		n := &rp.recs[root]
+		n.parent, n.keep = -1, false
+		rp.fix("cycle", n.off, 0, n.id, "made it a root, because it hung under itself")
 	}
-}
-
-func (rp *repairer) root(i int) {
-	n := &rp.recs[i]
-	n.parent, n.keep = -1, false
-	rp.fix("cycle", n.off, 0, n.id, "made it a root, because it hung under itself")
 }
 
 // leaf returns the newest record that had an id: the leaf, as reading has it.
@@ -204,14 +177,10 @@ func (rp *repairer) leaf() int {
 // keptEntries makes compactions say what reading makes of them: one whose first
 // kept entry is not on its path keeps nothing.
 func (rp *repairer) keptEntries() error {
-	var in, out []int
 	for i := range rp.recs {
 		n := &rp.recs[i]
 		if n.r == nil || n.drop || n.r.Type != session.TypeCompaction {
 			continue
-		}
-		if in == nil {
-			in, out = rp.spans()
 		}
 		e, err := rp.x.load(n.r, false)
 		if err != nil {
@@ -220,10 +189,8 @@ func (rp *repairer) keptEntries() error {
 		c, _ := e.Compaction()
 		first := c.FirstKeptEntryID
 		own := first == n.r.ID && n.id != n.r.ID // its id is another one in the copy
-		if r := rp.x.byID[first]; r != nil && !own {
-			if p := rp.place[r]; in[p] <= in[i] && out[i] <= out[p] {
-				continue
-			}
+		if r := rp.x.byID[first]; r != nil && !own && rp.above(rp.place[r], i) {
+			continue
 		}
 		n.kept = n.id
 		switch {
@@ -237,40 +204,16 @@ func (rp *repairer) keptEntries() error {
 	return nil
 }
 
-// spans returns when a walk of the tree comes to each record and leaves it, so
-// that what is on a path can be told without walking it.
-func (rp *repairer) spans() (in, out []int) {
-	children := make([][]int, len(rp.recs))
-	in, out = make([]int, len(rp.recs)), make([]int, len(rp.recs))
-	var stack []int
-	for i := range slices.Backward(rp.recs) {
-		switch p := rp.recs[i].parent; {
-		case rp.recs[i].drop:
-		case p >= 0:
-			children[p] = append(children[p], i)
-		default:
-			stack = append(stack, i)
-		}
+// above reports whether a is b or on the path to it. There are no cycles any more.
+func (rp *repairer) above(a, b int) bool {
+	for b >= 0 && b != a {
+		b = rp.recs[b].parent
 	}
-	clock := 0
-	for len(stack) > 0 {
-		i := stack[len(stack)-1]
-		if i < 0 {
-			stack = stack[:len(stack)-1]
-			out[^i] = clock
-			continue
-		}
-		clock++
-		in[i] = clock
-		stack[len(stack)-1] = ^i
-		stack = append(stack, children[i]...)
-	}
-	return in, out
+	return a == b
 }
 
-// write writes the copy. It may be called again after a failure.
+// write writes the copy.
 func (rp *repairer) write(ctx context.Context, w *bufio.Writer) error {
-	rp.written, rp.fixes, rp.more = 0, rp.fixes[:rp.looked], rp.lookedMore
 	if err := writeLine(w, rp.f.header.JSON()); err != nil {
 		return err
 	}
@@ -320,30 +263,21 @@ func (rp *repairer) write(ctx context.Context, w *bufio.Writer) error {
 	return rp.writeLeaf(w, last)
 }
 
-// writeLeaf makes the last record of the copy stand where the last one of the
-// original did.
+// writeLeaf makes the last record of the copy stand where the last one of the original did.
 func (rp *repairer) writeLeaf(w *bufio.Writer, last int) error {
 	leaf := rp.leaf()
 	if leaf < 0 || last == leaf {
 		return nil
 	}
-	var data, o jsonx.Object
-	data.Str("from", rp.recs[last].id)
-	data.Str("reason", "repair")
-	o.Str("type", string(session.TypeCustom))
-	o.Str("id", rp.leafID)
-	o.Str("parentId", rp.recs[leaf].id)
-	stamp, _ := jsonx.String(jsonx.Get(rp.recs[last].raw, "timestamp"))
-	o.Str("timestamp", stamp)
-	o.Str("customType", session.CustomLeaf)
-	o.Raw("data", data.Bytes())
+	at := jsonx.StringAt(rp.recs[last].raw, "timestamp")
+	raw := fmt.Appendf(nil, `{"type":"custom","id":%s,"parentId":%s,"timestamp":%s,"customType":%s,"data":{"from":%s,"reason":"repair"}}`,
+		jsonx.Quote(rp.leafID), jsonx.Quote(rp.recs[leaf].id), jsonx.Quote(at), jsonx.Quote(session.CustomLeaf), jsonx.Quote(rp.recs[last].id))
 	rp.written++
 	rp.fix("no-id", rp.recs[last].off, 0, rp.recs[leaf].id, "added a record that makes this entry the leaf, as it was read")
-	return writeLine(w, o.Bytes())
+	return writeLine(w, raw)
 }
 
-// rewrite returns the record as it stands in the copy. What is sound in it is not
-// changed.
+// rewrite returns the record as it stands in the copy. What is sound in it is not changed.
 func (rp *repairer) rewrite(i int, raw []byte) []byte {
 	n := &rp.recs[i]
 	if n.r == nil || n.id != n.r.ID {
@@ -359,7 +293,7 @@ func (rp *repairer) rewrite(i int, raw []byte) []byte {
 	if n.kept != "" {
 		raw = jsonx.Set(raw, "firstKeptEntryId", jsonx.Quote(n.kept))
 	}
-	switch typ, _ := jsonx.String(jsonx.Get(raw, "type")); session.Type(typ) {
+	switch session.Type(jsonx.StringAt(raw, "type")) {
 	case session.TypeMessage:
 		return rp.rewriteMessage(n, raw)
 	case session.TypeCustomMessage:
@@ -379,16 +313,14 @@ func (rp *repairer) rewriteMessage(n *fixed, raw []byte) []byte {
 		rp.fix("bad-message", n.off, 0, n.id, "made it an entry that no model sees, with what it held, because it is no message")
 		return asCustom(raw)
 	}
-	switch m.Role {
-	case message.RoleUser, message.RoleAssistant, message.RoleToolResult, message.RoleCustom:
-	default:
+	if !session.Replaceable(m.Role) {
 		return raw
 	}
 	content, bad := soundContent(jsonx.Get(msg, "content"), m.Role)
 	if bad {
 		rp.fix("bad-content", n.off, 0, n.id, "wrote its content as it was read")
 	}
-	if mended, ok := soundArguments(content, m); ok {
+	if mended, ok := soundArguments(content); ok && m.Role == message.RoleAssistant {
 		rp.fix("bad-arguments", n.off, 0, n.id, "wrote an empty object for the arguments of a call that had none")
 		content, bad = mended, true
 	}
@@ -398,8 +330,7 @@ func (rp *repairer) rewriteMessage(n *fixed, raw []byte) []byte {
 	return jsonx.Set(raw, "message", jsonx.Set(msg, "content", content))
 }
 
-// asCustom makes a custom entry of a message entry whose message can't be read.
-// It keeps what it said in its data.
+// asCustom makes a custom entry of a message entry whose message can't be read. It keeps what it said in its data.
 func asCustom(raw []byte) []byte {
 	var o jsonx.Object
 	o.Str("type", string(session.TypeCustom))
@@ -419,38 +350,27 @@ func asCustom(raw []byte) []byte {
 	return o.Bytes()
 }
 
-// soundContent returns content of the kind that readers expect, and whether it
-// was of another one.
+// soundContent returns content of the kind that readers expect, and whether it was of another one.
 func soundContent(content []byte, r message.Role) (sound []byte, changed bool) {
 	blocks := r == message.RoleAssistant || r == message.RoleToolResult
 	switch {
 	case jsonx.IsArray(content), jsonx.IsString(content) && !blocks:
 		return content, false
 	case jsonx.IsString(content):
-		var o jsonx.Object
-		o.Str("type", string(message.BlockText))
-		o.Raw("text", content)
-		return append(append([]byte{'['}, o.Bytes()...), ']'), true
+		return slices.Concat([]byte(`[{"type":"text","text":`), content, []byte("}]")), true
 	}
 	return []byte("[]"), true
 }
 
-// soundArguments returns content in which every call has arguments, and whether
-// one had none.
-func soundArguments(content []byte, m *message.Message) (sound []byte, changed bool) {
-	if m.Role != message.RoleAssistant {
-		return nil, false
-	}
-	out := []byte{'['}
+// soundArguments returns content in which every call has arguments, and whether one had none.
+func soundArguments(content []byte) (sound []byte, changed bool) {
+	var blocks [][]byte
 	jsonx.Elements(content, func(block []byte) bool {
-		if typ, _ := jsonx.String(jsonx.Get(block, "type")); typ == string(message.BlockToolCall) && jsonx.IsNull(jsonx.Get(block, "arguments")) {
+		if jsonx.StringAt(block, "type") == string(message.BlockToolCall) && jsonx.IsNull(jsonx.Get(block, "arguments")) {
 			block, changed = jsonx.Set(block, "arguments", []byte("{}")), true
 		}
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(out, block...)
+		blocks = append(blocks, block)
 		return true
 	})
-	return append(out, ']'), changed
+	return jsonx.Array(blocks), changed
 }

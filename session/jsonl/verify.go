@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -41,11 +42,10 @@ func (f *File) Verify(ctx context.Context) ([]session.Problem, error) {
 		if f.open && !slices.ContainsFunc(problems, func(p session.Problem) bool { return p.Code == "torn-tail" || p.Code == "part-pass" }) {
 			problems = append(problems, session.NewProblem("no-final-newline", max(f.original(f.end)-1, 0), "", "the last record has no line break"))
 		}
-		crlf, err := numberLines(ctx, f.src, f.size, problems, func(p *session.Problem) (int64, *int) { return p.Offset, &p.Line })
-		if crlf.n > 0 {
-			p := session.NewProblem("crlf", crlf.off, "", "lines that end with CR and LF; there are %d, this is the first", crlf.n)
-			p.Line = crlf.line
-			problems = append(problems, p)
+		crlf, n, err := numberLines(ctx, f.src, f.size, problems, func(p *session.Problem) (int64, *int) { return p.Offset, &p.Line })
+		if n > 0 {
+			crlf.What = fmt.Sprintf("lines that end with CR and LF; there are %d, this is the first", n)
+			problems = append(problems, crlf)
 		}
 		return err
 	})
@@ -53,26 +53,20 @@ func (f *File) Verify(ctx context.Context) ([]session.Problem, error) {
 	return problems, err
 }
 
-// crlfs are lines that end with CR and LF.
-type crlfs struct {
-	n    int
-	off  int64 // of the first
-	line int
-}
-
-// numberLines walks over the lines of a file. It sorts items by their offsets, which at
-// gives, sets the lines that they are on, from 1, and returns which lines end with CR
-// and LF.
-func numberLines[T any](ctx context.Context, r io.ReaderAt, size int64, items []T, at func(*T) (off int64, line *int)) (crlf crlfs, err error) {
+// numberLines sorts items by their offsets, which at gives, and sets the lines that they
+// are on, from 1. It counts the lines that end with CR and LF; crlf is where the first is.
+func numberLines[T any](
+	ctx context.Context, r io.ReaderAt, size int64, items []T, at func(*T) (off int64, line *int),
+) (crlf session.Problem, crlfs int, err error) {
 	slices.SortStableFunc(items, func(a, b T) int {
 		x, _ := at(&a)
 		y, _ := at(&b)
 		return cmp.Compare(x, y)
 	})
-	n, next := 1, 0
+	n := 1
 	number := func(end int64) {
-		for ; next < len(items); next++ {
-			off, line := at(&items[next])
+		for ; len(items) > 0; items = items[1:] {
+			off, line := at(&items[0])
 			if off > end {
 				return
 			}
@@ -81,16 +75,18 @@ func numberLines[T any](ctx context.Context, r io.ReaderAt, size int64, items []
 	}
 	err = forward(r, 0, size, func(line []byte, off int64, ended bool) error {
 		number(off + int64(len(line)))
-		if ended && bytes.HasSuffix(line, []byte("\r")) {
-			if crlf.n++; crlf.n == 1 {
-				crlf.off, crlf.line = off, n
+		if !ended {
+			return nil
+		}
+		if bytes.HasSuffix(line, []byte("\r")) {
+			if crlfs++; crlfs == 1 {
+				crlf = session.NewProblem("crlf", off, "", "")
+				crlf.Line = n
 			}
 		}
-		if ended {
-			n++
-		}
+		n++
 		return ctx.Err()
 	})
 	number(math.MaxInt64)
-	return crlf, err
+	return crlf, crlfs, err
 }

@@ -111,7 +111,11 @@ func (r *run) write(b *strings.Builder, q question, complaint string, room int64
 	if r.in.OnlyInstructions && r.in.Instructions != "" {
 		q.task = task(text.Line(r.in.Instructions) + "\n")
 	}
-	b.WriteString(q.task.text(q, room))
+	b.WriteString(q.task.text(q, room, r.template()))
+	facts := summary.Document{Done: r.facts.Done, Blocked: r.facts.Blocked, Files: r.facts.Files}
+	if known := r.render(facts); known != "" && !r.s.branch {
+		b.WriteString(taskFacts + mark(known))
+	}
 	if r.in.Instructions != "" && !r.in.OnlyInstructions {
 		b.WriteString("\nThe user asks the summary to pay attention to this:\n" + mark(r.in.Instructions))
 	}
@@ -121,7 +125,7 @@ func (r *run) write(b *strings.Builder, q question, complaint string, room int64
 }
 
 // text is the task in words. Tokens are told in words, which models count better.
-func (t task) text(q question, room int64) string {
+func (t task) text(q question, room int64, form *summary.Template) string {
 	var b strings.Builder
 	b.WriteString(string(t))
 	switch {
@@ -132,6 +136,6 @@ func (t task) text(q question, room int64) string {
 	if q.more {
 		b.WriteString(taskMore)
 	}
-	fmt.Fprintf(&b, taskForm, max(room*6/10, 50))
+	fmt.Fprintf(&b, taskForm, max(room*6/10, 50), form.Form())
 	return b.String()
 }

@@ -119,7 +119,7 @@ func unfenced(s string) string {
 
 // linesOf are the lists of a document that a model writes.
 func linesOf(d *summary.Document) []*[]summary.Line {
-	return []*[]summary.Line{&d.Goal, &d.Constraints, &d.Done, &d.InProgress, &d.Blocked, &d.Decisions, &d.Next, &d.Context}
+	return []*[]summary.Line{&d.Goal, &d.Constraints, &d.Done, &d.InProgress, &d.Blocked, &d.Decisions, &d.Next, &d.Story, &d.Context}
 }
 
 // known is what a summary may name.
@@ -248,14 +248,4 @@ func join(history, turn summary.Document) summary.Document {
 		*to[i] = append(*to[i], *from[i]...)
 	}
 	return history
-}
-
-// withMissing adds lines that code knows of and the text does not name.
-func withMissing(lines, must []summary.Line, said string) []summary.Line {
-	for _, l := range must {
-		if !strings.Contains(said, l.Text) {
-			lines = append(lines, l)
-		}
-	}
-	return lines
 }

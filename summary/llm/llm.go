@@ -21,7 +21,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/session"
@@ -62,6 +61,8 @@ type Config struct {
 const (
 	DefaultMaxCalls    = 24
 	DefaultResultBytes = 4_000
+
+	briefingShare = 45 // percent of the budget that a model's briefing may take
 
 	unknownInput = 100_000
 	minInput     = 1_000 // below it no part of a conversation makes sense
@@ -192,7 +193,7 @@ func (r *run) summarize(ctx context.Context) (summary.Output, error) {
 		if err != nil {
 			return summary.Output{}, err
 		}
-		return r.finish(d)
+		return r.finish(ctx, d)
 	}
 	d := previous
 	if len(items) > 0 {
@@ -215,7 +216,7 @@ func (r *run) summarize(ctx context.Context) (summary.Output, error) {
 		}
 		d = join(d, turn)
 	}
-	return r.finish(d)
+	return r.finish(ctx, d)
 }
 
 // previous takes the summary that is to be brought up to date from the items. What
@@ -239,7 +240,7 @@ func (r *run) previous() (summary.Document, []session.Item) {
 
 // written is what of a document the model writes.
 func written(d summary.Document) summary.Document {
-	d.Quotes, d.Pins, d.Files, d.Names, d.Note = nil, nil, summary.Files{}, nil, ""
+	d.Quotes, d.Pins, d.Files, d.Note = nil, nil, summary.Files{}, ""
 	return d
 }
 
@@ -259,9 +260,10 @@ func (r *run) room() (int64, error) {
 	added := r.facts
 	added = summary.Document{Quotes: added.Quotes, Pins: added.Pins, Files: added.Files, Note: added.Note}
 	own := r.in.Budget - r.cost(added)
-	if least := min(r.in.Budget/4, 400); own < least {
-		own = least
+	if r.template() == summary.Briefing {
+		own = min(own, r.in.Budget*briefingShare/100)
 	}
+	own = max(own, min(r.in.Budget/4, 400))
 	if own < 100 {
 		return 0, fmt.Errorf("a budget of %d tokens leaves no room for a model's words", r.in.Budget)
 	}
@@ -270,13 +272,9 @@ func (r *run) room() (int64, error) {
 
 func (r *run) cost(d summary.Document) int64 { return r.in.Counter.Text(r.render(d)) }
 
-func (r *run) render(d summary.Document) string {
-	t := r.in.Template
-	if t == nil {
-		t = summary.Structured
-	}
-	return t.Render(d)
-}
+func (r *run) render(d summary.Document) string { return r.template().Render(d) }
+
+func (r *run) template() *summary.Template { return cmp.Or(r.in.Template, summary.Briefing) }
 
 // parts asks for a summary of items: at once, or part by part when they are too
 // many, each time bringing the summary so far up to date.
@@ -319,17 +317,12 @@ func (r *run) take(items []session.Item) (int, string) {
 }
 
 // finish adds what code vouches for, and checks the whole.
-func (r *run) finish(d summary.Document) (summary.Output, error) {
-	d = written(d)
-	d.Quotes, d.Pins, d.Files, d.Note = r.facts.Quotes, r.facts.Pins, r.facts.Files, r.facts.Note
-	d.Blocked = withMissing(d.Blocked, r.facts.Blocked, r.render(d))
-	d.Next = withMissing(d.Next, r.todos(), r.render(d))
-	out := summary.Output{Document: d, Text: r.render(d)}
-	out.Tokens = r.in.Counter.Text(out.Text)
-	if out.Tokens > r.in.Budget && !r.in.Goal {
-		d.Files.Read = summary.FileList{More: len(d.Files.Read.Paths) + d.Files.Read.More} // recall and the details have them
-		out.Document, out.Text = d, r.render(d)
-		out.Tokens = r.in.Counter.Text(out.Text)
+func (r *run) finish(ctx context.Context, d summary.Document) (summary.Output, error) {
+	in := *r.in
+	in.Written = &d
+	out, err := summary.Deterministic{}.Summarize(ctx, in)
+	if err != nil {
+		return out, err
 	}
 	if out.Tokens > r.in.Budget && !r.in.Goal {
 		return out, fmt.Errorf("the summary takes %d tokens with what belongs to it, and %d are for it", out.Tokens, r.in.Budget)
@@ -365,18 +358,4 @@ func addUsage(a, b *message.Usage) *message.Usage {
 	}
 	sum.TotalCount = a.Total() + b.Total()
 	return &sum
-}
-
-// todos are those that are still open, by the ledger.
-func (r *run) todos() []summary.Line {
-	if r.in.Ledger == nil {
-		return nil
-	}
-	var out []summary.Line
-	for _, t := range r.in.Ledger.Todos {
-		if t.Status == ledger.TodoOpen || t.Status == ledger.TodoActive {
-			out = append(out, summary.Line{Text: t.Text})
-		}
-	}
-	return out
 }

@@ -41,21 +41,13 @@ const (
 `
 	taskMore = `More of the conversation follows in a later request.
 `
-	// taskForm has the number of words.
+	// taskForm has the number of words, and the form of the template.
 	taskForm = `
-Use these headings, in this order, and leave out those that would be empty. Write short list items, one fact each, beginning with "- ". Use at most %d words.
+Use these headings, in this order, and leave out those that would be empty. Write short list items, one fact each, beginning with "- ". Use at most %d words. The user's messages, the files that were touched and excerpts of the log are added by a program: do not list them.
 
-## Goal
-## Constraints & Preferences
-## Progress
-### Done
-### In Progress
-### Blocked
-## Key Decisions
-## Next Steps
-## Critical Context
-
-Goal: what the user wants, as it stands now. Constraints: rules the user gave that still hold, in the user's words. Blocked: what fails and why. Key Decisions: with the reason. Critical Context: values, places, findings and errors that are needed again.
+%s`
+	taskFacts = `
+A program read these facts from the log. They hold; what you write must agree with them.
 `
 )
 

@@ -3,6 +3,7 @@ package measure
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/clew-dev/clew/internal/text"
 )
@@ -79,7 +80,7 @@ var opWord = map[string]Op{
 	"deleted": OpDeleted, "removed": OpDeleted,
 }
 
-var besideOp = setOf(`a already and by commands file files far have i in list of only paths session shell so the this to was were`)
+var besideOp = setOf(`a already and as by commands file files far have i in list of only paths scratch session shell so the this to was were`)
 
 // splitList splits at commas outside braces.
 func splitList(s string) []string {
@@ -118,7 +119,7 @@ func pathsOf(item string) []string {
 	if k := strings.IndexAny(item, " \t"); k >= 0 {
 		name, rest = item[:k], strings.TrimSpace(item[k:])
 	}
-	if rest != "" && !strings.ContainsAny(rest[:1], "([—–-:→") && !strings.Contains(name, "{") {
+	if first, _ := utf8.DecodeRuneInString(rest); rest != "" && !strings.ContainsRune("([—–-:→", first) && !strings.Contains(name, "{") {
 		return nil
 	}
 	if strings.Contains(name, "{") {
