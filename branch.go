@@ -14,14 +14,11 @@ import (
 
 // BranchOptions changes one Branch. The zero value moves without a summary.
 type BranchOptions struct {
-	// Summarize puts a summary of what is left behind where the conversation
-	// goes on.
+	// Summarize puts a summary of what is left behind where the conversation goes on.
 	Summarize bool
-	// Instructions are what the summary is to pay attention to. Default: the
-	// policy's.
+	// Instructions are what the summary is to pay attention to. Default: the policy's.
 	Instructions string
-	// ReplaceInstructions puts Instructions in the place of the description of the
-	// task that a model is given.
+	// ReplaceInstructions lets them stand for the task that a model is given.
 	ReplaceInstructions bool
 	// Label names the summary, or the target where there is none.
 	Label string
@@ -29,7 +26,7 @@ type BranchOptions struct {
 	DryRun bool
 }
 
-// Branched says what Branch did, or, after a dry run, would do.
+// Branched says what Branch did, or would do.
 type Branched struct {
 	// Session is the id of the session.
 	Session string
@@ -37,18 +34,16 @@ type Branched struct {
 	From, Leaf string
 	// Ancestor is the last entry that both have, "" when they have none.
 	Ancestor string
-	// Left counts the messages that are left behind, also those that a compaction on the
-	// branch had summarized.
+	// Left counts the messages that are left behind, summarized ones too.
 	Left int
-	// Text is that of the target where it is a message that was typed: the
-	// conversation stands before it, so that it can be said again, differently.
+	// Text is that of a target which was typed: the conversation stands before it.
 	Text string
-	// Summary is what was told to the new branch; nil when nothing was. ReadFiles and
-	// ModifiedFiles are those of the branch that was left and of what it summarizes.
+	// Summary is what was told to the new branch; nil when nothing was. The files are
+	// those of the branch that was left and of what it summarizes.
 	Summary                  *session.BranchSummary
 	ReadFiles, ModifiedFiles []string
-	// Output is what the summarizer gave. It is nil where the same branch was summarized
-	// before: then CachedFrom is the entry that has the summary.
+	// Output is what the summarizer gave; nil where the same branch was summarized
+	// before, in the entry CachedFrom.
 	Output     *summary.Output
 	CachedFrom string
 	// Entries are the ids of what was written, in order.
@@ -59,17 +54,10 @@ type Branched struct {
 	Warnings []error
 }
 
-// Branch moves the conversation to another place of the tree, "" for before the
-// first entry: to a target; but before it where it is a message of the user, whose
-// text is given back. It is written down, so it survives a restart, and the branch
-// that is left stays as it is.
-//
-// With a summary, that hangs under the new place. Files in it are cumulative over
-// compactions and branches; edits of users and hooks are respected. The same
-// branch is summarized once.
-//
-// The errors: ErrNotFound, those of a summarizer or the store. Nothing was changed
-// then.
+// Branch moves the conversation to another place of the tree, "" for before the first
+// entry; but before a target that is a message of the user, whose text is given back. The
+// branch that is left stays as it is. A summary hangs under the new place, and the same
+// branch is summarized once. On an error nothing was changed.
 func (s *Session) Branch(ctx context.Context, target string, opt BranchOptions) (b *Branched, err error) {
 	err = s.do(ctx, "branch", target, func() error { b, err = s.branch(ctx, target, opt); return err })
 	return b, err
@@ -126,29 +114,27 @@ func (s *Session) branch(ctx context.Context, target string, opt BranchOptions) 
 	if err := s.move(ctx, b, target, opt); err != nil {
 		return nil, err
 	}
-	s.tellBranch(ctx, b)
+	told := *b
+	told.Entries, told.Warnings = slices.Clone(b.Entries), nil
+	tellHooks(s.inside(ctx), s.cfg.Hooks, pointAfterBranch, &b.Warnings,
+		func(h *Hooks) func(context.Context, Branched) error { return h.AfterBranch }, told)
 	s.branched(ctx, b)
 	return b, nil
 }
 
 // summarizeBranch makes the summary, or takes that of a hook.
 func (s *Session) summarizeBranch(ctx context.Context, r *branch.Range, snap *compact.Snapshot, opt BranchOptions, text string) (*branch.Summary, error) {
-	o := branch.Options{
-		Counter: snap.Meter, Budget: min(branch.DefaultBudget, snap.Budget.Summary), Summarizer: snap.Policy.Summarizer, Template: snap.Policy.Template,
+	by, in := snap.Policy.Summarizer, summary.Input{
+		Counter: snap.Meter, Budget: min(branch.DefaultBudget, snap.Budget.Summary), Template: snap.Policy.Template,
 		Instructions: opt.Instructions, OnlyInstructions: opt.ReplaceInstructions, Cwd: snap.Cwd,
 	}
 	if text == "" {
-		return branch.Summarize(s.inside(ctx), s.log.Store(), r, o)
+		return branch.Summarize(s.inside(ctx), s.log.Store(), r, by, in, false)
 	}
-	var warnings []error
-	o.Fresh = true
-	o.Summarizer = &suppliedSummary{SuppliedSummary: SuppliedSummary{Text: text, By: "hook"}, own: snap.Policy.Summarizer, warnings: &warnings}
-	sum, err := branch.Summarize(s.inside(ctx), s.log.Store(), r, o)
-	s.warnings = append(s.warnings, warnings...)
-	return sum, err
+	supplied := &suppliedSummary{SuppliedSummary: SuppliedSummary{Text: text, By: "hook"}, own: by, warnings: &s.warnings}
+	return branch.Summarize(s.inside(ctx), s.log.Store(), r, supplied, in, true)
 }
 
-// move writes the summary or the mere move.
 func (s *Session) move(ctx context.Context, b *Branched, target string, opt BranchOptions) error {
 	if b.Summary == nil {
 		if err := s.log.Navigate(ctx, b.Leaf, "branch"); err != nil {
@@ -170,10 +156,4 @@ func (s *Session) move(ctx context.Context, b *Branched, target string, opt Bran
 	}
 	b.Leaf = s.log.Leaf()
 	return nil
-}
-
-func (s *Session) tellBranch(ctx context.Context, b *Branched) {
-	c := *b
-	c.Entries, c.Warnings = slices.Clone(b.Entries), nil
-	tellHooks(s.inside(ctx), s.cfg.Hooks, pointAfterBranch, &b.Warnings, func(h *Hooks) func(context.Context, Branched) error { return h.AfterBranch }, c)
 }

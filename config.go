@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/clew-dev/clew/blob"
@@ -18,104 +19,93 @@ import (
 	"github.com/clew-dev/clew/token"
 )
 
-// Config says how a session is kept within a model's window. The zero value is
-// ready for use: preset clew, the window of the model in force, of which 16,384 tokens
-// stay free for the answer, every Append durable when it returns.
+// Config says how a session is kept within a model's window. The zero value is ready for
+// use: preset clew, the window of the model in force, every Append durable when it
+// returns.
 type Config struct {
-	// Policy says when to compact and how far; see compact.Preset. Default:
-	// preset clew.
+	// Policy says when to compact and how far. Default: preset clew.
 	Policy compact.Policy
 
 	// Provider and Model name the model that is called, as the provider does:
-	// "anthropic", "claude-opus-4-6". They decide the window and the room for the answer,
-	// how tokens are estimated, what reported usage is believed, and which of Models
-	// counts. Default: the model in force at the leaf, see Session.SetModel.
+	// "anthropic", "claude-opus-4-6". Default: the model in force at the leaf, see
+	// Session.SetModel.
 	Provider, Model string
 
 	// Models changes the policy for single models. A key is a model's name, or
 	// "provider/name", which counts first.
 	Models map[string]Override
 
-	// Lookup says what a model takes and costs. Default: the catalogue that comes with
-	// package model.
+	// Lookup says what a model takes and costs. Default: package model/catalogue.
 	Lookup func(provider, id string) (catalogue.Info, bool)
 	// Windows keeps the limits that providers named when they refused a request; share
 	// one among sessions. Default: one of the session's own.
 	Windows *catalogue.Windows
-	// TakesImages says that the model reads images. Default: Prepared.Render
-	// puts a line of text in their place.
+	// TakesImages says that the model reads images. Default: a line of text stands for
+	// them.
 	TakesImages bool
 
-	// NoAuto lets Prepare make no pass, whatever the context takes. Compact does. What
-	// Prepare still does is to take out signed reasoning that can't be sent any more; see
-	// compact.Plan.OnlyThinking.
+	// NoAuto lets Prepare make no pass, but to take out signed reasoning that can't be
+	// sent any more.
 	NoAuto bool
-	// MaxPasses is the most passes that are made, but for those the user asks for,
-	// between two messages of the user. A context that does not fit is brought into the
-	// limit all the same. Default: 0, no limit.
+	// MaxPasses is the most passes between two messages of the user, but for those that
+	// are asked for and those without which the context would not fit. Default: 0, no
+	// limit.
 	MaxPasses int
 
-	// System is the system text, and Tools a JSON array of the tools that may be called,
-	// each with name, description and parameters, a JSON schema; model.EncodeTools
-	// makes one. They are counted, and a system message of Prepared.Messages has them.
-	// Leave them empty when system messages in the log have them. Default: none.
+	// System is the system text, and Tools a JSON array of tools with name, description
+	// and parameters, as model.EncodeTools makes one. A system message of
+	// Prepared.Messages has them. Leave them empty when system messages in the log have
+	// them.
 	System string
 	Tools  json.RawMessage
 
-	// Counter makes estimates. Default: token.HeuristicFor the model, calibrated by
-	// the usage that comes back: each pass writes down what was learnt.
+	// Counter makes estimates. Default: token.HeuristicFor the model, calibrated by the
+	// usage that comes back.
 	Counter token.Counter
 
 	// SyncLate lets Append return before what it wrote is on the disk, unless the user
-	// typed it: the rest is durable when the next Prepare returns, so before the next
-	// request leaves. A power cut can take what was appended since. Default: all is
-	// durable when Append returns.
+	// typed it: the rest is durable when the next Prepare returns. A power cut can take
+	// what was appended since. Default: all is durable when Append returns.
 	SyncLate bool
 
-	// MustBeNew lets Open fail with fs.ErrExist where there is a file of that name.
-	MustBeNew bool
-	// FailBusy lets an operation that finds another one under way fail with
-	// ErrBusy. Default: it waits, until its context is done.
+	// FailBusy lets an operation that finds another one under way fail with ErrBusy.
+	// Default: it waits, until its context is done.
 	FailBusy bool
 
-	// Hooks are called at what the session does, in this order. Package hook runs
-	// programs as hooks; LogEvents logs. Default: none.
+	// Hooks are called at what the session does, in this order.
 	Hooks []Hooks
-	// Blobs keeps, beside the log, the output of tools and shells that is larger
-	// than SpillOver; the log has an excerpt, and Recall gives back the whole. What
-	// the user typed is always in the log. When the store can't take something, that
-	// goes into the log, and the next Result has a warning. Default: for Open,
-	// the folder beside the file with its name and ".blobs"; else none.
+	// Blobs keeps, beside the log, the output of tools and shells that is larger than
+	// SpillOver; the log has an excerpt. When the store can't take something, that goes
+	// into the log, and the next Result has a warning. Default: for Open, the folder
+	// beside the file with its name and ".blobs"; else none.
 	Blobs blob.Store
-	// SpillOver is in bytes of a message's JSON. Default: DefaultSpill. A
-	// negative value keeps all in the log.
+	// SpillOver is in bytes of a message's JSON. Default: 1 MiB. A negative value keeps
+	// all in the log.
 	SpillOver int64
 
-	// Cache is a folder for copies of what a pass offloads, as files for tools that
-	// read paths. With it the notes in the context name the files; they may be
-	// deleted at any time and are made again by the next Prepare, or by Path.
+	// Cache is a folder for copies of what a pass offloads, as files for tools that read
+	// paths; the notes in the context name them. They may be deleted at any time.
 	// Default: none.
 	Cache string
 
-	// Cwd is the working directory of a new session, stored in its header. It
-	// makes paths in summaries relative. Default: none.
+	// Cwd is the working directory of a new session. It makes paths in summaries
+	// relative.
 	Cwd string
 
-	// Clock gives the time of new entries. Default: time.Now; for Fit, the time
-	// of the newest message.
+	// Clock gives the time of new entries. Default: time.Now; for Fit, that of the newest
+	// message.
 	Clock func() time.Time
 
-	// NewID gives ids of new entries; 16 hex digits are best. Default: random
-	// ones; for Fit, ones made from the messages.
+	// NewID gives ids of new entries; 16 hex digits are best. Default: random ones; for
+	// Fit, ones made from the messages.
 	NewID func() string
 
-	// once says that the session lives for one call, of which hooks about sessions
-	// are told nothing.
+	// once says that the session lives for one call, of which hooks are not told.
 	once bool
 }
 
-// Override is what a policy says differently for one model. What is unset, or a
-// Window of 0, is left as the policy has it. Shares are of the model's window.
+// Override is what a policy says differently for one model. What is unset is as the
+// policy has it.
 type Override struct {
 	Window  int64          // tokens
 	Reserve compact.Amount // what stays free for the answer
@@ -128,24 +118,21 @@ type Override struct {
 
 // Validate reports the first setting that cannot be used, and what would come of it.
 func (c *Config) Validate() error {
-	if err := c.validate(); err != nil {
-		return &Error{Op: "check the settings", Err: err}
-	}
-	return nil
+	return failed("check the settings", "", c.validate())
 }
 
 func (c *Config) validate() error {
 	if _, err := compact.Preset(c.Policy.Name); err != nil {
 		return fmt.Errorf("setting Policy.Name: %w", err)
 	}
-	if err := checkPolicy(c.Policy); err != nil {
+	if _, _, err := c.Policy.Resolve(); err != nil {
 		return fmt.Errorf("setting Policy: %w", err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Models)) {
 		if name == "" {
 			return fmt.Errorf(`setting Models[""]: no model has this name, so it would never count; name the model, or "provider/model"`)
 		}
-		if err := checkPolicy(c.Models[name].on(c.Policy)); err != nil {
+		if _, _, err := c.Models[name].on(c.Policy).Resolve(); err != nil {
 			return fmt.Errorf("setting Models[%q]: %w", name, err)
 		}
 	}
@@ -163,28 +150,11 @@ func (c *Config) validate() error {
 	return nil
 }
 
-func checkPolicy(p compact.Policy) error {
-	_, _, err := p.Resolve()
-	return err
-}
-
-// on returns a policy with what the override says.
 func (o Override) on(p compact.Policy) compact.Policy {
 	p.Window, p.MaxBytes = cmp.Or(o.Window, p.Window), cmp.Or(o.MaxBytes, p.MaxBytes)
 	p.Reserve, p.Trigger = cmp.Or(o.Reserve, p.Reserve), cmp.Or(o.Trigger, p.Trigger)
 	p.Target, p.Keep = cmp.Or(o.Target, p.Target), cmp.Or(o.Keep, p.Keep)
 	return p
-}
-
-// policy returns the policy for a model.
-func (c *Config) policy(m session.Model) compact.Policy {
-	p, _ := c.PolicyFor(m)
-	return p
-}
-
-// sessionOptions are those of the log.
-func (c *Config) sessionOptions() session.Options {
-	return session.Options{Clock: c.Clock, NewID: c.NewID}
 }
 
 // How the size of a model's window is known; see Config.PolicyFor.
@@ -195,8 +165,7 @@ const (
 	WindowAssumed   = "assumed"   // compact.DefaultWindow, because nothing is known
 )
 
-// LookupModel returns what is known of a model: its window, its limit of output and
-// its prices.
+// LookupModel returns what is known of a model.
 func (c *Config) LookupModel(provider, id string) (i catalogue.Info, ok bool) {
 	switch {
 	case id == "":
@@ -207,10 +176,9 @@ func (c *Config) LookupModel(provider, id string) (i catalogue.Info, ok bool) {
 	return catalogue.Default().Lookup(provider, id)
 }
 
-// PolicyFor returns the policy for a model and how its window is known. The window
-// is the first of these that is there: that of Models for the model, that of Policy,
-// the catalogue's. A limit that was learned caps it, because a provider has
-// named it. If nothing is known the window is 0, which stands for
+// PolicyFor returns the policy for a model and how its window is known: it is that of
+// Models, that of Policy, or the catalogue's, the first that is there, and no more than a
+// limit that was learned. If nothing is known it is 0, which stands for
 // compact.DefaultWindow.
 func (c *Config) PolicyFor(m session.Model) (p compact.Policy, from string) {
 	o, ok := c.Models[m.Provider+"/"+m.ID]
@@ -244,41 +212,18 @@ func (s *Session) checkModel(m session.Model) {
 	if _, from := s.cfg.PolicyFor(m); from != WindowAssumed {
 		return
 	}
-	if s.warned == nil {
-		s.warned = map[session.Model]bool{}
-	}
 	s.warned[m] = true
-	s.warnings = append(s.warnings, fmt.Errorf("%w: %d tokens are assumed for %s, until it refuses a request; say how large it is in the settings", ErrUnknownModel, compact.DefaultWindow, modelName(m)))
+	s.warnings = append(s.warnings, fmt.Errorf("%w: %d tokens are assumed for %s, until it refuses a request; say how large it is in the settings",
+		ErrUnknownModel, compact.DefaultWindow, strings.TrimPrefix(m.Provider+"/"+m.ID, "/")))
 }
 
-func modelName(m session.Model) string {
-	if m.Provider == "" {
-		return m.ID
-	}
-	return m.Provider + "/" + m.ID
-}
-
-// SetOverride changes what the policy says for one model. The model is named as in
-// Config.Models.
-func (s *Session) SetOverride(ctx context.Context, model string, o Override) error {
-	return s.configure(ctx, "set the limits of a model", func(c *Config) { c.setOverride(model, o) })
-}
-
-func (c *Config) setOverride(model string, o Override) {
-	c.Models = maps.Clone(c.Models) // others may hold the map
-	if c.Models == nil {
-		c.Models = map[string]Override{}
-	}
-	c.Models[model] = o
-}
-
-// Learn takes in what a refused request says about the limits of the model in force.
-// The next Prepare keeps to them. It reports whether anything was learned.
+// Learn takes in what a refused request says about the limits of the model in force, and
+// reports whether anything was learned. The next Prepare keeps to it.
 func (s *Session) Learn(ctx context.Context, o catalogue.Overflow) (learned bool, err error) {
 	err = s.do(ctx, "learn a limit", "", func() error {
 		v, err := s.load(ctx)
 		if err == nil {
-			learned = s.learn(v.Model, o, v.Reading.Guarded(), v.Reading.Bytes)
+			learned = s.learn(v, o)
 			s.snap = nil
 		}
 		return err
@@ -286,8 +231,9 @@ func (s *Session) Learn(ctx context.Context, o catalogue.Overflow) (learned bool
 	return learned, err
 }
 
-// learn takes in a refusal of a request of tokens and bytes.
-func (s *Session) learn(m session.Model, o catalogue.Overflow, tokens, bytes int64) bool {
+// learn takes in that a request with the context was refused.
+func (s *Session) learn(v *compact.Snapshot, o catalogue.Overflow) bool {
+	m := v.Model
 	name := m.Provider + "/" + m.ID
 	limits, ok := s.cfg.Models[name]
 	if !ok {
@@ -295,25 +241,28 @@ func (s *Session) learn(m session.Model, o catalogue.Overflow, tokens, bytes int
 	}
 	switch {
 	case o.Kind == catalogue.OverflowBytes:
-		limits.MaxBytes = bytes * 9 / 10
+		most := v.Reading.Bytes * 9 / 10
 		if o.Limit > 0 {
-			limits.MaxBytes = min(limits.MaxBytes, o.Limit)
+			most = min(most, o.Limit)
 		}
-		limits.MaxBytes = max(limits.MaxBytes, compact.MinBytes)
+		limits.MaxBytes = max(most, compact.MinBytes)
 	case o.Kind == catalogue.OverflowRate && o.Limit > 0:
 		limits.Trigger = compact.Tokens(max(o.Limit*9/10, compact.MinWindow))
 	default:
-		_, ok := s.cfg.Windows.Refused(catalogue.Route{Provider: m.Provider, Model: m.ID}, o, tokens)
+		_, ok := s.cfg.Windows.Refused(catalogue.Route{Provider: m.Provider, Model: m.ID}, o, v.Reading.Guarded())
 		return ok
 	}
-	s.cfg.setOverride(name, limits)
+	models := map[string]Override{} // others may hold the one that is there
+	maps.Copy(models, s.cfg.Models)
+	models[name] = limits
+	s.cfg.Models = models
 	return true
 }
 
-// Recover makes room after the provider refused a request as too large: cause is
-// the error of the call, a *model.Error or what has its method TooLarge. What it says about limits is learned, and a pass is made.
-// Where it returns nil, Prepare and send again. An error of another kind is returned
-// as it is; so is one that no pass can mend.
+// Recover makes room after the provider refused a request as too large: cause is the
+// error of the call, a *model.Error or what has its method TooLarge. Where it returns
+// nil, Prepare and send again. An error of another kind is returned as it is; so is one
+// that no pass can mend.
 func (s *Session) Recover(ctx context.Context, cause error) error {
 	var refusal interface {
 		TooLarge() (catalogue.Overflow, bool)
@@ -343,11 +292,9 @@ func (s *Session) Recover(ctx context.Context, cause error) error {
 	return nil
 }
 
-// minOutput is the least room for an answer that a request asks for, in tokens.
 const minOutput = 1_024
 
-// outputRoom returns how long the answer of a model may be where the window has room
-// for left tokens.
+// outputRoom returns how long an answer may be where the window has room for left tokens.
 func (c *Config) outputRoom(m session.Model, left int64) int64 {
 	room := int64(compact.DefaultReserve)
 	if i, ok := c.LookupModel(m.Provider, m.ID); ok && i.MaxOutput > 0 {
@@ -356,7 +303,6 @@ func (c *Config) outputRoom(m session.Model, left int64) int64 {
 	return max(min(room, left), minOutput)
 }
 
-// withPrompt puts the system text and the tools before the messages.
 func (c *Config) withPrompt(msgs []*message.Message) []*message.Message {
 	if c.System == "" && len(c.Tools) == 0 {
 		return slices.Clone(msgs)
@@ -368,27 +314,21 @@ func (c *Config) withPrompt(msgs []*message.Message) []*message.Message {
 	return slices.Insert(slices.Clone(msgs), 0, m)
 }
 
-// SetPrompt changes Config.System and Config.Tools: what is sent before the messages
-// from now on.
+// SetPrompt changes Config.System and Config.Tools.
 func (s *Session) SetPrompt(ctx context.Context, system string, tools json.RawMessage) error {
-	return s.configure(ctx, "set the prompt", func(c *Config) { c.System, c.Tools = system, tools })
-}
-
-// Config returns the settings in force, with what was learned of models.
-func (s *Session) Config(ctx context.Context) (c Config, err error) {
-	err = s.do(ctx, "read the settings", "", func() error { c = s.cfg; return nil })
-	return c, err
-}
-
-// configure changes the settings, unless they would be wrong then.
-func (s *Session) configure(ctx context.Context, op string, change func(*Config)) error {
-	return s.do(ctx, op, "", func() error {
+	return s.do(ctx, "set the prompt", "", func() error {
 		cfg := s.cfg
-		change(&cfg)
+		cfg.System, cfg.Tools = system, tools
 		if err := cfg.Validate(); err != nil {
 			return err
 		}
 		s.cfg, s.snap = cfg, nil
 		return nil
 	})
+}
+
+// Config returns the settings in force, with what was learned of models.
+func (s *Session) Config(ctx context.Context) (c Config, err error) {
+	err = s.do(ctx, "read the settings", "", func() error { c = s.cfg; return nil })
+	return c, err
 }

@@ -2,8 +2,11 @@ package clew
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"log/slog"
+	"reflect"
+	"slices"
 	"time"
 
 	"github.com/clew-dev/clew/compact"
@@ -13,14 +16,12 @@ import (
 )
 
 // Event describes a pass, or a move to another branch. What is not known yet, or has no
-// meaning for its kind, is left at zero.
+// meaning for its kind, is zero.
 type Event struct {
 	// Kind is one of the constants whose names begin with Event.
-	Kind string
-	// Session is the id of the session.
+	Kind    string
 	Session string
-	// Time is that of the session's clock; Duration is how long the pass took, by the same
-	// clock, 0 at the start.
+	// Time is that of the session's clock, Duration how long the pass took by it.
 	Time     time.Time
 	Duration time.Duration
 
@@ -28,27 +29,24 @@ type Event struct {
 	// Attempt counts from 1 the passes that were begun since the last one that was
 	// written.
 	Attempt int
-	// WillRetry says that a request which failed is sent again after the pass; see
-	// CompactOptions.
+	// WillRetry says that a request which failed is sent again after the pass.
 	WillRetry bool
-	// Why says in a sentence why the pass was begun, or why it was not made.
+	// Why says why the pass was begun, or why it was not made.
 	Why string
-	// Budget is what the pass keeps to. Before is what the context took, After what it
-	// takes now; the same where nothing changed.
+	// Budget is what the pass keeps to, Before what the context took, After what it takes
+	// now.
 	Budget        compact.Budget
 	Before, After token.Reading
 
-	// Model is called with the context.
 	Model session.Model
 	// Plan is what was done; nil before that and for a move.
 	Plan *compact.Plan
-	// Summarizer made the summary; "" where there is none. Usage is what that cost, with
-	// its price in US dollars if that is known; nil when no model was asked.
+	// Summarizer made the summary, "" for none. Usage is what that cost; nil when no
+	// model was asked.
 	Summarizer string
 	Usage      *message.Usage
-	// CacheKept and CacheNew say what a pass means for a provider's prompt cache, in
-	// tokens, as estimated: how much of the next request begins as the one before did,
-	// prompt and tools included, and what follows it.
+	// How much of the next request, in tokens, begins as the one before did, so that a
+	// provider's prompt cache has it; and how much follows.
 	CacheKept, CacheNew int64
 	// Entries are the ids of what was written.
 	Entries []string
@@ -69,9 +67,8 @@ const (
 	EventBranch       = "branch"        // the conversation has moved to another branch
 )
 
-// observed reports whether anybody is told of events.
 func (s *Session) observed() bool {
-	return s.asks(func(h *Hooks) bool { return h.OnEvent != nil })
+	return s.asks(func(h Hooks) bool { return h.OnEvent != nil })
 }
 
 // emit passes an event on. What a receiver does wrong is a warning.
@@ -85,7 +82,7 @@ func (s *Session) emit(ctx context.Context, e Event) {
 		r := Result{Plan: e.Plan, Entries: e.Entries, Warnings: e.Warnings}
 		c := r.clone()
 		e.Plan, e.Entries, e.Warnings = c.Plan, c.Entries, c.Warnings
-		caller{pointEvent, i, h.Name}.call(&s.warnings, func() error {
+		HookError{Point: pointEvent, Hook: i, Name: h.Name}.call(&s.warnings, func() error {
 			h.OnEvent(s.inside(context.WithoutCancel(ctx)), e)
 			return nil
 		})
@@ -102,52 +99,35 @@ func (s *Session) passEvent(kind string, v *compact.Snapshot, e Event, plan *com
 	return e
 }
 
-// passDeclined tells of a pass that was due or asked for and is not made.
-func (s *Session) passDeclined(ctx context.Context, v *compact.Snapshot, e Event, plan *compact.Plan) {
-	if s.observed() {
-		s.emit(ctx, s.passEvent(EventPassDeclined, v, e, plan))
-	}
-}
-
-// passBegun tells of a pass that is being made. What it returns tells how it ended.
-func (s *Session) passBegun(ctx context.Context, v *compact.Snapshot, start Event) func(r *Result, err error) {
+// passDone tells how a pass ended that e told the start of.
+func (s *Session) passDone(ctx context.Context, before *compact.Snapshot, e Event, r *Result, err error) {
 	if !s.observed() {
-		return func(*Result, error) {}
+		return
 	}
-	s.emit(ctx, start)
-	return func(r *Result, err error) {
-		e := start
-		e.Time = s.log.Now()
-		e.Duration = e.Time.Sub(start.Time)
-		switch {
-		case err != nil:
-			e.Kind, e.Err = EventPassFailed, err
-		case !r.Plan.Act:
-			e.Kind, e.Why, e.Warnings = EventPassDeclined, r.Plan.Why, r.Warnings
-		default:
-			e.Kind = EventPassEnd
-			s.passEnded(ctx, v, &e, r)
+	start := e.Time
+	e.Time = s.log.Now()
+	e.Duration = e.Time.Sub(start)
+	switch {
+	case err != nil:
+		e.Kind, e.Err = EventPassFailed, err
+	case !r.Plan.Act:
+		e.Kind, e.Why, e.Warnings = EventPassDeclined, r.Plan.Why, r.Warnings
+	default:
+		e.Kind, e.Why, e.After, e.Plan, e.Entries, e.Warnings = EventPassEnd, r.Plan.Why, r.Plan.After, r.Plan, r.Entries, r.Warnings
+		if sum := r.Plan.Summary; sum != nil {
+			e.Summarizer, e.Usage = sum.Summarizer, sum.Usage
 		}
-		s.emit(ctx, e)
+		if len(r.Entries) == 0 {
+			break // a dry run
+		}
+		if now, err := s.load(context.WithoutCancel(ctx)); err == nil {
+			e.After = now.Reading
+			e.cacheEffect(before, now)
+		}
 	}
+	s.emit(ctx, e)
 }
 
-// passEnded says what a pass did.
-func (s *Session) passEnded(ctx context.Context, before *compact.Snapshot, e *Event, r *Result) {
-	e.Why, e.After, e.Plan, e.Entries, e.Warnings = r.Plan.Why, r.Plan.After, r.Plan, r.Entries, r.Warnings
-	if sum := r.Plan.Summary; sum != nil {
-		e.Summarizer, e.Usage = sum.Summarizer, sum.Usage
-	}
-	if len(r.Entries) == 0 {
-		return // a dry run
-	}
-	if now, err := s.load(context.WithoutCancel(ctx)); err == nil {
-		e.After = now.Reading
-		e.cacheEffect(before, now)
-	}
-}
-
-// branched tells of a move to another branch.
 func (s *Session) branched(ctx context.Context, b *Branched) {
 	if !s.observed() {
 		return
@@ -168,37 +148,25 @@ func (s *Session) branched(ctx context.Context, b *Branched) {
 	s.emit(ctx, e)
 }
 
-// cacheEffect compares the beginnings of two contexts.
 func (e *Event) cacheEffect(before, after *compact.Snapshot) {
-	same := 0
-	for same < len(before.Messages) && same < len(after.Messages) && equalMessages(before.Messages[same], after.Messages[same]) {
-		same++
-	}
+	same := true
 	e.CacheKept = after.Meter.Fixed()
-	for i, cost := range after.Costs {
-		if i < same {
-			e.CacheKept += cost
+	for i, m := range after.Messages {
+		same = same && i < len(before.Messages) && (m == before.Messages[i] || bytes.Equal(m.JSON(), before.Messages[i].JSON()))
+		if same {
+			e.CacheKept += after.Costs[i]
 		} else {
-			e.CacheNew += cost
+			e.CacheNew += after.Costs[i]
 		}
 	}
 }
 
-func equalMessages(a, b *message.Message) bool { return a == b || bytes.Equal(a.JSON(), b.JSON()) }
-
-// LogEvents returns hooks that write each event to a logger: failures as errors,
-// warnings as warnings, the start of a pass for debugging, all else as information.
-// Nothing of what was said in the conversation is logged.
+// LogEvents returns hooks that write each event to a logger: failures as errors, warnings
+// as warnings, the start of a pass for debugging. Nothing of what was said in the
+// conversation is logged.
 func LogEvents(l *slog.Logger) Hooks {
 	return Hooks{Name: "log", OnEvent: func(ctx context.Context, e Event) {
-		level := slog.LevelInfo
-		switch e.Kind {
-		case EventPassStart:
-			level = slog.LevelDebug
-		case EventPassFailed:
-			level = slog.LevelError
-		default:
-		}
+		level := map[string]slog.Level{EventPassStart: slog.LevelDebug, EventPassFailed: slog.LevelError}[e.Kind] // or information
 		if l.Enabled(ctx, level) {
 			l.LogAttrs(ctx, level, "clew: "+e.Kind, e.attrs()...)
 		}
@@ -208,43 +176,20 @@ func LogEvents(l *slog.Logger) Hooks {
 	}}
 }
 
-// attrs are those fields of an event that say something.
 func (e *Event) attrs() []slog.Attr {
-	a := []slog.Attr{slog.String("session", e.Session)}
-	text := func(key, value string) {
-		if value != "" {
-			a = append(a, slog.String(key, value))
-		}
-	}
-	number := func(key string, value int64) {
-		if value != 0 {
-			a = append(a, slog.Int64(key, value))
-		}
-	}
-	text("reason", string(e.Reason))
-	number("attempt", int64(e.Attempt))
-	text("provider", e.Model.Provider)
-	text("model", e.Model.ID)
-	text("why", e.Why)
-	number("before", e.Before.Tokens)
-	number("after", e.After.Tokens)
-	number("limit", e.Budget.Limit)
-	if e.Duration > 0 {
-		a = append(a, slog.Duration("duration", e.Duration))
-	}
-	text("summarizer", e.Summarizer)
-	number("cacheKept", e.CacheKept)
-	number("cacheNew", e.CacheNew)
-	number("entries", int64(len(e.Entries)))
-	if e.Usage != nil {
-		number("inputTokens", e.Usage.Prompt())
-		number("outputTokens", e.Usage.Output)
-		if e.Usage.Cost > 0 {
-			a = append(a, slog.Float64("cost", e.Usage.Cost))
-		}
-	}
+	usage := cmp.Or(e.Usage, &message.Usage{})
+	failure := ""
 	if e.Err != nil {
-		a = append(a, slog.String("error", e.Err.Error()))
+		failure = e.Err.Error()
 	}
-	return a
+	all := []slog.Attr{
+		slog.String("session", e.Session), slog.String("reason", string(e.Reason)), slog.Int("attempt", e.Attempt),
+		slog.String("provider", e.Model.Provider), slog.String("model", e.Model.ID), slog.String("why", e.Why),
+		slog.Int64("before", e.Before.Tokens), slog.Int64("after", e.After.Tokens), slog.Int64("limit", e.Budget.Limit),
+		slog.Duration("duration", e.Duration), slog.String("summarizer", e.Summarizer),
+		slog.Int64("cacheKept", e.CacheKept), slog.Int64("cacheNew", e.CacheNew), slog.Int("entries", len(e.Entries)),
+		slog.Int64("inputTokens", usage.Prompt()), slog.Int64("outputTokens", usage.Output), slog.Float64("cost", usage.Cost),
+		slog.String("error", failure),
+	}
+	return slices.DeleteFunc(all, func(a slog.Attr) bool { return reflect.ValueOf(a.Value.Any()).IsZero() && a.Key != "session" })
 }

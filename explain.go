@@ -4,8 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/clew-dev/clew/compact"
@@ -23,58 +23,49 @@ type Explanation struct {
 	Reading token.Reading
 	// Pending are calls that wait for their results; Prepare refuses meanwhile.
 	Pending []message.Block
-	// Plan is what Prepare would do and why; nil when Err says why it would fail.
-	// No model is asked for it and no hook: its summary is the deterministic one.
+	// Plan is what Prepare would do and why; nil when Err says why it would fail. No
+	// model is asked for it and no hook: its summary is the deterministic one.
 	Plan *compact.Plan
 	Err  error
 	// Fates say what became of every entry of the path, oldest first.
 	Fates []compact.Fate
 }
 
-// Explain says what would happen now and why, and what became of every entry. It
-// changes nothing. Unlike Prepare it reads the whole path.
-func (s *Session) Explain(ctx context.Context) (*Explanation, error) {
-	const op = "explain"
-	if err := s.begin(ctx, op); err != nil {
-		return nil, err
-	}
-	defer s.end()
+// Explain says what would happen now and why, and what became of every entry of the whole
+// path.
+func (s *Session) Explain(ctx context.Context) (x *Explanation, err error) {
+	err = s.do(ctx, "explain", "", func() error { x, err = s.explain(ctx); return err })
+	return x, err
+}
+
+func (s *Session) explain(ctx context.Context) (*Explanation, error) {
 	snap, err := s.load(ctx)
 	if err != nil {
-		return nil, failed(op, "", err)
+		return nil, err
 	}
 	path, err := session.Path(ctx, s.log.Store(), snap.Leaf)
 	if err != nil {
-		return nil, failed(op, "", err)
+		return nil, err
 	}
 	x := &Explanation{Leaf: snap.Leaf, Model: snap.Model, Reading: snap.Reading, Fates: compact.Fates(path)}
 	if calls := compact.Pending(snap.Context.Items); len(calls) > 0 {
-		x.Err = pendingError(op, calls)
-		var pending *PendingError
-		if errors.As(x.Err, &pending) {
-			x.Pending = pending.Calls
-		}
+		x.Pending, x.Err = calls, pendingError("explain", calls)
 		return x, nil
 	}
 	policy := snap.Policy
 	policy.Summarizer = summary.Deterministic{}
 	x.Plan, err = compact.Make(ctx, snap, compact.Request{Policy: &policy, Checked: s.checked, Found: s.found})
 	if err != nil && ctx.Err() != nil {
-		return nil, failed(op, "", err)
+		return nil, err
 	}
-	x.Err = failed(op, "", err)
+	x.Err = failed("explain", "", err)
 	return x, nil
 }
 
-// Fit brings a list of messages into the window, for a caller that has no
-// session. Where it fits already, the result is the list itself, copied; else
-// it is shorter, begins with a summary, and Result says what was done. Neither
-// the list nor its messages are changed. The same input gives the same output.
-//
-// Give the result, with what was said since, to the next call: then a summary is
-// brought up to date, and what is sent stays the same between two of them. What
-// left the context can't be had back; a Session keeps it.
-//
+// Fit brings a list of messages into the window, for a caller that has no session. Where
+// it fits already, the result is a copy of the list; else it is shorter and begins with a
+// summary. The same input gives the same output. Give the result, with what was said
+// since, to the next call. What left the context can't be had back; a Session keeps it.
 // The errors are those of Session.Prepare.
 func Fit(ctx context.Context, msgs []*message.Message, cfg Config) ([]*message.Message, *Result, error) {
 	const op = "fit"
@@ -121,21 +112,21 @@ type fitting struct {
 
 func (f *fitting) now() time.Time { return time.UnixMilli(f.latest) }
 
-// id returns the next id. Ids are handles in the summary, so their beginnings
-// differ.
+// id returns the next id. Ids are handles in the summary, so their beginnings differ.
 func (f *fitting) id() string {
 	f.ids++
 	sum := sha256.Sum256(fmt.Appendf(f.sum[:], "%d", f.ids))
 	return hex.EncodeToString(sum[:8])
 }
 
-// drafts returns the entries for messages. A summary that an earlier call put
-// first, behind nothing but system messages, becomes the compaction it was.
+// drafts returns the entries for messages. A summary that an earlier call put first,
+// behind nothing but system messages, becomes the compaction it was.
 func (f *fitting) drafts(msgs []*message.Message) ([]session.Draft, error) {
 	var drafts []session.Draft
 	h := sha256.New()
+	said := func(m *message.Message) bool { return m.Role != message.RoleSystem }
 	for i, m := range msgs {
-		if m != nil && m.Role == message.RoleCompactionSummary && onlySystem(msgs[:i]) {
+		if m != nil && m.Role == message.RoleCompactionSummary && !slices.ContainsFunc(msgs[:i], said) {
 			drafts = []session.Draft{session.NewCompaction(session.Compaction{
 				Summary: m.Summary, TokensBefore: m.TokensBefore, Details: m.Details,
 				SystemMessage: message.ReplaySystem(msgs[:i]),
@@ -153,17 +144,8 @@ func (f *fitting) drafts(msgs []*message.Message) ([]session.Draft, error) {
 	return drafts, nil
 }
 
-func onlySystem(msgs []*message.Message) bool {
-	for _, m := range msgs {
-		if m.Role != message.RoleSystem {
-			return false
-		}
-	}
-	return true
-}
-
-// withoutUsage returns an answer without what was reported for it: that was of
-// another context, and the next call must not take it for this one's.
+// withoutUsage returns an answer without what was reported for it: that was of another
+// context.
 func withoutUsage(m *message.Message) *message.Message {
 	if m.Role != message.RoleAssistant || m.Usage == nil {
 		return m

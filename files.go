@@ -33,8 +33,8 @@ func openBlobs(path string) (*blob.Dir, error) {
 	return blob.OpenDir(path + ".blobs")
 }
 
-// RemoveFile deletes a session file with all that belongs to it: see
-// jsonl.Remove, and its large output. It returns what it removed.
+// RemoveFile deletes a session file with all that belongs to it, and returns what it
+// removed.
 func RemoveFile(ctx context.Context, path string) (removed []string, err error) {
 	blobs, err := openBlobs(path) // before the link to it is gone
 	if err != nil {
@@ -60,14 +60,13 @@ func RemoveFile(ctx context.Context, path string) (removed []string, err error) 
 	return removed, nil
 }
 
-// QueueFile returns the name of the file beside a session file in which package agent
-// keeps what the user has sent and what is not in the log yet. It is there only as
-// long as there is such a thing.
+// QueueFile names the file beside a session file in which package agent keeps what is not
+// in the log yet.
 func QueueFile(path string) string { return path + ".queue" }
 
-// CopySpilled copies the large output that belongs to a session file to a copy
-// of the file, which then stands alone. It returns how many there were. What is
-// damaged is left out: VerifySpilled finds it in both.
+// CopySpilled copies the large output of a session file to a copy of the file, which then
+// stands alone. It returns how many there were, but for what is damaged: VerifySpilled
+// finds it in both.
 func CopySpilled(ctx context.Context, from, to string) (int, error) {
 	src, err := openBlobs(from)
 	if err != nil {
@@ -79,32 +78,36 @@ func CopySpilled(ctx context.Context, from, to string) (int, error) {
 	}
 	n := 0
 	for info, err := range src.List(ctx) {
+		var has bool
 		if err == nil {
-			err = copyBlob(ctx, src, dst, info.ID)
-		}
-		if errors.Is(err, blob.ErrCorrupt) || errors.Is(err, blob.ErrNotFound) {
-			continue
+			has, err = copyBlob(ctx, src, dst, info.ID)
 		}
 		if err != nil {
 			return n, &Error{Op: "copy", Subject: src.Path(), Err: err, Hint: "the copy of the session has excerpts of its large output alone"}
 		}
-		n++
+		if has {
+			n++
+		}
 	}
 	return n, nil
 }
 
-func copyBlob(ctx context.Context, src, dst blob.Store, id blob.ID) error {
+// copyBlob reports whether there was something to copy: what is damaged or missing is left
+// out.
+func copyBlob(ctx context.Context, src, dst blob.Store, id blob.ID) (has bool, err error) {
 	r, err := src.Open(ctx, id)
-	if err != nil {
-		return err
+	if err == nil {
+		defer r.Close()
+		_, err = dst.Put(ctx, r)
 	}
-	defer r.Close()
-	_, err = dst.Put(ctx, r)
-	return err
+	if errors.Is(err, blob.ErrCorrupt) || errors.Is(err, blob.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
-// VerifySpilled reads all output that the entries of a session file say is kept
-// beside it, and reports what is missing or damaged.
+// VerifySpilled reads all output that a session file says is kept beside it, and reports
+// what is missing or damaged.
 func VerifySpilled(ctx context.Context, store session.Store, path string) ([]session.Problem, error) {
 	blobs, err := openBlobs(path)
 	if err != nil {
@@ -119,7 +122,12 @@ func VerifySpilled(ctx context.Context, store session.Store, path string) ([]ses
 		if !ok || at.Purged {
 			continue
 		}
-		if err := readBlob(ctx, blobs, at); err != nil {
+		r, err := openSpilled(ctx, blobs, at)
+		if err == nil {
+			_, err = io.Copy(io.Discard, r)
+			_ = r.Close()
+		}
+		if err != nil {
 			if ctx.Err() != nil {
 				return problems, ctx.Err()
 			}
@@ -134,18 +142,12 @@ func VerifySpilled(ctx context.Context, store session.Store, path string) ([]ses
 	return problems, nil
 }
 
-func readBlob(ctx context.Context, blobs blob.Store, at session.Spilled) error {
+func openSpilled(ctx context.Context, blobs blob.Store, at session.Spilled) (io.ReadCloser, error) {
 	id, err := blob.ParseID(at.ID)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	r, err := blobs.Open(ctx, id)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	_, err = io.Copy(io.Discard, r)
-	return err
+	return blobs.Open(ctx, id)
 }
 
 func spilledOf(e *session.Entry) (session.Spilled, bool) {
@@ -160,9 +162,8 @@ func spilledOf(e *session.Entry) (session.Spilled, bool) {
 }
 
 // Purge overwrites a secret in a session file and in all that belongs to it: see
-// jsonl.Purge. Output kept beside the file that holds it is overwritten as a
-// whole and removed, and the entries that referred to it do so no longer. After a
-// failure or a crash Purge can be called again.
+// jsonl.Purge. Output beside the file that holds it is overwritten as a whole and
+// removed. After a failure or a crash Purge can be called again.
 func Purge(ctx context.Context, path string, opt jsonl.PurgeOptions) (*jsonl.Purged, error) {
 	blobs, err := openBlobs(path)
 	if err != nil {
@@ -214,8 +215,8 @@ type purgedBlob struct {
 	entry string // that named it; "" for one that holds the text
 }
 
-// blobsToPurge returns what the purged entry refers to, and what holds the text.
-// Content that no entry refers to, as a crash may leave it, is looked through too.
+// blobsToPurge returns what the purged entry refers to, and what holds the text, whether
+// or not an entry refers to it: a crash may leave such content.
 func blobsToPurge(ctx context.Context, path string, blobs *blob.Dir, opt jsonl.PurgeOptions) ([]purgedBlob, error) {
 	var gone []purgedBlob
 	done := map[blob.ID]bool{}
@@ -256,8 +257,7 @@ func blobsToPurge(ctx context.Context, path string, blobs *blob.Dir, opt jsonl.P
 	return gone, nil
 }
 
-// blobHolds reports whether a spilled message has a text, however it is
-// escaped. What can't be read as a message is searched as it is.
+// blobHolds reports whether a spilled message has a text, however it is escaped.
 func blobHolds(ctx context.Context, blobs blob.Store, id blob.ID, text string) (bool, error) {
 	r, err := blobs.Open(ctx, id)
 	if err != nil {

@@ -25,20 +25,17 @@ import (
 
 // ForkOptions changes one Fork. The zero value copies the path to the leaf.
 type ForkOptions struct {
-	// At is the entry that the new session ends with; but with the one before it
-	// where it is a message of the user, whose text is given back. Default: the
-	// leaf, whatever it is.
+	// At is the entry that the new session ends with; but the one before it where it is a
+	// message of the user, whose text is given back. Default: the leaf, whatever it is.
 	At string
-	// CloseOpenCalls adds a result for every call that waits for one, which says that the
-	// call was interrupted: what it gives goes to the session that made it.
+	// CloseOpenCalls adds a result that says that it was interrupted for every call that
+	// waits for one.
 	CloseOpenCalls bool
-	// Hooks are asked before anything is written, those with BeforeFork.
+	// Hooks are asked before anything is written.
 	Hooks []Hooks
-	// Clock gives the time of the new session and of what is added to it. Default:
-	// time.Now.
+	// Clock gives the time of what is new. Default: time.Now.
 	Clock func() time.Time
-	// NewID gives the id of the new session and those of added entries. Default:
-	// random ones.
+	// NewID gives the ids of what is new. Default: random ones.
 	NewID func() string
 }
 
@@ -46,36 +43,29 @@ type ForkOptions struct {
 type Forked struct {
 	// Path is the new file, ID the id of the session in it.
 	Path, ID string
-	// At is the last entry that both have, "" for none, Leaf where the new one
-	// stands: at it, or at what was added.
+	// At is the last entry that both have, "" for none, Leaf where the new one stands.
 	At, Leaf string
 	// Text is that of ForkOptions.At where it is a message that was typed.
 	Text string
-	// Before is the pass in the middle of which ForkOptions.At stands. A part of a
-	// pass did not happen, so the new session ends before it.
+	// Before is the pass in the middle of which ForkOptions.At stands. A part of a pass
+	// did not happen, so the new session ends before it.
 	Before string
-	// Entries counts what was copied, Added what was not in the path: labels and
-	// the name that were given on other branches, and results of CloseOpenCalls.
+	// Entries counts what was copied, Added what was not in the path: labels and the name
+	// that were given on other branches, and results of CloseOpenCalls.
 	Entries, Added int
-	// Closed counts those results, Output the large output that was copied from
-	// beside the file to beside the new one.
+	// Closed counts those results, Output the large output that was copied.
 	Closed, Output int
-	// Why says why nothing was written; "" otherwise. Path is empty then.
+	// Why says why nothing was written; "" otherwise.
 	Why string
 	// Warnings are what went wrong beside the point: *HookError.
 	Warnings []error
 }
 
-// Fork makes a new session of a path in the file from: a file that holds it alone,
-// and goes on by itself. It is a copy: entries keep their bytes, ids and parents,
-// so that the new session has the context of the old one at that place. The
-// header is new, and names the file that it comes from. from is only read, so
-// another program may have it open, and may be of an older version; the new file
-// is of version 3.
-//
-// to is the new file, or a folder for a name made of time and id as package
-// session/home does, "" for the folder of from. It is written whole or not at
-// all, with the large output that the path refers to.
+// Fork makes a new session of a path in the file from: entries keep their bytes, ids and
+// parents, so that it has the context of the old one at that place, and its header names
+// the file that it comes from. from is only read; another program may have it open. to is
+// the new file, or a folder for a name made of time and id, "" for the folder of from. It
+// is written whole or not at all, with the large output that the path refers to.
 //
 // The errors: those of jsonl.Open, ErrNotFound, fs.ErrExist where to is there,
 // session.ErrReadOnly for a format version that is newer than this package.
@@ -95,8 +85,8 @@ func Fork(ctx context.Context, from, to string, opt ForkOptions) (*Forked, error
 			Err: fmt.Errorf("%w: it is of format version %d, and this clew writes version %d", session.ErrReadOnly, v, session.Version),
 		}
 	}
-	h, err := forkHeader(src, opt)
-	if err != nil {
+	h := home.NewHeader(src.Header().Cwd, opt.Clock, opt.NewID)
+	if h.ParentSession, err = filepath.Abs(src.Path()); err != nil {
 		return nil, failed(op, from, err)
 	}
 	if to, err = forkTarget(from, to, h); err != nil {
@@ -125,20 +115,8 @@ func Fork(ctx context.Context, from, to string, opt ForkOptions) (*Forked, error
 	return &plan.forked, nil
 }
 
-// forkHeader is the header of the new session.
-func forkHeader(src *jsonl.File, opt ForkOptions) (session.Header, error) {
-	from, err := filepath.Abs(src.Path())
-	if err != nil {
-		return session.Header{}, err
-	}
-	cfg := Config{Cwd: src.Header().Cwd, Clock: opt.Clock, NewID: opt.NewID}
-	h := cfg.header()
-	h.ParentSession = from
-	return h, nil
-}
-
-// forkTarget is the name of the new file. That it is free is made sure of when it
-// is written; what can be seen before is said before anything is done.
+// forkTarget is the name of the new file. That it is free is made sure of when it is
+// written; what can be seen before is said before.
 func forkTarget(from, to string, h session.Header) (string, error) {
 	dir := to
 	if to == "" {
@@ -156,8 +134,7 @@ func forkTarget(from, to string, h session.Header) (string, error) {
 	return to, nil
 }
 
-// copyOutput copies the large output that the path refers to. undo removes it
-// again.
+// copyOutput copies the large output that the path refers to. undo removes it again.
 func (p *forkPlan) copyOutput(ctx context.Context, from, to string) (undo func(context.Context), err error) {
 	undo = func(context.Context) {}
 	if len(p.output) == 0 {
@@ -180,25 +157,24 @@ func (p *forkPlan) copyOutput(ctx context.Context, from, to string) (undo func(c
 		}
 	}
 	for _, id := range p.output {
-		err := copyBlob(ctx, src, dst, id)
-		if errors.Is(err, blob.ErrCorrupt) || errors.Is(err, blob.ErrNotFound) {
-			continue // VerifySpilled finds it in both
-		}
+		has, err := copyBlob(ctx, src, dst, id)
 		if err != nil {
 			return undo, &Error{Op: "copy", Subject: src.Path(), Err: err, Hint: "no session was written"}
 		}
-		p.forked.Output++
+		if has {
+			p.forked.Output++
+		}
 	}
 	return undo, nil
 }
 
-// forkPlan is what a fork consists of. It holds ids and not entries, so that a
-// session of any size can be forked.
+// forkPlan holds ids and not entries, so that a session of any size can be forked.
 type forkPlan struct {
 	src    session.Store
 	path   []forkNode       // what is copied, oldest first
 	added  []*session.Entry // what comes behind it
 	output []blob.ID        // large output that the path refers to
+	marks  forkMarks        // of the path
 	forked Forked
 }
 
@@ -208,14 +184,31 @@ type forkNode struct {
 	parent string // what its record says
 	lines  int    // of the group that it begins, see session.Entry.Group
 	body   bool   // it may belong to a group
-	label  *session.Label
-	name   *string
-	output blob.ID
 }
 
-// planFork decides what is in the new session.
+// forkMarks are the labels, "" for one that was taken away, and the name as they stand at
+// the end of a path or of the log; name is nil when there never was one.
+type forkMarks struct {
+	labels map[string]string
+	name   *string
+}
+
+// take takes in what an entry says; what the newest says counts. Strings of entries alias
+// the whole record, so they are copied.
+func (m *forkMarks) take(e *session.Entry, newest bool) {
+	if l, ok := e.Label(); ok {
+		if _, known := m.labels[l.TargetID]; newest || !known {
+			m.labels[strings.Clone(l.TargetID)] = strings.Clone(l.Label)
+		}
+	}
+	if name, ok := e.SessionName(); ok && (newest || m.name == nil) {
+		name = strings.Clone(name)
+		m.name = &name
+	}
+}
+
 func planFork(ctx context.Context, src session.Store, h session.Header, opt ForkOptions) (*forkPlan, error) {
-	p := &forkPlan{src: src}
+	p := &forkPlan{src: src, marks: forkMarks{labels: map[string]string{}}}
 	leaf, err := p.place(ctx, opt.At)
 	if err != nil {
 		return nil, err
@@ -235,19 +228,12 @@ func planFork(ctx context.Context, src session.Store, h session.Header, opt Fork
 	if err != nil {
 		return nil, err
 	}
-	drafts = append(drafts, p.marks(all)...)
+	drafts = append(drafts, p.missing(all)...)
 	if len(drafts) == 0 && p.endsInGroup() {
 		drafts = append(drafts, forkLeaf(p.forked.At))
 	}
 	if err := p.add(ctx, h, opt, drafts); err != nil {
 		return nil, err
-	}
-	seen := map[blob.ID]bool{}
-	for _, n := range p.path {
-		if !n.output.IsZero() && !seen[n.output] {
-			seen[n.output] = true
-			p.output = append(p.output, n.output)
-		}
 	}
 	p.forked.Entries, p.forked.Added = len(p.path), len(p.added)
 	return p, nil
@@ -270,17 +256,25 @@ func (p *forkPlan) place(ctx context.Context, at string) (*session.Entry, error)
 	return p.src.Parent(ctx, e)
 }
 
-// walk reads the path to leaf. Where parents form a cycle it begins at the entry
-// that would come twice, as session.Path.
+// walk reads the path to leaf. Where parents form a cycle it begins at the entry that
+// would come twice.
 func (p *forkPlan) walk(ctx context.Context, leaf *session.Entry) error {
 	seen := map[string]bool{}
 	for e := leaf; e != nil && !seen[e.ID]; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		n := forkNodeOf(e)
+		parent, _ := jsonx.String(e.Field("parentId"))
+		n := forkNode{id: strings.Clone(e.ID), parent: strings.Clone(parent), body: session.GroupEntry(e)}
+		n.lines, _ = e.Group()
 		seen[n.id] = true
 		p.path = append(p.path, n)
+		p.marks.take(e, false)
+		if at, ok := spilledOf(e); ok {
+			if id, err := blob.ParseID(at.ID); err == nil && !slices.Contains(p.output, id) {
+				p.output = append(p.output, id)
+			}
+		}
 		var err error
 		if e, err = p.src.Parent(ctx, e); err != nil {
 			return err
@@ -290,35 +284,14 @@ func (p *forkPlan) walk(ctx context.Context, leaf *session.Entry) error {
 	return nil
 }
 
-// forkNodeOf copies what it takes from an entry, which aliases the whole record.
-func forkNodeOf(e *session.Entry) forkNode {
-	parent, _ := jsonx.String(e.Field("parentId"))
-	n := forkNode{id: strings.Clone(e.ID), parent: strings.Clone(parent), body: session.GroupEntry(e)}
-	n.lines, _ = e.Group()
-	if l, ok := e.Label(); ok {
-		n.label = &session.Label{TargetID: strings.Clone(l.TargetID), Label: strings.Clone(l.Label)}
-	}
-	if name, ok := e.SessionName(); ok {
-		name = strings.Clone(name)
-		n.name = &name
-	}
-	if at, ok := spilledOf(e); ok {
-		if id, err := blob.ParseID(at.ID); err == nil {
-			n.output = id
-		}
-	}
-	return n
-}
-
 // forkSource is what a fork has to know of the whole log.
 type forkSource struct {
-	labels map[string]string // as they stand now, "" for one that was taken away
-	name   *string           // as it stands now; nil when there never was one
+	forkMarks
 	passes map[string]string // entry of a pass that is not its last → its first
 }
 
 func readForkSource(ctx context.Context, src session.Store) (*forkSource, error) {
-	s := &forkSource{labels: map[string]string{}, passes: map[string]string{}}
+	s := &forkSource{forkMarks{labels: map[string]string{}}, map[string]string{}}
 	first, left := "", 0 // of the pass that is being read
 	for e, err := range src.All(ctx) {
 		if err != nil {
@@ -335,18 +308,11 @@ func readForkSource(ctx context.Context, src session.Store) (*forkSource, error)
 			first, left = strings.Clone(e.ID), pass.Lines
 			s.passes[first] = first
 		}
-		if l, ok := e.Label(); ok {
-			s.labels[strings.Clone(l.TargetID)] = strings.Clone(l.Label)
-		}
-		if name, ok := e.SessionName(); ok {
-			name = strings.Clone(name)
-			s.name = &name
-		}
+		s.take(e, true)
 	}
 	return s, nil
 }
 
-// leavePart takes the part of a pass off the end of the path.
 func (p *forkPlan) leavePart(all *forkSource) {
 	for len(p.path) > 0 {
 		first, ok := all.passes[p.path[len(p.path)-1].id]
@@ -358,7 +324,6 @@ func (p *forkPlan) leavePart(all *forkSource) {
 	}
 }
 
-// closeOpenCalls drafts results for the calls that wait for one.
 func (p *forkPlan) closeOpenCalls(ctx context.Context, opt ForkOptions) ([]session.Draft, error) {
 	if !opt.CloseOpenCalls || p.forked.At == "" {
 		return nil, nil
@@ -372,32 +337,22 @@ func (p *forkPlan) closeOpenCalls(ctx context.Context, opt ForkOptions) ([]sessi
 	return drafts, nil
 }
 
-// marks drafts the labels and the name that the path does not say as the log does:
-// they count wherever they stand.
-func (p *forkPlan) marks(all *forkSource) (drafts []session.Draft) {
-	labels, name := map[string]string{}, ""
+// missing drafts the labels and the name that the path does not say as the log does: they
+// count wherever they stand.
+func (p *forkPlan) missing(all *forkSource) (drafts []session.Draft) {
 	for _, n := range p.path {
-		if n.label != nil {
-			labels[n.label.TargetID] = n.label.Label
-		}
-		if n.name != nil {
-			name = *n.name
-		}
-	}
-	for _, n := range p.path {
-		if want := all.labels[n.id]; labels[n.id] != want {
+		if want := all.labels[n.id]; p.marks.labels[n.id] != want {
 			drafts = append(drafts, session.NewLabel(n.id, want))
 		}
 	}
-	if all.name != nil && *all.name != name {
+	if all.name != nil && *all.name != *cmp.Or(p.marks.name, new(string)) {
 		drafts = append(drafts, session.NewSessionInfo(*all.name))
 	}
 	return drafts
 }
 
-// endsInGroup reports that whoever opens the new file would take its end for a
-// group that was not written to its end, and leave it out: the path leaves the
-// group in the middle, or ends among what an undo has appended again.
+// endsInGroup reports that whoever opens the new file would take its end for a group that
+// was not written to its end, and leave it out.
 func (p *forkPlan) endsInGroup() bool {
 	for after, n := range slices.Backward(p.path) {
 		if n.lines > 0 {
@@ -410,13 +365,11 @@ func (p *forkPlan) endsInGroup() bool {
 	return false
 }
 
-// forkLeaf drafts a record that ends such a group.
 func forkLeaf(at string) session.Draft {
 	data, _ := json.Marshal(map[string]string{"from": at, "reason": "fork"}) // strings
 	return session.NewCustom(session.CustomLeaf, data)
 }
 
-// add builds the entries that come behind the path.
 func (p *forkPlan) add(ctx context.Context, h session.Header, opt ForkOptions, drafts []session.Draft) error {
 	p.forked.Leaf = p.forked.At
 	end := session.NewMemory(h)
@@ -438,8 +391,8 @@ func (p *forkPlan) add(ctx context.Context, h session.Header, opt ForkOptions, d
 	return nil
 }
 
-// entries yields what is written. A record keeps its bytes, unless the file that
-// it comes from is damaged and it hangs elsewhere than it says.
+// entries yields what is written. A record keeps its bytes, unless its file is damaged
+// and it hangs elsewhere than it says.
 func (p *forkPlan) entries(ctx context.Context) iter.Seq2[*session.Entry, error] {
 	return func(yield func(*session.Entry, error) bool) {
 		parent := ""

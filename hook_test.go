@@ -50,8 +50,8 @@ func TestBeforeCompactReplacesTheSummary(t *testing.T) {
 	var told clew.Event
 	cfg := clew.Config{Hooks: []clew.Hooks{
 		{BeforeCompact: func(_ context.Context, e clew.BeforeCompactEvent) (clew.Decision, error) {
-			for _, m := range e.Messages() {
-				m.Content = nil // a copy
+			for _, it := range e.Context() {
+				it.Message.Content = nil // a copy
 			}
 			return clew.Decision{Summary: give}, nil
 		}},

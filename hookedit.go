@@ -19,26 +19,16 @@ import (
 // Redacted stands for what an edit took out of a message of the user.
 const Redacted = "[redacted]"
 
-// Edit changes how an entry is shown from now on. It is appended to the log; the
-// entry itself stays as it is.
-//
-// No edit can part a call from its result: a result and an answer with calls can't
-// be taken out, and the calls of an answer keep their ids and names. Reasoning stays as it is
-// or goes. From a message that the user typed text can be taken out alone, with
-// Redacted in its place.
+// Edit changes how an entry is shown from now on; the entry stays as it is. An edit can't
+// part a call from its result, so results and answers with calls stay, and calls keep
+// their ids and names. Reasoning stays as it is or goes. From what the user typed text
+// can be taken out alone, with Redacted in its place.
 type Edit struct {
-	// Entry is in the context; see BeforeCompactEvent.Context.
 	Entry string
 	// Omit takes it out.
 	Omit bool
 	// Content, without Omit, takes the place of its content.
 	Content []message.Block
-}
-
-// hookEdit is an edit that was found good.
-type hookEdit struct {
-	Edit
-	hook, point string
 }
 
 // hookMark is what the log says about where something comes from.
@@ -54,18 +44,9 @@ func (m hookMark) json() json.RawMessage {
 	return data
 }
 
-func (e hookEdit) draft() session.Draft {
-	c := session.ContextEdit{TargetID: e.Entry, Omit: e.Omit, Details: hookMark{e.hook, e.point}.json()}
-	if !e.Omit {
-		c.Content = message.EncodeBlocks(e.Content)
-	}
-	return session.NewContextEdit(c)
-}
-
-// checkEdits returns those edits that can be made and that change something, and
-// warns of the others.
-func checkEdits(v *compact.Snapshot, c caller, edits []Edit, warnings *[]error) []hookEdit {
-	var good []hookEdit
+// checkEdits drafts those edits that can be made and that change something, and warns
+// of those that can't.
+func checkEdits(v *compact.Snapshot, c HookError, edits []Edit, warnings *[]error) (good []session.Draft) {
 	for _, e := range edits {
 		i := v.Item(e.Entry)
 		if i < 0 {
@@ -77,9 +58,12 @@ func checkEdits(v *compact.Snapshot, c caller, edits []Edit, warnings *[]error) 
 			*warnings = append(*warnings, c.refused(fmt.Errorf("edit of entry %s: %w", e.Entry, err)))
 			continue
 		}
-		if e.Omit || !bytes.Equal(message.EncodeBlocks(e.Content), message.EncodeBlocks(old.Content)) {
-			e.Content = slices.Clone(e.Content)
-			good = append(good, hookEdit{e, c.name, c.point})
+		edit := session.ContextEdit{TargetID: e.Entry, Omit: e.Omit, Details: hookMark{c.Name, c.Point}.json()}
+		if !e.Omit {
+			edit.Content = message.EncodeBlocks(e.Content)
+		}
+		if !bytes.Equal(edit.Content, message.EncodeBlocks(old.Content)) {
+			good = append(good, session.NewContextEdit(edit))
 		}
 	}
 	return good
@@ -128,7 +112,6 @@ func sameCalls(old, edited []message.Block) error {
 	return nil
 }
 
-// calls returns id and name of each call.
 func calls(blocks []message.Block) (out [][2]string) {
 	for _, b := range blocks {
 		if b.Type == message.BlockToolCall {
@@ -140,8 +123,8 @@ func calls(blocks []message.Block) (out [][2]string) {
 
 // onlyTakesOut reports text that the user did not write.
 func onlyTakesOut(old, edited []message.Block) error {
-	rest := blocksText(old)
-	for piece := range strings.SplitSeq(blocksText(edited), Redacted) {
+	rest := (&message.Message{Content: old}).Text()
+	for piece := range strings.SplitSeq((&message.Message{Content: edited}).Text(), Redacted) {
 		_, after, ok := strings.Cut(rest, piece)
 		if !ok {
 			return fmt.Errorf("the user did not write %.60q; from the user's words text can be taken out, with %s in its place", piece, Redacted)
@@ -151,34 +134,12 @@ func onlyTakesOut(old, edited []message.Block) error {
 	return nil
 }
 
-func blocksText(blocks []message.Block) string {
-	var b strings.Builder
-	for i := range blocks {
-		if blocks[i].Type == message.BlockText {
-			b.WriteString(blocks[i].Text)
-			b.WriteByte('\n')
-		}
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
-// applyEdits writes the edits of hooks.
-func (s *Session) applyEdits(ctx context.Context, edits []hookEdit) error {
-	drafts := make([]session.Draft, len(edits))
-	for i, e := range edits {
-		drafts[i] = e.draft()
-	}
-	_, err := s.append(ctx, true, drafts...)
-	return err
-}
-
-// customHook is the type of what hooks leave in the log: a custom message for
-// text that one added, a custom entry for content that one replaced before it was
-// written.
+// customHook is the type of what hooks leave in the log: a custom message for text that
+// one added, a custom entry for content that one replaced before it was written.
 const customHook = "clew.hook"
 
 // add writes text of a hook to the end of the context, if there is room for it.
-func (s *Session) add(ctx context.Context, c caller, text string, r *Result) error {
+func (s *Session) add(ctx context.Context, c HookError, text string, r *Result) error {
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
@@ -206,14 +167,13 @@ func (s *Session) add(ctx context.Context, c caller, text string, r *Result) err
 	return nil
 }
 
-// added drafts text of a hook.
-func added(c caller, text string) session.Draft {
+func added(c HookError, text string) session.Draft {
 	blocks := []message.Block{message.TextBlock(text)}
-	return session.NewCustomMessage(customHook, blocks, true, hookMark{c.name, c.point}.json())
+	return session.NewCustomMessage(customHook, blocks, true, hookMark{c.Name, c.Point}.json())
 }
 
-// editContext asks the hooks about the context and writes what they change. It returns
-// the snapshot afterwards. No call waits for its result.
+// editContext asks the hooks about the context, writes what they change and returns the
+// snapshot afterwards.
 func (s *Session) editContext(ctx context.Context, v *compact.Snapshot) (*compact.Snapshot, error) {
 	err := askHooks(s.inside(ctx), s.cfg.Hooks, pointContext, &s.warnings,
 		func(h *Hooks) func(context.Context, ContextEvent) (Decision, error) { return h.EditContext },
@@ -225,11 +185,8 @@ func (s *Session) editContext(ctx context.Context, v *compact.Snapshot) (*compac
 				Session: s.log.Store().Header().ID, Leaf: v.Leaf,
 				Tokens: v.Reading.Tokens, Window: v.Meter.Window(), snap: v,
 			}, nil
-		}, func(c caller, d Decision) (bool, error) {
-			var drafts []session.Draft
-			for _, edit := range checkEdits(v, c, d.Edits, &s.warnings) {
-				drafts = append(drafts, edit.draft())
-			}
+		}, func(c HookError, d Decision) (bool, error) {
+			drafts := checkEdits(v, c, d.Edits, &s.warnings)
 			if strings.TrimSpace(d.Add) != "" {
 				drafts = append(drafts, added(c, d.Add))
 			}
@@ -252,8 +209,8 @@ type replacedResult struct {
 	After  int `json:"after"`
 }
 
-// editResult asks the hooks about a result. note is what goes into the log with it; ok
-// is false where nothing was replaced.
+// editResult asks the hooks about a result. note is what goes into the log with it, if
+// ok.
 func (s *Session) editResult(ctx context.Context, m *message.Message, before []*message.Message) (_ *message.Message, note session.Draft, ok bool) {
 	if m.Role != message.RoleToolResult {
 		return m, note, false
@@ -266,7 +223,7 @@ func (s *Session) editResult(ctx context.Context, m *message.Message, before []*
 		func() (_ ToolResultEvent, err error) {
 			e.Message, err = message.Parse(slices.Clone(m.JSON()))
 			return e, err
-		}, func(c caller, d Decision) (bool, error) {
+		}, func(c HookError, d Decision) (bool, error) {
 			if len(d.Content) == 0 {
 				return true, nil
 			}
@@ -275,7 +232,7 @@ func (s *Session) editResult(ctx context.Context, m *message.Message, before []*
 				s.warnings = append(s.warnings, c.refused(err))
 				return true, nil
 			}
-			m, did.Hooks = edited, append(did.Hooks, c.name)
+			m, did.Hooks = edited, append(did.Hooks, c.Name)
 			return true, nil
 		})
 	if err != nil {
@@ -289,7 +246,6 @@ func (s *Session) editResult(ctx context.Context, m *message.Message, before []*
 	return m, session.NewCustom(customHook, data), true
 }
 
-// withResult returns a result with other content and without details.
 func withResult(m *message.Message, content []message.Block) (*message.Message, error) {
 	data := jsonx.Set(m.JSON(), "content", message.EncodeBlocks(content))
 	if jsonx.Get(data, "details") != nil {
@@ -298,8 +254,8 @@ func withResult(m *message.Message, content []message.Block) (*message.Message, 
 	return message.Parse(data)
 }
 
-// argumentsOf returns the arguments of a call that waits for its result: one in the
-// messages that are appended before it, or in the context.
+// argumentsOf returns the arguments of a call that waits for its result, among messages
+// that are about to be appended or in the context.
 func (s *Session) argumentsOf(call string, before []*message.Message) json.RawMessage {
 	find := func(msgs []*message.Message) json.RawMessage {
 		for i := len(msgs) - 1; i >= 0; i-- {
@@ -317,91 +273,54 @@ func (s *Session) argumentsOf(call string, before []*message.Message) json.RawMe
 	return find(s.snap.Messages)
 }
 
-// Serialize writes messages as text to be read, for a model that is to summarize
-// them and not to go on with them. Each part is labelled: [User], [Assistant],
-// [Assistant thinking], [Assistant tool calls], [Tool result], ... A line of content
-// that begins with a bracket gets a backslash before it, so nothing that a tool has
-// written can pass for a part of its own. Nothing is shortened; images are named.
+// Serialize writes messages as text for a model that is to summarize them and not to go
+// on with them. A line of content that begins with a bracket gets a backslash before it,
+// so nothing that a tool has written can pass for a part of its own. Nothing is
+// shortened; images are named.
 func Serialize(msgs []*message.Message) string {
 	var b strings.Builder
+	add := func(label, text string) {
+		if label == "" || text == "" {
+			return
+		}
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "[%s]: %s\n", label, escapeLabels(text))
+	}
 	for _, m := range msgs {
-		for _, p := range parts(m) {
-			if b.Len() > 0 {
-				b.WriteByte('\n')
+		text := strings.TrimPrefix(m.Text(), "\n")
+		var thinking, called []string
+		for _, b := range m.Content {
+			switch {
+			case b.Type == message.BlockImage:
+				text = strings.TrimPrefix(text+"\n(an image)", "\n")
+			case b.Type == message.BlockThinking && b.Text != "":
+				thinking = append(thinking, b.Text)
+			case b.Type == message.BlockToolCall:
+				called = append(called, callText(b))
 			}
-			fmt.Fprintf(&b, "[%s]: %s\n", p.label, escapeLabels(p.text))
+		}
+		switch m.Role {
+		case message.RoleBashExecution:
+			add("Shell", "$ "+m.Command+"\n"+m.Output)
+		case message.RoleAssistant:
+			add("Assistant thinking", strings.Join(thinking, "\n"))
+			add("Assistant", text)
+			add("Assistant tool calls", strings.Join(called, "; "))
+		case message.RoleToolResult:
+			add(map[bool]string{false: "Tool result", true: "Tool error"}[m.IsError], text)
+		default:
+			add(labels[m.Role], text+m.Summary)
 		}
 	}
 	return b.String()
 }
 
-type part struct{ label, text string }
-
-func parts(m *message.Message) []part {
-	switch m.Role {
-	case message.RoleUser:
-		return contentParts("User", m)
-	case message.RoleSystem:
-		return contentParts("System", m)
-	case message.RoleCustom:
-		return contentParts("Note", m)
-	case message.RoleToolResult:
-		label := "Tool result"
-		if m.IsError {
-			label = "Tool error"
-		}
-		return contentParts(label, m)
-	case message.RoleAssistant:
-		return answerParts(m)
-	case message.RoleBashExecution:
-		return []part{{"Shell", "$ " + m.Command + "\n" + m.Output}}
-	case message.RoleCompactionSummary:
-		return []part{{"Summary of what was before", m.Summary}}
-	case message.RoleBranchSummary:
-		return []part{{"Summary of another branch", m.Summary}}
-	}
-	return nil
-}
-
-func contentParts(label string, m *message.Message) []part {
-	text := m.Text()
-	for _, b := range m.Content {
-		if b.Type == message.BlockImage {
-			text += "\n(an image)"
-		}
-	}
-	if text = strings.TrimPrefix(text, "\n"); text == "" {
-		return nil
-	}
-	return []part{{label, text}}
-}
-
-func answerParts(m *message.Message) []part {
-	var thinking, said, called []string
-	for _, b := range m.Content {
-		switch b.Type {
-		case message.BlockText:
-			said = append(said, b.Text)
-		case message.BlockThinking:
-			if b.Text != "" {
-				thinking = append(thinking, b.Text)
-			}
-		case message.BlockToolCall:
-			called = append(called, callText(b))
-		default:
-		}
-	}
-	var out []part
-	for _, p := range []part{
-		{"Assistant thinking", strings.Join(thinking, "\n")},
-		{"Assistant", strings.Join(said, "\n")},
-		{"Assistant tool calls", strings.Join(called, "; ")},
-	} {
-		if p.text != "" {
-			out = append(out, p)
-		}
-	}
-	return out
+// labels say who said what stands behind them.
+var labels = map[message.Role]string{
+	message.RoleUser: "User", message.RoleSystem: "System", message.RoleCustom: "Note",
+	message.RoleCompactionSummary: "Summary of what was before", message.RoleBranchSummary: "Summary of another branch",
 }
 
 // callText writes a call as name(argument=value, ...), values as JSON.

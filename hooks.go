@@ -3,8 +3,8 @@ package clew
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -14,17 +14,11 @@ import (
 	"github.com/clew-dev/clew/session"
 )
 
-// Hooks are functions that a session calls. A nil function is not called. The hooks of
-// Config.Hooks are called in order, one at a time, while the operation waits. They get
-// copies: changing one changes nothing. What a hook changes by its Decision is written
-// into the log.
-//
-// A hook that returns an error or panics counts as one that has not answered. What
-// happened is in the Warnings of the result, as a *HookError; so is a decision that
-// can't be taken. A hook must not call the session that called it: with its context it
-// gets ErrBusy.
-//
-// Package hook runs programs as hooks.
+// Hooks are functions that a session calls, one at a time, while the operation waits.
+// They get copies; what a hook changes by its Decision is written into the log. One that
+// returns an error, panics or decides what can't be done counts as one that has not
+// answered: what happened is in the Warnings of the result, as a *HookError. Called with
+// the hook's context the session returns ErrBusy. Package hook runs programs as hooks.
 type Hooks struct {
 	// Name stands for the hook in warnings and in the log.
 	Name string
@@ -32,20 +26,20 @@ type Hooks struct {
 	// SessionStart is told that a session was opened or made.
 	SessionStart func(ctx context.Context, e SessionEvent) error
 	// SessionEnd is told that a session is about to be closed. Its error is that of
-	// Close, unless closing fails by itself.
+	// Close, unless closing fails.
 	SessionEnd func(ctx context.Context, e SessionEvent) error
 
-	// EditContext is asked by every Prepare, before it checks whether a pass is due, and
-	// may answer Edits and Add. The hooks after it see what it changed. One that
-	// changes something in each request makes the provider's prompt cache useless.
+	// EditContext is asked by every Prepare before it checks whether a pass is due, and
+	// may answer Edits and Add. One that changes something in each request makes the
+	// provider's prompt cache useless.
 	EditContext func(ctx context.Context, e ContextEvent) (Decision, error)
 	// EditToolResult is asked about each tool result before it is appended, and may
 	// answer Content. What that replaces is never stored.
 	EditToolResult func(ctx context.Context, e ToolResultEvent) (Decision, error)
 
-	// BeforeCompact is asked when a pass is due and would change something. It may
-	// answer Cancel, Instructions, Summary, Keep, Target, FirstKept and Edits. Of
-	// several hooks the last counts; edits add up. After Cancel no other hook is asked.
+	// BeforeCompact is asked when a pass is due and would change something. It may answer
+	// Cancel, Instructions, Summary, Keep, Target, FirstKept and Edits. Of several hooks
+	// the last counts; edits add up.
 	BeforeCompact func(ctx context.Context, e BeforeCompactEvent) (Decision, error)
 	// AfterCompact is told of a pass that was written, and may answer Add.
 	AfterCompact func(ctx context.Context, e Event) (Decision, error)
@@ -61,19 +55,18 @@ type Hooks struct {
 	// Cancel.
 	BeforeFork func(ctx context.Context, e BeforeForkEvent) (Decision, error)
 
-	// OnEvent is told of passes and moves as they happen, for logs and metrics; see
-	// LogEvents. It should be quick.
+	// OnEvent is told of passes and moves as they happen. It should be quick.
 	OnEvent func(ctx context.Context, e Event)
 }
 
 func (h *Hooks) empty() bool {
-	return h.SessionStart == nil && h.SessionEnd == nil && h.EditContext == nil && h.EditToolResult == nil &&
-		h.BeforeCompact == nil && h.AfterCompact == nil && h.CompactFailed == nil &&
-		h.BeforeBranch == nil && h.AfterBranch == nil && h.BeforeFork == nil && h.OnEvent == nil
+	functions := *h
+	functions.Name = ""
+	return reflect.ValueOf(functions).IsZero()
 }
 
 // Decision is what a hook answers. The zero value changes nothing. Hooks says which
-// fields count where; others are refused with a warning.
+// fields count where.
 type Decision struct {
 	// Cancel stops what is about to be done; Why is for the user.
 	Cancel bool
@@ -89,18 +82,16 @@ type Decision struct {
 	Summary string
 	// Keep and Target replace the policy's; see compact.Policy.
 	Keep, Target compact.Amount
-	// FirstKept is the entry with which the kept part is to begin. The cut is moved to
-	// where it parts no call from its result, and further back where what is kept would
-	// not fit.
+	// FirstKept is compact.Policy.FirstKept.
 	FirstKept string
-	// Edits are written before a pass and are no part of it: they stay when it fails or
-	// is undone. A dry run does not write them.
+	// Edits are written before a pass and stay when it fails or is undone. A dry run does
+	// not write them.
 	Edits []Edit
-	// Add is text for the end of the context, marked as a hook's: the model does not take
-	// it for the user's. After a pass it is refused where the context has no room.
+	// Add is text for the end of the context, which the model does not take for the
+	// user's. After a pass it is refused where there is no room.
 	Add string
-	// Content replaces that of a tool result. What the tool stored for itself in the
-	// details goes too, because it may say the same.
+	// Content replaces that of a tool result, and takes its details out, which may say
+	// the same.
 	Content []message.Block
 }
 
@@ -119,7 +110,6 @@ const (
 	pointEvent         = "OnEvent"
 )
 
-// misplaced reports a field that does not count at a point.
 func (d *Decision) misplaced(point string) error {
 	for _, f := range []struct {
 		name string
@@ -147,20 +137,16 @@ func (d *Decision) misplaced(point string) error {
 
 // SessionEvent describes a session that begins or ends.
 type SessionEvent struct {
-	// Session is its id, Cwd the working directory that it was made with, Parent the
-	// session it was forked from, "" for none.
+	// Session is its id, Parent the session it was forked from, "" for none.
 	Session, Cwd, Parent string
 	// New says that it has no entry yet.
-	New bool
-	// Leaf is where the conversation stands, "" before the first entry.
-	Leaf string
-	// Model is the one that is called, as far as it is known.
+	New   bool
+	Leaf  string
 	Model session.Model
 }
 
 // ContextEvent describes what is about to be sent.
 type ContextEvent struct {
-	// Session is the id of the session, Leaf the entry where it stands.
 	Session, Leaf string
 	// Tokens is what the context takes, Window the model's window.
 	Tokens, Window int64
@@ -168,12 +154,11 @@ type ContextEvent struct {
 	snap *compact.Snapshot
 }
 
-// Context returns the context with the entry of each message. Each call makes copies.
+// Context returns the context with the entry of each message, copied.
 func (e ContextEvent) Context() []session.Item { return copiedItems(e.snap.Context.Items) }
 
 // ToolResultEvent describes a result that is about to be appended.
 type ToolResultEvent struct {
-	// Session is the id of the session.
 	Session string
 	// Message is the result, as the hooks before this one left it.
 	Message *message.Message
@@ -184,36 +169,28 @@ type ToolResultEvent struct {
 // BeforeCompactEvent describes a pass that is about to be made.
 type BeforeCompactEvent struct {
 	Event
-	// Reported is what the provider reported for the newest answer in the context; nil
-	// when there is none.
+	// Reported is what the provider reported for the newest answer; nil when there is
+	// none.
 	Reported *message.Usage
-	// Instructions are what the summary is to pay attention to, as the policy, the caller
-	// and the hooks before this one have it.
+	// Instructions are as the policy, the caller and the hooks before this one have them.
 	Instructions string
 
 	snap     *compact.Snapshot
 	forecast *forecast
 }
 
-// Messages returns the context as it is. Each call makes copies.
-func (e BeforeCompactEvent) Messages() []*message.Message { return copies(e.snap.Context.Items) }
-
-// Context returns the context as it is, with the entry of each message. Each call
-// makes copies.
+// Context returns the context as it is, with the entry of each message, copied.
 func (e BeforeCompactEvent) Context() []session.Item { return copiedItems(e.snap.Context.Items) }
 
-// Entries returns the entries of the path that the context is made of, oldest first.
-// Each call makes copies.
+// Entries returns copies of the entries that the context is made of, oldest first.
 func (e BeforeCompactEvent) Entries() []*session.Entry { return clonedEntries(e.snap.Path) }
 
-// Preparation returns what the pass would do if no hook changed it. No model is asked
-// for that. The error is the one with which the pass will fail if no hook changes
-// something: a *FixedPartError, say. Each call makes copies.
+// Preparation returns what the pass would do if no hook changed it, or the error with
+// which it would fail. No model is asked for that.
 func (e BeforeCompactEvent) Preparation() (*Preparation, error) { return e.forecast.preparation() }
 
 // BeforeBranchEvent says where the conversation is about to go.
 type BeforeBranchEvent struct {
-	// Session is the id of the session.
 	Session string
 	// From is the leaf that is left, Target what was chosen, Leaf where the conversation
 	// goes on, Ancestor the last entry that both have, "" for none.
@@ -228,10 +205,10 @@ type BeforeBranchEvent struct {
 	cwd     string
 }
 
-// Messages returns what is left behind. Each call makes copies.
+// Messages returns copies of what is left behind.
 func (e BeforeBranchEvent) Messages() []*message.Message { return copies(e.items) }
 
-// Entries returns the entries that are left behind, oldest first. Each call makes copies.
+// Entries returns copies of the entries that are left behind, oldest first.
 func (e BeforeBranchEvent) Entries() []*session.Entry { return clonedEntries(e.entries) }
 
 // Ledger returns the facts of what is left behind.
@@ -239,8 +216,7 @@ func (e BeforeBranchEvent) Ledger() Ledger {
 	return ledger.Read(e.items, ledger.Options{Cwd: e.cwd})
 }
 
-// Ledger is what code reads from a conversation: files, commands, errors, the user's
-// constraints.
+// Ledger is what code reads from a conversation: files, commands, errors, constraints.
 type Ledger = ledger.Ledger
 
 // BeforeForkEvent says what a fork is to be made of.
@@ -251,37 +227,30 @@ type BeforeForkEvent struct {
 	Entry string
 }
 
-// caller is a hook that is being called at a point.
-type caller struct {
-	point string
-	hook  int // index in Config.Hooks
-	name  string
+// failed returns what is known of a hook that is being called at a point, with its error.
+func (e HookError) failed(err error) *HookError {
+	e.Err = err
+	return &e
 }
 
-func (c caller) failed(err error) *HookError {
-	return &HookError{Point: c.point, Hook: c.hook, Name: c.name, Err: err}
-}
-
-// refused is the warning about a decision that can't be taken.
-func (c caller) refused(err error) error {
-	return c.failed(fmt.Errorf("its answer was not taken: %w", err))
+func (e HookError) refused(err error) error {
+	return e.failed(fmt.Errorf("its answer was not taken: %w", err))
 }
 
 // call calls a hook and turns what goes wrong into a warning.
-func (c caller) call(warnings *[]error, fn func() error) (ok bool) {
+func (e HookError) call(warnings *[]error, fn func() error) (ok bool) {
 	defer func() {
 		if v := recover(); v != nil {
 			err, isErr := v.(error)
 			if !isErr {
 				err = fmt.Errorf("%v", v)
 			}
-			e := c.failed(err)
 			e.Panic = true
-			*warnings = append(*warnings, e)
+			*warnings = append(*warnings, e.failed(err))
 		}
 	}()
 	if err := fn(); err != nil {
-		*warnings = append(*warnings, c.failed(err))
+		*warnings = append(*warnings, e.failed(err))
 		return false
 	}
 	return true
@@ -291,7 +260,7 @@ func (c caller) call(warnings *[]error, fn func() error) (ok bool) {
 // hook, take what becomes of its decision and whether to go on.
 func askHooks[E any](
 	ctx context.Context, hooks []Hooks, point string, warnings *[]error,
-	at func(*Hooks) func(context.Context, E) (Decision, error), next func() (E, error), take func(caller, Decision) (more bool, err error),
+	at func(*Hooks) func(context.Context, E) (Decision, error), next func() (E, error), take func(HookError, Decision) (more bool, err error),
 ) error {
 	for i := range hooks {
 		fn := at(&hooks[i])
@@ -302,13 +271,9 @@ func askHooks[E any](
 		if err != nil {
 			return err
 		}
-		c := caller{point, i, hooks[i].Name}
+		c := HookError{Point: point, Hook: i, Name: hooks[i].Name}
 		var d Decision
-		ok := c.call(warnings, func() (err error) {
-			d, err = fn(ctx, e)
-			return err
-		})
-		if !ok {
+		if !c.call(warnings, func() (err error) { d, err = fn(ctx, e); return err }) {
 			continue
 		}
 		if err := d.misplaced(point); err != nil {
@@ -322,59 +287,33 @@ func askHooks[E any](
 	return nil
 }
 
-// tellHooks tells each hook that has a function at a point.
 func tellHooks[E any](ctx context.Context, hooks []Hooks, point string, warnings *[]error, at func(*Hooks) func(context.Context, E) error, e E) {
 	for i := range hooks {
 		if fn := at(&hooks[i]); fn != nil {
-			caller{point, i, hooks[i].Name}.call(warnings, func() error { return fn(ctx, e) })
+			HookError{Point: point, Hook: i, Name: hooks[i].Name}.call(warnings, func() error { return fn(ctx, e) })
 		}
 	}
 }
 
-// always is a next of askHooks for an event that is the same for all.
 func always[E any](e *E) func() (E, error) { return func() (E, error) { return *e, nil } }
 
-// asks reports whether a hook has the function that has looks for.
-func (s *Session) asks(has func(*Hooks) bool) bool {
-	for i := range s.cfg.Hooks {
-		if has(&s.cfg.Hooks[i]) {
-			return true
-		}
-	}
-	return false
-}
+func (s *Session) asks(has func(Hooks) bool) bool { return slices.ContainsFunc(s.cfg.Hooks, has) }
 
 func (s *Session) sessionEvent() SessionEvent {
 	h := s.log.Store().Header()
-	e := SessionEvent{Session: h.ID, Cwd: h.Cwd, Parent: h.ParentSession, Leaf: s.log.Leaf(), Model: s.cfg.setup().Model}
+	e := SessionEvent{Session: h.ID, Cwd: h.Cwd, Parent: h.ParentSession, Leaf: s.log.Leaf(), New: s.log.Leaf() == "", Model: s.cfg.setup().Model}
 	if s.snap != nil {
 		e.Model = s.snap.Model
 	}
 	return e
 }
 
-// tellStart tells the hooks that the session is in use.
-func (s *Session) tellStart(ctx context.Context) {
-	e := s.sessionEvent()
-	e.New = e.Leaf == ""
-	tellHooks(s.inside(ctx), s.cfg.Hooks, pointStart, &s.warnings, func(h *Hooks) func(context.Context, SessionEvent) error { return h.SessionStart }, e)
-}
-
-// tellEnd tells the hooks that the session is about to be closed.
-func (s *Session) tellEnd() error {
-	var warnings []error
-	tellHooks(s.inside(context.Background()), s.cfg.Hooks, pointEnd, &warnings,
-		func(h *Hooks) func(context.Context, SessionEvent) error { return h.SessionEnd }, s.sessionEvent())
-	return errors.Join(warnings...)
-}
-
-// askCompact asks the hooks about a pass that is due.
-func (s *Session) askCompact(ctx context.Context, e BeforeCompactEvent, policy compact.Policy, warnings *[]error) (Decision, []hookEdit) {
+func (s *Session) askCompact(ctx context.Context, e BeforeCompactEvent, policy compact.Policy, warnings *[]error) (Decision, []session.Draft) {
 	all := Decision{Instructions: e.Instructions}
-	var edits []hookEdit
+	var edits []session.Draft
 	_ = askHooks(s.inside(ctx), s.cfg.Hooks, pointBeforeCompact, warnings,
 		func(h *Hooks) func(context.Context, BeforeCompactEvent) (Decision, error) { return h.BeforeCompact },
-		always(&e), func(c caller, d Decision) (bool, error) {
+		always(&e), func(c HookError, d Decision) (bool, error) {
 			if d.Cancel {
 				all, edits = d, nil
 				return false, nil
@@ -410,7 +349,6 @@ func (d *Decision) checkPlan(policy compact.Policy, v *compact.Snapshot) error {
 	return err
 }
 
-// on returns a policy with what the hooks want.
 func (d *Decision) on(p compact.Policy) compact.Policy {
 	p.Instructions = cmp.Or(d.Instructions, p.Instructions)
 	p.FirstKept = cmp.Or(d.FirstKept, p.FirstKept)
@@ -425,7 +363,7 @@ func (s *Session) tellAfter(ctx context.Context, e Event, r *Result) error {
 			c := r.clone()
 			e.Plan, e.Entries, e.Warnings = c.Plan, c.Entries, c.Warnings
 			return e, nil
-		}, func(c caller, d Decision) (bool, error) {
+		}, func(c HookError, d Decision) (bool, error) {
 			if err := s.add(ctx, c, d.Add, r); err != nil {
 				r.Warnings = append(r.Warnings, c.refused(err))
 			}
@@ -433,19 +371,11 @@ func (s *Session) tellAfter(ctx context.Context, e Event, r *Result) error {
 		})
 }
 
-// tellFailed tells the hooks of a pass that failed. They are told even when the
-// operation was cancelled, so the context is one that is not.
-func (s *Session) tellFailed(ctx context.Context, e Event, warnings *[]error) {
-	e.Aborted = ctx.Err() != nil
-	tellHooks(s.inside(context.WithoutCancel(ctx)), s.cfg.Hooks, pointFailed, warnings,
-		func(h *Hooks) func(context.Context, Event) error { return h.CompactFailed }, e)
-}
-
 func (s *Session) askBranch(ctx context.Context, e BeforeBranchEvent, warnings *[]error) Decision {
 	all := Decision{Instructions: e.Instructions, Label: e.Label}
 	_ = askHooks(s.inside(ctx), s.cfg.Hooks, pointBeforeBranch, warnings,
 		func(h *Hooks) func(context.Context, BeforeBranchEvent) (Decision, error) { return h.BeforeBranch },
-		always(&e), func(_ caller, d Decision) (bool, error) {
+		always(&e), func(_ HookError, d Decision) (bool, error) {
 			if d.Cancel {
 				all = d
 				return false, nil
@@ -457,18 +387,16 @@ func (s *Session) askBranch(ctx context.Context, e BeforeBranchEvent, warnings *
 	return all
 }
 
-// AskFork asks hooks about a fork. Fork does it; it is for programs that copy sessions
-// by themselves. The warnings are a *HookError each.
+// AskFork asks hooks about a fork, for programs that copy sessions by themselves.
 func AskFork(ctx context.Context, hooks []Hooks, e BeforeForkEvent) (d Decision, warnings []error) {
 	_ = askHooks(ctx, hooks, pointBeforeFork, &warnings, func(h *Hooks) func(context.Context, BeforeForkEvent) (Decision, error) { return h.BeforeFork },
-		always(&e), func(_ caller, answer Decision) (bool, error) {
+		always(&e), func(_ HookError, answer Decision) (bool, error) {
 			d = answer
 			return !d.Cancel, nil
 		}) // no function of ours fails
 	return d, warnings
 }
 
-// copies returns the messages of items, which share nothing with them.
 func copies(items []session.Item) []*message.Message {
 	out := make([]*message.Message, 0, len(items))
 	for _, it := range copiedItems(items) {

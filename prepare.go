@@ -18,14 +18,13 @@ import (
 
 // Result says what a pass did, or why there was none.
 type Result struct {
-	// Plan says what was done and why. Where Plan.Act is false nothing was, and
-	// Plan.Why says why not.
+	// Plan says what was done and why, or why nothing was.
 	Plan *compact.Plan
-	// Entries are the ids of what was written, in order; none after a dry run.
+	// Entries are the ids of what was written, in order.
 	Entries []string
 	// Warnings are what went wrong since the Result before and stopped nothing: a
-	// *HookError, a summary of a hook that was too large, output that could not be
-	// kept beside the log.
+	// *HookError, a summary of a hook that was too large, output that could not be kept
+	// beside the log.
 	Warnings []error
 }
 
@@ -52,17 +51,15 @@ func (r *Result) clone() Result {
 
 // Prepared is a context that is ready to be sent.
 type Prepared struct {
-	// Messages are the context before it is rendered for a provider; the first is
-	// a system message of Config.System and Config.Tools, where there are any. The slice
-	// is the caller's; the messages are those of the log and must not be changed.
+	// Messages are the context before it is rendered for a provider; the first has
+	// Config.System and Config.Tools, where there are any. The messages are those of the
+	// log and must not be changed.
 	Messages []*message.Message
-	// MaxOutput is how long the answer may be, in tokens: what the model can do and the
-	// window has room for.
+	// MaxOutput is how long the answer may be, in tokens.
 	MaxOutput int64
 	// Reading is what the context costs.
 	Reading token.Reading
-	// Leaf is the entry it belongs to.
-	Leaf string
+	Leaf    string
 	// Result says what was done to make it fit, or why nothing was.
 	Result
 
@@ -70,15 +67,13 @@ type Prepared struct {
 	rendered *wire.Cache // of the session
 }
 
-// Render makes the messages what a provider's API takes, and checks them: see
-// wire.Build. Reasoning goes back to the model that it came from.
+// Render makes the messages what a provider's API takes, and checks them: see wire.Build.
 func (p *Prepared) Render(profile wire.Profile) (*wire.Request, []wire.Note, error) {
 	return wire.Build(p.Messages, profile, p.target, wire.Options{Cache: p.rendered})
 }
 
-// Body renders the context as the whole body of a request to the session's model, with
-// the greatest length of the answer in tokens. Members of your own can be put before
-// it with Render and wire.Request.Body.
+// Body renders the context as the whole body of a request. Members of your own can be put
+// before it with Render and wire.Request.Body.
 func (p *Prepared) Body(profile wire.Profile, maxOutput int64) (json.RawMessage, error) {
 	req, _, err := p.Render(profile)
 	if err != nil {
@@ -87,14 +82,13 @@ func (p *Prepared) Body(profile wire.Profile, maxOutput int64) (json.RawMessage,
 	return req.Body(profile, profile.Head(p.target.Model, maxOutput)), nil
 }
 
-// Prepare returns the context to send next. Where it has outgrown its limit, a
-// pass is made first; else nothing is written and the cost hardly depends on the
-// size of the context. It does not change what was said: only how it is shown.
+// Prepare returns the context to send next. Where it has outgrown its limit, a pass is
+// made first; else the cost hardly depends on the size of the context.
 //
-// The errors: *PendingError while a call waits for its result, *FixedPartError
-// when what can't be taken out is too large, what a summarizer or the store
-// returns. Nothing was changed then. That there was nothing to do, or that a
-// hook or the breaker stopped the pass, is no error: see Result.
+// The errors: *PendingError while a call waits for its result, *FixedPartError when what
+// can't be taken out is too large, what a summarizer or the store returns. Nothing was
+// changed then. That there was nothing to do, or that a hook or the breaker stopped the
+// pass, is no error: see Result.
 func (s *Session) Prepare(ctx context.Context) (*Prepared, error) {
 	const op = "prepare"
 	if err := s.begin(ctx, op); err != nil {
@@ -132,35 +126,29 @@ func (s *Session) Prepare(ctx context.Context) (*Prepared, error) {
 
 // CompactOptions changes one Compact. The zero value does what the policy says.
 type CompactOptions struct {
-	// Instructions are what the summary is to pay attention to. Default: the
-	// policy's.
+	// Instructions are what the summary is to pay attention to. Default: the policy's.
 	Instructions string
-	// Keep is the tail that stays as it is. Default: the policy's. With it, Compact
-	// goes below the policy's target.
+	// Keep is the tail that stays. With it, Compact goes below the policy's target.
+	// Default: the policy's.
 	Keep compact.Amount
-	// Summary, if not nil, is taken where the pass comes to one, and no summarizer is
-	// asked. One that is larger than a summary may be is not taken, and a warning says so.
+	// Summary is taken where the pass comes to one, and no summarizer is asked. One that
+	// is too large is not taken, and a warning says so.
 	Summary *SuppliedSummary
-	// FirstKept is the entry with which the kept part is to begin: that which the
-	// summary was made for. Default: the policy decides.
+	// FirstKept is the entry that the kept part begins with. Default: the policy decides.
 	FirstKept string
 	// Reason is what asks for the pass. Default: compact.Manual.
 	Reason compact.Reason
-	// WillRetry says that a request which failed is to be sent again after the pass:
-	// after compact.Overflow, say. It is for the hooks to know.
+	// WillRetry says that a request which failed is to be sent again after the pass. It
+	// is for the hooks to know.
 	WillRetry bool
 	// DryRun plans, hooks and summarizer included, and writes nothing.
 	DryRun bool
 }
 
-// Compact makes a pass now, even below the threshold. Where there is nothing to
-// take out it does nothing, and Result.Plan says so. The errors are those of
-// Prepare.
+// Compact makes a pass now, even below the threshold. Where there is nothing to take out
+// it does nothing, and Result.Plan says so. The errors are those of Prepare.
 func (s *Session) Compact(ctx context.Context, opt CompactOptions) (*Result, error) {
 	const op = "compact"
-	if opt.Keep.IsSet() && opt.Keep.Of(compact.DefaultWindow) < 0 {
-		return nil, &Error{Op: op, Err: fmt.Errorf("the tail to keep is %s, and nothing is shorter than no tail", opt.Keep), Hint: "give tokens, or a share of the window, of at least 0"}
-	}
 	if err := s.begin(ctx, op); err != nil {
 		return nil, err
 	}
@@ -171,9 +159,7 @@ func (s *Session) Compact(ctx context.Context, opt CompactOptions) (*Result, err
 	}
 	policy := snap.Policy
 	policy.Instructions = cmp.Or(opt.Instructions, policy.Instructions)
-	if opt.Keep.IsSet() {
-		policy.Keep = opt.Keep
-	}
+	policy.Keep = cmp.Or(opt.Keep, policy.Keep)
 	policy.FirstKept = cmp.Or(opt.FirstKept, policy.FirstKept)
 	if opt.Summary != nil {
 		policy.Summarizer = &suppliedSummary{SuppliedSummary: *opt.Summary, own: policy.Summarizer, warnings: &s.warnings}
@@ -205,8 +191,8 @@ func (s *Session) takeWarnings() []error {
 	return w
 }
 
-// load returns the snapshot at the leaf. It depends on the log, the leaf and the settings
-// alone, so the one that the session holds stands until the leaf moves.
+// load returns the snapshot at the leaf. It depends on log, leaf and settings alone, so
+// the one that the session holds stands until the leaf moves.
 func (s *Session) load(ctx context.Context) (*compact.Snapshot, error) {
 	leaf := s.log.Leaf()
 	if s.snap != nil && s.snap.Leaf == leaf {
@@ -220,11 +206,10 @@ func (s *Session) load(ctx context.Context) (*compact.Snapshot, error) {
 	return snap, nil
 }
 
-// setup says how the session is measured and compacted.
 func (c Config) setup() *compact.Setup {
 	s := &compact.Setup{
-		Model: session.Model{Provider: c.Provider, ID: c.Model}, Policy: c.policy,
-		Uncalibrated: c.Counter != nil, System: c.System, Tools: c.Tools,
+		Model: session.Model{Provider: c.Provider, ID: c.Model}, Uncalibrated: c.Counter != nil, System: c.System, Tools: c.Tools,
+		Policy: func(m session.Model) compact.Policy { p, _ := c.PolicyFor(m); return p },
 	}
 	if c.Counter != nil {
 		s.Counter = func(session.Model) token.Counter { return c.Counter }
@@ -232,20 +217,12 @@ func (c Config) setup() *compact.Setup {
 	return s
 }
 
-// extend brings the snapshot up to date with entries that were appended. It reads nothing
-// that must be read, so it can't fail after what was written.
-func (s *Session) extend(entries []*session.Entry) {
-	if s.snap != nil {
-		s.snap = s.snap.With(entries...)
-	}
-}
-
 // conflictTries is how often a pass is planned when another program writes to the session
 // meanwhile.
 const conflictTries = 3
 
-// check says whether a pass would be made. It does not compute the answer twice for the
-// same snapshot.
+// check says whether a pass would be made, and does not compute that twice for a
+// snapshot.
 func (s *Session) check(snap *compact.Snapshot, req compact.Request) (*compact.Plan, error) {
 	req.Checked = s.checked
 	plan, err := compact.Check(snap, req)
@@ -256,8 +233,8 @@ func (s *Session) check(snap *compact.Snapshot, req compact.Request) (*compact.P
 	return plan, err
 }
 
-// pass makes a pass if the snapshot asks for one. A policy, if not nil, replaces that of
-// the snapshot. pass returns the snapshot afterwards. On an error nothing was written.
+// pass makes a pass if the snapshot asks for one, by a policy that may replace its own,
+// and returns the snapshot afterwards. On an error nothing was written.
 func (s *Session) pass(ctx context.Context, snap *compact.Snapshot, info Event, policy *compact.Policy, dryRun bool) (*Result, *compact.Snapshot, error) {
 	req := compact.Request{Reason: info.Reason, Policy: policy, Found: s.found}
 	plan, err := s.check(snap, req)
@@ -278,7 +255,7 @@ func (s *Session) pass(ctx context.Context, snap *compact.Snapshot, info Event, 
 	}
 	if !r.Plan.Act {
 		if plan.Breaker || info.Reason != compact.Threshold || plan.Why != r.Plan.Why {
-			s.passDeclined(ctx, snap, info, r.Plan)
+			s.emit(ctx, s.passEvent(EventPassDeclined, snap, info, r.Plan))
 		}
 		return r, snap, nil
 	}
@@ -288,13 +265,15 @@ func (s *Session) pass(ctx context.Context, snap *compact.Snapshot, info Event, 
 	}
 	info.Attempt = s.attempts
 	info = s.passEvent(EventPassStart, snap, info, r.Plan)
-	ended := s.passBegun(ctx, snap, info)
+	s.emit(ctx, info)
 	err = s.makePass(ctx, snap, r, info, req, dryRun)
-	ended(r, err)
+	s.passDone(ctx, snap, info, r, err)
 	if err != nil {
 		var warnings []error
-		info.Err = err
-		s.tellFailed(ctx, info, &warnings)
+		info.Err, info.Aborted = err, ctx.Err() != nil
+		// They are told even when the operation was cancelled, so the context is one that is not.
+		tellHooks(s.inside(context.WithoutCancel(ctx)), s.cfg.Hooks, pointFailed, &warnings,
+			func(h *Hooks) func(context.Context, Event) error { return h.CompactFailed }, info)
 		return nil, nil, errors.Join(append([]error{err}, warnings...)...)
 	}
 	snap, err = s.load(ctx)
@@ -326,7 +305,7 @@ func (s *Session) makePass(ctx context.Context, snap *compact.Snapshot, r *Resul
 		policy = *req.Policy
 	}
 	e := BeforeCompactEvent{Event: info, Reported: snap.LastUsage(), Instructions: policy.Instructions, snap: snap}
-	if s.asks(func(h *Hooks) bool { return h.BeforeCompact != nil }) {
+	if s.asks(func(h Hooks) bool { return h.BeforeCompact != nil }) {
 		// Hooks are not asked about a pass in which nothing can be done.
 		if e.forecast = forecastPass(ctx, snap, req, policy); e.forecast.err == nil && !e.forecast.plan.Act {
 			r.Plan = e.forecast.plan
@@ -340,7 +319,7 @@ func (s *Session) makePass(ctx context.Context, snap *compact.Snapshot, r *Resul
 		return nil
 	}
 	if !dryRun {
-		if err := s.applyEdits(ctx, edits); err != nil {
+		if _, err := s.append(ctx, true, edits...); err != nil {
 			return err
 		}
 	}
@@ -378,24 +357,16 @@ func (s *Session) makePass(ctx context.Context, snap *compact.Snapshot, r *Resul
 		}
 		r.Entries = ids(entries)
 		s.dirty, s.snap, s.attempts = false, snap.With(entries...), 0
-		info.After, info.Usage = r.Plan.After, usageOf(entries)
+		info.After = r.Plan.After
+		if sum := r.Plan.Summary; sum != nil {
+			info.Usage = sum.Usage
+		}
 		return s.tellAfter(ctx, info, r)
 	}
 }
 
-// usageOf is what the entries of a pass say that it cost, nil for nothing.
-func usageOf(entries []*session.Entry) *message.Usage {
-	for _, e := range entries {
-		if u := e.UsageReport(); u != nil {
-			return u
-		}
-	}
-	return nil
-}
-
-// declines says why a pass that the snapshot asks for is not made, "" where it is. What does
-// not fit is brought into the limit all the same, unless Config.NoAuto forbids it; and
-// reasoning that can't be sent any more is taken out whatever the settings say.
+// declines says why a pass that is due is not made, "" where it is. What does not fit is
+// brought into the limit all the same, unless Config.NoAuto forbids it.
 func (c *Config) declines(s *compact.Snapshot, plan *compact.Plan) string {
 	if !plan.Act || plan.Reason == compact.Manual {
 		return ""

@@ -3,17 +3,15 @@ package clew
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"github.com/clew-dev/clew/blob"
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/home"
 	"github.com/clew-dev/clew/internal/recall"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model/catalogue"
@@ -23,16 +21,11 @@ import (
 	"github.com/clew-dev/clew/wire"
 )
 
-// Session is a conversation that is kept within the model's window.
-//
-// It may be used from several goroutines. Operations are one at a time, those
-// that only look included: another one waits, or fails with ErrBusy, as
-// Config.FailBusy says. What Prepare returns stays as it is, whatever is done
-// to the session afterwards. A hook or a summarizer must not call the session
-// that called it: with the context it was given it gets ErrBusy.
-//
-// An operation that fails, is cancelled, or is cut off by a crash leaves the
-// session as it was before, or as it should be after; nothing between.
+// Session is a conversation that is kept within the model's window. It may be used from
+// several goroutines: operations are one at a time, and another one waits, or fails with
+// ErrBusy, as Config.FailBusy says. With the context that a hook or a summarizer was
+// given it gets ErrBusy. An operation that fails, is cancelled, or is cut off by a crash
+// leaves the session as it was before, or as it should be after; nothing between.
 type Session struct {
 	cfg   Config
 	log   *session.Log
@@ -54,49 +47,47 @@ type Session struct {
 	rendered *wire.Cache            // the check of the last requests
 }
 
-// Open opens the session in a file, or makes the file where there is none. The file is
-// open for writing: no other program that asks can open it so meanwhile. It may be one
-// that pi wrote.
+// Open opens the session in a file for writing, or makes the file where there is none. No
+// other program that asks can open it so meanwhile. It may be one that pi wrote.
 func Open(ctx context.Context, path string, cfg Config) (*Session, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	var f *jsonl.File
-	err := fs.ErrNotExist
-	if !cfg.MustBeNew {
-		f, err = jsonl.Open(ctx, path, jsonl.Options{})
-	}
+	f, err := jsonl.Open(ctx, path, jsonl.Options{})
 	if errors.Is(err, fs.ErrNotExist) {
-		f, err = jsonl.Create(ctx, path, cfg.header(), jsonl.Options{})
+		f, err = jsonl.Create(ctx, path, home.NewHeader(cfg.Cwd, cfg.Clock, cfg.NewID), jsonl.Options{})
 	}
 	if err != nil {
 		return nil, err
 	}
-	return openFile(ctx, f, cfg)
+	return OpenFile(ctx, f, cfg)
 }
 
-// openFile takes a file into use, and the folder beside it.
-func openFile(ctx context.Context, f *jsonl.File, cfg Config) (*Session, error) {
+// OpenFile takes an open session file into use, and what is kept beside it: one that was
+// opened for reading, say, for Recall and Search. Close closes the file, and so does an
+// error.
+func OpenFile(ctx context.Context, f *jsonl.File, cfg Config) (s *Session, err error) {
+	defer func() {
+		if err != nil {
+			_ = f.Close() // nothing was written, and err says more
+		}
+	}()
 	if cfg.Blobs == nil {
 		blobs, err := openBlobs(f.Path())
 		if err != nil {
-			return closeOnError(nil, err)(f)
+			return nil, err
 		}
 		cfg.Blobs = blobs
 	}
-	return closeOnError(OpenStore(ctx, f, cfg))(f)
+	return OpenStore(ctx, f, cfg)
 }
 
 // New makes a session in memory.
 func New(cfg Config) (*Session, error) {
-	if err := cfg.Validate(); err != nil {
-		return nil, err
-	}
-	return OpenStore(context.Background(), session.NewMemory(cfg.header()), cfg)
+	return OpenStore(context.Background(), session.NewMemory(home.NewHeader(cfg.Cwd, cfg.Clock, cfg.NewID)), cfg)
 }
 
-// OpenStore takes a store into use: one of your own, or a session file that was
-// created by package session/home. Close closes it.
+// OpenStore takes a store of your own into use. Close closes it.
 func OpenStore(ctx context.Context, store session.Store, cfg Config) (*Session, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -104,51 +95,29 @@ func OpenStore(ctx context.Context, store session.Store, cfg Config) (*Session, 
 	if cfg.Windows == nil {
 		cfg.Windows = catalogue.NewWindows(cfg.Clock)
 	}
-	log, err := session.NewLog(ctx, store, cfg.sessionOptions())
+	log, err := session.NewLog(ctx, store, session.Options{Clock: cfg.Clock, NewID: cfg.NewID})
 	if err != nil {
 		return nil, failed("open", "", err)
 	}
-	s := &Session{cfg: cfg, log: log, turn: make(chan struct{}, 1), blobs: cfg.Blobs, found: summary.NewCache(), rendered: wire.NewCache()}
+	s := &Session{
+		cfg: cfg, log: log, turn: make(chan struct{}, 1), blobs: cfg.Blobs,
+		found: summary.NewCache(), rendered: wire.NewCache(), warned: map[session.Model]bool{},
+	}
 	if cfg.Cache != "" {
 		if s.cache, err = newCacheFiles(cfg.Cache); err != nil {
 			return nil, failed("open", cfg.Cache, err)
 		}
 	}
 	if !cfg.once {
-		s.tellStart(ctx)
+		tellHooks(s.inside(ctx), cfg.Hooks, pointStart, &s.warnings,
+			func(h *Hooks) func(context.Context, SessionEvent) error { return h.SessionStart }, s.sessionEvent())
 	}
 	return s, nil
-}
-
-func closeOnError(s *Session, err error) func(session.Store) (*Session, error) {
-	return func(store session.Store) (*Session, error) {
-		if err != nil {
-			_ = store.Close() // nothing was written, and err says more
-		}
-		return s, err
-	}
-}
-
-// header is that of a new session.
-func (c *Config) header() session.Header {
-	h := session.Header{Version: session.Version, Cwd: c.Cwd, Timestamp: time.Now()}
-	if c.Clock != nil {
-		h.Timestamp = c.Clock()
-	}
-	if c.NewID != nil {
-		h.ID = c.NewID()
-	} else {
-		var b [16]byte
-		_, _ = rand.Read(b[:]) // never fails: crypto/rand.Read
-		h.ID = hex.EncodeToString(b[:])
-	}
-	return h
 }
 
 // insideKey marks the context that is given to hooks and summarizers of a session.
 type insideKey struct{ s *Session }
 
-// inside returns the context for what the session calls.
 func (s *Session) inside(ctx context.Context) context.Context {
 	return context.WithValue(ctx, insideKey{s}, true)
 }
@@ -191,36 +160,47 @@ func (s *Session) do(ctx context.Context, op, subject string, fn func() error) e
 	return failed(op, subject, fn())
 }
 
-// Close makes everything durable and closes the store. It waits for the
-// operation under way. A second Close does nothing.
+// Close makes everything durable and closes the store, after the operation under way. A
+// second Close does nothing.
 func (s *Session) Close() error {
 	s.turn <- struct{}{}
 	defer s.end()
 	if s.close.Swap(true) {
 		return nil
 	}
-	var told error
+	var told []error
 	if !s.cfg.once {
-		told = s.tellEnd()
+		tellHooks(s.inside(context.Background()), s.cfg.Hooks, pointEnd, &told,
+			func(h *Hooks) func(context.Context, SessionEvent) error { return h.SessionEnd }, s.sessionEvent())
 	}
 	s.snap, s.checked, s.index = nil, nil, nil
-	return cmp.Or(s.log.Store().Close(), told)
+	return cmp.Or(s.log.Store().Close(), errors.Join(told...))
 }
 
-// Leaf returns the id of the entry where the conversation stands, "" before the
-// first.
+// Leaf returns the id of the entry where the conversation stands, "" before the first.
 func (s *Session) Leaf() string { return s.log.Leaf() }
 
-// Log returns what the session is built on: the tree of entries, for labels,
-// branches and whatever else is not here.
+// Log returns the tree of entries, for labels, branches and whatever else is not here.
 func (s *Session) Log() *session.Log { return s.log }
 
-// Append writes messages to the end of the conversation, all or none, and
-// returns the ids of their entries. What the user typed is durable when it
-// returns; for the rest see Config.SyncLate. The messages are copied. Large
-// output goes beside the log, see Config.Blobs.
+// Append writes messages to the end of the conversation, all or none, and returns the ids
+// of their entries. What the user typed is durable when it returns; for the rest see
+// Config.SyncLate.
 func (s *Session) Append(ctx context.Context, msgs ...*message.Message) ([]string, error) {
-	const op = "append"
+	return s.appendMessages(ctx, "", msgs...)
+}
+
+// AppendAs is Append of one message whose entry gets an id of the caller's, 16 random hex
+// digits, for programs that must not append it twice. The error session.ErrDuplicateID
+// says that it is there already, as far as the log was read: one that was appended by an
+// earlier run is to be looked for with Store.Get.
+func (s *Session) AppendAs(ctx context.Context, id string, m *message.Message) error {
+	_, err := s.appendMessages(ctx, id, m)
+	return err
+}
+
+// appendMessages gives the first entry an id, unless that is "".
+func (s *Session) appendMessages(ctx context.Context, id string, msgs ...*message.Message) (out []string, err error) {
 	user := false
 	for _, m := range msgs {
 		if err := checkMessage(m); err != nil {
@@ -228,27 +208,33 @@ func (s *Session) Append(ctx context.Context, msgs ...*message.Message) ([]strin
 		}
 		user = user || m.UserWords()
 	}
-	if err := s.begin(ctx, op); err != nil {
-		return nil, err
-	}
-	defer s.end()
-	drafts, notes, err := s.drafts(ctx, msgs)
-	if err != nil {
-		return nil, failed(op, "", err)
-	}
-	entries, err := s.append(ctx, user || !s.cfg.SyncLate, append(drafts, notes...)...)
-	for _, m := range msgs {
-		if err == nil && m.Usage != nil { // a limit below what was just answered is wrong
-			s.cfg.Windows.Accepted(catalogue.Route{Provider: m.Provider, Model: m.Model}, m.Usage)
+	err = s.do(ctx, "append", id, func() error {
+		drafts, notes, err := s.drafts(ctx, msgs)
+		if err != nil {
+			return err
 		}
-	}
-	return ids(entries[:min(len(msgs), len(entries))]), failed(op, "", err)
+		if id != "" {
+			drafts[0] = drafts[0].As(id)
+		}
+		entries, err := s.append(ctx, user || !s.cfg.SyncLate, append(drafts, notes...)...)
+		if err != nil {
+			return err
+		}
+		for _, m := range msgs {
+			if m.Usage != nil { // a limit below what was just answered is wrong
+				s.cfg.Windows.Accepted(catalogue.Route{Provider: m.Provider, Model: m.Model}, m.Usage)
+			}
+		}
+		out = ids(entries[:len(msgs)])
+		return nil
+	})
+	return out, err
 }
 
-// drafts returns the entries for messages, and those that say what hooks have
-// replaced in them. These come last: nothing stands between a call and its result.
+// drafts returns the entries for messages, and those that say what hooks have replaced in
+// them. These come last: nothing stands between a call and its result.
 func (s *Session) drafts(ctx context.Context, msgs []*message.Message) (drafts, notes []session.Draft, err error) {
-	hooked := s.asks(func(h *Hooks) bool { return h.EditToolResult != nil })
+	hooked := s.asks(func(h Hooks) bool { return h.EditToolResult != nil })
 	for i, m := range msgs {
 		if hooked {
 			edited, note, ok := s.editResult(ctx, m, msgs[:i])
@@ -278,11 +264,12 @@ func (s *Session) append(ctx context.Context, durable bool, drafts ...session.Dr
 		return nil, err
 	}
 	s.dirty = !durable
-	s.extend(entries)
+	if s.snap != nil {
+		s.snap = s.snap.With(entries...)
+	}
 	return entries, nil
 }
 
-// sync makes durable what was appended.
 func (s *Session) sync(ctx context.Context) error {
 	if !s.dirty {
 		return nil
@@ -312,8 +299,8 @@ func checkMessage(m *message.Message) error {
 	return nil
 }
 
-// SetModel writes down which model is called from now on. It counts where
-// Config.Model is empty: the next Prepare compacts for that model's window.
+// SetModel writes down which model is called from now on. It counts where Config.Model is
+// empty.
 func (s *Session) SetModel(ctx context.Context, provider, model string) error {
 	return s.do(ctx, "set the model", "", func() error {
 		_, err := s.append(ctx, true, session.NewModelChange(session.Model{Provider: provider, ID: model}))
@@ -337,25 +324,23 @@ func (s *Session) pin(ctx context.Context, op, id string, on bool) error {
 	})
 }
 
-// CloseOpenCalls appends a result for every call that waits for one. It says that
-// the call was interrupted. After it the context can be prepared and rendered
-// again. It returns the number of calls.
+// CloseOpenCalls appends a result that says that it was interrupted for every call that
+// waits for one, so that the context can be prepared again. It returns the number of
+// calls.
 func (s *Session) CloseOpenCalls(ctx context.Context) (n int, err error) {
 	err = s.do(ctx, "close open calls", "", func() error { n, err = compact.CloseOpenCalls(ctx, s.log); return err })
 	return n, err
 }
 
-// Undo takes the latest pass back: the context is what it was before it. Right
-// after an undo it is a redo. When turns came after the pass it fails with a
-// *session.LaterError, unless opt.KeepLater.
+// Undo takes the latest pass back; right after an undo it is a redo. When turns came
+// after the pass it fails with a *session.LaterError, unless opt.KeepLater.
 func (s *Session) Undo(ctx context.Context, opt session.UndoOptions) (u session.Undone, err error) {
 	err = s.do(ctx, "undo", "", func() error { u, err = s.log.Undo(ctx, opt); return err })
 	return u, err
 }
 
-// Navigate moves the leaf to an entry, "" for before the first: the conversation
-// goes on from there, on a branch of its own. reason is for the reader of the
-// tree.
+// Navigate moves the leaf to an entry, "" for before the first. reason is for the reader
+// of the tree.
 func (s *Session) Navigate(ctx context.Context, id, reason string) error {
 	return s.do(ctx, "navigate", id, func() error { return s.log.Navigate(ctx, id, reason) })
 }
@@ -368,29 +353,8 @@ func ids(entries []*session.Entry) []string {
 	return out
 }
 
-// AppendAs is Append of one message whose entry gets an id of the caller's: 16
-// random hex digits. It is for programs that accept a message before they can
-// append it, and must not append it twice. The error session.ErrDuplicateID says
-// that it is there already, as far as the log was read: one that was appended by
-// an earlier run is to be looked for with Store.Get.
-func (s *Session) AppendAs(ctx context.Context, id string, m *message.Message) error {
-	if err := checkMessage(m); err != nil {
-		return err
-	}
-	return s.do(ctx, "append", id, func() error {
-		drafts, notes, err := s.drafts(ctx, []*message.Message{m})
-		if err != nil {
-			return err
-		}
-		drafts[0] = drafts[0].As(id)
-		_, err = s.append(ctx, m.UserWords() || !s.cfg.SyncLate, append(drafts, notes...)...)
-		return err
-	})
-}
-
-// Record appends entries that are no messages of the conversation: a label, a
-// name, what a program keeps for itself. It returns their ids. Messages,
-// summaries and edits are refused: Append, Compact, Branch and Omit write those.
+// Record appends entries that are no messages of the conversation: a label, a name, what
+// a program keeps for itself. It returns their ids.
 func (s *Session) Record(ctx context.Context, drafts ...session.Draft) ([]string, error) {
 	const op = "record"
 	for _, d := range drafts {
@@ -406,9 +370,8 @@ func (s *Session) Record(ctx context.Context, drafts ...session.Draft) ([]string
 }
 
 // Omit takes entries out of the context, for as long as the conversation is on this
-// branch: attempts that failed, reminders that are out of date. An answer goes
-// with the results of its calls. What the user typed can't be taken out. The
-// entries stay in the log.
+// branch: attempts that failed, reminders that are out of date. An answer goes with the
+// results of its calls. What the user typed can't be taken out.
 func (s *Session) Omit(ctx context.Context, entries ...string) error {
 	return s.do(ctx, "omit", "", func() error {
 		v, err := s.load(ctx)
@@ -428,7 +391,6 @@ func (s *Session) Omit(ctx context.Context, entries ...string) error {
 	})
 }
 
-// unitsToOmit returns entries with the results that go with them.
 func unitsToOmit(v *compact.Snapshot, entries []string) ([]string, error) {
 	var out []string
 	calls := map[string]bool{}
@@ -457,8 +419,7 @@ func unitsToOmit(v *compact.Snapshot, entries []string) ([]string, error) {
 	return out, nil
 }
 
-// Check says whether the next Prepare will make a pass and why, and what the context
-// takes now. It costs hardly anything, and may be called at any time.
+// Check says whether the next Prepare will make a pass and why. It costs hardly anything.
 func (s *Session) Check(ctx context.Context) (plan *compact.Plan, err error) {
 	err = s.do(ctx, "check", "", func() error {
 		v, err := s.load(ctx)
@@ -470,8 +431,8 @@ func (s *Session) Check(ctx context.Context) (plan *compact.Plan, err error) {
 	return plan, err
 }
 
-// Context returns the context as it is, with the entry of each message. Both are those
-// of the log and must not be changed.
+// Context returns the context as it is, with the entry of each message. Both are those of
+// the log and must not be changed.
 func (s *Session) Context(ctx context.Context) (items []session.Item, err error) {
 	err = s.do(ctx, "context", "", func() error {
 		v, err := s.load(ctx)

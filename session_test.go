@@ -49,9 +49,6 @@ func TestFileIsKept(t *testing.T) {
 	if _, err := s.Prepare(ctx); !errors.Is(err, clew.ErrClosed) {
 		t.Errorf("after Close: %v", err)
 	}
-	if _, err := clew.Open(ctx, path, clew.Config{MustBeNew: true}); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("created over a file: %v", err)
-	}
 	s, err = clew.Open(ctx, path, small(8_000))
 	if err != nil {
 		t.Fatal(err)

@@ -21,20 +21,12 @@ import (
 	"github.com/clew-dev/clew/session"
 )
 
-const (
-	// DefaultSpill is the size, in bytes of its JSON, from which the output of
-	// a tool or a shell is kept beside the log.
-	DefaultSpill = 1 << 20
-)
+const defaultSpill = 1 << 20
 
-// spill puts the whole of large tool and shell output into the blob store and
-// returns what goes into the log. Where the store can't take it, all of it goes
-// into the log, and a warning says why.
+// spill puts the whole of large tool and shell output into the blob store and returns
+// what goes into the log.
 func (s *Session) spill(ctx context.Context, m *message.Message) (*message.Message, error) {
-	limit := s.cfg.SpillOver
-	if limit == 0 {
-		limit = DefaultSpill
-	}
+	limit := cmp.Or(s.cfg.SpillOver, defaultSpill)
 	if s.blobs == nil || limit < 0 || m.Role != message.RoleToolResult && m.Role != message.RoleBashExecution {
 		return m, nil
 	}
@@ -58,37 +50,36 @@ func (s *Session) spill(ctx context.Context, m *message.Message) (*message.Messa
 	return short, nil
 }
 
-// blobHandle is how spilled content is named where it can be recalled.
 func blobHandle(id blob.ID) string { return "#" + strings.TrimPrefix(id.String(), "sha256-")[:16] }
 
-// sourceOf says what output is of: the tool, and what it was called with.
+// sourceOf says what output is of.
 func (s *Session) sourceOf(ctx context.Context, m *message.Message, handle string) compact.Source {
 	of := compact.Source{Tool: m.ToolName, Subject: m.Command, Exit: m.ExitCode, Handle: handle}
 	if _, err := s.load(ctx); err == nil && m.Role == message.RoleToolResult {
 		op := ledger.Operation(m.ToolName, s.argumentsOf(m.ToolCallID, nil), ledger.Options{Cwd: s.log.Store().Header().Cwd})
 		of.Subject = cmp.Or(op.Path, op.Command)
 	}
+	if of.Subject == "" {
+		of.Tool = cmp.Or(of.Tool, "output")
+	}
 	return of
 }
 
-// shortOutput returns an excerpt of keep bytes of a tool result or a shell run. What a tool
-// stored for itself is left out when it is large too.
+// shortOutput returns an excerpt of a tool result or a shell run. What a tool stored for
+// itself is left out when it is large too.
 func shortOutput(m *message.Message, keep int, of compact.Source) *message.Message {
-	short := func(text string) string {
-		return of.Excerpt(text, keep)
-	}
 	data := m.JSON()
 	if len(jsonx.Get(data, "details")) > keep {
 		data = jsonx.Set(data, "details", []byte("{}"))
 	}
 	if m.Role == message.RoleBashExecution {
-		data = jsonx.Set(data, "output", jsonx.Quote(short(m.Output)))
+		data = jsonx.Set(data, "output", jsonx.Quote(of.Excerpt(m.Output, keep)))
 	} else {
 		blocks := make([]message.Block, len(m.Content))
 		for i, b := range m.Content {
 			blocks[i] = b
 			if b.Type == message.BlockText && len(b.Text) > keep {
-				blocks[i] = message.TextBlock(short(b.Text))
+				blocks[i] = message.TextBlock(of.Excerpt(b.Text, keep))
 			}
 		}
 		data = jsonx.Set(data, "content", message.EncodeBlocks(blocks))
@@ -100,7 +91,6 @@ func shortOutput(m *message.Message, keep int, of compact.Source) *message.Messa
 	return out
 }
 
-// whole returns a message as it was before a part of it was spilled.
 func (s *Session) whole(ctx context.Context, m *message.Message) (*message.Message, error) {
 	at, ok := session.SpilledOf(m)
 	if !ok {
@@ -113,16 +103,11 @@ func (s *Session) whole(ctx context.Context, m *message.Message) (*message.Messa
 	return message.Parse(data)
 }
 
-// readSpilled returns the first most bytes of spilled content.
 func (s *Session) readSpilled(ctx context.Context, at session.Spilled, most int64) ([]byte, error) {
-	id, err := blob.ParseID(at.ID)
-	if err != nil {
-		return nil, err
-	}
 	if s.blobs == nil {
 		return nil, &Error{Op: "recall", Subject: at.ID, Err: blob.ErrNotFound, Hint: "the whole output was kept beside the log; open the session with its blob store"}
 	}
-	r, err := s.blobs.Open(ctx, id)
+	r, err := openSpilled(ctx, s.blobs, at)
 	if err != nil {
 		return nil, &Error{Op: "recall", Subject: at.ID, Err: err, Hint: "the log has an excerpt of it; the whole was in a folder beside the session file"}
 	}
@@ -135,22 +120,19 @@ func (s *Session) readSpilled(ctx context.Context, at session.Spilled, most int6
 }
 
 // closed completes the beginning of a JSON value: what is open where it was cut is
-// closed. The string that was cut lacks its last character, where that was
-// not whole.
+// closed. The string that was cut lacks its last character, where that was not whole.
 func closed(data []byte) []byte {
 	var open []byte
-	inString, sound := false, 0
+	inString := false
 	for i := 0; i < len(data); i++ {
-		c := data[i]
-		switch {
+		switch c := data[i]; {
 		case inString && c == '\\':
 			n := 2
-			if i+1 < len(data) && data[i+1] == 'u' {
+			if bytes.HasPrefix(data[i+1:], []byte("u")) {
 				n = 6
 			}
 			if i+n > len(data) {
 				data = data[:i]
-				continue
 			}
 			i += n - 1
 		case c == '"':
@@ -163,9 +145,8 @@ func closed(data []byte) []byte {
 		case (c == '}' || c == ']') && len(open) > 0:
 			open = open[:len(open)-1]
 		}
-		sound = i + 1
 	}
-	out := bytes.Clone(data[:sound])
+	out := bytes.Clone(data)
 	if inString {
 		for k := 0; k < utf8.UTFMax && len(out) > 0; k++ {
 			if r, n := utf8.DecodeLastRune(out); r != utf8.RuneError || n != 1 {
@@ -179,8 +160,8 @@ func closed(data []byte) []byte {
 	return append(out, open...)
 }
 
-// cacheFiles gives the text of entries as files, for tools that read paths. The
-// files are copies: they may be deleted at any time and are made again.
+// cacheFiles gives the text of entries as files, for tools that read paths. The files are
+// copies, and are made again when they are gone.
 type cacheFiles struct {
 	cache *blob.Cache
 	dir   string
@@ -200,7 +181,6 @@ func newCacheFiles(dir string) (*cacheFiles, error) {
 	return &cacheFiles{cache: c, dir: dir, ids: map[string]blob.ID{}}, nil
 }
 
-// id returns the address of the text of an entry.
 func (c *cacheFiles) id(entryID string, m *message.Message) blob.ID {
 	id, ok := c.ids[entryID]
 	if !ok {
@@ -222,7 +202,6 @@ func (c *cacheFiles) provide(ctx context.Context, entryID string, m *message.Mes
 	})
 }
 
-// textOf is what a tool is to find in the file of a message.
 func textOf(m *message.Message) string {
 	if m.Role == message.RoleBashExecution {
 		return m.Output
@@ -230,38 +209,41 @@ func textOf(m *message.Message) string {
 	return m.Text()
 }
 
-// Path returns a file that has the text of an entry as it was written, and makes
-// it if it is not there: for tools that read paths. It is a copy in the folder
-// Config.Cache, which may be deleted at any time.
-func (s *Session) Path(ctx context.Context, id string) (string, error) {
+// Path returns a file in Config.Cache that has the text of an entry as it was written,
+// and makes it if it is not there.
+func (s *Session) Path(ctx context.Context, id string) (path string, err error) {
 	const op = "make a file of"
-	if err := s.begin(ctx, op); err != nil {
-		return "", err
-	}
-	defer s.end()
-	if s.cache == nil {
-		return "", &Error{Op: op, Subject: id, Err: errors.New("the session has no folder for such files"), Hint: "set Config.Cache, or use Recall"}
-	}
-	m, err := s.recall(ctx, id)
-	if err != nil {
-		return "", failed(op, id, err)
-	}
-	path, err := s.cache.provide(ctx, id, m)
-	return path, failed(op, id, err)
+	err = s.do(ctx, op, id, func() error {
+		if s.cache == nil {
+			return &Error{Op: op, Subject: id, Err: errors.New("the session has no folder for such files"), Hint: "set Config.Cache, or use Recall"}
+		}
+		e, err := s.log.Store().Get(ctx, id)
+		if err == nil {
+			path, err = s.cacheFile(ctx, e)
+		}
+		return err
+	})
+	return path, err
 }
 
-// named lets the notes of a pass name files, if the folder can be written to.
-// What can't be is found out with the first of them.
+// cacheFile makes the file of an entry, if it is not there.
+func (s *Session) cacheFile(ctx context.Context, e *session.Entry) (string, error) {
+	m, err := s.messageOf(ctx, e)
+	if err != nil {
+		return "", err
+	}
+	return s.cache.provide(ctx, e.ID, m)
+}
+
+// named lets the notes of a pass name files, if the folder can be written to. What can't
+// be is found out with the first of them.
 func (s *Session) named(ctx context.Context, policy compact.Policy) compact.Policy {
 	if s.cache == nil || policy.Offload.Path != nil {
 		return policy
 	}
 	tried, unable := false, false
 	policy.Offload.Path = func(e *session.Entry) string {
-		m, err := e.Message()
-		if err == nil {
-			m, err = s.whole(ctx, m)
-		}
+		m, err := s.messageOf(ctx, e)
 		if err != nil || unable {
 			return ""
 		}
@@ -278,8 +260,8 @@ func (s *Session) named(ctx context.Context, policy compact.Policy) compact.Poli
 	return policy
 }
 
-// provideFiles makes the files that notes in the context name, where they are
-// missing. One that can't be made is reported; its content can be recalled.
+// provideFiles makes the files that notes in the context name, where they are missing.
+// One that can't be made is reported; its content can be recalled.
 func (s *Session) provideFiles(ctx context.Context, v *compact.Snapshot) {
 	if s.cache == nil {
 		return
@@ -288,14 +270,7 @@ func (s *Session) provideFiles(ctx context.Context, v *compact.Snapshot) {
 		if it.Edit == nil || compact.StageOf(it.Edit) != compact.StageOffload || it.Entry.Type != session.TypeMessage {
 			continue
 		}
-		m, err := it.Entry.Message()
-		if err == nil {
-			m, err = s.whole(ctx, m)
-		}
-		if err == nil {
-			_, err = s.cache.provide(ctx, it.Entry.ID, m)
-		}
-		if err != nil {
+		if _, err := s.cacheFile(ctx, it.Entry); err != nil {
 			s.warnings = append(s.warnings, fmt.Errorf("the text of entry %s is in no file for tools to read: %w", it.Entry.ID, err))
 			return // the next would fail as well
 		}

@@ -19,22 +19,18 @@ type suppliedSummary struct {
 	warnings *[]error
 }
 
-// SuppliedSummary is a summary that was made outside a pass: by a person, or before the
-// pass was needed.
+// SuppliedSummary is a summary that was made outside a pass.
 type SuppliedSummary struct {
 	// Text is in the form of a template, or free. The user's quoted words, pins and files
 	// are added to it, in the place of those that it has.
 	Text string
 	// By says who made it. Default: "given".
-	By string
-	// Usage is what it cost, nil for nothing.
+	By    string
 	Usage *message.Usage
 }
 
-// Name implements summary.Summarizer.
 func (g *suppliedSummary) Name() string { return cmp.Or(g.By, "given") }
 
-// Summarize implements summary.Summarizer.
 func (g *suppliedSummary) Summarize(ctx context.Context, in summary.Input) (summary.Output, error) {
 	d, ok := summary.Parse(g.Text)
 	if !ok {
@@ -58,22 +54,17 @@ func (g *suppliedSummary) Summarize(ctx context.Context, in summary.Input) (summ
 	return summary.Deterministic{}.Summarize(ctx, in)
 }
 
-// Preparation is what a pass would do if no hook changed it: all that a hook needs to write
-// a summary of its own.
+// Preparation is what a pass would do if no hook changed it, so that a hook can write a
+// summary of its own.
 type Preparation struct {
-	// Plan has the deterministic summary.
 	Plan *compact.Plan
-	// History is what the summary is to be of, TurnPrefix the beginning of a turn
-	// whose rest stays, Kept what stays. All are copies. Without a summary in the plan
-	// they are empty.
+	// History is what the summary is to be of, TurnPrefix the beginning of a turn whose
+	// rest stays, Kept what stays. Without a summary in the plan they are empty.
 	History, TurnPrefix, Kept []*message.Message
-	// PreviousSummary is the text of the summary that the new one replaces.
-	PreviousSummary string
-	// SummaryBudget is the most that the summary may take, in tokens, the user's
-	// quoted words included.
+	PreviousSummary           string
+	// SummaryBudget is in tokens, the user's quoted words included.
 	SummaryBudget int64
-	// Ledger has the facts of History and TurnPrefix.
-	Ledger Ledger
+	Ledger        Ledger
 }
 
 // forecast is the pass as it would be without hooks.
@@ -83,7 +74,6 @@ type forecast struct {
 	err  error
 }
 
-// forecastPass works out the pass.
 func forecastPass(ctx context.Context, snap *compact.Snapshot, req compact.Request, policy compact.Policy) *forecast {
 	asked := &askedFor{}
 	policy.Summarizer = asked
@@ -95,7 +85,6 @@ func forecastPass(ctx context.Context, snap *compact.Snapshot, req compact.Reque
 	return f
 }
 
-// preparation returns it for a hook.
 func (f *forecast) preparation() (*Preparation, error) {
 	if f.err != nil {
 		return nil, f.err
@@ -128,7 +117,6 @@ type askedFor struct {
 	last *summary.Input
 }
 
-// Summarize implements summary.Summarizer.
 func (a *askedFor) Summarize(ctx context.Context, in summary.Input) (summary.Output, error) {
 	a.last = &in
 	return a.Deterministic.Summarize(ctx, in)
@@ -146,9 +134,9 @@ type prefetched struct {
 	warmed     int            // items that are prepared
 }
 
-// prefetch prepares the next summary at checkpoints, where a task has ended: a later pass
-// finds prepared what came before. That saves time then and changes nothing. It begins
-// when half of the limit is reached, and reads each message once.
+// prefetch prepares the next summary at checkpoints, where a task has ended. It saves
+// time later and changes nothing. It begins when half of the limit is reached, and reads
+// each message once.
 func (s *Session) prefetch(snap *compact.Snapshot) {
 	if snap.Reading.Tokens < snap.Budget.Limit/2 || asksOthers(snap.Policy.Summarizer) {
 		return
@@ -176,7 +164,6 @@ func (s *Session) prefetch(snap *compact.Snapshot) {
 	}
 }
 
-// answerBefore returns the answer whose results stand at an item, or the item.
 func answerBefore(items []session.Item, at int) int {
 	for at > 0 && at < len(items) && items[at].Message.ToolCallID != "" {
 		at--
@@ -184,7 +171,6 @@ func answerBefore(items []session.Item, at int) int {
 	return at
 }
 
-// asksOthers reports whether summaries are not made by rules.
 func asksOthers(s summary.Summarizer) bool {
 	_, ours := s.(summary.Deterministic)
 	return s != nil && !ours

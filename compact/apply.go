@@ -14,9 +14,8 @@ import (
 	"github.com/clew-dev/clew/token"
 )
 
-// Apply appends what a plan says as one pass and returns its entries. It
-// fails with session.ErrConflict when the log has grown since the plan was
-// made; then nothing was written and a new plan is needed.
+// Apply appends what a plan says as one pass and returns its entries. Where the log has
+// grown since the plan was made nothing is written, and the error is session.ErrConflict.
 func Apply(ctx context.Context, log *session.Log, plan *Plan) ([]*session.Entry, error) {
 	if !plan.Act {
 		return nil, errors.New("apply plan: it has nothing to do; see Plan.Act")
@@ -74,7 +73,6 @@ func (d editDetails) json() json.RawMessage {
 	return data
 }
 
-// editDetailsOf reads them; those of others say nothing.
 func editDetailsOf(data json.RawMessage) (d editDetails) {
 	if json.Unmarshal(data, &d) != nil {
 		return editDetails{}
@@ -82,7 +80,7 @@ func editDetailsOf(data json.RawMessage) (d editDetails) {
 	return d
 }
 
-// StageOf returns the stage of the pass that made an edit; "" when no pass did.
+// StageOf returns the stage of the pass that made an edit, "" when no pass did.
 func StageOf(e *session.Entry) string {
 	if e == nil {
 		return ""
@@ -91,8 +89,8 @@ func StageOf(e *session.Entry) string {
 	return editDetailsOf(edit.Details).Clew.Stage
 }
 
-// ExcerptOf returns the id of the entry that an excerpt stands for, "" for any
-// other entry.
+// ExcerptOf returns the id of the entry that an excerpt stands for, "" for any other
+// entry.
 func ExcerptOf(e *session.Entry) string {
 	if m, ok := e.CustomMessage(); ok && m.CustomType == session.CustomExcerpt {
 		return editDetailsOf(m.Details).Clew.Of
@@ -100,48 +98,48 @@ func ExcerptOf(e *session.Entry) string {
 	return ""
 }
 
-// details is what clew stores with a compaction. pi reads the two lists; the
-// rest is clew's own.
-type details struct {
-	ReadFiles     []string    `json:"readFiles"`
-	ModifiedFiles []string    `json:"modifiedFiles"`
-	Clew          clewDetails `json:"clew"`
+// Details is what is stored with a summary. pi reads the two lists.
+type Details struct {
+	ReadFiles     []string `json:"readFiles"` // those that were not changed too
+	ModifiedFiles []string `json:"modifiedFiles"`
+	Clew          struct {
+		Version    int              `json:"v"`
+		Summarizer string           `json:"summarizer"`
+		Coverage   summary.Coverage `json:"coverage"`
+		Ledger     *ledger.Ledger   `json:"ledger,omitempty"`
+		// Of a compaction: ids of pinned entries, and how the summary is shown, where not
+		// as usual.
+		Pins []string        `json:"pins,omitempty"`
+		Form json.RawMessage `json:"form,omitempty"`
+		// Of a branch: what the summary is of and for, by which it is found again. Until is
+		// the last entry that said something: the leaf itself may be a label, or a mere move.
+		Ancestor string `json:"ancestor,omitempty"`
+		Until    string `json:"until,omitempty"`
+		Asked    string `json:"asked,omitempty"`
+	} `json:"clew"`
 }
 
-type clewDetails struct {
-	Version    int              `json:"v"`
-	Summarizer string           `json:"summarizer"`
-	Coverage   summary.Coverage `json:"coverage"`
-	Ledger     *ledger.Ledger   `json:"ledger,omitempty"`
-	Pins       []string         `json:"pins,omitempty"` // ids of pinned entries
-	Form       json.RawMessage  `json:"form,omitempty"` // how the summary is shown, where not as usual
+// NewDetails returns what is stored with any summary.
+func NewDetails(facts *ledger.Ledger, out *summary.Output) (d Details) {
+	d.ReadFiles = append([]string{}, facts.Paths(ledger.StateRead)...) // written as [], not null
+	d.ModifiedFiles = append([]string{}, facts.Paths(ledger.StateModified, ledger.StateCreated)...)
+	d.Clew.Version, d.Clew.Summarizer, d.Clew.Coverage, d.Clew.Ledger = 1, out.Summarizer, out.Coverage, facts
+	return d
 }
 
-// fileLists returns the two lists that pi keeps: files that were only read, and
-// files that were changed.
-func (p *planner) fileLists(facts *ledger.Ledger) (read, modified []string) {
+func (p *planner) details(facts *ledger.Ledger, out *summary.Output) Details {
+	d := NewDetails(facts, out)
 	if p.piFiles != nil {
-		return p.piFiles.ReadFiles, p.piFiles.ModifiedFiles
+		d.ReadFiles, d.ModifiedFiles = p.piFiles.ReadFiles, p.piFiles.ModifiedFiles
 	}
-	// Written as [] rather than null where there are none.
-	return append([]string{}, facts.Paths(ledger.StateRead)...), append([]string{}, facts.Paths(ledger.StateModified, ledger.StateCreated)...)
-}
-
-func (p *planner) newDetails(facts *ledger.Ledger, out *summary.Output) details {
-	read, modified := p.fileLists(facts)
-	d := details{
-		ReadFiles: read, ModifiedFiles: modified,
-		Clew: clewDetails{Version: 1, Summarizer: out.Summarizer, Coverage: out.Coverage, Ledger: facts, Pins: p.pins},
-	}
+	d.Clew.Pins = p.pins
 	if p.policy.Form != nil {
 		d.Clew.Form = p.policy.Form.JSON()
 	}
 	return d
 }
 
-// Interrupted drafts a result for every call among items that has none, as of a
-// time. CloseOpenCalls appends them. To plan on the context that it would give, use
-// session.Preview of them.
+// Interrupted drafts a result for every call among items that has none.
 func Interrupted(items []session.Item, at time.Time) []session.Draft {
 	var drafts []session.Draft
 	for _, call := range Pending(items) {
@@ -151,8 +149,7 @@ func Interrupted(items []session.Item, at time.Time) []session.Draft {
 	return drafts
 }
 
-// CloseOpenCalls appends a result for every call at the leaf that waits for one (see
-// Pending). It returns the number of calls.
+// CloseOpenCalls appends Interrupted at the leaf. It returns the number of calls.
 func CloseOpenCalls(ctx context.Context, log *session.Log) (int, error) {
 	c, err := log.Context(ctx)
 	if err != nil {

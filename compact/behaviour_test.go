@@ -344,6 +344,9 @@ func TestD21OneUnitTooLarge(t *testing.T) {
 			}
 			l.apply(plan)
 			l.check()
+			if last := contents(l.context()); name == "shell" && !strings.HasPrefix(last[len(last)-1].Text(), "[excerpt of find: ") {
+				t.Errorf("the excerpt does not say what it is of: %.100s", last[len(last)-1].Text())
+			}
 			if n := l.meter().Measure(contents(l.context()), 1<<30).Tokens; n < plan.Budget.Limit/4 {
 				t.Errorf("only %d tokens are left of it", n)
 			}

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/clew-dev/clew/message"
-	"github.com/clew-dev/clew/session"
 )
 
 // floorClip is the least that clip leaves of a message, in tokens.
@@ -19,9 +18,8 @@ const (
 )
 
 // clip takes the middle out of the messages from..to-1 of classes up to most until the
-// draft is within hard, the largest first. A shell run, whose content can't be
-// replaced, is taken out, and what is left of it goes to the end. clip reports whether
-// it got there.
+// draft is within hard, the largest first, and reports whether it got there. A shell run,
+// whose content can't be replaced, is taken out, and an excerpt of it goes to the end.
 func (p *planner) clip(w *work, from, to int, hard int64, most int) bool {
 	last := -1
 	for i, it := range w.items {
@@ -38,11 +36,12 @@ func (p *planner) clip(w *work, from, to int, hard int64, most int) bool {
 		case w.items[i].Message.UserWords():
 			c.class = classUser
 		}
-		if c.cost > floorClip && c.class <= most && clippable(w.items[i]) && !w.parts[i].taken && !p.pinned[w.items[i].Entry.ID] {
+		able := editable(w.items[i]) || w.items[i].Message.Role == message.RoleBashExecution
+		if c.cost > floorClip && c.class <= most && able && !w.parts[i].taken && !p.pinned[w.items[i].Entry.ID] {
 			next = append(next, c)
 		}
 	}
-	slices.SortFunc(next, clipped.compare)
+	slices.SortFunc(next, compareClipped)
 	for w.total > hard {
 		if len(next) == 0 {
 			return false
@@ -52,7 +51,7 @@ func (p *planner) clip(w *work, from, to int, hard int64, most int) bool {
 		want := c.cost - (w.total - hard)
 		shrunk := p.shrink(w, c.at, max(want-want/16, floorClip))
 		if c.cost = w.parts[c.at].cost; shrunk && c.cost > floorClip {
-			i, _ := slices.BinarySearchFunc(next, c, clipped.compare)
+			i, _ := slices.BinarySearchFunc(next, c, compareClipped)
 			next = slices.Insert(next, i, c)
 		}
 	}
@@ -65,26 +64,20 @@ type clipped struct {
 	cost      int64
 }
 
-// compare orders messages as clip takes them: by class, then the largest first, then
-// the oldest.
-func (a clipped) compare(b clipped) int {
+func compareClipped(a, b clipped) int {
 	return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(b.cost, a.cost), cmp.Compare(a.at, b.at))
-}
-
-// clippable reports whether clip can make an item smaller.
-func clippable(it session.Item) bool {
-	return editable(it) || it.Message.Role == message.RoleBashExecution
 }
 
 // shrink brings a message to about want tokens; false when it can't get smaller.
 func (p *planner) shrink(w *work, i int, want int64) bool {
-	m := w.parts[i].now
+	m, of := w.parts[i].now, Source{Handle: handle(w.items[i].Entry.ID)}
 	if m.Role == message.RoleBashExecution {
+		of.Subject, of.Exit = m.Command, m.ExitCode
 		text := "$ " + m.Command + "\n" + m.Output
 		m = &message.Message{Role: message.RoleCustom, Content: []message.Block{message.TextBlock(text)}}
 		w.parts[i].moved = true
 	}
-	if short := p.shortenTo(m, want, w.parts[i].cost, Source{Handle: handle(w.items[i].Entry.ID)}, !m.UserWords()); short != nil {
+	if short := p.shortenTo(m, want, w.parts[i].cost, of, !m.UserWords()); short != nil {
 		w.set(i, short, stageClip)
 		return true
 	}
@@ -92,17 +85,17 @@ func (p *planner) shrink(w *work, i int, want int64) bool {
 	return false
 }
 
-// shortenTo returns a message brought to about want tokens from cost, or nil
-// when it can't get smaller.
+// shortenTo returns a message brought to about want tokens from cost, nil when it can't
+// get smaller.
 func (p *planner) shortenTo(m *message.Message, want, cost int64, of Source, images bool) *message.Message {
 	var best *message.Message
 	if kept := withoutThinking(m.Content, false); len(kept) < len(m.Content) && len(kept) > 0 {
 		best = m.WithContent(kept)
-		if p.cost(best) <= want {
+		if p.Message(best) <= want {
 			return best
 		}
 		m = best
-		cost = p.cost(m)
+		cost = p.Message(m)
 	}
 	var sizes []int
 	bytes := 0
@@ -116,7 +109,7 @@ func (p *planner) shortenTo(m *message.Message, want, cost int64, of Source, ima
 	for range 6 {
 		short := shortened(m, level(sizes, keep), of, images)
 		if short != nil {
-			got := p.cost(short)
+			got := p.Message(short)
 			if got < cost {
 				best = short
 			}
@@ -129,8 +122,8 @@ func (p *planner) shortenTo(m *message.Message, want, cost int64, of Source, ima
 	return best
 }
 
-// shortened returns a message with its texts and arguments cut to limit bytes
-// each, or nil when that changes nothing.
+// shortened returns a message with its texts and arguments cut to limit bytes each, nil
+// when that changes nothing.
 func shortened(m *message.Message, limit int, of Source, images bool) *message.Message {
 	blocks, changed := excerptBlocks(m.Content, limit, images, of)
 	for i := range blocks {
@@ -138,7 +131,7 @@ func shortened(m *message.Message, limit int, of Source, images bool) *message.M
 		if b.Type != message.BlockToolCall || b.Signature != "" {
 			continue
 		}
-		if args, ok := shortArguments(b.Arguments, max(limit, 80), max(limit, 80), of.Handle); ok {
+		if args, ok := of.arguments(b.Arguments, max(limit, 80), max(limit, 80)); ok {
 			*b = message.ToolCallBlock(b.ID, b.Name, args)
 			changed = true
 		}
@@ -149,8 +142,7 @@ func shortened(m *message.Message, limit int, of Source, images bool) *message.M
 	return m.WithContent(blocks)
 }
 
-// withoutThinking returns blocks without those of reasoning; signed also takes
-// the signed ones out.
+// withoutThinking takes reasoning out of blocks, with signed also the signed.
 func withoutThinking(blocks []message.Block, signed bool) []message.Block {
 	out := make([]message.Block, 0, len(blocks))
 	for _, b := range blocks {

@@ -28,7 +28,6 @@ type Cut struct {
 	at   int // first item that is kept
 }
 
-// newCut returns the cut before item at.
 func newCut(c *session.Context, at int, cost func(*message.Message) int64, why string) *Cut {
 	from := firstSummarized(c)
 	cut := &Cut{from: from, at: at, Why: why, FirstKept: firstKept(c, at), Summarized: at - from, Kept: len(c.Items) - at}
@@ -56,9 +55,8 @@ func firstSummarized(c *session.Context) int {
 	return from
 }
 
-// findCut goes from the newest unit backwards until the next would exceed
-// tail, and returns the cut before the last that fits. The newest unit is kept
-// whatever it costs.
+// findCut goes back from the newest unit, which is kept whatever it costs, as long as
+// units fit the tail.
 func findCut(c *session.Context, units []unit, tail int64) *Cut {
 	from := firstSummarized(c)
 	k := len(units) - 1
@@ -87,12 +85,10 @@ func tailStart(units []unit, budget int64) int {
 	return 0
 }
 
-// safeCut returns the cut itself when it parts no call from its result, else the
-// one before the unit that it parts. Where that would leave nothing to summarize,
-// it is the one after the unit, unless nothing stands there; then Summarized is 0.
-//
-// A cut at which a turn begins splits none, whatever it says: pi takes the turn
-// before for split when something that the model does not see stands between.
+// safeCut returns the cut where it parts no call from its result, else the one before the
+// unit that it parts; or after it, where nothing would be left to summarize. A cut at
+// which a turn begins splits none: pi takes the turn before for split when something that
+// the model does not see stands between.
 func safeCut(c *session.Context, units []unit, cut *Cut, cost func(*message.Message) int64) *Cut {
 	k := slices.IndexFunc(units, func(u unit) bool { return u.From < cut.at && cut.at < u.To })
 	if k < 0 {
@@ -109,9 +105,8 @@ func safeCut(c *session.Context, units []unit, cut *Cut, cost func(*message.Mess
 	return newCut(c, at, cost, fmt.Sprintf("%s; moved from %s, which would part a call from its result", cut.Why, cut.FirstKept))
 }
 
-// firstKept returns the id of the entry that the kept part begins with: the
-// item's own, or the first of those just before it that the model does not
-// see, such as labels, so that they stay with it.
+// firstKept returns the id of the entry that the kept part begins with: the item's own,
+// or the first of those just before it that the model does not see, such as labels.
 func firstKept(c *session.Context, at int) string {
 	if at >= len(c.Items) {
 		return ""
@@ -128,8 +123,8 @@ func firstKept(c *session.Context, at int) string {
 	return c.Active[k].ID
 }
 
-// turnStart returns the item that the turn of item at began with, or at when a
-// turn begins there or none began since from.
+// turnStart returns the item that the turn of item at began with; at, where a turn begins
+// there or none began since from.
 func turnStart(items []session.Item, from, at int) int {
 	for i := at; i >= from && i < len(items); i-- {
 		if items[i].Message.StartsTurn() {
@@ -139,18 +134,15 @@ func turnStart(items []session.Item, from, at int) int {
 	return at
 }
 
-// unit is the smallest part of a context that may be kept or left out: a
-// message, or an answer together with all results of its calls and whatever
-// stands between them.
+// unit is the smallest part of a context that may be kept or left out: a message, or an
+// answer with all results of its calls and whatever stands between them.
 type unit struct {
 	From, To int   // items From..To-1 of the context
 	Tokens   int64 // what its messages cost
 }
 
-// unitsOf divides items into units, in order. However many calls ran in
-// parallel and in whatever order their results came, a call and its result
-// are in the same unit. A result that belongs to no call among the items joins
-// the unit before it.
+// unitsOf divides items into units, in whatever order results came. A result that belongs
+// to no call among the items joins the unit before it.
 func unitsOf(items []session.Item, cost func(*message.Message) int64) []unit {
 	// Boundary i lies before item i. What must not be separated, items f to t, closes
 	// the boundaries f+1..t; closed counts how many close each one, as differences.
@@ -181,8 +173,7 @@ func unitsOf(items []session.Item, cost func(*message.Message) int64) []unit {
 	return units
 }
 
-// Pending returns the calls that have no result yet and keep the context from being
-// sent: see message.Pairs.
+// Pending returns the calls that have no result yet and keep the context from being sent.
 func Pending(items []session.Item) []message.Block {
 	var pending []message.Block
 	for _, call := range message.PairCalls(messages(items)).Pending() {

@@ -27,41 +27,28 @@ type Source struct {
 }
 
 // Excerpt keeps limit bytes of a text, a third of it from the end: errors stand at the end
-// of a log. A first line says what it is of. A text that is not longer comes back as it is.
+// of a log. A note between says how much is missing and how to have the whole. A first line
+// says what it is of; it is left out of what stays behind its call, which says that, and has
+// neither Tool nor Subject. A text that would get no shorter comes back as it is.
 func (s Source) Excerpt(text string, limit int) string {
-	short := s.shorten(text, limit)
-	if len(short) >= len(text) {
-		return text
-	}
-	of := strings.TrimSpace(s.Tool + " " + strings.Join(strings.Fields(s.Subject[:cutAt(s.Subject, maxSubject, true)]), " "))
-	if of == "" {
-		of = "output"
-	}
-	if s.Exit != nil {
-		of += fmt.Sprintf(", exit code %d", *s.Exit)
-	}
-	return fmt.Sprintf("[excerpt of %s: %d lines, %d bytes, %s]\n%s", of, strings.Count(text, "\n")+1, len(text), s.Handle, short)
-}
-
-// maxSubject is how much of a path or a command the first line of an excerpt has, in bytes.
-const maxSubject = 200
-
-// shorten is Excerpt without the first line: for results that stay behind their calls,
-// which say what they are of. Contexts that other programs were shown have that form.
-// A note in the middle says how much is missing and how to have the whole. Cuts are at
-// line breaks where one is near, and never inside a character.
-func (s Source) shorten(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
-	a := cutAt(text, limit-limit/3, true)
-	b := cutAt(text, len(text)-limit/3, false)
+	a := cutBefore(text, limit-limit/3)
+	b := cutAfter(text, len(text)-limit/3)
 	if b <= a {
 		return text
 	}
 	gone := text[a:b]
 	var out strings.Builder
 	out.Grow(a + len(text) - b + 120)
+	if of := strings.Fields(s.Tool + " " + s.Subject[:cutBefore(s.Subject, maxSubject)]); len(of) > 0 {
+		out.WriteString("[excerpt of " + strings.Join(of, " "))
+		if s.Exit != nil {
+			fmt.Fprintf(&out, ", exit code %d", *s.Exit)
+		}
+		fmt.Fprintf(&out, ": %d lines, %d bytes, %s]\n", strings.Count(text, "\n")+1, len(text), s.Handle)
+	}
 	out.WriteString(text[:a])
 	if a > 0 && text[a-1] != '\n' {
 		out.WriteByte('\n')
@@ -69,35 +56,41 @@ func (s Source) shorten(text string, limit int) string {
 	fmt.Fprintf(&out, "[%d of %d characters, %d lines, left out here; %s]\n",
 		utf8.RuneCountInString(gone), utf8.RuneCountInString(text), strings.Count(gone, "\n")+1, s.forWhole())
 	out.WriteString(text[b:])
+	if out.Len() >= len(text) {
+		return text
+	}
 	return out.String()
 }
 
-// cutAt returns an offset near at where a text may be cut: behind a line break
-// within an eighth of the distance, else at a character.
-func cutAt(text string, at int, before bool) int {
-	at = min(max(at, 0), len(text))
-	slack := max(at/8, 40)
-	if before {
-		if k := strings.LastIndexByte(text[max(at-slack, 0):at], '\n'); k >= 0 {
-			return max(at-slack, 0) + k + 1
-		}
-	} else {
-		slack = max((len(text)-at)/8, 40)
-		if k := strings.IndexByte(text[at:min(at+slack, len(text))], '\n'); k >= 0 {
-			return at + k + 1
-		}
+// maxSubject is how much of a path or a command the first line of an excerpt has, in bytes.
+const maxSubject = 200
+
+// cutBefore returns where a text may be cut: behind a line break not far before at, else
+// at a character.
+func cutBefore(text string, at int) int {
+	at = min(at, len(text))
+	from := max(at-max(at/8, 40), 0)
+	if k := strings.LastIndexByte(text[from:at], '\n'); k >= 0 {
+		return from + k + 1
 	}
 	for at > 0 && at < len(text) && !utf8.RuneStart(text[at]) {
-		if before {
-			at--
-		} else {
-			at++
-		}
+		at--
 	}
 	return at
 }
 
-// handle is how an entry is named where it can be recalled.
+// cutAfter is cutBefore for a place at or behind at.
+func cutAfter(text string, at int) int {
+	to := min(at+max((len(text)-at)/8, 40), len(text))
+	if k := strings.IndexByte(text[at:to], '\n'); k >= 0 {
+		return at + k + 1
+	}
+	for at > 0 && at < len(text) && !utf8.RuneStart(text[at]) {
+		at++
+	}
+	return at
+}
+
 func handle(entryID string) string { return "#" + entryID }
 
 // source is that of an entry.
@@ -109,8 +102,7 @@ func (p *planner) source(e *session.Entry) Source {
 	return of
 }
 
-// forWhole says how to have the whole of what an excerpt is of: by its handle,
-// and from a file where there is one.
+// forWhole says how to have the whole of what an excerpt is of.
 func (s Source) forWhole() string {
 	if s.path == "" {
 		return "recall " + s.Handle + " for the whole"
@@ -118,15 +110,15 @@ func (s Source) forWhole() string {
 	return "read " + s.path + " for the whole, or recall " + s.Handle
 }
 
-// excerptBlocks shortens the texts of a message to limit bytes each and puts a line
-// in the place of images. Signed blocks stay as they are.
+// excerptBlocks shortens texts to limit bytes each and puts a line in the place of
+// images. Signed blocks stay as they are.
 func excerptBlocks(blocks []message.Block, limit int, images bool, of Source) ([]message.Block, bool) {
 	out := make([]message.Block, 0, len(blocks))
 	changed := false
 	for _, b := range blocks {
 		switch {
 		case b.Type == message.BlockText && b.Signature == "":
-			if short := of.shorten(b.Text, limit); len(short) < len(b.Text) {
+			if short := of.Excerpt(b.Text, limit); len(short) < len(b.Text) {
 				b, changed = message.TextBlock(short), true
 			}
 		case b.Type == message.BlockImage && images:
@@ -139,8 +131,8 @@ func excerptBlocks(blocks []message.Block, limit int, images bool, of Source) ([
 	return out, changed
 }
 
-// level returns the limit to which sizes are to be cut, so that they come to sum
-// together: what is smaller than the limit leaves its share to the others.
+// level returns the limit to which sizes are to be cut to come to sum: what is smaller
+// leaves its share to the others.
 func level(sizes []int, sum int) int {
 	sorted := slices.Sorted(slices.Values(sizes))
 	for i, size := range sorted {

@@ -45,8 +45,8 @@ type Fate struct {
 	Pinned bool `json:"pinned,omitempty"`
 }
 
-// Fates says for every entry of a whole path, oldest first, what became of it
-// in the context. It is a pure function.
+// Fates says for every entry of a whole path, oldest first, what became of it in the
+// context.
 func Fates(path []*session.Entry) []Fate {
 	fate := FateIn(path)
 	fates := make([]Fate, len(path))
@@ -56,10 +56,9 @@ func Fates(path []*session.Entry) []Fate {
 	return fates
 }
 
-// FateIn returns a function that says what became of an entry in the context of a
-// path: the whole one, or what session.ContextPath gives of it. The function takes
-// entries of that slice and, so that a long path need not be in memory, entries that
-// stand on the path before it.
+// FateIn returns a function that says what became of an entry in the context of a path,
+// or of what session.ContextPath gives of it. So that a long path need not be in memory,
+// it also takes entries that stand before.
 func FateIn(path []*session.Entry) func(*session.Entry) Fate {
 	c := session.Project(path)
 	pinned := map[string]bool{}
@@ -113,7 +112,7 @@ func FateIn(path []*session.Entry) func(*session.Entry) Fate {
 	}
 }
 
-// quotedIn returns a function that tells whether a summary quotes an entry whole.
+// quotedIn tells whether a summary quotes an entry whole.
 func quotedIn(compaction *session.Entry) func(*session.Entry) bool {
 	byHandle := map[string][]string{} // the beginning of an id, which others may share
 	if compaction != nil {
@@ -143,12 +142,11 @@ func pinText(e *session.Entry) string {
 	return m.Text()
 }
 
-// short8 is an id as recall handles have it.
 func short8(id string) string {
 	return id[:min(len(id), 8)]
 }
 
-// notSent returns why a message that is in the context is never sent, or "".
+// notSent says why a message in the context is never sent, "" where it is.
 func notSent(m *message.Message) string {
 	switch {
 	case m.Role == message.RoleBashExecution && m.ExcludeFromContext:
@@ -161,8 +159,7 @@ func notSent(m *message.Message) string {
 	return ""
 }
 
-// unread says why an entry has nothing for a model to read, so that no summary stands
-// for it; "" where it has.
+// unread says why an entry has nothing for a model to read, "" where it has.
 func unread(e *session.Entry) string {
 	switch e.Type {
 	case session.TypeMessage:

@@ -12,11 +12,10 @@ import (
 // maxScale bounds what one session's usage may teach about its estimates.
 const maxScale = 2
 
-// learn compares reported usage with the estimate of the messages up to it.
-// What is missing in the log does not grow with the context, the estimate's own
-// error does: so the least difference is nearest to the overhead, and what the
-// latest difference has beyond it is a factor. Where nothing was reported since the
-// last pass, what that has learnt stands.
+// learn compares reported usage with the estimate of the messages up to it. What is
+// missing in the log does not grow with the context, the estimate's own error does: so
+// the least difference is nearest to the overhead, and what the latest has beyond it is a
+// factor. Where nothing was reported since the last pass, what that has learnt stands.
 func (p *planner) learn() {
 	p.scale = 1
 	anchor := p.snap.Reading.Anchor
@@ -44,26 +43,18 @@ func (p *planner) learn() {
 	}
 }
 
-// cost is what a message costs, by what the session's own usage teaches.
-//
-// A request has two limits, in tokens and in bytes, and the ladder knows one cost. So
-// where there are too many bytes, a message costs its tokens or its share of the
-// byte budget in tokens, whichever is more: what brings the sum of that within
-// the limit brings both there.
-func (p *planner) cost(m *message.Message) int64 {
+// Message is what a message costs, by what the session's own usage teaches. Where a request
+// has too many bytes it costs its share of the byte budget in tokens, if that is more:
+// what brings the sum of that within the limit brings both there.
+func (p *planner) Message(m *message.Message) int64 {
 	return max(p.tokens(m), p.inBytes(token.RequestBytes(m)))
 }
 
-// tokens is what a message costs in tokens alone.
 func (p *planner) tokens(m *message.Message) int64 { return p.scaled(p.meter.Message(m)) }
 
 // Name, Message and Text make the planner a token.Counter for summarizers.
 func (p *planner) Name() string { return p.meter.Name() }
 
-// Message implements token.Counter.
-func (p *planner) Message(m *message.Message) int64 { return p.cost(m) }
-
-// Text implements token.Counter.
 func (p *planner) Text(s string) int64 {
 	return max(p.scaled(p.meter.Text(s)), p.inBytes(int64(len(s))))
 }
@@ -72,26 +63,21 @@ var _ token.Counter = (*planner)(nil)
 
 func (p *planner) scaled(n int64) int64 { return int64(math.Ceil(float64(n) * p.scale)) }
 
-// inBytes is the cost of bytes: 0 where there are not too many of them.
 func (p *planner) inBytes(n int64) int64 { return int64(math.Ceil(float64(n) * p.byteRate)) }
 
-// after returns the context that the plan would give, and puts its reading into it.
 func (p *planner) after(plan *Plan) *session.Context {
 	c := session.Project(session.Preview(p.snap.Path, plan.drafts...))
 	plan.After = plan.inferred.on(p.meter.Measure(messages(c.Items), len(c.Items)))
 	return c
 }
 
-// hard is the most that an estimate may be for the context to be within the
-// limit even if the estimate is too low. What the scale makes up for need not be
-// guarded against again.
+// hard is the most that an estimate may be for the context to be within the limit even if
+// it is too low. What the scale makes up for need not be guarded against again.
 func (p *planner) hard() int64 {
 	guard := max(p.meter.Guard()/p.scale, 1)
 	return p.overhead + int64(float64(max(p.budget.Limit-p.overhead, 0))/guard)
 }
 
-// target is what an estimate is to come to: the target, or less where that would
-// not surely be within the limit.
 func (p *planner) target() int64 { return min(p.budget.Target, p.hard()) }
 
 // tail is the budget of the part that is kept as it is.
@@ -102,7 +88,6 @@ func (p *planner) tail(w *work) int64 {
 	return max(p.target()-w.fixed-p.budget.Summary/2, 0)
 }
 
-// fixedBytes are those of a request that no message has.
 func (p *planner) fixedBytes() int64 {
 	n := p.snap.Reading.Bytes
 	for _, m := range p.snap.Messages {

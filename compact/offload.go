@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/internal/ledger"
@@ -14,9 +13,8 @@ import (
 	"github.com/clew-dev/clew/session"
 )
 
-// offload puts head, tail and a note in the place of large tool results before
-// item tail, the one that frees most first, until the target is reached. What is
-// in the log needs no other store: the note names the entry.
+// offload puts excerpts in the place of large tool results before item tail, until the
+// target is reached.
 func (p *planner) offload(w *work, tail int, target int64) {
 	var found []shorter
 	for i := 0; i < tail; i++ {
@@ -40,17 +38,17 @@ type shorter struct {
 
 // gains adds a message to those found, where it frees enough to be worth an edit.
 func (w *work) gains(found []shorter, at int, m *message.Message) []shorter {
-	if freed := w.parts[at].cost - w.p.cost(m); freed >= minGain {
+	if freed := w.parts[at].cost - w.p.Message(m); freed >= minGain {
 		found = append(found, shorter{at, m, freed})
 	}
 	return found
 }
 
 // shorten puts what was found in its place, what frees most first, until the target is
-// reached. The last one gives up no more than is asked; but a result that a later one
+// reached. The last gives up no more than is asked; but a result that a later one
 // supersedes goes whole.
 func (p *planner) shorten(w *work, found []shorter, target int64, stage string) {
-	slices.SortStableFunc(found, func(a, b shorter) int { return int(b.freed - a.freed) })
+	slices.SortStableFunc(found, func(a, b shorter) int { return cmp.Compare(b.freed, a.freed) })
 	for _, s := range found {
 		need := w.total - target
 		if need <= 0 {
@@ -59,7 +57,7 @@ func (p *planner) shorten(w *work, found []shorter, target int64, stage string) 
 		d := w.parts[s.at]
 		if s.freed > need && (stage == StageOffload || d.now.Role == message.RoleAssistant) {
 			less := p.shortenTo(d.now, d.cost-need, d.cost, p.source(w.items[s.at].Entry), stage == StageOffload)
-			if less != nil && d.cost-p.cost(less) >= need {
+			if less != nil && d.cost-p.Message(less) >= need {
 				s.m = less
 			}
 		}
@@ -70,35 +68,28 @@ func (p *planner) shorten(w *work, found []shorter, target int64, stage string) 
 // minGain is what an edit must free, in tokens, to be worth a line in the log.
 const minGain = 64
 
-// OffloadPolicy says which tool results the first stage takes and what it leaves
-// of them. The zero value means the defaults.
+// OffloadPolicy says which tool results the first stage takes and what it leaves of them.
 type OffloadPolicy struct {
 	// Min is the least a result must cost to be taken, in tokens. Default: 400.
 	Min int64
-	// Keep is what stays of its text, in bytes, a third of it from the end:
-	// errors stand at the end of a log. Default: 1000.
+	// Keep is what stays of its text, in bytes. Default: 1000.
 	Keep int
-	// Path names a file where tools can read the whole of an entry's text, or ""
-	// where there is none. It is part of what the model reads, so the same entry
-	// must have the same path. Who gives it sees to it that the file is there.
-	// Default: none; what is left out is had back by recall.
+	// Path names a file where tools can read the whole of an entry's text, "" for none.
+	// It is part of what the model reads, so it must stay the same. Default: none.
 	Path func(*session.Entry) string
 }
 
 func (o OffloadPolicy) min() int64 { return cmp.Or(max(o.Min, 0), 400) }
 func (o OffloadPolicy) keep() int  { return cmp.Or(max(o.Keep, 0), 1000) }
 
-// elide takes out, before item tail, what later messages made worthless: results
-// that a later read or write of the same file superseded, results that come
-// again word for word, reasoning of answers that are done, long arguments of
-// calls that succeeded. A line that says so takes their place. What frees most
-// goes first, until the target is reached.
+// elide takes out, before item tail, what later messages made worthless: results that
+// were superseded or come again word for word, reasoning of answers that are done, long
+// arguments of calls that succeeded.
 func (p *planner) elide(w *work, tail int, target int64) {
 	pairs := message.PairCalls(p.snap.Messages)
 	p.shorten(w, p.oldAnswers(w, tail, pairs, p.stale(w, tail, pairs)), target, stageElide)
 }
 
-// stale finds results that later ones replace.
 func (p *planner) stale(w *work, tail int, pairs *message.Pairs) (found []shorter) {
 	uses := map[int]ledger.Op{}    // item of the result → what its call did
 	lastSeen := map[string]int{}   // path → latest item at which all of it was read or written
@@ -144,7 +135,6 @@ func (p *planner) stale(w *work, tail int, pairs *message.Pairs) (found []shorte
 	return found
 }
 
-// contentHash identifies what a result says.
 func contentHash(m *message.Message) [32]byte {
 	h := sha256.New()
 	for i := range m.Content {
@@ -161,8 +151,7 @@ const (
 	keptArgument = 120
 )
 
-// oldAnswers adds answers that can do without their reasoning and their long
-// arguments to those found.
+// oldAnswers adds answers that can do without their reasoning and their long arguments.
 func (p *planner) oldAnswers(w *work, tail int, pairs *message.Pairs, found []shorter) []shorter {
 	for i := 0; i < tail; i++ {
 		it, m := w.items[i], w.parts[i].now
@@ -182,7 +171,7 @@ func (p *planner) oldAnswers(w *work, tail int, pairs *message.Pairs, found []sh
 			if b.Type != message.BlockToolCall || b.Signature != "" || failed[b.ID] {
 				continue
 			}
-			if args, ok := shortArguments(b.Arguments, longArgument, keptArgument, handle(it.Entry.ID)); ok {
+			if args, ok := (Source{Handle: handle(it.Entry.ID)}).arguments(b.Arguments, longArgument, keptArgument); ok {
 				*b = message.ToolCallBlock(b.ID, b.Name, args)
 				changed = true
 			}
@@ -194,14 +183,14 @@ func (p *planner) oldAnswers(w *work, tail int, pairs *message.Pairs, found []sh
 	return found
 }
 
-// shortArguments shortens the strings in a JSON value that are longer than limit
-// bytes to keep bytes and a note, wherever they stand, and leaves every other byte.
-func shortArguments(args json.RawMessage, limit, keep int, handle string) (json.RawMessage, bool) {
+// arguments returns a JSON value with excerpts of keep bytes in the place of strings of more
+// than limit bytes, wherever they stand, and every other byte as it was.
+func (s Source) arguments(args json.RawMessage, limit, keep int) (json.RawMessage, bool) {
 	if len(args) < limit {
 		return nil, false
 	}
 	var out []byte
-	from, changed := 0, false
+	from := 0 // what is behind it stands as it is
 	for i := 0; i < len(args); {
 		if args[i] != '"' {
 			i++
@@ -213,17 +202,12 @@ func shortArguments(args json.RawMessage, limit, keep int, handle string) (json.
 		}
 		next := jsonx.Space(args, end)
 		isKey := next < len(args) && args[next] == ':'
-		if s, _ := jsonx.String(args[i:end]); !isKey && len(s) > limit {
-			head := s[:cutAt(s, keep, true)]
-			out = append(out, args[from:i]...)
-			out = jsonx.AppendQuote(out, fmt.Sprintf("%s\n[%d of %d characters left out here; recall %s for the whole]",
-				head, utf8.RuneCountInString(s)-utf8.RuneCountInString(head), utf8.RuneCountInString(s), handle))
-			from, changed = end, true
+		text, _ := jsonx.String(args[i:end])
+		if short := s.Excerpt(text, keep); !isKey && len(text) > limit && len(short) < len(text) {
+			out = jsonx.AppendQuote(append(out, args[from:i]...), short)
+			from = end
 		}
 		i = end
 	}
-	if !changed {
-		return nil, false
-	}
-	return append(out, args[from:]...), true
+	return append(out, args[from:]...), from > 0
 }

@@ -12,26 +12,22 @@ import (
 
 // piPreparation is what pi 0.87.1 prepares for a compaction.
 type piPreparation struct {
-	// FirstKeptEntryID is the entry that the kept part begins with. The model
-	// need not see that entry.
+	// FirstKeptEntryID need not be an entry that the model sees.
 	FirstKeptEntryID string
-	// SplitTurn says that the cut lies inside a turn: then TurnPrefix is the part
-	// of that turn before the cut, and History is what stands before the turn.
-	// Otherwise History is all that stands before the cut. Neither has system
+	// SplitTurn says that the cut lies inside a turn: then TurnPrefix is the part of it
+	// before the cut, and History what stands before the turn. Neither has system
 	// messages or the previous summary.
 	SplitTurn  bool
 	History    []session.Item
 	TurnPrefix []session.Item
-	// PreviousSummary is the text of the latest compaction on the path, to be
-	// merged into the new summary. HasPrevious tells an empty one from none.
+	// PreviousSummary is the latest compaction's text. HasPrevious tells an empty one
+	// from none.
 	PreviousSummary string
 	HasPrevious     bool
-	// TokensBefore is what the context costs as pi reckons: by reported usage
-	// where that holds, the rest as token.Chars4 counts.
+	// TokensBefore is what the context costs as pi reckons.
 	TokensBefore int64
-	// ReadFiles and ModifiedFiles are the files that History, TurnPrefix and the
-	// details of the latest compaction name; see ledger.PiFiles. They are sorted,
-	// and not nil.
+	// The files that History, TurnPrefix and the latest compaction name, sorted; see
+	// ledger.PiFiles.
 	ReadFiles     []string
 	ModifiedFiles []string
 
@@ -41,13 +37,9 @@ type piPreparation struct {
 	keep     int64
 }
 
-// preparePi computes what pi 0.87.1 would compact of a path, oldest entry first,
-// for a tail of keep tokens. The path is the whole path or what
-// session.ContextPath gives of it. ok is false when pi finds nothing to compact:
-// the path is empty or ends with a compaction, or nothing stands before the cut.
-//
-// pi's cut can part a call from its result, where something stands between them
-// or an edit has taken one of them out.
+// preparePi computes what pi 0.87.1 would compact of a path for a tail of keep tokens; ok
+// is false when it finds nothing. Its cut can part a call from its result, where
+// something stands between them or an edit has taken one of them out.
 func preparePi(path []*session.Entry, keep int64) (prep piPreparation, ok bool) {
 	if len(path) == 0 || path[len(path)-1].Type == session.TypeCompaction {
 		return piPreparation{}, false
@@ -77,7 +69,6 @@ func preparePi(path []*session.Entry, keep int64) (prep piPreparation, ok bool) 
 	return prep, true
 }
 
-// piSlots returns what each entry of a context adds to it.
 func piSlots(c *session.Context) []piSlot {
 	slots := make([]piSlot, len(c.Active))
 	for i, e := range c.Active {
@@ -90,13 +81,11 @@ func piSlots(c *session.Context) []piSlot {
 	return slots
 }
 
-// pastFailed moves a cut behind the input that the kept part begins with, when
-// nothing follows that but attempts to answer it which were taken out: so can an
-// input be summarized that alone is over the tail. What took the attempts out
-// stays in the kept part, or else they would come back.
-//
-// Anything else that was added since, or an edit that replaces anything but an
-// attempt, makes a new input of it, which the model is yet to see.
+// pastFailed moves a cut behind the input that the kept part begins with, when nothing
+// follows that but attempts to answer it which were taken out: so can an input be
+// summarized that alone is over the tail. What took the attempts out stays in the kept
+// part, or else they would come back. Anything else that was added since makes a new
+// input of it, which the model is yet to see.
 func pastFailed(slots []piSlot, start int, c piCut) piCut {
 	if !c.spent {
 		return c
@@ -129,7 +118,6 @@ func pastFailed(slots []piSlot, start int, c piCut) piCut {
 	return piTurn(slots, start, input+1)
 }
 
-// piMessages returns the items of Active[from:to] that pi summarizes.
 func piMessages(c *session.Context, from, to int) []session.Item {
 	var out []session.Item
 	for _, it := range c.Items[itemAt(c, from):itemAt(c, to)] {
@@ -140,13 +128,12 @@ func piMessages(c *session.Context, from, to int) []session.Item {
 	return out
 }
 
-// itemAt returns the index of the first item that comes from Active[at] or later.
+// itemAt returns the first item that comes from Active[at] or later.
 func itemAt(c *session.Context, at int) int {
 	i, _ := slices.BinarySearchFunc(c.Items, at, func(it session.Item, at int) int { return it.At - at })
 	return i
 }
 
-// piTokens is what a context costs as pi reckons.
 func piTokens(c *session.Context) int64 {
 	meter, err := token.NewMeter(token.Config{Counter: token.Chars4(), AnyUsage: true})
 	if err != nil {
@@ -155,7 +142,6 @@ func piTokens(c *session.Context) int64 {
 	return meter.Measure(messages(c.Items), itemAt(c, c.Boundary)).Tokens
 }
 
-// asCut returns pi's cut as a cut of the context it was made for.
 func (prep *piPreparation) asCut() *Cut {
 	c := prep.context
 	cut := newCut(c, itemAt(c, prep.at), token.Chars4().Message, "")
@@ -171,13 +157,11 @@ func (prep *piPreparation) asCut() *Cut {
 	return cut
 }
 
-// piTrigger is pi's rule for when to compact: a context of more tokens than the
-// window less the reserve. A window that is not larger than the reserve is always
-// over, whatever the context; the guard, which comes after, bounds the reserve.
+// piTrigger is pi's rule for when to compact. The guard, which comes after, bounds the
+// reserve.
 func piTrigger(tokens, window, reserve int64) bool { return tokens > window-reserve }
 
-// piCut is a cut as pi 0.87.1 finds it. Its numbers are indexes into the entries
-// it was looked for in.
+// piCut is a cut in indexes of the entries it was looked for in.
 type piCut struct {
 	FirstKept int // the entry that the kept part begins with
 	// TurnStart is the entry that the split turn began with, -1 when no turn is split.
@@ -187,25 +171,21 @@ type piCut struct {
 	spent bool // the kept part takes up the whole tail
 }
 
-// piSlot is an entry and the messages it adds to the context: none, one, or the
-// two of a compaction.
+// piSlot is an entry and the messages it adds to the context: none, one, or the two of a
+// compaction.
 type piSlot struct {
 	entry    *session.Entry
 	messages []*message.Message
 }
 
-// ownMessages returns what an entry adds to a context in which it stands alone.
 func ownMessages(e *session.Entry) []*message.Message {
 	return messages(session.Project([]*session.Entry{e}).Items)
 }
 
-// findPiCut walks back from the end until the tail is spent. The cut is at the
-// first entry from there on that may begin a kept part; if none does, at the
-// last that may, so that trailing results of tools stay with their call. A tail
-// that is not spent cuts before everything.
-//
-// An answer may begin a kept part, a result of a tool may not. Entries that the
-// model does not see stay with what follows them.
+// findPiCut walks back from the end until the tail is spent, and cuts at the first entry
+// from there on that may begin a kept part; if none does, at the last that may, so that
+// trailing results stay with their call. Entries that the model does not see stay with
+// what follows them.
 func findPiCut(slots []piSlot, start, end int, keep int64) piCut {
 	cut, last := -1, -1
 	for i := start; i < end; i++ {
@@ -241,9 +221,9 @@ func findPiCut(slots []piSlot, start, end int, keep int64) piCut {
 	return c
 }
 
-// piTurn returns the cut before an entry, with the turn that it splits. Before an
-// entry that the model does not see that is the turn before, even where the next
-// that it sees begins one: so pi has it, and safeCut mends it.
+// piTurn returns the cut before an entry, with the turn that it splits. Before an entry
+// that the model does not see that is the turn before: so pi has it, and safeCut mends
+// it.
 func piTurn(slots []piSlot, start, at int) piCut {
 	c := piCut{FirstKept: at, TurnStart: -1}
 	turn := at
@@ -256,12 +236,10 @@ func piTurn(slots []piSlot, start, at int) piCut {
 	return c
 }
 
-// canBeginKept reports whether pi cuts before the entry.
 func (s piSlot) canBeginKept() bool {
 	return s.any(func(m *message.Message) bool { return m.StartsTurn() || m.Role == message.RoleAssistant })
 }
 
-// any reports whether the entry adds a message of a kind.
 func (s piSlot) any(is func(*message.Message) bool) bool {
 	return s.entry.Type != session.TypeCompaction && slices.ContainsFunc(s.messages, is)
 }

@@ -13,21 +13,19 @@ import (
 	"github.com/clew-dev/clew/token"
 )
 
-// Plan is what would be done, and why. It is a value: making one changes
-// nothing.
+// Plan is what would be done, and why. Making one changes nothing.
 type Plan struct {
 	Act    bool   `json:"act"`
 	Reason Reason `json:"reason"`
 	Policy string `json:"policy"` // its name
-	// Why says why the plan acts or does not, in a sentence that does not say that
-	// it acts or does not.
+	// Why is a sentence that does not say whether the plan acts.
 	Why string `json:"why"`
-	// Guarded says that what the preset does would not have fit, and the ladder
-	// did the rest.
+	// Guarded says that what the preset does would not have fit, and the ladder did the
+	// rest.
 	Guarded bool `json:"guarded,omitempty"`
-	// OnlyThinking says that the context is not made to fit: the plan only takes out
-	// signed reasoning before which something was changed since, and which a provider may
-	// refuse for that. Settings and the breaker don't stop it.
+	// OnlyThinking says that the plan only takes out signed reasoning that a provider may
+	// refuse, because something was changed before it. Settings and the breaker don't
+	// stop it.
 	OnlyThinking bool `json:"onlyThinking,omitempty"`
 	// Breaker says that nothing is done because the passes before did not help.
 	Breaker bool          `json:"breaker,omitempty"`
@@ -43,8 +41,8 @@ type Plan struct {
 	ReadFiles     []string        `json:"readFiles,omitempty"`
 	ModifiedFiles []string        `json:"modifiedFiles,omitempty"`
 
-	// of is the mark of the snapshot that it was made of, last the newest entry of the log
-	// then. The snapshot itself is not kept: results are, and contexts are large.
+	// of is the mark of the snapshot that it was made of, last the newest entry of the
+	// log then. Contexts are large, so a plan does not keep its snapshot.
 	of        *atomic.Bool
 	last      string
 	only      bool // Request.OnlyThinking
@@ -65,16 +63,14 @@ type Stage struct {
 	Entries int    `json:"entries,omitempty"` // messages edited or summarized
 }
 
-// FixedPartError says that a context can't be brought into its budget because
-// what can't be taken out is too large alone.
+// FixedPartError says that what can't be taken out of a context is larger than its budget
+// alone.
 type FixedPartError struct {
 	Budget Budget
-	// Bytes is what the request would still take, where that is over Budget.Bytes;
-	// else 0.
+	// Bytes is what the request would still take, 0 where that is not over Budget.Bytes.
 	Bytes int64
-	// System and Tools are the prompt, Overhead is what requests carry that the
-	// log does not have, Floor is what a summary and the newest messages take at
-	// least, the guard of the estimate included; all in tokens.
+	// In tokens: the prompt; what requests carry that the log does not have; what a
+	// summary and the newest messages take at least, with the guard of the estimate.
 	System, Tools, Overhead, Pins, Floor int64
 }
 
@@ -99,7 +95,6 @@ func fixedPart(b Budget, r token.Reading, pins int64) error {
 	return e
 }
 
-// nothing makes a plan that does nothing, and says why.
 func (plan *Plan) nothing(why string) *Plan {
 	plan.Act, plan.Why, plan.After = false, why, plan.Before
 	plan.Stages, plan.Cut, plan.Summary, plan.drafts, plan.edits = nil, nil, nil, nil, nil
@@ -107,11 +102,10 @@ func (plan *Plan) nothing(why string) *Plan {
 	return plan
 }
 
-// Make computes a plan of a snapshot. It acts when the context is over its limit, when
-// the reason is Manual and there is something to take out, or when there is stale
-// signed reasoning in it. It is a pure function, but for what a summarizer does. The
-// errors: a policy that makes no sense, ErrPending, *FixedPartError, what a summarizer
-// returns.
+// Make computes a plan. It acts when the context is over its limit, when the reason is
+// another than Threshold and there is something to take out, or when signed reasoning in
+// it is stale. It is a pure function, but for what a summarizer does. The errors: a
+// policy that makes no sense, ErrPending, *FixedPartError, what a summarizer returns.
 func Make(ctx context.Context, s *Snapshot, req Request) (*Plan, error) {
 	plan, err := Check(s, req)
 	if err != nil || !plan.Act {
@@ -136,7 +130,6 @@ func Make(ctx context.Context, s *Snapshot, req Request) (*Plan, error) {
 	return plan, nil
 }
 
-// planner is what a plan is made with.
 type planner struct {
 	trigger
 	snap    *Snapshot
@@ -146,23 +139,21 @@ type planner struct {
 	// overhead and scale are those of inferred; scale is at least 1.
 	overhead int64
 	scale    float64
-	// byteRate is what a byte of a request costs in tokens, where bytes are what
-	// there is too much of; else 0. See measure.go.
+	// byteRate is what a byte of a request costs in tokens, where there are too many;
+	// else 0.
 	byteRate float64
 	piFiles  *piPreparation // preset pi
 	pins     []string       // ids of entries that stay as they are
 	pinned   map[string]bool
 
-	// items are those of the context as they are summarized, reader has read the
-	// first readTo of them, found is what the summarizer keeps from one attempt to
-	// the next.
+	// items are those of the context as they are summarized; reader has read the first
+	// readTo of them.
 	items  []session.Item
 	reader *ledger.Reader
 	readTo int
 	found  *summary.Cache
 }
 
-// newPlanner measures what is to be planned with.
 func newPlanner(s *Snapshot, t trigger, plan *Plan, found *summary.Cache) (*planner, error) {
 	p := &planner{trigger: t, snap: s, reading: s.Reading, found: found, pins: session.Pins(s.Path), pinned: map[string]bool{}}
 	for _, id := range p.pins {
@@ -170,6 +161,9 @@ func newPlanner(s *Snapshot, t trigger, plan *Plan, found *summary.Cache) (*plan
 	}
 	if p.found == nil {
 		p.found = summary.NewCache()
+	}
+	if p.policy.Summarizer == nil {
+		p.policy.Summarizer = summary.Deterministic{}
 	}
 	if t.budget.overBytes(s.Reading) {
 		p.byteRate = float64(t.budget.Limit) / float64(t.budget.Bytes)
@@ -197,8 +191,7 @@ func newPlanner(s *Snapshot, t trigger, plan *Plan, found *summary.Cache) (*plan
 	return p, nil
 }
 
-// climb walks the whole ladder until the context is within its target, and puts what
-// is to be done into the plan.
+// climb walks the whole ladder until the context is within its target.
 func (p *planner) climb(ctx context.Context, plan *Plan, w *work) error {
 	tail := tailStart(w.units(), p.tail(w))
 	start := w.total
@@ -211,8 +204,8 @@ func (p *planner) climb(ctx context.Context, plan *Plan, w *work) error {
 	return p.summarize(ctx, plan, w)
 }
 
-// conclude writes what the draft of the context came to into the plan: the
-// edits of what is kept, and the compaction if there is one.
+// conclude writes what the draft came to into the plan: the edits of what is kept, and
+// the compaction if there is one.
 func (p *planner) conclude(ctx context.Context, plan *Plan, w *work, best *attempt) error {
 	at := 0
 	if best != nil {
@@ -233,7 +226,8 @@ func (p *planner) conclude(ctx context.Context, plan *Plan, w *work, best *attem
 	if best != nil {
 		plan.Cut, plan.Summary = p.told(w, best.cut), best.out
 		plan.Summary.Tokens = p.meter.Text(plan.Summary.Text)
-		plan.ReadFiles, plan.ModifiedFiles = p.fileLists(best.facts)
+		d := p.details(best.in.Ledger, best.out)
+		plan.ReadFiles, plan.ModifiedFiles = d.ReadFiles, d.ModifiedFiles
 		plan.drafts = append(plan.drafts, best.draft)
 	}
 	plan.drafts = append(plan.drafts, excerpts...)
@@ -263,13 +257,9 @@ func (p *planner) fixedPart(r token.Reading) error {
 	return fixedPart(p.budget, r, pins)
 }
 
-// valid checks what a pass could break: that every call keeps its result and every result
-// its call, and that no call is left that waits for one. What the log itself lacks is not
-// the plan's fault. The request as a provider takes it is checked where it is made, by
-// wire.Build: that reads every byte, and a plan must not cost that.
-//
-// A plan that would break a pair is a defect of clew, not of the session; it must
-// not be applied.
+// valid checks what a pass could break: a pair of call and result. Such a plan would be a
+// defect of clew, not of the session. What the log itself lacks is not the plan's fault,
+// and wire.Build checks the request as a provider takes it.
 func (p *planner) valid(after *session.Context) error {
 	const defect = "the context after the pass would not be valid: call %s would be without its other half; nothing was changed, and this is a defect of clew"
 	before := unpaired(p.snap.Context.Items)
@@ -284,8 +274,8 @@ func (p *planner) valid(after *session.Context) error {
 	return nil
 }
 
-// unpaired returns the ids of calls that have no result after them, and of
-// results that have no call before them. Failed answers are never sent.
+// unpaired returns the ids of calls without a result after them and of results without a
+// call before them. Failed answers are never sent.
 func unpaired(items []session.Item) map[string]bool {
 	lone := map[string]bool{}
 	msgs := messages(items)

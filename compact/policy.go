@@ -29,26 +29,23 @@ type Policy struct {
 	// at most half of the window.
 	Keep Amount
 	// FirstKept is the entry that the kept part begins with, for one pass. The cut is
-	// moved to where it parts no call from its result; where what is kept would not
-	// fit, the ladder cuts. An entry that gives no message of the context has no
-	// effect. Default: the cut is looked for.
+	// moved to where it parts no call from its result; where what is kept would not fit,
+	// the ladder cuts. Default: the cut is looked for.
 	FirstKept string
-	// Target is how large the context is to be after a pass. Default: half of
-	// the window, or, when Keep is set, what Keep asks for.
+	// Target is the size after a pass. Default: half of the window; when Keep is set,
+	// what Keep asks for.
 	Target Amount
 	// Summary is the most a summary may take, the user's quoted words included.
 	// Default: a sixteenth of the window, at most 8,192 tokens, for the facts,
 	// and a tenth of the window, at most 20,000 tokens, for the words.
 	Summary Amount
-	// SummaryGoal says that Summary is what a summarizer is to aim at: a longer one
-	// is taken as long as it is smaller than what it replaces and the context fits.
-	// Default: Summary is the most.
+	// SummaryGoal lets a longer summary be taken as long as it is smaller than what it
+	// replaces and the context fits. Default: Summary is the most.
 	SummaryGoal bool
 	// Synapse are settings of that preset.
 	Synapse SynapsePolicy
-	// MaxBytes is the most that a request may take, in bytes of its JSON: providers
-	// limit that too, and images reach it before the window. A context over it is
-	// compacted as one over Limit is. Default: 0, no limit.
+	// MaxBytes is the most that a request may take, in bytes of its JSON: images reach
+	// such a limit before the window. Default: 0, no limit.
 	MaxBytes int64
 	// Offload says which tool results the first stage takes.
 	Offload OffloadPolicy
@@ -56,8 +53,7 @@ type Policy struct {
 	Summarizer summary.Summarizer
 	// Template gives the summary its form. Default: summary.Briefing.
 	Template *summary.Template
-	// Form is how the summary stands in the context: role and wrapper. Default:
-	// wire's. It is stored with the compaction.
+	// Form is how the summary stands in the context: role and wrapper. Default: wire's.
 	Form *wire.Form
 	// Instructions are what the user asked the summary to pay attention to.
 	Instructions string
@@ -79,8 +75,7 @@ const (
 	maxQuotes     = 20_000
 )
 
-// Budget is a Policy in numbers for one window, in tokens where nothing else is
-// said.
+// Budget is a Policy in numbers for one window, in tokens.
 type Budget struct {
 	Window  int64 `json:"window"`
 	Reserve int64 `json:"reserve"`
@@ -89,7 +84,7 @@ type Budget struct {
 	Keep    int64 `json:"keep"` // 0: what Target leaves
 	Summary int64 `json:"summary"`
 	Quotes  int64 `json:"quotes"` // part of Summary that the user's words may take
-	// Bytes is the most that a request may take. 0: no limit.
+	// Bytes is the most that a request may take, 0 for no limit.
 	Bytes int64 `json:"bytes,omitempty"`
 }
 
@@ -101,8 +96,7 @@ type Clamp struct {
 	Why     string `json:"why"`
 }
 
-// Resolve turns a policy into numbers and says which settings it had to
-// change. The error says which setting makes no sense and what follows from it.
+// Resolve turns a policy into numbers and says which settings it had to change.
 func (p Policy) Resolve() (Budget, []Clamp, error) {
 	var clamps []Clamp
 	b := Budget{Window: cmp.Or(p.Window, DefaultWindow), Bytes: p.MaxBytes}
@@ -134,7 +128,7 @@ func (p Policy) Resolve() (Budget, []Clamp, error) {
 		clamps = append(clamps, Clamp{setting, asked, most, why})
 		return most
 	}
-	b.Reserve = p.Reserve.or(Tokens(DefaultReserve)).Of(b.Window)
+	b.Reserve = cmp.Or(p.Reserve, Tokens(DefaultReserve)).Of(b.Window)
 	b.Reserve = limit("reserve", b.Reserve, Percent(maxReservePct).Of(b.Window), "the reserve may take a quarter of the window at most")
 	b.Limit = b.Window - b.Reserve
 
@@ -162,8 +156,8 @@ func (p Policy) Resolve() (Budget, []Clamp, error) {
 	return b, clamps, nil
 }
 
-// Amount is a number of tokens or a share of the window. The zero value is
-// unset, which is not the same as Tokens(0).
+// Amount is a number of tokens or a share of the window. The zero value is unset, other
+// than Tokens(0).
 type Amount struct {
 	n              float64
 	isSet, percent bool
@@ -186,15 +180,7 @@ func (a Amount) Of(window int64) int64 {
 	return int64(a.n)
 }
 
-// or returns the amount, or another one when it is unset.
-func (a Amount) or(b Amount) Amount {
-	if a.IsSet() {
-		return a
-	}
-	return b
-}
-
-// String writes the amount as ParseAmount reads it; "" when it is unset.
+// String writes the amount as ParseAmount reads it.
 func (a Amount) String() string {
 	switch {
 	case a.percent:

@@ -25,23 +25,10 @@ const (
 // PresetNames returns the names of the presets.
 func PresetNames() []string { return []string{PresetClew, PresetPi, PresetSynapse, PresetTurns} }
 
-// Preset returns a policy by name. Fields that are set afterwards count before
-// the preset's own. The error of an unknown name lists those that exist.
-//
-//   - clew: the whole ladder; this is the zero Policy.
-//   - pi: the cut of pi 0.87.1, with its reserve of 16,384 and its tail of 20,000
-//     tokens; a structured summary.
-//   - synapse: at 150,000 tokens the tool results of the first half of the
-//     messages that are longer than 50 characters leave the context. If it is
-//     still that large and less than 15,000 tokens were freed, all but the newest
-//     5 messages are summarized, at most every 5 steps.
-//   - turns: at 75 % of the window all but the newest 6 turns are summarized, to
-//     half of the window. If that is not enough, reasoning and tool exchanges go
-//     too.
-//
-// Whatever the preset decides, a guard follows that is the same for all: no cut
-// parts a call from its result, and a context that would not fit is brought
-// into the limit by the ladder's last stages.
+// Preset returns a policy by name; Policy fields that are set afterwards count before the
+// preset's own. docs/ladder.md says what each decides. Whatever that is, a guard follows
+// that is the same for all: no cut parts a call from its result, and a context that would
+// not fit is brought into the limit by the ladder's last stages.
 func Preset(name string) (Policy, error) {
 	switch name {
 	case PresetClew, "":
@@ -63,22 +50,21 @@ func Preset(name string) (Policy, error) {
 	return Policy{}, fmt.Errorf("there is no preset %q; there are %s", name, strings.Join(PresetNames(), ", "))
 }
 
-// SynapsePolicy are the settings of preset synapse that no other preset has. What is
-// unset is as in its document; a value below 0 stands for none.
+// SynapsePolicy are the settings of preset synapse alone. What is unset is as in its
+// document; a value below 0 stands for none.
 type SynapsePolicy struct {
-	// Scan is which share of the messages, from the oldest on, are looked at for
-	// results to offload. Default: 0.5.
+	// Scan is the share of the messages, from the oldest on, that offload looks at.
+	// Default: 0.5.
 	Scan float64
-	// MinChars is how many characters a result has at most that stays. Default: 50.
+	// MinChars is how long a result is at most that stays. Default: 50.
 	MinChars int
-	// MinFreed is what offload must free, in tokens, for no summary to be made.
-	// Default: 15,000.
+	// MinFreed is what offload must free for no summary to be made, in tokens. Default:
+	// 15,000.
 	MinFreed int64
 	// Cooldown is how many answers lie between two summaries. Default: 5.
 	Cooldown int
 }
 
-// resolved fills in what is unset.
 func (s SynapsePolicy) resolved() SynapsePolicy {
 	return SynapsePolicy{
 		Scan:     min(max(cmp.Or(s.Scan, 0.5), 0), 1),
@@ -88,18 +74,16 @@ func (s SynapsePolicy) resolved() SynapsePolicy {
 	}
 }
 
-// nothingOld says why nothing is done where a cut has nothing before it.
 const nothingOld = "all there is belongs to the part that is kept"
 
-// climbPreset does what the policy's preset does, and leaves the rest to the
-// guard: what would not fit is left to the ladder.
+// climbPreset does what the preset does. What would not fit then is left to the ladder.
 func (p *planner) climbPreset(ctx context.Context, plan *Plan) error {
 	w := p.newWork()
 	cut, none := (*Cut)(nil), nothingOld
 	at := p.askedCut()
 	switch {
 	case at > 0:
-		cut = newCut(p.snap.Context, at, p.cost, "asked for")
+		cut = newCut(p.snap.Context, at, p.Message, "asked for")
 	case p.policy.Name == PresetPi:
 		cut, none = p.cutPi()
 	case p.policy.Name == PresetSynapse:
@@ -112,18 +96,18 @@ func (p *planner) climbPreset(ctx context.Context, plan *Plan) error {
 		return p.climb(ctx, plan, w)
 	}
 	if cut != nil {
-		cut = safeCut(p.snap.Context, w.units(), cut, p.cost)
+		cut = safeCut(p.snap.Context, w.units(), cut, p.Message)
 	}
 	switch {
 	case cut != nil && cut.Summarized > 0:
 		p.takeThinking(w, 0)
-		best, err := p.try(ctx, cut, w)
+		best, err := p.try(ctx, cut, w, 0)
 		if err != nil {
 			return err
 		}
 		if p.policy.Name == PresetTurns && at <= 0 && (best.total > p.target() || len(best.out.Rejected) > 0) {
 			p.strip(w, cut.at)
-			if best, err = p.retry(ctx, cut, w, best); err != nil {
+			if best, err = p.try(ctx, cut, w, best.tightened); err != nil {
 				return err
 			}
 		}
@@ -138,8 +122,8 @@ func (p *planner) climbPreset(ctx context.Context, plan *Plan) error {
 	return p.summarize(ctx, plan, w)
 }
 
-// cutPi returns pi's cut, nil for none. As with the other presets, none says why there is
-// nothing to summarize, if there is no cut or safeCut moves it before everything.
+// cutPi returns pi's cut, nil for none. none says why there is nothing to summarize, if
+// there is no cut or safeCut moves it before everything; so with the other presets.
 func (p *planner) cutPi() (cut *Cut, none string) {
 	prep, ok := preparePi(p.snap.Path, p.budget.Keep)
 	if !ok {
@@ -160,7 +144,7 @@ func (p *planner) cutSynapse(plan *Plan, w *work) (cut *Cut, none string) {
 			continue
 		}
 		note := "[the tool result is not here; " + p.source(it.Entry).forWhole() + "]"
-		if short := m.WithContent([]message.Block{message.TextBlock(note)}); p.cost(short) < w.parts[i].cost {
+		if short := m.WithContent([]message.Block{message.TextBlock(note)}); p.Message(short) < w.parts[i].cost {
 			w.set(i, short, StageOffload)
 		}
 	}
@@ -176,18 +160,15 @@ func (p *planner) cutSynapse(plan *Plan, w *work) (cut *Cut, none string) {
 		return nil, fmt.Sprintf("%d messages are kept as they are", p.policy.KeepMessages)
 	}
 	why := fmt.Sprintf("the newest %d messages are kept", p.policy.KeepMessages)
-	return newCut(p.snap.Context, len(w.items)-p.policy.KeepMessages, p.cost, why), nothingOld
+	return newCut(p.snap.Context, len(w.items)-p.policy.KeepMessages, p.Message, why), nothingOld
 }
 
-// askedCut returns the index of the item that Policy.FirstKept comes from, -1 for
-// none.
 func (p *planner) askedCut() int {
 	return slices.IndexFunc(p.snap.Context.Items, func(it session.Item) bool {
 		return it.Entry.ID == p.policy.FirstKept && it.Entry != p.snap.Context.Compaction
 	})
 }
 
-// stepsSincePass counts the answers since the latest compaction on the path.
 func (p *planner) stepsSincePass() int {
 	steps := 0
 	for _, e := range slices.Backward(p.snap.Path) {
@@ -216,11 +197,11 @@ func (p *planner) cutTurns(w *work) (cut *Cut, none string) {
 	if at <= 0 {
 		return nil, none
 	}
-	return newCut(p.snap.Context, at, p.cost, fmt.Sprintf("the newest %d turns are kept", p.policy.KeepTurns)), none
+	return newCut(p.snap.Context, at, p.Message, fmt.Sprintf("the newest %d turns are kept", p.policy.KeepTurns)), none
 }
 
-// strip takes reasoning, calls and results out of the kept turns, but for the
-// last: its work may be going on.
+// strip takes reasoning, calls and results out of the kept turns, but for the last: its
+// work may be going on.
 func (p *planner) strip(w *work, from int) {
 	last := len(w.items)
 	for last > from && !w.items[last-1].Message.StartsTurn() {

@@ -33,25 +33,23 @@ type Setup struct {
 	Policy func(session.Model) Policy
 	// Counter returns what estimates messages for a model. Default: token.HeuristicFor.
 	Counter func(session.Model) token.Counter
-	// Uncalibrated takes estimates as the counter makes them. Default: they are
-	// corrected by the usage that came back on the path.
+	// Uncalibrated takes estimates as the counter makes them. Default: they are corrected
+	// by the usage that came back on the path.
 	Uncalibrated bool
 	// System and Tools are sent with every request and are not in the log.
 	System string
 	Tools  json.RawMessage
 }
 
-// Snapshot is a session at one leaf: its path, what the model is sent, what that costs,
-// and the policy that decides about it. Everything that is decided about a context is
-// decided on one snapshot. It is not changed once it is made; what it holds must not be
-// changed either.
+// Snapshot is a session at one leaf. Everything that is decided about a context is
+// decided on one snapshot, which is never changed once it is made.
 type Snapshot struct {
 	Leaf string // where the conversation stands
 	Last string // id of the newest entry of the log
 	Cwd  string // working directory of the session, "" where it is not known
 
-	// Path is what session.ContextPath gives, and Context what session.Project makes
-	// of it. Messages are those of Context.Items.
+	// Path is that of session.ContextPath, Context its projection, Messages those of
+	// Context.Items.
 	Path     []*session.Entry
 	Context  *session.Context
 	Messages []*message.Message
@@ -62,15 +60,14 @@ type Snapshot struct {
 	Budget Budget        // Policy in numbers
 	Clamps []Clamp       // settings that were not taken as they were given
 	Meter  *token.Meter  // for Model
-	// Learned is what the usage on the path has taught about the estimates of Meter.
+	// Learned is what the usage on the path has taught Meter.
 	Learned token.Calibration
 	// Reading is what the context costs, Costs what Meter estimates for each message.
 	Reading token.Reading
 	Costs   []int64
-	// StaleThinking are the items whose signed reasoning no longer stands where it was
-	// given: a pass or an edit has changed something before it since. A provider that
-	// binds signatures to what stood before them refuses it.
-	StaleThinking []int
+	// stale are the items whose signed reasoning a provider may refuse: a pass or
+	// an edit has changed something before it since.
+	stale []int
 
 	setup   *Setup
 	answers int             // since the last pass that says what was learnt
@@ -79,12 +76,11 @@ type Snapshot struct {
 	// inferred is what the pass on the path has inferred from the usage before it.
 	inferred inferred
 	// derived says that a snapshot was derived from this one, which now owns the free
-	// space behind the slices. No two snapshots share it, so plans know theirs by it.
+	// space behind the slices. No two share it, so plans know theirs by it.
 	derived *atomic.Bool
 }
 
-// Load takes the snapshot at a leaf of a store. It reads no more of the log than the
-// context needs.
+// Load takes the snapshot at a leaf of a store, and reads no more than the context needs.
 func Load(ctx context.Context, store session.Store, leaf string, setup *Setup) (*Snapshot, error) {
 	s := &Snapshot{Leaf: leaf, Cwd: store.Header().Cwd, setup: setup}
 	last, err := store.Last(ctx) // before the path, so that whatever is appended later is noticed
@@ -107,7 +103,7 @@ func Load(ctx context.Context, store session.Store, leaf string, setup *Setup) (
 }
 
 // fromPass puts the beginning of the pass before a path that begins with its compaction:
-// the pass says what was learnt until then.
+// it says what was learnt until then.
 func fromPass(ctx context.Context, store session.Store, path []*session.Entry) ([]*session.Entry, error) {
 	if len(path) == 0 || path[0].Type != session.TypeCompaction {
 		return path, nil
@@ -119,10 +115,8 @@ func fromPass(ctx context.Context, store session.Store, path []*session.Entry) (
 	return append([]*session.Entry{e}, path...), nil
 }
 
-// isPass reports whether an entry begins a pass.
 func isPass(e *session.Entry) bool { _, ok := e.Pass(); return ok }
 
-// project computes what follows from the path.
 func (s *Snapshot) project() error {
 	if s.Model = s.Logged; s.setup.Model != (session.Model{}) {
 		s.Model = s.setup.Model
@@ -146,17 +140,16 @@ func (s *Snapshot) project() error {
 			s.targets[edit.TargetID] = true
 		}
 	}
-	s.StaleThinking = staleThinking(s.Path, s.Context)
+	s.stale = staleThinking(s.Path, s.Context)
 	s.inferred = inferredOn(s.Path)
 	s.counted, s.derived = s.Meter.Running(), &atomic.Bool{}
 	s.measure(s.Context.Items)
 	return nil
 }
 
-// meter returns what measures the context: the counter of Setup, corrected by the usage
-// that came back on the path. Beside it stands what was learnt, and how many answers came
-// since the last pass that says what was learnt. That depends on the path alone: it is
-// learnt from as many of them as a power of two has, on top of what the pass knew. So a
+// meter returns what measures the context, corrected by the usage on the path; what was
+// learnt; and how many answers came since the last pass that says what was learnt. It is
+// learnt from as many of them as a power of two has, on top of what the pass knew: so a
 // session that goes on and one that is opened again count alike, and most answers change
 // nothing. With all, every answer is learnt from.
 func (s *Snapshot) meter(all bool) (_ *token.Meter, learned token.Calibration, answers int, err error) {
@@ -190,8 +183,7 @@ func (s *Snapshot) meter(all bool) (_ *token.Meter, learned token.Calibration, a
 	return meter, learned, answers, err
 }
 
-// calibrationOn returns what the latest pass on a path knew about estimates, and the path
-// after it.
+// calibrationOn returns what the latest pass knew about estimates, and the path after it.
 func calibrationOn(path []*session.Entry) (known token.Calibration, after []*session.Entry) {
 	for i, e := range slices.Backward(path) {
 		if data := recordOf(e).Calibration; data != nil {
@@ -204,7 +196,6 @@ func calibrationOn(path []*session.Entry) (known token.Calibration, after []*ses
 	return known, path
 }
 
-// isAnswer reports whether an entry is an answer of a model.
 func isAnswer(e *session.Entry) bool {
 	if e.Type != session.TypeMessage {
 		return false
@@ -221,11 +212,9 @@ func bucket(n int) int {
 	return 1 << (bits.Len(uint(n)) - 1)
 }
 
-// minAnswers is how many answers there must be for anything to be learnt.
 const minAnswers = 4
 
-// measure adds items to what is counted. Where nothing was reported of the context
-// since the last pass, what that knew of requests counts.
+// measure adds items to what is counted.
 func (s *Snapshot) measure(items []session.Item) {
 	for _, it := range items {
 		s.counted.Add(it.Message, it.At >= s.Context.Boundary)
@@ -239,15 +228,15 @@ func (s *Snapshot) measure(items []session.Item) {
 
 // inferred is what usage says about requests as a whole.
 type inferred struct {
-	// Overhead is what they carried that is in no message and not in Setup: a system
-	// prompt and tools that the log does not have. It stays whatever is done.
+	// Overhead is what they carried that is in no message and not in Setup. It stays
+	// whatever is done.
 	Overhead int64 `json:"overhead,omitempty"`
 	// Scale is by how much they exceed the estimates otherwise; 0 is 1.
 	Scale float64 `json:"scale,omitempty"`
 }
 
-// on returns the reading of a context that nothing was reported of, with what was inferred
-// before. The scale widens the margin.
+// on returns the reading of a context that nothing was reported of since. The scale
+// widens the margin.
 func (i inferred) on(r token.Reading) token.Reading {
 	r.Guard = max(r.Guard, i.Scale)
 	r.Measured = i.Overhead
@@ -256,9 +245,9 @@ func (i inferred) on(r token.Reading) token.Reading {
 	return r
 }
 
-// With returns the snapshot after entries that were appended at the leaf, at a cost in
-// proportion to the entries, where none of them changes what stands before it. It is nil
-// where the entries stand elsewhere and the session is to be loaded anew.
+// With returns the snapshot after entries that were appended at the leaf. It costs in
+// proportion to them where none changes what stands before. It is nil where they stand
+// elsewhere and the session is to be loaded anew.
 func (s *Snapshot) With(entries ...*session.Entry) *Snapshot {
 	n := *s
 	again := false
@@ -305,8 +294,8 @@ func (s *Snapshot) With(entries ...*session.Entry) *Snapshot {
 	return &n
 }
 
-// Preview returns the snapshot as it would be with drafts appended. Nothing is written,
-// and a plan that is made of it can't be applied.
+// Preview returns the snapshot as it would be with drafts appended; a plan made of it
+// can't be applied.
 func (s *Snapshot) Preview(drafts ...session.Draft) *Snapshot {
 	if len(drafts) == 0 {
 		return s
@@ -337,8 +326,7 @@ func needed(path []*session.Entry) []*session.Entry {
 	return slices.Clone(path[from:])
 }
 
-// Item returns the index of the item that comes from an entry, -1 for none. Of a
-// compaction that is its summary.
+// Item returns the index of the item that comes from an entry, -1 for none.
 func (s *Snapshot) Item(entry string) int {
 	for i := len(s.Context.Items) - 1; i >= 0; i-- {
 		if s.Context.Items[i].Entry.ID == entry {

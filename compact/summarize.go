@@ -23,11 +23,10 @@ type attempt struct {
 	total int64 // estimate of the context it gives
 	// tightened is what shortening the tail has freed since the first attempt.
 	tightened int64
-	facts     *ledger.Ledger
 }
 
-// try summarizes what is before a cut.
-func (p *planner) try(ctx context.Context, cut *Cut, w *work) (*attempt, error) {
+// try summarizes what is before a cut; tightened is that of the attempt before.
+func (p *planner) try(ctx context.Context, cut *Cut, w *work, tightened int64) (*attempt, error) {
 	items, facts := p.factsUntil(w, cut.at)
 	pins := p.pinQuotes(items, cut.at)
 	budget := p.budget.Summary
@@ -35,48 +34,33 @@ func (p *planner) try(ctx context.Context, cut *Cut, w *work) (*attempt, error) 
 		budget += p.Text(q.Text) + 16 // its heading
 	}
 	in := summary.Input{
-		Items:        items[:cut.turn], // the previous summary is among them, and is merged
-		Prefix:       items[cut.turn:cut.at],
-		Kept:         items[cut.at:],
-		Ledger:       &facts,
-		Cwd:          p.snap.Cwd,
-		Budget:       budget,
-		Pins:         pins,
-		QuoteBudget:  p.budget.Quotes,
-		ClipLast:     true,
-		Counter:      p,
-		Template:     p.policy.Template,
-		Instructions: p.policy.Instructions,
-		Cache:        p.found,
-		Goal:         p.policy.SummaryGoal,
+		Items:  items[:cut.turn], // the previous summary is among them, and is merged
+		Prefix: items[cut.turn:cut.at], Kept: items[cut.at:], Ledger: &facts, Cwd: p.snap.Cwd,
+		Budget: budget, Pins: pins, QuoteBudget: p.budget.Quotes, ClipLast: true, Goal: p.policy.SummaryGoal,
+		Counter: p, Template: p.policy.Template, Instructions: p.policy.Instructions, Cache: p.found,
 	}
-	s := p.summarizer()
-	if !costly(s) {
-		return p.attempt(ctx, s, in, cut, w)
+	asked := p.policy.Summarizer
+	if costly(asked) {
+		asked = summary.Deterministic{}
 	}
-	a, err := p.attempt(ctx, summary.Deterministic{}, in, cut, w)
-	if err == nil { // room for what will be asked for
+	a, err := p.attempt(ctx, asked, in, cut, w)
+	if err != nil {
+		return nil, err
+	}
+	if costly(p.policy.Summarizer) { // room for what will be asked for
 		a.total += max(in.Budget-a.out.Tokens, 0)
 	}
-	return a, err
+	a.tightened = tightened
+	return a, nil
 }
 
-// summarizer returns the one that makes the summary.
-func (p *planner) summarizer() summary.Summarizer {
-	if p.policy.Summarizer == nil {
-		return summary.Deterministic{}
-	}
-	return p.policy.Summarizer
-}
-
-// costly reports whether a summarizer wants to be asked once for a pass.
 func costly(s summary.Summarizer) bool {
 	c, ok := s.(summary.Costly)
 	return ok && c.Costly()
 }
 
-// attempt asks a summarizer and says what comes of it. Where it fails the
-// deterministic one does it.
+// attempt asks a summarizer and says what comes of it. Where it fails the deterministic
+// one does it.
 func (p *planner) attempt(ctx context.Context, s summary.Summarizer, in summary.Input, cut *Cut, w *work) (*attempt, error) {
 	out, err := s.Summarize(ctx, in)
 	if err == nil && strings.TrimSpace(out.Text) == "" {
@@ -95,9 +79,8 @@ func (p *planner) attempt(ctx context.Context, s summary.Summarizer, in summary.
 	return p.with(out, in, cut, w)
 }
 
-// with returns the attempt that a summary gives.
 func (p *planner) with(out summary.Output, in summary.Input, cut *Cut, w *work) (*attempt, error) {
-	details, err := json.Marshal(p.newDetails(in.Ledger, &out))
+	details, err := json.Marshal(p.details(in.Ledger, &out))
 	if err != nil {
 		return nil, fmt.Errorf("store the facts of the summary: %w", err)
 	}
@@ -106,15 +89,15 @@ func (p *planner) with(out summary.Output, in summary.Input, cut *Cut, w *work) 
 		TokensBefore: p.snap.Reading.Tokens, Details: details,
 		SystemMessage: message.ReplaySystem(p.snap.Messages), Usage: out.Usage,
 	}
-	a := &attempt{cut: cut, in: in, out: &out, facts: in.Ledger, draft: session.NewCompaction(compaction)}
-	a.total = w.fixed + p.cost(&message.Message{Role: message.RoleCompactionSummary, Summary: out.Text, Details: details})
+	a := &attempt{cut: cut, in: in, out: &out, draft: session.NewCompaction(compaction)}
+	a.total = w.fixed + p.Message(&message.Message{Role: message.RoleCompactionSummary, Summary: out.Text, Details: details})
 	a.total += w.cost(cut.at, len(w.parts))
 	return a, nil
 }
 
-// factsUntil returns the messages as they are to be summarized, and the ledger of
-// those before the cut. Attempts move the cut towards the end, so what was read for
-// one is not read again for the next.
+// factsUntil returns the messages as they are to be summarized, and the ledger of those
+// before the cut. Attempts move the cut towards the end, so what was read for one is not
+// read again.
 func (p *planner) factsUntil(w *work, at int) ([]session.Item, ledger.Ledger) {
 	if p.items == nil {
 		p.items = p.restored(w.items)
@@ -127,11 +110,11 @@ func (p *planner) factsUntil(w *work, at int) ([]session.Item, ledger.Ledger) {
 	return p.items, p.reader.Ledger()
 }
 
-// final asks a costly summarizer, now that the cut is settled: planned was with one
-// that costs nothing, and with room for the whole budget. A summary that is
-// larger is not taken.
+// final asks a costly summarizer, now that the cut is settled: planned was with one that
+// costs nothing, and with room for the whole budget. A summary that is larger is not
+// taken.
 func (p *planner) final(ctx context.Context, w *work, best *attempt) (*attempt, error) {
-	s, in := p.summarizer(), best.in
+	s, in := p.policy.Summarizer, best.in
 	if !costly(s) {
 		return best, nil
 	}
@@ -154,9 +137,8 @@ func (p *planner) final(ctx context.Context, w *work, best *attempt) (*attempt, 
 	return a, nil
 }
 
-// pinQuotes returns the pinned messages that a cut takes out of the context,
-// to be quoted word for word: those before the cut, and those that the
-// summary before quoted already.
+// pinQuotes returns the pinned messages to be quoted word for word: those before the cut,
+// and those that the summary before quoted already.
 func (p *planner) pinQuotes(items []session.Item, at int) []summary.Quote {
 	var quotes []summary.Quote
 	if p.snap.Context.Compaction != nil {
@@ -182,12 +164,10 @@ func (p *planner) pinQuotes(items []session.Item, at int) []summary.Quote {
 	return quotes
 }
 
-// maxTighten bounds how often the tail is shortened to reach the target.
 const maxTighten = 12
 
-// summarize is the stage of that name, and the two after it: it cuts, summarizes
-// what is before the cut, and computes what the context would be. Tighten shortens
-// the tail until that is within the target; clip makes what is left smaller.
+// summarize cuts, summarizes what is before the cut, and tightens: it shortens the tail
+// until the context is within the target. clip makes what is left smaller.
 func (p *planner) summarize(ctx context.Context, plan *Plan, w *work) error {
 	p.takeThinking(w, 0)
 	units := w.units() // with what offload and elide have freed
@@ -198,7 +178,7 @@ func (p *planner) summarize(ctx context.Context, plan *Plan, w *work) error {
 		if cut.Summarized == 0 {
 			break
 		}
-		a, err := p.try(ctx, cut, w)
+		a, err := p.try(ctx, cut, w, 0)
 		if err != nil {
 			return err
 		}
@@ -224,8 +204,7 @@ func (p *planner) summarize(ctx context.Context, plan *Plan, w *work) error {
 	return p.conclude(ctx, plan, w, best)
 }
 
-// nothingBefore is what is done when there is nothing to summarize: all there is
-// is in the newest unit.
+// nothingBefore is what is done when all there is is in the newest unit.
 func (p *planner) nothingBefore(ctx context.Context, plan *Plan, w *work) error {
 	p.clip(w, 0, len(w.items), p.hard(), classLast)
 	if w.changed() {
@@ -238,27 +217,17 @@ func (p *planner) nothingBefore(ctx context.Context, plan *Plan, w *work) error 
 	return nil
 }
 
-// clipKept makes what is kept smaller, when it is too large even with the
-// shortest tail. What can't be made smaller goes before the cut.
+// clipKept makes what is kept smaller, when it is too large even with the shortest tail.
+// What can't be made smaller goes before the cut.
 func (p *planner) clipKept(ctx context.Context, w *work, best *attempt) (*attempt, error) {
 	// In the draft everything still stands; what the attempt leaves out is not
 	// to be clipped away.
 	if p.clip(w, best.cut.at, len(w.items), p.hard()+w.total-best.total, classLast) {
-		return p.retry(ctx, best.cut, w, best)
+		return p.try(ctx, best.cut, w, best.tightened)
 	}
-	cut := newCut(p.snap.Context, len(w.items), p.cost, "the newest messages are too large to be kept and can't be shortened")
+	cut := newCut(p.snap.Context, len(w.items), p.Message, "the newest messages are too large to be kept and can't be shortened")
 	cut.turn = turnStart(w.items, cut.from, len(w.items)-1)
-	return p.retry(ctx, cut, w, best)
-}
-
-// retry makes the best attempt anew, for what was changed since or another cut.
-func (p *planner) retry(ctx context.Context, cut *Cut, w *work, best *attempt) (*attempt, error) {
-	again, err := p.try(ctx, cut, w)
-	if err != nil {
-		return nil, err
-	}
-	again.tightened = best.tightened
-	return again, nil
+	return p.try(ctx, cut, w, best.tightened)
 }
 
 // fill uses what a cut leaves of the tail's budget, where that is much: the next

@@ -11,8 +11,8 @@ import (
 	"github.com/clew-dev/clew/session"
 )
 
-// staleThinking returns what Snapshot.StaleThinking is. It holds until there is another
-// edit or compaction: what is appended at the end makes nothing stale.
+// staleThinking returns Snapshot.stale. What is appended at the end makes nothing
+// stale, so it holds until there is another edit or compaction.
 func staleThinking(path []*session.Entry, c *session.Context) []int {
 	var stale []int
 	// What stands before item kept was said before the summary that now stands before it.
@@ -32,8 +32,8 @@ func staleThinking(path []*session.Entry, c *session.Context) []int {
 	return stale
 }
 
-// changedBefore returns, for each of Context.Active from index kept up to the
-// boundary, the first of them that an edit behind it has changed.
+// changedBefore returns, for each of Context.Active from index kept up to the boundary,
+// the first of them that an edit behind it has changed.
 func changedBefore(c *session.Context, kept int) []int {
 	if c.Boundary <= kept {
 		return nil
@@ -54,7 +54,6 @@ func changedBefore(c *session.Context, kept int) []int {
 	return out
 }
 
-// sent reports whether a model is shown what an entry says, if there is no edit of it.
 func sent(e *session.Entry) bool {
 	if e.Type != session.TypeMessage {
 		return true
@@ -63,7 +62,6 @@ func sent(e *session.Entry) bool {
 	return err == nil && notSent(m) == ""
 }
 
-// signed reports whether an item is an answer with signed reasoning.
 func signed(it session.Item) bool {
 	m := it.Message
 	return m.Role == message.RoleAssistant && editable(it) && notSent(m) == "" &&
@@ -72,10 +70,9 @@ func signed(it session.Item) bool {
 		})
 }
 
-// openLoop returns the first item of the tool loop that is still open: the answers
-// and results since something was said to the model, where a result is the last it
-// sees. The provider wants the reasoning of those answers back complete. Without a
-// loop it is len(items).
+// openLoop returns the first item of the tool loop that is still open: the answers and
+// results since something was said to the model, where a result is the last it sees. The
+// provider wants their reasoning back complete. Without a loop it is len(items).
 func openLoop(items []session.Item) int {
 	open := len(items)
 	for open > 0 && notSent(items[open-1].Message) != "" {
@@ -90,19 +87,18 @@ func openLoop(items []session.Item) int {
 	return open
 }
 
-// loose returns which stale items are to lose their reasoning now: those outside
-// the open tool loop, and none while a call waits for its result.
+// loose returns which stale items are to lose their reasoning now: those outside the open
+// tool loop, and none while a call waits for its result.
 func (s *Snapshot) loose() []int {
-	if len(s.StaleThinking) == 0 || len(Pending(s.Context.Items)) > 0 {
+	if len(s.stale) == 0 || len(Pending(s.Context.Items)) > 0 {
 		return nil
 	}
-	n, _ := slices.BinarySearch(s.StaleThinking, openLoop(s.Context.Items))
-	return s.StaleThinking[:n]
+	n, _ := slices.BinarySearch(s.stale, openLoop(s.Context.Items))
+	return s.stale[:n]
 }
 
-// takeThinking takes signed reasoning out of what is kept, from item at on: it may
-// be bound to the messages before it, which change. The answers of an open tool
-// loop keep theirs. An answer that is nothing else goes whole.
+// takeThinking takes signed reasoning out from item at on: it may be bound to the
+// messages before it, which change. An answer that is nothing else goes whole.
 func (p *planner) takeThinking(w *work, at int) {
 	open := openLoop(w.items)
 	for i := at; i < open; i++ {
@@ -120,8 +116,8 @@ func (p *planner) takeThinking(w *work, at int) {
 	}
 }
 
-// orThinking makes of a plan that does nothing one that takes loose reasoning out,
-// where there is any.
+// orThinking makes of a plan that does nothing one that takes loose reasoning out, where
+// there is any.
 func (plan *Plan) orThinking(s *Snapshot) *Plan {
 	n := len(s.loose())
 	if n == 0 {
@@ -136,11 +132,9 @@ func (plan *Plan) orThinking(s *Snapshot) *Plan {
 	return plan
 }
 
-// takeLoose writes the edits that take loose reasoning out into the plan. All that
-// is signed behind the first of it goes with it, for it is bound to what goes.
-//
-// What was reported of the context says nothing about it afterwards. Where the estimate
-// that counts then is over the limit, the plan makes room too, unless only is set.
+// takeLoose takes out loose reasoning, and all that is signed behind the first of it,
+// which is bound to it. What was reported of the context says nothing afterwards: where
+// the estimate is over the limit, the plan makes room too, unless only is set.
 func (p *planner) takeLoose(ctx context.Context, plan *Plan, only bool) error {
 	w := p.newWork()
 	p.takeThinking(w, p.snap.loose()[0])
@@ -161,7 +155,7 @@ func (p *planner) takeLoose(ctx context.Context, plan *Plan, only bool) error {
 }
 
 // ThinkingPass reports whether an entry begins a pass that took out stale signed
-// reasoning and nothing else. Such a pass is no attempt to make room.
+// reasoning and nothing else, so that it was no attempt to make room.
 func ThinkingPass(e *session.Entry) bool {
 	info, ok := e.Pass()
 	return ok && info.Lines == len(info.Edits) &&

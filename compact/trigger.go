@@ -27,24 +27,22 @@ type Request struct {
 	Reason Reason
 	// Policy takes the place of the snapshot's. Default: nil.
 	Policy *Policy
-	// OnlyThinking allows nothing but to take stale signed reasoning out; see
-	// Plan.OnlyThinking.
+	// OnlyThinking allows nothing but Plan.OnlyThinking.
 	OnlyThinking bool
-	// Checked is what Check said before. Where it was asked the same about the same
-	// snapshot, nothing is checked again. Optional.
+	// Checked is what Check said before: asked the same of the same snapshot, it is not
+	// checked again. Optional.
 	Checked *Plan
-	// Found is what the summarizer found in messages for earlier plans of the session;
-	// see summary.Cache. Optional.
+	// Found is what the summarizer found in messages for earlier plans of the session.
+	// Optional.
 	Found *summary.Cache
 }
 
-// ErrPending is returned by Make while a call has no result: nothing may come
-// between the two.
+// ErrPending says that a call has no result yet: nothing may come between the two.
 var ErrPending = errors.New("a tool call is waiting for its result")
 
-// Check says whether Make would try to act, and why, without the work of a plan: no stage
-// is tried and no summary made. Make may still find that there is nothing to do. Its cost
-// hardly depends on the size of the context.
+// Check says whether Make would try to act, and why. No stage is tried and no summary
+// made, so Make may still find that there is nothing to do. Its cost hardly depends on
+// the size of the context.
 func Check(s *Snapshot, req Request) (*Plan, error) {
 	t, clamps, err := triggerOf(s, req)
 	if err != nil {
@@ -90,14 +88,13 @@ func Check(s *Snapshot, req Request) (*Plan, error) {
 	return plan, nil
 }
 
-// trigger decides when a context is compacted.
 type trigger struct {
 	policy Policy
 	budget Budget
 }
 
-// triggerOf returns the trigger for a request, and the settings that were not taken as they
-// were given.
+// triggerOf returns the trigger for a request, and the settings that were not taken as
+// given.
 func triggerOf(s *Snapshot, req Request) (trigger, []Clamp, error) {
 	if req.Policy == nil {
 		return trigger{s.Policy, s.Budget}, s.Clamps, nil
@@ -106,7 +103,6 @@ func triggerOf(s *Snapshot, req Request) (trigger, []Clamp, error) {
 	return trigger{*req.Policy, budget}, clamps, err
 }
 
-// over reports whether the context is to be compacted.
 func (t *trigger) over(r token.Reading, c *session.Context) bool {
 	if !t.budget.fits(r) {
 		return true // the guard, the same for all presets
@@ -120,7 +116,6 @@ func (t *trigger) over(r token.Reading, c *session.Context) bool {
 	return false
 }
 
-// size is the size over which the context is compacted, for reports.
 func (t *trigger) size() int64 {
 	if t.policy.Trigger.IsSet() {
 		return min(t.policy.Trigger.Of(t.budget.Window), t.budget.Limit)
@@ -145,10 +140,8 @@ func (t *trigger) why(r token.Reading, c *session.Context) string {
 	return fmt.Sprintf("the context of %d tokens has reached %d", r.Tokens, from)
 }
 
-// overBytes reports whether a request takes more bytes than it may.
 func (b *Budget) overBytes(r token.Reading) bool { return b.Bytes > 0 && r.Bytes > b.Bytes }
 
-// fits reports whether a context is within both limits.
 func (b *Budget) fits(r token.Reading) bool { return r.Guarded() <= b.Limit && !b.overBytes(r) }
 
 // The breaker stops passes that gain nothing from being tried again and again.
@@ -158,10 +151,9 @@ const (
 	breakerGrowth = 10 // stop further ones until it has grown by this share
 )
 
-// breaker returns why no pass is to be tried now, or "". It is read from the
-// passes on the path, so it survives a restart. A pass that the user asks for is
-// never stopped, nor one without which the context would not fit; and one that
-// helps closes it again.
+// breaker returns why no pass is to be tried now, or "". It reads the passes on the path,
+// so it survives a restart. It never stops a pass that the user asks for, nor one without
+// which the context would not fit.
 func breaker(path []*session.Entry, now int64) string {
 	useless, after := 0, int64(0)
 	for i := len(path) - 1; i >= 0 && useless < breakerPasses; i-- {

@@ -105,7 +105,7 @@ func answer(t *testing.T, block string) string {
 		}
 		return "pending: " + cmp.Or(strings.Join(ids, " "), "none")
 	case "thinking":
-		p := &Snapshot{Context: c, StaleThinking: staleThinking(path, c)}
+		p := &Snapshot{Context: c, stale: staleThinking(path, c)}
 		names := func(items []int) string {
 			var out []string
 			for _, i := range items {
@@ -113,7 +113,7 @@ func answer(t *testing.T, block string) string {
 			}
 			return cmp.Or(strings.Join(out, " "), "none")
 		}
-		return "stale: " + names(p.StaleThinking) + "; to go: " + names(p.loose())
+		return "stale: " + names(p.stale) + "; to go: " + names(p.loose())
 	case "cut":
 		tail, err := strconv.ParseInt(words[1], 10, 64)
 		if err != nil {

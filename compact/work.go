@@ -21,8 +21,7 @@ const (
 	stageClip      = "clip"
 )
 
-// work is a draft of the context: its messages as the stages have changed them,
-// and what each costs.
+// work is a draft of the context.
 type work struct {
 	p     *planner
 	items []session.Item // as they are
@@ -31,7 +30,6 @@ type work struct {
 	total int64          // fixed and all messages
 }
 
-// part is what is made of one item.
 type part struct {
 	now   *message.Message
 	cost  int64
@@ -44,7 +42,7 @@ func (p *planner) newWork() *work {
 	w := &work{p: p, items: p.snap.Context.Items, parts: make([]part, len(p.snap.Context.Items))}
 	w.fixed = p.scaled(p.meter.Fixed()) + p.overhead
 	if prompt := message.ReplaySystem(p.snap.Messages); prompt != nil {
-		w.fixed += p.cost(prompt)
+		w.fixed += p.Message(prompt)
 	}
 	w.fixed = max(w.fixed, p.inBytes(p.fixedBytes()))
 	w.total = w.fixed
@@ -58,7 +56,6 @@ func (p *planner) newWork() *work {
 	return w
 }
 
-// cost is what the items from..to-1 cost now.
 func (w *work) cost(from, to int) int64 {
 	sum := int64(0)
 	for _, d := range w.parts[from:to] {
@@ -67,7 +64,6 @@ func (w *work) cost(from, to int) int64 {
 	return sum
 }
 
-// units are those of the context, with what each costs now.
 func (w *work) units() []unit {
 	units := unitsOf(w.items, func(*message.Message) int64 { return 0 })
 	for i := range units {
@@ -76,22 +72,19 @@ func (w *work) units() []unit {
 	return units
 }
 
-// set replaces a message.
 func (w *work) set(i int, m *message.Message, stage string) {
 	d := &w.parts[i]
-	cost := w.p.cost(m)
+	cost := w.p.Message(m)
 	w.total -= d.cost - cost
 	d.now, d.cost, d.stage, d.taken = m, cost, stage, false
 }
 
-// take takes a message out.
 func (w *work) take(i int, stage string) {
 	d := &w.parts[i]
 	w.total -= d.cost
 	d.cost, d.taken, d.stage = 0, true, stage
 }
 
-// freed is how many tokens the stages have made of a message's.
 func (w *work) freed(i int) int64 {
 	before := w.p.tokens(w.items[i].Message)
 	if w.parts[i].taken {
@@ -105,13 +98,11 @@ func (w *work) open(i int) bool {
 	return editable(w.items[i]) && !w.p.pinned[w.items[i].Entry.ID]
 }
 
-// editable reports whether the content of an item can be replaced by an edit.
 func editable(it session.Item) bool {
 	own := it.Entry.Type == session.TypeMessage || it.Entry.Type == session.TypeCustomMessage
 	return own && session.Replaceable(it.Message.Role)
 }
 
-// firstChange returns the first item that a stage changed.
 func (w *work) firstChange() int {
 	if i := slices.IndexFunc(w.parts, func(d part) bool { return d.stage != "" }); i >= 0 {
 		return i
@@ -119,11 +110,10 @@ func (w *work) firstChange() int {
 	return len(w.parts)
 }
 
-// changed reports whether a stage has changed anything.
 func (w *work) changed() bool { return w.firstChange() < len(w.parts) }
 
-// drafts returns the edits of the messages from item at on with the stage of each, and
-// what is to stand at the end of the context instead of messages that can't be edited.
+// drafts returns the edits from item at on with the stage of each, and what is to stand
+// at the end instead of messages that can't be edited.
 func (w *work) drafts(at int) (edits, excerpts []session.Draft, stages []string) {
 	for i := at; i < len(w.items); i++ {
 		part, id := w.parts[i], w.items[i].Entry.ID
@@ -147,8 +137,8 @@ func (w *work) drafts(at int) (edits, excerpts []session.Draft, stages []string)
 	return edits, excerpts, stages
 }
 
-// stages says what each stage has freed: the edits of what is kept, from item at
-// on, each its own; the compaction the rest.
+// stages says what each stage has freed: the edits of what is kept each its own, the
+// compaction the rest.
 func (w *work) stages(at int, best *attempt, freed int64) []Stage {
 	by := map[string]Stage{}
 	for i := at; i < len(w.items); i++ {
@@ -173,8 +163,8 @@ func (w *work) stages(at int, best *attempt, freed int64) []Stage {
 	return out
 }
 
-// restored returns items for a summarizer: what a pass took out is back, what
-// a user or a hook took out is not.
+// restored returns items for a summarizer: what a pass took out is back, what a user or a
+// hook took out is not.
 func (p *planner) restored(items []session.Item) []session.Item {
 	out := slices.Clone(items)
 	excerpts := map[string]*session.Item{}
@@ -196,7 +186,6 @@ func (p *planner) restored(items []session.Item) []session.Item {
 	return out
 }
 
-// original returns the message as the log has it.
 func original(it session.Item) *message.Message {
 	if m, ok := it.Entry.CustomMessage(); ok {
 		return m

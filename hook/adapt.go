@@ -38,7 +38,6 @@ func Events() []string {
 	return names
 }
 
-// decide makes the decision of a program that blocks, or that has answered.
 func decide(err error, d clew.Decision) (clew.Decision, error) {
 	if b := (*blocked)(nil); errors.As(err, &b) {
 		return clew.Decision{Cancel: true, Why: b.why}, nil

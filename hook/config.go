@@ -1,3 +1,22 @@
+// Package hook runs programs as the hooks of a session.
+//
+//	h, err := hook.New(hook.Config{Event: hook.ToolResult, Command: "/usr/local/bin/redact"})
+//	s, err := clew.Open(ctx, path, clew.Config{Hooks: []clew.Hooks{h}})
+//
+// The program is started anew for each event. It gets the event as one JSON object
+// on its standard input, and answers with one JSON object on its standard output, or
+// with nothing. docs/hooks.md describes both.
+//
+//   - Exit code 0: the answer counts.
+//   - Exit code 2: what the event is about is blocked, where it can be; what the
+//     program wrote to its standard error is the reason.
+//   - Any other end, no end within the timeout, an answer that is too long or not
+//     understood: a failure. It counts as no answer, and the session goes on with a
+//     warning; with Config.Required it blocks.
+//
+// A program runs as the user who runs clew, with all that this user may do: it is to be
+// trusted as clew is. What is held in is what it costs and what it can break: time,
+// output, its children, and the session.
 package hook
 
 import (
@@ -41,29 +60,26 @@ type Config struct {
 	// Event is one of Events.
 	Event string
 	// Command is the program: an absolute path, a path below Dir, or a name that is
-	// looked up in PATH when the program is run. It is no command line: Args are handed over as they
-	// are.
+	// looked up in PATH. It is no command line.
 	Command string
 	Args    []string
 	// Shell makes Command a line for the shell: sh -c, or cmd /C on Windows. Args are its
-	// parameters, on Windows there can be none. What is in an event is never part of
-	// the line.
+	// parameters; on Windows there can be none. What is in an event is never part of the
+	// line.
 	Shell bool
-	// Dir is the program's working directory. Default: that of this process. The
-	// session's is in the event session_start; it is what the session's file says, so
-	// no program is looked for there.
+	// Dir is the program's working directory. Default: that of this process. No program
+	// is looked for in the session's, which anybody may have written into its file.
 	Dir string
-	// Env names variables of the environment that the program gets, beside those that
-	// programs need to run, such as PATH, HOME and LANG. A name may end with *.
-	// Default: none, so keys and tokens do not reach it.
+	// Env names variables that the program gets beside those that programs need to run,
+	// such as PATH, HOME and LANG. A name may end with *. Default: none, so keys and
+	// tokens do not reach it.
 	Env []string
-	// Timeout is how long the program may take. Default: 10 s. It is killed then, with
-	// its children (on Windows, alone).
+	// Timeout is how long the program may take before it is killed, with its children (on
+	// Windows, alone). Default: 10 s.
 	Timeout time.Duration
 	// MaxOutput is the most that it may answer, in bytes. Default: 1 MiB.
 	MaxOutput int64
-	// Required makes a failure block as exit code 2 does. It has an effect where
-	// something can be blocked: on the events before something, and on tool_result.
+	// Required makes a failure block as exit code 2 does, where something can be blocked.
 	Required bool
 	// Name is for warnings and the log. Default: the last part of Command.
 	Name string
@@ -107,7 +123,6 @@ func (c *Config) check() error {
 	return nil
 }
 
-// line is what is run.
 func (c *Config) line() (name string, args []string, err error) {
 	if c.Shell {
 		if runtime.GOOS == "windows" {
@@ -134,7 +149,6 @@ var needed = []string{
 	"APPDATA", "LOCALAPPDATA", "ProgramData", "ProgramFiles", "ProgramFiles(x86)",
 }
 
-// environment is what the program gets.
 func (c *Config) environment() []string {
 	var out []string
 	for _, v := range os.Environ() {

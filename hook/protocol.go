@@ -13,8 +13,8 @@ import (
 	"github.com/clew-dev/clew/token"
 )
 
-// Protocol is the version of the JSON below. It changes when a program that
-// understood the version before would go wrong; fields may be added without that.
+// Protocol is the version of the JSON below. It changes when a program that understood
+// the version before would go wrong; fields may be added without that.
 const Protocol = 1
 
 // Head is what every event has.
@@ -177,8 +177,8 @@ func usageOf(u *message.Usage) *Usage {
 // NoAnswer answers the events that take none.
 type NoAnswer struct{}
 
-// Edit changes how an entry is shown; see clew.Edit. Text stands for content that is
-// one text.
+// Edit changes how an entry is shown; see clew.Edit. Text stands for content that is one
+// text.
 type Edit struct {
 	Entry   string  `json:"entry"`
 	Omit    bool    `json:"omit,omitempty"`

@@ -42,11 +42,10 @@ const (
 	maxReason = 2_000
 )
 
-// program is a program that is run for an event.
 type program struct{ c Config }
 
-// ask runs the program with an event and reads its answer into answer. The error is a
-// *blocked where it blocks.
+// ask runs the program with an event and reads its answer. The error is a *blocked where
+// it blocks.
 func (p *program) ask(ctx context.Context, event, answer any) error {
 	in, err := json.Marshal(event)
 	if err != nil {
@@ -76,7 +75,6 @@ func (p *program) failure(err error, reason string) error {
 	return err
 }
 
-// run runs the program once.
 func (p *program) run(ctx context.Context, in []byte) (out []byte, reason string, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, "", err
@@ -150,7 +148,6 @@ func decode(out []byte, answer any) error {
 	return nil
 }
 
-// colours are the escape sequences of terminals.
 var colours = regexp.MustCompile("\x1b\\[[0-?]*[ -/]*[@-~]")
 
 // readable is a text of a program as one line for people.
@@ -168,8 +165,8 @@ func readable(b []byte) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// capped keeps the first max bytes and calls over, once, when there are more. The rest
-// is read and dropped, so that the writer does not wait.
+// capped keeps the first max bytes and calls over, once, when there are more. The rest is
+// read and dropped, so that the writer does not wait.
 type capped struct {
 	max  int64
 	over func()

@@ -18,7 +18,6 @@ import (
 	"github.com/clew-dev/clew/agent/permission"
 	"github.com/clew-dev/clew/agent/rules"
 	"github.com/clew-dev/clew/agent/tool"
-	"github.com/clew-dev/clew/internal/home"
 	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
@@ -115,11 +114,7 @@ func (s *Session) start(ctx context.Context, path string, flags bool) (_ *used, 
 	case path != "":
 		file, err = jsonl.Open(ctx, path, jsonl.Options{Program: "clew chat"})
 	case !s.cfg.Memory:
-		opt := home.CreateOptions{Clock: s.cfg.Clock, Open: jsonl.Options{Program: "clew chat"}}
-		if s.cfg.NewID != nil {
-			opt.ID = s.cfg.NewID()
-		}
-		if file, err = s.cfg.Home.Create(ctx, s.cfg.Dir, opt); err == nil {
+		if file, err = s.cfg.Home.Create(ctx, s.cfg.Dir, s.cfg.Clock, s.cfg.NewID, jsonl.Options{Program: "clew chat"}); err == nil {
 			u.path = file.Path()
 		}
 	}

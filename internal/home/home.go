@@ -13,15 +13,18 @@
 package home
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -35,7 +38,7 @@ const envDir = "CLEW_DATA_DIR"
 
 // Home is a data folder.
 type Home struct {
-	// Dir is its path. It need not exist: Create makes it.
+	// Dir is its path. It need not exist.
 	Dir string
 }
 
@@ -81,13 +84,10 @@ func defaultDir(goos string, getenv func(string) string, userHome func() (string
 	return filepath.Join(user, ".local", "share", "clew"), nil
 }
 
-// sessions is the folder of the project folders.
 func (h Home) sessions() string { return filepath.Join(h.Dir, "sessions") }
 
-// Project returns the folder of the sessions of a project: the name of the
-// project's folder, for people, and a hash of its path, so that no two
-// projects share one. The same folder reached by a symbolic link is the same
-// project.
+// Project returns the folder of the sessions of a project: its name, for people, and a
+// hash of its path. The same folder reached by a symbolic link is the same project.
 func (h Home) Project(cwd string) (string, error) {
 	abs, err := filepath.Abs(cwd)
 	if err != nil {
@@ -104,12 +104,11 @@ func projectName(abs string) string {
 	return readable(filepath.Base(abs), "project") + "-" + hex.EncodeToString(sum[:6])
 }
 
-// maxReadable is how many characters of a folder's name are used, so that the
-// names of files stay short enough for every file system.
+// maxReadable keeps the names of files short enough for every file system.
 const maxReadable = 40
 
-// readable keeps what every file system takes in a name; without any of that it
-// is fallback.
+// readable keeps what every file system takes in a name; without any of that it is
+// fallback.
 func readable(base, fallback string) string {
 	name := []rune(strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '.' || r == '_' || r == '-' {
@@ -124,28 +123,25 @@ func readable(base, fallback string) string {
 	return short
 }
 
-// CreateOptions changes how a session is created. The zero value is ready for use.
-type CreateOptions struct {
-	// ID of the session. Default: 32 random hex digits.
-	ID string
-	// Clock gives the time of creation. Default: time.Now.
-	Clock func() time.Time
-	// ParentSession is the file that the session was forked from.
-	ParentSession string
-	// Open says how the file is opened.
-	Open jsonl.Options
+// NewHeader returns the header of a new session. Without a clock it is of now, without
+// newID its id is random.
+func NewHeader(cwd string, clock func() time.Time, newID func() string) session.Header {
+	if clock == nil {
+		clock = time.Now
+	}
+	h := session.Header{Version: session.Version, Cwd: cwd, Timestamp: clock()}
+	if newID != nil {
+		h.ID = newID()
+		return h
+	}
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails: crypto/rand.Read
+	h.ID = hex.EncodeToString(b[:])
+	return h
 }
 
-// Create makes a new session of the project in cwd and opens it for writing.
-func (h Home) Create(ctx context.Context, cwd string, opt CreateOptions) (*jsonl.File, error) {
-	if opt.Clock == nil {
-		opt.Clock = time.Now
-	}
-	if opt.ID == "" {
-		var b [16]byte
-		_, _ = rand.Read(b[:]) // never fails: crypto/rand.Read
-		opt.ID = hex.EncodeToString(b[:])
-	}
+// Create makes a new session of the project in cwd, with NewHeader, and opens it for writing.
+func (h Home) Create(ctx context.Context, cwd string, clock func() time.Time, newID func() string, opt jsonl.Options) (*jsonl.File, error) {
 	abs, err := filepath.Abs(cwd)
 	if err != nil {
 		return nil, fmt.Errorf("the folder of the project: %w", err)
@@ -160,15 +156,128 @@ func (h Home) Create(ctx context.Context, cwd string, opt CreateOptions) (*jsonl
 			Hint: "check who may write there, or set " + envDir + " to another folder",
 		}
 	}
-	at := opt.Clock()
-	header := session.Header{
-		Version: session.Version, ID: opt.ID, Timestamp: at, Cwd: abs, ParentSession: opt.ParentSession,
-	}
-	return jsonl.Create(ctx, filepath.Join(dir, FileName(at, opt.ID)), header, opt.Open)
+	header := NewHeader(abs, clock, newID)
+	return jsonl.Create(ctx, filepath.Join(dir, FileName(header.Timestamp, header.ID)), header, opt)
 }
 
-// FileName returns the name of a session's file: it sorts by time, and every
-// file system takes it.
+// FileName returns the name of a session's file: it sorts by time.
 func FileName(at time.Time, id string) string {
 	return at.UTC().Format("2006-01-02T15-04-05.000Z") + "_" + readable(id, "session") + ".jsonl"
+}
+
+// Listing is what a folder holds.
+type Listing struct {
+	// Sessions, newest first.
+	Sessions []jsonl.Info
+	// Other counts the files with the ending .jsonl that are no sessions or can't be
+	// read.
+	Other int
+}
+
+func (l *Listing) sort() {
+	slices.SortStableFunc(l.Sessions, func(a, b jsonl.Info) int {
+		return cmp.Or(b.Last.Compare(a.Last), strings.Compare(a.Path, b.Path))
+	})
+}
+
+// ListFolder lists the session files in a folder. Of each file only both ends are read.
+func ListFolder(ctx context.Context, dir string) (l Listing, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return l, folderError(dir, err)
+	}
+	for _, e := range entries {
+		if e.IsDir() || filepath.Ext(e.Name()) != ".jsonl" {
+			continue
+		}
+		info, err := jsonl.Peek(ctx, filepath.Join(dir, e.Name()))
+		switch {
+		case ctx.Err() != nil:
+			return Listing{}, ctx.Err()
+		case err != nil:
+			l.Other++
+		default:
+			l.Sessions = append(l.Sessions, info)
+		}
+	}
+	l.sort()
+	return l, nil
+}
+
+// List lists the sessions of the project in cwd.
+func (h Home) List(ctx context.Context, cwd string) (Listing, error) {
+	dir, err := h.Project(cwd)
+	if err != nil {
+		return Listing{}, err
+	}
+	l, err := ListFolder(ctx, dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Listing{}, nil
+	}
+	return l, err
+}
+
+// ListAll lists the sessions of all projects.
+func (h Home) ListAll(ctx context.Context) (all Listing, err error) {
+	projects, err := os.ReadDir(h.sessions())
+	if errors.Is(err, fs.ErrNotExist) {
+		return all, nil
+	}
+	if err != nil {
+		return all, folderError(h.sessions(), err)
+	}
+	for _, p := range projects {
+		dir := filepath.Join(h.sessions(), p.Name())
+		if !p.IsDir() {
+			continue
+		}
+		l, err := ListFolder(ctx, dir)
+		if err != nil {
+			return Listing{}, err
+		}
+		all.Sessions = append(all.Sessions, l.Sessions...)
+		all.Other += l.Other
+	}
+	all.sort()
+	return all, nil
+}
+
+// Find returns the sessions, in all projects, whose id is the given one, or begins so
+// when there is none with that id.
+func (h Home) Find(ctx context.Context, id string) ([]jsonl.Info, error) {
+	all, err := h.ListAll(ctx)
+	if err != nil || id == "" {
+		return nil, err
+	}
+	var exact, begin []jsonl.Info
+	for _, s := range all.Sessions {
+		switch {
+		case s.Header.ID == id:
+			exact = append(exact, s)
+		case strings.HasPrefix(s.Header.ID, id):
+			begin = append(begin, s)
+		}
+	}
+	if len(exact) > 0 {
+		return exact, nil
+	}
+	return begin, nil
+}
+
+func folderError(dir string, err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	hint := "check who may read the folder"
+	if errors.Is(err, fs.ErrNotExist) {
+		hint = "check the path"
+	}
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+		if st, serr := os.Stat(dir); serr == nil && !st.IsDir() {
+			hint = "name the folder the file is in"
+		}
+	}
+	return &session.Error{Op: "list", Subject: dir, Err: err, Hint: hint}
 }

@@ -97,7 +97,7 @@ func TestCreateListFindRemove(t *testing.T) {
 		t.Helper()
 		at = at.Add(time.Hour)
 		clock := func() time.Time { return at }
-		f, err := h.Create(ctx, cwd, CreateOptions{ID: id, Clock: clock})
+		f, err := h.Create(ctx, cwd, clock, func() string { return id }, jsonl.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,7 +164,7 @@ func TestRemoveThroughLink(t *testing.T) {
 	}
 	ctx := context.Background()
 	h := Home{t.TempDir()}
-	f, err := h.Create(ctx, t.TempDir(), CreateOptions{})
+	f, err := h.Create(ctx, t.TempDir(), nil, nil, jsonl.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +192,7 @@ func TestRemoveThroughLink(t *testing.T) {
 func TestRemoveRefuses(t *testing.T) {
 	ctx := context.Background()
 	h := Home{t.TempDir()}
-	f, err := h.Create(ctx, t.TempDir(), CreateOptions{})
+	f, err := h.Create(ctx, t.TempDir(), nil, nil, jsonl.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +251,7 @@ func TestPeekReadsEndsOnly(t *testing.T) {
 	ctx := context.Background()
 	h := Home{t.TempDir()}
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	f, err := h.Create(ctx, t.TempDir(), CreateOptions{Clock: func() time.Time { return at }})
+	f, err := h.Create(ctx, t.TempDir(), func() time.Time { return at }, nil, jsonl.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
