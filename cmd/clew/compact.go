@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -17,9 +19,10 @@ import (
 type compactFlags struct {
 	policyFlags
 	summarizerFlags
-	out    string
-	dryRun bool
-	json   *bool
+	out         string
+	dryRun      bool
+	showSummary bool
+	json        *bool
 }
 
 func newCompact() *cobra.Command {
@@ -50,6 +53,7 @@ Amounts are tokens (20000, 20k) or a share of the window (25%).`,
 	f := cmd.Flags()
 	f.StringVarP(&fl.out, "out", "o", "", "write to this new file and leave FILE as it is")
 	f.BoolVar(&fl.dryRun, "dry-run", false, "show what would be done, and do nothing")
+	f.BoolVar(&fl.showSummary, "show-summary", false, "print the whole summary, not its beginning alone")
 	fl.json = jsonFlag(cmd)
 	return cmd
 }
@@ -111,7 +115,7 @@ func runCompact(cmd *cobra.Command, name string, fl compactFlags) error {
 	if *fl.json {
 		return printJSON(cmd, r)
 	}
-	return r.print(cmd)
+	return r.print(cmd, fl.showSummary)
 }
 
 // plan computes the plan without writing anything.
@@ -203,7 +207,7 @@ func (r *compactReport) apply(cmd *cobra.Command, f *jsonl.File, pl *planning) e
 	return err
 }
 
-func (r *compactReport) print(cmd *cobra.Command) error {
+func (r *compactReport) print(cmd *cobra.Command, whole bool) error {
 	rep := newReport(cmd)
 	pl := r.Plan
 	rep.row("session", "%s", r.File)
@@ -234,7 +238,12 @@ func (r *compactReport) print(cmd *cobra.Command) error {
 			if u := r.Usage; u != nil {
 				rep.row("model", "%s tokens in, %s out%s", number(u.Input+u.CacheRead+u.CacheWrite), number(u.Output), dollars(u.Cost))
 			}
-			rep.text(s.Text)
+			if whole {
+				rep.text(s.Text)
+			} else {
+				rep.text(beginning(s.Text))
+				rep.row("more", "the whole summary: --show-summary")
+			}
 		}
 	} else {
 		rep.row("nothing", "to compact: %s", grouped(pl.Why))
@@ -250,6 +259,43 @@ func (r *compactReport) print(cmd *cobra.Command) error {
 		rep.row("written", "%s; clew undo %s takes the pass back", count(len(r.Entries), "entry", "entries"), r.File)
 	}
 	return rep.w.Flush()
+}
+
+// beginning is what a person wants to see of a summary: the first lines of each section
+// of its briefing.
+func beginning(text string) string {
+	const most = 5 // lines of a section
+	var out []string
+	left := most
+	skipped := 0
+	flush := func() {
+		if skipped > 0 {
+			out = append(out, fmt.Sprintf("  (%s more)", count(skipped, "line")))
+		}
+		skipped = 0
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		heading, isHeading := strings.CutPrefix(line, "## ")
+		switch {
+		case isHeading && slices.Contains([]string{"Files", "Sources", "Code Changes", "Technical Context", "Critical Context", "Snippets", "User Messages", "Recall"}, heading):
+			left = -1
+			flush()
+		case isHeading:
+			flush()
+			left = most
+			out = append(out, line)
+		case left < 0 || line == "":
+		case strings.HasPrefix(line, "### "):
+			out = append(out, line)
+		case left == 0:
+			skipped++
+		default:
+			left--
+			out = append(out, line)
+		}
+	}
+	flush()
+	return strings.Join(out, "\n")
 }
 
 // summaryUsage is what the calls for a summary took, in tokens and US dollars.

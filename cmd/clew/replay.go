@@ -42,13 +42,18 @@ use.
 
 It reads the session files of every program that import reads. In a folder it
 reads all files ending in .jsonl, .json and .traj. None of them is changed.
-docs/replay.md defines the figures and says how far to trust them.`,
+docs/replay.md defines the figures and says how far to trust them.
+
+With --probe it writes a test for readers: questions on what was dropped, to be
+answered from a policy's text alone. People or a program (--reader) take it;
+without FILE, replay --probe prints the grades.`,
 		Example: `  clew replay ~/.claude/projects/-home-me-app
   clew replay --policy clew,mask,extract --budget 2k session.jsonl
   clew replay --html report.html --prices prices.json sessions
-  clew replay --probe test --policy clew,lines sessions   # write a test for readers
-  clew replay --probe test --reader "my-model --json"     # let a program take it, and print the grades
-  clew replay --probe test                                # print the grades`,
+  clew replay --curve 1300,2600,8k --policy clew sessions
+  clew replay --probe test --policy clew,lines sessions
+  clew replay --probe test --reader ./ask-my-model.sh
+  clew replay --probe test`,
 		GroupID: groupLook,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if fl.probe != "" {

@@ -31,7 +31,7 @@ func TestReplayExample(t *testing.T) {
 	}
 	for _, want := range []string{
 		`(?m)^3 points in 1 session; 4,000 tokens a text, a tail of 8,000\.$`,
-		`(?m)^policy +cCR +CR +IR +IR-c +trail +fresh +made up +plain +decay +tokens +cost +median +rewrites +context +lost cache$`,
+		`(?m)^policy +cCR +CR +IR +IR-c +trail +fresh +made up +plain +junk +decay +tokens +cost +median +rewrites +context +lost cache$`,
 		`(?m)^clew +\.[4-9]\d +\.[5-9]\d `, `(?m)^extract +\.\d\d `, `(?m)^soup +\.00 1\.00 `, `(?m)^tail +\.00 +\.00 `,
 		`(?m)^append +1\.00 +1\.00 +0 `, `(?m)^model `,
 		`(?m)^Costs: 1 session of at least 60,000 tokens, rewritten at 100,000, prices anthropic`,
@@ -61,7 +61,7 @@ func TestReplayJSONAndFiles(t *testing.T) {
 	if err := dec.Decode(&got); err != nil {
 		t.Fatal(err)
 	}
-	if got.Points != 3 || len(got.Kept) != 6 || got.Kept[0].Policy != "clew" || got.Kept[0].CCR == nil || len(got.Kept[0].Chain) != 3 {
+	if got.Points != 3 || len(got.Kept) != 8 || got.Kept[0].Policy != "clew" || got.Kept[0].CCR == nil || len(got.Kept[0].Chain) != 3 {
 		t.Errorf("%+v", got.Kept)
 	}
 	if g := got.Kept[0].Gates; g.OverBudget+g.Lists+g.Unstable > 0 {
@@ -71,7 +71,7 @@ func TestReplayJSONAndFiles(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	texts, err := os.ReadDir(dump)
-	if err != nil || len(texts) != 18 {
+	if err != nil || len(texts) != 24 {
 		t.Errorf("%d texts (%v)", len(texts), err)
 	}
 	page, err := os.ReadFile(html)

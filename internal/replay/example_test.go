@@ -31,7 +31,7 @@ func ExamplePolicy() {
 		return
 	}
 	fmt.Println(report.Policies)
-	// Output: [last-words extract files soup tail]
+	// Output: [last-words lines story extract files soup tail]
 }
 
 func ExampleRun() {
