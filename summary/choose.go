@@ -38,7 +38,8 @@ const (
 	briefingShare = 35
 	filesShare    = 12
 	rulesShare    = 9
-	stateShare    = 6 // each of done, in progress, failing, next
+	stateShare    = 6 // each of in progress, failing, next
+	doneShare     = 8
 	goalShare     = 8
 	readShare     = 4
 )
@@ -398,7 +399,7 @@ func (p *planner) build(budget int64) []piece {
 	section(unquotedFirst(p.rules, quotedWhole(b.taken)), rulesShare)
 	section(p.active, stateShare)
 	section(p.next, stateShare)
-	section(p.done, stateShare)
+	section(p.done, doneShare)
 	if p.in.Written == nil {
 		b.takeAll(p.d.earlier(budget*15/100, b), part(20))
 	}

@@ -172,8 +172,14 @@ func (x *extractor) result(m *message.Message, call *message.Block) {
 	x.output(x.source(call), redact.Text(unwrapped(m.Text())))
 }
 
-// unwrapped returns the output in a result that is JSON around it.
+// outputMark matches what Codex puts before the output of a command.
+var outputMark = text.Pattern(`\A(?:(?:Exit code|Chunk ID|Wall time|Process exited|Process running|Original token count|Script completed|Total output lines)[^\n]*\n)+(?:Output:\n)?`)
+
+// unwrapped returns the output in a result that has more around it.
 func unwrapped(s string) string {
+	if k := outputMark().FindStringIndex(s[:min(len(s), 500)]); k != nil {
+		return s[k[1]:]
+	}
 	if !strings.HasPrefix(s, "{") {
 		return s
 	}

@@ -223,13 +223,13 @@ func (d *digest) done() []piece {
 			changed = max(changed, d.place(f.Entry))
 		}
 	}
-	passed := map[ledger.Check]bool{}
+	passed := map[ledger.Check]int{}
 	for _, c := range slices.Backward(d.led.Commands) {
-		if c.Check == "" || c.Status != ledger.StatusOK || passed[c.Check] {
+		if c.Check == "" || c.Status != ledger.StatusOK || passed[c.Check] == 2 {
 			continue
 		}
-		if i := d.place(c.Entry); i >= 0 {
-			passed[c.Check] = true
+		if i := d.place(c.Entry); i >= 0 && (passed[c.Check] == 0 || i >= changed) {
+			passed[c.Check]++
 			t := "`" + c.Text + "`" + d.words.passes
 			if i < changed {
 				t += d.words.since
@@ -237,6 +237,7 @@ func (d *digest) done() []piece {
 			add(10*i+1, Line{Text: t, Ref: d.refs.of(c.Entry)})
 		}
 	}
+	out = append(out, d.lookedUp()...)
 	todos := 0
 	for _, t := range slices.Backward(d.led.Todos) {
 		if t.Status == ledger.TodoDone && todos < maxDone {
@@ -255,6 +256,40 @@ func (d *digest) done() []piece {
 				continue // the ledger knows better how that ended
 			}
 			add(10*(i-n), l)
+		}
+	}
+	return out
+}
+
+// asksState finds the commands that ask how things stand, each by its first words.
+var asksState = text.Pattern(`\b(?:git (?:status|branch|push)|gh (?:pr|run|release) (?:view|checks|create|merge))\b`)
+
+// lookedUp offers what the commands that ask how things stand answered last.
+func (d *digest) lookedUp() []piece {
+	var out []piece
+	seen := map[string]bool{}
+	for i := len(d.msgs) - 1; i >= 0 && len(out) < 4; i-- {
+		m := d.msgs[i]
+		if m.Role != message.RoleToolResult || m.op.Kind != ledger.OpShell || m.IsError {
+			continue
+		}
+		asks := asksState().FindString(m.op.Command)
+		if asks == "" || seen[asks] {
+			continue
+		}
+		seen[asks] = true
+		said := ""
+		for line := range strings.SplitSeq(lookAt(redacted(text.Plain(unwrapped(m.Text())))), "\n") {
+			if line = oneLine(line); len(line) < 4 || unreadable(line) || forbidden(line) || strings.ContainsAny(line[:1], "{[") {
+				continue
+			}
+			if said += " | " + clipName(line, 100); len(said) > 200 {
+				break
+			}
+		}
+		if said != "" {
+			t := "`" + asks + "`: " + clipName(said[3:], maxStatement-40)
+			out = append(out, d.statement(kindDone, Line{Text: t, Ref: m.ref}, 10*i+4))
 		}
 	}
 	return out

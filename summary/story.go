@@ -15,6 +15,7 @@ import (
 const (
 	decisionWorth = 3.0
 	reportWorth   = 4.0 // of the answer that ends a turn
+	repliedTo     = 1.5 // more, of a report that the user answered with a few words
 	causeWorth    = 2.5
 	resultWorth   = 1.2 // says that something is so now
 	remarkWorth   = .3
@@ -40,6 +41,10 @@ func (d *digest) story() []piece {
 	}
 	for i, t := range d.turns {
 		going := i == len(d.turns)-1 && !t.ended
+		replied := 1.0
+		if i+1 < len(d.turns) && len(d.turns[i+1].ask.Text) < maxAsked {
+			replied = repliedTo
+		}
 		head, report := d.asked(t), d.report(t)
 		ref := t.ask.Ref
 		if report >= 0 {
@@ -58,6 +63,9 @@ func (d *digest) story() []piece {
 			}
 			for seq, l := range m.said {
 				if worth, ok := sentenceWorth(l, at == report); ok {
+					if at == report {
+						worth *= replied
+					}
 					if going && len(l.ids) > 0 && worth > 0 {
 						worth = max(worth, resultWorth) // no report sums it up
 					}
@@ -101,8 +109,8 @@ func (d *digest) report(t turn) int {
 func sentenceWorth(l factLine, report bool) (worth float64, ok bool) {
 	s := l.text
 	switch {
-	case len(s) < minLine || unreadable(s) || l.sure < withWords && !report, l.sure < withWords && plainWords(s) == 0:
-		return 0, false
+	case len(s) < minLine || unreadable(s) || plainWords(s) < 4 && !strings.ContainsAny(s, "0123456789"):
+		return 0, false // half of a list says nothing by itself
 	case text.TableRow(s):
 		return remarkWorth, report
 	case leadsOver(s), announces(s):
@@ -151,7 +159,7 @@ func (d *digest) failures(t turn) []failure {
 		}
 		seen[what] = true
 		for _, l := range m.lines {
-			if l.error {
+			if l.error && saysError().MatchString(l.text) {
 				out = append(out, failure{i, "`" + what + "`" + d.words.failed + ": " + clipName(l.text, 160)})
 				break
 			}
@@ -159,6 +167,9 @@ func (d *digest) failures(t turn) []failure {
 	}
 	return out
 }
+
+// saysError matches a line that is the message of an error, not one about errors.
+var saysError = text.Pattern(`^(?:\W*|\S+: )(?:error|fatal|panic|Error|ERROR|FAIL|FAILED|Traceback|E  )\b|^\W*(?:\w+\.)*\w*(?:Error|Exception)\b|--- FAIL|: error|[Cc]ould not|[Cc]annot |not found|No such file`)
 
 // failed reports whether the ledger knows the result as that of a command that failed.
 func (d *digest) failed(entry string) bool {
