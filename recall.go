@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/clew-dev/clew/blob"
 	"github.com/clew-dev/clew/compact"
@@ -48,8 +49,8 @@ func shownBy(e *session.Entry) *message.Message {
 	return nil
 }
 
-// defaultRecall is how many characters RecallText returns.
-const defaultRecall = 8000
+// DefaultRecall is how many characters RecallText returns.
+const DefaultRecall = 8000
 
 // RecallOptions changes one RecallText.
 type RecallOptions struct {
@@ -59,6 +60,9 @@ type RecallOptions struct {
 	Max int
 	// Raw asks for the stored JSON: of a message all of it, of other entries the record.
 	Raw bool
+	// Around are words: the page is the one in which they stand closest together, and
+	// Offset does not count.
+	Around string
 }
 
 // Recalled is a page of what an entry says, or several.
@@ -85,37 +89,107 @@ func (s *Session) RecallText(ctx context.Context, handle string, opt RecallOptio
 }
 
 func (s *Session) recallText(ctx context.Context, handle string, opt RecallOptions) (*Recalled, error) {
-	if opt.Offset < 0 {
-		return nil, &Error{Op: "recall", Subject: handle, Err: fmt.Errorf("offset %d", opt.Offset), Hint: "offsets begin at 0"}
-	}
-	store, leaf := s.log.Store(), s.log.Leaf()
-	p := recall.Pager{Offset: opt.Offset, Most: opt.Max}
-	if opt.Max == 0 {
-		p.Most = defaultRecall
-	}
-	e, err := recall.Find(ctx, store, leaf, handle)
-	if err == nil {
-		r := &Recalled{Entries: []string{e.ID}}
-		if m := shownBy(e); m != nil {
-			r.Role, r.Tool = m.Role, m.ToolName
-		}
-		text, excerpt, err := s.entryText(ctx, e, opt.Raw)
-		if err != nil {
-			return nil, err
-		}
-		p.Add(text)
-		r.Page, r.Excerpt, r.Purged = p.Page(), excerpt, strings.Contains(text, jsonl.PurgeMarker)
-		return r, nil
-	}
-	from, to, ok := strings.Cut(recall.Handle(handle), "..")
-	if !ok || !errors.Is(err, ErrNotFound) {
-		return nil, err
-	}
-	path, err := recall.FindRange(ctx, store, leaf, from, to)
+	e, path, err := s.lookUp(ctx, handle)
 	if err != nil {
 		return nil, err
 	}
-	return s.rangeText(ctx, path, p, opt.Raw)
+	return s.page(ctx, handle, e, path, opt)
+}
+
+// RecallPair is RecallText for both halves of a call: first the entry that is named, then its
+// results, or the call that it is the result of. Those begin at their beginning, or around the
+// words, and share the room that the first leaves, at least a quarter.
+func (s *Session) RecallPair(ctx context.Context, handle string, opt RecallOptions) (r []*Recalled, err error) {
+	err = s.do(ctx, "recall", handle, func() error { r, err = s.recallPair(ctx, handle, opt); return err })
+	return r, err
+}
+
+func (s *Session) recallPair(ctx context.Context, handle string, opt RecallOptions) ([]*Recalled, error) {
+	e, path, err := s.lookUp(ctx, handle)
+	if err != nil {
+		return nil, err
+	}
+	first, notThere := s.page(ctx, handle, e, path, opt)
+	if first == nil || e == nil {
+		return []*Recalled{first}, notThere
+	}
+	pair, err := recall.Pair(ctx, s.log.Store(), e)
+	if err != nil {
+		return nil, err
+	}
+	opt.Offset = 0
+	opt.Max = cmp.Or(opt.Max, DefaultRecall)
+	if opt.Max > 0 && len(pair) > 0 {
+		opt.Max = max(max(opt.Max-utf8.RuneCountInString(first.Text), opt.Max/4)/len(pair), 1)
+	}
+	all := []*Recalled{first}
+	for _, e := range pair {
+		r, err := s.page(ctx, e.ID, e, nil, opt)
+		if r == nil {
+			return nil, err
+		}
+		if err == nil {
+			notThere = nil // the words stand in this half
+		}
+		all = append(all, r)
+	}
+	return all, notThere
+}
+
+// lookUp returns the entry that a handle names, or the path that it is the range of.
+func (s *Session) lookUp(ctx context.Context, handle string) (*session.Entry, []*session.Entry, error) {
+	e, err := recall.Find(ctx, s.log.Store(), s.log.Leaf(), handle)
+	from, to, ok := strings.Cut(recall.Handle(handle), "..")
+	if err == nil || !ok || !errors.Is(err, ErrNotFound) {
+		return e, nil, err
+	}
+	path, err := recall.FindRange(ctx, s.log.Store(), s.log.Leaf(), from, to)
+	return nil, path, err
+}
+
+// page reads a page of an entry, or of a path. Where none of the words to read around is in
+// the text, there is the page at the offset and an error.
+func (s *Session) page(ctx context.Context, handle string, e *session.Entry, path []*session.Entry, opt RecallOptions) (*Recalled, error) {
+	if opt.Offset < 0 {
+		return nil, &Error{Op: "recall", Subject: handle, Err: fmt.Errorf("offset %d", opt.Offset), Hint: "offsets begin at 0"}
+	}
+	read := func(p recall.Pager) (*Recalled, error) {
+		if e == nil {
+			return s.rangeText(ctx, path, p, opt.Raw)
+		}
+		return s.oneText(ctx, e, p, opt.Raw)
+	}
+	p := recall.Pager{Offset: opt.Offset, Most: cmp.Or(opt.Max, DefaultRecall)}
+	var notThere error
+	if opt.Around != "" {
+		whole, err := read(recall.Pager{})
+		if err != nil {
+			return nil, err
+		}
+		if at := recall.Place(whole.Text, opt.Around, max(p.Most, 0)/3); at >= 0 {
+			p.Offset = at
+		} else {
+			notThere = &Error{
+				Op: "recall", Subject: handle, Err: fmt.Errorf("none of the words stands there: %s", opt.Around),
+				Hint: "read it from the beginning, or search for other entries",
+			}
+		}
+	}
+	r, err := read(p)
+	return r, cmp.Or(err, notThere)
+}
+
+func (s *Session) oneText(ctx context.Context, e *session.Entry, p recall.Pager, raw bool) (*Recalled, error) {
+	text, excerpt, err := s.entryText(ctx, e, raw)
+	if err != nil {
+		return nil, err
+	}
+	p.Add(text)
+	r := &Recalled{Page: p.Page(), Entries: []string{e.ID}, Excerpt: excerpt, Purged: strings.Contains(text, jsonl.PurgeMarker)}
+	if m := shownBy(e); m != nil {
+		r.Role, r.Tool = m.Role, m.ToolName
+	}
+	return r, nil
 }
 
 // rangeText pages what the entries of a path say. One text is in memory at a time.
@@ -143,6 +217,32 @@ func (s *Session) rangeText(ctx context.Context, path []*session.Entry, p recall
 	}
 	r.Page = p.Page()
 	return r, nil
+}
+
+// Steps returns what happened in the entries of a range, a..b, or in those from n before an
+// entry to n after it: one line for each that says something, oldest first.
+func (s *Session) Steps(ctx context.Context, handle string, n int) (steps []Step, err error) {
+	err = s.do(ctx, "recall", handle, func() error { steps, err = s.steps(ctx, handle, n); return err })
+	return steps, err
+}
+
+// Step is an entry as one line.
+type Step = recall.Step
+
+func (s *Session) steps(ctx context.Context, handle string, n int) ([]Step, error) {
+	e, path, err := s.lookUp(ctx, handle)
+	if err != nil || e == nil {
+		return recall.Steps(path), err
+	}
+	for _, leaf := range []string{s.log.Leaf(), e.ID} { // the entry may be on another branch
+		if path, err = session.Path(ctx, s.log.Store(), leaf); err != nil {
+			return nil, err
+		}
+		if near := recall.Around(path, e.ID, n); near != nil {
+			return recall.Steps(near), nil
+		}
+	}
+	return nil, &Error{Op: "recall", Subject: handle, Err: ErrNotFound}
 }
 
 // entryText returns what an entry says, or its record, and whether that is only the log's
@@ -206,7 +306,7 @@ type Query struct {
 	// Offset is how many hits to pass over, Limit how many to return. Default: 10; at
 	// most 100.
 	Offset, Limit int
-	// Snippet is how much text a hit comes with, in bytes. Default: 240; at most 4000.
+	// Snippet is how much text a hit comes with, in bytes. Default: 300; at most 4000.
 	Snippet int
 }
 
@@ -214,11 +314,7 @@ type Query struct {
 type Hit = recall.Hit
 
 // Found is a page of hits.
-type Found struct {
-	recall.Results
-	// Elsewhere is how many hits there are on other branches, with ScopePath.
-	Elsewhere int `json:"elsewhere,omitempty"`
-}
+type Found = recall.Results
 
 // Search finds entries by words. The first search reads the whole session, later ones
 // what was appended since. A query that asks for nothing is refused.
@@ -254,15 +350,15 @@ func (s *Session) search(ctx context.Context, asked Query) (*Found, error) {
 		}
 		q.Only = func(id string) bool { return in[id] }
 	}
-	r, err := s.index.Search(ctx, q)
+	f, err := s.index.Search(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	f := &Found{Results: *r}
 	if asked.Scope == ScopePath && s.index.Entries() > len(in) {
 		q.Only = func(id string) bool { return !in[id] }
 		q.Offset, q.Limit = 0, 1
-		if r, err = s.index.Search(ctx, q); err != nil {
+		r, err := s.index.Search(ctx, q)
+		if err != nil {
 			return nil, err
 		}
 		f.Elsewhere = r.Total
@@ -315,6 +411,9 @@ func (s *Session) searched(ctx context.Context, m *message.Message) (*message.Me
 // it is read in.
 const maxToolRecall = 40_000
 
+// DefaultSteps is how many lines of a stretch are shown.
+const DefaultSteps = 50
+
 // RecallTool answers a call of the tool that recall.AgentTool describes. An error is in
 // words for the model.
 func (s *Session) RecallTool(ctx context.Context, arguments json.RawMessage) (string, error) {
@@ -327,19 +426,33 @@ func (s *Session) RecallTool(ctx context.Context, arguments json.RawMessage) (st
 		return "", err
 	}
 	defer s.end()
-	if a.ID != "" {
-		text, err := s.toolRecall(ctx, a)
-		return text, failed(op, a.ID, err)
+	if a.ID == "" && recall.AreHandles(a.Query) { // words that happen to look so are searched for
+		if _, _, err := s.lookUp(ctx, recall.Handles(a.Query)[0]); err == nil {
+			a.ID, a.Around = a.Query, ""
+		}
 	}
-	text, err := s.toolSearch(ctx, a)
-	return text, failed(op, a.Query, err)
+	text, subject := "", a.Query
+	switch {
+	case a.From+a.To != "":
+		subject = a.From + ".." + a.To
+		text, err = s.toolSteps(ctx, a, subject)
+	case a.ID != "" && a.Near > 0:
+		subject = a.ID
+		text, err = s.toolSteps(ctx, a, a.ID)
+	case a.ID != "":
+		subject = a.ID
+		text, err = s.toolRecall(ctx, a)
+	default:
+		text, err = s.toolSearch(ctx, a)
+	}
+	return text, failed(op, subject, err)
 }
 
 type recallArguments struct {
-	ID, Query        string
-	Role, Tool, Path string
-	Offset, Limit    int
-	Raw, Left, All   bool
+	ID, Query, Around, From, To    string
+	Role, Tool, Path, Since, Until string
+	Offset, Limit, Near            int
+	Raw, Left, All                 bool
 }
 
 // parseRecallArguments reads the arguments of a call. Models write numbers and booleans
@@ -354,6 +467,7 @@ func parseRecallArguments(data json.RawMessage) (a recallArguments, err error) {
 	}
 	fields := map[string]any{
 		"id": &a.ID, "query": &a.Query, "role": &a.Role, "tool": &a.Tool, "path": &a.Path,
+		"around": &a.Around, "from": &a.From, "to": &a.To, "since": &a.Since, "until": &a.Until, "near": &a.Near,
 		"offset": &a.Offset, "limit": &a.Limit, "raw": &a.Raw, "left": &a.Left, "all": &a.All,
 	}
 	jsonx.Members(data[jsonx.Space(data, 0):], func(key, val []byte) bool {
@@ -392,30 +506,46 @@ func parseRecallArguments(data json.RawMessage) (a recallArguments, err error) {
 	if a.Left && a.All {
 		return a, &Error{Op: "recall", Err: errors.New("left and all are both true: what left the context is a part of this branch, all are all branches"), Hint: "call it again with one of them"}
 	}
-	if a.ID == "" && a.Query == "" && a.Role == "" && a.Tool == "" && a.Path == "" {
+	if a.ID == "" && a.From == "" && a.To == "" && a.Query == "" && a.Role == "" && a.Tool == "" && a.Path == "" {
 		return a, &Error{Op: "recall", Err: recall.ErrNoQuery, Hint: `call it with {"id": "1a2b3c4d"} or {"query": "words"}`}
 	}
 	return a, nil
 }
 
+// toolRecall answers a call with ids.
 func (s *Session) toolRecall(ctx context.Context, a recallArguments) (string, error) {
-	most := min(a.Limit, maxToolRecall)
-	r, err := s.recallText(ctx, a.ID, RecallOptions{Offset: a.Offset, Max: most, Raw: a.Raw})
-	if err != nil {
-		return "", err
+	var answers []string
+	ids := recall.Handles(a.ID)
+	if len(ids) == 0 {
+		ids = []string{a.ID}
 	}
-	what := "#" + recall.Handle(a.ID)
+	most := max(min(cmp.Or(a.Limit, DefaultRecall), maxToolRecall)/len(ids), 1)
+	for _, id := range ids {
+		all, err := s.recallPair(ctx, id, RecallOptions{Offset: a.Offset, Max: most, Raw: a.Raw, Around: a.Around})
+		if err != nil {
+			return "", err
+		}
+		if a.Raw {
+			all = all[:1]
+		}
+		for _, r := range all {
+			before, after := r.Frame(`"offset": %d`)
+			answers = append(answers, recall.ResultLine(r.head(id))+before+r.Text+after)
+		}
+	}
+	return strings.Join(answers, "\n\n"), nil
+}
+
+// head says what a page is of, and which part.
+func (r *Recalled) head(id string) string {
+	what := "#" + recall.Handle(id)
 	if len(r.Entries) == 1 {
 		what = "#" + r.Entries[0]
 	}
 	if who := speaker(r.Role, r.Tool); who != "" {
 		what += " " + who
 	}
-	end := r.Total
-	if r.Next > 0 {
-		end = r.Next
-	}
-	what += fmt.Sprintf(": characters %d to %d of %d", r.Offset, end, r.Total)
+	what += fmt.Sprintf(": characters %d to %d of %d", r.Offset, cmp.Or(r.Next, r.Total), r.Total)
 	if r.Next > 0 {
 		what += fmt.Sprintf("; go on with offset %d", r.Next)
 	}
@@ -425,11 +555,32 @@ func (s *Session) toolRecall(ctx context.Context, a recallArguments) (string, er
 	if r.Excerpt {
 		what += "; an excerpt, the whole was purged or lost"
 	}
-	return recall.ResultLine(what) + r.Text, nil
+	return what
 }
 
+// toolSteps answers a call for a stretch.
+func (s *Session) toolSteps(ctx context.Context, a recallArguments, handle string) (string, error) {
+	steps, err := s.steps(ctx, handle, a.Near)
+	if err != nil {
+		return "", err
+	}
+	from := min(a.Offset, len(steps))
+	page := steps[from:min(from+cmp.Or(a.Limit, DefaultSteps), len(steps))]
+	what := fmt.Sprintf("steps %d to %d of %d", from, from+len(page), len(steps))
+	if end := from + len(page); end < len(steps) {
+		what += fmt.Sprintf("; go on with offset %d", end)
+	}
+	var b strings.Builder
+	b.WriteString(recall.ResultLine(what))
+	for _, step := range page {
+		b.WriteString(step.String() + "\n")
+	}
+	return b.String(), nil
+}
+
+// toolSearch answers a call with a query.
 func (s *Session) toolSearch(ctx context.Context, a recallArguments) (string, error) {
-	q := Query{Text: a.Query, Tool: a.Tool, Path: a.Path, Offset: a.Offset, Limit: a.Limit}
+	q := Query{Text: a.Query, Tool: a.Tool, Path: a.Path, Since: a.Since, Until: a.Until, Offset: a.Offset, Limit: a.Limit}
 	if a.Role != "" {
 		q.Roles = []message.Role{message.Role(a.Role)}
 	}
@@ -443,9 +594,9 @@ func (s *Session) toolSearch(ctx context.Context, a recallArguments) (string, er
 	if err != nil {
 		return "", err
 	}
-	what := fmt.Sprintf("search: %d found", f.Total)
-	if n := len(f.Hits); n > 0 && n < f.Total {
-		what += fmt.Sprintf(", %d to %d here", f.Offset+1, f.Offset+n)
+	what := fmt.Sprintf("search: %d found%s", f.Total, f.Words())
+	if len(f.Hits) > 0 && f.Offset+f.Next > 0 {
+		what += fmt.Sprintf(", %d to %d here", f.Offset+1, cmp.Or(f.Next, f.Total))
 	}
 	if f.Next > 0 {
 		what += fmt.Sprintf("; go on with offset %d", f.Next)
@@ -468,7 +619,11 @@ func (s *Session) toolSearch(ctx context.Context, a recallArguments) (string, er
 			where = ", on a branch that was left" // it may not hold any more
 		}
 		fmt.Fprintf(&b, "#%s %s, turn %d, at character %d of %d%s\n  %s\n", h.Entry, hitSpeaker(h), h.Turn, h.Offset, h.Size, where, h.Snippet)
+		for _, line := range h.Rest() {
+			b.WriteString("  " + line + "\n")
+		}
 	}
+	b.WriteString(f.Narrow(func(name, value string) string { return fmt.Sprintf("%q: %q", name, cmp.Or(value, "true")) }))
 	return b.String(), nil
 }
 

@@ -508,7 +508,7 @@ func TestRecallToolArguments(t *testing.T) {
 		`{"id":"` + id + `","limit":null,"offset":4,"extra":1}`: "characters 4 to 8004",
 		`{"id":"` + id + `","raw":"true","limit":20}`:           `]` + "\n" + `{"role":"user","cont`,
 		` {"query":"port"} `:                    "[recalled search: 1 found; give an id to read the whole]\n#" + id + " user, turn 1, at character 0 of 20019\n  the port is 54329",
-		`{"query":"nothing of it","left":true}`: "[recalled search: 0 found]\n",
+		`{"query":"nothing of it","left":true}`: "[recalled search: 0 found; no entry has: nothing]\n",
 		`{"query":"port","role":"assistant"}`:   "0 found",
 		`{"role":"user"}`:                       "1 found",
 	} {
@@ -537,7 +537,7 @@ func TestRecallToolArguments(t *testing.T) {
 			Enum []message.Role `json:"enum"`
 		} `json:"properties"`
 	}
-	if err := json.Unmarshal(tool.Schema, &schema); err != nil || len(schema.Properties) != 10 {
+	if err := json.Unmarshal(tool.Schema, &schema); err != nil || len(schema.Properties) != 16 {
 		t.Error(err, schema)
 	}
 	for _, role := range schema.Properties["role"].Enum {
@@ -567,7 +567,7 @@ func TestRecallToolOnAllBranches(t *testing.T) {
 		`{"query":"port","all":false,"left":null}`: {`; 1 more on branches that were left, for "all": true;`, true, false},
 		`{"query":"port","all":true}`:              {"[recalled search: 2 found; give an id to read the whole]", true, true},
 		`{"query":"48123","all":"true"}`:           {"[recalled search: 1 found; give an id to read the whole]", false, true},
-		`{"query":"48123"}`:                        {`[recalled search: 0 found; 1 more on branches that were left, for "all": true]`, false, false},
+		`{"query":"48123"}`:                        {`[recalled search: 0 found; no entry has: 48123; 1 more on branches that were left, for "all": true]`, false, false},
 	} {
 		got, err := s.RecallTool(ctx, []byte(args))
 		if err != nil || !strings.Contains(got, want.head) ||
@@ -680,4 +680,50 @@ func ExampleSession_RecallTool() {
 	// Output:
 	// [recalled #1a2b3c4d5e6f7081 user: characters 0 to 25 of 25]
 	// never touch schema_v2.sql
+}
+
+// TestRecallToolStretches: a call comes with its result whichever is named, words are read
+// around, a stretch is listed, several handles and a handle as a query are understood.
+func TestRecallToolStretches(t *testing.T) {
+	ctx := context.Background()
+	s := newSession(t, clew.Config{})
+	long := "# First\n" + strings.Repeat("and so on ", 2000) + "\n\n# Second\nthe port is 54329\n\n# Third\n" + strings.Repeat("and so on ", 2000)
+	ids := add(t, s,
+		message.User("find the port", start),
+		message.Assistant(start, message.TextBlock("I look."), message.ToolCallBlock("c1", "bash", []byte(`{"command":"cat notes.md"}`))),
+		message.ToolResult("c1", "bash", long, false, start),
+		message.Assistant(start, message.ToolCallBlock("c1", "read", []byte(`{"path":"a.go"}`))), // the id again
+		message.ToolResult("c1", "read", "package a", true, start))
+	for args, want := range map[string][]string{
+		`{"id":"` + ids[1] + `"}`: {"[recalled #" + ids[1] + " assistant: ", "I look.\n[call bash]", "[recalled #" + ids[2] + " result of bash: characters 0 to"},
+		`{"id":"` + ids[4] + `"}`: {"package a\n\n[recalled #" + ids[3] + " assistant: ", "[call read]\npath: a.go"},
+		`{"id":"` + ids[1] + `","around":"port 54329","limit":300}`: {
+			"the port is 54329\n", "characters before this; lines of that:\n", "  line 1, \"offset\": 0: # First\n", "[cut: ",
+		},
+		`{"id":"[#` + ids[0] + `], #` + ids[4] + `"}`:                        {"find the port\n\n[recalled #" + ids[4]},
+		`{"query":"` + ids[0] + `"}`:                                         {"[recalled #" + ids[0] + " user: "},
+		`{"from":"` + ids[0] + `","to":"` + ids[2] + `"}`:                    {"[recalled steps 0 to 3 of 3]\n#" + ids[0], " user: find the port\n", " assistant bash(cat notes.md): I look.\n", " result bash: # First … and so on"},
+		`{"id":"` + ids[3] + `","near":"1","offset":2}`:                      {"[recalled steps 2 to 3 of 3]\n#" + ids[4], " result read FAILED: package a\n"},
+		`{"from":"` + ids[0] + `","limit":2}`:                                {"[recalled steps 0 to 2 of 5; go on with offset 2]\n"},
+		`{"query":"port","since":"` + ids[1] + `","until":"` + ids[2] + `"}`: {"[recalled search: 1 found;", "  → #" + ids[1] + " assistant: I look. [call bash] command: cat notes.md\n"},
+	} {
+		got, err := s.RecallTool(ctx, []byte(args))
+		if err != nil || len(got) > 10_000 {
+			t.Errorf("%s: %d bytes, %v", args, len(got), err)
+		}
+		for _, w := range want {
+			if !strings.Contains(got, w) {
+				t.Errorf("%s: %q is not in %.1500q", args, w, got)
+			}
+		}
+	}
+	for args, want := range map[string]string{
+		`{"id":"` + ids[0] + `","around":"zebra"}`:        ids[0] + ": none of the words stands there: zebra; read it from the beginning",
+		`{"from":"` + ids[2] + `","to":"` + ids[0] + `"}`: "give the older entry first",
+		`{"id":"` + ids[0] + ` nix"}`:                     "nix: no such entry",
+	} {
+		if got, err := s.RecallTool(ctx, []byte(args)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %q, %v", args, got, err)
+		}
+	}
 }

@@ -149,8 +149,14 @@ func TestEveryMethod(t *testing.T) {
 	if err := json.Unmarshal(ask("recall", p{"id": first, "max": 9}), &back); err != nil || back.Text != "Answer 1." {
 		t.Errorf("%q %v", back.Text, err)
 	}
-	var found struct{ Hits []struct{ Entry string } }
-	if err := json.Unmarshal(ask("search", p{"query": "reader writer", "role": "assistant", "scope": "all"}), &found); err != nil || len(found.Hits) != 3 {
+	var found struct {
+		Hits []struct {
+			Entry string
+			Like  []string
+		}
+	}
+	err = json.Unmarshal(ask("search", p{"query": "reader writer", "role": "assistant", "scope": "all"}), &found)
+	if err != nil || len(found.Hits) != 1 || len(found.Hits[0].Like) != 2 {
 		t.Errorf("%+v %v", found, err)
 	}
 

@@ -1,8 +1,8 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -20,20 +20,31 @@ type recallReport struct {
 	Recalled []recalledEntry `json:"recalled,omitempty"`
 	// Search is the answer to --search, and to filters alone.
 	Search *clew.Found `json:"search,omitempty"`
+	// Steps are a stretch, a line for each entry: those of a page.
+	Steps *recalledSteps `json:"steps,omitempty"`
+}
+
+// recalledSteps is a page of a stretch.
+type recalledSteps struct {
+	Total  int         `json:"total"`
+	Offset int         `json:"offset"`
+	Next   int         `json:"next,omitempty"`
+	Lines  []clew.Step `json:"lines"`
 }
 
 // recalledEntry is what one handle gave.
 type recalledEntry struct {
 	Handle string `json:"handle"`
-	clew.Recalled
+	*clew.Recalled
 }
 
 // recallFlags are the flags of recall.
 type recallFlags struct {
 	search, tool, path, since, until string
+	around, from, to                 string
 	roles                            []string
-	all, left, raw                   bool
-	limit, offset                    int
+	all, left, raw, exact            bool
+	limit, offset, near              int
 }
 
 func newRecall() *cobra.Command {
@@ -45,17 +56,27 @@ func newRecall() *cobra.Command {
 of them in the context. A HANDLE is how summaries and notes refer to an entry,
 such as 1a2b3c4d or '[#1a2b3c4d]': an entry's id or the beginning of one, the
 hash of output kept beside the file, or a range on a path, a..b, which begins
-at the root without a and ends at the leaf without b.
+at the root without a and ends at the leaf without b. A call comes with its
+results, a result with its call. A long text is cut, and a note at the cut
+says what lies before and after and how to go on; --exact prints all of it.
 
-With --search it finds entries by words, best match first: those with any of
-the words and all "phrases in quotes". Names match whole or in part, paths by
-their end, hashes by their beginning, in every language. --role, --tool,
---path, --since and --until narrow the search; without --search they list what
-they match.`,
-		Example: `  clew recall session.jsonl 1a2b3c4d
+With --from and --to, or a HANDLE and --near, it lists what happened there, one
+line for each entry.
+
+With --search it finds entries by words: first those that have all of them,
+close together, then those with any; all "phrases in quotes" must be there.
+Words that no entry has are named. Names match whole or in part, paths by
+their end, hashes by their beginning, in every language. The filters narrow
+the search; without --search they list what they match.`,
+		Example: `  clew recall session.jsonl 1a2b3c4d 5e6f7081
+  clew recall session.jsonl 1a2b3c4d --around 'panic: index'
   clew recall session.jsonl 1a2b3c4d..5e6f7081
+  clew recall session.jsonl 1a2b3c4d --near 5
+  clew recall session.jsonl --from 1a2b3c4d --to 5e6f7081
   clew recall --search 'token expiry' --left session.jsonl
-  clew recall --search '"connection refused"' --tool bash session.jsonl`,
+  clew recall --search '"exit code"' --tool bash --role result session.jsonl
+  clew recall --search port --path src/ --since 1a2b3c4d session.jsonl
+  clew recall --role user --until 5e6f7081 --all session.jsonl`,
 		GroupID: groupLook,
 		Args:    argCount(1, -1),
 	}
@@ -68,8 +89,13 @@ they match.`,
 	f.StringVar(&fl.path, "path", "", "only calls and results about paths that begin with `PATH`")
 	f.StringVar(&fl.since, "since", "", "only entries from `HANDLE` on")
 	f.StringVar(&fl.until, "until", "", "only entries up to `HANDLE`")
-	f.IntVar(&fl.limit, "limit", 0, "print at most `N` hits (default 10, at most 100), or N characters of each HANDLE (default all)")
-	f.IntVar(&fl.offset, "offset", 0, "begin after `N` hits, or N characters")
+	f.StringVar(&fl.around, "around", "", "begin near the place of a HANDLE's text where `WORDS` stand")
+	f.StringVar(&fl.from, "from", "", "list what happened from `HANDLE` on, one line for each entry")
+	f.StringVar(&fl.to, "to", "", "list what happened up to `HANDLE`")
+	f.IntVar(&fl.near, "near", 0, "list what happened `N` entries before and after HANDLE")
+	f.BoolVar(&fl.exact, "exact", false, "print all of the text and nothing else: no pair, no notes, no limit but --limit")
+	f.IntVar(&fl.limit, "limit", 0, "print at most `N` hits (default 10, at most 100) or lines (default 50), or N characters of each HANDLE (default 8000 of all)")
+	f.IntVar(&fl.offset, "offset", 0, "begin after `N` entries, or N characters")
 	f.BoolVar(&fl.raw, "raw", false, "print the stored JSON of each HANDLE instead of its text")
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -87,9 +113,20 @@ they match.`,
 		}
 		defer s.Close()
 		r := &recallReport{File: file.Path()}
-		if len(args) > 1 {
-			err = r.recall(cmd, s, args[1:], fl)
-		} else {
+		handles := args[1:]
+		if named := recall.Handles(fl.search); recall.AreHandles(fl.search) && fl.tool+fl.path+fl.since+fl.until == "" && len(fl.roles) == 0 {
+			if _, err := s.RecallText(cmd.Context(), named[0], clew.RecallOptions{Max: 1}); err == nil {
+				handles = named
+			}
+		}
+		switch {
+		case fl.from+fl.to != "":
+			err = r.list(cmd, s, fl.from+".."+fl.to, fl)
+		case fl.near > 0:
+			err = r.list(cmd, s, handles[0], fl)
+		case len(handles) > 0:
+			err = r.recall(cmd, s, handles, fl)
+		default:
 			err = r.find(cmd, s, fl)
 		}
 		switch {
@@ -99,8 +136,10 @@ they match.`,
 			return printJSON(cmd, r)
 		case r.Search != nil:
 			return r.printFound(cmd)
+		case r.Steps != nil:
+			return r.printSteps(cmd)
 		}
-		return r.printRecalled(cmd)
+		return r.printRecalled(cmd, fl.exact || fl.raw)
 	}
 	return cmd
 }
@@ -132,15 +171,21 @@ func (fl *recallFlags) check(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) > 1 && set(narrow...) != "":
 		return usagef("recall: %s does not go with the handle %s; drop one of them", set(narrow...), args[1])
-	case len(args) == 1 && set("search", "role", "tool", "path") == "":
+	case set("from", "to") != "" && (len(args) > 1 || set(append(narrow, "around", "near", "raw", "exact")...) != ""):
+		return usagef("recall: %s lists a stretch, and goes with --limit and --offset alone; --since and --until narrow a search", set("from", "to"))
+	case set("from", "to") == "" && len(args) == 1 && set("search", "role", "tool", "path") == "":
 		return usagef("recall: nothing to recall: give a HANDLE, or --search and words; clew tree lists the entries")
-	case len(args) == 1 && fl.raw:
-		return usagef("recall: --raw is for a HANDLE")
+	case len(args) == 1 && set("raw", "exact", "around", "near") != "":
+		return usagef("recall: %s is for a HANDLE", set("raw", "exact", "around", "near"))
+	case fl.near > 0 && (len(args) != 2 || set("raw", "exact", "around") != ""):
+		return usagef("recall: --near lists what happened near one HANDLE, and goes with --limit and --offset alone")
+	case set("near") != "" && fl.near < 1:
+		return usagef("recall: --near %d: it must be at least 1", fl.near)
 	case fl.all && fl.left:
 		return usagef("recall: --all and --left exclude each other")
 	case fl.limit < 0 || set("limit") != "" && fl.limit == 0:
 		return usagef("recall: --limit %d: it must be at least 1", fl.limit)
-	case len(args) == 1 && fl.limit > recall.MaxLimit:
+	case len(args) == 1 && fl.from+fl.to == "" && fl.limit > recall.MaxLimit:
 		return usagef("recall: --limit %d: a page has at most %d hits; --offset continues", fl.limit, recall.MaxLimit)
 	case fl.offset < 0:
 		return usagef("recall: --offset %d: it must not be negative", fl.offset)
@@ -155,19 +200,31 @@ func (fl *recallFlags) check(cmd *cobra.Command, args []string) error {
 
 // recall reads the entries that are named.
 func (r *recallReport) recall(cmd *cobra.Command, s *clew.Session, handles []string, fl recallFlags) error {
-	most := fl.limit
-	if most == 0 {
-		most = -1
+	handles = recall.Handles(strings.Join(handles, " "))
+	if len(handles) == 0 {
+		return usagef("recall: an empty handle; clew tree lists the ids")
+	}
+	opt := clew.RecallOptions{Offset: fl.offset, Max: fl.limit, Raw: fl.raw, Around: fl.around}
+	switch {
+	case fl.limit == 0 && (fl.exact || fl.raw):
+		opt.Max = -1
+	case fl.limit == 0:
+		opt.Max = max(clew.DefaultRecall/len(handles), 1)
 	}
 	for _, handle := range handles {
 		if recall.Handle(handle) == "" {
 			return usagef("recall: an empty handle; clew tree lists the ids")
 		}
-		got, err := s.RecallText(cmd.Context(), handle, clew.RecallOptions{Offset: fl.offset, Max: most, Raw: fl.raw})
+		got, err := s.RecallPair(cmd.Context(), handle, opt)
 		if err != nil {
 			return err
 		}
-		r.Recalled = append(r.Recalled, recalledEntry{handle, *got})
+		if fl.exact || fl.raw {
+			got = got[:1]
+		}
+		for _, part := range got {
+			r.Recalled = append(r.Recalled, recalledEntry{handle, part})
+		}
 	}
 	return nil
 }
@@ -193,34 +250,77 @@ func (r *recallReport) find(cmd *cobra.Command, s *clew.Session, fl recallFlags)
 	return err
 }
 
-// printRecalled prints texts. One alone goes out as it is, so that it can be kept in a file;
-// on a terminal, control characters are gone.
-func (r *recallReport) printRecalled(cmd *cobra.Command) error {
+// list reads a page of a stretch.
+func (r *recallReport) list(cmd *cobra.Command, s *clew.Session, handle string, fl recallFlags) error {
+	steps, err := s.Steps(cmd.Context(), handle, fl.near)
+	if err != nil {
+		return err
+	}
+	from := min(fl.offset, len(steps))
+	end := min(from+cmp.Or(fl.limit, clew.DefaultSteps), len(steps))
+	r.Steps = &recalledSteps{Total: len(steps), Offset: fl.offset, Lines: steps[from:end]}
+	if end < len(steps) {
+		r.Steps.Next = end
+	}
+	return nil
+}
+
+// printSteps prints a page of a stretch.
+func (r *recallReport) printSteps(cmd *cobra.Command) error {
+	w, p := output(cmd), newPainter(cmd)
+	for _, step := range r.Steps.Lines {
+		w.WriteString(printable(step.String()) + "\n")
+	}
+	line := count(r.Steps.Total, "entry", "entries")
+	if n := len(r.Steps.Lines); n > 0 && n < r.Steps.Total {
+		line += fmt.Sprintf("; these are %s to %s", number(int64(r.Steps.Offset+1)), number(int64(r.Steps.Offset+n)))
+	}
+	if r.Steps.Next > 0 {
+		line += fmt.Sprintf("; --offset %d continues", r.Steps.Next)
+	}
+	w.WriteString(p.paint(styleDim, line) + "\n")
+	return w.Flush()
+}
+
+// printRecalled prints texts. One alone goes out as it is; on a terminal, control characters
+// are gone. exact prints no notes, so that the text can be kept in a file.
+func (r *recallReport) printRecalled(cmd *cobra.Command, exact bool) error {
 	w, p := output(cmd), newPainter(cmd)
 	screen := isTerminal(cmd.OutOrStdout())
+	heads := len(r.Recalled) > 1 || screen
 	for i, e := range r.Recalled {
-		if len(r.Recalled) > 1 || screen {
-			if i > 0 {
-				w.WriteString("\n")
-			}
+		if i > 0 && heads {
+			w.WriteString("\n")
+		}
+		if heads {
 			w.WriteString(p.paint(styleBold, e.head()) + "\n")
 		}
 		text := e.Text
 		if screen {
 			text = printableText(text)
 		}
-		w.WriteString(text)
-		if (len(r.Recalled) > 1 || screen) && !strings.HasSuffix(text, "\n") {
+		before, after := e.Frame("--offset %d")
+		if exact {
+			before, after = "", ""
+		}
+		w.WriteString(printableText(before) + text + printableText(after))
+		var notes string
+		if e.Purged {
+			notes += "[part of it was purged and can't be recovered]\n"
+		}
+		if e.Excerpt {
+			notes += "[an excerpt; the full output, kept beside the file, was purged or lost]\n"
+		}
+		if exact {
+			fmt.Fprint(cmd.ErrOrStderr(), notes)
+			notes = ""
+		}
+		if (heads || notes != "") && !strings.HasSuffix(text+after, "\n") {
 			w.WriteString("\n")
 		}
+		w.WriteString(notes)
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	for _, e := range r.Recalled {
-		e.note(cmd.ErrOrStderr())
-	}
-	return nil
+	return w.Flush()
 }
 
 // head names what follows.
@@ -233,28 +333,6 @@ func (e *recalledEntry) head() string {
 		head += "  " + printable(strings.TrimSpace(kindOf(e.Role)+" "+e.Tool))
 	}
 	return head
-}
-
-// note says, beside the output, what is not on the page.
-func (e *recalledEntry) note(w io.Writer) {
-	handle := printable(e.Handle)
-	end := e.Total
-	if e.Next > 0 {
-		end = e.Next
-	}
-	if e.Next > 0 || e.Offset > 0 {
-		fmt.Fprintf(w, "clew: %s: characters %s to %s of %s", handle, number(int64(e.Offset)), number(int64(end)), number(int64(e.Total)))
-		if e.Next > 0 {
-			fmt.Fprintf(w, "; --offset %d continues", e.Next)
-		}
-		fmt.Fprintln(w)
-	}
-	if e.Purged {
-		fmt.Fprintf(w, "clew: %s: part of it was purged and can't be recovered\n", handle)
-	}
-	if e.Excerpt {
-		fmt.Fprintf(w, "clew: %s: an excerpt; the full output, kept beside the file, was purged or lost\n", handle)
-	}
 }
 
 // printFound prints a page of hits.
@@ -270,17 +348,20 @@ func (r *recallReport) printFound(cmd *cobra.Command) error {
 		head := p.paint(styleYellow, "#"+short(h.Entry, maxID)) + "  "
 		w.WriteString(head + cut(printable(fmt.Sprintf("turn %d  %s", h.Turn, what)), columns-len(h.Entry)-3) + "\n")
 		wrap(w, "    ", printable(h.Snippet), 4, columns)
+		for _, line := range h.Rest() {
+			wrap(w, "    ", printable(line), 6, columns)
+		}
 	}
 	line := "found nothing"
 	if f.Total > 0 {
 		line = "found " + count(f.Total, "entry", "entries")
 	}
-	if n := len(f.Hits); n < f.Total {
-		if n == 0 {
-			line += ", all before --offset " + number(int64(f.Offset))
-		} else {
-			line += fmt.Sprintf("; these are %s to %s", number(int64(f.Offset+1)), number(int64(f.Offset+n)))
-		}
+	line += printable(f.Words())
+	switch {
+	case f.Total > 0 && len(f.Hits) == 0:
+		line += ", all before --offset " + number(int64(f.Offset))
+	case f.Offset+f.Next > 0 && f.Total > 0:
+		line += fmt.Sprintf("; these are %s to %s", number(int64(f.Offset+1)), number(int64(cmp.Or(f.Next, f.Total))))
 	}
 	if f.Next > 0 {
 		line += fmt.Sprintf("; --offset %d continues", f.Next)
@@ -292,5 +373,16 @@ func (r *recallReport) printFound(cmd *cobra.Command) error {
 		line += "; " + count(f.Partial, "output") + " kept beside the file could not be searched whole"
 	}
 	w.WriteString(p.paint(styleDim, line) + "\n")
+	if fewer := f.Narrow(askFor); fewer != "" {
+		w.WriteString(p.paint(styleDim, printable(fewer)) + "\n")
+	}
 	return w.Flush()
+}
+
+// askFor writes a filter as it is given to the command.
+func askFor(name, value string) string {
+	if name == "role" {
+		value = kindOf(message.Role(value))
+	}
+	return strings.TrimSpace("--" + name + " " + value)
 }

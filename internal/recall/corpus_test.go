@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -108,7 +109,10 @@ func TestRecorded(t *testing.T) {
 					return -1
 				}
 				for i, h := range found.Hits {
-					if strings.Contains(texts[h.Entry], line) {
+					for _, half := range h.Pair {
+						h.Like = append(h.Like, half.Entry)
+					}
+					if slices.ContainsFunc(append(h.Like, h.Entry), func(id string) bool { return strings.Contains(texts[id], line) }) {
 						return i
 					}
 				}

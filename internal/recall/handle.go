@@ -2,24 +2,22 @@ package recall
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/clew-dev/clew/session"
 )
 
 // AmbiguousError says that a handle is the beginning of several ids.
 type AmbiguousError struct {
-	Handle string
-	IDs    []string // the first 20, in the order of the log
-	Count  int      // how many there are
+	IDs   []string // the first 20, in the order of the log
+	Count int      // how many there are
 }
-
-const maxCandidates = 20
 
 func (e *AmbiguousError) Error() string {
 	list := strings.Join(e.IDs, ", ")
@@ -42,14 +40,26 @@ func Handle(s string) string {
 	return strings.TrimPrefix(strings.TrimSpace(s), "#")
 }
 
-// Find returns the entry that a handle names. A handle is an id or the beginning of one,
-// with or without what stands around it in a summary; for an entry whose full content is
-// kept beside the log, also "sha256-" and the hash, or at least eight digits that the hash
-// begins with.
-//
-// Of several entries whose ids begin so, it takes the only one on the path to leaf, or the
-// only one there that says something, or the only one of those that has left the context.
-// Otherwise the error is an *AmbiguousError. It is session.ErrNotFound when there is none.
+// Handles returns the handles of a text that has one or several, with white space or commas
+// between them.
+func Handles(s string) []string {
+	s = strings.NewReplacer(", replaced]", "]", " ..", "..", ".. ", "..").Replace(s)
+	return strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || r == ',' })
+}
+
+// handles matches a text of nothing but handles.
+var handles = regexp.MustCompile(`^(\[#[^\]\s]+\]|#?[0-9a-f]{6,}(\.\.)?|#?[0-9a-f]{6,}\.\.#?[0-9a-f]{6,}|sha256-[0-9a-f]{8,})$`)
+
+// AreHandles reports whether a query looks like handles.
+func AreHandles(query string) bool {
+	all := Handles(query)
+	return len(all) > 0 && !slices.ContainsFunc(all, func(h string) bool { return !handles.MatchString(h) })
+}
+
+// Find returns the entry that a handle names: an id or the beginning of one, with or without
+// what stands around it in a summary, or the hash of content that is kept beside the log or at
+// least eight digits that it begins with. Of several it takes the one that is meant; otherwise
+// the error is an *AmbiguousError. It is session.ErrNotFound when there is none.
 func Find(ctx context.Context, store session.Store, leaf, handle string) (*session.Entry, error) {
 	const op = "recall"
 	id := Handle(handle)
@@ -77,21 +87,19 @@ func Find(ctx context.Context, store session.Store, leaf, handle string) (*sessi
 			blob = strings.Clone(e.ID) // if several entries have it, its content is the same
 		}
 	}
-	if len(begin) > 1 {
-		path, err := session.Path(ctx, store, leaf)
-		if err != nil {
-			return nil, err
-		}
-		begin = meant(path, seen, begin)
-	}
 	switch {
 	case len(begin) == 1:
 		return store.Get(ctx, begin[0])
 	case len(begin) > 1:
-		return nil, &session.Error{
-			Op: op, Subject: handle, Hint: "give more of the id",
-			Err: &AmbiguousError{Handle: id, IDs: begin[:min(len(begin), maxCandidates)], Count: len(begin)},
+		path, err := session.Path(ctx, store, leaf)
+		if err != nil {
+			return nil, err
 		}
+		if begin = meant(path, seen, begin); len(begin) == 1 {
+			return store.Get(ctx, begin[0])
+		}
+		several := &AmbiguousError{IDs: begin[:min(len(begin), 20)], Count: len(begin)}
+		return nil, &session.Error{Op: op, Subject: handle, Err: several, Hint: "give more of the id"}
 	case blob != "":
 		return store.Get(ctx, blob)
 	}
@@ -128,13 +136,10 @@ func meant(path []*session.Entry, named map[string]bool, all []string) []string 
 	return all
 }
 
-// minBlob is the least number of digits of a hash in a handle.
-const minBlob = 8
-
 // blobOf reports whether the full content of an entry is kept beside the log under a hash
 // that begins with the handle.
 func blobOf(e *session.Entry, handle string) bool {
-	const prefix = "sha256-"
+	const prefix, minBlob = "sha256-", 8
 	digits := strings.TrimPrefix(handle, prefix)
 	if len(digits) < minBlob || e.Type != session.TypeMessage || !bytes.Contains(e.Raw(), []byte(digits)) {
 		return false
@@ -151,33 +156,25 @@ func blobOf(e *session.Entry, handle string) bool {
 // from and to are handles, see Find; an empty from is the root of the path, an empty to
 // the leaf. The error is ErrRange when from is not on the path to to.
 func FindRange(ctx context.Context, store session.Store, leaf, from, to string) ([]*session.Entry, error) {
-	find := func(leaf, handle string) (id string, err error) {
-		if strings.TrimSpace(handle) == "" {
-			return "", nil
+	first, last := "", leaf
+	for _, end := range []struct {
+		id     *string
+		handle string
+	}{{&last, to}, {&first, from}} {
+		if strings.TrimSpace(end.handle) != "" {
+			e, err := Find(ctx, store, last, end.handle)
+			if err != nil {
+				return nil, err
+			}
+			*end.id = e.ID
 		}
-		e, err := Find(ctx, store, leaf, handle)
-		if err != nil {
-			return "", err
-		}
-		return e.ID, nil
-	}
-	last, err := find(leaf, to)
-	if err != nil {
-		return nil, err
-	}
-	last = cmp.Or(last, leaf)
-	first, err := find(last, from)
-	if err != nil {
-		return nil, err
 	}
 	path, err := session.Path(ctx, store, last)
 	if err != nil || first == "" {
 		return path, err
 	}
-	for i, e := range path {
-		if e.ID == first {
-			return path[i:], nil
-		}
+	if i := slices.IndexFunc(path, func(e *session.Entry) bool { return e.ID == first }); i >= 0 {
+		return path[i:], nil
 	}
 	return nil, &session.Error{
 		Op: "recall", Subject: from + ".." + to, Err: fmt.Errorf("%w: %s is not on the path to %s", ErrRange, first, last),

@@ -8,15 +8,9 @@
 //	}
 //	e, err := recall.Find(ctx, store, leaf, "[#1a2b3c4d]")
 //
-// An Index has one document for each entry that says something: what the user typed,
-// answers with their reasoning and the arguments of their calls, results, shell runs,
-// summaries. It ranks them by BM25; see Index.Search. A query finds an identifier
-// whole, however it is written (parseConfig, parse_config, parse-config), and by its
-// parts; a path whole, by its last component and by its parts; a hash by its beginning
-// of at least seven digits; Chinese, Japanese and Korean by every pair of neighbouring
-// characters. Case and the s of an English plural do not matter.
-//
-// The index holds only words. The text of a hit is read from the store again.
+// An Index has one document for each entry that says something and ranks them by BM25; see
+// Index.Search. docs/recall.md says what finds what. The index holds only words; the text of
+// a hit is read from the store again.
 package recall
 
 import (
@@ -33,10 +27,9 @@ import (
 
 // Options changes an Index. The zero value is ready for use.
 type Options struct {
-	// Whole returns the full message of which the log has an excerpt (see
-	// session.SpilledOf), or as much of its beginning as is to be searched. When it
-	// fails for another reason than a done context, the excerpt is searched and
-	// counted in Results.Partial. Default: the excerpt is searched.
+	// Whole returns the full message of which the log has an excerpt (see session.SpilledOf),
+	// or as much of it as is to be searched. Where it fails, and by default, the excerpt is
+	// searched and counted in Results.Partial.
 	Whole func(ctx context.Context, m *message.Message) (*message.Message, error)
 }
 
@@ -58,7 +51,7 @@ type Index struct {
 	read int    // entries of the store that are in the index
 	last string // id of the newest of them
 
-	calls    map[string][]string // the paths that calls are about, by id
+	calls    map[string]call // by id
 	splitter splitter
 }
 
@@ -88,11 +81,18 @@ type doc struct {
 	role  message.Role
 	tools []string
 	paths []string
+	pair  []int32 // the results of its calls, or the call that it is the result of
+}
+
+// call is a call of a tool: the document that makes it and the paths that it is about.
+type call struct {
+	doc   int32
+	paths []string
 }
 
 // New returns an index of a session. Nothing is read before the first Search or Update.
 func New(store session.Store, opt Options) *Index {
-	return &Index{store: store, opt: opt, termAt: map[string]int32{}, byID: map[string]int32{}, calls: map[string][]string{}}
+	return &Index{store: store, opt: opt, termAt: map[string]int32{}, byID: map[string]int32{}, calls: map[string]call{}}
 }
 
 // Update reads what was appended to the store since the last time; the first time, it
@@ -136,13 +136,9 @@ func (x *Index) Update(ctx context.Context) error {
 
 // add puts an entry into the index, unless it fails.
 func (x *Index) add(ctx context.Context, e *session.Entry) error {
-	m := said(e)
-	partial := false
-	if m != nil && m.Role == message.RoleToolResult || m != nil && m.Role == message.RoleBashExecution {
-		var err error
-		if m, partial, err = x.whole(ctx, m); err != nil {
-			return err
-		}
+	m, partial, err := x.whole(ctx, said(e))
+	if err != nil {
+		return err
 	}
 	at, rec := int32(len(x.entries)), entry{id: strings.Clone(e.ID), doc: -1}
 	if p, ok := x.byID[e.ParentID]; ok {
@@ -183,7 +179,11 @@ func said(e *session.Entry) *message.Message {
 	return nil
 }
 
+// whole returns the full message, or says that this is a part of it.
 func (x *Index) whole(ctx context.Context, m *message.Message) (whole *message.Message, partial bool, err error) {
+	if m == nil || m.Role != message.RoleToolResult && m.Role != message.RoleBashExecution {
+		return m, false, nil
+	}
 	at, ok := session.SpilledOf(m)
 	if !ok {
 		return m, false, nil
@@ -298,13 +298,14 @@ func (x *Index) tag(d *doc, m *message.Message) {
 				return true
 			})
 			d.paths = append(d.paths, paths...)
-			if paths != nil {
-				x.calls[strings.Clone(c.ID)] = paths
-			}
+			x.calls[strings.Clone(c.ID)] = call{int32(len(x.docs)), paths}
 		}
 	case message.RoleToolResult:
 		d.tools = []string{unique.Make(m.ToolName).Value()}
-		d.paths = x.calls[m.ToolCallID]
+		if c, ok := x.calls[m.ToolCallID]; ok {
+			d.paths, d.pair = c.paths, []int32{c.doc}
+			x.docs[c.doc].pair = append(x.docs[c.doc].pair, int32(len(x.docs)))
+		}
 	case message.RoleBashExecution:
 		d.tools = []string{"bash"}
 	default:

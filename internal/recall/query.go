@@ -14,14 +14,27 @@ import (
 type parsed struct {
 	terms   []queryTerm
 	at      map[string]int // the number of a term, by its text
-	phrases []string       // folded
+	words   []queryWord
+	phrases []string // folded
 }
 
 type queryTerm struct {
 	text string
 	hash bool // also asks for the hashes that begin so, and for those that it begins with
-	must bool // it is a word of a phrase
 }
+
+// queryWord is what stands between white space. A text has it when it has a term for the
+// whole of it, or every one of its pieces.
+type queryWord struct {
+	text          string
+	whole, pieces []int // numbers of terms
+	must          bool  // it is a word of a phrase
+}
+
+// common are words that a question has and that its answer need not have. They are passed
+// over, unless there are no others.
+var common = strings.Fields(" a an the of in on to is was were are be did do does what which who how when where why we i you it " +
+	"and or for with by at from that this ever any about our my not ")
 
 // parse reads the text of a query. Any text is a query.
 func parse(s string) parsed {
@@ -29,38 +42,69 @@ func parse(s string) parsed {
 		s = text.Head(s, maxQuery)
 	}
 	p := parsed{at: map[string]int{}}
-	w := splitter{}
-	must := false
-	w.emit = func(term []byte, from, to int, k kind) {
-		if k == kindPart && isAt(string(term), 0, charWide) {
-			return // the pairs say more
-		}
-		need := must && len(term) > 1 && (k == kindWord || k == kindHash)
-		if i, ok := p.at[string(term)]; ok {
-			p.terms[i].must = p.terms[i].must || need
-			return
-		}
-		p.at[string(term)] = len(p.terms)
-		digits, letters := hexDigits(term) // digits or letters alone may begin a hash
-		p.terms = append(p.terms, queryTerm{text: string(term), hash: k == kindHash || digits+letters >= minHash, must: need})
-	}
+	all := s
 	for s != "" {
 		before, rest, ok := strings.Cut(s, `"`)
 		phrase, after, closed := strings.Cut(rest, `"`)
 		if !ok || !closed {
-			w.split(s)
+			p.add(s, false, common)
 			break
 		}
-		must = false
-		w.split(before)
+		p.add(before, false, common)
 		if folded := foldPhrase(phrase); folded != "" {
-			must = true
-			w.split(phrase)
+			p.add(phrase, true, nil)
 			p.phrases = append(p.phrases, folded)
 		}
-		must, s = false, after
+		s = after
+	}
+	if len(p.terms)+len(p.phrases) == 0 {
+		p.add(all, false, nil)
 	}
 	return p
+}
+
+// add puts the words of a text into the query, without those that are to be passed over.
+func (p *parsed) add(s string, must bool, without []string) {
+	for s := range strings.FieldsSeq(s) {
+		if slices.Contains(without, strings.ToLower(s)) {
+			continue
+		}
+		w := queryWord{text: s, must: must && len(s) > 1}
+		var spans []match
+		var kinds []kind
+		first, last := len(s), 0
+		split := splitter{emit: func(term []byte, from, to int, k kind) {
+			if k == kindPart && isAt(string(term), 0, charWide) {
+				return // the pairs say more
+			}
+			i, ok := p.at[string(term)]
+			if !ok {
+				i = len(p.terms)
+				p.at[string(term)] = i
+				digits, letters := hexDigits(term) // digits or letters alone may begin a hash
+				p.terms = append(p.terms, queryTerm{string(term), k == kindHash || digits+letters >= minHash})
+			}
+			spans, kinds = append(spans, match{from, to, i}), append(kinds, k)
+			first, last = min(first, from), max(last, to)
+		}}
+		split.split(s)
+		for i, m := range spans {
+			switch {
+			case m.from == first && m.to == last:
+				w.whole = append(w.whole, m.term)
+			case must && len(p.terms[m.term].text) == 1: // as a lone letter of a path it is no term
+			case kinds[i] != kindCompound && (kinds[i] != kindPart || len(w.whole) > 0) && !slices.Contains(w.pieces, m.term):
+				w.pieces = append(w.pieces, m.term)
+			}
+		}
+		same := func(o queryWord) bool {
+			return slices.Equal(o.whole, w.whole) && slices.Equal(o.pieces, w.pieces) && o.must == w.must
+		}
+		w.text = s[min(first, last):last]
+		if len(w.whole)+len(w.pieces) > 0 && !slices.ContainsFunc(p.words, same) {
+			p.words = append(p.words, w)
+		}
+	}
 }
 
 // folded calls fn with each character of a text in the form in which phrases are
@@ -116,12 +160,18 @@ func findPhrase(s, phrase string) (from, to int) {
 }
 
 // snippet returns the part of a text, at most size bytes, that has most of the words of
-// a query, rare ones counting more. With phrases, it is the place of the first.
-func (x *Index) snippet(s string, p parsed, size int) (snippet string, offset, total int) {
-	from, to := x.bestPlace(s, p, size)
+// a query, rare ones counting more. With phrases, it is the place of the first. found says
+// that it has any.
+func (x *Index) snippet(s string, p parsed, size int) (snippet string, offset int, found bool) {
+	from, to, _ := p.bestPlace(s, size, func(term string) float64 {
+		df := 0.5
+		if v, ok := x.termAt[term]; ok {
+			df = float64(x.terms[v].df)
+		}
+		return math.Log(1 + float64(x.alive+1)/df)
+	})
+	found = from < to
 	from, to = widen(s, from, to, size)
-	offset = utf8.RuneCountInString(s[:from])
-	total = offset + utf8.RuneCountInString(s[from:])
 	snippet = text.Line(s[from:to])
 	if from > 0 {
 		snippet = text.Ellipsis + snippet
@@ -129,7 +179,36 @@ func (x *Index) snippet(s string, p parsed, size int) (snippet string, offset, t
 	if to < len(s) {
 		snippet += text.Ellipsis
 	}
-	return snippet, offset, total
+	return snippet, utf8.RuneCountInString(s[:from]), found
+}
+
+// Place returns where a text is to be read from, in characters, so that it has the place
+// where the words of a query stand closest together: at most before bytes before that, and
+// at a line where one begins. It is -1 when none of the words is there.
+func Place(s, words string, before int) int {
+	p := parse(words)
+	from, to, _ := p.bestPlace(s, 2*DefaultSnippet, equally)
+	if from == to {
+		return -1
+	}
+	return utf8.RuneCountInString(s[:begin(s, from, before)])
+}
+
+// begin returns where to begin a part of a text that is to have what stands at from: at most
+// before bytes before it, at a line if one begins there, else at a sentence or a word.
+func begin(s string, from, before int) int {
+	a := from - len(text.Tail(s[:from], before))
+	for a < from && !utf8.RuneStart(s[a]) {
+		a++
+	}
+	if a > 0 && s[a-1] != '\n' {
+		if k := strings.IndexByte(s[a:from], '\n'); k >= 0 {
+			a += k + 1
+		} else if k := strings.Index(s[a:from], ". "); k >= 0 {
+			a += k + 2
+		}
+	}
+	return a
 }
 
 // match is a place where a term of a query stands.
@@ -138,23 +217,17 @@ type match struct {
 	term     int
 }
 
-// bestPlace returns what the best size bytes of a text match.
-func (x *Index) bestPlace(s string, p parsed, size int) (from, to int) {
+// bestPlace returns what the best size bytes of a text match. worth says how much a term
+// counts. all says that they have every term that the text has.
+func (p *parsed) bestPlace(s string, size int, worth func(term string) float64) (from, to int, all bool) {
 	if len(p.phrases) > 0 {
 		if a, b := findPhrase(s, p.phrases[0]); a >= 0 {
-			return a, min(b, a+size)
+			return a, min(b, a+size), false
 		}
-	}
-	worth := make([]float64, len(p.terms))
-	for i, t := range p.terms {
-		df := 0.5
-		if v, ok := x.termAt[t.text]; ok {
-			df = float64(x.terms[v].df)
-		}
-		worth[i] = math.Log(1 + float64(x.alive+1)/df)
 	}
 	var window []match // matches within size bytes, by where they begin
 	in := make([]int, len(p.terms))
+	seen := make([]bool, len(p.terms))
 	value, best := 0.0, 0.0
 	w := splitter{}
 	w.emit = func(term []byte, a, b int, k kind) {
@@ -164,25 +237,31 @@ func (x *Index) bestPlace(s string, p parsed, size int) (from, to int) {
 		}
 		b = min(b, a+size)
 		for len(window) > 0 && b-window[0].from > size {
-			if in[window[0].term]--; in[window[0].term] == 0 {
-				value -= worth[window[0].term]
+			if old := window[0].term; in[old] == 1 {
+				value -= worth(p.terms[old].text)
 			}
+			in[window[0].term]--
 			window = window[1:]
 		}
 		if in[i]++; in[i] == 1 {
-			value += worth[i]
+			value += worth(p.terms[i].text)
 		}
+		all, seen[i] = all && seen[i], true
 		window = append(window, match{a, b, i})
 		if value > best+1e-9 {
 			best, from, to = value, a, b
 			for _, m := range window {
 				from, to = min(from, m.from), max(to, m.to)
 			}
+			all = !slices.ContainsFunc(p.terms, func(t queryTerm) bool { n := p.at[t.text]; return seen[n] && in[n] == 0 })
 		}
 	}
 	w.split(s)
-	return from, min(to, from+size)
+	return from, min(to, from+size), all
 }
+
+// equally is a worth for bestPlace: every term counts the same.
+func equally(string) float64 { return 1 }
 
 // matching returns the number of the query's term that a term of a text matches, or -1.
 func (p *parsed) matching(term []byte, k kind) int {
@@ -197,20 +276,24 @@ func (p *parsed) matching(term []byte, k kind) int {
 	})
 }
 
-// widen extends a part of a text to size bytes on both sides, to whole words if it can.
+// widen extends a part of a text to size bytes on both sides. It begins and ends at a line
+// where it can, else at a sentence, else at a word.
 func widen(s string, from, to, size int) (int, int) {
-	room := max(size-(to-from), 0)
-	before := min(room/3, from)
-	after := min(room-before, len(s)-to)
-	before = min(room-after, from)
-	// Cut at a space when one is near, and never inside a character.
-	a := from - len(text.Tail(s[:from], before))
-	b := to + len(text.Head(s[to:], after))
-	for a < b && a > 0 && !utf8.RuneStart(s[a]) {
-		a++
+	for to > from && to < len(s) && !utf8.RuneStart(s[to]) {
+		to--
 	}
-	for b > a && b < len(s) && !utf8.RuneStart(s[b]) {
+	room := max(size-(to-from), 0)
+	a := begin(s, from, min(max(room/3, room-(len(s)-to)), from))
+	b := to + len(text.Head(s[to:], min(max(size-(to-a), 0), len(s)-to)))
+	for b > to && b < len(s) && !utf8.RuneStart(s[b]) {
 		b--
+	}
+	if b < len(s) {
+		if k := strings.LastIndexByte(s[to:b], '\n'); k >= 0 {
+			b = to + k
+		} else if k := strings.LastIndex(s[to:b], ". "); k >= 0 {
+			b = to + k + 1
+		}
 	}
 	return a, b
 }

@@ -4,21 +4,20 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 )
 
-// The ranking is Okapi BM25 (https://en.wikipedia.org/wiki/Okapi_BM25) with an idf that
-// is never negative:
-//
-//	score = sum over terms of idf · tf·(k1+1) / (tf + k1·(1-b+b·words/average))
-//	idf   = ln(1 + (N-df+0.5)/(df+0.5))
-//
-// k1 and b have the usual values.
+// The ranking is Okapi BM25 (https://en.wikipedia.org/wiki/Okapi_BM25) with the usual k1 and b
+// and an idf that is never negative: ln(1 + (N-df+0.5)/(df+0.5)).
 const (
 	bm25K1 = 1.2
 	bm25B  = 0.75
@@ -30,45 +29,29 @@ const (
 	maxVariants = 64
 )
 
-// Query says what to look for. An entry must meet all fields to be a hit.
+// Query says what to look for, as the Query of package clew does. Since and Until are whole
+// ids here, and Only reports whether an entry may be a hit; default: all.
 type Query struct {
-	// Text is words and "phrases in quotes". Every phrase must stand in a hit, except
-	// for case and the width of white space; a quote without its other half is an
-	// ordinary character. The best match comes first. Without words and phrases, all
-	// that meet the other fields are hits, newest first.
-	Text string
-	// Roles that hits may have. Default: all.
-	Roles []message.Role
-	// Tool is a tool that a hit calls or is the result of, in any case. A shell run of
-	// the user counts as bash.
-	Tool string
-	// Path begins a path among the arguments of a hit's call, or of the call that a hit
-	// is the result of.
-	Path string
-	// Since and Until are the ids of the first and the last entry, in the order of the
-	// log, that may be hits.
-	Since, Until string
-	// Only reports whether an entry may be a hit. Default: all.
-	Only func(id string) bool
-
-	// Offset is how many hits to skip. With Results.Next it continues after the last
-	// page, as long as nothing was appended.
-	Offset int
-	// Limit is how many hits to return. Default: 10; at most 100.
-	Limit int
-	// Snippet is the most bytes of text around the best place of a hit. Default: 240;
-	// at most 4000.
-	Snippet int
+	Text, Tool, Path, Since, Until string
+	Roles                          []message.Role
+	Only                           func(id string) bool
+	Offset, Limit, Snippet         int
 }
 
 // Limits of a Query.
 const (
 	DefaultLimit   = 10
 	MaxLimit       = 100
-	DefaultSnippet = 240
+	DefaultSnippet = 300
 	MaxSnippet     = 4000
 
 	minSnippet = 20
+	maxHalf    = 160 // bytes of the excerpt of a call's result, or of a result's call
+	maxHalves  = 4
+	maxAlike   = 10 // ranked entries that are looked at for each hit
+	maxNear    = 40 // entries that are looked at for how near the words stand
+
+	maxNearWords = 100_000 // in an entry that is looked at so
 	// maxQuery is how much of a query is read, in bytes.
 	maxQuery = 4096
 )
@@ -78,13 +61,21 @@ var ErrNoQuery = errors.New("nothing to look for")
 
 // Results are a page of the hits of a query.
 type Results struct {
-	Total  int   `json:"total"`          // hits on all pages
-	Offset int   `json:"offset"`         // hits before this page
+	Total  int   `json:"total"`          // entries on all pages
+	Offset int   `json:"offset"`         // entries before this page
 	Next   int   `json:"next,omitempty"` // Offset of the next page; 0 when this is the last
 	Hits   []Hit `json:"hits"`
-	// Partial is how many entries were not searched whole, because their full content
-	// could not be read, or only in part.
-	Partial int `json:"partial,omitempty"`
+	// All is how many of them have every word that any entry has; those come first.
+	// Missing are the words that none has.
+	All     int      `json:"all"`
+	Missing []string `json:"missing,omitempty"`
+	// Roles and Tools say how many entries each would leave.
+	Roles map[message.Role]int `json:"roles,omitempty"`
+	Tools map[string]int       `json:"tools,omitempty"`
+	// Partial is how many entries could not be searched whole, Elsewhere how many are on other
+	// branches, where the path was searched.
+	Partial   int `json:"partial,omitempty"`
+	Elsewhere int `json:"elsewhere,omitempty"`
 }
 
 // Hit is an entry that was found.
@@ -92,24 +83,81 @@ type Hit struct {
 	Entry string       `json:"entry"`
 	Role  message.Role `json:"role"`
 	// Tools are the tools that it calls, or the tool that it is the result of.
-	Tools []string `json:"tools,omitempty"`
-	// Position is its place in the log, from 1; Turn is the turn of its path that it
-	// belongs to, from 1, or 0 before the first.
-	Position int     `json:"position"`
-	Turn     int     `json:"turn"`
-	Score    float64 `json:"score"`
-	// Snippet is the text around the best place, on one line, with an ellipsis where
-	// text is missing.
+	Tools    []string `json:"tools,omitempty"`
+	Position int      `json:"position"` // in the log, from 1
+	Turn     int      `json:"turn"`     // of its path, from 1; 0 before the first
+	Score    float64  `json:"score"`    // ranks those that have all words, and the rest
+	// Snippet is the text around the best place, on one line, with an ellipsis where text is
+	// missing. It begins at Offset of the Size characters of the text.
 	Snippet string `json:"snippet"`
-	// Offset is where the snippet begins in the text of the entry, Size the length of
-	// that text; both in characters.
-	Offset int `json:"offset"`
-	Size   int `json:"size"`
+	Offset  int    `json:"offset"`
+	Size    int    `json:"size"`
+	// Pair are the results of its calls, or the call that it is the result of; Like are
+	// entries whose excerpt says nearly the same.
+	Pair []Half   `json:"pair,omitempty"`
+	Like []string `json:"like,omitempty"`
+}
+
+// Half is the other half of a call and its result.
+type Half struct {
+	Entry   string       `json:"entry"`
+	Role    message.Role `json:"role"`
+	Snippet string       `json:"snippet"`
+}
+
+// Rest are the lines after the excerpt: the other half, and what says nearly the same.
+func (h *Hit) Rest() (lines []string) {
+	for _, o := range h.Pair {
+		lines = append(lines, fmt.Sprintf("→ #%s %s: %s", o.Entry, strings.TrimPrefix(strings.ToLower(string(o.Role)), "tool"), o.Snippet))
+	}
+	if len(h.Like) > 0 {
+		const most = 5
+		line := fmt.Sprintf("and %d like it: #%s", len(h.Like), strings.Join(h.Like[:min(most, len(h.Like))], " #"))
+		if len(h.Like) > most {
+			line += " " + text.Ellipsis
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// Words says how many have all words, and which words none has.
+func (r *Results) Words() (s string) {
+	if r.All < r.Total {
+		s = fmt.Sprintf("; %d have all the words, %d some", r.All, r.Total-r.All)
+	}
+	if len(r.Missing) > 0 {
+		s += "; no entry has: " + strings.Join(r.Missing, ", ")
+	}
+	return s
+}
+
+// Narrow names ways to narrow a search that found more than is shown. ask writes a filter.
+func (r *Results) Narrow(ask func(name, value string) string) string {
+	if r.Next == 0 {
+		return ""
+	}
+	var ways []string
+	roles := map[string]int{}
+	for role, n := range r.Roles {
+		roles[string(role)] = n
+	}
+	for name, counts := range map[string]map[string]int{"role": roles, "tool": r.Tools} {
+		for value, n := range counts {
+			if n < r.Total {
+				ways = append(ways, fmt.Sprintf("%s (%d)", ask(name, value), n))
+			}
+		}
+	}
+	slices.Sort(ways)
+	return "Fewer: " + strings.Join(append(ways[:min(len(ways), 8)], ask("path", "src/"), ask("since", "ID"), ask("left", ""), `"words in quotes"`), ", ")
 }
 
 // Search updates the index and returns the entries that have any of the query's words and
-// all of its phrases, best first; of equal hits the later one comes first. The error is
-// ErrNoQuery for a query that asks for nothing.
+// all of its phrases: first those that have all words in one excerpt, then those that have
+// all, best first; of equal hits the later one comes first. A hit that says nearly what
+// another one says, or that is shown as the pair of one, has no place of its own. The error
+// is ErrNoQuery for a query that asks for nothing.
 func (x *Index) Search(ctx context.Context, q Query) (*Results, error) {
 	p := parse(q.Text)
 	if len(p.terms)+len(p.phrases) == 0 && q.Tool == "" && q.Path == "" && len(q.Roles) == 0 {
@@ -122,27 +170,94 @@ func (x *Index) Search(ctx context.Context, q Query) (*Results, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := x.rank(p, may)
+	found, wanted := x.rank(p, may)
 	if len(p.phrases) > 0 {
 		if found, err = x.withPhrases(ctx, found, p.phrases); err != nil {
 			return nil, err
 		}
 	}
-	limit := min(cmp.Or(max(q.Limit, 0), DefaultLimit), MaxLimit)
-	r := &Results{Total: len(found), Offset: max(q.Offset, 0), Hits: []Hit{}, Partial: x.partial}
-	from := min(r.Offset, len(found))
-	page := found[from:min(from+limit, len(found))]
-	if end := from + len(page); end < len(found) {
-		r.Next = end
+	if err := x.nearFirst(ctx, p, found); err != nil {
+		return nil, err
 	}
-	for _, f := range page {
-		h, err := x.hit(ctx, f, p, q.Snippet)
-		if err != nil {
-			return nil, err
+	r := &Results{
+		Total: len(found), Offset: max(q.Offset, 0), Hits: []Hit{}, Partial: x.partial,
+		Roles: map[message.Role]int{}, Tools: map[string]int{},
+	}
+	for i, w := range p.words {
+		if !wanted[i] {
+			r.Missing = append(r.Missing, w.text)
 		}
-		r.Hits = append(r.Hits, h)
 	}
-	return r, nil
+	for _, f := range found {
+		if f.all {
+			r.All++
+		}
+		r.Roles[x.docs[f.doc].role]++
+		for _, tool := range x.docs[f.doc].tools {
+			r.Tools[tool]++
+		}
+	}
+	return r, x.page(ctx, r, found, p, q)
+}
+
+// page fills a page with hits.
+func (x *Index) page(ctx context.Context, r *Results, found []ranked, p parsed, q Query) error {
+	limit := min(cmp.Or(max(q.Limit, 0), DefaultLimit), MaxLimit)
+	from := min(r.Offset, len(found))
+	var seen []map[string]bool // the pairs of words of each hit
+	shown := map[string]bool{}
+	for i, f := range found[from:] {
+		if len(r.Hits) == limit || i == maxAlike*limit {
+			r.Next = from + i
+			break
+		}
+		if shown[x.entries[x.docs[f.doc].entry].id] {
+			continue
+		}
+		h, err := x.hit(ctx, f, p, q)
+		if err != nil {
+			return err
+		}
+		says := wordPairs(h.Snippet)
+		if f.all {
+			says[""] = true // what has fewer words is not the same
+		}
+		same := func(o map[string]bool) bool { return len(p.words) > 0 && o[""] == f.all && alike(says, o) } // a list has all
+		if k := slices.IndexFunc(seen, same); k >= 0 && r.Hits[k].Role == h.Role {
+			r.Hits[k].Like = append(r.Hits[k].Like, h.Entry)
+			continue
+		}
+		for _, half := range h.Pair {
+			shown[half.Entry] = true
+		}
+		r.Hits, seen = append(r.Hits, h), append(seen, says)
+	}
+	return nil
+}
+
+// wordPairs returns the neighbouring words of an excerpt; of a single word, itself.
+func wordPairs(s string) map[string]bool {
+	words := strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	pairs := map[string]bool{strings.Join(words[:min(1, len(words))], ""): true}
+	for i := 1; i < len(words); i++ {
+		pairs[words[i-1]+" "+words[i]] = true
+	}
+	return pairs
+}
+
+// alike reports whether two excerpts have three quarters of the shorter one in common, and
+// are not of very different length.
+func alike(a, b map[string]bool) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	both := 0
+	for pair := range a {
+		if b[pair] {
+			both++
+		}
+	}
+	return 4*both >= 3*len(a) && 2*len(a) >= len(b)
 }
 
 // filter returns a function that checks a document against the query, without its words.
@@ -178,49 +293,108 @@ func (x *Index) filter(q Query) (func(*doc) bool, error) {
 type ranked struct {
 	doc   int32
 	score float64
+	all   bool   // it has all words that are wanted
+	near  bool   // in one excerpt
+	text  string // where it was read already
 }
 
 // rank returns the documents that have any of the terms and all that they must
-// have, best first.
-func (x *Index) rank(p parsed, may func(*doc) bool) []ranked {
+// have, best first, and which words of the query any of them has.
+func (x *Index) rank(p parsed, may func(*doc) bool) (found []ranked, wanted []bool) {
 	scores := make([]float64, len(x.docs))
-	must := 0                          // terms that a document must have
-	has := make([]int, len(x.docs))    // how many of them it has
-	latest := make([]int, len(x.docs)) // which of them it was found to have last, from 1
 	average := max(float64(x.words)/float64(max(x.alive, 1)), 1)
-	for i, t := range p.terms {
-		if t.must {
-			must++
-		}
+	for _, t := range p.terms {
 		for _, v := range x.variants(t) {
 			df := float64(x.terms[v].df)
 			idf := math.Log(1 + (max(float64(x.alive)-df, 0)+0.5)/(df+0.5))
 			x.terms[v].each(func(n, tf uint32) {
 				f := float64(tf)
 				scores[n] += idf * f * (bm25K1 + 1) / (f + bm25K1*(1-bm25B+bm25B*float64(x.docs[n].words)/average))
-				if t.must && latest[n] != i+1 {
-					latest[n] = i + 1
-					has[n]++
-				}
 			})
 		}
 	}
-	var found []ranked
+	open := make([]bool, len(x.docs))
+	for i := range open {
+		open[i] = may(&x.docs[i])
+	}
+	wanted = make([]bool, len(p.words))
+	has := make([]int, len(x.docs))    // how many of the wanted words a document has
+	lacks := make([]bool, len(x.docs)) // a word that it must have
+	pieces := make([]int, len(x.docs)) // how many pieces of a word it has, from the first on
+	all := 0
+	for k, w := range p.words {
+		clear(pieces)
+		whole := max(len(w.pieces), 1)
+		for _, i := range w.whole {
+			x.eachWith(p.terms[i], func(n uint32) { pieces[n] = whole })
+		}
+		for at, i := range w.pieces {
+			x.eachWith(p.terms[i], func(n uint32) {
+				if pieces[n] == at {
+					pieces[n]++
+				}
+			})
+		}
+		for n, have := range pieces {
+			lacks[n] = lacks[n] || w.must && have < whole
+			if have == whole {
+				has[n]++
+				wanted[k] = wanted[k] || open[n]
+			}
+		}
+		if wanted[k] {
+			all++
+		}
+	}
 	for i := range x.docs {
-		d := &x.docs[i]
-		if len(p.terms) > 0 && scores[i] == 0 || has[i] < must || !may(d) {
+		if !open[i] || lacks[i] || len(p.terms) > 0 && scores[i] == 0 {
 			continue
 		}
 		score := scores[i]
-		if d.role == message.RoleCompactionSummary || d.role == message.RoleBranchSummary {
+		if role := x.docs[i].role; role == message.RoleCompactionSummary || role == message.RoleBranchSummary {
 			score *= copied
 		}
-		found = append(found, ranked{int32(i), score})
+		found = append(found, ranked{doc: int32(i), score: score, all: has[i] == all})
 	}
-	slices.SortFunc(found, func(a, c ranked) int {
-		return cmp.Or(cmp.Compare(c.score, a.score), cmp.Compare(c.doc, a.doc))
-	})
-	return found
+	slices.SortFunc(found, inOrder)
+	return found, wanted
+}
+
+// eachWith calls fn with each document that has a term, or what it stands for.
+func (x *Index) eachWith(t queryTerm, fn func(n uint32)) {
+	for _, v := range x.variants(t) {
+		x.terms[v].each(func(n, _ uint32) { fn(n) })
+	}
+}
+
+// inOrder compares two hits: the better one comes first.
+func inOrder(a, b ranked) int {
+	first := func(a, b bool) int {
+		if a == b {
+			return 0
+		}
+		return map[bool]int{true: -1, false: 1}[a]
+	}
+	return cmp.Or(first(a.near, b.near), first(a.all, b.all), cmp.Compare(b.score, a.score), cmp.Compare(b.doc, a.doc))
+}
+
+// nearFirst brings those first that have all words in one excerpt.
+func (x *Index) nearFirst(ctx context.Context, p parsed, found []ranked) (err error) {
+	for i := range found[:min(maxNear, len(found))] {
+		f := &found[i]
+		if !f.all || len(p.words) < 2 {
+			break
+		}
+		if x.docs[f.doc].words > maxNearWords {
+			continue
+		}
+		if f.text, err = x.text(ctx, &x.docs[f.doc]); err != nil {
+			return err
+		}
+		_, _, f.near = p.bestPlace(f.text, DefaultSnippet, equally)
+	}
+	slices.SortFunc(found, inOrder)
+	return nil
 }
 
 // withPhrases keeps the documents that have every phrase.
@@ -258,18 +432,35 @@ func (x *Index) text(ctx context.Context, d *doc) (string, error) {
 	return Text(m), nil
 }
 
-func (x *Index) hit(ctx context.Context, f ranked, p parsed, size int) (Hit, error) {
+func (x *Index) hit(ctx context.Context, f ranked, p parsed, q Query) (h Hit, err error) {
 	d := &x.docs[f.doc]
 	e := &x.entries[d.entry]
-	h := Hit{
+	h = Hit{
 		Entry: e.id, Role: d.role, Tools: d.tools,
 		Position: int(d.entry) + 1, Turn: int(e.turn), Score: f.score,
 	}
-	s, err := x.text(ctx, d)
-	if err != nil {
-		return h, err
+	if f.text == "" {
+		if f.text, err = x.text(ctx, d); err != nil {
+			return h, err
+		}
 	}
-	size = min(cmp.Or(max(size, 0), DefaultSnippet), MaxSnippet)
-	h.Snippet, h.Offset, h.Size = x.snippet(s, p, max(size, minSnippet))
+	size := min(cmp.Or(max(q.Snippet, 0), DefaultSnippet), MaxSnippet)
+	h.Snippet, h.Offset, _ = x.snippet(f.text, p, max(size, minSnippet))
+	h.Size = utf8.RuneCountInString(f.text)
+	for _, n := range d.pair[:min(maxHalves, len(d.pair))] {
+		other := &x.docs[n]
+		if other.dead || q.Only != nil && !q.Only(x.entries[other.entry].id) {
+			continue
+		}
+		s, err := x.text(ctx, other)
+		if err != nil {
+			return h, err
+		}
+		snippet, _, ok := x.snippet(s, p, maxHalf)
+		if !ok { // an output's end says how it came out, a call's what it was
+			snippet = text.Line(text.Tail(s, maxHalf))
+		}
+		h.Pair = append(h.Pair, Half{x.entries[other.entry].id, other.role, snippet})
+	}
 	return h, nil
 }

@@ -3,20 +3,20 @@ package recall
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/message"
 )
 
 // Text returns what a message says, as text. This is what is searched and paged.
 //
-// A message of a single text is that text and nothing else. Other texts and blocks are
-// joined by line breaks: reasoning follows a line [thinking], a call a line [call NAME]
-// with its arguments as lines "name: value", where strings are not written as JSON. An
-// image is a line that says so; its data is only in the JSON of the message. A shell run
-// is its command after "$ ", then its output.
+// A message of a single text is that text. Other texts and blocks are joined by line breaks:
+// reasoning after a line [thinking], a call as a line [call NAME] and a line for each argument.
+// An image is a line that says so. A shell run is its command after "$ ", then its output.
 func Text(m *message.Message) string {
 	switch m.Role {
 	case message.RoleBashExecution:
@@ -30,7 +30,9 @@ func Text(m *message.Message) string {
 		return m.Content[0].Text
 	}
 	var t lines
-	t.blocks(m.Content)
+	for i := range m.Content {
+		t.block(&m.Content[i])
+	}
 	for _, s := range m.Sections {
 		t.add("[section "+s.Name+"]", s.Text)
 	}
@@ -47,36 +49,26 @@ func Text(m *message.Message) string {
 }
 
 // BlocksText is Text for content without a message.
-func BlocksText(blocks []message.Block) string {
-	if len(blocks) == 1 && blocks[0].Type == message.BlockText {
-		return blocks[0].Text
-	}
-	var t lines
-	t.blocks(blocks)
-	return strings.Join(t, "\n")
-}
+func BlocksText(blocks []message.Block) string { return Text(&message.Message{Content: blocks}) }
 
 // lines are joined by line breaks.
 type lines []string
 
 func (t *lines) add(texts ...string) { *t = append(*t, texts...) }
 
-func (t *lines) blocks(blocks []message.Block) {
-	for i := range blocks {
-		b := &blocks[i]
-		switch b.Type {
-		case message.BlockText:
-			t.add(b.Text)
-		case message.BlockThinking:
-			t.add("[thinking]", b.Text)
-		case message.BlockToolCall:
-			t.add("[call " + b.Name + "]")
-			t.arguments(b.Arguments)
-		case message.BlockImage:
-			t.add(fmt.Sprintf("[image %s, %d bytes]", b.MIMEType, len(b.Data)*3/4))
-		default:
-			t.add(string(b.JSON()))
-		}
+func (t *lines) block(b *message.Block) {
+	switch b.Type {
+	case message.BlockText:
+		t.add(b.Text)
+	case message.BlockThinking:
+		t.add("[thinking]", b.Text)
+	case message.BlockToolCall:
+		t.add("[call " + b.Name + "]")
+		t.arguments(b.Arguments)
+	case message.BlockImage:
+		t.add(fmt.Sprintf("[image %s, %d bytes]", b.MIMEType, len(b.Data)*3/4))
+	default:
+		t.add(string(b.JSON()))
 	}
 }
 
@@ -109,45 +101,135 @@ type Page struct {
 	Offset int    `json:"offset"`         // where it begins, in characters
 	Next   int    `json:"next,omitempty"` // where the next page begins; 0 when this is the last
 	Total  int    `json:"total"`          // characters of the text
+	Line   int    `json:"line"`           // the line that it begins in, from 1
+	Lines  int    `json:"lines"`          // lines of the text
+	// Outline are lines that lie before and after the page.
+	Outline []Mark `json:"outline,omitempty"`
 }
 
-// Pager takes a page from a text that comes in pieces, so that all of it need never be
-// in memory at once. Set Offset and Most before the first Add. Offset is where the page
-// begins and Most how long it may be, both in characters; Most below 1 means all of the
-// rest. Characters are code points; a byte that is not UTF-8 counts as one. An Offset
-// behind the end gives an empty page, one below 0 counts as 0.
+// Mark is a line of a text.
+type Mark struct {
+	Line   int    `json:"line"`   // from 1
+	Offset int    `json:"offset"` // where it begins, in characters
+	Text   string `json:"text"`   // its beginning
+	lead   bool   // it begins a paragraph
+}
+
+// Pager takes a page from a text that comes in pieces. Offset is where it begins and Most how
+// long it may be, in code points; Most below 1 means all of the rest. A byte that is not UTF-8
+// counts as one. An Offset behind the end gives an empty page, one below 0 counts as 0.
 type Pager struct {
 	Offset, Most int
 
-	out  []byte
-	seen int // characters of all pieces so far
+	out   []byte
+	seen  int  // characters of all pieces so far
+	lines int  // line ends so far
+	line  int  // the line that the page begins in
+	inner bool // the text so far ends inside a line
+	marks []Mark
+}
+
+const (
+	maxMarks   = 20_000 // lines that are looked at for the outline
+	maxMark    = 100
+	maxOutline = 6 // lines of an outline before the page, and after it
+)
+
+// outline returns some lines at even distances, of those that begin a paragraph if there are
+// such.
+func (p *Pager) outline(from, to int) (some []Mark) {
+	list := slices.DeleteFunc(slices.Clone(p.marks), func(m Mark) bool { return m.Offset < from || m.Offset >= to })
+	leads := slices.DeleteFunc(slices.Clone(list), func(m Mark) bool { return !m.lead })
+	if len(leads) > 1 {
+		list = leads
+	}
+	n := min(len(list), maxOutline)
+	for i := range n {
+		some = append(some, list[i*len(list)/n])
+	}
+	return some
 }
 
 // Add takes the next piece and reports whether some of it is on the page. A piece must
 // not end inside a character.
 func (p *Pager) Add(piece string) bool {
 	from, to := len(piece), len(piece)
-	for i := range piece {
+	blank := true // the line before
+	for i, r := range piece {
 		at := p.seen - max(p.Offset, 0) // the place of the character on the page
 		if at == 0 || at > 0 && i == 0 {
 			from = i
 		}
+		if at == 0 {
+			p.line = p.lines + 1
+		}
 		if p.Most > 0 && at >= p.Most {
 			to = min(to, i)
 		}
+		if !p.inner {
+			blank = p.mark(piece[i:], blank)
+		}
 		p.seen++
+		if p.inner = r != '\n'; !p.inner {
+			p.lines++
+		}
 	}
 	p.out = append(p.out, piece[from:to]...)
 	return from < to
 }
 
+// mark notes a line that begins here and reports whether it is blank. after says that the
+// one before it was.
+func (p *Pager) mark(s string, after bool) (blank bool) {
+	s, _, _ = strings.Cut(s[:min(len(s), 4*maxMark)], "\n")
+	short := text.Line(text.Clip(s, maxMark))
+	if short == "" {
+		return true
+	}
+	if lead := s[0] != ' ' && s[0] != '\t' && (after || s[0] == '#'); len(p.marks) < maxMarks {
+		p.marks = append(p.marks, Mark{p.lines + 1, p.seen, strings.Clone(short), lead}) // short may keep all of the text
+	}
+	return false
+}
+
 // Page returns the page. Call it after the last Add.
 func (p *Pager) Page() Page {
-	page := Page{Text: string(p.out), Offset: min(max(p.Offset, 0), p.seen), Total: p.seen}
+	page := Page{Offset: min(max(p.Offset, 0), p.seen), Total: p.seen, Line: max(p.line, 1), Lines: p.lines}
+	if p.inner {
+		page.Lines++
+	}
 	if end := page.Offset + utf8.RuneCount(p.out); end < p.seen {
 		page.Next = end
 	}
+	page.Text = string(p.out)
+	page.Outline = p.outline(0, page.Offset)
+	if page.Next > 0 {
+		page.Outline = append(page.Outline, p.outline(page.Next, p.seen)...)
+	}
 	return page
+}
+
+// Frame says what lies before and after a page, and how to go on. offset is how to ask for
+// an offset, such as --offset %d.
+func (p *Page) Frame(offset string) (before, after string) {
+	var marks [2]string
+	for _, m := range p.Outline {
+		side := &marks[0]
+		if m.Offset >= p.Offset {
+			side = &marks[1]
+		}
+		if *side == "" {
+			*side = "; lines of that:\n"
+		}
+		*side += fmt.Sprintf("  line %d, "+offset+": %s\n", m.Line, m.Offset, m.Text)
+	}
+	if p.Offset > 0 {
+		before = fmt.Sprintf("[%d characters before this%s]\n", p.Offset, marks[0])
+	}
+	if p.Next > 0 {
+		after = fmt.Sprintf("\n[cut: %d characters follow, "+offset+" goes on%s]\n", p.Total-p.Next, p.Next, marks[1])
+	}
+	return before, after
 }
 
 // ToolName is the name of the tool.
@@ -165,22 +247,28 @@ func AgentTool() Tool {
 	return Tool{
 		Name: ToolName,
 		Description: "Read again what is no longer in the conversation, word for word. " +
-			"Summaries and notes name what they stand for by handles such as [#1a2b3c4d]: give one as id. " +
-			"When there is no handle, give words as query, such as a name, a path or an error; \"quoted words\" must stand together. " +
-			"Long results come in pages: the first line says which offset comes next.",
+			`{"id": "1a2b3c4d"} reads handles such as [#1a2b3c4d], a call with its results; add "around": "panic" for a part. ` +
+			`{"from": "1a2b", "to": "5e6f"} lists what happened. {"query": "exit code", "tool": "bash", "path": "src/"} searches; ` +
+			`"quoted words" stand together. Entries with all words come first; words that no entry has are named.`,
 		Schema: json.RawMessage(`{
   "type": "object",
   "properties": {
-    "id": {"type": "string", "description": "Handle of one entry (1a2b3c4d), or of a range along the conversation (1a2b3c4d..5e6f7081)."},
-    "query": {"type": "string", "description": "Words to search for, best match first."},
-    "offset": {"type": "integer", "minimum": 0, "description": "Where to go on: characters for id, hits for query."},
-    "limit": {"type": "integer", "minimum": 1, "description": "At most so many characters (default 8000) or hits (default 10)."},
-    "raw": {"type": "boolean", "description": "With id: the stored JSON of the message instead of its text."},
-    "role": {"type": "string", "enum": ["user", "assistant", "toolResult", "bashExecution", "custom", "system", "branchSummary", "compactionSummary"], "description": "With query: only messages of this role."},
-    "tool": {"type": "string", "description": "With query: only calls and results of this tool."},
-    "path": {"type": "string", "description": "With query: only calls and results about paths that begin so."},
-    "left": {"type": "boolean", "description": "With query: only what left the context."},
-    "all": {"type": "boolean", "description": "With query: every branch, those that were left too. What was said there may not hold any more."}
+    "id": {"type": "string", "description": "Handles, or a range a..b."},
+    "around": {"type": "string", "description": "With id: words to begin near."},
+    "near": {"type": "integer", "minimum": 1, "description": "With id: one line for each of so many entries before and after."},
+    "from": {"type": "string"},
+    "to": {"type": "string"},
+    "query": {"type": "string"},
+    "offset": {"type": "integer", "minimum": 0, "description": "Where to go on: characters for id, else entries."},
+    "limit": {"type": "integer", "minimum": 1, "description": "Characters (default 8000), hits (10) or lines (50)."},
+    "raw": {"type": "boolean", "description": "With id: the stored JSON."},
+    "role": {"type": "string", "enum": ["user", "assistant", "toolResult", "bashExecution", "custom", "system", "branchSummary", "compactionSummary"]},
+    "tool": {"type": "string"},
+    "path": {"type": "string", "description": "Beginning of a path."},
+    "since": {"type": "string"},
+    "until": {"type": "string"},
+    "left": {"type": "boolean", "description": "Only what left the context."},
+    "all": {"type": "boolean", "description": "Every branch, those that were left too: may not hold any more."}
   }
 }`),
 	}

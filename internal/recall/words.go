@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"unicode"
@@ -291,26 +292,17 @@ func hexDigits(b []byte) (digits, letters int) {
 // effective is suffixing?", JASIS 42 (1991), with two more endings (sses, xes).
 func stem(b []byte) []byte {
 	n := len(b)
-	if n < 4 || b[n-1] != 's' {
-		return b
+	ends := func(with ...string) bool {
+		return slices.ContainsFunc(with, func(s string) bool { return bytes.HasSuffix(b, []byte(s)) })
 	}
-	for _, c := range b {
-		if c < 'a' || c > 'z' {
-			return b
-		}
-	}
-	switch at := b[n-2]; {
-	case at == 's' || at == 'u':
+	switch {
+	case n < 4, b[n-1] != 's', ends("ss", "us", "aes", "ees", "oes"), n > 4 && ends("eies", "aies"),
+		bytes.ContainsFunc(b, func(r rune) bool { return r < 'a' || r > 'z' }):
 		return b
-	case at == 'e' && b[n-3] == 'i':
-		if n > 4 && (b[n-4] == 'e' || b[n-4] == 'a') {
-			return b
-		}
+	case ends("ies"):
 		return append(b[:n-3], 'y')
-	case at == 'e' && (b[n-3] == 'x' || b[n-3] == 's' && b[n-4] == 's'):
+	case ends("xes", "sses"):
 		return b[:n-2]
-	case at == 'e' && (b[n-3] == 'a' || b[n-3] == 'e' || b[n-3] == 'o'):
-		return b
 	}
 	return b[:n-1]
 }

@@ -134,3 +134,31 @@ func TestFindPhrase(t *testing.T) {
 		t.Error(from)
 	}
 }
+
+// An excerpt begins and ends at a line where one is near, else at a sentence, else at a word.
+func TestExcerptBorders(t *testing.T) {
+	for _, tc := range []struct{ text, want string }{
+		{"one two three\nfour needle five\nsix seven eight nine", "four needle five"},
+		{"It was so for long. The needle was there. Then it went away at last", "The needle was there."},
+		{"a bb cccccccccccccc needle eeee ffffffff", "ccccccccc needle eeee ffffffff"},
+		{"the needle", "the needle"},
+	} {
+		at := strings.Index(tc.text, "needle")
+		from, to := widen(tc.text, at, at+len("needle"), 30)
+		if got := tc.text[from:to]; strings.TrimSpace(got) != strings.TrimSpace(tc.want) {
+			t.Errorf("%q: %q, want %q", tc.text, got, tc.want)
+		}
+	}
+}
+
+// Handles are told from words.
+func TestAreHandles(t *testing.T) {
+	for s, want := range map[string]bool{
+		"[#u2]": true, "[#u2, replaced] #1a2b3c": true, "1a2b3c4d .. 5e6f7081": true, "1a2b3c4d..": true, "sha256-0123abcd": true,
+		"": false, "words": false, "#106": false, "1a2b3c4d failed": false, "a..b": false, "deadbee": true,
+	} {
+		if AreHandles(s) != want {
+			t.Errorf("%q: %v", s, !want)
+		}
+	}
+}

@@ -241,16 +241,30 @@ func recallText(f front, args string) {
 
 func showFound(f front, found *clew.Found, words string) {
 	var items []widget.Item
+	seen := map[string]bool{} // a call may be the pair of several hits
 	for _, h := range found.Hits {
 		role := string(h.Role)
 		if len(h.Tools) > 0 {
 			role = strings.Join(h.Tools, ", ")
 		}
-		items = append(items, widget.Item{ID: h.Entry, Cells: []string{h.Snippet, role, fmt.Sprintf("turn %d", h.Turn)}, Detail: "[#" + h.Entry + "] " + h.Snippet})
+		add := func(id, snippet, role string) {
+			if seen[id] {
+				return
+			}
+			seen[id] = true
+			items = append(items, widget.Item{ID: id, Cells: []string{snippet, role, fmt.Sprintf("turn %d", h.Turn)}, Detail: "[#" + id + "] " + snippet})
+		}
+		add(h.Entry, h.Snippet, role)
+		for _, half := range h.Pair {
+			add(half.Entry, half.Snippet, string(half.Role))
+		}
+		for _, id := range h.Like {
+			add(id, h.Snippet, role)
+		}
 	}
 	title := fmt.Sprintf("%s for %s", counted(found.Total, "hit"), words)
-	if found.Total > len(found.Hits) {
-		title += fmt.Sprintf(", the best %d", len(found.Hits))
+	if found.Next > 0 {
+		title += fmt.Sprintf(", the best %d", found.Next)
 	}
 	f.pick(&list{PickerOptions: widget.PickerOptions{Title: title}, items: items, picked: func(id string) {
 		a := f.host().Agent()
