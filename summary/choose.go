@@ -38,7 +38,7 @@ const (
 	briefingShare = 35
 	filesShare    = 12
 	rulesShare    = 9
-	stateShare    = 6 // each of in progress, failing, next
+	stateShare    = 6 // each of decisions, in progress, failing, next
 	doneShare     = 8
 	goalShare     = 8
 	readShare     = 4
@@ -70,10 +70,10 @@ type planner struct {
 	price      float64 // what a token of sources is worth
 	words      float64 // how much sources of plain words are preferred, from 0
 
-	goal                               func(tokens int64) []piece
-	rules, done, active, failing, next []piece
-	changed, read, shell               []piece
-	quoteParts                         map[int][]quotePart // by the order of the message
+	goal                                        func(tokens int64) []piece
+	rules, decided, done, active, failing, next []piece
+	changed, read, shell                        []piece
+	quoteParts                                  map[int][]quotePart // by the order of the message
 }
 
 func newPlanner(ctx context.Context, in *Input, cache *Cache) (*planner, error) {
@@ -96,7 +96,8 @@ func newPlanner(ctx context.Context, in *Input, cache *Cache) (*planner, error) 
 		return p, nil
 	}
 	p.goal = d.goal
-	p.candidates = slices.Concat(d.story(), d.decisions(), sources)
+	p.candidates = slices.Concat(d.story(), sources)
+	p.decided = d.decisions()
 	p.rules, p.done, p.active, p.next = d.rules(), d.done(), d.inProgress(), d.next()
 	return p, nil
 }
@@ -397,6 +398,7 @@ func (p *planner) build(budget int64) []piece {
 	section(p.failing, stateShare)
 	rest := p.quote(b, user)
 	section(unquotedFirst(p.rules, quotedWhole(b.taken)), rulesShare)
+	section(p.decided, stateShare)
 	section(p.active, stateShare)
 	section(p.next, stateShare)
 	section(p.done, doneShare)

@@ -92,8 +92,8 @@ func TestRecordedSessions(t *testing.T) {
 		}
 		d := out.Document
 		for part, n := range map[string]int{
-			"goal": len(d.Goal), "constraints": len(d.Constraints), "done": len(d.Done), "in progress": len(d.InProgress),
-			"decisions": len(d.Decisions), "context": len(d.Context), "modified": len(d.Files.Modified.Paths), "quotes": len(d.Quotes),
+			"goal": len(d.Goal), "done": len(d.Done), "story": len(d.Story),
+			"context": len(d.Context), "modified": len(d.Files.Modified.Paths), "quotes": len(d.Quotes),
 		} {
 			if n == 0 {
 				t.Errorf("%s: nothing under %s", name, part)

@@ -525,7 +525,7 @@ func (d *digest) decisions() []piece {
 		seen[key] = true
 		i := d.place(st.Entry)
 		p := d.statement(kindDecisions, Line{Text: clip(st.Text), Ref: d.refs.of(st.Entry)}, 1000*i+min(k, 999))
-		p.worth = decisionWorth * float64(min(max(st.Weight, 1), 3)) / 2 * d.age(i)
+		p.worth = float64(min(max(st.Weight, 1), 3)) * d.age(i)
 		all = append(all, p)
 	}
 	if d.prev != nil {
@@ -534,10 +534,11 @@ func (d *digest) decisions() []piece {
 			if key := strings.ToLower(l.Text); !seen[key] {
 				seen[key] = true
 				p := d.statement(kindDecisions, l, i-n)
-				p.worth = decisionWorth / 2
+				p.worth = .5
 				all = append(all, p)
 			}
 		}
 	}
+	slices.SortStableFunc(all, func(a, b piece) int { return cmp.Compare(b.worth, a.worth) })
 	return all
 }

@@ -13,14 +13,13 @@ import (
 // What a statement of the story is worth beyond the identifiers in it, in tokens of
 // sources for each token of its own.
 const (
-	decisionWorth = 3.0
-	reportWorth   = 4.0 // of the answer that ends a turn
-	repliedTo     = 1.5 // more, of a report that the user answered with a few words
-	causeWorth    = 2.5
-	resultWorth   = 1.2 // says that something is so now
-	remarkWorth   = .3
-	changeWorth   = 2.5 // files that were changed
-	failureWorth  = 1.5 // what was tried and failed
+	reportWorth  = 4.0 // of the answer that ends a turn
+	repliedTo    = 1.5 // more, of a report that the user answered with a few words
+	causeWorth   = 2.5
+	resultWorth  = 1.2 // says that something is so now
+	remarkWorth  = .3
+	changeWorth  = 2.5 // files that were changed
+	failureWorth = 1.5 // what was tried and failed
 )
 
 // age is how much less something is worth by how long ago it was.

@@ -2,15 +2,18 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/internal/recall"
 	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
 )
 
 // recallReport is what recall --json prints.
@@ -50,7 +53,7 @@ type recallFlags struct {
 func newRecall() *cobra.Command {
 	var fl recallFlags
 	cmd := &cobra.Command{
-		Use:   "recall FILE [HANDLE...]",
+		Use:   "recall FILE [HANDLE...|WORDS...]",
 		Short: "Read again what left the context, or search for it",
 		Long: `recall prints entries word for word as they were appended, whatever has become
 of them in the context. A HANDLE is how summaries and notes refer to an entry,
@@ -63,7 +66,7 @@ says what lies before and after and how to go on; --exact prints all of it.
 With --from and --to, or a HANDLE and --near, it lists what happened there, one
 line for each entry.
 
-With --search it finds entries by words: first those that have all of them,
+With WORDS, or --search, it finds entries: first those that have all words,
 close together, then those with any; all "phrases in quotes" must be there.
 Words that no entry has are named. Names match whole or in part, paths by
 their end, hashes by their beginning, in every language. The filters narrow
@@ -73,6 +76,7 @@ the search; without --search they list what they match.`,
   clew recall session.jsonl 1a2b3c4d..5e6f7081
   clew recall session.jsonl 1a2b3c4d --near 5
   clew recall session.jsonl --from 1a2b3c4d --to 5e6f7081
+  clew recall session.jsonl token expiry
   clew recall --search 'token expiry' --left session.jsonl
   clew recall --search '"exit code"' --tool bash --role result session.jsonl
   clew recall --search port --path src/ --since 1a2b3c4d session.jsonl
@@ -114,6 +118,12 @@ the search; without --search they list what they match.`,
 		defer s.Close()
 		r := &recallReport{File: file.Path()}
 		handles := args[1:]
+		if len(handles) > 0 && fl.search == "" && !fl.raw && !fl.exact && fl.near == 0 && strings.ContainsFunc(handles[0], unicode.IsLetter) && !strings.ContainsAny(handles[0], "#[.") && !recall.AreHandles(handles[0]) {
+			// Words that are no handles are words to look for.
+			if _, err := s.RecallText(cmd.Context(), handles[0], clew.RecallOptions{Max: 1}); errors.Is(err, session.ErrNotFound) {
+				fl.search, handles = strings.Join(handles, " "), nil
+			}
+		}
 		if named := recall.Handles(fl.search); recall.AreHandles(fl.search) && fl.tool+fl.path+fl.since+fl.until == "" && len(fl.roles) == 0 {
 			if _, err := s.RecallText(cmd.Context(), named[0], clew.RecallOptions{Max: 1}); err == nil {
 				handles = named
