@@ -46,6 +46,38 @@ type factLine struct {
 	worth float64 // 1 for most
 	row   int32   // as rowShape has it
 	error bool    // it tells an error
+	says  says    // of a sentence
+}
+
+// says is what kind of sentence it is.
+type says uint8
+
+const (
+	saysRemark   says = iota
+	saysNothing       // it is half of a list, or data
+	saysRow           // of a table
+	saysNext          // only what the agent does next
+	saysSupposed      // what may be
+	saysCause         // why something is so
+	saysResult        // that something is so now
+)
+
+func whatItSays(s string) says {
+	switch {
+	case len(s) < minLine || unreadable(s) || plainWords(s) < 4 && !strings.ContainsAny(s, "0123456789"):
+		return saysNothing
+	case text.TableRow(s):
+		return saysRow
+	case leadsOver(s), announces(s):
+		return saysNext
+	case strings.HasSuffix(s, "?") || supposes().MatchString(s):
+		return saysSupposed
+	case causeWord().MatchString(s):
+		return saysCause
+	case doneWord().MatchString(s):
+		return saysResult
+	}
+	return saysRemark
 }
 
 // factUse is an identifier in a message.
@@ -126,6 +158,7 @@ func (x *extractor) answer(m *message.Message) {
 	for _, st := range text.Statements(text.OutsideFences(lookAt(t))) {
 		if l, ok := x.measured(factLine{text: clipName(oneLine(st), maxSaid), worth: 1}, true); ok || l.text != "" && !forbidden(l.text) {
 			l.key = x.names.line(lineKey("", l.text))
+			l.says = whatItSays(l.text)
 			x.f.said = append(x.f.said, l)
 			x.f.size += len(l.text) + 60
 		}
@@ -595,14 +628,19 @@ func codeWorth(line string) float64 {
 	// A sentence in a file is what somebody wanted known: a rule most of all.
 	if n := strings.Count(line, " "); n >= 7 && !strings.ContainsAny(line, "{};") {
 		worth *= 1.2
-		if bindsOrExplains().MatchString(line) {
-			worth *= 1.4
+		for w := range strings.FieldsSeq(line) {
+			if binding()[w] {
+				worth *= 1.4
+				break
+			}
 		}
 	}
 	return worth
 }
 
-var bindsOrExplains = text.Pattern(`(?i)\b(?:must|never|always|only|do not|don['’]t|should|required?|because|since|so that|otherwise|instead|until|unless)\b|必须|不要|不能|因为`)
+// binding are words of a sentence that says what has to be, or why.
+var binding = text.Words(`must never always only not don't should required requires because since otherwise instead until unless
+	Must Never Always Only Don't Do NOT MUST NEVER ALWAYS ONLY`)
 
 var (
 	importing = text.Words(`import from use #include package require rename copy create delete Auto-merging diff index @@ using`)

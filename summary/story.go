@@ -34,7 +34,7 @@ func (d *digest) story() []piece {
 	if d.prev != nil {
 		for i, l := range d.prev.Story {
 			p := d.statement(kindStory, l, i-len(d.prev.Story))
-			p.worth = remarkWorth
+			p.worth = 1
 			out = append(out, p)
 		}
 	}
@@ -106,23 +106,24 @@ func (d *digest) report(t turn) int {
 // sentenceWorth weighs a sentence of the agent. One that only announces what comes is
 // worth what it names.
 func sentenceWorth(l factLine, report bool) (worth float64, ok bool) {
-	s := l.text
-	switch {
-	case len(s) < minLine || unreadable(s) || plainWords(s) < 4 && !strings.ContainsAny(s, "0123456789"):
-		return 0, false // half of a list says nothing by itself
-	case text.TableRow(s):
+	switch l.says {
+	case saysNothing:
+		return 0, false
+	case saysRow:
 		return remarkWorth, report
-	case leadsOver(s), announces(s):
+	case saysNext:
 		return 0, len(l.ids) > 0
-	case report && len(l.ids) == 0 && !strings.ContainsAny(s, "0123456789`"):
+	}
+	switch {
+	case report && len(l.ids) == 0 && !strings.ContainsAny(l.text, "0123456789`"):
 		return reportWorth / 3, true // it names nothing
 	case report:
 		return reportWorth, true
-	case supposes().MatchString(s) || strings.HasSuffix(s, "?"):
+	case l.says == saysSupposed:
 		return 0, len(l.ids) > 0
-	case causeWord().MatchString(s):
+	case l.says == saysCause:
 		return causeWorth, true
-	case doneWord().MatchString(s):
+	case l.says == saysResult:
 		return resultWorth, true
 	}
 	return remarkWorth, len(l.ids) > 0
