@@ -243,8 +243,9 @@ func TestUndo(t *testing.T) {
 		want = append(want, string(it.Message.JSON()))
 	}
 	compacted := r.content()
+	compacted = slices.DeleteFunc(compacted, func(m string) bool { return strings.Contains(m, `"summary":`) })
 	if strings.Contains(strings.Join(compacted, "\n"), theError) {
-		t.Error("the error stands in the context after the pass, so that there is nothing to recall")
+		t.Error("the error stands outside of the summary after the pass, so that there is nothing to recall")
 	}
 	if _, err := r.Undo(ctx, session.UndoOptions{KeepLater: true}); err != nil {
 		t.Fatal(err)
