@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,15 +25,15 @@ var testNames = []func() *regexp.Regexp{
 	text.Pattern(`(?m)^\s*[0-9]+ - (\S+) \((?:Failed|SEGFAULT|Timeout)`),
 }
 
+// failWords are in every output that testNames and goFailures find something in.
+var failWords = []string{"FAIL", "Fail", "not ok", "rspec ", "ERROR"}
+
 // failedTests returns what failed as an output names it, at most MaxFailed. More
 // than that many is as good as everything: then there are none.
 func failedTests(out string) []string {
-	head, tail := ends(out)
-	if len(head) < len(out) {
-		head += "\n" + tail
-	}
-	if !strings.Contains(head, "FAIL") && !strings.Contains(head, "Fail") && !strings.Contains(head, "not ok") && !strings.Contains(head, "rspec ") &&
-		!strings.Contains(head, "ERROR") && !strings.ContainsAny(head, "❯×✕") {
+	out = lookAt(out)
+	if !strings.ContainsAny(out, "❯×✕") &&
+		!slices.ContainsFunc(failWords, func(w string) bool { return strings.Contains(out, w) }) {
 		return nil
 	}
 	var names []string
@@ -43,9 +44,9 @@ func failedTests(out string) []string {
 			names = append(names, name)
 		}
 	}
-	goFailures(head, add)
+	goFailures(out, add)
 	for _, name := range testNames {
-		for _, m := range name().FindAllStringSubmatch(head, MaxFailed+1) {
+		for _, m := range name().FindAllStringSubmatch(out, MaxFailed+1) {
 			add(m[1])
 		}
 	}
@@ -83,50 +84,9 @@ func goFailures(out string, add func(string)) {
 // failedSurely matches the lines in which test runners sum up that they failed.
 var failedSurely = text.Pattern(`(?m)^(?:FAIL\b|FAILED\b|\s*--- FAIL|npm ERR!|make(?:\[\d+\])?: \*\*\*|error: test failed|BUILD FAILED|not ok \d)|^=+ .*\b[1-9]\d* failed\b|\bTests:\s+[1-9]\d* failed\b|test result: FAILED`)
 
-// runs reports whether a check that names what it runs runs one of the tests,
-// files or packages that failed.
-func (l line) runs(name string) bool {
-	file, test, _ := strings.Cut(name, "::")
-	for _, words := range l.parts {
-		s := selectionOf(words)
-		if len(s.filters)+len(s.targets) > 0 && s.filtersRun(file, test) && s.targetsRun(file, name) {
-			return true
-		}
-	}
-	return false
-}
-
-func (s selection) filtersRun(file, test string) bool {
-	if test == "" {
-		test = file
-	}
-	for _, f := range s.filters {
-		_, value, _ := strings.Cut(f, "=")
-		found := false
-		for one := range strings.FieldsFuncSeq(value, func(r rune) bool { return strings.ContainsRune(`|'"^$() `, r) }) {
-			found = found || strings.Contains(test, one)
-		}
-		if !found {
-			return false
-		}
-	}
-	return true
-}
-
-func (s selection) targetsRun(file, name string) bool {
-	if len(s.targets) == 0 || file == "" {
-		return len(s.filters) > 0
-	}
-	for _, t := range s.targets {
-		t = strings.TrimSuffix(strings.TrimPrefix(t, "./"), "/...")
-		switch {
-		case t == name, strings.HasPrefix(name, t+"::"), within(file, t) && t != "", // also a::b::c for a::b
-			strings.HasSuffix(file, "/"+t), strings.Contains(file, "/"+t+"/"):
-			return true
-		}
-	}
-	return false
-}
+// failMark matches the lines in which checks tell that they failed. It is
+// needed where the exit status is that of another command of the line.
+var failMark = text.Pattern(`(?m)^\s*(?:--- FAIL|FAIL\b|FAILED\b|not ok \d|npm ERR!|npm error|make(?:\[\d+\])?: \*\*\*|error(?:\[E\d+\])?:|panic:|E   )|error TS\d+:|\b[1-9]\d* (?:tests? )?(?:failed|failures?|failing|errors?)\b|\bBUILD FAILED\b|ELIFECYCLE`)
 
 // errorWord matches the lines of an output that tell what went wrong.
 var errorWord = text.Pattern(`(?i)\b(?:error|errors|exception|failed|failure|failing|panic|fatal|undefined|undeclared|cannot|can't|could not|couldn't|not found|no such|denied|refused|unexpected|invalid|missing|mismatch|timed? ?out|assert\w*|expected|conflict|segmentation fault)\b|got .*want|--- FAIL|[a-z]Error\b|错误|失败|异常`)
@@ -134,25 +94,16 @@ var errorWord = text.Pattern(`(?i)\b(?:error|errors|exception|failed|failure|fai
 // errorLines returns the lines that tell an error, at most n: the first ones and
 // the last. Without any such line it is the last line that says something.
 func errorLines(out string, n int) []string {
-	head, tail := ends(out)
-	if len(head) < len(out) {
-		head += "\n" + tail
-	}
 	var found []string
 	last := ""
-	for l := range strings.SplitSeq(text.Plain(head), "\n") {
+	for l := range strings.SplitSeq(text.Plain(lookAt(out)), "\n") {
 		l = strings.TrimSpace(l)
-		if !telling(l) {
+		if !telling(l) || exitLine().MatchString(l) {
 			continue
 		}
-		if !exitLine().MatchString(l) {
-			last = text.Clip(l, MaxText)
-			if errorWord().MatchString(l) && (len(found) == 0 || found[len(found)-1] != last) {
-				if len(found) == n {
-					found = found[:n-1]
-				}
-				found = append(found, last)
-			}
+		last = text.Clip(l, MaxText)
+		if errorWord().MatchString(l) && (len(found) == 0 || found[len(found)-1] != last) {
+			found = append(found[:min(len(found), n-1)], last)
 		}
 	}
 	if found == nil && last != "" {
@@ -175,15 +126,15 @@ func telling(l string) bool {
 	return letters >= 2 && l[0] > 0x7f
 }
 
-// look is how much of each end of a result is looked at.
+// look is how much of each end of a text is looked at.
 const look = 16 << 10
 
-// ends returns the beginning and the end of a result.
-func ends(s string) (head, tail string) {
-	if len(s) <= look {
-		return s, s
+// lookAt bounds how much of one text is looked at.
+func lookAt(s string) string {
+	if len(s) <= 2*look {
+		return s
 	}
-	return s[:look], s[len(s)-look:]
+	return text.Head(s, look) + "\n" + text.Tail(s, look)
 }
 
 // exitLine matches the lines in which tools tell the exit status of a command:

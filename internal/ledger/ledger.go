@@ -16,6 +16,9 @@
 package ledger
 
 import (
+	"iter"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -215,75 +218,58 @@ func (l *Ledger) Failing() []Command {
 
 // table is a list whose values have keys. Touching one moves it to the end.
 type table[T any] struct {
-	byKey map[string]*row[T]
-	rows  []*row[T] // in the order of the last touch; those that moved on are gone
-	live  int
+	rows    map[string]*row[T]
+	touches int
 }
 
 type row[T any] struct {
-	key string
-	val T
-	at  int // index in rows
+	val  T
+	last int // the touch
 }
 
 // touch returns the value with the key, moved to the end; a new one starts as
 // first.
 func (t *table[T]) touch(key string, first T) *T {
-	if t.byKey == nil {
-		t.byKey = map[string]*row[T]{}
+	if t.rows == nil {
+		t.rows = map[string]*row[T]{}
 	}
-	r := t.byKey[key]
+	r := t.rows[key]
 	if r == nil {
-		r = &row[T]{key: key, val: first}
-		t.byKey[key] = r
-		t.live++
-	} else {
-		t.rows[r.at] = nil
+		r = &row[T]{val: first}
+		t.rows[key] = r
 	}
-	r.at = len(t.rows)
-	t.rows = append(t.rows, r)
-	if len(t.rows) > 2*t.live+64 {
-		t.compact()
-	}
+	t.touches++
+	r.last = t.touches
 	return &r.val
 }
 
-func (t *table[T]) compact() {
-	out := t.rows[:0]
-	for _, r := range t.rows {
-		if r != nil {
-			r.at = len(out)
-			out = append(out, r)
+func (t *table[T]) get(key string) (val T, ok bool) {
+	r, ok := t.rows[key]
+	if ok {
+		val = r.val
+	}
+	return val, ok
+}
+
+func (t *table[T]) drop(key string) { delete(t.rows, key) }
+
+// each yields the values in no order.
+func (t *table[T]) each() iter.Seq[*T] {
+	return func(yield func(*T) bool) {
+		for _, r := range t.rows {
+			if !yield(&r.val) {
+				return
+			}
 		}
 	}
-	clear(t.rows[len(out):])
-	t.rows = out
 }
 
-func (t *table[T]) get(key string) (T, bool) {
-	if r := t.byKey[key]; r != nil {
-		return r.val, true
-	}
-	var zero T
-	return zero, false
-}
-
-func (t *table[T]) drop(key string) {
-	if r := t.byKey[key]; r != nil {
-		t.rows[r.at] = nil
-		delete(t.byKey, key)
-		t.live--
-	}
-}
-
-// all returns the values, the last touched last. They may be touched while the
-// list is in use.
-func (t *table[T]) all() []*T {
-	out := make([]*T, 0, t.live)
-	for _, r := range t.rows {
-		if r != nil {
-			out = append(out, &r.val)
-		}
+// values returns the values, the last touched last.
+func (t *table[T]) values() []T {
+	rows := slices.SortedFunc(maps.Values(t.rows), func(a, b *row[T]) int { return a.last - b.last })
+	var out []T
+	for _, r := range rows {
+		out = append(out, r.val)
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/clew-dev/clew/internal/jsonx"
@@ -48,32 +49,31 @@ func (r *Reader) Ledger() Ledger { return r.r.finish() }
 // moves to the end.
 type reader struct {
 	place
-	calls    map[string]call
-	files    table[File]
-	weak     table[File]
-	commands table[Command]
-	errors   table[Failure]
-	commits  []Commit
-	users    []UserMessage
-	seen     map[string]bool // entries of users
-	todos    []Todo
-	todoTool bool // todos come from a tool
-	mentions table[Mention]
-	rules    []Statement
-	ruleAt   map[string]int // the place of a rule, by its text in one case
-	omitted  Omitted
-
-	decisions    []Statement
-	saidDecision map[string]bool
-	subjects     map[string]map[string]bool // what rules are about
-	opened       string                     // the file that an editor without paths works on
-	ended        Boundary                   // whether a task ended at the last message
+	calls     map[string]call
+	files     table[File]
+	weak      table[File]
+	commands  table[Command]
+	lines     map[string]line // what the texts of commands say
+	errors    table[Failure]
+	commits   []Commit
+	users     []UserMessage
+	seen      map[string]bool // entries of users
+	todos     []Todo
+	todoTool  bool // todos come from a tool
+	mentions  table[Mention]
+	rules     []Statement
+	ruleAt    map[string]int // the place of a rule, by its words
+	decisions []Statement
+	subjects  map[string]map[string]bool // what rules and decisions are about
+	omitted   Omitted
+	opened    string   // the file that an editor without paths works on
+	ended     Boundary // whether a task ended at the last message
 }
 
 func newReader(opt Options) *reader {
 	return &reader{
-		place: newPlace(opt.Cwd), calls: map[string]call{}, seen: map[string]bool{}, ruleAt: map[string]int{},
-		saidDecision: map[string]bool{}, subjects: map[string]map[string]bool{},
+		place: newPlace(opt.Cwd), calls: map[string]call{}, lines: map[string]line{}, seen: map[string]bool{},
+		ruleAt: map[string]int{}, subjects: map[string]map[string]bool{},
 	}
 }
 
@@ -159,95 +159,64 @@ func (r *reader) result(c call, o outcome, id string) {
 	if o.refused {
 		return
 	}
-	if m := openedFile().FindStringSubmatch(o.text); m != nil && editorTool(c) {
-		r.opened = m[1]
+	switch c.act {
+	case actOpen, actWrite, actEdit, actShell:
+		if m := openedFile().FindStringSubmatch(o.text); m != nil {
+			r.opened = m[1]
+		}
+	default:
 	}
 	switch c.act {
 	case actRead, actOpen:
 		r.read(c, o)
 	case actReadMany:
-		r.readMany(c, o)
-	case actWrite, actEdit:
-		r.write(c, o, id)
-	case actDelete, actMove:
-		r.remove(c, o, id)
-	case actPatch:
-		r.patch(c, o, id)
+		for _, m := range []string{"paths", "files", "include"} {
+			for _, c.path = range stringList(jsonx.Get(c.args, m)) {
+				if !strings.ContainsAny(c.path, "*?{[") {
+					r.read(c, o)
+				}
+			}
+		}
+	case actWrite, actEdit, actDelete, actMove, actPatch:
+		r.edit(c, o, id)
 	case actShell:
-		if !r.editorCommand(c, o, id) {
+		if in, ok := r.editorCall(c, o); ok {
+			if editFailed().MatchString(o.text[:min(len(o.text), 500)]) {
+				o.status = StatusFailed
+			}
+			r.result(in, o, id)
+		} else {
 			r.command(c, o, id)
 		}
 	case actTodo, actTodoNew, actTodoSet:
+		open := !allDone(r.todos)
 		if o.status != StatusFailed {
 			r.todoCall(c, o)
 		}
-	case actScript:
-		r.script(c, o, id)
-	case actFind:
-	default:
-		r.other(c, o, id)
-	}
-}
-
-func (r *reader) todoCall(c call, o outcome) {
-	open := !allDone(r.todos)
-	defer func() {
 		if open && allDone(r.todos) {
 			r.ended = BoundaryTodos
 		}
-	}()
-	switch c.act {
-	case actTodoNew:
-		r.newTodo(c, o.text)
-	case actTodoSet:
-		r.changeTodo(c)
-	default:
-		r.todo(c)
-	}
-}
-
-// script takes in a script's calls. Its one result says of the last of them how
-// it ended, and of the others only that the script came to the end.
-func (r *reader) script(c call, o outcome, id string) {
-	for i, in := range c.inner {
-		each := o
-		if i < len(c.inner)-1 {
-			each.exit = nil
-			if o.status == StatusFailed {
-				each.status = StatusUnknown
+	case actScript:
+		// The one result says of the last call how it ended, and of the others only that the
+		// script came to the end.
+		for i, in := range c.inner {
+			each := o
+			if i < len(c.inner)-1 {
+				each.exit = nil
+				if o.status == StatusFailed {
+					each.status = StatusUnknown
+				}
 			}
+			r.result(in, each, id)
 		}
-		r.result(in, each, id)
-	}
-}
-
-func (r *reader) readMany(c call, o outcome) {
-	for _, m := range []string{"paths", "files", "include"} {
-		for _, p := range stringList(jsonx.Get(c.args, m)) {
-			if !strings.ContainsAny(p, "*?{[") {
-				c.path = p
-				r.read(c, o)
-			}
+	case actFind:
+	default: // a tool that is not in the vocabulary
+		key := "tool\x00" + c.tool
+		if o.status == StatusFailed {
+			r.fail(key, Failure{Tool: c.tool, Entry: id}, o.text)
+		} else {
+			r.errors.drop(key)
 		}
-	}
-}
-
-// remove takes in a call that deletes a file or gives it another path.
-func (r *reader) remove(c call, o outcome, id string) {
-	p := r.norm(c.path, "")
-	if p == "" {
-		return
-	}
-	key := "edit\x00" + p
-	if o.status == StatusFailed {
-		r.fail(key, Failure{Tool: c.tool, Subject: p, Entry: id}, o.text)
-		return
-	}
-	r.errors.drop(key)
-	if to := r.norm(c.to, ""); c.act == actMove && to != "" {
-		r.move(p, to, c.entry)
-	} else if c.act == actDelete {
-		r.change(p, StateDeleted, c.entry)
 	}
 }
 
@@ -256,41 +225,60 @@ func (r *reader) read(c call, o outcome) {
 	if p == "" || o.status == StatusFailed {
 		return
 	}
-	f := r.files.touch(p, File{Path: p, State: StateRead, Entry: c.entry})
+	f := r.files.touch(p, File{Path: p, State: StateRead})
 	f.Read = true
-	if f.State == StateRead {
-		f.Entry = c.entry
-	}
 	// A file that can be read is there: whoever made it again was not seen.
-	if f.State == StateDeleted {
+	if f.State == StateRead || f.State == StateDeleted {
 		f.State, f.Entry, f.To = StateRead, c.entry, ""
 	}
 }
 
-func (r *reader) write(c call, o outcome, id string) {
-	if c.path == "" {
+// edit takes in a call that changes files.
+func (r *reader) edit(c call, o outcome, id string) {
+	if c.path == "" && (c.act == actWrite || c.act == actEdit) {
 		c.path = r.opened
 	}
-	p := r.norm(c.path, "")
-	if p == "" {
-		return
+	changes := []change{{path: c.path, to: c.to, state: StateModified}}
+	switch c.act {
+	case actPatch:
+		changes = patchChanges(c.command)
+	case actDelete:
+		changes[0].state = StateDeleted
+	case actWrite:
+		changes[0].state = ""
+	default:
 	}
-	key := "edit\x00" + p
-	if o.status == StatusFailed {
-		r.fail(key, Failure{Tool: c.tool, Subject: p, Entry: id}, o.text)
-		return
-	}
-	r.errors.drop(key)
-	state := StateModified
-	if c.act == actWrite {
-		old, known := r.files.get(p)
-		switch head := o.text[:min(len(o.text), 500)]; {
-		case saysExisted().MatchString(head):
-		case saysCreated().MatchString(head), !known || old.State == StateDeleted:
-			state = StateCreated
+	for _, ch := range changes {
+		p, to := r.norm(ch.path, c.dir), r.norm(ch.to, c.dir)
+		if p == "" {
+			continue
+		}
+		key := "edit\x00" + p
+		if o.status == StatusFailed {
+			r.fail(key, Failure{Tool: c.tool, Subject: p, Entry: id}, o.text)
+			continue
+		}
+		r.errors.drop(key)
+		switch {
+		case to != "":
+			r.move(p, to, c.entry)
+		case c.act == actMove:
+		case ch.state == "":
+			r.change(p, r.written(p, o.text), c.entry)
+		default:
+			r.change(p, ch.state, c.entry)
 		}
 	}
-	r.change(p, state, c.entry)
+}
+
+// written says whether a call that wrote a whole file made it.
+func (r *reader) written(p, result string) State {
+	old, known := r.files.get(p)
+	head := result[:min(len(result), 500)]
+	if !saysExisted().MatchString(head) && (saysCreated().MatchString(head) || !known || old.State == StateDeleted) {
+		return StateCreated
+	}
+	return StateModified
 }
 
 // change records that a call changed a file.
@@ -301,34 +289,6 @@ func (r *reader) change(p string, s State, entry string) {
 	}
 	f.State, f.Entry, f.To = s, entry, ""
 	f.Edits++
-}
-
-func (r *reader) patch(c call, o outcome, id string) {
-	changes := patchChanges(c.command)
-	if len(changes) == 0 {
-		return
-	}
-	dir := ""
-	if c.dir != "" {
-		dir = c.dir
-	}
-	for _, ch := range changes {
-		p := r.norm(ch.path, dir)
-		if p == "" {
-			continue
-		}
-		key := "edit\x00" + p
-		if o.status == StatusFailed {
-			r.fail(key, Failure{Tool: c.tool, Subject: p, Entry: id}, o.text)
-			continue
-		}
-		r.errors.drop(key)
-		if to := r.norm(ch.to, dir); to != "" {
-			r.move(p, to, c.entry)
-			continue
-		}
-		r.change(p, ch.state, c.entry)
-	}
 }
 
 // move records that a file got another path. It is as new there as it was
@@ -347,13 +307,12 @@ func (r *reader) command(c call, o outcome, id string) {
 	sc := parseScript(c.command)
 	l := readLine(c.command, sc, r.place, c.dir)
 	status := o.status
-	if l.check != "" && status != StatusFailed {
-		head, tail := ends(o.text)
+	if l.check != "" && status != StatusFailed && (l.unsure || o.exit == nil) {
 		mark := failMark
 		if !l.unsure {
 			mark = failedSurely // the status is that of the check, if it is known
 		}
-		if (l.unsure || o.exit == nil) && (mark().MatchString(head) || mark().MatchString(tail)) {
+		if mark().MatchString(lookAt(o.text)) {
 			status = StatusFailed
 		}
 	}
@@ -377,7 +336,7 @@ func (r *reader) command(c call, o outcome, id string) {
 	case StatusOK:
 		r.errors.drop(errKey)
 		if l.check != "" {
-			r.settle(l)
+			r.passed(l)
 		}
 		if l.check == CheckTest {
 			r.ended = BoundaryCheck
@@ -385,15 +344,12 @@ func (r *reader) command(c call, o outcome, id string) {
 		r.commit(c.command, o.text, id)
 	default:
 	}
-	dir := c.dir
-	switch o.status {
-	case StatusOK:
-		r.shellFiles(shellChanges(sc, r.place, dir), id)
-	case StatusFailed:
-		r.shellFiles(sureWrites(sc, r.place, dir), id)
-	default:
+	if o.status != StatusUnknown {
+		r.shellFiles(shellChanges(sc, r.place, c.dir, o.status == StatusFailed), id)
 	}
-	r.gitFiles(sc, o, dir, id)
+	if o.status != StatusFailed {
+		r.gitFiles(sc, o, c.dir, id)
+	}
 }
 
 // flat writes a command line of several lines on one, so that it still is the
@@ -409,26 +365,31 @@ func flat(command string) string {
 	return text.Line(command)
 }
 
-// settle marks the failing checks that a passing one covers, and takes from the
+// line returns what the text of a command says. Each text is parsed once.
+func (r *reader) line(command string) line {
+	l, ok := r.lines[command]
+	if !ok {
+		l = readLine(command, parseScript(command), r.place, "")
+		r.lines[command] = l
+	}
+	return l
+}
+
+// passed retires the failing checks that a passing one covers, and takes from the
 // others what it covers of what failed in them.
-func (r *reader) settle(passed line) {
-	for _, c := range r.commands.all() {
-		if c.Status != StatusFailed || c.Settled || c.Check == "" {
+func (r *reader) passed(l line) {
+	for c := range r.commands.each() {
+		if !c.Failing() {
 			continue
 		}
-		failed := readLine(c.Text, parseScript(c.Text), r.place, "")
-		if !passed.covers(failed) {
-			if len(c.Failed) == 0 || !passed.sameTool(failed) {
+		failed := r.line(c.Text)
+		if !l.covers(failed) {
+			if len(c.Failed) == 0 || !l.sameTool(failed) {
 				continue
 			}
-			// The list may be shared with a ledger that was merged.
-			var rest []string
-			for _, f := range c.Failed {
-				if !passed.runs(f) {
-					rest = append(rest, f)
-				}
-			}
-			if c.Failed = rest; rest != nil {
+			// The list may be shared with a ledger that was given out.
+			c.Failed = slices.DeleteFunc(slices.Clone(c.Failed), l.runs)
+			if len(c.Failed) > 0 {
 				continue
 			}
 		}
@@ -445,51 +406,47 @@ func (r *reader) shellFiles(changes []change, entry string) {
 		switch ch.state {
 		case StateRead:
 			r.shown(ch.path, entry)
-			continue
 		case stateRestored:
 			r.restore(ch.path, entry)
-			continue
 		default:
-		}
-		w := r.weak.touch(ch.path, File{Path: ch.path})
-		if ch.state != StateModified || w.State != StateCreated {
-			w.State = ch.state
-		}
-		w.Entry, w.To = entry, ch.to
-		w.Edits++
-		if ch.to != "" {
-			to := r.weak.touch(ch.to, File{Path: ch.to})
-			to.State, to.Entry, to.To = StateCreated, entry, ""
-			to.Edits++
-		}
-		if ch.state != StateDeleted {
-			continue
-		}
-		r.goneBelow(ch, entry)
-		for _, f := range r.files.all() {
-			rest, below := strings.CutPrefix(f.Path, ch.path+"/")
-			if f.Path != ch.path && !below || f.State == StateDeleted {
-				continue
+			r.touched(ch.path, ch.state, ch.to, entry)
+			if ch.to != "" {
+				r.touched(ch.to, StateCreated, "", entry)
 			}
-			if ch.to == "" {
-				r.change(f.Path, StateDeleted, entry)
-			} else if to := ch.to; below {
-				r.move(f.Path, to+"/"+rest, entry)
-			} else {
-				r.move(f.Path, to, entry)
+			if ch.state == StateDeleted {
+				r.gone(ch, entry)
 			}
 		}
 	}
 }
 
-// goneBelow lets what commands wrote below a directory go with it.
-func (r *reader) goneBelow(ch change, entry string) {
-	for _, w := range r.weak.all() {
+// touched records that a command changed a file.
+func (r *reader) touched(p string, s State, to, entry string) {
+	w := r.weak.touch(p, File{Path: p})
+	if s != StateModified || w.State != StateCreated {
+		w.State = s
+	}
+	w.Entry, w.To = entry, to
+	w.Edits++
+}
+
+// gone lets the files at a path and below it go with it.
+func (r *reader) gone(ch change, entry string) {
+	for w := range r.weak.each() {
 		if rest, below := strings.CutPrefix(w.Path, ch.path+"/"); below && w.State != StateDeleted {
 			w.State, w.Entry = StateDeleted, entry
 			if ch.to != "" {
 				w.To = ch.to + "/" + rest
 			}
+		}
+	}
+	for _, f := range r.files.values() {
+		switch {
+		case f.State == StateDeleted || !within(f.Path, ch.path):
+		case ch.to == "":
+			r.change(f.Path, StateDeleted, entry)
+		default:
+			r.move(f.Path, ch.to+strings.TrimPrefix(f.Path, ch.path), entry)
 		}
 	}
 }
@@ -500,7 +457,7 @@ func (r *reader) shown(p, entry string) {
 		r.files.touch(p, File{}).Read = true
 		return
 	}
-	w := r.weak.touch(p, File{Path: p, State: StateRead, Entry: entry})
+	w := r.weak.touch(p, File{Path: p, State: StateRead})
 	w.Read = true
 	if w.State == StateRead || w.State == StateDeleted {
 		w.State, w.Entry, w.To = StateRead, entry, ""
@@ -511,76 +468,12 @@ func (r *reader) shown(p, entry string) {
 // were before they were changed.
 func (r *reader) restore(p, entry string) {
 	for _, t := range []*table[File]{&r.files, &r.weak} {
-		for _, f := range t.all() {
-			if f.Path == p || p == "." || strings.HasPrefix(f.Path, p+"/") {
-				if f.State == StateModified || f.State == StateDeleted && f.To == "" {
-					f.State, f.Entry = StateRead, entry
-				}
+		for f := range t.each() {
+			changed := f.State == StateModified || f.State == StateDeleted && f.To == ""
+			if changed && (p == "." || within(f.Path, p)) {
+				f.State, f.Entry = StateRead, entry
 			}
 		}
-	}
-}
-
-// gitFiles takes in what git says about the files that were changed, by whatever:
-// git status, and git diff of the working tree.
-func (r *reader) gitFiles(sc script, o outcome, dir, id string) {
-	if o.status == StatusFailed || len(sc.cmds) == 0 || sc.control {
-		return
-	}
-	diff, status := false, false
-	for _, c := range sc.cmds {
-		if len(c.words) < 2 {
-			continue
-		}
-		switch name := c.words[0].text; {
-		case name == "cd" && !c.words[1].dynamic:
-			dir = r.norm(c.words[1].text, dir)
-		case name == "git" && c.words[1].text == "status":
-			status = true
-		case name == "git" && c.words[1].text == "diff":
-			diff = diff || worksOnTree(c.words[2:])
-		}
-	}
-	if !diff && !status {
-		return
-	}
-	head, _ := ends(o.text)
-	for p, s := range gitChanges(head, diff, status) {
-		if p = r.norm(p, dir); p == "" {
-			continue
-		}
-		if f, ok := r.files.get(p); ok && f.State != StateRead {
-			continue // known better
-		}
-		w := r.weak.touch(p, File{Path: p})
-		if s != StateModified || w.State != StateCreated {
-			w.State = s
-		}
-		w.Entry = id
-	}
-}
-
-// committed matches what git prints after a commit.
-var committed = text.Pattern(`(?m)^\[[^\]\n]{1,200} ([0-9a-f]{7,40})\] (.+)$`)
-
-func (r *reader) commit(command, out, id string) {
-	if !strings.Contains(command, "git") || !strings.Contains(out, "] ") {
-		return
-	}
-	_, tail := ends(out)
-	for _, m := range committed().FindAllStringSubmatch(tail, 20) {
-		r.ended = BoundaryCommit
-		r.commits = append(r.commits, Commit{Hash: m[1], Subject: text.Clip(redact.Text(strings.TrimSpace(m[2])), MaxText), Entry: id})
-	}
-}
-
-// other takes in the result of a tool that is not in the vocabulary.
-func (r *reader) other(c call, o outcome, id string) {
-	key := "tool\x00" + c.tool
-	if o.status == StatusFailed {
-		r.fail(key, Failure{Tool: c.tool, Entry: id}, o.text)
-	} else {
-		r.errors.drop(key)
 	}
 }
 

@@ -18,11 +18,15 @@ func TestParseScript(t *testing.T) {
 		{"a <<< word b", "a b"},
 		{"# nothing\na # comment\nb", "a [;] b"},
 		{"a \\\n b", "a b"},
-		{"A=1 B=2 cmd", "A=1 B=2 cmd"},
+		{"A=1 B=2 cmd", "cmd"},
 		{"(a; b)", "a [;] b [;] !"},
-		{"if a; then b; fi", "if a [;] then b [;] fi !"},
-		{"'open", "open"},
-		{`"open $(x`, `"open $(x"?`},
+		{"if a; then b; fi", "a [;] b !"},
+		{"f() { rm x; }; a", "a !"},
+		{"time a && ! b", "a [&&] b !"},
+		{"a $'b\\n' \"c\\nd\"", "a b\\n? c\\nd"},
+		{"'open && a\nb", "'open? &&? a? !"},
+		{"cat <<E\nx", "cat? <<E? !"},
+		{"a " + strings.Repeat("b", maxScript) + " c", "a? " + strings.Repeat("b", 1022) + "? !"},
 		{"", ""},
 	} {
 		sc := parseScript(c.in)
@@ -70,7 +74,7 @@ func FuzzParseScript(f *testing.F) {
 			}
 			last = c.from
 		}
-		shellChanges(sc, newPlace("/home/user"), "")
+		shellChanges(sc, newPlace("/home/user"), "", false)
 		readLine(s, sc, newPlace("/home/user"), "")
 	})
 }

@@ -32,42 +32,66 @@ const (
 
 // The members of a todo tool's arguments.
 var (
-	todoLists = []string{"todos", "plan", "items", "task_list", "todoList", "tasks"}
-	todoTexts = []string{"content", "step", "text", "title", "subject", "description", "task", "name"}
-	todoIDs   = []string{"id", "taskId", "task_id", "todoId"}
+	todoLists = strings.Fields(`todos plan items task_list todoList tasks`)
+	todoTexts = strings.Fields(`content step text title subject description task name`)
+	todoIDs   = strings.Fields(`id taskId task_id todoId`)
 )
 
-// todo takes in a call that replaces the list, or with "merge" changes the items
-// it names.
-func (r *reader) todo(c call) {
-	for _, m := range todoLists {
-		v := jsonx.Get(c.args, m)
-		if s, ok := jsonx.String(v); ok { // a list written as text
-			if boxes := checkboxes(s, c.entry); boxes != nil {
-				r.todos, r.todoTool = boxes, true
+// todoCall takes in a call that makes a list, adds to it or changes it.
+func (r *reader) todoCall(c call, o outcome) {
+	switch c.act {
+	case actTodoNew:
+		t := Todo{Text: clipText(firstMember(c.args, todoTexts)), Status: TodoOpen, Entry: c.entry}
+		if t.Text == "" {
+			return
+		}
+		if m := todoMade().FindStringSubmatch(o.text[:min(len(o.text), 300)]); m != nil {
+			t.ID = m[1]
+		}
+		if !r.todoTool {
+			r.todos = nil
+		}
+		r.setTodo(t)
+	case actTodoSet:
+		r.changeTodo(c)
+	default:
+		for _, m := range todoLists {
+			if r.todoList(c, jsonx.Get(c.args, m)) {
 				return
 			}
 		}
-		if !jsonx.IsArray(v) {
-			continue
-		}
-		var list []Todo
-		jsonx.Elements(v, func(e []byte) bool {
-			t := Todo{Status: statusOf(member(e, "status")), Entry: c.entry, ID: idOf(e)}
-			if t.Text = clipText(firstMember(e, todoTexts)); t.Text != "" {
-				list = append(list, t)
-			}
-			return true
-		})
-		if jsonx.Bool(jsonx.Get(c.args, "merge")) && r.todoTool {
-			for _, t := range list {
-				r.setTodo(t)
-			}
-			return
-		}
-		r.todos, r.todoTool = list, true
-		return
 	}
+}
+
+// todoMade matches what tools say of a todo they have made.
+var todoMade = text.Pattern(`#([0-9]{1,9})\b`)
+
+// todoList takes in a list that replaces the one before, or with "merge" changes the items
+// it names.
+func (r *reader) todoList(c call, v []byte) bool {
+	var list []Todo
+	if s, ok := jsonx.String(v); ok { // a list written as text
+		if list = checkboxes(s, c.entry); list == nil {
+			return false
+		}
+	} else if !jsonx.IsArray(v) {
+		return false
+	}
+	jsonx.Elements(v, func(e []byte) bool {
+		t := Todo{Status: statusOf(jsonx.StringAt(e, "status")), Entry: c.entry, ID: idOf(e)}
+		if t.Text = clipText(firstMember(e, todoTexts)); t.Text != "" {
+			list = append(list, t)
+		}
+		return true
+	})
+	if r.todoTool && jsonx.IsArray(v) && jsonx.Bool(jsonx.Get(c.args, "merge")) {
+		for _, t := range list {
+			r.setTodo(t)
+		}
+	} else {
+		r.todos, r.todoTool = list, true
+	}
+	return true
 }
 
 func clipText(s string) string { return text.Clip(redact.Text(text.Line(s)), MaxText) }
@@ -98,48 +122,27 @@ func statusOf(s string) TodoStatus {
 
 // setTodo changes the item with the same id, or adds it.
 func (r *reader) setTodo(t Todo) {
-	for i := range r.todos {
-		if r.todos[i].ID == t.ID && t.ID != "" {
-			r.todos[i] = t
-			return
-		}
-	}
-	r.todos, r.todoTool = append(r.todos, t), true
-}
-
-// todoMade matches what tools say of a todo they have made.
-var todoMade = text.Pattern(`#([0-9]{1,9})\b`)
-
-// newTodo takes in a call that adds an item. The result names it.
-func (r *reader) newTodo(c call, out string) {
-	t := Todo{Text: clipText(firstMember(c.args, todoTexts)), Status: TodoOpen, Entry: c.entry}
-	if t.Text == "" {
+	k := slices.IndexFunc(r.todos, func(have Todo) bool { return have.ID == t.ID && t.ID != "" })
+	if k >= 0 {
+		r.todos[k] = t
 		return
 	}
-	if m := todoMade().FindStringSubmatch(out[:min(len(out), 300)]); m != nil {
-		t.ID = m[1]
-	}
-	if !r.todoTool {
-		r.todos = nil
-	}
-	r.setTodo(t)
+	r.todos, r.todoTool = append(r.todos, t), true
 }
 
 // changeTodo takes in a call that changes one item.
 func (r *reader) changeTodo(c call) {
 	id := idOf(c.args)
-	for i := range r.todos {
-		t := &r.todos[i]
-		if t.ID != id || id == "" {
-			continue
-		}
-		if s := member(c.args, "status"); s != "" {
-			t.Status, t.Entry = statusOf(s), c.entry
-		}
-		if s := clipText(firstMember(c.args, []string{"subject", "content", "title"})); s != "" {
-			t.Text, t.Entry = s, c.entry
-		}
+	k := slices.IndexFunc(r.todos, func(t Todo) bool { return t.ID == id && id != "" })
+	if k < 0 {
 		return
+	}
+	t := &r.todos[k]
+	if s := jsonx.StringAt(c.args, "status"); s != "" {
+		t.Status, t.Entry = statusOf(s), c.entry
+	}
+	if s := clipText(firstMember(c.args, []string{"subject", "content", "title"})); s != "" {
+		t.Text, t.Entry = s, c.entry
 	}
 }
 
@@ -157,14 +160,8 @@ func checkboxes(s, entry string) []Todo {
 		if m == nil {
 			continue
 		}
-		t := Todo{Text: clipText(m[2]), Entry: entry, Status: TodoOpen}
-		switch m[1] {
-		case "x", "X":
-			t.Status = TodoDone
-		case "~":
-			t.Status = TodoActive
-		}
-		list = append(list, t)
+		status := map[string]TodoStatus{" ": TodoOpen, "~": TodoActive}[m[1]]
+		list = append(list, Todo{Text: clipText(m[2]), Entry: entry, Status: cmp.Or(status, TodoDone)})
 	}
 	if len(list) < 2 {
 		return nil
@@ -194,6 +191,11 @@ const (
 	MentionName   MentionKind = "name" // of a function, a type, a variable, a flag
 )
 
+var mentionKinds = map[text.Class]MentionKind{
+	text.URL: MentionURL, text.Ref: MentionTicket, text.Hash: MentionCommit,
+	text.Ident: MentionName, text.Env: MentionName, text.Flag: MentionName,
+}
+
 // mention counts what the user or the agent names in a message: in its text, and
 // in the command lines and questions of its calls. Their other arguments are
 // mostly content of files.
@@ -201,7 +203,7 @@ func (r *reader) mention(m *message.Message, id string) {
 	seen := map[string]bool{}
 	see := func(t string) {
 		for i := range text.Identifiers(t) {
-			kind := mentionKind(i.Class)
+			kind := mentionKinds[i.Class]
 			if kind == "" || seen[i.Text] || len(i.Text) > MaxText {
 				continue
 			}
@@ -217,36 +219,11 @@ func (r *reader) mention(m *message.Message, id string) {
 			see(redact.Text(lookAt(b.Text)))
 		case message.BlockToolCall:
 			for _, name := range []string{"command", "cmd", "query", "pattern", "url"} {
-				if s := member(b.Arguments, name); s != "" {
-					see(redact.Text(text.Head(s, 2000)))
-				}
+				see(redact.Text(text.Head(jsonx.StringAt(b.Arguments, name), 2000)))
 			}
 		default:
 		}
 	}
-}
-
-func mentionKind(c text.Class) MentionKind {
-	switch c {
-	case text.URL:
-		return MentionURL
-	case text.Ref:
-		return MentionTicket
-	case text.Hash:
-		return MentionCommit
-	case text.Ident, text.Env, text.Flag:
-		return MentionName
-	default:
-		return ""
-	}
-}
-
-// lookAt bounds how much of one text is looked at.
-func lookAt(s string) string {
-	if len(s) <= 2*look {
-		return s
-	}
-	return text.Head(s, look) + "\n" + text.Tail(s, look)
 }
 
 // pickMentions returns the mentions worth keeping, the last named last: names
@@ -254,21 +231,15 @@ func lookAt(s string) string {
 // too many.
 func pickMentions(all []Mention, omitted *int) []Mention {
 	kept := slices.DeleteFunc(all, func(m Mention) bool { return m.Kind == MentionName && m.Uses < 2 })
-	n := len(kept) - MaxMentions
-	if n <= 0 {
+	if len(kept) <= MaxMentions {
 		return kept
 	}
-	*omitted += n
-	byUse := make([]int, len(kept))
+	*omitted += len(kept) - MaxMentions
+	byUse := make([]int, len(kept)) // places, of equal ones the newest first
 	for i := range byUse {
-		byUse[i] = i
+		byUse[i] = len(kept) - 1 - i
 	}
-	slices.SortStableFunc(byUse, func(a, b int) int {
-		if c := cmp.Compare(kept[b].Uses, kept[a].Uses); c != 0 {
-			return c
-		}
-		return cmp.Compare(b, a)
-	})
+	slices.SortStableFunc(byUse, func(a, b int) int { return kept[b].Uses - kept[a].Uses })
 	byUse = byUse[:MaxMentions]
 	slices.Sort(byUse)
 	out := make([]Mention, 0, MaxMentions)

@@ -45,8 +45,13 @@ var (
 
 	// onceWord marks a sentence about the matter at hand.
 	onceWord = either(`this|that|it|its|it's|these|those|now|again|here|for now|this time|yet|above|below|just|already|i|we|i'm|we're|i've|we've|let's|lets|let us|still|
+		that's|there's|
 		dies*|jetzt|hier|nochmal|gerade|wir|ich|das|cela|ça|ce|cet|cette|maintenant|encore|ici|je|nous|esto|eso|esta|este|ahora|aquí|otra vez|это|этот|эту|сейчас|теперь|здесь|опять|я|мы`,
 		`这个|那个|这里|这次|现在|刚才|一下|再|吧|我们|这些|那些|これ|それ|ここ|今回|もう一度|이거|그거|이것|지금|여기|다시`)
+
+	// askWord begins a question, an error or a wish that has no mark of it at its end.
+	askWord = either(`can you|can we|can i|could you|could we|would you|would it|why|how|what|is it|is there|is this|are there|are we|do you|do we|does|did|
+		should we|should i|shall we|failed to|i thought|i think|i guess|let's think`, ``)
 
 	// guessWord marks a sentence that is not sure of what it says.
 	guessWord = either(`think|guess|maybe|perhaps|probably|suppose|wonder|wondering|if`, ``)
@@ -56,6 +61,16 @@ var (
 		after all|switch to|switch back|go back to|never mind|nevermind|don't|do not|not|doch|stattdessen|nicht mehr|finalement|plutôt|ne plus|en realidad|mejor|ya no|
 		на самом деле|вместо|больше не`,
 		`改成|改用|改为|不用了|不再|算了|换成|还是|やっぱり|ではなく|の代わりに|대신|말고`)
+
+	// supposeWord marks one that only says what might be.
+	supposeWord = either(`maybe|might|perhaps|probably|possibly|could be|could have|may be|not sure|let me|i wonder|i guess|i suppose|
+		vielleicht|womöglich|wahrscheinlich|peut-être|probablement|quizá|quizás|tal vez|probablemente|возможно|наверное|может быть|вероятно`,
+		`也许|可能|或许|大概|说不定|让我|かもしれ|多分|たぶん|おそらく|아마|어쩌면`)
+
+	// backWord marks one that may take an earlier decision back.
+	backWord = either(`instead|actually|revert|reverted|reverting|no longer|turned out|turns out|not anymore|changed my mind|on second thought|scratch that|
+		stattdessen|doch nicht|nicht mehr|finalement|ne plus|en realidad|ya no|на самом деле|больше не`,
+		`改成|改用|改为|换成|不再|其实|实际上|撤销|回滚|やっぱり|ではなく|元に戻|대신|사실은|되돌`)
 
 	// decisionWord marks a sentence that says how something was settled.
 	decisionWord = either(`decide|decided|deciding|decision|decisions|instead of|rather than|chose|choose|choosing|opt for|opted for|opting for|opted to|went with|go with|going with|root cause|agreed|
@@ -210,6 +225,13 @@ func startsRule(s string, words []string) bool {
 	return false
 }
 
+var (
+	supposeStart = text.Words(`wait hmm hm hmmm`)
+	// halfStart and halfEnd are the first and last words of what is only part of a sentence.
+	halfStart = text.Words(`which of or than into by`)
+	halfEnd   = text.Words(`and or but the a an to of with for from in that which because und oder et ou y o`)
+)
+
 // stopWords say nothing about what a sentence is about.
 var stopWords = text.Words(`the and for that this with from are was were but you your can will has have had
 		its all any our out one into then than when what which where who how why just also some more most other
@@ -251,14 +273,19 @@ func subject(s string) map[string]bool {
 // sameSubject reports whether two sets of words are clearly about one thing: two
 // thirds of the smaller set, and at least three words, are in both.
 func sameSubject(a, b map[string]bool) bool {
+	both, fewer := shared(a, b)
+	return both >= 3 && 3*both >= 2*fewer
+}
+
+// shared returns how many words are in both sets, and how many in the smaller one.
+func shared(a, b map[string]bool) (both, fewer int) {
 	if len(a) > len(b) {
 		a, b = b, a
 	}
-	both := 0
 	for w := range a {
 		if b[w] {
 			both++
 		}
 	}
-	return both >= 3 && 3*both >= 2*len(a)
+	return both, len(a)
 }
