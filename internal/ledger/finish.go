@@ -158,7 +158,8 @@ func (r *reader) errorKey(f Failure) string {
 	case f.Check != "":
 		return "check\x00" + f.Subject
 	case act == actShell:
-		return "run\x00" + r.line(f.Subject).program
+		_, l := r.parse(f.Subject, "")
+		return "run\x00" + l.program
 	case act == actWrite, act == actEdit, act == actPatch, act == actSub, act == actDelete, act == actMove:
 		return "edit\x00" + f.Subject
 	}

@@ -38,7 +38,7 @@ type Ledger struct {
 	Commands []Command `json:"commands,omitempty"`
 	// Commits are the commits that commands made, oldest first.
 	Commits []Commit `json:"commits,omitempty"`
-	// Errors are the failures that no later success has settled, oldest first.
+	// Errors are the failures that no later success has retired, oldest first.
 	Errors []Failure `json:"errors,omitempty"`
 	// Users are the messages that the user typed, oldest first.
 	Users []UserMessage `json:"users,omitempty"`
@@ -47,7 +47,7 @@ type Ledger struct {
 	Todos []Todo `json:"todos,omitempty"`
 	// Rules are the user's sentences that bind later work, oldest first.
 	Rules []Statement `json:"rules,omitempty"`
-	// Decisions are sentences that say how something was settled, or why, oldest first.
+	// Decisions are sentences that say how something was decided, or why, oldest first.
 	Decisions []Statement `json:"decisions,omitempty"`
 	// Mentions are the URLs, tickets, commits and names that the user and the
 	// agent used, the last used last.
@@ -116,9 +116,9 @@ type Command struct {
 	// Runs counts how often it ran, Failures how often it failed.
 	Runs     int `json:"runs"`
 	Failures int `json:"failures,omitempty"`
-	// Settled says that the last run failed, and later checks that cover this one,
+	// Retired says that the last run failed, and later checks that cover this one,
 	// or all that failed in it, passed.
-	Settled bool `json:"settled,omitempty"`
+	Retired bool `json:"settled,omitempty"`
 	// Failed are the tests, files and packages that failed in the last run and have
 	// not passed since, as the output names them; at most MaxFailed.
 	Failed []string `json:"failed,omitempty"`
@@ -128,7 +128,7 @@ type Command struct {
 
 // Failing reports whether the command is a check that fails as far as known.
 func (c Command) Failing() bool {
-	return c.Check != "" && c.Status == StatusFailed && !c.Settled
+	return c.Check != "" && c.Status == StatusFailed && !c.Retired
 }
 
 // Commit is a commit that a command made.

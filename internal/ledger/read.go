@@ -9,6 +9,7 @@ import (
 	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // Options say how to read. The zero value is ready for use.
@@ -49,11 +50,12 @@ func (r *Reader) Ledger() Ledger { return r.r.finish() }
 // moves to the end.
 type reader struct {
 	place
+	parser    *syntax.Parser
 	calls     map[string]call
 	files     table[File]
 	weak      table[File]
 	commands  table[Command]
-	lines     map[string]line // what the texts of commands say
+	parsed    map[string]parsed // by directory and command line
 	errors    table[Failure]
 	commits   []Commit
 	users     []UserMessage
@@ -70,9 +72,14 @@ type reader struct {
 	ended     Boundary // whether a task ended at the last message
 }
 
+type parsed struct {
+	script script
+	line   line
+}
+
 func newReader(opt Options) *reader {
 	return &reader{
-		place: newPlace(opt.Cwd), calls: map[string]call{}, lines: map[string]line{}, seen: map[string]bool{},
+		place: newPlace(opt.Cwd), parser: newParser(), calls: map[string]call{}, parsed: map[string]parsed{}, seen: map[string]bool{},
 		ruleAt: map[string]int{}, subjects: map[string]map[string]bool{},
 	}
 }
@@ -304,8 +311,7 @@ func (r *reader) command(c call, o outcome, id string) {
 		return
 	}
 	c.command = redact.Text(c.command)
-	sc := parseScript(c.command)
-	l := readLine(c.command, sc, r.place, c.dir)
+	sc, l := r.parse(c.command, c.dir)
 	status := o.status
 	if l.check != "" && status != StatusFailed && (l.unsure || o.exit == nil) {
 		mark := failMark
@@ -319,7 +325,7 @@ func (r *reader) command(c call, o outcome, id string) {
 	key := text.Clip(flat(l.text), MaxText)
 	cmd := r.commands.touch(key, Command{Text: key, Check: l.check})
 	cmd.Runs++
-	cmd.Status, cmd.Exit, cmd.Entry, cmd.Settled, cmd.Failed = status, o.exit, id, false, nil
+	cmd.Status, cmd.Exit, cmd.Entry, cmd.Retired, cmd.Failed = status, o.exit, id, false, nil
 	errKey := "run\x00" + l.program
 	if l.check != "" {
 		errKey = "check\x00" + key
@@ -365,14 +371,16 @@ func flat(command string) string {
 	return text.Line(command)
 }
 
-// line returns what the text of a command says. Each text is parsed once.
-func (r *reader) line(command string) line {
-	l, ok := r.lines[command]
+// parse returns what a command line says. Each is parsed once.
+func (r *reader) parse(command, dir string) (script, line) {
+	key := dir + "\x00" + command
+	p, ok := r.parsed[key]
 	if !ok {
-		l = readLine(command, parseScript(command), r.place, "")
-		r.lines[command] = l
+		p.script = parseScript(r.parser, command)
+		p.line = readLine(command, p.script, r.place, dir)
+		r.parsed[key] = p
 	}
-	return l
+	return p.script, p.line
 }
 
 // passed retires the failing checks that a passing one covers, and takes from the
@@ -382,7 +390,7 @@ func (r *reader) passed(l line) {
 		if !c.Failing() {
 			continue
 		}
-		failed := r.line(c.Text)
+		_, failed := r.parse(c.Text, "")
 		if !l.covers(failed) {
 			if len(c.Failed) == 0 || !l.sameTool(failed) {
 				continue
@@ -393,7 +401,7 @@ func (r *reader) passed(l line) {
 				continue
 			}
 		}
-		c.Settled, c.Failed = true, nil
+		c.Retired, c.Failed = true, nil
 		r.errors.drop("check\x00" + c.Text)
 	}
 }

@@ -50,10 +50,11 @@ func Binding(s string) bool {
 
 // unfit reports whether a sentence can't be a rule: a question, an error, or a half of one.
 func unfit(s string, words []string) bool {
-	if len(words) == 0 || strings.ContainsAny(s, "?？") || askWord.at(words, 0) > 0 || halfStart()[words[0]] || halfEnd()[words[len(words)-1]] {
+	if len(words) == 0 || strings.ContainsAny(s, "?？") || askWord.at(words, 0) > 0 || halfStart()[words[0]] {
 		return true
 	}
-	return strings.HasSuffix(s, ",") || strings.Count(s, "`")%2 == 1 || strings.Count(s, "(") != strings.Count(s, ")")
+	last := words[len(words)-1]
+	return strings.HasSuffix(s, ",") || halfEnd()[last] && strings.HasSuffix(strings.ToLower(s), last) || strings.Count(s, "`")%2 == 1 || strings.Count(s, "(") != strings.Count(s, ")")
 }
 
 // isRule reports whether a sentence binds later work. What a pasted text says of things,
@@ -224,7 +225,7 @@ func data(s string) bool {
 		strings.HasSuffix(s, "});") || strings.Contains(s, `\n`) || strings.Contains(s, " = ")
 }
 
-// decided finds the sentences in which it was settled how to go on, or why
+// decided finds the sentences in which it was decided how to go on, or why
 // something is as it is: at most two of a message. It drops decisions that a sentence
 // takes back.
 func (r *reader) decided(t, id string, byUser bool) {

@@ -40,12 +40,14 @@ type word struct {
 // maxScript is the longest command line that is read, in bytes.
 const maxScript = 16 << 10
 
+func newParser() *syntax.Parser { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }
+
 // parseScript reads a command line as bash does.
-func parseScript(s string) script {
+func parseScript(parser *syntax.Parser, s string) script {
 	if len(s) > maxScript {
 		return unread(s)
 	}
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(s), "")
+	file, err := parser.Parse(strings.NewReader(s), "")
 	if err != nil {
 		return unread(s)
 	}

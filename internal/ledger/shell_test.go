@@ -29,7 +29,7 @@ func TestParseScript(t *testing.T) {
 		{"a " + strings.Repeat("b", maxScript) + " c", "a? " + strings.Repeat("b", 1022) + "? !"},
 		{"", ""},
 	} {
-		sc := parseScript(c.in)
+		sc := parseScript(newParser(), c.in)
 		var parts []string
 		for i, cmd := range sc.cmds {
 			for _, w := range cmd.words {
@@ -63,7 +63,7 @@ func FuzzParseScript(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		sc := parseScript(s)
+		sc := parseScript(newParser(), s)
 		last := 0
 		for _, c := range sc.cmds {
 			if len(c.words) == 0 {

@@ -72,7 +72,7 @@ var (
 		stattdessen|doch nicht|nicht mehr|finalement|ne plus|en realidad|ya no|на самом деле|больше не`,
 		`改成|改用|改为|换成|不再|其实|实际上|撤销|回滚|やっぱり|ではなく|元に戻|대신|사실은|되돌`)
 
-	// decisionWord marks a sentence that says how something was settled.
+	// decisionWord marks a sentence that says how something was decided.
 	decisionWord = either(`decide|decided|deciding|decision|decisions|instead of|rather than|chose|choose|choosing|opt for|opted for|opting for|opted to|went with|go with|going with|root cause|agreed|
 		better to|makes sense|on purpose|by design|trade-off|tradeoff|we'll use|we'll keep|i'll use|i'll keep|the fix is|the fix was|the solution is|the solution was|
 		the right fix|the right place|the right approach|the right way|
