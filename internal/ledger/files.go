@@ -81,21 +81,21 @@ var patchMarks = map[string]State{
 	"*** Add File: ": StateCreated, "*** Update File: ": StateModified, "*** Delete File: ": StateDeleted,
 }
 
-// change is what becomes of one file.
-type change struct {
+// fileChange is what becomes of one file.
+type fileChange struct {
 	path  string
 	state State
 	to    string // new path of a file that was moved
 }
 
 // patchChanges lists the files of a patch in order.
-func patchChanges(patch string) []change {
-	var out []change
+func patchChanges(patch string) []fileChange {
+	var out []fileChange
 	for line := range strings.SplitSeq(patch, "\n") {
 		line = strings.TrimRight(line, " \t\r")
 		for mark, state := range patchMarks {
 			if name, ok := strings.CutPrefix(line, mark); ok {
-				out = append(out, change{path: name, state: state})
+				out = append(out, fileChange{path: name, state: state})
 			}
 		}
 		if to, ok := strings.CutPrefix(line, "*** Move to: "); ok && len(out) > 0 {
@@ -185,7 +185,7 @@ var openedFile = text.Pattern(`\[File: (.{1,400}?) \([0-9]+ lines total\)\]`)
 
 // editorCall returns the call that a command line of SWE-agent's editor stands for: open,
 // create and the like show a file, edit and insert change the one that is open.
-func (r *reader) editorCall(c call, o outcome) (in call, ok bool) {
+func (r *Reader) editorCall(c call, o outcome) (in call, ok bool) {
 	first, _, _ := strings.Cut(strings.TrimSpace(c.command), "\n")
 	words := strings.Fields(first)
 	if len(words) == 0 {

@@ -7,8 +7,9 @@ import (
 	"github.com/clew-dev/clew/internal/text"
 )
 
-// finish brings what was read into order and within the limits.
-func (r *reader) finish() Ledger {
+// Ledger returns the ledger of what was read so far, in order and within the limits. It
+// shares nothing with later ones.
+func (r *Reader) Ledger() Ledger {
 	l := Ledger{Omitted: r.omitted}
 	o := &l.Omitted
 	l.Files = limit(r.files.values(), MaxFiles, &o.Files, func(f File) bool { return f.State == StateRead })
@@ -63,7 +64,7 @@ func unique(commits []Commit) []Commit {
 
 // merge takes in an earlier ledger. What it says is newer than what came before
 // it and older than what follows.
-func (r *reader) merge(l Ledger) {
+func (r *Reader) merge(l Ledger) {
 	mergeFiles(&r.files, l.Files, r.place)
 	mergeFiles(&r.weak, l.Weak, r.place)
 	for _, c := range l.Commands {
@@ -153,7 +154,7 @@ func mergeFiles(t *table[File], files []File, p place) {
 }
 
 // errorKey is the key under which a success drops a failure.
-func (r *reader) errorKey(f Failure) string {
+func (r *Reader) errorKey(f Failure) string {
 	switch act := actionOf(f.Tool); {
 	case f.Check != "":
 		return "check\x00" + f.Subject

@@ -8,7 +8,7 @@ import (
 
 // gitFiles takes in what git says about the files that were changed, by whatever:
 // git status, and git diff of the working tree.
-func (r *reader) gitFiles(sc script, o outcome, dir, id string) {
+func (r *Reader) gitFiles(sc script, o outcome, dir string) {
 	if sc.control {
 		return
 	}
@@ -40,7 +40,7 @@ func (r *reader) gitFiles(sc script, o outcome, dir, id string) {
 		if ch.state != StateModified || w.State != StateCreated {
 			w.State = ch.state
 		}
-		w.Entry = id
+		w.Entry = r.entry
 	}
 }
 
@@ -63,8 +63,8 @@ func worksOnTree(words []word) bool {
 var gitStatus = text.Pattern(`^(?:\s+(modified|new file|deleted):\s+(\S.*)|([MAD][ MD]| [MD]) (\S.*))$`)
 
 // gitChanges returns the files that the output of git diff or git status names.
-func gitChanges(out string, diff, status bool) []change {
-	var changes []change
+func gitChanges(out string, diff, status bool) []fileChange {
+	var changes []fileChange
 	inDiff := false
 	for line := range strings.SplitSeq(out, "\n") {
 		line = strings.TrimRight(line, "\r")
@@ -73,7 +73,7 @@ func gitChanges(out string, diff, status bool) []change {
 		case header:
 			k := strings.LastIndex(line, " b/")
 			if inDiff = k > 0; inDiff {
-				changes = append(changes, change{path: line[k+3:], state: StateModified})
+				changes = append(changes, fileChange{path: line[k+3:], state: StateModified})
 			}
 		case inDiff && strings.HasPrefix(line, "new file mode"):
 			changes[len(changes)-1].state = StateCreated
@@ -84,7 +84,7 @@ func gitChanges(out string, diff, status bool) []change {
 			if m == nil {
 				continue
 			}
-			ch := change{path: m[2] + m[4], state: StateModified}
+			ch := fileChange{path: m[2] + m[4], state: StateModified}
 			if m[1] == "deleted" || strings.Contains(m[3], "D") {
 				ch.state = StateDeleted
 			}
@@ -100,12 +100,12 @@ func gitChanges(out string, diff, status bool) []change {
 // committed matches what git prints after a commit.
 var committed = text.Pattern(`(?m)^\[[^\]\n]{1,200} ([0-9a-f]{7,40})\] (.+)$`)
 
-func (r *reader) commit(command, out, id string) {
+func (r *Reader) commit(command, out string) {
 	if !strings.Contains(command, "git") || !strings.Contains(out, "] ") {
 		return
 	}
 	for _, m := range committed().FindAllStringSubmatch(text.Tail(out, look), 20) {
 		r.ended = BoundaryCommit
-		r.commits = append(r.commits, Commit{Hash: m[1], Subject: clipText(m[2]), Entry: id})
+		r.commits = append(r.commits, Commit{Hash: m[1], Subject: clipText(m[2]), Entry: r.entry})
 	}
 }

@@ -285,9 +285,6 @@ const (
 	BoundaryUser   Boundary = "user"   // the user said so
 )
 
-// Boundary returns whether a task ended at the last message that was added.
-func (r *Reader) Boundary() Boundary { return r.r.ended }
-
 // userDone are the words with which users say that something is finished. A
 // message that is little more than one of them is a boundary.
 var userDone = either(`done|finished|it works|works now|works great|that works|lgtm|looks good|perfect|great work|all good|ship it|merged|thanks|thank you|

@@ -29,29 +29,13 @@ func Read(items []session.Item, opt Options) Ledger {
 	return r.Ledger()
 }
 
-// A Reader reads a conversation bit by bit: for one message more, nothing is read
-// again. It is for one goroutine at a time.
-type Reader struct{ r *reader }
-
-// NewReader returns a Reader that has read nothing.
-func NewReader(opt Options) *Reader { return &Reader{newReader(opt)} }
-
-// Add reads the messages that follow those read before.
-func (r *Reader) Add(items []session.Item) {
-	for i := range items {
-		r.r.item(items[i])
-	}
-}
-
-// Ledger returns the ledger of what was read so far. It shares nothing with later ones.
-func (r *Reader) Ledger() Ledger { return r.r.finish() }
-
-// reader is a ledger in the making. Lists are keyed, so that what happens again
-// moves to the end.
-type reader struct {
+// A Reader is a ledger in the making: for one message more, nothing is read again. It is
+// for one goroutine at a time. Its lists are keyed, so that what happens again moves to the end.
+type Reader struct {
 	place
 	parser    *syntax.Parser
 	calls     map[string]call
+	entry     string // of the message that is read
 	files     table[File]
 	weak      table[File]
 	commands  table[Command]
@@ -68,8 +52,8 @@ type reader struct {
 	decisions []Statement
 	subjects  map[string]map[string]bool // what rules and decisions are about
 	omitted   Omitted
-	opened    string   // the file that an editor without paths works on
-	ended     Boundary // whether a task ended at the last message
+	opened    string // the file that an editor without paths works on
+	ended     Boundary
 }
 
 type parsed struct {
@@ -77,39 +61,53 @@ type parsed struct {
 	line   line
 }
 
-func newReader(opt Options) *reader {
-	return &reader{
-		place: newPlace(opt.Cwd), parser: newParser(), calls: map[string]call{}, parsed: map[string]parsed{}, seen: map[string]bool{},
-		ruleAt: map[string]int{}, subjects: map[string]map[string]bool{},
+// NewReader returns a Reader that has read nothing.
+func NewReader(opt Options) *Reader {
+	return &Reader{
+		place: newPlace(opt.Cwd), parser: newParser(), calls: map[string]call{}, parsed: map[string]parsed{},
+		seen: map[string]bool{}, ruleAt: map[string]int{}, subjects: map[string]map[string]bool{},
 	}
 }
 
-func (r *reader) item(it session.Item) {
-	m, id := it.Message, ""
-	r.ended = ""
-	if m == nil {
-		return
+// Add reads the messages that follow those read before.
+func (r *Reader) Add(items []session.Item) {
+	for _, it := range items {
+		r.ended, r.entry = "", ""
+		if it.Entry != nil {
+			r.entry = it.Entry.ID
+		}
+		if it.Message != nil {
+			r.message(it.Message)
+		}
 	}
-	if it.Entry != nil {
-		id = it.Entry.ID
-	}
+}
+
+// Boundary returns whether a task ended at the last message that was added.
+func (r *Reader) Boundary() Boundary { return r.ended }
+
+func (r *Reader) message(m *message.Message) {
 	switch m.Role {
 	case message.RoleAssistant:
-		r.assistant(m, id)
+		r.assistant(m)
 	case message.RoleToolResult:
-		c, ok := r.calls[m.ToolCallID]
-		if !ok {
+		if c, ok := r.calls[m.ToolCallID]; ok {
+			delete(r.calls, m.ToolCallID)
+			r.result(c, readOutcome(c, m))
+		}
+	case message.RoleBashExecution: // the user ran a command
+		if m.ExcludeFromContext || m.Cancelled {
 			return
 		}
-		delete(r.calls, m.ToolCallID)
-		r.result(c, readOutcome(c, m), id)
-	case message.RoleBashExecution:
-		if !m.ExcludeFromContext && !m.Cancelled {
-			r.shellRun(m, id)
+		o := outcome{status: StatusOK, exit: m.ExitCode, text: m.Output}
+		if m.ExitCode == nil {
+			o.status = StatusUnknown
+		} else if *m.ExitCode != 0 {
+			o.status = StatusFailed
 		}
+		r.command(call{tool: "bash", act: actShell, command: m.Command}, o)
 	case message.RoleUser:
 		if m.UserWords() {
-			r.user(m, id)
+			r.user(m)
 		}
 	case message.RoleCompactionSummary, message.RoleBranchSummary:
 		r.merge(fromSummary(m.Summary, m.Details, r.place))
@@ -117,52 +115,39 @@ func (r *reader) item(it session.Item) {
 	}
 }
 
-func (r *reader) assistant(m *message.Message, id string) {
+func (r *Reader) assistant(m *message.Message) {
 	for _, b := range m.Content {
 		switch b.Type {
 		case message.BlockToolCall:
-			r.calls[b.ID] = parseCall(b.Name, b.Arguments, id)
+			r.calls[b.ID] = parseCall(b.Name, b.Arguments, r.entry)
 		case message.BlockText:
 			t := redact.Text(lookAt(b.Text))
-			r.decided(t, id, false)
-			if !r.todoTool {
-				if list := checkboxes(t, id); list != nil {
-					r.todos = list
-				}
+			r.decided(t, false)
+			if list := checkboxes(t, r.entry); list != nil && !r.todoTool {
+				r.todos = list
 			}
 		default:
 		}
 	}
-	r.mention(m, id)
+	r.mention(m)
 }
 
-func (r *reader) user(m *message.Message, id string) {
-	if r.seen[id] && id != "" {
+func (r *Reader) user(m *message.Message) {
+	if r.seen[r.entry] && r.entry != "" {
 		return
 	}
-	r.seen[id] = true
+	r.seen[r.entry] = true
 	t := redact.Text(m.Text())
 	if saysDone(t) {
 		r.ended = BoundaryUser
 	}
-	r.mention(m, id)
-	r.userRules(t, id)
-	r.decided(t, id, true)
-	r.users = append(r.users, UserMessage{Entry: id, Time: m.Time().UTC(), Text: text.Clip(t, MaxText), Bytes: len(m.Text())})
+	r.mention(m)
+	r.userRules(t)
+	r.decided(t, true)
+	r.users = append(r.users, UserMessage{Entry: r.entry, Time: m.Time().UTC(), Text: text.Clip(t, MaxText), Bytes: len(m.Text())})
 }
 
-// shellRun takes in a command that the user ran.
-func (r *reader) shellRun(m *message.Message, id string) {
-	o := outcome{status: StatusOK, exit: m.ExitCode, text: m.Output}
-	if m.ExitCode == nil {
-		o.status = StatusUnknown
-	} else if *m.ExitCode != 0 {
-		o.status = StatusFailed
-	}
-	r.command(call{tool: "bash", act: actShell, command: m.Command}, o, id)
-}
-
-func (r *reader) result(c call, o outcome, id string) {
+func (r *Reader) result(c call, o outcome) {
 	if o.refused {
 		return
 	}
@@ -185,15 +170,15 @@ func (r *reader) result(c call, o outcome, id string) {
 			}
 		}
 	case actWrite, actEdit, actDelete, actMove, actPatch:
-		r.edit(c, o, id)
+		r.edit(c, o)
 	case actShell:
 		if in, ok := r.editorCall(c, o); ok {
 			if editFailed().MatchString(o.text[:min(len(o.text), 500)]) {
 				o.status = StatusFailed
 			}
-			r.result(in, o, id)
+			r.result(in, o)
 		} else {
-			r.command(c, o, id)
+			r.command(c, o)
 		}
 	case actTodo, actTodoNew, actTodoSet:
 		open := !allDone(r.todos)
@@ -214,20 +199,20 @@ func (r *reader) result(c call, o outcome, id string) {
 					each.status = StatusUnknown
 				}
 			}
-			r.result(in, each, id)
+			r.result(in, each)
 		}
 	case actFind:
 	default: // a tool that is not in the vocabulary
 		key := "tool\x00" + c.tool
 		if o.status == StatusFailed {
-			r.fail(key, Failure{Tool: c.tool, Entry: id}, o.text)
+			r.fail(key, Failure{Tool: c.tool, Entry: r.entry}, o.text)
 		} else {
 			r.errors.drop(key)
 		}
 	}
 }
 
-func (r *reader) read(c call, o outcome) {
+func (r *Reader) read(c call, o outcome) {
 	p := r.norm(c.path, "")
 	if p == "" || o.status == StatusFailed {
 		return
@@ -240,46 +225,41 @@ func (r *reader) read(c call, o outcome) {
 	}
 }
 
+// callStates says what calls do to a file. A write shows only then whether it made it.
+var callStates = map[action]State{actEdit: StateModified, actDelete: StateDeleted, actMove: StateDeleted}
+
 // edit takes in a call that changes files.
-func (r *reader) edit(c call, o outcome, id string) {
+func (r *Reader) edit(c call, o outcome) {
 	if c.path == "" && (c.act == actWrite || c.act == actEdit) {
 		c.path = r.opened
 	}
-	changes := []change{{path: c.path, to: c.to, state: StateModified}}
-	switch c.act {
-	case actPatch:
+	changes := []fileChange{{path: c.path, to: c.to, state: callStates[c.act]}}
+	if c.act == actPatch {
 		changes = patchChanges(c.command)
-	case actDelete:
-		changes[0].state = StateDeleted
-	case actWrite:
-		changes[0].state = ""
-	default:
 	}
 	for _, ch := range changes {
 		p, to := r.norm(ch.path, c.dir), r.norm(ch.to, c.dir)
-		if p == "" {
+		if p == "" || c.act == actMove && to == "" {
 			continue
 		}
 		key := "edit\x00" + p
 		if o.status == StatusFailed {
-			r.fail(key, Failure{Tool: c.tool, Subject: p, Entry: id}, o.text)
+			r.fail(key, Failure{Tool: c.tool, Subject: p, Entry: r.entry}, o.text)
 			continue
 		}
 		r.errors.drop(key)
 		switch {
 		case to != "":
-			r.move(p, to, c.entry)
-		case c.act == actMove:
+			ch.state = StateDeleted
 		case ch.state == "":
-			r.change(p, r.written(p, o.text), c.entry)
-		default:
-			r.change(p, ch.state, c.entry)
+			ch.state = r.written(p, o.text)
 		}
+		change(&r.files, p, ch.state, to, c.entry)
 	}
 }
 
 // written says whether a call that wrote a whole file made it.
-func (r *reader) written(p, result string) State {
+func (r *Reader) written(p, result string) State {
 	old, known := r.files.get(p)
 	head := result[:min(len(result), 500)]
 	if !saysExisted().MatchString(head) && (saysCreated().MatchString(head) || !known || old.State == StateDeleted) {
@@ -288,25 +268,21 @@ func (r *reader) written(p, result string) State {
 	return StateModified
 }
 
-// change records that a call changed a file.
-func (r *reader) change(p string, s State, entry string) {
-	f := r.files.touch(p, File{Path: p})
-	if s == StateModified && f.State == StateCreated {
-		s = StateCreated
+// change records that a call or a command changed a file. One that is new stays so when it
+// is modified.
+func change(t *table[File], p string, s State, to, entry string) {
+	f := t.touch(p, File{Path: p})
+	if s != StateModified || f.State != StateCreated {
+		f.State = s
 	}
-	f.State, f.Entry, f.To = s, entry, ""
+	f.Entry, f.To = entry, to
 	f.Edits++
+	if to != "" {
+		change(t, to, StateCreated, "", entry)
+	}
 }
 
-// move records that a file got another path. It is as new there as it was
-// before.
-func (r *reader) move(from, to, entry string) {
-	r.change(from, StateDeleted, entry)
-	r.files.touch(from, File{}).To = to
-	r.change(to, StateCreated, entry)
-}
-
-func (r *reader) command(c call, o outcome, id string) {
+func (r *Reader) command(c call, o outcome) {
 	if strings.TrimSpace(c.command) == "" {
 		return
 	}
@@ -325,7 +301,7 @@ func (r *reader) command(c call, o outcome, id string) {
 	key := text.Clip(flat(l.text), MaxText)
 	cmd := r.commands.touch(key, Command{Text: key, Check: l.check})
 	cmd.Runs++
-	cmd.Status, cmd.Exit, cmd.Entry, cmd.Retired, cmd.Failed = status, o.exit, id, false, nil
+	cmd.Status, cmd.Exit, cmd.Entry, cmd.Retired, cmd.Failed = status, o.exit, r.entry, false, nil
 	errKey := "run\x00" + l.program
 	if l.check != "" {
 		errKey = "check\x00" + key
@@ -337,7 +313,7 @@ func (r *reader) command(c call, o outcome, id string) {
 			cmd.Failed = failedTests(o.text)
 		}
 		if !l.lookup {
-			r.fail(errKey, Failure{Tool: c.tool, Subject: key, Check: l.check, Entry: id}, o.text)
+			r.fail(errKey, Failure{Tool: c.tool, Subject: key, Check: l.check, Entry: r.entry}, o.text)
 		}
 	case StatusOK:
 		r.errors.drop(errKey)
@@ -347,14 +323,14 @@ func (r *reader) command(c call, o outcome, id string) {
 		if l.check == CheckTest {
 			r.ended = BoundaryCheck
 		}
-		r.commit(c.command, o.text, id)
+		r.commit(c.command, o.text)
 	default:
 	}
 	if o.status != StatusUnknown {
-		r.shellFiles(shellChanges(sc, r.place, c.dir, o.status == StatusFailed), id)
+		r.shellFiles(shellChanges(sc, r.place, c.dir, o.status == StatusFailed))
 	}
 	if o.status != StatusFailed {
-		r.gitFiles(sc, o, c.dir, id)
+		r.gitFiles(sc, o, c.dir)
 	}
 }
 
@@ -372,7 +348,7 @@ func flat(command string) string {
 }
 
 // parse returns what a command line says. Each is parsed once.
-func (r *reader) parse(command, dir string) (script, line) {
+func (r *Reader) parse(command, dir string) (script, line) {
 	key := dir + "\x00" + command
 	p, ok := r.parsed[key]
 	if !ok {
@@ -385,7 +361,7 @@ func (r *reader) parse(command, dir string) (script, line) {
 
 // passed retires the failing checks that a passing one covers, and takes from the
 // others what it covers of what failed in them.
-func (r *reader) passed(l line) {
+func (r *Reader) passed(l line) {
 	for c := range r.commands.each() {
 		if !c.Failing() {
 			continue
@@ -409,58 +385,44 @@ func (r *reader) passed(l line) {
 // shellFiles takes in what a command did to files. It is weak evidence: it never
 // makes a file modified. But a file that is known is not taken for being there
 // after it was removed or moved.
-func (r *reader) shellFiles(changes []change, entry string) {
+func (r *Reader) shellFiles(changes []fileChange) {
 	for _, ch := range changes {
 		switch ch.state {
 		case StateRead:
-			r.shown(ch.path, entry)
+			r.shown(ch.path)
 		case stateRestored:
-			r.restore(ch.path, entry)
+			r.restore(ch.path)
+		case StateDeleted:
+			change(&r.weak, ch.path, ch.state, ch.to, r.entry)
+			r.gone(ch)
 		default:
-			r.touched(ch.path, ch.state, ch.to, entry)
-			if ch.to != "" {
-				r.touched(ch.to, StateCreated, "", entry)
-			}
-			if ch.state == StateDeleted {
-				r.gone(ch, entry)
-			}
+			change(&r.weak, ch.path, ch.state, "", r.entry)
 		}
 	}
-}
-
-// touched records that a command changed a file.
-func (r *reader) touched(p string, s State, to, entry string) {
-	w := r.weak.touch(p, File{Path: p})
-	if s != StateModified || w.State != StateCreated {
-		w.State = s
-	}
-	w.Entry, w.To = entry, to
-	w.Edits++
 }
 
 // gone lets the files at a path and below it go with it.
-func (r *reader) gone(ch change, entry string) {
+func (r *Reader) gone(ch fileChange) {
+	moved := func(path string) string {
+		if ch.to == "" {
+			return ""
+		}
+		return ch.to + strings.TrimPrefix(path, ch.path)
+	}
 	for w := range r.weak.each() {
-		if rest, below := strings.CutPrefix(w.Path, ch.path+"/"); below && w.State != StateDeleted {
-			w.State, w.Entry = StateDeleted, entry
-			if ch.to != "" {
-				w.To = ch.to + "/" + rest
-			}
+		if w.State != StateDeleted && w.Path != ch.path && within(w.Path, ch.path) {
+			w.State, w.Entry, w.To = StateDeleted, r.entry, moved(w.Path)
 		}
 	}
 	for _, f := range r.files.values() {
-		switch {
-		case f.State == StateDeleted || !within(f.Path, ch.path):
-		case ch.to == "":
-			r.change(f.Path, StateDeleted, entry)
-		default:
-			r.move(f.Path, ch.to+strings.TrimPrefix(f.Path, ch.path), entry)
+		if f.State != StateDeleted && within(f.Path, ch.path) {
+			change(&r.files, f.Path, StateDeleted, moved(f.Path), r.entry)
 		}
 	}
 }
 
 // shown records that a command printed a file.
-func (r *reader) shown(p, entry string) {
+func (r *Reader) shown(p string) {
 	if f, ok := r.files.get(p); ok && f.State != StateDeleted {
 		r.files.touch(p, File{}).Read = true
 		return
@@ -468,24 +430,24 @@ func (r *reader) shown(p, entry string) {
 	w := r.weak.touch(p, File{Path: p, State: StateRead})
 	w.Read = true
 	if w.State == StateRead || w.State == StateDeleted {
-		w.State, w.Entry, w.To = StateRead, entry, ""
+		w.State, w.Entry, w.To = StateRead, r.entry, ""
 	}
 }
 
 // restore records that a file, or all files below a directory, are again as they
 // were before they were changed.
-func (r *reader) restore(p, entry string) {
+func (r *Reader) restore(p string) {
 	for _, t := range []*table[File]{&r.files, &r.weak} {
 		for f := range t.each() {
 			changed := f.State == StateModified || f.State == StateDeleted && f.To == ""
 			if changed && (p == "." || within(f.Path, p)) {
-				f.State, f.Entry = StateRead, entry
+				f.State, f.Entry = StateRead, r.entry
 			}
 		}
 	}
 }
 
-func (r *reader) fail(key string, f Failure, out string) {
+func (r *Reader) fail(key string, f Failure, out string) {
 	f.Lines = errorLines(out, 3)
 	for i, l := range f.Lines {
 		f.Lines[i] = redact.Text(l)

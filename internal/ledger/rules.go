@@ -21,7 +21,7 @@ type Statement struct {
 
 // userRules finds the sentences in which the user said how things are to be done
 // from then on. What only asks for something once is none.
-func (r *reader) userRules(t, id string) {
+func (r *Reader) userRules(t string) {
 	for _, st := range userStatements(t) {
 		words := sentenceWords(st.text)
 		if unfit(st.text, words) {
@@ -29,12 +29,12 @@ func (r *reader) userRules(t, id string) {
 		}
 		var back []int
 		if !st.pasted && changeWord.in(st.text, words) {
-			back = r.takenBack(st.text, id)
+			back = r.takenBack(st.text)
 		}
 		if len(back) == 0 && !isRule(st.text, words, st.pasted) {
 			continue
 		}
-		r.rule(Statement{Text: st.text, Entry: id})
+		r.rule(Statement{Text: st.text, Entry: r.entry})
 		for _, i := range back {
 			r.rules[i].Replaced = true
 		}
@@ -105,7 +105,7 @@ func requires(words []string) bool {
 }
 
 // about returns what a sentence that is kept is about.
-func (r *reader) about(s string) map[string]bool {
+func (r *Reader) about(s string) map[string]bool {
 	words, ok := r.subjects[s]
 	if !ok {
 		words = subject(s)
@@ -116,11 +116,11 @@ func (r *reader) about(s string) map[string]bool {
 
 // takenBack returns the rules that a sentence takes back, if it does: those that
 // are clearly about the same.
-func (r *reader) takenBack(s, id string) []int {
+func (r *Reader) takenBack(s string) []int {
 	var out []int
 	about := subject(s)
 	for i, old := range r.rules {
-		if old.Entry != id && old.Text != s && sameSubject(r.about(old.Text), about) {
+		if old.Entry != r.entry && old.Text != s && sameSubject(r.about(old.Text), about) {
 			out = append(out, i)
 		}
 	}
@@ -128,7 +128,7 @@ func (r *reader) takenBack(s, id string) []int {
 }
 
 // rule adds a rule, or makes it the latest again. Case and punctuation make no other rule.
-func (r *reader) rule(s Statement) {
+func (r *Reader) rule(s Statement) {
 	words := strings.FieldsFunc(strings.ToLower(s.Text), func(c rune) bool { return unicode.IsSpace(c) || c > 0x80 && unicode.IsPunct(c) })
 	for i, w := range words {
 		words[i] = strings.Trim(w, "*_`'\".,:;!()[]")
@@ -228,7 +228,7 @@ func data(s string) bool {
 // decided finds the sentences in which it was decided how to go on, or why
 // something is as it is: at most two of a message. It drops decisions that a sentence
 // takes back.
-func (r *reader) decided(t, id string, byUser bool) {
+func (r *Reader) decided(t string, byUser bool) {
 	taken := 0
 	for _, s := range text.Statements(text.OutsideFences(t)) {
 		if n := len(s); n < 12 || n > 4*MaxText || strings.HasSuffix(s, ":") || text.TableRow(s) {
@@ -244,7 +244,7 @@ func (r *reader) decided(t, id string, byUser bool) {
 		if taken < 2 && len(s) >= 25 {
 			if weight := decisionWeight(s, words, byUser); weight > 0 {
 				taken++
-				r.decision(Statement{Text: text.Clip(text.Line(s), MaxText), Weight: weight, Entry: id})
+				r.decision(Statement{Text: text.Clip(text.Line(s), MaxText), Weight: weight, Entry: r.entry})
 			}
 		}
 	}
@@ -284,17 +284,17 @@ func takesBack(s string, words []string) bool {
 }
 
 // decision adds a decision that was not made before in these words.
-func (r *reader) decision(s Statement) {
+func (r *Reader) decision(s Statement) {
 	if !slices.ContainsFunc(r.newest(), func(d Statement) bool { return d.Text == s.Text }) {
 		r.decisions = append(r.decisions, s)
 	}
 }
 
 // newest returns the decisions that a ledger would hold.
-func (r *reader) newest() []Statement { return r.decisions[max(len(r.decisions)-MaxDecided, 0):] }
+func (r *Reader) newest() []Statement { return r.decisions[max(len(r.decisions)-MaxDecided, 0):] }
 
 // retract drops the decisions that are about the same as a sentence.
-func (r *reader) retract(s string) {
+func (r *Reader) retract(s string) {
 	about := subject(s)
 	kept := slices.DeleteFunc(r.newest(), func(d Statement) bool {
 		both, fewer := shared(r.about(d.Text), about)

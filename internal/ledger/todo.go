@@ -38,7 +38,7 @@ var (
 )
 
 // todoCall takes in a call that makes a list, adds to it or changes it.
-func (r *reader) todoCall(c call, o outcome) {
+func (r *Reader) todoCall(c call, o outcome) {
 	switch c.act {
 	case actTodoNew:
 		t := Todo{Text: clipText(firstMember(c.args, todoTexts)), Status: TodoOpen, Entry: c.entry}
@@ -68,7 +68,7 @@ var todoMade = text.Pattern(`#([0-9]{1,9})\b`)
 
 // todoList takes in a list that replaces the one before, or with "merge" changes the items
 // it names.
-func (r *reader) todoList(c call, v []byte) bool {
+func (r *Reader) todoList(c call, v []byte) bool {
 	var list []Todo
 	if s, ok := jsonx.String(v); ok { // a list written as text
 		if list = checkboxes(s, c.entry); list == nil {
@@ -121,7 +121,7 @@ func statusOf(s string) TodoStatus {
 }
 
 // setTodo changes the item with the same id, or adds it.
-func (r *reader) setTodo(t Todo) {
+func (r *Reader) setTodo(t Todo) {
 	k := slices.IndexFunc(r.todos, func(have Todo) bool { return have.ID == t.ID && t.ID != "" })
 	if k >= 0 {
 		r.todos[k] = t
@@ -131,7 +131,7 @@ func (r *reader) setTodo(t Todo) {
 }
 
 // changeTodo takes in a call that changes one item.
-func (r *reader) changeTodo(c call) {
+func (r *Reader) changeTodo(c call) {
 	id := idOf(c.args)
 	k := slices.IndexFunc(r.todos, func(t Todo) bool { return t.ID == id && id != "" })
 	if k < 0 {
@@ -199,7 +199,7 @@ var mentionKinds = map[text.Class]MentionKind{
 // mention counts what the user or the agent names in a message: in its text, and
 // in the command lines and questions of its calls. Their other arguments are
 // mostly content of files.
-func (r *reader) mention(m *message.Message, id string) {
+func (r *Reader) mention(m *message.Message) {
 	seen := map[string]bool{}
 	see := func(t string) {
 		for i := range text.Identifiers(t) {
@@ -210,7 +210,7 @@ func (r *reader) mention(m *message.Message, id string) {
 			seen[i.Text] = true
 			v := r.mentions.touch(i.Text, Mention{Kind: kind, Text: strings.Clone(i.Text)})
 			v.Uses++
-			v.Entry = id
+			v.Entry = r.entry
 		}
 	}
 	for _, b := range m.Content {

@@ -19,14 +19,14 @@ var stateByProgram = map[string]State{
 type effects struct {
 	place
 	dir     string
-	changes []change
+	changes []fileChange
 }
 
 func (e *effects) add(s State, names ...word) {
 	for _, name := range names {
 		n := e.norm(name.text, e.dir)
 		if !name.dynamic && n != "" && n != "." && !strings.HasPrefix(n, "/dev/") {
-			e.changes = append(e.changes, change{path: n, state: s})
+			e.changes = append(e.changes, fileChange{path: n, state: s})
 		}
 	}
 }
@@ -34,7 +34,7 @@ func (e *effects) add(s State, names ...word) {
 // shellChanges returns what the simple commands of a line do to files, in order. Where a
 // shell would have to compute, there is no evidence. Of a line that failed only the
 // redirections of what just prints are sure: they are made before the command runs.
-func shellChanges(sc script, p place, dir string, failed bool) []change {
+func shellChanges(sc script, p place, dir string, failed bool) []fileChange {
 	e := effects{place: p, dir: dir}
 	if sc.control {
 		return nil
@@ -127,7 +127,7 @@ func (e *effects) copies(args []word, moved bool) {
 			continue
 		}
 		if !moved {
-			e.changes = append(e.changes, change{path: to, state: StateCreated})
+			e.changes = append(e.changes, fileChange{path: to, state: StateCreated})
 			continue
 		}
 		n := len(e.changes)
