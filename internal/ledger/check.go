@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -19,14 +20,10 @@ func program(c simple) []string {
 	}
 	for len(words) > 0 {
 		w := words[0]
-		pair := ""
-		if len(words) > 2 {
-			pair = w + " " + words[1]
-		}
 		switch {
 		case strings.Contains(w, "=") && !strings.HasPrefix(w, "-") && !strings.Contains(w, "/"):
 			words = words[1:]
-		case w == "timeout" && len(words) > 1, runPair[pair]:
+		case w == "timeout" && len(words) > 1, len(words) > 2 && runPair[w+" "+words[1]]:
 			words = words[2:]
 		case runner()[w]:
 			words = words[1:]
@@ -34,7 +31,7 @@ func program(c simple) []string {
 				words = words[1:]
 			}
 		default:
-			if k := strings.LastIndexByte(w, '/'); k >= 0 && k < len(w)-1 {
+			if k := strings.LastIndexByte(w, '/'); k < len(w)-1 {
 				words[0] = w[k+1:]
 			}
 			return words
@@ -48,71 +45,64 @@ var runPair = map[string]bool{
 	"bundle exec": true, "pnpm exec": true, "yarn exec": true, "npm exec": true,
 }
 
-// Programs that are checks whatever their arguments.
-var (
-	testers = text.Words(`pytest unittest vitest jest mocha ava tap ctest rspec phpunit tox nox playwright tape`)
-	makers  = text.Words(`tsc tsgo webpack esbuild rollup ninja javac gcc g++ clang rustc`)
-	linters = text.Words(`golangci-lint eslint ruff flake8 mypy pyright pylint shellcheck staticcheck rubocop biome tslint
-		stylelint clippy-driver gofmt gofumpt black prettier`)
-)
+// kinds sorts programs, or the goals of a build tool, into checks.
+type kinds []struct {
+	names func() map[string]bool
+	check Check
+}
 
-// What the first argument of a build tool asks for.
-var (
-	testGoals  = text.Words(`test check verify nextest`)
-	buildGoals = text.Words(`build package compile assemble install`)
-	lintGoals  = text.Words(`lint format vet fmt clippy`)
-)
-
-func kindOf(name string, tests, builds, lints func() map[string]bool) Check {
-	switch {
-	case tests()[name]:
-		return CheckTest
-	case builds()[name]:
-		return CheckBuild
-	case lints()[name]:
-		return CheckLint
+func (k kinds) of(name string) Check {
+	for _, kind := range k {
+		if kind.names()[name] {
+			return kind.check
+		}
 	}
 	return ""
 }
+
+var (
+	// checkers are checks whatever their arguments.
+	checkers = kinds{
+		{text.Words(`pytest unittest vitest jest mocha ava tap ctest rspec phpunit tox nox playwright tape`), CheckTest},
+		{text.Words(`tsc tsgo webpack esbuild rollup ninja javac gcc g++ clang rustc`), CheckBuild},
+		{text.Words(`golangci-lint eslint ruff flake8 mypy pyright pylint shellcheck staticcheck rubocop biome tslint
+			stylelint clippy-driver gofmt gofumpt black prettier`), CheckLint},
+	}
+	goals = kinds{
+		{text.Words(`test check verify nextest`), CheckTest},
+		{text.Words(`build package compile assemble install`), CheckBuild},
+		{text.Words(`lint format vet fmt clippy`), CheckLint},
+	}
+	builders = text.Words(`go cargo mvn mvnw gradle gradlew dotnet mix swift zig sbt bazel vite next`)
+	taskers  = text.Words(`npm pnpm yarn bun deno make just task rake gmake mise nx turbo`)
+)
 
 // checkOf says which kind of check a program with its arguments is.
 func checkOf(words []string) Check {
 	if len(words) == 0 {
 		return ""
 	}
-	args := words[1:]
+	name, args := words[0], words[1:]
 	first := firstArg(args)
-	switch words[0] {
-	case "go", "cargo", "mvn", "mvnw", "gradle", "gradlew", "dotnet", "mix", "swift", "zig", "sbt", "bazel", "vite", "next":
-		if words[0] == "cargo" && first == "check" {
-			return CheckBuild
-		}
-		return kindOf(first, testGoals, buildGoals, lintGoals)
-	case "npm", "pnpm", "yarn", "bun", "deno", "make", "just", "task", "rake", "gmake", "mise", "nx", "turbo":
-		return taskCheck(words[0], args)
-	case "cmake":
-		if len(args) > 0 && args[0] == "--build" {
-			return CheckBuild
-		}
-		return ""
-	case "python", "python3", "py":
-		if len(args) > 1 && args[0] == "-m" {
-			return checkOf(args[1:])
-		}
-		return scriptCheck(first)
-	case "node", "tsx":
-		if len(args) > 0 && strings.HasPrefix(args[0], "--test") {
+	switch {
+	case name == "cargo" && first == "check", name == "cmake" && len(args) > 0 && args[0] == "--build":
+		return CheckBuild
+	case builders()[name]:
+		return goals.of(first)
+	case taskers()[name]:
+		return taskCheck(name, args)
+	case len(args) > 1 && args[0] == "-m" && (name == "py" || strings.HasPrefix(name, "python")):
+		return checkOf(args[1:])
+	case interpreters()[name]:
+		if len(args) > 0 && strings.HasPrefix(args[0], "--test") { // of node
 			return CheckTest
 		}
 		return scriptCheck(first)
-	case "sh", "bash":
-		return scriptCheck(first)
 	}
-	if check := kindOf(words[0], testers, makers, linters); check != "" {
-		return check
-	}
-	return scriptCheck(words[0])
+	return cmp.Or(checkers.of(name), scriptCheck(name))
 }
+
+var interpreters = text.Words(`python python3 py node tsx sh bash`)
 
 func firstArg(args []string) string {
 	for _, a := range args {
@@ -126,17 +116,13 @@ func firstArg(args []string) string {
 // taskCheck classifies the target of a task runner by what it is called.
 func taskCheck(tool string, args []string) Check {
 	name := firstArg(args)
-	switch {
-	case tool == "make" || tool == "gmake":
-		if name == "" || strings.Contains(name, "=") {
-			return CheckBuild
-		}
-	case name == "run" || name == "task":
-		if rest := args[slices.Index(args, name)+1:]; len(rest) > 0 {
-			name = firstArg(rest)
-		}
+	maker := tool == "make" || tool == "gmake"
+	if rest := args[slices.Index(args, name)+1:]; !maker && len(rest) > 0 && (name == "run" || name == "task") {
+		name = firstArg(rest)
 	}
 	switch {
+	case maker && (name == "" || strings.Contains(name, "=")):
+		return CheckBuild
 	case strings.Contains(name, "test") || name == "t" || strings.Contains(name, "spec"):
 		return CheckTest
 	case strings.Contains(name, "lint") || strings.Contains(name, "check") || strings.Contains(name, "type") || name == "vet":

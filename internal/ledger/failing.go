@@ -36,49 +36,44 @@ func failedTests(out string) []string {
 		!slices.ContainsFunc(failWords, func(w string) bool { return strings.Contains(out, w) }) {
 		return nil
 	}
-	var names []string
-	seen := map[string]bool{}
-	add := func(name string) {
-		if name = text.Line(name); !seen[name] && len(name) <= MaxText {
-			seen[name] = true
-			names = append(names, name)
-		}
-	}
-	goFailures(out, add)
+	found := goFailures(out)
 	for _, name := range testNames {
 		for _, m := range name().FindAllStringSubmatch(out, MaxFailed+1) {
-			add(m[1])
+			found = append(found, m[1])
 		}
 	}
-	if len(names) > MaxFailed {
-		return nil
+	var names []string
+	for _, name := range found {
+		if name = text.Line(name); len(name) <= MaxText && !slices.Contains(names, name) {
+			if names = append(names, name); len(names) > MaxFailed {
+				return nil
+			}
+		}
 	}
 	return names
 }
 
 // goFailures names what failed in the output of go test as package::test: the
 // tests of a package stand before the line about the package.
-func goFailures(out string, add func(string)) {
+func goFailures(out string) (names []string) {
 	var tests []string
 	for line := range strings.SplitSeq(out, "\n") {
 		if test, ok := strings.CutPrefix(line, "--- FAIL: "); ok {
 			test, _, _ = strings.Cut(test, " ")
-			tests = append(tests, test)
+			tests = append(tests, "::"+test)
 		} else if pkg, ok := strings.CutPrefix(line, "FAIL\t"); ok {
 			pkg, _, _ = strings.Cut(pkg, "\t")
 			pkg, _, _ = strings.Cut(pkg, " ")
-			for _, t := range tests {
-				add(pkg + "::" + t)
-			}
 			if tests == nil {
-				add(pkg)
+				tests = []string{""}
+			}
+			for _, t := range tests {
+				names = append(names, pkg+t)
 			}
 			tests = nil
 		}
 	}
-	for _, t := range tests {
-		add("::" + t)
-	}
+	return append(names, tests...)
 }
 
 // failedSurely matches the lines in which test runners sum up that they failed.
@@ -98,7 +93,7 @@ func errorLines(out string, n int) []string {
 	last := ""
 	for l := range strings.SplitSeq(text.Plain(lookAt(out)), "\n") {
 		l = strings.TrimSpace(l)
-		if !telling(l) || exitLine().MatchString(l) {
+		if !telling().MatchString(l) || exitLine().MatchString(l) {
 			continue
 		}
 		last = text.Clip(l, MaxText)
@@ -112,19 +107,8 @@ func errorLines(out string, n int) []string {
 	return found
 }
 
-// telling reports whether a line has a word in it.
-func telling(l string) bool {
-	letters := 0
-	for _, r := range l {
-		if r|0x20 >= 'a' && r|0x20 <= 'z' || r > 0x7f {
-			letters++
-		}
-		if letters >= 4 {
-			return true
-		}
-	}
-	return letters >= 2 && l[0] > 0x7f
-}
+// telling matches what has a word in it: four letters, or two that are not of ASCII.
+var telling = text.Pattern(`(?:[^A-Za-z\x{80}-\x{10FFFF}]*[A-Za-z\x{80}-\x{10FFFF}]){4}|^[^\x00-\x7F].*[A-Za-z\x{80}-\x{10FFFF}]`)
 
 // look is how much of each end of a text is looked at.
 const look = 16 << 10
@@ -136,6 +120,9 @@ func lookAt(s string) string {
 	}
 	return text.Head(s, look) + "\n" + text.Tail(s, look)
 }
+
+// beginning is where tools say what became of a call.
+func beginning(s string) string { return s[:min(len(s), 500)] }
 
 // exitLine matches the lines in which tools tell the exit status of a command:
 // pi, Claude Code, Codex, Gemini CLI, OpenHands, mini-SWE-agent and others.
@@ -189,29 +176,18 @@ func readOutcome(c call, m *message.Message) outcome {
 	if m.IsError {
 		o.status = StatusFailed
 	}
-	head := o.text[:min(len(o.text), 500)]
+	head := beginning(o.text)
 	o.refused = refusal().MatchString(head)
-	switch c.act {
-	case actShell, actPatch:
+	if c.act == actShell || c.act == actPatch {
 		if code, ok := exitOf(o.text); ok {
 			o.exit = &code
-			if code != 0 {
-				o.status = StatusFailed
-			}
 		}
 		o.text = unwrap(o.text)
-	default:
 	}
-	switch c.act {
-	case actWrite, actEdit, actPatch:
-		if editFailed().MatchString(head) {
-			o.status = StatusFailed
-		}
-	case actRead:
-		if strings.HasPrefix(head, "<tool_use_error>") {
-			o.status = StatusFailed
-		}
-	default:
+	edits := c.act == actWrite || c.act == actEdit || c.act == actPatch
+	if o.exit != nil && *o.exit != 0 || edits && editFailed().MatchString(head) ||
+		c.act == actRead && strings.HasPrefix(head, "<tool_use_error>") {
+		o.status = StatusFailed
 	}
 	return o
 }
@@ -230,7 +206,7 @@ func unwrap(s string) string {
 		}
 		return s
 	}
-	if k := outputMark().FindStringIndex(s[:min(len(s), 500)]); k != nil {
+	if k := outputMark().FindStringIndex(beginning(s)); k != nil {
 		return s[k[1]:]
 	}
 	if strings.HasPrefix(s, "<returncode>") {

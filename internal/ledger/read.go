@@ -173,7 +173,7 @@ func (r *Reader) result(c call, o outcome) {
 		r.edit(c, o)
 	case actShell:
 		if in, ok := r.editorCall(c, o); ok {
-			if editFailed().MatchString(o.text[:min(len(o.text), 500)]) {
+			if editFailed().MatchString(beginning(o.text)) {
 				o.status = StatusFailed
 			}
 			r.result(in, o)
@@ -203,12 +203,7 @@ func (r *Reader) result(c call, o outcome) {
 		}
 	case actFind:
 	default: // a tool that is not in the vocabulary
-		key := "tool\x00" + c.tool
-		if o.status == StatusFailed {
-			r.fail(key, Failure{Tool: c.tool, Entry: r.entry}, o.text)
-		} else {
-			r.errors.drop(key)
-		}
+		r.failed(o, "tool\x00"+c.tool, Failure{Tool: c.tool})
 	}
 }
 
@@ -242,12 +237,9 @@ func (r *Reader) edit(c call, o outcome) {
 		if p == "" || c.act == actMove && to == "" {
 			continue
 		}
-		key := "edit\x00" + p
-		if o.status == StatusFailed {
-			r.fail(key, Failure{Tool: c.tool, Subject: p, Entry: r.entry}, o.text)
+		if r.failed(o, "edit\x00"+p, Failure{Tool: c.tool, Subject: p}) {
 			continue
 		}
-		r.errors.drop(key)
 		switch {
 		case to != "":
 			ch.state = StateDeleted
@@ -261,7 +253,7 @@ func (r *Reader) edit(c call, o outcome) {
 // written says whether a call that wrote a whole file made it.
 func (r *Reader) written(p, result string) State {
 	old, known := r.files.get(p)
-	head := result[:min(len(result), 500)]
+	head := beginning(result)
 	if !saysExisted().MatchString(head) && (saysCreated().MatchString(head) || !known || old.State == StateDeleted) {
 		return StateCreated
 	}
@@ -306,17 +298,17 @@ func (r *Reader) command(c call, o outcome) {
 	if l.check != "" {
 		errKey = "check\x00" + key
 	}
-	switch status {
-	case StatusFailed:
+	if status == StatusFailed {
 		cmd.Failures++
 		if l.check == CheckTest {
 			cmd.Failed = failedTests(o.text)
 		}
-		if !l.lookup {
-			r.fail(errKey, Failure{Tool: c.tool, Subject: key, Check: l.check, Entry: r.entry}, o.text)
-		}
-	case StatusOK:
-		r.errors.drop(errKey)
+	}
+	if status == StatusOK || status == StatusFailed && !l.lookup {
+		ended := outcome{status: status, text: o.text}
+		r.failed(ended, errKey, Failure{Tool: c.tool, Subject: key, Check: l.check})
+	}
+	if status == StatusOK {
 		if l.check != "" {
 			r.passed(l)
 		}
@@ -324,7 +316,6 @@ func (r *Reader) command(c call, o outcome) {
 			r.ended = BoundaryCheck
 		}
 		r.commit(c.command, o.text)
-	default:
 	}
 	if o.status != StatusUnknown {
 		r.shellFiles(shellChanges(sc, r.place, c.dir, o.status == StatusFailed))
@@ -354,7 +345,9 @@ func (r *Reader) parse(command, dir string) (script, line) {
 	if !ok {
 		p.script = parseScript(r.parser, command)
 		p.line = readLine(command, p.script, r.place, dir)
-		r.parsed[key] = p
+		if len(key) < 1<<10 { // what is longer hardly runs twice
+			r.parsed[key] = p
+		}
 	}
 	return p.script, p.line
 }
@@ -447,10 +440,17 @@ func (r *Reader) restore(p string) {
 	}
 }
 
-func (r *Reader) fail(key string, f Failure, out string) {
-	f.Lines = errorLines(out, 3)
+// failed keeps the error of what failed, and drops the one of its key when it did not.
+func (r *Reader) failed(o outcome, key string, f Failure) bool {
+	if o.status != StatusFailed {
+		r.errors.drop(key)
+		return false
+	}
+	f.Entry = r.entry
+	f.Lines = errorLines(o.text, 3)
 	for i, l := range f.Lines {
 		f.Lines[i] = redact.Text(l)
 	}
 	*r.errors.touch(key, f) = f
+	return true
 }

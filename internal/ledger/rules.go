@@ -120,7 +120,7 @@ func (r *Reader) takenBack(s string) []int {
 	var out []int
 	about := subject(s)
 	for i, old := range r.rules {
-		if old.Entry != r.entry && old.Text != s && sameSubject(r.about(old.Text), about) {
+		if old.Entry != r.entry && old.Text != s && sameSubject(r.about(old.Text), about, 66) {
 			out = append(out, i)
 		}
 	}
@@ -297,8 +297,7 @@ func (r *Reader) newest() []Statement { return r.decisions[max(len(r.decisions)-
 func (r *Reader) retract(s string) {
 	about := subject(s)
 	kept := slices.DeleteFunc(r.newest(), func(d Statement) bool {
-		both, fewer := shared(r.about(d.Text), about)
-		return d.Text != s && both >= 3 && 2*both >= fewer
+		return d.Text != s && sameSubject(r.about(d.Text), about, 50)
 	})
 	r.decisions = r.decisions[:max(len(r.decisions)-MaxDecided, 0)+len(kept)]
 }

@@ -56,13 +56,10 @@ func selectionOf(words []string, dir string) selection {
 		}
 	case "py.test":
 		s.tool = "pytest"
-	case "python", "python3", "py", "node", "sh", "bash", "tsx":
-		if k := slices.IndexFunc(args, func(a string) bool { return !strings.HasPrefix(a, "-") }); k >= 0 {
-			s.tool = args[k] // the script is what checks
-			args = args[k+1:]
-		}
 	default:
-		if named()[words[0]] && len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		if script := firstArg(args); script != "" && interpreters()[words[0]] {
+			s.tool, args = script, args[slices.Index(args, script)+1:] // the script is what checks
+		} else if named()[words[0]] && len(args) > 0 && !strings.HasPrefix(args[0], "-") {
 			s.tool += " " + args[0]
 			args = args[1:]
 		}
