@@ -54,7 +54,8 @@ func unfit(s string, words []string) bool {
 		return true
 	}
 	last := words[len(words)-1]
-	return strings.HasSuffix(s, ",") || halfEnd()[last] && strings.HasSuffix(strings.ToLower(s), last) || strings.Count(s, "`")%2 == 1 || strings.Count(s, "(") != strings.Count(s, ")")
+	cut := strings.HasSuffix(s, ",") || halfEnd()[last] && strings.HasSuffix(strings.ToLower(s), last)
+	return cut || strings.Count(s, "`")%2 == 1 || strings.Count(s, "(") != strings.Count(s, ")")
 }
 
 // isRule reports whether a sentence binds later work. What a pasted text says of things,

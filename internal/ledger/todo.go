@@ -53,7 +53,16 @@ func (r *Reader) todoCall(c call, o outcome) {
 		}
 		r.setTodo(t)
 	case actTodoSet:
-		r.changeTodo(c)
+		t := r.named(idOf(c.args))
+		if t == nil {
+			return
+		}
+		if s := jsonx.StringAt(c.args, "status"); s != "" {
+			t.Status, t.Entry = statusOf(s), c.entry
+		}
+		if s := clipText(firstMember(c.args, []string{"subject", "content", "title"})); s != "" {
+			t.Text, t.Entry = s, c.entry
+		}
 	default:
 		for _, m := range todoLists {
 			if r.todoList(c, jsonx.Get(c.args, m)) {
@@ -110,40 +119,38 @@ func idOf(item []byte) string {
 	return ""
 }
 
+var (
+	todoDone   = text.Words(`completed done complete cancelled canceled deleted finished`)
+	todoActive = text.Words(`in_progress active in-progress doing started inProgress`)
+)
+
 func statusOf(s string) TodoStatus {
-	switch s {
-	case "completed", "done", "complete", "cancelled", "canceled", "deleted", "finished":
+	switch {
+	case todoDone()[s]:
 		return TodoDone
-	case "in_progress", "active", "in-progress", "doing", "started", "inProgress":
+	case todoActive()[s]:
 		return TodoActive
 	}
 	return TodoOpen
 }
 
+// named returns the item with an id, nil when there is none.
+func (r *Reader) named(id string) *Todo {
+	for i := range r.todos {
+		if r.todos[i].ID == id && id != "" {
+			return &r.todos[i]
+		}
+	}
+	return nil
+}
+
 // setTodo changes the item with the same id, or adds it.
 func (r *Reader) setTodo(t Todo) {
-	k := slices.IndexFunc(r.todos, func(have Todo) bool { return have.ID == t.ID && t.ID != "" })
-	if k >= 0 {
-		r.todos[k] = t
+	if known := r.named(t.ID); known != nil {
+		*known = t
 		return
 	}
 	r.todos, r.todoTool = append(r.todos, t), true
-}
-
-// changeTodo takes in a call that changes one item.
-func (r *Reader) changeTodo(c call) {
-	id := idOf(c.args)
-	k := slices.IndexFunc(r.todos, func(t Todo) bool { return t.ID == id && id != "" })
-	if k < 0 {
-		return
-	}
-	t := &r.todos[k]
-	if s := jsonx.StringAt(c.args, "status"); s != "" {
-		t.Status, t.Entry = statusOf(s), c.entry
-	}
-	if s := clipText(firstMember(c.args, []string{"subject", "content", "title"})); s != "" {
-		t.Text, t.Entry = s, c.entry
-	}
 }
 
 // box matches an item of a list with boxes to tick.

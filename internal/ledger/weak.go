@@ -4,16 +4,16 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // stateRestored is what becomes of a file that git brings back: it is as it was
 // before it was changed.
 const stateRestored State = "restored"
 
-// stateByProgram says what programs do to the files that are their operands.
-var stateByProgram = map[string]State{
-	"touch": StateCreated, "mkdir": StateCreated, "tee": StateModified, "rm": StateDeleted, "unlink": StateDeleted,
-}
+// outFlags are followed by the file that curl or wget writes.
+var outFlags = text.Words(`-o --output --output-document`)
 
 // effects collects what commands do to files.
 type effects struct {
@@ -70,15 +70,17 @@ func (e *effects) command(name string, c simple) {
 	}
 	switch name {
 	case "mkdir":
-		for _, a := range args {
-			n := len(e.changes)
-			e.add(StateCreated, a)
-			for i := range e.changes[n:] {
-				e.changes[n+i].path += "/"
-			}
+		n := len(e.changes)
+		e.add(StateCreated, args...)
+		for i := range e.changes[n:] {
+			e.changes[n+i].path += "/"
 		}
-	case "touch", "tee", "rm", "unlink":
-		e.add(stateByProgram[name], args...)
+	case "touch":
+		e.add(StateCreated, args...)
+	case "tee":
+		e.add(StateModified, args...)
+	case "rm", "unlink":
+		e.add(StateDeleted, args...)
 	case "mv", "cp":
 		e.copies(args, name == "mv")
 	case "ln", "install":
@@ -86,14 +88,9 @@ func (e *effects) command(name string, c simple) {
 			e.add(StateCreated, args[len(args)-1])
 		}
 	case "curl", "wget":
-		for i, w := range c.words[:len(c.words)-1] {
-			switch w.text {
-			case "-o", "--output", "--output-document":
-				e.add(StateModified, c.words[i+1])
-			case "-O":
-				if name == "wget" {
-					e.add(StateModified, c.words[i+1])
-				}
+		for i, w := range words[:max(len(words)-1, 0)] {
+			if outFlags()[w.text] || w.text == "-O" && name == "wget" {
+				e.add(StateModified, words[i+1])
 			}
 		}
 	case "sed":
@@ -120,20 +117,16 @@ func (e *effects) copies(args []word, moved bool) {
 	for _, from := range args[:len(args)-1] {
 		to := last
 		if into {
-			to = strings.TrimSuffix(to, "/") + "/" + path.Base(from.text)
+			to += "/" + path.Base(from.text)
 		}
 		to = e.norm(to, e.dir)
-		if to == "" || from.dynamic {
-			continue
-		}
-		if !moved {
-			e.changes = append(e.changes, fileChange{path: to, state: StateCreated})
-			continue
-		}
 		n := len(e.changes)
-		e.add(StateDeleted, from)
-		for i := range e.changes[n:] {
-			e.changes[n+i].to = to
+		if e.add(StateDeleted, from); to == "" || len(e.changes) == n {
+			e.changes = e.changes[:n]
+		} else if moved {
+			e.changes[n].to = to
+		} else {
+			e.changes[n] = fileChange{path: to, state: StateCreated}
 		}
 	}
 }
