@@ -19,7 +19,8 @@ func fromSummary(summary string, details json.RawMessage, p place) Ledger {
 		return l
 	}
 	t := textReader{place: p}
-	if read, modified := jsonx.Get(details, "readFiles"), jsonx.Get(details, "modifiedFiles"); jsonx.IsArray(read) || jsonx.IsArray(modified) {
+	read, modified := jsonx.Get(details, "readFiles"), jsonx.Get(details, "modifiedFiles")
+	if jsonx.IsArray(read) || jsonx.IsArray(modified) {
 		t.files(&t.found.Files, StateRead, stringList(read)...)
 		t.files(&t.found.Files, StateModified, stringList(modified)...)
 		return t.found
@@ -28,7 +29,9 @@ func fromSummary(summary string, details json.RawMessage, p place) Ledger {
 		t.line(strings.TrimRight(line, " \t\r"))
 	}
 	order := []State{StateRead, StateModified, StateCreated, StateDeleted}
-	slices.SortStableFunc(t.found.Files, func(a, b File) int { return slices.Index(order, a.State) - slices.Index(order, b.State) })
+	slices.SortStableFunc(t.found.Files, func(a, b File) int {
+		return slices.Index(order, a.State) - slices.Index(order, b.State)
+	})
 	return t.found
 }
 
@@ -144,16 +147,14 @@ func (t *textReader) item(item string) {
 // listed returns the text of an item without its handle, "" where it says that there is none.
 func listed(item string) string {
 	s := clipText(endHandle().ReplaceAllString(item, ""))
-	if noneWord[strings.ToLower(s)] {
+	if low := strings.ToLower(s); noneWord()[low] || low == "(none yet)" {
 		return ""
 	}
 	return s
 }
 
 // noneWord are the words with which a model says that a list is empty.
-var noneWord = map[string]bool{
-	"none": true, "(none)": true, "n/a": true, "none.": true, "nothing": true, "(none yet)": true, "无": true, "なし": true, "없음": true,
-}
+var noneWord = text.Words(`none (none) n/a none. nothing 无 なし 없음`)
 
 func (t *textReader) todo(item string) {
 	if s := listed(item); s != "" {

@@ -144,7 +144,8 @@ func (r *Reader) user(m *message.Message) {
 	r.mention(m)
 	r.userRules(t)
 	r.decided(t, true)
-	r.users = append(r.users, UserMessage{Entry: r.entry, Time: m.Time().UTC(), Text: text.Clip(t, MaxText), Bytes: len(m.Text())})
+	u := UserMessage{Entry: r.entry, Time: m.Time().UTC(), Text: text.Clip(t, MaxText), Bytes: len(m.Text())}
+	r.users = append(r.users, u)
 }
 
 func (r *Reader) result(c call, o outcome) {

@@ -89,7 +89,8 @@ var (
 	// asks are those before them in what a pasted text orders.
 	asks = text.Words(`you must should please and but also`)
 	// pronouns are the words before "should" that name nothing.
-	pronouns = text.Words(`i you we he she it they this that these those what which who how where when why there here and but`)
+	pronouns = text.Words(`i you we he she it they this that these those what which who how where when why there here
+		and but`)
 )
 
 // requires reports whether a sentence says what a thing that it names should be like, as in
@@ -130,7 +131,9 @@ func (r *Reader) takenBack(s string) []int {
 
 // rule adds a rule, or makes it the latest again. Case and punctuation make no other rule.
 func (r *Reader) rule(s Statement) {
-	words := strings.FieldsFunc(strings.ToLower(s.Text), func(c rune) bool { return unicode.IsSpace(c) || c > 0x80 && unicode.IsPunct(c) })
+	words := strings.FieldsFunc(strings.ToLower(s.Text), func(c rune) bool {
+		return unicode.IsSpace(c) || c > 0x80 && unicode.IsPunct(c)
+	})
 	for i, w := range words {
 		words[i] = strings.Trim(w, "*_`'\".,:;!()[]")
 	}

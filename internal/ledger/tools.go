@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // action is what a tool does.
@@ -67,7 +68,8 @@ var (
 		actRead: `view read`, actWrite: `create write`, actEdit: `str_replace insert undo_edit append`, actTodo: `plan`,
 	})
 	editorWord = actions(map[action]string{
-		actRead: `open goto scroll_up scroll_down`, actWrite: `create`, actEdit: `edit insert append`, actSub: `str_replace_editor`,
+		actRead: `open goto scroll_up scroll_down`, actWrite: `create`, actEdit: `edit insert append`,
+		actSub: `str_replace_editor`,
 	})
 )
 
@@ -186,10 +188,12 @@ func commandOf(args json.RawMessage) (command, dir string) {
 	return "", dir
 }
 
+var shellFlags = text.Pattern(`^-\w*c$`)
+
 // joinCommand makes a command line of words. Of a shell that is given a script,
 // the script is what runs.
 func joinCommand(words []string) string {
-	if len(words) == 3 && strings.HasSuffix(words[0], "sh") && strings.HasPrefix(words[1], "-") && strings.HasSuffix(words[1], "c") {
+	if len(words) == 3 && strings.HasSuffix(words[0], "sh") && shellFlags().MatchString(words[1]) {
 		return words[2]
 	}
 	for i, w := range words {
