@@ -54,8 +54,8 @@ func unfit(s string, words []string) bool {
 		return true
 	}
 	last := words[len(words)-1]
-	cut := strings.HasSuffix(s, ",") || halfEnd()[last] && strings.HasSuffix(strings.ToLower(s), last)
-	return cut || strings.Count(s, "`")%2 == 1 || strings.Count(s, "(") != strings.Count(s, ")")
+	return strings.HasSuffix(s, ",") || strings.Count(s, "(") > strings.Count(s, ")") ||
+		halfEnd()[last] && strings.HasSuffix(strings.ToLower(s), last)
 }
 
 // isRule reports whether a sentence binds later work. What a pasted text says of things,
@@ -116,17 +116,15 @@ func (r *Reader) about(s string) map[string]bool {
 	return words
 }
 
-// takenBack returns the rules that a sentence takes back, if it does: those that
-// are clearly about the same.
-func (r *Reader) takenBack(s string) []int {
-	var out []int
+// takenBack returns the earlier rules that are clearly about the same as a sentence.
+func (r *Reader) takenBack(s string) (at []int) {
 	about := subject(s)
 	for i, old := range r.rules {
 		if old.Entry != r.entry && old.Text != s && sameSubject(r.about(old.Text), about, 66) {
-			out = append(out, i)
+			at = append(at, i)
 		}
 	}
-	return out
+	return at
 }
 
 // rule adds a rule, or makes it the latest again. Case and punctuation make no other rule.
@@ -201,7 +199,7 @@ func ownLines(s string) []string {
 		indented := rest != line
 		if n := len(lines); n > 0 && unicode.IsLower(first) && text.ListMark(line) == "" {
 			last := lines[n-1]
-			wrapped := len(last) >= 50 && !indented || indented && text.ListMark(last) != ""
+			wrapped := len(last) >= 60 && !indented || indented && text.ListMark(last) != ""
 			if wrapped && !strings.ContainsAny(last[len(last)-1:], ".!?:;") {
 				lines[n-1] = last + " " + rest
 				continue
@@ -263,12 +261,12 @@ func decisionWeight(s string, words []string, byUser bool) int {
 	if weight += reasonWord.count(s, words, 1); weight == 0 {
 		return 0
 	}
+	named := false
 	for range text.Identifiers(s) {
-		if !data(s) {
-			return weight
-		}
+		named = true
+		break
 	}
-	if weight < 2 || len(subject(s)) < 4 || data(s) {
+	if data(s) || !named && (weight < 2 || len(subject(s)) < 4) {
 		return 0
 	}
 	return weight
@@ -289,19 +287,18 @@ func takesBack(s string, words []string) bool {
 
 // decision adds a decision that was not made before in these words.
 func (r *Reader) decision(s Statement) {
-	if !slices.ContainsFunc(r.newest(), func(d Statement) bool { return d.Text == s.Text }) {
+	newest := r.decisions[max(len(r.decisions)-MaxDecided, 0):]
+	if !slices.ContainsFunc(newest, func(d Statement) bool { return d.Text == s.Text }) {
 		r.decisions = append(r.decisions, s)
 	}
 }
 
-// newest returns the decisions that a ledger would hold.
-func (r *Reader) newest() []Statement { return r.decisions[max(len(r.decisions)-MaxDecided, 0):] }
-
-// retract drops the decisions that are about the same as a sentence.
+// retract drops what is about the same as a sentence from the decisions that a ledger
+// would hold.
 func (r *Reader) retract(s string) {
-	about := subject(s)
-	kept := slices.DeleteFunc(r.newest(), func(d Statement) bool {
-		return d.Text != s && sameSubject(r.about(d.Text), about, 50)
+	about, older := subject(s), len(r.decisions)-MaxDecided
+	r.decisions = slices.DeleteFunc(r.decisions, func(d Statement) bool {
+		older--
+		return older < 0 && d.Text != s && sameSubject(r.about(d.Text), about, 50)
 	})
-	r.decisions = r.decisions[:max(len(r.decisions)-MaxDecided, 0)+len(kept)]
 }
