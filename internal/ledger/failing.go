@@ -110,10 +110,9 @@ func errorLines(out string, n int) []string {
 // telling matches what has a word in it: four letters, or two that are not of ASCII.
 var telling = text.Pattern(`(?:[^A-Za-z\x{80}-\x{10FFFF}]*[A-Za-z\x{80}-\x{10FFFF}]){4}|^[^\x00-\x7F].*[A-Za-z\x{80}-\x{10FFFF}]`)
 
-// look is how much of each end of a text is looked at.
 const look = 16 << 10
 
-// lookAt bounds how much of one text is looked at.
+// lookAt returns both ends of a long text.
 func lookAt(s string) string {
 	if len(s) <= 2*look {
 		return s
@@ -128,7 +127,6 @@ func beginning(s string) string { return s[:min(len(s), 500)] }
 // pi, Claude Code, Codex, Gemini CLI, OpenHands, mini-SWE-agent and others.
 var exitLine = text.Pattern(`(?m)^[\[(<*\s]*(?:(?:[Tt]he |[Tt]his )?(?:[Cc]ommand|[Pp]rocess|[Ss]hell|[Ss]cript) )?(?:[Ee]xited|[Cc]ompleted|[Ff]inished|[Ff]ailed|[Tt]erminated|[Ee]nded|[Rr]eturned) with (?:a )?(?:non-zero )?(?:exit |return |status )?(?:code|status)?:? ?(-?[0-9]{1,10})\b|^[\[(<*\s]*(?:[Ee]xit|[Rr]eturn) ?(?:[Cc]ode|[Ss]tatus)[:=>]* ?(-?[0-9]{1,10})\b|^<(?:returncode|exit_?code)>\s*(-?[0-9]{1,10})`)
 
-// exitMember matches the exit status in a result that is JSON.
 var exitMember = text.Pattern(`"exit_?[cC]ode" ?: ?(-?[0-9]{1,10})`)
 
 // exitOf returns the exit status that a result tells. It stands in the first or

@@ -237,7 +237,6 @@ type Op struct {
 	Command string // shell: the command line; patch: the patch
 }
 
-// partMembers are the arguments with which a read asks for a part of a file.
 var partMembers = strings.Fields(`offset limit view_range start_line end_line pages line_start line_end startLine endLine
 	start_line_one_indexed end_line_one_indexed StartLine EndLine`)
 

@@ -27,8 +27,7 @@ func (r *Reader) Ledger() Ledger {
 		l.Todos = l.Todos[:MaxTodos:MaxTodos]
 		o.Todos += n
 	}
-	l.Rules = slices.Clone(r.rules)
-	l.Rules = limit(l.Rules, MaxRules, &o.Rules, func(s Statement) bool { return s.Replaced })
+	l.Rules = limit(slices.Clone(r.rules), MaxRules, &o.Rules, func(s Statement) bool { return s.Replaced })
 	l.Decisions = limit(slices.Clone(r.decisions), MaxDecided, &o.Decisions, nil)
 	l.Mentions = pickMentions(r.mentions.values(), &o.Mentions)
 	return l

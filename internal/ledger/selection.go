@@ -44,15 +44,14 @@ func selectionOf(words []string, dir string) selection {
 	args := words[1:]
 	switch words[0] {
 	case "npm", "pnpm", "yarn", "bun":
-		if len(args) > 0 && (args[0] == "run" || args[0] == "run-script") {
+		if len(args) > 1 && (args[0] == "run" || args[0] == "run-script") {
 			args = args[1:]
 		}
 		if len(args) > 0 {
-			name := args[0]
-			if name == "t" {
-				name = "test"
-			}
-			s.tool, args = "script "+name, args[1:]
+			s.tool, args = "script "+args[0], args[1:]
+		}
+		if s.tool == "script t" {
+			s.tool = "script test"
 		}
 	case "py.test":
 		s.tool = "pytest"

@@ -23,7 +23,6 @@ type simple struct {
 	next     string // the operator after it: "&&", "||", ";", "|", "&" or ""
 }
 
-// name is the program of a command, "" when there is none.
 func (c simple) name() string {
 	if len(c.words) == 0 {
 		return ""

@@ -30,7 +30,6 @@ const (
 	TodoDone   TodoStatus = "done"
 )
 
-// The members of a todo tool's arguments.
 var (
 	todoLists = strings.Fields(`todos plan items task_list todoList tasks`)
 	todoTexts = strings.Fields(`content step text title subject description task name`)
@@ -72,7 +71,6 @@ func (r *Reader) todoCall(c call, o outcome) {
 	}
 }
 
-// todoMade matches what tools say of a todo they have made.
 var todoMade = text.Pattern(`#([0-9]{1,9})\b`)
 
 // todoList takes in a list that replaces the one before, or with "merge" changes the items
@@ -144,7 +142,6 @@ func (r *Reader) named(id string) *Todo {
 	return nil
 }
 
-// setTodo changes the item with the same id, or adds it.
 func (r *Reader) setTodo(t Todo) {
 	if known := r.named(t.ID); known != nil {
 		*known = t
@@ -153,7 +150,6 @@ func (r *Reader) setTodo(t Todo) {
 	r.todos, r.todoTool = append(r.todos, t), true
 }
 
-// box matches an item of a list with boxes to tick.
 var box = text.Pattern(`^\s*(?:[-*+]|[0-9]{1,3}[.)])\s+\[([ xX~])\]\s+(\S.*)$`)
 
 // checkboxes reads a list with boxes, at least two.
@@ -182,9 +178,8 @@ type Mention struct {
 	Kind MentionKind `json:"kind"`
 	Text string      `json:"text"`
 	// Uses counts the messages of the user and the agent that name it.
-	Uses int `json:"uses"`
-	// Entry is the latest of them.
-	Entry string `json:"entry,omitempty"`
+	Uses  int    `json:"uses"`
+	Entry string `json:"entry,omitempty"` // the latest of them
 }
 
 // MentionKind says what a mention names.
@@ -238,20 +233,13 @@ func (r *Reader) mention(m *message.Message) {
 // too many.
 func pickMentions(all []Mention, omitted *int) []Mention {
 	kept := slices.DeleteFunc(all, func(m Mention) bool { return m.Kind == MentionName && m.Uses < 2 })
-	if len(kept) <= MaxMentions {
+	n := len(kept)
+	if n <= MaxMentions {
 		return kept
 	}
-	*omitted += len(kept) - MaxMentions
-	byUse := make([]int, len(kept)) // places, of equal ones the newest first
-	for i := range byUse {
-		byUse[i] = len(kept) - 1 - i
-	}
-	slices.SortStableFunc(byUse, func(a, b int) int { return kept[b].Uses - kept[a].Uses })
-	byUse = byUse[:MaxMentions]
-	slices.Sort(byUse)
-	out := make([]Mention, 0, MaxMentions)
-	for _, i := range byUse {
-		out = append(out, kept[i])
-	}
-	return out
+	byUse := slices.SortedFunc(slices.Values(kept), func(a, b Mention) int { return b.Uses - a.Uses })
+	least := byUse[MaxMentions-1].Uses
+	kept = slices.DeleteFunc(kept, func(m Mention) bool { return m.Uses < least })
+	*omitted += n - len(kept)
+	return limit(kept, MaxMentions, omitted, func(m Mention) bool { return m.Uses == least })
 }

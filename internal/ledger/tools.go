@@ -125,7 +125,6 @@ type call struct {
 	inner   []call // script: the calls it makes
 }
 
-// parseCall reads what a call asks for.
 func parseCall(name string, args json.RawMessage, entry string) call {
 	c := call{tool: name, act: actionOf(name), args: args, entry: entry}
 	switch c.act {
@@ -170,7 +169,6 @@ func pathOf(args json.RawMessage) string {
 	return strings.TrimPrefix(firstMember(args, pathMembers), "file://")
 }
 
-// commandOf reads a command line.
 func commandOf(args json.RawMessage) (command, dir string) {
 	dir = firstMember(args, dirMembers)
 	for _, m := range commandMembers {

@@ -158,7 +158,6 @@ func restored(words []word) []word {
 	return nil
 }
 
-// operands returns the words that are no options.
 func operands(words []word) []word {
 	var out []word
 	for i, w := range words {
