@@ -3,6 +3,7 @@ package ledger
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/clew-dev/clew/internal/jsonx"
@@ -116,12 +117,15 @@ var fileLists = map[string]State{
 	"Modified": StateModified, "Created": StateCreated, "Deleted": StateDeleted, "Read": StateRead,
 }
 
+// weakLists are the headings, in lower case, under which they list others.
+var weakLists = map[string]State{"created as scratch": StateCreated, "written by commands": StateModified}
+
 func (t *textReader) item(item string) {
 	if textLists[t.section] == "files" && t.heading != "" {
 		if state := fileLists[t.heading]; state != "" {
 			t.files(&t.found.Files, state, listedPaths(item)...)
-		} else if t.heading == "Created as scratch" { // not of the project
-			t.files(&t.found.Weak, StateCreated, listedPaths(item)...)
+		} else if state := weakLists[strings.ToLower(t.heading)]; state != "" {
+			t.files(&t.found.Weak, state, listedPaths(item)...)
 		}
 		return
 	}
@@ -162,8 +166,13 @@ func (t *textReader) todo(item string) {
 	}
 }
 
-// listedPaths returns the files of an item: "path — what changed", "dir/{a.go,b.go}".
+// listedPaths returns the files of an item: "path — what changed", "dir/{a.go,b.go}", or a
+// path in quotes, which may hold anything.
 func listedPaths(item string) []string {
+	if quoted, err := strconv.QuotedPrefix(item); err == nil && item[0] == '"' {
+		path, _ := strconv.Unquote(quoted)
+		return []string{path}
+	}
 	item, _, _ = strings.Cut(item, " — ")
 	dir, names, _ := strings.Cut(item, "{")
 	names, closed := strings.CutSuffix(names, "}")

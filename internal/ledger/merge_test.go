@@ -55,8 +55,8 @@ func TestFromSummary(t *testing.T) {
 		},
 		{
 			name: "files with what changed in them, several of a folder, and files that are not of the project",
-			text: "## Files\n\n### Modified\n- a.go — reads lines - and words\n- sub/{b.go, c.go} — tests\n### Created\n- {d.go,e.go}\n- app/{id}.ts\n### Created as scratch\n- /tmp/x.py — a probe\n\n<read-files>\nr.go\n</read-files>",
-			want: "read r.go; modified a.go; modified sub/b.go; modified sub/c.go; created d.go; created e.go; created app/{id}.ts; weak created /tmp/x.py",
+			text: "## Files\n\n### Modified\n- a.go — reads lines - and words\n- sub/{b.go, c.go} — tests\n### Created\n- \"a — {b,c}.go\" — odd\n- {d.go,e.go}\n- app/{id}.ts\n### Written by Commands\n- out.log\n### Created as scratch\n- /tmp/x.py — a probe\n### Created as Scratch\n- /tmp/y.py\n\n<read-files>\nr.go\n</read-files>",
+			want: "read r.go; modified a.go; modified sub/b.go; modified sub/c.go; created a — {b,c}.go; created d.go; created e.go; created app/{id}.ts; weak modified out.log; created /tmp/x.py; created /tmp/y.py",
 		},
 		{name: "details that are no JSON", text: "nothing", details: `{"clew":`},
 		{name: "details of the wrong kind", details: `{"clew":{"ledger":{"files":"x"}},"readFiles":7}`},
