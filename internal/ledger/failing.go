@@ -197,12 +197,9 @@ var outputMark = text.Pattern(`\A(?:(?:Exit code|Chunk ID|Wall time|Process exit
 // mini-SWE-agent's tags.
 func unwrap(s string) string {
 	if strings.HasPrefix(s, "{") {
-		if _, err := jsonx.Scan([]byte(s), 0); err == nil {
-			if out, ok := jsonx.String(jsonx.Get([]byte(s), "output")); ok {
-				return out
-			}
+		if out, ok := jsonx.String(jsonx.Get(jsonx.One([]byte(s)), "output")); ok {
+			return out
 		}
-		return s
 	}
 	if k := outputMark().FindStringIndex(beginning(s)); k != nil {
 		return s[k[1]:]

@@ -20,7 +20,7 @@ type simple struct {
 	words    []word
 	outs     []word // targets of > and >>
 	from, to int    // where it stands in the command line
-	next     string // the operator after it: "&&", "||", ";", "|", "&" or ""
+	next     string // the operator after it: "&&", "||", ";", "|", "|&", "&" or ""
 }
 
 func (c simple) name() string {
@@ -89,26 +89,20 @@ func (r *scriptReader) then(operator string) {
 	}
 }
 
-var operators = map[syntax.BinCmdOperator]string{
-	syntax.AndStmt: "&&", syntax.OrStmt: "||", syntax.Pipe: "|", syntax.PipeAll: "|",
-}
-
 func (r *scriptReader) statement(st *syntax.Stmt) {
 	r.out.control = r.out.control || st.Negated
 	switch c := st.Cmd.(type) {
-	case nil:
+	case nil, *syntax.DeclClause:
 		r.simple(st)
 	case *syntax.CallExpr:
 		r.simple(st, c.Args...)
-	case *syntax.DeclClause:
-		r.simple(st, &syntax.Word{Parts: []syntax.WordPart{c.Variant}})
 	case *syntax.TimeClause:
 		if c.Stmt != nil {
 			r.statement(c.Stmt)
 		}
 	case *syntax.BinaryCmd:
 		r.statement(c.X)
-		r.then(operators[c.Op])
+		r.then(c.Op.String())
 		r.statement(c.Y)
 	default:
 		r.out.control = true

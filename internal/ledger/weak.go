@@ -176,13 +176,15 @@ func sedFiles(words []word) []word {
 	inPlace, script := false, false
 	var files []word
 	for i := 0; i < len(words); i++ {
-		switch w := words[i].text; {
+		w := words[i].text
+		flag, _, given := strings.Cut(w, "=")
+		switch {
 		case w == "" || w == "-":
-		case w == "-e" || w == "-f" || w == "--expression" || w == "--file":
+		case flag == "-e" || flag == "-f" || flag == "--expression" || flag == "--file":
 			script = true
-			i++
-		case strings.HasPrefix(w, "--expression=") || strings.HasPrefix(w, "--file="):
-			script = true
+			if !given {
+				i++
+			}
 		case strings.HasPrefix(w, "--"):
 			inPlace = inPlace || strings.HasPrefix(w, "--in-place")
 		case strings.HasPrefix(w, "-"):
