@@ -152,6 +152,7 @@ var lookups = text.Words(`grep rg egrep fgrep ls cat find test [ which diff cmp 
 
 // line is what is known of a command line.
 type line struct {
+	script   script
 	text     string // the command line that stands for it
 	program  string // what runs, in one or two words
 	check    Check
@@ -164,7 +165,7 @@ type line struct {
 
 // readLine finds out what a command line is.
 func readLine(command string, sc script, p place, dir string) line {
-	l := line{text: strings.TrimSpace(command), lookup: true}
+	l := line{script: sc, text: strings.TrimSpace(command), lookup: true}
 	if dir != "" {
 		l.dir = p.norm(dir, "")
 	}

@@ -29,9 +29,8 @@ func fromSummary(summary string, details json.RawMessage, p place) Ledger {
 	for line := range strings.SplitSeq(summary, "\n") {
 		t.line(strings.TrimRight(line, " \t\r"))
 	}
-	order := []State{StateRead, StateModified, StateCreated, StateDeleted}
 	slices.SortStableFunc(t.found.Files, func(a, b File) int {
-		return slices.Index(order, a.State) - slices.Index(order, b.State)
+		return slices.Index(states, a.State) - slices.Index(states, b.State)
 	})
 	return t.found
 }

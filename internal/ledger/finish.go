@@ -15,7 +15,7 @@ func (r *Reader) Ledger() Ledger {
 	l.Files = limit(r.files.values(), MaxFiles, &o.Files, func(f File) bool { return f.State == StateRead })
 	l.Weak = limit(r.weak.values(), MaxWeak, &o.Weak, nil)
 	l.Commands = limit(r.commands.values(), MaxCommands, &o.Commands, nil)
-	l.Commits = limit(unique(r.commits), MaxCommits, &o.Commits, nil)
+	l.Commits = limit(slices.Clone(r.commits), MaxCommits, &o.Commits, nil)
 	l.Errors = limit(r.errors.values(), MaxErrors, &o.Errors, nil)
 	l.Users = slices.Clone(r.users)
 	if n := len(l.Users) - MaxUsers; n > 0 {
@@ -50,15 +50,13 @@ func limit[T any](list []T, most int, omitted *int, less func(T) bool) []T {
 	return list[n:]
 }
 
-// unique leaves out commits that are there already: a ledger that was merged
-// twice.
-func unique(commits []Commit) []Commit {
-	seen := map[Commit]bool{}
-	return slices.DeleteFunc(slices.Clone(commits), func(c Commit) bool {
-		had := seen[c]
-		seen[c] = true
-		return had
-	})
+// addCommits adds commits that are not there already, as in a ledger that is merged twice.
+func (r *Reader) addCommits(commits ...Commit) {
+	for _, c := range commits {
+		if !slices.Contains(r.commits, c) {
+			r.commits = append(r.commits, c)
+		}
+	}
 }
 
 // merge takes in an earlier ledger. What it says is newer than what came before
@@ -78,7 +76,7 @@ func (r *Reader) merge(l Ledger) {
 		c.Failed = slices.Clone(c.Failed[:min(len(c.Failed), MaxFailed)])
 		*known = c
 	}
-	r.commits = append(r.commits, l.Commits...)
+	r.addCommits(l.Commits...)
 	for _, f := range l.Errors {
 		f.Lines = f.Lines[:min(len(f.Lines), 3)]
 		for i := range f.Lines {
@@ -108,12 +106,8 @@ func (r *Reader) merge(l Ledger) {
 		}
 	}
 	for _, m := range l.Mentions {
-		switch m.Kind {
-		case MentionURL, MentionTicket, MentionCommit, MentionName:
-		default:
-			continue
-		}
-		if m.Text = clipText(m.Text); m.Text != "" {
+		kinds := []MentionKind{MentionURL, MentionTicket, MentionCommit, MentionName}
+		if m.Text = clipText(m.Text); m.Text != "" && slices.Contains(kinds, m.Kind) {
 			known := r.mentions.touch(m.Text, Mention{})
 			m.Uses = known.Uses + max(m.Uses, 1)
 			*known = m
@@ -131,12 +125,7 @@ func (r *Reader) merge(l Ledger) {
 
 func mergeFiles(t *table[File], files []File, p place) {
 	for _, f := range files {
-		if f.Path = p.norm(f.Path, ""); f.Path == "" {
-			continue
-		}
-		switch f.State {
-		case StateRead, StateModified, StateCreated, StateDeleted:
-		default:
+		if f.Path = p.norm(f.Path, ""); f.Path == "" || !slices.Contains(states, f.State) {
 			continue
 		}
 		known := t.touch(f.Path, File{Path: f.Path, State: StateRead})
@@ -158,8 +147,7 @@ func (r *Reader) errorKey(f Failure) string {
 	case f.Check != "":
 		return "check\x00" + f.Subject
 	case act == actShell:
-		_, l := r.parse(f.Subject, "")
-		return "run\x00" + l.program
+		return "run\x00" + r.parse(f.Subject, "").program
 	case act == actWrite, act == actEdit, act == actPatch, act == actSub, act == actDelete, act == actMove:
 		return "edit\x00" + f.Subject
 	}

@@ -33,7 +33,7 @@ func (r *Reader) gitFiles(sc script, o outcome, dir string) {
 	}
 	for _, ch := range gitChanges(text.Head(o.text, look), diff, status) {
 		p := r.norm(ch.path, dir)
-		if f, ok := r.files.get(p); p == "" || ok && f.State != StateRead {
+		if f := r.files.get(p); p == "" || f != nil && f.State != StateRead {
 			continue // what calls did is known better
 		}
 		w := r.weak.touch(p, File{Path: p})
@@ -106,6 +106,6 @@ func (r *Reader) commit(command, out string) {
 	}
 	for _, m := range committed().FindAllStringSubmatch(text.Tail(out, look), 20) {
 		r.ended = BoundaryCommit
-		r.commits = append(r.commits, Commit{Hash: m[1], Subject: clipText(m[2]), Entry: r.entry})
+		r.addCommits(Commit{Hash: m[1], Subject: clipText(m[2]), Entry: r.entry})
 	}
 }

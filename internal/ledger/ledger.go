@@ -69,6 +69,8 @@ const (
 	StateDeleted  State = "deleted"
 )
 
+var states = []State{StateRead, StateModified, StateCreated, StateDeleted}
+
 // File is a file and its last state.
 type File struct {
 	// Path is relative to the working directory where it lies below it, with
@@ -226,12 +228,12 @@ func (t *table[T]) touch(key string, first T) *T {
 	return &r.val
 }
 
-func (t *table[T]) get(key string) (val T, ok bool) {
-	r, ok := t.rows[key]
-	if ok {
-		val = r.val
+// get returns the value with the key, nil when there is none.
+func (t *table[T]) get(key string) *T {
+	if r := t.rows[key]; r != nil {
+		return &r.val
 	}
-	return val, ok
+	return nil
 }
 
 func (t *table[T]) drop(key string) { delete(t.rows, key) }

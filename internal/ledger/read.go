@@ -39,7 +39,7 @@ type Reader struct {
 	files     table[File]
 	weak      table[File]
 	commands  table[Command]
-	parsed    map[string]parsed // by directory and command line
+	parsed    map[string]line // by directory and command line
 	errors    table[Failure]
 	commits   []Commit
 	users     []UserMessage
@@ -56,15 +56,10 @@ type Reader struct {
 	ended     Boundary
 }
 
-type parsed struct {
-	script script
-	line   line
-}
-
 // NewReader returns a Reader that has read nothing.
 func NewReader(opt Options) *Reader {
 	return &Reader{
-		place: newPlace(opt.Cwd), parser: newParser(), calls: map[string]call{}, parsed: map[string]parsed{},
+		place: newPlace(opt.Cwd), parser: newParser(), calls: map[string]call{}, parsed: map[string]line{},
 		seen: map[string]bool{}, ruleAt: map[string]int{}, subjects: map[string]map[string]bool{},
 	}
 }
@@ -253,9 +248,9 @@ func (r *Reader) edit(c call, o outcome) {
 
 // written says whether a call that wrote a whole file made it.
 func (r *Reader) written(p, result string) State {
-	old, known := r.files.get(p)
-	head := beginning(result)
-	if !saysExisted().MatchString(head) && (saysCreated().MatchString(head) || !known || old.State == StateDeleted) {
+	old, head := r.files.get(p), beginning(result)
+	gone := old == nil || old.State == StateDeleted
+	if !saysExisted().MatchString(head) && (gone || saysCreated().MatchString(head)) {
 		return StateCreated
 	}
 	return StateModified
@@ -280,7 +275,7 @@ func (r *Reader) command(c call, o outcome) {
 		return
 	}
 	c.command = redact.Text(c.command)
-	sc, l := r.parse(c.command, c.dir)
+	l := r.parse(c.command, c.dir)
 	status := o.status
 	if l.check != "" && status != StatusFailed && (l.unsure || o.exit == nil) {
 		mark := failMark
@@ -319,10 +314,10 @@ func (r *Reader) command(c call, o outcome) {
 		r.commit(c.command, o.text)
 	}
 	if o.status != StatusUnknown {
-		r.shellFiles(shellChanges(sc, r.place, c.dir, o.status == StatusFailed))
+		r.shellFiles(shellChanges(l.script, r.place, c.dir, o.status == StatusFailed))
 	}
 	if o.status != StatusFailed {
-		r.gitFiles(sc, o, c.dir)
+		r.gitFiles(l.script, o, c.dir)
 	}
 }
 
@@ -340,17 +335,16 @@ func flat(command string) string {
 }
 
 // parse returns what a command line says. Each is parsed once.
-func (r *Reader) parse(command, dir string) (script, line) {
+func (r *Reader) parse(command, dir string) line {
 	key := dir + "\x00" + command
-	p, ok := r.parsed[key]
+	l, ok := r.parsed[key]
 	if !ok {
-		p.script = parseScript(r.parser, command)
-		p.line = readLine(command, p.script, r.place, dir)
+		l = readLine(command, parseScript(r.parser, command), r.place, dir)
 		if len(key) < 1<<10 { // what is longer hardly runs twice
-			r.parsed[key] = p
+			r.parsed[key] = l
 		}
 	}
-	return p.script, p.line
+	return l
 }
 
 // passed retires the failing checks that a passing one covers, and takes from the
@@ -360,7 +354,7 @@ func (r *Reader) passed(l line) {
 		if !c.Failing() {
 			continue
 		}
-		_, failed := r.parse(c.Text, "")
+		failed := r.parse(c.Text, "")
 		if !l.covers(failed) {
 			if len(c.Failed) == 0 || !l.sameTool(failed) {
 				continue
@@ -417,7 +411,7 @@ func (r *Reader) gone(ch fileChange) {
 
 // shown records that a command printed a file.
 func (r *Reader) shown(p string) {
-	if f, ok := r.files.get(p); ok && f.State != StateDeleted {
+	if f := r.files.get(p); f != nil && f.State != StateDeleted {
 		r.files.touch(p, File{}).Read = true
 		return
 	}
