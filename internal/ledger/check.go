@@ -195,7 +195,7 @@ func readLine(command string, sc script, p place, dir string) line {
 			}
 		}
 		l.checks = append(l.checks, selectionOf(words, l.dir))
-		l.umbrella = l.check == CheckLint && umbrella()[words[0]] && len(words) <= 3
+		l.umbrella = l.check == CheckLint && taskers()[words[0]] && len(words) <= 3
 	}
 	if first < 0 {
 		return l
@@ -209,8 +209,6 @@ func readLine(command string, sc script, p place, dir string) line {
 	}
 	return l
 }
-
-var umbrella = text.Words(`npm pnpm yarn bun make just task mise`)
 
 // subcommands are programs whose first argument says what they do.
 var subcommands = text.Words(`git go mise npm pnpm yarn bun cargo docker kubectl gh make uv pip apt-get brew deno dotnet`)

@@ -151,7 +151,7 @@ type said struct {
 }
 
 var (
-	planLine    = text.Pattern(`(?i)\b(?:following|this) plan\b.{0,40}:\**\s*$|^# .*\bplan\b`)
+	planLine    = text.Pattern(`(?i)\b(?:following|(?:implement|execute|here is|here's) (?:this|the|my|a)) plan\b.{0,40}:\W*$|^# .*\bplan\b`)
 	headingLine = text.Pattern(`^#{1,6}\s+\S`)
 	rulesLine   = text.Pattern(`(?i)\b(?:rules|constraints|preferences|guidelines|conventions)\b|规则|约束|要求`)
 )

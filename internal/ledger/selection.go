@@ -31,10 +31,6 @@ var valueFlags = text.Words(`-count -timeout -tags -bench -benchtime -parallel -
 	--config --reporter --timeout --jobs --features --target --profile --max-warnings --ext --format --workers --color -C
 	--rootdir --project-dir --prefix`)
 
-// named are tools whose first argument says what they do.
-var named = text.Words(`go cargo mvn mvnw gradle gradlew dotnet mix swift zig sbt bazel deno rake just make gmake mise nx
-	turbo cmake`)
-
 // selectionOf reads a check's words.
 func selectionOf(words []string, dir string) selection {
 	if len(words) > 2 && strings.HasPrefix(words[0], "python") && words[1] == "-m" {
@@ -56,11 +52,10 @@ func selectionOf(words []string, dir string) selection {
 	case "py.test":
 		s.tool = "pytest"
 	default:
-		if script := firstArg(args); script != "" && interpreters()[words[0]] {
-			s.tool, args = script, args[slices.Index(args, script)+1:] // the script is what checks
-		} else if named()[words[0]] && len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-			s.tool += " " + args[0]
-			args = args[1:]
+		if first := firstArg(args); first != "" && interpreters()[words[0]] {
+			s.tool, args = first, args[slices.Index(args, first)+1:] // the script is what checks
+		} else if (builders()[s.tool] || taskers()[s.tool]) && len(args) > 0 && args[0] == first {
+			s.tool, args = s.tool+" "+first, args[1:] // the goal says what it does
 		}
 	}
 	s.args(args)

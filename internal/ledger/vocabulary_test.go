@@ -260,6 +260,7 @@ func TestRulesAreTheUsersOwn(t *testing.T) {
 		{"output of a program", "No fixes applied.\\n\\nChecked 3 files.\nresult = 0 (must be 1)", nil},
 		{"a plan", "Never push.\nImplement the following plan:\n\n" + plan, []string{"Never push."}},
 		{"a plan with a title", "# Plan for the parser\n\n" + plan, nil},
+		{"changes to a plan", "Two changes to this plan:\n- Never touch the schema.\n- No new dependencies.", []string{"Never touch the schema.", "No new dependencies."}},
 		{"a pasted document", "Only answer in German.\n\n## Findings\n\n" + plan + "\n- **Retry path** never tested.\n- Do not change the schema.", []string{"Only answer in German.", "Always close the file.", "Do not change the schema."}},
 		{"rules under a heading", "## Rules\n\n- No global state.\n\n## Ideas\n\n- No global cache.", []string{"No global state."}},
 	} {
