@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -8,10 +9,7 @@ import (
 )
 
 // runner are programs that only run another one: what follows counts.
-var runner = map[string]bool{
-	"sudo": true, "time": true, "env": true, "npx": true, "bunx": true, "nice": true, "command": true, "exec": true,
-	"nohup": true, "xvfb-run": true, "timeout": true, "stdbuf": true,
-}
+var runner = text.Words(`sudo time env npx bunx nice command exec nohup xvfb-run timeout stdbuf`)
 
 // program returns the words of a command from the program on that does the
 // work: without assignments and programs that only run another.
@@ -25,18 +23,15 @@ func program(c simple) []string {
 		switch {
 		case strings.Contains(w, "=") && !strings.HasPrefix(w, "-") && !strings.Contains(w, "/"):
 			words = words[1:]
-		case w == "timeout" && len(words) > 1:
+		case w == "timeout" && len(words) > 1, len(words) > 2 && runPair[w+" "+words[1]]:
 			words = words[2:]
-		case runner[w]:
+		case runner()[w]:
 			words = words[1:]
 			for len(words) > 0 && strings.HasPrefix(words[0], "-") {
 				words = words[1:]
 			}
-		case len(words) > 2 && (w == "uv" || w == "poetry" || w == "pipenv" || w == "hatch") && words[1] == "run",
-			len(words) > 2 && (w == "bundle" || w == "pnpm" || w == "yarn" || w == "npm") && words[1] == "exec":
-			words = words[2:]
 		default:
-			if k := strings.LastIndexByte(w, '/'); k >= 0 && k < len(w)-1 {
+			if k := strings.LastIndexByte(w, '/'); k < len(w)-1 {
 				words[0] = w[k+1:]
 			}
 			return words
@@ -45,50 +40,69 @@ func program(c simple) []string {
 	return nil
 }
 
+var runPair = map[string]bool{
+	"uv run": true, "poetry run": true, "pipenv run": true, "hatch run": true,
+	"bundle exec": true, "pnpm exec": true, "yarn exec": true, "npm exec": true,
+}
+
+// kinds sorts programs, or the goals of a build tool, into checks.
+type kinds []struct {
+	names func() map[string]bool
+	check Check
+}
+
+func (k kinds) of(name string) Check {
+	for _, kind := range k {
+		if kind.names()[name] {
+			return kind.check
+		}
+	}
+	return ""
+}
+
+var (
+	// checkers are checks whatever their arguments.
+	checkers = kinds{
+		{text.Words(`pytest unittest vitest jest mocha ava tap ctest rspec phpunit tox nox playwright tape`), CheckTest},
+		{text.Words(`tsc tsgo webpack esbuild rollup ninja javac gcc g++ clang rustc`), CheckBuild},
+		{text.Words(`golangci-lint eslint ruff flake8 mypy pyright pylint shellcheck staticcheck rubocop biome tslint
+			stylelint clippy-driver gofmt gofumpt black prettier`), CheckLint},
+	}
+	goals = kinds{
+		{text.Words(`test check verify nextest`), CheckTest},
+		{text.Words(`build package compile assemble install`), CheckBuild},
+		{text.Words(`lint format vet fmt clippy`), CheckLint},
+	}
+	builders = text.Words(`go cargo mvn mvnw gradle gradlew dotnet mix swift zig sbt bazel vite next`)
+	taskers  = text.Words(`npm pnpm yarn bun deno make just task rake gmake mise nx turbo`)
+)
+
 // checkOf says which kind of check a program with its arguments is.
 func checkOf(words []string) Check {
 	if len(words) == 0 {
 		return ""
 	}
-	args := words[1:]
+	name, args := words[0], words[1:]
 	first := firstArg(args)
-	switch words[0] {
-	case "go":
-		return byName(first, "test", "build install", "vet fmt")
-	case "cargo":
-		return byName(first, "test nextest", "build check", "clippy fmt")
-	case "python", "python3", "py":
-		if len(args) > 1 && args[0] == "-m" {
-			return checkOf(args[1:])
-		}
-		return scriptCheck(first)
-	case "npm", "pnpm", "yarn", "bun", "deno", "make", "just", "task", "rake", "gmake", "mise", "nx", "turbo":
-		return target(words[0], args)
-	case "pytest", "unittest", "vitest", "jest", "mocha", "ava", "tap", "ctest", "rspec", "phpunit", "tox", "nox", "playwright", "tape":
-		return CheckTest
-	case "tsc", "tsgo", "webpack", "esbuild", "rollup", "ninja", "javac", "gcc", "g++", "clang", "rustc":
+	switch {
+	case name == "cargo" && first == "check", name == "cmake" && len(args) > 0 && args[0] == "--build":
 		return CheckBuild
-	case "golangci-lint", "eslint", "ruff", "flake8", "mypy", "pyright", "pylint", "shellcheck", "staticcheck", "rubocop",
-		"biome", "tslint", "stylelint", "clippy-driver", "gofmt", "gofumpt", "black", "prettier":
-		return CheckLint
-	case "mvn", "mvnw", "gradle", "gradlew", "dotnet", "mix", "swift", "zig", "sbt", "bazel", "vite", "next":
-		return byName(first, "test check verify", "build package compile assemble install", "lint format")
-	case "cmake":
-		if first == "" && len(args) > 0 && args[0] == "--build" {
-			return CheckBuild
-		}
-	case "node", "tsx":
-		if len(args) > 0 && strings.HasPrefix(args[0], "--test") {
+	case builders()[name]:
+		return goals.of(first)
+	case taskers()[name]:
+		return taskCheck(name, args)
+	case len(args) > 1 && args[0] == "-m" && (name == "py" || strings.HasPrefix(name, "python")):
+		return checkOf(args[1:])
+	case interpreters()[name]:
+		if len(args) > 0 && strings.HasPrefix(args[0], "--test") { // of node
 			return CheckTest
 		}
 		return scriptCheck(first)
-	case "sh", "bash":
-		return scriptCheck(first)
-	default:
-		return scriptCheck(words[0])
 	}
-	return ""
+	return cmp.Or(checkers.of(name), scriptCheck(name))
 }
+
+var interpreters = text.Words(`python python3 py node tsx sh bash`)
 
 func firstArg(args []string) string {
 	for _, a := range args {
@@ -99,34 +113,16 @@ func firstArg(args []string) string {
 	return ""
 }
 
-func byName(name, tests, builds, lints string) Check {
-	for _, g := range []struct {
-		names string
-		check Check
-	}{{tests, CheckTest}, {builds, CheckBuild}, {lints, CheckLint}} {
-		for n := range strings.FieldsSeq(g.names) {
-			if n == name {
-				return g.check
-			}
-		}
-	}
-	return ""
-}
-
-// target classifies the target of a task runner by what it is called.
-func target(tool string, args []string) Check {
+// taskCheck classifies the target of a task runner by what it is called.
+func taskCheck(tool string, args []string) Check {
 	name := firstArg(args)
-	switch {
-	case tool == "make" || tool == "gmake":
-		if name == "" || strings.Contains(name, "=") {
-			return CheckBuild
-		}
-	case name == "run" || name == "task":
-		if rest := args[slices.Index(args, name)+1:]; len(rest) > 0 {
-			name = firstArg(rest)
-		}
+	maker := tool == "make" || tool == "gmake"
+	if rest := args[slices.Index(args, name)+1:]; !maker && len(rest) > 0 && (name == "run" || name == "task") {
+		name = firstArg(rest)
 	}
 	switch {
+	case maker && (name == "" || strings.Contains(name, "=")):
+		return CheckBuild
 	case strings.Contains(name, "test") || name == "t" || strings.Contains(name, "spec"):
 		return CheckTest
 	case strings.Contains(name, "lint") || strings.Contains(name, "check") || strings.Contains(name, "type") || name == "vet":
@@ -139,8 +135,7 @@ func target(tool string, args []string) Check {
 
 // scriptCheck recognizes test scripts by their name.
 func scriptCheck(name string) Check {
-	name = name[strings.LastIndexByte(name, '/')+1:]
-	if testScript().MatchString(name) {
+	if testScript().MatchString(name[strings.LastIndexByte(name, '/')+1:]) {
 		return CheckTest
 	}
 	return ""
@@ -148,41 +143,31 @@ func scriptCheck(name string) Check {
 
 var testScript = text.Pattern(`^(?:run[-_]?)?tests?(?:[-_]?runner|[-_]?all)?(?:\.(?:sh|py|js|ts|rb))?$|^runtests\.py$`)
 
-// failMark matches the lines in which checks tell that they failed. It is
-// needed where the exit status is that of another command of the line.
-var failMark = text.Pattern(`(?m)^\s*(?:--- FAIL|FAIL\b|FAILED\b|not ok \d|npm ERR!|npm error|make(?:\[\d+\])?: \*\*\*|error(?:\[E\d+\])?:|panic:|E   )|error TS\d+:|\b[1-9]\d* (?:tests? )?(?:failed|failures?|failing|errors?)\b|\bBUILD FAILED\b|ELIFECYCLE`)
-
 // filters are programs that only show a part of what another printed.
-var filters = map[string]bool{
-	"tail": true, "head": true, "grep": true, "rg": true, "sed": true, "awk": true, "cat": true, "tee": true,
-	"wc": true, "sort": true, "uniq": true, "cut": true, "less": true, "echo": true, "tr": true, "true": true, "jq": true,
-}
+var filters = text.Words(`tail head grep rg sed awk cat tee wc sort uniq cut less echo tr true jq`)
 
 // lookups are programs whose failure is an answer: there is no such thing.
-var lookups = map[string]bool{
-	"grep": true, "rg": true, "egrep": true, "fgrep": true, "ls": true, "cat": true, "find": true, "test": true, "[": true,
-	"which": true, "diff": true, "cmp": true, "head": true, "tail": true, "stat": true, "file": true, "wc": true,
-	"tree": true, "fd": true, "ag": true, "type": true, "command": true, "pgrep": true, "pkill": true, "kill": true,
-	"curl": true, "wget": true, "sleep": true, "timeout": true, "tmux": true, "ps": true, "lsof": true, "nc": true, "ping": true,
-}
+var lookups = text.Words(`grep rg egrep fgrep ls cat find test [ which diff cmp head tail stat file wc tree fd ag type
+	command pgrep pkill kill curl wget sleep timeout tmux ps lsof nc ping`)
 
 // line is what is known of a command line.
 type line struct {
-	text    string // the command line that stands for it
-	program string // what runs, in one or two words
-	check   Check
-	parts   [][]string // words of each check, to see what another covers
-	dir     string     // where the checks run, "" for the working directory
-	unsure  bool       // the exit status is not that of the check
-	lookup  bool       // failing is an answer
+	script   script
+	text     string // the command line that stands for it
+	program  string // what runs, in one or two words
+	check    Check
+	checks   []selection // what its checks look at
+	dir      string      // where they run, "" for the working directory
+	unsure   bool        // the exit status is not that of the check
+	lookup   bool        // failing is an answer
+	umbrella bool        // a task runner is asked for all its checks
 }
 
 // readLine finds out what a command line is.
 func readLine(command string, sc script, p place, dir string) line {
-	l := line{text: strings.TrimSpace(command), lookup: true}
-	at := ""
+	l := line{script: sc, text: strings.TrimSpace(command), lookup: true}
 	if dir != "" {
-		at = p.norm(dir, "")
+		l.dir = p.norm(dir, "")
 	}
 	first, last := -1, -1
 	for i, c := range sc.cmds {
@@ -191,94 +176,73 @@ func readLine(command string, sc script, p place, dir string) line {
 			continue
 		}
 		if words[0] == "cd" && len(words) > 1 && first < 0 && !c.words[len(c.words)-1].dynamic {
-			at = p.norm(words[1], at)
+			l.dir = p.norm(words[1], l.dir)
 			continue
 		}
-		if l.program == "" || !filters[words[0]] && filters[l.program] {
+		if l.program == "" || !filters()[words[0]] && filters()[l.program] {
 			l.program = programName(words)
 		}
-		if !lookups[words[0]] && !filters[words[0]] {
-			l.lookup = false
+		l.lookup = l.lookup && (lookups()[words[0]] || filters()[words[0]])
+		check := checkOf(words)
+		if check == "" {
+			continue
 		}
-		if check := checkOf(words); check != "" {
-			if first < 0 {
-				first = i
-				l.check, l.program = check, programName(words)
+		if last = i; first < 0 {
+			first = i
+			l.check, l.program = check, programName(words)
+			if l.dir == "." {
+				l.dir = ""
 			}
-			l.parts = append(l.parts, words)
-			last = i
 		}
+		l.checks = append(l.checks, selectionOf(words, l.dir))
+		l.umbrella = l.check == CheckLint && taskers()[words[0]] && len(words) <= 3
 	}
-	if first >= 0 {
-		l.unsure = sc.control || last < len(sc.cmds)-1 && sc.cmds[last].next != "&&"
-		l.text = strings.TrimSpace(command[sc.cmds[first].from:sc.cmds[last].to])
-		l.text = strings.TrimSpace(strings.TrimSuffix(l.text, "2>&1"))
-		if at != "" && at != "." {
-			l.dir = at
-			l.text = "cd " + at + " && " + l.text
-			for i, words := range l.parts {
-				l.parts[i] = append([]string{"cd", at}, words...)
-			}
-		}
-		l.lookup = false
+	if first < 0 {
+		return l
+	}
+	l.lookup = false
+	l.unsure = sc.control || last < len(sc.cmds)-1 && sc.cmds[last].next != "&&"
+	l.text = strings.TrimSpace(command[sc.cmds[first].from:sc.cmds[last].to])
+	l.text = strings.TrimSpace(strings.TrimSuffix(l.text, "2>&1"))
+	if l.dir != "" {
+		l.text = "cd " + l.dir + " && " + l.text
 	}
 	return l
 }
 
-// programName names what runs: the program, and its first argument where that
-// says what the program does.
+// subcommands are programs whose first argument says what they do.
+var subcommands = text.Words(`git go mise npm pnpm yarn bun cargo docker kubectl gh make uv pip apt-get brew deno dotnet`)
+
+// programName names what runs, in one or two words.
 func programName(words []string) string {
-	switch words[0] {
-	case "git", "go", "mise", "npm", "pnpm", "yarn", "bun", "cargo", "docker", "kubectl", "gh", "make", "uv", "pip", "apt-get", "brew", "deno", "dotnet":
-		if a := firstArg(words[1:]); a != "" {
-			return words[0] + " " + a
-		}
+	if a := firstArg(words[1:]); a != "" && subcommands()[words[0]] {
+		return words[0] + " " + a
 	}
 	return words[0]
 }
 
-// covers reports whether a line whose checks pass settles a failed one: each of
+// covers reports whether a line whose checks pass retires a failed one: each of
 // the failed checks passed, or one that checks more.
 func (l line) covers(failed line) bool {
-	if len(failed.parts) == 0 {
+	if len(failed.checks) == 0 {
 		return false
 	}
-	if l.check != CheckTest && failed.check != CheckTest && l.umbrella() && within(failed.dir, l.dir) {
+	if l.check != CheckTest && failed.check != CheckTest && l.umbrella && within(failed.dir, l.dir) {
 		return true
 	}
-	if l.check != failed.check {
-		return false
-	}
-	for _, f := range failed.parts {
-		want := selectionOf(f)
-		if !slices.ContainsFunc(l.parts, func(p []string) bool { return selectionOf(p).covers(want) }) {
-			return false
-		}
-	}
-	return true
+	return l.check == failed.check && !slices.ContainsFunc(failed.checks, func(want selection) bool {
+		return !slices.ContainsFunc(l.checks, func(s selection) bool { return s.covers(want) })
+	})
 }
 
 // sameTool reports whether both lines run the same check, of whatever.
 func (l line) sameTool(failed line) bool {
-	return slices.ContainsFunc(l.parts, func(p []string) bool {
-		return slices.ContainsFunc(failed.parts, func(f []string) bool { return selectionOf(p).tool == selectionOf(f).tool })
+	return slices.ContainsFunc(l.checks, func(s selection) bool {
+		return slices.ContainsFunc(failed.checks, func(f selection) bool { return s.tool == f.tool })
 	})
 }
 
-// umbrella reports whether the line asks a task runner for all its checks.
-func (l line) umbrella() bool {
-	p := l.parts[len(l.parts)-1]
-	if l.dir != "" {
-		p = p[2:]
-	}
-	switch p[0] {
-	case "npm", "pnpm", "yarn", "bun", "make", "just", "task", "mise":
-		return l.check == CheckLint && len(p) <= 3
-	}
-	return false
-}
-
-// within reports whether dir is the other directory or below it.
-func within(dir, other string) bool {
-	return other == "" || dir == other || strings.HasPrefix(dir, other+"/")
+// runs reports whether one of the checks names what failed as something that it runs.
+func (l line) runs(failed string) bool {
+	return slices.ContainsFunc(l.checks, func(s selection) bool { return s.runs(failed) })
 }

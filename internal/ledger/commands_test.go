@@ -21,8 +21,8 @@ func describe(c ledger.Command) string {
 	if c.Runs != 1 || c.Failures > 0 {
 		s += fmt.Sprintf(" %d/%d", c.Failures, c.Runs)
 	}
-	if c.Settled {
-		s += " settled"
+	if c.Retired {
+		s += " retired"
 	}
 	return s
 }
@@ -70,7 +70,7 @@ func TestCommands(t *testing.T) {
 			open: []string{"npm run check: src/a.ts(3,1): error TS2339: Property 'x' does not exist"},
 		},
 		{
-			name: "a wider check that passes settles a narrower one, not the other way round",
+			name: "a wider check that passes retires a narrower one, not the other way round",
 			talk: func(t *testchat.Chat) {
 				t.Bash("go test -v -run TestGet ./store", "--- FAIL: TestGet\n\nCommand exited with code 1").Failed()
 				t.Bash("go test ./...", "ok")
@@ -80,14 +80,14 @@ func TestCommands(t *testing.T) {
 				t.Bash("npm run check", "fine")
 			},
 			want: []string{
-				"go test -v -run TestGet ./store: failed 1 test 1/1 settled", "go test ./...: ok test",
+				"go test -v -run TestGet ./store: failed 1 test 1/1 retired", "go test ./...: ok test",
 				"pytest: failed 1 test 1/1", "pytest tests/test_one.py: ok test",
-				"cd sub && npx tsc --noEmit: failed 2 build 1/1 settled", "npm run check: ok lint",
+				"cd sub && npx tsc --noEmit: failed 2 build 1/1 retired", "npm run check: ok lint",
 			},
 			open: []string{"pytest: E assert 1 == 2"},
 		},
 		{
-			name: "a check elsewhere settles nothing",
+			name: "a check elsewhere retires nothing",
 			talk: func(t *testchat.Chat) {
 				t.Bash("cd a && npm test", "1 failed\n\nCommand exited with code 1").Failed()
 				t.Bash("cd b && npm test", "ok")
@@ -156,7 +156,7 @@ func TestCommands(t *testing.T) {
 				t.Errorf("open errors\n%s\nwant\n%s", a, b)
 			}
 			for _, f := range l.Failing() {
-				if f.Status != ledger.StatusFailed || f.Settled || f.Check == "" {
+				if f.Status != ledger.StatusFailed || f.Retired || f.Check == "" {
 					t.Errorf("%s is not failing", describe(f))
 				}
 			}

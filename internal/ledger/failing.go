@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,109 +25,63 @@ var testNames = []func() *regexp.Regexp{
 	text.Pattern(`(?m)^\s*[0-9]+ - (\S+) \((?:Failed|SEGFAULT|Timeout)`),
 }
 
+// failWords are in every output that testNames and goFailures find something in.
+var failWords = []string{"FAIL", "Fail", "not ok", "rspec ", "ERROR"}
+
 // failedTests returns what failed as an output names it, at most MaxFailed. More
 // than that many is as good as everything: then there are none.
 func failedTests(out string) []string {
-	head, tail := ends(out)
-	if len(head) < len(out) {
-		head += "\n" + tail
-	}
-	if !strings.Contains(head, "FAIL") && !strings.Contains(head, "Fail") && !strings.Contains(head, "not ok") && !strings.Contains(head, "rspec ") &&
-		!strings.Contains(head, "ERROR") && !strings.ContainsAny(head, "❯×✕") {
+	out = lookAt(out)
+	if !strings.ContainsAny(out, "❯×✕") &&
+		!slices.ContainsFunc(failWords, func(w string) bool { return strings.Contains(out, w) }) {
 		return nil
+	}
+	found := goFailures(out)
+	for _, name := range testNames {
+		for _, m := range name().FindAllStringSubmatch(out, MaxFailed+1) {
+			found = append(found, m[1])
+		}
 	}
 	var names []string
-	seen := map[string]bool{}
-	add := func(name string) {
-		if name = text.Line(name); !seen[name] && len(name) <= MaxText {
-			seen[name] = true
-			names = append(names, name)
+	for _, name := range found {
+		if name = text.Line(name); len(name) <= MaxText && !slices.Contains(names, name) {
+			if names = append(names, name); len(names) > MaxFailed {
+				return nil
+			}
 		}
-	}
-	goFailures(head, add)
-	for _, name := range testNames {
-		for _, m := range name().FindAllStringSubmatch(head, MaxFailed+1) {
-			add(m[1])
-		}
-	}
-	if len(names) > MaxFailed {
-		return nil
 	}
 	return names
 }
 
 // goFailures names what failed in the output of go test as package::test: the
 // tests of a package stand before the line about the package.
-func goFailures(out string, add func(string)) {
+func goFailures(out string) (names []string) {
 	var tests []string
 	for line := range strings.SplitSeq(out, "\n") {
 		if test, ok := strings.CutPrefix(line, "--- FAIL: "); ok {
 			test, _, _ = strings.Cut(test, " ")
-			tests = append(tests, test)
+			tests = append(tests, "::"+test)
 		} else if pkg, ok := strings.CutPrefix(line, "FAIL\t"); ok {
 			pkg, _, _ = strings.Cut(pkg, "\t")
 			pkg, _, _ = strings.Cut(pkg, " ")
-			for _, t := range tests {
-				add(pkg + "::" + t)
-			}
 			if tests == nil {
-				add(pkg)
+				tests = []string{""}
+			}
+			for _, t := range tests {
+				names = append(names, pkg+t)
 			}
 			tests = nil
 		}
 	}
-	for _, t := range tests {
-		add("::" + t)
-	}
+	return append(names, tests...)
 }
 
 // failedSurely matches the lines in which test runners sum up that they failed.
 var failedSurely = text.Pattern(`(?m)^(?:FAIL\b|FAILED\b|\s*--- FAIL|npm ERR!|make(?:\[\d+\])?: \*\*\*|error: test failed|BUILD FAILED|not ok \d)|^=+ .*\b[1-9]\d* failed\b|\bTests:\s+[1-9]\d* failed\b|test result: FAILED`)
 
-// runs reports whether a check that names what it runs runs one of the tests,
-// files or packages that failed.
-func (l line) runs(name string) bool {
-	file, test, _ := strings.Cut(name, "::")
-	for _, words := range l.parts {
-		s := selectionOf(words)
-		if len(s.filters)+len(s.targets) > 0 && s.filtersRun(file, test) && s.targetsRun(file, name) {
-			return true
-		}
-	}
-	return false
-}
-
-func (s selection) filtersRun(file, test string) bool {
-	if test == "" {
-		test = file
-	}
-	for _, f := range s.filters {
-		_, value, _ := strings.Cut(f, "=")
-		found := false
-		for one := range strings.FieldsFuncSeq(value, func(r rune) bool { return strings.ContainsRune(`|'"^$() `, r) }) {
-			found = found || strings.Contains(test, one)
-		}
-		if !found {
-			return false
-		}
-	}
-	return true
-}
-
-func (s selection) targetsRun(file, name string) bool {
-	if len(s.targets) == 0 || file == "" {
-		return len(s.filters) > 0
-	}
-	for _, t := range s.targets {
-		t = strings.TrimSuffix(strings.TrimPrefix(t, "./"), "/...")
-		switch {
-		case t == name, strings.HasPrefix(name, t+"::"), within(file, t) && t != "", // also a::b::c for a::b
-			strings.HasSuffix(file, "/"+t), strings.Contains(file, "/"+t+"/"):
-			return true
-		}
-	}
-	return false
-}
+// failMark matches the lines in which checks tell that they failed. It is
+// needed where the exit status is that of another command of the line.
+var failMark = text.Pattern(`(?m)^\s*(?:--- FAIL|FAIL\b|FAILED\b|not ok \d|npm ERR!|npm error|make(?:\[\d+\])?: \*\*\*|error(?:\[E\d+\])?:|panic:|E   )|error TS\d+:|\b[1-9]\d* (?:tests? )?(?:failed|failures?|failing|errors?)\b|\bBUILD FAILED\b|ELIFECYCLE`)
 
 // errorWord matches the lines of an output that tell what went wrong.
 var errorWord = text.Pattern(`(?i)\b(?:error|errors|exception|failed|failure|failing|panic|fatal|undefined|undeclared|cannot|can't|could not|couldn't|not found|no such|denied|refused|unexpected|invalid|missing|mismatch|timed? ?out|assert\w*|expected|conflict|segmentation fault)\b|got .*want|--- FAIL|[a-z]Error\b|错误|失败|异常`)
@@ -134,25 +89,16 @@ var errorWord = text.Pattern(`(?i)\b(?:error|errors|exception|failed|failure|fai
 // errorLines returns the lines that tell an error, at most n: the first ones and
 // the last. Without any such line it is the last line that says something.
 func errorLines(out string, n int) []string {
-	head, tail := ends(out)
-	if len(head) < len(out) {
-		head += "\n" + tail
-	}
 	var found []string
 	last := ""
-	for l := range strings.SplitSeq(text.Plain(head), "\n") {
+	for l := range strings.SplitSeq(text.Plain(lookAt(out)), "\n") {
 		l = strings.TrimSpace(l)
-		if !telling(l) {
+		if !telling().MatchString(l) || exitLine().MatchString(l) {
 			continue
 		}
-		if !exitLine().MatchString(l) {
-			last = text.Clip(l, MaxText)
-			if errorWord().MatchString(l) && (len(found) == 0 || found[len(found)-1] != last) {
-				if len(found) == n {
-					found = found[:n-1]
-				}
-				found = append(found, last)
-			}
+		last = text.Clip(l, MaxText)
+		if errorWord().MatchString(l) && (len(found) == 0 || found[len(found)-1] != last) {
+			found = append(found[:min(len(found), n-1)], last)
 		}
 	}
 	if found == nil && last != "" {
@@ -161,36 +107,26 @@ func errorLines(out string, n int) []string {
 	return found
 }
 
-// telling reports whether a line has a word in it.
-func telling(l string) bool {
-	letters := 0
-	for _, r := range l {
-		if r|0x20 >= 'a' && r|0x20 <= 'z' || r > 0x7f {
-			letters++
-		}
-		if letters >= 4 {
-			return true
-		}
-	}
-	return letters >= 2 && l[0] > 0x7f
-}
+// telling matches what has a word in it: four letters, or two that are not of ASCII.
+var telling = text.Pattern(`(?:[^A-Za-z\x{80}-\x{10FFFF}]*[A-Za-z\x{80}-\x{10FFFF}]){4}|^[^\x00-\x7F].*[A-Za-z\x{80}-\x{10FFFF}]`)
 
-// look is how much of each end of a result is looked at.
 const look = 16 << 10
 
-// ends returns the beginning and the end of a result.
-func ends(s string) (head, tail string) {
-	if len(s) <= look {
-		return s, s
+// lookAt returns both ends of a long text.
+func lookAt(s string) string {
+	if len(s) <= 2*look {
+		return s
 	}
-	return s[:look], s[len(s)-look:]
+	return text.Head(s, look) + "\n" + text.Tail(s, look)
 }
+
+// beginning is where tools say what became of a call.
+func beginning(s string) string { return s[:min(len(s), 500)] }
 
 // exitLine matches the lines in which tools tell the exit status of a command:
 // pi, Claude Code, Codex, Gemini CLI, OpenHands, mini-SWE-agent and others.
 var exitLine = text.Pattern(`(?m)^[\[(<*\s]*(?:(?:[Tt]he |[Tt]his )?(?:[Cc]ommand|[Pp]rocess|[Ss]hell|[Ss]cript) )?(?:[Ee]xited|[Cc]ompleted|[Ff]inished|[Ff]ailed|[Tt]erminated|[Ee]nded|[Rr]eturned) with (?:a )?(?:non-zero )?(?:exit |return |status )?(?:code|status)?:? ?(-?[0-9]{1,10})\b|^[\[(<*\s]*(?:[Ee]xit|[Rr]eturn) ?(?:[Cc]ode|[Ss]tatus)[:=>]* ?(-?[0-9]{1,10})\b|^<(?:returncode|exit_?code)>\s*(-?[0-9]{1,10})`)
 
-// exitMember matches the exit status in a result that is JSON.
 var exitMember = text.Pattern(`"exit_?[cC]ode" ?: ?(-?[0-9]{1,10})`)
 
 // exitOf returns the exit status that a result tells. It stands in the first or
@@ -238,29 +174,18 @@ func readOutcome(c call, m *message.Message) outcome {
 	if m.IsError {
 		o.status = StatusFailed
 	}
-	head := o.text[:min(len(o.text), 500)]
+	head := beginning(o.text)
 	o.refused = refusal().MatchString(head)
-	switch c.act {
-	case actShell, actPatch:
+	if c.act == actShell || c.act == actPatch {
 		if code, ok := exitOf(o.text); ok {
 			o.exit = &code
-			if code != 0 {
-				o.status = StatusFailed
-			}
 		}
 		o.text = unwrap(o.text)
-	default:
 	}
-	switch c.act {
-	case actWrite, actEdit, actPatch:
-		if editFailed().MatchString(head) {
-			o.status = StatusFailed
-		}
-	case actRead:
-		if strings.HasPrefix(head, "<tool_use_error>") {
-			o.status = StatusFailed
-		}
-	default:
+	edits := c.act == actWrite || c.act == actEdit || c.act == actPatch
+	if o.exit != nil && *o.exit != 0 || edits && editFailed().MatchString(head) ||
+		c.act == actRead && strings.HasPrefix(head, "<tool_use_error>") {
+		o.status = StatusFailed
 	}
 	return o
 }
@@ -272,14 +197,11 @@ var outputMark = text.Pattern(`\A(?:(?:Exit code|Chunk ID|Wall time|Process exit
 // mini-SWE-agent's tags.
 func unwrap(s string) string {
 	if strings.HasPrefix(s, "{") {
-		if _, err := jsonx.Scan([]byte(s), 0); err == nil {
-			if out, ok := jsonx.String(jsonx.Get([]byte(s), "output")); ok {
-				return out
-			}
+		if out, ok := jsonx.String(jsonx.Get(jsonx.One([]byte(s)), "output")); ok {
+			return out
 		}
-		return s
 	}
-	if k := outputMark().FindStringIndex(s[:min(len(s), 500)]); k != nil {
+	if k := outputMark().FindStringIndex(beginning(s)); k != nil {
 		return s[k[1]:]
 	}
 	if strings.HasPrefix(s, "<returncode>") {

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"cmp"
 	"encoding/json"
 	"path"
 	"slices"
@@ -21,37 +20,38 @@ import (
 // summaries and of hooks do not. Both are sorted by UTF-16 code units, as
 // JavaScript sorts, and never nil.
 func PiFiles(items []session.Item) (read, modified []string) {
-	reads, changes := map[string]bool{}, map[string]bool{}
+	changed := map[string]bool{} // by path; false is only read
+	note := func(change bool, paths ...string) {
+		for _, p := range paths {
+			changed[p] = changed[p] || change
+		}
+	}
 	for _, it := range items {
 		m := it.Message
 		switch {
 		case m == nil:
 		case m.Role == message.RoleCompactionSummary:
-			if fromHook(it.Entry) {
-				continue
-			}
-			for _, p := range stringList(jsonx.Get(m.Details, "readFiles")) {
-				reads[p] = true
-			}
-			for _, p := range stringList(jsonx.Get(m.Details, "modifiedFiles")) {
-				changes[p] = true
+			if !fromHook(it.Entry) {
+				note(false, stringList(jsonx.Get(m.Details, "readFiles"))...)
+				note(true, stringList(jsonx.Get(m.Details, "modifiedFiles"))...)
 			}
 		case m.Role == message.RoleAssistant:
 			for _, b := range m.Content {
-				if b.Type == message.BlockToolCall {
-					piCall(b, reads, changes)
+				known := b.Name == "read" || b.Name == "write" || b.Name == "edit"
+				path := jsonx.StringAt(b.Arguments, "path")
+				if known && path != "" && b.Type == message.BlockToolCall {
+					note(b.Name != "read", path)
 				}
 			}
 		}
 	}
 	read, modified = []string{}, []string{}
-	for p := range reads {
-		if !changes[p] {
+	for p, change := range changed {
+		if change {
+			modified = append(modified, p)
+		} else {
 			read = append(read, p)
 		}
-	}
-	for p := range changes {
-		modified = append(modified, p)
 	}
 	slices.SortFunc(read, compareUTF16)
 	slices.SortFunc(modified, compareUTF16)
@@ -66,64 +66,54 @@ func fromHook(e *session.Entry) bool {
 	return c.FromHook
 }
 
-func piCall(b message.Block, reads, changes map[string]bool) {
-	path, ok := jsonx.String(jsonx.Get(b.Arguments, "path"))
-	if !ok || path == "" {
-		return
-	}
-	switch b.Name {
-	case "read":
-		reads[path] = true
-	case "write", "edit":
-		changes[path] = true
-	}
-}
-
 // compareUTF16 orders strings by their UTF-16 code units: a character beyond
 // the basic plane, which is written with surrogates, comes before U+E000.
 func compareUTF16(a, b string) int {
-	return slices.CompareFunc(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)), cmp.Compare[uint16])
+	return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
 }
 
-// The markers of the apply_patch format.
-const (
-	patchBegin  = "*** Begin Patch"
-	patchAdd    = "*** Add File: "
-	patchUpdate = "*** Update File: "
-	patchDelete = "*** Delete File: "
-	patchMove   = "*** Move to: "
-)
+// patchBegin begins a patch in the apply_patch format.
+const patchBegin = "*** Begin Patch"
 
-// change is one file of a patch.
-type change struct {
+// patchMarks says what becomes of a file, by what stands before its path in a patch. A line
+// begins with at most one of them, so the order does not matter.
+var patchMarks = map[string]State{
+	"*** Add File: ": StateCreated, "*** Update File: ": StateModified, "*** Delete File: ": StateDeleted,
+}
+
+// fileChange is what becomes of one file.
+type fileChange struct {
 	path  string
 	state State
 	to    string // new path of a file that was moved
 }
 
 // patchChanges lists the files of a patch in order.
-func patchChanges(patch string) []change {
-	var out []change
+func patchChanges(patch string) []fileChange {
+	var out []fileChange
 	for line := range strings.SplitSeq(patch, "\n") {
 		line = strings.TrimRight(line, " \t\r")
 		for mark, state := range patchMarks {
 			if name, ok := strings.CutPrefix(line, mark); ok {
-				out = append(out, change{path: name, state: state})
+				out = append(out, fileChange{path: name, state: state})
 			}
 		}
-		if to, ok := strings.CutPrefix(line, patchMove); ok && len(out) > 0 {
+		if to, ok := strings.CutPrefix(line, "*** Move to: "); ok && len(out) > 0 {
 			out[len(out)-1].to = to
 		}
 	}
 	return out
 }
 
-// patchMarks says what becomes of a file. A line begins with at most one of
-// them, so the order does not matter.
-var patchMarks = map[string]State{
-	patchAdd:    StateCreated,
-	patchUpdate: StateModified,
-	patchDelete: StateDeleted,
+// PatchFile returns the file that a line of a patch in the apply_patch format says
+// the lines after it belong to.
+func PatchFile(line string) (path string, ok bool) {
+	for mark := range patchMarks {
+		if path, ok := strings.CutPrefix(line, mark); ok {
+			return strings.TrimSpace(path), true
+		}
+	}
+	return "", false
 }
 
 // maxPath is the longest path that is taken for one, in bytes: PATH_MAX of Linux.
@@ -193,69 +183,32 @@ func absolute(name string) bool {
 // openedFile matches how SWE-agent shows the file that its editor works on.
 var openedFile = text.Pattern(`\[File: (.{1,400}?) \([0-9]+ lines total\)\]`)
 
-// editorTool reports whether a call may be one of SWE-agent's editor.
-func editorTool(c call) bool {
-	switch c.act {
-	case actOpen, actWrite, actEdit, actShell:
-		return true
-	default:
-		return false
-	}
-}
-
-// editorCommand takes in a command line that is a command of SWE-agent's editor,
-// and reports whether it was one: open, create and the like show a file, edit and
-// insert change the one that is open.
-func (r *reader) editorCommand(c call, o outcome, id string) bool {
+// editorCall returns the call that a command line of SWE-agent's editor stands for: open,
+// create and the like show a file, edit and insert change the one that is open.
+func (r *Reader) editorCall(c call, o outcome) (in call, ok bool) {
 	first, _, _ := strings.Cut(strings.TrimSpace(c.command), "\n")
 	words := strings.Fields(first)
 	if len(words) == 0 {
-		return false
+		return in, false
 	}
-	shown := openedFile().FindStringSubmatch(o.text)
-	in := call{tool: c.tool, entry: c.entry}
-	switch words[0] {
-	case "str_replace_editor":
+	in = call{tool: c.tool, entry: c.entry, act: editorWord()[words[0]]}
+	if in.act == actNone {
+		return in, false
+	}
+	if in.act == actSub {
 		if len(words) < 3 {
-			return false
+			return in, false
 		}
-		in.path = strings.Trim(words[2], `'"`)
-		switch words[1] {
-		case "view":
-			in.act = actRead
-		case "create":
-			in.act = actWrite
-		case "str_replace", "insert", "undo_edit":
-			in.act = actEdit
-		default:
-			return false
-		}
-	case "open", "goto", "scroll_up", "scroll_down":
-		in.act = actRead
-	case "create":
-		in.act = actWrite
-	case "edit", "insert", "append":
-		in.act = actEdit
-	default:
-		return false
+		in.path, in.act = strings.Trim(words[2], "'\""), subcommand()[words[1]]
+		return in, in.act == actRead || in.act == actWrite || in.act == actEdit
 	}
-	if in.path == "" {
-		if shown == nil && (in.act != actEdit || r.opened == "") {
-			return false // a program of the same name
-		}
-		if in.path = r.opened; shown != nil {
-			in.path = shown[1]
-		}
+	in.path = r.opened
+	if shown := openedFile().FindStringSubmatch(o.text); shown != nil {
+		in.path = shown[1]
+	} else if in.act != actEdit {
+		return in, false // a program of the same name
 	}
-	if editFailed().MatchString(o.text[:min(len(o.text), 500)]) {
-		o.status = StatusFailed
-	}
-	if in.act == actRead {
-		r.read(in, o)
-	} else {
-		r.write(in, o, id)
-	}
-	return true
+	return in, in.path != ""
 }
 
 // OpKind says what a tool call does to a file.
@@ -271,6 +224,10 @@ const (
 	OpFind  OpKind = "find"  // a search, a listing, a page of the web
 )
 
+var opKinds = map[action]OpKind{
+	actRead: OpRead, actWrite: OpWrite, actEdit: OpEdit, actPatch: OpPatch, actShell: OpShell, actFind: OpFind,
+}
+
 // Op is what a tool call asks for.
 type Op struct {
 	Kind OpKind
@@ -280,38 +237,16 @@ type Op struct {
 	Command string // shell: the command line; patch: the patch
 }
 
-// partMembers are the arguments with which a read asks for a part of a file.
-var partMembers = []string{
-	"offset", "limit", "view_range", "start_line", "end_line", "pages", "line_start", "line_end", "startLine", "endLine",
-	"start_line_one_indexed", "end_line_one_indexed", "StartLine", "EndLine",
-}
+var partMembers = strings.Fields(`offset limit view_range start_line end_line pages line_start line_end startLine endLine
+	start_line_one_indexed end_line_one_indexed StartLine EndLine`)
 
 // Operation reads a tool call by its name and arguments, in the vocabularies
-// that Read knows.
+// that Read knows. Of a script's calls the first that does something stands for it.
 func Operation(name string, arguments json.RawMessage, opt Options) Op {
-	c := parseCall(name, arguments, "")
-	switch c.act {
-	case actRead, actWrite, actEdit:
-		kind := map[action]OpKind{actRead: OpRead, actWrite: OpWrite, actEdit: OpEdit}[c.act]
-		op := Op{Kind: kind, Path: newPlace(opt.Cwd).norm(c.path, c.dir)}
-		for _, m := range partMembers {
-			op.Partial = op.Partial || !jsonx.IsNull(jsonx.Get(arguments, m))
+	for _, op := range Operations(name, arguments, opt) {
+		if op.Kind != "" {
+			return op
 		}
-		return op
-	case actShell:
-		return Op{Kind: OpShell, Command: c.command}
-	case actPatch:
-		return Op{Kind: OpPatch, Command: c.command}
-	case actFind:
-		return Op{Kind: OpFind}
-	case actScript:
-		// The first of its calls that does something stands for the script.
-		for _, op := range Operations(name, arguments, opt) {
-			if op.Kind != "" {
-				return op
-			}
-		}
-	case actNone, actReadMany, actDelete, actMove, actTodo, actTodoNew, actTodoSet, actOpen, actSub:
 	}
 	return Op{}
 }
@@ -320,25 +255,22 @@ func Operation(name string, arguments json.RawMessage, opt Options) Op {
 // tools, each of its calls.
 func Operations(name string, arguments json.RawMessage, opt Options) []Op {
 	c := parseCall(name, arguments, "")
-	if c.act != actScript {
-		return []Op{Operation(name, arguments, opt)}
+	calls := []call{c}
+	if c.act == actScript {
+		calls = c.inner
 	}
 	var out []Op
-	for _, in := range c.inner {
-		if in.act != actScript {
-			out = append(out, Operation(in.tool, in.args, opt))
+	for _, c := range calls {
+		op := Op{Kind: opKinds[c.act], Command: c.command}
+		switch op.Kind {
+		case OpRead, OpWrite, OpEdit:
+			op.Path = newPlace(opt.Cwd).norm(c.path, "")
+			op.Partial = slices.ContainsFunc(partMembers, func(m string) bool { return !jsonx.IsNull(jsonx.Get(c.args, m)) })
+		default:
+		}
+		if c.act != actScript {
+			out = append(out, op)
 		}
 	}
 	return out
-}
-
-// PatchFile returns the file that a line of a patch in the apply_patch format says
-// the lines after it belong to.
-func PatchFile(line string) (path string, ok bool) {
-	for mark := range patchMarks {
-		if path, ok := strings.CutPrefix(line, mark); ok {
-			return strings.TrimSpace(path), true
-		}
-	}
-	return "", false
 }

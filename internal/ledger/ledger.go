@@ -12,13 +12,18 @@
 //
 // A ledger is cumulative: Read merges what earlier compactions and branch
 // summaries among the items stored in their details, or, where they stored
-// nothing, the file lists in their text.
+// nothing, the lists in their text.
 package ledger
 
 import (
+	"iter"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // Ledger holds the facts of a range of messages. Its JSON is stable: the same
@@ -27,15 +32,14 @@ import (
 type Ledger struct {
 	// Files are the files that tool calls touched, the last touched last.
 	Files []File `json:"files,omitempty"`
-	// Weak are files that simple shell commands touched: redirections, rm, mv,
-	// cp, touch, sed -i, those that cat and its like have shown, and those that git
+	// Weak are files that simple shell commands touched or printed, and those that git
 	// says are changed. A path may be in both lists. A directory ends with "/".
 	Weak []File `json:"weak,omitempty"`
 	// Commands are the commands that ran, each once, the last run last.
 	Commands []Command `json:"commands,omitempty"`
 	// Commits are the commits that commands made, oldest first.
 	Commits []Commit `json:"commits,omitempty"`
-	// Errors are the failures that no later success has settled, oldest first.
+	// Errors are the failures after which nothing of the kind succeeded, oldest first.
 	Errors []Failure `json:"errors,omitempty"`
 	// Users are the messages that the user typed, oldest first.
 	Users []UserMessage `json:"users,omitempty"`
@@ -44,7 +48,7 @@ type Ledger struct {
 	Todos []Todo `json:"todos,omitempty"`
 	// Rules are the user's sentences that bind later work, oldest first.
 	Rules []Statement `json:"rules,omitempty"`
-	// Decisions are sentences that say how something was settled, or why, oldest first.
+	// Decisions are sentences that say how something was decided, or why, oldest first.
 	Decisions []Statement `json:"decisions,omitempty"`
 	// Mentions are the URLs, tickets, commits and names that the user and the
 	// agent used, the last used last.
@@ -56,14 +60,16 @@ type Ledger struct {
 // State is what became of a file.
 type State string
 
-// The states. A file has the state of the last change to it; one that was only
-// read is Read. A file that was created and then modified is still Created.
+// A file has the state of the last change to it; one that was only read is Read. A file
+// that was created and then modified is still Created.
 const (
 	StateRead     State = "read"
 	StateModified State = "modified"
 	StateCreated  State = "created"
 	StateDeleted  State = "deleted"
 )
+
+var states = []State{StateRead, StateModified, StateCreated, StateDeleted}
 
 // File is a file and its last state.
 type File struct {
@@ -72,20 +78,18 @@ type File struct {
 	Path  string `json:"path"`
 	State State  `json:"state"`
 	// Read says that the file was read, whatever was done to it besides.
-	Read bool `json:"read,omitempty"`
-	// Edits counts the changes.
-	Edits int `json:"edits,omitempty"`
-	// To is where a deleted file was moved.
-	To string `json:"to,omitempty"`
+	Read  bool   `json:"read,omitempty"`
+	Edits int    `json:"edits,omitempty"` // how often it was changed
+	To    string `json:"to,omitempty"`    // where a deleted file was moved
 	// Entry is the entry of the call that set the state; "" when it is only
 	// known from a file list.
 	Entry string `json:"entry,omitempty"`
 }
 
-// Check says which kind of check a command is.
+// Check says which kind of check a command is; "" is one that checks nothing.
 type Check string
 
-// The kinds of checks; "" is a command that checks nothing.
+// The kinds of checks.
 const (
 	CheckTest  Check = "test"
 	CheckBuild Check = "build"
@@ -104,28 +108,24 @@ const (
 
 // Command is a command line and how it ended the last time it ran.
 type Command struct {
-	// Text is the command line, cut to MaxText runes.
-	Text   string `json:"text"`
-	Status Status `json:"status"`
-	// Exit is the exit status, nil when it is unknown.
-	Exit  *int  `json:"exit,omitempty"`
-	Check Check `json:"check,omitempty"`
-	// Runs counts how often it ran, Failures how often it failed.
-	Runs     int `json:"runs"`
-	Failures int `json:"failures,omitempty"`
-	// Settled says that the last run failed, and later checks that cover this one,
+	Text     string `json:"text"` // at most MaxText runes
+	Status   Status `json:"status"`
+	Exit     *int   `json:"exit,omitempty"` // nil when it is unknown
+	Check    Check  `json:"check,omitempty"`
+	Runs     int    `json:"runs"`
+	Failures int    `json:"failures,omitempty"`
+	// Retired says that the last run failed, and later checks that cover this one,
 	// or all that failed in it, passed.
-	Settled bool `json:"settled,omitempty"`
+	Retired bool `json:"settled,omitempty"`
 	// Failed are the tests, files and packages that failed in the last run and have
 	// not passed since, as the output names them; at most MaxFailed.
 	Failed []string `json:"failed,omitempty"`
-	// Entry is the entry of the last result.
-	Entry string `json:"entry,omitempty"`
+	Entry  string   `json:"entry,omitempty"` // of the last result
 }
 
 // Failing reports whether the command is a check that fails as far as known.
 func (c Command) Failing() bool {
-	return c.Check != "" && c.Status == StatusFailed && !c.Settled
+	return c.Check != "" && c.Status == StatusFailed && !c.Retired
 }
 
 // Commit is a commit that a command made.
@@ -137,9 +137,8 @@ type Commit struct {
 
 // Failure is an error that is still open.
 type Failure struct {
-	// Tool is the tool that failed, Subject the command line or path it was about.
 	Tool    string `json:"tool"`
-	Subject string `json:"subject,omitempty"`
+	Subject string `json:"subject,omitempty"` // the command line or path
 	// Lines are the lines of the result that tell the error, at most three.
 	Lines []string `json:"lines,omitempty"`
 	Check Check    `json:"check,omitempty"`
@@ -158,15 +157,14 @@ type UserMessage struct {
 
 // Omitted counts what the limits left out of each list.
 type Omitted struct {
-	Files    int `json:"files,omitempty"`
-	Weak     int `json:"weak,omitempty"`
-	Commands int `json:"commands,omitempty"`
-	Commits  int `json:"commits,omitempty"`
-	Errors   int `json:"errors,omitempty"`
-	Users    int `json:"users,omitempty"`
-	Todos    int `json:"todos,omitempty"`
-	Rules    int `json:"rules,omitempty"`
-	// Decisions and Mentions are left out when there are newer or more used ones.
+	Files     int `json:"files,omitempty"`
+	Weak      int `json:"weak,omitempty"`
+	Commands  int `json:"commands,omitempty"`
+	Commits   int `json:"commits,omitempty"`
+	Errors    int `json:"errors,omitempty"`
+	Users     int `json:"users,omitempty"`
+	Todos     int `json:"todos,omitempty"`
+	Rules     int `json:"rules,omitempty"`
 	Decisions int `json:"decisions,omitempty"`
 	Mentions  int `json:"mentions,omitempty"`
 }
@@ -192,11 +190,8 @@ const (
 func (l *Ledger) Paths(states ...State) []string {
 	var out []string
 	for _, f := range l.Files {
-		for _, s := range states {
-			if f.State == s {
-				out = append(out, f.Path)
-				break
-			}
+		if slices.Contains(states, f.State) {
+			out = append(out, f.Path)
 		}
 	}
 	return out
@@ -204,94 +199,70 @@ func (l *Ledger) Paths(states ...State) []string {
 
 // Failing returns the checks that fail as far as known, oldest first.
 func (l *Ledger) Failing() []Command {
-	var out []Command
-	for _, c := range l.Commands {
-		if c.Failing() {
-			out = append(out, c)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(l.Commands), func(c Command) bool { return !c.Failing() })
 }
 
 // table is a list whose values have keys. Touching one moves it to the end.
 type table[T any] struct {
-	byKey map[string]*row[T]
-	rows  []*row[T] // in the order of the last touch; those that moved on are gone
-	live  int
+	rows    map[string]*row[T]
+	touches int
 }
 
 type row[T any] struct {
-	key string
-	val T
-	at  int // index in rows
+	val  T
+	last int // the touch
 }
 
-// touch returns the value with the key, moved to the end; a new one starts as
-// first.
+// touch returns the value with the key, moved to the end; a new one starts as first.
 func (t *table[T]) touch(key string, first T) *T {
-	if t.byKey == nil {
-		t.byKey = map[string]*row[T]{}
+	if t.rows == nil {
+		t.rows = map[string]*row[T]{}
 	}
-	r := t.byKey[key]
+	r := t.rows[key]
 	if r == nil {
-		r = &row[T]{key: key, val: first}
-		t.byKey[key] = r
-		t.live++
-	} else {
-		t.rows[r.at] = nil
+		r = &row[T]{val: first}
+		t.rows[key] = r
 	}
-	r.at = len(t.rows)
-	t.rows = append(t.rows, r)
-	if len(t.rows) > 2*t.live+64 {
-		t.compact()
-	}
+	t.touches++
+	r.last = t.touches
 	return &r.val
 }
 
-func (t *table[T]) compact() {
-	out := t.rows[:0]
-	for _, r := range t.rows {
-		if r != nil {
-			r.at = len(out)
-			out = append(out, r)
+// get returns the value with the key, nil when there is none.
+func (t *table[T]) get(key string) *T {
+	if r := t.rows[key]; r != nil {
+		return &r.val
+	}
+	return nil
+}
+
+func (t *table[T]) drop(key string) { delete(t.rows, key) }
+
+// each yields the values in no order.
+func (t *table[T]) each() iter.Seq[*T] {
+	return func(yield func(*T) bool) {
+		for _, r := range t.rows {
+			if !yield(&r.val) {
+				return
+			}
 		}
 	}
-	clear(t.rows[len(out):])
-	t.rows = out
 }
 
-func (t *table[T]) get(key string) (T, bool) {
-	if r := t.byKey[key]; r != nil {
-		return r.val, true
-	}
-	var zero T
-	return zero, false
-}
-
-func (t *table[T]) drop(key string) {
-	if r := t.byKey[key]; r != nil {
-		t.rows[r.at] = nil
-		delete(t.byKey, key)
-		t.live--
-	}
-}
-
-// all returns the values, the last touched last. They may be touched while the
-// list is in use.
-func (t *table[T]) all() []*T {
-	out := make([]*T, 0, t.live)
-	for _, r := range t.rows {
-		if r != nil {
-			out = append(out, &r.val)
-		}
+// values returns the values, the last touched last.
+func (t *table[T]) values() []T {
+	var out []T
+	for _, r := range slices.SortedFunc(maps.Values(t.rows), func(a, b *row[T]) int { return a.last - b.last }) {
+		out = append(out, r.val)
 	}
 	return out
 }
 
-// Boundary says why a task seems to have ended at a message.
+// Boundary says why a task seems to have ended at a message; "" is that it did not. The
+// user's word alone is the weakest reason.
 type Boundary string
 
-// The reasons; "" is none. The user's word alone is the weakest of them.
+// The reasons.
 const (
 	BoundaryCommit Boundary = "commit" // a command made a commit
 	BoundaryCheck  Boundary = "check"  // a test run passed
@@ -299,38 +270,25 @@ const (
 	BoundaryUser   Boundary = "user"   // the user said so
 )
 
-// Boundary returns whether a task ended at the last message that was added.
-func (r *Reader) Boundary() Boundary { return r.r.ended }
-
 // userDone are the words with which users say that something is finished. A
 // message that is little more than one of them is a boundary.
-var userDone = either(`done|finished|it works|works now|works great|that works|lgtm|looks good|perfect|great work|all good|ship it|merged|thanks|thank you|
-	fertig|erledigt|passt|danke|terminé|c'est bon|merci|parfait|listo|hecho|perfecto|gracias|готово|сделано|спасибо|отлично`,
+var userDone = either(`done|finished|it works|works now|works great|that works|lgtm|looks good|perfect|great work|all good|ship it|merged|
+	thanks|thank you|fertig|erledigt|passt|danke|terminé|c'est bon|merci|parfait|listo|hecho|perfecto|gracias|готово|сделано|спасибо|отлично`,
 	`完成了|已完成|搞定|做完了|可以了|没问题了|谢谢|完了|できました|終わり|ありがとう|완료|끝났|고마워|감사합니다`)
+
+var notWord = text.Words(`not isn't nicht pas no не`)
 
 func saysDone(t string) bool {
 	t = strings.TrimSpace(t)
-	if t == "" || utf8.RuneCountInString(t) > 60 || strings.ContainsAny(t, "?？") {
-		return false
-	}
 	words := sentenceWords(t)
-	for _, w := range words {
-		if w == "not" || w == "isn't" || w == "nicht" || w == "pas" || w == "no" || w == "не" {
-			return false
-		}
-	}
-	if strings.Contains(t, "没") && !strings.Contains(t, "没问题") || strings.Contains(t, "未") {
+	if len(words) > 8 || utf8.RuneCountInString(t) > 60 || strings.ContainsAny(t, "?？未") ||
+		strings.Contains(strings.ReplaceAll(t, "没问题", ""), "没") {
 		return false
 	}
-	return len(words) <= 8 && userDone.in(t, words)
+	return !slices.ContainsFunc(words, func(w string) bool { return notWord()[w] }) && userDone.in(t, words)
 }
 
 // allDone reports whether there are todos and all of them are done.
 func allDone(todos []Todo) bool {
-	for _, t := range todos {
-		if t.Status != TodoDone {
-			return false
-		}
-	}
-	return len(todos) > 0
+	return len(todos) > 0 && !slices.ContainsFunc(todos, func(t Todo) bool { return t.Status != TodoDone })
 }

@@ -1,7 +1,9 @@
 package ledger
 
 import (
+	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/clew-dev/clew/internal/text"
@@ -17,102 +19,123 @@ type Statement struct {
 	Entry    string `json:"entry,omitempty"`
 }
 
-// rules finds the sentences in which the user said how things are to be done
+// userRules finds the sentences in which the user said how things are to be done
 // from then on. What only asks for something once is none.
-func (r *reader) userRules(t, id string) {
-	for _, s := range userStatements(t) {
-		if strings.ContainsAny(s, "?？") {
-			continue
-		}
-		words := sentenceWords(s)
-		lasting := lasts(s, words)
-		changes := changeWord.in(s, words)
-		if !lasting && !changes && !bindingWord.in(s, words) {
+func (r *Reader) userRules(t string) {
+	for _, st := range userStatements(t) {
+		words := sentenceWords(st.text)
+		if unfit(st.text, words) {
 			continue
 		}
 		var back []int
-		if changes {
-			back = r.takenBack(s, id)
+		if !st.pasted && changeWord.in(st.text, words) {
+			back = r.takenBack(st.text)
 		}
-		if len(back) == 0 && !isRule(s, words, lasting) {
+		if len(back) == 0 && !isRule(st.text, words, st.pasted) {
 			continue
 		}
-		r.rule(Statement{Text: s, Entry: id})
+		r.rule(Statement{Text: st.text, Entry: r.entry})
 		for _, i := range back {
 			r.rules[i].Replaced = true
 		}
 	}
 }
 
+// Binding reports whether a sentence says how things are to be done from then on,
+// as Ledger.Rules has it.
+func Binding(s string) bool {
+	words := sentenceWords(s)
+	return !unfit(s, words) && isRule(s, words, false)
+}
+
+// unfit reports whether a sentence can't be a rule: a question, an error, or a half of one.
+func unfit(s string, words []string) bool {
+	if len(words) == 0 || strings.ContainsAny(s, "?？") || askWord.at(words, 0) > 0 || halfStart()[words[0]] {
+		return true
+	}
+	last := words[len(words)-1]
+	return strings.HasSuffix(s, ",") || strings.Count(s, "(") > strings.Count(s, ")") ||
+		halfEnd()[last] && strings.HasSuffix(strings.ToLower(s), last)
+}
+
+// isRule reports whether a sentence binds later work. What a pasted text says of things,
+// and what it wants kept or avoided, binds nobody: only what it orders does.
+func isRule(s string, words []string, pasted bool) bool {
+	if lasts(s, words, pasted) {
+		// "it must never" is a rule, "I never saw that" is none.
+		return words[0] != "i" && words[0] != "ich" && words[0] != "je"
+	}
+	if pasted {
+		return words[0] == "don't" || words[0] == "do" && len(words) > 1 && words[1] == "not"
+	}
+	return requires(words) || startsRule(s, words) && !onceWord.in(s, words) && bindingWord.in(s, words)
+}
+
 // lasts reports whether a sentence has a lasting word in it. What something
 // "always" or "never" does is told, not asked for.
-func lasts(s string, words []string) bool {
+func lasts(s string, words []string, pasted bool) bool {
 	for i, w := range words {
-		if (w == "always" || w == "never") && i > 0 && tells[words[i-1]] {
-			words = append(words[:i:i], words[i+1:]...)
+		if (w == "always" || w == "never") && i > 0 && (pasted && !asks()[words[i-1]] || tells()[words[i-1]]) {
+			words = slices.Delete(slices.Clone(words), i, i+1)
 			break
 		}
 	}
 	return lastingWord.in(s, words)
 }
 
-// tells are the words before "always" and "never" in what is told.
-var tells = map[string]bool{"it": true, "they": true, "that": true, "this": true, "which": true, "i": true, "he": true, "she": true, "has": true, "have": true, "had": true, "is": true, "was": true, "are": true, "were": true}
-
-func isRule(s string, words []string, lasting bool) bool {
-	if lasting {
-		// "it must never" is a rule, "I never saw that" is none.
-		return !strings.HasPrefix(s, "I ") && !strings.HasPrefix(s, "Ich ") && !strings.HasPrefix(s, "Je ")
-	}
-	return requires(words) || startsRule(s, words) && !onceWord.in(s, words) && bindingWord.in(s, words)
-}
+var (
+	// tells are the words before "always" and "never" in what is told.
+	tells = text.Words(`it they that this which i he she has have had is was are were`)
+	// asks are those before them in what a pasted text orders.
+	asks = text.Words(`you must should please and but also`)
+	// pronouns are the words before "should" that name nothing.
+	pronouns = text.Words(`i you we he she it they this that these those what which who how where when why there here
+		and but`)
+)
 
 // requires reports whether a sentence says what a thing that it names should be like, as in
 // "the report should list every host". What "it" or "we" should do is about the matter at
 // hand, and with "maybe" it is a guess.
 func requires(words []string) bool {
 	for i := 1; i+1 < len(words); i++ {
-		if w := words[i]; w != "should" && w != "shouldn't" || pronouns[words[i-1]] || i > 1 && (words[i-2] == "these" || words[i-2] == "those") {
-			continue
+		named := !pronouns()[words[i-1]] && (i < 2 || words[i-2] != "these" && words[i-2] != "those")
+		if named && (words[i] == "should" || words[i] == "shouldn't") {
+			return !onceWord.in("", words[i+1:]) && !guessWord.in("", words)
 		}
-		return !onceWord.in("", words[i+1:]) && !guessWord.in("", words)
 	}
 	return false
 }
 
-// pronouns are the words before "should" that name nothing.
-var pronouns = map[string]bool{
-	"i": true, "you": true, "we": true, "he": true, "she": true, "it": true, "they": true, "this": true, "that": true, "these": true, "those": true,
-	"what": true, "which": true, "who": true, "how": true, "where": true, "when": true, "why": true, "there": true, "here": true, "and": true, "but": true,
+// about returns what a sentence that is kept is about.
+func (r *Reader) about(s string) map[string]bool {
+	words, ok := r.subjects[s]
+	if !ok {
+		words = subject(s)
+		r.subjects[s] = words
+	}
+	return words
 }
 
-// takenBack returns the rules that a sentence takes back, if it does: those that
-// are clearly about the same.
-func (r *reader) takenBack(s, id string) []int {
-	if len(r.rules) == 0 {
-		return nil
-	}
-	var out []int
+// takenBack returns the earlier rules that are clearly about the same as a sentence.
+func (r *Reader) takenBack(s string) (at []int) {
 	about := subject(s)
 	for i, old := range r.rules {
-		if old.Entry == id || old.Text == s {
-			continue
-		}
-		theirs, ok := r.subjects[old.Text]
-		if !ok {
-			theirs = subject(old.Text)
-			r.subjects[old.Text] = theirs
-		}
-		if sameSubject(theirs, about) {
-			out = append(out, i)
+		if old.Entry != r.entry && old.Text != s && sameSubject(r.about(old.Text), about, 66) {
+			at = append(at, i)
 		}
 	}
-	return out
+	return at
 }
 
-// rule adds a rule, or makes it the latest again.
-func (r *reader) rule(s Statement) {
-	key := strings.ToLower(strings.ToUpper(s.Text)) // as strings.EqualFold compares
+// rule adds a rule, or makes it the latest again. Case and punctuation make no other rule.
+func (r *Reader) rule(s Statement) {
+	words := strings.FieldsFunc(strings.ToLower(s.Text), func(c rune) bool {
+		return unicode.IsSpace(c) || c > 0x80 && unicode.IsPunct(c)
+	})
+	for i, w := range words {
+		words[i] = strings.Trim(w, "*_`'\".,:;!()[]")
+	}
+	key := strings.TrimSpace(strings.Join(words, " "))
 	if i, ok := r.ruleAt[key]; ok {
 		r.rules[i].Replaced = s.Replaced
 		return
@@ -121,30 +144,72 @@ func (r *reader) rule(s Statement) {
 	r.rules = append(r.rules, s)
 }
 
+// said is a sentence of a message of the user. A pasted one is of a document in it.
+type said struct {
+	text   string
+	pasted bool
+}
+
+var (
+	planLine    = text.Pattern(`(?i)\b(?:following|(?:implement|execute|here is|here's) (?:this|the|my|a)) plan\b.{0,40}:\W*$|^# .*\bplan\b`)
+	headingLine = text.Pattern(`^#{1,6}\s+\S`)
+	rulesLine   = text.Pattern(`(?i)\b(?:rules|constraints|preferences|guidelines|conventions)\b|规则|约束|要求`)
+)
+
+// manyLines is how long a message is that nobody types.
+const manyLines = 60
+
 // userStatements returns the sentences of a message of the user that may be
-// instructions. What is pasted into it, indented, quoted or in fences, is none.
-func userStatements(s string) []string {
-	var lines []string
-	for l := range strings.SplitSeq(text.OutsideFences(s), "\n") {
-		if l != strings.TrimLeft(l, " \t") && text.ListMark(l) == "" || strings.HasPrefix(l, ">") {
+// instructions. What is pasted into it, indented, quoted or in fences, is none, and
+// neither is a plan; what stands below a heading is pasted.
+func userStatements(s string) []said {
+	var out []said
+	lines := ownLines(s)
+	pasted := len(lines) > manyLines
+	if n := 5 * manyLines; len(lines) > n {
+		lines = slices.Concat(lines[:n/2], lines[len(lines)-n/2:])
+	}
+	for _, line := range lines {
+		if planLine().MatchString(line) {
+			break
+		}
+		if headingLine().MatchString(line) {
+			pasted = !rulesLine().MatchString(line)
 			continue
 		}
-		lines = append(lines, l)
-	}
-	const most = 300
-	if len(lines) > most {
-		lines = append(lines[:most/2:most/2], lines[len(lines)-most/2:]...)
-	}
-	var out []string
-	for _, st := range text.Statements(strings.Join(lines, "\n")) {
-		st = text.Line(st)
-		n := utf8.RuneCountInString(st)
-		if n < 4 || n > MaxText || n < 8 && len(st) == n || st[0] == '<' || st[0] == '|' || strings.HasSuffix(st, ":") || data(st) {
-			continue
+		for _, st := range text.Statements(line) {
+			st = text.Line(st)
+			n := utf8.RuneCountInString(st)
+			if n < 4 || n > MaxText || n < 8 && len(st) == n || strings.HasSuffix(st, ":") || data(st) {
+				continue
+			}
+			out = append(out, said{text: st, pasted: pasted})
 		}
-		out = append(out, st)
 	}
 	return out
+}
+
+// ownLines returns the lines of a message that are neither code nor quoted. A line that goes
+// on where the one before was wrapped is joined to it.
+func ownLines(s string) []string {
+	var lines []string
+	for line := range strings.SplitSeq(text.OutsideFences(s), "\n") {
+		rest := strings.TrimLeft(line, " \t")
+		first, _ := utf8.DecodeRuneInString(rest)
+		indented := rest != line
+		if n := len(lines); n > 0 && unicode.IsLower(first) && text.ListMark(line) == "" {
+			last := lines[n-1]
+			wrapped := len(last) >= 60 && !indented || indented && text.ListMark(last) != ""
+			if wrapped && !strings.ContainsAny(last[len(last)-1:], ".!?:;") {
+				lines[n-1] = last + " " + rest
+				continue
+			}
+		}
+		if rest != "" && (!indented || text.ListMark(line) != "") && !strings.HasPrefix(line, ">") {
+			lines = append(lines, strings.TrimRight(line, " \t\r"))
+		}
+	}
+	return lines
 }
 
 // data reports whether a line is code or data rather than words.
@@ -158,52 +223,82 @@ func data(s string) bool {
 			others++
 		}
 	}
-	return others*2 > letters || strings.HasSuffix(s, "{") || strings.HasSuffix(s, ";") || strings.HasSuffix(s, "});")
+	return others*2 > letters || s[0] == '<' || s[0] == '|' || strings.HasSuffix(s, "{") || strings.HasSuffix(s, ";") ||
+		strings.HasSuffix(s, "});") || strings.Contains(s, `\n`) || strings.Contains(s, " = ")
 }
 
-// decided finds the sentences in which it was settled how to go on, or why
-// something is as it is: at most two of a message.
-func (r *reader) decided(t, id string, byUser bool) {
+// decided finds the sentences in which it was decided how to go on, or why
+// something is as it is: at most two of a message. It drops decisions that a sentence
+// takes back.
+func (r *Reader) decided(t string, byUser bool) {
 	taken := 0
 	for _, s := range text.Statements(text.OutsideFences(t)) {
-		if taken == 2 {
-			return
-		}
-		if n := len(s); n < 25 || n > 4*MaxText || strings.HasSuffix(s, "?") || strings.HasSuffix(s, ":") || text.TableRow(s) {
+		if n := len(s); n < 12 || n > 4*MaxText || strings.HasSuffix(s, ":") || text.TableRow(s) {
 			continue
 		}
 		words := sentenceWords(s)
-		weight := 2 * decisionWord.count(s, words, 2)
-		if weight == 0 && byUser {
+		if len(words) == 0 || supposes(s, words) {
 			continue
 		}
-		if weight += reasonWord.count(s, words, 1); weight == 0 {
-			continue
+		if len(r.decisions) > 0 && takesBack(s, words) {
+			r.retract(s)
 		}
-		named := false
-		for range text.Identifiers(s) {
-			named = true
-			break
+		if taken < 2 && len(s) >= 25 {
+			if weight := decisionWeight(s, words, byUser); weight > 0 {
+				taken++
+				r.decision(Statement{Text: text.Clip(text.Line(s), MaxText), Weight: weight, Entry: r.entry})
+			}
 		}
-		if !named && (weight < 2 || len(subject(s)) < 4) || data(s) {
-			continue
-		}
-		taken++
-		s = text.Clip(text.Line(s), MaxText)
-		if r.saidDecision[s] {
-			continue
-		}
-		r.saidDecision[s] = true
-		r.decisions = append(r.decisions, Statement{Text: s, Weight: weight, Entry: id})
 	}
 }
 
-// Binding reports whether a sentence says how things are to be done from then on,
-// as Ledger.Rules has it.
-func Binding(s string) bool {
-	if strings.ContainsAny(s, "?？") {
-		return false
+// decisionWeight says how clear a decision is, 0 for a sentence that is none.
+func decisionWeight(s string, words []string, byUser bool) int {
+	weight := 2 * decisionWord.count(s, words, 2)
+	if weight == 0 && byUser {
+		return 0
 	}
-	words := sentenceWords(s)
-	return isRule(s, words, lasts(s, words))
+	if weight += reasonWord.count(s, words, 1); weight == 0 {
+		return 0
+	}
+	named := false
+	for range text.Identifiers(s) {
+		named = true
+		break
+	}
+	if data(s) || !named && (weight < 2 || len(subject(s)) < 4) {
+		return 0
+	}
+	return weight
+}
+
+// supposes reports whether a sentence asks, or only says what might be.
+func supposes(s string, words []string) bool {
+	end := strings.TrimRight(s, "\"')*_` ”")
+	return strings.HasSuffix(end, "?") || strings.HasSuffix(end, "？") || supposeStart()[words[0]] ||
+		supposeWord.in(strings.ReplaceAll(s, "不可能", ""), words)
+}
+
+// takesBack reports whether a sentence says that something is otherwise than it was said.
+func takesBack(s string, words []string) bool {
+	not := slices.Index(words, "not")
+	return backWord.in(s, words) || not >= 0 && slices.Contains(words[not:], "but")
+}
+
+// decision adds a decision that was not made before in these words.
+func (r *Reader) decision(s Statement) {
+	newest := r.decisions[max(len(r.decisions)-MaxDecided, 0):]
+	if !slices.ContainsFunc(newest, func(d Statement) bool { return d.Text == s.Text }) {
+		r.decisions = append(r.decisions, s)
+	}
+}
+
+// retract drops what is about the same as a sentence from the decisions that a ledger
+// would hold.
+func (r *Reader) retract(s string) {
+	about, older := subject(s), len(r.decisions)-MaxDecided
+	r.decisions = slices.DeleteFunc(r.decisions, func(d Statement) bool {
+		older--
+		return older < 0 && d.Text != s && sameSubject(r.about(d.Text), about, 50)
+	})
 }

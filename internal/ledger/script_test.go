@@ -56,7 +56,7 @@ func FuzzCalls(f *testing.F) {
 				t.Fatal("a todo without text")
 			}
 		}
-		l := readLine(script, parseScript(script), newPlace("/w"), "")
+		l := readLine(script, parseScript(newParser(), script), newPlace("/w"), "")
 		_ = l.covers(l)
 		_ = l.runs(out)
 		_ = Binding(out)

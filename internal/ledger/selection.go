@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // selection says what a check looks at: the same tool with other flags, from
@@ -17,57 +19,43 @@ type selection struct {
 
 // filterFlags select tests by name.
 var filterFlags = map[string]string{
-	"-run": "run", "-k": "k", "-t": "t", "-m": "m", "--grep": "grep", "-g": "grep", "--filter": "filter", "--testNamePattern": "t",
-	"--test-name-pattern": "t", "--tests": "tests", "-Dtest": "tests", "--gtest_filter": "filter", "--test": "test", "-R": "regex",
-	"--spec": "spec", "-e": "example", "--example": "example", "-f": "filter", "-skip": "skip", "--deselect": "deselect",
-	"-p": "package", "--package": "package", "--lib": "lib", "--bin": "bin", "--project": "project", "--workspace": "workspace", "-w": "workspace",
+	"-run": "run", "-skip": "skip", "-k": "k", "-t": "t", "--testNamePattern": "t", "--test-name-pattern": "t", "-m": "m",
+	"--grep": "grep", "-g": "grep", "--filter": "filter", "--gtest_filter": "filter", "-f": "filter", "--tests": "tests",
+	"-Dtest": "tests", "--test": "test", "-R": "regex", "--spec": "spec", "-e": "example", "--example": "example",
+	"--deselect": "deselect", "-p": "package", "--package": "package", "--lib": "lib", "--bin": "bin",
+	"--project": "project", "--workspace": "workspace", "-w": "workspace",
 }
 
 // valueFlags take the next word, which says nothing about what is checked.
-var valueFlags = map[string]bool{
-	"-count": true, "-timeout": true, "-tags": true, "-bench": true, "-benchtime": true, "-parallel": true, "-cpu": true, "-coverprofile": true,
-	"-j": true, "-n": true, "--maxfail": true, "-o": true, "--tb": true, "-c": true, "--config": true, "--reporter": true, "--timeout": true,
-	"--jobs": true, "--features": true, "--target": true, "--profile": true, "--max-warnings": true, "--ext": true, "--format": true,
-	"--workers": true, "--color": true, "-C": true, "--rootdir": true, "--project-dir": true, "--prefix": true,
-}
+var valueFlags = text.Words(`-count -timeout -tags -bench -benchtime -parallel -cpu -coverprofile -j -n --maxfail -o --tb -c
+	--config --reporter --timeout --jobs --features --target --profile --max-warnings --ext --format --workers --color -C
+	--rootdir --project-dir --prefix`)
 
-// selectionOf reads a check's words, which may begin with "cd" and a directory.
-func selectionOf(words []string) selection {
-	var s selection
-	if len(words) > 2 && words[0] == "cd" {
-		s.dir, words = words[1], words[2:]
-	}
-	if len(words) == 0 {
-		return s
-	}
+// selectionOf reads a check's words.
+func selectionOf(words []string, dir string) selection {
 	if len(words) > 2 && strings.HasPrefix(words[0], "python") && words[1] == "-m" {
 		words = words[2:]
 	}
-	s.tool = words[0]
+	s := selection{tool: words[0], dir: dir}
 	args := words[1:]
 	switch words[0] {
-	case "go", "cargo", "mvn", "mvnw", "gradle", "gradlew", "dotnet", "mix", "swift", "zig", "sbt", "bazel", "deno", "rake", "just", "make", "gmake", "mise", "nx", "turbo", "cmake":
-		if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-			s.tool += " " + args[0]
-			args = args[1:]
-		}
 	case "npm", "pnpm", "yarn", "bun":
-		if len(args) > 0 && (args[0] == "run" || args[0] == "run-script") {
+		if len(args) > 1 && (args[0] == "run" || args[0] == "run-script") {
 			args = args[1:]
 		}
 		if len(args) > 0 {
-			name := args[0]
-			if name == "t" {
-				name = "test"
-			}
-			s.tool, args = "script "+name, args[1:]
+			s.tool, args = "script "+args[0], args[1:]
+		}
+		if s.tool == "script t" {
+			s.tool = "script test"
 		}
 	case "py.test":
 		s.tool = "pytest"
-	case "python", "python3", "py", "node", "sh", "bash", "tsx":
-		if k := slices.IndexFunc(args, func(a string) bool { return !strings.HasPrefix(a, "-") }); k >= 0 {
-			s.tool = args[k] // the script is what checks
-			args = args[k+1:]
+	default:
+		if first := firstArg(args); first != "" && interpreters()[words[0]] {
+			s.tool, args = first, args[slices.Index(args, first)+1:] // the script is what checks
+		} else if (builders()[s.tool] || taskers()[s.tool]) && len(args) > 0 && args[0] == first {
+			s.tool, args = s.tool+" "+first, args[1:] // the goal says what it does
 		}
 	}
 	s.args(args)
@@ -81,15 +69,14 @@ func (s *selection) args(args []string) {
 			continue
 		}
 		if !strings.HasPrefix(a, "-") {
-			if a = strings.TrimSuffix(a, "/"); a != "2>&1" {
-				s.targets = append(s.targets, s.in(a))
-			}
+			s.targets = append(s.targets, s.in(strings.TrimSuffix(a, "/")))
 			continue
 		}
 		flag, value, given := strings.Cut(a, "=")
 		name, filters := filterFlags[flag]
 		switch {
-		case filters && s.tool == "go test" && name != "run" && name != "skip", filters && s.tool == "cargo check", a == "-m" && strings.HasPrefix(s.tool, "go"):
+		case filters && s.tool == "go test" && name != "run" && name != "skip", filters && s.tool == "cargo check",
+			a == "-m" && strings.HasPrefix(s.tool, "go"):
 			// the letter means another thing here
 		case filters:
 			if !given && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
@@ -97,7 +84,7 @@ func (s *selection) args(args []string) {
 				value = args[i]
 			}
 			s.filters = append(s.filters, name+"="+value)
-		case valueFlags[flag] && !given && i+1 < len(args) && !allDigits(strings.TrimPrefix(a, "-")):
+		case valueFlags()[flag] && !given && i+1 < len(args):
 			i++
 		}
 	}
@@ -125,24 +112,18 @@ func (s selection) covers(other selection) bool {
 	if s.tool != other.tool {
 		return false
 	}
-	for _, f := range s.filters {
-		if !slices.Contains(other.filters, f) {
-			return false
-		}
+	if slices.ContainsFunc(s.filters, func(f string) bool { return !slices.Contains(other.filters, f) }) {
+		return false
 	}
-	goTool := strings.HasPrefix(s.tool, "go ")
-	mine, theirs := s.scope(goTool), other.scope(goTool)
-	for _, want := range theirs {
-		if !slices.ContainsFunc(mine, func(have string) bool { return holds(have, want) }) {
-			return false
-		}
-	}
-	return true
+	mine, theirs := s.scope(), other.scope()
+	return !slices.ContainsFunc(theirs, func(want string) bool {
+		return !slices.ContainsFunc(mine, func(have string) bool { return holds(have, want) })
+	})
 }
 
 // scope returns the targets, and for none the directory and all below it; a go
 // command looks at the one package of its directory.
-func (s selection) scope(goTool bool) []string {
+func (s selection) scope() []string {
 	if len(s.targets) > 0 {
 		return s.targets
 	}
@@ -150,10 +131,10 @@ func (s selection) scope(goTool bool) []string {
 	if dir == "" {
 		dir = "."
 	}
-	if goTool {
-		return []string{dir}
+	if !strings.HasPrefix(s.tool, "go ") {
+		dir += "/..."
 	}
-	return []string{dir + "/..."}
+	return []string{dir}
 }
 
 // holds reports whether a target is another or holds it: a directory its files, a
@@ -163,9 +144,43 @@ func holds(have, want string) bool {
 	if have == want || have == "..." {
 		return true
 	}
-	base, all := strings.CutSuffix(have, "/...")
-	if all {
-		return base == "." || want == base || strings.HasPrefix(want, base+"/")
+	if base, all := strings.CutSuffix(have, "/..."); all {
+		return base == "." || within(want, base)
 	}
 	return strings.HasPrefix(want, have+"::") || strings.HasPrefix(want, have+"/") && !strings.HasSuffix(want, "/...")
+}
+
+// within reports whether a path is dir or below it. "" is the working directory.
+func within(path, dir string) bool {
+	return dir == "" || path == dir || strings.HasPrefix(path, dir+"/")
+}
+
+// runs reports whether a check that names what it runs runs a test, file or package that
+// failed.
+func (s selection) runs(failed string) bool {
+	if len(s.filters)+len(s.targets) == 0 {
+		return false
+	}
+	file, test, _ := strings.Cut(failed, "::")
+	if test == "" {
+		test = file
+	}
+	for _, f := range s.filters {
+		_, value, _ := strings.Cut(f, "=")
+		found := false
+		for one := range strings.FieldsFuncSeq(value, func(r rune) bool { return strings.ContainsRune(`|'"^$() `, r) }) {
+			found = found || strings.Contains(test, one)
+		}
+		if !found {
+			return false
+		}
+	}
+	if len(s.targets) == 0 || file == "" {
+		return len(s.filters) > 0
+	}
+	return slices.ContainsFunc(s.targets, func(t string) bool {
+		t = strings.TrimSuffix(strings.TrimPrefix(t, "./"), "/...")
+		return t == failed || strings.HasPrefix(failed, t+"::") || t != "" && within(file, t) ||
+			strings.HasSuffix(file, "/"+t) || strings.Contains(file, "/"+t+"/")
+	})
 }

@@ -1,22 +1,33 @@
 package ledger
 
-import "strings"
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
 
 // script is a command line in parts. It is a reading for evidence, not an
-// interpreter: what a shell would have to compute stays marked as such.
+// interpreter: what a shell would have to compute is marked as dynamic.
 type script struct {
 	cmds []simple
-	// control says that there are loops, conditions, functions or subshells, so
-	// that not every command ran, or not once.
+	// control says that not every command ran, or not once: there are loops, conditions,
+	// functions or subshells, or the line can't be read.
 	control bool
 }
 
-// simple is a command with its words and redirections.
+// simple is a command with its words and redirections, without assignments.
 type simple struct {
 	words    []word
 	outs     []word // targets of > and >>
 	from, to int    // where it stands in the command line
-	next     string // the operator after it: "&&", "||", ";", "|", "&" or ""
+	next     string // the operator after it: "&&", "||", ";", "|", "|&", "&" or ""
+}
+
+func (c simple) name() string {
+	if len(c.words) == 0 {
+		return ""
+	}
+	return c.words[0].text
 }
 
 // word is a word of a command. A dynamic one has parts that only a shell knows.
@@ -25,269 +36,154 @@ type word struct {
 	dynamic bool
 }
 
-// maxScript is how much of a command line is read.
-const maxScript = 256 << 10
+// maxScript is the longest command line that is read, in bytes.
+const maxScript = 16 << 10
 
-func parseScript(s string) script {
+func newParser() *syntax.Parser { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }
+
+// parseScript reads a command line as bash does.
+func parseScript(parser *syntax.Parser, s string) script {
 	if len(s) > maxScript {
-		s = s[:maxScript]
+		return unread(s)
 	}
-	l := lexer{s: s}
-	l.run()
-	return l.out
+	file, err := parser.Parse(strings.NewReader(s), "")
+	if err != nil {
+		return unread(s)
+	}
+	r := scriptReader{source: s}
+	r.list(file.Stmts)
+	return r.out
 }
 
-type lexer struct {
-	s    string
-	i    int
-	out  script
-	cmd  simple
-	docs []string // delimiters of here documents whose bodies follow
+// unread stands for a command line that can't be read: one command, the blank-separated
+// words of its first line, and no evidence for files.
+func unread(s string) script {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	cmd := simple{from: strings.Index(s, line)}
+	cmd.to = cmd.from + len(line)
+	for w := range strings.FieldsSeq(line[:min(len(line), 1<<10)]) {
+		cmd.words = append(cmd.words, word{text: w, dynamic: true})
+	}
+	return script{cmds: []simple{cmd}, control: true}
 }
 
-func (l *lexer) run() {
-	for l.i < len(l.s) {
-		switch c := l.s[l.i]; c {
-		case ' ', '\t', '\r':
-			l.i++
-		case '\\':
-			if strings.HasPrefix(l.s[l.i:], "\\\n") {
-				l.i += 2
-				continue
-			}
-			l.word()
-		case '\n':
-			l.i++
-			l.end(";")
-			l.skipDocs()
-		case '#':
-			for l.i < len(l.s) && l.s[l.i] != '\n' {
-				l.i++
-			}
-		case ';', '|', '&':
-			l.operator()
-		case '(', ')':
-			l.out.control = true
-			l.i++
-			l.end(";")
-		case '<', '>':
-			l.redirect()
-		default:
-			l.word()
+type scriptReader struct {
+	source string
+	out    script
+}
+
+func (r *scriptReader) list(statements []*syntax.Stmt) {
+	for i, st := range statements {
+		r.statement(st)
+		if st.Background {
+			r.then("&")
+		} else if i < len(statements)-1 {
+			r.then(";")
 		}
 	}
-	l.end("")
 }
 
-func (l *lexer) operator() {
-	for _, op := range []string{"&&", "||", "&>>", "&>", ";;", "|&"} {
-		if !strings.HasPrefix(l.s[l.i:], op) {
-			continue
-		}
-		l.i += len(op)
-		switch op {
-		case "&>", "&>>":
-			l.target()
-		case "|&":
-			l.end("|")
-		case ";;":
-			l.end(";")
-		default:
-			l.end(op)
-		}
-		return
+func (r *scriptReader) then(operator string) {
+	if n := len(r.out.cmds); n > 0 {
+		r.out.cmds[n-1].next = operator
 	}
-	l.i++
-	l.end(l.s[l.i-1 : l.i])
 }
 
-// end ends the current command.
-func (l *lexer) end(op string) {
-	if len(l.cmd.words) == 0 && len(l.cmd.outs) == 0 {
-		return
-	}
-	l.cmd.next = op
-	if len(l.cmd.words) > 0 && controlWord[l.cmd.words[0].text] {
-		l.out.control = true
-	}
-	l.out.cmds = append(l.out.cmds, l.cmd)
-	l.cmd = simple{}
-}
-
-var controlWord = map[string]bool{
-	"for": true, "while": true, "until": true, "if": true, "then": true, "else": true, "elif": true, "fi": true,
-	"do": true, "done": true, "case": true, "esac": true, "function": true, "{": true, "}": true, "!": true, "[[": true,
-}
-
-func (l *lexer) redirect() {
-	rest := l.s[l.i:]
-	switch {
-	case strings.HasPrefix(rest, "<<<"):
-		l.i += 3
-		l.readWord()
-	case strings.HasPrefix(rest, "<<"):
-		l.i += 2
-		if strings.HasPrefix(l.s[l.i:], "-") {
-			l.i++
+func (r *scriptReader) statement(st *syntax.Stmt) {
+	r.out.control = r.out.control || st.Negated
+	switch c := st.Cmd.(type) {
+	case nil, *syntax.DeclClause:
+		r.simple(st)
+	case *syntax.CallExpr:
+		r.simple(st, c.Args...)
+	case *syntax.TimeClause:
+		if c.Stmt != nil {
+			r.statement(c.Stmt)
 		}
-		l.docs = append(l.docs, l.readWord().text)
-	case strings.HasPrefix(rest, ">&"), strings.HasPrefix(rest, "<&"):
-		l.i += 2
-		l.readWord()
-	case rest[0] == '<':
-		l.i++
-		l.readWord()
+	case *syntax.BinaryCmd:
+		r.statement(c.X)
+		r.then(c.Op.String())
+		r.statement(c.Y)
 	default:
-		l.i++
-		if l.i < len(l.s) && (l.s[l.i] == '>' || l.s[l.i] == '|') {
-			l.i++
+		r.out.control = true
+		syntax.Walk(c, r.inside)
+	}
+}
+
+// inside finds the statements of a loop, a condition or the like. A function's are not run
+// where it is defined, and those of a substitution are part of a word.
+func (r *scriptReader) inside(n syntax.Node) bool {
+	switch n := n.(type) {
+	case *syntax.Stmt:
+		r.list([]*syntax.Stmt{n})
+		r.then(";")
+		return false
+	case *syntax.FuncDecl, *syntax.Word:
+		return false
+	}
+	return true
+}
+
+func (r *scriptReader) simple(st *syntax.Stmt, words ...*syntax.Word) {
+	cmd := simple{from: int(st.Position.Offset())}
+	if st.Cmd != nil {
+		cmd.to = int(st.Cmd.End().Offset())
+	}
+	for _, w := range words {
+		cmd.words = append(cmd.words, r.word(w))
+	}
+	for _, rd := range st.Redirs {
+		cmd.to = max(cmd.to, int(rd.Word.End().Offset()))
+		switch rd.Op {
+		case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll:
+			cmd.outs = append(cmd.outs, r.word(rd.Word))
+		default:
 		}
-		l.target()
 	}
-	l.cmd.to = l.i
+	r.out.cmds = append(r.out.cmds, cmd)
 }
 
-func (l *lexer) target() {
-	if w := l.readWord(); w.text != "" {
-		l.cmd.outs = append(l.cmd.outs, w)
-	}
+func (r *scriptReader) word(w *syntax.Word) word {
+	var b strings.Builder
+	dynamic := r.parts(&b, w.Parts, false)
+	return word{text: b.String(), dynamic: dynamic}
 }
 
-// skipDocs passes over the bodies of here documents.
-func (l *lexer) skipDocs() {
-	for _, delim := range l.docs {
-		for l.i < len(l.s) {
-			line := l.s[l.i:]
-			if k := strings.IndexByte(line, '\n'); k >= 0 {
-				line = line[:k]
-				l.i += k + 1
-			} else {
-				l.i = len(l.s)
-			}
-			if strings.Trim(line, "\t\r") == delim {
-				break
-			}
+// parts writes the text of a word: what is quoted without its quotes, what a shell would
+// compute as it stands.
+func (r *scriptReader) parts(b *strings.Builder, parts []syntax.WordPart, quoted bool) (dynamic bool) {
+	for _, p := range parts {
+		switch p := p.(type) {
+		case *syntax.Lit:
+			dynamic = literal(b, p.Value, quoted) || dynamic
+		case *syntax.SglQuoted:
+			b.WriteString(p.Value)
+			dynamic = dynamic || p.Dollar
+		case *syntax.DblQuoted:
+			dynamic = r.parts(b, p.Parts, true) || dynamic
+		default:
+			b.WriteString(r.source[p.Pos().Offset():p.End().Offset()])
+			dynamic = true
 		}
 	}
-	l.docs = nil
+	return dynamic
 }
 
-func (l *lexer) word() {
-	from := l.i
-	w := l.readWord()
-	if l.i == from {
-		l.i++ // never stand still
-		return
+func literal(b *strings.Builder, s string, quoted bool) (dynamic bool) {
+	for i := 0; i < len(s); i++ {
+		escapes := s[i] == '\\' && i+1 < len(s) && (!quoted || strings.IndexByte("$`\"\\\n", s[i+1]) >= 0)
+		if escapes {
+			i++
+		} else if !quoted && strings.IndexByte("*?[{", s[i]) >= 0 {
+			dynamic = true
+		}
+		if !escapes || s[i] != '\n' {
+			b.WriteByte(s[i])
+		}
 	}
-	// A number before a redirection is a file descriptor.
-	if l.i < len(l.s) && (l.s[l.i] == '>' || l.s[l.i] == '<') && allDigits(l.s[from:l.i]) {
-		return
-	}
-	if len(l.cmd.words) == 0 {
-		l.cmd.from = from
-	}
-	l.cmd.words = append(l.cmd.words, w)
-	l.cmd.to = l.i
+	return dynamic
 }
 
 func allDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
-}
-
-// readWord reads one word, after blanks.
-func (l *lexer) readWord() word {
-	for l.i < len(l.s) && (l.s[l.i] == ' ' || l.s[l.i] == '\t') {
-		l.i++
-	}
-	var w word
-	var b strings.Builder
-	for l.i < len(l.s) {
-		c := l.s[l.i]
-		switch c {
-		case ' ', '\t', '\r', '\n', ';', '|', '&', '<', '>', '(', ')':
-			w.text = b.String()
-			return w
-		case '\'':
-			end := strings.IndexByte(l.s[l.i+1:], '\'')
-			if end < 0 {
-				end = len(l.s) - l.i - 1
-			}
-			b.WriteString(l.s[l.i+1 : l.i+1+end])
-			l.i = min(l.i+end+2, len(l.s))
-			continue
-		case '"':
-			l.i++
-			l.doubleQuoted(&b, &w)
-			continue
-		case '\\':
-			if l.i+1 < len(l.s) {
-				l.i++
-				if l.s[l.i] != '\n' {
-					b.WriteByte(l.s[l.i])
-				}
-			}
-		case '$', '`':
-			w.dynamic = true
-			l.expansion(&b)
-			continue
-		case '*', '?', '[', '{':
-			w.dynamic = true
-			b.WriteByte(c)
-		default:
-			b.WriteByte(c)
-		}
-		l.i++
-	}
-	w.text = b.String()
-	return w
-}
-
-func (l *lexer) doubleQuoted(b *strings.Builder, w *word) {
-	for l.i < len(l.s) && l.s[l.i] != '"' {
-		switch c := l.s[l.i]; {
-		case c == '\\' && l.i+1 < len(l.s):
-			l.i++
-			if l.s[l.i] != '\n' {
-				b.WriteByte(l.s[l.i])
-			}
-			l.i++
-		case c == '$' || c == '`':
-			w.dynamic = true
-			l.expansion(b)
-		default:
-			b.WriteByte(c)
-			l.i++
-		}
-	}
-	l.i = min(l.i+1, len(l.s))
-}
-
-// expansion passes over $name, $(command) and `command`, and keeps their text.
-func (l *lexer) expansion(b *strings.Builder) {
-	from := l.i
-	switch rest := l.s[l.i:]; {
-	case strings.HasPrefix(rest, "$("):
-		depth := 0
-		for l.i < len(l.s) {
-			switch l.s[l.i] {
-			case '(':
-				depth++
-			case ')':
-				depth--
-			}
-			l.i++
-			if depth == 0 && l.s[l.i-1] == ')' {
-				break
-			}
-		}
-	case rest[0] == '`':
-		end := strings.IndexByte(rest[1:], '`')
-		if end < 0 {
-			end = len(rest) - 2
-		}
-		l.i = min(l.i+end+2, len(l.s))
-	default:
-		l.i++
-	}
-	b.WriteString(l.s[from:l.i])
 }

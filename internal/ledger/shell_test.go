@@ -18,14 +18,18 @@ func TestParseScript(t *testing.T) {
 		{"a <<< word b", "a b"},
 		{"# nothing\na # comment\nb", "a [;] b"},
 		{"a \\\n b", "a b"},
-		{"A=1 B=2 cmd", "A=1 B=2 cmd"},
+		{"A=1 B=2 cmd", "cmd"},
 		{"(a; b)", "a [;] b [;] !"},
-		{"if a; then b; fi", "if a [;] then b [;] fi !"},
-		{"'open", "open"},
-		{`"open $(x`, `"open $(x"?`},
+		{"if a; then b; fi", "a [;] b !"},
+		{"f() { rm x; }; a", "a !"},
+		{"time a && ! b", "a [&&] b !"},
+		{"a $'b\\n' \"c\\nd\"", "a b\\n? c\\nd"},
+		{"'open && a\nb", "'open? &&? a? !"},
+		{"cat <<E\nx", "cat? <<E? !"},
+		{"a " + strings.Repeat("b", maxScript) + " c", "a? " + strings.Repeat("b", 1022) + "? !"},
 		{"", ""},
 	} {
-		sc := parseScript(c.in)
+		sc := parseScript(newParser(), c.in)
 		var parts []string
 		for i, cmd := range sc.cmds {
 			for _, w := range cmd.words {
@@ -59,7 +63,7 @@ func FuzzParseScript(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		sc := parseScript(s)
+		sc := parseScript(newParser(), s)
 		last := 0
 		for _, c := range sc.cmds {
 			if len(c.words) == 0 {
@@ -70,7 +74,7 @@ func FuzzParseScript(f *testing.F) {
 			}
 			last = c.from
 		}
-		shellChanges(sc, newPlace("/home/user"), "")
+		shellChanges(sc, newPlace("/home/user"), "", false)
 		readLine(s, sc, newPlace("/home/user"), "")
 	})
 }

@@ -30,44 +30,75 @@ const (
 	TodoDone   TodoStatus = "done"
 )
 
-// The members of a todo tool's arguments.
 var (
-	todoLists = []string{"todos", "plan", "items", "task_list", "todoList", "tasks"}
-	todoTexts = []string{"content", "step", "text", "title", "subject", "description", "task", "name"}
-	todoIDs   = []string{"id", "taskId", "task_id", "todoId"}
+	todoLists = strings.Fields(`todos plan items task_list todoList tasks`)
+	todoTexts = strings.Fields(`content step text title subject description task name`)
+	todoIDs   = strings.Fields(`id taskId task_id todoId`)
 )
 
-// todo takes in a call that replaces the list, or with "merge" changes the items
-// it names.
-func (r *reader) todo(c call) {
-	for _, m := range todoLists {
-		v := jsonx.Get(c.args, m)
-		if s, ok := jsonx.String(v); ok { // a list written as text
-			if boxes := checkboxes(s, c.entry); boxes != nil {
-				r.todos, r.todoTool = boxes, true
+// todoCall takes in a call that makes a list, adds to it or changes it.
+func (r *Reader) todoCall(c call, o outcome) {
+	switch c.act {
+	case actTodoNew:
+		t := Todo{Text: clipText(firstMember(c.args, todoTexts)), Status: TodoOpen, Entry: c.entry}
+		if t.Text == "" {
+			return
+		}
+		if m := todoMade().FindStringSubmatch(o.text[:min(len(o.text), 300)]); m != nil {
+			t.ID = m[1]
+		}
+		if !r.todoTool {
+			r.todos = nil
+		}
+		r.setTodo(t)
+	case actTodoSet:
+		t := r.named(idOf(c.args))
+		if t == nil {
+			return
+		}
+		if s := jsonx.StringAt(c.args, "status"); s != "" {
+			t.Status, t.Entry = statusOf(s), c.entry
+		}
+		if s := clipText(firstMember(c.args, []string{"subject", "content", "title"})); s != "" {
+			t.Text, t.Entry = s, c.entry
+		}
+	default:
+		for _, m := range todoLists {
+			if r.todoList(c, jsonx.Get(c.args, m)) {
 				return
 			}
 		}
-		if !jsonx.IsArray(v) {
-			continue
-		}
-		var list []Todo
-		jsonx.Elements(v, func(e []byte) bool {
-			t := Todo{Status: statusOf(member(e, "status")), Entry: c.entry, ID: idOf(e)}
-			if t.Text = clipText(firstMember(e, todoTexts)); t.Text != "" {
-				list = append(list, t)
-			}
-			return true
-		})
-		if jsonx.Bool(jsonx.Get(c.args, "merge")) && r.todoTool {
-			for _, t := range list {
-				r.setTodo(t)
-			}
-			return
-		}
-		r.todos, r.todoTool = list, true
-		return
 	}
+}
+
+var todoMade = text.Pattern(`#([0-9]{1,9})\b`)
+
+// todoList takes in a list that replaces the one before, or with "merge" changes the items
+// it names.
+func (r *Reader) todoList(c call, v []byte) bool {
+	var list []Todo
+	if s, ok := jsonx.String(v); ok { // a list written as text
+		if list = checkboxes(s, c.entry); list == nil {
+			return false
+		}
+	} else if !jsonx.IsArray(v) {
+		return false
+	}
+	jsonx.Elements(v, func(e []byte) bool {
+		t := Todo{Status: statusOf(jsonx.StringAt(e, "status")), Entry: c.entry, ID: idOf(e)}
+		if t.Text = clipText(firstMember(e, todoTexts)); t.Text != "" {
+			list = append(list, t)
+		}
+		return true
+	})
+	if r.todoTool && jsonx.IsArray(v) && jsonx.Bool(jsonx.Get(c.args, "merge")) {
+		for _, t := range list {
+			r.setTodo(t)
+		}
+	} else {
+		r.todos, r.todoTool = list, true
+	}
+	return true
 }
 
 func clipText(s string) string { return text.Clip(redact.Text(text.Line(s)), MaxText) }
@@ -86,64 +117,39 @@ func idOf(item []byte) string {
 	return ""
 }
 
+var (
+	todoDone   = text.Words(`completed done complete cancelled canceled deleted finished`)
+	todoActive = text.Words(`in_progress active in-progress doing started inProgress`)
+)
+
 func statusOf(s string) TodoStatus {
-	switch s {
-	case "completed", "done", "complete", "cancelled", "canceled", "deleted", "finished":
+	switch {
+	case todoDone()[s]:
 		return TodoDone
-	case "in_progress", "active", "in-progress", "doing", "started", "inProgress":
+	case todoActive()[s]:
 		return TodoActive
 	}
 	return TodoOpen
 }
 
-// setTodo changes the item with the same id, or adds it.
-func (r *reader) setTodo(t Todo) {
+// named returns the item with an id, nil when there is none.
+func (r *Reader) named(id string) *Todo {
 	for i := range r.todos {
-		if r.todos[i].ID == t.ID && t.ID != "" {
-			r.todos[i] = t
-			return
+		if r.todos[i].ID == id && id != "" {
+			return &r.todos[i]
 		}
+	}
+	return nil
+}
+
+func (r *Reader) setTodo(t Todo) {
+	if known := r.named(t.ID); known != nil {
+		*known = t
+		return
 	}
 	r.todos, r.todoTool = append(r.todos, t), true
 }
 
-// todoMade matches what tools say of a todo they have made.
-var todoMade = text.Pattern(`#([0-9]{1,9})\b`)
-
-// newTodo takes in a call that adds an item. The result names it.
-func (r *reader) newTodo(c call, out string) {
-	t := Todo{Text: clipText(firstMember(c.args, todoTexts)), Status: TodoOpen, Entry: c.entry}
-	if t.Text == "" {
-		return
-	}
-	if m := todoMade().FindStringSubmatch(out[:min(len(out), 300)]); m != nil {
-		t.ID = m[1]
-	}
-	if !r.todoTool {
-		r.todos = nil
-	}
-	r.setTodo(t)
-}
-
-// changeTodo takes in a call that changes one item.
-func (r *reader) changeTodo(c call) {
-	id := idOf(c.args)
-	for i := range r.todos {
-		t := &r.todos[i]
-		if t.ID != id || id == "" {
-			continue
-		}
-		if s := member(c.args, "status"); s != "" {
-			t.Status, t.Entry = statusOf(s), c.entry
-		}
-		if s := clipText(firstMember(c.args, []string{"subject", "content", "title"})); s != "" {
-			t.Text, t.Entry = s, c.entry
-		}
-		return
-	}
-}
-
-// box matches an item of a list with boxes to tick.
 var box = text.Pattern(`^\s*(?:[-*+]|[0-9]{1,3}[.)])\s+\[([ xX~])\]\s+(\S.*)$`)
 
 // checkboxes reads a list with boxes, at least two.
@@ -157,14 +163,8 @@ func checkboxes(s, entry string) []Todo {
 		if m == nil {
 			continue
 		}
-		t := Todo{Text: clipText(m[2]), Entry: entry, Status: TodoOpen}
-		switch m[1] {
-		case "x", "X":
-			t.Status = TodoDone
-		case "~":
-			t.Status = TodoActive
-		}
-		list = append(list, t)
+		status := map[string]TodoStatus{" ": TodoOpen, "~": TodoActive}[m[1]]
+		list = append(list, Todo{Text: clipText(m[2]), Entry: entry, Status: cmp.Or(status, TodoDone)})
 	}
 	if len(list) < 2 {
 		return nil
@@ -178,9 +178,8 @@ type Mention struct {
 	Kind MentionKind `json:"kind"`
 	Text string      `json:"text"`
 	// Uses counts the messages of the user and the agent that name it.
-	Uses int `json:"uses"`
-	// Entry is the latest of them.
-	Entry string `json:"entry,omitempty"`
+	Uses  int    `json:"uses"`
+	Entry string `json:"entry,omitempty"` // the latest of them
 }
 
 // MentionKind says what a mention names.
@@ -194,21 +193,26 @@ const (
 	MentionName   MentionKind = "name" // of a function, a type, a variable, a flag
 )
 
+var mentionKinds = map[text.Class]MentionKind{
+	text.URL: MentionURL, text.Ref: MentionTicket, text.Hash: MentionCommit,
+	text.Ident: MentionName, text.Env: MentionName, text.Flag: MentionName,
+}
+
 // mention counts what the user or the agent names in a message: in its text, and
 // in the command lines and questions of its calls. Their other arguments are
 // mostly content of files.
-func (r *reader) mention(m *message.Message, id string) {
+func (r *Reader) mention(m *message.Message) {
 	seen := map[string]bool{}
 	see := func(t string) {
 		for i := range text.Identifiers(t) {
-			kind := mentionKind(i.Class)
+			kind := mentionKinds[i.Class]
 			if kind == "" || seen[i.Text] || len(i.Text) > MaxText {
 				continue
 			}
 			seen[i.Text] = true
 			v := r.mentions.touch(i.Text, Mention{Kind: kind, Text: strings.Clone(i.Text)})
 			v.Uses++
-			v.Entry = id
+			v.Entry = r.entry
 		}
 	}
 	for _, b := range m.Content {
@@ -217,36 +221,11 @@ func (r *reader) mention(m *message.Message, id string) {
 			see(redact.Text(lookAt(b.Text)))
 		case message.BlockToolCall:
 			for _, name := range []string{"command", "cmd", "query", "pattern", "url"} {
-				if s := member(b.Arguments, name); s != "" {
-					see(redact.Text(text.Head(s, 2000)))
-				}
+				see(redact.Text(text.Head(jsonx.StringAt(b.Arguments, name), 2000)))
 			}
 		default:
 		}
 	}
-}
-
-func mentionKind(c text.Class) MentionKind {
-	switch c {
-	case text.URL:
-		return MentionURL
-	case text.Ref:
-		return MentionTicket
-	case text.Hash:
-		return MentionCommit
-	case text.Ident, text.Env, text.Flag:
-		return MentionName
-	default:
-		return ""
-	}
-}
-
-// lookAt bounds how much of one text is looked at.
-func lookAt(s string) string {
-	if len(s) <= 2*look {
-		return s
-	}
-	return text.Head(s, look) + "\n" + text.Tail(s, look)
 }
 
 // pickMentions returns the mentions worth keeping, the last named last: names
@@ -254,26 +233,13 @@ func lookAt(s string) string {
 // too many.
 func pickMentions(all []Mention, omitted *int) []Mention {
 	kept := slices.DeleteFunc(all, func(m Mention) bool { return m.Kind == MentionName && m.Uses < 2 })
-	n := len(kept) - MaxMentions
-	if n <= 0 {
+	n := len(kept)
+	if n <= MaxMentions {
 		return kept
 	}
-	*omitted += n
-	byUse := make([]int, len(kept))
-	for i := range byUse {
-		byUse[i] = i
-	}
-	slices.SortStableFunc(byUse, func(a, b int) int {
-		if c := cmp.Compare(kept[b].Uses, kept[a].Uses); c != 0 {
-			return c
-		}
-		return cmp.Compare(b, a)
-	})
-	byUse = byUse[:MaxMentions]
-	slices.Sort(byUse)
-	out := make([]Mention, 0, MaxMentions)
-	for _, i := range byUse {
-		out = append(out, kept[i])
-	}
-	return out
+	byUse := slices.SortedFunc(slices.Values(kept), func(a, b Mention) int { return b.Uses - a.Uses })
+	least := byUse[MaxMentions-1].Uses
+	kept = slices.DeleteFunc(kept, func(m Mention) bool { return m.Uses < least })
+	*omitted += n - len(kept)
+	return limit(kept, MaxMentions, omitted, func(m Mention) bool { return m.Uses == least })
 }

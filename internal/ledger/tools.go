@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // action is what a tool does.
@@ -33,43 +34,55 @@ const (
 // vocabulary maps tool names, in lower case, to what they do. It covers the
 // tools of pi, Claude Code, Codex, Gemini CLI, OpenHands, SWE-agent,
 // mini-SWE-agent and opencode, and names that other agents use for the same.
-var vocabulary = sync.OnceValue(func() map[string]action {
-	return actions(map[action]string{
-		actRead: `read read_file view_file notebookread view_image open_file fs_read view cat_file get_file_contents
+var vocabulary = actions(map[action]string{
+	actRead: `read read_file view_file notebookread view_image open_file fs_read view cat_file get_file_contents
 		readfile file_read`,
-		actReadMany: `read_many_files read_files`,
-		actWrite: `write write_file create_file create write_to_file save_file file_write overwrite_file writefile
+	actReadMany: `read_many_files read_files`,
+	actWrite: `write write_file create_file create write_to_file save_file file_write overwrite_file writefile
 		new_file`,
-		actEdit: `edit multiedit multi_edit notebookedit edit_file replace edit_notebook replace_in_file
+	actEdit: `edit multiedit multi_edit notebookedit edit_file replace edit_notebook replace_in_file
 		search_replace str_replace apply_diff insert insert_content insert_edit_into_file
 		replace_string_in_file multi_replace_string_in_file smart_edit update_file edit_notebook_file
 		editfile file_edit insert_at_line replace_lines`,
-		actDelete: `delete_file remove_file deletefile delete_path`,
-		actMove:   `rename_file move_file renamefile movefile`,
-		actShell: `bash shell exec_command local_shell container.exec run_shell_command execute_bash shell_command
+	actDelete: `delete_file remove_file deletefile delete_path`,
+	actMove:   `rename_file move_file renamefile movefile`,
+	actShell: `bash shell exec_command local_shell container.exec run_shell_command execute_bash shell_command
 		run_command execute_command run_terminal_cmd run_in_terminal terminal unified_exec run_bash
 		local_shell_call powershell cmd run_terminal_command execute_shell`,
-		actPatch: `apply_patch applypatch patch`,
-		actFind: `grep find ls glob search list_directory search_file_content list_dir grep_files webfetch websearch
+	actPatch: `apply_patch applypatch patch`,
+	actFind: `grep find ls glob search list_directory search_file_content list_dir grep_files webfetch websearch
 		web_fetch web_search google_web_search list grep_search file_search codebase_search find_file search_dir
 		search_file search_files list_files semantic_search think recall`,
-		actTodo:    `todowrite todo_write update_plan todo write_todos manage_todo_list todo_list update_todo_list set_todos`,
-		actTodoNew: `taskcreate todo_add add_todo`,
-		actTodoSet: `taskupdate todo_update update_todo`,
-		actOpen:    `open goto`,
-		actSub:     `str_replace_editor str_replace_based_edit_tool file_editor fs_write text_editor task_tracker`,
-		actScript:  `exec`,
-	})
+	actTodo:    `todowrite todo_write update_plan todo write_todos manage_todo_list todo_list update_todo_list set_todos`,
+	actTodoNew: `taskcreate todo_add add_todo`,
+	actTodoSet: `taskupdate todo_update update_todo`,
+	actOpen:    `open goto`,
+	actSub:     `str_replace_editor str_replace_based_edit_tool file_editor fs_write text_editor task_tracker`,
+	actScript:  `exec`,
 })
 
-func actions(lists map[action]string) map[string]action {
-	m := map[string]action{}
-	for act, list := range lists {
-		for name := range strings.FieldsSeq(list) {
-			m[name] = act
+// The commands of editors: those that are a member of the arguments, and SWE-agent's, which
+// are a command line.
+var (
+	subcommand = actions(map[action]string{
+		actRead: `view read`, actWrite: `create write`, actEdit: `str_replace insert undo_edit append`, actTodo: `plan`,
+	})
+	editorWord = actions(map[action]string{
+		actRead: `open goto scroll_up scroll_down`, actWrite: `create`, actEdit: `edit insert append`,
+		actSub: `str_replace_editor`,
+	})
+)
+
+func actions(lists map[action]string) func() map[string]action {
+	return sync.OnceValue(func() map[string]action {
+		m := map[string]action{}
+		for act, list := range lists {
+			for name := range strings.FieldsSeq(list) {
+				m[name] = act
+			}
 		}
-	}
-	return m
+		return m
+	})
 }
 
 // actionOf returns what a tool does by its name. A server's or a namespace's
@@ -89,15 +102,14 @@ func actionOf(name string) action {
 
 // The members of arguments, the usual ones first.
 var (
-	pathMembers = []string{
-		"path", "file_path", "notebook_path", "absolute_path", "filePath", "filename", "file", "target_file", "file_name",
-		"relative_workspace_path", "filepath", "AbsolutePath", "TargetFile", "notebookPath",
-	}
-	fromMembers    = []string{"source", "from", "old_path", "oldPath", "source_path", "path"}
-	toMembers      = []string{"destination", "to", "new_path", "newPath", "destination_path", "target"}
-	dirMembers     = []string{"workdir", "cwd", "working_directory", "dir_path", "directory"}
-	commandMembers = []string{"command", "cmd", "script", "commands", "CommandLine", "action"}
-	patchMembers   = []string{"input", "patch", "diff", "patchText", "patch_text"}
+	pathMembers = strings.Fields(`path file_path notebook_path absolute_path filePath filename file target_file file_name
+		relative_workspace_path filepath AbsolutePath TargetFile notebookPath`)
+	fromMembers    = strings.Fields(`source from old_path oldPath source_path path`)
+	toMembers      = strings.Fields(`destination to new_path newPath destination_path target`)
+	dirMembers     = strings.Fields(`workdir cwd working_directory dir_path directory`)
+	commandMembers = strings.Fields(`command cmd script commands CommandLine action`)
+	patchMembers   = strings.Fields(`input patch diff patchText patch_text`)
+	scriptMembers  = strings.Fields(`input code script`)
 )
 
 // call is a tool call that waits for its result.
@@ -113,7 +125,6 @@ type call struct {
 	inner   []call // script: the calls it makes
 }
 
-// parseCall reads what a call asks for.
 func parseCall(name string, args json.RawMessage, entry string) call {
 	c := call{tool: name, act: actionOf(name), args: args, entry: entry}
 	switch c.act {
@@ -122,13 +133,13 @@ func parseCall(name string, args json.RawMessage, entry string) call {
 	case actMove:
 		c.path, c.to = firstMember(args, fromMembers), firstMember(args, toMembers)
 	case actSub:
-		c.sub()
+		c.path, c.act = pathOf(args), subcommand()[jsonx.StringAt(args, "command")]
 	case actShell:
 		c.shell()
 	case actPatch:
 		c.command = firstMember(args, patchMembers)
 	case actScript:
-		c.inner = scriptCalls(firstMember(args, []string{"input", "code", "script"}), entry)
+		c.inner = scriptCalls(firstMember(args, scriptMembers), entry)
 		if c.inner == nil {
 			c.act = actShell
 			c.shell()
@@ -145,31 +156,9 @@ func (c *call) shell() {
 	}
 }
 
-// sub reads a call of a tool whose member "command" says what it does.
-func (c *call) sub() {
-	c.path = pathOf(c.args)
-	switch member(c.args, "command") {
-	case "view", "read":
-		c.act = actRead
-	case "create", "write":
-		c.act = actWrite
-	case "str_replace", "insert", "undo_edit", "append":
-		c.act = actEdit
-	case "plan":
-		c.act = actTodo
-	default:
-		c.act = actNone
-	}
-}
-
-func member(args json.RawMessage, name string) string {
-	s, _ := jsonx.String(jsonx.Get(args, name))
-	return s
-}
-
 func firstMember(args json.RawMessage, names []string) string {
 	for _, m := range names {
-		if s := member(args, m); s != "" {
+		if s := jsonx.StringAt(args, m); s != "" {
 			return s
 		}
 	}
@@ -180,7 +169,6 @@ func pathOf(args json.RawMessage) string {
 	return strings.TrimPrefix(firstMember(args, pathMembers), "file://")
 }
 
-// commandOf reads a command line.
 func commandOf(args json.RawMessage) (command, dir string) {
 	dir = firstMember(args, dirMembers)
 	for _, m := range commandMembers {
@@ -198,10 +186,12 @@ func commandOf(args json.RawMessage) (command, dir string) {
 	return "", dir
 }
 
+var shellFlags = text.Pattern(`^-\w*c$`)
+
 // joinCommand makes a command line of words. Of a shell that is given a script,
 // the script is what runs.
 func joinCommand(words []string) string {
-	if len(words) == 3 && strings.HasSuffix(words[0], "sh") && strings.HasPrefix(words[1], "-") && strings.HasSuffix(words[1], "c") {
+	if len(words) == 3 && strings.HasSuffix(words[0], "sh") && shellFlags().MatchString(words[1]) {
 		return words[2]
 	}
 	for i, w := range words {

@@ -149,13 +149,13 @@ const [a, b] = await Promise.all([tools.exec_command({cmd:"cat 'src/b.rs'",workd
 	}
 }
 
-// A check that failed is settled by one that looks at the same, or at what failed
+// A check that failed is retired by one that looks at the same, or at what failed
 // in it, in whatever words.
-func TestSettled(t *testing.T) {
+func TestRetired(t *testing.T) {
 	for _, c := range []struct {
 		failed, output string
 		passed         []string
-		settled        bool
+		retired        bool
 	}{
 		{"go test ./store", "", []string{"cd /home/user/project && GOFLAGS=-mod=mod go test -count=1 -v ./store"}, true},
 		{"go test ./store", "", []string{"cd store && go test ."}, true},
@@ -183,10 +183,10 @@ func TestSettled(t *testing.T) {
 			conv.Bash(p, "ok")
 		}
 		l := ledger.Read(conv.Items(), ledger.Options{Cwd: cwd})
-		if got := len(l.Failing()) == 0; got != c.settled {
-			t.Errorf("%q (%q), then %q: settled %v, want %v; %+v", c.failed, c.output, c.passed, got, c.settled, l.Commands)
+		if got := len(l.Failing()) == 0; got != c.retired {
+			t.Errorf("%q (%q), then %q: retired %v, want %v; %+v", c.failed, c.output, c.passed, got, c.retired, l.Commands)
 		}
-		if c.settled != (len(l.Errors) == 0) {
+		if c.retired != (len(l.Errors) == 0) {
 			t.Errorf("%q, then %q: open errors %+v", c.failed, c.passed, l.Errors)
 		}
 	}
@@ -236,6 +236,93 @@ func TestRules(t *testing.T) {
 		got := len(l.Rules) == 1 && l.Rules[0].Text == c.text
 		if got != c.rule || !got && len(l.Rules) > 0 {
 			t.Errorf("%q is taken for a rule: %v, want %v: %+v", c.text, got, c.rule, l.Rules)
+		}
+	}
+}
+
+// A rule is in the ledger once, as a whole sentence, and only when it is the user's own.
+func TestRulesAreTheUsersOwn(t *testing.T) {
+	plan := "Keep the cache in memory.\nNo infinite loops.\n- The parser should read every line.\n- Always close the file."
+	for _, c := range []struct {
+		name, message string
+		want          []string
+	}{
+		{"each once", "Never push without asking.\n- never push, without asking!\nNEVER PUSH WITHOUT ASKING", []string{"Never push without asking."}},
+		{"each once in Chinese", "提交前必须运行测试。\n提交前必须运行测试！", []string{"提交前必须运行测试。"}},
+		{"two that differ in a sign of a name", "Always use C.\nAlways use C#.", []string{"Always use C.", "Always use C#."}},
+		{"a wrapped line", "Please always run the linter and all of the tests of the package before\nyou commit anything.", []string{"Please always run the linter and all of the tests of the package before you commit anything."}},
+		{"a wrapped item", "- Always run the linter before\n  you commit anything.", []string{"Always run the linter before you commit anything."}},
+		{"half sentences", "Only the first of\n\nwhich must never happen again\n\nAlways use the (new", nil},
+		{"a question without its mark", "can you make sure the list is always sorted", nil},
+		{"signs that are no cut", "Never push without asking :)\nNever use the old parser (it is slow)", []string{"Never push without asking :)", "Never use the old parser (it is slow)"}},
+		{"a thought", "i thought we no longer use the old parser", nil},
+		{"an answer", "no, that's horrible.", nil},
+		{"output of a program", "No fixes applied.\\n\\nChecked 3 files.\nresult = 0 (must be 1)", nil},
+		{"a plan", "Never push.\nImplement the following plan:\n\n" + plan, []string{"Never push."}},
+		{"a plan with a title", "# Plan for the parser\n\n" + plan, nil},
+		{"changes to a plan", "Two changes to this plan:\n- Never touch the schema.\n- No new dependencies.", []string{"Never touch the schema.", "No new dependencies."}},
+		{"a pasted document", "Only answer in German.\n\n## Findings\n\n" + plan + "\n- **Retry path** never tested.\n- Do not change the schema.", []string{"Only answer in German.", "Always close the file.", "Do not change the schema."}},
+		{"rules under a heading", "## Rules\n\n- No global state.\n\n## Ideas\n\n- No global cache.", []string{"No global state."}},
+	} {
+		conv := testchat.New()
+		conv.User(c.message)
+		conv.User("go on")
+		conv.User(c.message)
+		var got []string
+		for _, s := range ledger.Read(conv.Items(), ledger.Options{}).Rules {
+			got = append(got, s.Text)
+		}
+		if a, b := strings.Join(got, "\n"), strings.Join(c.want, "\n"); a != b {
+			t.Errorf("%s: rules\n%s\nwant\n%s", c.name, a, b)
+		}
+	}
+}
+
+func TestDecisions(t *testing.T) {
+	const redis = "We decided to keep sessions in Redis because the web servers share them."
+	for _, c := range []struct {
+		name string
+		said []string // by the agent; by the user after "user: "
+		want []string
+	}{
+		{"a decision", []string{redis}, []string{redis}},
+		{"maybe", []string{"Maybe we should keep sessions in Redis rather than in memory."}, nil},
+		{"might", []string{"We might go with parseEntry instead of a new reader."}, nil},
+		{"perhaps", []string{"Perhaps the root cause is parseEntry, because it reads twice."}, nil},
+		{"probably", []string{"The root cause is probably in parseEntry."}, nil},
+		{"could be", []string{"It could be that the root cause is in parseEntry."}, nil},
+		{"wait and hmm", []string{"Wait, the root cause is in parseEntry.", "Hmm, the root cause is in readEntry."}, nil},
+		{"waiting is no doubt", []string{"We decided to wait for the lock in openEntry."}, []string{"We decided to wait for the lock in openEntry."}},
+		{"let me", []string{"Let me read parseEntry rather than guess."}, nil},
+		{"I think, as a question", []string{"I think we go with parseEntry instead of readEntry?", "I think the root cause is parseEntry (or readEntry?)"}, nil},
+		{"possible in Chinese", []string{"根本原因可能是 parseEntry 读了两次。"}, nil},
+		{"impossible in Chinese", []string{"根本原因是 parseEntry 不可能读两次。"}, []string{"根本原因是 parseEntry 不可能读两次。"}},
+		{"instead", []string{redis, "user: Keep the sessions of the web servers in memory instead."}, nil},
+		{"actually", []string{redis, "Actually the web servers keep their sessions in a file."}, nil},
+		{"revert", []string{redis, "I revert the sessions of the web servers to files."}, nil},
+		{"no longer", []string{redis, "user: The web servers no longer share sessions."}, nil},
+		{"turned out", []string{redis, "It turned out that Redis drops sessions when the web servers restart."}, nil},
+		{"not, but", []string{redis, "user: The web servers share sessions not in Redis but in a file."}, nil},
+		{"replaced by another", []string{redis, "We decided to keep sessions of the web servers in memory instead of Redis."}, []string{"We decided to keep sessions of the web servers in memory instead of Redis."}},
+		{"in Chinese", []string{"我们决定采用 Redis 保存用户会话数据。", "user: 用户会话数据不再保存在 Redis 里。"}, nil},
+		{"another subject", []string{redis, "user: Actually, name the new flag --verbose."}, []string{redis}},
+		{"a guess takes nothing back", []string{redis, "Maybe the web servers should keep sessions in memory instead."}, []string{redis}},
+		{"nothing that comes later", []string{"Actually the web servers keep their sessions in a file.", redis}, []string{redis}},
+	} {
+		conv := testchat.New()
+		for _, s := range c.said {
+			if s, ok := strings.CutPrefix(s, "user: "); ok {
+				conv.User(s)
+			} else {
+				conv.Say(s)
+			}
+		}
+		var got []string
+		for _, s := range ledger.Read(conv.Items(), ledger.Options{}).Decisions {
+			got = append(got, s.Text)
+		}
+		if a, b := strings.Join(got, "\n"), strings.Join(c.want, "\n"); a != b {
+			t.Errorf("%s: decisions\n%s\nwant\n%s", c.name, a, b)
 		}
 	}
 }

@@ -1,10 +1,10 @@
 package ledger
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/clew-dev/clew/internal/text"
 )
@@ -45,8 +45,13 @@ var (
 
 	// onceWord marks a sentence about the matter at hand.
 	onceWord = either(`this|that|it|its|it's|these|those|now|again|here|for now|this time|yet|above|below|just|already|i|we|i'm|we're|i've|we've|let's|lets|let us|still|
+		that's|there's|
 		dies*|jetzt|hier|nochmal|gerade|wir|ich|das|cela|ça|ce|cet|cette|maintenant|encore|ici|je|nous|esto|eso|esta|este|ahora|aquí|otra vez|это|этот|эту|сейчас|теперь|здесь|опять|я|мы`,
 		`这个|那个|这里|这次|现在|刚才|一下|再|吧|我们|这些|那些|これ|それ|ここ|今回|もう一度|이거|그거|이것|지금|여기|다시`)
+
+	// askWord begins a question, an error or a wish that has no mark of it at its end.
+	askWord = either(`can you|can we|can i|could you|could we|would you|would it|why|how|what|is it|is there|is this|are there|are we|do you|do we|does|did|
+		should we|should i|shall we|failed to|i thought|i think|i guess|let's think`, ``)
 
 	// guessWord marks a sentence that is not sure of what it says.
 	guessWord = either(`think|guess|maybe|perhaps|probably|suppose|wonder|wondering|if`, ``)
@@ -57,7 +62,17 @@ var (
 		на самом деле|вместо|больше не`,
 		`改成|改用|改为|不用了|不再|算了|换成|还是|やっぱり|ではなく|の代わりに|대신|말고`)
 
-	// decisionWord marks a sentence that says how something was settled.
+	// supposeWord marks one that only says what might be.
+	supposeWord = either(`maybe|might|perhaps|probably|possibly|could be|could have|may be|not sure|let me|i wonder|i guess|i suppose|
+		vielleicht|womöglich|wahrscheinlich|peut-être|probablement|quizá|quizás|tal vez|probablemente|возможно|наверное|может быть|вероятно`,
+		`也许|可能|或许|大概|说不定|让我|かもしれ|多分|たぶん|おそらく|아마|어쩌면`)
+
+	// backWord marks one that may take an earlier decision back.
+	backWord = either(`instead|actually|revert|reverted|reverting|no longer|turned out|turns out|not anymore|changed my mind|on second thought|scratch that|
+		stattdessen|doch nicht|nicht mehr|finalement|ne plus|en realidad|ya no|на самом деле|больше не`,
+		`改成|改用|改为|换成|不再|其实|实际上|撤销|回滚|やっぱり|ではなく|元に戻|대신|사실은|되돌`)
+
+	// decisionWord marks a sentence that says how something was decided.
 	decisionWord = either(`decide|decided|deciding|decision|decisions|instead of|rather than|chose|choose|choosing|opt for|opted for|opting for|opted to|went with|go with|going with|root cause|agreed|
 		better to|makes sense|on purpose|by design|trade-off|tradeoff|we'll use|we'll keep|i'll use|i'll keep|the fix is|the fix was|the solution is|the solution was|
 		the right fix|the right place|the right approach|the right way|
@@ -77,8 +92,8 @@ var (
 type wordList struct {
 	source  [2]string // what it is made of when it is first used
 	once    sync.Once
-	phrases map[string][][]string // what follows, by the first word
-	prefix  []string              // words of which only the beginning is given
+	phrases map[string][][]string // by the first word
+	stems   [][]string            // those whose first word is only a beginning
 	wide    []string
 }
 
@@ -87,22 +102,17 @@ func either(words, wide string) *wordList { return &wordList{source: [2]string{w
 
 func (l *wordList) parse() {
 	l.phrases = map[string][][]string{}
-	for w := range strings.SplitSeq(l.source[0], "|") {
-		parts := strings.Fields(w)
-		if len(parts) == 0 {
-			continue
-		}
-		if p, ok := strings.CutSuffix(parts[0], "*"); ok {
-			l.prefix = append(l.prefix, p)
-		} else {
-			l.phrases[parts[0]] = append(l.phrases[parts[0]], parts[1:])
-		}
-	}
-	for w := range strings.SplitSeq(l.source[1], "|") {
-		if w = strings.TrimSpace(w); w != "" {
-			l.wide = append(l.wide, w)
+	for phrase := range strings.SplitSeq(l.source[0], "|") {
+		words := strings.Fields(phrase)
+		switch {
+		case len(words) == 0:
+		case strings.HasSuffix(words[0], "*"):
+			l.stems = append(l.stems, words)
+		default:
+			l.phrases[words[0]] = append(l.phrases[words[0]], words)
 		}
 	}
+	l.wide = strings.FieldsFunc(l.source[1], func(r rune) bool { return r == '|' || r == '\n' || r == '\t' })
 }
 
 // sentenceWords returns the words of a sentence in lower case.
@@ -116,16 +126,12 @@ func sentenceWords(s string) []string {
 func (l *wordList) count(s string, words []string, most int) int {
 	l.once.Do(l.parse)
 	n := 0
-	for i := range words {
-		if n < most && l.at(words, i) > 0 {
-			n++
-		}
+	for i := 0; i < len(words) && n < most; i++ {
+		n += min(l.at(words, i), 1)
 	}
-	if n < most && hasWide(s) {
-		for _, w := range l.wide {
-			if n < most && strings.Contains(s, w) {
-				n++
-			}
+	if hasWide(s) {
+		for i := 0; i < len(l.wide) && n < most; i++ {
+			n += min(strings.Count(s, l.wide[i]), 1)
 		}
 	}
 	return n
@@ -136,79 +142,57 @@ func (l *wordList) in(s string, words []string) bool { return l.count(s, words, 
 // at returns how many words of the list stand at words[i], 0 for none.
 func (l *wordList) at(words []string, i int) int {
 	l.once.Do(l.parse)
-	for _, rest := range l.phrases[words[i]] {
-		if len(words)-i-1 < len(rest) {
-			continue
-		}
-		same := true
-		for k, w := range rest {
-			have := words[i+1+k]
-			if p, ok := strings.CutSuffix(w, "*"); ok {
-				same = same && strings.HasPrefix(have, p)
-			} else {
-				same = same && have == w
+	for _, phrases := range [][][]string{l.phrases[words[i]], l.stems} {
+		for _, p := range phrases {
+			if len(words)-i >= len(p) && slices.EqualFunc(p, words[i:i+len(p)], sameWord) {
+				return len(p)
 			}
-		}
-		if same {
-			return 1 + len(rest)
-		}
-	}
-	for _, p := range l.prefix {
-		if strings.HasPrefix(words[i], p) {
-			return 1
 		}
 	}
 	return 0
 }
 
+func sameWord(listed, word string) bool {
+	stem, open := strings.CutSuffix(listed, "*")
+	return word == stem || open && strings.HasPrefix(word, stem)
+}
+
 // hasWide reports whether a text may have characters of scripts without spaces.
 func hasWide(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if s[i] >= 0xe1 && utf8.RuneStart(s[i]) {
-			return true
-		}
-	}
-	return false
+	return strings.ContainsFunc(s, func(r rune) bool { return r >= 0x1000 })
 }
 
 // startsRule reports whether a sentence begins, or ends, as a rule does.
 func startsRule(s string, words []string) bool {
-	i := 0
-	for i < len(words) {
-		n := polite.at(words, i)
-		if n == 0 {
-			break
-		}
-		i += n
+	for len(words) > 0 && polite.at(words, 0) > 0 {
+		words = words[polite.at(words, 0):]
 	}
-	if i < len(words) && ruleStart.at(words, i) > 0 {
+	if len(words) > 0 && ruleStart.at(words, 0) > 0 {
 		return true
 	}
 	if !hasWide(s) {
 		return false
 	}
 	for clause := range strings.FieldsFuncSeq(s, func(r rune) bool { return strings.ContainsRune("，；、, ", r) }) {
-		for _, w := range ruleStart.wide {
-			if strings.HasPrefix(clause, w) {
-				return true
-			}
-		}
+		plain := clause
 		for _, p := range polite.wide {
-			clause = strings.TrimPrefix(clause, p)
+			plain = strings.TrimPrefix(plain, p)
 		}
 		for _, w := range ruleStart.wide {
-			if strings.HasPrefix(clause, w) {
+			if strings.HasPrefix(clause, w) || strings.HasPrefix(plain, w) {
 				return true
 			}
 		}
 	}
-	for _, w := range ruleEnd {
-		if strings.Contains(s, w) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(ruleEnd, func(w string) bool { return strings.Contains(s, w) })
 }
+
+var (
+	supposeStart = text.Words(`wait hmm hm hmmm`)
+	// halfStart and halfEnd are the first and last words of what is only part of a sentence.
+	halfStart = text.Words(`which of or than into by`)
+	halfEnd   = text.Words(`and or but the a an to of with for from in that which because und oder et ou y o`)
+)
 
 // stopWords say nothing about what a sentence is about.
 var stopWords = text.Words(`the and for that this with from are was were but you your can will has have had
@@ -223,34 +207,28 @@ var stopWords = text.Words(`the and for that this with from are was were but you
 func subject(s string) map[string]bool {
 	m := map[string]bool{}
 	var word []rune
-	var prev rune
-	flush := func() {
-		if w := strings.ToLower(string(word)); len(word) >= 3 && !stopWords()[w] {
-			m[w] = true
-		}
-		word = word[:0]
-	}
-	for _, r := range s {
-		switch {
-		case text.Wide(r):
-			flush()
-			if text.Wide(prev) {
-				m[string([]rune{prev, r})] = true
-			}
-		case unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_':
+	var last rune
+	for _, r := range strings.ToLower(s) + "." {
+		wide := text.Wide(r)
+		if !wide && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_') {
 			word = append(word, r)
-		default:
-			flush()
+		} else {
+			if len(word) >= 3 && !stopWords()[string(word)] {
+				m[string(word)] = true
+			}
+			word = word[:0]
 		}
-		prev = r
+		if wide && text.Wide(last) {
+			m[string([]rune{last, r})] = true
+		}
+		last = r
 	}
-	flush()
 	return m
 }
 
-// sameSubject reports whether two sets of words are clearly about one thing: two
-// thirds of the smaller set, and at least three words, are in both.
-func sameSubject(a, b map[string]bool) bool {
+// sameSubject reports whether two sets of words are clearly about one thing: a share of the
+// smaller set, in percent, and at least three words are in both.
+func sameSubject(a, b map[string]bool, share int) bool {
 	if len(a) > len(b) {
 		a, b = b, a
 	}
@@ -260,5 +238,5 @@ func sameSubject(a, b map[string]bool) bool {
 			both++
 		}
 	}
-	return both >= 3 && 3*both >= 2*len(a)
+	return both >= 3 && 100*both >= share*len(a)
 }
