@@ -37,7 +37,7 @@ type word struct {
 }
 
 // maxScript is the longest command line that is read, in bytes.
-const maxScript = 16 << 10
+const maxScript = 256 << 10
 
 func newParser() *syntax.Parser { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }
 
