@@ -534,9 +534,15 @@ func (b *builder) value(p *piece) float64 {
 	if p.table.row != 0 && b.rows[p.table] >= maxRows {
 		return 0
 	}
+	var head []int32 // what the heading says, which comes with the first line of a source
+	if from := p.line.From; from != "" && b.from[from] == 0 {
+		head = b.p.named(from)
+	}
 	gain := 0.0
 	for _, n := range p.ids {
-		gain += b.p.weights[n] * b.missing[n]
+		if !slices.Contains(head, n) {
+			gain += b.p.weights[n] * b.missing[n]
+		}
 	}
 	gain *= p.sure
 	if p.kind == kindContext {
@@ -556,11 +562,9 @@ func (b *builder) value(p *piece) float64 {
 	cost := b.p.tokens(nestedMark+p.line.Text+"\n") + 1
 	if from := p.line.From; from != "" && b.from[from] == 0 {
 		cost += b.p.tokens(bullet + from + handle(Line{Text: from, Ref: p.line.Ref}) + "\n")
-		head := 0.0
-		for _, n := range b.p.named(from) {
-			head += b.p.weights[n] * b.missing[n]
+		for _, n := range head {
+			gain += b.p.weights[n] * b.missing[n] * withWords
 		}
-		gain += head * withWords
 	}
 	worth := p.worth * b.p.price
 	if p.kind == kindStory {

@@ -191,6 +191,15 @@ func (p *parser) file(s string) bool {
 	} else {
 		path, note, _ = strings.Cut(path, noteMark)
 	}
+	if dir, names, ok := strings.Cut(path, "{"); ok && strings.HasSuffix(names, "}") && !strings.HasPrefix(s, bullet+`"`) {
+		for name := range strings.SplitSeq(strings.TrimSuffix(names, "}"), ",") {
+			f.Paths = append(f.Paths, dir+name)
+			if f.Notes != nil {
+				f.Notes = append(f.Notes, "")
+			}
+		}
+		return true
+	}
 	if note = oneLine(note); note != "" || f.Notes != nil {
 		f.Notes = append(f.Notes, make([]string, len(f.Paths)-len(f.Notes))...)
 		f.Notes = append(f.Notes, note)

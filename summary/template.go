@@ -438,22 +438,55 @@ func endsLikeHandle(text string) bool {
 const noteMark = " — "
 
 func writeFiles(b *strings.Builder, f FileList) {
-	for i, p := range f.Paths {
-		b.WriteString(bullet + quotePath(p))
-		if n := f.note(i); n != "" {
-			b.WriteString(noteMark + n)
+	for i := 0; i < len(f.Paths); {
+		n := f.folder(i)
+		switch note := f.note(i); {
+		case n > 1:
+			dir := f.Paths[i][:strings.LastIndexByte(f.Paths[i], '/')+1]
+			b.WriteString(bullet + dir + "{")
+			for k := range n {
+				if k > 0 {
+					b.WriteByte(',')
+				}
+				b.WriteString(f.Paths[i+k][len(dir):])
+			}
+			b.WriteString("}\n")
+		case note != "":
+			b.WriteString(bullet + quotePath(f.Paths[i]) + noteMark + note + "\n")
+		default:
+			b.WriteString(bullet + quotePath(f.Paths[i]) + "\n")
 		}
-		b.WriteByte('\n')
+		i += max(n, 1)
 	}
 	if f.More > 0 {
 		b.WriteString("(" + grouped(f.More) + " more)\n")
 	}
 }
 
+// maxFolder is how long a line with several files of a folder may get, in bytes.
+const maxFolder = 160
+
+// folder returns how many paths from the i-th on stand in one line, as dir/{a,b}: those
+// of the same folder that nothing is said about.
+func (f *FileList) folder(i int) int {
+	dir := f.Paths[i][:strings.LastIndexByte(f.Paths[i], '/')+1]
+	size := len(dir)
+	n := 0
+	for i+n < len(f.Paths) {
+		p := f.Paths[i+n]
+		name, ok := strings.CutPrefix(p, dir)
+		if size += len(name) + 1; dir == "" || !ok || name == "" || strings.ContainsAny(name, "/, ") || quotePath(p) != p || f.note(i+n) != "" || size > maxFolder {
+			break
+		}
+		n++
+	}
+	return n
+}
+
 // quotePath returns a path as it stands in a list: as it is unless it would be
 // read back as another.
 func quotePath(p string) string {
-	if p != oneLine(p) || strings.HasPrefix(p, `"`) || strings.Contains(p+" ", noteMark) {
+	if p != oneLine(p) || strings.HasPrefix(p, `"`) || strings.Contains(p+" ", noteMark) || strings.ContainsAny(p, "{}") {
 		return strconv.Quote(p)
 	}
 	return p
