@@ -41,7 +41,7 @@ const (
 	stateShare    = 6 // each of decisions, in progress, failing, next
 	doneShare     = 8
 	goalShare     = 8
-	readShare     = 4
+	readShare     = 10
 )
 
 // The rules of the choice.

@@ -2,6 +2,7 @@ package summary
 
 import (
 	"math"
+	"path"
 	"slices"
 	"strings"
 
@@ -210,13 +211,22 @@ func (d *digest) changes(t turn) string {
 		if i > 0 {
 			b.WriteString("; ")
 		}
-		name := p[strings.LastIndexByte(p, '/')+1:]
-		b.WriteString(name)
+		b.WriteString(pathEnd(p))
 		if w := what[p]; len(w) > 0 {
 			b.WriteString(" (" + strings.Join(w[max(0, len(w)-2):], ", ") + ")")
 		}
 	}
 	return d.words.changed + clipName(b.String(), maxStatement)
+}
+
+// pathEnd returns the last two parts of a path.
+func pathEnd(p string) string {
+	if k := strings.LastIndexByte(p, '/'); k > 0 {
+		if k = strings.LastIndexByte(p[:k], '/'); k >= 0 {
+			return p[k+1:]
+		}
+	}
+	return p
 }
 
 // phrases returns for each file what its latest changes were about.
@@ -253,6 +263,14 @@ func (d *digest) fileLists() (changed, read, shell []piece) {
 	file := func(k kind, p, note string, order int) piece {
 		return piece{kind: k, path: p, note: note, order: order, ids: d.idsIn(p + " " + note), sure: withWords}
 	}
+	folders := map[string]bool{".": true} // what holds other files is none itself
+	for _, list := range [][]ledger.File{d.led.Files, d.led.Weak} {
+		for _, f := range list {
+			for dir := path.Dir(f.Path); !folders[dir] && dir != "/"; dir = path.Dir(dir) {
+				folders[dir] = true
+			}
+		}
+	}
 	n := len(d.led.Files)
 	for i, f := range slices.Backward(d.led.Files) {
 		strong[f.Path] = true
@@ -264,11 +282,13 @@ func (d *digest) fileLists() (changed, read, shell []piece) {
 		case ledger.StateDeleted:
 			changed = append(changed, file(kindDeleted, f.Path, "", n-i))
 		case ledger.StateRead:
-			read = append(read, file(kindRead, f.Path, "", n-i))
+			if !folders[f.Path] {
+				read = append(read, file(kindRead, f.Path, "", n-i))
+			}
 		}
 	}
 	for _, f := range slices.Backward(d.led.Weak) {
-		if strong[f.Path] || f.To != "" || strings.HasSuffix(f.Path, "/") || !d.spelled(f.Path) {
+		if strong[f.Path] || folders[f.Path] || f.To != "" || strings.HasSuffix(f.Path, "/") || !d.spelled(f.Path) {
 			continue
 		}
 		switch f.State {
@@ -277,7 +297,9 @@ func (d *digest) fileLists() (changed, read, shell []piece) {
 		case ledger.StateRead:
 			read = append(read, file(kindRead, f.Path, "", 0))
 		default:
-			shell = append(shell, file(d.scratch(f.Path, kindShell), f.Path, "", 0))
+			if k := d.scratch(f.Path, kindShell); k == kindShell {
+				shell = append(shell, file(k, f.Path, "", 0))
+			}
 		}
 	}
 	return changed, read, shell
