@@ -27,7 +27,6 @@ type piece struct {
 	// size is worth.
 	worth  float64
 	factor float64 // of what it names; 0 counts as 1
-	plain  float64 // which part of it is plain words
 	table  table   // the table that it is a row of
 }
 
@@ -68,7 +67,6 @@ type planner struct {
 	found      int
 	clipped    bool
 	price      float64 // what a token of sources is worth
-	words      float64 // how much sources of plain words are preferred, from 0
 
 	goal                                        func(tokens int64) []piece
 	rules, decided, done, active, failing, next []piece
@@ -552,9 +550,6 @@ func (b *builder) value(p *piece) float64 {
 				gain *= sameSource
 			}
 		}
-		if b.p.words > 0 {
-			gain *= max(0, 1+b.p.words*(2*p.plain-1))
-		}
 	}
 	if gain == 0 && p.worth == 0 {
 		return 0
@@ -642,24 +637,6 @@ func (p *planner) fit() Output {
 		target = next
 	}
 	return p.output(best)
-}
-
-// fitWords is fit, and again with a growing liking for plain words where the
-// document has too few of them.
-func (p *planner) fitWords() Output {
-	out := p.fit()
-	if len(p.candidates) == 0 {
-		return out
-	}
-	for p.words = 1; p.words <= 2 && plainShare(out.Text) < leastPlain; p.words++ {
-		if p.words == 1 {
-			for i := range p.candidates {
-				p.candidates[i].plain = plainShare(p.candidates[i].line.Text)
-			}
-		}
-		out = p.fit()
-	}
-	return out
 }
 
 // measure returns what the document of the pieces costs.

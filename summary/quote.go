@@ -11,7 +11,6 @@ import (
 )
 
 const (
-	defaultQuotes = 20_000 // tokens
 	// leastForOthers is what quotes leave to the rest of the document at least,
 	// in tokens, or a quarter of a smaller budget.
 	leastForOthers = 1000
@@ -277,14 +276,6 @@ func cutEnds(q Quote, n int) (Quote, bool) {
 	}
 	q.Text, q.Gaps = head, []Gap{{Omitted: whole - len(head) - len(tail), Text: tail}}
 	return q, true
-}
-
-// quoteRest returns the texts of a quote after its gaps.
-func quoteRest(t piece) []string {
-	if t.quote == nil {
-		return nil
-	}
-	return t.texts()[1:]
 }
 
 // quotedWhole returns the handles of the messages that the pieces quote whole.

@@ -107,27 +107,24 @@ func (d *digest) report(t turn) int {
 // sentenceWorth weighs a sentence of the agent. One that only announces what comes is
 // worth what it names.
 func sentenceWorth(l factLine, report bool) (worth float64, ok bool) {
-	switch l.says {
-	case saysNothing:
+	names := len(l.ids) > 0
+	switch says := l.says; {
+	case says == saysNothing:
 		return 0, false
-	case saysRow:
+	case says == saysRow:
 		return remarkWorth, report
-	case saysNext:
-		return 0, len(l.ids) > 0
-	}
-	switch {
-	case report && len(l.ids) == 0 && !strings.ContainsAny(l.text, "0123456789`"):
-		return reportWorth / 3, true // it names nothing
+	case says == saysNext, says == saysSupposed && !report:
+		return 0, names
+	case report && !names && !strings.ContainsAny(l.text, "0123456789`"):
+		return reportWorth / 3, true
 	case report:
 		return reportWorth, true
-	case l.says == saysSupposed:
-		return 0, len(l.ids) > 0
-	case l.says == saysCause:
+	case says == saysCause:
 		return causeWorth, true
-	case l.says == saysResult:
+	case says == saysResult:
 		return resultWorth, true
 	}
-	return remarkWorth, len(l.ids) > 0
+	return remarkWorth, names
 }
 
 // failure is a call of a turn that failed.

@@ -178,7 +178,7 @@ func (s Deterministic) Summarize(ctx context.Context, in Input) (Output, error) 
 	if err != nil {
 		return Output{}, err
 	}
-	out := p.fitWords()
+	out := p.fit()
 	out.Summarizer = s.Name()
 	return out, nil
 }
