@@ -46,7 +46,7 @@ one that says it was interrupted.`,
 	}
 	f := cmd.Flags()
 	f.BoolVar(&fl.summarize, "summarize", false, "begin the new branch with a summary of the branch you leave")
-	addSummaryFlags(cmd, &fl.template, &fl.instructions, "structured")
+	addSummaryFlags(cmd, &fl.template, &fl.instructions, "briefing")
 	f.StringVar(&fl.budget, "budget", "", fmt.Sprintf("size limit of the summary in tokens (default and maximum: %d)", branch.DefaultBudget))
 	f.StringVar(&fl.label, "label", "", "label the summary, or TARGET if there is no summary")
 	f.BoolVar(&fl.dryRun, "dry-run", false, "show what would be done and change nothing")

@@ -161,7 +161,7 @@ func (fl *policyFlags) add(cmd *cobra.Command) {
 	f.StringVar(&fl.preset, "preset", "", "the policy: "+strings.Join(compact.PresetNames(), ", ")+" (default: clew, or what clew settings says)")
 	_ = cmd.RegisterFlagCompletionFunc("preset", cobra.FixedCompletions(compact.PresetNames(), cobra.ShellCompDirectiveNoFileComp))
 	fl.counter.add(cmd)
-	addSummaryFlags(cmd, &fl.template, &fl.instructions, "the preset's, else structured")
+	addSummaryFlags(cmd, &fl.template, &fl.instructions, "the preset's, else briefing")
 }
 
 // addSummaryFlags adds the flags that say how a summary is to be.

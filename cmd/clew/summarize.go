@@ -28,7 +28,7 @@ compactions left out. Nothing is written to FILE.`,
 	}
 	budget := cmd.Flags().String("budget", "", "size limit of the summary in tokens (default: what compact allows for the model's window)")
 	until := cmd.Flags().String("until", "", "summarize up to this entry (an id or the beginning of one)")
-	addSummaryFlags(cmd, &template, &instructions, "structured")
+	addSummaryFlags(cmd, &template, &instructions, "briefing")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		t, err := findTemplate(template)
 		if err != nil {

@@ -121,7 +121,7 @@ func sessionKeys() []Key {
 			set:   func(s *Settings, v string) error { return setCount(&s.MaxPasses, v) },
 		},
 		{
-			Name: "template", Env: "CLEW_TEMPLATE", Flag: "template", Default: "the preset's, else structured", Unit: "name",
+			Name: "template", Env: "CLEW_TEMPLATE", Flag: "template", Default: "the preset's, else briefing", Unit: "name",
 			Text: "the form of a summary", set: setTemplate,
 		},
 		{
