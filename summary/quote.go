@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -20,8 +21,8 @@ const (
 )
 
 // quotes offers the messages that are quoted: those that must be, which are pins and the
-// last message, and the others, the first and then the newest. What is no sentence to
-// anybody is not quoted.
+// last message, and the others: the first, those with a rule in them, then the newest.
+// What is no sentence to anybody is not quoted.
 func (d *digest) quotes() (must, rest []piece) {
 	for i, q := range d.in.Pins {
 		q.Ref, q.Text = d.refs.of(q.Ref), redacted(q.Text)
@@ -37,9 +38,19 @@ func (d *digest) quotes() (must, rest []piece) {
 		must, rest = append(must, all[n-1]), all[:n-1]
 		if n > 2 {
 			slices.Reverse(rest[1:])
+			slices.SortStableFunc(rest[1:], func(a, b piece) int {
+				return cmp.Compare(btoi(obliges().MatchString(b.quote.Text)), btoi(obliges().MatchString(a.quote.Text)))
+			})
 		}
 	}
 	return must, rest
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // letters counts the letters and digits of a short text, those without spaces between
@@ -356,6 +367,10 @@ func pasted(line string) bool {
 	return unreadable(t) && len(t) > 40
 }
 
+// obliges matches the words that bind, wherever they stand: a message that is cut keeps
+// the sentences with them first.
+var obliges = text.Pattern(`(?i)\b(?:must|never|do not|don['’]t|always|only|instead|make sure)\b|必须|不要|不能|只|一定|请用|してはいけない|必ず|반드시|하지 ?마`)
+
 // sentenceParts splits a line into its sentences, each with what follows it.
 func sentenceParts(line string) []quotePart {
 	var out []quotePart
@@ -370,7 +385,7 @@ func sentenceParts(line string) []quotePart {
 			end++
 		}
 		worth := partSentence
-		if ledger.Binding(s) {
+		if ledger.Binding(s) || obliges().MatchString(s) {
 			worth = partRule
 		}
 		out = append(out, quotePart{text: rest[:end], worth: worth})
