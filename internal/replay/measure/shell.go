@@ -233,6 +233,11 @@ func (r *trailReader) effects(words []string, failed bool) {
 			r.simple(plain[1], Present, failed)
 		}
 	case "git checkout", "git restore":
+		for _, w := range words {
+			if w == "--staged" || w == "-S" || w == "--ours" || w == "--theirs" {
+				return // it takes back no change of a file
+			}
+		}
 		for _, p := range plain {
 			if strings.Contains(base(p), ".") {
 				r.simple(p, Reverted, failed)
