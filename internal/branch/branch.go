@@ -217,7 +217,7 @@ func Summarize(ctx context.Context, s session.Store, r *Range, by summary.Summar
 	if by == nil {
 		by = summary.Deterministic{}
 	}
-	in.Template = cmp.Or(in.Template, summary.Structured)
+	in.Template = cmp.Or(in.Template, summary.Briefing)
 	// The 0 was a limit that nobody set: summaries of earlier versions are still found.
 	key, _ := json.Marshal([]any{by.Name(), in.Template.Name(), in.Budget, 0, in.Instructions, in.OnlyInstructions}) // strings and numbers
 	asked := string(key)
