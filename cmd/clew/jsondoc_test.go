@@ -28,8 +28,8 @@ var jsonShapes = map[string]any{
 }
 
 // TestJSONIsDocumented holds docs/JSON.md against the types that are printed:
-// every field has a row, every row a field, and ? stands where a field may be
-// left out.
+// every field stands in one row, every row has fields, and ? stands where a field may
+// be left out.
 func TestJSONIsDocumented(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/JSON.md")
 	if err != nil {
@@ -37,14 +37,26 @@ func TestJSONIsDocumented(t *testing.T) {
 	}
 	documented := map[string]map[string]bool{} // heading → field → may be left out
 	heading := ""
-	row := regexp.MustCompile("^\\| `([^`]+)`( \\?)? \\| .*\\|$")
+	row := regexp.MustCompile("^\\| (`[^|]+) \\| .*\\|$")
+	field := regexp.MustCompile("^`([^`]+)`( \\?)?$")
 	for line := range strings.Lines(string(doc)) {
 		if h, ok := strings.CutPrefix(line, "## "); ok {
 			heading = strings.TrimSpace(h)
 			documented[heading] = map[string]bool{}
 		}
-		if m := row.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
-			documented[heading][m[1]] = m[2] != ""
+		m := row.FindStringSubmatch(strings.TrimSpace(line))
+		if m == nil {
+			continue
+		}
+		for name := range strings.SplitSeq(m[1], ", ") {
+			f := field.FindStringSubmatch(name)
+			if f == nil {
+				t.Fatalf("docs/JSON.md, %s: %q is no field", heading, name)
+			}
+			if _, twice := documented[heading][f[1]]; twice {
+				t.Errorf("docs/JSON.md, %s: two rows for %s", heading, f[1])
+			}
+			documented[heading][f[1]] = f[2] != ""
 		}
 	}
 	apart := map[reflect.Type]bool{}
