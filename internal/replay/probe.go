@@ -56,7 +56,7 @@ const RecallSuffix = "+recall"
 // probePoint is what a probe shows of a point.
 type probePoint struct {
 	session               string
-	at                    int
+	at, budget            int // messages before it, tokens of a text
 	dropped, kept, future []session.Item
 	texts                 map[string]string
 }
@@ -107,7 +107,7 @@ func (p Probe) add(ctx context.Context, x probePoint) error {
 	for i, policy := range policies {
 		letter := string(rune('a' + i))
 		key.Letters[letter] = policy
-		files[letter+"/text.txt"] = measure.CutUnits(x.texts[policy], DefaultBudget*measure.CharsPerToken)
+		files[letter+"/text.txt"] = measure.CutUnits(x.texts[policy], x.budget*measure.CharsPerToken)
 		files[letter+"/tail.txt"] = files["full/tail.txt"]
 		if strings.HasSuffix(policy, RecallSuffix) {
 			log, err := logOf(ctx, slices.Concat(x.dropped, x.kept))

@@ -306,7 +306,7 @@ func play(ctx context.Context, s *Session, opt *Options, res *played) error {
 // probe writes the point for readers.
 func (pt *point) probe(ctx context.Context, s *Session, opt *Options) error {
 	x := probePoint{
-		session: filepath.Base(s.Name), at: pt.at, dropped: pt.prefix.Dropped, kept: pt.prefix.Kept, future: pt.next,
+		session: filepath.Base(s.Name), at: pt.at, budget: opt.Budget, dropped: pt.prefix.Dropped, kept: pt.prefix.Kept, future: pt.next,
 		texts: map[string]string{},
 	}
 	for _, p := range opt.Policies {
