@@ -92,10 +92,9 @@ func prepareSummary(cmd *cobra.Command, s session.Store, leaf string, in *summar
 	if err != nil {
 		return err
 	}
-	if in.Budget == 0 {
-		in.Budget = snap.Budget.Summary
+	if in.Budget == 0 { // as in a compaction; a budget of the user's is one for all
+		in.Budget, in.QuoteBudget = snap.Budget.Summary, snap.Budget.Quotes
 	}
-	in.QuoteBudget = snap.Budget.Quotes
 	in.Counter, in.Cwd = snap.Meter, snap.Cwd
 	in.Items = session.Project(withoutPasses(path)).Items
 	return nil
