@@ -35,6 +35,7 @@ type piece struct {
 const (
 	userShare     = 22
 	briefingShare = 35
+	storyShare    = 30 // of the briefing, kept for the story
 	filesShare    = 12
 	rulesShare    = 9
 	stateShare    = 6 // each of decisions, in progress, failing, next
@@ -384,14 +385,15 @@ func (p *planner) build(budget int64) []piece {
 	if p.in.QuoteBudget > 0 {
 		briefing.left = max(b.left, 0) * briefingShare / 100
 	}
+	before := &share{left: briefing.left * (100 - storyShare) / 100}
 	if p.goal != nil {
-		b.takeAll(p.goal(budget*goalShare/100), part(2*goalShare), briefing)
+		b.takeAll(p.goal(budget*goalShare/100), part(2*goalShare), briefing, before)
 	}
 	b.take(piece{kind: kindNote, line: Line{Text: p.d.words.note}})
 	var later []piece
 	section := func(pieces []piece, percent int64) {
 		p.found += len(pieces)
-		later = append(later, b.takeAll(pieces, part(percent), briefing)...)
+		later = append(later, b.takeAll(pieces, part(percent), briefing, before)...)
 	}
 	section(p.failing, stateShare)
 	rest := p.quote(b, user)
