@@ -287,14 +287,11 @@ func (b *builder) cost(p *piece) (cost int64, headings []string) {
 	} else {
 		cost = b.p.tokens(p.body())
 	}
-	for _, s := range b.p.template.sections {
-		for _, part := range s.parts {
-			if part.kind != k {
-				continue
-			}
-			need(s.heading, "\n## "+s.heading+"\n")
+	for _, part := range b.p.template.parts {
+		if part.kind == k {
+			need(part.section, "\n## "+part.section+"\n")
 			if part.heading != "" {
-				need(s.heading+"\x00"+part.heading, "### "+part.heading+"\n")
+				need(part.section+"\x00"+part.heading, "### "+part.heading+"\n")
 			}
 		}
 	}

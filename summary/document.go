@@ -77,6 +77,14 @@ func (q Quote) Bytes() (whole, shown int) {
 	return whole + shown, shown
 }
 
+// last returns the last part of a quote.
+func (q *Quote) last() *string {
+	if n := len(q.Gaps); n > 0 {
+		return &q.Gaps[n-1].Text
+	}
+	return &q.Text
+}
+
 // Files are file lists. More counts what a list left out.
 type Files struct {
 	Modified, Created, Deleted, Read FileList
@@ -113,36 +121,24 @@ func (f *FileList) sort() {
 		notes[p] = f.note(i)
 	}
 	slices.Sort(f.Paths)
-	f.Notes = nil
-	for _, p := range f.Paths {
-		f.Notes = append(f.Notes, notes[p])
+	for i, p := range f.Paths {
+		f.Notes[i] = notes[p]
 	}
 }
 
-// Canonical returns the document as Parse gives it back after Render: each line
-// on one line, without space around it or control characters in it, empty ones
-// left out; handles that cannot be written left out. Quotes and the earlier
-// summary stay byte for byte.
+// Canonical returns the document as Parse gives it back after Render: each line on one
+// line, without space around it or control characters in it; what is empty and handles
+// that cannot be written are left out. Quotes and the earlier summary stay byte for byte.
 func (d Document) Canonical() Document {
-	d.Goal = canonicalLines(d.Goal, kindGoal)
-	d.Constraints = canonicalLines(d.Constraints, kindConstraints)
-	d.Done = canonicalLines(d.Done, kindDone)
-	d.InProgress = canonicalLines(d.InProgress, kindInProgress)
-	d.Blocked = canonicalLines(d.Blocked, kindBlocked)
-	d.Decisions = canonicalLines(d.Decisions, kindDecisions)
-	d.Next = canonicalLines(d.Next, kindNext)
-	d.Story = canonicalLines(d.Story, kindStory)
-	d.Context = canonicalLines(d.Context, kindContext)
-	d.Files = Files{
-		Modified: canonicalFiles(d.Files.Modified),
-		Created:  canonicalFiles(d.Files.Created),
-		Deleted:  canonicalFiles(d.Files.Deleted),
-		Read:     canonicalFiles(d.Files.Read),
-		Shell:    canonicalFiles(d.Files.Shell),
-		Scratch:  canonicalFiles(d.Files.Scratch),
+	for k := kindGoal; k < kindEarlier; k++ {
+		if lines := d.lines(k); lines != nil {
+			*lines = canonicalLines(*lines, k)
+		} else if f := d.files(k); f != nil {
+			*f = canonicalFiles(*f)
+		} else if q := d.quotes(k); q != nil {
+			*q = canonicalQuotes(*q, k)
+		}
 	}
-	d.Quotes = canonicalQuotes(d.Quotes, false)
-	d.Pins = canonicalQuotes(d.Pins, true)
 	d.Note = oneLine(d.Note)
 	return d
 }
@@ -150,18 +146,14 @@ func (d Document) Canonical() Document {
 func canonicalLines(in []Line, k kind) []Line {
 	var out []Line
 	for _, l := range in {
-		l.Text = oneLine(l.Text)
-		if l.Text == "" {
+		if l.Text = oneLine(l.Text); l.Text == "" {
 			continue
 		}
 		l.Ref = writableRef(l.Ref)
-		if k == kindContext || k == kindStory {
-			l.From = oneLine(l.From)
-			if l.From != "" {
-				l.Replaced = false
-			}
-		} else {
+		if k != kindContext && k != kindStory {
 			l.From = ""
+		} else if l.From = oneLine(l.From); l.From != "" {
+			l.Replaced = false
 		}
 		out = append(out, l)
 	}
@@ -184,26 +176,21 @@ func canonicalFiles(in FileList) FileList {
 	return out
 }
 
-func canonicalQuotes(in []Quote, roles bool) []Quote {
+func canonicalQuotes(in []Quote, k kind) []Quote {
 	var out []Quote
 	for _, q := range in {
 		q.Ref = writableRef(q.Ref)
-		if !roles || !roleWord().MatchString(q.Role) {
+		if k != kindPins || !roleWord().MatchString(q.Role) {
 			q.Role = ""
 		}
-		var gaps []Gap
-		for _, g := range q.Gaps {
-			g.Omitted = min(g.Omitted, 1<<53)
-			switch {
-			case g.Omitted > 0:
-				gaps = append(gaps, g)
-			case len(gaps) > 0:
-				gaps[len(gaps)-1].Text += g.Text
-			default:
-				q.Text += g.Text
+		gaps := q.Gaps
+		q.Gaps = nil
+		for _, g := range gaps {
+			if g.Omitted > 0 {
+				q.Gaps = append(q.Gaps, Gap{Omitted: min(g.Omitted, 1<<53)})
 			}
+			*q.last() += g.Text
 		}
-		q.Gaps = gaps
 		out = append(out, q)
 	}
 	return out
@@ -213,9 +200,9 @@ var roleWord = text.Pattern(`^[A-Za-z]+$`)
 
 // oneLine makes text fit for one line of a document.
 func oneLine(s string) string {
-	if !plainLine(s) {
+	if !utf8.ValidString(s) || strings.ContainsFunc(s, breaksLine) {
 		s = strings.Map(func(r rune) rune {
-			if lineBreak(r) || unicode.IsControl(r) {
+			if breaksLine(r) {
 				return ' '
 			}
 			return r
@@ -224,19 +211,7 @@ func oneLine(s string) string {
 	return strings.TrimSpace(s)
 }
 
-func plainLine(s string) bool {
-	if !utf8.ValidString(s) {
-		return false
-	}
-	for _, r := range s {
-		if lineBreak(r) || unicode.IsControl(r) {
-			return false
-		}
-	}
-	return true
-}
-
-func lineBreak(r rune) bool { return r == '\u2028' || r == '\u2029' }
+func breaksLine(r rune) bool { return r == '\u2028' || r == '\u2029' || unicode.IsControl(r) }
 
 // writableRef returns ref, or "" where it holds what would end a handle early.
 func writableRef(ref string) string {

@@ -20,14 +20,14 @@ func Parse(text string) (d Document, ok bool) {
 		}
 	}
 	p.flush()
-	return d, p.seen
+	return d.Canonical(), p.seen
 }
 
 type parser struct {
-	doc      *Document
-	sections []section // those the current second-level heading may stand for
-	kind     kind
-	seen     bool
+	doc   *Document
+	parts []part // those the current second-level heading may stand for
+	kind  kind
+	seen  bool
 
 	block   []string // quoted lines being read
 	inBlock bool
@@ -52,18 +52,13 @@ func (p *parser) line(line string) bool {
 	switch {
 	case strings.HasPrefix(line, "## "):
 		p.flush()
-		p.sections = lookup(line[3:])
-		p.kind = kindNone
-		for _, s := range p.sections {
-			if s.parts[0].heading == "" {
-				p.kind = s.parts[0].kind
-			}
-		}
+		p.parts = lookup(line[3:])
+		p.kind = p.under("")
 		p.seen = true
-		return p.sections != nil
+		return p.parts != nil
 	case strings.HasPrefix(line, "### "):
 		p.flush()
-		p.kind = partOf(p.sections, line[4:])
+		p.kind = p.under(line[4:])
 		return p.kind != kindNone
 	case strings.HasPrefix(line, "# "):
 		return false
@@ -90,12 +85,11 @@ func (p *parser) line(line string) bool {
 	return false
 }
 
-func partOf(sections []section, heading string) kind {
-	for _, s := range sections {
-		for _, part := range s.parts {
-			if part.heading == heading {
-				return part.kind
-			}
+// under returns the part that a third-level heading stands for.
+func (p *parser) under(heading string) kind {
+	for _, part := range p.parts {
+		if part.heading == heading {
+			return part.kind
 		}
 	}
 	return kindNone
@@ -139,24 +133,20 @@ func (p *parser) nested(line string) bool {
 
 // stripMark takes away what stands before the text of a line.
 func stripMark(k kind, s string) string {
+	marks := []string{bullet, "* "}
 	switch k {
 	case kindDone, kindInProgress:
-		for _, mark := range []string{doneMark, openMark, "- [X] ", "* [x] ", "* [ ] "} {
-			if rest, ok := strings.CutPrefix(s, mark); ok {
-				return rest
-			}
-		}
+		marks = []string{doneMark, openMark, "- [X] ", "* [x] ", "* [ ] ", bullet, "* "}
 	case kindNext:
 		if m := numbered().FindString(s); m != "" {
 			return s[len(m):]
 		}
 	default:
 	}
-	if rest, ok := strings.CutPrefix(s, bullet); ok {
-		return rest
-	}
-	if rest, ok := strings.CutPrefix(s, "* "); ok {
-		return rest
+	for _, mark := range marks {
+		if rest, ok := strings.CutPrefix(s, mark); ok {
+			return rest
+		}
 	}
 	return s
 }
@@ -180,31 +170,23 @@ func (p *parser) file(s string) bool {
 		return false
 	}
 	note := ""
-	if quoted, err := strconv.QuotedPrefix(path); err == nil && path[0] == '"' {
-		path, note = quoted, path[len(quoted):]
-		if path, err = strconv.Unquote(quoted); err != nil || path == "" || note != "" && !strings.HasPrefix(note, noteMark) {
+	if strings.HasPrefix(path, `"`) {
+		quoted, err := strconv.QuotedPrefix(path)
+		note = path[len(quoted):]
+		if path, _ = strconv.Unquote(quoted); err != nil || path == "" || note != "" && !strings.HasPrefix(note, noteMark) {
 			return false
 		}
 		note = strings.TrimPrefix(note, noteMark)
-	} else if strings.HasPrefix(path, `"`) {
-		return false
 	} else {
 		path, note, _ = strings.Cut(path, noteMark)
-	}
-	if dir, names, ok := strings.Cut(path, "{"); ok && strings.HasSuffix(names, "}") && !strings.HasPrefix(s, bullet+`"`) {
-		for name := range strings.SplitSeq(strings.TrimSuffix(names, "}"), ",") {
-			f.Paths = append(f.Paths, dir+name)
-			if f.Notes != nil {
-				f.Notes = append(f.Notes, "")
+		if dir, names, ok := strings.Cut(path, "{"); ok && strings.HasSuffix(names, "}") {
+			for name := range strings.SplitSeq(strings.TrimSuffix(names, "}"), ",") {
+				f.add(dir+name, "")
 			}
+			return true
 		}
-		return true
 	}
-	if note = oneLine(note); note != "" || f.Notes != nil {
-		f.Notes = append(f.Notes, make([]string, len(f.Paths)-len(f.Notes))...)
-		f.Notes = append(f.Notes, note)
-	}
-	f.Paths = append(f.Paths, path)
+	f.add(path, oneLine(note))
 	return true
 }
 
@@ -245,13 +227,10 @@ func (p *parser) flushBlock() {
 		return
 	}
 	text := strings.Join(p.block, "\n")
-	switch {
-	case p.kind == kindEarlier:
+	if p.kind == kindEarlier {
 		p.doc.Earlier = text
-	case len(p.quote.Gaps) > 0:
-		p.quote.Gaps[len(p.quote.Gaps)-1].Text = text
-	default:
-		p.quote.Text = text
+	} else {
+		*p.quote.last() = text
 	}
 	p.block, p.inBlock = nil, false
 }

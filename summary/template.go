@@ -1,30 +1,26 @@
 package summary
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// Template says how a document is written: which sections, in which order,
-// under which headings. Headings are the same in every language. A heading
-// means the same in every template, so Parse needs not be told which one was
-// used.
+// Template says how a document is written: which sections, in which order, under which
+// headings. A heading means the same in every template and language, so Parse needs not
+// be told which one was used.
 type Template struct {
-	name     string
-	sections []section
+	name  string
+	parts []part
 }
 
-// section is a second-level heading and what stands below it. With more than
-// one part, each has a third-level heading.
-type section struct {
-	heading string
-	parts   []part
-}
-
+// part is a part of a document under a second-level heading, and a third-level one where
+// there are several below that.
 type part struct {
-	heading string // third level; "" in a section of one part
-	kind    kind
+	section, heading string
+	kind             kind
 }
 
 // kind names a part of a Document.
@@ -60,109 +56,65 @@ func (t *Template) Name() string { return t.name }
 // place for the story, it stands with the sources.
 var (
 	// Briefing is the default: what an agent has to know to go on, then the sources.
-	Briefing = &Template{"briefing", append([]section{
-		single("Goal", kindGoal),
-		single("Rules", kindConstraints),
-		{"State", []part{
-			{"Done", kindDone},
-			{"In Progress", kindInProgress},
-			{"Failing", kindBlocked},
-			{"Next", kindNext},
-		}},
-		single("Decisions", kindDecisions),
-		single("Story", kindStory),
-		files("Files"),
-		single("Sources", kindContext),
-	}, ending...)}
+	Briefing = newTemplate("briefing", "Files", []part{
+		{"Goal", "", kindGoal},
+		{"Rules", "", kindConstraints},
+		{"State", "Done", kindDone}, {"State", "In Progress", kindInProgress}, {"State", "Failing", kindBlocked}, {"State", "Next", kindNext},
+		{"Decisions", "", kindDecisions},
+		{"Story", "", kindStory},
+	}, part{"Sources", "", kindContext})
 
-	// Structured is pi's: Goal, Constraints & Preferences, Progress, Key
-	// Decisions, Next Steps, Critical Context, Files.
-	Structured = &Template{"structured", append([]section{
-		single("Goal", kindGoal),
-		single("Constraints & Preferences", kindConstraints),
-		{"Progress", []part{
-			{"Done", kindDone},
-			{"In Progress", kindInProgress},
-			{"Blocked", kindBlocked},
-		}},
-		single("Key Decisions", kindDecisions),
-		single("Next Steps", kindNext),
-		single("Critical Context", kindContext),
-		files("Files"),
-	}, ending...)}
+	// Structured is pi's.
+	Structured = newTemplate("structured", "Files", []part{
+		{"Goal", "", kindGoal},
+		{"Constraints & Preferences", "", kindConstraints},
+		{"Progress", "Done", kindDone}, {"Progress", "In Progress", kindInProgress}, {"Progress", "Blocked", kindBlocked},
+		{"Key Decisions", "", kindDecisions},
+		{"Next Steps", "", kindNext},
+		{"Critical Context", "", kindContext},
+	})
 
-	// Technical has eight sections: Technical Context, Project Overview, Code
-	// Changes, Debugging & Issues, Current Status, Pending Tasks, User
-	// Preferences, Key Decisions.
-	Technical = &Template{"technical", append([]section{
-		single("Technical Context", kindContext),
-		single("Project Overview", kindGoal),
-		files("Code Changes"),
-		single("Debugging & Issues", kindBlocked),
-		{"Current Status", []part{
-			{"Done", kindDone},
-			{"In Progress", kindInProgress},
-		}},
-		single("Pending Tasks", kindNext),
-		single("User Preferences", kindConstraints),
-		single("Key Decisions", kindDecisions),
-	}, ending...)}
+	// Technical has the changes before the state.
+	Technical = newTemplate("technical", "Code Changes", []part{
+		{"Technical Context", "", kindContext},
+		{"Project Overview", "", kindGoal},
+	},
+		part{"Debugging & Issues", "", kindBlocked},
+		part{"Current Status", "Done", kindDone}, part{"Current Status", "In Progress", kindInProgress},
+		part{"Pending Tasks", "", kindNext},
+		part{"User Preferences", "", kindConstraints},
+		part{"Key Decisions", "", kindDecisions},
+	)
 
 	// Brief has Summary, Key Points and Files.
-	Brief = &Template{"brief", append([]section{
-		{"Summary", []part{
-			{"Goal", kindGoal},
-			{"Done", kindDone},
-			{"In Progress", kindInProgress},
-			{"Blocked", kindBlocked},
-			{"Next Steps", kindNext},
-		}},
-		{"Key Points", []part{
-			{"Constraints & Preferences", kindConstraints},
-			{"Key Decisions", kindDecisions},
-			{"Critical Context", kindContext},
-		}},
-		files("Files"),
-	}, ending...)}
+	Brief = newTemplate("brief", "Files", []part{
+		{"Summary", "Goal", kindGoal}, {"Summary", "Done", kindDone}, {"Summary", "In Progress", kindInProgress},
+		{"Summary", "Blocked", kindBlocked}, {"Summary", "Next Steps", kindNext},
+		{"Key Points", "Constraints & Preferences", kindConstraints}, {"Key Points", "Key Decisions", kindDecisions},
+		{"Key Points", "Critical Context", kindContext},
+	})
 
-	// Notes has Goal, Constraints & Preferences, Progress, Key Results, Files,
-	// Snippets and Open Questions.
-	Notes = &Template{"notes", append([]section{
-		single("Goal", kindGoal),
-		single("Constraints & Preferences", kindConstraints),
-		{"Progress", []part{
-			{"Done", kindDone},
-			{"In Progress", kindInProgress},
-		}},
-		single("Key Results", kindDecisions),
-		files("Files"),
-		single("Snippets", kindContext),
-		{"Open Questions", []part{
-			{"Blocked", kindBlocked},
-			{"Next Steps", kindNext},
-		}},
-	}, ending...)}
+	// Notes ends with what is open.
+	Notes = newTemplate("notes", "Files", []part{
+		{"Goal", "", kindGoal},
+		{"Constraints & Preferences", "", kindConstraints},
+		{"Progress", "Done", kindDone}, {"Progress", "In Progress", kindInProgress},
+		{"Key Results", "", kindDecisions},
+	},
+		part{"Snippets", "", kindContext},
+		part{"Open Questions", "Blocked", kindBlocked}, part{"Open Questions", "Next Steps", kindNext},
+	)
 )
 
-// ending stands at the end of every template.
-var ending = []section{
-	single("User Messages", kindQuotes),
-	single("Pinned", kindPins),
-	single("Earlier Summary", kindEarlier),
-	single("Recall", kindNote),
-}
-
-func single(heading string, k kind) section { return section{heading, []part{{"", k}}} }
-
-func files(heading string) section {
-	return section{heading, []part{
-		{"Modified", kindModified},
-		{"Created", kindCreated},
-		{"Deleted", kindDeleted},
-		{"Written by Commands", kindShell},
-		{"Created as Scratch", kindScratch},
-		{"Read", kindRead},
-	}}
+// newTemplate makes a template of what stands before the files and after them. Every
+// template has the same end.
+func newTemplate(name, files string, before []part, after ...part) *Template {
+	return &Template{name, slices.Concat(before, []part{
+		{files, "Modified", kindModified}, {files, "Created", kindCreated}, {files, "Deleted", kindDeleted},
+		{files, "Written by Commands", kindShell}, {files, "Created as Scratch", kindScratch}, {files, "Read", kindRead},
+	}, after, []part{
+		{"User Messages", "", kindQuotes}, {"Pinned", "", kindPins}, {"Earlier Summary", "", kindEarlier}, {"Recall", "", kindNote},
+	})}
 }
 
 // Templates returns all templates, the default first.
@@ -188,28 +140,14 @@ func FindTemplate(name string) (*Template, error) {
 // what belongs under each. What code adds is left out.
 func (t *Template) Form() string {
 	var heads, says strings.Builder
-	seen := map[kind]bool{}
-	for _, s := range t.sections {
-		open := false
-		for _, p := range s.parts {
-			meaning := meanings[p.kind]
-			if meaning == "" || p.kind == kindContext && t.shown(kindStory) == kindStory {
-				continue
-			}
-			if !open {
-				heads.WriteString("## " + s.heading + "\n")
-				open = true
-			}
-			name := s.heading
-			if p.heading != "" {
-				heads.WriteString("### " + p.heading + "\n")
-				name = p.heading
-			}
-			if !seen[p.kind] {
-				seen[p.kind] = true
-				says.WriteString(name + ": " + meaning + "\n")
-			}
+	open := ""
+	for _, p := range t.parts {
+		meaning := meanings[p.kind]
+		if meaning == "" || p.kind == kindContext && t.shown(kindStory) == kindStory {
+			continue
 		}
+		open = p.open(&heads, open)
+		says.WriteString(cmp.Or(p.heading, p.section) + ": " + meaning + "\n")
 	}
 	return heads.String() + "\n" + says.String()
 }
@@ -223,36 +161,40 @@ var meanings = map[kind]string{
 	kindBlocked:     "what fails or is in the way, and why.",
 	kindNext:        "what is to be done, in order.",
 	kindDecisions:   "what was decided and still stands, with the reason; causes that were found.",
-	kindStory:       "for each request of the user, newest at length and older ones shorter: what was asked, what was changed in which file, what was tried and failed, how the checks ended.",
-	kindContext:     "values, places, findings and errors that are needed again.",
+	kindStory: "for each request of the user, newest at length and older ones shorter: what was asked, what was changed " +
+		"in which file, what was tried and failed, how the checks ended.",
+	kindContext: "values, places, findings and errors that are needed again.",
+}
+
+// open writes the headings of a part. The section that is open has its own already.
+func (p *part) open(b *strings.Builder, open string) string {
+	if p.section != open {
+		b.WriteString("## " + p.section + "\n")
+	}
+	if p.heading != "" {
+		b.WriteString("### " + p.heading + "\n")
+	}
+	return p.section
 }
 
 // shown is the part in which pieces of a kind stand in this template.
 func (t *Template) shown(k kind) kind {
-	if k != kindStory {
-		return k
+	if k == kindStory && !slices.ContainsFunc(t.parts, func(p part) bool { return p.kind == k }) {
+		return kindContext
 	}
-	for _, s := range t.sections {
-		for _, p := range s.parts {
-			if p.kind == k {
-				return k
-			}
-		}
-	}
-	return kindContext
+	return k
 }
 
-// lookup finds sections by their heading in all templates. Documents of earlier versions
+// lookup finds the parts of a section in all templates. Documents of earlier versions
 // had names worth spelling right in a section of their own.
-func lookup(heading string) []section {
-	if heading == "Names" {
-		return []section{single(heading, kindContext)}
+func lookup(section string) (found []part) {
+	if section == "Names" {
+		return []part{{section, "", kindContext}}
 	}
-	var found []section
 	for _, t := range Templates() {
-		for _, s := range t.sections {
-			if s.heading == heading {
-				found = append(found, s)
+		for _, p := range t.parts {
+			if p.section == section {
+				found = append(found, p)
 			}
 		}
 	}
@@ -268,98 +210,49 @@ func (t *Template) Render(d Document) string {
 		d.Context, d.Story = append(d.Story, d.Context...), nil
 	}
 	var b strings.Builder
-	for _, s := range t.sections {
-		open := false
-		for _, p := range s.parts {
-			if d.empty(p.kind) {
-				continue
-			}
-			if !open {
-				if b.Len() > 0 {
-					b.WriteByte('\n')
-				}
-				b.WriteString("## " + s.heading + "\n")
-				open = true
-			}
-			if p.heading != "" {
-				b.WriteString("### " + p.heading + "\n")
-			}
-			d.write(&b, p.kind)
+	open := ""
+	for _, p := range t.parts {
+		if d.empty(p.kind) {
+			continue
 		}
+		if open != "" && open != p.section {
+			b.WriteByte('\n')
+		}
+		open = p.open(&b, open)
+		d.write(&b, p.kind)
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // lines returns the part of kind k where it is one of lines, else nil.
 func (d *Document) lines(k kind) *[]Line {
-	switch k {
-	case kindGoal:
-		return &d.Goal
-	case kindConstraints:
-		return &d.Constraints
-	case kindDone:
-		return &d.Done
-	case kindInProgress:
-		return &d.InProgress
-	case kindBlocked:
-		return &d.Blocked
-	case kindDecisions:
-		return &d.Decisions
-	case kindNext:
-		return &d.Next
-	case kindStory:
-		return &d.Story
-	case kindContext:
-		return &d.Context
-	default:
-		return nil
-	}
+	return nth(k, kindGoal, &d.Goal, &d.Constraints, &d.Done, &d.InProgress, &d.Blocked, &d.Decisions, &d.Next, &d.Story, &d.Context)
 }
 
 func (d *Document) files(k kind) *FileList {
-	switch k {
-	case kindModified:
-		return &d.Files.Modified
-	case kindCreated:
-		return &d.Files.Created
-	case kindDeleted:
-		return &d.Files.Deleted
-	case kindRead:
-		return &d.Files.Read
-	case kindShell:
-		return &d.Files.Shell
-	case kindScratch:
-		return &d.Files.Scratch
-	default:
-		return nil
-	}
+	f := &d.Files
+	return nth(k, kindModified, &f.Modified, &f.Created, &f.Deleted, &f.Shell, &f.Scratch, &f.Read)
 }
 
-func (d *Document) quotes(k kind) *[]Quote {
-	switch k {
-	case kindQuotes:
-		return &d.Quotes
-	case kindPins:
-		return &d.Pins
-	default:
+func (d *Document) quotes(k kind) *[]Quote { return nth(k, kindQuotes, &d.Quotes, &d.Pins) }
+
+// nth returns the part of kind k out of those of the kinds from first on.
+func nth[T any](k, first kind, parts ...*T) *T {
+	if k < first || int(k-first) >= len(parts) {
 		return nil
 	}
+	return parts[k-first]
 }
 
 func (d *Document) empty(k kind) bool {
 	if lines := d.lines(k); lines != nil {
 		return len(*lines) == 0
-	}
-	if f := d.files(k); f != nil {
+	} else if f := d.files(k); f != nil {
 		return len(f.Paths) == 0 && f.More == 0
-	}
-	if q := d.quotes(k); q != nil {
+	} else if q := d.quotes(k); q != nil {
 		return len(*q) == 0
 	}
-	if k == kindEarlier {
-		return d.Earlier == ""
-	}
-	return d.Note == ""
+	return k == kindEarlier && d.Earlier == "" || k == kindNote && d.Note == ""
 }
 
 func (d *Document) write(b *strings.Builder, k kind) {
@@ -439,24 +332,18 @@ const noteMark = " — "
 
 func writeFiles(b *strings.Builder, f FileList) {
 	for i := 0; i < len(f.Paths); {
-		n := f.folder(i)
-		switch note := f.note(i); {
-		case n > 1:
-			dir := f.Paths[i][:strings.LastIndexByte(f.Paths[i], '/')+1]
-			b.WriteString(bullet + dir + "{")
-			for k := range n {
-				if k > 0 {
-					b.WriteByte(',')
-				}
-				b.WriteString(f.Paths[i+k][len(dir):])
-			}
-			b.WriteString("}\n")
-		case note != "":
-			b.WriteString(bullet + quotePath(f.Paths[i]) + noteMark + note + "\n")
-		default:
-			b.WriteString(bullet + quotePath(f.Paths[i]) + "\n")
+		dir, names := f.folder(i)
+		if len(names) > 1 {
+			b.WriteString(bullet + dir + "{" + strings.Join(names, ",") + "}\n")
+			i += len(names)
+			continue
 		}
-		i += max(n, 1)
+		b.WriteString(bullet + quotePath(f.Paths[i]))
+		if note := f.note(i); note != "" {
+			b.WriteString(noteMark + note)
+		}
+		b.WriteByte('\n')
+		i++
 	}
 	if f.More > 0 {
 		b.WriteString("(" + grouped(f.More) + " more)\n")
@@ -466,21 +353,19 @@ func writeFiles(b *strings.Builder, f FileList) {
 // maxFolder is how long a line with several files of a folder may get, in bytes.
 const maxFolder = 160
 
-// folder returns how many paths from the i-th on stand in one line, as dir/{a,b}: those
+// folder returns the paths from the i-th on that stand in one line, as dir/{a,b}: those
 // of the same folder that nothing is said about.
-func (f *FileList) folder(i int) int {
-	dir := f.Paths[i][:strings.LastIndexByte(f.Paths[i], '/')+1]
+func (f *FileList) folder(i int) (dir string, names []string) {
+	dir = f.Paths[i][:strings.LastIndexByte(f.Paths[i], '/')+1]
 	size := len(dir)
-	n := 0
-	for i+n < len(f.Paths) {
-		p := f.Paths[i+n]
+	for k, p := range f.Paths[i:] {
 		name, ok := strings.CutPrefix(p, dir)
-		if size += len(name) + 1; dir == "" || !ok || name == "" || strings.ContainsAny(name, "/, ") || quotePath(p) != p || f.note(i+n) != "" || size > maxFolder {
+		if size += len(name) + 1; dir == "" || !ok || name == "" || strings.ContainsAny(name, "/, ") || quotePath(p) != p || f.note(i+k) != "" || size > maxFolder {
 			break
 		}
-		n++
+		names = append(names, name)
 	}
-	return n
+	return dir, names
 }
 
 // quotePath returns a path as it stands in a list: as it is unless it would be
