@@ -28,6 +28,10 @@ type piece struct {
 	worth  float64
 	factor float64 // of what it names; 0 counts as 1
 	table  table   // the table that it is a row of
+
+	// What it costs alone, as a line below its source, and what the line of its source
+	// costs; 0 is not known yet.
+	alone, below, head int64
 }
 
 // The shares of a text that its parts may take at most while others want the room, in
@@ -67,21 +71,20 @@ type planner struct {
 	offered    map[kind]int
 	found      int
 	clipped    bool
-	price      float64 // what a token of sources is worth
+	price      float64             // what a token of sources is worth
+	quoteParts map[int][]quotePart // by the order of the message
 
 	goal                                        func(tokens int64) []piece
 	rules, decided, done, active, failing, next []piece
 	changed, read, shell                        []piece
-	quoteParts                                  map[int][]quotePart // by the order of the message
 }
 
 func newPlanner(ctx context.Context, in *Input, cache *Cache) (*planner, error) {
-	p := &planner{in: in, template: in.Template, costs: map[string]int64{}, sourceIDs: map[string][]int32{}, quoteParts: map[int][]quotePart{}}
-	if p.template == nil {
-		p.template = Briefing
-	}
 	d := newDigest(in, cache)
-	p.d = d
+	p := &planner{
+		in: in, d: d, template: cmp.Or(in.Template, Briefing),
+		costs: map[string]int64{}, sourceIDs: map[string][]int32{}, quoteParts: map[int][]quotePart{},
+	}
 	p.must, p.rest = d.quotes()
 	sources, err := d.sources(ctx)
 	if err != nil {
@@ -106,13 +109,10 @@ func newPlanner(ctx context.Context, in *Input, cache *Cache) (*planner, error) 
 func (p *planner) written(w *Document, sources []piece) {
 	var said strings.Builder
 	for k := kindGoal; k <= kindContext; k++ {
-		lines := w.lines(k)
-		if lines == nil {
-			continue
-		}
-		for i, l := range *lines {
+		lines := *w.lines(k)
+		for i, l := range lines {
 			said.WriteString(l.Text + "\n")
-			p.must = append(p.must, p.d.statement(k, l, i-len(*lines)))
+			p.must = append(p.must, p.d.statement(k, l, i-len(lines)))
 		}
 	}
 	if w.Earlier != "" {
@@ -128,11 +128,11 @@ func (p *planner) written(w *Document, sources []piece) {
 	p.failing = slices.DeleteFunc(p.failing, named)
 	for _, t := range p.d.led.Todos {
 		if t.Status == ledger.TodoOpen || t.Status == ledger.TodoActive {
-			p.next = append(p.next, p.d.statement(kindNext, Line{Text: t.Text, Ref: p.d.refs.of(t.Entry)}, len(p.next)))
+			p.next = append(p.next, p.d.statement(kindNext, p.d.line(t.Text, t.Entry), len(p.next)))
 		}
 	}
 	p.next = slices.DeleteFunc(p.next, named)
-	if p.template.shown(kindStory) == kindStory {
+	if p.template.part(kindStory).kind == kindStory {
 		p.candidates = sources // the template has a place for them apart from what was written
 	}
 }
@@ -235,121 +235,114 @@ type builder struct {
 	left    int64
 	taken   []piece
 	headed  map[string]bool // headings that are paid for
+	parts   map[kind]bool   // those whose own heading is
 	missing []float64       // for each identifier, how likely a reader does not have it
 	from    map[string]int  // pieces taken of each source
-	chosen  map[*piece]bool
 	rows    map[table]int
 	said    spoken
 }
 
 func (p *planner) newBuilder(budget int64) *builder {
-	b := &builder{
-		p: p, left: budget, headed: map[string]bool{}, from: map[string]int{}, rows: map[table]int{}, chosen: map[*piece]bool{},
-		missing: make([]float64, len(p.weights)),
+	return &builder{
+		p: p, left: budget, headed: map[string]bool{}, parts: map[kind]bool{}, from: map[string]int{}, rows: map[table]int{},
+		missing: slices.Repeat([]float64{1}, len(p.weights)),
 	}
-	for i := range b.missing {
-		b.missing[i] = 1
-	}
-	return b
 }
 
-func (p *planner) tokens(s string) int64 {
-	c, ok := p.costs[s]
-	if !ok {
-		c = p.in.Counter.Text(s)
-		p.costs[s] = c
-	}
-	return c
-}
+// tokens returns what a text costs that is asked for often.
+func (p *planner) tokens(s string) int64 { return kept(p.costs, s, p.in.Counter.Text) }
 
 // named returns the identifiers in the name of a source.
-func (p *planner) named(from string) []int32 {
-	ids, ok := p.sourceIDs[from]
+func (p *planner) named(from string) []int32 { return kept(p.sourceIDs, from, p.d.idsIn) }
+
+// kept returns what find finds, which it is asked for once.
+func kept[K comparable, V any](m map[K]V, k K, find func(K) V) V {
+	v, ok := m[k]
 	if !ok {
-		ids = p.d.idsIn(from)
-		p.sourceIDs[from] = ids
+		v = find(k)
+		m[k] = v
 	}
-	return ids
+	return v
 }
 
-// cost returns what a piece adds, and the headings that it brings with it.
-func (b *builder) cost(p *piece) (cost int64, headings []string) {
-	need := func(key, written string) {
-		if written != "" && !b.headed[key] {
-			cost += b.p.tokens(written)
-			headings = append(headings, key)
+// below returns what the piece costs as a line below its source.
+func (b *builder) below(p *piece) int64 {
+	if p.below == 0 {
+		p.below = b.p.in.Counter.Text(nestedMark + p.line.Text + "\n")
+	}
+	return p.below
+}
+
+// head returns what the line of the source costs, where it is not there yet.
+func (b *builder) head(p *piece) int64 {
+	from := p.line.From
+	if from == "" || b.from[from] > 0 {
+		return 0
+	}
+	if p.head == 0 {
+		p.head = b.p.tokens(bullet + from + handle(Line{Text: from, Ref: p.line.Ref}) + "\n")
+	}
+	return p.head
+}
+
+// cost returns what a piece adds, with the headings that it brings with it.
+func (b *builder) cost(p *piece) int64 {
+	if p.alone == 0 {
+		if p.line.From != "" {
+			p.alone = b.below(p)
+		} else {
+			p.alone = b.p.in.Counter.Text(p.body())
 		}
 	}
-	k := b.p.template.shown(p.kind)
-	if from := p.line.From; from != "" {
-		cost = b.p.tokens(nestedMark + p.line.Text + "\n")
-		need(from+"\x00", bullet+from+handle(Line{Text: from, Ref: p.line.Ref})+"\n")
-	} else {
-		cost = b.p.tokens(p.body())
+	cost := p.alone + b.head(p)
+	part := b.p.template.part(p.kind)
+	if !b.headed[part.section] {
+		cost += b.p.tokens("\n## " + part.section + "\n")
 	}
-	for _, part := range b.p.template.parts {
-		if part.kind == k {
-			need(part.section, "\n## "+part.section+"\n")
-			if part.heading != "" {
-				need(part.section+"\x00"+part.heading, "### "+part.heading+"\n")
-			}
-		}
+	if part.heading != "" && !b.parts[part.kind] {
+		cost += b.p.tokens("### " + part.heading + "\n")
 	}
-	return cost, headings
+	return cost
 }
 
 // take adds a piece if it says something new, holds no tag that could end what
 // the document stands in, and fits what is left, and the shares if there are any.
 func (b *builder) take(p piece, shares ...*share) bool {
-	cost, headings := b.cost(&p)
-	if cost > b.left {
+	cost := b.cost(&p)
+	if cost > b.left || slices.ContainsFunc(shares, func(s *share) bool { return cost > s.left }) {
 		return false
-	}
-	for _, s := range shares {
-		if cost > s.left {
-			return false
-		}
 	}
 	if p.repeats() && (forbidden(p.line.Text) || b.said.has(p.line.Text)) {
 		return false
 	}
-	b.pay(p, cost, headings)
+	b.pay(p, cost)
 	for _, s := range shares {
 		s.left -= cost
 	}
 	return true
 }
 
-// force adds a piece whatever it costs.
-func (b *builder) force(p piece) int64 {
-	cost, headings := b.cost(&p)
-	b.pay(p, cost, headings)
-	return cost
-}
-
-func (b *builder) pay(p piece, cost int64, headings []string) {
+func (b *builder) pay(p piece, cost int64) {
 	b.left -= cost
 	b.taken = append(b.taken, p)
 	if p.repeats() || p.kind == kindConstraints {
 		b.said.add(p.line.Text)
 	}
-	for _, h := range headings {
-		b.headed[h] = true
+	part := b.p.template.part(p.kind)
+	b.headed[part.section], b.parts[part.kind] = true, true
+	have := func(ids []int32, sure float64) {
+		for _, n := range ids {
+			b.missing[n] *= 1 - sure
+		}
 	}
-	ids, sure := p.ids, p.sure
+	have(p.ids, p.sure)
 	if p.quote != nil {
 		for _, s := range p.texts() {
-			ids = append(ids, b.p.d.idsIn(s)...)
+			have(b.p.d.idsIn(s), withWords)
 		}
-		sure = withWords
-	}
-	for _, n := range ids {
-		b.missing[n] *= 1 - sure
 	}
 	if from := p.line.From; from != "" && b.from[from] == 0 {
-		for _, n := range b.p.named(from) {
-			b.missing[n] *= 1 - withWords
-		}
+		have(b.p.named(from), withWords)
 	}
 	b.from[p.line.From]++
 	if p.table.row != 0 {
@@ -376,7 +369,9 @@ func (p *planner) build(budget int64) []piece {
 	quoted, most := p.quoteBudget(budget)
 	user := &share{left: quoted}
 	for _, m := range p.must {
-		user.left -= b.force(m)
+		cost := b.cost(&m)
+		b.pay(m, cost)
+		user.left -= cost
 	}
 	briefing := part(briefingShare)
 	if p.in.QuoteBudget > 0 {
@@ -411,24 +406,20 @@ func (p *planner) build(budget int64) []piece {
 	p.found += len(p.candidates)
 	b.choose(p.candidates, briefing)
 	b.takeAll(later)
-	b.files(append(files, read...), nil)
+	b.files(append(files, read...))
 	user.left += most - quoted
 	p.quoteMore(b, user, rest)
 	return b.taken
 }
 
 // files takes files, with the phrase on what changed where that fits.
-func (b *builder) files(list []piece, s *share) (rest []piece) {
+func (b *builder) files(list []piece, shares ...*share) (rest []piece) {
 	for _, f := range list {
-		shares := []*share{s}
-		if s == nil {
-			shares = nil
-		}
 		if b.take(f, shares...) {
 			continue
 		}
 		short := f
-		short.note = ""
+		short.note, short.alone = "", 0
 		if f.note == "" || !b.take(short, shares...) {
 			rest = append(rest, f)
 		}
@@ -449,51 +440,56 @@ func (p *planner) quoteBudget(budget int64) (now, most int64) {
 // choose fills what is left: again and again with the piece that gains most for what
 // it costs.
 func (b *builder) choose(pieces []piece, briefing *share) {
-	q := &queue{b: b}
+	var q queue
 	b.p.price = b.pricePerToken(pieces)
 	of := map[string][]*piece{}
 	for i := range pieces {
 		p := &pieces[i]
 		if v := b.value(p); v > 0 {
-			q.ranked = append(q.ranked, ranked{p, v})
+			q = append(q, ranked{p, v})
 			if p.line.From != "" {
 				of[p.line.From] = append(of[p.line.From], p)
 			}
 		}
 	}
-	heap.Init(q)
-	for misses := 0; len(q.ranked) > 0 && misses < 60; {
-		top := q.ranked[0]
-		if b.chosen[top.piece] {
-			heap.Pop(q)
+	heap.Init(&q)
+	chosen := map[*piece]bool{}
+	for misses := 0; len(q) > 0 && misses < 60; {
+		top := q[0]
+		if chosen[top.piece] {
+			heap.Pop(&q)
 			continue
 		}
 		if top.value < worthless*b.p.price {
 			return
 		}
 		if v := b.value(top.piece); v < top.value*(1-1e-9) {
-			q.ranked[0].value = v
-			heap.Fix(q, 0)
+			q[0].value = v
+			heap.Fix(&q, 0)
 			continue
 		}
-		heap.Pop(q)
+		heap.Pop(&q)
+		source := top.piece.kind == kindContext
 		var shares []*share
-		if top.piece.kind != kindContext {
+		if !source {
 			shares = []*share{briefing}
 		}
-		opens := b.from[top.piece.line.From] == 0
-		if b.take(*top.piece, shares...) {
-			misses = 0
-			b.chosen[top.piece] = true
-			if opens { // its heading is paid for: the others of the source cost less now
-				for _, other := range of[top.piece.line.From] {
-					if v := b.value(other); v > 0 && !b.chosen[other] {
-						heap.Push(q, ranked{other, v})
-					}
+		from := top.piece.line.From
+		opens := b.from[from] == 0
+		if !b.take(*top.piece, shares...) {
+			if source {
+				misses++
+			}
+			continue
+		}
+		misses = 0
+		chosen[top.piece] = true
+		if opens { // its heading is paid for: the others of the source cost less now
+			for _, other := range of[from] {
+				if v := b.value(other); v > 0 && !chosen[other] {
+					heap.Push(&q, ranked{other, v})
 				}
 			}
-		} else if top.piece.kind == kindContext {
-			misses++
 		}
 	}
 }
@@ -501,29 +497,24 @@ func (b *builder) choose(pieces []piece, briefing *share) {
 // pricePerToken is what a token of sources is worth: the value of the last line that
 // would be taken if half of what is left were for lines alone.
 func (b *builder) pricePerToken(pieces []piece) float64 {
-	type line struct {
-		value float64
-		cost  int64
-	}
-	var lines []line
+	var lines []ranked
 	for i := range pieces {
 		if p := &pieces[i]; p.kind == kindContext {
 			if v := b.value(p); v > 0 {
-				lines = append(lines, line{v, b.p.tokens(nestedMark + p.line.Text + "\n")})
+				lines = append(lines, ranked{p, v})
 			}
 		}
 	}
-	slices.SortFunc(lines, func(a, b line) int { return cmp.Compare(b.value, a.value) })
+	slices.SortFunc(lines, func(a, b ranked) int { return cmp.Compare(b.value, a.value) })
+	price := 1.0
 	room := b.left / 4 // lines gain less than alone, for they name the same
 	for _, l := range lines {
-		if room -= l.cost; room <= 0 {
-			return l.value
+		price = l.value
+		if room -= b.below(l.piece); room <= 0 {
+			break
 		}
 	}
-	if len(lines) > 0 {
-		return lines[len(lines)-1].value
-	}
-	return 1
+	return price
 }
 
 // value is what a piece gains for each token it costs.
@@ -531,8 +522,10 @@ func (b *builder) value(p *piece) float64 {
 	if p.table.row != 0 && b.rows[p.table] >= maxRows {
 		return 0
 	}
+	from := p.line.From
+	there := b.from[from]
 	var head []int32 // what the heading says, which comes with the first line of a source
-	if from := p.line.From; from != "" && b.from[from] == 0 {
+	if from != "" && there == 0 {
 		head = b.p.named(from)
 	}
 	gain := 0.0
@@ -544,8 +537,8 @@ func (b *builder) value(p *piece) float64 {
 	gain *= p.sure
 	if p.kind == kindContext {
 		gain *= p.factor
-		if p.line.From != "" {
-			for k := b.from[p.line.From]; k > 0 && gain > 0; k-- {
+		if from != "" {
+			for k := there; k > 0 && gain > 0; k-- {
 				gain *= sameSource
 			}
 		}
@@ -553,54 +546,36 @@ func (b *builder) value(p *piece) float64 {
 	if gain == 0 && p.worth == 0 {
 		return 0
 	}
-	cost := b.p.tokens(nestedMark+p.line.Text+"\n") + 1
-	if from := p.line.From; from != "" && b.from[from] == 0 {
-		cost += b.p.tokens(bullet + from + handle(Line{Text: from, Ref: p.line.Ref}) + "\n")
-		for _, n := range head {
-			gain += b.p.weights[n] * b.missing[n] * withWords
-		}
+	for _, n := range head {
+		gain += b.p.weights[n] * b.missing[n] * withWords
 	}
 	worth := p.worth * b.p.price
 	if p.kind == kindStory {
-		worth *= math.Pow(sameTurn, float64(b.from[p.line.From]))
+		worth *= math.Pow(sameTurn, float64(there))
 	}
-	return gain/float64(cost) + worth
+	return gain/float64(b.below(p)+1+b.head(p)) + worth
 }
 
-// queue orders pieces by the value they had when they were last looked at. Values only
-// fall, so the first that still has its value is the best.
-type queue struct {
-	b      *builder
-	ranked []ranked
-}
+// queue orders pieces by the value they had when they were last looked at; of equal values
+// the earlier piece comes first. Values only fall, so the first that still has its value is
+// the best. The methods are those of heap.Interface.
+type queue []ranked
 
 type ranked struct {
 	piece *piece
 	value float64
 }
 
-// Len implements heap.Interface.
-func (q *queue) Len() int { return len(q.ranked) }
-
-// Less implements heap.Interface; of equal values the earlier piece comes first.
-func (q *queue) Less(i, j int) bool {
-	a, b := q.ranked[i], q.ranked[j]
-	if a.value != b.value {
-		return a.value > b.value
-	}
-	return cmp.Or(cmp.Compare(a.piece.kind, b.piece.kind), cmp.Compare(a.piece.order, b.piece.order)) < 0
+func (q queue) Len() int      { return len(q) }
+func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+func (q queue) Less(i, j int) bool {
+	a, b := q[i], q[j]
+	return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(a.piece.kind, b.piece.kind), cmp.Compare(a.piece.order, b.piece.order)) < 0
 }
-
-// Swap implements heap.Interface.
-func (q *queue) Swap(i, j int) { q.ranked[i], q.ranked[j] = q.ranked[j], q.ranked[i] }
-
-// Push implements heap.Interface.
-func (q *queue) Push(x any) { q.ranked = append(q.ranked, x.(ranked)) }
-
-// Pop implements heap.Interface.
+func (q *queue) Push(x any) { *q = append(*q, x.(ranked)) }
 func (q *queue) Pop() any {
-	last := q.ranked[len(q.ranked)-1]
-	q.ranked = q.ranked[:len(q.ranked)-1]
+	last := (*q)[len(*q)-1]
+	*q = (*q)[:len(*q)-1]
 	return last
 }
 
@@ -643,6 +618,19 @@ func (p *planner) measure(pieces []piece) int64 {
 	return p.in.Counter.Text(p.template.Render(p.assemble(pieces)))
 }
 
+// largest returns the largest number up to hi that fits, where lo does and what is less
+// than one that fits does too.
+func largest(lo, hi int, fits func(int) bool) int {
+	for lo < hi {
+		if mid := (lo + hi + 1) / 2; fits(mid) {
+			lo = mid
+		} else {
+			hi = mid - 1
+		}
+	}
+	return lo
+}
+
 // trim drops the last of the pieces until they fit, and returns what the rest
 // costs. What must stay comes first.
 func (p *planner) trim(pieces []piece, budget int64) ([]piece, int64) {
@@ -650,20 +638,12 @@ func (p *planner) trim(pieces []piece, budget int64) ([]piece, int64) {
 	if cost <= budget {
 		return pieces, cost
 	}
-	lo, hi := len(p.must), len(pieces) // lo pieces are taken to fit, hi do not
-	for hi-lo > 1 {
-		mid := (lo + hi) / 2
-		if p.measure(pieces[:mid]) <= budget {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
+	n := largest(len(p.must), len(pieces)-1, func(n int) bool { return p.measure(pieces[:n]) <= budget })
 	// A counter need not grow with the text: look again.
-	for cost = p.measure(pieces[:lo]); cost > budget && lo > len(p.must); cost = p.measure(pieces[:lo]) {
-		lo--
+	for cost = p.measure(pieces[:n]); cost > budget && n > len(p.must); cost = p.measure(pieces[:n]) {
+		n--
 	}
-	return pieces[:lo], cost
+	return pieces[:n], cost
 }
 
 // clipLast shortens the last message of the user to so many tokens.
@@ -672,23 +652,19 @@ func (p *planner) clipLast(to int64) {
 	if k < 0 {
 		return
 	}
-	whole, last := *p.must[k].quote, p.must[k].order
-	_, hi := whole.Bytes()
-	lo := 0
-	for lo < hi {
-		mid := (lo + hi + 1) / 2
-		q := p.shorten(piece{quote: &whole, order: last}, mid)
-		p.must[k].quote = &q
-		if p.measure(p.must) <= max(to, 1) {
-			lo = mid
-		} else {
-			hi = mid - 1
-		}
+	whole := p.must[k]
+	_, shown := whole.quote.Bytes()
+	cut := func(n int) {
+		q := p.shorten(whole, n)
+		p.must[k].quote, p.must[k].alone = &q, 0
 	}
-	q := p.shorten(piece{quote: &whole, order: last}, lo)
-	p.must[k].quote = &q
-	p.clipped = !q.Whole()
-	if p.measure(p.must) > p.in.Budget && lo == 0 {
+	n := largest(0, shown, func(n int) bool {
+		cut(n)
+		return p.measure(p.must) <= max(to, 1)
+	})
+	cut(n)
+	p.clipped = !p.must[k].quote.Whole()
+	if n == 0 && p.measure(p.must) > p.in.Budget {
 		// Not even the mark of a cut fits: say nothing rather than too much.
 		p.must = slices.Delete(p.must, k, k+1)
 	}
@@ -700,23 +676,20 @@ func (p *planner) output(pieces []piece) Output {
 	out := Output{Document: doc, Text: p.template.Render(doc)}
 	out.Tokens = p.in.Counter.Text(out.Text)
 	c := &out.Coverage
-	c.Items = len(p.d.msgs)
-	c.UserMessages = len(p.d.users)
-	c.LinesFound = p.found
+	c.Items, c.UserMessages, c.LinesFound = len(p.d.msgs), len(p.d.users), p.found
 	for _, t := range pieces {
 		switch {
 		case t.kind == kindQuotes && t.quote.Whole():
 			c.Quoted++
 		case t.kind == kindQuotes:
 			c.Shortened++
-		case t.quote == nil && t.path == "" && t.kind != kindNote && t.kind != kindEarlier:
+		case t.kind <= kindContext:
 			c.LinesKept++
 		}
 	}
-	switch {
-	case p.d.prev != nil:
+	if p.d.prev != nil {
 		c.Previous = "merged"
-	case p.d.foreign != "":
+	} else if p.d.foreign != "" {
 		c.Previous = "text"
 	}
 	c.OverBudget = max(0, out.Tokens-p.in.Budget)
@@ -763,16 +736,8 @@ func (p *piece) body() string {
 	return b.String()
 }
 
-// repeats reports whether the piece is one of those that sections may offer
-// twice.
-func (p *piece) repeats() bool {
-	switch p.kind {
-	case kindDone, kindInProgress, kindBlocked, kindDecisions, kindNext, kindStory, kindContext:
-		return true
-	default:
-		return false
-	}
-}
+// repeats reports whether the piece is one of those that sections may offer twice.
+func (p *piece) repeats() bool { return p.kind >= kindDone && p.kind <= kindContext }
 
 // assemble makes a document of pieces, in the order of the log.
 func (p *planner) assemble(pieces []piece) Document {
@@ -781,9 +746,8 @@ func (p *planner) assemble(pieces []piece) Document {
 		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.order, b.order))
 	})
 	var d Document
-	for i := range sorted {
-		t := &sorted[i]
-		t.add(&d, p.template.shown(t.kind))
+	for _, t := range sorted {
+		t.add(&d, p.template.part(t.kind).kind)
 	}
 	for k, n := range p.offered {
 		if f := d.files(k); f != nil {
@@ -801,7 +765,6 @@ func (p *planner) assemble(pieces []piece) Document {
 // group joins sentences of one message into one line, and puts lines with the
 // same source together where the first of them stands.
 func group(lines []Line) []Line {
-	var out []Line
 	at := map[string]int{}
 	var groups [][]Line
 	sources := map[string]bool{}
@@ -810,10 +773,9 @@ func group(lines []Line) []Line {
 	}
 	for _, l := range lines {
 		if l.From == "" {
-			if isCommand(l.Text) && sources[clipName(l.Text, maxSource)] {
-				continue // its output stands under it
+			if !isCommand(l.Text) || !sources[clipName(l.Text, maxSource)] { // else its output stands under it
+				groups = append(groups, []Line{l})
 			}
-			groups = append(groups, []Line{l})
 			continue
 		}
 		source := l.From
@@ -833,9 +795,8 @@ func group(lines []Line) []Line {
 		for i := range g {
 			g[i].Ref = g[len(g)-1].Ref
 		}
-		out = append(out, g...)
 	}
-	return out
+	return slices.Concat(groups...)
 }
 
 // between separates two statements on one line: items of a list have no full stop.

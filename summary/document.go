@@ -268,16 +268,8 @@ func (d *digest) earlier(limit int64, b *builder) []piece {
 		return nil
 	}
 	if b.p.tokens(t) > limit {
-		lo, hi := 0, len(t)
-		for lo < hi {
-			mid := (lo + hi + 1) / 2
-			if b.p.tokens(cutLines(t, mid)) <= limit {
-				lo = mid
-			} else {
-				hi = mid - 1
-			}
-		}
-		if t = cutLines(t, lo); t == "" {
+		t = cutLines(t, largest(0, len(t), func(n int) bool { return b.p.tokens(cutLines(t, n)) <= limit }))
+		if t == "" {
 			return nil
 		}
 	}

@@ -2,6 +2,7 @@ package summary
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -76,15 +77,13 @@ func letters(s string) int {
 func (p *planner) quote(b *builder, s *share) (rest []piece) {
 	limit := p.quoteLimit(b, s.left)
 	for _, m := range p.rest {
-		if cost := p.quoteCost(b, m); cost <= limit {
-			if !b.take(m, s) {
-				rest = append(rest, m)
-			}
-			continue
+		whole := b.cost(&m) <= limit
+		short, ok := m, whole
+		if !whole {
+			short, ok = p.shortened(b, m, min(limit, s.left, b.left))
 		}
-		rest = append(rest, m)
-		if short, ok := p.shortened(b, m, min(limit, s.left, b.left)); ok {
-			b.take(short, s)
+		if taken := ok && b.take(short, s); !taken || !whole {
+			rest = append(rest, m)
 		}
 	}
 	return rest
@@ -94,41 +93,34 @@ func (p *planner) quote(b *builder, s *share) (rest []piece) {
 // what there is: the short ones less, the long ones all the same.
 func (p *planner) quoteLimit(b *builder, left int64) int64 {
 	costs := make([]int64, len(p.rest))
-	for i, m := range p.rest {
-		costs[i] = p.quoteCost(b, m)
+	for i := range p.rest {
+		costs[i] = b.cost(&p.rest[i])
 	}
 	slices.Sort(costs)
-	limit := int64(1) << 62
 	for i, c := range costs {
 		if each := left / int64(len(costs)-i); c > each {
 			return max(each, min(leastQuote, p.in.Budget/8))
 		}
 		left -= c
 	}
-	return limit
-}
-
-func (p *planner) quoteCost(b *builder, m piece) int64 {
-	cost, _ := b.cost(&m)
-	return cost
+	return math.MaxInt64
 }
 
 // shortened returns a quote that costs at most limit, where that says enough.
 func (p *planner) shortened(b *builder, m piece, limit int64) (piece, bool) {
 	whole, shown := m.quote.Bytes()
-	cost := p.quoteCost(b, m)
-	if limit < min(leastQuote, p.in.Budget/8) || cost <= limit {
+	if limit < min(leastQuote, p.in.Budget/8) {
 		return m, false
 	}
-	n := int(min(int64(shown), int64(shown)*limit/cost))
+	n := int(min(int64(shown), int64(shown)*limit/b.cost(&m)))
 	for range 4 {
 		q := p.shorten(m, n)
 		short := m
-		short.quote = &q
+		short.quote, short.alone = &q, 0
 		if _, left := q.Bytes(); left*4 < n*3 && left < whole/2 {
 			return m, false
 		}
-		c := p.quoteCost(b, short)
+		c := b.cost(&short)
 		if c <= limit {
 			return short, true
 		}
@@ -146,32 +138,29 @@ func (p *planner) quoteMore(b *builder, s *share, rest []piece) {
 		}
 	}
 	for _, m := range rest {
-		k, ok := at[m.order]
+		k, there := at[m.order]
+		room, had := min(s.left, b.left), int64(0)
+		if there {
+			had = b.cost(&b.taken[k])
+		}
+		better, ok := m, b.cost(&m) <= room+had
 		if !ok {
-			if !b.take(m, s) {
-				if short, ok := p.shortened(b, m, min(s.left, b.left)); ok {
-					b.take(short, s)
-				}
-			}
+			better, ok = p.shortened(b, m, room+had)
+		}
+		if !ok {
 			continue
 		}
-		room := min(s.left, b.left)
-		had := p.quoteCost(b, b.taken[k])
-		better := m
-		if p.quoteCost(b, m) > room+had {
-			var ok bool
-			if better, ok = p.shortened(b, m, room+had); !ok {
-				continue
-			}
+		if !there {
+			b.take(better, s)
+			continue
 		}
 		_, before := b.taken[k].quote.Bytes()
-		if _, now := better.quote.Bytes(); now <= before {
-			continue
+		if _, now := better.quote.Bytes(); now > before {
+			more := b.cost(&better) - had
+			b.taken[k] = better
+			b.left -= more
+			s.left -= more
 		}
-		more := p.quoteCost(b, better) - had
-		b.taken[k] = better
-		b.left -= more
-		s.left -= more
 	}
 }
 
@@ -240,15 +229,11 @@ func joinParts(q Quote, parts []quotePart) Quote {
 			gap += p.omitted + len(p.text)
 			continue
 		}
-		switch {
-		case gap > 0:
-			q.Gaps = append(q.Gaps, Gap{Omitted: gap, Text: p.text})
+		if gap > 0 {
+			q.Gaps = append(q.Gaps, Gap{Omitted: gap})
 			gap = 0
-		case len(q.Gaps) > 0:
-			q.Gaps[len(q.Gaps)-1].Text += p.text
-		default:
-			q.Text += p.text
 		}
+		*q.last() += p.text
 	}
 	if gap > 0 {
 		q.Gaps = append(q.Gaps, Gap{Omitted: gap})
@@ -258,10 +243,7 @@ func joinParts(q Quote, parts []quotePart) Quote {
 
 // trimLast takes away the white space at the end of a quote, and returns how much.
 func trimLast(q *Quote) int {
-	last := &q.Text
-	if len(q.Gaps) > 0 {
-		last = &q.Gaps[len(q.Gaps)-1].Text
-	}
+	last := q.last()
 	n := len(*last)
 	*last = strings.TrimRight(*last, " \t\r\n")
 	return n - len(*last)
@@ -270,10 +252,7 @@ func trimLast(q *Quote) int {
 // cutEnds keeps the beginning and the end of a quote.
 func cutEnds(q Quote, n int) (Quote, bool) {
 	whole, _ := q.Bytes()
-	end := q.Text
-	if len(q.Gaps) > 0 {
-		end = q.Gaps[len(q.Gaps)-1].Text
-	}
+	end := *q.last()
 	head, tail := text.Head(q.Text, n/2), text.Tail(end, n/2)
 	// Not inside a word: the beginning of a name is the name of another thing.
 	if k := strings.LastIndexAny(head, " \t\n"); k > 0 && len(head) < len(q.Text) {

@@ -26,6 +26,9 @@ func (d *digest) statement(k kind, l Line, order int) piece {
 	return piece{kind: k, line: l, order: order, ids: d.idsIn(l.Text), sure: withWords}
 }
 
+// line makes a line of an entry.
+func (d *digest) line(s, entry string) Line { return Line{Text: s, Ref: d.refs.of(entry)} }
+
 // idsIn returns the identifiers of a text that the conversation has.
 func (d *digest) idsIn(s string) (ids []int32) {
 	for id := range text.Identifiers(s) {
@@ -215,7 +218,7 @@ func (d *digest) done() []piece {
 		if c.Hash == "" {
 			t = strings.TrimSpace(d.words.commit) + ": " + c.Subject
 		}
-		add(10*i, Line{Text: t, Ref: d.refs.of(c.Entry)})
+		add(10*i, d.line(t, c.Entry))
 	}
 	changed := -1 // where a file was changed last
 	for _, f := range d.led.Files {
@@ -234,7 +237,7 @@ func (d *digest) done() []piece {
 			if i < changed {
 				t += d.words.since
 			}
-			add(10*i+1, Line{Text: t, Ref: d.refs.of(c.Entry)})
+			add(10*i+1, d.line(t, c.Entry))
 		}
 	}
 	out = append(out, d.lookedUp()...)
@@ -242,7 +245,7 @@ func (d *digest) done() []piece {
 	for _, t := range slices.Backward(d.led.Todos) {
 		if t.Status == ledger.TodoDone && todos < maxDone {
 			todos++
-			add(10*d.place(t.Entry)+2, Line{Text: t.Text, Ref: d.refs.of(t.Entry)})
+			add(10*d.place(t.Entry)+2, d.line(t.Text, t.Entry))
 		}
 	}
 	if m, ok := d.lastReport(); ok && d.proven() {
@@ -302,7 +305,7 @@ func (d *digest) inProgress() []piece {
 	add := func(l Line) { out = append(out, d.statement(kindInProgress, l, len(out))) }
 	for _, t := range d.led.Todos {
 		if t.Status == ledger.TodoActive {
-			add(Line{Text: t.Text, Ref: d.refs.of(t.Entry)})
+			add(d.line(t.Text, t.Entry))
 		}
 	}
 	if len(d.turns) == 0 || d.followed() || d.proven() {
@@ -431,7 +434,7 @@ func (d *digest) failing() []piece {
 				sep = " | "
 			}
 		}
-		out = append(out, d.statement(kindBlocked, Line{Text: t, Ref: d.refs.of(f.Entry)}, -len(out)))
+		out = append(out, d.statement(kindBlocked, d.line(t, f.Entry), -len(out)))
 	}
 	if d.prev != nil && d.fromText {
 		for _, l := range d.prev.Blocked {
@@ -448,7 +451,7 @@ func (d *digest) next() []piece {
 	add := func(l Line) { out = append(out, d.statement(kindNext, l, len(out))) }
 	for _, t := range d.led.Todos {
 		if t.Status == ledger.TodoOpen {
-			add(Line{Text: t.Text, Ref: d.refs.of(t.Entry)})
+			add(d.line(t.Text, t.Entry))
 		}
 	}
 	if len(out) > 0 {
@@ -524,7 +527,7 @@ func (d *digest) decisions() []piece {
 		}
 		seen[key] = true
 		i := d.place(st.Entry)
-		p := d.statement(kindDecisions, Line{Text: clip(st.Text), Ref: d.refs.of(st.Entry)}, 1000*i+min(k, 999))
+		p := d.statement(kindDecisions, d.line(clip(st.Text), st.Entry), 1000*i+min(k, 999))
 		p.worth = float64(min(max(st.Weight, 1), 3)) * d.age(i)
 		all = append(all, p)
 	}

@@ -143,7 +143,7 @@ func (t *Template) Form() string {
 	open := ""
 	for _, p := range t.parts {
 		meaning := meanings[p.kind]
-		if meaning == "" || p.kind == kindContext && t.shown(kindStory) == kindStory {
+		if meaning == "" || p.kind == kindContext && t.part(kindStory).kind == kindStory {
 			continue
 		}
 		open = p.open(&heads, open)
@@ -177,12 +177,14 @@ func (p *part) open(b *strings.Builder, open string) string {
 	return p.section
 }
 
-// shown is the part in which pieces of a kind stand in this template.
-func (t *Template) shown(k kind) kind {
-	if k == kindStory && !slices.ContainsFunc(t.parts, func(p part) bool { return p.kind == k }) {
-		return kindContext
+// part returns the part in which pieces of a kind stand in this template.
+func (t *Template) part(k kind) part {
+	for _, p := range t.parts {
+		if p.kind == k {
+			return p
+		}
 	}
-	return k
+	return t.part(kindContext) // no template but the first has the story
 }
 
 // lookup finds the parts of a section in all templates. Documents of earlier versions
@@ -206,7 +208,7 @@ func lookup(section string) (found []part) {
 // so no text can pass for a heading or end its section.
 func (t *Template) Render(d Document) string {
 	d = d.Canonical()
-	if t.shown(kindStory) != kindStory {
+	if t.part(kindStory).kind != kindStory {
 		d.Context, d.Story = append(d.Story, d.Context...), nil
 	}
 	var b strings.Builder
