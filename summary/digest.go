@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/clew-dev/clew/internal/ledger"
+	"github.com/clew-dev/clew/internal/redact"
 	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
@@ -21,6 +22,7 @@ type digest struct {
 	index map[string]int // place of an entry in msgs
 	users []userMsg
 	turns []turn
+	last  turn // of turns, if there are any
 
 	prev     *Document // the earlier summary, where it is in our form
 	foreign  string    // the earlier summary, where it is not
@@ -32,7 +34,7 @@ type digest struct {
 	profile *Profile
 	words   *phrases
 
-	failedRuns map[string]bool // entries of results of commands that failed
+	failed map[string]bool // entries of results of commands that failed
 }
 
 // msg is a message with what its tool calls and results belong to.
@@ -59,7 +61,7 @@ type turn struct {
 }
 
 func newDigest(in *Input, cache *Cache) *digest {
-	d := &digest{in: in, refs: newRefs(in.Items, in.Prefix), names: cache.names, index: map[string]int{}}
+	d := &digest{in: in, refs: newRefs(in.Items, in.Prefix), names: cache.names, index: map[string]int{}, failed: map[string]bool{}}
 	look := cache.lookup(in.Cwd, wordMap(in.Instructions), in.Instructions)
 	previous := in.Previous
 	details := in.PreviousDetails
@@ -97,12 +99,17 @@ func newDigest(in *Input, cache *Cache) *digest {
 			d.kept = append(d.kept, look(m, calls[m.ToolCallID]))
 		}
 	}
-	previous = redacted(previous)
+	previous = redact.Text(previous)
 	d.readPrevious(previous)
 	if in.Ledger != nil {
 		d.led = *in.Ledger
 	} else {
 		d.led = readLedger(in, previous, details)
+	}
+	for _, c := range d.led.Commands {
+		if c.Status == ledger.StatusFailed && c.Entry != "" {
+			d.failed[c.Entry] = true
+		}
 	}
 	d.fromText = previous != "" && len(d.led.Commands) == 0
 	d.profile = in.Profile
@@ -168,7 +175,7 @@ func (d *digest) findUsers() {
 	}
 	refs := map[string][]string{} // of the earlier messages, by their text
 	for i, q := range earlier {
-		q.Ref, q.Role, q.Text = d.refs.of(q.Ref), "", redacted(q.Text)
+		q.Ref, q.Role, q.Text = d.refs.of(q.Ref), "", redact.Text(q.Text)
 		d.users = append(d.users, userMsg{quote: q, at: i - len(earlier)})
 		if !slices.Contains(refs[q.Text], q.Ref) {
 			refs[q.Text] = append(refs[q.Text], q.Ref)
@@ -208,6 +215,9 @@ func (d *digest) findTurns() {
 		ended = last.Role == message.RoleAssistant && len(last.ToolCalls()) == 0
 	}
 	flush(len(d.msgs), ended)
+	if n := len(d.turns); n > 0 {
+		d.last = d.turns[n-1]
+	}
 }
 
 // isRequest reports whether a message of the user asks for something: a command of

@@ -1,7 +1,6 @@
 package summary
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -26,49 +25,28 @@ const (
 // What is no sentence to anybody is not quoted.
 func (d *digest) quotes() (must, rest []piece) {
 	for i, q := range d.in.Pins {
-		q.Ref, q.Text = d.refs.of(q.Ref), redacted(q.Text)
+		q.Ref, q.Text = d.refs.of(q.Ref), redact.Text(q.Text)
 		must = append(must, piece{kind: kindPins, quote: &q, order: i})
 	}
 	var all []piece
 	for i, u := range d.users {
-		if q := u.quote; i == len(d.users)-1 || isRequest(q.Text) && letters(q.Text) > 3 {
+		if q := u.quote; i == len(d.users)-1 || isRequest(q.Text) && letters(q.Text, 2, letterOrDigit) > 3 {
 			all = append(all, piece{kind: kindQuotes, quote: &q, order: i})
 		}
 	}
 	if n := len(all); n > 0 {
-		must, rest = append(must, all[n-1]), all[:n-1]
-		if n > 2 {
-			slices.Reverse(rest[1:])
-			slices.SortStableFunc(rest[1:], func(a, b piece) int {
-				return cmp.Compare(btoi(obliges().MatchString(b.quote.Text)), btoi(obliges().MatchString(a.quote.Text)))
-			})
+		must, rest = append(must, all[n-1]), all[:min(1, n-1)]
+		var rules, others []piece
+		for _, q := range slices.Backward(all[len(rest) : n-1]) {
+			if obliges().MatchString(q.quote.Text) {
+				rules = append(rules, q)
+			} else {
+				others = append(others, q)
+			}
 		}
+		rest = slices.Concat(rest, rules, others)
 	}
 	return must, rest
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// letters counts the letters and digits of a short text, those without spaces between
-// words twice.
-func letters(s string) int {
-	n := 0
-	for _, r := range s {
-		if text.Wide(r) {
-			n += 2
-		} else if unicode.IsLetter(r) || unicode.IsDigit(r) {
-			n++
-		}
-		if n > 100 {
-			break
-		}
-	}
-	return n
 }
 
 // quote takes the user's messages: all of them whole if the share allows, else
@@ -379,4 +357,4 @@ func sentenceParts(line string) []quotePart {
 	return out
 }
 
-func redacted(s string) string { return redact.Text(s) }
+func letterOrDigit(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }

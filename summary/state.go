@@ -7,8 +7,10 @@ import (
 	"unicode"
 
 	"github.com/clew-dev/clew/internal/ledger"
+	"github.com/clew-dev/clew/internal/redact"
 	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
 )
 
 const (
@@ -16,6 +18,7 @@ const (
 	maxRequest   = 400 // runes of a request in the Goal section
 	maxAsked     = 140 // runes of a request above its part of the story
 	maxDone      = 8   // commits, and todos that are done
+	recent       = 20  // messages back, in which an error that is no check's is worth naming
 )
 
 // clip brings a statement to the length of a line.
@@ -24,6 +27,14 @@ func clip(s string) string { return clipName(oneLine(s), maxStatement) }
 // statement makes a piece of a section of statements.
 func (d *digest) statement(k kind, l Line, order int) piece {
 	return piece{kind: k, line: l, order: order, ids: d.idsIn(l.Text), sure: withWords}
+}
+
+// before returns the earlier summary, an empty one where there is none in our form.
+func (d *digest) before() *Document {
+	if d.prev == nil {
+		return &Document{}
+	}
+	return d.prev
 }
 
 // line makes a line of an entry.
@@ -68,10 +79,10 @@ func (d *digest) goal(tokens int64) []piece {
 // latest returns what stands before the request of the last turn: it is the
 // current one unless what is kept holds a later one.
 func (d *digest) latest() string {
-	for _, it := range d.in.Kept {
-		if it.Message != nil && it.Message.UserWords() && isRequest(it.Message.Text()) {
-			return d.words.latest
-		}
+	if slices.ContainsFunc(d.in.Kept, func(it session.Item) bool {
+		return it.Message != nil && it.Message.UserWords() && isRequest(it.Message.Text())
+	}) {
+		return d.words.latest
 	}
 	return d.words.current
 }
@@ -79,10 +90,9 @@ func (d *digest) latest() string {
 // firstGoal returns the request that the session began with: as an earlier
 // summary has it, as the ledger remembers it, or the first there is.
 func (d *digest) firstGoal() (Line, bool) {
-	if d.prev != nil && len(d.prev.Goal) > 0 && !isLatest(d.prev.Goal[0].Text) {
-		l := d.prev.Goal[0]
-		for _, more := range d.prev.Goal[1:] {
-			// A model may have written several lines.
+	if goal := d.before().Goal; len(goal) > 0 && !isLatest(goal[0].Text) {
+		l := goal[0]
+		for _, more := range goal[1:] { // a model may have written several lines
 			if !isLatest(more.Text) {
 				l.Text += " " + more.Text
 			}
@@ -119,27 +129,30 @@ func (d *digest) currentUser() (q Quote, ok bool) {
 		}
 		if looked++; looked == 1 {
 			q, ok = u.quote, true
-		}
-		if looked == 8 {
+		} else if looked == 8 {
 			break
 		}
 	}
 	return q, ok
 }
 
-func substantial(s string) bool {
-	letters := 0
+// substantial tells a request from an "ok".
+func substantial(s string) bool { return letters(s, 3, unicode.IsLetter) >= 16 }
+
+// letters counts the characters of a short text that count, those of scripts without spaces
+// between words so many times.
+func letters(s string, wide int, counts func(rune) bool) (n int) {
 	for _, r := range s {
 		if text.Wide(r) {
-			letters += 3
-		} else if unicode.IsLetter(r) {
-			letters++
+			n += wide
+		} else if counts(r) {
+			n++
 		}
-		if letters >= 16 {
-			return true
+		if n > 100 {
+			break
 		}
 	}
-	return false
+	return n
 }
 
 // request returns a message as it stands in the Goal section: its own sentences, what
@@ -147,15 +160,15 @@ func substantial(s string) bool {
 func request(q Quote) string {
 	var own strings.Builder
 	for _, p := range textParts(text.Plain(q.Text)) {
-		if p.worth > partPasted && p.text != "" {
+		if p.worth > partPasted {
 			own.WriteString(p.text)
 		}
 	}
-	s := strings.Join(strings.Fields(oneLine(own.String())), " ")
-	if s == "" {
-		s = strings.Join(strings.Fields(oneLine(text.Plain(q.Text))), " ")
+	s := own.String()
+	if strings.TrimSpace(s) == "" {
+		s = text.Plain(q.Text)
 	}
-	return clipName(s, maxRequest)
+	return clipName(strings.Join(strings.Fields(oneLine(s)), " "), maxRequest)
 }
 
 // rules offers the user's rules, oldest first: those of the ledger, and those that an
@@ -173,10 +186,8 @@ func (d *digest) rules() []piece {
 		seen[key] = len(all)
 		all = append(all, d.statement(kindConstraints, l, len(all)))
 	}
-	if d.prev != nil {
-		for _, l := range d.prev.Constraints {
-			add(l)
-		}
+	for _, l := range d.before().Constraints {
+		add(l)
 	}
 	for _, r := range d.led.Rules {
 		add(Line{Text: r.Text, Ref: d.refs.of(r.Entry), Replaced: r.Replaced})
@@ -186,7 +197,7 @@ func (d *digest) rules() []piece {
 
 // unquotedFirst orders rules by importance: first those that no quote holds, newest first.
 func unquotedFirst(all []piece, quoted map[string]bool) []piece {
-	rank := func(p *piece) int {
+	rank := func(p piece) int {
 		switch {
 		case p.line.Replaced:
 			return 2
@@ -195,11 +206,9 @@ func unquotedFirst(all []piece, quoted map[string]bool) []piece {
 		}
 		return 0
 	}
-	all = slices.Clone(all)
-	slices.SortStableFunc(all, func(a, b piece) int {
-		return cmp.Or(cmp.Compare(rank(&a), rank(&b)), cmp.Compare(b.order, a.order))
+	return slices.SortedStableFunc(slices.Values(all), func(a, b piece) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(b.order, a.order))
 	})
-	return all
 }
 
 // done offers what is finished, each with what shows it: commits, checks that pass,
@@ -214,11 +223,7 @@ func (d *digest) done() []piece {
 			continue // stands in the earlier summary, as far as that had room
 		}
 		commits++
-		t := d.words.commit + c.Hash + ": " + c.Subject
-		if c.Hash == "" {
-			t = strings.TrimSpace(d.words.commit) + ": " + c.Subject
-		}
-		add(10*i, d.line(t, c.Entry))
+		add(10*i, d.line(strings.TrimSpace(d.words.commit+c.Hash)+": "+c.Subject, c.Entry))
 	}
 	changed := -1 // where a file was changed last
 	for _, f := range d.led.Files {
@@ -248,18 +253,15 @@ func (d *digest) done() []piece {
 			add(10*d.place(t.Entry)+2, d.line(t.Text, t.Entry))
 		}
 	}
-	if m, ok := d.lastReport(); ok && d.proven() {
-		add(10*len(d.msgs), Line{Text: clip(told(m.said)), Ref: m.ref})
+	if d.proven() {
+		add(10*len(d.msgs), d.lastReport())
 	}
 	slices.SortStableFunc(out, func(a, b piece) int { return cmp.Compare(b.order, a.order) })
-	if d.prev != nil {
-		n := len(d.prev.Done)
-		for i, l := range slices.Backward(d.prev.Done) {
-			if cmd, ok := passing(l.Text); ok && slices.ContainsFunc(d.led.Commands, func(c ledger.Command) bool { return c.Text == cmd }) {
-				continue // the ledger knows better how that ended
-			}
-			add(10*(i-n), l)
+	for i, l := range slices.Backward(d.before().Done) {
+		if cmd, ok := passing(l.Text); ok && slices.ContainsFunc(d.led.Commands, func(c ledger.Command) bool { return c.Text == cmd }) {
+			continue // the ledger knows better how that ended
 		}
+		add(10*(i-len(d.prev.Done)), l)
 	}
 	return out
 }
@@ -273,7 +275,7 @@ func (d *digest) lookedUp() []piece {
 	seen := map[string]bool{}
 	for i := len(d.msgs) - 1; i >= 0 && len(out) < 4; i-- {
 		m := d.msgs[i]
-		if m.Role != message.RoleToolResult || m.op.Kind != ledger.OpShell || m.IsError {
+		if !m.ran() || m.IsError {
 			continue
 		}
 		asks := asksState().FindString(m.op.Command)
@@ -282,7 +284,7 @@ func (d *digest) lookedUp() []piece {
 		}
 		seen[asks] = true
 		said := ""
-		for line := range strings.SplitSeq(lookAt(redacted(text.Plain(unwrapped(m.Text())))), "\n") {
+		for line := range strings.SplitSeq(lookAt(redact.Text(text.Plain(unwrapped(m.Text())))), "\n") {
 			if line = oneLine(line); len(line) < 4 || unreadable(line) || forbidden(line) || strings.ContainsAny(line[:1], "{[") {
 				continue
 			}
@@ -308,34 +310,40 @@ func (d *digest) inProgress() []piece {
 			add(d.line(t.Text, t.Entry))
 		}
 	}
-	if len(d.turns) == 0 || d.followed() || d.proven() {
+	if d.followed() || d.proven() {
 		return out // what is in progress stands in what is kept, or nothing is
 	}
-	last := d.turns[len(d.turns)-1]
-	if m, ok := d.lastReport(); ok {
-		add(Line{Text: clip(told(m.said)), Ref: m.ref})
+	if l := d.lastReport(); l.Text != "" {
+		add(l)
 	}
-	if last.ended {
+	if d.last.ended {
 		return out
 	}
-	if paths, ref := d.changedIn(last); len(paths) > 0 {
+	if paths, ref := d.changedIn(d.last); len(paths) > 0 {
 		add(Line{Text: d.words.changed + strings.Join(paths, ", "), Ref: ref})
 	}
-	for i := last.to - 1; i >= last.from; i-- {
-		m := d.msgs[i]
-		if m.Role != message.RoleToolResult || m.op.Kind != ledger.OpShell || strings.TrimSpace(m.op.Command) == "" {
-			continue
-		}
-		t := d.words.command + clipName(shownCommand(redacted(m.op.Command), d.in.Cwd), 160)
-		if m.IsError || slices.ContainsFunc(d.led.Commands, func(l ledger.Command) bool {
-			return l.Entry == m.id && l.Status == ledger.StatusFailed
-		}) {
+	if i := d.lastIn(d.last, func(m *msg) bool { return m.ran() && strings.TrimSpace(m.op.Command) != "" }); i >= 0 {
+		m := &d.msgs[i]
+		t := d.words.command + clipName(shownCommand(redact.Text(m.op.Command), d.in.Cwd), 160)
+		if m.IsError || d.failed[m.id] {
 			t += d.words.failed
 		}
 		add(Line{Text: t, Ref: m.ref})
-		break
 	}
 	return out
+}
+
+// ran reports whether a message is the result of a shell command.
+func (m *msg) ran() bool { return m.Role == message.RoleToolResult && m.op.Kind == ledger.OpShell }
+
+// lastIn returns the last message of a turn that is looked for, or -1.
+func (d *digest) lastIn(t turn, fits func(*msg) bool) int {
+	for i := t.to - 1; i >= t.from; i-- {
+		if fits(&d.msgs[i]) {
+			return i
+		}
+	}
+	return -1
 }
 
 // followed reports whether what is kept begins with a new request.
@@ -343,33 +351,30 @@ func (d *digest) followed() bool {
 	return len(d.in.Kept) > 0 && d.in.Kept[0].Message != nil && d.in.Kept[0].Message.StartsTurn()
 }
 
-// lastReport returns the last answer of the last turn that says something.
-func (d *digest) lastReport() (m msg, ok bool) {
-	if len(d.turns) == 0 {
-		return m, false
-	}
-	last := d.turns[len(d.turns)-1]
-	for i := last.to - 1; i >= last.from; i-- {
-		if m := d.msgs[i]; m.Role == message.RoleAssistant && told(m.said) != "" {
-			return m, true
+// lastReport returns the first words of the last answer of the last turn that says something.
+func (d *digest) lastReport() (l Line) {
+	d.lastIn(d.last, func(m *msg) bool {
+		if m.Role == message.RoleAssistant {
+			l = Line{Text: clip(told(m.said)), Ref: m.ref}
 		}
-	}
-	return m, false
+		return l.Text != ""
+	})
+	return l
 }
 
 // proven reports whether the last turn has ended with an answer that says that something
 // passes, and a command bears it out: one that had failed ran without a fault in the turn.
 // Then what the answer says is done, and not still going on.
 func (d *digest) proven() bool {
-	m, ok := d.lastReport()
-	if !ok || len(d.in.Kept) > 0 || !d.turns[len(d.turns)-1].ended {
+	i := d.lastIn(d.last, func(m *msg) bool { return m.Role == message.RoleAssistant && told(m.said) != "" })
+	if i < 0 || len(d.in.Kept) > 0 || !d.last.ended {
 		return false
 	}
-	if s := told(m.said); !passWord().MatchString(s) || butWord().MatchString(s) {
+	if s := told(d.msgs[i].said); !passWord().MatchString(s) || butWord().MatchString(s) {
 		return false
 	}
 	return slices.ContainsFunc(d.led.Commands, func(c ledger.Command) bool {
-		return c.Status == ledger.StatusOK && c.Failures > 0 && d.place(c.Entry) >= d.turns[len(d.turns)-1].from
+		return c.Status == ledger.StatusOK && c.Failures > 0 && d.place(c.Entry) >= d.last.from
 	})
 }
 
@@ -406,26 +411,24 @@ func (d *digest) changedIn(t turn) (paths []string, ref string) {
 	return paths, ref
 }
 
-// recent is how many messages back an error that is no check's is still worth
-// naming.
-const recent = 20
-
 // failing offers the checks that fail and the errors that no later run of the same
 // contradicts, with the lines that tell the error.
 func (d *digest) failing() []piece {
 	var out []piece
 	for _, f := range slices.Backward(d.led.Errors) {
 		i := d.place(f.Entry)
-		if f.Check == "" && (i < len(d.msgs)-recent || len(d.turns) > 0 && i < d.turns[len(d.turns)-1].from) {
+		if f.Check == "" && (i < len(d.msgs)-recent || len(d.msgs) > 0 && i < d.last.from) {
 			continue
 		}
 		what := cmp.Or(f.Subject, f.Tool)
-		t := "`" + what + "`" + d.words.fails
-		if f.Check == "" && ledger.Operation(f.Tool, nil, ledger.Options{}).Kind != ledger.OpShell {
-			t = f.Tool + " `" + what + "`" + d.words.refused
-			if f.Subject == "" {
-				t = "`" + f.Tool + "`" + d.words.refused
-			}
+		t := "`" + what + "`"
+		switch {
+		case f.Check != "" || ledger.Operation(f.Tool, nil, ledger.Options{}).Kind == ledger.OpShell:
+			t += d.words.fails
+		case f.Subject == "":
+			t += d.words.refused
+		default:
+			t = f.Tool + " " + t + d.words.refused
 		}
 		sep := ": "
 		for _, l := range f.Lines {
@@ -436,8 +439,8 @@ func (d *digest) failing() []piece {
 		}
 		out = append(out, d.statement(kindBlocked, d.line(t, f.Entry), -len(out)))
 	}
-	if d.prev != nil && d.fromText {
-		for _, l := range d.prev.Blocked {
+	if d.fromText {
+		for _, l := range d.before().Blocked {
 			out = append(out, d.statement(kindBlocked, l, -1000))
 		}
 	}
@@ -470,7 +473,7 @@ func (d *digest) next() []piece {
 			continue
 		}
 		looked++
-		for _, s := range planLines(text.OutsideFences(redacted(text.Plain(m.Text())))) {
+		for _, s := range planLines(text.OutsideFences(redact.Text(text.Plain(m.Text())))) {
 			add(Line{Text: clip(s), Ref: m.ref})
 		}
 		if looked == 1 && len(out) == 0 {
@@ -484,8 +487,8 @@ func (d *digest) next() []piece {
 			return out
 		}
 	}
-	if d.prev != nil && len(d.turns) > 0 && d.turns[len(d.turns)-1].ask.Text == "" {
-		for _, l := range d.prev.Next {
+	if len(d.msgs) > 0 && d.last.ask.Text == "" {
+		for _, l := range d.before().Next {
 			add(l)
 		}
 	}
@@ -531,15 +534,12 @@ func (d *digest) decisions() []piece {
 		p.worth = float64(min(max(st.Weight, 1), 3)) * d.age(i)
 		all = append(all, p)
 	}
-	if d.prev != nil {
-		n := len(d.prev.Decisions)
-		for i, l := range d.prev.Decisions {
-			if key := strings.ToLower(l.Text); !seen[key] {
-				seen[key] = true
-				p := d.statement(kindDecisions, l, i-n)
-				p.worth = .5
-				all = append(all, p)
-			}
+	for i, l := range d.before().Decisions {
+		if key := strings.ToLower(l.Text); !seen[key] {
+			seen[key] = true
+			p := d.statement(kindDecisions, l, i-len(d.prev.Decisions))
+			p.worth = .5
+			all = append(all, p)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b piece) int { return cmp.Compare(b.worth, a.worth) })

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/clew-dev/clew/internal/ledger"
+	"github.com/clew-dev/clew/internal/redact"
 	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/message"
 )
@@ -32,12 +33,10 @@ func (d *digest) age(at int) float64 {
 // was tried and failed.
 func (d *digest) story() []piece {
 	var out []piece
-	if d.prev != nil {
-		for i, l := range d.prev.Story {
-			p := d.statement(kindStory, l, i-len(d.prev.Story))
-			p.worth = 1
-			out = append(out, p)
-		}
+	for i, l := range d.before().Story {
+		p := d.statement(kindStory, l, i-len(d.prev.Story))
+		p.worth = 1
+		out = append(out, p)
 	}
 	for i, t := range d.turns {
 		going := i == len(d.turns)-1 && !t.ended
@@ -73,9 +72,7 @@ func (d *digest) story() []piece {
 				}
 			}
 		}
-		for _, f := range d.failures(t) {
-			add(f.at, 998, f.text, d.idsIn(f.text), failureWorth)
-		}
+		d.failures(t, func(at int, s string) { add(at, 998, s, d.idsIn(s), failureWorth) })
 		if s := d.changes(t); s != "" {
 			add(t.to-1, 999, s, d.idsIn(s), changeWorth)
 		}
@@ -91,17 +88,13 @@ func (d *digest) asked(t turn) string {
 	return d.words.asked + clipName(request(t.ask), maxAsked)
 }
 
-// report returns the message that ends a turn: the agent's own report on the request.
+// report returns the message that ends a turn: the agent's own report on the request, or -1.
 func (d *digest) report(t turn) int {
-	for i := t.to - 1; i >= t.from; i-- {
-		if m := d.msgs[i]; m.Role == message.RoleAssistant && len(m.said) > 0 {
-			if t.ended && len(m.ToolCalls()) == 0 {
-				return i
-			}
-			return -1
-		}
+	i := d.lastIn(t, func(m *msg) bool { return m.Role == message.RoleAssistant && len(m.said) > 0 })
+	if i >= 0 && (!t.ended || len(d.msgs[i].ToolCalls()) > 0) {
+		return -1
 	}
-	return -1
+	return i
 }
 
 // sentenceWorth weighs a sentence of the agent. One that only announces what comes is
@@ -127,28 +120,19 @@ func sentenceWorth(l factLine, report bool) (worth float64, ok bool) {
 	return remarkWorth, names
 }
 
-// failure is a call of a turn that failed.
-type failure struct {
-	at   int
-	text string
-}
-
-// failures returns what was tried in a turn and failed, each command once, with the
-// first line that tells the error.
-func (d *digest) failures(t turn) []failure {
-	var out []failure
+// failures yields what was tried in a turn and failed, and where, each command once, with
+// the first line that tells the error.
+func (d *digest) failures(t turn, yield func(at int, s string)) {
 	seen := map[string]bool{}
-	for i := t.to - 1; i >= t.from && len(out) < 6; i-- {
-		m := d.msgs[i]
-		if m.Role != message.RoleToolResult || m.call == nil {
-			continue
-		}
-		if m.op.Kind == ledger.OpShell && !d.failed(m.id) || m.op.Kind != ledger.OpShell && !m.IsError {
+	found := 0
+	for i := t.to - 1; i >= t.from && found < 6; i-- {
+		m := &d.msgs[i]
+		if m.Role != message.RoleToolResult || m.call == nil || m.ran() && !d.failed[m.id] || !m.ran() && !m.IsError {
 			continue // it did not fail, or a later run of the same did not
 		}
 		what := m.call.Name
-		if m.op.Kind == ledger.OpShell {
-			what = clipName(shownCommand(redacted(m.op.Command), d.in.Cwd), 120)
+		if m.ran() {
+			what = clipName(shownCommand(redact.Text(m.op.Command), d.in.Cwd), 120)
 		} else if m.op.Path != "" {
 			what += " " + oneLine(m.op.Path)
 		}
@@ -156,38 +140,37 @@ func (d *digest) failures(t turn) []failure {
 			continue
 		}
 		seen[what] = true
-		for _, l := range m.lines {
-			if l.error && saysError().MatchString(l.text) {
-				out = append(out, failure{i, "`" + what + "`" + d.words.failed + ": " + clipName(l.text, 160)})
-				break
-			}
+		k := slices.IndexFunc(m.lines, func(l factLine) bool { return l.error && saysError().MatchString(l.text) })
+		if k >= 0 {
+			found++
+			yield(i, "`"+what+"`"+d.words.failed+": "+clipName(m.lines[k].text, 160))
 		}
 	}
-	return out
 }
 
 // saysError matches a line that is the message of an error, not one about errors.
 var saysError = text.Pattern(`^(?:\W*|\S+: )(?:error|fatal|panic|Error|ERROR|FAIL|FAILED|Traceback|E  )\b|^\W*(?:\w+\.)*\w*(?:Error|Exception)\b|--- FAIL|: error|[Cc]ould not|[Cc]annot |not found|No such file`)
 
-// failed reports whether the ledger knows the result as that of a command that failed.
-func (d *digest) failed(entry string) bool {
-	if d.failedRuns == nil {
-		d.failedRuns = map[string]bool{}
-		for _, c := range d.led.Commands {
-			if c.Status == ledger.StatusFailed {
-				d.failedRuns[c.Entry] = true
-			}
-		}
-	}
-	return entry != "" && d.failedRuns[entry]
-}
-
 // changes says which files a turn changed, and what in each.
 func (d *digest) changes(t turn) string {
-	var paths []string
-	what := map[string][]string{}
-	for i := t.from; i < t.to; i++ {
-		for _, e := range d.msgs[i].edits {
+	paths, what := d.edited(t.from, t.to)
+	if len(paths) == 0 {
+		return ""
+	}
+	for i, p := range paths {
+		paths[i] = pathEnd(p)
+		if what[p] != nil {
+			paths[i] += " (" + strings.Join(latest(what[p]), ", ") + ")"
+		}
+	}
+	return d.words.changed + clipName(strings.Join(paths, "; "), maxStatement)
+}
+
+// edited returns the files that messages changed, and what was changed in each.
+func (d *digest) edited(from, to int) (paths []string, what map[string][]string) {
+	what = map[string][]string{}
+	for _, m := range d.msgs[from:to] {
+		for _, e := range m.edits {
 			if e.path == "" {
 				continue
 			}
@@ -200,21 +183,11 @@ func (d *digest) changes(t turn) string {
 			}
 		}
 	}
-	if len(paths) == 0 {
-		return ""
-	}
-	var b strings.Builder
-	for i, p := range paths {
-		if i > 0 {
-			b.WriteString("; ")
-		}
-		b.WriteString(pathEnd(p))
-		if w := what[p]; len(w) > 0 {
-			b.WriteString(" (" + strings.Join(w[max(0, len(w)-2):], ", ") + ")")
-		}
-	}
-	return d.words.changed + clipName(b.String(), maxStatement)
+	return paths, what
 }
+
+// latest returns the last two.
+func latest(what []string) []string { return what[max(0, len(what)-2):] }
 
 // pathEnd returns the last two parts of a path.
 func pathEnd(p string) string {
@@ -226,35 +199,19 @@ func pathEnd(p string) string {
 	return p
 }
 
-// phrases returns for each file what its latest changes were about.
-func (d *digest) phrases() map[string]string {
-	all := map[string][]string{}
-	for _, m := range d.msgs {
-		for _, e := range m.edits {
-			if e.what != "" && !slices.Contains(all[e.path], e.what) {
-				all[e.path] = append(all[e.path], e.what)
-			}
-		}
-	}
-	out := map[string]string{}
-	for p, list := range all {
-		out[p] = clipName(strings.Join(list[max(0, len(list)-2):], "; "), 120)
-	}
-	return out
-}
-
 // fileLists offers the files of the ledger, the last touched first.
 func (d *digest) fileLists() (changed, read, shell []piece) {
 	strong := map[string]bool{}
-	notes := d.phrases()
-	if d.prev != nil {
-		for _, k := range []kind{kindModified, kindCreated} {
-			f := d.prev.files(k)
-			for i, p := range f.Paths {
-				if n := f.note(i); n != "" && notes[p] == "" {
-					notes[p] = n
-				}
-			}
+	notes := map[string]string{}
+	for _, f := range []FileList{d.before().Files.Modified, d.before().Files.Created} {
+		for i, p := range f.Paths {
+			notes[p] = f.note(i)
+		}
+	}
+	paths, what := d.edited(0, len(d.msgs))
+	for _, p := range paths {
+		if what[p] != nil {
+			notes[p] = clipName(strings.Join(latest(what[p]), "; "), 120)
 		}
 	}
 	file := func(k kind, p, note string, order int) piece {
@@ -271,16 +228,14 @@ func (d *digest) fileLists() (changed, read, shell []piece) {
 	n := len(d.led.Files)
 	for i, f := range slices.Backward(d.led.Files) {
 		strong[f.Path] = true
-		switch f.State {
-		case ledger.StateModified:
-			changed = append(changed, file(d.scratch(f.Path, kindModified), f.Path, notes[f.Path], n-i))
-		case ledger.StateCreated:
-			changed = append(changed, file(d.scratch(f.Path, kindCreated), f.Path, notes[f.Path], n-i))
-		case ledger.StateDeleted:
-			changed = append(changed, file(kindDeleted, f.Path, "", n-i))
-		case ledger.StateRead:
+		switch k := stateKinds[f.State]; k {
+		case kindModified, kindCreated:
+			changed = append(changed, file(scratch(f.Path, k), f.Path, notes[f.Path], n-i))
+		case kindDeleted:
+			changed = append(changed, file(k, f.Path, "", n-i))
+		default:
 			if !folders[f.Path] {
-				read = append(read, file(kindRead, f.Path, "", n-i))
+				read = append(read, file(k, f.Path, "", n-i))
 			}
 		}
 	}
@@ -288,18 +243,22 @@ func (d *digest) fileLists() (changed, read, shell []piece) {
 		if strong[f.Path] || folders[f.Path] || f.To != "" || strings.HasSuffix(f.Path, "/") || !d.spelled(f.Path) {
 			continue
 		}
-		switch f.State {
-		case ledger.StateDeleted:
-			shell = append(shell, file(kindDeleted, f.Path, "", 0))
-		case ledger.StateRead:
-			read = append(read, file(kindRead, f.Path, "", 0))
+		switch k := stateKinds[f.State]; k {
+		case kindDeleted:
+			shell = append(shell, file(k, f.Path, "", 0))
+		case kindRead:
+			read = append(read, file(k, f.Path, "", 0))
 		default:
-			if k := d.scratch(f.Path, kindShell); k == kindShell {
-				shell = append(shell, file(k, f.Path, "", 0))
+			if scratch(f.Path, k) == k {
+				shell = append(shell, file(kindShell, f.Path, "", 0))
 			}
 		}
 	}
 	return changed, read, shell
+}
+
+var stateKinds = map[ledger.State]kind{
+	ledger.StateModified: kindModified, ledger.StateCreated: kindCreated, ledger.StateDeleted: kindDeleted, ledger.StateRead: kindRead,
 }
 
 // spelled reports whether a path stands somewhere as it is. That of a file which a
@@ -315,7 +274,7 @@ func (d *digest) spelled(p string) bool {
 
 // scratch tells files for the moment apart: those outside of the working directory in
 // a folder for temporary files.
-func (d *digest) scratch(p string, k kind) kind {
+func scratch(p string, k kind) kind {
 	if strings.HasPrefix(p, "/tmp/") || strings.HasPrefix(p, "/var/folders/") || strings.HasPrefix(p, "/private/tmp/") || strings.HasPrefix(p, "/dev/shm/") {
 		return kindScratch
 	}

@@ -30,7 +30,7 @@ func unreadable(s string) bool {
 	letters, others, run := 0, 0, 0
 	for _, r := range s {
 		switch {
-		case unicode.IsLetter(r) || unicode.IsDigit(r):
+		case letterOrDigit(r):
 			letters++
 		case r != ' ':
 			others++
@@ -82,7 +82,7 @@ func contentWordsAt(s string) func(func(int, string) bool) {
 		from, before := -1, 0
 		var prev rune
 		for i, r := range s {
-			latin := r < 0x80 && wordByte[r] || r >= 0x80 && r < 0x2e80 && (unicode.IsLetter(r) || unicode.IsDigit(r))
+			latin := r < 0x80 && wordByte[r] || r >= 0x80 && r < 0x2e80 && letterOrDigit(r)
 			if latin && from < 0 {
 				from = i
 			}
