@@ -38,20 +38,17 @@ var errCalls = errors.New("the calls for one summary are used up")
 func (r *run) ask(ctx context.Context, q question, known known) (summary.Document, error) {
 	complaint := ""
 	room := q.budget
-	for try := range 2 {
-		m := r.s.cfg.Model
-		if q.extend != nil {
-			m = r.s.cfg.Extend.Model
-		}
+	m := r.s.cfg.Model
+	if q.extend != nil {
+		m = r.s.cfg.Extend.Model
+	}
+	for again := false; ; again = true {
 		resp, err := r.call(ctx, m, r.request(q, complaint, room))
 		if err != nil {
 			return summary.Document{}, err
 		}
-		d, err := r.check(resp, q, known, try > 0)
-		if err == nil {
-			return d, nil
-		}
-		if try > 0 {
+		d, err := r.check(resp, q, known, again)
+		if err == nil || again {
 			return d, err
 		}
 		r.reject(err)
@@ -60,7 +57,6 @@ func (r *run) ask(ctx context.Context, q question, known known) (summary.Documen
 			room *= 2 // reasoning may have taken it
 		}
 	}
-	return summary.Document{}, errors.New("unreachable")
 }
 
 // call makes one call and counts what it cost, whatever comes of it.
@@ -70,12 +66,12 @@ func (r *run) call(ctx context.Context, m model.Model, req *model.Request) (*mod
 	}
 	r.calls--
 	resp, err := m.Complete(ctx, req)
-	var failed *model.Error
-	switch {
-	case resp != nil && resp.Message != nil:
-		r.usage = addUsage(r.usage, resp.Message.Usage)
-	case errors.As(err, &failed) && failed.Partial != nil && failed.Partial.Message != nil:
-		r.usage = addUsage(r.usage, failed.Partial.Message.Usage)
+	answer := resp
+	if failed := (*model.Error)(nil); answer == nil && errors.As(err, &failed) {
+		answer = failed.Partial
+	}
+	if answer != nil && answer.Message != nil {
+		r.usage = addUsage(r.usage, answer.Message.Usage)
 	}
 	if err == nil && (resp == nil || resp.Message == nil) {
 		err = errors.New("the model gave no answer")
@@ -128,10 +124,8 @@ func (r *run) write(b *strings.Builder, q question, complaint string, room int64
 func (t task) text(q question, room int64, form *summary.Template) string {
 	var b strings.Builder
 	b.WriteString(string(t))
-	switch {
-	case q.began || q.so.Goal != nil || q.so.Earlier != "":
+	if q.began || q.so.Goal != nil || q.so.Earlier != "" {
 		b.WriteString(taskUpdate)
-	default:
 	}
 	if q.more {
 		b.WriteString(taskMore)

@@ -48,17 +48,23 @@ func (r *run) check(resp *model.Response, q question, known known, last bool) (s
 	d = written(d)
 	lists := linesOf(&d)
 	n := 0
-	for _, l := range lists {
-		n += len(*l)
+	said := ""
+	var invented []string
+	for _, list := range lists {
+		n += len(*list)
+		for _, l := range *list {
+			said += l.Text
+			invented = append(invented, unknown(l.Text+" "+l.From, known)...)
+		}
 	}
 	if n == 0 {
 		return d, errNothing
 	}
-	if !sameLanguage(q.items, d) {
+	if !sameLanguage(q.items, said) {
 		return d, errLanguage
 	}
-	invented := r.invented(&d, known)
-	if len(invented) > 0 {
+	slices.Sort(invented)
+	if invented = slices.Compact(invented); len(invented) > 0 {
 		if !last || len(invented)*100 > n*maxInvented {
 			return d, fmt.Errorf("it names what is not in the conversation: %s", strings.Join(invented[:min(len(invented), 12)], ", "))
 		}
@@ -131,65 +137,38 @@ type known struct {
 // known collects every identifier that the conversation has.
 func (r *run) known() known {
 	k := known{ids: map[string]bool{}}
-	add := func(s string) {
-		for id := range text.Identifiers(s) {
-			name := strings.ToLower(id.Text)
-			k.ids[name] = true
-			if at := strings.LastIndexByte(name, '/'); at >= 0 {
-				k.ids[name[at+1:]] = true // a file may be called by its name alone
+	add := func(texts ...string) {
+		for _, s := range texts {
+			for id := range text.Identifiers(s) {
+				name := strings.ToLower(id.Text)
+				k.ids[name] = true
+				k.ids[name[strings.LastIndexByte(name, '/')+1:]] = true // a file may be called by its name alone
 			}
 		}
 	}
-	for _, list := range [][]session.Item{r.in.Items, r.in.Prefix, r.in.Kept} {
-		for _, it := range list {
-			if it.Entry != nil {
-				k.entries = append(k.entries, it.Entry.ID)
-			}
-			m := it.Message
-			add(blocksText(m.Content))
-			add(m.Command)
-			add(m.Output)
-			add(m.Summary)
-			add(m.ToolName)
-			for i := range m.Content {
-				b := &m.Content[i]
-				add(b.Name)
-				add(string(b.Arguments))
-				add(strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\"`, `"`, `\/`, "/").Replace(string(b.Arguments)))
-				if b.Type == message.BlockThinking {
-					add(b.Text)
-				}
+	plain := strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\"`, `"`, `\/`, "/")
+	for _, it := range slices.Concat(r.in.Items, r.in.Prefix, r.in.Kept) {
+		if it.Entry != nil {
+			k.entries = append(k.entries, it.Entry.ID)
+		}
+		m := it.Message
+		add(blocksText(m.Content), m.Command, m.Output, m.Summary, m.ToolName)
+		for _, b := range m.Content {
+			add(b.Name, string(b.Arguments), plain.Replace(string(b.Arguments)))
+			if b.Type == message.BlockThinking {
+				add(b.Text)
 			}
 		}
 	}
-	add(r.in.Previous)
-	add(r.in.Instructions)
-	add(r.in.Cwd)
-	add(r.render(r.facts))
+	add(r.in.Previous, r.in.Instructions, r.in.Cwd, r.render(r.facts))
 	return k
 }
 
 func (k known) handle(ref string) bool {
-	for _, id := range k.entries {
-		if strings.HasPrefix(id, ref) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(k.entries, func(id string) bool { return strings.HasPrefix(id, ref) })
 }
 
-// invented lists what lines name that nobody said.
-func (r *run) invented(d *summary.Document, k known) []string {
-	var out []string
-	for _, l := range linesOf(d) {
-		for _, line := range *l {
-			out = append(out, unknown(line.Text+" "+line.From, k)...)
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
+// unknown lists what a text names that nobody said.
 func unknown(s string, k known) []string {
 	var out []string
 	for id := range text.Identifiers(s) {
@@ -202,30 +181,16 @@ func unknown(s string, k known) []string {
 
 // sameLanguage compares scripts: where the user writes mostly in one that is not
 // Latin, the summary must have some of it. Other languages can't be told apart so.
-func sameLanguage(items []session.Item, d summary.Document) bool {
-	user, latin := wide(userText(items))
-	if user < 40 || user < latin {
-		return true
-	}
-	own := 0
-	all := 0
-	for _, l := range linesOf(&d) {
-		for _, line := range *l {
-			w, n := wide(line.Text)
-			own, all = own+w, all+w+n
-		}
-	}
-	return all < 60 || own*10 >= all
-}
-
-func userText(items []session.Item) string {
-	var b strings.Builder
+func sameLanguage(items []session.Item, said string) bool {
+	user, latin := 0, 0
 	for _, it := range items {
 		if it.Message.UserWords() {
-			b.WriteString(it.Message.Text())
+			w, n := wide(it.Message.Text())
+			user, latin = user+w, latin+n
 		}
 	}
-	return b.String()
+	own, rest := wide(said)
+	return user < 40 || user < latin || own+rest < 60 || own*10 >= own+rest
 }
 
 // wide counts letters of scripts other than Latin, and Latin ones.

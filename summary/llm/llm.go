@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model"
@@ -88,18 +89,11 @@ func New(cfg Config) (*Summarizer, error) {
 	if cfg.Extend != nil && (cfg.Extend.Model == nil || cfg.Extend.Request == nil) {
 		return nil, errors.New("llm: Config.Extend needs the model of the conversation and a way to its next request")
 	}
-	if cfg.Next == nil {
-		cfg.Next = summary.Deterministic{}
-	}
 	if cfg.MaxInput < 0 || cfg.MaxCalls < 0 || cfg.ResultBytes < 0 || cfg.ReasoningBudget < 0 {
 		return nil, errors.New("llm: MaxInput, MaxCalls, ResultBytes and ReasoningBudget must not be negative")
 	}
-	if cfg.MaxCalls == 0 {
-		cfg.MaxCalls = DefaultMaxCalls
-	}
-	if cfg.ResultBytes == 0 {
-		cfg.ResultBytes = DefaultResultBytes
-	}
+	cfg.Next = cmp.Or[summary.Summarizer](cfg.Next, summary.Deterministic{})
+	cfg.MaxCalls, cfg.ResultBytes = cmp.Or(cfg.MaxCalls, DefaultMaxCalls), cmp.Or(cfg.ResultBytes, DefaultResultBytes)
 	info := cfg.Model.Info()
 	if cfg.MaxInput == 0 {
 		cfg.MaxInput = unknownInput
@@ -189,25 +183,22 @@ func (r *run) summarize(ctx context.Context) (summary.Output, error) {
 		return summary.Output{}, errors.New("there is nothing to ask the model about")
 	}
 	known := r.known()
-	if d, done, err := r.extended(ctx, budget, known); done || err != nil {
-		if err != nil {
-			return summary.Output{}, err
-		}
+	d, done, err := r.extended(ctx, budget, known)
+	if err != nil {
+		return summary.Output{}, err
+	}
+	if done {
 		return r.finish(ctx, d)
 	}
-	d := previous
-	if len(items) > 0 {
-		share := budget
-		if len(prefix) > 0 {
-			share = budget * 2 / 3
-		}
-		task := taskHistory
-		if r.s.branch {
-			task = taskBranch
-		}
-		if d, err = r.parts(ctx, task, previous, items, share, known); err != nil {
-			return summary.Output{}, err
-		}
+	share, task := budget, taskHistory
+	if len(prefix) > 0 {
+		share = budget * 2 / 3
+	}
+	if r.s.branch {
+		task = taskBranch
+	}
+	if d, err = r.parts(ctx, task, previous, items, share, known); err != nil {
+		return summary.Output{}, err
 	}
 	if len(prefix) > 0 {
 		turn, err := r.parts(ctx, taskTurn, summary.Document{}, prefix, budget/3, known)
@@ -257,9 +248,8 @@ func spoken(items []session.Item) []session.Item {
 
 // room is what the model's own sections may cost: the budget less what code adds.
 func (r *run) room() (int64, error) {
-	added := r.facts
-	added = summary.Document{Quotes: added.Quotes, Pins: added.Pins, Files: added.Files, Note: added.Note}
-	own := r.in.Budget - r.cost(added)
+	f := r.facts
+	own := r.in.Budget - r.cost(summary.Document{Quotes: f.Quotes, Pins: f.Pins, Files: f.Files, Note: f.Note})
 	if r.template() == summary.Briefing {
 		own = min(own, r.in.Budget*briefingShare/100)
 	}
@@ -282,7 +272,8 @@ func (r *run) parts(ctx context.Context, task task, so summary.Document, items [
 	rest := items
 	for len(rest) > 0 {
 		n, text := r.take(rest)
-		d, err := r.ask(ctx, question{task: task, so: so, text: text, items: rest[:n], budget: budget, more: n < len(rest), began: len(rest) < len(items)}, known)
+		q := question{task: task, so: so, text: text, items: rest[:n], budget: budget, more: n < len(rest), began: len(rest) < len(items)}
+		d, err := r.ask(ctx, q, known)
 		if errors.Is(err, model.ErrOverflow) && r.maxInput > minInput {
 			r.reject(fmt.Errorf("a part of about %d tokens was too large for the model: %w", r.in.Counter.Text(text), err))
 			r.maxInput = max(r.maxInput/2, minInput)
@@ -327,19 +318,16 @@ func (r *run) finish(ctx context.Context, d summary.Document) (summary.Output, e
 	if out.Tokens > r.in.Budget && !r.in.Goal {
 		return out, fmt.Errorf("the summary takes %d tokens with what belongs to it, and %d are for it", out.Tokens, r.in.Budget)
 	}
-	if before := r.before(); out.Tokens >= before {
+	if before := r.sent(r.in.Items, r.in.Prefix); out.Tokens >= before {
 		return out, fmt.Errorf("the summary takes %d tokens and what it replaces %d", out.Tokens, before)
 	}
 	return out, nil
 }
 
-// before is what the messages cost that the summary replaces.
-func (r *run) before() int64 {
-	n := int64(0)
-	for _, list := range [][]session.Item{r.in.Items, r.in.Prefix} {
-		for _, it := range list {
-			n += r.in.Counter.Message(it.Message)
-		}
+// sent is what messages cost as the agent sends them.
+func (r *run) sent(lists ...[]session.Item) (n int64) {
+	for _, it := range slices.Concat(lists...) {
+		n += r.in.Counter.Message(it.Message)
 	}
 	return n
 }
@@ -347,10 +335,7 @@ func (r *run) before() int64 {
 // addUsage adds what two calls cost.
 func addUsage(a, b *message.Usage) *message.Usage {
 	if a == nil || b == nil {
-		if a == nil {
-			return b
-		}
-		return a
+		return cmp.Or(a, b)
 	}
 	sum := message.Usage{
 		Input: a.Input + b.Input, Output: a.Output + b.Output, CacheRead: a.CacheRead + b.CacheRead,

@@ -53,11 +53,10 @@ A program read these facts from the log. They hold; what you write must agree wi
 
 // Transcript writes messages as labelled text. A label stands at the beginning of a
 // line, with the handle of its entry; what was said or printed stands below it, each
-// line behind "| ". So no text can forge a label. Secrets that can be told by their form
+// line behind "| ", so no text can forge a label. Secrets that can be told by their form
 // are taken out. Of a tool result, of arguments and of reasoning at most most bytes are
-// kept, a third of them from the end; what the user and the assistant said is whole. Of
-// an answer of the tool recall the first line is kept, which says what was read again.
-// Images are named by their kind.
+// kept, a third of them from the end. Of an answer of the tool recall the first line is
+// kept, which says what was read again.
 func Transcript(items []session.Item, most int) string {
 	var b strings.Builder
 	for _, it := range items {
@@ -68,44 +67,45 @@ func Transcript(items []session.Item, most int) string {
 
 func writeItem(b *strings.Builder, it session.Item, most int) {
 	m := it.Message
-	id := ""
-	if it.Entry != nil {
-		id = " [#" + it.Entry.ID + "]"
+	label := func(who, said string) {
+		b.WriteString(who)
+		if it.Entry != nil {
+			b.WriteString(" [#" + it.Entry.ID + "]")
+		}
+		b.WriteString(":\n" + mark(redact.Text(said)))
 	}
-	switch m.Role {
+	switch said := blocksText(m.Content); m.Role {
 	case message.RoleUser:
-		who := "user"
-		if !m.UserWords() {
-			who = "message given by a program"
+		if m.UserWords() {
+			label("user", said)
+		} else {
+			label("message given by a program", said)
 		}
-		label(b, who+id, blocksText(m.Content))
 	case message.RoleAssistant:
-		if text := blocksText(m.Content); text != "" {
-			label(b, "assistant"+id, text)
+		if said != "" {
+			label("assistant", said)
 		}
-		for i := range m.Content {
-			if c := &m.Content[i]; c.Type == message.BlockToolCall {
-				label(b, "assistant calls "+text.Line(c.Name)+id, shorten(string(c.Arguments), most))
-			}
+		for _, c := range m.ToolCalls() {
+			label("assistant calls "+text.Line(c.Name), shorten(string(c.Arguments), most))
 		}
 	case message.RoleToolResult:
 		what := "result of "
 		if m.IsError {
 			what = "failed result of "
 		}
-		said := shorten(blocksText(m.Content), most)
+		said = shorten(said, most)
 		if recall.IsResult(m) {
 			said = recalled(m.Text())
 		}
-		label(b, what+text.Line(m.ToolName)+id, said)
+		label(what+text.Line(m.ToolName), said)
 	case message.RoleBashExecution:
-		label(b, "shell run by the user"+id, "$ "+m.Command+"\n"+shorten(m.Output, most))
+		label("shell run by the user", "$ "+m.Command+"\n"+shorten(m.Output, most))
 	case message.RoleBranchSummary:
-		label(b, "summary of a branch that was left"+id, m.Summary)
+		label("summary of a branch that was left", m.Summary)
 	case message.RoleCompactionSummary:
-		label(b, "earlier summary"+id, m.Summary)
+		label("earlier summary", m.Summary)
 	case message.RoleCustom:
-		label(b, "message given by a program"+id, shorten(blocksText(m.Content), most))
+		label("message given by a program", shorten(said, most))
 	case message.RoleSystem:
 	}
 }
@@ -132,11 +132,6 @@ func blocksText(blocks []message.Block) string {
 		}
 	}
 	return strings.Join(parts, "\n")
-}
-
-func label(b *strings.Builder, who, text string) {
-	b.WriteString(who + ":\n")
-	b.WriteString(mark(redact.Text(text)))
 }
 
 // mark puts "| " before every line. Everything that some reader takes for the end of
@@ -205,13 +200,9 @@ func (r *run) extended(ctx context.Context, budget int64, known known) (d summar
 	if e == nil || r.s.branch {
 		return d, false, nil
 	}
-	var sent int64
-	for _, list := range [][]session.Item{r.in.Items, r.in.Prefix, r.in.Kept} {
-		for _, it := range list {
-			sent += r.in.Counter.Message(it.Message)
-		}
-	}
-	anew := r.in.Counter.Text(Transcript(spoken(r.in.Items), r.s.cfg.ResultBytes)) + r.in.Counter.Text(Transcript(spoken(r.in.Prefix), r.s.cfg.ResultBytes))
+	sent := r.sent(r.in.Items, r.in.Prefix, r.in.Kept)
+	items := append(spoken(r.in.Items), spoken(r.in.Prefix)...)
+	anew := r.in.Counter.Text(Transcript(items, r.s.cfg.ResultBytes))
 	info := e.Model.Info()
 	if !e.cheaper(r.s.cfg.Model, sent, anew, budget) || info.Window > 0 && sent+taskTokens+budget*2 > info.Window {
 		return d, false, nil
@@ -220,7 +211,7 @@ func (r *run) extended(ctx context.Context, budget int64, known known) (d summar
 	if req == nil || len(req.Messages) == 0 {
 		return d, false, nil
 	}
-	q := question{task: r.extendTask(), items: append(spoken(r.in.Items), spoken(r.in.Prefix)...), budget: budget, extend: req}
+	q := question{task: r.extendTask(), items: items, budget: budget, extend: req}
 	d, err = r.ask(ctx, q, known)
 	if err != nil && ctx.Err() == nil {
 		r.reject(fmt.Errorf("asked as the next message of the conversation: %w", err))
@@ -234,14 +225,10 @@ func (r *run) extended(ctx context.Context, budget int64, known known) (d summar
 
 // extendTask says what is to be summarized where the whole conversation is there.
 func (r *run) extendTask() task {
-	kept := ""
-	for _, it := range spoken(r.in.Kept) {
-		kept = shorten(blocksText(it.Message.Content), 300)
-		break
+	if kept := spoken(r.in.Kept); len(kept) > 0 {
+		if begin := shorten(blocksText(kept[0].Message.Content), 300); begin != "" {
+			return taskExtend + task("The newest part stays as it is, from the message on that begins so, and needs no summary:\n"+mark(begin))
+		}
 	}
-	text := taskExtend
-	if kept != "" {
-		text += "The newest part stays as it is, from the message on that begins so, and needs no summary:\n" + mark(kept)
-	}
-	return task(text)
+	return taskExtend
 }
