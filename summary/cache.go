@@ -36,10 +36,8 @@ type cached struct {
 // maxCache is how many bytes a cache may hold, about, beyond what the latest use needs.
 const maxCache = 64 << 20
 
-// NewCache returns an empty cache.
-func NewCache() *Cache {
-	return &Cache{seed: maphash.MakeSeed(), found: map[cacheKey]*cached{}, names: newNames()}
-}
+// NewCache returns an empty cache; so is the zero value.
+func NewCache() *Cache { return &Cache{} }
 
 // Warm looks at messages ahead of the summary that will need them: at a
 // checkpoint, say, see Checkpoints. cwd and instructions are those of the Input.
@@ -47,7 +45,7 @@ func (c *Cache) Warm(items []session.Item, cwd, instructions string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.begin()
-	look := c.lookup(cwd, wordMap(instructions), instructions)
+	look := c.lookup(cwd, instructions)
 	calls := map[string]*message.Block{}
 	for _, it := range items {
 		if m := it.Message; m != nil && !m.ExcludeFromContext {
@@ -59,25 +57,22 @@ func (c *Cache) Warm(items []session.Item, cwd, instructions string) {
 }
 
 func addCalls(calls map[string]*message.Block, m *message.Message) {
-	if m.Role != message.RoleAssistant {
-		return
-	}
-	for i := range m.Content {
-		if m.Content[i].Type == message.BlockToolCall {
-			calls[m.Content[i].ID] = &m.Content[i]
-		}
+	for _, b := range m.ToolCalls() {
+		calls[b.ID] = &b
 	}
 }
 
 func (c *Cache) begin() {
 	c.round++
-	if c.names == nil { // the zero value
-		c.seed, c.found, c.names = maphash.MakeSeed(), map[cacheKey]*cached{}, newNames()
+	if c.names == nil {
+		c.seed = maphash.MakeSeed()
+		c.forget()
 	}
 }
 
 // lookup returns a function that gives the facts of a message.
-func (c *Cache) lookup(cwd string, focus map[string]bool, instructions string) func(*message.Message, *message.Block) *facts {
+func (c *Cache) lookup(cwd, instructions string) func(*message.Message, *message.Block) *facts {
+	focus := wordMap(instructions)
 	setting := maphash.String(c.seed, cwd+"\x00"+instructions)
 	return func(m *message.Message, call *message.Block) *facts {
 		key := cacheKey{message: maphash.Bytes(c.seed, m.JSON()), setting: setting}
@@ -107,8 +102,12 @@ func (c *Cache) trim() {
 		}
 	}
 	if c.size > maxCache*2 { // one use alone needs so much
-		c.found, c.names, c.size = map[cacheKey]*cached{}, newNames(), 0
+		c.forget()
 	}
+}
+
+func (c *Cache) forget() {
+	c.found, c.names, c.size = map[cacheKey]*cached{}, &names{ids: map[string]int32{}, lines: map[string]int32{}}, 0
 }
 
 // names gives numbers to identifiers and lines.
@@ -118,8 +117,6 @@ type names struct {
 	class []text.Class
 	lines map[string]int32
 }
-
-func newNames() *names { return &names{ids: map[string]int32{}, lines: map[string]int32{}} }
 
 func (n *names) id(id text.Identifier) int32 {
 	k, ok := n.ids[id.Text]

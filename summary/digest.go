@@ -61,37 +61,34 @@ type turn struct {
 }
 
 func newDigest(in *Input, cache *Cache) *digest {
-	d := &digest{in: in, refs: newRefs(in.Items, in.Prefix), names: cache.names, index: map[string]int{}, failed: map[string]bool{}}
-	look := cache.lookup(in.Cwd, wordMap(in.Instructions), in.Instructions)
-	previous := in.Previous
-	details := in.PreviousDetails
+	d := &digest{in: in, refs: newRefs(slices.Concat(in.Items, in.Prefix)), names: cache.names, index: map[string]int{}, failed: map[string]bool{}}
+	look := cache.lookup(in.Cwd, in.Instructions)
+	previous, details := in.Previous, in.PreviousDetails
 	calls := map[string]*message.Block{}
 	made := map[string]int{}
-	for _, items := range [][]session.Item{in.Items, in.Prefix} {
-		for _, it := range items {
-			m := it.Message
-			if m == nil || m.ExcludeFromContext {
-				continue
-			}
-			if m.Role == message.RoleCompactionSummary {
-				previous, details = m.Summary, m.Details
-				continue
-			}
-			entry := msg{Message: m}
-			if it.Entry != nil && it.Entry.ID != "" {
-				entry.id, entry.ref = it.Entry.ID, d.refs.of(it.Entry.ID)
-				d.index[entry.id] = len(d.msgs)
-			}
-			addCalls(calls, m)
-			for _, b := range m.ToolCalls() {
-				made[b.ID] = len(d.msgs)
-			}
-			if m.Role == message.RoleToolResult {
-				entry.call, entry.made = calls[m.ToolCallID], made[m.ToolCallID]
-			}
-			entry.facts = look(m, entry.call)
-			d.msgs = append(d.msgs, entry)
+	for _, it := range slices.Concat(in.Items, in.Prefix) {
+		m := it.Message
+		if m == nil || m.ExcludeFromContext {
+			continue
 		}
+		if m.Role == message.RoleCompactionSummary {
+			previous, details = m.Summary, m.Details
+			continue
+		}
+		entry := msg{Message: m}
+		if it.Entry != nil && it.Entry.ID != "" {
+			entry.id, entry.ref = it.Entry.ID, d.refs.of(it.Entry.ID)
+			d.index[entry.id] = len(d.msgs)
+		}
+		addCalls(calls, m)
+		for _, b := range m.ToolCalls() {
+			made[b.ID] = len(d.msgs)
+		}
+		if m.Role == message.RoleToolResult {
+			entry.call, entry.made = calls[m.ToolCallID], made[m.ToolCallID]
+		}
+		entry.facts = look(m, entry.call)
+		d.msgs = append(d.msgs, entry)
 	}
 	for _, it := range in.Kept {
 		if m := it.Message; m != nil {
@@ -100,7 +97,13 @@ func newDigest(in *Input, cache *Cache) *digest {
 		}
 	}
 	previous = redact.Text(previous)
-	d.readPrevious(previous)
+	if text := withoutFileBlocks(previous); strings.TrimSpace(text) != "" {
+		if doc, ok := Parse(text); ok {
+			d.prev = &doc
+		} else {
+			d.foreign = strings.TrimSpace(text)
+		}
+	}
 	if in.Ledger != nil {
 		d.led = *in.Ledger
 	} else {
@@ -129,38 +132,23 @@ func readLedger(in *Input, previous string, details []byte) ledger.Ledger {
 			Role: message.RoleCompactionSummary, Summary: previous, Details: details,
 		}})
 	}
-	for _, list := range [][]session.Item{in.Items, in.Prefix} {
-		for _, it := range list {
-			if it.Message != nil && it.Message.Role != message.RoleCompactionSummary {
-				items = append(items, it)
-			}
+	for _, it := range slices.Concat(in.Items, in.Prefix) {
+		if it.Message != nil && it.Message.Role != message.RoleCompactionSummary {
+			items = append(items, it)
 		}
 	}
 	return ledger.Read(items, ledger.Options{Cwd: in.Cwd})
-}
-
-func (d *digest) readPrevious(summary string) {
-	if strings.TrimSpace(summary) == "" {
-		return
-	}
-	if doc, ok := Parse(withoutFileBlocks(summary)); ok {
-		d.prev = &doc
-		return
-	}
-	d.foreign = strings.TrimSpace(withoutFileBlocks(summary))
 }
 
 // withoutFileBlocks takes away pi's file lists at the end of a summary. The
 // ledger has read them.
 func withoutFileBlocks(s string) string {
 	for _, tag := range []string{"modified-files", "read-files"} {
-		from := strings.LastIndex(s, "\n<"+tag+">\n")
-		if from < 0 {
-			continue
-		}
-		end := "\n</" + tag + ">"
-		if k := strings.Index(s[from:], end); k >= 0 && strings.TrimSpace(s[from+k+len(end):]) == "" {
-			s = strings.TrimRight(s[:from], "\n")
+		if from := strings.LastIndex(s, "\n<"+tag+">\n"); from >= 0 {
+			_, rest, ended := strings.Cut(s[from:], "\n</"+tag+">")
+			if ended && strings.TrimSpace(rest) == "" {
+				s = strings.TrimRight(s[:from], "\n")
+			}
 		}
 	}
 	return s
@@ -185,12 +173,10 @@ func (d *digest) findUsers() {
 		if !m.UserWords() {
 			continue
 		}
-		t := m.text
-		quoted := slices.ContainsFunc(refs[t], func(ref string) bool { return sameEntry(ref, m.ref) })
-		if quoted || strings.TrimSpace(t) == "" {
-			continue
+		quoted := slices.ContainsFunc(refs[m.text], func(ref string) bool { return sameEntry(ref, m.ref) })
+		if !quoted && strings.TrimSpace(m.text) != "" {
+			d.users = append(d.users, userMsg{quote: Quote{Ref: m.ref, Text: m.text}, at: i})
 		}
-		d.users = append(d.users, userMsg{quote: Quote{Ref: m.ref, Text: t}, at: i})
 	}
 }
 
@@ -271,11 +257,9 @@ func (d *digest) weights() []float64 {
 		if _, here := d.index[m.Entry]; here {
 			continue
 		}
-		for id := range text.Identifiers(m.Text) {
-			if n, ok := d.names.ids[id.Text]; ok && int(n) < len(uses) {
-				uses[n].messages += int32(min(m.Uses, 100))
-				uses[n].agent += float64(min(m.Uses, 6)) * math.Exp2(-float64(len(d.msgs)-1)/half)
-			}
+		for _, n := range d.idsIn(m.Text) {
+			uses[n].messages += int32(min(m.Uses, 100))
+			uses[n].agent += float64(min(m.Uses, 6)) * math.Exp2(-float64(len(d.msgs)-1)/half)
 		}
 	}
 	for _, f := range d.kept {
@@ -338,20 +322,18 @@ const minRef = 8
 // refs shortens entry ids to handles: the first minRef bytes, or as many more as
 // set the id apart from the others of the input. Ids made from the time share
 // their beginning.
-type refs struct{ short map[string]string }
+type refs map[string]string
 
-func newRefs(lists ...[]session.Item) refs {
+func newRefs(items []session.Item) refs {
 	var ids []string
-	for _, items := range lists {
-		for _, it := range items {
-			if it.Entry != nil && it.Entry.ID != "" {
-				ids = append(ids, it.Entry.ID)
-			}
+	for _, it := range items {
+		if it.Entry != nil && it.Entry.ID != "" {
+			ids = append(ids, it.Entry.ID)
 		}
 	}
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
-	r := refs{short: make(map[string]string, len(ids))}
+	r := make(refs, len(ids))
 	for i, id := range ids {
 		n := minRef
 		if i > 0 {
@@ -360,7 +342,7 @@ func newRefs(lists ...[]session.Item) refs {
 		if i+1 < len(ids) {
 			n = max(n, shared(id, ids[i+1])+1)
 		}
-		r.short[id] = writableRef(id[:min(n, len(id))])
+		r[id] = writableRef(id[:min(n, len(id))])
 	}
 	return r
 }
@@ -376,7 +358,7 @@ func shared(a, b string) int {
 // of returns the handle of an id. One that is no entry of the input stays as it
 // is: it comes from an earlier summary.
 func (r refs) of(id string) string {
-	if s, ok := r.short[id]; ok {
+	if s, ok := r[id]; ok {
 		return s
 	}
 	return writableRef(id)
@@ -413,19 +395,16 @@ func (p *Profile) Name() string { return p.name }
 func (d *digest) guessProfile() *Profile {
 	answers, calls, work, changes := 0, 0, 0, 0
 	for _, m := range d.msgs {
-		switch m.Role {
-		case message.RoleAssistant:
+		switch k := m.op.Kind; {
+		case m.Role == message.RoleAssistant:
 			answers++
-		case message.RoleToolResult:
+		case m.Role == message.RoleToolResult:
 			calls++
-			switch m.op.Kind {
-			case ledger.OpWrite, ledger.OpEdit, ledger.OpPatch:
-				changes++
-			case ledger.OpShell:
+			if m.ran() {
 				work++
-			default:
+			} else if k == ledger.OpWrite || k == ledger.OpEdit || k == ledger.OpPatch {
+				changes++
 			}
-		default:
 		}
 	}
 	changed := len(d.led.Paths(ledger.StateModified, ledger.StateCreated)) > 0

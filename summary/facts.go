@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -68,7 +69,7 @@ func whatItSays(s string) says {
 		return saysNothing
 	case text.TableRow(s):
 		return saysRow
-	case leadsOver(s), announces(s):
+	case leadsOver(s), announce().MatchString(s):
 		return saysNext
 	case strings.HasSuffix(s, "?") || supposes().MatchString(s):
 		return saysSupposed
@@ -181,26 +182,24 @@ func (x *extractor) result(m *message.Message, call *message.Block) {
 	}
 	if call != nil {
 		x.f.op = ledger.Operation(call.Name, call.Arguments, ledger.Options{Cwd: x.cwd})
-		if !m.IsError {
-			switch x.f.op.Kind {
-			case ledger.OpWrite:
-				x.f.gone, x.f.goneAll = x.path(x.f.op.Path), true
-				return
-			case ledger.OpEdit:
-				x.f.gone = x.path(x.f.op.Path)
-				argumentTexts(call.Arguments, func(name, s string) {
-					if oldText[name] {
-						for line := range strings.SplitSeq(s, "\n") {
-							x.f.old = append(x.f.old, x.names.line(lineKey(x.f.gone, clipName(oneLine(line), maxLine))))
-						}
-					}
-				})
-				return
-			case ledger.OpPatch:
-				return
-			default:
+	}
+	switch kind := x.f.op.Kind; {
+	case m.IsError:
+	case kind == ledger.OpPatch:
+		return
+	case kind == ledger.OpWrite:
+		x.f.gone, x.f.goneAll = x.path(x.f.op.Path), true
+		return
+	case kind == ledger.OpEdit:
+		x.f.gone = x.path(x.f.op.Path)
+		argumentTexts(call.Arguments, func(name, s string) {
+			if oldText()[name] {
+				for line := range strings.SplitSeq(s, "\n") {
+					x.f.old = append(x.f.old, x.names.line(lineKey(x.f.gone, clipName(oneLine(line), maxLine))))
+				}
 			}
-		}
+		})
+		return
 	}
 	x.output(x.source(call), redact.Text(unwrapped(m.Text())))
 }
@@ -226,18 +225,12 @@ func unwrapped(s string) string {
 
 // Arguments of calls, by what they hold.
 var (
-	oldText = map[string]bool{"oldText": true, "old_string": true, "old_str": true, "oldString": true, "search": true}
+	oldText = text.Words(`oldText old_string old_str oldString search`)
 	// Files and folders, and what to look for.
-	lookArgument = map[string]bool{
-		"path": true, "file_path": true, "notebook_path": true, "workdir": true, "cwd": true, "filePath": true, "absolute_path": true,
-		"dir_path": true, "directory": true, "target_file": true,
-		"pattern": true, "glob": true, "include": true, "regex": true, "query": true,
-	}
+	lookArgument = text.Words(`path file_path notebook_path workdir cwd filePath absolute_path dir_path directory target_file
+		pattern glob include regex query`)
 	// Where to look, not what is known.
-	coordinate = map[string]bool{
-		"offset": true, "limit": true, "timeout": true, "line": true, "view_range": true, "yield_time_ms": true,
-		"max_output_tokens": true, "head_limit": true,
-	}
+	coordinate = text.Words(`offset limit timeout line view_range yield_time_ms max_output_tokens head_limit`)
 )
 
 // call takes in what a call says: the lines it writes, its command.
@@ -256,14 +249,14 @@ func (x *extractor) call(b message.Block) {
 		}
 		return
 	}
-	from := x.path(pathIn(b))
+	from := x.path(pathIn(&b))
 	var written strings.Builder
 	argumentTexts(b.Arguments, func(name, s string) {
 		s = redact.Text(s)
 		switch {
 		case ops[0].Kind == ledger.OpShell && s == ops[0].Command, name == "command" || name == "cmd":
 			x.commandLine(s)
-		case lookArgument[name], oldText[name]:
+		case lookArgument()[name], oldText()[name]:
 			x.use(lookAt(s))
 		case from == "" && ops[0].Kind == "":
 			// Words for another tool, or for another agent.
@@ -345,14 +338,11 @@ var intoFile = text.Pattern(`^(?:cat|tee)\s*(?:(?:>{1,2}\s*)?([^\s<>|&;]+)\s*<<|
 func (x *extractor) commandLine(s string) {
 	first, rest, more := strings.Cut(strings.TrimSpace(s), "\n")
 	x.add(factLine{text: x.command(s), worth: 1}, true)
-	if !more {
-		return
-	}
-	if m := intoFile().FindStringSubmatch(first); m != nil {
+	if m := intoFile().FindStringSubmatch(first); more && m != nil {
 		x.code(x.path(m[1]+m[2]), rest)
-		return
+	} else if more {
+		x.code(clipName(x.command(s), maxSource), rest)
 	}
-	x.code(clipName(x.command(s), maxSource), rest)
 }
 
 // commandMark stands before a command line.
@@ -372,21 +362,26 @@ func shownCommand(s, cwd string) string {
 			s = strings.TrimPrefix(s, "cd "+cwd+sep)
 		}
 	}
-	first, _, more := strings.Cut(s, "\n")
-	if more {
-		first += " " + text.Ellipsis
+	if first, _, more := strings.Cut(s, "\n"); more {
+		s = first + " " + text.Ellipsis
 	}
-	return oneLine(first)
+	return oneLine(s)
+}
+
+// argument returns the first of the named arguments of a call that says something.
+func argument(call *message.Block, names ...string) (name, s string) {
+	for _, name := range names {
+		if s, ok := jsonx.String(jsonx.Get(call.Arguments, name)); ok && strings.TrimSpace(s) != "" {
+			return name, s
+		}
+	}
+	return "", ""
 }
 
 // pathIn returns the path that a call names, as written.
-func pathIn(call message.Block) string {
-	for _, name := range []string{"path", "file_path", "notebook_path", "filePath", "absolute_path", "target_file"} {
-		if p, ok := jsonx.String(jsonx.Get(call.Arguments, name)); ok && p != "" {
-			return p
-		}
-	}
-	return ""
+func pathIn(call *message.Block) string {
+	_, p := argument(call, "path", "file_path", "notebook_path", "filePath", "absolute_path", "target_file")
+	return p
 }
 
 // source names what a result is the output of.
@@ -394,22 +389,17 @@ func (x *extractor) source(call *message.Block) string {
 	if call == nil {
 		return ""
 	}
-	if p := pathIn(*call); p != "" && jsonx.Get(call.Arguments, "pattern") == nil {
+	if p := pathIn(call); p != "" && jsonx.Get(call.Arguments, "pattern") == nil {
 		return x.path(p)
 	}
 	if c := x.f.op.Command; x.f.op.Kind == ledger.OpShell && strings.TrimSpace(c) != "" {
 		return clipName(x.command(redact.Text(c)), maxSource)
 	}
-	for _, name := range []string{"pattern", "query", "url", "prompt", "description"} {
-		if s, ok := jsonx.String(jsonx.Get(call.Arguments, name)); ok && strings.TrimSpace(s) != "" {
-			s = oneLine(redact.Text(s))
-			if name == "pattern" {
-				s = "/" + s + "/"
-			}
-			return clipName(s, maxSource)
-		}
+	name, s := argument(call, "pattern", "query", "url", "prompt", "description")
+	if s = oneLine(redact.Text(s)); name == "pattern" {
+		s = "/" + s + "/"
 	}
-	return ""
+	return clipName(s, maxSource)
 }
 
 // path returns a path as the ledger spells it.
@@ -489,11 +479,7 @@ func (x *extractor) measured(l factLine, byAgent bool) (_ factLine, ok bool) {
 			words += plainWords(whole[at:id.At])
 		}
 		at = max(at, id.At+len(id.Text))
-		seen := false
-		for _, have := range l.ids {
-			seen = seen || have == n
-		}
-		if !seen {
+		if !slices.Contains(l.ids, n) {
 			l.ids = append(l.ids, n)
 		}
 	}
@@ -504,7 +490,14 @@ func (x *extractor) measured(l factLine, byAgent bool) (_ factLine, ok bool) {
 	if words < 2 {
 		l.sure = withoutWords
 	}
-	asked := x.focusWords(l.text)
+	asked := 0
+	if len(x.focus) > 0 {
+		for _, w := range contentWords(l.text) {
+			if x.focus[w] {
+				asked++
+			}
+		}
+	}
 	l.worth *= 1 + float64(min(asked, 3))
 	return l, len(l.ids) > 0 || asked > 0
 }
@@ -525,27 +518,13 @@ func lineKey(from, line string) string {
 	return from + "\x00" + line
 }
 
-// focusWords counts the words that a line shares with the instructions.
-func (x *extractor) focusWords(s string) int {
-	if len(x.focus) == 0 {
-		return 0
-	}
-	n := 0
-	for w := range contentWords(s) {
-		if x.focus[w] {
-			n++
-		}
-	}
-	return n
-}
-
 // argumentTexts calls fn with the strings in the arguments of a call and the
 // names of the members they stand in.
 func argumentTexts(args []byte, fn func(name, s string)) {
 	var leaf func(name string, val []byte, depth int)
 	leaf = func(name string, val []byte, depth int) {
 		switch {
-		case depth > 8:
+		case depth > 9:
 		case jsonx.IsString(val):
 			s, _ := jsonx.String(val)
 			fn(name, s)
@@ -554,19 +533,16 @@ func argumentTexts(args []byte, fn func(name, s string)) {
 				leaf(name, v, depth+1)
 				return true
 			})
-		case jsonx.IsObject(val):
+		default:
 			jsonx.Members(val, func(k, v []byte) bool {
-				leaf(string(k), v, depth+1)
+				if depth > 0 || !coordinate()[string(k)] {
+					leaf(string(k), v, depth+1)
+				}
 				return true
 			})
 		}
 	}
-	jsonx.Members(args, func(key, val []byte) bool {
-		if name := string(key); !coordinate[name] {
-			leaf(name, val, 0)
-		}
-		return true
-	})
+	leaf("", args, 0)
 }
 
 // maxLook is how much of one text is looked at: its beginning and its end.
@@ -588,11 +564,8 @@ func clipName(s string, n int) string {
 	}
 	end := len(cut) - len(text.Ellipsis)
 	for id := range text.Identifiers(s[:min(len(s), end+400)]) {
-		if id.At < end && end < id.At+len(id.Text) {
-			end = id.At
-			break
-		}
-		if id.At >= end {
+		if id.At+len(id.Text) > end {
+			end = min(end, id.At)
 			break
 		}
 	}
@@ -605,7 +578,7 @@ func clipName(s string, n int) string {
 
 // inToken reports whether a character may stand inside a name or a path.
 func inToken(c byte) bool {
-	return c == '_' || c == '-' || c == '/' || c == '.' || c == '~' || c == '@' || c == '+' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
+	return c < 0x80 && wordByte[c] || strings.IndexByte("-/.~@+", c) >= 0
 }
 
 // codeWorth weighs a line of code or output: errors and declarations say more
@@ -628,11 +601,8 @@ func codeWorth(line string) float64 {
 	// A sentence in a file is what somebody wanted known: a rule most of all.
 	if n := strings.Count(line, " "); n >= 7 && !strings.ContainsAny(line, "{};") {
 		worth *= 1.2
-		for w := range strings.FieldsSeq(line) {
-			if binding()[w] {
-				worth *= 1.4
-				break
-			}
+		if slices.ContainsFunc(strings.Fields(line), func(w string) bool { return binding()[w] }) {
+			worth *= 1.4
 		}
 	}
 	return worth
@@ -660,48 +630,34 @@ func declares(word, rest string) bool {
 
 // tellsError reports whether a line has a word of an error message.
 func tellsError(line string) bool {
-	for _, part := range []string{
-		"error", "Error", "ERROR", "failed", "Failed", "FAIL", "failure", "fatal", "panic", "xception", "cannot find", "undefined",
-	} {
-		if strings.Contains(line, part) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(errorWords, func(w string) bool { return strings.Contains(line, w) })
+}
+
+var errorWords = []string{
+	"error", "Error", "ERROR", "failed", "Failed", "FAIL", "failure", "fatal", "panic", "xception", "cannot find", "undefined",
 }
 
 // rowShape is the same, and not 0, for lines that look like rows of the same table: as many
 // cells between the same separators. A line of code is no row.
 func rowShape(line string) int32 {
 	line = strings.TrimSpace(line)
-	const (
-		pipes = 1 + iota
-		members
-		tabs
-		gaps
-		commas
-		kinds
-	)
-	shape := func(kind, cells int) int32 { return int32(cells*kinds + kind) }
-	if n := strings.Count(line, "|"); n >= 3 && text.TableRow(line) || n >= 2 && strings.Count(line, " | ") == n {
-		return shape(pipes, n)
+	n := 0 // cells
+	shape := func(kind, cells, least int, is bool) bool {
+		if is = is && cells >= least; is {
+			n = cells*6 + kind
+		}
+		return is
 	}
-	if n := strings.Count(line, `":`); n >= 2 && line[0] == '{' && strings.HasSuffix(strings.TrimSuffix(line, ","), "}") {
-		return shape(members, n)
+	pipes, members := strings.Count(line, "|"), strings.Count(line, `":`)
+	switch {
+	case shape(1, pipes, 3, text.TableRow(line)), shape(1, pipes, 2, strings.Count(line, " | ") == pipes):
+	case members >= 2 && shape(2, members, 2, line[0] == '{' && strings.HasSuffix(strings.TrimSuffix(line, ","), "}")):
+	case strings.ContainsAny(line, "(){}[]<>=;`"):
+	case shape(3, strings.Count(line, "\t"), 2, true):
+	case strings.Contains(line, "  ") && shape(4, len(wideGap().FindAllStringIndex(line, -1)), 2, true):
+	case shape(5, strings.Count(line, ","), 2, !strings.Contains(line, ", ")):
 	}
-	if strings.ContainsAny(line, "(){}[]<>=;`") {
-		return 0
-	}
-	if n := strings.Count(line, "\t"); n >= 2 {
-		return shape(tabs, n)
-	}
-	if n := len(wideGap().FindAllStringIndex(line, -1)); n >= 2 {
-		return shape(gaps, n)
-	}
-	if n := strings.Count(line, ","); n >= 2 && !strings.Contains(line, ", ") {
-		return shape(commas, n)
-	}
-	return 0
+	return int32(n)
 }
 
 var wideGap = text.Pattern(`\S {2,}`)

@@ -383,7 +383,7 @@ func told(said []factLine) string {
 	out := ""
 	for _, l := range said {
 		s := l.text
-		if len(s) <= 15 || leadsOver(s) || announces(s) || text.TableRow(s) || unreadable(s) || len(l.ids) == 0 && plainWords(s) < 4 {
+		if len(s) <= 15 || leadsOver(s) || announce().MatchString(s) || text.TableRow(s) || unreadable(s) || len(l.ids) == 0 && plainWords(s) < 4 {
 			continue
 		}
 		if out != "" {
@@ -525,7 +525,7 @@ func (d *digest) decisions() []piece {
 	seen := map[string]bool{}
 	for k, st := range d.led.Decisions {
 		key := strings.ToLower(st.Text)
-		if seen[key] || announces(st.Text) || supposes().MatchString(st.Text) || forbidden(st.Text) || unreadable(st.Text) {
+		if seen[key] || announce().MatchString(st.Text) || supposes().MatchString(st.Text) || forbidden(st.Text) || unreadable(st.Text) {
 			continue
 		}
 		seen[key] = true

@@ -2,6 +2,7 @@ package summary
 
 import (
 	"bytes"
+	"math/bits"
 	"slices"
 	"strings"
 	"sync"
@@ -11,9 +12,7 @@ import (
 	"github.com/clew-dev/clew/internal/text"
 )
 
-// announces reports whether a sentence only says what the agent does next.
-func announces(s string) bool { return announce().MatchString(s) }
-
+// announce matches a sentence that only says what the agent does next.
 var announce = text.Pattern(`(?i)^(?:ok(?:ay)?[,.]? |now,? |first,? |good[,.!]? |great[,.!]? |perfect[,.!]? )*(?:let me|let's|i'll|i will|i need to|i can see|now i|让我|我来)\b`)
 
 var (
@@ -54,22 +53,19 @@ var wrapperTag = text.Pattern(`(?i)</?(?:summary|conversation|previous-summary|s
 
 func wordMap(instructions string) map[string]bool {
 	m := map[string]bool{}
-	for w := range contentWords(instructions) {
+	for _, w := range contentWords(instructions) {
 		m[w] = true
 	}
 	return m
 }
 
-// contentWords yields the words of a text that say what it is about, in lower
+// contentWords returns the words of a text that say what it is about, in lower
 // case; of scripts without spaces, pairs of characters.
-func contentWords(s string) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for _, w := range contentWordsAt(s) {
-			if !yield(strings.ToLower(w)) {
-				return
-			}
-		}
+func contentWords(s string) (words []string) {
+	for _, w := range contentWordsAt(s) {
+		words = append(words, strings.ToLower(w))
 	}
+	return words
 }
 
 // contentWordsAt yields them as written, and where they stand.
@@ -106,7 +102,7 @@ func contentWordsAt(s string) func(func(int, string) bool) {
 // wordByte holds the ASCII characters of words.
 var wordByte = func() (t [128]bool) {
 	for c := range 128 {
-		t[c] = c == '_' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
+		t[c] = c == '_' || letterOrDigit(rune(c))
 	}
 	return t
 }()
@@ -131,56 +127,47 @@ type phrases struct {
 }
 
 // languages, the default first.
-var languages = []phrases{
-	{
-		first: "First request: ", current: "Current request: ", latest: "Latest request here: ",
-		asked: "Asked: ", before: "What was going on", changed: "Changed: ", command: "Last command: ", failed: " (failed)", commit: "Commit ",
-		passes: " passes", since: " (files changed since)", fails: " fails", refused: " failed",
-		note: "[#id] names an entry of the session log. What is not here can be read back by it.",
-	},
-	{
-		first: "最初的请求：", current: "当前请求：", latest: "此处最后的请求：",
-		asked: "要求：", before: "此前进行中的工作", changed: "修改了：", command: "最后的命令：", failed: "（失败）", commit: "提交 ",
-		passes: " 通过", since: "（此后文件有改动）", fails: " 失败", refused: " 失败",
-		note: "[#id] 指会话日志中的一条记录。此处没有的内容可以凭它读回。",
-	},
-	{
-		first: "最初の依頼：", current: "現在の依頼：", latest: "ここでの最後の依頼：",
-		asked: "依頼：", before: "それまでの作業", changed: "変更：", command: "最後のコマンド：", failed: "（失敗）", commit: "コミット ",
-		passes: " は成功", since: "（その後ファイルに変更あり）", fails: " は失敗", refused: " は失敗",
-		note: "[#id] はセッションログの項目を指す。ここにないものはそれで読み戻せる。",
-	},
-	{
-		first: "첫 요청: ", current: "현재 요청: ", latest: "여기서의 마지막 요청: ",
-		asked: "요청: ", before: "진행 중이던 작업", changed: "변경: ", command: "마지막 명령: ", failed: " (실패)", commit: "커밋 ",
-		passes: " 통과", since: " (이후 파일 변경됨)", fails: " 실패", refused: " 실패",
-		note: "[#id]는 세션 로그의 항목을 가리킨다. 여기 없는 것은 그것으로 다시 읽을 수 있다.",
-	},
-	{
-		first: "Erste Bitte: ", current: "Jetzige Bitte: ", latest: "Letzte Bitte hier: ",
-		asked: "Gebeten: ", before: "Was im Gange war", changed: "Geändert: ", command: "Letzter Befehl: ", failed: " (fehlgeschlagen)", commit: "Commit ",
-		passes: " läuft durch", since: " (seither Dateien geändert)", fails: " schlägt fehl", refused: " ist fehlgeschlagen",
-		note: "[#id] nennt einen Eintrag des Protokolls. Was hier fehlt, lässt sich damit nachlesen.",
-	},
-	{
-		first: "Première demande : ", current: "Demande actuelle : ", latest: "Dernière demande ici : ",
-		asked: "Demandé : ", before: "Ce qui était en cours", changed: "Modifié : ", command: "Dernière commande : ", failed: " (échec)", commit: "Commit ",
-		passes: " réussit", since: " (fichiers modifiés depuis)", fails: " échoue", refused: " a échoué",
-		note: "[#id] désigne une entrée du journal. Ce qui manque ici peut être relu par elle.",
-	},
-	{
-		first: "Primera petición: ", current: "Petición actual: ", latest: "Última petición aquí: ",
-		asked: "Pedido: ", before: "Lo que estaba en curso", changed: "Cambiado: ", command: "Última orden: ", failed: " (fallida)", commit: "Commit ",
-		passes: " pasa", since: " (archivos cambiados desde entonces)", fails: " falla", refused: " falló",
-		note: "[#id] nombra una entrada del registro. Lo que falta aquí puede releerse con ella.",
-	},
-	{
-		first: "Первая просьба: ", current: "Текущая просьба: ", latest: "Последняя просьба здесь: ",
-		asked: "Просьба: ", before: "Что уже делалось", changed: "Изменено: ", command: "Последняя команда: ", failed: " (ошибка)", commit: "Коммит ",
-		passes: " проходит", since: " (после этого файлы менялись)", fails: " не проходит", refused: " не удалось",
-		note: "[#id] называет запись журнала. Чего здесь нет, можно прочесть по ней.",
-	},
-}
+var languages = []phrases{{
+	first: "First request: ", current: "Current request: ", latest: "Latest request here: ",
+	asked: "Asked: ", before: "What was going on", changed: "Changed: ", command: "Last command: ", failed: " (failed)", commit: "Commit ",
+	passes: " passes", since: " (files changed since)", fails: " fails", refused: " failed",
+	note: "[#id] names an entry of the session log. What is not here can be read back by it.",
+}, {
+	first: "最初的请求：", current: "当前请求：", latest: "此处最后的请求：",
+	asked: "要求：", before: "此前进行中的工作", changed: "修改了：", command: "最后的命令：", failed: "（失败）", commit: "提交 ",
+	passes: " 通过", since: "（此后文件有改动）", fails: " 失败", refused: " 失败",
+	note: "[#id] 指会话日志中的一条记录。此处没有的内容可以凭它读回。",
+}, {
+	first: "最初の依頼：", current: "現在の依頼：", latest: "ここでの最後の依頼：",
+	asked: "依頼：", before: "それまでの作業", changed: "変更：", command: "最後のコマンド：", failed: "（失敗）", commit: "コミット ",
+	passes: " は成功", since: "（その後ファイルに変更あり）", fails: " は失敗", refused: " は失敗",
+	note: "[#id] はセッションログの項目を指す。ここにないものはそれで読み戻せる。",
+}, {
+	first: "첫 요청: ", current: "현재 요청: ", latest: "여기서의 마지막 요청: ",
+	asked: "요청: ", before: "진행 중이던 작업", changed: "변경: ", command: "마지막 명령: ", failed: " (실패)", commit: "커밋 ",
+	passes: " 통과", since: " (이후 파일 변경됨)", fails: " 실패", refused: " 실패",
+	note: "[#id]는 세션 로그의 항목을 가리킨다. 여기 없는 것은 그것으로 다시 읽을 수 있다.",
+}, {
+	first: "Erste Bitte: ", current: "Jetzige Bitte: ", latest: "Letzte Bitte hier: ",
+	asked: "Gebeten: ", before: "Was im Gange war", changed: "Geändert: ", command: "Letzter Befehl: ", failed: " (fehlgeschlagen)", commit: "Commit ",
+	passes: " läuft durch", since: " (seither Dateien geändert)", fails: " schlägt fehl", refused: " ist fehlgeschlagen",
+	note: "[#id] nennt einen Eintrag des Protokolls. Was hier fehlt, lässt sich damit nachlesen.",
+}, {
+	first: "Première demande : ", current: "Demande actuelle : ", latest: "Dernière demande ici : ",
+	asked: "Demandé : ", before: "Ce qui était en cours", changed: "Modifié : ", command: "Dernière commande : ", failed: " (échec)", commit: "Commit ",
+	passes: " réussit", since: " (fichiers modifiés depuis)", fails: " échoue", refused: " a échoué",
+	note: "[#id] désigne une entrée du journal. Ce qui manque ici peut être relu par elle.",
+}, {
+	first: "Primera petición: ", current: "Petición actual: ", latest: "Última petición aquí: ",
+	asked: "Pedido: ", before: "Lo que estaba en curso", changed: "Cambiado: ", command: "Última orden: ", failed: " (fallida)", commit: "Commit ",
+	passes: " pasa", since: " (archivos cambiados desde entonces)", fails: " falla", refused: " falló",
+	note: "[#id] nombra una entrada del registro. Lo que falta aquí puede releerse con ella.",
+}, {
+	first: "Первая просьба: ", current: "Текущая просьба: ", latest: "Последняя просьба здесь: ",
+	asked: "Просьба: ", before: "Что уже делалось", changed: "Изменено: ", command: "Последняя команда: ", failed: " (ошибка)", commit: "Коммит ",
+	passes: " проходит", since: " (после этого файлы менялись)", fails: " не проходит", refused: " не удалось",
+	note: "[#id] называет запись журнала. Чего здесь нет, можно прочесть по ней.",
+}}
 
 // The languages by their place in the list.
 const (
@@ -195,8 +182,8 @@ const (
 )
 
 // commonWords tell languages with Latin letters apart.
-var commonWords = sync.OnceValue(func() map[string]int {
-	m := map[string]int{}
+var commonWords = sync.OnceValue(func() map[string]uint {
+	m := map[string]uint{}
 	for lang, list := range map[int]string{
 		english: "the and is to of that it for you this with not are have can please should what we",
 		german:  "der die das und ist nicht ein eine bitte mit für auf wir ich den noch auch wenn soll kannst",
@@ -212,12 +199,12 @@ var commonWords = sync.OnceValue(func() map[string]int {
 
 // languageOf returns the language of the user's messages. Code and names are
 // mostly Latin whatever the language, so other scripts count more.
-func languageOf(texts func(func(string) bool)) int {
+func languageOf(users []userMsg) int {
 	var scripts [russian + 1]int
 	latin := 0
 	looked := 0
-	for t := range texts {
-		t = text.OutsideFences(t)
+	for _, u := range users {
+		t := text.OutsideFences(u.quote.Text)
 		if looked += len(t); looked > 100_000 {
 			break
 		}
@@ -238,25 +225,18 @@ func languageOf(texts func(func(string) bool)) int {
 			}
 		}
 		for w := range strings.FieldsFuncSeq(strings.ToLower(t), func(r rune) bool { return !unicode.IsLetter(r) }) {
-			for lang := german; lang <= spanish; lang++ {
-				if commonWords()[w]&(1<<lang) != 0 {
-					scripts[lang]++
-				}
-			}
-			if commonWords()[w]&(1<<english) != 0 {
-				scripts[english]++
+			for of := commonWords()[w]; of != 0; of &= of - 1 {
+				scripts[bits.TrailingZeros(of)]++
 			}
 		}
 	}
-	switch {
-	case scripts[japanese] > 0 && scripts[japanese]*5 > scripts[chinese] && scripts[japanese]+scripts[chinese] > latin/2:
+	if scripts[japanese]*5 > scripts[chinese] && scripts[japanese]+scripts[chinese] > latin/2 {
 		return japanese
-	case scripts[chinese] > latin/2 && scripts[chinese] > 0:
-		return chinese
-	case scripts[korean] > latin/2 && scripts[korean] > 0:
-		return korean
-	case scripts[russian] > latin/2 && scripts[russian] > 0:
-		return russian
+	}
+	for _, lang := range []int{chinese, korean, russian} {
+		if scripts[lang] > latin/2 {
+			return lang
+		}
 	}
 	best := english
 	for lang := german; lang <= spanish; lang++ {
@@ -269,13 +249,7 @@ func languageOf(texts func(func(string) bool)) int {
 
 // language returns the phrases for the user's language.
 func (d *digest) language() *phrases {
-	return &languages[languageOf(func(yield func(string) bool) {
-		for _, u := range d.users {
-			if !yield(u.quote.Text) {
-				return
-			}
-		}
-	})]
+	return &languages[languageOf(d.users)]
 }
 
 // isLatest reports whether a line of the Goal section is about the current request.
@@ -358,7 +332,7 @@ func (s *spoken) has(t string) bool {
 }
 
 func wordSet(t string) []string {
-	words := slices.Collect(contentWords(t))
+	words := contentWords(t)
 	slices.Sort(words)
 	return slices.Compact(words)
 }
