@@ -36,83 +36,72 @@ type Summarizer interface {
 // that calls a model. The cut is then found with the deterministic one.
 type Costly interface{ Costly() bool }
 
-// Input is what a summarizer works on.
+// Input is what a summarizer works on. Budget and Counter are required.
 type Input struct {
 	// Items are the messages to summarize, oldest first. Summaries of earlier
 	// compactions among them are merged as Previous is, not summarized again.
 	Items []session.Item
-	// Prefix is the beginning of a turn whose rest stays in the context. It
-	// comes after Items.
+	// Prefix is the beginning of a turn whose rest stays; it comes after Items.
 	Prefix []session.Item
-	// Kept are the messages that stay in the context. What they say need not
-	// be said again. Optional.
+	// Kept are the messages that stay in the context: what they say need not be said again.
 	Kept []session.Item
 
-	// Previous is the text of the summary that the new one replaces, "" when
-	// there is none; PreviousDetails are the details stored with it.
+	// Previous is the text of the summary that the new one replaces, and
+	// PreviousDetails are the details stored with it.
 	Previous        string
 	PreviousDetails json.RawMessage
 
-	// Ledger holds the facts of Items and Prefix, merged with those of
-	// Previous. nil: the summarizer reads it itself, with Cwd.
+	// Ledger holds the facts of Items and Prefix, merged with those of Previous.
+	// nil: the summarizer reads it itself, with Cwd.
 	Ledger *ledger.Ledger
-	// Cwd is the working directory of the session, where it is known.
-	Cwd string
+	Cwd    string // the working directory of the session, where it is known
 
 	// Budget is the most that Output.Text may cost by Counter, in tokens.
 	Budget int64
-	// QuoteBudget is the most that the user's messages may take of it; at least
-	// 1,000 tokens or a quarter of Budget are left to the rest. The last message is
-	// quoted whole whatever it costs. 0: half of Budget, at most 20,000 tokens, and
-	// more where the rest leaves room.
+	// QuoteBudget is the most that the user's messages may take of it; at least 1,000
+	// tokens or a quarter of Budget are left to the rest. The last message is quoted
+	// whole whatever it costs. 0: as much as fits well with the rest.
 	QuoteBudget int64
 	// ClipLast allows the last user message to be cut when it alone exceeds a third of
 	// Budget (with QuoteBudget: all of it), so that the result always fits.
 	ClipLast bool
-	// Earlier are messages of the user from before Items that are to be quoted
-	// as those in Items are, oldest first. Without it the quotes in Previous
-	// are used.
+	// Earlier are the user's messages from before Items, oldest first, which are quoted
+	// as those in Items are. nil: the quotes in Previous.
 	Earlier []Quote
 	// Pins are quoted word for word, as the last user message is.
 	Pins []Quote
 
-	// Counter measures. Required.
+	// Counter measures.
 	Counter token.Counter
-	// Written are sections that somebody else wrote, a model or a person. They stand as
-	// they are; what code vouches for is added: the user's words, pins, files, failing
-	// checks and open todos that they do not name, and sources in the room that is left.
-	// Files, Quotes, Pins and Note of it are not used. Optional.
+	// Written are sections that a model or a person wrote. They stand as they are; code adds
+	// what it vouches for: quotes, pins, files, and failing checks and open todos that they
+	// do not name, and sources in the room that is left.
 	Written *Document
 	// Template renders. nil: Briefing.
 	Template *Template
 	// Goal says that Budget is what to aim at, and that a longer text is taken while
-	// it is smaller than what it replaces. Default: Budget is the most.
+	// it is smaller than what it replaces.
 	Goal bool
 	// Instructions are what the user asked the summary to pay attention to.
-	Instructions string
-	// OnlyInstructions lets a summarizer that asks a model put Instructions in the
-	// place of its own description of the task. The form stays.
+	// OnlyInstructions puts them in the place of the description of the task that a
+	// model is given. The form stays.
+	Instructions     string
 	OnlyInstructions bool
 	// Profile says what is worth most. nil: chosen by what the session is like.
 	Profile *Profile
-	// Cache keeps what was found in messages, so that the next summary of the same
-	// session costs less. It never changes the summary. Optional.
+	// Cache makes the next summary of the same session cost less. It never changes it.
 	Cache *Cache
 }
 
 // Output is a finished summary.
 type Output struct {
-	Document Document
-	// Text is the document as rendered by Input.Template.
-	Text string
-	// Tokens is what Text costs by Input.Counter.
-	Tokens   int64
-	Coverage Coverage
-	// Summarizer is the name of the summarizer that made it.
-	Summarizer string
+	Document   Document
+	Text       string // the document as rendered by Input.Template
+	Tokens     int64  // what Text costs by Input.Counter
+	Coverage   Coverage
+	Summarizer string // the name of the summarizer that made it
 
-	// Usage is what calls of a model cost, all of them, those whose answers were
-	// not taken included; nil when no model was asked.
+	// Usage is what all calls of a model cost; nil when none was asked.
 	Usage *message.Usage
 	// Rejected says of every answer of a model that was not taken why.
 	Rejected []string
@@ -132,20 +121,18 @@ type Coverage struct {
 	// Previous says what became of the previous summary: "" (there was none),
 	// "merged" or "text" (not in our form, kept as text).
 	Previous string `json:"previous,omitempty"`
-	// OverBudget is by how many tokens the text exceeds the budget. That
-	// happens only when the last user message, or a pin, alone exceeds it.
-	OverBudget int64 `json:"overBudget,omitempty"`
-	// LastClipped says that the last user message was cut; see Input.ClipLast.
-	LastClipped bool `json:"lastClipped,omitempty"`
+	// OverBudget is by how many tokens the text exceeds the budget, which only the last
+	// user message or a pin can make it do. LastClipped says that the former was cut.
+	OverBudget  int64 `json:"overBudget,omitempty"`
+	LastClipped bool  `json:"lastClipped,omitempty"`
 }
 
 // Deterministic is a Summarizer without a language model. Every sentence, path,
 // command and value in its documents is taken from the log; its own words are
 // headings and a few connectives. The same input gives the same document.
 //
-// The document costs at most Input.Budget. Only the last message of the user and
-// pins are never cut: when they alone cost more, Coverage.OverBudget says by how
-// much, and the rest of the document gets a quarter of the budget.
+// The document costs at most Input.Budget. When the last message of the user and the pins
+// alone cost more, the rest of the document gets a quarter of the budget.
 type Deterministic struct{}
 
 // Name implements Summarizer.
@@ -168,7 +155,7 @@ func (s Deterministic) Summarize(ctx context.Context, in Input) (Output, error) 
 	}
 	cache := in.Cache
 	if cache == nil {
-		cache = NewCache()
+		cache = &Cache{}
 	}
 	cache.mu.Lock()
 	defer cache.mu.Unlock()

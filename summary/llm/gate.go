@@ -92,7 +92,6 @@ func finished(resp *model.Response) error {
 		return errCall
 	}
 	switch resp.Finish {
-	case model.FinishEnd, model.FinishUnknown:
 	case model.FinishLength, model.FinishWindow:
 		return errCutOff
 	case model.FinishToolUse, model.FinishBadCall:
@@ -101,11 +100,12 @@ func finished(resp *model.Response) error {
 		return errRefused
 	case model.FinishPaused, model.FinishNotKnown:
 		return errBroken
+	case model.FinishEnd, model.FinishUnknown:
 	}
 	if resp.Refusal != "" {
 		return errRefused
 	}
-	if resp.Message.StopReason == message.StopAborted || resp.Message.StopReason == message.StopError {
+	if s := resp.Message.StopReason; s == message.StopAborted || s == message.StopError {
 		return errBroken
 	}
 	return nil

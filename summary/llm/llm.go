@@ -30,19 +30,16 @@ import (
 
 // Config says how a model is asked. Only Model is required.
 type Config struct {
-	// Model writes the summaries. It need not be the one that the conversation is
-	// with: a cheaper one does.
+	// Model writes the summaries. A cheaper one than that of the conversation does.
 	Model model.Model
-	// Next is asked when the model gives nothing that can be taken. Default:
-	// summary.Deterministic, which is the last resort in any case.
+	// Next is asked when the model gives nothing that can be taken. The last resort is
+	// summary.Deterministic in any case.
 	Next summary.Summarizer
-
-	// Extend asks the conversation's own model instead, as the next message, where
-	// that costs less. Default: it is not done.
+	// Extend asks the conversation's own model instead, where that costs less.
 	Extend *Extend
 
 	// Reasoning and ReasoningBudget are those of the requests; the room for
-	// reasoning comes on top of that for the summary. Default: as the API does.
+	// reasoning comes on top of that for the summary.
 	Reasoning       model.Reasoning
 	ReasoningBudget int64
 
@@ -50,8 +47,7 @@ type Config struct {
 	// tokens. A longer one is summarized part by part. Default: what the model's
 	// window leaves, less a tenth; 100,000 when the window is not known.
 	MaxInput int64
-	// MaxCalls bounds the calls for one summary, repairs included. What has no
-	// room is left to the deterministic summarizer. Default: 24.
+	// MaxCalls bounds the calls for one summary, repairs included. Default: 24.
 	MaxCalls int
 	// ResultBytes is how much of a tool result or of arguments the model is given, a
 	// third of it from the end. Default: 4,000.
@@ -64,10 +60,8 @@ const (
 	DefaultResultBytes = 4_000
 
 	briefingShare = 45 // percent of the budget that a model's briefing may take
-
-	unknownInput = 100_000
-	minInput     = 1_000 // below it no part of a conversation makes sense
-	maxShrinks   = 4     // how often a request that is too large is halved
+	unknownInput  = 100_000
+	minInput      = 1_000 // below it no part of a conversation makes sense
 )
 
 // Summarizer asks a model. It may be used from several goroutines; calls for one
@@ -92,7 +86,6 @@ func New(cfg Config) (*Summarizer, error) {
 	if cfg.MaxInput < 0 || cfg.MaxCalls < 0 || cfg.ResultBytes < 0 || cfg.ReasoningBudget < 0 {
 		return nil, errors.New("llm: MaxInput, MaxCalls, ResultBytes and ReasoningBudget must not be negative")
 	}
-	cfg.Next = cmp.Or[summary.Summarizer](cfg.Next, summary.Deterministic{})
 	cfg.MaxCalls, cfg.ResultBytes = cmp.Or(cfg.MaxCalls, DefaultMaxCalls), cmp.Or(cfg.ResultBytes, DefaultResultBytes)
 	info := cfg.Model.Info()
 	if cfg.MaxInput == 0 {
@@ -133,24 +126,22 @@ func (s *Summarizer) Summarize(ctx context.Context, in summary.Input) (summary.O
 	}
 	r := &run{s: s, in: &in, facts: facts.Document, calls: s.cfg.MaxCalls, maxInput: s.cfg.MaxInput}
 	out, err := r.summarize(ctx)
-	if ctx.Err() != nil {
-		return summary.Output{}, ctx.Err()
-	}
 	if err == nil {
 		out.Coverage = facts.Coverage
 		out.Summarizer = cmp.Or(r.by, s.Name())
 	} else {
 		r.reject(err)
 		out = facts
-		if _, last := s.cfg.Next.(summary.Deterministic); !last {
+		if s.cfg.Next != nil && ctx.Err() == nil {
 			if next, err := s.cfg.Next.Summarize(ctx, in); err == nil {
 				out = next
-			} else if ctx.Err() != nil {
-				return summary.Output{}, ctx.Err()
 			} else {
 				r.reject(fmt.Errorf("%s: %w", s.cfg.Next.Name(), err))
 			}
 		}
+	}
+	if ctx.Err() != nil {
+		return summary.Output{}, ctx.Err()
 	}
 	out.Usage = addUsage(out.Usage, r.usage)
 	out.Rejected = append(r.rejected, out.Rejected...)
@@ -222,11 +213,10 @@ func (r *run) previous() (summary.Document, []session.Item) {
 		}
 		items = append(items, it)
 	}
-	d, ok := summary.Parse(text)
-	if !ok {
-		d = summary.Document{Earlier: text}
+	if d, ok := summary.Parse(text); ok {
+		return written(d), items
 	}
-	return written(d), items
+	return summary.Document{Earlier: text}, items
 }
 
 // written is what of a document the model writes.
@@ -337,10 +327,9 @@ func addUsage(a, b *message.Usage) *message.Usage {
 	if a == nil || b == nil {
 		return cmp.Or(a, b)
 	}
-	sum := message.Usage{
+	return &message.Usage{
 		Input: a.Input + b.Input, Output: a.Output + b.Output, CacheRead: a.CacheRead + b.CacheRead,
 		CacheWrite: a.CacheWrite + b.CacheWrite, Reasoning: a.Reasoning + b.Reasoning, Cost: a.Cost + b.Cost,
+		TotalCount: a.Total() + b.Total(),
 	}
-	sum.TotalCount = a.Total() + b.Total()
-	return &sum
 }
