@@ -100,7 +100,8 @@ func newPlanner(ctx context.Context, in *Input, cache *Cache) (*planner, error) 
 	p.goal = d.goal
 	p.candidates = slices.Concat(d.story(), sources)
 	p.decided = d.decisions()
-	p.rules, p.done, p.active, p.next = d.rules(), d.done(), d.inProgress(), d.next()
+	p.rules, p.done = d.rules(), d.done()
+	p.active, p.next = d.numbered(kindInProgress, d.inProgress()), d.numbered(kindNext, d.next())
 	return p, nil
 }
 
@@ -126,11 +127,7 @@ func (p *planner) written(w *Document, sources []piece) {
 		return strings.Contains(said.String(), what)
 	}
 	p.failing = slices.DeleteFunc(p.failing, named)
-	for _, t := range p.d.led.Todos {
-		if t.Status == ledger.TodoOpen || t.Status == ledger.TodoActive {
-			p.next = append(p.next, p.d.statement(kindNext, p.d.line(t.Text, t.Entry), len(p.next)))
-		}
-	}
+	p.next = p.d.numbered(kindNext, p.d.todos(ledger.TodoOpen, ledger.TodoActive))
 	p.next = slices.DeleteFunc(p.next, named)
 	if p.template.part(kindStory).kind == kindStory {
 		p.candidates = sources // the template has a place for them apart from what was written
@@ -173,23 +170,19 @@ func (d *digest) sources(ctx context.Context) ([]piece, error) {
 		out = append(out, p)
 	}
 	if d.prev != nil || d.foreign != "" {
-		x := extractor{f: &facts{}, names: d.names, cwd: d.in.Cwd, focus: wordMap(d.in.Instructions), place: map[int32]int{}}
-		if d.prev != nil {
-			for _, l := range d.prev.Context {
-				n := len(x.f.lines)
-				x.add(factLine{from: l.From, text: l.Text, worth: 1}, true)
-				for _, f := range x.f.lines[n:] {
-					take(-1, l.Ref, f, chosenBefore)
-				}
+		x := newExtractor(d.names, d.in.Cwd, wordMap(d.in.Instructions))
+		add := func(l Line) {
+			n := len(x.f.lines)
+			x.add(factLine{from: l.From, text: l.Text, worth: 1}, true)
+			for _, f := range x.f.lines[n:] {
+				take(-1, l.Ref, f, chosenBefore)
 			}
+		}
+		for _, l := range d.before().Context {
+			add(l)
 		}
 		for _, st := range text.Statements(text.OutsideFences(d.foreign)) {
-			x.add(factLine{text: st, worth: 1}, true)
-		}
-		for _, f := range x.f.lines[min(len(at), len(x.f.lines)):] {
-			if _, ok := at[f.key]; !ok {
-				take(-1, "", f, chosenBefore)
-			}
+			add(Line{Text: st})
 		}
 		d.known = append(d.known, x.f)
 	}
@@ -337,7 +330,7 @@ func (b *builder) pay(p piece, cost int64) {
 	}
 	have(p.ids, p.sure)
 	if p.quote != nil {
-		for _, s := range p.texts() {
+		for _, s := range p.quote.texts() {
 			have(b.p.d.idsIn(s), withWords)
 		}
 	}
@@ -389,7 +382,7 @@ func (p *planner) build(budget int64) []piece {
 	}
 	section(p.failing, stateShare)
 	rest := p.quote(b, user)
-	section(unquotedFirst(p.rules, quotedWhole(b.taken)), rulesShare)
+	section(unquotedFirst(p.rules, b.taken), rulesShare)
 	section(p.decided, stateShare)
 	section(p.active, stateShare)
 	section(p.next, stateShare)
@@ -713,18 +706,6 @@ func (p *piece) add(d *Document, k kind) {
 		l := d.lines(k)
 		*l = append(*l, p.line)
 	}
-}
-
-// texts returns what the piece says.
-func (p *piece) texts() []string {
-	if p.quote != nil {
-		out := []string{p.quote.Text}
-		for _, g := range p.quote.Gaps {
-			out = append(out, g.Text)
-		}
-		return out
-	}
-	return []string{p.line.Text, p.line.From, p.path}
 }
 
 // body returns how the piece is written when it stands alone.

@@ -69,12 +69,22 @@ func (q Quote) Whole() bool { return len(q.Gaps) == 0 }
 
 // Bytes returns how long the message is, and how much of it the quote shows.
 func (q Quote) Bytes() (whole, shown int) {
-	shown = len(q.Text)
+	for _, s := range q.texts() {
+		shown += len(s)
+	}
+	whole = shown
 	for _, g := range q.Gaps {
 		whole += g.Omitted
-		shown += len(g.Text)
 	}
-	return whole + shown, shown
+	return whole, shown
+}
+
+func (q Quote) texts() []string {
+	out := []string{q.Text}
+	for _, g := range q.Gaps {
+		out = append(out, g.Text)
+	}
+	return out
 }
 
 // last returns the last part of a quote.

@@ -79,7 +79,7 @@ func TestStatementsStandInTheConversation(t *testing.T) {
 			}
 		}
 		for _, q := range d.Quotes {
-			for _, part := range (&piece{quote: &q}).texts() {
+			for _, part := range q.texts() {
 				if !strings.Contains(source, flatten(part)) {
 					t.Fatalf("seed %d: a quote that nobody said: %q", seed, part)
 				}

@@ -118,9 +118,13 @@ type extractor struct {
 	place map[int32]int // where in f.uses an identifier stands
 }
 
+func newExtractor(n *names, cwd string, focus map[string]bool) *extractor {
+	return &extractor{f: &facts{}, names: n, cwd: cwd, focus: focus, place: map[int32]int{}}
+}
+
 // extract finds the facts of a message; call is the call that a result belongs to.
 func extract(n *names, m *message.Message, call *message.Block, cwd string, focus map[string]bool) *facts {
-	x := extractor{f: &facts{}, names: n, cwd: cwd, focus: focus, place: map[int32]int{}}
+	x := newExtractor(n, cwd, focus)
 	switch m.Role {
 	case message.RoleAssistant:
 		x.answer(m)

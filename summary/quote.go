@@ -152,16 +152,14 @@ func (p *planner) shorten(m piece, n int) Quote {
 	if shown <= n {
 		return q
 	}
-	parts, ok := p.quoteParts[m.order]
-	if !ok {
-		parts = quoteParts(q)
-		p.quoteParts[m.order] = parts
-	}
-	parts = slices.Clone(parts)
-	order := inwards(len(parts))
+	parts := slices.Clone(kept(p.quoteParts, m.order, func(int) []quotePart { return quoteParts(q) }))
 	left := n
 	for worth := partRule; worth >= partPasted && left > 0; worth-- {
-		for _, k := range order {
+		for i := range parts {
+			k := i / 2
+			if i%2 == 1 {
+				k = len(parts) - 1 - k
+			}
 			if part := &parts[k]; part.worth == worth && len(part.text) <= left {
 				part.taken = true
 				left -= len(part.text)
@@ -177,20 +175,7 @@ func (p *planner) shorten(m piece, n int) Quote {
 	return out
 }
 
-// inwards yields the numbers below n from both ends inwards.
-func inwards(n int) []int {
-	out := make([]int, 0, n)
-	for i, k := 0, n-1; i <= k; i, k = i+1, k-1 {
-		out = append(out, i)
-		if k > i {
-			out = append(out, k)
-		}
-	}
-	return out
-}
-
-// joinParts makes a quote of the parts that are taken. A gap of a few bytes is not
-// worth its mark.
+// joinParts makes a quote of the parts that are taken. A gap of a few bytes is not worth its mark.
 func joinParts(q Quote, parts []quotePart) Quote {
 	for i := 1; i+1 < len(parts); i++ {
 		if p := &parts[i]; !p.taken && p.omitted == 0 && len(p.text) < 16 && parts[i-1].taken && parts[i+1].taken {
@@ -244,17 +229,6 @@ func cutEnds(q Quote, n int) (Quote, bool) {
 	}
 	q.Text, q.Gaps = head, []Gap{{Omitted: whole - len(head) - len(tail), Text: tail}}
 	return q, true
-}
-
-// quotedWhole returns the handles of the messages that the pieces quote whole.
-func quotedWhole(pieces []piece) map[string]bool {
-	m := map[string]bool{}
-	for _, p := range pieces {
-		if p.kind == kindQuotes && p.quote.Whole() && p.quote.Ref != "" {
-			m[p.quote.Ref] = true
-		}
-	}
-	return m
 }
 
 // quotePart is a stretch of a message: a sentence with the space after it, a line
@@ -315,13 +289,7 @@ func textParts(s string) []quotePart {
 // pasted reports whether a line is more likely copied from somewhere than typed.
 func pasted(line string) bool {
 	t := strings.TrimSpace(line)
-	if t == "" || text.TableRow(t) {
-		return true
-	}
-	if (line[0] == ' ' || line[0] == '\t') && text.ListMark(line) == "" {
-		return true
-	}
-	return unreadable(t) && len(t) > 40
+	return t == "" || text.TableRow(t) || strings.ContainsAny(line[:1], " \t") && text.ListMark(line) == "" || unreadable(t) && len(t) > 40
 }
 
 // obliges matches the words that bind, wherever they stand: a message that is cut keeps
@@ -337,10 +305,7 @@ func sentenceParts(line string) []quotePart {
 		if k < 0 {
 			break
 		}
-		end := k + len(s)
-		for end < len(rest) && (rest[end] == ' ' || rest[end] == '\t') {
-			end++
-		}
+		end := len(rest) - len(strings.TrimLeft(rest[k+len(s):], " \t"))
 		worth := partSentence
 		if ledger.Binding(s) || obliges().MatchString(s) {
 			worth = partRule
@@ -348,10 +313,9 @@ func sentenceParts(line string) []quotePart {
 		out = append(out, quotePart{text: rest[:end], worth: worth})
 		rest = rest[end:]
 	}
-	if rest != "" {
-		if len(out) == 0 {
-			return []quotePart{{text: rest, worth: partSentence}}
-		}
+	if len(out) == 0 && rest != "" {
+		return []quotePart{{text: rest, worth: partSentence}}
+	} else if rest != "" {
 		out[len(out)-1].text += rest
 	}
 	return out

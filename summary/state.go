@@ -171,6 +171,24 @@ func request(q Quote) string {
 	return clipName(strings.Join(strings.Fields(oneLine(s)), " "), maxRequest)
 }
 
+// todos returns the todos of a status.
+func (d *digest) todos(of ...ledger.TodoStatus) (lines []Line) {
+	for _, t := range d.led.Todos {
+		if slices.Contains(of, t.Status) {
+			lines = append(lines, d.line(t.Text, t.Entry))
+		}
+	}
+	return lines
+}
+
+// numbered makes pieces of lines that stand in their order.
+func (d *digest) numbered(k kind, lines []Line) (out []piece) {
+	for i, l := range lines {
+		out = append(out, d.statement(k, l, i))
+	}
+	return out
+}
+
 // rules offers the user's rules, oldest first: those of the ledger, and those that an
 // earlier summary had besides. One that was taken back is marked, not dropped: what it
 // said may still stand in what is kept.
@@ -196,7 +214,13 @@ func (d *digest) rules() []piece {
 }
 
 // unquotedFirst orders rules by importance: first those that no quote holds, newest first.
-func unquotedFirst(all []piece, quoted map[string]bool) []piece {
+func unquotedFirst(all, taken []piece) []piece {
+	quoted := map[string]bool{}
+	for _, p := range taken {
+		if p.kind == kindQuotes && p.quote.Whole() && p.quote.Ref != "" {
+			quoted[p.quote.Ref] = true
+		}
+	}
 	rank := func(p piece) int {
 		switch {
 		case p.line.Replaced:
@@ -302,25 +326,19 @@ func (d *digest) lookedUp() []piece {
 
 // inProgress offers what came after the last request and is not finished: the todo
 // that is being worked on, what the agent said last, what it changed and ran.
-func (d *digest) inProgress() []piece {
-	var out []piece
-	add := func(l Line) { out = append(out, d.statement(kindInProgress, l, len(out))) }
-	for _, t := range d.led.Todos {
-		if t.Status == ledger.TodoActive {
-			add(d.line(t.Text, t.Entry))
-		}
-	}
+func (d *digest) inProgress() []Line {
+	out := d.todos(ledger.TodoActive)
 	if d.followed() || d.proven() {
 		return out // what is in progress stands in what is kept, or nothing is
 	}
 	if l := d.lastReport(); l.Text != "" {
-		add(l)
+		out = append(out, l)
 	}
 	if d.last.ended {
 		return out
 	}
 	if paths, ref := d.changedIn(d.last); len(paths) > 0 {
-		add(Line{Text: d.words.changed + strings.Join(paths, ", "), Ref: ref})
+		out = append(out, Line{Text: d.words.changed + strings.Join(paths, ", "), Ref: ref})
 	}
 	if i := d.lastIn(d.last, func(m *msg) bool { return m.ran() && strings.TrimSpace(m.op.Command) != "" }); i >= 0 {
 		m := &d.msgs[i]
@@ -328,7 +346,7 @@ func (d *digest) inProgress() []piece {
 		if m.IsError || d.failed[m.id] {
 			t += d.words.failed
 		}
-		add(Line{Text: t, Ref: m.ref})
+		out = append(out, Line{Text: t, Ref: m.ref})
 	}
 	return out
 }
@@ -449,14 +467,8 @@ func (d *digest) failing() []piece {
 
 // next offers what is to be done: open todos, else the plan in the latest answers, else
 // what an earlier summary had, unless something else was asked since.
-func (d *digest) next() []piece {
-	var out []piece
-	add := func(l Line) { out = append(out, d.statement(kindNext, l, len(out))) }
-	for _, t := range d.led.Todos {
-		if t.Status == ledger.TodoOpen {
-			add(d.line(t.Text, t.Entry))
-		}
-	}
+func (d *digest) next() []Line {
+	out := d.todos(ledger.TodoOpen)
 	if len(out) > 0 {
 		return out
 	}
@@ -474,12 +486,12 @@ func (d *digest) next() []piece {
 		}
 		looked++
 		for _, s := range planLines(text.OutsideFences(redact.Text(text.Plain(m.Text())))) {
-			add(Line{Text: clip(s), Ref: m.ref})
+			out = append(out, Line{Text: clip(s), Ref: m.ref})
 		}
 		if looked == 1 && len(out) == 0 {
 			for _, l := range m.said[max(0, len(m.said)-4):] {
 				if s := l.text; (planWord().MatchString(s) || strings.HasSuffix(s, "?")) && len(s) > 15 && !text.TableRow(s) && !leadsOver(s) {
-					add(Line{Text: clip(s), Ref: m.ref})
+					out = append(out, Line{Text: clip(s), Ref: m.ref})
 				}
 			}
 		}
@@ -488,9 +500,7 @@ func (d *digest) next() []piece {
 		}
 	}
 	if len(d.msgs) > 0 && d.last.ask.Text == "" {
-		for _, l := range d.before().Next {
-			add(l)
-		}
+		out = d.before().Next
 	}
 	return out
 }
