@@ -107,7 +107,7 @@ func (c *Cache) trim() {
 }
 
 func (c *Cache) forget() {
-	c.found, c.names, c.size = map[cacheKey]*cached{}, &names{ids: map[string]int32{}, lines: map[string]int32{}}, 0
+	c.found, c.names, c.size = map[cacheKey]*cached{}, &names{ids: map[string]int32{}, lines: map[lineID]int32{}}, 0
 }
 
 // names gives numbers to identifiers and lines.
@@ -115,7 +115,7 @@ type names struct {
 	ids   map[string]int32
 	text  []string
 	class []text.Class
-	lines map[string]int32
+	lines map[lineID]int32
 }
 
 func (n *names) id(id text.Identifier) int32 {
@@ -130,7 +130,7 @@ func (n *names) id(id text.Identifier) int32 {
 	return k
 }
 
-func (n *names) line(key string) int32 {
+func (n *names) line(key lineID) int32 {
 	k, ok := n.lines[key]
 	if !ok {
 		k = int32(len(n.lines))

@@ -137,8 +137,8 @@ func (p *planner) written(w *Document, sources []piece) {
 // sources offers the lines of files, commands and results, each once.
 func (d *digest) sources(ctx context.Context) ([]piece, error) {
 	var out []piece
-	at := map[int32]int{}      // of a line in out, by key
-	made := map[int32]int{}    // the message of a line, by key
+	type place struct{ out, msg int }
+	at := map[int32]place{}    // of a line in out, and its message, by key
 	of := map[string][]int32{} // the keys of the lines of each source
 	var passing []string       // checks that pass by now
 	for _, c := range d.led.Commands {
@@ -147,12 +147,13 @@ func (d *digest) sources(ctx context.Context) ([]piece, error) {
 		}
 	}
 	take := func(msg int, ref string, l factLine, factor float64) {
-		if k, ok := at[l.key]; ok { // said again, it is true again
-			out[k].line.Ref, out[k].order, out[k].factor = ref, order(msg, k), max(out[k].factor, factor)
-			made[l.key] = msg
+		if have, ok := at[l.key]; ok { // said again, it is true again
+			p := &out[have.out]
+			p.line.Ref, p.order, p.factor = ref, order(msg, have.out), max(p.factor, factor)
+			at[l.key] = place{have.out, msg}
 			return
 		}
-		at[l.key], made[l.key] = len(out), msg
+		at[l.key] = place{len(out), msg}
 		if l.from != "" {
 			of[l.from] = append(of[l.from], l.key)
 			factor *= d.profile.lines
@@ -192,8 +193,8 @@ func (d *digest) sources(ctx context.Context) ([]piece, error) {
 		}
 		if f := m.facts; f.gone != "" {
 			for _, key := range of[f.gone] {
-				if made[key] < m.made && (f.goneAll || slices.Contains(f.old, key)) {
-					out[at[key]].factor *= outOfDate
+				if have := at[key]; have.msg < m.made && (f.goneAll || slices.Contains(f.old, key)) {
+					out[have.out].factor *= outOfDate
 				}
 			}
 		}
@@ -343,10 +344,16 @@ func (b *builder) pay(p piece, cost int64) {
 	}
 }
 
-// takeAll adds those of the pieces that fit, and returns the others.
+// takeAll adds those of the pieces that fit, a file without the phrase on what changed where
+// that does not, and returns the others.
 func (b *builder) takeAll(pieces []piece, shares ...*share) (rest []piece) {
 	for _, p := range pieces {
-		if !b.take(p, shares...) {
+		if b.take(p, shares...) {
+			continue
+		}
+		short := p
+		short.note, short.alone = "", 0
+		if p.note == "" || !b.take(short, shares...) {
 			rest = append(rest, p)
 		}
 	}
@@ -393,31 +400,16 @@ func (p *planner) build(budget int64) []piece {
 	for _, f := range slices.Concat(p.changed, p.read, p.shell) {
 		p.offered[f.kind]++
 	}
-	files := b.files(p.changed, part(filesShare))
-	files = append(files, b.files(p.shell, part(readShare/2))...)
-	read := b.files(p.read, part(readShare))
+	files := b.takeAll(p.changed, part(filesShare))
+	files = append(files, b.takeAll(p.shell, part(readShare/2))...)
+	read := b.takeAll(p.read, part(readShare))
 	p.found += len(p.candidates)
 	b.choose(p.candidates, briefing)
 	b.takeAll(later)
-	b.files(append(files, read...))
+	b.takeAll(append(files, read...))
 	user.left += most - quoted
 	p.quoteMore(b, user, rest)
 	return b.taken
-}
-
-// files takes files, with the phrase on what changed where that fits.
-func (b *builder) files(list []piece, shares ...*share) (rest []piece) {
-	for _, f := range list {
-		if b.take(f, shares...) {
-			continue
-		}
-		short := f
-		short.note, short.alone = "", 0
-		if f.note == "" || !b.take(short, shares...) {
-			rest = append(rest, f)
-		}
-	}
-	return rest
 }
 
 // quoteBudget returns what quotes may cost at first, and what they may cost

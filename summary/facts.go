@@ -71,11 +71,11 @@ func whatItSays(s string) says {
 		return saysRow
 	case leadsOver(s), announce().MatchString(s):
 		return saysNext
-	case strings.HasSuffix(s, "?") || supposes().MatchString(s):
+	case strings.HasSuffix(s, "?") || supposes.MatchString(s):
 		return saysSupposed
-	case causeWord().MatchString(s):
+	case causeWord.MatchString(s):
 		return saysCause
-	case doneWord().MatchString(s):
+	case doneWord.MatchString(s):
 		return saysResult
 	}
 	return saysRemark
@@ -514,12 +514,14 @@ func plainWords(s string) int {
 	return n
 }
 
-// lineKey is the same for lines that say the same of the same source.
-func lineKey(from, line string) string {
+// lineID is the same for lines that say the same of the same source.
+type lineID struct{ from, line string }
+
+func lineKey(from, line string) lineID {
 	if from == "" {
-		return strings.Trim(line, ".:;, ")
+		line = strings.Trim(line, ".:;, ")
 	}
-	return from + "\x00" + line
+	return lineID{from, line}
 }
 
 // argumentTexts calls fn with the strings in the arguments of a call and the

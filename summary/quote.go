@@ -38,7 +38,7 @@ func (d *digest) quotes() (must, rest []piece) {
 		must, rest = append(must, all[n-1]), all[:min(1, n-1)]
 		var rules, others []piece
 		for _, q := range slices.Backward(all[len(rest) : n-1]) {
-			if obliges().MatchString(q.quote.Text) {
+			if obliges.MatchString(q.quote.Text) {
 				rules = append(rules, q)
 			} else {
 				others = append(others, q)
@@ -294,7 +294,8 @@ func pasted(line string) bool {
 
 // obliges matches the words that bind, wherever they stand: a message that is cut keeps
 // the sentences with them first.
-var obliges = text.Pattern(`(?i)\b(?:must|never|do not|don['’]t|always|only|instead|make sure)\b|必须|不要|不能|只|一定|请用|してはいけない|必ず|반드시|하지 ?마`)
+var obliges = newWording(`must|never|do not|don['’]t|always|only|instead|make sure`,
+	`必须|不要|不能|只|一定|请用|してはいけない|必ず|반드시|하지 마|하지마`)
 
 // sentenceParts splits a line into its sentences, each with what follows it.
 func sentenceParts(line string) []quotePart {
@@ -307,7 +308,7 @@ func sentenceParts(line string) []quotePart {
 		}
 		end := len(rest) - len(strings.TrimLeft(rest[k+len(s):], " \t"))
 		worth := partSentence
-		if ledger.Binding(s) || obliges().MatchString(s) {
+		if ledger.Binding(s) || obliges.MatchString(s) {
 			worth = partRule
 		}
 		out = append(out, quotePart{text: rest[:end], worth: worth})

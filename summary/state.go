@@ -535,7 +535,7 @@ func (d *digest) decisions() []piece {
 	seen := map[string]bool{}
 	for k, st := range d.led.Decisions {
 		key := strings.ToLower(st.Text)
-		if seen[key] || announce().MatchString(st.Text) || supposes().MatchString(st.Text) || forbidden(st.Text) || unreadable(st.Text) {
+		if seen[key] || announce().MatchString(st.Text) || supposes.MatchString(st.Text) || forbidden(st.Text) || unreadable(st.Text) {
 			continue
 		}
 		seen[key] = true
