@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/internal/text"
@@ -100,7 +101,7 @@ func newPlanner(ctx context.Context, in *Input, cache *Cache) (*planner, error) 
 	p.goal = d.goal
 	p.candidates = slices.Concat(d.story(), sources)
 	p.decided = d.decisions()
-	p.rules, p.done = d.rules(), d.done()
+	p.rules, p.done = d.numbered(kindConstraints, d.rules()), d.done()
 	p.active, p.next = d.numbered(kindInProgress, d.inProgress()), d.numbered(kindNext, d.next())
 	return p, nil
 }
@@ -716,19 +717,16 @@ func (p *piece) repeats() bool { return p.kind >= kindDone && p.kind <= kindCont
 func (p *planner) assemble(pieces []piece) Document {
 	sorted := slices.Clone(pieces)
 	slices.SortStableFunc(sorted, func(a, b piece) int {
-		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.order, b.order))
+		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.path, b.path), cmp.Compare(a.order, b.order))
 	})
 	var d Document
 	for _, t := range sorted {
 		t.add(&d, p.template.part(t.kind).kind)
 	}
 	for k, n := range p.offered {
-		if f := d.files(k); f != nil {
-			f.sort()
-			// A list of which nothing fits is left out, with its heading.
-			if len(f.Paths) > 0 {
-				f.More = n - len(f.Paths)
-			}
+		// A list of which nothing fits is left out, with its heading.
+		if f := d.files(k); len(f.Paths) > 0 {
+			f.More = n - len(f.Paths)
 		}
 	}
 	d.Story, d.Context = group(d.Story), group(d.Context)
@@ -774,10 +772,8 @@ func group(lines []Line) []Line {
 
 // between separates two statements on one line: items of a list have no full stop.
 func between(before string) string {
-	for _, end := range []string{".", "!", "?", ":", "。", "！", "？", text.Ellipsis} {
-		if strings.HasSuffix(strings.TrimRight(before, "*_`)\""), end) {
-			return " "
-		}
+	if last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(before, "*_`)\"")); strings.ContainsRune(".!?:。！？"+text.Ellipsis, last) {
+		return " "
 	}
 	return " · "
 }

@@ -1,7 +1,6 @@
 package summary
 
 import (
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -122,18 +121,6 @@ func (f *FileList) note(i int) string {
 		return f.Notes[i]
 	}
 	return ""
-}
-
-// sort brings the paths into their order, each with its note.
-func (f *FileList) sort() {
-	notes := map[string]string{}
-	for i, p := range f.Paths {
-		notes[p] = f.note(i)
-	}
-	slices.Sort(f.Paths)
-	for i, p := range f.Paths {
-		f.Notes[i] = notes[p]
-	}
 }
 
 // Canonical returns the document as Parse gives it back after Render: each line on one

@@ -148,9 +148,7 @@ func extract(n *names, m *message.Message, call *message.Block, cwd string, focu
 			x.f.uses[x.see(n.id(id), true)].user = true
 		}
 	case message.RoleBranchSummary:
-		for _, st := range text.Statements(text.OutsideFences(lookAt(redact.Text(m.Summary)))) {
-			x.add(factLine{text: st, worth: 1}, true)
-		}
+		x.prose("", text.OutsideFences(lookAt(redact.Text(m.Summary))))
 	case message.RoleCustom:
 		x.output(oneLine(m.CustomType), redact.Text(m.Text()))
 	default:
@@ -264,9 +262,7 @@ func (x *extractor) call(b message.Block) {
 			x.use(lookAt(s))
 		case from == "" && ops[0].Kind == "":
 			// Words for another tool, or for another agent.
-			for _, st := range text.Statements(lookAt(text.OutsideFences(s))) {
-				x.add(factLine{text: st, worth: 1, from: b.Name}, true)
-			}
+			x.prose(b.Name, lookAt(text.OutsideFences(s)))
 		default:
 			x.code(from, s)
 			written.WriteString(lookAt(s) + "\n")
@@ -428,6 +424,13 @@ func (x *extractor) output(from, s string) {
 			line = strings.ReplaceAll(line, cwd, "")
 		}
 		x.add(factLine{from: from, text: line, worth: codeWorth(line), error: tellsError(line)}, false)
+	}
+}
+
+// prose takes in sentences.
+func (x *extractor) prose(from, s string) {
+	for _, st := range text.Statements(s) {
+		x.add(factLine{text: st, worth: 1, from: from}, true)
 	}
 }
 

@@ -192,17 +192,16 @@ func (d *digest) numbered(k kind, lines []Line) (out []piece) {
 // rules offers the user's rules, oldest first: those of the ledger, and those that an
 // earlier summary had besides. One that was taken back is marked, not dropped: what it
 // said may still stand in what is kept.
-func (d *digest) rules() []piece {
-	var all []piece
+func (d *digest) rules() (all []Line) {
 	seen := map[string]int{}
 	add := func(l Line) {
 		key := strings.ToLower(strings.Trim(l.Text, " .!;:*"))
 		if k, ok := seen[key]; ok {
-			all[k].line.Replaced = all[k].line.Replaced || l.Replaced
+			all[k].Replaced = all[k].Replaced || l.Replaced
 			return
 		}
 		seen[key] = len(all)
-		all = append(all, d.statement(kindConstraints, l, len(all)))
+		all = append(all, l)
 	}
 	for _, l := range d.before().Constraints {
 		add(l)

@@ -17,7 +17,7 @@ import (
 
 // question is what one request asks.
 type question struct {
-	task   task
+	task   string           // what it asks for, in words
 	so     summary.Document // the summary so far
 	text   string           // the conversation, as data
 	items  []session.Item
@@ -102,12 +102,19 @@ func (r *run) request(q question, complaint string, room int64) *model.Request {
 	}
 }
 
-// write writes the task.
+// write writes the task. Tokens are told in words, which models count better.
 func (r *run) write(b *strings.Builder, q question, complaint string, room int64) {
 	if r.in.OnlyInstructions && r.in.Instructions != "" {
-		q.task = task(text.Line(r.in.Instructions) + "\n")
+		q.task = text.Line(r.in.Instructions) + "\n"
 	}
-	b.WriteString(q.task.text(q, room, r.template()))
+	b.WriteString(q.task)
+	if q.began || q.so.Goal != nil || q.so.Earlier != "" {
+		b.WriteString(taskUpdate)
+	}
+	if q.more {
+		b.WriteString(taskMore)
+	}
+	fmt.Fprintf(b, taskForm, max(room*6/10, 50), r.template().Form())
 	facts := summary.Document{Done: r.facts.Done, Blocked: r.facts.Blocked, Files: r.facts.Files}
 	if known := r.render(facts); known != "" && !r.s.branch {
 		b.WriteString(taskFacts + mark(known))
@@ -118,18 +125,4 @@ func (r *run) write(b *strings.Builder, q question, complaint string, room int64
 	if complaint != "" {
 		b.WriteString("\nAn answer before this one was not taken: " + complaint + ". Write the whole summary again, without that fault.\n")
 	}
-}
-
-// text is the task in words. Tokens are told in words, which models count better.
-func (t task) text(q question, room int64, form *summary.Template) string {
-	var b strings.Builder
-	b.WriteString(string(t))
-	if q.began || q.so.Goal != nil || q.so.Earlier != "" {
-		b.WriteString(taskUpdate)
-	}
-	if q.more {
-		b.WriteString(taskMore)
-	}
-	fmt.Fprintf(&b, taskForm, max(room*6/10, 50), form.Form())
-	return b.String()
 }

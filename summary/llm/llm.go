@@ -258,7 +258,7 @@ func (r *run) template() *summary.Template { return cmp.Or(r.in.Template, summar
 
 // parts asks for a summary of items: at once, or part by part when they are too
 // many, each time bringing the summary so far up to date.
-func (r *run) parts(ctx context.Context, task task, so summary.Document, items []session.Item, budget int64, known known) (summary.Document, error) {
+func (r *run) parts(ctx context.Context, task string, so summary.Document, items []session.Item, budget int64, known known) (summary.Document, error) {
 	rest := items
 	for len(rest) > 0 {
 		n, text := r.take(rest)
