@@ -20,7 +20,7 @@ type digest struct {
 	msgs  []msg
 	led   ledger.Ledger
 	index map[string]int // place of an entry in msgs
-	users []userMsg
+	users []Quote // the user's messages, oldest first: those of an earlier summary, then of this input
 	turns []turn
 	last  turn // of turns, if there are any
 
@@ -45,12 +45,6 @@ type msg struct {
 	call *message.Block // toolResult: the call
 	made int            // toolResult: index of the message that made the call
 	*facts
-}
-
-// userMsg is a message of the user, of this input or an earlier one.
-type userMsg struct {
-	quote Quote
-	at    int // index in msgs; negative when it is from before
 }
 
 // turn is a request of the user and what came of it.
@@ -154,28 +148,26 @@ func withoutFileBlocks(s string) string {
 	return s
 }
 
-// findUsers lists the user's messages, oldest first: those of an earlier
-// summary, then those of the input.
 func (d *digest) findUsers() {
 	earlier := d.in.Earlier
 	if earlier == nil && d.prev != nil {
 		earlier = d.prev.Quotes
 	}
 	refs := map[string][]string{} // of the earlier messages, by their text
-	for i, q := range earlier {
+	for _, q := range earlier {
 		q.Ref, q.Role, q.Text = d.refs.of(q.Ref), "", redact.Text(q.Text)
-		d.users = append(d.users, userMsg{quote: q, at: i - len(earlier)})
+		d.users = append(d.users, q)
 		if !slices.Contains(refs[q.Text], q.Ref) {
 			refs[q.Text] = append(refs[q.Text], q.Ref)
 		}
 	}
-	for i, m := range d.msgs {
+	for _, m := range d.msgs {
 		if !m.UserWords() {
 			continue
 		}
 		quoted := slices.ContainsFunc(refs[m.text], func(ref string) bool { return sameEntry(ref, m.ref) })
 		if !quoted && strings.TrimSpace(m.text) != "" {
-			d.users = append(d.users, userMsg{quote: Quote{Ref: m.ref, Text: m.text}, at: i})
+			d.users = append(d.users, Quote{Ref: m.ref, Text: m.text})
 		}
 	}
 }
@@ -395,12 +387,11 @@ func (p *Profile) Name() string { return p.name }
 func (d *digest) guessProfile() *Profile {
 	answers, calls, work, changes := 0, 0, 0, 0
 	for _, m := range d.msgs {
-		switch k := m.op.Kind; {
-		case m.Role == message.RoleAssistant:
+		if m.Role == message.RoleAssistant {
 			answers++
-		case m.Role == message.RoleToolResult:
+		} else if m.Role == message.RoleToolResult {
 			calls++
-			if m.ran() {
+			if k := m.op.Kind; k == ledger.OpShell {
 				work++
 			} else if k == ledger.OpWrite || k == ledger.OpEdit || k == ledger.OpPatch {
 				changes++

@@ -30,7 +30,7 @@ func (d *digest) quotes() (must, rest []piece) {
 	}
 	var all []piece
 	for i, u := range d.users {
-		if q := u.quote; i == len(d.users)-1 || isRequest(q.Text) && letters(q.Text, 2, letterOrDigit) > 3 {
+		if q := u; i == len(d.users)-1 || isRequest(q.Text) && letters(q.Text, 2, letterOrDigit) > 3 {
 			all = append(all, piece{kind: kindQuotes, quote: &q, order: i})
 		}
 	}

@@ -104,8 +104,8 @@ func (d *digest) firstGoal() (Line, bool) {
 		return Line{}, false // what came first stands in a text that is not ours
 	}
 	for _, u := range d.users {
-		if isRequest(u.quote.Text) && substantial(u.quote.Text) {
-			return Line{Text: request(u.quote), Ref: u.quote.Ref}, true
+		if isRequest(u.Text) && substantial(u.Text) {
+			return Line{Text: request(u), Ref: u.Ref}, true
 		}
 	}
 	for _, u := range d.led.Users {
@@ -121,14 +121,14 @@ func (d *digest) firstGoal() (Line, bool) {
 func (d *digest) currentUser() (q Quote, ok bool) {
 	looked := 0
 	for _, u := range slices.Backward(d.users) {
-		if !isRequest(u.quote.Text) {
+		if !isRequest(u.Text) {
 			continue
 		}
-		if substantial(u.quote.Text) {
-			return u.quote, true
+		if substantial(u.Text) {
+			return u, true
 		}
 		if looked++; looked == 1 {
-			q, ok = u.quote, true
+			q, ok = u, true
 		} else if looked == 8 {
 			break
 		}

@@ -59,7 +59,10 @@ var (
 	Briefing = newTemplate("briefing", "Files", []part{
 		{"Goal", "", kindGoal},
 		{"Rules", "", kindConstraints},
-		{"State", "Done", kindDone}, {"State", "In Progress", kindInProgress}, {"State", "Failing", kindBlocked}, {"State", "Next", kindNext},
+		{"State", "Done", kindDone},
+		{"State", "In Progress", kindInProgress},
+		{"State", "Failing", kindBlocked},
+		{"State", "Next", kindNext},
 		{"Decisions", "", kindDecisions},
 		{"Story", "", kindStory},
 	}, part{"Sources", "", kindContext})

@@ -243,12 +243,12 @@ var commonWords = sync.OnceValue(func() map[string]uint {
 
 // languageOf returns the language of the user's messages. Code and names are
 // mostly Latin whatever the language, so other scripts count more.
-func languageOf(users []userMsg) int {
+func languageOf(users []Quote) int {
 	var scripts [russian + 1]int
 	latin := 0
 	looked := 0
 	for _, u := range users {
-		t := text.OutsideFences(u.quote.Text)
+		t := text.OutsideFences(u.Text)
 		if looked += len(t); looked > 100_000 {
 			break
 		}
