@@ -20,7 +20,7 @@ type digest struct {
 	msgs  []msg
 	led   ledger.Ledger
 	index map[string]int // place of an entry in msgs
-	users []Quote // the user's messages, oldest first: those of an earlier summary, then of this input
+	users []Quote        // the user's messages, oldest first: those of an earlier summary, then of this input
 	turns []turn
 	last  turn // of turns, if there are any
 
@@ -387,15 +387,17 @@ func (p *Profile) Name() string { return p.name }
 func (d *digest) guessProfile() *Profile {
 	answers, calls, work, changes := 0, 0, 0, 0
 	for _, m := range d.msgs {
-		if m.Role == message.RoleAssistant {
+		switch m.Role {
+		case message.RoleAssistant:
 			answers++
-		} else if m.Role == message.RoleToolResult {
+		case message.RoleToolResult:
 			calls++
 			if k := m.op.Kind; k == ledger.OpShell {
 				work++
 			} else if k == ledger.OpWrite || k == ledger.OpEdit || k == ledger.OpPatch {
 				changes++
 			}
+		default:
 		}
 	}
 	changed := len(d.led.Paths(ledger.StateModified, ledger.StateCreated)) > 0

@@ -71,7 +71,9 @@ var (
 	Structured = newTemplate("structured", "Files", []part{
 		{"Goal", "", kindGoal},
 		{"Constraints & Preferences", "", kindConstraints},
-		{"Progress", "Done", kindDone}, {"Progress", "In Progress", kindInProgress}, {"Progress", "Blocked", kindBlocked},
+		{"Progress", "Done", kindDone},
+		{"Progress", "In Progress", kindInProgress},
+		{"Progress", "Blocked", kindBlocked},
 		{"Key Decisions", "", kindDecisions},
 		{"Next Steps", "", kindNext},
 		{"Critical Context", "", kindContext},
@@ -91,9 +93,13 @@ var (
 
 	// Brief has Summary, Key Points and Files.
 	Brief = newTemplate("brief", "Files", []part{
-		{"Summary", "Goal", kindGoal}, {"Summary", "Done", kindDone}, {"Summary", "In Progress", kindInProgress},
-		{"Summary", "Blocked", kindBlocked}, {"Summary", "Next Steps", kindNext},
-		{"Key Points", "Constraints & Preferences", kindConstraints}, {"Key Points", "Key Decisions", kindDecisions},
+		{"Summary", "Goal", kindGoal},
+		{"Summary", "Done", kindDone},
+		{"Summary", "In Progress", kindInProgress},
+		{"Summary", "Blocked", kindBlocked},
+		{"Summary", "Next Steps", kindNext},
+		{"Key Points", "Constraints & Preferences", kindConstraints},
+		{"Key Points", "Key Decisions", kindDecisions},
 		{"Key Points", "Critical Context", kindContext},
 	})
 
@@ -101,7 +107,8 @@ var (
 	Notes = newTemplate("notes", "Files", []part{
 		{"Goal", "", kindGoal},
 		{"Constraints & Preferences", "", kindConstraints},
-		{"Progress", "Done", kindDone}, {"Progress", "In Progress", kindInProgress},
+		{"Progress", "Done", kindDone},
+		{"Progress", "In Progress", kindInProgress},
 		{"Key Results", "", kindDecisions},
 	},
 		part{"Snippets", "", kindContext},
