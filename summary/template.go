@@ -120,10 +120,17 @@ var (
 // template has the same end.
 func newTemplate(name, files string, before []part, after ...part) *Template {
 	return &Template{name, slices.Concat(before, []part{
-		{files, "Modified", kindModified}, {files, "Created", kindCreated}, {files, "Deleted", kindDeleted},
-		{files, "Written by Commands", kindShell}, {files, "Created as Scratch", kindScratch}, {files, "Read", kindRead},
+		{files, "Modified", kindModified},
+		{files, "Created", kindCreated},
+		{files, "Deleted", kindDeleted},
+		{files, "Written by Commands", kindShell},
+		{files, "Created as Scratch", kindScratch},
+		{files, "Read", kindRead},
 	}, after, []part{
-		{"User Messages", "", kindQuotes}, {"Pinned", "", kindPins}, {"Earlier Summary", "", kindEarlier}, {"Recall", "", kindNote},
+		{"User Messages", "", kindQuotes},
+		{"Pinned", "", kindPins},
+		{"Earlier Summary", "", kindEarlier},
+		{"Recall", "", kindNote},
 	})}
 }
 
