@@ -91,7 +91,7 @@ func (d *digest) firstGoal() (Line, bool) {
 		return Line{}, false // what came first stands in a text that is not ours
 	}
 	for _, u := range d.users {
-		if isRequest(u.quote.Text) && substantial(u.quote.Text) {
+		if isRequest(u.quote.Text) && substantial(ownWords(u.quote.Text)) {
 			return Line{Text: request(u.quote), Ref: u.quote.Ref}, true
 		}
 	}
@@ -104,14 +104,14 @@ func (d *digest) firstGoal() (Line, bool) {
 }
 
 // currentUser returns the latest message of the user that says what to do. An "ok" or
-// "continue" does not.
+// "continue" does not, and what is only pasted does not.
 func (d *digest) currentUser() (q Quote, ok bool) {
 	looked := 0
 	for _, u := range slices.Backward(d.users) {
 		if !isRequest(u.quote.Text) {
 			continue
 		}
-		if substantial(u.quote.Text) {
+		if substantial(ownWords(u.quote.Text)) {
 			return u.quote, true
 		}
 		if looked++; looked == 1 {
@@ -142,17 +142,22 @@ func substantial(s string) bool {
 // request returns a message as it stands in the Goal section: its own sentences, what
 // is pasted into it left out.
 func request(q Quote) string {
-	var own strings.Builder
-	for _, p := range textParts(text.Plain(q.Text)) {
-		if p.worth > partPasted && p.text != "" {
-			own.WriteString(p.text)
-		}
-	}
-	s := strings.Join(strings.Fields(oneLine(own.String())), " ")
+	s := ownWords(q.Text)
 	if s == "" {
 		s = strings.Join(strings.Fields(oneLine(text.Plain(q.Text))), " ")
 	}
 	return clipName(s, maxRequest)
+}
+
+// ownWords returns the sentences of a message on one line, without what is pasted into it.
+func ownWords(s string) string {
+	var own strings.Builder
+	for _, p := range textParts(text.Plain(s)) {
+		if p.worth > partPasted {
+			own.WriteString(p.text)
+		}
+	}
+	return strings.Join(strings.Fields(oneLine(own.String())), " ")
 }
 
 // rules offers the user's rules, oldest first: those of the ledger, and those that an
@@ -370,11 +375,15 @@ func (d *digest) proven() bool {
 	})
 }
 
-// told returns the first sentences of an answer that say something, at most two.
+// told returns the first sentences of an answer that say something, at most two. What
+// stands under the heading of a plan is not told: it is to be done.
 func told(said []factLine) string {
 	out := ""
 	for _, l := range said {
 		s := l.text
+		if leadsOver(s) && planIntro().MatchString(s) {
+			break
+		}
 		if len(s) <= 15 || leadsOver(s) || announces(s) || text.TableRow(s) || unreadable(s) || len(l.ids) == 0 && plainWords(s) < 4 {
 			continue
 		}
