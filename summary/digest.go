@@ -42,6 +42,7 @@ type msg struct {
 	ref  string
 	call *message.Block // toolResult: the call
 	made int            // toolResult: index of the message that made the call
+	done []edit         // edits of the answer that did not fail
 	*facts
 }
 
@@ -65,6 +66,7 @@ func newDigest(in *Input, cache *Cache) *digest {
 	details := in.PreviousDetails
 	calls := map[string]*message.Block{}
 	made := map[string]int{}
+	failed := map[string]bool{}
 	for _, items := range [][]session.Item{in.Items, in.Prefix} {
 		for _, it := range items {
 			m := it.Message
@@ -86,9 +88,17 @@ func newDigest(in *Input, cache *Cache) *digest {
 			}
 			if m.Role == message.RoleToolResult {
 				entry.call, entry.made = calls[m.ToolCallID], made[m.ToolCallID]
+				failed[m.ToolCallID] = m.IsError
 			}
 			entry.facts = look(m, entry.call)
 			d.msgs = append(d.msgs, entry)
+		}
+	}
+	for i, m := range d.msgs {
+		for _, e := range m.edits {
+			if !failed[e.call] {
+				d.msgs[i].done = append(d.msgs[i].done, e)
+			}
 		}
 	}
 	for _, it := range in.Kept {

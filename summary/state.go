@@ -399,7 +399,7 @@ func told(said []factLine) string {
 // latest of those calls.
 func (d *digest) changedIn(t turn) (paths []string, ref string) {
 	for i := t.to - 1; i >= t.from && len(paths) < 8; i-- {
-		for _, e := range d.msgs[i].edits {
+		for _, e := range d.msgs[i].done {
 			if ref == "" {
 				ref = d.msgs[i].ref
 			}

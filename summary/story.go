@@ -134,7 +134,7 @@ type failure struct {
 }
 
 // failures returns what was tried in a turn and failed, each command once, with the
-// first line that tells the error.
+// first line that tells the error. What went well later is not told.
 func (d *digest) failures(t turn) []failure {
 	var out []failure
 	seen := map[string]bool{}
@@ -143,21 +143,20 @@ func (d *digest) failures(t turn) []failure {
 		if m.Role != message.RoleToolResult || m.call == nil {
 			continue
 		}
-		if m.op.Kind == ledger.OpShell && !d.failed(m.id) || m.op.Kind != ledger.OpShell && !m.IsError {
-			continue // it did not fail, or a later run of the same did not
-		}
-		what := m.call.Name
+		what, failed := m.call.Name, m.IsError
 		if m.op.Kind == ledger.OpShell {
 			what = clipName(shownCommand(redacted(m.op.Command), d.in.Cwd), 120)
+			failed = d.failed(m.id) // and no later run of the same did not
 		} else if m.op.Path != "" {
 			what += " " + oneLine(m.op.Path)
+			seen[what] = seen[what] || !failed
 		}
-		if seen[what] || what == "" {
+		if !failed || seen[what] || what == "" {
 			continue
 		}
 		seen[what] = true
 		for _, l := range m.lines {
-			if l.error && saysError().MatchString(l.text) {
+			if saysError().MatchString(l.text) {
 				out = append(out, failure{i, "`" + what + "`" + d.words.failed + ": " + clipName(l.text, 160)})
 				break
 			}
@@ -187,7 +186,7 @@ func (d *digest) changes(t turn) string {
 	var paths []string
 	what := map[string][]string{}
 	for i := t.from; i < t.to; i++ {
-		for _, e := range d.msgs[i].edits {
+		for _, e := range d.msgs[i].done {
 			if e.path == "" {
 				continue
 			}
@@ -230,7 +229,7 @@ func pathEnd(p string) string {
 func (d *digest) phrases() map[string]string {
 	all := map[string][]string{}
 	for _, m := range d.msgs {
-		for _, e := range m.edits {
+		for _, e := range m.done {
 			if e.what != "" && !slices.Contains(all[e.path], e.what) {
 				all[e.path] = append(all[e.path], e.what)
 			}
