@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,7 +14,8 @@ import (
 )
 
 // TestBehaviours reads testdata/behaviour: a file for each subject, in it cases that a
-// person can check by reading. A case is a conversation, and what the summary of it says.
+// person can check by reading. A case is a conversation, and what the summary of it says,
+// nothing of it twice.
 //
 //	# the name of the case
 //	budget 900                the most it may cost, else 2,000; "quotes N" is QuoteBudget
@@ -59,6 +61,11 @@ func behaves(t *testing.T, c string) {
 	}
 	out := summarize(t, scripted(t, script))
 	lines := flat(out.Document)
+	for section, all := range lines {
+		if len(slices.Compact(slices.Sorted(slices.Values(all)))) != len(all) {
+			t.Errorf("%s has a line twice: %q", section, all)
+		}
+	}
 	from := map[string]int{} // where in a section the next wanted line may stand
 	for want := range strings.SplitSeq(strings.TrimSpace(wants), "\n") {
 		name, text, _ := strings.Cut(want, ": ")
@@ -208,7 +215,7 @@ func scripted(t *testing.T, script string) summary.Input {
 			}
 		case "fill":
 			for k := range number {
-				conv.Call("read", testchat.Args("path", fmt.Sprintf("lib/part%02d.go", k)), fmt.Sprintf("func part%02d() is called by the importer of row%02d", k, k))
+				conv.Call("read", testchat.Args("path", fmt.Sprintf("lib/part%02d.go", k)), fmt.Sprintf("func loadPart%02d is called by the importer of tableRow%02d", k, k))
 			}
 		case "previous":
 			flush()

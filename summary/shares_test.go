@@ -114,23 +114,26 @@ func TestLastRequestWhole(t *testing.T) {
 	}
 }
 
-// reported counts the statements of each report of a busy session that the story has.
-func reported(d summary.Document, requests int) []int {
-	n := make([]int, requests)
-	for i := range n {
-		for _, l := range d.Story {
-			n[i] += strings.Count(l.Text, fmt.Sprintf("in report%d.", i))
-		}
-	}
-	return n
-}
-
 // TestNewestHaveMoreRoom: what the agent reported on the newest requests stands there at
 // greater length than what it reported on the oldest.
 func TestNewestHaveMoreRoom(t *testing.T) {
+	requests := strings.Fields("first second third fourth fifth sixth seventh eighth ninth tenth eleventh last")
 	for seed := range cases(6) {
-		out := summarize(t, summary.Input{Items: busy(seed, 12).Items(), Budget: 6000})
-		n := reported(out.Document, 12)
+		p := prose{rand.New(rand.NewPCG(seed, 73))}
+		conv := testchat.New()
+		for _, which := range requests {
+			conv.User(fmt.Sprintf("Take the %s of the %s.", p.word(), p.word()))
+			var report strings.Builder
+			for range 9 { // nothing that is worth more than anything else
+				fmt.Fprintf(&report, "The %s %s takes its %s %s, as the %s report says. ", p.word(), p.word(), p.word(), p.word(), which)
+			}
+			conv.Say(report.String())
+		}
+		out := summarize(t, summary.Input{Items: conv.Items(), Budget: 2500})
+		var n []int
+		for _, which := range requests {
+			n = append(n, strings.Count(section(out.Text, "Story", "User Messages"), which+" report says"))
+		}
 		oldest, newest := n[0]+n[1]+n[2]+n[3], n[8]+n[9]+n[10]+n[11]
 		if newest < 2*oldest || newest < 12 {
 			t.Errorf("seed %d: of the reports there stand %v sentences", seed, n)
@@ -139,28 +142,33 @@ func TestNewestHaveMoreRoom(t *testing.T) {
 }
 
 // TestShortReplyRaisesTheReport: what the user answered with a few words is worth more
-// than what another long request follows.
+// than what another request follows.
 func TestShortReplyRaisesTheReport(t *testing.T) {
+	const (
+		reply   = "Yes, do that, please, and mind the shelves that the importer has never seen before it comes to the end of the list."
+		request = reply + " And then begin with all of it once more."
+	)
+	said := func(seed uint64, next string) (n int) {
+		conv := testchat.New()
+		for _, it := range busy(seed, 8).Items() {
+			m := *it.Message
+			if m.UserWords() && strings.HasPrefix(m.Text(), "Request 6:") {
+				conv.User(next)
+				continue
+			}
+			conv.Add(&m)
+		}
+		for _, l := range summarize(t, summary.Input{Items: conv.Items(), Budget: 3000}).Document.Story {
+			n += strings.Count(l.Text, "in report5.")
+		}
+		return n
+	}
 	replied, followed := 0, 0
 	for seed := range cases(12) {
-		for _, c := range []struct {
-			next string
-			n    *int
-		}{{"Yes, do that, please.", &replied}, {prose{rand.New(rand.NewPCG(seed, 73))}.sentences(6), &followed}} {
-			conv := testchat.New()
-			for i, it := range busy(seed, 8).Items() {
-				m := *it.Message
-				if i > 0 && it.Message.UserWords() && strings.HasPrefix(m.Text(), "Request 6:") {
-					conv.User(c.next)
-					continue
-				}
-				conv.Add(&m)
-			}
-			d := summarize(t, summary.Input{Items: conv.Items(), Budget: 3000}).Document
-			*c.n += reported(d, 8)[5]
-		}
+		replied += said(seed, reply)
+		followed += said(seed, request)
 	}
-	if replied < followed*3/2 {
-		t.Errorf("of the report that got a short answer there stand %d sentences, of the same report before a long request %d", replied, followed)
+	if replied < followed*3/2 || replied == 0 {
+		t.Errorf("of the report that got a short answer there stand %d sentences, of the same report before a request %d", replied, followed)
 	}
 }
