@@ -93,8 +93,14 @@ func TestLastRequestWhole(t *testing.T) {
 		quoteBudget int64
 		whole       bool
 	}{
-		{25, 0, true}, {30, 0, true}, {40, 0, false}, {70, 0, false},
-		{30, 500, true}, {60, 500, true}, {90, 500, true}, {120, 500, false},
+		{25, 0, true},
+		{30, 0, true},
+		{40, 0, false},
+		{70, 0, false},
+		{30, 500, true},
+		{60, 500, true},
+		{90, 500, true},
+		{120, 500, false},
 	} {
 		const budget = 3000
 		conv := busy(2, 6)
