@@ -44,6 +44,7 @@ type msg struct {
 	ref  string
 	call *message.Block // toolResult: the call
 	made int            // toolResult: index of the message that made the call
+	done []edit         // edits of the answer that did not fail
 	*facts
 }
 
@@ -60,6 +61,7 @@ func newDigest(in *Input, cache *Cache) *digest {
 	previous, details := in.Previous, in.PreviousDetails
 	calls := map[string]*message.Block{}
 	made := map[string]int{}
+	failed := map[string]bool{}
 	for _, it := range slices.Concat(in.Items, in.Prefix) {
 		m := it.Message
 		if m == nil || m.ExcludeFromContext {
@@ -80,9 +82,17 @@ func newDigest(in *Input, cache *Cache) *digest {
 		}
 		if m.Role == message.RoleToolResult {
 			entry.call, entry.made = calls[m.ToolCallID], made[m.ToolCallID]
+			failed[m.ToolCallID] = m.IsError
 		}
 		entry.facts = look(m, entry.call)
 		d.msgs = append(d.msgs, entry)
+	}
+	for i, m := range d.msgs {
+		for _, e := range m.edits {
+			if !failed[e.call] {
+				d.msgs[i].done = append(d.msgs[i].done, e)
+			}
+		}
 	}
 	for _, it := range in.Kept {
 		if m := it.Message; m != nil {

@@ -33,6 +33,7 @@ type facts struct {
 
 // edit is a change to a file as the call that makes it has it.
 type edit struct {
+	call string // its id
 	path string
 	what string // the line that says best what was changed, "" when none does
 }
@@ -46,7 +47,6 @@ type factLine struct {
 	from  string  // what it is a line of, "" for prose
 	worth float64 // 1 for most
 	row   int32   // as rowShape has it
-	error bool    // it tells an error
 	says  says    // of a sentence
 }
 
@@ -247,7 +247,7 @@ func (x *extractor) call(b message.Block) {
 	ops := ledger.Operations(b.Name, b.Arguments, ledger.Options{Cwd: x.cwd})
 	if len(ops) != 1 || ops[0].Kind == ledger.OpPatch {
 		for _, op := range ops {
-			x.operation(op)
+			x.operation(b.ID, op)
 		}
 		return
 	}
@@ -269,12 +269,12 @@ func (x *extractor) call(b message.Block) {
 		}
 	})
 	if k := ops[0].Kind; k == ledger.OpWrite || k == ledger.OpEdit {
-		x.f.edits = append(x.f.edits, edit{path: x.path(ops[0].Path), what: definition(written.String())})
+		x.f.edits = append(x.f.edits, edit{call: b.ID, path: x.path(ops[0].Path), what: definition(written.String())})
 	}
 }
 
 // operation takes in one call of a script, or a patch.
-func (x *extractor) operation(op ledger.Op) {
+func (x *extractor) operation(call string, op ledger.Op) {
 	switch op.Kind {
 	case ledger.OpShell:
 		x.commandLine(redact.Text(op.Command))
@@ -282,7 +282,7 @@ func (x *extractor) operation(op ledger.Op) {
 		from, written := "", ""
 		flush := func() {
 			if from != "" {
-				x.f.edits = append(x.f.edits, edit{path: from, what: definition(written)})
+				x.f.edits = append(x.f.edits, edit{call: call, path: from, what: definition(written)})
 			}
 		}
 		for line := range strings.SplitSeq(lookAt(redact.Text(op.Command)), "\n") {
@@ -423,7 +423,7 @@ func (x *extractor) output(from, s string) {
 		if len(cwd) > 1 {
 			line = strings.ReplaceAll(line, cwd, "")
 		}
-		x.add(factLine{from: from, text: line, worth: codeWorth(line), error: tellsError(line)}, false)
+		x.add(factLine{from: from, text: line, worth: codeWorth(line)}, false)
 	}
 }
 

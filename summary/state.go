@@ -104,7 +104,7 @@ func (d *digest) firstGoal() (Line, bool) {
 		return Line{}, false // what came first stands in a text that is not ours
 	}
 	for _, u := range d.users {
-		if isRequest(u.Text) && substantial(u.Text) {
+		if isRequest(u.Text) && substantial(ownWords(u.Text)) {
 			return Line{Text: request(u), Ref: u.Ref}, true
 		}
 	}
@@ -117,14 +117,14 @@ func (d *digest) firstGoal() (Line, bool) {
 }
 
 // currentUser returns the latest message of the user that says what to do. An "ok" or
-// "continue" does not.
+// "continue" does not, and what is only pasted does not.
 func (d *digest) currentUser() (q Quote, ok bool) {
 	looked := 0
 	for _, u := range slices.Backward(d.users) {
 		if !isRequest(u.Text) {
 			continue
 		}
-		if substantial(u.Text) {
+		if substantial(ownWords(u.Text)) {
 			return u, true
 		}
 		if looked++; looked == 1 {
@@ -158,17 +158,11 @@ func letters(s string, wide int, counts func(rune) bool) (n int) {
 // request returns a message as it stands in the Goal section: its own sentences, what
 // is pasted into it left out.
 func request(q Quote) string {
-	var own strings.Builder
-	for _, p := range textParts(text.Plain(q.Text)) {
-		if p.worth > partPasted {
-			own.WriteString(p.text)
-		}
+	s := ownWords(q.Text)
+	if s == "" {
+		s = strings.Join(strings.Fields(oneLine(text.Plain(q.Text))), " ")
 	}
-	s := own.String()
-	if strings.TrimSpace(s) == "" {
-		s = text.Plain(q.Text)
-	}
-	return clipName(strings.Join(strings.Fields(oneLine(s)), " "), maxRequest)
+	return clipName(s, maxRequest)
 }
 
 // todos returns the todos of a status.
@@ -187,6 +181,17 @@ func (d *digest) numbered(k kind, lines []Line) (out []piece) {
 		out = append(out, d.statement(k, l, i))
 	}
 	return out
+}
+
+// ownWords returns the sentences of a message on one line, without what is pasted into it.
+func ownWords(s string) string {
+	var own strings.Builder
+	for _, p := range textParts(text.Plain(s)) {
+		if p.worth > partPasted {
+			own.WriteString(p.text)
+		}
+	}
+	return strings.Join(strings.Fields(oneLine(own.String())), " ")
 }
 
 // rules offers the user's rules, oldest first: those of the ledger, and those that an
@@ -395,11 +400,15 @@ func (d *digest) proven() bool {
 	})
 }
 
-// told returns the first sentences of an answer that say something, at most two.
+// told returns the first sentences of an answer that say something, at most two. What
+// stands under the heading of a plan is not told: it is to be done.
 func told(said []factLine) string {
 	out := ""
 	for _, l := range said {
 		s := l.text
+		if leadsOver(s) && planIntro().MatchString(s) {
+			break
+		}
 		if len(s) <= 15 || leadsOver(s) || announce().MatchString(s) || text.TableRow(s) || unreadable(s) || len(l.ids) == 0 && plainWords(s) < 4 {
 			continue
 		}
@@ -415,7 +424,7 @@ func told(said []factLine) string {
 // latest of those calls.
 func (d *digest) changedIn(t turn) (paths []string, ref string) {
 	for i := t.to - 1; i >= t.from && len(paths) < 8; i-- {
-		for _, e := range d.msgs[i].edits {
+		for _, e := range d.msgs[i].done {
 			if ref == "" {
 				ref = d.msgs[i].ref
 			}

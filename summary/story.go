@@ -121,27 +121,28 @@ func sentenceWorth(l factLine, report bool) (worth float64, ok bool) {
 }
 
 // failures yields what was tried in a turn and failed, and where, each command once, with
-// the first line that tells the error.
+// the first line that tells the error. What went well later is not told.
 func (d *digest) failures(t turn, yield func(at int, s string)) {
 	seen := map[string]bool{}
 	found := 0
 	for i := t.to - 1; i >= t.from && found < 6; i-- {
 		m := &d.msgs[i]
-		if m.Role != message.RoleToolResult || m.call == nil || m.ran() && !d.failed[m.id] || !m.ran() && !m.IsError {
-			continue // it did not fail, or a later run of the same did not
+		if m.Role != message.RoleToolResult || m.call == nil {
+			continue
 		}
-		what := m.call.Name
+		what, failed := m.call.Name, m.IsError
 		if m.ran() {
 			what = clipName(shownCommand(redact.Text(m.op.Command), d.in.Cwd), 120)
+			failed = d.failed[m.id] // and no later run of the same did not
 		} else if m.op.Path != "" {
 			what += " " + oneLine(m.op.Path)
+			seen[what] = seen[what] || !failed
 		}
-		if seen[what] || what == "" {
+		if !failed || seen[what] || what == "" {
 			continue
 		}
 		seen[what] = true
-		k := slices.IndexFunc(m.lines, func(l factLine) bool { return l.error && saysError().MatchString(l.text) })
-		if k >= 0 {
+		if k := slices.IndexFunc(m.lines, func(l factLine) bool { return saysError().MatchString(l.text) }); k >= 0 {
 			found++
 			yield(i, "`"+what+"`"+d.words.failed+": "+clipName(m.lines[k].text, 160))
 		}
@@ -170,7 +171,7 @@ func (d *digest) changes(t turn) string {
 func (d *digest) edited(from, to int) (paths []string, what map[string][]string) {
 	what = map[string][]string{}
 	for _, m := range d.msgs[from:to] {
-		for _, e := range m.edits {
+		for _, e := range m.done {
 			if e.path == "" {
 				continue
 			}

@@ -69,8 +69,9 @@ func (p Probe) Prepare() error {
 	return os.WriteFile(filepath.Join(p.Dir, "README.md"), []byte(briefs()), 0o644)
 }
 
-// add writes the folder of a point. Questions that are there already stay: new texts
-// are asked the same.
+// add writes the folder of a point. Questions that are there already stay, and so do the
+// letters: new texts are asked the same. What readers said of a text that is another now
+// does not hold any more.
 func (p Probe) add(ctx context.Context, x probePoint) error {
 	keys, err := p.keys()
 	if err != nil {
@@ -99,15 +100,30 @@ func (p Probe) add(ctx context.Context, x probePoint) error {
 		"full/dropped.txt": transcriptOf(x.dropped), "full/tail.txt": transcriptOf(x.kept), "full/future.txt": transcriptOf(x.future),
 	}
 	key := probeKey{Session: x.session, Point: x.at, Letters: map[string]string{}}
+	letters := map[string]string{} // by policy
+	for letter, policy := range keys[name].Letters {
+		key.Letters[letter], letters[policy] = policy, letter
+	}
 	// The order of the letters differs from point to point, and says nothing.
 	policies := slices.SortedFunc(maps.Keys(x.texts), func(a, b string) int {
 		ha, hb := sha256.Sum256([]byte(x.session+a)), sha256.Sum256([]byte(x.session+b))
 		return bytes.Compare(ha[:], hb[:])
 	})
-	for i, policy := range policies {
-		letter := string(rune('a' + i))
-		key.Letters[letter] = policy
-		files[letter+"/text.txt"] = measure.CutUnits(x.texts[policy], x.budget*measure.CharsPerToken)
+	for _, policy := range policies {
+		letter, ok := letters[policy]
+		if !ok {
+			letter = string(rune('a' + len(key.Letters)))
+			key.Letters[letter] = policy
+		}
+		text := measure.CutUnits(x.texts[policy], x.budget*measure.CharsPerToken)
+		files[letter+"/text.txt"] = text
+		if before, err := os.ReadFile(filepath.Join(dir, letter, "text.txt")); err != nil || string(before) != text {
+			for _, said := range []string{"grades.json", letter + "/answers.json", letter + "/lookups.txt"} {
+				if err := os.Remove(filepath.Join(dir, filepath.FromSlash(said))); err != nil && !os.IsNotExist(err) {
+					return err
+				}
+			}
+		}
 		files[letter+"/tail.txt"] = files["full/tail.txt"]
 		if strings.HasSuffix(policy, RecallSuffix) {
 			log, err := logOf(ctx, slices.Concat(x.dropped, x.kept))

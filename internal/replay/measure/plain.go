@@ -105,7 +105,7 @@ func Junk(s string) Measured {
 			named = true
 			break
 		}
-		wordsOf(codeSpan().ReplaceAllString(item, " "), func(string) { words++ })
+		plainWords(codeSpan().ReplaceAllString(item, " "), func(string) { words++ })
 		if words < minStatement && (!named || words == 0) {
 			junk++
 		}
