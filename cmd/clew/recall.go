@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -24,15 +23,7 @@ type recallReport struct {
 	// Search is the answer to --search, and to filters alone.
 	Search *clew.Found `json:"search,omitempty"`
 	// Steps are a stretch, a line for each entry: those of a page.
-	Steps *recalledSteps `json:"steps,omitempty"`
-}
-
-// recalledSteps is a page of a stretch.
-type recalledSteps struct {
-	Total  int         `json:"total"`
-	Offset int         `json:"offset"`
-	Next   int         `json:"next,omitempty"`
-	Lines  []clew.Step `json:"lines"`
+	Steps *clew.StepPage `json:"steps,omitempty"`
 }
 
 // recalledEntry is what one handle gave.
@@ -131,9 +122,9 @@ the search; without --search they list what they match.`,
 		}
 		switch {
 		case fl.from+fl.to != "":
-			err = r.list(cmd, s, fl.from+".."+fl.to, fl)
+			r.Steps, err = s.Steps(cmd.Context(), fl.from+".."+fl.to, 0, fl.offset, fl.limit)
 		case fl.near > 0:
-			err = r.list(cmd, s, handles[0], fl)
+			r.Steps, err = s.Steps(cmd.Context(), handles[0], fl.near, fl.offset, fl.limit)
 		case len(handles) > 0:
 			err = r.recall(cmd, s, handles, fl)
 		default:
@@ -260,34 +251,13 @@ func (r *recallReport) find(cmd *cobra.Command, s *clew.Session, fl recallFlags)
 	return err
 }
 
-// list reads a page of a stretch.
-func (r *recallReport) list(cmd *cobra.Command, s *clew.Session, handle string, fl recallFlags) error {
-	steps, err := s.Steps(cmd.Context(), handle, fl.near)
-	if err != nil {
-		return err
-	}
-	from := min(fl.offset, len(steps))
-	end := min(from+cmp.Or(fl.limit, clew.DefaultSteps), len(steps))
-	r.Steps = &recalledSteps{Total: len(steps), Offset: fl.offset, Lines: steps[from:end]}
-	if end < len(steps) {
-		r.Steps.Next = end
-	}
-	return nil
-}
-
 // printSteps prints a page of a stretch.
 func (r *recallReport) printSteps(cmd *cobra.Command) error {
 	w, p := output(cmd), newPainter(cmd)
 	for _, step := range r.Steps.Lines {
 		w.WriteString(printable(step.String()) + "\n")
 	}
-	line := count(r.Steps.Total, "entry", "entries")
-	if n := len(r.Steps.Lines); n > 0 && n < r.Steps.Total {
-		line += fmt.Sprintf("; these are %s to %s", number(int64(r.Steps.Offset+1)), number(int64(r.Steps.Offset+n)))
-	}
-	if r.Steps.Next > 0 {
-		line += fmt.Sprintf("; --offset %d continues", r.Steps.Next)
-	}
+	line := count(r.Steps.Total, "entry", "entries") + r.Steps.Part("--offset %d continues")
 	w.WriteString(p.paint(styleDim, line) + "\n")
 	return w.Flush()
 }
@@ -367,15 +337,10 @@ func (r *recallReport) printFound(cmd *cobra.Command) error {
 		line = "found " + count(f.Total, "entry", "entries")
 	}
 	line += printable(f.Words())
-	switch {
-	case f.Total > 0 && len(f.Hits) == 0:
+	if f.Total > 0 && len(f.Hits) == 0 {
 		line += ", all before --offset " + number(int64(f.Offset))
-	case f.Offset+f.Next > 0 && f.Total > 0:
-		line += fmt.Sprintf("; these are %s to %s", number(int64(f.Offset+1)), number(int64(cmp.Or(f.Next, f.Total))))
 	}
-	if f.Next > 0 {
-		line += fmt.Sprintf("; --offset %d continues", f.Next)
-	}
+	line += f.Part("--offset %d continues")
 	if f.Elsewhere > 0 {
 		line += fmt.Sprintf("; %s on other branches: --all", number(int64(f.Elsewhere)))
 	}

@@ -117,12 +117,11 @@ func meant(path []*session.Entry, named map[string]bool, all []string) []string 
 			continue
 		}
 		on = append(on, e.ID)
-		if said(e) == nil {
-			continue
-		}
-		says = append(says, e.ID)
-		if !slices.Contains(active, e) {
-			gone = append(gone, e.ID)
+		if Said(e) != nil {
+			says = append(says, e.ID)
+			if !slices.Contains(active, e) {
+				gone = append(gone, e.ID)
+			}
 		}
 	}
 	for _, ids := range [][]string{on, says, gone} {

@@ -107,27 +107,20 @@ func (p *parsed) add(s string, must bool, without []string) {
 	}
 }
 
-// folded calls fn with each character of a text in the form in which phrases are
-// compared: folded, and with one space for any white space between two characters. from
-// and to are the bytes of the text that it stands for.
-func folded(s string, fn func(r rune, from, to int)) {
-	space := -1 // where the white space before began
-	begun := false
-	for i := 0; i < len(s); {
-		r, n := utf8.DecodeRuneInString(s[i:])
+// folded calls fn with each character of a text in the form in which phrases are compared,
+// and where it stands: folded, and with one space for any white space between two characters.
+func folded(s string, fn func(r rune, at int)) {
+	space, begun := false, false
+	for i, r := range s {
 		if unicode.IsSpace(r) {
-			if space < 0 {
-				space = i
-			}
-			i += n
+			space = begun
 			continue
 		}
-		if space >= 0 && begun {
-			fn(' ', space, i)
+		if space {
+			fn(' ', i)
 		}
-		space, begun = -1, true
-		fn(fold(r), i, i+n)
-		i += n
+		space, begun = false, true
+		fn(fold(r), i)
 	}
 }
 
@@ -135,25 +128,25 @@ func folded(s string, fn func(r rune, from, to int)) {
 func foldPhrase(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
-	folded(s, func(r rune, _, _ int) { b.WriteRune(r) })
+	folded(s, func(r rune, _ int) { b.WriteRune(r) })
 	return b.String()
 }
 
 // findPhrase returns where a folded phrase stands in a text, in bytes, or -1. Its time is
 // proportional to the text, whatever the two are.
 func findPhrase(s, phrase string) (from, to int) {
-	at := strings.Index(foldPhrase(s), phrase)
-	if at < 0 {
+	begin := strings.Index(foldPhrase(s), phrase)
+	if begin < 0 {
 		return -1, -1
 	}
-	n := 0
-	from, to = -1, -1
-	folded(s, func(r rune, a, b int) {
-		if n == at {
-			from = a
+	n := 0 // bytes of the folded text so far
+	folded(s, func(r rune, at int) {
+		if n == begin {
+			from = at
 		}
-		if n += utf8.RuneLen(r); n == at+len(phrase) {
-			to = b
+		if n += utf8.RuneLen(r); n == begin+len(phrase) {
+			_, size := utf8.DecodeRuneInString(s[at:])
+			to = at + size
 		}
 	})
 	return from, to
@@ -165,8 +158,8 @@ func findPhrase(s, phrase string) (from, to int) {
 func (x *Index) snippet(s string, p parsed, size int) (snippet string, offset int, found bool) {
 	from, to, _ := p.bestPlace(s, size, func(term string) float64 {
 		df := 0.5
-		if v, ok := x.termAt[term]; ok {
-			df = float64(x.terms[v].df)
+		if list := x.terms[term]; list != nil {
+			df = float64(len(*list))
 		}
 		return math.Log(1 + float64(x.alive+1)/df)
 	})
@@ -198,9 +191,6 @@ func Place(s, words string, before int) int {
 // before bytes before it, at a line if one begins there, else at a sentence or a word.
 func begin(s string, from, before int) int {
 	a := from - len(text.Tail(s[:from], before))
-	for a < from && !utf8.RuneStart(s[a]) {
-		a++
-	}
 	if a > 0 && s[a-1] != '\n' {
 		if k := strings.IndexByte(s[a:from], '\n'); k >= 0 {
 			a += k + 1
@@ -284,10 +274,7 @@ func widen(s string, from, to, size int) (int, int) {
 	}
 	room := max(size-(to-from), 0)
 	a := begin(s, from, min(max(room/3, room-(len(s)-to)), from))
-	b := to + len(text.Head(s[to:], min(max(size-(to-a), 0), len(s)-to)))
-	for b > to && b < len(s) && !utf8.RuneStart(s[b]) {
-		b--
-	}
+	b := to + len(text.Head(s[to:], max(size-(to-a), 0)))
 	if b < len(s) {
 		if k := strings.LastIndexByte(s[to:b], '\n'); k >= 0 {
 			b = to + k

@@ -2,7 +2,9 @@ package recall
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -46,13 +48,43 @@ func (s Step) String() string {
 	return line
 }
 
-// Steps returns what the entries say, a line for each that says something.
-func Steps(path []*session.Entry) []Step {
+// StepPage is a page of the steps of a stretch.
+type StepPage struct {
+	Paged
+	Lines []Step `json:"lines"`
+}
+
+// Paged says which part of a list is on a page.
+type Paged struct {
+	Total  int `json:"total"`
+	Offset int `json:"offset"`         // how many come before the page
+	Next   int `json:"next,omitempty"` // Offset of the next page; 0 when this is the last
+}
+
+// Part says the same in words, where the page is not all. goOn is how to ask for an offset, such
+// as "--offset %d continues".
+func (p Paged) Part(goOn string) (s string) {
+	if p.Offset+p.Next > 0 && p.Offset < p.Total {
+		s = fmt.Sprintf("; these are %d to %d", p.Offset+1, cmp.Or(p.Next, p.Total))
+	}
+	if p.Next > 0 {
+		s += fmt.Sprintf("; "+goOn, p.Next)
+	}
+	return s
+}
+
+// Steps returns what the entries say, a line for each that says something: at most limit of
+// them, by default 50, behind offset.
+func Steps(path []*session.Entry, offset, limit int) *StepPage {
 	const most = 120
-	steps := []Step{}
+	p := &StepPage{Lines: []Step{}}
+	limit = cmp.Or(limit, 50)
 	for _, e := range path {
-		m := said(e)
+		m := Said(e)
 		if m == nil {
+			continue
+		}
+		if p.Total++; p.Total <= offset || p.Total-offset > limit {
 			continue
 		}
 		s := Step{Entry: e.ID, Time: m.Time(), Role: m.Role, Tool: m.ToolName, Failed: m.IsError || m.Failed()}
@@ -74,9 +106,12 @@ func Steps(path []*session.Entry) []Step {
 		if last := strings.TrimSpace(trimmed[strings.LastIndexByte(trimmed, '\n')+1:]); last != first && (s.Tool != "" || s.Role == message.RoleBashExecution) {
 			s.Text += " … " + text.Clip(text.Line(last), most)
 		}
-		steps = append(steps, s)
+		p.Lines = append(p.Lines, s)
 	}
-	return steps
+	if p.Offset = min(offset, p.Total); p.Total-offset > limit {
+		p.Next = offset + limit
+	}
+	return p
 }
 
 // about returns what says most about a call: a path, a command, else its first text.
@@ -107,7 +142,7 @@ func Around(path []*session.Entry, id string, n int) []*session.Entry {
 		if e.ID == id {
 			at = len(says)
 		}
-		if said(e) != nil || e.ID == id {
+		if Said(e) != nil || e.ID == id {
 			says = append(says, e)
 		}
 	}
@@ -120,40 +155,26 @@ func Around(path []*session.Entry, id string, n int) []*session.Entry {
 // Pair returns the entries of the results of the calls that an entry makes, or that of the
 // call that it is the result of. Ids of calls may come again: the nearest is meant.
 func Pair(ctx context.Context, store session.Store, e *session.Entry) (pair []*session.Entry, err error) {
-	named := func(e *session.Entry) (ids []string) {
-		m := said(e)
-		if m == nil {
-			return nil
-		}
-		for _, c := range m.ToolCalls() {
-			ids = append(ids, c.ID)
-		}
-		if m.Role == message.RoleToolResult {
-			ids = append(ids, m.ToolCallID)
-		}
-		return ids
-	}
-	ids := named(e)
+	ids := callIDs(Said(e))
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	isResult, passed := said(e).Role == message.RoleToolResult, false
+	isResult, passed := Said(e).Role == message.RoleToolResult, false
 	for o, err := range store.All(ctx) {
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
-		}
-		if o.ID == e.ID {
-			if passed = true; isResult {
-				break
-			}
+		case o.ID == e.ID && isResult:
+			return pair, nil
+		case o.ID == e.ID:
+			passed = true
+			continue
+		case passed == isResult, !slices.ContainsFunc(ids, func(id string) bool { return bytes.Contains(o.Raw(), []byte(id)) }):
 			continue
 		}
-		has := func(id string) bool { return bytes.Contains(o.Raw(), []byte(id)) }
-		if passed == isResult || !slices.ContainsFunc(ids, has) {
-			continue
-		}
-		shared := slices.ContainsFunc(named(o), func(id string) bool { return slices.Contains(ids, id) })
-		switch call := shared && said(o).Role == message.RoleAssistant; {
+		m := Said(o)
+		shared := slices.ContainsFunc(callIDs(m), func(id string) bool { return slices.Contains(ids, id) })
+		switch call := shared && m.Role == message.RoleAssistant; {
 		case call && isResult:
 			pair = []*session.Entry{o.Clone()}
 		case call:
@@ -163,4 +184,18 @@ func Pair(ctx context.Context, store session.Store, e *session.Entry) (pair []*s
 		}
 	}
 	return pair, nil
+}
+
+// callIDs returns the ids of the calls that a message makes, or that it is the result of.
+func callIDs(m *message.Message) (ids []string) {
+	if m == nil {
+		return nil
+	}
+	for _, c := range m.ToolCalls() {
+		ids = append(ids, c.ID)
+	}
+	if m.Role == message.RoleToolResult {
+		ids = append(ids, m.ToolCallID)
+	}
+	return ids
 }

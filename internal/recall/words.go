@@ -139,29 +139,24 @@ func (w *splitter) wide(s string, i int) int {
 // word emits a word, and its parts if it has some. joined says that it is a part
 // of a compound.
 func (w *splitter) word(s string, from, to int, joined bool) {
-	for from < to && s[from] == '_' {
-		from++
+	whole := strings.TrimLeft(s[from:to], "_")
+	from = to - len(whole)
+	whole = strings.TrimRight(whole, "_")
+	to = from + len(whole)
+	cut := len(whole) > maxWord
+	if cut {
+		whole = strings.ToValidUTF8(whole[:maxWord], "") // without half of a character
 	}
-	for to > from && s[to-1] == '_' {
-		to--
+	if whole == "" || len(whole) == 1 && joined {
+		return // a lone letter or digit of a path or a version
 	}
-	whole := s[from:to]
-	n := min(len(whole), maxWord)
-	for n < len(whole) && !utf8.RuneStart(whole[n]) {
-		n--
-	}
-	cut := n < len(whole)
-	whole = whole[:n]
 	w.cut(whole)
 	parts := len(w.cuts) - 1
 	if cut || parts > maxParts {
 		parts = 1
 	}
-	if n == 0 || n == 1 && joined && !cut {
-		return // a lone letter or digit of a path or a version
-	}
 	w.buf = appendFolded(w.buf[:0], whole)
-	if isHash(w.buf) {
+	if digits, letters := hexDigits(w.buf); len(w.buf) >= minHash && digits > 0 && letters > 0 {
 		w.emit(w.buf, from, to, kindHash)
 		return
 	}
@@ -210,13 +205,11 @@ func (w *splitter) cut(s string) {
 			now = upper
 		}
 		switch {
-		case before == none || now == before:
+		case before == none, before == under, now == before:
 		case before == upper && now == lower:
-			if start > 0 && w.cuts[len(w.cuts)-1] < start && s[start-1] != '_' {
+			if start > w.cuts[len(w.cuts)-1] && s[start-1] != '_' {
 				w.cuts = append(w.cuts, start) // HTTPServer
 			}
-		case before == under:
-			// The underscore has begun the part.
 		default:
 			w.cuts = append(w.cuts, i)
 		}
@@ -264,12 +257,6 @@ func fold(r rune) rune {
 		r -= 0xFF01 - '!'
 	}
 	return unicode.ToLower(r)
-}
-
-// isHash reports whether a folded word looks like the hash of a commit.
-func isHash(b []byte) bool {
-	digits, letters := hexDigits(b)
-	return len(b) >= minHash && digits > 0 && letters > 0
 }
 
 // hexDigits counts the digits and the letters of a hexadecimal word. Of another word both
