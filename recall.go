@@ -19,9 +19,8 @@ import (
 	"github.com/clew-dev/clew/session/jsonl"
 )
 
-// Recall returns the message of an entry as it was appended, whatever has become of it in
-// the context. The entry is named by its id, the beginning of it, or a handle of a
-// summary or a note.
+// Recall returns the message of an entry as it was appended, whatever has become of it in the context. The entry is
+// named by its id, the beginning of it, or a handle of a summary or a note.
 func (s *Session) Recall(ctx context.Context, handle string) (m *message.Message, err error) {
 	err = s.do(ctx, "recall", handle, func() error {
 		e, err := recall.Find(ctx, s.log.Store(), s.log.Leaf(), handle)
@@ -52,8 +51,7 @@ type RecallOptions struct {
 	Max int
 	// Raw asks for the stored JSON: of a message all of it, of other entries the record.
 	Raw bool
-	// Around are words: the page is the one in which they stand closest together, and
-	// Offset does not count.
+	// Around are words: the page is the one in which they stand closest together, and Offset does not count.
 	Around string
 }
 
@@ -67,14 +65,12 @@ type Recalled struct {
 	Tool string       `json:"tool,omitempty"`
 	// Purged says that jsonl.PurgeMarker stands where a part was overwritten on purpose.
 	Purged bool `json:"purged,omitempty"`
-	// Excerpt says that the whole was purged or lost: the text is the excerpt that the
-	// log has.
+	// Excerpt says that the whole was purged or lost: the text is the excerpt that the log has.
 	Excerpt bool `json:"excerpt,omitempty"`
 }
 
-// RecallText returns the text of an entry, word for word, page by page. The handle is
-// that of Recall, or of a range on a path, a..b, in which a line names each entry before
-// its text. An entry that is no message gives its record.
+// RecallText returns the text of an entry, word for word, page by page. The handle is that of Recall, or of a range
+// on a path, a..b, in which a line names each entry before its text. An entry that is no message gives its record.
 func (s *Session) RecallText(ctx context.Context, handle string, opt RecallOptions) (r *Recalled, err error) {
 	err = s.do(ctx, "recall", handle, func() error {
 		e, path, err := s.lookUp(ctx, handle)
@@ -163,8 +159,7 @@ func (s *Session) page(ctx context.Context, handle string, e *session.Entry, pat
 	return r, cmp.Or(err, notThere)
 }
 
-// read pages the text of an entry, or of what the entries of a path say, of which one at a
-// time is in memory.
+// read pages the text of an entry, or of what the entries of a path say, of which one at a time is in memory.
 func (s *Session) read(ctx context.Context, one *session.Entry, path []*session.Entry, p recall.Pager, raw bool) (*Recalled, error) {
 	r := &Recalled{Entries: []string{}}
 	if one != nil {
@@ -225,8 +220,7 @@ func (s *Session) steps(ctx context.Context, handle string, near, offset, limit 
 	return nil, &Error{Op: "recall", Subject: handle, Err: ErrNotFound}
 }
 
-// entryText returns what an entry says, or its record, and whether that is only the log's
-// excerpt.
+// entryText returns what an entry says, or its record, and whether that is only the log's excerpt.
 func (s *Session) entryText(ctx context.Context, e *session.Entry, m *message.Message, raw bool) (text string, excerpt bool, err error) {
 	if m == nil {
 		if edit, ok := e.ContextEdit(); ok && edit.Content != nil && !raw {
@@ -332,15 +326,13 @@ func (s *Session) inScope(ctx context.Context, scope string) (map[string]bool, e
 	return in, nil
 }
 
-// hasLeft reports whether an entry was in the context and is not there word for word any
-// more.
+// hasLeft reports whether an entry was in the context and is not there word for word any more.
 func hasLeft(f compact.Fate) bool {
 	return f.Fate == compact.FateSummarized || f.Fate == compact.FateEdited ||
 		f.Fate == compact.FateExcluded && (f.Why == compact.WhyOmitted || f.Why == compact.WhyOlder)
 }
 
-// maxSearched is how much of one message that is kept beside the log is searched, in
-// bytes.
+// maxSearched is how much of one message that is kept beside the log is searched, in bytes.
 const maxSearched = 64 << 20
 
 func (s *Session) searched(ctx context.Context, m *message.Message) (*message.Message, error) {
@@ -355,12 +347,10 @@ func (s *Session) searched(ctx context.Context, m *message.Message) (*message.Me
 	return message.Parse(closed(data))
 }
 
-// maxToolRecall is the most characters of an answer: a page must not fill the window that
-// it is read in.
+// maxToolRecall is the most characters of an answer: a page must not fill the window that it is read in.
 const maxToolRecall = 40_000
 
-// RecallTool answers a call of the tool that recall.AgentTool describes. An error is in
-// words for the model.
+// RecallTool answers a call of the tool that recall.AgentTool describes. An error is in words for the model.
 func (s *Session) RecallTool(ctx context.Context, arguments json.RawMessage) (string, error) {
 	const op = "recall"
 	a, err := parseRecallArguments(arguments)
@@ -400,9 +390,8 @@ type recallArguments struct {
 	Raw                  bool
 }
 
-// parseRecallArguments reads the arguments of a call. Models write numbers and booleans
-// as strings at times, and null for what they leave out; members that are not known are
-// passed over.
+// parseRecallArguments reads the arguments of a call. Models write numbers and booleans as strings at times, and null
+// for what they leave out; members that are not known are passed over.
 func parseRecallArguments(data json.RawMessage) (a recallArguments, err error) {
 	const hint = `call it with {"id": "1a2b3c4d"} or {"query": "words"}`
 	bad := func(name, want string) error {

@@ -89,8 +89,7 @@ func StageOf(e *session.Entry) string {
 	return editDetailsOf(edit.Details).Clew.Stage
 }
 
-// ExcerptOf returns the id of the entry that an excerpt stands for, "" for any other
-// entry.
+// ExcerptOf returns the id of the entry that an excerpt stands for, "" for any other entry.
 func ExcerptOf(e *session.Entry) string {
 	if m, ok := e.CustomMessage(); ok && m.CustomType == session.CustomExcerpt {
 		return editDetailsOf(m.Details).Clew.Of
@@ -107,8 +106,7 @@ type Details struct {
 		Summarizer string           `json:"summarizer"`
 		Coverage   summary.Coverage `json:"coverage"`
 		Ledger     *ledger.Ledger   `json:"ledger,omitempty"`
-		// Of a compaction: ids of pinned entries, and how the summary is shown, where not
-		// as usual.
+		// Of a compaction: ids of pinned entries, and how the summary is shown, where not as usual.
 		Pins []string        `json:"pins,omitempty"`
 		Form json.RawMessage `json:"form,omitempty"`
 		// Of a branch: what the summary is of and for, by which it is found again. Until is

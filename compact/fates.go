@@ -45,8 +45,7 @@ type Fate struct {
 	Pinned bool `json:"pinned,omitempty"`
 }
 
-// Fates says for every entry of a whole path, oldest first, what became of it in the
-// context.
+// Fates says for every entry of a whole path, oldest first, what became of it in the context.
 func Fates(path []*session.Entry) []Fate {
 	fate := FateIn(path)
 	fates := make([]Fate, len(path))

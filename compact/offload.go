@@ -13,8 +13,7 @@ import (
 	"github.com/clew-dev/clew/session"
 )
 
-// offload puts excerpts in the place of large tool results before item tail, until the
-// target is reached.
+// offload puts excerpts in the place of large tool results before item tail, until the target is reached.
 func (p *planner) offload(w *work, tail int, target int64) {
 	var found []shorter
 	for i := 0; i < tail; i++ {
@@ -44,9 +43,8 @@ func (w *work) gains(found []shorter, at int, m *message.Message) []shorter {
 	return found
 }
 
-// shorten puts what was found in its place, what frees most first, until the target is
-// reached. The last gives up no more than is asked; but a result that a later one
-// supersedes goes whole.
+// shorten puts what was found in its place, what frees most first, until the target is reached. The last gives up no
+// more than is asked; but a result that a later one supersedes goes whole.
 func (p *planner) shorten(w *work, found []shorter, target int64, stage string) {
 	slices.SortStableFunc(found, func(a, b shorter) int { return cmp.Compare(b.freed, a.freed) })
 	for _, s := range found {
@@ -82,9 +80,8 @@ type OffloadPolicy struct {
 func (o OffloadPolicy) min() int64 { return cmp.Or(max(o.Min, 0), 400) }
 func (o OffloadPolicy) keep() int  { return cmp.Or(max(o.Keep, 0), 1000) }
 
-// elide takes out, before item tail, what later messages made worthless: results that
-// were superseded or come again word for word, reasoning of answers that are done, long
-// arguments of calls that succeeded.
+// elide takes out, before item tail, what later messages made worthless: results that were superseded or come again
+// word for word, reasoning of answers that are done, long arguments of calls that succeeded.
 func (p *planner) elide(w *work, tail int, target int64) {
 	pairs := message.PairCalls(p.snap.Messages)
 	p.shorten(w, p.oldAnswers(w, tail, pairs, p.stale(w, tail, pairs)), target, stageElide)
@@ -104,8 +101,7 @@ func (p *planner) stale(w *work, tail int, pairs *message.Pairs) (found []shorte
 			u = ledger.Operation(call.Block.Name, call.Block.Arguments, ledger.Options{Cwd: p.snap.Cwd})
 		}
 		uses[i] = u
-		// After an edit the read before it is still the best there is to know the
-		// file from.
+		// After an edit the read before it is still the best there is to know the file from.
 		if u.Path != "" && !m.IsError && (u.Kind == ledger.OpWrite || u.Kind == ledger.OpRead && !u.Partial) {
 			lastSeen[u.Path] = i
 		}

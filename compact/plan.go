@@ -20,12 +20,10 @@ type Plan struct {
 	Policy string `json:"policy"` // its name
 	// Why is a sentence that does not say whether the plan acts.
 	Why string `json:"why"`
-	// Guarded says that what the preset does would not have fit, and the ladder did the
-	// rest.
+	// Guarded says that what the preset does would not have fit, and the ladder did the rest.
 	Guarded bool `json:"guarded,omitempty"`
-	// OnlyThinking says that the plan only takes out signed reasoning that a provider may
-	// refuse, because something was changed before it. Settings and the breaker don't
-	// stop it.
+	// OnlyThinking says that the plan only takes out signed reasoning that a provider may refuse, because something
+	// was changed before it. Settings and the breaker don't stop it.
 	OnlyThinking bool `json:"onlyThinking,omitempty"`
 	// Breaker says that nothing is done because the passes before did not help.
 	Breaker bool          `json:"breaker,omitempty"`
@@ -63,8 +61,7 @@ type Stage struct {
 	Entries int    `json:"entries,omitempty"` // messages edited or summarized
 }
 
-// FixedPartError says that what can't be taken out of a context is larger than its budget
-// alone.
+// FixedPartError says that what can't be taken out of a context is larger than its budget alone.
 type FixedPartError struct {
 	Budget Budget
 	// Bytes is what the request would still take, 0 where that is not over Budget.Bytes.
@@ -102,10 +99,9 @@ func (plan *Plan) nothing(why string) *Plan {
 	return plan
 }
 
-// Make computes a plan. It acts when the context is over its limit, when the reason is
-// another than Threshold and there is something to take out, or when signed reasoning in
-// it is stale. It is a pure function, but for what a summarizer does. The errors: a
-// policy that makes no sense, ErrPending, *FixedPartError, what a summarizer returns.
+// Make computes a plan. It acts when the context is over its limit, when the reason is another than Threshold and
+// there is something to take out, or when signed reasoning in it is stale. It is a pure function, but for what a
+// summarizer does. The errors: a policy that makes no sense, ErrPending, *FixedPartError, what a summarizer returns.
 func Make(ctx context.Context, s *Snapshot, req Request) (*Plan, error) {
 	plan, err := Check(s, req)
 	if err != nil || !plan.Act {
@@ -139,15 +135,13 @@ type planner struct {
 	// overhead and scale are those of inferred; scale is at least 1.
 	overhead int64
 	scale    float64
-	// byteRate is what a byte of a request costs in tokens, where there are too many;
-	// else 0.
+	// byteRate is what a byte of a request costs in tokens, where there are too many; else 0.
 	byteRate float64
 	piFiles  *piPreparation // preset pi
 	pins     []string       // ids of entries that stay as they are
 	pinned   map[string]bool
 
-	// items are those of the context as they are summarized; reader has read the first
-	// readTo of them.
+	// items are those of the context as they are summarized; reader has read the first readTo of them.
 	items  []session.Item
 	reader *ledger.Reader
 	readTo int

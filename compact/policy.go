@@ -10,34 +10,28 @@ import (
 	"github.com/clew-dev/clew/wire"
 )
 
-// Policy says when to compact and how far. The zero value of a field means its
-// default; Resolve fills them in.
+// Policy says when to compact and how far. The zero value of a field means its default; Resolve fills them in.
 type Policy struct {
 	// Name is the preset's; see Preset. Default: "clew".
 	Name string
 	// Window is the model's context window in tokens. Default: 200,000.
 	Window int64
-	// Reserve is what stays free for the answer. Default: 16,384 tokens; at most
-	// a quarter of the window.
+	// Reserve is what stays free for the answer. Default: 16,384 tokens; at most a quarter of the window.
 	Reserve Amount
 	// Trigger is the size at which a context is compacted. Default: Window less
 	// Reserve, which is never exceeded whatever the trigger.
 	Trigger Amount
 	// KeepMessages and KeepTurns are the tail of presets that count those.
 	KeepMessages, KeepTurns int
-	// Keep is the tail that stays as it is. Default: what Target leaves for it;
-	// at most half of the window.
+	// Keep is the tail that stays as it is. Default: what Target leaves for it; at most half of the window.
 	Keep Amount
-	// FirstKept is the entry that the kept part begins with, for one pass. The cut is
-	// moved to where it parts no call from its result; where what is kept would not fit,
-	// the ladder cuts. Default: the cut is looked for.
+	// FirstKept is the entry that the kept part begins with, for one pass. The cut is moved to where it parts no call
+	// from its result; where what is kept would not fit, the ladder cuts. Default: the cut is looked for.
 	FirstKept string
-	// Target is the size after a pass. Default: half of the window; when Keep is set,
-	// what Keep asks for.
+	// Target is the size after a pass. Default: half of the window; when Keep is set, what Keep asks for.
 	Target Amount
-	// Summary is the most a summary may take, the user's quoted words included.
-	// Default: a sixteenth of the window, at most 8,192 tokens, for the facts,
-	// and a tenth of the window, at most 20,000 tokens, for the words.
+	// Summary is the most a summary may take, the user's quoted words included. Default: a sixteenth of the window,
+	// at most 8,192 tokens, for the facts, and a tenth of the window, at most 20,000 tokens, for the words.
 	Summary Amount
 	// SummaryGoal lets a longer summary be taken as long as it is smaller than what it
 	// replaces and the context fits. Default: Summary is the most.
@@ -156,8 +150,7 @@ func (p Policy) Resolve() (Budget, []Clamp, error) {
 	return b, clamps, nil
 }
 
-// Amount is a number of tokens or a share of the window. The zero value is unset, other
-// than Tokens(0).
+// Amount is a number of tokens or a share of the window. The zero value is unset, other than Tokens(0).
 type Amount struct {
 	n              float64
 	isSet, percent bool

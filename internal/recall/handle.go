@@ -40,8 +40,7 @@ func Handle(s string) string {
 	return strings.TrimPrefix(strings.TrimSpace(s), "#")
 }
 
-// Handles returns the handles of a text that has one or several, with white space or commas
-// between them.
+// Handles returns the handles of a text that has one or several, with white space or commas between them.
 func Handles(s string) []string {
 	s = strings.NewReplacer(", replaced]", "]", " ..", "..", ".. ", "..").Replace(s)
 	return strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || r == ',' })

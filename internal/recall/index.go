@@ -8,9 +8,8 @@
 //	}
 //	e, err := recall.Find(ctx, store, leaf, "[#1a2b3c4d]")
 //
-// An Index has one document for each entry that says something and ranks them by BM25; see
-// Index.Search. docs/recall.md says what finds what. The index holds only words; the text of
-// a hit is read from the store again.
+// An Index has one document for each entry that says something and ranks them by BM25; see Index.Search.
+// docs/recall.md says what finds what. The index holds only words; the text of a hit is read from the store again.
 package recall
 
 import (
@@ -281,8 +280,7 @@ func slashed(path string) string {
 	return strings.TrimPrefix(strings.ReplaceAll(path, `\`, "/"), "./")
 }
 
-// Path returns the ids of the entries on the path to leaf, as session.Path does, but from
-// what the last Update read.
+// Path returns the ids of the entries on the path to leaf, as session.Path does, but from what the last Update read.
 func (x *Index) Path(leaf string) map[string]bool {
 	on := map[string]bool{}
 	for id := leaf; id != "" && !on[id]; {

@@ -152,9 +152,8 @@ func findPhrase(s, phrase string) (from, to int) {
 	return from, to
 }
 
-// snippet returns the part of a text, at most size bytes, that has most of the words of
-// a query, rare ones counting more. With phrases, it is the place of the first. found says
-// that it has any.
+// snippet returns the part of a text, at most size bytes, that has most of the words of a query, rare ones counting
+// more. With phrases, it is the place of the first. found says that it has any.
 func (x *Index) snippet(s string, p parsed, size int) (snippet string, offset int, found bool) {
 	from, to, _ := p.bestPlace(s, size, func(term string) float64 {
 		df := 0.5

@@ -31,9 +31,8 @@ const (
 
 // Query says what to find. The fields narrow down together.
 type Query struct {
-	// Text is words, best match first, and "phrases in quotes", which must stand in a hit but
-	// for case and white space. Without Text all that the other fields let through is a hit,
-	// newest first.
+	// Text is words, best match first, and "phrases in quotes", which must stand in a hit but for case and white
+	// space. Without Text all that the other fields let through is a hit, newest first.
 	Text  string
 	Roles []message.Role // that hits may have. Default: all.
 	// Tool names the tool that a hit calls or is the result of; a shell run counts as bash.
@@ -162,11 +161,10 @@ func (r *Results) Narrow(ask func(name, value string) string) string {
 	return "Fewer: " + strings.Join(append(ways[:min(len(ways), 8)], ask("path", "src/"), ask("since", "ID"), ask("left", ""), `"words in quotes"`), ", ")
 }
 
-// Search updates the index and returns the entries that have any of the query's words and
-// all of its phrases: first those that have all words in one excerpt, then those that have
-// all, best first; of equal hits the later one comes first. A hit that says nearly what
-// another one says, or that is shown as the pair of one, has no place of its own. With only,
-// the ids that it knows may be hits. The error is ErrNoQuery for a query that asks for nothing.
+// Search updates the index and returns the entries that have any of the query's words and all of its phrases: first
+// those that have all words in one excerpt, then those that have all, best first; of equal hits the later one comes
+// first. A hit that says nearly what another one says, or that is shown as the pair of one, has no place of its own.
+// With only, the ids that it knows may be hits. The error is ErrNoQuery for a query that asks for nothing.
 func (x *Index) Search(ctx context.Context, q Query, only func(id string) bool) (*Results, error) {
 	p := parse(q.Text)
 	if len(p.terms)+len(p.phrases) == 0 && q.Tool == "" && q.Path == "" && len(q.Roles) == 0 {

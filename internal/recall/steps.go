@@ -21,8 +21,7 @@ type Step struct {
 	Time  time.Time    `json:"time,omitzero"`
 	Role  message.Role `json:"role"`
 	Tool  string       `json:"tool,omitempty"` // that it is the result of
-	// Calls are its calls: the tool, and in brackets the path, the command or what else
-	// says most.
+	// Calls are its calls: the tool, and in brackets the path, the command or what else says most.
 	Calls  []string `json:"calls,omitempty"`
 	Failed bool     `json:"failed,omitempty"` // the call or the command
 	Text   string   `json:"text,omitempty"`   // the first words; of output the last line too
@@ -133,8 +132,7 @@ func about(arguments []byte) (s string) {
 	return s
 }
 
-// Around returns the entries of a path that say something, from n before an entry to n
-// after it.
+// Around returns the entries of a path that say something, from n before an entry to n after it.
 func Around(path []*session.Entry, id string, n int) []*session.Entry {
 	at := -1
 	var says []*session.Entry

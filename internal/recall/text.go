@@ -75,8 +75,7 @@ func arguments(args []byte) (t []string) {
 	return t
 }
 
-// Page is a part of a text. The pages of a text, each beginning where the one before
-// ended, make up the text.
+// Page is a part of a text. The pages of a text, each beginning where the one before ended, make up the text.
 type Page struct {
 	Text   string `json:"text"`
 	Offset int    `json:"offset"`         // where it begins, in characters
@@ -116,8 +115,7 @@ const (
 	maxOutline = 6 // lines of an outline before the page, and after it
 )
 
-// outline returns some lines at even distances, of those that begin a paragraph if there are
-// such.
+// outline returns some lines at even distances, of those that begin a paragraph if there are such.
 func (p *Pager) outline(from, to int) (some []Mark) {
 	list := slices.DeleteFunc(slices.Clone(p.marks), func(m Mark) bool { return m.Offset < from || m.Offset >= to })
 	leads := slices.DeleteFunc(slices.Clone(list), func(m Mark) bool { return !m.lead })
@@ -131,8 +129,7 @@ func (p *Pager) outline(from, to int) (some []Mark) {
 	return some
 }
 
-// Add takes the next piece and reports whether some of it is on the page. A piece must
-// not end inside a character.
+// Add takes the next piece and reports whether some of it is on the page. A piece must not end inside a character.
 func (p *Pager) Add(piece string) bool {
 	shown, start := len(p.out), max(p.Offset, 0)
 	blank := true // the line before
@@ -276,6 +273,5 @@ func IsResult(m *message.Message) bool {
 	return m.Role == message.RoleToolResult && IsTool(m.ToolName) && strings.HasPrefix(m.Text(), resultMark)
 }
 
-// IsTool reports whether a tool of this name is the recall tool. A server may put something
-// before ToolName.
+// IsTool reports whether a tool of this name is the recall tool. A server may put something before ToolName.
 func IsTool(name string) bool { return strings.HasSuffix(strings.ToLower(name), ToolName) }

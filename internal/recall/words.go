@@ -36,8 +36,7 @@ type splitter struct {
 	cuts []int
 }
 
-// split calls emit with each term of s and the bytes of s it stands for. The next
-// term overwrites it.
+// split calls emit with each term of s and the bytes of s it stands for. The next term overwrites it.
 func (w *splitter) split(s string) {
 	chain, words := -1, 0 // where the words that punctuation joins began, and how many they are
 	end := -1             // of the word before
@@ -136,8 +135,7 @@ func (w *splitter) wide(s string, i int) int {
 	return i
 }
 
-// word emits a word, and its parts if it has some. joined says that it is a part
-// of a compound.
+// word emits a word, and its parts if it has some. joined says that it is a part of a compound.
 func (w *splitter) word(s string, from, to int, joined bool) {
 	whole := strings.TrimLeft(s[from:to], "_")
 	from = to - len(whole)
@@ -179,9 +177,8 @@ func (w *splitter) word(s string, from, to int, joined bool) {
 	}
 }
 
-// cut finds where the parts of a word begin: after underscores, at a capital after
-// a small letter, at the last of several capitals before a small letter, between
-// letters and digits.
+// cut finds where the parts of a word begin: after underscores, at a capital after a small letter, at the last of
+// several capitals before a small letter, between letters and digits.
 func (w *splitter) cut(s string) {
 	const (
 		none = iota
@@ -218,8 +215,7 @@ func (w *splitter) cut(s string) {
 	w.cuts = append(w.cuts, len(s))
 }
 
-// compound emits the names that words joined by punctuation make: all of it, and
-// the last component of a path.
+// compound emits the names that words joined by punctuation make: all of it, and the last component of a path.
 func (w *splitter) compound(s string, from, to int) {
 	whole := s[from:to]
 	last := strings.LastIndexAny(whole, `/\`) + 1
@@ -259,8 +255,7 @@ func fold(r rune) rune {
 	return unicode.ToLower(r)
 }
 
-// hexDigits counts the digits and the letters of a hexadecimal word. Of another word both
-// counts are 0.
+// hexDigits counts the digits and the letters of a hexadecimal word. Of another word both counts are 0.
 func hexDigits(b []byte) (digits, letters int) {
 	for _, c := range b {
 		switch {

@@ -136,8 +136,7 @@ func scan(ctx context.Context, r io.ReaderAt, from, to int64, fn func(l *scanned
 	})
 }
 
-// readFull reads len(buf) bytes at off. That the file ends before them is an
-// error: it was longer when it was opened.
+// readFull reads len(buf) bytes at off. That the file ends before them is an error: it was longer when it was opened.
 func readFull(r io.ReaderAt, buf []byte, off int64) error {
 	switch n, err := r.ReadAt(buf, off); {
 	case n == len(buf):
