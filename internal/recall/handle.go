@@ -150,32 +150,29 @@ func blobOf(e *session.Entry, handle string) bool {
 	return ok && strings.HasPrefix(strings.TrimPrefix(at.ID, prefix), digits)
 }
 
-// FindRange returns the path from one entry to another, both included, oldest first.
-// from and to are handles, see Find; an empty from is the root of the path, an empty to
-// the leaf. The error is ErrRange when from is not on the path to to.
+// FindRange returns the path from one entry to another, both included, oldest first. An empty from is the root of the
+// path, an empty to the leaf. The error is ErrRange when from is not on the path to to.
 func FindRange(ctx context.Context, store session.Store, leaf, from, to string) ([]*session.Entry, error) {
-	first, last := "", leaf
-	for _, end := range []struct {
-		id     *string
-		handle string
-	}{{&last, to}, {&first, from}} {
-		if strings.TrimSpace(end.handle) != "" {
-			e, err := Find(ctx, store, last, end.handle)
-			if err != nil {
-				return nil, err
-			}
-			*end.id = e.ID
+	ends := [2]string{leaf, ""} // the last, then the first
+	for i, handle := range []string{to, from} {
+		if strings.TrimSpace(handle) == "" {
+			continue
 		}
+		e, err := Find(ctx, store, ends[0], handle)
+		if err != nil {
+			return nil, err
+		}
+		ends[i] = e.ID
 	}
-	path, err := session.Path(ctx, store, last)
-	if err != nil || first == "" {
+	path, err := session.Path(ctx, store, ends[0])
+	if err != nil || ends[1] == "" {
 		return path, err
 	}
-	if i := slices.IndexFunc(path, func(e *session.Entry) bool { return e.ID == first }); i >= 0 {
+	if i := slices.IndexFunc(path, func(e *session.Entry) bool { return e.ID == ends[1] }); i >= 0 {
 		return path[i:], nil
 	}
 	return nil, &session.Error{
-		Op: "recall", Subject: from + ".." + to, Err: fmt.Errorf("%w: %s is not on the path to %s", ErrRange, first, last),
+		Op: "recall", Subject: from + ".." + to, Err: fmt.Errorf("%w: %s is not on the path to %s", ErrRange, ends[1], ends[0]),
 		Hint: "give the older entry first, and two entries of one branch",
 	}
 }

@@ -1,7 +1,6 @@
 package recall
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -19,8 +18,9 @@ type parsed struct {
 }
 
 type queryTerm struct {
-	text string
-	hash bool // also asks for the hashes that begin so, and for those that it begins with
+	text  string
+	hash  bool    // also asks for the hashes that begin so, and for those that it begins with
+	worth float64 // how much it counts where an excerpt is chosen
 }
 
 // queryWord is what stands between white space. A text has it when it has a term for the
@@ -82,7 +82,7 @@ func (p *parsed) add(s string, must bool, without []string) {
 				i = len(p.terms)
 				p.at[string(term)] = i
 				digits, letters := hexDigits(term) // digits or letters alone may begin a hash
-				p.terms = append(p.terms, queryTerm{string(term), k == kindHash || digits+letters >= minHash})
+				p.terms = append(p.terms, queryTerm{string(term), k == kindHash || digits+letters >= minHash, 1})
 			}
 			spans, kinds = append(spans, match{from, to, i}), append(kinds, k)
 			first, last = min(first, from), max(last, to)
@@ -154,14 +154,8 @@ func findPhrase(s, phrase string) (from, to int) {
 
 // snippet returns the part of a text, at most size bytes, that has most of the words of a query, rare ones counting
 // more. With phrases, it is the place of the first. found says that it has any.
-func (x *Index) snippet(s string, p parsed, size int) (snippet string, offset int, found bool) {
-	from, to, _ := p.bestPlace(s, size, func(term string) float64 {
-		df := 0.5
-		if list := x.terms[term]; list != nil {
-			df = float64(len(*list))
-		}
-		return math.Log(1 + float64(x.alive+1)/df)
-	})
+func snippet(s string, p parsed, size int) (snippet string, offset int, found bool) {
+	from, to, _ := p.bestPlace(s, size)
 	found = from < to
 	from, to = widen(s, from, to, size)
 	snippet = text.Line(s[from:to])
@@ -179,7 +173,7 @@ func (x *Index) snippet(s string, p parsed, size int) (snippet string, offset in
 // at a line where one begins. It is -1 when none of the words is there.
 func Place(s, words string, before int) int {
 	p := parse(words)
-	from, to, _ := p.bestPlace(s, 2*DefaultSnippet, equally)
+	from, to, _ := p.bestPlace(s, 2*DefaultSnippet)
 	if from == to {
 		return -1
 	}
@@ -206,9 +200,8 @@ type match struct {
 	term     int
 }
 
-// bestPlace returns what the best size bytes of a text match. worth says how much a term
-// counts. all says that they have every term that the text has.
-func (p *parsed) bestPlace(s string, size int, worth func(term string) float64) (from, to int, all bool) {
+// bestPlace returns what the best size bytes of a text match. all says that they have every term that the text has.
+func (p *parsed) bestPlace(s string, size int) (from, to int, all bool) {
 	if len(p.phrases) > 0 {
 		if a, b := findPhrase(s, p.phrases[0]); a >= 0 {
 			return a, min(b, a+size), false
@@ -226,14 +219,14 @@ func (p *parsed) bestPlace(s string, size int, worth func(term string) float64) 
 		}
 		b = min(b, a+size)
 		for len(window) > 0 && b-window[0].from > size {
-			if old := window[0].term; in[old] == 1 {
-				value -= worth(p.terms[old].text)
+			old := window[0].term
+			if in[old]--; in[old] == 0 {
+				value -= p.terms[old].worth
 			}
-			in[window[0].term]--
 			window = window[1:]
 		}
 		if in[i]++; in[i] == 1 {
-			value += worth(p.terms[i].text)
+			value += p.terms[i].worth
 		}
 		all, seen[i] = all && seen[i], true
 		window = append(window, match{a, b, i})
@@ -248,9 +241,6 @@ func (p *parsed) bestPlace(s string, size int, worth func(term string) float64) 
 	w.split(s)
 	return from, min(to, from+size), all
 }
-
-// equally is a worth for bestPlace: every term counts the same.
-func equally(string) float64 { return 1 }
 
 // matching returns the number of the query's term that a term of a text matches, or -1.
 func (p *parsed) matching(term []byte, k kind) int {

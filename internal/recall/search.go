@@ -22,11 +22,8 @@ const (
 	bm25K1 = 1.2
 	bm25B  = 0.75
 
-	// copied is the factor on a summary's score: what it repeats should come first.
-	copied = 0.5
-
-	// maxVariants is the most hashes that the beginning of one stands for.
-	maxVariants = 64
+	copied      = 0.5 // the factor on a summary's score: what it repeats should come first
+	maxVariants = 64  // the most hashes that the beginning of one stands for
 )
 
 // Query says what to find. The fields narrow down together.
@@ -205,7 +202,6 @@ func (x *Index) Search(ctx context.Context, q Query, only func(id string) bool) 
 	return r, x.page(ctx, r, found, p, q, only)
 }
 
-// page fills a page with hits.
 func (x *Index) page(ctx context.Context, r *Results, found []ranked, p parsed, q Query, only func(id string) bool) error {
 	limit := min(cmp.Or(max(q.Limit, 0), DefaultLimit), MaxLimit)
 	from := min(r.Offset, len(found))
@@ -266,7 +262,7 @@ func alike(a, b map[string]bool) bool {
 	return 4*both >= 3*len(a) && 2*len(a) >= len(b)
 }
 
-// open returns which documents the query lets through, whatever their words are.
+// open returns which documents the filters let through.
 func (x *Index) open(q Query, only func(id string) bool) ([]bool, error) {
 	since, until := int32(0), int32(len(x.entries))
 	for i, id := range []string{q.Since, q.Until} {
@@ -312,7 +308,12 @@ const (
 func (x *Index) rank(p parsed, open []bool) (found []ranked, wanted []bool) {
 	scores := make([]float64, len(x.docs))
 	average := max(float64(x.words)/float64(max(x.alive, 1)), 1)
-	for _, t := range p.terms {
+	for i, t := range p.terms {
+		df := 0.5
+		if list := x.terms[t.text]; list != nil {
+			df = float64(len(*list))
+		}
+		p.terms[i].worth = math.Log(1 + float64(x.alive+1)/df)
 		for _, v := range x.variants(t) {
 			df := float64(len(*v))
 			idf := math.Log(1 + (max(float64(x.alive)-df, 0)+0.5)/(df+0.5))
@@ -396,7 +397,7 @@ func (x *Index) nearFirst(ctx context.Context, p parsed, found []ranked) (err er
 		if f.text, err = x.text(ctx, &x.docs[f.doc]); err != nil {
 			return err
 		}
-		if _, _, near := p.bestPlace(f.text, DefaultSnippet, equally); near {
+		if _, _, near := p.bestPlace(f.text, DefaultSnippet); near {
 			f.class = nearWords
 		}
 	}
@@ -455,7 +456,7 @@ func (x *Index) hit(ctx context.Context, f ranked, p parsed, q Query, only func(
 		}
 	}
 	size := min(cmp.Or(max(q.Snippet, 0), DefaultSnippet), MaxSnippet)
-	h.Snippet, h.Offset, _ = x.snippet(f.text, p, max(size, minSnippet))
+	h.Snippet, h.Offset, _ = snippet(f.text, p, max(size, minSnippet))
 	h.Size = utf8.RuneCountInString(f.text)
 	for _, n := range d.pair[:min(maxHalves, len(d.pair))] {
 		other := &x.docs[n]
@@ -466,11 +467,11 @@ func (x *Index) hit(ctx context.Context, f ranked, p parsed, q Query, only func(
 		if err != nil {
 			return h, err
 		}
-		snippet, _, ok := x.snippet(s, p, maxHalf)
+		part, _, ok := snippet(s, p, maxHalf)
 		if !ok { // an output's end says how it came out, a call's what it was
-			snippet = text.Line(text.Tail(s, maxHalf))
+			part = text.Line(text.Tail(s, maxHalf))
 		}
-		h.Pair = append(h.Pair, Half{x.entries[other.entry].id, other.role, snippet})
+		h.Pair = append(h.Pair, Half{x.entries[other.entry].id, other.role, part})
 	}
 	return h, nil
 }
