@@ -45,21 +45,17 @@ const DefaultRecall = 8000
 
 // RecallOptions changes one RecallText.
 type RecallOptions struct {
-	// Offset is where to begin, in characters.
-	Offset int
-	// Max is how many characters to return. Default: 8000; below 0, all.
-	Max int
+	Offset int // where to begin, in characters
+	Max    int // how many characters to return. Default: 8000; below 0, all.
 	// Raw asks for the stored JSON: of a message all of it, of other entries the record.
-	Raw bool
-	// Around are words: the page is the one in which they stand closest together, and Offset does not count.
-	Around string
+	Raw    bool
+	Around string // words: the page is the one in which they stand closest together, and Offset does not count
 }
 
 // Recalled is a page of what an entry says, or several.
 type Recalled struct {
 	recall.Page
-	// Entries are the ids of the entries whose text is on the page, oldest first.
-	Entries []string `json:"entries"`
+	Entries []string `json:"entries"` // the ids of the entries whose text is on the page, oldest first
 	// Role and Tool are those of the message, where it is one.
 	Role message.Role `json:"role,omitempty"`
 	Tool string       `json:"tool,omitempty"`

@@ -34,10 +34,9 @@ func Apply(ctx context.Context, log *session.Log, plan *Plan) ([]*session.Entry,
 
 // record is what a clew.pass entry stores of the meter.
 type record struct {
-	Before token.Reading `json:"before"`
-	After  token.Reading `json:"after"`
-	// Calibration is what was learnt about the estimates until then.
-	Calibration json.RawMessage `json:"calibration,omitempty"`
+	Before      token.Reading   `json:"before"`
+	After       token.Reading   `json:"after"`
+	Calibration json.RawMessage `json:"calibration,omitempty"` // what was learnt about the estimates until then
 	inferred
 }
 

@@ -10,8 +10,7 @@ import (
 
 // Cut is the place between what is summarized and what is kept.
 type Cut struct {
-	// FirstKept is the entry that the kept part begins with, "" when nothing is kept.
-	FirstKept string `json:"firstKept"`
+	FirstKept string `json:"firstKept"` // the entry that the kept part begins with, "" when nothing is kept
 	// Summarized and Kept count the messages before and after the cut, Tokens what the kept ones cost.
 	Summarized int   `json:"summarized"`
 	Kept       int   `json:"kept"`
@@ -19,8 +18,7 @@ type Cut struct {
 	// SplitTurn says that the cut lies inside a turn: it began with TurnStart.
 	SplitTurn bool   `json:"splitTurn,omitempty"`
 	TurnStart string `json:"turnStart,omitempty"`
-	// Why says why the cut is where it is.
-	Why string `json:"why"`
+	Why       string `json:"why"` // why the cut is where it is
 
 	from int // first item that is summarized: what comes before are the previous summary's
 	turn int // first item of the split turn, or at

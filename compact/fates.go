@@ -35,14 +35,11 @@ const (
 
 // Fate is what became of one entry.
 type Fate struct {
-	Entry string   `json:"entry"`
-	Fate  FateKind `json:"fate"`
-	// By is the edit or the compaction concerned, "" for none.
-	By string `json:"by,omitempty"`
-	// Why is the reason for an exclusion, or the stage that made an edit.
-	Why string `json:"why,omitempty"`
-	// Pinned says that the entry is pinned.
-	Pinned bool `json:"pinned,omitempty"`
+	Entry  string   `json:"entry"`
+	Fate   FateKind `json:"fate"`
+	By     string   `json:"by,omitempty"`  // the edit or the compaction concerned, "" for none
+	Why    string   `json:"why,omitempty"` // the reason for an exclusion, or the stage that made an edit
+	Pinned bool     `json:"pinned,omitempty"`
 }
 
 // Fates says for every entry of a whole path, oldest first, what became of it in the context.

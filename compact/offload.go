@@ -68,10 +68,8 @@ const minGain = 64
 
 // OffloadPolicy says which tool results the first stage takes and what it leaves of them.
 type OffloadPolicy struct {
-	// Min is the least a result must cost to be taken, in tokens. Default: 400.
-	Min int64
-	// Keep is what stays of its text, in bytes. Default: 1000.
-	Keep int
+	Min  int64 // the least a result must cost to be taken, in tokens. Default: 400.
+	Keep int   // what stays of its text, in bytes. Default: 1000.
 	// Path names a file where tools can read the whole of an entry's text, "" for none.
 	// It is part of what the model reads, so it must stay the same. Default: none.
 	Path func(*session.Entry) string

@@ -16,14 +16,12 @@ type piPreparation struct {
 	FirstKeptEntryID string
 	// SplitTurn says that the cut lies inside a turn: then TurnPrefix is the part of it before the cut, and History
 	// what stands before the turn. Neither has system messages or the previous summary.
-	SplitTurn  bool
-	History    []session.Item
-	TurnPrefix []session.Item
-	// PreviousSummary is the latest compaction's text. HasPrevious tells an empty one from none.
-	PreviousSummary string
+	SplitTurn       bool
+	History         []session.Item
+	TurnPrefix      []session.Item
+	PreviousSummary string // the latest compaction's text. HasPrevious tells an empty one from none.
 	HasPrevious     bool
-	// TokensBefore is what the context costs as pi reckons.
-	TokensBefore int64
+	TokensBefore    int64 // what the context costs as pi reckons
 	// The files that History, TurnPrefix and the latest compaction name, sorted; see ledger.PiFiles.
 	ReadFiles     []string
 	ModifiedFiles []string
@@ -159,8 +157,7 @@ func piTrigger(tokens, window, reserve int64) bool { return tokens > window-rese
 // piCut is a cut in indexes of the entries it was looked for in.
 type piCut struct {
 	FirstKept int // the entry that the kept part begins with
-	// TurnStart is the entry that the split turn began with, -1 when no turn is split.
-	TurnStart int
+	TurnStart int // the entry that the split turn began with, -1 when no turn is split
 	SplitTurn bool
 
 	spent bool // the kept part takes up the whole tail

@@ -18,8 +18,7 @@ type Plan struct {
 	Act    bool   `json:"act"`
 	Reason Reason `json:"reason"`
 	Policy string `json:"policy"` // its name
-	// Why is a sentence that does not say whether the plan acts.
-	Why string `json:"why"`
+	Why    string `json:"why"`    // a sentence that does not say whether the plan acts
 	// Guarded says that what the preset does would not have fit, and the ladder did the rest.
 	Guarded bool `json:"guarded,omitempty"`
 	// OnlyThinking says that the plan only takes out signed reasoning that a provider may refuse, because something
@@ -30,10 +29,9 @@ type Plan struct {
 	Budget  Budget        `json:"budget"`
 	Clamps  []Clamp       `json:"clamps,omitempty"`
 	Before  token.Reading `json:"before"`
-	// After is what the next snapshot reads; as Before when nothing is done.
-	After  token.Reading `json:"after"`
-	Stages []Stage       `json:"rungs,omitempty"`
-	Cut    *Cut          `json:"cut,omitempty"`
+	After   token.Reading `json:"after"` // what the next snapshot reads; as Before when nothing is done
+	Stages  []Stage       `json:"rungs,omitempty"`
+	Cut     *Cut          `json:"cut,omitempty"`
 	// Summary is what was made for the compaction, the lists are the files it names.
 	Summary       *summary.Output `json:"-"`
 	ReadFiles     []string        `json:"readFiles,omitempty"`
@@ -64,8 +62,7 @@ type Stage struct {
 // FixedPartError says that what can't be taken out of a context is larger than its budget alone.
 type FixedPartError struct {
 	Budget Budget
-	// Bytes is what the request would still take, 0 where that is not over Budget.Bytes.
-	Bytes int64
+	Bytes  int64 // what the request would still take, 0 where that is not over Budget.Bytes
 	// In tokens: the prompt; what requests carry that the log does not have; what a
 	// summary and the newest messages take at least, with the guard of the estimate.
 	System, Tools, Overhead, Pins, Floor int64
@@ -128,15 +125,13 @@ func Make(ctx context.Context, s *Snapshot, req Request) (*Plan, error) {
 
 type planner struct {
 	trigger
-	snap    *Snapshot
-	reading token.Reading // of the context, or of what it would be without stale reasoning
-	meter   *token.Meter  // with all that usage has taught, as it is after the pass
-	costs   []int64       // what meter makes of each message
-	// overhead and scale are those of inferred; scale is at least 1.
-	overhead int64
+	snap     *Snapshot
+	reading  token.Reading // of the context, or of what it would be without stale reasoning
+	meter    *token.Meter  // with all that usage has taught, as it is after the pass
+	costs    []int64       // what meter makes of each message
+	overhead int64         // that and scale are those of inferred; scale is at least 1
 	scale    float64
-	// byteRate is what a byte of a request costs in tokens, where there are too many; else 0.
-	byteRate float64
+	byteRate float64        // what a byte of a request costs in tokens, where there are too many; else 0
 	piFiles  *piPreparation // preset pi
 	pins     []string       // ids of entries that stay as they are
 	pinned   map[string]bool

@@ -52,14 +52,10 @@ func Preset(name string) (Policy, error) {
 // SynapsePolicy are the settings of preset synapse alone. What is unset is as in its
 // document; a value below 0 stands for none.
 type SynapsePolicy struct {
-	// Scan is the share of the messages, from the oldest on, that offload looks at. Default: 0.5.
-	Scan float64
-	// MinChars is how long a result is at most that stays. Default: 50.
-	MinChars int
-	// MinFreed is what offload must free for no summary to be made, in tokens. Default: 15,000.
-	MinFreed int64
-	// Cooldown is how many answers lie between two summaries. Default: 5.
-	Cooldown int
+	Scan     float64 // the share of the messages, from the oldest on, that offload looks at. Default: 0.5.
+	MinChars int     // how long a result is at most that stays. Default: 50.
+	MinFreed int64   // what offload must free for no summary to be made, in tokens. Default: 15,000.
+	Cooldown int     // how many answers lie between two summaries. Default: 5.
 }
 
 func (s SynapsePolicy) resolved() SynapsePolicy {

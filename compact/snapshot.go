@@ -27,8 +27,7 @@ import (
 
 // Setup says what measures a session and by what policy it is compacted.
 type Setup struct {
-	// Model is the model that is called. Default: the model in force at the leaf.
-	Model session.Model
+	Model session.Model // the model that is called. Default: the model in force at the leaf.
 	// Policy returns the policy for the model that is called. Default: the zero Policy.
 	Policy func(session.Model) Policy
 	// Counter returns what estimates messages for a model. Default: token.HeuristicFor.
@@ -53,27 +52,24 @@ type Snapshot struct {
 	Context  *session.Context
 	Messages []*message.Message
 
-	Logged session.Model // in force on the path
-	Model  session.Model // that is called
-	Policy Policy        // for Model
-	Budget Budget        // Policy in numbers
-	Clamps []Clamp       // settings that were not taken as they were given
-	Meter  *token.Meter  // for Model
-	// Learned is what the usage on the path has taught Meter.
-	Learned token.Calibration
-	// Reading is what the context costs, Costs what Meter estimates for each message.
-	Reading token.Reading
+	Logged  session.Model     // in force on the path
+	Model   session.Model     // that is called
+	Policy  Policy            // for Model
+	Budget  Budget            // Policy in numbers
+	Clamps  []Clamp           // settings that were not taken as they were given
+	Meter   *token.Meter      // for Model
+	Learned token.Calibration // what the usage on the path has taught Meter
+	Reading token.Reading     // what the context costs, Costs what Meter estimates for each message
 	Costs   []int64
 	// stale are the items whose signed reasoning a provider may refuse: a pass or
 	// an edit has changed something before it since.
 	stale []int
 
-	setup   *Setup
-	answers int             // since the last pass that says what was learnt
-	targets map[string]bool // entries that edits are for
-	counted *token.Running
-	// inferred is what the pass on the path has inferred from the usage before it.
-	inferred inferred
+	setup    *Setup
+	answers  int             // since the last pass that says what was learnt
+	targets  map[string]bool // entries that edits are for
+	counted  *token.Running
+	inferred inferred // what the pass on the path has inferred from the usage before it
 	// derived says that a snapshot was derived from this one, which now owns the free
 	// space behind the slices. No two share it, so plans know theirs by it.
 	derived *atomic.Bool
@@ -227,9 +223,8 @@ func (s *Snapshot) measure(items []session.Item) {
 // inferred is what usage says about requests as a whole.
 type inferred struct {
 	// Overhead is what they carried that is in no message and not in Setup. It stays whatever is done.
-	Overhead int64 `json:"overhead,omitempty"`
-	// Scale is by how much they exceed the estimates otherwise; 0 is 1.
-	Scale float64 `json:"scale,omitempty"`
+	Overhead int64   `json:"overhead,omitempty"`
+	Scale    float64 `json:"scale,omitempty"` // by how much they exceed the estimates otherwise; 0 is 1
 }
 
 // on returns the reading of a context that nothing was reported of since. The scale widens the margin.

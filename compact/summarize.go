@@ -16,13 +16,12 @@ import (
 
 // attempt is one cut with its summary and what comes of it.
 type attempt struct {
-	cut   *Cut
-	in    summary.Input
-	out   *summary.Output
-	draft session.Draft
-	total int64 // estimate of the context it gives
-	// tightened is what shortening the tail has freed since the first attempt.
-	tightened int64
+	cut       *Cut
+	in        summary.Input
+	out       *summary.Output
+	draft     session.Draft
+	total     int64 // estimate of the context it gives
+	tightened int64 // what shortening the tail has freed since the first attempt
 }
 
 // try summarizes what is before a cut; tightened is that of the attempt before.

@@ -23,16 +23,12 @@ const (
 
 // Request is what is asked of a plan.
 type Request struct {
-	// Reason defaults to Threshold.
-	Reason Reason
-	// Policy takes the place of the snapshot's. Default: nil.
-	Policy *Policy
-	// OnlyThinking allows nothing but Plan.OnlyThinking.
-	OnlyThinking bool
+	Reason       Reason  // defaults to Threshold
+	Policy       *Policy // takes the place of the snapshot's. Default: nil.
+	OnlyThinking bool    // allows nothing but Plan.OnlyThinking
 	// Checked is what Check said before: asked the same of the same snapshot, it is not checked again. Optional.
 	Checked *Plan
-	// Found is what the summarizer found in messages for earlier plans of the session. Optional.
-	Found *summary.Cache
+	Found   *summary.Cache // what the summarizer found in messages for earlier plans of the session. Optional.
 }
 
 // ErrPending says that a call has no result yet: nothing may come between the two.

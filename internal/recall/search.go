@@ -32,9 +32,8 @@ type Query struct {
 	// space. Without Text all that the other fields let through is a hit, newest first.
 	Text  string
 	Roles []message.Role // that hits may have. Default: all.
-	// Tool names the tool that a hit calls or is the result of; a shell run counts as bash.
-	Tool string
-	Path string // begins a path among the arguments of the call
+	Tool  string         // names the tool that a hit calls or is the result of; a shell run counts as bash
+	Path  string         // begins a path among the arguments of the call
 	// Since and Until name the first and the last entry, in the order of the log, that may be a
 	// hit. An Index wants their whole ids.
 	Since, Until string
@@ -85,13 +84,12 @@ type Results struct {
 
 // Hit is an entry that was found.
 type Hit struct {
-	Entry string       `json:"entry"`
-	Role  message.Role `json:"role"`
-	// Tools are the tools that it calls, or the tool that it is the result of.
-	Tools    []string `json:"tools,omitempty"`
-	Position int      `json:"position"` // in the log, from 1
-	Turn     int      `json:"turn"`     // of its path, from 1; 0 before the first
-	Score    float64  `json:"score"`    // ranks those that have all words, and the rest
+	Entry    string       `json:"entry"`
+	Role     message.Role `json:"role"`
+	Tools    []string     `json:"tools,omitempty"` // the tools that it calls, or the tool that it is the result of
+	Position int          `json:"position"`        // in the log, from 1
+	Turn     int          `json:"turn"`            // of its path, from 1; 0 before the first
+	Score    float64      `json:"score"`           // ranks those that have all words, and the rest
 	// Snippet is the text around the best place, on one line, with an ellipsis where text is
 	// missing. It begins at Offset of the Size characters of the text.
 	Snippet string `json:"snippet"`

@@ -77,14 +77,13 @@ func arguments(args []byte) (t []string) {
 
 // Page is a part of a text. The pages of a text, each beginning where the one before ended, make up the text.
 type Page struct {
-	Text   string `json:"text"`
-	Offset int    `json:"offset"`         // where it begins, in characters
-	Next   int    `json:"next,omitempty"` // where the next page begins; 0 when this is the last
-	Total  int    `json:"total"`          // characters of the text
-	Line   int    `json:"line"`           // the line that it begins in, from 1
-	Lines  int    `json:"lines"`          // lines of the text
-	// Outline are lines that lie before and after the page.
-	Outline []Mark `json:"outline,omitempty"`
+	Text    string `json:"text"`
+	Offset  int    `json:"offset"`            // where it begins, in characters
+	Next    int    `json:"next,omitempty"`    // where the next page begins; 0 when this is the last
+	Total   int    `json:"total"`             // characters of the text
+	Line    int    `json:"line"`              // the line that it begins in, from 1
+	Lines   int    `json:"lines"`             // lines of the text
+	Outline []Mark `json:"outline,omitempty"` // lines that lie before and after the page
 }
 
 // Mark is a line of a text.

@@ -161,12 +161,11 @@ const (
 
 // piece is a part of a line. Its texts alias the line.
 type piece struct {
-	kind pieceKind
-	data []byte
-	off  int   // in the line
-	err  error // pieceBad: what stops it from being JSON
-	// record only
-	typ   session.Type
+	kind  pieceKind
+	data  []byte
+	off   int          // in the line
+	err   error        // pieceBad: what stops it from being JSON
+	typ   session.Type // record only
 	id    string
 	stamp string // the time it was written
 }

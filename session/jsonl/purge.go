@@ -20,8 +20,7 @@ import (
 
 // PurgeOptions says what is to go.
 type PurgeOptions struct {
-	// ID is an entry whose content goes, with every copy of it and what was made of it. "" for none.
-	ID   string
+	ID   string // an entry whose content goes, with every copy of it and what was made of it. "" for none
 	Text string // goes wherever it stands; "" for none, else at least minPurge bytes
 	// Spilled are the addresses of full content kept beside the session that is
 	// erased as well. The records that refer to it say then that it was purged.
