@@ -1,6 +1,7 @@
 package compact
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/json"
@@ -183,25 +184,12 @@ func (s Source) arguments(args json.RawMessage, limit, keep int) (json.RawMessag
 	if len(args) < limit {
 		return nil, false
 	}
-	var out []byte
-	from := 0 // what is behind it stands as it is
-	for i := 0; i < len(args); {
-		if args[i] != '"' {
-			i++
-			continue
+	short := jsonx.EditStrings(args, func(_ []string, text string, isName bool) (string, bool) {
+		if isName || len(text) <= limit {
+			return "", false
 		}
-		end, err := jsonx.Scan(args, i)
-		if err != nil {
-			return nil, false
-		}
-		next := jsonx.Space(args, end)
-		isKey := next < len(args) && args[next] == ':'
-		text, _ := jsonx.String(args[i:end])
-		if short := s.Excerpt(text, keep); !isKey && len(text) > limit && len(short) < len(text) {
-			out = jsonx.AppendQuote(append(out, args[from:i]...), short)
-			from = end
-		}
-		i = end
-	}
-	return append(out, args[from:]...), from > 0
+		short := s.Excerpt(text, keep)
+		return short, len(short) < len(text)
+	})
+	return short, !bytes.Equal(short, args)
 }

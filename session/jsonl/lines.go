@@ -165,7 +165,7 @@ type piece struct {
 	data  []byte
 	off   int          // in the line
 	err   error        // pieceBad: what stops it from being JSON
-	typ   session.Type // record only
+	typ   session.Type // of a record, as are the two after it
 	id    string
 	stamp string // the time it was written
 }

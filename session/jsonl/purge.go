@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/internal/vfs"
 	"github.com/clew-dev/clew/session"
 )
@@ -381,7 +382,7 @@ func (p *purger) rewrite(r *record) (data []byte, what string) {
 	}
 	n := 0
 	quotes := derived(data, r.typ)
-	data = eachString(data, func(path []string, s string, isName bool) (string, bool) {
+	data = jsonx.EditStrings(data, func(path []string, s string, isName bool) (string, bool) {
 		found := p.find(s, quotes && !isName)
 		if len(found) == 0 || isName && !freeName(path) || isStructural(path) {
 			return "", false

@@ -24,52 +24,10 @@ const PurgeMarker = "[purged]"
 
 var quotedMarker = jsonx.Quote(PurgeMarker)
 
-// eachString calls fn for every string value in raw with the names above it, from the outermost in; in an array the
-// name is "[]". Names are given too, as values of themselves, with isName. Where fn returns true, its string takes
-// the value's place. All other bytes stay.
-func eachString(raw []byte, fn func(path []string, s string, isName bool) (string, bool)) []byte {
-	var out []byte
-	var path []string
-	from := 0
-	for i := 0; i < len(raw); {
-		switch raw[i] {
-		case '{':
-			path = append(path, "")
-		case '[':
-			path = append(path, "[]")
-		case '}', ']':
-			path = path[:max(len(path)-1, 0)]
-		case '"':
-			end, err := jsonx.Scan(raw, i)
-			if err != nil {
-				return raw
-			}
-			s, _ := jsonx.String(raw[i:end:end])
-			next := jsonx.Space(raw, end)
-			isName := next < len(raw) && raw[next] == ':'
-			if isName && len(path) > 0 {
-				path[len(path)-1] = s
-			}
-			if now, ok := fn(path, s, isName); ok {
-				out = append(out, raw[from:i]...)
-				out = jsonx.AppendQuote(out, now)
-				from = end
-			}
-			i = end
-			continue
-		}
-		i++
-	}
-	if from == 0 {
-		return raw
-	}
-	return append(out, raw[from:]...)
-}
-
 func values(raw []byte) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		more := true
-		eachString(raw, func(_ []string, s string, _ bool) (string, bool) {
+		jsonx.EditStrings(raw, func(_ []string, s string, _ bool) (string, bool) {
 			more = more && yield(s)
 			return "", false
 		})
@@ -103,7 +61,7 @@ func freeName(path []string) bool {
 
 // textsOf returns what of a record would be purged: every string that is not structural.
 func textsOf(raw []byte) (texts []string) {
-	eachString(raw, func(path []string, s string, isName bool) (string, bool) {
+	jsonx.EditStrings(raw, func(path []string, s string, isName bool) (string, bool) {
 		image := strings.HasSuffix(strings.Join(path, "."), "[].data")
 		if !isName && s != PurgeMarker && s != "" && !image && !isStructural(path) {
 			texts = append(texts, strings.Clone(s))
@@ -150,7 +108,7 @@ func purgeRecord(raw []byte, typ session.Type) (purged []byte, ok bool) {
 	case session.TypeModelChange, session.TypeThinkingLevel, session.TypeUsage:
 		return nil, false
 	default:
-		raw = eachString(raw, func(path []string, _ string, isName bool) (string, bool) {
+		raw = jsonx.EditStrings(raw, func(path []string, _ string, isName bool) (string, bool) {
 			return PurgeMarker, !isName && !isStructural(path)
 		})
 	}
@@ -158,7 +116,7 @@ func purgeRecord(raw []byte, typ session.Type) (purged []byte, ok bool) {
 }
 
 func purgeAll(val []byte) []byte {
-	return eachString(val, func(_ []string, _ string, isName bool) (string, bool) { return PurgeMarker, !isName })
+	return jsonx.EditStrings(val, func(_ []string, _ string, isName bool) (string, bool) { return PurgeMarker, !isName })
 }
 
 // purgeDetails keeps of details what says how clew shows the entry.
