@@ -362,16 +362,14 @@ func (s *Session) RecallTool(ctx context.Context, arguments json.RawMessage) (st
 			a.ID, a.Around = a.Text, ""
 		}
 	}
-	text, subject := "", a.Text
+	text, subject := "", cmp.Or(a.ID, a.Text)
 	switch {
 	case a.From+a.To != "":
 		subject = a.From + ".." + a.To
 		text, err = s.toolSteps(ctx, a, subject)
 	case a.ID != "" && a.Near > 0:
-		subject = a.ID
 		text, err = s.toolSteps(ctx, a, a.ID)
 	case a.ID != "":
-		subject = a.ID
 		text, err = s.toolRecall(ctx, a)
 	default:
 		text, err = s.toolSearch(ctx, a.Query)

@@ -34,11 +34,11 @@ type recalledEntry struct {
 
 // recallFlags are the flags of recall.
 type recallFlags struct {
-	search, tool, path, since, until string
-	around, from, to                 string
-	roles                            []string
-	all, left, raw, exact            bool
-	limit, offset, near              int
+	clew.Query
+	around, from, to      string
+	roles                 []string
+	all, left, raw, exact bool
+	near                  int
 }
 
 func newRecall() *cobra.Command {
@@ -76,21 +76,21 @@ the search; without --search they list what they match.`,
 		Args:    argCount(1, -1),
 	}
 	f := cmd.Flags()
-	f.StringVar(&fl.search, "search", "", "find entries by `WORDS`")
+	f.StringVar(&fl.Text, "search", "", "find entries by `WORDS`")
 	f.BoolVar(&fl.all, "all", false, "search every branch, not only the path to the leaf")
 	f.BoolVar(&fl.left, "left", false, "search only what left the context")
 	f.StringSliceVar(&fl.roles, "role", nil, "only entries of these `ROLES`: user, assistant, result, shell, custom, system, summary, branch")
-	f.StringVar(&fl.tool, "tool", "", "only calls and results of the tool `NAME`")
-	f.StringVar(&fl.path, "path", "", "only calls and results about paths that begin with `PATH`")
-	f.StringVar(&fl.since, "since", "", "only entries from `HANDLE` on")
-	f.StringVar(&fl.until, "until", "", "only entries up to `HANDLE`")
+	f.StringVar(&fl.Tool, "tool", "", "only calls and results of the tool `NAME`")
+	f.StringVar(&fl.Path, "path", "", "only calls and results about paths that begin with `PATH`")
+	f.StringVar(&fl.Since, "since", "", "only entries from `HANDLE` on")
+	f.StringVar(&fl.Until, "until", "", "only entries up to `HANDLE`")
 	f.StringVar(&fl.around, "around", "", "begin near the place of a HANDLE's text where `WORDS` stand")
 	f.StringVar(&fl.from, "from", "", "list what happened from `HANDLE` on, one line for each entry")
 	f.StringVar(&fl.to, "to", "", "list what happened up to `HANDLE`")
 	f.IntVar(&fl.near, "near", 0, "list what happened `N` entries before and after HANDLE")
 	f.BoolVar(&fl.exact, "exact", false, "print all of the text and nothing else: no pair, no notes, no limit but --limit")
-	f.IntVar(&fl.limit, "limit", 0, "print at most `N` hits (default 10, at most 100) or lines (default 50), or N characters of each HANDLE (default 8000 of all)")
-	f.IntVar(&fl.offset, "offset", 0, "begin after `N` entries, or N characters")
+	f.IntVar(&fl.Limit, "limit", 0, "print at most `N` hits (default 10, at most 100) or lines (default 50), or N characters of each HANDLE (default 8000 of all)")
+	f.IntVar(&fl.Offset, "offset", 0, "begin after `N` entries, or N characters")
 	f.BoolVar(&fl.raw, "raw", false, "print the stored JSON of each HANDLE instead of its text")
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -109,22 +109,22 @@ the search; without --search they list what they match.`,
 		defer s.Close()
 		r := &recallReport{File: file.Path()}
 		handles := args[1:]
-		if len(handles) > 0 && fl.search == "" && !fl.raw && !fl.exact && fl.near == 0 && strings.ContainsFunc(handles[0], unicode.IsLetter) && !strings.ContainsAny(handles[0], "#[.") && !recall.AreHandles(handles[0]) {
+		if len(handles) > 0 && fl.Text == "" && !fl.raw && !fl.exact && fl.near == 0 && strings.ContainsFunc(handles[0], unicode.IsLetter) && !strings.ContainsAny(handles[0], "#[.") && !recall.AreHandles(handles[0]) {
 			// Words that are no handles are words to look for.
 			if _, err := s.RecallText(cmd.Context(), handles[0], clew.RecallOptions{Max: 1}); errors.Is(err, session.ErrNotFound) {
-				fl.search, handles = strings.Join(handles, " "), nil
+				fl.Text, handles = strings.Join(handles, " "), nil
 			}
 		}
-		if named := recall.Handles(fl.search); recall.AreHandles(fl.search) && fl.tool+fl.path+fl.since+fl.until == "" && len(fl.roles) == 0 {
+		if named := recall.Handles(fl.Text); recall.AreHandles(fl.Text) && fl.Tool+fl.Path+fl.Since+fl.Until == "" && len(fl.roles) == 0 {
 			if _, err := s.RecallText(cmd.Context(), named[0], clew.RecallOptions{Max: 1}); err == nil {
 				handles = named
 			}
 		}
 		switch {
 		case fl.from+fl.to != "":
-			r.Steps, err = s.Steps(cmd.Context(), fl.from+".."+fl.to, 0, fl.offset, fl.limit)
+			r.Steps, err = s.Steps(cmd.Context(), fl.from+".."+fl.to, 0, fl.Offset, fl.Limit)
 		case fl.near > 0:
-			r.Steps, err = s.Steps(cmd.Context(), handles[0], fl.near, fl.offset, fl.limit)
+			r.Steps, err = s.Steps(cmd.Context(), handles[0], fl.near, fl.Offset, fl.Limit)
 		case len(handles) > 0:
 			err = r.recall(cmd, s, handles, fl)
 		default:
@@ -184,12 +184,12 @@ func (fl *recallFlags) check(cmd *cobra.Command, args []string) error {
 		return usagef("recall: --near %d: it must be at least 1", fl.near)
 	case fl.all && fl.left:
 		return usagef("recall: --all and --left exclude each other")
-	case fl.limit < 0 || set("limit") != "" && fl.limit == 0:
-		return usagef("recall: --limit %d: it must be at least 1", fl.limit)
-	case len(args) == 1 && fl.from+fl.to == "" && fl.limit > recall.MaxLimit:
-		return usagef("recall: --limit %d: a page has at most %d hits; --offset continues", fl.limit, recall.MaxLimit)
-	case fl.offset < 0:
-		return usagef("recall: --offset %d: it must not be negative", fl.offset)
+	case fl.Limit < 0 || set("limit") != "" && fl.Limit == 0:
+		return usagef("recall: --limit %d: it must be at least 1", fl.Limit)
+	case len(args) == 1 && fl.from+fl.to == "" && fl.Limit > recall.MaxLimit:
+		return usagef("recall: --limit %d: a page has at most %d hits; --offset continues", fl.Limit, recall.MaxLimit)
+	case fl.Offset < 0:
+		return usagef("recall: --offset %d: it must not be negative", fl.Offset)
 	}
 	for _, name := range fl.roles {
 		if _, ok := roleNames()[name]; !ok {
@@ -205,11 +205,11 @@ func (r *recallReport) recall(cmd *cobra.Command, s *clew.Session, handles []str
 	if len(handles) == 0 {
 		return usagef("recall: an empty handle; clew tree lists the ids")
 	}
-	opt := clew.RecallOptions{Offset: fl.offset, Max: fl.limit, Raw: fl.raw, Around: fl.around}
+	opt := clew.RecallOptions{Offset: fl.Offset, Max: fl.Limit, Raw: fl.raw, Around: fl.around}
 	switch {
-	case fl.limit == 0 && (fl.exact || fl.raw):
+	case fl.Limit == 0 && (fl.exact || fl.raw):
 		opt.Max = -1
-	case fl.limit == 0:
+	case fl.Limit == 0:
 		opt.Max = max(clew.DefaultRecall/len(handles), 1)
 	}
 	for _, handle := range handles {
@@ -232,7 +232,7 @@ func (r *recallReport) recall(cmd *cobra.Command, s *clew.Session, handles []str
 
 // find searches.
 func (r *recallReport) find(cmd *cobra.Command, s *clew.Session, fl recallFlags) (err error) {
-	q := clew.Query{Text: fl.search, Tool: fl.tool, Path: fl.path, Since: fl.since, Until: fl.until, Offset: fl.offset, Limit: fl.limit}
+	q := fl.Query
 	for _, name := range fl.roles {
 		if role := roleNames()[name]; !slices.Contains(q.Roles, role) {
 			q.Roles = append(q.Roles, role)

@@ -92,33 +92,36 @@ func (x *Index) Update(ctx context.Context) error {
 	if newest == nil || newest.ID == x.last && x.read > 0 {
 		return ctx.Err()
 	}
-	n, changed := 0, false
+	n := 0
 	for e, err := range x.store.All(ctx) {
-		if err != nil {
+		if n++; err == nil {
+			err = ctx.Err()
+		}
+		switch {
+		case err != nil:
 			return err
-		}
-		if n++; n < x.read {
+		case n < x.read:
 			continue
-		}
-		if n == x.read {
-			if changed = e.ID != x.last; changed {
-				break
-			}
+		case n == x.read && e.ID != x.last:
+			return x.anew(ctx)
+		case n == x.read:
 			continue
-		}
-		if err := ctx.Err(); err != nil {
-			return err
 		}
 		if err := x.add(ctx, e); err != nil {
 			return err
 		}
 		x.read, x.last = n, strings.Clone(e.ID)
 	}
-	if changed || n < x.read { // the file was replaced or repaired
-		*x = *New(x.store, x.full)
-		return x.Update(ctx)
+	if n < x.read {
+		return x.anew(ctx)
 	}
 	return nil
+}
+
+// anew begins again, because the file was replaced or repaired.
+func (x *Index) anew(ctx context.Context) error {
+	*x = *New(x.store, x.full)
+	return x.Update(ctx)
 }
 
 // add puts an entry into the index, unless it fails.

@@ -42,23 +42,17 @@ func parse(s string) parsed {
 		s = text.Head(s, maxQuery)
 	}
 	p := parsed{at: map[string]int{}}
-	all := s
-	for s != "" {
-		before, rest, ok := strings.Cut(s, `"`)
-		phrase, after, closed := strings.Cut(rest, `"`)
-		if !ok || !closed {
-			p.add(s, false, common)
-			break
-		}
-		p.add(before, false, common)
-		if folded := foldPhrase(phrase); folded != "" {
-			p.add(phrase, true, nil)
+	parts := strings.Split(s, `"`)
+	for i, part := range parts {
+		if i%2 == 0 || i == len(parts)-1 { // no quote closes the last
+			p.add(part, false, common)
+		} else if folded := foldPhrase(part); folded != "" {
+			p.add(part, true, nil)
 			p.phrases = append(p.phrases, folded)
 		}
-		s = after
 	}
 	if len(p.terms)+len(p.phrases) == 0 {
-		p.add(all, false, nil)
+		p.add(s, false, nil)
 	}
 	return p
 }

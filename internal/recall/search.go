@@ -248,16 +248,14 @@ func wordPairs(s string) map[string]bool {
 // alike reports whether two excerpts have three quarters of the shorter one in common, and
 // are not of very different length.
 func alike(a, b map[string]bool) bool {
-	if len(a) > len(b) {
-		a, b = b, a
-	}
 	both := 0
 	for pair := range a {
 		if b[pair] {
 			both++
 		}
 	}
-	return 4*both >= 3*len(a) && 2*len(a) >= len(b)
+	least := min(len(a), len(b))
+	return 4*both >= 3*least && 2*least >= max(len(a), len(b))
 }
 
 // open returns which documents the filters let through.
