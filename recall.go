@@ -315,17 +315,11 @@ func (s *Session) inScope(ctx context.Context, scope string) (map[string]bool, e
 	}
 	in := make(map[string]bool, len(path))
 	for _, f := range compact.Fates(path) {
-		if hasLeft(f) {
-			in[f.Entry] = true
-		}
+		// It was in the context, and is not there word for word any more.
+		in[f.Entry] = f.Fate == compact.FateSummarized || f.Fate == compact.FateEdited ||
+			f.Fate == compact.FateExcluded && (f.Why == compact.WhyOmitted || f.Why == compact.WhyOlder)
 	}
 	return in, nil
-}
-
-// hasLeft reports whether an entry was in the context and is not there word for word any more.
-func hasLeft(f compact.Fate) bool {
-	return f.Fate == compact.FateSummarized || f.Fate == compact.FateEdited ||
-		f.Fate == compact.FateExcluded && (f.Why == compact.WhyOmitted || f.Why == compact.WhyOlder)
 }
 
 // maxSearched is how much of one message that is kept beside the log is searched, in bytes.
@@ -530,23 +524,18 @@ func (s *Session) toolSearch(ctx context.Context, q Query) (string, error) {
 		here = s.index.Path(s.log.Leaf())
 	}
 	for _, h := range f.Hits {
-		where := ""
+		who, where := speaker(h.Role, strings.Join(h.Tools, ", ")), ""
+		if h.Role == message.RoleAssistant && len(h.Tools) > 0 {
+			who += " calling " + strings.Join(h.Tools, ", ")
+		}
 		if here != nil && !here[h.Entry] {
 			where = ", on a branch that was left" // it may not hold any more
 		}
-		fmt.Fprintf(&b, "#%s %s, turn %d, at character %d of %d%s\n  %s\n", h.Entry, hitSpeaker(h), h.Turn, h.Offset, h.Size, where, h.Snippet)
+		fmt.Fprintf(&b, "#%s %s, turn %d, at character %d of %d%s\n  %s\n", h.Entry, who, h.Turn, h.Offset, h.Size, where, h.Snippet)
 		for _, line := range h.Rest() {
 			b.WriteString("  " + line + "\n")
 		}
 	}
 	b.WriteString(f.Narrow(func(name, value string) string { return fmt.Sprintf("%q: %q", name, cmp.Or(value, "true")) }))
 	return b.String(), nil
-}
-
-func hitSpeaker(h Hit) string {
-	who := speaker(h.Role, strings.Join(h.Tools, ", "))
-	if h.Role == message.RoleAssistant && len(h.Tools) > 0 {
-		who += " calling " + strings.Join(h.Tools, ", ")
-	}
-	return who
 }

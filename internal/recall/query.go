@@ -9,7 +9,6 @@ import (
 	"github.com/clew-dev/clew/internal/text"
 )
 
-// parsed is the text of a query.
 type parsed struct {
 	terms   []queryTerm
 	at      map[string]int // the number of a term, by its text

@@ -375,12 +375,10 @@ func (x *Index) eachWith(t queryTerm, fn func(n uint32)) {
 	}
 }
 
-// inOrder compares two hits: the better one comes first.
 func inOrder(a, b ranked) int {
 	return cmp.Or(cmp.Compare(b.class, a.class), cmp.Compare(b.score, a.score), cmp.Compare(b.doc, a.doc))
 }
 
-// nearFirst brings those first that have all words in one excerpt.
 func (x *Index) nearFirst(ctx context.Context, p parsed, found []ranked) (err error) {
 	for i := range found[:min(maxNear, len(found))] {
 		f := &found[i]
@@ -401,7 +399,6 @@ func (x *Index) nearFirst(ctx context.Context, p parsed, found []ranked) (err er
 	return nil
 }
 
-// withPhrases keeps the documents that have every phrase.
 func (x *Index) withPhrases(ctx context.Context, found []ranked, phrases []string) ([]ranked, error) {
 	if len(phrases) == 0 {
 		return found, nil
@@ -419,7 +416,6 @@ func (x *Index) withPhrases(ctx context.Context, found []ranked, phrases []strin
 	return kept, nil
 }
 
-// text reads the text of a document from the store.
 func (x *Index) text(ctx context.Context, d *doc) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err

@@ -75,9 +75,9 @@ func (p Paged) Part(goOn string) (s string) {
 // Steps returns what the entries say, a line for each that says something: at most limit of
 // them, by default 50, behind offset.
 func Steps(path []*session.Entry, offset, limit int) *StepPage {
-	const most = 120
+	line := func(s string) string { return text.Clip(text.Line(s), 120) }
 	p := &StepPage{Lines: []Step{}}
-	limit = cmp.Or(limit, 50)
+	offset, limit = max(offset, 0), cmp.Or(max(limit, 0), 50)
 	for _, e := range path {
 		m := Said(e)
 		if m == nil {
@@ -90,20 +90,20 @@ func Steps(path []*session.Entry, offset, limit int) *StepPage {
 		body := m.Text()
 		switch m.Role {
 		case message.RoleBashExecution:
-			s.Calls, body = []string{text.Clip(text.Line(m.Command), most)}, m.Output
+			s.Calls, body = []string{line(m.Command)}, m.Output
 			s.Failed = m.Cancelled || m.ExitCode != nil && *m.ExitCode != 0
 		case message.RoleCompactionSummary, message.RoleBranchSummary:
 			body = m.Summary
 		default:
 			for _, c := range m.ToolCalls() {
-				s.Calls = append(s.Calls, c.Name+"("+text.Clip(about(c.Arguments), most)+")")
+				s.Calls = append(s.Calls, c.Name+"("+line(about(c.Arguments))+")")
 			}
 		}
 		first := text.FirstLine(body)
-		s.Text = text.Clip(text.Line(first), most)
+		s.Text = line(first)
 		trimmed := strings.TrimSpace(body)
 		if last := strings.TrimSpace(trimmed[strings.LastIndexByte(trimmed, '\n')+1:]); last != first && (s.Tool != "" || s.Role == message.RoleBashExecution) {
-			s.Text += " … " + text.Clip(text.Line(last), most)
+			s.Text += " … " + line(last)
 		}
 		p.Lines = append(p.Lines, s)
 	}
@@ -125,7 +125,7 @@ func about(arguments []byte) (s string) {
 			rank = 2
 		}
 		if v, ok := jsonx.String(val); ok && rank > best {
-			best, s = rank, text.Line(text.Head(v, 500))
+			best, s = rank, text.Head(v, 500)
 		}
 		return true
 	})
@@ -184,7 +184,6 @@ func Pair(ctx context.Context, store session.Store, e *session.Entry) (pair []*s
 	return pair, nil
 }
 
-// callIDs returns the ids of the calls that a message makes, or that it is the result of.
 func callIDs(m *message.Message) (ids []string) {
 	if m == nil {
 		return nil

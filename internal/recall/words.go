@@ -10,7 +10,6 @@ import (
 	"github.com/clew-dev/clew/internal/text"
 )
 
-// kind says what part of a text a term stands for.
 type kind uint8
 
 const (
@@ -104,7 +103,6 @@ func classAt(s string, i int) (charClass, int) {
 	return charOther, n
 }
 
-// isAt reports whether the character at s[i] is of a class.
 func isAt(s string, i int, class charClass) bool {
 	if i >= len(s) {
 		return false

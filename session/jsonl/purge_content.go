@@ -71,48 +71,44 @@ func textsOf(raw []byte) (texts []string) {
 	return texts
 }
 
+// contents are the members of a record that hold its content, and what becomes of each.
+var contents = map[session.Type]map[string]func([]byte) []byte{
+	session.TypeMessage:       {"message": purgeMessage},
+	session.TypeCustomMessage: {"content": purgeContent, "details": purgeDetails},
+	session.TypeContextEdit:   {"replacement": purgeReplacement, "details": purgeDetails},
+	session.TypeCompaction:    {"summary": purgeAll, "details": purgeDetails},
+	session.TypeBranchSummary: {"summary": purgeAll, "details": purgeDetails},
+	session.TypeLabel:         {"label": purgeAll},
+	session.TypeSessionInfo:   {"name": purgeAll},
+	session.TypeCustom:        {"data": purgeAll},
+	session.TypeModelChange:   nil, session.TypeThinkingLevel: nil, session.TypeUsage: nil,
+}
+
 // purgeRecord returns a record without its content. It keeps its place in the tree, its type, and what pairs calls
 // with results. ok is false for entries that have no content to purge.
 func purgeRecord(raw []byte, typ session.Type) (purged []byte, ok bool) {
-	body := func(name string, purge func([]byte) []byte) {
+	members, known := contents[typ]
+	switch {
+	case !known:
+		return jsonx.EditStrings(raw, func(path []string, _ string, isName bool) (string, bool) {
+			return PurgeMarker, !isName && !isStructural(path)
+		}), true
+	case members == nil, typ == session.TypeCustom && strings.HasPrefix(jsonx.StringAt(raw, "customType"), "clew."):
+		return nil, false
+	}
+	for name, purge := range members {
 		if val := jsonx.Get(raw, name); val != nil {
 			raw = jsonx.Set(raw, name, purge(val))
 		}
 	}
-	switch typ {
-	case session.TypeMessage:
-		body("message", purgeMessage)
-	case session.TypeCustomMessage:
-		body("content", purgeContent)
-		body("details", purgeDetails)
-	case session.TypeContextEdit:
-		body("replacement", func(val []byte) []byte {
-			if content := jsonx.Get(val, "content"); content != nil {
-				return jsonx.Set(val, "content", purgeContent(content))
-			}
-			return val
-		})
-		body("details", purgeDetails)
-	case session.TypeCompaction, session.TypeBranchSummary:
-		body("summary", purgeAll)
-		body("details", purgeDetails)
-	case session.TypeLabel:
-		body("label", purgeAll)
-	case session.TypeSessionInfo:
-		body("name", purgeAll)
-	case session.TypeCustom:
-		if strings.HasPrefix(jsonx.StringAt(raw, "customType"), "clew.") {
-			return nil, false
-		}
-		body("data", purgeAll)
-	case session.TypeModelChange, session.TypeThinkingLevel, session.TypeUsage:
-		return nil, false
-	default:
-		raw = jsonx.EditStrings(raw, func(path []string, _ string, isName bool) (string, bool) {
-			return PurgeMarker, !isName && !isStructural(path)
-		})
-	}
 	return raw, true
+}
+
+func purgeReplacement(val []byte) []byte {
+	if content := jsonx.Get(val, "content"); content != nil {
+		return jsonx.Set(val, "content", purgeContent(content))
+	}
+	return val
 }
 
 func purgeAll(val []byte) []byte {
