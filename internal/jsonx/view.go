@@ -172,9 +172,6 @@ func offset(data, sub []byte) int {
 	return int(uintptr(unsafe.Pointer(unsafe.SliceData(sub))) - uintptr(unsafe.Pointer(unsafe.SliceData(data))))
 }
 
-// String decodes a JSON string. A lone surrogate becomes U+FFFD; bytes that
-// are not UTF-8 stay as they are. The result aliases val when val has no
-// escape, so val must not be changed afterwards. Anything but a string gives
 // EditStrings calls fn for every string value in raw with the names above it, from the outermost in; in an array the
 // name is "[]". Names are given too, as values of themselves, with isName. Where fn returns true, its string takes
 // the value's place. All other bytes stay.
@@ -216,6 +213,9 @@ func EditStrings(raw []byte, fn func(path []string, s string, isName bool) (stri
 	return append(out, raw[from:]...)
 }
 
+// String decodes a JSON string. A lone surrogate becomes U+FFFD; bytes that
+// are not UTF-8 stay as they are. The result aliases val when val has no
+// escape, so val must not be changed afterwards. Anything but a string gives
 // "", false.
 func String(val []byte) (s string, ok bool) {
 	if len(val) < 2 || val[0] != '"' || val[len(val)-1] != '"' {
