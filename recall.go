@@ -385,7 +385,8 @@ func parseRecallArguments(data json.RawMessage) (a recallArguments, err error) {
 	bad := func(name, want string) error {
 		return &Error{Op: "recall", Subject: name, Err: errors.New("the argument is no " + want), Hint: hint}
 	}
-	if end, scanErr := jsonx.Scan(data, 0); scanErr != nil || jsonx.Space(data, end) != len(data) || !jsonx.IsObject(data[jsonx.Space(data, 0):]) {
+	object := jsonx.One(data)
+	if !jsonx.IsObject(object) {
 		return a, bad("arguments", "JSON object")
 	}
 	role, left, all := "", false, false
@@ -394,7 +395,7 @@ func parseRecallArguments(data json.RawMessage) (a recallArguments, err error) {
 		"around": &a.Around, "from": &a.From, "to": &a.To, "since": &a.Since, "until": &a.Until, "near": &a.Near,
 		"offset": &a.Offset, "limit": &a.Limit, "raw": &a.Raw, "left": &left, "all": &all,
 	}
-	jsonx.Members(data[jsonx.Space(data, 0):], func(key, val []byte) bool {
+	jsonx.Members(object, func(key, val []byte) bool {
 		if jsonx.IsNull(val) {
 			return true
 		}
@@ -402,7 +403,7 @@ func parseRecallArguments(data json.RawMessage) (a recallArguments, err error) {
 		text, isText := jsonx.String(val)
 		word := strings.TrimSpace(text)
 		if !isText {
-			word = strings.TrimSpace(string(val))
+			word = string(val)
 		}
 		switch to := fields[name].(type) {
 		case *string:

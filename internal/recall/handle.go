@@ -86,23 +86,24 @@ func Find(ctx context.Context, store session.Store, leaf, handle string) (*sessi
 			blob = strings.Clone(e.ID) // if several entries have it, its content is the same
 		}
 	}
-	switch {
-	case len(begin) == 1:
-		return store.Get(ctx, begin[0])
-	case len(begin) > 1:
+	if len(begin) == 0 && blob != "" {
+		begin = []string{blob}
+	}
+	if len(begin) > 1 {
 		path, err := session.Path(ctx, store, leaf)
 		if err != nil {
 			return nil, err
 		}
-		if begin = meant(path, seen, begin); len(begin) == 1 {
-			return store.Get(ctx, begin[0])
-		}
-		several := &AmbiguousError{IDs: begin[:min(len(begin), 20)], Count: len(begin)}
-		return nil, &session.Error{Op: op, Subject: handle, Err: several, Hint: "give more of the id"}
-	case blob != "":
-		return store.Get(ctx, blob)
+		begin = meant(path, seen, begin)
 	}
-	return nil, &session.Error{Op: op, Subject: handle, Err: session.ErrNotFound, Hint: "a search by words may find it"}
+	switch len(begin) {
+	case 0:
+		return nil, &session.Error{Op: op, Subject: handle, Err: session.ErrNotFound, Hint: "a search by words may find it"}
+	case 1:
+		return store.Get(ctx, begin[0])
+	}
+	several := &AmbiguousError{IDs: begin[:min(len(begin), 20)], Count: len(begin)}
+	return nil, &session.Error{Op: op, Subject: handle, Err: several, Hint: "give more of the id"}
 }
 
 // meant returns the entries that a handle may mean on a path: the only one there, or the

@@ -130,11 +130,9 @@ func (x *Index) add(ctx context.Context, e *session.Entry) error {
 	if err != nil {
 		return err
 	}
-	at, rec := int32(len(x.entries)), entry{id: strings.Clone(e.ID), doc: -1}
+	at, rec := int32(len(x.entries)), entry{id: strings.Clone(e.ID), parent: strings.Clone(e.ParentID), doc: -1}
 	if p, ok := x.byID[e.ParentID]; ok {
-		rec.parent, rec.turn = x.entries[p].id, x.entries[p].turn
-	} else {
-		rec.parent = strings.Clone(e.ParentID)
+		rec.turn = x.entries[p].turn
 	}
 	if m != nil && m.StartsTurn() {
 		rec.turn++

@@ -64,7 +64,6 @@ func (p *parsed) add(s string, must bool, without []string) {
 		}
 		w := queryWord{text: s, must: must && len(s) > 1}
 		var spans []match
-		var kinds []kind
 		first, last := len(s), 0
 		split := splitter{emit: func(term []byte, from, to int, k kind) {
 			if k == kindPart && isAt(string(term), 0, charWide) {
@@ -77,16 +76,16 @@ func (p *parsed) add(s string, must bool, without []string) {
 				digits, letters := hexDigits(term) // digits or letters alone may begin a hash
 				p.terms = append(p.terms, queryTerm{string(term), k == kindHash || digits+letters >= minHash, 1})
 			}
-			spans, kinds = append(spans, match{from, to, i}), append(kinds, k)
+			spans = append(spans, match{from, to, i, k})
 			first, last = min(first, from), max(last, to)
 		}}
 		split.split(s)
-		for i, m := range spans {
+		for _, m := range spans {
 			switch {
 			case m.from == first && m.to == last:
 				w.whole = append(w.whole, m.term)
 			case must && len(p.terms[m.term].text) == 1: // as a lone letter of a path it is no term
-			case kinds[i] != kindCompound && (kinds[i] != kindPart || len(w.whole) > 0) && !slices.Contains(w.pieces, m.term):
+			case m.kind != kindCompound && (m.kind != kindPart || len(w.whole) > 0) && !slices.Contains(w.pieces, m.term):
 				w.pieces = append(w.pieces, m.term)
 			}
 		}
@@ -191,6 +190,7 @@ func begin(s string, from, before int) int {
 type match struct {
 	from, to int
 	term     int
+	kind     kind
 }
 
 // bestPlace returns what the best size bytes of a text match. all says that they have every term that the text has.
@@ -222,7 +222,7 @@ func (p *parsed) bestPlace(s string, size int) (from, to int, all bool) {
 			value += p.terms[i].worth
 		}
 		all, seen[i] = all && seen[i], true
-		window = append(window, match{a, b, i})
+		window = append(window, match{a, b, i, k})
 		if value > best+1e-9 {
 			best, from, to = value, a, b
 			for _, m := range window {
