@@ -57,10 +57,9 @@ type Recalled struct {
 	recall.Page
 	Entries []string `json:"entries"` // the ids of the entries whose text is on the page, oldest first
 	// Role and Tool are those of the message, where it is one.
-	Role message.Role `json:"role,omitempty"`
-	Tool string       `json:"tool,omitempty"`
-	// Purged says that jsonl.PurgeMarker stands where a part was overwritten on purpose.
-	Purged bool `json:"purged,omitempty"`
+	Role   message.Role `json:"role,omitempty"`
+	Tool   string       `json:"tool,omitempty"`
+	Purged bool         `json:"purged,omitempty"` // jsonl.PurgeMarker stands where a part was overwritten on purpose
 	// Excerpt says that the whole was purged or lost: the text is the excerpt that the log has.
 	Excerpt bool `json:"excerpt,omitempty"`
 }
@@ -197,9 +196,6 @@ func (s *Session) Steps(ctx context.Context, handle string, near, offset, limit 
 	return p, err
 }
 
-// StepPage is a page of entries, each as one line.
-type StepPage = recall.StepPage
-
 func (s *Session) steps(ctx context.Context, handle string, near, offset, limit int) (*StepPage, error) {
 	e, path, err := s.lookUp(ctx, handle)
 	if err != nil || e == nil {
@@ -254,14 +250,16 @@ const (
 	ScopeLeft = "left" // what left the context: the path without what the model sees word for word
 )
 
-// Query says what Search is to find.
+// Query says what Search is to find: Text, which is words and "phrases in quotes", narrowed down by Roles, Tool, Path,
+// Since, Until and Scope. Offset and Limit choose the page, Snippet how much text comes with a hit.
 type Query = recall.Query
 
-// Hit is an entry that was found.
-type Hit = recall.Hit
-
-// Found is a page of hits.
-type Found = recall.Results
+// What Search and Steps return.
+type (
+	Hit      = recall.Hit      // an entry that was found
+	Found    = recall.Results  // a page of hits
+	StepPage = recall.StepPage // a page of entries, each as one line
+)
 
 // Search finds entries by words. The first search reads the whole session, later ones
 // what was appended since. A query that asks for nothing is refused.
