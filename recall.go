@@ -254,11 +254,13 @@ const (
 // Since, Until and Scope. Offset and Limit choose the page, Snippet how much text comes with a hit.
 type Query = recall.Query
 
-// What Search and Steps return.
 type (
-	Hit      = recall.Hit      // an entry that was found
-	Found    = recall.Results  // a page of hits
-	StepPage = recall.StepPage // a page of entries, each as one line
+	// Hit is an entry that was found.
+	Hit = recall.Hit
+	// Found is a page of hits.
+	Found = recall.Results
+	// StepPage is a page of entries, each as one line.
+	StepPage = recall.StepPage
 )
 
 // Search finds entries by words. The first search reads the whole session, later ones
