@@ -19,9 +19,8 @@ import (
 	"github.com/clew-dev/clew/session/jsonl"
 )
 
-// Recall returns the message of an entry as it was appended, whatever has become of it in
-// the context. The entry is named by its id, the beginning of it, or a handle of a
-// summary or a note.
+// Recall returns the message of an entry as it was appended, whatever has become of it in the context. The entry is
+// named by its id, the beginning of it, or a handle of a summary or a note.
 func (s *Session) Recall(ctx context.Context, handle string) (m *message.Message, err error) {
 	err = s.do(ctx, "recall", handle, func() error {
 		e, err := recall.Find(ctx, s.log.Store(), s.log.Leaf(), handle)
@@ -34,19 +33,11 @@ func (s *Session) Recall(ctx context.Context, handle string) (m *message.Message
 }
 
 func (s *Session) messageOf(ctx context.Context, e *session.Entry) (*message.Message, error) {
-	m := shownBy(e)
+	m := recall.Said(e)
 	if m == nil {
 		return nil, &Error{Op: "recall", Subject: e.ID, Err: ErrBadMessage, Hint: "the entry is a " + string(e.Type) + ", which has no content for a model"}
 	}
 	return s.whole(ctx, m)
-}
-
-// shownBy returns the message that an entry contributes by itself, or nil.
-func shownBy(e *session.Entry) *message.Message {
-	if c := session.Project([]*session.Entry{e}); len(c.Items) > 0 {
-		return c.Items[len(c.Items)-1].Message
-	}
-	return nil
 }
 
 // DefaultRecall is how many characters RecallText returns.
@@ -54,46 +45,36 @@ const DefaultRecall = 8000
 
 // RecallOptions changes one RecallText.
 type RecallOptions struct {
-	// Offset is where to begin, in characters.
-	Offset int
-	// Max is how many characters to return. Default: 8000; below 0, all.
-	Max int
+	Offset int // where to begin, in characters
+	Max    int // how many characters to return. Default: 8000; below 0, all.
 	// Raw asks for the stored JSON: of a message all of it, of other entries the record.
-	Raw bool
-	// Around are words: the page is the one in which they stand closest together, and
-	// Offset does not count.
-	Around string
+	Raw    bool
+	Around string // words: the page is the one in which they stand closest together, and Offset does not count
 }
 
 // Recalled is a page of what an entry says, or several.
 type Recalled struct {
 	recall.Page
-	// Entries are the ids of the entries whose text is on the page, oldest first.
-	Entries []string `json:"entries"`
+	Entries []string `json:"entries"` // the ids of the entries whose text is on the page, oldest first
 	// Role and Tool are those of the message, where it is one.
-	Role message.Role `json:"role,omitempty"`
-	Tool string       `json:"tool,omitempty"`
-	// Purged says that jsonl.PurgeMarker stands where a part was overwritten on purpose.
-	Purged bool `json:"purged,omitempty"`
-	// Excerpt says that the whole was purged or lost: the text is the excerpt that the
-	// log has.
+	Role   message.Role `json:"role,omitempty"`
+	Tool   string       `json:"tool,omitempty"`
+	Purged bool         `json:"purged,omitempty"` // jsonl.PurgeMarker stands where a part was overwritten on purpose
+	// Excerpt says that the whole was purged or lost: the text is the excerpt that the log has.
 	Excerpt bool `json:"excerpt,omitempty"`
 }
 
-// RecallText returns the text of an entry, word for word, page by page. The handle is
-// that of Recall, or of a range on a path, a..b, in which a line names each entry before
-// its text. An entry that is no message gives its record.
+// RecallText returns the text of an entry, word for word, page by page. The handle is that of Recall, or of a range
+// on a path, a..b, in which a line names each entry before its text. An entry that is no message gives its record.
 func (s *Session) RecallText(ctx context.Context, handle string, opt RecallOptions) (r *Recalled, err error) {
-	err = s.do(ctx, "recall", handle, func() error { r, err = s.recallText(ctx, handle, opt); return err })
+	err = s.do(ctx, "recall", handle, func() error {
+		e, path, err := s.lookUp(ctx, handle)
+		if err == nil {
+			r, err = s.page(ctx, handle, e, path, opt)
+		}
+		return err
+	})
 	return r, err
-}
-
-func (s *Session) recallText(ctx context.Context, handle string, opt RecallOptions) (*Recalled, error) {
-	e, path, err := s.lookUp(ctx, handle)
-	if err != nil {
-		return nil, err
-	}
-	return s.page(ctx, handle, e, path, opt)
 }
 
 // RecallPair is RecallText for both halves of a call: first the entry that is named, then its
@@ -153,16 +134,10 @@ func (s *Session) page(ctx context.Context, handle string, e *session.Entry, pat
 	if opt.Offset < 0 {
 		return nil, &Error{Op: "recall", Subject: handle, Err: fmt.Errorf("offset %d", opt.Offset), Hint: "offsets begin at 0"}
 	}
-	read := func(p recall.Pager) (*Recalled, error) {
-		if e == nil {
-			return s.rangeText(ctx, path, p, opt.Raw)
-		}
-		return s.oneText(ctx, e, p, opt.Raw)
-	}
 	p := recall.Pager{Offset: opt.Offset, Most: cmp.Or(opt.Max, DefaultRecall)}
 	var notThere error
 	if opt.Around != "" {
-		whole, err := read(recall.Pager{})
+		whole, err := s.read(ctx, e, path, recall.Pager{}, opt.Raw)
 		if err != nil {
 			return nil, err
 		}
@@ -175,41 +150,35 @@ func (s *Session) page(ctx context.Context, handle string, e *session.Entry, pat
 			}
 		}
 	}
-	r, err := read(p)
+	r, err := s.read(ctx, e, path, p, opt.Raw)
 	return r, cmp.Or(err, notThere)
 }
 
-func (s *Session) oneText(ctx context.Context, e *session.Entry, p recall.Pager, raw bool) (*Recalled, error) {
-	text, excerpt, err := s.entryText(ctx, e, raw)
-	if err != nil {
-		return nil, err
-	}
-	p.Add(text)
-	r := &Recalled{Page: p.Page(), Entries: []string{e.ID}, Excerpt: excerpt, Purged: strings.Contains(text, jsonl.PurgeMarker)}
-	if m := shownBy(e); m != nil {
-		r.Role, r.Tool = m.Role, m.ToolName
-	}
-	return r, nil
-}
-
-// rangeText pages what the entries of a path say. One text is in memory at a time.
-func (s *Session) rangeText(ctx context.Context, path []*session.Entry, p recall.Pager, raw bool) (*Recalled, error) {
+// read pages the text of an entry, or of what the entries of a path say, of which one at a time is in memory.
+func (s *Session) read(ctx context.Context, one *session.Entry, path []*session.Entry, p recall.Pager, raw bool) (*Recalled, error) {
 	r := &Recalled{Entries: []string{}}
+	if one != nil {
+		path = []*session.Entry{one}
+	}
 	for _, e := range path {
-		m := shownBy(e)
-		if m == nil && !raw {
+		m := recall.Said(e)
+		if m == nil && !raw && one == nil {
 			continue
 		}
-		text, excerpt, err := s.entryText(ctx, e, raw)
+		text, excerpt, err := s.entryText(ctx, e, m, raw)
 		if err != nil {
 			return nil, err
 		}
-		if raw {
+		switch {
+		case one != nil && m != nil:
+			r.Role, r.Tool = m.Role, m.ToolName
+		case one != nil:
+		case raw:
 			text += "\n"
-		} else {
+		default:
 			text = "[#" + e.ID + " " + speaker(m.Role, m.ToolName) + "]\n" + text + "\n\n"
 		}
-		if p.Add(text) {
+		if p.Add(text) || one != nil {
 			r.Entries = append(r.Entries, e.ID)
 			r.Purged = r.Purged || strings.Contains(text, jsonl.PurgeMarker)
 			r.Excerpt = r.Excerpt || excerpt
@@ -219,39 +188,35 @@ func (s *Session) rangeText(ctx context.Context, path []*session.Entry, p recall
 	return r, nil
 }
 
-// Steps returns what happened in the entries of a range, a..b, or in those from n before an
-// entry to n after it: one line for each that says something, oldest first.
-func (s *Session) Steps(ctx context.Context, handle string, n int) (steps []Step, err error) {
-	err = s.do(ctx, "recall", handle, func() error { steps, err = s.steps(ctx, handle, n); return err })
-	return steps, err
+// Steps returns what happened in the entries of a range, a..b, or in those from near before an
+// entry to near after it: one line for each that says something, oldest first. It passes over
+// offset lines and returns at most limit. Default: 50.
+func (s *Session) Steps(ctx context.Context, handle string, near, offset, limit int) (p *StepPage, err error) {
+	err = s.do(ctx, "recall", handle, func() error { p, err = s.steps(ctx, handle, near, offset, limit); return err })
+	return p, err
 }
 
-// Step is an entry as one line.
-type Step = recall.Step
-
-func (s *Session) steps(ctx context.Context, handle string, n int) ([]Step, error) {
+func (s *Session) steps(ctx context.Context, handle string, near, offset, limit int) (*StepPage, error) {
 	e, path, err := s.lookUp(ctx, handle)
 	if err != nil || e == nil {
-		return recall.Steps(path), err
+		return recall.Steps(path, offset, limit), err
 	}
 	for _, leaf := range []string{s.log.Leaf(), e.ID} { // the entry may be on another branch
 		if path, err = session.Path(ctx, s.log.Store(), leaf); err != nil {
 			return nil, err
 		}
-		if near := recall.Around(path, e.ID, n); near != nil {
-			return recall.Steps(near), nil
+		if around := recall.Around(path, e.ID, near); around != nil {
+			return recall.Steps(around, offset, limit), nil
 		}
 	}
 	return nil, &Error{Op: "recall", Subject: handle, Err: ErrNotFound}
 }
 
-// entryText returns what an entry says, or its record, and whether that is only the log's
-// excerpt.
-func (s *Session) entryText(ctx context.Context, e *session.Entry, raw bool) (text string, excerpt bool, err error) {
-	m := shownBy(e)
+// entryText returns what an entry says, or its record, and whether that is only the log's excerpt.
+func (s *Session) entryText(ctx context.Context, e *session.Entry, m *message.Message, raw bool) (text string, excerpt bool, err error) {
 	if m == nil {
 		if edit, ok := e.ContextEdit(); ok && edit.Content != nil && !raw {
-			return recall.BlocksText(message.ParseContent(edit.Content)), false, nil
+			return recall.Text(&message.Message{Content: message.ParseContent(edit.Content)}), false, nil
 		}
 		return string(e.Raw()), false, nil
 	}
@@ -285,36 +250,18 @@ const (
 	ScopeLeft = "left" // what left the context: the path without what the model sees word for word
 )
 
-// Query says what Search is to find. The fields narrow down together.
-type Query struct {
-	// Text is words, best match first, and "phrases in quotes", which must stand in a hit
-	// but for case and white space. Without Text all that the other fields let through is
-	// a hit, newest first.
-	Text string
-	// Roles that hits may have. Default: all.
-	Roles []message.Role
-	// Tool names the tool that a hit calls or is the result of; a shell run counts as
-	// bash.
-	Tool string
-	// Path begins a path among the arguments of the call.
-	Path string
-	// Since and Until name the first and the last entry, in the order of the log, that
-	// may be a hit.
-	Since, Until string
-	// Scope says where to look. Default: ScopePath.
-	Scope string
-	// Offset is how many hits to pass over, Limit how many to return. Default: 10; at
-	// most 100.
-	Offset, Limit int
-	// Snippet is how much text a hit comes with, in bytes. Default: 300; at most 4000.
-	Snippet int
-}
+// Query says what Search is to find: Text, which is words and "phrases in quotes", narrowed down by Roles, Tool, Path,
+// Since, Until and Scope. Offset and Limit choose the page, Snippet how much text comes with a hit.
+type Query = recall.Query
 
-// Hit is an entry that was found.
-type Hit = recall.Hit
-
-// Found is a page of hits.
-type Found = recall.Results
+type (
+	// Hit is an entry that was found.
+	Hit = recall.Hit
+	// Found is a page of hits.
+	Found = recall.Results
+	// StepPage is a page of entries, each as one line.
+	StepPage = recall.StepPage
+)
 
 // Search finds entries by words. The first search reads the whole session, later ones
 // what was appended since. A query that asks for nothing is refused.
@@ -323,11 +270,7 @@ func (s *Session) Search(ctx context.Context, q Query) (f *Found, err error) {
 	return f, err
 }
 
-func (s *Session) search(ctx context.Context, asked Query) (*Found, error) {
-	q := recall.Query{
-		Text: asked.Text, Roles: asked.Roles, Tool: asked.Tool, Path: asked.Path, Since: asked.Since, Until: asked.Until,
-		Offset: asked.Offset, Limit: asked.Limit, Snippet: asked.Snippet,
-	}
+func (s *Session) search(ctx context.Context, q Query) (*Found, error) {
 	store := s.log.Store()
 	for _, end := range []*string{&q.Since, &q.Until} {
 		if *end == "" {
@@ -340,30 +283,25 @@ func (s *Session) search(ctx context.Context, asked Query) (*Found, error) {
 		*end = e.ID
 	}
 	if s.index == nil {
-		s.index = recall.New(store, recall.Options{Whole: s.searched})
+		s.index = recall.New(store, s.searched)
 	}
-	var in map[string]bool
-	if asked.Scope != ScopeAll {
-		var err error
-		if in, err = s.inScope(ctx, asked.Scope); err != nil {
-			return nil, err
-		}
-		q.Only = func(id string) bool { return in[id] }
+	if q.Scope == ScopeAll {
+		return s.index.Search(ctx, q, nil)
 	}
-	f, err := s.index.Search(ctx, q)
+	in, err := s.inScope(ctx, q.Scope)
 	if err != nil {
 		return nil, err
 	}
-	if asked.Scope == ScopePath && s.index.Entries() > len(in) {
-		q.Only = func(id string) bool { return !in[id] }
-		q.Offset, q.Limit = 0, 1
-		r, err := s.index.Search(ctx, q)
-		if err != nil {
-			return nil, err
-		}
-		f.Elsewhere = r.Total
+	f, err := s.index.Search(ctx, q, func(id string) bool { return in[id] })
+	if err != nil || q.Scope != ScopePath || s.index.Entries() == len(in) {
+		return f, err
 	}
-	return f, nil
+	q.Offset, q.Limit = 0, 1
+	others, err := s.index.Search(ctx, q, func(id string) bool { return !in[id] })
+	if err == nil {
+		f.Elsewhere = others.Total
+	}
+	return f, err
 }
 
 func (s *Session) inScope(ctx context.Context, scope string) (map[string]bool, error) {
@@ -377,22 +315,14 @@ func (s *Session) inScope(ctx context.Context, scope string) (map[string]bool, e
 	}
 	in := make(map[string]bool, len(path))
 	for _, f := range compact.Fates(path) {
-		if hasLeft(f) {
-			in[f.Entry] = true
-		}
+		// It was in the context, and is not there word for word any more.
+		in[f.Entry] = f.Fate == compact.FateSummarized || f.Fate == compact.FateEdited ||
+			f.Fate == compact.FateExcluded && (f.Why == compact.WhyOmitted || f.Why == compact.WhyOlder)
 	}
 	return in, nil
 }
 
-// hasLeft reports whether an entry was in the context and is not there word for word any
-// more.
-func hasLeft(f compact.Fate) bool {
-	return f.Fate == compact.FateSummarized || f.Fate == compact.FateEdited ||
-		f.Fate == compact.FateExcluded && (f.Why == compact.WhyOmitted || f.Why == compact.WhyOlder)
-}
-
-// maxSearched is how much of one message that is kept beside the log is searched, in
-// bytes.
+// maxSearched is how much of one message that is kept beside the log is searched, in bytes.
 const maxSearched = 64 << 20
 
 func (s *Session) searched(ctx context.Context, m *message.Message) (*message.Message, error) {
@@ -407,15 +337,10 @@ func (s *Session) searched(ctx context.Context, m *message.Message) (*message.Me
 	return message.Parse(closed(data))
 }
 
-// maxToolRecall is the most characters of an answer: a page must not fill the window that
-// it is read in.
+// maxToolRecall is the most characters of an answer: a page must not fill the window that it is read in.
 const maxToolRecall = 40_000
 
-// DefaultSteps is how many lines of a stretch are shown.
-const DefaultSteps = 50
-
-// RecallTool answers a call of the tool that recall.AgentTool describes. An error is in
-// words for the model.
+// RecallTool answers a call of the tool that recall.AgentTool describes. An error is in words for the model.
 func (s *Session) RecallTool(ctx context.Context, arguments json.RawMessage) (string, error) {
 	const op = "recall"
 	a, err := parseRecallArguments(arguments)
@@ -426,51 +351,51 @@ func (s *Session) RecallTool(ctx context.Context, arguments json.RawMessage) (st
 		return "", err
 	}
 	defer s.end()
-	if a.ID == "" && recall.AreHandles(a.Query) { // words that happen to look so are searched for
-		if _, _, err := s.lookUp(ctx, recall.Handles(a.Query)[0]); err == nil {
-			a.ID, a.Around = a.Query, ""
+	if a.ID == "" && recall.AreHandles(a.Text) { // words that happen to look so are searched for
+		if _, _, err := s.lookUp(ctx, recall.Handles(a.Text)[0]); err == nil {
+			a.ID, a.Around = a.Text, ""
 		}
 	}
-	text, subject := "", a.Query
+	text, subject := "", cmp.Or(a.ID, a.Text)
 	switch {
 	case a.From+a.To != "":
 		subject = a.From + ".." + a.To
 		text, err = s.toolSteps(ctx, a, subject)
 	case a.ID != "" && a.Near > 0:
-		subject = a.ID
 		text, err = s.toolSteps(ctx, a, a.ID)
 	case a.ID != "":
-		subject = a.ID
 		text, err = s.toolRecall(ctx, a)
 	default:
-		text, err = s.toolSearch(ctx, a)
+		text, err = s.toolSearch(ctx, a.Query)
 	}
 	return text, failed(op, subject, err)
 }
 
 type recallArguments struct {
-	ID, Query, Around, From, To    string
-	Role, Tool, Path, Since, Until string
-	Offset, Limit, Near            int
-	Raw, Left, All                 bool
+	Query
+	ID, Around, From, To string
+	Near                 int
+	Raw                  bool
 }
 
-// parseRecallArguments reads the arguments of a call. Models write numbers and booleans
-// as strings at times, and null for what they leave out; members that are not known are
-// passed over.
+// parseRecallArguments reads the arguments of a call. Models write numbers and booleans as strings at times, and null
+// for what they leave out; members that are not known are passed over.
 func parseRecallArguments(data json.RawMessage) (a recallArguments, err error) {
+	const hint = `call it with {"id": "1a2b3c4d"} or {"query": "words"}`
 	bad := func(name, want string) error {
-		return &Error{Op: "recall", Subject: name, Err: errors.New("the argument is no " + want), Hint: `call it with {"id": "1a2b3c4d"} or {"query": "words"}`}
+		return &Error{Op: "recall", Subject: name, Err: errors.New("the argument is no " + want), Hint: hint}
 	}
-	if end, scanErr := jsonx.Scan(data, 0); scanErr != nil || jsonx.Space(data, end) != len(data) || !jsonx.IsObject(data[jsonx.Space(data, 0):]) {
+	object := jsonx.One(data)
+	if !jsonx.IsObject(object) {
 		return a, bad("arguments", "JSON object")
 	}
+	role, left, all := "", false, false
 	fields := map[string]any{
-		"id": &a.ID, "query": &a.Query, "role": &a.Role, "tool": &a.Tool, "path": &a.Path,
+		"id": &a.ID, "query": &a.Text, "role": &role, "tool": &a.Tool, "path": &a.Path,
 		"around": &a.Around, "from": &a.From, "to": &a.To, "since": &a.Since, "until": &a.Until, "near": &a.Near,
-		"offset": &a.Offset, "limit": &a.Limit, "raw": &a.Raw, "left": &a.Left, "all": &a.All,
+		"offset": &a.Offset, "limit": &a.Limit, "raw": &a.Raw, "left": &left, "all": &all,
 	}
-	jsonx.Members(data[jsonx.Space(data, 0):], func(key, val []byte) bool {
+	jsonx.Members(object, func(key, val []byte) bool {
 		if jsonx.IsNull(val) {
 			return true
 		}
@@ -478,7 +403,7 @@ func parseRecallArguments(data json.RawMessage) (a recallArguments, err error) {
 		text, isText := jsonx.String(val)
 		word := strings.TrimSpace(text)
 		if !isText {
-			word = strings.TrimSpace(string(val))
+			word = string(val)
 		}
 		switch to := fields[name].(type) {
 		case *string:
@@ -497,17 +422,22 @@ func parseRecallArguments(data json.RawMessage) (a recallArguments, err error) {
 		}
 		return err == nil
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return a, err
-	}
-	if role := message.Role(a.Role); a.Role != "" && !role.Known() {
-		return a, bad("role "+a.Role, "role of a message")
-	}
-	if a.Left && a.All {
+	case left && all:
 		return a, &Error{Op: "recall", Err: errors.New("left and all are both true: what left the context is a part of this branch, all are all branches"), Hint: "call it again with one of them"}
+	case a.ID+a.From+a.To+a.Text+role+a.Tool+a.Path == "":
+		return a, &Error{Op: "recall", Err: recall.ErrNoQuery, Hint: hint}
+	case left:
+		a.Scope = ScopeLeft
+	case all:
+		a.Scope = ScopeAll
 	}
-	if a.ID == "" && a.From == "" && a.To == "" && a.Query == "" && a.Role == "" && a.Tool == "" && a.Path == "" {
-		return a, &Error{Op: "recall", Err: recall.ErrNoQuery, Hint: `call it with {"id": "1a2b3c4d"} or {"query": "words"}`}
+	if role != "" {
+		if a.Roles = []message.Role{message.Role(role)}; !a.Roles[0].Known() {
+			return a, bad("role "+role, "role of a message")
+		}
 	}
 	return a, nil
 }
@@ -547,7 +477,7 @@ func (r *Recalled) head(id string) string {
 	}
 	what += fmt.Sprintf(": characters %d to %d of %d", r.Offset, cmp.Or(r.Next, r.Total), r.Total)
 	if r.Next > 0 {
-		what += fmt.Sprintf("; go on with offset %d", r.Next)
+		what += fmt.Sprintf("; "+goOn, r.Next)
 	}
 	if r.Purged {
 		what += "; a part of it was purged and can't be had back"
@@ -560,47 +490,28 @@ func (r *Recalled) head(id string) string {
 
 // toolSteps answers a call for a stretch.
 func (s *Session) toolSteps(ctx context.Context, a recallArguments, handle string) (string, error) {
-	steps, err := s.steps(ctx, handle, a.Near)
+	p, err := s.steps(ctx, handle, a.Near, a.Offset, a.Limit)
 	if err != nil {
 		return "", err
 	}
-	from := min(a.Offset, len(steps))
-	page := steps[from:min(from+cmp.Or(a.Limit, DefaultSteps), len(steps))]
-	what := fmt.Sprintf("steps %d to %d of %d", from, from+len(page), len(steps))
-	if end := from + len(page); end < len(steps) {
-		what += fmt.Sprintf("; go on with offset %d", end)
-	}
 	var b strings.Builder
-	b.WriteString(recall.ResultLine(what))
-	for _, step := range page {
+	b.WriteString(recall.ResultLine(fmt.Sprintf("steps: %d%s", p.Total, p.Part(goOn))))
+	for _, step := range p.Lines {
 		b.WriteString(step.String() + "\n")
 	}
 	return b.String(), nil
 }
 
+// goOn is how the model gets what follows.
+const goOn = "go on with offset %d"
+
 // toolSearch answers a call with a query.
-func (s *Session) toolSearch(ctx context.Context, a recallArguments) (string, error) {
-	q := Query{Text: a.Query, Tool: a.Tool, Path: a.Path, Since: a.Since, Until: a.Until, Offset: a.Offset, Limit: a.Limit}
-	if a.Role != "" {
-		q.Roles = []message.Role{message.Role(a.Role)}
-	}
-	switch {
-	case a.Left:
-		q.Scope = ScopeLeft
-	case a.All:
-		q.Scope = ScopeAll
-	}
+func (s *Session) toolSearch(ctx context.Context, q Query) (string, error) {
 	f, err := s.search(ctx, q)
 	if err != nil {
 		return "", err
 	}
-	what := fmt.Sprintf("search: %d found%s", f.Total, f.Words())
-	if len(f.Hits) > 0 && f.Offset+f.Next > 0 {
-		what += fmt.Sprintf(", %d to %d here", f.Offset+1, cmp.Or(f.Next, f.Total))
-	}
-	if f.Next > 0 {
-		what += fmt.Sprintf("; go on with offset %d", f.Next)
-	}
+	what := fmt.Sprintf("search: %d found%s%s", f.Total, f.Words(), f.Part(goOn))
 	if f.Elsewhere > 0 {
 		what += fmt.Sprintf(`; %d more on branches that were left, for "all": true`, f.Elsewhere)
 	}
@@ -614,23 +525,18 @@ func (s *Session) toolSearch(ctx context.Context, a recallArguments) (string, er
 		here = s.index.Path(s.log.Leaf())
 	}
 	for _, h := range f.Hits {
-		where := ""
+		who, where := speaker(h.Role, strings.Join(h.Tools, ", ")), ""
+		if h.Role == message.RoleAssistant && len(h.Tools) > 0 {
+			who += " calling " + strings.Join(h.Tools, ", ")
+		}
 		if here != nil && !here[h.Entry] {
 			where = ", on a branch that was left" // it may not hold any more
 		}
-		fmt.Fprintf(&b, "#%s %s, turn %d, at character %d of %d%s\n  %s\n", h.Entry, hitSpeaker(h), h.Turn, h.Offset, h.Size, where, h.Snippet)
+		fmt.Fprintf(&b, "#%s %s, turn %d, at character %d of %d%s\n  %s\n", h.Entry, who, h.Turn, h.Offset, h.Size, where, h.Snippet)
 		for _, line := range h.Rest() {
 			b.WriteString("  " + line + "\n")
 		}
 	}
 	b.WriteString(f.Narrow(func(name, value string) string { return fmt.Sprintf("%q: %q", name, cmp.Or(value, "true")) }))
 	return b.String(), nil
-}
-
-func hitSpeaker(h Hit) string {
-	who := speaker(h.Role, strings.Join(h.Tools, ", "))
-	if h.Role == message.RoleAssistant && len(h.Tools) > 0 {
-		who += " calling " + strings.Join(h.Tools, ", ")
-	}
-	return who
 }

@@ -34,10 +34,9 @@ func Apply(ctx context.Context, log *session.Log, plan *Plan) ([]*session.Entry,
 
 // record is what a clew.pass entry stores of the meter.
 type record struct {
-	Before token.Reading `json:"before"`
-	After  token.Reading `json:"after"`
-	// Calibration is what was learnt about the estimates until then.
-	Calibration json.RawMessage `json:"calibration,omitempty"`
+	Before      token.Reading   `json:"before"`
+	After       token.Reading   `json:"after"`
+	Calibration json.RawMessage `json:"calibration,omitempty"` // what was learnt about the estimates until then
 	inferred
 }
 
@@ -89,8 +88,7 @@ func StageOf(e *session.Entry) string {
 	return editDetailsOf(edit.Details).Clew.Stage
 }
 
-// ExcerptOf returns the id of the entry that an excerpt stands for, "" for any other
-// entry.
+// ExcerptOf returns the id of the entry that an excerpt stands for, "" for any other entry.
 func ExcerptOf(e *session.Entry) string {
 	if m, ok := e.CustomMessage(); ok && m.CustomType == session.CustomExcerpt {
 		return editDetailsOf(m.Details).Clew.Of
@@ -107,8 +105,7 @@ type Details struct {
 		Summarizer string           `json:"summarizer"`
 		Coverage   summary.Coverage `json:"coverage"`
 		Ledger     *ledger.Ledger   `json:"ledger,omitempty"`
-		// Of a compaction: ids of pinned entries, and how the summary is shown, where not
-		// as usual.
+		// Of a compaction: ids of pinned entries, and how the summary is shown, where not as usual.
 		Pins []string        `json:"pins,omitempty"`
 		Form json.RawMessage `json:"form,omitempty"`
 		// Of a branch: what the summary is of and for, by which it is found again. Until is

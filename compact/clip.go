@@ -85,8 +85,7 @@ func (p *planner) shrink(w *work, i int, want int64) bool {
 	return false
 }
 
-// shortenTo returns a message brought to about want tokens from cost, nil when it can't
-// get smaller.
+// shortenTo returns a message brought to about want tokens from cost, nil when it can't get smaller.
 func (p *planner) shortenTo(m *message.Message, want, cost int64, of Source, images bool) *message.Message {
 	var best *message.Message
 	if kept := withoutThinking(m.Content, false); len(kept) < len(m.Content) && len(kept) > 0 {
@@ -122,8 +121,7 @@ func (p *planner) shortenTo(m *message.Message, want, cost int64, of Source, ima
 	return best
 }
 
-// shortened returns a message with its texts and arguments cut to limit bytes each, nil
-// when that changes nothing.
+// shortened returns a message with its texts and arguments cut to limit bytes each, nil when that changes nothing.
 func shortened(m *message.Message, limit int, of Source, images bool) *message.Message {
 	blocks, changed := excerptBlocks(m.Content, limit, images, of)
 	for i := range blocks {

@@ -10,18 +10,15 @@ import (
 
 // Cut is the place between what is summarized and what is kept.
 type Cut struct {
-	// FirstKept is the entry that the kept part begins with, "" when nothing is kept.
-	FirstKept string `json:"firstKept"`
-	// Summarized and Kept count the messages before and after the cut, Tokens
-	// what the kept ones cost.
+	FirstKept string `json:"firstKept"` // the entry that the kept part begins with, "" when nothing is kept
+	// Summarized and Kept count the messages before and after the cut, Tokens what the kept ones cost.
 	Summarized int   `json:"summarized"`
 	Kept       int   `json:"kept"`
 	Tokens     int64 `json:"tokens"`
 	// SplitTurn says that the cut lies inside a turn: it began with TurnStart.
 	SplitTurn bool   `json:"splitTurn,omitempty"`
 	TurnStart string `json:"turnStart,omitempty"`
-	// Why says why the cut is where it is.
-	Why string `json:"why"`
+	Why       string `json:"why"` // why the cut is where it is
 
 	from int // first item that is summarized: what comes before are the previous summary's
 	turn int // first item of the split turn, or at
@@ -55,8 +52,7 @@ func firstSummarized(c *session.Context) int {
 	return from
 }
 
-// findCut goes back from the newest unit, which is kept whatever it costs, as long as
-// units fit the tail.
+// findCut goes back from the newest unit, which is kept whatever it costs, as long as units fit the tail.
 func findCut(c *session.Context, units []unit, tail int64) *Cut {
 	from := firstSummarized(c)
 	k := len(units) - 1
@@ -85,10 +81,9 @@ func tailStart(units []unit, budget int64) int {
 	return 0
 }
 
-// safeCut returns the cut where it parts no call from its result, else the one before the
-// unit that it parts; or after it, where nothing would be left to summarize. A cut at
-// which a turn begins splits none: pi takes the turn before for split when something that
-// the model does not see stands between.
+// safeCut returns the cut where it parts no call from its result, else the one before the unit that it parts; or
+// after it, where nothing would be left to summarize. A cut at which a turn begins splits none: pi takes the turn
+// before for split when something that the model does not see stands between.
 func safeCut(c *session.Context, units []unit, cut *Cut, cost func(*message.Message) int64) *Cut {
 	k := slices.IndexFunc(units, func(u unit) bool { return u.From < cut.at && cut.at < u.To })
 	if k < 0 {

@@ -11,14 +11,12 @@ import (
 	"github.com/clew-dev/clew/session"
 )
 
-// ExcerptLimit is how much of one output the log has, in bytes, where the whole is kept
-// beside it.
+// ExcerptLimit is how much of one output the log has, in bytes, where the whole is kept beside it.
 const ExcerptLimit = 48 << 10
 
 // Source says what an excerpt is of.
 type Source struct {
-	// Tool is its name, Subject the path or the command that it was called with; "" where
-	// they are not known.
+	// Tool is its name, Subject the path or the command that it was called with; "" where they are not known.
 	Tool, Subject string
 	Exit          *int   // exit code, nil for none
 	Handle        string // by which the whole can be recalled
@@ -65,8 +63,7 @@ func (s Source) Excerpt(text string, limit int) string {
 // maxSubject is how much of a path or a command the first line of an excerpt has, in bytes.
 const maxSubject = 200
 
-// cutBefore returns where a text may be cut: behind a line break not far before at, else
-// at a character.
+// cutBefore returns where a text may be cut: behind a line break not far before at, else at a character.
 func cutBefore(text string, at int) int {
 	at = min(at, len(text))
 	from := max(at-max(at/8, 40), 0)

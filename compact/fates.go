@@ -35,18 +35,14 @@ const (
 
 // Fate is what became of one entry.
 type Fate struct {
-	Entry string   `json:"entry"`
-	Fate  FateKind `json:"fate"`
-	// By is the edit or the compaction concerned, "" for none.
-	By string `json:"by,omitempty"`
-	// Why is the reason for an exclusion, or the stage that made an edit.
-	Why string `json:"why,omitempty"`
-	// Pinned says that the entry is pinned.
-	Pinned bool `json:"pinned,omitempty"`
+	Entry  string   `json:"entry"`
+	Fate   FateKind `json:"fate"`
+	By     string   `json:"by,omitempty"`  // the edit or the compaction concerned, "" for none
+	Why    string   `json:"why,omitempty"` // the reason for an exclusion, or the stage that made an edit
+	Pinned bool     `json:"pinned,omitempty"`
 }
 
-// Fates says for every entry of a whole path, oldest first, what became of it in the
-// context.
+// Fates says for every entry of a whole path, oldest first, what became of it in the context.
 func Fates(path []*session.Entry) []Fate {
 	fate := FateIn(path)
 	fates := make([]Fate, len(path))
@@ -114,19 +110,17 @@ func FateIn(path []*session.Entry) func(*session.Entry) Fate {
 
 // quotedIn tells whether a summary quotes an entry whole.
 func quotedIn(compaction *session.Entry) func(*session.Entry) bool {
-	byHandle := map[string][]string{} // the beginning of an id, which others may share
+	var quotes []summary.Quote
 	if compaction != nil {
 		view, _ := compaction.Compaction()
-		d, ok := summary.Parse(view.Summary)
-		for _, q := range slices.Concat(d.Quotes, d.Pins) {
-			if ok && q.Whole() && q.Ref != "" {
-				byHandle[short8(q.Ref)] = append(byHandle[short8(q.Ref)], q.Text)
-			}
+		if d, ok := summary.Parse(view.Summary); ok {
+			quotes = slices.Concat(d.Quotes, d.Pins)
 		}
 	}
-	return func(e *session.Entry) bool {
-		texts := byHandle[short8(e.ID)]
-		return len(texts) > 0 && slices.Contains(texts, pinText(e))
+	return func(e *session.Entry) bool { // others may have the beginning of the id
+		return slices.ContainsFunc(quotes, func(q summary.Quote) bool {
+			return q.Ref != "" && short8(q.Ref) == short8(e.ID) && q.Whole() && q.Text == pinText(e)
+		})
 	}
 }
 

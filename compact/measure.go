@@ -12,10 +12,9 @@ import (
 // maxScale bounds what one session's usage may teach about its estimates.
 const maxScale = 2
 
-// learn compares reported usage with the estimate of the messages up to it. What is
-// missing in the log does not grow with the context, the estimate's own error does: so
-// the least difference is nearest to the overhead, and what the latest has beyond it is a
-// factor. Where nothing was reported since the last pass, what that has learnt stands.
+// learn compares reported usage with the estimate of the messages up to it. What is missing in the log does not grow
+// with the context, the estimate's own error does: so the least difference is nearest to the overhead, and what the
+// latest has beyond it is a factor. Where nothing was reported since the last pass, what that has learnt stands.
 func (p *planner) learn() {
 	p.scale = 1
 	anchor := p.snap.Reading.Anchor

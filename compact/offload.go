@@ -1,6 +1,7 @@
 package compact
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/json"
@@ -13,8 +14,7 @@ import (
 	"github.com/clew-dev/clew/session"
 )
 
-// offload puts excerpts in the place of large tool results before item tail, until the
-// target is reached.
+// offload puts excerpts in the place of large tool results before item tail, until the target is reached.
 func (p *planner) offload(w *work, tail int, target int64) {
 	var found []shorter
 	for i := 0; i < tail; i++ {
@@ -44,9 +44,8 @@ func (w *work) gains(found []shorter, at int, m *message.Message) []shorter {
 	return found
 }
 
-// shorten puts what was found in its place, what frees most first, until the target is
-// reached. The last gives up no more than is asked; but a result that a later one
-// supersedes goes whole.
+// shorten puts what was found in its place, what frees most first, until the target is reached. The last gives up no
+// more than is asked; but a result that a later one supersedes goes whole.
 func (p *planner) shorten(w *work, found []shorter, target int64, stage string) {
 	slices.SortStableFunc(found, func(a, b shorter) int { return cmp.Compare(b.freed, a.freed) })
 	for _, s := range found {
@@ -70,10 +69,8 @@ const minGain = 64
 
 // OffloadPolicy says which tool results the first stage takes and what it leaves of them.
 type OffloadPolicy struct {
-	// Min is the least a result must cost to be taken, in tokens. Default: 400.
-	Min int64
-	// Keep is what stays of its text, in bytes. Default: 1000.
-	Keep int
+	Min  int64 // the least a result must cost to be taken, in tokens. Default: 400.
+	Keep int   // what stays of its text, in bytes. Default: 1000.
 	// Path names a file where tools can read the whole of an entry's text, "" for none.
 	// It is part of what the model reads, so it must stay the same. Default: none.
 	Path func(*session.Entry) string
@@ -82,9 +79,8 @@ type OffloadPolicy struct {
 func (o OffloadPolicy) min() int64 { return cmp.Or(max(o.Min, 0), 400) }
 func (o OffloadPolicy) keep() int  { return cmp.Or(max(o.Keep, 0), 1000) }
 
-// elide takes out, before item tail, what later messages made worthless: results that
-// were superseded or come again word for word, reasoning of answers that are done, long
-// arguments of calls that succeeded.
+// elide takes out, before item tail, what later messages made worthless: results that were superseded or come again
+// word for word, reasoning of answers that are done, long arguments of calls that succeeded.
 func (p *planner) elide(w *work, tail int, target int64) {
 	pairs := message.PairCalls(p.snap.Messages)
 	p.shorten(w, p.oldAnswers(w, tail, pairs, p.stale(w, tail, pairs)), target, stageElide)
@@ -104,8 +100,7 @@ func (p *planner) stale(w *work, tail int, pairs *message.Pairs) (found []shorte
 			u = ledger.Operation(call.Block.Name, call.Block.Arguments, ledger.Options{Cwd: p.snap.Cwd})
 		}
 		uses[i] = u
-		// After an edit the read before it is still the best there is to know the
-		// file from.
+		// After an edit the read before it is still the best there is to know the file from.
 		if u.Path != "" && !m.IsError && (u.Kind == ledger.OpWrite || u.Kind == ledger.OpRead && !u.Partial) {
 			lastSeen[u.Path] = i
 		}
@@ -189,25 +184,12 @@ func (s Source) arguments(args json.RawMessage, limit, keep int) (json.RawMessag
 	if len(args) < limit {
 		return nil, false
 	}
-	var out []byte
-	from := 0 // what is behind it stands as it is
-	for i := 0; i < len(args); {
-		if args[i] != '"' {
-			i++
-			continue
+	short := jsonx.EditStrings(args, func(_ []string, text string, isName bool) (string, bool) {
+		if isName || len(text) <= limit {
+			return "", false
 		}
-		end, err := jsonx.Scan(args, i)
-		if err != nil {
-			return nil, false
-		}
-		next := jsonx.Space(args, end)
-		isKey := next < len(args) && args[next] == ':'
-		text, _ := jsonx.String(args[i:end])
-		if short := s.Excerpt(text, keep); !isKey && len(text) > limit && len(short) < len(text) {
-			out = jsonx.AppendQuote(append(out, args[from:i]...), short)
-			from = end
-		}
-		i = end
-	}
-	return append(out, args[from:]...), from > 0
+		short := s.Excerpt(text, keep)
+		return short, len(short) < len(text)
+	})
+	return short, !bytes.Equal(short, args)
 }

@@ -14,20 +14,15 @@ import (
 type piPreparation struct {
 	// FirstKeptEntryID need not be an entry that the model sees.
 	FirstKeptEntryID string
-	// SplitTurn says that the cut lies inside a turn: then TurnPrefix is the part of it
-	// before the cut, and History what stands before the turn. Neither has system
-	// messages or the previous summary.
-	SplitTurn  bool
-	History    []session.Item
-	TurnPrefix []session.Item
-	// PreviousSummary is the latest compaction's text. HasPrevious tells an empty one
-	// from none.
-	PreviousSummary string
+	// SplitTurn says that the cut lies inside a turn: then TurnPrefix is the part of it before the cut, and History
+	// what stands before the turn. Neither has system messages or the previous summary.
+	SplitTurn       bool
+	History         []session.Item
+	TurnPrefix      []session.Item
+	PreviousSummary string // the latest compaction's text. HasPrevious tells an empty one from none.
 	HasPrevious     bool
-	// TokensBefore is what the context costs as pi reckons.
-	TokensBefore int64
-	// The files that History, TurnPrefix and the latest compaction name, sorted; see
-	// ledger.PiFiles.
+	TokensBefore    int64 // what the context costs as pi reckons
+	// The files that History, TurnPrefix and the latest compaction name, sorted; see ledger.PiFiles.
 	ReadFiles     []string
 	ModifiedFiles []string
 
@@ -81,11 +76,10 @@ func piSlots(c *session.Context) []piSlot {
 	return slots
 }
 
-// pastFailed moves a cut behind the input that the kept part begins with, when nothing
-// follows that but attempts to answer it which were taken out: so can an input be
-// summarized that alone is over the tail. What took the attempts out stays in the kept
-// part, or else they would come back. Anything else that was added since makes a new
-// input of it, which the model is yet to see.
+// pastFailed moves a cut behind the input that the kept part begins with, when nothing follows that but attempts to
+// answer it which were taken out: so can an input be summarized that alone is over the tail. What took the attempts
+// out stays in the kept part, or else they would come back. Anything else that was added since makes a new input of
+// it, which the model is yet to see.
 func pastFailed(slots []piSlot, start int, c piCut) piCut {
 	if !c.spent {
 		return c
@@ -157,22 +151,19 @@ func (prep *piPreparation) asCut() *Cut {
 	return cut
 }
 
-// piTrigger is pi's rule for when to compact. The guard, which comes after, bounds the
-// reserve.
+// piTrigger is pi's rule for when to compact. The guard, which comes after, bounds the reserve.
 func piTrigger(tokens, window, reserve int64) bool { return tokens > window-reserve }
 
 // piCut is a cut in indexes of the entries it was looked for in.
 type piCut struct {
 	FirstKept int // the entry that the kept part begins with
-	// TurnStart is the entry that the split turn began with, -1 when no turn is split.
-	TurnStart int
+	TurnStart int // the entry that the split turn began with, -1 when no turn is split
 	SplitTurn bool
 
 	spent bool // the kept part takes up the whole tail
 }
 
-// piSlot is an entry and the messages it adds to the context: none, one, or the two of a
-// compaction.
+// piSlot is an entry and the messages it adds to the context: none, one, or the two of a compaction.
 type piSlot struct {
 	entry    *session.Entry
 	messages []*message.Message
@@ -182,10 +173,9 @@ func ownMessages(e *session.Entry) []*message.Message {
 	return messages(session.Project([]*session.Entry{e}).Items)
 }
 
-// findPiCut walks back from the end until the tail is spent, and cuts at the first entry
-// from there on that may begin a kept part; if none does, at the last that may, so that
-// trailing results stay with their call. Entries that the model does not see stay with
-// what follows them.
+// findPiCut walks back from the end until the tail is spent, and cuts at the first entry from there on that may begin
+// a kept part; if none does, at the last that may, so that trailing results stay with their call. Entries that the
+// model does not see stay with what follows them.
 func findPiCut(slots []piSlot, start, end int, keep int64) piCut {
 	cut, last := -1, -1
 	for i := start; i < end; i++ {
@@ -221,9 +211,8 @@ func findPiCut(slots []piSlot, start, end int, keep int64) piCut {
 	return c
 }
 
-// piTurn returns the cut before an entry, with the turn that it splits. Before an entry
-// that the model does not see that is the turn before: so pi has it, and safeCut mends
-// it.
+// piTurn returns the cut before an entry, with the turn that it splits. Before an entry that the model does not see
+// that is the turn before: so pi has it, and safeCut mends it.
 func piTurn(slots []piSlot, start, at int) piCut {
 	c := piCut{FirstKept: at, TurnStart: -1}
 	turn := at

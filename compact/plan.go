@@ -18,24 +18,20 @@ type Plan struct {
 	Act    bool   `json:"act"`
 	Reason Reason `json:"reason"`
 	Policy string `json:"policy"` // its name
-	// Why is a sentence that does not say whether the plan acts.
-	Why string `json:"why"`
-	// Guarded says that what the preset does would not have fit, and the ladder did the
-	// rest.
+	Why    string `json:"why"`    // a sentence that does not say whether the plan acts
+	// Guarded says that what the preset does would not have fit, and the ladder did the rest.
 	Guarded bool `json:"guarded,omitempty"`
-	// OnlyThinking says that the plan only takes out signed reasoning that a provider may
-	// refuse, because something was changed before it. Settings and the breaker don't
-	// stop it.
+	// OnlyThinking says that the plan only takes out signed reasoning that a provider may refuse, because something
+	// was changed before it. Settings and the breaker don't stop it.
 	OnlyThinking bool `json:"onlyThinking,omitempty"`
 	// Breaker says that nothing is done because the passes before did not help.
 	Breaker bool          `json:"breaker,omitempty"`
 	Budget  Budget        `json:"budget"`
 	Clamps  []Clamp       `json:"clamps,omitempty"`
 	Before  token.Reading `json:"before"`
-	// After is what the next snapshot reads; as Before when nothing is done.
-	After  token.Reading `json:"after"`
-	Stages []Stage       `json:"rungs,omitempty"`
-	Cut    *Cut          `json:"cut,omitempty"`
+	After   token.Reading `json:"after"` // what the next snapshot reads; as Before when nothing is done
+	Stages  []Stage       `json:"rungs,omitempty"`
+	Cut     *Cut          `json:"cut,omitempty"`
 	// Summary is what was made for the compaction, the lists are the files it names.
 	Summary       *summary.Output `json:"-"`
 	ReadFiles     []string        `json:"readFiles,omitempty"`
@@ -63,12 +59,10 @@ type Stage struct {
 	Entries int    `json:"entries,omitempty"` // messages edited or summarized
 }
 
-// FixedPartError says that what can't be taken out of a context is larger than its budget
-// alone.
+// FixedPartError says that what can't be taken out of a context is larger than its budget alone.
 type FixedPartError struct {
 	Budget Budget
-	// Bytes is what the request would still take, 0 where that is not over Budget.Bytes.
-	Bytes int64
+	Bytes  int64 // what the request would still take, 0 where that is not over Budget.Bytes
 	// In tokens: the prompt; what requests carry that the log does not have; what a
 	// summary and the newest messages take at least, with the guard of the estimate.
 	System, Tools, Overhead, Pins, Floor int64
@@ -102,10 +96,9 @@ func (plan *Plan) nothing(why string) *Plan {
 	return plan
 }
 
-// Make computes a plan. It acts when the context is over its limit, when the reason is
-// another than Threshold and there is something to take out, or when signed reasoning in
-// it is stale. It is a pure function, but for what a summarizer does. The errors: a
-// policy that makes no sense, ErrPending, *FixedPartError, what a summarizer returns.
+// Make computes a plan. It acts when the context is over its limit, when the reason is another than Threshold and
+// there is something to take out, or when signed reasoning in it is stale. It is a pure function, but for what a
+// summarizer does. The errors: a policy that makes no sense, ErrPending, *FixedPartError, what a summarizer returns.
 func Make(ctx context.Context, s *Snapshot, req Request) (*Plan, error) {
 	plan, err := Check(s, req)
 	if err != nil || !plan.Act {
@@ -132,22 +125,18 @@ func Make(ctx context.Context, s *Snapshot, req Request) (*Plan, error) {
 
 type planner struct {
 	trigger
-	snap    *Snapshot
-	reading token.Reading // of the context, or of what it would be without stale reasoning
-	meter   *token.Meter  // with all that usage has taught, as it is after the pass
-	costs   []int64       // what meter makes of each message
-	// overhead and scale are those of inferred; scale is at least 1.
-	overhead int64
+	snap     *Snapshot
+	reading  token.Reading // of the context, or of what it would be without stale reasoning
+	meter    *token.Meter  // with all that usage has taught, as it is after the pass
+	costs    []int64       // what meter makes of each message
+	overhead int64         // that and scale are those of inferred; scale is at least 1
 	scale    float64
-	// byteRate is what a byte of a request costs in tokens, where there are too many;
-	// else 0.
-	byteRate float64
+	byteRate float64        // what a byte of a request costs in tokens, where there are too many; else 0
 	piFiles  *piPreparation // preset pi
 	pins     []string       // ids of entries that stay as they are
 	pinned   map[string]bool
 
-	// items are those of the context as they are summarized; reader has read the first
-	// readTo of them.
+	// items are those of the context as they are summarized; reader has read the first readTo of them.
 	items  []session.Item
 	reader *ledger.Reader
 	readTo int

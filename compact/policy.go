@@ -10,53 +10,38 @@ import (
 	"github.com/clew-dev/clew/wire"
 )
 
-// Policy says when to compact and how far. The zero value of a field means its
-// default; Resolve fills them in.
+// Policy says when to compact and how far. The zero value of a field means its default; Resolve fills them in.
 type Policy struct {
-	// Name is the preset's; see Preset. Default: "clew".
-	Name string
-	// Window is the model's context window in tokens. Default: 200,000.
-	Window int64
-	// Reserve is what stays free for the answer. Default: 16,384 tokens; at most
-	// a quarter of the window.
-	Reserve Amount
+	Name    string // the preset's; see Preset. Default: "clew".
+	Window  int64  // the model's context window in tokens. Default: 200,000.
+	Reserve Amount // what stays free for the answer. Default: 16,384 tokens; at most a quarter of the window.
 	// Trigger is the size at which a context is compacted. Default: Window less
 	// Reserve, which is never exceeded whatever the trigger.
 	Trigger Amount
 	// KeepMessages and KeepTurns are the tail of presets that count those.
 	KeepMessages, KeepTurns int
-	// Keep is the tail that stays as it is. Default: what Target leaves for it;
-	// at most half of the window.
+	// Keep is the tail that stays as it is. Default: what Target leaves for it; at most half of the window.
 	Keep Amount
-	// FirstKept is the entry that the kept part begins with, for one pass. The cut is
-	// moved to where it parts no call from its result; where what is kept would not fit,
-	// the ladder cuts. Default: the cut is looked for.
+	// FirstKept is the entry that the kept part begins with, for one pass. The cut is moved to where it parts no call
+	// from its result; where what is kept would not fit, the ladder cuts. Default: the cut is looked for.
 	FirstKept string
-	// Target is the size after a pass. Default: half of the window; when Keep is set,
-	// what Keep asks for.
-	Target Amount
-	// Summary is the most a summary may take, the user's quoted words included.
-	// Default: a sixteenth of the window, at most 8,192 tokens, for the facts,
-	// and a tenth of the window, at most 20,000 tokens, for the words.
+	Target    Amount // the size after a pass. Default: half of the window; when Keep is set, what Keep asks for.
+	// Summary is the most a summary may take, the user's quoted words included. Default: a sixteenth of the window,
+	// at most 8,192 tokens, for the facts, and a tenth of the window, at most 20,000 tokens, for the words.
 	Summary Amount
 	// SummaryGoal lets a longer summary be taken as long as it is smaller than what it
 	// replaces and the context fits. Default: Summary is the most.
 	SummaryGoal bool
-	// Synapse are settings of that preset.
-	Synapse SynapsePolicy
+	Synapse     SynapsePolicy // settings of that preset
 	// MaxBytes is the most that a request may take, in bytes of its JSON: images reach
 	// such a limit before the window. Default: 0, no limit.
 	MaxBytes int64
-	// Offload says which tool results the first stage takes.
-	Offload OffloadPolicy
+	Offload  OffloadPolicy // says which tool results the first stage takes
 	// Summarizer makes the summary. Default: summary.Deterministic.
-	Summarizer summary.Summarizer
-	// Template gives the summary its form. Default: summary.Briefing.
-	Template *summary.Template
-	// Form is how the summary stands in the context: role and wrapper. Default: wire's.
-	Form *wire.Form
-	// Instructions are what the user asked the summary to pay attention to.
-	Instructions string
+	Summarizer   summary.Summarizer
+	Template     *summary.Template // gives the summary its form. Default: summary.Briefing.
+	Form         *wire.Form        // how the summary stands in the context: role and wrapper. Default: wire's.
+	Instructions string            // what the user asked the summary to pay attention to
 }
 
 // The defaults and limits of a Policy.
@@ -83,9 +68,8 @@ type Budget struct {
 	Target  int64 `json:"target"`
 	Keep    int64 `json:"keep"` // 0: what Target leaves
 	Summary int64 `json:"summary"`
-	Quotes  int64 `json:"quotes"` // part of Summary that the user's words may take
-	// Bytes is the most that a request may take, 0 for no limit.
-	Bytes int64 `json:"bytes,omitempty"`
+	Quotes  int64 `json:"quotes"`          // part of Summary that the user's words may take
+	Bytes   int64 `json:"bytes,omitempty"` // the most that a request may take, 0 for no limit
 }
 
 // Clamp says that a setting was not taken as it was given.
@@ -156,8 +140,7 @@ func (p Policy) Resolve() (Budget, []Clamp, error) {
 	return b, clamps, nil
 }
 
-// Amount is a number of tokens or a share of the window. The zero value is unset, other
-// than Tokens(0).
+// Amount is a number of tokens or a share of the window. The zero value is unset, other than Tokens(0).
 type Amount struct {
 	n              float64
 	isSet, percent bool

@@ -25,10 +25,9 @@ const (
 // PresetNames returns the names of the presets.
 func PresetNames() []string { return []string{PresetClew, PresetPi, PresetSynapse, PresetTurns} }
 
-// Preset returns a policy by name; Policy fields that are set afterwards count before the
-// preset's own. docs/ladder.md says what each decides. Whatever that is, a guard follows
-// that is the same for all: no cut parts a call from its result, and a context that would
-// not fit is brought into the limit by the ladder's last stages.
+// Preset returns a policy by name; Policy fields that are set afterwards count before the preset's own.
+// docs/ladder.md says what each decides. Whatever that is, a guard follows that is the same for all: no cut parts a
+// call from its result, and a context that would not fit is brought into the limit by the ladder's last stages.
 func Preset(name string) (Policy, error) {
 	switch name {
 	case PresetClew, "":
@@ -53,16 +52,10 @@ func Preset(name string) (Policy, error) {
 // SynapsePolicy are the settings of preset synapse alone. What is unset is as in its
 // document; a value below 0 stands for none.
 type SynapsePolicy struct {
-	// Scan is the share of the messages, from the oldest on, that offload looks at.
-	// Default: 0.5.
-	Scan float64
-	// MinChars is how long a result is at most that stays. Default: 50.
-	MinChars int
-	// MinFreed is what offload must free for no summary to be made, in tokens. Default:
-	// 15,000.
-	MinFreed int64
-	// Cooldown is how many answers lie between two summaries. Default: 5.
-	Cooldown int
+	Scan     float64 // the share of the messages, from the oldest on, that offload looks at. Default: 0.5.
+	MinChars int     // how long a result is at most that stays. Default: 50.
+	MinFreed int64   // what offload must free for no summary to be made, in tokens. Default: 15,000.
+	Cooldown int     // how many answers lie between two summaries. Default: 5.
 }
 
 func (s SynapsePolicy) resolved() SynapsePolicy {
@@ -200,8 +193,7 @@ func (p *planner) cutTurns(w *work) (cut *Cut, none string) {
 	return newCut(p.snap.Context, at, p.Message, fmt.Sprintf("the newest %d turns are kept", p.policy.KeepTurns)), none
 }
 
-// strip takes reasoning, calls and results out of the kept turns, but for the last: its
-// work may be going on.
+// strip takes reasoning, calls and results out of the kept turns, but for the last: its work may be going on.
 func (p *planner) strip(w *work, from int) {
 	last := len(w.items)
 	for last > from && !w.items[last-1].Message.StartsTurn() {

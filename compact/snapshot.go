@@ -27,8 +27,7 @@ import (
 
 // Setup says what measures a session and by what policy it is compacted.
 type Setup struct {
-	// Model is the model that is called. Default: the model in force at the leaf.
-	Model session.Model
+	Model session.Model // the model that is called. Default: the model in force at the leaf.
 	// Policy returns the policy for the model that is called. Default: the zero Policy.
 	Policy func(session.Model) Policy
 	// Counter returns what estimates messages for a model. Default: token.HeuristicFor.
@@ -48,33 +47,29 @@ type Snapshot struct {
 	Last string // id of the newest entry of the log
 	Cwd  string // working directory of the session, "" where it is not known
 
-	// Path is that of session.ContextPath, Context its projection, Messages those of
-	// Context.Items.
+	// Path is that of session.ContextPath, Context its projection, Messages those of Context.Items.
 	Path     []*session.Entry
 	Context  *session.Context
 	Messages []*message.Message
 
-	Logged session.Model // in force on the path
-	Model  session.Model // that is called
-	Policy Policy        // for Model
-	Budget Budget        // Policy in numbers
-	Clamps []Clamp       // settings that were not taken as they were given
-	Meter  *token.Meter  // for Model
-	// Learned is what the usage on the path has taught Meter.
-	Learned token.Calibration
-	// Reading is what the context costs, Costs what Meter estimates for each message.
-	Reading token.Reading
+	Logged  session.Model     // in force on the path
+	Model   session.Model     // that is called
+	Policy  Policy            // for Model
+	Budget  Budget            // Policy in numbers
+	Clamps  []Clamp           // settings that were not taken as they were given
+	Meter   *token.Meter      // for Model
+	Learned token.Calibration // what the usage on the path has taught Meter
+	Reading token.Reading     // what the context costs, Costs what Meter estimates for each message
 	Costs   []int64
 	// stale are the items whose signed reasoning a provider may refuse: a pass or
 	// an edit has changed something before it since.
 	stale []int
 
-	setup   *Setup
-	answers int             // since the last pass that says what was learnt
-	targets map[string]bool // entries that edits are for
-	counted *token.Running
-	// inferred is what the pass on the path has inferred from the usage before it.
-	inferred inferred
+	setup    *Setup
+	answers  int             // since the last pass that says what was learnt
+	targets  map[string]bool // entries that edits are for
+	counted  *token.Running
+	inferred inferred // what the pass on the path has inferred from the usage before it
 	// derived says that a snapshot was derived from this one, which now owns the free
 	// space behind the slices. No two share it, so plans know theirs by it.
 	derived *atomic.Bool
@@ -147,10 +142,9 @@ func (s *Snapshot) project() error {
 	return nil
 }
 
-// meter returns what measures the context, corrected by the usage on the path; what was
-// learnt; and how many answers came since the last pass that says what was learnt. It is
-// learnt from as many of them as a power of two has, on top of what the pass knew: so a
-// session that goes on and one that is opened again count alike, and most answers change
+// meter returns what measures the context, corrected by the usage on the path; what was learnt; and how many answers
+// came since the last pass that says what was learnt. It is learnt from as many of them as a power of two has, on top
+// of what the pass knew: so a session that goes on and one that is opened again count alike, and most answers change
 // nothing. With all, every answer is learnt from.
 func (s *Snapshot) meter(all bool) (_ *token.Meter, learned token.Calibration, answers int, err error) {
 	provider, id := s.Model.Provider, s.Model.ID
@@ -228,15 +222,12 @@ func (s *Snapshot) measure(items []session.Item) {
 
 // inferred is what usage says about requests as a whole.
 type inferred struct {
-	// Overhead is what they carried that is in no message and not in Setup. It stays
-	// whatever is done.
-	Overhead int64 `json:"overhead,omitempty"`
-	// Scale is by how much they exceed the estimates otherwise; 0 is 1.
-	Scale float64 `json:"scale,omitempty"`
+	// Overhead is what they carried that is in no message and not in Setup. It stays whatever is done.
+	Overhead int64   `json:"overhead,omitempty"`
+	Scale    float64 `json:"scale,omitempty"` // by how much they exceed the estimates otherwise; 0 is 1
 }
 
-// on returns the reading of a context that nothing was reported of since. The scale
-// widens the margin.
+// on returns the reading of a context that nothing was reported of since. The scale widens the margin.
 func (i inferred) on(r token.Reading) token.Reading {
 	r.Guard = max(r.Guard, i.Scale)
 	r.Measured = i.Overhead
@@ -245,9 +236,8 @@ func (i inferred) on(r token.Reading) token.Reading {
 	return r
 }
 
-// With returns the snapshot after entries that were appended at the leaf. It costs in
-// proportion to them where none changes what stands before. It is nil where they stand
-// elsewhere and the session is to be loaded anew.
+// With returns the snapshot after entries that were appended at the leaf. It costs in proportion to them where none
+// changes what stands before. It is nil where they stand elsewhere and the session is to be loaded anew.
 func (s *Snapshot) With(entries ...*session.Entry) *Snapshot {
 	n := *s
 	again := false
@@ -279,8 +269,7 @@ func (s *Snapshot) With(entries ...*session.Entry) *Snapshot {
 		}
 		return &n
 	}
-	// None of the entries changes an earlier one, so their own projection is what
-	// they add.
+	// None of the entries changes an earlier one, so their own projection is what they add.
 	added := session.Project(entries).Items
 	c, counted := *s.Context, *s.counted
 	for i := range added {
@@ -294,8 +283,7 @@ func (s *Snapshot) With(entries ...*session.Entry) *Snapshot {
 	return &n
 }
 
-// Preview returns the snapshot as it would be with drafts appended; a plan made of it
-// can't be applied.
+// Preview returns the snapshot as it would be with drafts appended; a plan made of it can't be applied.
 func (s *Snapshot) Preview(drafts ...session.Draft) *Snapshot {
 	if len(drafts) == 0 {
 		return s

@@ -16,13 +16,12 @@ import (
 
 // attempt is one cut with its summary and what comes of it.
 type attempt struct {
-	cut   *Cut
-	in    summary.Input
-	out   *summary.Output
-	draft session.Draft
-	total int64 // estimate of the context it gives
-	// tightened is what shortening the tail has freed since the first attempt.
-	tightened int64
+	cut       *Cut
+	in        summary.Input
+	out       *summary.Output
+	draft     session.Draft
+	total     int64 // estimate of the context it gives
+	tightened int64 // what shortening the tail has freed since the first attempt
 }
 
 // try summarizes what is before a cut; tightened is that of the attempt before.
@@ -59,8 +58,7 @@ func costly(s summary.Summarizer) bool {
 	return ok && c.Costly()
 }
 
-// attempt asks a summarizer and says what comes of it. Where it fails the deterministic
-// one does it.
+// attempt asks a summarizer and says what comes of it. Where it fails the deterministic one does it.
 func (p *planner) attempt(ctx context.Context, s summary.Summarizer, in summary.Input, cut *Cut, w *work) (*attempt, error) {
 	out, err := s.Summarize(ctx, in)
 	if err == nil && strings.TrimSpace(out.Text) == "" {
@@ -95,9 +93,8 @@ func (p *planner) with(out summary.Output, in summary.Input, cut *Cut, w *work) 
 	return a, nil
 }
 
-// factsUntil returns the messages as they are to be summarized, and the ledger of those
-// before the cut. Attempts move the cut towards the end, so what was read for one is not
-// read again.
+// factsUntil returns the messages as they are to be summarized, and the ledger of those before the cut. Attempts move
+// the cut towards the end, so what was read for one is not read again.
 func (p *planner) factsUntil(w *work, at int) ([]session.Item, ledger.Ledger) {
 	if p.items == nil {
 		p.items = p.restored(w.items)
@@ -110,9 +107,8 @@ func (p *planner) factsUntil(w *work, at int) ([]session.Item, ledger.Ledger) {
 	return p.items, p.reader.Ledger()
 }
 
-// final asks a costly summarizer, now that the cut is settled: planned was with one that
-// costs nothing, and with room for the whole budget. A summary that is larger is not
-// taken.
+// final asks a costly summarizer, now that the cut is settled: planned was with one that costs nothing, and with room
+// for the whole budget. A summary that is larger is not taken.
 func (p *planner) final(ctx context.Context, w *work, best *attempt) (*attempt, error) {
 	s, in := p.policy.Summarizer, best.in
 	if !costly(s) {
@@ -220,8 +216,7 @@ func (p *planner) nothingBefore(ctx context.Context, plan *Plan, w *work) error 
 // clipKept makes what is kept smaller, when it is too large even with the shortest tail.
 // What can't be made smaller goes before the cut.
 func (p *planner) clipKept(ctx context.Context, w *work, best *attempt) (*attempt, error) {
-	// In the draft everything still stands; what the attempt leaves out is not
-	// to be clipped away.
+	// In the draft everything still stands; what the attempt leaves out is not to be clipped away.
 	if p.clip(w, best.cut.at, len(w.items), p.hard()+w.total-best.total, classLast) {
 		return p.try(ctx, best.cut, w, best.tightened)
 	}

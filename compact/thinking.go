@@ -116,8 +116,7 @@ func (p *planner) takeThinking(w *work, at int) {
 	}
 }
 
-// orThinking makes of a plan that does nothing one that takes loose reasoning out, where
-// there is any.
+// orThinking makes of a plan that does nothing one that takes loose reasoning out, where there is any.
 func (plan *Plan) orThinking(s *Snapshot) *Plan {
 	n := len(s.loose())
 	if n == 0 {

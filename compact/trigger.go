@@ -23,26 +23,19 @@ const (
 
 // Request is what is asked of a plan.
 type Request struct {
-	// Reason defaults to Threshold.
-	Reason Reason
-	// Policy takes the place of the snapshot's. Default: nil.
-	Policy *Policy
-	// OnlyThinking allows nothing but Plan.OnlyThinking.
-	OnlyThinking bool
-	// Checked is what Check said before: asked the same of the same snapshot, it is not
-	// checked again. Optional.
+	Reason       Reason  // defaults to Threshold
+	Policy       *Policy // takes the place of the snapshot's. Default: nil.
+	OnlyThinking bool    // allows nothing but Plan.OnlyThinking
+	// Checked is what Check said before: asked the same of the same snapshot, it is not checked again. Optional.
 	Checked *Plan
-	// Found is what the summarizer found in messages for earlier plans of the session.
-	// Optional.
-	Found *summary.Cache
+	Found   *summary.Cache // what the summarizer found in messages for earlier plans of the session. Optional.
 }
 
 // ErrPending says that a call has no result yet: nothing may come between the two.
 var ErrPending = errors.New("a tool call is waiting for its result")
 
-// Check says whether Make would try to act, and why. No stage is tried and no summary
-// made, so Make may still find that there is nothing to do. Its cost hardly depends on
-// the size of the context.
+// Check says whether Make would try to act, and why. No stage is tried and no summary made, so Make may still find
+// that there is nothing to do. Its cost hardly depends on the size of the context.
 func Check(s *Snapshot, req Request) (*Plan, error) {
 	t, clamps, err := triggerOf(s, req)
 	if err != nil {
@@ -93,8 +86,7 @@ type trigger struct {
 	budget Budget
 }
 
-// triggerOf returns the trigger for a request, and the settings that were not taken as
-// given.
+// triggerOf returns the trigger for a request, and the settings that were not taken as given.
 func triggerOf(s *Snapshot, req Request) (trigger, []Clamp, error) {
 	if req.Policy == nil {
 		return trigger{s.Policy, s.Budget}, s.Clamps, nil
@@ -151,9 +143,8 @@ const (
 	breakerGrowth = 10 // stop further ones until it has grown by this share
 )
 
-// breaker returns why no pass is to be tried now, or "". It reads the passes on the path,
-// so it survives a restart. It never stops a pass that the user asks for, nor one without
-// which the context would not fit.
+// breaker returns why no pass is to be tried now, or "". It reads the passes on the path, so it survives a restart.
+// It never stops a pass that the user asks for, nor one without which the context would not fit.
 func breaker(path []*session.Entry, now int64) string {
 	useless, after := 0, int64(0)
 	for i := len(path) - 1; i >= 0 && useless < breakerPasses; i-- {

@@ -137,8 +137,7 @@ func (w *work) drafts(at int) (edits, excerpts []session.Draft, stages []string)
 	return edits, excerpts, stages
 }
 
-// stages says what each stage has freed: the edits of what is kept each its own, the
-// compaction the rest.
+// stages says what each stage has freed: the edits of what is kept each its own, the compaction the rest.
 func (w *work) stages(at int, best *attempt, freed int64) []Stage {
 	by := map[string]Stage{}
 	for i := at; i < len(w.items); i++ {
@@ -163,8 +162,7 @@ func (w *work) stages(at int, best *attempt, freed int64) []Stage {
 	return out
 }
 
-// restored returns items for a summarizer: what a pass took out is back, what a user or a
-// hook took out is not.
+// restored returns items for a summarizer: what a pass took out is back, what a user or a hook took out is not.
 func (p *planner) restored(items []session.Item) []session.Item {
 	out := slices.Clone(items)
 	excerpts := map[string]*session.Item{}

@@ -52,6 +52,7 @@ const (
 // The rules of the choice.
 const (
 	sameSource   = .97 // each line of the same source that is there already
+	firstOfTurn  = 2.5 // the first statement on a request
 	sameTurn     = .92 // each statement on the same request, of what it is worth in itself
 	chosenBefore = .7  // what stood in an earlier summary had its time
 	outOfDate    = .5  // a later edit or reading took its place: the names stay
@@ -537,7 +538,11 @@ func (b *builder) value(p *piece) float64 {
 	}
 	worth := p.worth * b.p.price
 	if p.kind == kindStory {
-		worth *= math.Pow(sameTurn, float64(there))
+		if there == 0 {
+			worth *= firstOfTurn
+		} else {
+			worth *= math.Pow(sameTurn, float64(there))
+		}
 	}
 	return gain/float64(b.below(p)+1+b.head(p)) + worth
 }

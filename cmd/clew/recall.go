@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -24,15 +23,7 @@ type recallReport struct {
 	// Search is the answer to --search, and to filters alone.
 	Search *clew.Found `json:"search,omitempty"`
 	// Steps are a stretch, a line for each entry: those of a page.
-	Steps *recalledSteps `json:"steps,omitempty"`
-}
-
-// recalledSteps is a page of a stretch.
-type recalledSteps struct {
-	Total  int         `json:"total"`
-	Offset int         `json:"offset"`
-	Next   int         `json:"next,omitempty"`
-	Lines  []clew.Step `json:"lines"`
+	Steps *clew.StepPage `json:"steps,omitempty"`
 }
 
 // recalledEntry is what one handle gave.
@@ -43,11 +34,11 @@ type recalledEntry struct {
 
 // recallFlags are the flags of recall.
 type recallFlags struct {
-	search, tool, path, since, until string
-	around, from, to                 string
-	roles                            []string
-	all, left, raw, exact            bool
-	limit, offset, near              int
+	clew.Query
+	around, from, to      string
+	roles                 []string
+	all, left, raw, exact bool
+	near                  int
 }
 
 func newRecall() *cobra.Command {
@@ -85,21 +76,21 @@ the search; without --search they list what they match.`,
 		Args:    argCount(1, -1),
 	}
 	f := cmd.Flags()
-	f.StringVar(&fl.search, "search", "", "find entries by `WORDS`")
+	f.StringVar(&fl.Text, "search", "", "find entries by `WORDS`")
 	f.BoolVar(&fl.all, "all", false, "search every branch, not only the path to the leaf")
 	f.BoolVar(&fl.left, "left", false, "search only what left the context")
 	f.StringSliceVar(&fl.roles, "role", nil, "only entries of these `ROLES`: user, assistant, result, shell, custom, system, summary, branch")
-	f.StringVar(&fl.tool, "tool", "", "only calls and results of the tool `NAME`")
-	f.StringVar(&fl.path, "path", "", "only calls and results about paths that begin with `PATH`")
-	f.StringVar(&fl.since, "since", "", "only entries from `HANDLE` on")
-	f.StringVar(&fl.until, "until", "", "only entries up to `HANDLE`")
+	f.StringVar(&fl.Tool, "tool", "", "only calls and results of the tool `NAME`")
+	f.StringVar(&fl.Path, "path", "", "only calls and results about paths that begin with `PATH`")
+	f.StringVar(&fl.Since, "since", "", "only entries from `HANDLE` on")
+	f.StringVar(&fl.Until, "until", "", "only entries up to `HANDLE`")
 	f.StringVar(&fl.around, "around", "", "begin near the place of a HANDLE's text where `WORDS` stand")
 	f.StringVar(&fl.from, "from", "", "list what happened from `HANDLE` on, one line for each entry")
 	f.StringVar(&fl.to, "to", "", "list what happened up to `HANDLE`")
 	f.IntVar(&fl.near, "near", 0, "list what happened `N` entries before and after HANDLE")
 	f.BoolVar(&fl.exact, "exact", false, "print all of the text and nothing else: no pair, no notes, no limit but --limit")
-	f.IntVar(&fl.limit, "limit", 0, "print at most `N` hits (default 10, at most 100) or lines (default 50), or N characters of each HANDLE (default 8000 of all)")
-	f.IntVar(&fl.offset, "offset", 0, "begin after `N` entries, or N characters")
+	f.IntVar(&fl.Limit, "limit", 0, "print at most `N` hits (default 10, at most 100) or lines (default 50), or N characters of each HANDLE (default 8000 of all)")
+	f.IntVar(&fl.Offset, "offset", 0, "begin after `N` entries, or N characters")
 	f.BoolVar(&fl.raw, "raw", false, "print the stored JSON of each HANDLE instead of its text")
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -118,22 +109,22 @@ the search; without --search they list what they match.`,
 		defer s.Close()
 		r := &recallReport{File: file.Path()}
 		handles := args[1:]
-		if len(handles) > 0 && fl.search == "" && !fl.raw && !fl.exact && fl.near == 0 && strings.ContainsFunc(handles[0], unicode.IsLetter) && !strings.ContainsAny(handles[0], "#[.") && !recall.AreHandles(handles[0]) {
+		if len(handles) > 0 && fl.Text == "" && !fl.raw && !fl.exact && fl.near == 0 && strings.ContainsFunc(handles[0], unicode.IsLetter) && !strings.ContainsAny(handles[0], "#[.") && !recall.AreHandles(handles[0]) {
 			// Words that are no handles are words to look for.
 			if _, err := s.RecallText(cmd.Context(), handles[0], clew.RecallOptions{Max: 1}); errors.Is(err, session.ErrNotFound) {
-				fl.search, handles = strings.Join(handles, " "), nil
+				fl.Text, handles = strings.Join(handles, " "), nil
 			}
 		}
-		if named := recall.Handles(fl.search); recall.AreHandles(fl.search) && fl.tool+fl.path+fl.since+fl.until == "" && len(fl.roles) == 0 {
+		if named := recall.Handles(fl.Text); recall.AreHandles(fl.Text) && fl.Tool+fl.Path+fl.Since+fl.Until == "" && len(fl.roles) == 0 {
 			if _, err := s.RecallText(cmd.Context(), named[0], clew.RecallOptions{Max: 1}); err == nil {
 				handles = named
 			}
 		}
 		switch {
 		case fl.from+fl.to != "":
-			err = r.list(cmd, s, fl.from+".."+fl.to, fl)
+			r.Steps, err = s.Steps(cmd.Context(), fl.from+".."+fl.to, 0, fl.Offset, fl.Limit)
 		case fl.near > 0:
-			err = r.list(cmd, s, handles[0], fl)
+			r.Steps, err = s.Steps(cmd.Context(), handles[0], fl.near, fl.Offset, fl.Limit)
 		case len(handles) > 0:
 			err = r.recall(cmd, s, handles, fl)
 		default:
@@ -193,12 +184,12 @@ func (fl *recallFlags) check(cmd *cobra.Command, args []string) error {
 		return usagef("recall: --near %d: it must be at least 1", fl.near)
 	case fl.all && fl.left:
 		return usagef("recall: --all and --left exclude each other")
-	case fl.limit < 0 || set("limit") != "" && fl.limit == 0:
-		return usagef("recall: --limit %d: it must be at least 1", fl.limit)
-	case len(args) == 1 && fl.from+fl.to == "" && fl.limit > recall.MaxLimit:
-		return usagef("recall: --limit %d: a page has at most %d hits; --offset continues", fl.limit, recall.MaxLimit)
-	case fl.offset < 0:
-		return usagef("recall: --offset %d: it must not be negative", fl.offset)
+	case fl.Limit < 0 || set("limit") != "" && fl.Limit == 0:
+		return usagef("recall: --limit %d: it must be at least 1", fl.Limit)
+	case len(args) == 1 && fl.from+fl.to == "" && fl.Limit > recall.MaxLimit:
+		return usagef("recall: --limit %d: a page has at most %d hits; --offset continues", fl.Limit, recall.MaxLimit)
+	case fl.Offset < 0:
+		return usagef("recall: --offset %d: it must not be negative", fl.Offset)
 	}
 	for _, name := range fl.roles {
 		if _, ok := roleNames()[name]; !ok {
@@ -214,11 +205,11 @@ func (r *recallReport) recall(cmd *cobra.Command, s *clew.Session, handles []str
 	if len(handles) == 0 {
 		return usagef("recall: an empty handle; clew tree lists the ids")
 	}
-	opt := clew.RecallOptions{Offset: fl.offset, Max: fl.limit, Raw: fl.raw, Around: fl.around}
+	opt := clew.RecallOptions{Offset: fl.Offset, Max: fl.Limit, Raw: fl.raw, Around: fl.around}
 	switch {
-	case fl.limit == 0 && (fl.exact || fl.raw):
+	case fl.Limit == 0 && (fl.exact || fl.raw):
 		opt.Max = -1
-	case fl.limit == 0:
+	case fl.Limit == 0:
 		opt.Max = max(clew.DefaultRecall/len(handles), 1)
 	}
 	for _, handle := range handles {
@@ -241,7 +232,7 @@ func (r *recallReport) recall(cmd *cobra.Command, s *clew.Session, handles []str
 
 // find searches.
 func (r *recallReport) find(cmd *cobra.Command, s *clew.Session, fl recallFlags) (err error) {
-	q := clew.Query{Text: fl.search, Tool: fl.tool, Path: fl.path, Since: fl.since, Until: fl.until, Offset: fl.offset, Limit: fl.limit}
+	q := fl.Query
 	for _, name := range fl.roles {
 		if role := roleNames()[name]; !slices.Contains(q.Roles, role) {
 			q.Roles = append(q.Roles, role)
@@ -260,34 +251,13 @@ func (r *recallReport) find(cmd *cobra.Command, s *clew.Session, fl recallFlags)
 	return err
 }
 
-// list reads a page of a stretch.
-func (r *recallReport) list(cmd *cobra.Command, s *clew.Session, handle string, fl recallFlags) error {
-	steps, err := s.Steps(cmd.Context(), handle, fl.near)
-	if err != nil {
-		return err
-	}
-	from := min(fl.offset, len(steps))
-	end := min(from+cmp.Or(fl.limit, clew.DefaultSteps), len(steps))
-	r.Steps = &recalledSteps{Total: len(steps), Offset: fl.offset, Lines: steps[from:end]}
-	if end < len(steps) {
-		r.Steps.Next = end
-	}
-	return nil
-}
-
 // printSteps prints a page of a stretch.
 func (r *recallReport) printSteps(cmd *cobra.Command) error {
 	w, p := output(cmd), newPainter(cmd)
 	for _, step := range r.Steps.Lines {
 		w.WriteString(printable(step.String()) + "\n")
 	}
-	line := count(r.Steps.Total, "entry", "entries")
-	if n := len(r.Steps.Lines); n > 0 && n < r.Steps.Total {
-		line += fmt.Sprintf("; these are %s to %s", number(int64(r.Steps.Offset+1)), number(int64(r.Steps.Offset+n)))
-	}
-	if r.Steps.Next > 0 {
-		line += fmt.Sprintf("; --offset %d continues", r.Steps.Next)
-	}
+	line := count(r.Steps.Total, "entry", "entries") + r.Steps.Part("--offset %d continues")
 	w.WriteString(p.paint(styleDim, line) + "\n")
 	return w.Flush()
 }
@@ -367,15 +337,10 @@ func (r *recallReport) printFound(cmd *cobra.Command) error {
 		line = "found " + count(f.Total, "entry", "entries")
 	}
 	line += printable(f.Words())
-	switch {
-	case f.Total > 0 && len(f.Hits) == 0:
+	if f.Total > 0 && len(f.Hits) == 0 {
 		line += ", all before --offset " + number(int64(f.Offset))
-	case f.Offset+f.Next > 0 && f.Total > 0:
-		line += fmt.Sprintf("; these are %s to %s", number(int64(f.Offset+1)), number(int64(cmp.Or(f.Next, f.Total))))
 	}
-	if f.Next > 0 {
-		line += fmt.Sprintf("; --offset %d continues", f.Next)
-	}
+	line += f.Part("--offset %d continues")
 	if f.Elsewhere > 0 {
 		line += fmt.Sprintf("; %s on other branches: --all", number(int64(f.Elsewhere)))
 	}

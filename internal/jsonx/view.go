@@ -172,6 +172,47 @@ func offset(data, sub []byte) int {
 	return int(uintptr(unsafe.Pointer(unsafe.SliceData(sub))) - uintptr(unsafe.Pointer(unsafe.SliceData(data))))
 }
 
+// EditStrings calls fn for every string value in raw with the names above it, from the outermost in; in an array the
+// name is "[]". Names are given too, as values of themselves, with isName. Where fn returns true, its string takes
+// the value's place. All other bytes stay.
+func EditStrings(raw []byte, fn func(path []string, s string, isName bool) (string, bool)) []byte {
+	var out []byte
+	var path []string
+	from := 0
+	for i := 0; i < len(raw); {
+		switch raw[i] {
+		case '{':
+			path = append(path, "")
+		case '[':
+			path = append(path, "[]")
+		case '}', ']':
+			path = path[:max(len(path)-1, 0)]
+		case '"':
+			end, err := Scan(raw, i)
+			if err != nil {
+				return raw
+			}
+			s, _ := String(raw[i:end:end])
+			next := Space(raw, end)
+			isName := next < len(raw) && raw[next] == ':'
+			if isName && len(path) > 0 {
+				path[len(path)-1] = s
+			}
+			if now, ok := fn(path, s, isName); ok {
+				out = AppendQuote(append(out, raw[from:i]...), now)
+				from = end
+			}
+			i = end
+			continue
+		}
+		i++
+	}
+	if from == 0 {
+		return raw
+	}
+	return append(out, raw[from:]...)
+}
+
 // String decodes a JSON string. A lone surrogate becomes U+FFFD; bytes that
 // are not UTF-8 stay as they are. The result aliases val when val has no
 // escape, so val must not be changed afterwards. Anything but a string gives

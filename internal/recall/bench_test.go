@@ -49,7 +49,7 @@ func BenchmarkBuild(b *testing.B) {
 			for b.Loop() {
 				runtime.GC()
 				runtime.ReadMemStats(&before)
-				x = recall.New(store, recall.Options{})
+				x = recall.New(store, nil)
 				if err := x.Update(context.Background()); err != nil {
 					b.Fatal(err)
 				}
@@ -68,14 +68,14 @@ func BenchmarkBuild(b *testing.B) {
 func BenchmarkSearch(b *testing.B) {
 	for _, n := range sizes {
 		store, _ := sized(b, n)
-		x := recall.New(store, recall.Options{})
+		x := recall.New(store, nil)
 		if err := x.Update(context.Background()); err != nil {
 			b.Fatal(err)
 		}
 		for _, q := range []string{"the config test", `"the config"`, "nowhere_to_be_found"} {
 			b.Run(fmt.Sprintf("%dMB/%s", n, strings.ReplaceAll(q, " ", "_")), func(b *testing.B) {
 				for b.Loop() {
-					if _, err := x.Search(context.Background(), recall.Query{Text: q}); err != nil {
+					if _, err := x.Search(context.Background(), recall.Query{Text: q}, nil); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -89,7 +89,7 @@ func BenchmarkUpdate(b *testing.B) {
 	for _, n := range sizes {
 		b.Run(fmt.Sprintf("%dMB", n), func(b *testing.B) {
 			store, _ := sized(b, n)
-			x := recall.New(store, recall.Options{})
+			x := recall.New(store, nil)
 			if err := x.Update(context.Background()); err != nil {
 				b.Fatal(err)
 			}

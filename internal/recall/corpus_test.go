@@ -66,7 +66,7 @@ func TestRecorded(t *testing.T) {
 		var before, after runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&before)
-		x := recall.New(store, recall.Options{})
+		x := recall.New(store, nil)
 		start := time.Now()
 		if err := x.Update(ctx); err != nil {
 			t.Fatal(err)
@@ -104,7 +104,7 @@ func TestRecorded(t *testing.T) {
 			lines++
 			asked++
 			ask := func(query string) int {
-				found, err := x.Search(ctx, recall.Query{Text: strings.ReplaceAll(query, `"`, " ")})
+				found, err := x.Search(ctx, recall.Query{Text: strings.ReplaceAll(query, `"`, " ")}, nil)
 				if err != nil {
 					return -1
 				}

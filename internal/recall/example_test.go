@@ -33,9 +33,9 @@ func ExampleIndex_Search() {
 		fmt.Println(err)
 		return
 	}
-	x := recall.New(log.Store(), recall.Options{})
+	x := recall.New(log.Store(), nil)
 	for _, words := range []string{"database port", "parseConfig", "スクリプト"} {
-		found, err := x.Search(ctx, recall.Query{Text: words})
+		found, err := x.Search(ctx, recall.Query{Text: words}, nil)
 		if err != nil {
 			fmt.Println(err)
 			return

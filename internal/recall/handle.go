@@ -40,8 +40,7 @@ func Handle(s string) string {
 	return strings.TrimPrefix(strings.TrimSpace(s), "#")
 }
 
-// Handles returns the handles of a text that has one or several, with white space or commas
-// between them.
+// Handles returns the handles of a text that has one or several, with white space or commas between them.
 func Handles(s string) []string {
 	s = strings.NewReplacer(", replaced]", "]", " ..", "..", ".. ", "..").Replace(s)
 	return strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || r == ',' })
@@ -87,23 +86,24 @@ func Find(ctx context.Context, store session.Store, leaf, handle string) (*sessi
 			blob = strings.Clone(e.ID) // if several entries have it, its content is the same
 		}
 	}
-	switch {
-	case len(begin) == 1:
-		return store.Get(ctx, begin[0])
-	case len(begin) > 1:
+	if len(begin) == 0 && blob != "" {
+		begin = []string{blob}
+	}
+	if len(begin) > 1 {
 		path, err := session.Path(ctx, store, leaf)
 		if err != nil {
 			return nil, err
 		}
-		if begin = meant(path, seen, begin); len(begin) == 1 {
-			return store.Get(ctx, begin[0])
-		}
-		several := &AmbiguousError{IDs: begin[:min(len(begin), 20)], Count: len(begin)}
-		return nil, &session.Error{Op: op, Subject: handle, Err: several, Hint: "give more of the id"}
-	case blob != "":
-		return store.Get(ctx, blob)
+		begin = meant(path, seen, begin)
 	}
-	return nil, &session.Error{Op: op, Subject: handle, Err: session.ErrNotFound, Hint: "a search by words may find it"}
+	switch len(begin) {
+	case 0:
+		return nil, &session.Error{Op: op, Subject: handle, Err: session.ErrNotFound, Hint: "a search by words may find it"}
+	case 1:
+		return store.Get(ctx, begin[0])
+	}
+	several := &AmbiguousError{IDs: begin[:min(len(begin), 20)], Count: len(begin)}
+	return nil, &session.Error{Op: op, Subject: handle, Err: several, Hint: "give more of the id"}
 }
 
 // meant returns the entries that a handle may mean on a path: the only one there, or the
@@ -117,12 +117,11 @@ func meant(path []*session.Entry, named map[string]bool, all []string) []string 
 			continue
 		}
 		on = append(on, e.ID)
-		if said(e) == nil {
-			continue
-		}
-		says = append(says, e.ID)
-		if !slices.Contains(active, e) {
-			gone = append(gone, e.ID)
+		if Said(e) != nil {
+			says = append(says, e.ID)
+			if !slices.Contains(active, e) {
+				gone = append(gone, e.ID)
+			}
 		}
 	}
 	for _, ids := range [][]string{on, says, gone} {
@@ -152,32 +151,29 @@ func blobOf(e *session.Entry, handle string) bool {
 	return ok && strings.HasPrefix(strings.TrimPrefix(at.ID, prefix), digits)
 }
 
-// FindRange returns the path from one entry to another, both included, oldest first.
-// from and to are handles, see Find; an empty from is the root of the path, an empty to
-// the leaf. The error is ErrRange when from is not on the path to to.
+// FindRange returns the path from one entry to another, both included, oldest first. An empty from is the root of the
+// path, an empty to the leaf. The error is ErrRange when from is not on the path to to.
 func FindRange(ctx context.Context, store session.Store, leaf, from, to string) ([]*session.Entry, error) {
-	first, last := "", leaf
-	for _, end := range []struct {
-		id     *string
-		handle string
-	}{{&last, to}, {&first, from}} {
-		if strings.TrimSpace(end.handle) != "" {
-			e, err := Find(ctx, store, last, end.handle)
-			if err != nil {
-				return nil, err
-			}
-			*end.id = e.ID
+	ends := [2]string{leaf, ""} // the last, then the first
+	for i, handle := range []string{to, from} {
+		if strings.TrimSpace(handle) == "" {
+			continue
 		}
+		e, err := Find(ctx, store, ends[0], handle)
+		if err != nil {
+			return nil, err
+		}
+		ends[i] = e.ID
 	}
-	path, err := session.Path(ctx, store, last)
-	if err != nil || first == "" {
+	path, err := session.Path(ctx, store, ends[0])
+	if err != nil || ends[1] == "" {
 		return path, err
 	}
-	if i := slices.IndexFunc(path, func(e *session.Entry) bool { return e.ID == first }); i >= 0 {
+	if i := slices.IndexFunc(path, func(e *session.Entry) bool { return e.ID == ends[1] }); i >= 0 {
 		return path[i:], nil
 	}
 	return nil, &session.Error{
-		Op: "recall", Subject: from + ".." + to, Err: fmt.Errorf("%w: %s is not on the path to %s", ErrRange, first, last),
+		Op: "recall", Subject: from + ".." + to, Err: fmt.Errorf("%w: %s is not on the path to %s", ErrRange, ends[1], ends[0]),
 		Hint: "give the older entry first, and two entries of one branch",
 	}
 }

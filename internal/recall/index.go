@@ -1,21 +1,19 @@
 // Package recall finds what was said in a session: by words, and by the handles with
 // which summaries and notes name entries.
 //
-//	x := recall.New(store, recall.Options{})
+//	x := recall.New(store, nil)
 //	found, err := x.Search(ctx, recall.Query{Text: "token expiry parseConfig"})
 //	for _, h := range found.Hits {
 //		fmt.Println(h.Entry, h.Turn, h.Snippet)
 //	}
 //	e, err := recall.Find(ctx, store, leaf, "[#1a2b3c4d]")
 //
-// An Index has one document for each entry that says something and ranks them by BM25; see
-// Index.Search. docs/recall.md says what finds what. The index holds only words; the text of
-// a hit is read from the store again.
+// An Index has one document for each entry that says something and ranks them by BM25; see Index.Search.
+// docs/recall.md says what finds what. The index holds only words; the text of a hit is read from the store again.
 package recall
 
 import (
 	"context"
-	"encoding/binary"
 	"slices"
 	"strings"
 	"unique"
@@ -25,21 +23,12 @@ import (
 	"github.com/clew-dev/clew/session"
 )
 
-// Options changes an Index. The zero value is ready for use.
-type Options struct {
-	// Whole returns the full message of which the log has an excerpt (see session.SpilledOf),
-	// or as much of it as is to be searched. Where it fails, and by default, the excerpt is
-	// searched and counted in Results.Partial.
-	Whole func(ctx context.Context, m *message.Message) (*message.Message, error)
-}
-
 // Index finds entries of a session by words. It is for one goroutine at a time.
 type Index struct {
 	store session.Store
-	opt   Options
+	full  Full
 
-	terms   []term
-	termAt  map[string]int32
+	terms   map[string]*postings
 	hashes  []string // the terms that are hexadecimal
 	entries []entry
 	byID    map[string]int32 // the latest entry with the id
@@ -55,17 +44,14 @@ type Index struct {
 	splitter splitter
 }
 
-// term is a word and the documents that have it. Most terms are in one document, so
-// the newest one needs no list.
-type term struct {
-	df    uint32 // documents that have it
-	first uint32 // the oldest of them
-	last  uint32 // the newest
-	tf    uint32 // how often the newest has it
-	older []byte // varints for each of the others: the distance to the next one, and how often it has the term
-}
+// Full returns the message of which the log has an excerpt (see session.SpilledOf), or as much
+// of it as is to be searched. Where it fails the excerpt is searched, and counted in Results.Partial.
+type Full func(ctx context.Context, m *message.Message) (*message.Message, error)
 
-// entry is the place of an entry in the session.
+// postings are the documents that have a term, in ascending order: the number of each and, in
+// the last byte, how often it has the term. 255 stands for more; it makes no difference to BM25.
+type postings []uint32
+
 type entry struct {
 	id     string
 	parent string // id of the entry it hangs under
@@ -90,9 +76,10 @@ type call struct {
 	paths []string
 }
 
-// New returns an index of a session. Nothing is read before the first Search or Update.
-func New(store session.Store, opt Options) *Index {
-	return &Index{store: store, opt: opt, termAt: map[string]int32{}, byID: map[string]int32{}, calls: map[string]call{}}
+// New returns an index of a session. Nothing is read before the first Search or Update. Without
+// full, excerpts are searched.
+func New(store session.Store, full Full) *Index {
+	return &Index{store: store, full: full, terms: map[string]*postings{}, byID: map[string]int32{}, calls: map[string]call{}}
 }
 
 // Update reads what was appended to the store since the last time; the first time, it
@@ -105,46 +92,47 @@ func (x *Index) Update(ctx context.Context) error {
 	if newest == nil || newest.ID == x.last && x.read > 0 {
 		return ctx.Err()
 	}
-	n, changed := 0, false
+	n := 0
 	for e, err := range x.store.All(ctx) {
-		if err != nil {
+		if n++; err == nil {
+			err = ctx.Err()
+		}
+		switch {
+		case err != nil:
 			return err
-		}
-		if n++; n < x.read {
+		case n < x.read:
 			continue
-		}
-		if n == x.read {
-			if changed = e.ID != x.last; changed {
-				break
-			}
+		case n == x.read && e.ID != x.last:
+			return x.anew(ctx)
+		case n == x.read:
 			continue
-		}
-		if err := ctx.Err(); err != nil {
-			return err
 		}
 		if err := x.add(ctx, e); err != nil {
 			return err
 		}
 		x.read, x.last = n, strings.Clone(e.ID)
 	}
-	if changed || n < x.read { // the file was replaced or repaired
-		*x = *New(x.store, x.opt)
-		return x.Update(ctx)
+	if n < x.read {
+		return x.anew(ctx)
 	}
 	return nil
 }
 
+// anew begins again, because the file was replaced or repaired.
+func (x *Index) anew(ctx context.Context) error {
+	*x = *New(x.store, x.full)
+	return x.Update(ctx)
+}
+
 // add puts an entry into the index, unless it fails.
 func (x *Index) add(ctx context.Context, e *session.Entry) error {
-	m, partial, err := x.whole(ctx, said(e))
+	m, partial, err := x.whole(ctx, Said(e))
 	if err != nil {
 		return err
 	}
-	at, rec := int32(len(x.entries)), entry{id: strings.Clone(e.ID), doc: -1}
+	at, rec := int32(len(x.entries)), entry{id: strings.Clone(e.ID), parent: strings.Clone(e.ParentID), doc: -1}
 	if p, ok := x.byID[e.ParentID]; ok {
-		rec.parent, rec.turn = x.entries[p].id, x.entries[p].turn
-	} else {
-		rec.parent = strings.Clone(e.ParentID)
+		rec.turn = x.entries[p].turn
 	}
 	if m != nil && m.StartsTurn() {
 		rec.turn++
@@ -167,14 +155,10 @@ func (x *Index) add(ctx context.Context, e *session.Entry) error {
 	return nil
 }
 
-// said returns what an entry says, or nil.
-func said(e *session.Entry) *message.Message {
-	switch e.Type {
-	case session.TypeMessage, session.TypeCustomMessage, session.TypeCompaction, session.TypeBranchSummary:
-		if items := session.Project([]*session.Entry{e}).Items; len(items) > 0 {
-			return items[len(items)-1].Message
-		}
-	default:
+// Said returns the message that an entry contributes by itself, or nil.
+func Said(e *session.Entry) *message.Message {
+	if items := session.Project([]*session.Entry{e}).Items; len(items) > 0 {
+		return items[len(items)-1].Message
 	}
 	return nil
 }
@@ -188,10 +172,10 @@ func (x *Index) whole(ctx context.Context, m *message.Message) (whole *message.M
 	if !ok {
 		return m, false, nil
 	}
-	if x.opt.Whole == nil {
+	if x.full == nil {
 		return m, true, nil
 	}
-	if whole, err = x.opt.Whole(ctx, m); err != nil || whole == nil {
+	if whole, err = x.full(ctx, m); err != nil || whole == nil {
 		return m, true, ctx.Err()
 	}
 	return whole, int64(len(whole.JSON())) < at.Size, nil
@@ -216,46 +200,27 @@ func (x *Index) addDoc(at int32, m *message.Message, partial bool) {
 
 // addTerm counts a term of a document. Documents come in ascending order.
 func (x *Index) addTerm(text []byte, number uint32, isHash bool) {
-	i, ok := x.termAt[string(text)]
-	if !ok {
-		text := string(text)
-		x.termAt[text] = int32(len(x.terms))
-		x.terms = append(x.terms, term{df: 1, first: number, last: number, tf: 1})
+	list := x.terms[string(text)]
+	if list == nil {
+		list = &postings{}
+		x.terms[string(text)] = list
 		if isHash {
-			x.hashes = append(x.hashes, text)
+			x.hashes = append(x.hashes, string(text))
 		}
-		return
 	}
-	t := &x.terms[i]
-	if t.last == number {
-		t.tf++
-		return
+	if n := len(*list) - 1; n < 0 || (*list)[n]>>8 != number {
+		*list = append(*list, number<<8|1)
+	} else if (*list)[n]&255 < 255 {
+		(*list)[n]++
 	}
-	t.older = binary.AppendUvarint(binary.AppendUvarint(t.older, uint64(number-t.last)), uint64(t.tf))
-	t.last, t.tf = number, 1
-	t.df++
 }
 
-// each calls fn with each document that has the term, oldest first, and how often.
-func (t *term) each(fn func(number, tf uint32)) {
-	number := t.first
-	for list := t.older; len(list) > 0; {
-		gap, n := binary.Uvarint(list)
-		tf, k := binary.Uvarint(list[n:])
-		fn(number, uint32(tf))
-		number += uint32(gap)
-		list = list[n+k:]
-	}
-	fn(t.last, t.tf)
-}
-
-// variants returns the numbers of the terms that a term of a query stands for: itself
-// and, of a hash, those that begin so and those that it begins with.
-func (x *Index) variants(t queryTerm) []int32 {
-	var all []int32
+// variants returns the terms that a term of a query stands for: itself and, of a hash, those
+// that begin so and those that it begins with.
+func (x *Index) variants(t queryTerm) (all []*postings) {
 	add := func(text string) {
-		if i, ok := x.termAt[text]; ok && !slices.Contains(all, i) {
-			all = append(all, i)
+		if list := x.terms[text]; list != nil && !slices.Contains(all, list) {
+			all = append(all, list)
 		}
 	}
 	add(t.text)
@@ -316,8 +281,7 @@ func slashed(path string) string {
 	return strings.TrimPrefix(strings.ReplaceAll(path, `\`, "/"), "./")
 }
 
-// Path returns the ids of the entries on the path to leaf, as session.Path does, but from
-// what the last Update read.
+// Path returns the ids of the entries on the path to leaf, as session.Path does, but from what the last Update read.
 func (x *Index) Path(leaf string) map[string]bool {
 	on := map[string]bool{}
 	for id := leaf; id != "" && !on[id]; {

@@ -1,7 +1,6 @@
 package recall
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -10,7 +9,6 @@ import (
 	"github.com/clew-dev/clew/internal/text"
 )
 
-// parsed is the text of a query.
 type parsed struct {
 	terms   []queryTerm
 	at      map[string]int // the number of a term, by its text
@@ -19,8 +17,9 @@ type parsed struct {
 }
 
 type queryTerm struct {
-	text string
-	hash bool // also asks for the hashes that begin so, and for those that it begins with
+	text  string
+	hash  bool    // also asks for the hashes that begin so, and for those that it begins with
+	worth float64 // how much it counts where an excerpt is chosen
 }
 
 // queryWord is what stands between white space. A text has it when it has a term for the
@@ -42,23 +41,17 @@ func parse(s string) parsed {
 		s = text.Head(s, maxQuery)
 	}
 	p := parsed{at: map[string]int{}}
-	all := s
-	for s != "" {
-		before, rest, ok := strings.Cut(s, `"`)
-		phrase, after, closed := strings.Cut(rest, `"`)
-		if !ok || !closed {
-			p.add(s, false, common)
-			break
-		}
-		p.add(before, false, common)
-		if folded := foldPhrase(phrase); folded != "" {
-			p.add(phrase, true, nil)
+	parts := strings.Split(s, `"`)
+	for i, part := range parts {
+		if i%2 == 0 || i == len(parts)-1 { // no quote closes the last
+			p.add(part, false, common)
+		} else if folded := foldPhrase(part); folded != "" {
+			p.add(part, true, nil)
 			p.phrases = append(p.phrases, folded)
 		}
-		s = after
 	}
 	if len(p.terms)+len(p.phrases) == 0 {
-		p.add(all, false, nil)
+		p.add(s, false, nil)
 	}
 	return p
 }
@@ -71,7 +64,6 @@ func (p *parsed) add(s string, must bool, without []string) {
 		}
 		w := queryWord{text: s, must: must && len(s) > 1}
 		var spans []match
-		var kinds []kind
 		first, last := len(s), 0
 		split := splitter{emit: func(term []byte, from, to int, k kind) {
 			if k == kindPart && isAt(string(term), 0, charWide) {
@@ -82,18 +74,18 @@ func (p *parsed) add(s string, must bool, without []string) {
 				i = len(p.terms)
 				p.at[string(term)] = i
 				digits, letters := hexDigits(term) // digits or letters alone may begin a hash
-				p.terms = append(p.terms, queryTerm{string(term), k == kindHash || digits+letters >= minHash})
+				p.terms = append(p.terms, queryTerm{string(term), k == kindHash || digits+letters >= minHash, 1})
 			}
-			spans, kinds = append(spans, match{from, to, i}), append(kinds, k)
+			spans = append(spans, match{from, to, i, k})
 			first, last = min(first, from), max(last, to)
 		}}
 		split.split(s)
-		for i, m := range spans {
+		for _, m := range spans {
 			switch {
 			case m.from == first && m.to == last:
 				w.whole = append(w.whole, m.term)
 			case must && len(p.terms[m.term].text) == 1: // as a lone letter of a path it is no term
-			case kinds[i] != kindCompound && (kinds[i] != kindPart || len(w.whole) > 0) && !slices.Contains(w.pieces, m.term):
+			case m.kind != kindCompound && (m.kind != kindPart || len(w.whole) > 0) && !slices.Contains(w.pieces, m.term):
 				w.pieces = append(w.pieces, m.term)
 			}
 		}
@@ -107,27 +99,20 @@ func (p *parsed) add(s string, must bool, without []string) {
 	}
 }
 
-// folded calls fn with each character of a text in the form in which phrases are
-// compared: folded, and with one space for any white space between two characters. from
-// and to are the bytes of the text that it stands for.
-func folded(s string, fn func(r rune, from, to int)) {
-	space := -1 // where the white space before began
-	begun := false
-	for i := 0; i < len(s); {
-		r, n := utf8.DecodeRuneInString(s[i:])
+// folded calls fn with each character of a text in the form in which phrases are compared,
+// and where it stands: folded, and with one space for any white space between two characters.
+func folded(s string, fn func(r rune, at int)) {
+	space, begun := false, false
+	for i, r := range s {
 		if unicode.IsSpace(r) {
-			if space < 0 {
-				space = i
-			}
-			i += n
+			space = begun
 			continue
 		}
-		if space >= 0 && begun {
-			fn(' ', space, i)
+		if space {
+			fn(' ', i)
 		}
-		space, begun = -1, true
-		fn(fold(r), i, i+n)
-		i += n
+		space, begun = false, true
+		fn(fold(r), i)
 	}
 }
 
@@ -135,41 +120,34 @@ func folded(s string, fn func(r rune, from, to int)) {
 func foldPhrase(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
-	folded(s, func(r rune, _, _ int) { b.WriteRune(r) })
+	folded(s, func(r rune, _ int) { b.WriteRune(r) })
 	return b.String()
 }
 
 // findPhrase returns where a folded phrase stands in a text, in bytes, or -1. Its time is
 // proportional to the text, whatever the two are.
 func findPhrase(s, phrase string) (from, to int) {
-	at := strings.Index(foldPhrase(s), phrase)
-	if at < 0 {
+	begin := strings.Index(foldPhrase(s), phrase)
+	if begin < 0 {
 		return -1, -1
 	}
-	n := 0
-	from, to = -1, -1
-	folded(s, func(r rune, a, b int) {
-		if n == at {
-			from = a
+	n := 0 // bytes of the folded text so far
+	folded(s, func(r rune, at int) {
+		if n == begin {
+			from = at
 		}
-		if n += utf8.RuneLen(r); n == at+len(phrase) {
-			to = b
+		if n += utf8.RuneLen(r); n == begin+len(phrase) {
+			_, size := utf8.DecodeRuneInString(s[at:])
+			to = at + size
 		}
 	})
 	return from, to
 }
 
-// snippet returns the part of a text, at most size bytes, that has most of the words of
-// a query, rare ones counting more. With phrases, it is the place of the first. found says
-// that it has any.
-func (x *Index) snippet(s string, p parsed, size int) (snippet string, offset int, found bool) {
-	from, to, _ := p.bestPlace(s, size, func(term string) float64 {
-		df := 0.5
-		if v, ok := x.termAt[term]; ok {
-			df = float64(x.terms[v].df)
-		}
-		return math.Log(1 + float64(x.alive+1)/df)
-	})
+// snippet returns the part of a text, at most size bytes, that has most of the words of a query, rare ones counting
+// more. With phrases, it is the place of the first. found says that it has any.
+func snippet(s string, p parsed, size int) (snippet string, offset int, found bool) {
+	from, to, _ := p.bestPlace(s, size)
 	found = from < to
 	from, to = widen(s, from, to, size)
 	snippet = text.Line(s[from:to])
@@ -187,7 +165,7 @@ func (x *Index) snippet(s string, p parsed, size int) (snippet string, offset in
 // at a line where one begins. It is -1 when none of the words is there.
 func Place(s, words string, before int) int {
 	p := parse(words)
-	from, to, _ := p.bestPlace(s, 2*DefaultSnippet, equally)
+	from, to, _ := p.bestPlace(s, 2*DefaultSnippet)
 	if from == to {
 		return -1
 	}
@@ -198,9 +176,6 @@ func Place(s, words string, before int) int {
 // before bytes before it, at a line if one begins there, else at a sentence or a word.
 func begin(s string, from, before int) int {
 	a := from - len(text.Tail(s[:from], before))
-	for a < from && !utf8.RuneStart(s[a]) {
-		a++
-	}
 	if a > 0 && s[a-1] != '\n' {
 		if k := strings.IndexByte(s[a:from], '\n'); k >= 0 {
 			a += k + 1
@@ -215,11 +190,11 @@ func begin(s string, from, before int) int {
 type match struct {
 	from, to int
 	term     int
+	kind     kind
 }
 
-// bestPlace returns what the best size bytes of a text match. worth says how much a term
-// counts. all says that they have every term that the text has.
-func (p *parsed) bestPlace(s string, size int, worth func(term string) float64) (from, to int, all bool) {
+// bestPlace returns what the best size bytes of a text match. all says that they have every term that the text has.
+func (p *parsed) bestPlace(s string, size int) (from, to int, all bool) {
 	if len(p.phrases) > 0 {
 		if a, b := findPhrase(s, p.phrases[0]); a >= 0 {
 			return a, min(b, a+size), false
@@ -237,17 +212,17 @@ func (p *parsed) bestPlace(s string, size int, worth func(term string) float64) 
 		}
 		b = min(b, a+size)
 		for len(window) > 0 && b-window[0].from > size {
-			if old := window[0].term; in[old] == 1 {
-				value -= worth(p.terms[old].text)
+			old := window[0].term
+			if in[old]--; in[old] == 0 {
+				value -= p.terms[old].worth
 			}
-			in[window[0].term]--
 			window = window[1:]
 		}
 		if in[i]++; in[i] == 1 {
-			value += worth(p.terms[i].text)
+			value += p.terms[i].worth
 		}
 		all, seen[i] = all && seen[i], true
-		window = append(window, match{a, b, i})
+		window = append(window, match{a, b, i, k})
 		if value > best+1e-9 {
 			best, from, to = value, a, b
 			for _, m := range window {
@@ -259,9 +234,6 @@ func (p *parsed) bestPlace(s string, size int, worth func(term string) float64) 
 	w.split(s)
 	return from, min(to, from+size), all
 }
-
-// equally is a worth for bestPlace: every term counts the same.
-func equally(string) float64 { return 1 }
 
 // matching returns the number of the query's term that a term of a text matches, or -1.
 func (p *parsed) matching(term []byte, k kind) int {
@@ -284,10 +256,7 @@ func widen(s string, from, to, size int) (int, int) {
 	}
 	room := max(size-(to-from), 0)
 	a := begin(s, from, min(max(room/3, room-(len(s)-to)), from))
-	b := to + len(text.Head(s[to:], min(max(size-(to-a), 0), len(s)-to)))
-	for b > to && b < len(s) && !utf8.RuneStart(s[b]) {
-		b--
-	}
+	b := to + len(text.Head(s[to:], max(size-(to-a), 0)))
 	if b < len(s) {
 		if k := strings.LastIndexByte(s[to:b], '\n'); k >= 0 {
 			b = to + k

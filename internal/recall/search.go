@@ -22,20 +22,27 @@ const (
 	bm25K1 = 1.2
 	bm25B  = 0.75
 
-	// copied is the factor on a summary's score: what it repeats should come first.
-	copied = 0.5
-
-	// maxVariants is the most hashes that the beginning of one stands for.
-	maxVariants = 64
+	copied      = 0.5 // the factor on a summary's score: what it repeats should come first
+	maxVariants = 64  // the most hashes that the beginning of one stands for
 )
 
-// Query says what to look for, as the Query of package clew does. Since and Until are whole
-// ids here, and Only reports whether an entry may be a hit; default: all.
+// Query says what to find. The fields narrow down together.
 type Query struct {
-	Text, Tool, Path, Since, Until string
-	Roles                          []message.Role
-	Only                           func(id string) bool
-	Offset, Limit, Snippet         int
+	// Text is words, best match first, and "phrases in quotes", which must stand in a hit but for case and white
+	// space. Without Text all that the other fields let through is a hit, newest first.
+	Text  string
+	Roles []message.Role // that hits may have. Default: all.
+	Tool  string         // names the tool that a hit calls or is the result of; a shell run counts as bash
+	Path  string         // begins a path among the arguments of the call
+	// Since and Until name the first and the last entry, in the order of the log, that may be a
+	// hit. An Index wants their whole ids.
+	Since, Until string
+	// Scope says where Session.Search looks: "" on the path to the leaf, or clew.ScopeAll or
+	// clew.ScopeLeft. An Index does not look at it.
+	Scope string
+	// Offset is how many hits to pass over, Limit how many to return. Default: 10; at most 100.
+	Offset, Limit int
+	Snippet       int // how much text a hit comes with, in bytes. Default: 300; at most 4000.
 }
 
 // Limits of a Query.
@@ -52,8 +59,7 @@ const (
 	maxNear    = 40 // entries that are looked at for how near the words stand
 
 	maxNearWords = 100_000 // in an entry that is looked at so
-	// maxQuery is how much of a query is read, in bytes.
-	maxQuery = 4096
+	maxQuery     = 4096    // how much of a query is read, in bytes
 )
 
 // ErrNoQuery says that a query asks for nothing.
@@ -61,10 +67,8 @@ var ErrNoQuery = errors.New("nothing to look for")
 
 // Results are a page of the hits of a query.
 type Results struct {
-	Total  int   `json:"total"`          // entries on all pages
-	Offset int   `json:"offset"`         // entries before this page
-	Next   int   `json:"next,omitempty"` // Offset of the next page; 0 when this is the last
-	Hits   []Hit `json:"hits"`
+	Paged
+	Hits []Hit `json:"hits"`
 	// All is how many of them have every word that any entry has; those come first.
 	// Missing are the words that none has.
 	All     int      `json:"all"`
@@ -80,13 +84,12 @@ type Results struct {
 
 // Hit is an entry that was found.
 type Hit struct {
-	Entry string       `json:"entry"`
-	Role  message.Role `json:"role"`
-	// Tools are the tools that it calls, or the tool that it is the result of.
-	Tools    []string `json:"tools,omitempty"`
-	Position int      `json:"position"` // in the log, from 1
-	Turn     int      `json:"turn"`     // of its path, from 1; 0 before the first
-	Score    float64  `json:"score"`    // ranks those that have all words, and the rest
+	Entry    string       `json:"entry"`
+	Role     message.Role `json:"role"`
+	Tools    []string     `json:"tools,omitempty"` // the tools that it calls, or the tool that it is the result of
+	Position int          `json:"position"`        // in the log, from 1
+	Turn     int          `json:"turn"`            // of its path, from 1; 0 before the first
+	Score    float64      `json:"score"`           // ranks those that have all words, and the rest
 	// Snippet is the text around the best place, on one line, with an ellipsis where text is
 	// missing. It begins at Offset of the Size characters of the text.
 	Snippet string `json:"snippet"`
@@ -138,27 +141,26 @@ func (r *Results) Narrow(ask func(name, value string) string) string {
 		return ""
 	}
 	var ways []string
-	roles := map[string]int{}
-	for role, n := range r.Roles {
-		roles[string(role)] = n
-	}
-	for name, counts := range map[string]map[string]int{"role": roles, "tool": r.Tools} {
-		for value, n := range counts {
-			if n < r.Total {
-				ways = append(ways, fmt.Sprintf("%s (%d)", ask(name, value), n))
-			}
+	add := func(name, value string, n int) {
+		if n < r.Total {
+			ways = append(ways, fmt.Sprintf("%s (%d)", ask(name, value), n))
 		}
+	}
+	for role, n := range r.Roles {
+		add("role", string(role), n)
+	}
+	for tool, n := range r.Tools {
+		add("tool", tool, n)
 	}
 	slices.Sort(ways)
 	return "Fewer: " + strings.Join(append(ways[:min(len(ways), 8)], ask("path", "src/"), ask("since", "ID"), ask("left", ""), `"words in quotes"`), ", ")
 }
 
-// Search updates the index and returns the entries that have any of the query's words and
-// all of its phrases: first those that have all words in one excerpt, then those that have
-// all, best first; of equal hits the later one comes first. A hit that says nearly what
-// another one says, or that is shown as the pair of one, has no place of its own. The error
-// is ErrNoQuery for a query that asks for nothing.
-func (x *Index) Search(ctx context.Context, q Query) (*Results, error) {
+// Search updates the index and returns the entries that have any of the query's words and all of its phrases: first
+// those that have all words in one excerpt, then those that have all, best first; of equal hits the later one comes
+// first. A hit that says nearly what another one says, or that is shown as the pair of one, has no place of its own.
+// With only, the ids that it knows may be hits. The error is ErrNoQuery for a query that asks for nothing.
+func (x *Index) Search(ctx context.Context, q Query, only func(id string) bool) (*Results, error) {
 	p := parse(q.Text)
 	if len(p.terms)+len(p.phrases) == 0 && q.Tool == "" && q.Path == "" && len(q.Roles) == 0 {
 		return nil, &session.Error{Op: "search", Subject: q.Text, Err: ErrNoQuery, Hint: "give a word, a phrase in quotes, a role, a tool or a path"}
@@ -166,21 +168,19 @@ func (x *Index) Search(ctx context.Context, q Query) (*Results, error) {
 	if err := x.Update(ctx); err != nil {
 		return nil, err
 	}
-	may, err := x.filter(q)
+	open, err := x.open(q, only)
 	if err != nil {
 		return nil, err
 	}
-	found, wanted := x.rank(p, may)
-	if len(p.phrases) > 0 {
-		if found, err = x.withPhrases(ctx, found, p.phrases); err != nil {
-			return nil, err
-		}
+	found, wanted := x.rank(p, open)
+	if found, err = x.withPhrases(ctx, found, p.phrases); err != nil {
+		return nil, err
 	}
 	if err := x.nearFirst(ctx, p, found); err != nil {
 		return nil, err
 	}
 	r := &Results{
-		Total: len(found), Offset: max(q.Offset, 0), Hits: []Hit{}, Partial: x.partial,
+		Paged: Paged{Total: len(found), Offset: max(q.Offset, 0)}, Hits: []Hit{}, Partial: x.partial,
 		Roles: map[message.Role]int{}, Tools: map[string]int{},
 	}
 	for i, w := range p.words {
@@ -189,7 +189,7 @@ func (x *Index) Search(ctx context.Context, q Query) (*Results, error) {
 		}
 	}
 	for _, f := range found {
-		if f.all {
+		if f.class >= allWords {
 			r.All++
 		}
 		r.Roles[x.docs[f.doc].role]++
@@ -197,11 +197,10 @@ func (x *Index) Search(ctx context.Context, q Query) (*Results, error) {
 			r.Tools[tool]++
 		}
 	}
-	return r, x.page(ctx, r, found, p, q)
+	return r, x.page(ctx, r, found, p, q, only)
 }
 
-// page fills a page with hits.
-func (x *Index) page(ctx context.Context, r *Results, found []ranked, p parsed, q Query) error {
+func (x *Index) page(ctx context.Context, r *Results, found []ranked, p parsed, q Query, only func(id string) bool) error {
 	limit := min(cmp.Or(max(q.Limit, 0), DefaultLimit), MaxLimit)
 	from := min(r.Offset, len(found))
 	var seen []map[string]bool // the pairs of words of each hit
@@ -214,15 +213,16 @@ func (x *Index) page(ctx context.Context, r *Results, found []ranked, p parsed, 
 		if shown[x.entries[x.docs[f.doc].entry].id] {
 			continue
 		}
-		h, err := x.hit(ctx, f, p, q)
+		h, err := x.hit(ctx, f, p, q, only)
 		if err != nil {
 			return err
 		}
 		says := wordPairs(h.Snippet)
-		if f.all {
+		if f.class >= allWords {
 			says[""] = true // what has fewer words is not the same
 		}
-		same := func(o map[string]bool) bool { return len(p.words) > 0 && o[""] == f.all && alike(says, o) } // a list has all
+		// A list of what the filters leave has all that they leave.
+		same := func(o map[string]bool) bool { return len(p.words) > 0 && o[""] == says[""] && alike(says, o) }
 		if k := slices.IndexFunc(seen, same); k >= 0 && r.Hits[k].Role == h.Role {
 			r.Hits[k].Like = append(r.Hits[k].Like, h.Entry)
 			continue
@@ -248,74 +248,76 @@ func wordPairs(s string) map[string]bool {
 // alike reports whether two excerpts have three quarters of the shorter one in common, and
 // are not of very different length.
 func alike(a, b map[string]bool) bool {
-	if len(a) > len(b) {
-		a, b = b, a
-	}
 	both := 0
 	for pair := range a {
 		if b[pair] {
 			both++
 		}
 	}
-	return 4*both >= 3*len(a) && 2*len(a) >= len(b)
+	least := min(len(a), len(b))
+	return 4*both >= 3*least && 2*least >= max(len(a), len(b))
 }
 
-// filter returns a function that checks a document against the query, without its words.
-func (x *Index) filter(q Query) (func(*doc) bool, error) {
-	at := func(id string, otherwise int) (int32, error) {
-		if id == "" {
-			return int32(otherwise), nil
-		}
+// open returns which documents the filters let through.
+func (x *Index) open(q Query, only func(id string) bool) ([]bool, error) {
+	since, until := int32(0), int32(len(x.entries))
+	for i, id := range []string{q.Since, q.Until} {
 		n, ok := x.byID[id]
-		if !ok {
-			return 0, &session.Error{Op: "search", Subject: id, Err: session.ErrNotFound, Hint: "give the whole id of an entry"}
+		switch {
+		case ok && i == 0:
+			since = n
+		case ok:
+			until = n
+		case id != "":
+			return nil, &session.Error{Op: "search", Subject: id, Err: session.ErrNotFound, Hint: "give the whole id of an entry"}
 		}
-		return n, nil
-	}
-	since, err := at(q.Since, 0)
-	if err != nil {
-		return nil, err
-	}
-	until, err := at(q.Until, len(x.entries))
-	if err != nil {
-		return nil, err
 	}
 	path := slashed(q.Path)
-	return func(d *doc) bool {
-		return !d.dead && d.entry >= since && d.entry <= until &&
+	open := make([]bool, len(x.docs))
+	for i := range x.docs {
+		d := &x.docs[i]
+		open[i] = !d.dead && d.entry >= since && d.entry <= until &&
 			(len(q.Roles) == 0 || slices.Contains(q.Roles, d.role)) &&
 			(q.Tool == "" || slices.ContainsFunc(d.tools, func(t string) bool { return strings.EqualFold(t, q.Tool) })) &&
 			(path == "" || slices.ContainsFunc(d.paths, func(p string) bool { return strings.HasPrefix(p, path) })) &&
-			(q.Only == nil || q.Only(x.entries[d.entry].id))
-	}, nil
+			(only == nil || only(x.entries[d.entry].id))
+	}
+	return open, nil
 }
 
 type ranked struct {
 	doc   int32
 	score float64
-	all   bool   // it has all words that are wanted
-	near  bool   // in one excerpt
+	class int    // someWords, allWords or nearWords
 	text  string // where it was read already
 }
 
+// Those with a higher class come first.
+const (
+	someWords = iota
+	allWords  // of those that any entry has
+	nearWords // all in one excerpt
+)
+
 // rank returns the documents that have any of the terms and all that they must
 // have, best first, and which words of the query any of them has.
-func (x *Index) rank(p parsed, may func(*doc) bool) (found []ranked, wanted []bool) {
+func (x *Index) rank(p parsed, open []bool) (found []ranked, wanted []bool) {
 	scores := make([]float64, len(x.docs))
 	average := max(float64(x.words)/float64(max(x.alive, 1)), 1)
-	for _, t := range p.terms {
-		for _, v := range x.variants(t) {
-			df := float64(x.terms[v].df)
-			idf := math.Log(1 + (max(float64(x.alive)-df, 0)+0.5)/(df+0.5))
-			x.terms[v].each(func(n, tf uint32) {
-				f := float64(tf)
-				scores[n] += idf * f * (bm25K1 + 1) / (f + bm25K1*(1-bm25B+bm25B*float64(x.docs[n].words)/average))
-			})
+	for i, t := range p.terms {
+		df := 0.5
+		if list := x.terms[t.text]; list != nil {
+			df = float64(len(*list))
 		}
-	}
-	open := make([]bool, len(x.docs))
-	for i := range open {
-		open[i] = may(&x.docs[i])
+		p.terms[i].worth = math.Log(1 + float64(x.alive+1)/df)
+		for _, v := range x.variants(t) {
+			df := float64(len(*v))
+			idf := math.Log(1 + (max(float64(x.alive)-df, 0)+0.5)/(df+0.5))
+			for _, in := range *v {
+				n, f := in>>8, float64(in&255)
+				scores[n] += idf * f * (bm25K1 + 1) / (f + bm25K1*(1-bm25B+bm25B*float64(x.docs[n].words)/average))
+			}
+		}
 	}
 	wanted = make([]bool, len(p.words))
 	has := make([]int, len(x.docs))    // how many of the wanted words a document has
@@ -354,7 +356,11 @@ func (x *Index) rank(p parsed, may func(*doc) bool) (found []ranked, wanted []bo
 		if role := x.docs[i].role; role == message.RoleCompactionSummary || role == message.RoleBranchSummary {
 			score *= copied
 		}
-		found = append(found, ranked{doc: int32(i), score: score, all: has[i] == all})
+		f := ranked{doc: int32(i), score: score}
+		if has[i] == all {
+			f.class = allWords
+		}
+		found = append(found, f)
 	}
 	slices.SortFunc(found, inOrder)
 	return found, wanted
@@ -363,26 +369,20 @@ func (x *Index) rank(p parsed, may func(*doc) bool) (found []ranked, wanted []bo
 // eachWith calls fn with each document that has a term, or what it stands for.
 func (x *Index) eachWith(t queryTerm, fn func(n uint32)) {
 	for _, v := range x.variants(t) {
-		x.terms[v].each(func(n, _ uint32) { fn(n) })
-	}
-}
-
-// inOrder compares two hits: the better one comes first.
-func inOrder(a, b ranked) int {
-	first := func(a, b bool) int {
-		if a == b {
-			return 0
+		for _, in := range *v {
+			fn(in >> 8)
 		}
-		return map[bool]int{true: -1, false: 1}[a]
 	}
-	return cmp.Or(first(a.near, b.near), first(a.all, b.all), cmp.Compare(b.score, a.score), cmp.Compare(b.doc, a.doc))
 }
 
-// nearFirst brings those first that have all words in one excerpt.
+func inOrder(a, b ranked) int {
+	return cmp.Or(cmp.Compare(b.class, a.class), cmp.Compare(b.score, a.score), cmp.Compare(b.doc, a.doc))
+}
+
 func (x *Index) nearFirst(ctx context.Context, p parsed, found []ranked) (err error) {
 	for i := range found[:min(maxNear, len(found))] {
 		f := &found[i]
-		if !f.all || len(p.words) < 2 {
+		if f.class < allWords || len(p.words) < 2 {
 			break
 		}
 		if x.docs[f.doc].words > maxNearWords {
@@ -391,14 +391,18 @@ func (x *Index) nearFirst(ctx context.Context, p parsed, found []ranked) (err er
 		if f.text, err = x.text(ctx, &x.docs[f.doc]); err != nil {
 			return err
 		}
-		_, _, f.near = p.bestPlace(f.text, DefaultSnippet, equally)
+		if _, _, near := p.bestPlace(f.text, DefaultSnippet); near {
+			f.class = nearWords
+		}
 	}
 	slices.SortFunc(found, inOrder)
 	return nil
 }
 
-// withPhrases keeps the documents that have every phrase.
 func (x *Index) withPhrases(ctx context.Context, found []ranked, phrases []string) ([]ranked, error) {
+	if len(phrases) == 0 {
+		return found, nil
+	}
 	kept := found[:0]
 	for _, f := range found {
 		s, err := x.text(ctx, &x.docs[f.doc])
@@ -412,7 +416,6 @@ func (x *Index) withPhrases(ctx context.Context, found []ranked, phrases []strin
 	return kept, nil
 }
 
-// text reads the text of a document from the store.
 func (x *Index) text(ctx context.Context, d *doc) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
@@ -422,7 +425,7 @@ func (x *Index) text(ctx context.Context, d *doc) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	m := said(e)
+	m := Said(e)
 	if m == nil {
 		return "", &session.Error{Op: "search", Subject: id, Err: errors.New("the entry has changed since it was indexed"), Hint: "search again"}
 	}
@@ -432,7 +435,7 @@ func (x *Index) text(ctx context.Context, d *doc) (string, error) {
 	return Text(m), nil
 }
 
-func (x *Index) hit(ctx context.Context, f ranked, p parsed, q Query) (h Hit, err error) {
+func (x *Index) hit(ctx context.Context, f ranked, p parsed, q Query, only func(id string) bool) (h Hit, err error) {
 	d := &x.docs[f.doc]
 	e := &x.entries[d.entry]
 	h = Hit{
@@ -445,22 +448,22 @@ func (x *Index) hit(ctx context.Context, f ranked, p parsed, q Query) (h Hit, er
 		}
 	}
 	size := min(cmp.Or(max(q.Snippet, 0), DefaultSnippet), MaxSnippet)
-	h.Snippet, h.Offset, _ = x.snippet(f.text, p, max(size, minSnippet))
+	h.Snippet, h.Offset, _ = snippet(f.text, p, max(size, minSnippet))
 	h.Size = utf8.RuneCountInString(f.text)
 	for _, n := range d.pair[:min(maxHalves, len(d.pair))] {
 		other := &x.docs[n]
-		if other.dead || q.Only != nil && !q.Only(x.entries[other.entry].id) {
+		if other.dead || only != nil && !only(x.entries[other.entry].id) {
 			continue
 		}
 		s, err := x.text(ctx, other)
 		if err != nil {
 			return h, err
 		}
-		snippet, _, ok := x.snippet(s, p, maxHalf)
+		part, _, ok := snippet(s, p, maxHalf)
 		if !ok { // an output's end says how it came out, a call's what it was
-			snippet = text.Line(text.Tail(s, maxHalf))
+			part = text.Line(text.Tail(s, maxHalf))
 		}
-		h.Pair = append(h.Pair, Half{x.entries[other.entry].id, other.role, snippet})
+		h.Pair = append(h.Pair, Half{x.entries[other.entry].id, other.role, part})
 	}
 	return h, nil
 }

@@ -138,7 +138,7 @@ func TestRanking(t *testing.T) {
 	}
 	_, tail, _ := strings.Cut(string(data), "session:\n")
 	talk, cases, _ := strings.Cut(tail, "\n\n")
-	x := recall.New(path(t, strings.Split(talk, "\n")...), recall.Options{})
+	x := recall.New(path(t, strings.Split(talk, "\n")...), nil)
 	n := 0
 	for line := range strings.Lines(cases) {
 		line = strings.TrimSpace(line)
@@ -147,7 +147,7 @@ func TestRanking(t *testing.T) {
 		}
 		n++
 		asked, want, _ := strings.Cut(line, "=>")
-		r, err := x.Search(context.Background(), query(t, strings.TrimSpace(asked)))
+		r, err := x.Search(context.Background(), query(t, strings.TrimSpace(asked)), nil)
 		if err != nil {
 			t.Errorf("%s: %v", asked, err)
 			continue
@@ -168,11 +168,11 @@ func TestRanking(t *testing.T) {
 	if n < 30 {
 		t.Errorf("%d cases", n)
 	}
-	_, err = x.Search(context.Background(), recall.Query{Text: " ,; "})
+	_, err = x.Search(context.Background(), recall.Query{Text: " ,; "}, nil)
 	if !errors.Is(err, recall.ErrNoQuery) {
 		t.Error(err)
 	}
-	_, err = x.Search(context.Background(), recall.Query{Text: "x", Since: "nix"})
+	_, err = x.Search(context.Background(), recall.Query{Text: "x", Since: "nix"}, nil)
 	if !errors.Is(err, session.ErrNotFound) {
 		t.Error(err)
 	}
@@ -273,7 +273,7 @@ func TestFormula(t *testing.T) {
 		for i, s := range texts {
 			lines[i] = fmt.Sprintf("e%d user %s", i, s)
 		}
-		x := recall.New(path(t, lines...), recall.Options{})
+		x := recall.New(path(t, lines...), nil)
 		var want []string
 		for _, i := range naive(texts, words) {
 			want = append(want, fmt.Sprintf("e%d", i))
@@ -281,7 +281,7 @@ func TestFormula(t *testing.T) {
 		var got []string
 		like := map[string]bool{}
 		for offset, pages := 0, 0; ; pages++ {
-			res, err := x.Search(context.Background(), recall.Query{Text: strings.Join(words, " "), Limit: r.IntN(90) + 10, Offset: offset})
+			res, err := x.Search(context.Background(), recall.Query{Text: strings.Join(words, " "), Limit: r.IntN(90) + 10, Offset: offset}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -333,7 +333,7 @@ func TestSearchRandomSessions(t *testing.T) {
 	for seed := range uint64(30) {
 		_, all := generated(t, seed, sessiongen.Options{Entries: 80, Odds: sessiongen.Odds{Emoji: 0.3, CJK: 0.3}})
 		live := session.NewMemory(session.Header{ID: "s", Version: session.Version}, all[:len(all)/2]...)
-		x := recall.New(live, recall.Options{})
+		x := recall.New(live, nil)
 		if err := x.Update(ctx); err != nil {
 			t.Fatal(err)
 		}
@@ -351,7 +351,7 @@ func TestSearchRandomSessions(t *testing.T) {
 			}
 			grown++
 		}
-		anew := recall.New(live, recall.Options{})
+		anew := recall.New(live, nil)
 		r := rand.New(rand.NewPCG(seed, 1))
 		for e, err := range live.All(ctx) {
 			if err != nil {
@@ -371,11 +371,11 @@ func TestSearchRandomSessions(t *testing.T) {
 				continue
 			}
 			q := recall.Query{Text: `"` + phrase + `"`, Limit: recall.MaxLimit, Snippet: r.IntN(300) + 20}
-			a, err := x.Search(ctx, q)
+			a, err := x.Search(ctx, q, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			b, err := anew.Search(ctx, q)
+			b, err := anew.Search(ctx, q, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -429,9 +429,9 @@ func TestSearchDamaged(t *testing.T) {
 		if err != nil {
 			continue // no session any more
 		}
-		x := recall.New(f, recall.Options{})
+		x := recall.New(f, nil)
 		for _, q := range []recall.Query{{Text: "the"}, {Text: `"e"`}, {Roles: []message.Role{message.RoleUser, message.RoleToolResult}}, {Text: "的 の 이"}} {
-			r, err := x.Search(ctx, q)
+			r, err := x.Search(ctx, q, nil)
 			if err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
@@ -457,7 +457,7 @@ func TestPath(t *testing.T) {
 		f, all := generated(t, seed, sessiongen.Options{Entries: 60, Odds: sessiongen.Odds{
 			Branch: 0.2, DuplicateID: 0.05, Cycle: 0.05, DanglingRef: 0.1,
 		}})
-		x := recall.New(f, recall.Options{})
+		x := recall.New(f, nil)
 		if err := x.Update(ctx); err != nil {
 			t.Fatal(err)
 		}
@@ -494,8 +494,8 @@ func TestPlace(t *testing.T) {
 	c := entryLine(t, "u2 user another needle", "a1")
 	d := entryLine(t, "u3 user a branch with a needle", "u1")
 	e := entryLine(t, "a1 says the needle once more, under the same id", "u3")
-	x := recall.New(session.NewMemory(session.Header{ID: "s"}, a, b, c, d), recall.Options{})
-	r, err := x.Search(context.Background(), recall.Query{Text: "needle"})
+	x := recall.New(session.NewMemory(session.Header{ID: "s"}, a, b, c, d), nil)
+	r, err := x.Search(context.Background(), recall.Query{Text: "needle"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -506,11 +506,11 @@ func TestPlace(t *testing.T) {
 	if want := map[string]string{"u1": "1/1", "a1": "2/1", "u2": "3/2", "u3": "4/2"}; !maps.Equal(place, want) {
 		t.Errorf("got %v, want %v", place, want)
 	}
-	x = recall.New(session.NewMemory(session.Header{ID: "s"}, a, b, c, d, e), recall.Options{})
-	if r, err = x.Search(context.Background(), recall.Query{Text: "again"}); err != nil || r.Total != 0 {
+	x = recall.New(session.NewMemory(session.Header{ID: "s"}, a, b, c, d, e), nil)
+	if r, err = x.Search(context.Background(), recall.Query{Text: "again"}, nil); err != nil || r.Total != 0 {
 		t.Error("the words of an entry that another one stands for:", r.Total, err)
 	}
-	if r, err = x.Search(context.Background(), recall.Query{Text: "once"}); err != nil || hits(r) != "a1" || r.Hits[0].Position != 5 {
+	if r, err = x.Search(context.Background(), recall.Query{Text: "once"}, nil); err != nil || hits(r) != "a1" || r.Hits[0].Position != 5 {
 		t.Error(r, err)
 	}
 }
@@ -528,8 +528,8 @@ func TestAnswersAreNotFound(t *testing.T) {
 		{result("recall", "the needle"), 1},
 		{result("bash", head+" the needle"), 1},
 	} {
-		x := recall.New(path(t, tc.line), recall.Options{})
-		if r, err := x.Search(context.Background(), recall.Query{Text: "needle"}); err != nil || r.Total != tc.found {
+		x := recall.New(path(t, tc.line), nil)
+		if r, err := x.Search(context.Background(), recall.Query{Text: "needle"}, nil); err != nil || r.Total != tc.found {
 			t.Errorf("%s: %d found, %v", tc.line, r.Total, err)
 		}
 	}
@@ -597,15 +597,15 @@ func FuzzQuery(f *testing.F) {
 		"u1 user the token expiry, 中文 and 4f3a9b2c", "a1 says a b c \xff d", "r1 result bash -x \"quoted\" é",
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		x := recall.New(path(t, lines...), recall.Options{})
-		a, err := x.Search(context.Background(), recall.Query{Text: s})
+		x := recall.New(path(t, lines...), nil)
+		a, err := x.Search(context.Background(), recall.Query{Text: s}, nil)
 		if errors.Is(err, recall.ErrNoQuery) {
 			return
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := x.Search(context.Background(), recall.Query{Text: s})
+		b, err := x.Search(context.Background(), recall.Query{Text: s}, nil)
 		if err != nil || !reflect.DeepEqual(a, b) {
 			t.Fatalf("%q: %v, then %v, %v", s, a, b, err)
 		}

@@ -2,7 +2,9 @@ package recall
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -19,8 +21,7 @@ type Step struct {
 	Time  time.Time    `json:"time,omitzero"`
 	Role  message.Role `json:"role"`
 	Tool  string       `json:"tool,omitempty"` // that it is the result of
-	// Calls are its calls: the tool, and in brackets the path, the command or what else
-	// says most.
+	// Calls are its calls: the tool, and in brackets the path, the command or what else says most.
 	Calls  []string `json:"calls,omitempty"`
 	Failed bool     `json:"failed,omitempty"` // the call or the command
 	Text   string   `json:"text,omitempty"`   // the first words; of output the last line too
@@ -46,37 +47,70 @@ func (s Step) String() string {
 	return line
 }
 
-// Steps returns what the entries say, a line for each that says something.
-func Steps(path []*session.Entry) []Step {
-	const most = 120
-	steps := []Step{}
+// StepPage is a page of the steps of a stretch.
+type StepPage struct {
+	Paged
+	Lines []Step `json:"lines"`
+}
+
+// Paged says which part of a list is on a page.
+type Paged struct {
+	Total  int `json:"total"`
+	Offset int `json:"offset"`         // how many come before the page
+	Next   int `json:"next,omitempty"` // Offset of the next page; 0 when this is the last
+}
+
+// Part says the same in words, where the page is not all. goOn is how to ask for an offset, such
+// as "--offset %d continues".
+func (p Paged) Part(goOn string) (s string) {
+	if p.Offset+p.Next > 0 && p.Offset < p.Total {
+		s = fmt.Sprintf("; these are %d to %d", p.Offset+1, cmp.Or(p.Next, p.Total))
+	}
+	if p.Next > 0 {
+		s += fmt.Sprintf("; "+goOn, p.Next)
+	}
+	return s
+}
+
+// Steps returns what the entries say, a line for each that says something: at most limit of
+// them, by default 50, behind offset.
+func Steps(path []*session.Entry, offset, limit int) *StepPage {
+	line := func(s string) string { return text.Clip(text.Line(s), 120) }
+	p := &StepPage{Lines: []Step{}}
+	offset, limit = max(offset, 0), cmp.Or(max(limit, 0), 50)
 	for _, e := range path {
-		m := said(e)
+		m := Said(e)
 		if m == nil {
+			continue
+		}
+		if p.Total++; p.Total <= offset || p.Total-offset > limit {
 			continue
 		}
 		s := Step{Entry: e.ID, Time: m.Time(), Role: m.Role, Tool: m.ToolName, Failed: m.IsError || m.Failed()}
 		body := m.Text()
 		switch m.Role {
 		case message.RoleBashExecution:
-			s.Calls, body = []string{text.Clip(text.Line(m.Command), most)}, m.Output
+			s.Calls, body = []string{line(m.Command)}, m.Output
 			s.Failed = m.Cancelled || m.ExitCode != nil && *m.ExitCode != 0
 		case message.RoleCompactionSummary, message.RoleBranchSummary:
 			body = m.Summary
 		default:
 			for _, c := range m.ToolCalls() {
-				s.Calls = append(s.Calls, c.Name+"("+text.Clip(about(c.Arguments), most)+")")
+				s.Calls = append(s.Calls, c.Name+"("+line(about(c.Arguments))+")")
 			}
 		}
 		first := text.FirstLine(body)
-		s.Text = text.Clip(text.Line(first), most)
+		s.Text = line(first)
 		trimmed := strings.TrimSpace(body)
 		if last := strings.TrimSpace(trimmed[strings.LastIndexByte(trimmed, '\n')+1:]); last != first && (s.Tool != "" || s.Role == message.RoleBashExecution) {
-			s.Text += " … " + text.Clip(text.Line(last), most)
+			s.Text += " … " + line(last)
 		}
-		steps = append(steps, s)
+		p.Lines = append(p.Lines, s)
 	}
-	return steps
+	if p.Offset = min(offset, p.Total); p.Total-offset > limit {
+		p.Next = offset + limit
+	}
+	return p
 }
 
 // about returns what says most about a call: a path, a command, else its first text.
@@ -91,15 +125,14 @@ func about(arguments []byte) (s string) {
 			rank = 2
 		}
 		if v, ok := jsonx.String(val); ok && rank > best {
-			best, s = rank, text.Line(text.Head(v, 500))
+			best, s = rank, text.Head(v, 500)
 		}
 		return true
 	})
 	return s
 }
 
-// Around returns the entries of a path that say something, from n before an entry to n
-// after it.
+// Around returns the entries of a path that say something, from n before an entry to n after it.
 func Around(path []*session.Entry, id string, n int) []*session.Entry {
 	at := -1
 	var says []*session.Entry
@@ -107,7 +140,7 @@ func Around(path []*session.Entry, id string, n int) []*session.Entry {
 		if e.ID == id {
 			at = len(says)
 		}
-		if said(e) != nil || e.ID == id {
+		if Said(e) != nil || e.ID == id {
 			says = append(says, e)
 		}
 	}
@@ -120,40 +153,26 @@ func Around(path []*session.Entry, id string, n int) []*session.Entry {
 // Pair returns the entries of the results of the calls that an entry makes, or that of the
 // call that it is the result of. Ids of calls may come again: the nearest is meant.
 func Pair(ctx context.Context, store session.Store, e *session.Entry) (pair []*session.Entry, err error) {
-	named := func(e *session.Entry) (ids []string) {
-		m := said(e)
-		if m == nil {
-			return nil
-		}
-		for _, c := range m.ToolCalls() {
-			ids = append(ids, c.ID)
-		}
-		if m.Role == message.RoleToolResult {
-			ids = append(ids, m.ToolCallID)
-		}
-		return ids
-	}
-	ids := named(e)
+	ids := callIDs(Said(e))
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	isResult, passed := said(e).Role == message.RoleToolResult, false
+	isResult, passed := Said(e).Role == message.RoleToolResult, false
 	for o, err := range store.All(ctx) {
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
-		}
-		if o.ID == e.ID {
-			if passed = true; isResult {
-				break
-			}
+		case o.ID == e.ID && isResult:
+			return pair, nil
+		case o.ID == e.ID:
+			passed = true
+			continue
+		case passed == isResult, !slices.ContainsFunc(ids, func(id string) bool { return bytes.Contains(o.Raw(), []byte(id)) }):
 			continue
 		}
-		has := func(id string) bool { return bytes.Contains(o.Raw(), []byte(id)) }
-		if passed == isResult || !slices.ContainsFunc(ids, has) {
-			continue
-		}
-		shared := slices.ContainsFunc(named(o), func(id string) bool { return slices.Contains(ids, id) })
-		switch call := shared && said(o).Role == message.RoleAssistant; {
+		m := Said(o)
+		shared := slices.ContainsFunc(callIDs(m), func(id string) bool { return slices.Contains(ids, id) })
+		switch call := shared && m.Role == message.RoleAssistant; {
 		case call && isResult:
 			pair = []*session.Entry{o.Clone()}
 		case call:
@@ -163,4 +182,17 @@ func Pair(ctx context.Context, store session.Store, e *session.Entry) (pair []*s
 		}
 	}
 	return pair, nil
+}
+
+func callIDs(m *message.Message) (ids []string) {
+	if m == nil {
+		return nil
+	}
+	for _, c := range m.ToolCalls() {
+		ids = append(ids, c.ID)
+	}
+	if m.Role == message.RoleToolResult {
+		ids = append(ids, m.ToolCallID)
+	}
+	return ids
 }

@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -25,86 +26,64 @@ func Text(m *message.Message) string {
 		return m.Summary
 	default:
 	}
-	if len(m.Content) == 1 && m.Content[0].Type == message.BlockText && len(m.Sections) == 0 && m.ErrorMessage == "" &&
-		m.ToolsAdded == nil && m.ToolsRemoved == nil {
-		return m.Content[0].Text
-	}
-	var t lines
+	var t []string
 	for i := range m.Content {
-		t.block(&m.Content[i])
+		switch b := &m.Content[i]; b.Type {
+		case message.BlockText:
+			t = append(t, b.Text)
+		case message.BlockThinking:
+			t = append(t, "[thinking]", b.Text)
+		case message.BlockToolCall:
+			t = append(append(t, "[call "+b.Name+"]"), arguments(b.Arguments)...)
+		case message.BlockImage:
+			t = append(t, fmt.Sprintf("[image %s, %d bytes]", b.MIMEType, len(b.Data)*3/4))
+		default:
+			t = append(t, string(b.JSON()))
+		}
 	}
 	for _, s := range m.Sections {
-		t.add("[section "+s.Name+"]", s.Text)
+		t = append(t, "[section "+s.Name+"]", s.Text)
 	}
-	if m.ToolsAdded != nil {
-		t.add("[tools added]", string(m.ToolsAdded))
-	}
-	if m.ToolsRemoved != nil {
-		t.add("[tools removed]", string(m.ToolsRemoved))
-	}
-	if m.ErrorMessage != "" {
-		t.add("[error]", m.ErrorMessage)
+	for _, more := range [][2]string{
+		{"[tools added]", string(m.ToolsAdded)}, {"[tools removed]", string(m.ToolsRemoved)}, {"[error]", m.ErrorMessage},
+	} {
+		if more[1] != "" {
+			t = append(t, more[:]...)
+		}
 	}
 	return strings.Join(t, "\n")
 }
 
-// BlocksText is Text for content without a message.
-func BlocksText(blocks []message.Block) string { return Text(&message.Message{Content: blocks}) }
-
-// lines are joined by line breaks.
-type lines []string
-
-func (t *lines) add(texts ...string) { *t = append(*t, texts...) }
-
-func (t *lines) block(b *message.Block) {
-	switch b.Type {
-	case message.BlockText:
-		t.add(b.Text)
-	case message.BlockThinking:
-		t.add("[thinking]", b.Text)
-	case message.BlockToolCall:
-		t.add("[call " + b.Name + "]")
-		t.arguments(b.Arguments)
-	case message.BlockImage:
-		t.add(fmt.Sprintf("[image %s, %d bytes]", b.MIMEType, len(b.Data)*3/4))
-	default:
-		t.add(string(b.JSON()))
-	}
-}
-
-func (t *lines) arguments(args []byte) {
-	if args == nil {
-		return
-	}
-	if !jsonx.IsObject(args) {
-		t.add(string(args))
-		return
+// arguments returns a line for each argument of a call, and more for a text of several lines.
+func arguments(args []byte) (t []string) {
+	if args != nil && !jsonx.IsObject(args) {
+		return []string{string(args)}
 	}
 	jsonx.Members(args, func(key, val []byte) bool {
 		s, ok := jsonx.String(val)
 		switch {
 		case !ok:
-			t.add(string(key) + ": " + string(val))
+			s = " " + string(val)
 		case strings.Contains(s, "\n"):
-			t.add(string(key)+":", s)
+			s = "\n" + s
 		default:
-			t.add(string(key) + ": " + s)
+			s = " " + s
 		}
+		t = append(t, string(key)+":"+s)
 		return true
 	})
+	return t
 }
 
-// Page is a part of a text. The pages of a text, each beginning where the one before
-// ended, make up the text.
+// Page is a part of a text. The pages of a text, each beginning where the one before ended, make up the text.
 type Page struct {
-	Text   string `json:"text"`
-	Offset int    `json:"offset"`         // where it begins, in characters
-	Next   int    `json:"next,omitempty"` // where the next page begins; 0 when this is the last
-	Total  int    `json:"total"`          // characters of the text
-	Line   int    `json:"line"`           // the line that it begins in, from 1
-	Lines  int    `json:"lines"`          // lines of the text
-	// Outline are lines that lie before and after the page.
-	Outline []Mark `json:"outline,omitempty"`
+	Text    string `json:"text"`
+	Offset  int    `json:"offset"`            // where it begins, in characters
+	Next    int    `json:"next,omitempty"`    // where the next page begins; 0 when this is the last
+	Total   int    `json:"total"`             // characters of the text
+	Line    int    `json:"line"`              // the line that it begins in, from 1
+	Lines   int    `json:"lines"`             // lines of the text
+	Outline []Mark `json:"outline,omitempty"` // lines that lie before and after the page
 }
 
 // Mark is a line of a text.
@@ -135,8 +114,7 @@ const (
 	maxOutline = 6 // lines of an outline before the page, and after it
 )
 
-// outline returns some lines at even distances, of those that begin a paragraph if there are
-// such.
+// outline returns some lines at even distances, of those that begin a paragraph if there are such.
 func (p *Pager) outline(from, to int) (some []Mark) {
 	list := slices.DeleteFunc(slices.Clone(p.marks), func(m Mark) bool { return m.Offset < from || m.Offset >= to })
 	leads := slices.DeleteFunc(slices.Clone(list), func(m Mark) bool { return !m.lead })
@@ -150,43 +128,50 @@ func (p *Pager) outline(from, to int) (some []Mark) {
 	return some
 }
 
-// Add takes the next piece and reports whether some of it is on the page. A piece must
-// not end inside a character.
+// Add takes the next piece and reports whether some of it is on the page. A piece must not end inside a character.
 func (p *Pager) Add(piece string) bool {
-	from, to := len(piece), len(piece)
+	shown, start := len(p.out), max(p.Offset, 0)
 	blank := true // the line before
-	for i, r := range piece {
-		at := p.seen - max(p.Offset, 0) // the place of the character on the page
-		if at == 0 || at > 0 && i == 0 {
-			from = i
-		}
-		if at == 0 {
-			p.line = p.lines + 1
-		}
-		if p.Most > 0 && at >= p.Most {
-			to = min(to, i)
-		}
+	for line := range strings.Lines(piece) {
+		n := utf8.RuneCountInString(line)
 		if !p.inner {
-			blank = p.mark(piece[i:], blank)
+			blank = p.mark(line, blank)
 		}
-		p.seen++
-		if p.inner = r != '\n'; !p.inner {
+		if p.seen+n > start {
+			p.line = cmp.Or(p.line, p.lines+1)
+			from, to := max(start-p.seen, 0), n
+			if p.Most > 0 && p.Most < n-(start-p.seen) {
+				to = start - p.seen + p.Most
+			}
+			if from < to {
+				p.out = append(p.out, line[byteAt(line, from):byteAt(line, to)]...)
+			}
+		}
+		p.seen += n
+		if p.inner = !strings.HasSuffix(line, "\n"); !p.inner {
 			p.lines++
 		}
 	}
-	p.out = append(p.out, piece[from:to]...)
-	return from < to
+	return len(p.out) > shown
 }
 
-// mark notes a line that begins here and reports whether it is blank. after says that the
-// one before it was.
-func (p *Pager) mark(s string, after bool) (blank bool) {
-	s, _, _ = strings.Cut(s[:min(len(s), 4*maxMark)], "\n")
-	short := text.Line(text.Clip(s, maxMark))
+// byteAt returns where the character with a number begins.
+func byteAt(s string, number int) int {
+	for i := range s {
+		if number--; number < 0 {
+			return i
+		}
+	}
+	return len(s)
+}
+
+// mark notes a line and reports whether it is blank. after says that the one before it was.
+func (p *Pager) mark(line string, after bool) (blank bool) {
+	short := text.Line(text.Clip(line[:min(len(line), 4*maxMark)], maxMark))
 	if short == "" {
 		return true
 	}
-	if lead := s[0] != ' ' && s[0] != '\t' && (after || s[0] == '#'); len(p.marks) < maxMarks {
+	if lead := line[0] != ' ' && line[0] != '\t' && (after || line[0] == '#'); len(p.marks) < maxMarks {
 		p.marks = append(p.marks, Mark{p.lines + 1, p.seen, strings.Clone(short), lead}) // short may keep all of the text
 	}
 	return false
@@ -287,6 +272,5 @@ func IsResult(m *message.Message) bool {
 	return m.Role == message.RoleToolResult && IsTool(m.ToolName) && strings.HasPrefix(m.Text(), resultMark)
 }
 
-// IsTool reports whether a tool of this name is the recall tool. A server may put something
-// before ToolName.
+// IsTool reports whether a tool of this name is the recall tool. A server may put something before ToolName.
 func IsTool(name string) bool { return strings.HasSuffix(strings.ToLower(name), ToolName) }

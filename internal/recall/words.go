@@ -10,7 +10,6 @@ import (
 	"github.com/clew-dev/clew/internal/text"
 )
 
-// kind says what part of a text a term stands for.
 type kind uint8
 
 const (
@@ -36,8 +35,7 @@ type splitter struct {
 	cuts []int
 }
 
-// split calls emit with each term of s and the bytes of s it stands for. The next
-// term overwrites it.
+// split calls emit with each term of s and the bytes of s it stands for. The next term overwrites it.
 func (w *splitter) split(s string) {
 	chain, words := -1, 0 // where the words that punctuation joins began, and how many they are
 	end := -1             // of the word before
@@ -105,7 +103,6 @@ func classAt(s string, i int) (charClass, int) {
 	return charOther, n
 }
 
-// isAt reports whether the character at s[i] is of a class.
 func isAt(s string, i int, class charClass) bool {
 	if i >= len(s) {
 		return false
@@ -136,32 +133,26 @@ func (w *splitter) wide(s string, i int) int {
 	return i
 }
 
-// word emits a word, and its parts if it has some. joined says that it is a part
-// of a compound.
+// word emits a word, and its parts if it has some. joined says that it is a part of a compound.
 func (w *splitter) word(s string, from, to int, joined bool) {
-	for from < to && s[from] == '_' {
-		from++
+	whole := strings.TrimLeft(s[from:to], "_")
+	from = to - len(whole)
+	whole = strings.TrimRight(whole, "_")
+	to = from + len(whole)
+	cut := len(whole) > maxWord
+	if cut {
+		whole = strings.ToValidUTF8(whole[:maxWord], "") // without half of a character
 	}
-	for to > from && s[to-1] == '_' {
-		to--
+	if whole == "" || len(whole) == 1 && joined {
+		return // a lone letter or digit of a path or a version
 	}
-	whole := s[from:to]
-	n := min(len(whole), maxWord)
-	for n < len(whole) && !utf8.RuneStart(whole[n]) {
-		n--
-	}
-	cut := n < len(whole)
-	whole = whole[:n]
 	w.cut(whole)
 	parts := len(w.cuts) - 1
 	if cut || parts > maxParts {
 		parts = 1
 	}
-	if n == 0 || n == 1 && joined && !cut {
-		return // a lone letter or digit of a path or a version
-	}
 	w.buf = appendFolded(w.buf[:0], whole)
-	if isHash(w.buf) {
+	if digits, letters := hexDigits(w.buf); len(w.buf) >= minHash && digits > 0 && letters > 0 {
 		w.emit(w.buf, from, to, kindHash)
 		return
 	}
@@ -184,9 +175,8 @@ func (w *splitter) word(s string, from, to int, joined bool) {
 	}
 }
 
-// cut finds where the parts of a word begin: after underscores, at a capital after
-// a small letter, at the last of several capitals before a small letter, between
-// letters and digits.
+// cut finds where the parts of a word begin: after underscores, at a capital after a small letter, at the last of
+// several capitals before a small letter, between letters and digits.
 func (w *splitter) cut(s string) {
 	const (
 		none = iota
@@ -210,13 +200,11 @@ func (w *splitter) cut(s string) {
 			now = upper
 		}
 		switch {
-		case before == none || now == before:
+		case before == none, before == under, now == before:
 		case before == upper && now == lower:
-			if start > 0 && w.cuts[len(w.cuts)-1] < start && s[start-1] != '_' {
+			if start > w.cuts[len(w.cuts)-1] && s[start-1] != '_' {
 				w.cuts = append(w.cuts, start) // HTTPServer
 			}
-		case before == under:
-			// The underscore has begun the part.
 		default:
 			w.cuts = append(w.cuts, i)
 		}
@@ -225,8 +213,7 @@ func (w *splitter) cut(s string) {
 	w.cuts = append(w.cuts, len(s))
 }
 
-// compound emits the names that words joined by punctuation make: all of it, and
-// the last component of a path.
+// compound emits the names that words joined by punctuation make: all of it, and the last component of a path.
 func (w *splitter) compound(s string, from, to int) {
 	whole := s[from:to]
 	last := strings.LastIndexAny(whole, `/\`) + 1
@@ -266,14 +253,7 @@ func fold(r rune) rune {
 	return unicode.ToLower(r)
 }
 
-// isHash reports whether a folded word looks like the hash of a commit.
-func isHash(b []byte) bool {
-	digits, letters := hexDigits(b)
-	return len(b) >= minHash && digits > 0 && letters > 0
-}
-
-// hexDigits counts the digits and the letters of a hexadecimal word. Of another word both
-// counts are 0.
+// hexDigits counts the digits and the letters of a hexadecimal word. Of another word both counts are 0.
 func hexDigits(b []byte) (digits, letters int) {
 	for _, c := range b {
 		switch {

@@ -136,8 +136,7 @@ func scan(ctx context.Context, r io.ReaderAt, from, to int64, fn func(l *scanned
 	})
 }
 
-// readFull reads len(buf) bytes at off. That the file ends before them is an
-// error: it was longer when it was opened.
+// readFull reads len(buf) bytes at off. That the file ends before them is an error: it was longer when it was opened.
 func readFull(r io.ReaderAt, buf []byte, off int64) error {
 	switch n, err := r.ReadAt(buf, off); {
 	case n == len(buf):
@@ -162,12 +161,11 @@ const (
 
 // piece is a part of a line. Its texts alias the line.
 type piece struct {
-	kind pieceKind
-	data []byte
-	off  int   // in the line
-	err  error // pieceBad: what stops it from being JSON
-	// record only
-	typ   session.Type
+	kind  pieceKind
+	data  []byte
+	off   int          // in the line
+	err   error        // pieceBad: what stops it from being JSON
+	typ   session.Type // of a record, as are the two after it
 	id    string
 	stamp string // the time it was written
 }

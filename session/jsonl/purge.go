@@ -14,14 +14,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/internal/vfs"
 	"github.com/clew-dev/clew/session"
 )
 
 // PurgeOptions says what is to go.
 type PurgeOptions struct {
-	// ID is an entry whose content goes, with every copy of it and what was made of it. "" for none.
-	ID   string
+	ID   string // an entry whose content goes, with every copy of it and what was made of it. "" for none
 	Text string // goes wherever it stands; "" for none, else at least minPurge bytes
 	// Spilled are the addresses of full content kept beside the session that is
 	// erased as well. The records that refer to it say then that it was purged.
@@ -382,7 +382,7 @@ func (p *purger) rewrite(r *record) (data []byte, what string) {
 	}
 	n := 0
 	quotes := derived(data, r.typ)
-	data = eachString(data, func(path []string, s string, isName bool) (string, bool) {
+	data = jsonx.EditStrings(data, func(path []string, s string, isName bool) (string, bool) {
 		found := p.find(s, quotes && !isName)
 		if len(found) == 0 || isName && !freeName(path) || isStructural(path) {
 			return "", false

@@ -24,52 +24,10 @@ const PurgeMarker = "[purged]"
 
 var quotedMarker = jsonx.Quote(PurgeMarker)
 
-// eachString calls fn for every string value in raw with the names above it, from the outermost in; in an array the
-// name is "[]". Names are given too, as values of themselves, with isName. Where fn returns true, its string takes
-// the value's place. All other bytes stay.
-func eachString(raw []byte, fn func(path []string, s string, isName bool) (string, bool)) []byte {
-	var out []byte
-	var path []string
-	from := 0
-	for i := 0; i < len(raw); {
-		switch raw[i] {
-		case '{':
-			path = append(path, "")
-		case '[':
-			path = append(path, "[]")
-		case '}', ']':
-			path = path[:max(len(path)-1, 0)]
-		case '"':
-			end, err := jsonx.Scan(raw, i)
-			if err != nil {
-				return raw
-			}
-			s, _ := jsonx.String(raw[i:end:end])
-			next := jsonx.Space(raw, end)
-			isName := next < len(raw) && raw[next] == ':'
-			if isName && len(path) > 0 {
-				path[len(path)-1] = s
-			}
-			if now, ok := fn(path, s, isName); ok {
-				out = append(out, raw[from:i]...)
-				out = jsonx.AppendQuote(out, now)
-				from = end
-			}
-			i = end
-			continue
-		}
-		i++
-	}
-	if from == 0 {
-		return raw
-	}
-	return append(out, raw[from:]...)
-}
-
 func values(raw []byte) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		more := true
-		eachString(raw, func(_ []string, s string, _ bool) (string, bool) {
+		jsonx.EditStrings(raw, func(_ []string, s string, _ bool) (string, bool) {
 			more = more && yield(s)
 			return "", false
 		})
@@ -103,7 +61,7 @@ func freeName(path []string) bool {
 
 // textsOf returns what of a record would be purged: every string that is not structural.
 func textsOf(raw []byte) (texts []string) {
-	eachString(raw, func(path []string, s string, isName bool) (string, bool) {
+	jsonx.EditStrings(raw, func(path []string, s string, isName bool) (string, bool) {
 		image := strings.HasSuffix(strings.Join(path, "."), "[].data")
 		if !isName && s != PurgeMarker && s != "" && !image && !isStructural(path) {
 			texts = append(texts, strings.Clone(s))
@@ -113,52 +71,48 @@ func textsOf(raw []byte) (texts []string) {
 	return texts
 }
 
+// contents are the members of a record that hold its content, and what becomes of each.
+var contents = map[session.Type]map[string]func([]byte) []byte{
+	session.TypeMessage:       {"message": purgeMessage},
+	session.TypeCustomMessage: {"content": purgeContent, "details": purgeDetails},
+	session.TypeContextEdit:   {"replacement": purgeReplacement, "details": purgeDetails},
+	session.TypeCompaction:    {"summary": purgeAll, "details": purgeDetails},
+	session.TypeBranchSummary: {"summary": purgeAll, "details": purgeDetails},
+	session.TypeLabel:         {"label": purgeAll},
+	session.TypeSessionInfo:   {"name": purgeAll},
+	session.TypeCustom:        {"data": purgeAll},
+	session.TypeModelChange:   nil, session.TypeThinkingLevel: nil, session.TypeUsage: nil,
+}
+
 // purgeRecord returns a record without its content. It keeps its place in the tree, its type, and what pairs calls
 // with results. ok is false for entries that have no content to purge.
 func purgeRecord(raw []byte, typ session.Type) (purged []byte, ok bool) {
-	body := func(name string, purge func([]byte) []byte) {
+	members, known := contents[typ]
+	switch {
+	case !known:
+		return jsonx.EditStrings(raw, func(path []string, _ string, isName bool) (string, bool) {
+			return PurgeMarker, !isName && !isStructural(path)
+		}), true
+	case members == nil, typ == session.TypeCustom && strings.HasPrefix(jsonx.StringAt(raw, "customType"), "clew."):
+		return nil, false
+	}
+	for name, purge := range members {
 		if val := jsonx.Get(raw, name); val != nil {
 			raw = jsonx.Set(raw, name, purge(val))
 		}
 	}
-	switch typ {
-	case session.TypeMessage:
-		body("message", purgeMessage)
-	case session.TypeCustomMessage:
-		body("content", purgeContent)
-		body("details", purgeDetails)
-	case session.TypeContextEdit:
-		body("replacement", func(val []byte) []byte {
-			if content := jsonx.Get(val, "content"); content != nil {
-				return jsonx.Set(val, "content", purgeContent(content))
-			}
-			return val
-		})
-		body("details", purgeDetails)
-	case session.TypeCompaction, session.TypeBranchSummary:
-		body("summary", purgeAll)
-		body("details", purgeDetails)
-	case session.TypeLabel:
-		body("label", purgeAll)
-	case session.TypeSessionInfo:
-		body("name", purgeAll)
-	case session.TypeCustom:
-		if strings.HasPrefix(jsonx.StringAt(raw, "customType"), "clew.") {
-			return nil, false
-		}
-		body("data", purgeAll)
-	case session.TypeModelChange, session.TypeThinkingLevel, session.TypeUsage:
-		return nil, false
-	default:
-		raw = eachString(raw, func(path []string, _ string, isName bool) (string, bool) {
-			return PurgeMarker, !isName && !isStructural(path)
-		})
-	}
 	return raw, true
 }
 
+func purgeReplacement(val []byte) []byte {
+	if content := jsonx.Get(val, "content"); content != nil {
+		return jsonx.Set(val, "content", purgeContent(content))
+	}
+	return val
+}
+
 func purgeAll(val []byte) []byte {
-	return eachString(val, func(_ []string, _ string, isName bool) (string, bool) { return PurgeMarker, !isName })
+	return jsonx.EditStrings(val, func(_ []string, _ string, isName bool) (string, bool) { return PurgeMarker, !isName })
 }
 
 // purgeDetails keeps of details what says how clew shows the entry.
