@@ -68,6 +68,7 @@ type planner struct {
 	weights    []float64
 	candidates []piece // story, decisions and sources
 	must, rest []piece // quotes: pins and the last one, and the others
+	said       []piece // what somebody else wrote
 	costs      map[string]int64
 	sourceIDs  map[string][]int32 // the identifiers in the name of each source
 	offered    map[kind]int
@@ -115,11 +116,11 @@ func (p *planner) written(w *Document, sources []piece) {
 		lines := *w.lines(k)
 		for i, l := range lines {
 			said.WriteString(l.Text + "\n")
-			p.must = append(p.must, p.d.statement(k, l, i-len(lines)))
+			p.said = append(p.said, p.d.statement(k, l, i-len(lines)))
 		}
 	}
 	if w.Earlier != "" {
-		p.must = append(p.must, piece{kind: kindEarlier, line: Line{Text: w.Earlier}})
+		p.said = append(p.said, piece{kind: kindEarlier, line: Line{Text: w.Earlier}})
 	}
 	named := func(pc piece) bool {
 		what := pc.line.Text
@@ -375,6 +376,9 @@ func (p *planner) build(budget int64) []piece {
 		b.pay(m, cost)
 		user.left -= cost
 	}
+	for _, m := range p.said {
+		b.pay(m, b.cost(&m))
+	}
 	briefing := part(briefingShare)
 	if p.in.QuoteBudget > 0 {
 		briefing.left = max(b.left, 0) * briefingShare / 100
@@ -581,10 +585,9 @@ func (p *planner) fit() Output {
 	}
 	if must > most && p.in.ClipLast {
 		p.clipLast(to)
-		must = p.measure(p.must)
 	}
-	if must > budget {
-		budget = must + p.in.Budget/4
+	if least := p.measure(slices.Concat(p.must, p.said)); least > budget {
+		budget = least + p.in.Budget/4
 	}
 	var best []piece
 	bestCost := int64(-1)
@@ -629,9 +632,10 @@ func (p *planner) trim(pieces []piece, budget int64) ([]piece, int64) {
 	if cost <= budget {
 		return pieces, cost
 	}
-	n := largest(len(p.must), len(pieces)-1, func(n int) bool { return p.measure(pieces[:n]) <= budget })
+	least := len(p.must) + len(p.said)
+	n := largest(least, len(pieces)-1, func(n int) bool { return p.measure(pieces[:n]) <= budget })
 	// A counter need not grow with the text: look again.
-	for cost = p.measure(pieces[:n]); cost > budget && n > len(p.must); cost = p.measure(pieces[:n]) {
+	for cost = p.measure(pieces[:n]); cost > budget && n > least; cost = p.measure(pieces[:n]) {
 		n--
 	}
 	return pieces[:n], cost

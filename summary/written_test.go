@@ -93,3 +93,27 @@ func TestOneHandleForASource(t *testing.T) {
 		t.Errorf("want %q in:\n%s", want, out.Text)
 	}
 }
+
+// What somebody else wrote takes nothing from the room of the user's words, however long it is.
+func TestWrittenLeavesTheUsersWords(t *testing.T) {
+	conv := testchat.New()
+	asked := []string{"Add a cache to the store, please.", "Now let Load ask it first.", "Write down in docs/store.md how it works.", "And keep the format of the file as it is."}
+	for _, s := range asked {
+		conv.User(s)
+		conv.Say("The store asks lruCache first, as you wanted.")
+	}
+	written := &summary.Document{}
+	for range 12 {
+		written.Story = append(written.Story, summary.Line{Text: "The user asked for one more thing about the cache of the store, and the assistant did it in store/session.go"})
+	}
+	for _, quotes := range []int64{0, 400} {
+		out := summarize(t, summary.Input{Items: conv.Items(), Cwd: cwd, Budget: 1200, QuoteBudget: quotes, ClipLast: true, Written: written})
+		var got []string
+		for _, q := range out.Document.Quotes {
+			got = append(got, q.Text)
+		}
+		if !slices.Equal(got, asked) {
+			t.Errorf("quote budget %d: the quotes are %q", quotes, got)
+		}
+	}
+}
