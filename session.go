@@ -30,9 +30,10 @@ type Session struct {
 	cfg   Config
 	log   *session.Log
 	turn  chan struct{} // holds one value while an operation is under way
+	busy  bool          // Config.FailBusy, which is read while others change the rest of cfg
 	close atomic.Bool
 
-	// The rest belongs to the operation under way.
+	// The rest, and cfg, belong to the operation under way.
 	snap     *compact.Snapshot // at the leaf, nil where it is to be loaded
 	checked  *compact.Plan     // what Check said last
 	dirty    bool              // something was appended that is not synced
@@ -100,7 +101,7 @@ func OpenStore(ctx context.Context, store session.Store, cfg Config) (*Session, 
 		return nil, failed("open", "", err)
 	}
 	s := &Session{
-		cfg: cfg, log: log, turn: make(chan struct{}, 1), blobs: cfg.Blobs,
+		cfg: cfg, log: log, turn: make(chan struct{}, 1), busy: cfg.FailBusy, blobs: cfg.Blobs,
 		found: summary.NewCache(), rendered: wire.NewCache(), warned: map[session.Model]bool{},
 	}
 	if cfg.Cache != "" {
@@ -133,7 +134,7 @@ func (s *Session) begin(ctx context.Context, op string) error {
 	select {
 	case s.turn <- struct{}{}:
 	default:
-		if s.cfg.FailBusy {
+		if s.busy {
 			return &Error{Op: op, Err: ErrBusy, Hint: "try again when it is done, or leave Config.FailBusy off to wait for it"}
 		}
 		select {

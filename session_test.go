@@ -371,7 +371,7 @@ func TestSeveralGoroutines(t *testing.T) {
 			r := rand.New(rand.NewPCG(uint64(g), 3))
 			for k := range 12 {
 				var err error
-				switch r.IntN(6) {
+				switch r.IntN(7) {
 				case 0, 1, 2:
 					_, err = s.Append(ctx, turn(r, 100*g+k)...)
 				case 3:
@@ -380,6 +380,8 @@ func TestSeveralGoroutines(t *testing.T) {
 					_, err = s.Explain(ctx)
 				case 5:
 					_, err = s.Recall(ctx, first[0])
+				case 6:
+					err = s.SetPrompt(ctx, strings.Repeat("Be brief. ", k), nil)
 				}
 				if err == nil {
 					var p *clew.Prepared
