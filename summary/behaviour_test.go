@@ -117,10 +117,12 @@ func flat(d summary.Document) map[string][]string {
 	add("In Progress", d.InProgress)
 	add("Failing", d.Blocked)
 	add("Next", d.Next)
+	add("Decisions", d.Decisions)
 	add("Story", d.Story)
 	add("Sources", d.Context)
 	for section, f := range map[string]summary.FileList{
 		"Modified": d.Files.Modified, "Created": d.Files.Created, "Scratch": d.Files.Scratch, "Read": d.Files.Read,
+		"Written by Commands": d.Files.Shell, "Deleted": d.Files.Deleted,
 	} {
 		for i, p := range f.Paths {
 			note := ""

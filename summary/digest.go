@@ -216,7 +216,7 @@ func isRequest(s string) bool {
 	switch {
 	case s == "" || strings.HasPrefix(s, "[Request interrupted"):
 		return false
-	case strings.HasPrefix(s, "/") && !strings.Contains(first[1:], "/") && !strings.Contains(first, ".") && len(rest) < 200:
+	case strings.HasPrefix(s, "/") && !strings.Contains(first[1:], "/") && !strings.Contains(first, ".") && len(rest) < longCommand:
 		return false // a slash command, or one with a few words to it
 	case strings.HasPrefix(s, "<") && strings.HasSuffix(s, ">"):
 		return false

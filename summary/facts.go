@@ -100,6 +100,7 @@ const (
 	maxSource = 70  // runes of what a line is taken from
 	maxSaid   = 400 // runes of a sentence
 
+	longCommand = 200  // bytes of what stands behind a slash command that is a request
 	longMessage = 1500 // bytes of a message of the user that is more than a request
 )
 
@@ -138,6 +139,7 @@ func extract(n *names, m *message.Message, call *message.Block, cwd string, focu
 			x.output("", t)
 			break
 		}
+		t = typed(t)
 		x.f.text = t
 		if len(t) > longMessage { // what does not fit as a quote may be a source
 			for line := range strings.SplitSeq(lookAt(t), "\n") {
@@ -154,6 +156,19 @@ func extract(n *names, m *message.Message, call *message.Block, cwd string, focu
 	default:
 	}
 	return x.f
+}
+
+// typed returns what the user wrote behind a slash command, as Claude Code wraps it, where
+// that is more than an option: then it is the request.
+func typed(s string) string {
+	if !strings.HasPrefix(strings.TrimSpace(s), "<command-") {
+		return s
+	}
+	_, rest, _ := strings.Cut(s, "<command-args>")
+	if args, _, ok := strings.Cut(rest, "</command-args>"); ok && len(args) >= longCommand {
+		return strings.TrimSpace(args)
+	}
+	return s
 }
 
 func (x *extractor) answer(m *message.Message) {

@@ -53,8 +53,12 @@ func (d *digest) quotes() (must, rest []piece) {
 // all of them, the long ones shortened to one length; else as many as possible,
 // the first and then the newest. It returns what is not there whole.
 func (p *planner) quote(b *builder, s *share) (rest []piece) {
-	limit := p.quoteLimit(b, s.left)
+	each := p.quoteLimit(b, s.left)
 	for _, m := range p.rest {
+		limit := each
+		if each < math.MaxInt64/2 && obliges.MatchString(m.quote.Text) {
+			limit *= 2 // half a rule is none
+		}
 		whole := b.cost(&m) <= limit
 		short, ok := m, whole
 		if !whole {
@@ -259,9 +263,12 @@ func quoteParts(q Quote) []quotePart {
 
 func textParts(s string) []quotePart {
 	var out []quotePart
-	fence := ""
+	fence, list := "", false // list: in an item of a list, where an indented line goes on with it
 	for line := range strings.SplitAfterSeq(s, "\n") {
 		t := strings.TrimSpace(line)
+		if t != "" {
+			list = text.ListMark(line) != "" || list && line[0] == ' '
+		}
 		mark := ""
 		if strings.HasPrefix(t, "```") || strings.HasPrefix(t, "~~~") {
 			mark = t[:3]
@@ -277,7 +284,7 @@ func textParts(s string) []quotePart {
 			fence = mark
 		case t == "" && len(out) > 0:
 			out[len(out)-1].text += line
-		case pasted(line):
+		case pasted(line, list):
 			out = append(out, quotePart{text: line, worth: partPasted})
 		default:
 			out = append(out, sentenceParts(line)...)
@@ -287,9 +294,9 @@ func textParts(s string) []quotePart {
 }
 
 // pasted reports whether a line is more likely copied from somewhere than typed.
-func pasted(line string) bool {
+func pasted(line string, list bool) bool {
 	t := strings.TrimSpace(line)
-	return t == "" || text.TableRow(t) || strings.ContainsAny(line[:1], " \t") && text.ListMark(line) == "" || unreadable(t) && len(t) > 40
+	return t == "" || text.TableRow(t) || strings.ContainsAny(line[:1], " \t") && !list || unreadable(t) && len(t) > 40
 }
 
 // obliges matches the words that bind, wherever they stand: a message that is cut keeps

@@ -16,7 +16,7 @@ import (
 const (
 	maxStatement = 300 // runes of a statement in a section
 	maxRequest   = 400 // runes of a request in the Goal section
-	maxAsked     = 140 // runes of a request above its part of the story
+	maxAsked     = 90  // runes of a request above its part of the story
 	maxDone      = 8   // commits, and todos that are done
 	recent       = 20  // messages back, in which an error that is no check's is worth naming
 )
@@ -294,8 +294,14 @@ func (d *digest) done() []piece {
 	return out
 }
 
-// asksState finds the commands that ask how things stand, each by its first words.
-var asksState = text.Pattern(`\b(?:git (?:status|branch|push)|gh (?:pr|run|release) (?:view|checks|create|merge))\b`)
+// asksState finds the commands that ask how things stand or change it for others, each by
+// its first words, and answer the lines in which git says so. What else such a command
+// prints, or another that ran with it, tells nothing of the state.
+var (
+	asksState = text.Pattern(`\b(?:git (?:status|branch|push)|gh (?:pr|run|release) (?:view|checks|create|merge))\b`)
+	answers   = text.Pattern(`^(?:## |On branch |HEAD detached|Your branch |nothing to commit|\* \S|[MADRCU?]{1,2} +(?:\S+|".*")$|(?:modified|new file|deleted|both modified): |` +
+		`Everything up-to-date|\W{0,3}\[(?:new|rejected|remote)|(?:\S+\.\.+\S+ +)?\S+ +-> |error: |fatal: )`)
+)
 
 // lookedUp offers what the commands that ask how things stand answered last.
 func (d *digest) lookedUp() []piece {
@@ -313,7 +319,7 @@ func (d *digest) lookedUp() []piece {
 		seen[asks] = true
 		said := ""
 		for line := range strings.SplitSeq(lookAt(redact.Text(text.Plain(unwrapped(m.Text())))), "\n") {
-			if line = oneLine(line); len(line) < 4 || unreadable(line) || forbidden(line) || strings.ContainsAny(line[:1], "{[") {
+			if line = oneLine(line); forbidden(line) || !(strings.HasPrefix(asks, "gh") && tellsState(line) || answers().MatchString(line)) {
 				continue
 			}
 			if said += " | " + clipName(line, 100); len(said) > 200 {
@@ -326,6 +332,11 @@ func (d *digest) lookedUp() []piece {
 		}
 	}
 	return out
+}
+
+// tellsState reports whether a line of what gh prints is more than a bracket or a rule.
+func tellsState(line string) bool {
+	return len(line) >= 4 && !unreadable(line) && !strings.ContainsAny(line[:1], "{[")
 }
 
 // inProgress offers what came after the last request and is not finished: the todo
@@ -536,6 +547,9 @@ func planLines(s string) []string {
 	return out
 }
 
+// goesOn matches a sentence that says what the agent is doing just now.
+var goesOn = text.Pattern(`(?i)^(?:now )?i(?:['’]m| am) (?:\w+ly |now )?\w+ing\b`)
+
 // decisions offers sentences that say how something was settled, or why, the
 // clearest and newest first.
 func (d *digest) decisions() []piece {
@@ -543,7 +557,7 @@ func (d *digest) decisions() []piece {
 	seen := map[string]bool{}
 	for k, st := range d.led.Decisions {
 		key := strings.ToLower(st.Text)
-		if seen[key] || announce().MatchString(st.Text) || supposes.MatchString(st.Text) || forbidden(st.Text) || unreadable(st.Text) {
+		if seen[key] || st.Weight < 2 || goesOn().MatchString(st.Text) || announce().MatchString(st.Text) || supposes.MatchString(st.Text) || forbidden(st.Text) || unreadable(st.Text) {
 			continue
 		}
 		seen[key] = true

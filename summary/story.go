@@ -16,6 +16,10 @@ import (
 // sources for each token of its own.
 const (
 	reportWorth  = 4.0 // of the answer that ends a turn
+	leadWorth    = 3.0 // more, of its first sentence
+	shortSaid    = 60  // bytes of a sentence of a report that is joined with the next one
+	shortReply   = 140 // bytes
+	nextToLead   = .75 // that much of it, of each sentence after
 	repliedTo    = 1.5 // more, of a report that the user answered with a few words
 	causeWorth   = 2.5
 	resultWorth  = 1.2 // says that something is so now
@@ -41,7 +45,7 @@ func (d *digest) story() []piece {
 	for i, t := range d.turns {
 		going := i == len(d.turns)-1 && !t.ended
 		replied := 1.0
-		if i+1 < len(d.turns) && len(d.turns[i+1].ask.Text) < maxAsked {
+		if i+1 < len(d.turns) && len(d.turns[i+1].ask.Text) < shortReply {
 			replied = repliedTo
 		}
 		head, report := d.asked(t), d.report(t)
@@ -60,10 +64,17 @@ func (d *digest) story() []piece {
 			if m.Role != message.RoleAssistant && m.Role != message.RoleBranchSummary {
 				continue
 			}
-			for seq, l := range m.said {
+			said, lead := m.said, leadWorth
+			if at == report {
+				said = joinShort(said)
+			}
+			for seq, l := range said {
 				if worth, ok := sentenceWorth(l, at == report); ok {
 					if at == report {
-						worth *= replied
+						worth *= replied * max(lead, 1)
+						if worth > 0 {
+							lead *= nextToLead
+						}
 					}
 					if going && len(l.ids) > 0 && worth > 0 {
 						worth = max(worth, resultWorth) // no report sums it up
@@ -95,6 +106,21 @@ func (d *digest) report(t turn) int {
 		return -1
 	}
 	return i
+}
+
+// joinShort joins a sentence of a report that is too short to tell much with the one after it.
+func joinShort(said []factLine) (out []factLine) {
+	tells := func(l factLine) bool { return l.says == saysRemark || l.says > saysNext }
+	for _, l := range said {
+		if n := len(out); n > 0 && tells(out[n-1]) && tells(l) {
+			if before := out[n-1]; len(before.text) < shortSaid && between(before.text) == " " { // not items of a list
+				l.text, l.ids = before.text+" "+l.text, slices.Concat(before.ids, l.ids)
+				out = out[:n-1]
+			}
+		}
+		out = append(out, l)
+	}
+	return out
 }
 
 // sentenceWorth weighs a sentence of the agent. One that only announces what comes is
