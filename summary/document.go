@@ -238,6 +238,11 @@ var (
 	planIntro = text.Pattern(`(?i)\b(?:next steps?|remaining|todo|to do|plan|steps|what'?s left|still to do|follow-?ups?)\b[^.]*:?\**\s*$|(?:接下来|下一步|待办|计划)[^。]*[:：]?\s*$`)
 )
 
+// announcesPlan reports whether a line stands above what is to be done, not above what of it was.
+func announcesPlan(line string) bool {
+	return planIntro().MatchString(line) && !doneWord.MatchString(line)
+}
+
 // stopWords say nothing about what a sentence is about.
 var stopWords = text.Words(`the and for that this with from are was were but you your can will has have had
 		its all any our out one into then than when what which where who how why just also some more most other

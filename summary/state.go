@@ -417,7 +417,7 @@ func told(said []factLine) string {
 	out := ""
 	for _, l := range said {
 		s := l.text
-		if leadsOver(s) && planIntro().MatchString(s) {
+		if leadsOver(s) && announcesPlan(s) {
 			break
 		}
 		if len(s) <= 15 || leadsOver(s) || announce().MatchString(s) || text.TableRow(s) || unreadable(s) || len(l.ids) == 0 && plainWords(s) < 4 {
@@ -541,7 +541,7 @@ func planLines(s string) []string {
 			if in && len(out) > 0 {
 				return out
 			}
-			in = planIntro().MatchString(t) && len(t) < 120
+			in = announcesPlan(t) && len(t) < 120
 		}
 	}
 	return out
