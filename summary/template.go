@@ -14,6 +14,7 @@ import (
 type Template struct {
 	name  string
 	parts []part
+	says  map[kind]string // what belongs into a part, where it is not as in meanings
 }
 
 // part is a part of a document under a second-level heading, and a third-level one where
@@ -56,7 +57,7 @@ func (t *Template) Name() string { return t.name }
 // place for the story, it stands with the sources.
 var (
 	// Briefing is the default: what an agent has to know to go on, then the sources.
-	Briefing = newTemplate("briefing", "Files", []part{
+	Briefing = newTemplate("briefing", "Files", nil, []part{
 		{"Goal", "", kindGoal},
 		{"Rules", "", kindConstraints},
 		{"State", "Done", kindDone},
@@ -68,7 +69,7 @@ var (
 	}, part{"Sources", "", kindContext})
 
 	// Structured is pi's.
-	Structured = newTemplate("structured", "Files", []part{
+	Structured = newTemplate("structured", "Files", nil, []part{
 		{"Goal", "", kindGoal},
 		{"Constraints & Preferences", "", kindConstraints},
 		{"Progress", "Done", kindDone},
@@ -80,7 +81,15 @@ var (
 	})
 
 	// Technical has the changes before the state.
-	Technical = newTemplate("technical", "Code Changes", []part{
+	Technical = newTemplate("technical", "Code Changes", map[kind]string{
+		kindContext:     "the environment that is worked in: languages, tools, frameworks, settings; values and places that are needed again.",
+		kindGoal:        "what the project is for and what belongs to it, how its parts hang together, and what the user wants of it now.",
+		kindBlocked:     "what went wrong, its cause, what solved it, and what is still in the way.",
+		kindDone:        "what was finished last, what shows it, and how the code stands.",
+		kindNext:        "what is to be done next, the most urgent first; known faults that somebody has to look at.",
+		kindConstraints: "how the user wants code, formats and the work itself to be, in the user's words.",
+		kindDecisions:   "technical decisions that stand, each with its reason.",
+	}, []part{
 		{"Technical Context", "", kindContext},
 		{"Project Overview", "", kindGoal},
 	},
@@ -92,7 +101,11 @@ var (
 	)
 
 	// Brief has Summary, Key Points and Files.
-	Brief = newTemplate("brief", "Files", []part{
+	Brief = newTemplate("brief", "Files", map[kind]string{
+		kindGoal:      "an overview of what the conversation is about and where it stands, in sentences that would fill one or two paragraphs.",
+		kindDecisions: "important decisions and what was done, each with its reason.",
+		kindContext:   "technical details that matter, and questions that are open.",
+	}, []part{
 		{"Summary", "Goal", kindGoal},
 		{"Summary", "Done", kindDone},
 		{"Summary", "In Progress", kindInProgress},
@@ -104,7 +117,11 @@ var (
 	})
 
 	// Notes ends with what is open.
-	Notes = newTemplate("notes", "Files", []part{
+	Notes = newTemplate("notes", "Files", map[kind]string{
+		kindDecisions: "results that matter, and what was decided on the way.",
+		kindContext:   "three to six short excerpts, letter by letter: code, commands, numbers, errors.",
+		kindBlocked:   "questions that nobody has answered yet, and what is in the way.",
+	}, []part{
 		{"Goal", "", kindGoal},
 		{"Constraints & Preferences", "", kindConstraints},
 		{"Progress", "Done", kindDone},
@@ -118,8 +135,8 @@ var (
 
 // newTemplate makes a template of what stands before the files and after them. Every
 // template has the same end.
-func newTemplate(name, files string, before []part, after ...part) *Template {
-	return &Template{name, slices.Concat(before, []part{
+func newTemplate(name, files string, says map[kind]string, before []part, after ...part) *Template {
+	return &Template{name: name, says: says, parts: slices.Concat(before, []part{
 		{files, "Modified", kindModified},
 		{files, "Created", kindCreated},
 		{files, "Deleted", kindDeleted},
@@ -159,7 +176,7 @@ func (t *Template) Form() string {
 	var heads, says strings.Builder
 	open := ""
 	for _, p := range t.parts {
-		meaning := meanings[p.kind]
+		meaning := cmp.Or(t.says[p.kind], meanings[p.kind])
 		if meaning == "" || p.kind == kindContext && t.part(kindStory).kind == kindStory {
 			continue
 		}

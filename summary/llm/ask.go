@@ -87,7 +87,7 @@ func (r *run) request(q question, complaint string, room int64) *model.Request {
 		r.write(&b, q, complaint, room)
 		req := *q.extend
 		req.Messages = append(slices.Clone(req.Messages), message.User(b.String(), time.Time{}))
-		req.MaxOutput, req.ToolChoice = room+room/2, model.ToolsNone // the tools stay, or the cache would not hold
+		req.MaxOutput, req.ToolChoice = r.maxOutput(room), model.ToolsNone // the tools stay, or the cache would not hold
 		return &req
 	}
 	b.WriteString("CONVERSATION\n" + q.text + "END OF CONVERSATION\n\n")
@@ -98,8 +98,17 @@ func (r *run) request(q question, complaint string, room int64) *model.Request {
 	return &model.Request{
 		System:    system,
 		Messages:  []*message.Message{message.User(b.String(), time.Time{})},
-		MaxOutput: room + room/2, Reasoning: r.s.cfg.Reasoning, ReasoningBudget: r.s.cfg.ReasoningBudget,
+		MaxOutput: r.maxOutput(room), Reasoning: r.s.cfg.Reasoning, ReasoningBudget: r.s.cfg.ReasoningBudget,
 	}
+}
+
+// maxOutput is how long an answer may get. A length that is only aimed at, as in preset
+// synapse, is passed by a fifth at most.
+func (r *run) maxOutput(room int64) int64 {
+	if r.in.Goal {
+		return max(room, r.in.Budget) * 6 / 5
+	}
+	return room + room/2
 }
 
 // write writes the task. Tokens are told in words, which models count better.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -358,8 +359,56 @@ func TestGoal(t *testing.T) {
 		if taken := out.Summarizer == "test/scripted"; taken != goal || goal && out.Tokens <= 900 {
 			t.Errorf("goal %v: by %s with %d tokens, %v", goal, out.Summarizer, out.Tokens, out.Rejected)
 		}
+		if most := m.asked[0].MaxOutput; goal && most != 1080 {
+			t.Errorf("an answer may get %d tokens long, not a fifth more than 900", most)
+		}
 	}
 }
+
+// TestEachTemplateHasItsPrompt: the model is asked for the sections of the template, and
+// told what belongs into each of them there.
+func TestEachTemplateHasItsPrompt(t *testing.T) {
+	heading := regexp.MustCompile(`(?m)^##+ .+$`)
+	for template, want := range map[*summary.Template][]string{
+		summary.Briefing:   {"## Story", "Story: for each request of the user"},
+		summary.Structured: {"## Critical Context", "### Blocked", "Key Decisions: what was decided"},
+		summary.Technical: {
+			"## Technical Context", "## Project Overview", "## Debugging & Issues", "## Current Status", "## Pending Tasks",
+			"## User Preferences", "## Key Decisions", "Technical Context: the environment that is worked in",
+		},
+		summary.Brief: {"## Summary", "## Key Points", "one or two paragraphs"},
+		summary.Notes: {"## Key Results", "## Snippets", "## Open Questions", "three to six short excerpts"},
+	} {
+		m := &scripted{window: 200_000, answers: []answer{{text: good}}}
+		summarize(t, m, summary.Input{Items: items(t, conversation(12)), Template: template})
+		asked := m.asked[0].Messages[0].Text()
+		asked = asked[strings.Index(asked, "END OF CONVERSATION"):]
+		for _, w := range append(want, "words.") {
+			if !strings.Contains(asked, w) {
+				t.Errorf("%s: the request has no %q:\n%s", template.Name(), w, asked)
+			}
+		}
+		for _, other := range summary.Templates() {
+			for _, h := range heading.FindAllString(other.Form(), -1) {
+				if strings.Contains(asked, h+"\n") && !strings.Contains(template.Form(), h+"\n") {
+					t.Errorf("%s: the request has %q of template %s", template.Name(), h, other.Name())
+				}
+			}
+		}
+	}
+}
+
+// TestTranscriptHasThinking: what the assistant thought is told apart from what it said.
+func TestTranscriptHasThinking(t *testing.T) {
+	msgs := []*message.Message{message.User("why?", start), message.Assistant(start,
+		message.ThinkingBlock("the lock is held too long", "sig"), message.ThinkingBlock("", "encrypted"), message.TextBlock("Because of the lock."))}
+	got := handles.ReplaceAllString(llm.Transcript(items(t, msgs), 4000), "")
+	if want := "user:\n| why?\nassistant thinking:\n| the lock is held too long\nassistant:\n| Because of the lock.\n"; got != want {
+		t.Errorf("got:\n%s", got)
+	}
+}
+
+var handles = regexp.MustCompile(` \[#[0-9a-f]+\]`)
 
 // TestExtend: where it costs less, the conversation's own model is asked, as the next
 // message of the request that its provider has in its cache.

@@ -79,6 +79,11 @@ func writeItem(b *strings.Builder, it session.Item, most int) {
 			label("message given by a program", said)
 		}
 	case message.RoleAssistant:
+		for _, c := range m.Content {
+			if c.Type == message.BlockThinking && c.Text != "" {
+				label("assistant thinking", shorten(c.Text, most))
+			}
+		}
 		if said != "" {
 			label("assistant", said)
 		}
