@@ -294,6 +294,9 @@ func (d *digest) done() []piece {
 	return out
 }
 
+// branchName matches a line of git branch.
+var branchName = text.Pattern(`^[*+]? ?[\w.-]*[/\w.-]+$|^Deleted branch `)
+
 // asksState finds the commands that ask how things stand or change it for others, each by
 // its first words, and answer the lines in which git says so. What else such a command
 // prints, or another that ran with it, tells nothing of the state.
@@ -319,7 +322,7 @@ func (d *digest) lookedUp() []piece {
 		seen[asks] = true
 		said := ""
 		for line := range strings.SplitSeq(lookAt(redact.Text(text.Plain(unwrapped(m.Text())))), "\n") {
-			if line = oneLine(line); forbidden(line) || !(strings.HasPrefix(asks, "gh") && tellsState(line) || answers().MatchString(line)) {
+			if line = oneLine(line); forbidden(line) || !tellsState(asks, line) {
 				continue
 			}
 			if said += " | " + clipName(line, 100); len(said) > 200 {
@@ -334,9 +337,13 @@ func (d *digest) lookedUp() []piece {
 	return out
 }
 
-// tellsState reports whether a line of what gh prints is more than a bracket or a rule.
-func tellsState(line string) bool {
-	return len(line) >= 4 && !unreadable(line) && !strings.ContainsAny(line[:1], "{[")
+// tellsState reports whether a line of what a command prints tells of the state. All that
+// gh prints does, but for brackets and rules.
+func tellsState(asks, line string) bool {
+	if strings.HasPrefix(asks, "gh") {
+		return len(line) >= 4 && !unreadable(line) && !strings.ContainsAny(line[:1], "{[")
+	}
+	return answers().MatchString(line) || asks == "git branch" && branchName().MatchString(line)
 }
 
 // inProgress offers what came after the last request and is not finished: the todo

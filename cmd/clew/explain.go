@@ -54,17 +54,23 @@ func newExplain() *cobra.Command {
 		Long: `explain says whether the context would be compacted before the next request and
 how far it is from that, what each stage of the ladder would free, where the
 cut would be, which entries are pinned, and what has become of the entries on
-the path: with --fates of each of them. Nothing is written.`,
+the path: with --fates of each of them. With --presets it says, preset by
+preset, what would be done with this session. Nothing is written.`,
 		Example: `  clew explain session.jsonl
   clew explain --window 64k --preset pi session.jsonl
-  clew explain --fates session.jsonl`,
+  clew explain --fates session.jsonl
+  clew explain --presets --window 64k session.jsonl`,
 		GroupID: groupLook,
 		Args:    argCount(1, 1),
 	}
 	policy.add(cmd)
 	fates := cmd.Flags().Bool("fates", false, "list what became of each entry on the path")
+	presets := cmd.Flags().Bool("presets", false, "compare what each preset would do")
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if *presets && (*fates || policy.preset != "") {
+			return usagef("--presets compares all presets; leave --preset and --fates away")
+		}
 		p, err := policy.policy(cmd)
 		if err != nil {
 			return err
@@ -74,6 +80,9 @@ the path: with --fates of each of them. Nothing is written.`,
 			return err
 		}
 		defer f.Close()
+		if *presets {
+			return comparePresets(cmd, f, policy, *asJSON)
+		}
 		e := &explainJSON{File: f.Path(), inWords: *fates}
 		if err := e.load(cmd, f, p, policy.counter); err != nil {
 			return err
@@ -87,6 +96,89 @@ the path: with --fates of each of them. Nothing is written.`,
 		return e.print(cmd, *fates)
 	}
 	return cmd
+}
+
+// presetsJSON is what explain --presets --json prints.
+type presetsJSON struct {
+	File    string       `json:"file"`
+	Presets []presetJSON `json:"presets"`
+}
+
+type presetJSON struct {
+	Preset string `json:"preset"`
+	// Plan is what would happen at the next request, or what clew compact would do
+	// where ByHand says so.
+	Plan    *compact.Plan `json:"plan,omitempty"`
+	ByHand  bool          `json:"byHand,omitempty"`
+	Summary int64         `json:"summary,omitempty"` // tokens
+	Failure string        `json:"failure,omitempty"`
+}
+
+// comparePresets plans with one preset after the other.
+func comparePresets(cmd *cobra.Command, f session.Store, policy policyFlags, asJSON bool) error {
+	out := presetsJSON{File: cmd.Flags().Arg(0)}
+	pr := newProgress(cmd)
+	defer pr.done()
+	for _, name := range compact.PresetNames() {
+		pr.say("planning as %s", name)
+		policy.preset = name
+		p, err := policy.policy(cmd)
+		if err != nil {
+			return err
+		}
+		e := &explainJSON{File: out.File}
+		planning, err := newPlanning(cmd.Context(), f, p, policy.counter)
+		if err == nil {
+			err = e.plans(cmd.Context(), planning)
+		}
+		if err != nil {
+			return err
+		}
+		row := presetJSON{Preset: name, Plan: e.Plan, Failure: e.Failure}
+		if e.Manual != nil && e.Manual.Act {
+			row.Plan, row.ByHand = e.Manual, true
+		}
+		if row.Plan != nil && row.Plan.Summary != nil {
+			row.Summary = row.Plan.Summary.Tokens
+		}
+		out.Presets = append(out.Presets, row)
+	}
+	pr.done()
+	if asJSON {
+		return printJSON(cmd, out)
+	}
+	rep := newReport(cmd)
+	rep.row("session", "%s", out.File)
+	for _, row := range out.Presets {
+		row.print(rep)
+	}
+	return rep.w.Flush()
+}
+
+// print says in a few lines what a preset would do.
+func (row *presetJSON) print(rep *report) {
+	pl := row.Plan
+	switch {
+	case row.Failure != "":
+		rep.row(row.Preset, "fails: %s", grouped(row.Failure))
+	case !pl.Act:
+		rep.row(row.Preset, "nothing: %s", grouped(pl.Why))
+	default:
+		when := "before the next request"
+		if row.ByHand {
+			when = "only by hand"
+		}
+		rep.row(row.Preset, "%s: %s → %s tokens; %s", when, number(pl.Before.Tokens), number(pl.After.Tokens), grouped(pl.Why))
+		for _, st := range pl.Stages {
+			rep.row("", "%s %s: %s", st.Name, number(st.Freed), stageText(st))
+		}
+		if pl.Cut != nil {
+			rep.row("", "%s, %s", grouped(pl.Cut.Why), count(pl.Cut.Kept, "message"))
+		}
+		if row.Summary > 0 {
+			rep.row("", "a summary of %s tokens", number(row.Summary))
+		}
+	}
 }
 
 // load computes all that explain says.

@@ -173,16 +173,20 @@ func (r *report) freed(pl *compact.Plan) {
 	r.row("freed", "%s tokens", number(pl.Before.Tokens-pl.After.Tokens))
 	var lines []numberLine
 	for _, stage := range pl.Stages {
-		text := stageWords[stage.Name]
-		if stage.Entries > 0 {
-			text = count(stage.Entries, "message") + ": " + text
-		}
-		lines = append(lines, numberLine{stage.Name, stage.Freed, text})
+		lines = append(lines, numberLine{stage.Name, stage.Freed, stageText(stage)})
 	}
 	r.numbers(lines)
 	if pl.Guarded {
 		r.row("guard", "what the preset does would not have fit; the ladder did it instead")
 	}
+}
+
+// stageText says what a stage did, and to how many messages.
+func stageText(s compact.Stage) string {
+	if s.Entries == 0 {
+		return stageWords[s.Name]
+	}
+	return count(s.Entries, "message") + ": " + stageWords[s.Name]
 }
 
 // cut writes where the cut is and why.
