@@ -28,8 +28,9 @@ func newSettings() *cobra.Command {
 		Short: "Show the settings and where each comes from",
 		Long: `settings prints the value of every setting in this folder and where it comes
 from: an environment variable, the project's file (.clew/settings.json here or
-above, up to the folder with .git), the user's file, the preset, or the
-default. Flags of other commands take precedence over all of them.
+above, up to the folder with .git), the user's file, pi's files with preset
+pi, the preset, or the default. Flags of other commands take precedence over
+all of them.
 
 A mistake in any of these places is an error that says where it is.`,
 		Example: `  clew settings

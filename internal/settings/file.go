@@ -162,17 +162,17 @@ func (p *parser) syntax(line int, err error) error {
 	return p.bad(line, "this is no JSON: "+what, "look for a missing quote, comma or bracket before it")
 }
 
-// projectFile returns the settings file of the project that a folder belongs to, ""
-// for none: in the folder, or in the nearest one above it up to the one with .git.
+// projectFile returns the settings file of the project that a folder belongs to, which a
+// program keeps in a folder of its own there, "" for none: in the folder, or in the nearest one above it up to the one with .git.
 // Without .git there is nothing to say where a project ends, so only the folder itself counts.
-func projectFile(dir string) string {
+func projectFile(dir, own string) string {
 	top, err := filepath.Abs(dir)
 	if err != nil {
 		return ""
 	}
 	found := ""
 	for d := top; ; d = filepath.Dir(d) {
-		file := filepath.Join(d, ".clew", fileName)
+		file := filepath.Join(d, own, fileName)
 		if _, err := os.Lstat(file); err == nil && found == "" {
 			found = file
 		}
@@ -183,7 +183,7 @@ func projectFile(dir string) string {
 			break
 		}
 	}
-	if found == filepath.Join(top, ".clew", fileName) {
+	if found == filepath.Join(top, own, fileName) {
 		return found
 	}
 	return ""

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/internal/text"
 )
 
@@ -34,6 +35,7 @@ const (
 	FromEnv     Source = "environment"
 	FromProject Source = "project"
 	FromUser    Source = "user"
+	FromPi      Source = "pi" // pi's own files
 	FromPreset  Source = "preset"
 	FromDefault Source = "default"
 )
@@ -89,7 +91,7 @@ func Load(opt Options) (*Settings, error) {
 			return nil, err
 		}
 	}
-	if project := projectFile(opt.Dir); opt.Dir != "" && project != "" && !same(project, opt.UserFile) {
+	if project := projectFile(opt.Dir, ".clew"); opt.Dir != "" && project != "" && !same(project, opt.UserFile) {
 		if err := l.file(project, FromProject); err != nil {
 			return nil, err
 		}
@@ -109,6 +111,7 @@ func Load(opt Options) (*Settings, error) {
 		}
 	}
 	l.others(env)
+	l.pi(opt.Dir, env)
 	if err := l.apply(); err != nil {
 		return nil, err
 	}
@@ -151,6 +154,63 @@ func (l *loader) others(env map[string]string) {
 			}
 		}
 	}
+}
+
+// pi takes what pi's own files say under its names, the project's before the user's, where
+// nothing of clew's says something. They count with preset pi. What is wrong in them is
+// pi's to complain of; here it is a warning.
+func (l *loader) pi(dir string, env map[string]string) {
+	if l.s.values["preset"].text != compact.PresetPi {
+		return
+	}
+	var files []string
+	if own := cmp.Or(env["PI_CODING_AGENT_DIR"], cmp.Or(env["HOME"], env["USERPROFILE"])+"/.pi/agent"); filepath.IsAbs(own) {
+		files = append(files, filepath.Join(own, fileName))
+	}
+	if dir != "" {
+		files = append(files, projectFile(dir, ".pi"))
+	}
+	for _, path := range files {
+		if path == "" {
+			continue
+		}
+		root, err := readFile(path)
+		if err != nil {
+			l.s.Warnings = append(l.s.Warnings, "pi's settings are passed over: "+err.Error())
+		}
+		for _, k := range l.keys {
+			have, ok := l.s.values[k.Name]
+			name, n := root.other(k)
+			if n == nil || ok && have.from.Source != FromPi {
+				continue
+			}
+			text, err := scalarText(n)
+			if err == nil {
+				err = k.set(&Settings{}, text)
+			}
+			if err != nil {
+				l.s.Warnings = append(l.s.Warnings, fmt.Sprintf("%s:%d: %s is passed over: %v", path, n.line, name, err))
+				continue
+			}
+			l.s.values[k.Name] = said{text, Origin{FromPi, path, n.line}, name}
+		}
+	}
+}
+
+// other finds the value that stands under another name of a key in files, if there is one.
+func (n *node) other(k Key) (name string, found *node) {
+	if n == nil {
+		return "", nil
+	}
+	for _, kid := range n.kids {
+		if slices.ContainsFunc(k.Other, func(o Other) bool { return !o.Env && o.Name == kid.name }) {
+			return kid.name, kid
+		}
+		if name, found = kid.other(k); found != nil {
+			return name, found
+		}
+	}
+	return "", nil
 }
 
 // apply reads the values that count.

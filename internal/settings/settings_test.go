@@ -491,3 +491,34 @@ func ExampleLoad() {
 	// trigger 75% from preset turns
 	// keepTurns 4 from KEEP_LAST_TURNS
 }
+
+// TestPiFiles: with preset pi its own files count, below all that is clew's.
+func TestPiFiles(t *testing.T) {
+	p := newPlace(t)
+	home := t.TempDir()
+	own, project := filepath.Join(home, ".pi", "agent", "settings.json"), filepath.Join(p.dir, ".pi", "settings.json")
+	write(t, own, `{"theme": "dark", "compaction": {"enabled": false, "reserveTokens": 9000, "keepRecentTokens": 7000}}`)
+	write(t, project, `{"compaction": {"reserveTokens": 8000}}`)
+	write(t, p.user, `{"keep": 6000}`)
+	pi := []string{"HOME=" + home, "CLEW_PRESET=pi"}
+	s := p.must(t, pi...)
+	for key, want := range map[string]string{"auto": "false from pi", "reserve": "8000 from pi", "keep": "6000 from user"} {
+		if got := value(s, key); got != want {
+			t.Errorf("%s is %s, not %s", key, got, want)
+		}
+	}
+	if s.Auto || policy(t, s).Reserve != compact.Tokens(8000) {
+		t.Error("what pi's files say does not count")
+	}
+	if got := p.must(t, append(pi, "CLEW_RESERVE=5000")...); value(got, "reserve") != "5000 from environment" {
+		t.Error("the reserve is", value(got, "reserve"))
+	}
+	if got := p.must(t, "HOME="+home); !got.Auto || value(got, "reserve") != "16384, at most 25% from default" {
+		t.Error("without preset pi its files count: the reserve is", value(got, "reserve"))
+	}
+	write(t, project, `{"compaction": {"reserveTokens": "many"`)
+	write(t, own, `{"compaction": {"enabled": 3, "reserveTokens": 9000}}`)
+	if s = p.must(t, pi...); len(s.Warnings) != 2 || value(s, "reserve") != "9000 from pi" {
+		t.Error("warnings", s.Warnings, "and the reserve", value(s, "reserve"))
+	}
+}
