@@ -669,7 +669,7 @@ func (p *planner) clipLast(to int64) {
 func (p *planner) output(pieces []piece) Output {
 	doc := p.assemble(pieces).Canonical()
 	out := Output{Document: doc, Text: p.template.Render(doc)}
-	out.Tokens = p.in.Counter.Text(out.Text)
+	out.Tokens, out.Summarizer = p.in.Counter.Text(out.Text), Deterministic{}.Name()
 	c := &out.Coverage
 	c.Items, c.UserMessages, c.LinesFound = len(p.d.msgs), len(p.d.users), p.found
 	for _, t := range pieces {

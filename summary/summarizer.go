@@ -143,15 +143,21 @@ var ErrNoCounter = errors.New("summarize: Input.Counter is nil: without a counte
 
 // Summarize implements Summarizer. It fails only for a missing counter, a budget
 // below 1, or when ctx is done.
-func (s Deterministic) Summarize(ctx context.Context, in Input) (Output, error) {
+func (s Deterministic) Summarize(ctx context.Context, in Input) (out Output, err error) {
+	err = s.plan(ctx, in, func(p *planner) { out = p.fit() })
+	return out, err
+}
+
+// plan finds all that may stand in the document, and lets do choose.
+func (s Deterministic) plan(ctx context.Context, in Input, do func(*planner)) error {
 	if in.Counter == nil {
-		return Output{}, ErrNoCounter
+		return ErrNoCounter
 	}
 	if in.Budget < 1 {
-		return Output{}, fmt.Errorf("summarize: the budget is %d tokens: at least 1 is needed", in.Budget)
+		return fmt.Errorf("summarize: the budget is %d tokens: at least 1 is needed", in.Budget)
 	}
 	if err := ctx.Err(); err != nil {
-		return Output{}, err
+		return err
 	}
 	cache := in.Cache
 	if cache == nil {
@@ -163,11 +169,10 @@ func (s Deterministic) Summarize(ctx context.Context, in Input) (Output, error) 
 	defer cache.trim()
 	p, err := newPlanner(ctx, &in, cache)
 	if err != nil {
-		return Output{}, err
+		return err
 	}
-	out := p.fit()
-	out.Summarizer = s.Name()
-	return out, nil
+	do(p)
+	return nil
 }
 
 // Checkpoint is a place where a task seems to have ended: a good time to look

@@ -20,7 +20,7 @@ var jsonShapes = map[string]any{
 	"version": versionInfo{}, "settings": settingsJSON{}, "models": modelsJSON{}, "chat": chatHeader{}, "ls": sessionList{}, "rm": []removedSession{}, "tree": treeJSON{},
 	"context": contextJSON{}, "verify": []verifiedFile{}, "repair": repairJSON{},
 	"compact": compactReport{}, "undo": undoReport{},
-	"explain": explainJSON{}, "explain --presets": presetsJSON{}, "pin": pinReport{}, "purge": purgeReport{}, "recall": recallReport{},
+	"explain": explainJSON{}, "explain --presets": presetsJSON{}, "summarize": summaryJSON{}, "pin": pinReport{}, "purge": purgeReport{}, "recall": recallReport{},
 	"import": []importedFile{}, "export": exportReport{},
 	"replay": replayJSON{}, "A policy's figures": keptJSON{},
 	"branch": branchReport{}, "fork": forkReport{}, "label": labelReport{}, "name": nameReport{},

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bufio"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,17 +21,27 @@ func newSummarize() *cobra.Command {
 		Long: `summarize prints the summary that a compaction would write of everything on the
 path to the leaf or, with --until, to an entry. It is made from the log by
 rules, without a model, and is the same each time; it includes what earlier
-compactions left out. Nothing is written to FILE.`,
+compactions left out. Nothing is written to FILE.
+
+It is made in three stages, which --stage shows: the facts that are read from
+the log, the graph of statements and the names that tie them together, and
+the text that is chosen from it.`,
 		Example: `  clew summarize session.jsonl > handover.md
   clew summarize --budget 2k --template brief session.jsonl
-  clew summarize --until 3f2a session.jsonl`,
+  clew summarize --until 3f2a session.jsonl
+  clew summarize --stage facts --json session.jsonl`,
 		GroupID: groupLook,
 		Args:    argCount(1, 1),
 	}
 	budget := cmd.Flags().String("budget", "", "size limit of the summary in tokens (default: what compact allows for the model's window)")
 	until := cmd.Flags().String("until", "", "summarize up to this entry (an id or the beginning of one)")
 	addSummaryFlags(cmd, &template, &instructions, "briefing")
+	stage := cmd.Flags().String("stage", showText, "what to print: facts, graph or text")
+	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if !slices.Contains(stages, *stage) {
+			return usagef("--stage %s: there are %s", *stage, strings.Join(stages, ", "))
+		}
 		t, err := findTemplate(template)
 		if err != nil {
 			return err
@@ -50,7 +62,7 @@ compactions left out. Nothing is written to FILE.`,
 		if err := prepareSummary(cmd, f, leaf, &in); err != nil {
 			return err
 		}
-		return printSummary(cmd, in)
+		return printSummary(cmd, in, *stage, *asJSON)
 	}
 	return cmd
 }
@@ -127,7 +139,25 @@ func withoutPasses(path []*session.Entry) []*session.Entry {
 	return out
 }
 
-func printSummary(cmd *cobra.Command, in summary.Input) error {
+// The stages of a summary.
+const (
+	showFacts = "facts"
+	showGraph = "graph"
+	showText  = "text"
+)
+
+var stages = []string{showFacts, showGraph, showText}
+
+// summaryJSON is what summarize --json prints: one of the three.
+type summaryJSON struct {
+	File   string         `json:"file"`
+	Facts  *summary.Facts `json:"facts,omitempty"`
+	Graph  *summary.Graph `json:"graph,omitempty"`
+	Text   string         `json:"text,omitempty"`
+	Tokens int64          `json:"tokens,omitempty"` // of the text
+}
+
+func printSummary(cmd *cobra.Command, in summary.Input, stage string, asJSON bool) error {
 	if len(in.Items) == 0 {
 		fmt.Fprintln(cmd.ErrOrStderr(), "clew: note: there is nothing to summarize")
 		return nil
@@ -135,19 +165,89 @@ func printSummary(cmd *cobra.Command, in summary.Input) error {
 	pr := newProgress(cmd)
 	defer pr.done()
 	pr.say("summarizing %s", count(len(in.Items), "message"))
-	out, err := summary.Deterministic{}.Summarize(cmd.Context(), in)
+	made, err := summary.Deterministic{}.Stages(cmd.Context(), in)
 	if err != nil {
 		return err
 	}
 	pr.done()
-	text := strings.TrimRight(out.Text, "\n")
-	if text == "" {
-		fmt.Fprintf(cmd.ErrOrStderr(), "clew: note: nothing fits a budget of %s\n", count(int(in.Budget), "token"))
-		return nil
+	out := summaryJSON{File: cmd.Flags().Arg(0)}
+	switch stage {
+	case showFacts:
+		out.Facts = &made.Facts
+	case showGraph:
+		out.Graph = &made.Graph
+	default:
+		out.Text, out.Tokens = strings.TrimRight(made.Text.Text, "\n"), made.Text.Tokens
+		if out.Text == "" {
+			fmt.Fprintf(cmd.ErrOrStderr(), "clew: note: nothing fits a budget of %s\n", count(int(in.Budget), "token"))
+		}
 	}
-	if isTerminal(cmd.OutOrStdout()) {
-		text = printableText(text)
+	if asJSON {
+		return printJSON(cmd, out)
 	}
-	_, err = fmt.Fprintln(cmd.OutOrStdout(), text)
-	return err
+	w := output(cmd)
+	switch {
+	case out.Facts != nil:
+		printFacts(w, out.Facts)
+	case out.Graph != nil:
+		printGraph(w, out.Graph)
+	case out.Text != "":
+		if isTerminal(cmd.OutOrStdout()) {
+			out.Text = printableText(out.Text)
+		}
+		fmt.Fprintln(w, out.Text)
+	}
+	return w.Flush()
+}
+
+// printFacts writes a line for each fact.
+func printFacts(w *bufio.Writer, f *summary.Facts) {
+	line := func(kind, state, text, entry string) {
+		fmt.Fprintf(w, "%-9s %-9s %s%s\n", kind, state, printable(text), handleOf(entry))
+	}
+	for _, x := range f.Files {
+		line("file", string(x.State), x.Path, x.Entry)
+	}
+	for _, x := range f.Commands {
+		line("command", string(x.Status), x.Text, x.Entry)
+	}
+	for _, x := range f.Commits {
+		line("commit", x.Hash, x.Subject, x.Entry)
+	}
+	for _, x := range f.Errors {
+		line("error", string(x.Check), strings.Join(append([]string{x.Subject}, x.Lines...), " | "), x.Entry)
+	}
+	for _, x := range f.Todos {
+		line("todo", string(x.Status), x.Text, x.Entry)
+	}
+	for _, x := range f.Rules {
+		line("rule", "", x.Text, x.Entry)
+	}
+	for _, x := range f.Decisions {
+		line("decision", "", x.Text, x.Entry)
+	}
+}
+
+func handleOf(entry string) string {
+	if entry == "" {
+		return ""
+	}
+	return " [#" + short(entry, 8) + "]"
+}
+
+// printedNames is how many names printGraph writes.
+const printedNames = 40
+
+// printGraph writes the names that are used most, each with the statements that have it.
+func printGraph(w *bufio.Writer, g *summary.Graph) {
+	fmt.Fprintf(w, "%s, %s\n", count(len(g.Names), "name"), count(len(g.Statements), "statement"))
+	for _, n := range g.Names[:min(len(g.Names), printedNames)] {
+		fmt.Fprintf(w, "\n%s  worth %.2f, in %s\n", printable(n.Name), n.Worth, count(len(n.Entries), "entry", "entries"))
+		for i, said := 0, 0; i < len(g.Statements) && said < 3; i++ {
+			if st := g.Statements[i]; slices.Contains(st.Names, n.Name) {
+				said++
+				fmt.Fprintf(w, "  %s%s\n", cut(printable(st.Text), 90), handleOf(st.Entry))
+			}
+		}
+	}
 }
