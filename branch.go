@@ -42,8 +42,7 @@ type Branched struct {
 	// those of the branch that was left and of what it summarizes.
 	Summary                  *session.BranchSummary
 	ReadFiles, ModifiedFiles []string
-	// Output is what the summarizer gave; nil where the same branch was summarized
-	// before, in the entry CachedFrom.
+	// Output is what the summarizer gave; nil where the same branch was summarized before, in the entry CachedFrom.
 	Output     *summary.Output
 	CachedFrom string
 	// Entries are the ids of what was written, in order.
@@ -54,10 +53,9 @@ type Branched struct {
 	Warnings []error
 }
 
-// Branch moves the conversation to another place of the tree, "" for before the first
-// entry; but before a target that is a message of the user, whose text is given back. The
-// branch that is left stays as it is. A summary hangs under the new place, and the same
-// branch is summarized once. On an error nothing was changed.
+// Branch moves the conversation to another place of the tree, "" for before the first entry; but before a target that
+// is a message of the user, whose text is given back. The branch that is left stays as it is. A summary hangs under
+// the new place, and the same branch is summarized once. On an error nothing was changed.
 func (s *Session) Branch(ctx context.Context, target string, opt BranchOptions) (b *Branched, err error) {
 	err = s.do(ctx, "branch", target, func() error { b, err = s.branch(ctx, target, opt); return err })
 	return b, err

@@ -19,20 +19,17 @@ import (
 	"github.com/clew-dev/clew/token"
 )
 
-// Config says how a session is kept within a model's window. The zero value is ready for
-// use: preset clew, the window of the model in force, every Append durable when it
-// returns.
+// Config says how a session is kept within a model's window. The zero value is ready for use: preset clew, the window
+// of the model in force, every Append durable when it returns.
 type Config struct {
 	// Policy says when to compact and how far. Default: preset clew.
 	Policy compact.Policy
 
-	// Provider and Model name the model that is called, as the provider does:
-	// "anthropic", "claude-opus-4-6". Default: the model in force at the leaf, see
-	// Session.SetModel.
+	// Provider and Model name the model that is called, as the provider does: "anthropic", "claude-opus-4-6".
+	// Default: the model in force at the leaf, see Session.SetModel.
 	Provider, Model string
 
-	// Models changes the policy for single models. A key is a model's name, or
-	// "provider/name", which counts first.
+	// Models changes the policy for single models. A key is a model's name, or "provider/name", which counts first.
 	Models map[string]Override
 
 	// Lookup says what a model takes and costs. Default: package model/catalogue.
@@ -40,27 +37,22 @@ type Config struct {
 	// Windows keeps the limits that providers named when they refused a request; share
 	// one among sessions. Default: one of the session's own.
 	Windows *catalogue.Windows
-	// TakesImages says that the model reads images. Default: a line of text stands for
-	// them.
+	// TakesImages says that the model reads images. Default: a line of text stands for them.
 	TakesImages bool
 
-	// NoAuto lets Prepare make no pass, but to take out signed reasoning that can't be
-	// sent any more.
+	// NoAuto lets Prepare make no pass, but to take out signed reasoning that can't be sent any more.
 	NoAuto bool
-	// MaxPasses is the most passes between two messages of the user, but for those that
-	// are asked for and those without which the context would not fit. Default: 0, no
-	// limit.
+	// MaxPasses is the most passes between two messages of the user, but for those that are asked for and those
+	// without which the context would not fit. Default: 0, no limit.
 	MaxPasses int
 
-	// System is the system text, and Tools a JSON array of tools with name, description
-	// and parameters, as model.EncodeTools makes one. A system message of
-	// Prepared.Messages has them. Leave them empty when system messages in the log have
-	// them.
+	// System is the system text, and Tools a JSON array of tools with name, description and parameters, as
+	// model.EncodeTools makes one. A system message of Prepared.Messages has them. Leave them empty when system
+	// messages in the log have them.
 	System string
 	Tools  json.RawMessage
 
-	// Counter makes estimates. Default: token.HeuristicFor the model, calibrated by the
-	// usage that comes back.
+	// Counter makes estimates. Default: token.HeuristicFor the model, calibrated by the usage that comes back.
 	Counter token.Counter
 
 	// SyncLate lets Append return before what it wrote is on the disk, unless the user
@@ -74,26 +66,21 @@ type Config struct {
 
 	// Hooks are called at what the session does, in this order.
 	Hooks []Hooks
-	// Blobs keeps, beside the log, the output of tools and shells that is larger than
-	// SpillOver; the log has an excerpt. When the store can't take something, that goes
-	// into the log, and the next Result has a warning. Default: for Open, the folder
-	// beside the file with its name and ".blobs"; else none.
+	// Blobs keeps, beside the log, the output of tools and shells that is larger than SpillOver; the log has an
+	// excerpt. When the store can't take something, that goes into the log, and the next Result has a warning.
+	// Default: for Open, the folder beside the file with its name and ".blobs"; else none.
 	Blobs blob.Store
-	// SpillOver is in bytes of a message's JSON. Default: 1 MiB. A negative value keeps
-	// all in the log.
+	// SpillOver is in bytes of a message's JSON. Default: 1 MiB. A negative value keeps all in the log.
 	SpillOver int64
 
-	// Cache is a folder for copies of what a pass offloads, as files for tools that read
-	// paths; the notes in the context name them. They may be deleted at any time.
-	// Default: none.
+	// Cache is a folder for copies of what a pass offloads, as files for tools that read paths; the notes in the
+	// context name them. They may be deleted at any time. Default: none.
 	Cache string
 
-	// Cwd is the working directory of a new session. It makes paths in summaries
-	// relative.
+	// Cwd is the working directory of a new session. It makes paths in summaries relative.
 	Cwd string
 
-	// Clock gives the time of new entries. Default: time.Now; for Fit, that of the newest
-	// message.
+	// Clock gives the time of new entries. Default: time.Now; for Fit, that of the newest message.
 	Clock func() time.Time
 
 	// NewID gives ids of new entries; 16 hex digits are best. Default: random ones; for
@@ -104,8 +91,7 @@ type Config struct {
 	once bool
 }
 
-// Override is what a policy says differently for one model. What is unset is as the
-// policy has it.
+// Override is what a policy says differently for one model. What is unset is as the policy has it.
 type Override struct {
 	Window  int64          // tokens
 	Reserve compact.Amount // what stays free for the answer
@@ -176,10 +162,9 @@ func (c *Config) LookupModel(provider, id string) (i catalogue.Info, ok bool) {
 	return catalogue.Default().Lookup(provider, id)
 }
 
-// PolicyFor returns the policy for a model and how its window is known: it is that of
-// Models, that of Policy, or the catalogue's, the first that is there, and no more than a
-// limit that was learned. If nothing is known it is 0, which stands for
-// compact.DefaultWindow.
+// PolicyFor returns the policy for a model and how its window is known: it is that of Models, that of Policy, or the
+// catalogue's, the first that is there, and no more than a limit that was learned. If nothing is known it is 0, which
+// stands for compact.DefaultWindow.
 func (c *Config) PolicyFor(m session.Model) (p compact.Policy, from string) {
 	o, ok := c.Models[m.Provider+"/"+m.ID]
 	if !ok {
@@ -259,10 +244,9 @@ func (s *Session) learn(v *compact.Snapshot, o catalogue.Overflow) bool {
 	return true
 }
 
-// Recover makes room after the provider refused a request as too large: cause is the
-// error of the call, a *model.Error or what has its method TooLarge. Where it returns
-// nil, Prepare and send again. An error of another kind is returned as it is; so is one
-// that no pass can mend.
+// Recover makes room after the provider refused a request as too large: cause is the error of the call, a
+// *model.Error or what has its method TooLarge. Where it returns nil, Prepare and send again. An error of another
+// kind is returned as it is; so is one that no pass can mend.
 func (s *Session) Recover(ctx context.Context, cause error) error {
 	var refusal interface {
 		TooLarge() (catalogue.Overflow, bool)

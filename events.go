@@ -26,23 +26,20 @@ type Event struct {
 	Duration time.Duration
 
 	Reason compact.Reason
-	// Attempt counts from 1 the passes that were begun since the last one that was
-	// written.
+	// Attempt counts from 1 the passes that were begun since the last one that was written.
 	Attempt int
 	// WillRetry says that a request which failed is sent again after the pass.
 	WillRetry bool
 	// Why says why the pass was begun, or why it was not made.
 	Why string
-	// Budget is what the pass keeps to, Before what the context took, After what it takes
-	// now.
+	// Budget is what the pass keeps to, Before what the context took, After what it takes now.
 	Budget        compact.Budget
 	Before, After token.Reading
 
 	Model session.Model
 	// Plan is what was done; nil before that and for a move.
 	Plan *compact.Plan
-	// Summarizer made the summary, "" for none. Usage is what that cost; nil when no
-	// model was asked.
+	// Summarizer made the summary, "" for none. Usage is what that cost; nil when no model was asked.
 	Summarizer string
 	Usage      *message.Usage
 	// How much of the next request, in tokens, begins as the one before did, so that a
@@ -50,8 +47,7 @@ type Event struct {
 	CacheKept, CacheNew int64
 	// Entries are the ids of what was written.
 	Entries []string
-	// Err is why a pass failed. Aborted says that the operation was cancelled or ran out
-	// of time.
+	// Err is why a pass failed. Aborted says that the operation was cancelled or ran out of time.
 	Err     error
 	Aborted bool
 	// Warnings are what went wrong beside the point.
@@ -161,9 +157,8 @@ func (e *Event) cacheEffect(before, after *compact.Snapshot) {
 	}
 }
 
-// LogEvents returns hooks that write each event to a logger: failures as errors, warnings
-// as warnings, the start of a pass for debugging. Nothing of what was said in the
-// conversation is logged.
+// LogEvents returns hooks that write each event to a logger: failures as errors, warnings as warnings, the start of a
+// pass for debugging. Nothing of what was said in the conversation is logged.
 func LogEvents(l *slog.Logger) Hooks {
 	return Hooks{Name: "log", OnEvent: func(ctx context.Context, e Event) {
 		level := map[string]slog.Level{EventPassStart: slog.LevelDebug, EventPassFailed: slog.LevelError}[e.Kind] // or information

@@ -28,8 +28,7 @@ type ForkOptions struct {
 	// At is the entry that the new session ends with; but the one before it where it is a
 	// message of the user, whose text is given back. Default: the leaf, whatever it is.
 	At string
-	// CloseOpenCalls adds a result that says that it was interrupted for every call that
-	// waits for one.
+	// CloseOpenCalls adds a result that says that it was interrupted for every call that waits for one.
 	CloseOpenCalls bool
 	// Hooks are asked before anything is written.
 	Hooks []Hooks
@@ -61,11 +60,10 @@ type Forked struct {
 	Warnings []error
 }
 
-// Fork makes a new session of a path in the file from: entries keep their bytes, ids and
-// parents, so that it has the context of the old one at that place, and its header names
-// the file that it comes from. from is only read; another program may have it open. to is
-// the new file, or a folder for a name made of time and id, "" for the folder of from. It
-// is written whole or not at all, with the large output that the path refers to.
+// Fork makes a new session of a path in the file from: entries keep their bytes, ids and parents, so that it has the
+// context of the old one at that place, and its header names the file that it comes from. from is only read; another
+// program may have it open. to is the new file, or a folder for a name made of time and id, "" for the folder of
+// from. It is written whole or not at all, with the large output that the path refers to.
 //
 // The errors: those of jsonl.Open, ErrNotFound, fs.ErrExist where to is there,
 // session.ErrReadOnly for a format version that is newer than this package.
@@ -102,8 +100,7 @@ func Fork(ctx context.Context, from, to string, opt ForkOptions) (*Forked, error
 		return &Forked{Why: "a hook stopped it: " + cmp.Or(d.Why, "it did not say why"), Warnings: warnings}, nil
 	}
 	plan.forked.Path, plan.forked.ID = to, h.ID
-	// The output first: a session that names what is not there is worse than output
-	// that no session names.
+	// The output first: a session that names what is not there is worse than output that no session names.
 	undo, err := plan.copyOutput(ctx, from, to)
 	if err == nil {
 		_, err = jsonl.WriteNew(ctx, to, h, plan.entries(ctx), jsonl.Options{Program: "clew fork"})
@@ -256,8 +253,7 @@ func (p *forkPlan) place(ctx context.Context, at string) (*session.Entry, error)
 	return p.src.Parent(ctx, e)
 }
 
-// walk reads the path to leaf. Where parents form a cycle it begins at the entry that
-// would come twice.
+// walk reads the path to leaf. Where parents form a cycle it begins at the entry that would come twice.
 func (p *forkPlan) walk(ctx context.Context, leaf *session.Entry) error {
 	seen := map[string]bool{}
 	for e := leaf; e != nil && !seen[e.ID]; {
@@ -337,8 +333,7 @@ func (p *forkPlan) closeOpenCalls(ctx context.Context, opt ForkOptions) ([]sessi
 	return drafts, nil
 }
 
-// missing drafts the labels and the name that the path does not say as the log does: they
-// count wherever they stand.
+// missing drafts the labels and the name that the path does not say as the log does: they count wherever they stand.
 func (p *forkPlan) missing(all *forkSource) (drafts []session.Draft) {
 	for _, n := range p.path {
 		if want := all.labels[n.id]; p.marks.labels[n.id] != want {

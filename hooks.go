@@ -14,10 +14,9 @@ import (
 	"github.com/clew-dev/clew/session"
 )
 
-// Hooks are functions that a session calls, one at a time, while the operation waits.
-// They get copies; what a hook changes by its Decision is written into the log. One that
-// returns an error, panics or decides what can't be done counts as one that has not
-// answered: what happened is in the Warnings of the result, as a *HookError. Called with
+// Hooks are functions that a session calls, one at a time, while the operation waits. They get copies; what a hook
+// changes by its Decision is written into the log. One that returns an error, panics or decides what can't be done
+// counts as one that has not answered: what happened is in the Warnings of the result, as a *HookError. Called with
 // the hook's context the session returns ErrBusy. Package hook runs programs as hooks.
 type Hooks struct {
 	// Name stands for the hook in warnings and in the log.
@@ -25,21 +24,18 @@ type Hooks struct {
 
 	// SessionStart is told that a session was opened or made.
 	SessionStart func(ctx context.Context, e SessionEvent) error
-	// SessionEnd is told that a session is about to be closed. Its error is that of
-	// Close, unless closing fails.
+	// SessionEnd is told that a session is about to be closed. Its error is that of Close, unless closing fails.
 	SessionEnd func(ctx context.Context, e SessionEvent) error
 
-	// EditContext is asked by every Prepare before it checks whether a pass is due, and
-	// may answer Edits and Add. One that changes something in each request makes the
-	// provider's prompt cache useless.
+	// EditContext is asked by every Prepare before it checks whether a pass is due, and may answer Edits and Add. One
+	// that changes something in each request makes the provider's prompt cache useless.
 	EditContext func(ctx context.Context, e ContextEvent) (Decision, error)
 	// EditToolResult is asked about each tool result before it is appended, and may
 	// answer Content. What that replaces is never stored.
 	EditToolResult func(ctx context.Context, e ToolResultEvent) (Decision, error)
 
-	// BeforeCompact is asked when a pass is due and would change something. It may answer
-	// Cancel, Instructions, Summary, Keep, Target, FirstKept and Edits. Of several hooks
-	// the last counts; edits add up.
+	// BeforeCompact is asked when a pass is due and would change something. It may answer Cancel, Instructions,
+	// Summary, Keep, Target, FirstKept and Edits. Of several hooks the last counts; edits add up.
 	BeforeCompact func(ctx context.Context, e BeforeCompactEvent) (Decision, error)
 	// AfterCompact is told of a pass that was written, and may answer Add.
 	AfterCompact func(ctx context.Context, e Event) (Decision, error)
@@ -51,8 +47,7 @@ type Hooks struct {
 	BeforeBranch func(ctx context.Context, e BeforeBranchEvent) (Decision, error)
 	// AfterBranch is told when it has moved.
 	AfterBranch func(ctx context.Context, b Branched) error
-	// BeforeFork is asked before a session file is made of another one, and may answer
-	// Cancel.
+	// BeforeFork is asked before a session file is made of another one, and may answer Cancel.
 	BeforeFork func(ctx context.Context, e BeforeForkEvent) (Decision, error)
 
 	// OnEvent is told of passes and moves as they happen. It should be quick.
@@ -65,8 +60,7 @@ func (h *Hooks) empty() bool {
 	return reflect.ValueOf(functions).IsZero()
 }
 
-// Decision is what a hook answers. The zero value changes nothing. Hooks says which
-// fields count where.
+// Decision is what a hook answers. The zero value changes nothing. Hooks says which fields count where.
 type Decision struct {
 	// Cancel stops what is about to be done; Why is for the user.
 	Cancel bool
@@ -84,14 +78,12 @@ type Decision struct {
 	Keep, Target compact.Amount
 	// FirstKept is compact.Policy.FirstKept.
 	FirstKept string
-	// Edits are written before a pass and stay when it fails or is undone. A dry run does
-	// not write them.
+	// Edits are written before a pass and stay when it fails or is undone. A dry run does not write them.
 	Edits []Edit
 	// Add is text for the end of the context, which the model does not take for the
 	// user's. After a pass it is refused where there is no room.
 	Add string
-	// Content replaces that of a tool result, and takes its details out, which may say
-	// the same.
+	// Content replaces that of a tool result, and takes its details out, which may say the same.
 	Content []message.Block
 }
 
@@ -169,8 +161,7 @@ type ToolResultEvent struct {
 // BeforeCompactEvent describes a pass that is about to be made.
 type BeforeCompactEvent struct {
 	Event
-	// Reported is what the provider reported for the newest answer; nil when there is
-	// none.
+	// Reported is what the provider reported for the newest answer; nil when there is none.
 	Reported *message.Usage
 	// Instructions are as the policy, the caller and the hooks before this one have them.
 	Instructions string

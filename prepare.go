@@ -51,9 +51,8 @@ func (r *Result) clone() Result {
 
 // Prepared is a context that is ready to be sent.
 type Prepared struct {
-	// Messages are the context before it is rendered for a provider; the first has
-	// Config.System and Config.Tools, where there are any. The messages are those of the
-	// log and must not be changed.
+	// Messages are the context before it is rendered for a provider; the first has Config.System and Config.Tools,
+	// where there are any. The messages are those of the log and must not be changed.
 	Messages []*message.Message
 	// MaxOutput is how long the answer may be, in tokens.
 	MaxOutput int64
@@ -85,10 +84,9 @@ func (p *Prepared) Body(profile wire.Profile, maxOutput int64) (json.RawMessage,
 // Prepare returns the context to send next. Where it has outgrown its limit, a pass is
 // made first; else the cost hardly depends on the size of the context.
 //
-// The errors: *PendingError while a call waits for its result, *FixedPartError when what
-// can't be taken out is too large, what a summarizer or the store returns. Nothing was
-// changed then. That there was nothing to do, or that a hook or the breaker stopped the
-// pass, is no error: see Result.
+// The errors: *PendingError while a call waits for its result, *FixedPartError when what can't be taken out is too
+// large, what a summarizer or the store returns. Nothing was changed then. That there was nothing to do, or that a
+// hook or the breaker stopped the pass, is no error: see Result.
 func (s *Session) Prepare(ctx context.Context) (*Prepared, error) {
 	const op = "prepare"
 	if err := s.begin(ctx, op); err != nil {
@@ -128,8 +126,7 @@ func (s *Session) Prepare(ctx context.Context) (*Prepared, error) {
 type CompactOptions struct {
 	// Instructions are what the summary is to pay attention to. Default: the policy's.
 	Instructions string
-	// Keep is the tail that stays. With it, Compact goes below the policy's target.
-	// Default: the policy's.
+	// Keep is the tail that stays. With it, Compact goes below the policy's target. Default: the policy's.
 	Keep compact.Amount
 	// Summary is taken where the pass comes to one, and no summarizer is asked. One that
 	// is too large is not taken, and a warning says so.
@@ -138,8 +135,7 @@ type CompactOptions struct {
 	FirstKept string
 	// Reason is what asks for the pass. Default: compact.Manual.
 	Reason compact.Reason
-	// WillRetry says that a request which failed is to be sent again after the pass. It
-	// is for the hooks to know.
+	// WillRetry says that a request which failed is to be sent again after the pass. It is for the hooks to know.
 	WillRetry bool
 	// DryRun plans, hooks and summarizer included, and writes nothing.
 	DryRun bool
@@ -217,12 +213,10 @@ func (c Config) setup() *compact.Setup {
 	return s
 }
 
-// conflictTries is how often a pass is planned when another program writes to the session
-// meanwhile.
+// conflictTries is how often a pass is planned when another program writes to the session meanwhile.
 const conflictTries = 3
 
-// check says whether a pass would be made, and does not compute that twice for a
-// snapshot.
+// check says whether a pass would be made, and does not compute that twice for a snapshot.
 func (s *Session) check(snap *compact.Snapshot, req compact.Request) (*compact.Plan, error) {
 	req.Checked = s.checked
 	plan, err := compact.Check(snap, req)
@@ -280,9 +274,8 @@ func (s *Session) pass(ctx context.Context, snap *compact.Snapshot, info Event, 
 	return r, snap, err
 }
 
-// passAgain makes a second pass where the first has left something to do: a hook has
-// closed the open tool loop whose signed reasoning had to stay, or reported usage no
-// longer counts and the estimate is over the limit.
+// passAgain makes a second pass where the first has left something to do: a hook has closed the open tool loop whose
+// signed reasoning had to stay, or reported usage no longer counts and the estimate is over the limit.
 func (s *Session) passAgain(ctx context.Context, snap *compact.Snapshot, r *Result) (*compact.Snapshot, error) {
 	plan, err := s.check(snap, compact.Request{})
 	if err != nil || !plan.Act {

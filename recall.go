@@ -250,8 +250,8 @@ const (
 	ScopeLeft = "left" // what left the context: the path without what the model sees word for word
 )
 
-// Query says what Search is to find: Text, which is words and "phrases in quotes", narrowed down by Roles, Tool, Path,
-// Since, Until and Scope. Offset and Limit choose the page, Snippet how much text comes with a hit.
+// Query says what Search is to find: Text, which is words and "phrases in quotes", narrowed down by Roles, Tool,
+// Path, Since, Until and Scope. Offset and Limit choose the page, Snippet how much text comes with a hit.
 type Query = recall.Query
 
 type (

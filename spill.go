@@ -23,8 +23,7 @@ import (
 
 const defaultSpill = 1 << 20
 
-// spill puts the whole of large tool and shell output into the blob store and returns
-// what goes into the log.
+// spill puts the whole of large tool and shell output into the blob store and returns what goes into the log.
 func (s *Session) spill(ctx context.Context, m *message.Message) (*message.Message, error) {
 	limit := cmp.Or(s.cfg.SpillOver, defaultSpill)
 	if s.blobs == nil || limit < 0 || m.Role != message.RoleToolResult && m.Role != message.RoleBashExecution {

@@ -54,8 +54,7 @@ func (g *suppliedSummary) Summarize(ctx context.Context, in summary.Input) (summ
 	return summary.Deterministic{}.Summarize(ctx, in)
 }
 
-// Preparation is what a pass would do if no hook changed it, so that a hook can write a
-// summary of its own.
+// Preparation is what a pass would do if no hook changed it, so that a hook can write a summary of its own.
 type Preparation struct {
 	Plan *compact.Plan
 	// History is what the summary is to be of, TurnPrefix the beginning of a turn whose
@@ -122,8 +121,7 @@ func (a *askedFor) Summarize(ctx context.Context, in summary.Input) (summary.Out
 	return a.Deterministic.Summarize(ctx, in)
 }
 
-// prefetchBytes is how much one Prepare reads for the next summary, at most: a request
-// waits for it.
+// prefetchBytes is how much one Prepare reads for the next summary, at most: a request waits for it.
 const prefetchBytes = 256 << 10
 
 // prefetched is how far the messages of a context were read for the next summary.
@@ -134,9 +132,8 @@ type prefetched struct {
 	warmed     int            // items that are prepared
 }
 
-// prefetch prepares the next summary at checkpoints, where a task has ended. It saves
-// time later and changes nothing. It begins when half of the limit is reached, and reads
-// each message once.
+// prefetch prepares the next summary at checkpoints, where a task has ended. It saves time later and changes nothing.
+// It begins when half of the limit is reached, and reads each message once.
 func (s *Session) prefetch(snap *compact.Snapshot) {
 	if snap.Reading.Tokens < snap.Budget.Limit/2 || asksOthers(snap.Policy.Summarizer) {
 		return

@@ -75,8 +75,7 @@ func (c *Cache) provide(ctx context.Context, id ID, name string, from Source) er
 	if got != id {
 		return fmt.Errorf("%w: the source gave that of %s", ErrCorrupt, got)
 	}
-	// The file is synced, so that it is never there in part. The folder is not: a file
-	// that is gone is made again.
+	// The file is synced, so that it is never there in part. The folder is not: a file that is gone is made again.
 	if err := t.finish(); err != nil {
 		return err
 	}
@@ -128,9 +127,8 @@ var extensions = strings.Fields(`txt md rst tex log csv tsv diff patch
 	go mod rs py ipynb js mjs cjs jsx ts tsx java kt swift c h cc cpp hpp cs rb php pl lua r scala ex exs hs ml zig dart vue
 	png jpg jpeg gif webp bmp tiff pdf`)
 
-// FileName returns the name that a Cache gives to a file: what is readable in hint, which may
-// be any text such as a path or a command line, then 16 digits of the address and an ending.
-// It is one file name on every system.
+// FileName returns the name that a Cache gives to a file: what is readable in hint, which may be any text such as a
+// path or a command line, then 16 digits of the address and an ending. It is one file name on every system.
 func FileName(id ID, hint string) string {
 	stem, ext := splitHint(hint)
 	return stem + "-" + hex.EncodeToString(id[:8]) + "." + ext

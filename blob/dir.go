@@ -196,16 +196,14 @@ func install(ctx context.Context, f files, t *temp, id ID) error {
 	if err := makeFolder(f, id.shard()); err != nil {
 		return err
 	}
-	// Where a file that is open can't be replaced, the reason may be that someone else
-	// stored the same.
+	// Where a file that is open can't be replaced, the reason may be that someone else stored the same.
 	if err := t.move(id.path()); err != nil && !holds(ctx, f, id) {
 		return err
 	}
 	return nil
 }
 
-// holds reports whether content is there and sound. Damaged content is as good as
-// none, and Put replaces it.
+// holds reports whether content is there and sound. Damaged content is as good as none, and Put replaces it.
 func holds(ctx context.Context, f files, id ID) bool {
 	file, err := openContent(f, id, os.O_RDONLY)
 	return err == nil && sound(ctx, file, id)

@@ -15,8 +15,7 @@ import (
 	"time"
 )
 
-// Memory is a Store in memory, for tests and for sessions that are not stored. The zero
-// value is ready for use.
+// Memory is a Store in memory, for tests and for sessions that are not stored. The zero value is ready for use.
 type Memory struct {
 	mu  sync.RWMutex
 	all map[ID]memoryItem
@@ -168,8 +167,7 @@ func fill(ctx context.Context, buf []byte, r io.Reader) (n int, err error) {
 	return n, nil
 }
 
-// A reader checks what it reads: it returns ErrCorrupt instead of io.EOF when the content is
-// not that of its address.
+// A reader checks what it reads: it returns ErrCorrupt instead of io.EOF when the content is not that of its address.
 type reader struct {
 	ctx  context.Context
 	id   ID

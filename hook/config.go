@@ -3,9 +3,8 @@
 //	h, err := hook.New(hook.Config{Event: hook.ToolResult, Command: "/usr/local/bin/redact"})
 //	s, err := clew.Open(ctx, path, clew.Config{Hooks: []clew.Hooks{h}})
 //
-// The program is started anew for each event. It gets the event as one JSON object
-// on its standard input, and answers with one JSON object on its standard output, or
-// with nothing. docs/hooks.md describes both.
+// The program is started anew for each event. It gets the event as one JSON object on its standard input, and answers
+// with one JSON object on its standard output, or with nothing. docs/hooks.md describes both.
 //
 //   - Exit code 0: the answer counts.
 //   - Exit code 2: what the event is about is blocked, where it can be; what the
@@ -14,9 +13,8 @@
 //     understood: a failure. It counts as no answer, and the session goes on with a
 //     warning; with Config.Required it blocks.
 //
-// A program runs as the user who runs clew, with all that this user may do: it is to be
-// trusted as clew is. What is held in is what it costs and what it can break: time,
-// output, its children, and the session.
+// A program runs as the user who runs clew, with all that this user may do: it is to be trusted as clew is. What is
+// held in is what it costs and what it can break: time, output, its children, and the session.
 package hook
 
 import (
@@ -54,8 +52,7 @@ const (
 	DefaultMaxOutput = 1 << 20
 )
 
-// Config says what program is to be run, when and how. Event and Command are
-// required.
+// Config says what program is to be run, when and how. Event and Command are required.
 type Config struct {
 	// Event is one of Events.
 	Event string
@@ -63,16 +60,14 @@ type Config struct {
 	// looked up in PATH. It is no command line.
 	Command string
 	Args    []string
-	// Shell makes Command a line for the shell: sh -c, or cmd /C on Windows. Args are its
-	// parameters; on Windows there can be none. What is in an event is never part of the
-	// line.
+	// Shell makes Command a line for the shell: sh -c, or cmd /C on Windows. Args are its parameters; on Windows
+	// there can be none. What is in an event is never part of the line.
 	Shell bool
 	// Dir is the program's working directory. Default: that of this process. No program
 	// is looked for in the session's, which anybody may have written into its file.
 	Dir string
-	// Env names variables that the program gets beside those that programs need to run,
-	// such as PATH, HOME and LANG. A name may end with *. Default: none, so keys and
-	// tokens do not reach it.
+	// Env names variables that the program gets beside those that programs need to run, such as PATH, HOME and LANG.
+	// A name may end with *. Default: none, so keys and tokens do not reach it.
 	Env []string
 	// Timeout is how long the program may take before it is killed, with its children (on
 	// Windows, alone). Default: 10 s.
@@ -141,8 +136,7 @@ func (c *Config) line() (name string, args []string, err error) {
 	return path, c.Args, err
 }
 
-// needed are the variables without which programs do not run, or not as their users
-// expect.
+// needed are the variables without which programs do not run, or not as their users expect.
 var needed = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "TZ", "TMPDIR",
 	"TEMP", "TMP", "SystemRoot", "SystemDrive", "windir", "ComSpec", "PATHEXT", "USERNAME", "USERPROFILE",

@@ -35,8 +35,7 @@ func (b *blocked) Error() string { return "it blocked: " + b.why }
 
 const (
 	exitBlock = 2
-	// grace is how long children of a program that has ended may keep its output
-	// open.
+	// grace is how long children of a program that has ended may keep its output open.
 	grace = 500 * time.Millisecond
 	// maxReason is what is read of the standard error, in bytes.
 	maxReason = 2_000
@@ -44,8 +43,7 @@ const (
 
 type program struct{ c Config }
 
-// ask runs the program with an event and reads its answer. The error is a *blocked where
-// it blocks.
+// ask runs the program with an event and reads its answer. The error is a *blocked where it blocks.
 func (p *program) ask(ctx context.Context, event, answer any) error {
 	in, err := json.Marshal(event)
 	if err != nil {
@@ -124,8 +122,7 @@ func (p *program) run(ctx context.Context, in []byte) (out []byte, reason string
 	return stdout.bytes(), reason, nil
 }
 
-// decode reads an answer: nothing, or one JSON object with no other fields than the
-// event's answer has.
+// decode reads an answer: nothing, or one JSON object with no other fields than the event's answer has.
 func decode(out []byte, answer any) error {
 	out = bytes.TrimSpace(out)
 	if len(out) == 0 {

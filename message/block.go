@@ -9,8 +9,7 @@ import (
 // BlockType names a kind of content block.
 type BlockType string
 
-// The block types of the file format. A block of another type is kept, counted
-// and passed on as it is.
+// The block types of the file format. A block of another type is kept, counted and passed on as it is.
 const (
 	BlockText     BlockType = "text"
 	BlockThinking BlockType = "thinking"
@@ -18,8 +17,7 @@ const (
 	BlockImage    BlockType = "image"
 )
 
-// Block is one part of a message's content. Which fields have a meaning
-// depends on Type.
+// Block is one part of a message's content. Which fields have a meaning depends on Type.
 type Block struct {
 	Type BlockType
 
@@ -86,8 +84,7 @@ func parseContent(content []byte) []Block {
 	return blocks
 }
 
-// scanBlocks reads the array of blocks that starts at data[i], depth levels deep,
-// and returns the index just past it.
+// scanBlocks reads the array of blocks that starts at data[i], depth levels deep, and returns the index just past it.
 func scanBlocks(data []byte, i, depth int) (blocks []Block, end int, err error) {
 	end, err = jsonx.ScanArray(data, i, func(at int) (int, error) {
 		b, end, err := scanBlock(data, at, depth+1)

@@ -21,11 +21,10 @@ type Pairs struct {
 	open  map[string]*[2][]int // by id: calls without a result, those of failed answers apart
 }
 
-// PairCalls finds the result of every call. A result belongs to the latest answer before it
-// that has an open call of its id, and there to the first such call; answers that failed
-// come last, because programs do not run their calls. A result whose id no call before it
-// has belongs to the first call after it that has it. Each match depends only on what
-// stands before its later half, so messages added at the end change no match.
+// PairCalls finds the result of every call. A result belongs to the latest answer before it that has an open call of
+// its id, and there to the first such call; answers that failed come last, because programs do not run their calls. A
+// result whose id no call before it has belongs to the first call after it that has it. Each match depends only on
+// what stands before its later half, so messages added at the end change no match.
 func PairCalls(msgs []*Message) *Pairs {
 	p := &Pairs{first: make([]int, len(msgs)+1), owner: make([]int, len(msgs)), last: -1, open: map[string]*[2][]int{}}
 	early := map[string][]int{} // results without a call so far
@@ -97,9 +96,8 @@ func (p *Pairs) CallOf(i int) *Call {
 // Known reports whether a call in the list has the id.
 func (p *Pairs) Known(id string) bool { _, ok := p.open[id]; return ok }
 
-// Pending returns the calls that wait for their results: those without one in the last
-// answer that is sent to a model. An earlier call without a result is not pending, because
-// the conversation went on without it.
+// Pending returns the calls that wait for their results: those without one in the last answer that is sent to a
+// model. An earlier call without a result is not pending, because the conversation went on without it.
 func (p *Pairs) Pending() (pending []Call) {
 	for _, c := range p.calls {
 		if c.Answer == p.last && c.Result < 0 {

@@ -8,9 +8,8 @@ import (
 	"github.com/clew-dev/clew/internal/jsonx"
 )
 
-// Usage is what a provider reported for one call, in tokens. Input excludes
-// what was read from or written to the prompt cache; Reasoning is part of
-// Output.
+// Usage is what a provider reported for one call, in tokens. Input excludes what was read from or written to the
+// prompt cache; Reasoning is part of Output.
 type Usage struct {
 	Input      int64
 	Output     int64
@@ -52,8 +51,7 @@ func sum(counts ...int64) (total int64) {
 	return total
 }
 
-// ParseUsage reads a usage object; anything else gives nil. Negative counts
-// are taken as 0.
+// ParseUsage reads a usage object; anything else gives nil. Negative counts are taken as 0.
 func ParseUsage(val []byte) *Usage {
 	if _, err := jsonx.Scan(val, 0); err != nil {
 		return nil

@@ -130,8 +130,7 @@ func contributed(e *Entry, live bool) (out []*message.Message) {
 	})
 }
 
-// Replaceable reports whether an edit can replace the content of a message of
-// the role. Any message can be taken out.
+// Replaceable reports whether an edit can replace the content of a message of the role. Any message can be taken out.
 func Replaceable(r message.Role) bool {
 	return r == message.RoleUser || r == message.RoleAssistant || r == message.RoleToolResult || r == message.RoleCustom
 }

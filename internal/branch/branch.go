@@ -1,14 +1,12 @@
-// Package branch leaves one branch of a session for another and tells the new one
-// what happened on the old.
+// Package branch leaves one branch of a session for another and tells the new one what happened on the old.
 //
 //	at, text, err := branch.Place(ctx, store, target) // where the conversation goes on
 //	r, err := branch.Collect(ctx, store, leaf, target)
 //	s, err := branch.Summarize(ctx, store, r, nil, summary.Input{Counter: meter, Budget: 4000}, false)
 //	entries, err := log.Append(ctx, session.NewBranchSummary(s.Entry).Under(at))
 //
-// A branch summary hangs under the place where the conversation goes on, and names
-// the leaf that was left. It is one append: after a crash the session stands on
-// the old branch or on the new one with its summary.
+// A branch summary hangs under the place where the conversation goes on, and names the leaf that was left. It is one
+// append: after a crash the session stands on the old branch or on the new one with its summary.
 package branch
 
 import (
@@ -26,8 +24,7 @@ import (
 	"github.com/clew-dev/clew/summary"
 )
 
-// Range is what is left behind when the conversation moves from one place of the
-// tree to another.
+// Range is what is left behind when the conversation moves from one place of the tree to another.
 type Range struct {
 	// From is the leaf that is left.
 	From string
@@ -65,10 +62,9 @@ func (r *Range) Messages() int {
 	return n
 }
 
-// Place returns where the conversation goes on when a target is chosen: at it, but before
-// a message that was typed or given in its place, whose text is for the user to say
-// again; and before a pass that the target stands inside of, for with half of its edits
-// no context was ever seen.
+// Place returns where the conversation goes on when a target is chosen: at it, but before a message that was typed or
+// given in its place, whose text is for the user to say again; and before a pass that the target stands inside of,
+// for with half of its edits no context was ever seen.
 func Place(ctx context.Context, s session.Store, target string) (leaf, text string, err error) {
 	if target == "" {
 		return "", "", nil
@@ -120,8 +116,7 @@ func outside(ctx context.Context, s session.Store, e *session.Entry) (string, er
 	return e.ID, err
 }
 
-// Collect returns what is left behind when the leaf moves from one entry to a target, ""
-// for before the first.
+// Collect returns what is left behind when the leaf moves from one entry to a target, "" for before the first.
 func Collect(ctx context.Context, s session.Store, from, target string) (*Range, error) {
 	r := &Range{From: from}
 	if from == "" {
@@ -178,8 +173,7 @@ func items(old, left []*session.Entry) (lead, out []session.Item) {
 // DefaultBudget is the most that a branch summary may cost, in tokens.
 const DefaultBudget = 4_096
 
-// ForBranch is implemented by summarizers that put the question differently where a
-// branch is left.
+// ForBranch is implemented by summarizers that put the question differently where a branch is left.
 type ForBranch interface{ ForBranch() summary.Summarizer }
 
 // Summary is a finished summary of a branch.
@@ -188,8 +182,7 @@ type Summary struct {
 	Entry session.BranchSummary
 	// Output is what the summarizer gave; nil with CachedFrom.
 	Output *summary.Output
-	// CachedFrom is the entry in which the same branch was summarized before, "" for
-	// none.
+	// CachedFrom is the entry in which the same branch was summarized before, "" for none.
 	CachedFrom string
 	// Files of the branch and of what it summarizes: those that were read and not
 	// changed, and those that were changed.

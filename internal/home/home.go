@@ -1,6 +1,5 @@
-// Package home knows where sessions live: a data folder by the platform's
-// convention, in it one folder for each project, in that one file for each
-// session, named by time and id.
+// Package home knows where sessions live: a data folder by the platform's convention, in it one folder for each
+// project, in that one file for each session, named by time and id.
 //
 //	h, err := home.Default()
 //	list, err := h.List(ctx, cwd)
@@ -8,8 +7,7 @@
 //		fmt.Println(s.Header.ID, s.Name, s.Path)
 //	}
 //
-// Any other path works as well: a session is its file, and nothing in it says
-// where it lies.
+// Any other path works as well: a session is its file, and nothing in it says where it lies.
 package home
 
 import (
@@ -42,9 +40,8 @@ type Home struct {
 	Dir string
 }
 
-// Default returns the data folder of the user: $CLEW_DATA_DIR, or clew in
-// $XDG_DATA_HOME or ~/.local/share, in ~/Library/Application Support on macOS,
-// in %LocalAppData% on Windows.
+// Default returns the data folder of the user: $CLEW_DATA_DIR, or clew in $XDG_DATA_HOME or ~/.local/share, in
+// ~/Library/Application Support on macOS, in %LocalAppData% on Windows.
 func Default() (Home, error) {
 	dir, err := defaultDir(runtime.GOOS, os.Getenv, os.UserHomeDir)
 	if err != nil {
@@ -61,8 +58,7 @@ func defaultDir(goos string, getenv func(string) string, userHome func() (string
 	if dir := getenv(envDir); dir != "" {
 		return dir, nil
 	}
-	// A relative $XDG_DATA_HOME is invalid and to be ignored (XDG Base Directory
-	// Specification).
+	// A relative $XDG_DATA_HOME is invalid and to be ignored (XDG Base Directory Specification).
 	if dir := getenv("XDG_DATA_HOME"); goos != "windows" && goos != "darwin" && filepath.IsAbs(dir) {
 		return filepath.Join(dir, "clew"), nil
 	}
@@ -107,8 +103,7 @@ func projectName(abs string) string {
 // maxReadable keeps the names of files short enough for every file system.
 const maxReadable = 40
 
-// readable keeps what every file system takes in a name; without any of that it is
-// fallback.
+// readable keeps what every file system takes in a name; without any of that it is fallback.
 func readable(base, fallback string) string {
 	name := []rune(strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '.' || r == '_' || r == '-' {
@@ -123,8 +118,7 @@ func readable(base, fallback string) string {
 	return short
 }
 
-// NewHeader returns the header of a new session. Without a clock it is of now, without
-// newID its id is random.
+// NewHeader returns the header of a new session. Without a clock it is of now, without newID its id is random.
 func NewHeader(cwd string, clock func() time.Time, newID func() string) session.Header {
 	if clock == nil {
 		clock = time.Now
@@ -169,8 +163,7 @@ func FileName(at time.Time, id string) string {
 type Listing struct {
 	// Sessions, newest first.
 	Sessions []jsonl.Info
-	// Other counts the files with the ending .jsonl that are no sessions or can't be
-	// read.
+	// Other counts the files with the ending .jsonl that are no sessions or can't be read.
 	Other int
 }
 
