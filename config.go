@@ -22,8 +22,7 @@ import (
 // Config says how a session is kept within a model's window. The zero value is ready for use: preset clew, the window
 // of the model in force, every Append durable when it returns.
 type Config struct {
-	// Policy says when to compact and how far. Default: preset clew.
-	Policy compact.Policy
+	Policy compact.Policy // says when to compact and how far. Default: preset clew.
 
 	// Provider and Model name the model that is called, as the provider does: "anthropic", "claude-opus-4-6".
 	// Default: the model in force at the leaf, see Session.SetModel.
@@ -36,12 +35,10 @@ type Config struct {
 	Lookup func(provider, id string) (catalogue.Info, bool)
 	// Windows keeps the limits that providers named when they refused a request; share
 	// one among sessions. Default: one of the session's own.
-	Windows *catalogue.Windows
-	// TakesImages says that the model reads images. Default: a line of text stands for them.
-	TakesImages bool
+	Windows     *catalogue.Windows
+	TakesImages bool // says that the model reads images. Default: a line of text stands for them.
 
-	// NoAuto lets Prepare make no pass, but to take out signed reasoning that can't be sent any more.
-	NoAuto bool
+	NoAuto bool // lets Prepare make no pass, but to take out signed reasoning that can't be sent any more
 	// MaxPasses is the most passes between two messages of the user, but for those that are asked for and those
 	// without which the context would not fit. Default: 0, no limit.
 	MaxPasses int
@@ -64,21 +61,18 @@ type Config struct {
 	// Default: it waits, until its context is done.
 	FailBusy bool
 
-	// Hooks are called at what the session does, in this order.
-	Hooks []Hooks
+	Hooks []Hooks // called at what the session does, in this order
 	// Blobs keeps, beside the log, the output of tools and shells that is larger than SpillOver; the log has an
 	// excerpt. When the store can't take something, that goes into the log, and the next Result has a warning.
 	// Default: for Open, the folder beside the file with its name and ".blobs"; else none.
-	Blobs blob.Store
-	// SpillOver is in bytes of a message's JSON. Default: 1 MiB. A negative value keeps all in the log.
-	SpillOver int64
+	Blobs     blob.Store
+	SpillOver int64 // in bytes of a message's JSON. Default: 1 MiB. A negative value keeps all in the log.
 
 	// Cache is a folder for copies of what a pass offloads, as files for tools that read paths; the notes in the
 	// context name them. They may be deleted at any time. Default: none.
 	Cache string
 
-	// Cwd is the working directory of a new session. It makes paths in summaries relative.
-	Cwd string
+	Cwd string // the working directory of a new session. It makes paths in summaries relative.
 
 	// Clock gives the time of new entries. Default: time.Now; for Fit, that of the newest message.
 	Clock func() time.Time
@@ -87,19 +81,17 @@ type Config struct {
 	// Fit, ones made from the messages.
 	NewID func() string
 
-	// once says that the session lives for one call, of which hooks are not told.
-	once bool
+	once bool // says that the session lives for one call, of which hooks are not told
 }
 
 // Override is what a policy says differently for one model. What is unset is as the policy has it.
 type Override struct {
-	Window  int64          // tokens
-	Reserve compact.Amount // what stays free for the answer
-	Trigger compact.Amount // the size at which a pass is due
-	Target  compact.Amount // the size after a pass
-	Keep    compact.Amount // the tail that stays as it is
-	// MaxBytes is the most that a request may take, in bytes of its JSON.
-	MaxBytes int64
+	Window   int64          // tokens
+	Reserve  compact.Amount // what stays free for the answer
+	Trigger  compact.Amount // the size at which a pass is due
+	Target   compact.Amount // the size after a pass
+	Keep     compact.Amount // the tail that stays as it is
+	MaxBytes int64          // the most that a request may take, in bytes of its JSON
 }
 
 // Validate reports the first setting that cannot be used, and what would come of it.

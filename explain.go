@@ -21,14 +21,12 @@ type Explanation struct {
 	Leaf    string
 	Model   session.Model // that the plan is for
 	Reading token.Reading
-	// Pending are calls that wait for their results; Prepare refuses meanwhile.
-	Pending []message.Block
+	Pending []message.Block // calls that wait for their results; Prepare refuses meanwhile
 	// Plan is what Prepare would do and why; nil when Err says why it would fail. No
 	// model is asked for it and no hook: its summary is the deterministic one.
-	Plan *compact.Plan
-	Err  error
-	// Fates say what became of every entry of the path, oldest first.
-	Fates []compact.Fate
+	Plan  *compact.Plan
+	Err   error
+	Fates []compact.Fate // say what became of every entry of the path, oldest first
 }
 
 // Explain says what would happen now and why, and what became of every entry of the whole path.

@@ -27,11 +27,9 @@ import (
 type ForkOptions struct {
 	// At is the entry that the new session ends with; but the one before it where it is a
 	// message of the user, whose text is given back. Default: the leaf, whatever it is.
-	At string
-	// CloseOpenCalls adds a result that says that it was interrupted for every call that waits for one.
-	CloseOpenCalls bool
-	// Hooks are asked before anything is written.
-	Hooks []Hooks
+	At             string
+	CloseOpenCalls bool    // adds a result that says that it was interrupted for every call that waits for one
+	Hooks          []Hooks // asked before anything is written
 	// Clock gives the time of what is new. Default: time.Now.
 	Clock func() time.Time
 	// NewID gives the ids of what is new. Default: random ones.
@@ -44,8 +42,7 @@ type Forked struct {
 	Path, ID string
 	// At is the last entry that both have, "" for none, Leaf where the new one stands.
 	At, Leaf string
-	// Text is that of ForkOptions.At where it is a message that was typed.
-	Text string
+	Text     string // that of ForkOptions.At where it is a message that was typed
 	// Before is the pass in the middle of which ForkOptions.At stands. A part of a pass
 	// did not happen, so the new session ends before it.
 	Before string
@@ -54,10 +51,8 @@ type Forked struct {
 	Entries, Added int
 	// Closed counts those results, Output the large output that was copied.
 	Closed, Output int
-	// Why says why nothing was written; "" otherwise.
-	Why string
-	// Warnings are what went wrong beside the point: *HookError.
-	Warnings []error
+	Why            string  // says why nothing was written; "" otherwise
+	Warnings       []error // what went wrong beside the point: *HookError
 }
 
 // Fork makes a new session of a path in the file from: entries keep their bytes, ids and parents, so that it has the

@@ -23,11 +23,9 @@ const Redacted = "[redacted]"
 // result, so results and answers with calls stay, and calls keep their ids and names. Reasoning stays as it is or
 // goes. From what the user typed text can be taken out alone, with Redacted in its place.
 type Edit struct {
-	Entry string
-	// Omit takes it out.
-	Omit bool
-	// Content, without Omit, takes the place of its content.
-	Content []message.Block
+	Entry   string
+	Omit    bool            // takes it out
+	Content []message.Block // takes the place of its content, without Omit
 }
 
 // hookMark is what the log says about where something comes from.

@@ -18,10 +18,8 @@ import (
 
 // Result says what a pass did, or why there was none.
 type Result struct {
-	// Plan says what was done and why, or why nothing was.
-	Plan *compact.Plan
-	// Entries are the ids of what was written, in order.
-	Entries []string
+	Plan    *compact.Plan // says what was done and why, or why nothing was
+	Entries []string      // the ids of what was written, in order
 	// Warnings are what went wrong since the Result before and stopped nothing: a
 	// *HookError, a summary of a hook that was too large, output that could not be kept
 	// beside the log.
@@ -53,12 +51,10 @@ func (r *Result) clone() Result {
 type Prepared struct {
 	// Messages are the context before it is rendered for a provider; the first has Config.System and Config.Tools,
 	// where there are any. The messages are those of the log and must not be changed.
-	Messages []*message.Message
-	// MaxOutput is how long the answer may be, in tokens.
-	MaxOutput int64
-	// Reading is what the context costs.
-	Reading token.Reading
-	Leaf    string
+	Messages  []*message.Message
+	MaxOutput int64         // how long the answer may be, in tokens
+	Reading   token.Reading // what the context costs
+	Leaf      string
 	// Result says what was done to make it fit, or why nothing was.
 	Result
 
@@ -124,21 +120,17 @@ func (s *Session) Prepare(ctx context.Context) (*Prepared, error) {
 
 // CompactOptions changes one Compact. The zero value does what the policy says.
 type CompactOptions struct {
-	// Instructions are what the summary is to pay attention to. Default: the policy's.
-	Instructions string
+	Instructions string // what the summary is to pay attention to. Default: the policy's.
 	// Keep is the tail that stays. With it, Compact goes below the policy's target. Default: the policy's.
 	Keep compact.Amount
 	// Summary is taken where the pass comes to one, and no summarizer is asked. One that
 	// is too large is not taken, and a warning says so.
-	Summary *SuppliedSummary
-	// FirstKept is the entry that the kept part begins with. Default: the policy decides.
-	FirstKept string
-	// Reason is what asks for the pass. Default: compact.Manual.
-	Reason compact.Reason
+	Summary   *SuppliedSummary
+	FirstKept string         // the entry that the kept part begins with. Default: the policy decides.
+	Reason    compact.Reason // what asks for the pass. Default: compact.Manual.
 	// WillRetry says that a request which failed is to be sent again after the pass. It is for the hooks to know.
 	WillRetry bool
-	// DryRun plans, hooks and summarizer included, and writes nothing.
-	DryRun bool
+	DryRun    bool // plans, hooks and summarizer included, and writes nothing
 }
 
 // Compact makes a pass now, even below the threshold. Where there is nothing to take out

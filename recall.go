@@ -45,10 +45,9 @@ const DefaultRecall = 8000
 
 // RecallOptions changes one RecallText.
 type RecallOptions struct {
-	Offset int // where to begin, in characters
-	Max    int // how many characters to return. Default: 8000; below 0, all.
-	// Raw asks for the stored JSON: of a message all of it, of other entries the record.
-	Raw    bool
+	Offset int    // where to begin, in characters
+	Max    int    // how many characters to return. Default: 8000; below 0, all.
+	Raw    bool   // asks for the stored JSON: of a message all of it, of other entries the record
 	Around string // words: the page is the one in which they stand closest together, and Offset does not count
 }
 

@@ -164,8 +164,7 @@ func closed(data []byte) []byte {
 type cacheFiles struct {
 	cache *blob.Cache
 	dir   string
-	// ids are the addresses of the texts, by entry.
-	ids map[string]blob.ID
+	ids   map[string]blob.ID // the addresses of the texts, by entry
 }
 
 func newCacheFiles(dir string) (*cacheFiles, error) {

@@ -23,9 +23,8 @@ type suppliedSummary struct {
 type SuppliedSummary struct {
 	// Text is in the form of a template, or free. The user's quoted words, pins and files
 	// are added to it, in the place of those that it has.
-	Text string
-	// By says who made it. Default: "given".
-	By    string
+	Text  string
+	By    string // says who made it. Default: "given".
 	Usage *message.Usage
 }
 
@@ -61,9 +60,8 @@ type Preparation struct {
 	// rest stays, Kept what stays. Without a summary in the plan they are empty.
 	History, TurnPrefix, Kept []*message.Message
 	PreviousSummary           string
-	// SummaryBudget is in tokens, the user's quoted words included.
-	SummaryBudget int64
-	Ledger        Ledger
+	SummaryBudget             int64 // in tokens, the user's quoted words included
+	Ledger                    Ledger
 }
 
 // forecast is the pass as it would be without hooks.

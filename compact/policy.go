@@ -20,8 +20,7 @@ type Policy struct {
 	Trigger Amount
 	// KeepMessages and KeepTurns are the tail of presets that count those.
 	KeepMessages, KeepTurns int
-	// Keep is the tail that stays as it is. Default: what Target leaves for it; at most half of the window.
-	Keep Amount
+	Keep                    Amount // the tail that stays, at most half of the window. Default: what Target leaves for it.
 	// FirstKept is the entry that the kept part begins with, for one pass. The cut is moved to where it parts no call
 	// from its result; where what is kept would not fit, the ladder cuts. Default: the cut is looked for.
 	FirstKept string
@@ -35,13 +34,12 @@ type Policy struct {
 	Synapse     SynapsePolicy // settings of that preset
 	// MaxBytes is the most that a request may take, in bytes of its JSON: images reach
 	// such a limit before the window. Default: 0, no limit.
-	MaxBytes int64
-	Offload  OffloadPolicy // says which tool results the first stage takes
-	// Summarizer makes the summary. Default: summary.Deterministic.
-	Summarizer   summary.Summarizer
-	Template     *summary.Template // gives the summary its form. Default: summary.Briefing.
-	Form         *wire.Form        // how the summary stands in the context: role and wrapper. Default: wire's.
-	Instructions string            // what the user asked the summary to pay attention to
+	MaxBytes     int64
+	Offload      OffloadPolicy      // says which tool results the first stage takes
+	Summarizer   summary.Summarizer // makes the summary. Default: summary.Deterministic.
+	Template     *summary.Template  // gives the summary its form. Default: summary.Briefing.
+	Form         *wire.Form         // how the summary stands in the context: role and wrapper. Default: wire's.
+	Instructions string             // what the user asked the summary to pay attention to
 }
 
 // The defaults and limits of a Policy.

@@ -54,8 +54,7 @@ const (
 
 // Config says what program is to be run, when and how. Event and Command are required.
 type Config struct {
-	// Event is one of Events.
-	Event string
+	Event string // one of Events
 	// Command is the program: an absolute path, a path below Dir, or a name that is
 	// looked up in PATH. It is no command line.
 	Command string
@@ -71,13 +70,10 @@ type Config struct {
 	Env []string
 	// Timeout is how long the program may take before it is killed, with its children (on
 	// Windows, alone). Default: 10 s.
-	Timeout time.Duration
-	// MaxOutput is the most that it may answer, in bytes. Default: 1 MiB.
-	MaxOutput int64
-	// Required makes a failure block as exit code 2 does, where something can be blocked.
-	Required bool
-	// Name is for warnings and the log. Default: the last part of Command.
-	Name string
+	Timeout   time.Duration
+	MaxOutput int64  // the most that it may answer, in bytes. Default: 1 MiB.
+	Required  bool   // makes a failure block as exit code 2 does, where something can be blocked
+	Name      string // for warnings and the log. Default: the last part of Command.
 }
 
 // New returns a hook that runs a program for its event.

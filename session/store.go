@@ -54,8 +54,7 @@ type Store interface {
 
 // AppendOptions changes one Append. The zero value means: durable on return, whatever was written before.
 type AppendOptions struct {
-	// NoSync leaves the batch to the operating system until the next Sync, Append without NoSync, or Close.
-	NoSync bool
+	NoSync bool // leaves the batch to the operating system until the next Sync, Append without NoSync, or Close
 	// IfLast, if not empty, is the id that the newest entry must have; else
 	// nothing is written and the error is ErrConflict.
 	IfLast string

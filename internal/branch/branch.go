@@ -26,12 +26,9 @@ import (
 
 // Range is what is left behind when the conversation moves from one place of the tree to another.
 type Range struct {
-	// From is the leaf that is left.
-	From string
-	// Ancestor is the last entry that both paths have, "" when they have none.
-	Ancestor string
-	// Entries are those of the old path after the ancestor, oldest first.
-	Entries []*session.Entry
+	From     string           // the leaf that is left
+	Ancestor string           // the last entry that both paths have, "" when they have none
+	Entries  []*session.Entry // those of the old path after the ancestor, oldest first
 	// Items are what the model saw of them: with the edits of users and hooks, without
 	// those of passes. A compaction among them counts with its summary.
 	Items []session.Item
@@ -178,12 +175,9 @@ type ForBranch interface{ ForBranch() summary.Summarizer }
 
 // Summary is a finished summary of a branch.
 type Summary struct {
-	// Entry is what goes into the session, with the details.
-	Entry session.BranchSummary
-	// Output is what the summarizer gave; nil with CachedFrom.
-	Output *summary.Output
-	// CachedFrom is the entry in which the same branch was summarized before, "" for none.
-	CachedFrom string
+	Entry      session.BranchSummary // what goes into the session, with the details
+	Output     *summary.Output       // what the summarizer gave; nil with CachedFrom
+	CachedFrom string                // the entry in which the same branch was summarized before, "" for none
 	// Files of the branch and of what it summarizes: those that were read and not
 	// changed, and those that were changed.
 	ReadFiles, ModifiedFiles []string

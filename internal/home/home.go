@@ -36,8 +36,7 @@ const envDir = "CLEW_DATA_DIR"
 
 // Home is a data folder.
 type Home struct {
-	// Dir is its path. It need not exist.
-	Dir string
+	Dir string // its path. It need not exist.
 }
 
 // Default returns the data folder of the user: $CLEW_DATA_DIR, or clew in $XDG_DATA_HOME or ~/.local/share, in
@@ -161,10 +160,8 @@ func FileName(at time.Time, id string) string {
 
 // Listing is what a folder holds.
 type Listing struct {
-	// Sessions, newest first.
-	Sessions []jsonl.Info
-	// Other counts the files with the ending .jsonl that are no sessions or can't be read.
-	Other int
+	Sessions []jsonl.Info // the newest first
+	Other    int          // counts the files with the ending .jsonl that are no sessions or can't be read
 }
 
 func (l *Listing) sort() {
