@@ -20,7 +20,7 @@ type Policy struct {
 	Trigger Amount
 	// KeepMessages and KeepTurns are the tail of presets that count those.
 	KeepMessages, KeepTurns int
-	Keep                    Amount // the tail that stays, at most half of the window. Default: what Target leaves for it.
+	Keep                    Amount // the tail that stays, at most half the window. Default: what Target leaves.
 	// FirstKept is the entry that the kept part begins with, for one pass. The cut is moved to where it parts no call
 	// from its result; where what is kept would not fit, the ladder cuts. Default: the cut is looked for.
 	FirstKept string

@@ -26,23 +26,12 @@ const (
 	maxVariants = 64  // the most hashes that the beginning of one stands for
 )
 
-// Query says what to find. The fields narrow down together.
+// Query says what to find: that of package clew, which says what the fields mean. An Index wants whole ids in Since and
+// Until, and does not look at Scope.
 type Query struct {
-	// Text is words, best match first, and "phrases in quotes", which must stand in a hit but for case and white
-	// space. Without Text all that the other fields let through is a hit, newest first.
-	Text  string
-	Roles []message.Role // that hits may have. Default: all.
-	Tool  string         // names the tool that a hit calls or is the result of; a shell run counts as bash
-	Path  string         // begins a path among the arguments of the call
-	// Since and Until name the first and the last entry, in the order of the log, that may be a
-	// hit. An Index wants their whole ids.
-	Since, Until string
-	// Scope says where Session.Search looks: "" on the path to the leaf, or clew.ScopeAll or
-	// clew.ScopeLeft. An Index does not look at it.
-	Scope string
-	// Offset is how many hits to pass over, Limit how many to return. Default: 10; at most 100.
-	Offset, Limit int
-	Snippet       int // how much text a hit comes with, in bytes. Default: 300; at most 4000.
+	Text, Tool, Path, Since, Until, Scope string
+	Roles                                 []message.Role
+	Offset, Limit, Snippet                int
 }
 
 // Limits of a Query.
@@ -126,11 +115,12 @@ func (h *Hit) Rest() (lines []string) {
 
 // Words says how many have all words, and which words none has.
 func (r *Results) Words() (s string) {
-	if r.All < r.Total {
-		s = fmt.Sprintf("; %d have all the words, %d some", r.All, r.Total-r.All)
-	}
+	all := "words"
 	if len(r.Missing) > 0 {
-		s += "; no entry has: " + strings.Join(r.Missing, ", ")
+		s, all = "; no entry has: "+strings.Join(r.Missing, ", "), "others"
+	}
+	if r.All < r.Total {
+		s = fmt.Sprintf("; %d have all the %s, %d some", r.All, all, r.Total-r.All) + s
 	}
 	return s
 }
