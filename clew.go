@@ -61,11 +61,9 @@ type Error = session.Error
 var (
 	// ErrBusy: another operation is under way, see Config.FailBusy; or a hook or
 	// a summarizer called the session that called it.
-	ErrBusy = errors.New("another operation is under way")
-	// ErrClosed: the session was closed.
-	ErrClosed = session.ErrClosed
-	// ErrNotFound: no entry has the id.
-	ErrNotFound = session.ErrNotFound
+	ErrBusy     = errors.New("another operation is under way")
+	ErrClosed   = session.ErrClosed   // the session was closed
+	ErrNotFound = session.ErrNotFound // no entry has the id
 )
 
 // Errors of Prepare and Compact.
@@ -75,14 +73,12 @@ var (
 	ErrPending = compact.ErrPending
 	// ErrUnknownModel is a warning: nobody knows the model's window, and compact.DefaultWindow is assumed.
 	ErrUnknownModel = errors.New("the model's window is not known")
-	// ErrConflict: other programs write to the session all the time.
-	ErrConflict = session.ErrConflict
+	ErrConflict     = session.ErrConflict // other programs write to the session all the time
 )
 
 // Errors of Append and Undo.
 var (
-	// ErrBadMessage: a message that would never be sent.
-	ErrBadMessage = errors.New("no message for a model")
+	ErrBadMessage = errors.New("no message for a model") // a message that would never be sent
 	// ErrNothingToUndo: there is no pass on the path. When turns came after the
 	// pass, the error is a *session.LaterError instead.
 	ErrNothingToUndo = session.ErrNothingToUndo

@@ -95,9 +95,7 @@ type Override struct {
 }
 
 // Validate reports the first setting that cannot be used, and what would come of it.
-func (c *Config) Validate() error {
-	return failed("check the settings", "", c.validate())
-}
+func (c *Config) Validate() error { return failed("check the settings", "", c.validate()) }
 
 func (c *Config) validate() error {
 	if _, err := compact.Preset(c.Policy.Name); err != nil {

@@ -191,9 +191,7 @@ func (e BeforeBranchEvent) Messages() []*message.Message { return copies(e.items
 func (e BeforeBranchEvent) Entries() []*session.Entry { return clonedEntries(e.entries) }
 
 // Ledger returns the facts of what is left behind.
-func (e BeforeBranchEvent) Ledger() Ledger {
-	return ledger.Read(e.items, ledger.Options{Cwd: e.cwd})
-}
+func (e BeforeBranchEvent) Ledger() Ledger { return ledger.Read(e.items, ledger.Options{Cwd: e.cwd}) }
 
 // Ledger is what code reads from a conversation: files, commands, errors, constraints.
 type Ledger = ledger.Ledger

@@ -150,9 +150,7 @@ func openContent(f files, id ID, flag int) (vfs.File, error) {
 	return openRegular(f, id.path(), flag)
 }
 
-func isShard(name string) bool {
-	return len(name) == 2 && strings.Trim(name, "0123456789abcdef") == ""
-}
+func isShard(name string) bool { return len(name) == 2 && strings.Trim(name, "0123456789abcdef") == "" }
 
 // Put implements Store.
 func (d *Dir) Put(ctx context.Context, r io.Reader) (ID, error) {

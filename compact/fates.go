@@ -136,9 +136,7 @@ func pinText(e *session.Entry) string {
 	return m.Text()
 }
 
-func short8(id string) string {
-	return id[:min(len(id), 8)]
-}
+func short8(id string) string { return id[:min(len(id), 8)] }
 
 // notSent says why a message in the context is never sent, "" where it is.
 func notSent(m *message.Message) string {

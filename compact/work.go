@@ -94,9 +94,7 @@ func (w *work) freed(i int) int64 {
 }
 
 // open reports whether a pass may change an item at all.
-func (w *work) open(i int) bool {
-	return editable(w.items[i]) && !w.p.pinned[w.items[i].Entry.ID]
-}
+func (w *work) open(i int) bool { return editable(w.items[i]) && !w.p.pinned[w.items[i].Entry.ID] }
 
 func editable(it session.Item) bool {
 	own := it.Entry.Type == session.TypeMessage || it.Entry.Type == session.TypeCustomMessage

@@ -2,6 +2,7 @@ package hook
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,14 +19,10 @@ import (
 
 // The failures of a program. Each counts as no answer.
 var (
-	// ErrTimeout: it did not end in time, and was killed.
-	ErrTimeout = errors.New("it did not end in time and was killed")
-	// ErrTooLong: it answered more than it may, and was killed.
-	ErrTooLong = errors.New("it answered more than it may and was killed")
-	// ErrBadAnswer: its answer is not the JSON that belongs to the event.
-	ErrBadAnswer = errors.New("its answer is not understood")
-	// ErrFailed: it could not be started, or ended otherwise than with 0 or 2.
-	ErrFailed = errors.New("it failed")
+	ErrTimeout   = errors.New("it did not end in time and was killed")
+	ErrTooLong   = errors.New("it answered more than it may and was killed")
+	ErrBadAnswer = errors.New("its answer is not understood") // not the JSON that belongs to the event
+	ErrFailed    = errors.New("it failed")                    // it could not be started, or ended otherwise than with 0 or 2
 )
 
 // blocked is the answer of a program that ended with exit code 2.
@@ -35,10 +32,8 @@ func (b *blocked) Error() string { return "it blocked: " + b.why }
 
 const (
 	exitBlock = 2
-	// grace is how long children of a program that has ended may keep its output open.
-	grace = 500 * time.Millisecond
-	// maxReason is what is read of the standard error, in bytes.
-	maxReason = 2_000
+	grace     = 500 * time.Millisecond // how long children of a program that has ended may keep its output open
+	maxReason = 2_000                  // what is read of the standard error, in bytes
 )
 
 type program struct{ c Config }
@@ -50,10 +45,10 @@ func (p *program) ask(ctx context.Context, event, answer any) error {
 		return p.failure(fmt.Errorf("%w: the event can't be written: %w", ErrFailed, err), "")
 	}
 	out, reason, err := p.run(ctx, in)
-	if err != nil {
-		return p.failure(err, reason)
+	if err == nil {
+		err = decode(out, answer)
 	}
-	if err := decode(out, answer); err != nil {
+	if err != nil {
 		return p.failure(err, reason)
 	}
 	return nil
@@ -111,10 +106,7 @@ func (p *program) run(ctx context.Context, in []byte) (out []byte, reason string
 	}
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.ExitCode() == exitBlock {
-		if reason == "" {
-			reason = "it did not say why"
-		}
-		return nil, "", &blocked{reason}
+		return nil, "", &blocked{cmp.Or(reason, "it did not say why")}
 	}
 	if err != nil {
 		return nil, reason, fmt.Errorf("%w: %w", ErrFailed, err)

@@ -337,9 +337,7 @@ func (m *Message) Source() Origin {
 }
 
 // UserWords reports whether the message is what the user typed.
-func (m *Message) UserWords() bool {
-	return m.Role == RoleUser && m.Source() == OriginUser
-}
+func (m *Message) UserWords() bool { return m.Role == RoleUser && m.Source() == OriginUser }
 
 // StartsTurn reports whether a turn begins at the message: a user message, or what stands for one.
 func (m *Message) StartsTurn() bool {

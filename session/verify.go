@@ -144,15 +144,15 @@ func (v *verifier) references() {
 		onPath := ok && v.above(target, i)
 		switch {
 		case n.typ == TypeContextEdit && !ok:
-			v.report(i, "edit-target", "an edit of %s, which is nowhere in the session", name(n.ref))
+			v.report(i, "edit-target", "an edit of %s, which is nowhere in the session", cmp.Or(n.ref, unnamed))
 		case n.typ == TypeContextEdit && !onPath:
 			v.report(i, "edit-elsewhere", "an edit of %s, which is not on the path to the edit", n.ref)
 		case n.typ == TypeContextEdit && !n.omits && !v.nodes[target].editable:
 			v.report(i, "edit-kind", "an edit of %s, %s: it can be taken out, its content can't be replaced", n.ref, v.nodes[target].kind())
 		case n.typ == TypeLabel && !ok:
-			v.report(i, "label-target", "a label of %s, which is nowhere in the session", name(n.ref))
+			v.report(i, "label-target", "a label of %s, which is nowhere in the session", cmp.Or(n.ref, unnamed))
 		case n.typ == TypeBranchSummary && !ok && n.ref != "root":
-			v.report(i, "branch-from", "a summary of the branch at %s, which is nowhere in the session", name(n.ref))
+			v.report(i, "branch-from", "a summary of the branch at %s, which is nowhere in the session", cmp.Or(n.ref, unnamed))
 		case n.typ == TypeCompaction && n.ref == "":
 			v.report(i, "first-kept", "a compaction that does not say where what it keeps begins")
 		case n.typ == TypeCompaction && n.ref == n.id:
@@ -189,13 +189,7 @@ func (v *verifier) result(s Store) []Problem {
 	return all
 }
 
-// name is an id in a sentence.
-func name(id string) string {
-	if id == "" {
-		return "an entry that is not named"
-	}
-	return id
-}
+const unnamed = "an entry that is not named"
 
 func (n *vnode) kind() string {
 	if n.typ == TypeMessage {
@@ -446,9 +440,9 @@ func (v *verifier) branch(leaf int) {
 			}
 			n.said = true
 			if pairs.Known(m.ToolCallID) {
-				v.report(i, "second-result", "another result of the call %s", name(m.ToolCallID))
+				v.report(i, "second-result", "another result of the call %s", cmp.Or(m.ToolCallID, unnamed))
 			} else {
-				v.report(i, "result-without-call", "the result of the call %s, which no answer before it made", name(m.ToolCallID))
+				v.report(i, "result-without-call", "the result of the call %s, which no answer before it made", cmp.Or(m.ToolCallID, unnamed))
 			}
 			continue
 		}

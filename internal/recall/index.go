@@ -277,9 +277,7 @@ func (x *Index) tag(d *doc, m *message.Message) {
 	}
 }
 
-func slashed(path string) string {
-	return strings.TrimPrefix(strings.ReplaceAll(path, `\`, "/"), "./")
-}
+func slashed(path string) string { return strings.TrimPrefix(strings.ReplaceAll(path, `\`, "/"), "./") }
 
 // Path returns the ids of the entries on the path to leaf, as session.Path does, but from what the last Update read.
 func (x *Index) Path(leaf string) map[string]bool {
