@@ -205,8 +205,11 @@ func planFork(ctx context.Context, src session.Store, h session.Header, opt Fork
 	if err != nil {
 		return nil, err
 	}
-	if err := p.walk(ctx, leaf); err != nil {
-		return nil, err
+	if leaf != nil {
+		if err := session.Walk(ctx, src, leaf.ID, p.take); err != nil {
+			return nil, err
+		}
+		slices.Reverse(p.path)
 	}
 	all, err := readForkSource(ctx, src)
 	if err != nil {
@@ -248,31 +251,18 @@ func (p *forkPlan) place(ctx context.Context, at string) (*session.Entry, error)
 	return p.src.Parent(ctx, e)
 }
 
-// walk reads the path to leaf. Where parents form a cycle it begins at the entry that would come twice.
-func (p *forkPlan) walk(ctx context.Context, leaf *session.Entry) error {
-	seen := map[string]bool{}
-	for e := leaf; e != nil && !seen[e.ID]; {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		parent, _ := jsonx.String(e.Field("parentId"))
-		n := forkNode{id: strings.Clone(e.ID), parent: strings.Clone(parent), body: session.GroupEntry(e)}
-		n.lines, _ = e.Group()
-		seen[n.id] = true
-		p.path = append(p.path, n)
-		p.marks.take(e, false)
-		if at, ok := spilledOf(e); ok {
-			if id, err := blob.ParseID(at.ID); err == nil && !slices.Contains(p.output, id) {
-				p.output = append(p.output, id)
-			}
-		}
-		var err error
-		if e, err = p.src.Parent(ctx, e); err != nil {
-			return err
+// take takes in an entry of the path, the newest first.
+func (p *forkPlan) take(e *session.Entry) (enough bool) {
+	n := forkNode{id: strings.Clone(e.ID), parent: strings.Clone(jsonx.StringAt(e.Raw(), "parentId")), body: session.GroupEntry(e)}
+	n.lines, _ = e.Group()
+	p.path = append(p.path, n)
+	p.marks.take(e, false)
+	if at, ok := spilledOf(e); ok {
+		if id, err := blob.ParseID(at.ID); err == nil && !slices.Contains(p.output, id) {
+			p.output = append(p.output, id)
 		}
 	}
-	slices.Reverse(p.path)
-	return nil
+	return false
 }
 
 // forkSource is what a fork has to know of the whole log.
