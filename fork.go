@@ -351,16 +351,15 @@ func forkLeaf(at string) session.Draft {
 }
 
 func (p *forkPlan) add(ctx context.Context, h session.Header, opt ForkOptions, drafts []session.Draft) error {
-	p.forked.Leaf = p.forked.At
-	end := session.NewMemory(h)
+	var end []*session.Entry
 	if at := p.forked.At; at != "" {
 		e, err := p.src.Get(ctx, at)
 		if err != nil {
 			return err
 		}
-		end = session.NewMemory(h, e)
+		end = append(end, e)
 	}
-	log, err := session.NewLog(ctx, end, session.Options{Clock: opt.Clock, NewID: opt.NewID})
+	log, err := session.NewLog(ctx, session.NewMemory(h, end...), session.Options{Clock: opt.Clock, NewID: opt.NewID})
 	if err != nil {
 		return err
 	}

@@ -9,12 +9,12 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // The failures of a program. Each counts as no answer.
@@ -137,22 +137,8 @@ func decode(out []byte, answer any) error {
 	return nil
 }
 
-var colours = regexp.MustCompile("\x1b\\[[0-?]*[ -/]*[@-~]")
-
 // readable is a text of a program as one line for people.
-func readable(b []byte) string {
-	b = colours.ReplaceAll(b, nil)
-	text := strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case unicode.IsPrint(r):
-			return r
-		}
-		return -1
-	}, strings.ToValidUTF8(string(b), "�"))
-	return strings.Join(strings.Fields(text), " ")
-}
+func readable(b []byte) string { return text.OneLine(text.Line(text.Plain(string(b))), maxReason) }
 
 // capped keeps the first max bytes and calls over, once, when there are more. The rest is
 // read and dropped, so that the writer does not wait.

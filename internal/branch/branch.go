@@ -186,7 +186,7 @@ type Summary struct {
 // Errors of Summarize.
 var (
 	ErrNothing = errors.New("nothing is left behind") // the range has no message, so there is nothing to summarize
-	ErrEmpty   = errors.New("the summary is empty")  
+	ErrEmpty   = errors.New("the summary is empty")
 )
 
 // Summarize makes a summary of a range as in asks for, or uses that which the session has of
