@@ -12,8 +12,7 @@
 // Before every request comes [Session.Prepare], after it [Session.Append]: the answer, then the result of each call.
 // The example of Session, Loop, shows it whole. A client of package model fills in the answer's Usage, Provider and
 // Model; another renders with [Prepared.Render] and fills them in itself, so that the next Prepare knows the size of
-// the context. Between two passes each request begins with the whole of the one before, so that providers can cache
-// it.
+// the context. Between two passes each request begins with the whole of the one before, so that providers can cache it.
 //
 // When the provider refuses a request as too large, [Session.Recover] learns the limit and makes room. While a call
 // has no result, Prepare refuses with a [PendingError]; after an interruption [Session.CloseOpenCalls] helps.

@@ -15,8 +15,7 @@ import (
 	"github.com/clew-dev/clew/token"
 )
 
-// Event describes a pass, or a move to another branch. What is not known yet, or has no
-// meaning for its kind, is zero.
+// Event describes a pass, or a move to another branch. What is not known yet, or has no meaning for its kind, is zero.
 type Event struct {
 	Kind     string // one of the constants whose names begin with Event
 	Session  string

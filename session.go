@@ -362,9 +362,8 @@ func (s *Session) Record(ctx context.Context, drafts ...session.Draft) ([]string
 	return ids(entries), err
 }
 
-// Omit takes entries out of the context, for as long as the conversation is on this
-// branch: attempts that failed, reminders that are out of date. An answer goes with the
-// results of its calls. What the user typed can't be taken out.
+// Omit takes entries out of the context, for as long as the conversation is on this branch: attempts that failed,
+// reminders that are out of date. An answer goes with the results of its calls. What the user typed can't be taken out.
 func (s *Session) Omit(ctx context.Context, entries ...string) error {
 	return s.do(ctx, "omit", "", func() error {
 		v, err := s.load(ctx)

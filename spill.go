@@ -207,8 +207,7 @@ func textOf(m *message.Message) string {
 	return m.Text()
 }
 
-// Path returns a file in Config.Cache that has the text of an entry as it was written,
-// and makes it if it is not there.
+// Path returns a file in Config.Cache that has the text of an entry as it was written, and makes it if it is not there.
 func (s *Session) Path(ctx context.Context, id string) (path string, err error) {
 	const op = "make a file of"
 	err = s.do(ctx, op, id, func() error {

@@ -150,9 +150,8 @@ func splitHint(hint string) (stem, ext string) {
 	return cleanStem(hint), ext
 }
 
-// cleanStem keeps the letters and digits of s with their marks, and puts one "-" where
-// there was something else between them. It has no full stop, because Windows takes what
-// is before the first one for the name of a device, such as NUL.
+// cleanStem keeps the letters and digits of s with their marks, and puts one "-" where there was something else between
+// them. It has no full stop, because Windows takes what is before the first one for the name of a device, such as NUL.
 func cleanStem(s string) string {
 	var words []string
 	for _, w := range strings.FieldsFunc(s, func(r rune) bool { return !isNameRune(r) && (!unicode.IsMark(r) || invisible(r)) }) {

@@ -128,8 +128,7 @@ func excerptBlocks(blocks []message.Block, limit int, images bool, of Source) ([
 	return out, changed
 }
 
-// level returns the limit to which sizes are to be cut to come to sum: what is smaller
-// leaves its share to the others.
+// level returns the limit to which sizes are to be cut to come to sum: what is smaller leaves its share to the others.
 func level(sizes []int, sum int) int {
 	sorted := slices.Sorted(slices.Values(sizes))
 	for i, size := range sorted {

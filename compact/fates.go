@@ -52,9 +52,8 @@ func Fates(path []*session.Entry) []Fate {
 	return fates
 }
 
-// FateIn returns a function that says what became of an entry in the context of a path,
-// or of what session.ContextPath gives of it. So that a long path need not be in memory,
-// it also takes entries that stand before.
+// FateIn returns a function that says what became of an entry in the context of a path, or of what session.ContextPath
+// gives of it. So that a long path need not be in memory, it also takes entries that stand before.
 func FateIn(path []*session.Entry) func(*session.Entry) Fate {
 	c := session.Project(path)
 	pinned := map[string]bool{}

@@ -1,5 +1,4 @@
-// Package compact decides what to take out of a context that is about to
-// outgrow the model's window, and takes it out.
+// Package compact decides what to take out of a context that is about to outgrow the model's window, and takes it out.
 //
 // [Make] computes a [Plan] of a [Snapshot]: a value that says what would be done now and
 // why. It can be printed and refused, and changes nothing. [Apply] appends the

@@ -27,8 +27,7 @@ import (
 // Options changes how a Log builds entries. The zero value is ready for use.
 type Options struct {
 	Clock func() time.Time // gives the time of new entries. Default: time.Now
-	// NewID gives ids of new entries. Default: 16 random hex digits, so that
-	// uniqueness needs no look at the whole log.
+	// NewID gives ids of new entries. Default: 16 random hex digits, so that uniqueness needs no look at the whole log.
 	NewID func() string
 }
 

@@ -228,9 +228,8 @@ func (l *Log) Undo(ctx context.Context, opt UndoOptions) (Undone, error) {
 	return Undone{Redo: found.redo, Pass: found.pass, Leaf: l.leaf, Kept: len(found.later)}, nil
 }
 
-// copied drafts a copy of an entry for another place in the tree, which says what it is a copy of. Ids of entries
-// that were copied before it are brought up to date. Reported usage stays with the original: it was that of another
-// context.
+// copied drafts a copy of an entry for another place in the tree, which says what it is a copy of. Ids of entries that
+// were copied before it are brought up to date. Reported usage stays with the original: it was that of another context.
 func copied(e *Entry, renamed map[string]string) Draft {
 	d := Again(e)
 	d.fields = slices.DeleteFunc(d.fields, func(f field) bool { return f.name == memberClew })

@@ -33,8 +33,7 @@ type Range struct {
 	// those of passes. A compaction among them counts with its summary.
 	Items []session.Item
 
-	// lead is the answer whose calls the first of Items are results of: the files that
-	// were changed are known from it.
+	// lead is the answer whose calls the first of Items are results of: the files that were changed are known from it.
 	lead []session.Item
 }
 
@@ -178,8 +177,7 @@ type Summary struct {
 	Entry      session.BranchSummary // what goes into the session, with the details
 	Output     *summary.Output       // what the summarizer gave; nil with CachedFrom
 	CachedFrom string                // the entry in which the same branch was summarized before, "" for none
-	// Files of the branch and of what it summarizes: those that were read and not
-	// changed, and those that were changed.
+	// Files of the branch and of what it summarizes: those that were read and not changed, and those that were changed.
 	ReadFiles, ModifiedFiles []string
 }
 

@@ -232,8 +232,7 @@ func (h Home) ListAll(ctx context.Context) (all Listing, err error) {
 	return all, nil
 }
 
-// Find returns the sessions, in all projects, whose id is the given one, or begins so
-// when there is none with that id.
+// Find returns the sessions, in all projects, whose id is the given one, or begins so when there is none with that id.
 func (h Home) Find(ctx context.Context, id string) ([]jsonl.Info, error) {
 	all, err := h.ListAll(ctx)
 	if err != nil || id == "" {

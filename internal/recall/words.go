@@ -19,8 +19,7 @@ const (
 	kindHash                 // a word of hexadecimal digits with a digit and a letter among them
 )
 
-// Limits of terms, in bytes. A longer word counts by its beginning; a longer path
-// by its last component and its words.
+// Limits of terms, in bytes. A longer word counts by its beginning; a longer path by its last component and its words.
 const (
 	maxWord     = 64
 	maxCompound = 96

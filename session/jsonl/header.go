@@ -206,8 +206,7 @@ func foreignList(data []byte) look {
 	return "a JSON list"
 }
 
-// binary reports whether data is no text. cut says that more follows, so that
-// a character may be cut in two at the end.
+// binary reports whether data is no text. cut says that more follows, so that a character may be cut in two at the end.
 func binary(data []byte, cut bool) bool {
 	if bytes.IndexByte(data, 0) >= 0 {
 		return true

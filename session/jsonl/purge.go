@@ -443,9 +443,8 @@ func (p *purger) lookForLeft(ctx context.Context) error {
 	})
 }
 
-// replace puts what write writes in the place of one of the session's files, in one
-// step, and then overwrites the bytes of the old one, under whatever other name it
-// still has. The session's File can't be used afterwards but to be closed.
+// replace puts what write writes in the place of one of the session's files, in one step, and then overwrites the bytes
+// of the old one, under whatever other name it still has. The session's File can't be used afterwards but to be closed.
 func (p *purger) replace(name string, write func(io.Writer) error) error {
 	f := p.f
 	temp := f.real + ".new"
