@@ -58,8 +58,7 @@ type Error = session.Error
 
 // Errors at any time.
 var (
-	// ErrBusy: another operation is under way, see Config.FailBusy; or a hook or
-	// a summarizer called the session that called it.
+	// ErrBusy: another operation is under way; or a hook or a summarizer called the session that called it.
 	ErrBusy     = errors.New("another operation is under way")
 	ErrClosed   = session.ErrClosed   // the session was closed
 	ErrNotFound = session.ErrNotFound // no entry has the id

@@ -33,8 +33,7 @@ type Config struct {
 
 	// Lookup says what a model takes and costs. Default: package model/catalogue.
 	Lookup func(provider, id string) (catalogue.Info, bool)
-	// Windows keeps the limits that providers named when they refused a request; share
-	// one among sessions. Default: one of the session's own.
+	// Windows keeps the limits that providers named in refusals; sessions may share one. Default: one of its own.
 	Windows     *catalogue.Windows
 	TakesImages bool // says that the model reads images. Default: a line of text stands for them.
 
@@ -57,8 +56,7 @@ type Config struct {
 	// what was appended since. Default: all is durable when Append returns.
 	SyncLate bool
 
-	// FailBusy lets an operation that finds another one under way fail with ErrBusy.
-	// Default: it waits, until its context is done.
+	// FailBusy lets an operation that finds another one under way fail with ErrBusy. Default: it waits for its turn.
 	FailBusy bool
 
 	Hooks []Hooks // called at what the session does, in this order
@@ -77,8 +75,7 @@ type Config struct {
 	// Clock gives the time of new entries. Default: time.Now; for Fit, that of the newest message.
 	Clock func() time.Time
 
-	// NewID gives ids of new entries; 16 hex digits are best. Default: random ones; for
-	// Fit, ones made from the messages.
+	// NewID gives ids of new entries, best of 16 hex digits. Default: random; for Fit, made from the messages.
 	NewID func() string
 
 	once bool // says that the session lives for one call, of which hooks are not told
@@ -195,13 +192,9 @@ func (s *Session) checkModel(m session.Model) {
 // Learn takes in what a refused request says about the limits of the model in force, and
 // reports whether anything was learned. The next Prepare keeps to it.
 func (s *Session) Learn(ctx context.Context, o catalogue.Overflow) (learned bool, err error) {
-	err = s.do(ctx, "learn a limit", "", func() error {
-		v, err := s.load(ctx)
-		if err == nil {
-			learned = s.learn(v, o)
-			s.snap = nil
-		}
-		return err
+	err = s.loaded(ctx, "learn a limit", func(v *compact.Snapshot) error {
+		learned, s.snap = s.learn(v, o), nil
+		return nil
 	})
 	return learned, err
 }

@@ -107,8 +107,7 @@ func Fork(ctx context.Context, from, to string, opt ForkOptions) (*Forked, error
 	return &plan.forked, nil
 }
 
-// forkTarget is the name of the new file. That it is free is made sure of when it is
-// written; what can be seen before is said before.
+// forkTarget is the name of the new file. Writing it makes sure that it is free; what is known before is said before.
 func forkTarget(from, to string, h session.Header) (string, error) {
 	dir := to
 	if to == "" {
@@ -185,8 +184,7 @@ type forkMarks struct {
 	name   *string
 }
 
-// take takes in what an entry says; what the newest says counts. Strings of entries alias
-// the whole record, so they are copied.
+// take takes in what an entry says; the newest counts. Strings alias the whole record, so they are copied.
 func (m *forkMarks) take(e *session.Entry, newest bool) {
 	if l, ok := e.Label(); ok {
 		if _, known := m.labels[l.TargetID]; newest || !known {
@@ -331,8 +329,7 @@ func (p *forkPlan) missing(all *forkSource) (drafts []session.Draft) {
 	return drafts
 }
 
-// endsInGroup reports that whoever opens the new file would take its end for a group that
-// was not written to its end, and leave it out.
+// endsInGroup reports that a reader would take the end of the new file for a group that broke off, and leave it out.
 func (p *forkPlan) endsInGroup() bool {
 	for after, n := range slices.Backward(p.path) {
 		if n.lines > 0 {
@@ -370,8 +367,7 @@ func (p *forkPlan) add(ctx context.Context, h session.Header, opt ForkOptions, d
 	return nil
 }
 
-// entries yields what is written. A record keeps its bytes, unless its file is damaged
-// and it hangs elsewhere than it says.
+// entries yields what is written. A record keeps its bytes, unless it hangs elsewhere in a damaged file than it says.
 func (p *forkPlan) entries(ctx context.Context) iter.Seq2[*session.Entry, error] {
 	return func(yield func(*session.Entry, error) bool) {
 		parent := ""

@@ -248,8 +248,7 @@ func withResult(m *message.Message, content []message.Block) (*message.Message, 
 	return message.Parse(data)
 }
 
-// argumentsOf returns the arguments of a call that waits for its result, among messages
-// that are about to be appended or in the context.
+// argumentsOf returns the arguments of a call that waits, among messages about to be appended or in the context.
 func (s *Session) argumentsOf(call string, before []*message.Message) json.RawMessage {
 	find := func(msgs []*message.Message) json.RawMessage {
 		for i := len(msgs) - 1; i >= 0; i-- {

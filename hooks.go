@@ -29,8 +29,7 @@ type Hooks struct {
 	// EditContext is asked by every Prepare before it checks whether a pass is due, and may answer Edits and Add. One
 	// that changes something in each request makes the provider's prompt cache useless.
 	EditContext func(ctx context.Context, e ContextEvent) (Decision, error)
-	// EditToolResult is asked about each tool result before it is appended, and may
-	// answer Content. What that replaces is never stored.
+	// EditToolResult is asked about each tool result before it is stored, and may answer Content to store instead.
 	EditToolResult func(ctx context.Context, e ToolResultEvent) (Decision, error)
 
 	// BeforeCompact is asked when a pass is due and would change something. It may answer Cancel, Instructions,
@@ -41,8 +40,7 @@ type Hooks struct {
 	// CompactFailed is told of a pass that was due and failed; nothing was changed.
 	CompactFailed func(ctx context.Context, e Event) error
 
-	// BeforeBranch is asked when the conversation is about to move, and may answer
-	// Cancel, Instructions, ReplaceInstructions, Label and Summary.
+	// BeforeBranch may answer Cancel, Instructions, ReplaceInstructions, Label and Summary before the leaf moves.
 	BeforeBranch func(ctx context.Context, e BeforeBranchEvent) (Decision, error)
 	// AfterBranch is told when it has moved.
 	AfterBranch func(ctx context.Context, b Branched) error
@@ -165,8 +163,7 @@ func (e BeforeCompactEvent) Context() []session.Item { return copiedItems(e.snap
 // Entries returns copies of the entries that the context is made of, oldest first.
 func (e BeforeCompactEvent) Entries() []*session.Entry { return clonedEntries(e.snap.Path) }
 
-// Preparation returns what the pass would do if no hook changed it, or the error with
-// which it would fail. No model is asked for that.
+// Preparation returns what the pass would do if no hook changed it, or its error. No model is asked for that.
 func (e BeforeCompactEvent) Preparation() (*Preparation, error) { return e.forecast.preparation() }
 
 // BeforeBranchEvent says where the conversation is about to go.

@@ -67,8 +67,7 @@ func (p *Prepared) Render(profile wire.Profile) (*wire.Request, []wire.Note, err
 	return wire.Build(p.Messages, profile, p.target, wire.Options{Cache: p.rendered})
 }
 
-// Body renders the context as the whole body of a request. Members of your own can be put
-// before it with Render and wire.Request.Body.
+// Body renders the context as the whole body of a request; wire.Request.Body takes members of your own before it.
 func (p *Prepared) Body(profile wire.Profile, maxOutput int64) (json.RawMessage, error) {
 	req, _, err := p.Render(profile)
 	if err != nil {
@@ -123,8 +122,7 @@ type CompactOptions struct {
 	Instructions string // what the summary is to pay attention to. Default: the policy's.
 	// Keep is the tail that stays. With it, Compact goes below the policy's target. Default: the policy's.
 	Keep compact.Amount
-	// Summary is taken where the pass comes to one, and no summarizer is asked. One that
-	// is too large is not taken, and a warning says so.
+	// Summary is taken where the pass comes to one, instead of asking; a warning says that one is too large.
 	Summary   *SuppliedSummary
 	FirstKept string         // the entry that the kept part begins with. Default: the policy decides.
 	Reason    compact.Reason // what asks for the pass. Default: compact.Manual.

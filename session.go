@@ -159,6 +159,17 @@ func (s *Session) do(ctx context.Context, op, subject string, fn func() error) e
 	return failed(op, subject, fn())
 }
 
+// loaded is do with the snapshot at the leaf.
+func (s *Session) loaded(ctx context.Context, op string, fn func(v *compact.Snapshot) error) error {
+	return s.do(ctx, op, "", func() error {
+		v, err := s.load(ctx)
+		if err != nil {
+			return err
+		}
+		return fn(v)
+	})
+}
+
 // Close makes everything durable and closes the store, after the operation under way. A second Close does nothing.
 func (s *Session) Close() error {
 	s.turn <- struct{}{}
@@ -346,8 +357,7 @@ func ids(entries []*session.Entry) []string {
 	return out
 }
 
-// Record appends entries that are no messages of the conversation: a label, a name, what
-// a program keeps for itself. It returns their ids.
+// Record appends entries that are no messages, such as a label, a name, or a program's own, and returns their ids.
 func (s *Session) Record(ctx context.Context, drafts ...session.Draft) ([]string, error) {
 	const op = "record"
 	for _, d := range drafts {
@@ -365,11 +375,7 @@ func (s *Session) Record(ctx context.Context, drafts ...session.Draft) ([]string
 // Omit takes entries out of the context, for as long as the conversation is on this branch: attempts that failed,
 // reminders that are out of date. An answer goes with the results of its calls. What the user typed can't be taken out.
 func (s *Session) Omit(ctx context.Context, entries ...string) error {
-	return s.do(ctx, "omit", "", func() error {
-		v, err := s.load(ctx)
-		if err != nil {
-			return err
-		}
+	return s.loaded(ctx, "omit", func(v *compact.Snapshot) error {
 		out, err := unitsToOmit(v, entries)
 		if err != nil {
 			return err
@@ -413,25 +419,12 @@ func unitsToOmit(v *compact.Snapshot, entries []string) ([]string, error) {
 
 // Check says whether the next Prepare will make a pass and why. It costs hardly anything.
 func (s *Session) Check(ctx context.Context) (plan *compact.Plan, err error) {
-	err = s.do(ctx, "check", "", func() error {
-		v, err := s.load(ctx)
-		if err == nil {
-			plan, err = s.check(v, compact.Request{})
-		}
-		return err
-	})
+	err = s.loaded(ctx, "check", func(v *compact.Snapshot) error { plan, err = s.check(v, compact.Request{}); return err })
 	return plan, err
 }
 
-// Context returns the context as it is, with the entry of each message. Both are those of
-// the log and must not be changed.
+// Context returns the context as it is, with the entry of each message. Neither may be changed.
 func (s *Session) Context(ctx context.Context) (items []session.Item, err error) {
-	err = s.do(ctx, "context", "", func() error {
-		v, err := s.load(ctx)
-		if err == nil {
-			items = slices.Clone(v.Context.Items)
-		}
-		return err
-	})
+	err = s.loaded(ctx, "context", func(v *compact.Snapshot) error { items = slices.Clone(v.Context.Items); return nil })
 	return items, err
 }

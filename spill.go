@@ -159,8 +159,7 @@ func closed(data []byte) []byte {
 	return append(out, open...)
 }
 
-// cacheFiles gives the text of entries as files, for tools that read paths. The files are
-// copies, and are made again when they are gone.
+// cacheFiles gives the text of entries as files, for tools that read paths: copies, made again when they are gone.
 type cacheFiles struct {
 	cache *blob.Cache
 	dir   string
@@ -232,8 +231,7 @@ func (s *Session) cacheFile(ctx context.Context, e *session.Entry) (string, erro
 	return s.cache.provide(ctx, e.ID, m)
 }
 
-// named lets the notes of a pass name files, if the folder can be written to. What can't
-// be is found out with the first of them.
+// named lets the notes of a pass name files, if the folder can be written to, which the first of them shows.
 func (s *Session) named(ctx context.Context, policy compact.Policy) compact.Policy {
 	if s.cache == nil || policy.Offload.Path != nil {
 		return policy

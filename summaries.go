@@ -21,8 +21,7 @@ type suppliedSummary struct {
 
 // SuppliedSummary is a summary that was made outside a pass.
 type SuppliedSummary struct {
-	// Text is in the form of a template, or free. The user's quoted words, pins and files
-	// are added to it, in the place of those that it has.
+	// Text is in the form of a template, or free. Our quotes of the user, pins and files take the place of its own.
 	Text  string
 	By    string // says who made it. Default: "given".
 	Usage *message.Usage

@@ -35,8 +35,7 @@ import (
 	"time"
 )
 
-// ID is the address of content: its SHA-256. As text it is "sha256-" and 64 lower-case
-// hexadecimal digits. The zero ID addresses nothing.
+// ID is the address of content, its SHA-256: as text "sha256-" and 64 lower-case hexadecimal digits. The zero ID is none.
 type ID [sha256.Size]byte
 
 const idPrefix = "sha256-"
@@ -44,8 +43,7 @@ const idPrefix = "sha256-"
 // IDOf returns the address of data.
 func IDOf(data []byte) ID { return sha256.Sum256(data) }
 
-// ParseID reads an ID as String writes it, and nothing else: on a file system
-// that ignores case, two spellings would be one file.
+// ParseID reads an ID as String writes it, and nothing else: some file systems take two spellings for one file.
 func ParseID(s string) (ID, error) {
 	digits, ok := strings.CutPrefix(s, idPrefix)
 	raw, err := hex.DecodeString(digits)
@@ -173,8 +171,7 @@ func fail(op, subject string, err error) error {
 	return &Error{Op: op, Subject: subject, Err: err, Hint: hint}
 }
 
-// full is what the system says when the disk is full, a disk quota is spent or the file is
-// as large as the process may write.
+// full is what the system says of a full disk, a spent quota or a file at the limit of the process.
 var full = func() []error {
 	if runtime.GOOS == "windows" { // ERROR_HANDLE_DISK_FULL, ERROR_DISK_FULL, ERROR_DISK_QUOTA_EXCEEDED
 		return []error{syscall.Errno(39), syscall.Errno(112), syscall.Errno(1295)}

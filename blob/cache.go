@@ -28,8 +28,7 @@ type Cache struct {
 	seen map[string]fs.FileInfo // what the files were like when their content was last checked
 }
 
-// OpenCache returns the cache in the folder at path, which must not be a symbolic link. The
-// folder is made when it is first needed.
+// OpenCache returns the cache in the folder at path, which must be no symbolic link and is made when first needed.
 func OpenCache(path string) (*Cache, error) {
 	p, err := newPlace(path)
 	if err != nil {
@@ -85,8 +84,7 @@ func (c *Cache) provide(ctx context.Context, id ID, name string, from Source) er
 	return nil
 }
 
-// settled is how old a file must be for its time to show that it was not changed since: some
-// systems count in steps of two seconds.
+// settled is how old a file must be for its time to show a change since: some systems count in steps of two seconds.
 const settled = 2 * time.Second
 
 // has reports whether the file is there with the right content. A tool may have written to

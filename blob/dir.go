@@ -19,8 +19,7 @@ type Dir struct{ place }
 
 var _ Store = (*Dir)(nil)
 
-// OpenDir returns the store in the folder at path, which must not be a symbolic link. The
-// first Put makes it. There is nothing to close.
+// OpenDir returns the store in the folder at path, no symbolic link, which the first Put makes. Nothing is to be closed.
 func OpenDir(path string) (*Dir, error) {
 	p, err := newPlace(path)
 	if err != nil {

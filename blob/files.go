@@ -258,8 +258,7 @@ func (t *temp) discard() {
 	}
 }
 
-// sweep removes temporary files that nobody has written to since before. A writer that is
-// slower than that gets an error.
+// sweep removes temporary files last written to before a time. A writer that is slower than that gets an error.
 func sweep(f files, before time.Time) {
 	list, err := f.ReadDir(tempDir)
 	if err != nil {

@@ -138,8 +138,7 @@ func contentHash(m *message.Message) [32]byte {
 	return [32]byte(h.Sum(nil))
 }
 
-// longArgument is how long a string in the arguments of a call may be, in bytes,
-// before elide shortens it, and keptArgument what stays of it.
+// longArgument is how long, in bytes, a string in the arguments of a call is left by elide, keptArgument what stays.
 const (
 	longArgument = 600
 	keptArgument = 120

@@ -15,8 +15,7 @@ type Policy struct {
 	Name    string // the preset's; see Preset. Default: "clew".
 	Window  int64  // the model's context window in tokens. Default: 200,000.
 	Reserve Amount // what stays free for the answer. Default: 16,384 tokens; at most a quarter of the window.
-	// Trigger is the size at which a context is compacted. Default: Window less
-	// Reserve, which is never exceeded whatever the trigger.
+	// Trigger is the size at which a context is compacted, at most Window less Reserve, which is the default.
 	Trigger Amount
 	// KeepMessages and KeepTurns are the tail of presets that count those.
 	KeepMessages, KeepTurns int

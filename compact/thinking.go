@@ -11,8 +11,7 @@ import (
 	"github.com/clew-dev/clew/session"
 )
 
-// staleThinking returns Snapshot.stale. What is appended at the end makes nothing
-// stale, so it holds until there is another edit or compaction.
+// staleThinking returns Snapshot.stale. It holds until there is another edit or compaction.
 func staleThinking(path []*session.Entry, c *session.Context) []int {
 	var stale []int
 	// What stands before item kept was said before the summary that now stands before it.
@@ -153,8 +152,7 @@ func (p *planner) takeLoose(ctx context.Context, plan *Plan, only bool) error {
 	return p.valid(after)
 }
 
-// ThinkingPass reports whether an entry begins a pass that took out stale signed
-// reasoning and nothing else, so that it was no attempt to make room.
+// ThinkingPass reports whether a pass took out stale signed reasoning and nothing else: it was no attempt to make room.
 func ThinkingPass(e *session.Entry) bool {
 	info, ok := e.Pass()
 	return ok && info.Lines == len(info.Edits) &&

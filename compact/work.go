@@ -110,8 +110,7 @@ func (w *work) firstChange() int {
 
 func (w *work) changed() bool { return w.firstChange() < len(w.parts) }
 
-// drafts returns the edits from item at on with the stage of each, and what is to stand
-// at the end instead of messages that can't be edited.
+// drafts returns the edits from item at on, with their stages, and excerpts of what can't be edited, for the end.
 func (w *work) drafts(at int) (edits, excerpts []session.Draft, stages []string) {
 	for i := at; i < len(w.items); i++ {
 		part, id := w.parts[i], w.items[i].Entry.ID

@@ -55,8 +55,7 @@ const (
 // Config says what program is to be run, when and how. Event and Command are required.
 type Config struct {
 	Event string // one of Events
-	// Command is the program: an absolute path, a path below Dir, or a name that is
-	// looked up in PATH. It is no command line.
+	// Command is the program, no command line: an absolute path, a path below Dir, or a name to look up in PATH.
 	Command string
 	Args    []string
 	// Shell makes Command a line for the shell: sh -c, or cmd /C on Windows. Args are its parameters; on Windows
@@ -68,8 +67,7 @@ type Config struct {
 	// Env names variables that the program gets beside those that programs need to run, such as PATH, HOME and LANG.
 	// A name may end with *. Default: none, so keys and tokens do not reach it.
 	Env []string
-	// Timeout is how long the program may take before it is killed, with its children (on
-	// Windows, alone). Default: 10 s.
+	// Timeout is when the program is killed, with its children (on Windows, alone). Default: 10 s.
 	Timeout   time.Duration
 	MaxOutput int64  // the most that it may answer, in bytes. Default: 1 MiB.
 	Required  bool   // makes a failure block as exit code 2 does, where something can be blocked
@@ -151,18 +149,11 @@ func (c *Config) environment() []string {
 }
 
 func named(list []string, name string) bool {
-	equal := func(a, b string) bool { return a == b }
-	if runtime.GOOS == "windows" {
-		equal = strings.EqualFold
-	}
-	for _, n := range list {
+	return slices.ContainsFunc(list, func(n string) bool {
+		part := name
 		if prefix, ok := strings.CutSuffix(n, "*"); ok {
-			if len(name) >= len(prefix) && equal(name[:len(prefix)], prefix) {
-				return true
-			}
-		} else if equal(n, name) {
-			return true
+			n, part = prefix, name[:min(len(prefix), len(name))]
 		}
-	}
-	return false
+		return part == n || runtime.GOOS == "windows" && strings.EqualFold(part, n)
+	})
 }

@@ -140,8 +140,7 @@ func decode(out []byte, answer any) error {
 // readable is a text of a program as one line for people.
 func readable(b []byte) string { return text.OneLine(text.Line(text.Plain(string(b))), maxReason) }
 
-// capped keeps the first max bytes and calls over, once, when there are more. The rest is
-// read and dropped, so that the writer does not wait.
+// capped keeps the first max bytes and calls over, once, at more. The rest is dropped, so that no writer waits.
 type capped struct {
 	max  int64
 	over func()

@@ -61,8 +61,7 @@ func ImageBlock(mimeType, data string) Block {
 	return Block{Type: BlockImage, MIMEType: mimeType, Data: data}
 }
 
-// ParseContent reads the content of a message: a string is one text block,
-// null or anything else that is no array is no content.
+// ParseContent reads the content of a message: a string is one text block, what is no array is no content.
 func ParseContent(content []byte) []Block {
 	if _, err := jsonx.Scan(content, 0); err != nil {
 		return nil
@@ -127,7 +126,7 @@ func scanBlock(data []byte, i, depth int) (b Block, end int, err error) {
 		case "name":
 			b.Name = str(val)
 		case "arguments":
-			b.Arguments = notNull(val)
+			b.Arguments = jsonx.NotNull(val)
 		case "mimeType":
 			b.MIMEType = str(val)
 		case "data":

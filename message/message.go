@@ -228,7 +228,7 @@ func (m *Message) member(key, val []byte) {
 	case **Usage:
 		*p = parseUsage(val)
 	case *json.RawMessage:
-		*p = notNull(val)
+		*p = jsonx.NotNull(val)
 	case *[]Block:
 		*p = parseContent(val)
 	case *[]Section:
@@ -241,13 +241,6 @@ func (m *Message) member(key, val []byte) {
 }
 
 func str(val []byte) string { s, _ := jsonx.String(val); return s }
-
-func notNull(val []byte) json.RawMessage {
-	if jsonx.IsNull(val) {
-		return nil
-	}
-	return val
-}
 
 // Raw returns the bytes the message was parsed from, or nil for one that was built.
 func (m *Message) Raw() json.RawMessage { return m.raw }

@@ -113,8 +113,7 @@ func (m *Message) Failed() bool {
 	return m.Role == RoleAssistant && (m.StopReason == StopError || m.StopReason == StopAborted)
 }
 
-// answers reports whether m is an answer that is sent to every model: one that did
-// not fail and says something beside its reasoning.
+// answers reports whether m is sent to every model: it did not fail and says something beside its reasoning.
 func (m *Message) answers() bool {
 	if m.Role != RoleAssistant || m.Failed() {
 		return false

@@ -20,8 +20,7 @@ type Usage struct {
 	Cost       float64 // total cost in US dollars, 0 when unknown
 }
 
-// Total returns the size of the context after the call: totalTokens where the
-// provider reported it, else the sum of the parts.
+// Total returns the size of the context after the call: totalTokens where it was reported, else the sum of the parts.
 func (u *Usage) Total() int64 {
 	if u == nil {
 		return 0

@@ -185,8 +185,7 @@ func (e *LaterError) Error() string {
 
 // UndoOptions changes one Undo.
 type UndoOptions struct {
-	// KeepLater appends the messages that came after the pass again, behind the
-	// place the leaf moves to, instead of refusing.
+	// KeepLater appends the messages after the pass again, behind where the leaf moves to, instead of refusing.
 	KeepLater bool
 }
 
@@ -314,8 +313,7 @@ func (l *Log) findPass(ctx context.Context) (*foundPass, error) {
 	}
 	found.messages, found.edits = shown(found.later)
 	found.later = slices.DeleteFunc(found.later, func(e *Entry) bool {
-		// A move is not to be made again; nor does the beginning of a pass, of which
-		// the path may hold a part, begin one elsewhere.
+		// A move is not made again; nor does the beginning of a pass, which may be a part here, begin one elsewhere.
 		c, _ := e.Custom()
 		return c.CustomType == CustomLeaf || c.CustomType == CustomPass
 	})

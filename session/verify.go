@@ -296,8 +296,7 @@ func (v *verifier) message(i int, e *Entry) {
 	}
 }
 
-// outline returns what of a message is needed to pair calls with results. It shares no
-// memory with the message, which may hold a whole record.
+// outline returns what of a message tells which calls and results belong together, in memory of its own.
 func outline(m *message.Message) *message.Message {
 	out := &message.Message{
 		Role: message.Role(strings.Clone(string(m.Role))), ToolCallID: strings.Clone(m.ToolCallID),
@@ -360,8 +359,7 @@ func (v *verifier) tree(ctx context.Context) {
 	}
 }
 
-// cycle reports the cycle above an entry and returns the entry in it that
-// stands first in the log: the one to walk it from.
+// cycle reports the cycle above an entry and returns the first of it in the log: the one to walk it from.
 func (v *verifier) cycle(i int) int {
 	seen := map[int]bool{}
 	for !seen[i] {
@@ -416,8 +414,7 @@ func (v *verifier) walk(ctx context.Context, root int) {
 	}
 }
 
-// branch checks that the calls on the path to a leaf have results, and the results
-// calls, as they are paired where a request is made.
+// branch checks that the calls on the path to a leaf have results, and the results calls, as requests pair them.
 func (v *verifier) branch(leaf int) {
 	if len(v.path) == 0 || v.nodes[v.path[len(v.path)-1]].paired {
 		return

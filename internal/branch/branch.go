@@ -89,8 +89,7 @@ func Place(ctx context.Context, s session.Store, target string) (leaf, text stri
 	return p.ID, m.Text(), nil
 }
 
-// outside returns the id of an entry, or what is before the pass that it lies inside of.
-// The last entry of a pass is the whole of it.
+// outside returns the id of an entry, or what is before the pass that it is inside of, not at the end.
 func outside(ctx context.Context, s session.Store, e *session.Entry) (string, error) {
 	at, err := e, error(nil)
 	for n := 0; at != nil && err == nil; n++ {

@@ -58,8 +58,7 @@ var ErrNoQuery = errors.New("nothing to look for")
 type Results struct {
 	Paged
 	Hits []Hit `json:"hits"`
-	// All is how many of them have every word that any entry has; those come first.
-	// Missing are the words that none has.
+	// All is how many have every word that any entry has, which come first, Missing are the words that none has.
 	All     int      `json:"all"`
 	Missing []string `json:"missing,omitempty"`
 	// Roles and Tools say how many entries each would leave.
@@ -84,8 +83,7 @@ type Hit struct {
 	Snippet string `json:"snippet"`
 	Offset  int    `json:"offset"`
 	Size    int    `json:"size"`
-	// Pair are the results of its calls, or the call that it is the result of; Like are
-	// entries whose excerpt says nearly the same.
+	// Pair are the results of its calls, or its call; Like are entries whose excerpt says nearly the same.
 	Pair []Half   `json:"pair,omitempty"`
 	Like []string `json:"like,omitempty"`
 }
@@ -235,8 +233,7 @@ func wordPairs(s string) map[string]bool {
 	return pairs
 }
 
-// alike reports whether two excerpts have three quarters of the shorter one in common, and
-// are not of very different length.
+// alike reports whether two excerpts of similar length have three quarters of the shorter one in common.
 func alike(a, b map[string]bool) bool {
 	both := 0
 	for pair := range a {
@@ -289,8 +286,7 @@ const (
 	nearWords // all in one excerpt
 )
 
-// rank returns the documents that have any of the terms and all that they must
-// have, best first, and which words of the query any of them has.
+// rank returns the documents that have any term and all that they must have, best first, and which words any has.
 func (x *Index) rank(p parsed, open []bool) (found []ranked, wanted []bool) {
 	scores := make([]float64, len(x.docs))
 	average := max(float64(x.words)/float64(max(x.alive, 1)), 1)
