@@ -17,7 +17,7 @@ type Pairs struct {
 	calls []Call
 	first []int                // by message: index in calls of its first call, or of the next one after it
 	owner []int                // by message: 1 + index in calls of the call it is the result of
-	last  int                  // index of the last answer that is sent, or -1
+	Last  int                  // index of the last answer that is sent, or -1
 	open  map[string]*[2][]int // by id: calls without a result, those of failed answers apart
 }
 
@@ -26,7 +26,7 @@ type Pairs struct {
 // result whose id no call before it has belongs to the first call after it that has it. Each match depends only on
 // what stands before its later half, so messages added at the end change no match.
 func PairCalls(msgs []*Message) *Pairs {
-	p := &Pairs{first: make([]int, len(msgs)+1), owner: make([]int, len(msgs)), last: -1, open: map[string]*[2][]int{}}
+	p := &Pairs{first: make([]int, len(msgs)+1), owner: make([]int, len(msgs)), Last: -1, open: map[string]*[2][]int{}}
 	early := map[string][]int{} // results without a call so far
 	match := func(call, result int) {
 		p.calls[call].Result = result
@@ -37,7 +37,7 @@ func PairCalls(msgs []*Message) *Pairs {
 		switch m.Role {
 		case RoleAssistant:
 			if m.answers() {
-				p.last = i
+				p.Last = i
 			}
 			for b := range m.Content {
 				if block := &m.Content[b]; block.Type == BlockToolCall {
@@ -100,7 +100,7 @@ func (p *Pairs) Known(id string) bool { _, ok := p.open[id]; return ok }
 // model. An earlier call without a result is not pending, because the conversation went on without it.
 func (p *Pairs) Pending() (pending []Call) {
 	for _, c := range p.calls {
-		if c.Answer == p.last && c.Result < 0 {
+		if c.Answer == p.Last && c.Result < 0 {
 			pending = append(pending, c)
 		}
 	}

@@ -24,9 +24,9 @@ const maxProblems = 10_000
 
 // Verify reads a whole session and returns every problem of it: those that the store found in its records
 // (Store.Problems), those of the tree, and those of what the entries say. Its cost is linear in the size of the
-// session, but that calls are paired with results once for each branch.
+// session, but that open calls are looked at again for each branch.
 func Verify(ctx context.Context, s Store) ([]Problem, error) {
-	v := &verifier{byID: map[string]int{}, unknown: map[Type][]int{}}
+	v := &verifier{byID: map[string]int{}, unknown: map[Type][]int{}, uses: map[string]int{}}
 	if err := v.read(ctx, s); err != nil {
 		return nil, err
 	}
@@ -46,7 +46,9 @@ type verifier struct {
 	unknown map[Type][]int // entries of types that are not known
 	last    time.Time      // of the entry read before that has one
 	clock   int            // of the walk of the tree
-	path    []int          // the answers and results on the path to where that walk is
+	path    []int          // the answers and results on the path to where that walk is, without those that open leaves out
+	forks   [][]int        // what path was at each fork above
+	uses    map[string]int // how many calls and results have an id
 	found   []placed
 	more    int
 }
@@ -285,8 +287,12 @@ func (v *verifier) message(i int, e *Entry) {
 	if m.Role == message.RoleAssistant || m.Role == message.RoleToolResult {
 		n.msg = outline(m)
 	}
+	if m.Role == message.RoleToolResult {
+		v.uses[n.msg.ToolCallID]++
+	}
 	var bad []string
 	for _, c := range m.ToolCalls() {
+		v.uses[strings.Clone(c.ID)]++
 		if !jsonx.IsObject(c.Arguments) {
 			bad = append(bad, c.Name)
 		}
@@ -390,8 +396,12 @@ func (v *verifier) walk(ctx context.Context, root int) {
 		v.clock++
 		if i < 0 { // all below it was visited
 			stack = stack[:len(stack)-1]
-			v.nodes[^i].out = v.clock
-			if v.nodes[^i].msg != nil {
+			n := &v.nodes[^i]
+			n.out = v.clock
+			if last := len(v.forks) - 1; len(n.children) > 1 {
+				v.path, v.forks = v.forks[last], v.forks[:last]
+			}
+			if n.msg != nil {
 				v.path = v.path[:len(v.path)-1]
 			}
 			continue
@@ -400,6 +410,10 @@ func (v *verifier) walk(ctx context.Context, root int) {
 		n.in = v.clock
 		if n.msg != nil {
 			v.path = append(v.path, i)
+		}
+		if len(n.children) > 1 {
+			v.forks = append(v.forks, v.path)
+			v.path = v.open()
 		}
 		stack[len(stack)-1] = ^i
 		below := len(stack)
@@ -414,25 +428,54 @@ func (v *verifier) walk(ctx context.Context, root int) {
 	}
 }
 
+func (v *verifier) pairs() ([]*message.Message, *message.Pairs) {
+	msgs := make([]*message.Message, len(v.path))
+	for k, i := range v.path {
+		msgs[k] = v.nodes[i].msg
+	}
+	pairs := message.PairCalls(msgs)
+	for k, i := range v.path {
+		if call := pairs.CallOf(k); call != nil && call.Answer < k && !msgs[call.Answer].Failed() {
+			v.nodes[i].split = true
+		}
+	}
+	return msgs, pairs
+}
+
+// open returns the path without what changes nothing below a fork, so that it is not paired again for each branch: the
+// answers whose calls all have results, where nothing else has their ids, and these results. Its end stays.
+func (v *verifier) open() (path []int) {
+	_, pairs := v.pairs()
+	answer := func(k int) int {
+		if call := pairs.CallOf(k); call != nil {
+			return call.Answer
+		}
+		return k
+	}
+	matters := func(c message.Call) bool { return c.Result < 0 || v.uses[c.Block.ID] != 2 }
+	for k, i := range v.path {
+		a := answer(k)
+		alone := a == k && v.nodes[i].msg.Role == message.RoleToolResult
+		if alone || a == pairs.Last || a == answer(len(v.path)-1) || slices.ContainsFunc(pairs.Of(a), matters) {
+			path = append(path, i)
+		}
+	}
+	return path
+}
+
 // branch checks that the calls on the path to a leaf have results, and the results calls, as requests pair them.
 func (v *verifier) branch(leaf int) {
 	if len(v.path) == 0 || v.nodes[v.path[len(v.path)-1]].paired {
 		return
 	}
 	v.nodes[v.path[len(v.path)-1]].paired = true
-	msgs := make([]*message.Message, len(v.path))
-	for k, i := range v.path {
-		msgs[k] = v.nodes[i].msg
-	}
-	pairs := message.PairCalls(msgs)
+	msgs, pairs := v.pairs()
 	pending := pairs.Pending()
 	for k, m := range msgs {
 		i := v.path[k]
 		n := &v.nodes[i]
 		if m.Role == message.RoleToolResult {
-			call := pairs.CallOf(k)
-			n.split = n.split || call != nil && call.Answer < k && !msgs[call.Answer].Failed()
-			if call != nil || n.said {
+			if pairs.CallOf(k) != nil || n.said {
 				continue
 			}
 			n.said = true

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -332,6 +333,47 @@ func TestVerifyLarge(t *testing.T) {
 				t.Errorf("%s: %d problems, the last is %+v", name, len(problems), problems[len(problems)-1])
 			}
 		}
+	}
+}
+
+// TestVerifyComb: of a spine with a branch at each result, a branch is not paired anew from the root. What is counted
+// is memory, which pairing takes for each message.
+func TestVerifyComb(t *testing.T) {
+	work := func(n int) uint64 {
+		var entries []*session.Entry
+		add := func(parent, role, body string) string {
+			id, p := fmt.Sprint("e", len(entries)), `"`+parent+`"`
+			if parent == "" {
+				p = "null"
+			}
+			e, err := session.ParseEntry(fmt.Appendf(nil, `{"type":"message","id":%q,"parentId":%s,"timestamp":"2026-01-01T00:00:00.000Z","message":{"role":%q,%s}}`, id, p, role, body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			entries = append(entries, e)
+			return id
+		}
+		pair := func(parent string) string {
+			call := fmt.Sprint("c", len(entries))
+			parent = add(parent, "assistant", fmt.Sprintf(`"content":[{"type":"toolCall","id":%q,"name":"t","arguments":{}}]`, call))
+			return add(parent, "toolResult", fmt.Sprintf(`"toolCallId":%q,"toolName":"t","content":[]`, call))
+		}
+		spine := ""
+		for range n {
+			spine = pair(add(spine, "assistant", `"content":[{"type":"text","text":"x"}]`))
+			pair(spine)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		problems, err := session.Verify(t.Context(), session.NewMemory(session.Header{ID: "s"}, entries...))
+		runtime.ReadMemStats(&after)
+		if len(problems) > 0 || err != nil {
+			t.Fatal(problems, err)
+		}
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	if small, large := work(200), work(800); large > 6*small {
+		t.Errorf("a comb of four times the size takes %d bytes after %d", large, small)
 	}
 }
 
