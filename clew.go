@@ -77,8 +77,7 @@ var (
 // Errors of Append and Undo.
 var (
 	ErrBadMessage = errors.New("no message for a model") // a message that would never be sent
-	// ErrNothingToUndo: there is no pass on the path. When turns came after the
-	// pass, the error is a *session.LaterError instead.
+	// ErrNothingToUndo: no pass is on the path. When turns came after one, the error is a *session.LaterError.
 	ErrNothingToUndo = session.ErrNothingToUndo
 )
 

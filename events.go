@@ -34,8 +34,7 @@ type Event struct {
 	Plan       *compact.Plan  // what was done; nil before that and for a move
 	Summarizer string         // made the summary, "" for none
 	Usage      *message.Usage // what that cost; nil when no model was asked
-	// How much of the next request, in tokens, begins as the one before did, so that a
-	// provider's prompt cache has it; and how much follows.
+	// How many tokens of the next request a provider's cache has, for they were in the one before, and how many follow.
 	CacheKept, CacheNew int64
 	Entries             []string // the ids of what was written
 	Err                 error    // why a pass failed

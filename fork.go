@@ -223,7 +223,8 @@ func planFork(ctx context.Context, src session.Store, h session.Header, opt Fork
 	}
 	drafts = append(drafts, p.missing(all)...)
 	if len(drafts) == 0 && p.endsInGroup() {
-		drafts = append(drafts, forkLeaf(p.forked.At))
+		data, _ := json.Marshal(map[string]string{"from": p.forked.At, "reason": "fork"}) // strings
+		drafts = append(drafts, session.NewCustom(session.CustomLeaf, data))
 	}
 	if err := p.add(ctx, h, opt, drafts); err != nil {
 		return nil, err
@@ -251,7 +252,8 @@ func (p *forkPlan) place(ctx context.Context, at string) (*session.Entry, error)
 
 // take takes in an entry of the path, the newest first.
 func (p *forkPlan) take(e *session.Entry) (enough bool) {
-	n := forkNode{id: strings.Clone(e.ID), parent: strings.Clone(jsonx.StringAt(e.Raw(), "parentId")), body: session.GroupEntry(e)}
+	parent := strings.Clone(jsonx.StringAt(e.Raw(), "parentId"))
+	n := forkNode{id: strings.Clone(e.ID), parent: parent, body: session.GroupEntry(e)}
 	n.lines, _ = e.Group()
 	p.path = append(p.path, n)
 	p.marks.take(e, false)
@@ -340,11 +342,6 @@ func (p *forkPlan) endsInGroup() bool {
 		}
 	}
 	return false
-}
-
-func forkLeaf(at string) session.Draft {
-	data, _ := json.Marshal(map[string]string{"from": at, "reason": "fork"}) // strings
-	return session.NewCustom(session.CustomLeaf, data)
 }
 
 func (p *forkPlan) add(ctx context.Context, h session.Header, opt ForkOptions, drafts []session.Draft) error {

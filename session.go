@@ -419,7 +419,10 @@ func unitsToOmit(v *compact.Snapshot, entries []string) ([]string, error) {
 
 // Check says whether the next Prepare will make a pass and why. It costs hardly anything.
 func (s *Session) Check(ctx context.Context) (plan *compact.Plan, err error) {
-	err = s.loaded(ctx, "check", func(v *compact.Snapshot) error { plan, err = s.check(v, compact.Request{}); return err })
+	err = s.loaded(ctx, "check", func(v *compact.Snapshot) (err error) {
+		plan, err = s.check(v, compact.Request{})
+		return err
+	})
 	return plan, err
 }
 

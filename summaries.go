@@ -132,7 +132,8 @@ type prefetched struct {
 // prefetch prepares the next summary at checkpoints, where a task has ended. It saves time later and changes nothing.
 // It begins when half of the limit is reached, and reads each message once.
 func (s *Session) prefetch(snap *compact.Snapshot) {
-	if snap.Reading.Tokens < snap.Budget.Limit/2 || asksOthers(snap.Policy.Summarizer) {
+	_, ours := snap.Policy.Summarizer.(summary.Deterministic)
+	if snap.Reading.Tokens < snap.Budget.Limit/2 || snap.Policy.Summarizer != nil && !ours {
 		return
 	}
 	items := snap.Context.Items
@@ -163,9 +164,4 @@ func answerBefore(items []session.Item, at int) int {
 		at--
 	}
 	return at
-}
-
-func asksOthers(s summary.Summarizer) bool {
-	_, ours := s.(summary.Deterministic)
-	return s != nil && !ours
 }

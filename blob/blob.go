@@ -35,7 +35,7 @@ import (
 	"time"
 )
 
-// ID is the address of content, its SHA-256: as text "sha256-" and 64 lower-case hexadecimal digits. The zero ID is none.
+// ID is the address of content, its SHA-256: as text "sha256-" and 64 lower-case hex digits. The zero ID is none.
 type ID [sha256.Size]byte
 
 const idPrefix = "sha256-"

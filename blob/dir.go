@@ -19,7 +19,7 @@ type Dir struct{ place }
 
 var _ Store = (*Dir)(nil)
 
-// OpenDir returns the store in the folder at path, no symbolic link, which the first Put makes. Nothing is to be closed.
+// OpenDir returns the store in the folder at path, no symbolic link, which the first Put makes. It needs no closing.
 func OpenDir(path string) (*Dir, error) {
 	p, err := newPlace(path)
 	if err != nil {

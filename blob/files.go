@@ -221,8 +221,7 @@ type temp struct {
 	moved bool
 }
 
-// takeTemp writes what r gives to a temporary file, after it removed those that a crash
-// left, and returns it with the address of the content.
+// takeTemp removes what a crash left, writes what r gives to a temporary file and returns the address of that.
 func takeTemp(ctx context.Context, f files, now time.Time, r io.Reader) (*temp, ID, error) {
 	if err := makeFolder(f, tempDir); err != nil {
 		return nil, ID{}, err

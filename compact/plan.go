@@ -261,8 +261,7 @@ func (p *planner) valid(after *session.Context) error {
 	return nil
 }
 
-// unpaired returns the ids of calls without a result after them and of results without a
-// call before them. Failed answers are never sent.
+// unpaired returns the ids of calls without a later result and of results without an earlier call that was sent.
 func unpaired(items []session.Item) map[string]bool {
 	lone := map[string]bool{}
 	msgs := messages(items)

@@ -27,8 +27,7 @@ type Policy struct {
 	// Summary is the most a summary may take, the user's quoted words included. Default: a sixteenth of the window,
 	// at most 8,192 tokens, for the facts, and a tenth of the window, at most 20,000 tokens, for the words.
 	Summary Amount
-	// SummaryGoal lets a longer summary be taken as long as it is smaller than what it
-	// replaces and the context fits. Default: Summary is the most.
+	// SummaryGoal takes a longer summary that fits and is smaller than what it replaces. Default: Summary is the most.
 	SummaryGoal bool
 	Synapse     SynapsePolicy // settings of that preset
 	// MaxBytes is the most that a request may take, in bytes of its JSON: images reach

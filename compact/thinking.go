@@ -31,8 +31,7 @@ func staleThinking(path []*session.Entry, c *session.Context) []int {
 	return stale
 }
 
-// changedBefore returns, for each of Context.Active from index kept up to the boundary,
-// the first of them that an edit behind it has changed.
+// changedBefore returns for each of Context.Active from kept to the boundary the first that an edit behind it changed.
 func changedBefore(c *session.Context, kept int) []int {
 	if c.Boundary <= kept {
 		return nil
@@ -86,8 +85,7 @@ func openLoop(items []session.Item) int {
 	return open
 }
 
-// loose returns which stale items are to lose their reasoning now: those outside the open
-// tool loop, and none while a call waits for its result.
+// loose returns the stale items to lose their reasoning now: none in the open tool loop, none while a call waits.
 func (s *Snapshot) loose() []int {
 	if len(s.stale) == 0 || len(Pending(s.Context.Items)) > 0 {
 		return nil

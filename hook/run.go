@@ -22,7 +22,7 @@ var (
 	ErrTimeout   = errors.New("it did not end in time and was killed")
 	ErrTooLong   = errors.New("it answered more than it may and was killed")
 	ErrBadAnswer = errors.New("its answer is not understood") // not the JSON that belongs to the event
-	ErrFailed    = errors.New("it failed")                    // it could not be started, or ended otherwise than with 0 or 2
+	ErrFailed    = errors.New("it failed")                    // not started, or ended otherwise than with 0 or 2
 )
 
 // blocked is the answer of a program that ended with exit code 2.

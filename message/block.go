@@ -39,8 +39,7 @@ type Block struct {
 // Raw returns the bytes the block was parsed from, or nil for a block that was built.
 func (b *Block) Raw() json.RawMessage { return b.raw }
 
-// RawText returns the JSON string that Text was parsed from, in an image that of
-// Data; nil for a block that was built or has none.
+// RawText returns the JSON string that Text, or Data in an image, was parsed from; nil for a block without one.
 func (b *Block) RawText() json.RawMessage { return b.text }
 
 // TextBlock returns a block of text.

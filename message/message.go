@@ -71,8 +71,7 @@ const (
 	OriginTask     Origin = "task"     // a task given by another agent
 )
 
-// Message is one message. Which fields have a meaning depends on Role; the
-// comments say so. The zero value of a field means that it is absent.
+// Message is one message. Which fields have a meaning depends on Role. A field of the zero value is absent.
 type Message struct {
 	Role      Role
 	Content   []Block // all roles but bashExecution and the two summaries

@@ -14,10 +14,10 @@ type Call struct {
 
 // Pairs says which result in a list of messages belongs to which call.
 type Pairs struct {
+	Last  int // index of the last answer that is sent, or -1
 	calls []Call
 	first []int                // by message: index in calls of its first call, or of the next one after it
 	owner []int                // by message: 1 + index in calls of the call it is the result of
-	Last  int                  // index of the last answer that is sent, or -1
 	open  map[string]*[2][]int // by id: calls without a result, those of failed answers apart
 }
 

@@ -14,8 +14,7 @@ import (
 
 // PassInfo is what a clew.pass entry says about the pass it begins.
 type PassInfo struct {
-	// Lines is the number of records that follow and belong to the pass. A pass
-	// with fewer at the end of a log did not happen.
+	// Lines is how many records follow and belong to the pass. One with fewer at the end of a log did not happen.
 	Lines  int             `json:"lines"`
 	Reason string          `json:"reason,omitempty"` // what set the pass off: "threshold", "overflow", "manual", ...
 	Policy json.RawMessage `json:"policy,omitempty"` // names the policy and its settings
@@ -116,8 +115,7 @@ func (e *Entry) CopyOf() string { return jsonx.StringAt(e.Field(memberClew), "co
 
 func copyMark(of string) json.RawMessage { return jsonx.Set([]byte("{}"), "copyOf", jsonx.Quote(of)) }
 
-// PassEntry reports whether an entry may belong to the body of a pass: an edit,
-// a compaction, or a custom entry or custom message of clew's own.
+// PassEntry reports whether an entry may belong to the body of a pass: an edit, a compaction, a custom one of clew.
 func PassEntry(e *Entry) bool { return passBody(e.Type, str(e.Field("customType"))) }
 
 func passBody(t Type, customType string) bool {

@@ -46,7 +46,7 @@ type verifier struct {
 	unknown map[Type][]int // entries of types that are not known
 	last    time.Time      // of the entry read before that has one
 	clock   int            // of the walk of the tree
-	path    []int          // the answers and results on the path to where that walk is, without those that open leaves out
+	path    []int          // the answers and results on the path to there, without those that open leaves out
 	forks   [][]int        // what path was at each fork above
 	uses    map[string]int // how many calls and results have an id
 	found   []placed
@@ -143,18 +143,19 @@ func (v *verifier) references() {
 			v.report(i, "broken-pass", "a pass of %d entries of which %d are there", n.lines, have)
 		}
 		target, ok := v.byID[n.ref]
+		ref := cmp.Or(n.ref, unnamed)
 		onPath := ok && v.above(target, i)
 		switch {
 		case n.typ == TypeContextEdit && !ok:
-			v.report(i, "edit-target", "an edit of %s, which is nowhere in the session", cmp.Or(n.ref, unnamed))
+			v.report(i, "edit-target", "an edit of %s, which is nowhere in the session", ref)
 		case n.typ == TypeContextEdit && !onPath:
 			v.report(i, "edit-elsewhere", "an edit of %s, which is not on the path to the edit", n.ref)
 		case n.typ == TypeContextEdit && !n.omits && !v.nodes[target].editable:
 			v.report(i, "edit-kind", "an edit of %s, %s: it can be taken out, its content can't be replaced", n.ref, v.nodes[target].kind())
 		case n.typ == TypeLabel && !ok:
-			v.report(i, "label-target", "a label of %s, which is nowhere in the session", cmp.Or(n.ref, unnamed))
+			v.report(i, "label-target", "a label of %s, which is nowhere in the session", ref)
 		case n.typ == TypeBranchSummary && !ok && n.ref != "root":
-			v.report(i, "branch-from", "a summary of the branch at %s, which is nowhere in the session", cmp.Or(n.ref, unnamed))
+			v.report(i, "branch-from", "a summary of the branch at %s, which is nowhere in the session", ref)
 		case n.typ == TypeCompaction && n.ref == "":
 			v.report(i, "first-kept", "a compaction that does not say where what it keeps begins")
 		case n.typ == TypeCompaction && n.ref == n.id:
@@ -479,10 +480,11 @@ func (v *verifier) branch(leaf int) {
 				continue
 			}
 			n.said = true
+			id := cmp.Or(m.ToolCallID, unnamed)
 			if pairs.Known(m.ToolCallID) {
-				v.report(i, "second-result", "another result of the call %s", cmp.Or(m.ToolCallID, unnamed))
+				v.report(i, "second-result", "another result of the call %s", id)
 			} else {
-				v.report(i, "result-without-call", "the result of the call %s, which no answer before it made", cmp.Or(m.ToolCallID, unnamed))
+				v.report(i, "result-without-call", "the result of the call %s, which no answer before it made", id)
 			}
 			continue
 		}

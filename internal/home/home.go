@@ -91,12 +91,8 @@ func (h Home) Project(cwd string) (string, error) {
 	if real, err := filepath.EvalSymlinks(abs); err == nil {
 		abs = real
 	}
-	return filepath.Join(h.sessions(), projectName(abs)), nil
-}
-
-func projectName(abs string) string {
 	sum := sha256.Sum256([]byte(filepath.ToSlash(abs)))
-	return readable(filepath.Base(abs), "project") + "-" + hex.EncodeToString(sum[:6])
+	return filepath.Join(h.sessions(), readable(filepath.Base(abs), "project")+"-"+hex.EncodeToString(sum[:6])), nil
 }
 
 // maxReadable keeps the names of files short enough for every file system.

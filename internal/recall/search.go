@@ -64,8 +64,7 @@ type Results struct {
 	// Roles and Tools say how many entries each would leave.
 	Roles map[message.Role]int `json:"roles,omitempty"`
 	Tools map[string]int       `json:"tools,omitempty"`
-	// Partial is how many entries could not be searched whole, Elsewhere how many are on other
-	// branches, where the path was searched.
+	// Partial entries could not be searched whole. Elsewhere are on other branches than the path that was searched.
 	Partial   int `json:"partial,omitempty"`
 	Elsewhere int `json:"elsewhere,omitempty"`
 }

@@ -286,8 +286,7 @@ func (f *File) unfinished() bool {
 	return f.size > f.end
 }
 
-// standsStill gives another program time to finish what it is writing. It
-// returns false as soon as the file has changed.
+// standsStill gives another program time to finish its line, and is false as soon as the file has changed.
 func (f *File) standsStill(ctx context.Context) (bool, error) {
 	for begun := time.Now(); time.Since(begun) < f.patience; {
 		select {

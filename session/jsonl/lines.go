@@ -148,8 +148,7 @@ func readFull(r io.ReaderAt, buf []byte, off int64) error {
 	}
 }
 
-// A line of a session file should hold one record. Some hold two, or the torn rest of one before another; cutLine
-// takes all of them apart.
+// A line should hold one record. Some hold two, or the torn rest of one before another; cutLine takes them apart.
 
 type pieceKind int
 
