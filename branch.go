@@ -14,50 +14,36 @@ import (
 
 // BranchOptions changes one Branch. The zero value moves without a summary.
 type BranchOptions struct {
-	// Summarize puts a summary of what is left behind where the conversation goes on.
-	Summarize bool
-	// Instructions are what the summary is to pay attention to. Default: the policy's.
-	Instructions string
-	// ReplaceInstructions lets them stand for the task that a model is given.
-	ReplaceInstructions bool
-	// Label names the summary, or the target where there is none.
-	Label string
-	// DryRun does all but write, hooks and summarizer included.
-	DryRun bool
+	Summarize           bool   // puts a summary of what is left behind where the conversation goes on
+	Instructions        string // what the summary is to pay attention to. Default: the policy's.
+	ReplaceInstructions bool   // lets them stand for the task that a model is given
+	Label               string // names the summary, or the target where there is none
+	DryRun              bool   // does all but write, hooks and summarizer included
 }
 
 // Branched says what Branch did, or would do.
 type Branched struct {
-	// Session is the id of the session.
-	Session string
+	Session string // the id of the session
 	// From is the leaf that was left, Leaf where the conversation stands now.
 	From, Leaf string
-	// Ancestor is the last entry that both have, "" when they have none.
-	Ancestor string
-	// Left counts the messages that are left behind, summarized ones too.
-	Left int
-	// Text is that of a target which was typed: the conversation stands before it.
-	Text string
+	Ancestor   string // the last entry that both have, "" when they have none
+	Left       int    // counts the messages that are left behind, summarized ones too
+	Text       string // that of a target which was typed: the conversation stands before it
 	// Summary is what was told to the new branch; nil when nothing was. The files are
 	// those of the branch that was left and of what it summarizes.
 	Summary                  *session.BranchSummary
 	ReadFiles, ModifiedFiles []string
-	// Output is what the summarizer gave; nil where the same branch was summarized
-	// before, in the entry CachedFrom.
+	// Output is what the summarizer gave; nil where the same branch was summarized before, in the entry CachedFrom.
 	Output     *summary.Output
 	CachedFrom string
-	// Entries are the ids of what was written, in order.
-	Entries []string
-	// Why says why nothing was done, or why there is no summary; "" otherwise.
-	Why string
-	// Warnings are what went wrong beside the point: *HookError.
-	Warnings []error
+	Entries    []string // the ids of what was written, in order
+	Why        string   // says why nothing was done, or why there is no summary; "" otherwise
+	Warnings   []error  // what went wrong beside the point: *HookError
 }
 
-// Branch moves the conversation to another place of the tree, "" for before the first
-// entry; but before a target that is a message of the user, whose text is given back. The
-// branch that is left stays as it is. A summary hangs under the new place, and the same
-// branch is summarized once. On an error nothing was changed.
+// Branch moves the conversation to another place of the tree, "" for before the first entry; but before a target that
+// is a message of the user, whose text is given back. The branch that is left stays as it is. A summary hangs under
+// the new place, and the same branch is summarized once. On an error nothing was changed.
 func (s *Session) Branch(ctx context.Context, target string, opt BranchOptions) (b *Branched, err error) {
 	err = s.do(ctx, "branch", target, func() error { b, err = s.branch(ctx, target, opt); return err })
 	return b, err

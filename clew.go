@@ -1,6 +1,5 @@
-// Package clew keeps the thread of a long agent conversation: it holds the
-// conversation as a tree in an append-only log, keeps what the model sees inside
-// the model's window, and loses nothing on the way.
+// Package clew keeps the thread of a long agent conversation: it holds the conversation as a tree in an append-only
+// log, keeps what the model sees inside the model's window, and loses nothing on the way.
 //
 //	s, err := clew.Open(ctx, "session.jsonl", clew.Config{Provider: "anthropic", Model: "claude-sonnet-4-5"})
 //	_, err = s.Append(ctx, message.User("fix the flaky test", time.Now()))
@@ -10,46 +9,38 @@
 //
 // # The loop of an agent
 //
-// Before every request comes [Session.Prepare], after it [Session.Append]: the answer,
-// then the result of each call. The example of Session, Loop, shows it whole. A client of
-// package model fills in the answer's Usage, Provider and Model; another renders with
-// [Prepared.Render] and fills them in itself, so that the next Prepare knows the size of
-// the context. Between two passes each request begins with the whole of the one before,
-// so that providers can cache it.
+// Before every request comes [Session.Prepare], after it [Session.Append]: the answer, then the result of each call.
+// The example of Session, Loop, shows it whole. A client of package model fills in the answer's Usage, Provider and
+// Model; another renders with [Prepared.Render] and fills them in itself, so that the next Prepare knows the size of
+// the context. Between two passes each request begins with the whole of the one before, so that providers can cache it.
 //
-// When the provider refuses a request as too large, [Session.Recover] learns the limit
-// and makes room. While a call has no result, Prepare refuses with a [PendingError];
-// after an interruption [Session.CloseOpenCalls] helps.
+// When the provider refuses a request as too large, [Session.Recover] learns the limit and makes room. While a call
+// has no result, Prepare refuses with a [PendingError]; after an interruption [Session.CloseOpenCalls] helps.
 //
 // # What a pass does
 //
-// A pass takes old tool results, reasoning and long arguments out of the context, and, if
-// that is not enough, puts a summary in the place of the oldest part; see package
-// compact. The log keeps everything. No model is asked, unless Config.Policy.Summarizer
-// says otherwise. [Session.Explain] says what would be done and what became of every
-// entry, [Session.Undo] takes a pass back, [Session.Pin] keeps an entry word for word,
-// [Session.Recall] reads one as it was written, [Session.Search] finds one by words, and
-// [Session.Compact] makes a pass on demand. It is no error when nothing needs to be done,
-// or when a hook stopped a pass: Result.Plan says so.
+// A pass takes old tool results, reasoning and long arguments out of the context, and, if that is not enough, puts a
+// summary in the place of the oldest part; see package compact. The log keeps everything. No model is asked, unless
+// Config.Policy.Summarizer says otherwise. [Session.Explain] says what would be done and what became of every entry,
+// [Session.Undo] takes a pass back, [Session.Pin] keeps an entry word for word, [Session.Recall] reads one as it was
+// written, [Session.Search] finds one by words, and [Session.Compact] makes a pass on demand. It is no error when
+// nothing needs to be done, or when a hook stopped a pass: Result.Plan says so.
 //
 // # Settings
 //
-// The zero [Config] works. Provider and Model are enough for the window, the room for the
-// answer and the prices. Policy says when to compact and how far, Models what is
-// different for single models. Amounts are tokens or a share of the window. [Hooks] are
-// told what the session does and may change it; [LogEvents] logs it.
+// The zero [Config] works. Provider and Model are enough for the window, the room for the answer and the prices.
+// Policy says when to compact and how far, Models what is different for single models. Amounts are tokens or a share
+// of the window. [Hooks] are told what the session does and may change it; [LogEvents] logs it.
 //
 // # Without a session
 //
-// [Fit] takes a list of messages and returns one that fits. What leaves the list is the
-// caller's to keep.
+// [Fit] takes a list of messages and returns one that fits. What leaves the list is the caller's to keep.
 //
 // # What not to use
 //
-// Most programs need this package, message and model. Packages wire, session, token,
-// summary and compact are what it is made of; use them for tools that look into sessions
-// or decide for themselves. Do not append to Session.Log from another goroutine while a
-// Session is in use, and do not change messages that Prepare returned.
+// Most programs need this package, message and model. Packages wire, session, token, summary and compact are what it
+// is made of; use them for tools that look into sessions or decide for themselves. Do not append to Session.Log from
+// another goroutine while a Session is in use, and do not change messages that Prepare returned.
 package clew
 
 import (
@@ -62,19 +53,15 @@ import (
 	"github.com/clew-dev/clew/session"
 )
 
-// Error is what every operation returns that failed: what was tried, on what, what went
-// wrong, and what to do.
+// Error is what every operation returns that failed: what was tried, on what, what went wrong, and what to do.
 type Error = session.Error
 
 // Errors at any time.
 var (
-	// ErrBusy: another operation is under way, see Config.FailBusy; or a hook or
-	// a summarizer called the session that called it.
-	ErrBusy = errors.New("another operation is under way")
-	// ErrClosed: the session was closed.
-	ErrClosed = session.ErrClosed
-	// ErrNotFound: no entry has the id.
-	ErrNotFound = session.ErrNotFound
+	// ErrBusy: another operation is under way; or a hook or a summarizer called the session that called it.
+	ErrBusy     = errors.New("another operation is under way")
+	ErrClosed   = session.ErrClosed   // the session was closed
+	ErrNotFound = session.ErrNotFound // no entry has the id
 )
 
 // Errors of Prepare and Compact.
@@ -82,28 +69,22 @@ var (
 	// ErrPending: a tool call is waiting for its result. The error is a
 	// *PendingError, which says which.
 	ErrPending = compact.ErrPending
-	// ErrUnknownModel is a warning: nobody knows the model's window, and
-	// compact.DefaultWindow is assumed.
+	// ErrUnknownModel is a warning: nobody knows the model's window, and compact.DefaultWindow is assumed.
 	ErrUnknownModel = errors.New("the model's window is not known")
-	// ErrConflict: other programs write to the session all the time.
-	ErrConflict = session.ErrConflict
+	ErrConflict     = session.ErrConflict // other programs write to the session all the time
 )
 
 // Errors of Append and Undo.
 var (
-	// ErrBadMessage: a message that would never be sent.
-	ErrBadMessage = errors.New("no message for a model")
-	// ErrNothingToUndo: there is no pass on the path. When turns came after the
-	// pass, the error is a *session.LaterError instead.
+	ErrBadMessage = errors.New("no message for a model") // a message that would never be sent
+	// ErrNothingToUndo: no pass is on the path. When turns came after one, the error is a *session.LaterError.
 	ErrNothingToUndo = session.ErrNothingToUndo
 )
 
-// FixedPartError says, with numbers, that what can't be taken out of a context is too
-// large alone.
+// FixedPartError says, with numbers, that what can't be taken out of a context is too large alone.
 type FixedPartError = compact.FixedPartError
 
-// PendingError says which calls of the last answer wait for their results. It is an
-// ErrPending.
+// PendingError says which calls of the last answer wait for their results. It is an ErrPending.
 type PendingError struct {
 	Calls []message.Block
 }
@@ -118,8 +99,7 @@ func (e *PendingError) Error() string {
 
 func (e *PendingError) Unwrap() error { return ErrPending }
 
-// HookError says that a hook failed or panicked. What it would have answered does not
-// count.
+// HookError says that a hook failed or panicked. What it would have answered does not count.
 type HookError struct {
 	Point string // the field of Hooks: "BeforeCompact", ...
 	Hook  int    // its index in Config.Hooks

@@ -19,48 +19,36 @@ import (
 	"github.com/clew-dev/clew/token"
 )
 
-// Config says how a session is kept within a model's window. The zero value is ready for
-// use: preset clew, the window of the model in force, every Append durable when it
-// returns.
+// Config says how a session is kept within a model's window. The zero value is ready for use: preset clew, the window
+// of the model in force, every Append durable when it returns.
 type Config struct {
-	// Policy says when to compact and how far. Default: preset clew.
-	Policy compact.Policy
+	Policy compact.Policy // says when to compact and how far. Default: preset clew.
 
-	// Provider and Model name the model that is called, as the provider does:
-	// "anthropic", "claude-opus-4-6". Default: the model in force at the leaf, see
-	// Session.SetModel.
+	// Provider and Model name the model that is called, as the provider does: "anthropic", "claude-opus-4-6".
+	// Default: the model in force at the leaf, see Session.SetModel.
 	Provider, Model string
 
-	// Models changes the policy for single models. A key is a model's name, or
-	// "provider/name", which counts first.
+	// Models changes the policy for single models. A key is a model's name, or "provider/name", which counts first.
 	Models map[string]Override
 
 	// Lookup says what a model takes and costs. Default: package model/catalogue.
 	Lookup func(provider, id string) (catalogue.Info, bool)
-	// Windows keeps the limits that providers named when they refused a request; share
-	// one among sessions. Default: one of the session's own.
-	Windows *catalogue.Windows
-	// TakesImages says that the model reads images. Default: a line of text stands for
-	// them.
-	TakesImages bool
+	// Windows keeps the limits that providers named in refusals; sessions may share one. Default: one of its own.
+	Windows     *catalogue.Windows
+	TakesImages bool // says that the model reads images. Default: a line of text stands for them.
 
-	// NoAuto lets Prepare make no pass, but to take out signed reasoning that can't be
-	// sent any more.
-	NoAuto bool
-	// MaxPasses is the most passes between two messages of the user, but for those that
-	// are asked for and those without which the context would not fit. Default: 0, no
-	// limit.
+	NoAuto bool // lets Prepare make no pass, but to take out signed reasoning that can't be sent any more
+	// MaxPasses is the most passes between two messages of the user, but for those that are asked for and those
+	// without which the context would not fit. Default: 0, no limit.
 	MaxPasses int
 
-	// System is the system text, and Tools a JSON array of tools with name, description
-	// and parameters, as model.EncodeTools makes one. A system message of
-	// Prepared.Messages has them. Leave them empty when system messages in the log have
-	// them.
+	// System is the system text, and Tools a JSON array of tools with name, description and parameters, as
+	// model.EncodeTools makes one. A system message of Prepared.Messages has them. Leave them empty when system
+	// messages in the log have them.
 	System string
 	Tools  json.RawMessage
 
-	// Counter makes estimates. Default: token.HeuristicFor the model, calibrated by the
-	// usage that comes back.
+	// Counter makes estimates. Default: token.HeuristicFor the model, calibrated by the usage that comes back.
 	Counter token.Counter
 
 	// SyncLate lets Append return before what it wrote is on the disk, unless the user
@@ -68,58 +56,43 @@ type Config struct {
 	// what was appended since. Default: all is durable when Append returns.
 	SyncLate bool
 
-	// FailBusy lets an operation that finds another one under way fail with ErrBusy.
-	// Default: it waits, until its context is done.
+	// FailBusy lets an operation that finds another one under way fail with ErrBusy. Default: it waits for its turn.
 	FailBusy bool
 
-	// Hooks are called at what the session does, in this order.
-	Hooks []Hooks
-	// Blobs keeps, beside the log, the output of tools and shells that is larger than
-	// SpillOver; the log has an excerpt. When the store can't take something, that goes
-	// into the log, and the next Result has a warning. Default: for Open, the folder
-	// beside the file with its name and ".blobs"; else none.
-	Blobs blob.Store
-	// SpillOver is in bytes of a message's JSON. Default: 1 MiB. A negative value keeps
-	// all in the log.
-	SpillOver int64
+	Hooks []Hooks // called at what the session does, in this order
+	// Blobs keeps, beside the log, the output of tools and shells that is larger than SpillOver; the log has an
+	// excerpt. When the store can't take something, that goes into the log, and the next Result has a warning.
+	// Default: for Open, the folder beside the file with its name and ".blobs"; else none.
+	Blobs     blob.Store
+	SpillOver int64 // in bytes of a message's JSON. Default: 1 MiB. A negative value keeps all in the log.
 
-	// Cache is a folder for copies of what a pass offloads, as files for tools that read
-	// paths; the notes in the context name them. They may be deleted at any time.
-	// Default: none.
+	// Cache is a folder for copies of what a pass offloads, as files for tools that read paths; the notes in the
+	// context name them. They may be deleted at any time. Default: none.
 	Cache string
 
-	// Cwd is the working directory of a new session. It makes paths in summaries
-	// relative.
-	Cwd string
+	Cwd string // the working directory of a new session. It makes paths in summaries relative.
 
-	// Clock gives the time of new entries. Default: time.Now; for Fit, that of the newest
-	// message.
+	// Clock gives the time of new entries. Default: time.Now; for Fit, that of the newest message.
 	Clock func() time.Time
 
-	// NewID gives ids of new entries; 16 hex digits are best. Default: random ones; for
-	// Fit, ones made from the messages.
+	// NewID gives ids of new entries, best of 16 hex digits. Default: random; for Fit, made from the messages.
 	NewID func() string
 
-	// once says that the session lives for one call, of which hooks are not told.
-	once bool
+	once bool // says that the session lives for one call, of which hooks are not told
 }
 
-// Override is what a policy says differently for one model. What is unset is as the
-// policy has it.
+// Override is what a policy says differently for one model. What is unset is as the policy has it.
 type Override struct {
-	Window  int64          // tokens
-	Reserve compact.Amount // what stays free for the answer
-	Trigger compact.Amount // the size at which a pass is due
-	Target  compact.Amount // the size after a pass
-	Keep    compact.Amount // the tail that stays as it is
-	// MaxBytes is the most that a request may take, in bytes of its JSON.
-	MaxBytes int64
+	Window   int64          // tokens
+	Reserve  compact.Amount // what stays free for the answer
+	Trigger  compact.Amount // the size at which a pass is due
+	Target   compact.Amount // the size after a pass
+	Keep     compact.Amount // the tail that stays as it is
+	MaxBytes int64          // the most that a request may take, in bytes of its JSON
 }
 
 // Validate reports the first setting that cannot be used, and what would come of it.
-func (c *Config) Validate() error {
-	return failed("check the settings", "", c.validate())
-}
+func (c *Config) Validate() error { return failed("check the settings", "", c.validate()) }
 
 func (c *Config) validate() error {
 	if _, err := compact.Preset(c.Policy.Name); err != nil {
@@ -176,10 +149,9 @@ func (c *Config) LookupModel(provider, id string) (i catalogue.Info, ok bool) {
 	return catalogue.Default().Lookup(provider, id)
 }
 
-// PolicyFor returns the policy for a model and how its window is known: it is that of
-// Models, that of Policy, or the catalogue's, the first that is there, and no more than a
-// limit that was learned. If nothing is known it is 0, which stands for
-// compact.DefaultWindow.
+// PolicyFor returns the policy for a model and how its window is known: it is that of Models, that of Policy, or the
+// catalogue's, the first that is there, and no more than a limit that was learned. If nothing is known it is 0, which
+// stands for compact.DefaultWindow.
 func (c *Config) PolicyFor(m session.Model) (p compact.Policy, from string) {
 	o, ok := c.Models[m.Provider+"/"+m.ID]
 	if !ok {
@@ -220,13 +192,9 @@ func (s *Session) checkModel(m session.Model) {
 // Learn takes in what a refused request says about the limits of the model in force, and
 // reports whether anything was learned. The next Prepare keeps to it.
 func (s *Session) Learn(ctx context.Context, o catalogue.Overflow) (learned bool, err error) {
-	err = s.do(ctx, "learn a limit", "", func() error {
-		v, err := s.load(ctx)
-		if err == nil {
-			learned = s.learn(v, o)
-			s.snap = nil
-		}
-		return err
+	err = s.loaded(ctx, "learn a limit", func(v *compact.Snapshot) error {
+		learned, s.snap = s.learn(v, o), nil
+		return nil
 	})
 	return learned, err
 }
@@ -259,10 +227,9 @@ func (s *Session) learn(v *compact.Snapshot, o catalogue.Overflow) bool {
 	return true
 }
 
-// Recover makes room after the provider refused a request as too large: cause is the
-// error of the call, a *model.Error or what has its method TooLarge. Where it returns
-// nil, Prepare and send again. An error of another kind is returned as it is; so is one
-// that no pass can mend.
+// Recover makes room after the provider refused a request as too large: cause is the error of the call, a
+// *model.Error or what has its method TooLarge. Where it returns nil, Prepare and send again. An error of another
+// kind is returned as it is; so is one that no pass can mend.
 func (s *Session) Recover(ctx context.Context, cause error) error {
 	var refusal interface {
 		TooLarge() (catalogue.Overflow, bool)

@@ -15,47 +15,31 @@ import (
 	"github.com/clew-dev/clew/token"
 )
 
-// Event describes a pass, or a move to another branch. What is not known yet, or has no
-// meaning for its kind, is zero.
+// Event describes a pass, or a move to another branch. What is not known yet, or has no meaning for its kind, is zero.
 type Event struct {
-	// Kind is one of the constants whose names begin with Event.
-	Kind    string
-	Session string
-	// Time is that of the session's clock, Duration how long the pass took by it.
-	Time     time.Time
-	Duration time.Duration
+	Kind     string // one of the constants whose names begin with Event
+	Session  string
+	Time     time.Time     // that of the session's clock
+	Duration time.Duration // how long the pass took by that clock
 
-	Reason compact.Reason
-	// Attempt counts from 1 the passes that were begun since the last one that was
-	// written.
-	Attempt int
-	// WillRetry says that a request which failed is sent again after the pass.
-	WillRetry bool
-	// Why says why the pass was begun, or why it was not made.
-	Why string
-	// Budget is what the pass keeps to, Before what the context took, After what it takes
-	// now.
+	Reason    compact.Reason
+	Attempt   int    // counts from 1 the passes that were begun since the last one that was written
+	WillRetry bool   // says that a request which failed is sent again after the pass
+	Why       string // says why the pass was begun, or why it was not made
+	// Budget is what the pass keeps to, Before what the context took, After what it takes now.
 	Budget        compact.Budget
 	Before, After token.Reading
 
-	Model session.Model
-	// Plan is what was done; nil before that and for a move.
-	Plan *compact.Plan
-	// Summarizer made the summary, "" for none. Usage is what that cost; nil when no
-	// model was asked.
-	Summarizer string
-	Usage      *message.Usage
-	// How much of the next request, in tokens, begins as the one before did, so that a
-	// provider's prompt cache has it; and how much follows.
+	Model      session.Model
+	Plan       *compact.Plan  // what was done; nil before that and for a move
+	Summarizer string         // made the summary, "" for none
+	Usage      *message.Usage // what that cost; nil when no model was asked
+	// How many tokens of the next request a provider's cache has, for they were in the one before, and how many follow.
 	CacheKept, CacheNew int64
-	// Entries are the ids of what was written.
-	Entries []string
-	// Err is why a pass failed. Aborted says that the operation was cancelled or ran out
-	// of time.
-	Err     error
-	Aborted bool
-	// Warnings are what went wrong beside the point.
-	Warnings []error
+	Entries             []string // the ids of what was written
+	Err                 error    // why a pass failed
+	Aborted             bool     // the operation was cancelled or ran out of time
+	Warnings            []error  // what went wrong beside the point
 }
 
 // The kinds of events.
@@ -161,9 +145,8 @@ func (e *Event) cacheEffect(before, after *compact.Snapshot) {
 	}
 }
 
-// LogEvents returns hooks that write each event to a logger: failures as errors, warnings
-// as warnings, the start of a pass for debugging. Nothing of what was said in the
-// conversation is logged.
+// LogEvents returns hooks that write each event to a logger: failures as errors, warnings as warnings, the start of a
+// pass for debugging. Nothing of what was said in the conversation is logged.
 func LogEvents(l *slog.Logger) Hooks {
 	return Hooks{Name: "log", OnEvent: func(ctx context.Context, e Event) {
 		level := map[string]slog.Level{EventPassStart: slog.LevelDebug, EventPassFailed: slog.LevelError}[e.Kind] // or information

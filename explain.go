@@ -21,18 +21,15 @@ type Explanation struct {
 	Leaf    string
 	Model   session.Model // that the plan is for
 	Reading token.Reading
-	// Pending are calls that wait for their results; Prepare refuses meanwhile.
-	Pending []message.Block
+	Pending []message.Block // calls that wait for their results; Prepare refuses meanwhile
 	// Plan is what Prepare would do and why; nil when Err says why it would fail. No
 	// model is asked for it and no hook: its summary is the deterministic one.
-	Plan *compact.Plan
-	Err  error
-	// Fates say what became of every entry of the path, oldest first.
-	Fates []compact.Fate
+	Plan  *compact.Plan
+	Err   error
+	Fates []compact.Fate // say what became of every entry of the path, oldest first
 }
 
-// Explain says what would happen now and why, and what became of every entry of the whole
-// path.
+// Explain says what would happen now and why, and what became of every entry of the whole path.
 func (s *Session) Explain(ctx context.Context) (x *Explanation, err error) {
 	err = s.do(ctx, "explain", "", func() error { x, err = s.explain(ctx); return err })
 	return x, err
@@ -62,10 +59,9 @@ func (s *Session) explain(ctx context.Context) (*Explanation, error) {
 	return x, nil
 }
 
-// Fit brings a list of messages into the window, for a caller that has no session. Where
-// it fits already, the result is a copy of the list; else it is shorter and begins with a
-// summary. The same input gives the same output. Give the result, with what was said
-// since, to the next call. What left the context can't be had back; a Session keeps it.
+// Fit brings a list of messages into the window, for a caller that has no session. Where it fits already, the result
+// is a copy of the list; else it is shorter and begins with a summary. The same input gives the same output. Give the
+// result, with what was said since, to the next call. What left the context can't be had back; a Session keeps it.
 // The errors are those of Session.Prepare.
 func Fit(ctx context.Context, msgs []*message.Message, cfg Config) ([]*message.Message, *Result, error) {
 	const op = "fit"
@@ -144,8 +140,7 @@ func (f *fitting) drafts(msgs []*message.Message) ([]session.Draft, error) {
 	return drafts, nil
 }
 
-// withoutUsage returns an answer without what was reported for it: that was of another
-// context.
+// withoutUsage returns an answer without what was reported for it: that was of another context.
 func withoutUsage(m *message.Message) *message.Message {
 	if m.Role != message.RoleAssistant || m.Usage == nil {
 		return m

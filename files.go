@@ -33,8 +33,7 @@ func openBlobs(path string) (*blob.Dir, error) {
 	return blob.OpenDir(path + ".blobs")
 }
 
-// RemoveFile deletes a session file with all that belongs to it, and returns what it
-// removed.
+// RemoveFile deletes a session file with all that belongs to it, and returns what it removed.
 func RemoveFile(ctx context.Context, path string) (removed []string, err error) {
 	blobs, err := openBlobs(path) // before the link to it is gone
 	if err != nil {
@@ -60,13 +59,11 @@ func RemoveFile(ctx context.Context, path string) (removed []string, err error) 
 	return removed, nil
 }
 
-// QueueFile names the file beside a session file in which package agent keeps what is not
-// in the log yet.
+// QueueFile names the file beside a session file in which package agent keeps what is not in the log yet.
 func QueueFile(path string) string { return path + ".queue" }
 
-// CopySpilled copies the large output of a session file to a copy of the file, which then
-// stands alone. It returns how many there were, but for what is damaged: VerifySpilled
-// finds it in both.
+// CopySpilled copies the large output of a session file to a copy of the file, which then stands alone. It returns
+// how many there were, but for what is damaged: VerifySpilled finds it in both.
 func CopySpilled(ctx context.Context, from, to string) (int, error) {
 	src, err := openBlobs(from)
 	if err != nil {
@@ -92,8 +89,7 @@ func CopySpilled(ctx context.Context, from, to string) (int, error) {
 	return n, nil
 }
 
-// copyBlob reports whether there was something to copy: what is damaged or missing is left
-// out.
+// copyBlob reports whether there was something to copy: what is damaged or missing is left out.
 func copyBlob(ctx context.Context, src, dst blob.Store, id blob.ID) (has bool, err error) {
 	r, err := src.Open(ctx, id)
 	if err == nil {
@@ -106,8 +102,7 @@ func copyBlob(ctx context.Context, src, dst blob.Store, id blob.ID) (has bool, e
 	return err == nil, err
 }
 
-// VerifySpilled reads all output that a session file says is kept beside it, and reports
-// what is missing or damaged.
+// VerifySpilled reads all output that a session file says is kept beside it, and reports what is missing or damaged.
 func VerifySpilled(ctx context.Context, store session.Store, path string) ([]session.Problem, error) {
 	blobs, err := openBlobs(path)
 	if err != nil {
@@ -161,9 +156,8 @@ func spilledOf(e *session.Entry) (session.Spilled, bool) {
 	return session.SpilledOf(m)
 }
 
-// Purge overwrites a secret in a session file and in all that belongs to it: see
-// jsonl.Purge. Output beside the file that holds it is overwritten as a whole and
-// removed. After a failure or a crash Purge can be called again.
+// Purge overwrites a secret in a session file and in all that belongs to it: see jsonl.Purge. Output beside the file
+// that holds it is overwritten as a whole and removed. After a failure or a crash Purge can be called again.
 func Purge(ctx context.Context, path string, opt jsonl.PurgeOptions) (*jsonl.Purged, error) {
 	blobs, err := openBlobs(path)
 	if err != nil {
@@ -181,9 +175,8 @@ func Purge(ctx context.Context, path string, opt jsonl.PurgeOptions) (*jsonl.Pur
 	for _, g := range gone {
 		opt.Spilled = append(opt.Spilled, g.id.String())
 	}
-	// Output that only its entry tells is erased while the entry still refers to it.
-	// What holds the text is found by the text again, and an entry must not refer to
-	// what is erased.
+	// Output that only its entry tells is erased while the entry still refers to it. What holds the text is found by
+	// the text again, and an entry must not refer to what is erased.
 	erase := func(byText bool) error {
 		for _, g := range gone {
 			if opt.DryRun || byText != (g.entry == "") {

@@ -27,12 +27,9 @@ import (
 type ForkOptions struct {
 	// At is the entry that the new session ends with; but the one before it where it is a
 	// message of the user, whose text is given back. Default: the leaf, whatever it is.
-	At string
-	// CloseOpenCalls adds a result that says that it was interrupted for every call that
-	// waits for one.
-	CloseOpenCalls bool
-	// Hooks are asked before anything is written.
-	Hooks []Hooks
+	At             string
+	CloseOpenCalls bool    // adds a result that says that it was interrupted for every call that waits for one
+	Hooks          []Hooks // asked before anything is written
 	// Clock gives the time of what is new. Default: time.Now.
 	Clock func() time.Time
 	// NewID gives the ids of what is new. Default: random ones.
@@ -45,8 +42,7 @@ type Forked struct {
 	Path, ID string
 	// At is the last entry that both have, "" for none, Leaf where the new one stands.
 	At, Leaf string
-	// Text is that of ForkOptions.At where it is a message that was typed.
-	Text string
+	Text     string // that of ForkOptions.At where it is a message that was typed
 	// Before is the pass in the middle of which ForkOptions.At stands. A part of a pass
 	// did not happen, so the new session ends before it.
 	Before string
@@ -55,17 +51,14 @@ type Forked struct {
 	Entries, Added int
 	// Closed counts those results, Output the large output that was copied.
 	Closed, Output int
-	// Why says why nothing was written; "" otherwise.
-	Why string
-	// Warnings are what went wrong beside the point: *HookError.
-	Warnings []error
+	Why            string  // says why nothing was written; "" otherwise
+	Warnings       []error // what went wrong beside the point: *HookError
 }
 
-// Fork makes a new session of a path in the file from: entries keep their bytes, ids and
-// parents, so that it has the context of the old one at that place, and its header names
-// the file that it comes from. from is only read; another program may have it open. to is
-// the new file, or a folder for a name made of time and id, "" for the folder of from. It
-// is written whole or not at all, with the large output that the path refers to.
+// Fork makes a new session of a path in the file from: entries keep their bytes, ids and parents, so that it has the
+// context of the old one at that place, and its header names the file that it comes from. from is only read; another
+// program may have it open. to is the new file, or a folder for a name made of time and id, "" for the folder of
+// from. It is written whole or not at all, with the large output that the path refers to.
 //
 // The errors: those of jsonl.Open, ErrNotFound, fs.ErrExist where to is there,
 // session.ErrReadOnly for a format version that is newer than this package.
@@ -102,8 +95,7 @@ func Fork(ctx context.Context, from, to string, opt ForkOptions) (*Forked, error
 		return &Forked{Why: "a hook stopped it: " + cmp.Or(d.Why, "it did not say why"), Warnings: warnings}, nil
 	}
 	plan.forked.Path, plan.forked.ID = to, h.ID
-	// The output first: a session that names what is not there is worse than output
-	// that no session names.
+	// The output first: a session that names what is not there is worse than output that no session names.
 	undo, err := plan.copyOutput(ctx, from, to)
 	if err == nil {
 		_, err = jsonl.WriteNew(ctx, to, h, plan.entries(ctx), jsonl.Options{Program: "clew fork"})
@@ -115,8 +107,7 @@ func Fork(ctx context.Context, from, to string, opt ForkOptions) (*Forked, error
 	return &plan.forked, nil
 }
 
-// forkTarget is the name of the new file. That it is free is made sure of when it is
-// written; what can be seen before is said before.
+// forkTarget is the name of the new file. Writing it makes sure that it is free; what is known before is said before.
 func forkTarget(from, to string, h session.Header) (string, error) {
 	dir := to
 	if to == "" {
@@ -193,8 +184,7 @@ type forkMarks struct {
 	name   *string
 }
 
-// take takes in what an entry says; what the newest says counts. Strings of entries alias
-// the whole record, so they are copied.
+// take takes in what an entry says; the newest counts. Strings alias the whole record, so they are copied.
 func (m *forkMarks) take(e *session.Entry, newest bool) {
 	if l, ok := e.Label(); ok {
 		if _, known := m.labels[l.TargetID]; newest || !known {
@@ -213,8 +203,11 @@ func planFork(ctx context.Context, src session.Store, h session.Header, opt Fork
 	if err != nil {
 		return nil, err
 	}
-	if err := p.walk(ctx, leaf); err != nil {
-		return nil, err
+	if leaf != nil {
+		if err := session.Walk(ctx, src, leaf.ID, p.take); err != nil {
+			return nil, err
+		}
+		slices.Reverse(p.path)
 	}
 	all, err := readForkSource(ctx, src)
 	if err != nil {
@@ -230,7 +223,8 @@ func planFork(ctx context.Context, src session.Store, h session.Header, opt Fork
 	}
 	drafts = append(drafts, p.missing(all)...)
 	if len(drafts) == 0 && p.endsInGroup() {
-		drafts = append(drafts, forkLeaf(p.forked.At))
+		data, _ := json.Marshal(map[string]string{"from": p.forked.At, "reason": "fork"}) // strings
+		drafts = append(drafts, session.NewCustom(session.CustomLeaf, data))
 	}
 	if err := p.add(ctx, h, opt, drafts); err != nil {
 		return nil, err
@@ -256,32 +250,19 @@ func (p *forkPlan) place(ctx context.Context, at string) (*session.Entry, error)
 	return p.src.Parent(ctx, e)
 }
 
-// walk reads the path to leaf. Where parents form a cycle it begins at the entry that
-// would come twice.
-func (p *forkPlan) walk(ctx context.Context, leaf *session.Entry) error {
-	seen := map[string]bool{}
-	for e := leaf; e != nil && !seen[e.ID]; {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		parent, _ := jsonx.String(e.Field("parentId"))
-		n := forkNode{id: strings.Clone(e.ID), parent: strings.Clone(parent), body: session.GroupEntry(e)}
-		n.lines, _ = e.Group()
-		seen[n.id] = true
-		p.path = append(p.path, n)
-		p.marks.take(e, false)
-		if at, ok := spilledOf(e); ok {
-			if id, err := blob.ParseID(at.ID); err == nil && !slices.Contains(p.output, id) {
-				p.output = append(p.output, id)
-			}
-		}
-		var err error
-		if e, err = p.src.Parent(ctx, e); err != nil {
-			return err
+// take takes in an entry of the path, the newest first.
+func (p *forkPlan) take(e *session.Entry) (enough bool) {
+	parent := strings.Clone(jsonx.StringAt(e.Raw(), "parentId"))
+	n := forkNode{id: strings.Clone(e.ID), parent: parent, body: session.GroupEntry(e)}
+	n.lines, _ = e.Group()
+	p.path = append(p.path, n)
+	p.marks.take(e, false)
+	if at, ok := spilledOf(e); ok {
+		if id, err := blob.ParseID(at.ID); err == nil && !slices.Contains(p.output, id) {
+			p.output = append(p.output, id)
 		}
 	}
-	slices.Reverse(p.path)
-	return nil
+	return false
 }
 
 // forkSource is what a fork has to know of the whole log.
@@ -337,8 +318,7 @@ func (p *forkPlan) closeOpenCalls(ctx context.Context, opt ForkOptions) ([]sessi
 	return drafts, nil
 }
 
-// missing drafts the labels and the name that the path does not say as the log does: they
-// count wherever they stand.
+// missing drafts the labels and the name that the path does not say as the log does: they count wherever they stand.
 func (p *forkPlan) missing(all *forkSource) (drafts []session.Draft) {
 	for _, n := range p.path {
 		if want := all.labels[n.id]; p.marks.labels[n.id] != want {
@@ -351,8 +331,7 @@ func (p *forkPlan) missing(all *forkSource) (drafts []session.Draft) {
 	return drafts
 }
 
-// endsInGroup reports that whoever opens the new file would take its end for a group that
-// was not written to its end, and leave it out.
+// endsInGroup reports that a reader would take the end of the new file for a group that broke off, and leave it out.
 func (p *forkPlan) endsInGroup() bool {
 	for after, n := range slices.Backward(p.path) {
 		if n.lines > 0 {
@@ -365,22 +344,16 @@ func (p *forkPlan) endsInGroup() bool {
 	return false
 }
 
-func forkLeaf(at string) session.Draft {
-	data, _ := json.Marshal(map[string]string{"from": at, "reason": "fork"}) // strings
-	return session.NewCustom(session.CustomLeaf, data)
-}
-
 func (p *forkPlan) add(ctx context.Context, h session.Header, opt ForkOptions, drafts []session.Draft) error {
-	p.forked.Leaf = p.forked.At
-	end := session.NewMemory(h)
+	var end []*session.Entry
 	if at := p.forked.At; at != "" {
 		e, err := p.src.Get(ctx, at)
 		if err != nil {
 			return err
 		}
-		end = session.NewMemory(h, e)
+		end = append(end, e)
 	}
-	log, err := session.NewLog(ctx, end, session.Options{Clock: opt.Clock, NewID: opt.NewID})
+	log, err := session.NewLog(ctx, session.NewMemory(h, end...), session.Options{Clock: opt.Clock, NewID: opt.NewID})
 	if err != nil {
 		return err
 	}
@@ -391,8 +364,7 @@ func (p *forkPlan) add(ctx context.Context, h session.Header, opt ForkOptions, d
 	return nil
 }
 
-// entries yields what is written. A record keeps its bytes, unless its file is damaged
-// and it hangs elsewhere than it says.
+// entries yields what is written. A record keeps its bytes, unless it hangs elsewhere in a damaged file than it says.
 func (p *forkPlan) entries(ctx context.Context) iter.Seq2[*session.Entry, error] {
 	return func(yield func(*session.Entry, error) bool) {
 		parent := ""

@@ -19,16 +19,13 @@ import (
 // Redacted stands for what an edit took out of a message of the user.
 const Redacted = "[redacted]"
 
-// Edit changes how an entry is shown from now on; the entry stays as it is. An edit can't
-// part a call from its result, so results and answers with calls stay, and calls keep
-// their ids and names. Reasoning stays as it is or goes. From what the user typed text
-// can be taken out alone, with Redacted in its place.
+// Edit changes how an entry is shown from now on; the entry stays as it is. An edit can't part a call from its
+// result, so results and answers with calls stay, and calls keep their ids and names. Reasoning stays as it is or
+// goes. From what the user typed text can be taken out alone, with Redacted in its place.
 type Edit struct {
-	Entry string
-	// Omit takes it out.
-	Omit bool
-	// Content, without Omit, takes the place of its content.
-	Content []message.Block
+	Entry   string
+	Omit    bool            // takes it out
+	Content []message.Block // takes the place of its content, without Omit
 }
 
 // hookMark is what the log says about where something comes from.
@@ -44,8 +41,7 @@ func (m hookMark) json() json.RawMessage {
 	return data
 }
 
-// checkEdits drafts those edits that can be made and that change something, and warns
-// of those that can't.
+// checkEdits drafts those edits that can be made and that change something, and warns of those that can't.
 func checkEdits(v *compact.Snapshot, c HookError, edits []Edit, warnings *[]error) (good []session.Draft) {
 	for _, e := range edits {
 		i := v.Item(e.Entry)
@@ -172,8 +168,7 @@ func added(c HookError, text string) session.Draft {
 	return session.NewCustomMessage(customHook, blocks, true, hookMark{c.Name, c.Point}.json())
 }
 
-// editContext asks the hooks about the context, writes what they change and returns the
-// snapshot afterwards.
+// editContext asks the hooks about the context, writes what they change and returns the snapshot afterwards.
 func (s *Session) editContext(ctx context.Context, v *compact.Snapshot) (*compact.Snapshot, error) {
 	err := askHooks(s.inside(ctx), s.cfg.Hooks, pointContext, &s.warnings,
 		func(h *Hooks) func(context.Context, ContextEvent) (Decision, error) { return h.EditContext },
@@ -209,8 +204,7 @@ type replacedResult struct {
 	After  int `json:"after"`
 }
 
-// editResult asks the hooks about a result. note is what goes into the log with it, if
-// ok.
+// editResult asks the hooks about a result. note is what goes into the log with it, if ok.
 func (s *Session) editResult(ctx context.Context, m *message.Message, before []*message.Message) (_ *message.Message, note session.Draft, ok bool) {
 	if m.Role != message.RoleToolResult {
 		return m, note, false
@@ -254,8 +248,7 @@ func withResult(m *message.Message, content []message.Block) (*message.Message, 
 	return message.Parse(data)
 }
 
-// argumentsOf returns the arguments of a call that waits for its result, among messages
-// that are about to be appended or in the context.
+// argumentsOf returns the arguments of a call that waits, among messages about to be appended or in the context.
 func (s *Session) argumentsOf(call string, before []*message.Message) json.RawMessage {
 	find := func(msgs []*message.Message) json.RawMessage {
 		for i := len(msgs) - 1; i >= 0; i-- {
@@ -273,10 +266,9 @@ func (s *Session) argumentsOf(call string, before []*message.Message) json.RawMe
 	return find(s.snap.Messages)
 }
 
-// Serialize writes messages as text for a model that is to summarize them and not to go
-// on with them. A line of content that begins with a bracket gets a backslash before it,
-// so nothing that a tool has written can pass for a part of its own. Nothing is
-// shortened; images are named.
+// Serialize writes messages as text for a model that is to summarize them and not to go on with them. A line of
+// content that begins with a bracket gets a backslash before it, so nothing that a tool has written can pass for a
+// part of its own. Nothing is shortened; images are named.
 func Serialize(msgs []*message.Message) string {
 	var b strings.Builder
 	add := func(label, text string) {

@@ -14,45 +14,37 @@ import (
 	"github.com/clew-dev/clew/session"
 )
 
-// Hooks are functions that a session calls, one at a time, while the operation waits.
-// They get copies; what a hook changes by its Decision is written into the log. One that
-// returns an error, panics or decides what can't be done counts as one that has not
-// answered: what happened is in the Warnings of the result, as a *HookError. Called with
+// Hooks are functions that a session calls, one at a time, while the operation waits. They get copies; what a hook
+// changes by its Decision is written into the log. One that returns an error, panics or decides what can't be done
+// counts as one that has not answered: what happened is in the Warnings of the result, as a *HookError. Called with
 // the hook's context the session returns ErrBusy. Package hook runs programs as hooks.
 type Hooks struct {
-	// Name stands for the hook in warnings and in the log.
-	Name string
+	Name string // stands for the hook in warnings and in the log
 
 	// SessionStart is told that a session was opened or made.
 	SessionStart func(ctx context.Context, e SessionEvent) error
-	// SessionEnd is told that a session is about to be closed. Its error is that of
-	// Close, unless closing fails.
+	// SessionEnd is told that a session is about to be closed. Its error is that of Close, unless closing fails.
 	SessionEnd func(ctx context.Context, e SessionEvent) error
 
-	// EditContext is asked by every Prepare before it checks whether a pass is due, and
-	// may answer Edits and Add. One that changes something in each request makes the
-	// provider's prompt cache useless.
+	// EditContext is asked by every Prepare before it checks whether a pass is due, and may answer Edits and Add. One
+	// that changes something in each request makes the provider's prompt cache useless.
 	EditContext func(ctx context.Context, e ContextEvent) (Decision, error)
-	// EditToolResult is asked about each tool result before it is appended, and may
-	// answer Content. What that replaces is never stored.
+	// EditToolResult is asked about each tool result before it is stored, and may answer Content to store instead.
 	EditToolResult func(ctx context.Context, e ToolResultEvent) (Decision, error)
 
-	// BeforeCompact is asked when a pass is due and would change something. It may answer
-	// Cancel, Instructions, Summary, Keep, Target, FirstKept and Edits. Of several hooks
-	// the last counts; edits add up.
+	// BeforeCompact is asked when a pass is due and would change something. It may answer Cancel, Instructions,
+	// Summary, Keep, Target, FirstKept and Edits. Of several hooks the last counts; edits add up.
 	BeforeCompact func(ctx context.Context, e BeforeCompactEvent) (Decision, error)
 	// AfterCompact is told of a pass that was written, and may answer Add.
 	AfterCompact func(ctx context.Context, e Event) (Decision, error)
 	// CompactFailed is told of a pass that was due and failed; nothing was changed.
 	CompactFailed func(ctx context.Context, e Event) error
 
-	// BeforeBranch is asked when the conversation is about to move, and may answer
-	// Cancel, Instructions, ReplaceInstructions, Label and Summary.
+	// BeforeBranch may answer Cancel, Instructions, ReplaceInstructions, Label and Summary before the leaf moves.
 	BeforeBranch func(ctx context.Context, e BeforeBranchEvent) (Decision, error)
 	// AfterBranch is told when it has moved.
 	AfterBranch func(ctx context.Context, b Branched) error
-	// BeforeFork is asked before a session file is made of another one, and may answer
-	// Cancel.
+	// BeforeFork is asked before a session file is made of another one, and may answer Cancel.
 	BeforeFork func(ctx context.Context, e BeforeForkEvent) (Decision, error)
 
 	// OnEvent is told of passes and moves as they happen. It should be quick.
@@ -65,34 +57,26 @@ func (h *Hooks) empty() bool {
 	return reflect.ValueOf(functions).IsZero()
 }
 
-// Decision is what a hook answers. The zero value changes nothing. Hooks says which
-// fields count where.
+// Decision is what a hook answers. The zero value changes nothing. Hooks says which fields count where.
 type Decision struct {
-	// Cancel stops what is about to be done; Why is for the user.
-	Cancel bool
-	Why    string
+	Cancel bool   // stops what is about to be done
+	Why    string // for the user
 	// Instructions are what the summary is to pay attention to, instead of those in the
 	// event. ReplaceInstructions is that of BranchOptions.
 	Instructions        string
 	ReplaceInstructions bool
-	// Label names the summary of a branch, or the target where there is none.
-	Label string
+	Label               string // names the summary of a branch, or the target where there is none
 	// Summary is the text of the summary, where one is made. The user's quoted words,
 	// pins and facts are added. A text that is too large is not taken.
 	Summary string
 	// Keep and Target replace the policy's; see compact.Policy.
 	Keep, Target compact.Amount
-	// FirstKept is compact.Policy.FirstKept.
-	FirstKept string
-	// Edits are written before a pass and stay when it fails or is undone. A dry run does
-	// not write them.
-	Edits []Edit
+	FirstKept    string // compact.Policy.FirstKept
+	Edits        []Edit // written before a pass and stay when it fails or is undone. A dry run does not write them.
 	// Add is text for the end of the context, which the model does not take for the
 	// user's. After a pass it is refused where there is no room.
-	Add string
-	// Content replaces that of a tool result, and takes its details out, which may say
-	// the same.
-	Content []message.Block
+	Add     string
+	Content []message.Block // replaces that of a tool result, and takes its details out, which may say the same
 }
 
 // The points at which hooks are called, as the log and warnings name them.
@@ -139,10 +123,9 @@ func (d *Decision) misplaced(point string) error {
 type SessionEvent struct {
 	// Session is its id, Parent the session it was forked from, "" for none.
 	Session, Cwd, Parent string
-	// New says that it has no entry yet.
-	New   bool
-	Leaf  string
-	Model session.Model
+	New                  bool // says that it has no entry yet
+	Leaf                 string
+	Model                session.Model
 }
 
 // ContextEvent describes what is about to be sent.
@@ -159,21 +142,16 @@ func (e ContextEvent) Context() []session.Item { return copiedItems(e.snap.Conte
 
 // ToolResultEvent describes a result that is about to be appended.
 type ToolResultEvent struct {
-	Session string
-	// Message is the result, as the hooks before this one left it.
-	Message *message.Message
-	// Arguments are those of the call, as JSON; nil where the call is not in the context.
-	Arguments []byte
+	Session   string
+	Message   *message.Message // the result, as the hooks before this one left it
+	Arguments []byte           // those of the call, as JSON; nil where the call is not in the context
 }
 
 // BeforeCompactEvent describes a pass that is about to be made.
 type BeforeCompactEvent struct {
 	Event
-	// Reported is what the provider reported for the newest answer; nil when there is
-	// none.
-	Reported *message.Usage
-	// Instructions are as the policy, the caller and the hooks before this one have them.
-	Instructions string
+	Reported     *message.Usage // what the provider reported for the newest answer; nil when there is none
+	Instructions string         // as the policy, the caller and the hooks before this one have them
 
 	snap     *compact.Snapshot
 	forecast *forecast
@@ -185,8 +163,7 @@ func (e BeforeCompactEvent) Context() []session.Item { return copiedItems(e.snap
 // Entries returns copies of the entries that the context is made of, oldest first.
 func (e BeforeCompactEvent) Entries() []*session.Entry { return clonedEntries(e.snap.Path) }
 
-// Preparation returns what the pass would do if no hook changed it, or the error with
-// which it would fail. No model is asked for that.
+// Preparation returns what the pass would do if no hook changed it, or its error. No model is asked for that.
 func (e BeforeCompactEvent) Preparation() (*Preparation, error) { return e.forecast.preparation() }
 
 // BeforeBranchEvent says where the conversation is about to go.
@@ -195,8 +172,7 @@ type BeforeBranchEvent struct {
 	// From is the leaf that is left, Target what was chosen, Leaf where the conversation
 	// goes on, Ancestor the last entry that both have, "" for none.
 	From, Target, Leaf, Ancestor string
-	// Summarize says that the user wants a summary of what is left behind.
-	Summarize bool
+	Summarize                    bool // says that the user wants a summary of what is left behind
 	// Instructions and Label are as the caller and the hooks before this one have them.
 	Instructions, Label string
 
@@ -212,9 +188,7 @@ func (e BeforeBranchEvent) Messages() []*message.Message { return copies(e.items
 func (e BeforeBranchEvent) Entries() []*session.Entry { return clonedEntries(e.entries) }
 
 // Ledger returns the facts of what is left behind.
-func (e BeforeBranchEvent) Ledger() Ledger {
-	return ledger.Read(e.items, ledger.Options{Cwd: e.cwd})
-}
+func (e BeforeBranchEvent) Ledger() Ledger { return ledger.Read(e.items, ledger.Options{Cwd: e.cwd}) }
 
 // Ledger is what code reads from a conversation: files, commands, errors, constraints.
 type Ledger = ledger.Ledger
@@ -223,8 +197,7 @@ type Ledger = ledger.Ledger
 type BeforeForkEvent struct {
 	// Session is the id of the session that is forked, From its file, To the new one.
 	Session, From, To string
-	// Entry is the place that was asked for, "" for the leaf.
-	Entry string
+	Entry             string // the place that was asked for, "" for the leaf
 }
 
 // failed returns what is known of a hook that is being called at a point, with its error.

@@ -18,10 +18,8 @@ import (
 
 // Result says what a pass did, or why there was none.
 type Result struct {
-	// Plan says what was done and why, or why nothing was.
-	Plan *compact.Plan
-	// Entries are the ids of what was written, in order.
-	Entries []string
+	Plan    *compact.Plan // says what was done and why, or why nothing was
+	Entries []string      // the ids of what was written, in order
 	// Warnings are what went wrong since the Result before and stopped nothing: a
 	// *HookError, a summary of a hook that was too large, output that could not be kept
 	// beside the log.
@@ -51,15 +49,12 @@ func (r *Result) clone() Result {
 
 // Prepared is a context that is ready to be sent.
 type Prepared struct {
-	// Messages are the context before it is rendered for a provider; the first has
-	// Config.System and Config.Tools, where there are any. The messages are those of the
-	// log and must not be changed.
-	Messages []*message.Message
-	// MaxOutput is how long the answer may be, in tokens.
-	MaxOutput int64
-	// Reading is what the context costs.
-	Reading token.Reading
-	Leaf    string
+	// Messages are the context before it is rendered for a provider; the first has Config.System and Config.Tools,
+	// where there are any. The messages are those of the log and must not be changed.
+	Messages  []*message.Message
+	MaxOutput int64         // how long the answer may be, in tokens
+	Reading   token.Reading // what the context costs
+	Leaf      string
 	// Result says what was done to make it fit, or why nothing was.
 	Result
 
@@ -72,8 +67,7 @@ func (p *Prepared) Render(profile wire.Profile) (*wire.Request, []wire.Note, err
 	return wire.Build(p.Messages, profile, p.target, wire.Options{Cache: p.rendered})
 }
 
-// Body renders the context as the whole body of a request. Members of your own can be put
-// before it with Render and wire.Request.Body.
+// Body renders the context as the whole body of a request; wire.Request.Body takes members of your own before it.
 func (p *Prepared) Body(profile wire.Profile, maxOutput int64) (json.RawMessage, error) {
 	req, _, err := p.Render(profile)
 	if err != nil {
@@ -85,10 +79,9 @@ func (p *Prepared) Body(profile wire.Profile, maxOutput int64) (json.RawMessage,
 // Prepare returns the context to send next. Where it has outgrown its limit, a pass is
 // made first; else the cost hardly depends on the size of the context.
 //
-// The errors: *PendingError while a call waits for its result, *FixedPartError when what
-// can't be taken out is too large, what a summarizer or the store returns. Nothing was
-// changed then. That there was nothing to do, or that a hook or the breaker stopped the
-// pass, is no error: see Result.
+// The errors: *PendingError while a call waits for its result, *FixedPartError when what can't be taken out is too
+// large, what a summarizer or the store returns. Nothing was changed then. That there was nothing to do, or that a
+// hook or the breaker stopped the pass, is no error: see Result.
 func (s *Session) Prepare(ctx context.Context) (*Prepared, error) {
 	const op = "prepare"
 	if err := s.begin(ctx, op); err != nil {
@@ -126,23 +119,16 @@ func (s *Session) Prepare(ctx context.Context) (*Prepared, error) {
 
 // CompactOptions changes one Compact. The zero value does what the policy says.
 type CompactOptions struct {
-	// Instructions are what the summary is to pay attention to. Default: the policy's.
-	Instructions string
-	// Keep is the tail that stays. With it, Compact goes below the policy's target.
-	// Default: the policy's.
+	Instructions string // what the summary is to pay attention to. Default: the policy's.
+	// Keep is the tail that stays. With it, Compact goes below the policy's target. Default: the policy's.
 	Keep compact.Amount
-	// Summary is taken where the pass comes to one, and no summarizer is asked. One that
-	// is too large is not taken, and a warning says so.
-	Summary *SuppliedSummary
-	// FirstKept is the entry that the kept part begins with. Default: the policy decides.
-	FirstKept string
-	// Reason is what asks for the pass. Default: compact.Manual.
-	Reason compact.Reason
-	// WillRetry says that a request which failed is to be sent again after the pass. It
-	// is for the hooks to know.
+	// Summary is taken where the pass comes to one, instead of asking; a warning says that one is too large.
+	Summary   *SuppliedSummary
+	FirstKept string         // the entry that the kept part begins with. Default: the policy decides.
+	Reason    compact.Reason // what asks for the pass. Default: compact.Manual.
+	// WillRetry says that a request which failed is to be sent again after the pass. It is for the hooks to know.
 	WillRetry bool
-	// DryRun plans, hooks and summarizer included, and writes nothing.
-	DryRun bool
+	DryRun    bool // plans, hooks and summarizer included, and writes nothing
 }
 
 // Compact makes a pass now, even below the threshold. Where there is nothing to take out
@@ -217,12 +203,10 @@ func (c Config) setup() *compact.Setup {
 	return s
 }
 
-// conflictTries is how often a pass is planned when another program writes to the session
-// meanwhile.
+// conflictTries is how often a pass is planned when another program writes to the session meanwhile.
 const conflictTries = 3
 
-// check says whether a pass would be made, and does not compute that twice for a
-// snapshot.
+// check says whether a pass would be made, and does not compute that twice for a snapshot.
 func (s *Session) check(snap *compact.Snapshot, req compact.Request) (*compact.Plan, error) {
 	req.Checked = s.checked
 	plan, err := compact.Check(snap, req)
@@ -280,9 +264,8 @@ func (s *Session) pass(ctx context.Context, snap *compact.Snapshot, info Event, 
 	return r, snap, err
 }
 
-// passAgain makes a second pass where the first has left something to do: a hook has
-// closed the open tool loop whose signed reasoning had to stay, or reported usage no
-// longer counts and the estimate is over the limit.
+// passAgain makes a second pass where the first has left something to do: a hook has closed the open tool loop whose
+// signed reasoning had to stay, or reported usage no longer counts and the estimate is over the limit.
 func (s *Session) passAgain(ctx context.Context, snap *compact.Snapshot, r *Result) (*compact.Snapshot, error) {
 	plan, err := s.check(snap, compact.Request{})
 	if err != nil || !plan.Act {

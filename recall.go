@@ -45,10 +45,9 @@ const DefaultRecall = 8000
 
 // RecallOptions changes one RecallText.
 type RecallOptions struct {
-	Offset int // where to begin, in characters
-	Max    int // how many characters to return. Default: 8000; below 0, all.
-	// Raw asks for the stored JSON: of a message all of it, of other entries the record.
-	Raw    bool
+	Offset int    // where to begin, in characters
+	Max    int    // how many characters to return. Default: 8000; below 0, all.
+	Raw    bool   // asks for the stored JSON: of a message all of it, of other entries the record
 	Around string // words: the page is the one in which they stand closest together, and Offset does not count
 }
 
@@ -250,9 +249,20 @@ const (
 	ScopeLeft = "left" // what left the context: the path without what the model sees word for word
 )
 
-// Query says what Search is to find: Text, which is words and "phrases in quotes", narrowed down by Roles, Tool, Path,
-// Since, Until and Scope. Offset and Limit choose the page, Snippet how much text comes with a hit.
-type Query = recall.Query
+// Query says what Search is to find. The fields narrow down together.
+type Query struct {
+	// Text is words, best match first, and "phrases in quotes", which must stand in a hit but for case and white
+	// space. Without Text all that the other fields let through is a hit, newest first.
+	Text         string
+	Tool         string         // names the tool that a hit calls or is the result of; a shell run counts as bash
+	Path         string         // begins a path among the arguments of the call
+	Since, Until string         // handles of the first and the last entry, in the order of the log, that may be a hit
+	Scope        string         // where to look: ScopePath, ScopeAll or ScopeLeft
+	Roles        []message.Role // that hits may have. Default: all.
+	Offset       int            // how many hits to pass over
+	Limit        int            // how many to return. Default: 10; at most 100.
+	Snippet      int            // how much text a hit comes with, in bytes. Default: 300; at most 4000.
+}
 
 type (
 	// Hit is an entry that was found.
@@ -285,19 +295,20 @@ func (s *Session) search(ctx context.Context, q Query) (*Found, error) {
 	if s.index == nil {
 		s.index = recall.New(store, s.searched)
 	}
+	asked := recall.Query(q)
 	if q.Scope == ScopeAll {
-		return s.index.Search(ctx, q, nil)
+		return s.index.Search(ctx, asked, nil)
 	}
 	in, err := s.inScope(ctx, q.Scope)
 	if err != nil {
 		return nil, err
 	}
-	f, err := s.index.Search(ctx, q, func(id string) bool { return in[id] })
+	f, err := s.index.Search(ctx, asked, func(id string) bool { return in[id] })
 	if err != nil || q.Scope != ScopePath || s.index.Entries() == len(in) {
 		return f, err
 	}
-	q.Offset, q.Limit = 0, 1
-	others, err := s.index.Search(ctx, q, func(id string) bool { return !in[id] })
+	asked.Offset, asked.Limit = 0, 1
+	others, err := s.index.Search(ctx, asked, func(id string) bool { return !in[id] })
 	if err == nil {
 		f.Elsewhere = others.Total
 	}

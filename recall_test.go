@@ -6,6 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"math/rand/v2"
 	"os"
 	"regexp"
@@ -724,6 +727,23 @@ func TestRecallToolStretches(t *testing.T) {
 	} {
 		if got, err := s.RecallTool(ctx, []byte(args)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %q, %v", args, got, err)
+		}
+	}
+}
+
+// What a query may say stands in this package's documentation: an alias of an internal type would hide it.
+func TestQueryIsDocumented(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "recall.go", nil, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	query, ok := file.Scope.Lookup("Query").Decl.(*ast.TypeSpec).Type.(*ast.StructType)
+	if !ok {
+		t.Fatal("Query is no struct of this package")
+	}
+	for _, f := range query.Fields.List {
+		if f.Doc == nil && f.Comment == nil {
+			t.Errorf("%v has no comment", f.Names)
 		}
 	}
 }

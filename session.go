@@ -21,11 +21,10 @@ import (
 	"github.com/clew-dev/clew/wire"
 )
 
-// Session is a conversation that is kept within the model's window. It may be used from
-// several goroutines: operations are one at a time, and another one waits, or fails with
-// ErrBusy, as Config.FailBusy says. With the context that a hook or a summarizer was
-// given it gets ErrBusy. An operation that fails, is cancelled, or is cut off by a crash
-// leaves the session as it was before, or as it should be after; nothing between.
+// Session is a conversation that is kept within the model's window. It may be used from several goroutines:
+// operations are one at a time, and another one waits, or fails with ErrBusy, as Config.FailBusy says. With the
+// context that a hook or a summarizer was given it gets ErrBusy. An operation that fails, is cancelled, or is cut off
+// by a crash leaves the session as it was before, or as it should be after; nothing between.
 type Session struct {
 	cfg   Config
 	log   *session.Log
@@ -64,9 +63,8 @@ func Open(ctx context.Context, path string, cfg Config) (*Session, error) {
 	return OpenFile(ctx, f, cfg)
 }
 
-// OpenFile takes an open session file into use, and what is kept beside it: one that was
-// opened for reading, say, for Recall and Search. Close closes the file, and so does an
-// error.
+// OpenFile takes an open session file into use, and what is kept beside it: one that was opened for reading, say, for
+// Recall and Search. Close closes the file, and so does an error.
 func OpenFile(ctx context.Context, f *jsonl.File, cfg Config) (s *Session, err error) {
 	defer func() {
 		if err != nil {
@@ -161,8 +159,18 @@ func (s *Session) do(ctx context.Context, op, subject string, fn func() error) e
 	return failed(op, subject, fn())
 }
 
-// Close makes everything durable and closes the store, after the operation under way. A
-// second Close does nothing.
+// loaded is do with the snapshot at the leaf.
+func (s *Session) loaded(ctx context.Context, op string, fn func(v *compact.Snapshot) error) error {
+	return s.do(ctx, op, "", func() error {
+		v, err := s.load(ctx)
+		if err != nil {
+			return err
+		}
+		return fn(v)
+	})
+}
+
+// Close makes everything durable and closes the store, after the operation under way. A second Close does nothing.
 func (s *Session) Close() error {
 	s.turn <- struct{}{}
 	defer s.end()
@@ -184,17 +192,15 @@ func (s *Session) Leaf() string { return s.log.Leaf() }
 // Log returns the tree of entries, for labels, branches and whatever else is not here.
 func (s *Session) Log() *session.Log { return s.log }
 
-// Append writes messages to the end of the conversation, all or none, and returns the ids
-// of their entries. What the user typed is durable when it returns; for the rest see
-// Config.SyncLate.
+// Append writes messages to the end of the conversation, all or none, and returns the ids of their entries. What the
+// user typed is durable when it returns; for the rest see Config.SyncLate.
 func (s *Session) Append(ctx context.Context, msgs ...*message.Message) ([]string, error) {
 	return s.appendMessages(ctx, "", msgs...)
 }
 
-// AppendAs is Append of one message whose entry gets an id of the caller's, 16 random hex
-// digits, for programs that must not append it twice. The error session.ErrDuplicateID
-// says that it is there already, as far as the log was read: one that was appended by an
-// earlier run is to be looked for with Store.Get.
+// AppendAs is Append of one message whose entry gets an id of the caller's, 16 random hex digits, for programs that
+// must not append it twice. The error session.ErrDuplicateID says that it is there already, as far as the log was
+// read: one that was appended by an earlier run is to be looked for with Store.Get.
 func (s *Session) AppendAs(ctx context.Context, id string, m *message.Message) error {
 	_, err := s.appendMessages(ctx, id, m)
 	return err
@@ -300,8 +306,7 @@ func checkMessage(m *message.Message) error {
 	return nil
 }
 
-// SetModel writes down which model is called from now on. It counts where Config.Model is
-// empty.
+// SetModel writes down which model is called from now on. It counts where Config.Model is empty.
 func (s *Session) SetModel(ctx context.Context, provider, model string) error {
 	return s.do(ctx, "set the model", "", func() error {
 		_, err := s.append(ctx, true, session.NewModelChange(session.Model{Provider: provider, ID: model}))
@@ -325,9 +330,8 @@ func (s *Session) pin(ctx context.Context, op, id string, on bool) error {
 	})
 }
 
-// CloseOpenCalls appends a result that says that it was interrupted for every call that
-// waits for one, so that the context can be prepared again. It returns the number of
-// calls.
+// CloseOpenCalls appends a result that says that it was interrupted for every call that waits for one, so that the
+// context can be prepared again. It returns the number of calls.
 func (s *Session) CloseOpenCalls(ctx context.Context) (n int, err error) {
 	err = s.do(ctx, "close open calls", "", func() error { n, err = compact.CloseOpenCalls(ctx, s.log); return err })
 	return n, err
@@ -340,8 +344,7 @@ func (s *Session) Undo(ctx context.Context, opt session.UndoOptions) (u session.
 	return u, err
 }
 
-// Navigate moves the leaf to an entry, "" for before the first. reason is for the reader
-// of the tree.
+// Navigate moves the leaf to an entry, "" for before the first. reason is for the reader of the tree.
 func (s *Session) Navigate(ctx context.Context, id, reason string) error {
 	return s.do(ctx, "navigate", id, func() error { return s.log.Navigate(ctx, id, reason) })
 }
@@ -354,8 +357,7 @@ func ids(entries []*session.Entry) []string {
 	return out
 }
 
-// Record appends entries that are no messages of the conversation: a label, a name, what
-// a program keeps for itself. It returns their ids.
+// Record appends entries that are no messages, such as a label, a name, or a program's own, and returns their ids.
 func (s *Session) Record(ctx context.Context, drafts ...session.Draft) ([]string, error) {
 	const op = "record"
 	for _, d := range drafts {
@@ -370,15 +372,10 @@ func (s *Session) Record(ctx context.Context, drafts ...session.Draft) ([]string
 	return ids(entries), err
 }
 
-// Omit takes entries out of the context, for as long as the conversation is on this
-// branch: attempts that failed, reminders that are out of date. An answer goes with the
-// results of its calls. What the user typed can't be taken out.
+// Omit takes entries out of the context, for as long as the conversation is on this branch: attempts that failed,
+// reminders that are out of date. An answer goes with the results of its calls. What the user typed can't be taken out.
 func (s *Session) Omit(ctx context.Context, entries ...string) error {
-	return s.do(ctx, "omit", "", func() error {
-		v, err := s.load(ctx)
-		if err != nil {
-			return err
-		}
+	return s.loaded(ctx, "omit", func(v *compact.Snapshot) error {
 		out, err := unitsToOmit(v, entries)
 		if err != nil {
 			return err
@@ -422,25 +419,15 @@ func unitsToOmit(v *compact.Snapshot, entries []string) ([]string, error) {
 
 // Check says whether the next Prepare will make a pass and why. It costs hardly anything.
 func (s *Session) Check(ctx context.Context) (plan *compact.Plan, err error) {
-	err = s.do(ctx, "check", "", func() error {
-		v, err := s.load(ctx)
-		if err == nil {
-			plan, err = s.check(v, compact.Request{})
-		}
+	err = s.loaded(ctx, "check", func(v *compact.Snapshot) (err error) {
+		plan, err = s.check(v, compact.Request{})
 		return err
 	})
 	return plan, err
 }
 
-// Context returns the context as it is, with the entry of each message. Both are those of
-// the log and must not be changed.
+// Context returns the context as it is, with the entry of each message. Neither may be changed.
 func (s *Session) Context(ctx context.Context) (items []session.Item, err error) {
-	err = s.do(ctx, "context", "", func() error {
-		v, err := s.load(ctx)
-		if err == nil {
-			items = slices.Clone(v.Context.Items)
-		}
-		return err
-	})
+	err = s.loaded(ctx, "context", func(v *compact.Snapshot) error { items = slices.Clone(v.Context.Items); return nil })
 	return items, err
 }

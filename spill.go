@@ -23,8 +23,7 @@ import (
 
 const defaultSpill = 1 << 20
 
-// spill puts the whole of large tool and shell output into the blob store and returns
-// what goes into the log.
+// spill puts the whole of large tool and shell output into the blob store and returns what goes into the log.
 func (s *Session) spill(ctx context.Context, m *message.Message) (*message.Message, error) {
 	limit := cmp.Or(s.cfg.SpillOver, defaultSpill)
 	if s.blobs == nil || limit < 0 || m.Role != message.RoleToolResult && m.Role != message.RoleBashExecution {
@@ -160,13 +159,11 @@ func closed(data []byte) []byte {
 	return append(out, open...)
 }
 
-// cacheFiles gives the text of entries as files, for tools that read paths. The files are
-// copies, and are made again when they are gone.
+// cacheFiles gives the text of entries as files, for tools that read paths: copies, made again when they are gone.
 type cacheFiles struct {
 	cache *blob.Cache
 	dir   string
-	// ids are the addresses of the texts, by entry.
-	ids map[string]blob.ID
+	ids   map[string]blob.ID // the addresses of the texts, by entry
 }
 
 func newCacheFiles(dir string) (*cacheFiles, error) {
@@ -209,8 +206,7 @@ func textOf(m *message.Message) string {
 	return m.Text()
 }
 
-// Path returns a file in Config.Cache that has the text of an entry as it was written,
-// and makes it if it is not there.
+// Path returns a file in Config.Cache that has the text of an entry as it was written, and makes it if it is not there.
 func (s *Session) Path(ctx context.Context, id string) (path string, err error) {
 	const op = "make a file of"
 	err = s.do(ctx, op, id, func() error {
@@ -235,8 +231,7 @@ func (s *Session) cacheFile(ctx context.Context, e *session.Entry) (string, erro
 	return s.cache.provide(ctx, e.ID, m)
 }
 
-// named lets the notes of a pass name files, if the folder can be written to. What can't
-// be is found out with the first of them.
+// named lets the notes of a pass name files, if the folder can be written to, which the first of them shows.
 func (s *Session) named(ctx context.Context, policy compact.Policy) compact.Policy {
 	if s.cache == nil || policy.Offload.Path != nil {
 		return policy

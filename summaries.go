@@ -21,11 +21,9 @@ type suppliedSummary struct {
 
 // SuppliedSummary is a summary that was made outside a pass.
 type SuppliedSummary struct {
-	// Text is in the form of a template, or free. The user's quoted words, pins and files
-	// are added to it, in the place of those that it has.
-	Text string
-	// By says who made it. Default: "given".
-	By    string
+	// Text is in the form of a template, or free. Our quotes of the user, pins and files take the place of its own.
+	Text  string
+	By    string // says who made it. Default: "given".
 	Usage *message.Usage
 }
 
@@ -54,17 +52,15 @@ func (g *suppliedSummary) Summarize(ctx context.Context, in summary.Input) (summ
 	return summary.Deterministic{}.Summarize(ctx, in)
 }
 
-// Preparation is what a pass would do if no hook changed it, so that a hook can write a
-// summary of its own.
+// Preparation is what a pass would do if no hook changed it, so that a hook can write a summary of its own.
 type Preparation struct {
 	Plan *compact.Plan
 	// History is what the summary is to be of, TurnPrefix the beginning of a turn whose
 	// rest stays, Kept what stays. Without a summary in the plan they are empty.
 	History, TurnPrefix, Kept []*message.Message
 	PreviousSummary           string
-	// SummaryBudget is in tokens, the user's quoted words included.
-	SummaryBudget int64
-	Ledger        Ledger
+	SummaryBudget             int64 // in tokens, the user's quoted words included
+	Ledger                    Ledger
 }
 
 // forecast is the pass as it would be without hooks.
@@ -122,8 +118,7 @@ func (a *askedFor) Summarize(ctx context.Context, in summary.Input) (summary.Out
 	return a.Deterministic.Summarize(ctx, in)
 }
 
-// prefetchBytes is how much one Prepare reads for the next summary, at most: a request
-// waits for it.
+// prefetchBytes is how much one Prepare reads for the next summary, at most: a request waits for it.
 const prefetchBytes = 256 << 10
 
 // prefetched is how far the messages of a context were read for the next summary.
@@ -134,11 +129,11 @@ type prefetched struct {
 	warmed     int            // items that are prepared
 }
 
-// prefetch prepares the next summary at checkpoints, where a task has ended. It saves
-// time later and changes nothing. It begins when half of the limit is reached, and reads
-// each message once.
+// prefetch prepares the next summary at checkpoints, where a task has ended. It saves time later and changes nothing.
+// It begins when half of the limit is reached, and reads each message once.
 func (s *Session) prefetch(snap *compact.Snapshot) {
-	if snap.Reading.Tokens < snap.Budget.Limit/2 || asksOthers(snap.Policy.Summarizer) {
+	_, ours := snap.Policy.Summarizer.(summary.Deterministic)
+	if snap.Reading.Tokens < snap.Budget.Limit/2 || snap.Policy.Summarizer != nil && !ours {
 		return
 	}
 	items := snap.Context.Items
@@ -169,9 +164,4 @@ func answerBefore(items []session.Item, at int) int {
 		at--
 	}
 	return at
-}
-
-func asksOthers(s summary.Summarizer) bool {
-	_, ours := s.(summary.Deterministic)
-	return s != nil && !ours
 }

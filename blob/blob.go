@@ -10,11 +10,10 @@
 //
 // The address of content is its SHA-256, so the same content is stored once.
 //
-// A Dir keeps content xyz… in the file xy/sha256-xyz… of its folder, which it writes to the
-// folder tmp, syncs and renames, so that content is there whole or not at all. Folders are
-// 0700, files 0600. All names are resolved in an os.Root, and no symbolic link is followed,
-// not even one in the place of the folder. Nothing is locked: any number of goroutines and
-// processes may use the same folder.
+// A Dir keeps content xyz… in the file xy/sha256-xyz… of its folder, which it writes to the folder tmp, syncs and
+// renames, so that content is there whole or not at all. Folders are 0700, files 0600. All names are resolved in an
+// os.Root, and no symbolic link is followed, not even one in the place of the folder. Nothing is locked: any number
+// of goroutines and processes may use the same folder.
 //
 // A Cache gives content a path with a readable name, for tools that read files. It is never
 // the only copy: its files may be deleted at any time and are made again when needed.
@@ -36,8 +35,7 @@ import (
 	"time"
 )
 
-// ID is the address of content: its SHA-256. As text it is "sha256-" and 64 lower-case
-// hexadecimal digits. The zero ID addresses nothing.
+// ID is the address of content, its SHA-256: as text "sha256-" and 64 lower-case hex digits. The zero ID is none.
 type ID [sha256.Size]byte
 
 const idPrefix = "sha256-"
@@ -45,8 +43,7 @@ const idPrefix = "sha256-"
 // IDOf returns the address of data.
 func IDOf(data []byte) ID { return sha256.Sum256(data) }
 
-// ParseID reads an ID as String writes it, and nothing else: on a file system
-// that ignores case, two spellings would be one file.
+// ParseID reads an ID as String writes it, and nothing else: some file systems take two spellings for one file.
 func ParseID(s string) (ID, error) {
 	digits, ok := strings.CutPrefix(s, idPrefix)
 	raw, err := hex.DecodeString(digits)
@@ -80,10 +77,9 @@ func (id *ID) UnmarshalText(text []byte) error {
 // Store keeps content by its address. Implementations pass the suite in package
 // blobtest. All methods may be called from several goroutines.
 type Store interface {
-	// Put stores what r gives up to its end, and returns its address. When it returns nil
-	// the content will be there whole after a crash; when it returns an error nothing of it
-	// is there, or all. KeepInline says what an error means for the caller. Cancelling ctx
-	// takes effect between two reads of r.
+	// Put stores what r gives up to its end, and returns its address. When it returns nil the content will be there
+	// whole after a crash; when it returns an error nothing of it is there, or all. KeepInline says what an error
+	// means for the caller. Cancelling ctx takes effect between two reads of r.
 	Put(ctx context.Context, r io.Reader) (ID, error)
 
 	// Open returns content for reading, or ErrNotFound. Reads fail when ctx is done. A read
@@ -93,13 +89,11 @@ type Store interface {
 	// Stat says what is known of content without reading it, or ErrNotFound.
 	Stat(ctx context.Context, id ID) (Info, error)
 
-	// Delete removes content that nothing refers to any more. Deleting what is not there is
-	// no error.
+	// Delete removes content that nothing refers to any more. Deleting what is not there is no error.
 	Delete(ctx context.Context, id ID) error
 
-	// List yields all content in the order of the addresses. An error that concerns one
-	// content comes with its address, and the rest follows. Content that comes or goes
-	// meanwhile may or may not be listed.
+	// List yields all content in the order of the addresses. An error that concerns one content comes with its
+	// address, and the rest follows. Content that comes or goes meanwhile may or may not be listed.
 	List(ctx context.Context) iter.Seq2[Info, error]
 }
 
@@ -110,8 +104,7 @@ type Info struct {
 	Stored time.Time // when the content was last stored; storing it again renews it
 }
 
-// What can be wrong. Errors of this package are of type *Error and wrap one of
-// these where it applies.
+// What can be wrong. Errors of this package are of type *Error and wrap one of these where it applies.
 var (
 	ErrNotFound = errors.New("no such content")               // there is none with this address
 	ErrCorrupt  = errors.New("the content is damaged")        // what is there is not what was stored
@@ -178,8 +171,7 @@ func fail(op, subject string, err error) error {
 	return &Error{Op: op, Subject: subject, Err: err, Hint: hint}
 }
 
-// full is what the system says when the disk is full, a disk quota is spent or the file is
-// as large as the process may write.
+// full is what the system says of a full disk, a spent quota or a file at the limit of the process.
 var full = func() []error {
 	if runtime.GOOS == "windows" { // ERROR_HANDLE_DISK_FULL, ERROR_DISK_FULL, ERROR_DISK_QUOTA_EXCEEDED
 		return []error{syscall.Errno(39), syscall.Errno(112), syscall.Errno(1295)}

@@ -28,8 +28,7 @@ type Cache struct {
 	seen map[string]fs.FileInfo // what the files were like when their content was last checked
 }
 
-// OpenCache returns the cache in the folder at path, which must not be a symbolic link. The
-// folder is made when it is first needed.
+// OpenCache returns the cache in the folder at path, which must be no symbolic link and is made when first needed.
 func OpenCache(path string) (*Cache, error) {
 	p, err := newPlace(path)
 	if err != nil {
@@ -75,8 +74,7 @@ func (c *Cache) provide(ctx context.Context, id ID, name string, from Source) er
 	if got != id {
 		return fmt.Errorf("%w: the source gave that of %s", ErrCorrupt, got)
 	}
-	// The file is synced, so that it is never there in part. The folder is not: a file
-	// that is gone is made again.
+	// The file is synced, so that it is never there in part. The folder is not: a file that is gone is made again.
 	if err := t.finish(); err != nil {
 		return err
 	}
@@ -86,8 +84,7 @@ func (c *Cache) provide(ctx context.Context, id ID, name string, from Source) er
 	return nil
 }
 
-// settled is how old a file must be for its time to show that it was not changed since: some
-// systems count in steps of two seconds.
+// settled is how old a file must be for its time to show a change since: some systems count in steps of two seconds.
 const settled = 2 * time.Second
 
 // has reports whether the file is there with the right content. A tool may have written to
@@ -128,9 +125,8 @@ var extensions = strings.Fields(`txt md rst tex log csv tsv diff patch
 	go mod rs py ipynb js mjs cjs jsx ts tsx java kt swift c h cc cpp hpp cs rb php pl lua r scala ex exs hs ml zig dart vue
 	png jpg jpeg gif webp bmp tiff pdf`)
 
-// FileName returns the name that a Cache gives to a file: what is readable in hint, which may
-// be any text such as a path or a command line, then 16 digits of the address and an ending.
-// It is one file name on every system.
+// FileName returns the name that a Cache gives to a file: what is readable in hint, which may be any text such as a
+// path or a command line, then 16 digits of the address and an ending. It is one file name on every system.
 func FileName(id ID, hint string) string {
 	stem, ext := splitHint(hint)
 	return stem + "-" + hex.EncodeToString(id[:8]) + "." + ext
@@ -152,9 +148,8 @@ func splitHint(hint string) (stem, ext string) {
 	return cleanStem(hint), ext
 }
 
-// cleanStem keeps the letters and digits of s with their marks, and puts one "-" where
-// there was something else between them. It has no full stop, because Windows takes what
-// is before the first one for the name of a device, such as NUL.
+// cleanStem keeps the letters and digits of s with their marks, and puts one "-" where there was something else between
+// them. It has no full stop, because Windows takes what is before the first one for the name of a device, such as NUL.
 func cleanStem(s string) string {
 	var words []string
 	for _, w := range strings.FieldsFunc(s, func(r rune) bool { return !isNameRune(r) && (!unicode.IsMark(r) || invisible(r)) }) {

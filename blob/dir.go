@@ -19,8 +19,7 @@ type Dir struct{ place }
 
 var _ Store = (*Dir)(nil)
 
-// OpenDir returns the store in the folder at path, which must not be a symbolic link. The
-// first Put makes it. There is nothing to close.
+// OpenDir returns the store in the folder at path, no symbolic link, which the first Put makes. It needs no closing.
 func OpenDir(path string) (*Dir, error) {
 	p, err := newPlace(path)
 	if err != nil {
@@ -150,9 +149,7 @@ func openContent(f files, id ID, flag int) (vfs.File, error) {
 	return openRegular(f, id.path(), flag)
 }
 
-func isShard(name string) bool {
-	return len(name) == 2 && strings.Trim(name, "0123456789abcdef") == ""
-}
+func isShard(name string) bool { return len(name) == 2 && strings.Trim(name, "0123456789abcdef") == "" }
 
 // Put implements Store.
 func (d *Dir) Put(ctx context.Context, r io.Reader) (ID, error) {
@@ -196,16 +193,14 @@ func install(ctx context.Context, f files, t *temp, id ID) error {
 	if err := makeFolder(f, id.shard()); err != nil {
 		return err
 	}
-	// Where a file that is open can't be replaced, the reason may be that someone else
-	// stored the same.
+	// Where a file that is open can't be replaced, the reason may be that someone else stored the same.
 	if err := t.move(id.path()); err != nil && !holds(ctx, f, id) {
 		return err
 	}
 	return nil
 }
 
-// holds reports whether content is there and sound. Damaged content is as good as
-// none, and Put replaces it.
+// holds reports whether content is there and sound. Damaged content is as good as none, and Put replaces it.
 func holds(ctx context.Context, f files, id ID) bool {
 	file, err := openContent(f, id, os.O_RDONLY)
 	return err == nil && sound(ctx, file, id)

@@ -21,8 +21,7 @@ const (
 	filePerm = 0o600
 )
 
-// files is a folder and what is in it. Names are relative to it, with slashes, and never
-// lead out of it.
+// files is a folder and what is in it. Names are relative to it, with slashes, and never lead out of it.
 type files interface {
 	vfs.FS
 	Mkdir(name string, perm fs.FileMode) error
@@ -59,9 +58,8 @@ func (r rootFiles) SyncDir(name string) error {
 	return d.Sync()
 }
 
-// A place is a folder that is opened for each operation and made when it is first
-// needed: a session without large content has no folder for it, and one that was
-// removed meanwhile comes back. Nothing needs closing.
+// A place is a folder that is opened for each operation and made when it is first needed: a session without large
+// content has no folder for it, and one that was removed meanwhile comes back. Nothing needs closing.
 type place struct {
 	path string // absolute
 	now  func() time.Time
@@ -189,8 +187,7 @@ func lstatRegular(f files, name string) (fs.FileInfo, error) {
 	return info, err
 }
 
-// notAError says that something has the name of a file or folder of ours and is
-// none.
+// notAError says that something has the name of a file or folder of ours and is none.
 type notAError struct{ want, name, is string }
 
 func (e *notAError) Error() string {
@@ -224,8 +221,7 @@ type temp struct {
 	moved bool
 }
 
-// takeTemp writes what r gives to a temporary file, after it removed those that a crash
-// left, and returns it with the address of the content.
+// takeTemp removes what a crash left, writes what r gives to a temporary file and returns the address of that.
 func takeTemp(ctx context.Context, f files, now time.Time, r io.Reader) (*temp, ID, error) {
 	if err := makeFolder(f, tempDir); err != nil {
 		return nil, ID{}, err
@@ -261,8 +257,7 @@ func (t *temp) discard() {
 	}
 }
 
-// sweep removes temporary files that nobody has written to since before. A writer that is
-// slower than that gets an error.
+// sweep removes temporary files last written to before a time. A writer that is slower than that gets an error.
 func sweep(f files, before time.Time) {
 	list, err := f.ReadDir(tempDir)
 	if err != nil {

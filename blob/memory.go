@@ -1,6 +1,7 @@
 package blob
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -15,8 +16,7 @@ import (
 	"time"
 )
 
-// Memory is a Store in memory, for tests and for sessions that are not stored. The zero
-// value is ready for use.
+// Memory is a Store in memory, for tests and for sessions that are not stored. The zero value is ready for use.
 type Memory struct {
 	mu  sync.RWMutex
 	all map[ID]memoryItem
@@ -119,57 +119,39 @@ const (
 	maxEmptyReads = 100      // in a row: the reader is taken to be stuck
 )
 
-var errEnd = errors.New("the end of the content")
-
+// take copies r to w and returns the address of what it gave.
 func take(ctx context.Context, w io.Writer, r io.Reader) (id ID, err error) {
 	if r == nil {
 		return ID{}, fmt.Errorf("%w: there is no reader", ErrSource)
 	}
-	h := sha256.New()
-	buf := make([]byte, chunk)
-	for end := false; !end; {
-		n, err := fill(ctx, buf, r)
-		if end = errors.Is(err, errEnd); err != nil && !end {
+	h, out, buf := sha256.New(), bufio.NewWriterSize(w, chunk), make([]byte, chunk)
+	for empty := 0; ; {
+		if err := ctx.Err(); err != nil {
 			return ID{}, err
 		}
+		n, err := r.Read(buf)
+		if n < 0 || n > len(buf) {
+			return ID{}, fmt.Errorf("%w: the reader says that it read %d bytes into %d", ErrSource, n, len(buf))
+		}
 		h.Write(buf[:n])
-		if n > 0 {
-			if _, err := w.Write(buf[:n]); err != nil {
-				return ID{}, err
-			}
+		if _, err := out.Write(buf[:n]); err != nil {
+			return ID{}, err
 		}
-	}
-	return ID(h.Sum(nil)), nil
-}
-
-// fill reads until buf is full or r is at its end, which it reports with errEnd.
-func fill(ctx context.Context, buf []byte, r io.Reader) (n int, err error) {
-	for empty := 0; n < len(buf); {
-		if err := ctx.Err(); err != nil {
-			return n, err
-		}
-		k, err := r.Read(buf[n:])
-		if k < 0 || k > len(buf)-n {
-			return n, fmt.Errorf("%w: the reader says that it read %d bytes into %d", ErrSource, k, len(buf)-n)
-		}
-		n += k
-		if empty++; k > 0 {
+		if empty++; n > 0 {
 			empty = 0
 		}
 		switch {
 		case err == io.EOF: // and no error that wraps it, as io.Reader has it
-			return n, errEnd
+			return ID(h.Sum(nil)), out.Flush()
 		case err != nil:
-			return n, fmt.Errorf("%w: %w", ErrSource, err)
+			return ID{}, fmt.Errorf("%w: %w", ErrSource, err)
 		case empty >= maxEmptyReads:
-			return n, fmt.Errorf("%w: %w", ErrSource, io.ErrNoProgress)
+			return ID{}, fmt.Errorf("%w: %w", ErrSource, io.ErrNoProgress)
 		}
 	}
-	return n, nil
 }
 
-// A reader checks what it reads: it returns ErrCorrupt instead of io.EOF when the content is
-// not that of its address.
+// A reader checks what it reads: it returns ErrCorrupt instead of io.EOF when the content is not that of its address.
 type reader struct {
 	ctx  context.Context
 	id   ID

@@ -124,17 +124,7 @@ func (p *planner) shortenTo(m *message.Message, want, cost int64, of Source, ima
 // shortened returns a message with its texts and arguments cut to limit bytes each, nil when that changes nothing.
 func shortened(m *message.Message, limit int, of Source, images bool) *message.Message {
 	blocks, changed := excerptBlocks(m.Content, limit, images, of)
-	for i := range blocks {
-		b := &blocks[i]
-		if b.Type != message.BlockToolCall || b.Signature != "" {
-			continue
-		}
-		if args, ok := of.arguments(b.Arguments, max(limit, 80), max(limit, 80)); ok {
-			*b = message.ToolCallBlock(b.ID, b.Name, args)
-			changed = true
-		}
-	}
-	if !changed {
+	if !of.shortenCalls(blocks, nil, max(limit, 80), max(limit, 80)) && !changed {
 		return nil
 	}
 	return m.WithContent(blocks)

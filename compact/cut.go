@@ -118,8 +118,7 @@ func firstKept(c *session.Context, at int) string {
 	return c.Active[k].ID
 }
 
-// turnStart returns the item that the turn of item at began with; at, where a turn begins
-// there or none began since from.
+// turnStart returns the item that the turn of item at began with; at itself where none began since from.
 func turnStart(items []session.Item, from, at int) int {
 	for i := at; i >= from && i < len(items); i-- {
 		if items[i].Message.StartsTurn() {
@@ -136,8 +135,7 @@ type unit struct {
 	Tokens   int64 // what its messages cost
 }
 
-// unitsOf divides items into units, in whatever order results came. A result that belongs
-// to no call among the items joins the unit before it.
+// unitsOf divides items into units, in whatever order results came. A result without a call joins the unit before it.
 func unitsOf(items []session.Item, cost func(*message.Message) int64) []unit {
 	// Boundary i lies before item i. What must not be separated, items f to t, closes
 	// the boundaries f+1..t; closed counts how many close each one, as differences.

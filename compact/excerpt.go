@@ -107,8 +107,7 @@ func (s Source) forWhole() string {
 	return "read " + s.path + " for the whole, or recall " + s.Handle
 }
 
-// excerptBlocks shortens texts to limit bytes each and puts a line in the place of
-// images. Signed blocks stay as they are.
+// excerptBlocks shortens texts to limit bytes each and puts a line in the place of images, but not in signed blocks.
 func excerptBlocks(blocks []message.Block, limit int, images bool, of Source) ([]message.Block, bool) {
 	out := make([]message.Block, 0, len(blocks))
 	changed := false
@@ -128,8 +127,7 @@ func excerptBlocks(blocks []message.Block, limit int, images bool, of Source) ([
 	return out, changed
 }
 
-// level returns the limit to which sizes are to be cut to come to sum: what is smaller
-// leaves its share to the others.
+// level returns the limit to which sizes are to be cut to come to sum: what is smaller leaves its share to the others.
 func level(sizes []int, sum int) int {
 	sorted := slices.Sorted(slices.Values(sizes))
 	for i, size := range sorted {

@@ -52,9 +52,8 @@ func Fates(path []*session.Entry) []Fate {
 	return fates
 }
 
-// FateIn returns a function that says what became of an entry in the context of a path,
-// or of what session.ContextPath gives of it. So that a long path need not be in memory,
-// it also takes entries that stand before.
+// FateIn returns a function that says what became of an entry in the context of a path, or of what session.ContextPath
+// gives of it. So that a long path need not be in memory, it also takes entries that stand before.
 func FateIn(path []*session.Entry) func(*session.Entry) Fate {
 	c := session.Project(path)
 	pinned := map[string]bool{}
@@ -136,9 +135,7 @@ func pinText(e *session.Entry) string {
 	return m.Text()
 }
 
-func short8(id string) string {
-	return id[:min(len(id), 8)]
-}
+func short8(id string) string { return id[:min(len(id), 8)] }
 
 // notSent says why a message in the context is never sent, "" where it is.
 func notSent(m *message.Message) string {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -139,8 +138,7 @@ func contentHash(m *message.Message) [32]byte {
 	return [32]byte(h.Sum(nil))
 }
 
-// longArgument is how long a string in the arguments of a call may be, in bytes,
-// before elide shortens it, and keptArgument what stays of it.
+// longArgument is how long, in bytes, a string in the arguments of a call is left by elide, keptArgument what stays.
 const (
 	longArgument = 600
 	keptArgument = 120
@@ -160,36 +158,32 @@ func (p *planner) oldAnswers(w *work, tail int, pairs *message.Pairs, found []sh
 			}
 		}
 		blocks := withoutThinking(m.Content, false)
-		changed := len(blocks) < len(m.Content)
-		for k := range blocks {
-			b := &blocks[k]
-			if b.Type != message.BlockToolCall || b.Signature != "" || failed[b.ID] {
-				continue
-			}
-			if args, ok := (Source{Handle: handle(it.Entry.ID)}).arguments(b.Arguments, longArgument, keptArgument); ok {
-				*b = message.ToolCallBlock(b.ID, b.Name, args)
-				changed = true
-			}
-		}
-		if changed && len(blocks) > 0 {
+		changed := Source{Handle: handle(it.Entry.ID)}.shortenCalls(blocks, failed, longArgument, keptArgument)
+		if (changed || len(blocks) < len(m.Content)) && len(blocks) > 0 {
 			found = w.gains(found, i, m.WithContent(blocks))
 		}
 	}
 	return found
 }
 
-// arguments returns a JSON value with excerpts of keep bytes in the place of strings of more
-// than limit bytes, wherever they stand, and every other byte as it was.
-func (s Source) arguments(args json.RawMessage, limit, keep int) (json.RawMessage, bool) {
-	if len(args) < limit {
-		return nil, false
-	}
-	short := jsonx.EditStrings(args, func(_ []string, text string, isName bool) (string, bool) {
-		if isName || len(text) <= limit {
-			return "", false
+// shortenCalls puts excerpts of keep bytes in the place of strings of more than limit bytes in the arguments of calls,
+// wherever they stand, and leaves every other byte as it was. It passes over signed calls and those to leave.
+func (s Source) shortenCalls(blocks []message.Block, leave map[string]bool, limit, keep int) (changed bool) {
+	for i := range blocks {
+		b := &blocks[i]
+		if b.Type != message.BlockToolCall || b.Signature != "" || leave[b.ID] || len(b.Arguments) < limit {
+			continue
 		}
-		short := s.Excerpt(text, keep)
-		return short, len(short) < len(text)
-	})
-	return short, !bytes.Equal(short, args)
+		args := jsonx.EditStrings(b.Arguments, func(_ []string, text string, isName bool) (string, bool) {
+			if isName || len(text) <= limit {
+				return "", false
+			}
+			short := s.Excerpt(text, keep)
+			return short, len(short) < len(text)
+		})
+		if !bytes.Equal(args, b.Arguments) {
+			*b, changed = message.ToolCallBlock(b.ID, b.Name, args), true
+		}
+	}
+	return changed
 }

@@ -12,8 +12,7 @@ import (
 
 // piPreparation is what pi 0.87.1 prepares for a compaction.
 type piPreparation struct {
-	// FirstKeptEntryID need not be an entry that the model sees.
-	FirstKeptEntryID string
+	FirstKeptEntryID string // need not be an entry that the model sees
 	// SplitTurn says that the cut lies inside a turn: then TurnPrefix is the part of it before the cut, and History
 	// what stands before the turn. Neither has system messages or the previous summary.
 	SplitTurn       bool

@@ -193,8 +193,7 @@ func (p *planner) climb(ctx context.Context, plan *Plan, w *work) error {
 	return p.summarize(ctx, plan, w)
 }
 
-// conclude writes what the draft came to into the plan: the edits of what is kept, and
-// the compaction if there is one.
+// conclude writes what the draft came to into the plan: the edits of what is kept, and the compaction if there is one.
 func (p *planner) conclude(ctx context.Context, plan *Plan, w *work, best *attempt) error {
 	at := 0
 	if best != nil {
@@ -246,9 +245,8 @@ func (p *planner) fixedPart(r token.Reading) error {
 	return fixedPart(p.budget, r, pins)
 }
 
-// valid checks what a pass could break: a pair of call and result. Such a plan would be a
-// defect of clew, not of the session. What the log itself lacks is not the plan's fault,
-// and wire.Build checks the request as a provider takes it.
+// valid checks what a pass could break: a pair of call and result. Such a plan would be a defect of clew, not of the
+// session. What the log itself lacks is not the plan's fault, and wire.Build checks the request as a provider takes it.
 func (p *planner) valid(after *session.Context) error {
 	const defect = "the context after the pass would not be valid: call %s would be without its other half; nothing was changed, and this is a defect of clew"
 	before := unpaired(p.snap.Context.Items)
@@ -263,8 +261,7 @@ func (p *planner) valid(after *session.Context) error {
 	return nil
 }
 
-// unpaired returns the ids of calls without a result after them and of results without a
-// call before them. Failed answers are never sent.
+// unpaired returns the ids of calls without a later result and of results without an earlier call that was sent.
 func unpaired(items []session.Item) map[string]bool {
 	lone := map[string]bool{}
 	msgs := messages(items)

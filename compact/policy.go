@@ -15,13 +15,11 @@ type Policy struct {
 	Name    string // the preset's; see Preset. Default: "clew".
 	Window  int64  // the model's context window in tokens. Default: 200,000.
 	Reserve Amount // what stays free for the answer. Default: 16,384 tokens; at most a quarter of the window.
-	// Trigger is the size at which a context is compacted. Default: Window less
-	// Reserve, which is never exceeded whatever the trigger.
+	// Trigger is the size at which a context is compacted, at most Window less Reserve, which is the default.
 	Trigger Amount
 	// KeepMessages and KeepTurns are the tail of presets that count those.
 	KeepMessages, KeepTurns int
-	// Keep is the tail that stays as it is. Default: what Target leaves for it; at most half of the window.
-	Keep Amount
+	Keep                    Amount // the tail that stays, at most half the window. Default: what Target leaves.
 	// FirstKept is the entry that the kept part begins with, for one pass. The cut is moved to where it parts no call
 	// from its result; where what is kept would not fit, the ladder cuts. Default: the cut is looked for.
 	FirstKept string
@@ -29,19 +27,17 @@ type Policy struct {
 	// Summary is the most a summary may take, the user's quoted words included. Default: a sixteenth of the window,
 	// at most 8,192 tokens, for the facts, and a tenth of the window, at most 20,000 tokens, for the words.
 	Summary Amount
-	// SummaryGoal lets a longer summary be taken as long as it is smaller than what it
-	// replaces and the context fits. Default: Summary is the most.
+	// SummaryGoal takes a longer summary that fits and is smaller than what it replaces. Default: Summary is the most.
 	SummaryGoal bool
 	Synapse     SynapsePolicy // settings of that preset
 	// MaxBytes is the most that a request may take, in bytes of its JSON: images reach
 	// such a limit before the window. Default: 0, no limit.
-	MaxBytes int64
-	Offload  OffloadPolicy // says which tool results the first stage takes
-	// Summarizer makes the summary. Default: summary.Deterministic.
-	Summarizer   summary.Summarizer
-	Template     *summary.Template // gives the summary its form. Default: summary.Briefing.
-	Form         *wire.Form        // how the summary stands in the context: role and wrapper. Default: wire's.
-	Instructions string            // what the user asked the summary to pay attention to
+	MaxBytes     int64
+	Offload      OffloadPolicy      // says which tool results the first stage takes
+	Summarizer   summary.Summarizer // makes the summary. Default: summary.Deterministic.
+	Template     *summary.Template  // gives the summary its form. Default: summary.Briefing.
+	Form         *wire.Form         // how the summary stands in the context: role and wrapper. Default: wire's.
+	Instructions string             // what the user asked the summary to pay attention to
 }
 
 // The defaults and limits of a Policy.

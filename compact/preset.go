@@ -49,8 +49,7 @@ func Preset(name string) (Policy, error) {
 	return Policy{}, fmt.Errorf("there is no preset %q; there are %s", name, strings.Join(PresetNames(), ", "))
 }
 
-// SynapsePolicy are the settings of preset synapse alone. What is unset is as in its
-// document; a value below 0 stands for none.
+// SynapsePolicy are the settings of preset synapse. What is unset is as in its document; below 0 stands for none.
 type SynapsePolicy struct {
 	Scan     float64 // the share of the messages, from the oldest on, that offload looks at. Default: 0.5.
 	MinChars int     // how long a result is at most that stays. Default: 50.

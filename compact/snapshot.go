@@ -1,5 +1,4 @@
-// Package compact decides what to take out of a context that is about to
-// outgrow the model's window, and takes it out.
+// Package compact decides what to take out of a context that is about to outgrow the model's window, and takes it out.
 //
 // [Make] computes a [Plan] of a [Snapshot]: a value that says what would be done now and
 // why. It can be printed and refused, and changes nothing. [Apply] appends the
@@ -32,8 +31,7 @@ type Setup struct {
 	Policy func(session.Model) Policy
 	// Counter returns what estimates messages for a model. Default: token.HeuristicFor.
 	Counter func(session.Model) token.Counter
-	// Uncalibrated takes estimates as the counter makes them. Default: they are corrected
-	// by the usage that came back on the path.
+	// Uncalibrated takes estimates as the counter makes them. Default: the usage on the path corrects them.
 	Uncalibrated bool
 	// System and Tools are sent with every request and are not in the log.
 	System string
@@ -61,8 +59,7 @@ type Snapshot struct {
 	Learned token.Calibration // what the usage on the path has taught Meter
 	Reading token.Reading     // what the context costs, Costs what Meter estimates for each message
 	Costs   []int64
-	// stale are the items whose signed reasoning a provider may refuse: a pass or
-	// an edit has changed something before it since.
+	// stale are the items whose signed reasoning a provider may refuse: something before it has changed since.
 	stale []int
 
 	setup    *Setup
@@ -97,8 +94,7 @@ func Load(ctx context.Context, store session.Store, leaf string, setup *Setup) (
 	return s, s.project()
 }
 
-// fromPass puts the beginning of the pass before a path that begins with its compaction:
-// it says what was learnt until then.
+// fromPass puts the beginning of its pass, which says what was learnt, before a path that begins with a compaction.
 func fromPass(ctx context.Context, store session.Store, path []*session.Entry) ([]*session.Entry, error) {
 	if len(path) == 0 || path[0].Type != session.TypeCompaction {
 		return path, nil

@@ -133,8 +133,7 @@ func (p *planner) final(ctx context.Context, w *work, best *attempt) (*attempt, 
 	return a, nil
 }
 
-// pinQuotes returns the pinned messages to be quoted word for word: those before the cut,
-// and those that the summary before quoted already.
+// pinQuotes returns the pinned messages to quote word for word: those before the cut, and those quoted before.
 func (p *planner) pinQuotes(items []session.Item, at int) []summary.Quote {
 	var quotes []summary.Quote
 	if p.snap.Context.Compaction != nil {
@@ -213,8 +212,7 @@ func (p *planner) nothingBefore(ctx context.Context, plan *Plan, w *work) error 
 	return nil
 }
 
-// clipKept makes what is kept smaller, when it is too large even with the shortest tail.
-// What can't be made smaller goes before the cut.
+// clipKept makes smaller what even the shortest tail leaves too large. What can't be made smaller goes before the cut.
 func (p *planner) clipKept(ctx context.Context, w *work, best *attempt) (*attempt, error) {
 	// In the draft everything still stands; what the attempt leaves out is not to be clipped away.
 	if p.clip(w, best.cut.at, len(w.items), p.hard()+w.total-best.total, classLast) {

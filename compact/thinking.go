@@ -11,8 +11,7 @@ import (
 	"github.com/clew-dev/clew/session"
 )
 
-// staleThinking returns Snapshot.stale. What is appended at the end makes nothing
-// stale, so it holds until there is another edit or compaction.
+// staleThinking returns Snapshot.stale. It holds until there is another edit or compaction.
 func staleThinking(path []*session.Entry, c *session.Context) []int {
 	var stale []int
 	// What stands before item kept was said before the summary that now stands before it.
@@ -32,8 +31,7 @@ func staleThinking(path []*session.Entry, c *session.Context) []int {
 	return stale
 }
 
-// changedBefore returns, for each of Context.Active from index kept up to the boundary,
-// the first of them that an edit behind it has changed.
+// changedBefore returns for each of Context.Active from kept to the boundary the first that an edit behind it changed.
 func changedBefore(c *session.Context, kept int) []int {
 	if c.Boundary <= kept {
 		return nil
@@ -87,8 +85,7 @@ func openLoop(items []session.Item) int {
 	return open
 }
 
-// loose returns which stale items are to lose their reasoning now: those outside the open
-// tool loop, and none while a call waits for its result.
+// loose returns the stale items to lose their reasoning now: none in the open tool loop, none while a call waits.
 func (s *Snapshot) loose() []int {
 	if len(s.stale) == 0 || len(Pending(s.Context.Items)) > 0 {
 		return nil
@@ -153,8 +150,7 @@ func (p *planner) takeLoose(ctx context.Context, plan *Plan, only bool) error {
 	return p.valid(after)
 }
 
-// ThinkingPass reports whether an entry begins a pass that took out stale signed
-// reasoning and nothing else, so that it was no attempt to make room.
+// ThinkingPass reports whether a pass took out stale signed reasoning and nothing else: it was no attempt to make room.
 func ThinkingPass(e *session.Entry) bool {
 	info, ok := e.Pass()
 	return ok && info.Lines == len(info.Edits) &&

@@ -115,8 +115,7 @@ func (t *trigger) size() int64 {
 	return t.budget.Limit
 }
 
-// why says which size of the context is over what: a trigger counts its tokens, the limit
-// also the margin, and pi counts in its own way.
+// why says which size of the context is over what: its tokens, those with the margin, its bytes, or as pi counts.
 func (t *trigger) why(r token.Reading, c *session.Context) string {
 	from := t.size()
 	switch {

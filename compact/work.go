@@ -94,9 +94,7 @@ func (w *work) freed(i int) int64 {
 }
 
 // open reports whether a pass may change an item at all.
-func (w *work) open(i int) bool {
-	return editable(w.items[i]) && !w.p.pinned[w.items[i].Entry.ID]
-}
+func (w *work) open(i int) bool { return editable(w.items[i]) && !w.p.pinned[w.items[i].Entry.ID] }
 
 func editable(it session.Item) bool {
 	own := it.Entry.Type == session.TypeMessage || it.Entry.Type == session.TypeCustomMessage
@@ -112,8 +110,7 @@ func (w *work) firstChange() int {
 
 func (w *work) changed() bool { return w.firstChange() < len(w.parts) }
 
-// drafts returns the edits from item at on with the stage of each, and what is to stand
-// at the end instead of messages that can't be edited.
+// drafts returns the edits from item at on, with their stages, and excerpts of what can't be edited, for the end.
 func (w *work) drafts(at int) (edits, excerpts []session.Draft, stages []string) {
 	for i := at; i < len(w.items); i++ {
 		part, id := w.parts[i], w.items[i].Entry.ID

@@ -3,9 +3,8 @@
 //	h, err := hook.New(hook.Config{Event: hook.ToolResult, Command: "/usr/local/bin/redact"})
 //	s, err := clew.Open(ctx, path, clew.Config{Hooks: []clew.Hooks{h}})
 //
-// The program is started anew for each event. It gets the event as one JSON object
-// on its standard input, and answers with one JSON object on its standard output, or
-// with nothing. docs/hooks.md describes both.
+// The program is started anew for each event. It gets the event as one JSON object on its standard input, and answers
+// with one JSON object on its standard output, or with nothing. docs/hooks.md describes both.
 //
 //   - Exit code 0: the answer counts.
 //   - Exit code 2: what the event is about is blocked, where it can be; what the
@@ -14,9 +13,8 @@
 //     understood: a failure. It counts as no answer, and the session goes on with a
 //     warning; with Config.Required it blocks.
 //
-// A program runs as the user who runs clew, with all that this user may do: it is to be
-// trusted as clew is. What is held in is what it costs and what it can break: time,
-// output, its children, and the session.
+// A program runs as the user who runs clew, with all that this user may do: it is to be trusted as clew is. What is
+// held in is what it costs and what it can break: time, output, its children, and the session.
 package hook
 
 import (
@@ -54,35 +52,26 @@ const (
 	DefaultMaxOutput = 1 << 20
 )
 
-// Config says what program is to be run, when and how. Event and Command are
-// required.
+// Config says what program is to be run, when and how. Event and Command are required.
 type Config struct {
-	// Event is one of Events.
-	Event string
-	// Command is the program: an absolute path, a path below Dir, or a name that is
-	// looked up in PATH. It is no command line.
+	Event string // one of Events
+	// Command is the program, no command line: an absolute path, a path below Dir, or a name to look up in PATH.
 	Command string
 	Args    []string
-	// Shell makes Command a line for the shell: sh -c, or cmd /C on Windows. Args are its
-	// parameters; on Windows there can be none. What is in an event is never part of the
-	// line.
+	// Shell makes Command a line for the shell: sh -c, or cmd /C on Windows. Args are its parameters; on Windows
+	// there can be none. What is in an event is never part of the line.
 	Shell bool
 	// Dir is the program's working directory. Default: that of this process. No program
 	// is looked for in the session's, which anybody may have written into its file.
 	Dir string
-	// Env names variables that the program gets beside those that programs need to run,
-	// such as PATH, HOME and LANG. A name may end with *. Default: none, so keys and
-	// tokens do not reach it.
+	// Env names variables that the program gets beside those that programs need to run, such as PATH, HOME and LANG.
+	// A name may end with *. Default: none, so keys and tokens do not reach it.
 	Env []string
-	// Timeout is how long the program may take before it is killed, with its children (on
-	// Windows, alone). Default: 10 s.
-	Timeout time.Duration
-	// MaxOutput is the most that it may answer, in bytes. Default: 1 MiB.
-	MaxOutput int64
-	// Required makes a failure block as exit code 2 does, where something can be blocked.
-	Required bool
-	// Name is for warnings and the log. Default: the last part of Command.
-	Name string
+	// Timeout is when the program is killed, with its children (on Windows, alone). Default: 10 s.
+	Timeout   time.Duration
+	MaxOutput int64  // the most that it may answer, in bytes. Default: 1 MiB.
+	Required  bool   // makes a failure block as exit code 2 does, where something can be blocked
+	Name      string // for warnings and the log. Default: the last part of Command.
 }
 
 // New returns a hook that runs a program for its event.
@@ -141,8 +130,7 @@ func (c *Config) line() (name string, args []string, err error) {
 	return path, c.Args, err
 }
 
-// needed are the variables without which programs do not run, or not as their users
-// expect.
+// needed are the variables without which programs do not run, or not as their users expect.
 var needed = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "TZ", "TMPDIR",
 	"TEMP", "TMP", "SystemRoot", "SystemDrive", "windir", "ComSpec", "PATHEXT", "USERNAME", "USERPROFILE",
@@ -161,18 +149,11 @@ func (c *Config) environment() []string {
 }
 
 func named(list []string, name string) bool {
-	equal := func(a, b string) bool { return a == b }
-	if runtime.GOOS == "windows" {
-		equal = strings.EqualFold
-	}
-	for _, n := range list {
+	return slices.ContainsFunc(list, func(n string) bool {
+		part := name
 		if prefix, ok := strings.CutSuffix(n, "*"); ok {
-			if len(name) >= len(prefix) && equal(name[:len(prefix)], prefix) {
-				return true
-			}
-		} else if equal(n, name) {
-			return true
+			n, part = prefix, name[:min(len(prefix), len(name))]
 		}
-	}
-	return false
+		return part == n || runtime.GOOS == "windows" && strings.EqualFold(part, n)
+	})
 }

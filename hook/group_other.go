@@ -4,8 +4,7 @@ package hook
 
 import "os/exec"
 
-// ownGroup does nothing where there are no process groups: the program is killed
-// alone, and what its children still write is not waited for.
+// ownGroup does nothing without process groups: the program is killed alone, its children are not waited for.
 func ownGroup(*exec.Cmd) {}
 
 func killGroup(*exec.Cmd) error { return nil }

@@ -177,8 +177,7 @@ func usageOf(u *message.Usage) *Usage {
 // NoAnswer answers the events that take none.
 type NoAnswer struct{}
 
-// Edit changes how an entry is shown; see clew.Edit. Text stands for content that is one
-// text.
+// Edit changes how an entry is shown; see clew.Edit. Text stands for content that is one text.
 type Edit struct {
 	Entry   string  `json:"entry"`
 	Omit    bool    `json:"omit,omitempty"`

@@ -2,30 +2,27 @@ package hook
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os/exec"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // The failures of a program. Each counts as no answer.
 var (
-	// ErrTimeout: it did not end in time, and was killed.
-	ErrTimeout = errors.New("it did not end in time and was killed")
-	// ErrTooLong: it answered more than it may, and was killed.
-	ErrTooLong = errors.New("it answered more than it may and was killed")
-	// ErrBadAnswer: its answer is not the JSON that belongs to the event.
-	ErrBadAnswer = errors.New("its answer is not understood")
-	// ErrFailed: it could not be started, or ended otherwise than with 0 or 2.
-	ErrFailed = errors.New("it failed")
+	ErrTimeout   = errors.New("it did not end in time and was killed")
+	ErrTooLong   = errors.New("it answered more than it may and was killed")
+	ErrBadAnswer = errors.New("its answer is not understood") // not the JSON that belongs to the event
+	ErrFailed    = errors.New("it failed")                    // not started, or ended otherwise than with 0 or 2
 )
 
 // blocked is the answer of a program that ended with exit code 2.
@@ -35,27 +32,23 @@ func (b *blocked) Error() string { return "it blocked: " + b.why }
 
 const (
 	exitBlock = 2
-	// grace is how long children of a program that has ended may keep its output
-	// open.
-	grace = 500 * time.Millisecond
-	// maxReason is what is read of the standard error, in bytes.
-	maxReason = 2_000
+	grace     = 500 * time.Millisecond // how long children of a program that has ended may keep its output open
+	maxReason = 2_000                  // what is read of the standard error, in bytes
 )
 
 type program struct{ c Config }
 
-// ask runs the program with an event and reads its answer. The error is a *blocked where
-// it blocks.
+// ask runs the program with an event and reads its answer. The error is a *blocked where it blocks.
 func (p *program) ask(ctx context.Context, event, answer any) error {
 	in, err := json.Marshal(event)
 	if err != nil {
 		return p.failure(fmt.Errorf("%w: the event can't be written: %w", ErrFailed, err), "")
 	}
 	out, reason, err := p.run(ctx, in)
-	if err != nil {
-		return p.failure(err, reason)
+	if err == nil {
+		err = decode(out, answer)
 	}
-	if err := decode(out, answer); err != nil {
+	if err != nil {
 		return p.failure(err, reason)
 	}
 	return nil
@@ -113,10 +106,7 @@ func (p *program) run(ctx context.Context, in []byte) (out []byte, reason string
 	}
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.ExitCode() == exitBlock {
-		if reason == "" {
-			reason = "it did not say why"
-		}
-		return nil, "", &blocked{reason}
+		return nil, "", &blocked{cmp.Or(reason, "it did not say why")}
 	}
 	if err != nil {
 		return nil, reason, fmt.Errorf("%w: %w", ErrFailed, err)
@@ -124,8 +114,7 @@ func (p *program) run(ctx context.Context, in []byte) (out []byte, reason string
 	return stdout.bytes(), reason, nil
 }
 
-// decode reads an answer: nothing, or one JSON object with no other fields than the
-// event's answer has.
+// decode reads an answer: nothing, or one JSON object with no other fields than the event's answer has.
 func decode(out []byte, answer any) error {
 	out = bytes.TrimSpace(out)
 	if len(out) == 0 {
@@ -148,25 +137,10 @@ func decode(out []byte, answer any) error {
 	return nil
 }
 
-var colours = regexp.MustCompile("\x1b\\[[0-?]*[ -/]*[@-~]")
-
 // readable is a text of a program as one line for people.
-func readable(b []byte) string {
-	b = colours.ReplaceAll(b, nil)
-	text := strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case unicode.IsPrint(r):
-			return r
-		}
-		return -1
-	}, strings.ToValidUTF8(string(b), "�"))
-	return strings.Join(strings.Fields(text), " ")
-}
+func readable(b []byte) string { return text.OneLine(text.Line(text.Plain(string(b))), maxReason) }
 
-// capped keeps the first max bytes and calls over, once, when there are more. The rest is
-// read and dropped, so that the writer does not wait.
+// capped keeps the first max bytes and calls over, once, at more. The rest is dropped, so that no writer waits.
 type capped struct {
 	max  int64
 	over func()

@@ -9,8 +9,7 @@ import (
 // BlockType names a kind of content block.
 type BlockType string
 
-// The block types of the file format. A block of another type is kept, counted
-// and passed on as it is.
+// The block types of the file format. A block of another type is kept, counted and passed on as it is.
 const (
 	BlockText     BlockType = "text"
 	BlockThinking BlockType = "thinking"
@@ -18,8 +17,7 @@ const (
 	BlockImage    BlockType = "image"
 )
 
-// Block is one part of a message's content. Which fields have a meaning
-// depends on Type.
+// Block is one part of a message's content. Which fields have a meaning depends on Type.
 type Block struct {
 	Type BlockType
 
@@ -41,8 +39,7 @@ type Block struct {
 // Raw returns the bytes the block was parsed from, or nil for a block that was built.
 func (b *Block) Raw() json.RawMessage { return b.raw }
 
-// RawText returns the JSON string that Text was parsed from, in an image that of
-// Data; nil for a block that was built or has none.
+// RawText returns the JSON string that Text, or Data in an image, was parsed from; nil for a block without one.
 func (b *Block) RawText() json.RawMessage { return b.text }
 
 // TextBlock returns a block of text.
@@ -63,8 +60,7 @@ func ImageBlock(mimeType, data string) Block {
 	return Block{Type: BlockImage, MIMEType: mimeType, Data: data}
 }
 
-// ParseContent reads the content of a message: a string is one text block,
-// null or anything else that is no array is no content.
+// ParseContent reads the content of a message: a string is one text block, what is no array is no content.
 func ParseContent(content []byte) []Block {
 	if _, err := jsonx.Scan(content, 0); err != nil {
 		return nil
@@ -86,8 +82,7 @@ func parseContent(content []byte) []Block {
 	return blocks
 }
 
-// scanBlocks reads the array of blocks that starts at data[i], depth levels deep,
-// and returns the index just past it.
+// scanBlocks reads the array of blocks that starts at data[i], depth levels deep, and returns the index just past it.
 func scanBlocks(data []byte, i, depth int) (blocks []Block, end int, err error) {
 	end, err = jsonx.ScanArray(data, i, func(at int) (int, error) {
 		b, end, err := scanBlock(data, at, depth+1)
@@ -130,7 +125,7 @@ func scanBlock(data []byte, i, depth int) (b Block, end int, err error) {
 		case "name":
 			b.Name = str(val)
 		case "arguments":
-			b.Arguments = notNull(val)
+			b.Arguments = jsonx.NotNull(val)
 		case "mimeType":
 			b.MIMEType = str(val)
 		case "data":

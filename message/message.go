@@ -1,5 +1,4 @@
-// Package message is clew's provider-neutral model of what is said in a
-// conversation.
+// Package message is clew's provider-neutral model of what is said in a conversation.
 //
 // Its JSON is that of the messages in pi's session format, version 3. A parsed [Message]
 // keeps the bytes it was parsed from, and its JSON method gives exactly those: its fields
@@ -27,8 +26,7 @@ import (
 // Role says who or what a message stands for.
 type Role string
 
-// The closed set of roles. A message with another role is kept in the log and
-// shown, but never sent to a model.
+// The closed set of roles. A message with another role is kept in the log and shown, but never sent to a model.
 const (
 	RoleSystem            Role = "system"            // prompt text, named sections, tools added or removed
 	RoleUser              Role = "user"              // what the user typed, or what stands for it (see Origin)
@@ -73,8 +71,7 @@ const (
 	OriginTask     Origin = "task"     // a task given by another agent
 )
 
-// Message is one message. Which fields have a meaning depends on Role; the
-// comments say so. The zero value of a field means that it is absent.
+// Message is one message. Which fields have a meaning depends on Role. A field of the zero value is absent.
 type Message struct {
 	Role      Role
 	Content   []Block // all roles but bashExecution and the two summaries
@@ -123,8 +120,7 @@ type Message struct {
 	raw json.RawMessage
 }
 
-// Section is a named part of a system message. A section without text takes
-// the section of that name away.
+// Section is a named part of a system message. A section without text takes the section of that name away.
 type Section struct {
 	Name string
 	Text string
@@ -133,9 +129,8 @@ type Section struct {
 // ErrNotMessage is wrapped by Parse when the data is not a message at all.
 var ErrNotMessage = errors.New("not a message")
 
-// Parse reads a message. It fails only when raw is not a JSON object or has no role;
-// members of the wrong type are treated as unknown ones. The message keeps raw, which
-// must not be changed afterwards.
+// Parse reads a message. It fails only when raw is not a JSON object or has no role; members of the wrong type are
+// treated as unknown ones. The message keeps raw, which must not be changed afterwards.
 func Parse(raw []byte) (*Message, error) {
 	m, start := &Message{}, jsonx.Space(raw, 0)
 	if !jsonx.IsObject(raw[start:]) {
@@ -232,7 +227,7 @@ func (m *Message) member(key, val []byte) {
 	case **Usage:
 		*p = parseUsage(val)
 	case *json.RawMessage:
-		*p = notNull(val)
+		*p = jsonx.NotNull(val)
 	case *[]Block:
 		*p = parseContent(val)
 	case *[]Section:
@@ -246,18 +241,10 @@ func (m *Message) member(key, val []byte) {
 
 func str(val []byte) string { s, _ := jsonx.String(val); return s }
 
-func notNull(val []byte) json.RawMessage {
-	if jsonx.IsNull(val) {
-		return nil
-	}
-	return val
-}
-
 // Raw returns the bytes the message was parsed from, or nil for one that was built.
 func (m *Message) Raw() json.RawMessage { return m.raw }
 
-// MarshalJSON returns what JSON does. encoding/json takes out white space and escapes
-// some characters of it.
+// MarshalJSON returns what JSON does. encoding/json takes out white space and escapes some characters of it.
 func (m *Message) MarshalJSON() ([]byte, error) { return m.JSON(), nil }
 
 // JSON returns the bytes the message was parsed from, or writes one that was built.
@@ -328,8 +315,7 @@ func (m *Message) encode() json.RawMessage {
 	return o.Bytes()
 }
 
-// Source returns where the text of the message came from: Origin where it is stored,
-// else what the role implies.
+// Source returns where the text of the message came from: Origin where it is stored, else what the role implies.
 func (m *Message) Source() Origin {
 	switch {
 	case m.Origin != "":
@@ -343,12 +329,9 @@ func (m *Message) Source() Origin {
 }
 
 // UserWords reports whether the message is what the user typed.
-func (m *Message) UserWords() bool {
-	return m.Role == RoleUser && m.Source() == OriginUser
-}
+func (m *Message) UserWords() bool { return m.Role == RoleUser && m.Source() == OriginUser }
 
-// StartsTurn reports whether a turn begins at the message: a user message, or
-// what stands for one.
+// StartsTurn reports whether a turn begins at the message: a user message, or what stands for one.
 func (m *Message) StartsTurn() bool {
 	return slices.Contains([]Role{RoleUser, RoleBashExecution, RoleCustom, RoleBranchSummary}, m.Role)
 }
@@ -386,8 +369,7 @@ func (m *Message) Time() time.Time {
 	return time.UnixMilli(m.Timestamp)
 }
 
-// WithContent returns a copy of the message with other content. A parsed
-// message keeps all its other bytes.
+// WithContent returns a copy of the message with other content. A parsed message keeps all its other bytes.
 func (m *Message) WithContent(blocks []Block) *Message {
 	c := *m
 	c.Content = blocks
@@ -415,8 +397,7 @@ func User(text string, at time.Time) *Message {
 	return &Message{Role: RoleUser, Content: []Block{TextBlock(text)}, Timestamp: at.UnixMilli()}
 }
 
-// Assistant returns a complete answer. Set Usage, Provider and Model on it
-// before it is appended.
+// Assistant returns a complete answer. Set Usage, Provider and Model on it before it is appended.
 func Assistant(at time.Time, blocks ...Block) *Message {
 	m := &Message{Role: RoleAssistant, Content: blocks, StopReason: StopEnd, Timestamp: at.UnixMilli()}
 	for _, b := range blocks {

@@ -14,20 +14,19 @@ type Call struct {
 
 // Pairs says which result in a list of messages belongs to which call.
 type Pairs struct {
+	Last  int // index of the last answer that is sent, or -1
 	calls []Call
 	first []int                // by message: index in calls of its first call, or of the next one after it
 	owner []int                // by message: 1 + index in calls of the call it is the result of
-	last  int                  // index of the last answer that is sent, or -1
 	open  map[string]*[2][]int // by id: calls without a result, those of failed answers apart
 }
 
-// PairCalls finds the result of every call. A result belongs to the latest answer before it
-// that has an open call of its id, and there to the first such call; answers that failed
-// come last, because programs do not run their calls. A result whose id no call before it
-// has belongs to the first call after it that has it. Each match depends only on what
-// stands before its later half, so messages added at the end change no match.
+// PairCalls finds the result of every call. A result belongs to the latest answer before it that has an open call of
+// its id, and there to the first such call; answers that failed come last, because programs do not run their calls. A
+// result whose id no call before it has belongs to the first call after it that has it. Each match depends only on
+// what stands before its later half, so messages added at the end change no match.
 func PairCalls(msgs []*Message) *Pairs {
-	p := &Pairs{first: make([]int, len(msgs)+1), owner: make([]int, len(msgs)), last: -1, open: map[string]*[2][]int{}}
+	p := &Pairs{first: make([]int, len(msgs)+1), owner: make([]int, len(msgs)), Last: -1, open: map[string]*[2][]int{}}
 	early := map[string][]int{} // results without a call so far
 	match := func(call, result int) {
 		p.calls[call].Result = result
@@ -38,7 +37,7 @@ func PairCalls(msgs []*Message) *Pairs {
 		switch m.Role {
 		case RoleAssistant:
 			if m.answers() {
-				p.last = i
+				p.Last = i
 			}
 			for b := range m.Content {
 				if block := &m.Content[b]; block.Type == BlockToolCall {
@@ -97,12 +96,11 @@ func (p *Pairs) CallOf(i int) *Call {
 // Known reports whether a call in the list has the id.
 func (p *Pairs) Known(id string) bool { _, ok := p.open[id]; return ok }
 
-// Pending returns the calls that wait for their results: those without one in the last
-// answer that is sent to a model. An earlier call without a result is not pending, because
-// the conversation went on without it.
+// Pending returns the calls that wait for their results: those without one in the last answer that is sent to a
+// model. An earlier call without a result is not pending, because the conversation went on without it.
 func (p *Pairs) Pending() (pending []Call) {
 	for _, c := range p.calls {
-		if c.Answer == p.last && c.Result < 0 {
+		if c.Answer == p.Last && c.Result < 0 {
 			pending = append(pending, c)
 		}
 	}
@@ -115,8 +113,7 @@ func (m *Message) Failed() bool {
 	return m.Role == RoleAssistant && (m.StopReason == StopError || m.StopReason == StopAborted)
 }
 
-// answers reports whether m is an answer that is sent to every model: one that did
-// not fail and says something beside its reasoning.
+// answers reports whether m is sent to every model: it did not fail and says something beside its reasoning.
 func (m *Message) answers() bool {
 	if m.Role != RoleAssistant || m.Failed() {
 		return false

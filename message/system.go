@@ -8,13 +8,11 @@ import (
 	"github.com/clew-dev/clew/internal/jsonx"
 )
 
-// ReplaySystem returns one system message with the prompt and the tools that are in
-// force after all system messages of msgs, or nil when there is none. A context is
-// counted and sent with this message in the place of all of them.
+// ReplaySystem returns one system message with the prompt and the tools that are in force after all system messages
+// of msgs, or nil when there is none. A context is counted and sent with this message in the place of all of them.
 //
-// Texts are joined by an empty line. A section or tool that is set again keeps its
-// place; one that was taken away and comes back goes to the end. A message takes tools
-// away before it adds some, so that one message can replace a tool.
+// Texts are joined by an empty line. A section or tool that is set again keeps its place; one that was taken away and
+// comes back goes to the end. A message takes tools away before it adds some, so that one message can replace a tool.
 func ReplaySystem(msgs []*Message) *Message {
 	var all *Message
 	var texts []string

@@ -8,9 +8,8 @@ import (
 	"github.com/clew-dev/clew/internal/jsonx"
 )
 
-// Usage is what a provider reported for one call, in tokens. Input excludes
-// what was read from or written to the prompt cache; Reasoning is part of
-// Output.
+// Usage is what a provider reported for one call, in tokens. Input excludes what was read from or written to the
+// prompt cache; Reasoning is part of Output.
 type Usage struct {
 	Input      int64
 	Output     int64
@@ -21,8 +20,7 @@ type Usage struct {
 	Cost       float64 // total cost in US dollars, 0 when unknown
 }
 
-// Total returns the size of the context after the call: totalTokens where the
-// provider reported it, else the sum of the parts.
+// Total returns the size of the context after the call: totalTokens where it was reported, else the sum of the parts.
 func (u *Usage) Total() int64 {
 	if u == nil {
 		return 0
@@ -52,8 +50,7 @@ func sum(counts ...int64) (total int64) {
 	return total
 }
 
-// ParseUsage reads a usage object; anything else gives nil. Negative counts
-// are taken as 0.
+// ParseUsage reads a usage object; anything else gives nil. Negative counts are taken as 0.
 func ParseUsage(val []byte) *Usage {
 	if _, err := jsonx.Scan(val, 0); err != nil {
 		return nil

@@ -41,8 +41,7 @@ func (d Draft) Under(parentID string) Draft {
 	return d
 }
 
-// As returns the draft with an id of its own; without it Append makes one. That no
-// entry has the id is for the caller to know.
+// As returns the draft with an id of its own; else Append makes one. That no entry has it is for the caller to know.
 func (d Draft) As(id string) Draft {
 	d.id = id
 	return d
@@ -173,8 +172,7 @@ func Again(e *Entry) Draft {
 	return d
 }
 
-// build makes entries of drafts. The first hangs under parent, each other under the one before it, unless a draft
-// says otherwise.
+// build makes entries of drafts. The first hangs under parent, each other under the one before, unless a draft differs.
 func build(drafts []Draft, parent string, at time.Time, newID func() string) []*Entry {
 	batch := make([]*Entry, len(drafts))
 	for i, d := range drafts {

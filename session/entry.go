@@ -17,8 +17,7 @@ import (
 // Type names a kind of entry.
 type Type string
 
-// The entry types of the format. Entries of other types are kept and take part
-// in the tree; they contribute nothing to the context.
+// The entry types of the format. Other entries are kept and take part in the tree; they add nothing to the context.
 const (
 	TypeMessage       Type = "message"
 	TypeCompaction    Type = "compaction"
@@ -46,8 +45,7 @@ const (
 	CustomLeaf = "clew.leaf" // the leaf was moved here
 	CustomPass = "clew.pass" // the entries that follow are one pass
 
-	// CustomExcerpt is a custom_message: what a pass left of a message whose
-	// content can't be replaced, and which it took out.
+	// CustomExcerpt is a custom_message: what a pass left of a message that it took out because no edit can replace it.
 	CustomExcerpt = "clew.excerpt"
 )
 
@@ -117,8 +115,7 @@ func oneLine(raw []byte) []byte {
 
 func str(val []byte) string { s, _ := jsonx.String(val); return s }
 
-// WithIdentity returns a copy of the entry with another id and parent, for
-// records of formats that have none. The bytes get the two members.
+// WithIdentity returns a copy of the entry with another id and parent, for records of formats that have none.
 func (e *Entry) WithIdentity(id, parentID string) *Entry {
 	raw := jsonx.Set(e.raw, "id", jsonx.Quote(id))
 	raw = jsonx.Set(raw, "parentId", quoteID(parentID))
@@ -132,8 +129,7 @@ func (e *Entry) Attached(parentID string) *Entry {
 	return c
 }
 
-// Clone returns a copy of the entry that shares no memory with it, for an entry
-// that was parsed from a buffer which is to be used again.
+// Clone returns a copy of the entry that shares no memory with it, for one that was parsed from a buffer in use.
 func (e *Entry) Clone() *Entry {
 	c := e.Shape().Entry(bytes.Clone(e.raw))
 	c.moved = e.moved
@@ -191,8 +187,7 @@ func (e *Entry) Time() time.Time {
 	return t
 }
 
-// Message returns the message of a message entry. The error says what is wrong
-// with the record; such an entry contributes nothing to the context.
+// Message returns the message of a message entry. An entry that gives an error contributes nothing to the context.
 func (e *Entry) Message() (*message.Message, error) {
 	if e.Type != TypeMessage {
 		return nil, fmt.Errorf("entry %s is a %s, not a message", e.ID, e.Type)
@@ -239,7 +234,7 @@ func (e *Entry) Compaction() (c Compaction, ok bool) {
 		case "tokensBefore":
 			c.TokensBefore, _ = jsonx.Int(val)
 		case "details":
-			c.Details = notNull(val)
+			c.Details = jsonx.NotNull(val)
 		case "usage":
 			c.Usage = message.ParseUsage(val)
 		case "fromHook":
@@ -250,13 +245,6 @@ func (e *Entry) Compaction() (c Compaction, ok bool) {
 		return true
 	})
 	return c, true
-}
-
-func notNull(val []byte) json.RawMessage {
-	if jsonx.IsNull(val) {
-		return nil
-	}
-	return val
 }
 
 // BranchSummary is the view of a branch_summary entry.
@@ -276,7 +264,7 @@ func (e *Entry) BranchSummary() (b BranchSummary, ok bool) {
 	return BranchSummary{
 		FromID:   str(e.Field("fromId")),
 		Summary:  str(e.Field("summary")),
-		Details:  notNull(e.Field("details")),
+		Details:  jsonx.NotNull(e.Field("details")),
 		Usage:    message.ParseUsage(e.Field("usage")),
 		FromHook: jsonx.Bool(e.Field("fromHook")),
 	}, true
@@ -297,13 +285,13 @@ func (e *Entry) ContextEdit() (c ContextEdit, ok bool) {
 		return c, false
 	}
 	c.TargetID = str(e.Field("targetId"))
-	c.Details = notNull(e.Field("details"))
+	c.Details = jsonx.NotNull(e.Field("details"))
 	r := e.Field("replacement")
 	switch {
 	case r != nil && jsonx.IsNull(r):
 		c.Omit = true
 	case jsonx.IsObject(r):
-		c.Content = notNull(jsonx.Get(r, "content"))
+		c.Content = jsonx.NotNull(jsonx.Get(r, "content"))
 	}
 	return c, true
 }
@@ -319,7 +307,7 @@ func (e *Entry) Custom() (c Custom, ok bool) {
 	if e.Type != TypeCustom {
 		return c, false
 	}
-	return Custom{str(e.Field("customType")), notNull(e.Field("data"))}, true
+	return Custom{str(e.Field("customType")), jsonx.NotNull(e.Field("data"))}, true
 }
 
 // CustomMessage returns the message a custom_message entry contributes; ok is false for others.
@@ -333,7 +321,7 @@ func (e *Entry) CustomMessage() (m *message.Message, ok bool) {
 	m = &message.Message{
 		Role: message.RoleCustom, Timestamp: e.millis(),
 		CustomType: str(e.Field("customType")), Display: jsonx.Bool(e.Field("display")),
-		Details: notNull(e.Field("details")), Origin: message.Origin(str(e.Field("origin"))),
+		Details: jsonx.NotNull(e.Field("details")), Origin: message.Origin(str(e.Field("origin"))),
 		Content: message.ParseContent(e.Field("content")),
 	}
 	e.msg.Store(m)

@@ -1,5 +1,4 @@
-// Package session holds a conversation as a tree of immutable entries and
-// projects a path of that tree to what the model sees.
+// Package session holds a conversation as a tree of immutable entries and projects its paths to what the model sees.
 //
 // An [Entry] is one record of the log, kept as the bytes that were written. A [Store] keeps the records (package
 // session/jsonl in a file, [Memory] in memory); a [Log] adds the leaf and builds new entries. [Project] is the one
@@ -27,13 +26,11 @@ import (
 // Options changes how a Log builds entries. The zero value is ready for use.
 type Options struct {
 	Clock func() time.Time // gives the time of new entries. Default: time.Now
-	// NewID gives ids of new entries. Default: 16 random hex digits, so that
-	// uniqueness needs no look at the whole log.
+	// NewID gives ids of new entries. Default: 16 random hex digits, so that uniqueness needs no look at the whole log.
 	NewID func() string
 }
 
-// Log is a session in use: a store and the leaf. It may be used from several
-// goroutines; operations that change it are done one at a time.
+// Log is a session in use: a store and the leaf. Several goroutines may use it; what changes it is done one at a time.
 type Log struct {
 	store Store
 	opt   Options
@@ -100,8 +97,7 @@ func (l *Log) AppendNoSync(ctx context.Context, drafts ...Draft) ([]*Entry, erro
 	return l.appendPlain(ctx, AppendOptions{NoSync: true}, drafts)
 }
 
-// appendPlain is append for what is no pass. The beginning of a pass without the
-// rest would be taken for a pass that was not written to its end.
+// appendPlain is append for what is no pass: the beginning of a pass alone would be taken for one that broke off.
 func (l *Log) appendPlain(ctx context.Context, opt AppendOptions, drafts []Draft) ([]*Entry, error) {
 	for _, d := range drafts {
 		if d.customType() == CustomPass {

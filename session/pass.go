@@ -14,8 +14,7 @@ import (
 
 // PassInfo is what a clew.pass entry says about the pass it begins.
 type PassInfo struct {
-	// Lines is the number of records that follow and belong to the pass. A pass
-	// with fewer at the end of a log did not happen.
+	// Lines is how many records follow and belong to the pass. One with fewer at the end of a log did not happen.
 	Lines  int             `json:"lines"`
 	Reason string          `json:"reason,omitempty"` // what set the pass off: "threshold", "overflow", "manual", ...
 	Policy json.RawMessage `json:"policy,omitempty"` // names the policy and its settings
@@ -116,8 +115,7 @@ func (e *Entry) CopyOf() string { return jsonx.StringAt(e.Field(memberClew), "co
 
 func copyMark(of string) json.RawMessage { return jsonx.Set([]byte("{}"), "copyOf", jsonx.Quote(of)) }
 
-// PassEntry reports whether an entry may belong to the body of a pass: an edit,
-// a compaction, or a custom entry or custom message of clew's own.
+// PassEntry reports whether an entry may belong to the body of a pass: an edit, a compaction, a custom one of clew.
 func PassEntry(e *Entry) bool { return passBody(e.Type, str(e.Field("customType"))) }
 
 func passBody(t Type, customType string) bool {
@@ -185,8 +183,7 @@ func (e *LaterError) Error() string {
 
 // UndoOptions changes one Undo.
 type UndoOptions struct {
-	// KeepLater appends the messages that came after the pass again, behind the
-	// place the leaf moves to, instead of refusing.
+	// KeepLater appends the messages after the pass again, behind where the leaf moves to, instead of refusing.
 	KeepLater bool
 }
 
@@ -228,9 +225,8 @@ func (l *Log) Undo(ctx context.Context, opt UndoOptions) (Undone, error) {
 	return Undone{Redo: found.redo, Pass: found.pass, Leaf: l.leaf, Kept: len(found.later)}, nil
 }
 
-// copied drafts a copy of an entry for another place in the tree, which says what it is a copy of. Ids of entries
-// that were copied before it are brought up to date. Reported usage stays with the original: it was that of another
-// context.
+// copied drafts a copy of an entry for another place in the tree, which says what it is a copy of. Ids of entries that
+// were copied before it are brought up to date. Reported usage stays with the original: it was that of another context.
 func copied(e *Entry, renamed map[string]string) Draft {
 	d := Again(e)
 	d.fields = slices.DeleteFunc(d.fields, func(f field) bool { return f.name == memberClew })
@@ -315,8 +311,7 @@ func (l *Log) findPass(ctx context.Context) (*foundPass, error) {
 	}
 	found.messages, found.edits = shown(found.later)
 	found.later = slices.DeleteFunc(found.later, func(e *Entry) bool {
-		// A move is not to be made again; nor does the beginning of a pass, of which
-		// the path may hold a part, begin one elsewhere.
+		// A move is not made again; nor does the beginning of a pass, which may be a part here, begin one elsewhere.
 		c, _ := e.Custom()
 		return c.CustomType == CustomLeaf || c.CustomType == CustomPass
 	})

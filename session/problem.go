@@ -24,8 +24,7 @@ type Problem struct {
 	Remedy   string   `json:"remedy,omitempty"`  // what to do
 }
 
-// NewProblem returns a problem with what is the same for all problems of its code.
-// what and args are as for fmt.Sprintf.
+// NewProblem returns a problem with what all problems of its code share. what and args are as for fmt.Sprintf.
 func NewProblem(code string, offset int64, entryID, what string, args ...any) Problem {
 	p := problems[code]
 	p.Code, p.Offset, p.EntryID, p.What = code, offset, entryID, fmt.Sprintf(what, args...)

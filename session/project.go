@@ -22,8 +22,7 @@ type Context struct {
 // Item is one message of a context.
 type Item struct {
 	Message *message.Message
-	// Entry is where the message comes from. A compaction gives up to two
-	// items: the system message stored with it and its summary.
+	// Entry is where the message comes from. A compaction gives up to two items: its system message and its summary.
 	Entry *Entry
 	Edit  *Entry // the edit that replaced the content, or nil
 	At    int    // the index of Entry in Context.Active
@@ -38,8 +37,7 @@ func ContextAt(ctx context.Context, s Store, leaf string) (*Context, error) {
 	return Project(path), nil
 }
 
-// Project computes the context of a path, oldest entry first: the whole path or what ContextPath gives of it. It is
-// a pure function.
+// Project computes the context of a path, oldest entry first: the whole path or what ContextPath gives of it.
 //
 // The latest compaction stands first: the system message stored with it, then its summary. Entries from its first
 // kept entry up to it follow, without system messages and older compactions; then what stands after it. A first kept
@@ -130,8 +128,7 @@ func contributed(e *Entry, live bool) (out []*message.Message) {
 	})
 }
 
-// Replaceable reports whether an edit can replace the content of a message of
-// the role. Any message can be taken out.
+// Replaceable reports whether an edit can replace the content of a message of the role. Any message can be taken out.
 func Replaceable(r message.Role) bool {
 	return r == message.RoleUser || r == message.RoleAssistant || r == message.RoleToolResult || r == message.RoleCustom
 }
@@ -180,8 +177,7 @@ func Walk(ctx context.Context, s Store, leaf string, fn func(e *Entry) (enough b
 	return err
 }
 
-// walk collects entries from leaf towards the root until stop says that the one
-// just added was the last needed. It returns the oldest first.
+// walk collects entries from leaf towards the root up to the first that stop says is enough, the oldest first.
 func walk(ctx context.Context, s Store, leaf string, stop func(e *Entry) bool) (path []*Entry, err error) {
 	err = Walk(ctx, s, leaf, func(e *Entry) bool {
 		path = append(path, e)

@@ -20,8 +20,7 @@ type Store interface {
 	// Last returns the newest entry, which is the leaf when a session is opened, or nil when there is none.
 	Last(ctx context.Context) (*Entry, error)
 
-	// Get returns an entry, reading further back in the log as needed. The
-	// error is ErrNotFound when no record has the id.
+	// Get returns an entry, reading further back in the log as needed; ErrNotFound when no record has the id.
 	Get(ctx context.Context, id string) (*Entry, error)
 
 	// Parent returns the entry that e hangs under, or nil when e is a root. An entry whose parent is nowhere in the
@@ -54,10 +53,8 @@ type Store interface {
 
 // AppendOptions changes one Append. The zero value means: durable on return, whatever was written before.
 type AppendOptions struct {
-	// NoSync leaves the batch to the operating system until the next Sync, Append without NoSync, or Close.
-	NoSync bool
-	// IfLast, if not empty, is the id that the newest entry must have; else
-	// nothing is written and the error is ErrConflict.
+	NoSync bool // leaves the batch to the operating system until the next Sync, Append without NoSync, or Close
+	// IfLast, if not empty, is the id that the newest entry must have; else the error is ErrConflict.
 	IfLast string
 }
 
@@ -98,8 +95,7 @@ func CheckAppend(e *Entry) error {
 	return &Error{Op: "append entry", Subject: e.ID, Err: fmt.Errorf("%w: %s", ErrBadEntry, why)}
 }
 
-// Error is the rich error of this package and of session/jsonl: what was
-// tried, on what, what went wrong and what to do about it.
+// Error is the error of this package and of session/jsonl: what was tried, on what, what went wrong and what to do.
 type Error struct {
 	Op      string // "open", "append", "undo", ...
 	Subject string // a path or an entry id

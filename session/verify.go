@@ -24,9 +24,9 @@ const maxProblems = 10_000
 
 // Verify reads a whole session and returns every problem of it: those that the store found in its records
 // (Store.Problems), those of the tree, and those of what the entries say. Its cost is linear in the size of the
-// session, but that calls are paired with results once for each branch.
+// session, but that open calls are looked at again for each branch.
 func Verify(ctx context.Context, s Store) ([]Problem, error) {
-	v := &verifier{byID: map[string]int{}, unknown: map[Type][]int{}}
+	v := &verifier{byID: map[string]int{}, unknown: map[Type][]int{}, uses: map[string]int{}}
 	if err := v.read(ctx, s); err != nil {
 		return nil, err
 	}
@@ -46,7 +46,9 @@ type verifier struct {
 	unknown map[Type][]int // entries of types that are not known
 	last    time.Time      // of the entry read before that has one
 	clock   int            // of the walk of the tree
-	path    []int          // the answers and results on the path to where that walk is
+	path    []int          // the answers and results on the path to there, without those that open leaves out
+	forks   [][]int        // what path was at each fork above
+	uses    map[string]int // how many calls and results have an id
 	found   []placed
 	more    int
 }
@@ -141,18 +143,19 @@ func (v *verifier) references() {
 			v.report(i, "broken-pass", "a pass of %d entries of which %d are there", n.lines, have)
 		}
 		target, ok := v.byID[n.ref]
+		ref := cmp.Or(n.ref, unnamed)
 		onPath := ok && v.above(target, i)
 		switch {
 		case n.typ == TypeContextEdit && !ok:
-			v.report(i, "edit-target", "an edit of %s, which is nowhere in the session", name(n.ref))
+			v.report(i, "edit-target", "an edit of %s, which is nowhere in the session", ref)
 		case n.typ == TypeContextEdit && !onPath:
 			v.report(i, "edit-elsewhere", "an edit of %s, which is not on the path to the edit", n.ref)
 		case n.typ == TypeContextEdit && !n.omits && !v.nodes[target].editable:
 			v.report(i, "edit-kind", "an edit of %s, %s: it can be taken out, its content can't be replaced", n.ref, v.nodes[target].kind())
 		case n.typ == TypeLabel && !ok:
-			v.report(i, "label-target", "a label of %s, which is nowhere in the session", name(n.ref))
+			v.report(i, "label-target", "a label of %s, which is nowhere in the session", ref)
 		case n.typ == TypeBranchSummary && !ok && n.ref != "root":
-			v.report(i, "branch-from", "a summary of the branch at %s, which is nowhere in the session", name(n.ref))
+			v.report(i, "branch-from", "a summary of the branch at %s, which is nowhere in the session", ref)
 		case n.typ == TypeCompaction && n.ref == "":
 			v.report(i, "first-kept", "a compaction that does not say where what it keeps begins")
 		case n.typ == TypeCompaction && n.ref == n.id:
@@ -189,13 +192,7 @@ func (v *verifier) result(s Store) []Problem {
 	return all
 }
 
-// name is an id in a sentence.
-func name(id string) string {
-	if id == "" {
-		return "an entry that is not named"
-	}
-	return id
-}
+const unnamed = "an entry that is not named"
 
 func (n *vnode) kind() string {
 	if n.typ == TypeMessage {
@@ -291,8 +288,12 @@ func (v *verifier) message(i int, e *Entry) {
 	if m.Role == message.RoleAssistant || m.Role == message.RoleToolResult {
 		n.msg = outline(m)
 	}
+	if m.Role == message.RoleToolResult {
+		v.uses[n.msg.ToolCallID]++
+	}
 	var bad []string
 	for _, c := range m.ToolCalls() {
+		v.uses[strings.Clone(c.ID)]++
 		if !jsonx.IsObject(c.Arguments) {
 			bad = append(bad, c.Name)
 		}
@@ -302,8 +303,7 @@ func (v *verifier) message(i int, e *Entry) {
 	}
 }
 
-// outline returns what of a message is needed to pair calls with results. It shares no
-// memory with the message, which may hold a whole record.
+// outline returns what of a message tells which calls and results belong together, in memory of its own.
 func outline(m *message.Message) *message.Message {
 	out := &message.Message{
 		Role: message.Role(strings.Clone(string(m.Role))), ToolCallID: strings.Clone(m.ToolCallID),
@@ -366,8 +366,7 @@ func (v *verifier) tree(ctx context.Context) {
 	}
 }
 
-// cycle reports the cycle above an entry and returns the entry in it that
-// stands first in the log: the one to walk it from.
+// cycle reports the cycle above an entry and returns the first of it in the log: the one to walk it from.
 func (v *verifier) cycle(i int) int {
 	seen := map[int]bool{}
 	for !seen[i] {
@@ -398,8 +397,12 @@ func (v *verifier) walk(ctx context.Context, root int) {
 		v.clock++
 		if i < 0 { // all below it was visited
 			stack = stack[:len(stack)-1]
-			v.nodes[^i].out = v.clock
-			if v.nodes[^i].msg != nil {
+			n := &v.nodes[^i]
+			n.out = v.clock
+			if last := len(v.forks) - 1; len(n.children) > 1 {
+				v.path, v.forks = v.forks[last], v.forks[:last]
+			}
+			if n.msg != nil {
 				v.path = v.path[:len(v.path)-1]
 			}
 			continue
@@ -408,6 +411,10 @@ func (v *verifier) walk(ctx context.Context, root int) {
 		n.in = v.clock
 		if n.msg != nil {
 			v.path = append(v.path, i)
+		}
+		if len(n.children) > 1 {
+			v.forks = append(v.forks, v.path)
+			v.path = v.open()
 		}
 		stack[len(stack)-1] = ^i
 		below := len(stack)
@@ -422,33 +429,62 @@ func (v *verifier) walk(ctx context.Context, root int) {
 	}
 }
 
-// branch checks that the calls on the path to a leaf have results, and the results
-// calls, as they are paired where a request is made.
-func (v *verifier) branch(leaf int) {
-	if len(v.path) == 0 || v.nodes[v.path[len(v.path)-1]].paired {
-		return
-	}
-	v.nodes[v.path[len(v.path)-1]].paired = true
+func (v *verifier) pairs() ([]*message.Message, *message.Pairs) {
 	msgs := make([]*message.Message, len(v.path))
 	for k, i := range v.path {
 		msgs[k] = v.nodes[i].msg
 	}
 	pairs := message.PairCalls(msgs)
+	for k, i := range v.path {
+		if call := pairs.CallOf(k); call != nil && call.Answer < k && !msgs[call.Answer].Failed() {
+			v.nodes[i].split = true
+		}
+	}
+	return msgs, pairs
+}
+
+// open returns the path without what changes nothing below a fork, so that it is not paired again for each branch: the
+// answers whose calls all have results, where nothing else has their ids, and these results. Its end stays.
+func (v *verifier) open() (path []int) {
+	_, pairs := v.pairs()
+	answer := func(k int) int {
+		if call := pairs.CallOf(k); call != nil {
+			return call.Answer
+		}
+		return k
+	}
+	matters := func(c message.Call) bool { return c.Result < 0 || v.uses[c.Block.ID] != 2 }
+	for k, i := range v.path {
+		a := answer(k)
+		alone := a == k && v.nodes[i].msg.Role == message.RoleToolResult
+		if alone || a == pairs.Last || a == answer(len(v.path)-1) || slices.ContainsFunc(pairs.Of(a), matters) {
+			path = append(path, i)
+		}
+	}
+	return path
+}
+
+// branch checks that the calls on the path to a leaf have results, and the results calls, as requests pair them.
+func (v *verifier) branch(leaf int) {
+	if len(v.path) == 0 || v.nodes[v.path[len(v.path)-1]].paired {
+		return
+	}
+	v.nodes[v.path[len(v.path)-1]].paired = true
+	msgs, pairs := v.pairs()
 	pending := pairs.Pending()
 	for k, m := range msgs {
 		i := v.path[k]
 		n := &v.nodes[i]
 		if m.Role == message.RoleToolResult {
-			call := pairs.CallOf(k)
-			n.split = n.split || call != nil && call.Answer < k && !msgs[call.Answer].Failed()
-			if call != nil || n.said {
+			if pairs.CallOf(k) != nil || n.said {
 				continue
 			}
 			n.said = true
+			id := cmp.Or(m.ToolCallID, unnamed)
 			if pairs.Known(m.ToolCallID) {
-				v.report(i, "second-result", "another result of the call %s", name(m.ToolCallID))
+				v.report(i, "second-result", "another result of the call %s", id)
 			} else {
-				v.report(i, "result-without-call", "the result of the call %s, which no answer before it made", name(m.ToolCallID))
+				v.report(i, "result-without-call", "the result of the call %s, which no answer before it made", id)
 			}
 			continue
 		}

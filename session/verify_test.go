@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -90,6 +93,20 @@ func TestVerify(t *testing.T) {
 			b - message ` + msgCalls + `
 			c b message ` + msgResult1 + `
 			d b message ` + msgResult2), "info pending-call b"},
+		{"a result before a fork, and none on the branch beside it", lines(`
+			a - message ` + msgCall + `
+			b a message ` + strings.ReplaceAll(msgCall, "c1", "c2") + `
+			c b message ` + msgResult1 + `
+			d c label "targetId":"b","label":"x"
+			e c label "targetId":"b","label":"x"
+			f b label "targetId":"b","label":"x"`), "warning call-without-result a; info pending-call b"},
+		{"an id again behind a fork", lines(`
+			a - message ` + msgCall + `
+			b a message ` + msgResult1 + `
+			c b message ` + msgAnswer + `
+			d c message ` + msgResult1 + `
+			e d message ` + msgCall + `
+			f c message ` + msgAnswer), "warning second-result d; info pending-call e"},
 		// Which call waits and which has no result is what message.Pending and
 		// message.PairCalls say, by which a request is refused or sent: a message of the
 		// user does not end the wait for a result, and a failed answer or one of
@@ -332,6 +349,111 @@ func TestVerifyLarge(t *testing.T) {
 				t.Errorf("%s: %d problems, the last is %+v", name, len(problems), problems[len(problems)-1])
 			}
 		}
+	}
+}
+
+// TestVerifyComb: of a spine with a branch at each result, a branch is not paired anew from the root. What is counted
+// is memory, which pairing takes for each message.
+func TestVerifyComb(t *testing.T) {
+	work := func(n int) uint64 {
+		var entries []*session.Entry
+		add := func(parent, role, body string) string {
+			id, p := fmt.Sprint("e", len(entries)), `"`+parent+`"`
+			if parent == "" {
+				p = "null"
+			}
+			e, err := session.ParseEntry(fmt.Appendf(nil, `{"type":"message","id":%q,"parentId":%s,"timestamp":"2026-01-01T00:00:00.000Z","message":{"role":%q,%s}}`, id, p, role, body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			entries = append(entries, e)
+			return id
+		}
+		pair := func(parent string) string {
+			call := fmt.Sprint("c", len(entries))
+			parent = add(parent, "assistant", fmt.Sprintf(`"content":[{"type":"toolCall","id":%q,"name":"t","arguments":{}}]`, call))
+			return add(parent, "toolResult", fmt.Sprintf(`"toolCallId":%q,"toolName":"t","content":[]`, call))
+		}
+		spine := ""
+		for range n {
+			spine = pair(add(spine, "assistant", `"content":[{"type":"text","text":"x"}]`))
+			pair(spine)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		problems, err := session.Verify(t.Context(), session.NewMemory(session.Header{ID: "s"}, entries...))
+		runtime.ReadMemStats(&after)
+		if len(problems) > 0 || err != nil {
+			t.Fatal(problems, err)
+		}
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	if small, large := work(200), work(800); large > 6*small {
+		t.Errorf("a comb of four times the size takes %d bytes after %d", large, small)
+	}
+}
+
+// TestVerifyBranches: what is said of calls and results in a tree is what is said of its branches, each alone.
+func TestVerifyBranches(t *testing.T) {
+	found := func(problems []session.Problem, err error, into map[string]bool) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range problems {
+			switch p.Code {
+			case "second-result", "result-without-call", "call-without-result":
+				into[p.EntryID+" is not paired"] = true
+			case "pending-call":
+				into[p.EntryID+" is pending"] = true
+			}
+		}
+	}
+	total := 0
+	for seed := range uint64(3000) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		var entries []*session.Entry
+		leaves := map[string]bool{}
+		for i := range 3 + rng.IntN(22) {
+			id, parent := fmt.Sprint("e", i), "null"
+			if from := max(0, i-1-rng.IntN(3)*rng.IntN(8)); i > 0 {
+				parent = fmt.Sprintf(`"e%d"`, from)
+				delete(leaves, fmt.Sprint("e", from))
+			}
+			leaves[id] = true
+			call := func() string { return fmt.Sprint("c", max(0, i-rng.IntN(3)*rng.IntN(3))) }
+			stop := []string{"toolUse", "toolUse", "toolUse", "aborted"}[rng.IntN(4)]
+			body := []string{
+				`"role":"assistant","content":[{"type":"text","text":"x"}]`,
+				fmt.Sprintf(`"role":"assistant","stopReason":%q,"content":[{"type":"toolCall","id":%q,"name":"t","arguments":{}}]`, stop, call()),
+				fmt.Sprintf(`"role":"assistant","content":[{"type":"toolCall","id":%q,"name":"t","arguments":{}},{"type":"toolCall","id":%q,"name":"u","arguments":{}}]`, call(), call()),
+				fmt.Sprintf(`"role":"toolResult","toolCallId":"c%d","toolName":"t","content":[]`, max(0, i-1-rng.IntN(3))),
+				fmt.Sprintf(`"role":"toolResult","toolCallId":"c%d","toolName":"t","content":[]`, max(0, i-1)),
+			}[rng.IntN(5)]
+			e, err := session.ParseEntry(fmt.Appendf(nil, `{"type":"message","id":%q,"parentId":%s,"timestamp":"2026-01-01T00:00:00.000Z","message":{%s}}`, id, parent, body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			entries = append(entries, e)
+		}
+		store := session.NewMemory(session.Header{ID: "s"}, entries...)
+		got, want := map[string]bool{}, map[string]bool{}
+		problems, err := session.Verify(t.Context(), store)
+		found(problems, err, got)
+		for leaf := range leaves {
+			path, err := session.Path(t.Context(), store, leaf)
+			if err != nil {
+				t.Fatal(err)
+			}
+			problems, err := session.Verify(t.Context(), session.NewMemory(session.Header{ID: "s"}, path...))
+			found(problems, err, want)
+		}
+		if !maps.Equal(got, want) {
+			t.Fatalf("seed %d: %v, want %v", seed, got, want)
+		}
+		total += len(got)
+	}
+	if total < 10_000 {
+		t.Errorf("only %d problems", total)
 	}
 }
 

@@ -120,8 +120,7 @@ func isEmpty(t testing.TB, s blob.Store) {
 	}
 }
 
-// isError checks that err is a *blob.Error with an operation, is kind, and does not ask to
-// keep the content inline.
+// isError checks that err is a *blob.Error with an operation, is kind, and does not ask to keep the content inline.
 func isError(t testing.TB, err error, kind error) {
 	t.Helper()
 	var rich *blob.Error

@@ -243,8 +243,7 @@ func testRemoveAll(t *testing.T, sub Subject) {
 	has(t, s, data(1, 100))
 }
 
-// Several goroutines store, read, list and delete. What each has stored alone is
-// there until it deletes it itself.
+// Several goroutines store, read, list and delete. What each has stored alone is there until it deletes it itself.
 func testConcurrent(t *testing.T, sub Subject) {
 	s := sub.New(t)
 	shared := data(99, 3000)

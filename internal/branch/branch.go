@@ -1,14 +1,12 @@
-// Package branch leaves one branch of a session for another and tells the new one
-// what happened on the old.
+// Package branch leaves one branch of a session for another and tells the new one what happened on the old.
 //
 //	at, text, err := branch.Place(ctx, store, target) // where the conversation goes on
 //	r, err := branch.Collect(ctx, store, leaf, target)
 //	s, err := branch.Summarize(ctx, store, r, nil, summary.Input{Counter: meter, Budget: 4000}, false)
 //	entries, err := log.Append(ctx, session.NewBranchSummary(s.Entry).Under(at))
 //
-// A branch summary hangs under the place where the conversation goes on, and names
-// the leaf that was left. It is one append: after a crash the session stands on
-// the old branch or on the new one with its summary.
+// A branch summary hangs under the place where the conversation goes on, and names the leaf that was left. It is one
+// append: after a crash the session stands on the old branch or on the new one with its summary.
 package branch
 
 import (
@@ -26,21 +24,16 @@ import (
 	"github.com/clew-dev/clew/summary"
 )
 
-// Range is what is left behind when the conversation moves from one place of the
-// tree to another.
+// Range is what is left behind when the conversation moves from one place of the tree to another.
 type Range struct {
-	// From is the leaf that is left.
-	From string
-	// Ancestor is the last entry that both paths have, "" when they have none.
-	Ancestor string
-	// Entries are those of the old path after the ancestor, oldest first.
-	Entries []*session.Entry
+	From     string           // the leaf that is left
+	Ancestor string           // the last entry that both paths have, "" when they have none
+	Entries  []*session.Entry // those of the old path after the ancestor, oldest first
 	// Items are what the model saw of them: with the edits of users and hooks, without
 	// those of passes. A compaction among them counts with its summary.
 	Items []session.Item
 
-	// lead is the answer whose calls the first of Items are results of: the files that
-	// were changed are known from it.
+	// lead is the answer whose calls the first of Items are results of: the files that were changed are known from it.
 	lead []session.Item
 }
 
@@ -65,10 +58,9 @@ func (r *Range) Messages() int {
 	return n
 }
 
-// Place returns where the conversation goes on when a target is chosen: at it, but before
-// a message that was typed or given in its place, whose text is for the user to say
-// again; and before a pass that the target stands inside of, for with half of its edits
-// no context was ever seen.
+// Place returns where the conversation goes on when a target is chosen: at it, but before a message that was typed or
+// given in its place, whose text is for the user to say again; and before a pass that the target stands inside of,
+// for with half of its edits no context was ever seen.
 func Place(ctx context.Context, s session.Store, target string) (leaf, text string, err error) {
 	if target == "" {
 		return "", "", nil
@@ -97,8 +89,7 @@ func Place(ctx context.Context, s session.Store, target string) (leaf, text stri
 	return p.ID, m.Text(), nil
 }
 
-// outside returns the id of an entry, or what is before the pass that it lies inside of.
-// The last entry of a pass is the whole of it.
+// outside returns the id of an entry, or what is before the pass that it is inside of, not at the end.
 func outside(ctx context.Context, s session.Store, e *session.Entry) (string, error) {
 	at, err := e, error(nil)
 	for n := 0; at != nil && err == nil; n++ {
@@ -120,8 +111,7 @@ func outside(ctx context.Context, s session.Store, e *session.Entry) (string, er
 	return e.ID, err
 }
 
-// Collect returns what is left behind when the leaf moves from one entry to a target, ""
-// for before the first.
+// Collect returns what is left behind when the leaf moves from one entry to a target, "" for before the first.
 func Collect(ctx context.Context, s session.Store, from, target string) (*Range, error) {
 	r := &Range{From: from}
 	if from == "" {
@@ -178,30 +168,22 @@ func items(old, left []*session.Entry) (lead, out []session.Item) {
 // DefaultBudget is the most that a branch summary may cost, in tokens.
 const DefaultBudget = 4_096
 
-// ForBranch is implemented by summarizers that put the question differently where a
-// branch is left.
+// ForBranch is implemented by summarizers that put the question differently where a branch is left.
 type ForBranch interface{ ForBranch() summary.Summarizer }
 
 // Summary is a finished summary of a branch.
 type Summary struct {
-	// Entry is what goes into the session, with the details.
-	Entry session.BranchSummary
-	// Output is what the summarizer gave; nil with CachedFrom.
-	Output *summary.Output
-	// CachedFrom is the entry in which the same branch was summarized before, "" for
-	// none.
-	CachedFrom string
-	// Files of the branch and of what it summarizes: those that were read and not
-	// changed, and those that were changed.
+	Entry      session.BranchSummary // what goes into the session, with the details
+	Output     *summary.Output       // what the summarizer gave; nil with CachedFrom
+	CachedFrom string                // the entry in which the same branch was summarized before, "" for none
+	// Files of the branch and of what it summarizes: those that were read and not changed, and those that were changed.
 	ReadFiles, ModifiedFiles []string
 }
 
 // Errors of Summarize.
 var (
-	// ErrNothing: the range has no message, so there is nothing to summarize.
-	ErrNothing = errors.New("nothing is left behind")
-	// ErrEmpty: the summarizer gave no text.
-	ErrEmpty = errors.New("the summary is empty")
+	ErrNothing = errors.New("nothing is left behind") // the range has no message, so there is nothing to summarize
+	ErrEmpty   = errors.New("the summary is empty")
 )
 
 // Summarize makes a summary of a range as in asks for, or uses that which the session has of

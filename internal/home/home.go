@@ -1,6 +1,5 @@
-// Package home knows where sessions live: a data folder by the platform's
-// convention, in it one folder for each project, in that one file for each
-// session, named by time and id.
+// Package home knows where sessions live: a data folder by the platform's convention, in it one folder for each
+// project, in that one file for each session, named by time and id.
 //
 //	h, err := home.Default()
 //	list, err := h.List(ctx, cwd)
@@ -8,8 +7,7 @@
 //		fmt.Println(s.Header.ID, s.Name, s.Path)
 //	}
 //
-// Any other path works as well: a session is its file, and nothing in it says
-// where it lies.
+// Any other path works as well: a session is its file, and nothing in it says where it lies.
 package home
 
 import (
@@ -38,13 +36,11 @@ const envDir = "CLEW_DATA_DIR"
 
 // Home is a data folder.
 type Home struct {
-	// Dir is its path. It need not exist.
-	Dir string
+	Dir string // its path. It need not exist.
 }
 
-// Default returns the data folder of the user: $CLEW_DATA_DIR, or clew in
-// $XDG_DATA_HOME or ~/.local/share, in ~/Library/Application Support on macOS,
-// in %LocalAppData% on Windows.
+// Default returns the data folder of the user: $CLEW_DATA_DIR, or clew in $XDG_DATA_HOME or ~/.local/share, in
+// ~/Library/Application Support on macOS, in %LocalAppData% on Windows.
 func Default() (Home, error) {
 	dir, err := defaultDir(runtime.GOOS, os.Getenv, os.UserHomeDir)
 	if err != nil {
@@ -61,8 +57,7 @@ func defaultDir(goos string, getenv func(string) string, userHome func() (string
 	if dir := getenv(envDir); dir != "" {
 		return dir, nil
 	}
-	// A relative $XDG_DATA_HOME is invalid and to be ignored (XDG Base Directory
-	// Specification).
+	// A relative $XDG_DATA_HOME is invalid and to be ignored (XDG Base Directory Specification).
 	if dir := getenv("XDG_DATA_HOME"); goos != "windows" && goos != "darwin" && filepath.IsAbs(dir) {
 		return filepath.Join(dir, "clew"), nil
 	}
@@ -96,19 +91,14 @@ func (h Home) Project(cwd string) (string, error) {
 	if real, err := filepath.EvalSymlinks(abs); err == nil {
 		abs = real
 	}
-	return filepath.Join(h.sessions(), projectName(abs)), nil
-}
-
-func projectName(abs string) string {
 	sum := sha256.Sum256([]byte(filepath.ToSlash(abs)))
-	return readable(filepath.Base(abs), "project") + "-" + hex.EncodeToString(sum[:6])
+	return filepath.Join(h.sessions(), readable(filepath.Base(abs), "project")+"-"+hex.EncodeToString(sum[:6])), nil
 }
 
 // maxReadable keeps the names of files short enough for every file system.
 const maxReadable = 40
 
-// readable keeps what every file system takes in a name; without any of that it is
-// fallback.
+// readable keeps what every file system takes in a name; without any of that it is fallback.
 func readable(base, fallback string) string {
 	name := []rune(strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '.' || r == '_' || r == '-' {
@@ -123,8 +113,7 @@ func readable(base, fallback string) string {
 	return short
 }
 
-// NewHeader returns the header of a new session. Without a clock it is of now, without
-// newID its id is random.
+// NewHeader returns the header of a new session. Without a clock it is of now, without newID its id is random.
 func NewHeader(cwd string, clock func() time.Time, newID func() string) session.Header {
 	if clock == nil {
 		clock = time.Now
@@ -167,11 +156,8 @@ func FileName(at time.Time, id string) string {
 
 // Listing is what a folder holds.
 type Listing struct {
-	// Sessions, newest first.
-	Sessions []jsonl.Info
-	// Other counts the files with the ending .jsonl that are no sessions or can't be
-	// read.
-	Other int
+	Sessions []jsonl.Info // the newest first
+	Other    int          // counts the files with the ending .jsonl that are no sessions or can't be read
 }
 
 func (l *Listing) sort() {
@@ -242,8 +228,7 @@ func (h Home) ListAll(ctx context.Context) (all Listing, err error) {
 	return all, nil
 }
 
-// Find returns the sessions, in all projects, whose id is the given one, or begins so
-// when there is none with that id.
+// Find returns the sessions, in all projects, whose id is the given one, or begins so when there is none with that id.
 func (h Home) Find(ctx context.Context, id string) ([]jsonl.Info, error) {
 	all, err := h.ListAll(ctx)
 	if err != nil || id == "" {

@@ -25,6 +25,14 @@ func IsString(val []byte) bool { return len(val) > 0 && val[0] == '"' }
 // IsNull reports whether val is null or absent.
 func IsNull(val []byte) bool { return len(val) == 0 || val[0] == 'n' }
 
+// NotNull returns a value, or nil for null.
+func NotNull(val []byte) []byte {
+	if IsNull(val) {
+		return nil
+	}
+	return val
+}
+
 // Members calls fn with each member of an object in order, duplicates
 // included, until fn returns false. The key is decoded; both slices alias obj.
 func Members(obj []byte, fn func(key, val []byte) bool) {

@@ -135,8 +135,7 @@ func meant(path []*session.Entry, named map[string]bool, all []string) []string 
 	return all
 }
 
-// blobOf reports whether the full content of an entry is kept beside the log under a hash
-// that begins with the handle.
+// blobOf reports whether the full content of an entry is kept beside the log under a hash that begins with the handle.
 func blobOf(e *session.Entry, handle string) bool {
 	const prefix, minBlob = "sha256-", 8
 	digits := strings.TrimPrefix(handle, prefix)

@@ -76,14 +76,12 @@ type call struct {
 	paths []string
 }
 
-// New returns an index of a session. Nothing is read before the first Search or Update. Without
-// full, excerpts are searched.
+// New returns an index of a session, which reads nothing before the first Search. Without full, excerpts are searched.
 func New(store session.Store, full Full) *Index {
 	return &Index{store: store, full: full, terms: map[string]*postings{}, byID: map[string]int32{}, calls: map[string]call{}}
 }
 
-// Update reads what was appended to the store since the last time; the first time, it
-// reads everything. It may be called again after an error.
+// Update reads what was appended since the last time, at first everything. It may be called again after an error.
 func (x *Index) Update(ctx context.Context) error {
 	newest, err := x.store.Last(ctx)
 	if err != nil {
@@ -215,8 +213,7 @@ func (x *Index) addTerm(text []byte, number uint32, isHash bool) {
 	}
 }
 
-// variants returns the terms that a term of a query stands for: itself and, of a hash, those
-// that begin so and those that it begins with.
+// variants returns the terms that one of a query stands for: itself and, of a hash, longer and shorter forms.
 func (x *Index) variants(t queryTerm) (all []*postings) {
 	add := func(text string) {
 		if list := x.terms[text]; list != nil && !slices.Contains(all, list) {
@@ -277,9 +274,7 @@ func (x *Index) tag(d *doc, m *message.Message) {
 	}
 }
 
-func slashed(path string) string {
-	return strings.TrimPrefix(strings.ReplaceAll(path, `\`, "/"), "./")
-}
+func slashed(path string) string { return strings.TrimPrefix(strings.ReplaceAll(path, `\`, "/"), "./") }
 
 // Path returns the ids of the entries on the path to leaf, as session.Path does, but from what the last Update read.
 func (x *Index) Path(leaf string) map[string]bool {

@@ -22,16 +22,14 @@ type queryTerm struct {
 	worth float64 // how much it counts where an excerpt is chosen
 }
 
-// queryWord is what stands between white space. A text has it when it has a term for the
-// whole of it, or every one of its pieces.
+// queryWord is what stands between white space. A text has it when it has a term for the whole, or all its pieces.
 type queryWord struct {
 	text          string
 	whole, pieces []int // numbers of terms
 	must          bool  // it is a word of a phrase
 }
 
-// common are words that a question has and that its answer need not have. They are passed
-// over, unless there are no others.
+// common are words that a question has and its answer need not have: passed over, unless there are no others.
 var common = strings.Fields(" a an the of in on to is was were are be did do does what which who how when where why we i you it " +
 	"and or for with by at from that this ever any about our my not ")
 
@@ -124,8 +122,7 @@ func foldPhrase(s string) string {
 	return b.String()
 }
 
-// findPhrase returns where a folded phrase stands in a text, in bytes, or -1. Its time is
-// proportional to the text, whatever the two are.
+// findPhrase returns where a folded phrase stands in a text, in bytes, or -1, in time proportional to the text.
 func findPhrase(s, phrase string) (from, to int) {
 	begin := strings.Index(foldPhrase(s), phrase)
 	if begin < 0 {
@@ -248,8 +245,7 @@ func (p *parsed) matching(term []byte, k kind) int {
 	})
 }
 
-// widen extends a part of a text to size bytes on both sides. It begins and ends at a line
-// where it can, else at a sentence, else at a word.
+// widen extends a part of a text to size bytes on both sides, to lines where it can, else to sentences or words.
 func widen(s string, from, to, size int) (int, int) {
 	for to > from && to < len(s) && !utf8.RuneStart(s[to]) {
 		to--

@@ -26,23 +26,12 @@ const (
 	maxVariants = 64  // the most hashes that the beginning of one stands for
 )
 
-// Query says what to find. The fields narrow down together.
+// Query says what to find: that of package clew, which says what the fields mean. An Index wants whole ids in Since and
+// Until, and does not look at Scope.
 type Query struct {
-	// Text is words, best match first, and "phrases in quotes", which must stand in a hit but for case and white
-	// space. Without Text all that the other fields let through is a hit, newest first.
-	Text  string
-	Roles []message.Role // that hits may have. Default: all.
-	Tool  string         // names the tool that a hit calls or is the result of; a shell run counts as bash
-	Path  string         // begins a path among the arguments of the call
-	// Since and Until name the first and the last entry, in the order of the log, that may be a
-	// hit. An Index wants their whole ids.
-	Since, Until string
-	// Scope says where Session.Search looks: "" on the path to the leaf, or clew.ScopeAll or
-	// clew.ScopeLeft. An Index does not look at it.
-	Scope string
-	// Offset is how many hits to pass over, Limit how many to return. Default: 10; at most 100.
-	Offset, Limit int
-	Snippet       int // how much text a hit comes with, in bytes. Default: 300; at most 4000.
+	Text, Tool, Path, Since, Until, Scope string
+	Roles                                 []message.Role
+	Offset, Limit, Snippet                int
 }
 
 // Limits of a Query.
@@ -69,15 +58,13 @@ var ErrNoQuery = errors.New("nothing to look for")
 type Results struct {
 	Paged
 	Hits []Hit `json:"hits"`
-	// All is how many of them have every word that any entry has; those come first.
-	// Missing are the words that none has.
+	// All is how many have every word that any entry has, which come first, Missing are the words that none has.
 	All     int      `json:"all"`
 	Missing []string `json:"missing,omitempty"`
 	// Roles and Tools say how many entries each would leave.
 	Roles map[message.Role]int `json:"roles,omitempty"`
 	Tools map[string]int       `json:"tools,omitempty"`
-	// Partial is how many entries could not be searched whole, Elsewhere how many are on other
-	// branches, where the path was searched.
+	// Partial entries could not be searched whole. Elsewhere are on other branches than the path that was searched.
 	Partial   int `json:"partial,omitempty"`
 	Elsewhere int `json:"elsewhere,omitempty"`
 }
@@ -95,8 +82,7 @@ type Hit struct {
 	Snippet string `json:"snippet"`
 	Offset  int    `json:"offset"`
 	Size    int    `json:"size"`
-	// Pair are the results of its calls, or the call that it is the result of; Like are
-	// entries whose excerpt says nearly the same.
+	// Pair are the results of its calls, or its call; Like are entries whose excerpt says nearly the same.
 	Pair []Half   `json:"pair,omitempty"`
 	Like []string `json:"like,omitempty"`
 }
@@ -126,11 +112,12 @@ func (h *Hit) Rest() (lines []string) {
 
 // Words says how many have all words, and which words none has.
 func (r *Results) Words() (s string) {
-	if r.All < r.Total {
-		s = fmt.Sprintf("; %d have all the words, %d some", r.All, r.Total-r.All)
-	}
+	all := "words"
 	if len(r.Missing) > 0 {
-		s += "; no entry has: " + strings.Join(r.Missing, ", ")
+		s, all = "; no entry has: "+strings.Join(r.Missing, ", "), "others"
+	}
+	if r.All < r.Total {
+		s = fmt.Sprintf("; %d have all the %s, %d some", r.All, all, r.Total-r.All) + s
 	}
 	return s
 }
@@ -245,8 +232,7 @@ func wordPairs(s string) map[string]bool {
 	return pairs
 }
 
-// alike reports whether two excerpts have three quarters of the shorter one in common, and
-// are not of very different length.
+// alike reports whether two excerpts of similar length have three quarters of the shorter one in common.
 func alike(a, b map[string]bool) bool {
 	both := 0
 	for pair := range a {
@@ -299,8 +285,7 @@ const (
 	nearWords // all in one excerpt
 )
 
-// rank returns the documents that have any of the terms and all that they must
-// have, best first, and which words of the query any of them has.
+// rank returns the documents that have any term and all that they must have, best first, and which words any has.
 func (x *Index) rank(p parsed, open []bool) (found []ranked, wanted []bool) {
 	scores := make([]float64, len(x.docs))
 	average := max(float64(x.words)/float64(max(x.alive, 1)), 1)

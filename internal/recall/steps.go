@@ -60,8 +60,7 @@ type Paged struct {
 	Next   int `json:"next,omitempty"` // Offset of the next page; 0 when this is the last
 }
 
-// Part says the same in words, where the page is not all. goOn is how to ask for an offset, such
-// as "--offset %d continues".
+// Part says the same in words where the page is not all. goOn asks for an offset, as "--offset %d continues" does.
 func (p Paged) Part(goOn string) (s string) {
 	if p.Offset+p.Next > 0 && p.Offset < p.Total {
 		s = fmt.Sprintf("; these are %d to %d", p.Offset+1, cmp.Or(p.Next, p.Total))
@@ -72,8 +71,7 @@ func (p Paged) Part(goOn string) (s string) {
 	return s
 }
 
-// Steps returns what the entries say, a line for each that says something: at most limit of
-// them, by default 50, behind offset.
+// Steps returns what the entries say, a line for each that says something: limit of them, by default 50, from offset.
 func Steps(path []*session.Entry, offset, limit int) *StepPage {
 	line := func(s string) string { return text.Clip(text.Line(s), 120) }
 	p := &StepPage{Lines: []Step{}}

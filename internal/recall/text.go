@@ -194,8 +194,7 @@ func (p *Pager) Page() Page {
 	return page
 }
 
-// Frame says what lies before and after a page, and how to go on. offset is how to ask for
-// an offset, such as --offset %d.
+// Frame says what lies before and after a page, and how to go on. offset asks for one, as --offset %d does.
 func (p *Page) Frame(offset string) (before, after string) {
 	var marks [2]string
 	for _, m := range p.Outline {
@@ -266,8 +265,7 @@ const resultMark = "[recalled "
 // ResultLine returns the first line of an answer of the tool.
 func ResultLine(what string) string { return resultMark + what + "]\n" }
 
-// IsResult reports whether a message is an answer of the tool. Its words stand in the session
-// already, and a search must not find them twice.
+// IsResult reports whether a message is an answer of the tool, whose words a search must not find twice.
 func IsResult(m *message.Message) bool {
 	return m.Role == message.RoleToolResult && IsTool(m.ToolName) && strings.HasPrefix(m.Text(), resultMark)
 }

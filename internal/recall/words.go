@@ -19,8 +19,7 @@ const (
 	kindHash                 // a word of hexadecimal digits with a digit and a letter among them
 )
 
-// Limits of terms, in bytes. A longer word counts by its beginning; a longer path
-// by its last component and its words.
+// Limits of terms, in bytes. A longer word counts by its beginning; a longer path by its last component and its words.
 const (
 	maxWord     = 64
 	maxCompound = 96
@@ -111,8 +110,7 @@ func isAt(s string, i int, class charClass) bool {
 	return c == class
 }
 
-// wide emits each character of a run of a script without spaces, and each pair of
-// neighbours. It returns the end of the run.
+// wide emits each character of a run without spaces, and each pair of neighbours, and returns the end of the run.
 func (w *splitter) wide(s string, i int) int {
 	before := -1
 	for isAt(s, i, charWide) {
@@ -234,8 +232,7 @@ func (w *splitter) compound(s string, from, to int) {
 	}
 }
 
-// appendFolded appends a word in lower case, without underscores, and with
-// full-width letters and digits as ordinary ones.
+// appendFolded appends a word in lower case, without underscores, with full-width characters as ordinary ones.
 func appendFolded(dst []byte, s string) []byte {
 	for _, r := range s {
 		if r != '_' {

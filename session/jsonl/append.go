@@ -115,8 +115,7 @@ func (f *File) check(ctx context.Context, batch []*session.Entry, opt session.Ap
 	return nil
 }
 
-// randomID reports whether an id has the form of those that session.Log gives: that one of them is taken is less
-// likely than a broken disk.
+// randomID reports whether an id is as session.Log makes them: that one of them is taken is hardly to be expected.
 func randomID(id string) bool { return len(id) == 16 && strings.Trim(id, "0123456789abcdef") == "" }
 
 // lay puts a batch into the bytes to be written and says where each record will be if they land at f.end.
@@ -287,8 +286,7 @@ func (f *File) unfinished() bool {
 	return f.size > f.end
 }
 
-// standsStill gives another program time to finish what it is writing. It
-// returns false as soon as the file has changed.
+// standsStill gives another program time to finish its line, and is false as soon as the file has changed.
 func (f *File) standsStill(ctx context.Context) (bool, error) {
 	for begun := time.Now(); time.Since(begun) < f.patience; {
 		select {

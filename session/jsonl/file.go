@@ -70,8 +70,7 @@ type File struct {
 	patience time.Duration // with an unfinished line that stands still
 }
 
-// Open opens a session file. The errors: session.ErrNotSession, ErrEmpty,
-// ErrLocked, those of the file system; each says what to do.
+// Open opens a session file. The errors: session.ErrNotSession, ErrEmpty, ErrLocked, those of the file system.
 func Open(ctx context.Context, path string, opt Options) (*File, error) {
 	f := newFile(path, opt)
 	if err := f.openPath(ctx); err != nil {

@@ -8,7 +8,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/session"
@@ -110,7 +109,7 @@ func foreign(r io.ReaderAt, size int64) (look, error) {
 	switch {
 	case len(data) == 0:
 		return "an empty page", nil
-	case binary(data, int64(len(data)) < size):
+	case binary(data):
 		return "a binary file", nil
 	case data[0] == '[':
 		return foreignList(data), nil
@@ -206,19 +205,7 @@ func foreignList(data []byte) look {
 	return "a JSON list"
 }
 
-// binary reports whether data is no text. cut says that more follows, so that
-// a character may be cut in two at the end.
-func binary(data []byte, cut bool) bool {
-	if bytes.IndexByte(data, 0) >= 0 {
-		return true
-	}
-	odd := 0
-	for i := 0; i < len(data); {
-		r, n := utf8.DecodeRune(data[i:])
-		if r == utf8.RuneError && n == 1 && (!cut || i < len(data)-utf8.UTFMax) {
-			odd++
-		}
-		i += n
-	}
-	return odd > len(data)/64 // a few are damage or another encoding
+// binary reports whether data is no text. A little that is not UTF-8 is damage or another encoding.
+func binary(data []byte) bool {
+	return bytes.IndexByte(data, 0) >= 0 || len(data)-len(bytes.ToValidUTF8(data, nil)) > len(data)/64
 }

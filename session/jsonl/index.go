@@ -237,8 +237,7 @@ func (x *index) keep(r *rec, e *session.Entry) {
 
 var errChanged = errors.New("the file was changed while it was open; open it again")
 
-// parentOf returns the record that r hangs under, nil for a root. A parent that
-// is nowhere was lost to damage; see mend.
+// parentOf returns the record that r hangs under, nil for a root. A parent that is nowhere was lost; see mend.
 func (x *index) parentOf(ctx context.Context, r *rec) (*rec, error) {
 	if r.ParentID == "" {
 		return nil, nil
@@ -322,8 +321,7 @@ func (x *index) records() []*rec {
 	return recs
 }
 
-// grow indexes the region from..to, which lies behind all that is indexed. It
-// returns how many bytes at its end are the beginning of a record.
+// grow indexes the region from..to behind all that is indexed, and returns how many bytes at its end are torn.
 func (x *index) grow(from, to int64) (torn int64, err error) {
 	err = forward(x.r, from, to, func(line []byte, off int64, ended bool) error {
 		pieces := cutLine(line, ended)

@@ -148,8 +148,7 @@ func readFull(r io.ReaderAt, buf []byte, off int64) error {
 	}
 }
 
-// A line of a session file should hold one record. Some hold two, or the torn rest of one before another; cutLine
-// takes all of them apart.
+// A line should hold one record. Some hold two, or the torn rest of one before another; cutLine takes them apart.
 
 type pieceKind int
 
@@ -186,8 +185,7 @@ func cutLine(line []byte, ended bool) []piece {
 	return pieces
 }
 
-// readPiece reads the JSON value at line[i], and end is just behind it; when
-// there is none, the piece is bad and its data is not known yet.
+// readPiece reads the JSON value at line[i], and end is just behind it. A bad piece has no data yet.
 func readPiece(line []byte, i int) (p piece, end int) {
 	p = piece{kind: pieceStray, off: i}
 	end, p.err = jsonx.ScanMembers(line, i, func(key, val []byte) {

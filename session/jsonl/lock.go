@@ -54,8 +54,7 @@ func (f *File) acquire() error {
 			_ = fl.Close()
 			break
 		}
-		// The holder before us may have removed the file between our opening
-		// and our locking it: then we hold a lock that nobody else sees.
+		// The holder before us may have removed the file before we locked it: then nobody else sees our lock.
 		on, err := f.fs.Lstat(path)
 		held, herr := fl.Stat()
 		if err == nil && herr == nil && os.SameFile(on, held) {
@@ -87,8 +86,7 @@ func (l *lock) sign(program string) {
 	}
 }
 
-// holderPath is where the holder is named: in the lock file itself, but where
-// the system lets nobody read a locked file, in one beside it.
+// holderPath is where the holder is named: in the lock file, or beside it where a locked file can't be read.
 func holderPath(lockPath string) string {
 	if runtime.GOOS == "windows" {
 		return lockPath + "-holder"

@@ -105,8 +105,7 @@ func (c *converter) record(p *piece) []byte {
 	return data
 }
 
-// firstKept turns a firstKeptEntryIndex into the id of that record, which may
-// be the compaction itself; "" when there is none.
+// firstKept turns a firstKeptEntryIndex into the id of that record, "" for none. It may be the compaction itself.
 func (c *converter) firstKept(data []byte) string {
 	n, err := strconv.Atoi(string(jsonx.Get(data, "firstKeptEntryIndex")))
 	if err != nil || n < 1 || n >= len(c.ids) {

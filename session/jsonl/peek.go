@@ -74,8 +74,7 @@ func Peek(ctx context.Context, path string) (info Info, err error) {
 	return info, nil
 }
 
-// scan takes from a part of the file what is wanted of it. inside says that
-// the part begins somewhere in a line, which is passed over.
+// scan takes what is wanted from a part of the file. inside says that it begins inside a line, which is passed over.
 func (info *Info) scan(r io.ReaderAt, from, to int64, inside bool) error {
 	newest := time.Time{}
 	err := forward(r, from, to, func(line []byte, off int64, ended bool) error {

@@ -30,8 +30,7 @@ type PurgeOptions struct {
 	FS      vfs.FS // for tests. Default: the file system of the operating system
 }
 
-// minPurge is how long PurgeOptions.Text must be, in bytes: what is shorter stands
-// in too many places that have nothing to do with it.
+// minPurge is how long PurgeOptions.Text must be, in bytes: what is shorter stands in too many other places.
 const minPurge = 4
 
 // Purged says what was overwritten, or, after a dry run, what would be.
@@ -202,8 +201,7 @@ func (p *purger) collect(ctx context.Context) (texts []string, err error) {
 	return texts, err
 }
 
-// chooseParts finds the copies, and which parts of the texts are to go from what was made
-// of them: those that no other entry has.
+// chooseParts finds the copies, and which parts of the texts go from what was made of them: those no other entry has.
 func (p *purger) chooseParts(ctx context.Context, texts []string) error {
 	if len(texts) == 0 {
 		return nil
@@ -402,8 +400,7 @@ func (p *purger) rewrite(r *record) (data []byte, what string) {
 	return data, what
 }
 
-// find returns what is to go from a text: the spellings of PurgeOptions.Text and, from
-// one that may quote purged content, the parts of that.
+// find returns what is to go from a text: spellings of PurgeOptions.Text and, where it quotes, parts of purged content.
 func (p *purger) find(s string, quotes bool) []span {
 	found := findAll(s, p.forms)
 	if !quotes || p.match == nil {
@@ -443,9 +440,8 @@ func (p *purger) lookForLeft(ctx context.Context) error {
 	})
 }
 
-// replace puts what write writes in the place of one of the session's files, in one
-// step, and then overwrites the bytes of the old one, under whatever other name it
-// still has. The session's File can't be used afterwards but to be closed.
+// replace puts what write writes in the place of one of the session's files, in one step, and then overwrites the bytes
+// of the old one, under whatever other name it still has. The session's File can't be used afterwards but to be closed.
 func (p *purger) replace(name string, write func(io.Writer) error) error {
 	f := p.f
 	temp := f.real + ".new"
@@ -497,8 +493,7 @@ func (f *File) exchange(name, temp string) (old vfs.File, err error) {
 	return old, nil
 }
 
-// scrub overwrites a file that has been replaced with what it was replaced by, so
-// that what stood in it does not wait on the disk to be found.
+// scrub overwrites a file that has been replaced with its replacement, so that its bytes do not stay on the disk.
 func (f *File) scrub(name string, old vfs.File) (err error) {
 	defer func() { err = errors.Join(err, old.Close()) }()
 	now, err := f.fs.OpenFile(name, os.O_RDONLY, 0)

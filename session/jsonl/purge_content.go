@@ -34,8 +34,7 @@ func values(raw []byte) iter.Seq[string] {
 	}
 }
 
-// structural are the members that hold the session together, by where they stand: ids, types, roles, and what
-// requests can't do without.
+// structural are the members that hold the session together: ids, types, roles, and what requests can't do without.
 var structural = text.Words(`
 	type id parentId timestamp targetId fromId firstKeptEntryId customType provider modelId model thinkingLevel
 	version kind message.role message.toolCallId message.toolName message.provider message.model message.api
@@ -51,8 +50,7 @@ func isStructural(path []string) bool {
 	return structural()[strings.Join(path, ".")] || slices.Contains(path, "toolsAdded") || slices.Contains(path, "toolsRemoved")
 }
 
-// freeName reports whether the name of a member was made up by a model or a program,
-// so that nothing breaks when it changes.
+// freeName reports whether a model or a program made up the name of a member, so that nothing breaks when it changes.
 func freeName(path []string) bool {
 	above := path[:max(len(path)-1, 0)]
 	return !slices.Contains(above, "clew") &&
@@ -156,8 +154,7 @@ func purgeMessage(val []byte) []byte {
 	return out.Bytes()
 }
 
-// purgeContent keeps the calls of a content, without their arguments. Reasoning is
-// left out: it is signed, or of no use without the rest.
+// purgeContent keeps the calls of a content, without arguments. Reasoning goes: it is signed, or of no use alone.
 func purgeContent(val []byte) []byte {
 	if !jsonx.IsArray(val) {
 		return quotedMarker
@@ -197,8 +194,7 @@ func contentOf(raw []byte, typ session.Type) []byte {
 	}
 }
 
-// madeOf returns the entry that a record was made of: the target of an edit, what an
-// excerpt stands for. "" when there is none.
+// madeOf returns the entry that a record was made of: the target of an edit, what an excerpt is of. "" for none.
 func madeOf(raw []byte, typ session.Type) string {
 	switch typ {
 	case session.TypeContextEdit:
@@ -321,8 +317,7 @@ func redact(s string, spans []span) string {
 // matcher finds parts of texts that are to go in texts that were made of them: summaries, quotes, excerpts.
 type matcher struct{ *suffixarray.Index }
 
-// Lengths of matches, in bytes: from longMatch on any part counts; from
-// shortMatch on, one that begins and ends where a word does.
+// Lengths of matches, in bytes: from longMatch on any part counts; from shortMatch on, one of whole words.
 const (
 	shortMatch = 4
 	longMatch  = 12

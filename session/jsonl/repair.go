@@ -232,8 +232,7 @@ const (
 	maxLookOn = 100
 )
 
-// remakeHeader makes a header for a file that has none which can be read. It
-// returns nil when nothing in the file looks like a record of a session.
+// remakeHeader makes a header for a file that has none to be read, nil when nothing in it looks like a record.
 func remakeHeader(ctx context.Context, r io.ReaderAt, size int64) (*madeHeader, error) {
 	m := &madeHeader{}
 	found := &m.header

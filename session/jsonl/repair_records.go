@@ -174,8 +174,7 @@ func (rp *repairer) leaf() int {
 	return -1
 }
 
-// keptEntries makes compactions say what reading makes of them: one whose first
-// kept entry is not on its path keeps nothing.
+// keptEntries makes compactions say what reading makes of them: a first kept entry off the path keeps nothing.
 func (rp *repairer) keptEntries() error {
 	for i := range rp.recs {
 		n := &rp.recs[i]

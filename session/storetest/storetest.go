@@ -29,8 +29,7 @@ import (
 // Subject is one empty session, as a kind of store keeps it.
 type Subject struct {
 	Open func(t *testing.T) session.Store // opens the empty session; called once
-	// Reopen opens the session again after the store before was closed. It is
-	// nil for a store that keeps nothing beyond its Close.
+	// Reopen opens the session again after the store before was closed; nil where nothing is kept beyond Close.
 	Reopen func(t *testing.T) session.Store
 }
 
