@@ -16,6 +16,7 @@ import (
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model/catalogue"
 	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/summary"
 	"github.com/clew-dev/clew/token"
 )
 
@@ -23,6 +24,11 @@ import (
 // of the model in force, every Append durable when it returns.
 type Config struct {
 	Policy compact.Policy // says when to compact and how far. Default: preset clew.
+
+	// OwnSummarizer asks the model of the conversation; see package llm. Where
+	// Policy.Summarizer is nil, presets whose documents have a model write the summary use
+	// it: all but clew. Default: none, summaries are made by rules.
+	OwnSummarizer summary.Summarizer
 
 	// Provider and Model name the model that is called, as the provider does: "anthropic", "claude-opus-4-6".
 	// Default: the model in force at the leaf, see Session.SetModel.
@@ -158,6 +164,9 @@ func (c *Config) PolicyFor(m session.Model) (p compact.Policy, from string) {
 		o = c.Models[m.ID]
 	}
 	p, from = o.on(c.Policy), WindowSet
+	if p.Summarizer == nil && p.Name != "" && p.Name != compact.PresetClew {
+		p.Summarizer = c.OwnSummarizer
+	}
 	if p.Window == 0 {
 		from = WindowAssumed
 		if i, ok := c.LookupModel(m.Provider, m.ID); ok && i.Window > 0 {

@@ -43,6 +43,7 @@ Amounts are tokens (20000, 20k) or a share of the window (25%).`,
   clew compact --keep 10k session.jsonl
   clew compact --preset pi --window 200k session.jsonl
   clew compact --summarizer anthropic/claude-haiku-4-5 session.jsonl
+  clew compact --preset pi --summarizer same session.jsonl
   clew compact --dry-run --json session.jsonl`,
 		GroupID: groupChange,
 		Args:    argCount(1, 1),
@@ -83,8 +84,11 @@ func runCompact(cmd *cobra.Command, name string, fl compactFlags) error {
 	if err != nil {
 		return err
 	}
-	if policy.Summarizer, err = fl.orSettings(cmd, policy.settings).summarizer(); err != nil {
-		return err
+	who := fl.orSettings(cmd, policy.settings)
+	if who.name != sameModel {
+		if policy.Summarizer, err = who.summarizer(); err != nil {
+			return err
+		}
 	}
 	// With --out the plan is made of the original, so that nothing is written
 	// before it is known that there is one.
@@ -93,6 +97,11 @@ func runCompact(cmd *cobra.Command, name string, fl compactFlags) error {
 		return err
 	}
 	defer f.Close()
+	if who.name == sameModel {
+		if policy.Summarizer, err = who.own(cmd.Context(), f); err != nil {
+			return err
+		}
+	}
 	r := &compactReport{File: f.Path(), DryRun: fl.dryRun}
 	if err := r.takeHooks(&policy); err != nil {
 		return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -88,6 +89,9 @@ func (c counterFlag) of(m session.Model) token.Counter {
 	}
 }
 
+// sameModel stands for the session's own model.
+const sameModel = "same"
+
 // summarizerFlags say which model writes summaries; without them none is asked.
 type summarizerFlags struct {
 	name, baseURL, keyEnv string
@@ -97,7 +101,7 @@ type summarizerFlags struct {
 
 func (fl *summarizerFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&fl.name, "summarizer", "", "the model that writes the summary, as provider/model or a name that clew models lists; none: no model (default: the setting, else none)")
+	f.StringVar(&fl.name, "summarizer", "", "the model that writes the summary, as provider/model or a name that clew models lists; same: the session's own; none: no model (default: the setting, else none)")
 	f.StringVar(&fl.baseURL, "base-url", "", "base URL of another server with the provider's API or OpenAI's, such as http://localhost:11434/v1")
 	f.StringVar(&fl.keyEnv, "key-env", "", "environment variable that holds the key (default: the provider's own, and only for its own address)")
 }
@@ -123,12 +127,24 @@ func (fl summarizerFlags) orSettings(cmd *cobra.Command, s *settings.Settings) *
 	switch {
 	case fl.name == "none":
 		fl.name = ""
-	case fl.name == "" && strings.Contains(s.SummaryModel, "/"):
+	case fl.name == "" && (s.SummaryModel == sameModel || strings.Contains(s.SummaryModel, "/")):
 		fl.name = s.SummaryModel
 	case fl.name == "" && s.SummaryModel != "":
 		warn(cmd, []error{fmt.Errorf("setting summarizer.model: %s names no provider, so no model is asked; write it as provider/model", s.SummaryModel)})
 	}
 	return &fl
+}
+
+// own returns a summarizer that asks the model of a session.
+func (fl *summarizerFlags) own(ctx context.Context, s session.Store) (summary.Summarizer, error) {
+	p, err := newPlanning(ctx, s, modelPolicy{}, "")
+	if err != nil {
+		return nil, err
+	}
+	if fl.name = p.modelName(); !strings.Contains(fl.name, "/") {
+		return nil, usagef("--summarizer same: no answer in the session names a model with its provider; write --summarizer provider/model")
+	}
+	return fl.summarizer()
 }
 
 func (fl *summarizerFlags) model() (model.Model, error) {

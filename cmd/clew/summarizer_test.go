@@ -57,6 +57,32 @@ func TestSummarizer(t *testing.T) {
 	run(t, exitUsage, "compact", "--base-url", "http://localhost", "x.jsonl")
 }
 
+// TestSummarizerSame asks the model that the session's answers name.
+func TestSummarizerSame(t *testing.T) {
+	t.Setenv("TEST_KEY", modeltest.Key)
+	srv := modeltest.Start(modeltest.Config{}, modeltest.Text("## Goal\n- go through the steps\n"), modeltest.Text("## Goal\n- go through the steps\n"))
+	defer srv.Close()
+	file := filepath.Join(t.TempDir(), "s.jsonl")
+	if err := os.WriteFile(file, longSession(40, 3), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, _ := run(t, exitDone, "compact", "--dry-run", "--json", "--preset", "pi", "--window", "16k", "--summarizer", "same", "--base-url", srv.URL, "--key-env", "TEST_KEY", file)
+	var r compactReport
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.Summarizer != "anthropic/claude-opus-4-5" {
+		t.Errorf("made by %q, refused %v", r.Summarizer, r.Rejected)
+	}
+	empty := filepath.Join(t.TempDir(), "empty.jsonl")
+	if err := os.WriteFile(empty, longSession(0, 3), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := run(t, exitUsage, "compact", "--summarizer", "same", empty); !strings.Contains(err, "names a model") {
+		t.Error(err)
+	}
+}
+
 // TestSummarizerIsAskedOnce: also where an interrupted call must be settled first, and
 // the plan is made anew.
 func TestSummarizerIsAskedOnce(t *testing.T) {

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/internal/provider"
-	"github.com/clew-dev/clew/internal/settings"
 	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
@@ -122,20 +122,24 @@ func (s *Session) newModel(name string) (model.Model, error) {
 	return provider.Open(c)
 }
 
-// summarizer is the one of the settings; nil for rules alone.
-func (s *Session) summarizer(set *settings.Settings, now func() model.Model) (summary.Summarizer, error) {
-	switch name := set.SummaryModel; name {
-	case "", "none":
-		return nil, nil
+// setSummarizer says who writes summaries: the one of the settings; where they name none,
+// the model that answers, as far as the preset asks for a model.
+func (s *Session) setSummarizer(c *clew.Config, name string, now func() model.Model) error {
+	switch name {
+	case "":
+		c.OwnSummarizer = &same{now: now}
+	case "none":
 	case summarizerSame:
-		return &same{now: now}, nil
+		c.Policy.Summarizer = &same{now: now}
 	default:
 		m, err := s.openModel(name)
 		if err != nil {
-			return nil, fmt.Errorf("the model that writes summaries: %w", err)
+			return fmt.Errorf("the model that writes summaries: %w", err)
 		}
-		return llm.New(llm.Config{Model: m})
+		c.Policy.Summarizer, err = llm.New(llm.Config{Model: m})
+		return err
 	}
+	return nil
 }
 
 // same lets the model that answers write the summaries, whichever that is by then.

@@ -227,6 +227,5 @@ func (s *Session) engine(summarizer func() model.Model) (clew.Config, error) {
 		return c, err
 	}
 	c.Cwd, c.Clock, c.NewID = s.cfg.Dir, s.cfg.Clock, s.cfg.NewID
-	c.Policy.Summarizer, err = s.summarizer(set, summarizer)
-	return c, err
+	return c, s.setSummarizer(&c, set.SummaryModel, summarizer)
 }

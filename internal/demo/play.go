@@ -13,6 +13,7 @@ import (
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/summary"
 )
 
 // Player goes through the tour by itself and writes what happens, line by line.
@@ -234,6 +235,9 @@ func (p *Player) compaction(c *agent.Compaction) {
 	var stages []string
 	for _, r := range c.Stages {
 		stages = append(stages, fmt.Sprintf("%s frees %s", r.Name, group(r.Freed)))
+	}
+	if by := c.Summarizer; by != "" && by != (summary.Deterministic{}).Name() {
+		stages = append(stages, by+" wrote the summary")
 	}
 	p.told("clew", "COMPACTED: %s tokens -> %s; %s. /undo takes it back.", group(c.Before), group(c.After), strings.Join(stages, ", "))
 }

@@ -130,8 +130,8 @@ func sessionKeys() []Key {
 			set:  func(s *Settings, v string) error { s.policy.Instructions = v; return nil },
 		},
 		{
-			Name: "summarizer.model", Env: "CLEW_SUMMARY_MODEL", Flag: "summarizer", Default: "none: by rules", Unit: "provider/model",
-			Text:  "the model that writes summaries",
+			Name: "summarizer.model", Env: "CLEW_SUMMARY_MODEL", Flag: "summarizer", Default: "that of the chat, with preset clew none: by rules", Unit: "provider/model",
+			Text:  "the model that writes summaries; same: the model of the conversation; none: rules",
 			Other: []Other{synapse("SYNAPSE_COMPACT_MODEL")},
 			set:   func(s *Settings, v string) error { s.SummaryModel = v; return nil },
 		},
