@@ -33,13 +33,15 @@ type Block struct {
 	Data     string // image: base64
 
 	raw  json.RawMessage
-	text json.RawMessage // in raw: the spelling of Text, or of Data in an image
+	text json.RawMessage // in raw: the spelling of Text, or of Data in an image, if it is sound
 }
 
 // Raw returns the bytes the block was parsed from, or nil for a block that was built.
 func (b *Block) Raw() json.RawMessage { return b.raw }
 
-// RawText returns the JSON string that Text, or Data in an image, was parsed from; nil for a block without one.
+// RawText returns the JSON string that Text was parsed from, in an image that of Data. It is
+// nil for a block that was built or has none, and where the string holds what can't be sent:
+// bytes that are not UTF-8, or half of a surrogate pair.
 func (b *Block) RawText() json.RawMessage { return b.text }
 
 // TextBlock returns a block of text.
@@ -145,7 +147,7 @@ func scanBlock(data []byte, i, depth int) (b Block, end int, err error) {
 	if b.Type == BlockImage {
 		text = image
 	}
-	if jsonx.IsString(text) {
+	if jsonx.IsString(text) && jsonx.Sound(text) {
 		b.text = text
 	}
 	return b, end, nil

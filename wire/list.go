@@ -88,8 +88,6 @@ type Options struct {
 	// that say they were interrupted, for files of other programs, for display and for
 	// summaries. Without it Normalize refuses such a list.
 	CloseOpenCalls bool
-
-	Cache *Cache // makes the check of a request cost only what is new in it. Default: none
 }
 
 // NoteCode names what Normalize left out, changed or added.

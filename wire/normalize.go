@@ -13,16 +13,10 @@ import (
 // left out. The notes say what was done; the messages are not changed. The error is a
 // [PendingError], or says what is wrong with the profile.
 func Normalize(msgs []*message.Message, p Profile, t Target, o Options) (*List, []Note, error) {
-	return normalize(msgs, p, t, o, false)
-}
-
-// normalize is Normalize. With trusting, texts are taken to be fit to send as they
-// are stored.
-func normalize(msgs []*message.Message, p Profile, t Target, o Options, trusting bool) (*List, []Note, error) {
 	if err := p.check(); err != nil {
 		return nil, nil, err
 	}
-	n := &normalizer{msgs: msgs, p: p, t: t, trusting: trusting}
+	n := &normalizer{msgs: msgs, p: p, t: t}
 	if p.form == formPi {
 		return n.pi(), n.notes, nil
 	}
@@ -47,13 +41,12 @@ func normalize(msgs []*message.Message, p Profile, t Target, o Options, trusting
 }
 
 type normalizer struct {
-	msgs     []*message.Message
-	p        Profile
-	t        Target
-	ids      *idMap
-	pairs    *message.Pairs
-	trusting bool
-	summary  int // index of the compaction summary that counts, or -1
+	msgs    []*message.Message
+	p       Profile
+	t       Target
+	ids     *idMap
+	pairs   *message.Pairs
+	summary int // index of the compaction summary that counts, or -1
 
 	systems []*message.Message // what counts for the system text and the tools
 	begun   bool               // a message that is not of the system was seen

@@ -64,8 +64,8 @@ type seenBlock struct {
 
 func textBlock(x val) seenBlock { return seenBlock{kind: kindText, text: x.span(), blank: x.blank()} }
 
-func (v *validator) readMessage(i int, raw []byte) seenMessage {
-	if !v.value(RuleJSON, i, raw, "the message") || !v.is(RuleJSON, i, jsonx.IsObject(raw), "the message is no object") {
+func (v *validator) readMessage(i int, raw []byte, sound []span) seenMessage {
+	if !v.value(RuleJSON, i, raw, sound, "the message") || !v.is(RuleJSON, i, jsonx.IsObject(raw), "the message is no object") {
 		return seenMessage{}
 	}
 	x := v.tree.root()
@@ -98,13 +98,13 @@ func (v *validator) readMessage(i int, raw []byte) seenMessage {
 }
 
 // value reads raw, which must be one JSON value without anything around it, into
-// the tree.
-func (v *validator) value(rule Rule, i int, raw []byte, what string) bool {
+// the tree, but for the values in it that are known to be sound.
+func (v *validator) value(rule Rule, i int, raw []byte, sound []span, what string) bool {
 	if len(raw) > math.MaxInt32 {
 		v.fail(RuleSize, i, "%s has more than 2 GB", what)
 		return false
 	}
-	end, err := v.tree.read(raw)
+	end, err := v.tree.read(raw, sound)
 	switch {
 	case err != nil:
 		v.fail(rule, i, "%s is not JSON: %v", what, err)
@@ -112,10 +112,21 @@ func (v *validator) value(rule Rule, i int, raw []byte, what string) bool {
 	case end != len(raw) || raw[0] <= ' ':
 		v.fail(rule, i, "%s has something around it", what)
 		return false
-	case !jsonx.Sound(raw):
+	case !soundBetween(raw, sound):
 		v.fail(RuleUTF8, i, "%s holds bytes that are not UTF-8 or half a surrogate pair", what)
 	}
 	return true
+}
+
+func soundBetween(raw []byte, sound []span) bool {
+	from := int32(0)
+	for _, s := range sound {
+		if !jsonx.Sound(raw[from:s.from]) {
+			return false
+		}
+		from = s.to
+	}
+	return jsonx.Sound(raw[from:])
 }
 
 func (v *validator) is(rule Rule, i int, ok bool, text string) bool {
@@ -318,7 +329,7 @@ func (v *validator) geminiPart(i int, x val) seenBlock {
 }
 
 func (v *validator) system(raw []byte) {
-	if raw == nil || !v.value(RuleSystem, -1, raw, "the system text") {
+	if raw == nil || !v.value(RuleSystem, -1, raw, nil, "the system text") {
 		return
 	}
 	x := v.tree.root()
@@ -344,7 +355,7 @@ func (v *validator) system(raw []byte) {
 // tools checks the tools member. Tools of the provider's own, which have a type
 // and no schema, are not looked into.
 func (v *validator) tools(raw []byte) {
-	if raw == nil || !v.value(RuleTools, -1, raw, "the list of tools") || !v.is(RuleTools, -1, jsonx.IsArray(raw), "tools must be an array") {
+	if raw == nil || !v.value(RuleTools, -1, raw, nil, "the list of tools") || !v.is(RuleTools, -1, jsonx.IsArray(raw), "tools must be an array") {
 		return
 	}
 	seen := map[string]bool{}

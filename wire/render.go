@@ -24,7 +24,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
+	"math"
 
 	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/message"
@@ -45,26 +45,20 @@ type Request struct {
 // counted. The notes are those of Normalize; they are given with a
 // [ValidationError] too.
 func Build(msgs []*message.Message, p Profile, t Target, o Options) (*Request, []Note, error) {
-	// Few texts are not fit to send as they are stored. Validate reads every byte, so
-	// only when it finds one are all of them looked at beforehand.
-	for trusting := true; ; trusting = false {
-		l, notes, err := normalize(msgs, p, t, o, trusting)
-		if err != nil {
-			return nil, nil, err
-		}
-		r := Render(l)
-		err = validate(r, &p, msgs, o.Cache)
-		var invalid *ValidationError
-		if !trusting || !errors.As(err, &invalid) || !invalid.broken(RuleUTF8) {
-			return r, notes, err
-		}
+	l, notes, err := Normalize(msgs, p, t, o)
+	if err != nil {
+		return nil, nil, err
 	}
+	w := render(l)
+	return w.r, notes, validate(w.r, &p, msgs, w.sound)
 }
 
 // Render writes a list as JSON for the profile it was normalized for.
-func Render(l *List) *Request {
+func Render(l *List) *Request { return render(l).r }
+
+func render(l *List) *writer {
 	p := &l.profile
-	w := &writer{p: p, t: l.target, r: &Request{
+	w := &writer{p: p, t: l.target, sound: make([][]span, 0, len(l.Turns)), r: &Request{
 		Profile:  p.Name,
 		Messages: make([]json.RawMessage, 0, len(l.Turns)), From: make([][]int, 0, len(l.Turns)),
 	}}
@@ -83,14 +77,15 @@ func Render(l *List) *Request {
 		}
 	case formNone:
 	}
-	return w.r
+	return w
 }
 
 type writer struct {
-	p *Profile
-	t Target
-	r *Request
-	e encoder
+	p     *Profile
+	t     Target
+	r     *Request
+	e     encoder
+	sound [][]span // for each of r.Messages
 }
 
 // add appends a message that holds parts.
@@ -103,6 +98,8 @@ func (w *writer) add(parts []Part, msg json.RawMessage) {
 	}
 	w.r.Messages = append(w.r.Messages, msg)
 	w.r.From = append(w.r.From, from)
+	w.sound = append(w.sound, w.e.sound[:len(w.e.sound):len(w.e.sound)])
+	w.e.sound = w.e.sound[len(w.e.sound):]
 }
 
 // Size returns the size in bytes of the parts, without what a body has beside them.
@@ -176,7 +173,8 @@ func joined(before []byte, elements []json.RawMessage, after string) json.RawMes
 // themselves. The methods can be chained.
 type encoder struct {
 	buf   []byte
-	start int // of the value in buf
+	start int    // of the value in buf
+	sound []span // the long values in it that are sound by construction: see span
 }
 
 const chunk = 64 << 10
@@ -185,7 +183,7 @@ func (e *encoder) begin(n int) *encoder {
 	if cap(e.buf)-len(e.buf) < n {
 		e.buf = make([]byte, 0, max(n, chunk))
 	}
-	e.start = len(e.buf)
+	e.start, e.sound = len(e.buf), e.sound[len(e.sound):]
 	return e
 }
 
@@ -231,13 +229,21 @@ func (e *encoder) key(k string) *encoder {
 func (e *encoder) object(k string) *encoder { return e.key(k).open('{') }
 func (e *encoder) array(k string) *encoder  { return e.key(k).open('[') }
 
-// raw writes a member that is JSON already, unless there is none.
+// raw writes a member that is sound JSON already, unless there is none.
 func (e *encoder) raw(k string, val []byte) *encoder {
 	if k != "" && val != nil {
 		e.key(k)
 		e.buf = append(e.buf, val...)
+		e.mark(len(val))
 	}
 	return e
+}
+
+// mark notes that the last n bytes are a sound value. A few bytes are checked faster than noted.
+func (e *encoder) mark(n int) {
+	if to := len(e.buf) - e.start; n > 64 && to <= math.MaxInt32 {
+		e.sound = append(e.sound, span{int32(to - n), int32(to)}) //nolint:gosec // compared above
+	}
 }
 
 func (e *encoder) str(k, s string) *encoder {
@@ -264,8 +270,8 @@ func (e *encoder) elements(vals ...json.RawMessage) *encoder {
 // texts writes a member with the texts of parts, joined by line breaks.
 func (e *encoder) texts(k string, parts []Part) *encoder {
 	e.key(k)
+	from, first := len(e.buf), true
 	e.buf = append(e.buf, '"')
-	first := true
 	for i := range parts {
 		if parts[i].Kind != PartText && parts[i].Kind != PartThinking {
 			continue
@@ -278,6 +284,7 @@ func (e *encoder) texts(k string, parts []Part) *encoder {
 		e.buf = append(e.buf, text[1:len(text)-1]...)
 	}
 	e.buf = append(e.buf, '"')
+	e.mark(len(e.buf) - from)
 	return e
 }
 

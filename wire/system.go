@@ -13,7 +13,7 @@ import (
 func (n *normalizer) system(i int, m *message.Message) {
 	var sound [][]byte
 	jsonx.Elements(m.ToolsAdded, func(tool []byte) bool {
-		if jsonx.StringAt(tool, "name") != "" && !tooDeep(tool) {
+		if jsonx.StringAt(tool, "name") != "" && sendableObject(tool) {
 			sound = append(sound, tool)
 		} else {
 			n.note(NoteTool, i, "a tool without a name or with a schema too deep to send was added; it is left out")

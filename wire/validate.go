@@ -68,15 +68,16 @@ func (e *ValidationError) broken(r Rule) bool {
 // check that signed thinking and unknown blocks are as they came, and that there is one
 // compaction summary.
 func Validate(r *Request, p Profile, msgs []*message.Message) error {
-	return validate(r, &p, msgs, nil)
+	return validate(r, &p, msgs, make([][]span, len(r.Messages)))
 }
 
-func validate(r *Request, p *Profile, msgs []*message.Message, cache *Cache) error {
+// validate is Validate. What is in sound, for each message, is not read again.
+func validate(r *Request, p *Profile, msgs []*message.Message, sound [][]span) error {
 	if err := p.check(); err != nil {
 		return err
 	}
 	v := &validator{
-		p: p, cache: cache, messages: r.Messages, read: make([]seenMessage, len(r.Messages)),
+		p: p, messages: r.Messages, read: make([]seenMessage, len(r.Messages)),
 		answered: map[string]bool{}, ids: map[string]bool{},
 	}
 	if msgs != nil {
@@ -85,15 +86,10 @@ func validate(r *Request, p *Profile, msgs []*message.Message, cache *Cache) err
 	if n := r.Size(); p.MaxBytes > 0 && n > p.MaxBytes {
 		v.fail(RuleSize, -1, "%d bytes are more than the %d that the API takes", n, p.MaxBytes)
 	}
-	if cache != nil {
-		cache.mu.Lock()
-		defer cache.mu.Unlock()
-		cache.begin(p, len(r.Messages)+2)
-	}
-	v.remember(0, r.System, func() seenMessage { v.system(r.System); return seenMessage{} })
-	v.remember(1, r.Tools, func() seenMessage { v.tools(r.Tools); return seenMessage{} })
+	v.system(r.System)
+	v.tools(r.Tools)
 	for i, raw := range r.Messages {
-		v.read[i] = v.remember(i+2, raw, func() seenMessage { return v.readMessage(i, raw) })
+		v.read[i] = v.readMessage(i, raw, sound[i])
 	}
 	v.roles()
 	if p.form != formPi {
@@ -111,7 +107,6 @@ func validate(r *Request, p *Profile, msgs []*message.Message, cache *Cache) err
 type validator struct {
 	p        *Profile
 	src      *source // nil when it is not known
-	cache    *Cache  // nil for none
 	tree     tree
 	messages []json.RawMessage
 	read     []seenMessage

@@ -75,7 +75,7 @@ func fenced(b *strings.Builder, lang, text string) {
 func (n *normalizer) pi() *List {
 	l := &List{profile: n.p, target: n.t}
 	add := func(i int, raw []byte) {
-		l.Turns = append(l.Turns, Turn{TurnStored, []Part{{Kind: PartStored, From: i, Raw: n.clean(raw)}}})
+		l.Turns = append(l.Turns, Turn{TurnStored, []Part{{Kind: PartStored, From: i, Raw: jsonx.Clean(raw)}}})
 	}
 	user := func(i int, content []byte) {
 		var o jsonx.Object
