@@ -2,6 +2,8 @@ package message
 
 import (
 	"encoding/json"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/clew-dev/clew/internal/jsonx"
 )
@@ -144,13 +146,19 @@ func scanBlock(data []byte, i, depth int) (b Block, end int, err error) {
 		text = thinking
 	}
 	b.Text = str(text)
+	decoded := b.Text
 	if b.Type == BlockImage {
-		text = image
+		text, decoded = image, b.Data
 	}
-	if jsonx.IsString(text) && jsonx.Sound(text) {
+	if jsonx.IsString(text) && sound(decoded, text) {
 		b.text = text
 	}
 	return b, end, nil
+}
+
+// sound is jsonx.Sound for a string that was decoded: where it holds no U+FFFD, its escapes are.
+func sound(decoded string, raw []byte) bool {
+	return utf8.ValidString(decoded) && (!strings.Contains(decoded, "\uFFFD") || jsonx.Sound(raw))
 }
 
 // JSON returns the bytes the block was parsed from, or its encoding.
