@@ -64,6 +64,11 @@ type seenBlock struct {
 
 func textBlock(x val) seenBlock { return seenBlock{kind: kindText, text: x.span(), blank: x.blank()} }
 
+// message reads the next message, but for the values in it that are known to be sound.
+func (v *validator) message(raw []byte, sound []span) {
+	v.read = append(v.read, v.readMessage(len(v.read), raw, sound))
+}
+
 func (v *validator) readMessage(i int, raw []byte, sound []span) seenMessage {
 	if !v.value(RuleJSON, i, raw, sound, "the message") || !v.is(RuleJSON, i, jsonx.IsObject(raw), "the message is no object") {
 		return seenMessage{}
@@ -98,7 +103,7 @@ func (v *validator) readMessage(i int, raw []byte, sound []span) seenMessage {
 }
 
 // value reads raw, which must be one JSON value without anything around it, into
-// the tree, but for the values in it that are known to be sound.
+// the tree.
 func (v *validator) value(rule Rule, i int, raw []byte, sound []span, what string) bool {
 	if len(raw) > math.MaxInt32 {
 		v.fail(RuleSize, i, "%s has more than 2 GB", what)

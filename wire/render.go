@@ -45,61 +45,69 @@ type Request struct {
 // counted. The notes are those of Normalize; they are given with a
 // [ValidationError] too.
 func Build(msgs []*message.Message, p Profile, t Target, o Options) (*Request, []Note, error) {
-	l, notes, err := Normalize(msgs, p, t, o)
+	n, l, err := newNormalizer(msgs, p, t, o)
 	if err != nil {
 		return nil, nil, err
 	}
-	w := render(l)
-	return w.r, notes, validate(w.r, &p, msgs, w.sound)
+	// Turn by turn, while the bytes of one are in the processor's cache.
+	v := newValidator(&p, msgs)
+	r, turn := render(l, len(msgs), v.message)
+	notes := n.run(turn)
+	return r, notes, v.verdict(r)
 }
 
 // Render writes a list as JSON for the profile it was normalized for.
-func Render(l *List) *Request { return render(l).r }
+func Render(l *List) *Request {
+	r, turn := render(l, len(l.Turns), func([]byte, []span) {})
+	for i := range l.Turns {
+		turn(&l.Turns[i])
+	}
+	return r
+}
 
-func render(l *List) *writer {
+// render returns a request without messages, and what adds those of a turn. Each message is
+// given to read, with the values in it that are sound by construction.
+func render(l *List, messages int, read func(msg []byte, sound []span)) (r *Request, turn func(*Turn)) {
 	p := &l.profile
-	w := &writer{p: p, t: l.target, sound: make([][]span, 0, len(l.Turns)), r: &Request{
-		Profile:  p.Name,
-		Messages: make([]json.RawMessage, 0, len(l.Turns)), From: make([][]int, 0, len(l.Turns)),
-	}}
+	r = &Request{
+		Profile: p.Name, Messages: make([]json.RawMessage, 0, messages), From: make([][]int, 0, messages),
+	}
+	w := &writer{p: p, t: l.target, r: r, read: read}
 	switch p.form {
 	case formAnthropic:
-		w.anthropic(l)
+		return r, w.anthropic(l)
 	case formChat:
-		w.chat(l)
+		return r, w.chat(l)
 	case formResponses:
-		w.responses(l)
+		return r, w.responses(l)
 	case formGemini:
-		w.gemini(l)
-	case formPi:
-		for i := range l.Turns {
-			w.add(l.Turns[i].Parts, l.Turns[i].Parts[0].Raw)
-		}
-	case formNone:
+		return r, w.gemini(l)
+	case formPi, formNone:
 	}
-	return w
+	return r, func(t *Turn) { w.add(t.Parts, t.Parts[0].Raw) }
 }
 
 type writer struct {
-	p     *Profile
-	t     Target
-	r     *Request
-	e     encoder
-	sound [][]span // for each of r.Messages
+	p    *Profile
+	t    Target
+	r    *Request
+	e    encoder
+	from []int // of all messages
+	read func(msg []byte, sound []span)
 }
 
 // add appends a message that holds parts.
 func (w *writer) add(parts []Part, msg json.RawMessage) {
-	var from []int
+	start := len(w.from)
 	for i := range parts {
-		if f := parts[i].From; f >= 0 && (len(from) == 0 || from[len(from)-1] != f) {
-			from = append(from, f)
+		if f := parts[i].From; f >= 0 && (len(w.from) == start || w.from[len(w.from)-1] != f) {
+			w.from = append(w.from, f)
 		}
 	}
 	w.r.Messages = append(w.r.Messages, msg)
-	w.r.From = append(w.r.From, from)
-	w.sound = append(w.sound, w.e.sound[:len(w.e.sound):len(w.e.sound)])
-	w.e.sound = w.e.sound[len(w.e.sound):]
+	w.r.From = append(w.r.From, w.from[start:len(w.from):len(w.from)])
+	w.read(msg, w.e.sound)
+	w.e.sound = w.e.sound[:0]
 }
 
 // Size returns the size in bytes of the parts, without what a body has beside them.
@@ -183,7 +191,7 @@ func (e *encoder) begin(n int) *encoder {
 	if cap(e.buf)-len(e.buf) < n {
 		e.buf = make([]byte, 0, max(n, chunk))
 	}
-	e.start, e.sound = len(e.buf), e.sound[len(e.sound):]
+	e.start, e.sound = len(e.buf), e.sound[:0]
 	return e
 }
 

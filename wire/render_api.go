@@ -9,9 +9,8 @@ import (
 
 // The APIs that have each turn as one message of blocks: the Messages API and Gemini.
 
-func (w *writer) blocks(l *List, assistant, member string, block func(e *encoder, parts []Part, k int)) {
-	for i := range l.Turns {
-		t := &l.Turns[i]
+func (w *writer) blocks(assistant, member string, block func(e *encoder, parts []Part, k int)) func(*Turn) {
+	return func(t *Turn) {
 		role := "user"
 		if t.Kind == TurnAssistant {
 			role = assistant
@@ -29,14 +28,14 @@ func (w *writer) blocks(l *List, assistant, member string, block func(e *encoder
 }
 
 // https://platform.claude.com/docs/en/api/messages
-func (w *writer) anthropic(l *List) {
+func (w *writer) anthropic(l *List) func(*Turn) {
 	if l.System != "" {
 		w.r.System = w.e.begin(len(l.System)).open('[').open('{').str("type", "text").str("text", l.System).close("}]").end()
 	}
 	w.r.Tools = w.tools(l, func(e *encoder, d toolDefinition) {
 		e.str("name", d.name).opt("description", d.description).raw("input_schema", d.parameters)
 	})
-	w.blocks(l, "assistant", "content", anthropicBlock)
+	return w.blocks("assistant", "content", anthropicBlock)
 }
 
 func anthropicBlock(e *encoder, parts []Part, k int) {
@@ -74,7 +73,7 @@ func anthropicBlock(e *encoder, parts []Part, k int) {
 const noSignature = "skip_thought_signature_validator"
 
 // https://ai.google.dev/api/generate-content
-func (w *writer) gemini(l *List) {
+func (w *writer) gemini(l *List) func(*Turn) {
 	if l.System != "" {
 		w.r.System = w.e.begin(len(l.System)).open('{').array("parts").open('{').str("text", l.System).close("}]}").end()
 	}
@@ -84,7 +83,7 @@ func (w *writer) gemini(l *List) {
 		w.r.Tools = w.e.begin(len(decls)).open('[').open('{').raw("functionDeclarations", decls).close("}]").end()
 	}
 	signs := geminiMajor(w.t.Model) >= 3
-	w.blocks(l, "model", "parts", func(e *encoder, parts []Part, k int) {
+	return w.blocks("model", "parts", func(e *encoder, parts []Part, k int) {
 		sig := parts[k].Signature
 		if signs && sig == "" && k == slices.IndexFunc(parts, func(p Part) bool { return p.Kind == PartCall }) {
 			sig = noSignature
@@ -160,13 +159,12 @@ func (w *writer) tools(l *List, write func(e *encoder, d toolDefinition)) []byte
 // openAI writes a list for one of the APIs of OpenAI: Chat Completions, where a message
 // holds all of a turn, or Responses, where each part of an answer is an item.
 // https://platform.openai.com/docs/api-reference
-func (w *writer) openAI(l *List, message func(role string, parts []Part) json.RawMessage) {
+func (w *writer) openAI(message func(role string, parts []Part) json.RawMessage) func(*Turn) {
 	item := w.responsesItem
 	if w.p.form == formChat {
 		item = w.chatResult
 	}
-	for i := range l.Turns {
-		t := &l.Turns[i]
+	return func(t *Turn) {
 		switch {
 		case t.Kind == TurnSystem:
 			w.add(t.Parts, message(w.p.SystemRole, t.Parts))
@@ -182,7 +180,7 @@ func (w *writer) openAI(l *List, message func(role string, parts []Part) json.Ra
 	}
 }
 
-func (w *writer) chat(l *List) {
+func (w *writer) chat(l *List) func(*Turn) {
 	if l.System != "" {
 		w.add(nil, w.chatMessage(w.p.SystemRole, []Part{{Kind: PartText, Text: jsonx.Quote(l.System)}}))
 	}
@@ -190,7 +188,7 @@ func (w *writer) chat(l *List) {
 		e.str("type", "function").object("function")
 		e.str("name", d.name).opt("description", d.description).raw("parameters", d.parameters).close("}")
 	})
-	w.openAI(l, w.chatMessage)
+	return w.openAI(w.chatMessage)
 }
 
 // chatMessage writes the content as a string where it can, for servers that
@@ -252,7 +250,7 @@ func (w *writer) chatAnswer(parts []Part) json.RawMessage {
 	return e.close("}").end()
 }
 
-func (w *writer) responses(l *List) {
+func (w *writer) responses(l *List) func(*Turn) {
 	if l.System != "" {
 		w.r.System = jsonx.Quote(l.System)
 	}
@@ -260,7 +258,7 @@ func (w *writer) responses(l *List) {
 		e.str("type", "function").str("name", d.name).opt("description", d.description).raw("parameters", d.parameters)
 		e.raw("strict", []byte("false")) // the default is strict, which refuses most schemas
 	})
-	w.openAI(l, w.responsesMessage)
+	return w.openAI(w.responsesMessage)
 }
 
 func (w *writer) responsesMessage(role string, parts []Part) json.RawMessage {

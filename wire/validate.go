@@ -68,29 +68,33 @@ func (e *ValidationError) broken(r Rule) bool {
 // check that signed thinking and unknown blocks are as they came, and that there is one
 // compaction summary.
 func Validate(r *Request, p Profile, msgs []*message.Message) error {
-	return validate(r, &p, msgs, make([][]span, len(r.Messages)))
-}
-
-// validate is Validate. What is in sound, for each message, is not read again.
-func validate(r *Request, p *Profile, msgs []*message.Message, sound [][]span) error {
 	if err := p.check(); err != nil {
 		return err
 	}
-	v := &validator{
-		p: p, messages: r.Messages, read: make([]seenMessage, len(r.Messages)),
-		answered: map[string]bool{}, ids: map[string]bool{},
+	v := newValidator(&p, msgs)
+	for _, raw := range r.Messages {
+		v.message(raw, nil)
 	}
+	return v.verdict(r)
+}
+
+func newValidator(p *Profile, msgs []*message.Message) *validator {
+	v := &validator{p: p, answered: map[string]bool{}, ids: map[string]bool{}}
 	if msgs != nil {
 		v.src = readSource(msgs, p)
 	}
+	return v
+}
+
+// verdict is for a request whose messages were read.
+func (v *validator) verdict(r *Request) error {
+	p := v.p
+	v.messages = r.Messages
 	if n := r.Size(); p.MaxBytes > 0 && n > p.MaxBytes {
 		v.fail(RuleSize, -1, "%d bytes are more than the %d that the API takes", n, p.MaxBytes)
 	}
 	v.system(r.System)
 	v.tools(r.Tools)
-	for i, raw := range r.Messages {
-		v.read[i] = v.readMessage(i, raw, sound[i])
-	}
 	v.roles()
 	if p.form != formPi {
 		v.pairs()
