@@ -22,7 +22,9 @@ type idMap struct {
 	next map[string]int // stored id → the next number to tell calls with it apart
 }
 
-func newIDMap(limit int) *idMap { return &idMap{limit, map[string]bool{}, map[string]int{}} }
+func newIDMap(limit, calls int) *idMap {
+	return &idMap{limit, make(map[string]bool, calls), map[string]int{}}
+}
 
 // assign returns the id for a call stored with id; renamed is false when it is
 // the stored one, or the stored one without its item id.

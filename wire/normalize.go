@@ -32,6 +32,7 @@ type normalizer struct {
 	last    *Turn          // it may still grow
 	emit    func(*Turn)    // takes it when it can't
 	notes   []Note
+	slab    slab[Part]
 }
 
 // newNormalizer also returns the list, which has no turns yet.
@@ -43,7 +44,7 @@ func newNormalizer(msgs []*message.Message, p Profile, t Target, o Options) (*no
 	if p.form == formPi {
 		return n, l, nil
 	}
-	n.ids, n.pairs = newIDMap(p.CallIDMax), message.PairCalls(msgs)
+	n.ids, n.pairs = newIDMap(p.CallIDMax, len(msgs)/2), message.PairCalls(msgs)
 	if !o.CloseOpenCalls {
 		if pending := n.pairs.Pending(); len(pending) > 0 {
 			return nil, nil, &PendingError{pending}
@@ -157,7 +158,7 @@ func (n *normalizer) unsent(i int, m *message.Message) {
 
 func (n *normalizer) results(i int, answer []Part, calls []message.Call) {
 	inside := n.p.ResultImages == ImagesInside || n.p.ResultImages == ImagesByModel && geminiMajor(n.t.Model) >= 3
-	results := Turn{TurnResults, make([]Part, 0, len(calls)+1)}
+	results := Turn{TurnResults, n.slab.take(len(calls) + 1)}
 	var after []Part
 	next := 0
 	for k := range answer {

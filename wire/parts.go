@@ -15,7 +15,7 @@ import (
 func (n *normalizer) parts(i int, m *message.Message) []Part {
 	answer := m.Role == message.RoleAssistant
 	same := answer && n.p.same(m, n.t)
-	out := make([]Part, 0, len(m.Content))
+	out := n.slab.take(len(m.Content))
 	said := false
 	// reasoned says that the reasoning that came before a block is sent. The API's
 	// own ids of items must not be sent without it.

@@ -11,7 +11,7 @@ import (
 // The readers of rendered messages, one for each form. They report what cannot
 // be read as the API has it and return the rest.
 
-type kind int
+type kind uint8
 
 const (
 	kindOther kind = iota
@@ -51,15 +51,15 @@ type seenMessage struct {
 // message.
 type seenBlock struct {
 	kind      kind
-	text      span   // text, thinking: the JSON string
 	blank     bool   // text
-	signature string // text, thinking, call
 	redacted  bool   // thinking
-	id, name  string // call, result
-	arguments span   // call: as they stand in the message
 	noObject  bool   // call: the arguments are no object
+	text      span   // text, thinking: the JSON string
+	arguments span   // call: as they stand in the message
+	raw       span   // other
+	signature string // text, thinking, call
+	id, name  string // call, result
 	content   []seenBlock
-	raw       span // other
 }
 
 func textBlock(x val) seenBlock { return seenBlock{kind: kindText, text: x.span(), blank: x.blank()} }
@@ -160,7 +160,7 @@ func (v *validator) content(i int, x val, block func(i int, x val) seenBlock) (o
 		return []seenBlock{textBlock(x)}
 	}
 	if v.is(RuleJSON, i, x.isArray(), "content must be a string or an array") {
-		out = make([]seenBlock, 0, x.count())
+		out = v.slab.take(x.count())
 		x.each(func(b val) {
 			if v.is(RuleJSON, i, b.isObject(), "a block must be an object") {
 				out = append(out, block(i, b))

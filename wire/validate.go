@@ -79,7 +79,7 @@ func Validate(r *Request, p Profile, msgs []*message.Message) error {
 }
 
 func newValidator(p *Profile, msgs []*message.Message) *validator {
-	v := &validator{p: p, answered: map[string]bool{}, ids: map[string]bool{}}
+	v := &validator{p: p, read: make([]seenMessage, 0, len(msgs)), answered: make(map[string]bool, len(msgs)/2)}
 	if msgs != nil {
 		v.src = readSource(msgs, p)
 	}
@@ -116,10 +116,24 @@ type validator struct {
 	read     []seenMessage
 	out      []Violation
 
-	open     []seenBlock // calls that wait for their results
-	results  bool        // a result of these calls was read
-	answered map[string]bool
-	ids      map[string]bool
+	slab slab[seenBlock]
+
+	open     []*seenBlock    // calls that wait for their results
+	results  bool            // a result of these calls was read
+	answered map[string]bool // by the ids of all calls
+}
+
+// slab is memory for short slices.
+type slab[T any] struct{ free []T }
+
+// take returns an empty slice with room for n.
+func (s *slab[T]) take(n int) []T {
+	if cap(s.free) < n {
+		s.free = make([]T, max(n, 64))
+	}
+	taken := s.free[:0:n]
+	s.free = s.free[n:]
+	return taken
 }
 
 func (v *validator) fail(rule Rule, index int, format string, args ...any) {
@@ -192,10 +206,12 @@ func (v *validator) call(i int, b *seenBlock) {
 	switch {
 	case b.id == "" || len(b.id) > v.p.CallIDMax || !idChars(b.id):
 		v.fail(RuleCallID, i, "call id %q must be 1 to %d of a-z, A-Z, 0-9, _ and -", b.id, v.p.CallIDMax)
-	case v.ids[b.id]:
-		v.fail(RuleUniqueID, i, "call id %q was used before", b.id)
+	default:
+		if _, used := v.answered[b.id]; used {
+			v.fail(RuleUniqueID, i, "call id %q was used before", b.id)
+		}
 	}
-	v.ids[b.id] = true
+	v.answered[b.id] = v.answered[b.id]
 	v.toolName(RuleToolName, i, b.name)
 	if b.noObject {
 		v.fail(RuleArguments, i, "the arguments of call %q are no object", b.id)
@@ -203,11 +219,11 @@ func (v *validator) call(i int, b *seenBlock) {
 	if len(v.open) == 0 {
 		v.results = false
 	}
-	v.open = append(v.open, *b)
+	v.open = append(v.open, b)
 }
 
 func (v *validator) result(i int, b *seenBlock) {
-	at := slices.IndexFunc(v.open, func(c seenBlock) bool { return c.id == b.id })
+	at := slices.IndexFunc(v.open, func(c *seenBlock) bool { return c.id == b.id })
 	switch {
 	case at < 0 && v.answered[b.id]:
 		v.fail(RuleResultWithout, i, "call %q has a result already", b.id)
