@@ -19,6 +19,8 @@ const (
 	BlockImage    BlockType = "image"
 )
 
+var blockTypes = []BlockType{BlockText, BlockThinking, BlockToolCall, BlockImage}
+
 // Block is one part of a message's content. Which fields have a meaning depends on Type.
 type Block struct {
 	Type BlockType
@@ -115,7 +117,7 @@ func scanBlock(data []byte, i, depth int) (b Block, end int, err error) {
 		val := data[at:end:end]
 		switch string(key) {
 		case "type":
-			b.Type = BlockType(str(val))
+			b.Type = shared(blockTypes, str(val))
 		case "text":
 			text = val
 		case "thinking":

@@ -17,7 +17,7 @@ func Normalize(msgs []*message.Message, p Profile, t Target, o Options) (*List, 
 	if err != nil {
 		return nil, nil, err
 	}
-	return l, n.run(func(t *Turn) { l.Turns = append(l.Turns, *t) }), nil
+	return l, n.run(func(*message.Message) {}, func(t *Turn) { l.Turns = append(l.Turns, *t) }), nil
 }
 
 type normalizer struct {
@@ -54,14 +54,16 @@ func newNormalizer(msgs []*message.Message, p Profile, t Target, o Options) (*no
 	return n, l, nil
 }
 
-// run gives each turn to emit, which must not keep the pointer, and returns the notes.
-func (n *normalizer) run(emit func(*Turn)) []Note {
+// run gives each message to read and each turn to emit, which must not keep the pointer. It
+// returns the notes.
+func (n *normalizer) run(read func(*message.Message), emit func(*Turn)) []Note {
 	n.emit = emit
 	if n.p.form == formPi {
 		n.pi()
 		return n.notes
 	}
 	for i, m := range n.msgs {
+		read(m)
 		n.message(i, m)
 	}
 	if n.last != nil {

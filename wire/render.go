@@ -52,7 +52,8 @@ func Build(msgs []*message.Message, p Profile, t Target, o Options) (*Request, [
 	// Turn by turn, while the bytes of one are in the processor's cache.
 	v := newValidator(&p, msgs)
 	r, turn := render(l, len(msgs), v.message)
-	notes := n.run(turn)
+	v.src = newSource(msgs)
+	notes := n.run(func(m *message.Message) { v.src.add(m, p.Thinking) }, turn)
 	return r, notes, v.verdict(r)
 }
 
@@ -99,13 +100,15 @@ type writer struct {
 // add appends a message that holds parts.
 func (w *writer) add(parts []Part, msg json.RawMessage) {
 	start := len(w.from)
+	var from []int // nil for none
 	for i := range parts {
 		if f := parts[i].From; f >= 0 && (len(w.from) == start || w.from[len(w.from)-1] != f) {
 			w.from = append(w.from, f)
+			from = w.from[start:len(w.from):len(w.from)]
 		}
 	}
 	w.r.Messages = append(w.r.Messages, msg)
-	w.r.From = append(w.r.From, w.from[start:len(w.from):len(w.from)])
+	w.r.From = append(w.r.From, from)
 	w.read(msg, w.e.sound)
 	w.e.sound = w.e.sound[:0]
 }

@@ -72,6 +72,12 @@ func Validate(r *Request, p Profile, msgs []*message.Message) error {
 		return err
 	}
 	v := newValidator(&p, msgs)
+	if msgs != nil {
+		v.src = newSource(msgs)
+		for _, m := range msgs {
+			v.src.add(m, p.Thinking)
+		}
+	}
 	for _, raw := range r.Messages {
 		v.message(raw, nil)
 	}
@@ -79,11 +85,7 @@ func Validate(r *Request, p Profile, msgs []*message.Message) error {
 }
 
 func newValidator(p *Profile, msgs []*message.Message) *validator {
-	v := &validator{p: p, read: make([]seenMessage, 0, len(msgs)), answered: make(map[string]bool, len(msgs)/2)}
-	if msgs != nil {
-		v.src = readSource(msgs, p)
-	}
-	return v
+	return &validator{p: p, read: make([]seenMessage, 0, len(msgs)), answered: make(map[string]bool, len(msgs)/2)}
 }
 
 // verdict is for a request whose messages were read.
@@ -203,15 +205,14 @@ func (v *validator) unanswered(index int) {
 }
 
 func (v *validator) call(i int, b *seenBlock) {
+	answered, used := v.answered[b.id]
 	switch {
 	case b.id == "" || len(b.id) > v.p.CallIDMax || !idChars(b.id):
 		v.fail(RuleCallID, i, "call id %q must be 1 to %d of a-z, A-Z, 0-9, _ and -", b.id, v.p.CallIDMax)
-	default:
-		if _, used := v.answered[b.id]; used {
-			v.fail(RuleUniqueID, i, "call id %q was used before", b.id)
-		}
+	case used:
+		v.fail(RuleUniqueID, i, "call id %q was used before", b.id)
 	}
-	v.answered[b.id] = v.answered[b.id]
+	v.answered[b.id] = answered
 	v.toolName(RuleToolName, i, b.name)
 	if b.noObject {
 		v.fail(RuleArguments, i, "the arguments of call %q are no object", b.id)
@@ -334,6 +335,9 @@ func (v *validator) summaries() {
 	if v.src == nil {
 		return
 	}
+	if len(v.src.summaries) > 0 {
+		v.src.countOthers()
+	}
 	n, last := 0, -1
 	for text, said := range v.src.summaries {
 		here := 0
@@ -376,36 +380,33 @@ type source struct {
 	unknown   map[string]bool // blocks of other types in answers; nil until needed
 }
 
-func readSource(msgs []*message.Message, p *Profile) *source {
-	s := &source{signed: map[string][]*message.Block{}, fields: map[string]bool{}, summaries: map[string]int{}, msgs: msgs}
-	for _, m := range msgs {
-		if m.Role == message.RoleCompactionSummary {
-			text := SummaryForm(m).Wrap(m.Summary)
-			s.summaries[strings.ToValidUTF8(text, "\uFFFD")] = 0
-		}
-		if m.Role != message.RoleAssistant {
+func newSource(msgs []*message.Message) *source {
+	return &source{signed: map[string][]*message.Block{}, fields: map[string]bool{}, summaries: map[string]int{}, msgs: msgs}
+}
+
+func (s *source) add(m *message.Message, t Thinking) {
+	if m.Role == message.RoleCompactionSummary {
+		text := SummaryForm(m).Wrap(m.Summary)
+		s.summaries[strings.ToValidUTF8(text, "\uFFFD")] = 0
+	}
+	if m.Role != message.RoleAssistant {
+		return
+	}
+	var thoughts []string
+	for k := range m.Content {
+		b := &m.Content[k]
+		if b.Signature == "" {
 			continue
 		}
-		var thoughts []string
-		for k := range m.Content {
-			b := &m.Content[k]
-			if b.Signature == "" {
-				continue
-			}
-			s.signed[b.Signature] = append(s.signed[b.Signature], b)
-			if p.Thinking == ThinkingField && b.Type == message.BlockThinking && slices.Contains(reasoningFields, b.Signature) &&
-				!b.Redacted && !blank(b.Text) && intact(b) {
-				thoughts = append(thoughts, b.Text)
-			}
-		}
-		if thoughts != nil {
-			s.fields[strings.Join(thoughts, "\n")] = true
+		s.signed[b.Signature] = append(s.signed[b.Signature], b)
+		if t == ThinkingField && b.Type == message.BlockThinking && slices.Contains(reasoningFields, b.Signature) &&
+			!b.Redacted && !blank(b.Text) && intact(b) {
+			thoughts = append(thoughts, b.Text)
 		}
 	}
-	if len(s.summaries) > 0 {
-		s.countOthers()
+	if thoughts != nil {
+		s.fields[strings.Join(thoughts, "\n")] = true
 	}
-	return s
 }
 
 // countOthers counts how often somebody said what a summary in its form says: a
