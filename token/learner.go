@@ -192,11 +192,10 @@ const (
 // ratio returns real/estimated in millionths, and false when there is nothing
 // to be learnt from it.
 func (g growth) ratio(prompt int64) (r ppm, ok bool) {
-	grown := prompt - g.prompt
-	if grown < leastGrowth || g.estimate <= 0 || !g.explains(prompt) {
-		return 0, false
+	if grown := prompt - g.prompt; grown >= leastGrowth && g.estimate > 0 && g.explains(prompt) {
+		return grown * one / g.estimate, true
 	}
-	return grown * one / g.estimate, true
+	return 0, false
 }
 
 // explains reports whether a counter can be that wrong. Where it can't, something

@@ -78,7 +78,13 @@ func (h *heuristic) text(s string) millis {
 			i += runProbe
 			continue
 		}
-		start, end := runAround(s, i, from)
+		start, end := i, i+1
+		for start > from && random64[s[start-1]] {
+			start--
+		}
+		for end < len(s) && random64[s[end]] {
+			end++
+		}
 		if end-start >= runMin {
 			if rate := h.runRate(s[:start], s[start:start+runMin]); rate > 0 {
 				// The beginning keeps its cost as ordinary text if that is higher, so that
@@ -161,19 +167,6 @@ var random64 = func() (set [256]bool) {
 	}
 	return set
 }()
-
-// runAround returns the bounds of the run around s[i], which does not begin
-// before from.
-func runAround(s string, i, from int) (start, end int) {
-	start, end = i, i+1
-	for start > from && random64[s[start-1]] {
-		start--
-	}
-	for end < len(s) && random64[s[end]] {
-		end++
-	}
-	return start, end
-}
 
 // appendSent appends a JSON value as it is sent: without white space between its
 // parts, and with characters spelled \uXXXX as themselves.

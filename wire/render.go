@@ -270,12 +270,9 @@ func (e *encoder) opt(k, s string) *encoder {
 	return e
 }
 
-func (e *encoder) elements(vals ...json.RawMessage) *encoder {
-	for _, val := range vals {
-		e.value()
-		e.buf = append(e.buf, val...)
-	}
-	return e
+func (e *encoder) element(val json.RawMessage) {
+	e.value()
+	e.buf = append(e.buf, val...)
 }
 
 // texts writes a member with the texts of parts, joined by line breaks.

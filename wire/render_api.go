@@ -18,7 +18,7 @@ func (w *writer) blocks(assistant, member string, block func(e *encoder, parts [
 		e := w.e.begin(room(t.Parts)).open('{').str("role", role).array(member)
 		for k := range t.Parts {
 			if raw := t.Parts[k].Raw; raw != nil {
-				e.elements(raw)
+				e.element(raw)
 			} else {
 				block(e, t.Parts, k)
 			}
@@ -159,15 +159,11 @@ func (w *writer) tools(l *List, write func(e *encoder, d toolDefinition)) []byte
 // openAI writes a list for one of the APIs of OpenAI: Chat Completions, where a message
 // holds all of a turn, or Responses, where each part of an answer is an item.
 // https://platform.openai.com/docs/api-reference
-func (w *writer) openAI(message func(role string, parts []Part) json.RawMessage) func(*Turn) {
-	item := w.responsesItem
-	if w.p.form == formChat {
-		item = w.chatResult
-	}
+func (w *writer) openAI(item func(p *Part) json.RawMessage) func(*Turn) {
 	return func(t *Turn) {
 		switch {
 		case t.Kind == TurnSystem:
-			w.add(t.Parts, message(w.p.SystemRole, t.Parts))
+			w.add(t.Parts, w.message(w.p.SystemRole, t.Parts))
 		case t.Kind == TurnAssistant && w.p.form == formChat:
 			w.add(t.Parts, w.chatAnswer(t.Parts))
 		case t.Kind == TurnAssistant, t.Kind == TurnResults:
@@ -175,30 +171,36 @@ func (w *writer) openAI(message func(role string, parts []Part) json.RawMessage)
 				w.add(t.Parts[k:k+1], item(&t.Parts[k]))
 			}
 		default:
-			w.add(t.Parts, message("user", t.Parts))
+			w.add(t.Parts, w.message("user", t.Parts))
 		}
 	}
 }
 
 func (w *writer) chat(l *List) func(*Turn) {
 	if l.System != "" {
-		w.add(nil, w.chatMessage(w.p.SystemRole, []Part{{Kind: PartText, Text: jsonx.Quote(l.System)}}))
+		w.add(nil, w.message(w.p.SystemRole, []Part{{Kind: PartText, Text: jsonx.Quote(l.System)}}))
 	}
 	w.r.Tools = w.tools(l, func(e *encoder, d toolDefinition) {
 		e.str("type", "function").object("function")
 		e.str("name", d.name).opt("description", d.description).raw("parameters", d.parameters).close("}")
 	})
-	return w.openAI(w.chatMessage)
+	return w.openAI(w.chatResult)
 }
 
-// chatMessage writes the content as a string where it can, for servers that
-// know nothing else.
-func (w *writer) chatMessage(role string, parts []Part) json.RawMessage {
-	e := w.e.begin(room(parts)).open('{').str("role", role)
-	if len(parts) == 1 && parts[0].Kind == PartText {
-		return e.raw("content", parts[0].Text).close("}").end()
+// message writes the content for Chat Completions as a string where it can, for servers
+// that know nothing else.
+func (w *writer) message(role string, parts []Part) json.RawMessage {
+	e := w.e.begin(room(parts)).open('{')
+	if w.p.form == formResponses {
+		e.str("type", "message")
 	}
-	return w.content(e, "content", parts).close("}").end()
+	e.str("role", role)
+	if w.p.form == formChat && len(parts) == 1 && parts[0].Kind == PartText {
+		e.raw("content", parts[0].Text)
+	} else {
+		w.content(e, "content", parts)
+	}
+	return e.close("}").end()
 }
 
 // content writes a member with texts and images.
@@ -258,19 +260,15 @@ func (w *writer) responses(l *List) func(*Turn) {
 		e.str("type", "function").str("name", d.name).opt("description", d.description).raw("parameters", d.parameters)
 		e.raw("strict", []byte("false")) // the default is strict, which refuses most schemas
 	})
-	return w.openAI(w.responsesMessage)
-}
-
-func (w *writer) responsesMessage(role string, parts []Part) json.RawMessage {
-	e := w.e.begin(room(parts)).open('{').str("type", "message").str("role", role)
-	return w.content(e, "content", parts).close("}").end()
+	return w.openAI(w.responsesItem)
 }
 
 func (w *writer) responsesItem(p *Part) json.RawMessage {
+	e := w.e.begin(room([]Part{*p}))
 	if p.Raw != nil {
 		return p.Raw
 	}
-	e := w.e.begin(room([]Part{*p})).open('{')
+	e.open('{')
 	switch p.Kind {
 	case PartText:
 		e.str("type", "message").str("role", "assistant").array("content")

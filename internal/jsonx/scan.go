@@ -23,6 +23,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"strings"
 )
 
 // MaxDepth is the deepest nesting of arrays and objects that Scan accepts.
@@ -266,44 +267,40 @@ func scanString(data []byte, i int) (int, error) {
 // shortEscape says which bytes may follow a backslash, but for u.
 var shortEscape = [256]bool{'"': true, '\\': true, '/': true, 'b': true, 'f': true, 'n': true, 'r': true, 't': true}
 
-func scanNumber(data []byte, i int) (int, error) {
-	digits := func() bool {
+func scanNumber(data []byte, i int) (end int, err error) {
+	is := func(chars string) bool { return i < len(data) && strings.IndexByte(chars, data[i]) >= 0 }
+	digits := func() {
 		from := i
 		for i < len(data) && '0' <= data[i] && data[i] <= '9' {
 			i++
 		}
-		return i > from
-	}
-	missing := func() (int, error) {
-		if i >= len(data) {
-			return i, endAt(i)
+		switch {
+		case i > from:
+		case i >= len(data):
+			err = endAt(i)
+		default:
+			err = syntaxAt(i, data[i], "in a number")
 		}
-		return i, syntaxAt(i, data[i], "in a number")
 	}
 	if data[i] == '-' {
 		i++
 	}
-	if i < len(data) && data[i] == '0' {
+	if is("0") {
 		i++
-	} else if !digits() {
-		return missing()
+	} else {
+		digits()
 	}
-	if i < len(data) && data[i] == '.' {
+	if err == nil && is(".") {
 		i++
-		if !digits() {
-			return missing()
-		}
+		digits()
 	}
-	if i < len(data) && (data[i] == 'e' || data[i] == 'E') {
-		i++
-		if i < len(data) && (data[i] == '+' || data[i] == '-') {
+	if err == nil && is("eE") {
+		if i++; is("+-") {
 			i++
 		}
-		if !digits() {
-			return missing()
-		}
+		digits()
 	}
-	return i, nil
+	return i, err
 }
 
 func hexDigit(c byte) rune {

@@ -320,26 +320,7 @@ func Clean(val []byte) []byte {
 	if Sound(val) {
 		return val
 	}
-	out := make([]byte, 0, len(val)+16)
-	for i := 0; i < len(val); {
-		if val[i] != '"' {
-			out = append(out, val[i])
-			i++
-			continue
-		}
-		end, err := scanString(val, i)
-		if err != nil {
-			return append(out, bytes.ToValidUTF8(val[i:], []byte("\uFFFD"))...)
-		}
-		if s := val[i:end]; Sound(s) {
-			out = append(out, s...)
-		} else {
-			text, _ := String(s)
-			out = AppendQuote(out, text)
-		}
-		i = end
-	}
-	return out
+	return EditStrings(val, func(_ []string, s string, _ bool) (string, bool) { return s, strings.ContainsRune(s, utf8.RuneError) })
 }
 
 // Bool returns the value of a JSON boolean; anything else is false.
