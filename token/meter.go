@@ -141,11 +141,9 @@ func (m *Meter) Guard() float64 { return m.safety }
 func (m *Meter) Fixed() int64 { return m.fixed.Total() }
 
 // Measure returns what a context costs. Its anchor is the last answer at or after index
-// fresh with a usage that can be trusted: what was reported counts up to and including
-// it, and only what comes after it is estimated. Usage from before fresh is stale,
-// because a pass or an edit has changed the context since; session.Context has
-// Boundary for that. Without an anchor everything is estimated: Config.System and
-// Config.Tools, what message.ReplaySystem gives, and the other messages.
+// fresh (session.Context has Boundary for that) with a usage that can be trusted: what was
+// reported counts up to and including it, what comes after it is estimated. Without an
+// anchor everything is.
 func (m *Meter) Measure(msgs []*message.Message, fresh int) Reading {
 	r := m.Running()
 	for i, msg := range msgs {

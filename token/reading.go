@@ -24,11 +24,10 @@ type Reading struct {
 // Guarded returns Tokens with the estimated part multiplied by Guard: what to
 // compare with a limit where an estimate that is too low would overflow.
 func (r Reading) Guarded() int64 {
-	guarded := math.Ceil(float64(r.Estimated) * max(r.Guard, 1))
-	if guarded >= math.MaxInt64 {
-		return math.MaxInt64
+	if guarded := math.Ceil(float64(r.Estimated) * max(r.Guard, 1)); guarded < math.MaxInt64 {
+		return addSat(r.Measured, int64(guarded))
 	}
-	return addSat(r.Measured, int64(guarded))
+	return math.MaxInt64
 }
 
 // addSat adds without wrapping around.

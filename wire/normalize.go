@@ -185,7 +185,7 @@ func (n *normalizer) results(i int, answer []Part, calls []message.Call) {
 		if !inside && slices.ContainsFunc(content, isImage) {
 			texts, images := splitImages(content)
 			n.note(NoteImage, c.Result, "the images of the result follow after the results")
-			after = append(after, textPart(-1, textImagesOf(sent.Name, sent.ID)))
+			after = append(after, textPart(-1, fmt.Sprintf("Images in the result of %s (%s):", sent.Name, sent.ID)))
 			after = append(after, images...)
 			if content = texts; len(content) == 0 {
 				content = []Part{textPart(-1, textImagesBelow)}

@@ -208,9 +208,8 @@ func (n *normalizer) image(i int, b *message.Block) Part {
 	return textPart(i, textImageOut(b.MIMEType))
 }
 
-// passes reports whether a block of a type we do not know goes back to the API
-// it came from. Types that the API gives a meaning we would have to check, above
-// all its own calls and results, do not.
+// passes reports whether a block of a type we do not know goes back to the API it came
+// from. Types with a meaning we would have to check, above all calls and results, do not.
 func (n *normalizer) passes(m *message.Message, b *message.Block) bool {
 	return n.p.Opaque && n.t.Provider != "" && m.Provider == n.t.Provider && m.API != "" && n.p.speaks(m) &&
 		!n.p.reserved(b.Raw()) && sendableObject(b.Raw())
@@ -257,8 +256,8 @@ func validBase64(s string) bool {
 	return s != "" && len(s)%4 == 0 && strings.TrimLeft(body, alphabet) == ""
 }
 
-// maxDepth is the deepest nesting that is sent. Readers of JSON on the other side
-// give up at 128 levels (serde_json) and up; what people and models write has ten.
+// maxDepth is the deepest nesting that is sent: readers on the other side give up at 128
+// levels (serde_json) and up.
 const maxDepth = 100
 
 // sendableObject reports whether val is an object, nothing else, that is not too deep.

@@ -9,8 +9,9 @@
 //
 // [Build] is three pure functions: [Normalize] pairs calls with results, settles roles
 // and decides what may be sent at all; [Render] writes JSON from the parts as they were
-// stored; [Validate] reads that JSON again, knowing nothing of how it was made, and
-// lists what a provider would refuse. What a provider takes is data: a [Profile].
+// stored; [Validate] reads that JSON again and lists what a provider would refuse. In Build
+// it skips the long values that were found sound before. What a provider takes is data: a
+// [Profile].
 //
 // Providers cache by prefix, and some bind signed thinking to what stands before it. So
 // when messages are added to a list, System, Tools and all rendered messages but the
@@ -41,9 +42,8 @@ type Request struct {
 	From [][]int
 }
 
-// Build is Normalize, Render and Validate: the one way to a list that is sent or
-// counted. The notes are those of Normalize; they are given with a
-// [ValidationError] too.
+// Build is Normalize, Render and Validate: the one way to a list that is sent or counted.
+// The notes of Normalize are given with a [ValidationError] too.
 func Build(msgs []*message.Message, p Profile, t Target, o Options) (*Request, []Note, error) {
 	n, l, err := newNormalizer(msgs, p, t, o)
 	if err != nil {

@@ -26,8 +26,7 @@ func (n *normalizer) prompt() (text string, tools []json.RawMessage) {
 			}
 			systems = append(systems, &kept)
 		case message.RoleCompactionSummary:
-			n.summary = i
-			begun = true
+			n.summary, begun = i, true
 		default:
 			begun = true
 		}

@@ -63,10 +63,9 @@ func (e *ValidationError) broken(r Rule) bool {
 	return slices.ContainsFunc(e.Violations, func(v Violation) bool { return v.Rule == r })
 }
 
-// Validate reads a rendered request, whoever made it, and checks it against the rules. It
-// returns nil or a [ValidationError]. With nil for the messages it was made from it does not
-// check that signed thinking and unknown blocks are as they came, and that there is one
-// compaction summary.
+// Validate reads a rendered request, whoever made it, and returns nil or a [ValidationError].
+// With nil for the messages it was made from it does not check that signed thinking and
+// unknown blocks are as they came, and that there is one compaction summary.
 func Validate(r *Request, p Profile, msgs []*message.Message) error {
 	if err := p.check(); err != nil {
 		return err
@@ -149,12 +148,12 @@ func (v *validator) roles() {
 		return
 	}
 	first := 0
-	for first < len(msgs)-1 && msgs[first].role == roleSystem {
+	for first < len(msgs)-1 && msgs[first].role == TurnSystem {
 		first++
 	}
-	v.is(RuleStart, first, !v.p.FirstUser || msgs[first].role == roleUser, "the first message must be the user's")
+	v.is(RuleStart, first, !v.p.FirstUser || msgs[first].role == TurnUser, "the first message must be the user's")
 	for i, m := range msgs {
-		if m.role == roleUnknown {
+		if m.role == "" {
 			continue
 		}
 		v.is(RuleNotEmpty, i, len(m.blocks) > 0 || v.p.form == formPi, "the message is empty")
@@ -168,23 +167,23 @@ func (v *validator) pairs() {
 	for i := range msgs {
 		m := &msgs[i]
 		// In the Responses API alone an answer is more than one message.
-		another := m.role == roleAssistant && v.p.form != formResponses
+		another := m.role == TurnAssistant && v.p.form != formResponses
 		if len(v.open) > 0 && (oneMessage && v.results || another) {
 			v.unanswered(i)
 		}
-		if v.p.Results == ResultsAlone && m.role == roleUser && slices.ContainsFunc(m.blocks, isResult) {
+		if v.p.Results == ResultsAlone && m.role == TurnUser && slices.ContainsFunc(m.blocks, func(b seenBlock) bool { return b.kind == PartResult }) {
 			v.fail(RuleOrder, i, "results must stand in a message of their own")
 		}
 		for k := range m.blocks {
 			b := &m.blocks[k]
 			switch {
-			case b.kind == kindResult:
+			case b.kind == PartResult:
 				v.result(i, b)
-			case m.role == roleAssistant:
+			case m.role == TurnAssistant:
 				if v.results && len(v.open) > 0 {
 					v.unanswered(i)
 				}
-				if b.kind == kindCall {
+				if b.kind == PartCall {
 					v.call(i, b)
 				}
 			case len(v.open) > 0:
@@ -194,8 +193,6 @@ func (v *validator) pairs() {
 	}
 	v.unanswered(len(msgs) - 1)
 }
-
-func isResult(b seenBlock) bool { return b.kind == kindResult }
 
 func (v *validator) unanswered(index int) {
 	for _, c := range v.open {
@@ -259,41 +256,41 @@ func (v *validator) blocks() {
 		m := &v.read[i]
 		for k := range m.blocks {
 			b := &m.blocks[k]
-			v.is(RuleBlock, i, m.role == roleUnknown || slices.Contains(places[b.kind], m.role),
+			v.is(RuleBlock, i, m.role == "" || slices.Contains(places[b.kind], m.role),
 				"a block of this kind has no place in a message of this role")
 			switch b.kind {
-			case kindText:
+			case PartText:
 				v.notBlank(i, b)
 				v.signed(i, b)
-			case kindThinking:
+			case PartThinking:
 				v.signed(i, b)
 				v.followed(i, k)
-			case kindCall:
+			case PartCall:
 				v.signed(i, b)
-			case kindResult:
+			case PartResult:
 				if len(b.content) == 0 {
 					v.fail(RuleNotEmpty, i, "the result of call %q is empty", b.id)
 				}
 				for c := range b.content {
-					if b.content[c].kind == kindText && v.p.form != formGemini {
+					if b.content[c].kind == PartText && v.p.form != formGemini {
 						v.notBlank(i, &b.content[c])
 					}
 				}
-			case kindImage:
-			case kindOther:
+			case PartImage:
+			case PartOpaque:
 				v.other(i, b)
 			}
 		}
 	}
 }
 
-var places = [...][]role{
-	kindText:     {roleSystem, roleUser, roleAssistant},
-	kindImage:    {roleUser},
-	kindThinking: {roleAssistant},
-	kindCall:     {roleAssistant},
-	kindResult:   {roleUser, roleResults},
-	kindOther:    {roleAssistant},
+var places = map[PartKind][]TurnKind{
+	PartText:     {TurnSystem, TurnUser, TurnAssistant},
+	PartImage:    {TurnUser},
+	PartThinking: {TurnAssistant},
+	PartCall:     {TurnAssistant},
+	PartResult:   {TurnUser, TurnResults},
+	PartOpaque:   {TurnAssistant},
 }
 
 func (v *validator) notBlank(i int, b *seenBlock) {
@@ -305,18 +302,18 @@ func (v *validator) notBlank(i int, b *seenBlock) {
 func (v *validator) followed(i, k int) {
 	msgs := v.read
 	if v.p.Thinking == ThinkingSigned || v.p.Thinking == ThinkingPart {
-		said := slices.ContainsFunc(msgs[i].blocks[k+1:], func(b seenBlock) bool { return b.kind != kindThinking })
+		said := slices.ContainsFunc(msgs[i].blocks[k+1:], func(b seenBlock) bool { return b.kind != PartThinking })
 		v.is(RuleThinking, i, said, "nothing follows the thinking")
 	}
 	if v.p.Thinking == ThinkingItem {
-		item := i+1 < len(msgs) && msgs[i+1].role == roleAssistant && len(msgs[i+1].blocks) > 0 && msgs[i+1].blocks[0].kind != kindThinking
+		item := i+1 < len(msgs) && msgs[i+1].role == TurnAssistant && len(msgs[i+1].blocks) > 0 && msgs[i+1].blocks[0].kind != PartThinking
 		v.is(RuleThinking, i, item, "the reasoning item is not followed by its item")
 	}
 }
 
 func (v *validator) signed(i int, b *seenBlock) {
-	v.is(RuleThinking, i, b.kind != kindThinking || b.signature != "", "thinking without a signature")
-	if b.signature == "" || v.src == nil || b.signature == noSignature && b.kind == kindCall {
+	v.is(RuleThinking, i, b.kind != PartThinking || b.signature != "", "thinking without a signature")
+	if b.signature == "" || v.src == nil || b.signature == noSignature && b.kind == PartCall {
 		return
 	}
 	v.is(RuleThinking, i, v.src.has(b, v.messages[i], v.p.Thinking), "what is signed is not as it came")
@@ -343,7 +340,7 @@ func (v *validator) summaries() {
 		here := 0
 		for i := range v.read {
 			for _, b := range v.read[i].blocks {
-				if b.kind == kindText && spells(b.text.of(v.messages[i]), text) {
+				if b.kind == PartText && spells(b.text.of(v.messages[i]), text) {
 					here++
 					last = max(last, i)
 				}
@@ -438,13 +435,13 @@ func (s *source) has(b *seenBlock, raw []byte, t Thinking) bool {
 	}
 	return slices.ContainsFunc(s.signed[b.signature], func(o *message.Block) bool {
 		switch b.kind {
-		case kindThinking:
+		case PartThinking:
 			return o.Type == message.BlockThinking && (t == ThinkingItem || o.Redacted == b.redacted && (b.redacted || same(o, text)))
-		case kindText:
+		case PartText:
 			return o.Type == message.BlockText && same(o, text)
-		case kindCall:
+		case PartCall:
 			return o.Type == message.BlockToolCall && bytes.Equal(o.Arguments, b.arguments.of(raw))
-		case kindOther, kindImage, kindResult:
+		case PartOpaque, PartImage, PartResult:
 		}
 		return false
 	})

@@ -26,10 +26,6 @@ func textImageOut(mime string) string {
 	return "[image left out: " + mime + "]"
 }
 
-func textImagesOf(name, id string) string {
-	return fmt.Sprintf("Images in the result of %s (%s):", name, id)
-}
-
 func shellText(m *message.Message) string {
 	var b strings.Builder
 	b.WriteString("The user ran a shell command:\n")

@@ -1,10 +1,8 @@
 // Package jsonx reads JSON without changing a byte of it.
 //
-// A session log is kept as the bytes that were written: unknown fields, key
-// order, duplicate keys, the spelling of numbers and lone surrogates survive
-// because typed values are only views. The decoders in wide use each lose some
-// of that, so this package finds the spans of members and elements in the
-// original bytes and leaves the bytes alone.
+// A session log is kept as the bytes that were written: unknown fields, key order,
+// duplicate keys, the spelling of numbers and lone surrogates survive because typed values
+// are only views: the places of members and elements in the original bytes.
 //
 //	end, err := jsonx.Scan(line, 0)
 //	jsonx.Members(line[:end], func(key, val []byte) bool {
@@ -57,9 +55,8 @@ func Space(data []byte, i int) int {
 	return i
 }
 
-// Scan checks the JSON value that starts at data[i], after optional white
-// space, and returns the index just past it. It takes constant stack space
-// whatever the nesting.
+// Scan checks the JSON value that starts at data[i], after optional white space, and
+// returns the index just past it. It takes constant stack space whatever the nesting.
 func Scan(data []byte, i int) (end int, err error) { return ScanAt(data, i, 0) }
 
 // ScanAt is Scan for a value that stands above levels deep in another one, so
@@ -193,10 +190,8 @@ const (
 	highs = 0x8080808080808080
 )
 
-// special marks, in the high bit of each byte, the bytes of v that end a plain
-// run inside a string: a quote, a backslash, a control character. It never
-// misses one; bytes above a marked one may be marked wrongly, so only the
-// lowest mark is to be used.
+// special marks, in the high bit of each byte, the bytes of v that end a plain run inside a
+// string: a quote, a backslash, a control character. Only the lowest mark is to be trusted.
 func special(v uint64) uint64 {
 	quote := v ^ (ones * '"')
 	slash := v ^ (ones * '\\')
@@ -221,19 +216,7 @@ func plainEnd(data []byte, i int) int {
 func scanString(data []byte, i int) (int, error) {
 	i++
 	for {
-		// plainEnd, in place: most of a session is text with an escape now and then.
-		for {
-			if i+8 > len(data) {
-				i = plainEnd(data, i)
-				break
-			}
-			if m := special(binary.LittleEndian.Uint64(data[i:])); m != 0 {
-				i += bits.TrailingZeros64(m) / 8
-				break
-			}
-			i += 8
-		}
-		if i >= len(data) {
+		if i = plainEnd(data, i); i >= len(data) {
 			return i, endAt(i)
 		}
 		if data[i] == '"' {
