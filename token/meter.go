@@ -47,9 +47,8 @@ type Config struct {
 	// was learnt for a calibrated counter, and 1.3 for a counter of your own.
 	Safety float64
 
-	// AnyUsage takes every usage above 0 of an answer that did not fail as an
-	// anchor, as pi does. By default a usage also must say how large the prompt
-	// was, and come from a model with the same tokenizer as far as is known.
+	// AnyUsage takes every usage above 0 of an answer that did not fail as an anchor, as pi
+	// does. By default it must also give the prompt's size, for the same tokenizer.
 	AnyUsage bool
 }
 

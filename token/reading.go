@@ -21,8 +21,7 @@ type Reading struct {
 	Guard      float64    `json:"guard"`   // the factor that Guarded applies
 }
 
-// Guarded returns Tokens with the estimated part multiplied by Guard: what to
-// compare with a limit where an estimate that is too low would overflow.
+// Guarded returns Tokens with the estimated part multiplied by Guard, to compare with limits.
 func (r Reading) Guarded() int64 {
 	if guarded := math.Ceil(float64(r.Estimated) * max(r.Guard, 1)); guarded < math.MaxInt64 {
 		return addSat(r.Measured, int64(guarded))

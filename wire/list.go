@@ -73,10 +73,9 @@ type Part struct {
 	Raw json.RawMessage // opaque, stored
 }
 
-// Target is the model that a list is for.
+// Target is the model that a list is for, named as in messages ("anthropic",
+// "claude-opus-4-5"). What only its maker can read is sent to it alone.
 type Target struct {
-	// Provider and Model are as messages name them ("anthropic", "claude-opus-4-5").
-	// What only its maker can read is sent to the same provider and model alone.
 	Provider, Model string
 
 	TakesImages bool // else images become a line of text that says what was there

@@ -8,9 +8,8 @@ import (
 	"github.com/clew-dev/clew/message"
 )
 
-// Normalize makes of a context the list that a profile's API takes: every call has its
-// result directly behind it, roles are as the API wants them, and what it would refuse is
-// left out. The notes say what was done; the messages are not changed. The error is a
+// Normalize makes of a context the list that a profile's API takes, without what it would
+// refuse. The notes say what was done; the messages are not changed. The error is a
 // [PendingError], or says what is wrong with the profile.
 func Normalize(msgs []*message.Message, p Profile, t Target, o Options) (*List, []Note, error) {
 	n, l, err := newNormalizer(msgs, p, t, o)
@@ -80,8 +79,7 @@ func (n *normalizer) note(code NoteCode, index int, format string, args ...any) 
 	n.notes = append(n.notes, Note{code, index, format})
 }
 
-// message adds what one message contributes. The cases are the closed set of
-// roles.
+// message adds what one message contributes.
 func (n *normalizer) message(i int, m *message.Message) {
 	switch m.Role {
 	case message.RoleSystem:

@@ -44,8 +44,7 @@ type Profile struct {
 	form form
 }
 
-// MidSystem says what becomes of a system message that stands after another
-// message. System messages before all others are always the system text.
+// MidSystem says what becomes of a system message that does not stand before all others.
 type MidSystem int
 
 // What becomes of it. MidSystemFold changes the start of the request, so caches and signed
@@ -66,8 +65,7 @@ const (
 	ResultsApart                     // each is a message or item of its own
 )
 
-// Thinking says what becomes of the reasoning of earlier answers. It is sent
-// back only to the provider and model that made it, and never changed.
+// Thinking says what becomes of earlier reasoning, which only its maker gets, unchanged.
 type Thinking int
 
 // What is sent.
@@ -141,8 +139,7 @@ func (p *Profile) check() error {
 	return nil
 }
 
-// same reports whether the target made m, so that it takes back what only its
-// maker can read.
+// same reports whether the target made m, so that it takes back what only its maker reads.
 func (p *Profile) same(m *message.Message, t Target) bool {
 	return t.Provider != "" && m.Provider == t.Provider && m.Model == t.Model && t.Model != "" && p.speaks(m)
 }

@@ -8,8 +8,7 @@ import (
 	"github.com/clew-dev/clew/internal/jsonx"
 )
 
-// The readers of rendered messages, one for each form. They report what cannot
-// be read as the API has it and return the rest.
+// The readers of rendered messages report what the API would not read and return the rest.
 
 // roles are what the messages of each form stand for. A message of results is one thing,
 // results at the start of a user message are another.
@@ -80,8 +79,7 @@ func (v *validator) readMessage(i int, raw []byte, sound []span) seenMessage {
 	return m
 }
 
-// value reads raw, which must be one JSON value without anything around it, into
-// the tree.
+// value reads raw, one JSON value without anything around it, into the tree.
 func (v *validator) value(rule Rule, i int, raw []byte, sound []span, what string) bool {
 	if len(raw) > math.MaxInt32 {
 		v.fail(RuleSize, i, "%s has more than 2 GB", what)

@@ -52,7 +52,6 @@ func Build(msgs []*message.Message, p Profile, t Target, o Options) (*Request, [
 	// Turn by turn, while the bytes of one are in the processor's cache.
 	v := newValidator(&p, msgs)
 	r, turn := render(l, len(msgs), v.message)
-	v.src = newSource(msgs)
 	notes := n.run(func(m *message.Message) { v.src.add(m, p.Thinking) }, turn)
 	return r, notes, v.verdict(r)
 }
@@ -165,8 +164,7 @@ func (r *Request) List() json.RawMessage {
 	return joined([]byte{'['}, r.Messages, "]")
 }
 
-// joined returns the elements of an array between what opens and what closes it. It
-// copies them once, into memory that is not cleared first.
+// joined copies the elements of an array once, between what opens and what closes it.
 func joined(before []byte, elements []json.RawMessage, after string) json.RawMessage {
 	parts, between, comma := make([][]byte, 0, 2*len(elements)+2), before, []byte{','}
 	for _, e := range elements {
@@ -179,9 +177,8 @@ func joined(before []byte, elements []json.RawMessage, after string) json.RawMes
 	return bytes.Join(append(parts, []byte(after)), nil)
 }
 
-// encoder writes JSON values one after the other into chunks that many of them share,
-// so that large texts are copied once however deep they stand. Commas come by
-// themselves. The methods can be chained.
+// encoder writes JSON values one after the other into chunks that many of them share.
+// Commas come by themselves.
 type encoder struct {
 	buf   []byte
 	start int    // of the value in buf

@@ -204,7 +204,7 @@ func (w *writer) message(role string, parts []Part) json.RawMessage {
 }
 
 // content writes a member with texts and images.
-func (w *writer) content(e *encoder, key string, parts []Part) *encoder {
+func (w *writer) content(e *encoder, key string, parts []Part) {
 	e.array(key)
 	text := "input_text"
 	if w.p.form == formChat {
@@ -220,7 +220,7 @@ func (w *writer) content(e *encoder, key string, parts []Part) *encoder {
 			e.open('{').str("type", "input_image").str("detail", "auto").dataURL("image_url", p).close("}")
 		}
 	}
-	return e.close("]")
+	e.close("]")
 }
 
 func (w *writer) chatResult(p *Part) json.RawMessage {
@@ -281,7 +281,7 @@ func (w *writer) responsesItem(p *Part) json.RawMessage {
 		e.str("type", "function_call").opt("id", p.ItemID).str("call_id", p.ID).str("name", p.Name).str("arguments", string(p.Arguments))
 	case PartResult:
 		e.str("type", "function_call_output").str("call_id", p.ID)
-		if slices.ContainsFunc(p.Content, func(c Part) bool { return c.Kind == PartImage }) {
+		if slices.ContainsFunc(p.Content, isImage) {
 			w.content(e, "output", p.Content)
 		} else {
 			e.texts("output", p.Content)

@@ -25,8 +25,7 @@ type span struct{ from, to int32 }
 
 func (s span) of(raw []byte) []byte { return raw[s.from:s.to] }
 
-// treeDepth is how deep a tree looks into a value: what the APIs have is deep enough,
-// and arguments and schemas may be deeper.
+// treeDepth is how deep a tree looks into a value: arguments and schemas may be deeper.
 const treeDepth = 8
 
 // read replaces the tree by that of the value in raw. It returns the index just past it.

@@ -71,11 +71,8 @@ func Validate(r *Request, p Profile, msgs []*message.Message) error {
 		return err
 	}
 	v := newValidator(&p, msgs)
-	if msgs != nil {
-		v.src = newSource(msgs)
-		for _, m := range msgs {
-			v.src.add(m, p.Thinking)
-		}
+	for _, m := range msgs {
+		v.src.add(m, p.Thinking)
 	}
 	for _, raw := range r.Messages {
 		v.message(raw, nil)
@@ -84,7 +81,11 @@ func Validate(r *Request, p Profile, msgs []*message.Message) error {
 }
 
 func newValidator(p *Profile, msgs []*message.Message) *validator {
-	return &validator{p: p, read: make([]seenMessage, 0, len(msgs)), answered: make(map[string]bool, len(msgs)/2)}
+	v := &validator{p: p, read: make([]seenMessage, 0, len(msgs)), answered: make(map[string]bool, len(msgs)/2)}
+	if msgs != nil {
+		v.src = &source{signed: map[string][]*message.Block{}, fields: map[string]bool{}, summaries: map[string]int{}, msgs: msgs}
+	}
+	return v
 }
 
 // verdict is for a request whose messages were read.
@@ -276,7 +277,7 @@ func (v *validator) blocks() {
 						v.notBlank(i, &b.content[c])
 					}
 				}
-			case PartImage:
+			case PartImage, PartStored:
 			case PartOpaque:
 				v.other(i, b)
 			}
@@ -332,9 +333,7 @@ func (v *validator) summaries() {
 	if v.src == nil {
 		return
 	}
-	if len(v.src.summaries) > 0 {
-		v.src.countOthers()
-	}
+	v.src.countOthers()
 	n, last := 0, -1
 	for text, said := range v.src.summaries {
 		here := 0
@@ -377,10 +376,6 @@ type source struct {
 	unknown   map[string]bool // blocks of other types in answers; nil until needed
 }
 
-func newSource(msgs []*message.Message) *source {
-	return &source{signed: map[string][]*message.Block{}, fields: map[string]bool{}, summaries: map[string]int{}, msgs: msgs}
-}
-
 func (s *source) add(m *message.Message, t Thinking) {
 	if m.Role == message.RoleCompactionSummary {
 		text := SummaryForm(m).Wrap(m.Summary)
@@ -409,6 +404,9 @@ func (s *source) add(m *message.Message, t Thinking) {
 // countOthers counts how often somebody said what a summary in its form says: a
 // user who pastes a context does not make a second summary.
 func (s *source) countOthers() {
+	if len(s.summaries) == 0 {
+		return
+	}
 	count := func(text string) {
 		if _, ok := s.summaries[text]; ok {
 			s.summaries[text]++
@@ -441,7 +439,7 @@ func (s *source) has(b *seenBlock, raw []byte, t Thinking) bool {
 			return o.Type == message.BlockText && same(o, text)
 		case PartCall:
 			return o.Type == message.BlockToolCall && bytes.Equal(o.Arguments, b.arguments.of(raw))
-		case PartOpaque, PartImage, PartResult:
+		case PartOpaque, PartStored, PartImage, PartResult:
 		}
 		return false
 	})
