@@ -58,13 +58,12 @@ type Prepared struct {
 	// Result says what was done to make it fit, or why nothing was.
 	Result
 
-	target   wire.Target
-	rendered *wire.Cache // of the session
+	target wire.Target
 }
 
 // Render makes the messages what a provider's API takes, and checks them: see wire.Build.
 func (p *Prepared) Render(profile wire.Profile) (*wire.Request, []wire.Note, error) {
-	return wire.Build(p.Messages, profile, p.target, wire.Options{Cache: p.rendered})
+	return wire.Build(p.Messages, profile, p.target, wire.Options{})
 }
 
 // Body renders the context as the whole body of a request; wire.Request.Body takes members of your own before it.
@@ -113,7 +112,6 @@ func (s *Session) Prepare(ctx context.Context) (*Prepared, error) {
 		Messages: s.cfg.withPrompt(snap.Messages), Reading: snap.Reading, Leaf: snap.Leaf, Result: *r,
 		MaxOutput: s.cfg.outputRoom(snap.Model, snap.Budget.Window-snap.Reading.Guarded()),
 		target:    wire.Target{Provider: snap.Model.Provider, Model: snap.Model.ID, TakesImages: s.cfg.TakesImages},
-		rendered:  s.rendered,
 	}, nil
 }
 

@@ -18,7 +18,6 @@ import (
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
 	"github.com/clew-dev/clew/summary"
-	"github.com/clew-dev/clew/wire"
 )
 
 // Session is a conversation that is kept within the model's window. It may be used from several goroutines:
@@ -44,7 +43,6 @@ type Session struct {
 	found    *summary.Cache
 	ready    prefetched
 	warned   map[session.Model]bool // of models whose window is not known
-	rendered *wire.Cache            // the check of the last requests
 }
 
 // Open opens the session in a file for writing, or makes the file where there is none. No
@@ -100,7 +98,7 @@ func OpenStore(ctx context.Context, store session.Store, cfg Config) (*Session, 
 	}
 	s := &Session{
 		cfg: cfg, log: log, turn: make(chan struct{}, 1), busy: cfg.FailBusy, blobs: cfg.Blobs,
-		found: summary.NewCache(), rendered: wire.NewCache(), warned: map[session.Model]bool{},
+		found: summary.NewCache(), warned: map[session.Model]bool{},
 	}
 	if cfg.Cache != "" {
 		if s.cache, err = newCacheFiles(cfg.Cache); err != nil {

@@ -2,6 +2,8 @@ package message
 
 import (
 	"encoding/json"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/clew-dev/clew/internal/jsonx"
 )
@@ -16,6 +18,8 @@ const (
 	BlockToolCall BlockType = "toolCall"
 	BlockImage    BlockType = "image"
 )
+
+var blockTypes = []BlockType{BlockText, BlockThinking, BlockToolCall, BlockImage}
 
 // Block is one part of a message's content. Which fields have a meaning depends on Type.
 type Block struct {
@@ -33,13 +37,15 @@ type Block struct {
 	Data     string // image: base64
 
 	raw  json.RawMessage
-	text json.RawMessage // in raw: the spelling of Text, or of Data in an image
+	text json.RawMessage // in raw: the spelling of Text, or of Data in an image, if it is sound
 }
 
 // Raw returns the bytes the block was parsed from, or nil for a block that was built.
 func (b *Block) Raw() json.RawMessage { return b.raw }
 
-// RawText returns the JSON string that Text, or Data in an image, was parsed from; nil for a block without one.
+// RawText returns the JSON string that Text was parsed from, in an image that of Data. It is
+// nil for a block that was built or has none, and where the string holds what can't be sent:
+// bytes that are not UTF-8, or half of a surrogate pair.
 func (b *Block) RawText() json.RawMessage { return b.text }
 
 // TextBlock returns a block of text.
@@ -111,7 +117,7 @@ func scanBlock(data []byte, i, depth int) (b Block, end int, err error) {
 		val := data[at:end:end]
 		switch string(key) {
 		case "type":
-			b.Type = BlockType(str(val))
+			b.Type = shared(blockTypes, str(val))
 		case "text":
 			text = val
 		case "thinking":
@@ -142,13 +148,19 @@ func scanBlock(data []byte, i, depth int) (b Block, end int, err error) {
 		text = thinking
 	}
 	b.Text = str(text)
+	decoded := b.Text
 	if b.Type == BlockImage {
-		text = image
+		text, decoded = image, b.Data
 	}
-	if jsonx.IsString(text) {
+	if jsonx.IsString(text) && sound(decoded, text) {
 		b.text = text
 	}
 	return b, end, nil
+}
+
+// sound is jsonx.Sound for a string that was decoded: where it holds no U+FFFD, its escapes are.
+func sound(decoded string, raw []byte) bool {
+	return utf8.ValidString(decoded) && (!strings.Contains(decoded, "\uFFFD") || jsonx.Sound(raw))
 }
 
 // JSON returns the bytes the block was parsed from, or its encoding.

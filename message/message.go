@@ -39,10 +39,19 @@ const (
 )
 
 // Known reports whether r is one of the roles above.
-func (r Role) Known() bool {
-	return slices.Contains([]Role{
-		RoleSystem, RoleUser, RoleAssistant, RoleToolResult, RoleBashExecution, RoleCustom, RoleBranchSummary, RoleCompactionSummary,
-	}, r)
+func (r Role) Known() bool { return slices.Contains(roles, r) }
+
+var roles = []Role{
+	RoleSystem, RoleUser, RoleAssistant, RoleToolResult, RoleBashExecution, RoleCustom, RoleBranchSummary, RoleCompactionSummary,
+}
+
+// shared returns the one of known that equals s, or s: whoever compares what is shared
+// need not read the bytes of the message.
+func shared[T ~string](known []T, s string) T {
+	if i := slices.Index(known, T(s)); i >= 0 {
+		return known[i]
+	}
+	return T(s)
 }
 
 // StopReason says why the model stopped.
@@ -158,7 +167,7 @@ func Parse(raw []byte) (*Message, error) {
 	if rest := jsonx.Space(raw, end); rest != len(raw) {
 		return nil, fmt.Errorf("%w: more data after it at byte %d", ErrNotMessage, rest)
 	}
-	m.raw = raw[start:end]
+	m.raw, m.Role = raw[start:end], shared(roles, string(m.Role))
 	if m.Role == "" {
 		return nil, fmt.Errorf("%w: no role", ErrNotMessage)
 	}

@@ -44,8 +44,6 @@ type Endpoint struct {
 	Now func() time.Time
 	// NewID makes the id of a tool call for APIs that give none. Default: random.
 	NewID func() string
-
-	rendered *wire.Cache
 }
 
 // Vendor is what an adapter knows of its API's home.
@@ -123,7 +121,7 @@ func (e Endpoint) Resolve(v Vendor) (out Endpoint, ownHome bool, err error) {
 	}
 	i := *e.Info
 	i.Provider, i.Model, i.API = e.Provider, e.Model, v.API
-	e.Info, e.rendered = &i, wire.NewCache()
+	e.Info = &i
 	return e, ownHome, nil
 }
 
@@ -163,14 +161,9 @@ func secretHeader(name string) bool {
 	return false
 }
 
-// Build is [Request.Build] for the endpoint's model. What was checked for one request is
-// not checked again for the next, unless the request brings a cache of its own.
+// Build is [Request.Build] for the endpoint's model.
 func (e *Endpoint) Build(r *Request, p wire.Profile) (*wire.Request, []wire.Note, error) {
-	own := *r
-	if own.Wire.Cache == nil {
-		own.Wire.Cache = e.rendered
-	}
-	return own.Build(p, e.Target())
+	return r.Build(p, e.Target())
 }
 
 // Target returns what wire needs to know of the model.

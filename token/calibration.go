@@ -13,8 +13,7 @@ import (
 )
 
 // Calibration is what the usage that came back has taught about the estimates that
-// one counter makes for one model. The zero value has learnt nothing. It is the same
-// wherever the same calls were learnt from in the same order.
+// one counter makes for one model. The zero value has learnt nothing.
 type Calibration struct {
 	// Provider and Model are those of the answers, Counter is the name of the counter.
 	Provider string `json:"provider"`
@@ -36,9 +35,8 @@ type Calibration struct {
 	Weight    int64 `json:"weight"`
 	GuardPPM  ppm   `json:"guardPPM,omitempty"` // 0 until something was learnt about slices
 
-	// Recent are the last residuals, the newest last, at most 8: by how many
-	// thousandths a stretch between two calls was larger than it was estimated
-	// with what had been learnt before.
+	// Recent are the last residuals, the newest last, at most 8: by how many thousandths a
+	// stretch between two calls was larger than estimated with what was known before.
 	Recent []int64 `json:"recent,omitempty"`
 }
 
@@ -61,9 +59,7 @@ const (
 // always from 0.5 to 2.
 func (c Calibration) Factor() float64 { return float64(c.scale()) / float64(one) }
 
-func (c Calibration) scale() ppm {
-	return cmp.Or(c.FactorPPM, one)
-}
+func (c Calibration) scale() ppm { return cmp.Or(c.FactorPPM, one) }
 
 // Guard is the factor by which the calibrated estimate of 8 and more messages may
 // still be too low, from 1.12 to 2; 0 as long as that is not known.

@@ -28,9 +28,7 @@ type (
 	guarded interface{ guard() float64 } // knows how far the counter's estimates may be too low
 )
 
-func ceilDiv(n, d int64) int64 {
-	return n/d + min(n%d, 1)
-}
+func ceilDiv(n, d int64) int64 { return n/d + min(n%d, 1) }
 
 // Category says what kind of content tokens are spent on.
 type Category uint8

@@ -29,7 +29,7 @@ const Kinds = asciiKinds
 // CountKinds adds the ASCII characters of a text to into, by kind, and returns what
 // its other characters cost.
 func CountKinds(f Family, text string, into []float64) (rest float64) {
-	t := pairsOf(f)
+	t := tables[f]()
 	before := byte(' ')
 	for i := range len(text) {
 		c := text[i]

@@ -44,8 +44,7 @@ func familyOf(provider, model string) family {
 	return universal
 }
 
-// knownOther reports ids that tell the model's maker whatever API serves it:
-// many servers speak OpenAI's or Anthropic's.
+// knownOther reports ids that tell the maker, for many servers speak OpenAI's API.
 func knownOther(model string) bool {
 	return slices.ContainsFunc([]string{
 		"gemini", "gemma", "deepseek", "qwen", "llama", "mistral", "mixtral", "devstral", "codestral",

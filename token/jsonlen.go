@@ -127,6 +127,7 @@ func stringLen(quoted []byte) int64 {
 // numberLen returns the length of a number as JavaScript writes it
 // (https://tc39.es/ecma262/#sec-numeric-types-number-tostring).
 func numberLen(raw []byte) int64 {
+	var buf [32]byte
 	f, _ := strconv.ParseFloat(asString(raw), 64) // an infinity when out of range
 	switch size := math.Abs(f); {
 	case math.IsInf(f, 0):
@@ -134,10 +135,8 @@ func numberLen(raw []byte) int64 {
 	case f == 0:
 		return 1 // also for -0
 	case 1e-6 <= size && size < 1e21:
-		var buf [32]byte
 		return int64(len(strconv.AppendFloat(buf[:0], f, 'f', -1, 64)))
 	}
-	var buf [32]byte
 	e := strconv.AppendFloat(buf[:0], f, 'e', -1, 64)
 	if n := len(e); e[n-4] == 'e' && e[n-2] == '0' { // e-07
 		return int64(n - 1)

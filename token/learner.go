@@ -11,14 +11,8 @@ import (
 // Learner learns from a conversation, whose messages it is given in order, how much the
 // estimates of a counter have to be corrected for a model: it compares by how much the
 // prompt grew from one answer to the next with what the first answer and the results
-// after it were estimated at.
-//
-// It does not learn where something else may have changed the prompt: where an answer
-// failed, is of another model, reported no prompt, has thinking or more output than can
-// be seen; where anything but results came between, which may come with reminders that
-// are not recorded; where there are images, which are not priced by characters; where
-// [Learner.Break] was called; and where the growth is under 100 tokens or about four
-// times off. It is not safe for use by several goroutines.
+// after it were estimated at. It does not learn where something else may have changed the
+// prompt; docs/meter.md says where. It is not safe for use by several goroutines.
 type Learner struct {
 	counter Counter
 	c       Calibration
@@ -98,19 +92,12 @@ func Learn(counter Counter, from Calibration, path []*session.Entry, provider, m
 
 // Add takes the next message of the conversation.
 func (l *Learner) Add(m *message.Message) {
-	switch m.Role {
-	case message.RoleAssistant:
+	switch {
+	case m.Role == message.RoleAssistant:
 		l.answer(m)
-	case message.RoleToolResult:
-		if !plain(m) {
-			l.Break()
-			return
-		}
+	case m.Role == message.RoleToolResult && plain(m):
 		l.add(m)
-	case message.RoleBashExecution:
-		if !m.ExcludeFromContext {
-			l.Break()
-		}
+	case m.Role == message.RoleBashExecution && m.ExcludeFromContext: // not sent
 	default:
 		l.Break()
 	}
@@ -129,10 +116,10 @@ func (l *Learner) answer(m *message.Message) {
 		return // not sent again; the next request is as if it had not been
 	}
 	prompt := m.Usage.Prompt()
+	if prompt > maxPrompt {
+		l.c.Refused++
+	}
 	if m.Provider != l.c.Provider || m.Model != l.c.Model || prompt <= 0 || prompt > maxPrompt {
-		if prompt > maxPrompt {
-			l.c.Refused++
-		}
 		l.Break()
 		return
 	}
@@ -192,11 +179,10 @@ const (
 // ratio returns real/estimated in millionths, and false when there is nothing
 // to be learnt from it.
 func (g growth) ratio(prompt int64) (r ppm, ok bool) {
-	grown := prompt - g.prompt
-	if grown < leastGrowth || g.estimate <= 0 || !g.explains(prompt) {
-		return 0, false
+	if grown := prompt - g.prompt; grown >= leastGrowth && g.estimate > 0 && g.explains(prompt) {
+		return grown * one / g.estimate, true
 	}
-	return grown * one / g.estimate, true
+	return 0, false
 }
 
 // explains reports whether a counter can be that wrong. Where it can't, something

@@ -47,9 +47,8 @@ type Config struct {
 	// was learnt for a calibrated counter, and 1.3 for a counter of your own.
 	Safety float64
 
-	// AnyUsage takes every usage above 0 of an answer that did not fail as an
-	// anchor, as pi does. By default a usage also must say how large the prompt
-	// was, and come from a model with the same tokenizer as far as is known.
+	// AnyUsage takes every usage above 0 of an answer that did not fail as an anchor, as pi
+	// does. By default it must also give the prompt's size, for the same tokenizer.
 	AnyUsage bool
 }
 
@@ -141,11 +140,9 @@ func (m *Meter) Guard() float64 { return m.safety }
 func (m *Meter) Fixed() int64 { return m.fixed.Total() }
 
 // Measure returns what a context costs. Its anchor is the last answer at or after index
-// fresh with a usage that can be trusted: what was reported counts up to and including
-// it, and only what comes after it is estimated. Usage from before fresh is stale,
-// because a pass or an edit has changed the context since; session.Context has
-// Boundary for that. Without an anchor everything is estimated: Config.System and
-// Config.Tools, what message.ReplaySystem gives, and the other messages.
+// fresh (session.Context has Boundary for that) with a usage that can be trusted: what was
+// reported counts up to and including it, what comes after it is estimated. Without an
+// anchor everything is.
 func (m *Meter) Measure(msgs []*message.Message, fresh int) Reading {
 	r := m.Running()
 	for i, msg := range msgs {

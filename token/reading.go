@@ -21,14 +21,12 @@ type Reading struct {
 	Guard      float64    `json:"guard"`   // the factor that Guarded applies
 }
 
-// Guarded returns Tokens with the estimated part multiplied by Guard: what to
-// compare with a limit where an estimate that is too low would overflow.
+// Guarded returns Tokens with the estimated part multiplied by Guard, to compare with limits.
 func (r Reading) Guarded() int64 {
-	guarded := math.Ceil(float64(r.Estimated) * max(r.Guard, 1))
-	if guarded >= math.MaxInt64 {
-		return math.MaxInt64
+	if guarded := math.Ceil(float64(r.Estimated) * max(r.Guard, 1)); guarded < math.MaxInt64 {
+		return addSat(r.Measured, int64(guarded))
 	}
-	return addSat(r.Measured, int64(guarded))
+	return math.MaxInt64
 }
 
 // addSat adds without wrapping around.

@@ -2,7 +2,6 @@ package token
 
 import (
 	"encoding/binary"
-	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -22,36 +21,30 @@ type heuristic struct {
 // HeuristicFor returns the counter that estimates by what characters are and by what
 // stands before them, with weights for the tokenizer of the model and the model's price
 // of images. Counting is linear and allocates nothing. A run of 64 or more characters
-// that looks random, such as base64, costs two to three times as much as prose.
-//
-// A message costs its contents and an overhead. The signature of a thinking block costs
-// nothing beside the text it signs; where the text is withheld, the signature is counted
-// as that many tokens of thinking. What is not sent costs nothing: an answer that failed,
-// a shell run that is excluded, an unknown role.
+// that looks random, such as base64, costs two to three times as much as prose. A message
+// costs its contents and an overhead. Where the text of thinking is withheld, its signature
+// is counted instead. What is not sent costs nothing.
 func HeuristicFor(provider, model string) Counter {
 	f := familyOf(provider, model)
 	return heuristicFor(f, imageRuleOf(f, provider, model))
 }
 
 func heuristicFor(f family, rule imageRule) *heuristic {
-	if !slices.Contains([]family{claude, claude47, gpt}, f) {
+	if tables[f] == nil {
 		f = universal
 	}
-	h := &heuristic{family: f, pairs: pairsOf(f)}
+	h := &heuristic{family: f, pairs: tables[f]()}
 	h.pricer = pricer{words: h, w: weightsOf(f), image: rule}
 	return h
 }
 
-// tables keeps the table of each family, which is made when it is first needed.
-var tables sync.Map // family → *[1 << 16]uint16
+// tables makes the table of each family when it is first needed.
+var tables = map[family]func() *[1 << 16]uint16{
+	claude: tableOf(claude), claude47: tableOf(claude47), gpt: tableOf(gpt), universal: tableOf(universal),
+}
 
-func pairsOf(f family) *[1 << 16]uint16 {
-	if t, ok := tables.Load(f); ok {
-		return t.(*[1 << 16]uint16)
-	}
-	w := weightsOf(f)
-	t, _ := tables.LoadOrStore(f, w.table())
-	return t.(*[1 << 16]uint16)
+func tableOf(f family) func() *[1 << 16]uint16 {
+	return sync.OnceValue(func() *[1 << 16]uint16 { w := weightsOf(f); return w.table() })
 }
 
 func (h *heuristic) Name() string { return "heuristic/" + string(h.family) }
@@ -78,7 +71,13 @@ func (h *heuristic) text(s string) millis {
 			i += runProbe
 			continue
 		}
-		start, end := runAround(s, i, from)
+		start, end := i, i+1
+		for start > from && random64[s[start-1]] {
+			start--
+		}
+		for end < len(s) && random64[s[end]] {
+			end++
+		}
 		if end-start >= runMin {
 			if rate := h.runRate(s[:start], s[start:start+runMin]); rate > 0 {
 				// The beginning keeps its cost as ordinary text if that is higher, so that
@@ -115,12 +114,11 @@ func (h *heuristic) sum(s string, from, to int) (n millis) {
 	return n
 }
 
-// runRate returns the weight of a character of a run after its first runMin, which
-// are head, or 0 when the run does not look random: when it has neither the characters
-// of a hexadecimal dump, nor different letters of one case as DNA has (no word is that
-// long), nor changes between capitals, small letters, digits and signs as often as
-// base64. Of runMin characters of that, 40 differ in kind from the one before, give or
-// take 4; of the longest paths and CamelCase names, fewer than 20.
+// runRate returns the weight of a character of a run after its first runMin, which are
+// head, or 0 when it does not look random: when it is no hexadecimal dump, has not
+// different letters of one case as DNA has, and does not change between capitals, small
+// letters, digits and signs as often as base64. Of runMin characters of that, 40 differ in
+// kind from the one before, give or take 4; of the longest paths and names, fewer than 20.
 func (h *heuristic) runRate(before, head string) millis {
 	const changesMin = 26
 	var count [4]int // digits, small letters, capitals, signs
@@ -161,19 +159,6 @@ var random64 = func() (set [256]bool) {
 	}
 	return set
 }()
-
-// runAround returns the bounds of the run around s[i], which does not begin
-// before from.
-func runAround(s string, i, from int) (start, end int) {
-	start, end = i, i+1
-	for start > from && random64[s[start-1]] {
-		start--
-	}
-	for end < len(s) && random64[s[end]] {
-		end++
-	}
-	return start, end
-}
 
 // appendSent appends a JSON value as it is sent: without white space between its
 // parts, and with characters spelled \uXXXX as themselves.

@@ -6,12 +6,10 @@ type millis = uint64
 
 const perToken = 1000
 
-// weights are what the characters of a text cost for one family of models, in
-// thousandths of a token.
-//
-// ascii, call and result were fitted by TestFit to how much the prompt grew between
-// consecutive calls of recorded agent sessions. They are regression coefficients: that
-// of the first digit of a number also stands for what surrounds numbers in logs and code.
+// weights are what the characters of a text cost for one family of models, in thousandths
+// of a token. TestFit fitted ascii, call and result to how much the prompt grew between
+// calls of recorded agent sessions: the weight of the first digit of a number also stands
+// for what surrounds numbers in logs and code.
 //
 // The weights of other scripts come from counting samples with public tokenizers: o200k
 // for gpt, the older cl100k, which knows these scripts less well, for claude, and a value

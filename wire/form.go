@@ -88,9 +88,8 @@ func (f Form) Unwrap(wrapped string) (text string, ok bool) {
 	return text, true
 }
 
-// mark is what would end a wrapper: a first character and the rest. In the rest
-// of a tag, white space may stand anywhere and case does not matter, as readers
-// of tags have it.
+// mark is what would end a wrapper. In the rest of a tag, white space may stand anywhere and
+// case does not matter, as readers of tags have it.
 type mark struct {
 	first string // one character
 	rest  string

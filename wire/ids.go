@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
-// minIDMax is the least length of ids and names: room for some of the original
-// and for the digest that keeps shortened ones apart.
-const minIDMax = 16
+const (
+	minIDMax  = 16 // the least length of ids and names: room for some of the original and the digest
+	digestLen = 10 // of what keeps shortened ones apart
+)
 
-const digestLen = 10
-
-// idMap gives the calls of one list ids that the API takes: the stored one where
-// it can be, else one derived from it. No two calls get the same. What a call
-// gets depends on the calls before it alone.
+// idMap gives the calls of one list ids that the API takes, no two the same: the stored one
+// where it can be, else one derived from it. It depends on the calls before it alone.
 type idMap struct {
 	max  int
 	used map[string]bool
 	next map[string]int // stored id → the next number to tell calls with it apart
 }
 
-func newIDMap(limit int) *idMap { return &idMap{limit, map[string]bool{}, map[string]int{}} }
+func newIDMap(limit, calls int) *idMap {
+	return &idMap{limit, make(map[string]bool, calls), map[string]int{}}
+}
 
 // assign returns the id for a call stored with id; renamed is false when it is
 // the stored one, or the stored one without its item id.
@@ -37,7 +37,7 @@ func (m *idMap) assign(id string) (sent string, renamed bool) {
 		clean = "call"
 	}
 	for n := m.next[id]; ; n++ {
-		sent = cut(clean, m.max-digestLen-1) + "_" + digest(id+"\x00"+strconv.Itoa(n))
+		sent = clean[:min(len(clean), m.max-digestLen-1)] + "_" + digest(id+"\x00"+strconv.Itoa(n))
 		if !m.used[sent] {
 			m.used[sent] = true
 			m.next[id] = n + 1
@@ -57,7 +57,7 @@ func (p *Profile) toolName(name string) (sent string, renamed bool) {
 		sent = "_" + sent
 	}
 	if len(sent) > p.ToolNameMax {
-		sent = cut(sent, p.ToolNameMax-digestLen-1) + "_" + digest(name)
+		sent = sent[:p.ToolNameMax-digestLen-1] + "_" + digest(name)
 	}
 	return sent, sent != name
 }
@@ -88,8 +88,6 @@ func idChars(s string) bool {
 func idChar(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-'
 }
-
-func cut(s string, n int) string { return s[:min(n, len(s))] }
 
 func digest(s string) string {
 	sum := sha256.Sum256([]byte(s))

@@ -73,10 +73,9 @@ type Part struct {
 	Raw json.RawMessage // opaque, stored
 }
 
-// Target is the model that a list is for.
+// Target is the model that a list is for, named as in messages ("anthropic",
+// "claude-opus-4-5"). What only its maker can read is sent to it alone.
 type Target struct {
-	// Provider and Model are as messages name them ("anthropic", "claude-opus-4-5").
-	// What only its maker can read is sent to the same provider and model alone.
 	Provider, Model string
 
 	TakesImages bool // else images become a line of text that says what was there
@@ -88,8 +87,6 @@ type Options struct {
 	// that say they were interrupted, for files of other programs, for display and for
 	// summaries. Without it Normalize refuses such a list.
 	CloseOpenCalls bool
-
-	Cache *Cache // makes the check of a request cost only what is new in it. Default: none
 }
 
 // NoteCode names what Normalize left out, changed or added.

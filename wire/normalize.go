@@ -8,57 +8,68 @@ import (
 	"github.com/clew-dev/clew/message"
 )
 
-// Normalize makes of a context the list that a profile's API takes: every call has its
-// result directly behind it, roles are as the API wants them, and what it would refuse is
-// left out. The notes say what was done; the messages are not changed. The error is a
+// Normalize makes of a context the list that a profile's API takes, without what it would
+// refuse. The notes say what was done; the messages are not changed. The error is a
 // [PendingError], or says what is wrong with the profile.
 func Normalize(msgs []*message.Message, p Profile, t Target, o Options) (*List, []Note, error) {
-	return normalize(msgs, p, t, o, false)
+	n, l, err := newNormalizer(msgs, p, t, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	return l, n.run(func(*message.Message) {}, func(t *Turn) { l.Turns = append(l.Turns, *t) }), nil
 }
 
-// normalize is Normalize. With trusting, texts are taken to be fit to send as they
-// are stored.
-func normalize(msgs []*message.Message, p Profile, t Target, o Options, trusting bool) (*List, []Note, error) {
+type normalizer struct {
+	msgs    []*message.Message
+	p       Profile
+	t       Target
+	ids     *idMap
+	pairs   *message.Pairs
+	summary int // index of the compaction summary that counts, or -1
+
+	updates map[int]string // by message: what a system message in the middle says
+	last    *Turn          // it may still grow
+	emit    func(*Turn)    // takes it when it can't
+	notes   []Note
+	slab    slab[Part]
+}
+
+// newNormalizer also returns the list, which has no turns yet.
+func newNormalizer(msgs []*message.Message, p Profile, t Target, o Options) (*normalizer, *List, error) {
 	if err := p.check(); err != nil {
 		return nil, nil, err
 	}
-	n := &normalizer{msgs: msgs, p: p, t: t, trusting: trusting}
+	n, l := &normalizer{msgs: msgs, p: p, t: t, summary: -1}, &List{profile: p, target: t}
 	if p.form == formPi {
-		return n.pi(), n.notes, nil
+		return n, l, nil
 	}
-	n.ids, n.pairs, n.summary = newIDMap(p.CallIDMax), message.PairCalls(msgs), -1
+	n.ids, n.pairs = newIDMap(p.CallIDMax, len(msgs)/2), message.PairCalls(msgs)
 	if !o.CloseOpenCalls {
 		if pending := n.pairs.Pending(); len(pending) > 0 {
 			return nil, nil, &PendingError{pending}
 		}
 	}
-	for i, m := range msgs {
-		if m.Role == message.RoleCompactionSummary {
-			n.summary = i
-		}
-	}
-	for i, m := range msgs {
-		n.message(i, m)
-	}
-	l := &List{Turns: n.turns, profile: p, target: t}
 	l.System, l.Tools = n.prompt()
-	slices.SortStableFunc(n.notes, func(a, b Note) int { return a.Index - b.Index })
-	return l, n.notes, nil
+	return n, l, nil
 }
 
-type normalizer struct {
-	msgs     []*message.Message
-	p        Profile
-	t        Target
-	ids      *idMap
-	pairs    *message.Pairs
-	trusting bool
-	summary  int // index of the compaction summary that counts, or -1
-
-	systems []*message.Message // what counts for the system text and the tools
-	begun   bool               // a message that is not of the system was seen
-	turns   []Turn
-	notes   []Note
+// run gives each message to read and each turn to emit, which must not keep the pointer. It
+// returns the notes.
+func (n *normalizer) run(read func(*message.Message), emit func(*Turn)) []Note {
+	n.emit = emit
+	if n.p.form == formPi {
+		n.pi()
+		return n.notes
+	}
+	for i, m := range n.msgs {
+		read(m)
+		n.message(i, m)
+	}
+	if n.last != nil {
+		emit(n.last)
+	}
+	slices.SortStableFunc(n.notes, func(a, b Note) int { return a.Index - b.Index })
+	return n.notes
 }
 
 func (n *normalizer) note(code NoteCode, index int, format string, args ...any) {
@@ -68,13 +79,11 @@ func (n *normalizer) note(code NoteCode, index int, format string, args ...any) 
 	n.notes = append(n.notes, Note{code, index, format})
 }
 
-// message adds what one message contributes. The cases are the closed set of
-// roles.
+// message adds what one message contributes.
 func (n *normalizer) message(i int, m *message.Message) {
-	n.begun = n.begun || m.Role != message.RoleSystem
 	switch m.Role {
 	case message.RoleSystem:
-		n.system(i, m)
+		n.update(i)
 	case message.RoleUser, message.RoleCustom:
 		n.user(i, n.parts(i, m))
 	case message.RoleBashExecution:
@@ -149,7 +158,7 @@ func (n *normalizer) unsent(i int, m *message.Message) {
 
 func (n *normalizer) results(i int, answer []Part, calls []message.Call) {
 	inside := n.p.ResultImages == ImagesInside || n.p.ResultImages == ImagesByModel && geminiMajor(n.t.Model) >= 3
-	results := Turn{TurnResults, make([]Part, 0, len(calls)+1)}
+	results := Turn{TurnResults, n.slab.take(len(calls) + 1)}
 	var after []Part
 	next := 0
 	for k := range answer {
@@ -171,9 +180,10 @@ func (n *normalizer) results(i int, answer []Part, calls []message.Call) {
 		}
 		m := n.msgs[c.Result]
 		content := n.parts(c.Result, m)
-		if texts, images := splitImages(content); len(images) > 0 && !inside {
+		if !inside && slices.ContainsFunc(content, isImage) {
+			texts, images := splitImages(content)
 			n.note(NoteImage, c.Result, "the images of the result follow after the results")
-			after = append(after, textPart(-1, textImagesOf(sent.Name, sent.ID)))
+			after = append(after, textPart(-1, fmt.Sprintf("Images in the result of %s (%s):", sent.Name, sent.ID)))
 			after = append(after, images...)
 			if content = texts; len(content) == 0 {
 				content = []Part{textPart(-1, textImagesBelow)}
@@ -192,6 +202,8 @@ func (n *normalizer) results(i int, answer []Part, calls []message.Call) {
 	}
 }
 
+func isImage(p Part) bool { return p.Kind == PartImage }
+
 func splitImages(parts []Part) (texts, images []Part) {
 	for _, p := range parts {
 		if p.Kind == PartImage {
@@ -205,16 +217,11 @@ func splitImages(parts []Part) (texts, images []Part) {
 
 // push adds a turn and does what the profile asks of the roles.
 func (n *normalizer) push(t Turn) {
-	if len(n.turns) == 0 {
-		if n.p.FirstUser && t.Kind == TurnAssistant {
-			n.placeholder(t, textFirst)
-		}
-		n.turns = append(n.turns, t)
-		return
-	}
-	last := &n.turns[len(n.turns)-1]
+	last := n.last
 	switch {
-	case !n.p.Alternate:
+	case last == nil && n.p.FirstUser && t.Kind == TurnAssistant:
+		n.placeholder(t, textFirst)
+	case last == nil || !n.p.Alternate:
 	case t.Kind == TurnUser && (last.Kind == TurnUser || last.Kind == TurnResults && n.p.Results == ResultsInUser):
 		last.Parts = append(last.Parts, t.Parts...)
 		return
@@ -228,12 +235,21 @@ func (n *normalizer) push(t Turn) {
 		last.Parts = append(last.Parts, t.Parts...)
 		return
 	}
-	n.turns = append(n.turns, t)
+	n.begin(t)
+}
+
+func (n *normalizer) begin(t Turn) {
+	if n.last == nil {
+		n.last = new(Turn)
+	} else {
+		n.emit(n.last)
+	}
+	*n.last = t
 }
 
 func (n *normalizer) placeholder(before Turn, text string) {
 	n.note(NotePlaceholder, before.Parts[0].From, "a user message was put before it, because the API wants one there")
-	n.turns = append(n.turns, Turn{TurnUser, []Part{textPart(-1, text)}})
+	n.begin(Turn{TurnUser, []Part{textPart(-1, text)}})
 }
 
 func textPart(from int, text string) Part {

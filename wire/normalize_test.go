@@ -82,7 +82,7 @@ func TestMidSystemFold(t *testing.T) {
 
 // TestIDMapIsInjective gives ids that are alike once they are mapped.
 func TestIDMapIsInjective(t *testing.T) {
-	m := newIDMap(16)
+	m := newIDMap(16, 0)
 	long := strings.Repeat("x", 30)
 	seen := map[string]string{}
 	for _, id := range []string{"", "", "a b", "a_b", "a.b", "a_b", "a|fc_1", "a|fc_2", "a", long, long + "y", long, "é", "\xff", "call"} {

@@ -3,7 +3,6 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -16,7 +15,7 @@ import (
 func (n *normalizer) parts(i int, m *message.Message) []Part {
 	answer := m.Role == message.RoleAssistant
 	same := answer && n.p.same(m, n.t)
-	out := make([]Part, 0, len(m.Content))
+	out := n.slab.take(len(m.Content))
 	said := false
 	// reasoned says that the reasoning that came before a block is sent. The API's
 	// own ids of items must not be sent without it.
@@ -47,7 +46,7 @@ func (n *normalizer) parts(i int, m *message.Message) []Part {
 			n.note(NoteUnknownBlock, i, "a %s block has no place in a message of role %s and is not sent", b.Type, m.Role)
 			continue
 		case answer && n.passes(m, b):
-			part = Part{Kind: PartOpaque, From: i, Raw: n.clean(b.Raw())}
+			part = Part{Kind: PartOpaque, From: i, Raw: jsonx.Clean(b.Raw())}
 		default:
 			n.note(NoteUnknownBlock, i, "a block of type %q is not sent", b.Type)
 			continue
@@ -86,7 +85,7 @@ func (n *normalizer) followed(i int, parts []Part) []Part {
 }
 
 func (n *normalizer) text(i int, b *message.Block, same, reasoned bool) Part {
-	part := Part{Kind: PartText, From: i, Text: n.jsonText(b)}
+	part := Part{Kind: PartText, From: i, Text: jsonText(b)}
 	if !same || b.Signature == "" {
 		return part
 	}
@@ -140,7 +139,7 @@ func (n *normalizer) thinking(i int, b *message.Block, same bool) (part Part, wh
 		return part, "it has no signature"
 	}
 	if !b.Redacted {
-		part.Text = n.jsonText(b)
+		part.Text = jsonText(b)
 	}
 	switch n.p.Thinking {
 	case ThinkingField:
@@ -162,7 +161,7 @@ func (n *normalizer) thinking(i int, b *message.Block, same bool) (part Part, wh
 		}
 	case ThinkingSigned, ThinkingStored:
 	}
-	if n.p.Thinking != ThinkingItem && !b.Redacted && (!n.trusting || b.RawText() == nil) && !intact(b) {
+	if n.p.Thinking != ThinkingItem && !b.Redacted && !intact(b) {
 		return part, "its text holds characters that cannot be sent"
 	}
 	return part, ""
@@ -178,7 +177,7 @@ func (n *normalizer) call(i int, b *message.Block, same, reasoned bool) Part {
 		n.note(NoteToolRenamed, i, "tool name %q is sent as %s", b.Name, part.Name)
 	}
 	part.Arguments = jsonx.Clean(b.Arguments)
-	if !jsonx.IsObject(part.Arguments) || tooDeep(part.Arguments) {
+	if !sendableObject(part.Arguments) {
 		n.note(NoteArguments, i, "the arguments of call %s are no object that can be sent; an empty one is", part.ID)
 		part.Arguments = json.RawMessage("{}")
 	}
@@ -195,7 +194,7 @@ func (n *normalizer) call(i int, b *message.Block, same, reasoned bool) Part {
 }
 
 func (n *normalizer) image(i int, b *message.Block) Part {
-	data := n.jsonText(b)
+	data := jsonText(b)
 	switch {
 	case !n.t.TakesImages:
 		n.note(NoteImage, i, "the model takes no images; a line of text stands for this one")
@@ -209,12 +208,11 @@ func (n *normalizer) image(i int, b *message.Block) Part {
 	return textPart(i, textImageOut(b.MIMEType))
 }
 
-// passes reports whether a block of a type we do not know goes back to the API
-// it came from. Types that the API gives a meaning we would have to check, above
-// all its own calls and results, do not.
+// passes reports whether a block of a type we do not know goes back to the API it came
+// from. Types with a meaning we would have to check, above all calls and results, do not.
 func (n *normalizer) passes(m *message.Message, b *message.Block) bool {
 	return n.p.Opaque && n.t.Provider != "" && m.Provider == n.t.Provider && m.API != "" && n.p.speaks(m) &&
-		jsonx.IsObject(b.Raw()) && !n.p.reserved(b.Raw()) && !tooDeep(b.Raw())
+		!n.p.reserved(b.Raw()) && sendableObject(b.Raw())
 }
 
 // reserved are the types of blocks, or their members, that the API reads as something that
@@ -233,10 +231,10 @@ func (p *Profile) reserved(block []byte) bool {
 }
 
 // jsonText returns the text of a block, of an image its data, as a JSON string: the bytes
-// that were stored, where there are any.
-func (n *normalizer) jsonText(b *message.Block) json.RawMessage {
+// that were stored, where there are any that can be sent.
+func jsonText(b *message.Block) json.RawMessage {
 	if raw := b.RawText(); raw != nil {
-		return n.clean(raw)
+		return raw
 	}
 	if b.Type == message.BlockImage {
 		return jsonx.Quote(b.Data)
@@ -244,17 +242,9 @@ func (n *normalizer) jsonText(b *message.Block) json.RawMessage {
 	return jsonx.Quote(b.Text)
 }
 
-// clean makes JSON fit to send. A trusting normalizer leaves it as it is: the
-// check of what it makes finds what is not.
-func (n *normalizer) clean(raw []byte) []byte {
-	if n.trusting {
-		return raw
-	}
-	return jsonx.Clean(raw)
-}
-
+// intact reports whether the text of a block is sent as it came.
 func intact(b *message.Block) bool {
-	return utf8.ValidString(b.Text) && jsonx.Sound(b.RawText())
+	return b.RawText() != nil || b.Text == "" || b.Raw() == nil && utf8.ValidString(b.Text)
 }
 
 func blank(s string) bool { return strings.TrimSpace(s) == "" }
@@ -266,11 +256,12 @@ func validBase64(s string) bool {
 	return s != "" && len(s)%4 == 0 && strings.TrimLeft(body, alphabet) == ""
 }
 
-// maxDepth is the deepest nesting that is sent. Readers of JSON on the other side
-// give up at 128 levels (serde_json) and up; what people and models write has ten.
+// maxDepth is the deepest nesting that is sent: readers on the other side give up at 128
+// levels (serde_json) and up.
 const maxDepth = 100
 
-func tooDeep(val []byte) bool {
-	_, err := jsonx.ScanAt(val, 0, jsonx.MaxDepth-maxDepth)
-	return errors.Is(err, jsonx.ErrDepth)
+// sendableObject reports whether val is an object, nothing else, that is not too deep.
+func sendableObject(val []byte) bool {
+	end, err := jsonx.ScanAt(val, 0, jsonx.MaxDepth-maxDepth)
+	return err == nil && end == len(val) && jsonx.IsObject(val)
 }

@@ -9,9 +9,8 @@ import (
 	"github.com/clew-dev/clew/message"
 )
 
-// Profile says what a provider's API takes. The profiles of this package are
-// [Anthropic], [OpenAIChat], [OpenAIResponses], [Gemini] and [Pi]; to talk to a
-// server that differs, copy one and change its fields.
+// Profile says what a provider's API takes. To talk to a server that differs from
+// [Anthropic], [OpenAIChat], [OpenAIResponses] and [Gemini], copy one and change its fields.
 type Profile struct {
 	Name string // what ProfileByName knows it by
 
@@ -45,13 +44,11 @@ type Profile struct {
 	form form
 }
 
-// MidSystem says what becomes of a system message that stands after another
-// message. System messages before all others are always the system text.
+// MidSystem says what becomes of a system message that does not stand before all others.
 type MidSystem int
 
-// What becomes of it. The mark of MidSystemUser tells the model what the text is; it
-// proves nothing, for a user can write it too. MidSystemFold changes the start of the
-// request, so caches and signed thinking after that are lost.
+// What becomes of it. MidSystemFold changes the start of the request, so caches and signed
+// thinking after that are lost.
 const (
 	MidSystemMessage MidSystem = iota // keeps its place, in the profile's SystemRole
 	MidSystemUser                     // keeps its place as marked text of a user message
@@ -68,8 +65,7 @@ const (
 	ResultsApart                     // each is a message or item of its own
 )
 
-// Thinking says what becomes of the reasoning of earlier answers. It is sent
-// back only to the provider and model that made it, and never changed.
+// Thinking says what becomes of earlier reasoning, which only its maker gets, unchanged.
 type Thinking int
 
 // What is sent.
@@ -91,8 +87,7 @@ const (
 	ImagesByModel                   // in the result for Gemini 3 and later
 )
 
-// form selects the renderer and the reader of a profile; a profile that was made from
-// nothing has none and is refused.
+// form selects the renderer and the reader of a profile; one made from nothing has none.
 type form int
 
 const (
@@ -144,8 +139,7 @@ func (p *Profile) check() error {
 	return nil
 }
 
-// same reports whether the target made m, so that it takes back what only its
-// maker can read.
+// same reports whether the target made m, so that it takes back what only its maker reads.
 func (p *Profile) same(m *message.Message, t Target) bool {
 	return t.Provider != "" && m.Provider == t.Provider && m.Model == t.Model && t.Model != "" && p.speaks(m)
 }
@@ -163,17 +157,14 @@ func geminiMajor(model string) int {
 
 // The profiles. They are not to be assigned to; copy one to change it.
 var (
-	// Anthropic is the Messages API. Results stand at the start of the user message after
-	// their calls
-	// (https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls).
-	// System messages among the messages are taken by newer models in few places only
-	// (https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages),
-	// which the next user message would move, so they are user text here.
-	// Signed thinking is bound to all that stands before it
+	// Anthropic is the Messages API. Results stand at the start of the user message after their calls
+	// (https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls). Newer models take
+	// system messages in few places only, which the next user message would move
+	// (https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages): they are
+	// user text here. Signed thinking is bound to all that stands before it
 	// (https://platform.claude.com/docs/build-with-claude/preserved-thinking).
 	// Ids: "tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'"; 64 is pi's limit.
-	// Size: https://platform.claude.com/docs/en/api/errors.
-	// Images: https://platform.claude.com/docs/en/build-with-claude/vision.
+	// Size: https://platform.claude.com/docs/en/api/errors; images: .../docs/en/build-with-claude/vision.
 	Anthropic = Profile{
 		Name: "anthropic", APIs: []string{"anthropic-messages"},
 		SystemField: "system", MessagesField: "messages", ToolsField: "tools",
@@ -184,14 +175,12 @@ var (
 		MaxBytes: 32_000_000, Opaque: true, form: formAnthropic,
 	}
 
-	// OpenAIChat is the Chat Completions API, which many servers speak: "An assistant
-	// message with 'tool_calls' must be followed by tool messages responding to each
-	// 'tool_call_id'", whose content is text
-	// (https://platform.openai.com/docs/api-reference/chat/create). Ids may have 40
-	// characters on older models (https://github.com/decolua/9router/pull/3167). Servers
-	// with models that reason may want the reasoning back in a member of the message. The
-	// size of a request is documented for image inputs only
-	// (https://platform.openai.com/docs/guides/images-vision).
+	// OpenAIChat is the Chat Completions API, which many servers speak: "An assistant message with
+	// 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'", whose content
+	// is text (https://platform.openai.com/docs/api-reference/chat/create). Older models take ids of 40
+	// characters (https://github.com/decolua/9router/pull/3167). Servers with models that reason may want
+	// the reasoning back in a member of the message. The size of a request is documented for image
+	// inputs only (https://platform.openai.com/docs/guides/images-vision).
 	OpenAIChat = Profile{
 		Name: "openai-chat", APIs: []string{"openai-completions"},
 		MessagesField: "messages", ToolsField: "tools",
@@ -218,16 +207,13 @@ var (
 		MaxBytes: 50_000_000, Opaque: true, form: formResponses,
 	}
 
-	// Gemini is the generateContent API. "Please ensure that function call turn comes
-	// immediately after a user turn or after a function response turn", "... that the
-	// number of function response parts is equal to the number of function call parts",
-	// and a turn with responses holds nothing else
-	// (https://github.com/anomalyco/opencode/pull/43479). Signatures go back on the part
-	// they came on (https://ai.google.dev/gemini-api/docs/thought-signatures). Images inside
-	// responses: https://ai.google.dev/gemini-api/docs/function-calling#multimodal.
-	// Names: "must start with a letter or an underscore ... maximum length of 64".
-	// Size: https://blog.google/innovation-and-ai/technology/developers-tools/gemini-api-new-file-limits
-	// (Vertex AI takes 20 MB).
+	// Gemini is the generateContent API. "Please ensure that function call turn comes immediately after
+	// a user turn or after a function response turn", "... that the number of function response parts is
+	// equal to the number of function call parts", and a turn with responses holds nothing else
+	// (https://github.com/anomalyco/opencode/pull/43479). Signatures go back on the part they came on
+	// (https://ai.google.dev/gemini-api/docs/thought-signatures). Images inside responses:
+	// https://ai.google.dev/gemini-api/docs/function-calling#multimodal. Size (Vertex AI takes 20 MB):
+	// https://blog.google/innovation-and-ai/technology/developers-tools/gemini-api-new-file-limits
 	Gemini = Profile{
 		Name: "gemini", APIs: []string{"google-generative-ai", "google-vertex", "google-gemini-cli"},
 		SystemField: "systemInstruction", MessagesField: "contents", ToolsField: "tools",

@@ -8,64 +8,46 @@ import (
 	"github.com/clew-dev/clew/internal/jsonx"
 )
 
-// The readers of rendered messages, one for each form. They report what cannot
-// be read as the API has it and return the rest.
+// The readers of rendered messages report what the API would not read and return the rest.
 
-type kind int
-
-const (
-	kindOther kind = iota
-	kindText
-	kindImage
-	kindThinking
-	kindCall
-	kindResult
-)
-
-// role is who a message that was read stands for. Its own message of results
-// is one thing, results at the start of a user message are another.
-type role int
-
-const (
-	roleUnknown role = iota
-	roleSystem
-	roleUser
-	roleAssistant
-	roleResults
-)
-
-var roles = map[form]map[string]role{
-	formAnthropic: {"user": roleUser, "assistant": roleAssistant},
-	formChat:      {"system": roleSystem, "developer": roleSystem, "user": roleUser, "assistant": roleAssistant, "tool": roleResults},
-	formResponses: {"system": roleSystem, "developer": roleSystem, "user": roleUser, "assistant": roleAssistant},
-	formGemini:    {"user": roleUser, "model": roleAssistant},
-	formPi:        {"system": roleSystem, "user": roleUser, "assistant": roleAssistant, "toolResult": roleResults},
+// roles are what the messages of each form stand for. A message of results is one thing,
+// results at the start of a user message are another.
+var roles = map[form]map[string]TurnKind{
+	formAnthropic: {"user": TurnUser, "assistant": TurnAssistant},
+	formChat:      {"system": TurnSystem, "developer": TurnSystem, "user": TurnUser, "assistant": TurnAssistant, "tool": TurnResults},
+	formResponses: {"system": TurnSystem, "developer": TurnSystem, "user": TurnUser, "assistant": TurnAssistant},
+	formGemini:    {"user": TurnUser, "model": TurnAssistant},
+	formPi:        {"system": TurnSystem, "user": TurnUser, "assistant": TurnAssistant, "toolResult": TurnResults},
 }
 
 type seenMessage struct {
-	role   role
+	role   TurnKind // "" when the API has no such role
 	blocks []seenBlock
 }
 
-// seenBlock is a block as Validate reads it. What is long stays in the bytes of the
-// message.
+// seenBlock is a block as Validate reads it. What is long stays in the message's bytes.
 type seenBlock struct {
-	kind      kind
-	text      span   // text, thinking: the JSON string
+	kind      PartKind
 	blank     bool   // text
-	signature string // text, thinking, call
 	redacted  bool   // thinking
-	id, name  string // call, result
-	arguments span   // call: as they stand in the message
 	noObject  bool   // call: the arguments are no object
+	text      span   // text, thinking: the JSON string
+	arguments span   // call: as they stand in the message
+	raw       span   // other
+	signature string // text, thinking, call
+	id, name  string // call, result
 	content   []seenBlock
-	raw       span // other
 }
 
-func textBlock(x val) seenBlock { return seenBlock{kind: kindText, text: x.span(), blank: x.blank()} }
+func textBlock(x val) seenBlock { return seenBlock{kind: PartText, text: x.span(), blank: x.blank()} }
 
-func (v *validator) readMessage(i int, raw []byte) seenMessage {
-	if !v.value(RuleJSON, i, raw, "the message") || !v.is(RuleJSON, i, jsonx.IsObject(raw), "the message is no object") {
+// message reads the next message, but for the values in it that are known to be sound.
+func (v *validator) message(raw []byte, sound []span) {
+	v.read = append(v.read, v.readMessage(len(v.read), raw, sound))
+}
+
+func (v *validator) readMessage(i int, raw []byte, sound []span) seenMessage {
+	if !v.value(RuleJSON, i, raw, sound, "the message") || !v.is(RuleJSON, i, jsonx.IsObject(raw), "the message is no object") {
 		return seenMessage{}
 	}
 	x := v.tree.root()
@@ -74,7 +56,7 @@ func (v *validator) readMessage(i int, raw []byte) seenMessage {
 	}
 	name := v.str(i, x, "role")
 	m := seenMessage{role: roles[v.p.form][name]}
-	if m.role == roleUnknown {
+	if m.role == "" {
 		v.fail(RuleRole, i, "the API has no role %q", name)
 	}
 	switch v.p.form {
@@ -88,23 +70,22 @@ func (v *validator) readMessage(i int, raw []byte) seenMessage {
 		parts := x.get("parts")
 		v.is(RuleJSON, i, parts.isArray(), "parts must be an array")
 		m.blocks = v.content(i, parts, v.geminiPart)
-		other := func(b seenBlock) bool { return b.kind != kindResult }
-		if m.role == roleUser && len(m.blocks) > 0 && !slices.ContainsFunc(m.blocks, other) {
-			m.role = roleResults
+		other := func(b seenBlock) bool { return b.kind != PartResult }
+		if m.role == TurnUser && len(m.blocks) > 0 && !slices.ContainsFunc(m.blocks, other) {
+			m.role = TurnResults
 		}
 	case formPi, formNone: // pi's messages are not for an API; the roles alone are checked
 	}
 	return m
 }
 
-// value reads raw, which must be one JSON value without anything around it, into
-// the tree.
-func (v *validator) value(rule Rule, i int, raw []byte, what string) bool {
+// value reads raw, one JSON value without anything around it, into the tree.
+func (v *validator) value(rule Rule, i int, raw []byte, sound []span, what string) bool {
 	if len(raw) > math.MaxInt32 {
 		v.fail(RuleSize, i, "%s has more than 2 GB", what)
 		return false
 	}
-	end, err := v.tree.read(raw)
+	end, err := v.tree.read(raw, sound)
 	switch {
 	case err != nil:
 		v.fail(rule, i, "%s is not JSON: %v", what, err)
@@ -112,10 +93,21 @@ func (v *validator) value(rule Rule, i int, raw []byte, what string) bool {
 	case end != len(raw) || raw[0] <= ' ':
 		v.fail(rule, i, "%s has something around it", what)
 		return false
-	case !jsonx.Sound(raw):
+	case !soundBetween(raw, sound):
 		v.fail(RuleUTF8, i, "%s holds bytes that are not UTF-8 or half a surrogate pair", what)
 	}
 	return true
+}
+
+func soundBetween(raw []byte, sound []span) bool {
+	from := int32(0)
+	for _, s := range sound {
+		if !jsonx.Sound(raw[from:s.from]) {
+			return false
+		}
+		from = s.to
+	}
+	return jsonx.Sound(raw[from:])
 }
 
 func (v *validator) is(rule Rule, i int, ok bool, text string) bool {
@@ -144,7 +136,7 @@ func (v *validator) content(i int, x val, block func(i int, x val) seenBlock) (o
 		return []seenBlock{textBlock(x)}
 	}
 	if v.is(RuleJSON, i, x.isArray(), "content must be a string or an array") {
-		out = make([]seenBlock, 0, x.count())
+		out = v.slab.take(x.count())
 		x.each(func(b val) {
 			if v.is(RuleJSON, i, b.isObject(), "a block must be an object") {
 				out = append(out, block(i, b))
@@ -156,7 +148,7 @@ func (v *validator) content(i int, x val, block func(i int, x val) seenBlock) (o
 
 func (v *validator) inResult(i int, content []seenBlock) []seenBlock {
 	for _, b := range content {
-		v.is(RuleBlock, i, b.kind == kindText || b.kind == kindImage && v.p.form != formChat, "a result holds something it must not hold")
+		v.is(RuleBlock, i, b.kind == PartText || b.kind == PartImage && v.p.form != formChat, "a result holds something it must not hold")
 	}
 	return content
 }
@@ -164,7 +156,7 @@ func (v *validator) inResult(i int, content []seenBlock) []seenBlock {
 func (v *validator) image(i int, mime, data string) seenBlock {
 	v.is(RuleImage, i, len(v.p.Images) == 0 || slices.Contains(v.p.Images, mime), "images of type "+mime+" are not taken")
 	v.is(RuleImage, i, validBase64(data), "the data of an image is no base64")
-	return seenBlock{kind: kindImage}
+	return seenBlock{kind: PartImage}
 }
 
 // imageURL checks an image in a data URL; other addresses are the caller's.
@@ -172,7 +164,7 @@ func (v *validator) imageURL(i int, url string) seenBlock {
 	rest, ok := strings.CutPrefix(url, "data:")
 	if !ok {
 		v.is(RuleImage, i, strings.HasPrefix(url, "https://"), "an image has no address")
-		return seenBlock{kind: kindImage}
+		return seenBlock{kind: PartImage}
 	}
 	mime, data, _ := strings.Cut(rest, ";base64,")
 	return v.image(i, mime, data)
@@ -185,33 +177,33 @@ func (v *validator) anthropicBlock(i int, x val) seenBlock {
 	case "image":
 		src := x.get("source")
 		if v.str(i, src, "type") != "base64" {
-			return seenBlock{kind: kindImage}
+			return seenBlock{kind: PartImage}
 		}
 		return v.image(i, v.str(i, src, "media_type"), v.str(i, src, "data"))
 	case "thinking":
-		return seenBlock{kind: kindThinking, text: v.member(i, x, "thinking").span(), signature: v.str(i, x, "signature")}
+		return seenBlock{kind: PartThinking, text: v.member(i, x, "thinking").span(), signature: v.str(i, x, "signature")}
 	case "redacted_thinking":
-		return seenBlock{kind: kindThinking, redacted: true, signature: v.str(i, x, "data")}
+		return seenBlock{kind: PartThinking, redacted: true, signature: v.str(i, x, "data")}
 	case "tool_use":
 		args := x.get("input")
-		return seenBlock{kind: kindCall, id: v.str(i, x, "id"), name: v.str(i, x, "name"), arguments: args.span(), noObject: !args.isObject()}
+		return seenBlock{kind: PartCall, id: v.str(i, x, "id"), name: v.str(i, x, "name"), arguments: args.span(), noObject: !args.isObject()}
 	case "tool_result":
-		return seenBlock{kind: kindResult, id: v.str(i, x, "tool_use_id"), content: v.inResult(i, v.content(i, x.get("content"), v.anthropicBlock))}
+		return seenBlock{kind: PartResult, id: v.str(i, x, "tool_use_id"), content: v.inResult(i, v.content(i, x.get("content"), v.anthropicBlock))}
 	}
-	return seenBlock{raw: x.span()}
+	return seenBlock{kind: PartOpaque, raw: x.span()}
 }
 
-func (v *validator) chatBlocks(i int, r role, x val) (out []seenBlock) {
+func (v *validator) chatBlocks(i int, r TurnKind, x val) (out []seenBlock) {
 	content := x.get("content")
-	if r == roleResults {
-		return []seenBlock{{kind: kindResult, id: v.str(i, x, "tool_call_id"), content: v.inResult(i, v.content(i, content, v.openAIBlock("text")))}}
+	if r == TurnResults {
+		return []seenBlock{{kind: PartResult, id: v.str(i, x, "tool_call_id"), content: v.inResult(i, v.content(i, content, v.openAIBlock("text")))}}
 	}
-	if r != roleAssistant {
+	if r != TurnAssistant {
 		return v.content(i, content, v.openAIBlock("text"))
 	}
 	for _, field := range reasoningFields {
 		if text := x.get(field); jsonx.IsString(text.raw()) {
-			out = append(out, seenBlock{kind: kindThinking, text: text.span(), signature: field})
+			out = append(out, seenBlock{kind: PartThinking, text: text.span(), signature: field})
 		}
 	}
 	if !jsonx.IsNull(content.raw()) {
@@ -219,7 +211,7 @@ func (v *validator) chatBlocks(i int, r role, x val) (out []seenBlock) {
 	}
 	x.get("tool_calls").each(func(c val) {
 		f := c.get("function")
-		b := seenBlock{kind: kindCall, id: v.str(i, c, "id"), name: v.str(i, f, "name"), noObject: v.noObject(i, f)}
+		b := seenBlock{kind: PartCall, id: v.str(i, c, "id"), name: v.str(i, f, "name"), noObject: v.noObject(i, f)}
 		v.is(RuleBlock, i, v.str(i, c, "type") == "function", "a call is no function call")
 		out = append(out, b)
 	})
@@ -243,27 +235,27 @@ func (v *validator) responsesItem(i int, x val) (m seenMessage, ok bool) {
 	case v.p.form != formResponses, typ == "message", typ == "":
 		return m, false
 	case typ == "reasoning":
-		return seenMessage{roleAssistant, []seenBlock{{kind: kindThinking, signature: string(x.raw())}}}, true
+		return seenMessage{TurnAssistant, []seenBlock{{kind: PartThinking, signature: string(x.raw())}}}, true
 	case typ == "function_call":
-		b := seenBlock{kind: kindCall, id: v.str(i, x, "call_id"), name: v.str(i, x, "name"), noObject: v.noObject(i, x)}
+		b := seenBlock{kind: PartCall, id: v.str(i, x, "call_id"), name: v.str(i, x, "name"), noObject: v.noObject(i, x)}
 		v.itemID(i, x, "fc_")
-		return seenMessage{roleAssistant, []seenBlock{b}}, true
+		return seenMessage{TurnAssistant, []seenBlock{b}}, true
 	case typ == "function_call_output":
 		content := v.inResult(i, v.content(i, x.get("output"), v.openAIBlock("input_text")))
-		return seenMessage{roleResults, []seenBlock{{kind: kindResult, id: v.str(i, x, "call_id"), content: content}}}, true
+		return seenMessage{TurnResults, []seenBlock{{kind: PartResult, id: v.str(i, x, "call_id"), content: content}}}, true
 	}
-	return seenMessage{roleAssistant, []seenBlock{{raw: x.span()}}}, true
+	return seenMessage{TurnAssistant, []seenBlock{{kind: PartOpaque, raw: x.span()}}}, true
 }
 
-func (v *validator) responsesMessage(i int, r role, x val) []seenBlock {
+func (v *validator) responsesMessage(i int, r TurnKind, x val) []seenBlock {
 	read := v.openAIBlock("input_text")
-	if r == roleAssistant {
+	if r == TurnAssistant {
 		read = v.openAIBlock("output_text")
 		v.itemID(i, x, "msg_")
 	}
 	blocks := v.content(i, x.get("content"), read)
 	for _, b := range blocks {
-		v.is(RuleBlock, i, b.kind != kindOther, "a message holds something else than text and images")
+		v.is(RuleBlock, i, b.kind != PartOpaque, "a message holds something else than text and images")
 	}
 	return blocks
 }
@@ -287,19 +279,19 @@ func (v *validator) openAIBlock(text string) func(i int, x val) seenBlock {
 		case typ == "input_image" && text != "text":
 			return v.imageURL(i, v.str(i, x, "image_url"))
 		}
-		return seenBlock{raw: x.span()}
+		return seenBlock{kind: PartOpaque, raw: x.span()}
 	}
 }
 
 func (v *validator) geminiPart(i int, x val) seenBlock {
-	b := seenBlock{raw: x.span()}
+	b := seenBlock{kind: PartOpaque, raw: x.span()}
 	call, result, text, data := x.get("functionCall"), x.get("functionResponse"), x.get("text"), x.get("inlineData")
 	switch {
 	case call.t != nil:
 		args := call.get("args")
-		b = seenBlock{kind: kindCall, id: v.str(i, call, "id"), name: v.str(i, call, "name"), arguments: args.span(), noObject: !args.isObject()}
+		b = seenBlock{kind: PartCall, id: v.str(i, call, "id"), name: v.str(i, call, "name"), arguments: args.span(), noObject: !args.isObject()}
 	case result.t != nil:
-		b = seenBlock{kind: kindResult, id: v.str(i, result, "id"), name: v.str(i, result, "name")}
+		b = seenBlock{kind: PartResult, id: v.str(i, result, "id"), name: v.str(i, result, "name")}
 		resp := result.get("response")
 		v.is(RuleJSON, i, resp.isObject(), "a response must be an object")
 		resp.each(func(text val) { b.content = append(b.content, textBlock(text)) })
@@ -308,7 +300,7 @@ func (v *validator) geminiPart(i int, x val) seenBlock {
 	case text.t != nil:
 		b = textBlock(v.member(i, x, "text"))
 		if jsonx.Bool(x.get("thought").raw()) {
-			b.kind = kindThinking
+			b.kind = PartThinking
 		}
 	case data.t != nil:
 		b = v.image(i, v.str(i, data, "mimeType"), v.str(i, data, "data"))
@@ -318,7 +310,7 @@ func (v *validator) geminiPart(i int, x val) seenBlock {
 }
 
 func (v *validator) system(raw []byte) {
-	if raw == nil || !v.value(RuleSystem, -1, raw, "the system text") {
+	if raw == nil || !v.value(RuleSystem, -1, raw, nil, "the system text") {
 		return
 	}
 	x := v.tree.root()
@@ -337,14 +329,14 @@ func (v *validator) system(raw []byte) {
 	}
 	v.is(RuleSystem, -1, len(texts) > 0, "the system text is empty")
 	for _, b := range texts {
-		v.is(RuleSystem, -1, b.kind == kindText && !b.blank, "the system text holds a blank text or something else than text")
+		v.is(RuleSystem, -1, b.kind == PartText && !b.blank, "the system text holds a blank text or something else than text")
 	}
 }
 
 // tools checks the tools member. Tools of the provider's own, which have a type
 // and no schema, are not looked into.
 func (v *validator) tools(raw []byte) {
-	if raw == nil || !v.value(RuleTools, -1, raw, "the list of tools") || !v.is(RuleTools, -1, jsonx.IsArray(raw), "tools must be an array") {
+	if raw == nil || !v.value(RuleTools, -1, raw, nil, "the list of tools") || !v.is(RuleTools, -1, jsonx.IsArray(raw), "tools must be an array") {
 		return
 	}
 	seen := map[string]bool{}

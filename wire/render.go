@@ -9,8 +9,9 @@
 //
 // [Build] is three pure functions: [Normalize] pairs calls with results, settles roles
 // and decides what may be sent at all; [Render] writes JSON from the parts as they were
-// stored; [Validate] reads that JSON again, knowing nothing of how it was made, and
-// lists what a provider would refuse. What a provider takes is data: a [Profile].
+// stored; [Validate] reads that JSON again and lists what a provider would refuse. In Build
+// it skips the long values that were found sound before. What a provider takes is data: a
+// [Profile].
 //
 // Providers cache by prefix, and some bind signed thinking to what stands before it. So
 // when messages are added to a list, System, Tools and all rendered messages but the
@@ -24,7 +25,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
+	"math"
 
 	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/message"
@@ -41,68 +42,74 @@ type Request struct {
 	From [][]int
 }
 
-// Build is Normalize, Render and Validate: the one way to a list that is sent or
-// counted. The notes are those of Normalize; they are given with a
-// [ValidationError] too.
+// Build is Normalize, Render and Validate: the one way to a list that is sent or counted.
+// The notes of Normalize are given with a [ValidationError] too.
 func Build(msgs []*message.Message, p Profile, t Target, o Options) (*Request, []Note, error) {
-	// Few texts are not fit to send as they are stored. Validate reads every byte, so
-	// only when it finds one are all of them looked at beforehand.
-	for trusting := true; ; trusting = false {
-		l, notes, err := normalize(msgs, p, t, o, trusting)
-		if err != nil {
-			return nil, nil, err
-		}
-		r := Render(l)
-		err = validate(r, &p, msgs, o.Cache)
-		var invalid *ValidationError
-		if !trusting || !errors.As(err, &invalid) || !invalid.broken(RuleUTF8) {
-			return r, notes, err
-		}
+	n, l, err := newNormalizer(msgs, p, t, o)
+	if err != nil {
+		return nil, nil, err
 	}
+	// Turn by turn, while the bytes of one are in the processor's cache.
+	v := newValidator(&p, msgs)
+	r, turn := render(l, len(msgs), v.message)
+	notes := n.run(func(m *message.Message) { v.src.add(m, p.Thinking) }, turn)
+	return r, notes, v.verdict(r)
 }
 
 // Render writes a list as JSON for the profile it was normalized for.
 func Render(l *List) *Request {
+	r, turn := render(l, len(l.Turns), func([]byte, []span) {})
+	for i := range l.Turns {
+		turn(&l.Turns[i])
+	}
+	return r
+}
+
+// render returns a request without messages, and what adds those of a turn. Each message is
+// given to read, with the values in it that are sound by construction.
+func render(l *List, messages int, read func(msg []byte, sound []span)) (r *Request, turn func(*Turn)) {
 	p := &l.profile
-	w := &writer{p: p, t: l.target, r: &Request{
-		Profile:  p.Name,
-		Messages: make([]json.RawMessage, 0, len(l.Turns)), From: make([][]int, 0, len(l.Turns)),
-	}}
+	r = &Request{
+		Profile: p.Name, Messages: make([]json.RawMessage, 0, messages), From: make([][]int, 0, messages),
+	}
+	w := &writer{p: p, t: l.target, r: r, read: read}
 	switch p.form {
 	case formAnthropic:
-		w.anthropic(l)
+		return r, w.anthropic(l)
 	case formChat:
-		w.chat(l)
+		return r, w.chat(l)
 	case formResponses:
-		w.responses(l)
+		return r, w.responses(l)
 	case formGemini:
-		w.gemini(l)
-	case formPi:
-		for i := range l.Turns {
-			w.add(l.Turns[i].Parts, l.Turns[i].Parts[0].Raw)
-		}
-	case formNone:
+		return r, w.gemini(l)
+	case formPi, formNone:
 	}
-	return w.r
+	return r, func(t *Turn) { w.add(t.Parts, t.Parts[0].Raw) }
 }
 
 type writer struct {
-	p *Profile
-	t Target
-	r *Request
-	e encoder
+	p    *Profile
+	t    Target
+	r    *Request
+	e    encoder
+	from []int // of all messages
+	read func(msg []byte, sound []span)
 }
 
 // add appends a message that holds parts.
 func (w *writer) add(parts []Part, msg json.RawMessage) {
-	var from []int
+	start := len(w.from)
+	var from []int // nil for none
 	for i := range parts {
-		if f := parts[i].From; f >= 0 && (len(from) == 0 || from[len(from)-1] != f) {
-			from = append(from, f)
+		if f := parts[i].From; f >= 0 && (len(w.from) == start || w.from[len(w.from)-1] != f) {
+			w.from = append(w.from, f)
+			from = w.from[start:len(w.from):len(w.from)]
 		}
 	}
 	w.r.Messages = append(w.r.Messages, msg)
 	w.r.From = append(w.r.From, from)
+	w.read(msg, w.e.sound)
+	w.e.sound = w.e.sound[:0]
 }
 
 // Size returns the size in bytes of the parts, without what a body has beside them.
@@ -157,8 +164,7 @@ func (r *Request) List() json.RawMessage {
 	return joined([]byte{'['}, r.Messages, "]")
 }
 
-// joined returns the elements of an array between what opens and what closes it. It
-// copies them once, into memory that is not cleared first.
+// joined copies the elements of an array once, between what opens and what closes it.
 func joined(before []byte, elements []json.RawMessage, after string) json.RawMessage {
 	parts, between, comma := make([][]byte, 0, 2*len(elements)+2), before, []byte{','}
 	for _, e := range elements {
@@ -171,12 +177,12 @@ func joined(before []byte, elements []json.RawMessage, after string) json.RawMes
 	return bytes.Join(append(parts, []byte(after)), nil)
 }
 
-// encoder writes JSON values one after the other into chunks that many of them share,
-// so that large texts are copied once however deep they stand. Commas come by
-// themselves. The methods can be chained.
+// encoder writes JSON values one after the other into chunks that many of them share.
+// Commas come by themselves.
 type encoder struct {
 	buf   []byte
-	start int // of the value in buf
+	start int    // of the value in buf
+	sound []span // the long values in it that are sound by construction: see span
 }
 
 const chunk = 64 << 10
@@ -185,7 +191,7 @@ func (e *encoder) begin(n int) *encoder {
 	if cap(e.buf)-len(e.buf) < n {
 		e.buf = make([]byte, 0, max(n, chunk))
 	}
-	e.start = len(e.buf)
+	e.start, e.sound = len(e.buf), e.sound[:0]
 	return e
 }
 
@@ -231,13 +237,21 @@ func (e *encoder) key(k string) *encoder {
 func (e *encoder) object(k string) *encoder { return e.key(k).open('{') }
 func (e *encoder) array(k string) *encoder  { return e.key(k).open('[') }
 
-// raw writes a member that is JSON already, unless there is none.
+// raw writes a member that is sound JSON already, unless there is none.
 func (e *encoder) raw(k string, val []byte) *encoder {
 	if k != "" && val != nil {
 		e.key(k)
 		e.buf = append(e.buf, val...)
+		e.mark(len(val))
 	}
 	return e
+}
+
+// mark notes that the last n bytes are a sound value. A few bytes are checked faster than noted.
+func (e *encoder) mark(n int) {
+	if to := len(e.buf) - e.start; n > 64 && to <= math.MaxInt32 {
+		e.sound = append(e.sound, span{int32(to - n), int32(to)}) //nolint:gosec // compared above
+	}
 }
 
 func (e *encoder) str(k, s string) *encoder {
@@ -253,19 +267,16 @@ func (e *encoder) opt(k, s string) *encoder {
 	return e
 }
 
-func (e *encoder) elements(vals ...json.RawMessage) *encoder {
-	for _, val := range vals {
-		e.value()
-		e.buf = append(e.buf, val...)
-	}
-	return e
+func (e *encoder) element(val json.RawMessage) {
+	e.value()
+	e.buf = append(e.buf, val...)
 }
 
 // texts writes a member with the texts of parts, joined by line breaks.
 func (e *encoder) texts(k string, parts []Part) *encoder {
 	e.key(k)
+	from, first := len(e.buf), true
 	e.buf = append(e.buf, '"')
-	first := true
 	for i := range parts {
 		if parts[i].Kind != PartText && parts[i].Kind != PartThinking {
 			continue
@@ -278,6 +289,7 @@ func (e *encoder) texts(k string, parts []Part) *encoder {
 		e.buf = append(e.buf, text[1:len(text)-1]...)
 	}
 	e.buf = append(e.buf, '"')
+	e.mark(len(e.buf) - from)
 	return e
 }
 

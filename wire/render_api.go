@@ -9,9 +9,8 @@ import (
 
 // The APIs that have each turn as one message of blocks: the Messages API and Gemini.
 
-func (w *writer) blocks(l *List, assistant, member string, block func(e *encoder, parts []Part, k int)) {
-	for i := range l.Turns {
-		t := &l.Turns[i]
+func (w *writer) blocks(assistant, member string, block func(e *encoder, parts []Part, k int)) func(*Turn) {
+	return func(t *Turn) {
 		role := "user"
 		if t.Kind == TurnAssistant {
 			role = assistant
@@ -19,7 +18,7 @@ func (w *writer) blocks(l *List, assistant, member string, block func(e *encoder
 		e := w.e.begin(room(t.Parts)).open('{').str("role", role).array(member)
 		for k := range t.Parts {
 			if raw := t.Parts[k].Raw; raw != nil {
-				e.elements(raw)
+				e.element(raw)
 			} else {
 				block(e, t.Parts, k)
 			}
@@ -29,14 +28,14 @@ func (w *writer) blocks(l *List, assistant, member string, block func(e *encoder
 }
 
 // https://platform.claude.com/docs/en/api/messages
-func (w *writer) anthropic(l *List) {
+func (w *writer) anthropic(l *List) func(*Turn) {
 	if l.System != "" {
 		w.r.System = w.e.begin(len(l.System)).open('[').open('{').str("type", "text").str("text", l.System).close("}]").end()
 	}
 	w.r.Tools = w.tools(l, func(e *encoder, d toolDefinition) {
 		e.str("name", d.name).opt("description", d.description).raw("input_schema", d.parameters)
 	})
-	w.blocks(l, "assistant", "content", anthropicBlock)
+	return w.blocks("assistant", "content", anthropicBlock)
 }
 
 func anthropicBlock(e *encoder, parts []Part, k int) {
@@ -74,7 +73,7 @@ func anthropicBlock(e *encoder, parts []Part, k int) {
 const noSignature = "skip_thought_signature_validator"
 
 // https://ai.google.dev/api/generate-content
-func (w *writer) gemini(l *List) {
+func (w *writer) gemini(l *List) func(*Turn) {
 	if l.System != "" {
 		w.r.System = w.e.begin(len(l.System)).open('{').array("parts").open('{').str("text", l.System).close("}]}").end()
 	}
@@ -84,7 +83,7 @@ func (w *writer) gemini(l *List) {
 		w.r.Tools = w.e.begin(len(decls)).open('[').open('{').raw("functionDeclarations", decls).close("}]").end()
 	}
 	signs := geminiMajor(w.t.Model) >= 3
-	w.blocks(l, "model", "parts", func(e *encoder, parts []Part, k int) {
+	return w.blocks("model", "parts", func(e *encoder, parts []Part, k int) {
 		sig := parts[k].Signature
 		if signs && sig == "" && k == slices.IndexFunc(parts, func(p Part) bool { return p.Kind == PartCall }) {
 			sig = noSignature
@@ -160,16 +159,11 @@ func (w *writer) tools(l *List, write func(e *encoder, d toolDefinition)) []byte
 // openAI writes a list for one of the APIs of OpenAI: Chat Completions, where a message
 // holds all of a turn, or Responses, where each part of an answer is an item.
 // https://platform.openai.com/docs/api-reference
-func (w *writer) openAI(l *List, message func(role string, parts []Part) json.RawMessage) {
-	item := w.responsesItem
-	if w.p.form == formChat {
-		item = w.chatResult
-	}
-	for i := range l.Turns {
-		t := &l.Turns[i]
+func (w *writer) openAI(item func(p *Part) json.RawMessage) func(*Turn) {
+	return func(t *Turn) {
 		switch {
 		case t.Kind == TurnSystem:
-			w.add(t.Parts, message(w.p.SystemRole, t.Parts))
+			w.add(t.Parts, w.message(w.p.SystemRole, t.Parts))
 		case t.Kind == TurnAssistant && w.p.form == formChat:
 			w.add(t.Parts, w.chatAnswer(t.Parts))
 		case t.Kind == TurnAssistant, t.Kind == TurnResults:
@@ -177,34 +171,40 @@ func (w *writer) openAI(l *List, message func(role string, parts []Part) json.Ra
 				w.add(t.Parts[k:k+1], item(&t.Parts[k]))
 			}
 		default:
-			w.add(t.Parts, message("user", t.Parts))
+			w.add(t.Parts, w.message("user", t.Parts))
 		}
 	}
 }
 
-func (w *writer) chat(l *List) {
+func (w *writer) chat(l *List) func(*Turn) {
 	if l.System != "" {
-		w.add(nil, w.chatMessage(w.p.SystemRole, []Part{{Kind: PartText, Text: jsonx.Quote(l.System)}}))
+		w.add(nil, w.message(w.p.SystemRole, []Part{{Kind: PartText, Text: jsonx.Quote(l.System)}}))
 	}
 	w.r.Tools = w.tools(l, func(e *encoder, d toolDefinition) {
 		e.str("type", "function").object("function")
 		e.str("name", d.name).opt("description", d.description).raw("parameters", d.parameters).close("}")
 	})
-	w.openAI(l, w.chatMessage)
+	return w.openAI(w.chatResult)
 }
 
-// chatMessage writes the content as a string where it can, for servers that
-// know nothing else.
-func (w *writer) chatMessage(role string, parts []Part) json.RawMessage {
-	e := w.e.begin(room(parts)).open('{').str("role", role)
-	if len(parts) == 1 && parts[0].Kind == PartText {
-		return e.raw("content", parts[0].Text).close("}").end()
+// message writes the content for Chat Completions as a string where it can, for servers
+// that know nothing else.
+func (w *writer) message(role string, parts []Part) json.RawMessage {
+	e := w.e.begin(room(parts)).open('{')
+	if w.p.form == formResponses {
+		e.str("type", "message")
 	}
-	return w.content(e, "content", parts).close("}").end()
+	e.str("role", role)
+	if w.p.form == formChat && len(parts) == 1 && parts[0].Kind == PartText {
+		e.raw("content", parts[0].Text)
+	} else {
+		w.content(e, "content", parts)
+	}
+	return e.close("}").end()
 }
 
 // content writes a member with texts and images.
-func (w *writer) content(e *encoder, key string, parts []Part) *encoder {
+func (w *writer) content(e *encoder, key string, parts []Part) {
 	e.array(key)
 	text := "input_text"
 	if w.p.form == formChat {
@@ -220,7 +220,7 @@ func (w *writer) content(e *encoder, key string, parts []Part) *encoder {
 			e.open('{').str("type", "input_image").str("detail", "auto").dataURL("image_url", p).close("}")
 		}
 	}
-	return e.close("]")
+	e.close("]")
 }
 
 func (w *writer) chatResult(p *Part) json.RawMessage {
@@ -252,7 +252,7 @@ func (w *writer) chatAnswer(parts []Part) json.RawMessage {
 	return e.close("}").end()
 }
 
-func (w *writer) responses(l *List) {
+func (w *writer) responses(l *List) func(*Turn) {
 	if l.System != "" {
 		w.r.System = jsonx.Quote(l.System)
 	}
@@ -260,19 +260,15 @@ func (w *writer) responses(l *List) {
 		e.str("type", "function").str("name", d.name).opt("description", d.description).raw("parameters", d.parameters)
 		e.raw("strict", []byte("false")) // the default is strict, which refuses most schemas
 	})
-	w.openAI(l, w.responsesMessage)
-}
-
-func (w *writer) responsesMessage(role string, parts []Part) json.RawMessage {
-	e := w.e.begin(room(parts)).open('{').str("type", "message").str("role", role)
-	return w.content(e, "content", parts).close("}").end()
+	return w.openAI(w.responsesItem)
 }
 
 func (w *writer) responsesItem(p *Part) json.RawMessage {
+	e := w.e.begin(room([]Part{*p}))
 	if p.Raw != nil {
 		return p.Raw
 	}
-	e := w.e.begin(room([]Part{*p})).open('{')
+	e.open('{')
 	switch p.Kind {
 	case PartText:
 		e.str("type", "message").str("role", "assistant").array("content")
@@ -285,7 +281,7 @@ func (w *writer) responsesItem(p *Part) json.RawMessage {
 		e.str("type", "function_call").opt("id", p.ItemID).str("call_id", p.ID).str("name", p.Name).str("arguments", string(p.Arguments))
 	case PartResult:
 		e.str("type", "function_call_output").str("call_id", p.ID)
-		if slices.ContainsFunc(p.Content, func(c Part) bool { return c.Kind == PartImage }) {
+		if slices.ContainsFunc(p.Content, isImage) {
 			w.content(e, "output", p.Content)
 		} else {
 			e.texts("output", p.Content)

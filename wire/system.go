@@ -9,40 +9,29 @@ import (
 	"github.com/clew-dev/clew/message"
 )
 
-// system keeps a system message for the prompt, or adds what it changes.
-func (n *normalizer) system(i int, m *message.Message) {
-	var sound [][]byte
-	jsonx.Elements(m.ToolsAdded, func(tool []byte) bool {
-		if jsonx.StringAt(tool, "name") != "" && !tooDeep(tool) {
-			sound = append(sound, tool)
-		} else {
-			n.note(NoteTool, i, "a tool without a name or with a schema too deep to send was added; it is left out")
-		}
-		return true
-	})
-	kept := *m
-	kept.ToolsAdded = jsonx.Array(sound)
-	n.systems = append(n.systems, &kept)
-	if !n.begun || n.p.MidSystem == MidSystemFold {
-		return
-	}
-	kept.Content, kept.Sections = nil, nil
-	text := updateText(m)
-	if text == "" {
-		n.note(NoteEmpty, i, "the system message says nothing")
-		return
-	}
-	if n.p.MidSystem == MidSystemMessage {
-		n.push(Turn{TurnSystem, []Part{textPart(i, text)}})
-		return
-	}
-	n.user(i, []Part{textPart(i, systemForm.Wrap(text))})
-}
-
 // prompt returns the system text and the definitions in force, one for each name that
-// is sent.
+// is sent. Of system messages in the middle it keeps what they change.
 func (n *normalizer) prompt() (text string, tools []json.RawMessage) {
-	all := message.ReplaySystem(n.systems)
+	var systems []*message.Message
+	begun := false // by a message that is not of the system
+	n.updates = map[int]string{}
+	for i, m := range n.msgs {
+		switch m.Role {
+		case message.RoleSystem:
+			kept := *m
+			kept.ToolsAdded = n.soundTools(i, m)
+			if begun && n.p.MidSystem != MidSystemFold {
+				n.updates[i] = updateText(m)
+				kept.Content, kept.Sections = nil, nil
+			}
+			systems = append(systems, &kept)
+		case message.RoleCompactionSummary:
+			n.summary, begun = i, true
+		default:
+			begun = true
+		}
+	}
+	all := message.ReplaySystem(systems)
 	if all == nil {
 		return "", nil
 	}
@@ -68,6 +57,32 @@ func (n *normalizer) prompt() (text string, tools []json.RawMessage) {
 		return true
 	})
 	return strings.Join(parts, "\n\n"), tools
+}
+
+func (n *normalizer) soundTools(i int, m *message.Message) json.RawMessage {
+	var sound [][]byte
+	jsonx.Elements(m.ToolsAdded, func(tool []byte) bool {
+		if jsonx.StringAt(tool, "name") != "" && sendableObject(tool) {
+			sound = append(sound, tool)
+		} else {
+			n.note(NoteTool, i, "a tool without a name or with a schema too deep to send was added; it is left out")
+		}
+		return true
+	})
+	return jsonx.Array(sound)
+}
+
+// update adds what a system message in the middle changes.
+func (n *normalizer) update(i int) {
+	switch text, ok := n.updates[i]; {
+	case !ok: // it is in the prompt
+	case text == "":
+		n.note(NoteEmpty, i, "the system message says nothing")
+	case n.p.MidSystem == MidSystemMessage:
+		n.push(Turn{TurnSystem, []Part{textPart(i, text)}})
+	default:
+		n.user(i, []Part{textPart(i, systemForm.Wrap(text))})
+	}
 }
 
 // updateText says what a system message in the middle changes; "" for nothing.

@@ -10,6 +10,7 @@ import (
 type tree struct {
 	raw   []byte
 	nodes []node // each before what is in it
+	sound []span // in raw, those to come: values that need no reading
 }
 
 type node struct {
@@ -24,13 +25,12 @@ type span struct{ from, to int32 }
 
 func (s span) of(raw []byte) []byte { return raw[s.from:s.to] }
 
-// treeDepth is how deep a tree looks into a value: what the APIs have is deep enough,
-// and arguments and schemas may be deeper.
+// treeDepth is how deep a tree looks into a value: arguments and schemas may be deeper.
 const treeDepth = 8
 
 // read replaces the tree by that of the value in raw. It returns the index just past it.
-func (t *tree) read(raw []byte) (end int, err error) {
-	t.raw, t.nodes = raw, t.nodes[:0]
+func (t *tree) read(raw []byte, sound []span) (end int, err error) {
+	t.raw, t.nodes, t.sound = raw, t.nodes[:0], sound
 	return t.value(nil, jsonx.Space(raw, 0), 0)
 }
 
@@ -38,6 +38,8 @@ func (t *tree) value(key []byte, at, depth int) (end int, err error) {
 	n := len(t.nodes)
 	t.nodes = append(t.nodes, node{key: key})
 	switch {
+	case len(t.sound) > 0 && int(t.sound[0].from) == at:
+		end, t.sound = int(t.sound[0].to), t.sound[1:]
 	case depth < treeDepth && at < len(t.raw) && t.raw[at] == '{':
 		end, err = jsonx.ScanObject(t.raw, at, func(key []byte, at int) (int, error) { return t.value(key, at, depth+1) })
 	case depth < treeDepth && at < len(t.raw) && t.raw[at] == '[':

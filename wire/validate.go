@@ -63,38 +63,40 @@ func (e *ValidationError) broken(r Rule) bool {
 	return slices.ContainsFunc(e.Violations, func(v Violation) bool { return v.Rule == r })
 }
 
-// Validate reads a rendered request, whoever made it, and checks it against the rules. It
-// returns nil or a [ValidationError]. With nil for the messages it was made from it does not
-// check that signed thinking and unknown blocks are as they came, and that there is one
-// compaction summary.
+// Validate reads a rendered request, whoever made it, and returns nil or a [ValidationError].
+// With nil for the messages it was made from it does not check that signed thinking and
+// unknown blocks are as they came, and that there is one compaction summary.
 func Validate(r *Request, p Profile, msgs []*message.Message) error {
-	return validate(r, &p, msgs, nil)
-}
-
-func validate(r *Request, p *Profile, msgs []*message.Message, cache *Cache) error {
 	if err := p.check(); err != nil {
 		return err
 	}
-	v := &validator{
-		p: p, cache: cache, messages: r.Messages, read: make([]seenMessage, len(r.Messages)),
-		answered: map[string]bool{}, ids: map[string]bool{},
+	v := newValidator(&p, msgs)
+	for _, m := range msgs {
+		v.src.add(m, p.Thinking)
 	}
+	for _, raw := range r.Messages {
+		v.message(raw, nil)
+	}
+	return v.verdict(r)
+}
+
+func newValidator(p *Profile, msgs []*message.Message) *validator {
+	v := &validator{p: p, read: make([]seenMessage, 0, len(msgs)), answered: make(map[string]bool, len(msgs)/2)}
 	if msgs != nil {
-		v.src = readSource(msgs, p)
+		v.src = &source{signed: map[string][]*message.Block{}, fields: map[string]bool{}, summaries: map[string]int{}, msgs: msgs}
 	}
+	return v
+}
+
+// verdict is for a request whose messages were read.
+func (v *validator) verdict(r *Request) error {
+	p := v.p
+	v.messages = r.Messages
 	if n := r.Size(); p.MaxBytes > 0 && n > p.MaxBytes {
 		v.fail(RuleSize, -1, "%d bytes are more than the %d that the API takes", n, p.MaxBytes)
 	}
-	if cache != nil {
-		cache.mu.Lock()
-		defer cache.mu.Unlock()
-		cache.begin(p, len(r.Messages)+2)
-	}
-	v.remember(0, r.System, func() seenMessage { v.system(r.System); return seenMessage{} })
-	v.remember(1, r.Tools, func() seenMessage { v.tools(r.Tools); return seenMessage{} })
-	for i, raw := range r.Messages {
-		v.read[i] = v.remember(i+2, raw, func() seenMessage { return v.readMessage(i, raw) })
-	}
+	v.system(r.System)
+	v.tools(r.Tools)
 	v.roles()
 	if p.form != formPi {
 		v.pairs()
@@ -111,16 +113,29 @@ func validate(r *Request, p *Profile, msgs []*message.Message, cache *Cache) err
 type validator struct {
 	p        *Profile
 	src      *source // nil when it is not known
-	cache    *Cache  // nil for none
 	tree     tree
 	messages []json.RawMessage
 	read     []seenMessage
 	out      []Violation
 
-	open     []seenBlock // calls that wait for their results
-	results  bool        // a result of these calls was read
-	answered map[string]bool
-	ids      map[string]bool
+	slab slab[seenBlock]
+
+	open     []*seenBlock    // calls that wait for their results
+	results  bool            // a result of these calls was read
+	answered map[string]bool // by the ids of all calls
+}
+
+// slab is memory for short slices.
+type slab[T any] struct{ free []T }
+
+// take returns an empty slice with room for n.
+func (s *slab[T]) take(n int) []T {
+	if cap(s.free) < n {
+		s.free = make([]T, max(n, 64))
+	}
+	taken := s.free[:0:n]
+	s.free = s.free[n:]
+	return taken
 }
 
 func (v *validator) fail(rule Rule, index int, format string, args ...any) {
@@ -134,12 +149,12 @@ func (v *validator) roles() {
 		return
 	}
 	first := 0
-	for first < len(msgs)-1 && msgs[first].role == roleSystem {
+	for first < len(msgs)-1 && msgs[first].role == TurnSystem {
 		first++
 	}
-	v.is(RuleStart, first, !v.p.FirstUser || msgs[first].role == roleUser, "the first message must be the user's")
+	v.is(RuleStart, first, !v.p.FirstUser || msgs[first].role == TurnUser, "the first message must be the user's")
 	for i, m := range msgs {
-		if m.role == roleUnknown {
+		if m.role == "" {
 			continue
 		}
 		v.is(RuleNotEmpty, i, len(m.blocks) > 0 || v.p.form == formPi, "the message is empty")
@@ -153,23 +168,23 @@ func (v *validator) pairs() {
 	for i := range msgs {
 		m := &msgs[i]
 		// In the Responses API alone an answer is more than one message.
-		another := m.role == roleAssistant && v.p.form != formResponses
+		another := m.role == TurnAssistant && v.p.form != formResponses
 		if len(v.open) > 0 && (oneMessage && v.results || another) {
 			v.unanswered(i)
 		}
-		if v.p.Results == ResultsAlone && m.role == roleUser && slices.ContainsFunc(m.blocks, isResult) {
+		if v.p.Results == ResultsAlone && m.role == TurnUser && slices.ContainsFunc(m.blocks, func(b seenBlock) bool { return b.kind == PartResult }) {
 			v.fail(RuleOrder, i, "results must stand in a message of their own")
 		}
 		for k := range m.blocks {
 			b := &m.blocks[k]
 			switch {
-			case b.kind == kindResult:
+			case b.kind == PartResult:
 				v.result(i, b)
-			case m.role == roleAssistant:
+			case m.role == TurnAssistant:
 				if v.results && len(v.open) > 0 {
 					v.unanswered(i)
 				}
-				if b.kind == kindCall {
+				if b.kind == PartCall {
 					v.call(i, b)
 				}
 			case len(v.open) > 0:
@@ -180,8 +195,6 @@ func (v *validator) pairs() {
 	v.unanswered(len(msgs) - 1)
 }
 
-func isResult(b seenBlock) bool { return b.kind == kindResult }
-
 func (v *validator) unanswered(index int) {
 	for _, c := range v.open {
 		v.fail(RuleCallWithout, index, "call %q has no result before this point", c.id)
@@ -190,13 +203,14 @@ func (v *validator) unanswered(index int) {
 }
 
 func (v *validator) call(i int, b *seenBlock) {
+	answered, used := v.answered[b.id]
 	switch {
 	case b.id == "" || len(b.id) > v.p.CallIDMax || !idChars(b.id):
 		v.fail(RuleCallID, i, "call id %q must be 1 to %d of a-z, A-Z, 0-9, _ and -", b.id, v.p.CallIDMax)
-	case v.ids[b.id]:
+	case used:
 		v.fail(RuleUniqueID, i, "call id %q was used before", b.id)
 	}
-	v.ids[b.id] = true
+	v.answered[b.id] = answered
 	v.toolName(RuleToolName, i, b.name)
 	if b.noObject {
 		v.fail(RuleArguments, i, "the arguments of call %q are no object", b.id)
@@ -204,11 +218,11 @@ func (v *validator) call(i int, b *seenBlock) {
 	if len(v.open) == 0 {
 		v.results = false
 	}
-	v.open = append(v.open, *b)
+	v.open = append(v.open, b)
 }
 
 func (v *validator) result(i int, b *seenBlock) {
-	at := slices.IndexFunc(v.open, func(c seenBlock) bool { return c.id == b.id })
+	at := slices.IndexFunc(v.open, func(c *seenBlock) bool { return c.id == b.id })
 	switch {
 	case at < 0 && v.answered[b.id]:
 		v.fail(RuleResultWithout, i, "call %q has a result already", b.id)
@@ -243,41 +257,41 @@ func (v *validator) blocks() {
 		m := &v.read[i]
 		for k := range m.blocks {
 			b := &m.blocks[k]
-			v.is(RuleBlock, i, m.role == roleUnknown || slices.Contains(places[b.kind], m.role),
+			v.is(RuleBlock, i, m.role == "" || slices.Contains(places[b.kind], m.role),
 				"a block of this kind has no place in a message of this role")
 			switch b.kind {
-			case kindText:
+			case PartText:
 				v.notBlank(i, b)
 				v.signed(i, b)
-			case kindThinking:
+			case PartThinking:
 				v.signed(i, b)
 				v.followed(i, k)
-			case kindCall:
+			case PartCall:
 				v.signed(i, b)
-			case kindResult:
+			case PartResult:
 				if len(b.content) == 0 {
 					v.fail(RuleNotEmpty, i, "the result of call %q is empty", b.id)
 				}
 				for c := range b.content {
-					if b.content[c].kind == kindText && v.p.form != formGemini {
+					if b.content[c].kind == PartText && v.p.form != formGemini {
 						v.notBlank(i, &b.content[c])
 					}
 				}
-			case kindImage:
-			case kindOther:
+			case PartImage, PartStored:
+			case PartOpaque:
 				v.other(i, b)
 			}
 		}
 	}
 }
 
-var places = [...][]role{
-	kindText:     {roleSystem, roleUser, roleAssistant},
-	kindImage:    {roleUser},
-	kindThinking: {roleAssistant},
-	kindCall:     {roleAssistant},
-	kindResult:   {roleUser, roleResults},
-	kindOther:    {roleAssistant},
+var places = map[PartKind][]TurnKind{
+	PartText:     {TurnSystem, TurnUser, TurnAssistant},
+	PartImage:    {TurnUser},
+	PartThinking: {TurnAssistant},
+	PartCall:     {TurnAssistant},
+	PartResult:   {TurnUser, TurnResults},
+	PartOpaque:   {TurnAssistant},
 }
 
 func (v *validator) notBlank(i int, b *seenBlock) {
@@ -289,18 +303,18 @@ func (v *validator) notBlank(i int, b *seenBlock) {
 func (v *validator) followed(i, k int) {
 	msgs := v.read
 	if v.p.Thinking == ThinkingSigned || v.p.Thinking == ThinkingPart {
-		said := slices.ContainsFunc(msgs[i].blocks[k+1:], func(b seenBlock) bool { return b.kind != kindThinking })
+		said := slices.ContainsFunc(msgs[i].blocks[k+1:], func(b seenBlock) bool { return b.kind != PartThinking })
 		v.is(RuleThinking, i, said, "nothing follows the thinking")
 	}
 	if v.p.Thinking == ThinkingItem {
-		item := i+1 < len(msgs) && msgs[i+1].role == roleAssistant && len(msgs[i+1].blocks) > 0 && msgs[i+1].blocks[0].kind != kindThinking
+		item := i+1 < len(msgs) && msgs[i+1].role == TurnAssistant && len(msgs[i+1].blocks) > 0 && msgs[i+1].blocks[0].kind != PartThinking
 		v.is(RuleThinking, i, item, "the reasoning item is not followed by its item")
 	}
 }
 
 func (v *validator) signed(i int, b *seenBlock) {
-	v.is(RuleThinking, i, b.kind != kindThinking || b.signature != "", "thinking without a signature")
-	if b.signature == "" || v.src == nil || b.signature == noSignature && b.kind == kindCall {
+	v.is(RuleThinking, i, b.kind != PartThinking || b.signature != "", "thinking without a signature")
+	if b.signature == "" || v.src == nil || b.signature == noSignature && b.kind == PartCall {
 		return
 	}
 	v.is(RuleThinking, i, v.src.has(b, v.messages[i], v.p.Thinking), "what is signed is not as it came")
@@ -319,12 +333,13 @@ func (v *validator) summaries() {
 	if v.src == nil {
 		return
 	}
+	v.src.countOthers()
 	n, last := 0, -1
 	for text, said := range v.src.summaries {
 		here := 0
 		for i := range v.read {
 			for _, b := range v.read[i].blocks {
-				if b.kind == kindText && spells(b.text.of(v.messages[i]), text) {
+				if b.kind == PartText && spells(b.text.of(v.messages[i]), text) {
 					here++
 					last = max(last, i)
 				}
@@ -361,41 +376,37 @@ type source struct {
 	unknown   map[string]bool // blocks of other types in answers; nil until needed
 }
 
-func readSource(msgs []*message.Message, p *Profile) *source {
-	s := &source{signed: map[string][]*message.Block{}, fields: map[string]bool{}, summaries: map[string]int{}, msgs: msgs}
-	for _, m := range msgs {
-		if m.Role == message.RoleCompactionSummary {
-			text := SummaryForm(m).Wrap(m.Summary)
-			s.summaries[strings.ToValidUTF8(text, "\uFFFD")] = 0
-		}
-		if m.Role != message.RoleAssistant {
+func (s *source) add(m *message.Message, t Thinking) {
+	if m.Role == message.RoleCompactionSummary {
+		text := SummaryForm(m).Wrap(m.Summary)
+		s.summaries[strings.ToValidUTF8(text, "\uFFFD")] = 0
+	}
+	if m.Role != message.RoleAssistant {
+		return
+	}
+	var thoughts []string
+	for k := range m.Content {
+		b := &m.Content[k]
+		if b.Signature == "" {
 			continue
 		}
-		var thoughts []string
-		for k := range m.Content {
-			b := &m.Content[k]
-			if b.Signature == "" {
-				continue
-			}
-			s.signed[b.Signature] = append(s.signed[b.Signature], b)
-			if p.Thinking == ThinkingField && b.Type == message.BlockThinking && slices.Contains(reasoningFields, b.Signature) &&
-				!b.Redacted && !blank(b.Text) && intact(b) {
-				thoughts = append(thoughts, b.Text)
-			}
-		}
-		if thoughts != nil {
-			s.fields[strings.Join(thoughts, "\n")] = true
+		s.signed[b.Signature] = append(s.signed[b.Signature], b)
+		if t == ThinkingField && b.Type == message.BlockThinking && slices.Contains(reasoningFields, b.Signature) &&
+			!b.Redacted && !blank(b.Text) && intact(b) {
+			thoughts = append(thoughts, b.Text)
 		}
 	}
-	if len(s.summaries) > 0 {
-		s.countOthers()
+	if thoughts != nil {
+		s.fields[strings.Join(thoughts, "\n")] = true
 	}
-	return s
 }
 
 // countOthers counts how often somebody said what a summary in its form says: a
 // user who pastes a context does not make a second summary.
 func (s *source) countOthers() {
+	if len(s.summaries) == 0 {
+		return
+	}
 	count := func(text string) {
 		if _, ok := s.summaries[text]; ok {
 			s.summaries[text]++
@@ -422,13 +433,13 @@ func (s *source) has(b *seenBlock, raw []byte, t Thinking) bool {
 	}
 	return slices.ContainsFunc(s.signed[b.signature], func(o *message.Block) bool {
 		switch b.kind {
-		case kindThinking:
+		case PartThinking:
 			return o.Type == message.BlockThinking && (t == ThinkingItem || o.Redacted == b.redacted && (b.redacted || same(o, text)))
-		case kindText:
+		case PartText:
 			return o.Type == message.BlockText && same(o, text)
-		case kindCall:
+		case PartCall:
 			return o.Type == message.BlockToolCall && bytes.Equal(o.Arguments, b.arguments.of(raw))
-		case kindOther, kindImage, kindResult:
+		case PartOpaque, PartStored, PartImage, PartResult:
 		}
 		return false
 	})

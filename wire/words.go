@@ -26,10 +26,6 @@ func textImageOut(mime string) string {
 	return "[image left out: " + mime + "]"
 }
 
-func textImagesOf(name, id string) string {
-	return fmt.Sprintf("Images in the result of %s (%s):", name, id)
-}
-
 func shellText(m *message.Message) string {
 	var b strings.Builder
 	b.WriteString("The user ran a shell command:\n")
@@ -72,10 +68,9 @@ func fenced(b *strings.Builder, lang, text string) {
 
 // pi turns what is no message of a model into user messages and leaves the rest as
 // it is stored, as pi does before its provider layer.
-func (n *normalizer) pi() *List {
-	l := &List{profile: n.p, target: n.t}
+func (n *normalizer) pi() {
 	add := func(i int, raw []byte) {
-		l.Turns = append(l.Turns, Turn{TurnStored, []Part{{Kind: PartStored, From: i, Raw: n.clean(raw)}}})
+		n.emit(&Turn{TurnStored, []Part{{Kind: PartStored, From: i, Raw: jsonx.Clean(raw)}}})
 	}
 	user := func(i int, content []byte) {
 		var o jsonx.Object
@@ -105,5 +100,4 @@ func (n *normalizer) pi() *List {
 			n.note(NoteUnknownRole, i, "a message of role %q is not sent", m.Role)
 		}
 	}
-	return l
 }

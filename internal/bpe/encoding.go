@@ -26,19 +26,12 @@ const (
 type Encoding struct {
 	name    string
 	split   func(t *classes, s string) int
-	load    func() *loaded
+	load    func() *vocabulary
 	scratch sync.Pool // of *merger
 }
 
-type loaded struct {
-	*vocabulary
-	classes *classes
-}
-
 func encoding(name string, split func(*classes, string) int) *Encoding {
-	e := &Encoding{name: name, split: split, load: sync.OnceValue(func() *loaded {
-		return &loaded{readVocabulary(name), newClasses()}
-	})}
+	e := &Encoding{name: name, split: split, load: sync.OnceValue(func() *vocabulary { return readVocabulary(name) })}
 	e.scratch.New = func() any { return new(merger) }
 	return e
 }
@@ -66,22 +59,19 @@ func (e *Encoding) Name() string { return e.name }
 
 // Count returns how many tokens a text has.
 func (e *Encoding) Count(text string) (count int64) {
-	l := e.load()
-	m := e.merger()
+	v, m := e.load(), e.scratch.Get().(*merger)
 	defer e.scratch.Put(m)
 	for len(text) > 0 {
-		n := e.split(l.classes, text)
-		if _, ok := l.find(text[:n]); ok {
+		n := e.split(v.classes, text)
+		if _, ok := v.find(text[:n]); ok {
 			count++
 		} else {
-			count += int64(m.count(l.vocabulary, text[:n]))
+			count += int64(m.count(v, text[:n]))
 		}
 		text = text[n:]
 	}
 	return count
 }
-
-func (e *Encoding) merger() *merger { return e.scratch.Get().(*merger) }
 
 // noRank stands for a text that is no token. It is above all ranks.
 const noRank = math.MaxUint32

@@ -16,7 +16,7 @@ func (e *Encoding) Encode(text string) []int { return e.Append(nil, text) }
 // Append appends the tokens of a text to tokens.
 func (e *Encoding) Append(tokens []int, text string) []int {
 	l := e.load()
-	m := e.merger()
+	m := e.scratch.Get().(*merger)
 	defer e.scratch.Put(m)
 	for len(text) > 0 {
 		n := e.split(l.classes, text)
@@ -26,7 +26,7 @@ func (e *Encoding) Append(tokens []int, text string) []int {
 			tokens = append(tokens, int(rank))
 			continue
 		}
-		for i, end := range m.merge(l.vocabulary, piece) {
+		for i, end := range m.merge(l, piece) {
 			rank, _ := l.find(piece[i:end])
 			tokens = append(tokens, int(rank))
 		}

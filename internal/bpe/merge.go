@@ -32,15 +32,11 @@ func (m *merger) run(v *vocabulary, s string) int {
 		m.next, m.prev, m.joined = make([]int32, n), make([]int32, n), make([]uint32, n)
 	}
 	m.next, m.prev, m.joined = m.next[:n], m.prev[:n], m.joined[:n]
-	for i := range n {
-		m.next[i], m.prev[i], m.joined[i] = int32(i+1), int32(i-1), noRank
-		if i+2 <= n {
-			m.joined[i], _ = v.find(s[i : i+2])
-		}
-	}
 	m.queue = m.queue[:0]
-	for i := range n {
-		m.push(int32(i))
+	for i := int32(n) - 1; i >= 0; i-- {
+		m.next[i], m.prev[i] = i+1, i-1
+		m.joined[i] = m.rank(v, s, i)
+		m.push(i)
 	}
 	parts := n
 	for len(m.queue) > 0 {

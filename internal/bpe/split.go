@@ -77,10 +77,9 @@ func (t *classes) at(s string) (class, int) {
 	return 0, n
 }
 
-// The pieces of a text are what the patterns of the encodings match, one match
-// after the other (the pat_str of tiktoken_ext/openai_public.py in OpenAI's
-// tiktoken). The functions here match by hand, each character looked at a few
-// times at most, where a regular expression would go back and forth.
+// The pieces of a text are what the patterns of the encodings match (the pat_str of
+// tiktoken_ext/openai_public.py in OpenAI's tiktoken), matched by hand: each character is
+// looked at a few times at most, where a regular expression would go back and forth.
 
 // nextO200k returns the length of the first piece of s, which is not empty. The
 // alternatives of the pattern, in their order:

@@ -23,6 +23,8 @@ type vocabulary struct {
 	// later, so no input makes a search long.
 	slots []uint32
 	seed  maphash.Seed
+
+	classes *classes // of characters
 }
 
 const rankBits = 18
@@ -60,7 +62,7 @@ func newVocabulary(list []byte) (*vocabulary, error) {
 	v := &vocabulary{
 		start: make([]uint32, 1, n+1),
 		slots: make([]uint32, 2<<bits.Len(uint(n))),
-		seed:  maphash.MakeSeed(),
+		seed:  maphash.MakeSeed(), classes: newClasses(),
 	}
 	text, mask := make([]byte, 0, len(list)-n), uint64(len(v.slots)-1)
 	for i := 0; i < len(list); i += 1 + int(list[i]) {

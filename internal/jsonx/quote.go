@@ -11,9 +11,8 @@ const hexDigits = "0123456789abcdef"
 // shortEscapes are what stands behind a backslash for \b to \r, of which \v has none.
 const shortEscapes = "btn\x00fr"
 
-// AppendQuote appends s as a JSON string, spelled as JavaScript's
-// JSON.stringify does: only the quote, the backslash and control characters
-// are escaped. Bytes that are not UTF-8 become U+FFFD.
+// AppendQuote appends s as a JSON string, spelled as JSON.stringify does: only the quote, the
+// backslash and control characters are escaped. Bytes that are not UTF-8 become U+FFFD.
 func AppendQuote(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	data := unsafe.Slice(unsafe.StringData(s), len(s))
@@ -125,8 +124,7 @@ func StringAt(obj []byte, key string) string {
 	return s
 }
 
-// CountAt returns the number that is a member of an object, 0 for anything else and
-// for what is below 0.
+// CountAt returns the number that is a member of an object, 0 for anything else or below 0.
 func CountAt(obj []byte, key string) int64 {
 	n, _ := Int(Get(obj, key))
 	return max(n, 0)

@@ -1,10 +1,8 @@
 // Package jsonx reads JSON without changing a byte of it.
 //
-// A session log is kept as the bytes that were written: unknown fields, key
-// order, duplicate keys, the spelling of numbers and lone surrogates survive
-// because typed values are only views. The decoders in wide use each lose some
-// of that, so this package finds the spans of members and elements in the
-// original bytes and leaves the bytes alone.
+// A session log is kept as the bytes that were written: unknown fields, key order,
+// duplicate keys, the spelling of numbers and lone surrogates survive because typed values
+// are only views: the places of members and elements in the original bytes.
 //
 //	end, err := jsonx.Scan(line, 0)
 //	jsonx.Members(line[:end], func(key, val []byte) bool {
@@ -23,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"strings"
 )
 
 // MaxDepth is the deepest nesting of arrays and objects that Scan accepts.
@@ -56,9 +55,8 @@ func Space(data []byte, i int) int {
 	return i
 }
 
-// Scan checks the JSON value that starts at data[i], after optional white
-// space, and returns the index just past it. It takes constant stack space
-// whatever the nesting.
+// Scan checks the JSON value that starts at data[i], after optional white space, and
+// returns the index just past it. It takes constant stack space whatever the nesting.
 func Scan(data []byte, i int) (end int, err error) { return ScanAt(data, i, 0) }
 
 // ScanAt is Scan for a value that stands above levels deep in another one, so
@@ -192,10 +190,8 @@ const (
 	highs = 0x8080808080808080
 )
 
-// special marks, in the high bit of each byte, the bytes of v that end a plain
-// run inside a string: a quote, a backslash, a control character. It never
-// misses one; bytes above a marked one may be marked wrongly, so only the
-// lowest mark is to be used.
+// special marks, in the high bit of each byte, the bytes of v that end a plain run inside a
+// string: a quote, a backslash, a control character. Only the lowest mark is to be trusted.
 func special(v uint64) uint64 {
 	quote := v ^ (ones * '"')
 	slash := v ^ (ones * '\\')
@@ -220,19 +216,7 @@ func plainEnd(data []byte, i int) int {
 func scanString(data []byte, i int) (int, error) {
 	i++
 	for {
-		// plainEnd, in place: most of a session is text with an escape now and then.
-		for {
-			if i+8 > len(data) {
-				i = plainEnd(data, i)
-				break
-			}
-			if m := special(binary.LittleEndian.Uint64(data[i:])); m != 0 {
-				i += bits.TrailingZeros64(m) / 8
-				break
-			}
-			i += 8
-		}
-		if i >= len(data) {
+		if i = plainEnd(data, i); i >= len(data) {
 			return i, endAt(i)
 		}
 		if data[i] == '"' {
@@ -266,44 +250,40 @@ func scanString(data []byte, i int) (int, error) {
 // shortEscape says which bytes may follow a backslash, but for u.
 var shortEscape = [256]bool{'"': true, '\\': true, '/': true, 'b': true, 'f': true, 'n': true, 'r': true, 't': true}
 
-func scanNumber(data []byte, i int) (int, error) {
-	digits := func() bool {
+func scanNumber(data []byte, i int) (end int, err error) {
+	is := func(chars string) bool { return i < len(data) && strings.IndexByte(chars, data[i]) >= 0 }
+	digits := func() {
 		from := i
 		for i < len(data) && '0' <= data[i] && data[i] <= '9' {
 			i++
 		}
-		return i > from
-	}
-	missing := func() (int, error) {
-		if i >= len(data) {
-			return i, endAt(i)
+		switch {
+		case i > from:
+		case i >= len(data):
+			err = endAt(i)
+		default:
+			err = syntaxAt(i, data[i], "in a number")
 		}
-		return i, syntaxAt(i, data[i], "in a number")
 	}
 	if data[i] == '-' {
 		i++
 	}
-	if i < len(data) && data[i] == '0' {
+	if is("0") {
 		i++
-	} else if !digits() {
-		return missing()
+	} else {
+		digits()
 	}
-	if i < len(data) && data[i] == '.' {
+	if err == nil && is(".") {
 		i++
-		if !digits() {
-			return missing()
-		}
+		digits()
 	}
-	if i < len(data) && (data[i] == 'e' || data[i] == 'E') {
-		i++
-		if i < len(data) && (data[i] == '+' || data[i] == '-') {
+	if err == nil && is("eE") {
+		if i++; is("+-") {
 			i++
 		}
-		if !digits() {
-			return missing()
-		}
+		digits()
 	}
-	return i, nil
+	return i, err
 }
 
 func hexDigit(c byte) rune {

@@ -37,7 +37,7 @@ func NotNull(val []byte) []byte {
 // included, until fn returns false. The key is decoded; both slices alias obj.
 func Members(obj []byte, fn func(key, val []byte) bool) {
 	if i := Space(obj, 0); IsObject(obj[i:]) {
-		_, _ = ScanObject(obj, i, func(key []byte, at int) (int, error) { return visit(obj, at, key, fn) })
+		_, _ = ScanObject(obj, i, func(key []byte, at int) (int, error) { return visit(obj, at, 0, key, fn) })
 	}
 }
 
@@ -45,15 +45,15 @@ func Members(obj []byte, fn func(key, val []byte) bool) {
 func Elements(arr []byte, fn func(val []byte) bool) {
 	if i := Space(arr, 0); IsArray(arr[i:]) {
 		all := func(_, val []byte) bool { return fn(val) }
-		_, _ = ScanArray(arr, i, func(at int) (int, error) { return visit(arr, at, nil, all) })
+		_, _ = ScanArray(arr, i, func(at int) (int, error) { return visit(arr, at, 0, nil, all) })
 	}
 }
 
 var errStop = errors.New("no more is wanted")
 
 // visit calls fn with the value at data[at]; errStop says that fn returned false.
-func visit(data []byte, at int, key []byte, fn func(key, val []byte) bool) (end int, err error) {
-	end, err = Scan(data, at)
+func visit(data []byte, at, above int, key []byte, fn func(key, val []byte) bool) (end int, err error) {
+	end, err = ScanAt(data, at, above)
 	if err == nil && !fn(key, data[at:end:end]) {
 		err = errStop
 	}
@@ -69,19 +69,13 @@ func ScanMembers(data []byte, i int, fn func(key, val []byte)) (end int, err err
 	if i >= len(data) || data[i] != '{' {
 		return Scan(data, i)
 	}
-	return ScanObject(data, i, func(key []byte, at int) (int, error) {
-		end, err := ScanAt(data, at, 1)
-		if err == nil {
-			fn(key, data[at:end:end])
-		}
-		return end, err
-	})
+	all := func(key, val []byte) bool { fn(key, val); return true }
+	return ScanObject(data, i, func(key []byte, at int) (int, error) { return visit(data, at, 1, key, all) })
 }
 
-// ScanObject checks the object that starts at data[i] and returns the index just
-// past it. For each member it calls fn with the decoded key and the index where
-// the value starts; fn returns the index just past the value, by ScanAt, ScanObject or
-// ScanArray, and so can look into it on the way. An error of fn ends the scan.
+// ScanObject checks the object that starts at data[i] and returns the index just past it.
+// For each member it calls fn with the decoded key and the index where the value starts; fn
+// returns the index just past the value, by ScanAt, ScanObject or ScanArray.
 func ScanObject(data []byte, i int, fn func(key []byte, at int) (end int, err error)) (end int, err error) {
 	i = Space(data, i+1)
 	if i < len(data) && data[i] == '}' {
@@ -320,26 +314,7 @@ func Clean(val []byte) []byte {
 	if Sound(val) {
 		return val
 	}
-	out := make([]byte, 0, len(val)+16)
-	for i := 0; i < len(val); {
-		if val[i] != '"' {
-			out = append(out, val[i])
-			i++
-			continue
-		}
-		end, err := scanString(val, i)
-		if err != nil {
-			return append(out, bytes.ToValidUTF8(val[i:], []byte("\uFFFD"))...)
-		}
-		if s := val[i:end]; Sound(s) {
-			out = append(out, s...)
-		} else {
-			text, _ := String(s)
-			out = AppendQuote(out, text)
-		}
-		i = end
-	}
-	return out
+	return EditStrings(val, func(_ []string, s string, _ bool) (string, bool) { return s, strings.ContainsRune(s, utf8.RuneError) })
 }
 
 // Bool returns the value of a JSON boolean; anything else is false.
