@@ -20,6 +20,7 @@ import (
 type Result struct {
 	Plan    *compact.Plan // says what was done and why, or why nothing was
 	Entries []string      // the ids of what was written, in order
+	Deleted []string      // files of Config.Cache that nothing in the context names any more
 	// Warnings are what went wrong since the Result before and stopped nothing: a
 	// *HookError, a summary of a hook that was too large, output that could not be kept
 	// beside the log.
@@ -28,7 +29,7 @@ type Result struct {
 
 // clone returns a copy that shares nothing that can be changed.
 func (r *Result) clone() Result {
-	c := Result{Entries: slices.Clone(r.Entries), Warnings: slices.Clone(r.Warnings)}
+	c := Result{Entries: slices.Clone(r.Entries), Deleted: slices.Clone(r.Deleted), Warnings: slices.Clone(r.Warnings)}
 	if r.Plan != nil {
 		plan := *r.Plan
 		plan.Clamps, plan.Stages = slices.Clone(plan.Clamps), slices.Clone(plan.Stages)
@@ -258,7 +259,10 @@ func (s *Session) pass(ctx context.Context, snap *compact.Snapshot, info Event, 
 			func(h *Hooks) func(context.Context, Event) error { return h.CompactFailed }, info)
 		return nil, nil, errors.Join(append([]error{err}, warnings...)...)
 	}
-	snap, err = s.load(ctx)
+	before := snap
+	if snap, err = s.load(ctx); err == nil && !dryRun {
+		s.dropFiles(ctx, before, snap, r)
+	}
 	return r, snap, err
 }
 
@@ -273,7 +277,7 @@ func (s *Session) passAgain(ctx context.Context, snap *compact.Snapshot, r *Resu
 	if err != nil {
 		return nil, err
 	}
-	r.Entries = append(r.Entries, again.Entries...)
+	r.Entries, r.Deleted = append(r.Entries, again.Entries...), append(r.Deleted, again.Deleted...)
 	r.Warnings = append(r.Warnings, again.Warnings...)
 	return snap, nil
 }

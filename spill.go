@@ -7,7 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"iter"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -255,18 +258,57 @@ func (s *Session) named(ctx context.Context, policy compact.Policy) compact.Poli
 	return policy
 }
 
+// offloaded yields the entries in a context in whose place a note may name a file.
+func offloaded(v *compact.Snapshot) iter.Seq[*session.Entry] {
+	return func(yield func(*session.Entry) bool) {
+		for _, it := range v.Context.Items {
+			if it.Edit != nil && compact.StageOf(it.Edit) == compact.StageOffload && it.Entry.Type == session.TypeMessage && !yield(it.Entry) {
+				return
+			}
+		}
+	}
+}
+
+// dropFiles deletes the files that a pass leaves without a note that names them. Path makes them again.
+func (s *Session) dropFiles(ctx context.Context, before, after *compact.Snapshot, r *Result) {
+	if s.cache == nil {
+		return
+	}
+	pathOf := func(e *session.Entry) string {
+		m, err := s.messageOf(ctx, e)
+		if err != nil {
+			return "" // its file, if there is one, stays
+		}
+		return s.cache.path(e.ID, m)
+	}
+	named := map[string]bool{"": true}
+	for e := range offloaded(after) {
+		named[pathOf(e)] = true
+	}
+	for e := range offloaded(before) {
+		path := pathOf(e)
+		if named[path] {
+			continue
+		}
+		named[path] = true
+		switch err := os.Remove(path); {
+		case err == nil:
+			r.Deleted = append(r.Deleted, path)
+		case !errors.Is(err, fs.ErrNotExist):
+			s.warnings = append(s.warnings, fmt.Errorf("a file that nothing names any more can't be deleted: %w", err))
+		}
+	}
+}
+
 // provideFiles makes the files that notes in the context name, where they are missing.
 // One that can't be made is reported; its content can be recalled.
 func (s *Session) provideFiles(ctx context.Context, v *compact.Snapshot) {
 	if s.cache == nil {
 		return
 	}
-	for _, it := range v.Context.Items {
-		if it.Edit == nil || compact.StageOf(it.Edit) != compact.StageOffload || it.Entry.Type != session.TypeMessage {
-			continue
-		}
-		if _, err := s.cacheFile(ctx, it.Entry); err != nil {
-			s.warnings = append(s.warnings, fmt.Errorf("the text of entry %s is in no file for tools to read: %w", it.Entry.ID, err))
+	for e := range offloaded(v) {
+		if _, err := s.cacheFile(ctx, e); err != nil {
+			s.warnings = append(s.warnings, fmt.Errorf("the text of entry %s is in no file for tools to read: %w", e.ID, err))
 			return // the next would fail as well
 		}
 	}

@@ -360,6 +360,24 @@ func TestCacheFiles(t *testing.T) {
 		t.Error(err)
 	}
 
+	// What a summary stands for now is in no file any more; one that can't be deleted is a warning.
+	stuck := paths[0]
+	if err := errors.Join(os.Remove(stuck), os.MkdirAll(filepath.Join(stuck, "full"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.Compact(ctx, clew.CompactOptions{Keep: compact.Tokens(1_000)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths[1:] {
+		if _, err := os.Lstat(path); err == nil || !slices.Contains(r.Deleted, path) {
+			t.Errorf("%s is still there, deleted were %v", path, r.Deleted)
+		}
+	}
+	if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0].Error(), "can't be deleted") || slices.Contains(r.Deleted, stuck) {
+		t.Error("warnings", r.Warnings)
+	}
+
 	// The folder can't be made: no note names a path, and a warning says why.
 	blocked := filepath.Join(t.TempDir(), "blocked")
 	cfg.Cache = blocked

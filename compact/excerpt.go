@@ -107,6 +107,14 @@ func (s Source) forWhole() string {
 	return "read " + s.path + " for the whole, or recall " + s.Handle
 }
 
+// elsewhere stands in the place of a whole tool result in preset synapse.
+func (s Source) elsewhere() string {
+	if s.path == "" {
+		return "[the tool result is not here; " + s.forWhole() + "]"
+	}
+	return "Tool result is at: " + s.path + " (or recall " + s.Handle + ")"
+}
+
 // excerptBlocks shortens texts to limit bytes each and puts a line in the place of images, but not in signed blocks.
 func excerptBlocks(blocks []message.Block, limit int, images bool, of Source) ([]message.Block, bool) {
 	out := make([]message.Block, 0, len(blocks))

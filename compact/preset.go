@@ -135,8 +135,7 @@ func (p *planner) cutSynapse(plan *Plan, w *work) (cut *Cut, none string) {
 		if m.Role != message.RoleToolResult || !w.open(i) || StageOf(it.Edit) != "" || len([]rune(m.Text())) <= own.MinChars {
 			continue
 		}
-		note := "[the tool result is not here; " + p.source(it.Entry).forWhole() + "]"
-		if short := m.WithContent([]message.Block{message.TextBlock(note)}); p.Message(short) < w.parts[i].cost {
+		if short := m.WithContent([]message.Block{message.TextBlock(p.source(it.Entry).elsewhere())}); p.Message(short) < w.parts[i].cost {
 			w.set(i, short, StageOffload)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,7 +20,7 @@ import (
 type compactFlags struct {
 	policyFlags
 	summarizerFlags
-	out         string
+	out, reason string
 	dryRun      bool
 	showSummary bool
 	json        *bool
@@ -53,6 +54,8 @@ Amounts are tokens (20000, 20k) or a share of the window (25%).`,
 	fl.summarizerFlags.add(cmd)
 	f := cmd.Flags()
 	f.StringVarP(&fl.out, "out", "o", "", "write to this new file and leave FILE as it is")
+	f.StringVar(&fl.offloadDir, "offload-dir", "", "folder that keeps what is offloaded as files, which the context names (default: the setting, else none)")
+	f.StringVar(&fl.reason, "reason", string(compact.Manual), "why: manual does it in any case; threshold only what would be done before the next request")
 	f.BoolVar(&fl.dryRun, "dry-run", false, "show what would be done, and do nothing")
 	f.BoolVar(&fl.showSummary, "show-summary", false, "print the whole summary, not its beginning alone")
 	fl.json = jsonFlag(cmd)
@@ -74,12 +77,23 @@ type compactReport struct {
 	Rejected   []string      `json:"rejected,omitempty"`
 	Usage      *summaryUsage `json:"usage,omitempty"`
 	Entries    []string      `json:"entries,omitempty"`
+	// Success is always true: where something fails no report is printed and the exit code
+	// is 1. Freed are tokens, Deleted offloaded files that nothing names any more.
+	Success  bool     `json:"success"`
+	Freed    int64    `json:"freed"`
+	Deleted  []string `json:"deletedFiles"`
+	Duration int64    `json:"durationMs"`
 
+	reason     compact.Reason
 	windowFrom string
 	pass       passHooks
 }
 
 func runCompact(cmd *cobra.Command, name string, fl compactFlags) error {
+	reason := compact.Reason(fl.reason)
+	if reason != compact.Manual && reason != compact.Threshold {
+		return usagef("--reason %s: there are manual and threshold", fl.reason)
+	}
 	policy, err := fl.policy(cmd)
 	if err != nil {
 		return err
@@ -102,7 +116,8 @@ func runCompact(cmd *cobra.Command, name string, fl compactFlags) error {
 			return err
 		}
 	}
-	r := &compactReport{File: f.Path(), DryRun: fl.dryRun}
+	r := &compactReport{File: f.Path(), DryRun: fl.dryRun, Deleted: []string{}, reason: reason}
+	began := time.Now()
 	if err := r.takeHooks(&policy); err != nil {
 		return err
 	}
@@ -121,6 +136,7 @@ func runCompact(cmd *cobra.Command, name string, fl compactFlags) error {
 	if err != nil {
 		return err
 	}
+	r.Success, r.Freed, r.Duration = true, r.Plan.Before.Tokens-r.Plan.After.Tokens, time.Since(began).Milliseconds()
 	if *fl.json {
 		return printJSON(cmd, r)
 	}
@@ -141,7 +157,7 @@ func (r *compactReport) plan(cmd *cobra.Command, s session.Store, policy modelPo
 	if len(pl.closing) > 0 && !r.DryRun {
 		policy.Summarizer = nil // apply makes the plan anew, and a model is to be asked once
 	}
-	if r.Plan, err = compact.Make(cmd.Context(), pl.Snapshot, compact.Request{Reason: compact.Manual, Policy: &policy.Policy}); err != nil {
+	if r.Plan, err = compact.Make(cmd.Context(), pl.Snapshot, compact.Request{Reason: r.reason, Policy: &policy.Policy}); err != nil {
 		return nil, &session.Error{Op: "compact", Subject: r.File, Err: err}
 	}
 	r.take(r.Plan)
@@ -183,7 +199,7 @@ func (r *compactReport) writeCopy(cmd *cobra.Command, f *jsonl.File, out string,
 
 // apply appends the pass.
 func (r *compactReport) apply(cmd *cobra.Command, f *jsonl.File, pl *planning) error {
-	if len(r.pass.hooks) > 0 {
+	if len(r.pass.hooks) > 0 || r.pass.offloadDir != "" {
 		return r.applyWithHooks(cmd, f, pl)
 	}
 	ctx := cmd.Context()
@@ -201,7 +217,7 @@ func (r *compactReport) apply(cmd *cobra.Command, f *jsonl.File, pl *planning) e
 		if err != nil {
 			return err
 		}
-		plan, err := again.make(ctx, compact.Manual)
+		plan, err := again.make(ctx, r.reason)
 		if err != nil {
 			return err
 		}
@@ -237,6 +253,9 @@ func (r *compactReport) print(cmd *cobra.Command, whole bool) error {
 			rep.row("why", "%s", grouped(pl.Why))
 		}
 		rep.freed(pl)
+		if n := len(r.Deleted); n > 0 {
+			rep.row("deleted", "%s of what was offloaded: nothing names them any more", count(n, "file"))
+		}
 		rep.cut(pl.Cut)
 		rep.files(pl)
 		if s := pl.Summary; s != nil {

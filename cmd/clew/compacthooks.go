@@ -14,6 +14,7 @@ import (
 type passHooks struct {
 	hooks      []clew.Hooks
 	summarizer summary.Summarizer
+	offloadDir string
 }
 
 // takeHooks looks for programs. Where there are any, the plan is only a first look, and
@@ -23,7 +24,7 @@ func (r *compactReport) takeHooks(policy *modelPolicy) (err error) {
 		return nil // a look asks nobody
 	}
 	r.pass.hooks, err = hooksFor(policy.settings, hook.SessionBeforeCompact, hook.SessionCompact, hook.SessionCompactFailed)
-	if len(r.pass.hooks) > 0 {
+	if r.pass.offloadDir = policy.settings.OffloadDir; len(r.pass.hooks) > 0 || r.pass.offloadDir != "" {
 		r.pass.summarizer, policy.Summarizer = policy.Summarizer, nil
 	}
 	return err
@@ -33,7 +34,7 @@ func (r *compactReport) takeHooks(policy *modelPolicy) (err error) {
 func (r *compactReport) applyWithHooks(cmd *cobra.Command, store session.Store, pl *planning) error {
 	policy := pl.Policy
 	policy.Summarizer = r.pass.summarizer
-	cfg := clew.Config{Policy: policy, Provider: pl.Model.Provider, Model: pl.Model.ID, Hooks: r.pass.hooks}
+	cfg := clew.Config{Policy: policy, Provider: pl.Model.Provider, Model: pl.Model.ID, Hooks: r.pass.hooks, Cache: r.pass.offloadDir}
 	if pl.counter != counterHeuristic {
 		cfg.Counter = pl.counter.of(pl.Model)
 	}
@@ -44,12 +45,12 @@ func (r *compactReport) applyWithHooks(cmd *cobra.Command, store session.Store, 
 	if r.Closed, err = s.CloseOpenCalls(cmd.Context()); err != nil {
 		return err
 	}
-	done, err := s.Compact(cmd.Context(), clew.CompactOptions{})
+	done, err := s.Compact(cmd.Context(), clew.CompactOptions{Reason: r.reason})
 	if err != nil {
 		return err
 	}
 	warn(cmd, done.Warnings)
 	r.take(done.Plan)
-	r.Entries = done.Entries
+	r.Entries, r.Deleted = done.Entries, append(r.Deleted, done.Deleted...)
 	return nil
 }

@@ -164,6 +164,7 @@ type policyFlags struct {
 	window, keep, target, reserve  string
 	maxBytes                       string
 	preset, template, instructions string
+	offloadDir                     string
 	counter                        counterFlag
 }
 
@@ -194,6 +195,9 @@ func (fl *policyFlags) policy(cmd *cobra.Command) (modelPolicy, error) {
 	given := map[string]string{}
 	if fl.preset != "" {
 		given["preset"] = fl.preset
+	}
+	if fl.offloadDir != "" {
+		given["offload-dir"] = fl.offloadDir
 	}
 	s, err := loadSettings(given)
 	if err != nil {

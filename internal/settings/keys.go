@@ -152,6 +152,11 @@ func sessionKeys() []Key {
 			set:  func(s *Settings, v string) error { return setCount(&s.policy.Offload.Keep, v) },
 		},
 		{
+			Name: "offload.dir", Env: "CLEW_OFFLOAD_DIR", Flag: "offload-dir", Default: "none", Unit: "folder",
+			Text: "where what leaves the context is also kept as files, which the notes in its place name",
+			set:  func(s *Settings, v string) error { s.OffloadDir = v; return nil },
+		},
+		{
 			Name: "synapse.scanRatio", Env: "CLEW_SYNAPSE_SCAN_RATIO", Default: "0.5", Unit: "share of the messages",
 			Text:  "preset synapse: the oldest messages, whose tool results are offloaded",
 			Other: []Other{synapse("SYNAPSE_OFFLOAD_SCAN_RATIO")}, set: setScanShare,

@@ -21,6 +21,8 @@ type Settings struct {
 	Auto bool
 	// MaxPasses is the most passes for one message of the user. 0: no limit.
 	MaxPasses int
+	// OffloadDir is clew.Config.Cache.
+	OffloadDir string
 	// SummaryModel is the model that writes summaries, as provider/model; "" for none.
 	SummaryModel string
 	// SummaryTries is how often it is called when calls fail for a passing reason. 0: as
@@ -147,7 +149,7 @@ func (s *Settings) Config() (clew.Config, error) {
 	if err != nil {
 		return clew.Config{}, err
 	}
-	cfg := clew.Config{Policy: policy, Models: s.Overrides(), NoAuto: !s.Auto, MaxPasses: s.MaxPasses}
+	cfg := clew.Config{Policy: policy, Models: s.Overrides(), Cache: s.OffloadDir, NoAuto: !s.Auto, MaxPasses: s.MaxPasses}
 	if cfg.Hooks, err = s.SessionHooks(); err != nil {
 		return clew.Config{}, err
 	}
