@@ -155,6 +155,14 @@ func (p place) norm(name, dir string) string {
 	return name
 }
 
+// dir returns the directory that cd leads to from another, "" for the working directory.
+func (p place) dir(to, from string) string {
+	if to = p.norm(to, from); to == "." {
+		return ""
+	}
+	return to
+}
+
 func clean(name string) string {
 	if windowsPath(name) {
 		name = strings.ReplaceAll(name, `\`, "/")

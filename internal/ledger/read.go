@@ -314,10 +314,10 @@ func (r *Reader) command(c call, o outcome) {
 		r.commit(c.command, o.text)
 	}
 	if o.status != StatusUnknown {
-		r.shellFiles(shellChanges(l.script, r.place, c.dir, o.status == StatusFailed))
+		r.shellFiles(l.shellChanges(r.place, o.status == StatusFailed))
 	}
 	if o.status != StatusFailed {
-		r.gitFiles(l.script, o, c.dir)
+		r.gitFiles(l, o.text)
 	}
 }
 

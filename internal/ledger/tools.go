@@ -34,7 +34,7 @@ const (
 // vocabulary maps tool names, in lower case, to what they do. It covers the
 // tools of pi, Claude Code, Codex, Gemini CLI, OpenHands, SWE-agent,
 // mini-SWE-agent and opencode, and names that other agents use for the same.
-var vocabulary = actions(map[action]string{
+var vocabulary = index(map[action]string{
 	actRead: `read read_file view_file notebookread view_image open_file fs_read view cat_file get_file_contents
 		readfile file_read`,
 	actReadMany: `read_many_files read_files`,
@@ -64,21 +64,23 @@ var vocabulary = actions(map[action]string{
 // The commands of editors: those that are a member of the arguments, and SWE-agent's, which
 // are a command line.
 var (
-	subcommand = actions(map[action]string{
+	subcommand = index(map[action]string{
 		actRead: `view read`, actWrite: `create write`, actEdit: `str_replace insert undo_edit append`, actTodo: `plan`,
 	})
-	editorWord = actions(map[action]string{
+	editorWord = index(map[action]string{
 		actRead: `open goto scroll_up scroll_down`, actWrite: `create`, actEdit: `edit insert append`,
 		actSub: `str_replace_editor`,
 	})
 )
 
-func actions(lists map[action]string) func() map[string]action {
-	return sync.OnceValue(func() map[string]action {
-		m := map[string]action{}
-		for act, list := range lists {
+// index returns what is listed under which value, by its name; as with text.Words, the map
+// is made when it is asked for first.
+func index[V comparable](lists map[V]string) func() map[string]V {
+	return sync.OnceValue(func() map[string]V {
+		m := map[string]V{}
+		for v, list := range lists {
 			for name := range strings.FieldsSeq(list) {
-				m[name] = act
+				m[name] = v
 			}
 		}
 		return m

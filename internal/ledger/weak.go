@@ -12,8 +12,10 @@ import (
 // before it was changed.
 const stateRestored State = "restored"
 
-// outFlags are followed by the file that curl or wget writes.
-var outFlags = text.Words(`-o --output --output-document`)
+// argStates are programs that do the same to each file they name.
+var argStates = index(map[State]string{
+	StateCreated: `touch`, StateModified: `tee`, StateDeleted: `rm unlink`, StateRead: `cat head tail less more nl bat`,
+})
 
 // effects collects what commands do to files.
 type effects struct {
@@ -34,76 +36,62 @@ func (e *effects) add(s State, names ...word) {
 // shellChanges returns what the simple commands of a line do to files, in order. Where a
 // shell would have to compute, there is no evidence. Of a line that failed only the
 // redirections of what just prints are sure: they are made before the command runs.
-func shellChanges(sc script, p place, dir string, failed bool) []fileChange {
-	e := effects{place: p, dir: dir}
-	if sc.control {
-		return nil
-	}
-	for _, c := range sc.cmds {
+func (l line) shellChanges(p place, failed bool) []fileChange {
+	e := effects{place: p}
+	for _, c := range l.cmds {
+		if l.control || c.lost || failed && (c.next == "||" || c.next == "&") {
+			break
+		}
+		e.dir = c.dir
 		name := c.name()
-		switch {
-		case name == "cd" && (len(c.words) != 2 || c.words[1].dynamic):
-			return e.changes
-		case name == "cd":
-			e.dir = p.norm(c.words[1].text, e.dir)
-		case !failed:
-			e.add(StateModified, c.outs...)
-			e.command(name, c)
-		case name == "cat" || name == "echo" || name == "printf":
+		if !failed || name == "cat" || name == "echo" || name == "printf" {
 			e.add(StateModified, c.outs...)
 		}
-		if failed && (c.next == "||" || c.next == "&") {
-			break
+		if !failed && name != "" {
+			e.command(name, c.words[1:], len(c.outs) == 0)
 		}
 	}
 	return e.changes
 }
 
-func (e *effects) command(name string, c simple) {
-	if len(c.words) == 0 {
-		return
-	}
-	words := c.words[1:]
+func (e *effects) command(name string, words []word, prints bool) {
 	args := operands(words)
 	if name == "git" && len(args) > 0 && (args[0].text == "rm" || args[0].text == "mv") {
 		name, args = args[0].text, args[1:]
 	}
-	switch name {
-	case "mkdir":
-		n := len(e.changes)
-		e.add(StateCreated, args...)
-		for i := range e.changes[n:] {
-			e.changes[n+i].path += "/"
+	switch state := argStates()[name]; {
+	case state == StateRead:
+		if prints {
+			e.add(StateRead, shownFiles(words)...)
 		}
-	case "touch":
-		e.add(StateCreated, args...)
-	case "tee":
-		e.add(StateModified, args...)
-	case "rm", "unlink":
-		e.add(StateDeleted, args...)
-	case "mv", "cp":
+	case state != "":
+		e.add(state, args...)
+	case name == "mkdir":
+		for _, a := range args {
+			if n := len(e.changes); !a.dynamic {
+				e.add(StateCreated, a)
+				for i := range e.changes[n:] {
+					e.changes[n+i].path += "/"
+				}
+			}
+		}
+	case name == "mv" || name == "cp":
 		e.copies(args, name == "mv")
-	case "ln", "install":
-		if len(args) > 1 {
-			e.add(StateCreated, args[len(args)-1])
-		}
-	case "curl", "wget":
+	case name == "ln" || name == "install":
+		e.add(StateCreated, args[max(len(args)-1, min(1, len(args))):]...)
+	case name == "curl" || name == "wget":
 		for i, w := range words[:max(len(words)-1, 0)] {
-			if outFlags()[w.text] || w.text == "-O" && name == "wget" {
+			if w.text == "-o" || w.text == "--output" || w.text == "-O" && name == "wget" {
 				e.add(StateModified, words[i+1])
 			}
 		}
-	case "sed":
+	case name == "sed":
 		e.add(StateModified, sedFiles(words)...)
-		if len(c.outs) == 0 && len(args) > 1 && words[0].text == "-n" {
+		if prints && len(args) > 1 && words[0].text == "-n" {
 			e.add(StateRead, args[1:]...)
 		}
-	case "git":
+	case name == "git":
 		e.add(stateRestored, restored(words)...)
-	case "cat", "head", "tail", "less", "more", "nl", "bat":
-		if len(c.outs) == 0 {
-			e.add(StateRead, shownFiles(words)...)
-		}
 	}
 }
 
@@ -172,31 +160,110 @@ func operands(words []word) []word {
 }
 
 // sedFiles returns the files that a sed command changes in place.
-func sedFiles(words []word) []word {
+func sedFiles(words []word) (files []word) {
 	inPlace, script := false, false
-	var files []word
 	for i := 0; i < len(words); i++ {
 		w := words[i].text
-		flag, _, given := strings.Cut(w, "=")
 		switch {
-		case w == "" || w == "-":
-		case flag == "-e" || flag == "-f" || flag == "--expression" || flag == "--file":
+		case w == "-e" || w == "-f" || w == "--expression" || w == "--file":
 			script = true
-			if !given {
-				i++
-			}
-		case strings.HasPrefix(w, "--"):
-			inPlace = inPlace || strings.HasPrefix(w, "--in-place")
+			i++
 		case strings.HasPrefix(w, "-"):
-			inPlace = inPlace || strings.Contains(w, "i")
-		case !script:
-			script = true
-		default:
+			inPlace = inPlace || strings.HasPrefix(w, "--in-place") || !strings.HasPrefix(w, "--") && strings.Contains(w, "i")
+		case script:
 			files = append(files, words[i])
+		default:
+			script = w != ""
 		}
 	}
 	if !inPlace {
 		return nil
 	}
 	return files
+}
+
+var (
+	// asksTree matches the git commands that tell what is not committed: no revision, only
+	// options and what follows "--".
+	asksTree = text.Pattern(`^git (?:(status)\b|(diff)(?: -\S+| HEAD)*(?: -- .*)?$)`)
+	// gitStatus matches the lines in which git status names changed files, in its
+	// long and its short form.
+	gitStatus = text.Pattern(`^(?:\s+(modified|new file|deleted):\s+(\S.*)|([MAD][ MD]| [MD]) (\S.*))$`)
+	// committed matches what git prints after a commit.
+	committed = text.Pattern(`(?m)^\[[^\]\n]{1,200} ([0-9a-f]{7,40})\] (.+)$`)
+)
+
+// gitFiles takes in what git says about the files that were changed, by whatever:
+// git status, and git diff of the working tree.
+func (r *Reader) gitFiles(l line, out string) {
+	diff, status, dir := false, false, ""
+	for _, c := range l.cmds {
+		if c.name() != "git" || l.control {
+			continue
+		}
+		var words []string
+		for _, w := range c.words {
+			words = append(words, w.text)
+		}
+		if m := asksTree().FindStringSubmatch(strings.Join(words, " ")); m != nil {
+			status, diff, dir = status || m[1] != "", diff || m[2] != "", c.dir
+		}
+	}
+	if !diff && !status {
+		return
+	}
+	for _, ch := range gitChanges(text.Head(out, look), diff, status) {
+		p := r.norm(ch.path, dir)
+		if f := r.files.get(p); p == "" || f != nil && f.State != StateRead {
+			continue // what calls did is known better
+		}
+		w := r.weak.touch(p, File{Path: p})
+		if ch.state != StateModified || w.State != StateCreated {
+			w.State = ch.state
+		}
+		w.Entry = r.entry
+	}
+}
+
+// gitChanges returns the files that the output of git diff or git status names.
+func gitChanges(out string, diff, status bool) []fileChange {
+	var changes []fileChange
+	inDiff := false
+	for line := range strings.SplitSeq(out, "\n") {
+		line = strings.TrimRight(line, "\r")
+		switch {
+		case diff && strings.HasPrefix(line, "diff --git a/"):
+			k := strings.LastIndex(line, " b/")
+			if inDiff = k > 0; inDiff {
+				changes = append(changes, fileChange{path: line[k+3:], state: StateModified})
+			}
+		case inDiff && strings.HasPrefix(line, "new file mode"):
+			changes[len(changes)-1].state = StateCreated
+		case inDiff && strings.HasPrefix(line, "deleted file mode"):
+			changes[len(changes)-1].state = StateDeleted
+		case status && !strings.Contains(line, " -> "):
+			m := gitStatus().FindStringSubmatch(line)
+			if m == nil {
+				continue
+			}
+			ch := fileChange{path: m[2] + m[4], state: StateModified}
+			if how := m[1] + m[3]; strings.ContainsAny(how, "D") || how == "deleted" {
+				ch.state = StateDeleted
+			} else if how[0] == 'A' || how == "new file" {
+				ch.state = StateCreated
+			}
+			changes = append(changes, ch)
+		}
+	}
+	return changes
+}
+
+func (r *Reader) commit(command, out string) {
+	if !strings.Contains(command, "git") || !strings.Contains(out, "] ") {
+		return
+	}
+	for _, m := range committed().FindAllStringSubmatch(text.Tail(out, look), 20) {
+		r.ended = BoundaryCommit
+		r.addCommits(Commit{Hash: m[1], Subject: clipText(m[2]), Entry: r.entry})
+	}
 }
