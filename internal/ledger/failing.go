@@ -28,7 +28,7 @@ var testNames = []func() *regexp.Regexp{
 // failWords are in every output that testNames and goFailures find something in.
 var failWords = []string{"FAIL", "Fail", "not ok", "rspec ", "ERROR"}
 
-// failedTests returns what failed as an output names it, at most MaxFailed. More
+// failedTests returns what failed as an output names it, at most maxFailed. More
 // than that many is as good as everything: then there are none.
 func failedTests(out string) []string {
 	out = lookAt(out)
@@ -38,14 +38,14 @@ func failedTests(out string) []string {
 	}
 	found := goFailures(out)
 	for _, name := range testNames {
-		for _, m := range name().FindAllStringSubmatch(out, MaxFailed+1) {
+		for _, m := range name().FindAllStringSubmatch(out, maxFailed+1) {
 			found = append(found, m[1])
 		}
 	}
 	var names []string
 	for _, name := range found {
-		if name = text.Line(name); len(name) <= MaxText && !slices.Contains(names, name) {
-			if names = append(names, name); len(names) > MaxFailed {
+		if name = text.Line(name); len(name) <= maxText && !slices.Contains(names, name) {
+			if names = append(names, name); len(names) > maxFailed {
 				return nil
 			}
 		}
@@ -96,7 +96,7 @@ func errorLines(out string, n int) []string {
 		if !telling().MatchString(l) || exitLine().MatchString(l) {
 			continue
 		}
-		last = text.Clip(l, MaxText)
+		last = text.Clip(l, maxText)
 		if errorWord().MatchString(l) && (len(found) == 0 || found[len(found)-1] != last) {
 			found = append(found[:min(len(found), n-1)], last)
 		}

@@ -51,7 +51,7 @@ type Reader struct {
 	ruleAt    map[string]int // the place of a rule, by its words
 	decisions []Statement
 	subjects  map[string]map[string]bool // what rules and decisions are about
-	omitted   Omitted
+	omitted   map[string]int
 	opened    string // the file that an editor without paths works on
 	ended     Boundary
 }
@@ -60,7 +60,7 @@ type Reader struct {
 func NewReader(opt Options) *Reader {
 	return &Reader{
 		place: newPlace(opt.Cwd), parser: newParser(), calls: map[string]call{}, parsed: map[string]line{},
-		seen: map[string]bool{}, ruleAt: map[string]int{}, subjects: map[string]map[string]bool{},
+		omitted: map[string]int{}, seen: map[string]bool{}, ruleAt: map[string]int{}, subjects: map[string]map[string]bool{},
 	}
 }
 
@@ -105,7 +105,7 @@ func (r *Reader) message(m *message.Message) {
 			r.user(m)
 		}
 	case message.RoleCompactionSummary, message.RoleBranchSummary:
-		r.merge(fromSummary(m.Summary, m.Details, r.place))
+		r.merge(fromSummary(m.Summary, m.Details))
 	case message.RoleSystem, message.RoleCustom:
 	}
 }
@@ -139,7 +139,7 @@ func (r *Reader) user(m *message.Message) {
 	r.mention(m)
 	r.userRules(t)
 	r.decided(t, true)
-	u := UserMessage{Entry: r.entry, Time: m.Time().UTC(), Text: text.Clip(t, MaxText), Bytes: len(m.Text())}
+	u := UserMessage{Entry: r.entry, Time: m.Time().UTC(), Text: text.Clip(t, maxText), Bytes: len(m.Text())}
 	r.users = append(r.users, u)
 }
 
@@ -286,7 +286,7 @@ func (r *Reader) command(c call, o outcome) {
 			status = StatusFailed
 		}
 	}
-	key := text.Clip(flat(l.text), MaxText)
+	key := text.Clip(flat(l.text), maxText)
 	cmd := r.commands.touch(key, Command{Text: key, Check: l.check})
 	cmd.Runs++
 	cmd.Status, cmd.Exit, cmd.Entry, cmd.Retired, cmd.Failed = status, o.exit, r.entry, false, nil
@@ -350,7 +350,8 @@ func (r *Reader) parse(command, dir string) line {
 // passed retires the failing checks that a passing one covers, and takes from the
 // others what it covers of what failed in them.
 func (r *Reader) passed(l line) {
-	for c := range r.commands.each() {
+	for _, row := range r.commands.rows {
+		c := &row.val
 		if !c.Failing() {
 			continue
 		}
@@ -366,7 +367,7 @@ func (r *Reader) passed(l line) {
 			}
 		}
 		c.Retired, c.Failed = true, nil
-		r.errors.drop("check\x00" + c.Text)
+		delete(r.errors.rows, "check\x00"+c.Text)
 	}
 }
 
@@ -397,7 +398,8 @@ func (r *Reader) gone(ch fileChange) {
 		}
 		return ch.to + strings.TrimPrefix(path, ch.path)
 	}
-	for w := range r.weak.each() {
+	for _, row := range r.weak.rows {
+		w := &row.val
 		if w.State != StateDeleted && w.Path != ch.path && within(w.Path, ch.path) {
 			w.State, w.Entry, w.To = StateDeleted, r.entry, moved(w.Path)
 		}
@@ -426,7 +428,8 @@ func (r *Reader) shown(p string) {
 // were before they were changed.
 func (r *Reader) restore(p string) {
 	for _, t := range []*table[File]{&r.files, &r.weak} {
-		for f := range t.each() {
+		for _, row := range t.rows {
+			f := &row.val
 			changed := f.State == StateModified || f.State == StateDeleted && f.To == ""
 			if changed && (p == "." || within(f.Path, p)) {
 				f.State, f.Entry = StateRead, r.entry
@@ -438,7 +441,7 @@ func (r *Reader) restore(p string) {
 // failed keeps the error of what failed, and drops the one of its key when it did not.
 func (r *Reader) failed(o outcome, key string, f Failure) bool {
 	if o.status != StatusFailed {
-		r.errors.drop(key)
+		delete(r.errors.rows, key)
 		return false
 	}
 	f.Entry = r.entry
@@ -448,4 +451,13 @@ func (r *Reader) failed(o outcome, key string, f Failure) bool {
 	}
 	*r.errors.touch(key, f) = f
 	return true
+}
+
+// addCommits adds commits that are not there already, as in a ledger that is merged twice.
+func (r *Reader) addCommits(commits ...Commit) {
+	for _, c := range commits {
+		if !slices.Contains(r.commits, c) {
+			r.commits = append(r.commits, c)
+		}
+	}
 }

@@ -68,7 +68,7 @@ func isRule(s string, words []string, pasted bool) bool {
 	if pasted {
 		return words[0] == "don't" || words[0] == "do" && len(words) > 1 && words[1] == "not"
 	}
-	return requires(words) || startsRule(s, words) && !onceWord.in(s, words) && bindingWord.in(s, words)
+	return requires(words) || startsRule(s, words) && !onceWord.in(s, words)
 }
 
 // lasts reports whether a sentence has a lasting word in it. What something
@@ -83,16 +83,6 @@ func lasts(s string, words []string, pasted bool) bool {
 	return lastingWord.in(s, words)
 }
 
-var (
-	// tells are the words before "always" and "never" in what is told.
-	tells = text.Words(`it they that this which i he she has have had is was are were`)
-	// asks are those before them in what a pasted text orders.
-	asks = text.Words(`you must should please and but also`)
-	// pronouns are the words before "should" that name nothing.
-	pronouns = text.Words(`i you we he she it they this that these those what which who how where when why there here
-		and but`)
-)
-
 // requires reports whether a sentence says what a thing that it names should be like, as in
 // "the report should list every host". What "it" or "we" should do is about the matter at
 // hand, and with "maybe" it is a guess.
@@ -100,10 +90,43 @@ func requires(words []string) bool {
 	for i := 1; i+1 < len(words); i++ {
 		named := !pronouns()[words[i-1]] && (i < 2 || words[i-2] != "these" && words[i-2] != "those")
 		if named && (words[i] == "should" || words[i] == "shouldn't") {
-			return !onceWord.in("", words[i+1:]) && !guessWord.in("", words)
+			return !onceWord.in("", words[i+1:]) && !slices.ContainsFunc(words, func(w string) bool { return guessWord()[w] })
 		}
 	}
 	return false
+}
+
+// startsRule reports whether a sentence begins, or ends, as a rule does.
+func startsRule(s string, words []string) bool {
+	for len(words) > 0 && polite.at(words, 0) > 0 {
+		words = words[polite.at(words, 0):]
+	}
+	if len(words) > 0 && ruleStart.at(words, 0) > 0 {
+		return true
+	}
+	if !hasWide(s) {
+		return false
+	}
+	for clause := range strings.FieldsFuncSeq(s, func(r rune) bool { return strings.ContainsRune("，；、, ", r) }) {
+		plain := strings.TrimLeft(clause, "请請")
+		for _, w := range ruleStart.wide {
+			if strings.HasPrefix(clause, w) || strings.HasPrefix(plain, w) {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(ruleEnd, func(w string) bool { return strings.Contains(s, w) })
+}
+
+// saysDone reports whether a message of the user is little more than that something is finished.
+func saysDone(t string) bool {
+	t = strings.TrimSpace(t)
+	words := sentenceWords(t)
+	if len(words) > 8 || utf8.RuneCountInString(t) > 60 || strings.ContainsAny(t, "?？未") ||
+		strings.Contains(strings.ReplaceAll(t, "没问题", ""), "没") {
+		return false
+	}
+	return !slices.ContainsFunc(words, func(w string) bool { return notWord()[w] }) && userDone.in(t, words)
 }
 
 // about returns what a sentence that is kept is about.
@@ -180,7 +203,7 @@ func userStatements(s string) []said {
 		for _, st := range text.Statements(line) {
 			st = text.Line(st)
 			n := utf8.RuneCountInString(st)
-			if n < 4 || n > MaxText || n < 8 && len(st) == n || strings.HasSuffix(st, ":") || data(st) {
+			if n < 4 || n > maxText || n < 8 && len(st) == n || strings.HasSuffix(st, ":") || data(st) {
 				continue
 			}
 			out = append(out, said{text: st, pasted: pasted})
@@ -233,7 +256,7 @@ func data(s string) bool {
 func (r *Reader) decided(t string, byUser bool) {
 	taken := 0
 	for _, s := range text.Statements(text.OutsideFences(t)) {
-		if n := len(s); n < 12 || n > 4*MaxText || strings.HasSuffix(s, ":") || text.TableRow(s) {
+		if n := len(s); n < 12 || n > 4*maxText || strings.HasSuffix(s, ":") || text.TableRow(s) {
 			continue
 		}
 		words := sentenceWords(s)
@@ -246,7 +269,7 @@ func (r *Reader) decided(t string, byUser bool) {
 		if taken < 2 && len(s) >= 25 {
 			if weight := decisionWeight(s, words, byUser); weight > 0 {
 				taken++
-				r.decision(Statement{Text: text.Clip(text.Line(s), MaxText), Weight: weight, Entry: r.entry})
+				r.decision(Statement{Text: text.Clip(text.Line(s), maxText), Weight: weight, Entry: r.entry})
 			}
 		}
 	}
@@ -287,7 +310,7 @@ func takesBack(s string, words []string) bool {
 
 // decision adds a decision that was not made before in these words.
 func (r *Reader) decision(s Statement) {
-	newest := r.decisions[max(len(r.decisions)-MaxDecided, 0):]
+	newest := r.decisions[max(len(r.decisions)-maxDecided, 0):]
 	if !slices.ContainsFunc(newest, func(d Statement) bool { return d.Text == s.Text }) {
 		r.decisions = append(r.decisions, s)
 	}
@@ -296,7 +319,7 @@ func (r *Reader) decision(s Statement) {
 // retract drops what is about the same as a sentence from the decisions that a ledger
 // would hold.
 func (r *Reader) retract(s string) {
-	about, older := subject(s), len(r.decisions)-MaxDecided
+	about, older := subject(s), len(r.decisions)-maxDecided
 	r.decisions = slices.DeleteFunc(r.decisions, func(d Statement) bool {
 		older--
 		return older < 0 && d.Text != s && sameSubject(r.about(d.Text), about, 50)

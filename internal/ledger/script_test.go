@@ -46,7 +46,7 @@ func FuzzCalls(f *testing.F) {
 				t.Fatalf("a call of no entry: %+v", c)
 			}
 		}
-		if n := failedTests(out); len(n) > MaxFailed {
+		if n := failedTests(out); len(n) > maxFailed {
 			t.Fatalf("%d tests failed", len(n))
 		}
 		for range gitChanges(out, true, true) {

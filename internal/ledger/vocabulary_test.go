@@ -183,7 +183,7 @@ func TestRetired(t *testing.T) {
 			conv.Bash(p, "ok")
 		}
 		l := ledger.Read(conv.Items(), ledger.Options{Cwd: cwd})
-		if got := len(l.Failing()) == 0; got != c.retired {
+		if got := len(failing(l)) == 0; got != c.retired {
 			t.Errorf("%q (%q), then %q: retired %v, want %v; %+v", c.failed, c.output, c.passed, got, c.retired, l.Commands)
 		}
 		if c.retired != (len(l.Errors) == 0) {
