@@ -163,27 +163,22 @@ var saysCreated = text.Pattern(`(?i)^\W*(?:new )?(?:successfully created|file cr
 
 // outcome is what a result says about its call.
 type outcome struct {
-	status  Status
-	exit    *int
-	refused bool
-	text    string // the result
+	status Status
+	exit   *int
+	text   string // the result
 }
 
 func readOutcome(c call, m *message.Message) outcome {
 	o := outcome{status: StatusOK, text: m.Text()}
-	if m.IsError {
-		o.status = StatusFailed
-	}
 	head := beginning(o.text)
-	o.refused = refusal().MatchString(head)
 	if c.act == actShell || c.act == actPatch {
 		if code, ok := exitOf(o.text); ok {
 			o.exit = &code
 		}
-		o.text = unwrap(o.text)
+		o.text = Output(o.text)
 	}
 	edits := c.act == actWrite || c.act == actEdit || c.act == actPatch
-	if o.exit != nil && *o.exit != 0 || edits && editFailed().MatchString(head) ||
+	if m.IsError || o.exit != nil && *o.exit != 0 || edits && editFailed().MatchString(head) ||
 		c.act == actRead && strings.HasPrefix(head, "<tool_use_error>") {
 		o.status = StatusFailed
 	}
@@ -191,23 +186,20 @@ func readOutcome(c call, m *message.Message) outcome {
 }
 
 // outputMark matches what stands before the output in Codex's results.
-var outputMark = text.Pattern(`\A(?:(?:Exit code|Chunk ID|Wall time|Process exited|Process running|Original token count|Script completed|Total output lines)[^\n]*\n)+Output:\n`)
+var outputMark = text.Pattern(`\A(?:(?:Exit code|Chunk ID|Wall time|Process exited|Process running|Original token count|Script completed|Total output lines)[^\n]*\n)+(?:Output:\n)?`)
 
-// unwrap returns the output in a result that holds more: Codex's JSON and
+// Output returns the output in a result that has more around it: Codex's lines or JSON,
 // mini-SWE-agent's tags.
-func unwrap(s string) string {
+func Output(s string) string {
 	if strings.HasPrefix(s, "{") {
 		if out, ok := jsonx.String(jsonx.Get(jsonx.One([]byte(s)), "output")); ok {
 			return out
 		}
-	}
-	if k := outputMark().FindStringIndex(beginning(s)); k != nil {
-		return s[k[1]:]
 	}
 	if strings.HasPrefix(s, "<returncode>") {
 		if _, out, ok := strings.Cut(s, "<output>"); ok {
 			return strings.TrimSuffix(strings.TrimSpace(out), "</output>")
 		}
 	}
-	return s
+	return s[len(outputMark().FindString(beginning(s))):]
 }

@@ -200,23 +200,20 @@ func (r *Reader) editorCall(c call, o outcome) (in call, ok bool) {
 		return in, false
 	}
 	in = call{tool: c.tool, entry: c.entry, act: editorWord()[words[0]]}
-	if in.act == actNone {
-		return in, false
+	path := r.opened
+	if shown := openedFile().FindStringSubmatch(o.text); shown != nil {
+		path = shown[1]
+	} else if in.act != actEdit && in.act != actSub {
+		return in, false // a program of the same name, or none
 	}
 	if in.act == actSub {
 		if len(words) < 3 {
 			return in, false
 		}
-		in.path, in.act = strings.Trim(words[2], "'\""), subcommand()[words[1]]
-		return in, in.act == actRead || in.act == actWrite || in.act == actEdit
+		path, in.act = strings.Trim(words[2], "'\""), subcommand()[words[1]]
 	}
-	in.path = r.opened
-	if shown := openedFile().FindStringSubmatch(o.text); shown != nil {
-		in.path = shown[1]
-	} else if in.act != actEdit {
-		return in, false // a program of the same name
-	}
-	return in, in.path != ""
+	in.files = []fileChange{{path: path, state: callStates[in.act]}}
+	return in, path != "" && in.act != actNone && in.act != actTodo
 }
 
 // OpKind says what a tool call does to a file.
@@ -263,16 +260,15 @@ func Operation(name string, arguments json.RawMessage, opt Options) Op {
 // tools, each of its calls.
 func Operations(name string, arguments json.RawMessage, opt Options) []Op {
 	c := parseCall(name, arguments, "")
-	calls := []call{c}
-	if c.act == actScript {
-		calls = c.inner
+	if c.act != actScript {
+		c.inner = []call{c}
 	}
 	var out []Op
-	for _, c := range calls {
+	for _, c := range c.inner {
 		op := Op{Kind: opKinds[c.act], Command: c.command}
 		switch op.Kind {
 		case OpRead, OpWrite, OpEdit:
-			op.Path = newPlace(opt.Cwd).norm(c.path, "")
+			op.Path = newPlace(opt.Cwd).norm(c.files[0].path, "")
 			op.Partial = slices.ContainsFunc(partMembers, func(m string) bool { return !jsonx.IsNull(jsonx.Get(c.args, m)) })
 		default:
 		}

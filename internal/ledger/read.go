@@ -85,21 +85,18 @@ func (r *Reader) message(m *message.Message) {
 	case message.RoleAssistant:
 		r.assistant(m)
 	case message.RoleToolResult:
-		if c, ok := r.calls[m.ToolCallID]; ok {
-			delete(r.calls, m.ToolCallID)
+		c, ok := r.calls[m.ToolCallID]
+		if delete(r.calls, m.ToolCallID); ok && !refusal().MatchString(beginning(m.Text())) {
 			r.result(c, readOutcome(c, m))
 		}
 	case message.RoleBashExecution: // the user ran a command
-		if m.ExcludeFromContext || m.Cancelled {
-			return
+		o := outcome{status: StatusUnknown, exit: m.ExitCode, text: m.Output}
+		if o.exit != nil {
+			o.status = map[bool]Status{true: StatusOK, false: StatusFailed}[*o.exit == 0]
 		}
-		o := outcome{status: StatusOK, exit: m.ExitCode, text: m.Output}
-		if m.ExitCode == nil {
-			o.status = StatusUnknown
-		} else if *m.ExitCode != 0 {
-			o.status = StatusFailed
+		if !m.ExcludeFromContext && !m.Cancelled {
+			r.command(call{tool: "bash", act: actShell, command: m.Command}, o)
 		}
-		r.command(call{tool: "bash", act: actShell, command: m.Command}, o)
 	case message.RoleUser:
 		if m.UserWords() {
 			r.user(m)
@@ -111,12 +108,18 @@ func (r *Reader) message(m *message.Message) {
 }
 
 func (r *Reader) assistant(m *message.Message) {
+	var said []string
 	for _, b := range m.Content {
 		switch b.Type {
 		case message.BlockToolCall:
 			r.calls[b.ID] = parseCall(b.Name, b.Arguments, r.entry)
+			// Other arguments are mostly content of files.
+			for _, name := range []string{"command", "cmd", "query", "pattern", "url"} {
+				said = append(said, redact.Text(text.Head(jsonx.StringAt(b.Arguments, name), 2000)))
+			}
 		case message.BlockText:
 			t := redact.Text(lookAt(b.Text))
+			said = append(said, t)
 			r.decided(t, false)
 			if list := checkboxes(t, r.entry); list != nil && !r.todoTool {
 				r.todos = list
@@ -124,7 +127,7 @@ func (r *Reader) assistant(m *message.Message) {
 		default:
 		}
 	}
-	r.mention(m)
+	r.mention(said...)
 }
 
 func (r *Reader) user(m *message.Message) {
@@ -136,7 +139,7 @@ func (r *Reader) user(m *message.Message) {
 	if saysDone(t) {
 		r.ended = BoundaryUser
 	}
-	r.mention(m)
+	r.mention(lookAt(t))
 	r.userRules(t)
 	r.decided(t, true)
 	u := UserMessage{Entry: r.entry, Time: m.Time().UTC(), Text: text.Clip(t, maxText), Bytes: len(m.Text())}
@@ -144,9 +147,6 @@ func (r *Reader) user(m *message.Message) {
 }
 
 func (r *Reader) result(c call, o outcome) {
-	if o.refused {
-		return
-	}
 	switch c.act {
 	case actOpen, actWrite, actEdit, actShell:
 		if m := openedFile().FindStringSubmatch(o.text); m != nil {
@@ -155,18 +155,8 @@ func (r *Reader) result(c call, o outcome) {
 	default:
 	}
 	switch c.act {
-	case actRead, actOpen:
-		r.read(c, o)
-	case actReadMany:
-		for _, m := range []string{"paths", "files", "include"} {
-			for _, c.path = range stringList(jsonx.Get(c.args, m)) {
-				if !strings.ContainsAny(c.path, "*?{[") {
-					r.read(c, o)
-				}
-			}
-		}
-	case actWrite, actEdit, actDelete, actMove, actPatch:
-		r.edit(c, o)
+	case actRead, actReadMany, actOpen, actWrite, actEdit, actDelete, actMove, actPatch:
+		r.touch(c, o)
 	case actShell:
 		if in, ok := r.editorCall(c, o); ok {
 			if editFailed().MatchString(beginning(o.text)) {
@@ -203,54 +193,47 @@ func (r *Reader) result(c call, o outcome) {
 	}
 }
 
-func (r *Reader) read(c call, o outcome) {
-	p := r.norm(c.path, "")
-	if p == "" || o.status == StatusFailed {
-		return
-	}
-	f := r.files.touch(p, File{Path: p, State: StateRead})
-	f.Read = true
-	// A file that can be read is there: whoever made it again was not seen.
-	if f.State == StateRead || f.State == StateDeleted {
-		f.State, f.Entry, f.To = StateRead, c.entry, ""
+// touch takes in what a call did to files. A write shows only then whether it made the file.
+func (r *Reader) touch(c call, o outcome) {
+	for _, ch := range c.files {
+		if ch.path == "" && (c.act == actWrite || c.act == actEdit) {
+			ch.path = r.opened
+		}
+		p, to := r.norm(ch.path, c.dir), r.norm(ch.to, c.dir)
+		switch {
+		case p == "" || c.act == actMove && to == "":
+		case ch.state == StateRead:
+			if o.status != StatusFailed {
+				wasRead(&r.files, p, c.entry)
+			}
+		case r.failed(o, "edit\x00"+p, Failure{Tool: c.tool, Subject: p}):
+		default:
+			if to != "" {
+				ch.state = StateDeleted
+			}
+			if ch.state == "" {
+				ch.state = r.written(p, beginning(o.text))
+			}
+			change(&r.files, p, ch.state, to, c.entry)
+		}
 	}
 }
 
-// callStates says what calls do to a file. A write shows only then whether it made it.
-var callStates = map[action]State{actEdit: StateModified, actDelete: StateDeleted, actMove: StateDeleted}
-
-// edit takes in a call that changes files.
-func (r *Reader) edit(c call, o outcome) {
-	if c.path == "" && (c.act == actWrite || c.act == actEdit) {
-		c.path = r.opened
-	}
-	changes := []fileChange{{path: c.path, to: c.to, state: callStates[c.act]}}
-	if c.act == actPatch {
-		changes = patchChanges(c.command)
-	}
-	for _, ch := range changes {
-		p, to := r.norm(ch.path, c.dir), r.norm(ch.to, c.dir)
-		if p == "" || c.act == actMove && to == "" {
-			continue
-		}
-		if r.failed(o, "edit\x00"+p, Failure{Tool: c.tool, Subject: p}) {
-			continue
-		}
-		switch {
-		case to != "":
-			ch.state = StateDeleted
-		case ch.state == "":
-			ch.state = r.written(p, o.text)
-		}
-		change(&r.files, p, ch.state, to, c.entry)
+// wasRead records that a file was read. One that can be read is there: whoever made it again
+// was not seen.
+func wasRead(t *table[File], p, entry string) {
+	f := t.touch(p, File{Path: p, State: StateRead})
+	f.Read = true
+	if f.State == StateRead || f.State == StateDeleted {
+		f.State, f.Entry, f.To = StateRead, entry, ""
 	}
 }
 
 // written says whether a call that wrote a whole file made it.
 func (r *Reader) written(p, result string) State {
-	old, head := r.files.get(p), beginning(result)
+	old := r.files.get(p)
 	gone := old == nil || old.State == StateDeleted
-	if !saysExisted().MatchString(head) && (gone || saysCreated().MatchString(head)) {
+	if !saysExisted().MatchString(result) && (gone || saysCreated().MatchString(result)) {
 		return StateCreated
 	}
 	return StateModified
@@ -277,14 +260,9 @@ func (r *Reader) command(c call, o outcome) {
 	c.command = redact.Text(c.command)
 	l := r.parse(c.command, c.dir)
 	status := o.status
-	if l.check != "" && status != StatusFailed && (l.unsure || o.exit == nil) {
-		mark := failMark
-		if !l.unsure {
-			mark = failedSurely // the status is that of the check, if it is known
-		}
-		if mark().MatchString(lookAt(o.text)) {
-			status = StatusFailed
-		}
+	if l.check != "" && (l.unsure && failMark().MatchString(lookAt(o.text)) ||
+		!l.unsure && o.exit == nil && failedSurely().MatchString(lookAt(o.text))) {
+		status = StatusFailed
 	}
 	key := text.Clip(flat(l.text), maxText)
 	cmd := r.commands.touch(key, Command{Text: key, Check: l.check})
@@ -378,49 +356,34 @@ func (r *Reader) shellFiles(changes []fileChange) {
 	for _, ch := range changes {
 		switch ch.state {
 		case StateRead:
-			r.shown(ch.path)
+			if f := r.files.get(ch.path); f != nil && f.State != StateDeleted {
+				wasRead(&r.files, ch.path, r.entry)
+			} else {
+				wasRead(&r.weak, ch.path, r.entry)
+			}
 		case stateRestored:
 			r.restore(ch.path)
-		case StateDeleted:
-			change(&r.weak, ch.path, ch.state, ch.to, r.entry)
-			r.gone(ch)
 		default:
-			change(&r.weak, ch.path, ch.state, "", r.entry)
+			change(&r.weak, ch.path, ch.state, ch.to, r.entry)
+			if ch.state == StateDeleted {
+				r.gone(&r.weak, ch)
+				r.gone(&r.files, ch)
+			}
 		}
 	}
 }
 
 // gone lets the files at a path and below it go with it.
-func (r *Reader) gone(ch fileChange) {
-	moved := func(path string) string {
-		if ch.to == "" {
-			return ""
+func (r *Reader) gone(t *table[File], ch fileChange) {
+	for _, f := range t.values() {
+		if f.State == StateDeleted || !within(f.Path, ch.path) {
+			continue
 		}
-		return ch.to + strings.TrimPrefix(path, ch.path)
-	}
-	for _, row := range r.weak.rows {
-		w := &row.val
-		if w.State != StateDeleted && w.Path != ch.path && within(w.Path, ch.path) {
-			w.State, w.Entry, w.To = StateDeleted, r.entry, moved(w.Path)
+		to := ch.to
+		if to != "" {
+			to += strings.TrimPrefix(f.Path, ch.path)
 		}
-	}
-	for _, f := range r.files.values() {
-		if f.State != StateDeleted && within(f.Path, ch.path) {
-			change(&r.files, f.Path, StateDeleted, moved(f.Path), r.entry)
-		}
-	}
-}
-
-// shown records that a command printed a file.
-func (r *Reader) shown(p string) {
-	if f := r.files.get(p); f != nil && f.State != StateDeleted {
-		r.files.touch(p, File{}).Read = true
-		return
-	}
-	w := r.weak.touch(p, File{Path: p, State: StateRead})
-	w.Read = true
-	if w.State == StateRead || w.State == StateDeleted {
-		w.State, w.Entry, w.To = StateRead, r.entry, ""
+		change(t, f.Path, StateDeleted, to, r.entry)
 	}
 }
 

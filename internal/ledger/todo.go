@@ -8,7 +8,6 @@ import (
 	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/internal/redact"
 	"github.com/clew-dev/clew/internal/text"
-	"github.com/clew-dev/clew/message"
 )
 
 // Todo is an item of the agent's todo list.
@@ -143,12 +142,10 @@ var mentionKinds = map[text.Class]MentionKind{
 	text.Ident: MentionName, text.Env: MentionName, text.Flag: MentionName,
 }
 
-// mention counts what the user or the agent names in a message: in its text, and
-// in the command lines and questions of its calls. Their other arguments are
-// mostly content of files.
-func (r *Reader) mention(m *message.Message) {
+// mention counts what the user or the agent names in the texts of a message.
+func (r *Reader) mention(texts ...string) {
 	seen := map[string]bool{}
-	see := func(t string) {
+	for _, t := range texts {
 		for i := range text.Identifiers(t) {
 			kind := mentionKinds[i.Class]
 			if kind == "" || seen[i.Text] || len(i.Text) > maxText {
@@ -158,17 +155,6 @@ func (r *Reader) mention(m *message.Message) {
 			v := r.mentions.touch(i.Text, Mention{Kind: kind, Text: strings.Clone(i.Text)})
 			v.Uses++
 			v.Entry = r.entry
-		}
-	}
-	for _, b := range m.Content {
-		switch b.Type {
-		case message.BlockText:
-			see(redact.Text(lookAt(b.Text)))
-		case message.BlockToolCall:
-			for _, name := range []string{"command", "cmd", "query", "pattern", "url"} {
-				see(redact.Text(text.Head(jsonx.StringAt(b.Arguments, name), 2000)))
-			}
-		default:
 		}
 	}
 }

@@ -118,8 +118,7 @@ var (
 type call struct {
 	tool    string
 	act     action
-	path    string // as written
-	to      string // move: the new path
+	files   []fileChange // as written; of a write without a state
 	command string
 	dir     string // where a command runs, "" when not said
 	args    json.RawMessage
@@ -127,35 +126,43 @@ type call struct {
 	inner   []call // script: the calls it makes
 }
 
+// callStates says what calls do to the file they name.
+var callStates = map[action]State{actRead: StateRead, actOpen: StateRead, actEdit: StateModified, actDelete: StateDeleted}
+
 func parseCall(name string, args json.RawMessage, entry string) call {
 	c := call{tool: name, act: actionOf(name), args: args, entry: entry}
+	if c.act == actSub {
+		c.act = subcommand()[jsonx.StringAt(args, "command")]
+	}
 	switch c.act {
 	case actRead, actWrite, actEdit, actDelete, actOpen:
-		c.path = pathOf(args)
+		c.files = []fileChange{{path: strings.TrimPrefix(firstMember(args, pathMembers), "file://"), state: callStates[c.act]}}
+	case actReadMany:
+		for _, m := range []string{"paths", "files", "include"} {
+			for _, p := range stringList(jsonx.Get(c.args, m)) {
+				if !strings.ContainsAny(p, "*?{[") {
+					c.files = append(c.files, fileChange{path: p, state: StateRead})
+				}
+			}
+		}
 	case actMove:
-		c.path, c.to = firstMember(args, fromMembers), firstMember(args, toMembers)
-	case actSub:
-		c.path, c.act = pathOf(args), subcommand()[jsonx.StringAt(args, "command")]
-	case actShell:
-		c.shell()
+		c.files = []fileChange{{path: firstMember(args, fromMembers), to: firstMember(args, toMembers), state: StateDeleted}}
 	case actPatch:
 		c.command = firstMember(args, patchMembers)
 	case actScript:
 		c.inner = scriptCalls(firstMember(args, scriptMembers), entry)
-		if c.inner == nil {
-			c.act = actShell
-			c.shell()
-		}
 	default:
 	}
-	return c
-}
-
-func (c *call) shell() {
-	c.command, c.dir = commandOf(c.args)
-	if strings.Contains(c.command, patchBegin) && strings.Contains(c.command, "apply_patch") {
-		c.act = actPatch
+	if c.act == actShell || c.act == actScript && c.inner == nil {
+		c.act = actShell
+		if c.command, c.dir = commandOf(args); strings.Contains(c.command, patchBegin) && strings.Contains(c.command, "apply_patch") {
+			c.act = actPatch
+		}
 	}
+	if c.act == actPatch {
+		c.files = patchChanges(c.command)
+	}
+	return c
 }
 
 func firstMember(args json.RawMessage, names []string) string {
@@ -165,10 +172,6 @@ func firstMember(args json.RawMessage, names []string) string {
 		}
 	}
 	return ""
-}
-
-func pathOf(args json.RawMessage) string {
-	return strings.TrimPrefix(firstMember(args, pathMembers), "file://")
 }
 
 func commandOf(args json.RawMessage) (command, dir string) {
