@@ -236,7 +236,7 @@ func (r *Reader) errorKey(f Failure) string {
 		return "check\x00" + f.Subject
 	case f.Subject == "":
 		return "tool\x00" + f.Tool
-	case actionOf(f.Tool) == actShell:
+	case actionOf(f.Tool) == OpShell:
 		return "run\x00" + r.parse(f.Subject, "").program
 	}
 	return "edit\x00" + f.Subject

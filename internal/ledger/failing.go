@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,44 +10,27 @@ import (
 	"github.com/clew-dev/clew/message"
 )
 
-// testNames match how test runners name what failed: pytest, unittest, Jest and
+// testNames matches how test runners name what failed: pytest, unittest, Jest and
 // Vitest, Cargo, TAP and Bats, RSpec, PHPUnit, JUnit under Gradle, CTest.
-var testNames = []func() *regexp.Regexp{
-	text.Pattern(`(?m)^(?:FAILED|ERROR) (\S+::\S+|\S+\.py)`),
-	text.Pattern(`(?m)^(?:FAIL|ERROR): (\w+) \(`),
-	text.Pattern(`(?m)^\s*(?:FAIL|❯|×|✕)\s+(\S+\.[cm]?[jt]sx?)\b`),
-	text.Pattern(`(?m)^test (\S+) \.\.\. FAILED`),
-	text.Pattern(`(?m)^not ok [0-9]+ (?:- )?(.{1,200})$`),
-	text.Pattern(`(?m)^rspec (\S+)`),
-	text.Pattern(`(?m)^[0-9]+\) (\S+::\S+)`),
-	text.Pattern(`(?m)^(\S+) > \S.* FAILED`),
-	text.Pattern(`(?m)^\s*[0-9]+ - (\S+) \((?:Failed|SEGFAULT|Timeout)`),
-}
-
-// failWords are in every output that testNames and goFailures find something in.
-var failWords = []string{"FAIL", "Fail", "not ok", "rspec ", "ERROR"}
+var testNames = text.Pattern(`(?m)^(?:(?:FAILED|ERROR) (\S+::\S+|\S+\.py)|(?:FAIL|ERROR): (\w+) \(|` +
+	`\s*(?:FAIL|❯|×|✕)\s+(\S+\.[cm]?[jt]sx?)\b|test (\S+) \.\.\. FAILED|not ok [0-9]+ (?:- )?(.{1,200})$|rspec (\S+)|` +
+	`[0-9]+\) (\S+::\S+)|(\S+) > \S.* FAILED|\s*[0-9]+ - (\S+) \((?:Failed|SEGFAULT|Timeout))`)
 
 // failedTests returns what failed as an output names it, at most maxFailed. More
 // than that many is as good as everything: then there are none.
-func failedTests(out string) []string {
+func failedTests(out string) (names []string) {
 	out = lookAt(out)
-	if !strings.ContainsAny(out, "❯×✕") &&
-		!slices.ContainsFunc(failWords, func(w string) bool { return strings.Contains(out, w) }) {
-		return nil
-	}
 	found := goFailures(out)
-	for _, name := range testNames {
-		for _, m := range name().FindAllStringSubmatch(out, maxFailed+1) {
-			found = append(found, m[1])
-		}
+	for _, m := range testNames().FindAllStringSubmatch(out, maxFailed+1) {
+		found = append(found, strings.Join(m[1:], ""))
 	}
-	var names []string
 	for _, name := range found {
 		if name = text.Line(name); len(name) <= maxText && !slices.Contains(names, name) {
-			if names = append(names, name); len(names) > maxFailed {
-				return nil
-			}
+			names = append(names, name)
 		}
+	}
+	if len(names) > maxFailed {
+		return nil
 	}
 	return names
 }
@@ -171,15 +153,15 @@ type outcome struct {
 func readOutcome(c call, m *message.Message) outcome {
 	o := outcome{status: StatusOK, text: m.Text()}
 	head := beginning(o.text)
-	if c.act == actShell || c.act == actPatch {
+	if c.act == OpShell || c.act == OpPatch {
 		if code, ok := exitOf(o.text); ok {
 			o.exit = &code
 		}
 		o.text = Output(o.text)
 	}
-	edits := c.act == actWrite || c.act == actEdit || c.act == actPatch
+	edits := c.act == OpWrite || c.act == OpEdit || c.act == OpPatch
 	if m.IsError || o.exit != nil && *o.exit != 0 || edits && editFailed().MatchString(head) ||
-		c.act == actRead && strings.HasPrefix(head, "<tool_use_error>") {
+		c.act == OpRead && strings.HasPrefix(head, "<tool_use_error>") {
 		o.status = StatusFailed
 	}
 	return o

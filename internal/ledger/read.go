@@ -95,7 +95,7 @@ func (r *Reader) message(m *message.Message) {
 			o.status = map[bool]Status{true: StatusOK, false: StatusFailed}[*o.exit == 0]
 		}
 		if !m.ExcludeFromContext && !m.Cancelled {
-			r.command(call{tool: "bash", act: actShell, command: m.Command}, o)
+			r.command(call{tool: "bash", act: OpShell, command: m.Command}, o)
 		}
 	case message.RoleUser:
 		if m.UserWords() {
@@ -148,16 +148,16 @@ func (r *Reader) user(m *message.Message) {
 
 func (r *Reader) result(c call, o outcome) {
 	switch c.act {
-	case actOpen, actWrite, actEdit, actShell:
+	case actOpen, OpWrite, OpEdit, OpShell:
 		if m := openedFile().FindStringSubmatch(o.text); m != nil {
 			r.opened = m[1]
 		}
 	default:
 	}
 	switch c.act {
-	case actRead, actReadMany, actOpen, actWrite, actEdit, actDelete, actMove, actPatch:
+	case OpRead, actReadMany, actOpen, OpWrite, OpEdit, actDelete, actMove, OpPatch:
 		r.touch(c, o)
-	case actShell:
+	case OpShell:
 		if in, ok := r.editorCall(c, o); ok {
 			if editFailed().MatchString(beginning(o.text)) {
 				o.status = StatusFailed
@@ -187,7 +187,7 @@ func (r *Reader) result(c call, o outcome) {
 			}
 			r.result(in, each)
 		}
-	case actFind:
+	case OpFind:
 	default: // a tool that is not in the vocabulary
 		r.failed(o, "tool\x00"+c.tool, Failure{Tool: c.tool})
 	}
@@ -196,7 +196,7 @@ func (r *Reader) result(c call, o outcome) {
 // touch takes in what a call did to files. A write shows only then whether it made the file.
 func (r *Reader) touch(c call, o outcome) {
 	for _, ch := range c.files {
-		if ch.path == "" && (c.act == actWrite || c.act == actEdit) {
+		if ch.path == "" && (c.act == OpWrite || c.act == OpEdit) {
 			ch.path = r.opened
 		}
 		p, to := r.norm(ch.path, c.dir), r.norm(ch.to, c.dir)
