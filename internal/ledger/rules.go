@@ -20,24 +20,48 @@ type Statement struct {
 }
 
 // userRules finds the sentences in which the user said how things are to be done
-// from then on. What only asks for something once is none.
+// from then on. What only asks for something once is none. What is pasted, indented, quoted
+// or in fences, is none, and neither is a plan; what stands below a heading is pasted.
 func (r *Reader) userRules(t string) {
-	for _, st := range userStatements(t) {
-		words := sentenceWords(st.text)
-		if unfit(st.text, words) {
+	lines := ownLines(t)
+	pasted := len(lines) > manyLines
+	if n := 5 * manyLines; len(lines) > n {
+		lines = slices.Concat(lines[:n/2], lines[len(lines)-n/2:])
+	}
+	for _, line := range lines {
+		if planLine().MatchString(line) {
+			break
+		}
+		if headingLine().MatchString(line) {
+			pasted = !rulesLine().MatchString(line)
 			continue
 		}
-		var back []int
-		if !st.pasted && changeWord.in(st.text, words) {
-			back = r.takenBack(st.text)
+		for _, st := range text.Statements(line) {
+			r.userRule(text.Line(st), pasted)
 		}
-		if len(back) == 0 && !isRule(st.text, words, st.pasted) {
-			continue
+	}
+}
+
+func (r *Reader) userRule(s string, pasted bool) {
+	n := utf8.RuneCountInString(s)
+	words := sentenceWords(s)
+	if n < 4 || n > maxText || n < 8 && len(s) == n || strings.HasSuffix(s, ":") || data(s) || unfit(s, words) {
+		return
+	}
+	back := map[int]bool{} // earlier rules that are clearly about the same
+	if !pasted && changeWord.in(s, words) {
+		about := subject(s)
+		for i, old := range r.rules {
+			if old.Entry != r.entry && old.Text != s && sameSubject(r.about(old.Text), about, 66) {
+				back[i] = true
+			}
 		}
-		r.rule(Statement{Text: st.text, Entry: r.entry})
-		for _, i := range back {
-			r.rules[i].Replaced = true
-		}
+	}
+	if len(back) > 0 || isRule(s, words, pasted) {
+		r.rule(Statement{Text: s, Entry: r.entry})
+	}
+	for i := range back {
+		r.rules[i].Replaced = true
 	}
 }
 
@@ -139,17 +163,6 @@ func (r *Reader) about(s string) map[string]bool {
 	return words
 }
 
-// takenBack returns the earlier rules that are clearly about the same as a sentence.
-func (r *Reader) takenBack(s string) (at []int) {
-	about := subject(s)
-	for i, old := range r.rules {
-		if old.Entry != r.entry && old.Text != s && sameSubject(r.about(old.Text), about, 66) {
-			at = append(at, i)
-		}
-	}
-	return at
-}
-
 // rule adds a rule, or makes it the latest again. Case and punctuation make no other rule.
 func (r *Reader) rule(s Statement) {
 	words := strings.FieldsFunc(strings.ToLower(s.Text), func(c rune) bool {
@@ -167,12 +180,6 @@ func (r *Reader) rule(s Statement) {
 	r.rules = append(r.rules, s)
 }
 
-// said is a sentence of a message of the user. A pasted one is of a document in it.
-type said struct {
-	text   string
-	pasted bool
-}
-
 var (
 	planLine    = text.Pattern(`(?i)\b(?:following|(?:implement|execute|here is|here's) (?:this|the|my|a)) plan\b.{0,40}:\W*$|^# .*\bplan\b`)
 	headingLine = text.Pattern(`^#{1,6}\s+\S`)
@@ -181,36 +188,6 @@ var (
 
 // manyLines is how long a message is that nobody types.
 const manyLines = 60
-
-// userStatements returns the sentences of a message of the user that may be
-// instructions. What is pasted into it, indented, quoted or in fences, is none, and
-// neither is a plan; what stands below a heading is pasted.
-func userStatements(s string) []said {
-	var out []said
-	lines := ownLines(s)
-	pasted := len(lines) > manyLines
-	if n := 5 * manyLines; len(lines) > n {
-		lines = slices.Concat(lines[:n/2], lines[len(lines)-n/2:])
-	}
-	for _, line := range lines {
-		if planLine().MatchString(line) {
-			break
-		}
-		if headingLine().MatchString(line) {
-			pasted = !rulesLine().MatchString(line)
-			continue
-		}
-		for _, st := range text.Statements(line) {
-			st = text.Line(st)
-			n := utf8.RuneCountInString(st)
-			if n < 4 || n > maxText || n < 8 && len(st) == n || strings.HasSuffix(st, ":") || data(st) {
-				continue
-			}
-			out = append(out, said{text: st, pasted: pasted})
-		}
-	}
-	return out
-}
 
 // ownLines returns the lines of a message that are neither code nor quoted. A line that goes
 // on where the one before was wrapped is joined to it.
