@@ -163,8 +163,8 @@ func readLine(command string, sc script, p place, dir string) line {
 			continue
 		}
 		name := words[0]
-		if a := firstArg(words[1:]); a != "" && subcommands()[name] {
-			name += " " + a
+		if k := goalAt(words[1:]); k >= 0 && subcommands()[name] {
+			name += " " + words[1+k]
 		}
 		if l.program == "" || !filters()[words[0]] && filters()[l.program] {
 			l.program = name
@@ -195,15 +195,6 @@ func readLine(command string, sc script, p place, dir string) line {
 	return l
 }
 
-func firstArg(args []string) string {
-	for _, a := range args {
-		if !strings.HasPrefix(a, "-") {
-			return a
-		}
-	}
-	return ""
-}
-
 func every[T any](list []T, ok func(T) bool) bool {
 	return !slices.ContainsFunc(list, func(v T) bool { return !ok(v) })
 }
@@ -211,35 +202,28 @@ func every[T any](list []T, ok func(T) bool) bool {
 // covers reports whether a line whose checks pass retires a failed one: each of
 // the failed checks passed, or one that checks more.
 func (l line) covers(failed line) bool {
-	if len(failed.checks) == 0 {
-		return false
-	}
-	if l.check != CheckTest && failed.check != CheckTest && l.umbrella && within(failed.dir, l.dir) {
+	if failed.check != CheckTest && l.umbrella && len(failed.checks) > 0 && within(failed.dir, l.dir) {
 		return true
 	}
-	return l.check == failed.check && every(failed.checks, func(want selection) bool {
+	return l.check == failed.check && len(failed.checks) > 0 && every(failed.checks, func(want selection) bool {
 		return slices.ContainsFunc(l.checks, func(s selection) bool { return s.covers(want) })
 	})
 }
 
-// sameTool reports whether both lines run the same check, of whatever.
-func (l line) sameTool(failed line) bool {
+// runs reports whether one of the checks runs, with the same tool as one of a failed line,
+// a test, file or package that failed, and names it.
+func (l line) runs(failed line, what string) bool {
 	return slices.ContainsFunc(l.checks, func(s selection) bool {
-		return slices.ContainsFunc(failed.checks, func(f selection) bool { return s.tool == f.tool })
+		return s.runs(what) && slices.ContainsFunc(failed.checks, func(f selection) bool { return s.tool == f.tool })
 	})
-}
-
-// runs reports whether one of the checks names what failed as something that it runs.
-func (l line) runs(failed string) bool {
-	return slices.ContainsFunc(l.checks, func(s selection) bool { return s.runs(failed) })
 }
 
 // selection says what a check looks at: the same tool with other flags, from
 // another directory or by another task runner looks at the same.
 type selection struct {
 	tool    string
-	dir     string   // where it runs, "" for the working directory
-	targets []string // files, directories, packages; none is everything in dir
+	targets []string // files, directories, packages
+	all     bool     // it names none: the targets are all there is
 	filters []string // flag=value of flags that select tests by name
 }
 
@@ -254,7 +238,7 @@ var (
 )
 
 func newSelection(tool string, args []string, dir string) selection {
-	s := selection{tool: tool, dir: dir}
+	s := selection{tool: tool}
 	for i := 0; i < len(args); i++ {
 		a := args[i]
 		flag, value, given := strings.Cut(a, "=")
@@ -276,30 +260,23 @@ func newSelection(tool string, args []string, dir string) selection {
 			i++
 		}
 	}
+	if s.all = s.targets == nil; s.all {
+		dir = cmp.Or(dir, ".")
+		if !strings.HasPrefix(tool, "go ") { // which looks at the one package of its directory
+			dir += "/..."
+		}
+		s.targets = []string{dir}
+	}
 	return s
 }
 
 // covers reports whether a selection looks at all that another does.
 func (s selection) covers(other selection) bool {
-	mine, theirs := s.scope(), other.scope()
 	return s.tool == other.tool &&
 		every(s.filters, func(f string) bool { return slices.Contains(other.filters, f) }) &&
-		every(theirs, func(want string) bool {
-			return slices.ContainsFunc(mine, func(have string) bool { return holds(have, want) })
+		every(other.targets, func(want string) bool {
+			return slices.ContainsFunc(s.targets, func(have string) bool { return holds(have, want) })
 		})
-}
-
-// scope returns the targets, and for none the directory and all below it; a go
-// command looks at the one package of its directory.
-func (s selection) scope() []string {
-	if len(s.targets) > 0 {
-		return s.targets
-	}
-	dir := cmp.Or(s.dir, ".")
-	if !strings.HasPrefix(s.tool, "go ") {
-		dir += "/..."
-	}
-	return []string{dir}
 }
 
 // holds reports whether a target is another or holds it: a directory its files, a
@@ -327,15 +304,12 @@ func (s selection) runs(failed string) bool {
 	test = cmp.Or(test, file)
 	for _, f := range s.filters {
 		_, value, _ := strings.Cut(f, "=")
-		found := false
-		for one := range strings.FieldsFuncSeq(value, func(r rune) bool { return strings.ContainsRune(`|'"^$() `, r) }) {
-			found = found || strings.Contains(test, one)
-		}
-		if !found {
+		names := strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(`|'"^$() `, r) })
+		if !slices.ContainsFunc(names, func(name string) bool { return strings.Contains(test, name) }) {
 			return false
 		}
 	}
-	if len(s.targets) == 0 || file == "" {
+	if s.all || file == "" {
 		return len(s.filters) > 0
 	}
 	return slices.ContainsFunc(s.targets, func(t string) bool {

@@ -335,12 +335,10 @@ func (r *Reader) passed(l line) {
 		}
 		failed := r.parse(c.Text, "")
 		if !l.covers(failed) {
-			if len(c.Failed) == 0 || !l.sameTool(failed) {
-				continue
-			}
 			// The list may be shared with a ledger that was given out.
-			c.Failed = slices.DeleteFunc(slices.Clone(c.Failed), l.runs)
-			if len(c.Failed) > 0 {
+			left := slices.DeleteFunc(slices.Clone(c.Failed), func(what string) bool { return l.runs(failed, what) })
+			if len(left) > 0 || c.Failed == nil {
+				c.Failed = left
 				continue
 			}
 		}

@@ -58,7 +58,7 @@ func FuzzCalls(f *testing.F) {
 		}
 		l := readLine(script, parseScript(newParser(), script), newPlace("/w"), "")
 		_ = l.covers(l)
-		_ = l.runs(out)
+		_ = l.runs(l, out)
 		_ = Binding(out)
 		_ = saysDone(out)
 	})
