@@ -253,6 +253,8 @@ func change(t *table[File], p string, s State, to, entry string) {
 	}
 }
 
+var lineEnds = text.Pattern(`\s*;*[ \t]*[\r\n]\s*`)
+
 func (r *Reader) command(c call, o outcome) {
 	if strings.TrimSpace(c.command) == "" {
 		return
@@ -264,31 +266,29 @@ func (r *Reader) command(c call, o outcome) {
 		!l.unsure && o.exit == nil && failedSurely().MatchString(lookAt(o.text))) {
 		status = StatusFailed
 	}
-	key := text.Clip(flat(l.text), maxText)
-	cmd := r.commands.touch(key, Command{Text: key, Check: l.check})
-	cmd.Runs++
-	cmd.Status, cmd.Exit, cmd.Entry, cmd.Retired, cmd.Failed = status, o.exit, r.entry, false, nil
-	errKey := "run\x00" + l.program
-	if l.check != "" {
-		errKey = "check\x00" + key
+	key := l.text
+	if !strings.Contains(key, "<<") && !strings.Contains(key, "\\\n") { // it still is the same on one line
+		key = lineEnds().ReplaceAllString(key, "; ")
 	}
+	key = text.Clip(text.Line(key), maxText)
+	cmd := r.commands.touch(key, Command{Text: key})
+	cmd.Status, cmd.Exit, cmd.Check, cmd.Entry, cmd.Retired, cmd.Failed = status, o.exit, l.check, r.entry, false, nil
+	cmd.Runs++
 	if status == StatusFailed {
 		cmd.Failures++
 		if l.check == CheckTest {
 			cmd.Failed = failedTests(o.text)
 		}
 	}
+	errKey := "run\x00" + l.program
+	if l.check != "" {
+		errKey = "check\x00" + key
+	}
 	if status == StatusOK || status == StatusFailed && !l.lookup {
-		ended := outcome{status: status, text: o.text}
-		r.failed(ended, errKey, Failure{Tool: c.tool, Subject: key, Check: l.check})
+		r.failed(outcome{status: status, text: o.text}, errKey, Failure{Tool: c.tool, Subject: key, Check: l.check})
 	}
 	if status == StatusOK {
-		if l.check != "" {
-			r.passed(l)
-		}
-		if l.check == CheckTest {
-			r.ended = BoundaryCheck
-		}
+		r.passed(l)
 		r.commit(c.command, o.text)
 	}
 	if o.status != StatusUnknown {
@@ -297,19 +297,6 @@ func (r *Reader) command(c call, o outcome) {
 	if o.status != StatusFailed {
 		r.gitFiles(l, o.text)
 	}
-}
-
-// flat writes a command line of several lines on one, so that it still is the
-// same; one with a here document in it only looks like it.
-func flat(command string) string {
-	if strings.Contains(command, "\n") && !strings.Contains(command, "<<") && !strings.Contains(command, "\\\n") {
-		lines := strings.FieldsFunc(command, func(r rune) bool { return r == '\n' || r == '\r' })
-		for i, l := range lines {
-			lines[i] = strings.TrimRight(strings.TrimSpace(l), ";")
-		}
-		command = strings.Join(lines, "; ")
-	}
-	return text.Line(command)
 }
 
 // parse returns what a command line says. Each is parsed once.
@@ -328,6 +315,12 @@ func (r *Reader) parse(command, dir string) line {
 // passed retires the failing checks that a passing one covers, and takes from the
 // others what it covers of what failed in them.
 func (r *Reader) passed(l line) {
+	if l.check == "" {
+		return
+	}
+	if l.check == CheckTest {
+		r.ended = BoundaryCheck
+	}
 	for _, row := range r.commands.rows {
 		c := &row.val
 		if !c.Failing() {

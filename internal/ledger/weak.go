@@ -79,12 +79,6 @@ func (e *effects) command(name string, words []word, prints bool) {
 		e.copies(args, name == "mv")
 	case name == "ln" || name == "install":
 		e.add(StateCreated, args[max(len(args)-1, min(1, len(args))):]...)
-	case name == "curl" || name == "wget":
-		for i, w := range words[:max(len(words)-1, 0)] {
-			if w.text == "-o" || w.text == "--output" || w.text == "-O" && name == "wget" {
-				e.add(StateModified, words[i+1])
-			}
-		}
 	case name == "sed":
 		e.add(StateModified, sedFiles(words)...)
 		if prints && len(args) > 1 && words[0].text == "-n" {
@@ -186,9 +180,10 @@ var (
 	// asksTree matches the git commands that tell what is not committed: no revision, only
 	// options and what follows "--".
 	asksTree = text.Pattern(`^git (?:(status)\b|(diff)(?: -\S+| HEAD)*(?: -- .*)?$)`)
-	// gitStatus matches the lines in which git status names changed files, in its
-	// long and its short form.
-	gitStatus = text.Pattern(`^(?:\s+(modified|new file|deleted):\s+(\S.*)|([MAD][ MD]| [MD]) (\S.*))$`)
+	// gitLine matches what names a changed file in git diff, and in git status in its long and
+	// its short form.
+	gitLine = text.Pattern(`(?m)^(?:diff --git a/.* b/(\S.*?)\r?$(?:\n(new|deleted) file)?|` +
+		`\s+(modified|new file|deleted):\s+(\S.*?)\r?$|([MAD][ MD]| [MD]) (\S.*?)\r?$)`)
 	// committed matches what git prints after a commit.
 	committed = text.Pattern(`(?m)^\[[^\]\n]{1,200} ([0-9a-f]{7,40})\] (.+)$`)
 )
@@ -226,34 +221,18 @@ func (r *Reader) gitFiles(l line, out string) {
 }
 
 // gitChanges returns the files that the output of git diff or git status names.
-func gitChanges(out string, diff, status bool) []fileChange {
-	var changes []fileChange
-	inDiff := false
-	for line := range strings.SplitSeq(out, "\n") {
-		line = strings.TrimRight(line, "\r")
-		switch {
-		case diff && strings.HasPrefix(line, "diff --git a/"):
-			k := strings.LastIndex(line, " b/")
-			if inDiff = k > 0; inDiff {
-				changes = append(changes, fileChange{path: line[k+3:], state: StateModified})
-			}
-		case inDiff && strings.HasPrefix(line, "new file mode"):
-			changes[len(changes)-1].state = StateCreated
-		case inDiff && strings.HasPrefix(line, "deleted file mode"):
-			changes[len(changes)-1].state = StateDeleted
-		case status && !strings.Contains(line, " -> "):
-			m := gitStatus().FindStringSubmatch(line)
-			if m == nil {
-				continue
-			}
-			ch := fileChange{path: m[2] + m[4], state: StateModified}
-			if how := m[1] + m[3]; strings.ContainsAny(how, "D") || how == "deleted" {
-				ch.state = StateDeleted
-			} else if how[0] == 'A' || how == "new file" {
-				ch.state = StateCreated
-			}
-			changes = append(changes, ch)
+func gitChanges(out string, diff, status bool) (changes []fileChange) {
+	for _, m := range gitLine().FindAllStringSubmatch(out, -1) {
+		how, ch := m[2]+m[3]+m[5], fileChange{path: m[1] + m[4] + m[6], state: StateModified}
+		if m[1] != "" && !diff || m[1] == "" && (!status || strings.Contains(ch.path, " -> ")) {
+			continue
 		}
+		if how == "deleted" || strings.Contains(how, "D") {
+			ch.state = StateDeleted
+		} else if strings.HasPrefix(how, "new") || strings.HasPrefix(how, "A") {
+			ch.state = StateCreated
+		}
+		changes = append(changes, ch)
 	}
 	return changes
 }
