@@ -150,13 +150,18 @@ func parseCall(name string, args json.RawMessage, entry string) call {
 	return c
 }
 
-func firstMember(args json.RawMessage, names []string) string {
-	for _, m := range names {
-		if s := jsonx.StringAt(args, m); s != "" {
-			return s
+// firstMember returns the member that stands first in the names and says something.
+func firstMember(args json.RawMessage, names []string) (first string) {
+	best := len(names)
+	jsonx.Members(args, func(name, value []byte) bool {
+		if k := slices.Index(names, string(name)); k >= 0 && k <= best {
+			if s, ok := jsonx.String(value); ok && s != "" {
+				best, first = k, s
+			}
 		}
-	}
-	return ""
+		return best > 0
+	})
+	return first
 }
 
 func commandOf(args json.RawMessage) (command, dir string) {
@@ -201,8 +206,16 @@ type Op struct {
 	Command string // shell: the command line; patch: the patch
 }
 
-var partMembers = strings.Fields(`offset limit view_range start_line end_line pages line_start line_end startLine endLine
+var partMembers = text.Words(`offset limit view_range start_line end_line pages line_start line_end startLine endLine
 	start_line_one_indexed end_line_one_indexed StartLine EndLine`)
+
+func partial(args json.RawMessage) (part bool) {
+	jsonx.Members(args, func(name, value []byte) bool {
+		part = partMembers()[string(name)] && !jsonx.IsNull(value)
+		return !part
+	})
+	return part
+}
 
 // Operation reads a tool call by its name and arguments, in the vocabularies
 // that Read knows. Of a script's calls the first that does something stands for it.
@@ -231,7 +244,7 @@ func Operations(name string, arguments json.RawMessage, opt Options) []Op {
 		switch c.act {
 		case OpRead, OpWrite, OpEdit:
 			op.Path = newPlace(opt.Cwd).norm(c.files[0].path, "")
-			op.Partial = slices.ContainsFunc(partMembers, func(m string) bool { return !jsonx.IsNull(jsonx.Get(c.args, m)) })
+			op.Partial = c.act == OpRead && partial(c.args)
 		case OpPatch, OpShell, OpFind:
 		default:
 			op.Kind = ""
