@@ -30,7 +30,11 @@ func PiFiles(items []session.Item) (read, modified []string) {
 		switch {
 		case m == nil:
 		case m.Role == message.RoleCompactionSummary:
-			if !fromHook(it.Entry) {
+			var c session.Compaction
+			if it.Entry != nil {
+				c, _ = it.Entry.Compaction()
+			}
+			if !c.FromHook {
 				note(false, stringList(jsonx.Get(m.Details, "readFiles"))...)
 				note(true, stringList(jsonx.Get(m.Details, "modifiedFiles"))...)
 			}
@@ -60,19 +64,7 @@ func PiFiles(items []session.Item) (read, modified []string) {
 	return read, modified
 }
 
-func fromHook(e *session.Entry) bool {
-	if e == nil {
-		return false
-	}
-	c, _ := e.Compaction()
-	return c.FromHook
-}
-
-// patchBegin begins a patch in the apply_patch format.
-const patchBegin = "*** Begin Patch"
-
-// patchMarks says what becomes of a file, by what stands before its path in a patch. A line
-// begins with at most one of them, so the order does not matter.
+// patchMarks says what becomes of a file, by what stands before its path in a patch.
 var patchMarks = map[string]State{
 	"*** Add File: ": StateCreated, "*** Update File: ": StateModified, "*** Delete File: ": StateDeleted,
 }
@@ -113,9 +105,6 @@ func patchChanges(patch string) []fileChange {
 	return out
 }
 
-// maxPath is the longest path that is taken for one, in bytes: PATH_MAX of Linux.
-const maxPath = 4096
-
 // place resolves paths.
 type place struct{ cwd string }
 
@@ -125,7 +114,7 @@ func newPlace(cwd string) place { return place{clean(cwd)} }
 // where it lies below it, without "." and "..". dir is the directory that a
 // relative path is relative to, "" for the working directory. "" is no path.
 func (p place) norm(name, dir string) string {
-	if name == "" || len(name) > maxPath || strings.ContainsAny(name, "\x00\n") {
+	if name == "" || len(name) > 4096 || strings.ContainsAny(name, "\x00\n") {
 		return ""
 	}
 	name = clean(strings.ToValidUTF8(name, "\uFFFD"))
@@ -156,28 +145,23 @@ func (p place) dir(to, from string) string {
 }
 
 func clean(name string) string {
-	if windowsPath(name) {
+	// Backslashes separate the components of a path of Windows; elsewhere they are part of a name.
+	windows := drive(name) || strings.HasPrefix(name, `\\`) || !strings.Contains(name, "/")
+	if windows && strings.Contains(name, `\`) {
 		name = strings.ReplaceAll(name, `\`, "/")
-		if len(name) > 1 && name[1] == ':' {
-			name = strings.ToUpper(name[:1]) + name[1:]
-		}
+	}
+	if drive(name) {
+		name = strings.ToUpper(name[:1]) + name[1:]
 	}
 	return path.Clean(name)
 }
 
-// windowsPath reports whether backslashes in a path separate its components.
-// Elsewhere they are part of a name.
-func windowsPath(name string) bool {
-	return driveAt(name) || strings.HasPrefix(name, `\\`) || strings.Contains(name, `\`) && !strings.Contains(name, "/")
-}
-
-func driveAt(name string) bool {
-	return len(name) > 2 && name[1] == ':' && (name[2] == '\\' || name[2] == '/') &&
-		(name[0]|0x20 >= 'a' && name[0]|0x20 <= 'z')
+func drive(name string) bool {
+	return len(name) > 2 && name[1] == ':' && (name[2] == '\\' || name[2] == '/') && name[0]|0x20 >= 'a' && name[0]|0x20 <= 'z'
 }
 
 func absolute(name string) bool {
-	return strings.HasPrefix(name, "/") || strings.HasPrefix(name, "~") || driveAt(name)
+	return strings.HasPrefix(name, "/") || strings.HasPrefix(name, "~") || drive(name)
 }
 
 // openedFile matches how SWE-agent shows the file that its editor works on.

@@ -22,34 +22,24 @@ import (
 )
 
 // Ledger holds the facts of a range of messages. Its JSON is stable: the same
-// messages give the same bytes. Every list is bounded; what did not fit is
-// counted in Omitted.
+// messages give the same bytes. Every list is bounded and keeps the order of what it holds.
 type Ledger struct {
-	// Files are the files that tool calls touched, the last touched last.
-	Files []File `json:"files,omitempty"`
+	Files []File `json:"files,omitempty"` // that tool calls touched
 	// Weak are files that simple shell commands touched or printed, and those that git
 	// says are changed. A path may be in both lists. A directory ends with "/".
-	Weak []File `json:"weak,omitempty"`
-	// Commands are the commands that ran, each once, the last run last.
-	Commands []Command `json:"commands,omitempty"`
-	// Commits are the commits that commands made, oldest first.
-	Commits []Commit `json:"commits,omitempty"`
-	// Errors are the failures after which nothing of the kind succeeded, oldest first.
-	Errors []Failure `json:"errors,omitempty"`
-	// Users are the messages that the user typed, oldest first.
-	Users []UserMessage `json:"users,omitempty"`
+	Weak     []File        `json:"weak,omitempty"`
+	Commands []Command     `json:"commands,omitempty"` // each once, where it ran last
+	Commits  []Commit      `json:"commits,omitempty"`  // that commands made
+	Errors   []Failure     `json:"errors,omitempty"`   // after which nothing of the kind succeeded
+	Users    []UserMessage `json:"users,omitempty"`    // that the user typed
 	// Todos is the list as the latest todo tool call left it; where no tool keeps
 	// one, the latest list with boxes to tick that the agent wrote.
-	Todos []Todo `json:"todos,omitempty"`
-	// Rules are the user's sentences that bind later work, oldest first.
-	Rules []Statement `json:"rules,omitempty"`
-	// Decisions are sentences that say how something was decided, or why, oldest first.
-	Decisions []Statement `json:"decisions,omitempty"`
-	// Mentions are the URLs, tickets, commits and names that the user and the
-	// agent used, the last used last.
-	Mentions []Mention `json:"mentions,omitempty"`
-	// Omitted counts what the limits left out of each list.
-	Omitted map[string]int `json:"omitted,omitempty"`
+	Todos     []Todo      `json:"todos,omitempty"`
+	Rules     []Statement `json:"rules,omitempty"`     // the user's sentences that bind later work
+	Decisions []Statement `json:"decisions,omitempty"` // how something was decided, or why
+	// Mentions are the URLs, tickets, commits and names that the user and the agent used.
+	Mentions []Mention      `json:"mentions,omitempty"`
+	Omitted  map[string]int `json:"omitted,omitempty"` // what the limits left out of each list
 }
 
 // State is what became of a file: the last change to it, or StateRead. One that was
@@ -104,11 +94,9 @@ type Command struct {
 	Check    Check  `json:"check,omitempty"`
 	Runs     int    `json:"runs"`
 	Failures int    `json:"failures,omitempty"`
-	// Retired says that the last run failed, and later checks that cover this one,
-	// or all that failed in it, passed.
+	// Retired says that later checks that cover this one, or all that failed in it, passed.
 	Retired bool `json:"settled,omitempty"`
-	// Failed are the tests, files and packages that failed in the last run and have
-	// not passed since, as the output names them; at most 20.
+	// Failed are the tests, files and packages that failed and have not passed since.
 	Failed []string `json:"failed,omitempty"`
 	Entry  string   `json:"entry,omitempty"` // of the last result
 }
@@ -155,21 +143,10 @@ const (
 	BoundaryUser   Boundary = "user"   // the user said so
 )
 
-// The limits of a ledger's lists. The oldest is left out first; of the files
-// those that were only read go before others, and the first user message stays.
 const (
-	maxFiles    = 1000
-	maxWeak     = 200
-	maxCommands = 120
-	maxCommits  = 100
-	maxErrors   = 30
-	maxUsers    = 200
-	maxTodos    = 100
-	maxRules    = 80
-	maxDecided  = 60
-	maxMentions = 150
-	maxFailed   = 20
-	maxText     = 300 // runes of a command, a user message, a todo, a line
+	maxDecided = 60
+	maxFailed  = 20  // tests of a command
+	maxText    = 300 // runes of a command, a user message, a todo, a line
 )
 
 // Paths returns the paths of the files in one of the states, the last touched last.
@@ -226,22 +203,22 @@ func (t *table[T]) values() []T {
 	return out
 }
 
-// Ledger returns the ledger of what was read so far, in order and within the limits. It
-// shares nothing with later ones.
+// Ledger returns the ledger of what was read so far, within the limits. It shares nothing
+// with later ones.
 func (r *Reader) Ledger() Ledger {
 	o := maps.Clone(r.omitted)
-	mentions := slices.DeleteFunc(r.mentions.values(), func(m Mention) bool { return m.Kind == MentionName && m.Uses < 2 })
+	mentions := slices.DeleteFunc(r.mentions.values(), func(m Mention) bool { return m.Kind == "name" && m.Uses < 2 })
 	l := Ledger{
-		Files:     limit(o, "files", r.files.values(), maxFiles, func(f File) bool { return f.State == StateRead }),
-		Weak:      limit(o, "weak", r.weak.values(), maxWeak, nil),
-		Commands:  limit(o, "commands", r.commands.values(), maxCommands, nil),
-		Commits:   limit(o, "commits", slices.Clone(r.commits), maxCommits, nil),
-		Errors:    limit(o, "errors", r.errors.values(), maxErrors, nil),
-		Rules:     limit(o, "rules", slices.Clone(r.rules), maxRules, func(s Statement) bool { return s.Replaced }),
+		Files:     limit(o, "files", r.files.values(), 1000, func(f File) bool { return f.State == StateRead }),
+		Weak:      limit(o, "weak", r.weak.values(), 200, nil),
+		Commands:  limit(o, "commands", r.commands.values(), 120, nil),
+		Commits:   limit(o, "commits", slices.Clone(r.commits), 100, nil),
+		Errors:    limit(o, "errors", r.errors.values(), 30, nil),
+		Rules:     limit(o, "rules", slices.Clone(r.rules), 80, func(s Statement) bool { return s.Replaced }),
 		Decisions: limit(o, "decisions", slices.Clone(r.decisions), maxDecided, nil),
-		Mentions:  limit(o, "mentions", mentions, maxMentions, func(m Mention) bool { return m.Uses < 3 }),
-		Users:     limit(o, "users", slices.Clone(r.users), maxUsers, func(u UserMessage) bool { return u != r.users[0] }),
-		Todos:     limit(o, "todos", slices.Clone(r.todos), maxTodos, func(t Todo) bool { return t.Status == TodoDone }),
+		Mentions:  limit(o, "mentions", mentions, 150, func(m Mention) bool { return m.Uses < 3 }),
+		Users:     limit(o, "users", slices.Clone(r.users), 200, func(u UserMessage) bool { return u != r.users[0] }),
+		Todos:     limit(o, "todos", slices.Clone(r.todos), 100, func(t Todo) bool { return t.Status == TodoDone }),
 	}
 	if len(o) > 0 {
 		l.Omitted = o

@@ -11,11 +11,9 @@ import (
 
 // Statement is a sentence of the log, in its own words.
 type Statement struct {
-	Text string `json:"text"`
-	// Weight says how clear a decision is: 1 or more. 0 for rules.
-	Weight int `json:"weight,omitempty"`
-	// Replaced says that a later rule takes this one back.
-	Replaced bool   `json:"replaced,omitempty"`
+	Text     string `json:"text"`
+	Weight   int    `json:"weight,omitempty"`   // how clear a decision is: 1 or more
+	Replaced bool   `json:"replaced,omitempty"` // a later rule takes this one back
 	Entry    string `json:"entry,omitempty"`
 }
 
@@ -214,12 +212,11 @@ func ownLines(s string) []string {
 
 // data reports whether a line is code or data rather than words.
 func data(s string) bool {
-	letters, others := 0, 0
+	letters, others := 0, -strings.Count(s, " ")
 	for _, r := range s {
-		switch {
-		case r >= 0x80 || r|0x20 >= 'a' && r|0x20 <= 'z':
+		if r >= 0x80 || r|0x20 >= 'a' && r|0x20 <= 'z' {
 			letters++
-		case r != ' ':
+		} else {
 			others++
 		}
 	}
@@ -227,27 +224,28 @@ func data(s string) bool {
 		strings.HasSuffix(s, "});") || strings.Contains(s, `\n`) || strings.Contains(s, " = ")
 }
 
-// decided finds the sentences in which it was decided how to go on, or why
-// something is as it is: at most two of a message. It drops decisions that a sentence
-// takes back.
+// decided finds the sentences in which it was decided how to go on, or why something is as
+// it is: at most two of a message. It drops decisions that a sentence takes back. One that
+// asks, or only says what might be, does neither.
 func (r *Reader) decided(t string, byUser bool) {
 	taken := 0
 	for _, s := range text.Statements(text.OutsideFences(t)) {
-		if n := len(s); n < 12 || n > 4*maxText || strings.HasSuffix(s, ":") || text.TableRow(s) {
-			continue
-		}
 		words := sentenceWords(s)
-		if len(words) == 0 || supposes(s, words) {
+		if n := len(s); n < 12 || n > 4*maxText || len(words) == 0 || strings.HasSuffix(s, ":") || text.TableRow(s) {
 			continue
 		}
-		if len(r.decisions) > 0 && takesBack(s, words) {
+		end := strings.TrimRight(s, "\"')*_` ”")
+		if strings.HasSuffix(end, "?") || strings.HasSuffix(end, "？") || supposeStart()[words[0]] ||
+			supposeWord.in(strings.ReplaceAll(s, "不可能", ""), words) {
+			continue
+		}
+		not := slices.Index(words, "not")
+		if len(r.decisions) > 0 && (not >= 0 && slices.Contains(words[not:], "but") || backWord.in(s, words)) {
 			r.retract(s)
 		}
-		if taken < 2 && len(s) >= 25 {
-			if weight := decisionWeight(s, words, byUser); weight > 0 {
-				taken++
-				r.decision(Statement{Text: text.Clip(text.Line(s), maxText), Weight: weight, Entry: r.entry})
-			}
+		if weight := decisionWeight(s, words, byUser); weight > 0 && taken < 2 && len(s) >= 25 {
+			taken++
+			r.decision(Statement{Text: text.Clip(text.Line(s), maxText), Weight: weight, Entry: r.entry})
 		}
 	}
 }
@@ -258,31 +256,16 @@ func decisionWeight(s string, words []string, byUser bool) int {
 	if weight == 0 && byUser {
 		return 0
 	}
-	if weight += reasonWord.count(s, words, 1); weight == 0 {
+	if weight += reasonWord.count(s, words, 1); weight == 0 || data(s) {
 		return 0
 	}
-	named := false
 	for range text.Identifiers(s) {
-		named = true
-		break
+		return weight
 	}
-	if data(s) || !named && (weight < 2 || len(subject(s)) < 4) {
+	if weight < 2 || len(subject(s)) < 4 {
 		return 0
 	}
 	return weight
-}
-
-// supposes reports whether a sentence asks, or only says what might be.
-func supposes(s string, words []string) bool {
-	end := strings.TrimRight(s, "\"')*_` ”")
-	return strings.HasSuffix(end, "?") || strings.HasSuffix(end, "？") || supposeStart()[words[0]] ||
-		supposeWord.in(strings.ReplaceAll(s, "不可能", ""), words)
-}
-
-// takesBack reports whether a sentence says that something is otherwise than it was said.
-func takesBack(s string, words []string) bool {
-	not := slices.Index(words, "not")
-	return backWord.in(s, words) || not >= 0 && slices.Contains(words[not:], "but")
 }
 
 // decision adds a decision that was not made before in these words.

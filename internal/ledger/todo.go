@@ -12,8 +12,7 @@ import (
 
 // Todo is an item of the agent's todo list.
 type Todo struct {
-	// ID is what the tool calls the item, where it gives items names.
-	ID     string     `json:"id,omitempty"`
+	ID     string     `json:"id,omitempty"` // where the tool gives items names
 	Text   string     `json:"text"`
 	Status TodoStatus `json:"status"`
 	Entry  string     `json:"entry,omitempty"`
@@ -119,27 +118,14 @@ func checkboxes(s, entry string) []Todo {
 // Mention is something that the user or the agent named and that is of use only
 // when it is spelled exactly so.
 type Mention struct {
-	Kind MentionKind `json:"kind"`
-	Text string      `json:"text"`
-	// Uses counts the messages of the user and the agent that name it.
-	Uses  int    `json:"uses"`
+	Kind  string `json:"kind"` // "url", "ticket", "commit"; "name" is one of a function, a type, a variable, a flag
+	Text  string `json:"text"`
+	Uses  int    `json:"uses"`            // messages of the user and the agent that name it
 	Entry string `json:"entry,omitempty"` // the latest of them
 }
 
-// MentionKind says what a mention names.
-type MentionKind string
-
-// The kinds of mentions.
-const (
-	MentionURL    MentionKind = "url"
-	MentionTicket MentionKind = "ticket" // #123, ABC-123
-	MentionCommit MentionKind = "commit"
-	MentionName   MentionKind = "name" // of a function, a type, a variable, a flag
-)
-
-var mentionKinds = map[text.Class]MentionKind{
-	text.URL: MentionURL, text.Ref: MentionTicket, text.Hash: MentionCommit,
-	text.Ident: MentionName, text.Env: MentionName, text.Flag: MentionName,
+var mentionKinds = map[text.Class]string{
+	text.URL: "url", text.Ref: "ticket", text.Hash: "commit", text.Ident: "name", text.Env: "name", text.Flag: "name",
 }
 
 // mention counts what the user or the agent names in the texts of a message.

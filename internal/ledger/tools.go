@@ -140,7 +140,8 @@ func parseCall(name string, args json.RawMessage, entry string) call {
 	}
 	if c.act == OpShell || c.act == actScript && c.inner == nil {
 		c.act = OpShell
-		if c.command, c.dir = commandOf(args); strings.Contains(c.command, patchBegin) && strings.Contains(c.command, "apply_patch") {
+		c.command, c.dir = commandOf(args)
+		if strings.Contains(c.command, "*** Begin Patch") && strings.Contains(c.command, "apply_patch") {
 			c.act = OpPatch
 		}
 	}
