@@ -39,7 +39,7 @@ func (e *effects) add(s State, names ...word) {
 func (l line) shellChanges(p place, failed bool) []fileChange {
 	e := effects{place: p}
 	for _, c := range l.cmds {
-		if l.control || c.lost || failed && (c.next == "||" || c.next == "&") {
+		if l.control || c.lost {
 			break
 		}
 		e.dir = c.dir
@@ -49,6 +49,9 @@ func (l line) shellChanges(p place, failed bool) []fileChange {
 		}
 		if !failed && name != "" {
 			e.command(name, c.words[1:], len(c.outs) == 0)
+		}
+		if failed && (c.next == "||" || c.next == "&") {
+			break
 		}
 	}
 	return e.changes
@@ -67,18 +70,15 @@ func (e *effects) command(name string, words []word, prints bool) {
 	case state != "":
 		e.add(state, args...)
 	case name == "mkdir":
-		for _, a := range args {
-			if n := len(e.changes); !a.dynamic {
-				e.add(StateCreated, a)
-				for i := range e.changes[n:] {
-					e.changes[n+i].path += "/"
-				}
-			}
+		n := len(e.changes)
+		e.add(StateCreated, args...)
+		for i := range e.changes[n:] {
+			e.changes[n+i].path += "/"
 		}
 	case name == "mv" || name == "cp":
 		e.copies(args, name == "mv")
-	case name == "ln" || name == "install":
-		e.add(StateCreated, args[max(len(args)-1, min(1, len(args))):]...)
+	case (name == "ln" || name == "install") && len(args) > 1:
+		e.add(StateCreated, args[len(args)-1])
 	case name == "sed":
 		e.add(StateModified, sedFiles(words)...)
 		if prints && len(args) > 1 && words[0].text == "-n" {
