@@ -128,7 +128,7 @@ func checkOf(tool string) Check {
 	case builders()[name], interpreters()[name]:
 		return goals()[goal]
 	case !taskers()[name] && name != "script":
-		if testScript().MatchString(name[strings.LastIndexByte(name, '/')+1:]) {
+		if testScript().MatchString(path.Base(name)) {
 			return CheckTest
 		}
 		return checkers()[name]

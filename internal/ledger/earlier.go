@@ -25,8 +25,8 @@ func fromSummary(summary string, details json.RawMessage) (l Ledger) {
 	l = Ledger{}
 	read, modified := jsonx.Get(details, "readFiles"), jsonx.Get(details, "modifiedFiles")
 	if jsonx.IsArray(read) || jsonx.IsArray(modified) {
-		l.list(listOf["read"], stringList(read)...)
-		l.list(listOf["modified"], stringList(modified)...)
+		l.list("read", stringList(read)...)
+		l.list("modified", stringList(modified)...)
 		return l
 	}
 	tag, section, heading := "", "", ""
@@ -36,7 +36,7 @@ func fromSummary(summary string, details json.RawMessage) (l Ledger) {
 		case tag != "" && line == "</"+tag+"-files>":
 			tag = ""
 		case tag != "":
-			l.list(listOf[tag], line)
+			l.list(tag, line)
 		case line == "<read-files>" || line == "<modified-files>":
 			tag = strings.TrimSuffix(line[1:], "-files>")
 		case strings.HasPrefix(line, "## "):
@@ -76,64 +76,50 @@ var (
 	noneWord = text.Words(`none (none) n/a none. nothing 无 なし 없음`)
 )
 
-type listed struct {
-	what  string
-	state State // of files
-}
-
-// listOf says what stands under a heading. Those of files stand in a section of files.
-var listOf = map[string]listed{
-	"constraints & preferences": {what: "rules"}, "user preferences": {what: "rules"}, "rules": {what: "rules"},
-	"key decisions": {what: "decisions"}, "key results": {what: "decisions"}, "decisions": {what: "decisions"},
-	"next steps": {what: "todos"}, "pending tasks": {what: "todos"}, "state/next": {what: "todos"},
-	"files": {what: "files"}, "code changes": {what: "files"},
-	"modified": {"paths", StateModified}, "created": {"paths", StateCreated},
-	"deleted": {"paths", StateDeleted}, "read": {"paths", StateRead},
-	"created as scratch": {"weak", StateCreated}, "written by commands": {"weak", StateModified},
+// listOf says what stands under a heading. What is the state of a file stands in a section
+// of files.
+var listOf = map[string]string{
+	"constraints & preferences": "rules", "user preferences": "rules", "rules": "rules",
+	"key decisions": "decisions", "key results": "decisions", "decisions": "decisions",
+	"next steps": "todos", "pending tasks": "todos", "state/next": "todos",
+	"files": "files", "code changes": "files",
+	"modified": "modified", "created": "created", "deleted": "deleted", "read": "read",
+	"created as scratch": "weak created", "written by commands": "weak modified",
 }
 
 func (l *Ledger) item(section, heading, item string) {
-	of := listOf[section+"/"+heading]
-	if of.what == "" {
-		of = listOf[cmp.Or(heading, section)]
-	}
-	switch of.what {
-	case "paths", "weak":
-		if listOf[section].what == "files" {
-			l.list(of, listedPaths(item)...)
-		}
-		return
-	case "files":
+	what := cmp.Or(listOf[section+"/"+heading], listOf[cmp.Or(heading, section)])
+	s := clipText(endHandle().ReplaceAllString(strings.TrimPrefix(item, "[ ] "), ""))
+	low := strings.ToLower(s)
+	switch {
+	case what == "":
+	case what == "files":
 		if name, rest, _ := strings.Cut(item, ": "); name == "Read" || name == "Modified" {
-			l.list(listOf[strings.ToLower(name)], strings.Split(rest, ",")...)
+			l.list(strings.ToLower(name), strings.Split(rest, ",")...)
 		}
-		return
-	case "todos":
-		item = strings.TrimPrefix(item, "[ ] ")
-	}
-	s := clipText(endHandle().ReplaceAllString(item, ""))
-	if low := strings.ToLower(s); s == "" || noneWord()[low] || low == "(none yet)" {
-		return
-	}
-	switch of.what {
-	case "rules":
+	case what != "rules" && what != "decisions" && what != "todos":
+		if listOf[section] == "files" {
+			l.list(what, listedPaths(item)...)
+		}
+	case s == "" || noneWord()[low] || low == "(none yet)":
+	case what == "rules":
 		l.Rules = append(l.Rules, Statement{Text: s, Replaced: s != item && strings.HasSuffix(item, ", replaced]")})
-	case "decisions":
+	case what == "decisions":
 		l.Decisions = append(l.Decisions, Statement{Text: s, Weight: 1})
-	case "todos":
+	case what == "todos":
 		l.Todos = append(l.Todos, Todo{Text: s, Status: TodoOpen})
 	}
 }
 
-// list adds files to the list that a heading stands for.
-func (l *Ledger) list(of listed, names ...string) {
+// list adds files in a state, or weak evidence of one.
+func (l *Ledger) list(what string, names ...string) {
+	list := &l.Files
+	state, weak := strings.CutPrefix(what, "weak ")
+	if weak {
+		list = &l.Weak
+	}
 	for _, name := range names {
-		f := File{Path: strings.TrimSpace(name), State: of.state, Read: of.state == StateRead}
-		if of.what == "weak" {
-			l.Weak = append(l.Weak, f)
-		} else {
-			l.Files = append(l.Files, f)
-		}
+		*list = append(*list, File{Path: strings.TrimSpace(name), State: State(state), Read: state == "read"})
 	}
 }
 

@@ -24,7 +24,6 @@ var (
 		должны|нельзя|запрещено|впредь|отныне|ни в коем случае`,
 		`必须|必需|务必|一定要|禁止|严禁|不得|不允许|不可以|始终|总是|永远|从现在起|今后|以后都|每次|一律|统一|切记|记住|必須|必ず|常に|絶対|今後は|毎回|決して|てはいけない|てはならない|
 		しないこと|ないでください|すること|반드시|항상|절대|금지|앞으로는|매번|언제나|해야 합니다|해야 한다|해야 해|하지 마|하지마|하지 말`)
-
 	// ruleStart are the beginnings of a rule that has no lasting word in it, after
 	// what makes it polite.
 	ruleStart = either(`don't|dont|do not|never|only|avoid|prefer|keep|make sure|ensure|no|stick to|stick with|
@@ -33,34 +32,28 @@ var (
 	polite = either(`please|and|also|bitte|por favor|s'il te plaît|s'il vous plaît|пожалуйста`, ``)
 	// ruleEnd are the endings of such a rule in languages that have the verb last.
 	ruleEnd = []string{"しないで", "だけを使", "だけ使", "を避け", "말고", "지 마"}
-
 	// onceWord marks a sentence about the matter at hand.
 	onceWord = either(`this|that|it|its|it's|these|those|now|again|here|for now|this time|yet|above|below|just|
 		already|i|we|i'm|we're|i've|we've|let's|lets|let us|still|that's|there's|dies*|jetzt|hier|nochmal|gerade|wir|
 		ich|das|cela|ça|ce|cet|cette|maintenant|encore|ici|je|nous|esto|eso|esta|este|ahora|aquí|otra vez|это|этот|
 		эту|сейчас|теперь|здесь|опять|я|мы`, `这个|那个|这里|这次|现在|刚才|一下|再|吧|我们|这些|那些|これ|それ|ここ|今回|もう一度|이거|그거|이것|지금|여기|다시`)
-
 	// askWord begins a question, an error or a wish that has no mark of it at its end.
 	askWord = either(`can you|can we|can i|could you|could we|would you|would it|why|how|what|is it|is there|is this|
 		are there|are we|do you|do we|does|did|should we|should i|shall we|failed to|i thought|i think|i guess|
 		let's think`, ``)
-
 	// changeWord marks a sentence that takes an earlier one back.
 	changeWord = either(`instead|actually|rather|no longer|not anymore|changed my mind|on second thought|forget|
 		scratch that|revert|undo|drop|after all|switch to|switch back|go back to|never mind|nevermind|don't|do not|
 		not|doch|stattdessen|nicht mehr|finalement|plutôt|ne plus|en realidad|mejor|ya no|на самом деле|вместо|
 		больше не`, `改成|改用|改为|不用了|不再|算了|换成|还是|やっぱり|ではなく|の代わりに|대신|말고`)
-
 	// supposeWord marks one that only says what might be.
 	supposeWord = either(`maybe|might|perhaps|probably|possibly|could be|could have|may be|not sure|let me|i wonder|
 		i guess|i suppose|vielleicht|womöglich|wahrscheinlich|peut-être|probablement|quizá|quizás|tal vez|
 		probablemente|возможно|наверное|может быть|вероятно`, `也许|可能|或许|大概|说不定|让我|かもしれ|多分|たぶん|おそらく|아마|어쩌면`)
-
 	// backWord marks one that may take an earlier decision back.
 	backWord = either(`instead|actually|revert|reverted|reverting|no longer|turned out|turns out|not anymore|
 		changed my mind|on second thought|scratch that|stattdessen|doch nicht|nicht mehr|finalement|ne plus|
 		en realidad|ya no|на самом деле|больше не`, `改成|改用|改为|换成|不再|其实|实际上|撤销|回滚|やっぱり|ではなく|元に戻|대신|사실은|되돌`)
-
 	// decisionWord marks a sentence that says how something was decided.
 	decisionWord = either(`decide|decided|deciding|decision|decisions|instead of|rather than|chose|choose|choosing|
 		opt for|opted for|opting for|opted to|went with|go with|going with|root cause|agreed|better to|makes sense|
@@ -69,14 +62,12 @@ var (
 		entscheid*|stattdessen|grundursache|décidé*|choisi*|au lieu de|cause racine|cause profonde|decidi*|elegi*|
 		en lugar de|causa raíz|решил*|решено|выбрал*|вместо|причина`,
 		`决定|改用|采用|选择|根因|根本原因|而不是|方案是|決め|ことにした|採用|結論|결정|선택|채택`)
-
 	// reasonWord marks a sentence that says why.
 	reasonWord = either(`because|so that|turns out|the problem is|the problem was|the problem here|the issue is|
 		the issue was|the issue here|the reason is|the reason was|the culprit is|the culprit was|the trick is|
 		the key is|the key here|therefore|caused by|due to|weil|damit|deshalb|liegt daran|parce que|afin que|donc|
 		le problème|porque|para que|el problema|потому что|чтобы|поэтому|проблема в`,
 		`因为|原因是|所以|由于|问题在于|なぜなら|原因は|ため|때문|원인`)
-
 	// userDone are the words with which users say that something is finished. A
 	// message that is little more than one of them is a boundary.
 	userDone = either(`done|finished|it works|works now|works great|that works|lgtm|looks good|perfect|great work|
@@ -84,7 +75,6 @@ var (
 		hecho|perfecto|gracias|готово|сделано|спасибо|отлично`,
 		`完成了|已完成|搞定|做完了|可以了|没问题了|谢谢|完了|できました|終わり|ありがとう|완료|끝났|고마워|감사합니다`)
 	notWord = text.Words(`not isn't nicht pas no не`)
-
 	// guessWord stands in a sentence that is not sure of what it says.
 	guessWord = text.Words(`think guess maybe perhaps probably suppose wonder wondering if`)
 	// tells are the words before "always" and "never" in what is told, asks those in what a
