@@ -59,14 +59,12 @@ func (l line) shellChanges(p place, failed bool) []fileChange {
 
 func (e *effects) command(name string, words []word, prints bool) {
 	args := operands(words)
-	if name == "git" && len(args) > 0 && (args[0].text == "rm" || args[0].text == "mv") {
-		name, args = args[0].text, args[1:]
+	has := func(flag string) bool { return slices.ContainsFunc(words, func(w word) bool { return w.text == flag }) }
+	if name == "git" && len(args) > 0 {
+		name, args = "git "+args[0].text, args[1:]
 	}
 	switch state := argStates()[name]; {
-	case state == StateRead:
-		if prints {
-			e.add(StateRead, shownFiles(words)...)
-		}
+	case state == StateRead && !prints:
 	case state != "":
 		e.add(state, args...)
 	case name == "mkdir":
@@ -75,8 +73,12 @@ func (e *effects) command(name string, words []word, prints bool) {
 		for i := range e.changes[n:] {
 			e.changes[n+i].path += "/"
 		}
-	case name == "mv" || name == "cp":
-		e.copies(args, name == "mv")
+	case name == "mv" || name == "git mv" || name == "cp":
+		e.copies(args, name != "cp")
+	case name == "git rm":
+		e.add(StateDeleted, args...)
+	case name == "git restore" && !has("--staged") && !has("-S"), name == "git checkout" && has("--"):
+		e.add(stateRestored, args...)
 	case (name == "ln" || name == "install") && len(args) > 1:
 		e.add(StateCreated, args[len(args)-1])
 	case name == "sed":
@@ -84,8 +86,6 @@ func (e *effects) command(name string, words []word, prints bool) {
 		if prints && len(args) > 1 && words[0].text == "-n" {
 			e.add(StateRead, args[1:]...)
 		}
-	case name == "git":
-		e.add(stateRestored, restored(words)...)
 	}
 }
 
@@ -113,40 +113,15 @@ func (e *effects) copies(args []word, moved bool) {
 	}
 }
 
-// shownFiles returns the files that a command prints: its operands, without the
-// numbers that its options take.
-func shownFiles(words []word) []word {
-	var out []word
-	for i, w := range words {
-		value := i > 0 && allDigits(w.text) && strings.HasPrefix(words[i-1].text, "-")
-		if w.text != "" && !value && !strings.HasPrefix(w.text, "-") && !strings.HasPrefix(w.text, "+") {
-			out = append(out, w)
-		}
-	}
-	return out
-}
-
-// restored returns the files that a git command brings back as they were.
-func restored(words []word) []word {
-	at := func(flags ...string) int {
-		return slices.IndexFunc(words, func(w word) bool { return slices.Contains(flags, w.text) })
-	}
-	switch {
-	case at("checkout") == 0 && at("--") > 0:
-		return words[at("--")+1:]
-	case at("restore") == 0 && at("--staged", "-S") < 0:
-		return operands(words[1:])
-	}
-	return nil
-}
-
+// operands returns the words that are no options, and no numbers that options take.
 func operands(words []word) []word {
 	var out []word
 	for i, w := range words {
 		if w.text == "--" {
 			return append(out, words[i+1:]...)
 		}
-		if !strings.HasPrefix(w.text, "-") || w.text == "-" {
+		value := i > 0 && allDigits(w.text) && strings.HasPrefix(words[i-1].text, "-")
+		if w.text != "" && !value && !strings.HasPrefix(w.text, "-") && !strings.HasPrefix(w.text, "+") {
 			out = append(out, w)
 		}
 	}
