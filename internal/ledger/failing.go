@@ -10,22 +10,33 @@ import (
 	"github.com/clew-dev/clew/message"
 )
 
-// testNames matches how test runners name what failed: pytest, unittest, Jest and
-// Vitest, Cargo, TAP and Bats, RSpec, PHPUnit, JUnit under Gradle, CTest.
-var testNames = text.Pattern(`(?m)^(?:(?:FAILED|ERROR) (\S+::\S+|\S+\.py)|(?:FAIL|ERROR): (\w+) \(|` +
-	`\s*(?:FAIL|❯|×|✕)\s+(\S+\.[cm]?[jt]sx?)\b|test (\S+) \.\.\. FAILED|not ok [0-9]+ (?:- )?(.{1,200})$|rspec (\S+)|` +
-	`[0-9]+\) (\S+::\S+)|(\S+) > \S.* FAILED|\s*[0-9]+ - (\S+) \((?:Failed|SEGFAULT|Timeout))`)
+// testNames matches how test runners name what failed: Go (a test, or a package after its
+// tests), pytest, unittest, Jest and Vitest, Cargo, TAP and Bats, RSpec, PHPUnit, JUnit under
+// Gradle, CTest.
+var testNames = text.Pattern(`(?m)^(?:--- FAIL: (\S+)|FAIL\t(\S+)|` +
+	`(?:FAILED|ERROR) (\S+::\S+|\S+\.py)|(?:FAIL|ERROR): (\w+) \(|\s*(?:FAIL|❯|×|✕)\s+(\S+\.[cm]?[jt]sx?)\b|` +
+	`test (\S+) \.\.\. FAILED|not ok [0-9]+ (?:- )?(.{1,200})$|rspec (\S+)|[0-9]+\) (\S+::\S+)|(\S+) > \S.* FAILED|` +
+	`\s*[0-9]+ - (\S+) \((?:Failed|SEGFAULT|Timeout))`)
 
-// failedTests returns what failed as an output names it, at most maxFailed. More
-// than that many is as good as everything: then there are none.
+// failedTests returns what failed as an output names it, a test of Go as package::test. More
+// than maxFailed is as good as everything: then there are none.
 func failedTests(out string) (names []string) {
-	out = lookAt(out)
-	found := goFailures(out)
-	for _, m := range testNames().FindAllStringSubmatch(out, maxFailed+1) {
-		found = append(found, strings.Join(m[1:], ""))
+	var found, tests []string
+	for _, m := range testNames().FindAllStringSubmatch(lookAt(out), -1) {
+		switch {
+		case m[1] != "":
+			tests = append(tests, "::"+m[1])
+		case m[2] != "":
+			for _, t := range append(tests, "")[:max(len(tests), 1)] {
+				found = append(found, m[2]+t)
+			}
+			tests = nil
+		default:
+			found = append(found, text.Line(strings.Join(m[3:], "")))
+		}
 	}
-	for _, name := range found {
-		if name = text.Line(name); len(name) <= maxText && !slices.Contains(names, name) {
+	for _, name := range append(found, tests...) {
+		if len(name) <= maxText && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
@@ -33,29 +44,6 @@ func failedTests(out string) (names []string) {
 		return nil
 	}
 	return names
-}
-
-// goFailures names what failed in the output of go test as package::test: the
-// tests of a package stand before the line about the package.
-func goFailures(out string) (names []string) {
-	var tests []string
-	for line := range strings.SplitSeq(out, "\n") {
-		if test, ok := strings.CutPrefix(line, "--- FAIL: "); ok {
-			test, _, _ = strings.Cut(test, " ")
-			tests = append(tests, "::"+test)
-		} else if pkg, ok := strings.CutPrefix(line, "FAIL\t"); ok {
-			pkg, _, _ = strings.Cut(pkg, "\t")
-			pkg, _, _ = strings.Cut(pkg, " ")
-			if tests == nil {
-				tests = []string{""}
-			}
-			for _, t := range tests {
-				names = append(names, pkg+t)
-			}
-			tests = nil
-		}
-	}
-	return append(names, tests...)
 }
 
 // failedSurely matches the lines in which test runners sum up that they failed.
