@@ -338,7 +338,7 @@ func TestDecisionsMentionsAndBoxes(t *testing.T) {
 	}
 	var got []string
 	for _, m := range l.Mentions {
-		got = append(got, string(m.Kind)+" "+m.Text)
+		got = append(got, m.Kind+" "+m.Text)
 	}
 	if s := strings.Join(got, "; "); s != "ticket #123; url https://example.org/x; commit 1507f8b2; name parseEntry" {
 		t.Errorf("mentions: %s", s)
