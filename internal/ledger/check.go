@@ -96,12 +96,12 @@ func toolOf(words []string) (tool string, args []string) {
 		args = args[k+1:]
 		k = goalAt(args)
 	}
-	if k < 0 {
+	if k < 0 || strings.ContainsAny(args[k], " \n") { // of sh -c it is a script
 		return name, args
 	}
 	goal, rest := args[k], args[k+1:]
 	switch {
-	case interpreters()[name] && goals()[goal] == "":
+	case interpreters()[name] && !strings.HasPrefix(goal, "--"):
 		return goal, rest
 	case strings.HasSuffix(name, "npm") || name == "yarn" || name == "bun":
 		if name = "script"; goal == "t" {
