@@ -175,13 +175,10 @@ func (r *Reader) merge(l Ledger) {
 		// What a text lists as steps gives way to any list that is kept since.
 		r.todos, r.todoTool = slices.Clone(l.Todos), l.Todos[0].Entry != ""
 	}
-	for _, s := range l.Rules {
-		if s.Text = clipText(s.Text); s.Text != "" {
+	for i, s := range slices.Concat(l.Rules, l.Decisions) {
+		if s.Text = clipText(s.Text); s.Text != "" && i < len(l.Rules) {
 			r.rule(s)
-		}
-	}
-	for _, s := range l.Decisions {
-		if s.Text = clipText(s.Text); s.Text != "" {
+		} else if s.Text != "" {
 			r.decision(s)
 		}
 	}

@@ -102,9 +102,7 @@ var exitMember = text.Pattern(`"exit_?[cC]ode" ?: ?(-?[0-9]{1,10})`)
 // exitOf returns the exit status that a result tells. It stands in the first or
 // the last lines.
 func exitOf(out string) (code int, ok bool) {
-	const near = 400
-	first, last := out[:min(near, len(out))], out[max(0, len(out)-near):]
-	for _, part := range []string{first, last} {
+	for _, part := range []string{out[:min(400, len(out))], out[max(0, len(out)-400):]} {
 		m := exitLine().FindStringSubmatch(part)
 		if m == nil && strings.HasPrefix(out, "{") {
 			m = exitMember().FindStringSubmatch(part)

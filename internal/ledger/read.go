@@ -12,12 +12,9 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Options say how to read. The zero value is ready for use.
-type Options struct {
-	// Cwd is the working directory of the session, so that absolute paths below
-	// it and relative ones meet. Default: unknown, paths stay as they are.
-	Cwd string
-}
+// Options say how to read. Cwd is the working directory of the session, so that absolute
+// paths below it and relative ones meet. Default: unknown, paths stay as they are.
+type Options struct{ Cwd string }
 
 // Read computes the ledger of a range of messages, oldest first. Summaries
 // among them are merged where they stand: by the ledger or the file lists in

@@ -163,13 +163,14 @@ func (r *Reader) about(s string) map[string]bool {
 
 // rule adds a rule, or makes it the latest again. Case and punctuation make no other rule.
 func (r *Reader) rule(s Statement) {
-	words := strings.FieldsFunc(strings.ToLower(s.Text), func(c rune) bool {
+	key := ""
+	for w := range strings.FieldsFuncSeq(strings.ToLower(s.Text), func(c rune) bool {
 		return unicode.IsSpace(c) || c > 0x80 && unicode.IsPunct(c)
-	})
-	for i, w := range words {
-		words[i] = strings.Trim(w, "*_`'\".,:;!()[]")
+	}) {
+		if w = strings.Trim(w, "*_`'\".,:;!()[]"); w != "" {
+			key += " " + w
+		}
 	}
-	key := strings.TrimSpace(strings.Join(words, " "))
 	if i, ok := r.ruleAt[key]; ok {
 		r.rules[i].Replaced = s.Replaced
 		return

@@ -200,10 +200,9 @@ func joinCommand(words []string) string {
 
 // Op is what a tool call asks for.
 type Op struct {
-	Kind OpKind
-	Path string // read, write, edit: as in File
-	// Partial says that a read asks for a part of the file.
-	Partial bool
+	Kind    OpKind
+	Path    string // read, write, edit: as in File
+	Partial bool   // a read asks for a part of the file
 	Command string // shell: the command line; patch: the patch
 }
 
