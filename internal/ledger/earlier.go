@@ -190,7 +190,7 @@ func (r *Reader) merge(l Ledger) {
 		}
 	}
 	for list, n := range l.Omitted {
-		r.omitted[list] += n
+		r.omitted[list] += max(n, 0)
 	}
 }
 
