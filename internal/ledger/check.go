@@ -2,14 +2,55 @@ package ledger
 
 import (
 	"cmp"
+	"path"
 	"slices"
 	"strings"
 
 	"github.com/clew-dev/clew/internal/text"
 )
 
-// runner are programs that only run another one: what follows counts.
-var runner = text.Words(`sudo time env npx bunx nice command exec nohup xvfb-run timeout stdbuf`)
+// line is what is known of a command line.
+type line struct {
+	script
+	text     string // the command line that stands for it
+	program  string // what runs, in one or two words
+	check    Check
+	checks   []selection // what its checks look at
+	dir      string      // where they run, "" for the working directory
+	unsure   bool        // the exit status is not that of the check
+	lookup   bool        // failing is an answer
+	umbrella bool        // a task runner is asked for all its checks
+}
+
+var (
+	// runner are programs that only run another one: what follows counts.
+	runner  = text.Words(`sudo time env npx bunx nice command exec nohup xvfb-run timeout stdbuf`)
+	runPair = text.Pattern(`^(?:timeout \S+|(?:uv|poetry|pipenv|hatch) run|(?:bundle|pnpm|yarn|npm) exec)$`)
+	// filters are programs that only show a part of what another printed.
+	filters = text.Words(`tail head grep rg sed awk cat tee wc sort uniq cut less echo tr true jq`)
+	// lookups are programs whose failure is an answer: there is no such thing.
+	lookups = text.Words(`egrep fgrep ls find test [ which diff cmp stat file tree fd ag type
+		command pgrep pkill kill curl wget sleep timeout tmux ps lsof nc ping`)
+	// subcommands are programs whose first argument says what they do.
+	subcommands = text.Words(`git go mise npm pnpm yarn bun cargo docker kubectl gh make uv pip apt-get brew deno dotnet`)
+
+	// checkers are checks whatever their arguments, goals those of builders.
+	checkers = index(map[Check]string{
+		CheckTest:  `pytest unittest vitest jest mocha ava tap ctest rspec phpunit tox nox playwright tape`,
+		CheckBuild: `tsc tsgo webpack esbuild rollup ninja javac gcc g++ clang rustc`,
+		CheckLint: `golangci-lint eslint ruff flake8 mypy pyright pylint shellcheck staticcheck rubocop biome tslint
+			stylelint clippy-driver gofmt gofumpt black prettier`,
+	})
+	goals = index(map[Check]string{
+		CheckTest:  `test check verify nextest --test`,
+		CheckBuild: `build package compile assemble install --build`,
+		CheckLint:  `lint format vet fmt clippy`,
+	})
+	builders     = text.Words(`go cargo mvn mvnw gradle gradlew dotnet mix swift zig sbt bazel vite next cmake`)
+	taskers      = text.Words(`npm pnpm yarn bun deno make just task rake gmake mise nx turbo`)
+	interpreters = text.Words(`python python3 py node tsx sh bash`)
+	testScript   = text.Pattern(`^(?:run[-_]?)?tests?(?:[-_]?runner|[-_]?all)?(?:\.(?:sh|py|js|ts|rb))?$|^runtests\.py$`)
+)
 
 // program returns the words of a command from the program on that does the
 // work: without assignments and programs that only run another.
@@ -23,7 +64,7 @@ func program(c simple) []string {
 		switch {
 		case strings.Contains(w, "=") && !strings.HasPrefix(w, "-") && !strings.Contains(w, "/"):
 			words = words[1:]
-		case w == "timeout" && len(words) > 1, len(words) > 2 && runPair[w+" "+words[1]]:
+		case len(words) > 1 && runPair().MatchString(w+" "+words[1]):
 			words = words[2:]
 		case runner()[w]:
 			words = words[1:]
@@ -31,170 +72,114 @@ func program(c simple) []string {
 				words = words[1:]
 			}
 		default:
-			if k := strings.LastIndexByte(w, '/'); k < len(w)-1 {
-				words[0] = w[k+1:]
-			}
+			words[0] = cmp.Or(w[strings.LastIndexByte(w, '/')+1:], w)
 			return words
 		}
 	}
 	return nil
 }
 
-var runPair = map[string]bool{
-	"uv run": true, "poetry run": true, "pipenv run": true, "hatch run": true,
-	"bundle exec": true, "pnpm exec": true, "yarn exec": true, "npm exec": true,
-}
-
-// kinds sorts programs, or the goals of a build tool, into checks.
-type kinds []struct {
-	names func() map[string]bool
-	check Check
-}
-
-func (k kinds) of(name string) Check {
-	for _, kind := range k {
-		if kind.names()[name] {
-			return kind.check
-		}
-	}
-	return ""
-}
-
-var (
-	// checkers are checks whatever their arguments.
-	checkers = kinds{
-		{text.Words(`pytest unittest vitest jest mocha ava tap ctest rspec phpunit tox nox playwright tape`), CheckTest},
-		{text.Words(`tsc tsgo webpack esbuild rollup ninja javac gcc g++ clang rustc`), CheckBuild},
-		{text.Words(`golangci-lint eslint ruff flake8 mypy pyright pylint shellcheck staticcheck rubocop biome tslint
-			stylelint clippy-driver gofmt gofumpt black prettier`), CheckLint},
-	}
-	goals = kinds{
-		{text.Words(`test check verify nextest`), CheckTest},
-		{text.Words(`build package compile assemble install`), CheckBuild},
-		{text.Words(`lint format vet fmt clippy`), CheckLint},
-	}
-	builders = text.Words(`go cargo mvn mvnw gradle gradlew dotnet mix swift zig sbt bazel vite next`)
-	taskers  = text.Words(`npm pnpm yarn bun deno make just task rake gmake mise nx turbo`)
-)
-
-// checkOf says which kind of check a program with its arguments is.
-func checkOf(words []string) Check {
-	if len(words) == 0 {
-		return ""
+// toolOf returns what a program runs in one spelling, "go test", "pytest" or "script lint",
+// and the arguments that are left.
+func toolOf(words []string) (tool string, args []string) {
+	if len(words) > 2 && words[1] == "-m" && strings.HasPrefix(words[0], "py") {
+		words = words[2:]
 	}
 	name, args := words[0], words[1:]
-	first := firstArg(args)
+	tasks := taskers()[name]
+	if !tasks && !builders()[name] && !interpreters()[name] {
+		return name, args
+	}
+	k := goalAt(args)
+	runs := k >= 0 && tasks && name != "make" && (args[k] == "run" || args[k] == "run-script" || args[k] == "task")
+	if runs && goalAt(args[k+1:]) >= 0 {
+		args = args[k+1:]
+		k = goalAt(args)
+	}
+	if k < 0 || strings.ContainsAny(args[k], " \n") { // of sh -c it is a script
+		return name, args
+	}
+	goal, rest := args[k], args[k+1:]
 	switch {
-	case name == "cargo" && first == "check", name == "cmake" && len(args) > 0 && args[0] == "--build":
+	case interpreters()[name] && !strings.HasPrefix(goal, "--"):
+		return goal, rest
+	case strings.HasSuffix(name, "npm") || name == "yarn" || name == "bun":
+		if name = "script"; goal == "t" {
+			goal = "test"
+		}
+	}
+	return name + " " + goal, slices.Concat(args[:k], rest)
+}
+
+func goalAt(args []string) int {
+	return slices.IndexFunc(args, func(a string) bool { return !strings.HasPrefix(a, "-") || goals()[a] != "" })
+}
+
+// checkOf says which kind of check a tool is.
+func checkOf(tool string) Check {
+	name, goal, _ := strings.Cut(tool, " ")
+	maker := name == "make" || name == "gmake"
+	has := func(parts ...string) bool {
+		return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(goal, p) })
+	}
+	switch {
+	case tool == "cargo check", maker && (goal == "" || has("=")):
 		return CheckBuild
-	case builders()[name]:
-		return goals.of(first)
-	case taskers()[name]:
-		return taskCheck(name, args)
-	case len(args) > 1 && args[0] == "-m" && (name == "py" || strings.HasPrefix(name, "python")):
-		return checkOf(args[1:])
-	case interpreters()[name]:
-		if len(args) > 0 && strings.HasPrefix(args[0], "--test") { // of node
+	case builders()[name], interpreters()[name]:
+		return goals()[goal]
+	case !taskers()[name] && name != "script":
+		if testScript().MatchString(path.Base(name)) {
 			return CheckTest
 		}
-		return scriptCheck(first)
-	}
-	return cmp.Or(checkers.of(name), scriptCheck(name))
-}
-
-var interpreters = text.Words(`python python3 py node tsx sh bash`)
-
-func firstArg(args []string) string {
-	for _, a := range args {
-		if !strings.HasPrefix(a, "-") {
-			return a
-		}
-	}
-	return ""
-}
-
-// taskCheck classifies the target of a task runner by what it is called.
-func taskCheck(tool string, args []string) Check {
-	name := firstArg(args)
-	maker := tool == "make" || tool == "gmake"
-	if rest := args[slices.Index(args, name)+1:]; !maker && len(rest) > 0 && (name == "run" || name == "task") {
-		name = firstArg(rest)
-	}
-	switch {
-	case maker && (name == "" || strings.Contains(name, "=")):
-		return CheckBuild
-	case strings.Contains(name, "test") || name == "t" || strings.Contains(name, "spec"):
+		return checkers()[name]
+	case has("test", "spec") || goal == "t":
 		return CheckTest
-	case strings.Contains(name, "lint") || strings.Contains(name, "check") || strings.Contains(name, "type") || name == "vet":
+	case has("lint", "check", "type") || goal == "vet":
 		return CheckLint
-	case strings.HasPrefix(name, "build") || name == "all" || name == "compile":
+	case strings.HasPrefix(goal, "build") || goal == "all" || goal == "compile":
 		return CheckBuild
 	}
 	return ""
 }
 
-// scriptCheck recognizes test scripts by their name.
-func scriptCheck(name string) Check {
-	if testScript().MatchString(name[strings.LastIndexByte(name, '/')+1:]) {
-		return CheckTest
-	}
-	return ""
-}
-
-var testScript = text.Pattern(`^(?:run[-_]?)?tests?(?:[-_]?runner|[-_]?all)?(?:\.(?:sh|py|js|ts|rb))?$|^runtests\.py$`)
-
-// filters are programs that only show a part of what another printed.
-var filters = text.Words(`tail head grep rg sed awk cat tee wc sort uniq cut less echo tr true jq`)
-
-// lookups are programs whose failure is an answer: there is no such thing.
-var lookups = text.Words(`grep rg egrep fgrep ls cat find test [ which diff cmp head tail stat file wc tree fd ag type
-	command pgrep pkill kill curl wget sleep timeout tmux ps lsof nc ping`)
-
-// line is what is known of a command line.
-type line struct {
-	script   script
-	text     string // the command line that stands for it
-	program  string // what runs, in one or two words
-	check    Check
-	checks   []selection // what its checks look at
-	dir      string      // where they run, "" for the working directory
-	unsure   bool        // the exit status is not that of the check
-	lookup   bool        // failing is an answer
-	umbrella bool        // a task runner is asked for all its checks
-}
-
-// readLine finds out what a command line is.
+// readLine finds out what a command line is, and where each of its commands runs.
 func readLine(command string, sc script, p place, dir string) line {
 	l := line{script: sc, text: strings.TrimSpace(command), lookup: true}
-	if dir != "" {
-		l.dir = p.norm(dir, "")
-	}
-	first, last := -1, -1
-	for i, c := range sc.cmds {
-		words := program(c)
+	dir = p.dir(dir, "")
+	lost, first, last := false, -1, -1
+	for i := range sc.cmds {
+		c := &sc.cmds[i]
+		c.dir, c.lost = dir, lost
+		words := program(*c)
+		if c.name() == "cd" {
+			if c.lost = len(words) != 2 || c.words[1].dynamic; c.lost {
+				lost = true
+			} else {
+				dir = p.dir(words[1], dir)
+			}
+			continue
+		}
 		if len(words) == 0 {
 			continue
 		}
-		if words[0] == "cd" && len(words) > 1 && first < 0 && !c.words[len(c.words)-1].dynamic {
-			l.dir = p.norm(words[1], l.dir)
-			continue
+		name := words[0]
+		if k := goalAt(words[1:]); k >= 0 && subcommands()[name] {
+			name += " " + words[1+k]
 		}
 		if l.program == "" || !filters()[words[0]] && filters()[l.program] {
-			l.program = programName(words)
+			l.program = name
 		}
 		l.lookup = l.lookup && (lookups()[words[0]] || filters()[words[0]])
-		check := checkOf(words)
+		tool, args := toolOf(words)
+		check := checkOf(tool)
 		if check == "" {
 			continue
 		}
 		if last = i; first < 0 {
 			first = i
-			l.check, l.program = check, programName(words)
-			if l.dir == "." {
-				l.dir = ""
-			}
+			l.check, l.program, l.dir = check, name, dir
 		}
-		l.checks = append(l.checks, selectionOf(words, l.dir))
+		l.checks = append(l.checks, newSelection(tool, args, dir))
 		l.umbrella = l.check == CheckLint && taskers()[words[0]] && len(words) <= 3
 	}
 	if first < 0 {
@@ -210,39 +195,126 @@ func readLine(command string, sc script, p place, dir string) line {
 	return l
 }
 
-// subcommands are programs whose first argument says what they do.
-var subcommands = text.Words(`git go mise npm pnpm yarn bun cargo docker kubectl gh make uv pip apt-get brew deno dotnet`)
-
-// programName names what runs, in one or two words.
-func programName(words []string) string {
-	if a := firstArg(words[1:]); a != "" && subcommands()[words[0]] {
-		return words[0] + " " + a
-	}
-	return words[0]
+func every[T any](list []T, ok func(T) bool) bool {
+	return !slices.ContainsFunc(list, func(v T) bool { return !ok(v) })
 }
 
 // covers reports whether a line whose checks pass retires a failed one: each of
 // the failed checks passed, or one that checks more.
 func (l line) covers(failed line) bool {
-	if len(failed.checks) == 0 {
-		return false
-	}
-	if l.check != CheckTest && failed.check != CheckTest && l.umbrella && within(failed.dir, l.dir) {
+	if failed.check != CheckTest && l.umbrella && len(failed.checks) > 0 && within(failed.dir, l.dir) {
 		return true
 	}
-	return l.check == failed.check && !slices.ContainsFunc(failed.checks, func(want selection) bool {
-		return !slices.ContainsFunc(l.checks, func(s selection) bool { return s.covers(want) })
+	return l.check == failed.check && len(failed.checks) > 0 && every(failed.checks, func(want selection) bool {
+		return slices.ContainsFunc(l.checks, func(s selection) bool { return s.covers(want) })
 	})
 }
 
-// sameTool reports whether both lines run the same check, of whatever.
-func (l line) sameTool(failed line) bool {
+// runs reports whether one of the checks runs, with the same tool as one of a failed line,
+// a test, file or package that failed, and names it.
+func (l line) runs(failed line, what string) bool {
 	return slices.ContainsFunc(l.checks, func(s selection) bool {
-		return slices.ContainsFunc(failed.checks, func(f selection) bool { return s.tool == f.tool })
+		return s.runs(what) && slices.ContainsFunc(failed.checks, func(f selection) bool { return s.tool == f.tool })
 	})
 }
 
-// runs reports whether one of the checks names what failed as something that it runs.
-func (l line) runs(failed string) bool {
-	return slices.ContainsFunc(l.checks, func(s selection) bool { return s.runs(failed) })
+// selection says what a check looks at: the same tool with other flags, from
+// another directory or by another task runner looks at the same.
+type selection struct {
+	tool    string
+	targets []string // files, directories, packages
+	all     bool     // it names none: the targets are all there is
+	filters []string // flag=value of flags that select tests by name
+}
+
+var (
+	// filterFlags select tests by name.
+	filterFlags = text.Words(`-run -skip -k -t --testNamePattern --test-name-pattern -m --grep -g --filter --gtest_filter -f
+		--tests -Dtest --test -R --spec -e --example --deselect -p --package --lib --bin --project --workspace -w`)
+	// valueFlags take the next word, which says nothing about what is checked.
+	valueFlags = text.Words(`-count -timeout -tags -bench -benchtime -parallel -cpu -coverprofile -j -n --maxfail -o --tb -c
+		--config --reporter --timeout --jobs --features --target --profile --max-warnings --ext --format --workers --color
+		-C --rootdir --project-dir --prefix`)
+)
+
+func newSelection(tool string, args []string, dir string) selection {
+	s := selection{tool: tool}
+	for i := 0; i < len(args); i++ {
+		a := args[i]
+		flag, value, given := strings.Cut(a, "=")
+		filter := filterFlags()[flag] && (tool != "go test" || flag == "-run" || flag == "-skip")
+		switch {
+		case a == "--":
+		case !strings.HasPrefix(a, "-"):
+			if a = strings.TrimSuffix(a, "/"); dir != "" && !absolute(a) {
+				a = path.Join(dir, a)
+			}
+			s.targets = append(s.targets, a)
+		case filter:
+			if !given && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
+				i++
+				value = args[i]
+			}
+			s.filters = append(s.filters, flag+"="+value)
+		case valueFlags()[flag] && !given:
+			i++
+		}
+	}
+	if s.all = s.targets == nil; s.all {
+		dir = cmp.Or(dir, ".")
+		if !strings.HasPrefix(tool, "go ") { // which looks at the one package of its directory
+			dir += "/..."
+		}
+		s.targets = []string{dir}
+	}
+	return s
+}
+
+// covers reports whether a selection looks at all that another does.
+func (s selection) covers(other selection) bool {
+	return s.tool == other.tool &&
+		every(s.filters, func(f string) bool { return slices.Contains(other.filters, f) }) &&
+		every(other.targets, func(want string) bool {
+			return slices.ContainsFunc(s.targets, func(have string) bool { return holds(have, want) })
+		})
+}
+
+// holds reports whether a target is another or holds it: a directory its files, a
+// file its tests, a pattern of packages those below it.
+func holds(have, want string) bool {
+	have, want = strings.TrimPrefix(have, "./"), strings.TrimPrefix(want, "./")
+	if have == want || have == "..." {
+		return true
+	}
+	if base, all := strings.CutSuffix(have, "/..."); all {
+		return within(want, base)
+	}
+	return strings.HasPrefix(want, have+"::") || strings.HasPrefix(want, have+"/") && !strings.HasSuffix(want, "/...")
+}
+
+// within reports whether a path is dir or below it. "" is the working directory.
+func within(path, dir string) bool {
+	return dir == "" || path == dir || strings.HasPrefix(path, dir+"/")
+}
+
+// runs reports whether a check that names what it runs runs a test, file or package that
+// failed.
+func (s selection) runs(failed string) bool {
+	file, test, _ := strings.Cut(failed, "::")
+	test = cmp.Or(test, file)
+	for _, f := range s.filters {
+		_, value, _ := strings.Cut(f, "=")
+		names := strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(`|'"^$() `, r) })
+		if !slices.ContainsFunc(names, func(name string) bool { return strings.Contains(test, name) }) {
+			return false
+		}
+	}
+	if s.all || file == "" {
+		return len(s.filters) > 0
+	}
+	return slices.ContainsFunc(s.targets, func(t string) bool {
+		t = strings.TrimSuffix(strings.TrimPrefix(t, "./"), "/...")
+		return t == failed || strings.HasPrefix(failed, t+"::") || t != "" && within(file, t) ||
+			strings.HasSuffix(file, "/"+t) || strings.Contains(file, "/"+t+"/")
+	})
 }

@@ -1,38 +1,56 @@
 package ledger
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/internal/redact"
 	"github.com/clew-dev/clew/internal/text"
 )
 
 // fromSummary returns what an earlier summary knows: the ledger in its details (member
 // "clew", member "ledger"), else pi's file lists there (readFiles, modifiedFiles), else the
-// lists in its text.
-func fromSummary(summary string, details json.RawMessage, p place) Ledger {
+// lists in its text: files in pi's tag blocks and in lines that begin with "Read:" or
+// "Modified:"; files, rules, todos and decisions under the headings of our documents, which
+// models are asked to use too. Nothing else in a text is evidence.
+func fromSummary(summary string, details json.RawMessage) (l Ledger) {
 	details = jsonx.One(details)
-	var l Ledger
 	if own := jsonx.Get(jsonx.Get(details, "clew"), "ledger"); jsonx.IsObject(own) && json.Unmarshal(own, &l) == nil {
 		return l
 	}
-	t := textReader{place: p}
+	l = Ledger{}
 	read, modified := jsonx.Get(details, "readFiles"), jsonx.Get(details, "modifiedFiles")
 	if jsonx.IsArray(read) || jsonx.IsArray(modified) {
-		t.files(&t.found.Files, StateRead, stringList(read)...)
-		t.files(&t.found.Files, StateModified, stringList(modified)...)
-		return t.found
+		l.list("read", stringList(read)...)
+		l.list("modified", stringList(modified)...)
+		return l
 	}
+	tag, section, heading := "", "", ""
 	for line := range strings.SplitSeq(summary, "\n") {
-		t.line(strings.TrimRight(line, " \t\r"))
+		line = strings.TrimRight(line, " \t\r")
+		switch {
+		case tag != "" && line == "</"+tag+"-files>":
+			tag = ""
+		case tag != "":
+			l.list(tag, line)
+		case line == "<read-files>" || line == "<modified-files>":
+			tag = strings.TrimSuffix(line[1:], "-files>")
+		case strings.HasPrefix(line, "## "):
+			section, heading = strings.ToLower(line[3:]), ""
+		case strings.HasPrefix(line, "### "):
+			heading = strings.ToLower(line[4:])
+		default:
+			if m := listItem().FindStringSubmatch(line); m != nil {
+				l.item(section, heading, m[1])
+			}
+		}
 	}
-	slices.SortStableFunc(t.found.Files, func(a, b File) int {
-		return slices.Index(states, a.State) - slices.Index(states, b.State)
-	})
-	return t.found
+	slices.SortStableFunc(l.Files, func(a, b File) int { return slices.Index(states, a.State) - slices.Index(states, b.State) })
+	return l
 }
 
 // stringList returns the strings of an array that say something, nil for anything else.
@@ -50,118 +68,58 @@ func stringList(arr []byte) (out []string) {
 	return out
 }
 
-// textReader reads what the text of a summary lists: files, in pi's tag blocks, in
-// the lists of our documents, and in lines that begin with "Read:" or
-// "Modified:"; rules, todos and decisions under the headings of our documents,
-// which models are asked to use too. Nothing else in a text is evidence.
-type textReader struct {
-	place
-	found            Ledger
-	tag              string // the block of pi that is open
-	section, heading string
-}
-
-var tagStates = map[string]State{"read-files": StateRead, "modified-files": StateModified}
-
-func (t *textReader) line(line string) {
-	tag := strings.Trim(line, "<>")
-	switch {
-	case t.tag != "":
-		if line == "</"+t.tag+">" {
-			t.tag = ""
-		} else {
-			t.files(&t.found.Files, tagStates[t.tag], line)
-		}
-	case tagStates[tag] != "" && line == "<"+tag+">":
-		t.tag = tag
-	case strings.HasPrefix(line, "## "):
-		t.section, t.heading = line[3:], ""
-	case strings.HasPrefix(line, "### "):
-		t.heading = line[4:]
-	case strings.HasPrefix(line, "- ") || strings.HasPrefix(line, "* "):
-		t.item(line[2:])
-	default:
-		if m := step().FindStringSubmatch(line); m != nil && t.list() == "todos" {
-			t.todo(m[1])
-		}
-	}
-}
-
 var (
-	step = text.Pattern(`^[0-9]{1,3}[.)] (\S.*)$`)
+	listItem = text.Pattern(`^(?:[-*]|[0-9]{1,3}[.)]) (\S.*)$`)
 	// endHandle matches what our documents put after a line.
 	endHandle = text.Pattern(` \[#[^\[\],#\s]*(, replaced)?\]$`)
+	// noneWord are the words with which a model says that a list is empty.
+	noneWord = text.Words(`none (none) n/a none. nothing 无 なし 없음`)
 )
 
-// textLists say what stands under a heading.
-var textLists = map[string]string{
-	"Constraints & Preferences": "rules", "User Preferences": "rules", "Rules": "rules",
-	"Key Decisions": "decisions", "Key Results": "decisions", "Decisions": "decisions",
-	"Next Steps": "todos", "Pending Tasks": "todos", "State/Next": "todos",
-	"Files": "files", "Code Changes": "files",
+// listOf says what stands under a heading. What is the state of a file stands in a section
+// of files.
+var listOf = map[string]string{
+	"constraints & preferences": "rules", "user preferences": "rules", "rules": "rules",
+	"key decisions": "decisions", "key results": "decisions", "decisions": "decisions",
+	"next steps": "todos", "pending tasks": "todos", "state/next": "todos",
+	"files": "files", "code changes": "files",
+	"modified": "modified", "created": "created", "deleted": "deleted", "read": "read",
+	"created as scratch": "weak created", "written by commands": "weak modified",
 }
 
-func (t *textReader) list() string {
-	if t.heading == "" {
-		return textLists[t.section]
-	}
-	if l := textLists[t.section+"/"+t.heading]; l != "" {
-		return l
-	}
-	return textLists[t.heading]
-}
-
-// fileLists are the headings under which our documents list files of the project.
-var fileLists = map[string]State{
-	"Modified": StateModified, "Created": StateCreated, "Deleted": StateDeleted, "Read": StateRead,
-}
-
-// weakLists are the headings, in lower case, under which they list others.
-var weakLists = map[string]State{"created as scratch": StateCreated, "written by commands": StateModified}
-
-func (t *textReader) item(item string) {
-	if textLists[t.section] == "files" && t.heading != "" {
-		if state := fileLists[t.heading]; state != "" {
-			t.files(&t.found.Files, state, listedPaths(item)...)
-		} else if state := weakLists[strings.ToLower(t.heading)]; state != "" {
-			t.files(&t.found.Weak, state, listedPaths(item)...)
-		}
-		return
-	}
-	switch t.list() {
-	case "files":
+func (l *Ledger) item(section, heading, item string) {
+	what := cmp.Or(listOf[section+"/"+heading], listOf[cmp.Or(heading, section)])
+	s := clipText(endHandle().ReplaceAllString(strings.TrimPrefix(item, "[ ] "), ""))
+	low := strings.ToLower(s)
+	switch {
+	case what == "":
+	case what == "files":
 		if name, rest, _ := strings.Cut(item, ": "); name == "Read" || name == "Modified" {
-			t.files(&t.found.Files, fileLists[name], strings.Split(rest, ",")...)
+			l.list(strings.ToLower(name), strings.Split(rest, ",")...)
 		}
-	case "rules":
-		if s := listed(item); s != "" {
-			replaced := strings.HasSuffix(item, ", replaced]") && s != item
-			t.found.Rules = append(t.found.Rules, Statement{Text: s, Replaced: replaced})
+	case what != "rules" && what != "decisions" && what != "todos":
+		if listOf[section] == "files" {
+			l.list(what, listedPaths(item)...)
 		}
-	case "decisions":
-		if s := listed(item); s != "" {
-			t.found.Decisions = append(t.found.Decisions, Statement{Text: s, Weight: 1})
-		}
-	case "todos":
-		t.todo(strings.TrimPrefix(item, "[ ] "))
+	case s == "" || noneWord()[low] || low == "(none yet)":
+	case what == "rules":
+		l.Rules = append(l.Rules, Statement{Text: s, Replaced: s != item && strings.HasSuffix(item, ", replaced]")})
+	case what == "decisions":
+		l.Decisions = append(l.Decisions, Statement{Text: s, Weight: 1})
+	case what == "todos":
+		l.Todos = append(l.Todos, Todo{Text: s, Status: TodoOpen})
 	}
 }
 
-// listed returns the text of an item without its handle, "" where it says that there is none.
-func listed(item string) string {
-	s := clipText(endHandle().ReplaceAllString(item, ""))
-	if low := strings.ToLower(s); noneWord()[low] || low == "(none yet)" {
-		return ""
+// list adds files in a state, or weak evidence of one.
+func (l *Ledger) list(what string, names ...string) {
+	list := &l.Files
+	state, weak := strings.CutPrefix(what, "weak ")
+	if weak {
+		list = &l.Weak
 	}
-	return s
-}
-
-// noneWord are the words with which a model says that a list is empty.
-var noneWord = text.Words(`none (none) n/a none. nothing 无 なし 없음`)
-
-func (t *textReader) todo(item string) {
-	if s := listed(item); s != "" {
-		t.found.Todos = append(t.found.Todos, Todo{Text: s, Status: TodoOpen})
+	for _, name := range names {
+		*list = append(*list, File{Path: strings.TrimSpace(name), State: State(state), Read: state == "read"})
 	}
 }
 
@@ -185,10 +143,84 @@ func listedPaths(item string) []string {
 	return out
 }
 
-func (t *textReader) files(list *[]File, state State, names ...string) {
-	for _, name := range names {
-		if n := t.norm(strings.TrimSpace(name), ""); n != "" {
-			*list = append(*list, File{Path: n, State: state, Read: state == StateRead})
+// merge takes in an earlier ledger. What it says is newer than what came before
+// it and older than what follows.
+func (r *Reader) merge(l Ledger) {
+	r.mergeFiles(&r.files, l.Files)
+	r.mergeFiles(&r.weak, l.Weak)
+	for _, c := range l.Commands {
+		if c.Text = clipText(c.Text); c.Text != "" {
+			known := r.commands.touch(c.Text, Command{})
+			c.Runs, c.Failures = known.Runs+max(c.Runs, 1), known.Failures+max(c.Failures, 0)
+			c.Failed = slices.Clone(c.Failed[:min(len(c.Failed), maxFailed)])
+			*known = c
 		}
 	}
+	r.addCommits(l.Commits...)
+	for _, f := range l.Errors {
+		f.Lines = f.Lines[:min(len(f.Lines), 3)]
+		for i := range f.Lines {
+			f.Lines[i] = clipText(f.Lines[i])
+		}
+		*r.errors.touch(r.errorKey(f), f) = f
+	}
+	for _, u := range l.Users {
+		if u.Entry == "" || !r.seen[u.Entry] {
+			r.seen[u.Entry] = true
+			u.Text = text.Clip(redact.Text(u.Text), maxText)
+			r.users = append(r.users, u)
+		}
+	}
+	if len(l.Todos) > 0 {
+		// What a text lists as steps gives way to any list that is kept since.
+		r.todos, r.todoTool = slices.Clone(l.Todos), l.Todos[0].Entry != ""
+	}
+	for i, s := range slices.Concat(l.Rules, l.Decisions) {
+		if s.Text = clipText(s.Text); s.Text != "" && i < len(l.Rules) {
+			r.rule(s)
+		} else if s.Text != "" {
+			r.decision(s)
+		}
+	}
+	for _, m := range l.Mentions {
+		if m.Text = clipText(m.Text); m.Text != "" {
+			known := r.mentions.touch(m.Text, Mention{})
+			m.Uses = known.Uses + max(m.Uses, 1)
+			*known = m
+		}
+	}
+	for list, n := range l.Omitted {
+		r.omitted[list] += max(n, 0)
+	}
+}
+
+func (r *Reader) mergeFiles(t *table[File], files []File) {
+	for _, f := range files {
+		if f.Path = r.norm(f.Path, ""); f.Path == "" || !slices.Contains(states, f.State) {
+			continue
+		}
+		known := t.touch(f.Path, File{Path: f.Path, State: StateRead})
+		known.Read = known.Read || f.Read
+		known.Edits += max(f.Edits, 0)
+		if f.State != StateRead && (f.State != StateModified || known.State != StateCreated) {
+			known.State, known.To = f.State, ""
+			if f.State == StateDeleted {
+				known.To = r.norm(f.To, "")
+			}
+		}
+		known.Entry = f.Entry
+	}
+}
+
+// errorKey is the key under which a success drops a failure.
+func (r *Reader) errorKey(f Failure) string {
+	switch {
+	case f.Check != "":
+		return "check\x00" + f.Subject
+	case f.Subject == "":
+		return "tool\x00" + f.Tool
+	case actionOf(f.Tool) == OpShell:
+		return "run\x00" + r.parse(f.Subject, "").program
+	}
+	return "edit\x00" + f.Subject
 }

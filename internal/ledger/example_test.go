@@ -19,8 +19,10 @@ func ExampleRead() {
 	for _, f := range l.Files {
 		fmt.Println(f.State, f.Path)
 	}
-	for _, c := range l.Failing() {
-		fmt.Println("failing:", c.Text)
+	for _, c := range l.Commands {
+		if c.Failing() {
+			fmt.Println("failing:", c.Text)
+		}
 	}
 	for _, e := range l.Errors {
 		fmt.Println("error:", e.Lines)
@@ -39,15 +41,15 @@ func ExampleReader() {
 	r := ledger.NewReader(ledger.Options{})
 	r.Add(conv.Items())
 	l := r.Ledger()
-	fmt.Println(l.Rules[0].Text, l.Failing()[0].Failed)
+	fmt.Println(l.Rules[0].Text, l.Commands[0].Failed)
 
 	more := testchat.New()
 	more.Tag = "m"
 	more.Bash("cd parser && go test -run TestParse .", "ok  \tparser\t0.1s")
 	r.Add(more.Items())
 	l = r.Ledger()
-	fmt.Println(len(l.Failing()), r.Boundary())
+	fmt.Println(l.Commands[0].Failing(), r.Boundary())
 	// Output:
 	// Never push without asking. [parser::TestParse]
-	// 0 check
+	// false check
 }

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,69 +10,40 @@ import (
 	"github.com/clew-dev/clew/message"
 )
 
-// testNames match how test runners name what failed: pytest, unittest, Jest and
-// Vitest, Cargo, TAP and Bats, RSpec, PHPUnit, JUnit under Gradle, CTest.
-var testNames = []func() *regexp.Regexp{
-	text.Pattern(`(?m)^(?:FAILED|ERROR) (\S+::\S+|\S+\.py)`),
-	text.Pattern(`(?m)^(?:FAIL|ERROR): (\w+) \(`),
-	text.Pattern(`(?m)^\s*(?:FAIL|❯|×|✕)\s+(\S+\.[cm]?[jt]sx?)\b`),
-	text.Pattern(`(?m)^test (\S+) \.\.\. FAILED`),
-	text.Pattern(`(?m)^not ok [0-9]+ (?:- )?(.{1,200})$`),
-	text.Pattern(`(?m)^rspec (\S+)`),
-	text.Pattern(`(?m)^[0-9]+\) (\S+::\S+)`),
-	text.Pattern(`(?m)^(\S+) > \S.* FAILED`),
-	text.Pattern(`(?m)^\s*[0-9]+ - (\S+) \((?:Failed|SEGFAULT|Timeout)`),
-}
+// testNames matches how test runners name what failed: Go (a test, or a package after its
+// tests), pytest, unittest, Jest and Vitest, Cargo, TAP and Bats, RSpec, PHPUnit, JUnit under
+// Gradle, CTest.
+var testNames = text.Pattern(`(?m)^(?:--- FAIL: (\S+)|FAIL\t(\S+)|` +
+	`(?:FAILED|ERROR) (\S+::\S+|\S+\.py)|(?:FAIL|ERROR): (\w+) \(|\s*(?:FAIL|❯|×|✕)\s+(\S+\.[cm]?[jt]sx?)\b|` +
+	`test (\S+) \.\.\. FAILED|not ok [0-9]+ (?:- )?(.{1,200})$|rspec (\S+)|[0-9]+\) (\S+::\S+)|(\S+) > \S.* FAILED|` +
+	`\s*[0-9]+ - (\S+) \((?:Failed|SEGFAULT|Timeout))`)
 
-// failWords are in every output that testNames and goFailures find something in.
-var failWords = []string{"FAIL", "Fail", "not ok", "rspec ", "ERROR"}
-
-// failedTests returns what failed as an output names it, at most MaxFailed. More
-// than that many is as good as everything: then there are none.
-func failedTests(out string) []string {
-	out = lookAt(out)
-	if !strings.ContainsAny(out, "❯×✕") &&
-		!slices.ContainsFunc(failWords, func(w string) bool { return strings.Contains(out, w) }) {
-		return nil
-	}
-	found := goFailures(out)
-	for _, name := range testNames {
-		for _, m := range name().FindAllStringSubmatch(out, MaxFailed+1) {
-			found = append(found, m[1])
-		}
-	}
-	var names []string
-	for _, name := range found {
-		if name = text.Line(name); len(name) <= MaxText && !slices.Contains(names, name) {
-			if names = append(names, name); len(names) > MaxFailed {
-				return nil
-			}
-		}
-	}
-	return names
-}
-
-// goFailures names what failed in the output of go test as package::test: the
-// tests of a package stand before the line about the package.
-func goFailures(out string) (names []string) {
-	var tests []string
-	for line := range strings.SplitSeq(out, "\n") {
-		if test, ok := strings.CutPrefix(line, "--- FAIL: "); ok {
-			test, _, _ = strings.Cut(test, " ")
-			tests = append(tests, "::"+test)
-		} else if pkg, ok := strings.CutPrefix(line, "FAIL\t"); ok {
-			pkg, _, _ = strings.Cut(pkg, "\t")
-			pkg, _, _ = strings.Cut(pkg, " ")
-			if tests == nil {
-				tests = []string{""}
-			}
-			for _, t := range tests {
-				names = append(names, pkg+t)
+// failedTests returns what failed as an output names it, a test of Go as package::test. More
+// than maxFailed is as good as everything: then there are none.
+func failedTests(out string) (names []string) {
+	var found, tests []string
+	for _, m := range testNames().FindAllStringSubmatch(lookAt(out), -1) {
+		switch {
+		case m[1] != "":
+			tests = append(tests, "::"+m[1])
+		case m[2] != "":
+			for _, t := range append(tests, "")[:max(len(tests), 1)] {
+				found = append(found, m[2]+t)
 			}
 			tests = nil
+		default:
+			found = append(found, text.Line(strings.Join(m[3:], "")))
 		}
 	}
-	return append(names, tests...)
+	for _, name := range append(found, tests...) {
+		if len(name) <= maxText && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) > maxFailed {
+		return nil
+	}
+	return names
 }
 
 // failedSurely matches the lines in which test runners sum up that they failed.
@@ -96,7 +66,7 @@ func errorLines(out string, n int) []string {
 		if !telling().MatchString(l) || exitLine().MatchString(l) {
 			continue
 		}
-		last = text.Clip(l, MaxText)
+		last = text.Clip(l, maxText)
 		if errorWord().MatchString(l) && (len(found) == 0 || found[len(found)-1] != last) {
 			found = append(found[:min(len(found), n-1)], last)
 		}
@@ -132,9 +102,7 @@ var exitMember = text.Pattern(`"exit_?[cC]ode" ?: ?(-?[0-9]{1,10})`)
 // exitOf returns the exit status that a result tells. It stands in the first or
 // the last lines.
 func exitOf(out string) (code int, ok bool) {
-	const near = 400
-	first, last := out[:min(near, len(out))], out[max(0, len(out)-near):]
-	for _, part := range []string{first, last} {
+	for _, part := range []string{out[:min(400, len(out))], out[max(0, len(out)-400):]} {
 		m := exitLine().FindStringSubmatch(part)
 		if m == nil && strings.HasPrefix(out, "{") {
 			m = exitMember().FindStringSubmatch(part)
@@ -163,51 +131,43 @@ var saysCreated = text.Pattern(`(?i)^\W*(?:new )?(?:successfully created|file cr
 
 // outcome is what a result says about its call.
 type outcome struct {
-	status  Status
-	exit    *int
-	refused bool
-	text    string // the result
+	status Status
+	exit   *int
+	text   string // the result
 }
 
 func readOutcome(c call, m *message.Message) outcome {
 	o := outcome{status: StatusOK, text: m.Text()}
-	if m.IsError {
-		o.status = StatusFailed
-	}
 	head := beginning(o.text)
-	o.refused = refusal().MatchString(head)
-	if c.act == actShell || c.act == actPatch {
+	if c.act == OpShell || c.act == OpPatch {
 		if code, ok := exitOf(o.text); ok {
 			o.exit = &code
 		}
-		o.text = unwrap(o.text)
+		o.text = Output(o.text)
 	}
-	edits := c.act == actWrite || c.act == actEdit || c.act == actPatch
-	if o.exit != nil && *o.exit != 0 || edits && editFailed().MatchString(head) ||
-		c.act == actRead && strings.HasPrefix(head, "<tool_use_error>") {
+	edits := c.act == OpWrite || c.act == OpEdit || c.act == OpPatch
+	if m.IsError || o.exit != nil && *o.exit != 0 || edits && editFailed().MatchString(head) ||
+		c.act == OpRead && strings.HasPrefix(head, "<tool_use_error>") {
 		o.status = StatusFailed
 	}
 	return o
 }
 
 // outputMark matches what stands before the output in Codex's results.
-var outputMark = text.Pattern(`\A(?:(?:Exit code|Chunk ID|Wall time|Process exited|Process running|Original token count|Script completed|Total output lines)[^\n]*\n)+Output:\n`)
+var outputMark = text.Pattern(`\A(?:(?:Exit code|Chunk ID|Wall time|Process exited|Process running|Original token count|Script completed|Total output lines)[^\n]*\n)+(?:Output:\n)?`)
 
-// unwrap returns the output in a result that holds more: Codex's JSON and
+// Output returns the output in a result that has more around it: Codex's lines or JSON,
 // mini-SWE-agent's tags.
-func unwrap(s string) string {
+func Output(s string) string {
 	if strings.HasPrefix(s, "{") {
 		if out, ok := jsonx.String(jsonx.Get(jsonx.One([]byte(s)), "output")); ok {
 			return out
 		}
-	}
-	if k := outputMark().FindStringIndex(beginning(s)); k != nil {
-		return s[k[1]:]
 	}
 	if strings.HasPrefix(s, "<returncode>") {
 		if _, out, ok := strings.Cut(s, "<output>"); ok {
 			return strings.TrimSuffix(strings.TrimSpace(out), "</output>")
 		}
 	}
-	return s
+	return s[len(outputMark().FindString(beginning(s))):]
 }

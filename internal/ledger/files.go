@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"encoding/json"
 	"path"
 	"slices"
 	"strings"
@@ -31,7 +30,11 @@ func PiFiles(items []session.Item) (read, modified []string) {
 		switch {
 		case m == nil:
 		case m.Role == message.RoleCompactionSummary:
-			if !fromHook(it.Entry) {
+			var c session.Compaction
+			if it.Entry != nil {
+				c, _ = it.Entry.Compaction()
+			}
+			if !c.FromHook {
 				note(false, stringList(jsonx.Get(m.Details, "readFiles"))...)
 				note(true, stringList(jsonx.Get(m.Details, "modifiedFiles"))...)
 			}
@@ -53,30 +56,15 @@ func PiFiles(items []session.Item) (read, modified []string) {
 			read = append(read, p)
 		}
 	}
-	slices.SortFunc(read, compareUTF16)
-	slices.SortFunc(modified, compareUTF16)
+	for _, list := range [][]string{read, modified} {
+		slices.SortFunc(list, func(a, b string) int {
+			return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
+		})
+	}
 	return read, modified
 }
 
-func fromHook(e *session.Entry) bool {
-	if e == nil {
-		return false
-	}
-	c, _ := e.Compaction()
-	return c.FromHook
-}
-
-// compareUTF16 orders strings by their UTF-16 code units: a character beyond
-// the basic plane, which is written with surrogates, comes before U+E000.
-func compareUTF16(a, b string) int {
-	return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
-}
-
-// patchBegin begins a patch in the apply_patch format.
-const patchBegin = "*** Begin Patch"
-
-// patchMarks says what becomes of a file, by what stands before its path in a patch. A line
-// begins with at most one of them, so the order does not matter.
+// patchMarks says what becomes of a file, by what stands before its path in a patch.
 var patchMarks = map[string]State{
 	"*** Add File: ": StateCreated, "*** Update File: ": StateModified, "*** Delete File: ": StateDeleted,
 }
@@ -88,59 +76,52 @@ type fileChange struct {
 	to    string // new path of a file that was moved
 }
 
+// PatchFile returns the file that a line of a patch in the apply_patch format says
+// the lines after it belong to.
+func PatchFile(line string) (path string, ok bool) {
+	path, state := patchLine(line)
+	return path, state != ""
+}
+
+func patchLine(line string) (path string, state State) {
+	for mark, state := range patchMarks {
+		if path, ok := strings.CutPrefix(line, mark); ok {
+			return strings.TrimSpace(path), state
+		}
+	}
+	return "", ""
+}
+
 // patchChanges lists the files of a patch in order.
 func patchChanges(patch string) []fileChange {
 	var out []fileChange
 	for line := range strings.SplitSeq(patch, "\n") {
-		line = strings.TrimRight(line, " \t\r")
-		for mark, state := range patchMarks {
-			if name, ok := strings.CutPrefix(line, mark); ok {
-				out = append(out, fileChange{path: name, state: state})
-			}
-		}
-		if to, ok := strings.CutPrefix(line, "*** Move to: "); ok && len(out) > 0 {
-			out[len(out)-1].to = to
+		if path, state := patchLine(line); state != "" {
+			out = append(out, fileChange{path: path, state: state})
+		} else if to, ok := strings.CutPrefix(line, "*** Move to: "); ok && len(out) > 0 {
+			out[len(out)-1].to = strings.TrimSpace(to)
 		}
 	}
 	return out
 }
 
-// PatchFile returns the file that a line of a patch in the apply_patch format says
-// the lines after it belong to.
-func PatchFile(line string) (path string, ok bool) {
-	for mark := range patchMarks {
-		if path, ok := strings.CutPrefix(line, mark); ok {
-			return strings.TrimSpace(path), true
-		}
-	}
-	return "", false
-}
-
-// maxPath is the longest path that is taken for one, in bytes: PATH_MAX of Linux.
-const maxPath = 4096
-
 // place resolves paths.
 type place struct{ cwd string }
 
-func newPlace(cwd string) place {
-	if cwd == "" {
-		return place{}
-	}
-	return place{cwd: clean(cwd)}
-}
+func newPlace(cwd string) place { return place{clean(cwd)} }
 
 // norm returns the one spelling of a path: relative to the working directory
 // where it lies below it, without "." and "..". dir is the directory that a
 // relative path is relative to, "" for the working directory. "" is no path.
 func (p place) norm(name, dir string) string {
-	if name == "" || len(name) > maxPath || strings.ContainsAny(name, "\x00\n") {
+	if name == "" || len(name) > 4096 || strings.ContainsAny(name, "\x00\n") {
 		return ""
 	}
 	name = clean(strings.ToValidUTF8(name, "\uFFFD"))
 	if dir != "" && !absolute(name) {
 		name = clean(clean(dir) + "/" + name)
 	}
-	if p.cwd != "" && absolute(name) {
+	if absolute(name) {
 		if name == p.cwd {
 			return "."
 		}
@@ -149,35 +130,38 @@ func (p place) norm(name, dir string) string {
 		}
 	}
 	// What leaves the working directory is absolute, where that is known.
-	if p.cwd != "" && (name == ".." || strings.HasPrefix(name, "../")) {
+	if name == ".." || strings.HasPrefix(name, "../") {
 		return clean(p.cwd + "/" + name)
 	}
 	return name
 }
 
+// dir returns the directory that cd leads to from another, "" for the working directory.
+func (p place) dir(to, from string) string {
+	if to = p.norm(to, from); to == "." {
+		return ""
+	}
+	return to
+}
+
 func clean(name string) string {
-	if windowsPath(name) {
+	// Backslashes separate the components of a path of Windows; elsewhere they are part of a name.
+	windows := drive(name) || strings.HasPrefix(name, `\\`) || !strings.Contains(name, "/")
+	if windows && strings.Contains(name, `\`) {
 		name = strings.ReplaceAll(name, `\`, "/")
-		if len(name) > 1 && name[1] == ':' {
-			name = strings.ToUpper(name[:1]) + name[1:]
-		}
+	}
+	if drive(name) {
+		name = strings.ToUpper(name[:1]) + name[1:]
 	}
 	return path.Clean(name)
 }
 
-// windowsPath reports whether backslashes in a path separate its components.
-// Elsewhere they are part of a name.
-func windowsPath(name string) bool {
-	return driveAt(name) || strings.HasPrefix(name, `\\`) || strings.Contains(name, `\`) && !strings.Contains(name, "/")
-}
-
-func driveAt(name string) bool {
-	return len(name) > 2 && name[1] == ':' && (name[2] == '\\' || name[2] == '/') &&
-		(name[0]|0x20 >= 'a' && name[0]|0x20 <= 'z')
+func drive(name string) bool {
+	return len(name) > 2 && name[1] == ':' && (name[2] == '\\' || name[2] == '/') && name[0]|0x20 >= 'a' && name[0]|0x20 <= 'z'
 }
 
 func absolute(name string) bool {
-	return strings.HasPrefix(name, "/") || strings.HasPrefix(name, "~") || driveAt(name)
+	return strings.HasPrefix(name, "/") || strings.HasPrefix(name, "~") || drive(name)
 }
 
 // openedFile matches how SWE-agent shows the file that its editor works on.
@@ -187,90 +171,22 @@ var openedFile = text.Pattern(`\[File: (.{1,400}?) \([0-9]+ lines total\)\]`)
 // create and the like show a file, edit and insert change the one that is open.
 func (r *Reader) editorCall(c call, o outcome) (in call, ok bool) {
 	first, _, _ := strings.Cut(strings.TrimSpace(c.command), "\n")
-	words := strings.Fields(first)
-	if len(words) == 0 {
-		return in, false
-	}
-	in = call{tool: c.tool, entry: c.entry, act: editorWord()[words[0]]}
-	if in.act == actNone {
-		return in, false
+	words := append(strings.Fields(first), "", "", "")
+	in = call{tool: c.tool, entry: c.entry, act: vocabulary()[words[0]]}
+	path, shown := r.opened, openedFile().FindStringSubmatch(o.text)
+	if shown != nil {
+		path = shown[1]
 	}
 	if in.act == actSub {
-		if len(words) < 3 {
-			return in, false
-		}
-		in.path, in.act = strings.Trim(words[2], "'\""), subcommand()[words[1]]
-		return in, in.act == actRead || in.act == actWrite || in.act == actEdit
+		path, in.act = strings.Trim(words[2], "'\""), vocabulary()[words[1]]
+	} else if shown == nil && in.act != OpEdit {
+		return in, false // a program of the same name, or none
 	}
-	in.path = r.opened
-	if shown := openedFile().FindStringSubmatch(o.text); shown != nil {
-		in.path = shown[1]
-	} else if in.act != actEdit {
-		return in, false // a program of the same name
+	in.files = []fileChange{{path: path, state: callStates[in.act]}}
+	switch in.act {
+	case OpRead, OpWrite, OpEdit, actOpen:
+		return in, path != ""
+	default:
+		return in, false
 	}
-	return in, in.path != ""
-}
-
-// OpKind says what a tool call does to a file.
-type OpKind string
-
-// The kinds of operations; "" is a call that touches no one file.
-const (
-	OpRead  OpKind = "read"
-	OpWrite OpKind = "write" // the whole file
-	OpEdit  OpKind = "edit"  // part of it
-	OpPatch OpKind = "patch" // several files
-	OpShell OpKind = "shell" // a command line
-	OpFind  OpKind = "find"  // a search, a listing, a page of the web
-)
-
-var opKinds = map[action]OpKind{
-	actRead: OpRead, actWrite: OpWrite, actEdit: OpEdit, actPatch: OpPatch, actShell: OpShell, actFind: OpFind,
-}
-
-// Op is what a tool call asks for.
-type Op struct {
-	Kind OpKind
-	Path string // read, write, edit: as in File
-	// Partial says that a read asks for a part of the file.
-	Partial bool
-	Command string // shell: the command line; patch: the patch
-}
-
-var partMembers = strings.Fields(`offset limit view_range start_line end_line pages line_start line_end startLine endLine
-	start_line_one_indexed end_line_one_indexed StartLine EndLine`)
-
-// Operation reads a tool call by its name and arguments, in the vocabularies
-// that Read knows. Of a script's calls the first that does something stands for it.
-func Operation(name string, arguments json.RawMessage, opt Options) Op {
-	for _, op := range Operations(name, arguments, opt) {
-		if op.Kind != "" {
-			return op
-		}
-	}
-	return Op{}
-}
-
-// Operations reads a tool call as Operation does; of a script that calls other
-// tools, each of its calls.
-func Operations(name string, arguments json.RawMessage, opt Options) []Op {
-	c := parseCall(name, arguments, "")
-	calls := []call{c}
-	if c.act == actScript {
-		calls = c.inner
-	}
-	var out []Op
-	for _, c := range calls {
-		op := Op{Kind: opKinds[c.act], Command: c.command}
-		switch op.Kind {
-		case OpRead, OpWrite, OpEdit:
-			op.Path = newPlace(opt.Cwd).norm(c.path, "")
-			op.Partial = slices.ContainsFunc(partMembers, func(m string) bool { return !jsonx.IsNull(jsonx.Get(c.args, m)) })
-		default:
-		}
-		if c.act != actScript {
-			out = append(out, op)
-		}
-	}
-	return out
 }

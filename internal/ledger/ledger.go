@@ -7,7 +7,7 @@
 // prose is no evidence.
 //
 //	l := ledger.Read(cx.Items, ledger.Options{Cwd: header.Cwd})
-//	fmt.Println(l.Paths(ledger.Modified))
+//	fmt.Println(l.Paths(ledger.StateModified))
 //	details, _ := json.Marshal(l) // stored with a compaction, merged by the next Read
 //
 // A ledger is cumulative: Read merges what earlier compactions and branch
@@ -16,52 +16,37 @@
 package ledger
 
 import (
-	"iter"
 	"maps"
 	"slices"
-	"strings"
 	"time"
-	"unicode/utf8"
-
-	"github.com/clew-dev/clew/internal/text"
 )
 
 // Ledger holds the facts of a range of messages. Its JSON is stable: the same
-// messages give the same bytes. Every list is bounded; what did not fit is
-// counted in Omitted.
+// messages give the same bytes. Every list is bounded and keeps the order of what it holds.
 type Ledger struct {
-	// Files are the files that tool calls touched, the last touched last.
-	Files []File `json:"files,omitempty"`
+	Files []File `json:"files,omitempty"` // that tool calls touched
 	// Weak are files that simple shell commands touched or printed, and those that git
 	// says are changed. A path may be in both lists. A directory ends with "/".
-	Weak []File `json:"weak,omitempty"`
-	// Commands are the commands that ran, each once, the last run last.
-	Commands []Command `json:"commands,omitempty"`
-	// Commits are the commits that commands made, oldest first.
-	Commits []Commit `json:"commits,omitempty"`
-	// Errors are the failures after which nothing of the kind succeeded, oldest first.
-	Errors []Failure `json:"errors,omitempty"`
-	// Users are the messages that the user typed, oldest first.
-	Users []UserMessage `json:"users,omitempty"`
+	Weak     []File        `json:"weak,omitempty"`
+	Commands []Command     `json:"commands,omitempty"` // each once, where it ran last
+	Commits  []Commit      `json:"commits,omitempty"`  // that commands made
+	Errors   []Failure     `json:"errors,omitempty"`   // after which nothing of the kind succeeded
+	Users    []UserMessage `json:"users,omitempty"`    // that the user typed
 	// Todos is the list as the latest todo tool call left it; where no tool keeps
 	// one, the latest list with boxes to tick that the agent wrote.
-	Todos []Todo `json:"todos,omitempty"`
-	// Rules are the user's sentences that bind later work, oldest first.
-	Rules []Statement `json:"rules,omitempty"`
-	// Decisions are sentences that say how something was decided, or why, oldest first.
-	Decisions []Statement `json:"decisions,omitempty"`
-	// Mentions are the URLs, tickets, commits and names that the user and the
-	// agent used, the last used last.
-	Mentions []Mention `json:"mentions,omitempty"`
-	// Omitted counts what the limits left out.
-	Omitted Omitted `json:"omitted,omitzero"`
+	Todos     []Todo      `json:"todos,omitempty"`
+	Rules     []Statement `json:"rules,omitempty"`     // the user's sentences that bind later work
+	Decisions []Statement `json:"decisions,omitempty"` // how something was decided, or why
+	// Mentions are the URLs, tickets, commits and names that the user and the agent used.
+	Mentions []Mention      `json:"mentions,omitempty"`
+	Omitted  map[string]int `json:"omitted,omitempty"` // what the limits left out of each list
 }
 
-// State is what became of a file.
+// State is what became of a file: the last change to it, or StateRead. One that was
+// created and then modified is still created.
 type State string
 
-// A file has the state of the last change to it; one that was only read is Read. A file
-// that was created and then modified is still Created.
+// The states.
 const (
 	StateRead     State = "read"
 	StateModified State = "modified"
@@ -73,17 +58,12 @@ var states = []State{StateRead, StateModified, StateCreated, StateDeleted}
 
 // File is a file and its last state.
 type File struct {
-	// Path is relative to the working directory where it lies below it, with
-	// forward slashes and without "." and "..".
-	Path  string `json:"path"`
+	Path  string `json:"path"` // relative to the working directory below it, with forward slashes
 	State State  `json:"state"`
-	// Read says that the file was read, whatever was done to it besides.
-	Read  bool   `json:"read,omitempty"`
+	Read  bool   `json:"read,omitempty"`  // whatever was done to it besides
 	Edits int    `json:"edits,omitempty"` // how often it was changed
 	To    string `json:"to,omitempty"`    // where a deleted file was moved
-	// Entry is the entry of the call that set the state; "" when it is only
-	// known from a file list.
-	Entry string `json:"entry,omitempty"`
+	Entry string `json:"entry,omitempty"` // of the call that set the state, where it is known
 }
 
 // Check says which kind of check a command is; "" is one that checks nothing.
@@ -108,17 +88,15 @@ const (
 
 // Command is a command line and how it ended the last time it ran.
 type Command struct {
-	Text     string `json:"text"` // at most MaxText runes
+	Text     string `json:"text"` // at most 300 runes
 	Status   Status `json:"status"`
 	Exit     *int   `json:"exit,omitempty"` // nil when it is unknown
 	Check    Check  `json:"check,omitempty"`
 	Runs     int    `json:"runs"`
 	Failures int    `json:"failures,omitempty"`
-	// Retired says that the last run failed, and later checks that cover this one,
-	// or all that failed in it, passed.
+	// Retired says that later checks that cover this one, or all that failed in it, passed.
 	Retired bool `json:"settled,omitempty"`
-	// Failed are the tests, files and packages that failed in the last run and have
-	// not passed since, as the output names them; at most MaxFailed.
+	// Failed are the tests, files and packages that failed and have not passed since.
 	Failed []string `json:"failed,omitempty"`
 	Entry  string   `json:"entry,omitempty"` // of the last result
 }
@@ -137,12 +115,11 @@ type Commit struct {
 
 // Failure is an error that is still open.
 type Failure struct {
-	Tool    string `json:"tool"`
-	Subject string `json:"subject,omitempty"` // the command line or path
-	// Lines are the lines of the result that tell the error, at most three.
-	Lines []string `json:"lines,omitempty"`
-	Check Check    `json:"check,omitempty"`
-	Entry string   `json:"entry,omitempty"`
+	Tool    string   `json:"tool"`
+	Subject string   `json:"subject,omitempty"` // the command line or path
+	Lines   []string `json:"lines,omitempty"`   // of the result that tell the error, at most three
+	Check   Check    `json:"check,omitempty"`
+	Entry   string   `json:"entry,omitempty"`
 }
 
 // UserMessage is a message that the user typed. Injected, hook, shell and
@@ -150,40 +127,26 @@ type Failure struct {
 type UserMessage struct {
 	Entry string    `json:"entry"`
 	Time  time.Time `json:"time,omitzero"`
-	// Text is the beginning, at most MaxText runes; Bytes is the length of the whole.
-	Text  string `json:"text"`
-	Bytes int    `json:"bytes"`
+	Text  string    `json:"text"`  // the beginning, at most 300 runes
+	Bytes int       `json:"bytes"` // of the whole
 }
 
-// Omitted counts what the limits left out of each list.
-type Omitted struct {
-	Files     int `json:"files,omitempty"`
-	Weak      int `json:"weak,omitempty"`
-	Commands  int `json:"commands,omitempty"`
-	Commits   int `json:"commits,omitempty"`
-	Errors    int `json:"errors,omitempty"`
-	Users     int `json:"users,omitempty"`
-	Todos     int `json:"todos,omitempty"`
-	Rules     int `json:"rules,omitempty"`
-	Decisions int `json:"decisions,omitempty"`
-	Mentions  int `json:"mentions,omitempty"`
-}
+// Boundary says why a task seems to have ended at a message; "" is that it did not. The
+// user's word alone is the weakest reason.
+type Boundary string
 
-// The limits of a ledger's lists. The oldest is left out first; of the files
-// those that were only read go before others, and the first user message stays.
+// The reasons.
 const (
-	MaxFiles    = 1000
-	MaxWeak     = 200
-	MaxCommands = 120
-	MaxCommits  = 100
-	MaxErrors   = 30
-	MaxUsers    = 200
-	MaxTodos    = 100
-	MaxRules    = 80
-	MaxDecided  = 60
-	MaxMentions = 150
-	MaxFailed   = 20
-	MaxText     = 300 // runes of a command, a user message, a todo, a line
+	BoundaryCommit Boundary = "commit" // a command made a commit
+	BoundaryCheck  Boundary = "check"  // a test run passed
+	BoundaryTodos  Boundary = "todos"  // the last open todo was done
+	BoundaryUser   Boundary = "user"   // the user said so
+)
+
+const (
+	maxDecided = 60
+	maxFailed  = 20  // tests of a command
+	maxText    = 300 // runes of a command, a user message, a todo, a line
 )
 
 // Paths returns the paths of the files in one of the states, the last touched last.
@@ -195,11 +158,6 @@ func (l *Ledger) Paths(states ...State) []string {
 		}
 	}
 	return out
-}
-
-// Failing returns the checks that fail as far as known, oldest first.
-func (l *Ledger) Failing() []Command {
-	return slices.DeleteFunc(slices.Clone(l.Commands), func(c Command) bool { return !c.Failing() })
 }
 
 // table is a list whose values have keys. Touching one moves it to the end.
@@ -236,19 +194,6 @@ func (t *table[T]) get(key string) *T {
 	return nil
 }
 
-func (t *table[T]) drop(key string) { delete(t.rows, key) }
-
-// each yields the values in no order.
-func (t *table[T]) each() iter.Seq[*T] {
-	return func(yield func(*T) bool) {
-		for _, r := range t.rows {
-			if !yield(&r.val) {
-				return
-			}
-		}
-	}
-}
-
 // values returns the values, the last touched last.
 func (t *table[T]) values() []T {
 	var out []T
@@ -258,37 +203,45 @@ func (t *table[T]) values() []T {
 	return out
 }
 
-// Boundary says why a task seems to have ended at a message; "" is that it did not. The
-// user's word alone is the weakest reason.
-type Boundary string
-
-// The reasons.
-const (
-	BoundaryCommit Boundary = "commit" // a command made a commit
-	BoundaryCheck  Boundary = "check"  // a test run passed
-	BoundaryTodos  Boundary = "todos"  // the last open todo was done
-	BoundaryUser   Boundary = "user"   // the user said so
-)
-
-// userDone are the words with which users say that something is finished. A
-// message that is little more than one of them is a boundary.
-var userDone = either(`done|finished|it works|works now|works great|that works|lgtm|looks good|perfect|great work|all good|ship it|merged|
-	thanks|thank you|fertig|erledigt|passt|danke|terminé|c'est bon|merci|parfait|listo|hecho|perfecto|gracias|готово|сделано|спасибо|отлично`,
-	`完成了|已完成|搞定|做完了|可以了|没问题了|谢谢|完了|できました|終わり|ありがとう|완료|끝났|고마워|감사합니다`)
-
-var notWord = text.Words(`not isn't nicht pas no не`)
-
-func saysDone(t string) bool {
-	t = strings.TrimSpace(t)
-	words := sentenceWords(t)
-	if len(words) > 8 || utf8.RuneCountInString(t) > 60 || strings.ContainsAny(t, "?？未") ||
-		strings.Contains(strings.ReplaceAll(t, "没问题", ""), "没") {
-		return false
+// Ledger returns the ledger of what was read so far, within the limits. It shares nothing
+// with later ones.
+func (r *Reader) Ledger() Ledger {
+	o := maps.Clone(r.omitted)
+	mentions := slices.DeleteFunc(r.mentions.values(), func(m Mention) bool { return m.Kind == "name" && m.Uses < 2 })
+	l := Ledger{
+		Files:     limit(o, "files", r.files.values(), 1000, func(f File) bool { return f.State == StateRead }),
+		Weak:      limit(o, "weak", r.weak.values(), 200, nil),
+		Commands:  limit(o, "commands", r.commands.values(), 120, nil),
+		Commits:   limit(o, "commits", slices.Clone(r.commits), 100, nil),
+		Errors:    limit(o, "errors", r.errors.values(), 30, nil),
+		Rules:     limit(o, "rules", slices.Clone(r.rules), 80, func(s Statement) bool { return s.Replaced }),
+		Decisions: limit(o, "decisions", slices.Clone(r.decisions), maxDecided, nil),
+		Mentions:  limit(o, "mentions", mentions, 150, func(m Mention) bool { return m.Uses < 3 }),
+		Users:     limit(o, "users", slices.Clone(r.users), 200, func(u UserMessage) bool { return u != r.users[0] }),
+		Todos:     limit(o, "todos", slices.Clone(r.todos), 100, func(t Todo) bool { return t.Status == TodoDone }),
 	}
-	return !slices.ContainsFunc(words, func(w string) bool { return notWord()[w] }) && userDone.in(t, words)
+	if len(o) > 0 {
+		l.Omitted = o
+	}
+	return l
 }
 
-// allDone reports whether there are todos and all of them are done.
-func allDone(todos []Todo) bool {
-	return len(todos) > 0 && !slices.ContainsFunc(todos, func(t Todo) bool { return t.Status != TodoDone })
+// limit leaves out what is more than most: the values that are worth less first, of each
+// kind the oldest.
+func limit[T any](omitted map[string]int, name string, list []T, most int, less func(T) bool) []T {
+	n := len(list) - most
+	if n <= 0 {
+		return list
+	}
+	omitted[name] += n
+	if less != nil {
+		list = slices.DeleteFunc(list, func(v T) bool {
+			drop := n > 0 && less(v)
+			if drop {
+				n--
+			}
+			return drop
+		})
+	}
+	return list[n:]
 }

@@ -12,12 +12,9 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Options say how to read. The zero value is ready for use.
-type Options struct {
-	// Cwd is the working directory of the session, so that absolute paths below
-	// it and relative ones meet. Default: unknown, paths stay as they are.
-	Cwd string
-}
+// Options say how to read. Cwd is the working directory of the session, so that absolute
+// paths below it and relative ones meet. Default: unknown, paths stay as they are.
+type Options struct{ Cwd string }
 
 // Read computes the ledger of a range of messages, oldest first. Summaries
 // among them are merged where they stand: by the ledger or the file lists in
@@ -51,7 +48,7 @@ type Reader struct {
 	ruleAt    map[string]int // the place of a rule, by its words
 	decisions []Statement
 	subjects  map[string]map[string]bool // what rules and decisions are about
-	omitted   Omitted
+	omitted   map[string]int
 	opened    string // the file that an editor without paths works on
 	ended     Boundary
 }
@@ -60,7 +57,7 @@ type Reader struct {
 func NewReader(opt Options) *Reader {
 	return &Reader{
 		place: newPlace(opt.Cwd), parser: newParser(), calls: map[string]call{}, parsed: map[string]line{},
-		seen: map[string]bool{}, ruleAt: map[string]int{}, subjects: map[string]map[string]bool{},
+		omitted: map[string]int{}, seen: map[string]bool{}, ruleAt: map[string]int{}, subjects: map[string]map[string]bool{},
 	}
 }
 
@@ -85,38 +82,41 @@ func (r *Reader) message(m *message.Message) {
 	case message.RoleAssistant:
 		r.assistant(m)
 	case message.RoleToolResult:
-		if c, ok := r.calls[m.ToolCallID]; ok {
-			delete(r.calls, m.ToolCallID)
+		c, ok := r.calls[m.ToolCallID]
+		if delete(r.calls, m.ToolCallID); ok && !refusal().MatchString(beginning(m.Text())) {
 			r.result(c, readOutcome(c, m))
 		}
 	case message.RoleBashExecution: // the user ran a command
-		if m.ExcludeFromContext || m.Cancelled {
-			return
+		o := outcome{status: StatusUnknown, exit: m.ExitCode, text: m.Output}
+		if o.exit != nil {
+			o.status = map[bool]Status{true: StatusOK, false: StatusFailed}[*o.exit == 0]
 		}
-		o := outcome{status: StatusOK, exit: m.ExitCode, text: m.Output}
-		if m.ExitCode == nil {
-			o.status = StatusUnknown
-		} else if *m.ExitCode != 0 {
-			o.status = StatusFailed
+		if !m.ExcludeFromContext && !m.Cancelled {
+			r.command(call{tool: "bash", act: OpShell, command: m.Command}, o)
 		}
-		r.command(call{tool: "bash", act: actShell, command: m.Command}, o)
 	case message.RoleUser:
 		if m.UserWords() {
 			r.user(m)
 		}
 	case message.RoleCompactionSummary, message.RoleBranchSummary:
-		r.merge(fromSummary(m.Summary, m.Details, r.place))
+		r.merge(fromSummary(m.Summary, m.Details))
 	case message.RoleSystem, message.RoleCustom:
 	}
 }
 
 func (r *Reader) assistant(m *message.Message) {
+	var said []string
 	for _, b := range m.Content {
 		switch b.Type {
 		case message.BlockToolCall:
 			r.calls[b.ID] = parseCall(b.Name, b.Arguments, r.entry)
+			// Other arguments are mostly content of files.
+			for _, name := range []string{"command", "cmd", "query", "pattern", "url"} {
+				said = append(said, redact.Text(text.Head(jsonx.StringAt(b.Arguments, name), 2000)))
+			}
 		case message.BlockText:
 			t := redact.Text(lookAt(b.Text))
+			said = append(said, t)
 			r.decided(t, false)
 			if list := checkboxes(t, r.entry); list != nil && !r.todoTool {
 				r.todos = list
@@ -124,7 +124,7 @@ func (r *Reader) assistant(m *message.Message) {
 		default:
 		}
 	}
-	r.mention(m)
+	r.mention(said...)
 }
 
 func (r *Reader) user(m *message.Message) {
@@ -136,38 +136,25 @@ func (r *Reader) user(m *message.Message) {
 	if saysDone(t) {
 		r.ended = BoundaryUser
 	}
-	r.mention(m)
+	r.mention(lookAt(t))
 	r.userRules(t)
 	r.decided(t, true)
-	u := UserMessage{Entry: r.entry, Time: m.Time().UTC(), Text: text.Clip(t, MaxText), Bytes: len(m.Text())}
+	u := UserMessage{Entry: r.entry, Time: m.Time().UTC(), Text: text.Clip(t, maxText), Bytes: len(m.Text())}
 	r.users = append(r.users, u)
 }
 
 func (r *Reader) result(c call, o outcome) {
-	if o.refused {
-		return
-	}
 	switch c.act {
-	case actOpen, actWrite, actEdit, actShell:
+	case actOpen, OpWrite, OpEdit, OpShell:
 		if m := openedFile().FindStringSubmatch(o.text); m != nil {
 			r.opened = m[1]
 		}
 	default:
 	}
 	switch c.act {
-	case actRead, actOpen:
-		r.read(c, o)
-	case actReadMany:
-		for _, m := range []string{"paths", "files", "include"} {
-			for _, c.path = range stringList(jsonx.Get(c.args, m)) {
-				if !strings.ContainsAny(c.path, "*?{[") {
-					r.read(c, o)
-				}
-			}
-		}
-	case actWrite, actEdit, actDelete, actMove, actPatch:
-		r.edit(c, o)
-	case actShell:
+	case OpRead, actReadMany, actOpen, OpWrite, OpEdit, actDelete, actMove, OpPatch:
+		r.touch(c, o)
+	case OpShell:
 		if in, ok := r.editorCall(c, o); ok {
 			if editFailed().MatchString(beginning(o.text)) {
 				o.status = StatusFailed
@@ -197,60 +184,53 @@ func (r *Reader) result(c call, o outcome) {
 			}
 			r.result(in, each)
 		}
-	case actFind:
+	case OpFind:
 	default: // a tool that is not in the vocabulary
 		r.failed(o, "tool\x00"+c.tool, Failure{Tool: c.tool})
 	}
 }
 
-func (r *Reader) read(c call, o outcome) {
-	p := r.norm(c.path, "")
-	if p == "" || o.status == StatusFailed {
-		return
-	}
-	f := r.files.touch(p, File{Path: p, State: StateRead})
-	f.Read = true
-	// A file that can be read is there: whoever made it again was not seen.
-	if f.State == StateRead || f.State == StateDeleted {
-		f.State, f.Entry, f.To = StateRead, c.entry, ""
+// touch takes in what a call did to files. A write shows only then whether it made the file.
+func (r *Reader) touch(c call, o outcome) {
+	for _, ch := range c.files {
+		if ch.path == "" && (c.act == OpWrite || c.act == OpEdit) {
+			ch.path = r.opened
+		}
+		p, to := r.norm(ch.path, c.dir), r.norm(ch.to, c.dir)
+		switch {
+		case p == "" || c.act == actMove && to == "":
+		case ch.state == StateRead:
+			if o.status != StatusFailed {
+				wasRead(&r.files, p, c.entry)
+			}
+		case r.failed(o, "edit\x00"+p, Failure{Tool: c.tool, Subject: p}):
+		default:
+			if to != "" {
+				ch.state = StateDeleted
+			}
+			if ch.state == "" {
+				ch.state = r.written(p, beginning(o.text))
+			}
+			change(&r.files, p, ch.state, to, c.entry)
+		}
 	}
 }
 
-// callStates says what calls do to a file. A write shows only then whether it made it.
-var callStates = map[action]State{actEdit: StateModified, actDelete: StateDeleted, actMove: StateDeleted}
-
-// edit takes in a call that changes files.
-func (r *Reader) edit(c call, o outcome) {
-	if c.path == "" && (c.act == actWrite || c.act == actEdit) {
-		c.path = r.opened
-	}
-	changes := []fileChange{{path: c.path, to: c.to, state: callStates[c.act]}}
-	if c.act == actPatch {
-		changes = patchChanges(c.command)
-	}
-	for _, ch := range changes {
-		p, to := r.norm(ch.path, c.dir), r.norm(ch.to, c.dir)
-		if p == "" || c.act == actMove && to == "" {
-			continue
-		}
-		if r.failed(o, "edit\x00"+p, Failure{Tool: c.tool, Subject: p}) {
-			continue
-		}
-		switch {
-		case to != "":
-			ch.state = StateDeleted
-		case ch.state == "":
-			ch.state = r.written(p, o.text)
-		}
-		change(&r.files, p, ch.state, to, c.entry)
+// wasRead records that a file was read. One that can be read is there: whoever made it again
+// was not seen.
+func wasRead(t *table[File], p, entry string) {
+	f := t.touch(p, File{Path: p, State: StateRead})
+	f.Read = true
+	if f.State == StateRead || f.State == StateDeleted {
+		f.State, f.Entry, f.To = StateRead, entry, ""
 	}
 }
 
 // written says whether a call that wrote a whole file made it.
 func (r *Reader) written(p, result string) State {
-	old, head := r.files.get(p), beginning(result)
+	old := r.files.get(p)
 	gone := old == nil || old.State == StateDeleted
-	if !saysExisted().MatchString(head) && (gone || saysCreated().MatchString(head)) {
+	if !saysExisted().MatchString(result) && (gone || saysCreated().MatchString(result)) {
 		return StateCreated
 	}
 	return StateModified
@@ -270,6 +250,8 @@ func change(t *table[File], p string, s State, to, entry string) {
 	}
 }
 
+var lineEnds = text.Pattern(`\s*;*[ \t]*[\r\n]\s*`)
+
 func (r *Reader) command(c call, o outcome) {
 	if strings.TrimSpace(c.command) == "" {
 		return
@@ -277,61 +259,41 @@ func (r *Reader) command(c call, o outcome) {
 	c.command = redact.Text(c.command)
 	l := r.parse(c.command, c.dir)
 	status := o.status
-	if l.check != "" && status != StatusFailed && (l.unsure || o.exit == nil) {
-		mark := failMark
-		if !l.unsure {
-			mark = failedSurely // the status is that of the check, if it is known
-		}
-		if mark().MatchString(lookAt(o.text)) {
-			status = StatusFailed
-		}
+	if l.check != "" && (l.unsure && failMark().MatchString(lookAt(o.text)) ||
+		!l.unsure && o.exit == nil && failedSurely().MatchString(lookAt(o.text))) {
+		status = StatusFailed
 	}
-	key := text.Clip(flat(l.text), MaxText)
-	cmd := r.commands.touch(key, Command{Text: key, Check: l.check})
+	key := l.text
+	if !strings.Contains(key, "<<") && !strings.Contains(key, "\\\n") { // it still is the same on one line
+		key = lineEnds().ReplaceAllString(key, "; ")
+	}
+	key = text.Clip(text.Line(key), maxText)
+	cmd := r.commands.touch(key, Command{Text: key})
+	cmd.Status, cmd.Exit, cmd.Check, cmd.Entry, cmd.Retired, cmd.Failed = status, o.exit, l.check, r.entry, false, nil
 	cmd.Runs++
-	cmd.Status, cmd.Exit, cmd.Entry, cmd.Retired, cmd.Failed = status, o.exit, r.entry, false, nil
-	errKey := "run\x00" + l.program
-	if l.check != "" {
-		errKey = "check\x00" + key
-	}
 	if status == StatusFailed {
 		cmd.Failures++
 		if l.check == CheckTest {
 			cmd.Failed = failedTests(o.text)
 		}
 	}
+	errKey := "run\x00" + l.program
+	if l.check != "" {
+		errKey = "check\x00" + key
+	}
 	if status == StatusOK || status == StatusFailed && !l.lookup {
-		ended := outcome{status: status, text: o.text}
-		r.failed(ended, errKey, Failure{Tool: c.tool, Subject: key, Check: l.check})
+		r.failed(outcome{status: status, text: o.text}, errKey, Failure{Tool: c.tool, Subject: key, Check: l.check})
 	}
 	if status == StatusOK {
-		if l.check != "" {
-			r.passed(l)
-		}
-		if l.check == CheckTest {
-			r.ended = BoundaryCheck
-		}
+		r.passed(l)
 		r.commit(c.command, o.text)
 	}
 	if o.status != StatusUnknown {
-		r.shellFiles(shellChanges(l.script, r.place, c.dir, o.status == StatusFailed))
+		r.shellFiles(l.shellChanges(r.place, o.status == StatusFailed))
 	}
 	if o.status != StatusFailed {
-		r.gitFiles(l.script, o, c.dir)
+		r.gitFiles(l, o.text)
 	}
-}
-
-// flat writes a command line of several lines on one, so that it still is the
-// same; one with a here document in it only looks like it.
-func flat(command string) string {
-	if strings.Contains(command, "\n") && !strings.Contains(command, "<<") && !strings.Contains(command, "\\\n") {
-		lines := strings.FieldsFunc(command, func(r rune) bool { return r == '\n' || r == '\r' })
-		for i, l := range lines {
-			lines[i] = strings.TrimRight(strings.TrimSpace(l), ";")
-		}
-		command = strings.Join(lines, "; ")
-	}
-	return text.Line(command)
 }
 
 // parse returns what a command line says. Each is parsed once.
@@ -350,23 +312,28 @@ func (r *Reader) parse(command, dir string) line {
 // passed retires the failing checks that a passing one covers, and takes from the
 // others what it covers of what failed in them.
 func (r *Reader) passed(l line) {
-	for c := range r.commands.each() {
+	if l.check == "" {
+		return
+	}
+	if l.check == CheckTest {
+		r.ended = BoundaryCheck
+	}
+	for _, row := range r.commands.rows {
+		c := &row.val
 		if !c.Failing() {
 			continue
 		}
 		failed := r.parse(c.Text, "")
 		if !l.covers(failed) {
-			if len(c.Failed) == 0 || !l.sameTool(failed) {
-				continue
-			}
 			// The list may be shared with a ledger that was given out.
-			c.Failed = slices.DeleteFunc(slices.Clone(c.Failed), l.runs)
-			if len(c.Failed) > 0 {
+			left := slices.DeleteFunc(slices.Clone(c.Failed), func(what string) bool { return l.runs(failed, what) })
+			if len(left) > 0 || c.Failed == nil {
+				c.Failed = left
 				continue
 			}
 		}
 		c.Retired, c.Failed = true, nil
-		r.errors.drop("check\x00" + c.Text)
+		delete(r.errors.rows, "check\x00"+c.Text)
 	}
 }
 
@@ -377,48 +344,34 @@ func (r *Reader) shellFiles(changes []fileChange) {
 	for _, ch := range changes {
 		switch ch.state {
 		case StateRead:
-			r.shown(ch.path)
+			if f := r.files.get(ch.path); f != nil && f.State != StateDeleted {
+				wasRead(&r.files, ch.path, r.entry)
+			} else {
+				wasRead(&r.weak, ch.path, r.entry)
+			}
 		case stateRestored:
 			r.restore(ch.path)
-		case StateDeleted:
-			change(&r.weak, ch.path, ch.state, ch.to, r.entry)
-			r.gone(ch)
 		default:
-			change(&r.weak, ch.path, ch.state, "", r.entry)
+			change(&r.weak, ch.path, ch.state, ch.to, r.entry)
+			if ch.state == StateDeleted {
+				r.gone(&r.weak, ch)
+				r.gone(&r.files, ch)
+			}
 		}
 	}
 }
 
 // gone lets the files at a path and below it go with it.
-func (r *Reader) gone(ch fileChange) {
-	moved := func(path string) string {
-		if ch.to == "" {
-			return ""
+func (r *Reader) gone(t *table[File], ch fileChange) {
+	for _, f := range t.values() {
+		if f.State == StateDeleted || !within(f.Path, ch.path) {
+			continue
 		}
-		return ch.to + strings.TrimPrefix(path, ch.path)
-	}
-	for w := range r.weak.each() {
-		if w.State != StateDeleted && w.Path != ch.path && within(w.Path, ch.path) {
-			w.State, w.Entry, w.To = StateDeleted, r.entry, moved(w.Path)
+		to := ch.to
+		if to != "" {
+			to += strings.TrimPrefix(f.Path, ch.path)
 		}
-	}
-	for _, f := range r.files.values() {
-		if f.State != StateDeleted && within(f.Path, ch.path) {
-			change(&r.files, f.Path, StateDeleted, moved(f.Path), r.entry)
-		}
-	}
-}
-
-// shown records that a command printed a file.
-func (r *Reader) shown(p string) {
-	if f := r.files.get(p); f != nil && f.State != StateDeleted {
-		r.files.touch(p, File{}).Read = true
-		return
-	}
-	w := r.weak.touch(p, File{Path: p, State: StateRead})
-	w.Read = true
-	if w.State == StateRead || w.State == StateDeleted {
-		w.State, w.Entry, w.To = StateRead, r.entry, ""
+		change(t, f.Path, StateDeleted, to, r.entry)
 	}
 }
 
@@ -426,7 +379,8 @@ func (r *Reader) shown(p string) {
 // were before they were changed.
 func (r *Reader) restore(p string) {
 	for _, t := range []*table[File]{&r.files, &r.weak} {
-		for f := range t.each() {
+		for _, row := range t.rows {
+			f := &row.val
 			changed := f.State == StateModified || f.State == StateDeleted && f.To == ""
 			if changed && (p == "." || within(f.Path, p)) {
 				f.State, f.Entry = StateRead, r.entry
@@ -438,7 +392,7 @@ func (r *Reader) restore(p string) {
 // failed keeps the error of what failed, and drops the one of its key when it did not.
 func (r *Reader) failed(o outcome, key string, f Failure) bool {
 	if o.status != StatusFailed {
-		r.errors.drop(key)
+		delete(r.errors.rows, key)
 		return false
 	}
 	f.Entry = r.entry
@@ -448,4 +402,13 @@ func (r *Reader) failed(o outcome, key string, f Failure) bool {
 	}
 	*r.errors.touch(key, f) = f
 	return true
+}
+
+// addCommits adds commits that are not there already, as in a ledger that is merged twice.
+func (r *Reader) addCommits(commits ...Commit) {
+	for _, c := range commits {
+		if !slices.Contains(r.commits, c) {
+			r.commits = append(r.commits, c)
+		}
+	}
 }

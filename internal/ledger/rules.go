@@ -11,33 +11,55 @@ import (
 
 // Statement is a sentence of the log, in its own words.
 type Statement struct {
-	Text string `json:"text"`
-	// Weight says how clear a decision is: 1 or more. 0 for rules.
-	Weight int `json:"weight,omitempty"`
-	// Replaced says that a later rule takes this one back.
-	Replaced bool   `json:"replaced,omitempty"`
+	Text     string `json:"text"`
+	Weight   int    `json:"weight,omitempty"`   // how clear a decision is: 1 or more
+	Replaced bool   `json:"replaced,omitempty"` // a later rule takes this one back
 	Entry    string `json:"entry,omitempty"`
 }
 
 // userRules finds the sentences in which the user said how things are to be done
-// from then on. What only asks for something once is none.
+// from then on. What only asks for something once is none. What is pasted, indented, quoted
+// or in fences, is none, and neither is a plan; what stands below a heading is pasted.
 func (r *Reader) userRules(t string) {
-	for _, st := range userStatements(t) {
-		words := sentenceWords(st.text)
-		if unfit(st.text, words) {
+	lines := ownLines(t)
+	pasted := len(lines) > manyLines
+	if n := 5 * manyLines; len(lines) > n {
+		lines = slices.Concat(lines[:n/2], lines[len(lines)-n/2:])
+	}
+	for _, line := range lines {
+		if planLine().MatchString(line) {
+			break
+		}
+		if headingLine().MatchString(line) {
+			pasted = !rulesLine().MatchString(line)
 			continue
 		}
-		var back []int
-		if !st.pasted && changeWord.in(st.text, words) {
-			back = r.takenBack(st.text)
+		for _, st := range text.Statements(line) {
+			r.userRule(text.Line(st), pasted)
 		}
-		if len(back) == 0 && !isRule(st.text, words, st.pasted) {
-			continue
+	}
+}
+
+func (r *Reader) userRule(s string, pasted bool) {
+	n := utf8.RuneCountInString(s)
+	words := sentenceWords(s)
+	if n < 4 || n > maxText || n < 8 && len(s) == n || strings.HasSuffix(s, ":") || data(s) || unfit(s, words) {
+		return
+	}
+	back := map[int]bool{} // earlier rules that are clearly about the same
+	if !pasted && changeWord.in(s, words) {
+		about := subject(s)
+		for i, old := range r.rules {
+			if old.Entry != r.entry && old.Text != s && sameSubject(r.about(old.Text), about, 66) {
+				back[i] = true
+			}
 		}
-		r.rule(Statement{Text: st.text, Entry: r.entry})
-		for _, i := range back {
-			r.rules[i].Replaced = true
-		}
+	}
+	if len(back) > 0 || isRule(s, words, pasted) {
+		r.rule(Statement{Text: s, Entry: r.entry})
+	}
+	for i := range back {
+		r.rules[i].Replaced = true
 	}
 }
 
@@ -68,7 +90,7 @@ func isRule(s string, words []string, pasted bool) bool {
 	if pasted {
 		return words[0] == "don't" || words[0] == "do" && len(words) > 1 && words[1] == "not"
 	}
-	return requires(words) || startsRule(s, words) && !onceWord.in(s, words) && bindingWord.in(s, words)
+	return requires(words) || startsRule(s, words) && !onceWord.in(s, words)
 }
 
 // lasts reports whether a sentence has a lasting word in it. What something
@@ -83,16 +105,6 @@ func lasts(s string, words []string, pasted bool) bool {
 	return lastingWord.in(s, words)
 }
 
-var (
-	// tells are the words before "always" and "never" in what is told.
-	tells = text.Words(`it they that this which i he she has have had is was are were`)
-	// asks are those before them in what a pasted text orders.
-	asks = text.Words(`you must should please and but also`)
-	// pronouns are the words before "should" that name nothing.
-	pronouns = text.Words(`i you we he she it they this that these those what which who how where when why there here
-		and but`)
-)
-
 // requires reports whether a sentence says what a thing that it names should be like, as in
 // "the report should list every host". What "it" or "we" should do is about the matter at
 // hand, and with "maybe" it is a guess.
@@ -100,10 +112,43 @@ func requires(words []string) bool {
 	for i := 1; i+1 < len(words); i++ {
 		named := !pronouns()[words[i-1]] && (i < 2 || words[i-2] != "these" && words[i-2] != "those")
 		if named && (words[i] == "should" || words[i] == "shouldn't") {
-			return !onceWord.in("", words[i+1:]) && !guessWord.in("", words)
+			return !onceWord.in("", words[i+1:]) && !slices.ContainsFunc(words, func(w string) bool { return guessWord()[w] })
 		}
 	}
 	return false
+}
+
+// startsRule reports whether a sentence begins, or ends, as a rule does.
+func startsRule(s string, words []string) bool {
+	for len(words) > 0 && polite.at(words, 0) > 0 {
+		words = words[polite.at(words, 0):]
+	}
+	if len(words) > 0 && ruleStart.at(words, 0) > 0 {
+		return true
+	}
+	if !hasWide(s) {
+		return false
+	}
+	for clause := range strings.FieldsFuncSeq(s, func(r rune) bool { return strings.ContainsRune("，；、, ", r) }) {
+		plain := strings.TrimLeft(clause, "请請")
+		for _, w := range ruleStart.wide {
+			if strings.HasPrefix(clause, w) || strings.HasPrefix(plain, w) {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(ruleEnd, func(w string) bool { return strings.Contains(s, w) })
+}
+
+// saysDone reports whether a message of the user is little more than that something is finished.
+func saysDone(t string) bool {
+	t = strings.TrimSpace(t)
+	words := sentenceWords(t)
+	if len(words) > 8 || utf8.RuneCountInString(t) > 60 || strings.ContainsAny(t, "?？未") ||
+		strings.Contains(strings.ReplaceAll(t, "没问题", ""), "没") {
+		return false
+	}
+	return !slices.ContainsFunc(words, func(w string) bool { return notWord()[w] }) && userDone.in(t, words)
 }
 
 // about returns what a sentence that is kept is about.
@@ -116,38 +161,22 @@ func (r *Reader) about(s string) map[string]bool {
 	return words
 }
 
-// takenBack returns the earlier rules that are clearly about the same as a sentence.
-func (r *Reader) takenBack(s string) (at []int) {
-	about := subject(s)
-	for i, old := range r.rules {
-		if old.Entry != r.entry && old.Text != s && sameSubject(r.about(old.Text), about, 66) {
-			at = append(at, i)
-		}
-	}
-	return at
-}
-
 // rule adds a rule, or makes it the latest again. Case and punctuation make no other rule.
 func (r *Reader) rule(s Statement) {
-	words := strings.FieldsFunc(strings.ToLower(s.Text), func(c rune) bool {
+	key := ""
+	for w := range strings.FieldsFuncSeq(strings.ToLower(s.Text), func(c rune) bool {
 		return unicode.IsSpace(c) || c > 0x80 && unicode.IsPunct(c)
-	})
-	for i, w := range words {
-		words[i] = strings.Trim(w, "*_`'\".,:;!()[]")
+	}) {
+		if w = strings.Trim(w, "*_`'\".,:;!()[]"); w != "" {
+			key += " " + w
+		}
 	}
-	key := strings.TrimSpace(strings.Join(words, " "))
 	if i, ok := r.ruleAt[key]; ok {
 		r.rules[i].Replaced = s.Replaced
 		return
 	}
 	r.ruleAt[key] = len(r.rules)
 	r.rules = append(r.rules, s)
-}
-
-// said is a sentence of a message of the user. A pasted one is of a document in it.
-type said struct {
-	text   string
-	pasted bool
 }
 
 var (
@@ -158,36 +187,6 @@ var (
 
 // manyLines is how long a message is that nobody types.
 const manyLines = 60
-
-// userStatements returns the sentences of a message of the user that may be
-// instructions. What is pasted into it, indented, quoted or in fences, is none, and
-// neither is a plan; what stands below a heading is pasted.
-func userStatements(s string) []said {
-	var out []said
-	lines := ownLines(s)
-	pasted := len(lines) > manyLines
-	if n := 5 * manyLines; len(lines) > n {
-		lines = slices.Concat(lines[:n/2], lines[len(lines)-n/2:])
-	}
-	for _, line := range lines {
-		if planLine().MatchString(line) {
-			break
-		}
-		if headingLine().MatchString(line) {
-			pasted = !rulesLine().MatchString(line)
-			continue
-		}
-		for _, st := range text.Statements(line) {
-			st = text.Line(st)
-			n := utf8.RuneCountInString(st)
-			if n < 4 || n > MaxText || n < 8 && len(st) == n || strings.HasSuffix(st, ":") || data(st) {
-				continue
-			}
-			out = append(out, said{text: st, pasted: pasted})
-		}
-	}
-	return out
-}
 
 // ownLines returns the lines of a message that are neither code nor quoted. A line that goes
 // on where the one before was wrapped is joined to it.
@@ -214,12 +213,11 @@ func ownLines(s string) []string {
 
 // data reports whether a line is code or data rather than words.
 func data(s string) bool {
-	letters, others := 0, 0
+	letters, others := 0, -strings.Count(s, " ")
 	for _, r := range s {
-		switch {
-		case r >= 0x80 || r|0x20 >= 'a' && r|0x20 <= 'z':
+		if r >= 0x80 || r|0x20 >= 'a' && r|0x20 <= 'z' {
 			letters++
-		case r != ' ':
+		} else {
 			others++
 		}
 	}
@@ -227,27 +225,28 @@ func data(s string) bool {
 		strings.HasSuffix(s, "});") || strings.Contains(s, `\n`) || strings.Contains(s, " = ")
 }
 
-// decided finds the sentences in which it was decided how to go on, or why
-// something is as it is: at most two of a message. It drops decisions that a sentence
-// takes back.
+// decided finds the sentences in which it was decided how to go on, or why something is as
+// it is: at most two of a message. It drops decisions that a sentence takes back. One that
+// asks, or only says what might be, does neither.
 func (r *Reader) decided(t string, byUser bool) {
 	taken := 0
 	for _, s := range text.Statements(text.OutsideFences(t)) {
-		if n := len(s); n < 12 || n > 4*MaxText || strings.HasSuffix(s, ":") || text.TableRow(s) {
-			continue
-		}
 		words := sentenceWords(s)
-		if len(words) == 0 || supposes(s, words) {
+		if n := len(s); n < 12 || n > 4*maxText || len(words) == 0 || strings.HasSuffix(s, ":") || text.TableRow(s) {
 			continue
 		}
-		if len(r.decisions) > 0 && takesBack(s, words) {
+		end := strings.TrimRight(s, "\"')*_` ”")
+		if strings.HasSuffix(end, "?") || strings.HasSuffix(end, "？") || supposeStart()[words[0]] ||
+			supposeWord.in(strings.ReplaceAll(s, "不可能", ""), words) {
+			continue
+		}
+		not := slices.Index(words, "not")
+		if len(r.decisions) > 0 && (not >= 0 && slices.Contains(words[not:], "but") || backWord.in(s, words)) {
 			r.retract(s)
 		}
-		if taken < 2 && len(s) >= 25 {
-			if weight := decisionWeight(s, words, byUser); weight > 0 {
-				taken++
-				r.decision(Statement{Text: text.Clip(text.Line(s), MaxText), Weight: weight, Entry: r.entry})
-			}
+		if weight := decisionWeight(s, words, byUser); weight > 0 && taken < 2 && len(s) >= 25 {
+			taken++
+			r.decision(Statement{Text: text.Clip(text.Line(s), maxText), Weight: weight, Entry: r.entry})
 		}
 	}
 }
@@ -258,36 +257,21 @@ func decisionWeight(s string, words []string, byUser bool) int {
 	if weight == 0 && byUser {
 		return 0
 	}
-	if weight += reasonWord.count(s, words, 1); weight == 0 {
+	if weight += reasonWord.count(s, words, 1); weight == 0 || data(s) {
 		return 0
 	}
-	named := false
 	for range text.Identifiers(s) {
-		named = true
-		break
+		return weight
 	}
-	if data(s) || !named && (weight < 2 || len(subject(s)) < 4) {
+	if weight < 2 || len(subject(s)) < 4 {
 		return 0
 	}
 	return weight
 }
 
-// supposes reports whether a sentence asks, or only says what might be.
-func supposes(s string, words []string) bool {
-	end := strings.TrimRight(s, "\"')*_` ”")
-	return strings.HasSuffix(end, "?") || strings.HasSuffix(end, "？") || supposeStart()[words[0]] ||
-		supposeWord.in(strings.ReplaceAll(s, "不可能", ""), words)
-}
-
-// takesBack reports whether a sentence says that something is otherwise than it was said.
-func takesBack(s string, words []string) bool {
-	not := slices.Index(words, "not")
-	return backWord.in(s, words) || not >= 0 && slices.Contains(words[not:], "but")
-}
-
 // decision adds a decision that was not made before in these words.
 func (r *Reader) decision(s Statement) {
-	newest := r.decisions[max(len(r.decisions)-MaxDecided, 0):]
+	newest := r.decisions[max(len(r.decisions)-maxDecided, 0):]
 	if !slices.ContainsFunc(newest, func(d Statement) bool { return d.Text == s.Text }) {
 		r.decisions = append(r.decisions, s)
 	}
@@ -296,7 +280,7 @@ func (r *Reader) decision(s Statement) {
 // retract drops what is about the same as a sentence from the decisions that a ledger
 // would hold.
 func (r *Reader) retract(s string) {
-	about, older := subject(s), len(r.decisions)-MaxDecided
+	about, older := subject(s), len(r.decisions)-maxDecided
 	r.decisions = slices.DeleteFunc(r.decisions, func(d Statement) bool {
 		older--
 		return older < 0 && d.Text != s && sameSubject(r.about(d.Text), about, 50)

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -19,7 +18,7 @@ var jsToken = text.Pattern("(?s)//[^\n]*|/\\*.*?\\*/|" +
 // scriptCalls reads the calls of tools in a script as Codex lets its model write
 // them: tools.exec_command({cmd: "ls"}). It knows literals and the names of
 // string constants; a call with anything else in its arguments has no arguments.
-func scriptCalls(src, entry string) []call {
+func scriptCalls(src, entry string) (calls []call) {
 	if !strings.Contains(src, "tools.") {
 		return nil
 	}
@@ -27,7 +26,6 @@ func scriptCalls(src, entry string) []call {
 		return strings.HasPrefix(t, "//") || strings.HasPrefix(t, "/*")
 	})
 	consts := map[string]string{}
-	var calls []call
 	for i, t := range tokens {
 		rest := tokens[i+1:]
 		if (t == "const" || t == "let") && len(rest) > 2 && rest[1] == "=" {
@@ -36,46 +34,41 @@ func scriptCalls(src, entry string) []call {
 			}
 		}
 		if name, ok := strings.CutPrefix(t, "tools."); ok && name != "" && len(rest) > 0 && rest[0] == "(" {
-			calls = append(calls, parseCall(name, jsArgument(rest[1:], consts), entry))
+			calls = append(calls, parseCall(name, jsArgument(rest, consts), entry))
 		}
 	}
 	return calls
 }
 
-// jsArgument returns the literal that the tokens begin with as JSON. A string alone is what
-// a tool with one free argument is given.
+// jsArgument returns the literal after the bracket that the tokens begin with as JSON. A
+// string alone is what a tool with one free argument is given.
 func jsArgument(tokens []string, consts map[string]string) json.RawMessage {
 	var b []byte
-	var open []string // the brackets
-	for i, t := range tokens {
-		member := len(open) > 0 && open[len(open)-1] == "{" && (tokens[i-1] == "{" || tokens[i-1] == ",")
+	for i, depth := 1, 0; i < len(tokens)-1; i++ {
+		before, t, after := tokens[i-1], tokens[i], tokens[i+1]
 		value, known := consts[t]
 		literal, isString := jsString(t)
 		switch {
-		case t == "{" || t == "[":
-			open = append(open, t)
-			b = append(b, t...)
-		case (t == "}" || t == "]") && len(open) > 0:
-			open = open[:len(open)-1]
-			b = append(bytes.TrimSuffix(b, []byte(",")), t...)
-		case t == "," || t == ":" || t == "true" || t == "false" || t == "null":
-			b = append(b, t...)
-		case t == "undefined":
-			b = append(b, "null"...)
 		case isString:
 			b = jsonx.AppendQuote(b, literal)
-		case member && i+1 < len(tokens) && tokens[i+1] == ":":
+		case after == ":" && (before == "{" || before == ","):
 			b = jsonx.AppendQuote(b, t)
-		case member && known: // {cmd}
+		case known && (before == "{" || before == ",") && depth > 0: // {cmd}
 			b = jsonx.AppendQuote(append(jsonx.AppendQuote(b, t), ':'), value)
 		case known:
 			b = jsonx.AppendQuote(b, value)
+		case t == "," && (after == "}" || after == "]"):
+		case t == "undefined":
+			b = append(b, "null"...)
 		case allDigits(t):
 			b = append(b, strings.TrimLeft(t[:len(t)-1], "0")+t[len(t)-1:]...)
+		case strings.Contains("{}[],:", t), t == "true", t == "false", t == "null":
+			b = append(b, t...)
+			depth += strings.Count("{[", t) - strings.Count("}]", t)
 		default:
 			return nil
 		}
-		if len(open) == 0 {
+		if depth == 0 {
 			break
 		}
 	}
@@ -103,12 +96,10 @@ func jsString(token string) (value string, ok bool) {
 		} else if r, _, rest, err := strconv.UnquoteChar(s, 0); err == nil {
 			b.WriteRune(r)
 			s = rest
-		} else if s = s[1:]; s[0] == '\n' { // a line that goes on
-			s = s[1:]
-		} else { // an escape of JavaScript alone stands for its character
-			_, size := utf8.DecodeRuneInString(s)
-			b.WriteString(s[:size])
-			s = s[size:]
+		} else { // an escape of JavaScript alone stands for its character, a line end for nothing
+			_, size := utf8.DecodeRuneInString(s[1:])
+			b.WriteString(strings.TrimPrefix(s[1:1+size], "\n"))
+			s = s[1+size:]
 		}
 	}
 	return b.String(), true

@@ -46,7 +46,7 @@ func FuzzCalls(f *testing.F) {
 				t.Fatalf("a call of no entry: %+v", c)
 			}
 		}
-		if n := failedTests(out); len(n) > MaxFailed {
+		if n := failedTests(out); len(n) > maxFailed {
 			t.Fatalf("%d tests failed", len(n))
 		}
 		for range gitChanges(out, true, true) {
@@ -58,7 +58,7 @@ func FuzzCalls(f *testing.F) {
 		}
 		l := readLine(script, parseScript(newParser(), script), newPlace("/w"), "")
 		_ = l.covers(l)
-		_ = l.runs(out)
+		_ = l.runs(l, out)
 		_ = Binding(out)
 		_ = saysDone(out)
 	})

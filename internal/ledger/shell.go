@@ -9,7 +9,8 @@ import (
 // script is a command line in parts. It is a reading for evidence, not an
 // interpreter: what a shell would have to compute is marked as dynamic.
 type script struct {
-	cmds []simple
+	source string
+	cmds   []simple
 	// control says that not every command ran, or not once: there are loops, conditions,
 	// functions or subshells, or the line can't be read.
 	control bool
@@ -21,6 +22,8 @@ type simple struct {
 	outs     []word // targets of > and >>
 	from, to int    // where it stands in the command line
 	next     string // the operator after it: "&&", "||", ";", "|", "|&", "&" or ""
+	dir      string // where it runs, "" for the working directory
+	lost     bool   // only a shell knows where it runs
 }
 
 func (c simple) name() string {
@@ -41,23 +44,17 @@ const maxScript = 256 << 10
 
 func newParser() *syntax.Parser { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }
 
-// parseScript reads a command line as bash does.
-func parseScript(parser *syntax.Parser, s string) script {
-	if len(s) > maxScript {
-		return unread(s)
-	}
-	file, err := parser.Parse(strings.NewReader(s), "")
-	if err != nil {
-		return unread(s)
-	}
-	r := scriptReader{source: s}
-	r.list(file.Stmts)
-	return r.out
-}
-
-// unread stands for a command line that can't be read: one command, the blank-separated
+// parseScript reads a command line as bash does. One that can't be read is one command, the
 // words of its first line, and no evidence for files.
-func unread(s string) script {
+func parseScript(parser *syntax.Parser, s string) script {
+	sc := script{source: s}
+	if len(s) <= maxScript {
+		file, err := parser.Parse(strings.NewReader(s), "")
+		if err == nil {
+			sc.list(file.Stmts...)
+			return sc
+		}
+	}
 	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
 	cmd := simple{from: strings.Index(s, line)}
 	cmd.to = cmd.from + len(line)
@@ -67,91 +64,82 @@ func unread(s string) script {
 	return script{cmds: []simple{cmd}, control: true}
 }
 
-type scriptReader struct {
-	source string
-	out    script
-}
-
-func (r *scriptReader) list(statements []*syntax.Stmt) {
+func (sc *script) list(statements ...*syntax.Stmt) {
 	for i, st := range statements {
-		r.statement(st)
+		sc.statement(st)
 		if st.Background {
-			r.then("&")
+			sc.then("&")
 		} else if i < len(statements)-1 {
-			r.then(";")
+			sc.then(";")
 		}
 	}
 }
 
-func (r *scriptReader) then(operator string) {
-	if n := len(r.out.cmds); n > 0 {
-		r.out.cmds[n-1].next = operator
+func (sc *script) then(operator string) {
+	if n := len(sc.cmds); n > 0 {
+		sc.cmds[n-1].next = operator
 	}
 }
 
-func (r *scriptReader) statement(st *syntax.Stmt) {
-	r.out.control = r.out.control || st.Negated
+func (sc *script) statement(st *syntax.Stmt) {
+	sc.control = sc.control || st.Negated
 	switch c := st.Cmd.(type) {
 	case nil, *syntax.DeclClause:
-		r.simple(st)
+		sc.simple(st)
 	case *syntax.CallExpr:
-		r.simple(st, c.Args...)
+		sc.simple(st, c.Args...)
 	case *syntax.TimeClause:
 		if c.Stmt != nil {
-			r.statement(c.Stmt)
+			sc.statement(c.Stmt)
 		}
 	case *syntax.BinaryCmd:
-		r.statement(c.X)
-		r.then(c.Op.String())
-		r.statement(c.Y)
+		sc.statement(c.X)
+		sc.then(c.Op.String())
+		sc.statement(c.Y)
 	default:
-		r.out.control = true
-		syntax.Walk(c, r.inside)
+		sc.control = true
+		syntax.Walk(c, func(n syntax.Node) bool {
+			switch n := n.(type) {
+			case *syntax.Stmt:
+				sc.list(n)
+				sc.then(";")
+				return false
+			case *syntax.FuncDecl, *syntax.Word: // not run where it is defined; part of a word
+				return false
+			}
+			return true
+		})
 	}
 }
 
-// inside finds the statements of a loop, a condition or the like. A function's are not run
-// where it is defined, and those of a substitution are part of a word.
-func (r *scriptReader) inside(n syntax.Node) bool {
-	switch n := n.(type) {
-	case *syntax.Stmt:
-		r.list([]*syntax.Stmt{n})
-		r.then(";")
-		return false
-	case *syntax.FuncDecl, *syntax.Word:
-		return false
-	}
-	return true
-}
-
-func (r *scriptReader) simple(st *syntax.Stmt, words ...*syntax.Word) {
+func (sc *script) simple(st *syntax.Stmt, words ...*syntax.Word) {
 	cmd := simple{from: int(st.Position.Offset())}
 	if st.Cmd != nil {
 		cmd.to = int(st.Cmd.End().Offset())
 	}
 	for _, w := range words {
-		cmd.words = append(cmd.words, r.word(w))
+		cmd.words = append(cmd.words, sc.word(w))
 	}
 	for _, rd := range st.Redirs {
 		cmd.to = max(cmd.to, int(rd.Word.End().Offset()))
 		switch rd.Op {
 		case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll:
-			cmd.outs = append(cmd.outs, r.word(rd.Word))
+			cmd.outs = append(cmd.outs, sc.word(rd.Word))
 		default:
 		}
 	}
-	r.out.cmds = append(r.out.cmds, cmd)
+	sc.cmds = append(sc.cmds, cmd)
 }
 
-func (r *scriptReader) word(w *syntax.Word) word {
+func (sc *script) word(w *syntax.Word) word {
 	var b strings.Builder
-	dynamic := r.parts(&b, w.Parts, false)
+	dynamic := sc.parts(&b, w.Parts, false)
 	return word{text: b.String(), dynamic: dynamic}
 }
 
 // parts writes the text of a word: what is quoted without its quotes, what a shell would
 // compute as it stands.
-func (r *scriptReader) parts(b *strings.Builder, parts []syntax.WordPart, quoted bool) (dynamic bool) {
+func (sc *script) parts(b *strings.Builder, parts []syntax.WordPart, quoted bool) (dynamic bool) {
 	for _, p := range parts {
 		switch p := p.(type) {
 		case *syntax.Lit:
@@ -160,9 +148,9 @@ func (r *scriptReader) parts(b *strings.Builder, parts []syntax.WordPart, quoted
 			b.WriteString(p.Value)
 			dynamic = dynamic || p.Dollar
 		case *syntax.DblQuoted:
-			dynamic = r.parts(b, p.Parts, true) || dynamic
+			dynamic = sc.parts(b, p.Parts, true) || dynamic
 		default:
-			b.WriteString(r.source[p.Pos().Offset():p.End().Offset()])
+			b.WriteString(sc.source[p.Pos().Offset():p.End().Offset()])
 			dynamic = true
 		}
 	}

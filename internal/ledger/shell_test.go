@@ -74,7 +74,6 @@ func FuzzParseScript(f *testing.F) {
 			}
 			last = c.from
 		}
-		shellChanges(sc, newPlace("/home/user"), "", false)
-		readLine(s, sc, newPlace("/home/user"), "")
+		readLine(s, sc, newPlace("/home/user"), "").shellChanges(newPlace("/home/user"), false)
 	})
 }

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"sync"
 
@@ -9,76 +10,67 @@ import (
 	"github.com/clew-dev/clew/internal/text"
 )
 
-// action is what a tool does.
-type action int
+// OpKind says what a tool call does.
+type OpKind string
 
+// The kinds of operations; "" is a call that touches no one file.
 const (
-	actNone     action = iota
-	actRead            // reads one file
-	actReadMany        // reads the files of a list
-	actWrite           // writes a whole file
-	actEdit            // changes part of a file
-	actDelete          // deletes a file
-	actMove            // gives a file another path
-	actShell           // runs a command line
-	actPatch           // applies a patch in the apply_patch format
-	actFind            // looks something up
-	actTodo            // replaces the todo list
-	actTodoNew         // adds a todo
-	actTodoSet         // changes one todo
-	actOpen            // opens a file, which later edits are about
-	actSub             // an editor or list whose member "command" says what
-	actScript          // a script that calls other tools
+	OpRead  OpKind = "read"
+	OpWrite OpKind = "write" // the whole file
+	OpEdit  OpKind = "edit"  // part of it
+	OpPatch OpKind = "patch" // several files
+	OpShell OpKind = "shell" // a command line
+	OpFind  OpKind = "find"  // a search, a listing, a page of the web
+)
+
+// The kinds that Operation does not tell.
+const (
+	actReadMany, actDelete, actMove OpKind = "read many", "delete", "move"
+	actTodo, actTodoNew, actTodoSet OpKind = "todos", "new todo", "set todo"
+	actOpen                         OpKind = "open"   // later edits are about the file
+	actSub                          OpKind = "sub"    // the member "command" says what
+	actScript                       OpKind = "script" // calls other tools
 )
 
 // vocabulary maps tool names, in lower case, to what they do. It covers the
 // tools of pi, Claude Code, Codex, Gemini CLI, OpenHands, SWE-agent,
 // mini-SWE-agent and opencode, and names that other agents use for the same.
-var vocabulary = actions(map[action]string{
-	actRead: `read read_file view_file notebookread view_image open_file fs_read view cat_file get_file_contents
+var vocabulary = index(map[OpKind]string{
+	OpRead: `read read_file view_file notebookread view_image open_file fs_read view cat_file get_file_contents
 		readfile file_read`,
 	actReadMany: `read_many_files read_files`,
-	actWrite: `write write_file create_file create write_to_file save_file file_write overwrite_file writefile
+	OpWrite: `write write_file create_file create write_to_file save_file file_write overwrite_file writefile
 		new_file`,
-	actEdit: `edit multiedit multi_edit notebookedit edit_file replace edit_notebook replace_in_file
+	OpEdit: `edit multiedit multi_edit notebookedit edit_file replace edit_notebook replace_in_file
 		search_replace str_replace apply_diff insert insert_content insert_edit_into_file
 		replace_string_in_file multi_replace_string_in_file smart_edit update_file edit_notebook_file
-		editfile file_edit insert_at_line replace_lines`,
+		editfile file_edit insert_at_line replace_lines undo_edit append`,
 	actDelete: `delete_file remove_file deletefile delete_path`,
 	actMove:   `rename_file move_file renamefile movefile`,
-	actShell: `bash shell exec_command local_shell container.exec run_shell_command execute_bash shell_command
+	OpShell: `bash shell exec_command local_shell container.exec run_shell_command execute_bash shell_command
 		run_command execute_command run_terminal_cmd run_in_terminal terminal unified_exec run_bash
 		local_shell_call powershell cmd run_terminal_command execute_shell`,
-	actPatch: `apply_patch applypatch patch`,
-	actFind: `grep find ls glob search list_directory search_file_content list_dir grep_files webfetch websearch
+	OpPatch: `apply_patch applypatch patch`,
+	OpFind: `grep find ls glob search list_directory search_file_content list_dir grep_files webfetch websearch
 		web_fetch web_search google_web_search list grep_search file_search codebase_search find_file search_dir
 		search_file search_files list_files semantic_search think recall`,
-	actTodo:    `todowrite todo_write update_plan todo write_todos manage_todo_list todo_list update_todo_list set_todos`,
+	actTodo: `todowrite todo_write update_plan todo write_todos manage_todo_list todo_list update_todo_list set_todos
+		plan`,
 	actTodoNew: `taskcreate todo_add add_todo`,
 	actTodoSet: `taskupdate todo_update update_todo`,
-	actOpen:    `open goto`,
+	actOpen:    `open goto scroll_up scroll_down`,
 	actSub:     `str_replace_editor str_replace_based_edit_tool file_editor fs_write text_editor task_tracker`,
 	actScript:  `exec`,
 })
 
-// The commands of editors: those that are a member of the arguments, and SWE-agent's, which
-// are a command line.
-var (
-	subcommand = actions(map[action]string{
-		actRead: `view read`, actWrite: `create write`, actEdit: `str_replace insert undo_edit append`, actTodo: `plan`,
-	})
-	editorWord = actions(map[action]string{
-		actRead: `open goto scroll_up scroll_down`, actWrite: `create`, actEdit: `edit insert append`,
-		actSub: `str_replace_editor`,
-	})
-)
-
-func actions(lists map[action]string) func() map[string]action {
-	return sync.OnceValue(func() map[string]action {
-		m := map[string]action{}
-		for act, list := range lists {
+// index returns what is listed under which value, by its name; as with text.Words, the map
+// is made when it is asked for first.
+func index[V comparable](lists map[V]string) func() map[string]V {
+	return sync.OnceValue(func() map[string]V {
+		m := map[string]V{}
+		for v, list := range lists {
 			for name := range strings.FieldsSeq(list) {
-				m[name] = act
+				m[name] = v
 			}
 		}
 		return m
@@ -87,17 +79,12 @@ func actions(lists map[action]string) func() map[string]action {
 
 // actionOf returns what a tool does by its name. A server's or a namespace's
 // name before that of the tool is passed over.
-func actionOf(name string) action {
+func actionOf(name string) OpKind {
 	name = strings.ToLower(name)
 	if act, ok := vocabulary()[name]; ok {
 		return act
 	}
-	if rest, ok := strings.CutPrefix(name, "mcp__"); ok {
-		if _, tool, ok := strings.Cut(rest, "__"); ok {
-			return vocabulary()[tool]
-		}
-	}
-	return vocabulary()[name[strings.LastIndexAny(name, ".:/")+1:]]
+	return vocabulary()[name[max(strings.LastIndexAny(name, ".:/"), strings.LastIndex(name, "__")+1)+1:]]
 }
 
 // The members of arguments, the usual ones first.
@@ -115,9 +102,8 @@ var (
 // call is a tool call that waits for its result.
 type call struct {
 	tool    string
-	act     action
-	path    string // as written
-	to      string // move: the new path
+	act     OpKind
+	files   []fileChange // as written; of a write without a state
 	command string
 	dir     string // where a command runs, "" when not said
 	args    json.RawMessage
@@ -125,48 +111,58 @@ type call struct {
 	inner   []call // script: the calls it makes
 }
 
+// callStates says what calls do to the file they name.
+var callStates = map[OpKind]State{OpRead: StateRead, actOpen: StateRead, OpEdit: StateModified, actDelete: StateDeleted}
+
 func parseCall(name string, args json.RawMessage, entry string) call {
 	c := call{tool: name, act: actionOf(name), args: args, entry: entry}
+	if c.act == actSub {
+		c.act = vocabulary()[jsonx.StringAt(args, "command")]
+	}
 	switch c.act {
-	case actRead, actWrite, actEdit, actDelete, actOpen:
-		c.path = pathOf(args)
+	case OpRead, OpWrite, OpEdit, actDelete, actOpen:
+		c.files = []fileChange{{path: strings.TrimPrefix(firstMember(args, pathMembers), "file://"), state: callStates[c.act]}}
+	case actReadMany:
+		for _, m := range []string{"paths", "files", "include"} {
+			for _, p := range stringList(jsonx.Get(c.args, m)) {
+				if !strings.ContainsAny(p, "*?{[") {
+					c.files = append(c.files, fileChange{path: p, state: StateRead})
+				}
+			}
+		}
 	case actMove:
-		c.path, c.to = firstMember(args, fromMembers), firstMember(args, toMembers)
-	case actSub:
-		c.path, c.act = pathOf(args), subcommand()[jsonx.StringAt(args, "command")]
-	case actShell:
-		c.shell()
-	case actPatch:
+		c.files = []fileChange{{path: firstMember(args, fromMembers), to: firstMember(args, toMembers), state: StateDeleted}}
+	case OpPatch:
 		c.command = firstMember(args, patchMembers)
 	case actScript:
 		c.inner = scriptCalls(firstMember(args, scriptMembers), entry)
-		if c.inner == nil {
-			c.act = actShell
-			c.shell()
-		}
 	default:
+	}
+	if c.act == OpShell || c.act == actScript && c.inner == nil {
+		c.act = OpShell
+		c.command, c.dir = commandOf(args)
+		if strings.Contains(c.command, "*** Begin Patch") && strings.Contains(c.command, "apply_patch") {
+			c.act = OpPatch
+		}
+	}
+	if c.act == OpPatch {
+		c.files = patchChanges(c.command)
 	}
 	return c
 }
 
-func (c *call) shell() {
-	c.command, c.dir = commandOf(c.args)
-	if strings.Contains(c.command, patchBegin) && strings.Contains(c.command, "apply_patch") {
-		c.act = actPatch
-	}
-}
-
-func firstMember(args json.RawMessage, names []string) string {
-	for _, m := range names {
-		if s := jsonx.StringAt(args, m); s != "" {
-			return s
+// firstMember returns the member that stands first in the names and says something.
+func firstMember(args json.RawMessage, names []string) (first string) {
+	best := len(names)
+	jsonx.Members(args, func(name, value []byte) bool {
+		if k := slices.Index(names, string(name)); k >= 0 && k <= best {
+			if s, ok := jsonx.String(value); ok && s != "" {
+				best, first = k, s
+			}
 		}
-	}
-	return ""
-}
-
-func pathOf(args json.RawMessage) string {
-	return strings.TrimPrefix(firstMember(args, pathMembers), "file://")
+		return best > 0
+	})
+	return first
 }
 
 func commandOf(args json.RawMessage) (command, dir string) {
@@ -200,4 +196,60 @@ func joinCommand(words []string) string {
 		}
 	}
 	return strings.Join(words, " ")
+}
+
+// Op is what a tool call asks for.
+type Op struct {
+	Kind    OpKind
+	Path    string // read, write, edit: as in File
+	Partial bool   // a read asks for a part of the file
+	Command string // shell: the command line; patch: the patch
+}
+
+var partMembers = text.Words(`offset limit view_range start_line end_line pages line_start line_end startLine endLine
+	start_line_one_indexed end_line_one_indexed StartLine EndLine`)
+
+func partial(args json.RawMessage) (part bool) {
+	jsonx.Members(args, func(name, value []byte) bool {
+		part = partMembers()[string(name)] && !jsonx.IsNull(value)
+		return !part
+	})
+	return part
+}
+
+// Operation reads a tool call by its name and arguments, in the vocabularies
+// that Read knows. Of a script's calls the first that does something stands for it.
+func Operation(name string, arguments json.RawMessage, opt Options) Op {
+	for _, op := range Operations(name, arguments, opt) {
+		if op.Kind != "" {
+			return op
+		}
+	}
+	return Op{}
+}
+
+// Operations reads a tool call as Operation does; of a script that calls other
+// tools, each of its calls.
+func Operations(name string, arguments json.RawMessage, opt Options) []Op {
+	c := parseCall(name, arguments, "")
+	if c.act != actScript {
+		c.inner = []call{c}
+	}
+	var out []Op
+	for _, c := range c.inner {
+		if c.act == actScript {
+			continue
+		}
+		op := Op{Kind: c.act, Command: c.command}
+		switch c.act {
+		case OpRead, OpWrite, OpEdit:
+			op.Path = newPlace(opt.Cwd).norm(c.files[0].path, "")
+			op.Partial = c.act == OpRead && partial(c.args)
+		case OpPatch, OpShell, OpFind:
+		default:
+			op.Kind = ""
+		}
+		out = append(out, op)
+	}
+	return out
 }

@@ -183,7 +183,7 @@ func TestRetired(t *testing.T) {
 			conv.Bash(p, "ok")
 		}
 		l := ledger.Read(conv.Items(), ledger.Options{Cwd: cwd})
-		if got := len(l.Failing()) == 0; got != c.retired {
+		if got := len(failing(l)) == 0; got != c.retired {
 			t.Errorf("%q (%q), then %q: retired %v, want %v; %+v", c.failed, c.output, c.passed, got, c.retired, l.Commands)
 		}
 		if c.retired != (len(l.Errors) == 0) {
@@ -338,7 +338,7 @@ func TestDecisionsMentionsAndBoxes(t *testing.T) {
 	}
 	var got []string
 	for _, m := range l.Mentions {
-		got = append(got, string(m.Kind)+" "+m.Text)
+		got = append(got, m.Kind+" "+m.Text)
 	}
 	if s := strings.Join(got, "; "); s != "ticket #123; url https://example.org/x; commit 1507f8b2; name parseEntry" {
 		t.Errorf("mentions: %s", s)

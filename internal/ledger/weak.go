@@ -12,8 +12,10 @@ import (
 // before it was changed.
 const stateRestored State = "restored"
 
-// outFlags are followed by the file that curl or wget writes.
-var outFlags = text.Words(`-o --output --output-document`)
+// argStates are programs that do the same to each file they name.
+var argStates = index(map[State]string{
+	StateCreated: `touch`, StateModified: `tee`, StateDeleted: `rm unlink`, StateRead: `cat head tail less more nl bat`,
+})
 
 // effects collects what commands do to files.
 type effects struct {
@@ -34,23 +36,19 @@ func (e *effects) add(s State, names ...word) {
 // shellChanges returns what the simple commands of a line do to files, in order. Where a
 // shell would have to compute, there is no evidence. Of a line that failed only the
 // redirections of what just prints are sure: they are made before the command runs.
-func shellChanges(sc script, p place, dir string, failed bool) []fileChange {
-	e := effects{place: p, dir: dir}
-	if sc.control {
-		return nil
-	}
-	for _, c := range sc.cmds {
+func (l line) shellChanges(p place, failed bool) []fileChange {
+	e := effects{place: p}
+	for _, c := range l.cmds {
+		if l.control || c.lost {
+			break
+		}
+		e.dir = c.dir
 		name := c.name()
-		switch {
-		case name == "cd" && (len(c.words) != 2 || c.words[1].dynamic):
-			return e.changes
-		case name == "cd":
-			e.dir = p.norm(c.words[1].text, e.dir)
-		case !failed:
+		if !failed || name == "cat" || name == "echo" || name == "printf" {
 			e.add(StateModified, c.outs...)
-			e.command(name, c)
-		case name == "cat" || name == "echo" || name == "printf":
-			e.add(StateModified, c.outs...)
+		}
+		if !failed && name != "" {
+			e.command(name, c.words[1:], len(c.outs) == 0)
 		}
 		if failed && (c.next == "||" || c.next == "&") {
 			break
@@ -59,50 +57,34 @@ func shellChanges(sc script, p place, dir string, failed bool) []fileChange {
 	return e.changes
 }
 
-func (e *effects) command(name string, c simple) {
-	if len(c.words) == 0 {
-		return
-	}
-	words := c.words[1:]
+func (e *effects) command(name string, words []word, prints bool) {
 	args := operands(words)
-	if name == "git" && len(args) > 0 && (args[0].text == "rm" || args[0].text == "mv") {
-		name, args = args[0].text, args[1:]
+	has := func(flag string) bool { return slices.ContainsFunc(words, func(w word) bool { return w.text == flag }) }
+	if name == "git" && len(args) > 0 {
+		name, args = "git "+args[0].text, args[1:]
 	}
-	switch name {
-	case "mkdir":
+	switch state := argStates()[name]; {
+	case state == StateRead && !prints:
+	case state != "":
+		e.add(state, args...)
+	case name == "mkdir":
 		n := len(e.changes)
 		e.add(StateCreated, args...)
 		for i := range e.changes[n:] {
 			e.changes[n+i].path += "/"
 		}
-	case "touch":
-		e.add(StateCreated, args...)
-	case "tee":
-		e.add(StateModified, args...)
-	case "rm", "unlink":
+	case name == "mv" || name == "git mv" || name == "cp":
+		e.copies(args, name != "cp")
+	case name == "git rm":
 		e.add(StateDeleted, args...)
-	case "mv", "cp":
-		e.copies(args, name == "mv")
-	case "ln", "install":
-		if len(args) > 1 {
-			e.add(StateCreated, args[len(args)-1])
-		}
-	case "curl", "wget":
-		for i, w := range words[:max(len(words)-1, 0)] {
-			if outFlags()[w.text] || w.text == "-O" && name == "wget" {
-				e.add(StateModified, words[i+1])
-			}
-		}
-	case "sed":
+	case name == "git restore" && !has("--staged") && !has("-S"), name == "git checkout" && has("--"):
+		e.add(stateRestored, args...)
+	case (name == "ln" || name == "install") && len(args) > 1:
+		e.add(StateCreated, args[len(args)-1])
+	case name == "sed":
 		e.add(StateModified, sedFiles(words)...)
-		if len(c.outs) == 0 && len(args) > 1 && words[0].text == "-n" {
+		if prints && len(args) > 1 && words[0].text == "-n" {
 			e.add(StateRead, args[1:]...)
-		}
-	case "git":
-		e.add(stateRestored, restored(words)...)
-	case "cat", "head", "tail", "less", "more", "nl", "bat":
-		if len(c.outs) == 0 {
-			e.add(StateRead, shownFiles(words)...)
 		}
 	}
 }
@@ -131,11 +113,13 @@ func (e *effects) copies(args []word, moved bool) {
 	}
 }
 
-// shownFiles returns the files that a command prints: its operands, without the
-// numbers that its options take.
-func shownFiles(words []word) []word {
+// operands returns the words that are no options, and no numbers that options take.
+func operands(words []word) []word {
 	var out []word
 	for i, w := range words {
+		if w.text == "--" {
+			return append(out, words[i+1:]...)
+		}
 		value := i > 0 && allDigits(w.text) && strings.HasPrefix(words[i-1].text, "-")
 		if w.text != "" && !value && !strings.HasPrefix(w.text, "-") && !strings.HasPrefix(w.text, "+") {
 			out = append(out, w)
@@ -144,59 +128,96 @@ func shownFiles(words []word) []word {
 	return out
 }
 
-// restored returns the files that a git command brings back as they were.
-func restored(words []word) []word {
-	at := func(flags ...string) int {
-		return slices.IndexFunc(words, func(w word) bool { return slices.Contains(flags, w.text) })
-	}
-	switch {
-	case at("checkout") == 0 && at("--") > 0:
-		return words[at("--")+1:]
-	case at("restore") == 0 && at("--staged", "-S") < 0:
-		return operands(words[1:])
-	}
-	return nil
-}
-
-func operands(words []word) []word {
-	var out []word
-	for i, w := range words {
-		if w.text == "--" {
-			return append(out, words[i+1:]...)
-		}
-		if !strings.HasPrefix(w.text, "-") || w.text == "-" {
-			out = append(out, w)
-		}
-	}
-	return out
-}
-
 // sedFiles returns the files that a sed command changes in place.
-func sedFiles(words []word) []word {
+func sedFiles(words []word) (files []word) {
 	inPlace, script := false, false
-	var files []word
 	for i := 0; i < len(words); i++ {
 		w := words[i].text
-		flag, _, given := strings.Cut(w, "=")
 		switch {
-		case w == "" || w == "-":
-		case flag == "-e" || flag == "-f" || flag == "--expression" || flag == "--file":
+		case w == "-e" || w == "-f" || w == "--expression" || w == "--file":
 			script = true
-			if !given {
-				i++
-			}
-		case strings.HasPrefix(w, "--"):
-			inPlace = inPlace || strings.HasPrefix(w, "--in-place")
+			i++
 		case strings.HasPrefix(w, "-"):
-			inPlace = inPlace || strings.Contains(w, "i")
-		case !script:
-			script = true
-		default:
+			inPlace = inPlace || strings.HasPrefix(w, "--in-place") || !strings.HasPrefix(w, "--") && strings.Contains(w, "i")
+		case script:
 			files = append(files, words[i])
+		default:
+			script = w != ""
 		}
 	}
 	if !inPlace {
 		return nil
 	}
 	return files
+}
+
+var (
+	// asksTree matches the git commands that tell what is not committed: no revision, only
+	// options and what follows "--".
+	asksTree = text.Pattern(`^git (?:(status)\b|(diff)(?: -\S+| HEAD)*(?: -- .*)?$)`)
+	// gitLine matches what names a changed file in git diff, and in git status in its long and
+	// its short form.
+	gitLine = text.Pattern(`(?m)^(?:diff --git a/.* b/(\S.*?)\r?$(?:\n(new|deleted) file)?|` +
+		`\s+(modified|new file|deleted):\s+(\S.*?)\r?$|([MAD][ MD]| [MD]) (\S.*?)\r?$)`)
+	// committed matches what git prints after a commit.
+	committed = text.Pattern(`(?m)^\[[^\]\n]{1,200} ([0-9a-f]{7,40})\] (.+)$`)
+)
+
+// gitFiles takes in what git says about the files that were changed, by whatever:
+// git status, and git diff of the working tree.
+func (r *Reader) gitFiles(l line, out string) {
+	diff, status, dir := false, false, ""
+	for _, c := range l.cmds {
+		if c.name() != "git" || l.control {
+			continue
+		}
+		var words []string
+		for _, w := range c.words {
+			words = append(words, w.text)
+		}
+		if m := asksTree().FindStringSubmatch(strings.Join(words, " ")); m != nil {
+			status, diff, dir = status || m[1] != "", diff || m[2] != "", c.dir
+		}
+	}
+	if !diff && !status {
+		return
+	}
+	for _, ch := range gitChanges(text.Head(out, look), diff, status) {
+		p := r.norm(ch.path, dir)
+		if f := r.files.get(p); p == "" || f != nil && f.State != StateRead {
+			continue // what calls did is known better
+		}
+		w := r.weak.touch(p, File{Path: p})
+		if ch.state != StateModified || w.State != StateCreated {
+			w.State = ch.state
+		}
+		w.Entry = r.entry
+	}
+}
+
+// gitChanges returns the files that the output of git diff or git status names.
+func gitChanges(out string, diff, status bool) (changes []fileChange) {
+	for _, m := range gitLine().FindAllStringSubmatch(out, -1) {
+		how, ch := m[2]+m[3]+m[5], fileChange{path: m[1] + m[4] + m[6], state: StateModified}
+		if m[1] != "" && !diff || m[1] == "" && (!status || strings.Contains(ch.path, " -> ")) {
+			continue
+		}
+		if how == "deleted" || strings.Contains(how, "D") {
+			ch.state = StateDeleted
+		} else if strings.HasPrefix(how, "new") || strings.HasPrefix(how, "A") {
+			ch.state = StateCreated
+		}
+		changes = append(changes, ch)
+	}
+	return changes
+}
+
+func (r *Reader) commit(command, out string) {
+	if !strings.Contains(command, "git") || !strings.Contains(out, "] ") {
+		return
+	}
+	for _, m := range committed().FindAllStringSubmatch(text.Tail(out, look), 20) {
+		r.ended = BoundaryCommit
+		r.addCommits(Commit{Hash: m[1], Subject: clipText(m[2]), Entry: r.entry})
+	}
 }

@@ -14,77 +14,87 @@ import (
 // German, French, Spanish and Russian. "*" stands for any ending.
 var (
 	// lastingWord marks a sentence that binds all later work.
-	lastingWord = either(`always|never|must|mustn't|shall not|from now on|in future|in the future|going forward|every time|each time|whenever|
-		under no circumstances|at all times|by default|as a rule|no exception|no exceptions|mandatory|required|forbidden|prohibited|not allowed|
-		remember to|remember that|keep in mind|is not to be|are not to be|no longer|
-		immer|niemal*|nie|muss|müssen|darf nicht|dürfen nicht|darf kein*|ab jetzt|ab sofort|künftig|grundsätzlich|stets|auf keinen fall|zwingend|
-		toujours|jamais|il faut|doit|doivent|dorénavant|désormais|obligatoire*|interdit*|systématiquement|
-		siempre|nunca|jamás|debe|debes|deben|hay que|a partir de ahora|de ahora en adelante|obligatori*|prohibid*|
-		всегда|никогда|обязательно|должен|должна|должно|должны|нельзя|запрещено|впредь|отныне|ни в коем случае`,
-		`必须|必需|务必|一定要|禁止|严禁|不得|不允许|不可以|始终|总是|永远|从现在起|今后|以后都|每次|一律|统一|切记|记住|必須|
-		必ず|常に|絶対|今後は|毎回|決して|てはいけない|てはならない|しないこと|ないでください|すること|
-		반드시|항상|절대|금지|앞으로는|매번|언제나|해야 합니다|해야 한다|해야 해|하지 마|하지마|하지 말`)
-
-	// bindingWord marks one that may.
-	bindingWord = either(`don't|dont|do not|only|instead|rather than|without|avoid|prefer|preferably|should|shouldn't|keep|make sure|ensure|
-		stick to|stick with|not|no|at most|at least|be careful|strictly|unless|until|
-		nur|kein*|statt|anstatt|anstelle|vermeide*|ohne|bevorzug*|nicht|achte|höchstens|mindestens|soll*|
-		seulement|uniquement|sans|évite*|plutôt|préfère*|pas|assure-toi|assurez-vous|au plus|au moins|aucun*|
-		solo|sólo|solamente|sin|evita*|en lugar de|en vez de|prefiero|asegúrate|como máximo|como mínimo|ningún|ninguna|
-		только|вместо|без|избегай*|не|предпочт*|убедись|следи|максимум|минимум`,
-		`不要|不能|不可|只能|只用|只要|请用|改用|尽量|避免|优先|保持|不准|别|
-		だけ|ではなく|避け|使って|使用して|優先|のみ|만 사용|말고|대신|피하|우선|사용하지|유지`)
-
+	lastingWord = either(`always|never|must|mustn't|shall not|from now on|in future|in the future|going forward|
+		every time|each time|whenever|under no circumstances|at all times|by default|as a rule|no exception|
+		no exceptions|mandatory|required|forbidden|prohibited|not allowed|remember to|remember that|keep in mind|
+		is not to be|are not to be|no longer|immer|niemal*|nie|muss|müssen|darf nicht|dürfen nicht|darf kein*|
+		ab jetzt|ab sofort|künftig|grundsätzlich|stets|auf keinen fall|zwingend|toujours|jamais|il faut|doit|doivent|
+		dorénavant|désormais|obligatoire*|interdit*|systématiquement|siempre|nunca|jamás|debe|debes|deben|hay que|
+		a partir de ahora|de ahora en adelante|obligatori*|prohibid*|всегда|никогда|обязательно|должен|должна|должно|
+		должны|нельзя|запрещено|впредь|отныне|ни в коем случае`,
+		`必须|必需|务必|一定要|禁止|严禁|不得|不允许|不可以|始终|总是|永远|从现在起|今后|以后都|每次|一律|统一|切记|记住|必須|必ず|常に|絶対|今後は|毎回|決して|てはいけない|てはならない|
+		しないこと|ないでください|すること|반드시|항상|절대|금지|앞으로는|매번|언제나|해야 합니다|해야 한다|해야 해|하지 마|하지마|하지 말`)
 	// ruleStart are the beginnings of a rule that has no lasting word in it, after
 	// what makes it polite.
-	ruleStart = either(`don't|dont|do not|never|only|avoid|prefer|keep|make sure|ensure|no|stick to|stick with|be careful|strictly|not|
-		nur|kein*|vermeide*|achte|ne|évite*|uniquement|sin|evita*|solo|asegúrate|не|только|без|избегай*`, `不要|不能|不可|只能|只用|尽量|避免|优先|保持|别|请用`)
-	polite = either(`please|and|also|bitte|por favor|s'il te plaît|s'il vous plaît|пожалуйста`, `请|請`)
+	ruleStart = either(`don't|dont|do not|never|only|avoid|prefer|keep|make sure|ensure|no|stick to|stick with|
+		be careful|strictly|not|nur|kein*|vermeide*|achte|ne|évite*|uniquement|sin|evita*|solo|asegúrate|не|только|
+		без|избегай*`, `不要|不能|不可|只能|只用|尽量|避免|优先|保持|别|请用`)
+	polite = either(`please|and|also|bitte|por favor|s'il te plaît|s'il vous plaît|пожалуйста`, ``)
 	// ruleEnd are the endings of such a rule in languages that have the verb last.
 	ruleEnd = []string{"しないで", "だけを使", "だけ使", "を避け", "말고", "지 마"}
-
 	// onceWord marks a sentence about the matter at hand.
-	onceWord = either(`this|that|it|its|it's|these|those|now|again|here|for now|this time|yet|above|below|just|already|i|we|i'm|we're|i've|we've|let's|lets|let us|still|
-		that's|there's|
-		dies*|jetzt|hier|nochmal|gerade|wir|ich|das|cela|ça|ce|cet|cette|maintenant|encore|ici|je|nous|esto|eso|esta|este|ahora|aquí|otra vez|это|этот|эту|сейчас|теперь|здесь|опять|я|мы`,
-		`这个|那个|这里|这次|现在|刚才|一下|再|吧|我们|这些|那些|これ|それ|ここ|今回|もう一度|이거|그거|이것|지금|여기|다시`)
-
+	onceWord = either(`this|that|it|its|it's|these|those|now|again|here|for now|this time|yet|above|below|just|
+		already|i|we|i'm|we're|i've|we've|let's|lets|let us|still|that's|there's|dies*|jetzt|hier|nochmal|gerade|wir|
+		ich|das|cela|ça|ce|cet|cette|maintenant|encore|ici|je|nous|esto|eso|esta|este|ahora|aquí|otra vez|это|этот|
+		эту|сейчас|теперь|здесь|опять|я|мы`, `这个|那个|这里|这次|现在|刚才|一下|再|吧|我们|这些|那些|これ|それ|ここ|今回|もう一度|이거|그거|이것|지금|여기|다시`)
 	// askWord begins a question, an error or a wish that has no mark of it at its end.
-	askWord = either(`can you|can we|can i|could you|could we|would you|would it|why|how|what|is it|is there|is this|are there|are we|do you|do we|does|did|
-		should we|should i|shall we|failed to|i thought|i think|i guess|let's think`, ``)
-
-	// guessWord marks a sentence that is not sure of what it says.
-	guessWord = either(`think|guess|maybe|perhaps|probably|suppose|wonder|wondering|if`, ``)
-
+	askWord = either(`can you|can we|can i|could you|could we|would you|would it|why|how|what|is it|is there|is this|
+		are there|are we|do you|do we|does|did|should we|should i|shall we|failed to|i thought|i think|i guess|
+		let's think`, ``)
 	// changeWord marks a sentence that takes an earlier one back.
-	changeWord = either(`instead|actually|rather|no longer|not anymore|changed my mind|on second thought|forget|scratch that|revert|undo|drop|
-		after all|switch to|switch back|go back to|never mind|nevermind|don't|do not|not|doch|stattdessen|nicht mehr|finalement|plutôt|ne plus|en realidad|mejor|ya no|
-		на самом деле|вместо|больше не`,
-		`改成|改用|改为|不用了|不再|算了|换成|还是|やっぱり|ではなく|の代わりに|대신|말고`)
-
+	changeWord = either(`instead|actually|rather|no longer|not anymore|changed my mind|on second thought|forget|
+		scratch that|revert|undo|drop|after all|switch to|switch back|go back to|never mind|nevermind|don't|do not|
+		not|doch|stattdessen|nicht mehr|finalement|plutôt|ne plus|en realidad|mejor|ya no|на самом деле|вместо|
+		больше не`, `改成|改用|改为|不用了|不再|算了|换成|还是|やっぱり|ではなく|の代わりに|대신|말고`)
 	// supposeWord marks one that only says what might be.
-	supposeWord = either(`maybe|might|perhaps|probably|possibly|could be|could have|may be|not sure|let me|i wonder|i guess|i suppose|
-		vielleicht|womöglich|wahrscheinlich|peut-être|probablement|quizá|quizás|tal vez|probablemente|возможно|наверное|может быть|вероятно`,
-		`也许|可能|或许|大概|说不定|让我|かもしれ|多分|たぶん|おそらく|아마|어쩌면`)
-
+	supposeWord = either(`maybe|might|perhaps|probably|possibly|could be|could have|may be|not sure|let me|i wonder|
+		i guess|i suppose|vielleicht|womöglich|wahrscheinlich|peut-être|probablement|quizá|quizás|tal vez|
+		probablemente|возможно|наверное|может быть|вероятно`, `也许|可能|或许|大概|说不定|让我|かもしれ|多分|たぶん|おそらく|아마|어쩌면`)
 	// backWord marks one that may take an earlier decision back.
-	backWord = either(`instead|actually|revert|reverted|reverting|no longer|turned out|turns out|not anymore|changed my mind|on second thought|scratch that|
-		stattdessen|doch nicht|nicht mehr|finalement|ne plus|en realidad|ya no|на самом деле|больше не`,
-		`改成|改用|改为|换成|不再|其实|实际上|撤销|回滚|やっぱり|ではなく|元に戻|대신|사실은|되돌`)
-
+	backWord = either(`instead|actually|revert|reverted|reverting|no longer|turned out|turns out|not anymore|
+		changed my mind|on second thought|scratch that|stattdessen|doch nicht|nicht mehr|finalement|ne plus|
+		en realidad|ya no|на самом деле|больше не`, `改成|改用|改为|换成|不再|其实|实际上|撤销|回滚|やっぱり|ではなく|元に戻|대신|사실은|되돌`)
 	// decisionWord marks a sentence that says how something was decided.
-	decisionWord = either(`decide|decided|deciding|decision|decisions|instead of|rather than|chose|choose|choosing|opt for|opted for|opting for|opted to|went with|go with|going with|root cause|agreed|
-		better to|makes sense|on purpose|by design|trade-off|tradeoff|we'll use|we'll keep|i'll use|i'll keep|the fix is|the fix was|the solution is|the solution was|
-		the right fix|the right place|the right approach|the right way|
-		entschieden|entscheid*|stattdessen|grundursache|décidé*|choisi*|au lieu de|cause racine|cause profonde|decidi*|elegi*|en lugar de|causa raíz|
-		решил*|решено|выбрал*|вместо|причина`,
+	decisionWord = either(`decide|decided|deciding|decision|decisions|instead of|rather than|chose|choose|choosing|
+		opt for|opted for|opting for|opted to|went with|go with|going with|root cause|agreed|better to|makes sense|
+		on purpose|by design|trade-off|tradeoff|we'll use|we'll keep|i'll use|i'll keep|the fix is|the fix was|
+		the solution is|the solution was|the right fix|the right place|the right approach|the right way|entschieden|
+		entscheid*|stattdessen|grundursache|décidé*|choisi*|au lieu de|cause racine|cause profonde|decidi*|elegi*|
+		en lugar de|causa raíz|решил*|решено|выбрал*|вместо|причина`,
 		`决定|改用|采用|选择|根因|根本原因|而不是|方案是|決め|ことにした|採用|結論|결정|선택|채택`)
-
 	// reasonWord marks a sentence that says why.
-	reasonWord = either(`because|so that|turns out|the problem is|the problem was|the problem here|the issue is|the issue was|the issue here|the reason is|the reason was|
-		the culprit is|the culprit was|the trick is|the key is|the key here|therefore|caused by|due to|
-		weil|damit|deshalb|liegt daran|parce que|afin que|donc|le problème|porque|para que|el problema|потому что|чтобы|поэтому|проблема в`,
+	reasonWord = either(`because|so that|turns out|the problem is|the problem was|the problem here|the issue is|
+		the issue was|the issue here|the reason is|the reason was|the culprit is|the culprit was|the trick is|
+		the key is|the key here|therefore|caused by|due to|weil|damit|deshalb|liegt daran|parce que|afin que|donc|
+		le problème|porque|para que|el problema|потому что|чтобы|поэтому|проблема в`,
 		`因为|原因是|所以|由于|问题在于|なぜなら|原因は|ため|때문|원인`)
+	// userDone are the words with which users say that something is finished. A
+	// message that is little more than one of them is a boundary.
+	userDone = either(`done|finished|it works|works now|works great|that works|lgtm|looks good|perfect|great work|
+		all good|ship it|merged|thanks|thank you|fertig|erledigt|passt|danke|terminé|c'est bon|merci|parfait|listo|
+		hecho|perfecto|gracias|готово|сделано|спасибо|отлично`,
+		`完成了|已完成|搞定|做完了|可以了|没问题了|谢谢|完了|できました|終わり|ありがとう|완료|끝났|고마워|감사합니다`)
+	notWord = text.Words(`not isn't nicht pas no не`)
+	// guessWord stands in a sentence that is not sure of what it says.
+	guessWord = text.Words(`think guess maybe perhaps probably suppose wonder wondering if`)
+	// tells are the words before "always" and "never" in what is told, asks those in what a
+	// pasted text orders.
+	tells = text.Words(`it they that this which i he she have has had is was are were`)
+	asks  = text.Words(`you must should please and but also`)
+	// pronouns are the words before "should" that name nothing.
+	pronouns = text.Words(`i you we he she it they this that these those what which who how where when why there here
+		and but`)
+	supposeStart = text.Words(`wait hmm hm hmmm`)
+	// halfStart and halfEnd are the first and last words of what is only part of a sentence.
+	halfStart = text.Words(`which of or than into by`)
+	halfEnd   = text.Words(`and or but the a an to of with for from in that which because und oder et ou y o`)
+	// stopWords say nothing about what a sentence is about.
+	stopWords = text.Words(`the and for that this with from are was were but you your can will has have had
+		its all any our out one into then than when what which where who how why just also some more most other
+		there here they them their these those very really please should would could must never always only
+		instead make sure dont don not use using used let lets now okay yes want need about after before like
+		does did doing been being because still even each same such both over under again thing things way
+		actually rather longer change changed back`)
 )
 
 // wordList finds words and phrases that stand alone, and words of scripts without
@@ -92,8 +102,7 @@ var (
 type wordList struct {
 	source  [2]string // what it is made of when it is first used
 	once    sync.Once
-	phrases map[string][][]string // by the first word
-	stems   [][]string            // those whose first word is only a beginning
+	phrases map[string][][]string // by the first word; under "" those whose first word is only a beginning
 	wide    []string
 }
 
@@ -103,13 +112,12 @@ func either(words, wide string) *wordList { return &wordList{source: [2]string{w
 func (l *wordList) parse() {
 	l.phrases = map[string][][]string{}
 	for phrase := range strings.SplitSeq(l.source[0], "|") {
-		words := strings.Fields(phrase)
-		switch {
-		case len(words) == 0:
-		case strings.HasSuffix(words[0], "*"):
-			l.stems = append(l.stems, words)
-		default:
-			l.phrases[words[0]] = append(l.phrases[words[0]], words)
+		if words := strings.Fields(phrase); len(words) > 0 {
+			first := words[0]
+			if strings.HasSuffix(first, "*") {
+				first = ""
+			}
+			l.phrases[first] = append(l.phrases[first], words)
 		}
 	}
 	l.wide = strings.FieldsFunc(l.source[1], func(r rune) bool { return r == '|' || r == '\n' || r == '\t' })
@@ -124,7 +132,6 @@ func sentenceWords(s string) []string {
 
 // count returns how often the list occurs in a sentence with the words, at most most.
 func (l *wordList) count(s string, words []string, most int) int {
-	l.once.Do(l.parse)
 	n := 0
 	for i := 0; i < len(words) && n < most; i++ {
 		n += min(l.at(words, i), 1)
@@ -142,8 +149,8 @@ func (l *wordList) in(s string, words []string) bool { return l.count(s, words, 
 // at returns how many words of the list stand at words[i], 0 for none.
 func (l *wordList) at(words []string, i int) int {
 	l.once.Do(l.parse)
-	for _, phrases := range [][][]string{l.phrases[words[i]], l.stems} {
-		for _, p := range phrases {
+	for _, first := range []string{words[i], ""} {
+		for _, p := range l.phrases[first] {
 			if len(words)-i >= len(p) && slices.EqualFunc(p, words[i:i+len(p)], sameWord) {
 				return len(p)
 			}
@@ -161,46 +168,6 @@ func sameWord(listed, word string) bool {
 func hasWide(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return r >= 0x1000 })
 }
-
-// startsRule reports whether a sentence begins, or ends, as a rule does.
-func startsRule(s string, words []string) bool {
-	for len(words) > 0 && polite.at(words, 0) > 0 {
-		words = words[polite.at(words, 0):]
-	}
-	if len(words) > 0 && ruleStart.at(words, 0) > 0 {
-		return true
-	}
-	if !hasWide(s) {
-		return false
-	}
-	for clause := range strings.FieldsFuncSeq(s, func(r rune) bool { return strings.ContainsRune("，；、, ", r) }) {
-		plain := clause
-		for _, p := range polite.wide {
-			plain = strings.TrimPrefix(plain, p)
-		}
-		for _, w := range ruleStart.wide {
-			if strings.HasPrefix(clause, w) || strings.HasPrefix(plain, w) {
-				return true
-			}
-		}
-	}
-	return slices.ContainsFunc(ruleEnd, func(w string) bool { return strings.Contains(s, w) })
-}
-
-var (
-	supposeStart = text.Words(`wait hmm hm hmmm`)
-	// halfStart and halfEnd are the first and last words of what is only part of a sentence.
-	halfStart = text.Words(`which of or than into by`)
-	halfEnd   = text.Words(`and or but the a an to of with for from in that which because und oder et ou y o`)
-)
-
-// stopWords say nothing about what a sentence is about.
-var stopWords = text.Words(`the and for that this with from are was were but you your can will has have had
-		its all any our out one into then than when what which where who how why just also some more most other
-		there here they them their these those very really please should would could must never always only
-		instead make sure dont don not use using used let lets now okay yes want need about after before like
-		does did doing been being because still even each same such both over under again thing things way
-		actually rather longer change changed back`)
 
 // subject returns the words that say what a sentence is about, in lower case;
 // of scripts without spaces, pairs of characters.
@@ -229,14 +196,11 @@ func subject(s string) map[string]bool {
 // sameSubject reports whether two sets of words are clearly about one thing: a share of the
 // smaller set, in percent, and at least three words are in both.
 func sameSubject(a, b map[string]bool, share int) bool {
-	if len(a) > len(b) {
-		a, b = b, a
-	}
 	both := 0
 	for w := range a {
 		if b[w] {
 			both++
 		}
 	}
-	return both >= 3 && 100*both >= share*len(a)
+	return both >= 3 && 100*both >= share*min(len(a), len(b))
 }

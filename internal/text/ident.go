@@ -58,11 +58,13 @@ func Identifiers(s string) iter.Seq[Identifier] {
 				i += n
 				continue
 			}
-			end := i + 1
+			end, kinds := i, uint8(0)
 			for end < len(s) && charOf[s[end]]&inToken != 0 {
+				kinds |= charOf[s[end]]
 				end++
 			}
-			if !token(s, i, end, yield) {
+			// Most are plain words of lower-case letters.
+			if kinds&notPlain != 0 && !token(s, i, end, yield) {
 				return
 			}
 			i = end
@@ -154,14 +156,12 @@ func wordClass(w string) Class {
 		return 0
 	case hexOnly && digit && (!upper || !lower) && len(w) >= 7 && len(w) <= 40:
 		return Hash
-	case keyword()[w]:
+	case !under && (!inner || !lower) || keyword()[w]:
 		return 0
-	case upper && !lower && under:
+	case upper && !lower:
 		return Env
-	case under || inner && lower:
-		return Ident
 	}
-	return 0
+	return Ident
 }
 
 // pathTail returns where the last two components of a path begin.
@@ -324,6 +324,7 @@ const (
 	inWord
 	isDigit
 	isHex
+	notPlain // a sign, a digit, an underscore or a capital
 )
 
 var charOf = func() (t [256]uint8) {
@@ -334,10 +335,13 @@ var charOf = func() (t [256]uint8) {
 			if l := c | 0x20; l >= 'a' && l <= 'f' {
 				t[c] |= isHex
 			}
+			if c < 'a' {
+				t[c] |= notPlain
+			}
 		case c >= '0' && c <= '9':
-			t[c] = inToken | inWord | isDigit | isHex
+			t[c] = inToken | inWord | isDigit | isHex | notPlain
 		case strings.IndexByte("./-@~", byte(c)) >= 0:
-			t[c] = inToken
+			t[c] = inToken | notPlain
 		}
 	}
 	return t
