@@ -218,26 +218,7 @@ func (x *extractor) result(m *message.Message, call *message.Block) {
 		})
 		return
 	}
-	x.output(x.source(call), redact.Text(unwrapped(m.Text())))
-}
-
-// outputMark matches what Codex puts before the output of a command.
-var outputMark = text.Pattern(`\A(?:(?:Exit code|Chunk ID|Wall time|Process exited|Process running|Original token count|Script completed|Total output lines)[^\n]*\n)+(?:Output:\n)?`)
-
-// unwrapped returns the output in a result that has more around it.
-func unwrapped(s string) string {
-	if k := outputMark().FindStringIndex(s[:min(len(s), 500)]); k != nil {
-		return s[k[1]:]
-	}
-	if !strings.HasPrefix(s, "{") {
-		return s
-	}
-	if _, err := jsonx.Scan([]byte(s), 0); err == nil {
-		if out, ok := jsonx.String(jsonx.Get([]byte(s), "output")); ok {
-			return out
-		}
-	}
-	return s
+	x.output(x.source(call), redact.Text(ledger.Output(m.Text())))
 }
 
 // Arguments of calls, by what they hold.

@@ -321,7 +321,7 @@ func (d *digest) lookedUp() []piece {
 		}
 		seen[asks] = true
 		said := ""
-		for line := range strings.SplitSeq(lookAt(redact.Text(text.Plain(unwrapped(m.Text())))), "\n") {
+		for line := range strings.SplitSeq(lookAt(redact.Text(text.Plain(ledger.Output(m.Text())))), "\n") {
 			if line = oneLine(line); forbidden(line) || !tellsState(asks, line) {
 				continue
 			}
