@@ -255,6 +255,9 @@ func (d *digest) fileLists() (changed, read, shell []piece) {
 	n := len(d.led.Files)
 	for i, f := range slices.Backward(d.led.Files) {
 		strong[f.Path] = true
+		if _, here := d.index[f.Entry]; here && !(d.spelled(f.Path) && d.spelled(f.To)) {
+			continue // in a folder that was moved
+		}
 		switch k := stateKinds[f.State]; k {
 		case kindModified, kindCreated:
 			changed = append(changed, file(scratch(f.Path, k), f.Path, notes[f.Path], n-i))

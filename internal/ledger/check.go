@@ -19,6 +19,7 @@ type line struct {
 	dir      string      // where they run, "" for the working directory
 	unsure   bool        // the exit status is not that of the check
 	lookup   bool        // failing is an answer
+	looks    bool        // it changes no file of the project
 	umbrella bool        // a task runner is asked for all its checks
 }
 
@@ -28,9 +29,12 @@ var (
 	runPair = text.Pattern(`^(?:timeout \S+|(?:uv|poetry|pipenv|hatch) run|(?:bundle|pnpm|yarn|npm) exec)$`)
 	// filters are programs that only show a part of what another printed.
 	filters = text.Words(`tail head grep rg sed awk cat tee wc sort uniq cut less echo tr true jq`)
+	// gitLooks are subcommands of git and gh that leave the working tree as it is.
+	gitLooks = text.Words(`status diff log show branch remote rev-parse ls-files blame fetch grep describe pr issue run repo`)
 	// lookups are programs whose failure is an answer: there is no such thing.
 	lookups = text.Words(`egrep fgrep ls find test [ which diff cmp stat file tree fd ag type
-		command pgrep pkill kill curl wget sleep timeout tmux ps lsof nc ping`)
+		command pgrep pkill kill curl wget sleep timeout tmux ps lsof nc ping pwd date uname whoami du df printf
+		realpath dirname basename nl more bat`)
 	// subcommands are programs whose first argument says what they do.
 	subcommands = text.Words(`git go mise npm pnpm yarn bun cargo docker kubectl gh make uv pip apt-get brew deno dotnet`)
 
@@ -144,7 +148,7 @@ func checkOf(tool string) Check {
 
 // readLine finds out what a command line is, and where each of its commands runs.
 func readLine(command string, sc script, p place, dir string) line {
-	l := line{script: sc, text: strings.TrimSpace(command), lookup: true}
+	l := line{script: sc, text: strings.TrimSpace(command), lookup: true, looks: true}
 	dir = p.dir(dir, "")
 	lost, first, last := false, -1, -1
 	for i := range sc.cmds {
@@ -169,7 +173,9 @@ func readLine(command string, sc script, p place, dir string) line {
 		if l.program == "" || !filters()[words[0]] && filters()[l.program] {
 			l.program = name
 		}
-		l.lookup = l.lookup && (lookups()[words[0]] || filters()[words[0]])
+		reads := lookups()[words[0]] || filters()[words[0]]
+		l.lookup = l.lookup && reads
+		l.looks = l.looks && (reads || (words[0] == "git" || words[0] == "gh") && len(words) > 1 && gitLooks()[words[1]])
 		tool, args := toolOf(words)
 		check := checkOf(tool)
 		if check == "" {
@@ -185,7 +191,7 @@ func readLine(command string, sc script, p place, dir string) line {
 	if first < 0 {
 		return l
 	}
-	l.lookup = false
+	l.lookup, l.looks = false, false
 	l.unsure = sc.control || last < len(sc.cmds)-1 && sc.cmds[last].next != "&&"
 	l.text = strings.TrimSpace(command[sc.cmds[first].from:sc.cmds[last].to])
 	l.text = strings.TrimSpace(strings.TrimSuffix(l.text, "2>&1"))

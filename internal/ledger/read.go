@@ -51,13 +51,15 @@ type Reader struct {
 	omitted   map[string]int
 	opened    string // the file that an editor without paths works on
 	ended     Boundary
+	acted     bool            // a command ran that may have changed files
+	dirty     map[string]bool // files that git named before anything was done: somebody else changed them
 }
 
 // NewReader returns a Reader that has read nothing.
 func NewReader(opt Options) *Reader {
 	return &Reader{
 		place: newPlace(opt.Cwd), parser: newParser(), calls: map[string]call{}, parsed: map[string]line{},
-		omitted: map[string]int{}, seen: map[string]bool{}, ruleAt: map[string]int{}, subjects: map[string]map[string]bool{},
+		omitted: map[string]int{}, seen: map[string]bool{}, dirty: map[string]bool{}, ruleAt: map[string]int{}, subjects: map[string]map[string]bool{},
 	}
 }
 
@@ -291,6 +293,7 @@ func (r *Reader) command(c call, o outcome) {
 	if o.status != StatusUnknown {
 		r.shellFiles(l.shellChanges(r.place, o.status == StatusFailed))
 	}
+	r.acted = r.acted || !l.looks
 	if o.status != StatusFailed {
 		r.gitFiles(l, o.text)
 	}

@@ -192,11 +192,15 @@ const manyLines = 60
 // on where the one before was wrapped is joined to it.
 func ownLines(s string) []string {
 	var lines []string
+	list := false // an indented line goes on with an item
 	for line := range strings.SplitSeq(text.OutsideFences(s), "\n") {
 		rest := strings.TrimLeft(line, " \t")
 		first, _ := utf8.DecodeRuneInString(rest)
-		indented := rest != line
-		if n := len(lines); n > 0 && unicode.IsLower(first) && text.ListMark(line) == "" {
+		indented, item := rest != line, text.ListMark(line) != ""
+		if rest != "" {
+			list = item || list && indented
+		}
+		if n := len(lines); n > 0 && unicode.IsLower(first) && !item {
 			last := lines[n-1]
 			wrapped := len(last) >= 60 && !indented || indented && text.ListMark(last) != ""
 			if wrapped && !strings.ContainsAny(last[len(last)-1:], ".!?:;") {
@@ -204,8 +208,8 @@ func ownLines(s string) []string {
 				continue
 			}
 		}
-		if rest != "" && (!indented || text.ListMark(line) != "") && !strings.HasPrefix(line, ">") {
-			lines = append(lines, strings.TrimRight(line, " \t\r"))
+		if rest != "" && (!indented || list) && !strings.HasPrefix(line, ">") {
+			lines = append(lines, strings.TrimSpace(line))
 		}
 	}
 	return lines
@@ -232,7 +236,7 @@ func (r *Reader) decided(t string, byUser bool) {
 	taken := 0
 	for _, s := range text.Statements(text.OutsideFences(t)) {
 		words := sentenceWords(s)
-		if n := len(s); n < 12 || n > 4*maxText || len(words) == 0 || strings.HasSuffix(s, ":") || text.TableRow(s) {
+		if n := len(s); n < 12 || n > 4*maxText || len(words) == 0 || strings.HasSuffix(s, ":") || s[0] == '>' || text.TableRow(s) {
 			continue
 		}
 		end := strings.TrimRight(s, "\"')*_` ”")

@@ -77,8 +77,8 @@ func (e *effects) command(name string, words []word, prints bool) {
 		e.copies(args, name != "cp")
 	case name == "git rm":
 		e.add(StateDeleted, args...)
-	case name == "git restore" && !has("--staged") && !has("-S"), name == "git checkout" && has("--"):
-		e.add(stateRestored, args...)
+	case name == "git restore" && !has("--staged") && !has("-S"), name == "git checkout" && !has("-b") && !has("-B"):
+		e.add(stateRestored, args...) // a branch is no file that is known
 	case (name == "ln" || name == "install") && len(args) > 1:
 		e.add(StateCreated, args[len(args)-1])
 	case name == "sed":
@@ -182,9 +182,14 @@ func (r *Reader) gitFiles(l line, out string) {
 	if !diff && !status {
 		return
 	}
+	changed := func(f File) bool { return f.State != StateRead }
+	acted := r.acted || slices.ContainsFunc(r.files.values(), changed)
 	for _, ch := range gitChanges(text.Head(out, look), diff, status) {
 		p := r.norm(ch.path, dir)
-		if f := r.files.get(p); p == "" || f != nil && f.State != StateRead {
+		if r.dirty[p] = r.dirty[p] || !acted; p == "" || r.dirty[p] {
+			continue
+		}
+		if f := r.files.get(p); f != nil && changed(*f) {
 			continue // what calls did is known better
 		}
 		w := r.weak.touch(p, File{Path: p})

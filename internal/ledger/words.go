@@ -84,7 +84,7 @@ var (
 	// pronouns are the words before "should" that name nothing.
 	pronouns = text.Words(`i you we he she it they this that these those what which who how where when why there here
 		and but`)
-	supposeStart = text.Words(`wait hmm hm hmmm`)
+	supposeStart = text.Words(`wait hmm hm hmmm choose decide determine pick`)
 	// halfStart and halfEnd are the first and last words of what is only part of a sentence.
 	halfStart = text.Words(`which of or than into by`)
 	halfEnd   = text.Words(`and or but the a an to of with for from in that which because und oder et ou y o`)
