@@ -39,7 +39,7 @@ checked; when it can't be taken, the rules make it, and compact says why.
 
 The pass is appended to FILE, or with --out to a copy of it. When there is
 nothing to compact, compact says so, and FILE or the copy gets no pass.
-Amounts are tokens (20000, 20k) or a share of the window (25%).`,
+Amounts are tokens (20000, 20k) or a share of the window (25%).` + presetHelp(),
 		Example: `  clew compact --window 64000 --out compacted.jsonl session.jsonl
   clew compact --keep 10k session.jsonl
   clew compact --preset pi --window 200k session.jsonl

@@ -20,6 +20,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/spf13/cobra"
 
+	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/session/jsonl"
 )
 
@@ -216,6 +217,38 @@ func TestHelp(t *testing.T) {
 				continue
 			}
 			checkExample(t, root, words[at+1:])
+		}
+	}
+}
+
+// TestReadmeSystems: the commands of the README's section on the five systems print what
+// stands below them, and each preset has one and is told of in the help.
+func TestReadmeSystems(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(readme), "\n## The five systems\n")
+	_, section, _ = strings.Cut(section, "\n```\n")
+	section, _, _ = strings.Cut(section, "\n```\n")
+	t.Chdir("../..")
+	out, commands := "", ""
+	for line := range strings.SplitSeq(section, "\n") {
+		switch command, ok := strings.CutPrefix(line, "$ clew "); {
+		case ok:
+			out, _ = run(t, exitDone, strings.Fields(command)...)
+			commands += command + "\n"
+		case line != "" && line[0] != '#' && !strings.Contains("\n"+out, "\n"+line+"\n"):
+			t.Errorf("no line %q below the command before it, but\n%s", line, out)
+		}
+	}
+	help, _ := run(t, exitDone, "compact", "--help")
+	for _, name := range compact.PresetNames() {
+		if name != compact.PresetClew && !strings.Contains(commands, "--preset "+name+" ") {
+			t.Errorf("preset %s has no command in the README", name)
+		}
+		if presetWords[name] == "" || !strings.Contains(help, "\n  "+name+" ") {
+			t.Errorf("the help says nothing of preset %s", name)
 		}
 	}
 }
