@@ -255,7 +255,7 @@ func (d *digest) fileLists() (changed, read, shell []piece) {
 	n := len(d.led.Files)
 	for i, f := range slices.Backward(d.led.Files) {
 		strong[f.Path] = true
-		if _, here := d.index[f.Entry]; here && !(d.spelled(f.Path) && d.spelled(f.To)) {
+		if _, here := d.index[f.Entry]; here && (!d.spelled(f.Path) || !d.spelled(f.To)) {
 			continue // in a folder that was moved
 		}
 		switch k := stateKinds[f.State]; k {

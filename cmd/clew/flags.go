@@ -177,7 +177,7 @@ func presetHelp() string {
 	for _, name := range compact.PresetNames() {
 		wrap(w, "  "+pad(name, 9), presetWords[name], 11, 78)
 	}
-	w.Flush()
+	_ = w.Flush() // to memory
 	return strings.TrimRight(b.String(), "\n")
 }
 
