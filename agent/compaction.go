@@ -123,6 +123,8 @@ type CompactReport struct {
 	ModifiedFiles []string `json:"modifiedFiles,omitempty"`
 	// Entries are the ids of what was written; none after a preview.
 	Entries []string `json:"entries,omitempty"`
+	// Deleted are the files of what was offloaded that nothing names any more.
+	Deleted []string `json:"deletedFiles,omitempty"`
 }
 
 // Compact makes a pass at the user's wish: at once, or before the next request of the
@@ -148,7 +150,7 @@ func reportOf(res *clew.Result) *CompactReport {
 	p := res.Plan
 	out := &CompactReport{
 		Act: p.Act, Why: p.Why, Before: p.Before.Tokens, After: p.After.Tokens, Limit: p.Budget.Limit, Target: p.Budget.Target,
-		Stages: p.Stages, ReadFiles: p.ReadFiles, ModifiedFiles: p.ModifiedFiles, Entries: res.Entries,
+		Stages: p.Stages, ReadFiles: p.ReadFiles, ModifiedFiles: p.ModifiedFiles, Entries: res.Entries, Deleted: res.Deleted,
 	}
 	if p.Summary != nil {
 		out.Summary, out.Summarizer = p.Summary.Text, p.Summary.Summarizer

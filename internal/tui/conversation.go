@@ -113,6 +113,8 @@ func compactNow(f front, req agent.CompactRequest) {
 			f.fail("compact", err)
 		case !rep.Act:
 			f.note(nothing(rep.Why))
+		case len(rep.Deleted) > 0:
+			f.note(counted(len(rep.Deleted), "file") + " of what was offloaded deleted: nothing names them any more")
 		}
 	})
 }
