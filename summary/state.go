@@ -350,14 +350,11 @@ func tellsState(asks, line string) bool {
 // that is being worked on, what the agent said last, what it changed and ran.
 func (d *digest) inProgress() []Line {
 	out := d.todos(ledger.TodoActive)
-	if d.followed() || d.proven() {
+	if d.last.ended {
 		return out // what is in progress stands in what is kept, or nothing is
 	}
 	if l := d.lastReport(); l.Text != "" {
 		out = append(out, l)
-	}
-	if d.last.ended {
-		return out
 	}
 	if paths, ref := d.changedIn(d.last); len(paths) > 0 {
 		out = append(out, Line{Text: d.words.changed + strings.Join(paths, ", "), Ref: ref})
