@@ -184,6 +184,8 @@ func readLine(command string, sc script, p place, dir string) line {
 		if last = i; first < 0 {
 			first = i
 			l.check, l.program, l.dir = check, name, dir
+		} else if check == CheckTest {
+			l.check = check // what fails then is most likely a test
 		}
 		l.checks = append(l.checks, newSelection(tool, args, dir))
 		l.umbrella = l.check == CheckLint && taskers()[words[0]] && len(words) <= 3
