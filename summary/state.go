@@ -551,8 +551,8 @@ func planLines(s string) []string {
 	return out
 }
 
-// goesOn matches a sentence that says what the agent is doing just now.
-var goesOn = text.Pattern(`(?i)^(?:now )?i(?:['’]m| am) (?:\w+ly |now )?\w+ing\b`)
+// goesOn matches a sentence that says what the agent is doing just now or is to do yet.
+var goesOn = text.Pattern(`(?i)^(?:now )?i(?:['’]m| am) (?:\w+ly |now )?\w+ing\b|\bi(?:['’]ll| will) (?:\w+ly )?(?:check|look|read|verify|see|try|run|inspect)\b|\bto decide\b`)
 
 // decisions offers sentences that say how something was settled, or why, the
 // clearest and newest first.
