@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -130,6 +131,20 @@ func TestEventsAsTheyAre(t *testing.T) {
 	if m["reason"] != "threshold" || m["attempt"] != 1.0 || len(m["entries"].([]any)) != 14*4 || !strings.HasPrefix(prep["text"].(string), "[User]: request 0") {
 		t.Errorf("%v", m)
 	}
+	cut := prep["plan"].(map[string]any)["cut"].(map[string]any)
+	for name, want := range map[string]any{
+		"messagesToSummarize": prep["history"], "turnPrefixMessages": prep["turnPrefix"], "isSplitTurn": cut["splitTurn"] == true,
+		"firstKeptEntryId": cut["firstKept"], "tokensBefore": m["before"].(map[string]any)["tokens"],
+		"fileOps":  map[string]any{"read": []any{"a.go"}, "written": []any{}, "edited": []any{}},
+		"settings": map[string]any{"enabled": true, "reserveTokens": m["budget"].(map[string]any)["reserve"], "keepRecentTokens": m["budget"].(map[string]any)["keep"]},
+	} {
+		if !reflect.DeepEqual(prep[name], want) || want == nil {
+			t.Errorf("%s is %.200v, want %.200v", name, prep[name], want)
+		}
+	}
+	if len(prep["messagesToSummarize"].([]any)) == 0 || len(m["branchEntries"].([]any)) != 14*4 {
+		t.Errorf("%.500v", m)
+	}
 	if m := event(hook.SessionCompact, onPrepare); len(m["entries"].([]any)) == 0 || m["summary"] == nil {
 		t.Errorf("%v", m)
 	}
@@ -143,8 +158,17 @@ func TestEventsAsTheyAre(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if m := event(hook.SessionBeforeTree, toTree); m["summarize"] != true || !strings.Contains(m["text"].(string), "request 5") {
+	m = event(hook.SessionBeforeTree, toTree)
+	if m["summarize"] != true || !strings.Contains(m["text"].(string), "request 5") {
 		t.Errorf("%v", m)
+	}
+	if want := map[string]any{
+		"targetId": m["target"], "oldLeafId": m["from"], "commonAncestorId": m["ancestor"], "entriesToSummarize": m["entries"], "userWantsSummary": true,
+	}; !reflect.DeepEqual(m["preparation"], want) || m["ancestor"] == "" || m["target"] == m["from"] {
+		t.Errorf("preparation %.500v, want %.500v", m["preparation"], want)
+	}
+	if len(m["entries"].([]any)) != 13*4 || len(m["branchEntries"].([]any)) != 14*4 {
+		t.Errorf("%d entries, %d of the branch", len(m["entries"].([]any)), len(m["branchEntries"].([]any)))
 	}
 	if m := event(hook.SessionTree, toTree); m["left"] != 13.0*4 || m["summary"] == nil {
 		t.Errorf("%v", m)
@@ -172,16 +196,43 @@ func TestEventsAsTheyAre(t *testing.T) {
 
 // Answers reach the session.
 func TestAnswers(t *testing.T) {
-	var first string
 	s := full(t)
-	for e, err := range s.Log().Store().All(t.Context()) {
-		if err == nil && first == "" {
-			first = e.ID
-		}
+	path, err := s.Log().Path(t.Context())
+	if err != nil {
+		t.Fatal(err)
 	}
+	first, ninth := path[0].ID, path[9*4].ID // the request of the turn
 	p := prepare(t, full(t, doing(t, hook.SessionBeforeCompact, "say", `{"summary":"All is well.","keep":"900","target":2000,"edits":[{"entry":"`+first+`","omit":true}]}`)))
 	if p.Plan.Summary == nil || p.Plan.Summary.Summarizer != "hook" || p.Plan.Budget.Keep != 900 || len(p.Warnings) > 0 || strings.Contains(shown(p.Messages), "request 0") {
 		t.Errorf("summary %v, budget %+v, warnings %v", p.Plan.Summary, p.Plan.Budget, p.Warnings)
+	}
+	for _, own := range []string{
+		`{"summary":"All is well.","details":{"n":1}}`,
+		`{"compaction":{"summary":"All is well.","firstKeptEntryId":"` + ninth + `","tokensBefore":5,"details":{"n":1}}}`,
+		`{"summary":"All is well.","details":null,"compaction":{"summary":"","details":{"n":1}}}`,
+	} {
+		s := full(t, doing(t, hook.SessionBeforeCompact, "say", own))
+		p := prepare(t, s)
+		entries, err := s.Log().Path(t.Context())
+		if err != nil || len(p.Warnings) > 0 || string(clew.HookDetails(entries)) != `{"n":1}` || !strings.HasPrefix(p.Messages[0].Summary, "<given by=\"hook\">\nAll is well.\n") {
+			t.Errorf("%s: details %s, %v, %v", own, clew.HookDetails(entries), p.Warnings, err)
+		}
+		if strings.Contains(own, ninth) && p.Plan.Cut.FirstKept != ninth {
+			t.Errorf("kept from %s, not from %s", p.Plan.Cut.FirstKept, ninth)
+		}
+	}
+	for _, own := range []string{
+		`{"summary":"It went nowhere.","details":[2]}`, `{"summary":{"summary":"It went nowhere.","details":[2]}}`,
+	} {
+		s := full(t, doing(t, hook.SessionBeforeTree, "say", own))
+		b, err := s.Branch(t.Context(), first, clew.BranchOptions{Summarize: true})
+		if err != nil || len(b.Warnings) > 0 || !b.Summary.FromHook || !strings.HasPrefix(b.Summary.Summary, "<given by=\"hook\">\nIt went nowhere.\n") {
+			t.Fatalf("%s: %+v, %v", own, b, err)
+		}
+		entries, err := s.Log().Path(t.Context())
+		if string(clew.HookDetails(entries)) != "[2]" || err != nil {
+			t.Errorf("%s: details %s, %v", own, clew.HookDetails(entries), err)
+		}
 	}
 	s = full(t, doing(t, hook.SessionBeforeTree, "say", `{"cancel":true,"why":"stay"}`))
 	if b, err := s.Branch(t.Context(), first, clew.BranchOptions{}); err != nil || !strings.Contains(b.Why, "stay") || b.Leaf != b.From {

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -133,13 +134,47 @@ func TestChildrenAreKilled(t *testing.T) {
 	}
 }
 
-// Cancelling the operation ends the program.
+// Cancelling the operation ends the program: it is told, may tidy up, and is killed when it does not end. What it
+// answers then does not count.
 func TestCancel(t *testing.T) {
-	s := full(t, doing(t, hook.SessionBeforeCompact, "hang", ""))
-	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
-	defer cancel()
-	if _, err := s.Prepare(ctx); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("%v", err)
+	if runtime.GOOS == "windows" {
+		t.Skip("has no SIGTERM")
+	}
+	gone := func(pid []byte) bool {
+		n := 0
+		_, _ = fmt.Sscan(string(pid), &n)
+		p, err := os.FindProcess(n)
+		return err != nil || p.Signal(syscall.Signal(0)) != nil
+	}
+	for _, event := range []string{hook.SessionBeforeCompact, hook.SessionBeforeTree} {
+		for _, do := range []string{"term", "term-deaf"} {
+			file := filepath.Join(t.TempDir(), "pid")
+			t.Setenv("HOOKTEST_FILE", file)
+			s := full(t, doing(t, event, do, `{"summary":"too late"}`))
+			leaf := s.Leaf()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			go func() {
+				waittest.Until(t, do+" to begin", func() bool { pid, err := os.ReadFile(file); return err == nil && len(pid) > 0 })
+				cancel()
+			}()
+			var err error
+			if event == hook.SessionBeforeCompact {
+				_, err = s.Prepare(ctx)
+			} else {
+				_, err = s.Branch(ctx, "", clew.BranchOptions{Summarize: true})
+			}
+			if !errors.Is(err, context.Canceled) || s.Leaf() != leaf {
+				t.Errorf("%s, %s: %v", event, do, err)
+			}
+			if _, err := os.Stat(file + ".told"); err != nil {
+				t.Errorf("%s, %s: it got no SIGTERM", event, do)
+			}
+			pid, err := os.ReadFile(file)
+			if err != nil || !gone(pid) {
+				t.Errorf("%s, %s: it still runs as %s (%v)", event, do, pid, err)
+			}
+		}
 	}
 }
 
