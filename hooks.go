@@ -71,7 +71,7 @@ type Decision struct {
 	Label               string // names the summary of a branch, or the target where there is none
 	// Summary is the text of the summary, where one is made. It stands first in what the model sees, marked as a
 	// hook's; the user's quoted words, pins and facts come after it. A text that is too large is not taken. Details
-	// are JSON of the hook's own that is stored with it: see HookDetails.
+	// are JSON of the hook's own that is stored with it, see HookDetails; in the log apart from what clew stores.
 	Summary string
 	Details json.RawMessage
 	// Keep and Target replace the policy's; see compact.Policy.

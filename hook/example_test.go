@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -89,6 +90,72 @@ func TestExampleRemind(t *testing.T) {
 	p = prepare(t, full(t, exampleHook(t, "sh", hook.Config{Event: hook.SessionCompact, Command: "remind.sh"})))
 	if len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0].Error(), "give the file") || !p.Plan.Act {
 		t.Errorf("warnings %v", p.Warnings)
+	}
+}
+
+// The example with another model's command: a script stands for it, which keeps what it was asked.
+func TestExampleSummarize(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs sh")
+	}
+	dir := t.TempDir()
+	program := filepath.Join(dir, "summarize")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../examples/hooks/summarize").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	var hooks []clew.Hooks
+	for _, event := range []string{hook.SessionBeforeCompact, hook.SessionBeforeTree} {
+		h, err := hook.New(hook.Config{Event: event, Command: program, Env: []string{"SUMMARIZE_COMMAND"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		hooks = append(hooks, h)
+	}
+	asked := filepath.Join(dir, "asked")
+	t.Setenv("SUMMARIZE_COMMAND", "cat >'"+asked+"'; echo 'The port is \"8377\".'")
+	s := full(t, hooks...)
+	check := func(what, got string, warnings []error, summaries int, inPrompt ...string) {
+		t.Helper()
+		entries, err := s.Log().Path(t.Context())
+		if want := fmt.Sprintf(`{"summaries":%d}`, summaries); err != nil || string(clew.HookDetails(entries)) != want {
+			t.Errorf("%s: details %s, want %s (%v)", what, clew.HookDetails(entries), want, err)
+		}
+		if len(warnings) > 0 || !strings.HasPrefix(got, "<given by=\"hook\">\nThe port is \"8377\".\n") {
+			t.Errorf("%s: %.200s, warnings %v", what, got, warnings)
+		}
+		prompt, err := os.ReadFile(asked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range inPrompt {
+			if !strings.Contains(string(prompt), want) {
+				t.Errorf("%s: %q is not in what the command was asked: %.500s", what, want, prompt)
+			}
+		}
+	}
+	p := prepare(t, s)
+	check("pass", p.Messages[0].Summary, p.Warnings, 1, "(none)\n\n# Conversation\n\n[User]: request 0\n", `[Assistant tool calls]: read(path="a.go")`)
+	long := strings.Repeat("and more of it. ", 1_500)
+	add(t, s, message.User("go on", start), message.Assistant(start, message.TextBlock(long)), message.User("again", start))
+	p = prepare(t, s)
+	check("next pass", p.Messages[0].Summary, p.Warnings, 2, "# Summary so far\n\n<given by=\"hook\">\nThe port is", "go on")
+	leaf := s.Leaf()
+	add(t, s, message.User("try the other way", start), message.Assistant(start, message.TextBlock("it fails")))
+	os.Remove(asked)
+	if b, err := s.Branch(t.Context(), leaf, clew.BranchOptions{DryRun: true}); err != nil || len(b.Warnings) > 0 {
+		t.Errorf("%+v, %v", b, err)
+	}
+	if _, err := os.Stat(asked); err == nil {
+		t.Error("a model was asked for a summary that nobody wants")
+	}
+	b, err := s.Branch(t.Context(), leaf, clew.BranchOptions{Summarize: true, Instructions: "Say why."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("branch", b.Summary.Summary, b.Warnings, 3, "Say why.", "[User]: try the other way\n\n[Assistant]: it fails")
+	t.Setenv("SUMMARIZE_COMMAND", "echo broken >&2; exit 1")
+	if p = prepare(t, full(t, hooks...)); len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0].Error(), "broken") || p.Plan.Summary.Summarizer != "deterministic" {
+		t.Errorf("%v", p.Warnings)
 	}
 }
 
