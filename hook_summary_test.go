@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/message"
@@ -169,8 +170,11 @@ func TestHookIsCancelled(t *testing.T) {
 	hooks := clew.Hooks{
 		BeforeCompact: func(ctx context.Context, _ clew.BeforeCompactEvent) (clew.Decision, error) {
 			cancel()
-			<-ctx.Done()
-			ended = true
+			select {
+			case <-ctx.Done():
+				ended = true
+			case <-time.After(5 * time.Second):
+			}
 			return clew.Decision{}, ctx.Err()
 		},
 	}

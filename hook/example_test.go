@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/clew-dev/clew"
+	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/hook"
 	"github.com/clew-dev/clew/message"
 )
@@ -211,6 +212,19 @@ func TestEventsAsTheyAre(t *testing.T) {
 	}
 	if len(prep["messagesToSummarize"].([]any)) == 0 || len(m["branchEntries"].([]any)) != 14*4 {
 		t.Errorf("%.500v", m)
+	}
+	m = event(hook.SessionBeforeCompact, func(h clew.Hooks) {
+		s, err := clew.New(clew.Config{NoAuto: true, Hooks: []clew.Hooks{h}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		add(t, s, message.User("one", start), message.Assistant(start, message.TextBlock(strings.Repeat("much ", 2_000))), message.User("two", start))
+		if _, err := s.Compact(t.Context(), clew.CompactOptions{Keep: compact.Tokens(1)}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if on := m["preparation"].(map[string]any)["settings"].(map[string]any)["enabled"]; on != false {
+		t.Errorf("compaction by itself is off, and enabled is %v", on)
 	}
 	if m := event(hook.SessionCompact, onPrepare); len(m["entries"].([]any)) == 0 || m["summary"] == nil {
 		t.Errorf("%v", m)
