@@ -149,7 +149,8 @@ func TestHookDetails(t *testing.T) {
 // Details without a summary, or that are no JSON, are not taken, and a summary of ours says nothing of a hook.
 func TestHookDetailsThatAreRefused(t *testing.T) {
 	for _, d := range []clew.Decision{
-		{Details: []byte(`{}`)}, {Summary: "x", Details: []byte(`{`)},
+		{Details: []byte(`{}`)},
+		{Summary: "x", Details: []byte(`{`)},
 		{Summary: strings.Repeat("far too long ", 10_000), Details: []byte(`{}`)},
 	} {
 		s := fullSession(t, clew.Config{Hooks: []clew.Hooks{{BeforeCompact: func(context.Context, clew.BeforeCompactEvent) (clew.Decision, error) { return d, nil }}}})

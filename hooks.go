@@ -123,7 +123,7 @@ func (d *Decision) misplaced(point string) error {
 		}
 	}
 	if len(d.Details) > 0 && (d.Summary == "" || !json.Valid(d.Details)) {
-		return fmt.Errorf("Details must be JSON that belongs to a Summary; it has %d bytes of text and %.60q", len(d.Summary), d.Details)
+		return fmt.Errorf("its Details must be JSON and belong to a Summary; the Summary has %d bytes, and they are %.60q", len(d.Summary), d.Details)
 	}
 	return nil
 }
