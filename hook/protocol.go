@@ -326,7 +326,9 @@ func (s *BranchSummary) UnmarshalJSON(data []byte) error {
 		return json.Unmarshal(data, &s.Summary)
 	}
 	type object BranchSummary
-	return decode(data, (*object)(s))
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	return d.Decode((*object)(s))
 }
 
 // BeforeForkAnswer answers session_before_fork.
