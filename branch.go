@@ -72,7 +72,7 @@ func (s *Session) branch(ctx context.Context, target string, opt BranchOptions) 
 	d := s.askBranch(ctx, BeforeBranchEvent{
 		Session: store.Header().ID, From: b.From, Target: target, Leaf: leaf, Ancestor: r.Ancestor, Summarize: opt.Summarize,
 		Instructions: cmp.Or(opt.Instructions, snap.Policy.Instructions), Label: opt.Label,
-		items: r.Items, entries: r.Entries, cwd: store.Header().Cwd,
+		left: r, cwd: store.Header().Cwd,
 	}, &b.Warnings)
 	if d.Cancel {
 		b.Leaf, b.Text, b.Why = b.From, "", "a hook stopped it: "+cmp.Or(d.Why, "it did not say why")
@@ -82,7 +82,7 @@ func (s *Session) branch(ctx context.Context, target string, opt BranchOptions) 
 	opt.ReplaceInstructions = opt.ReplaceInstructions || d.ReplaceInstructions
 	if opt.Summarize {
 		var sum *branch.Summary
-		sum, err = s.summarizeBranch(ctx, r, snap, opt, d.Summary)
+		sum, err = s.summarizeBranch(ctx, r, snap, opt, &d)
 		if errors.Is(err, branch.ErrNothing) {
 			b.Why, err = "no summary: nothing is left behind", nil
 		}
@@ -109,16 +109,15 @@ func (s *Session) branch(ctx context.Context, target string, opt BranchOptions) 
 }
 
 // summarizeBranch makes the summary, or takes that of a hook.
-func (s *Session) summarizeBranch(ctx context.Context, r *branch.Range, snap *compact.Snapshot, opt BranchOptions, text string) (*branch.Summary, error) {
+func (s *Session) summarizeBranch(ctx context.Context, r *branch.Range, snap *compact.Snapshot, opt BranchOptions, d *Decision) (*branch.Summary, error) {
 	by, in := snap.Policy.Summarizer, summary.Input{
 		Counter: snap.Meter, Budget: min(branch.DefaultBudget, snap.Budget.Summary), Template: snap.Policy.Template,
 		Instructions: opt.Instructions, OnlyInstructions: opt.ReplaceInstructions, Cwd: snap.Cwd,
 	}
-	if text == "" {
+	if d.Summary == "" {
 		return branch.Summarize(s.inside(ctx), s.log.Store(), r, by, in, false)
 	}
-	supplied := &suppliedSummary{SuppliedSummary: SuppliedSummary{Text: text, By: "hook"}, own: by, warnings: &s.warnings}
-	return branch.Summarize(s.inside(ctx), s.log.Store(), r, supplied, in, true)
+	return branch.Summarize(s.inside(ctx), s.log.Store(), r, hookSummary(d, by, &s.warnings), in, true)
 }
 
 func (s *Session) move(ctx context.Context, b *Branched, target string, opt BranchOptions) error {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/clew-dev/clew"
+	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/internal/branch"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
@@ -343,4 +344,45 @@ func contextOfLeaf(t *testing.T, s *clew.Session, leaf string) string {
 		msgs = append(msgs, it.Message)
 	}
 	return shown(msgs)
+}
+
+// TestPiFilesAccumulate: with preset pi too, the files of a branch that was left are in the lists of a compaction
+// after it, those of branches in that branch are, and all of them still after a hook has given a summary.
+func TestPiFilesAccumulate(t *testing.T) {
+	ctx := t.Context()
+	policy, err := compact.Preset(compact.PresetPi)
+	if err != nil {
+		t.Fatal(err)
+	}
+	give := ""
+	hook := clew.Hooks{BeforeCompact: func(context.Context, clew.BeforeCompactEvent) (clew.Decision, error) {
+		return clew.Decision{Summary: give}, nil
+	}}
+	s := newSession(t, clew.Config{Policy: policy, Hooks: []clew.Hooks{hook}})
+	first := add(t, s, message.User("make it fast", start), message.Assistant(start, message.TextBlock("I will try.")))
+	add(t, s, work("alpha")...)
+	branchTo(t, s, first[1], clew.BranchOptions{Summarize: true})
+	add(t, s, work("beta")...)
+	branchTo(t, s, first[1], clew.BranchOptions{Summarize: true})
+	for i, name := range []string{"gamma", "delta", "epsilon"} {
+		give = []string{"", "By a hook.", ""}[i]
+		add(t, s, work(name)...)
+		r, err := s.Compact(ctx, clew.CompactOptions{Keep: compact.Tokens(1)})
+		if err != nil || len(r.Entries) == 0 {
+			t.Fatalf("%s: %v", r.Plan.Why, err)
+		}
+		e, err := s.Log().Store().Get(ctx, r.Entries[len(r.Entries)-1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, ok := e.Compaction()
+		d := storedDetails(t, c.Details)
+		want := []string{"alpha.go", "beta.go", "delta.go", "epsilon.go", "gamma.go"}
+		for _, late := range []string{"epsilon", "delta"}[:2-i] {
+			want = slices.DeleteFunc(want, func(f string) bool { return f == late+".go" })
+		}
+		if !ok || c.FromHook != (give != "") || !slices.Equal(d.ModifiedFiles, want) || len(d.ReadFiles) != len(want) {
+			t.Errorf("%s: modified %q, want %q; read %q", name, d.ModifiedFiles, want, d.ReadFiles)
+		}
+	}
 }

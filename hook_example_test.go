@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/clew-dev/clew"
+	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/message"
 )
 
@@ -53,6 +54,32 @@ func ExampleHooks_editContext() {
 	// [User]: Say hello.
 	//
 	// [User]: Again.
+}
+
+// What a hook stores with its summary it gets back at the next pass.
+func ExampleHookDetails() {
+	s := example(40, clew.Hooks{BeforeCompact: func(ctx context.Context, e clew.BeforeCompactEvent) (clew.Decision, error) {
+		entries, err := e.BranchEntries(ctx)
+		if err != nil {
+			return clew.Decision{}, err
+		}
+		fmt.Printf("before: %q\n", clew.HookDetails(entries))
+		return clew.Decision{Summary: "The port is 8377.", Details: []byte(`{"ports":[8377]}`)}, nil
+	}})
+	p, err := s.Prepare(context.Background())
+	must(err)
+	first, _, _ := strings.Cut(p.Plan.Summary.Text, "\n\n")
+	fmt.Println(first)
+	_, err = s.Append(context.Background(), message.Assistant(at, message.TextBlock("Done.")), message.User("Go on.", at))
+	must(err)
+	_, err = s.Compact(context.Background(), clew.CompactOptions{Keep: compact.Tokens(1)})
+	must(err)
+	// Output:
+	// before: ""
+	// <given by="hook">
+	// The port is 8377.
+	// </given>
+	// before: "{\"ports\":[8377]}"
 }
 
 // The summary may come from elsewhere; what it is to be of is in the preparation.

@@ -3,12 +3,15 @@ package clew
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/branch"
+	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
@@ -66,9 +69,11 @@ type Decision struct {
 	Instructions        string
 	ReplaceInstructions bool
 	Label               string // names the summary of a branch, or the target where there is none
-	// Summary is the text of the summary, where one is made. The user's quoted words,
-	// pins and facts are added. A text that is too large is not taken.
+	// Summary is the text of the summary, where one is made. It stands first in what the model sees, marked as a
+	// hook's; the user's quoted words, pins and facts come after it. A text that is too large is not taken. Details
+	// are JSON of the hook's own that is stored with it, see HookDetails; in the log apart from what clew stores.
 	Summary string
+	Details json.RawMessage
 	// Keep and Target replace the policy's; see compact.Policy.
 	Keep, Target compact.Amount
 	FirstKept    string // compact.Policy.FirstKept
@@ -105,6 +110,7 @@ func (d *Decision) misplaced(point string) error {
 		{"ReplaceInstructions", d.ReplaceInstructions, []string{pointBeforeBranch}},
 		{"Label", d.Label != "", []string{pointBeforeBranch}},
 		{"Summary", d.Summary != "", []string{pointBeforeCompact, pointBeforeBranch}},
+		{"Details", len(d.Details) > 0, []string{pointBeforeCompact, pointBeforeBranch}},
 		{"Keep", d.Keep.IsSet(), []string{pointBeforeCompact}},
 		{"Target", d.Target.IsSet(), []string{pointBeforeCompact}},
 		{"FirstKept", d.FirstKept != "", []string{pointBeforeCompact}},
@@ -115,6 +121,9 @@ func (d *Decision) misplaced(point string) error {
 		if f.set && !slices.Contains(f.at, point) {
 			return fmt.Errorf("%s has no effect here; it counts in %s", f.name, strings.Join(f.at, ", "))
 		}
+	}
+	if len(d.Details) > 0 && (d.Summary == "" || !json.Valid(d.Details)) {
+		return fmt.Errorf("its Details must be JSON and belong to a Summary; the Summary has %d bytes, and they are %.60q", len(d.Summary), d.Details)
 	}
 	return nil
 }
@@ -152,8 +161,10 @@ type BeforeCompactEvent struct {
 	Event
 	Reported     *message.Usage // what the provider reported for the newest answer; nil when there is none
 	Instructions string         // as the policy, the caller and the hooks before this one have them
+	NoAuto       bool           // says that compaction by itself is switched off
 
 	snap     *compact.Snapshot
+	store    session.Store
 	forecast *forecast
 }
 
@@ -162,6 +173,13 @@ func (e BeforeCompactEvent) Context() []session.Item { return copiedItems(e.snap
 
 // Entries returns copies of the entries that the context is made of, oldest first.
 func (e BeforeCompactEvent) Entries() []*session.Entry { return clonedEntries(e.snap.Path) }
+
+// BranchEntries returns copies of all entries of the current branch, from the root to the leaf. It reads those that the context
+// does not need.
+func (e BeforeCompactEvent) BranchEntries(ctx context.Context) ([]*session.Entry, error) {
+	path, err := session.Path(ctx, e.store, e.snap.Leaf)
+	return clonedEntries(path), err
+}
 
 // Preparation returns what the pass would do if no hook changed it, or its error. No model is asked for that.
 func (e BeforeCompactEvent) Preparation() (*Preparation, error) { return e.forecast.preparation() }
@@ -176,22 +194,48 @@ type BeforeBranchEvent struct {
 	// Instructions and Label are as the caller and the hooks before this one have them.
 	Instructions, Label string
 
-	items   []session.Item
-	entries []*session.Entry
-	cwd     string
+	left *branch.Range
+	cwd  string
 }
 
 // Messages returns copies of what is left behind.
-func (e BeforeBranchEvent) Messages() []*message.Message { return copies(e.items) }
+func (e BeforeBranchEvent) Messages() []*message.Message { return copies(e.left.Items) }
 
 // Entries returns copies of the entries that are left behind, oldest first.
-func (e BeforeBranchEvent) Entries() []*session.Entry { return clonedEntries(e.entries) }
+func (e BeforeBranchEvent) Entries() []*session.Entry { return clonedEntries(e.left.Entries) }
+
+// BranchEntries returns copies of all entries of the branch that is left, from the root on.
+func (e BeforeBranchEvent) BranchEntries() []*session.Entry { return clonedEntries(e.left.Path) }
 
 // Ledger returns the facts of what is left behind.
-func (e BeforeBranchEvent) Ledger() Ledger { return ledger.Read(e.items, ledger.Options{Cwd: e.cwd}) }
+func (e BeforeBranchEvent) Ledger() Ledger {
+	return ledger.Read(e.left.Items, ledger.Options{Cwd: e.cwd})
+}
 
 // Ledger is what code reads from a conversation: files, commands, errors, constraints.
 type Ledger = ledger.Ledger
+
+// HookDetails returns what a hook has stored with the latest summary that has such details, in a compaction or a
+// branch summary among the entries; nil for none.
+func HookDetails(entries []*session.Entry) json.RawMessage {
+	for _, e := range slices.Backward(entries) {
+		var details json.RawMessage
+		var hook bool
+		if c, ok := e.Compaction(); ok {
+			details, hook = c.Details, c.FromHook
+		} else if b, ok := e.BranchSummary(); ok {
+			details, hook = b.Details, b.FromHook
+		}
+		ours := jsonx.Get(details, "clew")
+		if ours == nil && hook { // pi wrote it
+			return details
+		}
+		if own := jsonx.Get(ours, "details"); own != nil {
+			return slices.Clone(own)
+		}
+	}
+	return nil
+}
 
 // BeforeForkEvent says what a fork is to be made of.
 type BeforeForkEvent struct {
@@ -308,7 +352,9 @@ func (d *Decision) merge(later Decision) {
 	d.Instructions = cmp.Or(later.Instructions, d.Instructions)
 	d.ReplaceInstructions = later.ReplaceInstructions || d.ReplaceInstructions
 	d.Label = cmp.Or(later.Label, d.Label)
-	d.Summary = cmp.Or(later.Summary, d.Summary)
+	if later.Summary != "" {
+		d.Summary, d.Details = later.Summary, later.Details
+	}
 	d.FirstKept = cmp.Or(later.FirstKept, d.FirstKept)
 	d.Keep, d.Target = cmp.Or(later.Keep, d.Keep), cmp.Or(later.Target, d.Target)
 }

@@ -289,7 +289,7 @@ func (s *Session) makePass(ctx context.Context, snap *compact.Snapshot, r *Resul
 	if req.Policy != nil {
 		policy = *req.Policy
 	}
-	e := BeforeCompactEvent{Event: info, Reported: snap.LastUsage(), Instructions: policy.Instructions, snap: snap}
+	e := BeforeCompactEvent{Event: info, Reported: snap.LastUsage(), Instructions: policy.Instructions, NoAuto: s.cfg.NoAuto, snap: snap, store: s.log.Store()}
 	if s.asks(func(h Hooks) bool { return h.BeforeCompact != nil }) {
 		// Hooks are not asked about a pass in which nothing can be done.
 		if e.forecast = forecastPass(ctx, snap, req, policy); e.forecast.err == nil && !e.forecast.plan.Act {
@@ -310,7 +310,7 @@ func (s *Session) makePass(ctx context.Context, snap *compact.Snapshot, r *Resul
 	}
 	policy = d.on(s.named(ctx, policy))
 	if d.Summary != "" {
-		policy.Summarizer = &suppliedSummary{SuppliedSummary: SuppliedSummary{Text: d.Summary, By: "hook"}, own: policy.Summarizer, warnings: &r.Warnings}
+		policy.Summarizer = hookSummary(&d, policy.Summarizer, &r.Warnings)
 	}
 	req.Policy, req.Checked = &policy, s.checked
 	for try := 1; ; try++ {

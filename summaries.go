@@ -16,12 +16,19 @@ import (
 type suppliedSummary struct {
 	SuppliedSummary
 	own      summary.Summarizer // for a text that can't be taken
+	hook     *Decision          // that the text is from; nil for a caller's
 	warnings *[]error
+}
+
+// hookSummary is that of a hook.
+func hookSummary(d *Decision, own summary.Summarizer, warnings *[]error) *suppliedSummary {
+	return &suppliedSummary{SuppliedSummary: SuppliedSummary{Text: d.Summary, By: "hook"}, own: own, warnings: warnings, hook: d}
 }
 
 // SuppliedSummary is a summary that was made outside a pass.
 type SuppliedSummary struct {
-	// Text is in the form of a template, or free. Our quotes of the user, pins and files take the place of its own.
+	// Text is in the form of a template, or free: then it stands first, as it is. Our quotes of the user, pins and
+	// files take the place of its own.
 	Text  string
 	By    string // says who made it. Default: "given".
 	Usage *message.Usage
@@ -31,8 +38,13 @@ func (g *suppliedSummary) Name() string { return cmp.Or(g.By, "given") }
 
 func (g *suppliedSummary) Summarize(ctx context.Context, in summary.Input) (summary.Output, error) {
 	d, ok := summary.Parse(g.Text)
-	if !ok {
-		d = summary.Document{Earlier: g.Text}
+	switch {
+	case !ok:
+		d = summary.Document{Given: g.Text, GivenBy: g.Name()}
+	case g.hook != nil: // what code vouches for comes after it
+		d = d.Unfold()
+		d.Quotes, d.Pins, d.Files, d.Note = nil, nil, summary.Files{}, ""
+		d = summary.Document{Given: cmp.Or(in.Template, summary.Briefing).Render(d), GivenBy: g.Name()}
 	}
 	written := in
 	written.Written = &d
@@ -42,6 +54,9 @@ func (g *suppliedSummary) Summarize(ctx context.Context, in summary.Input) (summ
 	}
 	out.Summarizer, out.Usage = g.Name(), g.Usage
 	if out.Tokens <= in.Budget {
+		if g.hook != nil {
+			out.FromHook, out.Details = true, g.hook.Details
+		}
 		return out, nil
 	}
 	*g.warnings = append(*g.warnings, fmt.Errorf(

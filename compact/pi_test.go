@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
@@ -46,8 +47,8 @@ type piFileLists struct{ ReadFiles, ModifiedFiles []string }
 
 // piCounts counts what a comparison ran on.
 type piCounts struct {
-	files, leaves, cuts, prepared, split, previous, pastInput, texts int
-	moved, forward, nothing, unsplit                                 int // by the guard
+	files, leaves, cuts, prepared, split, previous, pastInput, texts, branches int
+	moved, forward, nothing, unsplit                                           int // by the guard
 }
 
 // For every leaf and every tail the cut is that of pi, and so is what is made of
@@ -146,6 +147,10 @@ func comparePi(t *testing.T, path []*session.Entry, want piAnswer, id func(strin
 		Sum: len(prep.History), Prefix: len(prep.TurnPrefix),
 		Files: piFileLists{prep.ReadFiles, prep.ModifiedFiles},
 	}
+	if before := prep.context.Items[:itemAt(prep.context, prep.at)]; slices.ContainsFunc(before, toldOfBranch) {
+		counts.branches++ // whose files count here, and not in pi
+		got.Files.ReadFiles, got.Files.ModifiedFiles = ledger.PiFiles(slices.DeleteFunc(slices.Clone(before), toldOfBranch))
+	}
 	if prep.HasPrevious {
 		hash := piHash(prep.PreviousSummary)
 		got.Prev = &hash
@@ -168,6 +173,8 @@ func comparePi(t *testing.T, path []*session.Entry, want piAnswer, id func(strin
 	counts.guard(t, &prep)
 	return ""
 }
+
+func toldOfBranch(it session.Item) bool { return it.Message.Role == message.RoleBranchSummary }
 
 // text takes over the hash of the messages where pi's own words are in them.
 func (counts *piCounts) text(items []session.Item, got, want *string) {

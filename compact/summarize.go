@@ -85,7 +85,7 @@ func (p *planner) with(out summary.Output, in summary.Input, cut *Cut, w *work) 
 	compaction := session.Compaction{
 		Summary: out.Text, FirstKeptEntryID: cut.FirstKept,
 		TokensBefore: p.snap.Reading.Tokens, Details: details,
-		SystemMessage: message.ReplaySystem(p.snap.Messages), Usage: out.Usage,
+		SystemMessage: message.ReplaySystem(p.snap.Messages), Usage: out.Usage, FromHook: out.FromHook,
 	}
 	a := &attempt{cut: cut, in: in, out: &out, draft: session.NewCompaction(compaction)}
 	a.total = w.fixed + p.Message(&message.Message{Role: message.RoleCompactionSummary, Summary: out.Text, Details: details})

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/clew-dev/clew"
+	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 )
@@ -80,22 +82,60 @@ func (p *program) editToolResult(ctx context.Context, e clew.ToolResultEvent) (c
 func (p *program) beforeCompact(ctx context.Context, e clew.BeforeCompactEvent) (clew.Decision, error) {
 	event := BeforeCompactEvent{
 		Head: p.head(e.Session), Pass: passOf(e.Event), Why: e.Why, Usage: usageOf(e.Reported), Instructions: e.Instructions,
-		Messages: messagesOf(e.Context()), Entries: rawEntries(e.Entries()),
+		CustomInstructions: e.Instructions, Messages: messagesOf(e.Context()), Entries: rawEntries(e.Entries()),
 	}
+	branch, err := e.BranchEntries(ctx)
+	if err != nil {
+		return clew.Decision{}, fmt.Errorf("read the branch for it: %w", err)
+	}
+	event.BranchEntries = rawEntries(branch)
 	// A pass that can't be worked out will say so by itself.
 	if prep, err := e.Preparation(); err == nil {
-		event.Preparation = &Preparation{
-			Plan: prep.Plan, History: orEmpty(prep.History), TurnPrefix: orEmpty(prep.TurnPrefix),
-			Text:            clew.Serialize(slices.Concat(prep.History, prep.TurnPrefix)),
-			PreviousSummary: prep.PreviousSummary, SummaryBudget: prep.SummaryBudget, Ledger: prep.Ledger,
-		}
+		event.Preparation = preparationOf(prep, branch)
+		event.Preparation.Settings.Enabled = !e.NoAuto
 	}
 	var a BeforeCompactAnswer
-	err := p.ask(ctx, event, &a)
+	err = p.ask(ctx, event, &a)
 	return decide(err, clew.Decision{
-		Cancel: a.Cancel, Why: a.Why, Instructions: a.Instructions, Summary: a.Summary,
-		Keep: a.Keep.Amount, Target: a.Target.Amount, FirstKept: a.FirstKept, Edits: edits(a.Edits),
+		Cancel: a.Cancel, Why: a.Why, Instructions: a.Instructions,
+		Summary: cmp.Or(a.Summary, a.Compaction.Summary), Details: details(a.Details, a.Compaction.Details),
+		Keep: a.Keep.Amount, Target: a.Target.Amount, FirstKept: cmp.Or(a.FirstKept, a.Compaction.FirstKeptEntryID),
+		Edits: edits(a.Edits),
 	})
+}
+
+func preparationOf(p *clew.Preparation, branch []*session.Entry) *Preparation {
+	plan, history, prefix := p.Plan, orEmpty(p.History), orEmpty(p.TurnPrefix)
+	out := &Preparation{
+		Plan: plan, History: history, TurnPrefix: prefix, Text: clew.Serialize(slices.Concat(history, prefix)),
+		PreviousSummary: p.PreviousSummary, PreviousDetails: clew.HookDetails(branch),
+		SummaryBudget: p.SummaryBudget, Ledger: p.Ledger,
+		MessagesToSummarize: history, TurnPrefixMessages: prefix, TokensBefore: plan.Before.Tokens,
+		Settings: Settings{ReserveTokens: plan.Budget.Reserve, KeepRecentTokens: plan.Budget.Keep},
+		FileOps: FileOps{
+			Written: orEmpty(p.Ledger.Paths(ledger.StateCreated)), Edited: orEmpty(p.Ledger.Paths(ledger.StateModified)),
+		},
+	}
+	for _, f := range p.Ledger.Files {
+		if f.Read {
+			out.FileOps.Read = append(out.FileOps.Read, f.Path)
+		}
+	}
+	out.FileOps.Read = orEmpty(out.FileOps.Read)
+	if plan.Cut != nil {
+		out.FirstKeptEntryID, out.IsSplitTurn = plan.Cut.FirstKept, plan.Cut.SplitTurn
+	}
+	return out
+}
+
+// details returns the first that are there, nil for none.
+func details(of ...json.RawMessage) json.RawMessage {
+	for _, d := range of {
+		if len(d) > 0 && string(d) != "null" {
+			return d
+		}
+	}
+	return nil
 }
 
 func (p *program) afterCompact(ctx context.Context, e clew.Event) (clew.Decision, error) {
@@ -117,16 +157,21 @@ func (p *program) compactFailed(ctx context.Context, e clew.Event) error {
 }
 
 func (p *program) beforeBranch(ctx context.Context, e clew.BeforeBranchEvent) (clew.Decision, error) {
-	msgs := e.Messages()
+	msgs, entries, branch := e.Messages(), rawEntries(e.Entries()), e.BranchEntries()
 	var a BeforeTreeAnswer
 	err := p.ask(ctx, BeforeTreeEvent{
 		Head: p.head(e.Session), From: e.From, Target: e.Target, Leaf: e.Leaf, Ancestor: e.Ancestor,
 		Summarize: e.Summarize, Instructions: e.Instructions, Label: e.Label,
-		Messages: msgs, Entries: rawEntries(e.Entries()), Text: clew.Serialize(msgs), Ledger: e.Ledger(),
+		Messages: msgs, Entries: entries, Text: clew.Serialize(msgs), Ledger: e.Ledger(),
+		BranchEntries: rawEntries(branch),
+		Preparation: TreePreparation{
+			TargetID: e.Target, OldLeafID: e.From, CommonAncestorID: e.Ancestor, EntriesToSummarize: entries,
+			UserWantsSummary: e.Summarize, PreviousDetails: clew.HookDetails(branch),
+		},
 	}, &a)
 	return decide(err, clew.Decision{
 		Cancel: a.Cancel, Why: a.Why, Instructions: a.Instructions, ReplaceInstructions: a.ReplaceInstructions,
-		Label: a.Label, Summary: a.Summary,
+		Label: a.Label, Summary: a.Summary.Summary, Details: details(a.Details, a.Summary.Details),
 	})
 }
 

@@ -14,6 +14,7 @@ func FuzzAnswer(f *testing.F) {
 	f.Add([]byte(`{"cancel":true,"why":"no","keep":"25%","target":20000,"edits":[{"entry":"a","omit":true},{"entry":"b","text":""}]}`))
 	f.Add([]byte(`{"edits":[{"entry":"a","content":[{"type":"text","text":"x"},{"type":"toolCall","id":1}]}]}`))
 	f.Add([]byte(`{"content":[null,1,{"type":"image"}]} `))
+	f.Add([]byte(`{"summary":{"summary":"s","details":[1]},"details":null,"compaction":{"summary":"s","tokensBefore":1}}`))
 	f.Add([]byte("{\"add\":\"\\ud800\"}"))
 	f.Fuzz(func(t *testing.T, out []byte) {
 		for _, answer := range []any{&NoAnswer{}, &ContextAnswer{}, &ToolResultAnswer{}, &BeforeCompactAnswer{}, &CompactAnswer{}, &BeforeTreeAnswer{}, &BeforeForkAnswer{}} {

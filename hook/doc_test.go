@@ -34,6 +34,7 @@ var shapes = map[string][2]any{
 	"Every event":             {hook.Head{}, nil},
 	"A pass":                  {hook.Pass{}, nil},
 	"A preparation":           {hook.Preparation{}, nil},
+	"A compaction":            {nil, hook.Compaction{}},
 	"A usage":                 {hook.Usage{}, nil},
 }
 
@@ -42,7 +43,7 @@ var elsewhere = []reflect.Type{
 	reflect.TypeFor[token.Reading](), reflect.TypeFor[compact.Budget](), reflect.TypeFor[compact.Plan](),
 	reflect.TypeFor[message.Message](), reflect.TypeFor[ledger.Ledger](), reflect.TypeFor[json.RawMessage](),
 	reflect.TypeFor[hook.Usage](), reflect.TypeFor[hook.Preparation](), reflect.TypeFor[hook.Edit](),
-	reflect.TypeFor[hook.Content](), reflect.TypeFor[hook.Amount](),
+	reflect.TypeFor[hook.Content](), reflect.TypeFor[hook.Amount](), reflect.TypeFor[hook.Compaction](), reflect.TypeFor[hook.BranchSummary](),
 }
 
 // TestProtocolIsDocumented holds docs/hooks.md against the types: every field has a

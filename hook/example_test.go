@@ -7,12 +7,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/clew-dev/clew"
+	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/hook"
 	"github.com/clew-dev/clew/message"
 )
@@ -91,6 +94,72 @@ func TestExampleRemind(t *testing.T) {
 	}
 }
 
+// The example with another model's command: a script stands for it, which keeps what it was asked.
+func TestExampleSummarize(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs sh")
+	}
+	dir := t.TempDir()
+	program := filepath.Join(dir, "summarize")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../examples/hooks/summarize").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	var hooks []clew.Hooks
+	for _, event := range []string{hook.SessionBeforeCompact, hook.SessionBeforeTree} {
+		h, err := hook.New(hook.Config{Event: event, Command: program, Env: []string{"SUMMARIZE_COMMAND"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		hooks = append(hooks, h)
+	}
+	asked := filepath.Join(dir, "asked")
+	t.Setenv("SUMMARIZE_COMMAND", "cat >'"+asked+"'; echo 'The port is \"8377\".'")
+	s := full(t, hooks...)
+	check := func(what, got string, warnings []error, summaries int, inPrompt ...string) {
+		t.Helper()
+		entries, err := s.Log().Path(t.Context())
+		if want := fmt.Sprintf(`{"summaries":%d}`, summaries); err != nil || string(clew.HookDetails(entries)) != want {
+			t.Errorf("%s: details %s, want %s (%v)", what, clew.HookDetails(entries), want, err)
+		}
+		if len(warnings) > 0 || !strings.HasPrefix(got, "<given by=\"hook\">\nThe port is \"8377\".\n") {
+			t.Errorf("%s: %.200s, warnings %v", what, got, warnings)
+		}
+		prompt, err := os.ReadFile(asked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range inPrompt {
+			if !strings.Contains(string(prompt), want) {
+				t.Errorf("%s: %q is not in what the command was asked: %.500s", what, want, prompt)
+			}
+		}
+	}
+	p := prepare(t, s)
+	check("pass", p.Messages[0].Summary, p.Warnings, 1, "(none)\n\n# Conversation\n\n[User]: request 0\n", `[Assistant tool calls]: read(path="a.go")`)
+	long := strings.Repeat("and more of it. ", 1_500)
+	add(t, s, message.User("go on", start), message.Assistant(start, message.TextBlock(long)), message.User("again", start))
+	p = prepare(t, s)
+	check("next pass", p.Messages[0].Summary, p.Warnings, 2, "# Summary so far\n\n<given by=\"hook\">\nThe port is", "go on")
+	leaf := s.Leaf()
+	add(t, s, message.User("try the other way", start), message.Assistant(start, message.TextBlock("it fails")))
+	os.Remove(asked)
+	if b, err := s.Branch(t.Context(), leaf, clew.BranchOptions{DryRun: true}); err != nil || len(b.Warnings) > 0 {
+		t.Errorf("%+v, %v", b, err)
+	}
+	if _, err := os.Stat(asked); err == nil {
+		t.Error("a model was asked for a summary that nobody wants")
+	}
+	b, err := s.Branch(t.Context(), leaf, clew.BranchOptions{Summarize: true, Instructions: "Say why."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("branch", b.Summary.Summary, b.Warnings, 3, "Say why.", "[User]: try the other way\n\n[Assistant]: it fails")
+	t.Setenv("SUMMARIZE_COMMAND", "echo broken >&2; exit 1")
+	if p = prepare(t, full(t, hooks...)); len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0].Error(), "broken") || p.Plan.Summary.Summarizer != "deterministic" {
+		t.Errorf("%v", p.Warnings)
+	}
+}
+
 // Every event that a program gets has the fields of its type, none null, and the head.
 func TestEventsAsTheyAre(t *testing.T) {
 	dir := t.TempDir()
@@ -130,6 +199,33 @@ func TestEventsAsTheyAre(t *testing.T) {
 	if m["reason"] != "threshold" || m["attempt"] != 1.0 || len(m["entries"].([]any)) != 14*4 || !strings.HasPrefix(prep["text"].(string), "[User]: request 0") {
 		t.Errorf("%v", m)
 	}
+	cut := prep["plan"].(map[string]any)["cut"].(map[string]any)
+	for name, want := range map[string]any{
+		"messagesToSummarize": prep["history"], "turnPrefixMessages": prep["turnPrefix"], "isSplitTurn": cut["splitTurn"] == true,
+		"firstKeptEntryId": cut["firstKept"], "tokensBefore": m["before"].(map[string]any)["tokens"],
+		"fileOps":  map[string]any{"read": []any{"a.go"}, "written": []any{}, "edited": []any{}},
+		"settings": map[string]any{"enabled": true, "reserveTokens": m["budget"].(map[string]any)["reserve"], "keepRecentTokens": m["budget"].(map[string]any)["keep"]},
+	} {
+		if !reflect.DeepEqual(prep[name], want) || want == nil {
+			t.Errorf("%s is %.200v, want %.200v", name, prep[name], want)
+		}
+	}
+	if len(prep["messagesToSummarize"].([]any)) == 0 || len(m["branchEntries"].([]any)) != 14*4 {
+		t.Errorf("%.500v", m)
+	}
+	m = event(hook.SessionBeforeCompact, func(h clew.Hooks) {
+		s, err := clew.New(clew.Config{NoAuto: true, Hooks: []clew.Hooks{h}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		add(t, s, message.User("one", start), message.Assistant(start, message.TextBlock(strings.Repeat("much ", 2_000))), message.User("two", start))
+		if _, err := s.Compact(t.Context(), clew.CompactOptions{Keep: compact.Tokens(1)}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if on := m["preparation"].(map[string]any)["settings"].(map[string]any)["enabled"]; on != false {
+		t.Errorf("compaction by itself is off, and enabled is %v", on)
+	}
 	if m := event(hook.SessionCompact, onPrepare); len(m["entries"].([]any)) == 0 || m["summary"] == nil {
 		t.Errorf("%v", m)
 	}
@@ -143,8 +239,17 @@ func TestEventsAsTheyAre(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if m := event(hook.SessionBeforeTree, toTree); m["summarize"] != true || !strings.Contains(m["text"].(string), "request 5") {
+	m = event(hook.SessionBeforeTree, toTree)
+	if m["summarize"] != true || !strings.Contains(m["text"].(string), "request 5") {
 		t.Errorf("%v", m)
+	}
+	if want := map[string]any{
+		"targetId": m["target"], "oldLeafId": m["from"], "commonAncestorId": m["ancestor"], "entriesToSummarize": m["entries"], "userWantsSummary": true,
+	}; !reflect.DeepEqual(m["preparation"], want) || m["ancestor"] == "" || m["target"] == m["from"] {
+		t.Errorf("preparation %.500v, want %.500v", m["preparation"], want)
+	}
+	if len(m["entries"].([]any)) != 13*4 || len(m["branchEntries"].([]any)) != 14*4 {
+		t.Errorf("%d entries, %d of the branch", len(m["entries"].([]any)), len(m["branchEntries"].([]any)))
 	}
 	if m := event(hook.SessionTree, toTree); m["left"] != 13.0*4 || m["summary"] == nil {
 		t.Errorf("%v", m)
@@ -172,16 +277,43 @@ func TestEventsAsTheyAre(t *testing.T) {
 
 // Answers reach the session.
 func TestAnswers(t *testing.T) {
-	var first string
 	s := full(t)
-	for e, err := range s.Log().Store().All(t.Context()) {
-		if err == nil && first == "" {
-			first = e.ID
-		}
+	path, err := s.Log().Path(t.Context())
+	if err != nil {
+		t.Fatal(err)
 	}
+	first, ninth := path[0].ID, path[9*4].ID // the request of the turn
 	p := prepare(t, full(t, doing(t, hook.SessionBeforeCompact, "say", `{"summary":"All is well.","keep":"900","target":2000,"edits":[{"entry":"`+first+`","omit":true}]}`)))
 	if p.Plan.Summary == nil || p.Plan.Summary.Summarizer != "hook" || p.Plan.Budget.Keep != 900 || len(p.Warnings) > 0 || strings.Contains(shown(p.Messages), "request 0") {
 		t.Errorf("summary %v, budget %+v, warnings %v", p.Plan.Summary, p.Plan.Budget, p.Warnings)
+	}
+	for _, own := range []string{
+		`{"summary":"All is well.","details":{"n":1}}`,
+		`{"compaction":{"summary":"All is well.","firstKeptEntryId":"` + ninth + `","tokensBefore":5,"details":{"n":1}}}`,
+		`{"summary":"All is well.","details":null,"compaction":{"summary":"","details":{"n":1}}}`,
+	} {
+		s := full(t, doing(t, hook.SessionBeforeCompact, "say", own))
+		p := prepare(t, s)
+		entries, err := s.Log().Path(t.Context())
+		if err != nil || len(p.Warnings) > 0 || string(clew.HookDetails(entries)) != `{"n":1}` || !strings.HasPrefix(p.Messages[0].Summary, "<given by=\"hook\">\nAll is well.\n") {
+			t.Errorf("%s: details %s, %v, %v", own, clew.HookDetails(entries), p.Warnings, err)
+		}
+		if strings.Contains(own, ninth) && p.Plan.Cut.FirstKept != ninth {
+			t.Errorf("kept from %s, not from %s", p.Plan.Cut.FirstKept, ninth)
+		}
+	}
+	for _, own := range []string{
+		`{"summary":"It went nowhere.","details":[2]}`, `{"summary":{"summary":"It went nowhere.","details":[2]}}`,
+	} {
+		s := full(t, doing(t, hook.SessionBeforeTree, "say", own))
+		b, err := s.Branch(t.Context(), first, clew.BranchOptions{Summarize: true})
+		if err != nil || len(b.Warnings) > 0 || !b.Summary.FromHook || !strings.HasPrefix(b.Summary.Summary, "<given by=\"hook\">\nIt went nowhere.\n") {
+			t.Fatalf("%s: %+v, %v", own, b, err)
+		}
+		entries, err := s.Log().Path(t.Context())
+		if string(clew.HookDetails(entries)) != "[2]" || err != nil {
+			t.Errorf("%s: details %s, %v", own, clew.HookDetails(entries), err)
+		}
 	}
 	s = full(t, doing(t, hook.SessionBeforeTree, "say", `{"cancel":true,"why":"stay"}`))
 	if b, err := s.Branch(t.Context(), first, clew.BranchOptions{}); err != nil || !strings.Contains(b.Why, "stay") || b.Leaf != b.From {

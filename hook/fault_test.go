@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -46,6 +48,8 @@ func TestProgramsThatFail(t *testing.T) {
 		{"say", `{"cancel":true`, hook.ErrBadAnswer, "EOF", nil},
 		{"say", `{"cancel":true} {"cancel":true}`, hook.ErrBadAnswer, "follows", nil},
 		{"say", `{"cancle":true}`, hook.ErrBadAnswer, "cancle", nil},
+		{"say", `{"compaction":{"summmary":"x"}}`, hook.ErrBadAnswer, "summmary", nil},
+		{"say", `{"details":{}}`, nil, "belong to a Summary", nil},
 		{"say", `{"cancel":"yes"}`, hook.ErrBadAnswer, "cancel", nil},
 		{"say", `{"keep":"much"}`, hook.ErrBadAnswer, "no amount", nil},
 		{"say", `{"edits":[{"entry":"x","content":"text"}]}`, hook.ErrBadAnswer, "array of blocks", nil},
@@ -67,7 +71,7 @@ func TestProgramsThatFail(t *testing.T) {
 			if !p.Plan.Act || len(p.Warnings) != 1 || !errors.As(p.Warnings[0], &failed) || failed.Name != c.do || failed.Panic {
 				t.Fatalf("act %v (%s), warnings %v", p.Plan.Act, p.Plan.Why, p.Warnings)
 			}
-			if !errors.Is(failed, c.want) || !strings.Contains(failed.Error(), c.text) || strings.ContainsAny(failed.Error(), "\x1b\n") {
+			if c.want != nil && !errors.Is(failed, c.want) || !strings.Contains(failed.Error(), c.text) || strings.ContainsAny(failed.Error(), "\x1b\n") {
 				t.Errorf("warning %q, want %v with %q", failed, c.want, c.text)
 			}
 		})
@@ -133,13 +137,47 @@ func TestChildrenAreKilled(t *testing.T) {
 	}
 }
 
-// Cancelling the operation ends the program.
+// Cancelling the operation ends the program: it is told, may tidy up, and is killed when it does not end. What it
+// answers then does not count.
 func TestCancel(t *testing.T) {
-	s := full(t, doing(t, hook.SessionBeforeCompact, "hang", ""))
-	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
-	defer cancel()
-	if _, err := s.Prepare(ctx); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("%v", err)
+	if runtime.GOOS == "windows" {
+		t.Skip("has no SIGTERM")
+	}
+	gone := func(pid []byte) bool {
+		n := 0
+		_, _ = fmt.Sscan(string(pid), &n)
+		p, err := os.FindProcess(n)
+		return err != nil || p.Signal(syscall.Signal(0)) != nil
+	}
+	for _, event := range []string{hook.SessionBeforeCompact, hook.SessionBeforeTree} {
+		for _, do := range []string{"term", "term-deaf"} {
+			file := filepath.Join(t.TempDir(), "pid")
+			t.Setenv("HOOKTEST_FILE", file)
+			s := full(t, doing(t, event, do, `{"summary":"too late"}`))
+			leaf := s.Leaf()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			go func() {
+				waittest.Until(t, do+" to begin", func() bool { pid, err := os.ReadFile(file); return err == nil && len(pid) > 0 })
+				cancel()
+			}()
+			var err error
+			if event == hook.SessionBeforeCompact {
+				_, err = s.Prepare(ctx)
+			} else {
+				_, err = s.Branch(ctx, "", clew.BranchOptions{Summarize: true})
+			}
+			if !errors.Is(err, context.Canceled) || s.Leaf() != leaf {
+				t.Errorf("%s, %s: %v", event, do, err)
+			}
+			if _, err := os.Stat(file + ".told"); err != nil {
+				t.Errorf("%s, %s: it got no SIGTERM", event, do)
+			}
+			pid, err := os.ReadFile(file)
+			if err != nil || !gone(pid) {
+				t.Errorf("%s, %s: it still runs as %s (%v)", event, do, pid, err)
+			}
+		}
 	}
 }
 
@@ -168,6 +206,27 @@ func TestNoShell(t *testing.T) {
 	}
 	if entries, _ := os.ReadDir(dir); len(entries) > 0 {
 		t.Error("something was made")
+	}
+}
+
+// The line that docs/hooks.md has for a summary by another model.
+func TestLineOfTheDocs(t *testing.T) {
+	doc, err := os.ReadFile("../docs/hooks.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, line, _ := strings.Cut(string(doc), "`\"shell\": true, \"command\": \"")
+	line, _, ok := strings.Cut(line, "\"`")
+	if _, err := exec.LookPath("jq"); err != nil || runtime.GOOS == "windows" {
+		t.Skip("needs sh and jq")
+	}
+	h, err := hook.New(hook.Config{Event: hook.SessionBeforeCompact, Shell: true, Command: strings.Replace(line, "my-model", "head -n 1", 1)})
+	if err != nil || !ok {
+		t.Fatal(line, err)
+	}
+	p := prepare(t, full(t, h))
+	if !strings.HasPrefix(p.Messages[0].Summary, "<given by=\"hook\">\n[User]: request 0\n") || len(p.Warnings) > 0 {
+		t.Errorf("%.200s, warnings %v", p.Messages[0].Summary, p.Warnings)
 	}
 }
 

@@ -9,8 +9,10 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -53,6 +55,17 @@ func act(do, arg string) int {
 		waittest.Forever()
 	case "hang-deaf":
 		waittest.Forever()
+	case "term", "term-deaf": // says that it has begun, and that it was told to end
+		told := make(chan os.Signal, 1)
+		signal.Notify(told, syscall.SIGTERM)
+		file := os.Getenv("HOOKTEST_FILE")
+		_ = os.WriteFile(file, fmt.Append(nil, os.Getpid()), 0o600)
+		<-told
+		_ = os.WriteFile(file+".told", nil, 0o600)
+		if do == "term-deaf" {
+			waittest.Forever()
+		}
+		out.WriteString(arg)
 	case "flood":
 		for i := 0; i < 100; i++ {
 			_, _ = out.Write(bytes.Repeat([]byte{'x'}, 1<<20))

@@ -82,20 +82,56 @@ type Preparation struct {
 	TurnPrefix      []*message.Message `json:"turnPrefix"`
 	Text            string             `json:"text"`
 	PreviousSummary string             `json:"previousSummary,omitempty"`
+	PreviousDetails json.RawMessage    `json:"previousDetails,omitempty"`
 	SummaryBudget   int64              `json:"summaryBudget"`
 	Ledger          ledger.Ledger      `json:"ledger"`
+
+	// The same under the names that pi has for it.
+	MessagesToSummarize []*message.Message `json:"messagesToSummarize"`
+	TurnPrefixMessages  []*message.Message `json:"turnPrefixMessages"`
+	IsSplitTurn         bool               `json:"isSplitTurn"`
+	FirstKeptEntryID    string             `json:"firstKeptEntryId,omitempty"`
+	TokensBefore        int64              `json:"tokensBefore"`
+	FileOps             FileOps            `json:"fileOps"`
+	Settings            Settings           `json:"settings"`
+}
+
+// FileOps are the files of a conversation by what was done to them. One that was read and changed is in both lists.
+type FileOps struct {
+	Read    []string `json:"read"`
+	Written []string `json:"written"`
+	Edited  []string `json:"edited"`
+}
+
+// Settings are those of a pass, in tokens.
+type Settings struct {
+	Enabled          bool  `json:"enabled"`
+	ReserveTokens    int64 `json:"reserveTokens"`
+	KeepRecentTokens int64 `json:"keepRecentTokens"`
+}
+
+// TreePreparation is a move to another branch, under the names that pi has for it.
+type TreePreparation struct {
+	TargetID           string            `json:"targetId"`
+	OldLeafID          string            `json:"oldLeafId"`
+	CommonAncestorID   string            `json:"commonAncestorId"`
+	EntriesToSummarize []json.RawMessage `json:"entriesToSummarize"`
+	UserWantsSummary   bool              `json:"userWantsSummary"`
+	PreviousDetails    json.RawMessage   `json:"previousDetails,omitempty"`
 }
 
 // BeforeCompactEvent is session_before_compact.
 type BeforeCompactEvent struct {
 	Head
 	Pass
-	Why          string            `json:"why"`
-	Usage        *Usage            `json:"usage,omitempty"`
-	Instructions string            `json:"instructions,omitempty"`
-	Messages     []Message         `json:"messages"`
-	Entries      []json.RawMessage `json:"entries"`
-	Preparation  *Preparation      `json:"preparation,omitempty"`
+	Why                string            `json:"why"`
+	Usage              *Usage            `json:"usage,omitempty"`
+	Instructions       string            `json:"instructions,omitempty"`
+	CustomInstructions string            `json:"customInstructions,omitempty"`
+	Messages           []Message         `json:"messages"`
+	Entries            []json.RawMessage `json:"entries"`
+	BranchEntries      []json.RawMessage `json:"branchEntries"`
+	Preparation        *Preparation      `json:"preparation,omitempty"`
 }
 
 // CompactEvent is session_compact.
@@ -130,6 +166,9 @@ type BeforeTreeEvent struct {
 	Entries      []json.RawMessage  `json:"entries"`
 	Text         string             `json:"text"`
 	Ledger       ledger.Ledger      `json:"ledger"`
+
+	BranchEntries []json.RawMessage `json:"branchEntries"`
+	Preparation   TreePreparation   `json:"preparation"`
 }
 
 // TreeEvent is session_tree.
@@ -239,14 +278,24 @@ type ToolResultAnswer struct {
 
 // BeforeCompactAnswer answers session_before_compact.
 type BeforeCompactAnswer struct {
-	Cancel       bool   `json:"cancel,omitempty"`
-	Why          string `json:"why,omitempty"`
-	Instructions string `json:"instructions,omitempty"`
-	Summary      string `json:"summary,omitempty"`
-	Keep         Amount `json:"keep,omitzero"`
-	Target       Amount `json:"target,omitzero"`
-	FirstKept    string `json:"firstKept,omitempty"`
-	Edits        []Edit `json:"edits,omitempty"`
+	Cancel       bool            `json:"cancel,omitempty"`
+	Why          string          `json:"why,omitempty"`
+	Instructions string          `json:"instructions,omitempty"`
+	Summary      string          `json:"summary,omitempty"`
+	Details      json.RawMessage `json:"details,omitempty"`
+	Keep         Amount          `json:"keep,omitzero"`
+	Target       Amount          `json:"target,omitzero"`
+	FirstKept    string          `json:"firstKept,omitempty"`
+	Edits        []Edit          `json:"edits,omitempty"`
+	Compaction   Compaction      `json:"compaction,omitzero"`
+}
+
+// Compaction is a summary as pi's extensions answer it: Summary, Details and FirstKept of a BeforeCompactAnswer.
+type Compaction struct {
+	Summary          string          `json:"summary"`
+	FirstKeptEntryID string          `json:"firstKeptEntryId,omitempty"`
+	TokensBefore     int64           `json:"tokensBefore,omitempty"`
+	Details          json.RawMessage `json:"details,omitempty"`
 }
 
 // CompactAnswer answers session_compact.
@@ -256,12 +305,30 @@ type CompactAnswer struct {
 
 // BeforeTreeAnswer answers session_before_tree.
 type BeforeTreeAnswer struct {
-	Cancel              bool   `json:"cancel,omitempty"`
-	Why                 string `json:"why,omitempty"`
-	Instructions        string `json:"instructions,omitempty"`
-	ReplaceInstructions bool   `json:"replaceInstructions,omitempty"`
-	Label               string `json:"label,omitempty"`
-	Summary             string `json:"summary,omitempty"`
+	Cancel              bool            `json:"cancel,omitempty"`
+	Why                 string          `json:"why,omitempty"`
+	Instructions        string          `json:"instructions,omitempty"`
+	ReplaceInstructions bool            `json:"replaceInstructions,omitempty"`
+	Label               string          `json:"label,omitempty"`
+	Summary             BranchSummary   `json:"summary,omitzero"`
+	Details             json.RawMessage `json:"details,omitempty"`
+}
+
+// BranchSummary is a text; or, as pi's extensions answer it, an object with summary and details.
+type BranchSummary struct {
+	Summary string          `json:"summary"`
+	Details json.RawMessage `json:"details,omitempty"`
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (s *BranchSummary) UnmarshalJSON(data []byte) error {
+	if data[0] != '{' {
+		return json.Unmarshal(data, &s.Summary)
+	}
+	type object BranchSummary
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	return d.Decode((*object)(s))
 }
 
 // BeforeForkAnswer answers session_before_fork.

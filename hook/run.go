@@ -32,7 +32,7 @@ func (b *blocked) Error() string { return "it blocked: " + b.why }
 
 const (
 	exitBlock = 2
-	grace     = 500 * time.Millisecond // how long children of a program that has ended may keep its output open
+	grace     = 500 * time.Millisecond // from SIGTERM until it is killed, or from its end until its children are
 	maxReason = 2_000                  // what is read of the standard error, in bytes
 )
 
@@ -88,6 +88,9 @@ func (p *program) run(ctx context.Context, in []byte) (out []byte, reason string
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	ownGroup(cmd)
 	err = cmd.Run()
+	if cmd.Process != nil && (ctx.Err() != nil || errors.Is(err, exec.ErrWaitDelay)) {
+		killGroup(cmd) // whom the signal did not stop, and the children of a program that has ended
+	}
 	reason = readable(stderr.bytes())
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, ErrTimeout):
@@ -98,7 +101,6 @@ func (p *program) run(ctx context.Context, in []byte) (out []byte, reason string
 		return nil, reason, cause
 	}
 	if errors.Is(err, exec.ErrWaitDelay) { // it has ended, and left a child behind
-		_ = killGroup(cmd) // there may be none left
 		err = nil
 		if !cmd.ProcessState.Success() {
 			err = &exec.ExitError{ProcessState: cmd.ProcessState}

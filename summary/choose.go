@@ -119,6 +119,10 @@ func (p *planner) written(w *Document, sources []piece) {
 			p.said = append(p.said, p.d.statement(k, l, i-len(lines)))
 		}
 	}
+	if w.Given != "" {
+		said.WriteString(w.Given)
+		p.said = append(p.said, piece{kind: kindGiven, line: Line{Text: w.Given}, note: w.GivenBy})
+	}
 	if w.Earlier != "" {
 		p.said = append(p.said, piece{kind: kindEarlier, line: Line{Text: w.Earlier}})
 	}
@@ -704,6 +708,8 @@ func (p *piece) add(d *Document, k kind) {
 		d.Earlier = p.line.Text
 	case k == kindNote:
 		d.Note = p.line.Text
+	case k == kindGiven:
+		d.Given, d.GivenBy = p.line.Text, p.note
 	default:
 		l := d.lines(k)
 		*l = append(*l, p.line)

@@ -103,7 +103,10 @@ func newDigest(in *Input, cache *Cache) *digest {
 	previous = redact.Text(previous)
 	if text := withoutFileBlocks(previous); strings.TrimSpace(text) != "" {
 		if doc, ok := Parse(text); ok {
-			d.prev = &doc
+			u := doc.Unfold()
+			if d.prev = &u; u.Earlier == doc.Given {
+				d.foreign = strings.TrimSpace(doc.Given)
+			}
 		} else {
 			d.foreign = strings.TrimSpace(text)
 		}

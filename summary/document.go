@@ -11,6 +11,10 @@ import (
 // Document is a summary in parts. Lines are single lines of text; Canonical
 // brings a document to the form that Parse gives back.
 type Document struct {
+	// Given is a text that a hook or a caller wrote, as it was written, and GivenBy who that
+	// was. It stands first, in every template.
+	Given, GivenBy string
+
 	Goal        []Line // the first request, and the current one
 	Constraints []Line // what the user wants kept to
 	Done        []Line
@@ -136,8 +140,28 @@ func (d Document) Canonical() Document {
 			*q = canonicalQuotes(*q, k)
 		}
 	}
-	d.Note = oneLine(d.Note)
+	d.Note, d.GivenBy = oneLine(d.Note), strings.ReplaceAll(oneLine(d.GivenBy), `"`, "'")
+	if d.Given == "" {
+		d.GivenBy = ""
+	}
 	return d
+}
+
+// Unfold takes the text that was given apart: into the parts of the document where it has
+// their headings, else into Earlier. What code added comes after it.
+func (d Document) Unfold() Document {
+	if d.Given == "" {
+		return d
+	}
+	u, ok := Parse(d.Given)
+	if !ok {
+		u.Earlier = d.Given
+	}
+	for k := kindGoal; k <= kindContext; k++ {
+		*u.lines(k) = append(*u.lines(k), *d.lines(k)...)
+	}
+	u.Files, u.Quotes, u.Pins, u.Note = d.Files, d.Quotes, d.Pins, d.Note
+	return u.Unfold()
 }
 
 func canonicalLines(in []Line, k kind) []Line {

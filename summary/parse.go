@@ -10,10 +10,17 @@ import (
 // Parse reads a document that a template rendered. Parse(t.Render(d)) gives
 // d.Canonical() for every template t. It also reads what a model wrote under
 // the same headings: other list marks, paragraphs. ok is false for text with
-// anything before the first heading, or a heading that no template has; then
+// anything but a given text before the first heading, or a heading that no template has; then
 // it is better kept as it is.
 func Parse(text string) (d Document, ok bool) {
 	p := parser{doc: &d}
+	if m := givenHead().FindStringSubmatch(text); m != nil {
+		given, rest, _ := strings.Cut(text, "\n</given>")
+		if d.Given, p.seen = givenForm(m[1]).Unwrap(given + "\n</given>"); !p.seen {
+			return Document{}, false
+		}
+		d.GivenBy, text = m[1], strings.TrimPrefix(rest, "\n")
+	}
 	for line := range strings.SplitSeq(text, "\n") {
 		if !p.line(line) {
 			return Document{}, false
@@ -42,6 +49,7 @@ var (
 	quoteHead   = text.Pattern(`^\[#([^\[\],#\s]*)\](?: ([A-Za-z]+))?$`)
 	leftOut     = text.Pattern(`^\[([0-9,]{1,24}) bytes left out\]$`)
 	moreFiles   = text.Pattern(`^\(([0-9,]{1,12}) more\)$`)
+	givenHead   = text.Pattern(`^<given by="([^"\n]*)">\n`)
 	numbered    = text.Pattern(`^[0-9]{1,9}[.)] `)
 )
 

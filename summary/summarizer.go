@@ -100,6 +100,9 @@ type Output struct {
 	Tokens     int64  // what Text costs by Input.Counter
 	Coverage   Coverage
 	Summarizer string // the name of the summarizer that made it
+	// FromHook says that a hook wrote it. Details are what the hook wants to have stored with it, as JSON.
+	FromHook bool
+	Details  json.RawMessage
 
 	// Usage is what all calls of a model cost; nil when none was asked.
 	Usage *message.Usage

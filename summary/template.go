@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/clew-dev/clew/wire"
 )
 
 // Template says how a document is written: which sections, in which order, under which
@@ -48,6 +50,7 @@ const (
 	kindPins
 	kindEarlier
 	kindNote
+	kindGiven
 )
 
 // Name returns the name of the template, as in settings and flags.
@@ -136,7 +139,7 @@ var (
 // newTemplate makes a template of what stands before the files and after them. Every
 // template has the same end.
 func newTemplate(name, files string, says map[kind]string, before []part, after ...part) *Template {
-	return &Template{name: name, says: says, parts: slices.Concat(before, []part{
+	return &Template{name: name, says: says, parts: slices.Concat([]part{{"", "", kindGiven}}, before, []part{
 		{files, "Modified", kindModified},
 		{files, "Created", kindCreated},
 		{files, "Deleted", kindDeleted},
@@ -202,7 +205,7 @@ var meanings = map[kind]string{
 
 // open writes the headings of a part. The section that is open has its own already.
 func (p *part) open(b *strings.Builder, open string) string {
-	if p.section != open {
+	if p.section != open && p.section != "" {
 		b.WriteString("## " + p.section + "\n")
 	}
 	if p.heading != "" {
@@ -229,7 +232,7 @@ func lookup(section string) (found []part) {
 	}
 	for _, t := range Templates() {
 		for _, p := range t.parts {
-			if p.section == section {
+			if p.section == section && section != "" {
 				found = append(found, p)
 			}
 		}
@@ -251,7 +254,7 @@ func (t *Template) Render(d Document) string {
 		if d.empty(p.kind) {
 			continue
 		}
-		if open != "" && open != p.section {
+		if b.Len() > 0 && open != p.section {
 			b.WriteByte('\n')
 		}
 		open = p.open(&b, open)
@@ -288,7 +291,8 @@ func (d *Document) empty(k kind) bool {
 	} else if q := d.quotes(k); q != nil {
 		return len(*q) == 0
 	}
-	return k == kindEarlier && d.Earlier == "" || k == kindNote && d.Note == ""
+	text := nth(k, kindEarlier, &d.Earlier, &d.Note, &d.Given)
+	return text != nil && *text == ""
 }
 
 func (d *Document) write(b *strings.Builder, k kind) {
@@ -305,9 +309,16 @@ func (d *Document) write(b *strings.Builder, k kind) {
 		}
 	} else if k == kindEarlier {
 		writeBlock(b, d.Earlier)
+	} else if k == kindGiven {
+		b.WriteString(givenForm(d.GivenBy).Wrap(d.Given) + "\n")
 	} else {
 		b.WriteString(bullet + d.Note + "\n")
 	}
+}
+
+// givenForm is how a text stands that was given: in a tag, for its headings are its own.
+func givenForm(by string) wire.Form {
+	return wire.Form{Open: "<given by=\"" + by + "\">\n", Close: "\n</given>"}
 }
 
 // What stands before the text of a line.

@@ -28,7 +28,8 @@ import (
 type Range struct {
 	From     string           // the leaf that is left
 	Ancestor string           // the last entry that both paths have, "" when they have none
-	Entries  []*session.Entry // those of the old path after the ancestor, oldest first
+	Path     []*session.Entry // the old path, from the root to the leaf
+	Entries  []*session.Entry // those of it after the ancestor
 	// Items are what the model saw of them: with the edits of users and hooks, without
 	// those of passes. A compaction among them counts with its summary.
 	Items []session.Item
@@ -134,7 +135,7 @@ func Collect(ctx context.Context, s session.Store, from, target string) (*Range,
 	if at > 0 {
 		r.Ancestor = old[at-1].ID
 	}
-	r.Entries = old[at:]
+	r.Path, r.Entries = old, old[at:]
 	r.lead, r.Items = items(old, r.Entries)
 	return r, nil
 }
@@ -224,7 +225,7 @@ func Summarize(ctx context.Context, s session.Store, r *Range, by summary.Summar
 		return nil, fmt.Errorf("store the facts of the summary: %w", err)
 	}
 	return &Summary{
-		Entry:  session.BranchSummary{FromID: r.From, Summary: out.Text, Details: data, Usage: out.Usage},
+		Entry:  session.BranchSummary{FromID: r.From, Summary: out.Text, Details: data, Usage: out.Usage, FromHook: out.FromHook},
 		Output: &out, ReadFiles: d.ReadFiles, ModifiedFiles: d.ModifiedFiles,
 	}, nil
 }

@@ -15,9 +15,10 @@ import (
 // PiFiles returns the file lists as pi 0.87.1 computes them for a compaction:
 // from calls named exactly read, write and edit with a string path, whatever
 // their results, paths as written; read are those not modified. Lists in the
-// details of an earlier compaction among the items count, those of branch
-// summaries and of hooks do not. Both are sorted by UTF-16 code units, as
-// JavaScript sorts, and never nil.
+// details of an earlier compaction among the items count, and unlike in pi 0.87.1
+// those of branch summaries, for so pi's documentation has it. What a hook stored in
+// their place does not; beside the summary of a hook in clew the lists are ours. Both are
+// sorted by UTF-16 code units, as JavaScript sorts, and never nil.
 func PiFiles(items []session.Item) (read, modified []string) {
 	changed := map[string]bool{} // by path; false is only read
 	note := func(change bool, paths ...string) {
@@ -29,12 +30,8 @@ func PiFiles(items []session.Item) (read, modified []string) {
 		m := it.Message
 		switch {
 		case m == nil:
-		case m.Role == message.RoleCompactionSummary:
-			var c session.Compaction
-			if it.Entry != nil {
-				c, _ = it.Entry.Compaction()
-			}
-			if !c.FromHook {
+		case m.Role == message.RoleCompactionSummary || m.Role == message.RoleBranchSummary:
+			if jsonx.Get(m.Details, "clew") != nil || it.Entry == nil || !jsonx.Bool(it.Entry.Field("fromHook")) {
 				note(false, stringList(jsonx.Get(m.Details, "readFiles"))...)
 				note(true, stringList(jsonx.Get(m.Details, "modifiedFiles"))...)
 			}

@@ -214,14 +214,14 @@ func (r *run) previous() (summary.Document, []session.Item) {
 		items = append(items, it)
 	}
 	if d, ok := summary.Parse(text); ok {
-		return written(d), items
+		return written(d.Unfold()), items
 	}
 	return summary.Document{Earlier: text}, items
 }
 
 // written is what of a document the model writes.
 func written(d summary.Document) summary.Document {
-	d.Quotes, d.Pins, d.Files, d.Note = nil, nil, summary.Files{}, ""
+	d.Quotes, d.Pins, d.Files, d.Note, d.Given = nil, nil, summary.Files{}, "", ""
 	return d
 }
 

@@ -462,6 +462,22 @@ func TestExtend(t *testing.T) {
 	}
 }
 
+// TestGivenBefore: a model brings up to date what a hook wrote, in our form or not.
+func TestGivenBefore(t *testing.T) {
+	for given, want := range map[string]string{
+		"The port is 8377.":                    "> The port is 8377.",
+		"## Next Steps\n1. call the port 8377": "1. call the port 8377",
+	} {
+		m := &scripted{window: 200_000, answers: []answer{{text: good}}}
+		before := summary.Structured.Render(summary.Document{Given: given, GivenBy: "hook", Note: "end"})
+		summarize(t, m, summary.Input{Items: items(t, conversation(20)), Previous: before, Budget: 3000, Template: summary.Structured})
+		last := m.asked[0].Messages
+		if asked := last[len(last)-1].Text(); !strings.Contains(asked, want) || strings.Contains(asked, "<given") {
+			t.Errorf("%q is not in what was asked: %.600s", want, asked)
+		}
+	}
+}
+
 // TestSplitTurn: history and the beginning of the turn that is cut, one after the
 // other.
 func TestSplitTurn(t *testing.T) {
