@@ -80,7 +80,7 @@ func TestSynapseOffloads(t *testing.T) {
 	policy.Trigger = compact.Tokens(5_000)
 	policy.Offload.Path = func(*session.Entry) string { return "/tmp/offloaded/x.txt" }
 	l2.apply(l2.make(compact.Threshold, policy))
-	if text := contents(l2.context())[2].Text(); !strings.Contains(text, "read /tmp/offloaded/x.txt") {
+	if text := contents(l2.context())[2].Text(); !strings.Contains(text, "Tool result is at: /tmp/offloaded/x.txt") {
 		t.Errorf("the note: %q", text)
 	}
 }
