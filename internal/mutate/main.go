@@ -6,6 +6,7 @@
 //	go run ./internal/mutate -run '^jsonl-' -v
 //	go run ./internal/mutate -ci       only those that CI runs
 //	go run ./internal/mutate -check    list those that no longer fit the code; runs nothing
+//	go run ./internal/mutate -rows     try the rows of docs/seeds.md: a statement, its test, its mutation
 //
 // The tree is never changed: the defect reaches the compiler through the go
 // command's -overlay. A mutation is killed when its test fails, has survived
@@ -71,6 +72,9 @@ func run(ctx context.Context, dir string, args []string, stdout, stderr io.Write
 	jobs := fs.Int("j", runtime.GOMAXPROCS(0), "how many to try at once")
 	verbose := fs.Bool("v", false, "print what the tests printed")
 	timeout := fs.Duration("timeout", time.Minute, "time for the tests of one mutation, compiling not counted; a mutant that hangs is killed by it")
+	rows := fs.Bool("rows", false, "try the rows of docs/seeds.md: each row's test must fail under the row's mutation; -run matches ids of rows")
+	since := fs.String("since", "", "with -rows, try only rows whose code, test or mutation has changed since this git `revision`")
+	documents := fs.String("documents", "", "with -rows, check that each sentence of the documents in this `folder` is a row or prose")
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return 0
@@ -89,6 +93,8 @@ func run(ctx context.Context, dir string, args []string, stdout, stderr io.Write
 		return usage(fmt.Errorf("-j is %d; it must be at least 1", *jobs))
 	case *timeout <= 0:
 		return usage(fmt.Errorf("-timeout is %v; it must be more than 0", *timeout))
+	case !*rows && *since+*documents != "":
+		return usage(errors.New("-since and -documents are for -rows"))
 	case fs.NArg() > 0:
 		return usage(fmt.Errorf("unexpected argument %q; choose mutations with -run", fs.Arg(0)))
 	}
@@ -99,7 +105,7 @@ func run(ctx context.Context, dir string, args []string, stdout, stderr io.Write
 	}
 	folder := filepath.Join(root, "testdata", "mutations")
 	all, err := readMutations(folder, func(m *mutation) bool {
-		return re.MatchString(m.name) && (m.ci != "" || !*ci)
+		return *rows || re.MatchString(m.name) && (m.ci != "" || !*ci)
 	})
 	if err != nil {
 		fmt.Fprintln(stderr, "mutate:", err)
@@ -108,11 +114,16 @@ func run(ctx context.Context, dir string, args []string, stdout, stderr io.Write
 	if len(all) == 0 {
 		return usage(fmt.Errorf("no mutation in %s matches %q", folder, *pattern))
 	}
-	if *check {
+	if *check && !*rows {
 		return reportStale(root, all, stdout)
 	}
 	r := &runner{root: root, timeout: *timeout, green: *green, sound: map[string]func() error{}}
-	if err := r.runAndReport(ctx, all, *jobs, *verbose, stdout); err != nil {
+	if *rows {
+		err = r.runRows(ctx, all, rowOptions{*check, re, *since, *documents, *jobs, *verbose}, stdout)
+	} else {
+		err = r.runAndReport(ctx, all, *jobs, *verbose, stdout)
+	}
+	if err != nil {
 		fmt.Fprintln(stderr, "mutate:", err)
 		return 1
 	}
