@@ -39,6 +39,9 @@ func TestCheckpointsChangeNothing(t *testing.T) {
 				break
 			}
 		}
+		if n := s.Prepared(); n == 0 {
+			t.Errorf("seed %d: nothing was prepared at a checkpoint", seed)
+		}
 		began := time.Now()
 		one, err := s.Compact(ctx, clew.CompactOptions{DryRun: true, Keep: compact.Tokens(1_500)})
 		warm := time.Since(began)

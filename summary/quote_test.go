@@ -132,25 +132,35 @@ func TestLanguages(t *testing.T) {
 func TestProfiles(t *testing.T) {
 	research := testchat.New()
 	research.User("Find out how the three libraries store their indexes.")
-	for i := range 6 {
-		research.Call("webfetch", testchat.Args("url", fmt.Sprintf("https://example.org/doc/%d", i)), "The library stores index_pages in blocks, see indexWriter.")
-		research.Say("The library stores index_pages in blocks because of indexWriter.")
-	}
 	chat := testchat.New()
-	for range 6 {
-		chat.User("What do you think of the plan for the summer?")
-		chat.Say("I think that it is a good plan.")
+	for i := range 12 {
+		name := fmt.Sprintf("index_%d", i)
+		research.Call("webfetch", testchat.Args("url", "https://example.org/doc/"+name), "The library stores "+name+" in blocks of 4096 bytes, see "+name+"_writer.\nerror: "+name+"_reader is slow")
+		research.Say("We found that " + name + " is written in blocks because " + name + "_writer needs them.")
+		chat.User("What do you think of plan " + name + "?")
+		chat.Say("I think that " + name + " is good because the weather is fine. We decided to take " + name + " in week " + fmt.Sprint(i) + ".")
+		chat.Say("The cost of " + name + " is about " + fmt.Sprint(i*7) + " euros.")
 	}
+	chat.Call("read", `{"path":"plan.md"}`, strings.Repeat("- index_3 costs 21 euros\n- index_4 costs 28 euros, error: too much\n", 20))
 	for _, c := range []struct {
 		name string
 		talk *testchat.Chat
 		want *summary.Profile
-	}{{"coding", coding(), summary.Coding}, {"research", research, summary.Research}, {"chat", chat, summary.Chat}} {
-		in := summary.Input{Items: c.talk.Items(), Cwd: cwd, Budget: 500}
-		got := summarize(t, in).Text
-		in.Profile = c.want
-		if want := summarize(t, in).Text; got != want || c.want.Name() != c.name {
-			t.Errorf("%s: another profile was chosen", c.name)
+		not  *summary.Profile // gives another summary at some budget
+	}{{"coding", coding(), summary.Coding, summary.Chat}, {"research", research, summary.Research, summary.Coding}, {"chat", chat, summary.Chat, summary.Coding}} {
+		differ := map[*summary.Profile]bool{}
+		for budget := int64(150); budget < 1500; budget += 30 {
+			in := summary.Input{Items: c.talk.Items(), Cwd: cwd, Budget: budget}
+			got := summarize(t, in).Text
+			for _, p := range []*summary.Profile{summary.Coding, summary.Research, summary.Chat} {
+				in.Profile = p
+				if summarize(t, in).Text != got {
+					differ[p] = true
+				}
+			}
+		}
+		if differ[c.want] || !differ[c.not] || c.want.Name() != c.name {
+			t.Errorf("%s: its own profile gives another summary: %v, profile %s does: %v", c.name, differ[c.want], c.not.Name(), differ[c.not])
 		}
 	}
 }
