@@ -17,8 +17,8 @@ func TestNoAuto(t *testing.T) {
 		t.Errorf("act %v, %s", p.Plan.Act, p.Plan.Why)
 	}
 	for _, reason := range []compact.Reason{compact.Overflow, compact.Manual} {
-		if r, err := s.Compact(context.Background(), clew.CompactOptions{Reason: reason, DryRun: true}); err != nil || !r.Plan.Act {
-			t.Errorf("%s: %v", reason, err)
+		if r, err := s.Compact(context.Background(), clew.CompactOptions{Reason: reason, DryRun: true}); err != nil || !r.Plan.Act || r.Plan.After.Tokens >= r.Plan.Before.Tokens {
+			t.Errorf("%s: %v, %+v", reason, err, r.Plan)
 		}
 	}
 }

@@ -65,8 +65,8 @@ func TestBranch(t *testing.T) {
 	if err != nil || e.ParentID != first[1] {
 		t.Error(e.ParentID, err)
 	}
-	if view, _ := e.BranchSummary(); view.FromID != b.From {
-		t.Error("fromId is", view.FromID)
+	if view, _ := e.BranchSummary(); view.FromID != b.From || !strings.Contains(string(view.Details), `"modifiedFiles":["alpha.go"]`) || !strings.Contains(string(view.Details), `"readFiles":["docs/alpha.md"]`) {
+		t.Errorf("fromId is %s, details %s", view.FromID, view.Details)
 	}
 
 	// A navigation survives a restart.

@@ -154,7 +154,7 @@ func TestLogEvents(t *testing.T) {
 			t.Errorf("line %d: %s", i, lines[i])
 		}
 	}
-	if !strings.Contains(lines[1], " summarizer=deterministic ") || !strings.Contains(lines[1], " cacheNew=") || strings.Contains(b.String(), "request 0") {
+	if !strings.Contains(lines[1], " summarizer=deterministic ") || !strings.Contains(lines[1], " cacheNew=") || !strings.Contains(lines[1], " before=") || !strings.Contains(lines[1], " after=") || strings.Contains(b.String(), "request 0") {
 		t.Errorf("logged\n%s", b.String())
 	}
 }

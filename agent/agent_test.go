@@ -7,6 +7,7 @@ import (
 
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/agent/tool"
+	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/model/modeltest"
 )
 
@@ -64,6 +65,11 @@ func TestPi15PassBetweenResultAndRequest(t *testing.T) {
 	}
 	if n := len(r.all(agent.KindCompactionEnd)); n == 0 {
 		t.Error("no pass was made")
+	}
+	for _, e := range r.all(agent.KindCompactionEnd) {
+		if e.Compaction.Reason != compact.Threshold {
+			t.Errorf("a pass was made for %s", e.Compaction.Reason)
+		}
 	}
 	if s := r.State(); s.Tokens > s.Threshold {
 		t.Errorf("the context has %d tokens, and %d are the limit", s.Tokens, s.Threshold)

@@ -33,7 +33,7 @@ func TestSynapseDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Trigger.Of(b.Window) != 150_000 || b.Window != 200_000 || p.KeepMessages != 5 || b.Summary != 8_000 || p.Template != summary.Technical {
+	if p.Trigger.Of(b.Window) != 150_000 || b.Window != 200_000 || p.KeepMessages != 5 || b.Summary != 8_000 || p.Template != summary.Technical || !p.SummaryGoal {
 		t.Errorf("%+v %+v", p, b)
 	}
 }
@@ -236,7 +236,7 @@ func TestTurns(t *testing.T) {
 	}
 	l.fill(14)
 	plan := l.make(compact.Threshold, policy)
-	if !plan.Act || plan.Cut.Kept != 12 || plan.After.Tokens > plan.Budget.Target {
+	if !plan.Act || plan.Cut.Kept != 12 || plan.Summary.Coverage.Items != 28 || plan.After.Tokens > plan.Budget.Target {
 		t.Fatalf("%s %+v", plan.Why, plan.Cut)
 	}
 	l.apply(plan)
@@ -244,12 +244,8 @@ func TestTurns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := ""
-	for _, m := range req.Messages[:2] {
-		all += string(m)
-	}
-	if !strings.Contains(all, `"role":"assistant"`) || !strings.Contains(all, "[COMPACTED_CONTEXT]") {
-		t.Errorf("the summary's form: %.300s", all)
+	if m := string(req.Messages[1]); !strings.Contains(m, `"role":"assistant"`) || !strings.Contains(m, "[COMPACTED_CONTEXT]") {
+		t.Errorf("the summary's form: %.300s", m)
 	}
 
 	policy.Window = 30_000

@@ -30,6 +30,15 @@ func TestVocabularies(t *testing.T) {
 			files: "read lib/a.go", commands: "make test: failed 2 test 1/1", todos: "done Write the parser; active Test it",
 		},
 		{
+			name: "three tools with file_path",
+			talk: func(t *testchat.Chat) {
+				t.Call("read_file", `{"file_path":"auth.ts"}`, "x")
+				t.Call("write_file", `{"file_path":"new.ts","content":"x"}`, "ok")
+				t.Call("edit_file", `{"file_path":"routes.ts"}`, "ok")
+			},
+			files: "read auth.ts; created new.ts; modified routes.ts",
+		},
+		{
 			name: "Codex: a script of calls",
 			talk: func(t *testchat.Chat) {
 				t.Call("exec", testchat.Args("input", `const patch = "*** Begin Patch\n*** Update File: src/a.rs\n@@\n-x\n+y\n*** End Patch";

@@ -181,9 +181,11 @@ func (r *runner) runRows(ctx context.Context, all []*mutation, o rowOptions, w i
 			bare = append(bare, row.id)
 		}
 	}
-	statements, err := checkSentences(r.root, o.documents, rows)
-	complaints = append(complaints, err)
-	fmt.Fprintf(w, "rows: %s%d rows, %d open, %d without a test and its mutation %s\n", statements, len(rows), open, len(bare), strings.Join(bare, " "))
+	sentences, err := checkSentences(r.root, o.documents, rows)
+	if complaints = append(complaints, err); len(bare) > 0 {
+		complaints = append(complaints, fmt.Errorf("no test and mutation: %s", strings.Join(bare, " ")))
+	}
+	fmt.Fprintf(w, "rows: %s%d statements: %d open, %d without a test and its mutation\n", sentences, len(rows), open, len(bare))
 	if err := errors.Join(complaints...); err != nil || o.check {
 		return err
 	}
@@ -193,7 +195,7 @@ func (r *runner) runRows(ctx context.Context, all []*mutation, o rowOptions, w i
 	}
 	chosen := make([]*mutation, len(tries))
 	for i, t := range tries {
-		t.about = strings.Join(t.rows, " ") + ": " + t.about
+		t.name = strings.Join(t.rows, ",") + " " + t.name
 		chosen[i] = &t.mutation
 	}
 	err = r.runAndReport(ctx, chosen, o.jobs, o.verbose, w)
@@ -273,7 +275,7 @@ func checkSentences(root, dir string, rows []*row) (counts string, err error) {
 			errs = append(errs, fmt.Errorf("%s: no document has the sentence %s", sentencesFile, key))
 		}
 	}
-	return fmt.Sprintf("%d statements, %d sentences of prose, ", statements, prose), errors.Join(errs...)
+	return fmt.Sprintf("%d sentences, %d of them prose; ", statements+prose, prose), errors.Join(errs...)
 }
 
 type sentence struct{ key, text string }

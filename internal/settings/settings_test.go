@@ -132,7 +132,7 @@ func TestOtherNames(t *testing.T) {
 		"SYNAPSE_COMPACT_PRESERVE_COUNT=7", "SYNAPSE_COMPACT_MODEL=small", "SYNAPSE_COMPACT_RETRY_COUNT=4", "SYNAPSE_COMPACT_COOLDOWN_STEPS=9", "COMPACT_TRIGGER=1")
 	got := policy(t, s)
 	if got.Window != 180_000 || got.Trigger != compact.Tokens(120_000) || got.Summary != compact.Tokens(5000) || got.KeepMessages != 7 ||
-		got.Synapse != (compact.SynapsePolicy{Scan: .25, MinChars: -1, MinFreed: 9000, Cooldown: 9}) || s.SummaryModel != "small" || s.SummaryTries != 4 {
+		got.Synapse != (compact.SynapsePolicy{Scan: .25, MinChars: -1, MinFreed: 9000, Cooldown: 9}) || s.SummaryModel != "small" || s.SummaryTries != 4 || !s.Auto {
 		t.Errorf("synapse: %+v", got)
 	}
 
