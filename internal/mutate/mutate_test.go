@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -192,6 +193,7 @@ func TestRunRefusesWrongUsage(t *testing.T) {
 		{[]string{"-j", "0"}, "must be at least 1"},
 		{[]string{"-timeout", "0"}, "must be more than 0"},
 		{[]string{"one"}, `unexpected argument "one"`},
+		{[]string{"-since", "x"}, "are for -rows"},
 		{[]string{"-nonesuch"}, "not defined"},
 	} {
 		var out, errOut bytes.Buffer
@@ -317,4 +319,107 @@ not from a test
 	if !strings.Contains(res.output, "not from a test\n") {
 		t.Errorf("output %q", res.output)
 	}
+}
+
+// The rows of the table name tests and mutations that exist and belong together, and the
+// file of sentences names rows.
+func TestRowsAreSound(t *testing.T) {
+	var out, errOut bytes.Buffer
+	if code := run(t.Context(), ".", []string{"-rows", "-check"}, &out, &errOut); code != 0 {
+		t.Errorf("exit status %d\n%s%s", code, &out, &errOut)
+	}
+	t.Log(out.String())
+}
+
+func TestRows(t *testing.T) {
+	const of = "./max -run ^TestOf$"
+	dir := tinyModule(t, map[string]string{
+		"taken":     mutationText(of, "\t\treturn a\n", "\t\treturn b\n"),
+		"untouched": mutationText(of, "const Limit = 100", "const Limit = 101"),
+		"of-others": mutationText("./max -run ^TestSkipped$", "return a", "return b"),
+	})
+	write := func(name, text string) {
+		t.Helper()
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	try := func(wantCode int, args []string, want ...string) string {
+		t.Helper()
+		var out bytes.Buffer
+		if code := run(t.Context(), dir, append([]string{"-rows"}, args...), &out, &out); code != wantCode {
+			t.Errorf("%q: exit status %d, want %d\n%s", args, code, wantCode, &out)
+		}
+		for _, w := range want {
+			if !strings.Contains(out.String(), w) {
+				t.Errorf("%q: no %q in\n%s", args, w, &out)
+			}
+		}
+		return out.String()
+	}
+	table := func(rows ...string) {
+		write("docs/seeds.md", "# Rows\n\n| | statement | here | test | mutation | differs |\n|---|---|---|---|---|---|\n"+strings.Join(rows, "\n")+"\n")
+	}
+	const sound = "| A1 | the larger | `Of` | `TestOf` | `taken` | |\n| A2 | the same | `Of` | `TestOf/left` | `taken` | |"
+
+	// A row's test bites, or it does not.
+	table(sound, "| B1 | not yet | | | open 3 | |")
+	try(0, nil, "3 statements: 1 open, 0 without", "killed   A1 taken TestOf ", "killed   A2 taken TestOf/left ", "rows: 2 of 2 tried")
+	try(0, []string{"-run", "^A1$"}, "rows: 1 of 2 tried")
+	table(sound, "| B1 | a limit | `Limit` | `TestOf` | `untouched` | |")
+	try(1, nil, "SURVIVED B1 untouched TestOf")
+
+	// What does not fit is said before anything is run.
+	table("| A1 | x | | `TestOf` | `nonesuch` | |", "| A2 | x | | `TestOf` | `of-others` | |", "| A3 | x | | `TestNone` | `taken` | |", "| A4 | x | | | | |")
+	if out := try(1, nil, "A1: there is no mutation nonesuch", "A2: none of its tests is named by its mutation of-others", "A3: no mutation of the row names TestNone",
+		"no test and mutation: A1 A2 A3 A4", "4 without a test"); strings.Contains(out, "killed") {
+		t.Errorf("something was run:\n%s", out)
+	}
+	table(sound, "| A1 | twice | | `TestOf` | `taken` | |", "| A9 | a cell too many | | | | | |")
+	try(1, []string{"-check"}, "A1: 6 cells, want 6, and each id once", "A9: 7 cells")
+
+	// Sentences of documents.
+	table(sound)
+	write("seeds/0.txt", "# Title\n│ The larger. ──► The same！\n  └──┘\n")
+	out := try(1, []string{"-check", "-documents", filepath.Join(dir, "seeds")}, "no row, and not marked as prose: A 1 ", "  # Title", "  The larger.", "  The same！")
+	var lines []string
+	for line := range strings.Lines(out) {
+		if _, key, ok := strings.Cut(line, "as prose: "); ok {
+			lines = append(lines, strings.Join(strings.Fields(key)[:3], " "))
+		}
+	}
+	if len(lines) != 3 {
+		t.Fatalf("%d sentences:\n%s", len(lines), out)
+	}
+	write("testdata/seeds.txt", lines[0]+" prose\n"+lines[1]+" A1\n"+lines[2]+" A1 A2\n")
+	try(0, []string{"-check", "-documents", filepath.Join(dir, "seeds")}, "3 sentences, 1 of them prose; 2 statements: 0 open")
+	write("seeds/0.txt", "# Title\nThe smaller. The same！\n")
+	try(1, []string{"-check", "-documents", filepath.Join(dir, "seeds")}, "A 2 ", "no document has the sentence "+lines[1])
+	write("testdata/seeds.txt", lines[0]+" A7\n"+lines[1]+"\n")
+	try(1, []string{"-check"}, "there is no row A7", "names no row")
+	write("testdata/seeds.txt", "")
+
+	// Only what was touched since a revision.
+	git := func(args ...string) {
+		t.Helper()
+		cmd := exec.Command("git", append([]string{"-c", "user.name=x", "-c", "user.email=x@example.test"}, args...)...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Skipf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	git("init", "-q")
+	git("add", ".")
+	git("commit", "-q", "-m", "x")
+	try(0, []string{"-since", "HEAD"}, "none to try")
+	write("max/other.go", "package max\n")
+	git("add", ".")
+	try(0, []string{"-since", "HEAD"}, "none to try")
+	write("testdata/mutations/taken.txt", mutationText(of, "\t\treturn a\n", "\t\treturn b + 0\n"))
+	try(0, []string{"-since", "HEAD"}, "rows: 2 of 2 tried")
+	try(1, []string{"-since", "nonesuch"}, "git diff nonesuch")
 }
