@@ -160,6 +160,26 @@ func TestPi26AndD19PassRunsNoModel(t *testing.T) {
 	r.fine()
 }
 
+// TestThresholdPassAsksNothing: a pass that is made after a turn, because the context is
+// over its limit, lets nobody go on.
+func TestThresholdPassAsksNothing(t *testing.T) {
+	t.Parallel()
+	r := filled(t, 4, small(24_000))
+	heavy := modeltest.Text("That was much.")
+	heavy.Usage = &message.Usage{Input: 19_500, Output: 10}
+	r.srv.Add(heavy)
+	before, passes := r.tried(), r.passes()
+	r.say("and now?")
+	ends := r.all(agent.KindCompactionEnd)
+	if r.passes() != passes+1 || ends[len(ends)-1].Compaction.Reason != compact.Threshold {
+		t.Fatalf("%d passes, then %d", passes, r.passes())
+	}
+	if n := r.tried() - before; n != 1 {
+		t.Errorf("%d requests, want 1", n)
+	}
+	r.fine()
+}
+
 // TestPi27CutOffEarly: an answer that stops far below what the model can say is asked for
 // again, after a pass.
 func TestPi27CutOffEarly(t *testing.T) {

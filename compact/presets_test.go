@@ -145,3 +145,25 @@ func TestTurnsSummarizerFails(t *testing.T) {
 		t.Errorf("%d thoughts, %d calls, %d results, %d empty messages are left", thinking, calls, results, empty)
 	}
 }
+
+// What an earlier pass has offloaded is put back for the summary.
+func TestSynapseRestores(t *testing.T) {
+	l := caseLog(t)
+	l.user("begin")
+	at := l.call("read", `{"path":"a.go"}`, "error: port 48123 is taken by another server\n"+prose(300))
+	l.fill(8)
+	policy := synapse(t)
+	policy.Trigger = compact.Tokens(1_000)
+	plan := l.make(compact.Threshold, policy)
+	if !plan.Act || plan.Summary != nil {
+		t.Fatalf("the first pass: %s", plan.Why)
+	}
+	l.apply(plan)
+	if f := l.fateOf(at); f.Fate != compact.FateEdited {
+		t.Fatalf("%+v", f)
+	}
+	plan = l.make(compact.Manual, policy)
+	if !plan.Act || plan.Summary == nil || !strings.Contains(plan.Summary.Text, "48123") {
+		t.Errorf("%s: what was offloaded is not in the summary", plan.Why)
+	}
+}

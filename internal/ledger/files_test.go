@@ -216,3 +216,14 @@ func TestLimits(t *testing.T) {
 		t.Errorf("users begin with %q, %q: the first message stays, then the oldest go", l.Users[0].Text, l.Users[1].Text)
 	}
 }
+
+// Files that are only talked about are in no list: neither the user's words nor the
+// agent's are evidence.
+func TestProseNamesNoFile(t *testing.T) {
+	conv := testchat.New()
+	conv.User("Please read auth.ts and change routes.ts")
+	conv.Say("I have read auth.ts, and modified routes.ts")
+	if l := ledger.Read(conv.Items(), ledger.Options{}); len(l.Files)+len(l.Weak) > 0 {
+		t.Errorf("files %+v, weak %+v", l.Files, l.Weak)
+	}
+}
