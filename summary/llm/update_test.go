@@ -33,3 +33,25 @@ func TestUpdate(t *testing.T) {
 		t.Error("the second request is not of what was said since")
 	}
 }
+
+// A model is asked for the sections of the template that the summary has.
+func TestAskedForTheTemplatesSections(t *testing.T) {
+	for template, want := range map[*summary.Template]string{
+		summary.Structured: "Goal, Constraints & Preferences, Progress, Key Decisions, Next Steps, Critical Context",
+		summary.Technical:  "Technical Context, Project Overview, Debugging & Issues, Current Status, Pending Tasks, User Preferences, Key Decisions",
+		summary.Brief:      "Summary, Key Points",
+		summary.Notes:      "Goal, Constraints & Preferences, Progress, Key Results, Snippets, Open Questions",
+	} {
+		m := &scripted{window: 200_000, answers: []answer{{text: good}}}
+		summarize(t, m, summary.Input{Items: items(t, conversation(12)), Template: template})
+		var got []string
+		for line := range strings.Lines(m.asked[0].Messages[0].Text()) {
+			if heading, ok := strings.CutPrefix(line, "## "); ok {
+				got = append(got, strings.TrimSpace(heading))
+			}
+		}
+		if s := strings.Join(got, ", "); s != want {
+			t.Errorf("template %s: asked for %s", template.Name(), s)
+		}
+	}
+}
