@@ -1,6 +1,8 @@
 package llm_test
 
 import (
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -34,24 +36,21 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
-// A model is asked for the sections of the template that the summary has.
-func TestAskedForTheTemplatesSections(t *testing.T) {
-	for template, want := range map[*summary.Template]string{
-		summary.Structured: "Goal, Constraints & Preferences, Progress, Key Decisions, Next Steps, Critical Context",
-		summary.Technical:  "Technical Context, Project Overview, Debugging & Issues, Current Status, Pending Tasks, User Preferences, Key Decisions",
-		summary.Brief:      "Summary, Key Points",
-		summary.Notes:      "Goal, Constraints & Preferences, Progress, Key Results, Snippets, Open Questions",
-	} {
+// The length that a summary is to have is told, in words.
+func TestLengthIsTold(t *testing.T) {
+	words := regexp.MustCompile(`Use at most ([0-9]+) words`)
+	length := map[int64]int{}
+	for _, budget := range []int64{2000, 8000} {
 		m := &scripted{window: 200_000, answers: []answer{{text: good}}}
-		summarize(t, m, summary.Input{Items: items(t, conversation(12)), Template: template})
-		var got []string
-		for line := range strings.Lines(m.asked[0].Messages[0].Text()) {
-			if heading, ok := strings.CutPrefix(line, "## "); ok {
-				got = append(got, strings.TrimSpace(heading))
-			}
+		summarize(t, m, summary.Input{Items: items(t, conversation(40)), Template: summary.Technical, Budget: budget})
+		found := words.FindStringSubmatch(m.asked[0].Messages[0].Text())
+		if found == nil {
+			t.Fatal("no length is told")
 		}
-		if s := strings.Join(got, ", "); s != want {
-			t.Errorf("template %s: asked for %s", template.Name(), s)
-		}
+		length[budget], _ = strconv.Atoi(found[1])
+	}
+	// A word is about 1.7 tokens; the user's words and the files take some of the room.
+	if a, b := length[2000], length[8000]; b-a < 3000 || b > 4800 || a < 100 || a > 1200 {
+		t.Errorf("%d and %d words for 2,000 and 8,000 tokens", a, b)
 	}
 }
