@@ -167,3 +167,71 @@ func TestSynapseRestores(t *testing.T) {
 		t.Errorf("%s: what was offloaded is not in the summary", plan.Why)
 	}
 }
+
+// Offloading that frees as much as the preset asks for is enough; one token less is not.
+func TestSynapseMinFreed(t *testing.T) {
+	l := caseLog(t)
+	l.user("begin")
+	l.call("read", `{"path":"a.go"}`, prose(300))
+	l.fill(8)
+	policy := synapse(t)
+	policy.Trigger, policy.Synapse.MinFreed = compact.Tokens(1_000), -1
+	plan := l.make(compact.Threshold, policy)
+	freed := plan.Before.Tokens - plan.After.Tokens
+	if !plan.Act || plan.Summary != nil || freed < 1_000 {
+		t.Fatalf("%s: %d tokens freed", plan.Why, freed)
+	}
+	for ask, want := range map[int64]bool{freed: false, freed + 1: true} {
+		policy.Synapse.MinFreed = ask
+		if plan := l.make(compact.Threshold, policy); (plan.Summary != nil) != want {
+			t.Errorf("%d tokens are freed and %d are asked for: %s", freed, ask, plan.Why)
+		}
+	}
+}
+
+// Five answers lie between two summaries.
+func TestSynapseCooldown(t *testing.T) {
+	policy := synapse(t)
+	policy.Trigger = compact.Tokens(3_000)
+	l := caseLog(t)
+	l.fill(15)
+	plan := l.make(compact.Threshold, policy)
+	if plan.Summary == nil {
+		t.Fatal(plan.Why)
+	}
+	l.apply(plan)
+	l.user(prose(600))
+	for n := range 7 {
+		if plan := l.make(compact.Threshold, policy); (plan.Act && plan.Summary != nil) != (n >= 5) {
+			t.Errorf("%d answers after a summary: %v %s", n, plan.Act, plan.Why)
+		}
+		l.say("ok")
+	}
+}
+
+// A result within the target keeps the newest turns as they are, with their exchanges.
+func TestTurnsKeepsExchanges(t *testing.T) {
+	policy, err := compact.Preset(compact.PresetTurns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy.Window, policy.KeepTurns = 64_000, 3
+	l := caseLog(t)
+	l.fill(12)
+	var results []string
+	for range 3 {
+		l.user("look")
+		results = append(results, l.call("read", `{"path":"a.go"}`, prose(5)))
+		l.say("seen")
+	}
+	plan := l.make(compact.Manual, policy)
+	if !plan.Act || plan.Cut.Kept != 12 || plan.After.Tokens > plan.Budget.Target {
+		t.Fatalf("%s %+v", plan.Why, plan.Cut)
+	}
+	l.apply(plan)
+	for _, id := range results {
+		if f := l.fateOf(id); f.Fate != compact.FateVerbatim {
+			t.Errorf("%+v", f)
+		}
+	}
+}

@@ -36,7 +36,6 @@ type try struct {
 	mutation // with the pair's test alone
 	files    []string
 	rows     []string
-	verdict  verdict
 }
 
 var (
