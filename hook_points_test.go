@@ -492,3 +492,53 @@ func FuzzSerialize(f *testing.F) {
 		}
 	})
 }
+
+// TestPreparation: a hook is asked before a pass that the user wants as before one that is
+// due, and told what is to be summarized: the messages, the summary before, the files, the
+// entry that the kept part begins with, what it costs and by which settings.
+func TestPreparation(t *testing.T) {
+	var events []clew.BeforeCompactEvent
+	var preparations []*clew.Preparation
+	cfg := small(16_000)
+	cfg.Policy.Name = compact.PresetPi
+	cfg.Hooks = []clew.Hooks{{BeforeCompact: func(_ context.Context, e clew.BeforeCompactEvent) (clew.Decision, error) {
+		p, err := e.Preparation()
+		if err != nil {
+			t.Error(err)
+		}
+		events, preparations = append(events, e), append(preparations, p)
+		return clew.Decision{}, nil
+	}}}
+	s := newSession(t, cfg)
+	r := rand.New(rand.NewPCG(3, 3))
+	for k := range 12 {
+		add(t, s, turn(r, k)...)
+	}
+	if _, err := s.Compact(context.Background(), clew.CompactOptions{Keep: compact.Tokens(2_000)}); err != nil {
+		t.Fatal(err)
+	}
+	add(t, s, work("alpha")...)
+	second, err := s.Compact(context.Background(), clew.CompactOptions{Keep: compact.Tokens(10)})
+	if err != nil || second.Plan.Cut == nil {
+		t.Fatalf("%v %+v", err, second)
+	}
+	if len(events) != 2 || events[1].Reason != compact.Manual {
+		t.Fatalf("asked %d times", len(events))
+	}
+	if preparations[0].PreviousSummary != "" || !strings.HasPrefix(preparations[1].PreviousSummary, "## Goal") {
+		t.Errorf("the summary before: %q, then %q", preparations[0].PreviousSummary, preparations[1].PreviousSummary)
+	}
+	e, p := events[1], preparations[1]
+	if !slices.Contains(p.Ledger.Paths("modified", "created"), "alpha.go") {
+		t.Errorf("files %+v", p.Ledger.Files)
+	}
+	if p.Plan.Cut.FirstKept != second.Plan.Cut.FirstKept || len(p.History)+len(p.TurnPrefix) == 0 {
+		t.Errorf("cut %+v, history %d, prefix %d", p.Plan.Cut, len(p.History), len(p.TurnPrefix))
+	}
+	if !p.Plan.Cut.SplitTurn || len(p.TurnPrefix) == 0 {
+		t.Errorf("the beginning of the split turn: %+v, %d messages", p.Plan.Cut, len(p.TurnPrefix))
+	}
+	if e.Before.Tokens != second.Plan.Before.Tokens || e.Budget.Reserve != second.Plan.Budget.Reserve || e.Budget.Keep != 10 || len(e.Entries()) == 0 {
+		t.Errorf("%+v, %d entries", e.Event, len(e.Entries()))
+	}
+}
