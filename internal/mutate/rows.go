@@ -27,7 +27,7 @@ type row struct {
 	id        string
 	tests     []string // as go test -run names them: TestX or TestX/sub
 	mutations []string
-	open      bool // not yet so: the mutation's cell says "open" and the number of the point
+	open      string // "open 3" where it is not so yet, with the number of a point; else ""
 	tries     []*try
 }
 
@@ -64,7 +64,7 @@ func readRows(root string) ([]*row, error) {
 			continue
 		}
 		seen[id] = true
-		r := &row{id: id, open: openRow.MatchString(strings.TrimSpace(cells[4]))}
+		r := &row{id: id, open: openRow.FindString(strings.TrimSpace(cells[4]))}
 		for _, m := range quoted.FindAllStringSubmatch(cells[3], -1) {
 			r.tests = append(r.tests, m[1])
 		}
@@ -86,7 +86,7 @@ func pairUp(root string, rows []*row, all []*mutation) (tries []*try, errs []err
 	}
 	known := map[string]*try{}
 	for _, r := range rows {
-		if r.open {
+		if r.open != "" {
 			continue
 		}
 		used := map[string]bool{}
@@ -174,8 +174,10 @@ func (r *runner) runRows(ctx context.Context, all []*mutation, o rowOptions, w i
 	open, bare := 0, []string{}
 	for _, row := range rows {
 		switch {
-		case row.open:
-			open++
+		case row.open != "":
+			if open++; o.verbose {
+				fmt.Fprintf(w, "%-8s %s\n", row.open, row.id)
+			}
 		case len(row.tries) == 0:
 			bare = append(bare, row.id)
 		}
