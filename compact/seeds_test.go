@@ -112,37 +112,33 @@ func TestPiDefaults(t *testing.T) {
 	}
 }
 
-// Preset pi compacts when pi's count is over the window less the reserve, also where the
-// meter's is not: pi takes every image for 1,200 tokens.
+// Preset pi compacts when pi's count is over the window less the reserve, and not at that
+// size, also where the meter's is not: pi takes every image for 1,200 tokens.
 func TestPiTriggerOfThePreset(t *testing.T) {
 	policy, err := Preset(PresetPi)
 	if err != nil {
 		t.Fatal(err)
 	}
-	policy.Window = 64_000 // less 16,384 is 47,616
-	for images, want := range map[int]bool{39: false, 40: true} {
-		l := newPiLog(t)
-		for range images {
-			image := message.Block{Type: message.BlockImage, Data: onePixel, MIMEType: "image/png"}
-			if _, err := l.log.Append(t.Context(), session.Message(message.User("see", testTime)), session.Message(message.ToolResult("x", "view", "", false, testTime).WithContent([]message.Block{image}))); err != nil {
-				t.Fatal(err)
-			}
-		}
-		path, err := l.log.Path(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		tokens := piTokens(session.Project(path))
-		if tokens > 47_616 != want {
-			t.Fatalf("%d images are %d tokens", images, tokens)
-		}
-		s, err := Load(t.Context(), l.log.Store(), l.log.Leaf(), &Setup{Uncalibrated: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+	l := newPiLog(t)
+	for range 45 {
+		image := message.Block{Type: message.BlockImage, Data: onePixel, MIMEType: "image/png"}
+		l.add(session.Message(message.User("see", testTime)))
+		l.add(session.Message(message.ToolResult("x", "view", "", false, testTime).WithContent([]message.Block{image})))
+	}
+	path, err := l.log.Path(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens := piTokens(session.Project(path))
+	s, err := Load(t.Context(), l.log.Store(), l.log.Leaf(), &Setup{Uncalibrated: true})
+	if err != nil || tokens < 54_000 || s.Reading.Guarded() > 40_000 {
+		t.Fatalf("%d tokens as pi counts, %d as the meter does, %v", tokens, s.Reading.Guarded(), err)
+	}
+	for window, want := range map[int64]bool{tokens + DefaultReserve: false, tokens + DefaultReserve - 1: true} {
+		policy.Window = window
 		plan, err := Check(s, Request{Policy: &policy})
 		if err != nil || plan.Act != want || want && !strings.Contains(plan.Why, "as pi counts") {
-			t.Errorf("%d images, %d tokens: %v %s %v", images, tokens, plan.Act, plan.Why, err)
+			t.Errorf("%d tokens in a window of %d: %v %s %v", tokens, window, plan.Act, plan.Why, err)
 		}
 	}
 }
