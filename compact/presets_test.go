@@ -94,6 +94,7 @@ func TestTurnsTrigger(t *testing.T) {
 			t.Errorf("%d tokens, the trigger is %d: %v %s", at, trigger, plan.Act, plan.Why)
 		}
 	}
+	policy.Trigger = compact.Tokens(at + 1)
 	for _, reason := range []compact.Reason{compact.Manual, compact.Length} {
 		if plan := l.make(reason, policy); !plan.Act {
 			t.Errorf("%s: %s", reason, plan.Why)
