@@ -430,12 +430,16 @@ func TestPi14AbortNearTheLimit(t *testing.T) {
 	heavy := call("w", "wait")
 	heavy.Usage = &message.Usage{Input: 19_500, Output: 10}
 	r.srv.Add(heavy)
+	n := r.passes()
 	r.send("wait for it")
 	r.until("call", func(e agent.Event) bool { return e.Kind == agent.KindToolStart && e.Tool.Name == "wait" })
 	if ok, err := r.Cancel(context.Background()); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	n := r.passes()
+	r.wait()
+	if r.passes() != n {
+		t.Error("a pass followed the aborted answer")
+	}
 	r.srv.Add(modeltest.Text("ok"))
 	r.say("go on")
 	if r.passes() != n+1 {
