@@ -37,13 +37,14 @@ func Preset(name string) (Policy, error) {
 	case PresetSynapse:
 		return Policy{
 			Name: name, Trigger: Tokens(150_000), KeepMessages: 5, Summary: Tokens(8_000), SummaryGoal: true,
-			Template: summary.Technical,
-			Form:     &wire.Form{Role: message.RoleUser, Open: "[Compressed History]\n\n", Close: ""},
+			Template: summary.Technical, Tries: 3,
+			Form: &wire.Form{Role: message.RoleUser, Open: "[Compressed History]\n\n", Close: ""},
 		}, nil
 	case PresetTurns:
 		return Policy{
-			Name: name, Trigger: Percent(75), KeepTurns: 6, Target: Percent(50), Template: summary.Notes,
-			Form: &wire.Form{Role: message.RoleAssistant, Open: "[COMPACTED_CONTEXT]\n", Close: ""},
+			Name: name, MaxWindow: 64_000, Trigger: Percent(75), KeepTurns: 6, Target: Percent(50), MaxPasses: 2,
+			Template: summary.Notes,
+			Form:     &wire.Form{Role: message.RoleAssistant, Open: "[COMPACTED_CONTEXT]\n", Close: ""},
 		}, nil
 	}
 	return Policy{}, fmt.Errorf("there is no preset %q; there are %s", name, strings.Join(PresetNames(), ", "))

@@ -96,7 +96,6 @@ const sameModel = "same"
 // summarizerFlags say which model writes summaries; without them none is asked.
 type summarizerFlags struct {
 	name, baseURL, keyEnv string
-	tries                 int // calls; 0: as the transport does
 	settings              *settings.Settings
 }
 
@@ -124,7 +123,7 @@ func (fl *summarizerFlags) summarizer() (summary.Summarizer, error) {
 
 // orSettings returns the flags with what the settings say where they say nothing.
 func (fl summarizerFlags) orSettings(cmd *cobra.Command, s *settings.Settings) *summarizerFlags {
-	fl.tries, fl.settings = s.SummaryTries, s
+	fl.settings = s
 	switch {
 	case fl.name == "none":
 		fl.name = ""
@@ -150,9 +149,6 @@ func (fl *summarizerFlags) own(ctx context.Context, s session.Store) (summary.Su
 
 func (fl *summarizerFlags) model() (model.Model, error) {
 	c := provider.Config{Name: fl.name, BaseURL: fl.baseURL, KeyEnv: fl.keyEnv, Settings: fl.settings}
-	if fl.tries > 0 {
-		c.Transport = model.NewTransport(model.TransportConfig{Retry: model.Retry{Attempts: fl.tries}})
-	}
 	m, err := provider.Open(c)
 	if errors.As(err, new(*provider.NameError)) {
 		return nil, usagef("--summarizer %w", err)

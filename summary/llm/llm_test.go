@@ -352,12 +352,15 @@ func TestGoal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := s.Summarize(context.Background(), summary.Input{Items: items(t, conversation(20)), Counter: counter(t), Budget: 900, Goal: goal, ClipLast: true})
+		out, err := s.Summarize(context.Background(), summary.Input{Items: items(t, conversation(20)), Counter: counter(t), Budget: 900, Goal: goal, Tries: 3, ClipLast: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if taken := out.Summarizer == "test/scripted"; taken != goal || goal && out.Tokens <= 900 {
 			t.Errorf("goal %v: by %s with %d tokens, %v", goal, out.Summarizer, out.Tokens, out.Rejected)
+		}
+		if tries := m.asked[0].Attempts; tries != 3 {
+			t.Errorf("the request is tried %d times, not 3", tries)
 		}
 		if most := m.asked[0].MaxOutput; goal && most != 1080 {
 			t.Errorf("an answer may get %d tokens long, not a fifth more than 900", most)
