@@ -16,7 +16,7 @@ func (p *planner) cutSemantic(w *work) (cut *Cut, none string) {
 		sum += w.parts[at].cost
 	}
 	none = fmt.Sprintf("all there is belongs to the tail of %d tokens", p.budget.Keep)
-	if at == from {
+	if sum < p.budget.Keep || at == len(w.items) {
 		return nil, none
 	}
 	reached := w.items[at].Entry.ID
@@ -56,7 +56,7 @@ func (p *planner) lastPart(m *message.Message, want, cost int64, of Source) *mes
 			of.shortenCalls(call, nil, max(limit, keptArgument), max(limit, keptArgument))
 			b = call[0]
 		case b.Type == message.BlockText:
-			b = message.TextBlock(p.endOf(b.Text, left))
+			b, left = message.TextBlock(p.endOf(b.Text, left)), 0
 		default: // an image
 			continue
 		}
