@@ -23,7 +23,7 @@ func (p *planner) cutSemantic(w *work) (cut *Cut, none string) {
 	for at > from && slices.Contains([]message.Role{message.RoleToolResult, message.RoleSystem}, w.items[at].Message.Role) {
 		at--
 	}
-	why := fmt.Sprintf("back from the newest message, %s is where the tail of %d tokens is reached", short8(reached), p.budget.Keep)
+	why := fmt.Sprintf("back from the newest message, %s is where the tail of %d tokens is reached", reached, p.budget.Keep)
 	return newCut(p.snap.Context, at, p.Message, why), none
 }
 
