@@ -110,8 +110,8 @@ func (p Policy) Resolve() (Budget, []Clamp, error) {
 		return b, nil, fmt.Errorf("a window of %d tokens can't hold a prompt and an answer; it must be at least %d", b.Window, MinWindow)
 	}
 	if p.MaxPasses < 0 || p.Tries < 0 {
-		return b, nil, fmt.Errorf("at most %d passes and %d calls for a summary make no sense; use 0 for no limit of passes, and for as many calls as usual",
-			p.MaxPasses, p.Tries)
+		return b, nil, fmt.Errorf("at most %d passes and %d calls for a summary make no sense; "+
+			"use 0 for no limit of passes, and for as many calls as usual", p.MaxPasses, p.Tries)
 	}
 	limit := func(setting string, asked, most int64, why string) int64 {
 		if asked <= most {

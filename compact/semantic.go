@@ -20,10 +20,11 @@ func (p *planner) cutSemantic(w *work) (cut *Cut, none string) {
 		return nil, none
 	}
 	reached := w.items[at].Entry.ID
-	for at > from && slices.Contains([]message.Role{message.RoleToolResult, message.RoleSystem}, w.items[at].Message.Role) {
+	begins := func(m *message.Message) bool { return m.Role != message.RoleToolResult && m.Role != message.RoleSystem }
+	for at > from && !begins(w.items[at].Message) {
 		at--
 	}
-	why := fmt.Sprintf("back from the newest message, %s is where the tail of %d tokens is reached", reached, p.budget.Keep)
+	why := fmt.Sprintf("going back, the tail of %d tokens is reached at %s", p.budget.Keep, reached)
 	return newCut(p.snap.Context, at, p.Message, why), none
 }
 
@@ -42,7 +43,8 @@ func (p *planner) keepEnds(w *work, from int) (changed bool) {
 // where that is no smaller. Calls stay, or their results would be alone; what is signed stays as it is.
 func (p *planner) lastPart(m *message.Message, want, cost int64, of Source) *message.Message {
 	note := func(kept int64) message.Block {
-		return message.TextBlock(fmt.Sprintf("[This message took %d tokens; only its last %d are here; %s]", cost, kept, of.forWhole()))
+		return message.TextBlock(fmt.Sprintf("[This message took %d tokens; only its last %d are here; %s]",
+			cost, kept, of.forWhole()))
 	}
 	size := func(blocks ...message.Block) int64 { return p.Message(m.WithContent(blocks)) }
 	left := want - size(note(want))
@@ -58,6 +60,7 @@ func (p *planner) lastPart(m *message.Message, want, cost int64, of Source) *mes
 		case b.Type == message.BlockText:
 			b, left = message.TextBlock(p.endOf(b.Text, left)), 0
 		default: // an image
+			left = 0
 			continue
 		}
 		if b.Type == message.BlockText && b.Text == "" {
@@ -80,7 +83,8 @@ func (p *planner) lastPart(m *message.Message, want, cost int64, of Source) *mes
 
 // endOf returns the end of a text that takes at most most tokens.
 func (p *planner) endOf(text string, most int64) string {
-	for keep := len(text); most > 0 && keep > 0; keep = keep * 9 / 10 {
+	keep := int(float64(len(text)) * float64(max(most, 0)) / float64(max(p.Text(text), 1)))
+	for ; keep > 0; keep = keep * 19 / 20 {
 		if end := text[cutAfter(text, len(text)-keep):]; p.Text(end) <= most {
 			return end
 		}

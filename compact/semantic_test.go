@@ -38,7 +38,8 @@ func TestSemanticDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	b, clamps, err := p.Resolve()
-	if err != nil || len(clamps) > 0 || b.Keep != 20_000 || b.Limit != 200_000-16_384 || p.Trigger.IsSet() || p.Template != summary.Brief {
+	if err != nil || len(clamps) > 0 || b.Keep != 20_000 || b.Limit != 200_000-16_384 || p.Trigger.IsSet() ||
+		p.Template != summary.Brief {
 		t.Errorf("%+v %+v %v %v", p, b, clamps, err)
 	}
 }
@@ -56,7 +57,7 @@ func mixed(t *testing.T) (l *life, call, result, last string) {
 	return l, call, result, l.log.Leaf()
 }
 
-// The kept part is no smaller than the tail, and begins with no result: the same session is cut elsewhere by the others.
+// The kept part is no smaller than the tail, and begins with no result. The others cut the same session elsewhere.
 func TestSemanticCut(t *testing.T) {
 	l, call, _, last := mixed(t)
 	semantic := l.make(compact.Manual, preset(t, compact.PresetSemantic, 2_000))
@@ -87,14 +88,17 @@ func TestSemanticCut(t *testing.T) {
 	// What does not reach the tail stays whole.
 	wide := preset(t, compact.PresetSemantic, 40_000)
 	wide.Window = 100_000
-	if plan := l.make(compact.Manual, wide); plan.Act || !strings.Contains(plan.Why, "belongs to the tail of 40000 tokens") {
+	plan := l.make(compact.Manual, wide)
+	if plan.Act || !strings.Contains(plan.Why, "belongs to the tail of 40000 tokens") {
 		t.Errorf("nothing is old: %v %s", plan.Act, plan.Why)
 	}
 }
 
 // The summary has the sections of the document, and the window less the reserve is where it is made.
 func TestSemanticSummary(t *testing.T) {
-	for name, want := range map[string]string{compact.PresetSemantic: "## Summary\n", compact.PresetClew: "## Goal\n", compact.PresetPi: "## Goal\n"} {
+	for name, want := range map[string]string{
+		compact.PresetSemantic: "## Summary\n", compact.PresetClew: "## Goal\n", compact.PresetPi: "## Goal\n",
+	} {
 		l, _, _, _ := mixed(t)
 		plan := l.make(compact.Manual, preset(t, name, 2_000))
 		text := plan.Summary.Text
@@ -153,7 +157,8 @@ func TestSemanticSplitsAMessage(t *testing.T) {
 				t.Errorf("%s: %+v", name, f)
 			}
 			var took, kept int64
-			_, err := fmt.Sscanf(text, "[This message took %d tokens; only its last %d are here; recall #"+large+" for the whole]", &took, &kept)
+			form := "[This message took %d tokens; only its last %d are here; recall #" + large + " for the whole]"
+			_, err := fmt.Sscanf(text, form, &took, &kept)
 			if err != nil || took != was || cost > 2_000 || cost < 1_600 || kept >= cost || kept < cost-60 {
 				t.Errorf("%s: took %d, %d are kept of %d, which take %d: %v %.120s", name, took, kept, was, cost, err, text)
 			}
@@ -164,7 +169,8 @@ func TestSemanticSplitsAMessage(t *testing.T) {
 			if !strings.HasSuffix(text, end) || strings.Contains(text, "line 0 says") || strings.Contains(text, "before all") {
 				t.Errorf("%s: not its end: …%q", name, text[max(len(text)-200, 0):])
 			}
-			if entry := before.Items[len(before.Items)-2]; entry.Entry.ID != large || !strings.Contains(entry.Message.Text(), "line 0 says") {
+			m, err := l.context().Items[i].Entry.Message()
+			if err != nil || !strings.Contains(m.Text(), "line 0 says") {
 				t.Errorf("%s: the log has lost the beginning", name)
 			}
 			// It is made once.
@@ -181,7 +187,8 @@ func TestSemanticSplitsWithoutASummary(t *testing.T) {
 	l.say(numbered("answer", 900))
 	l.user("go on")
 	plan := l.make(compact.Manual, preset(t, compact.PresetSemantic, 2_000))
-	if !plan.Act || plan.Summary != nil || len(plan.Stages) != 1 || plan.Stages[0].Name != "split" || plan.After.Tokens > 2_100 {
+	if !plan.Act || plan.Summary != nil || len(plan.Stages) != 1 || plan.Stages[0].Name != "split" ||
+		plan.After.Tokens > 2_100 {
 		t.Fatalf("%s %+v %d", plan.Why, plan.Stages, plan.After.Tokens)
 	}
 	l.apply(plan)
@@ -196,6 +203,42 @@ func TestSemanticStaysBeforeACall(t *testing.T) {
 	plan := l.make(compact.Manual, preset(t, compact.PresetSemantic, 2_000))
 	if !plan.Act || plan.Cut != nil || len(plan.Stages) != 1 {
 		t.Errorf("%s %+v %+v", plan.Why, plan.Cut, plan.Stages)
+	}
+}
+
+// A shell run can't be edited: an excerpt with its end takes its place, at the end. What stood before an image goes
+// where the image does.
+func TestSemanticSplitsOtherContent(t *testing.T) {
+	l := caseLog(t)
+	l.fill(4)
+	l.append(session.Message(&message.Message{
+		Role: message.RoleBashExecution, Command: "cat a.go", Output: numbered("a.go", 900), Timestamp: 1,
+	}))
+	run := l.log.Leaf()
+	l.say("I see.")
+	l.apply(l.make(compact.Manual, preset(t, compact.PresetSemantic, 2_000)))
+	l.check()
+	items := l.context().Items
+	last := items[len(items)-1]
+	if text := last.Message.Text(); compact.ExcerptOf(last.Entry) != run || strings.Contains(text, "line 0 says") ||
+		!strings.HasSuffix(text, "a.go line 899 says what it says\n") {
+		t.Errorf("the shell run: %.200s", text)
+	}
+	l = caseLog(t)
+	l.fill(4)
+	l.append(session.Message(message.Assistant(l.clock, message.ToolCallBlock("c1", "read", []byte("{}")))))
+	result := message.ToolResult("c1", "read", "before the image", false, l.clock)
+	image := message.Block{Type: message.BlockImage, MIMEType: "image/png", Data: strings.Repeat("iVBORw0KGgo", 40_000)}
+	result.Content = append(result.Content, image, message.TextBlock(numbered("a.go", 60)))
+	l.append(session.Message(result))
+	policy := preset(t, compact.PresetSemantic, 1_200)
+	l.apply(l.make(compact.Manual, policy))
+	l.check()
+	items = l.context().Items
+	text := items[len(items)-1].Message.Text()
+	if !strings.Contains(text, "This message took") || strings.Contains(text, "before the image") ||
+		!strings.Contains(text, "a.go line 0 says") {
+		t.Errorf("the image: %.300s", text)
 	}
 }
 

@@ -88,7 +88,7 @@ func TestPresetsOnOneSession(t *testing.T) {
 		"pi":       {"## Goal", "summarize thinking", "pi cuts where its tail of 20000 is spent"},
 		"synapse":  {"## Technical Context", "summarize", "the newest 5 messages are kept"},
 		"turns":    {"## Goal", "summarize strip", "the newest 6 turns are kept"},
-		"semantic": {"## Summary", "summarize thinking split", "is where the tail of 20000 tokens is reached"},
+		"semantic": {"## Summary", "summarize thinking split", "going back, the tail of 20000 tokens is reached at "},
 	} {
 		out := filepath.Join(t.TempDir(), "out.jsonl")
 		printed, _ := run(t, exitDone, "compact", "--json", "--preset", preset, "--out", out, exampleSession)

@@ -158,11 +158,11 @@ func (fl *summarizerFlags) model() (model.Model, error) {
 
 // presetWords say what each preset does and where it is from, for the help.
 var presetWords = map[string]string{
-	compact.PresetClew:    "the engine's own: shortens results, then a summary by rules with its sources",
-	compact.PresetPi:      "pi's compaction: 20,000 tokens stay, a model's summary stands for the rest",
-	compact.PresetSynapse: "Synapse's: old results to files; where that frees too little, a summary and the newest 5 messages",
-	compact.PresetTurns:   "an agent's maybeCompactContext: from 75 % on the newest 6 turns stay",
-	"semantic":            "a study of cut points: 20,000 tokens stay, message by message, and a short summary",
+	compact.PresetClew:     "the engine's own: shortens results, then a summary by rules with its sources",
+	compact.PresetPi:       "pi's compaction: 20,000 tokens stay, a model's summary stands for the rest",
+	compact.PresetSynapse:  "Synapse's: old results to files; where that frees too little, a summary and the newest 5 messages",
+	compact.PresetTurns:    "an agent's maybeCompactContext: from 75 % of 64,000 tokens on the newest 6 turns stay",
+	compact.PresetSemantic: "a study of cut points: messages back to 20,000 tokens stay, of a larger one the end; a short summary",
 }
 
 // presetHelp lists the presets.
