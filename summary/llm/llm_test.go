@@ -441,7 +441,7 @@ func TestExtend(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := s.Summarize(context.Background(), summary.Input{Items: all[:60], Kept: all[60:], Counter: counter(t), Budget: 3000})
+		out, err := s.Summarize(context.Background(), summary.Input{Items: all[:60], Kept: all[60:], Counter: counter(t), Budget: 3000, Tries: 3})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -450,6 +450,9 @@ func TestExtend(t *testing.T) {
 		}
 		for _, req := range agent.asked {
 			n := len(next.Messages)
+			if req.Attempts != 3 {
+				t.Errorf("%s: the request is tried %d times, not 3", c.name, req.Attempts)
+			}
 			if req.System != next.System || len(req.Tools) != 1 || req.ToolChoice != model.ToolsNone || len(req.Messages) != n+1 {
 				t.Fatalf("%s: it is no extension of the request", c.name)
 			}
