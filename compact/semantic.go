@@ -83,7 +83,7 @@ func (p *planner) lastPart(m *message.Message, want, cost int64, of Source) *mes
 
 // endOf returns the end of a text that takes at most most tokens.
 func (p *planner) endOf(text string, most int64) string {
-	keep := int(float64(len(text)) * float64(max(most, 0)) / float64(max(p.Text(text), 1)))
+	keep := min(int(float64(len(text))*float64(max(most, 0))/float64(max(p.Text(text), 1))), len(text))
 	for ; keep > 0; keep = keep * 19 / 20 {
 		if end := text[cutAfter(text, len(text)-keep):]; p.Text(end) <= most {
 			return end
