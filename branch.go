@@ -113,6 +113,7 @@ func (s *Session) summarizeBranch(ctx context.Context, r *branch.Range, snap *co
 	by, in := snap.Policy.Summarizer, summary.Input{
 		Counter: snap.Meter, Budget: min(branch.DefaultBudget, snap.Budget.Summary), Template: snap.Policy.Template,
 		Instructions: opt.Instructions, OnlyInstructions: opt.ReplaceInstructions, Cwd: snap.Cwd,
+		Tries: snap.Policy.Tries,
 	}
 	if d.Summary == "" {
 		return branch.Summarize(s.inside(ctx), s.log.Store(), r, by, in, false)

@@ -386,3 +386,20 @@ func TestPiFilesAccumulate(t *testing.T) {
 		}
 	}
 }
+
+// A model is called for the summary of a branch as often as for one of a pass.
+func TestBranchTries(t *testing.T) {
+	cfg := small(200_000)
+	cfg.Policy.Tries = 3
+	asked := 0
+	cfg.Policy.Summarizer = summarizerFunc(func(_ context.Context, in summary.Input) error {
+		asked = in.Tries
+		return nil
+	})
+	s := newSession(t, cfg)
+	first := add(t, s, message.User("make it fast", start), message.Assistant(start, message.TextBlock("I will try.")))
+	add(t, s, work("alpha")...)
+	if branchTo(t, s, first[1], clew.BranchOptions{Summarize: true}); asked != 3 {
+		t.Errorf("%d tries, not 3", asked)
+	}
+}

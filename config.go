@@ -44,9 +44,6 @@ type Config struct {
 	TakesImages bool // says that the model reads images. Default: a line of text stands for them.
 
 	NoAuto bool // lets Prepare make no pass, but to take out signed reasoning that can't be sent any more
-	// MaxPasses is the most passes between two messages of the user, but for those that are asked for and those
-	// without which the context would not fit. Default: 0, no limit.
-	MaxPasses int
 
 	// System is the system text, and Tools a JSON array of tools with name, description and parameters, as
 	// model.EncodeTools makes one. A system message of Prepared.Messages has them. Leave them empty when system
@@ -118,9 +115,6 @@ func (c *Config) validate() error {
 	if _, err := token.NewMeter(token.Config{Counter: c.Counter, System: c.System, Tools: c.Tools}); err != nil {
 		return err
 	}
-	if c.MaxPasses < 0 {
-		return fmt.Errorf("setting MaxPasses is %d: fewer passes than none can't be made; use 0 for no limit, or NoAuto", c.MaxPasses)
-	}
 	for i := range c.Hooks {
 		if c.Hooks[i].empty() {
 			return fmt.Errorf("setting Hooks[%d] (%q) has no function: it would never be called", i, c.Hooks[i].Name)
@@ -141,6 +135,7 @@ const (
 	WindowSet       = "settings"  // Config.Policy or Config.Models
 	WindowLearned   = "learnt"    // from a request that the provider refused
 	WindowCatalogue = "catalogue" // Config.Lookup
+	WindowPreset    = "preset"    // compact.Policy.MaxWindow, where the model's is larger or not known
 	WindowAssumed   = "assumed"   // compact.DefaultWindow, because nothing is known
 )
 
@@ -156,8 +151,8 @@ func (c *Config) LookupModel(provider, id string) (i catalogue.Info, ok bool) {
 }
 
 // PolicyFor returns the policy for a model and how its window is known: it is that of Models, that of Policy, or the
-// catalogue's, the first that is there, and no more than a limit that was learned. If nothing is known it is 0, which
-// stands for compact.DefaultWindow.
+// catalogue's up to Policy.MaxWindow, the first that is there, and no more than a limit that was learned. If nothing is
+// known it is 0, which stands for compact.DefaultWindow.
 func (c *Config) PolicyFor(m session.Model) (p compact.Policy, from string) {
 	o, ok := c.Models[m.Provider+"/"+m.ID]
 	if !ok {
@@ -175,6 +170,9 @@ func (c *Config) PolicyFor(m session.Model) (p compact.Policy, from string) {
 				p.Window = min(p.Window, i.MaxInput+compact.DefaultReserve)
 			}
 			p.Window = max(p.Window, compact.MinWindow)
+		}
+		if p.MaxWindow > 0 && (p.Window == 0 || p.MaxWindow < p.Window) {
+			p.Window, from = p.MaxWindow, WindowPreset
 		}
 	}
 	if c.Windows != nil {

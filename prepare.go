@@ -359,25 +359,12 @@ func (c *Config) declines(s *compact.Snapshot, plan *compact.Plan) string {
 	if c.NoAuto && plan.Reason == compact.Threshold {
 		return "compaction by itself is switched off: " + plan.Why
 	}
-	if c.MaxPasses <= 0 || plan.Before.Guarded() > plan.Budget.Limit {
+	most := s.Policy.MaxPasses
+	if most == 0 || plan.Before.Guarded() > plan.Budget.Limit {
 		return ""
 	}
-	if n := passes(s); n >= c.MaxPasses {
+	if n := compact.Passes(s.Path); n >= most {
 		return fmt.Sprintf("%d passes were made for the user's last message, and no more are allowed as long as the context fits", n)
 	}
 	return ""
-}
-
-// passes counts the passes since the user's last message that were to make room.
-func passes(s *compact.Snapshot) int {
-	n := 0
-	for _, e := range slices.Backward(s.Path) {
-		if _, ok := e.Pass(); ok && !compact.ThinkingPass(e) {
-			n++
-		}
-		if m, err := e.Message(); err == nil && m.UserWords() {
-			break
-		}
-	}
-	return n
 }

@@ -84,7 +84,7 @@ func (k *talk) user(text string) string {
 func TestD11LoopThatAPassWasMadeIn(t *testing.T) {
 	ctx := context.Background()
 	for name, cfg := range map[string]clew.Config{
-		"default": {}, "no auto": {NoAuto: true}, "max passes": {MaxPasses: 1},
+		"default": {}, "no auto": {NoAuto: true}, "max passes": {Policy: compact.Policy{MaxPasses: 1}},
 		"over, no auto": {NoAuto: true, Policy: compact.Policy{Trigger: compact.Tokens(50)}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -204,7 +204,7 @@ func TestD11LoopThatAHookCloses(t *testing.T) {
 
 // The passes that are allowed for a message of the user are those that make room.
 func TestMaxPassesAndPassForReasoning(t *testing.T) {
-	k := newTalk(t, clew.Config{MaxPasses: 1, Policy: compact.Policy{Trigger: compact.Tokens(4_000), Target: compact.Tokens(3_000)}})
+	k := newTalk(t, clew.Config{Policy: compact.Policy{MaxPasses: 1, Trigger: compact.Tokens(4_000), Target: compact.Tokens(3_000)}})
 	k.user("one")
 	k.ask(message.TextBlock("remind me"))
 	reminder := k.s.Leaf()
@@ -249,7 +249,7 @@ func TestI5D11OverRandomTalks(t *testing.T) {
 		if cfg.NoAuto {
 			cfg.Policy.Window = 200_000
 		}
-		cfg.Policy.Name = compact.PresetNames()[r.IntN(4)]
+		cfg.Policy.Name = compact.PresetNames()[r.IntN(len(compact.PresetNames()))]
 		if p, err := compact.Preset(cfg.Policy.Name); err == nil {
 			p.Window = cfg.Policy.Window
 			cfg.Policy = p

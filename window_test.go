@@ -97,12 +97,28 @@ func TestWindowIsResolvedInOrder(t *testing.T) {
 	learned := model.NewWindows(nil)
 	learned.Refused(model.Route{Provider: "openai", Model: "gpt-4o"}, model.Overflow{Kind: model.OverflowTokens, Limit: 90_000}, 0)
 	one := map[string]clew.Override{"openai/gpt-4o": {Window: 50_000}, "m1": {Window: 60_000}}
+	turns, err := compact.Preset(compact.PresetTurns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := turns
+	given.Window = 100_000
+	small32 := func(string, string) (model.Info, bool) { return model.Info{Window: 32_000}, true }
+	tiny := model.NewWindows(nil)
+	tiny.Refused(model.Route{Provider: "openai", Model: "gpt-4o"}, model.Overflow{Kind: model.OverflowTokens, Limit: 20_000}, 0)
 	for _, x := range []struct {
 		cfg    clew.Config
 		model  session.Model
 		window int64
 		from   string
 	}{
+		{clew.Config{Policy: turns}, gpt, 64_000, clew.WindowPreset},
+		{clew.Config{Policy: turns}, other, 64_000, clew.WindowPreset},
+		{clew.Config{Policy: turns, Lookup: small32}, gpt, 32_000, clew.WindowCatalogue},
+		{clew.Config{Policy: turns, Windows: learned}, gpt, 64_000, clew.WindowPreset},
+		{clew.Config{Policy: turns, Windows: tiny}, gpt, 20_000, clew.WindowLearned},
+		{clew.Config{Policy: turns, Models: map[string]clew.Override{"gpt-4o": {Window: 90_000}}}, gpt, 90_000, clew.WindowSet},
+		{clew.Config{Policy: given, Lookup: small32}, gpt, 100_000, clew.WindowSet},
 		{clew.Config{}, gpt, 128_000, clew.WindowCatalogue},
 		{clew.Config{}, other, 0, clew.WindowAssumed},
 		{clew.Config{}, session.Model{}, 0, clew.WindowAssumed},

@@ -49,7 +49,7 @@ type State struct {
 	Measured bool  `json:"measured"`
 	Known    bool  `json:"known"`
 	// Window is the model's, WindowFrom how it is known: "catalogue", "settings",
-	// "learnt", or "assumed" where nobody said it. Threshold is the size at which the context is
+	// "learnt", "preset", or "assumed" where nobody said it. Threshold is the size at which the context is
 	// compacted.
 	Window     int64  `json:"window"`
 	WindowFrom string `json:"windowFrom"`

@@ -24,7 +24,7 @@ func Apply(ctx context.Context, log *session.Log, plan *Plan) ([]*session.Entry,
 	if err != nil {
 		return nil, err
 	}
-	meter, err := json.Marshal(record{plan.Before, plan.After, plan.learned, plan.inferred})
+	meter, err := json.Marshal(record{plan.Before, plan.After, plan.learned, plan.passes, plan.inferred})
 	if err != nil {
 		return nil, err
 	}
@@ -37,6 +37,7 @@ type record struct {
 	Before      token.Reading   `json:"before"`
 	After       token.Reading   `json:"after"`
 	Calibration json.RawMessage `json:"calibration,omitempty"` // what was learnt about the estimates until then
+	Passes      int             `json:"passes,omitempty"`      // since the user's last message, with this one; absent 1
 	inferred
 }
 
@@ -46,6 +47,24 @@ func recordOf(e *session.Entry) (r record) {
 		return record{}
 	}
 	return r
+}
+
+// Passes counts the passes since the user's last message that were to make room. Those before the part of the path that
+// the context needs count too: the latest says how many they were.
+func Passes(path []*session.Entry) int {
+	n := 0
+	for _, e := range slices.Backward(path) {
+		if isPass(e) && !ThinkingPass(e) {
+			if r := recordOf(e); r.Passes > 1 {
+				return n + r.Passes
+			}
+			n++
+		}
+		if m, err := e.Message(); err == nil && m.UserWords() {
+			break
+		}
+	}
+	return n
 }
 
 // inferredOn returns what the latest pass on a path has inferred.

@@ -36,8 +36,7 @@ func (p *planner) clip(w *work, from, to int, hard int64, most int) bool {
 		case w.items[i].Message.UserWords():
 			c.class = classUser
 		}
-		able := editable(w.items[i]) || w.items[i].Message.Role == message.RoleBashExecution
-		if c.cost > floorClip && c.class <= most && able && !w.parts[i].taken && !p.pinned[w.items[i].Entry.ID] {
+		if c.cost > floorClip && c.class <= most && w.shortenable(i) {
 			next = append(next, c)
 		}
 	}
@@ -49,7 +48,7 @@ func (p *planner) clip(w *work, from, to int, hard int64, most int) bool {
 		c := next[0]
 		next = next[1:]
 		want := c.cost - (w.total - hard)
-		shrunk := p.shrink(w, c.at, max(want-want/16, floorClip))
+		shrunk := p.shrink(w, c.at, max(want-want/16, floorClip), stageClip)
 		if c.cost = w.parts[c.at].cost; shrunk && c.cost > floorClip {
 			i, _ := slices.BinarySearchFunc(next, c, compareClipped)
 			next = slices.Insert(next, i, c)
@@ -69,7 +68,7 @@ func compareClipped(a, b clipped) int {
 }
 
 // shrink brings a message to about want tokens; false when it can't get smaller.
-func (p *planner) shrink(w *work, i int, want int64) bool {
+func (p *planner) shrink(w *work, i int, want int64, stage string) bool {
 	m, of := w.parts[i].now, Source{Handle: handle(w.items[i].Entry.ID)}
 	if m.Role == message.RoleBashExecution {
 		of.Subject, of.Exit = m.Command, m.ExitCode
@@ -77,8 +76,14 @@ func (p *planner) shrink(w *work, i int, want int64) bool {
 		m = &message.Message{Role: message.RoleCustom, Content: []message.Block{message.TextBlock(text)}}
 		w.parts[i].moved = true
 	}
-	if short := p.shortenTo(m, want, w.parts[i].cost, of, !m.UserWords()); short != nil {
-		w.set(i, short, stageClip)
+	var short *message.Message
+	if stage == stageSplit {
+		short = p.lastPart(m, want, w.parts[i].cost, of)
+	} else {
+		short = p.shortenTo(m, want, w.parts[i].cost, of, !m.UserWords())
+	}
+	if short != nil {
+		w.set(i, short, stage)
 		return true
 	}
 	w.parts[i].moved = w.parts[i].moved && w.parts[i].stage != ""

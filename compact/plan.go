@@ -47,6 +47,7 @@ type Plan struct {
 	threshold int64
 	learned   json.RawMessage // what usage has taught about estimates, for the pass to keep
 	inferred  inferred        // likewise about requests as a whole
+	passes    int             // since the user's last message, with this one; 0 for 1
 }
 
 // Threshold is the size from which the context is compacted, in tokens.
@@ -105,6 +106,9 @@ func Make(ctx context.Context, s *Snapshot, req Request) (*Plan, error) {
 		return plan, err
 	}
 	t, _, _ := triggerOf(s, req) // Check had no error of it
+	if n := Passes(s.Path); n > 0 {
+		plan.passes = n + 1
+	}
 	p, err := newPlanner(s, t, plan, req.Found)
 	if err != nil {
 		return nil, err

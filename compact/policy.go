@@ -12,9 +12,11 @@ import (
 
 // Policy says when to compact and how far. The zero value of a field means its default; Resolve fills them in.
 type Policy struct {
-	Name    string // the preset's; see Preset. Default: "clew".
-	Window  int64  // the model's context window in tokens. Default: 200,000.
-	Reserve Amount // what stays free for the answer. Default: 16,384 tokens; at most a quarter of the window.
+	Name   string // the preset's; see Preset. Default: "clew".
+	Window int64  // the model's context window in tokens. Default: MaxWindow, else 200,000.
+	// MaxWindow is how much of a model's window a preset uses where Window is not given. Default: all of it.
+	MaxWindow int64
+	Reserve   Amount // what stays free for the answer. Default: 16,384 tokens; at most a quarter of the window.
 	// Trigger is the size at which a context is compacted, at most Window less Reserve, which is the default.
 	Trigger Amount
 	// KeepMessages and KeepTurns are the tail of presets that count those.
@@ -30,6 +32,12 @@ type Policy struct {
 	// SummaryGoal takes a longer summary that fits and is smaller than what it replaces. Default: Summary is the most.
 	SummaryGoal bool
 	Synapse     SynapsePolicy // settings of that preset
+	// MaxPasses is the most passes that are made by themselves between two messages of the user, as long as the context
+	// fits. Default: no limit.
+	MaxPasses int
+	// Tries is how often a model is called for one summary when calls fail for a passing reason. Default: as often as
+	// its transport does.
+	Tries int
 	// MaxBytes is the most that a request may take, in bytes of its JSON: images reach
 	// such a limit before the window. Default: 0, no limit.
 	MaxBytes     int64
@@ -79,7 +87,7 @@ type Clamp struct {
 // Resolve turns a policy into numbers and says which settings it had to change.
 func (p Policy) Resolve() (Budget, []Clamp, error) {
 	var clamps []Clamp
-	b := Budget{Window: cmp.Or(p.Window, DefaultWindow), Bytes: p.MaxBytes}
+	b := Budget{Window: cmp.Or(p.Window, p.MaxWindow, DefaultWindow), Bytes: p.MaxBytes}
 	for _, a := range []struct {
 		name   string
 		amount Amount
@@ -99,7 +107,11 @@ func (p Policy) Resolve() (Budget, []Clamp, error) {
 		return b, nil, fmt.Errorf("requests of at most %d bytes can't hold a prompt and an answer; it must be at least %d, or 0 for no limit", p.MaxBytes, MinBytes)
 	}
 	if b.Window < MinWindow {
-		return b, nil, fmt.Errorf("a window of %d tokens can't hold a prompt and an answer; it must be at least %d", p.Window, MinWindow)
+		return b, nil, fmt.Errorf("a window of %d tokens can't hold a prompt and an answer; it must be at least %d", b.Window, MinWindow)
+	}
+	if p.MaxPasses < 0 || p.Tries < 0 {
+		return b, nil, fmt.Errorf("at most %d passes and %d calls for a summary make no sense; "+
+			"use 0 for no limit of passes, and for as many calls as usual", p.MaxPasses, p.Tries)
 	}
 	limit := func(setting string, asked, most int64, why string) int64 {
 		if asked <= most {

@@ -16,14 +16,17 @@ import (
 
 // The presets.
 const (
-	PresetClew    = "clew"
-	PresetPi      = "pi"
-	PresetSynapse = "synapse"
-	PresetTurns   = "turns"
+	PresetClew     = "clew"
+	PresetPi       = "pi"
+	PresetSynapse  = "synapse"
+	PresetTurns    = "turns"
+	PresetSemantic = "semantic"
 )
 
 // PresetNames returns the names of the presets.
-func PresetNames() []string { return []string{PresetClew, PresetPi, PresetSynapse, PresetTurns} }
+func PresetNames() []string {
+	return []string{PresetClew, PresetPi, PresetSynapse, PresetTurns, PresetSemantic}
+}
 
 // Preset returns a policy by name; Policy fields that are set afterwards count before the preset's own.
 // docs/ladder.md says what each decides. Whatever that is, a guard follows that is the same for all: no cut parts a
@@ -37,14 +40,17 @@ func Preset(name string) (Policy, error) {
 	case PresetSynapse:
 		return Policy{
 			Name: name, Trigger: Tokens(150_000), KeepMessages: 5, Summary: Tokens(8_000), SummaryGoal: true,
-			Template: summary.Technical,
-			Form:     &wire.Form{Role: message.RoleUser, Open: "[Compressed History]\n\n", Close: ""},
+			Template: summary.Technical, Tries: 3,
+			Form: &wire.Form{Role: message.RoleUser, Open: "[Compressed History]\n\n", Close: ""},
 		}, nil
 	case PresetTurns:
 		return Policy{
-			Name: name, Trigger: Percent(75), KeepTurns: 6, Target: Percent(50), Template: summary.Notes,
-			Form: &wire.Form{Role: message.RoleAssistant, Open: "[COMPACTED_CONTEXT]\n", Close: ""},
+			Name: name, MaxWindow: 64_000, Trigger: Percent(75), KeepTurns: 6, Target: Percent(50), MaxPasses: 2,
+			Template: summary.Notes,
+			Form:     &wire.Form{Role: message.RoleAssistant, Open: "[COMPACTED_CONTEXT]\n", Close: ""},
 		}, nil
+	case PresetSemantic:
+		return Policy{Name: name, Keep: Tokens(20_000), Template: summary.Brief}, nil
 	}
 	return Policy{}, fmt.Errorf("there is no preset %q; there are %s", name, strings.Join(PresetNames(), ", "))
 }
@@ -84,11 +90,17 @@ func (p *planner) climbPreset(ctx context.Context, plan *Plan) error {
 		}
 	case p.policy.Name == PresetTurns:
 		cut, none = p.cutTurns(w)
+	case p.policy.Name == PresetSemantic:
+		cut, none = p.cutSemantic(w)
 	default:
 		return p.climb(ctx, plan, w)
 	}
 	if cut != nil {
 		cut = safeCut(p.snap.Context, w.units(), cut, p.Message)
+	}
+	split := p.policy.Name == PresetSemantic && cut != nil && p.keepEnds(w, cut.at)
+	if split {
+		cut.Tokens = w.cost(cut.at, len(w.items))
 	}
 	switch {
 	case cut != nil && cut.Summarized > 0:
@@ -106,6 +118,8 @@ func (p *planner) climbPreset(ctx context.Context, plan *Plan) error {
 		if best.total <= p.hard() {
 			return p.conclude(ctx, plan, w, best)
 		}
+	case split && w.total <= p.hard():
+		return p.conclude(ctx, plan, w, nil)
 	case p.budget.fits(p.reading):
 		plan.nothing(none)
 		return nil

@@ -384,7 +384,7 @@ func TestInvariantsOverRandomLives(t *testing.T) {
 		t.Errorf("%d contexts were refused; hardly one has a fixed part that is too large", n)
 	}
 	for what, least := range map[string]int{
-		"pass of clew": 40, "pass of pi": 20, "pass of synapse": 20, "pass of turns": 20,
+		"pass of clew": 40, "pass of pi": 20, "pass of synapse": 20, "pass of turns": 20, "pass of semantic": 20,
 		"undo": 30, "redo": 30, "undo with later turns": 20, "navigate": 100, "pin": 60,
 		"last words checked": 80, "last words quoted": 10, "pinned and quoted": 3,
 	} {

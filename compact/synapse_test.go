@@ -33,7 +33,8 @@ func TestSynapseDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Trigger.Of(b.Window) != 150_000 || b.Window != 200_000 || p.KeepMessages != 5 || b.Summary != 8_000 || p.Template != summary.Technical || !p.SummaryGoal {
+	if p.Trigger.Of(b.Window) != 150_000 || b.Window != 200_000 || p.KeepMessages != 5 || b.Summary != 8_000 || p.Tries != 3 ||
+		p.Template != summary.Technical || !p.SummaryGoal {
 		t.Errorf("%+v %+v", p, b)
 	}
 }
@@ -223,8 +224,11 @@ func TestTurns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if policy.Trigger.Of(64_000) != 48_000 || policy.Target.Of(64_000) != 32_000 || policy.KeepTurns != 6 || policy.Template != summary.Notes {
+	if policy.Trigger.Of(64_000) != 48_000 || policy.Target.Of(64_000) != 32_000 || policy.KeepTurns != 6 || policy.Template != summary.Notes || policy.MaxPasses != 2 {
 		t.Errorf("%+v", policy)
+	}
+	if b, _, err := policy.Resolve(); err != nil || b.Window != 64_000 {
+		t.Errorf("a window of %d, %v", b.Window, err)
 	}
 	policy.Window, policy.Reserve = 60_000, compact.Tokens(0)
 

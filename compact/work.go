@@ -18,6 +18,7 @@ const (
 	stageSummarize = "summarize"
 	stageTighten   = "tighten"
 	stageStrip     = "strip" // preset turns: calls, results and reasoning go
+	stageSplit     = "split" // preset semantic: of a message larger than the tail its end stays
 	stageClip      = "clip"
 )
 
@@ -96,6 +97,12 @@ func (w *work) freed(i int) int64 {
 // open reports whether a pass may change an item at all.
 func (w *work) open(i int) bool { return editable(w.items[i]) && !w.p.pinned[w.items[i].Entry.ID] }
 
+// shortenable reports whether a message can be made smaller: a shell run by an excerpt in its place.
+func (w *work) shortenable(i int) bool {
+	shell := w.items[i].Message.Role == message.RoleBashExecution
+	return (editable(w.items[i]) || shell) && !w.parts[i].taken && !w.p.pinned[w.items[i].Entry.ID]
+}
+
 func editable(it session.Item) bool {
 	own := it.Entry.Type == session.TypeMessage || it.Entry.Type == session.TypeCustomMessage
 	return own && session.Replaceable(it.Message.Role)
@@ -151,7 +158,7 @@ func (w *work) stages(at int, best *attempt, freed int64) []Stage {
 		}
 	}
 	var out []Stage
-	for _, name := range []string{StageOffload, stageElide, stageSummarize, stageTighten, stageThinking, stageStrip, stageClip} {
+	for _, name := range []string{StageOffload, stageElide, stageSummarize, stageTighten, stageThinking, stageStrip, stageSplit, stageClip} {
 		if s, ok := by[name]; ok {
 			out = append(out, s)
 		}

@@ -14,6 +14,7 @@ type StreamedAnswer interface {
 
 // Complete makes a call and reads its answer; read does that for the adapter's API.
 func (e *Endpoint) Complete(ctx context.Context, c Call, sent *Rendered, read func(op string, body []byte) (*Answer, error)) (*Response, error) {
+	c.Attempts = sent.Attempts
 	body, res, err := e.Transport.Send(ctx, c)
 	if err != nil {
 		return nil, err
@@ -28,6 +29,7 @@ func (e *Endpoint) Complete(ctx context.Context, c Call, sent *Rendered, read fu
 // Stream is Complete for an answer that comes in pieces, which s puts together and
 // passes on to out.
 func (e *Endpoint) Stream(ctx context.Context, c Call, sent *Rendered, s StreamedAnswer, out *Emitter, read func(op string, body []byte) (*Answer, error)) (*Response, error) {
+	c.Attempts = sent.Attempts
 	res, err := e.Transport.Stream(ctx, c, s)
 	if err != nil {
 		return nil, s.Partial().Broken(e, err, res, sent)

@@ -43,6 +43,10 @@ type Request struct {
 	// CacheKey names the conversation, for providers that route by it.
 	CacheKey string
 
+	// Attempts is how often the call is made at most when it fails for a passing
+	// reason. Default: as Retry of the transport says.
+	Attempts int
+
 	// Extra is a JSON object whose members are added to the body. A member that
 	// the adapter sets itself is refused.
 	Extra json.RawMessage
@@ -197,8 +201,8 @@ func (r *Request) check() error {
 	default:
 		return fmt.Errorf("there is no cache duration %q", r.Cache)
 	}
-	if r.MaxOutput < 0 || r.ReasoningBudget < 0 {
-		return fmt.Errorf("limits of tokens must not be negative")
+	if r.MaxOutput < 0 || r.ReasoningBudget < 0 || r.Attempts < 0 {
+		return fmt.Errorf("limits of tokens and attempts must not be negative")
 	}
 	if r.Extra != nil {
 		if end, err := jsonx.Scan(r.Extra, 0); err != nil || !jsonx.IsObject(r.Extra) || end != len(r.Extra) {

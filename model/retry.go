@@ -21,9 +21,9 @@ type Retry struct {
 	Max time.Duration
 	// Sleep waits, or returns the context's error. Default: a timer.
 	Sleep func(ctx context.Context, d time.Duration) error
-	// Notify, where it is not nil, is told before each wait which attempt failed, of
-	// what, and how long it will be. It may be called from several goroutines.
-	Notify func(attempt int, e *Error, wait time.Duration)
+	// Notify, where it is not nil, is told before each wait which of how many attempts
+	// failed, of what, and how long it will be. It may be called from several goroutines.
+	Notify func(attempt, of int, e *Error, wait time.Duration)
 	// Random returns a number in [0,1). Default: math/rand/v2.
 	Random func() float64
 }

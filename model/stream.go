@@ -53,8 +53,9 @@ func (e *Emitter) Finished(r *Response, res Result, sent *Rendered) (*Response, 
 
 // Rendered is a request ready to be sent.
 type Rendered struct {
-	Body  []byte
-	Notes []Note
+	Body     []byte
+	Notes    []Note
+	Attempts int // of the request
 }
 
 func (r *Response) complete(res Result, sent *Rendered) {

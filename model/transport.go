@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,6 +75,8 @@ type Call struct {
 	Header  http.Header
 	Body    []byte
 	Secrets []string // what must not stand in an error
+
+	Attempts int // as Retry.Attempts, which is the default
 }
 
 // Result is what is known of a call that was answered.
@@ -142,6 +145,8 @@ func (e *StopError) Unwrap() error { return e.Err }
 
 // run makes the call until it succeeds or must not be repeated.
 func (t *Transport) run(ctx context.Context, c Call, read func(io.Reader) (began bool, err error)) (Result, error) {
+	retry := t.c.Retry
+	retry.Attempts = cmp.Or(c.Attempts, retry.Attempts)
 	for attempt := 1; ; attempt++ {
 		res, began, err := t.once(ctx, c, read)
 		res.Attempts = attempt
@@ -154,14 +159,14 @@ func (t *Transport) run(ctx context.Context, c Call, read func(io.Reader) (began
 		}
 		e := t.failed(ctx, c, res, err)
 		e.Attempts = attempt
-		d, again := t.c.Retry.wait(attempt, e)
+		d, again := retry.wait(attempt, e)
 		if began || !again || res.Header.Get("X-Should-Retry") == "false" {
 			return res, e
 		}
-		if t.c.Retry.Notify != nil {
-			t.c.Retry.Notify(attempt, e, d)
+		if retry.Notify != nil {
+			retry.Notify(attempt, retry.Attempts, e, d)
 		}
-		if err := t.c.Retry.Sleep(ctx, d); err != nil {
+		if err := retry.Sleep(ctx, d); err != nil {
 			// The caller learns that it gave up, and why there was something to wait for.
 			return res, t.failed(ctx, c, res, fmt.Errorf("%w while waiting to repeat after: %s", err, e.Message))
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/clew-dev/clew/model/gemini"
 	"github.com/clew-dev/clew/model/modeltest"
 	"github.com/clew-dev/clew/model/openai"
+	"github.com/clew-dev/clew/wire"
 )
 
 // slept records how long was waited, without waiting.
@@ -52,6 +53,47 @@ func TestWaits(t *testing.T) {
 			t.Errorf("asked to wait an hour: waited %v, %v", waits, err)
 		}
 	})
+}
+
+// A request may say itself how often it is tried; else the transport does.
+func TestAttemptsOfARequest(t *testing.T) {
+	each(t, modeltest.Config{}, func(t *testing.T, a adapter, s *modeltest.Server, _ model.Model) {
+		var told []string
+		m := a.connect(t, s, func(e *model.Endpoint) {
+			e.Transport = model.NewTransport(model.TransportConfig{Retry: model.Retry{
+				Attempts: 2, Sleep: new(slept).sleep,
+				Notify: func(attempt, of int, _ *model.Error, _ time.Duration) {
+					told = append(told, fmt.Sprint(attempt, "/", of))
+				},
+			}})
+		})
+		for own, want := range map[int]int{0: 2, 1: 1, 3: 3} {
+			for _, call := range []func(*model.Request) (*model.Response, error){
+				func(r *model.Request) (*model.Response, error) { return m.Complete(context.Background(), r) },
+				func(r *model.Request) (*model.Response, error) { return m.Stream(context.Background(), r, nil) },
+			} {
+				told = nil
+				for range want {
+					s.Add(modeltest.Fail(model.KindServer))
+				}
+				r := ask("hi")
+				r.Attempts = own
+				_, err := call(r)
+				var e *model.Error
+				if !errors.As(err, &e) || e.Attempts != want || len(told) != want-1 {
+					t.Errorf("a request for %d attempts: %v, told %v", own, err, told)
+				}
+				if want == 3 && fmt.Sprint(told) != "[1/3 2/3]" {
+					t.Errorf("told %v", told)
+				}
+			}
+		}
+	})
+	r := ask("hi")
+	r.Attempts = -1
+	if _, _, err := r.Build(wire.Anthropic, wire.Target{}); err == nil {
+		t.Error("no error for fewer attempts than none")
+	}
 }
 
 func TestRetryAfterForms(t *testing.T) {

@@ -87,6 +87,8 @@ type Input struct {
 	// model is given. The form stays.
 	Instructions     string
 	OnlyInstructions bool
+	// Tries is how often a model is called when calls fail for a passing reason. 0: as its transport does.
+	Tries int
 	// Profile says what is worth most. nil: chosen by what the session is like.
 	Profile *Profile
 	// Cache makes the next summary of the same session cost less. It never changes it.

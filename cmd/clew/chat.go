@@ -14,6 +14,7 @@ import (
 
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/agent/rpc"
+	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/internal/chat"
 	"github.com/clew-dev/clew/internal/demo"
 	"github.com/clew-dev/clew/internal/home"
@@ -88,6 +89,7 @@ Exit codes with --print: 0 done, 1 failed, 2 wrong use, 130 interrupted.`,
 	f.StringSliceVar(&fl.tools, "tools", nil, "give the model only these tools: read,grep,...")
 	f.StringVar(&fl.summarizer, "summarizer", "", "the model that writes summaries, as provider/model; same: the model that answers; none: no model, rules")
 	f.StringVar(&fl.preset, "preset", "", "how the session is kept inside the window; see clew compact")
+	_ = cmd.RegisterFlagCompletionFunc("preset", cobra.FixedCompletions(compact.PresetNames(), cobra.ShellCompDirectiveNoFileComp))
 	f.StringVar(&fl.window, "window", "", "the model's window in tokens, such as 64k")
 	f.IntVar(&fl.maxRequests, "max-requests", 0, "maximum number of requests for one prompt (default 200)")
 	f.StringVar(&fl.systemFile, "system-file", "", "read the system prompt from a file")

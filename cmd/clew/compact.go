@@ -43,6 +43,7 @@ Amounts are tokens (20000, 20k) or a share of the window (25%).` + presetHelp(),
 		Example: `  clew compact --window 64000 --out compacted.jsonl session.jsonl
   clew compact --keep 10k session.jsonl
   clew compact --preset pi --window 200k session.jsonl
+  clew compact --preset semantic --show-summary session.jsonl
   clew compact --summarizer anthropic/claude-haiku-4-5 session.jsonl
   clew compact --preset pi --summarizer same session.jsonl
   clew compact --dry-run --json session.jsonl`,

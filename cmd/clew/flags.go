@@ -96,7 +96,6 @@ const sameModel = "same"
 // summarizerFlags say which model writes summaries; without them none is asked.
 type summarizerFlags struct {
 	name, baseURL, keyEnv string
-	tries                 int // calls; 0: as the transport does
 	settings              *settings.Settings
 }
 
@@ -124,7 +123,7 @@ func (fl *summarizerFlags) summarizer() (summary.Summarizer, error) {
 
 // orSettings returns the flags with what the settings say where they say nothing.
 func (fl summarizerFlags) orSettings(cmd *cobra.Command, s *settings.Settings) *summarizerFlags {
-	fl.tries, fl.settings = s.SummaryTries, s
+	fl.settings = s
 	switch {
 	case fl.name == "none":
 		fl.name = ""
@@ -150,9 +149,6 @@ func (fl *summarizerFlags) own(ctx context.Context, s session.Store) (summary.Su
 
 func (fl *summarizerFlags) model() (model.Model, error) {
 	c := provider.Config{Name: fl.name, BaseURL: fl.baseURL, KeyEnv: fl.keyEnv, Settings: fl.settings}
-	if fl.tries > 0 {
-		c.Transport = model.NewTransport(model.TransportConfig{Retry: model.Retry{Attempts: fl.tries}})
-	}
 	m, err := provider.Open(c)
 	if errors.As(err, new(*provider.NameError)) {
 		return nil, usagef("--summarizer %w", err)
@@ -162,11 +158,11 @@ func (fl *summarizerFlags) model() (model.Model, error) {
 
 // presetWords say what each preset does and where it is from, for the help.
 var presetWords = map[string]string{
-	compact.PresetClew:    "the engine's own: shortens results, then a summary by rules with its sources",
-	compact.PresetPi:      "pi's compaction: 20,000 tokens stay, a model's summary stands for the rest",
-	compact.PresetSynapse: "Synapse's: old results to files; where that frees too little, a summary and the newest 5 messages",
-	compact.PresetTurns:   "an agent's maybeCompactContext: from 75 % on the newest 6 turns stay",
-	"semantic":            "a study of cut points: 20,000 tokens stay, message by message, and a short summary",
+	compact.PresetClew:     "the engine's own: shortens results, then a summary by rules with its sources",
+	compact.PresetPi:       "pi's compaction: 20,000 tokens stay, a model's summary stands for the rest",
+	compact.PresetSynapse:  "Synapse's: old results to files; where that frees too little, a summary and the newest 5 messages",
+	compact.PresetTurns:    "an agent's maybeCompactContext: from 75 % of 64,000 tokens on the newest 6 turns stay",
+	compact.PresetSemantic: "a study of cut points: messages back to 20,000 tokens stay, of a larger one the end; a short summary",
 }
 
 // presetHelp lists the presets.

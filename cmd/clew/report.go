@@ -165,6 +165,7 @@ var stageWords = map[string]string{
 	"tighten":   "with a shorter tail and summary",
 	"thinking":  "signed reasoning, which is bound to the messages before it",
 	"strip":     "reasoning, calls and results of older turns",
+	"split":     "the beginning of messages larger than the tail",
 	"clip":      "what is too large to be kept whole",
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/model/modeltest"
 )
 
@@ -80,6 +81,33 @@ func TestSummarizerSame(t *testing.T) {
 	}
 	if _, err := run(t, exitUsage, "compact", "--summarizer", "same", empty); !strings.Contains(err, "names a model") {
 		t.Error(err)
+	}
+}
+
+// A model that fails for a passing reason is called as often as the setting says, else the preset.
+func TestTriesOfASummary(t *testing.T) {
+	t.Setenv("TEST_KEY", modeltest.Key)
+	for _, c := range []struct {
+		preset, variable, value string
+		calls                   int
+	}{{"synapse", "", "", 3}, {"synapse", "SYNAPSE_COMPACT_RETRY_COUNT", "2", 2}, {"clew", "CLEW_SUMMARY_TRIES", "1", 1}} {
+		if c.variable != "" {
+			t.Setenv(c.variable, c.value)
+		}
+		srv := modeltest.Start(modeltest.Config{})
+		for range 5 {
+			srv.Add(modeltest.Fail(model.KindServer))
+		}
+		file := filepath.Join(t.TempDir(), "s.jsonl")
+		if err := os.WriteFile(file, longSession(40, 3), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, _ := run(t, exitDone, "compact", "--json", "--preset", c.preset, "--window", "16k", "--summarizer", "anthropic/claude-haiku-4-5",
+			"--base-url", srv.URL, "--key-env", "TEST_KEY", file)
+		if n := len(srv.Exchanges()); n != c.calls || !strings.Contains(out, `"summarizer": "deterministic"`) {
+			t.Errorf("%s, %s=%s: %d calls\n%s", c.preset, c.variable, c.value, n, out)
+		}
+		srv.Close()
 	}
 }
 

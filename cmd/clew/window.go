@@ -14,6 +14,8 @@ func windowKnown(from string, m session.Model) string {
 	switch from {
 	case clew.WindowCatalogue:
 		return " (of " + printable(m.ID) + ")"
+	case clew.WindowPreset:
+		return " (as much as the preset uses)"
 	case clew.WindowAssumed:
 		return " (assumed: the model is not known)"
 	}

@@ -172,13 +172,13 @@ func (s *same) Summarize(ctx context.Context, in summary.Input) (summary.Output,
 	return l.Summarize(ctx, in)
 }
 
-// defaultTries is how often a call of a model is made at most.
-const defaultTries = 4
+// maxTries is how often a call of a model is made at most, unless a request says so itself.
+const maxTries = 4
 
 // retried passes on that a call is made again, whoever makes it.
-func (s *Session) retried(attempt int, e *model.Error, wait time.Duration) {
+func (s *Session) retried(attempt, of int, e *model.Error, wait time.Duration) {
 	if u := s.use.Load(); u != nil {
-		u.TellRetry(agent.Retry{Attempt: attempt, Of: s.tries - 1, Wait: wait, Error: e.Error()})
+		u.TellRetry(agent.Retry{Attempt: attempt, Of: of - 1, Wait: wait, Error: e.Error()})
 	}
 }
 

@@ -1,7 +1,6 @@
 package chat
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,7 +27,6 @@ type Session struct {
 	known     func() (*model.Catalogue, error)
 	transport *model.Transport
 	windows   *model.Windows
-	tries     int // of a call of a model
 	builtin   *builtin.Set
 	files     fileIndex
 	refused   refusals
@@ -65,8 +63,8 @@ func Open(ctx context.Context, cfg Config) (*Session, error) {
 	if err := s.checkConfig(); err != nil {
 		return nil, &ConfigError{err}
 	}
-	s.windows, s.tries = s.readWindows(), cmp.Or(s.set.SummaryTries, defaultTries)
-	s.transport = model.NewTransport(model.TransportConfig{Retry: model.Retry{Attempts: s.tries, Notify: s.retried, Sleep: cfg.Sleep}})
+	s.windows = s.readWindows()
+	s.transport = model.NewTransport(model.TransportConfig{Retry: model.Retry{Attempts: maxTries, Notify: s.retried, Sleep: cfg.Sleep}})
 	s.base, s.stop = context.WithCancel(context.WithoutCancel(ctx))
 	s.builtin, err = builtin.New(builtin.Config{Dir: cfg.Dir, Environ: cfg.Environ, Recall: s.recall})
 	if err != nil {

@@ -163,15 +163,12 @@ func (s *Session) agentConfig(ctx context.Context, u *used, file *jsonl.File, fl
 	c := agent.Config{
 		Model: m, Reasoning: reasoning, Find: func(_ context.Context, name string) (model.Model, error) { return s.openModel(name) },
 		Windows: s.windows, Interactive: s.cfg.Interactive, System: s.cfg.System, Rules: s.rules,
-		MaxRequests: cmp.Or(s.cfg.MaxRequests, set.Agent.MaxTurns), Retries: s.tries - 1, Background: background(set.Agent.Background),
+		MaxRequests: cmp.Or(s.cfg.MaxRequests, set.Agent.MaxTurns), Retries: maxTries - 1, Background: background(set.Agent.Background),
 		Idle: set.Agent.Idle, ToolOutput: set.Agent.ToolOutput, Shell: s.shell, Tools: s.toolsFor(u),
 		Clock: s.cfg.Clock, NewID: s.cfg.NewID, Sleep: s.cfg.Sleep,
 		Events: func(e agent.Event) { s.tell(u, e) },
 	}
 	u.tools = len(c.Tools)
-	if c.Retries == 0 {
-		c.Retries = -1
-	}
 	if u.guard, err = s.newGuard(); err != nil {
 		return c, err
 	}

@@ -302,7 +302,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%+v was taken", opt)
 		}
 	}
-	if _, err := FindPolicies([]string{"clew", "nope"}); err == nil || !strings.Contains(err.Error(), "clew, pi, synapse, turns, mask") {
+	if _, err := FindPolicies([]string{"clew", "nope"}); err == nil || !strings.Contains(err.Error(), "clew, pi, synapse, turns, semantic, mask") {
 		t.Errorf("an unknown policy: %v", err)
 	}
 	if r, err := Run(context.Background(), nil, Options{}); err != nil || len(r.Sessions) != 0 {

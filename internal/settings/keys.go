@@ -118,7 +118,7 @@ func sessionKeys() []Key {
 			Name: "maxPasses", Env: "CLEW_MAX_PASSES", Default: "no limit", Unit: "passes",
 			Text:  "the most passes that are made by themselves for one message of the user, as long as the context fits",
 			Other: []Other{turnsPreset("MAX_COMPACTION_ATTEMPTS")},
-			set:   func(s *Settings, v string) error { return setCount(&s.MaxPasses, v) },
+			set:   func(s *Settings, v string) error { return setCount(&s.policy.MaxPasses, v) },
 		},
 		{
 			Name: "template", Env: "CLEW_TEMPLATE", Flag: "template", Default: "the preset's, else briefing", Unit: "name",
@@ -139,7 +139,7 @@ func sessionKeys() []Key {
 			Name: "summarizer.tries", Env: "CLEW_SUMMARY_TRIES", Default: "4", Unit: "calls",
 			Text:  "how often it is called when a call fails for a passing reason",
 			Other: []Other{synapse("SYNAPSE_COMPACT_RETRY_COUNT")},
-			set:   func(s *Settings, v string) error { return setCount(&s.SummaryTries, v) },
+			set:   func(s *Settings, v string) error { return setCount(&s.policy.Tries, v) },
 		},
 		{
 			Name: "offload.min", Env: "CLEW_OFFLOAD_MIN", Default: "400", Unit: unitTokens,

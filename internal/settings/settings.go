@@ -19,15 +19,10 @@ type Settings struct {
 	Preset string
 	// Auto says whether a session is compacted by itself.
 	Auto bool
-	// MaxPasses is the most passes for one message of the user. 0: no limit.
-	MaxPasses int
 	// OffloadDir is clew.Config.Cache.
 	OffloadDir string
 	// SummaryModel is the model that writes summaries, as provider/model; "" for none.
 	SummaryModel string
-	// SummaryTries is how often it is called when calls fail for a passing reason. 0: as
-	// package model does.
-	SummaryTries int
 	// Models are what is different for single models, by "model" or "provider/model".
 	Models map[string]clew.Override
 	// Prices are those that take the place of the known ones, named likewise.
@@ -103,6 +98,12 @@ func ofPreset(p compact.Policy, key string) string {
 		return strconv.Itoa(n)
 	}
 	switch key {
+	case "window":
+		return count(int(p.MaxWindow))
+	case "maxPasses":
+		return count(p.MaxPasses)
+	case "summarizer.tries":
+		return count(p.Tries)
 	case "reserve":
 		return p.Reserve.String()
 	case "trigger":
@@ -136,6 +137,7 @@ func (s *Settings) Policy() (compact.Policy, error) {
 	p.Target, p.Keep = cmp.Or(said.Target, p.Target), cmp.Or(said.Keep, p.Keep)
 	p.Summary, p.Template = cmp.Or(said.Summary, p.Summary), cmp.Or(said.Template, p.Template)
 	p.KeepMessages, p.KeepTurns = cmp.Or(said.KeepMessages, p.KeepMessages), cmp.Or(said.KeepTurns, p.KeepTurns)
+	p.MaxPasses, p.Tries = cmp.Or(said.MaxPasses, p.MaxPasses), cmp.Or(said.Tries, p.Tries)
 	p.Window, p.MaxBytes, p.Instructions = said.Window, said.MaxBytes, said.Instructions
 	p.Offload, p.Synapse = said.Offload, said.Synapse
 	_, _, err = p.Resolve()
@@ -149,7 +151,7 @@ func (s *Settings) Config() (clew.Config, error) {
 	if err != nil {
 		return clew.Config{}, err
 	}
-	cfg := clew.Config{Policy: policy, Models: s.Overrides(), Cache: s.OffloadDir, NoAuto: !s.Auto, MaxPasses: s.MaxPasses}
+	cfg := clew.Config{Policy: policy, Models: s.Overrides(), Cache: s.OffloadDir, NoAuto: !s.Auto}
 	if cfg.Hooks, err = s.SessionHooks(); err != nil {
 		return clew.Config{}, err
 	}

@@ -132,14 +132,14 @@ func TestOtherNames(t *testing.T) {
 		"SYNAPSE_COMPACT_PRESERVE_COUNT=7", "SYNAPSE_COMPACT_MODEL=small", "SYNAPSE_COMPACT_RETRY_COUNT=4", "SYNAPSE_COMPACT_COOLDOWN_STEPS=9", "COMPACT_TRIGGER=1")
 	got := policy(t, s)
 	if got.Window != 180_000 || got.Trigger != compact.Tokens(120_000) || got.Summary != compact.Tokens(5000) || got.KeepMessages != 7 ||
-		got.Synapse != (compact.SynapsePolicy{Scan: .25, MinChars: -1, MinFreed: 9000, Cooldown: 9}) || s.SummaryModel != "small" || s.SummaryTries != 4 || !s.Auto {
+		got.Synapse != (compact.SynapsePolicy{Scan: .25, MinChars: -1, MinFreed: 9000, Cooldown: 9}) || s.SummaryModel != "small" || got.Tries != 4 || !s.Auto {
 		t.Errorf("synapse: %+v", got)
 	}
 
 	s = p.must(t, "CLEW_PRESET=turns", "CONTEXT_WINDOW_TOKENS=32000", "COMPACT_TRIGGER=0.8", "COMPACT_TARGET=12000", "KEEP_LAST_TURNS=3", "MAX_COMPACTION_ATTEMPTS=1")
 	got = policy(t, s)
-	if got.Window != 32_000 || got.Trigger != compact.Percent(80) || got.Target != compact.Tokens(12_000) || got.KeepTurns != 3 || s.MaxPasses != 1 {
-		t.Errorf("turns: %+v, %d passes", got, s.MaxPasses)
+	if got.Window != 32_000 || got.Trigger != compact.Percent(80) || got.Target != compact.Tokens(12_000) || got.KeepTurns != 3 || got.MaxPasses != 1 {
+		t.Errorf("turns: %+v", got)
 	}
 	s = p.must(t, "CLEW_PRESET=turns", "CONTEXT_WINDOW_TOKENS=32000", "CLEW_WINDOW=16k")
 	if got := policy(t, s); got.Window != 16_000 {

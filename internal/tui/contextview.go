@@ -93,7 +93,7 @@ func contextText(x *contextSnapshot, width int) string {
 		rows = append(rows, [2]string{name, fmt.Sprintf(format, args...)})
 	}
 	add("model", "%s", orNone(s.Model))
-	from := map[string]string{"catalogue": "of the model", "settings": "set by you", "learnt": "learnt from the provider", "assumed": "assumed"}[s.WindowFrom]
+	from := map[string]string{"catalogue": "of the model", "settings": "set by you", "learnt": "learnt from the provider", "assumed": "assumed", "preset": "what the preset uses"}[s.WindowFrom]
 	add("window", "%s tokens, %s", tokens(s.Window), cmp.Or(from, s.WindowFrom))
 	add("threshold", "%s tokens: from there on it is compacted", tokens(s.Threshold))
 	if r.Anchor < 0 {

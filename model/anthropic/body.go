@@ -77,7 +77,7 @@ func (c *Client) body(r *model.Request, p purpose) (*model.Rendered, error) {
 		return nil, err
 	}
 	mark(req, r.Cache)
-	return &model.Rendered{Body: req.Body(c.profile, o.Bytes()), Notes: notes}, nil
+	return &model.Rendered{Body: req.Body(c.profile, o.Bytes()), Notes: notes, Attempts: r.Attempts}, nil
 }
 
 // limit returns the max_tokens of a request; the API wants one.

@@ -48,7 +48,7 @@ func (c *Client) body(r *model.Request) (*model.Rendered, error) {
 	if err := r.EachExtra(ownMembers, func(key string, val json.RawMessage) { o.Raw(key, val) }); err != nil {
 		return nil, err
 	}
-	return &model.Rendered{Body: req.Body(c.profile, o.Bytes()), Notes: notes}, nil
+	return &model.Rendered{Body: req.Body(c.profile, o.Bytes()), Notes: notes, Attempts: r.Attempts}, nil
 }
 
 // thinking returns the thinkingConfig; nil for none. Models from 3 on take a

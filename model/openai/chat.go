@@ -116,7 +116,7 @@ func (c *Chat) body(r *model.Request, stream bool) (*model.Rendered, error) {
 		func(key string, val json.RawMessage) { o.Raw(key, val) }); err != nil {
 		return nil, err
 	}
-	return &model.Rendered{Body: req.Body(c.profile, o.Bytes()), Notes: notes}, nil
+	return &model.Rendered{Body: req.Body(c.profile, o.Bytes()), Notes: notes, Attempts: r.Attempts}, nil
 }
 
 // cacheMembers writes what OpenAI takes about its cache; other servers may

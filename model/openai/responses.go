@@ -141,5 +141,5 @@ func (c *Responses) body(r *model.Request, p purpose) (*model.Rendered, error) {
 	if err := r.EachExtra(responsesMembers, func(key string, val json.RawMessage) { o.Raw(key, val) }); err != nil {
 		return nil, err
 	}
-	return &model.Rendered{Body: req.Body(c.profile, o.Bytes()), Notes: notes}, nil
+	return &model.Rendered{Body: req.Body(c.profile, o.Bytes()), Notes: notes, Attempts: r.Attempts}, nil
 }

@@ -88,6 +88,7 @@ func (r *run) request(q question, complaint string, room int64) *model.Request {
 		req := *q.extend
 		req.Messages = append(slices.Clone(req.Messages), message.User(b.String(), time.Time{}))
 		req.MaxOutput, req.ToolChoice = r.maxOutput(room), model.ToolsNone // the tools stay, or the cache would not hold
+		req.Attempts = r.in.Tries
 		return &req
 	}
 	b.WriteString("CONVERSATION\n" + q.text + "END OF CONVERSATION\n\n")
@@ -99,6 +100,7 @@ func (r *run) request(q question, complaint string, room int64) *model.Request {
 		System:    system,
 		Messages:  []*message.Message{message.User(b.String(), time.Time{})},
 		MaxOutput: r.maxOutput(room), Reasoning: r.s.cfg.Reasoning, ReasoningBudget: r.s.cfg.ReasoningBudget,
+		Attempts: r.in.Tries,
 	}
 }
 

@@ -352,12 +352,15 @@ func TestGoal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := s.Summarize(context.Background(), summary.Input{Items: items(t, conversation(20)), Counter: counter(t), Budget: 900, Goal: goal, ClipLast: true})
+		out, err := s.Summarize(context.Background(), summary.Input{Items: items(t, conversation(20)), Counter: counter(t), Budget: 900, Goal: goal, Tries: 3, ClipLast: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if taken := out.Summarizer == "test/scripted"; taken != goal || goal && out.Tokens <= 900 {
 			t.Errorf("goal %v: by %s with %d tokens, %v", goal, out.Summarizer, out.Tokens, out.Rejected)
+		}
+		if tries := m.asked[0].Attempts; tries != 3 {
+			t.Errorf("the request is tried %d times, not 3", tries)
 		}
 		if most := m.asked[0].MaxOutput; goal && most != 1080 {
 			t.Errorf("an answer may get %d tokens long, not a fifth more than 900", most)
@@ -438,7 +441,7 @@ func TestExtend(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := s.Summarize(context.Background(), summary.Input{Items: all[:60], Kept: all[60:], Counter: counter(t), Budget: 3000})
+		out, err := s.Summarize(context.Background(), summary.Input{Items: all[:60], Kept: all[60:], Counter: counter(t), Budget: 3000, Tries: 3})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -447,6 +450,9 @@ func TestExtend(t *testing.T) {
 		}
 		for _, req := range agent.asked {
 			n := len(next.Messages)
+			if req.Attempts != 3 {
+				t.Errorf("%s: the request is tried %d times, not 3", c.name, req.Attempts)
+			}
 			if req.System != next.System || len(req.Tools) != 1 || req.ToolChoice != model.ToolsNone || len(req.Messages) != n+1 {
 				t.Fatalf("%s: it is no extension of the request", c.name)
 			}
