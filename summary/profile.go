@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -51,6 +52,32 @@ func FindProfile(name string) (*Profile, error) {
 	return nil, fmt.Errorf("there is no strategy %q; there are %s", name, strings.Join(ProfileNames(), ", "))
 }
 
+// String says what is on: "keep code blocks, file operations; summarize discussions".
+func (p *Profile) String() string {
+	var keep, shorten []string
+	for _, s := range []struct {
+		on   bool
+		to   *[]string
+		what string
+	}{
+		{p.KeepCodeBlocks, &keep, "code blocks"}, {p.KeepFileOperations, &keep, "file operations"},
+		{p.KeepKeyFindings, &keep, "key findings"}, {p.KeepReferences, &keep, "references"},
+		{p.SummarizeDiscussions, &shorten, "discussions"}, {p.SummarizeDetails, &shorten, "details"},
+	} {
+		if s.on {
+			*s.to = append(*s.to, s.what)
+		}
+	}
+	var parts []string
+	if keep != nil {
+		parts = append(parts, "keep "+strings.Join(keep, ", "))
+	}
+	if shorten != nil {
+		parts = append(parts, "summarize "+strings.Join(shorten, ", "))
+	}
+	return strings.Join(parts, "; ")
+}
+
 // What the switches weigh.
 const (
 	fullDiscussion = 1.4 // the agent's sentences, where they are not shortened
@@ -84,11 +111,11 @@ type Chosen struct {
 	Why string `json:"why"`
 }
 
-// ProfileOf returns the profile that a summary of the input would have.
-func ProfileOf(in Input) Chosen {
-	c := NewCache()
-	c.begin()
-	return newDigest(&in, c).profile
+// ProfileOf returns the profile that a summary of the input would have. It fails as
+// Deterministic does.
+func ProfileOf(ctx context.Context, in Input) (c Chosen, err error) {
+	err = Deterministic{}.plan(ctx, in, func(p *planner) { c = p.d.profile })
+	return c, err
 }
 
 // chooseProfile takes the profile that is asked for, or looks at what the agent did: with

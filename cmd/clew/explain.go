@@ -11,6 +11,7 @@ import (
 
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/summary"
 )
 
 // explainJSON is what explain --json prints.
@@ -23,13 +24,15 @@ type explainJSON struct {
 	Waiting int `json:"waiting,omitempty"`
 	// Plan is what would happen at the next request; Manual what clew compact would
 	// do, where that is something else.
-	Plan    *compact.Plan            `json:"plan,omitempty"`
-	Manual  *compact.Plan            `json:"manual,omitempty"`
-	Failure string                   `json:"failure,omitempty"`
-	Pins    []string                 `json:"pins"`
-	Entries int                      `json:"entries"`
-	Counts  map[compact.FateKind]int `json:"counts"`
-	Fates   []fateJSON               `json:"fates,omitempty"`
+	Plan    *compact.Plan `json:"plan,omitempty"`
+	Manual  *compact.Plan `json:"manual,omitempty"`
+	Failure string        `json:"failure,omitempty"`
+	// Strategy is that of the summary in the plan, or of one of the whole context.
+	Strategy *summary.Chosen          `json:"strategy,omitempty"`
+	Pins     []string                 `json:"pins"`
+	Entries  int                      `json:"entries"`
+	Counts   map[compact.FateKind]int `json:"counts"`
+	Fates    []fateJSON               `json:"fates,omitempty"`
 
 	all        []fateJSON // of every entry on the path, oldest first
 	inWords    bool       // all of them are described, not only those that are pinned
@@ -195,7 +198,24 @@ func (e *explainJSON) load(cmd *cobra.Command, s session.Store, policy modelPoli
 	pr := newProgress(cmd)
 	defer pr.done()
 	pr.say("planning for %s", count(e.Entries, "entry", "entries"))
-	return e.plans(ctx, p)
+	if err := e.plans(ctx, p); err != nil {
+		return err
+	}
+	return e.strategy(ctx, p)
+}
+
+func (e *explainJSON) strategy(ctx context.Context, p *planning) error {
+	for _, plan := range []*compact.Plan{e.Plan, e.Manual} {
+		if plan != nil && plan.Summary != nil {
+			e.Strategy = &plan.Summary.Profile
+			return nil
+		}
+	}
+	c, err := summary.ProfileOf(ctx, summary.Input{
+		Items: p.Context.Items, Cwd: p.Cwd, Budget: p.Budget.Summary, Counter: p.Meter, Profile: p.Policy.Strategy, ClipLast: true,
+	})
+	e.Strategy = &c
+	return err
 }
 
 func (e *explainJSON) plans(ctx context.Context, p *planning) (err error) {
@@ -261,6 +281,10 @@ func (e *explainJSON) print(cmd *cobra.Command, list bool) error {
 	}
 	if e.Plan != nil {
 		e.printPlan(rep)
+	}
+	if s := e.Strategy; s != nil {
+		rep.row("strategy", "%s: %s", printable(s.Name), s.Why)
+		rep.row("", "%s", s.Profile.String())
 	}
 	e.printPins(rep)
 	e.printCounts(rep, e.all)
