@@ -183,7 +183,7 @@ func TestSummaryOfAModel(t *testing.T) {
 		t.Error("the description of the task was not replaced")
 	}
 	if text := req.Messages[0].Text(); !strings.Contains(text, "mind the comments") ||
-		!strings.Contains(text, "keep code blocks, file operations; summarize discussions.") || !strings.Contains(text, "| step 3:") {
+		!strings.Contains(text, "\nIn this conversation, keep key findings, references; summarize details.\n") || !strings.Contains(text, "| step 3:") {
 		t.Error(text[:500])
 	}
 }
