@@ -60,9 +60,12 @@ func (p *Profile) String() string {
 		to   *[]string
 		what string
 	}{
-		{p.KeepCodeBlocks, &keep, "code blocks"}, {p.KeepFileOperations, &keep, "file operations"},
-		{p.KeepKeyFindings, &keep, "key findings"}, {p.KeepReferences, &keep, "references"},
-		{p.SummarizeDiscussions, &shorten, "discussions"}, {p.SummarizeDetails, &shorten, "details"},
+		{p.KeepCodeBlocks, &keep, "code blocks"},
+		{p.KeepFileOperations, &keep, "file operations"},
+		{p.KeepKeyFindings, &keep, "key findings"},
+		{p.KeepReferences, &keep, "references"},
+		{p.SummarizeDiscussions, &shorten, "discussions"},
+		{p.SummarizeDetails, &shorten, "details"},
 	} {
 		if s.on {
 			*s.to = append(*s.to, s.what)

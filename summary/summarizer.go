@@ -103,7 +103,7 @@ type Output struct {
 	// FromHook says that a hook wrote it. Details are what the hook wants to have stored with it, as JSON.
 	FromHook bool
 	Details  json.RawMessage
-	Profile    Chosen // what counted most in it
+	Profile  Chosen // what counted most in it
 
 	// Usage is what all calls of a model cost; nil when none was asked.
 	Usage *message.Usage

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/summary"
 )
@@ -28,11 +29,13 @@ type explainJSON struct {
 	Manual  *compact.Plan `json:"manual,omitempty"`
 	Failure string        `json:"failure,omitempty"`
 	// Strategy is that of the summary in the plan, or of one of the whole context.
-	Strategy *summary.Chosen          `json:"strategy,omitempty"`
-	Pins     []string                 `json:"pins"`
-	Entries  int                      `json:"entries"`
-	Counts   map[compact.FateKind]int `json:"counts"`
-	Fates    []fateJSON               `json:"fates,omitempty"`
+	Strategy *summary.Chosen `json:"strategy,omitempty"`
+	Pins     []string        `json:"pins"`
+	// Checkpoints are the entries at which a task seems to have ended, oldest first.
+	Checkpoints []checkpointJSON         `json:"checkpoints"`
+	Entries     int                      `json:"entries"`
+	Counts      map[compact.FateKind]int `json:"counts"`
+	Fates       []fateJSON               `json:"fates,omitempty"`
 
 	all        []fateJSON // of every entry on the path, oldest first
 	inWords    bool       // all of them are described, not only those that are pinned
@@ -49,6 +52,12 @@ type fateJSON struct {
 	said described
 }
 
+type checkpointJSON struct {
+	ledger.Checkpoint
+	Kind string `json:"kind"`
+	Text string `json:"text,omitempty"`
+}
+
 func newExplain() *cobra.Command {
 	var policy policyFlags
 	cmd := &cobra.Command{
@@ -56,7 +65,8 @@ func newExplain() *cobra.Command {
 		Short: "Say what would happen to the context now, and why",
 		Long: `explain says whether the context would be compacted before the next request and
 how far it is from that, what each stage of the ladder would free, where the
-cut would be, which entries are pinned, and what has become of the entries on
+cut would be, which strategy a summary follows, at which entries a task seems
+to have ended, which entries are pinned, and what has become of the entries on
 the path: with --fates of each of them. With --presets it says, preset by
 preset, what would be done with this session. Nothing is written.`,
 		Example: `  clew explain session.jsonl
@@ -245,7 +255,8 @@ func (e *explainJSON) fates(ctx context.Context, s session.Store, leaf string) e
 	}
 	e.Pins = append([]string{}, session.Pins(path)...)
 	e.Counts = map[compact.FateKind]int{}
-	fate := compact.FateIn(path)
+	fate, ended := compact.FateIn(path), compact.Checkpoints(path)
+	e.Checkpoints = []checkpointJSON{}
 	add := func(entry *session.Entry) {
 		f := fateJSON{Fate: fate(entry)}
 		f.Entry = own(f.Entry)
@@ -255,6 +266,10 @@ func (e *explainJSON) fates(ctx context.Context, s session.Store, leaf string) e
 			f.Kind, f.Text = f.said.Kind, f.said.line()
 		}
 		e.all = append(e.all, f)
+		if why := ended[f.Entry]; why != "" {
+			d := describe(entry).own()
+			e.Checkpoints = append(e.Checkpoints, checkpointJSON{ledger.Checkpoint{Entry: f.Entry, Why: why}, d.Kind, d.line()})
+		}
 	}
 	n := 0
 	err = session.Walk(ctx, s, leaf, func(entry *session.Entry) bool {
@@ -266,6 +281,7 @@ func (e *explainJSON) fates(ctx context.Context, s session.Store, leaf string) e
 		return false
 	})
 	slices.Reverse(e.all)
+	slices.Reverse(e.Checkpoints)
 	e.Entries = len(e.all)
 	return err
 }
@@ -284,8 +300,9 @@ func (e *explainJSON) print(cmd *cobra.Command, list bool) error {
 	}
 	if s := e.Strategy; s != nil {
 		rep.row("strategy", "%s: %s", printable(s.Name), s.Why)
-		rep.row("", "%s", s.Profile.String())
+		rep.row("", "%s", s.String())
 	}
+	e.printCheckpoints(rep)
 	e.printPins(rep)
 	e.printCounts(rep, e.all)
 	if list {
@@ -358,6 +375,21 @@ func printWould(rep *report, pl *compact.Plan) {
 	rep.cut(pl.Cut)
 	if s := pl.Summary; s != nil {
 		rep.row("summary", "%s tokens from %s", number(s.Tokens), count(s.Coverage.Items, "message"))
+	}
+}
+
+// printCheckpoints lists the newest checkpoints.
+func (e *explainJSON) printCheckpoints(rep *report) {
+	const most = 8
+	name, list := "checkpoint", e.Checkpoints
+	if n := len(list) - most; n > 0 {
+		rep.row(name, "%s", count(n, "earlier one"))
+		name, list = "", list[n:]
+	}
+	for _, c := range list {
+		line := short(c.Entry, maxID) + " " + c.Why.Words() + ": " + c.Kind + " " + c.Text
+		rep.row(name, "%s", cut(line, rep.columns-reportMargin))
+		name = ""
 	}
 }
 

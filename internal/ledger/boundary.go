@@ -22,6 +22,23 @@ const (
 	BoundaryAgent Boundary = "agent"
 )
 
+// Words says it for people.
+func (b Boundary) Words() string {
+	switch b {
+	case BoundaryCommit:
+		return "a commit was made"
+	case BoundaryCheck:
+		return "the tests passed"
+	case BoundaryTodos:
+		return "the todo list was done"
+	case BoundaryUser:
+		return "the user said so"
+	case BoundaryAgent:
+		return "the agent said so"
+	}
+	return string(b)
+}
+
 // Checkpoint is a message at which a task seems to have ended.
 type Checkpoint struct {
 	Entry string   `json:"entry,omitempty"`
@@ -78,8 +95,9 @@ func saysDone(s string, lists ...*wordList) bool {
 	if !hasWide(s) {
 		return false
 	}
-	for clause := range strings.FieldsFuncSeq(strings.ReplaceAll(s, "没问题", ""), func(r rune) bool { return strings.ContainsRune("，、；：,;:", r) }) {
-		has := func(w string) bool { return strings.Contains(clause, w) }
+	for clause := range strings.FieldsFuncSeq(s, func(r rune) bool { return strings.ContainsRune("，、；：,;:", r) }) {
+		said := strings.ReplaceAll(clause, "没问题", "")
+		has := func(w string) bool { return strings.Contains(said, w) }
 		if !slices.ContainsFunc(openWide, has) && slices.ContainsFunc(lists, func(l *wordList) bool { return l.in(clause, nil) }) {
 			return true
 		}

@@ -154,8 +154,8 @@ type run struct {
 	in       *summary.Input
 	facts    summary.Document // what code vouches for
 	strategy summary.Chosen
-	calls    int              // that are left
-	maxInput int64            // tokens; less once the model said that it was too much
+	calls    int   // that are left
+	maxInput int64 // tokens; less once the model said that it was too much
 	usage    *message.Usage
 	rejected []string
 	by       string // the model of the conversation, where that made it
