@@ -390,13 +390,13 @@ func TestCheckpointsOfAPath(t *testing.T) {
 	if kind := l.fateOf(passed).Fate; kind != compact.FateSummarized {
 		t.Fatalf("the result is %s; the case shows nothing", kind)
 	}
-	again := l.call("bash", `{"command":"go test ./..."}`, "ok  example.com/port  0.1s")
+	again := l.call("bash", `{"command":"git commit -am Port"}`, "[main 1a2b3c4] Port")
 	l.append(session.NewContextEdit(session.ContextEdit{TargetID: again, Content: []byte(`"[shortened]"`)}))
 	path, err := l.log.Path(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := compact.Checkpoints(path); len(got) != 2 || got[passed] != "check" || got[again] != "check" {
+	if got := compact.Checkpoints(path); len(got) != 2 || got[passed] != "check" || got[again] != "commit" {
 		t.Errorf("got %v, want %s and %s", got, passed, again)
 	}
 }
