@@ -111,7 +111,8 @@ func (s *Session) branch(ctx context.Context, target string, opt BranchOptions) 
 // summarizeBranch makes the summary, or takes that of a hook.
 func (s *Session) summarizeBranch(ctx context.Context, r *branch.Range, snap *compact.Snapshot, opt BranchOptions, d *Decision) (*branch.Summary, error) {
 	by, in := snap.Policy.Summarizer, summary.Input{
-		Counter: snap.Meter, Budget: min(branch.DefaultBudget, snap.Budget.Summary), Template: snap.Policy.Template, Profile: snap.Policy.Strategy,
+		Counter: snap.Meter, Budget: min(branch.DefaultBudget, snap.Budget.Summary), Template: snap.Policy.Template,
+		Profile:      snap.Policy.Strategy,
 		Instructions: opt.Instructions, OnlyInstructions: opt.ReplaceInstructions, Cwd: snap.Cwd,
 	}
 	if d.Summary == "" {

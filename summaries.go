@@ -147,7 +147,7 @@ type prefetched struct {
 }
 
 // prefetch prepares the next summary at checkpoints, where a task has ended. It saves time later and changes nothing.
-// It begins when half of the limit is reached, and reads each message once.
+// It begins when half of the limit is reached, and looks for ends in each message of a context once.
 func (s *Session) prefetch(snap *compact.Snapshot) {
 	if snap.Reading.Tokens < snap.Budget.Limit/2 {
 		return

@@ -56,9 +56,10 @@ func Fates(path []*session.Entry) []Fate {
 // Checkpoints says at which entries of a path, or of what session.ContextPath gives of it, a task seems to have ended,
 // and why. What compactions passed stands in their details, though not all of a very long path; the rest is read anew.
 func Checkpoints(path []*session.Entry) map[string]ledger.Boundary {
-	untouched := slices.DeleteFunc(slices.Clone(path), func(e *session.Entry) bool { return e.Type == session.TypeContextEdit })
+	isEdit := func(e *session.Entry) bool { return e.Type == session.TypeContextEdit }
+	unedited := session.Project(slices.DeleteFunc(slices.Clone(path), isEdit)).Items
 	out := map[string]ledger.Boundary{}
-	for _, c := range ledger.Read(session.Project(untouched).Items, ledger.Options{}).Checkpoints {
+	for _, c := range ledger.Read(unedited, ledger.Options{}).Checkpoints {
 		out[c.Entry] = c.Why
 	}
 	return out

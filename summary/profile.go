@@ -15,8 +15,8 @@ type Profile struct {
 	Name string `json:"name"`
 
 	KeepCodeBlocks     bool `json:"keepCodeBlocks,omitempty"`     // code in answers counts as much as other lines
-	KeepFileOperations bool `json:"keepFileOperations,omitempty"` // what was changed in files is told, not their names alone
-	KeepKeyFindings    bool `json:"keepKeyFindings,omitempty"`    // sentences that say why or that something is so now count more
+	KeepFileOperations bool `json:"keepFileOperations,omitempty"` // what was changed in files is told, not names alone
+	KeepKeyFindings    bool `json:"keepKeyFindings,omitempty"`    // what says why, or that something is so now, counts more
 	KeepReferences     bool `json:"keepReferences,omitempty"`     // addresses and numbers of tickets and papers count more
 
 	SummarizeDiscussions bool `json:"summarizeDiscussions,omitempty"` // the agent's sentences count less
@@ -150,7 +150,8 @@ func (d *digest) chooseProfile() Chosen {
 	case calls > 0 && !changed && changes == 0 && commands*4 < calls:
 		return Chosen{*Research, fmt.Sprintf("no changed file, and %d commands among %d calls of tools", commands, calls)}
 	case changes+commands > 0:
-		return Chosen{*Coding, fmt.Sprintf("%d of %d calls of tools change files or run commands, in %d messages", changes+commands, calls, len(d.msgs))}
+		return Chosen{*Coding, fmt.Sprintf("%d of %d calls of tools change files or run commands, in %d messages",
+			changes+commands, calls, len(d.msgs))}
 	case changed:
 		return Chosen{*Coding, "files were changed earlier"}
 	}

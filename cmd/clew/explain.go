@@ -222,7 +222,8 @@ func (e *explainJSON) strategy(ctx context.Context, p *planning) error {
 		}
 	}
 	c, err := summary.ProfileOf(ctx, summary.Input{
-		Items: p.Context.Items, Cwd: p.Cwd, Budget: p.Budget.Summary, Counter: p.Meter, Profile: p.Policy.Strategy, ClipLast: true,
+		Items: p.Context.Items, Cwd: p.Cwd, Budget: p.Budget.Summary, Counter: p.Meter, ClipLast: true,
+		Profile: p.Policy.Strategy,
 	})
 	e.Strategy = &c
 	return err

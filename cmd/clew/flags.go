@@ -207,7 +207,8 @@ func (fl *policyFlags) add(cmd *cobra.Command) {
 
 func addStrategyFlag(cmd *cobra.Command, strategy *string, byDefault string) {
 	names := summary.ProfileNames()
-	cmd.Flags().StringVar(strategy, "strategy", "", "what the summary keeps: "+strings.Join(names, ", ")+" (default: "+byDefault+")")
+	usage := "what the summary keeps: " + strings.Join(names, ", ") + " (default: " + byDefault + ")"
+	cmd.Flags().StringVar(strategy, "strategy", "", usage)
 	_ = cmd.RegisterFlagCompletionFunc("strategy", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 }
 

@@ -97,8 +97,9 @@ func saysDone(s string, lists ...*wordList) bool {
 	}
 	for clause := range strings.FieldsFuncSeq(s, func(r rune) bool { return strings.ContainsRune("，、；：,;:", r) }) {
 		said := strings.ReplaceAll(clause, "没问题", "")
-		has := func(w string) bool { return strings.Contains(said, w) }
-		if !slices.ContainsFunc(openWide, has) && slices.ContainsFunc(lists, func(l *wordList) bool { return l.in(clause, nil) }) {
+		open := func(w string) bool { return strings.Contains(said, w) }
+		done := func(l *wordList) bool { return l.in(clause, nil) }
+		if !slices.ContainsFunc(openWide, open) && slices.ContainsFunc(lists, done) {
 			return true
 		}
 	}

@@ -91,7 +91,8 @@ func TestCheckpoints(t *testing.T) {
 	next.User("Go on.")
 	want = append(want, ledger.Checkpoint{Entry: next.Say("已完成"), Why: ledger.BoundaryAgent})
 	before := session.Item{Message: &message.Message{Role: message.RoleCompactionSummary, Summary: "x", Details: details}}
-	if got := ledger.Read(append([]session.Item{before, before}, next.Items()...), ledger.Options{}).Checkpoints; !slices.Equal(got, want) {
-		t.Errorf("after a summary: got %v, want %v", got, want)
+	led = ledger.Read(append([]session.Item{before, before}, next.Items()...), ledger.Options{})
+	if !slices.Equal(led.Checkpoints, want) {
+		t.Errorf("after a summary: got %v, want %v", led.Checkpoints, want)
 	}
 }

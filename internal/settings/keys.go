@@ -126,8 +126,9 @@ func sessionKeys() []Key {
 		},
 		{
 			Name: "strategy", Env: "CLEW_STRATEGY", Flag: "strategy", Default: summary.AutoProfile, Unit: "name",
-			Text: "what a summary keeps and what it shortens: " + strings.Join(summary.ProfileNames(), ", ") + "; auto guesses from what the agent did",
-			set:  func(s *Settings, v string) (err error) { s.policy.Strategy, err = summary.FindProfile(v); return err },
+			Text: "what a summary keeps and what it shortens: " + strings.Join(summary.ProfileNames(), ", ") +
+				"; auto guesses from what the agent did",
+			set: func(s *Settings, v string) (err error) { s.policy.Strategy, err = summary.FindProfile(v); return err },
 		},
 		{
 			Name: "instructions", Env: "CLEW_INSTRUCTIONS", Flag: "instructions", Default: "none", Unit: "text",

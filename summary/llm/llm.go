@@ -124,7 +124,9 @@ func (s *Summarizer) Summarize(ctx context.Context, in summary.Input) (summary.O
 	if err != nil {
 		return facts, err
 	}
-	r := &run{s: s, in: &in, facts: facts.Document, strategy: facts.Profile, calls: s.cfg.MaxCalls, maxInput: s.cfg.MaxInput}
+	r := &run{
+		s: s, in: &in, facts: facts.Document, strategy: facts.Profile, calls: s.cfg.MaxCalls, maxInput: s.cfg.MaxInput,
+	}
 	out, err := r.summarize(ctx)
 	if err == nil {
 		out.Coverage, out.Profile = facts.Coverage, facts.Profile
