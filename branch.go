@@ -112,6 +112,7 @@ func (s *Session) branch(ctx context.Context, target string, opt BranchOptions) 
 func (s *Session) summarizeBranch(ctx context.Context, r *branch.Range, snap *compact.Snapshot, opt BranchOptions, d *Decision) (*branch.Summary, error) {
 	by, in := snap.Policy.Summarizer, summary.Input{
 		Counter: snap.Meter, Budget: min(branch.DefaultBudget, snap.Budget.Summary), Template: snap.Policy.Template,
+		Profile:      snap.Policy.Strategy,
 		Instructions: opt.Instructions, OnlyInstructions: opt.ReplaceInstructions, Cwd: snap.Cwd,
 		Tries: snap.Policy.Tries,
 	}

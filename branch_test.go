@@ -161,6 +161,12 @@ func TestBranchIsSummarizedOnce(t *testing.T) {
 	} else if branchTo(t, other, at[1], clew.BranchOptions{Summarize: true, DryRun: true, Instructions: "say yes", ReplaceInstructions: true}); in.Instructions != "say yes" || !in.OnlyInstructions {
 		t.Errorf("%q %v", in.Instructions, in.OnlyInstructions)
 	}
+	cfg.Policy.Strategy = summary.Research
+	if other, err := clew.OpenStore(context.Background(), s.Log().Store(), cfg); err != nil {
+		t.Fatal(err)
+	} else if branchTo(t, other, at[1], clew.BranchOptions{Summarize: true, DryRun: true}); in.Profile != summary.Research {
+		t.Errorf("another strategy was answered with an old summary, or not asked for: %v", in.Profile)
+	}
 	three := branchTo(t, s, at[1], clew.BranchOptions{Summarize: true, Instructions: "the parser"})
 	if (three.CachedFrom != "") || asked == before {
 		t.Error("another question was answered with an old summary")

@@ -27,6 +27,16 @@ type Explanation struct {
 	Plan  *compact.Plan
 	Err   error
 	Fates []compact.Fate // say what became of every entry of the path, oldest first
+	// Checkpoints are the entries of the path at which a task seems to have ended, oldest first.
+	Checkpoints []Checkpoint
+}
+
+// Checkpoint is an entry at which a task seems to have ended.
+type Checkpoint struct {
+	Entry string
+	Why   string // commit, check, todos, user or agent
+	// Ready says that the next summary has been prepared up to there, or that an earlier one holds it.
+	Ready bool
 }
 
 // Explain says what would happen now and why, and what became of every entry of the whole path.
@@ -45,6 +55,12 @@ func (s *Session) explain(ctx context.Context) (*Explanation, error) {
 		return nil, err
 	}
 	x := &Explanation{Leaf: snap.Leaf, Model: snap.Model, Reading: snap.Reading, Fates: compact.Fates(path)}
+	ended, waiting := compact.Checkpoints(path), s.notReady(snap)
+	for _, f := range x.Fates {
+		if why := ended[f.Entry]; why != "" {
+			x.Checkpoints = append(x.Checkpoints, Checkpoint{f.Entry, string(why), !waiting[f.Entry]})
+		}
+	}
 	if calls := compact.Pending(snap.Context.Items); len(calls) > 0 {
 		x.Pending, x.Err = calls, pendingError("explain", calls)
 		return x, nil

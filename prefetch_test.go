@@ -4,16 +4,16 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"testing"
-	"time"
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/message"
 )
 
-// TestCheckpointsChangeNothing: what is prepared at commits and passing tests gives
-// the same pass as a session that is opened just before it.
+// TestCheckpointsChangeNothing: what is prepared at commits and passing tests gives the same pass, for less work, as a
+// session that is opened just before it.
 func TestCheckpointsChangeNothing(t *testing.T) {
 	ctx := context.Background()
 	for seed := range uint64(4) {
@@ -39,22 +39,33 @@ func TestCheckpointsChangeNothing(t *testing.T) {
 				break
 			}
 		}
-		if n := s.Prepared(); n == 0 {
-			t.Errorf("seed %d: nothing was prepared at a checkpoint", seed)
-		}
-		began := time.Now()
+		began := allocations()
 		one, err := s.Compact(ctx, clew.CompactOptions{DryRun: true, Keep: compact.Tokens(1_500)})
-		warm := time.Since(began)
+		warm := allocations() - began
 		if err != nil {
 			t.Fatal(err)
+		}
+		x, err := s.Explain(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(x.Checkpoints); n < 5 || x.Checkpoints[0].Why != "commit" || !x.Checkpoints[n-1].Ready {
+			t.Errorf("seed %d: checkpoints that were not prepared: %+v", seed, x.Checkpoints)
 		}
 		s.Close()
 		if s, err = clew.Open(ctx, path, cfg); err != nil {
 			t.Fatal(err)
 		}
-		began = time.Now()
+		if x, err = s.Explain(ctx); err != nil || x.Checkpoints[0].Ready {
+			t.Errorf("seed %d: prepared before anything was: %+v %v", seed, x.Checkpoints, err)
+		}
+		s.Close()
+		if s, err = clew.Open(ctx, path, cfg); err != nil {
+			t.Fatal(err)
+		}
+		began = allocations()
 		two, err := s.Compact(ctx, clew.CompactOptions{DryRun: true, Keep: compact.Tokens(1_500)})
-		cold := time.Since(began)
+		cold := allocations() - began
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,6 +73,14 @@ func TestCheckpointsChangeNothing(t *testing.T) {
 		if !one.Plan.Act || one.Plan.Summary == nil || one.Plan.Summary.Text != two.Plan.Summary.Text || one.Plan.After != two.Plan.After {
 			t.Errorf("seed %d: %v %v", seed, one.Plan.Why, two.Plan.Why)
 		}
-		t.Logf("prepared %v, not prepared %v", warm, cold)
+		if warm*10 > cold*9 {
+			t.Errorf("seed %d: %d allocations with what was prepared, %d without: nothing is saved", seed, warm, cold)
+		}
 	}
+}
+
+func allocations() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.Mallocs
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/summary"
@@ -139,29 +140,28 @@ const prefetchBytes = 256 << 10
 // prefetched is how far the messages of a context were read for the next summary.
 type prefetched struct {
 	compaction *session.Entry // of the context
-	searched   int            // items in which checkpoints were looked for
-	until      int            // items before the latest checkpoint
-	warmed     int            // items that are prepared
+	reader     *ledger.Reader
+	searched   int // items in which checkpoints were looked for
+	until      int // items before the latest checkpoint
+	warmed     int // items that are prepared
 }
 
 // prefetch prepares the next summary at checkpoints, where a task has ended. It saves time later and changes nothing.
-// It begins when half of the limit is reached, and reads each message once.
+// It begins when half of the limit is reached, and looks for ends in each message of a context once.
 func (s *Session) prefetch(snap *compact.Snapshot) {
-	_, ours := snap.Policy.Summarizer.(summary.Deterministic)
-	if snap.Reading.Tokens < snap.Budget.Limit/2 || snap.Policy.Summarizer != nil && !ours {
+	if snap.Reading.Tokens < snap.Budget.Limit/2 {
 		return
 	}
 	items := snap.Context.Items
 	a := &s.ready
-	if a.compaction != snap.Context.Compaction || a.searched > len(items) {
-		*a = prefetched{compaction: snap.Context.Compaction, searched: len(items)}
+	if a.reader == nil || a.compaction != snap.Context.Compaction || a.searched > len(items) {
+		*a = prefetched{compaction: snap.Context.Compaction, reader: ledger.NewReader(ledger.Options{Cwd: snap.Cwd})}
 	}
-	if from := answerBefore(items, a.searched); from < len(items) {
-		if points := summary.Checkpoints(items[from:], snap.Cwd); len(points) > 0 {
-			a.until = max(a.until, from+points[len(points)-1].After)
+	for ; a.searched < len(items); a.searched++ {
+		if a.reader.Add(items[a.searched : a.searched+1]); a.reader.Boundary() != "" {
+			a.until = a.searched + 1
 		}
 	}
-	a.searched = len(items)
 	to, bytes := a.warmed, 0
 	for to < a.until && bytes < prefetchBytes {
 		bytes += len(items[to].Message.JSON())
@@ -172,6 +172,17 @@ func (s *Session) prefetch(snap *compact.Snapshot) {
 		s.found.Warm(items[from:to], snap.Cwd, snap.Policy.Instructions)
 		a.warmed = to
 	}
+}
+
+// notReady returns the entries of the context that the next summary is not prepared for.
+func (s *Session) notReady(snap *compact.Snapshot) map[string]bool {
+	out := map[string]bool{}
+	for i, it := range snap.Context.Items {
+		if s.ready.compaction != snap.Context.Compaction || i >= s.ready.warmed {
+			out[it.Entry.ID] = true
+		}
+	}
+	return out
 }
 
 func answerBefore(items []session.Item, at int) int {

@@ -376,3 +376,27 @@ func TestD29NoProgress(t *testing.T) {
 		t.Errorf("from %d to %d tokens: %s", plan.Before.Tokens, plan.After.Tokens, plan.Why)
 	}
 }
+
+// Where a task ended is known after a compaction took it out, and after a result that shows it was edited.
+func TestCheckpointsOfAPath(t *testing.T) {
+	l := caseLog(t)
+	l.user("fix the port")
+	passed := l.call("bash", `{"command":"go test ./..."}`, "ok  example.com/port  0.1s")
+	for range 3 {
+		l.user(prose(60))
+		l.say(prose(60))
+	}
+	l.apply(l.make(compact.Manual, compact.Policy{Window: 12_000, Keep: compact.Tokens(500)}))
+	if kind := l.fateOf(passed).Fate; kind != compact.FateSummarized {
+		t.Fatalf("the result is %s; the case shows nothing", kind)
+	}
+	again := l.call("bash", `{"command":"git commit -am Port"}`, "[main 1a2b3c4] Port")
+	l.append(session.NewContextEdit(session.ContextEdit{TargetID: again, Content: []byte(`"[shortened]"`)}))
+	path, err := l.log.Path(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := compact.Checkpoints(path); len(got) != 2 || got[passed] != "check" || got[again] != "commit" {
+		t.Errorf("got %v, want %s and %s", got, passed, again)
+	}
+}

@@ -3,6 +3,7 @@ package compact
 import (
 	"slices"
 
+	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/summary"
@@ -50,6 +51,18 @@ func Fates(path []*session.Entry) []Fate {
 		fates[i] = fate(e)
 	}
 	return fates
+}
+
+// Checkpoints says at which entries of a path, or of what session.ContextPath gives of it, a task seems to have ended,
+// and why. What compactions passed stands in their details, though not all of a very long path; the rest is read anew.
+func Checkpoints(path []*session.Entry) map[string]ledger.Boundary {
+	isEdit := func(e *session.Entry) bool { return e.Type == session.TypeContextEdit }
+	unedited := session.Project(slices.DeleteFunc(slices.Clone(path), isEdit)).Items
+	out := map[string]ledger.Boundary{}
+	for _, c := range ledger.Read(unedited, ledger.Options{}).Checkpoints {
+		out[c.Entry] = c.Why
+	}
+	return out
 }
 
 // FateIn returns a function that says what became of an entry in the context of a path, or of what session.ContextPath

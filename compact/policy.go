@@ -45,6 +45,7 @@ type Policy struct {
 	Summarizer   summary.Summarizer // makes the summary. Default: summary.Deterministic.
 	Template     *summary.Template  // gives the summary its form. Default: summary.Briefing.
 	Form         *wire.Form         // how the summary stands in the context: role and wrapper. Default: wire's.
+	Strategy     *summary.Profile   // what a summary keeps and what it shortens. Default: guessed from what the agent did.
 	Instructions string             // what the user asked the summary to pay attention to
 }
 

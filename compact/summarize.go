@@ -37,7 +37,8 @@ func (p *planner) try(ctx context.Context, cut *Cut, w *work, tightened int64) (
 		Prefix: items[cut.turn:cut.at], Kept: items[cut.at:], Ledger: &facts, Cwd: p.snap.Cwd,
 		Budget: budget, Pins: pins, QuoteBudget: p.budget.Quotes, ClipLast: true, Goal: p.policy.SummaryGoal,
 		Tries:   p.policy.Tries,
-		Counter: p, Template: p.policy.Template, Instructions: p.policy.Instructions, Cache: p.found,
+		Counter: p, Template: p.policy.Template, Profile: p.policy.Strategy,
+		Instructions: p.policy.Instructions, Cache: p.found,
 	}
 	asked := p.policy.Summarizer
 	if costly(asked) {

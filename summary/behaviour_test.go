@@ -1,6 +1,7 @@
 package summary_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,6 +20,7 @@ import (
 //
 //	# the name of the case
 //	budget 900                the most it may cost, else 2,000; "quotes N" is QuoteBudget
+//	profile {"keepCodeBlocks":true}    what is on of the switches of a Profile, else it is guessed
 //	> words of the user
 //	< words of the agent
 //	$ command                 a command; "! command" one that fails
@@ -34,6 +36,7 @@ import (
 //	Goal is: the line         a line that is this
 //	no Goal: some text        no line of the section holds this
 //	none Goal                 the section is empty
+//	Profile: name: why        the profile in force
 func TestBehaviours(t *testing.T) {
 	files, err := filepath.Glob("testdata/behaviour/*.txt")
 	if err != nil || len(files) == 0 {
@@ -61,6 +64,7 @@ func behaves(t *testing.T, c string) {
 	}
 	out := summarize(t, scripted(t, script))
 	lines := flat(out.Document)
+	lines["Profile"] = []string{out.Profile.Name + ": " + out.Profile.Why}
 	for section, all := range lines {
 		if len(slices.Compact(slices.Sorted(slices.Values(all)))) != len(all) {
 			t.Errorf("%s has a line twice: %q", section, all)
@@ -178,6 +182,11 @@ func scripted(t *testing.T, script string) summary.Input {
 		case "":
 		case "budget":
 			in.Budget = int64(number)
+		case "profile":
+			in.Profile = &summary.Profile{}
+			if err := json.Unmarshal([]byte(rest), in.Profile); err != nil {
+				t.Fatalf("%s: %v", step, err)
+			}
 		case "quotes":
 			in.QuoteBudget = int64(number)
 		case ">":

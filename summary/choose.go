@@ -163,7 +163,7 @@ func (d *digest) sources(ctx context.Context) ([]piece, error) {
 		at[l.key] = place{len(out), msg}
 		if l.from != "" {
 			of[l.from] = append(of[l.from], l.key)
-			factor *= d.profile.lines
+			factor *= d.profile.lines(l.from)
 		}
 		p := piece{
 			kind: kindContext, line: Line{Text: l.text, Ref: ref, From: l.from}, order: order(msg, len(out)),
@@ -673,7 +673,7 @@ func (p *planner) clipLast(to int64) {
 func (p *planner) output(pieces []piece) Output {
 	doc := p.assemble(pieces).Canonical()
 	out := Output{Document: doc, Text: p.template.Render(doc)}
-	out.Tokens, out.Summarizer = p.in.Counter.Text(out.Text), Deterministic{}.Name()
+	out.Tokens, out.Summarizer, out.Profile = p.in.Counter.Text(out.Text), Deterministic{}.Name(), p.d.profile
 	c := &out.Coverage
 	c.Items, c.UserMessages, c.LinesFound = len(p.d.msgs), len(p.d.users), p.found
 	for _, t := range pieces {

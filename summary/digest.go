@@ -31,7 +31,7 @@ type digest struct {
 	names   *names
 	kept    []*facts // of the messages that stay
 	known   []*facts // of the earlier summary
-	profile *Profile
+	profile Chosen
 	words   *phrases
 
 	failed map[string]bool // entries of results of commands that failed
@@ -122,10 +122,7 @@ func newDigest(in *Input, cache *Cache) *digest {
 		}
 	}
 	d.fromText = previous != "" && len(d.led.Commands) == 0
-	d.profile = in.Profile
-	if d.profile == nil {
-		d.profile = d.guessProfile()
-	}
+	d.profile = d.chooseProfile()
 	d.findUsers()
 	d.findTurns()
 	d.words = d.language()
@@ -290,8 +287,16 @@ func (d *digest) weights() []float64 {
 		switch d.names.class[n] {
 		case text.Number, text.Hash, text.UUID:
 			w *= asNumber
-		case text.Flag, text.Ref:
+		case text.Ref:
+			if !d.profile.KeepReferences {
+				w *= asFlag
+			}
+		case text.Flag:
 			w *= asFlag
+		case text.URL:
+			if d.profile.KeepReferences {
+				w *= asReference
+			}
 		default:
 		}
 		out[n] = w
@@ -372,53 +377,4 @@ func (r refs) of(id string) string {
 // sameEntry reports whether two handles may name one entry.
 func sameEntry(a, b string) bool {
 	return a != "" && b != "" && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a))
-}
-
-// Profile says what is worth most in a kind of session. The user's words are
-// quoted in every one of them; a profile says what comes next.
-type Profile struct {
-	name string
-	// prose and lines weigh the agent's sentences, and lines of files and output.
-	prose, lines float64
-}
-
-// The profiles.
-var (
-	// Coding keeps what was done to files, code and commands.
-	Coding = &Profile{name: "coding", prose: 1, lines: 1}
-	// Research keeps findings and references.
-	Research = &Profile{name: "research", prose: 1.3, lines: .8}
-	// Chat keeps what was said.
-	Chat = &Profile{name: "chat", prose: 1.5, lines: .5}
-)
-
-// Name returns the name of the profile, as in settings.
-func (p *Profile) Name() string { return p.name }
-
-// guessProfile looks at what the agent did: with many words and few calls it
-// talks, with reading and searching and hardly a change it researches.
-func (d *digest) guessProfile() *Profile {
-	answers, calls, work, changes := 0, 0, 0, 0
-	for _, m := range d.msgs {
-		switch m.Role {
-		case message.RoleAssistant:
-			answers++
-		case message.RoleToolResult:
-			calls++
-			if k := m.op.Kind; k == ledger.OpShell {
-				work++
-			} else if k == ledger.OpWrite || k == ledger.OpEdit || k == ledger.OpPatch {
-				changes++
-			}
-		default:
-		}
-	}
-	changed := len(d.led.Paths(ledger.StateModified, ledger.StateCreated)) > 0
-	switch {
-	case calls*4 < answers && !changed:
-		return Chat
-	case calls > 0 && !changed && changes == 0 && work*4 < calls:
-		return Research
-	}
-	return Coding
 }

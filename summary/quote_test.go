@@ -143,24 +143,26 @@ func TestProfiles(t *testing.T) {
 	}
 	chat.Call("read", `{"path":"plan.md"}`, strings.Repeat("- index_3 costs 21 euros\n- index_4 costs 28 euros, error: too much\n", 20))
 	for _, c := range []struct {
-		name string
 		talk *testchat.Chat
 		want *summary.Profile
-	}{{"coding", coding(), summary.Coding}, {"research", research, summary.Research}, {"chat", chat, summary.Chat}} {
-		if got := summary.ProfileOf(summary.Input{Items: c.talk.Items(), Cwd: cwd}); got != c.want || got.Name() != c.name {
-			t.Errorf("%s: the profile is %s", c.name, got.Name())
-		}
-	}
-	// Which one it is can be seen: talk has more room than lines of files in the one of talks.
-	differ := false
-	for budget := int64(150); budget < 1500; budget += 30 {
-		in := summary.Input{Items: coding().Items(), Cwd: cwd, Budget: budget}
-		own := summarize(t, in).Text
-		in.Profile = summary.Chat
-		differ = differ || summarize(t, in).Text != own
-	}
-	if !differ {
-		t.Error("another profile gives the same summary at every budget")
+		why  string
+	}{
+		{coding(), summary.Coding, "10 of 11 calls of tools change files or run commands, in 27 messages"},
+		{research, summary.Research, "no changed file, and 0 commands among 12 calls of tools"},
+		{chat, summary.Chat, "no changed file, and 1 calls of tools in 25 answers"},
+	} {
+		t.Run(c.want.Name, func(t *testing.T) {
+			in := summary.Input{Items: c.talk.Items(), Cwd: cwd, Budget: 500}
+			got := summarize(t, in).Profile
+			if got.Profile != *c.want || got.Why != c.why {
+				t.Errorf("got %+v, want %s: %s", got, c.want.Name, c.why)
+			}
+			for _, in.Profile = range []*summary.Profile{summary.Coding, summary.Research, summary.Chat} {
+				if got = summarize(t, in).Profile; got.Profile != *in.Profile || got.Why != "asked for" {
+					t.Errorf("got %+v, asked for %s", got, in.Profile.Name)
+				}
+			}
+		})
 	}
 }
 

@@ -56,7 +56,7 @@ func (d *digest) story() []piece {
 		add := func(at, seq int, s string, ids []int32, worth float64) {
 			out = append(out, piece{
 				kind: kindStory, line: Line{Text: s, Ref: ref, From: head}, order: 1000*at + min(seq, 999),
-				ids: ids, sure: withWords, worth: worth * d.profile.prose * d.age(at),
+				ids: ids, sure: withWords, worth: worth * d.profile.prose() * d.age(at),
 			})
 		}
 		for at := t.from; at < t.to; at++ {
@@ -78,6 +78,9 @@ func (d *digest) story() []piece {
 					}
 					if going && len(l.ids) > 0 && worth > 0 {
 						worth = max(worth, resultWorth) // no report sums it up
+					}
+					if d.profile.KeepKeyFindings && (l.says == saysCause || l.says == saysResult) {
+						worth *= keyFinding / d.age(at) // it stays true
 					}
 					add(at, seq, l.text, l.ids, worth)
 				}
@@ -181,7 +184,7 @@ var saysError = text.Pattern(`^(?:\W*|\S+: )(?:error|fatal|panic|Error|ERROR|FAI
 // changes says which files a turn changed, and what in each.
 func (d *digest) changes(t turn) string {
 	paths, what := d.edited(t.from, t.to)
-	if len(paths) == 0 {
+	if len(paths) == 0 || !d.profile.KeepFileOperations {
 		return ""
 	}
 	for i, p := range paths {
@@ -237,7 +240,7 @@ func (d *digest) fileLists() (changed, read, shell []piece) {
 	}
 	paths, what := d.edited(0, len(d.msgs))
 	for _, p := range paths {
-		if what[p] != nil {
+		if what[p] != nil && d.profile.KeepFileOperations {
 			notes[p] = clipName(strings.Join(latest(what[p]), "; "), 120)
 		}
 	}

@@ -89,7 +89,7 @@ type Input struct {
 	OnlyInstructions bool
 	// Tries is how often a model is called when calls fail for a passing reason. 0: as its transport does.
 	Tries int
-	// Profile says what is worth most. nil: chosen by what the session is like.
+	// Profile says what is worth most. nil: guessed from what the agent did.
 	Profile *Profile
 	// Cache makes the next summary of the same session cost less. It never changes it.
 	Cache *Cache
@@ -105,6 +105,7 @@ type Output struct {
 	// FromHook says that a hook wrote it. Details are what the hook wants to have stored with it, as JSON.
 	FromHook bool
 	Details  json.RawMessage
+	Profile  Chosen // what counted most in it
 
 	// Usage is what all calls of a model cost; nil when none was asked.
 	Usage *message.Usage

@@ -10,7 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/summary"
 )
 
 // explainJSON is what explain --json prints.
@@ -23,13 +25,17 @@ type explainJSON struct {
 	Waiting int `json:"waiting,omitempty"`
 	// Plan is what would happen at the next request; Manual what clew compact would
 	// do, where that is something else.
-	Plan    *compact.Plan            `json:"plan,omitempty"`
-	Manual  *compact.Plan            `json:"manual,omitempty"`
-	Failure string                   `json:"failure,omitempty"`
-	Pins    []string                 `json:"pins"`
-	Entries int                      `json:"entries"`
-	Counts  map[compact.FateKind]int `json:"counts"`
-	Fates   []fateJSON               `json:"fates,omitempty"`
+	Plan    *compact.Plan `json:"plan,omitempty"`
+	Manual  *compact.Plan `json:"manual,omitempty"`
+	Failure string        `json:"failure,omitempty"`
+	// Strategy is that of the summary in the plan, or of one of the whole context.
+	Strategy *summary.Chosen `json:"strategy,omitempty"`
+	Pins     []string        `json:"pins"`
+	// Checkpoints are the entries at which a task seems to have ended, oldest first.
+	Checkpoints []checkpointJSON         `json:"checkpoints"`
+	Entries     int                      `json:"entries"`
+	Counts      map[compact.FateKind]int `json:"counts"`
+	Fates       []fateJSON               `json:"fates,omitempty"`
 
 	all        []fateJSON // of every entry on the path, oldest first
 	inWords    bool       // all of them are described, not only those that are pinned
@@ -46,6 +52,12 @@ type fateJSON struct {
 	said described
 }
 
+type checkpointJSON struct {
+	ledger.Checkpoint
+	Kind string `json:"kind"`
+	Text string `json:"text,omitempty"`
+}
+
 func newExplain() *cobra.Command {
 	var policy policyFlags
 	cmd := &cobra.Command{
@@ -53,7 +65,8 @@ func newExplain() *cobra.Command {
 		Short: "Say what would happen to the context now, and why",
 		Long: `explain says whether the context would be compacted before the next request and
 how far it is from that, what each stage of the ladder would free, where the
-cut would be, which entries are pinned, and what has become of the entries on
+cut would be, which strategy a summary follows, at which entries a task seems
+to have ended, which entries are pinned, and what has become of the entries on
 the path: with --fates of each of them. With --presets it says, preset by
 preset, what would be done with this session. Nothing is written.`,
 		Example: `  clew explain session.jsonl
@@ -195,7 +208,25 @@ func (e *explainJSON) load(cmd *cobra.Command, s session.Store, policy modelPoli
 	pr := newProgress(cmd)
 	defer pr.done()
 	pr.say("planning for %s", count(e.Entries, "entry", "entries"))
-	return e.plans(ctx, p)
+	if err := e.plans(ctx, p); err != nil {
+		return err
+	}
+	return e.strategy(ctx, p)
+}
+
+func (e *explainJSON) strategy(ctx context.Context, p *planning) error {
+	for _, plan := range []*compact.Plan{e.Plan, e.Manual} {
+		if plan != nil && plan.Summary != nil {
+			e.Strategy = &plan.Summary.Profile
+			return nil
+		}
+	}
+	c, err := summary.ProfileOf(ctx, summary.Input{
+		Items: p.Context.Items, Cwd: p.Cwd, Budget: p.Budget.Summary, Counter: p.Meter, ClipLast: true,
+		Profile: p.Policy.Strategy,
+	})
+	e.Strategy = &c
+	return err
 }
 
 func (e *explainJSON) plans(ctx context.Context, p *planning) (err error) {
@@ -225,7 +256,8 @@ func (e *explainJSON) fates(ctx context.Context, s session.Store, leaf string) e
 	}
 	e.Pins = append([]string{}, session.Pins(path)...)
 	e.Counts = map[compact.FateKind]int{}
-	fate := compact.FateIn(path)
+	fate, ended := compact.FateIn(path), compact.Checkpoints(path)
+	e.Checkpoints = []checkpointJSON{}
 	add := func(entry *session.Entry) {
 		f := fateJSON{Fate: fate(entry)}
 		f.Entry = own(f.Entry)
@@ -235,6 +267,10 @@ func (e *explainJSON) fates(ctx context.Context, s session.Store, leaf string) e
 			f.Kind, f.Text = f.said.Kind, f.said.line()
 		}
 		e.all = append(e.all, f)
+		if why := ended[f.Entry]; why != "" {
+			d := describe(entry).own()
+			e.Checkpoints = append(e.Checkpoints, checkpointJSON{ledger.Checkpoint{Entry: f.Entry, Why: why}, d.Kind, d.line()})
+		}
 	}
 	n := 0
 	err = session.Walk(ctx, s, leaf, func(entry *session.Entry) bool {
@@ -246,6 +282,7 @@ func (e *explainJSON) fates(ctx context.Context, s session.Store, leaf string) e
 		return false
 	})
 	slices.Reverse(e.all)
+	slices.Reverse(e.Checkpoints)
 	e.Entries = len(e.all)
 	return err
 }
@@ -262,6 +299,11 @@ func (e *explainJSON) print(cmd *cobra.Command, list bool) error {
 	if e.Plan != nil {
 		e.printPlan(rep)
 	}
+	if s := e.Strategy; s != nil {
+		rep.row("strategy", "%s: %s", printable(s.Name), s.Why)
+		rep.row("", "%s", s.String())
+	}
+	e.printCheckpoints(rep)
 	e.printPins(rep)
 	e.printCounts(rep, e.all)
 	if list {
@@ -334,6 +376,21 @@ func printWould(rep *report, pl *compact.Plan) {
 	rep.cut(pl.Cut)
 	if s := pl.Summary; s != nil {
 		rep.row("summary", "%s tokens from %s", number(s.Tokens), count(s.Coverage.Items, "message"))
+	}
+}
+
+// printCheckpoints lists the newest checkpoints.
+func (e *explainJSON) printCheckpoints(rep *report) {
+	const most = 8
+	name, list := "checkpoint", e.Checkpoints
+	if n := len(list) - most; n > 0 {
+		rep.row(name, "%s", count(n, "earlier one"))
+		name, list = "", list[n:]
+	}
+	for _, c := range list {
+		line := short(c.Entry, maxID) + " " + c.Why.Words() + ": " + c.Kind + " " + c.Text
+		rep.row(name, "%s", cut(line, rep.columns-reportMargin))
+		name = ""
 	}
 }
 

@@ -183,6 +183,7 @@ type policyFlags struct {
 	maxBytes                       string
 	preset, template, instructions string
 	offloadDir                     string
+	strategy                       string
 	counter                        counterFlag
 }
 
@@ -197,6 +198,14 @@ func (fl *policyFlags) add(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("preset", cobra.FixedCompletions(compact.PresetNames(), cobra.ShellCompDirectiveNoFileComp))
 	fl.counter.add(cmd)
 	addSummaryFlags(cmd, &fl.template, &fl.instructions, "the preset's, else briefing")
+	addStrategyFlag(cmd, &fl.strategy, "the setting, else auto, a guess")
+}
+
+func addStrategyFlag(cmd *cobra.Command, strategy *string, byDefault string) {
+	names := summary.ProfileNames()
+	usage := "what the summary keeps: " + strings.Join(names, ", ") + " (default: " + byDefault + ")"
+	cmd.Flags().StringVar(strategy, "strategy", "", usage)
+	_ = cmd.RegisterFlagCompletionFunc("strategy", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // addSummaryFlags adds the flags that say how a summary is to be.
@@ -241,6 +250,11 @@ func (fl *policyFlags) on(p compact.Policy) (_ compact.Policy, err error) {
 	p.Instructions = cmp.Or(fl.instructions, p.Instructions)
 	if fl.template != "" {
 		if p.Template, err = findTemplate(fl.template); err != nil {
+			return p, err
+		}
+	}
+	if fl.strategy != "" {
+		if p.Strategy, err = findStrategy(fl.strategy); err != nil {
 			return p, err
 		}
 	}
@@ -309,6 +323,14 @@ func findTemplate(name string) (*summary.Template, error) {
 		return nil, usagef("--template: there is no template %q; there are %s", name, strings.Join(templateNames(), ", "))
 	}
 	return t, nil
+}
+
+func findStrategy(name string) (*summary.Profile, error) {
+	p, err := summary.FindProfile(cmp.Or(name, summary.AutoProfile))
+	if err != nil {
+		return nil, usagef("--strategy: %w", err)
+	}
+	return p, nil
 }
 
 func templateNames() []string {

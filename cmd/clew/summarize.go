@@ -14,7 +14,7 @@ import (
 )
 
 func newSummarize() *cobra.Command {
-	var template, instructions string
+	var template, instructions, strategy string
 	cmd := &cobra.Command{
 		Use:   "summarize FILE",
 		Short: "Print a summary of the conversation",
@@ -36,6 +36,7 @@ the text that is chosen from it.`,
 	budget := cmd.Flags().String("budget", "", "size limit of the summary in tokens (default: what compact allows for the model's window)")
 	until := cmd.Flags().String("until", "", "summarize up to this entry (an id or the beginning of one)")
 	addSummaryFlags(cmd, &template, &instructions, "briefing")
+	addStrategyFlag(cmd, &strategy, "auto, a guess")
 	stage := cmd.Flags().String("stage", showText, "what to print: facts, graph or text")
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -47,6 +48,9 @@ the text that is chosen from it.`,
 			return err
 		}
 		in := summary.Input{Template: t, Instructions: instructions, ClipLast: true}
+		if in.Profile, err = findStrategy(strategy); err != nil {
+			return err
+		}
 		if in.Budget, err = parseBudget(*budget); err != nil {
 			return err
 		}

@@ -19,7 +19,8 @@ func newTree() *cobra.Command {
 		Short: "Show the entries of a session as a tree",
 		Long: `tree shows every entry of a session on a line: its id, what it is, what it
 says. Runs without branches are not indented; what leaves the path to the
-leaf is. The path to the leaf is marked with *, the leaf with >.
+leaf is. The path to the leaf is marked with *, the leaf with >, and the
+entries on it at which a task seems to have ended with (checkpoint: why).
 
 By default labels, names, settings and usage are shown at what they belong
 to or not at all; --all shows every entry. An entry whose parent is hidden
@@ -178,7 +179,7 @@ func (d *drawer) row(r treeRow) error {
 	return err
 }
 
-// notes are the label of an entry and what an edit made of it.
+// notes are the label of an entry, what an edit made of it, and whether a task ended there.
 func (d *drawer) notes(n *treeNode) string {
 	s := ""
 	if n.label != "" {
@@ -186,6 +187,9 @@ func (d *drawer) notes(n *treeNode) string {
 	}
 	if n.edit != "" {
 		s += "(" + n.edit + ") "
+	}
+	if n.ended != "" {
+		s += "(checkpoint: " + n.ended + ") "
 	}
 	return s
 }

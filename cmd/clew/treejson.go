@@ -38,21 +38,22 @@ type treeJSON struct {
 
 // treeEntry is an entry in treeJSON, in the order in which the tree is printed.
 type treeEntry struct {
-	ID        string `json:"id"`
-	ParentID  string `json:"parentId,omitempty"`
-	Above     string `json:"above,omitempty"`
-	Depth     int    `json:"depth"`
-	Children  int    `json:"children"`
-	Active    bool   `json:"active"`
-	Type      string `json:"type"`
-	Role      string `json:"role,omitempty"`
-	Time      string `json:"time,omitempty"`
-	Kind      string `json:"kind"`
-	Text      string `json:"text,omitempty"`
-	Ref       string `json:"ref,omitempty"`
-	Label     string `json:"label,omitempty"`
-	Edit      string `json:"edit,omitempty"`
-	FirstKept string `json:"firstKept,omitempty"`
+	ID         string `json:"id"`
+	ParentID   string `json:"parentId,omitempty"`
+	Above      string `json:"above,omitempty"`
+	Depth      int    `json:"depth"`
+	Children   int    `json:"children"`
+	Active     bool   `json:"active"`
+	Type       string `json:"type"`
+	Role       string `json:"role,omitempty"`
+	Time       string `json:"time,omitempty"`
+	Kind       string `json:"kind"`
+	Text       string `json:"text,omitempty"`
+	Ref        string `json:"ref,omitempty"`
+	Label      string `json:"label,omitempty"`
+	Edit       string `json:"edit,omitempty"`
+	FirstKept  string `json:"firstKept,omitempty"`
+	Checkpoint string `json:"checkpoint,omitempty"`
 }
 
 func printTreeJSON(cmd *cobra.Command, s *jsonl.File, t *tree, f treeFilter) error {
@@ -68,7 +69,7 @@ func printTreeJSON(cmd *cobra.Command, s *jsonl.File, t *tree, f treeFilter) err
 		e := treeEntry{
 			ID: n.id, Depth: r.depth, Children: len(n.children), Active: n.active,
 			Type: string(n.typ), Role: string(n.role), Time: jsonTime(n.at),
-			Kind: n.Kind, Text: n.line(), Ref: n.Ref, Label: n.label, Edit: n.edit,
+			Kind: n.Kind, Text: n.line(), Ref: n.Ref, Label: n.label, Edit: n.edit, Checkpoint: n.ended,
 		}
 		if n.typ == session.TypeCompaction {
 			e.FirstKept = n.kept

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 )
@@ -30,6 +31,7 @@ type treeNode struct {
 	label  string
 	edit   string // "edited" or "omitted" by an edit on the path to the leaf
 	kept   string // compaction: the first kept entry
+	ended  string // why a task seems to have ended there, on the path to the leaf
 
 	active   bool  // on the path to the leaf
 	shown    bool  // passes the filter
@@ -86,7 +88,13 @@ func loadTree(ctx context.Context, s session.Store, leaf string) (*tree, error) 
 		t.leaf = at
 	}
 	t.activate(byID)
-	return t, nil
+	path, err := session.ContextPath(ctx, s, leaf)
+	for id, why := range compact.Checkpoints(path) {
+		if i, ok := byID[id]; ok && t.nodes[i].active {
+			t.nodes[i].ended = string(why)
+		}
+	}
+	return t, err
 }
 
 // own copies a text of an entry, which aliases the whole record: a tree does not

@@ -202,7 +202,11 @@ func Summarize(ctx context.Context, s session.Store, r *Range, by summary.Summar
 	}
 	in.Template = cmp.Or(in.Template, summary.Briefing)
 	// The 0 was a limit that nobody set: summaries of earlier versions are still found.
-	key, _ := json.Marshal([]any{by.Name(), in.Template.Name(), in.Budget, 0, in.Instructions, in.OnlyInstructions}) // strings and numbers
+	question := []any{by.Name(), in.Template.Name(), in.Budget, 0, in.Instructions, in.OnlyInstructions}
+	if in.Profile != nil {
+		question = append(question, in.Profile)
+	}
+	key, _ := json.Marshal(question) // strings and numbers
 	asked := string(key)
 	if !fresh {
 		if found, err := find(ctx, s, r, asked); err != nil || found != nil {

@@ -189,6 +189,11 @@ func (r *Reader) merge(l Ledger) {
 			*known = m
 		}
 	}
+	for _, c := range l.Checkpoints {
+		if !slices.Contains(r.checkpoints, c) {
+			r.checkpoints = append(r.checkpoints, c)
+		}
+	}
 	for list, n := range l.Omitted {
 		r.omitted[list] += max(n, 0)
 	}

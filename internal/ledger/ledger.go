@@ -38,8 +38,10 @@ type Ledger struct {
 	Rules     []Statement `json:"rules,omitempty"`     // the user's sentences that bind later work
 	Decisions []Statement `json:"decisions,omitempty"` // how something was decided, or why
 	// Mentions are the URLs, tickets, commits and names that the user and the agent used.
-	Mentions []Mention      `json:"mentions,omitempty"`
-	Omitted  map[string]int `json:"omitted,omitempty"` // what the limits left out of each list
+	Mentions []Mention `json:"mentions,omitempty"`
+	// Checkpoints are the messages at which a task seems to have ended.
+	Checkpoints []Checkpoint   `json:"checkpoints,omitempty"`
+	Omitted     map[string]int `json:"omitted,omitempty"` // what the limits left out of each list
 }
 
 // State is what became of a file: the last change to it, or StateRead. One that was
@@ -131,18 +133,6 @@ type UserMessage struct {
 	Bytes int       `json:"bytes"` // of the whole
 }
 
-// Boundary says why a task seems to have ended at a message; "" is that it did not. The
-// user's word alone is the weakest reason.
-type Boundary string
-
-// The reasons.
-const (
-	BoundaryCommit Boundary = "commit" // a command made a commit
-	BoundaryCheck  Boundary = "check"  // a test run passed
-	BoundaryTodos  Boundary = "todos"  // the last open todo was done
-	BoundaryUser   Boundary = "user"   // the user said so
-)
-
 const (
 	maxDecided = 60
 	maxFailed  = 20  // tests of a command
@@ -209,16 +199,17 @@ func (r *Reader) Ledger() Ledger {
 	o := maps.Clone(r.omitted)
 	mentions := slices.DeleteFunc(r.mentions.values(), func(m Mention) bool { return m.Kind == "name" && m.Uses < 2 })
 	l := Ledger{
-		Files:     limit(o, "files", r.files.values(), 1000, func(f File) bool { return f.State == StateRead }),
-		Weak:      limit(o, "weak", r.weak.values(), 200, nil),
-		Commands:  limit(o, "commands", r.commands.values(), 120, nil),
-		Commits:   limit(o, "commits", slices.Clone(r.commits), 100, nil),
-		Errors:    limit(o, "errors", r.errors.values(), 30, nil),
-		Rules:     limit(o, "rules", slices.Clone(r.rules), 80, func(s Statement) bool { return s.Replaced }),
-		Decisions: limit(o, "decisions", slices.Clone(r.decisions), maxDecided, nil),
-		Mentions:  limit(o, "mentions", mentions, 150, func(m Mention) bool { return m.Uses < 3 }),
-		Users:     limit(o, "users", slices.Clone(r.users), 200, func(u UserMessage) bool { return u != r.users[0] }),
-		Todos:     limit(o, "todos", slices.Clone(r.todos), 100, func(t Todo) bool { return t.Status == TodoDone }),
+		Files:       limit(o, "files", r.files.values(), 1000, func(f File) bool { return f.State == StateRead }),
+		Weak:        limit(o, "weak", r.weak.values(), 200, nil),
+		Commands:    limit(o, "commands", r.commands.values(), 120, nil),
+		Commits:     limit(o, "commits", slices.Clone(r.commits), 100, nil),
+		Errors:      limit(o, "errors", r.errors.values(), 30, nil),
+		Rules:       limit(o, "rules", slices.Clone(r.rules), 80, func(s Statement) bool { return s.Replaced }),
+		Decisions:   limit(o, "decisions", slices.Clone(r.decisions), maxDecided, nil),
+		Mentions:    limit(o, "mentions", mentions, 150, func(m Mention) bool { return m.Uses < 3 }),
+		Users:       limit(o, "users", slices.Clone(r.users), 200, func(u UserMessage) bool { return u != r.users[0] }),
+		Checkpoints: limit(o, "checkpoints", slices.Clone(r.checkpoints), 200, nil),
+		Todos:       limit(o, "todos", slices.Clone(r.todos), 100, func(t Todo) bool { return t.Status == TodoDone }),
 	}
 	if len(o) > 0 {
 		l.Omitted = o

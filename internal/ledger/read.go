@@ -30,29 +30,31 @@ func Read(items []session.Item, opt Options) Ledger {
 // for one goroutine at a time. Its lists are keyed, so that what happens again moves to the end.
 type Reader struct {
 	place
-	parser    *syntax.Parser
-	calls     map[string]call
-	entry     string // of the message that is read
-	files     table[File]
-	weak      table[File]
-	commands  table[Command]
-	parsed    map[string]line // by directory and command line
-	errors    table[Failure]
-	commits   []Commit
-	users     []UserMessage
-	seen      map[string]bool // entries of users
-	todos     []Todo
-	todoTool  bool // todos come from a tool
-	mentions  table[Mention]
-	rules     []Statement
-	ruleAt    map[string]int // the place of a rule, by its words
-	decisions []Statement
-	subjects  map[string]map[string]bool // what rules and decisions are about
-	omitted   map[string]int
-	opened    string // the file that an editor without paths works on
-	ended     Boundary
-	acted     bool            // a command ran that may have changed files
-	dirty     map[string]bool // files that git named before anything was done: somebody else changed them
+	parser      *syntax.Parser
+	calls       map[string]call
+	entry       string // of the message that is read
+	files       table[File]
+	weak        table[File]
+	commands    table[Command]
+	parsed      map[string]line // by directory and command line
+	errors      table[Failure]
+	commits     []Commit
+	users       []UserMessage
+	seen        map[string]bool // entries of users
+	todos       []Todo
+	todoTool    bool // todos come from a tool
+	mentions    table[Mention]
+	rules       []Statement
+	ruleAt      map[string]int // the place of a rule, by its words
+	decisions   []Statement
+	subjects    map[string]map[string]bool // what rules and decisions are about
+	omitted     map[string]int
+	opened      string // the file that an editor without paths works on
+	ended       Boundary
+	proven      bool // by what was done since the last change and the user's last message
+	checkpoints []Checkpoint
+	acted       bool            // a command ran that may have changed files
+	dirty       map[string]bool // files that git named before anything was done: somebody else changed them
 }
 
 // NewReader returns a Reader that has read nothing.
@@ -72,6 +74,9 @@ func (r *Reader) Add(items []session.Item) {
 		}
 		if it.Message != nil {
 			r.message(it.Message)
+		}
+		if r.ended != "" {
+			r.checkpoints, r.proven = append(r.checkpoints, Checkpoint{r.entry, r.ended}), true
 		}
 	}
 }
@@ -108,6 +113,7 @@ func (r *Reader) message(m *message.Message) {
 
 func (r *Reader) assistant(m *message.Message) {
 	var said []string
+	ends := len(m.ToolCalls()) == 0
 	for _, b := range m.Content {
 		switch b.Type {
 		case message.BlockToolCall:
@@ -120,6 +126,9 @@ func (r *Reader) assistant(m *message.Message) {
 			t := redact.Text(lookAt(b.Text))
 			said = append(said, t)
 			r.decided(t, false)
+			if ends && !r.proven && r.reportsDone(t) {
+				r.ended = BoundaryAgent
+			}
 			if list := checkboxes(t, r.entry); list != nil && !r.todoTool {
 				r.todos = list
 			}
@@ -135,7 +144,8 @@ func (r *Reader) user(m *message.Message) {
 	}
 	r.seen[r.entry] = true
 	t := redact.Text(m.Text())
-	if saysDone(t) {
+	r.proven = false
+	if userDone(t) {
 		r.ended = BoundaryUser
 	}
 	r.mention(lookAt(t))
@@ -214,6 +224,7 @@ func (r *Reader) touch(c call, o outcome) {
 				ch.state = r.written(p, beginning(o.text))
 			}
 			change(&r.files, p, ch.state, to, c.entry)
+			r.proven = false
 		}
 	}
 }

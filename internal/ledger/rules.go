@@ -140,17 +140,6 @@ func startsRule(s string, words []string) bool {
 	return slices.ContainsFunc(ruleEnd, func(w string) bool { return strings.Contains(s, w) })
 }
 
-// saysDone reports whether a message of the user is little more than that something is finished.
-func saysDone(t string) bool {
-	t = strings.TrimSpace(t)
-	words := sentenceWords(t)
-	if len(words) > 8 || utf8.RuneCountInString(t) > 60 || strings.ContainsAny(t, "?？未") ||
-		strings.Contains(strings.ReplaceAll(t, "没问题", ""), "没") {
-		return false
-	}
-	return !slices.ContainsFunc(words, func(w string) bool { return notWord()[w] }) && userDone.in(t, words)
-}
-
 // about returns what a sentence that is kept is about.
 func (r *Reader) about(s string) map[string]bool {
 	words, ok := r.subjects[s]

@@ -60,6 +60,6 @@ func FuzzCalls(f *testing.F) {
 		_ = l.covers(l)
 		_ = l.runs(l, out)
 		_ = Binding(out)
-		_ = saysDone(out)
+		_ = userDone(out)
 	})
 }

@@ -68,13 +68,6 @@ var (
 		the key is|the key here|therefore|caused by|due to|weil|damit|deshalb|liegt daran|parce que|afin que|donc|
 		le problème|porque|para que|el problema|потому что|чтобы|поэтому|проблема в`,
 		`因为|原因是|所以|由于|问题在于|なぜなら|原因は|ため|때문|원인`)
-	// userDone are the words with which users say that something is finished. A
-	// message that is little more than one of them is a boundary.
-	userDone = either(`done|finished|it works|works now|works great|that works|lgtm|looks good|perfect|great work|
-		all good|ship it|merged|thanks|thank you|fertig|erledigt|passt|danke|terminé|c'est bon|merci|parfait|listo|
-		hecho|perfecto|gracias|готово|сделано|спасибо|отлично`,
-		`完成了|已完成|搞定|做完了|可以了|没问题了|谢谢|完了|できました|終わり|ありがとう|완료|끝났|고마워|감사합니다`)
-	notWord = text.Words(`not isn't nicht pas no не`)
 	// guessWord stands in a sentence that is not sure of what it says.
 	guessWord = text.Words(`think guess maybe perhaps probably suppose wonder wondering if`)
 	// tells are the words before "always" and "never" in what is told, asks those in what a

@@ -125,6 +125,12 @@ func sessionKeys() []Key {
 			Text: "the form of a summary", set: setTemplate,
 		},
 		{
+			Name: "strategy", Env: "CLEW_STRATEGY", Flag: "strategy", Default: summary.AutoProfile, Unit: "name",
+			Text: "what a summary keeps and what it shortens: " + strings.Join(summary.ProfileNames(), ", ") +
+				"; auto guesses from what the agent did",
+			set: func(s *Settings, v string) (err error) { s.policy.Strategy, err = summary.FindProfile(v); return err },
+		},
+		{
 			Name: "instructions", Env: "CLEW_INSTRUCTIONS", Flag: "instructions", Default: "none", Unit: "text",
 			Text: "what a summary is to pay attention to",
 			set:  func(s *Settings, v string) error { s.policy.Instructions = v; return nil },

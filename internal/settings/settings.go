@@ -136,6 +136,7 @@ func (s *Settings) Policy() (compact.Policy, error) {
 	p.Reserve, p.Trigger = cmp.Or(said.Reserve, p.Reserve), cmp.Or(said.Trigger, p.Trigger)
 	p.Target, p.Keep = cmp.Or(said.Target, p.Target), cmp.Or(said.Keep, p.Keep)
 	p.Summary, p.Template = cmp.Or(said.Summary, p.Summary), cmp.Or(said.Template, p.Template)
+	p.Strategy = cmp.Or(said.Strategy, p.Strategy)
 	p.KeepMessages, p.KeepTurns = cmp.Or(said.KeepMessages, p.KeepMessages), cmp.Or(said.KeepTurns, p.KeepTurns)
 	p.MaxPasses, p.Tries = cmp.Or(said.MaxPasses, p.MaxPasses), cmp.Or(said.Tries, p.Tries)
 	p.Window, p.MaxBytes, p.Instructions = said.Window, said.MaxBytes, said.Instructions

@@ -126,6 +126,9 @@ func (r *run) write(b *strings.Builder, q question, complaint string, room int64
 		b.WriteString(taskMore)
 	}
 	fmt.Fprintf(b, taskForm, max(room*6/10, 50), r.template().Form())
+	if kept := r.strategy.String(); kept != "" && !r.in.OnlyInstructions {
+		b.WriteString("\nIn this conversation, " + kept + ".\n")
+	}
 	facts := summary.Document{Done: r.facts.Done, Blocked: r.facts.Blocked, Files: r.facts.Files}
 	if known := r.render(facts); known != "" && !r.s.branch {
 		b.WriteString(taskFacts + mark(known))

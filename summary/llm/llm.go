@@ -124,10 +124,12 @@ func (s *Summarizer) Summarize(ctx context.Context, in summary.Input) (summary.O
 	if err != nil {
 		return facts, err
 	}
-	r := &run{s: s, in: &in, facts: facts.Document, calls: s.cfg.MaxCalls, maxInput: s.cfg.MaxInput}
+	r := &run{
+		s: s, in: &in, facts: facts.Document, strategy: facts.Profile, calls: s.cfg.MaxCalls, maxInput: s.cfg.MaxInput,
+	}
 	out, err := r.summarize(ctx)
 	if err == nil {
-		out.Coverage = facts.Coverage
+		out.Coverage, out.Profile = facts.Coverage, facts.Profile
 		out.Summarizer = cmp.Or(r.by, s.Name())
 	} else {
 		r.reject(err)
@@ -153,8 +155,9 @@ type run struct {
 	s        *Summarizer
 	in       *summary.Input
 	facts    summary.Document // what code vouches for
-	calls    int              // that are left
-	maxInput int64            // tokens; less once the model said that it was too much
+	strategy summary.Chosen
+	calls    int   // that are left
+	maxInput int64 // tokens; less once the model said that it was too much
 	usage    *message.Usage
 	rejected []string
 	by       string // the model of the conversation, where that made it

@@ -182,7 +182,8 @@ func TestSummaryOfAModel(t *testing.T) {
 	if text := m.asked[0].Messages[0].Text(); !strings.Contains(text, "\nList what was decided.\n") || strings.Contains(text, "Summarize the conversation above") || !strings.Contains(text, "## Goal") {
 		t.Error("the description of the task was not replaced")
 	}
-	if text := req.Messages[0].Text(); !strings.Contains(text, "mind the comments") || !strings.Contains(text, "| step 3:") {
+	if text := req.Messages[0].Text(); !strings.Contains(text, "mind the comments") ||
+		!strings.Contains(text, "\nIn this conversation, keep key findings, references; summarize details.\n") || !strings.Contains(text, "| step 3:") {
 		t.Error(text[:500])
 	}
 }
