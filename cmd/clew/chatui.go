@@ -64,7 +64,7 @@ func (fl *chatFlags) runUI(ctx context.Context, cmd *cobra.Command, c chat.Confi
 	err = tui.Run(ctx, tui.Config{
 		Host: host, Events: queue, In: in, Out: out, Theme: theme(fl.theme, look.Theme), ScreenReader: fl.screenReader || look.ScreenReader,
 		First: words, Choose: fl.resume == pickSession, Hints: hints,
-		Silent: look.Silent, NoPreview: look.NoPreview,
+		Silent: look.Silent, NoPreview: look.NoPreview, MoveAtOnce: look.MoveAtOnce,
 	})
 	now := s.Agent().State()
 	if err = errors.Join(err, s.Close()); err != nil {

@@ -37,6 +37,8 @@ type UI struct {
 	// NoPreview says that a compaction that is asked for is made at once, without being
 	// shown before: ui.compactPreview is false.
 	NoPreview bool
+	// MoveAtOnce has /tree move without asking for a summary of what is left, and without one.
+	MoveAtOnce bool
 }
 
 // The modes, the strictest first.
@@ -129,6 +131,12 @@ func agentKeys() []Key {
 			Name: "ui.compactPreview", Env: "CLEW_COMPACT_PREVIEW", Default: "true", Unit: "true or false",
 			Text: "whether `/compact` shows the summary before it counts",
 			set:  func(s *Settings, v string) error { return setOff(&s.UI.NoPreview, v) },
+		},
+		{
+			Name: "ui.moveAtOnce", Env: "CLEW_MOVE_AT_ONCE", Default: "false", Unit: "true or false",
+			Text:  "whether `/tree` moves without asking for a summary of what is left, and without one",
+			Other: []Other{also("branchSummary.skipPrompt")},
+			set:   func(s *Settings, v string) (err error) { s.UI.MoveAtOnce, err = parseBool(v); return err },
 		},
 	}
 }

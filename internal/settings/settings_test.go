@@ -497,12 +497,13 @@ func TestPiFiles(t *testing.T) {
 	p := newPlace(t)
 	home := t.TempDir()
 	own, project := filepath.Join(home, ".pi", "agent", "settings.json"), filepath.Join(p.dir, ".pi", "settings.json")
-	write(t, own, `{"theme": "dark", "compaction": {"enabled": false, "reserveTokens": 9000, "keepRecentTokens": 7000}}`)
+	write(t, own, `{"theme": "dark", "compaction": {"enabled": false, "reserveTokens": 9000, "keepRecentTokens": 7000},
+		"branchSummary": {"reserveTokens": 4000, "skipPrompt": true}}`)
 	write(t, project, `{"compaction": {"reserveTokens": 8000}}`)
 	write(t, p.user, `{"keep": 6000}`)
 	pi := []string{"HOME=" + home, "CLEW_PRESET=pi"}
 	s := p.must(t, pi...)
-	for key, want := range map[string]string{"auto": "false from pi", "reserve": "8000 from pi", "keep": "6000 from user"} {
+	for key, want := range map[string]string{"auto": "false from pi", "ui.moveAtOnce": "true from pi", "reserve": "8000 from pi", "keep": "6000 from user"} {
 		if got := value(s, key); got != want {
 			t.Errorf("%s is %s, not %s", key, got, want)
 		}

@@ -19,6 +19,7 @@ type front interface {
 	host() chat.Host
 	// previews reports whether /compact shows a compaction before it is made.
 	previews() bool
+	asksOnMoves() bool // whether a branch that is left is to be summarized
 	// note, fault and fail add a line to the transcript.
 	note(text string)
 	fault(text string)

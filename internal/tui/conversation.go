@@ -254,6 +254,11 @@ func onTree(f front, t treeFront, nodes []agent.Node, msg any) {
 			}
 		})
 	case widget.TreeSelectMsg:
+		if !f.asksOnMoves() {
+			t.leave()
+			navigate(f, msg.ID, clew.BranchOptions{})
+			return
+		}
 		f.choose(widget.Question{
 			Title: "go there?", Text: where(nodes, msg.ID), Safe: 3,
 			Options: []widget.Option{

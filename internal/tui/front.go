@@ -39,6 +39,8 @@ func (u *ui) host() chat.Host { return u.cfg.Host }
 
 func (u *ui) previews() bool { return !u.cfg.NoPreview }
 
+func (u *ui) asksOnMoves() bool { return !u.cfg.MoveAtOnce }
+
 func (u *ui) offer(text string) bool { return u.ed.Offer(text) }
 
 func (u *ui) copy(text string) {
@@ -145,6 +147,8 @@ type Config struct {
 	Silent bool
 	// NoPreview has /compact do at once what it would show first.
 	NoPreview bool
+	// MoveAtOnce has /tree move without a question, and without a summary.
+	MoveAtOnce bool
 	// Environ is the environment. Default: os.Environ().
 	Environ []string
 	// Clock is for tests. Default: time.Now.

@@ -404,8 +404,9 @@ func (p *plain) reply(text string) bool {
 
 func (p *plain) host() chat.Host { return p.cfg.Host }
 
-func (p *plain) previews() bool   { return !p.cfg.NoPreview }
-func (p *plain) note(text string) { p.say(text) }
+func (p *plain) previews() bool    { return !p.cfg.NoPreview }
+func (p *plain) asksOnMoves() bool { return !p.cfg.MoveAtOnce }
+func (p *plain) note(text string)  { p.say(text) }
 
 func (p *plain) fault(text string) { p.say("Error: " + text) }
 

@@ -587,6 +587,21 @@ func TestTreeNavigation(t *testing.T) {
 	}
 }
 
+// TestTreeMovesAtOnce: where the settings say so, nobody is asked, and nothing summarized.
+func TestTreeMovesAtOnce(t *testing.T) {
+	x := newTerm(t, func(_ *fakeHost, c *Config) { c.MoveAtOnce = true })
+	x.fill(3)
+	x.say("/tree")
+	x.sees("Enter go · Esc leave")
+	x.idle()
+	x.press("up", "up", "up", "enter")
+	x.sees("> question 1")
+	x.idle()
+	if got := strings.Join(x.users(), "|"); got != "question 0" {
+		t.Errorf("the path has %s", got)
+	}
+}
+
 // TestPi112TypedWhileTheTreeMoves: what was typed while the summary of a branch is
 // made is not overwritten.
 func TestPi112TypedWhileTheTreeMoves(t *testing.T) {
