@@ -84,7 +84,11 @@ func actionOf(name string) OpKind {
 	if act, ok := vocabulary()[name]; ok {
 		return act
 	}
-	return vocabulary()[name[max(strings.LastIndexAny(name, ".:/"), strings.LastIndex(name, "__")+1)+1:]]
+	from := strings.LastIndexAny(name, ".:/") + 1
+	if k := strings.LastIndex(name, "__"); k >= 0 {
+		from = max(from, k+len("__"))
+	}
+	return vocabulary()[name[from:]]
 }
 
 // The members of arguments, the usual ones first.

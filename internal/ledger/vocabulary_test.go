@@ -8,6 +8,19 @@ import (
 	"github.com/clew-dev/clew/internal/testchat"
 )
 
+// TestNamesOfTools: a server's name before that of the tool is passed over, a letter is not,
+// and a call without a name is of no tool.
+func TestNamesOfTools(t *testing.T) {
+	for name, want := range map[string]ledger.OpKind{
+		"read": ledger.OpRead, "Read": ledger.OpRead, "files.read": ledger.OpRead, "mcp__files__read": ledger.OpRead, "a:b/read": ledger.OpRead,
+		"xread": "", "_read": "", "x_read": "", "": "", "__": "", ".": "",
+	} {
+		if op := ledger.Operation(name, []byte(`{"path":"a.go"}`), ledger.Options{}); op.Kind != want {
+			t.Errorf("%q is %q, not %q", name, op.Kind, want)
+		}
+	}
+}
+
 // The tools of each agent, with results as they write them.
 func TestVocabularies(t *testing.T) {
 	for _, c := range []struct {
