@@ -72,6 +72,9 @@ type Config struct {
 	// Cache is a folder for copies of what a pass offloads, as files for tools that read paths; the notes in the
 	// context name them. They may be deleted at any time. Default: none.
 	Cache string
+	// KeepFiles keeps files there that nothing in the context names any more: for a copy of
+	// a session, whose original may name them.
+	KeepFiles bool
 
 	Cwd string // the working directory of a new session. It makes paths in summaries relative.
 

@@ -101,7 +101,7 @@ func OpenStore(ctx context.Context, store session.Store, cfg Config) (*Session, 
 		found: summary.NewCache(), warned: map[session.Model]bool{},
 	}
 	if cfg.Cache != "" {
-		if s.cache, err = newCacheFiles(cfg.Cache); err != nil {
+		if s.cache, err = newCacheFiles(cfg.Cache, store.Header().ID); err != nil {
 			return nil, failed("open", cfg.Cache, err)
 		}
 	}
@@ -338,7 +338,15 @@ func (s *Session) CloseOpenCalls(ctx context.Context) (n int, err error) {
 // Undo takes the latest pass back; right after an undo it is a redo. When turns came
 // after the pass it fails with a *session.LaterError, unless opt.KeepLater.
 func (s *Session) Undo(ctx context.Context, opt session.UndoOptions) (u session.Undone, err error) {
-	err = s.do(ctx, "undo", "", func() error { u, err = s.log.Undo(ctx, opt); return err })
+	err = s.do(ctx, "undo", "", func() error {
+		if u, err = s.log.Undo(ctx, opt); err != nil || s.cache == nil {
+			return err
+		}
+		if snap, err := s.load(ctx); err == nil {
+			s.provideFiles(ctx, snap) // the pass may have deleted some
+		}
+		return nil
+	})
 	return u, err
 }
 

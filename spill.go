@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -166,14 +167,28 @@ func closed(data []byte) []byte {
 type cacheFiles struct {
 	cache *blob.Cache
 	dir   string
+	tried string             // a file that was made to see whether any can be
 	ids   map[string]blob.ID // the addresses of the texts, by entry
 }
 
-func newCacheFiles(dir string) (*cacheFiles, error) {
+// folderOf is the name of a session's folder. Ids are of the session's making.
+func folderOf(id string) string {
+	if id != "" && len(id) <= 64 && strings.Trim(id, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_") == "" {
+		return id
+	}
+	sum := blob.IDOf([]byte(id))
+	return hex.EncodeToString(sum[:8])
+}
+
+func newCacheFiles(dir, session string) (*cacheFiles, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
 	}
+	if _, err := blob.OpenCache(dir); err != nil { // it may be a file
+		return nil, err
+	}
+	dir = filepath.Join(dir, folderOf(session))
 	c, err := blob.OpenCache(dir)
 	if err != nil {
 		return nil, err
@@ -247,6 +262,9 @@ func (s *Session) named(ctx context.Context, policy compact.Policy) compact.Poli
 		}
 		if !tried {
 			tried = true
+			if _, err := os.Lstat(s.cache.path(e.ID, m)); err != nil {
+				s.cache.tried = s.cache.path(e.ID, m)
+			}
 			if _, err := s.cache.provide(ctx, e.ID, m); err != nil {
 				unable = true
 				s.warnings = append(s.warnings, fmt.Errorf("what is offloaded can be recalled, but is in no file: %w", err))
@@ -271,7 +289,7 @@ func offloaded(v *compact.Snapshot) iter.Seq[*session.Entry] {
 
 // dropFiles deletes the files that a pass leaves without a note that names them. Path makes them again.
 func (s *Session) dropFiles(ctx context.Context, before, after *compact.Snapshot, r *Result) {
-	if s.cache == nil {
+	if s.cache == nil || s.cfg.KeepFiles {
 		return
 	}
 	pathOf := func(e *session.Entry) string {
@@ -285,13 +303,17 @@ func (s *Session) dropFiles(ctx context.Context, before, after *compact.Snapshot
 	for e := range offloaded(after) {
 		named[pathOf(e)] = true
 	}
+	paths := []string{s.cache.tried}
 	for e := range offloaded(before) {
-		path := pathOf(e)
+		paths = append(paths, pathOf(e))
+	}
+	for _, path := range paths {
 		if named[path] {
 			continue
 		}
 		named[path] = true
 		switch err := os.Remove(path); {
+		case err == nil && path == s.cache.tried: // it was of no use to anybody
 		case err == nil:
 			r.Deleted = append(r.Deleted, path)
 		case !errors.Is(err, fs.ErrNotExist):
@@ -307,8 +329,16 @@ func (s *Session) provideFiles(ctx context.Context, v *compact.Snapshot) {
 		return
 	}
 	for e := range offloaded(v) {
-		if _, err := s.cacheFile(ctx, e); err != nil {
-			s.warnings = append(s.warnings, fmt.Errorf("the text of entry %s is in no file for tools to read: %w", e.ID, err))
+		m, err := s.messageOf(ctx, e)
+		unread := err != nil
+		if err == nil {
+			_, err = s.cache.provide(ctx, e.ID, m)
+		}
+		if err == nil {
+			continue
+		}
+		s.warnings = append(s.warnings, fmt.Errorf("the text of entry %s is in no file for tools to read: %w", e.ID, err))
+		if !unread {
 			return // the next would fail as well
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
 )
 
@@ -377,6 +378,19 @@ func TestCacheFiles(t *testing.T) {
 	}
 	if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0].Error(), "can't be deleted") || slices.Contains(r.Deleted, stuck) {
 		t.Error("warnings", r.Warnings)
+	}
+
+	// An undo brings the notes back, and their files with them.
+	if err := os.RemoveAll(stuck); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Undo(ctx, session.UndoOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		if !strings.Contains(read(t, path), "the needle") {
+			t.Errorf("after the undo %s has not the whole", path)
+		}
 	}
 
 	// The folder can't be made: no note names a path, and a warning says why.

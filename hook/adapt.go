@@ -170,7 +170,7 @@ func (p *program) beforeBranch(ctx context.Context, e clew.BeforeBranchEvent) (c
 		},
 	}, &a)
 	return decide(err, clew.Decision{
-		Cancel: a.Cancel, Why: a.Why, Instructions: a.Instructions, ReplaceInstructions: a.ReplaceInstructions,
+		Cancel: a.Cancel, Why: a.Why, Instructions: cmp.Or(a.Instructions, a.CustomInstructions), ReplaceInstructions: a.ReplaceInstructions,
 		Label: a.Label, Summary: a.Summary.Summary, Details: details(a.Details, a.Summary.Details),
 	})
 }

@@ -289,7 +289,7 @@ func TestAnswers(t *testing.T) {
 	}
 	for _, own := range []string{
 		`{"summary":"All is well.","details":{"n":1}}`,
-		`{"compaction":{"summary":"All is well.","firstKeptEntryId":"` + ninth + `","tokensBefore":5,"details":{"n":1}}}`,
+		`{"compaction":{"summary":"All is well.","firstKeptEntryId":"` + ninth + `","tokensBefore":5,"estimatedTokensAfter":3,"usage":{"input":1},"details":{"n":1}}}`,
 		`{"summary":"All is well.","details":null,"compaction":{"summary":"","details":{"n":1}}}`,
 	} {
 		s := full(t, doing(t, hook.SessionBeforeCompact, "say", own))
@@ -303,7 +303,7 @@ func TestAnswers(t *testing.T) {
 		}
 	}
 	for _, own := range []string{
-		`{"summary":"It went nowhere.","details":[2]}`, `{"summary":{"summary":"It went nowhere.","details":[2]}}`,
+		`{"summary":"It went nowhere.","details":[2]}`, `{"customInstructions":"x","summary":{"summary":"It went nowhere.","usage":{},"details":[2]}}`,
 	} {
 		s := full(t, doing(t, hook.SessionBeforeTree, "say", own))
 		b, err := s.Branch(t.Context(), first, clew.BranchOptions{Summarize: true})

@@ -295,6 +295,8 @@ type Compaction struct {
 	Summary          string          `json:"summary"`
 	FirstKeptEntryID string          `json:"firstKeptEntryId,omitempty"`
 	TokensBefore     int64           `json:"tokensBefore,omitempty"`
+	TokensAfter      int64           `json:"estimatedTokensAfter,omitempty"` // not used
+	Usage            json.RawMessage `json:"usage,omitempty"`                // not used
 	Details          json.RawMessage `json:"details,omitempty"`
 }
 
@@ -308,6 +310,7 @@ type BeforeTreeAnswer struct {
 	Cancel              bool            `json:"cancel,omitempty"`
 	Why                 string          `json:"why,omitempty"`
 	Instructions        string          `json:"instructions,omitempty"`
+	CustomInstructions  string          `json:"customInstructions,omitempty"` // pi's name of Instructions
 	ReplaceInstructions bool            `json:"replaceInstructions,omitempty"`
 	Label               string          `json:"label,omitempty"`
 	Summary             BranchSummary   `json:"summary,omitzero"`
@@ -317,6 +320,7 @@ type BeforeTreeAnswer struct {
 // BranchSummary is a text; or, as pi's extensions answer it, an object with summary and details.
 type BranchSummary struct {
 	Summary string          `json:"summary"`
+	Usage   json.RawMessage `json:"usage,omitempty"` // not used
 	Details json.RawMessage `json:"details,omitempty"`
 }
 

@@ -128,8 +128,11 @@ func TestRetryAfterForms(t *testing.T) {
 // silent, in the middle of a stream, while waiting to repeat.
 func TestCancel(t *testing.T) {
 	each(t, modeltest.Config{}, func(t *testing.T, a adapter, s *modeltest.Server, _ model.Model) {
+		var cancel context.CancelFunc
 		m := a.connect(t, s, func(e *model.Endpoint) {
-			e.Transport = model.NewTransport(model.TransportConfig{Retry: model.Retry{Base: time.Hour, Max: time.Hour}})
+			e.Transport = model.NewTransport(model.TransportConfig{Retry: model.Retry{
+				Base: time.Hour, Max: time.Hour, Notify: func(int, int, *model.Error, time.Duration) { cancel() },
+			}})
 		})
 		for name, reply := range map[string]modeltest.Reply{
 			"silent":    modeltest.Text("x").With(modeltest.Faults{Delay: time.Hour}),
@@ -137,8 +140,11 @@ func TestCancel(t *testing.T) {
 			"waiting":   modeltest.Fail(model.KindOverloaded),
 		} {
 			s.Add(reply)
-			ctx, cancel := context.WithCancel(context.Background())
-			time.AfterFunc(60*time.Millisecond, cancel)
+			var ctx context.Context
+			ctx, cancel = context.WithCancel(context.Background())
+			if name != "waiting" { // whenever it comes
+				time.AfterFunc(60*time.Millisecond, cancel)
+			}
 			_, err := m.Stream(ctx, ask("hi"), nil)
 			var e *model.Error
 			if !errors.As(err, &e) || e.Kind != model.KindCanceled || !errors.Is(err, context.Canceled) {

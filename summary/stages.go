@@ -54,7 +54,8 @@ func (s Deterministic) Stages(ctx context.Context, in Input) (st Stages, err err
 }
 
 // graph lists what was offered to the choice that made a document.
-func (p *planner) graph(made Document) (g Graph) {
+func (p *planner) graph(made Document) Graph {
+	g := Graph{Names: []Name{}, Statements: []Statement{}}
 	chosen := map[Line]bool{}
 	for _, l := range slices.Concat(made.Story, made.Decisions, made.Context) {
 		chosen[Line{Text: l.Text, From: l.From}] = true

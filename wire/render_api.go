@@ -85,7 +85,7 @@ func (w *writer) gemini(l *List) func(*Turn) {
 	signs := geminiMajor(w.t.Model) >= 3
 	return w.blocks("model", "parts", func(e *encoder, parts []Part, k int) {
 		sig := parts[k].Signature
-		if signs && sig == "" && k == slices.IndexFunc(parts, func(p Part) bool { return p.Kind == PartCall }) {
+		if signs && sig == "" && parts[k].Kind == PartCall && !slices.ContainsFunc(parts[:k], func(p Part) bool { return p.Kind == PartCall }) {
 			sig = noSignature
 		}
 		geminiPart(e, &parts[k], sig)

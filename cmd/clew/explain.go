@@ -132,6 +132,7 @@ func comparePresets(cmd *cobra.Command, f session.Store, policy policyFlags, asJ
 	out := presetsJSON{File: cmd.Flags().Arg(0)}
 	pr := newProgress(cmd)
 	defer pr.done()
+	policy.quiet = true
 	for _, name := range compact.PresetNames() {
 		pr.say("planning as %s", name)
 		policy.preset = name

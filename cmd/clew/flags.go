@@ -183,6 +183,7 @@ type policyFlags struct {
 	maxBytes                       string
 	preset, template, instructions string
 	offloadDir                     string
+	quiet                          bool // what was passed over has been told
 	strategy                       string
 	counter                        counterFlag
 }
@@ -230,7 +231,9 @@ func (fl *policyFlags) policy(cmd *cobra.Command) (modelPolicy, error) {
 	if err != nil {
 		return modelPolicy{}, err
 	}
-	warnSettings(cmd, s)
+	if !fl.quiet {
+		warnSettings(cmd, s)
+	}
 	p, err := s.Policy()
 	if err != nil {
 		return modelPolicy{}, err

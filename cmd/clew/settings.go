@@ -32,7 +32,8 @@ above, up to the folder with .git), the user's file, pi's files with preset
 pi, the preset, or the default. Flags of other commands take precedence over
 all of them.
 
-A mistake in any of these places is an error that says where it is.`,
+A mistake in any of these places is an error that says where it is, but for
+pi's files: there it is a warning.`,
 		Example: `  clew settings
   CLEW_PRESET=pi clew settings --json`,
 		GroupID: groupOther,

@@ -164,6 +164,9 @@ type summaryJSON struct {
 func printSummary(cmd *cobra.Command, in summary.Input, stage string, asJSON bool) error {
 	if len(in.Items) == 0 {
 		fmt.Fprintln(cmd.ErrOrStderr(), "clew: note: there is nothing to summarize")
+		if asJSON {
+			return printJSON(cmd, summaryJSON{File: cmd.Flags().Arg(0)})
+		}
 		return nil
 	}
 	pr := newProgress(cmd)

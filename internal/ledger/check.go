@@ -86,7 +86,7 @@ func program(c simple) []string {
 // toolOf returns what a program runs in one spelling, "go test", "pytest" or "script lint",
 // and the arguments that are left.
 func toolOf(words []string) (tool string, args []string) {
-	if len(words) > 2 && words[1] == "-m" && strings.HasPrefix(words[0], "py") {
+	if len(words) > 2 && words[1] == "-m" && (words[0] == "py" || strings.HasPrefix(words[0], "python")) {
 		words = words[2:]
 	}
 	name, args := words[0], words[1:]
@@ -175,7 +175,7 @@ func readLine(command string, sc script, p place, dir string) line {
 		}
 		reads := lookups()[words[0]] || filters()[words[0]]
 		l.lookup = l.lookup && reads
-		l.looks = l.looks && (reads || (words[0] == "git" || words[0] == "gh") && len(words) > 1 && gitLooks()[words[1]])
+		l.looks = l.looks && !writes(*c) && (reads || (words[0] == "git" || words[0] == "gh") && len(words) > 1 && gitLooks()[words[1]])
 		tool, args := toolOf(words)
 		check := checkOf(tool)
 		if check == "" {
@@ -203,6 +203,13 @@ func readLine(command string, sc script, p place, dir string) line {
 	return l
 }
 
+// writes reports whether a command that else only reads changes files.
+func writes(c simple) bool {
+	return slices.ContainsFunc(c.outs, func(w word) bool { return !strings.HasPrefix(w.text, "/dev/") }) ||
+		c.name() == "sed" && slices.ContainsFunc(c.words, func(w word) bool { return strings.HasPrefix(w.text, "-i") || strings.HasPrefix(w.text, "--in-place") }) ||
+		c.name() == "find" && slices.ContainsFunc(c.words, func(w word) bool { return strings.HasPrefix(w.text, "-exec") || w.text == "-delete" })
+}
+
 func every[T any](list []T, ok func(T) bool) bool {
 	return !slices.ContainsFunc(list, func(v T) bool { return !ok(v) })
 }
@@ -213,7 +220,7 @@ func (l line) covers(failed line) bool {
 	if failed.check != CheckTest && l.umbrella && len(failed.checks) > 0 && within(failed.dir, l.dir) {
 		return true
 	}
-	return l.check == failed.check && len(failed.checks) > 0 && every(failed.checks, func(want selection) bool {
+	return len(failed.checks) > 0 && every(failed.checks, func(want selection) bool {
 		return slices.ContainsFunc(l.checks, func(s selection) bool { return s.covers(want) })
 	})
 }

@@ -69,7 +69,7 @@ func stringList(arr []byte) (out []string) {
 }
 
 var (
-	listItem = text.Pattern(`^(?:[-*]|[0-9]{1,3}[.)]) (\S.*)$`)
+	listItem = text.Pattern(`^(?:[-*]|[0-9]{1,3}[.)]) +(\S.*)$`)
 	// endHandle matches what our documents put after a line.
 	endHandle = text.Pattern(` \[#[^\[\],#\s]*(, replaced)?\]$`)
 	// noneWord are the words with which a model says that a list is empty.

@@ -154,7 +154,7 @@ func readOutcome(c call, m *message.Message) outcome {
 }
 
 // outputMark matches what stands before the output in Codex's results.
-var outputMark = text.Pattern(`\A(?:(?:Command|Exit code|Chunk ID|Wall time|Process exited|Process running|Original token count|Script completed|Total output lines|Warning: truncated output)[^\n]*\n)+(?:Output:\n)?`)
+var outputMark = text.Pattern(`\A(?:(?:Command:|Exit code|Chunk ID|Wall time|Process exited|Process running|Original token count|Script completed|Total output lines|Warning: truncated output)[^\n]*\n)+(?:Output:\n)?`)
 
 // Output returns the output in a result that has more around it: Codex's lines or JSON,
 // mini-SWE-agent's tags.

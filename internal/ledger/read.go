@@ -377,7 +377,14 @@ func (r *Reader) shellFiles(changes []fileChange) {
 
 // gone lets the files at a path and below it go with it.
 func (r *Reader) gone(t *table[File], ch fileChange) {
-	for _, f := range t.values() {
+	var below []File
+	for _, row := range t.rows {
+		if within(row.val.Path, ch.path) && row.val.State != StateDeleted {
+			below = append(below, row.val)
+		}
+	}
+	slices.SortFunc(below, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	for _, f := range below {
 		if f.State == StateDeleted || !within(f.Path, ch.path) {
 			continue
 		}

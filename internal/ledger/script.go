@@ -44,7 +44,8 @@ func scriptCalls(src, entry string) (calls []call) {
 // string alone is what a tool with one free argument is given.
 func jsArgument(tokens []string, consts map[string]string) json.RawMessage {
 	var b []byte
-	for i, depth := 1, 0; i < len(tokens)-1; i++ {
+	var open []byte
+	for i := 1; i < len(tokens)-1; i++ {
 		before, t, after := tokens[i-1], tokens[i], tokens[i+1]
 		value, known := consts[t]
 		literal, isString := jsString(t)
@@ -53,7 +54,7 @@ func jsArgument(tokens []string, consts map[string]string) json.RawMessage {
 			b = jsonx.AppendQuote(b, literal)
 		case after == ":" && (before == "{" || before == ","):
 			b = jsonx.AppendQuote(b, t)
-		case known && (before == "{" || before == ",") && depth > 0: // {cmd}
+		case known && (before == "{" || before == ",") && len(open) > 0 && open[len(open)-1] == '{': // {cmd}
 			b = jsonx.AppendQuote(append(jsonx.AppendQuote(b, t), ':'), value)
 		case known:
 			b = jsonx.AppendQuote(b, value)
@@ -64,11 +65,15 @@ func jsArgument(tokens []string, consts map[string]string) json.RawMessage {
 			b = append(b, strings.TrimLeft(t[:len(t)-1], "0")+t[len(t)-1:]...)
 		case strings.Contains("{}[],:", t), t == "true", t == "false", t == "null":
 			b = append(b, t...)
-			depth += strings.Count("{[", t) - strings.Count("}]", t)
+			if t == "{" || t == "[" {
+				open = append(open, t[0])
+			} else if n := len(open); (t == "}" || t == "]") && n > 0 {
+				open = open[:n-1]
+			}
 		default:
 			return nil
 		}
-		if depth == 0 {
+		if len(open) == 0 {
 			break
 		}
 	}

@@ -43,6 +43,11 @@ var (
 // todoOf reads an item of a list, or what a call says of one.
 func todoOf(v []byte, entry string) Todo {
 	id := text.Clip(text.Line(firstMember(v, todoIDs)), 80)
+	for i := 0; id == "" && i < len(todoIDs); i++ {
+		if n := string(jsonx.Get(v, todoIDs[i])); allDigits(n) && len(n) < 20 {
+			id = n
+		}
+	}
 	status := cmp.Or(todoState()[jsonx.StringAt(v, "status")], TodoOpen)
 	return Todo{ID: id, Text: clipText(firstMember(v, todoTexts)), Status: status, Entry: entry}
 }
@@ -58,7 +63,7 @@ func (r *Reader) todoCall(c call, o outcome) {
 			r.todos = nil
 		}
 		if t.Text != "" {
-			r.todos, r.todoTool = append(r.todos, t), true
+			r.setTodo(t)
 		}
 		return
 	}
@@ -84,10 +89,26 @@ func (r *Reader) todoCall(c call, o outcome) {
 				}
 				return true
 			})
+			if r.todoTool && jsonx.IsArray(v) && jsonx.Bool(jsonx.Get(c.args, "merge")) {
+				for _, t := range list {
+					r.setTodo(t)
+				}
+				return
+			}
 			r.todos, r.todoTool = list, true
 			return
 		}
 	}
+}
+
+// setTodo puts an item in the place of the one with its id, or at the end.
+func (r *Reader) setTodo(t Todo) {
+	r.todoTool = true
+	if k := slices.IndexFunc(r.todos, func(known Todo) bool { return known.ID == t.ID && t.ID != "" }); k >= 0 {
+		r.todos[k] = t
+		return
+	}
+	r.todos = append(r.todos, t)
 }
 
 func clipText(s string) string { return text.Clip(redact.Text(text.Line(s)), maxText) }

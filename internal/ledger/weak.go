@@ -12,6 +12,9 @@ import (
 // before it was changed.
 const stateRestored State = "restored"
 
+// outFlags are followed by the file that curl or wget writes.
+var outFlags = text.Words(`-o --output --output-document`)
+
 // argStates are programs that do the same to each file they name.
 var argStates = index(map[State]string{
 	StateCreated: `touch`, StateModified: `tee`, StateDeleted: `rm unlink`, StateRead: `cat head tail less more nl bat`,
@@ -58,7 +61,7 @@ func (l line) shellChanges(p place, failed bool) []fileChange {
 }
 
 func (e *effects) command(name string, words []word, prints bool) {
-	args := operands(words)
+	args := operands(words, argStates()[name] == StateRead)
 	has := func(flag string) bool { return slices.ContainsFunc(words, func(w word) bool { return w.text == flag }) }
 	if name == "git" && len(args) > 0 {
 		name, args = "git "+args[0].text, args[1:]
@@ -81,6 +84,12 @@ func (e *effects) command(name string, words []word, prints bool) {
 		e.add(stateRestored, args...) // a branch is no file that is known
 	case (name == "ln" || name == "install") && len(args) > 1:
 		e.add(StateCreated, args[len(args)-1])
+	case name == "curl" || name == "wget":
+		for i, w := range words[:max(len(words)-1, 0)] {
+			if outFlags()[w.text] || w.text == "-O" && name == "wget" {
+				e.add(StateModified, words[i+1])
+			}
+		}
 	case name == "sed":
 		e.add(StateModified, sedFiles(words)...)
 		if prints && len(args) > 1 && words[0].text == "-n" {
@@ -113,15 +122,16 @@ func (e *effects) copies(args []word, moved bool) {
 	}
 }
 
-// operands returns the words that are no options, and no numbers that options take.
-func operands(words []word) []word {
+// operands returns the words that are no options; for programs that print, whose options
+// take numbers, without these.
+func operands(words []word, prints bool) []word {
 	var out []word
 	for i, w := range words {
 		if w.text == "--" {
 			return append(out, words[i+1:]...)
 		}
-		value := i > 0 && allDigits(w.text) && strings.HasPrefix(words[i-1].text, "-")
-		if w.text != "" && !value && !strings.HasPrefix(w.text, "-") && !strings.HasPrefix(w.text, "+") {
+		value := prints && (strings.HasPrefix(w.text, "+") || i > 0 && allDigits(w.text) && strings.HasPrefix(words[i-1].text, "-"))
+		if w.text != "" && !value && !strings.HasPrefix(w.text, "-") {
 			out = append(out, w)
 		}
 	}
@@ -134,6 +144,8 @@ func sedFiles(words []word) (files []word) {
 	for i := 0; i < len(words); i++ {
 		w := words[i].text
 		switch {
+		case strings.HasPrefix(w, "--expression=") || strings.HasPrefix(w, "--file="):
+			script = true
 		case w == "-e" || w == "-f" || w == "--expression" || w == "--file":
 			script = true
 			i++

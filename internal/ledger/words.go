@@ -125,6 +125,7 @@ func sentenceWords(s string) []string {
 
 // count returns how often the list occurs in a sentence with the words, at most most.
 func (l *wordList) count(s string, words []string, most int) int {
+	l.once.Do(l.parse)
 	n := 0
 	for i := 0; i < len(words) && n < most; i++ {
 		n += min(l.at(words, i), 1)
