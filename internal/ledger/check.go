@@ -20,6 +20,7 @@ type line struct {
 	unsure   bool        // the exit status is not that of the check
 	lookup   bool        // failing is an answer
 	looks    bool        // it changes no file of the project
+	tests    bool        // one of its checks is a test
 	umbrella bool        // a task runner is asked for all its checks
 }
 
@@ -184,9 +185,8 @@ func readLine(command string, sc script, p place, dir string) line {
 		if last = i; first < 0 {
 			first = i
 			l.check, l.program, l.dir = check, name, dir
-		} else if check == CheckTest {
-			l.check = check // what fails then is most likely a test
 		}
+		l.tests = l.tests || check == CheckTest
 		l.checks = append(l.checks, newSelection(tool, args, dir))
 		l.umbrella = l.check == CheckLint && taskers()[words[0]] && len(words) <= 3
 	}

@@ -286,7 +286,7 @@ func (r *Reader) command(c call, o outcome) {
 	cmd.Runs++
 	if status == StatusFailed {
 		cmd.Failures++
-		if l.check == CheckTest {
+		if l.tests {
 			cmd.Failed = failedTests(o.text)
 		}
 	}
@@ -338,6 +338,9 @@ func (r *Reader) passed(l line) {
 			continue
 		}
 		failed := r.parse(c.Text, "")
+		if c.Failed != nil {
+			failed.check = CheckTest // whatever else the line checks
+		}
 		if !l.covers(failed) {
 			// The list may be shared with a ledger that was given out.
 			left := slices.DeleteFunc(slices.Clone(c.Failed), func(what string) bool { return l.runs(failed, what) })

@@ -64,6 +64,10 @@ func TestSmallReadings(t *testing.T) {
 			t.Bash("ls x 2>/dev/null", "x")
 			t.Bash("git status --short", " M a.go\n")
 		}, nil, []string{`"path":"a.go"`}},
+		{"a linter that passes after it stopped a test", func(t *testchat.Chat) {
+			t.Bash("npm run lint && npm run test", "Found 4 errors").Failed()
+			t.Bash("npm run lint", "ok")
+		}, []string{`"settled":true`}, []string{`"errors"`}},
 		{"the rest of a check that was skipped", func(t *testchat.Chat) {
 			t.Add(&message.Message{Role: message.RoleCompactionSummary, Details: json.RawMessage(
 				`{"clew":{"ledger":{"commands":[{"text":"npm run lint","status":"failed","check":"lint","runs":1,"failed":[]}]}}}`)})
