@@ -69,8 +69,8 @@ type Config struct {
 	Blobs     blob.Store
 	SpillOver int64 // in bytes of a message's JSON. Default: 1 MiB. A negative value keeps all in the log.
 
-	// Cache is a folder for copies of what a pass offloads, as files for tools that read paths; the notes in the
-	// context name them. They may be deleted at any time. Default: none.
+	// Cache is a folder for copies of what a pass offloads, as files for tools that read paths, a folder for each
+	// session; the notes in the context name them. They may be deleted at any time. Default: none.
 	Cache string
 	// KeepFiles keeps files there that nothing in the context names any more: for a copy of
 	// a session, whose original may name them.
