@@ -74,6 +74,7 @@ func run(ctx context.Context, dir string, args []string, stdout, stderr io.Write
 	timeout := fs.Duration("timeout", time.Minute, "time for the tests of one mutation, compiling not counted; a mutant that hangs is killed by it")
 	rows := fs.Bool("rows", false, "try the rows of docs/seeds.md: each row's test must fail under the row's mutation; -run matches ids of rows")
 	since := fs.String("since", "", "with -rows, try only rows whose code, test or mutation has changed since this git `revision`")
+	most := fs.Int("most", 0, "with -rows, try at most so many mutations, spread over those that are asked for; 0: all")
 	documents := fs.String("documents", "", "with -rows, check that each sentence of the documents in this `folder` is a row or prose")
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -119,7 +120,7 @@ func run(ctx context.Context, dir string, args []string, stdout, stderr io.Write
 	}
 	r := &runner{root: root, timeout: *timeout, green: *green, sound: map[string]func() error{}}
 	if *rows {
-		err = r.runRows(ctx, all, rowOptions{*check, re, *since, *documents, *jobs, *verbose}, stdout)
+		err = r.runRows(ctx, all, rowOptions{*check, re, *since, *documents, *most, *jobs, *verbose}, stdout)
 	} else {
 		err = r.runAndReport(ctx, all, *jobs, *verbose, stdout)
 	}

@@ -421,5 +421,6 @@ func TestRows(t *testing.T) {
 	try(0, []string{"-since", "HEAD"}, "none to try")
 	write("testdata/mutations/taken.txt", mutationText(of, "\t\treturn a\n", "\t\treturn b + 0\n"))
 	try(0, []string{"-since", "HEAD"}, "rows: 2 of 2 tried")
+	try(0, []string{"-most", "1"}, "mutations are asked for, and 1 of them tried")
 	try(1, []string{"-since", "nonesuch"}, "git diff nonesuch")
 }

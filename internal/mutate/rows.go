@@ -160,6 +160,7 @@ type rowOptions struct {
 	only      *regexp.Regexp // ids of the rows to try
 	since     string         // only rows that this git revision's successors touch
 	documents string         // folder of the documents
+	most      int            // how many mutations to try, 0 for all
 	jobs      int
 	verbose   bool
 }
@@ -193,6 +194,13 @@ func (r *runner) runRows(ctx context.Context, all []*mutation, o rowOptions, w i
 	if tries, err = touched(ctx, r.root, tries, o); err != nil || len(tries) == 0 {
 		fmt.Fprintln(w, "rows: none to try")
 		return err
+	}
+	if n := len(tries); o.most > 0 && n > o.most {
+		fmt.Fprintf(w, "rows: %d mutations are asked for, and %d of them tried, all over the table\n", n, o.most)
+		for i := range o.most {
+			tries[i] = tries[i*n/o.most]
+		}
+		tries = tries[:o.most]
 	}
 	chosen := make([]*mutation, len(tries))
 	for i, t := range tries {
