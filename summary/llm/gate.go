@@ -22,8 +22,8 @@ var (
 	errRefused  = errors.New("it was a refusal")
 	errBroken   = errors.New("it broke off")
 	errEmpty    = errors.New("it had no text")
-	errNoForm   = errors.New("it did not use the headings, or had text before the first of them")
-	errNothing  = errors.New("it had headings and nothing below them")
+	errNothing  = errors.New("it had no statement")
+	errHeadless = errors.New("it had none of the headings")
 	errLanguage = errors.New("it was not in the user's language")
 )
 
@@ -31,21 +31,20 @@ var (
 // for them to be taken out of an answer that is good otherwise.
 const maxInvented = 20
 
+// minProse is how many bytes a summary without headings has at least.
+const minProse = 200
+
 // check reads an answer and says why it can't be taken. With last, lines that name
-// what nobody said are taken out, if they are few.
+// what nobody said are taken out, if they are few, and prose is taken.
 func (r *run) check(resp *model.Response, q question, known known, last bool) (summary.Document, error) {
 	if err := finished(resp); err != nil {
 		return summary.Document{}, err
 	}
-	answer := redact.Text(unfenced(resp.Text()))
+	answer := redact.Text(resp.Text())
 	if strings.TrimSpace(answer) == "" {
 		return summary.Document{}, errEmpty
 	}
-	d, ok := summary.Parse(answer)
-	if !ok {
-		return d, errNoForm
-	}
-	d = written(d)
+	d, headings := r.template().Read(answer)
 	lists := linesOf(&d)
 	n := 0
 	said := ""
@@ -57,8 +56,11 @@ func (r *run) check(resp *model.Response, q question, known known, last bool) (s
 			invented = append(invented, unknown(l.Text+" "+l.From, known)...)
 		}
 	}
-	if n == 0 {
+	switch {
+	case n == 0:
 		return d, errNothing
+	case headings == 0 && (!last || len(said) < minProse || !known.names(said)):
+		return d, errHeadless // a refusal, say, or an answer to what the user asked
 	}
 	if !sameLanguage(q.items, said) {
 		return d, errLanguage
@@ -111,18 +113,6 @@ func finished(resp *model.Response) error {
 	return nil
 }
 
-// unfenced takes away a fence around the whole answer, which models like to put.
-func unfenced(s string) string {
-	s = strings.TrimSpace(s)
-	if !strings.HasPrefix(s, "```") || !strings.HasSuffix(s, "```") {
-		return s
-	}
-	if _, body, ok := strings.Cut(s, "\n"); ok && strings.Count(s, "```") == 2 {
-		return strings.TrimSpace(strings.TrimSuffix(body, "```"))
-	}
-	return s
-}
-
 // linesOf are the lists of a document that a model writes.
 func linesOf(d *summary.Document) []*[]summary.Line {
 	return []*[]summary.Line{&d.Goal, &d.Constraints, &d.Done, &d.InProgress, &d.Blocked, &d.Decisions, &d.Next, &d.Story, &d.Context}
@@ -166,6 +156,16 @@ func (r *run) known() known {
 
 func (k known) handle(ref string) bool {
 	return slices.ContainsFunc(k.entries, func(id string) bool { return strings.HasPrefix(id, ref) })
+}
+
+// names reports whether a text names something of the conversation.
+func (k known) names(s string) bool {
+	for id := range text.Identifiers(s) {
+		if k.ids[strings.ToLower(id.Text)] {
+			return true
+		}
+	}
+	return false
 }
 
 // unknown lists what a text names that nobody said.

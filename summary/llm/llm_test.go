@@ -212,8 +212,8 @@ func TestGate(t *testing.T) {
 		"tool call said to be the end": {answer: answer{text: good, blocks: []message.Block{message.ToolCallBlock("x", "read", []byte(`{}`))}}, why: "tool"},
 		"broke off":                    {answer: answer{text: good, finish: nothingSaid}, why: "broke off"},
 		"no headings":                  {answer: answer{text: "The user wants a parser. It is nearly done."}, why: "headings"},
-		"goes on":                      {answer: answer{text: "Sure! I will now run the tests.\n\n" + good}, why: "headings"},
-		"nothing below":                {answer: answer{text: "## Goal\n\n## Next Steps\n"}, why: "nothing below"},
+		"goes on":                      {answer: answer{text: "Sure! I will now run go test ./... for config.go."}, why: "headings"},
+		"nothing below":                {answer: answer{text: "## Goal\n\n## Next Steps\n"}, why: "no statement"},
 		"too long":                     {answer: answer{text: long}, why: "write less"},
 		"invented":                     {answer: answer{text: "## Goal\n- fix src/invented/thing.rs and call frobnicateAll()\n- see https://example.org/nowhere\n"}, why: "src/invented/thing.rs invented/thing.rs"},
 		"other language":               {answer: answer{text: "## Goal\n- The parser shall accept comments, the database stays, and then all tests are run for the user\n"}, msgs: chinese, why: "language"},
@@ -258,6 +258,27 @@ func TestGate(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestFormIsRepaired: what a small model writes is taken at once, whatever its form; prose
+// alone when it comes a second time.
+func TestFormIsRepaired(t *testing.T) {
+	prose := "The user wants the parser of config.go to accept comments. parseValue is being changed, and schema.sql stays as it is. " +
+		strings.Repeat("Then go test ./... is to be run. ", 4)
+	for name, c := range map[string]struct {
+		text  string
+		asked int
+	}{
+		"greeting":       {"Sure! Here is the summary.\n\n" + good, 1},
+		"other headings": {"**Objective**\nmake the parser of config.go accept comments\n\n# Next steps:\n1) run go test ./...\n", 1},
+		"prose":          {prose, 2},
+	} {
+		m := &scripted{window: 200_000, answers: []answer{{text: c.text}}}
+		out := summarize(t, m, summary.Input{Items: items(t, conversation(12))})
+		if out.Summarizer != "test/scripted" || len(m.asked) != c.asked {
+			t.Errorf("%s: asked %d times, %v\n%s", name, len(m.asked), out.Rejected, out.Text)
+		}
 	}
 }
 
