@@ -107,6 +107,27 @@ func WriteNew(fsys FS, name string, perm fs.FileMode, write func(io.Writer) erro
 	return err
 }
 
+// Replace writes a file under a name that may be taken, so that there is always the old
+// one or the new one. It is written as NAME.new first, which is removed on an error, and
+// by the next Replace after a crash.
+func Replace(fsys FS, name string, perm fs.FileMode, data []byte) error {
+	temp := name + ".new"
+	if err := RemoveOwn(fsys, temp); err != nil {
+		return err
+	}
+	if err := WriteNew(fsys, temp, perm, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	}); err != nil {
+		return err
+	}
+	if err := fsys.Rename(temp, name); err != nil {
+		_ = fsys.Remove(temp)
+		return err
+	}
+	return fsys.SyncDir(filepath.Dir(name))
+}
+
 // Publish is WriteNew for a name under which there must never be a part of the
 // file, not even after a crash. On Linux the file has no name until it is whole,
 // so a crash leaves nothing. Elsewhere it is written as NAME.new first, which a
