@@ -58,7 +58,7 @@ func detectLines(head []byte, whole bool) detection {
 	// A line that only one program writes tells more than many that could be
 	// anybody's.
 	var best Format
-	for _, f := range append(Formats(), copilotCLI) {
+	for _, f := range Formats() {
 		if votes[f] > votes[best] && (best == "" || !f.plain()) {
 			best = f
 		}
@@ -67,14 +67,8 @@ func detectLines(head []byte, whole bool) detection {
 	if best == "" {
 		d.why = "its lines are JSON, with members of no known format"
 	}
-	if best == copilotCLI {
-		d.format = ""
-	}
 	return d
 }
-
-// copilotCLI is told apart from the other formats and not read.
-const copilotCLI Format = "copilot-cli"
 
 // classifyRecord tells the format of one line by its members.
 func classifyRecord(line value) (Format, string) {
@@ -82,7 +76,7 @@ func classifyRecord(line value) (Format, string) {
 	typ := f.str("type")
 	switch {
 	case f["data"].isObject() && strings.Contains(typ, ".") && f.has("id") && f.has("timestamp"):
-		return copilotCLI, "it is a log of GitHub Copilot CLI, which can't be read; the formats that can are " + formatList(Formats())
+		return CopilotCLI, `lines have data, id and a type of two words, such as "user.message"`
 	case typ == "session" && f.has("id") && !f.has("payload"):
 		return Pi, `a line has "type":"session"`
 	case f.has("parentId") && f.has("timestamp") && typ != "":
@@ -153,9 +147,7 @@ func detectDoc(doc value) detection {
 	case isOpenHandsEvent(doc):
 		return detection{format: OpenHands, why: "it is an action or observation"}
 	}
-	if r, why := classifyRecord(doc); r == copilotCLI {
-		return detection{why: why, lines: true}
-	} else if r != "" {
+	if r, why := classifyRecord(doc); r != "" {
 		return detection{format: r, why: why, lines: true}
 	}
 	return detection{why: "it is an object with members of no known format"}

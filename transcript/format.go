@@ -14,6 +14,7 @@ const (
 	ClaudeCode      Format = "claude-code"      // JSON lines of Claude Code
 	Codex           Format = "codex"            // rollouts of Codex: JSON lines
 	GeminiCLI       Format = "gemini-cli"       // recorded sessions and checkpoints of Gemini CLI
+	CopilotCLI      Format = "copilot-cli"      // event logs of GitHub Copilot CLI: JSON lines
 	MiniSWEAgent    Format = "mini-swe-agent"   // trajectories: one JSON object
 	OpenHands       Format = "openhands"        // events: JSON, or the lines of output.jsonl
 	SWEAgent        Format = "swe-agent"        // trajectories: one JSON object
@@ -26,7 +27,7 @@ const (
 // Formats returns all formats in a fixed order.
 func Formats() []Format {
 	return []Format{
-		Pi, ClaudeCode, Codex, GeminiCLI, MiniSWEAgent, OpenHands, SWEAgent, OpenCode,
+		Pi, ClaudeCode, Codex, GeminiCLI, CopilotCLI, MiniSWEAgent, OpenHands, SWEAgent, OpenCode,
 		OpenAIChat, OpenAIResponses, Anthropic,
 	}
 }

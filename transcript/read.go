@@ -143,7 +143,7 @@ func Read(r io.Reader, opt ReadOptions) (*Transcript, error) {
 // readers has the reader of each format. A reader adds to the builder what it
 // finds, in any order in which parents come first.
 var readers = map[Format]func(*source, *builder) error{
-	Pi: readPi, ClaudeCode: readClaude, Codex: readCodex, GeminiCLI: readGemini,
+	Pi: readPi, ClaudeCode: readClaude, Codex: readCodex, GeminiCLI: readGemini, CopilotCLI: readCopilot,
 	MiniSWEAgent: readMini, OpenHands: readOpenHands, SWEAgent: readSWE, OpenCode: readOpenCode,
 	OpenAIChat: readChat, OpenAIResponses: readResponses, Anthropic: readAnthropic,
 }
