@@ -1,0 +1,147 @@
+package home
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/clew-dev/clew/transcript"
+)
+
+// Found is a session of another program.
+type Found struct {
+	transcript.Glance
+	Path     string
+	Size     int64     // in bytes
+	Modified time.Time // of the file
+}
+
+// program says where another program keeps its sessions.
+type program struct {
+	format transcript.Format
+	env    string   // a variable that names its folder
+	folder []string // below the user's home, where the variable is not set
+	files  []string // patterns below the folder; ** is any number of folders
+}
+
+// programs are those whose folders are known. Each is from the program's documentation or
+// source: Claude Code, Codex (codex-rs/rollout), Gemini CLI (packages/core/src/services),
+// GitHub Copilot CLI, pi (packages/coding-agent).
+var programs = []program{
+	{transcript.ClaudeCode, "CLAUDE_CONFIG_DIR", []string{".claude"}, []string{"projects/*/*.jsonl"}},
+	{transcript.Codex, "CODEX_HOME", []string{".codex"}, []string{"sessions/**/rollout-*.jsonl", "archived_sessions/rollout-*.jsonl"}},
+	{transcript.GeminiCLI, "", []string{".gemini"}, []string{"tmp/*/chats/*.json", "tmp/*/chats/*.jsonl"}},
+	{transcript.CopilotCLI, "COPILOT_HOME", []string{".copilot"}, []string{"session-state/*/events.jsonl", "session-state/*.jsonl"}},
+	{transcript.Pi, "PI_CODING_AGENT_DIR", []string{".pi", "agent"}, []string{"sessions/*/*.jsonl"}},
+}
+
+// Programs returns the names of the programs whose sessions Elsewhere finds.
+func Programs() []transcript.Format {
+	var out []transcript.Format
+	for _, p := range programs {
+		out = append(out, p.format)
+	}
+	return out
+}
+
+// Elsewhere lists the sessions of other programs, or of those named, where these keep
+// them, newest first. Of each file only the ends are read. other counts files that are no
+// sessions; what can't be read is among them.
+func Elsewhere(ctx context.Context, getenv func(string) string, userHome string, names ...transcript.Format) (found []Found, other int, err error) {
+	var paths []string
+	for _, p := range programs {
+		if len(names) > 0 && !slices.Contains(names, p.format) {
+			continue
+		}
+		dir := getenv(p.env)
+		if p.env == "" || dir == "" {
+			dir = filepath.Join(append([]string{userHome}, p.folder...)...)
+		}
+		for _, pattern := range p.files {
+			paths = append(paths, match(dir, strings.Split(pattern, "/"))...)
+		}
+	}
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	work := make(chan string)
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for path := range work {
+				f, err := glance(path)
+				mu.Lock()
+				if err == nil && (f.ID != "" || f.First != "") {
+					found = append(found, f)
+				} else {
+					other++
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for _, path := range paths {
+		if ctx.Err() != nil {
+			break
+		}
+		work <- path
+	}
+	close(work)
+	wg.Wait()
+	slices.SortFunc(found, func(a, b Found) int {
+		if c := b.Last.Compare(a.Last); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Path, b.Path)
+	})
+	return found, other, ctx.Err()
+}
+
+// glance looks at a file.
+func glance(path string) (Found, error) {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return Found{}, fs.ErrInvalid // a pipe would make us wait
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return Found{}, err
+	}
+	defer f.Close()
+	g, err := transcript.Peek(f, info.Size())
+	if g.Last.IsZero() {
+		g.Last = info.ModTime()
+	}
+	return Found{Glance: g, Path: path, Size: info.Size(), Modified: info.ModTime()}, err
+}
+
+// match lists the files below a folder that fit a pattern, by its parts. A folder that
+// can't be read has none.
+func match(dir string, parts []string) (out []string) {
+	if parts[0] == "**" {
+		out = match(dir, parts[1:])
+	}
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		name := filepath.Join(dir, e.Name())
+		fits, _ := filepath.Match(parts[0], e.Name())
+		switch {
+		case parts[0] == "**":
+			if e.IsDir() {
+				out = append(out, match(name, parts)...)
+			}
+		case !fits:
+		case len(parts) > 1:
+			if e.IsDir() {
+				out = append(out, match(name, parts[1:])...)
+			}
+		case !e.IsDir() && !strings.HasPrefix(e.Name(), "agent-"): // work of an agent that another one started
+			out = append(out, name)
+		}
+	}
+	return out
+}
