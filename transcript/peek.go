@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,13 +30,13 @@ type Glance struct {
 }
 
 const (
-	glanceHead = 32 << 10
+	glanceHead = 16 << 10
 	glanceMost = 512 << 10 // of the beginning, where its lines are long
-	glanceTail = 64 << 10
+	glanceTail = 32 << 10
 	maxFirst   = 500
 )
 
-// Peek looks at both ends of a session file, mostly at less than 100 KiB, and costs the
+// Peek looks at both ends of a session file, mostly at less than 50 KiB, and costs the
 // same for files of any size. What stands in the middle is not seen: a name, say, or a
 // compaction. The error is ErrUnknown where the beginning is of no known format, or one
 // of r.
@@ -79,40 +80,67 @@ func Peek(r io.ReaderAt, size int64) (Glance, error) {
 		if _, err := r.ReadAt(tail, size-int64(len(tail))); err != nil && err != io.EOF {
 			return Glance{}, err
 		}
-		_, tail, _ = bytes.Cut(tail, []byte("\n"))
+		if int64(len(tail)) < size-read {
+			_, tail, _ = bytes.Cut(tail, []byte("\n"))
+		}
 		g.late = true
-		g.lines(tail, true)
+		g.end(tail)
 	}
 	return g.Glance, nil
 }
 
-// lines looks at each whole line, and returns how many bytes they have. whole says that
-// the last one is.
+// lines looks at whole lines until it is known which session it is and what it is about,
+// and returns how many bytes they have. whole says that the last one is whole.
 func (g *glance) lines(data []byte, whole bool) (n int) {
 	for line := range bytes.Lines(data) {
-		if !whole && !bytes.HasSuffix(line, []byte("\n")) {
+		if !whole && !bytes.HasSuffix(line, []byte("\n")) || g.ID != "" && g.First != "" {
 			break
 		}
 		n += len(line)
-		if g.late && n < len(data) && !telling(line) {
-			continue
-		}
-		if v := value(bytes.TrimSpace(line)); sound(v) {
-			looks[g.Format](g, v)
-		}
+		g.line(line)
 	}
 	return n
 }
 
-// telling reports whether a line at the end of a file can say more than its time: the
-// usage of a call, a name, a compaction.
-func telling(line []byte) bool {
-	for _, key := range [][]byte{[]byte(`usage`), []byte(`ompact`), []byte(`itle"`), []byte(`_name_`), []byte(`session_info`), []byte(`"summary"`)} {
-		if bytes.Contains(line, key) {
-			return true
+func (g *glance) line(line []byte) {
+	if v := value(bytes.TrimSpace(line)); sound(v) {
+		looks[g.Format](g, v)
+	}
+}
+
+// telling are, by format, the members by which a line near the end of a file tells
+// something: the usage of a call, a compaction, a name.
+var telling = map[Format][][]byte{
+	Pi:         {[]byte(`"usage":{`), []byte(`"type":"compaction"`), []byte(`"session_info"`)},
+	ClaudeCode: {[]byte(`"usage":{`), []byte(`"compact_boundary"`), []byte(`-title"`), []byte(`"type":"summary"`)},
+	Codex:      {[]byte(`"token_count"`), []byte(`"compacted"`), []byte(`"thread_name_updated"`)},
+	CopilotCLI: {[]byte(`"session.usage_info"`), []byte(`"session.compaction_complete"`), []byte(`"session.title_changed"`)},
+	GeminiCLI:  {[]byte(`"tokens":{`)},
+}
+
+// end looks at the last line of all, and at the last that tells each of what there is to
+// tell.
+func (g *glance) end(data []byte) {
+	var lines [][]byte
+	keys := telling[g.Format]
+	found := make([]bool, len(keys))
+	for first := true; len(data) > 0; first = false {
+		i := bytes.LastIndexByte(data[:len(data)-1], '\n') + 1
+		line := data[i:]
+		data = data[:i]
+		tells := first
+		for k, key := range keys {
+			if !found[k] && bytes.Contains(line, key) {
+				found[k], tells = true, true
+			}
+		}
+		if tells {
+			lines = append(lines, line)
 		}
 	}
-	return false
+	for _, line := range slices.Backward(lines) {
+		g.line(line)
+	}
 }
 
 // sound reports whether a line is one whole object.
@@ -217,6 +245,9 @@ func lookPi(g *glance, line value) {
 func lookClaude(g *glance, line value) {
 	at, typ := line.time("timestamp"), line.str("type")
 	g.time(at)
+	if typ == "user" || typ == "assistant" {
+		g.ID = cmp.Or(line.str("sessionId"), g.ID) // it changes where a session is resumed
+	}
 	switch typ {
 	case "summary", "custom-title", "ai-title":
 		g.Name = cmp.Or(line.str("customTitle"), line.str("title"), line.str("summary"), line.str("aiTitle"), g.Name)
@@ -225,7 +256,7 @@ func lookClaude(g *glance, line value) {
 			g.Compacted, g.Tokens = at, 0
 		}
 	case "user":
-		g.ID, g.Cwd = cmp.Or(line.str("sessionId"), g.ID), cmp.Or(g.Cwd, line.str("cwd"))
+		g.Cwd = cmp.Or(g.Cwd, line.str("cwd"))
 		if !line.bool("isMeta") && !line.bool("isCompactSummary") && !line.bool("isSidechain") {
 			said := textIn(line.get("message", "content"))
 			if cmd, ok := strings.CutPrefix(said, "<command-"); ok { // a command, and what was said with it
