@@ -92,7 +92,7 @@ Exit codes: 0 done, 1 failed, 2 wrong use.`,
 	root.AddCommand(
 		newContext(), newExplain(), newLs(), newRecall(), newReplay(), newSummarize(), newTree(), newVerify(),
 		newBranch(), newClone(), newCompact(), newExport(), newFork(), newImport(), newLabel(), newName(), newPin(), newPurge(), newUndo(), newUnpin(), newRepair(), newRm(),
-		newChat(), newCompletion(), newModels(), newSettings(), newVersion(),
+		newChat(), newCompletion(), newMCP(), newModels(), newSettings(), newVersion(),
 	)
 	return root
 }

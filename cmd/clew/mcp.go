@@ -1,0 +1,97 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clew-dev/clew/internal/home"
+	"github.com/clew-dev/clew/internal/mcpserver"
+	"github.com/clew-dev/clew/transcript"
+)
+
+func newMCP() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "mcp",
+		Short: "Give another agent a memory: recall over its own session files",
+		Long: `mcp is an MCP server for the agent that you use. Its tools read the session files
+which that agent writes: recall searches them and reads any part word for word,
+also what a compaction has taken out, and then the project's other sessions;
+context_status says how full the context is and what left it; timeline lists
+the requests and what was done for each. It writes nothing.
+
+Without --http it speaks on standard input and output, as agents start such
+servers. The project is the current folder.`,
+		Example: `  claude mcp add memory -- clew mcp --program claude-code
+  codex mcp add memory -- clew mcp --program codex
+  clew mcp --http 127.0.0.1:7800`,
+		GroupID: groupOther,
+		Args:    argCount(0, 0),
+	}
+	var names []string
+	for _, p := range home.Programs() {
+		names = append(names, string(p))
+	}
+	flags := cmd.Flags()
+	program := flags.String("program", "", "read the sessions of this program alone: "+strings.Join(names, ", "))
+	file := flags.String("session", "", "read this session file alone")
+	dir := flags.String("dir", "", "folder of the project (default: the current one)")
+	addr := flags.String("http", "", "answer over HTTP at this address of this machine")
+	secrets := flags.Bool("secrets", false, "do not mask keys and passwords in answers")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		cfg := mcpserver.Config{File: *file, Secrets: *secrets, Getenv: os.Getenv, Version: readVersion().Version}
+		if *program != "" {
+			if !slices.Contains(names, *program) {
+				return usagef("mcp: --program %s: there are %s", *program, strings.Join(names, ", "))
+			}
+			cfg.Programs = []transcript.Format{transcript.Format(*program)}
+		}
+		var err error
+		if cfg.Dir, err = filepath.Abs(*dir); err != nil {
+			return err
+		}
+		if cfg.UserHome, err = os.UserHomeDir(); err != nil && *file == "" {
+			return fmt.Errorf("mcp: %w; name a file with --session", err)
+		}
+		s, err := mcpserver.New(cfg)
+		if err != nil {
+			return err
+		}
+		ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		if *addr == "" {
+			return s.Stdio(ctx, cmd.InOrStdin(), cmd.OutOrStdout())
+		}
+		host, _, err := net.SplitHostPort(*addr)
+		if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+			return usagef("mcp: --http %s: sessions are shown to this machine alone; write 127.0.0.1:PORT", *addr)
+		}
+		l, err := net.Listen("tcp", *addr)
+		if err != nil {
+			return fmt.Errorf("mcp: %w; take another port", err)
+		}
+		if _, err := fmt.Fprintf(cmd.ErrOrStderr(), "listening on http://%s\n", l.Addr()); err != nil {
+			return err
+		}
+		srv := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: 10 * time.Second}
+		go func() {
+			<-ctx.Done()
+			_ = srv.Close()
+		}()
+		if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			return fmt.Errorf("mcp: %w", err)
+		}
+		return nil
+	}
+	return cmd
+}

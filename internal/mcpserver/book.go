@@ -1,0 +1,118 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/clew-dev/clew"
+	"github.com/clew-dev/clew/internal/home"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/transcript"
+)
+
+// shelf finds sessions and reads them.
+type shelf struct {
+	cfg Config
+
+	mu   sync.Mutex
+	open map[string]*book // by path
+}
+
+// book is a session as it was read.
+type book struct {
+	path     string
+	size     int64
+	modified time.Time
+
+	*transcript.Transcript
+	session *clew.Session
+	entries []*session.Entry // from the root to the leaf
+}
+
+// maxOpen is how many sessions are kept in memory.
+const maxOpen = 4
+
+var errNone = errors.New("there is no session of this project yet")
+
+// list returns the sessions of the project, newest first, or the one that was named.
+func (s *shelf) list(ctx context.Context) ([]home.Found, error) {
+	if s.cfg.File != "" {
+		info, err := os.Stat(s.cfg.File)
+		if err != nil {
+			return nil, err
+		}
+		return []home.Found{{Path: s.cfg.File, Size: info.Size(), Modified: info.ModTime()}}, nil
+	}
+	all, _, err := home.Elsewhere(ctx, s.cfg.Getenv, s.cfg.UserHome, s.cfg.Programs...)
+	if err != nil {
+		return nil, err
+	}
+	dir := real(s.cfg.Dir)
+	all = slices.DeleteFunc(all, func(f home.Found) bool { return real(f.Cwd) != dir })
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%w: no session file says that it was in %s", errNone, s.cfg.Dir)
+	}
+	// The one that is being written is that of the program which asks.
+	slices.SortStableFunc(all, func(a, b home.Found) int { return b.Modified.Compare(a.Modified) })
+	return all, nil
+}
+
+// current returns the session that was written to last; with id the one of this id, or
+// whose id begins so.
+func (s *shelf) current(ctx context.Context, id string) (*book, error) {
+	all, err := s.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range all {
+		if strings.HasPrefix(f.ID, id) {
+			return s.read(ctx, f)
+		}
+	}
+	return nil, fmt.Errorf("no session of this project has an id that begins with %s", id)
+}
+
+// read returns a session as the file is now.
+func (s *shelf) read(ctx context.Context, f home.Found) (*book, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b := s.open[f.Path]; b != nil && b.size == f.Size && b.modified.Equal(f.Modified) {
+		return b, nil
+	}
+	file, err := os.Open(f.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	t, err := transcript.Read(file, transcript.ReadOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", f.Path, err)
+	}
+	b := &book{path: f.Path, size: f.Size, modified: f.Modified, Transcript: t}
+	store := t.Store()
+	if b.session, err = clew.OpenStore(ctx, store, clew.Config{Cwd: t.Header.Cwd}); err != nil {
+		return nil, err
+	}
+	if b.entries, err = session.Path(ctx, store, b.session.Leaf()); err != nil {
+		return nil, err
+	}
+	if len(s.open) >= maxOpen {
+		clear(s.open)
+	}
+	s.open[f.Path] = b
+	return b, nil
+}
+
+func real(path string) string {
+	if r, err := filepath.EvalSymlinks(path); err == nil {
+		return r
+	}
+	return filepath.Clean(path)
+}
