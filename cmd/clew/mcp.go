@@ -25,8 +25,9 @@ func newMCP() *cobra.Command {
 		Use:   "mcp",
 		Short: "Give another agent a memory: recall over its own session files",
 		Long: `mcp is an MCP server for the agent that you use. Its tools read the session
-files which that agent writes: recall searches them and reads any part verbatim,
-also what a compaction has taken out, and then the project's other sessions;
+files which that agent writes: recall searches them and reads any part word for
+word, also what a compaction has taken out, and then the other sessions of the
+project;
 context_status says how full the context is and what left it; timeline lists
 the requests and what was done for each. It writes nothing.
 
