@@ -5,6 +5,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,6 +77,9 @@ Exit codes: 0 done, 1 failed, 2 wrong use.`,
 		Args:          noCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.Flags().BoolP("version", "v", false, "print the version and exit")
+	root.Version = readVersion().String()
+	root.SetVersionTemplate("clew {{.Version}}\n")
 	root.PersistentFlags().String("color", "auto", "use colours: auto, always or never")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return checkColor(cmd) }
 	root.SetFlagErrorFunc(flagError)
@@ -184,19 +188,27 @@ func newVersion() *cobra.Command {
 		if *asJSON {
 			return printJSON(cmd, v)
 		}
-		line := "clew " + v.Version
-		if v.Revision != "" {
-			line += " (" + v.Revision[:min(12, len(v.Revision))]
-			if v.Modified {
-				line += ", with changes"
-			}
-			line += ")"
-		}
-		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s, session format %d, %s, %s\n", line, v.Format, v.Go, v.Platform)
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "clew %s\n", v)
 		return err
 	}
 	return cmd
 }
+
+func (v versionInfo) String() string {
+	line := v.Version
+	if v.Revision != "" {
+		line += " (" + v.Revision[:min(12, len(v.Revision))]
+		if v.Modified {
+			line += ", with changes"
+		}
+		line += ")"
+	}
+	return fmt.Sprintf("%s, session format %d, %s, %s", line, v.Format, v.Go, v.Platform)
+}
+
+// version is set by the linker (-X main.version=1.2.3) where the source is an
+// archive, of which the go command knows no version.
+var version string
 
 // readVersion tells the version from what the go command put into the binary.
 func readVersion() versionInfo {
@@ -211,6 +223,7 @@ func readVersion() versionInfo {
 	if info.Main.Version != "" {
 		v.Version = info.Main.Version
 	}
+	v.Version = cmp.Or(version, v.Version)
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "vcs.revision":
