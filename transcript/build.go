@@ -244,13 +244,10 @@ func (b *builder) identify() {
 func (b *builder) finish() error {
 	said := false
 	for _, n := range b.nodes {
-		said = said || n.msg != nil || n.raw != nil || n.rewrite != nil
+		said = said || n.msg != nil && n.msg.Role != message.RoleSystem || n.raw != nil || n.rewrite != nil
 	}
 	if !said {
-		if lines := b.t.Report.Count(Damaged); lines > 0 {
-			return fmt.Errorf("%w: it looks like %s, and %d of its lines can't be read", ErrEmpty, b.t.Format, lines)
-		}
-		return fmt.Errorf("%w: it looks like %s", ErrEmpty, b.t.Format)
+		return fmt.Errorf("%w: it looks like %s%s", ErrEmpty, b.t.Format, b.t.Report.seen())
 	}
 	b.nameIt()
 	b.leaf()

@@ -2,6 +2,7 @@ package transcript_test
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -192,5 +193,28 @@ func listMessage(w *strings.Builder, m *message.Message) {
 	}
 	if m.ToolsAdded != nil {
 		fmt.Fprintf(w, " tools %s", m.ToolsAdded)
+	}
+}
+
+// TestNoMessage: a file in which nobody says anything is refused, and the error says what
+// it has instead.
+func TestNoMessage(t *testing.T) {
+	for name, tc := range map[string]struct{ in, want string }{
+		"instructions alone": {
+			`{"timestamp":"2026-01-05T15:02:01Z","type":"session_meta","payload":{"id":"0199","instructions":"Be brief."}}
+{"timestamp":"2026-01-05T15:02:01Z","type":"turn_context","payload":{}}`,
+			"no message in it: it looks like codex and has 1 × turn_context",
+		},
+		"bookkeeping alone": {
+			`{"type":"file-history-snapshot","messageId":"x","snapshot":{}}
+{"type":"file-history-snapshot","messageId":"y","snapshot":{}}
+{"type":"user","uui`,
+			"no message in it: it looks like claude-code and has 1 × lines that are not one JSON object, 2 × file-history-snapshot",
+		},
+	} {
+		_, err := transcript.Read(strings.NewReader(tc.in), transcript.ReadOptions{})
+		if !errors.Is(err, transcript.ErrEmpty) || err.Error() != tc.want {
+			t.Errorf("%s: %v\nwant %s", name, err, tc.want)
+		}
 	}
 }

@@ -35,7 +35,9 @@ func ExampleRead() {
 
 // Read tells what a file is by its content.
 func ExampleRead_format() {
-	t, err := transcript.Read(strings.NewReader(`{"timestamp":"2026-01-05T15:02:01Z","type":"session_meta","payload":{"id":"0199","instructions":"Be brief."}}`), transcript.ReadOptions{})
+	t, err := transcript.Read(strings.NewReader(`{"timestamp":"2026-01-05T15:02:01Z","type":"session_meta","payload":{"id":"0199"}}
+		{"timestamp":"2026-01-05T15:02:02Z","type":"event_msg","payload":{"type":"user_message","message":"hello"}}
+		{"timestamp":"2026-01-05T15:02:02Z","type":"response_item","payload":{"type":"message","role":"user","content":"hello"}}`), transcript.ReadOptions{})
 	if err != nil {
 		panic(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Class says what a Note means for the session.
@@ -88,4 +89,28 @@ func (r *Report) sort() {
 	slices.SortFunc(r.Notes, func(a, b Note) int {
 		return cmp.Or(cmp.Compare(a.Class.rank(), b.Class.rank()), cmp.Compare(a.Kind, b.Kind))
 	})
+}
+
+// maxSeen is how many kinds of things an error names.
+const maxSeen = 4
+
+// seen says what was in a file without messages.
+func (r *Report) seen() string {
+	r.sort()
+	out := ""
+	for i, n := range r.Notes {
+		if i == maxSeen {
+			return out + fmt.Sprintf(", and %d more kinds", len(r.Notes)-i)
+		}
+		sep := ", "
+		if i == 0 {
+			sep = " and has "
+		}
+		what := strings.TrimPrefix(n.Kind, "line:")
+		if n.Class == Damaged {
+			what = n.What
+		}
+		out += fmt.Sprintf("%s%d × %s", sep, n.Count, what)
+	}
+	return out
 }

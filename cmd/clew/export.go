@@ -124,9 +124,6 @@ func (fl *exportFlags) check(can []transcript.Format, asJSON bool) error {
 func (fl *exportFlags) export(cmd *cobra.Command, name string) (*exportReport, error) {
 	f, err := openSession(cmd, name, true)
 	if err != nil {
-		if errors.Is(err, session.ErrNotSession) {
-			return nil, fmt.Errorf("%w; a file of another agent is read by clew import", err)
-		}
 		return nil, err
 	}
 	defer f.Close()
@@ -250,15 +247,33 @@ func (r *exportReport) print(cmd *cobra.Command, to io.Writer) error {
 	return w.Flush()
 }
 
-// printNotes lists what was lost, made or damaged, a line each; bookkeeping is
-// counted in one.
+// printNotes lists what was lost, made or damaged, a line for each thing that is said of
+// any; bookkeeping is counted in one.
 func printNotes(w *bufio.Writer, columns int, margin string, notes []transcript.Note) {
+	type said struct {
+		class transcript.Class
+		what  string
+	}
 	aside := 0
+	var told []said
+	sum := map[said]transcript.Note{}
 	for _, n := range notes {
 		if n.Class == transcript.Aside {
 			aside += n.Count
 			continue
 		}
+		key := said{n.Class, n.What}
+		all, more := sum[key]
+		if !more {
+			told = append(told, key)
+		} else {
+			n.Count += all.Count
+			n.Line = min(n.Line, all.Line)
+		}
+		sum[key] = n
+	}
+	for _, key := range told {
+		n := sum[key]
 		text := printable(n.What) + " (" + number(int64(n.Count))
 		if n.Line > 0 {
 			text += ", first at " + number(int64(n.Line))

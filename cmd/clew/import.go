@@ -150,7 +150,7 @@ func (fl *importFlags) importFile(cmd *cobra.Command, name string, several bool)
 	bar.say("reading %s", name)
 	t, err := fl.read(cmd, name)
 	if err != nil {
-		return nil, importError(name, err)
+		return nil, importError("import", name, err)
 	}
 	out, err := fl.target(name, several)
 	if err != nil {
@@ -172,24 +172,18 @@ func (fl *importFlags) read(cmd *cobra.Command, name string) (*transcript.Transc
 	opt := transcript.ReadOptions{Format: transcript.Format(fl.from), Sidechains: fl.sidechains, Select: fl.pick - 1}
 	in := cmd.InOrStdin()
 	if name != "-" {
-		f, err := os.Open(name)
+		f, info, err := openFile(name)
 		if err != nil {
 			return nil, err
 		}
 		defer f.Close()
-		info, err := f.Stat()
-		if err != nil {
-			return nil, err
-		}
-		if info.IsDir() {
-			return nil, errors.New("it is a folder; name files in it")
-		}
 		opt.Time, in = info.ModTime(), f
 	}
 	return transcript.Read(in, opt)
 }
 
-func importError(name string, err error) error {
+// importError says what was wrong with a file that was to be read as one of another program.
+func importError(op, name string, err error) error {
 	if name == "-" {
 		name = stdinName
 	}
@@ -199,11 +193,11 @@ func importError(name string, err error) error {
 	}
 	switch {
 	case errors.Is(err, transcript.ErrUnknown):
-		return fmt.Errorf("import %s: %w; if it is one, say which with --from", name, err)
+		return fmt.Errorf("%s %s: %w; if it is one, say which with --from", op, name, err)
 	case errors.Is(err, transcript.ErrFormat):
-		return fmt.Errorf("import %s: %w; leave out --from, or say what it is", name, err)
+		return fmt.Errorf("%s %s: %w; leave out --from, or say what it is", op, name, err)
 	}
-	return fmt.Errorf("import %s: %w", name, err)
+	return fmt.Errorf("%s %s: %w", op, name, err)
 }
 
 // target returns where the session of a file goes.

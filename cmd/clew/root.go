@@ -328,6 +328,11 @@ func advise(err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
+	if errors.Is(err, session.ErrNotSession) {
+		if instead := readOnlyError(e.Subject); instead != nil {
+			return instead
+		}
+	}
 	switch {
 	case errors.Is(err, session.ErrNotFound) && e.File != "":
 		e.Hint = "clew tree " + e.File + " lists the entries"

@@ -154,19 +154,20 @@ func completeTarget(cmd *cobra.Command, args []string, _ string) ([]string, cobr
 
 // openSession opens the session that a FILE argument names: a path, the id of a
 // session in the data folder or the beginning of one, or - for standard input.
-// The caller closes it.
+// To read, that may be a session of another program. The caller closes it.
 func openSession(cmd *cobra.Command, name string, readOnly bool) (*jsonl.File, error) {
+	if readOnly {
+		f, _, err := openAny(cmd, name)
+		return f, err
+	}
 	if name == "-" {
-		if !readOnly {
-			return nil, usagef("%s: standard input can't be changed; name a file", cmd.Name())
-		}
-		return jsonl.Read(cmd.Context(), stdinName, cmd.InOrStdin())
+		return nil, usagef("%s: standard input can't be changed; name a file", cmd.Name())
 	}
 	path, err := resolveSession(cmd.Context(), name)
 	if err != nil {
 		return nil, err
 	}
-	return jsonl.Open(cmd.Context(), path, jsonl.Options{ReadOnly: readOnly, Program: "clew " + cmd.Name()})
+	return jsonl.Open(cmd.Context(), path, jsonl.Options{Program: "clew " + cmd.Name()})
 }
 
 // stdinName is what errors call standard input.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/transcript"
 )
 
 // verifiedFile is a file in what verify --json prints.
@@ -18,6 +19,7 @@ type verifiedFile struct {
 	Sound    bool              `json:"sound"`
 	Error    string            `json:"error,omitempty"`
 	ID       string            `json:"id,omitempty"`
+	Format   transcript.Format `json:"format,omitempty"` // of a session of another program
 	Version  int               `json:"version,omitempty"`
 	Entries  int               `json:"entries"`
 	Errors   int               `json:"errors"`
@@ -83,12 +85,17 @@ code 0, otherwise 1. docs/FORMAT.md explains the codes.`,
 func verifyFile(cmd *cobra.Command, name string) verifiedFile {
 	v := verifiedFile{Path: name, Problems: []session.Problem{}}
 	err := func() error {
-		s, err := openSession(cmd, name, true)
+		s, t, err := openAny(cmd, name)
 		if err != nil {
 			return err
 		}
 		defer s.Close()
 		v.Path, v.ID, v.Version = s.Path(), s.Header().ID, s.Version()
+		if t != nil { // the session that was made of it is sound; the file may not be
+			v.Format, v.Version, v.Entries = t.Format, 0, len(t.Entries)
+			v.Problems = append(v.Problems, damageOf(t)...)
+			return nil
+		}
 		problems, err := s.Verify(cmd.Context())
 		if err != nil {
 			return err
@@ -134,6 +141,9 @@ func (v *verifiedFile) print(cmd *cobra.Command, w *bufio.Writer) {
 	verdict := p.paint(styleGreen, "sound")
 	if !v.Sound {
 		verdict = p.paint(styleRed, "not sound")
+	}
+	if v.Format != "" {
+		verdict = string(v.Format) + ", " + verdict
 	}
 	line := p.paint(styleBold, path) + ": " + verdict + ", " + count(v.Entries, "entry", "entries")
 	for _, n := range []struct {
