@@ -271,13 +271,17 @@ func (s *Session) Recover(ctx context.Context, cause error) error {
 
 const minOutput = 1_024
 
-// outputRoom returns how long an answer may be where the window has room for left tokens.
-func (c *Config) outputRoom(m session.Model, left int64) int64 {
-	room := int64(compact.DefaultReserve)
+// roomIn returns what a window has room for beside a context, less a margin for what the reading does not know.
+func roomIn(s *compact.Snapshot) int64 {
+	return max(s.Budget.Window-s.Reading.Guarded()-s.Budget.Window/64, minOutput)
+}
+
+// outputLimit returns how long an answer of a model may be.
+func (c *Config) outputLimit(m session.Model) int64 {
 	if i, ok := c.LookupModel(m.Provider, m.ID); ok && i.MaxOutput > 0 {
-		room = i.MaxOutput
+		return i.MaxOutput
 	}
-	return max(min(room, left), minOutput)
+	return compact.DefaultReserve
 }
 
 func (c *Config) withPrompt(msgs []*message.Message) []*message.Message {

@@ -53,7 +53,8 @@ type Prepared struct {
 	// Messages are the context before it is rendered for a provider; the first has Config.System and Config.Tools,
 	// where there are any. The messages are those of the log and must not be changed.
 	Messages  []*message.Message
-	MaxOutput int64         // how long the answer may be, in tokens
+	MaxOutput int64         // how long the answer may be, in tokens: at most Room
+	Room      int64         // what the window has room for beside the context, reasoning included
 	Reading   token.Reading // what the context costs
 	Leaf      string
 	// Result says what was done to make it fit, or why nothing was.
@@ -111,8 +112,8 @@ func (s *Session) Prepare(ctx context.Context) (*Prepared, error) {
 	r.Warnings = append(r.Warnings, s.takeWarnings()...)
 	return &Prepared{
 		Messages: s.cfg.withPrompt(snap.Messages), Reading: snap.Reading, Leaf: snap.Leaf, Result: *r,
-		MaxOutput: s.cfg.outputRoom(snap.Model, snap.Budget.Window-snap.Reading.Guarded()),
-		target:    wire.Target{Provider: snap.Model.Provider, Model: snap.Model.ID, TakesImages: s.cfg.TakesImages},
+		MaxOutput: min(s.cfg.outputLimit(snap.Model), roomIn(snap)), Room: roomIn(snap),
+		target: wire.Target{Provider: snap.Model.Provider, Model: snap.Model.ID, TakesImages: s.cfg.TakesImages},
 	}, nil
 }
 

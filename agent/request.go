@@ -24,10 +24,25 @@ func (a *Agent) request(ctx context.Context) (*model.Request, *clew.Prepared, er
 		return nil, nil, err
 	}
 	a.reading(p)
-	return &model.Request{
+	req := &model.Request{
 		Messages: p.Messages, MaxOutput: p.MaxOutput, Reasoning: a.reasoning,
 		Cache: model.CacheShort, CacheKey: a.s.Log().Store().Header().ID,
-	}, p, nil
+	}
+	limitOutput(req, p)
+	return req, p, nil
+}
+
+// limitOutput lets answer and reasoning together fit the window: providers count both. The room for reasoning has one of
+// two sizes, for each change of it loses what the provider has cached.
+func limitOutput(req *model.Request, p *clew.Prepared) {
+	budget := req.Budget()
+	if budget == 0 {
+		return
+	}
+	if p.Room < budget+min(p.MaxOutput, model.DefaultMaxOutput/2) {
+		budget = min(budget, p.Plan.Budget.Reserve/2)
+	}
+	req.ReasoningBudget, req.MaxOutput = budget, max(min(p.MaxOutput, p.Room-budget), 1)
 }
 
 // ask sends the context and returns the answer. What fails for a passing reason is

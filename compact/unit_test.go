@@ -174,17 +174,20 @@ func build(t *testing.T, sketch []string) []*session.Entry {
 			d = session.Message(m)
 		case "s":
 			d = session.Message(message.System(text(arg(1)), testTime))
-		case "a", "aborted", "t":
+		case "a", "aborted", "cut", "t":
 			blocks := []message.Block{message.TextBlock(text(arg(1)))}
-			if w[0] != "a" {
+			if w[0] == "t" || w[0] == "aborted" {
 				blocks = append([]message.Block{message.ThinkingBlock("hm", "sig")}, blocks...)
 			}
 			for _, id := range w[2:] {
 				blocks = append(blocks, message.ToolCallBlock(id, "read", []byte(`{"path":"`+id+`.go"}`)))
 			}
 			m := message.Assistant(testTime, blocks...)
-			if w[0] == "aborted" {
+			switch w[0] {
+			case "aborted":
 				m.StopReason = message.StopAborted
+			case "cut":
+				m.StopReason = message.StopLength
 			}
 			d = session.Message(m)
 		case "r":

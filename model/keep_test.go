@@ -160,3 +160,26 @@ func TestPropertyPrefixIsStable(t *testing.T) {
 		}
 	})
 }
+
+// A tool loop that began without reasoning, because another model answered or it was off, goes on without it: the
+// Messages API refuses to turn it on in the middle. With the next thing that the user says it is on.
+func TestLoopThatBeganWithoutThinking(t *testing.T) {
+	s := modeltest.Start(modeltest.Config{}, modeltest.Text("done"), modeltest.Text("again"))
+	defer s.Close()
+	m := open(t, "anthropic", "claude-sonnet-4-5", s.URL)
+	req := &model.Request{Reasoning: model.ReasoningMedium, Messages: []*message.Message{
+		message.User("read it", at),
+		message.Assistant(at, message.ToolCallBlock("c1", "read", []byte(`{}`))),
+		message.ToolResult("c1", "read", "contents", false, at),
+	}}
+	for i, want := range []bool{false, true} {
+		r, err := call(m, req, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if on := bytes.Contains(s.Exchanges()[i].Request, []byte(`"thinking":`)); on != want {
+			t.Errorf("request %d: thinking is on: %v", i+1, on)
+		}
+		req.Messages = append(req.Messages, r.Message, message.User("and now?", at))
+	}
+}

@@ -40,6 +40,8 @@ type Request struct {
 	// From says for each of Messages which messages of the list given to Normalize are
 	// in it, as indexes in the order of their parts; none for words of wire's own.
 	From [][]int
+	// Thinks says that the request turns thinking on, for Validate.
+	Thinks bool
 }
 
 // Build is Normalize, Render and Validate: the one way to a list that is sent or counted.

@@ -32,6 +32,7 @@ const (
 	RuleToolName      Rule = "tool-name"      // names of tools have the characters and length that are taken
 	RuleArguments     Rule = "arguments"      // arguments are an object
 	RuleThinking      Rule = "thinking"       // thinking is signed, as it came, and followed by what came with it
+	RuleLoop          Rule = "loop"           // with Request.Thinks, an open tool loop begins with thinking: see Request.LoopThinks
 	RuleImage         Rule = "image"          // images are base64 of a type that is taken
 	RuleSummary       Rule = "summary"        // at most one compaction summary
 	RuleSystem        Rule = "system"         // the system text has the form of the API
@@ -102,6 +103,7 @@ func (v *validator) verdict(r *Request) error {
 		v.pairs()
 		v.blocks()
 		v.summaries()
+		v.is(RuleLoop, len(r.Messages)-1, !r.Thinks || p.form != formAnthropic || r.LoopThinks(), "the tool loop that ends here does not begin with thinking")
 	}
 	if len(v.out) == 0 {
 		return nil

@@ -14,7 +14,7 @@ import (
 var allRules = []Rule{
 	RuleJSON, RuleUTF8, RuleNotEmpty, RuleRole, RuleStart, RuleAlternate, RuleBlock, RuleCallWithout,
 	RuleResultWithout, RuleOrder, RuleCallID, RuleUniqueID, RuleToolName, RuleArguments, RuleThinking,
-	RuleImage, RuleSummary, RuleSystem, RuleTools, RuleSize,
+	RuleLoop, RuleImage, RuleSummary, RuleSystem, RuleTools, RuleSize,
 }
 
 // sound are lists that each API takes, written by hand.
@@ -233,8 +233,8 @@ func TestD08ValidateNoticesEveryRule(t *testing.T) {
 		small.MaxBytes = 10
 		wantBroken(t, RuleSize, Validate(request(name, sound[name]...), small, nil))
 	}
-	// RuleSummary has a test of its own: it needs the messages.
-	seen[RuleSize], seen[RuleSummary] = true, true
+	// These have tests of their own: RuleSummary needs the messages.
+	seen[RuleSize], seen[RuleSummary], seen[RuleLoop] = true, true, true
 	for _, r := range allRules {
 		if !seen[r] {
 			t.Errorf("no list breaks rule %q", r)
@@ -318,6 +318,50 @@ func TestD10ValidateComparesWithWhatCame(t *testing.T) {
 		`{"role":"user","content":"hi"}`,
 		`{"role":"assistant","content":[{"type":"thinking","thinking":"h`+"\uFFFD"+`","signature":"s"},{"type":"text","text":"x"}]}`,
 	), Anthropic, half))
+}
+
+// TestOpenLoopBeginsWithThinking: where a request turns thinking on, the tool loop at its end must begin with it.
+func TestOpenLoopBeginsWithThinking(t *testing.T) {
+	const (
+		user   = `{"role":"user","content":"hi"}`
+		call   = `{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"read","input":{}}]}`
+		think  = `{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"s"},{"type":"tool_use","id":"a","name":"read","input":{}}]}`
+		secret = `{"role":"assistant","content":[{"type":"redacted_thinking","data":"r"},{"type":"tool_use","id":"a","name":"read","input":{}}]}`
+		result = `{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"ok"}]}`
+		typed  = `{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"ok"},{"type":"text","text":"and"}]}`
+		done   = `{"role":"assistant","content":"done"}`
+	)
+	for _, c := range []struct {
+		name string
+		msgs []string
+		open int
+		ok   bool
+	}{
+		{"no loop", []string{user}, 1, true},
+		{"without", []string{user, call, result}, 1, false},
+		{"typed along", []string{user, call, typed}, 1, false},
+		{"with", []string{user, think, result}, 1, true},
+		{"redacted", []string{user, secret, typed}, 1, true},
+		{"not each answer", []string{user, think, result, strings.ReplaceAll(call, `"a"`, `"b"`), strings.ReplaceAll(result, `"a"`, `"b"`)}, 1, true},
+		{"lost at its beginning", []string{user, call, result, strings.ReplaceAll(think, `"a"`, `"b"`), strings.ReplaceAll(result, `"a"`, `"b"`)}, 1, false},
+		{"typed before it", []string{user, call, typed, strings.ReplaceAll(think, `"a"`, `"b"`), strings.ReplaceAll(result, `"a"`, `"b"`)}, 3, true},
+		{"answered", []string{user, call, result, done, user}, 5, true},
+	} {
+		r := request("anthropic", c.msgs...)
+		if got := r.OpenLoop(); got != c.open {
+			t.Errorf("%s: the loop begins at %d, want %d", c.name, got, c.open)
+		}
+		if err := Validate(r, Anthropic, nil); err != nil {
+			t.Errorf("%s, without thinking: %v", c.name, err)
+		}
+		r.Thinks = true
+		switch err := Validate(r, Anthropic, nil); {
+		case c.ok && err != nil:
+			t.Errorf("%s: %v", c.name, err)
+		case !c.ok:
+			wantBroken(t, RuleLoop, err)
+		}
+	}
 }
 
 func TestValidateCountsCompactionSummaries(t *testing.T) {

@@ -36,6 +36,9 @@ func (c *Client) body(r *model.Request, p purpose) (*model.Rendered, error) {
 	o.Str("model", c.e.Model)
 	limit := c.limit(r)
 	thinking, effort := c.thinking(r, limit)
+	if c.budgeted() && !req.LoopThinks() {
+		thinking = nil // it can't be turned on in the middle of a turn
+	}
 	if p != purposeCount {
 		o.Int("max_tokens", limit)
 		if p == purposeStream {

@@ -48,8 +48,12 @@ func readAnthropic(r *http.Request, body []byte, req *request) (bad []string) {
 	if counting := len(r.URL.Path) > 13 && r.URL.Path[len(r.URL.Path)-13:] == "/count_tokens"; !counting && (!ok || most < 1) {
 		bad = append(bad, "max_tokens: Field required")
 	}
+	req.most = most
 	thinking := jsonx.Get(body, "thinking")
-	if typ, _ := jsonx.String(jsonx.Get(thinking, "type")); typ == "enabled" {
+	typ := jsonx.StringAt(thinking, "type")
+	req.thinks = typ == "enabled" || typ == "adaptive"
+	if typ == "enabled" {
+		req.parts.Thinks = true
 		budget, _ := jsonx.Int(jsonx.Get(thinking, "budget_tokens"))
 		if budget < 1024 || ok && budget >= most {
 			bad = append(bad, "thinking.budget_tokens must be at least 1024 and less than max_tokens")

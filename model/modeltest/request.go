@@ -16,8 +16,10 @@ import (
 type request struct {
 	model       string
 	stream      bool
-	usageWanted bool // Chat Completions: usage in the stream
-	marked      bool // Anthropic: it had cache marks
+	usageWanted bool  // Chat Completions: usage in the stream
+	marked      bool  // Anthropic: it had cache marks
+	thinks      bool  // Anthropic: it asks for reasoning
+	most        int64 // Anthropic: max_tokens
 	parts       wire.Request
 }
 

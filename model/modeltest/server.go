@@ -18,7 +18,8 @@ import (
 // Config says what a server insists on. The zero value is what the providers do.
 type Config struct {
 	// Window is the size of the context in tokens, four bytes each; a larger request
-	// is refused as too large. Default: no limit.
+	// is refused as too large, by Anthropic's form also one that with its max_tokens does
+	// not fit. Default: no limit.
 	Window int64
 	// MaxBytes is the greatest size of a request. Default: the API's.
 	MaxBytes int64
@@ -47,12 +48,13 @@ type Server struct {
 	exchanges []Exchange
 	last      map[string]*request // by form
 	issued    map[string]issue
+	thought   map[string]bool // ids of calls: their answer begins with reasoning
 	count     int
 }
 
 // Start starts a server with a script. Close it.
 func Start(c Config, replies ...Reply) *Server {
-	s := &Server{c: c, script: replies, last: map[string]*request{}, issued: map[string]issue{}}
+	s := &Server{c: c, script: replies, last: map[string]*request{}, issued: map[string]issue{}, thought: map[string]bool{}}
 	s.http = httptest.NewServer(s)
 	s.URL = s.http.URL
 	return s
@@ -187,6 +189,10 @@ func (s *Server) admit(f *form, r *http.Request, body []byte, x *Exchange, count
 	}
 	if s.c.Window > 0 && req.tokens() > s.c.Window {
 		return req, &Reply{Failure: &Failure{Kind: model.KindOverflow, Asked: req.tokens(), Limit: s.c.Window}}
+	}
+	if s.c.Window > 0 && !count && req.tokens()+req.most > s.c.Window {
+		return req, &Reply{Failure: &Failure{Kind: model.KindInvalid, Message: fmt.Sprintf("input length and `max_tokens` exceed context limit: %d + %d > %d, "+
+			"decrease input length or `max_tokens` and try again", req.tokens(), req.most, s.c.Window)}}
 	}
 	return req, nil
 }

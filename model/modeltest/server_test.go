@@ -190,6 +190,38 @@ func TestPrefixAndBinding(t *testing.T) {
 	}
 }
 
+// An answer of the open tool loop comes back with the thinking that it was given with, while thinking is on.
+func TestLoopKeepsItsThinking(t *testing.T) {
+	for _, c := range []struct {
+		name, thinking string
+		drop           bool
+		ok             bool
+	}{
+		{"whole", `{"type":"enabled","budget_tokens":1024}`, false, true},
+		{"stripped", `{"type":"enabled","budget_tokens":1024}`, true, false},
+		{"stripped, adaptive", `{"type":"adaptive"}`, true, false},
+		{"stripped, off", `{"type":"disabled"}`, true, true},
+	} {
+		s := modeltest.Start(modeltest.Config{}, modeltest.Answer(modeltest.Think("hm"), modeltest.Call("c1", "read", "{}")), modeltest.Text("done"))
+		head := `{"model":"m","max_tokens":2000,"thinking":` + c.thinking + `,"messages":[{"role":"user","content":"one"}`
+		_, body := post(t, s, anthropicPath, head+`]}`)
+		var answer struct{ Content []json.RawMessage }
+		if err := json.Unmarshal([]byte(body), &answer); err != nil {
+			t.Fatal(err)
+		}
+		if c.drop {
+			answer.Content = answer.Content[1:]
+		}
+		content, _ := json.Marshal(answer.Content)
+		status, body := post(t, s, anthropicPath, head+`,{"role":"assistant","content":`+string(content)+
+			`},{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"x"}]}]}`)
+		if (status == 200) != c.ok || !c.ok && !strings.Contains(body, "thinking") {
+			t.Errorf("%s: %d %s", c.name, status, body)
+		}
+		s.Close()
+	}
+}
+
 // What was recorded can be written, read and played again.
 func TestExchanges(t *testing.T) {
 	s := modeltest.Start(modeltest.Config{}, modeltest.Text("hello"), modeltest.RateLimited(3*time.Second))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/wire"
 )
 
 // issue is a signature that was given, and for what.
@@ -42,8 +43,12 @@ func (s *Server) sign(f *form, req *request, a *answer) {
 	case "openai-chat":
 	default:
 		for i := range a.blocks {
-			if b := &a.blocks[i]; b.Type == message.BlockThinking {
+			switch b := &a.blocks[i]; b.Type {
+			case message.BlockThinking:
 				give(b, b.Text)
+			case message.BlockToolCall:
+				s.thought[b.ID] = a.blocks[0].Type == message.BlockThinking
+			default:
 			}
 		}
 	}
@@ -51,7 +56,7 @@ func (s *Server) sign(f *form, req *request, a *answer) {
 
 // checkSignatures finds signatures that do not stand where they were given.
 func (s *Server) checkSignatures(f *form, req *request) (bad []string) {
-	open := req.openLoop()
+	open := req.parts.OpenLoop()
 	check := func(i int, sig, text string) {
 		got, known := s.issued[sig]
 		switch {
@@ -73,6 +78,11 @@ func (s *Server) checkSignatures(f *form, req *request) (bad []string) {
 		case "anthropic":
 			jsonx.Elements(jsonx.Get(m, "content"), func(b []byte) bool {
 				switch str(b, "type") {
+				case "tool_use":
+					if req.thinks && i >= open && s.thought[str(b, "id")] && !wire.Thinks(m) {
+						bad = append(bad, fmt.Sprintf("messages.%d.content.0.type: Expected `thinking` or `redacted_thinking`: "+
+							"in an open tool loop an assistant message must come back with its thinking", i))
+					}
 				case "thinking":
 					check(i, str(b, "signature"), str(b, "thinking"))
 				case "redacted_thinking":
@@ -94,40 +104,6 @@ func (s *Server) checkSignatures(f *form, req *request) (bad []string) {
 		}
 	}
 	return bad
-}
-
-// openLoop is the first message of the open tool loop in a request of Anthropic's form:
-// the answers and results after the last text of the user, where the last message is a
-// result.
-func (r *request) openLoop() int {
-	msgs := r.parts.Messages
-	if len(msgs) == 0 || !onlyResults(msgs[len(msgs)-1]) {
-		return len(msgs)
-	}
-	open := len(msgs) - 1
-	for open > 0 && (onlyResults(msgs[open]) || role(msgs[open]) == "assistant") {
-		open--
-	}
-	return open
-}
-
-func role(m []byte) string {
-	s, _ := jsonx.String(jsonx.Get(m, "role"))
-	return s
-}
-
-// onlyResults reports whether a message has results of tools and nothing else.
-func onlyResults(m []byte) bool {
-	n, others := 0, 0
-	jsonx.Elements(jsonx.Get(m, "content"), func(b []byte) bool {
-		if t, _ := jsonx.String(jsonx.Get(b, "type")); t == "tool_result" {
-			n++
-		} else {
-			others++
-		}
-		return true
-	})
-	return n > 0 && others == 0
 }
 
 func summaryText(item []byte) (text string) {
