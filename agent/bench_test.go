@@ -63,12 +63,16 @@ func history(t testing.TB, turns int) string {
 	return path
 }
 
-func benchAgent(t testing.TB, path string) *agent.Agent {
-	t.Helper()
-	a, err := agent.New(context.Background(), agent.Config{
+func newBenchAgent(path string) (*agent.Agent, error) {
+	return agent.New(context.Background(), agent.Config{
 		Model: instant{words(400)}, File: path,
 		Open: func(ctx context.Context, c clew.Config) (*clew.Session, error) { return clew.Open(ctx, path, c) },
 	})
+}
+
+func benchAgent(t testing.TB, path string) *agent.Agent {
+	t.Helper()
+	a, err := newBenchAgent(path)
 	if err != nil {
 		t.Fatal(err)
 	}

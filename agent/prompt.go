@@ -12,6 +12,7 @@ import (
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/session/jsonl"
 )
 
 // The entries that an agent keeps for itself. A model never sees the custom ones.
@@ -124,8 +125,9 @@ func (a *Agent) restore(ctx context.Context) error {
 
 // remembered returns the path on which what the agent keeps for itself is found. That is
 // the path of the context: after each pass it is written down again. After one of another
-// program, or one that a crash has parted from that, foreign is true: then it is the whole path,
-// and the prompt is made anew, for the context begins anew anyway.
+// program, or one that a crash has parted from that, foreign is true: then the path goes back to
+// what the user allowed and to the level, and the prompt is made anew, for the context begins
+// anew anyway.
 func remembered(ctx context.Context, store session.Store, leaf string) (path []*session.Entry, foreign bool, err error) {
 	if path, err = session.ContextPath(ctx, store, leaf); err != nil {
 		return nil, false, err
@@ -135,11 +137,35 @@ func remembered(ctx context.Context, store session.Store, leaf string) (path []*
 			return path, false, nil
 		}
 		if e.Type == session.TypeCompaction {
-			path, err = session.Path(ctx, store, leaf)
+			path, err = further(ctx, store, leaf, path)
 			return path, true, err
 		}
 	}
 	return path, false, nil
+}
+
+// further returns the path from what the user allowed and the level, or as it is where the file has neither.
+func further(ctx context.Context, store session.Store, leaf string, path []*session.Entry) (longer []*session.Entry, err error) {
+	if f, ok := store.(*jsonl.File); ok {
+		has := false
+		for _, err = range f.Mentioning(ctx, `"`+customAgent+`"`, `"`+string(session.TypeThinkingLevel)+`"`) {
+			has = true
+			break
+		}
+		if err != nil || !has {
+			return path, err
+		}
+	}
+	allowed, level := false, false
+	err = session.Walk(ctx, store, leaf, func(e *session.Entry) bool {
+		longer = append(longer, e)
+		c, _ := e.Custom()
+		allowed = allowed || c.CustomType == customAgent
+		level = level || e.Type == session.TypeThinkingLevel
+		return allowed && level
+	})
+	slices.Reverse(longer)
+	return longer, err
 }
 
 // readPrompt reads the prompt of an entry.

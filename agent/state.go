@@ -1,7 +1,10 @@
 package agent
 
 import (
+	"cmp"
 	"context"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/clew-dev/clew"
@@ -105,46 +108,66 @@ type Shown struct {
 	Model string `json:"model,omitempty"`
 }
 
-// Path returns all that was said on the path to the leaf, oldest first.
+// Path returns all that was said on the path to the leaf, oldest first. It reads the whole path; a screen shows PathPage.
 func (a *Agent) Path(ctx context.Context) ([]Shown, error) {
-	path, err := a.s.Log().Path(ctx)
+	page, _, err := a.PathPage(ctx, "", math.MaxInt)
+	return page, err
+}
+
+// PathPage returns the last n of what was said on the path that ends at an entry, oldest first, and the entry at which
+// the page before it ends, "" where there is none. An end of "" is the leaf:
+//
+//	page, before, err := a.PathPage(ctx, "", 200)       // what a screen shows first
+//	older, before, err := a.PathPage(ctx, before, 200) // when the user scrolls up, and before is not ""
+//
+// It costs what the page and the context hold, however long the session is. The fates are those at the leaf. In a
+// damaged file parents may form a cycle; then the pages go round in it.
+func (a *Agent) PathPage(ctx context.Context, end string, n int) (page []Shown, before string, err error) {
+	store, leaf := a.s.Log().Store(), a.s.Leaf()
+	inContext, err := session.ContextPath(ctx, store, leaf)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	fates := map[string]compact.Fate{}
-	for _, f := range compact.Fates(path) {
-		fates[f.Entry] = f
-	}
-	out := make([]Shown, 0, len(path))
-	for _, e := range path {
-		s := Shown{ID: e.ID, Time: e.Time(), Type: e.Type, Fate: fates[e.ID]}
-		switch e.Type {
-		case session.TypeMessage:
-			if s.Message, err = e.Message(); err != nil {
-				continue // it is in the log, and says nothing that can be read
-			}
-		case session.TypeCustomMessage:
-			m, ok := e.CustomMessage()
-			if !ok {
-				continue
-			}
-			s.Message = m
-		case session.TypeCompaction:
-			c, _ := e.Compaction()
-			s.TokensBefore = c.TokensBefore
-			s.Message = &message.Message{Role: message.RoleCompactionSummary, Summary: c.Summary, TokensBefore: c.TokensBefore, Timestamp: e.Time().UnixMilli()}
-		case session.TypeBranchSummary:
-			b, _ := e.BranchSummary()
-			s.Message = &message.Message{Role: message.RoleBranchSummary, Summary: b.Summary, FromID: b.FromID, Timestamp: e.Time().UnixMilli()}
-		case session.TypeModelChange:
-			m, _ := e.ModelChange()
-			s.Model = m.Provider + "/" + m.ID
-		default:
-			continue
+	fate := compact.FateIn(inContext)
+	err = session.Walk(ctx, store, cmp.Or(end, leaf), func(e *session.Entry) bool {
+		if len(page) >= n {
+			before = e.ID
+			return true
 		}
-		out = append(out, s)
+		if s, ok := shown(e); ok {
+			s.Fate = fate(e)
+			page = append(page, s)
+		}
+		return false
+	})
+	slices.Reverse(page)
+	return page, before, err
+}
+
+// shown is an entry as the user sees it, but for its fate; false where it says nothing.
+func shown(e *session.Entry) (s Shown, ok bool) {
+	s = Shown{ID: e.ID, Time: e.Time(), Type: e.Type}
+	switch e.Type {
+	case session.TypeMessage:
+		s.Message, _ = e.Message() // nil: it is in the log, and says nothing that can be read
+		return s, s.Message != nil
+	case session.TypeCustomMessage:
+		s.Message, ok = e.CustomMessage()
+		return s, ok
+	case session.TypeCompaction:
+		c, _ := e.Compaction()
+		s.TokensBefore = c.TokensBefore
+		s.Message = &message.Message{Role: message.RoleCompactionSummary, Summary: c.Summary, TokensBefore: c.TokensBefore, Timestamp: e.Time().UnixMilli()}
+	case session.TypeBranchSummary:
+		b, _ := e.BranchSummary()
+		s.Message = &message.Message{Role: message.RoleBranchSummary, Summary: b.Summary, FromID: b.FromID, Timestamp: e.Time().UnixMilli()}
+	case session.TypeModelChange:
+		m, _ := e.ModelChange()
+		s.Model = m.Provider + "/" + m.ID
+	default:
+		return s, false
 	}
-	return out, nil
+	return s, true
 }
 
 // Node is an entry of the tree.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/session/jsonl"
 )
 
 // totals adds up what the session has cost. What was spent before the program was
@@ -21,23 +22,30 @@ func (a *Agent) startTotals() {
 	if a.s.Leaf() == "" {
 		return
 	}
-	last := a.s.Leaf()
+	last, store := a.s.Leaf(), a.s.Log().Store()
+	entries, backwards := store.All(a.base), false
+	if f, ok := store.(*jsonl.File); ok { // without the bulk, which is results, and without a lock
+		entries, backwards = f.Mentioning(a.base, `"assistant"`, `"usage"`, `"clew.pass"`, `"session_info"`, `"`+last+`"`), true
+	}
 	a.wg.Go(func() {
 		var sum Totals
-		name := ""
-		for e, err := range a.s.Log().Store().All(a.base) {
+		name, before := "", !backwards // what comes after last is counted as it comes
+		for e, err := range entries {
 			if err != nil {
 				if a.base.Err() == nil {
 					a.warn(err)
 				}
 				return
 			}
-			if n, ok := e.SessionName(); ok {
+			if before = before || e.ID == last; !before {
+				continue
+			}
+			if n, ok := e.SessionName(); ok && (name == "" || !backwards) {
 				name = n
 			}
 			sum.entry(e)
-			if e.ID == last {
-				break // what comes later is counted as it comes
+			if e.ID == last && !backwards {
+				break
 			}
 		}
 		a.totals.mu.Lock()

@@ -73,27 +73,24 @@ func FateIn(path []*session.Entry) func(*session.Entry) Fate {
 	for _, id := range session.Pins(path) {
 		pinned[id] = true
 	}
-	shown := map[*session.Entry]session.Item{}
+	shown := map[string]session.Item{}
 	for _, it := range c.Items {
-		shown[it.Entry] = it
+		shown[it.Entry.ID] = it
 	}
-	active := map[*session.Entry]bool{}
+	active, omitted := map[string]bool{}, map[string]string{} // omitted has the edit
 	for _, e := range c.Active {
-		active[e] = true
-	}
-	omitted := map[string]*session.Entry{}
-	for _, e := range c.Active {
+		active[e.ID] = true
 		if view, ok := e.ContextEdit(); ok {
 			delete(omitted, view.TargetID)
 			if view.Omit {
-				omitted[view.TargetID] = e
+				omitted[view.TargetID] = e.ID
 			}
 		}
 	}
 	quoted := quotedIn(c.Compaction)
 	return func(e *session.Entry) Fate {
 		f := Fate{Entry: e.ID, Pinned: pinned[e.ID]}
-		it, ok := shown[e]
+		it, ok := shown[e.ID]
 		switch {
 		case ok && it.Edit != nil:
 			f.Fate, f.By, f.Why = FateEdited, it.Edit.ID, StageOf(it.Edit)
@@ -101,8 +98,8 @@ func FateIn(path []*session.Entry) func(*session.Entry) Fate {
 			f.Fate, f.Why = FateExcluded, notSent(it.Message)
 		case ok:
 			f.Fate = FateVerbatim
-		case omitted[e.ID] != nil && active[e]:
-			f.Fate, f.By, f.Why = FateExcluded, omitted[e.ID].ID, WhyOmitted
+		case omitted[e.ID] != "" && active[e.ID]:
+			f.Fate, f.By, f.Why = FateExcluded, omitted[e.ID], WhyOmitted
 		case e.Type == session.TypeCompaction:
 			f.Fate, f.Why = FateExcluded, WhyOlder
 		case e.Type == session.TypeCustomMessage:
@@ -110,7 +107,7 @@ func FateIn(path []*session.Entry) func(*session.Entry) Fate {
 		default:
 			f.Fate, f.Why = FateExcluded, unread(e)
 		}
-		if !active[e] && c.Compaction != nil && unread(e) == "" {
+		if !active[e.ID] && c.Compaction != nil && unread(e) == "" {
 			f.Fate, f.By, f.Why = FateSummarized, c.Compaction.ID, ""
 			if quoted(e) {
 				f.Fate = FateQuoted

@@ -273,15 +273,7 @@ func (e *explainJSON) fates(ctx context.Context, s session.Store, leaf string) e
 			e.Checkpoints = append(e.Checkpoints, checkpointJSON{ledger.Checkpoint{Entry: f.Entry, Why: why}, d.Kind, d.line()})
 		}
 	}
-	n := 0
-	err = session.Walk(ctx, s, leaf, func(entry *session.Entry) bool {
-		if n++; n > len(path) {
-			add(entry)
-		} else {
-			add(path[len(path)-n])
-		}
-		return false
-	})
+	err = session.Walk(ctx, s, leaf, func(entry *session.Entry) bool { add(entry); return false })
 	slices.Reverse(e.all)
 	slices.Reverse(e.Checkpoints)
 	e.Entries = len(e.all)

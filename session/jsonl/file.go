@@ -385,10 +385,10 @@ func (f *File) All(ctx context.Context) iter.Seq2[*session.Entry, error] {
 	}
 }
 
-// Mentioning yields, the newest first, the entries whose records hold text, as it is spelled in the file. It looks
-// at each byte up to where the caller stops, and parses only the records that hold the text. Damaged lines are left
-// out, and an entry whose parent is lost says what its record says.
-func (f *File) Mentioning(ctx context.Context, text string) iter.Seq2[*session.Entry, error] {
+// Mentioning yields, the newest first, the entries whose records hold one of some texts, as it is spelled in the file.
+// It looks at each byte up to where the caller stops, parses only the records that hold a text, and keeps nobody else
+// waiting. Damaged lines are left out, and an entry whose parent is lost says what its record says.
+func (f *File) Mentioning(ctx context.Context, texts ...string) iter.Seq2[*session.Entry, error] {
 	return func(yield func(*session.Entry, error) bool) {
 		var back *backward
 		err := f.locked(ctx, "read", func() error { back = newBackward(f.x.r, f.x.start, f.end); return nil })
@@ -402,7 +402,7 @@ func (f *File) Mentioning(ctx context.Context, text string) iter.Seq2[*session.E
 			case err != nil:
 			case !more:
 				return
-			case bytes.Contains(line, []byte(text)):
+			case slices.ContainsFunc(texts, func(t string) bool { return bytes.Contains(line, []byte(t)) }):
 				for _, p := range slices.Backward(cutLine(line, true)) {
 					if e := soundRecord(p.data); e != nil && !yield(e.Clone(), nil) {
 						return
