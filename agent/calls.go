@@ -245,8 +245,10 @@ type Question struct {
 	Outside bool     `json:"outside,omitempty"`
 	Command string   `json:"command,omitempty"`
 	Diff    string   `json:"diff,omitempty"`
-	// Rules would allow it, and what is like it, from now on.
+	// Rules would allow it, and what is like it, from now on; Exact it alone. Exact is
+	// empty where nothing more may be allowed, or nothing less.
 	Rules []string `json:"rules,omitempty"`
+	Exact []string `json:"exact,omitempty"`
 }
 
 // Reply answers a Question.
@@ -255,8 +257,18 @@ type Reply struct {
 	Allow bool `json:"allow"`
 	// Remember adds the question's Rules for the rest of the session.
 	Remember bool `json:"remember,omitempty"`
+	// Exact remembers the question's Exact in place of its Rules, where it has any.
+	Exact bool `json:"exact,omitempty"`
 	// Why tells the model why not, or what to do instead.
 	Why string `json:"why,omitempty"`
+}
+
+// Remembered are the rules that a reply adds.
+func (q Question) Remembered(r Reply) []string {
+	if r.Exact && len(q.Exact) > 0 {
+		return q.Exact
+	}
+	return q.Rules
 }
 
 // question waits for a reply.
@@ -272,8 +284,11 @@ func (a *Agent) permitted(ctx context.Context, c *call, d permission.Decision) s
 	q := &question{reply: make(chan Reply, 1), Question: Question{
 		ID: a.cfg.NewID(), Tool: ToolCall{ID: c.ID, Name: c.Name, Line: c.effect.Line, Arguments: c.Arguments},
 		Kind: c.effect.Kind, Why: d.Reason, Paths: c.effect.Paths, Outside: c.effect.Outside, Command: c.effect.Command,
-		Diff: c.effect.Diff, Rules: a.cfg.Guard.Propose(c.Name, c.effect),
+		Diff: c.effect.Diff,
 	}}
+	if q.Exact, q.Rules = a.cfg.Guard.Propose(c.Name, c.effect); q.Rules == nil {
+		q.Exact, q.Rules = nil, q.Exact
+	}
 	a.mu.Lock()
 	a.questions = append(a.questions, q)
 	n := len(a.questions)
@@ -305,7 +320,7 @@ func (a *Agent) permitted(ctx context.Context, c *call, d permission.Decision) s
 		return now.Reason
 	}
 	if r.Remember {
-		for _, rule := range q.Rules {
+		for _, rule := range q.Remembered(r) {
 			if err := a.cfg.Guard.Add(rule); err != nil {
 				a.warn(err)
 			}

@@ -75,6 +75,27 @@ func TestQuestions(t *testing.T) {
 	r.fine()
 }
 
+// TestExactAnswer: what was allowed exactly allows nothing else.
+func TestExactAnswer(t *testing.T) {
+	t.Parallel()
+	run := &fake{name: "bash", kind: tool.Run, effect: tool.Effect{Command: "go test ./..."}}
+	r := newRig(t, asking(run))
+	r.srv.Add(call("a", "bash"), call("b", "bash"), modeltest.Text("ok"))
+	r.send("test it")
+	q := r.question()
+	if err := r.Answer(q.ID, agent.Reply{Allow: true, Remember: true, Exact: true}); err != nil {
+		t.Fatal(err)
+	}
+	r.wait() // the second call is the same
+	if n := run.ran.Load(); n != 2 {
+		t.Errorf("it ran %d times, want 2", n)
+	}
+	if got := r.cfg.Guard.State().Allow; len(got) != 1 || got[0] != "bash(go test ./...)" || len(q.Exact) != 1 || len(q.Rules) != 1 || q.Rules[0] != "bash(go test *)" {
+		t.Errorf("it remembered %q of %q and %q", got, q.Exact, q.Rules)
+	}
+	r.fine()
+}
+
 // TestNobodyThere: what would be asked is refused, and the model goes on.
 func TestNobodyThere(t *testing.T) {
 	t.Parallel()

@@ -40,7 +40,9 @@ func ExampleGuard_Propose() {
 		panic(err)
 	}
 	test := tool.Effect{Kind: tool.Run, Command: "go test ./agent"}
-	for _, rule := range guard.Propose("bash", test) { // the user says: for this session
+	exact, like := guard.Propose("bash", test)
+	fmt.Println(exact)
+	for _, rule := range like { // the user says: for this session, and with other arguments
 		fmt.Println(rule)
 		if err := guard.Add(rule); err != nil {
 			panic(err)
@@ -48,6 +50,7 @@ func ExampleGuard_Propose() {
 	}
 	fmt.Println(guard.Decide("bash", test).Answer)
 	// Output:
+	// [bash(go test ./agent)]
 	// bash(go test *)
 	// allow
 }

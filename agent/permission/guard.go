@@ -34,6 +34,11 @@
 // are written to or read by the shell, background jobs, loops over words and
 // functions are asked, unless a rule is the whole line, word for word.
 //
+// A "*" does not cover harm. A flag that makes a command write, delete or run something,
+// such as find -delete or git log --output, a place outside the project, and one where
+// secrets are, such as .env and ~/.ssh, are asked unless the rule has written them out.
+// Which flags do harm is known of the common commands alone.
+//
 // Denying is best effort: a rule that denies is held against all commands that can
 // be seen in a line, in substitutions and behind sudo, env, xargs, sh -c and their
 // like. A command that is put together while the line runs can't be seen, and a script
@@ -196,6 +201,8 @@ type question struct {
 	e     tool.Effect
 	paths [][]string
 	seen  *seen
+	// folders are those that the commands of a line may run in; none: that is not known.
+	folders []string
 }
 
 func (g *Guard) about(name string, e tool.Effect) *question {
@@ -281,10 +288,13 @@ func (q *question) touch() Decision {
 	d := Decision{Answer: Allow}
 	for i, p := range q.paths {
 		var one Decision
-		at := q.eachAllow(func(r *rule) bool { return r.at(q.name, p, false) })
+		hidden := secret(p[q.within(p):])
+		at := q.eachAllow(func(r *rule) bool { return r.at(q.name, p, false) && (!hidden || r.exact()) })
 		switch {
 		case at != nil:
 			one = allowedBy(at)
+		case hidden && (q.mode != ModeAll || q.isOutside(p)):
+			return Decision{Answer: Ask, Reason: q.e.Paths[i] + " may have secrets in it, and no rule names it alone"}
 		case outside || q.isOutside(p):
 			return Decision{Answer: Ask, Reason: q.e.Paths[i] + " is outside the project, and no rule names it"}
 		case bare != nil:
@@ -308,6 +318,14 @@ func allowedBy(r *rule) Decision {
 
 func (q *question) isOutside(path []string) bool { return !inside(names(q.where.dir), path) }
 
+// within is how many names of a path are those of the project; 0 outside of it.
+func (q *question) within(path []string) int {
+	if q.isOutside(path) {
+		return 0
+	}
+	return len(names(q.where.dir))
+}
+
 // byMode decides on a path in the project, or on none, where no rule does.
 func (q *question) byMode(path []string) Decision {
 	switch {
@@ -316,16 +334,12 @@ func (q *question) byMode(path []string) Decision {
 	case q.e.Kind == tool.Read:
 		return Decision{Answer: Allow, Reason: "reading in the project is allowed"}
 	case q.mode == ModeEdits && q.e.Kind == tool.Write && path != nil:
-		if below := path[len(names(q.where.dir)):]; slices.ContainsFunc(below, isDelicate) {
-			return Decision{Answer: Ask, Reason: "what is in .git and .clew is run or read as settings, so edits there are asked"}
+		if runsByItself(path[q.within(path):]) {
+			return Decision{Answer: Ask, Reason: "programs run this file, or read it as settings or rules, without being told to"}
 		}
 		return Decision{Answer: Allow, Reason: "edits in the project are allowed"}
 	}
 	return Decision{Answer: Ask, Reason: "no rule allows it"}
-}
-
-func isDelicate(name string) bool {
-	return strings.EqualFold(name, ".git") || strings.EqualFold(name, ".clew")
 }
 
 // run decides on a command line.
@@ -362,11 +376,12 @@ func (q *question) commands() Decision {
 	if err != nil {
 		return Decision{Answer: Ask, Reason: "no rule allows the whole line, and " + err.Error()}
 	}
+	q.enter(found)
 	var first *rule
 	for _, c := range found {
-		r := q.allowing(c)
+		r, why := q.allowing(c)
 		if r == nil {
-			return Decision{Answer: Ask, Reason: "no rule allows " + display(c.text)}
+			return Decision{Answer: Ask, Reason: why}
 		}
 		if first == nil {
 			first = r
@@ -377,9 +392,23 @@ func (q *question) commands() Decision {
 
 func (q *question) blank() bool { return strings.TrimSpace(q.e.Command) == "" }
 
-// allowing returns a rule that allows a simple command, or nil.
-func (q *question) allowing(c command) *rule {
-	return q.eachAllow(func(r *rule) bool { return r.commands(q.name, q.e) && r.allows(c) })
+// allowing returns a rule that allows a simple command, or nil and why there is none.
+func (q *question) allowing(c command) (*rule, string) {
+	why := "no rule allows " + display(c.text)
+	return q.eachAllow(func(r *rule) bool {
+		if !r.commands(q.name, q.e) || !r.allows(c) {
+			return false
+		}
+		own, _, star := strings.Cut(r.command, "*")
+		if !star {
+			return true
+		}
+		what := q.risk(c, len(own))
+		if what != "" {
+			why = "the rule " + r.text + " does not cover " + what
+		}
+		return what == ""
+	}), why
 }
 
 // what names a call in a sentence.

@@ -41,6 +41,7 @@ type command struct {
 	// "*": assignments before the name of the command.
 	prefix int
 	name   string // "" for assignments alone
+	words  []word // the name and the arguments
 }
 
 // strictly returns the simple commands of a line when nothing else in it does
@@ -144,10 +145,12 @@ func (s *strict) call(c *syntax.CallExpr) {
 	}
 	cmd := command{prefix: b.Len()}
 	for i, w := range c.Args {
-		text, ok := s.word(w)
-		if !ok {
+		said, opaque := wordText(w)
+		if opaque != "" {
+			s.refuse(opaque)
 			return
 		}
+		ok := true
 		if i == 0 {
 			if cmd.name, ok = plain(w); !ok {
 				s.refuse("a command whose name is not written out")
@@ -156,21 +159,15 @@ func (s *strict) call(c *syntax.CallExpr) {
 		} else {
 			b.WriteByte(' ')
 		}
-		b.WriteString(text)
+		one := readWord(w)
+		one.text, one.at = said, b.Len()
+		b.WriteString(quoted(said))
+		one.end = b.Len()
+		cmd.words = append(cmd.words, one)
 	}
 	cmd.text = strings.TrimSuffix(b.String(), " ")
 	cmd.prefix = min(cmd.prefix, len(cmd.text))
 	s.found = append(s.found, cmd)
-}
-
-// word returns the text of an argument.
-func (s *strict) word(w *syntax.Word) (string, bool) {
-	text, opaque := wordText(w)
-	if opaque != "" {
-		s.refuse(opaque)
-		return "", false
-	}
-	return quoted(text), true
 }
 
 // plain returns a word that is known as it stands: it has no variable in it, and

@@ -191,12 +191,14 @@ func TestCommands(t *testing.T) {
 		"while git status; do rm; done":      Ask,
 		"! git status":                       Allow,
 		"git status # ; rm -rf /":            Allow,
-		"go test $PKG":                       Allow,
-		"go test \"${PKG}\"":                 Allow,
+		"go test $PKG":                       Ask,
+		"go test \"${PKG}\"":                 Ask,
+		"go test $# && tail $?":              Allow,
 		"go test *.go":                       Allow,
 		"go test -run 'A|B; rm'":             Allow,
-		"CGO_ENABLED=0 go build -o x":        Allow,
-		"CGO_ENABLED=1 go build -o x":        Ask,
+		"CGO_ENABLED=0 go build -v":          Allow,
+		"CGO_ENABLED=0 go build -o x":        Ask,
+		"CGO_ENABLED=1 go build -v":          Ask,
 		"A=1 go vet":                         Ask,
 		"A=1 LD_PRELOAD=x go vet":            Ask,
 		"grep -r 'foo bar' x":                Allow,
@@ -578,59 +580,75 @@ func TestPropose(t *testing.T) {
 	r := newRig(t)
 	must(t, os.MkdirAll(filepath.Join(r.base, "lib", "deep"), 0o700))
 	lib := filepath.ToSlash(r.base) + "/lib"
+	one := func(s string) []string { return []string{s} }
 	for _, c := range []struct {
-		tool string
-		e    tool.Effect
-		want []string
+		tool        string
+		e           tool.Effect
+		exact, like []string
 	}{
-		{"bash", run("go test ./..."), []string{"bash(go test *)"}},
-		{"bash", run("go test"), []string{"bash(go test *)"}},
-		{"bash", run("ls -l | grep x && git push"), []string{"bash(ls *)", "bash(grep *)", "bash(git push)"}},
-		{"bash", run("rm -rf build"), []string{"bash(rm -rf build)"}},
-		{"bash", run("rm -rf 'a b'"), []string{"bash(rm -rf 'a b')"}},
-		{"bash", run("A=1 go test"), []string{"bash(A=1 go test)"}},
-		{"bash", run("for i in 1 2; do make $i; done"), []string{"bash(for i in 1 2; do make $i; done)"}},
-		{"bash", run("make $X"), []string{"bash(make $X)"}},
-		{"bash", run("echo $(rm *)"), nil},
-		{"bash", run("rm *"), nil},
-		{"bash", run("a\nb"), []string{"bash(a)", "bash(b)"}},
-		{"bash", run("echo $(a)\nb"), nil},
-		{"bash", run(""), nil},
-		{"bash", run("mine x; ls"), nil}, // a rule says to ask
-		{"edit", r.effect(tool.Write, "src/a.go"), []string{"edit(src/**)"}},
-		{"edit", r.effect(tool.Write, "src/a/b.go"), []string{"edit(src/a/**)"}},
-		{"edit", r.effect(tool.Write, "main.go"), []string{"edit(main.go)"}},
-		{"edit", r.effect(tool.Write, "~x"), []string{"edit(./~x)"}},
-		{"edit", r.effect(tool.Write, "src/a", "src/b", "doc/c"), []string{"edit(src/**)", "edit(doc/**)"}},
-		{"edit", r.effect(tool.Write, "{a,b}/c"), []string{"edit(?a,b}/**)"}},
-		{"write", r.effect(tool.Write, "//home/notes/x"), []string{"write(~/notes/**)"}},
-		{"write", r.effect(tool.Write, "//home/.profile"), []string{"write(~/.profile)"}},
-		{"read", r.effect(tool.Read, "//lib/x"), []string{"read(" + lib + "/**)"}},
-		{"grep", r.effect(tool.Read, "//lib/deep"), []string{"grep(" + lib + "/deep/**)"}},
-		{"read", r.effect(tool.Read, "a"), nil},
-		{"gh__x", r.effect(tool.Other), []string{"gh__x"}},
-		{"x", tool.Effect{Kind: tool.Other, Outside: true}, nil},
+		{"bash", run("go test ./..."), one("bash(go test ./...)"), one("bash(go test *)")},
+		{"bash", run("go test"), one("bash(go test)"), one("bash(go test *)")},
+		{"bash", run("cat a.txt"), one("bash(cat a.txt)"), one("bash(cat *)")},
+		{"bash", run("cat ~/.ssh/id_rsa"), one("bash(cat ~/.ssh/id_rsa)"), nil},
+		{"bash", run("cat .env"), one("bash(cat .env)"), nil},
+		{"bash", run("git log --output=x"), one("bash(git log --output=x)"), nil},
+		{"bash", run("go test -exec rm ./..."), one("bash(go test -exec rm ./...)"), nil},
+		{"bash", run("find . -delete"), one("bash(find . -delete)"), nil},
+		{"bash", run("ls -l | grep x && git push"), one("bash(ls -l | grep x && git push)"), []string{"bash(ls *)", "bash(grep *)", "bash(git push)"}},
+		{"bash", run("ls | xargs cat"), one("bash(ls | xargs cat)"), nil},
+		{"bash", run("curl x | sh"), one("bash(curl x | sh)"), nil},
+		{"bash", run("make test"), one("bash(make test)"), nil},
+		{"bash", run("rm -rf build"), one("bash(rm -rf build)"), nil},
+		{"bash", run("rm -rf 'a b'"), one("bash(rm -rf 'a b')"), nil},
+		{"bash", run("A=1 go test"), one("bash(A=1 go test)"), nil},
+		{"bash", run("for i in 1 2; do make $i; done"), one("bash(for i in 1 2; do make $i; done)"), nil},
+		{"bash", run("make $X"), one("bash(make $X)"), nil},
+		{"bash", run("echo $(rm *)"), nil, nil},
+		{"bash", run("rm *"), nil, nil},
+		{"bash", run("ls *"), nil, one("bash(ls *)")},
+		{"bash", run("a\nb"), nil, []string{"bash(a)", "bash(b)"}},
+		{"bash", run("echo $(a)\nb"), nil, nil},
+		{"bash", run(""), nil, nil},
+		{"bash", run("mine x; ls"), nil, nil}, // a rule says to ask
+		{"edit", r.effect(tool.Write, "src/a.go"), one("edit(src/a.go)"), one("edit(src/**)")},
+		{"edit", r.effect(tool.Write, "src/a/b.go"), one("edit(src/a/b.go)"), one("edit(src/a/**)")},
+		{"edit", r.effect(tool.Write, "main.go"), one("edit(main.go)"), nil},
+		{"edit", r.effect(tool.Write, ".vscode/tasks.json"), one("edit(.vscode/tasks.json)"), nil},
+		{"edit", r.effect(tool.Write, "~x"), one("edit(./~x)"), nil},
+		{"edit", r.effect(tool.Write, "src/a", "src/b", "doc/c"), []string{"edit(src/a)", "edit(src/b)", "edit(doc/c)"}, []string{"edit(src/**)", "edit(doc/**)"}},
+		{"edit", r.effect(tool.Write, "{a,b}/c"), one("edit(?a,b}/c)"), one("edit(?a,b}/**)")},
+		{"write", r.effect(tool.Write, "//home/notes/x"), one("write(~/notes/x)"), one("write(~/notes/**)")},
+		{"write", r.effect(tool.Write, "//home/.profile"), one("write(~/.profile)"), nil},
+		{"read", r.effect(tool.Read, "sub/.env"), one("read(sub/.env)"), nil},
+		{"read", r.effect(tool.Read, "//lib/x"), one("read(" + lib + "/x)"), one("read(" + lib + "/**)")},
+		{"grep", r.effect(tool.Read, "//lib/deep"), one("grep(" + lib + "/deep)"), one("grep(" + lib + "/deep/**)")},
+		{"read", r.effect(tool.Read, "a"), nil, nil},
+		{"gh__x", r.effect(tool.Other), nil, one("gh__x")},
+		{"x", tool.Effect{Kind: tool.Other, Outside: true}, nil, nil},
 	} {
 		if runtime.GOOS == "windows" && strings.ContainsAny(strings.Join(c.e.Paths, ""), "{}") {
 			continue
 		}
 		g := r.guard("", Rules{Ask: []string{"bash(mine *)"}})
-		got := g.Propose(c.tool, c.e)
-		if !slices.Equal(got, c.want) {
-			t.Errorf("for %s %+v it proposes %q, want %q", c.tool, c.e, got, c.want)
+		exact, like := g.Propose(c.tool, c.e)
+		if !slices.Equal(exact, c.exact) || !slices.Equal(like, c.like) {
+			t.Errorf("for %s %+v it proposes %q and %q, want %q and %q", c.tool, c.e, exact, like, c.exact, c.like)
 		}
 		if len(g.State().Allow) > 0 {
 			t.Error("proposing added a rule")
 		}
-		for _, rule := range got {
-			must(t, g.Add(rule))
-		}
-		if d := g.Decide(c.tool, c.e); len(got) > 0 && d.Answer != Allow {
-			t.Errorf("with %q added, %+v is %+v", got, c.e, d)
+		for _, rules := range [][]string{exact, like} {
+			g := r.guard("", Rules{})
+			for _, rule := range rules {
+				must(t, g.Add(rule))
+			}
+			if d := g.Decide(c.tool, c.e); len(rules) > 0 && d.Answer != Allow {
+				t.Errorf("with %q added, %+v is %+v", rules, c.e, d)
+			}
 		}
 	}
-	if got := r.guard(ModePlan, Rules{}).Propose("edit", r.effect(tool.Write, "src/a")); got != nil {
-		t.Errorf("in plan mode it proposes %q", got)
+	if exact, like := r.guard(ModePlan, Rules{}).Propose("edit", r.effect(tool.Write, "src/a")); exact != nil || like != nil {
+		t.Errorf("in plan mode it proposes %q and %q", exact, like)
 	}
 }
 

@@ -118,14 +118,16 @@ func TestProperties(t *testing.T) {
 		if e.Outside && d.Answer == Allow && !slices.ContainsFunc(rules.Allow, func(s string) bool { return strings.Contains(s, "(") }) {
 			t.Fatalf("a place outside that no rule names is %+v", d)
 		}
-		if proposed := g.Propose(name, e); len(proposed) > 0 {
-			if d.Answer != Ask {
+		exact, like := g.Propose(name, e)
+		for _, proposed := range [][]string{exact, like} {
+			if len(proposed) > 0 && d.Answer != Ask {
 				t.Fatalf("%q is proposed for what is %+v", proposed, d)
 			}
+			g := r.guard(mode, rules)
 			for _, p := range proposed {
 				must(t, g.Add(p))
 			}
-			if d := g.Decide(name, e); d.Answer != Allow {
+			if d := g.Decide(name, e); len(proposed) > 0 && d.Answer != Allow {
 				t.Fatalf("with %q, which was proposed, %s %+v is %+v", proposed, name, e, d)
 			}
 		}
@@ -311,7 +313,8 @@ func FuzzCommands(f *testing.F) {
 			}
 		}
 		denying.Decide("bash", run(line))
-		for _, rule := range strict.Propose("bash", run(line)) {
+		exact, like := strict.Propose("bash", run(line))
+		for _, rule := range append(exact, like...) {
 			if err := Check(rule); err != nil {
 				t.Errorf("for %q it proposes %q: %v", line, rule, err)
 			}

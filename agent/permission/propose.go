@@ -1,7 +1,9 @@
 package permission
 
 import (
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -9,44 +11,55 @@ import (
 	"github.com/clew-dev/clew/agent/tool"
 )
 
-// Propose returns the rules that, added together, allow a call that is asked, and
-// calls like it: for the user to choose. There are none where the call needs no rule,
-// where rules say to ask or deny, or where no rule could allow it.
-func (g *Guard) Propose(name string, e tool.Effect) []string {
+// Propose returns rules that allow a call that is asked: for the user to choose. Those of
+// exact allow it alone, those of like also calls that do no more than it: all files of the
+// folder, the command with other arguments. Each list is empty where there are none, or
+// where they are those of exact; both are where the call needs no rule, where rules say
+// to ask or deny, or where no rule could allow it.
+func (g *Guard) Propose(name string, e tool.Effect) (exact, like []string) {
 	q := g.about(name, e)
 	if d := q.decide(); d.Answer != Ask || d.Rule != "" {
-		return nil
+		return nil, nil
 	}
-	var rules []string
 	switch {
 	case e.Kind == tool.Run:
-		rules = q.proposeCommands()
+		exact, like = q.proposeLine(), q.proposeCommands()
 	case len(e.Paths) > 0:
-		rules = q.proposePlaces()
+		exact = q.proposePlaces(func(path string) string { return q.written(filepath.Clean(path)) })
+		like = q.proposePlaces(q.placeFor)
 	default:
-		rules = []string{name}
+		like = []string{name}
 	}
-	// What is proposed must do what it says.
+	exact, like = q.working(exact), q.working(like)
+	if slices.Equal(exact, like) {
+		like = nil
+	}
+	return exact, like
+}
+
+// working returns rules if, added together, they allow the call.
+func (q *question) working(rules []string) []string {
+	more := *q
 	for _, text := range rules {
-		r, err := compile(text, allowList, g.where)
+		r, err := compile(text, allowList, q.where)
 		if err != nil {
 			return nil
 		}
-		q.added = append(slices.Clip(q.added), r)
+		more.added = append(slices.Clip(more.added), r)
 	}
-	if q.decide().Answer != Allow {
+	if more.decide().Answer != Allow {
 		return nil
 	}
 	return rules
 }
 
-func (q *question) proposePlaces() []string {
+func (q *question) proposePlaces(pattern func(path string) string) []string {
 	var rules []string
 	for i, p := range q.paths {
-		if at := q.eachAllow(func(r *rule) bool { return r.at(q.name, p, false) }); at != nil {
+		if at := q.eachAllow(func(r *rule) bool { return r.at(q.name, p, false) && (r.exact() || !secret(p[q.within(p):])) }); at != nil {
 			continue
 		}
-		if text := q.name + "(" + q.placeFor(q.e.Paths[i]) + ")"; !slices.Contains(rules, text) {
+		if text := q.name + "(" + pattern(q.e.Paths[i]) + ")"; !slices.Contains(rules, text) {
 			rules = append(rules, text)
 		}
 	}
@@ -55,14 +68,14 @@ func (q *question) proposePlaces() []string {
 
 // placeFor returns the folder of a file as a pattern, or the file alone where its
 // folder holds too much.
-func (q *question) placeFor(path string) string {
-	path = filepath.Clean(path)
-	folder := path
-	if info, err := os.Stat(path); err != nil || !info.IsDir() {
-		folder = filepath.Dir(path)
+func (q *question) placeFor(file string) string {
+	file = filepath.Clean(file)
+	folder := file
+	if info, err := os.Stat(file); err != nil || !info.IsDir() {
+		folder = filepath.Dir(file)
 	}
-	if q.holdsTooMuch(names(folder)) {
-		return q.written(path)
+	if at := names(file); q.holdsTooMuch(names(folder)) || runsByItself(at[q.within(at):]) || secret(at[q.within(at):]) {
+		return q.written(file)
 	}
 	return q.written(folder) + "/**"
 }
@@ -77,16 +90,16 @@ func (q *question) holdsTooMuch(folder []string) bool {
 }
 
 // written writes a path as a pattern.
-func (q *question) written(path string) string {
-	at, from := names(path), ""
+func (q *question) written(file string) string {
+	at, from := names(file), ""
 	switch dir, home := names(q.where.dir), names(q.where.home); {
 	case inside(dir, at) && len(at) > len(dir):
 		at = at[len(dir):]
 	case q.where.home != "" && inside(home, at):
 		at, from = at[len(home):], "~/"
 	default:
-		from = filepath.ToSlash(filepath.VolumeName(path)) + "/"
-		at = at[len(names(filepath.VolumeName(path))):]
+		from = filepath.ToSlash(filepath.VolumeName(file)) + "/"
+		at = at[len(names(filepath.VolumeName(file))):]
 	}
 	if from == "" && strings.HasPrefix(at[0], "~") {
 		from = "./"
@@ -100,22 +113,28 @@ func (q *question) written(path string) string {
 	}, s)
 }
 
+// proposeCommands proposes a rule for each command of a line that none allows. There are
+// none where one of them is to run what it is given, which the line alone can say.
 func (q *question) proposeCommands() []string {
 	found, err := strictly(q.e.Command)
 	if err != nil || q.odd && !bland(q.e.Command) {
-		return q.proposeLine()
+		return nil
 	}
+	q.enter(found)
 	var rules []string
 	for _, c := range found {
-		if q.allowing(c) != nil {
+		if r, _ := q.allowing(c); r != nil {
 			continue
 		}
 		pattern, ok := likeIt(c)
-		if !ok && strings.ContainsFunc(c.text, func(r rune) bool { return r == '*' || isBreak(r) && r != ' ' }) {
-			return q.proposeLine() // unknown is one of these
+		if ok {
+			ok = q.risk(c, len(pattern)-1) == ""
 		}
 		if !ok {
 			pattern = c.text
+			if strings.ContainsFunc(pattern, func(r rune) bool { return r == '*' || isBreak(r) && r != ' ' }) || len(found) > 1 && runners[path.Base(c.name)] {
+				return nil // unknown is one of these
+			}
 		}
 		if text := q.name + "(" + pattern + ")"; !slices.Contains(rules, text) {
 			rules = append(rules, text)
@@ -127,7 +146,10 @@ func (q *question) proposeCommands() []string {
 // proposeLine proposes the line as it is.
 func (q *question) proposeLine() []string {
 	line := strings.TrimSpace(q.e.Command)
-	if strings.Contains(line, "*") {
+	if found, err := strictly(line); err == nil && len(found) == 1 && !strings.ContainsRune(found[0].text, unknown) && (!q.odd || bland(line)) {
+		line = found[0].text
+	}
+	if strings.Contains(line, "*") || strings.ContainsFunc(line, func(r rune) bool { return isBreak(r) && r != ' ' }) {
 		return nil
 	}
 	return []string{q.name + "(" + line + ")"}
@@ -150,7 +172,7 @@ func likeIt(c command) (string, bool) {
 var (
 	// lookers are commands that look at what their arguments name.
 	lookers = set(`ls cat head tail wc grep pwd echo which stat file cmp cut tr basename dirname realpath readlink
-		du df nl uname whoami id true false sleep cd md5sum sha1sum sha256sum jq gofmt pytest ruff mypy`)
+		du df nl uname whoami id true false sleep cd md5sum sha1sum sha256sum gofmt pytest`)
 	// verbs are commands whose second word says what they do.
 	verbs = func() map[string]bool {
 		m := map[string]bool{}
@@ -159,14 +181,20 @@ var (
 			"git":    "status diff log show add commit branch blame rev-parse ls-files",
 			"npm":    "test ls view outdated",
 			"cargo":  "test build check clippy fmt tree",
-			"make":   "test build check lint",
-			"docker": "ps images logs inspect",
+			"docker": "ps images logs",
 			"pip":    "list show",
 		} {
 			for verb := range strings.FieldsSeq(second) {
 				m[name+" "+verb] = true
 			}
 		}
+		return m
+	}()
+	// runners run what their input or their arguments say.
+	runners = func() map[string]bool {
+		m := set("eval trap source . python python3 pypy node bun deno perl ruby php awk sed psql mysql sqlite3 ssh make tee")
+		maps.Copy(m, wrappers)
+		maps.Copy(m, shells)
 		return m
 	}()
 )

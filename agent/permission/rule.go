@@ -3,6 +3,7 @@ package permission
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -164,6 +165,11 @@ func (r *rule) at(name string, path []string, fold bool) bool {
 	return false
 }
 
+// exact reports whether the rule names one place, without any sign for more.
+func (r *rule) exact() bool {
+	return !slices.ContainsFunc(r.places, func(p place) bool { return len(p.rest) > 0 })
+}
+
 // Mode says what is allowed where no rule says anything.
 type Mode string
 
@@ -171,8 +177,9 @@ type Mode string
 const (
 	// ModeAsk allows reading in the project and asks for all else. It is the default.
 	ModeAsk Mode = "ask"
-	// ModeEdits also allows writing in the project, but for the folders .git and .clew:
-	// what is written there is run, or changes what is asked.
+	// ModeEdits also allows writing in the project, but for files that programs run, or
+	// read as settings or rules, without being told to: .git, .clew, .envrc, .vscode,
+	// AGENTS.md, those of CI and the like.
 	ModeEdits Mode = "edits"
 	// ModePlan denies all but reading, whatever the rules say.
 	ModePlan Mode = "plan"

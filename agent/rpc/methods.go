@@ -172,7 +172,7 @@ func doAnswer(ctx context.Context, h Host, p answerParams) (any, error) {
 		if at < 0 {
 			return nil, &Error{CodeNotFound, "there is no such question: " + p.ID, "it was answered, or its turn has ended"}
 		}
-		if err := h.Allow(ctx, a.Questions()[at].Rules); err != nil {
+		if err := h.Allow(ctx, a.Questions()[at].Remembered(p.Reply)); err != nil {
 			return nil, err
 		}
 	}

@@ -89,7 +89,11 @@ func (n *noted) Effect(arguments json.RawMessage) (tool.Effect, error) {
 		return e, err
 	}
 	if d := n.guard().Decide(name, e); d.Answer == permission.Ask {
-		n.session.refused.add(Refusal{e.Line, d.Reason, n.guard().Propose(name, e)})
+		exact, like := n.guard().Propose(name, e)
+		if like == nil {
+			like = exact
+		}
+		n.session.refused.add(Refusal{e.Line, d.Reason, like})
 	}
 	return e, nil
 }

@@ -18,6 +18,7 @@ import (
 // The answers to a question of the agent.
 const (
 	answerOnce    = "once"
+	answerExact   = "exact"
 	answerSession = "session"
 	answerAlways  = "always"
 	answerNo      = "no"
@@ -59,6 +60,9 @@ func question(q agent.Question, small bool) widget.Question {
 			rules = ""
 		} else {
 			rules = ": " + rules
+		}
+		if len(q.Exact) > 0 {
+			out.Options = append(out.Options, widget.Option{ID: answerExact, Key: "e", Text: "yes, and exactly this for this session"})
 		}
 		out.Options = append(out.Options,
 			widget.Option{ID: answerSession, Key: "a", Text: "yes, and for this session" + rules},
@@ -139,6 +143,8 @@ func (u *ui) answer(option string) {
 			}
 		})
 		u.reply(a, agent.Reply{Allow: true, Remember: true})
+	case answerExact:
+		u.reply(a, agent.Reply{Allow: true, Remember: true, Exact: true})
 	case answerSession:
 		u.reply(a, agent.Reply{Allow: true, Remember: true})
 	case answerOnce:

@@ -345,6 +345,9 @@ func (p *plain) ask() {
 	answers := "y: yes, once. n: no. n and a text: no, and say why."
 	if rules := strings.Join(p.asks[0].Rules, ", "); rules != "" {
 		answers = "y: yes, once. a: yes, for this session: " + rules + ". A: always. n: no. n and a text: no, and say why."
+		if len(p.asks[0].Exact) > 0 {
+			answers = strings.Replace(answers, "a: yes", "e: yes, exactly this for this session. a: yes", 1)
+		}
 	}
 	p.say("Answer with " + answers)
 }
@@ -376,6 +379,8 @@ func (p *plain) reply(text string) bool {
 		r.Allow = true
 	case (text == "a" || text == "A") && len(q.Rules) > 0:
 		r.Allow, r.Remember = true, true
+	case text == "e" && len(q.Exact) > 0:
+		r.Allow, r.Remember, r.Exact = true, true, true
 	case word == "n":
 		r.Why = strings.TrimSpace(why)
 	default:
