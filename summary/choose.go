@@ -28,7 +28,6 @@ type piece struct {
 	// size is worth.
 	worth  float64
 	factor float64 // of what it names; 0 counts as 1
-	table  table   // the table that it is a row of
 
 	// What it costs alone, as a line below its source, and what the line of its source
 	// costs; 0 is not known yet.
@@ -39,6 +38,7 @@ type piece struct {
 // percent of the budget.
 const (
 	userShare     = 22
+	userShareMost = 60 // where room is left
 	briefingShare = 35
 	storyShare    = 30 // of the briefing, kept for the story
 	filesShare    = 12
@@ -56,7 +56,6 @@ const (
 	sameTurn     = .92 // each statement on the same request, of what it is worth in itself
 	chosenBefore = .7  // what stood in an earlier summary had its time
 	outOfDate    = .5  // a later edit or reading took its place: the names stay
-	maxRows      = 8   // of one table
 	worthless    = .02 // a piece worth less than this share of a token of sources is left out
 )
 
@@ -74,6 +73,7 @@ type planner struct {
 	offered    map[kind]int
 	found      int
 	clipped    bool
+	userShare  int64
 	price      float64             // what a token of sources is worth
 	quoteParts map[int][]quotePart // by the order of the message
 
@@ -169,12 +169,6 @@ func (d *digest) sources(ctx context.Context) ([]piece, error) {
 			kind: kindContext, line: Line{Text: l.text, Ref: ref, From: l.from}, order: order(msg, len(out)),
 			ids: l.ids, sure: l.sure, factor: factor * l.worth,
 		}
-		if l.row != 0 {
-			p.table = table{from: l.from, row: l.row}
-			if l.from == "" || l.from == codeSource || l.from == pastedSource {
-				p.table.at = msg + 1
-			}
-		}
 		out = append(out, p)
 	}
 	if d.prev != nil || d.foreign != "" {
@@ -219,13 +213,6 @@ func (d *digest) sources(ctx context.Context) ([]piece, error) {
 // order is the place of a line in the document.
 func order(msg, seq int) int { return max(msg, -1)*100_000 + min(seq, 1<<40) }
 
-// table names a table: that of a source, or of a message.
-type table struct {
-	from string
-	at   int
-	row  int32
-}
-
 // share is a part of the budget that some pieces may use.
 type share struct{ left int64 }
 
@@ -239,13 +226,12 @@ type builder struct {
 	parts   map[kind]bool   // those whose own heading is
 	missing []float64       // for each identifier, how likely a reader does not have it
 	from    map[string]int  // pieces taken of each source
-	rows    map[table]int
 	said    spoken
 }
 
 func (p *planner) newBuilder(budget int64) *builder {
 	return &builder{
-		p: p, left: budget, headed: map[string]bool{}, parts: map[kind]bool{}, from: map[string]int{}, rows: map[table]int{},
+		p: p, left: budget, headed: map[string]bool{}, parts: map[kind]bool{}, from: map[string]int{},
 		missing: slices.Repeat([]float64{1}, len(p.weights)),
 	}
 }
@@ -346,9 +332,6 @@ func (b *builder) pay(p piece, cost int64) {
 		have(b.p.named(from), withWords)
 	}
 	b.from[p.line.From]++
-	if p.table.row != 0 {
-		b.rows[p.table]++
-	}
 }
 
 // takeAll adds those of the pieces that fit, a file without the phrase on what changed where
@@ -373,8 +356,7 @@ func (p *planner) build(budget int64) []piece {
 	b := p.newBuilder(budget)
 	part := func(percent int64) *share { return &share{left: budget * percent / 100} }
 	p.found, p.offered = 0, map[kind]int{}
-	quoted, most := p.quoteBudget(budget)
-	user := &share{left: quoted}
+	user := &share{left: p.quoteBudget(budget)}
 	for _, m := range p.must {
 		cost := b.cost(&m)
 		b.pay(m, cost)
@@ -398,7 +380,7 @@ func (p *planner) build(budget int64) []piece {
 		later = append(later, b.takeAll(pieces, part(percent), briefing, before)...)
 	}
 	section(p.failing, stateShare)
-	rest := p.quote(b, user)
+	p.quote(b, user)
 	section(unquotedFirst(p.rules, b.taken), rulesShare)
 	section(p.decided, stateShare)
 	section(p.active, stateShare)
@@ -417,19 +399,15 @@ func (p *planner) build(budget int64) []piece {
 	b.choose(p.candidates, briefing)
 	b.takeAll(later)
 	b.takeAll(append(files, read...))
-	user.left += most - quoted
-	p.quoteMore(b, user, rest)
 	return b.taken
 }
 
-// quoteBudget returns what quotes may cost at first, and what they may cost
-// when other things leave room.
-func (p *planner) quoteBudget(budget int64) (now, most int64) {
+// quoteBudget returns what quotes may cost.
+func (p *planner) quoteBudget(budget int64) int64 {
 	if q := p.in.QuoteBudget; q > 0 {
-		q = min(q, budget-min(budget/4, leastForOthers))
-		return q, q
+		return min(q, budget-min(budget/4, leastForOthers))
 	}
-	return budget * userShare / 100, budget * 6 / 10
+	return budget * p.userShare / 100
 }
 
 // choose fills what is left: again and again with the piece that gains most for what
@@ -514,9 +492,6 @@ func (b *builder) pricePerToken(pieces []piece) float64 {
 
 // value is what a piece gains for each token it costs.
 func (b *builder) value(p *piece) float64 {
-	if p.table.row != 0 && b.rows[p.table] >= maxRows {
-		return 0
-	}
 	from := p.line.From
 	there := b.from[from]
 	var head []int32 // what the heading says, which comes with the first line of a source
@@ -596,10 +571,15 @@ func (p *planner) fit() Output {
 	var best []piece
 	bestCost := int64(-1)
 	target := budget
+	p.userShare = userShare
 	for range 4 {
 		taken, cost := p.trim(p.build(target), budget)
 		if cost > bestCost {
 			best, bestCost = taken, cost
+		}
+		if p.userShare == userShare && cost < budget-budget/10 {
+			p.userShare = userShareMost
+			continue
 		}
 		// The pieces cost less together than alone, or more: by about as much next time.
 		next := target + (budget - cost)

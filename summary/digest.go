@@ -255,15 +255,6 @@ func (d *digest) weights() []float64 {
 	for at, m := range d.msgs {
 		see(m.facts, at)
 	}
-	for _, m := range d.led.Mentions {
-		if _, here := d.index[m.Entry]; here {
-			continue
-		}
-		for _, n := range d.idsIn(m.Text) {
-			uses[n].messages += int32(min(m.Uses, 100))
-			uses[n].agent += float64(min(m.Uses, 6)) * math.Exp2(-float64(len(d.msgs)-1)/half)
-		}
-	}
 	for _, f := range d.kept {
 		for _, u := range f.uses {
 			uses[u.id].kept = true

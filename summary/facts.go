@@ -46,7 +46,6 @@ type factLine struct {
 	sure  float64 // how sure a reader has them from this line
 	from  string  // what it is a line of, "" for prose
 	worth float64 // 1 for most
-	row   int32   // as rowShape has it
 	says  says    // of a sentence
 }
 
@@ -451,7 +450,6 @@ func (x *extractor) see(id int32, byAgent bool) int {
 
 // add takes in a line that may be a source.
 func (x *extractor) add(l factLine, byAgent bool) {
-	l.row = rowShape(l.text)
 	l.text = oneLine(l.text)
 	l, ok := x.measured(l, byAgent)
 	if !ok || len(l.text) < minLine || unreadable(l.text) || forbidden(l.text) {
@@ -642,27 +640,3 @@ var errorWords = []string{
 	"error", "Error", "ERROR", "failed", "Failed", "FAIL", "failure", "fatal", "panic", "xception", "cannot find", "undefined",
 }
 
-// rowShape is the same, and not 0, for lines that look like rows of the same table: as many
-// cells between the same separators. A line of code is no row.
-func rowShape(line string) int32 {
-	line = strings.TrimSpace(line)
-	n := 0 // cells
-	shape := func(kind, cells, least int, is bool) bool {
-		if is = is && cells >= least; is {
-			n = cells*6 + kind
-		}
-		return is
-	}
-	pipes, members := strings.Count(line, "|"), strings.Count(line, `":`)
-	switch {
-	case shape(1, pipes, 3, text.TableRow(line)), shape(1, pipes, 2, strings.Count(line, " | ") == pipes):
-	case members >= 2 && shape(2, members, 2, line[0] == '{' && strings.HasSuffix(strings.TrimSuffix(line, ","), "}")):
-	case strings.ContainsAny(line, "(){}[]<>=;`"):
-	case shape(3, strings.Count(line, "\t"), 2, true):
-	case strings.Contains(line, "  ") && shape(4, len(wideGap().FindAllStringIndex(line, -1)), 2, true):
-	case shape(5, strings.Count(line, ","), 2, !strings.Contains(line, ", ")):
-	}
-	return int32(n)
-}
-
-var wideGap = text.Pattern(`\S {2,}`)

@@ -51,8 +51,8 @@ func (d *digest) quotes() (must, rest []piece) {
 
 // quote takes the user's messages: all of them whole if the share allows, else
 // all of them, the long ones shortened to one length; else as many as possible,
-// the first and then the newest. It returns what is not there whole.
-func (p *planner) quote(b *builder, s *share) (rest []piece) {
+// the first and then the newest.
+func (p *planner) quote(b *builder, s *share) {
 	each := p.quoteLimit(b, s.left)
 	for _, m := range p.rest {
 		limit := each
@@ -64,11 +64,10 @@ func (p *planner) quote(b *builder, s *share) (rest []piece) {
 		if !whole {
 			short, ok = p.shortened(b, m, min(limit, s.left, b.left))
 		}
-		if taken := ok && b.take(short, s); !taken || !whole {
-			rest = append(rest, m)
+		if ok {
+			b.take(short, s)
 		}
 	}
-	return rest
 }
 
 // quoteLimit returns how much each message may cost, so that together they cost
@@ -109,41 +108,6 @@ func (p *planner) shortened(b *builder, m piece, limit int64) (piece, bool) {
 		n = int(int64(n)*limit/c) - 20
 	}
 	return m, false
-}
-
-// quoteMore takes what is not there whole once more, where other things have left room.
-func (p *planner) quoteMore(b *builder, s *share, rest []piece) {
-	at := map[int]int{} // the place in b.taken of each quote, by its order
-	for k, t := range slices.Backward(b.taken) {
-		if t.kind == kindQuotes {
-			at[t.order] = k
-		}
-	}
-	for _, m := range rest {
-		k, there := at[m.order]
-		room, had := min(s.left, b.left), int64(0)
-		if there {
-			had = b.cost(&b.taken[k])
-		}
-		better, ok := m, b.cost(&m) <= room+had
-		if !ok {
-			better, ok = p.shortened(b, m, room+had)
-		}
-		if !ok {
-			continue
-		}
-		if !there {
-			b.take(better, s)
-			continue
-		}
-		_, before := b.taken[k].quote.Bytes()
-		if _, now := better.quote.Bytes(); now > before {
-			more := b.cost(&better) - had
-			b.taken[k] = better
-			b.left -= more
-			s.left -= more
-		}
-	}
 }
 
 // shorten returns a quote with at most about n bytes of text: of sentences that

@@ -182,13 +182,6 @@ func (r *Reader) merge(l Ledger) {
 			r.decision(s)
 		}
 	}
-	for _, m := range l.Mentions {
-		if m.Text = clipText(m.Text); m.Text != "" {
-			known := r.mentions.touch(m.Text, Mention{})
-			m.Uses = known.Uses + max(m.Uses, 1)
-			*known = m
-		}
-	}
 	for _, c := range l.Checkpoints {
 		if !slices.Contains(r.checkpoints, c) {
 			r.checkpoints = append(r.checkpoints, c)

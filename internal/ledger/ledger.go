@@ -37,8 +37,6 @@ type Ledger struct {
 	Todos     []Todo      `json:"todos,omitempty"`
 	Rules     []Statement `json:"rules,omitempty"`     // the user's sentences that bind later work
 	Decisions []Statement `json:"decisions,omitempty"` // how something was decided, or why
-	// Mentions are the URLs, tickets, commits and names that the user and the agent used.
-	Mentions []Mention `json:"mentions,omitempty"`
 	// Checkpoints are the messages at which a task seems to have ended.
 	Checkpoints []Checkpoint   `json:"checkpoints,omitempty"`
 	Omitted     map[string]int `json:"omitted,omitempty"` // what the limits left out of each list
@@ -193,17 +191,10 @@ func (t *table[T]) values() []T {
 	return out
 }
 
-const maxMentions = 150
-
 // Ledger returns the ledger of what was read so far, within the limits. It shares nothing
 // with later ones.
 func (r *Reader) Ledger() Ledger {
 	o := maps.Clone(r.omitted)
-	mentions := slices.DeleteFunc(r.mentions.values(), func(m Mention) bool { return m.Kind == "name" && m.Uses < 2 })
-	least := 0 // uses of what is left out first
-	if n := len(mentions) - maxMentions; n > 0 {
-		least = slices.SortedFunc(slices.Values(mentions), func(a, b Mention) int { return a.Uses - b.Uses })[n].Uses
-	}
 	l := Ledger{
 		Files:       limit(o, "files", r.files.values(), 1000, func(f File) bool { return f.State == StateRead }),
 		Weak:        limit(o, "weak", r.weak.values(), 200, nil),
@@ -212,7 +203,6 @@ func (r *Reader) Ledger() Ledger {
 		Errors:      limit(o, "errors", r.errors.values(), 30, nil),
 		Rules:       limit(o, "rules", slices.Clone(r.rules), 80, func(s Statement) bool { return s.Replaced }),
 		Decisions:   limit(o, "decisions", slices.Clone(r.decisions), maxDecided, nil),
-		Mentions:    limit(o, "mentions", mentions, maxMentions, func(m Mention) bool { return m.Uses <= least }),
 		Users:       limit(o, "users", slices.Clone(r.users), 200, func(u UserMessage) bool { return u != r.users[0] }),
 		Checkpoints: limit(o, "checkpoints", slices.Clone(r.checkpoints), 200, nil),
 		Todos:       limit(o, "todos", slices.Clone(r.todos), 100, func(t Todo) bool { return t.Status == TodoDone }),

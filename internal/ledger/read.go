@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/internal/redact"
 	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/message"
@@ -43,7 +42,6 @@ type Reader struct {
 	seen        map[string]bool // entries of users
 	todos       []Todo
 	todoTool    bool // todos come from a tool
-	mentions    table[Mention]
 	rules       []Statement
 	ruleAt      map[string]int // the place of a rule, by its words
 	decisions   []Statement
@@ -112,19 +110,13 @@ func (r *Reader) message(m *message.Message) {
 }
 
 func (r *Reader) assistant(m *message.Message) {
-	var said []string
 	ends := len(m.ToolCalls()) == 0
 	for _, b := range m.Content {
 		switch b.Type {
 		case message.BlockToolCall:
 			r.calls[b.ID] = parseCall(b.Name, b.Arguments, r.entry)
-			// Other arguments are mostly content of files.
-			for _, name := range []string{"command", "cmd", "query", "pattern", "url"} {
-				said = append(said, redact.Text(text.Head(jsonx.StringAt(b.Arguments, name), 2000)))
-			}
 		case message.BlockText:
 			t := redact.Text(lookAt(b.Text))
-			said = append(said, t)
 			r.decided(t, false)
 			if ends && !r.proven && r.reportsDone(t) {
 				r.ended = BoundaryAgent
@@ -135,7 +127,6 @@ func (r *Reader) assistant(m *message.Message) {
 		default:
 		}
 	}
-	r.mention(said...)
 }
 
 func (r *Reader) user(m *message.Message) {
@@ -148,7 +139,6 @@ func (r *Reader) user(m *message.Message) {
 	if userDone(t) {
 		r.ended = BoundaryUser
 	}
-	r.mention(lookAt(t))
 	r.userRules(t)
 	r.decided(t, true)
 	u := UserMessage{Entry: r.entry, Time: m.Time().UTC(), Text: text.Clip(t, maxText), Bytes: len(m.Text())}

@@ -17,7 +17,7 @@ func TestRecalledHasNoFacts(t *testing.T) {
 	conv.Call("mcp__clew__recall", `{"id":"1a2b3c4d"}`, "[recalled #1a2b3c4d result of bash: characters 0 to 9 of 9]\nmodified:   b.go\nerror: it broke\n").Failed()
 	conv.Call("recall", `{"id":"9d8c7b6a"}`, "recall 9d8c7b6a: no such entry").Failed()
 	l := ledger.Read(conv.Items(), ledger.Options{})
-	if len(l.Errors)+len(l.Commands)+len(l.Commits)+len(l.Files)+len(l.Weak)+len(l.Todos)+len(l.Rules)+len(l.Decisions)+len(l.Mentions) > 0 {
+	if len(l.Errors)+len(l.Commands)+len(l.Commits)+len(l.Files)+len(l.Weak)+len(l.Todos)+len(l.Rules)+len(l.Decisions) > 0 {
 		t.Errorf("%+v", l)
 	}
 }

@@ -136,32 +136,3 @@ func checkboxes(s, entry string) []Todo {
 	return list
 }
 
-// Mention is something that the user or the agent named and that is of use only
-// when it is spelled exactly so.
-type Mention struct {
-	Kind  string `json:"kind"` // "url", "ticket", "commit"; "name" is one of a function, a type, a variable, a flag
-	Text  string `json:"text"`
-	Uses  int    `json:"uses"`            // messages of the user and the agent that name it
-	Entry string `json:"entry,omitempty"` // the latest of them
-}
-
-var mentionKinds = map[text.Class]string{
-	text.URL: "url", text.Ref: "ticket", text.Hash: "commit", text.Ident: "name", text.Env: "name", text.Flag: "name",
-}
-
-// mention counts what the user or the agent names in the texts of a message.
-func (r *Reader) mention(texts ...string) {
-	seen := map[string]bool{}
-	for _, t := range texts {
-		for i := range text.Identifiers(t) {
-			kind := mentionKinds[i.Class]
-			if kind == "" || seen[i.Text] || len(i.Text) > maxText {
-				continue
-			}
-			seen[i.Text] = true
-			v := r.mentions.touch(i.Text, Mention{Kind: kind, Text: strings.Clone(i.Text)})
-			v.Uses++
-			v.Entry = r.entry
-		}
-	}
-}
