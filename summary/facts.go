@@ -639,4 +639,3 @@ func tellsError(line string) bool {
 var errorWords = []string{
 	"error", "Error", "ERROR", "failed", "Failed", "FAIL", "failure", "fatal", "panic", "xception", "cannot find", "undefined",
 }
-

@@ -135,4 +135,3 @@ func checkboxes(s, entry string) []Todo {
 	}
 	return list
 }
-
