@@ -17,40 +17,20 @@ import (
 type branchFlags struct {
 	template, instructions, budget, label string
 	summarize, dryRun                     bool
-	json                                  *bool
 }
 
 func newBranch() *cobra.Command {
 	var fl branchFlags
-	cmd := &cobra.Command{
-		Use:   "branch FILE TARGET",
-		Short: "Go back to an entry and continue from there",
-		Long: `branch moves the leaf to another entry of the tree, and the conversation
-continues from there. The entries after it stay in the file as a branch.
-
-TARGET is an entry's id, the beginning of one, a label, or root (or 0) for the
-start of the session. If it is a user message, the conversation moves to just
-before it, and the message is printed so that you can send it again, edited.
-
-With --summarize the new branch begins with a summary of the branch you leave:
-what was tried, and which files were read and changed. It is made from the log
-by rules, without a model. A tool call without a result at the new place gets
-one that says it was interrupted.`,
-		Example: `  clew branch session.jsonl 3f2a
-  clew branch --summarize --label 'without a cache' session.jsonl before-cache
-  clew branch --dry-run --summarize --budget 1k session.jsonl root`,
-		GroupID:           groupChange,
-		Args:              argCount(2, 2),
-		ValidArgsFunction: completeTarget,
-		RunE:              func(cmd *cobra.Command, args []string) error { return runBranch(cmd, args[0], args[1], fl) },
-	}
+	cmd := newCommand("branch", groupChange)
+	cmd.ValidArgsFunction = completeTarget
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return runBranch(cmd, args[0], args[1], fl) }
 	f := cmd.Flags()
 	f.BoolVar(&fl.summarize, "summarize", false, "begin the new branch with a summary of the branch you leave")
 	addSummaryFlags(cmd, &fl.template, &fl.instructions, "briefing")
 	f.StringVar(&fl.budget, "budget", "", fmt.Sprintf("size limit of the summary in tokens (default and maximum: %d)", branch.DefaultBudget))
 	f.StringVar(&fl.label, "label", "", "label the summary, or TARGET if there is no summary")
 	f.BoolVar(&fl.dryRun, "dry-run", false, "show what would be done and change nothing")
-	fl.json = jsonFlag(cmd)
+	jsonFlag(cmd)
 	return cmd
 }
 
@@ -126,10 +106,7 @@ func runBranch(cmd *cobra.Command, name, target string, fl branchFlags) error {
 	if err := r.run(cmd, f, target, policy, opt); err != nil {
 		return err
 	}
-	if *fl.json {
-		return printJSON(cmd, r)
-	}
-	return r.print(cmd)
+	return show(cmd, r)
 }
 
 func (r *branchReport) run(cmd *cobra.Command, store session.Store, name string, policy compact.Policy, opt clew.BranchOptions) error {
@@ -256,12 +233,11 @@ func inWords(ctx context.Context, s session.Store, id string) (string, error) {
 	return short(id, maxID) + "  " + d.Kind + "  " + d.line(), nil
 }
 
-func (r *branchReport) print(cmd *cobra.Command) error {
-	rep := newReport(cmd)
+func (r *branchReport) text(rep *report) {
 	if !r.moved {
 		rep.row("nothing", "to do: %s", r.Why)
 		rep.row("context", "%s, %s tokens", count(r.Messages, "message"), number(r.Tokens))
-		return rep.w.Flush()
+		return
 	}
 	rep.place("from", r.from, "before the first entry")
 	rep.place("to", r.to, "before the first entry")
@@ -288,7 +264,6 @@ func (r *branchReport) print(cmd *cobra.Command) error {
 	} else if r.From != "" {
 		rep.row("back", "clew branch %s %s", r.File, short(r.From, maxID))
 	}
-	return rep.w.Flush()
 }
 
 // place writes which entry something is about.
@@ -310,26 +285,10 @@ func (r *report) again(text string) {
 
 func newUndo() *cobra.Command {
 	var opt session.UndoOptions
-	var asJSON *bool
-	cmd := &cobra.Command{
-		Use:   "undo FILE",
-		Short: "Undo the latest compaction",
-		Long: `undo moves the leaf to before the latest pass, which restores the context as
-it was. Nothing is removed: the pass stays in the file as a branch, and a
-second undo brings it back.
-
-If messages came after the pass, undo refuses unless you add --keep-later,
-which appends them again after the restored context.`,
-		Example: `  clew undo session.jsonl
-  clew undo --keep-later session.jsonl`,
-		GroupID: groupChange,
-		Args:    argCount(1, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return runUndo(cmd, args[0], opt, *asJSON)
-		},
-	}
+	cmd := newCommand("undo", groupChange)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return runUndo(cmd, args[0], opt) }
 	cmd.Flags().BoolVar(&opt.KeepLater, "keep-later", false, "append the messages that came after the pass again")
-	asJSON = jsonFlag(cmd)
+	jsonFlag(cmd)
 	return cmd
 }
 
@@ -341,7 +300,7 @@ type undoReport struct {
 	Messages int   `json:"messages"`
 }
 
-func runUndo(cmd *cobra.Command, name string, opt session.UndoOptions, asJSON bool) error {
+func runUndo(cmd *cobra.Command, name string, opt session.UndoOptions) error {
 	ctx := cmd.Context()
 	f, err := openSession(cmd, name, false)
 	if err != nil {
@@ -361,10 +320,7 @@ func runUndo(cmd *cobra.Command, name string, opt session.UndoOptions, asJSON bo
 		return err
 	}
 	r.Tokens, r.Messages = v.reading.Tokens, len(v.Items)
-	if asJSON {
-		return printJSON(cmd, r)
-	}
-	return r.print(cmd)
+	return show(cmd, &r)
 }
 
 // undoError says what to do about an undo that did not happen.
@@ -392,8 +348,7 @@ func undoError(path string, err error) error {
 	return err
 }
 
-func (r *undoReport) print(cmd *cobra.Command) error {
-	rep := newReport(cmd)
+func (r *undoReport) text(rep *report) {
 	what := "undone"
 	if r.Redo {
 		what = "done again"
@@ -406,5 +361,4 @@ func (r *undoReport) print(cmd *cobra.Command) error {
 	if !r.Redo && r.Kept == 0 {
 		rep.row("again", "clew undo %s brings the pass back", r.File)
 	}
-	return rep.w.Flush()
 }

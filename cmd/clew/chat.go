@@ -42,33 +42,8 @@ const pickSession = " "
 
 func newChat() *cobra.Command {
 	var fl chatFlags
-	cmd := &cobra.Command{
-		Use:   "chat [PROMPT]",
-		Short: "Chat with a model that uses tools, without running out of window",
-		Long: `chat runs an agent that reads and changes the files of a project and runs
-commands. It keeps the conversation inside the model's window and loses none of
-it: /compact, /undo, /tree, /context and /recall work on the conversation, and
-clew's other commands work on its file.
-
-In a terminal it uses the whole screen; /help lists its commands. With --print
-it answers one prompt, taken from the arguments and standard input. With --rpc
-another program drives it, over lines of JSON.
-
-It asks before it changes anything; --mode and --allow say what needs no
-question. With --print it cannot ask: what is not allowed is refused.
-
-Exit codes with --print: 0 done, 1 failed, 2 wrong use, 130 interrupted.`,
-		Example: `  clew chat
-  clew chat -c "and now the tests"
-  clew chat --model ollama/qwen3:8b --window 32k
-  git diff | clew chat -p "review this"
-  clew chat -p --mode edits --allow "bash(go test *)" "fix the flaky test"
-  clew chat -p --json "what is in this folder?"
-  clew chat --demo          try it without a key
-  clew chat --demo --print  the same by itself, printed`,
-		GroupID: groupOther,
-		Args:    cobra.ArbitraryArgs,
-	}
+	cmd := newCommand("chat", groupOther)
+	cmd.Args = cobra.ArbitraryArgs
 	f := cmd.Flags()
 	f.BoolVarP(&fl.last, "continue", "c", false, "continue the newest session of the project")
 	f.StringVarP(&fl.resume, "resume", "r", "", "continue the session with this id, or choose one")

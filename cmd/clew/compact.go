@@ -23,34 +23,12 @@ type compactFlags struct {
 	out, reason string
 	dryRun      bool
 	showSummary bool
-	json        *bool
 }
 
 func newCompact() *cobra.Command {
 	var fl compactFlags
-	cmd := &cobra.Command{
-		Use:   "compact FILE",
-		Short: "Take old history out of the context, so that it fits the window",
-		Long: `compact appends one pass to a session: edits that shorten what is large, and,
-where that is not enough, a summary of what is old. The conversation itself is
-not touched; clew undo takes the pass back. The summary is made from the log
-by rules, unless --summarizer names a model to ask. What a model writes is
-checked; when it can't be taken, the rules make it, and compact says why.
-
-The pass is appended to FILE, or with --out to a copy of it. When there is
-nothing to compact, compact says so, and FILE or the copy gets no pass.
-Amounts are tokens (20000, 20k) or a share of the window (25%).` + presetHelp(),
-		Example: `  clew compact --window 64000 --out compacted.jsonl session.jsonl
-  clew compact --keep 10k session.jsonl
-  clew compact --preset pi --window 200k session.jsonl
-  clew compact --preset semantic --show-summary session.jsonl
-  clew compact --summarizer anthropic/claude-haiku-4-5 session.jsonl
-  clew compact --preset pi --summarizer same session.jsonl
-  clew compact --dry-run --json session.jsonl`,
-		GroupID: groupChange,
-		Args:    argCount(1, 1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return runCompact(cmd, args[0], fl) },
-	}
+	cmd := newCommand("compact", groupChange)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return runCompact(cmd, args[0], fl) }
 	fl.policyFlags.add(cmd)
 	fl.summarizerFlags.add(cmd)
 	f := cmd.Flags()
@@ -59,7 +37,7 @@ Amounts are tokens (20000, 20k) or a share of the window (25%).` + presetHelp(),
 	f.StringVar(&fl.reason, "reason", string(compact.Manual), "why: manual does it in any case; threshold only what would be done before the next request")
 	f.BoolVar(&fl.dryRun, "dry-run", false, "show what would be done, and do nothing")
 	f.BoolVar(&fl.showSummary, "show-summary", false, "print the whole summary, not its beginning alone")
-	fl.json = jsonFlag(cmd)
+	jsonFlag(cmd)
 	return cmd
 }
 
@@ -88,6 +66,7 @@ type compactReport struct {
 	reason     compact.Reason
 	windowFrom string
 	pass       passHooks
+	whole      bool // the summary is printed whole
 }
 
 func runCompact(cmd *cobra.Command, name string, fl compactFlags) error {
@@ -138,10 +117,8 @@ func runCompact(cmd *cobra.Command, name string, fl compactFlags) error {
 		return err
 	}
 	r.Success, r.Freed, r.Duration = true, r.Plan.Before.Tokens-r.Plan.After.Tokens, time.Since(began).Milliseconds()
-	if *fl.json {
-		return printJSON(cmd, r)
-	}
-	return r.print(cmd, fl.showSummary)
+	r.whole = fl.showSummary
+	return show(cmd, r)
 }
 
 // plan computes the plan without writing anything.
@@ -233,8 +210,7 @@ func (r *compactReport) apply(cmd *cobra.Command, f *jsonl.File, pl *planning) e
 	return err
 }
 
-func (r *compactReport) print(cmd *cobra.Command, whole bool) error {
-	rep := newReport(cmd)
+func (r *compactReport) text(rep *report) {
 	pl := r.Plan
 	rep.row("session", "%s", r.File)
 	if r.Model != "" {
@@ -267,7 +243,7 @@ func (r *compactReport) print(cmd *cobra.Command, whole bool) error {
 			if u := r.Usage; u != nil {
 				rep.row("model", "%s tokens in, %s out%s", number(u.Input+u.CacheRead+u.CacheWrite), number(u.Output), dollars(u.Cost))
 			}
-			if whole {
+			if r.whole {
 				rep.text(s.Text)
 			} else {
 				rep.text(beginning(s.Text))
@@ -287,7 +263,6 @@ func (r *compactReport) print(cmd *cobra.Command, whole bool) error {
 	case pl.Act:
 		rep.row("written", "%s; clew undo %s takes the pass back", count(len(r.Entries), "entry", "entries"), r.File)
 	}
-	return rep.w.Flush()
 }
 
 // beginning is what a person wants to see of a summary: the first lines of each section

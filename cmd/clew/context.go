@@ -11,28 +11,7 @@ import (
 )
 
 func newContext() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "context FILE",
-		Short: "Show what the model sees, and what that costs",
-		Long: `context shows the messages that the model would be sent: the latest
-compaction and what it kept, with edits applied. Above them stands how much
-of the window they take.
-
-Tokens are what the provider last reported where that still holds, and
-estimates for the rest. The tokens of a single message are always estimates.
-Estimates are corrected by what the usage in the log says about the model.
-
-With --wire it prints the messages as JSON for a provider's API, with the
-system prompt and the tools: what a request would hold beside the model and
-its settings. They are checked; what had to be changed for the provider is
-said on the error output.`,
-		Example: `  clew context session.jsonl
-  clew context --window 64k --model anthropic/claude-opus-4-5 session.jsonl
-  clew context --leaf 1a2b --full session.jsonl
-  clew context --wire anthropic session.jsonl | jq .messages`,
-		GroupID: groupLook,
-		Args:    argCount(1, 1),
-	}
+	cmd := newCommand("context", groupLook)
 	var model modelFlag
 	var counter counterFlag
 	fl := cmd.Flags()
@@ -42,7 +21,7 @@ said on the error output.`,
 	wireFor := fl.String("wire", "", "print the messages for an API: "+strings.Join(wire.ProfileNames(), ", "))
 	counter.add(cmd)
 	full := fl.Bool("full", false, "print the messages whole")
-	asJSON := jsonFlag(cmd)
+	jsonFlag(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("wire", cobra.FixedCompletions(wire.ProfileNames(), cobra.ShellCompDirectiveNoFileComp))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		profile, err := wire.ProfileByName(*wireFor)
@@ -50,7 +29,7 @@ said on the error output.`,
 		case *wireFor == "" && !fl.Changed("wire"):
 		case err != nil:
 			return usagef("--wire: %w", err)
-		case *asJSON || *full:
+		case wantsJSON(cmd) || *full:
 			return usagef("context: --wire prints JSON of its own; leave out --json and --full")
 		}
 		window, err := parseWindow(*windowFlag)
@@ -73,13 +52,10 @@ said on the error output.`,
 		if err != nil {
 			return err
 		}
-		switch {
-		case fl.Changed("wire"):
+		if fl.Changed("wire") {
 			return printWire(cmd, v, profile)
-		case *asJSON:
-			return printContextJSON(cmd, s, v, *full)
 		}
-		return printContext(cmd, s, v, *full)
+		return show(cmd, &shownContext{v, s, *full})
 	}
 	return cmd
 }

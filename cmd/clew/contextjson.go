@@ -4,10 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/spf13/cobra"
-
 	"github.com/clew-dev/clew/internal/jsonx"
-	"github.com/clew-dev/clew/session/jsonl"
 	"github.com/clew-dev/clew/token"
 )
 
@@ -63,7 +60,8 @@ type contextMessage struct {
 	Message json.RawMessage `json:"message,omitempty"`
 }
 
-func printContextJSON(cmd *cobra.Command, s *jsonl.File, v *contextView, full bool) error {
+func (c *shownContext) json() (any, error) {
+	s, v := c.file, c.contextView
 	out := contextJSON{
 		Session: sessionOf(s, ""), Leaf: v.leaf,
 		Window: contextWindow{v.budget.Window, v.windowBy, v.budget.Reserve, v.budget.Limit},
@@ -89,13 +87,13 @@ func printContextJSON(cmd *cobra.Command, s *jsonl.File, v *contextView, full bo
 		if it.Edit != nil {
 			m.Edit = it.Edit.ID
 		}
-		if full {
+		if c.full {
 			m.Message = jsonx.Clean(it.Message.JSON())
 			if !json.Valid(m.Message) {
-				return fmt.Errorf("context: the message of entry %s is nested too deeply for --json --full; leave out --full", it.Entry.ID)
+				return nil, fmt.Errorf("context: the message of entry %s is nested too deeply for --json --full; leave out --full", it.Entry.ID)
 			}
 		}
 		out.Messages = append(out.Messages, m)
 	}
-	return printJSON(cmd, out)
+	return out, nil
 }

@@ -5,29 +5,33 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session/jsonl"
 	"github.com/clew-dev/clew/token"
 )
 
-func printContext(cmd *cobra.Command, s *jsonl.File, v *contextView, full bool) error {
-	w := output(cmd)
-	d := contextDrawer{w: w, p: newPainter(cmd), v: v, columns: width(cmd)}
+// shownContext is what context prints.
+type shownContext struct {
+	*contextView
+	file *jsonl.File
+	full bool // the messages whole
+}
+
+func (c *shownContext) text(rep *report) {
+	v := c.contextView
+	d := contextDrawer{w: rep.w, p: rep.p, v: v, columns: rep.wide}
 	d.ids = v.idWidth()
-	d.head(s)
+	d.head(c.file)
 	d.usage()
 	d.categories()
 	d.line("")
 	for i := range v.Items {
-		if full {
+		if c.full {
 			d.whole(i)
 		} else {
 			d.item(i)
 		}
 	}
-	return w.Flush()
 }
 
 func (v *contextView) idWidth() int {

@@ -118,7 +118,7 @@ func checkCompacted(t *testing.T, out, window, preset, context string, pl *compa
 	if pl.After.Guarded() > pl.Budget.Limit {
 		t.Errorf("%s, %s: %d tokens do not fit %d", window, preset, pl.After.Guarded(), pl.Budget.Limit)
 	}
-	var e explainJSON
+	var e explainReport
 	printed, _ := run(t, exitDone, "explain", "--json", "--fates", "--window", window, "--preset", preset, out)
 	if err := json.Unmarshal([]byte(printed), &e); err != nil {
 		t.Fatal(err)

@@ -15,8 +15,8 @@ import (
 	"github.com/clew-dev/clew/summary"
 )
 
-// explainJSON is what explain --json prints.
-type explainJSON struct {
+// explainReport is what explain --json prints.
+type explainReport struct {
 	File  string `json:"file"`
 	Leaf  string `json:"leaf,omitempty"`
 	Model string `json:"model,omitempty"`
@@ -32,19 +32,19 @@ type explainJSON struct {
 	Strategy *summary.Chosen `json:"strategy,omitempty"`
 	Pins     []string        `json:"pins"`
 	// Checkpoints are the entries at which a task seems to have ended, oldest first.
-	Checkpoints []checkpointJSON         `json:"checkpoints"`
+	Checkpoints []describedCheckpoint    `json:"checkpoints"`
 	Entries     int                      `json:"entries"`
 	Counts      map[compact.FateKind]int `json:"counts"`
-	Fates       []fateJSON               `json:"fates,omitempty"`
+	Fates       []describedFate          `json:"fates,omitempty"`
 
-	all        []fateJSON // of every entry on the path, oldest first
-	inWords    bool       // all of them are described, not only those that are pinned
+	all        []describedFate // of every entry on the path, oldest first
+	inWords    bool            // all of them are described, not only those that are pinned
 	windowFrom string
 	trigger    int64
 }
 
-// fateJSON is a fate with what it is about.
-type fateJSON struct {
+// describedFate is a fate with what it is about.
+type describedFate struct {
 	compact.Fate
 	Kind string `json:"kind"`
 	Text string `json:"text,omitempty"`
@@ -52,7 +52,7 @@ type fateJSON struct {
 	said described
 }
 
-type checkpointJSON struct {
+type describedCheckpoint struct {
 	ledger.Checkpoint
 	Kind string `json:"kind"`
 	Text string `json:"text,omitempty"`
@@ -60,26 +60,11 @@ type checkpointJSON struct {
 
 func newExplain() *cobra.Command {
 	var policy policyFlags
-	cmd := &cobra.Command{
-		Use:   "explain FILE",
-		Short: "Say what would happen to the context now, and why",
-		Long: `explain says whether the context would be compacted before the next request and
-how far it is from that, what each stage of the ladder would free, where the
-cut would be, which strategy a summary follows, at which entries a task seems
-to have ended, which entries are pinned, and what has become of the entries on
-the path: with --fates of each of them. With --presets it says, preset by
-preset, what would be done with this session. Nothing is written.`,
-		Example: `  clew explain session.jsonl
-  clew explain --window 64k --preset pi session.jsonl
-  clew explain --fates session.jsonl
-  clew explain --presets --window 64k session.jsonl`,
-		GroupID: groupLook,
-		Args:    argCount(1, 1),
-	}
+	cmd := newCommand("explain", groupLook)
 	policy.add(cmd)
 	fates := cmd.Flags().Bool("fates", false, "list what became of each entry on the path")
 	presets := cmd.Flags().Bool("presets", false, "compare what each preset would do")
-	asJSON := jsonFlag(cmd)
+	jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if *presets && (*fates || policy.preset != "") {
 			return usagef("--presets compares all presets; leave --preset and --fates away")
@@ -94,30 +79,27 @@ preset, what would be done with this session. Nothing is written.`,
 		}
 		defer f.Close()
 		if *presets {
-			return comparePresets(cmd, f, policy, *asJSON)
+			return comparePresets(cmd, f, policy)
 		}
-		e := &explainJSON{File: f.Path(), inWords: *fates}
+		e := &explainReport{File: f.Path(), inWords: *fates}
 		if err := e.load(cmd, f, p, policy.counter); err != nil {
 			return err
 		}
-		if *asJSON {
-			if *fates {
-				e.Fates = e.all
-			}
-			return printJSON(cmd, e)
+		if *fates {
+			e.Fates = e.all
 		}
-		return e.print(cmd, *fates)
+		return show(cmd, e)
 	}
 	return cmd
 }
 
-// presetsJSON is what explain --presets --json prints.
-type presetsJSON struct {
+// presetsReport is what explain --presets --json prints.
+type presetsReport struct {
 	File    string       `json:"file"`
-	Presets []presetJSON `json:"presets"`
+	Presets []presetPlan `json:"presets"`
 }
 
-type presetJSON struct {
+type presetPlan struct {
 	Preset string `json:"preset"`
 	// Plan is what would happen at the next request, or what clew compact would do
 	// where ByHand says so.
@@ -128,8 +110,8 @@ type presetJSON struct {
 }
 
 // comparePresets plans with one preset after the other.
-func comparePresets(cmd *cobra.Command, f session.Store, policy policyFlags, asJSON bool) error {
-	out := presetsJSON{File: cmd.Flags().Arg(0)}
+func comparePresets(cmd *cobra.Command, f session.Store, policy policyFlags) error {
+	out := presetsReport{File: cmd.Flags().Arg(0)}
 	pr := newProgress(cmd)
 	defer pr.done()
 	policy.quiet = true
@@ -140,7 +122,7 @@ func comparePresets(cmd *cobra.Command, f session.Store, policy policyFlags, asJ
 		if err != nil {
 			return err
 		}
-		e := &explainJSON{File: out.File}
+		e := &explainReport{File: out.File}
 		planning, err := newPlanning(cmd.Context(), f, p, policy.counter)
 		if err == nil {
 			err = e.plans(cmd.Context(), planning)
@@ -148,7 +130,7 @@ func comparePresets(cmd *cobra.Command, f session.Store, policy policyFlags, asJ
 		if err != nil {
 			return err
 		}
-		row := presetJSON{Preset: name, Plan: e.Plan, Failure: e.Failure}
+		row := presetPlan{Preset: name, Plan: e.Plan, Failure: e.Failure}
 		if e.Manual != nil && e.Manual.Act {
 			row.Plan, row.ByHand = e.Manual, true
 		}
@@ -158,19 +140,18 @@ func comparePresets(cmd *cobra.Command, f session.Store, policy policyFlags, asJ
 		out.Presets = append(out.Presets, row)
 	}
 	pr.done()
-	if asJSON {
-		return printJSON(cmd, out)
-	}
-	rep := newReport(cmd)
-	rep.row("session", "%s", out.File)
-	for _, row := range out.Presets {
+	return show(cmd, &out)
+}
+
+func (r *presetsReport) text(rep *report) {
+	rep.row("session", "%s", r.File)
+	for _, row := range r.Presets {
 		row.print(rep)
 	}
-	return rep.w.Flush()
 }
 
 // print says in a few lines what a preset would do.
-func (row *presetJSON) print(rep *report) {
+func (row *presetPlan) print(rep *report) {
 	pl := row.Plan
 	switch {
 	case row.Failure != "":
@@ -196,7 +177,7 @@ func (row *presetJSON) print(rep *report) {
 }
 
 // load computes all that explain says.
-func (e *explainJSON) load(cmd *cobra.Command, s session.Store, policy modelPolicy, counter counterFlag) error {
+func (e *explainReport) load(cmd *cobra.Command, s session.Store, policy modelPolicy, counter counterFlag) error {
 	ctx := cmd.Context()
 	p, err := newPlanning(ctx, s, policy, counter)
 	if err != nil {
@@ -215,7 +196,7 @@ func (e *explainJSON) load(cmd *cobra.Command, s session.Store, policy modelPoli
 	return e.strategy(ctx, p)
 }
 
-func (e *explainJSON) strategy(ctx context.Context, p *planning) error {
+func (e *explainReport) strategy(ctx context.Context, p *planning) error {
 	for _, plan := range []*compact.Plan{e.Plan, e.Manual} {
 		if plan != nil && plan.Summary != nil {
 			e.Strategy = &plan.Summary.Profile
@@ -230,7 +211,7 @@ func (e *explainJSON) strategy(ctx context.Context, p *planning) error {
 	return err
 }
 
-func (e *explainJSON) plans(ctx context.Context, p *planning) (err error) {
+func (e *explainReport) plans(ctx context.Context, p *planning) (err error) {
 	var fixed *compact.FixedPartError
 	e.Plan, err = p.make(ctx, compact.Threshold)
 	if err == nil && !e.Plan.Act {
@@ -250,7 +231,7 @@ func (e *explainJSON) plans(ctx context.Context, p *planning) (err error) {
 
 // fates says what became of every entry on the path, and counts. It keeps only the
 // entries in memory that the context needs, and of the others what they say in a line.
-func (e *explainJSON) fates(ctx context.Context, s session.Store, leaf string) error {
+func (e *explainReport) fates(ctx context.Context, s session.Store, leaf string) error {
 	path, err := session.ContextPath(ctx, s, leaf)
 	if err != nil {
 		return err
@@ -258,9 +239,9 @@ func (e *explainJSON) fates(ctx context.Context, s session.Store, leaf string) e
 	e.Pins = append([]string{}, session.Pins(path)...)
 	e.Counts = map[compact.FateKind]int{}
 	fate, ended := compact.FateIn(path), compact.Checkpoints(path)
-	e.Checkpoints = []checkpointJSON{}
+	e.Checkpoints = []describedCheckpoint{}
 	add := func(entry *session.Entry) {
-		f := fateJSON{Fate: fate(entry)}
+		f := describedFate{Fate: fate(entry)}
 		f.Entry = own(f.Entry)
 		e.Counts[f.Fate.Fate]++
 		if e.inWords || f.Pinned {
@@ -270,7 +251,7 @@ func (e *explainJSON) fates(ctx context.Context, s session.Store, leaf string) e
 		e.all = append(e.all, f)
 		if why := ended[f.Entry]; why != "" {
 			d := describe(entry).own()
-			e.Checkpoints = append(e.Checkpoints, checkpointJSON{ledger.Checkpoint{Entry: f.Entry, Why: why}, d.Kind, d.line()})
+			e.Checkpoints = append(e.Checkpoints, describedCheckpoint{ledger.Checkpoint{Entry: f.Entry, Why: why}, d.Kind, d.line()})
 		}
 	}
 	err = session.Walk(ctx, s, leaf, func(entry *session.Entry) bool { add(entry); return false })
@@ -280,8 +261,7 @@ func (e *explainJSON) fates(ctx context.Context, s session.Store, leaf string) e
 	return err
 }
 
-func (e *explainJSON) print(cmd *cobra.Command, list bool) error {
-	rep := newReport(cmd)
+func (e *explainReport) text(rep *report) {
 	rep.row("session", "%s", e.File)
 	if e.Model != "" {
 		rep.row("model", "%s", e.Model)
@@ -299,13 +279,12 @@ func (e *explainJSON) print(cmd *cobra.Command, list bool) error {
 	e.printCheckpoints(rep)
 	e.printPins(rep)
 	e.printCounts(rep, e.all)
-	if list {
+	if e.inWords {
 		printFates(rep, e.all)
 	}
-	return rep.w.Flush()
 }
 
-func (e *explainJSON) printPlan(rep *report) {
+func (e *explainReport) printPlan(rep *report) {
 	pl := e.Plan
 	if pl.Policy != compact.PresetClew {
 		rep.row("preset", "%s", pl.Policy)
@@ -334,7 +313,7 @@ func (e *explainJSON) printPlan(rep *report) {
 }
 
 // printTrigger says how far it is to a pass, in the size that is compared.
-func (e *explainJSON) printTrigger(rep *report) {
+func (e *explainReport) printTrigger(rep *report) {
 	guarded, limit := e.Plan.Before.Guarded(), e.Plan.Budget.Limit
 	line := "over " + number(limit) + " tokens"
 	room := limit - guarded
@@ -373,7 +352,7 @@ func printWould(rep *report, pl *compact.Plan) {
 }
 
 // printCheckpoints lists the newest checkpoints.
-func (e *explainJSON) printCheckpoints(rep *report) {
+func (e *explainReport) printCheckpoints(rep *report) {
 	const most = 8
 	name, list := "checkpoint", e.Checkpoints
 	if n := len(list) - most; n > 0 {
@@ -387,7 +366,7 @@ func (e *explainJSON) printCheckpoints(rep *report) {
 	}
 }
 
-func (e *explainJSON) printPins(rep *report) {
+func (e *explainReport) printPins(rep *report) {
 	said := map[string]described{}
 	for _, f := range e.all {
 		if f.Pinned {
@@ -422,7 +401,7 @@ var fateWords = []struct {
 
 // printCounts says what became of the entries, and of those that are not in the
 // context why.
-func (e *explainJSON) printCounts(rep *report, all []fateJSON) {
+func (e *explainReport) printCounts(rep *report, all []describedFate) {
 	rep.row("path", "%s", count(e.Entries, "entry", "entries"))
 	var lines []numberLine
 	for _, word := range fateWords {
@@ -440,7 +419,7 @@ func (e *explainJSON) printCounts(rep *report, all []fateJSON) {
 }
 
 // reasons counts the reasons of a fate, in the order in which they come.
-func reasons(all []fateJSON, kind compact.FateKind) string {
+func reasons(all []describedFate, kind compact.FateKind) string {
 	var order []string
 	times := map[string]int{}
 	for _, f := range all {
@@ -460,7 +439,7 @@ func reasons(all []fateJSON, kind compact.FateKind) string {
 }
 
 // printFates lists the fates, oldest entry first.
-func printFates(rep *report, all []fateJSON) {
+func printFates(rep *report, all []describedFate) {
 	rep.w.WriteString("\n")
 	ids := make([]string, len(all))
 	for i, f := range all {

@@ -42,28 +42,7 @@ type exportFlags struct {
 func newExport() *cobra.Command {
 	var fl exportFlags
 	can := writableFormats()
-	cmd := &cobra.Command{
-		Use:   "export FILE",
-		Short: "Write a session in the format of another agent or API",
-		Long: `export writes the context of a session, what the model would see at the leaf,
-in another format: as a session file that another agent can resume, or as the
-list of messages for an API. With --full it writes the whole path as it was
-said, with its compactions if the format has a place for them. FILE is not
-changed.
-
-Formats: ` + joinFormats(can) + `
-(one page for reading, with all branches; it needs no network). What the format
-has no place for is counted.
-
-Keys, tokens and passwords become [redacted:kind] in every format; --no-redact
-keeps them, for continuing the session elsewhere.`,
-		Example: `  clew export session.jsonl --to anthropic > body.json
-  clew export session.jsonl --to claude-code --out 0199a1b2.jsonl
-  clew export --full session.jsonl --to codex --out rollout.jsonl
-  clew export session.jsonl --to html --out session.html`,
-		GroupID: groupChange,
-		Args:    argCount(1, 1),
-	}
+	cmd := newCommand("export", groupChange)
 	f := cmd.Flags()
 	f.StringVar(&fl.to, "to", "", "the format to write (also --format)")
 	f.StringVar(&fl.to, "format", "", "as --to")
@@ -73,25 +52,22 @@ keeps them, for continuing the session elsewhere.`,
 	f.BoolVar(&fl.full, "full", false, "write the whole path, not only the context")
 	f.BoolVar(&fl.noRedact, "no-redact", false, "keep keys, tokens and passwords")
 	f.BoolVar(&fl.force, "force", false, "overwrite an existing file")
-	asJSON := jsonFlag(cmd)
+	jsonFlag(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("to", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return formatNames(can), cobra.ShellCompDirectiveNoFileComp
 	})
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := fl.check(can, *asJSON); err != nil {
+		if err := fl.check(can, wantsJSON(cmd)); err != nil {
 			return err
 		}
 		r, err := fl.export(cmd, args[0])
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case *asJSON:
-			return printJSON(cmd, r)
-		case fl.out == "":
-			return r.print(cmd, cmd.ErrOrStderr())
-		default:
-			return r.print(cmd, cmd.OutOrStdout())
 		}
+		if fl.out == "" { // the output is the export
+			cmd.SetOut(cmd.ErrOrStderr())
+		}
+		return show(cmd, r)
 	}
 	return cmd
 }
@@ -238,13 +214,12 @@ func writeWhole(out string, force bool, write func(io.Writer) error) (err error)
 	return os.Remove(part.Name())
 }
 
-func (r *exportReport) print(cmd *cobra.Command, to io.Writer) error {
-	w := bufio.NewWriter(to)
+func (r *exportReport) text(rep *report) {
+	w := rep.w
 	if r.Out != "-" {
 		w.WriteString(printable(r.Out) + ": " + string(r.Format) + ", " + count(r.Messages, "message") + ", " + size(r.Bytes) + "\n")
 	}
-	printNotes(w, width(cmd), "  ", r.Notes)
-	return w.Flush()
+	printNotes(w, rep.wide, "  ", r.Notes)
 }
 
 // printNotes lists what was lost, made or damaged, a line for each thing that is said of

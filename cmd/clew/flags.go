@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -154,27 +153,6 @@ func (fl *summarizerFlags) model() (model.Model, error) {
 		return nil, usagef("--summarizer %w", err)
 	}
 	return m, err
-}
-
-// presetWords say what each preset does and where it is from, for the help.
-var presetWords = map[string]string{
-	compact.PresetClew:     "the engine's own: shortens results, then a summary by rules with its sources",
-	compact.PresetPi:       "pi's compaction: 20,000 tokens stay, a model's summary stands for the rest",
-	compact.PresetSynapse:  "Synapse's: old results to files; where that frees too little, a summary and the newest 5 messages",
-	compact.PresetTurns:    "an agent's maybeCompactContext: from 75 % of 64,000 tokens on the newest 6 turns stay",
-	compact.PresetSemantic: "a study of cut points: messages back to 20,000 tokens stay, of a larger one the end; a short summary",
-}
-
-// presetHelp lists the presets.
-func presetHelp() string {
-	var b strings.Builder
-	w := bufio.NewWriter(&b)
-	w.WriteString("\n\nThe presets, which docs/seeds.md describes and explain --presets compares:\n")
-	for _, name := range compact.PresetNames() {
-		wrap(w, "  "+pad(name, 9), presetWords[name], 11, 78)
-	}
-	_ = w.Flush() // to memory
-	return strings.TrimRight(b.String(), "\n")
 }
 
 // policyFlags are the flags that make a policy.

@@ -12,37 +12,13 @@ import (
 )
 
 func newFork() *cobra.Command {
-	cmd := forkCommand(&cobra.Command{
-		Use:   "fork FILE [TARGET]",
-		Short: "Copy the path to an entry into a new session",
-		Long: `fork writes a new session with the path from the root to TARGET, or to the leaf
-without TARGET, and nothing of other branches. Entries keep their ids and every
-byte; the header is new and names FILE. FILE is only read, so another program
-may have it open.
-
-TARGET is an entry's id, the beginning of one, or a label. If it is a user
-message, the new session ends before it, and the message is printed so that you
-can send it again, edited. Inside a pass, it ends before the pass. A tool call
-without a result gets one that says it was interrupted; the real result goes
-to FILE.`,
-		Example: `  clew fork session.jsonl 3f2a
-  clew fork --out other.jsonl session.jsonl before-cache`,
-		ValidArgsFunction: completeTarget,
-		Args:              argCount(1, 2),
-	})
+	cmd := forkCommand(newCommand("fork", groupChange))
+	cmd.ValidArgsFunction = completeTarget
 	return cmd
 }
 
 func newClone() *cobra.Command {
-	return forkCommand(&cobra.Command{
-		Use:   "clone FILE",
-		Short: "Copy the path to the leaf into a new session",
-		Long: `clone is fork without a target: a new session with the path to the leaf and
-nothing of other branches. The two sessions are independent.`,
-		Example: `  clew clone session.jsonl
-  clew clone --out other.jsonl session.jsonl`,
-		Args: argCount(1, 1),
-	})
+	return forkCommand(newCommand("clone", groupChange))
 }
 
 // forkReport is what fork and clone print as JSON.
@@ -65,9 +41,8 @@ type forkReport struct {
 }
 
 func forkCommand(cmd *cobra.Command) *cobra.Command {
-	cmd.GroupID = groupChange
 	out := cmd.Flags().StringP("out", "o", "", "the file to write, or a folder (default: beside FILE, named by time and id)")
-	asJSON := jsonFlag(cmd)
+	jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {
 		case args[0] == "-":
@@ -88,10 +63,7 @@ func forkCommand(cmd *cobra.Command) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if *asJSON {
-			return printJSON(cmd, r)
-		}
-		return r.print(cmd)
+		return show(cmd, r)
 	}
 	return cmd
 }
@@ -151,8 +123,7 @@ func (r *forkReport) measure(cmd *cobra.Command) (err error) {
 	return nil
 }
 
-func (r *forkReport) print(cmd *cobra.Command) error {
-	rep := newReport(cmd)
+func (r *forkReport) text(rep *report) {
 	rep.row("written", "%s", r.Out)
 	rep.row("session", "%s, made of %s", r.ID, r.File)
 	rep.place("up to", r.at, "before the first entry")
@@ -172,5 +143,4 @@ func (r *forkReport) print(cmd *cobra.Command) error {
 		rep.row("settled", "%s got a result that says so", count(r.Closed, "interrupted call"))
 	}
 	rep.row("context", "%s, %s tokens", count(r.Messages, "message"), number(r.Tokens))
-	return rep.w.Flush()
 }

@@ -53,37 +53,19 @@ type importFlags struct {
 
 func newImport() *cobra.Command {
 	var fl importFlags
-	cmd := &cobra.Command{
-		Use:   "import FILE...",
-		Short: "Turn session files of other agents into sessions",
-		Long: `import reads the session files of other agents and writes each as a session
-that clew and pi open: the tree, usage, tool calls with their results,
-thinking, images, and the compactions that were made, with their summaries.
-What a session has no place for is counted, with the first line where it
-occurs. FILE itself is never changed.
-
-Formats: ` + joinFormats(transcript.Formats()[:6]) + `
-` + joinFormats(transcript.Formats()[6:]) + `.
-The format is recognized by the content of the file.`,
-		Example: `  clew import ~/.claude/projects/-home-me-app/0199a1b2.jsonl --out app.jsonl
-  clew import rollout.jsonl --out - | clew context -
-  clew import --from anthropic --json messages.json --out talk.jsonl
-  clew import runs/*.traj --out sessions`,
-		GroupID: groupChange,
-		Args:    argCount(1, -1),
-	}
+	cmd := newCommand("import", groupChange)
 	f := cmd.Flags()
 	f.StringVar(&fl.from, "from", "", "the format of the files (default: recognized by content)")
 	f.StringVarP(&fl.out, "out", "o", "", "the file or folder to write, or - for standard output (default: NAME.clew.jsonl here)")
 	f.BoolVar(&fl.force, "force", false, "overwrite an existing file")
 	f.BoolVar(&fl.sidechains, "sidechains", false, "include what sub-agents did, as separate branches")
 	f.IntVar(&fl.pick, "session", 1, "which session to read from a file that holds several")
-	asJSON := jsonFlag(cmd)
+	jsonFlag(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("from", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return formatNames(transcript.Formats()), cobra.ShellCompDirectiveNoFileComp
 	})
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := fl.check(args, *asJSON); err != nil {
+		if err := fl.check(args, wantsJSON(cmd)); err != nil {
 			return err
 		}
 		done := []importedFile{}
@@ -99,13 +81,13 @@ The format is recognized by the content of the file.`,
 				continue
 			}
 			done = append(done, *r)
-			if !*asJSON && fl.out != "-" {
-				if err := r.print(cmd); err != nil {
+			if !wantsJSON(cmd) && fl.out != "-" {
+				if err := show(cmd, r); err != nil {
 					return err
 				}
 			}
 		}
-		if *asJSON && len(done) > 0 {
+		if wantsJSON(cmd) && len(done) > 0 {
 			if err := printJSON(cmd, done); err != nil {
 				return err
 			}
@@ -304,9 +286,8 @@ func describeImport(name, out string, t *transcript.Transcript) *importedFile {
 	return r
 }
 
-func (r *importedFile) print(cmd *cobra.Command) error {
-	w := output(cmd)
-	p := newPainter(cmd)
+func (r *importedFile) text(rep *report) {
+	w, p := rep.w, rep.p
 	first := p.paint(styleBold, printable(r.File)) + ": " + string(r.Format)
 	if r.Why != "" {
 		first += " (" + printable(r.Why) + ")"
@@ -315,7 +296,7 @@ func (r *importedFile) print(cmd *cobra.Command) error {
 	if r.Sessions > 1 {
 		w.WriteString("  it holds " + count(r.Sessions, "session") + "; --session says which is read\n")
 	}
-	printNotes(w, width(cmd), "  ", r.Notes)
+	printNotes(w, rep.wide, "  ", r.Notes)
 	line := p.paint(styleBold, printable(r.Out)) + ": " + count(r.Messages, "message")
 	if r.Calls > 0 {
 		line += ", " + count(r.Calls, "call") + " with usage"
@@ -324,5 +305,4 @@ func (r *importedFile) print(cmd *cobra.Command) error {
 		line += ", compacted " + count(n, "time")
 	}
 	w.WriteString(line + "\n")
-	return w.Flush()
 }

@@ -17,10 +17,10 @@ import (
 
 // jsonShapes are the values that --json prints, by the headings of docs/JSON.md.
 var jsonShapes = map[string]any{
-	"version": versionInfo{}, "settings": settingsJSON{}, "models": modelsJSON{}, "chat": chatHeader{}, "ls": sessionList{}, "rm": []removedSession{}, "tree": treeJSON{},
-	"context": contextJSON{}, "verify": []verifiedFile{}, "repair": repairJSON{},
+	"version": versionInfo{}, "settings": settingsReport{}, "models": modelsReport{}, "chat": chatHeader{}, "ls": sessionList{}, "rm": []removedSession{}, "tree": treeJSON{},
+	"context": contextJSON{}, "verify": []verifiedFile{}, "repair": repairReport{},
 	"compact": compactReport{}, "undo": undoReport{},
-	"explain": explainJSON{}, "explain --presets": presetsJSON{}, "summarize": summaryJSON{}, "pin": pinReport{}, "purge": purgeReport{}, "recall": recallReport{},
+	"explain": explainReport{}, "explain --presets": presetsReport{}, "summarize": summaryReport{}, "pin": pinReport{}, "purge": purgeReport{}, "recall": recallReport{},
 	"import": []importedFile{}, "export": exportReport{},
 	"replay": replayJSON{}, "A policy's figures": keptJSON{},
 	"branch": branchReport{}, "fork": forkReport{}, "label": labelReport{}, "name": nameReport{},

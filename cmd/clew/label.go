@@ -22,21 +22,9 @@ type labelReport struct {
 }
 
 func newLabel() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "label FILE ID [LABEL]",
-		Short: "Label an entry, or remove its label",
-		Long: `label gives an entry a name that clew tree shows and that clew branch and clew
-fork accept. An entry has one label at a time. Without LABEL the label is
-removed.
-
-ID is an entry's id, the beginning of one, or its present label.`,
-		Example: `  clew label session.jsonl 3f2a before-cache
-  clew label session.jsonl before-cache`,
-		GroupID:           groupChange,
-		Args:              argCount(2, 3),
-		ValidArgsFunction: completeTarget,
-	}
-	asJSON := jsonFlag(cmd)
+	cmd := newCommand("label", groupChange)
+	cmd.ValidArgsFunction = completeTarget
+	jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		label := ""
 		if len(args) > 2 {
@@ -52,10 +40,7 @@ ID is an entry's id, the beginning of one, or its present label.`,
 		if err != nil {
 			return err
 		}
-		if *asJSON {
-			return printJSON(cmd, r)
-		}
-		return r.print(cmd)
+		return show(cmd, r)
 	}
 	return cmd
 }
@@ -115,8 +100,7 @@ func freeLabel(labels []session.Label, label, id string) error {
 	return nil
 }
 
-func (r *labelReport) print(cmd *cobra.Command) error {
-	rep := newReport(cmd)
+func (r *labelReport) text(rep *report) {
 	rep.place("entry", r.entry, "")
 	switch {
 	case r.Label == "":
@@ -128,32 +112,14 @@ func (r *labelReport) print(cmd *cobra.Command) error {
 	default:
 		rep.row("label", "%s", r.Label)
 	}
-	return rep.w.Flush()
 }
 
 func newPin() *cobra.Command {
-	return pinCommand(true, &cobra.Command{
-		Use:   "pin FILE ID...",
-		Short: "Keep entries word for word through every compaction",
-		Long: `pin marks entries that no pass may shorten, remove or summarize: they stay in
-the context as they are, or are quoted word for word in the summary. Pinned
-entries take room from everything else. clew explain lists them.
-
-An ID is an entry's id or the beginning of one; clew tree shows them. The mark
-is an entry itself, so it belongs to the branch on which it is set.`,
-		Example: `  clew pin session.jsonl 3f2a
-  clew pin session.jsonl 3f2a 91bc`,
-	})
+	return pinCommand(true, newCommand("pin", groupChange))
 }
 
 func newUnpin() *cobra.Command {
-	return pinCommand(false, &cobra.Command{
-		Use:   "unpin FILE ID...",
-		Short: "Take pins away",
-		Long: `unpin removes the mark that clew pin set. What a summary quotes stays in it
-until the next pass writes a new one.`,
-		Example: `  clew unpin session.jsonl 3f2a`,
-	})
+	return pinCommand(false, newCommand("unpin", groupChange))
 }
 
 // pinReport is what pin and unpin print as JSON.
@@ -163,12 +129,13 @@ type pinReport struct {
 	Pins    []string `json:"pins"`
 	// Late are pins of what a summary stands for already.
 	Late []string `json:"late,omitempty"`
+
+	entries []*session.Entry // that were named
+	on      bool
 }
 
 func pinCommand(on bool, cmd *cobra.Command) *cobra.Command {
-	cmd.GroupID = groupChange
-	cmd.Args = argCount(2, -1)
-	asJSON := jsonFlag(cmd)
+	jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		f, err := openSession(cmd, args[0], false)
 		if err != nil {
@@ -216,10 +183,8 @@ func pinCommand(on bool, cmd *cobra.Command) *cobra.Command {
 		if on {
 			r.Late = tooLate(path, r.Changed)
 		}
-		if *asJSON {
-			return printJSON(cmd, r)
-		}
-		return r.print(cmd, entries, on)
+		r.entries, r.on = entries, on
+		return show(cmd, &r)
 	}
 	return cmd
 }
@@ -271,14 +236,13 @@ func tooLate(path []*session.Entry, ids []string) (late []string) {
 	return late
 }
 
-func (r *pinReport) print(cmd *cobra.Command, entries []*session.Entry, on bool) error {
-	rep := newReport(cmd)
-	for _, e := range entries {
+func (r *pinReport) text(rep *report) {
+	for _, e := range r.entries {
 		word := "unpinned"
 		switch {
-		case on && slices.Contains(r.Changed, e.ID):
+		case r.on && slices.Contains(r.Changed, e.ID):
 			word = "pinned"
-		case on:
+		case r.on:
 			word = "was pinned"
 		}
 		d := describe(e)
@@ -288,7 +252,6 @@ func (r *pinReport) print(cmd *cobra.Command, entries []*session.Entry, on bool)
 		rep.row("note", "%s is already summarized, and a pin does not bring it back; clew undo does", short(id, maxID))
 	}
 	rep.row("pins", "%s in %s", number(int64(len(r.Pins))), r.File)
-	return rep.w.Flush()
 }
 
 // nameReport is what name --json prints.
@@ -299,21 +262,11 @@ type nameReport struct {
 }
 
 func newName() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "name FILE [NAME]",
-		Short: "Name a session, or print its name",
-		Long: `name gives a session a name, which clew ls shows. Without NAME it prints the
-present name. An empty NAME removes it.`,
-		Example: `  clew name session.jsonl 'faster import'
-  clew name session.jsonl
-  clew name session.jsonl ''`,
-		GroupID: groupChange,
-		Args:    argCount(1, 2),
-	}
-	asJSON := jsonFlag(cmd)
+	cmd := newCommand("name", groupChange)
+	jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 1 {
-			return printName(cmd, args[0], *asJSON)
+			return printName(cmd, args[0])
 		}
 		name, err := cleanLabel(cmd, "a name", args[1])
 		if err != nil {
@@ -323,16 +276,13 @@ present name. An empty NAME removes it.`,
 		if err != nil {
 			return err
 		}
-		if *asJSON {
-			return printJSON(cmd, r)
-		}
-		return r.print(cmd)
+		return show(cmd, r)
 	}
 	return cmd
 }
 
 // printName prints the name alone, for scripts.
-func printName(cmd *cobra.Command, file string, asJSON bool) error {
+func printName(cmd *cobra.Command, file string) error {
 	f, err := openSession(cmd, file, true)
 	if err != nil {
 		return err
@@ -342,7 +292,7 @@ func printName(cmd *cobra.Command, file string, asJSON bool) error {
 	switch {
 	case err != nil:
 		return err
-	case asJSON:
+	case wantsJSON(cmd):
 		return printJSON(cmd, &nameReport{File: f.Path(), Name: name})
 	case name == "":
 		fmt.Fprintln(cmd.ErrOrStderr(), "clew: note: the session has no name")
@@ -385,8 +335,7 @@ func sessionNameOf(cmd *cobra.Command, s session.Store) (name string, err error)
 	return "", nil
 }
 
-func (r *nameReport) print(cmd *cobra.Command) error {
-	rep := newReport(cmd)
+func (r *nameReport) text(rep *report) {
 	rep.row("session", "%s", r.File)
 	switch {
 	case r.Name == r.Was && r.Name == "":
@@ -400,5 +349,4 @@ func (r *nameReport) print(cmd *cobra.Command) error {
 	default:
 		rep.row("name", "%s", r.Name)
 	}
-	return rep.w.Flush()
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -27,6 +28,8 @@ type listedSession struct {
 	Size          int64  `json:"size"`
 	Entries       *int   `json:"entries,omitempty"`
 	Messages      *int   `json:"messages,omitempty"`
+
+	last time.Time
 }
 
 // sessionList is what ls --json prints.
@@ -34,33 +37,21 @@ type sessionList struct {
 	Folder   string          `json:"folder,omitempty"`
 	Sessions []listedSession `json:"sessions"`
 	Other    int             `json:"otherFiles"`
+
+	all bool // of all projects
 }
 
 func newLs() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "ls [FOLDER]",
-		Short: "List sessions, newest first",
-		Long: `ls lists the sessions of the project in the current folder, which are kept in
-the data folder. With FOLDER it lists the session files in that folder.
-
-Only the beginning and the end of each file are read, so a name that was set in
-the middle of a long session is found only with --long. Files that are not
-sessions are skipped and counted.`,
-		Example: `  clew ls
-  clew ls --all --long
-  clew ls --json ~/.pi/agent/sessions/--home-me-app--`,
-		GroupID: groupLook,
-		Args:    argCount(0, 1),
-	}
+	cmd := newCommand("ls", groupLook)
 	all := cmd.Flags().Bool("all", false, "list the sessions of all projects in the data folder")
 	long := cmd.Flags().Bool("long", false, "read every file completely: count its messages, find its name")
-	asJSON := jsonFlag(cmd)
+	jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		folder, list, err := listSessions(cmd, args, *all)
 		if err != nil {
 			return err
 		}
-		out := sessionList{Folder: folder, Sessions: []listedSession{}, Other: list.Other}
+		out := sessionList{Folder: folder, Sessions: []listedSession{}, Other: list.Other, all: *all}
 		bar := newProgress(cmd)
 		defer bar.done()
 		for i, info := range list.Sessions {
@@ -74,10 +65,7 @@ sessions are skipped and counted.`,
 			out.Sessions = append(out.Sessions, s)
 		}
 		bar.done()
-		if *asJSON {
-			return printJSON(cmd, out)
-		}
-		return printList(cmd, out, list, *all)
+		return show(cmd, &out)
 	}
 	return cmd
 }
@@ -114,7 +102,7 @@ func listed(info jsonl.Info) listedSession {
 	return listedSession{
 		Path: info.Path, ID: info.Header.ID, Name: info.Name, FirstMessage: cut(headline(info.First), 200),
 		Created: jsonTime(info.Header.Timestamp), Last: jsonTime(info.Last), Cwd: info.Header.Cwd,
-		ParentSession: info.Header.ParentSession, Version: info.Header.Version, Size: info.Size,
+		ParentSession: info.Header.ParentSession, Version: info.Header.Version, Size: info.Size, last: info.Last,
 	}
 }
 
@@ -142,9 +130,8 @@ func (s *listedSession) count(cmd *cobra.Command) error {
 	return nil
 }
 
-func printList(cmd *cobra.Command, out sessionList, list home.Listing, all bool) error {
-	w := output(cmd)
-	p := newPainter(cmd)
+func (out *sessionList) text(rep *report) {
+	w, p := rep.w, rep.p
 	if len(out.Sessions) == 0 {
 		w.WriteString("no sessions in " + printable(out.Folder) + "\n")
 	}
@@ -154,17 +141,16 @@ func printList(cmd *cobra.Command, out sessionList, list home.Listing, all bool)
 	}
 	n := shortest(ids, 8)
 	// Where all have one folder, it says nothing, but in a list of all projects.
-	oneCwd := !all && !slices.ContainsFunc(out.Sessions, func(s listedSession) bool { return s.Cwd != out.Sessions[0].Cwd })
-	for i, s := range out.Sessions {
+	oneCwd := !out.all && !slices.ContainsFunc(out.Sessions, func(s listedSession) bool { return s.Cwd != out.Sessions[0].Cwd })
+	for _, s := range out.Sessions {
 		if oneCwd {
 			s.Cwd = ""
 		}
-		printListed(w, p, s, clock(list.Sessions[i].Last), n, width(cmd))
+		printListed(w, p, s, clock(s.last), n, rep.wide)
 	}
 	if out.Other > 0 {
 		w.WriteString(p.paint(styleDim, "passed over "+count(out.Other, "file that is not a session", "files that are not sessions")) + "\n")
 	}
-	return w.Flush()
 }
 
 func printListed(w *bufio.Writer, p painter, s listedSession, at string, idWidth, columns int) {

@@ -22,6 +22,7 @@ import (
 
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/session/jsonl"
+	"github.com/clew-dev/clew/transcript"
 )
 
 func TestMain(m *testing.M) {
@@ -247,8 +248,20 @@ func TestReadmeSystems(t *testing.T) {
 		if name != compact.PresetClew && !strings.Contains(commands, "--preset "+name+" ") {
 			t.Errorf("preset %s has no command in the README", name)
 		}
-		if presetWords[name] == "" || !strings.Contains(help, "\n  "+name+" ") {
+		if !strings.Contains(help, "\n  "+name+" ") {
 			t.Errorf("the help says nothing of preset %s", name)
+		}
+	}
+}
+
+// TestHelpNamesFormats: what help lists by hand is complete.
+func TestHelpNamesFormats(t *testing.T) {
+	for command, formats := range map[string][]transcript.Format{"import": transcript.Formats(), "export": writableFormats()} {
+		help, _ := run(t, exitDone, command, "--help")
+		for _, f := range formats {
+			if !regexp.MustCompile(`[ \n]` + string(f) + `[,. \n]`).MatchString(help) {
+				t.Errorf("%s --help does not name %s", command, f)
+			}
 		}
 	}
 }

@@ -21,24 +21,7 @@ import (
 )
 
 func newMCP() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "mcp",
-		Short: "Give another agent a memory: recall over its own session files",
-		Long: `mcp is an MCP server for the agent that you use. Its tools read the session
-files which that agent writes: recall searches them and reads any part word for
-word, also what a compaction has taken out, and then the other sessions of the
-project;
-context_status says how full the context is and what left it; timeline lists
-the requests and what was done for each. It writes nothing.
-
-Without --http it speaks on standard input and output, as agents start such
-servers. The project is the current folder.`,
-		Example: `  claude mcp add memory -- clew mcp --program claude-code
-  codex mcp add memory -- clew mcp --program codex
-  clew mcp --http 127.0.0.1:7800`,
-		GroupID: groupOther,
-		Args:    argCount(0, 0),
-	}
+	cmd := newCommand("mcp", groupOther)
 	var names []string
 	for _, p := range home.Programs() {
 		names = append(names, string(p))

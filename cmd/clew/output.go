@@ -22,8 +22,36 @@ import (
 )
 
 // jsonFlag adds --json.
-func jsonFlag(cmd *cobra.Command) *bool {
-	return cmd.Flags().Bool("json", false, "print JSON; docs/JSON.md describes it")
+func jsonFlag(cmd *cobra.Command) {
+	cmd.Flags().Bool("json", false, "print JSON; docs/JSON.md describes it")
+}
+
+// wantsJSON reports whether --json was given.
+func wantsJSON(cmd *cobra.Command) bool {
+	yes, _ := cmd.Flags().GetBool("json")
+	return yes
+}
+
+// A result is what a command has found out or done. It is printed as JSON with --json,
+// else as text.
+type result interface{ text(rep *report) }
+
+// show prints a result. Where it is made for drawing, its method json returns the value
+// that --json prints.
+func show(cmd *cobra.Command, r result) error {
+	if !wantsJSON(cmd) {
+		rep := newReport(cmd)
+		r.text(rep)
+		return rep.w.Flush()
+	}
+	if made, ok := r.(interface{ json() (any, error) }); ok {
+		v, err := made.json()
+		if err != nil {
+			return err
+		}
+		return printJSON(cmd, v)
+	}
+	return printJSON(cmd, r)
 }
 
 // printJSON writes one indented JSON value to the output.

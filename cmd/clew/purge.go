@@ -28,35 +28,12 @@ type purgeReport struct {
 }
 
 func newPurge() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "purge FILE [ID]",
-		Short: "Overwrite a leaked secret in a session",
-		Long: `purge overwrites what should never have been in a session, in FILE, its backups
-(FILE.bak) and what was cut off its end (FILE.cut). It is the one command that
-changes what was written, and it can't be undone. It asks first. Large output
-beside FILE that holds the secret is overwritten whole.
-
-With an ID the content of that entry goes, with every copy of it, and from
-summaries, edits and excerpts all that was taken from it. The entry itself,
-its place and its calls stay, so that the session can go on.
-
-With --text a text goes wherever it stands. It is read from the terminal or
-from standard input, not from the command line, which others can see.
-
-What purge can't reach: other sessions that this one was forked to, copies
-elsewhere, what was sent to a provider. A secret that leaked is to be changed.`,
-		Example: `  clew purge session.jsonl 3f2a
-  clew purge --text session.jsonl
-  clew purge --text --yes session.jsonl < secret.txt
-  clew purge --dry-run session.jsonl 3f2a`,
-		GroupID: groupChange,
-		Args:    argCount(1, 2),
-	}
+	cmd := newCommand("purge", groupChange)
 	f := cmd.Flags()
 	yes := f.Bool("yes", false, "do not ask")
 	text := f.Bool("text", false, "read a text, and overwrite it wherever it stands")
 	dryRun := f.Bool("dry-run", false, "show what would be overwritten, and do nothing")
-	asJSON := jsonFlag(cmd)
+	jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if args[0] == "-" {
 			return usagef("purge: standard input can't be changed; name a file")
@@ -88,16 +65,11 @@ elsewhere, what was sent to a provider. A secret that leaked is to be changed.`,
 		if err := r.purge(cmd, opt, *yes); err != nil {
 			return err
 		}
-		switch {
-		case r.refused:
+		if r.refused {
 			fmt.Fprintln(cmd.ErrOrStderr(), "nothing was overwritten")
 			return nil
-		case *asJSON:
-			err = printJSON(cmd, r)
-		default:
-			err = r.print(cmd)
 		}
-		if err == nil && *text && !r.DryRun && r.stands() {
+		if err = show(cmd, r); err == nil && *text && !r.DryRun && r.stands() {
 			return fmt.Errorf("purge: the text still stands in %s, where it can't be overwritten; clew purge --json lists the places", r.File)
 		}
 		return err
@@ -257,8 +229,7 @@ func place(file string, line int, id string) string {
 	return file
 }
 
-func (r *purgeReport) print(cmd *cobra.Command) error {
-	rep := newReport(cmd)
+func (r *purgeReport) text(rep *report) {
 	word := "overwrote"
 	if r.DryRun {
 		word = "overwrite"
@@ -272,5 +243,4 @@ func (r *purgeReport) print(cmd *cobra.Command) error {
 	default:
 		rep.row("done", "%s in %s; copies elsewhere are not touched: change the secret", count(len(r.Places), "record"), r.File)
 	}
-	return rep.w.Flush()
 }

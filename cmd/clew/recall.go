@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"unicode"
@@ -24,6 +25,9 @@ type recallReport struct {
 	Search *clew.Found `json:"search,omitempty"`
 	// Steps are a stretch, a line for each entry: those of a page.
 	Steps *clew.StepPage `json:"steps,omitempty"`
+
+	exact bool      // texts alone, so that they can be kept in a file
+	notes io.Writer // where notes on such a text go
 }
 
 // recalledEntry is what one handle gave.
@@ -43,38 +47,7 @@ type recallFlags struct {
 
 func newRecall() *cobra.Command {
 	var fl recallFlags
-	cmd := &cobra.Command{
-		Use:   "recall FILE [HANDLE...|WORDS...]",
-		Short: "Read again what left the context, or search for it",
-		Long: `recall prints entries word for word as they were appended, whatever has become
-of them in the context. A HANDLE is how summaries and notes refer to an entry,
-such as 1a2b3c4d or '[#1a2b3c4d]': an entry's id or the beginning of one, the
-hash of output kept beside the file, or a range on a path, a..b, which begins
-at the root without a and ends at the leaf without b. A call comes with its
-results, a result with its call. A long text is cut, and a note at the cut
-says what lies before and after and how to go on; --exact prints all of it.
-
-With --from and --to, or a HANDLE and --near, it lists what happened there, one
-line for each entry.
-
-With WORDS, or --search, it finds entries: first those that have all words,
-close together, then those with any; all "phrases in quotes" must be there.
-Words that no entry has are named. Names match whole or in part, paths by
-their end, hashes by their beginning, in every language. The filters narrow
-the search; without --search they list what they match.`,
-		Example: `  clew recall session.jsonl 1a2b3c4d 5e6f7081
-  clew recall session.jsonl 1a2b3c4d --around 'panic: index'
-  clew recall session.jsonl 1a2b3c4d..5e6f7081
-  clew recall session.jsonl 1a2b3c4d --near 5
-  clew recall session.jsonl --from 1a2b3c4d --to 5e6f7081
-  clew recall session.jsonl token expiry
-  clew recall --search 'token expiry' --left session.jsonl
-  clew recall --search '"exit code"' --tool bash --role result session.jsonl
-  clew recall --search port --path src/ --since 1a2b3c4d session.jsonl
-  clew recall --role user --until 5e6f7081 --all session.jsonl`,
-		GroupID: groupLook,
-		Args:    argCount(1, -1),
-	}
+	cmd := newCommand("recall", groupLook)
 	f := cmd.Flags()
 	f.StringVar(&fl.Text, "search", "", "find entries by `WORDS`")
 	f.BoolVar(&fl.all, "all", false, "search every branch, not only the path to the leaf")
@@ -92,7 +65,7 @@ the search; without --search they list what they match.`,
 	f.IntVar(&fl.Limit, "limit", 0, "print at most `N` hits (default 10, at most 100) or lines (default 50), or N characters of each HANDLE (default 8000 of all)")
 	f.IntVar(&fl.Offset, "offset", 0, "begin after `N` entries, or N characters")
 	f.BoolVar(&fl.raw, "raw", false, "print the stored JSON of each HANDLE instead of its text")
-	asJSON := jsonFlag(cmd)
+	jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := fl.check(cmd, args); err != nil {
 			return err
@@ -130,19 +103,24 @@ the search; without --search they list what they match.`,
 		default:
 			err = r.find(cmd, s, fl)
 		}
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case *asJSON:
-			return printJSON(cmd, r)
-		case r.Search != nil:
-			return r.printFound(cmd)
-		case r.Steps != nil:
-			return r.printSteps(cmd)
 		}
-		return r.printRecalled(cmd, fl.exact || fl.raw)
+		r.exact, r.notes = fl.exact || fl.raw, cmd.ErrOrStderr()
+		return show(cmd, r)
 	}
 	return cmd
+}
+
+func (r *recallReport) text(rep *report) {
+	switch {
+	case r.Search != nil:
+		r.printFound(rep)
+	case r.Steps != nil:
+		r.printSteps(rep)
+	default:
+		r.printRecalled(rep)
+	}
 }
 
 // roleNames are the words for roles, as other commands print them and as they stand
@@ -252,21 +230,19 @@ func (r *recallReport) find(cmd *cobra.Command, s *clew.Session, fl recallFlags)
 }
 
 // printSteps prints a page of a stretch.
-func (r *recallReport) printSteps(cmd *cobra.Command) error {
-	w, p := output(cmd), newPainter(cmd)
+func (r *recallReport) printSteps(rep *report) {
+	w, p := rep.w, rep.p
 	for _, step := range r.Steps.Lines {
 		w.WriteString(printable(step.String()) + "\n")
 	}
 	line := count(r.Steps.Total, "entry", "entries") + r.Steps.Part("--offset %d continues")
 	w.WriteString(p.paint(styleDim, line) + "\n")
-	return w.Flush()
 }
 
 // printRecalled prints texts. One alone goes out as it is; on a terminal, control characters
-// are gone. exact prints no notes, so that the text can be kept in a file.
-func (r *recallReport) printRecalled(cmd *cobra.Command, exact bool) error {
-	w, p := output(cmd), newPainter(cmd)
-	screen := isTerminal(cmd.OutOrStdout())
+// are gone.
+func (r *recallReport) printRecalled(rep *report) {
+	w, p, screen := rep.w, rep.p, rep.screen
 	heads := len(r.Recalled) > 1 || screen
 	for i, e := range r.Recalled {
 		if i > 0 && heads {
@@ -280,7 +256,7 @@ func (r *recallReport) printRecalled(cmd *cobra.Command, exact bool) error {
 			text = printableText(text)
 		}
 		before, after := e.Frame("--offset %d")
-		if exact {
+		if r.exact {
 			before, after = "", ""
 		}
 		w.WriteString(printableText(before) + text + printableText(after))
@@ -291,8 +267,8 @@ func (r *recallReport) printRecalled(cmd *cobra.Command, exact bool) error {
 		if e.Excerpt {
 			notes += "[an excerpt; the full output, kept beside the file, was purged or lost]\n"
 		}
-		if exact {
-			fmt.Fprint(cmd.ErrOrStderr(), notes)
+		if r.exact {
+			fmt.Fprint(r.notes, notes)
 			notes = ""
 		}
 		if (heads || notes != "") && !strings.HasSuffix(text+after, "\n") {
@@ -300,7 +276,6 @@ func (r *recallReport) printRecalled(cmd *cobra.Command, exact bool) error {
 		}
 		w.WriteString(notes)
 	}
-	return w.Flush()
 }
 
 // head names what follows.
@@ -316,10 +291,10 @@ func (e *recalledEntry) head() string {
 }
 
 // printFound prints a page of hits.
-func (r *recallReport) printFound(cmd *cobra.Command) error {
-	w, p := output(cmd), newPainter(cmd)
+func (r *recallReport) printFound(rep *report) {
+	w, p := rep.w, rep.p
 	f := r.Search
-	columns := min(width(cmd), 100)
+	columns := rep.columns
 	for _, h := range f.Hits {
 		what := kindOf(h.Role)
 		if len(h.Tools) > 0 && h.Role != message.RoleBashExecution {
@@ -351,7 +326,6 @@ func (r *recallReport) printFound(cmd *cobra.Command) error {
 	if fewer := f.Narrow(askFor); fewer != "" {
 		w.WriteString(p.paint(styleDim, printable(fewer)) + "\n")
 	}
-	return w.Flush()
 }
 
 // askFor writes a filter as it is given to the command.

@@ -10,8 +10,8 @@ import (
 	"github.com/clew-dev/clew/session/jsonl"
 )
 
-// repairJSON is what repair --json prints.
-type repairJSON struct {
+// repairReport is what repair --json prints.
+type repairReport struct {
 	File     string            `json:"file"`
 	Out      string            `json:"out"`
 	ID       string            `json:"id"`
@@ -23,24 +23,9 @@ type repairJSON struct {
 }
 
 func newRepair() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "repair FILE",
-		Short: "Write a sound copy of a damaged session file",
-		Long: `repair writes what can be read of a session to a new file and says, line by
-line, what it did. FILE itself is never changed.
-
-Bytes that are no record are left out, records that share a line get lines
-of their own, ids are made unique, entries whose parent is lost hang where
-clew shows them, cycles are ended, versions 1 and 2 become version 3, and a
-header that is damaged or missing is made anew. The context at the leaf is
-what clew shows of FILE.`,
-		Example: `  clew repair session.jsonl --out repaired.jsonl
-  clew repair --json session.jsonl --out repaired.jsonl`,
-		GroupID: groupChange,
-		Args:    argCount(1, 1),
-	}
+	cmd := newCommand("repair", groupChange)
 	out := cmd.Flags().StringP("out", "o", "", "the file to write; it must not exist")
-	asJSON := jsonFlag(cmd)
+	jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if *out == "" {
 			return usagef("repair: it writes to a new file; name it with --out")
@@ -53,19 +38,14 @@ what clew shows of FILE.`,
 		if err != nil {
 			return err
 		}
-		res := repairJSON{
+		res := repairReport{
 			File: path, Out: *out, ID: r.Header.ID, Entries: r.Entries,
 			Fixes: append([]jsonl.Fix{}, r.Fixes...), More: r.More, Sound: true, Problems: problems,
 		}
 		for _, p := range problems {
 			res.Sound = res.Sound && p.Severity != session.SevError
 		}
-		if *asJSON {
-			err = printJSON(cmd, res)
-		} else {
-			err = res.print(cmd)
-		}
-		if err == nil && !res.Sound {
+		if err = show(cmd, &res); err == nil && !res.Sound {
 			return fmt.Errorf("repair: %s still has errors; clew verify %s lists them", *out, *out)
 		}
 		return err
@@ -100,9 +80,8 @@ func problemsOf(cmd *cobra.Command, path string) ([]session.Problem, error) {
 	return append([]session.Problem{}, problems...), err
 }
 
-func (r *repairJSON) print(cmd *cobra.Command) error {
-	w := output(cmd)
-	p := newPainter(cmd)
+func (r *repairReport) text(rep *report) {
+	w, p := rep.w, rep.p
 	path := printable(r.File)
 	digits := 0
 	for _, f := range r.Fixes {
@@ -119,7 +98,7 @@ func (r *repairJSON) print(cmd *cobra.Command) error {
 		if f.EntryID != "" {
 			done = short(f.EntryID, maxID) + ": " + done
 		}
-		wrap(w, line, done, len(line), width(cmd))
+		wrap(w, line, done, len(line), rep.wide)
 	}
 	if r.More > 0 {
 		w.WriteString("  and " + number(int64(r.More)) + " more of this, not listed\n")
@@ -133,5 +112,4 @@ func (r *repairJSON) print(cmd *cobra.Command) error {
 		line += "; clew verify lists " + count(n, "thing") + " worth knowing"
 	}
 	w.WriteString(line + "\n")
-	return w.Flush()
 }

@@ -31,36 +31,12 @@ type replayFlags struct {
 
 func newReplay() *cobra.Command {
 	var fl replayFlags
-	cmd := &cobra.Command{
-		Use:   "replay FILE|DIR...",
-		Short: "Measure what each policy would keep of recorded sessions, and what it costs",
-		Long: `replay runs recorded sessions under compaction policies. At points in each
-session the old part is dropped, each policy puts its text in its place, and
-that text is compared with what the recorded agent wrote next, without asking a
-model. Then every call of each session is priced as if the policy had been in
-use.
-
-It reads the session files of every program that import reads. In a folder it
-reads all files ending in .jsonl, .json and .traj. None of them is changed.
-docs/replay.md defines the figures and says how far to trust them.
-
-With --probe it writes a test for readers: questions on what was dropped, to be
-answered from a policy's text alone. People or a program (--reader) take it;
-without FILE, replay --probe prints the grades.`,
-		Example: `  clew replay ~/.claude/projects/-home-me-app
-  clew replay --policy clew,mask,extract --budget 2k session.jsonl
-  clew replay --html report.html --prices prices.json sessions
-  clew replay --curve 1300,2600,8k --policy clew sessions
-  clew replay --probe test --policy clew,lines sessions
-  clew replay --probe test --reader ./ask-my-model.sh
-  clew replay --probe test`,
-		GroupID: groupLook,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if fl.probe != "" {
-				return nil // without files it reads the grades
-			}
-			return argCount(1, -1)(cmd, args)
-		},
+	cmd := newCommand("replay", groupLook)
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if fl.probe != "" {
+			return nil // without files it reads the grades
+		}
+		return argCount(cmd, args)
 	}
 	f := cmd.Flags()
 	f.StringSliceVar(&fl.policies, "policy", nil, "the policies to compare, separated by commas: "+strings.Join(replay.PolicyNames(), ", ")+" (default: all; the last six are always shown)")
@@ -73,7 +49,7 @@ without FILE, replay --probe prints the grades.`,
 	f.StringVar(&fl.curve, "curve", "", "also measure cCR at these budgets, such as 1300,2600,8000")
 	f.StringVar(&fl.probe, "probe", "", "write the last point of each session as a test for readers into this folder; without FILE print its grades")
 	f.StringVar(&fl.reader, "reader", "", "with --probe and without FILE: the program that writes the questions, answers and grades that are missing")
-	asJSON := jsonFlag(cmd)
+	jsonFlag(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("policy", cobra.FixedCompletions(replay.PolicyNames(), cobra.ShellCompDirectiveNoFileComp))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		opt, err := fl.options()
@@ -83,7 +59,7 @@ without FILE, replay --probe prints the grades.`,
 		if fl.probe != "" {
 			probe := replay.Probe{Dir: fl.probe}
 			if len(args) == 0 {
-				return fl.grades(cmd, probe, *asJSON)
+				return fl.grades(cmd, probe)
 			}
 			if err := probe.Prepare(); err != nil {
 				return err
@@ -118,13 +94,7 @@ without FILE, replay --probe prints the grades.`,
 			return err
 		}
 		pr.done()
-		if *asJSON {
-			out := newReplayJSON(r, in)
-			out.Curve = curve
-			err = printJSON(cmd, out)
-		} else {
-			err = printReplay(cmd, r, curve, in)
-		}
+		err = show(cmd, &replayed{r, curve, in})
 		if n, _ := countPoints(r, false); n == 0 && err == nil {
 			err = fmt.Errorf("nothing was measured: %s, none of them long enough", count(len(r.Sessions), "session"))
 		}
@@ -168,7 +138,7 @@ func tokenCount(flag, value string) (int, error) {
 }
 
 // grades lets readers do what is left of a probe, and prints their grades.
-func (fl *replayFlags) grades(cmd *cobra.Command, probe replay.Probe, asJSON bool) error {
+func (fl *replayFlags) grades(cmd *cobra.Command, probe replay.Probe) error {
 	if program := strings.Fields(fl.reader); len(program) > 0 {
 		if err := probe.Ask(cmd.Context(), program); err != nil {
 			return err
@@ -178,7 +148,7 @@ func (fl *replayFlags) grades(cmd *cobra.Command, probe replay.Probe, asJSON boo
 	switch {
 	case err != nil:
 		return err
-	case asJSON:
+	case wantsJSON(cmd):
 		return printJSON(cmd, map[string]any{"grades": grades})
 	case len(grades) == 0:
 		return fmt.Errorf("%s: there are no grades yet; README.md in it says what readers do", fl.probe)

@@ -151,10 +151,11 @@ type replayScoredJSON struct {
 	TrailF1      *float64 `json:"trailF1,omitempty"`
 }
 
-func newReplayJSON(r *replay.Report, in *replayInput) replayJSON {
+func (p *replayed) json() (any, error) {
+	r, in := p.Report, p.in
 	out := replayJSON{
 		Budget: r.Budget, Tail: r.Tail, Files: in.files, Passed: in.passed, Unread: in.unread, Damaged: in.damaged,
-		Kept: []keptJSON{}, Sessions: []replayedJSON{},
+		Kept: []keptJSON{}, Sessions: []replayedJSON{}, Curve: p.curve,
 	}
 	out.Points, _ = countPoints(r, false)
 	for _, a := range r.Again {
@@ -206,7 +207,7 @@ func newReplayJSON(r *replay.Report, in *replayInput) replayJSON {
 		}
 		out.Sessions = append(out.Sessions, sj)
 	}
-	return out
+	return out, nil
 }
 
 // rounded keeps four digits: the rest is noise.

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/clew-dev/clew/internal/replay"
 	"github.com/clew-dev/clew/internal/replay/measure"
 )
@@ -102,10 +100,16 @@ var costColumns = []replayColumn{
 	costColumn("lost cache", 11, func(r *replay.CostRow) string { return number(int64(r.Invalidated)) }),
 }
 
-// printReplay prints the table, and what was not measured and why.
-func printReplay(cmd *cobra.Command, r *replay.Report, curve []curvePoint, in *replayInput) error {
-	w := output(cmd)
-	p := newPainter(cmd)
+// replayed is what replay prints.
+type replayed struct {
+	*replay.Report
+	curve []curvePoint
+	in    *replayInput
+}
+
+// text is the table, and what was not measured and why.
+func (played *replayed) text(rep *report) {
+	w, p, r := rep.w, rep.p, played.Report
 	free, recorded := r.Rows(false), r.Rows(true)
 	rows := replayRows(free, r.Costs)
 	points, sessions := countPoints(r, false)
@@ -116,7 +120,7 @@ func printReplay(cmd *cobra.Command, r *replay.Report, curve []curvePoint, in *r
 	}
 	writeReplayTable(w, p, rows, append(keptColumns[:len(keptColumns):len(keptColumns)], costColumns...))
 	writeIntervals(w, free)
-	writeCurve(w, curve)
+	writeCurve(w, played.curve)
 	if k := free[0]; k.Fresh.N < k.Points && k.Points > 0 {
 		fmt.Fprintf(w, "fresh of %s: measured at %s\n", printable(k.Policy), count(k.Fresh.N, "point"))
 	}
@@ -132,8 +136,7 @@ func printReplay(cmd *cobra.Command, r *replay.Report, curve []curvePoint, in *r
 		fmt.Fprintf(w, "\nWhere the recorded program compacted itself (%s in %s), with as many tokens as its summary took:\n\n", count(n, "point"), count(of, "session"))
 		writeReplayTable(w, p, replayRows(recorded, nil), keptColumns)
 	}
-	writeReplayNotes(w, r, in)
-	return w.Flush()
+	writeReplayNotes(w, r, played.in)
 }
 
 // writeCurve says how cCR grows with the budget.

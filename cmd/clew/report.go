@@ -17,7 +17,8 @@ import (
 type report struct {
 	w       *bufio.Writer
 	p       painter
-	columns int
+	columns int  // of sentences
+	wide    int  // of the output
 	screen  bool // it is read on a terminal, which breaks long lines anywhere
 }
 
@@ -25,8 +26,9 @@ type report struct {
 const reportMargin = 11
 
 func newReport(cmd *cobra.Command) *report {
-	// Beyond this a line of words is hard to read.
-	return &report{w: output(cmd), p: newPainter(cmd), columns: min(width(cmd), 100), screen: isTerminal(cmd.OutOrStdout())}
+	wide := width(cmd)
+	// Beyond 100 columns a line of words is hard to read.
+	return &report{w: output(cmd), p: newPainter(cmd), columns: min(wide, 100), wide: wide, screen: isTerminal(cmd.OutOrStdout())}
 }
 
 // row writes a name and a text, broken between words where it is too long for a

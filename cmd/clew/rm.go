@@ -21,19 +21,9 @@ type removedSession struct {
 }
 
 func newRm() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "rm SESSION...",
-		Short: "Remove sessions and all that belongs to them",
-		Long: `rm removes session files with what belongs to them: backups from a
-migration, what was cut off their ends, and large output beside them. It asks
-first. What is no session, or is open in another program, it leaves alone.`,
-		Example: `  clew rm 0199a1b2
-  clew rm --yes old.jsonl`,
-		GroupID: groupChange,
-		Args:    argCount(1, -1),
-	}
+	cmd := newCommand("rm", groupChange)
 	yes := cmd.Flags().Bool("yes", false, "do not ask")
-	asJSON := jsonFlag(cmd)
+	jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		infos, err := sessionsToRemove(cmd, args)
 		if err != nil {
@@ -54,11 +44,11 @@ first. What is no session, or is open in another program, it leaves alone.`,
 				break
 			}
 			done = append(done, removedSession{info.Path, info.Header.ID, removed})
-			if !*asJSON {
+			if !wantsJSON(cmd) {
 				fmt.Fprintf(cmd.OutOrStdout(), "removed %s\n", printable(info.Path))
 			}
 		}
-		if *asJSON {
+		if wantsJSON(cmd) {
 			if err := printJSON(cmd, done); err != nil {
 				return err
 			}

@@ -58,25 +58,9 @@ const (
 )
 
 func newRoot() *cobra.Command {
-	root := &cobra.Command{
-		Use:   "clew COMMAND",
-		Short: "Keep long agent conversations inside the model's window",
-		Long: `clew works on session files: the logs in which agents keep their
-conversations. It shows what the model is sent and what that costs, checks and
-repairs files, and compacts a session that has become too long, without losing
-anything.
-
-A SESSION or FILE is a path, the id of a session in the data folder or the
-first digits of one (clew ls lists them), or - for standard input.
-
-Exit codes: 0 done, 1 failed, 2 wrong use.`,
-		Example: `  clew context session.jsonl
-  clew compact --window 64000 --out compacted.jsonl session.jsonl`,
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		Args:          noCommand,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
+	root := newCommand("clew", "")
+	root.SilenceErrors, root.SilenceUsage, root.Args = true, true, noCommand
+	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	root.Flags().BoolP("version", "v", false, "print the version and exit")
 	root.Version = readVersion().String()
 	root.SetVersionTemplate("clew {{.Version}}\n")
@@ -114,32 +98,29 @@ func noCommand(cmd *cobra.Command, args []string) error {
 }
 
 func newHelp() *cobra.Command {
-	return &cobra.Command{
-		Use:     "help [COMMAND]",
-		Short:   "Show how a command is used",
-		Example: "  clew help compact",
-		Args:    cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			found, rest, err := cmd.Root().Find(args)
-			if err != nil || len(rest) > 0 {
-				return noCommand(cmd.Root(), rest)
-			}
-			found.InitDefaultHelpFlag()
-			return found.Help()
-		},
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			if len(args) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			var names []string
-			for _, c := range cmd.Root().Commands() {
-				if c.IsAvailableCommand() {
-					names = append(names, c.Name()+"\t"+c.Short)
-				}
-			}
-			return names, cobra.ShellCompDirectiveNoFileComp
-		},
+	cmd := newCommand("help", groupOther)
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		found, rest, err := cmd.Root().Find(args)
+		if err != nil || len(rest) > 0 {
+			return noCommand(cmd.Root(), rest)
+		}
+		found.InitDefaultHelpFlag()
+		return found.Help()
 	}
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var names []string
+		for _, c := range cmd.Root().Commands() {
+			if c.IsAvailableCommand() {
+				names = append(names, c.Name()+"\t"+c.Short)
+			}
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+	return cmd
 }
 
 // usageTemplate is what help shows below a command's description.
@@ -175,24 +156,15 @@ type versionInfo struct {
 }
 
 func newVersion() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:     "version",
-		Short:   "Print the version of clew",
-		Example: "  clew version --json",
-		GroupID: groupOther,
-		Args:    argCount(0, 0),
-	}
-	asJSON := jsonFlag(cmd)
+	cmd := newCommand("version", groupOther)
+	jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		v := readVersion()
-		if *asJSON {
-			return printJSON(cmd, v)
-		}
-		_, err := fmt.Fprintf(cmd.OutOrStdout(), "clew %s\n", v)
-		return err
+		return show(cmd, readVersion())
 	}
 	return cmd
 }
+
+func (v versionInfo) text(rep *report) { fmt.Fprintf(rep.w, "clew %s\n", v) }
 
 func (v versionInfo) String() string {
 	line := v.Version
@@ -240,33 +212,23 @@ func readVersion() versionInfo {
 var shells = []string{"bash", "fish", "powershell", "zsh"}
 
 func newCompletion() *cobra.Command {
-	return &cobra.Command{
-		Use:   "completion SHELL",
-		Short: "Print a completion script for a shell",
-		Long: `completion prints a script that makes the shell complete clew's commands, flags
-and values. SHELL is bash, fish, powershell or zsh.`,
-		Example: `  source <(clew completion bash)
-  clew completion zsh > "${fpath[1]}/_clew"
-  clew completion fish > ~/.config/fish/completions/clew.fish
-  clew completion powershell | Out-String | Invoke-Expression`,
-		GroupID:   groupOther,
-		Args:      argCount(1, 1),
-		ValidArgs: shells,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			root, w := cmd.Root(), cmd.OutOrStdout()
-			switch args[0] {
-			case "bash":
-				return root.GenBashCompletionV2(w, true)
-			case "fish":
-				return root.GenFishCompletion(w, true)
-			case "powershell":
-				return root.GenPowerShellCompletionWithDesc(w)
-			case "zsh":
-				return root.GenZshCompletion(w)
-			}
-			return usagef("completion: no shell %q; there are %s", args[0], strings.Join(shells, ", "))
-		},
+	cmd := newCommand("completion", groupOther)
+	cmd.ValidArgs = shells
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		root, w := cmd.Root(), cmd.OutOrStdout()
+		switch args[0] {
+		case "bash":
+			return root.GenBashCompletionV2(w, true)
+		case "fish":
+			return root.GenFishCompletion(w, true)
+		case "powershell":
+			return root.GenPowerShellCompletionWithDesc(w)
+		case "zsh":
+			return root.GenZshCompletion(w)
+		}
+		return usagef("completion: no shell %q; there are %s", args[0], strings.Join(shells, ", "))
 	}
+	return cmd
 }
 
 // The exit codes.
@@ -293,29 +255,6 @@ var errSilent = errors.New("failed")
 // flagError makes cobra's flag errors usage errors that say where to look.
 func flagError(cmd *cobra.Command, err error) error {
 	return usagef("%w; see %s --help", err, cmd.CommandPath())
-}
-
-// argCount returns a check that a command gets from least to most arguments;
-// most < 0 means any number.
-func argCount(least, most int) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		switch n := len(args); {
-		case n < least:
-			return usagef("%s: missing %s; usage: %s", cmd.Name(), missingArg(cmd, n), cmd.UseLine())
-		case most >= 0 && n > most:
-			return usagef("%s: unexpected argument %q; usage: %s", cmd.Name(), args[most], cmd.UseLine())
-		}
-		return nil
-	}
-}
-
-// missingArg names the argument at index n by the command's Use line.
-func missingArg(cmd *cobra.Command, n int) string {
-	words := strings.Fields(cmd.Use)[1:]
-	if n < len(words) {
-		return strings.Trim(words[n], "[].")
-	}
-	return "an argument"
 }
 
 // oneLine keeps what is printed as one line one line, whatever a file name or

@@ -23,23 +23,8 @@ import (
 )
 
 func newSettings() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "settings",
-		Short: "Show the settings and where each comes from",
-		Long: `settings prints the value of every setting in this folder and where it comes
-from: an environment variable, the project's file (.clew/settings.json here or
-above, up to the folder with .git), the user's file, pi's files with preset
-pi, the preset, or the default. Flags of other commands take precedence over
-all of them.
-
-A mistake in any of these places is an error that says where it is, but for
-pi's files: there it is a warning.`,
-		Example: `  clew settings
-  CLEW_PRESET=pi clew settings --json`,
-		GroupID: groupOther,
-		Args:    argCount(0, 0),
-	}
-	asJSON := jsonFlag(cmd)
+	cmd := newCommand("settings", groupOther)
+	jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		s, err := loadSettings(nil)
 		if err != nil {
@@ -48,43 +33,35 @@ pi's files: there it is a warning.`,
 		if _, err := s.Config(); err != nil {
 			return err
 		}
-		if *asJSON {
-			return printJSON(cmd, settingsJSON{settings.UserFile(), s.All(), append([]string{}, s.Warnings...)})
+		if !wantsJSON(cmd) {
+			warnSettings(cmd, s)
 		}
-		return printSettings(cmd, s)
+		return show(cmd, &settingsReport{settings.UserFile(), s.All(), append([]string{}, s.Warnings...)})
 	}
 	return cmd
 }
 
-// settingsJSON is what settings --json prints.
-type settingsJSON struct {
+// settingsReport is what settings prints.
+type settingsReport struct {
 	UserFile string             `json:"userFile,omitempty"`
 	Settings []settings.Setting `json:"settings"`
 	Warnings []string           `json:"warnings"`
 }
 
-func printSettings(cmd *cobra.Command, s *settings.Settings) error {
-	out := output(cmd)
-	all := s.All()
+func (r *settingsReport) text(rep *report) {
 	wide := 0
-	for _, v := range all {
+	for _, v := range r.Settings {
 		wide = max(wide, len(v.Key))
 	}
-	paint := newPainter(cmd)
-	for _, v := range all {
+	for _, v := range r.Settings {
 		line := fmt.Sprintf("%-*s  %s", wide, printable(v.Key), printable(v.Value))
 		if v.Origin.Source == settings.FromDefault {
-			line = paint.paint(styleDim, line)
+			line = rep.p.paint(styleDim, line)
 		} else {
-			line += paint.paint(styleDim, "  ("+printable(v.Origin.String())+")")
+			line += rep.p.paint(styleDim, "  ("+printable(v.Origin.String())+")")
 		}
-		fmt.Fprintln(out, line)
+		rep.w.WriteString(line + "\n")
 	}
-	if err := out.Flush(); err != nil {
-		return err
-	}
-	warnSettings(cmd, s)
-	return nil
 }
 
 // loadSettings reads the settings for the working directory. flags are those that the
@@ -149,15 +126,17 @@ func (p modelPolicy) of(m session.Model) (compact.Policy, string) {
 	return policy, from
 }
 
-// modelsJSON is what models --json prints.
-type modelsJSON struct {
-	Default   string         `json:"default,omitempty"`
-	NoDefault string         `json:"noDefault,omitempty"`
-	Providers []providerJSON `json:"providers"`
-	Models    []modelJSON    `json:"models"`
+// modelsReport is what models --json prints.
+type modelsReport struct {
+	Default   string           `json:"default,omitempty"`
+	NoDefault string           `json:"noDefault,omitempty"`
+	Providers []listedProvider `json:"providers"`
+	Models    []listedModel    `json:"models"`
+
+	filtered bool // not all of them are wanted
 }
 
-type providerJSON struct {
+type listedProvider struct {
 	Name     string   `json:"name"`
 	API      string   `json:"api"`
 	BaseURL  string   `json:"baseUrl,omitempty"`
@@ -166,23 +145,23 @@ type providerJSON struct {
 	Settings bool     `json:"settings,omitempty"`
 }
 
-type modelJSON struct {
-	Name      string          `json:"name"`
-	Provider  string          `json:"provider,omitempty"`
-	Model     string          `json:"model"`
-	Family    bool            `json:"family,omitempty"`
-	Ready     bool            `json:"ready"`
-	Window    int64           `json:"window,omitempty"`
-	MaxInput  int64           `json:"maxInput,omitempty"`
-	MaxOutput int64           `json:"maxOutput,omitempty"`
-	Images    bool            `json:"images"`
-	Reasoning string          `json:"reasoning,omitempty"`
-	Price     *modelPriceJSON `json:"price,omitempty"`
-	Source    string          `json:"source,omitempty"`
-	Date      string          `json:"date,omitempty"`
+type listedModel struct {
+	Name      string       `json:"name"`
+	Provider  string       `json:"provider,omitempty"`
+	Model     string       `json:"model"`
+	Family    bool         `json:"family,omitempty"`
+	Ready     bool         `json:"ready"`
+	Window    int64        `json:"window,omitempty"`
+	MaxInput  int64        `json:"maxInput,omitempty"`
+	MaxOutput int64        `json:"maxOutput,omitempty"`
+	Images    bool         `json:"images"`
+	Reasoning string       `json:"reasoning,omitempty"`
+	Price     *listedPrice `json:"price,omitempty"`
+	Source    string       `json:"source,omitempty"`
+	Date      string       `json:"date,omitempty"`
 }
 
-type modelPriceJSON struct {
+type listedPrice struct {
 	Input      float64 `json:"input"`
 	Output     float64 `json:"output"`
 	CacheRead  float64 `json:"cacheRead,omitempty"`
@@ -190,7 +169,7 @@ type modelPriceJSON struct {
 }
 
 // String is the price of input and output in few letters; "" where it is not known.
-func (p *modelPriceJSON) String() string {
+func (p *listedPrice) String() string {
 	if p == nil {
 		return ""
 	}
@@ -199,45 +178,26 @@ func (p *modelPriceJSON) String() string {
 }
 
 func newModels() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "models [FILTER]",
-		Short: "List models and say which are ready to use",
-		Long: `models lists the models that clew knows: the size of their window, what they
-cost, and whether the environment has a key for them. With FILTER it lists
-those whose name has each of its words. NOW says whether a model is ready to
-use, prices are US dollars per million tokens, AS OF is the date of the
-numbers; --json has their source.
-
-A name that ends in * covers every name with that beginning. You can also use
-models that are not listed, as PROVIDER/ID; set the size of their window in the
-settings. No provider is contacted, and no key is shown.`,
-		Example: `  clew models
-  clew models sonnet
-  clew models --json openai`,
-		GroupID: groupOther,
-		Args:    argCount(0, 1),
-	}
+	cmd := newCommand("models", groupOther)
 	ready := cmd.Flags().Bool("ready", false, "list only models that are ready to use")
-	asJSON := jsonFlag(cmd)
+	jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		out, err := readModels(cmd)
 		if err != nil {
 			return err
 		}
 		filter := strings.Fields(strings.ToLower(strings.Join(args, " ")))
-		out.Models = slices.DeleteFunc(out.Models, func(m modelJSON) bool {
+		out.Models = slices.DeleteFunc(out.Models, func(m listedModel) bool {
 			return *ready && !m.Ready || slices.ContainsFunc(filter, func(word string) bool { return !strings.Contains(strings.ToLower(m.Name), word) })
 		})
-		if *asJSON {
-			return printJSON(cmd, out)
-		}
-		return printModels(cmd, out, len(filter) > 0 || *ready)
+		out.filtered = len(filter) > 0 || *ready
+		return show(cmd, &out)
 	}
 	return cmd
 }
 
-func readModels(cmd *cobra.Command) (modelsJSON, error) {
-	out := modelsJSON{Providers: []providerJSON{}, Models: []modelJSON{}}
+func readModels(cmd *cobra.Command) (modelsReport, error) {
+	out := modelsReport{Providers: []listedProvider{}, Models: []listedModel{}}
 	s, err := loadSettings(nil)
 	if err != nil {
 		return out, err
@@ -251,27 +211,27 @@ func readModels(cmd *cobra.Command) (modelsJSON, error) {
 		out.NoDefault = err.Error()
 	}
 	for _, p := range provider.All(s) {
-		out.Providers = append(out.Providers, providerJSON{p.Name, p.API, p.BaseURL, p.KeyEnv, p.Ready(os.Getenv), p.FromSettings})
+		out.Providers = append(out.Providers, listedProvider{p.Name, p.API, p.BaseURL, p.KeyEnv, p.Ready(os.Getenv), p.FromSettings})
 	}
 	for _, m := range provider.Models(known, s) {
 		i := m.Info
-		j := modelJSON{
+		j := listedModel{
 			Name: m.Name(), Provider: m.Provider.Name, Model: i.Model, Family: m.Family, Ready: m.Provider.Ready(os.Getenv),
 			Window: i.Window, MaxInput: i.MaxInput, MaxOutput: i.MaxOutput, Images: i.Images, Reasoning: string(i.Thinking),
 		}
 		if p := i.Price; p != nil {
-			j.Price = &modelPriceJSON{p.Input, p.Output, p.CacheRead, p.CacheWrite}
+			j.Price = &listedPrice{p.Input, p.Output, p.CacheRead, p.CacheWrite}
 		}
 		j.Source, j.Date, _ = strings.Cut(strings.TrimSuffix(i.Source, ")"), " (")
 		out.Models = append(out.Models, j)
 	}
-	slices.SortStableFunc(out.Models, func(a, b modelJSON) int { return cmp.Compare(order(out, a), order(out, b)) })
+	slices.SortStableFunc(out.Models, func(a, b listedModel) int { return cmp.Compare(order(out, a), order(out, b)) })
 	return out, nil
 }
 
 // order sorts models by their providers: those that can be asked come first.
-func order(out modelsJSON, m modelJSON) int {
-	at := slices.IndexFunc(out.Providers, func(p providerJSON) bool { return p.Name == m.Provider })
+func order(out modelsReport, m listedModel) int {
+	at := slices.IndexFunc(out.Providers, func(p listedProvider) bool { return p.Name == m.Provider })
 	if at < 0 {
 		at = len(out.Providers)
 	}
@@ -281,8 +241,8 @@ func order(out modelsJSON, m modelJSON) int {
 	return at
 }
 
-func printModels(cmd *cobra.Command, out modelsJSON, filtered bool) error {
-	w, p := output(cmd), newPainter(cmd)
+func (out *modelsReport) text(rep *report) {
+	w, p := rep.w, rep.p
 	rows := [][]string{{"MODEL", "NOW", "WINDOW", "OUTPUT", "$ IN/OUT", "IMG", "AS OF"}}
 	for _, m := range out.Models {
 		rows = append(rows, []string{m.Name, yes(m.Ready), tokens(m.Window), tokens(m.MaxOutput), m.Price.String(), yes(m.Images), m.Date})
@@ -290,23 +250,17 @@ func printModels(cmd *cobra.Command, out modelsJSON, filtered bool) error {
 	if len(out.Models) == 0 {
 		w.WriteString("no known model matches; you can also use others, as PROVIDER/ID\n")
 	} else {
-		printColumns(w, p, rows, width(cmd))
+		printColumns(w, p, rows, rep.wide)
 	}
-	if !filtered {
+	if !out.filtered {
 		w.WriteString("\n")
 		printProviders(w, p, out.Providers)
 	}
-	r := &report{w: w, p: p, columns: min(width(cmd), 100)}
 	w.WriteString("\n")
-	if out.Default != "" {
-		r.row("default", "%s", out.Default)
-	} else {
-		r.row("default", "%s", out.NoDefault)
-	}
-	return w.Flush()
+	rep.row("default", "%s", cmp.Or(out.Default, out.NoDefault))
 }
 
-func printProviders(w *bufio.Writer, p painter, all []providerJSON) {
+func printProviders(w *bufio.Writer, p painter, all []listedProvider) {
 	rows := [][]string{{"PROVIDER", "NOW", "KEY", "ADDRESS"}}
 	for _, one := range all {
 		key := strings.Join(one.KeyEnv, ", ")

@@ -15,30 +15,13 @@ import (
 
 func newSummarize() *cobra.Command {
 	var template, instructions, strategy string
-	cmd := &cobra.Command{
-		Use:   "summarize FILE",
-		Short: "Print a summary of the conversation",
-		Long: `summarize prints the summary that a compaction would write of everything on the
-path to the leaf or, with --until, to an entry. It is made from the log by
-rules, without a model, and is the same each time; it includes what earlier
-compactions left out. Nothing is written to FILE.
-
-It is made in three stages, which --stage shows: the facts that are read from
-the log, the graph of statements and the names that tie them together, and
-the text that is chosen from it.`,
-		Example: `  clew summarize session.jsonl > handover.md
-  clew summarize --budget 2k --template brief session.jsonl
-  clew summarize --until 3f2a session.jsonl
-  clew summarize --stage facts --json session.jsonl`,
-		GroupID: groupLook,
-		Args:    argCount(1, 1),
-	}
+	cmd := newCommand("summarize", groupLook)
 	budget := cmd.Flags().String("budget", "", "size limit of the summary in tokens (default: what compact allows for the model's window)")
 	until := cmd.Flags().String("until", "", "summarize up to this entry (an id or the beginning of one)")
 	addSummaryFlags(cmd, &template, &instructions, "briefing")
 	addStrategyFlag(cmd, &strategy, "auto, a guess")
 	stage := cmd.Flags().String("stage", showText, "what to print: facts, graph or text")
-	asJSON := jsonFlag(cmd)
+	jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if !slices.Contains(stages, *stage) {
 			return usagef("--stage %s: there are %s", *stage, strings.Join(stages, ", "))
@@ -66,7 +49,7 @@ the text that is chosen from it.`,
 		if err := prepareSummary(cmd, f, leaf, &in); err != nil {
 			return err
 		}
-		return printSummary(cmd, in, *stage, *asJSON)
+		return printSummary(cmd, in, *stage)
 	}
 	return cmd
 }
@@ -152,8 +135,8 @@ const (
 
 var stages = []string{showFacts, showGraph, showText}
 
-// summaryJSON is what summarize --json prints: one of the three.
-type summaryJSON struct {
+// summaryReport is what summarize --json prints: one of the three.
+type summaryReport struct {
 	File   string         `json:"file"`
 	Facts  *summary.Facts `json:"facts,omitempty"`
 	Graph  *summary.Graph `json:"graph,omitempty"`
@@ -161,13 +144,10 @@ type summaryJSON struct {
 	Tokens int64          `json:"tokens,omitempty"` // of the text
 }
 
-func printSummary(cmd *cobra.Command, in summary.Input, stage string, asJSON bool) error {
+func printSummary(cmd *cobra.Command, in summary.Input, stage string) error {
 	if len(in.Items) == 0 {
 		fmt.Fprintln(cmd.ErrOrStderr(), "clew: note: there is nothing to summarize")
-		if asJSON {
-			return printJSON(cmd, summaryJSON{File: cmd.Flags().Arg(0)})
-		}
-		return nil
+		return show(cmd, &summaryReport{File: cmd.Flags().Arg(0)})
 	}
 	pr := newProgress(cmd)
 	defer pr.done()
@@ -177,7 +157,7 @@ func printSummary(cmd *cobra.Command, in summary.Input, stage string, asJSON boo
 		return err
 	}
 	pr.done()
-	out := summaryJSON{File: cmd.Flags().Arg(0)}
+	out := summaryReport{File: cmd.Flags().Arg(0)}
 	switch stage {
 	case showFacts:
 		out.Facts = &made.Facts
@@ -189,22 +169,20 @@ func printSummary(cmd *cobra.Command, in summary.Input, stage string, asJSON boo
 			fmt.Fprintf(cmd.ErrOrStderr(), "clew: note: nothing fits a budget of %s\n", count(int(in.Budget), "token"))
 		}
 	}
-	if asJSON {
-		return printJSON(cmd, out)
-	}
-	w := output(cmd)
+	return show(cmd, &out)
+}
+
+func (r *summaryReport) text(rep *report) {
 	switch {
-	case out.Facts != nil:
-		printFacts(w, out.Facts)
-	case out.Graph != nil:
-		printGraph(w, out.Graph)
-	case out.Text != "":
-		if isTerminal(cmd.OutOrStdout()) {
-			out.Text = printableText(out.Text)
-		}
-		fmt.Fprintln(w, out.Text)
+	case r.Facts != nil:
+		printFacts(rep.w, r.Facts)
+	case r.Graph != nil:
+		printGraph(rep.w, r.Graph)
+	case r.Text != "" && rep.screen:
+		fmt.Fprintln(rep.w, printableText(r.Text))
+	case r.Text != "":
+		fmt.Fprintln(rep.w, r.Text)
 	}
-	return w.Flush()
 }
 
 // printFacts writes a line for each fact.

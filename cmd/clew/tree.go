@@ -14,27 +14,11 @@ import (
 )
 
 func newTree() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "tree FILE",
-		Short: "Show the entries of a session as a tree",
-		Long: `tree shows every entry of a session on a line: its id, what it is, what it
-says. Runs without branches are not indented; what leaves the path to the
-leaf is. The path to the leaf is marked with *, the leaf with >, and the
-entries on it at which a task seems to have ended with (checkpoint: why).
-
-By default labels, names, settings and usage are shown at what they belong
-to or not at all; --all shows every entry. An entry whose parent is hidden
-stands under the nearest one that is shown.`,
-		Example: `  clew tree session.jsonl
-  clew tree --filter user session.jsonl
-  clew tree --json - < session.jsonl`,
-		GroupID: groupLook,
-		Args:    argCount(1, 1),
-	}
+	cmd := newCommand("tree", groupLook)
 	filter := cmd.Flags().String("filter", string(filterDefault), "what to show: default, user, labeled or all")
 	all := cmd.Flags().Bool("all", false, "show every entry: the same as --filter all")
 	leaf := cmd.Flags().String("leaf", "", "take this entry as the leaf (an id or the beginning of one)")
-	asJSON := jsonFlag(cmd)
+	jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		f, err := parseFilter(*filter)
 		if err != nil {
@@ -62,10 +46,7 @@ stands under the nearest one that is shown.`,
 		if err != nil {
 			return err
 		}
-		if *asJSON {
-			return printTreeJSON(cmd, s, t, f)
-		}
-		return printTree(cmd, s, t, f)
+		return show(cmd, &shownTree{t, s, t.arrange(f)})
 	}
 	return cmd
 }
@@ -87,29 +68,25 @@ func leafOf(cmd *cobra.Command, s session.Store, flag string) (string, error) {
 	return last.ID, nil
 }
 
-func printTree(cmd *cobra.Command, s *jsonl.File, t *tree, f treeFilter) error {
-	w := output(cmd)
-	d := drawer{w: w, p: newPainter(cmd), t: t, ids: t.idWidth(), leaf: -1, columns: width(cmd)}
-	roots := t.arrange(f)
-	d.leaf = t.shownLeaf()
-	d.title(s)
+// shownTree is what tree prints.
+type shownTree struct {
+	*tree
+	file  *jsonl.File
+	roots []int
+}
+
+func (s *shownTree) text(rep *report) {
+	w, t := rep.w, s.tree
+	d := drawer{w: w, p: rep.p, t: t, ids: t.idWidth(), leaf: t.shownLeaf(), columns: rep.wide}
+	d.title(s.file)
 	shown := 0
-	err := t.rows(roots, func(r treeRow) error {
+	for r := range t.rows(s.roots) {
 		shown++
-		if shown%1024 == 0 {
-			if err := cmd.Context().Err(); err != nil {
-				return err
-			}
-		}
-		return d.row(r)
-	})
-	if err != nil {
-		return err
+		d.row(r)
 	}
 	if hidden := len(t.nodes) - shown; hidden > 0 {
 		w.WriteString(d.p.paint(styleDim, count(hidden, "entry", "entries")+" not shown; --all shows them") + "\n")
 	}
-	return w.Flush()
 }
 
 // drawer writes the lines of a tree.
@@ -142,7 +119,7 @@ func (d *drawer) title(s *jsonl.File) {
 // timesFrom is how wide the output must be for times to be shown.
 const timesFrom = 100
 
-func (d *drawer) row(r treeRow) error {
+func (d *drawer) row(r treeRow) {
 	n := &d.t.nodes[r.node]
 	mark, id := "  ", styleDim
 	if n.active {
@@ -175,8 +152,7 @@ func (d *drawer) row(r treeRow) error {
 		text = d.p.paint(styleDim, text)
 	}
 	line += d.p.paint(styleYellow, notes) + text + d.p.paint(styleBold, end)
-	_, err := d.w.WriteString(strings.TrimRight(line, " ") + "\n")
-	return err
+	d.w.WriteString(strings.TrimRight(line, " ") + "\n")
 }
 
 // notes are the label of an entry, what an edit made of it, and whether a task ended there.

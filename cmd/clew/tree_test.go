@@ -44,10 +44,10 @@ func TestTreeIsWhatItDraws(t *testing.T) {
 			}
 			drawn := map[int]bool{}
 			lastAt := map[int]int{} // depth → the row drawn last at it
-			err = tr.rows(roots, func(r treeRow) error {
+			for r := range tr.rows(roots) {
 				n := &tr.nodes[r.node]
 				if drawn[r.node] || !n.shown {
-					return fmt.Errorf("entry %s is drawn twice or hidden", n.id)
+					t.Fatalf("seed %d, filter %s: entry %s is drawn twice or hidden", seed, filter, n.id)
 				}
 				drawn[r.node] = true
 				from := r.depth
@@ -59,10 +59,10 @@ func TestTreeIsWhatItDraws(t *testing.T) {
 					above = -1
 				}
 				if above != n.above {
-					return fmt.Errorf("entry %s is drawn under %d, its nearest shown ancestor is %d", n.id, above, n.above)
+					t.Fatalf("seed %d, filter %s: entry %s is drawn under %d, its nearest shown ancestor is %d", seed, filter, n.id, above, n.above)
 				}
 				if n.active && r.depth > 0 {
-					return fmt.Errorf("entry %s is on the path to the leaf and indented by %d", n.id, r.depth)
+					t.Fatalf("seed %d, filter %s: entry %s is on the path to the leaf and indented by %d", seed, filter, n.id, r.depth)
 				}
 				if r.depth > 0 {
 					indented++
@@ -73,10 +73,6 @@ func TestTreeIsWhatItDraws(t *testing.T) {
 					}
 				}
 				lastAt[r.depth] = r.node
-				return nil
-			})
-			if err != nil {
-				t.Fatalf("seed %d, filter %s: %v", seed, filter, err)
 			}
 			if len(drawn) != want {
 				t.Fatalf("seed %d, filter %s: %d of %d entries drawn", seed, filter, len(drawn), want)

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"github.com/spf13/cobra"
-
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
 )
@@ -56,15 +54,16 @@ type treeEntry struct {
 	Checkpoint string `json:"checkpoint,omitempty"`
 }
 
-func printTreeJSON(cmd *cobra.Command, s *jsonl.File, t *tree, f treeFilter) error {
+func (s *shownTree) json() (any, error) {
+	t := s.tree
 	out := treeJSON{
-		Session: sessionOf(s, t.name),
+		Session: sessionOf(s.file, t.name),
 		Total:   len(t.nodes), Messages: t.messages, Branches: t.branches, Entries: []treeEntry{},
 	}
 	if t.leaf >= 0 {
 		out.Leaf = t.nodes[t.leaf].id
 	}
-	_ = t.rows(t.arrange(f), func(r treeRow) error {
+	for r := range t.rows(s.roots) {
 		n := &t.nodes[r.node]
 		e := treeEntry{
 			ID: n.id, Depth: r.depth, Children: len(n.children), Active: n.active,
@@ -81,7 +80,6 @@ func printTreeJSON(cmd *cobra.Command, s *jsonl.File, t *tree, f treeFilter) err
 			e.Above = t.nodes[n.above].id
 		}
 		out.Entries = append(out.Entries, e)
-		return nil
-	})
-	return printJSON(cmd, out)
+	}
+	return out, nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -254,17 +255,18 @@ type treeRow struct {
 
 // rows yields the lines of the tree from top to bottom. Where branches part, the
 // one to the leaf, else the newest, goes on at the same depth after the others.
-func (t *tree) rows(roots []int, yield func(treeRow) error) error {
-	stack := t.push(nil, roots, 0)
-	for len(stack) > 0 {
-		r := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		if err := yield(r); err != nil {
-			return err
+func (t *tree) rows(roots []int) iter.Seq[treeRow] {
+	return func(yield func(treeRow) bool) {
+		stack := t.push(nil, roots, 0)
+		for len(stack) > 0 {
+			r := stack[len(stack)-1]
+			stack = stack[:len(stack)-1]
+			if !yield(r) {
+				return
+			}
+			stack = t.push(stack, t.nodes[r.node].children, r.depth)
 		}
-		stack = t.push(stack, t.nodes[r.node].children, r.depth)
 	}
-	return nil
 }
 
 func (t *tree) push(stack []treeRow, siblings []int, depth int) []treeRow {

@@ -29,24 +29,9 @@ type verifiedFile struct {
 }
 
 func newVerify() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "verify FILE...",
-		Short: "Say whether session files are sound, and what is wrong with them",
-		Long: `verify reads files whole and lists every problem with its line, what it
-means and what to do. It changes nothing.
-
-An error is something that is lost or that no reader sees as its writer
-meant it. A warning is something that readers may see differently. An info
-is legal, but worth knowing. A file is sound when it has no errors: exit
-code 0, otherwise 1. docs/FORMAT.md explains the codes.`,
-		Example: `  clew verify session.jsonl
-  clew verify --json *.jsonl`,
-		GroupID: groupLook,
-		Args:    argCount(1, -1),
-	}
-	asJSON := jsonFlag(cmd)
+	cmd := newCommand("verify", groupLook)
+	jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		w := output(cmd)
 		bar := newProgress(cmd)
 		defer bar.done()
 		files := []verifiedFile{}
@@ -58,18 +43,19 @@ code 0, otherwise 1. docs/FORMAT.md explains the codes.`,
 				return err
 			}
 			sound = sound && v.Sound
-			if *asJSON {
+			if wantsJSON(cmd) {
 				files = append(files, v)
 				continue
 			}
 			bar.done()
-			v.print(cmd, w)
-			if err := w.Flush(); err != nil {
+			if v.Error != "" {
+				fmt.Fprintf(cmd.ErrOrStderr(), "clew: %s\n", v.Error)
+			} else if err := show(cmd, &v); err != nil {
 				return err
 			}
 		}
 		bar.done()
-		if *asJSON {
+		if wantsJSON(cmd) {
 			if err := printJSON(cmd, files); err != nil {
 				return err
 			}
@@ -131,13 +117,8 @@ func verifyFile(cmd *cobra.Command, name string) verifiedFile {
 	return v
 }
 
-func (v *verifiedFile) print(cmd *cobra.Command, w *bufio.Writer) {
-	p := newPainter(cmd)
-	path := printable(v.Path)
-	if v.Error != "" {
-		fmt.Fprintf(cmd.ErrOrStderr(), "clew: %s\n", v.Error)
-		return
-	}
+func (v *verifiedFile) text(rep *report) {
+	w, p, path := rep.w, rep.p, printable(v.Path)
 	verdict := p.paint(styleGreen, "sound")
 	if !v.Sound {
 		verdict = p.paint(styleRed, "not sound")
@@ -160,7 +141,7 @@ func (v *verifiedFile) print(cmd *cobra.Command, w *bufio.Writer) {
 		digits = max(digits, len(strconv.Itoa(pr.Line)))
 	}
 	for _, pr := range v.Problems {
-		printProblem(w, p, path, digits, width(cmd), pr)
+		printProblem(w, p, path, digits, rep.wide, pr)
 	}
 }
 
