@@ -25,8 +25,10 @@ type Glance struct {
 	// Tokens is the size of the context after the last call, as it was reported, and
 	// Window what the program counted with. 0: not known.
 	Tokens, Window int64
-	// Last is the time of the newest record, Compacted that of the newest compaction.
-	Last, Compacted time.Time
+	// Begun is the time of the first record, Last that of the newest, Compacted that of the
+	// newest compaction.
+	Begun, Last, Compacted time.Time
+	Parent                 string // the file that a session of pi was forked from
 }
 
 const (
@@ -189,6 +191,9 @@ func (g *glance) time(at time.Time) {
 	if at.After(g.Last) {
 		g.Last = at
 	}
+	if g.Begun.IsZero() && !g.late {
+		g.Begun = at
+	}
 }
 
 func (g *glance) said(s string, whose marks) {
@@ -223,7 +228,7 @@ func lookPi(g *glance, line value) {
 	g.time(at)
 	switch line.str("type") {
 	case "session":
-		g.ID, g.Cwd = line.str("id"), line.str("cwd")
+		g.ID, g.Cwd, g.Parent = line.str("id"), line.str("cwd"), line.str("parentSession")
 	case "session_info":
 		g.Name = line.str("name")
 	case "compaction":

@@ -2,6 +2,9 @@ package main
 
 import (
 	"bufio"
+	"cmp"
+	"context"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -10,26 +13,31 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clew-dev/clew/internal/home"
+	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/session"
-	"github.com/clew-dev/clew/session/jsonl"
+	"github.com/clew-dev/clew/transcript"
 )
 
 // listedSession is a session in what ls --json prints.
 type listedSession struct {
-	Path          string `json:"path"`
-	ID            string `json:"id"`
-	Name          string `json:"name,omitempty"`
-	FirstMessage  string `json:"firstMessage,omitempty"`
-	Created       string `json:"created,omitempty"`
-	Last          string `json:"last"`
-	Cwd           string `json:"cwd,omitempty"`
-	ParentSession string `json:"parentSession,omitempty"`
-	Version       int    `json:"version"`
-	Size          int64  `json:"size"`
-	Entries       *int   `json:"entries,omitempty"`
-	Messages      *int   `json:"messages,omitempty"`
+	Path          string            `json:"path"`
+	Program       transcript.Format `json:"program"`
+	ID            string            `json:"id"`
+	Name          string            `json:"name,omitempty"`
+	FirstMessage  string            `json:"firstMessage,omitempty"`
+	Created       string            `json:"created,omitempty"`
+	Last          string            `json:"last"`
+	Cwd           string            `json:"cwd,omitempty"`
+	ParentSession string            `json:"parentSession,omitempty"`
+	Size          int64             `json:"size"`
+	Model         string            `json:"model,omitempty"`
+	Tokens        int64             `json:"tokens,omitempty"`
+	Window        int64             `json:"window,omitempty"`
+	Compacted     string            `json:"compacted,omitempty"`
+	Entries       *int              `json:"entries,omitempty"`
+	Messages      *int              `json:"messages,omitempty"`
 
-	last time.Time
+	found home.Found
 }
 
 // sessionList is what ls --json prints.
@@ -41,69 +49,100 @@ type sessionList struct {
 	all bool // of all projects
 }
 
+type lsFlags struct {
+	all, long bool
+	program   string
+}
+
 func newLs() *cobra.Command {
+	var fl lsFlags
 	cmd := newCommand("ls", groupLook)
-	all := cmd.Flags().Bool("all", false, "list the sessions of all projects in the data folder")
-	long := cmd.Flags().Bool("long", false, "read every file completely: count its messages, find its name")
+	names := formatNames(append([]transcript.Format{home.Clew}, home.Programs()...))
+	f := cmd.Flags()
+	f.BoolVar(&fl.all, "all", false, "list the sessions of all projects")
+	f.BoolVar(&fl.long, "long", false, "read every file completely: count its messages, find its name")
+	f.StringVar(&fl.program, "program", "", "list the sessions of this program alone: "+strings.Join(names, ", "))
+	_ = cmd.RegisterFlagCompletionFunc("program", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 	jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		folder, list, err := listSessions(cmd, args, *all)
+		if fl.program != "" && !slices.Contains(names, fl.program) {
+			return usagef("ls: --program %s: there are %s", fl.program, strings.Join(names, ", "))
+		}
+		out, err := fl.list(cmd, args)
 		if err != nil {
 			return err
 		}
-		out := sessionList{Folder: folder, Sessions: []listedSession{}, Other: list.Other, all: *all}
-		bar := newProgress(cmd)
-		defer bar.done()
-		for i, info := range list.Sessions {
-			s := listed(info)
-			if *long {
-				bar.say("reading %d of %d: %s", i+1, len(list.Sessions), info.Path)
-				if err := s.count(cmd); err != nil {
+		if fl.long {
+			bar := newProgress(cmd)
+			defer bar.done()
+			for i := range out.Sessions {
+				bar.say("reading %d of %d: %s", i+1, len(out.Sessions), out.Sessions[i].Path)
+				if err := out.Sessions[i].count(cmd); err != nil {
 					return err
 				}
 			}
-			out.Sessions = append(out.Sessions, s)
+			bar.done()
 		}
-		bar.done()
-		return show(cmd, &out)
+		return show(cmd, out)
 	}
 	return cmd
 }
 
-func listSessions(cmd *cobra.Command, args []string, all bool) (folder string, l home.Listing, err error) {
-	ctx := cmd.Context()
+func (fl *lsFlags) list(cmd *cobra.Command, args []string) (*sessionList, error) {
+	out := &sessionList{Sessions: []listedSession{}, all: fl.all}
+	var found []home.Found
+	var err error
 	if len(args) == 1 {
-		if all {
-			return "", l, usagef("ls: --all lists the data folder; leave out %s", args[0])
+		if fl.all || fl.program != "" {
+			return nil, usagef("ls: --all and --program list where programs keep their sessions; leave out %s", args[0])
 		}
-		l, err = home.ListFolder(ctx, args[0])
-		return args[0], l, err
+		out.Folder = args[0]
+		found, out.Other, err = home.Folder(cmd.Context(), args[0])
+	} else {
+		found, out.Other, err = everywhere(cmd.Context(), transcript.Format(fl.program))
 	}
-	h, err := home.Default()
 	if err != nil {
-		return "", l, err
-	}
-	if all {
-		l, err = h.ListAll(ctx)
-		return h.Dir, l, err
+		return nil, err
 	}
 	cwd, err := os.Getwd()
 	if err != nil {
-		return "", l, err
+		return nil, err
 	}
-	if folder, err = h.Project(cwd); err != nil {
-		return "", l, err
+	cat, err := model.BuiltIn()
+	if err != nil {
+		return nil, err
 	}
-	l, err = h.List(ctx, cwd)
-	return folder, l, err
+	if len(args) == 0 && !fl.all {
+		// What is no session may belong to any project.
+		out.Folder, out.Other = cwd, 0
+		found = slices.DeleteFunc(found, func(f home.Found) bool { return !f.In(cwd) })
+	}
+	for _, f := range found {
+		if f.Window == 0 && f.Model != "" {
+			info, _ := cat.Lookup("", f.Model)
+			f.Window = info.Window
+		}
+		out.Sessions = append(out.Sessions, listedSession{
+			Path: f.Path, Program: f.Program, ID: f.ID, Name: f.Name, FirstMessage: cut(headline(f.First), 200),
+			Created: jsonTime(f.Begun), Last: jsonTime(f.Last), Cwd: f.Cwd, ParentSession: f.Parent, Size: f.Size,
+			Model: f.Model, Tokens: f.Tokens, Window: f.Window, Compacted: jsonTime(f.Compacted), found: f,
+		})
+	}
+	return out, nil
 }
 
-func listed(info jsonl.Info) listedSession {
-	return listedSession{
-		Path: info.Path, ID: info.Header.ID, Name: info.Name, FirstMessage: cut(headline(info.First), 200),
-		Created: jsonTime(info.Header.Timestamp), Last: jsonTime(info.Last), Cwd: info.Header.Cwd,
-		ParentSession: info.Header.ParentSession, Version: info.Header.Version, Size: info.Size, last: info.Last,
+// everywhere finds the sessions of a program where it keeps them, of all programs if it is
+// empty.
+func everywhere(ctx context.Context, program transcript.Format) ([]home.Found, int, error) {
+	names := []transcript.Format{program}
+	if program == "" {
+		names = append(home.Programs(), home.Clew)
 	}
+	user, err := os.UserHomeDir()
+	if err != nil {
+		user = os.DevNull // nothing is below it, and clew's own may be elsewhere
+	}
+	return home.Elsewhere(ctx, os.Getenv, user, names...)
 }
 
 // count reads the whole file.
@@ -119,8 +158,13 @@ func (s *listedSession) count(cmd *cobra.Command) error {
 			return err
 		}
 		entries++
-		if e.Type == session.TypeMessage {
+		switch e.Type {
+		case session.TypeMessage:
 			messages++
+		case session.TypeCompaction:
+			s.found.Compacted = e.Time()
+			s.Compacted = jsonTime(e.Time())
+		default:
 		}
 		if name, ok := e.SessionName(); ok {
 			s.Name = name
@@ -130,32 +174,52 @@ func (s *listedSession) count(cmd *cobra.Command) error {
 	return nil
 }
 
-func (out *sessionList) text(rep *report) {
+func (l *sessionList) text(rep *report) {
 	w, p := rep.w, rep.p
-	if len(out.Sessions) == 0 {
-		w.WriteString("no sessions in " + printable(out.Folder) + "\n")
+	if len(l.Sessions) == 0 {
+		w.WriteString("no sessions")
+		if l.Folder != "" {
+			w.WriteString(" in " + printable(l.Folder))
+		}
+		w.WriteString("\n")
 	}
-	ids := make([]string, len(out.Sessions))
-	for i, s := range out.Sessions {
+	ids := make([]string, len(l.Sessions))
+	programs := 0 // columns of the longest name, where there is more than one program
+	same := func(of func(s listedSession) string) bool {
+		return !slices.ContainsFunc(l.Sessions, func(s listedSession) bool { return of(s) != of(l.Sessions[0]) })
+	}
+	oneProgram := same(func(s listedSession) string { return string(s.Program) })
+	for i, s := range l.Sessions {
 		ids[i] = s.ID
+		if !oneProgram {
+			programs = max(programs, len(s.Program))
+		}
 	}
-	n := shortest(ids, 8)
 	// Where all have one folder, it says nothing, but in a list of all projects.
-	oneCwd := !out.all && !slices.ContainsFunc(out.Sessions, func(s listedSession) bool { return s.Cwd != out.Sessions[0].Cwd })
-	for _, s := range out.Sessions {
+	oneCwd := !l.all && same(func(s listedSession) string { return s.Cwd })
+	full := slices.ContainsFunc(l.Sessions, func(s listedSession) bool { return s.Tokens > 0 })
+	n := min(shortest(ids, 8), 13) // ids of Codex begin with the time
+	for _, s := range l.Sessions {
 		if oneCwd {
 			s.Cwd = ""
 		}
-		printListed(w, p, s, clock(s.last), n, rep.wide)
+		s.print(w, p, n, programs, full, rep.wide)
 	}
-	if out.Other > 0 {
-		w.WriteString(p.paint(styleDim, "passed over "+count(out.Other, "file that is not a session", "files that are not sessions")) + "\n")
+	if l.Other > 0 {
+		w.WriteString(p.paint(styleDim, "passed over "+count(l.Other, "file that is not a session", "files that are not sessions")) + "\n")
 	}
 }
 
-func printListed(w *bufio.Writer, p painter, s listedSession, at string, idWidth, columns int) {
-	id := pad(short(s.ID, idWidth), idWidth)
-	facts := "  " + padLeft(size(s.Size), 7) + "  "
+func (s *listedSession) print(w *bufio.Writer, p painter, idWidth, programs int, full bool, columns int) {
+	at, id := clock(s.found.Last), pad(short(s.ID, idWidth), idWidth)
+	facts := "  "
+	if programs > 0 {
+		facts += pad(string(s.Program), programs) + "  "
+	}
+	facts += padLeft(size(s.Size), 7) + "  "
+	if full {
+		facts += padLeft(s.fullness(), 5) + "  "
+	}
 	if s.Messages != nil {
 		facts += padLeft(count(*s.Messages, "message"), 15) + "  "
 	}
@@ -163,8 +227,17 @@ func printListed(w *bufio.Writer, p painter, s listedSession, at string, idWidth
 	cwd := printable(tilde(s.Cwd))
 	if cwd != "" {
 		cwd = "  " + cutLeft(cwd, room/3)
-		room -= textWidth(cwd)
 	}
+	if c := s.found.Compacted; !c.IsZero() {
+		when := c.Local().Format("15:04")
+		if last := s.found.Last.Local(); c.Local().YearDay() != last.YearDay() || last.Sub(c) > 24*time.Hour {
+			when = c.Local().Format("01-02")
+		}
+		if note := "  compacted " + when; room-textWidth(cwd+note) >= minTitle {
+			cwd = note + cwd
+		}
+	}
+	room -= textWidth(cwd)
 	title, st := headline(s.Name), styleBold
 	if title == "" {
 		title, st = headline(s.FirstMessage), ""
@@ -176,6 +249,21 @@ func printListed(w *bufio.Writer, p painter, s listedSession, at string, idWidth
 	}
 	line := p.paint(styleDim, at) + "  " + p.paint(styleYellow, id) + facts + p.paint(st, title) + gap + p.paint(styleDim, cwd)
 	w.WriteString(strings.TrimRight(line, " ") + "\n")
+}
+
+// minTitle is how many columns of what a session is about are left by what may be left out.
+const minTitle = 15
+
+// fullness says how much of its window a context takes, or its size where the window is
+// not known.
+func (s *listedSession) fullness() string {
+	switch {
+	case s.Tokens == 0:
+		return ""
+	case s.Window == 0:
+		return fmt.Sprintf("%dk", cmp.Or((s.Tokens+500)/1000, 1))
+	}
+	return fmt.Sprintf("%d %%", s.Tokens*100/s.Window)
 }
 
 // tilde writes the user's home folder as ~.

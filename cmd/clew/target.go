@@ -177,7 +177,8 @@ const stdinName = "standard input"
 // a short file name with a slip in it is not taken for one.
 const minID = 4
 
-// resolveSession returns the path of the file that a FILE argument names.
+// resolveSession returns the path of the file that a FILE argument names: a session of the
+// data folder is preferred to one of another program.
 func resolveSession(ctx context.Context, name string) (string, error) {
 	if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) || len(name) < minID || strings.ContainsAny(name, `/\`) {
 		return name, nil // what is wrong with it is for the opener to say
@@ -187,6 +188,11 @@ func resolveSession(ctx context.Context, name string) (string, error) {
 		return name, nil
 	}
 	found, err := h.Find(ctx, name)
+	if err == nil && len(found) == 0 {
+		var all []home.Found
+		all, _, err = everywhere(ctx, "")
+		found = home.WithID(all, name)
+	}
 	if err != nil {
 		return "", err
 	}
@@ -198,7 +204,7 @@ func resolveSession(ctx context.Context, name string) (string, error) {
 	}
 	return "", &session.Error{
 		Op: "open", Subject: name,
-		Err:  fmt.Errorf("%d sessions in the data folder have ids with this beginning", len(found)),
+		Err:  fmt.Errorf("%d sessions have ids with this beginning", len(found)),
 		Hint: "give more of the id, or the path; clew ls --all lists them",
 	}
 }

@@ -1,7 +1,10 @@
 package home
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,12 +17,33 @@ import (
 	"github.com/clew-dev/clew/transcript"
 )
 
-// Found is a session of another program.
+// Found is a session file, as both its ends show it.
 type Found struct {
 	transcript.Glance
+	Program  transcript.Format // whose it is; Clew for those of the data folder
 	Path     string
 	Size     int64     // in bytes
 	Modified time.Time // of the file
+}
+
+// Clew is the name of the sessions in the data folder, whose format is that of pi.
+const Clew transcript.Format = "clew"
+
+// In reports whether a session belongs to the project in a folder. Gemini CLI names the
+// folder by its hash alone.
+func (f *Found) In(dir string) bool {
+	if f.Cwd == "" && f.Format == transcript.GeminiCLI {
+		sum := sha256.Sum256([]byte(dir))
+		return strings.Contains(f.Path, hex.EncodeToString(sum[:]))
+	}
+	return f.Cwd == dir || f.Cwd != "" && real(f.Cwd) == real(dir)
+}
+
+func real(path string) string {
+	if r, err := filepath.EvalSymlinks(path); err == nil {
+		return r
+	}
+	return filepath.Clean(path)
 }
 
 // program says where another program keeps its sessions.
@@ -51,10 +75,11 @@ func Programs() []transcript.Format {
 }
 
 // Elsewhere lists the sessions of other programs, or of those named, where these keep
-// them, newest first. Of each file only the ends are read. other counts files that are no
-// sessions; what can't be read is among them.
+// them, newest first. Clew, if it is named, stands for the data folder. Of each file only
+// the ends are read. other counts files that are no sessions; what can't be read is among
+// them.
 func Elsewhere(ctx context.Context, getenv func(string) string, userHome string, names ...transcript.Format) (found []Found, other int, err error) {
-	var paths []string
+	var paths []place
 	for _, p := range programs {
 		if len(names) > 0 && !slices.Contains(names, p.format) {
 			continue
@@ -64,16 +89,52 @@ func Elsewhere(ctx context.Context, getenv func(string) string, userHome string,
 			dir = filepath.Join(append([]string{userHome}, p.folder...)...)
 		}
 		for _, pattern := range p.files {
-			paths = append(paths, match(dir, strings.Split(pattern, "/"))...)
+			paths = append(paths, match(p.format, dir, strings.Split(pattern, "/"))...)
 		}
 	}
+	if slices.Contains(names, Clew) {
+		dir, err := defaultDir(runtime.GOOS, getenv, func() (string, error) { return userHome, nil })
+		if err != nil {
+			return nil, 0, err
+		}
+		paths = append(paths, Home{dir}.files()...)
+	}
+	return look(ctx, paths)
+}
+
+// files are those of all sessions in the data folder.
+func (h Home) files() []place { return match(Clew, h.sessions(), []string{"*", "*.jsonl"}) }
+
+// Folder lists the sessions of any program in a folder, newest first.
+func Folder(ctx context.Context, dir string) (found []Found, other int, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, 0, folderError(dir, err)
+	}
+	var paths []place
+	for _, e := range entries {
+		if ext := filepath.Ext(e.Name()); !e.IsDir() && slices.Contains([]string{".jsonl", ".json", ".traj"}, ext) {
+			paths = append(paths, place{path: filepath.Join(dir, e.Name())})
+		}
+	}
+	return look(ctx, paths)
+}
+
+// place is a file, and whose folder it is in.
+type place struct {
+	program transcript.Format
+	path    string
+}
+
+// look looks at files.
+func look(ctx context.Context, paths []place) (found []Found, other int, err error) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
-	work := make(chan string)
+	work := make(chan place)
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
-			for path := range work {
-				f, err := glance(path)
+			for at := range work {
+				f, err := glance(at)
 				mu.Lock()
 				if err == nil && (f.ID != "" || f.First != "") {
 					found = append(found, f)
@@ -102,7 +163,8 @@ func Elsewhere(ctx context.Context, getenv func(string) string, userHome string,
 }
 
 // glance looks at a file.
-func glance(path string) (Found, error) {
+func glance(at place) (Found, error) {
+	path := at.path
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
 		return Found{}, fs.ErrInvalid // a pipe would make us wait
@@ -116,14 +178,14 @@ func glance(path string) (Found, error) {
 	if g.Last.IsZero() {
 		g.Last = info.ModTime()
 	}
-	return Found{Glance: g, Path: path, Size: info.Size(), Modified: info.ModTime()}, err
+	return Found{Glance: g, Program: cmp.Or(at.program, g.Format), Path: path, Size: info.Size(), Modified: info.ModTime()}, err
 }
 
 // match lists the files below a folder that fit a pattern, by its parts. A folder that
 // can't be read has none.
-func match(dir string, parts []string) (out []string) {
+func match(whose transcript.Format, dir string, parts []string) (out []place) {
 	if parts[0] == "**" {
-		out = match(dir, parts[1:])
+		out = match(whose, dir, parts[1:])
 	}
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
@@ -132,15 +194,15 @@ func match(dir string, parts []string) (out []string) {
 		switch {
 		case parts[0] == "**":
 			if e.IsDir() {
-				out = append(out, match(name, parts)...)
+				out = append(out, match(whose, name, parts)...)
 			}
 		case !fits:
 		case len(parts) > 1:
 			if e.IsDir() {
-				out = append(out, match(name, parts[1:])...)
+				out = append(out, match(whose, name, parts[1:])...)
 			}
 		case !e.IsDir() && !strings.HasPrefix(e.Name(), "agent-"): // work of an agent that another one started
-			out = append(out, name)
+			out = append(out, place{whose, name})
 		}
 	}
 	return out

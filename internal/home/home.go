@@ -166,8 +166,8 @@ func (l *Listing) sort() {
 	})
 }
 
-// ListFolder lists the session files in a folder. Of each file only both ends are read.
-func ListFolder(ctx context.Context, dir string) (l Listing, err error) {
+// listFolder lists the session files in a folder. Of each file only both ends are read.
+func listFolder(ctx context.Context, dir string) (l Listing, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return l, folderError(dir, err)
@@ -196,7 +196,7 @@ func (h Home) List(ctx context.Context, cwd string) (Listing, error) {
 	if err != nil {
 		return Listing{}, err
 	}
-	l, err := ListFolder(ctx, dir)
+	l, err := listFolder(ctx, dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Listing{}, nil
 	}
@@ -217,7 +217,7 @@ func (h Home) ListAll(ctx context.Context) (all Listing, err error) {
 		if !p.IsDir() {
 			continue
 		}
-		l, err := ListFolder(ctx, dir)
+		l, err := listFolder(ctx, dir)
 		if err != nil {
 			return Listing{}, err
 		}
@@ -229,24 +229,18 @@ func (h Home) ListAll(ctx context.Context) (all Listing, err error) {
 }
 
 // Find returns the sessions, in all projects, whose id is the given one, or begins so when there is none with that id.
-func (h Home) Find(ctx context.Context, id string) ([]jsonl.Info, error) {
-	all, err := h.ListAll(ctx)
-	if err != nil || id == "" {
-		return nil, err
+func (h Home) Find(ctx context.Context, id string) ([]Found, error) {
+	all, _, err := look(ctx, h.files())
+	return WithID(all, id), err
+}
+
+// WithID returns those sessions whose id is the given one, or begins so when there is none with that id.
+func WithID(all []Found, id string) (found []Found) {
+	exact := slices.DeleteFunc(slices.Clone(all), func(f Found) bool { return f.ID != id })
+	if id == "" || len(exact) > 0 {
+		return exact
 	}
-	var exact, begin []jsonl.Info
-	for _, s := range all.Sessions {
-		switch {
-		case s.Header.ID == id:
-			exact = append(exact, s)
-		case strings.HasPrefix(s.Header.ID, id):
-			begin = append(begin, s)
-		}
-	}
-	if len(exact) > 0 {
-		return exact, nil
-	}
-	return begin, nil
+	return slices.DeleteFunc(slices.Clone(all), func(f Found) bool { return !strings.HasPrefix(f.ID, id) })
 }
 
 func folderError(dir string, err error) error {

@@ -14,6 +14,7 @@ import (
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
+	"github.com/clew-dev/clew/transcript"
 )
 
 func TestDefaultDir(t *testing.T) {
@@ -214,13 +215,14 @@ func TestRemoveRefuses(t *testing.T) {
 	}
 }
 
-func TestListFolderCountsOthers(t *testing.T) {
+func TestFolderListsSessionsOfAnyProgram(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
 	files := map[string]string{
-		"session.jsonl": `{"type":"session","version":3,"id":"s1","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/x"}` + "\n",
-		"claude.jsonl":  `{"type":"user","sessionId":"x"}` + "\n",
+		"session.jsonl": `{"type":"session","version":3,"id":"s1","timestamp":"2026-01-02T00:00:00.000Z","cwd":"/x"}` + "\n",
+		"claude.jsonl":  `{"type":"user","sessionId":"x","uuid":"u","timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"user","content":"hello"}}` + "\n",
 		"empty.jsonl":   "",
+		"package.json":  `{"name":"x"}`,
 		"notes.txt":     "hello",
 	}
 	for name, text := range files {
@@ -231,16 +233,16 @@ func TestListFolderCountsOthers(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "folder.jsonl"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	l, err := ListFolder(ctx, dir)
-	if err != nil || ids(l) != "s1" || l.Other != 2 {
-		t.Errorf("%+v, %v; want one session and two others", l, err)
+	found, other, err := Folder(ctx, dir)
+	if err != nil || len(found) != 2 || other != 2 || found[0].ID != "s1" || found[1].Program != transcript.ClaudeCode {
+		t.Errorf("%+v, %d others, %v; want two sessions, the newest first, and two others", found, other, err)
 	}
-	_, err = ListFolder(ctx, filepath.Join(dir, "nowhere"))
+	_, _, err = Folder(ctx, filepath.Join(dir, "nowhere"))
 	var rich *session.Error
 	if !errors.As(err, &rich) || rich.Hint == "" {
 		t.Errorf("a folder that is not there: %v", err)
 	}
-	if _, err := ListFolder(ctx, filepath.Join(dir, "notes.txt")); err == nil || !strings.Contains(err.Error(), "name the folder") {
+	if _, _, err := Folder(ctx, filepath.Join(dir, "notes.txt")); err == nil || !strings.Contains(err.Error(), "name the folder") {
 		t.Errorf("a file: %v", err)
 	}
 }

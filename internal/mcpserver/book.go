@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -54,8 +53,7 @@ func (s *shelf) list(ctx context.Context) ([]home.Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir := real(s.cfg.Dir)
-	all = slices.DeleteFunc(all, func(f home.Found) bool { return real(f.Cwd) != dir })
+	all = slices.DeleteFunc(all, func(f home.Found) bool { return !f.In(s.cfg.Dir) })
 	if len(all) == 0 {
 		return nil, fmt.Errorf("%w: no session file says that it was in %s", errNone, s.cfg.Dir)
 	}
@@ -108,11 +106,4 @@ func (s *shelf) read(ctx context.Context, f home.Found) (*book, error) {
 	}
 	s.open[f.Path] = b
 	return b, nil
-}
-
-func real(path string) string {
-	if r, err := filepath.EvalSymlinks(path); err == nil {
-		return r
-	}
-	return filepath.Clean(path)
 }

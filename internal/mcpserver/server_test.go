@@ -34,7 +34,7 @@ func said(role, text string) string {
 
 // library is a user's home with two sessions of a project and one of another.
 func library(t *testing.T) (user, dir, current string) {
-	user, dir = t.TempDir(), real(t.TempDir())
+	user, dir = t.TempDir(), t.TempDir()
 	folder := filepath.Join(user, ".claude", "projects", "p")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		t.Fatal(err)
