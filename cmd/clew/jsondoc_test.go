@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"maps"
 	"os"
 	"reflect"
 	"regexp"
@@ -27,37 +26,14 @@ var jsonShapes = map[string]any{
 	"A session": sessionJSON{}, "A reading": token.Reading{}, "A problem": session.Problem{}, "A plan": compact.Plan{},
 }
 
-// TestJSONIsDocumented holds docs/JSON.md against the types that are printed:
-// every field stands in one row, every row has fields, and ? stands where a field may
-// be left out.
+// TestJSONIsDocumented: docs/JSON.md has a row for every field that is printed and for no
+// other, and ? stands where a field may be left out. UPDATE=1 makes it so: what a row says
+// of its fields stays, and new fields get a row that says nothing yet.
 func TestJSONIsDocumented(t *testing.T) {
-	doc, err := os.ReadFile("../../docs/JSON.md")
+	const name = "../../docs/JSON.md"
+	doc, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
-	}
-	documented := map[string]map[string]bool{} // heading → field → may be left out
-	heading := ""
-	row := regexp.MustCompile("^\\| (`[^|]+) \\| .*\\|$")
-	field := regexp.MustCompile("^`([^`]+)`( \\?)?$")
-	for line := range strings.Lines(string(doc)) {
-		if h, ok := strings.CutPrefix(line, "## "); ok {
-			heading = strings.TrimSpace(h)
-			documented[heading] = map[string]bool{}
-		}
-		m := row.FindStringSubmatch(strings.TrimSpace(line))
-		if m == nil {
-			continue
-		}
-		for name := range strings.SplitSeq(m[1], ", ") {
-			f := field.FindStringSubmatch(name)
-			if f == nil {
-				t.Fatalf("docs/JSON.md, %s: %q is no field", heading, name)
-			}
-			if _, twice := documented[heading][f[1]]; twice {
-				t.Errorf("docs/JSON.md, %s: two rows for %s", heading, f[1])
-			}
-			documented[heading][f[1]] = f[2] != ""
-		}
 	}
 	apart := map[reflect.Type]bool{}
 	for name, shape := range jsonShapes {
@@ -65,26 +41,92 @@ func TestJSONIsDocumented(t *testing.T) {
 			apart[reflect.TypeOf(shape)] = true
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(jsonShapes)) {
-		want := map[string]bool{}
-		jsonFields(reflect.TypeOf(jsonShapes[name]), "", apart, want, true)
-		for field, optional := range want {
-			if got, ok := documented[name][field]; !ok {
-				t.Errorf("docs/JSON.md, %s: no row for %s", name, field)
-			} else if got != optional && !strings.Contains(field, "[].") && !strings.Contains(field, ".") {
-				t.Errorf("docs/JSON.md, %s: %s may be left out: %v, says the row: %v", name, field, optional, got)
+	var b strings.Builder
+	seen := map[string]bool{}
+	for i, section := range strings.Split(string(doc), "\n## ") {
+		heading, _, _ := strings.Cut(section, "\n")
+		if i > 0 {
+			b.WriteString("\n## ")
+			if jsonShapes[heading] == nil {
+				t.Errorf("%s: there is no shape for the section %q", name, heading)
 			}
 		}
-		for field := range documented[name] {
-			if _, ok := want[field]; !ok {
-				t.Errorf("docs/JSON.md, %s: %s is never printed", name, field)
+		if shape := jsonShapes[heading]; shape != nil {
+			var want []jsonField
+			jsonFields(reflect.TypeOf(shape), "", apart, &want, true, false)
+			section, seen[heading] = withRows(section, want), true
+		}
+		b.WriteString(section)
+	}
+	for heading := range jsonShapes {
+		if !seen[heading] {
+			t.Errorf("%s: no section %q", name, heading)
+		}
+	}
+	switch {
+	case b.String() == string(doc):
+	case os.Getenv("UPDATE") == "":
+		t.Errorf("%s is not what the types say; UPDATE=1 go test ./cmd/clew -run JSONIsDocumented shows how", name)
+	default:
+		if err := os.WriteFile(name, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+var (
+	rowPattern   = regexp.MustCompile("^\\| (`[^|]+) \\|(.*)\\|$")
+	fieldPattern = regexp.MustCompile("`([^`]+)`")
+)
+
+// withRows brings the table of a section up to date.
+func withRows(section string, want []jsonField) string {
+	left := map[string]jsonField{}
+	for _, f := range want {
+		left[f.path] = f
+	}
+	var out []string
+	last := 0 // after the last row
+	for line := range strings.SplitSeq(section, "\n") {
+		m := rowPattern.FindStringSubmatch(line)
+		if m == nil {
+			if out = append(out, line); strings.HasPrefix(line, "|") {
+				last = len(out)
+			}
+			continue
+		}
+		var fields []string
+		for _, name := range fieldPattern.FindAllStringSubmatch(m[1], -1) {
+			if f, ok := left[name[1]]; ok {
+				fields = append(fields, f.String())
+				delete(left, f.path)
 			}
 		}
-		delete(documented, name)
+		if len(fields) > 0 {
+			out = append(out, "| "+strings.Join(fields, ", ")+" |"+m[2]+"|")
+			last = len(out)
+		}
 	}
-	if len(documented) > 0 {
-		t.Errorf("docs/JSON.md has sections for nothing: %v", documented)
+	for _, f := range want {
+		if _, missing := left[f.path]; missing {
+			out = slices.Insert(out, last, "| "+f.String()+" | |")
+			last++
+		}
 	}
+	return strings.Join(out, "\n")
+}
+
+// A jsonField is a field as a path from the top.
+type jsonField struct {
+	path     string
+	optional bool
+}
+
+func (f jsonField) String() string {
+	if f.optional {
+		return "`" + f.path + "` ?"
+	}
+	return "`" + f.path + "`"
 }
 
 var (
@@ -92,50 +134,27 @@ var (
 	rawMessage = reflect.TypeFor[json.RawMessage]()
 )
 
-// jsonFields lists the fields of a type as paths, and whether they may be left out.
-func jsonFields(typ reflect.Type, path string, apart map[reflect.Type]bool, into map[string]bool, top bool) {
+// jsonFields lists the fields of a type that hold no others.
+func jsonFields(typ reflect.Type, path string, apart map[reflect.Type]bool, into *[]jsonField, top, optional bool) {
 	for typ.Kind() == reflect.Pointer {
 		typ = typ.Elem()
 	}
 	if typ.Kind() == reflect.Slice && typ != rawMessage {
-		jsonFields(typ.Elem(), path+"[]", apart, into, top)
+		jsonFields(typ.Elem(), path+"[]", apart, into, top, optional)
 		return
 	}
 	if typ.Kind() != reflect.Struct || typ.Implements(marshaler) || !top && apart[typ] {
-		if _, ok := into[path]; !ok {
-			into[path] = false
-		}
+		*into = append(*into, jsonField{path, optional})
 		return
 	}
-	for f := range fields(typ) {
+	for i := range typ.NumField() {
+		f := typ.Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if f.Anonymous && name == "" {
-			jsonFields(f.Type, path, apart, into, true)
-			continue
-		}
-		if name == "-" || !f.IsExported() {
-			continue
-		}
-		at := name
-		if path != "" {
-			at = path + "." + name
-		}
-		before := maps.Clone(into)
-		jsonFields(f.Type, at, apart, into, false)
-		for field := range into {
-			if _, ok := before[field]; !ok && strings.TrimSuffix(field, "[]") == at {
-				into[field] = options == "omitempty"
-			}
-		}
-	}
-}
-
-func fields(typ reflect.Type) func(func(reflect.StructField) bool) {
-	return func(yield func(reflect.StructField) bool) {
-		for i := range typ.NumField() {
-			if !yield(typ.Field(i)) {
-				return
-			}
+		switch {
+		case f.Anonymous && name == "":
+			jsonFields(f.Type, path, apart, into, true, optional)
+		case name != "-" && f.IsExported():
+			jsonFields(f.Type, strings.TrimPrefix(path+"."+name, "."), apart, into, false, options == "omitempty")
 		}
 	}
 }
