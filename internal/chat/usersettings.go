@@ -55,7 +55,7 @@ func (s *Session) Set(ctx context.Context, name, value string) (string, error) {
 			return "", err
 		}
 	}
-	if err := s.edit(func(data []byte) ([]byte, error) { return setMember(data, name, literal) }); err != nil {
+	if err := s.edit(func(data []byte) ([]byte, error) { return settings.SetMember(data, name, literal) }); err != nil {
 		return "", err
 	}
 	for _, v := range s.settings().All() {
@@ -98,7 +98,7 @@ func (s *Session) Allow(_ context.Context, rules []string) error {
 func (s *Session) addToList(name string, items []string) error {
 	return s.edit(func(data []byte) ([]byte, error) {
 		var list []string
-		if old := member(data, name); old != nil && json.Unmarshal(old, &list) != nil {
+		if old := settings.Member(data, name); old != nil && json.Unmarshal(old, &list) != nil {
 			return nil, fmt.Errorf("%s is no list of texts", name)
 		}
 		for _, it := range items {
@@ -110,7 +110,7 @@ func (s *Session) addToList(name string, items []string) error {
 		if err != nil {
 			return nil, err
 		}
-		return setMember(data, name, literal)
+		return settings.SetMember(data, name, literal)
 	})
 }
 

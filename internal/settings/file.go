@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/tailscale/hujson"
 )
 
 const (
@@ -58,23 +60,16 @@ func readFile(path string) (*node, error) {
 	return parse(path, data)
 }
 
-// parse reads the content of a settings file.
+// parse reads the content of a settings file: JSON with comments and trailing commas.
 func parse(path string, data []byte) (*node, error) {
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	if !utf8.Valid(data) {
-		return nil, &Error{File: path, Problem: "it is not UTF-8", Hint: "save it as UTF-8"}
-	}
-	p := &parser{path: path, data: plain(data)}
-	if len(bytes.TrimSpace(p.data)) == 0 {
-		return &node{line: 1}, nil
-	}
-	p.d = json.NewDecoder(bytes.NewReader(p.data))
-	root := &node{line: 1}
-	if err := p.value(root, 0); err != nil {
+	v, err := parseText(path, data)
+	if err != nil {
 		return nil, err
 	}
-	if _, err := p.d.Token(); !errors.Is(err, io.EOF) {
-		return nil, p.bad(p.line(), "something follows the end of the settings", "put everything between the first { and its }")
+	p := &parser{path: path, data: bytes.TrimPrefix(data, []byte("\ufeff"))}
+	root := &node{line: 1}
+	if err := p.value(root, v, 0); err != nil {
+		return nil, err
 	}
 	if root.raw != nil {
 		return nil, p.bad(1, "it is no JSON object", `write {"key": value, ...}`)
@@ -82,85 +77,91 @@ func parse(path string, data []byte) (*node, error) {
 	return root, nil
 }
 
+// maxBrackets is how many objects and lists a file may have; no reader has to bear more
+// of them in each other.
+const maxBrackets = 10_000
+
+// parseText parses a settings file. One without any value is an empty object.
+func parseText(path string, data []byte) (hujson.Value, error) {
+	bad := func(line int, what, hint string) error {
+		return &Error{File: path, Line: line, Problem: what, Hint: hint}
+	}
+	if !utf8.Valid(data) {
+		return hujson.Value{}, bad(0, "it is not UTF-8", "save it as UTF-8")
+	}
+	if bytes.Count(data, []byte("{"))+bytes.Count(data, []byte("[")) > maxBrackets {
+		return hujson.Value{}, bad(1, "objects are put too deep into each other, or there are too many", "no setting is that deep")
+	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	v, err := hujson.Parse(data)
+	if err == nil {
+		return v, nil
+	}
+	// A comment that the file ends with has to end, and a file of nothing else is empty.
+	for _, end := range []string{"\n", "\n{}\n"} {
+		if v, err := hujson.Parse(append(bytes.Clone(data), end...)); err == nil {
+			return v, nil
+		}
+	}
+	line, column := 1, 0
+	_, _ = fmt.Sscanf(err.Error(), "hujson: line %d, column %d", &line, &column)
+	_, what, _ := strings.Cut(strings.TrimPrefix(err.Error(), "hujson: "), ": ")
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		what = "it ends too early"
+	case strings.HasSuffix(what, "after top-level value"):
+		return v, bad(line, "something follows the end of the settings", "put everything between the first { and its }")
+	}
+	return v, bad(line, "this is no JSON: "+what, "look for a missing quote, comma or bracket before it")
+}
+
 type parser struct {
 	path string
 	data []byte
-	d    *json.Decoder
 }
 
 func (p *parser) bad(line int, what, hint string) error {
 	return &Error{File: p.path, Line: line, Problem: what, Hint: hint}
 }
 
-// line is that of what comes next.
-func (p *parser) line() int {
-	at := min(int(p.d.InputOffset()), len(p.data))
-	for at < len(p.data) && strings.IndexByte(" \t\r\n,:", p.data[at]) >= 0 {
-		at++
-	}
-	return 1 + bytes.Count(p.data[:at], []byte("\n"))
+func (p *parser) lineOf(v hujson.Value) int {
+	return 1 + bytes.Count(p.data[:min(v.StartOffset, len(p.data))], []byte("\n"))
 }
 
-// value reads the next value into a node.
-func (p *parser) value(n *node, depth int) error {
-	line := p.line()
-	if !p.nextIsObject() {
-		if err := p.d.Decode(&n.raw); err != nil {
-			return p.syntax(line, err)
-		}
+// value makes a node of a value.
+func (p *parser) value(n *node, v hujson.Value, depth int) error {
+	object, ok := v.Value.(*hujson.Object)
+	if !ok {
+		n.raw = plain(v)
 		return nil
 	}
 	if depth == maxDepth {
-		return p.bad(line, "objects are put too deep into each other", "no setting is that deep")
+		return p.bad(p.lineOf(v), "objects are put too deep into each other", "no setting is that deep")
 	}
-	if _, err := p.d.Token(); err != nil {
-		return p.syntax(line, err)
-	}
-	for p.d.More() {
-		kid := &node{line: p.line()}
-		t, err := p.d.Token()
-		if err != nil {
-			return p.syntax(kid.line, err)
-		}
-		kid.key, _ = t.(string)
-		kid.name = strings.TrimPrefix(n.name+"."+kid.key, ".")
+	for _, m := range object.Members {
+		key := nameOf(m)
+		kid := &node{key: key, name: strings.TrimPrefix(n.name+"."+key, "."), line: p.lineOf(m.Name)}
 		for _, o := range n.kids {
 			if o.key == kid.key {
 				return &Error{File: p.path, Line: kid.line, Key: kid.name, Problem: fmt.Sprintf("it is in line %d too", o.line), Hint: "leave one of them out"}
 			}
 		}
-		if err := p.value(kid, depth+1); err != nil {
+		if err := p.value(kid, m.Value, depth+1); err != nil {
 			return err
 		}
 		n.kids = append(n.kids, kid)
 	}
-	if _, err := p.d.Token(); err != nil {
-		return p.syntax(p.line(), err)
-	}
 	return nil
 }
 
-func (p *parser) nextIsObject() bool {
-	for _, c := range p.data[min(int(p.d.InputOffset()), len(p.data)):] {
-		if strings.IndexByte(" \t\r\n,:", c) < 0 {
-			return c == '{'
-		}
-	}
-	return false
+// plain is a value as JSON without comments.
+func plain(v hujson.Value) []byte {
+	v = v.Clone()
+	v.Standardize()
+	return bytes.TrimSpace(v.Pack())
 }
 
-// syntax says where the text stops being JSON.
-func (p *parser) syntax(line int, err error) error {
-	var at *json.SyntaxError
-	if errors.As(err, &at) {
-		line = 1 + bytes.Count(p.data[:min(int(at.Offset), len(p.data))], []byte("\n"))
-	}
-	what := strings.TrimPrefix(err.Error(), "json: ")
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		what = "it ends too early"
-	}
-	return p.bad(line, "this is no JSON: "+what, "look for a missing quote, comma or bracket before it")
-}
+func nameOf(m hujson.ObjectMember) string { return m.Name.Value.(hujson.Literal).String() }
 
 // projectFile returns the settings file of the project that a folder belongs to, which a
 // program keeps in a folder of its own there, "" for none: in the folder, or in the nearest one above it up to the one with .git.
