@@ -190,6 +190,9 @@ func (s *Session) Leaf() string { return s.log.Leaf() }
 // Log returns the tree of entries, for labels, branches and whatever else is not here.
 func (s *Session) Log() *session.Log { return s.log }
 
+// Blobs keeps large content beside the log. It is nil where there is no such place.
+func (s *Session) Blobs() blob.Store { return s.blobs }
+
 // Append writes messages to the end of the conversation, all or none, and returns the ids of their entries. What the
 // user typed is durable when it returns; for the rest see Config.SyncLate.
 func (s *Session) Append(ctx context.Context, msgs ...*message.Message) ([]string, error) {

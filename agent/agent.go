@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/clew-dev/clew"
+	"github.com/clew-dev/clew/agent/files"
 	"github.com/clew-dev/clew/agent/tool"
 	"github.com/clew-dev/clew/blob"
 	"github.com/clew-dev/clew/model"
@@ -59,6 +60,7 @@ type Agent struct {
 
 	prefetch prefetch
 	totals   totals
+	files    *files.History // nil where there is no place for it
 }
 
 // operation is what is under way.
@@ -124,6 +126,7 @@ func (a *Agent) open(ctx context.Context) error {
 	if a.s, err = a.cfg.Open(ctx, engine); err != nil {
 		return err
 	}
+	a.openHistory()
 	if err := a.openQueue(ctx); err != nil {
 		return err
 	}

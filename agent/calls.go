@@ -195,7 +195,7 @@ func (a *Agent) runTool(ctx context.Context, c *call) (tool.Result, bool) {
 				done <- r
 			}
 		}()
-		r, err := c.tool.Run(ctx, tool.Call{ID: c.ID, Arguments: c.Arguments, Output: output})
+		r, err := c.tool.Run(ctx, tool.Call{ID: c.ID, Arguments: c.Arguments, Output: output, Record: a.recorder(c.ID)})
 		if err != nil {
 			r = tool.Text(err.Error())
 			r.IsError = true

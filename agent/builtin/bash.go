@@ -78,7 +78,7 @@ func (s *Set) bashTool() tool.Tool {
 			if err != nil {
 				return tool.Result{}, err
 			}
-			return s.bash(ctx, command, timeout, c.Output)
+			return s.recorded(ctx, c, command, timeout)
 		},
 	}
 }
@@ -105,6 +105,21 @@ func parseBash(a arguments) (command string, timeout time.Duration, err error) {
 var quiet = []string{
 	"TERM=dumb", "NO_COLOR=1", "PAGER=cat", "GIT_PAGER=cat", "MANPAGER=cat", "SYSTEMD_PAGER=cat",
 	"GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "DEBIAN_FRONTEND=noninteractive",
+}
+
+// recorded runs a command and keeps what it changes, as far as git sees it.
+func (s *Set) recorded(ctx context.Context, c tool.Call, command string, timeout time.Duration) (tool.Result, error) {
+	if c.Record == nil {
+		return s.bash(ctx, command, timeout, c.Output)
+	}
+	before := s.git.Look(ctx)
+	r, err := s.bash(ctx, command, timeout, c.Output)
+	ctx = context.WithoutCancel(ctx) // what was changed was changed
+	changes, gitErr := s.git.Changes(ctx, before)
+	if gitErr = errors.Join(gitErr, record(ctx, c, changes...)); gitErr != nil && c.Output != nil {
+		c.Output("\nWhat this command changed can't be taken back: " + gitErr.Error() + "\n")
+	}
+	return r, err
 }
 
 func (s *Set) bash(ctx context.Context, command string, timeout time.Duration, output func(string)) (tool.Result, error) {

@@ -43,6 +43,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/clew-dev/clew/agent/files"
 	"github.com/clew-dev/clew/agent/tool"
 	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/internal/text"
@@ -78,6 +79,7 @@ type Set struct {
 	info    fs.FileInfo // of root
 	said    announced
 	writing sync.Mutex // one file is changed at a time
+	git     *files.Git
 	tools   []tool.Tool
 }
 
@@ -108,6 +110,7 @@ func New(c Config) (*Set, error) {
 	if s.info, err = s.root.Stat("."); err != nil {
 		return nil, errors.Join(fail("tools", c.Dir, err), s.root.Close())
 	}
+	s.git = files.NewGit(s.dir, s.environ)
 	s.tools = []tool.Tool{s.readTool(), s.writeTool(), s.editTool(), s.bashTool(), s.grepTool(), s.findTool(), s.lsTool()}
 	if s.recall != nil {
 		s.tools = append(s.tools, s.recallTool())
@@ -122,7 +125,7 @@ func (s *Set) Tools() []tool.Tool { return append([]tool.Tool(nil), s.tools...) 
 func (s *Set) Dir() string { return s.dir }
 
 // Close closes the folder. Calls after it fail.
-func (s *Set) Close() error { return s.root.Close() }
+func (s *Set) Close() error { return errors.Join(s.git.Close(), s.root.Close()) }
 
 // one is a tool made of functions.
 type one struct {

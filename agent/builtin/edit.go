@@ -14,6 +14,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/clew-dev/clew/agent/files"
 	"github.com/clew-dev/clew/agent/tool"
 	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/model"
@@ -62,12 +63,12 @@ func (s *Set) editTool() tool.Tool {
 			// Whether it can be done is not known before the calls ahead of it are done.
 			if before, _, err := s.present(p); err == nil {
 				if after, _, err := apply(before, edits); err == nil {
-					e.Diff = diff(p.shown, before, after, false)
+					e.Diff = files.Diff(p.shown, before, after, false)
 				}
 			}
 			return e, nil
 		},
-		run: func(ctx context.Context, a arguments, _ tool.Call) (tool.Result, error) {
+		run: func(ctx context.Context, a arguments, c tool.Call) (tool.Result, error) {
 			path, edits, err := parseEdit(a)
 			if err != nil {
 				return tool.Result{}, err
@@ -76,7 +77,7 @@ func (s *Set) editTool() tool.Tool {
 			if err != nil {
 				return tool.Result{}, err
 			}
-			r, err := s.edit(ctx, p, edits)
+			r, err := s.edit(ctx, c, p, edits)
 			return r, fail("edit", p.shown, err)
 		},
 	}
@@ -126,7 +127,7 @@ func parseEdit(a arguments) (path string, edits []edit, err error) {
 	return path, edits, err
 }
 
-func (s *Set) edit(ctx context.Context, p place, edits []edit) (tool.Result, error) {
+func (s *Set) edit(ctx context.Context, c tool.Call, p place, edits []edit) (tool.Result, error) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	h, err := s.enter(p)
@@ -153,11 +154,15 @@ func (s *Set) edit(ctx context.Context, p place, edits []edit) (tool.Result, err
 		}
 		return tool.Result{}, err
 	}
-	if err := h.replace(ctx, after, old); err != nil {
+	err = record(ctx, c, tool.Change{Path: p.abs, Before: before, After: after, Mode: old.Mode().Perm()})
+	if err == nil {
+		err = h.replace(ctx, after, old)
+	}
+	if err != nil {
 		return tool.Result{}, err
 	}
 	r := tool.Text(fmt.Sprintf("Edited %s: %d %s, at %s", p.shown, len(edits), plural(len(edits), "edit", "edits"), lineList(lines)))
-	r.Details = tool.Details{Diff: diff(p.shown, before, after, false)}.JSON()
+	r.Details = tool.Details{Diff: files.Diff(p.shown, before, after, false)}.JSON()
 	return r, nil
 }
 
@@ -322,7 +327,7 @@ func (f *flat) loose(s string) (at int, ok bool) {
 		return out.String(), from
 	}
 	want, _ := squeeze(s)
-	if want == "" || len(f.text) > diffInput {
+	if want == "" || len(f.text) > files.MaxDiff {
 		return 0, false
 	}
 	text, from := squeeze(f.text)
@@ -378,11 +383,11 @@ func (s *Set) writeTool() tool.Tool {
 				Line: fmt.Sprintf("write %s (%d bytes)", p.shown, len(content)),
 			}
 			if old, made, err := s.present(p); err == nil {
-				e.Diff = diff(p.shown, old, []byte(content), made)
+				e.Diff = files.Diff(p.shown, old, []byte(content), made)
 			}
 			return e, nil
 		},
-		run: func(ctx context.Context, a arguments, _ tool.Call) (tool.Result, error) {
+		run: func(ctx context.Context, a arguments, c tool.Call) (tool.Result, error) {
 			path, content, err := parseWrite(a)
 			if err != nil {
 				return tool.Result{}, err
@@ -394,7 +399,7 @@ func (s *Set) writeTool() tool.Tool {
 			if err != nil {
 				return tool.Result{}, fail("write", p.shown, err)
 			}
-			r, err := s.write(ctx, p, []byte(content))
+			r, err := s.write(ctx, c, p, []byte(content))
 			return r, fail("write", p.shown, err)
 		},
 	}
@@ -421,7 +426,15 @@ func (s *Set) present(p place) (data []byte, made bool, err error) {
 	return data, info == nil, err
 }
 
-func (s *Set) write(ctx context.Context, p place, content []byte) (tool.Result, error) {
+// record keeps a change before it is made, where somebody keeps changes.
+func record(ctx context.Context, c tool.Call, changes ...tool.Change) error {
+	if c.Record == nil || len(changes) == 0 {
+		return nil
+	}
+	return c.Record(ctx, changes...)
+}
+
+func (s *Set) write(ctx context.Context, c tool.Call, p place, content []byte) (tool.Result, error) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	h, err := s.enter(p)
@@ -436,7 +449,14 @@ func (s *Set) write(ctx context.Context, p place, content []byte) (tool.Result, 
 	}
 	same := old != nil && !large && bytes.Equal(before, content)
 	if !same {
-		if err := h.replace(ctx, content, old); err != nil {
+		change := tool.Change{Path: p.abs, Before: before, After: content, Mode: 0o644, Lost: large}
+		if old != nil {
+			change.Mode = old.Mode().Perm()
+		}
+		if err = record(ctx, c, change); err == nil {
+			err = h.replace(ctx, content, old)
+		}
+		if err != nil {
 			return tool.Result{}, err
 		}
 	}
@@ -456,7 +476,7 @@ func (s *Set) write(ctx context.Context, p place, content []byte) (tool.Result, 
 	}
 	r := tool.Text(say)
 	if !large {
-		r.Details = tool.Details{Diff: diff(p.shown, before, content, old == nil)}.JSON()
+		r.Details = tool.Details{Diff: files.Diff(p.shown, before, content, old == nil)}.JSON()
 	}
 	return r, nil
 }

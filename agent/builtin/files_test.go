@@ -2,6 +2,7 @@ package builtin_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -491,4 +492,65 @@ func FuzzEdit(f *testing.F) {
 			}
 		}
 	})
+}
+
+func there(path string) bool { _, err := os.Stat(path); return err == nil }
+
+// Each change is told before it is made, with all that is needed to take it back.
+func TestChangesAreRecordedFirst(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.put("old", "1\n")
+	var told []tool.Change
+	var refuse error
+	run := func(name string, pairs ...any) error {
+		_, err := b.tool(name).Run(t.Context(), tool.Call{ID: "c", Arguments: args(pairs...), Record: func(_ context.Context, changes ...tool.Change) error {
+			for _, c := range changes {
+				now, err := os.ReadFile(c.Path)
+				if name != "bash" && string(now) != string(c.Before) || name != "bash" && (err == nil) != (c.Before != nil) {
+					t.Errorf("%s: when it was told, the file had %q (%v)", name, now, err)
+				}
+			}
+			told = append(told, changes...)
+			return refuse
+		}})
+		return err
+	}
+	want := func(path, before, after string) {
+		t.Helper()
+		c := told[len(told)-1]
+		if c.Path != b.path(path) || string(c.Before) != before || string(c.After) != after || c.Mode == 0 {
+			t.Errorf("it told %+v", c)
+		}
+	}
+	for _, err := range []error{
+		run("write", "path", "new/x", "content", "x"), run("write", "path", "new/x", "content", "x"), run("edit", "path", "old", "oldText", "1", "newText", "2"),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	want("old", "1\n", "2\n")
+	if len(told) != 2 || told[0].Before != nil || told[0].Path != b.path("new/x") { // the second wrote what was there
+		t.Errorf("it told %+v", told)
+	}
+	refuse = errors.New("no room to keep it")
+	for _, err := range []error{run("write", "path", "old", "content", "3"), run("write", "path", "other", "content", "3"), run("edit", "path", "old", "oldText", "2", "newText", "3")} {
+		if err == nil || !strings.Contains(err.Error(), "no room to keep it") {
+			t.Errorf("a change that can't be kept: %v", err)
+		}
+	}
+	if b.get("old") != "2\n" || there(b.path("other")) {
+		t.Error("a change that can't be kept was made")
+	}
+
+	refuse = nil
+	if err := run("bash", "command", "git init -q && git add -A && echo 4 > old"); err != nil {
+		t.Fatal(err)
+	}
+	n := len(told) // the repository was not there when it began
+	if err := run("bash", "command", "echo 5 > old; rm new/x"); err != nil || len(told) != n+2 {
+		t.Fatalf("%v: %d changes", err, len(told)-n)
+	}
+	want("old", "4\n", "5\n")
 }

@@ -12,8 +12,6 @@ import (
 	"syscall"
 	"unicode/utf8"
 
-	"github.com/aymanbagabas/go-udiff"
-
 	"github.com/clew-dev/clew/internal/text"
 )
 
@@ -193,35 +191,6 @@ func binary(head []byte) bool { return bytes.IndexByte(head, 0) >= 0 }
 
 // headSize is how much of a file is looked at to tell what it is.
 const headSize = 8 << 10
-
-// What is compared and shown of a change, in bytes. Larger files are changed without
-// a diff.
-const (
-	diffInput  = 1 << 20
-	diffOutput = 128 << 10
-)
-
-// diff returns the change of a file as a unified diff; "" where there is none, or the
-// file is too large or no text. made says that the file is new.
-func diff(shown string, before, after []byte, made bool) string {
-	if len(before) > diffInput || len(after) > diffInput || binary(before) || binary(after) {
-		return ""
-	}
-	from := shown
-	if made {
-		from = "/dev/null"
-	}
-	old := string(before)
-	d, err := udiff.ToUnified(from, shown, old, udiff.Lines(old, string(after)), udiff.DefaultContextLines)
-	if err != nil {
-		return ""
-	}
-	if d = text.Valid(d); len(d) > diffOutput {
-		d = text.Head(d, diffOutput)
-		d = d[:strings.LastIndexByte(d, '\n')+1] + "... the diff is longer\n"
-	}
-	return d
-}
 
 // What can be wrong. Errors of this package are of type *Error and wrap one of
 // these, an error of io/fs or that of a context.

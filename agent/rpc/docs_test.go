@@ -84,7 +84,7 @@ func TestDocs(t *testing.T) {
 			t.Errorf("event %s has no row", k)
 		}
 	}
-	for _, c := range []Code{CodeBadLine, CodeUnknownMethod, CodeBadParams, CodeBusy, CodeTooMany, CodeClosed, CodeNotFound, CodeLater, CodeLocked, CodeCancelled, CodeFailed} {
+	for _, c := range []Code{CodeBadLine, CodeUnknownMethod, CodeBadParams, CodeBusy, CodeTooMany, CodeClosed, CodeNotFound, CodeLater, CodeLocked, CodeChanged, CodeCancelled, CodeFailed} {
 		if known[string(c)] = true; !rows[string(c)] {
 			t.Errorf("code %s has no row", c)
 		}
@@ -118,7 +118,7 @@ func tryParams(r request) error {
 		"label": &labelParams{}, "name": &nameParams{}, "resume": &sessionParams{}, "fork": &forkParams{}, "sessions": &sessionsParams{},
 		"remove": &sessionParams{}, "rename": &renameParams{}, "set_model": &modelParams{}, "set_reasoning": &reasoningParams{},
 		"set_mode": &modeParams{}, "set": &setParams{}, "allow": &allowParams{}, "export": &exportParams{}, "files": &filesParams{},
-		"remember": &rememberParams{},
+		"remember": &rememberParams{}, "changes": &changesParams{}, "restore": &restoreParams{},
 	}
 	to, ok := types[r.Method]
 	if !ok || r.Params == nil {

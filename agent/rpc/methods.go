@@ -73,6 +73,9 @@ func methods() map[string]method {
 			return h.Agent().Compact(ctx, p)
 		}),
 		"undo":     on(doUndo),
+		"turns":    on(doTurns),
+		"changes":  on(doChanges),
+		"restore":  on(doRestore),
 		"navigate": on(doNavigate),
 		"pin":      on(func(ctx context.Context, h Host, p idParams) (any, error) { return doPin(ctx, h, p, true) }),
 		"unpin":    on(func(ctx context.Context, h Host, p idParams) (any, error) { return doPin(ctx, h, p, false) }),
@@ -337,6 +340,32 @@ type undoParams struct {
 
 func doUndo(ctx context.Context, h Host, p undoParams) (any, error) {
 	return h.Agent().Undo(ctx, session.UndoOptions{KeepLater: p.KeepLater})
+}
+
+func doTurns(ctx context.Context, h Host, _ none) (any, error) {
+	turns, err := h.Agent().Turns(ctx)
+	return list(turns), err
+}
+
+type changesParams struct {
+	Turn string `json:"turn"`
+}
+
+func doChanges(ctx context.Context, h Host, p changesParams) (any, error) {
+	changed, err := h.Agent().Changes(ctx, p.Turn)
+	return list(changed), err
+}
+
+type restoreParams struct {
+	To    string `json:"to"`
+	Force bool   `json:"force"`
+}
+
+func doRestore(ctx context.Context, h Host, p restoreParams) (any, error) {
+	if err := need("to", p.To); err != nil {
+		return nil, err
+	}
+	return h.Agent().Restore(ctx, p.To, p.Force)
 }
 
 type navigateParams struct {

@@ -2,6 +2,7 @@ package rpc_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/clew-dev/clew/agent"
+	"github.com/clew-dev/clew/agent/files"
 	"github.com/clew-dev/clew/agent/rpc"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model/modeltest"
@@ -195,6 +197,36 @@ func TestEveryMethod(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 
+	// What it has changed in files is shown, taken back, and made again.
+	var turns []files.Turn
+	if err := json.Unmarshal(ask("turns", nil), &turns); err != nil || len(turns) != 1 || turns[0].Text != "make a file" || !slices.Equal(turns[0].Files, []string{"made.txt"}) {
+		t.Fatalf("%+v %v", turns, err)
+	}
+	var changed []files.Changed
+	if err := json.Unmarshal(ask("changes", p{"turn": turns[0].ID}), &changed); err != nil || len(changed) != 1 || !strings.Contains(changed[0].Diff, "+hi") {
+		t.Errorf("%+v %v", changed, err)
+	}
+	var restored files.Restored
+	made1 := filepath.Join(r.dir, "made.txt")
+	write(t, made1, "mine")
+	r.refused(rpc.CodeChanged, "restore", p{"to": turns[0].ID})
+	write(t, made1, "hi")
+	if err := json.Unmarshal(ask("restore", p{"to": turns[0].ID}), &restored); err != nil || !slices.Equal(restored.Files, []string{"made.txt"}) {
+		t.Errorf("%+v %v", restored, err)
+	}
+	if _, err := os.Stat(made1); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the file is still there: %v", err)
+	}
+	if got := path().texts(); !strings.Contains(got[len(got)-1], "taken back changes of these files: made.txt") {
+		t.Errorf("the model is not told: %q", got)
+	}
+	ask("restore", p{"to": restored.ID})
+	if data, err := os.ReadFile(made1); err != nil || string(data) != "hi" {
+		t.Errorf("%q %v", data, err)
+	}
+	r.refused(rpc.CodeNotFound, "restore", p{"to": "ffffffffffff"})
+	r.refused(rpc.CodeBadParams, "restore", nil)
+
 	// The tree.
 	second := all.id(t, "question 2")
 	ask("label", p{"id": second[:8], "label": "here"})
@@ -256,9 +288,9 @@ func TestEveryMethod(t *testing.T) {
 	ask("trust", nil)
 
 	// Beside the conversation.
-	var files []string
-	if err := json.Unmarshal(ask("files", p{"prefix": "no"}), &files); err != nil || !slices.Equal(files, []string{"notes.txt"}) {
-		t.Errorf("%q %v", files, err)
+	var names []string
+	if err := json.Unmarshal(ask("files", p{"prefix": "no"}), &names); err != nil || !slices.Equal(names, []string{"notes.txt"}) {
+		t.Errorf("%q %v", names, err)
 	}
 	ask("shell", p{"command": "echo from the shell"})
 	if got := path().texts(); got[len(got)-1] != "bashExecution: from the shell" {

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/clew-dev/clew/agent"
+	"github.com/clew-dev/clew/agent/files"
 	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
@@ -164,6 +165,7 @@ const (
 	CodeNotFound      Code = "not_found"      // no entry, question, file or queued message has the name
 	CodeLater         Code = "later"          // turns came after the pass: undo with keepLater, or navigate
 	CodeLocked        Code = "locked"         // another program has the session open
+	CodeChanged       Code = "changed"        // somebody else has changed the files since: restore with force
 	CodeCancelled     Code = "cancelled"      // it was cancelled, and changed nothing
 	CodeFailed        Code = "failed"         // anything else; the message says what
 )
@@ -196,7 +198,12 @@ func errorOf(err error) *Error {
 			e.Message, e.Hint = cut, rich.Hint
 		}
 	}
+	if rich := (*files.Error)(nil); errors.As(err, &rich) {
+		e.Message, e.Hint = strings.TrimSuffix(e.Message, "; "+rich.Hint), rich.Hint
+	}
 	switch {
+	case errors.Is(err, files.ErrChanged):
+		e.Code = CodeChanged
 	case errors.Is(err, agent.ErrBusy):
 		e.Code = CodeBusy
 	case errors.Is(err, agent.ErrClosed):

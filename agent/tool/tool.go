@@ -17,6 +17,7 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"io/fs"
 
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model"
@@ -45,6 +46,22 @@ type Call struct {
 	// by piece: for the user to watch. It may be called from any goroutine until Run
 	// returns.
 	Output func(piece string)
+	// Record, where it is not nil, is told of changes of files before they are made, so
+	// that they can be taken back. After an error they must not be made. What a command
+	// has changed it is told afterwards.
+	Record func(ctx context.Context, changes ...Change) error
+}
+
+// Change is a change of a file.
+type Change struct {
+	// Path is absolute, without symbolic links.
+	Path string
+	// Before and After are its content; nil where there is no file.
+	Before, After []byte
+	// Mode has the permissions.
+	Mode fs.FileMode
+	// Lost says that Before is too large to be given, so that it can't be restored.
+	Lost bool
 }
 
 // Result is the answer to a call.
