@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash"
@@ -482,4 +483,18 @@ func (in *Inbound) writeMarked(val []byte) {
 		})
 		return true
 	})
+}
+
+// String returns the digest in 64 hex digits.
+func (d Digest) String() string { return hex.EncodeToString(d[:]) }
+
+// MarshalText writes the digest as String does.
+func (d Digest) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText reads what MarshalText writes.
+func (d *Digest) UnmarshalText(text []byte) error {
+	if n, err := hex.Decode(d[:], text[:min(len(text), 2*len(d))]); err != nil || n != len(d) || len(text) != 2*len(d) {
+		return errors.New("a digest has 64 hex digits")
+	}
+	return nil
 }

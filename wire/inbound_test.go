@@ -54,6 +54,7 @@ func TestParseReadsWhatBuildWrites(t *testing.T) {
 						open[n.ID]++
 					case PartResult:
 						open[n.ID]--
+					default:
 					}
 				}
 			}
@@ -118,7 +119,7 @@ func TestWithoutTakesCommasAlong(t *testing.T) {
 			thinking = append(thinking, i)
 		}
 	}
-	edits, ok := in.Without(thinking)
+	edits, ok := in.Without(0, thinking)
 	if !ok {
 		t.Fatal("not possible")
 	}
@@ -126,7 +127,7 @@ func TestWithoutTakesCommasAlong(t *testing.T) {
 	if got := string(in.Splice(edits...)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if _, ok := in.Without([]int{0, 1, 2, 3, 4}); ok {
+	if _, ok := in.Without(0, []int{0, 1, 2, 3, 4}); ok {
 		t.Error("a list may lose everything")
 	}
 }
@@ -151,7 +152,7 @@ func TestWithoutLeavesTheOthers(t *testing.T) {
 					left = append(left, n.Of(in.Body))
 				}
 			}
-			edits, ok := in.Without(out)
+			edits, ok := in.Without(0, out)
 			if !ok {
 				continue
 			}
@@ -275,7 +276,7 @@ func FuzzParse(f *testing.F) {
 					t.Errorf("%s: no JSON after the splice before node %d: %s", p.Name, node, out)
 				}
 			}
-			if edits, ok := in.Without([]int{int(at) % len(in.Nodes)}); ok {
+			if edits, ok := in.Without(0, []int{int(at) % len(in.Nodes)}); ok {
 				if out := in.Splice(edits...); !json.Valid(out) && json.Valid(body) {
 					t.Errorf("%s: no JSON without node %d: %s", p.Name, int(at)%len(in.Nodes), out)
 				}

@@ -48,11 +48,14 @@ func (in *Inbound) Replace(item, node int, elements []byte) (e Edit, ok bool) {
 	return Edit{Range{from, in.Nodes[node].From}, slices.Concat(elements, []byte{','}, head)}, true
 }
 
-// Without are the edits that take nodes out, given by their indexes in rising order. An
-// item that loses all of its nodes goes with them. Nodes of Chat Completions can only be
-// taken out with their item; ok is false for others, and where nothing would stay.
-func (in *Inbound) Without(nodes []int) (edits []Edit, ok bool) {
-	var items []Range // of items that go
+// Without are the edits that take nodes out, given by their indexes in rising order, none of
+// them before the item from. An item that loses all of its nodes goes with them. Nodes of
+// Chat Completions can only be taken out with their item; ok is false for others, and where
+// nothing of the list would stay from that item on.
+func (in *Inbound) Without(from int, nodes []int) (edits []Edit, ok bool) {
+	if len(nodes) == 0 {
+		return nil, true
+	}
 	gone := make([]bool, len(in.Items))
 	for len(nodes) > 0 {
 		i := in.Nodes[nodes[0]].Item
@@ -79,11 +82,13 @@ func (in *Inbound) Without(nodes []int) (edits []Edit, ok bool) {
 		}
 		edits = appendRemovals(edits, ranges, drop)
 	}
-	for _, it := range in.Items {
-		items = append(items, it.Range)
-	}
-	if len(items) > 0 && !slices.Contains(gone, false) {
+	gone = gone[from:]
+	if !slices.Contains(gone, false) {
 		return nil, false
+	}
+	items := make([]Range, 0, len(gone))
+	for _, it := range in.Items[from:] {
+		items = append(items, it.Range)
 	}
 	return appendRemovals(edits, items, gone), true
 }

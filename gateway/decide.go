@@ -1,0 +1,235 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/model"
+	"github.com/clew-dev/clew/token"
+	"github.com/clew-dev/clew/wire"
+)
+
+// anchor is what an upstream measured for a list.
+type anchor struct {
+	tokens int64       // of the whole input
+	env    wire.Digest // system text, tools and model then
+	epoch  wire.Digest // the Head of the epoch that was in use, zero for none
+	at     time.Time
+}
+
+// The shares of the room for a list. A switch to another epoch costs the provider's cache,
+// so it waits until coldShare where the cache is lost anyway, and until warmShare where it
+// is not; lastShare is where nothing else counts.
+const (
+	coldShare = .6
+	warmShare = .8
+	lastShare = .95
+	// diskShare: shorter lists are not worth a look at the disk.
+	diskShare = .3
+)
+
+const imageTokens = 1600
+
+// tokens estimates what a node costs; each is counted once.
+func (r *request) tokens(c token.Counter, n *wire.Node) int64 {
+	if v, ok := r.memo.get(n.Digest); ok {
+		return v
+	}
+	v := countJSON(c, n.Of(r.in.Body))
+	if n.Kind == wire.PartImage {
+		v = imageTokens
+	}
+	r.memo.put(n.Digest, v, false)
+	return v
+}
+
+var base64Mark = []byte(`"data:image/`)
+
+// countJSON counts a value as text, and an image in it as an image.
+func countJSON(c token.Counter, val []byte) int64 {
+	images := int64(bytes.Count(val, base64Mark) + bytes.Count(val, []byte(`"base64"`)))
+	if images == 0 {
+		return c.Text(string(val))
+	}
+	// What is not base64 is little beside it.
+	return images*imageTokens + c.Text(string(val[:min(len(val), 2000)]))
+}
+
+// size estimates the tokens of the request when an epoch, or none, is in use. Where the
+// upstream has measured a shorter list of the same conversation, only the rest is estimated.
+func (r *request) size(c token.Counter, e *Epoch) int64 {
+	var key wire.Digest
+	kept, bound := r.first, 0
+	if e != nil {
+		key, kept, bound = e.Head, r.first+e.Cut, e.unbound(r.in, r.first)
+	}
+	total := int64(0)
+	for i := len(r.in.Nodes) - 1; i >= kept; i-- {
+		if a, ok := r.anchors.get(r.chain[i-r.first]); ok && a.epoch == key {
+			return total + a.tokens
+		}
+		n := &r.in.Nodes[i]
+		cost := r.tokens(c, n)
+		if e != nil && i < r.first+e.Nodes {
+			if v, ok := e.result(i - r.first); ok {
+				cost = v
+			}
+			if e.Thinking && n.Kind == wire.PartThinking && i < bound {
+				cost = 0
+			}
+		}
+		total += cost
+	}
+	if e != nil {
+		total += e.Tokens
+	}
+	for i := range r.first {
+		total += r.tokens(c, &r.in.Nodes[i])
+	}
+	return total + r.envTokens(c)
+}
+
+// envTokens estimates system text and tools.
+func (r *request) envTokens(c token.Counter) int64 {
+	if v, ok := r.memo.get(r.in.Env); ok {
+		return v
+	}
+	head := r.in.Body[:r.in.List.From]
+	tail := r.in.Body[r.in.List.To:]
+	v := c.Text(string(head)) + c.Text(string(tail))
+	r.memo.put(r.in.Env, v, false)
+	return v
+}
+
+// current returns the deepest epoch that was made on this conversation.
+func (r *request) current() *Epoch {
+	for i := len(r.chain) - 1; i >= 0; i-- {
+		if e, ok := r.epochs.get(r.chain[i]); ok && e.Nodes == i+1 {
+			return e
+		}
+	}
+	return nil
+}
+
+// decide returns the body to send, nil for the client's own.
+func (r *request) decide(ctx context.Context) []byte {
+	counter := token.HeuristicFor(r.provider, r.model)
+	window := r.window()
+	r.event.Window = window
+	r.event.Before = r.size(counter, nil)
+	r.event.After = r.event.Before
+	room := window - min(max(r.in.MaxOutput, window/16), window/4)
+	if window > 0 && r.event.Before > int64(diskShare*float64(room)) {
+		r.load(ctx)
+	}
+	now := r.current()
+	size := r.event.Before
+	if now != nil {
+		size = r.size(counter, now)
+	}
+	if window > 0 && !r.count && !r.in.Edits {
+		if why := r.due(now, size, room); why != "" {
+			next, err := r.make(ctx, window, compact.Threshold)
+			switch {
+			case err != nil:
+				r.cfg.Logger.Warn("no epoch was made; the request goes out as it is", "conversation", r.event.Conversation, "error", err)
+			case next != nil && r.size(counter, next) < size:
+				now, size = next, r.size(counter, next)
+				r.event.Outcome, r.event.Why = Compacted, why
+			}
+		}
+	}
+	return r.use(now, size)
+}
+
+// use returns the body with an epoch in use, nil where that changes nothing.
+func (r *request) use(e *Epoch, size int64) []byte {
+	if e == nil || size >= r.event.Before {
+		return nil
+	}
+	out, ok := e.apply(r.in, r.lead, r.first)
+	switch {
+	case !ok:
+		return nil
+	case r.cfg.Observe || r.untouchable:
+		if r.event.Outcome == Compacted {
+			r.event.Outcome = WouldBe
+		}
+		return nil
+	}
+	if r.event.Outcome == Passed {
+		r.event.Outcome = Shortened
+	}
+	r.event.After = size
+	r.epoch = e
+	return out
+}
+
+// due says why a new epoch is wanted, "" for not now.
+func (r *request) due(now *Epoch, size, room int64) string {
+	share := float64(size) / float64(room)
+	switch {
+	case share >= lastShare:
+		return "the window is full"
+	case r.in.Thinking && r.openLoop():
+		return "" // its thinking is bound to what stands before it
+	case share >= warmShare:
+		return "the window is nearly full"
+	case share < coldShare:
+		return ""
+	}
+	var key wire.Digest
+	if now != nil {
+		key = now.Head
+	}
+	for i := len(r.chain) - 1; i >= 0; i-- {
+		a, ok := r.anchors.get(r.chain[i])
+		switch {
+		case !ok || a.epoch != key:
+			continue
+		case a.env != r.in.Env:
+			return "the system text or the tools have changed, so the provider's cache is lost anyway"
+		case r.begin.Sub(a.at) > r.cfg.CacheLife:
+			return "the provider's cache has run out"
+		}
+		return ""
+	}
+	return ""
+}
+
+// openLoop reports whether the list ends in results that the model has yet to answer.
+func (r *request) openLoop() bool {
+	return r.in.Nodes[len(r.in.Nodes)-1].Kind == wire.PartResult
+}
+
+// rescue returns a shorter body for a request that was refused, nil where there is none.
+func (r *request) rescue(ctx context.Context, refusal *model.Overflow) []byte {
+	counter := token.HeuristicFor(r.provider, r.model)
+	if refusal.Limit <= 0 { // it is less than what was sent
+		refusal.Limit = r.size(counter, r.epoch)
+	}
+	r.learn(refusal)
+	window := r.window()
+	if refusal.Asked > refusal.Limit {
+		// The upstream's own count of the same list shows how far the estimate is off.
+		if est := r.size(counter, r.epoch); est > 0 && refusal.Asked > est {
+			window = window * est / refusal.Asked
+		}
+	}
+	r.event.Window = window
+	next, err := r.make(ctx, window, compact.Overflow)
+	if err != nil || next == nil {
+		if err != nil {
+			r.cfg.Logger.Warn("the upstream refused a request as too long, and no epoch could be made", "conversation", r.event.Conversation, "error", err)
+		}
+		return nil
+	}
+	was := r.epoch
+	size := r.size(counter, next)
+	if was != nil && next.Head == was.Head && size >= r.size(counter, was) {
+		return nil
+	}
+	return r.use(next, size)
+}

@@ -1,0 +1,360 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/token"
+	"github.com/clew-dev/clew/transcript"
+	"github.com/clew-dev/clew/wire"
+)
+
+// Epoch says what is sent for the beginning of a conversation, from the request on for which
+// it was made. It never changes. Nodes are counted from the first one after the leading
+// system messages.
+type Epoch struct {
+	// Head is the chain at the last node that the agent had sent; Nodes is their number.
+	Head  wire.Digest `json:"head"`
+	Nodes int         `json:"nodes"`
+	// Cut is the number of nodes whose place Render takes: elements of the list, separated
+	// by commas.
+	Cut    int    `json:"cut"`
+	Render string `json:"render,omitempty"`
+	// Results are nodes between Cut and Nodes that are results with another content, in
+	// rising order.
+	Results []Result `json:"results,omitempty"`
+	// Thinking says that signed thinking after the cut is left out: it is bound to what stood
+	// before it. That of a tool loop which was open has to come back as long as it is; Open
+	// says that there was one.
+	Thinking bool `json:"thinking,omitempty"`
+	Open     bool `json:"open,omitempty"`
+	// Tokens estimates Render.
+	Tokens int64 `json:"tokens"`
+}
+
+// Result is a result with another content.
+type Result struct {
+	Node   int             `json:"node"`
+	With   json.RawMessage `json:"with"` // in the form of the API
+	Tokens int64           `json:"tokens"`
+}
+
+// unbound returns the index of the node before which thinking is left out.
+func (e *Epoch) unbound(in *wire.Inbound, first int) int {
+	head := first + e.Nodes
+	if !e.Thinking || !e.Open {
+		return head
+	}
+	has := func(item int, results bool) bool {
+		it := in.Items[item]
+		return slices.ContainsFunc(in.Nodes[it.First:it.Last], func(n wire.Node) bool { return (n.Kind == wire.PartResult) == results })
+	}
+	// A loop ends where something else is said to the model than results. Along with the
+	// last results that does not end it.
+	speaks := func(item int) bool {
+		return in.Items[item].Turn != wire.TurnAssistant && has(item, false)
+	}
+	at, last := in.Nodes[head-1].Item, len(in.Items)-1
+	end := at
+	for end <= last && !speaks(end) {
+		end++
+	}
+	if end < last || end == last && !has(last, true) {
+		return in.Items[end].First
+	}
+	for at > 0 && !speaks(at-1) {
+		at--
+	}
+	return in.Items[at].First
+}
+
+// result returns what the node at an index counted from the first costs under the epoch,
+// where that is something else than as it is.
+func (e *Epoch) result(i int) (tokens int64, ok bool) {
+	at, ok := slices.BinarySearchFunc(e.Results, i, func(r Result, i int) int { return cmp.Compare(r.Node, i) })
+	if !ok {
+		return 0, false
+	}
+	return e.Results[at].Tokens, true
+}
+
+// apply returns the body under the epoch.
+func (e *Epoch) apply(in *wire.Inbound, lead, first int) ([]byte, bool) {
+	var edits []wire.Edit
+	kept := first + e.Cut
+	from := lead
+	if e.Cut > 0 {
+		edit, ok := in.Replace(lead, kept, []byte(e.Render))
+		if !ok {
+			return nil, false
+		}
+		edits = append(edits, edit)
+		if kept < len(in.Nodes) {
+			from = in.Nodes[kept].Item
+		}
+	}
+	for _, r := range e.Results {
+		n := in.Nodes[first+r.Node]
+		if n.Kind != wire.PartResult || n.Content.Len() == 0 {
+			return nil, false
+		}
+		edits = append(edits, wire.Edit{Range: n.Content, With: r.With})
+	}
+	if e.Thinking {
+		var gone []int
+		for i := kept; i < e.unbound(in, first); i++ {
+			if in.Nodes[i].Kind == wire.PartThinking {
+				gone = append(gone, i)
+			}
+		}
+		more, ok := in.Without(from, gone)
+		if !ok {
+			return nil, false
+		}
+		edits = append(edits, more...)
+	}
+	return in.Splice(edits...), true
+}
+
+// errNoCut says that nothing can be taken out.
+var errNoCut = errors.New("nothing can be taken out of the list")
+
+// make makes an epoch for the request by the engine, and keeps what leaves the context.
+func (r *request) make(ctx context.Context, window int64, reason compact.Reason) (*Epoch, error) {
+	c := r.conversation()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	head := r.chain[len(r.chain)-1]
+	t, err := r.transcript()
+	if err != nil {
+		return nil, err
+	}
+	h := t.Header
+	h.ID, h.Timestamp = r.root.String()[:32], r.begin
+	if err := c.open(ctx, r, h); err != nil {
+		return nil, err
+	}
+	defer c.close(r)
+	if e, ok := r.epochs.get(head); ok && reason != compact.Overflow {
+		return e, nil // another request of the same conversation has made it meanwhile
+	}
+	log, err := c.take(ctx, r, t)
+	if err != nil {
+		return nil, err
+	}
+	policy := r.cfg.Policy(r.provider, r.model)
+	policy.Window = window
+	snap, err := compact.Load(ctx, log.Store(), log.Leaf(), &compact.Setup{
+		Model: session.Model{Provider: r.provider, ID: r.model}, Policy: func(session.Model) compact.Policy { return policy }, Uncalibrated: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if reason == compact.Threshold {
+		reason = compact.Manual // the gateway has decided that it is time
+	}
+	plan, err := compact.Make(ctx, snap, compact.Request{Reason: reason})
+	if err != nil {
+		return nil, err
+	}
+	if !plan.Act {
+		return nil, fmt.Errorf("%w: %s", errNoCut, plan.Why)
+	}
+	if r.cfg.Observe || r.untouchable {
+		return nil, nil
+	}
+	if _, err := compact.Apply(ctx, log, plan); err != nil {
+		return nil, err
+	}
+	items, err := log.Context(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e, err := r.epochOf(items.Items, c)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.keep(ctx, log, e); err != nil {
+		return nil, err
+	}
+	return r.epochs.put(head, e, reason != compact.Overflow), nil
+}
+
+// formats are the list formats that package transcript reads.
+var formats = map[string]transcript.Format{
+	wire.Anthropic.Name: transcript.Anthropic, wire.OpenAIChat.Name: transcript.OpenAIChat,
+	wire.OpenAIResponses.Name: transcript.OpenAIResponses, wire.Gemini.Name: transcript.GeminiCLI,
+}
+
+// transcript reads the list as a session.
+func (r *request) transcript() (*transcript.Transcript, error) {
+	list := r.in.List.Of(r.in.Body)
+	if len(list) == 0 {
+		return nil, errNoCut
+	}
+	body := string(list)
+	if r.profile.Name != wire.Gemini.Name {
+		body = `{"` + r.profile.MessagesField + `":` + body + `}`
+	}
+	return transcript.Read(strings.NewReader(body), transcript.ReadOptions{
+		Format: formats[r.profile.Name], Model: session.Model{Provider: r.provider, ID: r.model}, Time: r.begin,
+	})
+}
+
+// epochOf turns the context that the engine has made into an epoch: where it begins, what
+// stands before that, and which results are others.
+func (r *request) epochOf(items []session.Item, c *conversation) (*Epoch, error) {
+	e := &Epoch{Head: r.chain[len(r.chain)-1], Nodes: len(r.chain)}
+	counter := token.HeuristicFor(r.provider, r.model)
+	var made []*message.Message
+	cut := len(r.in.Items)
+	seen := map[int]int{} // results of an item that were met so far
+	for _, it := range items {
+		at, ok := c.item(it.Entry.ID)
+		if !ok {
+			if it.Message.Role == message.RoleSystem {
+				continue // stands in the request
+			}
+			made = append(made, it.Message)
+			continue
+		}
+		cut = min(cut, at)
+		if it.Message.Role != message.RoleToolResult {
+			continue
+		}
+		node, ok := r.resultNode(at, seen[at])
+		seen[at]++
+		if ok && it.Edit != nil && node >= r.first {
+			with, err := r.content(node, it.Message.Text())
+			if err != nil {
+				return nil, err
+			}
+			e.Results = append(e.Results, Result{Node: node - r.first, With: with, Tokens: counter.Text(string(with))})
+		}
+	}
+	cut = r.boundary(max(cut, r.lead))
+	if cut > r.lead {
+		render, err := r.render(made, cut)
+		if err != nil {
+			return nil, err
+		}
+		e.Render, e.Tokens = string(render), counter.Text(string(render))
+		e.Cut = len(r.chain)
+		if cut < len(r.in.Items) {
+			e.Cut = r.in.Items[cut].First - r.first
+		}
+	}
+	e.Results = slices.DeleteFunc(e.Results, func(x Result) bool { return x.Node < e.Cut })
+	if e.Cut == 0 && len(e.Results) == 0 {
+		return nil, errNoCut
+	}
+	r.bound(e)
+	return e, nil
+}
+
+// boundary moves a cut back to where no call is parted from its result, and no reasoning
+// from the item that it belongs to.
+func (r *request) boundary(cut int) int {
+	open := map[string]int{}
+	best := r.lead
+	for i := r.lead; i < len(r.in.Items) && i <= cut; i++ {
+		it := r.in.Items[i]
+		nodes := r.in.Nodes[it.First:it.Last]
+		follows := i > 0 && r.in.Nodes[it.First-1].Kind == wire.PartThinking && r.in.Items[i-1].Last-r.in.Items[i-1].First == 1
+		if len(open) == 0 && !follows && it.Turn != wire.TurnResults {
+			best = i
+		}
+		for _, n := range nodes {
+			key := cmp.Or(n.ID, n.Name)
+			switch n.Kind {
+			case wire.PartCall:
+				open[key]++
+			case wire.PartResult:
+				if open[key]--; open[key] <= 0 {
+					delete(open, key)
+				}
+			default:
+			}
+		}
+	}
+	if cut >= len(r.in.Items) && len(open) == 0 {
+		return cut
+	}
+	return best
+}
+
+// bound says what becomes of the thinking that is bound to what was cut.
+func (r *request) bound(e *Epoch) {
+	if r.profile.Thinking != wire.ThinkingSigned {
+		return
+	}
+	e.Thinking = slices.ContainsFunc(r.in.Nodes[r.first+e.Cut:], func(n wire.Node) bool { return n.Kind == wire.PartThinking })
+	e.Open = e.Thinking && r.openLoop()
+}
+
+// resultNode returns the node of the n-th result of an item.
+func (r *request) resultNode(item, n int) (int, bool) {
+	for k := r.in.Items[item].First; k < r.in.Items[item].Last; k++ {
+		if r.in.Nodes[k].Kind == wire.PartResult {
+			if n == 0 {
+				return k, true
+			}
+			n--
+		}
+	}
+	return 0, false
+}
+
+// content writes text as the content of a result.
+func (r *request) content(node int, text string) (json.RawMessage, error) {
+	quoted := jsonx.Quote(text)
+	was := r.in.Nodes[node].Content.Of(r.in.Body)
+	switch {
+	case len(was) == 0:
+		return nil, fmt.Errorf("a result without content was shortened")
+	case r.profile.Name == wire.Gemini.Name:
+		return jsonx.Set(was, "response", []byte(`{"output":`+string(quoted)+`}`)), nil
+	}
+	return quoted, nil
+}
+
+// render writes what stands before the kept items: the summary, and items that the cut would
+// take away from the model though they are no part of the conversation.
+func (r *request) render(made []*message.Message, cut int) ([]byte, error) {
+	if len(made) == 0 {
+		return nil, errNoCut
+	}
+	req, _, err := wire.Build(made, r.profile, wire.Target{Provider: r.provider, Model: r.model, TakesImages: true}, wire.Options{CloseOpenCalls: true})
+	if err != nil {
+		return nil, err
+	}
+	var elements [][]byte
+	for _, it := range r.in.Items[r.lead:cut] {
+		if n := r.in.Nodes[it.First]; n.Kind == wire.PartOpaque && it.Turn == "" {
+			elements = append(elements, it.Of(r.in.Body)) // tools and settings that Codex puts into the list
+		}
+	}
+	for _, m := range req.Messages {
+		elements = append(elements, m)
+	}
+	return slices.Concat(join(elements)...), nil
+}
+
+func join(elements [][]byte) (out [][]byte) {
+	for i, e := range elements {
+		if i > 0 {
+			out = append(out, []byte{','})
+		}
+		out = append(out, e)
+	}
+	return out
+}

@@ -1,0 +1,316 @@
+// Package gateway keeps the conversations of any agent inside the model's window, on the
+// way to the provider.
+//
+//	client := anthropic.NewClient(option.WithHTTPClient(&http.Client{
+//		Transport: gateway.Transport(nil, gateway.Config{}),
+//	}))
+//
+// The agent sends its whole list of messages each time, as it does without a gateway. While
+// that fits, not a byte of it changes. Once it gets too long, the old part is summarized and
+// an Epoch says what stands in its place from then on: the same bytes each time, so that
+// the provider's prompt cache holds. A request that is refused as too long is shortened and
+// sent once more; the agent never sees the error. Whatever fails here, the request goes out
+// as the agent made it.
+//
+// A conversation is recognised by what it says: by a chain of digests of its content blocks.
+// No header and no first message decides, so two conversations that begin alike stay apart,
+// and who rewinds gets the history of that point.
+package gateway
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"io"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/model"
+	"github.com/clew-dev/clew/model/catalogue"
+	"github.com/clew-dev/clew/wire"
+)
+
+// Config says how Transport works. The zero value is ready for use.
+type Config struct {
+	// Policy returns the policy for a model; Window is filled in where it is 0. Default:
+	// preset clew.
+	Policy func(provider, modelID string) compact.Policy
+	// Window returns the context window that is really served for a model, in tokens; 0
+	// where it is not known. Default: the catalogue. A limit that an upstream names when it
+	// refuses a request counts from then on, where it is smaller.
+	Window func(provider, modelID string) int64
+	// Dir is the folder that keeps what left the context, a session file for each
+	// conversation, which clew's commands read. Default: memory alone, and nothing is left
+	// after a restart.
+	Dir string
+	// Tenant says whose a request is. Conversations of different tenants never meet.
+	// Default: one tenant.
+	Tenant func(*http.Request) string
+	// Observe changes nothing, and reports what would have been done.
+	Observe bool
+	// CacheLife is how long a provider keeps a prompt cache after its last use. Default: 5 minutes.
+	CacheLife time.Duration
+	// MaxBody is the largest body that is read, in bytes. Larger ones are passed on unread.
+	// Default: 64 MiB.
+	MaxBody int64
+	// OnEvent hears of every request. It must not block. Default: nobody does.
+	OnEvent func(Event)
+	// Logger gets what went wrong; never what was said, and no keys. Default: none.
+	Logger *slog.Logger
+	// Now gives the time. Default: time.Now.
+	Now func() time.Time
+}
+
+// Event says what became of one request. It has no content.
+type Event struct {
+	Time         time.Time     `json:"time"`
+	API          string        `json:"api"` // a wire.Profile's name; empty for a request that was passed on unread
+	Model        string        `json:"model,omitempty"`
+	Conversation string        `json:"conversation,omitempty"` // 16 hex digits, the same for all requests of one
+	Outcome      Outcome       `json:"outcome"`
+	Why          string        `json:"why,omitempty"` // a sentence without a full stop
+	Before       int64         `json:"before"`        // tokens of the list as the agent sent it, estimated
+	After        int64         `json:"after"`         // tokens of what was sent on, estimated
+	Window       int64         `json:"window"`
+	Took         time.Duration `json:"took"` // added before the request was sent on
+	Usage        *Usage        `json:"usage,omitempty"`
+	Status       int           `json:"status"`
+}
+
+// Outcome says what was done with a request.
+type Outcome string
+
+// The outcomes.
+const (
+	Passed    Outcome = "passed"    // sent on as it came
+	Shortened Outcome = "shortened" // an epoch that existed was used
+	Compacted Outcome = "compacted" // a new epoch was made
+	Rescued   Outcome = "rescued"   // the upstream had refused it as too long, and took it shortened
+	TooLong   Outcome = "too long"  // the upstream refused it, and nothing could be done
+	WouldBe   Outcome = "observed"  // Config.Observe: a new epoch would have been made
+)
+
+// transport is what Transport returns.
+type transport struct {
+	base http.RoundTripper
+	cfg  Config
+
+	memo    *recent[wire.Digest, int64]         // tokens of a node
+	anchors *recent[wire.Digest, anchor]        // what was measured at the end of a chain
+	epochs  *recent[wire.Digest, *Epoch]        // by Head
+	talks   *recent[wire.Digest, *conversation] // by root
+
+	mu     sync.Mutex
+	limits map[string]int64 // window by model, as an upstream named it
+}
+
+// Transport returns a RoundTripper that keeps what goes through it inside the window. The
+// default of base is http.DefaultTransport.
+func Transport(base http.RoundTripper, cfg Config) http.RoundTripper {
+	if base == nil {
+		base = http.DefaultTransport
+	}
+	if cfg.Policy == nil {
+		cfg.Policy = func(string, string) compact.Policy { return compact.Policy{} }
+	}
+	if cfg.Window == nil {
+		cfg.Window = func(provider, id string) int64 {
+			i, _ := catalogue.Default().Lookup(provider, id)
+			return i.Window
+		}
+	}
+	if cfg.MaxBody <= 0 {
+		cfg.MaxBody = 64 << 20
+	}
+	if cfg.CacheLife <= 0 {
+		cfg.CacheLife = 5 * time.Minute
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &transport{
+		base: base, cfg: cfg, limits: map[string]int64{},
+		memo: newRecent[wire.Digest, int64](200_000), anchors: newRecent[wire.Digest, anchor](20_000),
+		epochs: newRecent[wire.Digest, *Epoch](4_000), talks: newRecent[wire.Digest, *conversation](500),
+	}
+}
+
+// request is one request on its way.
+type request struct {
+	*transport
+	route
+	in    *wire.Inbound
+	chain []wire.Digest // of the nodes after the leading system messages
+	first int           // the index of the first of these nodes
+	lead  int           // the index of the item that it belongs to
+	root  wire.Digest
+	begin time.Time
+	event Event
+	epoch *Epoch // that is in use
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	rt, ok := routeOf(req)
+	if !ok || req.Body == nil || req.Header.Get(hopHeader) != "" {
+		return t.base.RoundTrip(req)
+	}
+	body, whole, err := readBody(req, t.cfg.MaxBody)
+	if err != nil {
+		return nil, err
+	}
+	if !whole { // too large to be read: body holds what was
+		out := req.Clone(req.Context())
+		out.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.MultiReader(bytes.NewReader(body), req.Body), req.Body}
+		return t.base.RoundTrip(out)
+	}
+	r := &request{transport: t, route: rt, begin: t.cfg.Now()}
+	out := r.plan(req, body)
+	return r.send(req, body, out)
+}
+
+// plan returns the body to send: the client's own, or a shorter one.
+func (r *request) plan(req *http.Request, body []byte) []byte {
+	r.event = Event{Time: r.begin, API: r.profile.Name, Outcome: Passed}
+	plain, err := decoded(req.Header.Get("Content-Encoding"), body, r.cfg.MaxBody)
+	if err != nil {
+		r.event.Why = err.Error()
+		return body
+	}
+	in, err := wire.Parse(r.profile, plain)
+	if err != nil {
+		r.event.Why = err.Error()
+		return body
+	}
+	r.in = in
+	if in.Model != "" {
+		r.model = in.Model
+	}
+	r.event.Model = r.model
+	switch {
+	case in.Held:
+		r.event.Why = "the server holds the conversation"
+		r.in = nil
+		return body
+	case len(in.Nodes) == 0:
+		return body
+	}
+	tenant := ""
+	if r.cfg.Tenant != nil {
+		tenant = r.cfg.Tenant(req)
+	}
+	r.follow(tenant, req.URL.Host)
+	out := r.decide(req.Context())
+	if out == nil {
+		return body
+	}
+	return out
+}
+
+// follow computes the chain of digests that says which conversation this is.
+func (r *request) follow(tenant, host string) {
+	in := r.in
+	for r.lead < len(in.Items)-1 && in.Items[r.lead].Turn == wire.TurnSystem {
+		r.lead++
+	}
+	r.first = in.Items[r.lead].First
+	r.chain = make([]wire.Digest, 0, len(in.Nodes)-r.first)
+	h := sha256.New()
+	_, _ = io.WriteString(h, "clew 1\x00"+tenant+"\x00"+r.profile.Name+"\x00"+host)
+	buf := h.Sum(nil)
+	answered := false
+	for i := r.first; i < len(in.Nodes); i++ {
+		h.Reset()
+		h.Write(buf)
+		h.Write(in.Nodes[i].Digest[:])
+		buf = h.Sum(buf[:0])
+		r.chain = append(r.chain, wire.Digest(buf))
+		// Many conversations begin with the same words; their first answers differ.
+		if !answered {
+			r.root = wire.Digest(buf)
+			answered = in.Items[in.Nodes[i].Item].Turn == wire.TurnAssistant
+		}
+	}
+	r.event.Conversation = r.root.String()[:16]
+}
+
+// send sends the body on, once more where it is refused as too long.
+func (r *request) send(req *http.Request, original, body []byte) (*http.Response, error) {
+	r.event.Took = r.cfg.Now().Sub(r.begin)
+	resp, err := r.upstream(req, original, body)
+	if err != nil || r.in == nil {
+		return r.done(resp), err
+	}
+	refusal, ok := overflowOf(resp, r.provider)
+	if !ok {
+		return r.observe(resp), nil
+	}
+	again := r.rescue(req.Context(), refusal)
+	if again == nil || r.cfg.Observe || r.untouchable {
+		r.event.Outcome = TooLong
+		return r.done(resp), nil
+	}
+	second, err := r.upstream(req, original, again)
+	if err != nil || second.StatusCode >= 400 { // the client gets to see its own error
+		if err == nil {
+			_ = second.Body.Close()
+		}
+		r.event.Outcome = TooLong
+		return r.done(resp), nil
+	}
+	_ = resp.Body.Close()
+	r.event.Outcome = Rescued
+	return r.observe(second), nil
+}
+
+// upstream sends a body upstream; the client's headers go along untouched where its own body does.
+func (r *request) upstream(req *http.Request, original, body []byte) (*http.Response, error) {
+	out := req.Clone(req.Context())
+	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	if !same(original, body) {
+		out.Header.Del("Content-Encoding")
+		out.Header.Del("Content-Length")
+	}
+	return r.base.RoundTrip(out)
+}
+
+// learn keeps the limit that an upstream has named.
+func (r *request) learn(o *model.Overflow) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if old, ok := r.limits[r.model]; !ok || o.Limit < old {
+		r.limits[r.model] = o.Limit
+	}
+}
+
+// window returns the window of the model that is called, 0 where nobody knows it.
+func (r *request) window() int64 {
+	w := r.cfg.Window(r.provider, r.model)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if limit, ok := r.limits[r.model]; ok && (w <= 0 || limit < w) {
+		return limit
+	}
+	return w
+}
+
+func (r *request) done(resp *http.Response) *http.Response {
+	if resp != nil {
+		r.event.Status = resp.StatusCode
+	}
+	if r.cfg.OnEvent != nil {
+		r.cfg.OnEvent(r.event)
+	}
+	return resp
+}
+
+func same(a, b []byte) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }

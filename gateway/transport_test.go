@@ -1,0 +1,350 @@
+package gateway_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/clew-dev/clew/gateway"
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/session/jsonl"
+	"github.com/clew-dev/clew/wire"
+)
+
+// upstream is a server that keeps what it gets and answers the same each time.
+type upstream struct {
+	*httptest.Server
+	mu     sync.Mutex
+	bodies [][]byte
+	header []http.Header
+	answer func(w http.ResponseWriter, n int)
+}
+
+const plainAnswer = `{"id":"m","content":[{"type":"text","text":"ok"}],"usage":{"input_tokens":10,"output_tokens":2}}`
+
+func write(w io.Writer, s string) { _, _ = io.WriteString(w, s) }
+
+func newUpstream(t *testing.T) *upstream {
+	u := &upstream{answer: func(w http.ResponseWriter, _ int) { write(w, plainAnswer) }}
+	u.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		u.mu.Lock()
+		u.bodies, u.header = append(u.bodies, body), append(u.header, r.Header.Clone())
+		n := len(u.bodies)
+		u.mu.Unlock()
+		u.answer(w, n)
+	}))
+	t.Cleanup(u.Close)
+	return u
+}
+
+func send(t *testing.T, rt http.RoundTripper, url string, body []byte, header ...string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequest(http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range header {
+		k, v, _ := strings.Cut(h, ": ")
+		req.Header.Set(k, v)
+	}
+	resp, err := (&http.Client{Transport: rt}).Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(data)
+}
+
+// long is a body of the Messages API with n turns of about 700 tokens.
+func long(n int, more string) []byte {
+	var b strings.Builder
+	b.WriteString(`{"model":"claude-sonnet-4-5","max_tokens":1000,"system":"s","messages":[`)
+	for i := range n {
+		fmt.Fprintf(&b, `{"role":"user","content":"Request %d: change the file src/part%d.go and keep the tests green"},`, i, i)
+		fmt.Fprintf(&b, `{"role":"assistant","content":[{"type":"tool_use","id":"c%d","name":"read","input":{"path":"src/part%d.go"}}]},`, i, i)
+		fmt.Fprintf(&b, `{"role":"user","content":[{"type":"tool_result","tool_use_id":"c%d","content":"%s"}]},`, i, strings.Repeat(fmt.Sprintf(`func part%d() error { return nil }\n`, i), 70))
+		fmt.Fprintf(&b, `{"role":"assistant","content":[{"type":"text","text":"Changed src/part%d.go, and all tests pass."}]},`, i)
+	}
+	b.WriteString(`{"role":"user","content":"` + more + `"}]}`)
+	return []byte(b.String())
+}
+
+func window(n int64) func(string, string) int64 { return func(string, string) int64 { return n } }
+
+// Nothing but what has to be shortened changes on the way, in neither direction: not what
+// is no request with a list, what can't be read, what a subscription pays for, what is
+// watched only, and what fits.
+func TestPassesOnByteByByte(t *testing.T) {
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	_, _ = z.Write(long(2, "go on"))
+	_ = z.Close()
+	for _, c := range []struct {
+		name, path string
+		body       []byte
+		header     []string
+		cfg        gateway.Config
+	}{
+		{"what fits", "/v1/messages", long(3, "go on"), nil, gateway.Config{}},
+		{"odd spelling", "/v1/messages", []byte("{ \"messages\" : [ {\"content\":\"\\u00e9\\/\", \"role\":\"user\"} ],\n \"x\": 1.0e2, \"max_tokens\":1 }"), nil, gateway.Config{}},
+		{"no JSON", "/v1/messages", []byte("not JSON"), nil, gateway.Config{}},
+		{"names twice", "/v1/messages", []byte(`{"messages":[],"messages":[]}`), nil, gateway.Config{}},
+		{"no UTF-8", "/v1/chat/completions", []byte("{\"messages\":[{\"role\":\"user\",\"content\":\"\xff\xfe\"}]}"), nil, gateway.Config{}},
+		{"another path", "/v1/embeddings", []byte(`{"input":"x"}`), nil, gateway.Config{}},
+		{"packed", "/v1/messages", packed.Bytes(), []string{"Content-Encoding: gzip"}, gateway.Config{}},
+		{"packed in a way that is not known", "/v1/messages", []byte("xyz"), []string{"Content-Encoding: zstd"}, gateway.Config{}},
+		{"a subscription", "/v1/messages", long(60, "go on"), []string{"Authorization: Bearer sk-ant-oat01-x"}, gateway.Config{Window: window(32_000)}},
+		{"watching", "/v1/messages", long(60, "go on"), nil, gateway.Config{Window: window(32_000), Observe: true}},
+		{"larger than is read", "/v1/messages", long(60, "go on"), nil, gateway.Config{Window: window(32_000), MaxBody: 1000}},
+		{"state on the server", "/v1/responses", []byte(`{"previous_response_id":"r","input":[{"role":"user","content":"x"}]}`), nil, gateway.Config{Window: window(10)}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			u := newUpstream(t)
+			_, answer := send(t, gateway.Transport(nil, c.cfg), u.URL+c.path, c.body, c.header...)
+			if len(u.bodies) != 1 || sha256.Sum256(u.bodies[0]) != sha256.Sum256(c.body) {
+				t.Fatalf("%d requests arrived, the first with %d bytes, want %d", len(u.bodies), len(u.bodies[0]), len(c.body))
+			}
+			if answer != plainAnswer {
+				t.Errorf("the answer became %s", answer)
+			}
+			for _, h := range c.header {
+				k, v, _ := strings.Cut(h, ": ")
+				if got := u.header[0].Get(k); got != v {
+					t.Errorf("header %s became %q", k, got)
+				}
+			}
+		})
+	}
+}
+
+// Everything outside of what an epoch replaces is what the client sent: the envelope, and
+// the list from the cut on.
+func TestShortenedBodyIsSpliced(t *testing.T) {
+	u := newUpstream(t)
+	rt := gateway.Transport(nil, gateway.Config{Window: window(32_000)})
+	body := long(60, "now the last thing")
+	send(t, rt, u.URL+"/v1/messages", body)
+	got := u.bodies[0]
+	if len(got) >= len(body)/2 {
+		t.Fatalf("%d bytes of %d were sent on", len(got), len(body))
+	}
+	head := body[:bytes.Index(body, []byte(`"messages":[`))]
+	if !bytes.HasPrefix(got, head) {
+		t.Error("the envelope changed")
+	}
+	tail := 0
+	for tail < len(got) && got[len(got)-1-tail] == body[len(body)-1-tail] {
+		tail++
+	}
+	if tail < 5000 {
+		t.Errorf("only the last %d bytes are the client's", tail)
+	}
+	in, err := wire.Parse(wire.Anthropic, got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := 0
+	for _, n := range in.Nodes {
+		switch n.Kind {
+		case wire.PartCall:
+			open++
+		case wire.PartResult:
+			if open--; open < 0 {
+				t.Fatalf("result %s has no call", n.ID)
+			}
+		default:
+		}
+	}
+	if open > 0 {
+		t.Errorf("%d calls have no result", open)
+	}
+	for _, want := range []string{"Request 0: change the file src/part0.go", "src/part59.go"} {
+		if !bytes.Contains(got, []byte(want)) {
+			t.Errorf("nothing says %q any more", want)
+		}
+	}
+}
+
+// The next requests of a conversation begin with the same bytes, after a restart too, and
+// what left the context is in the session of the conversation.
+func TestEpochsOutliveTheProcess(t *testing.T) {
+	u, dir := newUpstream(t), t.TempDir()
+	cfg := gateway.Config{Window: window(32_000), Dir: dir}
+	send(t, gateway.Transport(nil, cfg), u.URL+"/v1/messages", long(40, "first"))
+	longer := bytes.Replace(long(40, "first"), []byte(`"first"}]}`), []byte(`"first"},{"role":"assistant","content":"done"},{"role":"user","content":"second"}]}`), 1)
+	send(t, gateway.Transport(nil, cfg), u.URL+"/v1/messages", longer)
+	first := bytes.TrimSuffix(u.bodies[0], []byte("]}"))
+	if !bytes.HasPrefix(u.bodies[1], first) {
+		t.Fatalf("after the restart the request begins otherwise:\n%.300s\n%.300s", u.bodies[0], u.bodies[1])
+	}
+	files, _ := filepath.Glob(filepath.Join(dir, "*.jsonl"))
+	if len(files) != 1 {
+		t.Fatalf("files: %v", files)
+	}
+	if info, err := os.Stat(files[0]); err != nil || info.Mode().Perm()&0o077 != 0 {
+		t.Errorf("others may read %v: %v", info.Mode(), err)
+	}
+	f, err := jsonl.Open(context.Background(), files[0], jsonl.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if p := f.Problems(); len(p) > 0 {
+		t.Errorf("the session has problems: %v", p)
+	}
+	said := map[string]bool{}
+	for e, err := range f.All(context.Background()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m, err := e.Message(); err == nil && e.Type == session.TypeMessage && m.Role == message.RoleToolResult {
+			said[m.ToolCallID] = true
+		}
+	}
+	for i := range 40 {
+		if !said[fmt.Sprintf("c%d", i)] {
+			t.Fatalf("the result of call c%d is not in the session", i)
+		}
+	}
+}
+
+// Two conversations that begin with the same words, and those of two tenants, have nothing
+// of each other; who rewinds before an epoch gets what was said there.
+func TestConversationsStayApart(t *testing.T) {
+	u := newUpstream(t)
+	var talks []string
+	rt := gateway.Transport(nil, gateway.Config{
+		Window: window(32_000), Tenant: func(r *http.Request) string { return r.Header.Get("X-Api-Key") },
+		OnEvent: func(e gateway.Event) { talks = append(talks, e.Conversation) },
+	})
+	secret := bytes.Replace(long(50, "a"), []byte("all tests pass"), []byte("the parrot is called Quagga"), 1)
+	send(t, rt, u.URL+"/v1/messages", secret, "X-Api-Key: one")
+	if !bytes.Contains(u.bodies[0], []byte("Quagga")) || len(u.bodies[0]) >= len(secret) {
+		t.Fatal("the conversation's own summary does not have it")
+	}
+	send(t, rt, u.URL+"/v1/messages", long(50, "b"), "X-Api-Key: one")
+	send(t, rt, u.URL+"/v1/messages", long(50, "a"), "X-Api-Key: two")
+	short := long(3, "again from here")
+	send(t, rt, u.URL+"/v1/messages", short, "X-Api-Key: one")
+	for i, body := range u.bodies[1:] {
+		if bytes.Contains(body, []byte("Quagga")) {
+			t.Errorf("request %d has what another conversation said", i+1)
+		}
+	}
+	if talks[0] == talks[2] {
+		t.Error("one conversation for two tenants")
+	}
+	if !bytes.Equal(u.bodies[3], short) {
+		t.Error("a rewound conversation was changed")
+	}
+}
+
+// An overflow that can't be helped reaches the client as the upstream said it.
+func TestRefusalThatCantBeHelped(t *testing.T) {
+	u := newUpstream(t)
+	const refusal = `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}`
+	u.answer = func(w http.ResponseWriter, _ int) { w.WriteHeader(400); write(w, refusal) }
+	var seen []gateway.Event
+	rt := gateway.Transport(nil, gateway.Config{OnEvent: func(e gateway.Event) { seen = append(seen, e) }})
+	status, body := send(t, rt, u.URL+"/v1/messages", []byte(`{"model":"m","messages":[{"role":"user","content":"x"}]}`))
+	if status != 400 || body != refusal {
+		t.Errorf("the client got %d %s", status, body)
+	}
+	if len(seen) != 1 || seen[0].Outcome != gateway.TooLong {
+		t.Errorf("events: %+v", seen)
+	}
+	if len(u.bodies) != 1 {
+		t.Errorf("%d requests were made", len(u.bodies))
+	}
+}
+
+// A refusal of another kind is passed on and nothing is tried again.
+func TestOtherErrorsPass(t *testing.T) {
+	u := newUpstream(t)
+	const refusal = `{"type":"error","error":{"type":"rate_limit_error","message":"too many tokens a minute"}}`
+	u.answer = func(w http.ResponseWriter, _ int) {
+		w.Header().Set("Retry-After", "7")
+		w.WriteHeader(429)
+		write(w, refusal)
+	}
+	status, body := send(t, gateway.Transport(nil, gateway.Config{}), u.URL+"/v1/messages", long(10, "x"))
+	if status != 429 || body != refusal || len(u.bodies) != 1 {
+		t.Errorf("the client got %d %s after %d requests", status, body, len(u.bodies))
+	}
+}
+
+// Where sessions can't be kept the requests go out as they are, and the client sees no error.
+func TestStoreThatFails(t *testing.T) {
+	u := newUpstream(t)
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	body := long(50, "x")
+	status, _ := send(t, gateway.Transport(nil, gateway.Config{Window: window(32_000), Dir: filepath.Join(file, "dir")}), u.URL+"/v1/messages", body)
+	if status != 200 || !bytes.Equal(u.bodies[0], body) {
+		t.Errorf("status %d, %d bytes sent on of %d", status, len(u.bodies[0]), len(body))
+	}
+}
+
+// While the cache is warm an epoch waits; once it has run out the switch is free.
+func TestSwitchesWhenTheCacheIsCold(t *testing.T) {
+	u := newUpstream(t)
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	var last gateway.Event
+	rt := gateway.Transport(nil, gateway.Config{Window: window(32_000), Now: func() time.Time { return now }, OnEvent: func(e gateway.Event) { last = e }})
+	u.answer = func(w http.ResponseWriter, _ int) {
+		write(w, `{"usage":{"input_tokens":1000,"cache_read_input_tokens":20000,"output_tokens":5}}`)
+	}
+	body := long(24, "first")
+	next := func(words string) []byte {
+		return bytes.Replace(body, []byte(`"first"}]}`), []byte(`"first"},{"role":"assistant","content":"done"},{"role":"user","content":"`+words+`"}]}`), 1)
+	}
+	send(t, rt, u.URL+"/v1/messages", body)
+	send(t, rt, u.URL+"/v1/messages", next("second"))
+	if last.Outcome != gateway.Passed || last.Before < 20_900 || last.Before > 21_200 {
+		t.Fatalf("with a warm cache: %+v", last)
+	}
+	now = now.Add(time.Hour)
+	send(t, rt, u.URL+"/v1/messages", next("third"))
+	if last.Outcome != gateway.Compacted || !strings.Contains(last.Why, "run out") {
+		t.Errorf("with a cold cache: %+v", last)
+	}
+	if last.Usage == nil || last.Usage.Input != 21_000 || last.Usage.CacheRead != 20_000 {
+		t.Errorf("usage %+v", last.Usage)
+	}
+}
+
+// Requests of one conversation that come at once, as those of parallel subagents, get the
+// same epoch, byte for byte.
+func TestRequestsAtOnce(t *testing.T) {
+	u := newUpstream(t)
+	rt := gateway.Transport(nil, gateway.Config{Window: window(32_000)})
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() { send(t, rt, u.URL+"/v1/messages", long(50, "x")) })
+	}
+	wg.Wait()
+	for _, b := range u.bodies[1:] {
+		if !bytes.Equal(b, u.bodies[0]) {
+			t.Fatal("two renders of one conversation")
+		}
+	}
+}
