@@ -5,16 +5,12 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/clew-dev/clew"
-	"github.com/clew-dev/clew/agent/files"
-	"github.com/clew-dev/clew/agent/tool"
 	"github.com/clew-dev/clew/blob"
 	"github.com/clew-dev/clew/model"
 )
@@ -22,16 +18,17 @@ import (
 // Agent is a conversation with a model that uses tools. It may be used from several
 // goroutines.
 type Agent struct {
-	cfg    Config
-	s      *clew.Session
-	events *eventQueue
+	cfg     Config
+	s       *clew.Session
+	events  *eventQueue
+	status  *status
+	journal *journal
+	desk    *desk
+	runner  *runner
 	// base ends when the agent is closed; what is done beside operations hangs on it.
 	base context.Context
 	stop context.CancelFunc
 	wg   sync.WaitGroup // goroutines that are not operations
-
-	state atomic.Pointer[State] // written with changing held
-	chMu  sync.Mutex
 
 	mu        sync.Mutex
 	op        *operation
@@ -39,10 +36,8 @@ type Agent struct {
 	closed    bool
 	held      bool // the queue waits until something is sent
 	want      *choice
-	offered   *[]tool.Tool // from the next pass on
-	chosen    model.Model  // that answers next
-	idleSince time.Time    // when the last operation has ended
-	questions []*question
+	chosen    model.Model // that answers next
+	idleSince time.Time   // when the last operation has ended
 
 	queueMu sync.Mutex // may be held while something is written, and never with mu taken first
 	queue   *queue
@@ -54,13 +49,9 @@ type Agent struct {
 	reasoning model.Reasoning
 	level     string // of reasoning, as the log has it
 	prompt    prompt
-	granted   atomic.Bool // the user has changed what is allowed
 	learnt    map[model.Route]limits
-	openCalls bool // a call may have no result, because that could not be written
 
 	prefetch prefetch
-	totals   totals
-	files    *files.History // nil where there is no place for it
 }
 
 // operation is what is under way.
@@ -97,7 +88,11 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	a := &Agent{cfg: cfg, model: cfg.Model, reasoning: cfg.Reasoning, learnt: map[model.Route]limits{}}
 	a.base, a.stop = context.WithCancel(context.WithoutCancel(ctx))
 	a.events = newEventQueue(cfg.Events, cfg.Clock)
-	a.state.Store(&State{Doing: DoingNothing, Reasoning: cfg.Reasoning, File: cfg.File})
+	a.status = &status{events: a.events}
+	a.status.now.Store(&State{Doing: DoingNothing, Reasoning: cfg.Reasoning, File: cfg.File})
+	a.journal = &journal{clock: cfg.Clock, events: a.events, status: a.status}
+	a.desk = &desk{guard: cfg.Guard, journal: a.journal, newID: cfg.NewID}
+	a.runner = &runner{journal: a.journal, desk: a.desk, interactive: cfg.Interactive, wg: &a.wg, tools: cfg.Tools}
 	if err := a.open(ctx); err != nil {
 		a.stop()
 		a.events.close(nil)
@@ -126,7 +121,8 @@ func (a *Agent) open(ctx context.Context) error {
 	if a.s, err = a.cfg.Open(ctx, engine); err != nil {
 		return err
 	}
-	a.openHistory()
+	a.journal.s = a.s
+	a.runner.history = a.openHistory()
 	if err := a.openQueue(ctx); err != nil {
 		return err
 	}
@@ -140,12 +136,14 @@ func (a *Agent) open(ctx context.Context) error {
 	if err := a.useModel(ctx, choice{model: a.model, reasoning: a.reasoning}); err != nil {
 		return err
 	}
-	a.change(func(s *State) {
+	a.status.change(func(s *State) {
 		s.Session, s.Leaf = a.s.Log().Store().Header().ID, a.s.Leaf()
 		s.Queue, s.Held = len(a.queue.items), a.held
 	})
 	a.refreshState(ctx)
-	a.startTotals()
+	if last := a.s.Leaf(); last != "" {
+		a.wg.Go(func() { a.journal.readTotals(a.base, last) })
+	}
 	a.watchIdle()
 	return nil
 }
@@ -160,7 +158,7 @@ func (a *Agent) openQueue(ctx context.Context) (err error) {
 		switch _, err := a.s.Log().Store().Get(ctx, it.ID); {
 		case err == nil:
 			if err := a.queue.delivered(it.ID); err != nil {
-				a.warn(err)
+				a.journal.warn(err)
 			}
 		case !errors.Is(err, clew.ErrNotFound):
 			return err
@@ -175,20 +173,7 @@ func (a *Agent) openQueue(ctx context.Context) (err error) {
 func (a *Agent) Session() *clew.Session { return a.s }
 
 // State says what the agent is doing and what it knows. It never waits.
-func (a *Agent) State() State { return *a.state.Load() }
-
-// change changes the state and tells of it.
-func (a *Agent) change(fn func(*State)) {
-	a.chMu.Lock()
-	defer a.chMu.Unlock()
-	old := a.state.Load()
-	next := *old
-	fn(&next)
-	if !reflect.DeepEqual(&next, old) {
-		a.state.Store(&next)
-		a.events.send(Event{Kind: KindState, State: &next})
-	}
-}
+func (a *Agent) State() State { return a.status.get() }
 
 // Send accepts something the user says. When it returns, it is on the disk, and will
 // stand in the conversation once, in the order in which it was sent. It does not wait
@@ -244,7 +229,7 @@ func (a *Agent) deliverable() {
 // hold sets whether the queue waits. The lock is held.
 func (a *Agent) hold(on bool) {
 	a.held = on
-	a.change(func(s *State) { s.Held = on })
+	a.status.change(func(s *State) { s.Held = on })
 }
 
 // free reports what is under way. The lock is held.
@@ -269,7 +254,7 @@ func (a *Agent) start(doing Doing, fn func(ctx context.Context)) *operation {
 	op := &operation{doing: doing, done: make(chan struct{})}
 	op.ctx, op.cancel = context.WithCancelCause(a.base)
 	a.op = op
-	a.change(func(s *State) { s.Doing = doing })
+	a.status.change(func(s *State) { s.Doing = doing })
 	go func() {
 		defer a.finish(op)
 		fn(op.ctx)
@@ -290,12 +275,12 @@ func (a *Agent) finish(op *operation) {
 	for a.want != nil { // chosen while this was under way
 		a.mu.Unlock()
 		if err := a.switchModel(ctx); err != nil {
-			a.warn(err)
+			a.journal.warn(err)
 		}
 		a.mu.Lock()
 	}
 	a.op = nil
-	a.change(func(s *State) { s.Doing = DoingNothing; s.Leaf = a.s.Leaf() })
+	a.status.change(func(s *State) { s.Doing = DoingNothing; s.Leaf = a.s.Leaf() })
 	switch {
 	case a.closed:
 		for _, j := range a.jobs {
@@ -395,8 +380,8 @@ func (j *job) end(err error) {
 // as does something that the state shows.
 func (a *Agent) as(doing Doing, fn func() error) error {
 	before := a.State().Doing
-	a.change(func(s *State) { s.Doing = doing })
-	defer a.change(func(s *State) { s.Doing = before })
+	a.status.change(func(s *State) { s.Doing = doing })
+	defer a.status.change(func(s *State) { s.Doing = before })
 	return fn()
 }
 
@@ -486,7 +471,7 @@ func (a *Agent) Close() error {
 	a.waitFor(closeWait)
 	a.dropPrefetched(context.Background())
 	err := a.s.Close()
-	a.change(func(s *State) { s.Doing = DoingClosed })
+	a.status.change(func(s *State) { s.Doing = DoingClosed })
 	a.events.close(&Event{Kind: KindClosed})
 	return err
 }
@@ -509,16 +494,6 @@ func (a *Agent) waitFor(most time.Duration) {
 	}
 }
 
-// warn tells the user of something that went wrong beside the point.
-func (a *Agent) warn(errs ...error) {
-	for _, err := range errs {
-		if errors.Is(err, clew.ErrUnknownModel) {
-			continue // State.WindowFrom says so
-		}
-		a.events.send(Event{Kind: KindWarning, Text: err.Error()})
-	}
-}
-
 // withQueue lets fn add to the queue or take out of it, and tells of that.
 func (a *Agent) withQueue(fn func(q *queue) error) error {
 	a.queueMu.Lock()
@@ -526,7 +501,7 @@ func (a *Agent) withQueue(fn func(q *queue) error) error {
 	before := len(a.queue.items)
 	err := fn(a.queue)
 	if items := slices.Clone(a.queue.items); len(items) != before {
-		a.change(func(s *State) { s.Queue = len(items) })
+		a.status.change(func(s *State) { s.Queue = len(items) })
 		a.events.send(Event{Kind: KindQueue, Queue: items})
 	}
 	return err

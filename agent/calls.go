@@ -6,15 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/clew-dev/clew/agent/files"
 	"github.com/clew-dev/clew/agent/permission"
 	"github.com/clew-dev/clew/agent/tool"
 	"github.com/clew-dev/clew/message"
-	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/model"
 )
 
 const (
@@ -25,6 +25,19 @@ const (
 	grace = 700 * time.Millisecond
 )
 
+// runner runs the calls of an answer.
+type runner struct {
+	journal     *journal
+	desk        *desk
+	interactive bool            // somebody answers the desk's questions
+	wg          *sync.WaitGroup // of tools that run, also of those that were given up
+	history     *files.History  // of what they change; nil where there is no place for it
+
+	mu      sync.Mutex
+	tools   []tool.Tool
+	offered *[]tool.Tool // from the next pass on
+}
+
 // call is a call on its way.
 type call struct {
 	message.Block
@@ -34,73 +47,120 @@ type call struct {
 	refused *tool.Result
 }
 
-// runCalls answers the calls of an answer. What looks at things, and tools of other
+func (c *call) shown() ToolCall {
+	return ToolCall{ID: c.ID, Name: c.Name, Line: c.effect.Line, Arguments: c.Arguments}
+}
+
+// refuse makes it a call that is not run, for what the model is told.
+func (c *call) refuse(outcome tool.Outcome, format string, args ...any) *call {
+	r := tool.Text(fmt.Sprintf(format, args...))
+	r.IsError, r.Details = true, tool.Details{Outcome: outcome}.JSON()
+	c.refused = &r
+	return c
+}
+
+// set makes these the tools: at once, or where offered is set from the next pass on.
+func (r *runner) set(tools []tool.Tool, offered bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if offered {
+		r.offered = &tools
+		return
+	}
+	r.tools = tools
+}
+
+// takeOffered makes the tools that were offered those that there are.
+func (r *runner) takeOffered() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.offered != nil {
+		r.tools, r.offered = *r.offered, nil
+	}
+}
+
+// specs is what the model is told of the tools.
+func (r *runner) specs() []model.Tool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := make([]model.Tool, len(r.tools))
+	for i, t := range r.tools {
+		out[i] = t.Spec()
+	}
+	return out
+}
+
+func (r *runner) find(name string) tool.Tool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, t := range r.tools {
+		if t.Spec().Name == name {
+			return t
+		}
+	}
+	return nil
+}
+
+// run answers the calls of an answer. What looks at things, and tools of other
 // programs, run at the same time; what changes files or runs commands runs one after the
 // other, in the order of the calls, after what was called before it.
-func (a *Agent) runCalls(ctx context.Context, blocks []message.Block) error {
+func (r *runner) run(ctx context.Context, blocks []message.Block) error {
 	var batch []*call
 	for _, b := range blocks {
 		if ctx.Err() != nil {
 			return context.Cause(ctx) // nobody is asked about what is not run
 		}
-		c := a.check(ctx, b)
+		c := r.check(ctx, b)
 		alone := c.refused == nil && (c.effect.Kind == tool.Write || c.effect.Kind == tool.Run)
 		if alone {
-			if err := a.runBatch(ctx, batch); err != nil {
+			if err := r.batch(ctx, batch); err != nil {
 				return err
 			}
 			batch = nil
 		}
 		batch = append(batch, c)
 		if alone {
-			if err := a.runBatch(ctx, batch); err != nil {
+			if err := r.batch(ctx, batch); err != nil {
 				return err
 			}
 			batch = nil
 		}
 	}
-	return a.runBatch(ctx, batch)
+	return r.batch(ctx, batch)
 }
 
 // check finds the tool of a call, and asks whether it may be run.
-func (a *Agent) check(ctx context.Context, b message.Block) *call {
-	c := &call{Block: b}
-	refuse := func(format string, args ...any) *call {
-		r := tool.Text(fmt.Sprintf(format, args...))
-		r.IsError = true
-		c.refused = &r
-		return c
-	}
-	for _, t := range a.cfg.Tools {
-		if t.Spec().Name == b.Name {
-			c.tool = t
-		}
-	}
+func (r *runner) check(ctx context.Context, b message.Block) *call {
+	c := &call{Block: b, tool: r.find(b.Name)}
 	if c.tool == nil {
-		return refuse("There is no tool %q. There are: %s.", b.Name, strings.Join(a.toolNames(), ", "))
+		var names []string
+		for _, t := range r.specs() {
+			names = append(names, t.Name)
+		}
+		return c.refuse("", "There is no tool %q. There are: %s.", b.Name, strings.Join(names, ", "))
 	}
 	var err error
-	if c.effect, err = a.effect(c.tool, b.Arguments); err != nil {
-		return refuse("%s", err)
+	if c.effect, err = effect(c.tool, b.Arguments); err != nil {
+		return c.refuse("", "%s", err)
 	}
-	switch d := a.cfg.Guard.Decide(b.Name, c.effect); d.Answer {
-	case permission.Allow:
-		return c
-	case permission.Deny:
-		return refuse("%s", d.Reason)
+	switch d := r.desk.guard.Decide(b.Name, c.effect); {
+	case d.Answer == permission.Allow:
+	case d.Answer == permission.Deny:
+		return c.refuse(tool.Denied, "%s", d.Reason)
+	case !r.interactive:
+		return c.refuse(tool.Denied, "This call needs the user's permission, and nobody is there to give it: %s. Take another way, or say what you would have done.", strings.TrimSuffix(d.Reason, "."))
 	default:
-		if !a.cfg.Interactive {
-			return refuse("This call needs the user's permission, and nobody is there to give it: %s. Take another way, or say what you would have done.", strings.TrimSuffix(d.Reason, "."))
+		if why := r.desk.ask(ctx, c, d.Reason); why != "" && ctx.Err() != nil {
+			return c.refuse(tool.Cancelled, "%s", why)
+		} else if why != "" {
+			return c.refuse(tool.Denied, "%s", why)
 		}
-		if why := a.permitted(ctx, c, d); why != "" {
-			return refuse("%s", why)
-		}
-		return c
 	}
+	return c
 }
 
 // effect is that of the tool; a panic there is an error.
-func (a *Agent) effect(t tool.Tool, arguments json.RawMessage) (e tool.Effect, err error) {
+func effect(t tool.Tool, arguments json.RawMessage) (e tool.Effect, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("the tool %s failed: %v", t.Spec().Name, p)
@@ -109,17 +169,9 @@ func (a *Agent) effect(t tool.Tool, arguments json.RawMessage) (e tool.Effect, e
 	return t.Effect(arguments)
 }
 
-func (a *Agent) toolNames() []string {
-	names := make([]string, len(a.cfg.Tools))
-	for i, t := range a.cfg.Tools {
-		names[i] = t.Spec().Name
-	}
-	return names
-}
-
-// runBatch runs calls at the same time and appends each result when it is there. An
+// batch runs calls at the same time and appends each result when it is there. An
 // error is one of the log; the calls that had not begun are left without a result.
-func (a *Agent) runBatch(ctx context.Context, batch []*call) error {
+func (r *runner) batch(ctx context.Context, batch []*call) error {
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	var failed error
@@ -129,9 +181,9 @@ func (a *Agent) runBatch(ctx context.Context, batch []*call) error {
 		wg.Go(func() {
 			defer func() { <-room }()
 			if ctx.Err() != nil {
-				return // closeOpenCalls says that it was interrupted
+				return // journal.closeCalls says that it was interrupted
 			}
-			if err := a.runCall(ctx, c); err != nil {
+			if err := r.one(ctx, c); err != nil {
 				mu.Lock()
 				failed = errors.Join(failed, err)
 				mu.Unlock()
@@ -145,238 +197,106 @@ func (a *Agent) runBatch(ctx context.Context, batch []*call) error {
 	return failed
 }
 
-// runCall runs one call and appends its result.
-func (a *Agent) runCall(ctx context.Context, c *call) error {
-	shown := &ToolCall{ID: c.ID, Name: c.Name, Line: c.effect.Line, Arguments: c.Arguments}
-	a.events.send(Event{Kind: KindToolStart, Tool: shown})
-	r := c.refused
-	if r == nil {
-		out, ok := a.runTool(ctx, c)
-		if !ok { // it was cancelled: closeOpenCalls says so
-			ended := *shown
-			ended.IsError = true
-			a.events.send(Event{Kind: KindToolEnd, Tool: &ended})
+// one runs one call and appends its result.
+func (r *runner) one(ctx context.Context, c *call) error {
+	started, ended := c.shown(), c.shown()
+	r.journal.events.send(Event{Kind: KindToolStart, Tool: &started})
+	defer func() { r.journal.events.send(Event{Kind: KindToolEnd, Tool: &ended}) }()
+	res := c.refused
+	if res == nil {
+		out, ok := r.tool(ctx, c)
+		if !ok { // journal.closeCalls says so
+			ended.IsError, ended.Outcome = true, tool.Cancelled
 			return nil
 		}
-		r = &out
+		if out.IsError && ctx.Err() != nil {
+			out.Details = tool.WithOutcome(out.Details, tool.Cancelled)
+		}
+		res = &out
 	}
-	m := message.ToolResult(c.ID, c.Name, "", r.IsError, a.cfg.Clock())
-	m.Content = r.Content
+	ended.IsError, ended.Outcome = res.IsError, tool.OutcomeOf(res.Details)
+	return r.answer(ctx, c.Block, res)
+}
+
+// answer appends the result of a call.
+func (r *runner) answer(ctx context.Context, c message.Block, res *tool.Result) error {
+	m := message.ToolResult(c.ID, c.Name, "", res.IsError, r.journal.clock())
+	m.Content, m.Details = res.Content, res.Details
 	if len(m.Content) == 0 {
 		m.Content = []message.Block{message.TextBlock("(no output)")}
 	}
-	m.Details = r.Details
-	_, err := a.append(ctx, m)
-	ended := *shown
-	ended.IsError = r.IsError
-	a.events.send(Event{Kind: KindToolEnd, Tool: &ended})
+	_, err := r.journal.append(ctx, m)
 	return err
 }
 
-// runTool runs a tool. A panic is a result that failed. When the turn is cancelled and
+// tool runs a tool. A panic is a result that failed. When the turn is cancelled and
 // the tool does not return, ok is false.
-func (a *Agent) runTool(ctx context.Context, c *call) (tool.Result, bool) {
+func (r *runner) tool(ctx context.Context, c *call) (res tool.Result, ok bool) {
 	var mu sync.Mutex
 	over := false // what the tool says afterwards counts for nothing
 	output := func(piece string) {
 		mu.Lock()
 		defer mu.Unlock()
 		if !over {
-			a.events.send(Event{Kind: KindToolOutput, Text: piece, Tool: &ToolCall{ID: c.ID, Name: c.Name}})
+			r.journal.events.send(Event{Kind: KindToolOutput, Text: piece, Tool: &ToolCall{ID: c.ID, Name: c.Name}})
 		}
 	}
-	done := make(chan tool.Result, 1)
-	a.wg.Go(func() {
-		defer func() {
-			if p := recover(); p != nil {
-				r := tool.Text(fmt.Sprintf("The tool %s failed: %v", c.Name, p))
-				r.IsError = true
-				a.warn(fmt.Errorf("the tool %s failed: %v\n%s", c.Name, p, debug.Stack()))
-				done <- r
-			}
-		}()
-		r, err := c.tool.Run(ctx, tool.Call{ID: c.ID, Arguments: c.Arguments, Output: output, Record: a.recorder(c.ID)})
-		if err != nil {
-			r = tool.Text(err.Error())
-			r.IsError = true
-		}
-		done <- r
-	})
 	defer func() {
 		mu.Lock()
 		over = true
 		mu.Unlock()
 	}()
+	failed := func(format string, args ...any) tool.Result {
+		r := tool.Text(fmt.Sprintf(format, args...))
+		r.IsError = true
+		return r
+	}
+	done := make(chan tool.Result, 1)
+	r.wg.Go(func() {
+		defer func() {
+			if p := recover(); p != nil {
+				r.journal.warn(fmt.Errorf("the tool %s failed: %v\n%s", c.Name, p, debug.Stack()))
+				done <- failed("The tool %s failed: %v", c.Name, p)
+			}
+		}()
+		out, err := c.tool.Run(ctx, tool.Call{ID: c.ID, Arguments: c.Arguments, Output: output, Record: r.recorder(c.ID)})
+		if err != nil {
+			out = failed("%s", err)
+		}
+		done <- out
+	})
 	select {
-	case r := <-done:
-		return r, true
+	case res = <-done:
+		return res, true
 	case <-ctx.Done():
 	}
 	t := time.NewTimer(grace)
 	defer t.Stop()
 	select {
-	case r := <-done:
-		return r, true
+	case res = <-done:
+		return res, true
 	case <-t.C:
 		return tool.Result{}, false
 	}
 }
 
+// recorder keeps what a call changes.
+func (r *runner) recorder(call string) func(context.Context, ...tool.Change) error {
+	if r.history == nil {
+		return nil
+	}
+	return func(ctx context.Context, changes ...tool.Change) error {
+		return r.history.Record(context.WithoutCancel(ctx), call, changes...)
+	}
+}
+
 // refuseAll answers calls that are not run.
-func (a *Agent) refuseAll(ctx context.Context, calls []message.Block, why string) error {
-	for _, c := range calls {
-		if _, err := a.append(ctx, message.ToolResult(c.ID, c.Name, why, true, a.cfg.Clock())); err != nil {
+func (r *runner) refuseAll(ctx context.Context, calls []message.Block, why string) error {
+	for _, b := range calls {
+		c := (&call{Block: b}).refuse("", "%s", why)
+		if err := r.answer(ctx, b, c.refused); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-// Question asks the user whether a call may be run.
-type Question struct {
-	ID   string   `json:"id"`
-	Tool ToolCall `json:"tool"`
-	// Kind says what kind of thing it does, Why why it is asked.
-	Kind tool.Kind `json:"kind"`
-	Why  string    `json:"why"`
-	// Paths are what it would touch, Command is what it would run, Diff what it would
-	// change.
-	Paths   []string `json:"paths,omitempty"`
-	Outside bool     `json:"outside,omitempty"`
-	Command string   `json:"command,omitempty"`
-	Diff    string   `json:"diff,omitempty"`
-	// Rules would allow it, and what is like it, from now on; Exact it alone. Exact is
-	// empty where nothing more may be allowed, or nothing less.
-	Rules []string `json:"rules,omitempty"`
-	Exact []string `json:"exact,omitempty"`
-}
-
-// Reply answers a Question.
-type Reply struct {
-	// Allow lets the call run.
-	Allow bool `json:"allow"`
-	// Remember adds the question's Rules for the rest of the session.
-	Remember bool `json:"remember,omitempty"`
-	// Exact remembers the question's Exact in place of its Rules, where it has any.
-	Exact bool `json:"exact,omitempty"`
-	// Why tells the model why not, or what to do instead.
-	Why string `json:"why,omitempty"`
-}
-
-// Remembered are the rules that a reply adds.
-func (q Question) Remembered(r Reply) []string {
-	if r.Exact && len(q.Exact) > 0 {
-		return q.Exact
-	}
-	return q.Rules
-}
-
-// question waits for a reply.
-type question struct {
-	Question
-	reply    chan Reply
-	answered bool
-}
-
-// permitted asks the user about a call. It returns "" when it may be run, else what the
-// model is told.
-func (a *Agent) permitted(ctx context.Context, c *call, d permission.Decision) string {
-	q := &question{reply: make(chan Reply, 1), Question: Question{
-		ID: a.cfg.NewID(), Tool: ToolCall{ID: c.ID, Name: c.Name, Line: c.effect.Line, Arguments: c.Arguments},
-		Kind: c.effect.Kind, Why: d.Reason, Paths: c.effect.Paths, Outside: c.effect.Outside, Command: c.effect.Command,
-		Diff: c.effect.Diff,
-	}}
-	if q.Exact, q.Rules = a.cfg.Guard.Propose(c.Name, c.effect); q.Rules == nil {
-		q.Exact, q.Rules = nil, q.Exact
-	}
-	a.mu.Lock()
-	a.questions = append(a.questions, q)
-	n := len(a.questions)
-	a.mu.Unlock()
-	a.change(func(s *State) { s.Asking = n })
-	a.events.send(Event{Kind: KindAsk, Question: &q.Question})
-	defer func() {
-		a.mu.Lock()
-		a.questions = slices.DeleteFunc(a.questions, func(o *question) bool { return o == q })
-		n := len(a.questions)
-		a.mu.Unlock()
-		a.change(func(s *State) { s.Asking = n })
-		a.events.send(Event{Kind: KindAsked, Question: &q.Question})
-	}()
-	var r Reply
-	select {
-	case r = <-q.reply:
-	case <-ctx.Done():
-		return "The turn was cancelled before the user answered."
-	}
-	if !r.Allow {
-		if r.Why != "" {
-			return "The user did not allow this call, and says: " + r.Why
-		}
-		return "The user did not allow this call. Do not try it another way; ask what to do instead, or go on without it."
-	}
-	// The mode may have changed while the question stood there.
-	if now := a.cfg.Guard.Decide(c.Name, c.effect); now.Answer == permission.Deny {
-		return now.Reason
-	}
-	if r.Remember {
-		for _, rule := range q.Remembered(r) {
-			if err := a.cfg.Guard.Add(rule); err != nil {
-				a.warn(err)
-			}
-		}
-		a.keepGuard(ctx)
-	}
-	return ""
-}
-
-// Questions returns what waits for an answer, oldest first.
-func (a *Agent) Questions() []Question {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	out := make([]Question, len(a.questions))
-	for i, q := range a.questions {
-		out[i] = q.Question
-	}
-	return out
-}
-
-// Answer answers a question.
-func (a *Agent) Answer(id string, r Reply) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, q := range a.questions {
-		if q.ID == id && !q.answered {
-			q.answered = true
-			q.reply <- r // it has room for one
-			return nil
-		}
-	}
-	return &Error{Op: "answer a question", Subject: id, Err: ErrNotAsked, Hint: "it was answered, or its turn has ended"}
-}
-
-// keepGuard writes down what the user has allowed.
-func (a *Agent) keepGuard(ctx context.Context) {
-	a.granted.Store(true)
-	data, err := a.guardState()
-	if err == nil {
-		err = a.record(ctx, session.NewCustom(customAgent, data))
-	}
-	if err != nil {
-		a.warn(fmt.Errorf("the permission counts until the program ends, because it could not be saved: %w", err))
-	}
-}
-
-// SetMode changes what is allowed without asking, from the next call on. It is
-// remembered with the session.
-func (a *Agent) SetMode(ctx context.Context, m permission.Mode) error {
-	if a.cfg.Guard == nil {
-		return &Error{Op: "set the mode", Err: fmt.Errorf("the agent has no tools"), Hint: "nothing needs to be allowed"}
-	}
-	if err := a.cfg.Guard.SetMode(m); err != nil {
-		return err
-	}
-	a.change(func(s *State) { s.Mode = m })
-	a.keepGuard(ctx)
 	return nil
 }

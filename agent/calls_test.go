@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/agent/permission"
+	"github.com/clew-dev/clew/agent/rules"
 	"github.com/clew-dev/clew/agent/tool"
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/message"
@@ -94,6 +96,90 @@ func TestExactAnswer(t *testing.T) {
 		t.Errorf("it remembered %q of %q and %q", got, q.Exact, q.Rules)
 	}
 	r.fine()
+}
+
+// outcomes are those of the results on the path, as a program reads them that opens the session.
+func (r *rig) outcomes() (out []string) {
+	r.t.Helper()
+	path, err := r.Path(context.Background())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, s := range path {
+		if s.Message != nil && s.Message.Role == message.RoleToolResult {
+			out = append(out, fmt.Sprint(s.Message.IsError, " ", tool.OutcomeOf(s.Message.Details)))
+		}
+	}
+	return out
+}
+
+// TestOutcomesAreInTheLog: what was denied or cancelled can be told from what failed, also after a resume.
+func TestOutcomesAreInTheLog(t *testing.T) {
+	t.Parallel()
+	run := &fake{name: "bash", kind: tool.Run, effect: tool.Effect{Command: "go test ./..."}}
+	look := &fake{name: "read", kind: tool.Read, do: func(context.Context, tool.Call) (tool.Result, error) {
+		return tool.Result{}, errors.New("no such file")
+	}}
+	slow := &fake{name: "slow", kind: tool.Read, do: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+		<-ctx.Done()
+		return tool.Result{Details: []byte(`{"exitCode":7}`), IsError: true}, nil
+	}}
+	stubborn, release := newStubborn()
+	defer release()
+	stubborn.kind = tool.Read
+	r := newRig(t, asking(run, look, slow, stubborn))
+	r.srv.Add(call("a", "bash"), call("b", "read"), modeltest.Answer(modeltest.Call("c", "slow", "{}"), modeltest.Call("d", "stubborn", "{}")))
+	r.send("test it")
+	if err := r.Answer(r.question().ID, agent.Reply{}); err != nil {
+		t.Fatal(err)
+	}
+	r.until("call", running("slow"))
+	r.until("call", running("stubborn"))
+	if _, err := r.Cancel(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	r.wait()
+	want := []string{"true denied", "true ", "true cancelled", "true cancelled"}
+	var ended []string
+	for _, e := range r.all(agent.KindToolEnd) {
+		ended = append(ended, fmt.Sprint(e.Tool.IsError, " ", e.Tool.Outcome))
+	}
+	if !slices.Equal(ended, want) {
+		t.Errorf("the events said %q, want %q", ended, want)
+	}
+	r.reopen()
+	if got := r.outcomes(); !slices.Equal(got, want) {
+		t.Errorf("the log has %q, want %q", got, want)
+	}
+	path, err := r.Path(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if details := string(path[len(path)-2].Message.Details); details != `{"exitCode":7,"outcome":"cancelled"}` {
+		t.Errorf("the tool's own details are %s", details)
+	}
+}
+
+// TestWarningsOnce: what goes wrong at each prompt is told once.
+func TestWarningsOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(r *rig) {
+		r.cfg.Rules = func() (rules.Set, error) { return rules.Set{}, errors.New("AGENTS.md can't be read") }
+		r.cfg.Engine.Hooks = append(r.cfg.Engine.Hooks, clew.Hooks{Name: "broken", EditContext: func(context.Context, clew.ContextEvent) (clew.Decision, error) {
+			return clew.Decision{}, errors.New("out of order")
+		}})
+	})
+	for range 3 {
+		r.srv.Add(modeltest.Text("ok"))
+		r.say("hello")
+	}
+	var texts []string
+	for _, e := range r.all(agent.KindWarning) {
+		texts = append(texts, e.Text)
+	}
+	if len(texts) != 2 {
+		t.Errorf("the warnings were %q", texts)
+	}
 }
 
 // TestNobodyThere: what would be asked is refused, and the model goes on.

@@ -35,7 +35,7 @@ func (a *Agent) prepare(ctx context.Context) (*clew.Prepared, error) {
 		if err != nil {
 			return nil, err
 		}
-		a.warn(p.Warnings...)
+		a.journal.warnOnce(p.Warnings...)
 		switch {
 		case len(p.Entries) > 0:
 			err = a.afterPass(ctx)
@@ -80,9 +80,9 @@ func (a *Agent) compactNow(ctx context.Context, opt clew.CompactOptions) (*clew.
 	if err != nil {
 		return nil, err
 	}
-	a.warn(res.Warnings...)
+	a.journal.warnOnce(res.Warnings...)
 	if sum := res.Plan.Summary; sum != nil && !made && opt.Summary == nil {
-		a.paid(ctx, sum.Usage)
+		a.journal.spent(ctx, "summary", session.Model{}, sum.Usage)
 	}
 	a.refreshState(ctx)
 	return res, nil
@@ -172,7 +172,7 @@ func (a *Agent) afterTurn(ctx context.Context) {
 		return err
 	})
 	if err != nil && ctx.Err() == nil {
-		a.warn(fmt.Errorf("after the turn: %w", err))
+		a.journal.warnOnce(fmt.Errorf("after the turn: %w", err))
 	}
 }
 
@@ -184,18 +184,18 @@ func (a *Agent) engineEvents() func(context.Context, clew.Event) {
 		switch {
 		case e.Kind == clew.EventPassStart:
 			before = a.State().Doing
-			a.change(func(s *State) { s.Doing = DoingCompaction })
+			a.status.change(func(s *State) { s.Doing = DoingCompaction })
 			a.events.send(Event{Kind: KindCompactionStart, Compaction: &c})
 			return
 		case e.Kind == clew.EventBranch:
 			if e.Usage != nil {
-				a.countUsage("", e.Usage)
+				a.journal.count(func(t *Totals) { t.add("", e.Usage) })
 			}
 			return
 		case before == "":
 			return // declined before it was begun: Check says why
 		}
-		a.change(func(s *State) { s.Doing = before })
+		a.status.change(func(s *State) { s.Doing = before })
 		before = ""
 		c.After, c.Summarizer, c.Entries, c.Done = e.After.Tokens, e.Summarizer, e.Entries, len(e.Entries) > 0
 		if e.Plan != nil {
@@ -206,7 +206,7 @@ func (a *Agent) engineEvents() func(context.Context, clew.Event) {
 		}
 		if c.Done {
 			c.Summary = a.summaryAmong(ctx, e.Entries)
-			a.count(func(t *Totals) {
+			a.journal.count(func(t *Totals) {
 				t.Passes++
 				if e.Usage != nil {
 					t.add("", e.Usage)
@@ -241,7 +241,7 @@ func (a *Agent) refreshState(ctx context.Context) {
 	}
 	i := a.info()
 	_, from := a.engine.PolicyFor(session.Model{Provider: i.Provider, ID: i.Model})
-	a.change(func(s *State) {
+	a.status.change(func(s *State) {
 		s.WindowFrom = from
 		s.Leaf = a.s.Leaf()
 		s.setReading(plan.Before.Tokens, plan.Before.Estimated == 0)
@@ -256,7 +256,7 @@ func (a *Agent) refreshState(ctx context.Context) {
 
 // reading brings the state up to date with a context that is about to be sent.
 func (a *Agent) reading(p *clew.Prepared) {
-	a.change(func(s *State) { s.setReading(p.Reading.Tokens, p.Reading.Estimated == 0) })
+	a.status.change(func(s *State) { s.setReading(p.Reading.Tokens, p.Reading.Estimated == 0) })
 }
 
 func (s *State) setReading(tokens int64, measured bool) {

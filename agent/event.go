@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/clew-dev/clew/agent/permission"
 	"github.com/clew-dev/clew/agent/tool"
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/message"
@@ -116,6 +117,8 @@ type ToolCall struct {
 	Line      string          `json:"line,omitempty"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	IsError   bool            `json:"isError,omitempty"`
+	// Outcome says what kept it from being done: "denied" or "cancelled". The log has it in the result's details.
+	Outcome tool.Outcome `json:"outcome,omitempty"`
 }
 
 // Compaction is what happens to the context. At its start it has Reason, Why and
@@ -157,7 +160,17 @@ type Retry struct {
 func (a *Agent) TellRetry(r Retry) { a.events.send(Event{Kind: KindRetry, Retry: &r}) }
 
 // TellWarning tells the user of something that went wrong around the agent.
-func (a *Agent) TellWarning(err error) { a.warn(err) }
+func (a *Agent) TellWarning(err error) { a.journal.warn(err) }
+
+// Questions returns what waits for an answer, oldest first.
+func (a *Agent) Questions() []Question { return a.desk.questions() }
+
+// Answer answers a question.
+func (a *Agent) Answer(id string, r Reply) error { return a.desk.answer(id, r) }
+
+// SetMode changes what is allowed without asking, from the next call on. It is
+// remembered with the session.
+func (a *Agent) SetMode(ctx context.Context, m permission.Mode) error { return a.desk.setMode(ctx, m) }
 
 // SetTools changes which tools there are, from the next request on; Config.Guard decides
 // about them too. The prompt changes with that, so what a provider has cached of the
@@ -165,11 +178,11 @@ func (a *Agent) TellWarning(err error) { a.warn(err) }
 // for the request or the calls that are under way.
 func (a *Agent) SetTools(ctx context.Context, tools []tool.Tool) error {
 	const op = "change the tools"
-	if a.cfg.Guard == nil && len(tools) > 0 {
+	if a.desk.guard == nil && len(tools) > 0 {
 		return &Error{Op: op, Err: errNoGuard, Hint: "make the agent with one, by permission.New"}
 	}
 	return a.do(ctx, op, DoingMove, func(context.Context) error {
-		a.cfg.Tools = tools
+		a.runner.set(tools, false)
 		return nil
 	})
 }
@@ -177,22 +190,11 @@ func (a *Agent) SetTools(ctx context.Context, tools []tool.Tool) error {
 // OfferTools is SetTools from the next pass on: the context begins anew then, so what a
 // provider has cached of the conversation stays until there.
 func (a *Agent) OfferTools(tools []tool.Tool) error {
-	if a.cfg.Guard == nil && len(tools) > 0 {
+	if a.desk.guard == nil && len(tools) > 0 {
 		return &Error{Op: "offer tools", Err: errNoGuard, Hint: "make the agent with one, by permission.New"}
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.offered = &tools
+	a.runner.set(tools, true)
 	return nil
-}
-
-// takeOffered makes the tools that were offered those of the agent.
-func (a *Agent) takeOffered() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.offered != nil {
-		a.cfg.Tools, a.offered = *a.offered, nil
-	}
 }
 
 // Seq is the number of the last event that Config.Events was told of, or will be: when it

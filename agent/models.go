@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 
@@ -69,7 +68,7 @@ func (a *Agent) choose(op string, fn func(*choice)) error {
 	}
 	a.chosen = want.model
 	i := want.model.Info()
-	a.change(func(s *State) { s.Model, s.Reasoning = i.Provider+"/"+i.Model, want.reasoning })
+	a.status.change(func(s *State) { s.Model, s.Reasoning = i.Provider+"/"+i.Model, want.reasoning })
 	if !idle {
 		a.mu.Unlock()
 		return nil
@@ -98,7 +97,7 @@ func (a *Agent) useModel(ctx context.Context, c choice) error {
 	a.model, a.reasoning = c.model, c.reasoning
 	i := c.model.Info()
 	name := i.Provider + "/" + i.Model
-	a.change(func(s *State) { s.Model, s.Reasoning = name, c.reasoning })
+	a.status.change(func(s *State) { s.Model, s.Reasoning = name, c.reasoning })
 	a.know(i)
 	now, err := session.ModelAt(ctx, a.s.Log().Store(), a.s.Leaf())
 	if err != nil {
@@ -114,7 +113,7 @@ func (a *Agent) useModel(ctx context.Context, c choice) error {
 		want = levelDefault
 	}
 	if a.level != want {
-		if err := a.record(ctx, session.NewThinkingLevel(want)); err != nil {
+		if err := a.journal.record(ctx, session.NewThinkingLevel(want)); err != nil {
 			return err
 		}
 		a.level = want
@@ -169,5 +168,3 @@ func (a *Agent) learn(ctx context.Context, o model.Overflow) error {
 	a.refreshState(ctx)
 	return nil
 }
-
-func (a *Agent) guardState() (json.RawMessage, error) { return json.Marshal(a.cfg.Guard.State()) }

@@ -32,9 +32,9 @@ func (a *Agent) Navigate(ctx context.Context, target string, opt clew.BranchOpti
 	err := a.alone(ctx, "move", DoingMove, func(ctx context.Context) (err error) {
 		from := a.s.Leaf()
 		if b, err = a.s.Branch(ctx, target, opt); err == nil {
-			a.warn(b.Warnings...)
+			a.journal.warn(b.Warnings...)
 			if opt.DryRun && b.Summary != nil {
-				a.paid(ctx, b.Summary.Usage)
+				a.journal.spent(ctx, "summary", session.Model{}, b.Summary.Usage)
 				return nil
 			}
 		}
@@ -51,7 +51,7 @@ func (a *Agent) moved(ctx context.Context, why string) error {
 	ctx = context.WithoutCancel(ctx) // it has moved
 	a.dropPrefetched(ctx)
 	// A call that waits for its result on this branch will never get it.
-	if err := a.closeOpenCalls(ctx); err != nil {
+	if err := a.journal.closeCalls(ctx); err != nil {
 		return err
 	}
 	if err := a.restore(ctx); err != nil {
@@ -62,8 +62,8 @@ func (a *Agent) moved(ctx context.Context, why string) error {
 		return err
 	}
 	a.events.send(Event{Kind: KindMoved, Why: why})
-	if a.granted.Load() {
-		a.keepGuard(ctx) // it is the session's, not the branch's
+	if a.desk.granted.Load() {
+		a.desk.keep(ctx) // it is the session's, not the branch's
 	}
 	return nil
 }
@@ -74,7 +74,7 @@ func (a *Agent) Pin(ctx context.Context, id string, on bool) error {
 	if err != nil {
 		return &Error{Op: "pin", Subject: id, Err: err, Hint: "take an id from the tree"}
 	}
-	defer a.standsAt()
+	defer a.journal.standsAt()
 	if on {
 		return a.s.Pin(ctx, e.ID)
 	}
@@ -87,15 +87,15 @@ func (a *Agent) Label(ctx context.Context, id, label string) error {
 	if err != nil {
 		return &Error{Op: "label", Subject: id, Err: err, Hint: "take an id from the tree"}
 	}
-	return a.record(ctx, session.NewLabel(e.ID, label))
+	return a.journal.record(ctx, session.NewLabel(e.ID, label))
 }
 
 // Name gives the session a name, "" for none.
 func (a *Agent) Name(ctx context.Context, name string) error {
-	if err := a.record(ctx, session.NewSessionInfo(name)); err != nil {
+	if err := a.journal.record(ctx, session.NewSessionInfo(name)); err != nil {
 		return err
 	}
-	a.change(func(s *State) { s.Name = name })
+	a.status.change(func(s *State) { s.Name = name })
 	return nil
 }
 
@@ -121,10 +121,8 @@ func (a *Agent) Shell(ctx context.Context, command string, hidden bool) error {
 		return &Error{Op: "run a command", Subject: command, Err: fmt.Errorf("there is no shell here"), Hint: "let the model run it"}
 	}
 	return a.alone(ctx, "run a command", DoingShell, func(ctx context.Context) error {
-		if a.openCalls {
-			if err := a.closeOpenCalls(ctx); err != nil {
-				return err
-			}
+		if err := a.journal.closeLost(ctx); err != nil {
+			return err
 		}
 		call := &ToolCall{ID: a.cfg.NewID(), Name: "shell", Line: command}
 		a.events.send(Event{Kind: KindToolStart, Tool: call})
@@ -139,7 +137,7 @@ func (a *Agent) Shell(ctx context.Context, command string, hidden bool) error {
 		}
 		m := shellRun(command, text, exit, a.cfg.Clock())
 		m.Cancelled, m.ExcludeFromContext = ctx.Err() != nil, hidden
-		_, err = a.append(ctx, m)
+		_, err = a.journal.append(ctx, m)
 		return err
 	})
 }

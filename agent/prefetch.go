@@ -8,7 +8,6 @@ import (
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/compact"
-	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
 	"github.com/clew-dev/clew/summary"
@@ -61,11 +60,11 @@ func (a *Agent) startPrefetch() {
 		a.prefetch.mu.Lock()
 		if ctx.Err() == nil { // otherwise it was dropped
 			a.prefetch.cancel, a.prefetch.ready = nil, g
-			a.change(func(s *State) { s.Prepared = g != nil })
+			a.status.change(func(s *State) { s.Prepared = g != nil })
 		}
 		a.prefetch.mu.Unlock()
 		if err != nil && ctx.Err() == nil {
-			a.warn(err)
+			a.journal.warnOnce(err)
 		}
 	})
 }
@@ -110,14 +109,14 @@ func (a *Agent) takePrefetched() *prefetched {
 	}
 	g := h.ready
 	h.cancel, h.ready, h.tried = nil, nil, 0
-	a.change(func(s *State) { s.Prepared = false })
+	a.status.change(func(s *State) { s.Prepared = false })
 	return g
 }
 
 // dropPrefetched forgets the prefetched summary.
 func (a *Agent) dropPrefetched(ctx context.Context) {
 	if g := a.takePrefetched(); g != nil {
-		a.paid(ctx, g.Usage)
+		a.journal.spent(ctx, "summary", session.Model{}, g.Usage)
 	}
 }
 
@@ -136,20 +135,9 @@ func (a *Agent) usePrefetched(ctx context.Context, why compact.Reason) (bool, er
 		made = err == nil && len(res.Entries) > 0
 	}
 	if !made {
-		a.paid(ctx, g.Usage)
+		a.journal.spent(ctx, "summary", session.Model{}, g.Usage)
 	}
 	return made, err
-}
-
-// paid writes down what a summary has cost that is not in the log itself.
-func (a *Agent) paid(ctx context.Context, u *message.Usage) {
-	if u == nil {
-		return
-	}
-	if err := a.record(ctx, session.NewUsage("summary", session.Model{}, *u)); err != nil {
-		a.warn(err)
-	}
-	a.countUsage("", u)
 }
 
 // stillBegins reports whether the path goes on from where a summary was made, and
@@ -208,6 +196,6 @@ func (a *Agent) idleCompact() {
 		return err
 	})
 	if err != nil && a.base.Err() == nil {
-		a.warn(err)
+		a.journal.warnOnce(err)
 	}
 }

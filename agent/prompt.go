@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/clew-dev/clew/agent/permission"
 	"github.com/clew-dev/clew/agent/rules"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model"
@@ -59,15 +58,6 @@ func (p *prompt) text() string {
 	return p.System
 }
 
-// specs is what the model is told of the tools.
-func (a *Agent) specs() []model.Tool {
-	out := make([]model.Tool, len(a.cfg.Tools))
-	for i, t := range a.cfg.Tools {
-		out[i] = t.Spec()
-	}
-	return out
-}
-
 // restore finds in the log which prompt is in force, and what the user has allowed.
 func (a *Agent) restore(ctx context.Context) error {
 	store := a.s.Log().Store()
@@ -93,24 +83,10 @@ func (a *Agent) restore(ctx context.Context) error {
 		case !ok:
 		case c.CustomType == customAgent && !guarded && a.cfg.Guard != nil && a.State().Mode == "":
 			guarded = true
-			a.granted.Store(true)
-			var state permission.State
-			err := json.Unmarshal(c.Data, &state)
-			if !a.cfg.TrustGrants {
-				if state.Mode != permission.ModePlan {
-					continue
-				}
-				state.Allow = nil
-			}
-			if err == nil {
-				err = a.cfg.Guard.Restore(state)
-			}
-			if err != nil {
-				a.warn(&Error{Op: "read what was allowed", Subject: "entry " + e.ID, Err: err, Hint: "allow it again"})
-			}
+			a.desk.restore(e, c.Data, a.cfg.TrustGrants)
 		case c.CustomType == customPrompt && a.prompt.entry == "" && !foreign:
 			if a.prompt, err = readPrompt(ctx, store, e.ID, c.Data); err != nil {
-				a.warn(err)
+				a.journal.warn(err)
 			}
 		}
 	}
@@ -118,7 +94,7 @@ func (a *Agent) restore(ctx context.Context) error {
 		a.prompt.told = *told
 	}
 	if a.cfg.Guard != nil {
-		a.change(func(s *State) { s.Mode = a.cfg.Guard.Mode() })
+		a.status.change(func(s *State) { s.Mode = a.cfg.Guard.Mode() })
 	}
 	return a.setPrompt(ctx)
 }
@@ -194,7 +170,7 @@ func readPrompt(ctx context.Context, store session.Store, id string, data json.R
 // ensurePrompt makes sure that a prompt is in force: that of the log, or a new one where
 // the log has none, or where the program has other tools or another text by now.
 func (a *Agent) ensurePrompt(ctx context.Context) error {
-	if a.prompt.entry != "" && a.prompt.System == a.cfg.System && sameTools(a.prompt.Tools, a.specs()) {
+	if a.prompt.entry != "" && a.prompt.System == a.cfg.System && sameTools(a.prompt.Tools, a.runner.specs()) {
 		return nil
 	}
 	// It has the rules as they are now.
@@ -212,7 +188,7 @@ func sameTools(a, b []model.Tool) bool {
 
 // newPrompt reads everything again and writes down what is in force from now on.
 func (a *Agent) newPrompt(ctx context.Context) error {
-	p := prompt{System: a.cfg.System, Tools: a.specs(), Rules: a.readRules(a.prompt.Rules)}
+	p := prompt{System: a.cfg.System, Tools: a.runner.specs(), Rules: a.readRules(a.prompt.Rules)}
 	p.told = p.Rules
 	data := p
 	if a.prompt.entry != "" && a.prompt.text() == p.text() && sameTools(a.prompt.Tools, p.Tools) {
@@ -226,12 +202,10 @@ func (a *Agent) newPrompt(ctx context.Context) error {
 	if a.level != "" {
 		drafts = append(drafts, session.NewThinkingLevel(a.level))
 	}
-	if a.granted.Load() {
-		state, err := a.guardState()
-		if err != nil {
-			return err
-		}
-		drafts = append(drafts, session.NewCustom(customAgent, state))
+	if entry, some, err := a.desk.grants(); err != nil {
+		return err
+	} else if some {
+		drafts = append(drafts, entry)
 	}
 	ids, err := a.s.Record(context.WithoutCancel(ctx), drafts...)
 	if err != nil {
@@ -248,7 +222,7 @@ func (a *Agent) newPrompt(ctx context.Context) error {
 func (a *Agent) setPrompt(ctx context.Context) error {
 	p := a.prompt
 	if p.entry == "" { // there is none yet: count the one that there will be
-		p.System, p.Tools = a.cfg.System, a.specs()
+		p.System, p.Tools = a.cfg.System, a.runner.specs()
 	}
 	return a.s.SetPrompt(ctx, p.text(), model.EncodeTools(p.Tools))
 }
@@ -257,7 +231,7 @@ func (a *Agent) setPrompt(ctx context.Context) error {
 // was told of changes is part of it now.
 func (a *Agent) afterPass(ctx context.Context) error {
 	a.dropPrefetched(ctx)
-	a.takeOffered()
+	a.runner.takeOffered()
 	if err := a.newPrompt(ctx); err != nil {
 		return err
 	}
@@ -294,12 +268,12 @@ func (a *Agent) readRules(old rules.Set) rules.Set {
 	}
 	set, err := a.cfg.Rules()
 	if err != nil {
-		a.warn(err)
+		a.journal.warnOnce(err)
 		return old
 	}
 	for _, w := range set.Warnings {
 		if !slices.Contains(old.Warnings, w) {
-			a.warn(errors.New(w))
+			a.journal.warn(errors.New(w))
 		}
 	}
 	return set
@@ -320,7 +294,7 @@ func (a *Agent) remind(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := a.record(ctx, session.NewCustomMessage(customRules, []message.Block{message.TextBlock(text)}, true, details)); err != nil {
+	if err := a.journal.record(ctx, session.NewCustomMessage(customRules, []message.Block{message.TextBlock(text)}, true, details)); err != nil {
 		return err
 	}
 	a.prompt.told = now

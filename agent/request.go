@@ -106,16 +106,16 @@ func (a *Agent) accepted(ctx context.Context, resp *model.Response, p *clew.Prep
 	}
 	// The bytes must say so too: what was reported for an earlier request can be wrong.
 	if model.CutInput(p.Reading.Tokens, u) && u.Prompt() < p.Reading.Bytes/maxTokenBytes {
-		a.warn(fmt.Errorf("%s has read %d tokens of about %d: its server cuts the input. From now on its window counts as that large", a.modelName(), u.Prompt(), p.Reading.Tokens))
+		a.journal.warn(fmt.Errorf("%s has read %d tokens of about %d: its server cuts the input. From now on its window counts as that large", a.modelName(), u.Prompt(), p.Reading.Tokens))
 		if err := a.learn(ctx, model.Overflow{Kind: model.OverflowTokens, Limit: u.Prompt()}); err != nil {
-			a.warn(err) // the answer is there, and counts
+			a.journal.warn(err) // the answer is there, and counts
 		}
 		return nil
 	}
 	if len(resp.Message.Content) == 0 && len(resp.BadCalls) == 0 && resp.Finish != model.FinishRefusal && resp.Finish != model.FinishPaused {
 		return a.modelError(model.KindDropped, "the answer is empty", resp)
 	}
-	a.change(func(s *State) { s.CacheHit = share(u.CacheRead, u.Prompt()) })
+	a.status.change(func(s *State) { s.CacheHit = share(u.CacheRead, u.Prompt()) })
 	return nil
 }
 
@@ -159,7 +159,10 @@ func (a *Agent) failed(ctx context.Context, err error, p *clew.Prepared, r *reco
 		return a.overflowed(ctx, e, p, r)
 	case e.Kind.Transient():
 		if wait, ok := a.again(e, r); ok {
-			a.spent(ctx, e)
+			if e.Partial != nil && e.Partial.Message != nil {
+				i := a.info()
+				a.journal.spent(ctx, "retry", session.Model{Provider: i.Provider, ID: i.Model}, e.Partial.Message.Usage)
+			}
 			a.events.send(Event{Kind: KindDiscard, Why: e.Message})
 			a.events.send(Event{Kind: KindRetry, Retry: &Retry{Attempt: r.failures, Of: a.cfg.Retries, Wait: wait, Error: e.Error()}})
 			if err := a.cfg.Sleep(ctx, wait); err != nil {
@@ -206,22 +209,9 @@ func (a *Agent) keepPartial(ctx context.Context, err error, stop message.StopRea
 	}
 	i := a.info()
 	m.StopReason, m.ErrorMessage, m.API, m.Provider, m.Model = stop, err.Error(), i.API, i.Provider, i.Model
-	if _, err := a.append(ctx, m); err != nil {
-		a.warn(fmt.Errorf("the part of the answer that had arrived could not be kept: %w", err))
+	if _, err := a.journal.append(ctx, m); err != nil {
+		a.journal.warn(fmt.Errorf("the part of the answer that had arrived could not be kept: %w", err))
 	}
-}
-
-// spent writes down what a failed attempt has cost.
-func (a *Agent) spent(ctx context.Context, e *model.Error) {
-	if e.Partial == nil || e.Partial.Message == nil || e.Partial.Message.Usage == nil {
-		return
-	}
-	i := a.info()
-	u := *e.Partial.Message.Usage
-	if err := a.record(ctx, session.NewUsage("retry", session.Model{Provider: i.Provider, ID: i.Model}, u)); err != nil {
-		a.warn(err)
-	}
-	a.countUsage(i.Provider+"/"+i.Model, &u)
 }
 
 // overflowed makes room after a request that was too large: once, and only if that
@@ -286,13 +276,13 @@ func (a *Agent) cutShort(ctx context.Context, id string, resp *model.Response, r
 		most = model.DefaultMaxOutput
 	}
 	if resp.Finish == model.FinishLength && out >= most {
-		a.warn(fmt.Errorf("the answer was cut off after %d tokens: that is the most %s can say at once. Say that it shall go on", out, a.modelName()))
+		a.journal.warn(fmt.Errorf("the answer was cut off after %d tokens: that is the most %s can say at once. Say that it shall go on", out, a.modelName()))
 		*r = recovery{}
 		return false, nil
 	}
 	known := a.learnt[a.route()]
 	if known.clamp > 0 && out*10 >= known.clamp*9 {
-		a.warn(fmt.Errorf("the answer was cut off after %d tokens, as before. Say that it shall go on", out))
+		a.journal.warn(fmt.Errorf("the answer was cut off after %d tokens, as before. Say that it shall go on", out))
 		return false, nil
 	}
 	if r.compacted {
@@ -320,7 +310,7 @@ func (a *Agent) cutShort(ctx context.Context, id string, resp *model.Response, r
 	if err != nil {
 		return false, fmt.Errorf("%s; and no room could be made: %w", why, err)
 	}
-	a.warn(fmt.Errorf("%s, and no room could be made: %s. Say that it shall go on", why, res.Plan.Why))
+	a.journal.warn(fmt.Errorf("%s, and no room could be made: %s. Say that it shall go on", why, res.Plan.Why))
 	return false, nil
 }
 
@@ -331,6 +321,6 @@ func (a *Agent) overWindow(ctx context.Context, resp *model.Response) {
 		return
 	}
 	if _, err := a.compactNow(ctx, clew.CompactOptions{Reason: compact.Overflow}); err != nil && ctx.Err() == nil {
-		a.warn(err)
+		a.journal.warn(err)
 	}
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"encoding/json"
 	"maps"
 	"sync"
@@ -17,47 +18,38 @@ type totals struct {
 	now Totals
 }
 
-// startTotals reads what the log says has been spent.
-func (a *Agent) startTotals() {
-	if a.s.Leaf() == "" {
-		return
-	}
-	last, store := a.s.Leaf(), a.s.Log().Store()
-	entries, backwards := store.All(a.base), false
+// readTotals reads what the log says has been spent until an entry.
+func (j *journal) readTotals(ctx context.Context, last string) {
+	store := j.s.Log().Store()
+	entries, backwards := store.All(ctx), false
 	if f, ok := store.(*jsonl.File); ok { // without the bulk, which is results, and without a lock
-		entries, backwards = f.Mentioning(a.base, `"assistant"`, `"usage"`, `"clew.pass"`, `"session_info"`, `"`+last+`"`), true
+		entries, backwards = f.Mentioning(ctx, `"assistant"`, `"usage"`, `"clew.pass"`, `"session_info"`, `"`+last+`"`), true
 	}
-	a.wg.Go(func() {
-		var sum Totals
-		name, before := "", !backwards // what comes after last is counted as it comes
-		for e, err := range entries {
-			if err != nil {
-				if a.base.Err() == nil {
-					a.warn(err)
-				}
-				return
+	var sum Totals
+	name, before := "", !backwards // what comes after last is counted as it comes
+	for e, err := range entries {
+		if err != nil {
+			if ctx.Err() == nil {
+				j.warn(err)
 			}
-			if before = before || e.ID == last; !before {
-				continue
-			}
-			if n, ok := e.SessionName(); ok && (name == "" || !backwards) {
-				name = n
-			}
-			sum.entry(e)
-			if e.ID == last && !backwards {
-				break
-			}
+			return
 		}
-		a.totals.mu.Lock()
-		a.totals.now.merge(sum)
-		now := a.totals.now.clone()
-		a.totals.mu.Unlock()
-		a.change(func(s *State) {
-			s.Totals = now
-			if s.Name == "" {
-				s.Name = name
-			}
-		})
+		if before = before || e.ID == last; !before {
+			continue
+		}
+		if n, ok := e.SessionName(); ok && (name == "" || !backwards) {
+			name = n
+		}
+		sum.entry(e)
+		if e.ID == last && !backwards {
+			break
+		}
+	}
+	j.count(func(t *Totals) { t.merge(sum) })
+	j.status.change(func(s *State) {
+		if s.Name == "" {
+			s.Name = name
+		}
 	})
 }
 
@@ -140,15 +132,10 @@ func (t *Totals) clone() Totals {
 	return c
 }
 
-// countUsage adds a call of a model; name "" for one of a summarizer.
-func (a *Agent) countUsage(name string, u *message.Usage) {
-	a.count(func(t *Totals) { t.add(name, u) })
-}
-
-func (a *Agent) count(fn func(*Totals)) {
-	a.totals.mu.Lock()
-	fn(&a.totals.now)
-	now := a.totals.now.clone()
-	a.totals.mu.Unlock()
-	a.change(func(s *State) { s.Totals = now })
+// change changes the totals and returns them.
+func (t *totals) change(fn func(*Totals)) Totals {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	fn(&t.now)
+	return t.now.clone()
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model"
@@ -17,13 +16,13 @@ func (a *Agent) turn(ctx context.Context) {
 	outcome, err := a.work(ctx)
 	if ctx.Err() != nil {
 		if err != nil && !IsCancelled(err) {
-			a.warn(err)
+			a.journal.warn(err)
 		}
 		outcome, err = OutcomeCancelled, nil
 	}
 	// Whatever has ended the turn before its time: no call stays without a result.
 	if outcome == OutcomeCancelled || err != nil {
-		err = errors.Join(err, a.closeOpenCalls(ctx))
+		err = errors.Join(err, a.journal.closeCalls(ctx))
 	}
 	e := Event{Kind: KindTurnEnd, Outcome: outcome}
 	if err != nil {
@@ -38,36 +37,10 @@ func (a *Agent) turn(ctx context.Context) {
 	}
 }
 
-// closeOpenCalls gives every call that has no result one that says so, and tells of them.
-func (a *Agent) closeOpenCalls(ctx context.Context) error {
-	ctx = context.WithoutCancel(ctx)
-	n, err := a.s.CloseOpenCalls(ctx)
-	if a.openCalls = err != nil; a.openCalls {
-		return err
-	}
-	var results []Entry
-	for id := a.s.Leaf(); len(results) < n; {
-		e, err := a.s.Log().Store().Get(ctx, id)
-		if err != nil {
-			return err
-		}
-		if m, err := e.Message(); err == nil {
-			results = append(results, Entry{ID: e.ID, Message: m})
-		}
-		id = e.ParentID
-	}
-	for _, r := range slices.Backward(results) {
-		a.entry(r.ID, r.Message)
-	}
-	return nil
-}
-
 // work makes requests and runs calls.
 func (a *Agent) work(ctx context.Context) (Outcome, error) {
-	if a.openCalls {
-		if err := a.closeOpenCalls(ctx); err != nil {
-			return OutcomeFailed, err
-		}
+	if err := a.journal.closeLost(ctx); err != nil {
+		return OutcomeFailed, err
 	}
 	if err := a.remind(ctx); err != nil {
 		return OutcomeFailed, err
@@ -130,9 +103,9 @@ func (a *Agent) deliver(ctx context.Context, inTurn bool) (int, error) {
 				return err
 			}
 			did = true
-			a.entry(it.ID, m)
+			a.journal.tell(it.ID, m)
 			if err := q.delivered(it.ID); err != nil {
-				a.warn(err)
+				a.journal.warn(err)
 			}
 			return nil
 		})
@@ -165,7 +138,7 @@ func (a *Agent) unanswered(ctx context.Context) (bool, error) {
 // take appends an answer and runs its calls. It reports whether the model is to go on.
 func (a *Agent) take(ctx context.Context, resp *model.Response, r *recovery) (bool, error) {
 	m := resp.Message
-	id, err := a.append(ctx, m)
+	id, err := a.journal.append(ctx, m)
 	if err != nil {
 		a.events.send(Event{Kind: KindDiscard, Why: "it could not be written down"})
 		return false, fmt.Errorf("the answer could not be written down: %w", err)
@@ -175,11 +148,11 @@ func (a *Agent) take(ctx context.Context, resp *model.Response, r *recovery) (bo
 	switch {
 	case cut && len(calls) > 0:
 		// The arguments may be cut too, although they can be read.
-		if err := a.refuseAll(ctx, calls, "The answer was cut off at its limit, so this call was not run: its arguments may not be whole. Call again, with less in one call."); err != nil {
+		if err := a.runner.refuseAll(ctx, calls, "The answer was cut off at its limit, so this call was not run: its arguments may not be whole. Call again, with less in one call."); err != nil {
 			return false, err
 		}
 	case len(calls) > 0:
-		if err := a.runCalls(ctx, calls); err != nil {
+		if err := a.runner.run(ctx, calls); err != nil {
 			return false, err
 		}
 	}
@@ -216,7 +189,7 @@ func (a *Agent) ended(ctx context.Context, resp *model.Response, r *recovery) (b
 		if r.badCalls++; r.badCalls > maxBadCalls {
 			return false, fmt.Errorf("%s has tried to call a tool and failed %d times in a row: %s", a.modelName(), r.badCalls, resp.FinishDetail)
 		}
-		return true, a.note(ctx, "Your last answer was meant to call a tool, and could not be read as a call. Call it again.")
+		return true, a.journal.note(ctx, "Your last answer was meant to call a tool, and could not be read as a call. Call it again.")
 	default:
 	}
 	*r = recovery{}
@@ -233,53 +206,7 @@ func (a *Agent) tellBadCalls(ctx context.Context, bad []model.BadCall) error {
 	for _, b := range bad {
 		text += fmt.Sprintf("\n- %s, with %d bytes of arguments", b.Name, len(b.Text))
 	}
-	return a.note(ctx, text+"\nCall again, with less in one call.")
-}
-
-// note appends a message of the agent's own, which is not the user's word.
-func (a *Agent) note(ctx context.Context, text string) error {
-	m := message.User(text, a.cfg.Clock())
-	m.Origin = message.OriginInjected
-	_, err := a.append(ctx, m)
-	return err
-}
-
-// append writes a message and tells of it. It is not cancelled half way: what was
-// answered has been paid for.
-func (a *Agent) append(ctx context.Context, m *message.Message) (string, error) {
-	ids, err := a.s.Append(context.WithoutCancel(ctx), m)
-	if err != nil {
-		return "", err
-	}
-	if m.Role == message.RoleAssistant {
-		a.count(func(t *Totals) { t.answer(m) })
-	}
-	if m.Role == message.RoleToolResult || m.Role == message.RoleBashExecution {
-		// The log may have less of it, and without what a hook has taken out.
-		if e, err := a.s.Log().Store().Get(context.WithoutCancel(ctx), ids[0]); err == nil {
-			if logged, err := e.Message(); err == nil {
-				m = logged
-			}
-		}
-	}
-	a.entry(ids[0], m)
-	return ids[0], nil
-}
-
-// entry tells of a message that was written.
-func (a *Agent) entry(id string, m *message.Message) {
-	a.events.send(Event{Kind: KindEntry, Entry: &Entry{ID: id, Message: m}})
-	a.standsAt()
-}
-
-// standsAt brings the leaf of the state up to date.
-func (a *Agent) standsAt() { a.change(func(s *State) { s.Leaf = a.s.Leaf() }) }
-
-// record writes an entry that the model does not see.
-func (a *Agent) record(ctx context.Context, d ...session.Draft) error {
-	_, err := a.s.Record(context.WithoutCancel(ctx), d...)
-	a.standsAt()
-	return err
+	return a.journal.note(ctx, text+"\nCall again, with less in one call.")
 }
 
 func firstNonEmpty(texts ...string) string {

@@ -161,8 +161,10 @@ func (p *planner) details(facts *ledger.Ledger, out *summary.Output) Details {
 func Interrupted(items []session.Item, at time.Time) []session.Draft {
 	var drafts []session.Draft
 	for _, call := range Pending(items) {
-		drafts = append(drafts, session.Message(message.ToolResult(call.ID, call.Name,
-			"The call was interrupted. It has no result, and it is not known how much of it was done.", true, at)))
+		m := message.ToolResult(call.ID, call.Name,
+			"The call was interrupted. It has no result, and it is not known how much of it was done.", true, at)
+		m.Details = json.RawMessage(`{"outcome":"cancelled"}`)
+		drafts = append(drafts, session.Message(m))
 	}
 	return drafts
 }

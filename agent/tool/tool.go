@@ -111,6 +111,38 @@ type Details struct {
 	Diff      string `json:"diff,omitempty"`      // what was changed, as a unified diff
 	ExitCode  *int   `json:"exitCode,omitempty"`  // of a command
 	Truncated bool   `json:"truncated,omitempty"` // the text is not all there was
+	// Outcome says why a call failed that the tool has not failed at; the agent sets it.
+	Outcome Outcome `json:"outcome,omitempty"`
+}
+
+// Outcome says what kept a call from being done.
+type Outcome string
+
+// The outcomes.
+const (
+	Denied    Outcome = "denied"    // it was not allowed, by the user or by the rules
+	Cancelled Outcome = "cancelled" // the turn was cancelled, or the program ended, before it was done
+)
+
+// OutcomeOf returns the outcome that the details of a result have, "" for none.
+func OutcomeOf(details json.RawMessage) Outcome {
+	var d Details
+	_ = json.Unmarshal(details, &d) // details may be of any form
+	return d.Outcome
+}
+
+// WithOutcome returns the details of a result with an outcome.
+func WithOutcome(details json.RawMessage, o Outcome) json.RawMessage {
+	all := map[string]json.RawMessage{}
+	if json.Unmarshal(details, &all) != nil || all == nil {
+		all = map[string]json.RawMessage{} // what is no object has no place beside it
+	}
+	all["outcome"], _ = json.Marshal(o)
+	data, err := json.Marshal(all)
+	if err != nil {
+		return Details{Outcome: o}.JSON()
+	}
+	return data
 }
 
 // JSON returns the details as Result.Details takes them; nil for none.
