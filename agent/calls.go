@@ -86,6 +86,10 @@ func (r *runner) specs() []model.Tool {
 	out := make([]model.Tool, len(r.tools))
 	for i, t := range r.tools {
 		out[i] = t.Spec()
+		// As the log has it, so that it is the same when it is read again.
+		if schema, err := json.Marshal(out[i].Parameters); err == nil {
+			out[i].Parameters = schema
+		}
 	}
 	return out
 }

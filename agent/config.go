@@ -87,6 +87,9 @@ type Config struct {
 
 	// System is the prompt. Default: DefaultSystem.
 	System string
+	// Place says where the agent works, as text below System: folder, system, date. It is
+	// called before a prompt and at a pass, and holds until the next. Default: nothing.
+	Place func() string
 	// Rules reads the project's rules files. It is called before a prompt and at a
 	// pass. Default: there are none.
 	Rules func() (rules.Set, error)

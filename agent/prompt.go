@@ -41,6 +41,7 @@ What you should know
 // so that requests begin alike.
 type prompt struct {
 	System string       `json:"system"`
+	Place  string       `json:"place,omitempty"`
 	Tools  []model.Tool `json:"tools,omitempty"`
 	Rules  rules.Set    `json:"rules"`
 	// As names an earlier entry that has the same prompt.
@@ -52,10 +53,13 @@ type prompt struct {
 
 // text is the system text of requests.
 func (p *prompt) text() string {
-	if r := p.Rules.Text(); r != "" {
-		return p.System + "\n\n" + r
+	text := p.System
+	for _, more := range []string{p.Place, p.Rules.Text()} {
+		if more != "" {
+			text += "\n\n" + more
+		}
 	}
-	return p.System
+	return text
 }
 
 // restore finds in the log which prompt is in force, and what the user has allowed.
@@ -188,7 +192,7 @@ func sameTools(a, b []model.Tool) bool {
 
 // newPrompt reads everything again and writes down what is in force from now on.
 func (a *Agent) newPrompt(ctx context.Context) error {
-	p := prompt{System: a.cfg.System, Tools: a.runner.specs(), Rules: a.readRules(a.prompt.Rules)}
+	p := prompt{System: a.cfg.System, Place: a.place(), Tools: a.runner.specs(), Rules: a.readRules(a.prompt.Rules)}
 	p.told = p.Rules
 	data := p
 	if a.prompt.entry != "" && a.prompt.text() == p.text() && sameTools(a.prompt.Tools, p.Tools) {
@@ -259,6 +263,14 @@ func (a *Agent) dropReminders(ctx context.Context) (bool, error) {
 	}
 	a.prompt.told = a.prompt.Rules
 	return true, a.s.Omit(context.WithoutCancel(ctx), old...)
+}
+
+// place says where the agent works.
+func (a *Agent) place() string {
+	if a.cfg.Place == nil {
+		return ""
+	}
+	return a.cfg.Place()
 }
 
 // readRules reads the rules files; what can't be read stays as it was.

@@ -118,7 +118,7 @@ func tryParams(r request) error {
 		"label": &labelParams{}, "name": &nameParams{}, "resume": &sessionParams{}, "fork": &forkParams{}, "sessions": &sessionsParams{},
 		"remove": &sessionParams{}, "rename": &renameParams{}, "set_model": &modelParams{}, "set_reasoning": &reasoningParams{},
 		"set_mode": &modeParams{}, "set": &setParams{}, "allow": &allowParams{}, "export": &exportParams{}, "files": &filesParams{},
-		"remember": &rememberParams{}, "changes": &changesParams{}, "restore": &restoreParams{},
+		"remember": &rememberParams{}, "expand": &expandParams{}, "changes": &changesParams{}, "restore": &restoreParams{},
 	}
 	to, ok := types[r.Method]
 	if !ok || r.Params == nil {

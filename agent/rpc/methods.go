@@ -102,6 +102,8 @@ func methods() map[string]method {
 
 		"export":    on(doExport),
 		"files":     on(doFiles),
+		"commands":  on(func(_ context.Context, h Host, _ none) (any, error) { return list(h.Commands()), nil }),
+		"expand":    on(func(ctx context.Context, h Host, p expandParams) (any, error) { return h.Expand(ctx, p.Text) }),
 		"shell":     on(doShell),
 		"history":   on(func(_ context.Context, h Host, _ none) (any, error) { return list(h.History()), nil }),
 		"remember":  on(doRemember),
@@ -635,6 +637,10 @@ func doFiles(ctx context.Context, h Host, p filesParams) (any, error) {
 		p.Most = 50
 	}
 	return list(h.Files(ctx, p.Prefix, p.Most)), nil
+}
+
+type expandParams struct {
+	Text string `json:"text"`
 }
 
 type shellParams struct {

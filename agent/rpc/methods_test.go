@@ -292,6 +292,12 @@ func TestEveryMethod(t *testing.T) {
 	if err := json.Unmarshal(ask("files", p{"prefix": "no"}), &names); err != nil || !slices.Equal(names, []string{"notes.txt"}) {
 		t.Errorf("%q %v", names, err)
 	}
+	if err := json.Unmarshal(ask("expand", p{"text": "/init @notes.txt"}), &struct{ Text string }{}); err != nil {
+		t.Error(err)
+	}
+	if got := string(ask("commands", nil)); !strings.Contains(got, `"name":"init"`) {
+		t.Error(got)
+	}
 	ask("shell", p{"command": "echo from the shell"})
 	if got := path().texts(); got[len(got)-1] != "bashExecution: from the shell" {
 		t.Errorf("%q", got[len(got)-1])

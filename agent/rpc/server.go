@@ -310,12 +310,36 @@ type Host interface {
 	Hooks() []string
 	// Files completes a path of the project.
 	Files(ctx context.Context, prefix string, most int) []string
+	// Commands lists the user's and the project's own slash commands and skills. Expand
+	// turns one that a message begins with into its prompt, and adds what @file and
+	// !`command` in it stand for.
+	Commands() []Command
+	Expand(ctx context.Context, text string) (Expanded, error)
 	// History returns what was typed before in this project, oldest first, Remember adds
 	// to it.
 	History() []string
 	Remember(line string)
 	// Dir is the project.
 	Dir() string
+	// Close ends the work, and with it the host.
+	Close() error
+}
+
+// Command is a slash command, or a skill, that a file defines.
+type Command struct {
+	Name        string `json:"name"` // without the slash
+	Description string `json:"description,omitempty"`
+	Arguments   string `json:"arguments,omitempty"` // what may follow, in words
+	Skill       bool   `json:"skill,omitempty"`
+	From        string `json:"from"` // user, project or "built in"
+}
+
+// Expanded is a message with what it names.
+type Expanded struct {
+	Text   string        `json:"text"`
+	Images []agent.Image `json:"images,omitempty"`
+	// Notes say what was not added, and why.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // ModelChoice is a model that can be chosen.

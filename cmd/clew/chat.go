@@ -238,11 +238,11 @@ func openChat(ctx context.Context, c chat.Config) (*chat.Session, error) {
 // maxPrompt is the most that a prompt from the standard input may have, in bytes.
 const maxPrompt = 16 << 20
 
-// withInput adds the standard input to a prompt, where that is no terminal.
-func withInput(cmd *cobra.Command, words string) (string, error) {
+// readInput returns what is on the standard input, where that is no terminal.
+func readInput(cmd *cobra.Command) (string, error) {
 	in := cmd.InOrStdin()
 	if isTerminal(in) {
-		return words, nil
+		return "", nil
 	}
 	data, err := io.ReadAll(io.LimitReader(in, maxPrompt+1))
 	switch {
@@ -251,14 +251,7 @@ func withInput(cmd *cobra.Command, words string) (string, error) {
 	case len(data) > maxPrompt:
 		return "", usagef("chat: standard input is larger than %s; put it into a file and name the file in the prompt", size(maxPrompt))
 	}
-	text := strings.ToValidUTF8(strings.TrimSpace(string(data)), "\uFFFD")
-	switch {
-	case words == "":
-		return text, nil
-	case text == "":
-		return words, nil
-	}
-	return words + "\n\n" + text, nil
+	return strings.ToValidUTF8(strings.TrimSpace(string(data)), "\uFFFD"), nil
 }
 
 // isAnswer reports whether a message is something that a model said, to its end.

@@ -216,7 +216,7 @@ func (p *printer) show(e agent.Event) {
 
 // runPrint answers one prompt.
 func (fl *chatFlags) runPrint(ctx context.Context, cmd *cobra.Command, c chat.Config, words string) error {
-	prompt, err := withInput(cmd, words)
+	input, err := readInput(cmd)
 	if err != nil {
 		return err
 	}
@@ -225,10 +225,10 @@ func (fl *chatFlags) runPrint(ctx context.Context, cmd *cobra.Command, c chat.Co
 		return err
 	}
 	defer d.end()
-	if prompt == "" && fl.demo && !fl.json {
+	if words+input == "" && fl.demo && !fl.json {
 		return runTour(ctx, cmd, c)
 	}
-	if prompt == "" {
+	if words+input == "" {
 		return usagef("chat: there is no prompt; give one as an argument or on the standard input")
 	}
 	p := &printer{bar: newProgress(cmd), errOut: cmd.ErrOrStderr()}
@@ -246,7 +246,7 @@ func (fl *chatFlags) runPrint(ctx context.Context, cmd *cobra.Command, c chat.Co
 		fmt.Fprintf(cmd.ErrOrStderr(), "clew: %s\n", oneLine(w))
 	}
 	p.begin(s)
-	err = say(ctx, s, prompt)
+	err = p.say(ctx, s, words, input)
 	// What happened is known when all of it was told.
 	err = errors.Join(err, s.Close())
 	p.bar.done()
@@ -261,12 +261,21 @@ func (fl *chatFlags) runPrint(ctx context.Context, cmd *cobra.Command, c chat.Co
 }
 
 // say sends a prompt and waits until it is answered. When ctx ends the work is cancelled.
-func say(ctx context.Context, s *chat.Session, prompt string) error {
+// What the words name is added; what came on the standard input is sent as it is.
+func (p *printer) say(ctx context.Context, s *chat.Session, words, input string) error {
 	if err := s.Ready(ctx); err != nil {
 		return nil // it was interrupted
 	}
 	a := s.Agent()
-	if _, err := a.Send(ctx, agent.Input{Text: prompt}); err != nil {
+	prompt, err := s.Expand(ctx, words)
+	if err != nil {
+		return nil // likewise
+	}
+	for _, note := range prompt.Notes {
+		fmt.Fprintf(p.errOut, "clew: note: %s\n", oneLine(note))
+	}
+	text := strings.TrimSpace(prompt.Text + "\n\n" + input)
+	if _, err := a.Send(ctx, agent.Input{Text: text, Images: prompt.Images}); err != nil {
 		return err
 	}
 	if err := a.Wait(ctx); err != nil {

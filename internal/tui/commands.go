@@ -175,7 +175,7 @@ func begin(f front, c Config) {
 	if s.Queue > 0 {
 		f.note(counted(s.Queue, "message") + " of an earlier run wait to be delivered: /queue shows them, /continue sends them")
 	}
-	if t, ok := f.host().(chat.Truster); ok && len(t.Untrusted()) > 0 {
+	if len(f.host().Untrusted()) > 0 {
 		f.note("this project has hooks or servers that are not run, because it is not trusted: /trust shows them and asks")
 	}
 	if c.Choose {
@@ -191,8 +191,8 @@ func orNone(s string) string {
 }
 
 func trust(f front) {
-	t, ok := f.host().(chat.Truster)
-	if !ok || len(t.Untrusted()) == 0 {
+	t := f.host()
+	if len(t.Untrusted()) == 0 {
 		f.note("there is nothing in this project that needs to be trusted")
 		return
 	}

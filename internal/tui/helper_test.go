@@ -21,6 +21,7 @@ import (
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/agent/permission"
+	"github.com/clew-dev/clew/agent/rpc"
 	"github.com/clew-dev/clew/agent/tool"
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/internal/chat"
@@ -209,6 +210,16 @@ func (h *fakeHost) Remember(line string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.lines = append(h.lines, line)
+}
+func (h *fakeHost) Ready(context.Context) error { return nil }
+func (h *fakeHost) Untrusted() []string         { return nil }
+func (h *fakeHost) Trust(context.Context) error { return nil }
+func (h *fakeHost) Commands() []rpc.Command {
+	return []rpc.Command{{Name: "tidy", Description: "Tidy up", From: "user"}}
+}
+
+func (h *fakeHost) Expand(_ context.Context, text string) (rpc.Expanded, error) {
+	return rpc.Expanded{Text: strings.Replace(text, "/tidy", "Tidy up:", 1)}, nil
 }
 func (h *fakeHost) Dir() string  { return "/home/u/project" }
 func (h *fakeHost) Close() error { return h.Agent().Close() }
