@@ -48,6 +48,15 @@ func (b *Block) Raw() json.RawMessage { return b.raw }
 // bytes that are not UTF-8, or half of a surrogate pair.
 func (b *Block) RawText() json.RawMessage { return b.text }
 
+// Blank reports whether Text is nothing but white space.
+func (b *Block) Blank() bool {
+	// What was stored is what is sent, so it is looked at first: Text lies elsewhere in memory.
+	if len(b.text) > 2 && b.text[1] > ' ' && b.text[1] < utf8.RuneSelf && b.text[1] != '\\' {
+		return false
+	}
+	return strings.TrimSpace(b.Text) == ""
+}
+
 // TextBlock returns a block of text.
 func TextBlock(text string) Block { return Block{Type: BlockText, Text: text} }
 

@@ -1,10 +1,5 @@
 package message
 
-import (
-	"slices"
-	"strings"
-)
-
 // Call is a tool call in a list of messages.
 type Call struct {
 	Answer int // index of the answer in the list
@@ -15,10 +10,14 @@ type Call struct {
 // Pairs says which result in a list of messages belongs to which call.
 type Pairs struct {
 	Last  int // index of the last answer that is sent, or -1
+	msgs  []*Message
 	calls []Call
-	first []int                // by message: index in calls of its first call, or of the next one after it
-	owner []int                // by message: 1 + index in calls of the call it is the result of
-	open  map[string]*[2][]int // by id: calls without a result, those of failed answers apart
+	first []int // by message: index in calls of its first call, or of the next one after it
+	owner []int // by message: 1 + index in calls of the call it is the result of
+
+	// Calls by id, made when a result is not of the latest answer, as most are.
+	open map[string]*[2][]int // indexes in calls: calls that may want a result, those of failed answers apart
+	seen int                  // how many of calls are in open
 }
 
 // PairCalls finds the result of every call. A result belongs to the latest answer before it that has an open call of
@@ -26,12 +25,13 @@ type Pairs struct {
 // result whose id no call before it has belongs to the first call after it that has it. Each match depends only on
 // what stands before its later half, so messages added at the end change no match.
 func PairCalls(msgs []*Message) *Pairs {
-	p := &Pairs{first: make([]int, len(msgs)+1), owner: make([]int, len(msgs)), Last: -1, open: map[string]*[2][]int{}}
+	p := &Pairs{msgs: msgs, first: make([]int, len(msgs)+1), owner: make([]int, len(msgs)), Last: -1, open: map[string]*[2][]int{}}
 	early := map[string][]int{} // results without a call so far
 	match := func(call, result int) {
 		p.calls[call].Result = result
 		p.owner[result] = call + 1
 	}
+	answer := 0 // index in calls of the first of the latest answer
 	for i, m := range msgs {
 		p.first[i] = len(p.calls)
 		switch m.Role {
@@ -39,6 +39,7 @@ func PairCalls(msgs []*Message) *Pairs {
 			if m.answers() {
 				p.Last = i
 			}
+			answer = len(p.calls)
 			for b := range m.Content {
 				if block := &m.Content[b]; block.Type == BlockToolCall {
 					p.calls = append(p.calls, Call{i, block, -1})
@@ -48,30 +49,27 @@ func PairCalls(msgs []*Message) *Pairs {
 					}
 				}
 			}
-			stack := 0
 			if m.Failed() {
-				stack = 1
-			}
-			for n := len(p.calls) - 1; n >= p.first[i]; n-- {
-				open := p.open[p.calls[n].Block.ID]
-				if open == nil {
-					open = new([2][]int)
-					p.open[p.calls[n].Block.ID] = open
-				}
-				if p.calls[n].Result < 0 {
-					open[stack] = append(open[stack], n)
-				}
+				p.index()
+				answer = len(p.calls)
 			}
 		case RoleToolResult:
+			if n := p.near(answer, m.ToolCallID); n >= 0 {
+				match(n, i)
+				break
+			}
+			p.index()
 			open := p.open[m.ToolCallID]
 			if open == nil {
 				early[m.ToolCallID] = append(early[m.ToolCallID], i)
 				break
 			}
 			for k, calls := range open {
-				if last := len(calls) - 1; last >= 0 {
-					match(calls[last], i)
-					open[k] = calls[:last]
+				for len(calls) > 0 && p.calls[calls[len(calls)-1]].Result >= 0 {
+					calls = calls[:len(calls)-1]
+				}
+				if open[k] = calls; len(calls) > 0 {
+					match(calls[len(calls)-1], i)
 					break
 				}
 			}
@@ -80,6 +78,39 @@ func PairCalls(msgs []*Message) *Pairs {
 	}
 	p.first[len(msgs)] = len(p.calls)
 	return p
+}
+
+// near returns the index of the first call that wants the result with an id among the first few from call n on.
+func (p *Pairs) near(n int, id string) int {
+	for end := min(len(p.calls), n+8); n < end; n++ {
+		if p.calls[n].Result < 0 && p.calls[n].Block.ID == id {
+			return n
+		}
+	}
+	return -1
+}
+
+// index puts the calls that came since into open, of each answer the first on top.
+func (p *Pairs) index() {
+	for p.seen < len(p.calls) {
+		answer, end := p.calls[p.seen].Answer, p.seen
+		for end < len(p.calls) && p.calls[end].Answer == answer {
+			end++
+		}
+		stack := 0
+		if p.msgs[answer].Failed() {
+			stack = 1
+		}
+		for n := end - 1; n >= p.seen; n-- {
+			open := p.open[p.calls[n].Block.ID]
+			if open == nil {
+				open = new([2][]int)
+				p.open[p.calls[n].Block.ID] = open
+			}
+			open[stack] = append(open[stack], n)
+		}
+		p.seen = end
+	}
 }
 
 // Of returns the calls of message i, in the order of its blocks.
@@ -94,7 +125,7 @@ func (p *Pairs) CallOf(i int) *Call {
 }
 
 // Known reports whether a call in the list has the id.
-func (p *Pairs) Known(id string) bool { _, ok := p.open[id]; return ok }
+func (p *Pairs) Known(id string) bool { p.index(); return p.open[id] != nil }
 
 // Pending returns the calls that wait for their results: those without one in the last answer that is sent to a
 // model. An earlier call without a result is not pending, because the conversation went on without it.
@@ -118,7 +149,11 @@ func (m *Message) answers() bool {
 	if m.Role != RoleAssistant || m.Failed() {
 		return false
 	}
-	return slices.ContainsFunc(m.Content, func(b Block) bool {
-		return b.Type == BlockToolCall || b.Type == BlockImage || b.Type == BlockText && strings.TrimSpace(b.Text) != ""
-	})
+	for i := range m.Content {
+		b := &m.Content[i]
+		if b.Type == BlockToolCall || b.Type == BlockImage || b.Type == BlockText && !b.Blank() {
+			return true
+		}
+	}
+	return false
 }

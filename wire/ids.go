@@ -29,8 +29,7 @@ func newIDMap(limit, calls int) *idMap {
 func (m *idMap) assign(id string) (sent string, renamed bool) {
 	base, _, _ := strings.Cut(id, "|") // pi stores "call id|item id" for the Responses API
 	clean := onlyIDChars(base)
-	if clean == base && base != "" && len(base) <= m.max && !m.used[base] {
-		m.used[base] = true
+	if clean == base && base != "" && len(base) <= m.max && m.take(base) {
 		return base, false
 	}
 	if clean == "" {
@@ -38,12 +37,18 @@ func (m *idMap) assign(id string) (sent string, renamed bool) {
 	}
 	for n := m.next[id]; ; n++ {
 		sent = clean[:min(len(clean), m.max-digestLen-1)] + "_" + digest(id+"\x00"+strconv.Itoa(n))
-		if !m.used[sent] {
-			m.used[sent] = true
+		if m.take(sent) {
 			m.next[id] = n + 1
 			return sent, true
 		}
 	}
+}
+
+// take reports whether an id is not used yet, and uses it.
+func (m *idMap) take(id string) bool {
+	n := len(m.used)
+	m.used[id] = true
+	return len(m.used) > n
 }
 
 // toolName returns the name under which a tool is sent. It depends on the name

@@ -32,6 +32,7 @@ type normalizer struct {
 	emit    func(*Turn)    // takes it when it can't
 	notes   []Note
 	slab    slab[Part]
+	spare   *slab[Part] // holds the parts of last; nil where turns are kept after emit
 }
 
 // newNormalizer also returns the list, which has no turns yet.
@@ -236,6 +237,10 @@ func (n *normalizer) push(t Turn) {
 		return
 	}
 	n.begin(t)
+	if n.spare != nil { // the turns before t were emitted, so their memory is free
+		n.slab, *n.spare = *n.spare, n.slab
+		n.slab.free = n.slab.block
+	}
 }
 
 func (n *normalizer) begin(t Turn) {

@@ -16,46 +16,54 @@ func (n *normalizer) parts(i int, m *message.Message) []Part {
 	answer := m.Role == message.RoleAssistant
 	same := answer && n.p.same(m, n.t)
 	out := n.slab.take(len(m.Content))
-	said := false
+	said, thinks := false, false
 	// reasoned says that the reasoning that came before a block is sent. The API's
 	// own ids of items must not be sent without it.
 	reasoned := false
 	for k := range m.Content {
-		var part Part
-		switch b := &m.Content[k]; {
-		case b.Type == message.BlockText && blank(b.Text):
-			continue
-		case b.Type == message.BlockText:
-			part = n.text(i, b, same, reasoned)
-		case b.Type == message.BlockImage && answer:
-			n.note(NoteImage, i, "an image in an answer becomes a line of text")
-			part = textPart(i, textImageOut(b.MIMEType))
-		case b.Type == message.BlockImage:
-			part = n.image(i, b)
-		case b.Type == message.BlockThinking && answer:
-			part, why := n.thinking(i, b, same)
-			if reasoned = why == ""; reasoned {
-				out = append(out, part)
-			} else {
-				n.note(NoteThinking, i, "thinking is not sent: %s", why)
-			}
-			continue
-		case b.Type == message.BlockToolCall && answer:
-			part = n.call(i, b, same, reasoned)
-		case b.Type == message.BlockThinking || b.Type == message.BlockToolCall:
-			n.note(NoteUnknownBlock, i, "a %s block has no place in a message of role %s and is not sent", b.Type, m.Role)
-			continue
-		case answer && n.passes(m, b):
-			part = Part{Kind: PartOpaque, From: i, Raw: jsonx.Clean(b.Raw())}
-		default:
-			n.note(NoteUnknownBlock, i, "a block of type %q is not sent", b.Type)
+		b := &m.Content[k]
+		if b.Type == message.BlockText && b.Blank() {
 			continue
 		}
-		out = append(out, part)
-		said = true
+		out = append(out, Part{From: i})
+		part, sent := &out[len(out)-1], true // filled in place, for a Part is large
+		switch {
+		case b.Type == message.BlockText:
+			n.text(part, b, same, reasoned)
+		case b.Type == message.BlockImage && answer:
+			n.note(NoteImage, i, "an image in an answer becomes a line of text")
+			*part = textPart(i, textImageOut(b.MIMEType))
+		case b.Type == message.BlockImage:
+			n.image(part, b)
+		case b.Type == message.BlockThinking && answer:
+			why := n.thinking(part, b, same)
+			if reasoned = why == ""; reasoned {
+				thinks = true
+				continue
+			}
+			n.note(NoteThinking, i, "thinking is not sent: %s", why)
+			sent = false
+		case b.Type == message.BlockToolCall && answer:
+			n.call(part, b, same, reasoned)
+		case b.Type == message.BlockThinking || b.Type == message.BlockToolCall:
+			n.note(NoteUnknownBlock, i, "a %s block has no place in a message of role %s and is not sent", b.Type, m.Role)
+			sent = false
+		case answer && n.passes(m, b):
+			part.Kind, part.Raw = PartOpaque, jsonx.Clean(b.Raw())
+		default:
+			n.note(NoteUnknownBlock, i, "a block of type %q is not sent", b.Type)
+			sent = false
+		}
+		if !sent {
+			out = out[:len(out)-1]
+		}
+		said = said || sent
 	}
-	if !said {
+	switch {
+	case !said:
 		return nil
+	case !thinks || n.p.Thinking == ThinkingField: // there it is sent beside the content
+		return out
 	}
 	return n.followed(i, out)
 }
@@ -63,14 +71,11 @@ func (n *normalizer) parts(i int, m *message.Message) []Part {
 // followed takes out thinking that nothing follows; in the Responses API an item
 // must follow each reasoning item directly.
 func (n *normalizer) followed(i int, parts []Part) []Part {
-	if n.p.Thinking == ThinkingField { // it is sent beside the content, not in it
-		return parts
-	}
 	at := len(parts) // what is kept is moved to the end
 	followed := false
-	for _, part := range slices.Backward(parts) {
+	for k := range slices.Backward(parts) {
 		switch {
-		case part.Kind != PartThinking:
+		case parts[k].Kind != PartThinking:
 			followed = true
 		case !followed:
 			n.note(NoteThinking, i, "thinking is not sent: nothing follows it")
@@ -79,15 +84,15 @@ func (n *normalizer) followed(i int, parts []Part) []Part {
 			followed = false
 		}
 		at--
-		parts[at] = part
+		parts[at] = parts[k]
 	}
 	return parts[at:]
 }
 
-func (n *normalizer) text(i int, b *message.Block, same, reasoned bool) Part {
-	part := Part{Kind: PartText, From: i, Text: jsonText(b)}
+func (n *normalizer) text(part *Part, b *message.Block, same, reasoned bool) {
+	part.Kind, part.Text = PartText, jsonText(b)
 	if !same || b.Signature == "" {
-		return part
+		return
 	}
 	if n.p.Thinking == ThinkingItem {
 		part.ItemID, part.Phase = textSignature(b.Signature)
@@ -98,7 +103,6 @@ func (n *normalizer) text(i int, b *message.Block, same, reasoned bool) Part {
 	if n.p.Thinking == ThinkingPart && validBase64(b.Signature) && intact(b) {
 		part.Signature = b.Signature
 	}
-	return part
 }
 
 // textSignature reads what pi stores of a message item of the Responses API:
@@ -128,23 +132,23 @@ func itemID(id, prefix string) bool {
 // Completions return reasoning.
 var reasoningFields = []string{"reasoning_content", "reasoning", "reasoning_text"}
 
-// thinking returns the part for a block of thinking; why says that it cannot be
+// thinking makes the part for a block of thinking; why says that it cannot be
 // sent. It is either as it came or absent, never changed.
-func (n *normalizer) thinking(i int, b *message.Block, same bool) (part Part, why string) {
-	part = Part{Kind: PartThinking, From: i, Signature: b.Signature, Redacted: b.Redacted}
+func (n *normalizer) thinking(part *Part, b *message.Block, same bool) (why string) {
+	part.Kind, part.Signature, part.Redacted = PartThinking, b.Signature, b.Redacted
 	switch {
 	case !same:
-		return part, "another model made it"
+		return "another model made it"
 	case b.Signature == "" || !utf8.ValidString(b.Signature) || strings.ContainsRune(b.Signature, utf8.RuneError):
-		return part, "it has no signature"
+		return "it has no signature"
 	}
 	if !b.Redacted {
 		part.Text = jsonText(b)
 	}
 	switch n.p.Thinking {
 	case ThinkingField:
-		if b.Redacted || blank(b.Text) || !slices.Contains(reasoningFields, b.Signature) {
-			return part, "the API takes back what it gave in a member of the message only"
+		if b.Redacted || b.Blank() || !slices.Contains(reasoningFields, b.Signature) {
+			return "the API takes back what it gave in a member of the message only"
 		}
 	case ThinkingItem:
 		item := []byte(b.Signature)
@@ -152,24 +156,25 @@ func (n *normalizer) thinking(i int, b *message.Block, same bool) (part Part, wh
 		id, hasID := jsonx.String(jsonx.Get(item, "id"))
 		end, err := jsonx.Scan(item, 0)
 		if err != nil || end != len(item) || typ != "reasoning" || !jsonx.Sound(item) || hasID && !itemID(id, "rs_") {
-			return part, "it is no reasoning item that the API takes"
+			return "it is no reasoning item that the API takes"
 		}
 		part.Raw = item
 	case ThinkingPart:
 		if b.Redacted || !validBase64(b.Signature) {
-			return part, "its signature is not one that the API takes"
+			return "its signature is not one that the API takes"
 		}
 	case ThinkingSigned, ThinkingStored:
 	}
 	if n.p.Thinking != ThinkingItem && !b.Redacted && !intact(b) {
-		return part, "its text holds characters that cannot be sent"
+		return "its text holds characters that cannot be sent"
 	}
-	return part, ""
+	return ""
 }
 
-func (n *normalizer) call(i int, b *message.Block, same, reasoned bool) Part {
-	part := Part{Kind: PartCall, From: i}
+func (n *normalizer) call(part *Part, b *message.Block, same, reasoned bool) {
 	var renamed bool
+	i := part.From
+	part.Kind = PartCall
 	if part.ID, renamed = n.ids.assign(b.ID); renamed {
 		n.note(NoteCallRenamed, i, "call id %q is sent as %s", b.ID, part.ID)
 	}
@@ -182,7 +187,7 @@ func (n *normalizer) call(i int, b *message.Block, same, reasoned bool) Part {
 		part.Arguments = json.RawMessage("{}")
 	}
 	if !same {
-		return part
+		return
 	}
 	if _, id, _ := strings.Cut(b.ID, "|"); n.p.Thinking == ThinkingItem && reasoned && itemID(id, "fc_") {
 		part.ItemID = id
@@ -190,11 +195,10 @@ func (n *normalizer) call(i int, b *message.Block, same, reasoned bool) Part {
 	if n.p.Thinking == ThinkingPart && validBase64(b.Signature) && bytes.Equal(part.Arguments, b.Arguments) {
 		part.Signature = b.Signature
 	}
-	return part
 }
 
-func (n *normalizer) image(i int, b *message.Block) Part {
-	data := jsonText(b)
+func (n *normalizer) image(part *Part, b *message.Block) {
+	data, i := jsonText(b), part.From
 	switch {
 	case !n.t.TakesImages:
 		n.note(NoteImage, i, "the model takes no images; a line of text stands for this one")
@@ -203,9 +207,10 @@ func (n *normalizer) image(i int, b *message.Block) Part {
 	case !validBase64(b.Data) || len(data) != len(b.Data)+2:
 		n.note(NoteImage, i, "the data of the image is no base64; a line of text stands for it")
 	default:
-		return Part{Kind: PartImage, From: i, MIMEType: b.MIMEType, Data: data}
+		part.Kind, part.MIMEType, part.Data = PartImage, b.MIMEType, data
+		return
 	}
-	return textPart(i, textImageOut(b.MIMEType))
+	*part = textPart(i, textImageOut(b.MIMEType))
 }
 
 // passes reports whether a block of a type we do not know goes back to the API it came

@@ -43,7 +43,15 @@ func textBlock(x val) seenBlock { return seenBlock{kind: PartText, text: x.span(
 
 // message reads the next message, but for the values in it that are known to be sound.
 func (v *validator) message(raw []byte, sound []span) {
-	v.read = append(v.read, v.readMessage(len(v.read), raw, sound))
+	i := len(v.read)
+	v.messages, v.read = append(v.messages, raw), append(v.read, v.readMessage(i, raw, sound))
+	if v.p.form == formPi {
+		return
+	}
+	v.pairs()
+	if i > 0 {
+		v.blocks(i - 1) // its bytes are still in the processor's cache
+	}
 }
 
 func (v *validator) readMessage(i int, raw []byte, sound []span) seenMessage {

@@ -52,6 +52,7 @@ func Build(msgs []*message.Message, p Profile, t Target, o Options) (*Request, [
 		return nil, nil, err
 	}
 	// Turn by turn, while the bytes of one are in the processor's cache.
+	n.spare = &slab[Part]{}
 	v := newValidator(&p, msgs)
 	r, turn := render(l, len(msgs), v.message)
 	notes := n.run(func(m *message.Message) { v.src.add(m, p.Thinking) }, turn)
@@ -187,11 +188,14 @@ type encoder struct {
 	sound []span // the long values in it that are sound by construction: see span
 }
 
-const chunk = 64 << 10
+const (
+	minChunk = 64 << 10
+	maxChunk = 1 << 20
+)
 
 func (e *encoder) begin(n int) *encoder {
 	if cap(e.buf)-len(e.buf) < n {
-		e.buf = make([]byte, 0, max(n, chunk))
+		e.buf = make([]byte, 0, max(n, min(2*cap(e.buf), maxChunk), minChunk))
 	}
 	e.start, e.sound = len(e.buf), e.sound[:0]
 	return e

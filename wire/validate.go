@@ -82,9 +82,9 @@ func Validate(r *Request, p Profile, msgs []*message.Message) error {
 }
 
 func newValidator(p *Profile, msgs []*message.Message) *validator {
-	v := &validator{p: p, read: make([]seenMessage, 0, len(msgs)), answered: make(map[string]bool, len(msgs)/2)}
+	v := &validator{p: p, read: make([]seenMessage, 0, len(msgs)), messages: make([]json.RawMessage, 0, len(msgs)), calls: make(map[string]struct{}, len(msgs)/2)}
 	if msgs != nil {
-		v.src = &source{signed: map[string][]*message.Block{}, fields: map[string]bool{}, summaries: map[string]int{}, msgs: msgs}
+		v.src = &source{fields: map[string]bool{}, summaries: map[string]int{}, msgs: msgs}
 	}
 	return v
 }
@@ -92,7 +92,6 @@ func newValidator(p *Profile, msgs []*message.Message) *validator {
 // verdict is for a request whose messages were read.
 func (v *validator) verdict(r *Request) error {
 	p := v.p
-	v.messages = r.Messages
 	if n := r.Size(); p.MaxBytes > 0 && n > p.MaxBytes {
 		v.fail(RuleSize, -1, "%d bytes are more than the %d that the API takes", n, p.MaxBytes)
 	}
@@ -100,8 +99,10 @@ func (v *validator) verdict(r *Request) error {
 	v.tools(r.Tools)
 	v.roles()
 	if p.form != formPi {
-		v.pairs()
-		v.blocks()
+		if last := len(v.read) - 1; last >= 0 {
+			v.unanswered(last)
+			v.blocks(last)
+		}
 		v.summaries()
 		v.is(RuleLoop, len(r.Messages)-1, !r.Thinks || p.form != formAnthropic || r.LoopThinks(), "the tool loop that ends here does not begin with thinking")
 	}
@@ -122,18 +123,19 @@ type validator struct {
 
 	slab slab[seenBlock]
 
-	open     []*seenBlock    // calls that wait for their results
-	results  bool            // a result of these calls was read
-	answered map[string]bool // by the ids of all calls
+	open    []*seenBlock        // calls that wait for their results
+	results bool                // a result of these calls was read
+	calls   map[string]struct{} // the ids of all calls
 }
 
 // slab is memory for short slices.
-type slab[T any] struct{ free []T }
+type slab[T any] struct{ block, free []T }
 
 // take returns an empty slice with room for n.
 func (s *slab[T]) take(n int) []T {
 	if cap(s.free) < n {
-		s.free = make([]T, max(n, 64))
+		s.block = make([]T, max(n, 64))
+		s.free = s.block
 	}
 	taken := s.free[:0:n]
 	s.free = s.free[n:]
@@ -164,37 +166,34 @@ func (v *validator) roles() {
 	}
 }
 
+// pairs checks the calls and results of the message that was read last.
 func (v *validator) pairs() {
-	msgs := v.read
-	oneMessage := v.p.Results != ResultsApart
-	for i := range msgs {
-		m := &msgs[i]
-		// In the Responses API alone an answer is more than one message.
-		another := m.role == TurnAssistant && v.p.form != formResponses
-		if len(v.open) > 0 && (oneMessage && v.results || another) {
-			v.unanswered(i)
-		}
-		if v.p.Results == ResultsAlone && m.role == TurnUser && slices.ContainsFunc(m.blocks, func(b seenBlock) bool { return b.kind == PartResult }) {
-			v.fail(RuleOrder, i, "results must stand in a message of their own")
-		}
-		for k := range m.blocks {
-			b := &m.blocks[k]
-			switch {
-			case b.kind == PartResult:
-				v.result(i, b)
-			case m.role == TurnAssistant:
-				if v.results && len(v.open) > 0 {
-					v.unanswered(i)
-				}
-				if b.kind == PartCall {
-					v.call(i, b)
-				}
-			case len(v.open) > 0:
-				v.fail(RuleOrder, i, "it stands between call %q and its result", v.open[0].id)
+	i := len(v.read) - 1
+	m := &v.read[i]
+	// In the Responses API alone an answer is more than one message.
+	another := m.role == TurnAssistant && v.p.form != formResponses
+	if len(v.open) > 0 && (v.p.Results != ResultsApart && v.results || another) {
+		v.unanswered(i)
+	}
+	if v.p.Results == ResultsAlone && m.role == TurnUser && slices.ContainsFunc(m.blocks, func(b seenBlock) bool { return b.kind == PartResult }) {
+		v.fail(RuleOrder, i, "results must stand in a message of their own")
+	}
+	for k := range m.blocks {
+		b := &m.blocks[k]
+		switch {
+		case b.kind == PartResult:
+			v.result(i, b)
+		case m.role == TurnAssistant:
+			if v.results && len(v.open) > 0 {
+				v.unanswered(i)
 			}
+			if b.kind == PartCall {
+				v.call(i, b)
+			}
+		case len(v.open) > 0:
+			v.fail(RuleOrder, i, "it stands between call %q and its result", v.open[0].id)
 		}
 	}
-	v.unanswered(len(msgs) - 1)
 }
 
 func (v *validator) unanswered(index int) {
@@ -205,14 +204,14 @@ func (v *validator) unanswered(index int) {
 }
 
 func (v *validator) call(i int, b *seenBlock) {
-	answered, used := v.answered[b.id]
+	known := len(v.calls)
+	v.calls[b.id] = struct{}{}
 	switch {
 	case b.id == "" || len(b.id) > v.p.CallIDMax || !idChars(b.id):
 		v.fail(RuleCallID, i, "call id %q must be 1 to %d of a-z, A-Z, 0-9, _ and -", b.id, v.p.CallIDMax)
-	case used:
+	case len(v.calls) == known:
 		v.fail(RuleUniqueID, i, "call id %q was used before", b.id)
 	}
-	v.answered[b.id] = answered
 	v.toolName(RuleToolName, i, b.name)
 	if b.noObject {
 		v.fail(RuleArguments, i, "the arguments of call %q are no object", b.id)
@@ -225,20 +224,20 @@ func (v *validator) call(i int, b *seenBlock) {
 
 func (v *validator) result(i int, b *seenBlock) {
 	at := slices.IndexFunc(v.open, func(c *seenBlock) bool { return c.id == b.id })
-	switch {
-	case at < 0 && v.answered[b.id]:
-		v.fail(RuleResultWithout, i, "call %q has a result already", b.id)
+	if at < 0 {
+		why := "no call before it has the id %q"
+		if _, known := v.calls[b.id]; known {
+			why = "call %q waits for no result any more"
+		}
+		v.fail(RuleResultWithout, i, why, b.id)
 		return
-	case at < 0:
-		v.fail(RuleResultWithout, i, "no call before it has the id %q", b.id)
-		return
-	case at > 0:
+	}
+	if at > 0 {
 		v.fail(RuleOrder, i, "the result of call %q comes before that of %q", b.id, v.open[0].id)
 	}
 	if v.p.form == formGemini && b.name != v.open[at].name {
 		v.fail(RuleToolName, i, "the result of call %q names tool %q, the call %q", b.id, b.name, v.open[at].name)
 	}
-	v.answered[b.id] = true
 	v.results = true
 	if at == 0 {
 		v.open = v.open[1:]
@@ -254,35 +253,34 @@ func (v *validator) toolName(rule Rule, i int, name string) {
 	}
 }
 
-func (v *validator) blocks() {
-	for i := range v.read {
-		m := &v.read[i]
-		for k := range m.blocks {
-			b := &m.blocks[k]
-			v.is(RuleBlock, i, m.role == "" || slices.Contains(places[b.kind], m.role),
-				"a block of this kind has no place in a message of this role")
-			switch b.kind {
-			case PartText:
-				v.notBlank(i, b)
-				v.signed(i, b)
-			case PartThinking:
-				v.signed(i, b)
-				v.followed(i, k)
-			case PartCall:
-				v.signed(i, b)
-			case PartResult:
-				if len(b.content) == 0 {
-					v.fail(RuleNotEmpty, i, "the result of call %q is empty", b.id)
-				}
-				for c := range b.content {
-					if b.content[c].kind == PartText && v.p.form != formGemini {
-						v.notBlank(i, &b.content[c])
-					}
-				}
-			case PartImage, PartStored:
-			case PartOpaque:
-				v.other(i, b)
+// blocks checks the blocks of a message, when the one after it was read.
+func (v *validator) blocks(i int) {
+	m := &v.read[i]
+	for k := range m.blocks {
+		b := &m.blocks[k]
+		v.is(RuleBlock, i, m.role == "" || slices.Contains(places[b.kind], m.role),
+			"a block of this kind has no place in a message of this role")
+		switch b.kind {
+		case PartText:
+			v.notBlank(i, b)
+			v.signed(i, b)
+		case PartThinking:
+			v.signed(i, b)
+			v.followed(i, k)
+		case PartCall:
+			v.signed(i, b)
+		case PartResult:
+			if len(b.content) == 0 {
+				v.fail(RuleNotEmpty, i, "the result of call %q is empty", b.id)
 			}
+			for c := range b.content {
+				if b.content[c].kind == PartText && v.p.form != formGemini {
+					v.notBlank(i, &b.content[c])
+				}
+			}
+		case PartImage, PartStored:
+		case PartOpaque:
+			v.other(i, b)
 		}
 	}
 }
@@ -371,9 +369,10 @@ func decoded(quoted []byte) string { text, _ := jsonx.String(quoted); return tex
 // source is what Validate needs to know of the messages that a request was made
 // from.
 type source struct {
-	signed    map[string][]*message.Block // blocks by signature
-	fields    map[string]bool             // reasoning of one answer, joined, where the API takes it in a field
-	summaries map[string]int              // compaction summaries in their form, with how often others said the same
+	signed    []*message.Block // in order
+	next      int              // index of the one in signed that is probably looked for next
+	fields    map[string]bool  // reasoning of one answer, joined, where the API takes it in a field
+	summaries map[string]int   // compaction summaries in their form, with how often others said the same
 	msgs      []*message.Message
 	unknown   map[string]bool // blocks of other types in answers; nil until needed
 }
@@ -392,9 +391,9 @@ func (s *source) add(m *message.Message, t Thinking) {
 		if b.Signature == "" {
 			continue
 		}
-		s.signed[b.Signature] = append(s.signed[b.Signature], b)
+		s.signed = append(s.signed, b)
 		if t == ThinkingField && b.Type == message.BlockThinking && slices.Contains(reasoningFields, b.Signature) &&
-			!b.Redacted && !blank(b.Text) && intact(b) {
+			!b.Redacted && !b.Blank() && intact(b) {
 			thoughts = append(thoughts, b.Text)
 		}
 	}
@@ -433,7 +432,7 @@ func (s *source) has(b *seenBlock, raw []byte, t Thinking) bool {
 	if t == ThinkingField {
 		return s.fields[decoded(text)]
 	}
-	return slices.ContainsFunc(s.signed[b.signature], func(o *message.Block) bool {
+	is := func(o *message.Block) bool {
 		switch b.kind {
 		case PartThinking:
 			return o.Type == message.BlockThinking && (t == ThinkingItem || o.Redacted == b.redacted && (b.redacted || same(o, text)))
@@ -444,7 +443,15 @@ func (s *source) has(b *seenBlock, raw []byte, t Thinking) bool {
 		case PartOpaque, PartStored, PartImage, PartResult:
 		}
 		return false
-	})
+	}
+	for n := range s.signed {
+		k := (s.next + n) % len(s.signed)
+		if o := s.signed[k]; o.Signature == b.signature && is(o) {
+			s.next = k + 1
+			return true
+		}
+	}
+	return false
 }
 
 // same reports whether a JSON string that was sent spells the text of a block, and
