@@ -27,6 +27,7 @@ type replayFlags struct {
 	budget, tail, window string
 	prices, html, dump   string
 	probe, reader, curve string
+	repair               bool
 }
 
 func newReplay() *cobra.Command {
@@ -46,6 +47,7 @@ func newReplay() *cobra.Command {
 	f.StringVar(&fl.prices, "prices", "anthropic", "what tokens cost: anthropic, openai, none (no cache), or a JSON file")
 	f.StringVar(&fl.html, "html", "", "write a report with plots to this file")
 	f.StringVar(&fl.dump, "dump", "", "write each text and what it lacks to a file in this folder")
+	f.BoolVar(&fl.repair, "repair", false, "also measure what clew hook gives beside each recorded summary")
 	f.StringVar(&fl.curve, "curve", "", "also measure cCR at these budgets, such as 1300,2600,8000")
 	f.StringVar(&fl.probe, "probe", "", "write the last point of each session as a test for readers into this folder; without FILE print its grades")
 	f.StringVar(&fl.reader, "reader", "", "with --probe and without FILE: the program that writes the questions, answers and grades that are missing")
@@ -159,7 +161,7 @@ func (fl *replayFlags) grades(cmd *cobra.Command, probe replay.Probe) error {
 
 // options makes the options, and refuses what makes no sense.
 func (fl *replayFlags) options() (opt replay.Options, err error) {
-	opt.Chain = true
+	opt.Chain, opt.Repair = true, fl.repair
 	if len(fl.policies) > 0 {
 		// The baselines are always there to compare with; readers have no time for them.
 		names := slices.Clone(fl.policies)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"math"
+	"slices"
 
 	"github.com/clew-dev/clew/internal/replay"
 	"github.com/clew-dev/clew/internal/replay/measure"
@@ -187,7 +188,7 @@ func (p *replayed) json() (any, error) {
 			Slices: known(e.Slices.Median()), SlicesUnder: known(e.Guarded.Under()),
 		})
 	}
-	order := append(append([]string(nil), r.Policies...), replay.RecordedPolicy)
+	order := append(slices.Clone(r.Policies), replay.RecordedPolicy, replay.HookPolicy, replay.StartPolicy, replay.LinesPolicy)
 	for _, s := range r.Sessions {
 		sj := replayedJSON{
 			Name: s.Name, Format: s.Group, Messages: s.Messages, Tokens: s.Tokens,

@@ -56,6 +56,9 @@ func (r *Report) Rows(recorded bool) []Row {
 	names := slices.Clone(r.Policies)
 	if recorded {
 		names = append(names, RecordedPolicy)
+		if r.about[HookPolicy] != "" {
+			names = append(names, HookPolicy, StartPolicy, LinesPolicy)
+		}
 	}
 	var rows []Row
 	for _, name := range names {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -43,6 +44,9 @@ type Options struct {
 	// Text is called with each text and its score, for reading; never by two
 	// goroutines at once, in no particular order. Optional.
 	Text func(t Text)
+	// Repair also measures, at recorded points, the recorded summary with what clew hook
+	// gives beside it.
+	Repair bool
 	// Probe is where the last free point of each session is written for readers.
 	// Optional.
 	Probe *Probe
@@ -204,6 +208,9 @@ type played struct {
 func report(ctx context.Context, all []*played, opt *Options) (*Report, error) {
 	r := &Report{Budget: opt.Budget, Tail: opt.Tail}
 	r.about = map[string]string{RecordedPolicy: "the summary that the recorded program made"}
+	if opt.Repair {
+		maps.Copy(r.about, repairs)
+	}
 	for _, p := range opt.Policies {
 		r.Policies = append(r.Policies, p.Name())
 		r.about[p.Name()] = p.About()
@@ -327,8 +334,8 @@ func (pt *point) score(ctx context.Context, s *Session, opt *Options) (PointResu
 		At: pt.at, Recorded: pt.recorded != "", Dropped: pt.DroppedTokens, Needs: len(pt.Needs), Ceiling: pt.Ceiling(),
 		Budget: int(pt.prefix.Budget), Scores: map[string]measure.Score{}, Chains: map[string]Chain{}, Unstable: map[string]bool{},
 	}
-	take := func(policy, text, frame string) {
-		score := pt.Score(text, frame, int(pt.prefix.Budget))
+	take := func(policy, text, frame string, budget int) {
+		score := pt.Score(text, frame, budget)
 		if opt.Text != nil {
 			opt.Text(Text{s.Name, pt.at, res.Recorded, policy, text, score})
 		}
@@ -343,7 +350,7 @@ func (pt *point) score(ctx context.Context, s *Session, opt *Options) (PointResu
 		if err != nil {
 			return res, fmt.Errorf("policy %s: %w", p.Name(), err)
 		}
-		take(p.Name(), r.Text, p.Frame())
+		take(p.Name(), r.Text, p.Frame(), int(pt.prefix.Budget))
 		if res.Recorded || !opt.Chain {
 			continue
 		}
@@ -364,7 +371,12 @@ func (pt *point) score(ctx context.Context, s *Session, opt *Options) (PointResu
 		}
 	}
 	if res.Recorded {
-		take(RecordedPolicy, pt.recorded, "")
+		take(RecordedPolicy, pt.recorded, "", int(pt.prefix.Budget))
+		if opt.Repair {
+			for policy, text := range pt.repair() {
+				take(policy, text, "", measure.Tokens(text))
+			}
+		}
 	}
 	return res, nil
 }

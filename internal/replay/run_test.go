@@ -283,6 +283,21 @@ func TestRecordedPoints(t *testing.T) {
 	if len(r.Rows(true)) != 3 || r.Rows(true)[2].Policy != RecordedPolicy {
 		t.Errorf("rows: %+v", r.Rows(true))
 	}
+	repaired, err := Run(context.Background(), []Session{s}, Options{Policies: []Policy{p}, Repair: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string]Row{}
+	for _, row := range repaired.Rows(true) {
+		rows[row.Policy] = row
+	}
+	recorded, hook := rows[RecordedPolicy], rows[HookPolicy]
+	if hook.Tokens <= recorded.Tokens || hook.Recall.Value <= recorded.Recall.Value || hook.Gates.OverBudget > 0 {
+		t.Errorf("with the hook %.2f in %.0f tokens (%+v), without it %.2f in %.0f", hook.Recall.Value, hook.Tokens, hook.Gates, recorded.Recall.Value, recorded.Tokens)
+	}
+	if lines := rows[LinesPolicy]; lines.Tokens > hook.Tokens+1 || lines.Tokens < hook.Tokens*.9 {
+		t.Errorf("the control has %.0f tokens beside %.0f of the hook", lines.Tokens, hook.Tokens)
+	}
 }
 
 func TestErrors(t *testing.T) {
