@@ -203,6 +203,9 @@ func TestForm(t *testing.T) {
 	if out := do(NewForm(none(), "summary", given), "<ctrl+s>"); out != (FormMsg{given}) {
 		t.Error("a text that was not changed was changed")
 	}
+	if out := do(NewForm(none(), "summary", given[4:]), "x<ctrl+s>"); out != (FormMsg{"x" + typable(given[4:])}) {
+		t.Error("what is too long for the form was lost")
+	}
 	f := NewForm(none(), "summary", "one\ntwo")
 	if out := do(f, "<down><enter>x<ctrl+s>"); out != (FormMsg{"one\n\nxtwo"}) {
 		t.Errorf("got %#v", out)
@@ -282,7 +285,11 @@ func TestPicker(t *testing.T) {
 	}
 	p := samplePicker(none(), 80)
 	do(p, "<down><down>")
-	p.SetItems(append([]Item{{ID: "0", Cells: []string{"new"}}}, p.items...))
+	var items []Item
+	for _, it := range p.rows.Items() {
+		items = append(items, it.(pickRow).Item)
+	}
+	p.SetItems(append([]Item{{ID: "0", Cells: []string{"new"}}}, items...))
 	if p.Selected() != "3" {
 		t.Errorf("new items: %q is selected", p.Selected())
 	}
@@ -295,14 +302,20 @@ func TestPicker(t *testing.T) {
 
 func TestPickerPutsTheBestFirst(t *testing.T) {
 	p := NewPicker(none(), PickerOptions{}, []Item{
-		{ID: "scattered", Cells: []string{"g.p.t. something five"}}, {ID: "inside", Cells: []string{"xgpt-5"}}, {ID: "start", Cells: []string{"openai/gpt-5"}}, {ID: "no", Cells: []string{"claude"}},
+		{ID: "scattered", Cells: []string{"g.p.t. something five"}}, {ID: "no", Cells: []string{"claude"}}, {ID: "inside", Cells: []string{"xgpt-5"}}, {ID: "start", Cells: []string{"openai/gpt-5"}},
 	})
-	do(p, "gpt")
-	var got []string
-	for _, k := range p.shown {
-		got = append(got, p.items[k].ID)
+	shown := func() (got []string) {
+		for _, it := range p.rows.VisibleItems() {
+			got = append(got, it.(pickRow).ID)
+		}
+		return got
 	}
-	if want := []string{"start", "inside", "scattered"}; !slices.Equal(got, want) {
+	do(p, "gpt")
+	if got, want := shown(), []string{"start", "inside"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	do(p, "<ctrl+u>gptfi") // in no item as it stands
+	if got, want := shown(), []string{"scattered"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -1,6 +1,7 @@
 // Package widget holds the parts that the terminal program of clew is put
 // together from: an editor, a tree, a picker, a dialog, a footer, and the blocks of
-// the transcript. They know nothing of agents and sessions. The program feeds
+// the transcript. Editor, tree and picker stand on the text area, the list and the help of
+// bubbles. They know nothing of agents and sessions. The program feeds
 // them data and messages of Bubble Tea, and places what they draw:
 //
 //	theme := widget.NewTheme(widget.ModeAuto, dark)

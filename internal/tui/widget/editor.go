@@ -1,7 +1,6 @@
 package widget
 
 import (
-	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -10,29 +9,21 @@ import (
 // SendMsg says that the user sends what was typed. Text has pastes in full.
 type SendMsg struct{ Text string }
 
-// A Command is offered when a text begins with a slash.
-type Command struct {
-	Name string // without the slash
-	Args string // how its arguments are written, "" for none
-	Help string // a few words
-}
-
 // An Editor is where the user types.
 //
 // Enter sends; Alt+Enter, Shift+Enter, Ctrl+J and Enter after a backslash begin a
 // line. Up on the first line and Down on the last go through the history, Ctrl+R
 // searches it; a draft comes back where it was left. Ctrl+Z takes back, Ctrl+Y
-// does again. Large pastes are shown as a marker, which is one character to the
-// cursor. @ completes file names, / commands.
+// does again. Large pastes are shown as a marker, which is deleted as one. @
+// completes file names, / commands.
 type Editor struct {
 	theme         *Theme
-	box           textbox
+	in            *input
 	width, height int
 	placeholder   string
 
-	pastes  *pastes
+	pastes  pastes
 	history history
-	undo    undoStack
 
 	complete func(prefix string) []string
 	commands []Command
@@ -43,8 +34,7 @@ type Editor struct {
 
 // NewEditor returns an empty editor of 80 columns on a screen of 24 lines.
 func NewEditor(t *Theme) *Editor {
-	e := &Editor{theme: t, box: newTextbox("> "), pastes: &pastes{}, history: history{edits: map[int]string{}}}
-	e.box.atoms = e.pastes.markersIn
+	e := &Editor{theme: t, in: newInput("> "), history: history{edits: map[int]string{}}}
 	e.SetSize(80, 24)
 	return e
 }
@@ -56,32 +46,17 @@ func (e *Editor) SetTheme(t *Theme) { e.theme = t }
 // most a third of it.
 func (e *Editor) SetSize(width, height int) {
 	e.width, e.height = max(width, 1), max(height, 1)
-	e.box.setSize(e.width, max(e.height/3, 2))
+	e.in.setSize(e.width, max(e.height/3, 2))
 }
 
 // SetPlaceholder sets what is shown in place of an empty text.
 func (e *Editor) SetPlaceholder(s string) { e.placeholder = OneLine(s) }
 
-// SetCommands sets what is offered after a slash.
-func (e *Editor) SetCommands(c []Command) { e.commands = c }
-
-// SetComplete sets what gives the names of files that continue a prefix, the best
-// first. It is called at each key, so it must answer at once. A name that ends
-// with a slash is a folder. A name with a space is put between quotes.
-func (e *Editor) SetComplete(fn func(prefix string) []string) { e.complete = fn }
-
-// SetHistory sets what was sent before, the oldest first.
-func (e *Editor) SetHistory(h []string) { e.history.set(h) }
-
-// History returns what was sent, the oldest first: at most 1,000 texts, and none
-// twice in a row.
-func (e *Editor) History() []string { return slices.Clone(e.history.sent) }
-
 // Text returns what was typed, with pastes in full.
-func (e *Editor) Text() string { return e.pastes.expand(e.box.text()) }
+func (e *Editor) Text() string { return e.pastes.expand(e.in.text()) }
 
 // Empty reports whether nothing is typed.
-func (e *Editor) Empty() bool { return e.box.empty() }
+func (e *Editor) Empty() bool { return e.in.empty() }
 
 // Offer puts a text into the editor if it is empty, and reports whether it was.
 // What the user has typed is never overwritten.
@@ -89,7 +64,8 @@ func (e *Editor) Offer(text string) bool {
 	if !e.Empty() || e.search != nil {
 		return false
 	}
-	e.replace(e.pastes.fold(text, foldOffer))
+	text = e.pastes.fold(text, foldOffer)
+	e.in.replace(text, len(text))
 	e.pop = nil
 	return true
 }
@@ -97,7 +73,8 @@ func (e *Editor) Offer(text string) bool {
 // Clear removes what was typed. Ctrl+Z brings it back.
 func (e *Editor) Clear() {
 	e.search = nil
-	e.replace("")
+	e.in.replace("", 0)
+	e.suggest()
 }
 
 // Busy reports whether a list or a search is open, so that Escape is for the
@@ -113,110 +90,148 @@ func (e *Editor) Update(msg tea.Msg) tea.Msg {
 			e.searchFor(e.search.query + OneLine(msg.Content))
 			return nil
 		}
-		before := e.snapshot()
-		e.box.insert(e.pastes.fold(msg.Content, foldPaste))
-		e.changed(before, false)
+		e.in.insert(e.pastes.fold(msg.Content, foldPaste))
+		e.suggest()
 	case tea.KeyPressMsg:
-		if e.search != nil {
+		switch {
+		case e.search != nil:
 			e.searchKey(msg)
-			return nil
+		case e.pop != nil && e.popupKey(msg):
+		default:
+			return e.key(msg)
 		}
-		return e.key(msg)
 	}
 	return nil
 }
 
 func (e *Editor) key(k tea.KeyPressMsg) tea.Msg {
-	if e.pop != nil && e.popupKey(k) {
+	switch s := k.String(); {
+	case s == "enter" && strings.HasSuffix(e.in.before(), `\`): // begin a line
+		was := e.in.now()
+		e.in.replace(was.text[:was.at-1]+"\n"+was.text[was.at:], was.at)
+	case s == "enter":
+		return e.send()
+	case s == "ctrl+r":
+		e.search, e.pop = &search{}, nil
+		e.searchFor("")
 		return nil
-	}
-	before := e.snapshot()
-	switch k.String() {
-	case "enter":
-		return e.enter(before)
-	case "ctrl+r":
-		e.openSearch()
-	case "ctrl+z", "ctrl+_":
-		e.restore(e.undo.back(before))
-	case "ctrl+y", "ctrl+shift+z":
-		e.restore(e.undo.forth(before))
-	case "up", "ctrl+p":
-		e.vertical(-1)
-	case "down", "ctrl+n":
-		e.vertical(1)
+	case (s == "up" || s == "ctrl+p") && e.in.onFirstLine():
+		e.recall(e.history.at - 1)
+		return nil
+	case (s == "down" || s == "ctrl+n") && e.in.onLastLine():
+		e.recall(e.history.at + 1)
+		return nil
 	default:
-		if e.box.key(k) {
-			e.changed(before, k.Text != "" && k.Text != " ")
-		}
+		was := e.in.now()
+		e.in.key(k)
+		e.wholeMarkers(was)
 	}
+	e.suggest()
 	return nil
 }
 
-// enter sends, or begins a line after a backslash.
-func (e *Editor) enter(before snapshot) tea.Msg {
-	if at := e.box.at; at > 0 && e.box.units[at-1].s == `\` {
-		e.box.remove(at-1, at)
-		e.box.insert("\n")
-		e.changed(before, false)
-		return nil
-	}
+// send sends what was typed.
+func (e *Editor) send() tea.Msg {
 	text := strings.TrimSpace(e.Text())
 	if text == "" {
 		return nil
 	}
 	draft := e.history.add(text)
-	e.pop, e.undo = nil, undoStack{}
+	e.pop = nil
 	if draft == "" {
 		e.pastes.all = nil
 	}
-	e.box.set(draft, len(draft))
+	e.in.set(draft, len(draft))
+	e.in.forget()
 	return SendMsg{Text: text}
 }
 
-// vertical moves the cursor, or goes through the history where it can't move.
-func (e *Editor) vertical(by int) {
-	if e.box.vertical(by) {
-		e.suggest()
+// recall puts a text of the history into the editor.
+func (e *Editor) recall(to int) {
+	text, ok := e.history.jump(to, e.in.text())
+	if !ok {
 		return
 	}
-	if text, ok := e.history.jump(e.history.at+by, e.box.text()); ok {
-		e.show(text)
-	}
-}
-
-// show puts a text of the history into the editor.
-func (e *Editor) show(text string) {
 	if len(e.pastes.markersIn(text)) == 0 {
 		text = e.pastes.fold(text, foldOffer)
 	}
-	e.box.set(text, len(text))
-	e.undo, e.pop = undoStack{}, nil
+	e.in.set(text, len(text))
+	e.in.forget()
+	e.pop = nil
 }
 
-func (e *Editor) replace(s string) {
-	before := e.snapshot()
-	e.box.set(s, len(s))
-	e.changed(before, false)
-}
-
-func (e *Editor) snapshot() snapshot {
-	return snapshot{e.box.text(), len(e.box.before())}
-}
-
-func (e *Editor) restore(s snapshot, ok bool) {
-	if ok {
-		e.box.set(s.text, s.at)
-		e.suggest()
+// wholeMarkers keeps the markers of pastes whole: one that a key has deleted a part of
+// goes as a whole, and the cursor does not stay inside one.
+func (e *Editor) wholeMarkers(was snapshot) {
+	now := e.in.now()
+	if len(now.text) < len(was.text) {
+		from := 0
+		for from < len(now.text) && now.text[from] == was.text[from] && from < now.at {
+			from++
+		}
+		to := from + len(was.text) - len(now.text)
+		for _, m := range e.pastes.markersIn(was.text) {
+			if m.from < to && from < m.to {
+				from, to = min(from, m.from), max(to, m.to)
+			}
+		}
+		if text := was.text[:from] + was.text[to:]; text != now.text {
+			e.in.set(text, from)
+		}
+		return
+	}
+	for _, m := range e.pastes.markersIn(now.text) {
+		switch {
+		case now.at <= m.from || now.at >= m.to:
+		case now.at < was.at:
+			e.in.set(now.text, m.from)
+		default:
+			e.in.set(now.text, m.to)
+		}
 	}
 }
 
-// changed remembers what was there before a change, and looks what to offer.
-// typed says that a character was typed: a word of them is one change.
-func (e *Editor) changed(before snapshot, typed bool) {
-	if e.box.text() != before.text {
-		e.undo.push(before, typed)
+// View draws the editor: what is offered, a rule, and the text.
+func (e *Editor) View() string { return strings.Join(e.lines(), "\n") }
+
+// Height returns how many lines View draws.
+func (e *Editor) Height() int { return len(e.lines()) }
+
+// Cursor returns where the cursor of the terminal belongs, counted from the corner of
+// the view.
+func (e *Editor) Cursor() *tea.Cursor {
+	above := len(e.offered())
+	if e.search != nil {
+		return tea.NewCursor(min(Width(searchLabel+e.shownQuery()), e.width-1), above)
+	}
+	c := e.in.cursor()
+	c.Y += above + 1
+	return c
+}
+
+func (e *Editor) lines() []string {
+	out := e.offered()
+	if e.search != nil {
+		out = append(out, Cut(e.theme.Paint(e.theme.Accent, searchLabel)+e.shownQuery(), e.width))
 	} else {
-		e.undo.typing = false
+		out = append(out, e.theme.Paint(e.theme.Dim, strings.Repeat("─", e.width)))
 	}
-	e.suggest()
+	if e.Empty() {
+		return append(out, Cut(strings.TrimRight("> "+e.theme.Paint(e.theme.Dim, e.placeholder), " "), e.width))
+	}
+	return append(out, e.in.lines()...)
+}
+
+// offered is the list above the editor, which takes a third of the screen at most.
+func (e *Editor) offered() []string {
+	most := min(maxPopup, max(e.height/3, 1))
+	switch {
+	case e.search != nil && len(e.search.hits) == 0:
+		return []string{e.theme.Paint(e.theme.Dim, Cut("  nothing in the history fits; Esc closes", e.width))}
+	case e.search != nil:
+		return e.search.pop.lines(e.theme, e.width, most)
+	case e.pop != nil:
+		return e.pop.lines(e.theme, e.width, most)
+	}
+	return nil
 }

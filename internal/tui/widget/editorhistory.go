@@ -1,6 +1,12 @@
 package widget
 
-import "strings"
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	tea "charm.land/bubbletea/v2"
+)
 
 const maxHistory = 1000
 
@@ -84,4 +90,73 @@ func containsAll(s string, words []string) bool {
 		}
 	}
 	return true
+}
+
+// SetHistory sets what was sent before, the oldest first.
+func (e *Editor) SetHistory(h []string) { e.history.set(h) }
+
+// History returns what was sent, the oldest first: at most 1,000 texts, and none
+// twice in a row.
+func (e *Editor) History() []string { return slices.Clone(e.history.sent) }
+
+const searchLabel = "search history: "
+
+// A search looks for something in the history.
+type search struct {
+	query string
+	hits  []int
+	pop   popup
+}
+
+func (e *Editor) searchFor(query string) {
+	s := e.search
+	s.query, s.hits, s.pop = query, e.history.find(query, 50), popup{}
+	for _, i := range s.hits {
+		s.pop.items = append(s.pop.items, popupItem{text: OneLine(head(e.history.sent[i], 1000))})
+	}
+}
+
+func (e *Editor) searchKey(k tea.KeyPressMsg) {
+	s := e.search
+	switch k.String() {
+	case "esc", "ctrl+c", "ctrl+g":
+		e.search = nil
+	case "enter", "tab":
+		e.search = nil
+		if s.pop.sel < len(s.hits) {
+			e.recall(s.hits[s.pop.sel])
+		}
+	case "ctrl+r", "down", "ctrl+n":
+		s.pop.move(1)
+	case "up", "ctrl+p":
+		s.pop.move(-1)
+	default:
+		if query, ok := typeQuery(s.query, k); ok {
+			e.searchFor(query)
+		}
+	}
+}
+
+// shownQuery is the end of the query, which is where the user types.
+func (e *Editor) shownQuery() string {
+	q := e.search.query
+	for room := max(e.width-len(searchLabel)-1, 1); Width(q) > room; {
+		c, _ := cluster(q)
+		q = q[len(c):]
+	}
+	return q
+}
+
+// typeQuery is what a key makes of words to search for; false where it means nothing.
+func typeQuery(query string, k tea.KeyPressMsg) (string, bool) {
+	switch {
+	case k.String() == "backspace":
+		_, n := utf8.DecodeLastRuneInString(query)
+		return query[:len(query)-n], true
+	case k.String() == "ctrl+u":
+		return "", true
+	case k.Text != "":
+		return query + strings.ReplaceAll(Sanitize(k.Text), "\n", " "), true
+	}
+	return query, false
 }

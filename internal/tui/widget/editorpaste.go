@@ -7,13 +7,17 @@ import (
 	"unicode/utf8"
 )
 
-// pastes are texts too large to be shown in the editor. A marker stands for each.
+// pastes are texts that are not shown in the editor: too large, or with tabs, which an
+// editor can't keep. A marker stands for each.
 type pastes struct {
 	next int
 	all  []paste
 }
 
 type paste struct{ marker, text string }
+
+// A span is a part of a text, in bytes.
+type span struct{ from, to int }
 
 // A foldLimit says which texts are too large to be shown.
 type foldLimit struct{ lines, runes int }
@@ -23,20 +27,25 @@ var (
 	foldOffer = foldLimit{200, 20_000} // the user may want to change it
 )
 
-// fold returns s, or the marker that stands for it.
+// fold returns s as it can be typed, or the marker that stands for it.
 func (p *pastes) fold(s string, limit foldLimit) string {
 	s = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.ToValidUTF8(s, "\ufffd"))
 	lines := 1 + strings.Count(strings.TrimSuffix(s, "\n"), "\n")
 	runes := utf8.RuneCountInString(s)
-	if lines <= limit.lines && runes <= limit.runes {
-		return s
+	if lines <= limit.lines && runes <= limit.runes && !strings.Contains(s, "\t") {
+		return typable(s)
 	}
 	p.next++
 	marker := fmt.Sprintf("[paste %d: %d lines]", p.next, lines)
-	if lines <= limit.lines {
+	if lines <= limit.lines && runes > limit.runes || lines == 1 {
 		marker = fmt.Sprintf("[paste %d: %d characters]", p.next, runes)
 	}
-	p.all = append(p.all, paste{marker, s})
+	p.all = append(p.all, paste{marker, strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && unseen(r) {
+			return -1
+		}
+		return r
+	}, s)})
 	return marker
 }
 

@@ -16,23 +16,32 @@ type FormCancelMsg struct{}
 // A Form lets the user edit a text: a summary before it is applied, a label. Ctrl+S
 // is done, Escape leaves it; where something was changed, Escape asks to be pressed again.
 type Form struct {
+	// Note says something about the text as it stands, such as its size; bad: that it can't
+	// be taken. Nil: the form counts characters.
+	Note func(text string) (note string, bad bool)
+
 	theme         *Theme
 	title         string
 	original      string // as it was given
 	given         string // as it can be typed
+	rest          string // what the form has no room for: it stays as it is
 	single        bool
 	leaving       bool
-	box           textbox
-	undo          undoStack
+	in            *input
 	width, height int
 }
 
+// mostFormLines is how many lines can be edited: the text area of bubbles has an end.
+const mostFormLines = 5_000
+
 // NewForm returns a form with a text to edit.
 func NewForm(t *Theme, title, text string) *Form {
-	f := &Form{theme: t, title: title, original: text, box: newTextbox("")}
+	f := &Form{theme: t, title: title, original: text, given: typable(text), in: newInput("")}
+	if lines := strings.SplitAfter(f.given, "\n"); len(lines) > mostFormLines {
+		f.given, f.rest = strings.Join(lines[:mostFormLines], ""), strings.Join(lines[mostFormLines:], "")
+	}
 	f.SetSize(80, 24)
-	f.box.set(text, 0)
-	f.given = f.box.text()
+	f.in.set(f.given, 0)
 	return f
 }
 
@@ -40,7 +49,7 @@ func NewForm(t *Theme, title, text string) *Form {
 func NewLineForm(t *Theme, title, text string) *Form {
 	f := NewForm(t, title, OneLine(text))
 	f.single = true
-	f.box.moveTo(len(f.box.units))
+	f.in.set(f.given, len(f.given))
 	return f
 }
 
@@ -50,13 +59,12 @@ func (f *Form) SetTheme(t *Theme) { f.theme = t }
 // SetSize says how many columns and lines the form has.
 func (f *Form) SetSize(width, height int) {
 	f.width, f.height = max(width, 1), max(height, 1)
-	f.box.setSize(f.width, max(f.height-2, 1))
+	f.in.setSize(f.width, max(f.height-2, 1))
 }
 
 // Update takes a key or a paste. The result is a FormMsg, a FormCancelMsg or nil.
 func (f *Form) Update(msg tea.Msg) tea.Msg {
-	before := snapshot{f.box.text(), len(f.box.before())}
-	typed := false
+	leaving := f.leaving
 	switch msg := msg.(type) {
 	case tea.PasteMsg:
 		f.leaving = false
@@ -64,48 +72,31 @@ func (f *Form) Update(msg tea.Msg) tea.Msg {
 		if f.single {
 			s = OneLine(s)
 		}
-		f.box.insert(s)
+		f.in.insert(s)
 	case tea.KeyPressMsg:
-		leaving := f.leaving
 		f.leaving = false
 		switch s := msg.String(); {
 		case s == "ctrl+s", s == "enter" && f.single:
 			return FormMsg{f.result()}
 		case s == "esc":
-			if leaving || f.box.text() == f.given {
+			if leaving || f.in.text() == f.given {
 				return FormCancelMsg{}
 			}
 			f.leaving = true
-		case s == "ctrl+z", s == "ctrl+_":
-			f.restore(f.undo.back(before))
-			return nil
-		case s == "ctrl+y", s == "ctrl+shift+z":
-			f.restore(f.undo.forth(before))
-			return nil
 		case f.single && (s == "shift+enter" || s == "alt+enter" || s == "ctrl+j"):
 		default:
-			f.box.key(msg)
-			typed = msg.Text != "" && msg.Text != " "
+			f.in.key(msg)
 		}
-	}
-	if f.box.text() != before.text {
-		f.undo.push(before, typed)
 	}
 	return nil
 }
 
 // result is the text; one that was not changed is as it was given.
 func (f *Form) result() string {
-	if text := f.box.text(); text != f.given {
-		return text
+	if text := f.in.text(); text != f.given {
+		return text + f.rest
 	}
 	return f.original
-}
-
-func (f *Form) restore(s snapshot, ok bool) {
-	if ok {
-		f.box.set(s.text, s.at)
-	}
 }
 
 // View draws the form.
@@ -116,7 +107,7 @@ func (f *Form) Height() int { return len(f.lines()) }
 
 // Cursor returns where the cursor belongs, counted from the corner of the view.
 func (f *Form) Cursor() *tea.Cursor {
-	c := f.box.cursor()
+	c := f.in.cursor()
 	if f.height > 1 {
 		c.Y++
 	}
@@ -130,19 +121,37 @@ func (f *Form) lines() []string {
 		title := Cut("── "+OneLine(f.title)+" ", f.width)
 		out = append(out, t.Paint(t.Accent, title+strings.Repeat("─", max(f.width-Width(title), 0))))
 	}
-	out = append(out, f.box.lines()...)
+	out = append(out, f.in.lines()...)
 	if f.height > 2 {
-		help, style := "Ctrl+S done · Esc leave it as it was · Ctrl+Z undo", t.Dim
-		if f.single {
-			help = "Enter done · Esc leave it as it was"
-		}
-		if n := utf8.RuneCountInString(f.box.text()); !f.single {
-			help += " · " + countOf(n, "character")
-		}
-		if f.leaving {
-			help, style = "Esc again throws your changes away; any other key goes on", t.Warning
-		}
-		out = append(out, t.Paint(style, Cut(help, f.width)))
+		out = append(out, f.bottom())
 	}
 	return out
+}
+
+// bottom is the last line: what the form says of the text, and its keys.
+func (f *Form) bottom() string {
+	t := f.theme
+	if f.leaving {
+		return t.Paint(t.Warning, Cut("Esc again throws your changes away; any other key goes on", f.width))
+	}
+	note, bad := "", false
+	switch {
+	case f.Note != nil:
+		note, bad = f.Note(f.result())
+	case !f.single:
+		note = countOf(utf8.RuneCountInString(f.in.text()), "character")
+	}
+	style := t.Dim
+	if bad {
+		style = t.Error
+	}
+	keys := []string{"Ctrl+S", "done", "Esc", "leave it as it was", "Ctrl+Z", "undo"}
+	if f.single {
+		keys = []string{"Enter", "done", "Esc", "leave it as it was"}
+	}
+	if note == "" {
+		return Hints(t, f.width, keys...)
+	}
+	note = Cut(note, f.width)
+	return Cut(t.Paint(style, note)+t.Paint(t.Dim, meterGap)+Hints(t, max(f.width-Width(note)-Width(meterGap), 0), keys...), f.width)
 }

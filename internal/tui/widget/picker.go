@@ -1,12 +1,16 @@
 package widget
 
 import (
+	"io"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
+	"charm.land/bubbles/v2/help"
+	"charm.land/bubbles/v2/key"
+	"charm.land/bubbles/v2/list"
 	tea "charm.land/bubbletea/v2"
+	"github.com/sahilm/fuzzy"
 )
 
 // An Item is a line of a picker.
@@ -47,6 +51,106 @@ type (
 	PickCancelMsg struct{}
 )
 
+// rows is the list of bubbles with what a picker and a tree share: a page of rows, one
+// of them selected.
+type rows struct {
+	list.Model
+	page int // rows on the screen
+}
+
+// oneLine says to the list that an item takes one line; the widgets draw it.
+type oneLine struct{}
+
+func (oneLine) Render(io.Writer, list.Model, int, list.Item) {}
+func (oneLine) Height() int                                  { return 1 }
+func (oneLine) Spacing() int                                 { return 0 }
+func (oneLine) Update(tea.Msg, *list.Model) tea.Cmd          { return nil }
+
+func newRows() rows {
+	r := rows{Model: list.New(nil, oneLine{}, 80, 24)}
+	r.SetShowTitle(false)
+	r.SetShowFilter(false)
+	r.SetShowStatusBar(false)
+	r.SetShowPagination(false)
+	r.SetShowHelp(false)
+	r.Filter = filterWords
+	return r
+}
+
+func (r *rows) setPage(width, page int) {
+	r.page = max(page, 1)
+	r.SetSize(max(width, 1), r.page)
+}
+
+// move does what a key means to the selection; false where it means nothing.
+func (r *rows) move(k string) bool {
+	n := len(r.VisibleItems())
+	to := r.Index()
+	switch k {
+	case "up", "ctrl+p":
+		to--
+	case "down", "ctrl+n":
+		to++
+	case "pgup":
+		to -= r.page
+	case "pgdown":
+		to += r.page
+	case "home":
+		to = 0
+	case "end":
+		to = n - 1
+	default:
+		return false
+	}
+	r.Select(max(min(to, n-1), 0))
+	return true
+}
+
+// shown returns the places of the first row on the screen and of the one behind the last.
+func (r *rows) shown() (from, to int) {
+	return r.Paginator.GetSliceBounds(len(r.VisibleItems()))
+}
+
+// filterWords finds the texts that have all words of a query, the best first; where
+// none has, those whose beginning has the letters in their order.
+func filterWords(query string, texts []string) (out []list.Rank) {
+	words := strings.Fields(strings.ToLower(query))
+	at := make([]int, len(texts))
+	for i, text := range texts {
+		text = strings.ToLower(text)
+		if !containsAll(text, words) {
+			continue
+		}
+		for _, w := range words {
+			k := strings.Index(text, w)
+			if at[i] += min(k, 500); k > 0 && !strings.ContainsRune(" /-_.:@\n", rune(text[k-1])) {
+				at[i] += 500 // not at the beginning of a word
+			}
+		}
+		out = append(out, list.Rank{Index: i})
+	}
+	slices.SortStableFunc(out, func(a, b list.Rank) int { return at[a.Index] - at[b.Index] })
+	if len(out) > 0 {
+		return out
+	}
+	heads := make([]string, len(texts))
+	for i, text := range texts {
+		heads[i], _, _ = strings.Cut(text, "\n")
+	}
+	for _, m := range fuzzy.Find(strings.Join(words, ""), heads) {
+		out = append(out, list.Rank{Index: m.Index})
+	}
+	return out
+}
+
+// pickRow is an item in the list of bubbles.
+type pickRow struct {
+	Item
+	text string
+}
+
+func (r pickRow) FilterValue() string { return r.text }
+
 // A Picker is a list to take one item from. Typing filters: each word must be in an item, or
 // its letters in their order; what fits best comes first. Without words the items
 // stand as they were given.
@@ -55,19 +159,16 @@ type Picker struct {
 	o             PickerOptions
 	width, height int
 
-	items  []Item
-	search []string // of each item, in lower case
+	rows   rows
 	query  string
-	shown  []int
-	sel    int // in shown, -1 for none
-	top    int
 	asking bool  // whether to delete
 	rename *Form // the name that is typed
 }
 
 // NewPicker returns a picker of 80 columns and 24 lines.
 func NewPicker(t *Theme, o PickerOptions, items []Item) *Picker {
-	p := &Picker{theme: t, o: o, width: 80, height: 24, sel: -1}
+	p := &Picker{theme: t, o: o, rows: newRows()}
+	p.SetSize(80, 24)
 	p.SetItems(items)
 	return p
 }
@@ -81,60 +182,63 @@ func (p *Picker) SetSize(width, height int) {
 	if p.rename != nil {
 		p.rename.SetSize(p.width, 2)
 	}
-	p.scroll()
+	page := p.height
+	if p.height >= 5 {
+		page -= 3 // title, detail, keys
+	}
+	p.rows.setPage(p.width, page)
 }
 
 // SetItems replaces the items. The selection stays with its id.
 func (p *Picker) SetItems(items []Item) {
 	selected := p.Selected()
-	p.items = slices.Clone(items)
-	p.search = make([]string, len(items))
-	for i, it := range p.items {
-		p.search[i] = strings.ToLower(head(strings.Join(it.Cells, " ")+" "+it.Detail+" "+it.Search, 4000))
+	list := make([]list.Item, len(items))
+	for i, it := range items {
+		list[i] = pickRow{it, head(strings.Join(it.Cells, " ")+"\n"+it.Detail+" "+it.Search, 4000)}
 	}
+	p.rows.SetItems(list)
 	p.filter(selected)
 	if p.Selected() != selected {
 		p.asking, p.rename = false, nil
 	}
 }
 
+func (p *Picker) item() (it Item, ok bool) {
+	row, ok := p.rows.SelectedItem().(pickRow)
+	return row.Item, ok
+}
+
 // Selected returns the id of the selected item, "" for none.
-func (p *Picker) Selected() string {
-	if p.sel < 0 {
-		return ""
+func (p *Picker) Selected() string { it, _ := p.item(); return it.ID }
+
+// name is the first cell of the selected item.
+func (p *Picker) name() string {
+	if it, _ := p.item(); len(it.Cells) > 0 {
+		return it.Cells[0]
 	}
-	return p.items[p.shown[p.sel]].ID
+	return ""
 }
 
 // Select selects an item if it is shown.
 func (p *Picker) Select(id string) {
-	for i, k := range p.shown {
-		if p.items[k].ID == id {
-			p.sel = i
-			p.scroll()
+	for i, it := range p.rows.VisibleItems() {
+		if it.(pickRow).ID == id {
+			p.rows.Model.Select(i)
 			return
 		}
 	}
 }
 
-// filter works out what is shown and selects an item, or the first.
+// filter shows what fits the query, and selects an item, or the first.
 func (p *Picker) filter(selected string) {
-	words := strings.Fields(strings.ToLower(p.query))
-	p.shown = p.shown[:0]
-	score := make([]int, len(p.items))
-	for i := range p.items {
-		s, ok := fuzzyWords(words, p.search[i])
-		if ok {
-			score[i] = s
-			p.shown = append(p.shown, i)
-		}
+	p.rows.ResetFilter()
+	if strings.TrimSpace(p.query) != "" {
+		p.rows.SetFilterText(p.query)
 	}
-	slices.SortStableFunc(p.shown, func(a, b int) int { return score[b] - score[a] })
-	p.sel = min(0, len(p.shown)-1)
+	p.rows.ResetSelected()
 	if selected != "" {
 		p.Select(selected)
 	}
-	p.scroll()
 }
 
 // Update takes a key or a paste. The result is a message of the picker or nil.
@@ -165,57 +269,35 @@ func (p *Picker) renaming(msg tea.Msg) tea.Msg {
 
 func (p *Picker) key(k tea.KeyPressMsg) tea.Msg {
 	s := k.String()
-	if p.asking {
+	_, some := p.item()
+	switch {
+	case p.asking:
 		p.asking = false
 		if s == "y" {
 			return PickDeleteMsg{p.Selected()}
 		}
-		return nil
-	}
-	if slices.ContainsFunc(p.o.Keys, func(x PickerKey) bool { return x.Key == s }) {
+	case slices.ContainsFunc(p.o.Keys, func(x PickerKey) bool { return x.Key == s }):
 		return PickKeyMsg{Key: s, ID: p.Selected()}
-	}
-	switch s {
-	case "up", "ctrl+p":
-		p.goTo(p.sel - 1)
-	case "down", "ctrl+n":
-		p.goTo(p.sel + 1)
-	case "pgup":
-		p.goTo(p.sel - p.page())
-	case "pgdown":
-		p.goTo(p.sel + p.page())
-	case "home":
-		p.goTo(0)
-	case "end":
-		p.goTo(len(p.shown) - 1)
-	case "enter":
-		if p.sel >= 0 {
+	case p.rows.move(s):
+	case s == "enter":
+		if some {
 			return PickMsg{p.Selected()}
 		}
-	case "esc":
+	case s == "esc":
 		if p.query == "" {
 			return PickCancelMsg{}
 		}
 		p.find("")
-	case "backspace":
-		_, n := utf8.DecodeLastRuneInString(p.query)
-		p.find(p.query[:len(p.query)-n])
-	case "ctrl+u":
-		p.find("")
-	case "ctrl+d":
-		p.asking = p.o.Delete && p.sel >= 0
-	case "ctrl+r":
-		if p.o.Rename && p.sel >= 0 {
-			name := ""
-			if c := p.items[p.shown[p.sel]].Cells; len(c) > 0 {
-				name = c[0]
-			}
-			p.rename = NewLineForm(p.theme, "", name)
+	case s == "ctrl+d":
+		p.asking = p.o.Delete && some
+	case s == "ctrl+r":
+		if p.o.Rename && some {
+			p.rename = NewLineForm(p.theme, "", p.name())
 			p.rename.SetSize(p.width, 2)
 		}
 	default:
-		if k.Text != "" {
-			p.find(p.query + strings.ReplaceAll(Sanitize(k.Text), "\n", " "))
+		if query, ok := typeQuery(p.query, k); ok {
+			p.find(query)
 		}
 	}
 	return nil
@@ -233,26 +315,6 @@ func (p *Picker) find(query string) {
 	p.filter(selected)
 }
 
-func (p *Picker) goTo(i int) {
-	if len(p.shown) > 0 {
-		p.sel = min(max(i, 0), len(p.shown)-1)
-		p.scroll()
-	}
-}
-
-// page is how many items are on the screen.
-func (p *Picker) page() int {
-	if p.height < 5 {
-		return p.height
-	}
-	return p.height - 3 // title, detail, keys
-}
-
-func (p *Picker) scroll() {
-	p.top = min(p.top, max(p.sel, 0), max(len(p.shown)-p.page(), 0))
-	p.top = max(p.top, p.sel-p.page()+1, 0)
-}
-
 // View draws the picker.
 func (p *Picker) View() string { return strings.Join(p.lines(), "\n") }
 
@@ -261,7 +323,7 @@ func (p *Picker) Cursor() *tea.Cursor {
 	if p.rename == nil {
 		return nil
 	}
-	c := p.rename.box.cursor()
+	c := p.rename.in.cursor()
 	c.X = min(c.X+Width(renameLabel), p.width-1)
 	c.Y = len(p.lines()) - 1
 	return c
@@ -272,10 +334,11 @@ const renameLabel = "new name: "
 func (p *Picker) lines() []string {
 	t := p.theme
 	full := p.height >= 5
+	items := p.rows.VisibleItems()
 	var out []string
 	if full {
-		title := OneLine(p.o.Title) + " · " + strconv.Itoa(p.sel+1) + "/" + strconv.Itoa(len(p.shown))
-		if n := len(p.items); n != len(p.shown) {
+		title := OneLine(p.o.Title) + " · " + strconv.Itoa(min(p.rows.Index()+1, len(items))) + "/" + strconv.Itoa(len(items))
+		if n := len(p.rows.Items()); n != len(items) {
 			title += " of " + strconv.Itoa(n)
 		}
 		if p.query != "" {
@@ -283,14 +346,14 @@ func (p *Picker) lines() []string {
 		}
 		out = append(out, t.Paint(t.Accent, Cut(title, p.width)))
 	}
-	end := min(p.top+p.page(), len(p.shown))
-	widths := p.columnWidths(p.shown[p.top:end])
-	for i := p.top; i < end; i++ {
-		out = append(out, p.row(i, widths))
+	from, to := p.rows.shown()
+	widths := p.columnWidths(items[from:to])
+	for i := from; i < to; i++ {
+		out = append(out, p.row(items[i].(pickRow).Item, i == p.rows.Index(), widths))
 	}
-	if len(p.shown) == 0 {
+	if len(items) == 0 {
 		text := OneLine(p.o.Empty)
-		if len(p.items) > 0 {
+		if len(p.rows.Items()) > 0 {
 			text = "nothing fits; Backspace shortens the search"
 		}
 		out = append(out, t.Paint(t.Dim, Cut("  "+text, p.width)))
@@ -299,11 +362,8 @@ func (p *Picker) lines() []string {
 		out = append(out, "")
 	}
 	if full {
-		detail := ""
-		if p.sel >= 0 {
-			detail = OneLine(head(p.items[p.shown[p.sel]].Detail, 2000))
-		}
-		out = append(out, t.Paint(t.Dim, Cut(detail, p.width)))
+		it, _ := p.item()
+		out = append(out, t.Paint(t.Dim, Cut(OneLine(head(it.Detail, 2000)), p.width)))
 	}
 	if full || p.asking || p.rename != nil {
 		if len(out) >= p.height {
@@ -318,27 +378,39 @@ func (p *Picker) lines() []string {
 func (p *Picker) bottom() string {
 	t := p.theme
 	if p.asking {
-		name := ""
-		if c := p.items[p.shown[p.sel]].Cells; len(c) > 0 {
-			name = OneLine(c[0])
-		}
 		const ask, keys = "delete ", "? y deletes it, any other key keeps it"
-		return t.Paint(t.Error, Cut(ask+strconv.Quote(Cut(name, max(p.width-len(ask+keys)-2, 8)))+keys, p.width))
+		return t.Paint(t.Error, Cut(ask+strconv.Quote(Cut(OneLine(p.name()), max(p.width-len(ask+keys)-2, 8)))+keys, p.width))
 	}
 	if p.rename != nil {
-		return Cut(t.Paint(t.Accent, renameLabel)+p.rename.box.lines()[0], p.width)
+		return Cut(t.Paint(t.Accent, renameLabel)+p.rename.in.lines()[0], p.width)
 	}
-	help := "Enter take · Esc leave"
+	keys := []string{"Enter", "take", "Esc", "leave"}
 	for _, k := range p.o.Keys {
-		help += " · " + keyName(k.Key) + " " + OneLine(k.Help)
+		keys = append(keys, keyName(k.Key), OneLine(k.Help))
 	}
 	if p.o.Rename {
-		help += " · Ctrl+R rename"
+		keys = append(keys, "Ctrl+R", "rename")
 	}
 	if p.o.Delete {
-		help += " · Ctrl+D delete"
+		keys = append(keys, "Ctrl+D", "delete")
 	}
-	return t.Paint(t.Dim, Cut(help+" · type to search", p.width))
+	return Hints(t, p.width, append(keys, "type", "to search")...)
+}
+
+// Hints draws pairs of a key and what it does, as many as there is room for.
+func Hints(t *Theme, width int, pairs ...string) string {
+	h := help.New()
+	h.Styles = help.Styles{}
+	if t.Mode() != ModeNone {
+		h.Styles.ShortKey, h.Styles.ShortDesc, h.Styles.ShortSeparator, h.Styles.Ellipsis = t.Accent, t.Dim, t.Dim, t.Dim
+	}
+	h.ShortSeparator = meterGap
+	h.SetWidth(width)
+	var keys []key.Binding
+	for i := 0; i+1 < len(pairs); i += 2 {
+		keys = append(keys, key.NewBinding(key.WithKeys(pairs[i]), key.WithHelp(pairs[i], pairs[i+1])))
+	}
+	return Cut(h.ShortHelpView(keys), width)
 }
 
 // keyName writes "ctrl+s" as people do.
@@ -354,45 +426,35 @@ func keyName(s string) string {
 
 const columnGap = 2
 
-// columnWidths shares the line out: each column gets what it needs; where that is too
-// much, the first one gives up to half of the line, then the others from the right.
-func (p *Picker) columnWidths(shown []int) []int {
-	var need []int
-	for _, k := range shown {
-		for c, text := range p.items[k].Cells {
-			if c == len(need) {
-				need = append(need, 0)
+// columnWidths shares the line out: each column gets what it needs, up to a third of the
+// line, and the first one what is left.
+func (p *Picker) columnWidths(shown []list.Item) []int {
+	var widths []int
+	for _, it := range shown {
+		for c, text := range it.(pickRow).Cells {
+			if c == len(widths) {
+				widths = append(widths, 0)
 			}
-			need[c] = max(need[c], Width(OneLine(head(text, 1000))))
+			widths[c] = max(widths[c], Width(OneLine(head(text, 1000))))
 		}
 	}
-	room := p.width - 2 - columnGap*max(len(need)-1, 0)
-	over := -room
-	for _, n := range need {
-		over += n
-	}
-	if over > 0 && len(need) > 0 {
-		least := min(need[0], max(room/2, 1))
-		give := min(over, need[0]-least)
-		need[0] -= give
-		over -= give
-	}
-	for c := len(need) - 1; c >= 0 && over > 0; c-- {
-		give := min(over, need[c])
-		if c == 0 {
-			give = min(over, max(need[0]-1, 0))
+	room := p.width - 2
+	for c := 1; c < len(widths); c++ {
+		widths[c] = min(widths[c], p.width/3, max(room-p.width/3-columnGap, 0))
+		if widths[c] > 0 {
+			room -= widths[c] + columnGap
 		}
-		need[c] -= give
-		over -= give
 	}
-	return need
+	if len(widths) > 0 {
+		widths[0] = min(widths[0], max(room, 1))
+	}
+	return widths
 }
 
-func (p *Picker) row(i int, widths []int) string {
+func (p *Picker) row(it Item, selected bool, widths []int) string {
 	t := p.theme
-	it := p.items[p.shown[i]]
 	mark, style := "  ", t.Text
-	if i == p.sel {
+	if selected {
 		mark, style = "> ", t.Match
 	}
 	line := t.Paint(style, mark)
@@ -402,7 +464,7 @@ func (p *Picker) row(i int, widths []int) string {
 		}
 		if c > 0 {
 			line += strings.Repeat(" ", columnGap)
-			if i != p.sel {
+			if !selected {
 				style = t.Dim
 			}
 		}

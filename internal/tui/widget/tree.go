@@ -3,11 +3,13 @@ package widget
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"charm.land/bubbles/v2/list"
 	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
 )
 
 // A NodeKind says what an entry of a session is to a reader of its tree.
@@ -50,17 +52,6 @@ const (
 
 var treeFilters = []TreeFilter{TreeDefault, TreeNoTools, TreeUser, TreeLabeled, TreeAll}
 
-// ParseTreeFilter reads the name of a filter; "" is TreeDefault.
-func ParseTreeFilter(s string) (TreeFilter, error) {
-	if s == "" {
-		return TreeDefault, nil
-	}
-	if f := TreeFilter(s); slices.Contains(treeFilters, f) {
-		return f, nil
-	}
-	return "", fmt.Errorf("tree filter %q: it is one of default, no-tools, user-only, labeled-only and all", s)
-}
-
 func (f TreeFilter) shows(n *Node) bool {
 	switch f {
 	case TreeAll:
@@ -95,9 +86,8 @@ type (
 // indented, branches are, that of the leaf comes first. An entry stands under its
 // nearest ancestor that is shown.
 //
-// Typing searches: all words must match. Alt+Left folds what hangs under an entry or
-// goes to the beginning of its branch, Alt+Right unfolds or goes to the next
-// branch. Left and Right move what is shown of deep trees.
+// Typing searches: all words must match. Left folds what hangs under an entry or
+// goes to the beginning of its branch, Right unfolds or goes to the next branch.
 type Tree struct {
 	theme         *Theme
 	width, height int
@@ -112,37 +102,30 @@ type Tree struct {
 	filter TreeFilter
 	query  string
 
+	list    rows
 	rows    []treeRow
-	segs    []treeSeg
 	rowOf   []int // of a node, -1 for none
 	want    int   // the node that the user has gone to, shown or not; -1 for none
-	sel     int   // the selected row, -1 for none
 	leafRow int   // the row at which the leaf is marked, -1 for none
-	top     int   // the first row on the screen
-	pan     int   // columns that the user has moved the picture by
 }
 
 // A treeRow is a line of the tree.
 type treeRow struct {
 	node   int
-	seg    int  // -1 for the trunk
-	first  bool // of its segment
-	above  int  // the row that it hangs under, -1 for none
+	above  int // the row that it hangs under, -1 for none
 	kids   int
-	hidden int // entries that are folded away under it
-}
-
-// A treeSeg is a run of rows without branches, one level deeper than the one it
-// leaves.
-type treeSeg struct {
-	up    int // -1 for the trunk
-	level int // from 1
-	last  bool
+	hidden int  // entries that are folded away under it
+	branch bool // it is one of several that hang under the same row
+	last   bool // of these
+	stem   int  // where its branch begins: the row itself or one above; -1 for the trunk
+	level  int  // how many branches it is inside
 }
 
 // NewTree returns an empty tree of 80 columns and 24 lines.
 func NewTree(t *Theme) *Tree {
-	return &Tree{theme: t, width: 80, height: 24, folded: map[string]bool{}, filter: TreeDefault, want: -1, sel: -1, leafRow: -1}
+	tr := &Tree{theme: t, list: newRows(), folded: map[string]bool{}, filter: TreeDefault, want: -1, leafRow: -1}
+	tr.SetSize(80, 24)
+	return tr
 }
 
 // SetTheme changes how the tree looks.
@@ -151,7 +134,11 @@ func (t *Tree) SetTheme(th *Theme) { t.theme = th }
 // SetSize says how many columns and lines the tree has.
 func (t *Tree) SetSize(width, height int) {
 	t.width, t.height = max(width, 1), max(height, 1)
-	t.scroll()
+	page := t.height
+	if t.height >= 4 {
+		page -= 2 // what is filtered, keys
+	}
+	t.list.setPage(t.width, page)
 }
 
 // SetNodes replaces the entries. The selection and the folds stay with their
@@ -161,20 +148,15 @@ func (t *Tree) SetNodes(nodes []Node) {
 	if t.want >= 0 {
 		selected = t.nodes[t.want].ID
 	}
-	t.nodes, t.lower = slices.Clone(nodes), nil
+	t.nodes, t.lower, t.want = slices.Clone(nodes), nil, -1
 	t.link()
-	t.want = -1
 	if i, ok := t.ids[selected]; ok && selected != "" {
 		t.want = i
-	} else {
-		for i := range t.nodes {
-			if t.nodes[i].Leaf {
-				t.want = i
-			}
-		}
-	}
-	if t.want < 0 && len(t.nodes) > 0 {
+	} else if len(nodes) > 0 {
 		t.want = t.order[len(t.order)-1]
+		if i := slices.IndexFunc(nodes, func(n Node) bool { return n.Leaf }); i >= 0 {
+			t.want = i
+		}
 	}
 	t.rebuild()
 }
@@ -243,32 +225,22 @@ func (t *Tree) link() {
 	}
 }
 
-// Filter returns the filter.
-func (t *Tree) Filter() TreeFilter { return t.filter }
-
 // SetFilter changes the filter. The selection stays where it is or, while its
 // entry is hidden, at what is nearest.
 func (t *Tree) SetFilter(f TreeFilter) {
-	if f != t.filter {
-		t.filter = f
-		t.rebuild()
-	}
+	t.filter = f
+	t.rebuild()
 }
+
+// sel is the selected row, -1 for none.
+func (t *Tree) sel() int { return min(t.list.Index(), len(t.rows)-1) }
 
 // Selected returns the id of the selected entry, "" for none.
 func (t *Tree) Selected() string {
-	if t.sel < 0 {
+	if len(t.rows) == 0 {
 		return ""
 	}
-	return t.nodes[t.rows[t.sel].node].ID
-}
-
-// Select goes to an entry; one that is hidden is remembered.
-func (t *Tree) Select(id string) {
-	if i, ok := t.ids[id]; ok {
-		t.want = i
-		t.choose()
-	}
+	return t.nodes[t.rows[t.sel()].node].ID
 }
 
 // rebuild works out the rows.
@@ -282,14 +254,11 @@ func (t *Tree) rebuild() {
 			t.lower[i] = strings.ToLower(string(x.Kind) + " " + x.Label + " " + head(x.Text, 2000))
 		}
 	}
-	if len(t.rowOf) != n {
-		t.rowOf = make([]int, n)
-	}
-	t.rows, t.segs = t.rows[:0], t.segs[:0]
-	roots, lastRoot := 0, -1
-	lastKid := make([]int, 0, n) // of a row: the row of its last child
-	hangs := make([]int, n)      // of a node: the row that it hangs under
-	gone := make([]int, n)       // of a node: the row that it is folded into, -1 for none
+	t.rows, t.rowOf = t.rows[:0], make([]int, n)
+	roots := treeRow{}
+	lastKid := map[int]int{} // of a row: the row of its last child
+	hangs := make([]int, n)  // of a node: the row that it hangs under
+	gone := make([]int, n)   // of a node: the row that it is folded into, -1 for none
 	for _, i := range t.order {
 		above, into := -1, -1
 		if p := t.parent[i]; p >= 0 {
@@ -309,32 +278,19 @@ func (t *Tree) rebuild() {
 			t.rows[into].hidden++
 			continue
 		}
-		row := len(t.rows)
-		t.rowOf[i] = row
+		t.rowOf[i], lastKid[above] = len(t.rows), len(t.rows)
 		t.rows = append(t.rows, treeRow{node: i, above: above})
-		lastKid = append(lastKid, -1)
-		if above >= 0 {
-			t.rows[above].kids++
-			lastKid[above] = row
-		} else {
-			roots++
-			lastRoot = row
-		}
+		t.rowAt(above, &roots).kids++
 	}
 	for i := range t.rows {
 		r := &t.rows[i]
-		siblings, last, seg, level := roots, lastRoot, -1, 0
+		r.stem = -1
 		if r.above >= 0 {
-			siblings, last, seg = t.rows[r.above].kids, lastKid[r.above], t.rows[r.above].seg
+			r.stem, r.level = t.rows[r.above].stem, t.rows[r.above].level
 		}
-		if seg >= 0 {
-			level = t.segs[seg].level
-		}
-		r.seg = seg
-		if siblings > 1 {
-			r.first = true
-			r.seg = len(t.segs)
-			t.segs = append(t.segs, treeSeg{up: seg, level: level + 1, last: last == i})
+		if t.rowAt(r.above, &roots).kids > 1 {
+			r.branch, r.last, r.stem = true, lastKid[r.above] == i, i
+			r.level++
 		}
 	}
 	t.leafRow = -1
@@ -343,7 +299,15 @@ func (t *Tree) rebuild() {
 			t.leafRow = t.nearest(i)
 		}
 	}
+	t.list.SetItems(make([]list.Item, len(t.rows)))
 	t.choose()
+}
+
+func (t *Tree) rowAt(i int, roots *treeRow) *treeRow {
+	if i < 0 {
+		return roots
+	}
+	return &t.rows[i]
 }
 
 // nearest returns the row of a node, else of its nearest ancestor that has one;
@@ -359,31 +323,21 @@ func (t *Tree) nearest(i int) int {
 
 // choose selects the row of the wanted node, or the nearest one.
 func (t *Tree) choose() {
-	t.sel, t.pan = -1, 0
-	if len(t.rows) > 0 && t.want >= 0 {
-		if t.sel = t.nearest(t.want); t.sel < 0 {
-			k, _ := slices.BinarySearchFunc(t.rows, t.place[t.want], func(r treeRow, place int) int { return t.place[r.node] - place })
-			t.sel = min(k, len(t.rows)-1)
+	row := -1
+	if t.want >= 0 {
+		if row = t.nearest(t.want); row < 0 { // the first that is shown behind it
+			row, _ = slices.BinarySearchFunc(t.rows, t.place[t.want], func(r treeRow, place int) int { return t.place[r.node] - place })
 		}
 	}
-	t.scroll()
+	t.list.Select(max(min(row, len(t.rows)-1), 0))
 }
 
 // goTo selects a row.
 func (t *Tree) goTo(row int) {
-	if len(t.rows) == 0 {
-		return
+	if len(t.rows) > 0 {
+		t.list.Select(min(max(row, 0), len(t.rows)-1))
+		t.want = t.rows[t.sel()].node
 	}
-	t.sel = min(max(row, 0), len(t.rows)-1)
-	t.want = t.rows[t.sel].node
-	t.pan = 0
-	t.scroll()
-}
-
-func (t *Tree) scroll() {
-	n := t.pageRows()
-	t.top = min(t.top, max(len(t.rows)-n, 0), max(t.sel, 0))
-	t.top = max(t.top, t.sel-n+1, 0)
 }
 
 // Update takes a key or a paste. The result is a message of the tree or nil.
@@ -398,64 +352,43 @@ func (t *Tree) Update(msg tea.Msg) tea.Msg {
 }
 
 func (t *Tree) key(k tea.KeyPressMsg) tea.Msg {
-	switch k.String() {
-	case "up", "ctrl+p":
-		t.goTo(t.sel - 1)
-	case "down", "ctrl+n":
-		t.goTo(t.sel + 1)
-	case "pgup":
-		t.goTo(t.sel - t.pageRows())
-	case "pgdown":
-		t.goTo(t.sel + t.pageRows())
-	case "home":
-		t.goTo(0)
-	case "end":
-		t.goTo(len(t.rows) - 1)
-	case "left":
-		t.pan -= panStep
-		t.pan = max(t.pan, -t.autoPan())
-	case "right":
-		t.pan = min(t.pan+panStep, panMost)
-	case "alt+left", "ctrl+left":
+	s := k.String()
+	if t.list.move(s) {
+		t.goTo(t.list.Index())
+		return nil
+	}
+	switch s {
+	case "left", "alt+left", "ctrl+left":
 		t.fold()
-	case "alt+right", "ctrl+right":
+	case "right", "alt+right", "ctrl+right":
 		t.unfold()
-	case "ctrl+d":
-		t.SetFilter(TreeDefault)
-	case "ctrl+t":
-		t.SetFilter(TreeNoTools)
-	case "ctrl+u":
-		t.SetFilter(TreeUser)
-	case "ctrl+l":
-		t.SetFilter(TreeLabeled)
-	case "ctrl+a":
-		t.SetFilter(TreeAll)
 	case "ctrl+o":
 		t.SetFilter(treeFilters[(slices.Index(treeFilters, t.filter)+1)%len(treeFilters)])
-	case "backspace":
-		_, n := utf8.DecodeLastRuneInString(t.query)
-		t.search(t.query[:len(t.query)-n])
 	case "esc":
 		if t.query == "" {
 			return TreeCancelMsg{}
 		}
 		t.search("")
 	case "enter", "L", "ctrl+x":
-		return t.act(k.String())
+		return t.act(s)
 	default:
-		if k.Text != "" {
-			t.search(t.query + strings.ReplaceAll(Sanitize(k.Text), "\n", " "))
+		if f, ok := filterKeys[s]; ok {
+			t.SetFilter(f)
+		} else if query, ok := typeQuery(t.query, k); ok {
+			t.search(query)
 		}
 	}
 	return nil
 }
 
+var filterKeys = map[string]TreeFilter{"ctrl+d": TreeDefault, "ctrl+t": TreeNoTools, "ctrl+u": TreeUser, "ctrl+l": TreeLabeled, "ctrl+a": TreeAll}
+
 // act says what the user wants of the selected entry.
 func (t *Tree) act(key string) tea.Msg {
-	if t.sel < 0 {
+	if len(t.rows) == 0 {
 		return nil
 	}
-	n := &t.nodes[t.rows[t.sel].node]
+	n := &t.nodes[t.rows[t.sel()].node]
 	switch key {
 	case "L":
 		return TreeLabelMsg{ID: n.ID, Label: n.Label}
@@ -476,18 +409,17 @@ func (t *Tree) search(query string) {
 // fold hides what hangs under the selected entry if a branch begins there or
 // splits; else it goes to where the branch begins.
 func (t *Tree) fold() {
-	if t.sel < 0 {
+	if len(t.rows) == 0 {
 		return
 	}
-	r := t.rows[t.sel]
-	id := t.nodes[r.node].ID
-	if r.kids > 0 && !t.folded[id] && (r.first || r.kids > 1 || r.above < 0) {
+	r := t.rows[t.sel()]
+	if id := t.nodes[r.node].ID; r.kids > 0 && (r.branch || r.kids > 1 || r.above < 0) {
 		t.folded[id] = true
 		t.rebuild()
 		return
 	}
 	row := r.above
-	for row >= 0 && !t.rows[row].first && t.rows[row].kids == 1 && t.rows[row].above >= 0 {
+	for row >= 0 && !t.rows[row].branch && t.rows[row].kids == 1 && t.rows[row].above >= 0 {
 		row = t.rows[row].above
 	}
 	if row >= 0 {
@@ -498,15 +430,15 @@ func (t *Tree) fold() {
 // unfold shows what hangs under the selected entry; if that is shown, it goes to
 // where the branch splits or ends.
 func (t *Tree) unfold() {
-	if t.sel < 0 {
+	if len(t.rows) == 0 {
 		return
 	}
-	if id := t.nodes[t.rows[t.sel].node].ID; t.folded[id] {
+	row := t.sel()
+	if id := t.nodes[t.rows[row].node].ID; t.folded[id] {
 		delete(t.folded, id)
 		t.rebuild()
 		return
 	}
-	row := t.sel
 	if t.rows[row].kids > 0 {
 		row++ // the first child
 	}
@@ -514,4 +446,142 @@ func (t *Tree) unfold() {
 		row++
 	}
 	t.goTo(row)
+}
+
+const (
+	cell      = 3   // columns of a level
+	timesFrom = 100 // columns from which on times are shown
+)
+
+// View draws the tree: what is filtered and searched, the rows, the keys.
+func (t *Tree) View() string { return strings.Join(t.lines(), "\n") }
+
+func (t *Tree) lines() []string {
+	var out []string
+	if t.height >= 4 {
+		out = append(out, t.header())
+	}
+	from, to := t.list.shown()
+	left := t.levelsLeft()
+	for i := from; i < to; i++ {
+		out = append(out, t.row(i, left))
+	}
+	if len(t.rows) == 0 {
+		text := "  the session has no entries"
+		if len(t.nodes) > 0 {
+			text = "  no entry fits; Ctrl+A shows all, Backspace shortens the search"
+		}
+		out = append(out, t.theme.Paint(t.theme.Dim, Cut(text, t.width)))
+	}
+	for len(out) < t.height-1 {
+		out = append(out, "")
+	}
+	if t.height >= 4 {
+		out = append(out, Hints(t.theme, t.width, "Enter", "go", "Esc", "leave", "type", "to search", "Ctrl+O", "filter", "L", "label", "Ctrl+X", "copy", "←→", "fold, jump"))
+	}
+	return out
+}
+
+func (t *Tree) header() string {
+	line := "entry " + strconv.Itoa(t.sel()+1) + " of " + strconv.Itoa(len(t.rows))
+	if n := len(t.nodes) - len(t.rows); n > 0 {
+		line += " · " + strconv.Itoa(n) + " not shown"
+	}
+	line += " · filter: " + string(t.filter)
+	if t.query != "" {
+		line += " · search: " + OneLine(t.query)
+	}
+	return t.theme.Paint(t.theme.Accent, Cut(line, t.width))
+}
+
+// levelsLeft is how many levels stand left of the screen, so that the selected row is seen.
+func (t *Tree) levelsLeft() int {
+	if len(t.rows) == 0 {
+		return 0
+	}
+	room := (t.width - 2) / cell
+	if at := t.rows[t.sel()].level; at > room/2 {
+		return at - room/3
+	}
+	return 0
+}
+
+// row draws a row without its first levels.
+func (t *Tree) row(i, left int) string {
+	r := t.rows[i]
+	n := &t.nodes[r.node]
+	th := t.theme
+	mark, markStyle, style := "  ", th.Text, th.Dim
+	if n.OnPath {
+		style = th.Text
+	}
+	if i == t.sel() {
+		mark, markStyle, style = "> ", th.Match, th.Bold
+	}
+	if left > 0 {
+		mark = mark[:1] + "‹"
+	}
+	dot, end := "· ", ""
+	switch {
+	case i == t.leafRow:
+		dot, end = "● ", "  ← leaf"
+	case n.OnPath:
+		dot = "• "
+	}
+	line := th.Paint(th.Dim, t.guides(i, left)) + th.Paint(th.Accent, dot)
+	if r.hidden > 0 {
+		line += th.Paint(th.Warning, fmt.Sprintf("[+%d] ", r.hidden))
+	}
+	if t.width >= timesFrom {
+		clock := "--- -- --:--"
+		if !n.Time.IsZero() {
+			clock = n.Time.Format("Jan 02 15:04")
+		}
+		line += th.Paint(th.Dim, clock+" ")
+	}
+	line += th.Paint(th.kindStyle(n.Kind), OneLine(string(n.Kind))+": ")
+	if n.Label != "" {
+		line += th.Paint(th.Warning, "["+Cut(OneLine(head(n.Label, 200)), 30)+"] ")
+	}
+	line += th.Paint(style, OneLine(head(n.Text, 2000)))
+	return Cut(th.Paint(markStyle, mark)+trimStyled(Cut(line, max(t.width-2-Width(end), 0)))+th.Paint(th.Match, end), t.width)
+}
+
+// guides draws the lines left of a row that join it to its branch, without the first levels.
+func (t *Tree) guides(row, left int) string {
+	var cells []string
+	for stem := t.rows[row].stem; stem >= 0 && t.rows[stem].level > left; {
+		s := t.rows[stem]
+		switch {
+		case stem == row && s.last:
+			cells = append(cells, "└─ ")
+		case stem == row:
+			cells = append(cells, "├─ ")
+		case s.last:
+			cells = append(cells, "   ")
+		default:
+			cells = append(cells, "│  ")
+		}
+		stem = -1
+		if s.above >= 0 {
+			stem = t.rows[s.above].stem
+		}
+	}
+	slices.Reverse(cells)
+	return strings.Join(cells[:min(len(cells), t.width/cell+1)], "")
+}
+
+func (th *Theme) kindStyle(k NodeKind) lipgloss.Style {
+	switch k {
+	case NodeUser:
+		return th.User
+	case NodeTool:
+		return th.Tool
+	case NodeCompaction, NodeSummary:
+		return th.Box
+	case NodeAssistant:
+		return th.Accent
+	default:
+		return th.Dim
+	}
 }

@@ -185,7 +185,7 @@ func TestPi115TreeDrawsNearestVisibleAncestors(t *testing.T) {
 				if want == "" && got != "" || got != want {
 					t.Fatalf("round %d: %s hangs under %q, want %q:\n%s", round, n.ID, got, want, strings.Join(lines, "\n"))
 				}
-				if row.first {
+				if row.branch {
 					branches++
 				}
 			}
@@ -323,7 +323,7 @@ func TestTreeMessages(t *testing.T) {
 	if out := do(tr, "<enter>"); out != (TreeSelectMsg{"15"}) {
 		t.Errorf("after the search was cleared, the leaf is selected no more: %#v", out)
 	}
-	tr.Select("7")
+	do(tr, "try the<home><esc>")
 	tr.SetNodes(sampleTree()[:9])
 	if tr.Selected() != "7" {
 		t.Errorf("new entries: %q is selected", tr.Selected())
@@ -373,7 +373,7 @@ func TestTreeDeep(t *testing.T) {
 	tr := NewTree(none())
 	nodes := deepTree(40_000)
 	tr.SetNodes(nodes)
-	if n := tr.level(tr.sel); n < 1000 {
+	if n := tr.rows[tr.sel()].level; n < 1000 {
 		t.Fatalf("the leaf is %d levels deep", n)
 	}
 	for _, keys := range []string{"", "<up>", "<pgup>", "<home>", "<end>", "<left><left>", "<right>"} {

@@ -32,7 +32,11 @@ func Cut(s string, width int) string {
 	case ansi.StringWidth(s) <= width:
 		return s
 	}
-	return ansi.Truncate(s, width, ellipsis)
+	out := ansi.Truncate(s, width, ellipsis)
+	for w := width - 1; w > 0 && ansi.StringWidth(out) > width; w-- {
+		out = ansi.Truncate(s, w, ellipsis) // a character that is wider beside its neighbour
+	}
+	return out
 }
 
 // pad fills a line with spaces to width columns.
