@@ -123,6 +123,7 @@ func handle(id string) string {
 // said are the sentences of the user that are missing, by message: of the newest, of the
 // first, which has the task, and from the newest back. What was pasted is left out.
 func (w *writer) said(items []session.Item) (all []saying) {
+	seen := map[string]bool{}
 	for _, it := range slices.Backward(items) {
 		if it.Message == nil || it.Entry == nil || !it.Message.UserWords() {
 			continue
@@ -131,7 +132,8 @@ func (w *writer) said(items []session.Item) (all []saying) {
 		for _, sentence := range text.Statements(text.OutsideFences(it.Message.Text())) {
 			sentence = text.Line(sentence)
 			n := utf8.RuneCountInString(sentence)
-			if n >= minSentence && n <= maxSentence && !strings.HasPrefix(sentence, "/") && !tag().MatchString(sentence) && !w.has(sentence) {
+			if n >= minSentence && n <= maxSentence && !strings.HasPrefix(sentence, "/") && !tag().MatchString(sentence) && !seen[sentence] && !w.has(sentence) {
+				seen[sentence] = true
 				s.sentences = append(s.sentences, sentence)
 			}
 		}
