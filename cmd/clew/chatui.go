@@ -15,6 +15,7 @@ import (
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/internal/chat"
 	"github.com/clew-dev/clew/internal/demo"
+	"github.com/clew-dev/clew/internal/provider"
 	"github.com/clew-dev/clew/internal/tui"
 	"github.com/clew-dev/clew/internal/tui/widget"
 )
@@ -33,6 +34,12 @@ func (fl *chatFlags) runUI(ctx context.Context, cmd *cobra.Command, c chat.Confi
 	queue := tui.NewEventQueue()
 	c.Events = queue.Send
 	s, err := openChat(ctx, c)
+	if errors.Is(err, provider.ErrNoModel) && isTerminal(in) {
+		if err := fl.firstRun(ctx, cmd); err != nil {
+			return err
+		}
+		return fl.runUI(ctx, cmd, c, words)
+	}
 	if err != nil {
 		return err
 	}
@@ -100,19 +107,11 @@ func askTrust(in io.Reader, out io.Writer, wants []string) (bool, error) {
 		fmt.Fprintln(out, "  "+oneLine(w))
 	}
 	fmt.Fprint(out, "Trust this project? It can then run its own programs. [y/N] ")
-	var line []byte
-	for b := make([]byte, 1); len(line) < 100; {
-		n, err := in.Read(b)
-		if n == 1 && b[0] != '\n' {
-			line = append(line, b[0])
-			continue
-		}
-		if err != nil && !errors.Is(err, io.EOF) {
-			return false, err
-		}
-		break
+	line, err := readLine(in)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, err
 	}
-	word := strings.ToLower(strings.TrimSpace(string(line)))
+	word := strings.ToLower(strings.TrimSpace(line))
 	return word == "y" || word == "yes", nil
 }
 

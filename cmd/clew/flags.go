@@ -147,7 +147,11 @@ func (fl *summarizerFlags) own(ctx context.Context, s session.Store) (summary.Su
 }
 
 func (fl *summarizerFlags) model() (model.Model, error) {
-	c := provider.Config{Name: fl.name, BaseURL: fl.baseURL, KeyEnv: fl.keyEnv, Settings: fl.settings}
+	getenv, err := withKeys()
+	if err != nil {
+		return nil, err
+	}
+	c := provider.Config{Name: fl.name, BaseURL: fl.baseURL, KeyEnv: fl.keyEnv, Settings: fl.settings, Getenv: getenv}
 	m, err := provider.Open(c)
 	if errors.As(err, new(*provider.NameError)) {
 		return nil, usagef("--summarizer %w", err)

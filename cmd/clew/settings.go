@@ -78,6 +78,15 @@ func loadSettings(flags map[string]string) (*settings.Settings, error) {
 	return s, err
 }
 
+// withKeys returns the environment, in which the keys count that the user has given to clew.
+func withKeys() (func(string) string, error) {
+	keys, err := provider.ReadKeys(provider.KeysFile(settings.UserFile()))
+	if err != nil {
+		return nil, err
+	}
+	return keys.Getenv(os.Getenv), nil
+}
+
 // warnSettings says what was passed over.
 func warnSettings(cmd *cobra.Command, s *settings.Settings) {
 	for _, w := range s.Warnings {
@@ -207,16 +216,20 @@ func readModels(cmd *cobra.Command) (modelsReport, error) {
 	if err != nil {
 		return out, err
 	}
-	if out.Default, err = provider.Default(os.Getenv, s); err != nil {
+	getenv, err := withKeys()
+	if err != nil {
+		return out, err
+	}
+	if out.Default, err = provider.Default(getenv, s); err != nil {
 		out.NoDefault = err.Error()
 	}
 	for _, p := range provider.All(s) {
-		out.Providers = append(out.Providers, listedProvider{p.Name, p.API, p.BaseURL, p.KeyEnv, p.Ready(os.Getenv), p.FromSettings})
+		out.Providers = append(out.Providers, listedProvider{p.Name, p.API, p.BaseURL, p.KeyEnv, p.Ready(getenv), p.FromSettings})
 	}
 	for _, m := range provider.Models(known, s) {
 		i := m.Info
 		j := listedModel{
-			Name: m.Name(), Provider: m.Provider.Name, Model: i.Model, Family: m.Family, Ready: m.Provider.Ready(os.Getenv),
+			Name: m.Name(), Provider: m.Provider.Name, Model: i.Model, Family: m.Family, Ready: m.Provider.Ready(getenv),
 			Window: i.Window, MaxInput: i.MaxInput, MaxOutput: i.MaxOutput, Images: i.Images, Reasoning: string(i.Thinking),
 		}
 		if p := i.Price; p != nil {

@@ -169,7 +169,7 @@ func (s *Session) DontTrust() error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(path, []byte(sum))
+	return settings.WriteFile(path, []byte(sum))
 }
 
 // Host is what a Session is for those who talk to it.

@@ -19,6 +19,7 @@ import (
 	"github.com/clew-dev/clew/agent/tool"
 	"github.com/clew-dev/clew/internal/home"
 	"github.com/clew-dev/clew/internal/page"
+	"github.com/clew-dev/clew/internal/settings"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
 	"github.com/clew-dev/clew/transcript"
@@ -250,7 +251,7 @@ func (s *Session) trimHistory(path string) error {
 		}
 		b.Write(append(data, '\n'))
 	}
-	return replaceFile(path, b.Bytes())
+	return settings.WriteFile(path, b.Bytes())
 }
 
 const (

@@ -8,12 +8,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/internal/provider"
+	"github.com/clew-dev/clew/internal/settings"
 	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
@@ -84,7 +87,7 @@ func (s *Session) ownModel() (model.Model, error) {
 	if s.cfg.OpenModel != nil {
 		return s.openModel(s.cfg.Flags["model"])
 	}
-	name, err := provider.Default(s.cfg.getenv, s.settings())
+	name, err := provider.Default(s.getenv, s.settings())
 	if err != nil {
 		return nil, err
 	}
@@ -115,9 +118,15 @@ func (s *Session) newModel(name string) (model.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := provider.Config{Name: name, Transport: s.transport, Catalogue: known, Settings: s.set, Getenv: s.cfg.getenv}
+	c := provider.Config{Name: name, Transport: s.transport, Catalogue: known, Settings: s.set, Getenv: s.getenv}
 	if name == s.cfg.Flags["model"] {
 		c.BaseURL, c.KeyEnv = s.cfg.BaseURL, s.cfg.KeyEnv
+	}
+	if c.BaseURL == "" {
+		at := slices.IndexFunc(provider.All(s.set), func(p provider.Provider) bool { return p.IsLocal() && strings.HasPrefix(name, p.Name+"/") })
+		if at >= 0 {
+			c.Local = s.local.find(s.base, provider.All(s.set)[at:at+1])
+		}
 	}
 	return provider.Open(c)
 }
@@ -212,10 +221,32 @@ func (s *Session) saveWindows() error {
 	if data, err = json.Marshal(all); err != nil {
 		return err
 	}
-	return replaceFile(s.windowsFile(), data)
+	return settings.WriteFile(s.windowsFile(), data)
 }
 
-// Models implements Host.
+// localModels are the models of the servers on this machine, as they were a moment ago.
+type localModels struct {
+	mu    sync.Mutex
+	of    string // the providers that were asked
+	found []provider.Found
+	at    time.Time
+}
+
+// localAge is how long an answer of the servers counts.
+const localAge = 10 * time.Second
+
+func (l *localModels) find(ctx context.Context, all []provider.Provider) []provider.Found {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	of := fmt.Sprint(all)
+	if l.of != of || time.Since(l.at) > localAge {
+		l.found, l.of, l.at = provider.Local(ctx, all), of, time.Now()
+	}
+	return l.found
+}
+
+// Models implements Host: the one that answers and those of this machine first, then
+// those with a key, each provider's usual one before the others.
 func (s *Session) Models() []ModelChoice {
 	known, err := s.known()
 	if err != nil {
@@ -223,11 +254,24 @@ func (s *Session) Models() []ModelChoice {
 	}
 	set := s.settings()
 	var ready, rest []ModelChoice
-	for _, m := range provider.Models(known, set) {
+	now := s.Agent().State()
+	if now.Model != "" {
+		ready = append(ready, ModelChoice{Name: now.Model, Window: now.Window, Ready: true})
+	}
+	if s.cfg.OpenModel == nil {
+		for _, f := range s.local.find(s.base, provider.All(set)) {
+			ready = append(ready, ModelChoice{Name: f.Provider + "/" + f.Model, Window: f.Window, Ready: true})
+		}
+	}
+	for _, m := range append(provider.Starters(set), provider.Models(known, set)...) {
 		if m.Family {
 			continue // it is no model that can be asked
 		}
-		c := ModelChoice{Name: m.Name(), Window: m.Info.Window, Ready: m.Provider.Ready(s.cfg.getenv)}
+		if info, ok := known.Lookup(m.Info.Provider, m.Info.Model); ok && m.Info.Window == 0 {
+			id := m.Info.Model
+			m.Info, m.Info.Model = info, id // it may be known by its family
+		}
+		c := ModelChoice{Name: m.Name(), Window: m.Info.Window, Ready: m.Provider.Ready(s.getenv)}
 		if m.Info.Price != nil {
 			c.Input, c.Output = m.Info.Price.Input, m.Info.Price.Output
 		}
@@ -244,5 +288,13 @@ func (s *Session) Models() []ModelChoice {
 		}
 		rest = append(rest, c)
 	}
-	return append(ready, rest...)
+	var out []ModelChoice
+	for _, c := range append(ready, rest...) {
+		if at := slices.IndexFunc(out, func(o ModelChoice) bool { return o.Name == c.Name }); at < 0 {
+			out = append(out, c)
+		} else if out[at].Input == 0 {
+			out[at].Input, out[at].Output = c.Input, c.Output
+		}
+	}
+	return out
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/clew-dev/clew/agent/builtin"
 	"github.com/clew-dev/clew/agent/permission"
 	"github.com/clew-dev/clew/agent/tool"
+	"github.com/clew-dev/clew/internal/provider"
 	"github.com/clew-dev/clew/internal/settings"
 	"github.com/clew-dev/clew/model"
 )
@@ -25,6 +26,8 @@ import (
 type Session struct {
 	cfg       Config
 	known     func() (*model.Catalogue, error)
+	getenv    func(string) string // with the keys that the user has given to clew
+	local     localModels
 	transport *model.Transport
 	windows   *model.Windows
 	builtin   *builtin.Set
@@ -60,6 +63,11 @@ func Open(ctx context.Context, cfg Config) (*Session, error) {
 	if s.set, err = s.load(cfg.UserFile); err != nil {
 		return nil, err
 	}
+	keys, err := provider.ReadKeys(provider.KeysFile(cfg.UserFile))
+	if err != nil {
+		return nil, err
+	}
+	s.getenv = keys.Getenv(cfg.getenv)
 	if err := s.checkConfig(); err != nil {
 		return nil, &ConfigError{err}
 	}

@@ -134,7 +134,7 @@ func (s *Session) edit(fn func([]byte) ([]byte, error)) error {
 	if err != nil {
 		return err
 	}
-	if err := replaceFile(path, data); err != nil {
+	if err := settings.WriteFile(path, data); err != nil {
 		return &agent.Error{Op: op, Subject: path, Err: err, Hint: "check the permissions of the folder"}
 	}
 	s.set = set

@@ -26,6 +26,14 @@ var (
 	errOpen  = errors.New("others may read it")
 )
 
+// KeysFile is where the keys of a user lie: beside the user's settings, "" without these.
+func KeysFile(userSettings string) string {
+	if userSettings == "" {
+		return ""
+	}
+	return filepath.Join(filepath.Dir(userSettings), "keys.json")
+}
+
 // ReadKeys reads the file with the keys: an object of JSON, "NAME": "key". No file is no
 // keys. A file that others may read is refused.
 func ReadKeys(path string) (*Keys, error) {

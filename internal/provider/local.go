@@ -39,8 +39,7 @@ func Local(ctx context.Context, all []Provider) []Found {
 	found := make([][]Found, len(all))
 	var wg sync.WaitGroup
 	for i, p := range all {
-		u, err := url.Parse(p.BaseURL)
-		if err != nil || len(p.KeyEnv) > 0 || !loopback(u.Hostname()) {
+		if !p.IsLocal() {
 			continue
 		}
 		wg.Go(func() {
@@ -51,6 +50,12 @@ func Local(ctx context.Context, all []Provider) []Found {
 	}
 	wg.Wait()
 	return slices.Concat(found...)
+}
+
+// IsLocal reports whether a provider is a server on this machine that takes no key.
+func (p Provider) IsLocal() bool {
+	u, err := url.Parse(p.BaseURL)
+	return err == nil && len(p.KeyEnv) == 0 && loopback(u.Hostname())
 }
 
 func loopback(host string) bool {

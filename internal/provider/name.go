@@ -212,20 +212,29 @@ func Default(getenv func(string) string, s *settings.Settings) (string, error) {
 	if name := strings.TrimSpace(getenv("CLEW_MODEL")); name != "" {
 		return name, nil
 	}
-	all := All(s)
 	var vars []string
-	for _, d := range defaults {
-		p := all[slices.IndexFunc(all, func(p Provider) bool { return p.Name == d.provider })]
-		if p.key(getenv) != "" {
-			return d.provider + "/" + d.id, nil
+	for _, m := range Starters(s) {
+		if m.Provider.key(getenv) != "" {
+			return m.Name(), nil
 		}
-		vars = append(vars, p.KeyEnv...)
+		vars = append(vars, m.Provider.KeyEnv...)
 	}
-	for _, p := range all {
+	for _, p := range All(s) {
 		if v := p.key(getenv); v != "" {
 			return "", fmt.Errorf("%w: %s is set, but that says no model; name one with --model %s/ID", ErrNoModel, v, p.Name)
 		}
 	}
-	return "", fmt.Errorf("%w: the environment has no key; set %s, or name a model that needs none, such as --model ollama/ID, or see how it works with --demo",
+	return "", fmt.Errorf("%w: there is no key; set %s, or start clew chat in a terminal to give one; or name a model of a server on this machine, such as --model ollama/ID; or see how it works with --demo",
 		ErrNoModel, strings.Join(vars, " or "))
+}
+
+// Starters returns the providers whose key alone chooses a model, with that model, in the
+// order in which Default looks for them. s may be nil.
+func Starters(s *settings.Settings) (out []Model) {
+	all := All(s)
+	for _, d := range defaults {
+		p := all[slices.IndexFunc(all, func(p Provider) bool { return p.Name == d.provider })]
+		out = append(out, Model{Provider: p, Info: model.Info{Provider: d.provider, Model: d.id}})
+	}
+	return out
 }

@@ -29,6 +29,9 @@ type Config struct {
 	Catalogue *model.Catalogue
 	// Settings may have providers, and windows and prices of models. nil: none.
 	Settings *settings.Settings
+	// Local are models of the servers on this machine: the windows that they serve count,
+	// unless the settings say others.
+	Local []Found
 	// Getenv reads the environment. Default os.Getenv.
 	Getenv func(string) string
 }
@@ -99,9 +102,27 @@ func (c Config) endpoint(p Provider, id string) (model.Endpoint, error) {
 	return at, nil
 }
 
-// info returns what the settings say of a model, with what is known of it else; nil
-// where they say nothing.
+// info returns what the settings or a server on this machine say of a model, with what is
+// known of it else; nil where they say nothing.
 func (c Config) info(p Provider, id string) *model.Info {
+	served := int64(0)
+	for _, f := range c.Local {
+		if f.Provider == p.Name && f.Model == id {
+			served = f.Window
+		}
+	}
+	said := c.said(p, id, served)
+	if said == nil && served > 0 {
+		info, _ := c.Catalogue.Lookup(p.Name, id)
+		info.Window = served
+		return &info
+	}
+	return said
+}
+
+// said is what the settings say of a model whose server serves a window, 0 for one that is
+// not known.
+func (c Config) said(p Provider, id string, served int64) *model.Info {
 	if c.Settings == nil {
 		return nil
 	}
@@ -116,7 +137,7 @@ func (c Config) info(p Provider, id string) *model.Info {
 		if priced {
 			info.Price = &model.Price{Input: price.Input, Output: price.Output, CacheRead: price.CacheRead, CacheWrite: price.CacheWrite}
 		}
-		info.Window = cmp.Or(window, info.Window)
+		info.Window = cmp.Or(window, served, info.Window)
 		return &info
 	}
 	return nil

@@ -308,7 +308,7 @@ func TestDefault(t *testing.T) {
 		env  vars
 		want string
 	}{
-		{vars{}, "no model is chosen: the environment has no key; set ANTHROPIC_API_KEY or OPENAI_API_KEY or GEMINI_API_KEY or GOOGLE_API_KEY or "},
+		{vars{}, "no model is chosen: there is no key; set ANTHROPIC_API_KEY or OPENAI_API_KEY or GEMINI_API_KEY or GOOGLE_API_KEY or "},
 		{vars{"ANTHROPIC_API_KEY": "  "}, "or see how it works with --demo"},
 		{vars{"GROQ_API_KEY": "k"}, "GROQ_API_KEY is set, but that says no model; name one with --model groq/ID"},
 	} {

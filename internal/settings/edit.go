@@ -3,6 +3,11 @@ package settings
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -75,7 +80,10 @@ func addMember(v *hujson.Value, name string, value []byte, outer string) error {
 				return addMember(&object.Members[i].Value, rest, value, inner)
 			}
 		}
-		value = []byte("{" + string(hujson.String(rest)) + ": " + string(value) + "}")
+		parts := strings.Split(rest, ".")
+		for _, part := range slices.Backward(parts) {
+			value = []byte("{" + string(hujson.String(part)) + ": " + string(value) + "}")
+		}
 	}
 	before := []byte(inner)
 	switch left := bytes.TrimRight(object.AfterExtra, " \t\r\n"); {
@@ -89,4 +97,48 @@ func addMember(v *hujson.Value, name string, value []byte, outer string) error {
 		Value: hujson.Value{BeforeExtra: hujson.Extra(" "), Value: hujson.Literal(value)},
 	})
 	return nil
+}
+
+// SetInFile writes a value, as JSON, under a name into a settings file, which need not be
+// there.
+func SetInFile(path, name string, value []byte) error {
+	data, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if data, err = SetMember(data, name, value); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return WriteFile(path, data)
+}
+
+// WriteFile writes a file whole: readers see the old content or the new. Its folder is
+// made, links are followed, a file that is there keeps its permissions, and a new one is
+// for the user alone.
+func WriteFile(path string, data []byte) (err error) {
+	perm := fs.FileMode(0o600)
+	if to, err := filepath.EvalSymlinks(path); err == nil {
+		path = to
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	if info, err := os.Stat(path); err == nil {
+		perm = info.Mode().Perm()
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Chmod(perm), f.Sync(), f.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
 }

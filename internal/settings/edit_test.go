@@ -24,6 +24,7 @@ func TestSetMember(t *testing.T) {
 		{"a group", "{\n  \"agent\": {\"mode\": \"ask\"}\n}", "agent.mode", `"plan"`, "{\n  \"agent\": {\"mode\": \"plan\"}\n}"},
 		{"into a group", `{"agent": {"mode": "ask"}}`, "agent.idle", `5`, "{\"agent\": {\"mode\": \"ask\",\n    \"idle\": 5}}"},
 		{"a new group", "{}", "agent.idle", `5`, "{\n  \"agent\": {\"idle\": 5}\n}"},
+		{"groups in groups", "{}", "providers.openai.keyEnv", `"K"`, "{\n  \"providers\": {\"openai\": {\"keyEnv\": \"K\"}}\n}"},
 		{"a name with a dot", `{"agent.mode": "ask"}`, "agent.mode", `"plan"`, `{"agent.mode": "plan"}`},
 		{"only comments", "// mine\n{ // all\n}\n", "a", `1`, "// mine\n{ // all\n  \"a\": 1\n}\n"},
 		{"a text that looks like a comment", `{"a": "http://x", "b": "/*"}`, "b", `1`, `{"a": "http://x", "b": 1}`},
