@@ -59,6 +59,10 @@ type Config struct {
 	// what was appended since. Default: all is durable when Append returns.
 	SyncLate bool
 
+	// SyncByHand lets nothing but passes wait for the disk: the rest is durable when Session.Sync or Close returns. It
+	// is for a program that has what the user typed on the disk elsewhere until then. Default: see SyncLate.
+	SyncByHand bool
+
 	// FailBusy lets an operation that finds another one under way fail with ErrBusy. Default: it waits for its turn.
 	FailBusy bool
 

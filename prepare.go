@@ -89,8 +89,10 @@ func (s *Session) Prepare(ctx context.Context) (*Prepared, error) {
 		return nil, err
 	}
 	defer s.end()
-	if err := s.sync(ctx); err != nil { // before the request leaves
-		return nil, failed(op, "", err)
+	if !s.cfg.SyncByHand { // before the request leaves
+		if err := s.sync(ctx); err != nil {
+			return nil, failed(op, "", err)
+		}
 	}
 	snap, err := s.loadSendable(ctx, op)
 	if err != nil {

@@ -264,6 +264,7 @@ func (s *Session) append(ctx context.Context, durable bool, drafts ...session.Dr
 		return nil, nil
 	}
 	write := s.log.Append
+	durable = durable && !s.cfg.SyncByHand
 	if !durable {
 		write = s.log.AppendNoSync
 	}
@@ -276,6 +277,11 @@ func (s *Session) append(ctx context.Context, durable bool, drafts ...session.Dr
 		s.snap = s.snap.With(entries...)
 	}
 	return entries, nil
+}
+
+// Sync makes durable what was written without waiting for the disk: see Config.SyncLate and Config.SyncByHand.
+func (s *Session) Sync(ctx context.Context) error {
+	return s.do(ctx, "sync", "", func() error { return s.sync(ctx) })
 }
 
 func (s *Session) sync(ctx context.Context) error {

@@ -10,37 +10,46 @@ import (
 	"github.com/clew-dev/clew/session"
 )
 
+// compactor keeps the context inside the window.
+type compactor struct {
+	journal  *journal
+	models   *models
+	prompts  *prompts
+	prefetch *prefetch
+	runner   *runner
+}
+
 // prepare returns the context to send. A prefetched summary is used where a pass is
 // due.
-func (a *Agent) prepare(ctx context.Context) (*clew.Prepared, error) {
-	if err := a.ensurePrompt(ctx); err != nil {
+func (c *compactor) prepare(ctx context.Context) (*clew.Prepared, error) {
+	if err := c.prompts.ensure(ctx); err != nil {
 		return nil, err
 	}
 	dropped := false
-	if due, err := a.due(ctx); err != nil {
+	if due, err := c.due(ctx); err != nil {
 		return nil, err
 	} else if due {
-		made, err := a.usePrefetched(ctx, compact.Threshold)
+		made, err := c.usePrefetched(ctx, compact.Threshold)
 		if err != nil {
 			return nil, err
 		}
 		if !made {
-			if dropped, err = a.dropReminders(ctx); err != nil {
+			if dropped, err = c.prompts.dropReminders(ctx); err != nil {
 				return nil, err
 			}
 		}
 	}
 	for { // until the context is as it will be sent: the rules that a pass reads again may be longer
-		p, err := a.s.Prepare(ctx)
+		p, err := c.journal.s.Prepare(ctx)
 		if err != nil {
 			return nil, err
 		}
-		a.journal.warnOnce(p.Warnings...)
+		c.journal.warnOnce(p.Warnings...)
 		switch {
 		case len(p.Entries) > 0:
-			err = a.afterPass(ctx)
+			err = c.afterPass(ctx)
 		case dropped:
-			err = a.remind(ctx)
+			err = c.prompts.remind(ctx)
 		default:
 			return p, nil
 		}
@@ -52,39 +61,39 @@ func (a *Agent) prepare(ctx context.Context) (*clew.Prepared, error) {
 }
 
 // due reports whether the next request needs a pass that makes room.
-func (a *Agent) due(ctx context.Context) (bool, error) {
-	plan, err := a.s.Check(ctx)
+func (c *compactor) due(ctx context.Context) (bool, error) {
+	plan, err := c.journal.s.Check(ctx)
 	if err != nil {
 		return false, err
 	}
-	return plan.Act && !plan.OnlyThinking && !a.engine.NoAuto, nil
+	return plan.Act && !plan.OnlyThinking && !c.models.engine.NoAuto, nil
 }
 
-// compactNow makes a pass as part of what is under way.
-func (a *Agent) compactNow(ctx context.Context, opt clew.CompactOptions) (*clew.Result, error) {
+// compact makes a pass as part of what is under way.
+func (c *compactor) compact(ctx context.Context, opt clew.CompactOptions) (*clew.Result, error) {
 	dropped := false
 	if !opt.DryRun {
 		var err error
-		if dropped, err = a.dropReminders(ctx); err != nil {
+		if dropped, err = c.prompts.dropReminders(ctx); err != nil {
 			return nil, err
 		}
 	}
-	res, err := a.s.Compact(ctx, opt)
+	res, err := c.journal.s.Compact(ctx, opt)
 	made := err == nil && len(res.Entries) > 0
 	switch {
 	case made:
-		err = a.afterPass(ctx)
+		err = c.afterPass(ctx)
 	case dropped:
-		err = errors.Join(err, a.remind(context.WithoutCancel(ctx)))
+		err = errors.Join(err, c.prompts.remind(context.WithoutCancel(ctx)))
 	}
 	if err != nil {
 		return nil, err
 	}
-	a.journal.warnOnce(res.Warnings...)
+	c.journal.warnOnce(res.Warnings...)
 	if sum := res.Plan.Summary; sum != nil && !made && opt.Summary == nil {
-		a.journal.spent(ctx, "summary", session.Model{}, sum.Usage)
+		c.journal.spent(ctx, "summary", session.Model{}, sum.Usage)
 	}
-	a.refreshState(ctx)
+	c.models.refresh(ctx)
 	return res, nil
 }
 
@@ -132,12 +141,12 @@ type CompactReport struct {
 // CompactReport.Act.
 func (a *Agent) Compact(ctx context.Context, req CompactRequest) (*CompactReport, error) {
 	var out *CompactReport
-	err := a.do(ctx, "compact", DoingCompaction, func(ctx context.Context) error {
+	err := a.ops.do(ctx, "compact", DoingCompaction, func(ctx context.Context) error {
 		opt := clew.CompactOptions{Instructions: req.Instructions, DryRun: req.Preview, FirstKept: req.FirstKept}
 		if req.Summary != "" {
 			opt.Summary = &clew.SuppliedSummary{Text: req.Summary, By: "user"}
 		}
-		res, err := a.makeRoom(ctx, opt)
+		res, err := a.passes.makeRoom(ctx, opt)
 		if res != nil {
 			out = reportOf(res)
 		}
@@ -163,50 +172,50 @@ func reportOf(res *clew.Result) *CompactReport {
 
 // afterTurn makes the pass that would be due before the next prompt, while the user
 // reads. It lets nobody go on.
-func (a *Agent) afterTurn(ctx context.Context) {
-	if due, err := a.due(ctx); err != nil || !due {
+func (c *compactor) afterTurn(ctx context.Context) {
+	if due, err := c.due(ctx); err != nil || !due {
 		return
 	}
-	err := a.as(DoingCompaction, func() error {
-		_, err := a.prepare(ctx)
+	err := c.journal.status.as(DoingCompaction, func() error {
+		_, err := c.prepare(ctx)
 		return err
 	})
 	if err != nil && ctx.Err() == nil {
-		a.journal.warnOnce(fmt.Errorf("after the turn: %w", err))
+		c.journal.warnOnce(fmt.Errorf("after the turn: %w", err))
 	}
 }
 
-// engineEvents passes on what the engine tells of passes. Each start has one end.
-func (a *Agent) engineEvents() func(context.Context, clew.Event) {
+// tell passes on what the engine tells of passes. Each start has one end.
+func (c *compactor) tell() func(context.Context, clew.Event) {
 	var before Doing // of the pass that is being made; "" for none
 	return func(ctx context.Context, e clew.Event) {
-		c := Compaction{Reason: e.Reason, Why: e.Why, Before: e.Before.Tokens, WillRetry: e.WillRetry}
+		told := Compaction{Reason: e.Reason, Why: e.Why, Before: e.Before.Tokens, WillRetry: e.WillRetry}
 		switch {
 		case e.Kind == clew.EventPassStart:
-			before = a.State().Doing
-			a.status.change(func(s *State) { s.Doing = DoingCompaction })
-			a.events.send(Event{Kind: KindCompactionStart, Compaction: &c})
+			before = c.journal.status.get().Doing
+			c.journal.status.change(func(s *State) { s.Doing = DoingCompaction })
+			c.journal.events.send(Event{Kind: KindCompactionStart, Compaction: &told})
 			return
 		case e.Kind == clew.EventBranch:
 			if e.Usage != nil {
-				a.journal.count(func(t *Totals) { t.add("", e.Usage) })
+				c.journal.count(func(t *Totals) { t.add("", e.Usage) })
 			}
 			return
 		case before == "":
 			return // declined before it was begun: Check says why
 		}
-		a.status.change(func(s *State) { s.Doing = before })
+		c.journal.status.change(func(s *State) { s.Doing = before })
 		before = ""
-		c.After, c.Summarizer, c.Entries, c.Done = e.After.Tokens, e.Summarizer, e.Entries, len(e.Entries) > 0
+		told.After, told.Summarizer, told.Entries, told.Done = e.After.Tokens, e.Summarizer, e.Entries, len(e.Entries) > 0
 		if e.Plan != nil {
-			c.Stages = e.Plan.Stages
+			told.Stages = e.Plan.Stages
 		}
 		if e.Usage != nil {
-			c.Cost = e.Usage.Cost
+			told.Cost = e.Usage.Cost
 		}
-		if c.Done {
-			c.Summary = a.summaryAmong(ctx, e.Entries)
-			a.journal.count(func(t *Totals) {
+		if told.Done {
+			told.Summary = c.summaryAmong(ctx, e.Entries)
+			c.journal.count(func(t *Totals) {
 				t.Passes++
 				if e.Usage != nil {
 					t.add("", e.Usage)
@@ -214,49 +223,66 @@ func (a *Agent) engineEvents() func(context.Context, clew.Event) {
 			})
 		}
 		if e.Err != nil {
-			c.Error, c.Aborted = e.Err.Error(), errors.Is(e.Err, context.Canceled) || errors.Is(e.Err, errCancelled) || errors.Is(e.Err, errShut)
+			told.Error, told.Aborted = e.Err.Error(), errors.Is(e.Err, context.Canceled) || errors.Is(e.Err, errCancelled) || errors.Is(e.Err, errShut)
 		}
-		a.events.send(Event{Kind: KindCompactionEnd, Compaction: &c})
+		c.journal.events.send(Event{Kind: KindCompactionEnd, Compaction: &told})
 	}
+}
+
+// afterPass brings the prompt up to date: the context begins anew anyway. What the model
+// was told of changes is part of it now.
+func (c *compactor) afterPass(ctx context.Context) error {
+	c.prefetch.drop(ctx)
+	c.runner.takeOffered()
+	if err := c.prompts.renew(ctx); err != nil {
+		return err
+	}
+	c.journal.events.send(Event{Kind: KindMoved, Why: "a pass"})
+	return nil
+}
+
+// usePrefetched makes a pass with the summary that lies ready, if what it was made of is still
+// how the conversation begins. It reports whether the pass was made.
+func (c *compactor) usePrefetched(ctx context.Context, why compact.Reason) (bool, error) {
+	g := c.prefetch.take()
+	if g == nil {
+		return false, nil
+	}
+	made := false
+	still, err := g.stillBegins(ctx, c.journal.s)
+	if err == nil && still {
+		var res *clew.Result
+		res, err = c.compact(ctx, clew.CompactOptions{Reason: why, Summary: &g.SuppliedSummary, FirstKept: g.firstKept})
+		made = err == nil && len(res.Entries) > 0
+	}
+	if !made {
+		c.journal.spent(ctx, "summary", session.Model{}, g.Usage)
+	}
+	return made, err
+}
+
+// makeRoom makes a pass to the target; and where the context is within that, to less than
+// half of what it is: somebody has asked for room.
+func (c *compactor) makeRoom(ctx context.Context, opt clew.CompactOptions) (*clew.Result, error) {
+	res, err := c.compact(ctx, opt)
+	if err == nil && !res.Plan.Act {
+		opt.Keep = compact.Tokens(max(res.Plan.Before.Tokens*2/5, 1))
+		res, err = c.compact(ctx, opt)
+	}
+	return res, err
 }
 
 // summaryAmong is the text of the compaction among entries, "" for none. The session is
 // in the middle of a pass, so the log is asked.
-func (a *Agent) summaryAmong(ctx context.Context, entries []string) string {
+func (c *compactor) summaryAmong(ctx context.Context, entries []string) string {
 	for _, id := range entries {
-		if e, err := a.s.Log().Store().Get(ctx, id); err == nil {
+		if e, err := c.journal.s.Log().Store().Get(ctx, id); err == nil {
 			if c, ok := e.Compaction(); ok {
 				return c.Summary
 			}
 		}
 	}
 	return ""
-}
-
-// refreshState brings the state up to date with the context.
-func (a *Agent) refreshState(ctx context.Context) {
-	plan, err := a.s.Check(ctx)
-	if err != nil {
-		return // whatever is wrong is said where something is done
-	}
-	i := a.info()
-	_, from := a.engine.PolicyFor(session.Model{Provider: i.Provider, ID: i.Model})
-	a.status.change(func(s *State) {
-		s.WindowFrom = from
-		s.Leaf = a.s.Leaf()
-		s.setReading(plan.Before.Tokens, plan.Before.Estimated == 0)
-		s.Window = plan.Budget.Window
-		s.Threshold = plan.Threshold()
-		s.Breaker = ""
-		if plan.Breaker {
-			s.Breaker = plan.Why
-		}
-	})
-}
-
-// reading brings the state up to date with a context that is about to be sent.
-func (a *Agent) reading(p *clew.Prepared) {
-	a.status.change(func(s *State) { s.setReading(p.Reading.Tokens, p.Reading.Estimated == 0) })
 }
 
 func (s *State) setReading(tokens int64, measured bool) {

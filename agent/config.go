@@ -148,6 +148,9 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Windows == nil {
 		c.Windows = model.NewWindows(c.Clock)
 	}
+	if c.Place == nil {
+		c.Place = func() string { return "" }
+	}
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}

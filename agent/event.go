@@ -1,12 +1,10 @@
 package agent
 
 import (
-	"context"
 	"encoding/json"
 	"sync"
 	"time"
 
-	"github.com/clew-dev/clew/agent/permission"
 	"github.com/clew-dev/clew/agent/tool"
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/message"
@@ -155,56 +153,6 @@ type Retry struct {
 	Error   string        `json:"error"`
 }
 
-// TellRetry tells of a call of a model that was made for the agent and is made again: for
-// a transport that tries again by itself, in model.Retry.Notify.
-func (a *Agent) TellRetry(r Retry) { a.events.send(Event{Kind: KindRetry, Retry: &r}) }
-
-// TellWarning tells the user of something that went wrong around the agent.
-func (a *Agent) TellWarning(err error) { a.journal.warn(err) }
-
-// Questions returns what waits for an answer, oldest first.
-func (a *Agent) Questions() []Question { return a.desk.questions() }
-
-// Answer answers a question.
-func (a *Agent) Answer(id string, r Reply) error { return a.desk.answer(id, r) }
-
-// SetMode changes what is allowed without asking, from the next call on. It is
-// remembered with the session.
-func (a *Agent) SetMode(ctx context.Context, m permission.Mode) error { return a.desk.setMode(ctx, m) }
-
-// SetTools changes which tools there are, from the next request on; Config.Guard decides
-// about them too. The prompt changes with that, so what a provider has cached of the
-// conversation is lost: best is before the first request, or after a pass. It waits
-// for the request or the calls that are under way.
-func (a *Agent) SetTools(ctx context.Context, tools []tool.Tool) error {
-	const op = "change the tools"
-	if a.desk.guard == nil && len(tools) > 0 {
-		return &Error{Op: op, Err: errNoGuard, Hint: "make the agent with one, by permission.New"}
-	}
-	return a.do(ctx, op, DoingMove, func(context.Context) error {
-		a.runner.set(tools, false)
-		return nil
-	})
-}
-
-// OfferTools is SetTools from the next pass on: the context begins anew then, so what a
-// provider has cached of the conversation stays until there.
-func (a *Agent) OfferTools(tools []tool.Tool) error {
-	if a.desk.guard == nil && len(tools) > 0 {
-		return &Error{Op: "offer tools", Err: errNoGuard, Hint: "make the agent with one, by permission.New"}
-	}
-	a.runner.set(tools, true)
-	return nil
-}
-
-// Seq is the number of the last event that Config.Events was told of, or will be: when it
-// was told of that one, it knows of all that has happened.
-func (a *Agent) Seq() int64 {
-	a.events.mu.Lock()
-	defer a.events.mu.Unlock()
-	return a.events.seq
-}
-
 // eventQueue passes events on, in order, without letting the agent wait. While the receiver is
 // behind, pieces of the same block are joined, so that what waits stays small.
 type eventQueue struct {
@@ -240,6 +188,13 @@ func (p *eventQueue) send(e Event) {
 	if !p.closed && !p.joined(e) {
 		p.add(e)
 	}
+}
+
+// last is the number of the last event.
+func (p *eventQueue) last() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.seq
 }
 
 // add puts an event behind those that wait. The lock is held.

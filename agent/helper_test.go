@@ -32,6 +32,8 @@ type rig struct {
 	srv  *modeltest.Server
 	path string
 	cfg  agent.Config
+	// asked, if not nil, is called before each request.
+	asked func(*rig)
 
 	mu     sync.Mutex
 	events []agent.Event

@@ -47,7 +47,7 @@ func (a *Agent) Restore(ctx context.Context, to string, force bool) (files.Resto
 	if a.runner.history == nil {
 		return out, nil
 	}
-	err := a.alone(ctx, "restore files", DoingMove, func(ctx context.Context) (err error) {
+	err := a.ops.alone(ctx, "restore files", DoingMove, func(ctx context.Context) (err error) {
 		if err := a.journal.closeLost(ctx); err != nil {
 			return err
 		}

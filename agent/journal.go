@@ -36,6 +36,14 @@ func (s *status) change(fn func(*State)) {
 	}
 }
 
+// as does something that the state shows.
+func (s *status) as(doing Doing, fn func() error) error {
+	before := s.get().Doing
+	s.change(func(s *State) { s.Doing = doing })
+	defer s.change(func(s *State) { s.Doing = before })
+	return fn()
+}
+
 // journal writes into the session, and tells of what was written.
 type journal struct {
 	s      *clew.Session

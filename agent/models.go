@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/session"
 )
 
-// choice is a model that is to answer from the next request on.
+// choice is a model that answers, and how much it reasons.
 type choice struct {
 	model     model.Model
 	reasoning model.Reasoning
@@ -21,13 +22,109 @@ type limits struct {
 	clamp int64 // after how many tokens answers are cut off; 0: there is no limit
 }
 
-func (a *Agent) info() model.Info { return a.model.Info() }
+// models is which model answers, and what is known of it.
+type models struct {
+	journal *journal
+	engine  clew.Config
+	infos   sync.Map // of models that were open: session.Model → model.Info
 
-func (a *Agent) modelName() string { i := a.info(); return i.Provider + "/" + i.Model }
+	mu     sync.Mutex
+	want   *choice // from the next request on
+	chosen choice  // that answers next
 
-func (a *Agent) route() model.Route {
-	i := a.info()
+	// The rest belongs to the operation under way.
+	now    choice
+	level  string // of reasoning, as the log has it
+	learnt map[model.Route]limits
+}
+
+func (m *models) info() model.Info { return m.now.model.Info() }
+
+func (m *models) name() string { i := m.info(); return i.Provider + "/" + i.Model }
+
+func (m *models) route() model.Route {
+	i := m.info()
 	return model.Route{Provider: i.Provider, Model: i.Model}
+}
+
+// choose writes down a choice, for change.
+func (m *models) choose(fn func(*choice)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	fn(&m.chosen)
+	c := m.chosen
+	m.want = &c
+	i := c.model.Info()
+	m.journal.status.change(func(s *State) { s.Model, s.Reasoning = i.Provider+"/"+i.Model, c.reasoning })
+}
+
+// pending reports whether there is a choice that change has not made.
+func (m *models) pending() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.want != nil
+}
+
+// change makes a choice that was written down.
+func (m *models) change(ctx context.Context) error {
+	m.mu.Lock()
+	want := m.want
+	m.want = nil
+	m.mu.Unlock()
+	if want == nil {
+		return nil
+	}
+	return m.use(ctx, *want)
+}
+
+// use lets a model answer from now on.
+func (m *models) use(ctx context.Context, c choice) error {
+	m.now = c
+	i, s := c.model.Info(), m.journal.s
+	m.journal.status.change(func(s *State) { s.Model, s.Reasoning = m.name(), c.reasoning })
+	m.know(i)
+	now, err := session.ModelAt(ctx, s.Log().Store(), s.Leaf())
+	if err != nil {
+		return err
+	}
+	if now != (session.Model{Provider: i.Provider, ID: i.Model}) {
+		if err := s.SetModel(context.WithoutCancel(ctx), i.Provider, i.Model); err != nil {
+			return err
+		}
+	}
+	want := string(c.reasoning)
+	if want == "" && m.level != "" {
+		want = levelDefault
+	}
+	if m.level != want {
+		if err := m.journal.record(ctx, session.NewThinkingLevel(want)); err != nil {
+			return err
+		}
+		m.level = want
+	}
+	m.refresh(ctx)
+	return nil
+}
+
+// refresh brings the state up to date with the context.
+func (m *models) refresh(ctx context.Context) {
+	plan, err := m.journal.s.Check(ctx)
+	if err != nil {
+		return // whatever is wrong is said where something is done
+	}
+	i := m.info()
+	_, from := m.engine.PolicyFor(session.Model{Provider: i.Provider, ID: i.Model})
+	m.journal.status.change(func(s *State) {
+		s.WindowFrom = from
+		s.Leaf = m.journal.s.Leaf()
+		s.setReading(plan.Before.Tokens, plan.Before.Estimated == 0)
+		s.Window = plan.Budget.Window
+		s.Threshold = plan.Threshold()
+		s.Breaker = ""
+		if plan.Breaker {
+			s.Breaker = plan.Why
+		}
+	})
 }
 
 // SetModel lets another model answer, from the next request on. Where its window is
@@ -51,75 +148,19 @@ func (a *Agent) SetReasoning(_ context.Context, r model.Reasoning) error {
 
 // choose writes down a choice, and makes it at once where nothing is under way.
 func (a *Agent) choose(op string, fn func(*choice)) error {
-	a.mu.Lock()
-	if a.closed {
-		a.mu.Unlock()
+	a.ops.mu.Lock()
+	if a.ops.closed {
+		a.ops.mu.Unlock()
 		return &Error{Op: op, Err: ErrClosed}
 	}
-	if a.want == nil {
-		s := a.State()
-		a.want = &choice{model: a.chosen, reasoning: s.Reasoning}
-	}
-	fn(a.want)
-	want := *a.want
-	idle := a.op == nil
-	if idle {
-		a.want = nil
-	}
-	a.chosen = want.model
-	i := want.model.Info()
-	a.status.change(func(s *State) { s.Model, s.Reasoning = i.Provider+"/"+i.Model, want.reasoning })
-	if !idle {
-		a.mu.Unlock()
+	a.models.choose(fn)
+	if a.ops.op != nil {
+		a.ops.mu.Unlock()
 		return nil
 	}
-	var err error
-	o := a.start(DoingMove, func(ctx context.Context) { err = a.useModel(ctx, want) })
-	a.mu.Unlock()
-	<-o.done
-	return err
-}
-
-// switchModel makes a choice that was written down.
-func (a *Agent) switchModel(ctx context.Context) error {
-	a.mu.Lock()
-	want := a.want
-	a.want = nil
-	a.mu.Unlock()
-	if want == nil {
-		return nil
-	}
-	return a.useModel(ctx, *want)
-}
-
-// useModel lets a model answer from now on.
-func (a *Agent) useModel(ctx context.Context, c choice) error {
-	a.model, a.reasoning = c.model, c.reasoning
-	i := c.model.Info()
-	name := i.Provider + "/" + i.Model
-	a.status.change(func(s *State) { s.Model, s.Reasoning = name, c.reasoning })
-	a.know(i)
-	now, err := session.ModelAt(ctx, a.s.Log().Store(), a.s.Leaf())
-	if err != nil {
-		return err
-	}
-	if now != (session.Model{Provider: i.Provider, ID: i.Model}) {
-		if err := a.s.SetModel(context.WithoutCancel(ctx), i.Provider, i.Model); err != nil {
-			return err
-		}
-	}
-	want := string(c.reasoning)
-	if want == "" && a.level != "" {
-		want = levelDefault
-	}
-	if a.level != want {
-		if err := a.journal.record(ctx, session.NewThinkingLevel(want)); err != nil {
-			return err
-		}
-		a.level = want
-	}
-	a.refreshState(ctx)
-	return nil
+	wait := a.ops.begin(a.base, DoingMove, a.models.change)
+	a.ops.mu.Unlock()
+	return wait()
 }
 
 // LevelAt returns the level of reasoning in force at a leaf, as ParseReasoning reads it.
@@ -143,28 +184,28 @@ func levelOn(path []*session.Entry) string {
 
 // lookup tells the engine what is known of a model. A model that is open knows itself
 // best; it may be one that no catalogue has.
-func (a *Agent) lookup(next func(provider, id string) (model.Info, bool)) func(provider, id string) (model.Info, bool) {
+func (m *models) lookup(next func(provider, id string) (model.Info, bool)) func(provider, id string) (model.Info, bool) {
 	if next == nil {
 		var none clew.Config
 		next = none.LookupModel
 	}
 	return func(provider, id string) (model.Info, bool) {
-		if i, ok := a.infos.Load(session.Model{Provider: provider, ID: id}); ok {
+		if i, ok := m.infos.Load(session.Model{Provider: provider, ID: id}); ok {
 			return i.(model.Info), true
 		}
 		return next(provider, id)
 	}
 }
 
-func (a *Agent) know(i model.Info) {
-	a.infos.Store(session.Model{Provider: i.Provider, ID: i.Model}, i)
+func (m *models) know(i model.Info) {
+	m.infos.Store(session.Model{Provider: i.Provider, ID: i.Model}, i)
 }
 
 // learn takes in what a refusal says about the model's limits.
-func (a *Agent) learn(ctx context.Context, o model.Overflow) error {
-	if _, err := a.s.Learn(ctx, o); err != nil {
+func (m *models) learn(ctx context.Context, o model.Overflow) error {
+	if _, err := m.journal.s.Learn(ctx, o); err != nil {
 		return err
 	}
-	a.refreshState(ctx)
+	m.refresh(ctx)
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 // *session.LaterError, unless opt.KeepLater. ErrBusy: the agent is at work.
 func (a *Agent) Undo(ctx context.Context, opt session.UndoOptions) (session.Undone, error) {
 	var u session.Undone
-	err := a.alone(ctx, "undo", DoingMove, func(ctx context.Context) (err error) {
+	err := a.ops.alone(ctx, "undo", DoingMove, func(ctx context.Context) (err error) {
 		if u, err = a.s.Undo(ctx, opt); err != nil {
 			return err
 		}
@@ -29,7 +29,7 @@ func (a *Agent) Undo(ctx context.Context, opt session.UndoOptions) (session.Undo
 // clew.Session.Branch. ErrBusy: the agent is at work.
 func (a *Agent) Navigate(ctx context.Context, target string, opt clew.BranchOptions) (*clew.Branched, error) {
 	var b *clew.Branched
-	err := a.alone(ctx, "move", DoingMove, func(ctx context.Context) (err error) {
+	err := a.ops.alone(ctx, "move", DoingMove, func(ctx context.Context) (err error) {
 		from := a.s.Leaf()
 		if b, err = a.s.Branch(ctx, target, opt); err == nil {
 			a.journal.warn(b.Warnings...)
@@ -49,16 +49,16 @@ func (a *Agent) Navigate(ctx context.Context, target string, opt clew.BranchOpti
 // moved brings everything up to date after the leaf has moved.
 func (a *Agent) moved(ctx context.Context, why string) error {
 	ctx = context.WithoutCancel(ctx) // it has moved
-	a.dropPrefetched(ctx)
+	a.prefetch.drop(ctx)
 	// A call that waits for its result on this branch will never get it.
 	if err := a.journal.closeCalls(ctx); err != nil {
 		return err
 	}
-	if err := a.restore(ctx); err != nil {
+	if err := a.prompts.restore(ctx); err != nil {
 		return err
 	}
 	// Another model may have answered on this branch.
-	if err := a.useModel(ctx, choice{model: a.model, reasoning: a.reasoning}); err != nil {
+	if err := a.models.use(ctx, a.models.now); err != nil {
 		return err
 	}
 	a.events.send(Event{Kind: KindMoved, Why: why})
@@ -74,6 +74,7 @@ func (a *Agent) Pin(ctx context.Context, id string, on bool) error {
 	if err != nil {
 		return &Error{Op: "pin", Subject: id, Err: err, Hint: "take an id from the tree"}
 	}
+	defer a.settle(ctx)
 	defer a.journal.standsAt()
 	if on {
 		return a.s.Pin(ctx, e.ID)
@@ -87,11 +88,13 @@ func (a *Agent) Label(ctx context.Context, id, label string) error {
 	if err != nil {
 		return &Error{Op: "label", Subject: id, Err: err, Hint: "take an id from the tree"}
 	}
+	defer a.settle(ctx)
 	return a.journal.record(ctx, session.NewLabel(e.ID, label))
 }
 
 // Name gives the session a name, "" for none.
 func (a *Agent) Name(ctx context.Context, name string) error {
+	defer a.settle(ctx)
 	if err := a.journal.record(ctx, session.NewSessionInfo(name)); err != nil {
 		return err
 	}
@@ -106,7 +109,7 @@ func (a *Agent) Fork(ctx context.Context, to, at string) (*clew.Forked, error) {
 		return nil, &Error{Op: "fork", Err: fmt.Errorf("the session is in memory alone"), Hint: "begin one in a file"}
 	}
 	var f *clew.Forked
-	err := a.do(ctx, "fork", DoingMove, func(ctx context.Context) (err error) {
+	err := a.ops.do(ctx, "fork", DoingMove, func(ctx context.Context) (err error) {
 		f, err = clew.Fork(ctx, a.cfg.File, to, clew.ForkOptions{At: at, CloseOpenCalls: true, Hooks: a.cfg.Engine.Hooks})
 		return err
 	})
@@ -120,7 +123,7 @@ func (a *Agent) Shell(ctx context.Context, command string, hidden bool) error {
 	if a.cfg.Shell == nil {
 		return &Error{Op: "run a command", Subject: command, Err: fmt.Errorf("there is no shell here"), Hint: "let the model run it"}
 	}
-	return a.alone(ctx, "run a command", DoingShell, func(ctx context.Context) error {
+	return a.ops.alone(ctx, "run a command", DoingShell, func(ctx context.Context) error {
 		if err := a.journal.closeLost(ctx); err != nil {
 			return err
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/compact"
@@ -17,6 +16,13 @@ import (
 // nobody has to wait for it then. It works on a copy of its own, opened for reading,
 // so that nothing else waits for it either.
 type prefetch struct {
+	journal *journal
+	file    string
+	off     bool            // the engine makes no passes by itself
+	share   float64         // of the threshold, from which on one is made
+	base    context.Context // ends when the agent is closed
+	wg      *sync.WaitGroup
+
 	mu     sync.Mutex
 	cancel context.CancelFunc // of what is being made
 	ready  *prefetched
@@ -30,41 +36,38 @@ type prefetched struct {
 	seen      string // the leaf that it was made at
 }
 
-// startPrefetch begins to make a summary where that is worth it. The lock is held, and
-// nothing is under way.
-func (a *Agent) startPrefetch() {
-	s := a.State()
-	soft := int64(a.cfg.Background * float64(s.Threshold))
-	if a.engine.NoAuto || a.cfg.File == "" || a.cfg.Background < 0 || !costly(a.engine.Policy.Summarizer) || s.Tokens < soft || s.Threshold == 0 {
+// start begins to make a summary where that is worth it. Nothing is under way.
+func (h *prefetch) start() {
+	s := h.journal.status.get()
+	soft := int64(h.share * float64(s.Threshold))
+	if h.off || h.file == "" || h.share < 0 || s.Tokens < soft || s.Threshold == 0 {
 		return
 	}
-	a.prefetch.mu.Lock()
-	defer a.prefetch.mu.Unlock()
+	engine, err := h.journal.s.Config(h.base)
+	if err != nil || !costly(engine.Policy.Summarizer) {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	// Again only after it has grown by a good part of what is left.
-	if a.prefetch.cancel != nil || a.prefetch.ready != nil || s.Tokens < a.prefetch.tried+max(1, (s.Threshold-soft)/2) && a.prefetch.tried > 0 {
+	if h.cancel != nil || h.ready != nil || s.Tokens < h.tried+max(1, (s.Threshold-soft)/2) && h.tried > 0 {
 		return
 	}
-	a.prefetch.tried = s.Tokens
-	ctx, cancel := context.WithCancel(a.base)
-	a.prefetch.cancel = cancel
-	engine, err := a.s.Config(ctx)
-	if err != nil {
-		cancel()
-		a.prefetch.cancel = nil
-		return
-	}
+	h.tried = s.Tokens
+	ctx, cancel := context.WithCancel(h.base)
+	h.cancel = cancel
 	engine.Hooks, engine.Cache = nil, ""
-	a.wg.Go(func() {
+	h.wg.Go(func() {
 		defer cancel()
-		g, err := a.makePrefetched(ctx, engine, s.Leaf)
-		a.prefetch.mu.Lock()
+		g, err := h.make(ctx, engine, s.Leaf)
+		h.mu.Lock()
 		if ctx.Err() == nil { // otherwise it was dropped
-			a.prefetch.cancel, a.prefetch.ready = nil, g
-			a.status.change(func(s *State) { s.Prepared = g != nil })
+			h.cancel, h.ready = nil, g
+			h.journal.status.change(func(s *State) { s.Prepared = g != nil })
 		}
-		a.prefetch.mu.Unlock()
+		h.mu.Unlock()
 		if err != nil && ctx.Err() == nil {
-			a.journal.warnOnce(err)
+			h.journal.warnOnce(err)
 		}
 	})
 }
@@ -75,9 +78,9 @@ func costly(s summary.Summarizer) bool {
 	return ok && c.Costly()
 }
 
-// makePrefetched makes the summary that a pass would make now; nil where it would make none.
-func (a *Agent) makePrefetched(ctx context.Context, engine clew.Config, leaf string) (*prefetched, error) {
-	f, err := jsonl.Open(ctx, a.cfg.File, jsonl.Options{ReadOnly: true})
+// make makes the summary that a pass would make now; nil where it would make none.
+func (h *prefetch) make(ctx context.Context, engine clew.Config, leaf string) (*prefetched, error) {
+	f, err := jsonl.Open(ctx, h.file, jsonl.Options{ReadOnly: true})
 	if err != nil {
 		return nil, err
 	}
@@ -98,10 +101,9 @@ func (a *Agent) makePrefetched(ctx context.Context, engine clew.Config, leaf str
 	return &prefetched{clew.SuppliedSummary{Text: sum.Text, By: sum.Summarizer, Usage: sum.Usage}, res.Plan.Cut.FirstKept, leaf}, nil
 }
 
-// takePrefetched returns the summary that lies ready, nil for none, and forgets it; what is
+// take returns the summary that lies ready, nil for none, and forgets it; what is
 // being made is stopped.
-func (a *Agent) takePrefetched() *prefetched {
-	h := &a.prefetch
+func (h *prefetch) take() *prefetched {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.cancel != nil {
@@ -109,41 +111,21 @@ func (a *Agent) takePrefetched() *prefetched {
 	}
 	g := h.ready
 	h.cancel, h.ready, h.tried = nil, nil, 0
-	a.status.change(func(s *State) { s.Prepared = false })
+	h.journal.status.change(func(s *State) { s.Prepared = false })
 	return g
 }
 
-// dropPrefetched forgets the prefetched summary.
-func (a *Agent) dropPrefetched(ctx context.Context) {
-	if g := a.takePrefetched(); g != nil {
-		a.journal.spent(ctx, "summary", session.Model{}, g.Usage)
+// drop forgets the prefetched summary.
+func (h *prefetch) drop(ctx context.Context) {
+	if g := h.take(); g != nil {
+		h.journal.spent(ctx, "summary", session.Model{}, g.Usage)
 	}
-}
-
-// usePrefetched makes a pass with the summary that lies ready, if what it was made of is still
-// how the conversation begins. It reports whether the pass was made.
-func (a *Agent) usePrefetched(ctx context.Context, why compact.Reason) (bool, error) {
-	g := a.takePrefetched()
-	if g == nil {
-		return false, nil
-	}
-	made := false
-	still, err := a.stillBegins(ctx, g)
-	if err == nil && still {
-		var res *clew.Result
-		res, err = a.compactNow(ctx, clew.CompactOptions{Reason: why, Summary: &g.SuppliedSummary, FirstKept: g.firstKept})
-		made = err == nil && len(res.Entries) > 0
-	}
-	if !made {
-		a.journal.spent(ctx, "summary", session.Model{}, g.Usage)
-	}
-	return made, err
 }
 
 // stillBegins reports whether the path goes on from where a summary was made, and
 // nothing since has changed what it was made of.
-func (a *Agent) stillBegins(ctx context.Context, g *prefetched) (bool, error) {
-	path, err := session.ContextPath(ctx, a.s.Log().Store(), a.s.Leaf())
+func (g *prefetched) stillBegins(ctx context.Context, s *clew.Session) (bool, error) {
+	path, err := session.ContextPath(ctx, s.Log().Store(), s.Leaf())
 	if err != nil {
 		return false, err
 	}
@@ -158,44 +140,4 @@ func (a *Agent) stillBegins(ctx context.Context, g *prefetched) (bool, error) {
 		}
 	}
 	return false, nil
-}
-
-// watchIdle compacts a context over the soft threshold when nothing has happened for a
-// while.
-func (a *Agent) watchIdle() {
-	if a.cfg.Idle <= 0 || a.engine.NoAuto {
-		return
-	}
-	share := a.cfg.Background
-	if share < 0 { // prefetching is off; compacting when idle is not
-		share = DefaultBackground
-	}
-	a.wg.Go(func() {
-		for a.cfg.Sleep(a.base, max(a.cfg.Idle/4, time.Second)) == nil {
-			a.mu.Lock()
-			idle := a.op == nil && !a.closed && !a.idleSince.IsZero() && a.cfg.Clock().Sub(a.idleSince) >= a.cfg.Idle
-			a.mu.Unlock()
-			if s := a.State(); idle && s.Threshold > 0 && float64(s.Tokens) >= share*float64(s.Threshold) {
-				a.idleCompact()
-			}
-		}
-	})
-}
-
-// idleCompact makes a pass while nobody waits for it. It is made once for each time that
-// the agent falls idle.
-func (a *Agent) idleCompact() {
-	a.mu.Lock()
-	a.idleSince = time.Time{}
-	a.mu.Unlock()
-	err := a.alone(a.base, "compact", DoingCompaction, func(ctx context.Context) error {
-		made, err := a.usePrefetched(ctx, compact.Manual)
-		if err == nil && !made {
-			_, err = a.compactNow(ctx, clew.CompactOptions{Reason: compact.Manual})
-		}
-		return err
-	})
-	if err != nil && a.base.Err() == nil {
-		a.journal.warnOnce(err)
-	}
 }

@@ -51,6 +51,19 @@ type prompt struct {
 	entry string    // of the log; "" when it is not there
 }
 
+// prompts keeps the prompt in force, and tells the model where the rules have changed since.
+type prompts struct {
+	journal *journal
+	runner  *runner
+	desk    *desk
+	models  *models
+	system  string
+	place   func() string
+	rules   func() (rules.Set, error)
+	trust   bool // the session's file is the user's own
+	now     prompt
+}
+
 // text is the system text of requests.
 func (p *prompt) text() string {
 	text := p.System
@@ -63,20 +76,20 @@ func (p *prompt) text() string {
 }
 
 // restore finds in the log which prompt is in force, and what the user has allowed.
-func (a *Agent) restore(ctx context.Context) error {
-	store := a.s.Log().Store()
-	path, foreign, err := remembered(ctx, store, a.s.Leaf())
+func (ps *prompts) restore(ctx context.Context) error {
+	store := ps.journal.s.Log().Store()
+	path, foreign, err := remembered(ctx, store, ps.journal.s.Leaf())
 	if err != nil {
 		return err
 	}
-	a.prompt, a.level = prompt{}, levelOn(path)
+	ps.now, ps.models.level = prompt{}, levelOn(path)
 	var told *rules.Set
 	guarded, edited := false, map[string]bool{}
 	for _, e := range slices.Backward(path) {
 		if edit, ok := e.ContextEdit(); ok {
 			edited[edit.TargetID] = true
 		}
-		if m, ok := e.CustomMessage(); ok && m.CustomType == customRules && told == nil && a.prompt.entry == "" && !edited[e.ID] {
+		if m, ok := e.CustomMessage(); ok && m.CustomType == customRules && told == nil && ps.now.entry == "" && !edited[e.ID] {
 			var set rules.Set
 			if json.Unmarshal(m.Details, &set) == nil {
 				told = &set
@@ -85,22 +98,22 @@ func (a *Agent) restore(ctx context.Context) error {
 		c, ok := e.Custom()
 		switch {
 		case !ok:
-		case c.CustomType == customAgent && !guarded && a.cfg.Guard != nil && a.State().Mode == "":
+		case c.CustomType == customAgent && !guarded && ps.desk.guard != nil && ps.journal.status.get().Mode == "":
 			guarded = true
-			a.desk.restore(e, c.Data, a.cfg.TrustGrants)
-		case c.CustomType == customPrompt && a.prompt.entry == "" && !foreign:
-			if a.prompt, err = readPrompt(ctx, store, e.ID, c.Data); err != nil {
-				a.journal.warn(err)
+			ps.desk.restore(e, c.Data, ps.trust)
+		case c.CustomType == customPrompt && ps.now.entry == "" && !foreign:
+			if ps.now, err = readPrompt(ctx, store, e.ID, c.Data); err != nil {
+				ps.journal.warn(err)
 			}
 		}
 	}
-	if told != nil && a.prompt.entry != "" {
-		a.prompt.told = *told
+	if told != nil && ps.now.entry != "" {
+		ps.now.told = *told
 	}
-	if a.cfg.Guard != nil {
-		a.status.change(func(s *State) { s.Mode = a.cfg.Guard.Mode() })
+	if ps.desk.guard != nil {
+		ps.journal.status.change(func(s *State) { s.Mode = ps.desk.guard.Mode() })
 	}
-	return a.setPrompt(ctx)
+	return ps.set(ctx)
 }
 
 // remembered returns the path on which what the agent keeps for itself is found. That is
@@ -171,17 +184,17 @@ func readPrompt(ctx context.Context, store session.Store, id string, data json.R
 	return p, nil
 }
 
-// ensurePrompt makes sure that a prompt is in force: that of the log, or a new one where
+// ensure makes sure that a prompt is in force: that of the log, or a new one where
 // the log has none, or where the program has other tools or another text by now.
-func (a *Agent) ensurePrompt(ctx context.Context) error {
-	if a.prompt.entry != "" && a.prompt.System == a.cfg.System && sameTools(a.prompt.Tools, a.runner.specs()) {
+func (ps *prompts) ensure(ctx context.Context) error {
+	if ps.now.entry != "" && ps.now.System == ps.system && sameTools(ps.now.Tools, ps.runner.specs()) {
 		return nil
 	}
 	// It has the rules as they are now.
-	if _, err := a.dropReminders(ctx); err != nil {
+	if _, err := ps.dropReminders(ctx); err != nil {
 		return err
 	}
-	return a.newPrompt(ctx)
+	return ps.renew(ctx)
 }
 
 func sameTools(a, b []model.Tool) bool {
@@ -190,65 +203,53 @@ func sameTools(a, b []model.Tool) bool {
 	})
 }
 
-// newPrompt reads everything again and writes down what is in force from now on.
-func (a *Agent) newPrompt(ctx context.Context) error {
-	p := prompt{System: a.cfg.System, Place: a.place(), Tools: a.runner.specs(), Rules: a.readRules(a.prompt.Rules)}
+// renew reads everything again and writes down what is in force from now on.
+func (ps *prompts) renew(ctx context.Context) error {
+	p := prompt{System: ps.system, Place: ps.place(), Tools: ps.runner.specs(), Rules: ps.read(ps.now.Rules)}
 	p.told = p.Rules
 	data := p
-	if a.prompt.entry != "" && a.prompt.text() == p.text() && sameTools(a.prompt.Tools, p.Tools) {
-		data, p.entry = prompt{As: a.prompt.entry}, a.prompt.entry
+	if ps.now.entry != "" && ps.now.text() == p.text() && sameTools(ps.now.Tools, p.Tools) {
+		data, p.entry = prompt{As: ps.now.entry}, ps.now.entry
 	}
 	raw, err := json.Marshal(data)
 	if err != nil {
 		return &Error{Op: "write the prompt", Err: err, Hint: "see whether a tool has a schema that is no JSON"}
 	}
 	drafts := []session.Draft{session.NewCustom(customPrompt, raw)}
-	if a.level != "" {
-		drafts = append(drafts, session.NewThinkingLevel(a.level))
+	if ps.models.level != "" {
+		drafts = append(drafts, session.NewThinkingLevel(ps.models.level))
 	}
-	if entry, some, err := a.desk.grants(); err != nil {
+	if entry, some, err := ps.desk.grants(); err != nil {
 		return err
 	} else if some {
 		drafts = append(drafts, entry)
 	}
-	ids, err := a.s.Record(context.WithoutCancel(ctx), drafts...)
+	ids, err := ps.journal.s.Record(context.WithoutCancel(ctx), drafts...)
 	if err != nil {
 		return err
 	}
 	if p.entry == "" {
 		p.entry = ids[0]
 	}
-	a.prompt = p
-	return a.setPrompt(ctx)
+	ps.now = p
+	return ps.set(ctx)
 }
 
-// setPrompt tells the engine what is sent beside the conversation.
-func (a *Agent) setPrompt(ctx context.Context) error {
-	p := a.prompt
+// set tells the engine what is sent beside the conversation.
+func (ps *prompts) set(ctx context.Context) error {
+	p := ps.now
 	if p.entry == "" { // there is none yet: count the one that there will be
-		p.System, p.Tools = a.cfg.System, a.runner.specs()
+		p.System, p.Tools = ps.system, ps.runner.specs()
 	}
-	return a.s.SetPrompt(ctx, p.text(), model.EncodeTools(p.Tools))
-}
-
-// afterPass brings the prompt up to date: the context begins anew anyway. What the model
-// was told of changes is part of it now.
-func (a *Agent) afterPass(ctx context.Context) error {
-	a.dropPrefetched(ctx)
-	a.runner.takeOffered()
-	if err := a.newPrompt(ctx); err != nil {
-		return err
-	}
-	a.events.send(Event{Kind: KindMoved, Why: "a pass"})
-	return nil
+	return ps.journal.s.SetPrompt(ctx, p.text(), model.EncodeTools(p.Tools))
 }
 
 // dropReminders takes out of the context what the model was told of rules that have
 // changed, before a pass: they are in the prompt after it, and have no place in a
 // summary. It reports whether there was anything; where the pass then is not made,
 // remind tells it again.
-func (a *Agent) dropReminders(ctx context.Context) (bool, error) {
-	items, err := a.s.Context(ctx)
+func (ps *prompts) dropReminders(ctx context.Context) (bool, error) {
+	items, err := ps.journal.s.Context(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -261,31 +262,23 @@ func (a *Agent) dropReminders(ctx context.Context) (bool, error) {
 	if len(old) == 0 {
 		return false, nil
 	}
-	a.prompt.told = a.prompt.Rules
-	return true, a.s.Omit(context.WithoutCancel(ctx), old...)
+	ps.now.told = ps.now.Rules
+	return true, ps.journal.s.Omit(context.WithoutCancel(ctx), old...)
 }
 
-// place says where the agent works.
-func (a *Agent) place() string {
-	if a.cfg.Place == nil {
-		return ""
-	}
-	return a.cfg.Place()
-}
-
-// readRules reads the rules files; what can't be read stays as it was.
-func (a *Agent) readRules(old rules.Set) rules.Set {
-	if a.cfg.Rules == nil {
+// read reads the rules files; what can't be read stays as it was.
+func (ps *prompts) read(old rules.Set) rules.Set {
+	if ps.rules == nil {
 		return rules.Set{}
 	}
-	set, err := a.cfg.Rules()
+	set, err := ps.rules()
 	if err != nil {
-		a.journal.warnOnce(err)
+		ps.journal.warnOnce(err)
 		return old
 	}
 	for _, w := range set.Warnings {
 		if !slices.Contains(old.Warnings, w) {
-			a.journal.warn(errors.New(w))
+			ps.journal.warn(errors.New(w))
 		}
 	}
 	return set
@@ -293,12 +286,12 @@ func (a *Agent) readRules(old rules.Set) rules.Set {
 
 // remind tells the model of rules that have changed since it was last told, in a message
 // at the end: the beginning of the context stays as it is.
-func (a *Agent) remind(ctx context.Context) error {
-	if a.prompt.entry == "" {
+func (ps *prompts) remind(ctx context.Context) error {
+	if ps.now.entry == "" {
 		return nil // they are read with the first prompt
 	}
-	now := a.readRules(a.prompt.told)
-	text := strings.TrimSpace(rules.Diff(a.prompt.told, now))
+	now := ps.read(ps.now.told)
+	text := strings.TrimSpace(rules.Diff(ps.now.told, now))
 	if text == "" {
 		return nil
 	}
@@ -306,9 +299,9 @@ func (a *Agent) remind(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := a.journal.record(ctx, session.NewCustomMessage(customRules, []message.Block{message.TextBlock(text)}, true, details)); err != nil {
+	if err := ps.journal.record(ctx, session.NewCustomMessage(customRules, []message.Block{message.TextBlock(text)}, true, details)); err != nil {
 		return err
 	}
-	a.prompt.told = now
+	ps.now.told = now
 	return nil
 }

@@ -58,11 +58,12 @@ type Queued struct {
 func queueFile(path string) string { return clew.QueueFile(path) }
 
 // queue keeps what was sent until it is in the log. What is in it is on the disk
-// before it counts as accepted. Agent.queueMu guards it.
+// before it counts as accepted. The mailbox guards it.
 type queue struct {
 	path  string // "" for one in memory
 	fs    vfs.FS
 	items []Queued
+	sent  []Queued // in the log, which may not be on the disk yet: the file has them still
 }
 
 // openQueue reads what an earlier run has left.
@@ -127,10 +128,20 @@ func (q *queue) set(items []Queued) error {
 	return nil
 }
 
-// delivered takes out what is in the log. An error is one of the file: what it has too
-// much is known by its id when it is read again.
-func (q *queue) delivered(id string) error {
-	q.items = slices.DeleteFunc(slices.Clone(q.items), func(it Queued) bool { return it.ID == id })
+// delivered takes out what is in the log. The file has it until settle.
+func (q *queue) delivered(id string) {
+	at := slices.IndexFunc(q.items, func(it Queued) bool { return it.ID == id })
+	q.sent = append(q.sent, q.items[at])
+	q.items = slices.Delete(slices.Clone(q.items), at, at+1)
+}
+
+// settle takes what was delivered out of the file, for it is on the disk. An error is one of
+// the file: what it has too much is known by its id when it is read again.
+func (q *queue) settle() error {
+	if len(q.sent) == 0 {
+		return nil
+	}
+	q.sent = nil
 	if err := q.write(q.items); err != nil {
 		return &Error{Op: "remove delivered messages from the queue", Subject: q.path, Err: err, Hint: "check who may write there; nothing is delivered twice"}
 	}
@@ -141,6 +152,7 @@ func (q *queue) write(items []Queued) error {
 	if q.path == "" {
 		return nil
 	}
+	items = slices.Concat(q.sent, items)
 	if len(items) == 0 {
 		err := q.fs.Remove(q.path)
 		switch {

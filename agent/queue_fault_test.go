@@ -43,8 +43,8 @@ func TestD72QueueUnderFaults(t *testing.T) {
 		"second":    {[]Queued{item("a")}, func(q *queue) error { return q.add(item("b")) }, []string{"a", "b"}},
 		"take one":  {[]Queued{item("a"), item("b")}, func(q *queue) error { _, err := q.take("a"); return err }, []string{"b"}},
 		"take last": {[]Queued{item("a")}, func(q *queue) error { _, err := q.take("a"); return err }, nil},
-		"deliver":   {[]Queued{item("a"), item("b")}, func(q *queue) error { return q.delivered("a") }, []string{"b"}},
-		"last":      {[]Queued{item("a")}, func(q *queue) error { return q.delivered("a") }, nil},
+		"deliver":   {[]Queued{item("a"), item("b")}, func(q *queue) error { q.delivered("a"); return q.settle() }, []string{"b"}},
+		"last":      {[]Queued{item("a")}, func(q *queue) error { q.delivered("a"); return q.settle() }, nil},
 	}
 	for name, c := range changes {
 		for _, dead := range []bool{false, true} {

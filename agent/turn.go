@@ -7,77 +7,88 @@ import (
 
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model"
-	"github.com/clew-dev/clew/session"
 )
 
+// loop is a turn: what was sent is delivered, the model is asked, its calls are run, and round again.
+type loop struct {
+	journal *journal
+	ops     *operations
+	mail    *mailbox
+	runner  *runner
+	prompts *prompts
+	passes  *compactor
+	ask     *requester
+	most    int // requests for one prompt
+}
+
 // turn lets the agent work until it has no more to do.
-func (a *Agent) turn(ctx context.Context) {
-	a.events.send(Event{Kind: KindTurnStart})
-	outcome, err := a.work(ctx)
+func (l *loop) turn(ctx context.Context) {
+	l.journal.events.send(Event{Kind: KindTurnStart})
+	outcome, err := l.work(ctx)
 	if ctx.Err() != nil {
 		if err != nil && !IsCancelled(err) {
-			a.journal.warn(err)
+			l.journal.warn(err)
 		}
 		outcome, err = OutcomeCancelled, nil
 	}
 	// Whatever has ended the turn before its time: no call stays without a result.
 	if outcome == OutcomeCancelled || err != nil {
-		err = errors.Join(err, a.journal.closeCalls(ctx))
+		err = errors.Join(err, l.journal.closeCalls(ctx))
 	}
 	e := Event{Kind: KindTurnEnd, Outcome: outcome}
 	if err != nil {
 		e.Outcome, e.Error = OutcomeFailed, err.Error()
-		a.mu.Lock()
-		a.hold(true) // what waits would fail too
-		a.mu.Unlock()
+		l.ops.mu.Lock()
+		l.ops.hold(true) // what waits would fail too
+		l.ops.mu.Unlock()
 	}
-	a.events.send(e)
+	l.journal.events.send(e)
 	if outcome == OutcomeDone && err == nil {
-		a.afterTurn(ctx)
+		l.passes.afterTurn(ctx)
 	}
 }
 
 // work makes requests and runs calls.
-func (a *Agent) work(ctx context.Context) (Outcome, error) {
-	if err := a.journal.closeLost(ctx); err != nil {
+func (l *loop) work(ctx context.Context) (Outcome, error) {
+	if err := l.journal.closeLost(ctx); err != nil {
 		return OutcomeFailed, err
 	}
-	if err := a.remind(ctx); err != nil {
+	if err := l.prompts.remind(ctx); err != nil {
 		return OutcomeFailed, err
 	}
-	if _, err := a.deliver(ctx, false); err != nil {
+	if _, err := l.mail.deliver(ctx, false); err != nil {
 		return OutcomeFailed, err
 	}
-	if ok, err := a.unanswered(ctx); !ok || err != nil {
+	if ok, err := l.unanswered(ctx); !ok || err != nil {
 		return OutcomeDone, err
 	}
-	var r recovery
+	var tried recovery
 	for requests := 0; ; requests++ {
-		if requests == a.cfg.MaxRequests {
+		if requests == l.most {
 			return OutcomeLimit, nil
 		}
-		a.runJobs(ctx)
-		resp, err := a.ask(ctx, &r)
+		l.ops.runJobs(ctx)
+		resp, err := l.ask.ask(ctx, &tried)
 		if err != nil {
 			return OutcomeFailed, err
 		}
-		goOn, err := a.take(ctx, resp, &r)
+		goOn, err := l.take(ctx, resp, &tried)
 		if err != nil {
 			return OutcomeFailed, err
 		}
-		n, err := a.deliver(ctx, true)
+		n, err := l.mail.deliver(ctx, true)
 		if err == nil && n == 0 && !goOn {
-			a.runJobs(ctx)
-			n, err = a.deliver(ctx, false)
+			l.ops.runJobs(ctx)
+			n, err = l.mail.deliver(ctx, false)
 		}
 		if err != nil {
 			return OutcomeFailed, err
 		}
 		if n > 0 {
-			r = recovery{}
+			tried = recovery{}
 			if !goOn {
 				requests = -1 // a prompt of its own
-				if err := a.remind(ctx); err != nil {
+				if err := l.prompts.remind(ctx); err != nil {
 					return OutcomeFailed, err
 				}
 			}
@@ -87,38 +98,9 @@ func (a *Agent) work(ctx context.Context) (Outcome, error) {
 	}
 }
 
-// deliver appends the queued messages whose turn has come, and returns how many there were.
-func (a *Agent) deliver(ctx context.Context, inTurn bool) (int, error) {
-	n := 0
-	for {
-		did := false
-		err := a.withQueue(func(q *queue) error {
-			now := q.deliverable(inTurn)
-			if len(now) == 0 || ctx.Err() != nil {
-				return nil
-			}
-			it, m := now[0], now[0].message()
-			// From here on it is not given up: it would be in the log and in the queue.
-			if err := a.s.AppendAs(context.WithoutCancel(ctx), it.ID, m); err != nil && !errors.Is(err, session.ErrDuplicateID) {
-				return err
-			}
-			did = true
-			a.journal.tell(it.ID, m)
-			if err := q.delivered(it.ID); err != nil {
-				a.journal.warn(err)
-			}
-			return nil
-		})
-		if err != nil || !did {
-			return n, err
-		}
-		n++
-	}
-}
-
 // unanswered reports whether the context ends with something that a model is to answer.
-func (a *Agent) unanswered(ctx context.Context) (bool, error) {
-	items, err := a.s.Context(ctx)
+func (l *loop) unanswered(ctx context.Context) (bool, error) {
+	items, err := l.journal.s.Context(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -136,64 +118,69 @@ func (a *Agent) unanswered(ctx context.Context) (bool, error) {
 }
 
 // take appends an answer and runs its calls. It reports whether the model is to go on.
-func (a *Agent) take(ctx context.Context, resp *model.Response, r *recovery) (bool, error) {
+func (l *loop) take(ctx context.Context, resp *model.Response, tried *recovery) (bool, error) {
 	m := resp.Message
-	id, err := a.journal.append(ctx, m)
+	id, err := l.journal.append(ctx, m)
 	if err != nil {
-		a.events.send(Event{Kind: KindDiscard, Why: "it could not be written down"})
+		l.journal.events.send(Event{Kind: KindDiscard, Why: "it could not be written down"})
 		return false, fmt.Errorf("the answer could not be written down: %w", err)
 	}
-	cut := resp.Finish == model.FinishLength || resp.Finish == model.FinishWindow
 	calls := m.ToolCalls()
+	if len(calls) > 0 { // what was about to be done is known whatever happens meanwhile
+		if err := l.mail.sync(ctx); err != nil {
+			return false, fmt.Errorf("the answer could not be written down: %w", err)
+		}
+	}
+	cut := resp.Finish == model.FinishLength || resp.Finish == model.FinishWindow
 	switch {
 	case cut && len(calls) > 0:
 		// The arguments may be cut too, although they can be read.
-		if err := a.runner.refuseAll(ctx, calls, "The answer was cut off at its limit, so this call was not run: its arguments may not be whole. Call again, with less in one call."); err != nil {
+		if err := l.runner.refuseAll(ctx, calls, "The answer was cut off at its limit, so this call was not run: its arguments may not be whole. Call again, with less in one call."); err != nil {
 			return false, err
 		}
 	case len(calls) > 0:
-		if err := a.runner.run(ctx, calls); err != nil {
+		if err := l.runner.run(ctx, calls); err != nil {
 			return false, err
 		}
 	}
 	if len(resp.BadCalls) > 0 {
-		if r.badCalls++; r.badCalls > maxBadCalls {
-			return false, fmt.Errorf("%s has called tools with arguments that are no JSON object %d times in a row: ask for less at once, or take another model", a.modelName(), r.badCalls)
+		if tried.badCalls++; tried.badCalls > maxBadCalls {
+			return false, fmt.Errorf("%s has called tools with arguments that are no JSON object %d times in a row: ask for less at once, or take another model", l.ask.models.name(), tried.badCalls)
 		}
-		return true, a.tellBadCalls(ctx, resp.BadCalls)
+		return true, l.tellBadCalls(ctx, resp.BadCalls)
 	}
 	if len(calls) > 0 {
 		if !cut {
-			*r = recovery{}
+			*tried = recovery{}
 			return true, nil
 		}
-		if r.badCalls++; r.badCalls > maxBadCalls {
-			return false, fmt.Errorf("%s was cut off in the middle of its calls %d times in a row: ask for less at once, or take another model", a.modelName(), r.badCalls)
+		if tried.badCalls++; tried.badCalls > maxBadCalls {
+			return false, fmt.Errorf("%s was cut off in the middle of its calls %d times in a row: ask for less at once, or take another model", l.ask.models.name(), tried.badCalls)
 		}
 		return true, nil
 	}
 	if cut {
-		return a.cutShort(ctx, id, resp, r)
+		return l.ask.cutShort(ctx, id, resp, tried)
 	}
-	return a.ended(ctx, resp, r)
+	return l.ended(ctx, resp, tried)
 }
 
 // ended looks at an answer without calls.
-func (a *Agent) ended(ctx context.Context, resp *model.Response, r *recovery) (bool, error) {
+func (l *loop) ended(ctx context.Context, resp *model.Response, tried *recovery) (bool, error) {
 	switch resp.Finish {
 	case model.FinishPaused:
 		return true, nil // the provider wants it back
 	case model.FinishRefusal:
-		return false, fmt.Errorf("%s refused to answer: %s", a.modelName(), firstNonEmpty(resp.Refusal, resp.Text(), resp.FinishDetail))
+		return false, fmt.Errorf("%s refused to answer: %s", l.ask.models.name(), firstNonEmpty(resp.Refusal, resp.Text(), resp.FinishDetail))
 	case model.FinishBadCall:
-		if r.badCalls++; r.badCalls > maxBadCalls {
-			return false, fmt.Errorf("%s has tried to call a tool and failed %d times in a row: %s", a.modelName(), r.badCalls, resp.FinishDetail)
+		if tried.badCalls++; tried.badCalls > maxBadCalls {
+			return false, fmt.Errorf("%s has tried to call a tool and failed %d times in a row: %s", l.ask.models.name(), tried.badCalls, resp.FinishDetail)
 		}
-		return true, a.journal.note(ctx, "Your last answer was meant to call a tool, and could not be read as a call. Call it again.")
+		return true, l.journal.note(ctx, "Your last answer was meant to call a tool, and could not be read as a call. Call it again.")
 	default:
 	}
-	*r = recovery{}
-	a.overWindow(ctx, resp)
+	*tried = recovery{}
+	l.ask.overWindow(ctx, resp)
 	return false, nil
 }
 
@@ -201,12 +188,12 @@ func (a *Agent) ended(ctx context.Context, resp *model.Response, r *recovery) (b
 const maxBadCalls = 3
 
 // tellBadCalls tells the model of calls that could not be read.
-func (a *Agent) tellBadCalls(ctx context.Context, bad []model.BadCall) error {
+func (l *loop) tellBadCalls(ctx context.Context, bad []model.BadCall) error {
 	text := "These calls could not be run, because their arguments were not a whole JSON object, most likely because the answer was cut off:"
 	for _, b := range bad {
 		text += fmt.Sprintf("\n- %s, with %d bytes of arguments", b.Name, len(b.Text))
 	}
-	return a.journal.note(ctx, text+"\nCall again, with less in one call.")
+	return l.journal.note(ctx, text+"\nCall again, with less in one call.")
 }
 
 func firstNonEmpty(texts ...string) string {
