@@ -50,6 +50,12 @@ func RemoveFile(ctx context.Context, path string) (removed []string, err error) 
 	if had {
 		removed = append(removed, blobs.Path())
 	}
+	if _, err := os.Lstat(TaskFolder(path)); err == nil {
+		if err := os.RemoveAll(TaskFolder(path)); err != nil {
+			return removed, &Error{Op: "remove", Subject: TaskFolder(path), Err: err, Hint: "the session is gone; remove this folder by hand"}
+		}
+		removed = append(removed, TaskFolder(path))
+	}
 	switch err := os.Remove(QueueFile(path)); {
 	case err == nil:
 		removed = append(removed, QueueFile(path))
@@ -58,6 +64,9 @@ func RemoveFile(ctx context.Context, path string) (removed []string, err error) 
 	}
 	return removed, nil
 }
+
+// TaskFolder names the folder beside a session file in which package agent keeps the sessions of its tasks.
+func TaskFolder(path string) string { return path + ".tasks" }
 
 // QueueFile names the file beside a session file in which package agent keeps what is not in the log yet.
 func QueueFile(path string) string { return path + ".queue" }

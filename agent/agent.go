@@ -72,7 +72,10 @@ func (a *Agent) build() {
 	a.journal = &journal{clock: cfg.Clock, events: a.events, status: a.status}
 	a.mail = &mailbox{journal: a.journal}
 	a.desk = &desk{guard: cfg.Guard, journal: a.journal, newID: cfg.NewID}
-	a.runner = &runner{journal: a.journal, desk: a.desk, interactive: cfg.Interactive, wg: &a.wg, tools: cfg.Tools}
+	a.runner = &runner{journal: a.journal, desk: a.desk, interactive: cfg.Interactive, wg: &a.wg, tools: cfg.Tools, record: cfg.record}
+	if cfg.parent != nil {
+		a.desk.parent = cfg.parent.desk
+	}
 	a.ops = &operations{status: a.status, base: a.base, waiting: func() bool { return a.mail.waiting.Load() > 0 }}
 	a.models = &models{journal: a.journal, now: choice{cfg.Model, cfg.Reasoning}, chosen: choice{cfg.Model, cfg.Reasoning}, learnt: map[model.Route]limits{}}
 	a.prompts = &prompts{journal: a.journal, runner: a.runner, desk: a.desk, models: a.models, system: cfg.System, place: cfg.Place, rules: cfg.Rules, trust: cfg.TrustGrants}

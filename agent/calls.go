@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -29,9 +30,10 @@ const (
 type runner struct {
 	journal     *journal
 	desk        *desk
-	interactive bool            // somebody answers the desk's questions
-	wg          *sync.WaitGroup // of tools that run, also of those that were given up
-	history     *files.History  // of what they change; nil where there is no place for it
+	interactive bool                                        // somebody answers the desk's questions
+	wg          *sync.WaitGroup                             // of tools that run, also of those that were given up
+	history     *files.History                              // of what they change; nil where there is no place for it
+	record      func(context.Context, ...tool.Change) error // in place of the history; may be nil
 
 	mu      sync.Mutex
 	tools   []tool.Tool
@@ -77,6 +79,13 @@ func (r *runner) takeOffered() {
 	if r.offered != nil {
 		r.tools, r.offered = *r.offered, nil
 	}
+}
+
+// all are the tools, of which the list is the caller's.
+func (r *runner) all() []tool.Tool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.tools)
 }
 
 // specs is what the model is told of the tools.
@@ -286,8 +295,8 @@ func (r *runner) tool(ctx context.Context, c *call) (res tool.Result, ok bool) {
 
 // recorder keeps what a call changes.
 func (r *runner) recorder(call string) func(context.Context, ...tool.Change) error {
-	if r.history == nil {
-		return nil
+	if r.record != nil || r.history == nil {
+		return r.record
 	}
 	return func(ctx context.Context, changes ...tool.Change) error {
 		return r.history.Record(context.WithoutCancel(ctx), call, changes...)

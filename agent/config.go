@@ -97,6 +97,9 @@ type Config struct {
 	// MaxRequests is the most requests that are made for one prompt. Default:
 	// DefaultMaxRequests.
 	MaxRequests int
+	// TaskRequests is the most requests that are made for one task; see Agent.Task. Default:
+	// DefaultTaskRequests.
+	TaskRequests int
 	// Retries is how often a request is made again, after a failure that may pass, before
 	// the turn fails. Default: DefaultRetries; below 0, never.
 	Retries int
@@ -124,6 +127,10 @@ type Config struct {
 	Clock func() time.Time
 	NewID func() string
 	Sleep func(ctx context.Context, d time.Duration) error
+
+	// Of a task: the agent whose task it is, and what keeps its changes of files.
+	parent *Agent
+	record func(ctx context.Context, changes ...tool.Change) error
 }
 
 var errNoGuard = errors.New("setting Guard is not set, so nothing would decide what the tools may do")
@@ -139,6 +146,7 @@ func (c Config) withDefaults() (Config, error) {
 		return c, &Error{Op: op, Err: errNoGuard, Hint: "make one with permission.New"}
 	}
 	setDefault(&c.MaxRequests, DefaultMaxRequests)
+	setDefault(&c.TaskRequests, DefaultTaskRequests)
 	setDefault(&c.Retries, DefaultRetries)
 	setDefault(&c.RetryBase, time.Second)
 	setDefault(&c.RetryMax, time.Minute)

@@ -58,6 +58,7 @@ type desk struct {
 	journal *journal
 	newID   func() string
 	granted atomic.Bool // the user has changed what is allowed
+	parent  *desk       // that asks in its place; nil: it asks itself
 
 	mu   sync.Mutex
 	open []*question
@@ -72,6 +73,9 @@ type question struct {
 
 // ask asks the user about a call. It returns "" when it may be run, else what the model is told.
 func (d *desk) ask(ctx context.Context, c *call, why string) string {
+	if d.parent != nil {
+		return d.parent.ask(ctx, c, why)
+	}
 	q := &question{reply: make(chan Reply, 1), Question: Question{
 		ID: d.newID(), Tool: c.shown(), Kind: c.effect.Kind, Why: why, Paths: c.effect.Paths, Outside: c.effect.Outside,
 		Command: c.effect.Command, Diff: c.effect.Diff,

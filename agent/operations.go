@@ -165,6 +165,20 @@ func (o *operations) do(ctx context.Context, op string, doing Doing, run func(ct
 	return j.result()
 }
 
+// later runs something between two requests of what is under way, and does not wait for
+// it. Where it waits to be done already, it is done once.
+func (o *operations) later(op string, doing Doing, run func(ctx context.Context) error) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed || o.op == nil {
+		return &Error{Op: op, Err: errors.New("nothing is under way"), Hint: "go on"}
+	}
+	if !slices.ContainsFunc(o.jobs, func(j *job) bool { return j.op == op }) {
+		o.jobs = append(o.jobs, &job{op: op, doing: doing, run: run, done: make(chan struct{})})
+	}
+	return nil
+}
+
 // until returns run with a context that ends with ctx too.
 func until(ctx context.Context, run func(ctx context.Context) error) func(ctx context.Context) error {
 	return func(opCtx context.Context) error {

@@ -1,5 +1,6 @@
 // Package builtin has the tools that clew's agent works with: read, write, edit,
-// bash, grep, find, ls and recall.
+// bash, grep, find, ls and todo; and, where a Config has them, recall, web_fetch, task and
+// compact.
 //
 //	set, err := builtin.New(builtin.Config{Dir: "."})
 //	defer set.Close()
@@ -64,6 +65,13 @@ type Config struct {
 	// Recall answers calls of the tool recall: Session.RecallTool. Default: there is no
 	// such tool.
 	Recall func(ctx context.Context, arguments json.RawMessage) (string, error)
+	// Web says which servers web_fetch may ask. Default: WebOff, there is no such tool.
+	Web Web
+	// Task answers calls of the tool task: agent.Agent.Task. Default: there is no such tool.
+	Task func(ctx context.Context, c tool.Call, prompt string) (tool.Result, error)
+	// Compact answers calls of the tool compact: agent.Agent.CompactSoon. Default: there is
+	// no such tool.
+	Compact func(instructions string) error
 }
 
 // Set is the tools of one project. It may be used from several goroutines.
@@ -111,9 +119,18 @@ func New(c Config) (*Set, error) {
 		return nil, errors.Join(fail("tools", c.Dir, err), s.root.Close())
 	}
 	s.git = files.NewGit(s.dir, s.environ)
-	s.tools = []tool.Tool{s.readTool(), s.writeTool(), s.editTool(), s.bashTool(), s.grepTool(), s.findTool(), s.lsTool()}
+	s.tools = []tool.Tool{s.readTool(), s.writeTool(), s.editTool(), s.bashTool(), s.grepTool(), s.findTool(), s.lsTool(), s.todoTool()}
 	if s.recall != nil {
 		s.tools = append(s.tools, s.recallTool())
+	}
+	if c.Web != "" && c.Web != WebOff {
+		s.tools = append(s.tools, s.webTool(c.Web))
+	}
+	if c.Task != nil {
+		s.tools = append(s.tools, taskTool(c.Task))
+	}
+	if c.Compact != nil {
+		s.tools = append(s.tools, compactTool(c.Compact))
 	}
 	return s, nil
 }

@@ -229,7 +229,7 @@ func TestSet(t *testing.T) {
 			}
 		}
 	}
-	if got := strings.Join(names, " "); got != "read write edit bash grep find ls recall" {
+	if got := strings.Join(names, " "); got != "read write edit bash grep find ls todo recall" {
 		t.Errorf("tools %s", got)
 	}
 	e, r, err := b.call("recall", "query", "token expiry")

@@ -18,6 +18,7 @@ import (
 	"context"
 	"encoding/json"
 	"io/fs"
+	"reflect"
 
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model"
@@ -113,6 +114,8 @@ type Details struct {
 	Truncated bool   `json:"truncated,omitempty"` // the text is not all there was
 	// Outcome says why a call failed that the tool has not failed at; the agent sets it.
 	Outcome Outcome `json:"outcome,omitempty"`
+	Todos   []Todo  `json:"todos,omitzero"`    // the whole list, as a call has left it
+	Session string  `json:"session,omitempty"` // the file of the session in which a task was done
 }
 
 // Outcome says what kept a call from being done.
@@ -145,9 +148,25 @@ func WithOutcome(details json.RawMessage, o Outcome) json.RawMessage {
 	return data
 }
 
+// Todo is something to be done.
+type Todo struct {
+	Content string     `json:"content"`
+	Status  TodoStatus `json:"status"`
+}
+
+// TodoStatus says how far a todo is.
+type TodoStatus string
+
+// How far a todo can be.
+const (
+	TodoPending    TodoStatus = "pending"
+	TodoInProgress TodoStatus = "in_progress"
+	TodoCompleted  TodoStatus = "completed"
+)
+
 // JSON returns the details as Result.Details takes them; nil for none.
 func (d Details) JSON() json.RawMessage {
-	if d == (Details{}) {
+	if reflect.ValueOf(d).IsZero() {
 		return nil
 	}
 	data, err := json.Marshal(d)

@@ -74,7 +74,7 @@ func Open(ctx context.Context, cfg Config) (*Session, error) {
 	s.windows = s.readWindows()
 	s.transport = model.NewTransport(model.TransportConfig{Retry: model.Retry{Attempts: maxTries, Notify: s.retried, Sleep: cfg.Sleep}})
 	s.base, s.stop = context.WithCancel(context.WithoutCancel(ctx))
-	s.builtin, err = builtin.New(builtin.Config{Dir: cfg.Dir, Environ: cfg.Environ, Recall: s.recall})
+	s.builtin, err = builtin.New(s.builtinConfig())
 	if err != nil {
 		s.stop()
 		return nil, err
@@ -182,8 +182,6 @@ func (s *Session) checkConfig() error {
 	}
 	return nil
 }
-
-var builtinNames = []string{"read", "write", "edit", "bash", "grep", "find", "ls", "recall"}
 
 func contains(list []string, s string) bool {
 	for _, v := range list {

@@ -163,7 +163,8 @@ func (s *Session) agentConfig(ctx context.Context, u *used, file *jsonl.File, fl
 	c := agent.Config{
 		Model: m, Reasoning: reasoning, Find: func(_ context.Context, name string) (model.Model, error) { return s.openModel(name) },
 		Windows: s.windows, Interactive: s.cfg.Interactive, System: s.cfg.System, Place: s.place, Rules: s.rules,
-		MaxRequests: cmp.Or(s.cfg.MaxRequests, set.Agent.MaxTurns), Retries: maxTries - 1, Background: background(set.Agent.Background),
+		MaxRequests: cmp.Or(s.cfg.MaxRequests, set.Agent.MaxTurns), TaskRequests: set.Agent.TaskRequests,
+		Retries: maxTries - 1, Background: background(set.Agent.Background),
 		Idle: set.Agent.Idle, ToolOutput: set.Agent.ToolOutput, Shell: s.shell, Tools: s.toolsFor(u),
 		Clock: s.cfg.Clock, NewID: s.cfg.NewID, Sleep: s.cfg.Sleep,
 		Events: func(e agent.Event) { s.tell(u, e) },

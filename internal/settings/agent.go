@@ -24,7 +24,17 @@ type Agent struct {
 	// Idle is how long a session over its soft threshold is idle before it is compacted.
 	// 0: it is not.
 	Idle time.Duration
+	// TaskRequests is the most requests that are made for one task. 0: there is no tool task.
+	TaskRequests int
+	// WebFetch says which servers the tool web_fetch may ask: one of WebFetches.
+	WebFetch string
+	// CompactTool says that the model may ask for a pass.
+	CompactTool bool
 }
+
+// WebFetches are the values of agent.webFetch: no tool, servers of the internet, and also
+// those of this machine and of private networks.
+func WebFetches() []string { return []string{"off", "public", "all"} }
 
 // UI says how the terminal looks.
 type UI struct {
@@ -67,7 +77,7 @@ const (
 func Themes() []string { return []string{ThemeAuto, ThemeLight, ThemeDark, ThemeNone} }
 
 func defaultAgent() Agent {
-	return Agent{Mode: ModeAsk, MaxTurns: 200, Background: 0.8, ToolOutput: 64 << 10}
+	return Agent{Mode: ModeAsk, MaxTurns: 200, Background: 0.8, ToolOutput: 64 << 10, TaskRequests: 50, WebFetch: "off"}
 }
 
 // minToolOutput is the least that may stay of a tool result: less says nothing.
@@ -111,6 +121,26 @@ func agentKeys() []Key {
 		{
 			Name: "agent.idle", Env: "CLEW_IDLE", Default: "0", Unit: "minutes",
 			Text: "how long a session that is over that size is idle before it is compacted; 0: it is not", set: setIdle,
+		},
+		{
+			Name: "agent.taskRequests", Env: "CLEW_TASK_REQUESTS", Default: "50", Unit: "requests",
+			Text: "the most requests that are made for a task in a context of its own; 0: there are no tasks",
+			set: func(s *Settings, v string) error {
+				if s.Agent.TaskRequests = 0; v == "0" {
+					return nil
+				}
+				return setCount(&s.Agent.TaskRequests, v)
+			},
+		},
+		{
+			Name: "agent.webFetch", Env: "CLEW_WEB_FETCH", Default: "off", Unit: "name",
+			Text: "which servers the tool `web_fetch` may ask, which asks you besides: off (there is no such tool), public (of the internet), all (also of this machine and private networks)",
+			set:  func(s *Settings, v string) error { return setName(&s.Agent.WebFetch, v, "choice", WebFetches()) },
+		},
+		{
+			Name: "agent.compactTool", Env: "CLEW_COMPACT_TOOL", Default: "false", Unit: "true or false",
+			Text: "whether the model may ask for a compaction, from half of the trigger on",
+			set:  func(s *Settings, v string) (err error) { s.Agent.CompactTool, err = parseBool(v); return err },
 		},
 		{
 			Name: "ui.theme", Env: "CLEW_THEME", Default: ThemeAuto, Unit: "name",

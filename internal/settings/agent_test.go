@@ -15,7 +15,7 @@ import (
 func TestAgentSettings(t *testing.T) {
 	p := newPlace(t)
 	s := p.must(t)
-	if want := (settings.Agent{Mode: "ask", MaxTurns: 200, Background: 0.8, ToolOutput: 65536}); s.Agent != want || s.UI != (settings.UI{Theme: "auto"}) || s.Model != "" || s.Reasoning != "" {
+	if want := (settings.Agent{Mode: "ask", MaxTurns: 200, Background: 0.8, ToolOutput: 65536, TaskRequests: 50, WebFetch: "off"}); s.Agent != want || s.UI != (settings.UI{Theme: "auto"}) || s.Model != "" || s.Reasoning != "" {
 		t.Errorf("unset: %+v %+v %q %q", s.Agent, s.UI, s.Model, s.Reasoning)
 	}
 	for _, k := range settings.Keys() { // what is said of the defaults is what they are
@@ -28,13 +28,17 @@ func TestAgentSettings(t *testing.T) {
 	}
 	write(t, p.user, `{
 		"model": "anthropic/claude-sonnet-4-5", "reasoning": "high",
-		"agent": {"mode": "edits", "maxTurns": 50, "background": 0.5, "toolOutput": "32k", "idle": 10},
+		"agent": {"mode": "edits", "maxTurns": 50, "background": 0.5, "toolOutput": "32k", "idle": 10, "taskRequests": 0, "webFetch": "public", "compactTool": true},
 		"ui": {"theme": "dark", "screenReader": true, "bell": false, "compactPreview": false},
 	}`)
 	s = p.must(t)
-	if want := (settings.Agent{Mode: "edits", MaxTurns: 50, Background: 0.5, ToolOutput: 32_000, Idle: 10 * time.Minute}); s.Agent != want ||
+	if want := (settings.Agent{Mode: "edits", MaxTurns: 50, Background: 0.5, ToolOutput: 32_000, Idle: 10 * time.Minute, WebFetch: "public", CompactTool: true}); s.Agent != want ||
 		s.UI != (settings.UI{Theme: "dark", ScreenReader: true, Silent: true, NoPreview: true}) || s.Model != "anthropic/claude-sonnet-4-5" || s.Reasoning != model.ReasoningHigh {
 		t.Errorf("user: %+v %+v %q %q", s.Agent, s.UI, s.Model, s.Reasoning)
+	}
+	write(t, p.project, `{"agent": {"webFetch": "all", "taskRequests": 5}}`)
+	if s := p.must(t); s.Agent.WebFetch != "public" || s.Agent.TaskRequests != 5 || len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], "agent.webFetch is passed over, for a project does not choose which servers are asked") {
+		t.Errorf("a project: %+v %q", s.Agent, s.Warnings)
 	}
 	s, err := p.load([]string{"CLEW_MODEL=gpt-5", "CLEW_MODE=all", "CLEW_IDLE=90s", "CLEW_BACKGROUND=0", "CLEW_REASONING=default"}, map[string]string{"mode": "plan"})
 	if err != nil || s.Model != "gpt-5" || s.Agent.Mode != "plan" || s.Agent.Idle != 90*time.Second || s.Agent.Background != 0 || s.Reasoning != "" {

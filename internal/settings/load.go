@@ -367,6 +367,8 @@ func (f *inFile) notForProjects(key, text string) string {
 		return "a project does not choose who reads the conversation"
 	case key == "agent.mode" && freedom(text) > freedom(cmp.Or(f.s.values[key].text, ModeAsk)):
 		return "a project does not choose what is done without asking"
+	case key == "agent.webFetch" && text != "off":
+		return "a project does not choose which servers are asked"
 	}
 	return ""
 }
