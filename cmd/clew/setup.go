@@ -1,0 +1,171 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+	"github.com/spf13/cobra"
+
+	"github.com/clew-dev/clew/internal/lost"
+	"github.com/clew-dev/clew/internal/setup"
+)
+
+// setupReport is what setup --json prints.
+type setupReport struct {
+	Program string      `json:"program"`
+	Done    bool        `json:"done"` // nothing has to change any more
+	Changes []setupFile `json:"changes"`
+	Runs    []lost.Run  `json:"runs,omitempty"` // of hooks, with --check
+	check   bool
+}
+
+// setupFile is a file that was changed, or has to be.
+type setupFile struct {
+	Path string `json:"path"`
+	Diff string `json:"diff"`
+}
+
+func newSetup() *cobra.Command {
+	cmd := newCommand("setup", groupOther)
+	cmd.ValidArgs = setup.Programs()
+	f := cmd.Flags()
+	undo := f.Bool("undo", false, "take clew out again")
+	check := f.Bool("check", false, "say whether it is set up, and what its hooks did last; change nothing")
+	yes := f.BoolP("yes", "y", false, "do not ask")
+	jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if !slices.Contains(setup.Programs(), args[0]) {
+			return usagef("setup: %s: there are %s", args[0], strings.Join(setup.Programs(), ", "))
+		}
+		user, err := os.UserHomeDir()
+		if err != nil {
+			return fmt.Errorf("setup: %w", err)
+		}
+		changes, err := setup.Plan(args[0], setup.Options{Getenv: os.Getenv, UserHome: user, Command: ownCommand(), Undo: *undo})
+		if err != nil {
+			return fmt.Errorf("setup: %w", err)
+		}
+		r := &setupReport{Program: args[0], Done: len(changes) == 0, Changes: []setupFile{}, check: *check}
+		for _, c := range changes {
+			r.Changes = append(r.Changes, setupFile{c.Path, udiff.Unified(c.Path, c.Path, string(c.Before), string(c.After))})
+		}
+		if *check {
+			r.Runs, err = lastRuns(args[0])
+			return errors.Join(err, show(cmd, r))
+		}
+		if !r.Done {
+			if !wantsJSON(cmd) {
+				for _, c := range r.Changes {
+					fmt.Fprint(cmd.ErrOrStderr(), printableLines(c.Diff))
+				}
+			}
+			if ok, err := agreed(cmd, *yes, "Change "+count(len(changes), "file")+"?"); err != nil || !ok {
+				return err
+			}
+			for _, c := range changes {
+				if err := c.Write(); err != nil {
+					return fmt.Errorf("setup: %w", err)
+				}
+			}
+			r.Done = true
+		}
+		return show(cmd, r)
+	}
+	return cmd
+}
+
+// ownCommand is how this program is started again: by its name where that finds it, else by
+// its path.
+func ownCommand() string {
+	own, err := os.Executable()
+	if err != nil {
+		return "clew"
+	}
+	if found, err := exec.LookPath("clew"); err == nil {
+		a, aerr := os.Stat(found)
+		b, berr := os.Stat(own)
+		if aerr == nil && berr == nil && os.SameFile(a, b) {
+			return "clew"
+		}
+	}
+	return filepath.ToSlash(own)
+}
+
+const shownRuns = 8
+
+// lastRuns returns what the hooks of a program did last.
+func lastRuns(program string) ([]lost.Run, error) {
+	runs, err := lost.Runs(hookLog())
+	runs = slices.DeleteFunc(runs, func(r lost.Run) bool { return r.Program != program })
+	return runs[max(0, len(runs)-shownRuns):], err
+}
+
+// agreed asks on the terminal.
+func agreed(cmd *cobra.Command, yes bool, question string) (bool, error) {
+	if yes {
+		return true, nil
+	}
+	in, ok := cmd.InOrStdin().(*os.File)
+	if !ok || !isTerminal(in) {
+		return false, usagef("%s: it asks before it changes anything, and there is no terminal to ask on; use --yes", cmd.Name())
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s [y/N] ", question)
+	answer, err := bufio.NewReader(in).ReadString('\n')
+	if answer = strings.ToLower(strings.TrimSpace(answer)); err == nil && (answer == "y" || answer == "yes") {
+		return true, nil
+	}
+	fmt.Fprintln(cmd.ErrOrStderr(), "nothing changed")
+	return false, nil
+}
+
+// printableLines keeps lines lines, and makes each safe to print.
+func printableLines(s string) string {
+	var b strings.Builder
+	for line := range strings.Lines(s) {
+		indent := line[:len(line)-len(strings.TrimLeft(line, " \t+-"))]
+		b.WriteString(indent + printable(line[len(indent):]) + "\n")
+	}
+	return b.String()
+}
+
+func (r *setupReport) text(rep *report) {
+	switch {
+	case !r.check && len(r.Changes) > 0:
+		for _, c := range r.Changes {
+			rep.row("written", "%s", c.Path)
+		}
+		rep.row("", "start %s anew", r.Program)
+	case r.Done:
+		rep.row("set up", "nothing to change")
+	default:
+		for _, c := range r.Changes {
+			rep.row("to change", "%s", c.Path)
+		}
+		rep.row("", "clew setup %s makes the changes", r.Program)
+	}
+	for _, run := range r.Runs {
+		what := run.Event
+		if run.Source != "" {
+			what += " (" + run.Source + ")"
+		}
+		switch {
+		case run.Error != "":
+			what += ": failed: " + run.Error
+		case run.Chars == 0:
+			what += ": silent: " + run.Why
+		default:
+			what += ": " + count(run.Chars, "character") + " given"
+		}
+		rep.row("hook", "%s  %s, %d ms", clock(run.Time), what, run.Millis)
+	}
+	if r.check && len(r.Runs) == 0 && slices.Contains(hookPrograms, r.Program) {
+		rep.row("hook", "no run yet")
+	}
+}
