@@ -81,7 +81,9 @@ func (a *Agent) build() {
 	a.prompts = &prompts{journal: a.journal, runner: a.runner, desk: a.desk, models: a.models, system: cfg.System, place: cfg.Place, rules: cfg.Rules, trust: cfg.TrustGrants}
 	a.prefetch = &prefetch{journal: a.journal, file: cfg.File, off: cfg.Engine.NoAuto, share: cfg.Background, base: a.base, wg: &a.wg}
 	a.passes = &compactor{journal: a.journal, models: a.models, prompts: a.prompts, prefetch: a.prefetch, runner: a.runner}
-	ask := &requester{journal: a.journal, models: a.models, passes: a.passes, retries: cfg.Retries, base: cfg.RetryBase, most: cfg.RetryMax, sleep: cfg.Sleep}
+	ask := &requester{journal: a.journal, models: a.models, passes: a.passes, retry: model.Retry{
+		Attempts: max(cfg.Retries+1, 1), Base: cfg.RetryBase, Max: cfg.RetryMax, Sleep: cfg.Sleep,
+	}}
 	a.loop = &loop{journal: a.journal, ops: a.ops, mail: a.mail, runner: a.runner, prompts: a.prompts, passes: a.passes, ask: ask, most: cfg.MaxRequests}
 	a.idler = &idler{journal: a.journal, ops: a.ops, passes: a.passes, after: cfg.Idle, share: cfg.Background}
 	if cfg.Background < 0 { // prefetching is off; compacting when idle is not

@@ -103,7 +103,7 @@ type Config struct {
 	// Retries is how often a request is made again, after a failure that may pass, before
 	// the turn fails. Default: DefaultRetries; below 0, never.
 	Retries int
-	// RetryBase is the first wait, doubled each time up to RetryMax. Default: 1 s and 60 s.
+	// RetryBase is the first wait at most, doubled each time up to RetryMax; see model.Retry. Default: 1 s and 60 s.
 	RetryBase, RetryMax time.Duration
 	// Background is the share of the threshold from which a summary is prefetched, where
 	// a model makes it. Default: DefaultBackground; below 0, never.

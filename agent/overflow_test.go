@@ -7,12 +7,14 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/agent/tool"
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model"
+	"github.com/clew-dev/clew/model/anthropic"
 	"github.com/clew-dev/clew/model/modeltest"
 )
 
@@ -363,6 +365,29 @@ func TestPi86RetriesCountFromTheLastAnswer(t *testing.T) {
 	}
 	if n := r.tried() - before; n != agent.DefaultRetries+1 {
 		t.Errorf("%d requests, want %d", n, agent.DefaultRetries+1)
+	}
+}
+
+// TestOneLayerOfRetries: the transport tries once, whatever its own settings, for the agent tries again.
+func TestOneLayerOfRetries(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(r *rig) {
+		at := r.srv.Endpoint(modelName)
+		at.Transport = model.NewTransport(model.TransportConfig{Retry: model.Retry{
+			Attempts: 9, Sleep: func(context.Context, time.Duration) error { t.Error("the transport waits"); return nil },
+		}})
+		m, err := anthropic.New(anthropic.Config{Endpoint: at})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.cfg.Model, r.cfg.Retries = m, 2
+	})
+	for range 9 {
+		r.srv.Add(modeltest.Fail(model.KindOverloaded))
+	}
+	r.say("hi")
+	if e := r.ended(); e.Outcome != agent.OutcomeFailed || r.tried() != 3 || len(r.all(agent.KindRetry)) != 2 {
+		t.Errorf("ended %s after %d requests, and told of %d", e.Outcome, r.tried(), len(r.all(agent.KindRetry)))
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/compact"
@@ -18,12 +17,10 @@ const maxTokenBytes = 8
 
 // requester puts requests together and sends them. It is the only place that sends one again.
 type requester struct {
-	journal    *journal
-	models     *models
-	passes     *compactor
-	retries    int           // after failures that may pass
-	base, most time.Duration // the first wait, and the longest
-	sleep      func(ctx context.Context, d time.Duration) error
+	journal *journal
+	models  *models
+	passes  *compactor
+	retry   model.Retry
 }
 
 // request makes what is sent next: the only place where that is put together. A pass
@@ -37,6 +34,7 @@ func (r *requester) request(ctx context.Context) (*model.Request, *clew.Prepared
 	req := &model.Request{
 		Messages: p.Messages, MaxOutput: p.MaxOutput, Reasoning: r.models.now.reasoning,
 		Cache: model.CacheShort, CacheKey: r.journal.s.Log().Store().Header().ID,
+		Attempts: 1, // ask makes the others: the transport can't take back what was streamed
 	}
 	limitOutput(req, p)
 	return req, p, nil
@@ -168,14 +166,15 @@ func (r *requester) failed(ctx context.Context, err error, p *clew.Prepared, tri
 		r.keepPartial(ctx, err, message.StopError)
 		return r.overflowed(ctx, e, p, tried)
 	case e.Kind.Transient():
-		if wait, ok := r.again(e, tried); ok {
+		tried.failures++
+		if wait, ok := r.retry.Wait(tried.failures, e); ok {
 			if e.Partial != nil && e.Partial.Message != nil {
 				i := r.models.info()
 				r.journal.spent(ctx, "retry", session.Model{Provider: i.Provider, ID: i.Model}, e.Partial.Message.Usage)
 			}
 			r.journal.events.send(Event{Kind: KindDiscard, Why: e.Message})
-			r.journal.events.send(Event{Kind: KindRetry, Retry: &Retry{Attempt: tried.failures, Of: r.retries, Wait: wait, Error: e.Error()}})
-			if err := r.sleep(ctx, wait); err != nil {
+			r.journal.events.send(Event{Kind: KindRetry, Retry: &Retry{Attempt: tried.failures, Of: r.retry.Attempts - 1, Wait: wait, Error: e.Error()}})
+			if err := r.retry.Sleep(ctx, wait); err != nil {
 				return err
 			}
 			return nil
@@ -183,22 +182,6 @@ func (r *requester) failed(ctx context.Context, err error, p *clew.Prepared, tri
 	}
 	r.keepPartial(ctx, err, message.StopError)
 	return err
-}
-
-// again says how long to wait before a call is made again; ok is false where it is not.
-func (r *requester) again(e *model.Error, tried *recovery) (wait time.Duration, ok bool) {
-	tried.failures += max(1, e.Attempts) // the transport has waited between its own
-	if tried.failures > r.retries || e.RetryAfter > r.most {
-		return 0, false
-	}
-	if e.RetryAfter > 0 {
-		return e.RetryAfter, true
-	}
-	wait = r.base
-	for i := 1; i < tried.failures && wait < r.most; i++ {
-		wait *= 2
-	}
-	return min(wait, r.most), true
 }
 
 // keepPartial keeps what had arrived of an answer, for the user to read. It is not sent

@@ -86,6 +86,8 @@ type Error struct {
 	Overflow *Overflow
 	// RetryAfter is how long the provider asks to wait; 0 when it did not say.
 	RetryAfter time.Duration
+	// Final says that the provider wants no other attempt, whatever the kind.
+	Final bool
 	// RequestID is for the provider's support.
 	RequestID string
 	// Attempts counts how often it was tried.

@@ -47,10 +47,11 @@ func (r Retry) withDefaults() Retry {
 	return r
 }
 
-// wait returns how long to wait after the given attempt, counted from 1; ok is
+// Wait returns how long to wait after the given attempt, counted from 1; ok is
 // false when the call is not to be repeated.
-func (r Retry) wait(attempt int, e *Error) (d time.Duration, ok bool) {
-	if attempt >= r.Attempts || !e.Kind.Transient() {
+func (r Retry) Wait(attempt int, e *Error) (d time.Duration, ok bool) {
+	r = r.withDefaults()
+	if attempt >= r.Attempts || !e.Kind.Transient() || e.Final {
 		return 0, false
 	}
 	if e.RetryAfter > 0 {

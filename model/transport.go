@@ -159,8 +159,9 @@ func (t *Transport) run(ctx context.Context, c Call, read func(io.Reader) (began
 		}
 		e := t.failed(ctx, c, res, err)
 		e.Attempts = attempt
-		d, again := retry.wait(attempt, e)
-		if began || !again || res.Header.Get("X-Should-Retry") == "false" {
+		e.Final = res.Header.Get("X-Should-Retry") == "false"
+		d, again := retry.Wait(attempt, e)
+		if began || !again {
 			return res, e
 		}
 		if retry.Notify != nil {
