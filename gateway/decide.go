@@ -19,7 +19,7 @@ type anchor struct {
 	at     time.Time
 }
 
-// The shares of the room for a list. A switch to another epoch costs the provider's cache,
+// The shares of the room for the list, which is what system text, tools and the answer leave. A switch to another epoch costs the provider's cache,
 // so it waits until coldShare where the cache is lost anyway, and until warmShare where it
 // is not; lastShare is where nothing else counts.
 const (
@@ -28,6 +28,9 @@ const (
 	lastShare = .95
 	// diskShare: shorter lists are not worth a look at the disk.
 	diskShare = .3
+	// minGrowth: there is no other epoch before the list has grown by this part of the window.
+	// Where system text and tools take nearly all of it, each request would get one.
+	minGrowth = 12
 )
 
 const imageTokens = 1600
@@ -120,8 +123,9 @@ func (r *request) decide(ctx context.Context) []byte {
 	r.event.Window = window
 	r.event.Before = r.size(counter, nil)
 	r.event.After = r.event.Before
-	room := window - min(max(r.in.MaxOutput, window/16), window/4)
-	if window > 0 && r.event.Before > int64(diskShare*float64(room)) {
+	env := r.envTokens(counter)
+	room := max(window-env-min(max(r.in.MaxOutput, window/16), window/4), window/8)
+	if window > 0 && r.event.Before-env > int64(diskShare*float64(room)) {
 		r.load(ctx)
 	}
 	now := r.current()
@@ -129,9 +133,9 @@ func (r *request) decide(ctx context.Context) []byte {
 	if now != nil {
 		size = r.size(counter, now)
 	}
-	if window > 0 && !r.count && !r.in.Edits {
-		if why := r.due(now, size, room); why != "" {
-			next, err := r.make(ctx, window, compact.Threshold)
+	if window > 0 && !r.count && !r.in.Edits && r.grown(counter, now) >= window/minGrowth {
+		if why := r.due(now, size-env, room); why != "" {
+			next, err := r.make(ctx, room, compact.Threshold)
 			switch {
 			case err != nil:
 				r.cfg.Logger.Warn("no epoch was made; the request goes out as it is", "conversation", r.event.Conversation, "error", err)
@@ -142,6 +146,18 @@ func (r *request) decide(ctx context.Context) []byte {
 		}
 	}
 	return r.use(now, size)
+}
+
+// grown returns the tokens that the agent has added since an epoch was made.
+func (r *request) grown(c token.Counter, e *Epoch) (sum int64) {
+	from := r.first
+	if e != nil {
+		from += e.Nodes
+	}
+	for i := from; i < len(r.in.Nodes); i++ {
+		sum += r.tokens(c, &r.in.Nodes[i])
+	}
+	return sum
 }
 
 // use returns the body with an epoch in use, nil where that changes nothing.
@@ -168,8 +184,8 @@ func (r *request) use(e *Epoch, size int64) []byte {
 }
 
 // due says why a new epoch is wanted, "" for not now.
-func (r *request) due(now *Epoch, size, room int64) string {
-	share := float64(size) / float64(room)
+func (r *request) due(now *Epoch, list, room int64) string {
+	share := float64(list) / float64(room)
 	switch {
 	case share >= lastShare:
 		return "the window is full"
@@ -219,7 +235,7 @@ func (r *request) rescue(ctx context.Context, refusal *model.Overflow) []byte {
 		}
 	}
 	r.event.Window = window
-	next, err := r.make(ctx, window, compact.Overflow)
+	next, err := r.make(ctx, max(window-r.envTokens(counter), window/8), compact.Overflow)
 	if err != nil || next == nil {
 		if err != nil {
 			r.cfg.Logger.Warn("the upstream refused a request as too long, and no epoch could be made", "conversation", r.event.Conversation, "error", err)

@@ -128,8 +128,9 @@ func (e *Epoch) apply(in *wire.Inbound, lead, first int) ([]byte, bool) {
 // errNoCut says that nothing can be taken out.
 var errNoCut = errors.New("nothing can be taken out of the list")
 
-// make makes an epoch for the request by the engine, and keeps what leaves the context.
-func (r *request) make(ctx context.Context, window int64, reason compact.Reason) (*Epoch, error) {
+// make makes an epoch for the request by the engine, for a list that has so much room, and
+// keeps what leaves the context.
+func (r *request) make(ctx context.Context, room int64, reason compact.Reason) (*Epoch, error) {
 	c := r.conversation()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -152,7 +153,7 @@ func (r *request) make(ctx context.Context, window int64, reason compact.Reason)
 		return nil, err
 	}
 	policy := r.cfg.Policy(r.provider, r.model)
-	policy.Window = window
+	policy.Window = room
 	snap, err := compact.Load(ctx, log.Store(), log.Leaf(), &compact.Setup{
 		Model: session.Model{Provider: r.provider, ID: r.model}, Policy: func(session.Model) compact.Policy { return policy }, Uncalibrated: true,
 	})

@@ -348,3 +348,23 @@ func TestRequestsAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// Where system text and tools take nearly the whole window, an epoch is not made for each
+// request: the prompt cache would never hold.
+func TestEpochsAreRareInATightWindow(t *testing.T) {
+	u := newUpstream(t)
+	made := 0
+	rt := gateway.Transport(nil, gateway.Config{Window: window(32_000), OnEvent: func(e gateway.Event) {
+		if e.Outcome == gateway.Compacted {
+			made++
+		}
+	}})
+	fixed := []byte(`"system":"` + strings.Repeat("Rules of the house. ", 6_000) + `"`)
+	for n := range 30 {
+		next := fmt.Sprintf("Request %d: change the file src/part%d.go and keep the tests green", 10+n, 10+n)
+		send(t, rt, u.URL+"/v1/messages", bytes.Replace(long(10+n, next), []byte(`"system":"s"`), fixed, 1))
+	}
+	if made == 0 || made > 10 {
+		t.Errorf("%d epochs for 30 requests", made)
+	}
+}

@@ -60,7 +60,8 @@ type Inbound struct {
 	MaxOutput int64 // the greatest length of the answer in tokens that is asked for; 0 when the body does not say
 	Thinking  bool  // reasoning with signed blocks is switched on
 	// Held says that the server holds a part of the conversation, so that the list is not
-	// all of it. Edits says that the client asks the server to edit the context.
+	// all of it. Edits says that the client asks the server to shorten the context; to leave
+	// out old thinking, which Claude Code always asks for, is no more than servers do anyway.
 	Held, Edits bool
 
 	List  Range // the list with its brackets
@@ -203,7 +204,11 @@ func (in *Inbound) setting(key string, val []byte) {
 	case "previous_response_id", "conversation", "thread", "container", "cachedContent", "cached_content":
 		in.Held = in.Held || !jsonx.IsNull(val) && key != "container"
 	case "context_management":
-		in.Edits = !jsonx.IsNull(val)
+		jsonx.Elements(jsonx.Get(val, "edits"), func(e []byte) bool {
+			in.Edits = in.Edits || !strings.HasPrefix(jsonx.StringAt(e, "type"), "clear_thinking_")
+			return true
+		})
+		in.Edits = in.Edits || jsonx.IsArray(val) // the Responses API has a list
 	}
 }
 

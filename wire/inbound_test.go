@@ -209,11 +209,14 @@ func TestDigestsPassOverWhatMeansNothing(t *testing.T) {
 }
 
 func TestParseSettings(t *testing.T) {
-	in := parsed(t, Anthropic, `{"model":"claude","max_tokens":64000,"stream":true,"thinking":{"type":"adaptive"},"context_management":{"edits":[]},"system":"s","messages":[]}`)
-	if in.Model != "claude" || in.MaxOutput != 64000 || !in.Stream || !in.Thinking || !in.Edits || in.Held {
+	in := parsed(t, Anthropic, `{"model":"claude","max_tokens":64000,"stream":true,"thinking":{"type":"adaptive"},"context_management":{"edits":[{"type":"clear_thinking_20251015","keep":"all"}]},"system":"s","messages":[]}`)
+	if in.Model != "claude" || in.MaxOutput != 64000 || !in.Stream || !in.Thinking || in.Edits || in.Held {
 		t.Errorf("read %+v", in)
 	}
-	other := parsed(t, Anthropic, `{"model":"claude","system":"t","messages":[]}`)
+	other := parsed(t, Anthropic, `{"model":"claude","system":"t","context_management":{"edits":[{"type":"clear_tool_uses_20250919"}]},"messages":[]}`)
+	if !other.Edits {
+		t.Error("the server is asked to take out tool results, and nothing says so")
+	}
 	if in.Env == other.Env {
 		t.Error("another system text is the same environment")
 	}

@@ -80,7 +80,7 @@ func newRoot() *cobra.Command {
 	root.AddCommand(
 		newContext(), newExplain(), newLs(), newRecall(), newReplay(), newSummarize(), newTree(), newVerify(),
 		newBranch(), newClone(), newCompact(), newExport(), newFork(), newImport(), newLabel(), newName(), newPin(), newPurge(), newUndo(), newUnpin(), newRepair(), newRm(),
-		newChat(), newCompletion(), newHook(), newMCP(), newModels(), newSettings(), newSetup(), newVersion(),
+		newChat(), newCompletion(), newGateway(), newHook(), newMCP(), newModels(), newSettings(), newSetup(), newVersion(), newWrap(),
 	)
 	return root
 }

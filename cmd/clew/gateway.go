@@ -1,0 +1,312 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/tailscale/hujson"
+
+	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/gateway"
+	"github.com/clew-dev/clew/internal/home"
+	"github.com/clew-dev/clew/model/catalogue"
+)
+
+// gatewayFile is the file of --config.
+type gatewayFile struct {
+	Listen    string            `json:"listen"`
+	Upstreams map[string]string `json:"upstreams"`
+	Windows   map[string]int64  `json:"windows"` // by the beginning of a model's name
+	Preset    string            `json:"preset"`
+	Dir       string            `json:"dir"`
+	Observe   bool              `json:"observe"`
+	Hosts     []string          `json:"hosts"`
+}
+
+// gatewayFlags are the flags that gateway and wrap share.
+type gatewayFlags struct {
+	config, window, preset, dir string
+	upstreams                   []string
+	observe                     bool
+}
+
+func (g *gatewayFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&g.config, "config", "", "read settings from this file: JSON, with comments if you like")
+	f.StringArrayVar(&g.upstreams, "upstream", nil, "`NAME=URL`: where requests for /NAME/v1/... go; may be repeated")
+	f.StringVar(&g.window, "window", "", "context window of every model, in tokens (default: the catalogue's, or what the upstream says)")
+	f.StringVar(&g.preset, "preset", "", "the policy: "+strings.Join(compact.PresetNames(), ", ")+" (default: clew)")
+	f.StringVar(&g.dir, "dir", "", "folder of the sessions that keep what leaves the context (default: gateway in the data folder)")
+	f.BoolVar(&g.observe, "observe", false, "change nothing and say what would be done")
+	_ = cmd.RegisterFlagCompletionFunc("preset", cobra.FixedCompletions(compact.PresetNames(), cobra.ShellCompDirectiveNoFileComp))
+}
+
+// settings reads the file and puts the flags over it.
+func (g *gatewayFlags) settings() (cfg gateway.HandlerConfig, file gatewayFile, err error) {
+	if g.config != "" {
+		data, err := os.ReadFile(g.config)
+		if err != nil {
+			return cfg, file, fmt.Errorf("--config: %w", err)
+		}
+		plain, err := hujson.Standardize(data)
+		if err == nil {
+			dec := json.NewDecoder(strings.NewReader(string(plain)))
+			dec.DisallowUnknownFields()
+			err = dec.Decode(&file)
+		}
+		if err != nil {
+			return cfg, file, usagef("--config %s: %w; clew gateway --help shows the members", g.config, err)
+		}
+	}
+	upstreams := file.Upstreams
+	for _, u := range g.upstreams {
+		name, addr, ok := strings.Cut(u, "=")
+		if !ok {
+			return cfg, file, usagef("--upstream %s: write NAME=URL, such as ollama=http://localhost:11434", u)
+		}
+		if upstreams == nil {
+			upstreams = map[string]string{}
+		}
+		upstreams[name] = addr
+	}
+	all, err := parseWindow(g.window)
+	if err != nil {
+		return cfg, file, err
+	}
+	preset := cmp.Or(g.preset, file.Preset, "clew")
+	policy, err := compact.Preset(preset)
+	if err != nil {
+		return cfg, file, usagef("--preset: %w", err)
+	}
+	policy.Summarizer = nil // by rules: a gateway has no key of its own
+	dir := cmp.Or(g.dir, file.Dir)
+	if dir == "" {
+		h, err := home.Default()
+		if err != nil {
+			return cfg, file, fmt.Errorf("%w; name a folder with --dir", err)
+		}
+		dir = filepath.Join(h.Dir, "gateway")
+	}
+	return gateway.HandlerConfig{
+		Upstreams: upstreams, Hosts: file.Hosts,
+		Config: gateway.Config{
+			Dir: dir, Observe: g.observe || file.Observe,
+			Policy: func(string, string) compact.Policy { return policy },
+			Window: func(provider, model string) int64 { return windowOf(provider, model, all, file.Windows) },
+		},
+	}, file, nil
+}
+
+// windowOf is the window of a model: that of the flag, of the file, of the catalogue.
+func windowOf(provider, model string, all int64, by map[string]int64) int64 {
+	if all > 0 {
+		return all
+	}
+	var names []string
+	for name := range by {
+		if strings.HasPrefix(model, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) > 0 { // the longest is the most exact
+		return by[slices.MaxFunc(names, func(a, b string) int { return len(a) - len(b) })]
+	}
+	i, _ := catalogue.Default().Lookup(provider, model)
+	return i.Window
+}
+
+// traffic adds up what a gateway has done.
+type traffic struct {
+	mu       sync.Mutex
+	w        io.Writer
+	json     bool
+	say      bool // a line for each change
+	requests int
+	changed  map[gateway.Outcome]int
+	saved    int64
+}
+
+func (c *traffic) event(e gateway.Event) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.requests++
+	c.changed[e.Outcome]++
+	if e.Outcome != gateway.WouldBe {
+		c.saved += e.Before - e.After
+	}
+	switch {
+	case c.json:
+		_ = json.NewEncoder(c.w).Encode(e) // nobody reads any more when this fails
+	case c.say && e.Outcome != gateway.Passed && e.Outcome != gateway.Shortened:
+		fmt.Fprintf(c.w, "%s %s %s %s: %s of %s tokens became %s (%s)\n", e.Time.Format(time.TimeOnly), e.Conversation, printable(e.Model), e.Outcome,
+			number(e.Before), number(e.Window), number(e.After), cmp.Or(printable(e.Why), "the upstream had refused it"))
+	}
+}
+
+// summary is one line on all of it.
+func (c *traffic) summary() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return fmt.Sprintf("%s, %d compacted, %d rescued from an overflow, %d too long; %s tokens not sent",
+		count(c.requests, "request"), c.changed[gateway.Compacted], c.changed[gateway.Rescued], c.changed[gateway.TooLong], number(c.saved))
+}
+
+func newGateway() *cobra.Command {
+	cmd := newCommand("gateway", groupOther)
+	var g gatewayFlags
+	g.add(cmd)
+	listen := cmd.Flags().String("listen", "", "address to answer at (default 127.0.0.1:8790)")
+	asJSON := cmd.Flags().Bool("json", false, "print a line of JSON for each request; docs/JSON.md describes it")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		cfg, file, err := g.settings()
+		if err != nil {
+			return err
+		}
+		addr := cmp.Or(*listen, file.Listen, "127.0.0.1:8790")
+		if err := gateway.CheckListen(addr); err != nil {
+			return usagef("gateway: --listen %s: %w; requests carry keys, so it answers to this machine alone", addr, err)
+		}
+		w := cmd.ErrOrStderr()
+		if *asJSON {
+			w = cmd.OutOrStdout()
+		}
+		seen := &traffic{w: w, json: *asJSON, say: true, changed: map[gateway.Outcome]int{}}
+		ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		serve, at, err := startGateway(cfg, addr, seen)
+		if err != nil {
+			return fmt.Errorf("gateway: %w", err)
+		}
+		fmt.Fprintf(cmd.ErrOrStderr(), "listening on http://%s\n", at)
+		err = serve(ctx)
+		fmt.Fprintln(cmd.ErrOrStderr(), seen.summary())
+		return err
+	}
+	return cmd
+}
+
+// startGateway listens. serve answers until the context ends, and lets answers that are
+// under way come to their end.
+func startGateway(cfg gateway.HandlerConfig, addr string, seen *traffic) (serve func(context.Context) error, at net.Addr, err error) {
+	cfg.OnEvent = seen.event
+	h, err := gateway.NewHandler(cfg)
+	if err != nil {
+		return nil, nil, usagef("%w", err)
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w; take another port with --listen", err)
+	}
+	srv := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
+	return func(ctx context.Context) error {
+		go func() {
+			<-ctx.Done()
+			late, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+			defer cancel()
+			if srv.Shutdown(late) != nil {
+				_ = srv.Close()
+			}
+		}()
+		if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	}, l.Addr(), nil
+}
+
+func newWrap() *cobra.Command {
+	cmd := newCommand("wrap", groupOther)
+	var g gatewayFlags
+	g.add(cmd)
+	cmd.Flags().SetInterspersed(false)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		cfg, _, err := g.settings()
+		if err != nil {
+			return err
+		}
+		if cfg.Upstreams == nil {
+			cfg.Upstreams = map[string]string{}
+		}
+		for name, variable := range baseURLs {
+			if addr := os.Getenv(variable); addr != "" && cfg.Upstreams[name] == "" {
+				cfg.Upstreams[name] = strings.TrimSuffix(strings.TrimSuffix(addr, "/"), "/v1")
+			}
+		}
+		seen := &traffic{w: cmd.ErrOrStderr(), changed: map[gateway.Outcome]int{}}
+		serve, at, err := startGateway(cfg, "127.0.0.1:0", seen)
+		if err != nil {
+			return fmt.Errorf("wrap: %w", err)
+		}
+		ctx, stop := context.WithCancel(cmd.Context())
+		done := make(chan error, 1)
+		go func() { done <- serve(ctx) }()
+		err = runWrapped(cmd, args, "http://"+at.String())
+		stop()
+		if served := <-done; err == nil {
+			err = served
+		}
+		fmt.Fprintln(cmd.ErrOrStderr(), "clew: "+seen.summary())
+		return err
+	}
+	return cmd
+}
+
+// baseURLs are the variables that name the address of each API.
+var baseURLs = map[string]string{"anthropic": "ANTHROPIC_BASE_URL", "openai": "OPENAI_BASE_URL", "gemini": "GOOGLE_GEMINI_BASE_URL"}
+
+// runWrapped runs a program whose requests go to base. The keys of the terminal reach it as
+// they would without clew.
+func runWrapped(cmd *cobra.Command, args []string, base string) error {
+	name := strings.TrimSuffix(filepath.Base(args[0]), ".exe")
+	env := []string{
+		"ANTHROPIC_BASE_URL=" + base, "OPENAI_BASE_URL=" + base + "/v1", "OPENAI_API_BASE=" + base + "/v1", "GOOGLE_GEMINI_BASE_URL=" + base,
+	}
+	switch name {
+	case "claude":
+		env = append(env, "DISABLE_AUTO_COMPACT=1")
+	case "codex": // it does not read the variable
+		args = slices.Concat(args[:1], []string{"-c", `openai_base_url="` + base + `/v1"`, "-c", "model_auto_compact_token_limit=9000000"}, args[1:])
+	case "opencode":
+		env = append(env, "OPENCODE_DISABLE_AUTOCOMPACT=1")
+	}
+	child := exec.Command(args[0], args[1:]...)
+	child.Env = append(os.Environ(), env...)
+	child.Stdin, child.Stdout, child.Stderr = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	if err := child.Start(); err != nil {
+		return fmt.Errorf("wrap: %w", err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- child.Wait() }()
+	for {
+		select {
+		case s := <-signals:
+			if s == syscall.SIGTERM { // an interrupt goes to the whole group by itself
+				_ = child.Process.Signal(s)
+			}
+		case err := <-ended:
+			if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() > 0 {
+				return &exitError{code: exit.ExitCode(), err: errSilent}
+			}
+			return err
+		}
+	}
+}

@@ -1,0 +1,146 @@
+package gateway_test
+
+import (
+	"bufio"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/clew-dev/clew/gateway"
+)
+
+func serve(t *testing.T, cfg gateway.HandlerConfig) *httptest.Server {
+	t.Helper()
+	h, err := gateway.NewHandler(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// A key goes to the upstream that the path names, and to no other.
+func TestHandlerRoutes(t *testing.T) {
+	a, b := newUpstream(t), newUpstream(t)
+	s := serve(t, gateway.HandlerConfig{Upstreams: map[string]string{"anthropic": a.URL, "local": b.URL + "/base"}, Key: "k"})
+	paths := map[string]string{}
+	for _, u := range []*upstream{a, b} {
+		inner := u.Config.Handler
+		u.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			paths[r.URL.RequestURI()] = r.Header.Get("X-Api-Key") + r.Header.Get("X-Clew-Key") + r.Header.Get("X-Forwarded-For")
+			inner.ServeHTTP(w, r)
+		})
+	}
+	send(t, nil, s.URL+"/v1/messages?beta=true", long(1, "x"), "X-Clew-Key: k", "X-Api-Key: one")
+	send(t, nil, s.URL+"/local/v1/chat/completions", []byte(`{"messages":[{"role":"user","content":"x"}]}`), "X-Clew-Key: k", "X-Api-Key: two")
+	if len(paths) != 2 || paths["/v1/messages?beta=true"] != "one" || paths["/base/v1/chat/completions"] != "two" {
+		t.Errorf("the upstreams saw %v", paths)
+	}
+	for _, bad := range []string{"ftp://x", "x", "http://", "http://x?a=b"} {
+		if _, err := gateway.NewHandler(gateway.HandlerConfig{Upstreams: map[string]string{"x": bad}}); err == nil {
+			t.Errorf("%s is taken for an address", bad)
+		}
+	}
+}
+
+// Refusals have the shape of the API that was called, and nothing goes upstream.
+func TestHandlerRefuses(t *testing.T) {
+	u := newUpstream(t)
+	for _, c := range []struct {
+		name, path string
+		cfg        gateway.HandlerConfig
+		header     []string
+		host       string
+		status     int
+		want       string
+	}{
+		{"a web page", "/v1/messages", gateway.HandlerConfig{}, []string{"Origin: https://evil.example"}, "", 403, `"type":"permission_error"`},
+		{"another host", "/v1/messages", gateway.HandlerConfig{}, nil, "evil.example", 403, `"permission_error"`},
+		{"no key", "/v1/chat/completions", gateway.HandlerConfig{Key: "k"}, nil, "", 401, `"gateway_error"`},
+		{"an unknown path", "/nowhere", gateway.HandlerConfig{}, nil, "", 404, "/anthropic, /gemini, /gone, /openai"},
+		{"a websocket", "/v1/responses", gateway.HandlerConfig{}, []string{"Upgrade: websocket"}, "", 426, "websocket"},
+		{"an upstream that is gone", "/gone/v1beta/models/m:generateContent", gateway.HandlerConfig{}, nil, "", 502, `"status":"BAD_GATEWAY"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			gone := httptest.NewServer(nil)
+			gone.Close()
+			c.cfg.Upstreams = map[string]string{"anthropic": u.URL, "openai": u.URL, "gemini": u.URL, "gone": gone.URL}
+			h, err := gateway.NewHandler(c.cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req := httptest.NewRequest(http.MethodPost, "http://127.0.0.1:8790"+c.path, strings.NewReader("{}"))
+			if c.host != "" {
+				req.Host = c.host
+			}
+			for _, h := range c.header {
+				k, v, _ := strings.Cut(h, ": ")
+				req.Header.Set(k, v)
+			}
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, req)
+			if w.Code != c.status || !strings.Contains(w.Body.String(), c.want) {
+				t.Errorf("%d %s", w.Code, w.Body)
+			}
+			if len(u.bodies) > 0 {
+				t.Error("the request went upstream")
+			}
+		})
+	}
+}
+
+// Events of a stream arrive one by one, and one that breaks off does not end well.
+func TestHandlerStreams(t *testing.T) {
+	u := newUpstream(t)
+	next := make(chan struct{})
+	u.answer = func(w http.ResponseWriter, n int) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		write(w, "data: one\n\n")
+		w.(http.Flusher).Flush()
+		<-next
+		if n == 2 {
+			panic(http.ErrAbortHandler)
+		}
+		write(w, "data: two\n\n")
+	}
+	s := serve(t, gateway.HandlerConfig{Upstreams: map[string]string{"anthropic": u.URL}})
+	for _, broken := range []bool{false, true} {
+		resp, err := http.Post(s.URL+"/v1/messages", "application/json", strings.NewReader(`{"messages":[{"role":"user","content":"x"}],"stream":true}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := bufio.NewReader(resp.Body)
+		if line, err := r.ReadString('\n'); err != nil || line != "data: one\n" {
+			t.Fatalf("first %q, %v", line, err)
+		}
+		next <- struct{}{} // the second event is not sent before the first has arrived
+		rest, err := io.ReadAll(r)
+		if !broken && (err != nil || string(rest) != "\ndata: two\n\n") || broken && err == nil {
+			t.Errorf("broken %v: then %q, %v", broken, rest, err)
+		}
+		_ = resp.Body.Close()
+	}
+}
+
+func TestHandlerIsFull(t *testing.T) {
+	u := newUpstream(t)
+	inside, release := make(chan struct{}), make(chan struct{})
+	u.answer = func(w http.ResponseWriter, _ int) { inside <- struct{}{}; <-release; write(w, plainAnswer) }
+	s := serve(t, gateway.HandlerConfig{Upstreams: map[string]string{"anthropic": u.URL}, MaxRequests: 1})
+	done := make(chan int)
+	go func() {
+		status, _ := send(t, nil, s.URL+"/v1/messages", long(1, "x"))
+		done <- status
+	}()
+	<-inside
+	if status, body := send(t, nil, s.URL+"/v1/messages", long(1, "x")); status != 429 || !strings.Contains(body, "rate_limit_error") {
+		t.Errorf("%d %s", status, body)
+	}
+	close(release)
+	if status := <-done; status != 200 {
+		t.Errorf("the first request ended with %d", status)
+	}
+}
