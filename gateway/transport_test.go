@@ -353,6 +353,7 @@ func TestRequestsAtOnce(t *testing.T) {
 // request: the prompt cache would never hold.
 func TestEpochsAreRareInATightWindow(t *testing.T) {
 	u := newUpstream(t)
+	u.answer = func(w http.ResponseWriter, _ int) { write(w, `{}`) } // says nothing of usage
 	made := 0
 	rt := gateway.Transport(nil, gateway.Config{Window: window(32_000), OnEvent: func(e gateway.Event) {
 		if e.Outcome == gateway.Compacted {
