@@ -174,19 +174,15 @@ func (e *expansion) call(name string, arguments any) (r tool.Result, why string)
 	if err != nil {
 		return r, err.Error()
 	}
-	tools := e.s.builtin.Tools()
-	at := slices.IndexFunc(tools, func(t tool.Tool) bool { return t.Spec().Name == name })
-	if at < 0 {
-		return r, "there is no tool " + name
-	}
-	effect, err := tools[at].Effect(raw)
+	t := e.s.builtinTool(name)
+	effect, err := t.Effect(raw)
 	if err != nil {
 		return r, err.Error()
 	}
 	if d := e.guard.Decide(name, effect); d.Answer != permission.Allow {
 		return r, d.Reason
 	}
-	r, err = tools[at].Run(e.ctx, tool.Call{Arguments: raw})
+	r, err = t.Run(e.ctx, tool.Call{Arguments: raw})
 	if err != nil {
 		return r, err.Error()
 	}

@@ -2,21 +2,13 @@ package chat
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
-	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/internal/provider"
-	"github.com/clew-dev/clew/internal/settings"
 	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
@@ -82,75 +74,6 @@ func modelIn(ctx context.Context, file *jsonl.File) (name, level string, err err
 	return m.Provider + "/" + m.ID, level, nil
 }
 
-// ownModel is that of the flag, of the settings or of the environment.
-func (s *Session) ownModel() (model.Model, error) {
-	if s.cfg.OpenModel != nil {
-		return s.openModel(s.cfg.Flags["model"])
-	}
-	name, err := provider.Default(s.getenv, s.settings())
-	if err != nil {
-		return nil, err
-	}
-	return s.openModel(name)
-}
-
-// openModel opens a model, each once.
-func (s *Session) openModel(name string) (model.Model, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if m, ok := s.models[name]; ok {
-		return m, nil
-	}
-	m, err := s.newModel(name)
-	if err != nil {
-		return nil, err
-	}
-	i := m.Info()
-	s.models[name], s.models[i.Provider+"/"+i.Model] = m, m
-	return m, nil
-}
-
-func (s *Session) newModel(name string) (model.Model, error) {
-	if s.cfg.OpenModel != nil {
-		return s.cfg.OpenModel(name)
-	}
-	known, err := s.known()
-	if err != nil {
-		return nil, err
-	}
-	c := provider.Config{Name: name, Transport: s.transport, Catalogue: known, Settings: s.set, Getenv: s.getenv}
-	if name == s.cfg.Flags["model"] {
-		c.BaseURL, c.KeyEnv = s.cfg.BaseURL, s.cfg.KeyEnv
-	}
-	if c.BaseURL == "" {
-		at := slices.IndexFunc(provider.All(s.set), func(p provider.Provider) bool { return p.IsLocal() && strings.HasPrefix(name, p.Name+"/") })
-		if at >= 0 {
-			c.Local = s.local.find(s.base, provider.All(s.set)[at:at+1])
-		}
-	}
-	return provider.Open(c)
-}
-
-// setSummarizer says who writes summaries: the one of the settings; where they name none,
-// the model that answers, as far as the preset asks for a model.
-func (s *Session) setSummarizer(c *clew.Config, name string, now func() model.Model) error {
-	switch name {
-	case "":
-		c.OwnSummarizer = &same{now: now}
-	case "none":
-	case summarizerSame:
-		c.Policy.Summarizer = &same{now: now}
-	default:
-		m, err := s.openModel(name)
-		if err != nil {
-			return fmt.Errorf("the model that writes summaries: %w", err)
-		}
-		c.Policy.Summarizer, err = llm.New(llm.Config{Model: m})
-		return err
-	}
-	return nil
-}
-
 // same lets the model that answers write the summaries, whichever that is by then.
 type same struct {
 	now    func() model.Model
@@ -189,60 +112,6 @@ func (s *Session) retried(attempt, of int, e *model.Error, wait time.Duration) {
 	if u := s.use.Load(); u != nil {
 		u.TellRetry(agent.Retry{Attempt: attempt, Of: of - 1, Wait: wait, Error: e.Error()})
 	}
-}
-
-// windowsFile has what was learnt of the models' windows.
-func (s *Session) windowsFile() string { return filepath.Join(s.cfg.Home.Dir, "windows.json") }
-
-// readWindows reads what earlier runs have learnt. What can't be read is learnt again.
-func (s *Session) readWindows() *model.Windows {
-	w := model.NewWindows(s.cfg.Clock)
-	if data, err := os.ReadFile(s.windowsFile()); err == nil && json.Unmarshal(data, w) == nil {
-		s.learnt = data
-	}
-	return w
-}
-
-// saveWindows writes what was learnt, with what other runs have learnt meanwhile.
-func (s *Session) saveWindows() error {
-	data, err := json.Marshal(s.windows)
-	if err != nil || string(data) == string(s.learnt) || string(data) == "[]" {
-		return err
-	}
-	all := model.NewWindows(s.cfg.Clock)
-	if old, err := os.ReadFile(s.windowsFile()); err == nil {
-		_ = json.Unmarshal(old, all) // what can't be read is not kept
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := json.Unmarshal(data, all); err != nil {
-		return err
-	}
-	if data, err = json.Marshal(all); err != nil {
-		return err
-	}
-	return settings.WriteFile(s.windowsFile(), data)
-}
-
-// localModels are the models of the servers on this machine, as they were a moment ago.
-type localModels struct {
-	mu    sync.Mutex
-	of    string // the providers that were asked
-	found []provider.Found
-	at    time.Time
-}
-
-// localAge is how long an answer of the servers counts.
-const localAge = 10 * time.Second
-
-func (l *localModels) find(ctx context.Context, all []provider.Provider) []provider.Found {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	of := fmt.Sprint(all)
-	if l.of != of || time.Since(l.at) > localAge {
-		l.found, l.of, l.at = provider.Local(ctx, all), of, time.Now()
-	}
-	return l.found
 }
 
 // Models implements Host: the one that answers and those of this machine first, then

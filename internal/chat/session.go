@@ -8,9 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/clew-dev/clew/agent/mcp"
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/agent"
@@ -18,22 +21,20 @@ import (
 	"github.com/clew-dev/clew/agent/permission"
 	"github.com/clew-dev/clew/agent/tool"
 	"github.com/clew-dev/clew/internal/provider"
-	"github.com/clew-dev/clew/internal/settings"
 	"github.com/clew-dev/clew/model"
 )
 
-// Session is the Host: a project, its settings, its tools, and the agent in use.
+// Session is the Host: a project with the agent in use. Its parts are types of their own.
 type Session struct {
-	cfg       Config
-	known     func() (*model.Catalogue, error)
-	getenv    func(string) string // with the keys that the user has given to clew
-	local     localModels
-	transport *model.Transport
-	windows   *model.Windows
-	builtin   *builtin.Set
-	files     fileIndex
-	refused   refusals
-	servers   servers
+	ownSettings
+	opener
+	history
+	fileIndex
+	refusals
+	servers
+
+	cfg     Config
+	builtin *builtin.Set
 
 	base context.Context // ends with Close
 	stop context.CancelFunc
@@ -43,13 +44,6 @@ type Session struct {
 	closed    bool       // with switching
 	use       atomic.Pointer[used]
 	events    sync.Mutex // one event at a time, also of two agents
-
-	mu       sync.Mutex
-	set      *settings.Settings
-	models   map[string]model.Model // that were opened, by name
-	learnt   []byte                 // of the windows, as they are on the disk
-	lines    []string               // typed before
-	haveRead bool                   // that lines were read
 }
 
 // Open opens the conversation that a Config names. The errors: those of the settings, of
@@ -59,7 +53,8 @@ func Open(ctx context.Context, cfg Config) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{cfg: cfg, known: sync.OnceValues(model.BuiltIn), models: map[string]model.Model{}}
+	s := &Session{cfg: cfg}
+	s.ownSettings.cfg = &s.cfg
 	if s.set, err = s.load(cfg.UserFile); err != nil {
 		return nil, err
 	}
@@ -67,25 +62,37 @@ func Open(ctx context.Context, cfg Config) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.getenv = keys.Getenv(cfg.getenv)
-	if err := s.checkConfig(); err != nil {
+	if err := cfg.check(); err != nil {
 		return nil, &ConfigError{err}
 	}
+	s.base, s.stop = context.WithCancel(context.WithoutCancel(ctx))
+	s.opener.cfg, s.current, s.opener.base = &s.cfg, s.ownSettings.settings, s.base
+	s.known, s.getenv, s.opened = sync.OnceValues(model.BuiltIn), keys.Getenv(cfg.getenv), map[string]model.Model{}
 	s.windows = s.readWindows()
 	s.transport = model.NewTransport(model.TransportConfig{Retry: model.Retry{Attempts: maxTries, Notify: s.retried, Sleep: cfg.Sleep}})
-	s.base, s.stop = context.WithCancel(context.WithoutCancel(ctx))
 	s.builtin, err = builtin.New(s.builtinConfig())
 	if err != nil {
 		s.stop()
 		return nil, err
 	}
+	s.history.home, s.history.dir, s.history.warn = cfg.Home, cfg.Dir, s.warn
+	s.find = s.builtinTool("find")
 	u, err := s.first(ctx)
 	if err != nil {
 		s.stop()
 		return nil, errors.Join(err, s.builtin.Close())
 	}
 	s.put(u)
-	s.connect()
+	servers := mcp.Config{Dir: cfg.Dir, Environ: cfg.Environ, Version: cfg.Version}
+	if !cfg.NoTools {
+		servers.Servers = s.settings().MCPServers
+	}
+	s.connect(s.base, &s.wg, servers, func(errs []error) {
+		for _, err := range errs {
+			s.warn(err)
+		}
+		s.giveTools(s.use.Load())
+	})
 	return s, nil
 }
 
@@ -165,15 +172,15 @@ func (s *Session) warn(err error) {
 	}
 }
 
-// checkConfig reports a rule that is none, and a tool that is not there. Those of servers
-// can't be known yet.
-func (s *Session) checkConfig() error {
-	c := permission.Config{Rules: permission.Rules{Allow: s.cfg.Allow, Deny: s.cfg.Deny}, Dir: s.cfg.Dir, Home: s.cfg.userHome()}
-	if _, err := permission.New(c); err != nil {
+// check reports a rule that is none, and a tool that is not there. Those of servers can't be
+// known yet.
+func (c *Config) check() error {
+	rules := permission.Config{Rules: permission.Rules{Allow: c.Allow, Deny: c.Deny}, Dir: c.Dir, Home: c.userHome()}
+	if _, err := permission.New(rules); err != nil {
 		return err
 	}
-	for _, name := range s.cfg.Tools {
-		if name == "" || !strings.Contains(name, "__") && !contains(builtinNames, name) {
+	for _, name := range c.Tools {
+		if name == "" || !strings.Contains(name, "__") && !slices.Contains(builtinNames, name) {
 			return &agent.Error{
 				Op: "choose the tools", Subject: name, Err: errors.New("there is no such tool"),
 				Hint: fmt.Sprintf("there are %s, and those of MCP servers as server__tool", strings.Join(builtinNames, ", ")),
@@ -183,13 +190,10 @@ func (s *Session) checkConfig() error {
 	return nil
 }
 
-func contains(list []string, s string) bool {
-	for _, v := range list {
-		if v == s {
-			return true
-		}
-	}
-	return false
+// builtinTool is the tool of a name that there is.
+func (s *Session) builtinTool(name string) tool.Tool {
+	tools := s.builtin.Tools()
+	return tools[slices.IndexFunc(tools, func(t tool.Tool) bool { return t.Spec().Name == name })]
 }
 
 // tools are those that the model gets.
@@ -199,29 +203,12 @@ func (s *Session) tools() []tool.Tool {
 	}
 	var out []tool.Tool
 	for _, t := range append(s.builtin.Tools(), s.servers.list()...) {
-		if len(s.cfg.Tools) == 0 || contains(s.cfg.Tools, t.Spec().Name) {
+		if len(s.cfg.Tools) == 0 || slices.Contains(s.cfg.Tools, t.Spec().Name) {
 			out = append(out, t)
 		}
 	}
 	return out
 }
-
-// load reads the settings, the user's from a file.
-func (s *Session) load(userFile string) (*settings.Settings, error) {
-	return settings.Load(settings.Options{UserFile: userFile, Dir: s.cfg.Dir, Environ: s.cfg.Environ, Flags: s.cfg.Flags})
-}
-
-func (s *Session) settings() *settings.Settings {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.set
-}
-
-// Warnings says what of the settings was passed over, and why.
-func (s *Session) Warnings() []string { return s.settings().Warnings }
-
-// UI says how the terminal looks.
-func (s *Session) UI() settings.UI { return s.settings().UI }
 
 // engine is how sessions are kept inside the window.
 func (s *Session) engine(summarizer func() model.Model) (clew.Config, error) {

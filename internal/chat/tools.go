@@ -25,13 +25,11 @@ const shellSeconds = 3600
 
 // shell runs a command for the user, as the tool bash does.
 func (s *Session) shell(ctx context.Context, command string, output func(string)) (string, int, error) {
-	tools := s.builtin.Tools()
-	at := slices.IndexFunc(tools, func(t tool.Tool) bool { return t.Spec().Name == "bash" })
 	arguments, err := json.Marshal(map[string]any{"command": command, "timeout": shellSeconds})
-	if at < 0 || err != nil {
-		return "", 0, errors.Join(errors.New("there is no shell"), err)
+	if err != nil {
+		return "", 0, err
 	}
-	r, err := tools[at].Run(ctx, tool.Call{Arguments: arguments, Output: output})
+	r, err := s.builtinTool("bash").Run(ctx, tool.Call{Arguments: arguments, Output: output})
 	if err != nil {
 		return "", 0, err
 	}
@@ -65,16 +63,16 @@ type Refusal struct {
 }
 
 // Refused returns what was refused because nobody was there to allow it, each once.
-func (s *Session) Refused() []Refusal {
-	s.refused.mu.Lock()
-	defer s.refused.mu.Unlock()
-	return slices.Clone(s.refused.calls)
+func (r *refusals) Refused() []Refusal {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.calls)
 }
 
 // noted is a tool that remembers which calls nobody was there to allow.
 type noted struct {
 	tool.Tool
-	session *Session
+	refused *refusals
 	guard   func() *permission.Guard
 }
 
@@ -90,7 +88,7 @@ func (n *noted) Effect(arguments json.RawMessage) (tool.Effect, error) {
 		if like == nil {
 			like = exact
 		}
-		n.session.refused.add(Refusal{e.Line, d.Reason, like})
+		n.refused.add(Refusal{e.Line, d.Reason, like})
 	}
 	return e, nil
 }
@@ -142,31 +140,41 @@ func (v *servers) end() error {
 	return v.got.close()
 }
 
-// connect connects the servers.
-func (s *Session) connect() {
-	s.servers.ready = make(chan struct{})
-	if s.cfg.NoTools || len(s.connecting()) == 0 {
-		close(s.servers.ready)
+// connect connects the servers in the background and calls done, with what went wrong.
+func (v *servers) connect(ctx context.Context, wg *sync.WaitGroup, cfg mcp.Config, done func([]error)) {
+	v.ready = make(chan struct{})
+	for name, c := range cfg.Servers {
+		if !c.Disabled {
+			v.got.status = append(v.got.status, "server "+name+": it is being connected")
+		}
+	}
+	if v.got.status == nil {
+		close(v.ready)
 		return
 	}
-	s.servers.got.status = s.connecting()
-	s.wg.Go(func() {
-		defer close(s.servers.ready)
-		got, errs := s.connectServers(s.base)
-		s.servers.mu.Lock()
-		s.servers.got = got
-		s.servers.mu.Unlock()
-		for _, err := range errs {
-			s.warn(err)
+	slices.Sort(v.got.status)
+	wg.Go(func() {
+		defer close(v.ready)
+		set, errs := mcp.Connect(ctx, cfg)
+		got := toolServer{tools: set.Tools(), close: set.Close}
+		for _, s := range set.Servers() {
+			line := fmt.Sprintf("server %s: %d tools", s.Name, s.Tools)
+			if s.Err != nil {
+				line = fmt.Sprintf("server %s: %v", s.Name, s.Err)
+			}
+			got.status = append(got.status, line)
 		}
-		s.giveTools(s.use.Load())
+		v.mu.Lock()
+		v.got = got
+		v.mu.Unlock()
+		done(errs)
 	})
 }
 
 // Ready returns when every server is connected, or could not be.
-func (s *Session) Ready(ctx context.Context) error {
+func (v *servers) Ready(ctx context.Context) error {
 	select {
-	case <-s.servers.ready:
+	case <-v.ready:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -192,31 +200,4 @@ func (s *Session) giveTools(u *used) {
 	if err != nil && s.base.Err() == nil && !errors.Is(err, agent.ErrClosed) {
 		s.warn(err)
 	}
-}
-
-// connectServers connects the MCP servers of the settings.
-func (s *Session) connectServers(ctx context.Context) (toolServer, []error) {
-	set, warnings := mcp.Connect(ctx, mcp.Config{
-		Servers: s.settings().MCPServers, Dir: s.cfg.Dir, Environ: s.cfg.Environ, Version: s.cfg.Version,
-	})
-	got := toolServer{tools: set.Tools(), close: set.Close}
-	for _, v := range set.Servers() {
-		line := fmt.Sprintf("server %s: %d tools", v.Name, v.Tools)
-		if v.Err != nil {
-			line = fmt.Sprintf("server %s: %v", v.Name, v.Err)
-		}
-		got.status = append(got.status, line)
-	}
-	return got, warnings
-}
-
-// connecting are the lines of the servers that have not answered yet.
-func (s *Session) connecting() (lines []string) {
-	for name, v := range s.settings().MCPServers {
-		if !v.Disabled {
-			lines = append(lines, "server "+name+": it is being connected")
-		}
-	}
-	slices.Sort(lines)
-	return lines
 }

@@ -220,7 +220,7 @@ func (s *Session) toolsFor(u *used) []tool.Tool {
 		return tools
 	}
 	for i, t := range tools {
-		tools[i] = &noted{Tool: t, session: s, guard: func() *permission.Guard { return u.guard }}
+		tools[i] = &noted{Tool: t, refused: &s.refusals, guard: func() *permission.Guard { return u.guard }}
 	}
 	return tools
 }

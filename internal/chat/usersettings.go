@@ -5,9 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,20 +14,6 @@ import (
 	"github.com/clew-dev/clew/internal/settings"
 	"github.com/clew-dev/clew/internal/text"
 )
-
-// Settings implements Host.
-func (s *Session) Settings() []Setting {
-	byName := map[string]settings.Key{}
-	for _, k := range settings.Keys() {
-		byName[k.Name] = k
-	}
-	var out []Setting
-	for _, v := range s.settings().All() {
-		k := byName[v.Key]
-		out = append(out, Setting{Name: v.Key, Value: v.Value, Default: k.Default, From: v.Origin.String(), Text: k.Text})
-	}
-	return out
-}
 
 // Set implements Host.
 func (s *Session) Set(ctx context.Context, name, value string) (string, error) {
@@ -93,68 +76,4 @@ func (s *Session) Allow(_ context.Context, rules []string) error {
 		}
 	}
 	return s.addToList("permissions.allow", rules)
-}
-
-func (s *Session) addToList(name string, items []string) error {
-	return s.edit(func(data []byte) ([]byte, error) {
-		var list []string
-		if old := settings.Member(data, name); old != nil && json.Unmarshal(old, &list) != nil {
-			return nil, fmt.Errorf("%s is no list of texts", name)
-		}
-		for _, it := range items {
-			if !slices.Contains(list, it) {
-				list = append(list, it)
-			}
-		}
-		literal, err := json.Marshal(list)
-		if err != nil {
-			return nil, err
-		}
-		return settings.SetMember(data, name, literal)
-	})
-}
-
-// edit changes the user's settings, and takes them. What makes no settings is not written.
-func (s *Session) edit(fn func([]byte) ([]byte, error)) error {
-	const op = "change the settings"
-	path := s.cfg.UserFile
-	if path == "" {
-		return &agent.Error{Op: op, Err: errors.New("the system knows no folder for settings"), Hint: "set HOME"}
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	data, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return &agent.Error{Op: op, Subject: path, Err: err, Hint: "make it readable"}
-	}
-	if data, err = fn(data); err != nil {
-		return &agent.Error{Op: op, Subject: path, Err: err, Hint: "look into the file"}
-	}
-	set, err := s.tryOut(data)
-	if err != nil {
-		return err
-	}
-	if err := settings.WriteFile(path, data); err != nil {
-		return &agent.Error{Op: op, Subject: path, Err: err, Hint: "check the permissions of the folder"}
-	}
-	s.set = set
-	return nil
-}
-
-// tryOut reads settings that are not in their file yet.
-func (s *Session) tryOut(data []byte) (*settings.Settings, error) {
-	dir, err := os.MkdirTemp("", "clew")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	path := filepath.Join(dir, "settings.json")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		return nil, err
-	}
-	set, err := s.load(path)
-	if bad := (*settings.Error)(nil); errors.As(err, &bad) && bad.File == path {
-		bad.File = s.cfg.UserFile
-	}
-	return set, err
 }

@@ -1,0 +1,161 @@
+package chat
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/clew-dev/clew"
+	"github.com/clew-dev/clew/internal/provider"
+	"github.com/clew-dev/clew/internal/settings"
+	"github.com/clew-dev/clew/model"
+	"github.com/clew-dev/clew/summary/llm"
+)
+
+// opener opens models, each once, and keeps what is learnt of their windows.
+type opener struct {
+	cfg       *Config
+	current   func() *settings.Settings
+	base      context.Context // ends with the session
+	known     func() (*model.Catalogue, error)
+	getenv    func(string) string // with the keys that the user has given to clew
+	transport *model.Transport
+	windows   *model.Windows
+	local     localModels
+
+	mu     sync.Mutex
+	opened map[string]model.Model // by name
+	learnt []byte                 // of the windows, as they are on the disk
+}
+
+// ownModel is that of the flag, of the settings or of the environment.
+func (o *opener) ownModel() (model.Model, error) {
+	if o.cfg.OpenModel != nil {
+		return o.openModel(o.cfg.Flags["model"])
+	}
+	name, err := provider.Default(o.getenv, o.current())
+	if err != nil {
+		return nil, err
+	}
+	return o.openModel(name)
+}
+
+// openModel opens a model, each once.
+func (o *opener) openModel(name string) (model.Model, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if m, ok := o.opened[name]; ok {
+		return m, nil
+	}
+	m, err := o.newModel(name)
+	if err != nil {
+		return nil, err
+	}
+	i := m.Info()
+	o.opened[name], o.opened[i.Provider+"/"+i.Model] = m, m
+	return m, nil
+}
+
+func (o *opener) newModel(name string) (model.Model, error) {
+	if o.cfg.OpenModel != nil {
+		return o.cfg.OpenModel(name)
+	}
+	known, err := o.known()
+	if err != nil {
+		return nil, err
+	}
+	c := provider.Config{Name: name, Transport: o.transport, Catalogue: known, Settings: o.current(), Getenv: o.getenv}
+	if name == o.cfg.Flags["model"] {
+		c.BaseURL, c.KeyEnv = o.cfg.BaseURL, o.cfg.KeyEnv
+	}
+	if c.BaseURL == "" {
+		all := provider.All(c.Settings)
+		at := slices.IndexFunc(all, func(p provider.Provider) bool { return p.IsLocal() && strings.HasPrefix(name, p.Name+"/") })
+		if at >= 0 {
+			c.Local = o.local.find(o.base, all[at:at+1])
+		}
+	}
+	return provider.Open(c)
+}
+
+// setSummarizer says who writes summaries: the one of the settings; where they name none,
+// the model that answers, as far as the preset asks for a model.
+func (o *opener) setSummarizer(c *clew.Config, name string, now func() model.Model) error {
+	switch name {
+	case "":
+		c.OwnSummarizer = &same{now: now}
+	case "none":
+	case summarizerSame:
+		c.Policy.Summarizer = &same{now: now}
+	default:
+		m, err := o.openModel(name)
+		if err != nil {
+			return fmt.Errorf("the model that writes summaries: %w", err)
+		}
+		c.Policy.Summarizer, err = llm.New(llm.Config{Model: m})
+		return err
+	}
+	return nil
+}
+
+// windowsFile has what was learnt of the models' windows.
+func (o *opener) windowsFile() string { return filepath.Join(o.cfg.Home.Dir, "windows.json") }
+
+// readWindows reads what earlier runs have learnt. What can't be read is learnt again.
+func (o *opener) readWindows() *model.Windows {
+	w := model.NewWindows(o.cfg.Clock)
+	if data, err := os.ReadFile(o.windowsFile()); err == nil && json.Unmarshal(data, w) == nil {
+		o.learnt = data
+	}
+	return w
+}
+
+// saveWindows writes what was learnt, with what other runs have learnt meanwhile.
+func (o *opener) saveWindows() error {
+	data, err := json.Marshal(o.windows)
+	if err != nil || string(data) == string(o.learnt) || string(data) == "[]" {
+		return err
+	}
+	all := model.NewWindows(o.cfg.Clock)
+	if old, err := os.ReadFile(o.windowsFile()); err == nil {
+		_ = json.Unmarshal(old, all) // what can't be read is not kept
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := json.Unmarshal(data, all); err != nil {
+		return err
+	}
+	if data, err = json.Marshal(all); err != nil {
+		return err
+	}
+	return settings.WriteFile(o.windowsFile(), data)
+}
+
+// localModels are the models of the servers on this machine, as they were a moment ago.
+type localModels struct {
+	mu    sync.Mutex
+	of    string // the providers that were asked
+	found []provider.Found
+	at    time.Time
+}
+
+// localAge is how long an answer of the servers counts.
+const localAge = 10 * time.Second
+
+func (l *localModels) find(ctx context.Context, all []provider.Provider) []provider.Found {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	of := fmt.Sprint(all)
+	if l.of != of || time.Since(l.at) > localAge {
+		l.found, l.of, l.at = provider.Local(ctx, all), of, time.Now()
+	}
+	return l.found
+}
