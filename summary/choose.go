@@ -24,10 +24,8 @@ type piece struct {
 
 	ids  []int32 // what it names
 	sure float64 // how sure a reader has that from it
-	// worth is what it is worth beyond what it names: 1 is what a source of the same
-	// size is worth.
-	worth  float64
-	factor float64 // of what it names; 0 counts as 1
+	// worth says what comes first of what is told; of a source it is a factor of what it names.
+	worth float64
 
 	// What it costs alone, as a line below its source, and what the line of its source
 	// costs; 0 is not known yet.
@@ -40,7 +38,7 @@ const (
 	userShare     = 22
 	userShareMost = 60 // where room is left
 	briefingShare = 35
-	storyShare    = 30 // of the briefing, kept for the story
+	beforeStory   = 75 // of the briefing, at most
 	filesShare    = 12
 	rulesShare    = 9
 	stateShare    = 6 // each of decisions, in progress, failing, next
@@ -52,11 +50,8 @@ const (
 // The rules of the choice.
 const (
 	sameSource   = .97 // each line of the same source that is there already
-	firstOfTurn  = 2.5 // the first statement on a request
-	sameTurn     = .92 // each statement on the same request, of what it is worth in itself
 	chosenBefore = .7  // what stood in an earlier summary had its time
 	outOfDate    = .5  // a later edit or reading took its place: the names stay
-	worthless    = .02 // a piece worth less than this share of a token of sources is left out
 )
 
 // planner decides what goes into the document.
@@ -65,7 +60,8 @@ type planner struct {
 	d          *digest
 	template   *Template
 	weights    []float64
-	candidates []piece // story, decisions and sources
+	story      []piece // what is worth most first
+	sources    []piece
 	must, rest []piece // quotes: pins and the last one, and the others
 	said       []piece // what somebody else wrote
 	costs      map[string]int64
@@ -74,7 +70,6 @@ type planner struct {
 	found      int
 	clipped    bool
 	userShare  int64
-	price      float64             // what a token of sources is worth
 	quoteParts map[int][]quotePart // by the order of the message
 
 	goal                                        func(tokens int64) []piece
@@ -101,7 +96,7 @@ func newPlanner(ctx context.Context, in *Input, cache *Cache) (*planner, error) 
 		return p, nil
 	}
 	p.goal = d.goal
-	p.candidates = slices.Concat(d.story(), sources)
+	p.story, p.sources = d.story(), sources
 	p.decided = d.decisions()
 	p.rules, p.done = d.numbered(kindConstraints, d.rules()), d.done()
 	p.active, p.next = d.numbered(kindInProgress, d.inProgress()), d.numbered(kindNext, d.next())
@@ -137,7 +132,7 @@ func (p *planner) written(w *Document, sources []piece) {
 	p.next = p.d.numbered(kindNext, p.d.todos(ledger.TodoOpen, ledger.TodoActive))
 	p.next = slices.DeleteFunc(p.next, named)
 	if p.template.part(kindStory).kind == kindStory {
-		p.candidates = sources // the template has a place for them apart from what was written
+		p.sources = sources // the template has a place for them apart from what was written
 	}
 }
 
@@ -156,18 +151,20 @@ func (d *digest) sources(ctx context.Context) ([]piece, error) {
 	take := func(msg int, ref string, l factLine, factor float64) {
 		if have, ok := at[l.key]; ok { // said again, it is true again
 			p := &out[have.out]
-			p.line.Ref, p.order, p.factor = ref, order(msg, have.out), max(p.factor, factor)
+			p.line.Ref, p.order, p.worth = ref, order(msg, have.out), max(p.worth, factor)
 			at[l.key] = place{have.out, msg}
 			return
 		}
 		at[l.key] = place{len(out), msg}
 		if l.from != "" {
 			of[l.from] = append(of[l.from], l.key)
-			factor *= d.profile.lines(l.from)
+			if l.from == codeSource && !d.profile.KeepCodeBlocks {
+				factor *= codeAside
+			}
 		}
 		p := piece{
 			kind: kindContext, line: Line{Text: l.text, Ref: ref, From: l.from}, order: order(msg, len(out)),
-			ids: l.ids, sure: l.sure, factor: factor * l.worth,
+			ids: l.ids, sure: l.sure, worth: factor * l.worth,
 		}
 		out = append(out, p)
 	}
@@ -195,7 +192,7 @@ func (d *digest) sources(ctx context.Context) ([]piece, error) {
 		if f := m.facts; f.gone != "" {
 			for _, key := range of[f.gone] {
 				if have := at[key]; have.msg < m.made && (f.goneAll || slices.Contains(f.old, key)) {
-					out[have.out].factor *= outOfDate
+					out[have.out].worth *= outOfDate
 				}
 			}
 		}
@@ -365,11 +362,13 @@ func (p *planner) build(budget int64) []piece {
 	for _, m := range p.said {
 		b.pay(m, b.cost(&m))
 	}
-	briefing := part(briefingShare)
+	// Of the budget that there is, not of what is tried for: the briefing takes no more.
+	briefing := &share{left: min(budget, p.in.Budget) * briefingShare / 100}
 	if p.in.QuoteBudget > 0 {
 		briefing.left = max(b.left, 0) * briefingShare / 100
 	}
-	before := &share{left: briefing.left * (100 - storyShare) / 100}
+	story := &share{left: briefing.left * p.d.profile.story() / 100}
+	before := &share{left: briefing.left * beforeStory / 100}
 	if p.goal != nil {
 		b.takeAll(p.goal(budget*goalShare/100), part(2*goalShare), briefing, before)
 	}
@@ -382,10 +381,11 @@ func (p *planner) build(budget int64) []piece {
 	section(p.failing, stateShare)
 	p.quote(b, user)
 	section(unquotedFirst(p.rules, b.taken), rulesShare)
-	section(p.decided, stateShare)
-	section(p.active, stateShare)
 	section(p.next, stateShare)
+	section(p.active, stateShare)
 	section(p.done, doneShare)
+	section(p.decided, stateShare)
+	later = b.takeAll(later, briefing, before)
 	if p.in.Written == nil {
 		b.takeAll(p.d.earlier(budget*15/100, b), part(20))
 	}
@@ -395,8 +395,10 @@ func (p *planner) build(budget int64) []piece {
 	files := b.takeAll(p.changed, part(filesShare))
 	files = append(files, b.takeAll(p.shell, part(readShare/2))...)
 	read := b.takeAll(p.read, part(readShare))
-	p.found += len(p.candidates)
-	b.choose(p.candidates, briefing)
+	p.found += len(p.story) + len(p.sources)
+	b.rank(p.story)
+	later = append(b.takeAll(p.story, story, briefing), later...)
+	b.cover(p.sources)
 	b.takeAll(later)
 	b.takeAll(append(files, read...))
 	return b.taken
@@ -410,55 +412,63 @@ func (p *planner) quoteBudget(budget int64) int64 {
 	return budget * p.userShare / 100
 }
 
-// choose fills what is left: again and again with the piece that gains most for what
-// it costs.
-func (b *builder) choose(pieces []piece, briefing *share) {
+// rank orders the story by what a sentence is worth and by what it names that is not there
+// yet, where a token of an average source counts 1.
+func (b *builder) rank(story []piece) {
+	price := 0.0
+	for i := range b.p.sources {
+		price += b.value(&b.p.sources[i]) / float64(len(b.p.sources))
+	}
+	if price == 0 {
+		return
+	}
+	values := map[int]float64{}
+	for i := range story {
+		p := &story[i]
+		worth := p.worth
+		p.worth = 1
+		values[p.order] = worth + b.value(p)/price
+		p.worth = worth
+	}
+	slices.SortStableFunc(story, func(a, b piece) int { return cmp.Compare(values[b.order], values[a.order]) })
+}
+
+// cover fills what is left with sources: again and again with the one that gains most for
+// what it costs.
+func (b *builder) cover(sources []piece) {
 	var q queue
-	b.p.price = b.pricePerToken(pieces)
 	of := map[string][]*piece{}
-	for i := range pieces {
-		p := &pieces[i]
+	for i := range sources {
+		p := &sources[i]
 		if v := b.value(p); v > 0 {
 			q = append(q, ranked{p, v})
-			if p.line.From != "" {
-				of[p.line.From] = append(of[p.line.From], p)
-			}
+			of[p.line.From] = append(of[p.line.From], p)
 		}
 	}
 	heap.Init(&q)
 	chosen := map[*piece]bool{}
 	for misses := 0; len(q) > 0 && misses < 60; {
 		top := q[0]
-		if chosen[top.piece] {
+		v := b.value(top.piece)
+		switch from := top.piece.line.From; {
+		case chosen[top.piece] || v <= 0:
 			heap.Pop(&q)
-			continue
-		}
-		if top.value < worthless*b.p.price {
-			return
-		}
-		if v := b.value(top.piece); v < top.value*(1-1e-9) {
+		case v < top.value*(1-1e-9):
 			q[0].value = v
 			heap.Fix(&q, 0)
-			continue
-		}
-		heap.Pop(&q)
-		source := top.piece.kind == kindContext
-		var shares []*share
-		if !source {
-			shares = []*share{briefing}
-		}
-		from := top.piece.line.From
-		opens := b.from[from] == 0
-		if !b.take(*top.piece, shares...) {
-			if source {
+		default:
+			heap.Pop(&q)
+			opens := from != "" && b.from[from] == 0
+			if !b.take(*top.piece) {
 				misses++
+				break
 			}
-			continue
-		}
-		misses = 0
-		chosen[top.piece] = true
-		if opens { // its heading is paid for: the others of the source cost less now
-			for _, other := range of[from] {
+			misses = 0
+			chosen[top.piece] = true
+			if !opens {
+				break
+			}
+			for _, other := range of[from] { // its heading is paid for: the others cost less now
 				if v := b.value(other); v > 0 && !chosen[other] {
 					heap.Push(&q, ranked{other, v})
 				}
@@ -467,67 +477,25 @@ func (b *builder) choose(pieces []piece, briefing *share) {
 	}
 }
 
-// pricePerToken is what a token of sources is worth: the value of the last line that
-// would be taken if half of what is left were for lines alone.
-func (b *builder) pricePerToken(pieces []piece) float64 {
-	var lines []ranked
-	for i := range pieces {
-		if p := &pieces[i]; p.kind == kindContext {
-			if v := b.value(p); v > 0 {
-				lines = append(lines, ranked{p, v})
-			}
-		}
-	}
-	slices.SortFunc(lines, func(a, b ranked) int { return cmp.Compare(b.value, a.value) })
-	price := 1.0
-	room := b.left / 4 // lines gain less than alone, for they name the same
-	for _, l := range lines {
-		price = l.value
-		if room -= b.below(l.piece); room <= 0 {
-			break
-		}
-	}
-	return price
-}
-
-// value is what a piece gains for each token it costs.
+// value is what a source gains for each token it costs.
 func (b *builder) value(p *piece) float64 {
 	from := p.line.From
 	there := b.from[from]
-	var head []int32 // what the heading says, which comes with the first line of a source
-	if from != "" && there == 0 {
-		head = b.p.named(from)
-	}
 	gain := 0.0
 	for _, n := range p.ids {
-		if !slices.Contains(head, n) {
-			gain += b.p.weights[n] * b.missing[n]
-		}
+		gain += b.p.weights[n] * b.missing[n]
 	}
-	gain *= p.sure
-	if p.kind == kindContext {
-		gain *= p.factor
-		if from != "" {
-			for k := there; k > 0 && gain > 0; k-- {
-				gain *= sameSource
+	gain *= p.sure * p.worth
+	if from != "" && there == 0 && gain > 0 { // what the heading says comes with the first line
+		for _, n := range b.p.named(from) {
+			if !slices.Contains(p.ids, n) {
+				gain += b.p.weights[n] * b.missing[n] * withWords
 			}
 		}
+	} else if from != "" {
+		gain *= math.Pow(sameSource, float64(there))
 	}
-	if gain == 0 && p.worth == 0 {
-		return 0
-	}
-	for _, n := range head {
-		gain += b.p.weights[n] * b.missing[n] * withWords
-	}
-	worth := p.worth * b.p.price
-	if p.kind == kindStory {
-		if there == 0 {
-			worth *= firstOfTurn
-		} else {
-			worth *= math.Pow(sameTurn, float64(there))
-		}
-	}
-	return gain/float64(b.below(p)+1+b.head(p)) + worth
+	return gain / float64(b.below(p)+1+b.head(p))
 }
 
 // queue orders pieces by the value they had when they were last looked at; of equal values

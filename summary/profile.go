@@ -83,29 +83,23 @@ func (p *Profile) String() string {
 
 // What the switches weigh.
 const (
-	fullDiscussion = 1.4 // the agent's sentences, where they are not shortened
-	shortDetails   = .65 // lines of files and of output, where they are
-	codeAside      = .4  // code in answers, where it is not kept
-	keyFinding     = 3.  // a sentence that says why, or that something is so now
-	asReference    = 3.  // an address
+	storyShare  = 40 // of the briefing, at most, for what the agent said and did
+	moreStory   = 15 // more, where discussions are not shortened, and where details are
+	codeAside   = .4 // code in answers, where it is not kept
+	keyFinding  = 3. // a sentence that says why, or that something is so now
+	asReference = 3. // an address
 )
 
-func (p *Profile) prose() float64 {
-	if p.SummarizeDiscussions {
-		return 1
+// story is the share of the briefing that is kept for the story, in percent.
+func (p *Profile) story() int64 {
+	share := int64(storyShare)
+	if !p.SummarizeDiscussions {
+		share += moreStory
 	}
-	return fullDiscussion
-}
-
-func (p *Profile) lines(from string) float64 {
-	w := 1.0
 	if p.SummarizeDetails {
-		w *= shortDetails
+		share += moreStory
 	}
-	if from == codeSource && !p.KeepCodeBlocks {
-		w *= codeAside
-	}
-	return w
+	return share
 }
 
 // Chosen is a profile and why it is in force.

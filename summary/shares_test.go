@@ -174,7 +174,7 @@ func TestShortReplyRaisesTheReport(t *testing.T) {
 		replied += said(seed, reply)
 		followed += said(seed, request)
 	}
-	if replied < followed*3/2 || replied == 0 {
+	if replied < followed*5/4 || replied == 0 {
 		t.Errorf("of the report that got a short answer there stand %d sentences, of the same report before a request %d", replied, followed)
 	}
 }

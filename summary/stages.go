@@ -61,7 +61,7 @@ func (p *planner) graph(made Document) Graph {
 		chosen[Line{Text: l.Text, From: l.From}] = true
 	}
 	named := map[int32]bool{}
-	offered := slices.Concat(p.candidates, p.decided)
+	offered := slices.Concat(p.story, p.sources, p.decided)
 	slices.SortStableFunc(offered, func(a, b piece) int { return cmp.Compare(a.order, b.order) })
 	for _, o := range offered {
 		st := Statement{Text: o.line.Text, From: o.line.From, Entry: o.line.Ref, Chosen: chosen[Line{Text: o.line.Text, From: o.line.From}]}

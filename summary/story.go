@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"cmp"
 	"math"
 	"path"
 	"slices"
@@ -12,8 +13,7 @@ import (
 	"github.com/clew-dev/clew/message"
 )
 
-// What a statement of the story is worth beyond the identifiers in it, in tokens of
-// sources for each token of its own.
+// What a statement of the story is worth, beside its age: what is worth most is told first.
 const (
 	reportWorth  = 4.0 // of the answer that ends a turn
 	leadWorth    = 3.0 // more, of its first sentence
@@ -56,7 +56,7 @@ func (d *digest) story() []piece {
 		add := func(at, seq int, s string, ids []int32, worth float64) {
 			out = append(out, piece{
 				kind: kindStory, line: Line{Text: s, Ref: ref, From: head}, order: 1000*at + min(seq, 999),
-				ids: ids, sure: withWords, worth: worth * d.profile.prose() * d.age(at),
+				ids: ids, sure: withWords, worth: worth * d.age(at),
 			})
 		}
 		for at := t.from; at < t.to; at++ {
@@ -91,6 +91,7 @@ func (d *digest) story() []piece {
 			add(t.to-1, 999, s, d.idsIn(s), changeWorth)
 		}
 	}
+	slices.SortStableFunc(out, func(a, b piece) int { return cmp.Compare(b.worth, a.worth) })
 	return out
 }
 
@@ -126,8 +127,8 @@ func joinShort(said []factLine) (out []factLine) {
 	return out
 }
 
-// sentenceWorth weighs a sentence of the agent. One that only announces what comes is
-// worth what it names.
+// sentenceWorth weighs a sentence of the agent; ok is false for one that only announces what
+// comes.
 func sentenceWorth(l factLine, report bool) (worth float64, ok bool) {
 	names := len(l.ids) > 0
 	switch says := l.says; {
@@ -136,7 +137,7 @@ func sentenceWorth(l factLine, report bool) (worth float64, ok bool) {
 	case says == saysRow:
 		return remarkWorth, report
 	case says == saysNext, says == saysSupposed && !report:
-		return 0, names
+		return 0, false
 	case report && !names && !strings.ContainsAny(l.text, "0123456789`"):
 		return reportWorth / 3, true
 	case report:
