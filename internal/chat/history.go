@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/clew-dev/clew/internal/home"
@@ -35,6 +36,12 @@ type history struct {
 func (h *history) historyFile() (string, error) {
 	dir, err := h.home.Project(h.dir)
 	return filepath.Join(h.home.Dir, "history", filepath.Base(dir)+".jsonl"), err
+}
+
+// DraftFile keeps what was typed in the project and not sent when clew was left.
+func (h *history) DraftFile() (string, error) {
+	path, err := h.historyFile()
+	return strings.TrimSuffix(path, ".jsonl") + ".draft", err
 }
 
 // History implements Host.

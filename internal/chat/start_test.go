@@ -3,6 +3,7 @@ package chat_test
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -114,5 +115,21 @@ func BenchmarkStart(b *testing.B) {
 				b.StartTimer()
 			}
 		})
+	}
+}
+
+// TestModelsOfAFamilyAreOffered: rows of the catalogue that are patterns name models too.
+func TestModelsOfAFamilyAreOffered(t *testing.T) {
+	p := newPlace(t)
+	s := p.open(nil)
+	var got []string
+	for _, m := range s.Models() {
+		if strings.ContainsAny(m.Name, "*") || strings.HasSuffix(m.Name, "-") || slices.Contains(got, m.Name) {
+			t.Errorf("%q can't be taken, or stands there twice", m.Name)
+		}
+		got = append(got, m.Name)
+	}
+	if !slices.Contains(got, "anthropic/claude-sonnet-4-5") {
+		t.Errorf("no model of Anthropic: %q", got)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -155,9 +156,6 @@ func (u *ui) answer(option string) {
 }
 
 func (u *ui) reply(a *asking, r agent.Reply) {
-	if !r.Allow {
-		u.ends[a.Tool.ID] = widget.StatusDenied
-	}
 	u.answered(a.ID)
 	// It never waits: the question has room for one answer.
 	if err := u.cfg.Host.Agent().Answer(a.ID, r); err != nil {
@@ -172,6 +170,10 @@ func chooseModel(f front, args string) {
 	}
 	var models []chat.ModelChoice
 	f.run("looking for models", func(context.Context) error { models = f.host().Models(); return nil }, func(error) {
+		now := f.host().Agent().State()
+		if !slices.ContainsFunc(models, func(m chat.ModelChoice) bool { return m.Name == now.Model }) {
+			models = append([]chat.ModelChoice{{Name: now.Model, Window: now.Window, Ready: true}}, models...)
+		}
 		var items []widget.Item
 		for _, m := range models {
 			price, ready := "", "ready"
@@ -186,7 +188,10 @@ func chooseModel(f front, args string) {
 			if price != "" {
 				detail += ", " + price + " for a million tokens in and out"
 			}
-			if !m.Ready {
+			switch {
+			case m.Name == now.Model:
+				ready = "answers now"
+			case !m.Ready:
 				ready, detail = "no key", m.Why+" · "+detail
 			}
 			items = append(items, widget.Item{ID: m.Name, Cells: []string{m.Name, window, price, ready}, Detail: detail})
@@ -195,12 +200,12 @@ func chooseModel(f front, args string) {
 		case len(items) == 0:
 			f.note("no models are known; /model provider/id names one")
 			return
-		case len(items) == 1 && models[0].Name == f.host().Agent().State().Model:
+		case len(items) == 1 && models[0].Name == now.Model:
 			f.note("there is no other model here than " + models[0].Name + ", which answers already")
 			return
 		}
 		f.soon("the list of models", func() {
-			f.pick(&list{PickerOptions: widget.PickerOptions{Title: "which model is to answer?"}, items: items, at: f.host().Agent().State().Model, picked: func(id string) { setModel(f, id) }})
+			f.pick(&list{PickerOptions: widget.PickerOptions{Title: "which model is to answer?"}, items: items, at: now.Model, picked: func(id string) { setModel(f, id) }})
 		})
 	})
 }

@@ -47,6 +47,8 @@ type front interface {
 	// could not be.
 	changing()
 	changed(err error)
+	// own sends a text that begins with a command that a file defines.
+	own(text string)
 	// stop cancels what goes on.
 	stop()
 	quit()
@@ -110,9 +112,16 @@ func command(f front, kind inputKind, rest string) {
 		list[at].do(f, strings.TrimSpace(args))
 		return
 	}
-	names := make([]string, len(list))
-	for i, c := range list {
-		names[i] = c.name
+	var names []string
+	for _, c := range list {
+		names = append(names, c.name)
+	}
+	for _, c := range f.host().Commands() {
+		if strings.EqualFold(c.Name, name) {
+			f.own("/" + c.Name + " " + args)
+			return
+		}
+		names = append(names, c.Name)
 	}
 	what := "there is no command /" + name
 	if near := text.Nearest(name, names); near != "" {

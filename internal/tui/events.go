@@ -47,18 +47,30 @@ func (u *ui) listen(wait time.Duration) tea.Cmd {
 type loadedMsg struct {
 	gen  int
 	path []agent.Shown
+	more bool // there is something before it
 	err  error
 }
+
+// firstPage is how many entries of the path are read at first.
+const firstPage = 400
 
 // load reads the transcript again. What happens meanwhile is kept until it is there.
 func (u *ui) load() {
 	u.gen++
 	u.loading = true
-	gen, a := u.gen, u.cfg.Host.Agent()
+	gen, n, a := u.gen, u.page, u.cfg.Host.Agent()
 	u.do(u.tasks.cmd(func(ctx context.Context) tea.Msg {
-		path, err := a.Path(ctx)
-		return loadedMsg{gen, path, err}
+		path, before, err := a.PathPage(ctx, "", n)
+		return loadedMsg{gen, path, before != "", err}
 	}))
+}
+
+// loadMore reads older parts where the user has gone to the first that is shown.
+func (u *ui) loadMore() {
+	if t := u.log; u.more && !u.loading && t.scrolled && t.top == 0 && t.off == 0 && u.page < mostKept {
+		u.page *= 2
+		u.load()
+	}
 }
 
 func (u *ui) loaded(m loadedMsg) {
@@ -73,10 +85,10 @@ func (u *ui) loaded(m loadedMsg) {
 		for _, s := range m.path {
 			u.seen[s.ID] = true
 		}
-		cut := max(len(m.path)-maxItems, 0)
-		items, open := pathItems(m.path[cut:], u.boxes, u.ends, u.state.Doing != agent.DoingNothing)
+		u.more = m.more
+		items, open := pathItems(m.path, u.boxes, u.state.Doing != agent.DoingNothing)
 		u.log.rebuild(items)
-		u.log.cut, u.log.calls = u.log.cut+cut, open
+		u.log.more, u.log.calls = m.more, open
 	}
 	wait := u.held
 	u.held = nil
@@ -116,7 +128,7 @@ func (u *ui) event(e agent.Event) {
 	case agent.KindEntry:
 		u.entry(e.Entry)
 	case agent.KindTurnStart:
-		u.turnSince, u.retry, u.stopping = e.Time, nil, false
+		u.turnSince, u.retry = e.Time, nil
 		u.log.fixNotes()
 	case agent.KindTurnEnd:
 		u.turnEnd(e)
@@ -162,10 +174,7 @@ func (u *ui) entry(e *agent.Entry) {
 	if e.Message.Role == message.RoleAssistant || e.Message.Role == message.RoleBashExecution {
 		u.log.live = nil
 	}
-	if m := e.Message; m.Role == message.RoleToolResult && m.IsError && u.stopping {
-		u.ends[m.ToolCallID] = widget.StatusCancelled
-	}
-	w := writer{put: u.log.add, ends: u.ends, call: func(id string) *item { return u.log.calls[id] }}
+	w := writer{put: u.log.add, call: func(id string) *item { return u.log.calls[id] }}
 	w.message(e.ID, e.Message, compact.Fate{})
 	if e.Message.Role == message.RoleToolResult {
 		delete(u.log.calls, e.Message.ToolCallID)

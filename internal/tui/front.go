@@ -72,10 +72,11 @@ func (u *ui) changed(err error) {
 	if err == nil {
 		a := u.cfg.Host.Agent()
 		u.asks, u.boxes, u.held, u.retry, u.over = nil, nil, nil, nil, nil
-		u.ends, u.seen = map[string]widget.Status{}, map[string]bool{}
+		u.seen = map[string]bool{}
 		u.log.rebuild(nil)
 		u.log.items, u.log.live = nil, nil
 		u.log.end()
+		u.page, u.more = firstPage, false
 		u.state, u.queue = a.State(), a.Queue()
 		u.load()
 		for _, q := range a.Questions() {
@@ -206,7 +207,7 @@ func Run(ctx context.Context, c Config) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	u := newUI(ctx, c)
-	p := tea.NewProgram(u, tea.WithContext(ctx), tea.WithInput(c.In), tea.WithOutput(c.Out), tea.WithEnvironment(c.Environ), tea.WithFPS(30))
+	p := tea.NewProgram(u, tea.WithContext(ctx), tea.WithInput(c.In), tea.WithOutput(c.Out), tea.WithEnvironment(c.Environ), tea.WithFPS(30), tea.WithoutSignalHandler())
 	_, err = p.Run()
 	if !errors.Is(err, tea.ErrProgramPanic) && (errors.Is(err, tea.ErrProgramKilled) || errors.Is(err, tea.ErrInterrupted)) {
 		err = nil // it was told to end from outside
@@ -214,9 +215,7 @@ func Run(ctx context.Context, c Config) error {
 	cancel()
 	u.tasks.wait()
 	// What was typed and is not sent yet is not lost by leaving.
-	if serr := u.sendRest(); serr != nil {
-		err = errors.Join(err, serr)
-	}
+	err = errors.Join(err, u.sendRest(), u.keepDraft())
 	if err != nil {
 		return fmt.Errorf("the terminal: %w", err)
 	}

@@ -74,6 +74,7 @@ func (u *ui) key(k tea.KeyPressMsg) {
 }
 
 func (u *ui) paste(p tea.PasteMsg) {
+	u.quitAt = time.Time{}
 	if n := len(u.over); n > 0 {
 		u.over[n-1].update(p)
 		return
@@ -86,6 +87,9 @@ func (u *ui) paste(p tea.PasteMsg) {
 
 func (u *ui) mainKey(k tea.KeyPressMsg) {
 	s := k.String()
+	if s != "ctrl+c" {
+		u.quitAt = time.Time{} // what was typed since is not thrown away by one more
+	}
 	if s == "esc" {
 		u.escape(k)
 		return
@@ -133,7 +137,7 @@ func (u *ui) mainKey(k tea.KeyPressMsg) {
 		u.scroll(1)
 		return
 	case "ctrl+home":
-		u.log.home()
+		u.home()
 		return
 	case "ctrl+end":
 		u.log.end()
@@ -141,7 +145,7 @@ func (u *ui) mainKey(k tea.KeyPressMsg) {
 	case "home", "end":
 		if u.ed.Empty() {
 			if s == "home" {
-				u.log.home()
+				u.home()
 			} else {
 				u.log.end()
 			}
@@ -210,7 +214,7 @@ func (u *ui) cancel() {
 	if u.cancelled {
 		return
 	}
-	u.cancelled, u.stopping = true, true
+	u.cancelled = true
 	a := u.cfg.Host.Agent()
 	u.quietly(func(ctx context.Context) error {
 		_, err := a.Cancel(ctx)
@@ -231,7 +235,7 @@ func (u *ui) interrupt() {
 		return
 	}
 	u.quitAt = now
-	u.ed.Clear()
+	u.ed.Clear() // the key Up brings it back
 	u.answerNow = false
 	// Until then a line says what a second one does.
 	u.do(u.tasks.after(twice, tickMsg{}))
@@ -256,7 +260,15 @@ func (u *ui) goToWaiting() {
 	}
 }
 
-func (u *ui) scroll(n int) { u.log.scroll(n, u.transcriptHeight()) }
+func (u *ui) scroll(n int) {
+	u.log.scroll(n, u.transcriptHeight())
+	u.loadMore()
+}
+
+func (u *ui) home() {
+	u.log.home()
+	u.loadMore()
+}
 
 // modes are what Shift+Tab goes through.
 var modes = []permission.Mode{permission.ModeAsk, permission.ModeEdits, permission.ModePlan}

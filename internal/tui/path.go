@@ -17,8 +17,7 @@ import (
 // writer makes items of messages.
 type writer struct {
 	put  func(*item) *item
-	call func(id string) *item    // the item of a call, nil for none
-	ends map[string]widget.Status // of calls that ended in another way than their results say
+	call func(id string) *item // the item of a call, nil for none
 }
 
 // message puts what a message says.
@@ -104,17 +103,19 @@ func (w writer) result(id string, m *message.Message) {
 	if json.Unmarshal(m.Details, &d) == nil && d.Diff != "" && !m.IsError {
 		it.SetDiff(d.Diff)
 	}
-	it.SetStatus(status(m.IsError))
-	if s, ok := w.ends[m.ToolCallID]; ok {
-		it.SetStatus(s)
-	}
+	it.SetStatus(status(m.IsError, d.Outcome))
 }
 
 // aborted is what is said of an answer that was broken off.
 const aborted = "cancelled"
 
-func status(failed bool) widget.Status {
-	if failed {
+func status(failed bool, outcome tool.Outcome) widget.Status {
+	switch {
+	case outcome == tool.Denied:
+		return widget.StatusDenied
+	case outcome == tool.Cancelled:
+		return widget.StatusCancelled
+	case failed:
 		return widget.StatusFailed
 	}
 	return widget.StatusDone
@@ -158,9 +159,9 @@ func callTitle(name string, arguments json.RawMessage) string {
 // pathItems makes the items of a path, and returns those of calls without a result.
 // boxes are what is known of the passes that this program has seen; pending says that
 // the calls may still get one.
-func pathItems(path []agent.Shown, boxes []*box, ends map[string]widget.Status, pending bool) (out []*item, open map[string]*item) {
+func pathItems(path []agent.Shown, boxes []*box, pending bool) (out []*item, open map[string]*item) {
 	calls := map[string]*item{}
-	w := writer{ends: ends, call: func(id string) *item { return calls[id] }}
+	w := writer{call: func(id string) *item { return calls[id] }}
 	w.put = func(it *item) *item {
 		out = append(out, it)
 		if it.call != "" {

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/muesli/cancelreader"
 
 	"github.com/clew-dev/clew/agent"
+	"github.com/clew-dev/clew/agent/tool"
 	"github.com/clew-dev/clew/internal/chat"
 	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/internal/tui/widget"
@@ -213,7 +215,7 @@ func (p *plain) result(m *message.Message) {
 		delete(p.calls, m.ToolCallID)
 	}
 	if m.IsError {
-		p.say("Tool " + line + ": failed: " + text.FirstLine(m.Text()))
+		p.say("Tool " + line + ": " + cmp.Or(string(tool.OutcomeOf(m.Details)), "failed") + ": " + text.FirstLine(m.Text()))
 		return
 	}
 	p.say("Tool " + line + ": ok")
@@ -301,8 +303,20 @@ func (p *plain) line(text string) {
 		command(p, kind, rest)
 		return
 	}
+	p.send(&outgoing{input: &agent.Input{Text: rest}, asIs: rest != strings.TrimSpace(text)})
+}
+
+// send expands a message and sends it.
+func (p *plain) send(o *outgoing) {
+	in, err := o.expand(p.ctx, p.cfg.Host)
+	for _, n := range o.notes {
+		p.say("Note: " + n)
+	}
 	busy := p.state.Doing != agent.DoingNothing
-	if _, err := p.cfg.Host.Agent().Send(p.ctx, agent.Input{Text: rest}); err != nil {
+	if err == nil {
+		_, err = p.cfg.Host.Agent().Send(p.ctx, in)
+	}
+	if err != nil {
 		p.fail("it was not sent", err)
 	} else if busy {
 		p.say("It waits, and is delivered before the next request.")
@@ -311,6 +325,8 @@ func (p *plain) line(text string) {
 		p.ask()
 	}
 }
+
+func (p *plain) own(text string) { p.send(&outgoing{input: &agent.Input{Text: text}}) }
 
 // asked takes a question in.
 func (p *plain) asked(q agent.Question) {

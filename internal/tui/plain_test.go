@@ -131,7 +131,7 @@ func TestPlainDenies(t *testing.T) {
 	x.reads("Answer with")
 	x.h.clock.add(time.Second)
 	x.types("n make a branch")
-	x.reads("failed")
+	x.reads("denied")
 	x.reads("clew: All right.")
 	last := x.h.model.Requests()[1].Messages
 	if got := last[len(last)-1].Text(); !strings.Contains(got, "make a branch") {

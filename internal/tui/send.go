@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -12,6 +14,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clew-dev/clew/agent"
+	"github.com/clew-dev/clew/internal/chat"
 	"github.com/clew-dev/clew/internal/tui/widget"
 )
 
@@ -21,8 +24,11 @@ type outgoing struct {
 	line  string       // for the history; "" for none
 	input *agent.Input // nil for a command
 
+	asIs bool // it is not expanded
+
 	// What became of it, once it was tried: set by the task that sends it.
 	tried bool
+	notes []string
 	err   error
 }
 
@@ -38,8 +44,24 @@ func (u *ui) input(text string, when agent.When) {
 		command(u, what, rest)
 		return
 	} else {
-		u.post(outgoing{line: text, input: &agent.Input{Text: rest, When: when}})
+		u.post(outgoing{line: text, input: &agent.Input{Text: rest, When: when}, asIs: rest != strings.TrimSpace(text)})
 	}
+}
+
+// own sends a text that begins with a command that a file defines.
+func (u *ui) own(text string) { u.post(outgoing{input: &agent.Input{Text: text}}) }
+
+// expand puts what a message names into it.
+func (o *outgoing) expand(ctx context.Context, host chat.Host) (in agent.Input, err error) {
+	in = *o.input
+	if o.asIs {
+		return in, nil
+	}
+	x, err := host.Expand(ctx, in.Text)
+	if err == nil {
+		in.Text, in.Images, o.notes = x.Text, append(in.Images, x.Images...), x.Notes
+	}
+	return in, err
 }
 
 // inputKind is what a line is.
@@ -86,7 +108,10 @@ func (u *ui) next() {
 			host.Remember(o.line)
 		}
 		if o.input != nil {
-			_, o.err = host.Agent().Send(context.WithoutCancel(ctx), *o.input)
+			var in agent.Input
+			if in, o.err = o.expand(ctx, host); o.err == nil {
+				_, o.err = host.Agent().Send(context.WithoutCancel(ctx), in)
+			}
 		}
 		o.tried = true
 		return sentMsg{}
@@ -96,6 +121,9 @@ func (u *ui) next() {
 func (u *ui) sent() {
 	o := u.outbox[0]
 	u.outbox, u.sending = u.outbox[1:], false
+	for _, n := range o.notes {
+		u.note(n)
+	}
 	if o.err != nil {
 		u.fail("it was not sent", o.err)
 		if !u.ed.Offer(o.input.Text) {
@@ -114,12 +142,62 @@ func (u *ui) sendRest() error {
 	var errs []error
 	for _, o := range u.outbox { // no task works on it any more
 		if o.input != nil && (!o.tried || o.err != nil) {
-			if _, err := u.cfg.Host.Agent().Send(ctx, *o.input); err != nil {
+			in, err := o.expand(ctx, u.cfg.Host)
+			if err != nil {
+				in = *o.input // it is not lost
+			}
+			if _, err := u.cfg.Host.Agent().Send(ctx, in); err != nil {
 				errs = append(errs, err)
 			}
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// drafter is a host that has a place for what was typed and not sent.
+type drafter interface{ DraftFile() (string, error) }
+
+// keepDraft writes what stands in the editor to where offerDraft finds it.
+func (u *ui) keepDraft() error {
+	d, ok := u.cfg.Host.(drafter)
+	if !ok || strings.TrimSpace(u.ed.Text()) == "" {
+		return nil
+	}
+	path, err := d.DraftFile()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(u.ed.Text()), 0o600)
+}
+
+// offerDraft puts what was not sent the last time into the editor.
+func (u *ui) offerDraft() {
+	d, ok := u.cfg.Host.(drafter)
+	if !ok {
+		return
+	}
+	var draft []byte
+	u.quietly(func(context.Context) error {
+		path, err := d.DraftFile()
+		if err == nil {
+			if draft, err = os.ReadFile(path); err == nil {
+				err = os.Remove(path)
+			}
+		}
+		return err
+	}, func(err error) {
+		switch {
+		case err != nil: // mostly there is none
+		case u.ed.Offer(string(draft)):
+			u.note("what you had typed when you left is in the editor")
+		default:
+			u.ed.SetHistory(append(u.ed.History(), string(draft)))
+			u.note("what you had typed when you left: the key Up brings it back")
+		}
+	})
 }
 
 // takeBack puts what waits last back into the editor, if that is empty.
@@ -141,7 +219,7 @@ func (u *ui) takeBack() {
 		}
 		for _, q := range got {
 			if !u.ed.Offer(q.Text) { // something was typed meanwhile
-				u.post(outgoing{input: &q.Input})
+				u.post(outgoing{input: &q.Input, asIs: true})
 			}
 		}
 	})

@@ -2,15 +2,8 @@ package tui
 
 import (
 	"slices"
-	"strconv"
 
 	"github.com/clew-dev/clew/internal/tui/widget"
-)
-
-// Limits of what is kept for showing. The session has all of it.
-const (
-	maxItems = 2_000
-	slack    = 200 // so that not each new item makes the list anew
 )
 
 // item is a part of the transcript.
@@ -36,7 +29,7 @@ type transcript struct {
 	items []*item
 	live  []*item          // of the answer that streams in, behind items
 	calls map[string]*item // tool calls by their ids
-	cut   int              // how many are not kept
+	more  bool             // there is something before it that was not read
 
 	openTools, openThinking bool
 
@@ -84,7 +77,7 @@ func tight(before, now widget.BlockKind) bool {
 // dress gives an item the fold that is wanted.
 func (t *transcript) dress(it *item) {
 	switch it.Kind() {
-	case widget.BlockTool, widget.BlockCompaction, widget.BlockBranch:
+	case widget.BlockTool, widget.BlockCompaction, widget.BlockBranch, widget.BlockUser:
 		it.SetOpen(t.openTools)
 	case widget.BlockThinking:
 		it.SetOpen(t.openThinking)
@@ -92,19 +85,16 @@ func (t *transcript) dress(it *item) {
 	}
 }
 
+// mostKept is how many items are kept for showing. The session has all of it.
+const mostKept = 8_000
+
 // trim drops the oldest items where there are too many.
 func (t *transcript) trim() {
-	n := len(t.items) - maxItems
-	if n < slack {
-		return
+	n := len(t.items) - mostKept
+	if n < mostKept/10 {
+		return // so that not each new item makes the list anew
 	}
-	for _, it := range t.items[:n] {
-		if it.call != "" && t.calls[it.call] == it {
-			delete(t.calls, it.call)
-		}
-	}
-	t.items = slices.Clone(t.items[n:])
-	t.cut += n
+	t.items, t.more = slices.Clone(t.items[n:]), true
 	if t.top -= n; t.top < 0 {
 		t.top, t.off = 0, 0
 	}
@@ -168,7 +158,7 @@ func (t *transcript) rebuild(items []*item) {
 		}
 		behind[i] = append(behind[i], it)
 	}
-	t.items, t.live, t.cut, t.top, t.off, t.below = nil, nil, 0, 0, 0, 0
+	t.items, t.live, t.more, t.top, t.off, t.below = nil, nil, false, 0, 0, 0
 	t.calls = map[string]*item{}
 	scrolled := t.scrolled
 	t.scrolled = false
@@ -216,10 +206,10 @@ func (t *transcript) lines(i int) []string {
 		tightNow = tight(t.at(i-1).Kind(), it.Kind())
 	}
 	if i == 0 {
-		if t.cut == 0 {
+		if !t.more {
 			return lines
 		}
-		head := t.theme.Paint(t.theme.Dim, widget.Cut("- "+strconv.Itoa(t.cut)+" earlier parts are not shown; /recall finds them, /export writes all", t.width))
+		head := t.theme.Paint(t.theme.Dim, widget.Cut("- earlier parts are read when you go up; /recall finds them, /export writes all", t.width))
 		return append([]string{head, ""}, lines...)
 	}
 	if tightNow || len(lines) == 0 {

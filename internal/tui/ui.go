@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clew-dev/clew/agent"
+	"github.com/clew-dev/clew/agent/rpc"
 	"github.com/clew-dev/clew/internal/tui/widget"
 )
 
@@ -29,8 +30,7 @@ type ui struct {
 	state      agent.State
 	queue      []agent.Queued
 	asks       []*asking
-	answerNow  bool                     // the user wants to answer, although there is something in the editor
-	ends       map[string]widget.Status // of calls, where their results do not say it
+	answerNow  bool // the user wants to answer, although there is something in the editor
 	boxes      []*box
 	seen       map[string]bool // entries that are shown
 	retry      *agent.Retry
@@ -41,6 +41,8 @@ type ui struct {
 	lastError  string // while it is not on the screen
 
 	loading bool          // the transcript is being read
+	page    int           // how many entries of the path are read
+	more    bool          // there are older ones
 	gen     int           // of the reading that counts
 	held    []agent.Event // that came meanwhile
 
@@ -50,7 +52,6 @@ type ui struct {
 	sending   bool
 	switching bool // to another session: what is sent waits
 	cancelled bool // a cancel is on its way
-	stopping  bool // the turn was cancelled: what its calls say does not count
 
 	ticking  bool
 	escAt    time.Time // the last Escape that meant nothing
@@ -69,18 +70,29 @@ func newUI(ctx context.Context, c Config) *ui {
 	theme := widget.NewTheme(c.Theme, true)
 	u := &ui{
 		cfg: c, ctx: ctx, tasks: &tasks{ctx: ctx}, theme: theme, width: 80, height: 24, ed: widget.NewEditor(theme), log: newTranscript(theme),
-		ends: map[string]widget.Status{}, seen: map[string]bool{},
+		seen: map[string]bool{}, page: firstPage,
 	}
 	u.state = c.Host.Agent().State()
 	u.queue = c.Host.Agent().Queue()
 	u.ed.SetPlaceholder("say what to do, or /help")
 	u.ed.SetComplete(u.completeFile)
-	var cmds []widget.Command
-	for _, c := range commands() {
-		cmds = append(cmds, widget.Command{Name: c.name, Args: c.args, Help: c.help})
-	}
-	u.ed.SetCommands(cmds)
 	return u
+}
+
+// readCommands has the commands offered: ours, and those that files of the user or the
+// project define.
+func (u *ui) readCommands() {
+	var own []rpc.Command
+	u.quietly(func(context.Context) error { own = u.cfg.Host.Commands(); return nil }, func(error) {
+		var cmds []widget.Command
+		for _, c := range commands() {
+			cmds = append(cmds, widget.Command{Name: c.name, Args: c.args, Help: c.help})
+		}
+		for _, c := range own {
+			cmds = append(cmds, widget.Command{Name: c.Name, Args: c.Arguments, Help: c.Description})
+		}
+		u.ed.SetCommands(cmds)
+	})
 }
 
 // do has a command done after the update that is under way.
@@ -102,6 +114,8 @@ func (u *ui) Init() tea.Cmd {
 		u.ed.SetHistory(append(lines, u.ed.History()...))
 	})
 	begin(u, u.cfg)
+	u.offerDraft()
+	u.readCommands()
 	for _, q := range u.cfg.Host.Agent().Questions() {
 		u.asked(q)
 	}

@@ -3,6 +3,7 @@ package widget
 import (
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"charm.land/lipgloss/v2"
 )
@@ -111,6 +112,8 @@ func (b *Block) Foldable() bool {
 	switch b.kind {
 	case BlockThinking, BlockTool, BlockCompaction, BlockBranch:
 		return strings.TrimSpace(b.text) != "" || b.diff != ""
+	case BlockUser:
+		return linesOf(b.text) > userLines || len(b.text) > userBytes
 	default:
 		return false
 	}
@@ -139,7 +142,7 @@ func (b *Block) Lines(t *Theme, md *Markdown, width int) []string {
 func (b *Block) draw(t *Theme, md *Markdown, width int) []string {
 	switch b.kind {
 	case BlockUser:
-		return marked(t, t.User, "> ", Wrap(strings.TrimRight(Sanitize(b.text), "\n "), max(width-2, 1)), t.User, width)
+		return b.drawUser(t, width)
 	case BlockAssistant:
 		return b.body(md, t, width)
 	case BlockThinking:
@@ -153,6 +156,32 @@ func (b *Block) draw(t *Theme, md *Markdown, width int) []string {
 	default:
 		return marked(t, t.Dim, "- ", Wrap(strings.TrimRight(Sanitize(b.text), "\n "), max(width-2, 1)), t.Dim, width)
 	}
+}
+
+// What a folded message of the user shows.
+const (
+	userLines = 20
+	userBytes = 4000
+)
+
+func (b *Block) drawUser(t *Theme, width int) []string {
+	text, more := strings.TrimRight(b.text, "\n "), ""
+	if b.Foldable() && !b.open {
+		shown := head(text, userBytes)
+		if lines := strings.SplitAfterN(shown, "\n", userLines/2+1); len(lines) > userLines/2 {
+			shown = strings.Join(lines[:userLines/2], "")
+		}
+		more = countMore(linesOf(text[len(shown):]))
+		if !strings.HasSuffix(shown, "\n") {
+			more = strconv.Itoa(utf8.RuneCountInString(text[len(shown):])) + " more characters"
+		}
+		text = strings.TrimRight(shown, "\n")
+	}
+	out := marked(t, t.User, "> ", Wrap(Sanitize(text), max(width-2, 1)), t.User, width)
+	if more != "" {
+		out = append(out, Cut(t.Paint(t.Dim, "+ "+ellipsis+" "+more), width))
+	}
+	return out
 }
 
 // body is the text: plain while it streams in, then Markdown.
@@ -184,7 +213,7 @@ func (b *Block) drawThinking(t *Theme, width int) []string {
 }
 
 func (b *Block) drawTool(t *Theme, width int) []string {
-	title := OneLine(b.title)
+	title := OneLine(strings.ReplaceAll(strings.TrimSpace(b.title), "\n", " ⏎ "))
 	note, style := statusWords[b.status], t.Dim
 	switch b.status {
 	case StatusDone:

@@ -169,3 +169,24 @@ func TestDiffCap(t *testing.T) {
 		t.Errorf("hidden: %q", lines)
 	}
 }
+
+// TestLongMessageIsFolded: a paste of thousands of lines takes a dozen lines of the screen.
+func TestLongMessageIsFolded(t *testing.T) {
+	var md Markdown
+	b := NewBlock(BlockUser, "", "look:\n"+strings.Repeat("line\n", 4_999))
+	lines := b.Lines(none(), &md, 80)
+	if len(lines) != 11 || lines[0] != "> look:" || !strings.Contains(lines[10], "4990 more lines") {
+		t.Errorf("%d lines: %q", len(lines), lines[max(len(lines)-2, 0):])
+	}
+	if b.SetOpen(true); len(b.Lines(none(), &md, 80)) != 5_000 {
+		t.Errorf("unfolded it has %d lines", len(b.Lines(none(), &md, 80)))
+	}
+	b = NewBlock(BlockUser, "", strings.Repeat("x", 100_000))
+	if n := len(b.Lines(none(), &md, 80)); n > 60 {
+		t.Errorf("one long line takes %d", n)
+	}
+	tool := NewBlock(BlockTool, "bash: one\ntwo", "")
+	if got := tool.Lines(none(), &md, 80)[0]; !strings.Contains(got, "one ⏎ two") {
+		t.Errorf("a command of two lines: %q", got)
+	}
+}

@@ -70,9 +70,10 @@ func (e *Editor) Offer(text string) bool {
 	return true
 }
 
-// Clear removes what was typed. Ctrl+Z brings it back.
+// Clear removes what was typed. Up and Ctrl+Z bring it back.
 func (e *Editor) Clear() {
 	e.search = nil
+	e.history.add(e.Text())
 	e.in.replace("", 0)
 	e.suggest()
 }
