@@ -85,7 +85,7 @@ func (a *Agent) build() {
 		Attempts: max(cfg.Retries+1, 1), Base: cfg.RetryBase, Max: cfg.RetryMax, Sleep: cfg.Sleep,
 	}}
 	a.loop = &loop{journal: a.journal, ops: a.ops, mail: a.mail, runner: a.runner, prompts: a.prompts, passes: a.passes, ask: ask, most: cfg.MaxRequests}
-	a.idler = &idler{journal: a.journal, ops: a.ops, passes: a.passes, after: cfg.Idle, share: cfg.Background}
+	a.idler = &idler{journal: a.journal, ops: a.ops, passes: a.passes, after: cfg.Idle, share: cfg.Background, cacheTTL: cfg.Engine.Policy.CacheTTL}
 	if cfg.Background < 0 { // prefetching is off; compacting when idle is not
 		a.idler.share = DefaultBackground
 	}
@@ -135,7 +135,7 @@ func (a *Agent) open(ctx context.Context) error {
 	if last := a.s.Leaf(); last != "" {
 		a.wg.Go(func() { a.journal.readTotals(a.base, last) })
 	}
-	if a.cfg.Idle > 0 && !engine.NoAuto {
+	if a.idler.every() > 0 && !engine.NoAuto {
 		a.wg.Go(func() { a.idler.watch(a.base, a.cfg.Sleep) })
 	}
 	return a.mail.sync(ctx)

@@ -508,6 +508,67 @@ func TestIdleAlone(t *testing.T) {
 	}
 }
 
+// TestColdCache: when the provider has forgotten what it cached, what needs no summary is shortened: once for each time
+// that the agent falls idle, and only where the policy says how long the cache lives.
+func TestColdCache(t *testing.T) {
+	t.Parallel()
+	for _, ttl := range []time.Duration{0, 5 * time.Minute} {
+		var now atomic.Int64
+		tick := make(chan struct{})
+		clock := func() time.Time { return time.Unix(1_000_000, 0).Add(time.Duration(now.Load())) }
+		r := newRig(t, func(r *rig) {
+			small(64_000)(r)
+			r.cfg.Engine.Policy.CacheTTL, r.cfg.Background, r.cfg.Clock = ttl, -1, clock
+			r.cfg.Tools = []tool.Tool{reader(30_000)}
+			r.cfg.Sleep = func(ctx context.Context, _ time.Duration) error {
+				select {
+				case <-tick:
+					return nil
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			}
+		})
+		for i := range 5 {
+			r.srv.Add(call(fmt.Sprint("c", i), "read"))
+		}
+		r.srv.Add(modeltest.Text("I have read it."))
+		r.say("read the files")
+		if ttl == 0 {
+			select {
+			case tick <- struct{}{}:
+				t.Error("it watches")
+			default:
+			}
+			continue
+		}
+		before := r.State().Tokens
+		look := func(minutes int64) int {
+			now.Add(minutes * int64(time.Minute))
+			tick <- struct{}{} // it looks
+			tick <- struct{}{} // it has looked
+			r.wait()
+			return r.passes()
+		}
+		if n := look(4); n != 0 {
+			t.Errorf("%d passes while the cache lives", n)
+		}
+		if n := look(2); n != 1 {
+			t.Fatalf("%d passes when the cache is cold, want 1", n)
+		}
+		e := r.all(agent.KindCompactionEnd)[0].Compaction
+		if e.Reason != compact.Idle || e.Summary != "" || r.State().Tokens >= before {
+			t.Errorf("%+v, from %d to %d", e, before, r.State().Tokens)
+		}
+		if n := look(60); n != 1 {
+			t.Errorf("%d passes after an hour, want 1", n)
+		}
+		r.srv.Add(modeltest.Text("ok"))
+		r.say("and now?")
+		r.fine()
+	}
+}
+
 // TestIdleUsesWhatLiesReady: nobody lets the summarizer go a second time.
 func TestIdleUsesWhatLiesReady(t *testing.T) {
 	t.Parallel()

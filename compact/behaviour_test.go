@@ -400,3 +400,26 @@ func TestCheckpointsOfAPath(t *testing.T) {
 		t.Errorf("got %v, want %s and %s", got, passed, again)
 	}
 }
+
+// TestIdleShortensWithoutASummary: a pass for the sake of a cold cache shortens towards the target, and where that frees
+// too little it does nothing. It never asks for a summary.
+func TestIdleShortensWithoutASummary(t *testing.T) {
+	policy := compact.Policy{Window: 32_000, Summarizer: weak{}}
+	for _, large := range []bool{true, false} {
+		l := caseLog(t)
+		for n := range 12 {
+			l.user("read the next one")
+			if large {
+				l.call("read", `{"path":"f.go"}`, strings.Repeat("x", n)+prose(700))
+			}
+			l.say(prose(map[bool]int{true: 20, false: 700}[large]))
+		}
+		plan := l.make(compact.Idle, policy)
+		if plan.Act != large || plan.Summary != nil || plan.Cut != nil {
+			t.Errorf("large results: %v: it acts: %v, %s: %+v", large, plan.Act, plan.Why, plan.Stages)
+		}
+		if large && (plan.After.Tokens >= plan.Before.Tokens || plan.Why == "" || plan.Reason != compact.Idle) {
+			t.Errorf("from %d to %d: %s", plan.Before.Tokens, plan.After.Tokens, plan.Why)
+		}
+	}
+}

@@ -113,7 +113,11 @@ func Make(ctx context.Context, s *Snapshot, req Request) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !plan.OnlyThinking {
+	switch {
+	case plan.OnlyThinking:
+	case plan.Reason == Idle:
+		err = p.shortenOnly(ctx, plan)
+	default:
 		if err = p.climbPreset(ctx, plan); err == nil && !plan.Act && plan.Reason == Threshold {
 			plan.orThinking(s)
 		}
@@ -195,6 +199,19 @@ func (p *planner) climb(ctx context.Context, plan *Plan, w *work) error {
 		}
 	}
 	return p.summarize(ctx, plan, w)
+}
+
+// shortenOnly is climb without a summary, for a context that no provider has in its cache.
+func (p *planner) shortenOnly(ctx context.Context, plan *Plan) error {
+	w := p.newWork()
+	tail, start := tailStart(w.units(), p.tail(w)), w.total
+	p.offload(w, tail, p.target())
+	p.elide(w, tail, p.target())
+	if freed := start - w.total; freed*100 < start*breakerGain {
+		plan.nothing(fmt.Sprintf("without a summary it frees %d tokens of %d, which is not worth it", freed, start))
+		return nil
+	}
+	return p.conclude(ctx, plan, w, nil)
 }
 
 // conclude writes what the draft came to into the plan: the edits of what is kept, and the compaction if there is one.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/clew-dev/clew/summary"
 	"github.com/clew-dev/clew/wire"
@@ -40,7 +41,10 @@ type Policy struct {
 	Tries int
 	// MaxBytes is the most that a request may take, in bytes of its JSON: images reach
 	// such a limit before the window. Default: 0, no limit.
-	MaxBytes     int64
+	MaxBytes int64
+	// CacheTTL is after how long without a request a provider has forgotten what it cached: then what needs no summary
+	// is shortened, for it costs nothing. The agent keeps the time. Default: 0, never.
+	CacheTTL     time.Duration
 	Offload      OffloadPolicy      // says which tool results the first stage takes
 	Summarizer   summary.Summarizer // makes the summary. Default: summary.Deterministic.
 	Template     *summary.Template  // gives the summary its form. Default: summary.Briefing.

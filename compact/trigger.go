@@ -19,6 +19,8 @@ const (
 	Manual    Reason = "manual"    // the user asks; done even below the threshold
 	Overflow  Reason = "overflow"  // a provider refused a request as too large; done likewise
 	Length    Reason = "length"    // an answer broke off because the window was full; done likewise
+	// Idle: nothing the provider has cached is lost by a pass. It shortens towards the target, and makes no summary.
+	Idle Reason = "idle"
 )
 
 // Request is what is asked of a plan.
@@ -74,6 +76,8 @@ func Check(s *Snapshot, req Request) (*Plan, error) {
 		plan.Why = t.why(before, s.Context)
 	case within:
 		return plan.nothing(fmt.Sprintf("the context of %d tokens is within its target of %d; set what to keep to go below", before.Tokens, t.budget.Target)), nil
+	case plan.Reason == Idle:
+		plan.Why = "the provider has forgotten by now what it had cached"
 	default:
 		plan.Why = "asked for"
 	}

@@ -210,7 +210,9 @@ var (
 	// Gemini is the generateContent API. "Please ensure that function call turn comes immediately after
 	// a user turn or after a function response turn", "... that the number of function response parts is
 	// equal to the number of function call parts", and a turn with responses holds nothing else
-	// (https://github.com/anomalyco/opencode/pull/43479). Signatures go back on the part they came on
+	// (https://github.com/anomalyco/opencode/pull/43479). So what the user says along with results is a
+	// user content of its own behind them: two in a row are taken, a mixed one is refused with "Requests
+	// ending with a model turn are not supported" (https://github.com/Prism-Shadow/agenthub/pull/189). Signatures go back on the part they came on
 	// (https://ai.google.dev/gemini-api/docs/thought-signatures). Images inside responses:
 	// https://ai.google.dev/gemini-api/docs/function-calling#multimodal. Size (Vertex AI takes 20 MB):
 	// https://blog.google/innovation-and-ai/technology/developers-tools/gemini-api-new-file-limits

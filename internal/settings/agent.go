@@ -120,7 +120,8 @@ func agentKeys() []Key {
 		},
 		{
 			Name: "agent.idle", Env: "CLEW_IDLE", Default: "0", Unit: "minutes",
-			Text: "how long a session that is over that size is idle before it is compacted; 0: it is not", set: setIdle,
+			Text: "how long a session that is over that size is idle before it is compacted; 0: it is not",
+			set:  func(s *Settings, v string) error { return setMinutes(&s.Agent.Idle, v) },
 		},
 		{
 			Name: "agent.taskRequests", Env: "CLEW_TASK_REQUESTS", Default: "50", Unit: "requests",
@@ -224,8 +225,8 @@ func setBackground(s *Settings, v string) error {
 // maxIdle bounds what is meant for minutes.
 const maxIdle = 30 * 24 * time.Hour
 
-// setIdle reads minutes, or a time such as 90s.
-func setIdle(s *Settings, v string) error {
+// setMinutes reads minutes, or a time such as 90s.
+func setMinutes(to *time.Duration, v string) error {
 	d, err := time.ParseDuration(v)
 	if minutes, numErr := strconv.ParseFloat(v, 64); numErr == nil && minutes >= 0 && minutes <= maxIdle.Minutes() {
 		d, err = time.Duration(minutes*float64(time.Minute)), nil
@@ -236,6 +237,6 @@ func setIdle(s *Settings, v string) error {
 	case d > maxIdle:
 		return errors.New("it is more than 30 days; write 0 for never")
 	}
-	s.Agent.Idle = d
+	*to = d
 	return nil
 }

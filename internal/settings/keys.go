@@ -115,6 +115,11 @@ func sessionKeys() []Key {
 			set:  func(s *Settings, v string) error { return setTokens(&s.policy.MaxBytes, v, compact.MinBytes) },
 		},
 		{
+			Name: "cacheTTL", Env: "CLEW_CACHE_TTL", Default: "0", Unit: "minutes",
+			Text: "how long the provider keeps what it has cached: after so long without a request, what needs no summary is shortened, for it costs nothing then; 0: it is not",
+			set:  func(s *Settings, v string) error { return setMinutes(&s.policy.CacheTTL, v) },
+		},
+		{
 			Name: "maxPasses", Env: "CLEW_MAX_PASSES", Default: "no limit", Unit: "passes",
 			Text:  "the most passes that are made by themselves for one message of the user, as long as the context fits",
 			Other: []Other{turnsPreset("MAX_COMPACTION_ATTEMPTS")},

@@ -139,7 +139,7 @@ func (s *Settings) Policy() (compact.Policy, error) {
 	p.Strategy = cmp.Or(said.Strategy, p.Strategy)
 	p.KeepMessages, p.KeepTurns = cmp.Or(said.KeepMessages, p.KeepMessages), cmp.Or(said.KeepTurns, p.KeepTurns)
 	p.MaxPasses, p.Tries = cmp.Or(said.MaxPasses, p.MaxPasses), cmp.Or(said.Tries, p.Tries)
-	p.Window, p.MaxBytes, p.Instructions = said.Window, said.MaxBytes, said.Instructions
+	p.Window, p.MaxBytes, p.Instructions, p.CacheTTL = said.Window, said.MaxBytes, said.Instructions, said.CacheTTL
 	p.Offload, p.Synapse = said.Offload, said.Synapse
 	_, _, err = p.Resolve()
 	return p, err
