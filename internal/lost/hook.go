@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -116,6 +117,10 @@ func (h Hook) answer(in io.Reader, run *Run) (string, error) {
 		return "", errors.New("the event names no transcript")
 	}
 	f, err := os.Open(e.Transcript)
+	if errors.Is(err, fs.ErrNotExist) && e.Name == "UserPromptSubmit" {
+		run.Why = "nothing was said yet"
+		return "", nil
+	}
 	if err != nil {
 		return "", err
 	}

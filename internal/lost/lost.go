@@ -205,6 +205,7 @@ const (
 // commands.
 func (w *writer) checks(led *ledger.Ledger) {
 	var failing []string
+	told := map[string]bool{}
 	for _, c := range led.Commands {
 		if c.Failing() {
 			line := "- `" + clip(c.Text) + "`: " + ended(c)
@@ -216,6 +217,7 @@ func (w *writer) checks(led *ledger.Ledger) {
 	}
 	for _, f := range led.Errors {
 		if len(f.Lines) > 0 && f.Check == "" && !w.has(f.Lines[0]) {
+			told[f.Entry] = f.Entry != ""
 			failing = append(failing, "- "+clip(strings.TrimSpace(f.Tool+" "+f.Subject))+": "+text.Clip(strings.Join(f.Lines, " | "), 2*maxCommand)+handle(f.Entry))
 		}
 	}
@@ -223,7 +225,7 @@ func (w *writer) checks(led *ledger.Ledger) {
 	w.section("Failing when the compaction came", failing[:min(len(failing), 8)])
 	var last []string
 	for i, c := range led.Commands {
-		if !c.Failing() && (c.Check != "" || i >= len(led.Commands)-lastCommands) {
+		if !c.Failing() && !told[c.Entry] && (c.Check != "" || i >= len(led.Commands)-lastCommands) {
 			last = append(last, "- `"+clip(c.Text)+"`: "+ended(c)+handle(c.Entry))
 		}
 	}

@@ -189,10 +189,10 @@ func codexConfig(data []byte, o *Options) ([]byte, error) {
 	inside, table := false, ""
 	for line := range strings.Lines(string(data)) {
 		text := strings.TrimSpace(line)
-		switch {
-		case text == tomlBegin:
+		switch text {
+		case tomlBegin:
 			inside = true
-		case text == tomlEnd:
+		case tomlEnd:
 			inside = false
 			continue
 		}
