@@ -369,3 +369,15 @@ func TestEpochsAreRareInATightWindow(t *testing.T) {
 		t.Errorf("%d epochs for 30 requests", made)
 	}
 }
+
+// What an agent puts into the user's messages is not taken for the user's words.
+func TestRemindersAreNotTheUsersWords(t *testing.T) {
+	u := newUpstream(t)
+	body := bytes.Replace(long(50, "x"), []byte(`"content":"Request 0`), []byte(`"content":[{"type":"text","text":"<system-reminder>\nUse the tool Agent well.\n</system-reminder>"},{"type":"text","text":"Request 0`), 1)
+	body = bytes.Replace(body, []byte(`part0.go and keep the tests green"}`), []byte(`part0.go and keep the tests green"}]}`), 1)
+	send(t, gateway.Transport(nil, gateway.Config{Window: window(32_000)}), u.URL+"/v1/messages", body)
+	sent := string(u.bodies[0])
+	if !strings.Contains(sent, "First request: Request 0: change the file") || strings.Contains(sent, "Use the tool Agent well") {
+		t.Errorf("the summary begins: %.600s", sent)
+	}
+}

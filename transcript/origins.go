@@ -56,11 +56,17 @@ var (
 	}}
 )
 
-// wireOrigin tells the user's words from what package wire puts into lists.
+// wireOrigin tells the user's words from what package wire and agents put into lists. A list
+// does not say which agent wrote it, so the marks of all count.
 func wireOrigin(b message.Block) message.Origin {
 	s := b.Text
 	if b.Type == message.BlockText && (s == "[The conversation goes on from here.]" || s == "[Go on.]" || strings.HasPrefix(s, "<system-update>\n")) {
 		return message.OriginInjected
+	}
+	for _, m := range []marks{claudeMarks, codexMarks, geminiMarks} {
+		if origin := m.origin(b); origin != message.OriginUser {
+			return origin
+		}
 	}
 	return message.OriginUser
 }
