@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/clew-dev/clew/agent/files"
+	"github.com/clew-dev/clew/session"
 )
 
 // openHistory makes the history of files; nil where there is no place for their content.
@@ -20,7 +21,13 @@ func (a *Agent) openHistory() *files.History {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
-	return files.New(files.Config{Dir: dir, Blobs: a.s.Blobs(), Entries: a.s.Log().Store().All, Append: a.journal.appendOne})
+	return files.New(files.Config{Dir: dir, Blobs: a.s.Blobs(), Entries: a.s.Log().Store().All, Append: func(ctx context.Context, d session.Draft) (string, error) {
+		id, err := a.journal.appendOne(ctx, d)
+		if err == nil {
+			err = a.s.Sync(context.WithoutCancel(ctx)) // before a file is changed
+		}
+		return id, err
+	}})
 }
 
 // Turns returns the messages of the user after which tools have changed files, oldest

@@ -288,3 +288,17 @@ func newRandom(seed uint64) func(n int) int {
 		return int(seed>>33) % n
 	}
 }
+
+// A search through a folder is asked about once, so it keeps out of files with secrets.
+func TestGrepPassesOverSecrets(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.put("sub/.env", "KEY=secret\n")
+	b.put("sub/.env.example", "KEY=example\n")
+	if got := b.ok("grep", "pattern", "KEY"); !strings.Contains(got, "example") || strings.Contains(got, "=secret") || !strings.Contains(got, "1 file was passed over") {
+		t.Errorf("it found %q", got)
+	}
+	if got := b.ok("grep", "pattern", "KEY", "path", "sub/.env"); !strings.Contains(got, "=secret") {
+		t.Errorf("named as the path it found %q", got)
+	}
+}

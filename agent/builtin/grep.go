@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/clew-dev/clew/agent/permission"
 	"github.com/clew-dev/clew/agent/tool"
 	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/model"
@@ -128,6 +129,7 @@ type hits struct {
 	clipped bool // a line was cut
 	large   int  // files that were too large to search
 	binary  int  // files that are no text
+	secret  int  // files that were passed over, because a search is not asked about each
 }
 
 func (t *tree) grep(ctx context.Context, c grepCall) (tool.Result, error) {
@@ -139,6 +141,10 @@ func (t *tree) grep(ctx context.Context, c grepCall) (tool.Result, error) {
 	if info.IsDir() {
 		err = t.walk(ctx, func(name string, d fs.DirEntry) error {
 			if !d.Type().IsRegular() || c.glob != "" && !c.glob.match(t.rel(name)) {
+				return nil
+			}
+			if permission.Secret(name) {
+				h.secret++
 				return nil
 			}
 			if err := t.search(ctx, name, h); err != nil {
@@ -175,7 +181,11 @@ func (t *tree) grep(ctx context.Context, c grepCall) (tool.Result, error) {
 	if h.large > 0 {
 		large = fmt.Sprintf("%d %s larger than 32 MiB not searched; use bash", h.large, plural(h.large, "file", "files"))
 	}
-	r := tool.Text(text + note(more, cut, large, t.rest()))
+	var secret string
+	if h.secret > 0 {
+		secret = fmt.Sprintf("%d %s passed over, for there may be keys and passwords; to search one give it as the path", h.secret, plural(h.secret, "file was", "files were"))
+	}
+	r := tool.Text(text + note(more, cut, large, secret, t.rest()))
 	r.Details = tool.Details{Truncated: h.more || t.full}.JSON()
 	return r, nil
 }

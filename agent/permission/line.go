@@ -150,8 +150,8 @@ func (s *strict) call(c *syntax.CallExpr) {
 			s.refuse(opaque)
 			return
 		}
-		ok := true
 		if i == 0 {
+			var ok bool
 			if cmd.name, ok = plain(w); !ok {
 				s.refuse("a command whose name is not written out")
 				return

@@ -201,7 +201,7 @@ func (q *question) matchStrays(full, pattern string) bool {
 // hidden says what a search through folders would find in files with secrets, or behind
 // links that lead out. It looks through the first folders.
 func (q *question) hidden(words []word) string {
-	flags := map[string]string{"grep": "r R d --recursive --dereference-recursive --directories", "rg": "u . --unrestricted --hidden --no-ignore"}[path.Base(words[0].text)]
+	flags := map[string]string{"grep": "r R d --recursive --dereference-recursive --directories", "rg": "u . g --unrestricted --hidden --no-ignore --glob --iglob"}[path.Base(words[0].text)]
 	if flags == "" || !slices.ContainsFunc(words[1:], func(w word) bool { return isFlag(w.text, flags) }) {
 		return ""
 	}
@@ -242,6 +242,10 @@ func (q *question) hidden(words []word) string {
 	return found
 }
 
+// Secret reports whether a path, with slashes, is one of a place for keys and passwords:
+// .env, ~/.ssh and the like.
+func Secret(path string) bool { return secret(strings.Split(path, "/")) }
+
 // secret reports whether the names of a path are those of a place for keys and passwords.
 func secret(path []string) bool {
 	all := "/" + strings.ToLower(strings.Join(path, "/")) + "/"
@@ -253,17 +257,18 @@ func secret(path []string) bool {
 		if rest, ok := strings.CutPrefix(name, ".env."); ok {
 			return !slices.Contains([]string{"example", "sample", "template", "dist", "defaults", "schema"}, rest)
 		}
-		return slices.ContainsFunc(secretEnds, func(end string) bool { return strings.HasSuffix(name, end) && !strings.HasSuffix(name, ".pub") })
+		return slices.ContainsFunc(secretEnds, func(end string) bool { return strings.HasSuffix(name, end) })
 	})
 }
 
 var (
 	secretPlaces = []string{
-		".env", ".envrc", ".ssh", ".aws", ".azure", ".gnupg", ".kube", ".docker", ".config/gcloud", ".config/gh", ".config/op", ".password-store", ".netrc", "_netrc",
+		".env", ".envrc", ".ssh", ".aws", ".azure", ".gnupg", ".kube", ".docker/config.json", ".config/gcloud", ".config/gh", ".config/op", ".password-store", ".netrc", "_netrc",
 		".npmrc", ".pypirc", ".pgpass", ".my.cnf", ".git-credentials", ".vault-token", ".cargo/credentials", ".cargo/credentials.toml", ".local/share/keyrings",
 		"library/keychains", ".bash_history", ".zsh_history", ".terraform.d", ".terraformrc", ".htpasswd", ".git/config",
+		"id_rsa", "id_dsa", "id_ecdsa", "id_ed25519",
 	}
-	secretEnds = []string{"id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", ".pem", ".p12", ".pfx", ".kdbx", ".keystore", ".jks"}
+	secretEnds = []string{".pem", ".p12", ".pfx", ".kdbx", ".keystore", ".jks"}
 )
 
 // runsByItself reports whether a file of the project, by its names, is run or obeyed by
