@@ -1,12 +1,14 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/wire"
 )
 
@@ -54,6 +56,11 @@ func newContext() *cobra.Command {
 		}
 		if fl.Changed("wire") {
 			return printWire(cmd, v, profile)
+		}
+		for _, it := range v.Items {
+			if *full && wantsJSON(cmd) && !json.Valid(jsonx.Clean(it.Message.JSON())) {
+				return fmt.Errorf("context: the message of entry %s is nested too deeply for --json --full; leave out --full", it.Entry.ID)
+			}
 		}
 		return show(cmd, &shownContext{v, s, *full})
 	}

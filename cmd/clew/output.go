@@ -44,12 +44,8 @@ func show(cmd *cobra.Command, r result) error {
 		r.text(rep)
 		return rep.w.Flush()
 	}
-	if made, ok := r.(interface{ json() (any, error) }); ok {
-		v, err := made.json()
-		if err != nil {
-			return err
-		}
-		return printJSON(cmd, v)
+	if made, ok := r.(interface{ json() any }); ok {
+		return printJSON(cmd, made.json())
 	}
 	return printJSON(cmd, r)
 }

@@ -152,7 +152,7 @@ type replayScoredJSON struct {
 	TrailF1      *float64 `json:"trailF1,omitempty"`
 }
 
-func (p *replayed) json() (any, error) {
+func (p *replayed) json() any {
 	r, in := p.Report, p.in
 	out := replayJSON{
 		Budget: r.Budget, Tail: r.Tail, Files: in.files, Passed: in.passed, Unread: in.unread, Damaged: in.damaged,
@@ -208,7 +208,7 @@ func (p *replayed) json() (any, error) {
 		}
 		out.Sessions = append(out.Sessions, sj)
 	}
-	return out, nil
+	return out
 }
 
 // rounded keeps four digits: the rest is noise.

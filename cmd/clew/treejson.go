@@ -54,7 +54,7 @@ type treeEntry struct {
 	Checkpoint string `json:"checkpoint,omitempty"`
 }
 
-func (s *shownTree) json() (any, error) {
+func (s *shownTree) json() any {
 	t := s.tree
 	out := treeJSON{
 		Session: sessionOf(s.file, t.name),
@@ -81,5 +81,5 @@ func (s *shownTree) json() (any, error) {
 		}
 		out.Entries = append(out.Entries, e)
 	}
-	return out, nil
+	return out
 }

@@ -66,7 +66,7 @@ func Open(ctx context.Context, cfg Config) (*Session, error) {
 		return nil, &ConfigError{err}
 	}
 	s.base, s.stop = context.WithCancel(context.WithoutCancel(ctx))
-	s.opener.cfg, s.current, s.opener.base = &s.cfg, s.ownSettings.settings, s.base
+	s.opener.cfg, s.current, s.opener.base = &s.cfg, s.settings, s.base
 	s.known, s.getenv, s.opened = sync.OnceValues(model.BuiltIn), keys.Getenv(cfg.getenv), map[string]model.Model{}
 	s.windows = s.readWindows()
 	s.transport = model.NewTransport(model.TransportConfig{Retry: model.Retry{Attempts: maxTries, Notify: s.retried, Sleep: cfg.Sleep}})
@@ -75,7 +75,7 @@ func Open(ctx context.Context, cfg Config) (*Session, error) {
 		s.stop()
 		return nil, err
 	}
-	s.history.home, s.history.dir, s.history.warn = cfg.Home, cfg.Dir, s.warn
+	s.home, s.dir, s.history.warn = cfg.Home, cfg.Dir, s.warn
 	s.find = s.builtinTool("find")
 	u, err := s.first(ctx)
 	if err != nil {
@@ -202,7 +202,7 @@ func (s *Session) tools() []tool.Tool {
 		return nil
 	}
 	var out []tool.Tool
-	for _, t := range append(s.builtin.Tools(), s.servers.list()...) {
+	for _, t := range append(s.builtin.Tools(), s.list()...) {
 		if len(s.cfg.Tools) == 0 || slices.Contains(s.cfg.Tools, t.Spec().Name) {
 			out = append(out, t)
 		}
