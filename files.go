@@ -50,17 +50,14 @@ func RemoveFile(ctx context.Context, path string) (removed []string, err error) 
 	if had {
 		removed = append(removed, blobs.Path())
 	}
-	if _, err := os.Lstat(TaskFolder(path)); err == nil {
-		if err := os.RemoveAll(TaskFolder(path)); err != nil {
-			return removed, &Error{Op: "remove", Subject: TaskFolder(path), Err: err, Hint: "the session is gone; remove this folder by hand"}
+	for _, beside := range []string{TaskFolder(path), QueueFile(path)} {
+		if _, err := os.Lstat(beside); errors.Is(err, fs.ErrNotExist) {
+			continue
 		}
-		removed = append(removed, TaskFolder(path))
-	}
-	switch err := os.Remove(QueueFile(path)); {
-	case err == nil:
-		removed = append(removed, QueueFile(path))
-	case !errors.Is(err, fs.ErrNotExist):
-		return removed, &Error{Op: "remove", Subject: QueueFile(path), Err: err, Hint: "the session is gone; remove this file by hand"}
+		if err := os.RemoveAll(beside); err != nil {
+			return removed, &Error{Op: "remove", Subject: beside, Err: err, Hint: "the session is gone; remove this by hand"}
+		}
+		removed = append(removed, beside)
 	}
 	return removed, nil
 }
