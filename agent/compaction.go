@@ -126,6 +126,8 @@ type CompactReport struct {
 	// Summary is the text of the summary, "" where there is none; Summarizer made it.
 	Summary    string `json:"summary,omitempty"`
 	Summarizer string `json:"summarizer,omitempty"`
+	// SummaryLimit is the most that a summary may take, the user's words in it included, in tokens.
+	SummaryLimit int64 `json:"summaryLimit,omitempty"`
 	// FirstKept is the first entry that stays.
 	FirstKept     string   `json:"firstKept,omitempty"`
 	ReadFiles     []string `json:"readFiles,omitempty"`
@@ -159,7 +161,7 @@ func reportOf(res *clew.Result) *CompactReport {
 	p := res.Plan
 	out := &CompactReport{
 		Act: p.Act, Why: p.Why, Before: p.Before.Tokens, After: p.After.Tokens, Limit: p.Budget.Limit, Target: p.Budget.Target,
-		Stages: p.Stages, ReadFiles: p.ReadFiles, ModifiedFiles: p.ModifiedFiles, Entries: res.Entries, Deleted: res.Deleted,
+		Stages: p.Stages, ReadFiles: p.ReadFiles, ModifiedFiles: p.ModifiedFiles, Entries: res.Entries, Deleted: res.Deleted, SummaryLimit: p.Budget.Summary,
 	}
 	if p.Summary != nil {
 		out.Summary, out.Summarizer = p.Summary.Text, p.Summary.Summarizer

@@ -1,9 +1,9 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -30,13 +30,17 @@ type front interface {
 	quietly(work func(ctx context.Context) error, then func(error))
 	// soon opens what was worked on, when the user has time for it.
 	soon(what string, open func())
+	// head begins the screen, showDiff shows what was changed in files.
+	head(title string, lines ...string)
+	showDiff(title, unified string)
 	// show and showText show something to read; the text of showText can be taken into
 	// the editor.
 	show(title string, text func(width int) string)
 	showText(title, text string)
 	// edit lets the user change a text, editWith after reading something about it.
 	edit(title, text string, single bool, done func(string))
-	editWith(head []string, title, text string, done func(string))
+	// note says something about the text as it stands; see widget.Form.
+	editWith(head []string, title, text string, note func(string) (string, bool), done func(string))
 	choose(q widget.Question, sudden bool, then func(option string))
 	pick(l *list)
 	tree(nodes []widget.Node, do func(t treeFront, msg any))
@@ -71,7 +75,8 @@ func commands() []cmd {
 	return []cmd{
 		{"compact", "[instructions]", "summarize the old part; you can read and edit the summary first", compactFirst},
 		{"compact!", "[instructions]", "the same at once, without a preview", compactAtOnce},
-		{"undo", "", "take the last compaction back; again: do it again", func(f front, _ string) { undo(f) }},
+		{"undo", "", "take back the last compaction, or files and messages of a turn", func(f front, _ string) { undo(f) }},
+		{"diff", "", "what was changed in files in this session", func(f front, _ string) { showChanges(f) }},
 		{"tree", "", "go to another place of the conversation; branches are kept", func(f front, _ string) { openTree(f) }},
 		{"context", "", "what the model is sent, and how full the window is", func(f front, _ string) { showContext(f) }},
 		{"explain", "", "what became of each message, and what a pass would do next", func(f front, _ string) { explain(f) }},
@@ -176,8 +181,11 @@ func goOn(f front) {
 // begin says what there is to say at the start.
 func begin(f front, c Config) {
 	s := f.host().Agent().State()
-	f.note(fmt.Sprintf("clew · %s · %s", orNone(s.Model), f.host().Dir()))
-	f.note("/help lists commands and keys; nothing is lost, and /recall finds it")
+	model := orNone(s.Model)
+	if s.Window > 0 {
+		model += " · window " + tokens(s.Window)
+	}
+	f.head("clew", model, f.host().Dir(), "session "+cmp.Or(widget.OneLine(s.Name), s.Session), "/help lists commands and keys; nothing is lost, and /recall finds it")
 	for _, h := range c.Hints {
 		f.note(h)
 	}

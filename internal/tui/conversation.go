@@ -13,6 +13,7 @@ import (
 	"github.com/clew-dev/clew/internal/tui/widget"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/token"
 )
 
 // compactFirst is /compact: it shows what it would do, unless the user does not want that.
@@ -86,12 +87,38 @@ func showPreview(f front, rep *agent.CompactReport, instructions string) {
 	if rep.Summarizer != "" {
 		title += " by " + by(rep.Summarizer)
 	}
-	f.editWith(head, title+", to be edited: Ctrl+S applies it", rep.Summary, func(text string) {
+	editSummary(f, head, title+", to be edited: Ctrl+S applies it", rep, rep.Summary)
+}
+
+// editSummary lets the user change a summary and applies it. Where the engine takes another
+// one after all, the user is told, and has the text back.
+func editSummary(f front, head []string, title string, rep *agent.CompactReport, text string) {
+	provider, name, _ := strings.Cut(f.host().Agent().State().Model, "/")
+	count := token.HeuristicFor(provider, name)
+	most := max(rep.SummaryLimit, count.Text(rep.Summary))
+	note := func(text string) (string, bool) {
+		n := count.Text(text)
 		if strings.TrimSpace(text) == "" {
-			f.fault("an empty summary would lose what it replaces; nothing was changed")
-			return
+			return "an empty summary would lose what it replaces", true
 		}
-		compactNow(f, agent.CompactRequest{Summary: text, FirstKept: rep.FirstKept})
+		if n > most {
+			return fmt.Sprintf("too long: ~%s of %s tokens; shorten it, or it can't be applied", tokens(n), tokens(most)), true
+		}
+		return fmt.Sprintf("~%s of %s tokens", tokens(n), tokens(most)), false
+	}
+	f.editWith(head, title, text, note, func(text string) {
+		a := f.host().Agent()
+		var done *agent.CompactReport
+		f.run("compacting", func(ctx context.Context) (err error) {
+			done, err = a.Compact(ctx, agent.CompactRequest{Summary: text, FirstKept: rep.FirstKept})
+			return err
+		}, func(err error) {
+			compacted(f, done, err)
+			if err == nil && done.Act && done.Summarizer != "user" && done.Summarizer != "" {
+				f.fault("your summary was too long beside the user's words, and " + done.Summarizer + " made another one. Your text is open again: /undo, then /compact, takes a shorter one")
+				f.showText("your summary, which was not taken", text)
+			}
+		})
 	})
 }
 
@@ -106,20 +133,24 @@ func compactNow(f front, req agent.CompactRequest) {
 	f.run("compacting", func(ctx context.Context) (err error) {
 		rep, err = a.Compact(ctx, req)
 		return err
-	}, func(err error) {
-		switch {
-		case err != nil && cancelled(err): // the events have said so, if it had begun
-		case err != nil:
-			f.fail("compact", err)
-		case !rep.Act:
-			f.note(nothing(rep.Why))
-		case len(rep.Deleted) > 0:
-			f.note(counted(len(rep.Deleted), "file") + " of what was offloaded deleted: nothing names them any more")
-		}
-	})
+	}, func(err error) { compacted(f, rep, err) })
 }
 
-func undo(f front) {
+// compacted says what the events of a pass do not.
+func compacted(f front, rep *agent.CompactReport, err error) {
+	switch {
+	case err != nil && cancelled(err): // the events have said so, if it had begun
+	case err != nil:
+		f.fail("compact", err)
+	case !rep.Act:
+		f.note(nothing(rep.Why))
+	case len(rep.Deleted) > 0:
+		f.note(counted(len(rep.Deleted), "file") + " of what was offloaded deleted: nothing names them any more")
+	}
+}
+
+// undoCompaction takes the last pass back.
+func undoCompaction(f front) {
 	undoWith(f, session.UndoOptions{}, func(err error) {
 		var later *session.LaterError
 		if !errors.As(err, &later) {

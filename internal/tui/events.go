@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -9,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clew-dev/clew/agent"
+	"github.com/clew-dev/clew/agent/tool"
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/internal/tui/widget"
@@ -81,9 +83,10 @@ func (u *ui) loaded(m loadedMsg) {
 	if m.err != nil {
 		u.fail("the transcript can't be read", m.err)
 	} else {
-		u.seen = make(map[string]bool, len(m.path))
+		u.seen, u.todos = make(map[string]bool, len(m.path)), nil
 		for _, s := range m.path {
 			u.seen[s.ID] = true
+			u.keepTodos(s.Message)
 		}
 		u.more = m.more
 		items, open := pathItems(m.path, u.boxes, u.state.Doing != agent.DoingNothing)
@@ -174,10 +177,19 @@ func (u *ui) entry(e *agent.Entry) {
 	if e.Message.Role == message.RoleAssistant || e.Message.Role == message.RoleBashExecution {
 		u.log.live = nil
 	}
+	u.keepTodos(e.Message)
 	w := writer{put: u.log.add, call: func(id string) *item { return u.log.calls[id] }}
 	w.message(e.ID, e.Message, compact.Fate{})
 	if e.Message.Role == message.RoleToolResult {
 		delete(u.log.calls, e.Message.ToolCallID)
+	}
+}
+
+// keepTodos takes in the list that a call has left.
+func (u *ui) keepTodos(m *message.Message) {
+	var d tool.Details
+	if m != nil && m.Role == message.RoleToolResult && m.ToolName == "todo" && json.Unmarshal(m.Details, &d) == nil && d.Todos != nil {
+		u.todos = d.Todos
 	}
 }
 

@@ -41,6 +41,14 @@ func (u *ui) previews() bool { return !u.cfg.NoPreview }
 
 func (u *ui) asksOnMoves() bool { return !u.cfg.MoveAtOnce }
 
+func (u *ui) head(title string, lines ...string) {
+	u.log.note(widget.BlockHeader, title, strings.Join(lines, "\n"))
+}
+
+func (u *ui) showDiff(title, unified string) {
+	u.open(&pager{u: u, title: title, text: func(int) string { return unified }, diff: true})
+}
+
 func (u *ui) offer(text string) bool { return u.ed.Offer(text) }
 
 func (u *ui) copy(text string) {
@@ -95,9 +103,10 @@ type headForm struct {
 }
 
 // editWith lets the user change a text after reading something about it.
-func (u *ui) editWith(head []string, title, text string, done func(string)) {
+func (u *ui) editWith(head []string, title, text string, note func(string) (string, bool), done func(string)) {
 	h := &headForm{head: head}
 	h.formView = &formView{Form: widget.NewForm(u.theme, title, text), u: u, self: h, done: done}
+	h.Note = note
 	u.open(h)
 }
 

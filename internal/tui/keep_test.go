@@ -1,13 +1,18 @@
 package tui
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/clew-dev/clew/agent"
+	"github.com/clew-dev/clew/agent/tool"
+	"github.com/clew-dev/clew/blob"
 	"github.com/clew-dev/clew/internal/tui/widget"
 	"github.com/clew-dev/clew/model/modeltest"
 )
@@ -117,4 +122,89 @@ func TestLongSessionIsReadFromItsEnd(t *testing.T) {
 	if got := said(); !strings.Contains(got, "question 0") {
 		t.Errorf("who goes up gets\n%s", got)
 	}
+}
+
+// TestUndoTakesFilesBack: /undo offers the files of the last turn that changed some, the
+// conversation, or both.
+func TestUndoTakesFilesBack(t *testing.T) {
+	for key, want := range map[string]struct{ file, said string }{"f": {"old", "change it"}, "c": {"new", ""}, "b": {"old", ""}, "n": {"new", "change it"}} {
+		t.Run(key, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "f.txt")
+			if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			write := &fake{name: "write", effect: tool.Effect{Kind: tool.Read}, do: func(ctx context.Context, c tool.Call) (tool.Result, error) {
+				if err := c.Record(ctx, tool.Change{Path: path, Before: []byte("old"), After: []byte("new"), Mode: 0o600}); err != nil {
+					return tool.Result{}, err
+				}
+				return tool.Text("ok"), os.WriteFile(path, []byte("new"), 0o600)
+			}}
+			x := newTerm(t, func(h *fakeHost, c *Config) {
+				h.cfg = func(c *agent.Config) { c.Tools, c.Engine.Blobs = []tool.Tool{write}, &blob.Memory{} }
+			})
+			x.h.model.Add(modeltest.Answer(modeltest.Call("a", "write", "{}")), modeltest.Text("Changed."))
+			x.say("change it")
+			x.sees("Changed.")
+			x.idle()
+			x.say("/diff")
+			x.sees("+new")
+			x.press("esc")
+			x.say("/undo")
+			x.sees("take back what?")
+			x.sees("f.txt")
+			x.h.clock.add(time.Second)
+			x.press(key)
+			x.idle()
+			x.until("the end", func() bool { return len(x.u.jobs) == 0 && strings.Join(x.users(), "") == want.said })
+			if data, err := os.ReadFile(path); err != nil || string(data) != want.file {
+				t.Errorf("the file is %q, %v", data, err)
+			}
+		})
+	}
+}
+
+// TestTodosAreShown: the list that the model keeps stands above the editor until it is done,
+// also after a resume.
+func TestTodosAreShown(t *testing.T) {
+	list := `{"todos":[{"content":"find the cause","status":"completed"},{"content":"mend it","status":"in_progress"},{"content":"test","status":"pending"}]}`
+	todo := &fake{name: "todo", effect: tool.Effect{Kind: tool.Read}, do: func(context.Context, tool.Call) (tool.Result, error) {
+		r := tool.Text("kept")
+		r.Details = []byte(list)
+		return r, nil
+	}}
+	x := newTerm(t, withTools(todo))
+	x.h.model.Add(modeltest.Answer(modeltest.Call("a", "todo", "{}")), modeltest.Text("Begun."), modeltest.Answer(modeltest.Call("b", "todo", "{}")), modeltest.Text("All done."))
+	x.say("begin")
+	x.sees("Begun.")
+	x.idle()
+	x.u.todos = nil
+	x.u.load()
+	x.exec(x.u.flush())
+	x.sees("▸ mend it")
+	x.sees("✓ find the cause")
+	x.sees("☐ test")
+	list = `{"todos":[{"content":"mend it","status":"completed"}]}`
+	x.say("go on")
+	x.sees("All done.")
+	x.idle()
+	x.lacks("✓ mend it")
+}
+
+// TestPreviewSaysWhenASummaryIsTooLong: what is too long is not applied, and not replaced.
+func TestPreviewSaysWhenASummaryIsTooLong(t *testing.T) {
+	x := newTerm(t, small)
+	x.fill(4)
+	x.say("/compact")
+	x.sees("tokens · Ctrl+S")
+	x.update(tea.PasteMsg{Content: strings.Repeat("A long word of mine. ", 2_000)})
+	x.sees("too long: ~")
+	x.press("ctrl+s")
+	x.sees("too long: ~")
+	if len(x.u.over) != 1 {
+		t.Fatal("it was taken all the same")
+	}
+	x.press("ctrl+_")
+	x.sees("tokens · Ctrl+S")
+	x.press("ctrl+s")
+	x.sees("[compaction]")
 }

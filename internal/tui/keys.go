@@ -33,7 +33,7 @@ func Keys() []Key {
 		{"Tab", "complete: /command, @file"},
 		{"Up, Down, Ctrl+R", "earlier prompts; search them"},
 		{"Ctrl+_, Ctrl+Y", "undo and redo typing"},
-		{"Ctrl+C", "empty the editor; twice: leave"},
+		{"Ctrl+C", "empty the editor; twice: leave. A draft is kept and offered the next time"},
 		{"Ctrl+D", "on an empty editor: leave"},
 		{"Ctrl+L", "draw everything again"},
 		{"Ctrl+Z", "suspend clew; fg brings it back"},

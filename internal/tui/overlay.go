@@ -48,6 +48,7 @@ type pager struct {
 	width, height int
 	lines         []string
 	top           int
+	diff          bool   // the text is a unified diff
 	insert        func() // i puts it into the editor; nil: it does not
 }
 
@@ -75,7 +76,11 @@ func (p *pager) setTheme(t *widget.Theme) { p.theme = t }
 
 func (p *pager) setSize(width, height int) {
 	if width != p.width || p.lines == nil {
-		p.lines = widget.Wrap(widget.Sanitize(p.text(width)), width)
+		if p.diff {
+			p.lines = widget.Diff(p.theme, p.text(width), width, 0)
+		} else {
+			p.lines = widget.Wrap(widget.Sanitize(p.text(width)), width)
+		}
 	}
 	p.width, p.height = width, height
 	p.move(0)

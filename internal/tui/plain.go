@@ -559,7 +559,18 @@ func (p *plain) edit(title, text string, _ bool, done func(string)) {
 	})
 }
 
-func (p *plain) editWith(head []string, title, text string, done func(string)) {
+func (p *plain) head(title string, lines ...string) { p.say(title + ": " + strings.Join(lines, ". ")) }
+
+func (p *plain) showDiff(title, unified string) { p.page(title, unified) }
+
+func (p *plain) editWith(head []string, title, text string, note func(string) (string, bool), done func(string)) {
+	take := func(text string) {
+		if why, bad := note(text); bad {
+			p.fault(why + "; nothing was changed")
+			return
+		}
+		done(text)
+	}
 	for _, l := range head {
 		p.say(l)
 	}
@@ -569,10 +580,10 @@ func (p *plain) editWith(head []string, title, text string, done func(string)) {
 		p.prompt("Answer with y: apply it. e: write another one. n: leave it as it is.", func(line string) {
 			switch line {
 			case "y":
-				done(text)
+				take(text)
 			case "e":
 				p.say("Type the text; a line with a dot alone ends it.")
-				p.lines(nil, done)
+				p.lines(nil, take)
 			case "n", "":
 				p.say("Nothing was changed.")
 			default:

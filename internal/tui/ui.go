@@ -8,6 +8,7 @@ import (
 
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/agent/rpc"
+	"github.com/clew-dev/clew/agent/tool"
 	"github.com/clew-dev/clew/internal/tui/widget"
 )
 
@@ -41,6 +42,7 @@ type ui struct {
 	lastError  string // while it is not on the screen
 
 	loading bool          // the transcript is being read
+	todos   []tool.Todo   // what the model keeps as a list
 	page    int           // how many entries of the path are read
 	more    bool          // there are older ones
 	gen     int           // of the reading that counts
@@ -74,7 +76,7 @@ func newUI(ctx context.Context, c Config) *ui {
 	}
 	u.state = c.Host.Agent().State()
 	u.queue = c.Host.Agent().Queue()
-	u.ed.SetPlaceholder("say what to do, or /help")
+	u.ed.SetPlaceholder("say what to do · / commands · @ files · ! a command · Shift+Tab mode · /help")
 	u.ed.SetComplete(u.completeFile)
 	return u
 }

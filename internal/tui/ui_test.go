@@ -1085,7 +1085,7 @@ func texts(queue []agent.Queued) (out []string) {
 func TestCompletion(t *testing.T) {
 	x := newTerm(t, nil)
 	x.typed("/und")
-	x.sees("take the last compaction back")
+	x.sees("take back the last compaction")
 	x.press("tab")
 	if got := x.u.ed.Text(); got != "/undo " {
 		t.Errorf("the editor has %q", got)

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/agent/permission"
+	"github.com/clew-dev/clew/agent/tool"
 	"github.com/clew-dev/clew/internal/tui/widget"
 )
 
@@ -96,6 +98,7 @@ func (u *ui) editor() []string {
 	if u.log.scrolled && u.lastError != "" {
 		out = append(out, t.Paint(t.Error, widget.Cut("! "+u.lastError, u.width)))
 	}
+	out = append(out, u.todoLines()...)
 	out = append(out, u.queueLines()...)
 	for _, r := range u.later {
 		out = append(out, t.Paint(t.Accent, widget.Cut(r.what+" is ready; Ctrl+G shows it", u.width)))
@@ -133,6 +136,37 @@ func (u *ui) editor() []string {
 }
 
 func (u *ui) transcriptHeight() int { return max(u.height-len(u.editor())-len(u.below()), 1) }
+
+// mostTodos is how many lines the list of what is to be done takes.
+const mostTodos = 6
+
+// todoLines show the list that the model keeps, until all of it is done: what is under way
+// and what comes after it first.
+func (u *ui) todoLines() []string {
+	t := u.theme
+	first := slices.IndexFunc(u.todos, func(d tool.Todo) bool { return d.Status != tool.TodoCompleted })
+	if first < 0 || u.height < smallScreen {
+		return nil
+	}
+	first = max(min(first-1, len(u.todos)-mostTodos), 0)
+	marks := map[tool.TodoStatus]string{tool.TodoPending: "☐ ", tool.TodoInProgress: "▸ ", tool.TodoCompleted: "✓ "}
+	var out []string
+	for _, d := range u.todos[first:min(first+mostTodos, len(u.todos))] {
+		style := t.Text
+		switch d.Status {
+		case tool.TodoCompleted:
+			style = t.Dim
+		case tool.TodoInProgress:
+			style = t.Match
+		default:
+		}
+		out = append(out, t.Paint(style, widget.Cut("  "+marks[d.Status]+widget.OneLine(d.Content), u.width)))
+	}
+	if n := len(u.todos) - first - len(out); n > 0 {
+		out = append(out, t.Paint(t.Dim, widget.Cut("  and "+strconv.Itoa(n)+" more to do", u.width)))
+	}
+	return out
+}
 
 // queueLines show messages waiting to be sent.
 func (u *ui) queueLines() []string {

@@ -21,6 +21,7 @@ const (
 	BlockBranch
 	BlockNotice
 	BlockError
+	BlockHeader
 )
 
 // A Status says how far a tool call is.
@@ -151,6 +152,8 @@ func (b *Block) draw(t *Theme, md *Markdown, width int) []string {
 		return b.drawTool(t, width)
 	case BlockCompaction, BlockBranch:
 		return b.drawBox(t, md, width)
+	case BlockHeader:
+		return b.drawHeader(t, width)
 	case BlockError:
 		return marked(t, t.Error, "! ", Wrap(strings.TrimRight(Sanitize(b.text), "\n "), max(width-2, 1)), t.Error, width)
 	default:
@@ -180,6 +183,19 @@ func (b *Block) drawUser(t *Theme, width int) []string {
 	out := marked(t, t.User, "> ", Wrap(Sanitize(text), max(width-2, 1)), t.User, width)
 	if more != "" {
 		out = append(out, Cut(t.Paint(t.Dim, "+ "+ellipsis+" "+more), width))
+	}
+	return out
+}
+
+// drawHeader draws a title with lines beside a rule.
+func (b *Block) drawHeader(t *Theme, width int) []string {
+	out := []string{t.Paint(t.Match, Cut("▍ "+OneLine(b.title), width))}
+	for i, l := range strings.Split(b.text, "\n") {
+		style := t.Dim
+		if i == 0 {
+			style = t.Text
+		}
+		out = append(out, Cut(t.Paint(t.Match, "▍ ")+t.Paint(style, OneLine(l)), width))
 	}
 	return out
 }

@@ -17,7 +17,7 @@ type FormCancelMsg struct{}
 // is done, Escape leaves it; where something was changed, Escape asks to be pressed again.
 type Form struct {
 	// Note says something about the text as it stands, such as its size; bad: that it can't
-	// be taken. Nil: the form counts characters.
+	// be taken, which the form then does not do. Nil: the form counts characters.
 	Note func(text string) (note string, bad bool)
 
 	theme         *Theme
@@ -77,6 +77,11 @@ func (f *Form) Update(msg tea.Msg) tea.Msg {
 		f.leaving = false
 		switch s := msg.String(); {
 		case s == "ctrl+s", s == "enter" && f.single:
+			if f.Note != nil {
+				if _, bad := f.Note(f.result()); bad {
+					return nil // the note says why
+				}
+			}
 			return FormMsg{f.result()}
 		case s == "esc":
 			if leaving || f.in.text() == f.given {

@@ -1,0 +1,125 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/clew-dev/clew"
+	"github.com/clew-dev/clew/agent/files"
+	"github.com/clew-dev/clew/internal/text"
+	"github.com/clew-dev/clew/internal/tui/widget"
+)
+
+// showChanges is /diff.
+func showChanges(f front) {
+	a := f.host().Agent()
+	var changed []files.Changed
+	f.run("looking at what was changed", func(ctx context.Context) (err error) {
+		changed, err = a.Changes(ctx, "")
+		return err
+	}, func(err error) {
+		if failed(f, "diff", err) {
+			return
+		}
+		if len(changed) == 0 {
+			f.note("the tools have changed no files in this session")
+			return
+		}
+		var b strings.Builder
+		for _, c := range changed {
+			switch {
+			case c.Diff != "":
+				b.WriteString(strings.TrimRight(c.Diff, "\n") + "\n")
+			case c.After == "":
+				b.WriteString(c.Path + " was removed\n")
+			default:
+				b.WriteString(c.Path + " was changed; it is no text, or too large to be shown\n")
+			}
+		}
+		f.soon("the changes", func() { f.showDiff("changes of "+counted(len(changed), "file"), b.String()) })
+	})
+}
+
+// mostTurns is how many turns /undo looks back for one that changed files.
+const mostTurns = 20
+
+// undo is /undo: of the last turn that changed files it takes back these, the conversation, or
+// both; otherwise, and when that is wanted, the last compaction.
+func undo(f front) {
+	a := f.host().Agent()
+	var turn files.Turn
+	var paths []string
+	f.run("looking at what can be taken back", func(ctx context.Context) error {
+		turns, err := a.Turns(ctx)
+		for i := len(turns) - 1; i >= max(len(turns)-mostTurns, 0) && err == nil && len(paths) == 0; i-- {
+			var changed []files.Changed
+			changed, err = a.Changes(ctx, turns[i].ID)
+			for _, c := range changed {
+				turn, paths = turns[i], append(paths, c.Path)
+			}
+		}
+		return err
+	}, func(err error) {
+		switch {
+		case failed(f, "undo", err):
+		case len(paths) == 0:
+			undoCompaction(f)
+		default:
+			f.soon("what can be taken back", func() { askUndo(f, turn, paths) })
+		}
+	})
+}
+
+func askUndo(f front, turn files.Turn, paths []string) {
+	f.choose(widget.Question{
+		Title: "take back what?", Text: "The last turn that changed files: " + text.FirstLine(turn.Text), Body: strings.Join(paths, "\n"), Safe: 4,
+		Options: []widget.Option{
+			{ID: "files", Key: "f", Text: "its files: they are again as before it"},
+			{ID: "talk", Key: "c", Text: "the conversation: it goes on before that message; files stay"},
+			{ID: "both", Key: "b", Text: "both"},
+			{ID: "pass", Key: "p", Text: "the last compaction"},
+			{ID: "no", Key: "n", Text: "nothing"},
+		},
+	}, true, func(option string) {
+		switch option {
+		case "files":
+			restore(f, turn.ID, false, nil)
+		case "talk":
+			navigate(f, turn.ID, clew.BranchOptions{})
+		case "both":
+			restore(f, turn.ID, false, func() { navigate(f, turn.ID, clew.BranchOptions{}) })
+		case "pass":
+			undoCompaction(f)
+		}
+	})
+}
+
+// restore makes files what they were before a turn, then goes on.
+func restore(f front, turn string, force bool, then func()) {
+	a := f.host().Agent()
+	var done files.Restored
+	f.run("restoring files", func(ctx context.Context) (err error) {
+		done, err = a.Restore(ctx, turn, force)
+		return err
+	}, func(err error) {
+		if errors.Is(err, files.ErrChanged) {
+			f.choose(widget.Question{
+				Title: "restore all the same?", Text: err.Error(), Safe: 1,
+				Options: []widget.Option{{ID: "yes", Key: "y", Text: "yes; what stands there now is kept, and /undo brings it back"}, {ID: "no", Key: "n", Text: "no"}},
+			}, true, func(option string) {
+				if option == "yes" {
+					restore(f, turn, true, then)
+				}
+			})
+			return
+		}
+		if failed(f, "undo", err) {
+			return
+		}
+		f.note("restored: " + strings.Join(done.Files, ", "))
+		if then != nil {
+			then()
+		}
+	})
+}
