@@ -16,7 +16,7 @@ import (
 
 // jsonShapes are the values that --json prints, by the headings of docs/JSON.md.
 var jsonShapes = map[string]any{
-	"version": versionInfo{}, "settings": settingsReport{}, "models": modelsReport{}, "chat": chatHeader{}, "ls": sessionList{}, "rm": []removedSession{}, "setup": setupReport{}, "tree": treeJSON{},
+	"version": versionInfo{}, "settings": settingsReport{}, "models": modelsReport{}, "chat": chatHeader{}, "ls": sessionList{}, "rm": []removedSession{}, "setup": setupReport{}, "resume": resumeReport{}, "tree": treeJSON{},
 	"context": contextJSON{}, "verify": []verifiedFile{}, "repair": repairReport{},
 	"compact": compactReport{}, "undo": undoReport{},
 	"explain": explainReport{}, "explain --presets": presetsReport{}, "summarize": summaryReport{}, "pin": pinReport{}, "purge": purgeReport{}, "recall": recallReport{},

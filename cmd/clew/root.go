@@ -79,7 +79,7 @@ func newRoot() *cobra.Command {
 	root.SetHelpCommandGroupID(groupOther)
 	root.AddCommand(
 		newContext(), newExplain(), newLs(), newRecall(), newReplay(), newSummarize(), newTree(), newVerify(),
-		newBranch(), newClone(), newCompact(), newExport(), newFork(), newImport(), newLabel(), newName(), newPin(), newPurge(), newUndo(), newUnpin(), newRepair(), newRm(),
+		newBranch(), newClone(), newCompact(), newExport(), newFork(), newImport(), newLabel(), newName(), newPin(), newPurge(), newUndo(), newUnpin(), newRepair(), newResume(), newRm(),
 		newChat(), newCompletion(), newGateway(), newHook(), newMCP(), newModels(), newSettings(), newSetup(), newVersion(), newWrap(),
 	)
 	return root

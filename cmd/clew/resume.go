@@ -1,0 +1,222 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/clew-dev/clew"
+	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/home"
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/transcript"
+)
+
+// resumeReport is what resume --json prints.
+type resumeReport struct {
+	File    string            `json:"file"`
+	Program transcript.Format `json:"program"` // that goes on
+	Out     string            `json:"out"`
+	ID      string            `json:"id"`
+	Before  int64             `json:"tokensBefore"`
+	After   int64             `json:"tokensAfter"`
+	Command string            `json:"command"`
+}
+
+// resumable are the programs in which a session can be carried on.
+var resumable = []transcript.Format{transcript.ClaudeCode, transcript.Codex, transcript.Pi, home.Clew}
+
+func newResume() *cobra.Command {
+	cmd := newCommand("resume", groupChange)
+	names := formatNames(resumable)
+	in := cmd.Flags().String("in", "", "the program that goes on (default: the one whose session it is): "+strings.Join(names, ", "))
+	keep := cmd.Flags().String("keep", "20k", "how much of its end stays as it is, in tokens or percent of the window")
+	jsonFlag(cmd)
+	_ = cmd.RegisterFlagCompletionFunc("in", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if *in != "" && !slices.Contains(names, *in) {
+			return usagef("resume: --in %s: there are %s", *in, strings.Join(names, ", "))
+		}
+		cwd, err := os.Getwd()
+		if err != nil {
+			return err
+		}
+		name := ""
+		if len(args) > 0 {
+			name = args[0]
+		} else if name, err = newestOf(cmd.Context(), cwd); err != nil {
+			return err
+		}
+		tail, err := compact.ParseAmount(*keep)
+		if err != nil {
+			return usagef("resume: --keep %w", err)
+		}
+		r, err := resume(cmd, name, transcript.Format(*in), cwd, tail)
+		if err != nil {
+			return err
+		}
+		return show(cmd, r)
+	}
+	return cmd
+}
+
+// newestOf returns the file of the session of a project that was written to last.
+func newestOf(ctx context.Context, cwd string) (string, error) {
+	all, _, err := everywhere(ctx, "")
+	if err != nil {
+		return "", err
+	}
+	all = slices.DeleteFunc(all, func(f home.Found) bool { return !f.In(cwd) })
+	if len(all) == 0 {
+		return "", errors.New("resume: no session of this folder; name one, clew ls --all lists them")
+	}
+	return all[0].Path, nil
+}
+
+// resume compacts a copy of a session and puts it where the program finds it.
+func resume(cmd *cobra.Command, name string, in transcript.Format, cwd string, keep compact.Amount) (*resumeReport, error) {
+	ctx := cmd.Context()
+	f, t, err := openAny(cmd, name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	switch {
+	case in != "":
+	case t == nil:
+		in = home.Clew
+	case slices.Contains(resumable, t.Format):
+		in = t.Format
+	default:
+		return nil, usagef("resume: sessions of %s can't be written; say with --in which program goes on", t.Format)
+	}
+	h := home.NewHeader(cwd, nil, newUUID)
+	leaf, err := leafOf(cmd, f, "")
+	if err != nil {
+		return nil, err
+	}
+	path, err := session.Path(ctx, f, leaf)
+	if err != nil {
+		return nil, err
+	}
+	small := session.NewMemory(h, path...)
+	log, err := session.NewLog(ctx, small, session.Options{})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := compact.CloseOpenCalls(ctx, log); err != nil {
+		return nil, err
+	}
+	s, err := clew.OpenStore(ctx, small, clew.Config{Cwd: cwd})
+	if err != nil {
+		return nil, err
+	}
+	bar := newProgress(cmd)
+	defer bar.done()
+	bar.say("compacting a copy of %s", f.Path())
+	done, err := s.Compact(ctx, clew.CompactOptions{Keep: keep})
+	if err != nil {
+		return nil, err
+	}
+	note := message.User(fmt.Sprintf("This conversation goes on from a compacted copy. What the summary names with [#...] stands whole in the log: `clew recall %s ID` prints it.", cmp.Or(source(f.Path(), f.Header().ID), f.Path())), time.Now())
+	note.Origin = message.OriginInjected
+	if _, err := s.Append(ctx, note); err != nil {
+		return nil, err
+	}
+	r := &resumeReport{File: f.Path(), Program: in, ID: h.ID, Before: done.Plan.Before.Tokens, After: done.Plan.After.Tokens}
+	if r.Out, r.Command, err = resumePlace(in, &h); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(r.Out), 0o700); err != nil {
+		return nil, err
+	}
+	format, full := in, false
+	if in == home.Clew {
+		format, full = transcript.Pi, true
+	}
+	// It is made whole before any of it is written.
+	var buf bytes.Buffer
+	if _, err := transcript.Write(ctx, &buf, small, format, transcript.WriteOptions{Full: full}); err != nil {
+		return nil, fmt.Errorf("resume %s: %w", f.Path(), err)
+	}
+	return r, writeWhole(r.Out, false, func(w io.Writer) error {
+		_, err := buf.WriteTo(w)
+		return err
+	})
+}
+
+// source is how the session that was copied is named for recall: by its id where that finds it.
+func source(path, id string) string {
+	if found, err := resolveSession(context.Background(), short(id, 8)); err == nil && found == path {
+		return short(id, 8)
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return path
+	}
+	return abs
+}
+
+var notAlnum = regexp.MustCompile(`[^A-Za-z0-9]`)
+
+// resumePlace returns the file in which a program looks for a session, and the command that
+// makes it go on.
+func resumePlace(in transcript.Format, h *session.Header) (path, command string, err error) {
+	user, err := os.UserHomeDir()
+	if err != nil {
+		return "", "", fmt.Errorf("resume: %w", err)
+	}
+	at := h.Timestamp.UTC()
+	dir := func(env string, parts ...string) string {
+		if d := os.Getenv(env); d != "" {
+			return d
+		}
+		return filepath.Join(append([]string{user}, parts...)...)
+	}
+	switch in {
+	case transcript.ClaudeCode:
+		path = filepath.Join(dir("CLAUDE_CONFIG_DIR", ".claude"), "projects", notAlnum.ReplaceAllString(h.Cwd, "-"), h.ID+".jsonl")
+		return path, "claude --resume " + h.ID, nil
+	case transcript.Codex:
+		path = filepath.Join(dir("CODEX_HOME", ".codex"), "sessions", at.Format("2006/01/02"), "rollout-"+at.Format("2006-01-02T15-04-05")+"-"+h.ID+".jsonl")
+		return path, "codex resume " + h.ID, nil
+	case transcript.Pi:
+		folder := "--" + strings.NewReplacer("/", "-", `\`, "-", ":", "-").Replace(strings.TrimLeft(h.Cwd, `/\`)) + "--"
+		path = filepath.Join(dir("PI_CODING_AGENT_DIR", ".pi", "agent"), "sessions", folder, home.FileName(at, h.ID))
+		return path, "pi --session " + path, nil
+	}
+	data, err := home.Default()
+	if err != nil {
+		return "", "", err
+	}
+	project, err := data.Project(h.Cwd)
+	return filepath.Join(project, home.FileName(at, h.ID)), "clew chat --resume=" + short(h.ID, 8), err
+}
+
+// newUUID returns an id as other programs give their sessions.
+func newUUID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails: crypto/rand.Read
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
+
+func (r *resumeReport) text(rep *report) {
+	rep.row("session", "%s", r.File)
+	rep.row("written", "%s", r.Out)
+	rep.row("context", "%s tokens, %s before", number(r.After), number(r.Before))
+	rep.row("go on with", "%s", r.Command)
+}
