@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/clew-dev/clew/internal/testchat"
+	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/summary"
 )
 
@@ -22,7 +23,7 @@ import (
 //	budget 900                the most it may cost, else 2,000; "quotes N" is QuoteBudget
 //	profile {"keepCodeBlocks":true}    what is on of the switches of a Profile, else it is guessed
 //	> words of the user
-//	< words of the agent
+//	< words of the agent; "injected" what a program put in
 //	$ command                 a command; "! command" one that fails
 //	  its output, indented as everything that belongs to the step above
 //	edit path                 with lines "-old" and "+new"; "write path", "read path" with what is in it
@@ -191,6 +192,8 @@ func scripted(t *testing.T, script string) summary.Input {
 			in.QuoteBudget = int64(number)
 		case ">":
 			conv.User(said)
+		case "injected":
+			conv.Add(&message.Message{Role: message.RoleUser, Origin: message.OriginInjected, Content: []message.Block{message.TextBlock(said)}})
 		case "<":
 			conv.Say(said)
 		case "$":

@@ -49,6 +49,7 @@ const (
 
 // The rules of the choice.
 const (
+	firstOfTurn  = 2.5 // the first sentence on a request
 	sameSource   = .97 // each line of the same source that is there already
 	chosenBefore = .7  // what stood in an earlier summary had its time
 	outOfDate    = .5  // a later edit or reading took its place: the names stay
@@ -430,7 +431,16 @@ func (b *builder) rank(story []piece) {
 		values[p.order] = worth + b.value(p)/price
 		p.worth = worth
 	}
-	slices.SortStableFunc(story, func(a, b piece) int { return cmp.Compare(values[b.order], values[a.order]) })
+	byValue := func(a, b piece) int { return cmp.Compare(values[b.order], values[a.order]) }
+	slices.SortStableFunc(story, byValue)
+	told := map[string]bool{}
+	for _, p := range story {
+		if !told[p.line.From] {
+			told[p.line.From] = true
+			values[p.order] *= firstOfTurn
+		}
+	}
+	slices.SortStableFunc(story, byValue)
 }
 
 // cover fills what is left with sources: again and again with the one that gains most for

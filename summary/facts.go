@@ -68,7 +68,7 @@ func whatItSays(s string) says {
 		return saysNothing
 	case text.TableRow(s):
 		return saysRow
-	case leadsOver(s), announce().MatchString(s):
+	case leadsOver(s), announce().MatchString(s), goesOn().MatchString(s):
 		return saysNext
 	case strings.HasSuffix(s, "?") || supposes.MatchString(s):
 		return saysSupposed
@@ -134,7 +134,9 @@ func extract(n *names, m *message.Message, call *message.Block, cwd string, focu
 		x.output(x.command(redact.Text(m.Command)), redact.Text(m.Output))
 	case message.RoleUser:
 		t := redact.Text(m.Text())
-		if !m.UserWords() {
+		if m.Source() == message.OriginInjected {
+			break // a program put it in, and puts it in again
+		} else if !m.UserWords() {
 			x.output("", t)
 			break
 		}

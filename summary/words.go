@@ -55,7 +55,7 @@ func (w wording) MatchString(s string) bool {
 }
 
 // announce matches a sentence that only says what the agent does next.
-var announce = text.Pattern(`(?i)^(?:ok(?:ay)?[,.]? |now,? |first,? |good[,.!]? |great[,.!]? |perfect[,.!]? )*(?:let me|let['’]s|i['’]ll|i['’]m going to|i will|i need to|i can see|now i|让我|我来)\b`)
+var announce = text.Pattern(`(?i)^(?:ok(?:ay)?[,.]? |now, |first,? |good[,.!]? |great[,.!]? |perfect[,.!]? )*(?:let me|let['’]s|i['’]ll|i['’]m going to|i will|i need to|i can see|now i|now (?:let|replace|update|add|fix|run|create|remove|rewrite|check|write)|让我|我来)\b`)
 
 var (
 	// supposes matches a sentence that says what may be, not what is.

@@ -140,7 +140,9 @@ func (r *Reader) user(m *message.Message) {
 		r.ended = BoundaryUser
 	}
 	r.userRules(t)
-	r.decided(t, true)
+	if strings.Count(t, "\n") < manyLines { // nobody types what is longer
+		r.decided(t, true)
+	}
 	u := UserMessage{Entry: r.entry, Time: m.Time().UTC(), Text: text.Clip(t, maxText), Bytes: len(m.Text())}
 	r.users = append(r.users, u)
 }
