@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -149,19 +150,10 @@ func (fl *chatFlags) check(cmd *cobra.Command) error {
 		return usagef("chat: --max-requests %d: it must be at least 1", fl.maxRequests)
 	case fl.resume == pickSession && (fl.print || fl.rpc) && len(cmd.Flags().Args()) == 0:
 		return usagef("chat: --resume cannot show a list without a terminal; give an id, or use --continue")
-	case fl.theme != "" && !contains(settings.Themes(), fl.theme):
+	case fl.theme != "" && !slices.Contains(settings.Themes(), fl.theme):
 		return usagef("chat: --theme %s: there are %s", fl.theme, strings.Join(settings.Themes(), ", "))
 	}
 	return nil
-}
-
-func contains(list []string, s string) bool {
-	for _, v := range list {
-		if v == s {
-			return true
-		}
-	}
-	return false
 }
 
 // config makes a chat.Config of the flags. It returns what is left of the arguments.

@@ -106,13 +106,7 @@ func askTrust(in io.Reader, out io.Writer, wants []string) (bool, error) {
 	for _, w := range wants {
 		fmt.Fprintln(out, "  "+oneLine(w))
 	}
-	fmt.Fprint(out, "Trust this project? It can then run its own programs. [y/N] ")
-	line, err := readLine(in)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return false, err
-	}
-	word := strings.ToLower(strings.TrimSpace(line))
-	return word == "y" || word == "yes", nil
+	return askYes(in, out, "Trust this project? It can then run its own programs.")
 }
 
 func theme(names ...string) widget.Mode {

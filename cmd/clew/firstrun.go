@@ -120,25 +120,6 @@ func (t *teller) wait(ctx context.Context, read func() (string, error)) (string,
 	}
 }
 
-// readLine reads a line and nothing behind it, which is for who reads next.
-func readLine(in io.Reader) (string, error) {
-	var line []byte
-	for b := make([]byte, 1); len(line) < 4096; {
-		n, err := in.Read(b)
-		switch {
-		case n == 1 && b[0] == '\n':
-			return string(line), nil
-		case n == 1:
-			line = append(line, b[0])
-		case err != nil && len(line) > 0 && errors.Is(err, io.EOF):
-			return string(line), nil
-		case err != nil:
-			return "", err
-		}
-	}
-	return string(line), nil
-}
-
 // secret reads a line that is not shown.
 func (t *teller) secret(ctx context.Context, prompt string) (string, error) {
 	f, ok := t.in.(*os.File)

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -420,4 +421,35 @@ func short(id string, n int) string {
 		id = id[:n]
 	}
 	return printable(id)
+}
+
+// readLine reads a line and nothing behind it, which is for who reads next.
+func readLine(in io.Reader) (string, error) {
+	var line []byte
+	for b := make([]byte, 1); len(line) < 4096; {
+		n, err := in.Read(b)
+		switch {
+		case n == 1 && b[0] == '\n':
+			return string(line), nil
+		case n == 1:
+			line = append(line, b[0])
+		case err != nil && len(line) > 0 && errors.Is(err, io.EOF):
+			return string(line), nil
+		case err != nil:
+			return "", err
+		}
+	}
+	return string(line), nil
+}
+
+// askYes asks a question; all but yes is no, also the end of the input.
+func askYes(in io.Reader, out io.Writer, question string) (bool, error) {
+	fmt.Fprint(out, question+" [y/N] ")
+	line, err := readLine(in)
+	if errors.Is(err, io.EOF) {
+		fmt.Fprintln(out)
+		return false, nil
+	}
+	word := strings.ToLower(strings.TrimSpace(line))
+	return word == "y" || word == "yes", err
 }

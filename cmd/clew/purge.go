@@ -181,17 +181,7 @@ func (r *purgeReport) confirm(cmd *cobra.Command) (bool, error) {
 	if err := rep.w.Flush(); err != nil {
 		return false, err
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "Overwrite %s? This can't be undone. [y/N] ", count(len(r.Places), "record"))
-	answer, err := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
-	if err != nil {
-		fmt.Fprintln(cmd.ErrOrStderr())
-		return false, nil // the end of the input is a no
-	}
-	switch strings.ToLower(strings.TrimSpace(answer)) {
-	case "y", "yes":
-		return true, nil
-	}
-	return false, nil
+	return askYes(cmd.InOrStdin(), cmd.ErrOrStderr(), fmt.Sprintf("Overwrite %s? This can't be undone.", count(len(r.Places), "record")))
 }
 
 // maxListed is how many places of a kind are listed; --json has them all.

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -93,15 +91,9 @@ func confirm(cmd *cobra.Command, infos []jsonl.Info) (bool, error) {
 		}
 		fmt.Fprintf(w, "%s  %s  %s\n", printable(info.Path), size(info.Size), cut(title, 60))
 	}
-	fmt.Fprintf(w, "Remove %s? [y/N] ", count(len(infos), "session"))
-	answer, err := bufio.NewReader(in).ReadString('\n')
-	if err != nil {
-		fmt.Fprintln(w)
-		return false, nil
-	}
-	switch strings.ToLower(strings.TrimSpace(answer)) {
-	case "y", "yes":
-		return true, nil
+	yes, err := askYes(in, w, fmt.Sprintf("Remove %s?", count(len(infos), "session")))
+	if err != nil || yes {
+		return yes, err
 	}
 	fmt.Fprintln(w, "nothing removed")
 	return false, nil

@@ -133,8 +133,9 @@ func (s *Session) Models() []ModelChoice {
 		}
 	}
 	for _, m := range append(provider.Starters(set), provider.Models(known, set)...) {
-		if m.Family {
-			continue // it is no model that can be asked
+		// The name of a family is also that of its newest model, but for "claude-".
+		if m.Family = false; strings.HasSuffix(m.Info.Model, "-") {
+			continue
 		}
 		if info, ok := known.Lookup(m.Info.Provider, m.Info.Model); ok && m.Info.Window == 0 {
 			id := m.Info.Model

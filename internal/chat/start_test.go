@@ -129,7 +129,7 @@ func TestModelsOfAFamilyAreOffered(t *testing.T) {
 		}
 		got = append(got, m.Name)
 	}
-	if !slices.Contains(got, "anthropic/claude-sonnet-4-5") {
+	if !slices.Contains(got, "anthropic/claude-opus-4-5") {
 		t.Errorf("no model of Anthropic: %q", got)
 	}
 }
