@@ -10,8 +10,10 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/clew-dev/clew/blob"
@@ -128,7 +130,7 @@ func forkTarget(from, to string, h session.Header) (string, error) {
 // copyOutput copies the large output that the path refers to. undo removes it again.
 func (p *forkPlan) copyOutput(ctx context.Context, from, to string) (undo func(context.Context), err error) {
 	undo = func(context.Context) {}
-	if len(p.output) == 0 {
+	if len(p.output)+len(p.content) == 0 {
 		return undo, nil
 	}
 	src, err := openBlobs(from)
@@ -147,12 +149,12 @@ func (p *forkPlan) copyOutput(ctx context.Context, from, to string) (undo func(c
 			}
 		}
 	}
-	for _, id := range p.output {
+	for i, id := range slices.Concat(p.output, p.content) {
 		has, err := copyBlob(ctx, src, dst, id)
 		if err != nil {
 			return undo, &Error{Op: "copy", Subject: src.Path(), Err: err, Hint: "no session was written"}
 		}
-		if has {
+		if has && i < len(p.output) {
 			p.forked.Output++
 		}
 	}
@@ -161,12 +163,13 @@ func (p *forkPlan) copyOutput(ctx context.Context, from, to string) (undo func(c
 
 // forkPlan holds ids and not entries, so that a session of any size can be forked.
 type forkPlan struct {
-	src    session.Store
-	path   []forkNode       // what is copied, oldest first
-	added  []*session.Entry // what comes behind it
-	output []blob.ID        // large output that the path refers to
-	marks  forkMarks        // of the path
-	forked Forked
+	src     session.Store
+	path    []forkNode       // what is copied, oldest first
+	added   []*session.Entry // what comes behind it
+	output  []blob.ID        // large output that the path refers to
+	content []blob.ID        // of files that were changed on the path
+	marks   forkMarks        // of the path
+	forked  Forked
 }
 
 // forkNode is what has to be known of an entry on the path.
@@ -262,8 +265,17 @@ func (p *forkPlan) take(e *session.Entry) (enough bool) {
 			p.output = append(p.output, id)
 		}
 	}
+	if session.CustomFiles == jsonx.StringAt(e.Raw(), "customType") {
+		for _, address := range blobAddress().FindAll(e.Raw(), -1) {
+			if id, err := blob.ParseID(string(address)); err == nil && !slices.Contains(p.content, id) {
+				p.content = append(p.content, id)
+			}
+		}
+	}
 	return false
 }
+
+var blobAddress = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`sha256-[0-9a-f]{64}`) })
 
 // forkSource is what a fork has to know of the whole log.
 type forkSource struct {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/agent/tool"
+	"github.com/clew-dev/clew/blob"
 	"github.com/clew-dev/clew/model/modeltest"
 )
 
@@ -46,6 +47,19 @@ func TestFilesOfAnEarlierRun(t *testing.T) {
 	r.say("look")
 	if got := r.texts(); got[len(got)-2] != "toolResult: restore files: the agent is at work; wait until it is done, or cancel it first; it is working" {
 		t.Errorf("at work it said %q", got)
+	}
+	forked, err := r.Fork(t.Context(), "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blobs, err := blob.OpenDir(forked.Path + ".blobs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, content := range []string{"old", "new"} {
+		if _, err := blobs.Stat(t.Context(), blob.IDOf([]byte(content))); err != nil {
+			t.Errorf("a fork has not what was in the file, %q: %v", content, err)
+		}
 	}
 	done, err := r.Restore(t.Context(), turn, false)
 	if data, readErr := os.ReadFile(path); err != nil || readErr != nil || string(data) != "old" || r.State().Leaf != done.ID {

@@ -44,6 +44,8 @@ func (t Type) Known() bool { return slices.Contains(knownTypes[:], t) }
 const (
 	CustomLeaf = "clew.leaf" // the leaf was moved here
 	CustomPass = "clew.pass" // the entries that follow are one pass
+	// CustomFiles has what was changed in files; their content lies beside the log, by its address.
+	CustomFiles = "clew.files"
 
 	// CustomExcerpt is a custom_message: what a pass left of a message that it took out because no edit can replace it.
 	CustomExcerpt = "clew.excerpt"

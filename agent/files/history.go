@@ -32,7 +32,7 @@ import (
 
 // Custom is the type of the entries with changes: a custom entry before a call changes
 // files, a custom message where the user has taken changes back.
-const Custom = "clew.files"
+const Custom = session.CustomFiles
 
 // Config says where a History is. All but Dir is required.
 type Config struct {
