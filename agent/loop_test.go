@@ -43,13 +43,21 @@ func TestLoopsInASmallWindow(t *testing.T) {
 		for _, thinks := range []bool{true, false} {
 			t.Run(fmt.Sprint(api, "/thinking ", thinks), func(t *testing.T) {
 				t.Parallel()
-				loopInASmallWindow(t, open, thinks)
+				loopInASmallWindow(t, open, thinks, compact.PresetClew)
+			})
+		}
+	}
+	for _, preset := range compact.PresetNames() {
+		if preset != compact.PresetClew {
+			t.Run(preset, func(t *testing.T) {
+				t.Parallel()
+				loopInASmallWindow(t, apis["anthropic"], true, preset)
 			})
 		}
 	}
 }
 
-func loopInASmallWindow(t *testing.T, open func(*modeltest.Server) (model.Model, error), thinks bool) {
+func loopInASmallWindow(t *testing.T, open func(*modeltest.Server) (model.Model, error), thinks bool, preset string) {
 	const calls, window = 60, 32_000
 	n := 0
 	var r *rig
@@ -75,6 +83,9 @@ func loopInASmallWindow(t *testing.T, open func(*modeltest.Server) (model.Model,
 		r.cfg.Model, r.cfg.Tools = m, []tool.Tool{read}
 		if thinks {
 			r.cfg.Reasoning = model.ReasoningMedium
+		}
+		if r.cfg.Engine.Policy, err = compact.Preset(preset); err != nil {
+			t.Fatal(err)
 		}
 		r.cfg.Engine.Policy.Window = window
 	})
@@ -129,7 +140,7 @@ func loopInASmallWindow(t *testing.T, open func(*modeltest.Server) (model.Model,
 			reasons[e.Compaction.Reason]++
 		}
 	}
-	if reasons[compact.Threshold] < 3 || reasons[compact.Length] < 3 {
+	if preset == compact.PresetClew && (reasons[compact.Threshold] < 3 || reasons[compact.Length] < 3) {
 		t.Errorf("the passes were %v", reasons)
 	}
 	t.Logf("%d requests, passes %v", r.tried(), reasons)

@@ -211,6 +211,7 @@ func (p *planner) strip(w *work, from int) {
 	for last > from && !w.items[last-1].Message.StartsTurn() {
 		last--
 	}
+	last = min(last, openLoop(w.items))
 	for _, u := range w.units() {
 		pinned := func(it session.Item) bool { return p.pinned[it.Entry.ID] }
 		if u.From < from || u.To >= last || slices.ContainsFunc(w.items[u.From:u.To], pinned) {
