@@ -23,7 +23,7 @@ func Tour() []Step {
 		{sayFix, "its window is too small for that"},
 		{"/context", "what the window holds now"},
 		{"/explain", "what became of each part"},
-		{"/undo", "take the compaction back"},
+		{"/undo", "p takes the compaction back"},
 		{sayRecall, "recalled from the log"},
 		{"/tree", "back to the first message"},
 		{sayTeach, "another way, on a branch"},

@@ -223,7 +223,7 @@ func (p *Picker) name() string {
 func (p *Picker) Select(id string) {
 	for i, it := range p.rows.VisibleItems() {
 		if it.(pickRow).ID == id {
-			p.rows.Model.Select(i)
+			p.rows.Select(i)
 			return
 		}
 	}
@@ -426,8 +426,8 @@ func keyName(s string) string {
 
 const columnGap = 2
 
-// columnWidths shares the line out: each column gets what it needs, up to a third of the
-// line, and the first one what is left.
+// columnWidths shares the line out: each column gets what it needs; where that is too
+// much, the first one gives up to half of the line, then the others from the right.
 func (p *Picker) columnWidths(shown []list.Item) []int {
 	var widths []int
 	for _, it := range shown {
@@ -438,15 +438,19 @@ func (p *Picker) columnWidths(shown []list.Item) []int {
 			widths[c] = max(widths[c], Width(OneLine(head(text, 1000))))
 		}
 	}
-	room := p.width - 2
-	for c := 1; c < len(widths); c++ {
-		widths[c] = min(widths[c], p.width/3, max(room-p.width/3-columnGap, 0))
-		if widths[c] > 0 {
-			room -= widths[c] + columnGap
-		}
+	if len(widths) == 0 {
+		return nil
 	}
-	if len(widths) > 0 {
-		widths[0] = min(widths[0], max(room, 1))
+	room := p.width - 2
+	rest := 0
+	for _, w := range widths[1:] {
+		rest += columnGap + w
+	}
+	widths[0] = min(widths[0], max(room-rest, room/2, 1))
+	room -= widths[0]
+	for c := 1; c < len(widths); c++ {
+		widths[c] = max(min(widths[c], room-columnGap), 0)
+		room -= columnGap + widths[c]
 	}
 	return widths
 }
