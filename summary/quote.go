@@ -59,10 +59,11 @@ func (p *planner) quote(b *builder, s *share) {
 		if each < math.MaxInt64/2 && obliges.MatchString(m.quote.Text) {
 			limit *= 2 // half a rule is none
 		}
+		limit = min(limit, s.left, b.left)
 		whole := b.cost(&m) <= limit
 		short, ok := m, whole
 		if !whole {
-			short, ok = p.shortened(b, m, min(limit, s.left, b.left))
+			short, ok = p.shortened(b, m, limit)
 		}
 		if ok {
 			b.take(short, s)
