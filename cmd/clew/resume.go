@@ -197,6 +197,7 @@ func resumePlace(in transcript.Format, h *session.Header) (path, command string,
 		folder := "--" + strings.NewReplacer("/", "-", `\`, "-", ":", "-").Replace(strings.TrimLeft(h.Cwd, `/\`)) + "--"
 		path = filepath.Join(dir("PI_CODING_AGENT_DIR", ".pi", "agent"), "sessions", folder, home.FileName(at, h.ID))
 		return path, "pi --session " + path, nil
+	default: // clew
 	}
 	data, err := home.Default()
 	if err != nil {
