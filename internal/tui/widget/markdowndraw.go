@@ -90,9 +90,9 @@ func (d *markdownDrawing) block(n ast.Node, m *margin) {
 				d.line(m, d.ink(l, inkDim))
 			}
 		}
-		d.code(n, m)
+		d.code(n, m, string(n.Language(d.source)))
 	case *ast.CodeBlock:
-		d.code(n, m)
+		d.code(n, m, "")
 	case *ast.HTMLBlock:
 		html := string(n.Lines().Value(d.source))
 		if n.HasClosure() {
@@ -118,14 +118,14 @@ func (d *markdownDrawing) paragraph(n ast.Node, m *margin, base ink) {
 
 // code keeps the lines of code, also the spaces in them, and breaks those that are
 // too long where they are full.
-func (d *markdownDrawing) code(n ast.Node, m *margin) {
+func (d *markdownDrawing) code(n ast.Node, m *margin, language string) {
 	const indent = "  "
 	d.inside(m, indent, indent, func(in *margin) {
 		lines := n.Lines()
 		for _, s := range lines.Sliced(0, lines.Len()) {
 			l := strings.TrimRight(string(s.Value(d.source)), " \n")
 			for _, part := range hardWrap(l, in.width) {
-				d.line(in, part)
+				d.line(in, paintCode(d.theme, language, part))
 			}
 		}
 	})
