@@ -94,6 +94,7 @@ func (u *ui) readCommands() {
 			cmds = append(cmds, widget.Command{Name: c.Name, Args: c.Arguments, Help: c.Description})
 		}
 		u.ed.SetCommands(cmds)
+		u.ed.Update(tea.PasteMsg{}) // nothing is put in; it looks again what to offer
 	})
 }
 
