@@ -118,7 +118,7 @@ func (t *Running) Add(msg *message.Message, fresh bool) {
 	} else {
 		t.rest.add(&own)
 	}
-	if fresh && t.meter.trusts(msg) {
+	if fresh && t.meter.trusts(msg) && !t.sentLess(msg.Usage) {
 		var whole bool
 		t.anchor, t.before, t.upTo = len(t.costs)-1, t.rest, len(t.systems)
 		t.after = Categories{}
@@ -130,6 +130,15 @@ func (t *Running) Add(msg *message.Message, fresh bool) {
 	if t.anchor >= 0 {
 		t.after.add(&own)
 	}
+}
+
+// sentLess reports usage that is far below what the messages come to: the provider was sent
+// less than the log holds, for it took out old results itself, or a gateway on the way did.
+// No estimate is off by so much.
+func (t *Running) sentLess(u *message.Usage) bool {
+	const least, factor = 50_000, 2.5
+	sum := t.rest.Total()
+	return !t.meter.anyUsage && sum > least && float64(sum) > factor*float64(u.Total())
 }
 
 // Costs returns what each message costs, estimated, as Meter.Message says. The

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/clew-dev/clew/internal/sessiongen"
@@ -76,5 +77,30 @@ func TestRunningIsMeasure(t *testing.T) {
 	t.Logf("%d readings, %d with an anchor, %d system messages", checked, anchored, systems)
 	if checked < 1000 || anchored < 200 || systems < 10 {
 		t.Error("too few of a kind to say anything")
+	}
+}
+
+// Where the provider was sent less than the log holds, by its own context edits or through a
+// gateway, what it reports says nothing about the log's context.
+func TestUsageOfAShorterContextIsNoAnchor(t *testing.T) {
+	m, err := token.NewMeter(token.Config{Provider: "anthropic", Model: "claude-opus-4-5"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		input  int64
+		anchor int
+	}{{60_000, 1}, {30_000, 1}, {12_000, -1}} {
+		msgs := []*message.Message{
+			{Role: message.RoleUser, Content: []message.Block{message.TextBlock(strings.Repeat("some words of a long file\n", 10_000))}},
+			{
+				Role: message.RoleAssistant, Provider: "anthropic", Model: "claude-opus-4-5", StopReason: message.StopEnd,
+				Content: []message.Block{message.TextBlock("done")}, Usage: &message.Usage{Input: c.input, Output: 5},
+			},
+		}
+		r := m.Measure(msgs, 0)
+		if r.Anchor != c.anchor {
+			t.Errorf("%d tokens were reported: the anchor is %d, want %d; estimated %d", c.input, r.Anchor, c.anchor, r.Estimated)
+		}
 	}
 }

@@ -184,7 +184,8 @@ func logOf(ctx context.Context, items []session.Item) (string, error) {
 		if ctx.Err() != nil {
 			return "", ctx.Err()
 		}
-		e := it.Entry.Attached(parent)
+		// What stands between messages is left out, so the record has to name another parent.
+		e := it.Entry.WithIdentity(it.Entry.ID, parent)
 		parent = e.ID
 		b.Write(append(bytes.Clone(e.Raw()), '\n'))
 	}

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"fmt"
+	"github.com/clew-dev/clew/session"
 	"maps"
 	"math"
 	"os"
@@ -93,6 +94,19 @@ func TestProbeFolders(t *testing.T) {
 			want := []string{"tail.txt", "text.txt"}
 			if policy == "clew+recall" {
 				want = []string{"log.jsonl", "lookup", "tail.txt", "text.txt"}
+			}
+			if policy == "clew+recall" {
+				before := ""
+				for i, line := range strings.Split(strings.TrimSpace(fileText(t, p.Dir, point, letter, "log.jsonl")), "\n")[1:] {
+					e, err := session.ParseEntry([]byte(line))
+					if err != nil {
+						t.Fatal(err)
+					}
+					if e.ParentID != before {
+						t.Fatalf("%s: record %d of the log hangs under %q, not under the one before it, %q", point, i, e.ParentID, before)
+					}
+					before = e.ID
+				}
 			}
 			if !slices.Equal(names, want) {
 				t.Errorf("%s: the folder of %s has %v", point, policy, names)
