@@ -155,7 +155,7 @@ func (fl *replayFlags) grades(cmd *cobra.Command, probe replay.Probe) error {
 	case len(grades) == 0:
 		return fmt.Errorf("%s: there are no grades yet; README.md in it says what readers do", fl.probe)
 	}
-	_, err = fmt.Fprint(output(cmd), replay.GradeTable(grades))
+	_, err = fmt.Fprint(cmd.OutOrStdout(), replay.GradeTable(grades))
 	return err
 }
 
