@@ -2,7 +2,6 @@ package replay
 
 import (
 	"fmt"
-	"github.com/clew-dev/clew/session"
 	"maps"
 	"math"
 	"os"
@@ -10,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/clew-dev/clew/session"
 )
 
 // probed writes the test for readers of some sessions.
