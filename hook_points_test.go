@@ -425,7 +425,7 @@ func TestHooksAnswerAnything(t *testing.T) {
 				return d, nil
 			}},
 			{AfterCompact: func(context.Context, clew.Event) (clew.Decision, error) {
-				return clew.Decision{Add: text(r, 1+r.IntN(4000))}, nil
+				return clew.Decision{Add: text(r, 1+r.IntN(2000))}, nil
 			}},
 			{EditToolResult: func(_ context.Context, e clew.ToolResultEvent) (clew.Decision, error) {
 				return clew.Decision{Content: []message.Block{message.TextBlock(text(r, 200))}}, nil

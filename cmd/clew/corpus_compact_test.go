@@ -83,15 +83,15 @@ func TestCorpusCompact(t *testing.T) {
 func TestPresetsOnOneSession(t *testing.T) {
 	context, _ := run(t, exitDone, "context", "--wire", "pi", exampleSession)
 	cuts := map[string]string{}
-	for preset, want := range map[string]struct{ heading, stages, why string }{
-		"clew":     {"## Goal", "offload elide summarize thinking", "are for the tail"},
-		"pi":       {"## Goal", "summarize thinking", "pi cuts where its tail of 20000 is spent"},
-		"synapse":  {"## Technical Context", "summarize", "the newest 5 messages are kept"},
-		"turns":    {"## Goal", "summarize strip", "the newest 6 turns are kept"},
-		"semantic": {"## Summary", "summarize thinking split", "going back, the tail of 20000 tokens is reached at "},
+	for preset, want := range map[string]struct{ window, heading, stages, why string }{
+		"clew":     {"128k", "## Goal", "offload elide summarize tighten thinking", "are for the tail"},
+		"pi":       {"200k", "## Goal", "summarize thinking", "pi cuts where its tail of 20000 is spent"},
+		"synapse":  {"200k", "## Technical Context", "summarize", "the newest 5 messages are kept"},
+		"turns":    {"200k", "## Goal", "summarize strip", "the newest 6 turns are kept"},
+		"semantic": {"200k", "## Summary", "summarize thinking split", "going back, the tail of 20000 tokens is reached at "},
 	} {
 		out := filepath.Join(t.TempDir(), "out.jsonl")
-		printed, _ := run(t, exitDone, "compact", "--json", "--preset", preset, "--out", out, exampleSession)
+		printed, _ := run(t, exitDone, "compact", "--json", "--window", want.window, "--preset", preset, "--out", out, exampleSession)
 		var r compactReport
 		if err := json.Unmarshal([]byte(printed), &r); err != nil {
 			t.Fatal(err)
@@ -101,15 +101,15 @@ func TestPresetsOnOneSession(t *testing.T) {
 			stages = append(stages, s.Name)
 		}
 		if got := strings.Join(stages, " "); !r.Plan.Act || r.Plan.Policy != preset || got != want.stages ||
-			!strings.HasPrefix(r.Summary, want.heading+"\n") || !strings.Contains(r.Plan.Cut.Why, want.why) {
-			t.Errorf("%s: by %s, stages %s, cut %q\n%.60s", preset, r.Plan.Policy, got, r.Plan.Cut.Why, r.Summary)
+			!strings.HasPrefix(r.Summary, want.heading+"\n") || r.Plan.Cut == nil || !strings.Contains(r.Plan.Cut.Why, want.why) {
+			t.Fatalf("%s: by %s, stages %s, cut %+v\n%.60s", preset, r.Plan.Policy, got, r.Plan.Cut, r.Summary)
 		}
 		if other := cuts[r.Plan.Cut.FirstKept]; other != "" {
 			t.Errorf("%s cuts where %s does", preset, other)
 		}
 		cuts[r.Plan.Cut.FirstKept] = preset
 		run(t, exitDone, "verify", out)
-		checkCompacted(t, out, "200k", preset, context, r.Plan)
+		checkCompacted(t, out, want.window, preset, context, r.Plan)
 	}
 }
 
