@@ -415,15 +415,11 @@ func (d *digest) proven() bool {
 	})
 }
 
-// told returns the first sentences of an answer that say something, at most two. What
-// stands under the heading of a plan is not told: it is to be done.
+// told returns the first sentences of an answer that say something, at most two.
 func told(said []factLine) string {
 	out := ""
 	for _, l := range said {
 		s := l.text
-		if leadsOver(s) && announcesPlan(s) {
-			break
-		}
 		if len(s) <= 15 || leadsOver(s) || announce().MatchString(s) || text.TableRow(s) || unreadable(s) || len(l.ids) == 0 && plainWords(s) < 4 {
 			continue
 		}
