@@ -80,6 +80,21 @@ func (l *life) fateOf(id string) compact.Fate {
 	return compact.Fate{}
 }
 
+// Who asks for a tail gets it, also where shorter results would fit the window already.
+func TestTailThatIsAskedFor(t *testing.T) {
+	l := caseLog(t)
+	l.user("look at the file")
+	l.call("read", `{"path":"a.go"}`, prose(4000))
+	for range 6 {
+		l.user(prose(60))
+		l.say(prose(60))
+	}
+	plan := l.make(compact.Manual, compact.Policy{Window: 200_000, Keep: compact.Tokens(2_000)})
+	if plan.Cut == nil || plan.Cut.Tokens > 2_000 {
+		t.Errorf("cut %+v, %d tokens after %d", plan.Cut, plan.After.Tokens, plan.Before.Tokens)
+	}
+}
+
 // The pinned result stays as it is where others are offloaded, and is quoted
 // word for word where a cut takes it out.
 func TestPinnedStays(t *testing.T) {

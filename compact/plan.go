@@ -194,7 +194,9 @@ func (p *planner) climb(ctx context.Context, plan *Plan, w *work) error {
 	start := w.total
 	for _, stage := range []func(*work, int, int64){p.offload, p.elide} {
 		stage(w, tail, p.target())
-		if w.total < start && w.total <= p.target() {
+		// A tail that was asked for, and no target, is what is to be left, whatever would fit.
+		tailAlone := p.policy.Keep.IsSet() && !p.policy.Target.IsSet()
+		if w.total < start && w.total <= p.target() && !tailAlone {
 			return p.conclude(ctx, plan, w, nil)
 		}
 	}

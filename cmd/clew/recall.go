@@ -82,7 +82,7 @@ func newRecall() *cobra.Command {
 		defer s.Close()
 		r := &recallReport{File: file.Path()}
 		handles := args[1:]
-		if len(handles) > 0 && fl.Text == "" && !fl.raw && !fl.exact && fl.near == 0 && strings.ContainsFunc(handles[0], unicode.IsLetter) && !strings.ContainsAny(handles[0], "#[.") && !recall.AreHandles(handles[0]) {
+		if len(handles) > 0 && fl.Text == "" && !fl.raw && !fl.exact && fl.near == 0 && strings.ContainsFunc(handles[0], unicode.IsLetter) && !strings.ContainsAny(handles[0], "#[") && !strings.Contains(handles[0], "..") && !recall.AreHandles(handles[0]) {
 			// Words that are no handles are words to look for.
 			if _, err := s.RecallText(cmd.Context(), handles[0], clew.RecallOptions{Max: 1}); errors.Is(err, session.ErrNotFound) {
 				fl.Text, handles = strings.Join(handles, " "), nil
