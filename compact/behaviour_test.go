@@ -89,7 +89,7 @@ func TestTailThatIsAskedFor(t *testing.T) {
 		l.user(prose(60))
 		l.say(prose(60))
 	}
-	plan := l.make(compact.Manual, compact.Policy{Window: 200_000, Keep: compact.Tokens(2_000)})
+	plan := l.make(compact.Manual, compact.Policy{Window: 40_000, Keep: compact.Tokens(2_000)})
 	if plan.Cut == nil || plan.Cut.Tokens > 2_000 {
 		t.Errorf("cut %+v, %d tokens after %d", plan.Cut, plan.After.Tokens, plan.Before.Tokens)
 	}
