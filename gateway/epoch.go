@@ -232,7 +232,7 @@ func (r *request) epochOf(items []session.Item, c *conversation) (*Epoch, error)
 		if it.Message.Role != message.RoleToolResult {
 			continue
 		}
-		node, ok := r.resultNode(at, seen[at])
+		node, ok := r.resultNode(at, it.Message.ToolCallID, seen[at])
 		seen[at]++
 		if ok && it.Edit != nil && node >= r.first {
 			with, err := r.content(node, it.Message.Text())
@@ -302,13 +302,16 @@ func (r *request) bound(e *Epoch) {
 	e.Open = e.Thinking && r.openLoop()
 }
 
-// resultNode returns the node of the n-th result of an item.
-func (r *request) resultNode(item, n int) (int, bool) {
+// resultNode returns the node of the result of a call in an item, for an API without ids of
+// calls that of the n-th result.
+func (r *request) resultNode(item int, call string, n int) (int, bool) {
 	for k := r.in.Items[item].First; k < r.in.Items[item].Last; k++ {
-		if r.in.Nodes[k].Kind == wire.PartResult {
-			if n == 0 {
-				return k, true
-			}
+		node := r.in.Nodes[k]
+		switch {
+		case node.Kind != wire.PartResult:
+		case node.ID != "" && node.ID == call, node.ID == "" && n == 0:
+			return k, true
+		case node.ID == "":
 			n--
 		}
 	}

@@ -279,6 +279,7 @@ func (r *request) upstream(req *http.Request, original, body []byte) (*http.Resp
 	if !same(original, body) {
 		out.Header.Del("Content-Encoding")
 		out.Header.Del("Content-Length")
+		out.Header.Set(hopHeader, "1")
 	}
 	return r.base.RoundTrip(out)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/clew-dev/clew/wire"
 )
 
-// hopHeader marks a request that a gateway has handled, so that a second one on the way
+// hopHeader marks a request that a gateway has shortened, so that a second one on the way
 // leaves it alone.
 const hopHeader = "X-Clew-Gateway"
 

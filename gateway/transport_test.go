@@ -145,6 +145,11 @@ func TestShortenedBodyIsSpliced(t *testing.T) {
 	if len(got) >= len(body)/2 {
 		t.Fatalf("%d bytes of %d were sent on", len(got), len(body))
 	}
+	again := newUpstream(t) // a second gateway on the way leaves it alone
+	send(t, gateway.Transport(nil, gateway.Config{Window: window(8_000)}), again.URL+"/v1/messages", got, "X-Clew-Gateway: "+u.header[0].Get("X-Clew-Gateway"))
+	if !bytes.Equal(again.bodies[0], got) {
+		t.Error("a second gateway has shortened it once more")
+	}
 	head := body[:bytes.Index(body, []byte(`"messages":[`))]
 	if !bytes.HasPrefix(got, head) {
 		t.Error("the envelope changed")
