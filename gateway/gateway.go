@@ -200,7 +200,8 @@ func (r *request) plan(req *http.Request, body []byte) []byte {
 		r.event.Why = "the server holds the conversation"
 		r.in = nil
 		return body
-	case len(in.Nodes) == 0:
+	case len(in.Nodes) == 0: // an empty list, or a text in place of one
+		r.in = nil
 		return body
 	}
 	tenant := ""

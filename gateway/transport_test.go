@@ -113,6 +113,8 @@ func TestPassesOnByteByByte(t *testing.T) {
 		{"a subscription", "/v1/messages", long(60, "go on"), []string{"Authorization: Bearer sk-ant-oat01-x"}, gateway.Config{Window: window(32_000)}},
 		{"watching", "/v1/messages", long(60, "go on"), nil, gateway.Config{Window: window(32_000), Observe: true}},
 		{"larger than is read", "/v1/messages", long(60, "go on"), nil, gateway.Config{Window: window(32_000), MaxBody: 1000}},
+		{"an empty list", "/v1/messages", []byte(`{"messages":[]}`), nil, gateway.Config{Window: window(10)}},
+		{"a text in place of a list", "/v1/responses", []byte(`{"model":"gpt-5","input":"hello"}`), nil, gateway.Config{Window: window(10)}},
 		{"state on the server", "/v1/responses", []byte(`{"previous_response_id":"r","input":[{"role":"user","content":"x"}]}`), nil, gateway.Config{Window: window(10)}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
