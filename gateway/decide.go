@@ -19,9 +19,10 @@ type anchor struct {
 	at     time.Time
 }
 
-// The shares of the room for the list, which is what system text, tools and the answer leave. A switch to another epoch costs the provider's cache,
-// so it waits until coldShare where the cache is lost anyway, and until warmShare where it
-// is not; lastShare is where nothing else counts.
+// The shares of the room for the list, which is what system text, tools and the answer
+// leave. A switch to another epoch costs the provider's cache, so it waits until coldShare
+// where the cache is lost anyway, and until warmShare where it is not; lastShare is where
+// nothing else counts.
 const (
 	coldShare = .6
 	warmShare = .8

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -350,15 +351,5 @@ func (r *request) render(made []*message.Message, cut int) ([]byte, error) {
 	for _, m := range req.Messages {
 		elements = append(elements, m)
 	}
-	return slices.Concat(join(elements)...), nil
-}
-
-func join(elements [][]byte) (out [][]byte) {
-	for i, e := range elements {
-		if i > 0 {
-			out = append(out, []byte{','})
-		}
-		out = append(out, e)
-	}
-	return out
+	return bytes.Join(elements, []byte{','}), nil
 }

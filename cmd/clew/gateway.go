@@ -213,21 +213,27 @@ func startGateway(cfg gateway.HandlerConfig, addr string, seen *traffic) (serve 
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w; take another port with --listen", err)
 	}
-	srv := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
 	return func(ctx context.Context) error {
-		go func() {
-			<-ctx.Done()
-			late, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-			defer cancel()
-			if srv.Shutdown(late) != nil {
-				_ = srv.Close()
-			}
-		}()
-		if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-			return err
-		}
-		return nil
+		return serveHTTP(ctx, l, h, 30*time.Second)
 	}, l.Addr(), nil
+}
+
+// serveHTTP answers at a listener until the context ends. Then answers that are under way
+// have so much time to come to their end.
+func serveHTTP(ctx context.Context, l net.Listener, h http.Handler, grace time.Duration) error {
+	srv := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
+	go func() {
+		<-ctx.Done()
+		late, cancel := context.WithTimeout(context.Background(), grace)
+		defer cancel()
+		if srv.Shutdown(late) != nil {
+			_ = srv.Close()
+		}
+	}()
+	if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
 }
 
 func newWrap() *cobra.Command {

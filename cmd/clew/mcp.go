@@ -1,20 +1,18 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/clew-dev/clew/gateway"
 	"github.com/clew-dev/clew/internal/home"
 	"github.com/clew-dev/clew/internal/mcpserver"
 	"github.com/clew-dev/clew/transcript"
@@ -56,8 +54,7 @@ func newMCP() *cobra.Command {
 		if *addr == "" {
 			return s.Stdio(ctx, cmd.InOrStdin(), cmd.OutOrStdout())
 		}
-		host, _, err := net.SplitHostPort(*addr)
-		if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		if gateway.CheckListen(*addr) != nil {
 			return usagef("mcp: --http %s: sessions are shown to this machine alone; write 127.0.0.1:PORT", *addr)
 		}
 		l, err := net.Listen("tcp", *addr)
@@ -67,12 +64,7 @@ func newMCP() *cobra.Command {
 		if _, err := fmt.Fprintf(cmd.ErrOrStderr(), "listening on http://%s\n", l.Addr()); err != nil {
 			return err
 		}
-		srv := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: 10 * time.Second}
-		go func() {
-			<-ctx.Done()
-			_ = srv.Close()
-		}()
-		if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		if err := serveHTTP(ctx, l, s.Handler(), 0); err != nil {
 			return fmt.Errorf("mcp: %w", err)
 		}
 		return nil
