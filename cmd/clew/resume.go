@@ -180,22 +180,17 @@ func resumePlace(in transcript.Format, h *session.Header) (path, command string,
 		return "", "", fmt.Errorf("resume: %w", err)
 	}
 	at := h.Timestamp.UTC()
-	dir := func(env string, parts ...string) string {
-		if d := os.Getenv(env); d != "" {
-			return d
-		}
-		return filepath.Join(append([]string{user}, parts...)...)
-	}
+	dir := home.ProgramDir(in, os.Getenv, user)
 	switch in {
 	case transcript.ClaudeCode:
-		path = filepath.Join(dir("CLAUDE_CONFIG_DIR", ".claude"), "projects", notAlnum.ReplaceAllString(h.Cwd, "-"), h.ID+".jsonl")
+		path = filepath.Join(dir, "projects", notAlnum.ReplaceAllString(h.Cwd, "-"), h.ID+".jsonl")
 		return path, "claude --resume " + h.ID, nil
 	case transcript.Codex:
-		path = filepath.Join(dir("CODEX_HOME", ".codex"), "sessions", at.Format("2006/01/02"), "rollout-"+at.Format("2006-01-02T15-04-05")+"-"+h.ID+".jsonl")
+		path = filepath.Join(dir, "sessions", at.Format("2006/01/02"), "rollout-"+at.Format("2006-01-02T15-04-05")+"-"+h.ID+".jsonl")
 		return path, "codex resume " + h.ID, nil
 	case transcript.Pi:
 		folder := "--" + strings.NewReplacer("/", "-", `\`, "-", ":", "-").Replace(strings.TrimLeft(h.Cwd, `/\`)) + "--"
-		path = filepath.Join(dir("PI_CODING_AGENT_DIR", ".pi", "agent"), "sessions", folder, home.FileName(at, h.ID))
+		path = filepath.Join(dir, "sessions", folder, home.FileName(at, h.ID))
 		return path, "pi --session " + path, nil
 	default: // clew
 	}

@@ -74,6 +74,26 @@ func Programs() []transcript.Format {
 	return out
 }
 
+// dir returns the folder of the program.
+func (p *program) dir(getenv func(string) string, userHome string) string {
+	if p.env != "" {
+		if dir := getenv(p.env); dir != "" {
+			return dir
+		}
+	}
+	return filepath.Join(append([]string{userHome}, p.folder...)...)
+}
+
+// ProgramDir returns the folder in which a program keeps what is its own, empty for one
+// that Programs does not name.
+func ProgramDir(name transcript.Format, getenv func(string) string, userHome string) string {
+	i := slices.IndexFunc(programs, func(p program) bool { return p.format == name })
+	if i < 0 {
+		return ""
+	}
+	return programs[i].dir(getenv, userHome)
+}
+
 // Elsewhere lists the sessions of other programs, or of those named, where these keep
 // them, newest first. Clew, if it is named, stands for the data folder. Of each file only
 // the ends are read. other counts files that are no sessions; what can't be read is among
@@ -84,10 +104,7 @@ func Elsewhere(ctx context.Context, getenv func(string) string, userHome string,
 		if len(names) > 0 && !slices.Contains(names, p.format) {
 			continue
 		}
-		dir := getenv(p.env)
-		if p.env == "" || dir == "" {
-			dir = filepath.Join(append([]string{userHome}, p.folder...)...)
-		}
+		dir := p.dir(getenv, userHome)
 		for _, pattern := range p.files {
 			paths = append(paths, match(p.format, dir, strings.Split(pattern, "/"))...)
 		}
