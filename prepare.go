@@ -101,7 +101,7 @@ func (s *Session) Prepare(ctx context.Context) (*Prepared, error) {
 	if snap, err = s.editContext(ctx, snap); err != nil {
 		return nil, failed(op, "", err)
 	}
-	r, snap, err := s.pass(ctx, snap, Event{Reason: compact.Threshold}, nil, false)
+	r, snap, err := s.pass(ctx, snap, Event{}, compact.Request{Reason: compact.Threshold}, false)
 	if err == nil && len(r.Entries) > 0 {
 		snap, err = s.passAgain(ctx, snap, r)
 	}
@@ -128,6 +128,9 @@ type CompactOptions struct {
 	Summary   *SuppliedSummary
 	FirstKept string         // the entry that the kept part begins with. Default: the policy decides.
 	Reason    compact.Reason // what asks for the pass. Default: compact.Manual.
+	// Omit takes these messages out of the context, each with the other half of its calls, and does nothing else: what
+	// went wrong, or is of no use any more. Undo brings them back. The user's last message stays, and what is pinned.
+	Omit []string
 	// WillRetry says that a request which failed is to be sent again after the pass. It is for the hooks to know.
 	WillRetry bool
 	DryRun    bool // plans, hooks and summarizer included, and writes nothing
@@ -152,7 +155,11 @@ func (s *Session) Compact(ctx context.Context, opt CompactOptions) (*Result, err
 	if opt.Summary != nil {
 		policy.Summarizer = &suppliedSummary{SuppliedSummary: *opt.Summary, own: policy.Summarizer, warnings: &s.warnings}
 	}
-	r, snap, err := s.pass(ctx, snap, Event{Reason: cmp.Or(opt.Reason, compact.Manual), WillRetry: opt.WillRetry}, &policy, opt.DryRun)
+	req := compact.Request{Reason: cmp.Or(opt.Reason, compact.Manual), Policy: &policy, Omit: opt.Omit}
+	if len(opt.Omit) > 0 {
+		req.Reason = compact.Omission
+	}
+	r, snap, err := s.pass(ctx, snap, Event{WillRetry: opt.WillRetry}, req, opt.DryRun)
 	if err != nil {
 		return nil, failed(op, "", err)
 	}
@@ -219,10 +226,10 @@ func (s *Session) check(snap *compact.Snapshot, req compact.Request) (*compact.P
 	return plan, err
 }
 
-// pass makes a pass if the snapshot asks for one, by a policy that may replace its own,
-// and returns the snapshot afterwards. On an error nothing was written.
-func (s *Session) pass(ctx context.Context, snap *compact.Snapshot, info Event, policy *compact.Policy, dryRun bool) (*Result, *compact.Snapshot, error) {
-	req := compact.Request{Reason: info.Reason, Policy: policy, Found: s.found}
+// pass makes the pass that is requested, if there is something to do, and returns the snapshot afterwards. On an error
+// nothing was written.
+func (s *Session) pass(ctx context.Context, snap *compact.Snapshot, info Event, req compact.Request, dryRun bool) (*Result, *compact.Snapshot, error) {
+	info.Reason, req.Found = req.Reason, s.found
 	plan, err := s.check(snap, req)
 	if err != nil {
 		return nil, nil, err
@@ -276,7 +283,7 @@ func (s *Session) passAgain(ctx context.Context, snap *compact.Snapshot, r *Resu
 	if err != nil || !plan.Act {
 		return snap, err
 	}
-	again, snap, err := s.pass(ctx, snap, Event{Reason: plan.Reason}, nil, false)
+	again, snap, err := s.pass(ctx, snap, Event{}, compact.Request{Reason: plan.Reason}, false)
 	if err != nil {
 		return nil, err
 	}
@@ -356,7 +363,7 @@ func (s *Session) makePass(ctx context.Context, snap *compact.Snapshot, r *Resul
 // declines says why a pass that is due is not made, "" where it is. What does not fit is
 // brought into the limit all the same, unless Config.NoAuto forbids it.
 func (c *Config) declines(s *compact.Snapshot, plan *compact.Plan) string {
-	if !plan.Act || plan.Reason == compact.Manual {
+	if !plan.Act || plan.Reason == compact.Manual || plan.Reason == compact.Omission {
 		return ""
 	}
 	if c.NoAuto && plan.Reason == compact.Threshold {

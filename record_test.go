@@ -164,3 +164,62 @@ func TestSuppliedSummary(t *testing.T) {
 		}
 	}
 }
+
+// TestOmissionTakesOutWhatTheUserNames: with the other halves of calls, as a pass that Undo takes back; what a summary is
+// made of later is without it, and what must stay is refused whole.
+func TestOmissionTakesOutWhatTheUserNames(t *testing.T) {
+	s, _ := recordSession(t)
+	ctx := t.Context()
+	at := time.UnixMilli(1)
+	call := message.Assistant(at, message.TextBlock("let me see"), message.ToolCallBlock("c", "read", []byte("{}")))
+	ids, err := s.Append(ctx, message.User("do it the wrong way", at), call, message.ToolResult("c", "read", "text", false, at),
+		message.Assistant(at, message.TextBlock("done wrong")), message.User("and now right", at), message.Assistant(at, message.ThinkingBlock("hm", "sig"), message.TextBlock("done")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := func() (out []int) {
+		t.Helper()
+		items, err := s.Context(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, it := range items {
+			out = append(out, slices.Index(ids, it.Entry.ID))
+		}
+		return out
+	}
+	if err := s.Pin(ctx, ids[3]); err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []int{3, 4} { // pinned, the last message of the user
+		if r, err := s.Compact(ctx, clew.CompactOptions{Omit: []string{ids[0], ids[bad]}}); err == nil {
+			t.Errorf("%d was taken out: %+v", bad, r.Plan)
+		}
+	}
+	if r, err := s.Compact(ctx, clew.CompactOptions{Omit: []string{"nowhere"}}); err != nil || r.Plan.Act || len(in()) != 6 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	r, err := s.Compact(ctx, clew.CompactOptions{Omit: []string{ids[0], ids[2]}})
+	if err != nil || r.Plan.Reason != compact.Omission || r.Plan.After.Tokens >= r.Plan.Before.Tokens || len(r.Plan.Stages) != 2 || r.Plan.Stages[1].Name != "omit" {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if got := in(); !slices.Equal(got, []int{3, 4, 5}) {
+		t.Errorf("the context has %v", got)
+	}
+	items, _ := s.Context(ctx)
+	if last := items[len(items)-1].Message; len(last.Content) != 1 {
+		t.Errorf("the reasoning behind it is still there: %+v", last)
+	}
+	if plan, err := s.Check(ctx); err != nil || plan.Act {
+		t.Errorf("another pass is due: %+v, %v", plan, err)
+	}
+	r, err = s.Compact(ctx, clew.CompactOptions{Keep: compact.Tokens(1), DryRun: true})
+	if err != nil || r.Plan.Summary != nil && strings.Contains(r.Plan.Summary.Text, "wrong way") {
+		t.Errorf("a summary tells of it: %+v, %v", r, err)
+	}
+	for _, want := range [][]int{{0, 1, 2, 3, 4, 5}, {3, 4, 5}} {
+		if _, err := s.Undo(ctx, session.UndoOptions{}); err != nil || !slices.Equal(in(), want) {
+			t.Errorf("%v after an undo: %v", in(), err)
+		}
+	}
+}

@@ -1,9 +1,11 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/internal/recall"
@@ -80,6 +82,39 @@ func (a *Agent) Pin(ctx context.Context, id string, on bool) error {
 		return a.s.Pin(ctx, e.ID)
 	}
 	return a.s.Unpin(ctx, e.ID)
+}
+
+// Omit takes messages of the path out of the context: from one to another, or, with to "", one alone. An answer goes with
+// its calls and their results. It is a pass: Undo brings them back. The user's last message stays, and what is pinned.
+func (a *Agent) Omit(ctx context.Context, from, to string) (*CompactReport, error) {
+	const op, hint = "omit", "take ids from the tree"
+	var out *CompactReport
+	err := a.ops.do(ctx, op, DoingCompaction, func(ctx context.Context) error {
+		items, err := a.s.Context(ctx)
+		if err != nil {
+			return err
+		}
+		var ends [2]int
+		for i, id := range []string{from, cmp.Or(to, from)} {
+			e, err := recall.Find(ctx, a.s.Log().Store(), a.s.Leaf(), id)
+			if err != nil {
+				return &Error{Op: op, Subject: id, Err: err, Hint: hint}
+			}
+			if ends[i] = slices.IndexFunc(items, func(it session.Item) bool { return it.Entry.ID == e.ID }); ends[i] < 0 {
+				return &Error{Op: op, Subject: id, Err: errors.New("it is not in the context"), Hint: hint}
+			}
+		}
+		var ids []string
+		for _, it := range items[min(ends[0], ends[1]) : max(ends[0], ends[1])+1] {
+			ids = append(ids, it.Entry.ID)
+		}
+		res, err := a.passes.compact(ctx, clew.CompactOptions{Omit: ids})
+		if err == nil {
+			out = reportOf(res)
+		}
+		return err
+	})
+	return out, err
 }
 
 // Label gives an entry a name of its own, "" for none.

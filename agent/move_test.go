@@ -326,3 +326,44 @@ func TestTokensOfANewSession(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 }
+
+// TestOmitARange: from one message to another, as the tree names them; undo brings them back.
+func TestOmitARange(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	r := newRig(t, nil)
+	for range 4 {
+		r.srv.Add(modeltest.Text("An answer."))
+	}
+	r.say("first")
+	r.say("second")
+	r.say("third")
+	size := func() int {
+		items, err := r.Session().Context(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(items)
+	}
+	before, first, second := size(), r.entryOf("first"), r.entryOf("second")
+	for _, bad := range [][2]string{{"ffffffffffff", ""}, {first, r.entryOf("third")}, {"", ""}} {
+		if rep, err := r.Omit(ctx, bad[0], bad[1]); err == nil || size() != before {
+			t.Errorf("%v: %+v", bad, rep)
+		}
+	}
+	rep, err := r.Omit(ctx, second[:10], first)
+	if err != nil || !rep.Act || rep.After >= rep.Before || size() != before-3 {
+		t.Fatalf("%+v, %v, %d messages of %d", rep, err, size(), before)
+	}
+	if rep, err := r.Omit(ctx, first, ""); err == nil {
+		t.Errorf("it was in the context: %+v", rep)
+	}
+	r.srv.NewConversation()
+	r.say("fourth")
+	if _, err := r.Undo(ctx, session.UndoOptions{KeepLater: true}); err != nil || size() != before+2 {
+		t.Errorf("%v, %d messages of %d", err, size(), before)
+	}
+	for _, v := range r.srv.Violations() {
+		t.Error(v)
+	}
+}

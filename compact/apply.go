@@ -54,7 +54,7 @@ func recordOf(e *session.Entry) (r record) {
 func Passes(path []*session.Entry) int {
 	n := 0
 	for _, e := range slices.Backward(path) {
-		if isPass(e) && !ThinkingPass(e) {
+		if isPass(e) && !SidePass(e) {
 			if r := recordOf(e); r.Passes > 1 {
 				return n + r.Passes
 			}

@@ -75,7 +75,7 @@ func readLog(t *testing.T, data []byte, seen map[string]int) string {
 		case session.TypeCustom:
 			if info, ok := e.Pass(); ok {
 				seen["pass"]++
-				fmt.Fprintf(&b, "%s pass of %d lines, policy %s, edits %v, thinking alone %v\n", e.ID, info.Lines, info.Policy, info.Edits, compact.ThinkingPass(e))
+				fmt.Fprintf(&b, "%s pass of %d lines, policy %s, edits %v, thinking alone %v\n", e.ID, info.Lines, info.Policy, info.Edits, compact.SidePass(e))
 			}
 		case session.TypeCustomMessage:
 			if of := compact.ExcerptOf(e); of != "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/clew-dev/clew/internal/ledger"
@@ -117,6 +118,8 @@ func Make(ctx context.Context, s *Snapshot, req Request) (*Plan, error) {
 	case plan.OnlyThinking:
 	case plan.Reason == Idle:
 		err = p.shortenOnly(ctx, plan)
+	case plan.Reason == Omission:
+		err = p.omit(plan, req.Omit)
 	default:
 		if err = p.climbPreset(ctx, plan); err == nil && !plan.Act && plan.Reason == Threshold {
 			plan.orThinking(s)
@@ -214,6 +217,48 @@ func (p *planner) shortenOnly(ctx context.Context, plan *Plan) error {
 		return nil
 	}
 	return p.conclude(ctx, plan, w, nil)
+}
+
+// omit takes messages out at the user's wish, each with the other half of its calls. Reasoning behind them goes too, so
+// that what a provider has cached is lost once.
+func (p *planner) omit(plan *Plan, entries []string) error {
+	w := p.newWork()
+	asked := func(it session.Item) bool { return slices.Contains(entries, it.Entry.ID) }
+	last := -1 // of the user's messages
+	for i, it := range w.items {
+		if it.Message.UserWords() {
+			last = i
+		}
+	}
+	for _, u := range w.units() {
+		if !slices.ContainsFunc(w.items[u.From:u.To], asked) {
+			continue
+		}
+		for i, it := range w.items[u.From:u.To] {
+			i += u.From
+			id, role := it.Entry.ID, it.Message.Role
+			switch {
+			case role == message.RoleUser && !asked(it):
+				continue
+			case i == last:
+				return fmt.Errorf("entry %s is the user's last message, which stays: what is to be answered would be lost", id)
+			case p.pinned[id]:
+				return fmt.Errorf("entry %s is pinned; unpin it first", id)
+			case role == message.RoleSystem, role == message.RoleCompactionSummary:
+				return fmt.Errorf("entry %s is a message of role %s, which can't be taken out by itself", id, role)
+			}
+			w.take(i, stageOmit)
+		}
+	}
+	if !w.changed() {
+		plan.nothing("nothing of that is in the context")
+		return nil
+	}
+	p.takeThinking(w, w.firstChange())
+	plan.drafts, _, plan.edits = w.drafts(0)
+	after := p.after(plan)
+	plan.Stages = w.stages(0, nil, 0)
+	return p.valid(after)
 }
 
 // conclude writes what the draft came to into the plan: the edits of what is kept, and the compaction if there is one.

@@ -160,9 +160,10 @@ func (p *planner) takeLoose(ctx context.Context, plan *Plan, only bool) error {
 	return p.valid(after)
 }
 
-// ThinkingPass reports whether a pass took out stale signed reasoning and nothing else: it was no attempt to make room.
-func ThinkingPass(e *session.Entry) bool {
+// SidePass reports whether a pass was no attempt to make room: it took out stale signed reasoning or what the user wanted
+// out, and nothing else.
+func SidePass(e *session.Entry) bool {
 	info, ok := e.Pass()
 	return ok && info.Lines == len(info.Edits) &&
-		!slices.ContainsFunc(info.Edits, func(stage string) bool { return stage != stageThinking })
+		!slices.ContainsFunc(info.Edits, func(stage string) bool { return stage != stageThinking && stage != stageOmit })
 }

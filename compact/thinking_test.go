@@ -133,7 +133,7 @@ func TestD11ThinkingAndTheBreaker(t *testing.T) {
 			t.Fatalf("only thinking %v, breaker %v: %s", plan.OnlyThinking, plan.Breaker, plan.Why)
 		}
 		l.apply(plan)
-		if path := l.snapshot().Path; strings.Contains(render(l.context()), `"sig"`) || compact.ThinkingPass(path[len(path)-1]) {
+		if path := l.snapshot().Path; strings.Contains(render(l.context()), `"sig"`) || compact.SidePass(path[len(path)-1]) {
 			t.Error("it is there still")
 		}
 	}

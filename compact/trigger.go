@@ -21,13 +21,16 @@ const (
 	Length    Reason = "length"    // an answer broke off because the window was full; done likewise
 	// Idle: nothing the provider has cached is lost by a pass. It shortens towards the target, and makes no summary.
 	Idle Reason = "idle"
+	// Omission: the user wants messages out of the context. That alone is done.
+	Omission Reason = "omission"
 )
 
 // Request is what is asked of a plan.
 type Request struct {
-	Reason       Reason  // defaults to Threshold
-	Policy       *Policy // takes the place of the snapshot's. Default: nil.
-	OnlyThinking bool    // allows nothing but Plan.OnlyThinking
+	Reason       Reason   // defaults to Threshold
+	Policy       *Policy  // takes the place of the snapshot's. Default: nil.
+	OnlyThinking bool     // allows nothing but Plan.OnlyThinking
+	Omit         []string // with Omission: the entries to take out, each with the other half of its calls
 	// Checked is what Check said before: asked the same of the same snapshot, it is not checked again. Optional.
 	Checked *Plan
 	Found   *summary.Cache // what the summarizer found in messages for earlier plans of the session. Optional.
@@ -67,12 +70,12 @@ func Check(s *Snapshot, req Request) (*Plan, error) {
 	if calls := Pending(s.Context.Items); len(calls) > 0 {
 		return nil, fmt.Errorf("%w (%s)", ErrPending, calls[0].Name)
 	}
-	switch within := plan.Policy == PresetClew && !t.policy.Keep.IsSet() && before.Tokens <= t.budget.Target; {
+	switch within := plan.Reason != Omission && plan.Policy == PresetClew && !t.policy.Keep.IsSet() && before.Tokens <= t.budget.Target; {
 	case len(s.Context.Items) == 0 && over:
 		return nil, fixedPart(t.budget, before, 0)
 	case len(s.Context.Items) == 0:
 		return plan.nothing("the context is empty"), nil
-	case over:
+	case over && plan.Reason != Omission:
 		plan.Why = t.why(before, s.Context)
 	case within:
 		return plan.nothing(fmt.Sprintf("the context of %d tokens is within its target of %d; set what to keep to go below", before.Tokens, t.budget.Target)), nil
@@ -152,7 +155,7 @@ func breaker(path []*session.Entry, now int64) string {
 	useless, after := 0, int64(0)
 	for i := len(path) - 1; i >= 0 && useless < breakerPasses; i-- {
 		info, ok := path[i].Pass()
-		if !ok || ThinkingPass(path[i]) {
+		if !ok || SidePass(path[i]) {
 			continue
 		}
 		r := recordOf(path[i])

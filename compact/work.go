@@ -20,6 +20,7 @@ const (
 	stageStrip     = "strip" // preset turns: calls, results and reasoning go
 	stageSplit     = "split" // preset semantic: of a message larger than the tail its end stays
 	stageClip      = "clip"
+	stageOmit      = "omit" // at the user's wish
 )
 
 // work is a draft of the context.
@@ -158,7 +159,7 @@ func (w *work) stages(at int, best *attempt, freed int64) []Stage {
 		}
 	}
 	var out []Stage
-	for _, name := range []string{StageOffload, stageElide, stageSummarize, stageTighten, stageThinking, stageStrip, stageSplit, stageClip} {
+	for _, name := range []string{StageOffload, stageElide, stageSummarize, stageTighten, stageThinking, stageStrip, stageSplit, stageClip, stageOmit} {
 		if s, ok := by[name]; ok {
 			out = append(out, s)
 		}

@@ -114,7 +114,7 @@ func tryParams(r request) error {
 	types := map[string]any{
 		"send": &agent.Input{}, "answer": &answerParams{}, "take_back": &idsParams{}, "shell": &shellParams{}, "subscribe": &subscribeParams{},
 		"path": &pathParams{}, "explain": &explainParams{}, "recall": &recallParams{}, "search": &searchParams{},
-		"compact": &agent.CompactRequest{}, "undo": &undoParams{}, "navigate": &navigateParams{}, "pin": &idParams{}, "unpin": &idParams{},
+		"compact": &agent.CompactRequest{}, "omit": &omitParams{}, "undo": &undoParams{}, "navigate": &navigateParams{}, "pin": &idParams{}, "unpin": &idParams{},
 		"label": &labelParams{}, "name": &nameParams{}, "resume": &sessionParams{}, "fork": &forkParams{}, "sessions": &sessionsParams{},
 		"remove": &sessionParams{}, "rename": &renameParams{}, "set_model": &modelParams{}, "set_reasoning": &reasoningParams{},
 		"set_mode": &modeParams{}, "set": &setParams{}, "allow": &allowParams{}, "export": &exportParams{}, "files": &filesParams{},

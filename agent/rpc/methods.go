@@ -72,6 +72,7 @@ func methods() map[string]method {
 		"compact": on(func(ctx context.Context, h Host, p agent.CompactRequest) (any, error) {
 			return h.Agent().Compact(ctx, p)
 		}),
+		"omit":     on(doOmit),
 		"undo":     on(doUndo),
 		"turns":    on(doTurns),
 		"changes":  on(doChanges),
@@ -334,6 +335,18 @@ func doSearch(ctx context.Context, h Host, p searchParams) (any, error) {
 		return nil, badParams("there is no scope "+p.Scope, `leave it out, or write "all" or "left"`)
 	}
 	return h.Agent().Search(ctx, q)
+}
+
+type omitParams struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+func doOmit(ctx context.Context, h Host, p omitParams) (any, error) {
+	if err := need("from", p.From); err != nil {
+		return nil, err
+	}
+	return h.Agent().Omit(ctx, p.From, p.To)
 }
 
 type undoParams struct {

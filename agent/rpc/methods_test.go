@@ -232,6 +232,12 @@ func TestEveryMethod(t *testing.T) {
 	ask("label", p{"id": second[:8], "label": "here"})
 	ask("pin", p{"id": second})
 	ask("unpin", p{"id": second})
+	var omitted agent.CompactReport
+	if err := json.Unmarshal(ask("omit", p{"from": second[:8]}), &omitted); err != nil || !omitted.Act || len(omitted.Entries) == 0 {
+		t.Errorf("%+v %v", omitted, err)
+	}
+	ask("undo", nil)
+	r.refused(rpc.CodeBadParams, "omit", nil)
 	ask("name", p{"name": "The lock"})
 	var nav struct{ Text, Leaf, Summary string }
 	if err := json.Unmarshal(ask("navigate", p{"to": second, "summarize": true, "preview": true}), &nav); err != nil || nav.Summary == "" {
