@@ -22,7 +22,7 @@ import (
 type Agent struct {
 	cfg      Config
 	s        *clew.Session
-	events   *eventQueue
+	events   *events
 	status   *status
 	journal  *journal
 	ops      *operations
@@ -50,12 +50,11 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Agent{cfg: cfg, events: newEventQueue(cfg.Events, cfg.Clock)}
+	a := &Agent{cfg: cfg, events: &events{to: cfg.Events, clock: cfg.Clock}}
 	a.base, a.stop = context.WithCancel(context.WithoutCancel(ctx))
 	a.build()
 	if err := a.open(ctx); err != nil {
 		a.stop()
-		a.events.close(nil)
 		if a.s != nil {
 			err = errors.Join(err, a.s.Close())
 		}
@@ -212,7 +211,7 @@ func (a *Agent) Close() error {
 	a.settle(context.Background())
 	err := a.s.Close()
 	a.status.change(func(s *State) { s.Doing = DoingClosed })
-	a.events.close(&Event{Kind: KindClosed})
+	a.events.send(Event{Kind: KindClosed})
 	return err
 }
 
@@ -291,10 +290,6 @@ func (a *Agent) TellRetry(r Retry) { a.events.send(Event{Kind: KindRetry, Retry:
 
 // TellWarning tells the user of something that went wrong around the agent.
 func (a *Agent) TellWarning(err error) { a.journal.warn(err) }
-
-// Seq is the number of the last event that Config.Events was told of, or will be: when it
-// was told of that one, it knows of all that has happened.
-func (a *Agent) Seq() int64 { return a.events.last() }
 
 func randomID() string {
 	var b [8]byte

@@ -118,9 +118,8 @@ type Config struct {
 	// Shell runs a command for the user; see Agent.Shell. Default: Shell is refused.
 	Shell func(ctx context.Context, command string, output func(string)) (text string, exit int, err error)
 
-	// Events is told what happens, one event at a time, in order, from a goroutine of
-	// the agent's own. The agent does not wait for it, except in Close: so Events must
-	// not call Close.
+	// Events is told what happens, when it happens, one event at a time: it must return at once and not call the
+	// agent. The Send of an EventQueue does, for those who need more time. Nothing comes after KindClosed.
 	Events func(Event)
 
 	// Clock, NewID and Sleep are for tests. Default: time.Now, random ids, a timer.

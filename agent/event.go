@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"encoding/json"
 	"sync"
 	"time"
@@ -59,7 +60,7 @@ const (
 // Event tells what the agent does. Its JSON is what clew chat --json prints; see
 // docs/chat.md.
 type Event struct {
-	// Seq counts the events of an agent from 1.
+	// Seq counts the events of an agent from 1; see EventQueue.
 	Seq  int64     `json:"seq"`
 	Time time.Time `json:"time"`
 	Kind Kind      `json:"kind"`
@@ -153,56 +154,83 @@ type Retry struct {
 	Error   string        `json:"error"`
 }
 
-// eventQueue passes events on, in order, without letting the agent wait. While the receiver is
-// behind, pieces of the same block are joined, so that what waits stays small.
-type eventQueue struct {
+// events numbers what happens and tells of it.
+type events struct {
 	to    func(Event)
 	clock func() time.Time
-	done  chan struct{}
 
 	mu     sync.Mutex
-	more   *sync.Cond
 	seq    int64
-	wait   []Event
 	closed bool
 }
 
-func newEventQueue(to func(Event), clock func() time.Time) *eventQueue {
-	p := &eventQueue{to: to, clock: clock, done: make(chan struct{})}
-	p.more = sync.NewCond(&p.mu)
-	if to == nil {
-		close(p.done)
-		return p
-	}
-	go p.run()
-	return p
-}
-
-// send takes an event. After close it counts for nothing.
-func (p *eventQueue) send(e Event) {
-	if p.to == nil {
+// send tells of an event. After KindClosed it counts for nothing.
+func (s *events) send(e Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.to == nil || s.closed {
 		return
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.closed && !p.joined(e) {
-		p.add(e)
+	s.seq++
+	e.Seq, e.Time = s.seq, s.clock()
+	s.closed = e.Kind == KindClosed
+	s.to(e)
+}
+
+// EventQueue keeps events until somebody has time for them. While nobody has, pieces of the same block are joined, so
+// that what waits stays small; they have the number of the last one.
+type EventQueue struct {
+	mu    sync.Mutex
+	wait  []Event
+	ready chan struct{} // has a value while something waits
+}
+
+// NewEventQueue returns an empty queue.
+func NewEventQueue() *EventQueue { return &EventQueue{ready: make(chan struct{}, 1)} }
+
+// Send takes an event: it is for Config.Events. It never waits.
+func (q *EventQueue) Send(e Event) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.joined(e) {
+		q.wait = append(q.wait, e)
+	}
+	select {
+	case q.ready <- struct{}{}:
+	default:
 	}
 }
 
-// last is the number of the last event.
-func (p *eventQueue) last() int64 {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.seq
+// Ready has a value while something waits.
+func (q *EventQueue) Ready() <-chan struct{} { return q.ready }
+
+// Take returns what waits, in order.
+func (q *EventQueue) Take() []Event {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	out := q.wait
+	q.wait = nil
+	select {
+	case <-q.ready:
+	default:
+	}
+	return out
 }
 
-// add puts an event behind those that wait. The lock is held.
-func (p *eventQueue) add(e Event) {
-	p.seq++
-	e.Seq, e.Time = p.seq, p.clock()
-	p.wait = append(p.wait, e)
-	p.more.Signal()
+// Each passes every event on to fn, which may take its time, until KindClosed or the end of ctx.
+func (q *EventQueue) Each(ctx context.Context, fn func(Event)) {
+	for {
+		select {
+		case <-q.ready:
+		case <-ctx.Done():
+			return
+		}
+		for _, e := range q.Take() {
+			if fn(e); e.Kind == KindClosed {
+				return
+			}
+		}
+	}
 }
 
 // maxJoined is how long the text of an event may be to which another is joined, in bytes:
@@ -211,55 +239,24 @@ const maxJoined = 16 << 10
 
 // joined adds an event to the one before it, where that says the same with less. The
 // lock is held.
-func (p *eventQueue) joined(e Event) bool {
-	if len(p.wait) == 0 {
+func (q *EventQueue) joined(e Event) bool {
+	if len(q.wait) == 0 {
 		return false
 	}
-	last := &p.wait[len(p.wait)-1]
+	last := &q.wait[len(q.wait)-1]
 	switch {
 	case e.Kind != last.Kind:
 		return false
 	case e.Kind == KindState:
-		last.State = e.State
+		*last = e
 		return true
 	case len(last.Text) > maxJoined:
 		return false
 	case e.Kind == KindDelta && e.Part == last.Part && e.Block == last.Block,
 		e.Kind == KindToolOutput && e.Tool.ID == last.Tool.ID:
 		last.Text += e.Text
+		last.Seq = e.Seq
 		return true
 	}
 	return false
-}
-
-// close passes on what waits and the last event, if it is not nil, and returns when that
-// is done.
-func (p *eventQueue) close(last *Event) {
-	p.mu.Lock()
-	if last != nil {
-		p.add(*last)
-	}
-	p.closed = true
-	p.more.Signal()
-	p.mu.Unlock()
-	<-p.done
-}
-
-func (p *eventQueue) run() {
-	defer close(p.done)
-	for {
-		p.mu.Lock()
-		for len(p.wait) == 0 && !p.closed {
-			p.more.Wait()
-		}
-		batch := p.wait
-		p.wait = nil
-		p.mu.Unlock()
-		if len(batch) == 0 {
-			return
-		}
-		for _, e := range batch {
-			p.to(e)
-		}
-	}
 }

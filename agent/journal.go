@@ -18,7 +18,7 @@ import (
 type status struct {
 	mu     sync.Mutex
 	now    atomic.Pointer[State]
-	events *eventQueue
+	events *events
 }
 
 func (s *status) get() State { return *s.now.Load() }
@@ -48,7 +48,7 @@ func (s *status) as(doing Doing, fn func() error) error {
 type journal struct {
 	s      *clew.Session
 	clock  func() time.Time
-	events *eventQueue
+	events *events
 	status *status
 	totals totals
 

@@ -192,7 +192,7 @@ func TestModels(t *testing.T) {
 func TestIdler(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_000, 0)
-	s := &status{events: newEventQueue(nil, nil)}
+	s := &status{events: &events{}}
 	s.now.Store(&State{Doing: DoingNothing, Tokens: 90, Threshold: 100})
 	i := &idler{journal: &journal{status: s, clock: func() time.Time { return now }}, after: time.Hour, share: 0.8, cacheTTL: 5 * time.Minute}
 	if got := i.due(); got != "" {

@@ -118,23 +118,39 @@ func TestQueueFileThatIsNotOurs(t *testing.T) {
 // is copied with each.
 func TestEventQueueOfAReceiverThatIsBehind(t *testing.T) {
 	t.Parallel()
-	begin, all, longest := make(chan struct{}), 0, 0
-	p := newEventQueue(func(e Event) {
-		<-begin
-		all += len(e.Text)
-		longest = max(longest, len(e.Text))
-	}, time.Now)
+	q := NewEventQueue()
+	a := &events{to: q.Send, clock: time.Now}
 	const pieces, size = 10_000, 100
 	piece := string(make([]byte, size))
 	for range pieces {
-		p.send(Event{Kind: KindDelta, Part: PartText, Text: piece})
+		a.send(Event{Kind: KindDelta, Part: PartText, Text: piece})
 	}
-	p.mu.Lock()
-	waiting := len(p.wait)
-	p.mu.Unlock()
-	close(begin)
-	p.close(nil)
-	if all != pieces*size || longest > maxJoined+size || waiting > 2*pieces*size/maxJoined {
-		t.Errorf("%d bytes came, the longest event had %d, %d waited", all, longest, waiting)
+	for _, e := range []Event{
+		{Kind: KindDelta, Part: PartText, Block: 1, Text: "y"},
+		{Kind: KindState},
+		{Kind: KindState},
+		{Kind: KindToolOutput, Tool: &ToolCall{ID: "a"}, Text: "1"},
+		{Kind: KindToolOutput, Tool: &ToolCall{ID: "b"}, Text: "2"},
+		{Kind: KindClosed},
+		{Kind: KindWarning},
+	} {
+		a.send(e)
+	}
+	all, longest, waiting, last := 0, 0, 0, int64(0)
+	q.Each(t.Context(), func(e Event) {
+		all += len(e.Text)
+		longest = max(longest, len(e.Text))
+		if waiting++; e.Seq <= last {
+			t.Errorf("%d comes after %d", e.Seq, last)
+		}
+		last = e.Seq
+	})
+	if all != pieces*size+3 || longest > maxJoined+size || waiting > 2*pieces*size/maxJoined || last != pieces+6 {
+		t.Errorf("%d bytes came, the longest event had %d, %d waited, the last is %d", all, longest, waiting, last)
+	}
+	select {
+	case <-q.Ready():
+		t.Error("it is ready, and nothing waits")
+	default:
 	}
 }

@@ -77,7 +77,7 @@ func newRig(t testing.TB, o options, replies ...modeltest.Reply) *rig {
 	}
 	go func() {
 		err := srv.Serve(context.WithoutCancel(t.Context()), r.host, fromClient)
-		if cerr := r.host.Close(); err == nil {
+		if cerr := errors.Join(r.host.Close(), srv.Flush()); err == nil {
 			err = cerr
 		}
 		_ = toClient.Close()

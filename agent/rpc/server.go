@@ -24,7 +24,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/internal/text"
@@ -40,16 +39,13 @@ const maxRequests = 256
 
 // Server answers requests, and tells of events. It is used for one client.
 type Server struct {
-	host Host
+	host   Host
+	events *agent.EventQueue
 
 	mu     sync.Mutex // of all that follows
 	out    io.Writer
-	begun  bool
-	wait   []agent.Event // until the first line is written
-	kinds  []agent.Kind  // that the client wants; nil for all
-	seq    int64         // of the last event
-	told   chan struct{} // closed at the next one
-	failed error         // writing did
+	kinds  []agent.Kind // that the client wants; nil for all
+	failed error        // writing did
 	fail   context.CancelCauseFunc
 
 	under atomic.Int64 // requests under way
@@ -58,28 +54,28 @@ type Server struct {
 }
 
 // NewServer returns a server that writes to out.
-func NewServer(out io.Writer) *Server { return &Server{out: out, told: make(chan struct{})} }
+func NewServer(out io.Writer) *Server { return &Server{out: out, events: agent.NewEventQueue()} }
 
-// Event tells the client of an event. Those that come before Serve wait for it.
-func (s *Server) Event(e agent.Event) {
+// Event tells the client of an event; it is for agent.Config.Events. Those that come before or after Serve wait for it,
+// or for Flush.
+func (s *Server) Event(e agent.Event) { s.events.Send(e) }
+
+// Flush writes the events that wait. It is for those that come after Serve, when the host is closed.
+func (s *Server) Flush() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.begun {
-		s.wait = append(s.wait, e)
-		return
-	}
-	s.event(e)
+	s.flush()
+	return s.failed
 }
 
-// event writes an event. The lock is held.
-func (s *Server) event(e agent.Event) {
-	s.seq = e.Seq
-	close(s.told)
-	s.told = make(chan struct{})
-	if s.kinds == nil || slices.Contains(s.kinds, e.Kind) {
-		s.write(struct {
-			Event agent.Event `json:"event"`
-		}{e})
+// flush is Flush while the lock is held.
+func (s *Server) flush() {
+	for _, e := range s.events.Take() {
+		if s.kinds == nil || slices.Contains(s.kinds, e.Kind) {
+			s.write(struct {
+				Event agent.Event `json:"event"`
+			}{e})
+		}
 	}
 }
 
@@ -101,8 +97,8 @@ func (s *Server) write(v any) {
 // Serve answers the requests that in has, each in a goroutine of its own, but for
 // messages, which are sent in the order in which they came. It returns when in ends, after
 // "close", when ctx ends or when nothing more can be written; then requests under way
-// are cancelled and answered. The host is the caller's to close; Event may go on to be
-// called. A reader that blocks is left to itself.
+// are cancelled and answered. The host is the caller's to close, and Flush then tells of that. A
+// reader that blocks is left to itself.
 func (s *Server) Serve(ctx context.Context, h Host, in io.Reader) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -110,6 +106,16 @@ func (s *Server) Serve(ctx context.Context, h Host, in io.Reader) error {
 	s.wg.Go(func() {
 		for do := range s.lane {
 			do()
+		}
+	})
+	s.wg.Go(func() {
+		for {
+			select {
+			case <-s.events.Ready():
+				_ = s.Flush() // Serve returns the error
+			case <-ctx.Done():
+				return
+			}
 		}
 	})
 	err := s.read(ctx, in)
@@ -132,10 +138,6 @@ func (s *Server) begin(h Host, fail context.CancelCauseFunc) {
 	defer s.mu.Unlock()
 	s.fail = fail
 	s.write(first)
-	for _, e := range s.wait {
-		s.event(e)
-	}
-	s.begun, s.wait = true, nil
 }
 
 type line struct {
@@ -214,9 +216,6 @@ func (s *Server) take(ctx context.Context, data []byte) (last bool) {
 	do := func() {
 		defer s.under.Add(-1)
 		result, err := s.run(ctx, m, r.Params)
-		if !m.inOrder {
-			s.catchUp(ctx)
-		}
 		s.answer(r.ID, result, err)
 	}
 	if m.inOrder {
@@ -225,29 +224,6 @@ func (s *Server) take(ctx context.Context, data []byte) (last bool) {
 		s.wg.Go(do)
 	}
 	return false
-}
-
-// catchUp waits until the client was told of all that has happened: an answer comes after
-// the events of what it answers.
-func (s *Server) catchUp(ctx context.Context) {
-	want := s.host.Agent().Seq()
-	late := time.NewTimer(time.Second) // the session may have been changed for another one
-	defer late.Stop()
-	for {
-		s.mu.Lock()
-		there, next := s.seq >= want, s.told
-		s.mu.Unlock()
-		if there {
-			return
-		}
-		select {
-		case <-next:
-		case <-late.C:
-			return
-		case <-ctx.Done():
-			return
-		}
-	}
 }
 
 // run runs a method. A panic is an answer that failed.
@@ -273,6 +249,7 @@ func (s *Server) answer(id json.RawMessage, result any, err error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.flush() // an answer comes after the events of what it answers
 	s.write(a)
 }
 

@@ -274,7 +274,7 @@ func (fl *chatFlags) runRPC(ctx context.Context, cmd *cobra.Command, c chat.Conf
 	if ctx.Err() != nil {
 		err = nil
 	}
-	if err = errors.Join(err, s.Close()); err == nil && ctx.Err() != nil {
+	if err = errors.Join(err, s.Close(), srv.Flush()); err == nil && ctx.Err() != nil {
 		err = &exitError{exitInterrupted, errors.New("interrupted; " + howToGoOn(s))}
 	}
 	return err

@@ -31,7 +31,7 @@ func (fl *chatFlags) runUI(ctx context.Context, cmd *cobra.Command, c chat.Confi
 		return err
 	}
 	defer d.end()
-	queue := tui.NewEventQueue()
+	queue := agent.NewEventQueue()
 	c.Events = queue.Send
 	s, err := openChat(ctx, c)
 	if errors.Is(err, provider.ErrNoModel) && isTerminal(in) {
@@ -147,38 +147,9 @@ type printer struct {
 	bar    *progress
 	errOut io.Writer
 
-	mu    sync.Mutex
-	begun bool
-	wait  []agent.Event // until the header is printed
-
 	answer  string
 	outcome agent.Outcome
 	failed  string
-}
-
-// take is told of each event.
-func (p *printer) take(e agent.Event) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.begun {
-		p.wait = append(p.wait, e)
-		return
-	}
-	p.show(e)
-}
-
-// begin prints the first line, and what has happened before.
-func (p *printer) begin(s *chat.Session) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.enc != nil {
-		now := s.Agent().State()
-		p.broken = p.enc.Encode(chatHeader{"header", 1, now.Session, now.File, now.Model, s.Dir()})
-	}
-	for _, e := range p.wait {
-		p.show(e)
-	}
-	p.begun, p.wait = true, nil
 }
 
 func (p *printer) show(e agent.Event) {
@@ -230,7 +201,8 @@ func (fl *chatFlags) runPrint(ctx context.Context, cmd *cobra.Command, c chat.Co
 		p.enc = json.NewEncoder(cmd.OutOrStdout())
 		p.enc.SetEscapeHTML(false)
 	}
-	c.Events = p.take
+	queue := agent.NewEventQueue()
+	c.Events = queue.Send
 	s, err := openChat(ctx, c)
 	if err != nil {
 		return err
@@ -238,10 +210,15 @@ func (fl *chatFlags) runPrint(ctx context.Context, cmd *cobra.Command, c chat.Co
 	for _, w := range s.Warnings() {
 		fmt.Fprintf(cmd.ErrOrStderr(), "clew: %s\n", oneLine(w))
 	}
-	p.begin(s)
+	if p.enc != nil {
+		now := s.Agent().State()
+		p.broken = p.enc.Encode(chatHeader{"header", 1, now.Session, now.File, now.Model, s.Dir()})
+	}
+	var told sync.WaitGroup
+	told.Go(func() { queue.Each(context.WithoutCancel(ctx), p.show) })
 	err = p.say(ctx, s, words, input)
-	// What happened is known when all of it was told.
 	err = errors.Join(err, s.Close())
+	told.Wait()
 	p.bar.done()
 	if ctx.Err() != nil {
 		return &exitError{exitInterrupted, errors.New("interrupted; " + howToGoOn(s))}

@@ -39,8 +39,8 @@ func (u *ui) listen(wait time.Duration) tea.Cmd {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-u.cfg.Events.ready:
-			return eventsMsg(u.cfg.Events.take())
+		case <-u.cfg.Events.Ready():
+			return eventsMsg(u.cfg.Events.Take())
 		}
 	})
 }

@@ -1,7 +1,7 @@
 // Package tui is the terminal of clew chat: what was said, an editor, and a line that
 // says how full the window is.
 //
-//	queue := tui.NewEventQueue()
+//	queue := agent.NewEventQueue()
 //	host, err := chat.Open(ctx, chat.Config{Dir: dir, Interactive: true, Events: queue.Send})
 //	err = tui.Run(ctx, tui.Config{Host: host, Events: queue, In: os.Stdin, Out: os.Stdout})
 //	err = host.Close()
@@ -22,7 +22,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -137,7 +136,7 @@ func (h *headForm) cursor() *tea.Cursor {
 type Config struct {
 	Host chat.Host
 	// Events gets the events of the host's agents: its Send is chat.Config.Events.
-	Events *EventQueue
+	Events *agent.EventQueue
 	In     io.Reader
 	Out    io.Writer
 	// Theme is the colours. Default: widget.ModeAuto; NO_COLOR turns them off.
@@ -234,62 +233,4 @@ func Run(ctx context.Context, c Config) error {
 func isTerminal(x any) bool {
 	f, ok := x.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
-}
-
-// EventQueue takes the events of an agent and keeps them until the terminal has time for them.
-// It may be used from several goroutines.
-type EventQueue struct {
-	mu    sync.Mutex
-	wait  []agent.Event
-	ready chan struct{} // has a value while something waits
-}
-
-// NewEventQueue returns an empty queue.
-func NewEventQueue() *EventQueue { return &EventQueue{ready: make(chan struct{}, 1)} }
-
-// Send takes an event. It never waits.
-func (s *EventQueue) Send(e agent.Event) {
-	s.mu.Lock()
-	if !s.joined(e) {
-		s.wait = append(s.wait, e)
-	}
-	s.mu.Unlock()
-	select {
-	case s.ready <- struct{}{}:
-	default:
-	}
-}
-
-// joined adds an event to the one before it, where that says the same with less. The
-// lock is held.
-func (s *EventQueue) joined(e agent.Event) bool {
-	if len(s.wait) == 0 {
-		return false
-	}
-	last := &s.wait[len(s.wait)-1]
-	switch {
-	case e.Kind != last.Kind:
-		return false
-	case e.Kind == agent.KindState:
-		*last = e
-		return true
-	case e.Kind == agent.KindDelta && e.Part == last.Part && e.Block == last.Block,
-		e.Kind == agent.KindToolOutput && e.Tool.ID == last.Tool.ID:
-		last.Text += e.Text
-		return true
-	}
-	return false
-}
-
-// take returns what waits, in order.
-func (s *EventQueue) take() []agent.Event {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	out := s.wait
-	s.wait = nil
-	select {
-	case <-s.ready:
-	default:
-	}
-	return out
 }

@@ -60,7 +60,7 @@ func (h *hand) add(d time.Duration) {
 type fakeHost struct {
 	t     testing.TB
 	dir   string
-	queue *EventQueue
+	queue *agent.EventQueue
 	model *modeltest.Model
 	clock *hand
 	cfg   func(*agent.Config) // changes the settings of each agent
@@ -238,7 +238,7 @@ type screenTest struct {
 func newTerm(t testing.TB, change func(h *fakeHost, c *Config)) *screenTest {
 	t.Helper()
 	clock := newHand()
-	h := &fakeHost{t: t, dir: t.TempDir(), queue: NewEventQueue(), model: modeltest.New(), clock: clock}
+	h := &fakeHost{t: t, dir: t.TempDir(), queue: agent.NewEventQueue(), model: modeltest.New(), clock: clock}
 	h.model.Now = clock.Now
 	c := Config{Host: h, Events: h.queue, In: strings.NewReader(""), Out: &strings.Builder{}, Theme: widget.ModeNone, Environ: []string{}, Clock: clock.Now, Silent: true}
 	if change != nil {
@@ -329,14 +329,8 @@ func (x *screenTest) idle() {
 	x.until("end of the work", func() bool {
 		s := x.h.Agent().State()
 		return s.Doing == agent.DoingNothing && reflect.DeepEqual(s, x.u.state) && len(x.u.jobs) == 0 && !x.u.loading &&
-			len(x.u.outbox) == 0 && x.h.queue.empty() && (s.Held || s.Queue == 0) && !x.u.cancelled
+			len(x.u.outbox) == 0 && len(x.h.queue.Ready()) == 0 && (s.Held || s.Queue == 0) && !x.u.cancelled
 	})
-}
-
-func (s *EventQueue) empty() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.wait) == 0
 }
 
 func (x *screenTest) lacks(text string) {

@@ -101,8 +101,8 @@ func (p *plain) loop(lines <-chan string, read <-chan error) error {
 		select {
 		case <-p.ctx.Done():
 			return nil
-		case <-p.cfg.Events.ready:
-			for _, e := range p.cfg.Events.take() {
+		case <-p.cfg.Events.Ready():
+			for _, e := range p.cfg.Events.Take() {
 				p.event(e)
 			}
 		case m := <-p.msgs:
@@ -133,8 +133,8 @@ func (p *plain) last() error {
 		select {
 		case <-p.ctx.Done():
 			return nil
-		case <-p.cfg.Events.ready:
-			for _, e := range p.cfg.Events.take() {
+		case <-p.cfg.Events.Ready():
+			for _, e := range p.cfg.Events.Take() {
 				p.event(e)
 				if e.Kind == agent.KindAsk { // nobody is there to answer
 					if err := a.Answer(e.Question.ID, agent.Reply{}); err != nil {

@@ -14,6 +14,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/internal/tui/widget"
 	"github.com/clew-dev/clew/internal/waittest"
 	"github.com/clew-dev/clew/model/modeltest"
@@ -50,7 +51,7 @@ type plainTest struct {
 func newPlain(t testing.TB, change func(h *fakeHost, c *Config)) *plainTest {
 	t.Helper()
 	clock := newHand()
-	h := &fakeHost{t: t, dir: t.TempDir(), queue: NewEventQueue(), model: modeltest.New(), clock: clock}
+	h := &fakeHost{t: t, dir: t.TempDir(), queue: agent.NewEventQueue(), model: modeltest.New(), clock: clock}
 	h.model.Now = clock.Now
 	r, w := io.Pipe()
 	x := &plainTest{t: t, h: h, in: w, out: &paper{}, done: make(chan error, 1)}
@@ -186,7 +187,7 @@ func TestPlainCommands(t *testing.T) {
 // TestPlainEndOfInput: what was asked is answered before the program ends.
 func TestPlainEndOfInput(t *testing.T) {
 	clock := newHand()
-	h := &fakeHost{t: t, dir: t.TempDir(), queue: NewEventQueue(), model: modeltest.New(modeltest.Text("Here I am.")), clock: clock}
+	h := &fakeHost{t: t, dir: t.TempDir(), queue: agent.NewEventQueue(), model: modeltest.New(modeltest.Text("Here I am.")), clock: clock}
 	if err := h.New(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +202,7 @@ func TestPlainEndOfInput(t *testing.T) {
 }
 
 func TestRunNeedsATerminal(t *testing.T) {
-	h := &fakeHost{t: t, dir: t.TempDir(), queue: NewEventQueue(), model: modeltest.New(), clock: newHand()}
+	h := &fakeHost{t: t, dir: t.TempDir(), queue: agent.NewEventQueue(), model: modeltest.New(), clock: newHand()}
 	err := Run(context.Background(), Config{Host: h, Events: h.queue, In: strings.NewReader(""), Out: io.Discard, Environ: []string{}})
 	if err == nil || !strings.Contains(err.Error(), "--print") {
 		t.Errorf("the error is %v", err)
@@ -213,11 +214,11 @@ func TestRunNeedsATerminal(t *testing.T) {
 
 func TestNoColor(t *testing.T) {
 	h := &fakeHost{}
-	c, err := Config{Host: h, Events: NewEventQueue(), In: strings.NewReader(""), Out: io.Discard, Environ: []string{"NO_COLOR=1"}, Theme: widget.ModeDark}.withDefaults()
+	c, err := Config{Host: h, Events: agent.NewEventQueue(), In: strings.NewReader(""), Out: io.Discard, Environ: []string{"NO_COLOR=1"}, Theme: widget.ModeDark}.withDefaults()
 	if err != nil || c.Theme != widget.ModeNone {
 		t.Errorf("theme %s, %v", c.Theme, err)
 	}
-	c, err = Config{Host: h, Events: NewEventQueue(), In: strings.NewReader(""), Out: io.Discard, Environ: []string{"TERM=dumb"}}.withDefaults()
+	c, err = Config{Host: h, Events: agent.NewEventQueue(), In: strings.NewReader(""), Out: io.Discard, Environ: []string{"TERM=dumb"}}.withDefaults()
 	if err != nil || !c.ScreenReader {
 		t.Errorf("TERM=dumb: %v, %v", c.ScreenReader, err)
 	}
@@ -254,7 +255,7 @@ func TestPlainReadsAFile(t *testing.T) {
 		}
 		defer in.Close()
 		clock, out := newHand(), &paper{}
-		h := &fakeHost{t: t, dir: t.TempDir(), queue: NewEventQueue(), model: modeltest.New(), clock: clock}
+		h := &fakeHost{t: t, dir: t.TempDir(), queue: agent.NewEventQueue(), model: modeltest.New(), clock: clock}
 		if err := h.New(context.Background()); err != nil {
 			t.Fatal(err)
 		}

@@ -2,7 +2,6 @@ package tui
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -1141,24 +1140,6 @@ func (x *screenTest) idleOrBusy() {
 		default:
 			return
 		}
-	}
-}
-
-func TestEventQueueJoinsWhatStreams(t *testing.T) {
-	s := NewEventQueue()
-	for range 1000 {
-		s.Send(agent.Event{Kind: agent.KindDelta, Part: agent.PartText, Text: "x"})
-	}
-	s.Send(agent.Event{Kind: agent.KindDelta, Part: agent.PartText, Block: 1, Text: "y"})
-	s.Send(agent.Event{Kind: agent.KindToolOutput, Tool: &agent.ToolCall{ID: "a"}, Text: "1"})
-	s.Send(agent.Event{Kind: agent.KindToolOutput, Tool: &agent.ToolCall{ID: "b"}, Text: "2"})
-	got := s.take()
-	data, err := json.Marshal(got)
-	if err != nil || len(got) != 4 || len(got[0].Text) != 1000 {
-		t.Errorf("%d events: %.300s", len(got), data)
-	}
-	if len(s.take()) != 0 {
-		t.Error("they are still there")
 	}
 }
 
