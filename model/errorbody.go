@@ -172,7 +172,7 @@ func retryAfter(header http.Header, text string) time.Duration {
 			}
 		}
 	}
-	if m := retryText.FindStringSubmatch(fold(text)); m != nil {
+	if m := retryText().FindStringSubmatch(fold(text)); m != nil {
 		if d, err := time.ParseDuration(m[1]); err == nil && d > 0 {
 			return d
 		}
@@ -183,7 +183,7 @@ func retryAfter(header http.Header, text string) time.Duration {
 // plainText returns the first words of a text that may be a page of HTML.
 func plainText(s string) string {
 	if t := strings.TrimSpace(s); strings.HasPrefix(t, "<") {
-		s = tags.ReplaceAllString(scripts.ReplaceAllString(t, " "), " ")
+		s = tags().ReplaceAllString(scripts().ReplaceAllString(t, " "), " ")
 	}
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "�")), " ")
 	if len(s) > maxErrorText {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // family names models that share a tokenizer, or nearly do.
@@ -61,10 +62,12 @@ func openAIReasoner(model string) bool {
 
 // versionText is the first number of one or two digits that stands on its own, and the
 // one joined to it. Longer numbers are dates.
-var versionText = regexp.MustCompile(`(?:^|[^a-z0-9]|v)(\d{1,2})(?:[-._](\d{1,2})(?:\D|$)|\D|$)`)
+var versionText = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:^|[^a-z0-9]|v)(\d{1,2})(?:[-._](\d{1,2})(?:\D|$)|\D|$)`)
+})
 
 func version(s string) (major, minor int, ok bool) {
-	found := versionText.FindStringSubmatch(s)
+	found := versionText().FindStringSubmatch(s)
 	if found == nil {
 		return 0, 0, false
 	}

@@ -4,9 +4,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"regexp"
 	"time"
 
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 )
@@ -199,13 +199,13 @@ func (sc *script) derived(parts ...any) string {
 
 // sessionID returns the session's id, or one made of it where it is no UUID.
 func (sc *script) sessionID() string {
-	if isUUID(sc.header.ID) {
+	if uuidText().MatchString(sc.header.ID) {
 		return sc.header.ID
 	}
 	return sc.derived("session")
 }
 
-var isUUID = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`).MatchString
+var uuidText = text.Pattern(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 // aside counts the entries that a format has no place for.
 func (w *writer) aside() {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -319,12 +320,12 @@ func hazard(words []word, from int) string {
 		}
 		return hazard(words[at:], from-at)
 	}
-	flags := hazards[name]
+	flags := hazards()[name]
 	if len(words) > 1 {
 		if name == "git" && from <= 1 && strings.HasPrefix(words[1].text, "-") {
 			return words[1].text
 		}
-		flags += " " + hazards[name+" "+words[1].text]
+		flags += " " + hazards()[name+" "+words[1].text]
 	}
 	program := patternAt(words)
 	operands := 0
@@ -390,7 +391,7 @@ func isFlag(w, flags string) bool {
 
 // hazards are the flags that make a command write, delete or run something; by its name,
 // or its name and second word.
-var hazards = func() map[string]string {
+var hazards = sync.OnceValue(func() map[string]string {
 	m := map[string]string{
 		"git":        "O --output --output-directory --ext-diff --textconv --exec --extcmd --upload-pack --receive-pack --open-files-in-pager --config --template",
 		"git branch": "d D m M c C f u --delete --move --copy --force --edit-description --set-upstream-to --unset-upstream",
@@ -427,7 +428,7 @@ var hazards = func() map[string]string {
 		m[name] = "--script-shell --node-options --prefix --userconfig --globalconfig --call c"
 	}
 	return m
-}()
+})
 
 // A word is one of a command.
 type word struct {

@@ -222,6 +222,20 @@ func TestHelp(t *testing.T) {
 	}
 }
 
+// TestOneCommandIsMade: a command line that begins with a command makes no other one.
+func TestOneCommandIsMade(t *testing.T) {
+	for _, c := range commands {
+		if made := newRoot(c.name, "--help").Commands(); len(made) != 1 || made[0].Name() != c.name {
+			t.Errorf("%s makes %d commands, the first is %s", c.name, len(made), made[0].Name())
+		}
+	}
+	for _, first := range []string{"help", "nonsense", "--color", "__complete"} {
+		if n := len(newRoot(first, "version").Commands()); n != len(commands) {
+			t.Errorf("%s makes %d of %d commands", first, n, len(commands))
+		}
+	}
+}
+
 // TestReadmeSystems: the commands of the README's section on the five systems print what
 // stands below them, and each preset has one and is told of in the help.
 func TestReadmeSystems(t *testing.T) {

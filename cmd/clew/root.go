@@ -26,7 +26,7 @@ import (
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	root := newRoot()
+	root := newRoot(args...)
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
@@ -57,7 +57,49 @@ const (
 	groupOther  = "other"
 )
 
-func newRoot() *cobra.Command {
+// commands are all commands by name.
+var commands = []struct {
+	name string
+	make func() *cobra.Command
+}{
+	{"context", newContext},
+	{"explain", newExplain},
+	{"ls", newLs},
+	{"recall", newRecall},
+	{"replay", newReplay},
+	{"summarize", newSummarize},
+	{"tree", newTree},
+	{"verify", newVerify},
+	{"branch", newBranch},
+	{"clone", newClone},
+	{"compact", newCompact},
+	{"export", newExport},
+	{"fork", newFork},
+	{"import", newImport},
+	{"label", newLabel},
+	{"name", newName},
+	{"pin", newPin},
+	{"purge", newPurge},
+	{"undo", newUndo},
+	{"unpin", newUnpin},
+	{"repair", newRepair},
+	{"resume", newResume},
+	{"rm", newRm},
+	{"chat", newChat},
+	{"completion", newCompletion},
+	{"gateway", newGateway},
+	{"hook", newHook},
+	{"mcp", newMCP},
+	{"models", newModels},
+	{"settings", newSettings},
+	{"setup", newSetup},
+	{"version", newVersion},
+	{"wrap", newWrap},
+}
+
+// newRoot makes the program. Where the arguments begin with the name of a command it has
+// that command alone: to make them all takes longer than many of them run.
+func newRoot(args ...string) *cobra.Command {
 	root := newCommand("clew", "")
 	root.SilenceErrors, root.SilenceUsage, root.Args = true, true, noCommand
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
@@ -77,11 +119,15 @@ func newRoot() *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommand(newHelp())
 	root.SetHelpCommandGroupID(groupOther)
-	root.AddCommand(
-		newContext(), newExplain(), newLs(), newRecall(), newReplay(), newSummarize(), newTree(), newVerify(),
-		newBranch(), newClone(), newCompact(), newExport(), newFork(), newImport(), newLabel(), newName(), newPin(), newPurge(), newUndo(), newUnpin(), newRepair(), newResume(), newRm(),
-		newChat(), newCompletion(), newGateway(), newHook(), newMCP(), newModels(), newSettings(), newSetup(), newVersion(), newWrap(),
-	)
+	for _, c := range commands {
+		if len(args) > 0 && c.name == args[0] {
+			root.AddCommand(c.make())
+			return root
+		}
+	}
+	for _, c := range commands {
+		root.AddCommand(c.make())
+	}
 	return root
 }
 

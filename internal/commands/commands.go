@@ -26,7 +26,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -169,11 +168,11 @@ func entries(in fs.FS, dir string) []fs.DirEntry {
 	return list[:min(len(list), maxEntries)]
 }
 
-var goodName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*(:[A-Za-z0-9][A-Za-z0-9_.-]*)?$`)
+var goodName = text.Pattern(`^[A-Za-z0-9][A-Za-z0-9_.-]*(:[A-Za-z0-9][A-Za-z0-9_.-]*)?$`)
 
 // file reads one file.
 func (r *reader) file(in fs.FS, top, name, command string, from Source, skill bool) {
-	if path.Ext(name) != ".md" || !goodName.MatchString(command) {
+	if path.Ext(name) != ".md" || !goodName().MatchString(command) {
 		return
 	}
 	data, err := readFile(in, name)
@@ -287,7 +286,7 @@ func line(s string) string {
 	}, strings.TrimLeft(s, "# "))
 }
 
-var placeholder = regexp.MustCompile(`\$(ARGUMENTS|[1-9])`)
+var placeholder = text.Pattern(`\$(ARGUMENTS|[1-9])`)
 
 // Expand returns the prompt with arguments: $ARGUMENTS stands for all of them, $1 to $9
 // for one word each. Where the file has none of these, they are added at its end.
@@ -295,7 +294,7 @@ func (c Command) Expand(arguments string) string {
 	arguments = strings.TrimSpace(arguments)
 	words := strings.Fields(arguments)
 	used := false
-	body := placeholder.ReplaceAllStringFunc(c.Body, func(ref string) string {
+	body := placeholder().ReplaceAllStringFunc(c.Body, func(ref string) string {
 		used = true
 		if ref == "$ARGUMENTS" {
 			return arguments

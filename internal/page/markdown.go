@@ -9,10 +9,12 @@ import (
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
-	"github.com/yuin/goldmark/extension"
+	extast "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/util"
 
+	"github.com/clew-dev/clew/internal/markdown"
 	"github.com/clew-dev/clew/internal/text"
 )
 
@@ -40,9 +42,10 @@ func prose(s string) (p part) {
 
 var converter = sync.OnceValue(func() goldmark.Markdown {
 	return goldmark.New(
-		goldmark.WithExtensions(
-			extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignNone)),
-			extension.Strikethrough, extension.Linkify,
+		goldmark.WithParserOptions(
+			parser.WithInlineParsers(util.Prioritized(markdown.Struck, 500), util.Prioritized(markdown.Addresses, 999)),
+			parser.WithParagraphTransformers(util.Prioritized(markdown.Tables, 200)),
+			parser.WithASTTransformers(util.Prioritized(markdown.CodePipes, 0)),
 		),
 		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(safe{}, 100))),
 	)
@@ -103,6 +106,8 @@ func (safe) RegisterFuncs(reg renderer.NodeRendererFuncRegisterer) {
 	for kind, render := range map[ast.NodeKind]func(n ast.Node, source []byte) (before, behind string){
 		ast.KindHeading: heading, ast.KindLink: link, ast.KindAutoLink: autoLink, ast.KindImage: noImage,
 		ast.KindRawHTML: rawHTML, ast.KindHTMLBlock: codeBlock, ast.KindCodeBlock: codeBlock, ast.KindFencedCodeBlock: codeBlock,
+		extast.KindTable: inTag("table"), extast.KindTableHeader: tableHead, extast.KindTableRow: tableRow, extast.KindTableCell: tableCell,
+		extast.KindStrikethrough: inTag("del"),
 	} {
 		reg.Register(kind, func(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 			s, behind := render(n, source)
@@ -167,4 +172,32 @@ func codeBlock(n ast.Node, source []byte) (all, _ string) {
 		}
 	}
 	return head + escape(code) + "</code></pre>\n", ""
+}
+
+func inTag(name string) func(ast.Node, []byte) (before, behind string) {
+	return func(ast.Node, []byte) (before, behind string) { return "<" + name + ">", "</" + name + ">" }
+}
+
+// tableHead renders the first row of a table, and the start of the body where there is one.
+func tableHead(n ast.Node, _ []byte) (before, behind string) {
+	behind = "</tr></thead>\n"
+	if n.NextSibling() != nil {
+		behind += "<tbody>\n"
+	}
+	return "<thead><tr>", behind
+}
+
+func tableRow(n ast.Node, _ []byte) (before, behind string) {
+	behind = "</tr>\n"
+	if n.NextSibling() == nil {
+		behind += "</tbody>\n"
+	}
+	return "<tr>", behind
+}
+
+func tableCell(n ast.Node, _ []byte) (before, behind string) {
+	if n.Parent().Kind() == extast.KindTableHeader {
+		return "<th>", "</th>"
+	}
+	return "<td>", "</td>"
 }

@@ -5,11 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/session"
 )
 
@@ -47,12 +47,12 @@ func Handles(s string) []string {
 }
 
 // handles matches a text of nothing but handles.
-var handles = regexp.MustCompile(`^(\[#[^\]\s]+\]|#?[0-9a-f]{6,}(\.\.)?|#?[0-9a-f]{6,}\.\.#?[0-9a-f]{6,}|sha256-[0-9a-f]{8,})$`)
+var handles = text.Pattern(`^(\[#[^\]\s]+\]|#?[0-9a-f]{6,}(\.\.)?|#?[0-9a-f]{6,}\.\.#?[0-9a-f]{6,}|sha256-[0-9a-f]{8,})$`)
 
 // AreHandles reports whether a query looks like handles.
 func AreHandles(query string) bool {
 	all := Handles(query)
-	return len(all) > 0 && !slices.ContainsFunc(all, func(h string) bool { return !handles.MatchString(h) })
+	return len(all) > 0 && !slices.ContainsFunc(all, func(h string) bool { return !handles().MatchString(h) })
 }
 
 // Find returns the entry that a handle names: an id or the beginning of one, with or without

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/clew-dev/clew/internal/replay/measure"
 	"github.com/clew-dev/clew/message"
@@ -59,7 +60,7 @@ func lines(p Prefix) string {
 					l.ids = append(l.ids, id.Text)
 				}
 			}
-			if len(plainWord.FindAllString(s, 3)) >= 2 {
+			if len(plainWord().FindAllString(s, 3)) >= 2 {
 				l.seen = .85
 			}
 			if len(l.ids) > 0 {
@@ -95,7 +96,7 @@ func lines(p Prefix) string {
 	return w.b.String()
 }
 
-var plainWord = regexp.MustCompile(`(?:^|[\s(])\p{Ll}{3,}|\p{Han}{2}`)
+var plainWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:^|[\s(])\p{Ll}{3,}|\p{Han}{2}`) })
 
 // greedy takes the best candidate again and again. The gain of one never grows by
 // taking others, so an old gain is a bound.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/tailscale/hujson"
 )
@@ -192,7 +193,7 @@ type command struct {
 // hookSeconds is how long a program waits; the hook itself gives up before.
 const hookSeconds = 15
 
-var ourHook = regexp.MustCompile(`\bclew(\.exe)?"? hook [a-z-]+$`)
+var ourHook = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bclew(\.exe)?"? hook [a-z-]+$`) })
 
 // hooks registers clew hook for the events that it answers.
 func hooks(program string) func([]byte, *Options) ([]byte, error) {
@@ -281,7 +282,7 @@ func unhook(root *hujson.Object, line string) (changed bool, err error) {
 			std := arr.Elements[i].Clone()
 			std.Standardize()
 			var g group
-			if json.Unmarshal(std.Pack(), &g) != nil || len(g.Hooks) != 1 || g.Hooks[0].Command != line && !ourHook.MatchString(g.Hooks[0].Command) {
+			if json.Unmarshal(std.Pack(), &g) != nil || len(g.Hooks) != 1 || g.Hooks[0].Command != line && !ourHook().MatchString(g.Hooks[0].Command) {
 				continue
 			}
 			if i == len(arr.Elements)-1 {

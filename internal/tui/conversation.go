@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/clew-dev/clew"
@@ -382,7 +381,7 @@ func treeNodes(nodes []agent.Node) []widget.Node {
 
 // summaryMarks are what a line of a summary has for others than its reader here: that it is
 // of a list, and the entry that it is of.
-var summaryMarks = regexp.MustCompile(`^(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?|\s*\[#[0-9a-f]+\]`)
+var summaryMarks = text.Pattern(`^(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?|\s*\[#[0-9a-f]+\]`)
 
 // plainSummary is a summary in one line: what it says, without its headings.
 func plainSummary(s string) string {
@@ -392,7 +391,7 @@ func plainSummary(s string) string {
 		if line == "" || strings.HasPrefix(line, "#") || strings.HasPrefix(line, "<") {
 			continue
 		}
-		if line = summaryMarks.ReplaceAllString(line, ""); line != "" && line != "(none)" {
+		if line = summaryMarks().ReplaceAllString(line, ""); line != "" && line != "(none)" {
 			parts = append(parts, line)
 		}
 	}

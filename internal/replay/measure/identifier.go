@@ -3,6 +3,8 @@ package measure
 import (
 	"iter"
 	"strings"
+
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // Class is the kind of an identifier.
@@ -57,7 +59,7 @@ func Identifiers(s string) iter.Seq[ID] {
 			if c == Ref {
 				least = minRef
 			}
-			return len(text) < least || stopID[text] || yield(ID{c, text, from, to})
+			return len(text) < least || stopID()[text] || yield(ID{c, text, from, to})
 		}
 		for i := 0; i < len(s); {
 			k := charKind[s[i]]
@@ -237,7 +239,7 @@ func wordClass(w string) (Class, bool) {
 
 func isFile(r string) bool {
 	dot := strings.LastIndexByte(r, '.')
-	return dot > 0 && fileExt[r[dot+1:]] && hasLetter(r[:dot])
+	return dot > 0 && fileExt()[r[dot+1:]] && hasLetter(r[:dot])
 }
 
 func isUUID(r string) bool {
@@ -331,16 +333,8 @@ var charKind = func() (t [256]uint8) {
 	return t
 }()
 
-func setOf(list string) map[string]bool {
-	m := map[string]bool{}
-	for w := range strings.FieldsSeq(list) {
-		m[w] = true
-	}
-	return m
-}
-
 // fileExt are the extensions that make a name the name of a file.
-var fileExt = setOf(`
+var fileExt = text.Words(`
 	adoc asm astro bat bib c cc cfg clj cljs cmake cmd conf cpp cs css csv cts cu cxx dart diff dockerfile
 	ex exs erl fish fs gif go gql gradle graphql groovy h hcl hh hpp hrl hs htm html ico ini ipynb java jpeg
 	jpg js json json5 jsonl jsx kt kts less lock log lua m md mdx mjs mk ml mli mod mts nim nix out patch pdf
@@ -349,7 +343,7 @@ var fileExt = setOf(`
 
 // stopID are words of languages and the names of things everybody knows, which
 // look like identifiers.
-var stopID = setOf(`
+var stopID = text.Words(`
 	JavaScript TypeScript GitHub GitLab BitBucket PostgreSQL MySQL SQLite NodeJS DevOps OpenAI macOS
 	console.log instanceof isinstance addEventListener removeEventListener toString parseInt parseFloat forEach
 	hasOwnProperty getElementById querySelector innerHTML className useState useEffect setTimeout clearTimeout

@@ -70,7 +70,7 @@ func lettersOf(s string) int {
 
 // bare are the headings below which no statements are asked for: what was quoted, and
 // lists.
-var bare = setOf(`Sources Files Names Recall Pinned User Messages Critical Context Technical Code Changes Snippets Modified Created Deleted Read Written by Commands as Scratch`)
+var bare = text.Words(`Sources Files Names Recall Pinned User Messages Critical Context Technical Code Changes Snippets Modified Created Deleted Read Written by Commands as Scratch`)
 
 // minStatement is how many plain words a statement has that names nothing.
 const minStatement = 3
@@ -92,7 +92,7 @@ func Junk(s string) Measured {
 		case strings.HasPrefix(trimmed, "#"):
 			skip = true
 			for w := range strings.FieldsFuncSeq(trimmed, func(r rune) bool { return !unicode.IsLetter(r) }) {
-				skip = skip && bare[w]
+				skip = skip && bare()[w]
 			}
 			continue
 		case skip:

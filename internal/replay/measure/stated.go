@@ -66,7 +66,7 @@ func headingOp(s string) (op Op, ok bool) {
 			return 0, false
 		case known:
 			op, ok = o, true
-		case !besideOp[w]:
+		case !besideOp()[w]:
 			return 0, false
 		}
 	}
@@ -80,7 +80,7 @@ var opWord = map[string]Op{
 	"deleted": OpDeleted, "removed": OpDeleted,
 }
 
-var besideOp = setOf(`a already and as by commands file files far have i in list of only paths scratch session shell so the this to was were`)
+var besideOp = text.Words(`a already and as by commands file files far have i in list of only paths scratch session shell so the this to was were`)
 
 // splitList splits at commas outside braces.
 func splitList(s string) []string {
@@ -155,8 +155,8 @@ func pathLike(p string) bool {
 	if len(p) < 2 || strings.ContainsAny(p, "<>|\"*()=;,$\n") || strings.Contains(p, "://") || strings.Trim(p, "./") == "" {
 		return false
 	}
-	return strings.Contains(p, "/") || strings.LastIndexByte(p, '.') < len(p)-1 && strings.Contains(p, ".") || bareFile[p]
+	return strings.Contains(p, "/") || strings.LastIndexByte(p, '.') < len(p)-1 && strings.Contains(p, ".") || bareFile()[p]
 }
 
 // bareFile are names of files without an extension.
-var bareFile = setOf(`Makefile Dockerfile LICENSE README CHANGELOG Gemfile Rakefile Procfile Justfile justfile CODEOWNERS Jenkinsfile Vagrantfile`)
+var bareFile = text.Words(`Makefile Dockerfile LICENSE README CHANGELOG Gemfile Rakefile Procfile Justfile justfile CODEOWNERS Jenkinsfile Vagrantfile`)

@@ -3,6 +3,8 @@ package measure
 import (
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // plainWords calls fn with each plain word of a line: a run of three letters or
@@ -25,7 +27,7 @@ func wordsOf(s string, fn func(w string)) {
 	)
 	flush := func() {
 		if runes >= 3 {
-			if w := string(buf); !stopWord[w] {
+			if w := string(buf); !stopWord()[w] {
 				fn(w)
 			}
 		}
@@ -58,7 +60,7 @@ func unspaced(r rune) bool {
 }
 
 // stopWord are words so common that sharing them says nothing.
-var stopWord = setOf(`
+var stopWord = text.Words(`
 	about after again all already also and any are because been before being both but can cannot could did does
 	doing done down each even every few for from further get gets getting got had has have having her here him
 	his how however into its itself just let like make makes many may might more most much must need needs new

@@ -3,6 +3,7 @@ package widget
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/sahilm/fuzzy"
@@ -24,8 +25,8 @@ func (e *Editor) SetCommands(c []Command) { e.commands = c }
 func (e *Editor) SetComplete(fn func(prefix string) []string) { e.complete = fn }
 
 var (
-	fileToken    = regexp.MustCompile(`(?:^|\s)(@(?:"[^"]*|[^\s"]*))$`)
-	commandToken = regexp.MustCompile(`^/[\w:-]*$`)
+	fileToken    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:^|\s)(@(?:"[^"]*|[^\s"]*))$`) })
+	commandToken = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^/[\w:-]*$`) })
 )
 
 // suggest opens, changes or closes the popup for what stands before the cursor.
@@ -44,10 +45,10 @@ func (e *Editor) suggest() {
 // tokenAt returns what at the end of s can be completed: /command or @file, "" for
 // nothing.
 func tokenAt(s string) string {
-	if commandToken.MatchString(s) {
+	if commandToken().MatchString(s) {
 		return s
 	}
-	if m := fileToken.FindStringSubmatch(s[strings.LastIndexByte(s, '\n')+1:]); m != nil {
+	if m := fileToken().FindStringSubmatch(s[strings.LastIndexByte(s, '\n')+1:]); m != nil {
 		return m[1]
 	}
 	return ""

@@ -4,10 +4,11 @@ import (
 	"bytes"
 
 	"github.com/yuin/goldmark/ast"
-	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
+
+	"github.com/clew-dev/clew/internal/markdown"
 )
 
 // A markdownParser is the library's parser with bounds. What the library does with
@@ -20,8 +21,6 @@ type markdownParser struct{ parser.Parser }
 const (
 	maxScan    = 64 << 20 // steps, marks of a paragraph times its bytes, a text
 	maxNesting = 20       // lists and quotes in each other
-	maxCells   = 20_000   // of a table
-	maxPipes   = 500      // \| in tables, a text
 )
 
 func newMarkdownParser() *markdownParser {
@@ -39,31 +38,31 @@ func newMarkdownParser() *markdownParser {
 			util.Prioritized(parser.NewParagraphParser(), 1000),
 		),
 		parser.WithInlineParsers(
-			util.Prioritized(bounded{extension.NewTaskCheckBoxParser()}, 0),
+			util.Prioritized(bounded{markdown.Tasks}, 0),
 			util.Prioritized(bounded{parser.NewCodeSpanParser()}, 100),
 			util.Prioritized(bounded{parser.NewLinkParser()}, 200),
 			util.Prioritized(bounded{parser.NewAutoLinkParser()}, 300),
 			util.Prioritized(bounded{parser.NewEmphasisParser()}, 500),
-			util.Prioritized(bounded{extension.NewStrikethroughParser()}, 500),
-			util.Prioritized(bounded{extension.NewLinkifyParser()}, 999),
+			util.Prioritized(bounded{markdown.Struck}, 500),
+			util.Prioritized(bounded{markdown.Addresses}, 999),
 		),
 		parser.WithParagraphTransformers(
 			util.Prioritized(definitions{parser.LinkReferenceParagraphTransformer}, 100),
-			util.Prioritized(tables{extension.NewTableParagraphTransformer()}, 200),
+			util.Prioritized(markdown.Tables, 200),
 		),
-		parser.WithASTTransformers(util.Prioritized(extension.NewTableASTTransformer(), 0)),
+		parser.WithASTTransformers(util.Prioritized(markdown.CodePipes, 0)),
 	)}
 }
 
 func (p *markdownParser) parse(source []byte) ast.Node {
 	pc := parser.NewContext()
-	pc.Set(budgetKey, &budget{scan: maxScan, pipes: maxPipes})
+	pc.Set(budgetKey, &budget{scan: maxScan})
 	return p.Parse(text.NewReader(source), parser.WithContext(pc))
 }
 
 // A budget is what the parser may still spend on a text.
 type budget struct {
-	scan, pipes int
+	scan int
 
 	block   ast.Node // the paragraph that was asked for last
 	allowed bool
@@ -142,22 +141,4 @@ func (d definitions) Transform(n *ast.Paragraph, reader text.Reader, pc parser.C
 	if budgetOf(pc).spend(lines.Len() * size) {
 		d.ParagraphTransformer.Transform(n, reader, pc)
 	}
-}
-
-// tables makes no table of short rows below a long head: each would be as long.
-type tables struct{ parser.ParagraphTransformer }
-
-func (t tables) Transform(n *ast.Paragraph, reader text.Reader, pc parser.Context) {
-	lines, columns, pipes := n.Lines(), 0, 0
-	for _, s := range lines.Sliced(0, lines.Len()) {
-		line := s.Value(reader.Source())
-		columns = max(columns, 1+bytes.Count(line, []byte("|")))
-		pipes += bytes.Count(line, []byte(`\|`))
-	}
-	b := budgetOf(pc)
-	if columns*lines.Len() > maxCells || pipes > b.pipes {
-		return
-	}
-	b.pipes -= pipes
-	t.ParagraphTransformer.Transform(n, reader, pc)
 }
