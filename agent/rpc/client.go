@@ -50,6 +50,13 @@ type reply struct {
 	err    error
 }
 
+func (r reply) into(result any) error {
+	if r.err != nil || result == nil {
+		return r.err
+	}
+	return json.Unmarshal(r.result, result)
+}
+
 // ErrEnded says that the server is gone.
 var ErrEnded = errors.New("the other side has ended")
 
@@ -105,17 +112,11 @@ func (c *Client) Call(ctx context.Context, name string, params, result any) erro
 	}
 	select {
 	case r := <-got:
-		if r.err != nil || result == nil {
-			return r.err
-		}
-		return json.Unmarshal(r.result, result)
+		return r.into(result)
 	case <-c.done:
 		select {
 		case r := <-got: // it came before the end
-			if r.err != nil || result == nil {
-				return r.err
-			}
-			return json.Unmarshal(r.result, result)
+			return r.into(result)
 		default:
 			return c.why()
 		}

@@ -46,7 +46,7 @@ func TestDocs(t *testing.T) {
 			r, bad := parseRequest([]byte(example))
 			if bad != nil {
 				t.Errorf("%s: %v", example, bad)
-			} else if err := tryParams(r); err != nil {
+			} else if err := try(r); err != nil {
 				t.Errorf("%s: %v", example, err)
 			}
 			if section == r.Method {
@@ -109,23 +109,11 @@ func strictly(data []byte, to any) error {
 	return d.Decode(to)
 }
 
-// tryParams decodes the params of an example as the method would.
-func tryParams(r request) error {
-	types := map[string]any{
-		"send": &agent.Input{}, "answer": &answerParams{}, "take_back": &idsParams{}, "shell": &shellParams{}, "subscribe": &subscribeParams{},
-		"path": &pathParams{}, "explain": &explainParams{}, "recall": &recallParams{}, "search": &searchParams{},
-		"compact": &agent.CompactRequest{}, "omit": &omitParams{}, "undo": &undoParams{}, "navigate": &navigateParams{}, "pin": &idParams{}, "unpin": &idParams{},
-		"label": &labelParams{}, "name": &nameParams{}, "resume": &sessionParams{}, "fork": &forkParams{}, "sessions": &sessionsParams{},
-		"remove": &sessionParams{}, "rename": &renameParams{}, "set_model": &modelParams{}, "set_reasoning": &reasoningParams{},
-		"set_mode": &modeParams{}, "set": &setParams{}, "allow": &allowParams{}, "export": &exportParams{}, "files": &filesParams{},
-		"remember": &rememberParams{}, "expand": &expandParams{}, "changes": &changesParams{}, "restore": &restoreParams{},
-	}
-	to, ok := types[r.Method]
-	if !ok || r.Params == nil {
-		to = &none{}
-	}
-	if r.Params == nil {
+// try decodes the params of an example as the method would.
+func try(r request) error {
+	m, ok := methods()[r.Method]
+	if r.Params == nil || !ok {
 		return nil
 	}
-	return strictly(r.Params, to)
+	return m.check(r.Params)
 }

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -25,92 +26,54 @@ type method struct {
 	run func(ctx context.Context, s *Server, params json.RawMessage) (any, error)
 	// inOrder says that it is done in the order in which the requests came.
 	inOrder bool
+	// check says what is wrong with params.
+	check func(params json.RawMessage) error
 }
 
 // none is for methods without parameters or without a result.
 type none struct{}
+
+// object is a result of a few members.
+type object map[string]any
 
 // Methods are the names of all methods.
 func Methods() []string {
 	return append(slices.Sorted(maps.Keys(methods())), "close")
 }
 
-// on makes a method of a function with its parameters.
+// of makes a method of a function with its parameters.
+func of[P any](fn func(ctx context.Context, s *Server, p P) (any, error)) method {
+	return method{
+		run: func(ctx context.Context, s *Server, raw json.RawMessage) (any, error) {
+			p, err := decode[P](raw)
+			if err != nil {
+				return nil, err
+			}
+			return fn(ctx, s, p)
+		},
+		check: func(raw json.RawMessage) error { _, err := decode[P](raw); return err },
+	}
+}
+
+// on is of for what is asked of the host, with is for what is asked of its agent.
 func on[P any](fn func(ctx context.Context, h Host, p P) (any, error)) method {
-	return method{run: func(ctx context.Context, s *Server, raw json.RawMessage) (any, error) {
-		p, err := decode[P](raw)
-		if err != nil {
-			return nil, err
-		}
-		return fn(ctx, s.host, p)
-	}}
+	return of(func(ctx context.Context, s *Server, p P) (any, error) { return fn(ctx, s.host, p) })
+}
+
+func with[P any](fn func(ctx context.Context, a *agent.Agent, p P) (any, error)) method {
+	return on(func(ctx context.Context, h Host, p P) (any, error) { return fn(ctx, h.Agent(), p) })
+}
+
+// lists is on for a list.
+func lists[T any](fn func(h Host) []T) method {
+	return on(func(_ context.Context, h Host, _ none) (any, error) { return list(fn(h)), nil })
 }
 
 // done is for methods without a result.
 func done(err error) (any, error) { return none{}, err }
 
-func methods() map[string]method {
-	send := on(doSend)
-	send.inOrder = true
-	return map[string]method{
-		"send": send, "cancel": on(doCancel), "wait": on(doWait), "ready": on(doReady),
-		"continue":  on(func(ctx context.Context, h Host, _ none) (any, error) { return done(h.Agent().Continue(ctx)) }),
-		"answer":    on(doAnswer),
-		"questions": on(func(_ context.Context, h Host, _ none) (any, error) { return list(h.Agent().Questions()), nil }),
-		"queue":     on(func(_ context.Context, h Host, _ none) (any, error) { return list(h.Agent().Queue()), nil }),
-		"take_back": on(doTakeBack),
-
-		"state":   on(func(_ context.Context, h Host, _ none) (any, error) { return h.Agent().State(), nil }),
-		"totals":  on(func(_ context.Context, h Host, _ none) (any, error) { return h.Agent().State().Totals, nil }),
-		"path":    on(doPath),
-		"tree":    on(doTree),
-		"explain": on(doExplain),
-		"context": on(doContext),
-		"recall":  on(doRecall),
-		"search":  on(doSearch),
-
-		"compact": on(func(ctx context.Context, h Host, p agent.CompactRequest) (any, error) {
-			return h.Agent().Compact(ctx, p)
-		}),
-		"omit":     on(doOmit),
-		"undo":     on(doUndo),
-		"turns":    on(doTurns),
-		"changes":  on(doChanges),
-		"restore":  on(doRestore),
-		"navigate": on(doNavigate),
-		"pin":      on(func(ctx context.Context, h Host, p idParams) (any, error) { return doPin(ctx, h, p, true) }),
-		"unpin":    on(func(ctx context.Context, h Host, p idParams) (any, error) { return doPin(ctx, h, p, false) }),
-		"label":    on(doLabel),
-		"name":     on(func(ctx context.Context, h Host, p nameParams) (any, error) { return done(h.Agent().Name(ctx, p.Name)) }),
-
-		"new":      on(func(ctx context.Context, h Host, _ none) (any, error) { return state(h, h.New(ctx)) }),
-		"resume":   on(doResume),
-		"fork":     on(doFork),
-		"sessions": on(doSessions),
-		"remove":   on(doRemove),
-		"rename":   on(doRename),
-
-		"models":        on(func(_ context.Context, h Host, _ none) (any, error) { return list(h.Models()), nil }),
-		"set_model":     on(doSetModel),
-		"set_reasoning": on(doSetReasoning),
-		"set_mode":      on(doSetMode),
-		"settings":      on(func(_ context.Context, h Host, _ none) (any, error) { return list(h.Settings()), nil }),
-		"set":           on(doSet),
-		"allow":         on(doAllow),
-		"untrusted":     on(func(_ context.Context, h Host, _ none) (any, error) { return list(h.Untrusted()), nil }),
-		"trust":         on(func(ctx context.Context, h Host, _ none) (any, error) { return done(h.Trust(ctx)) }),
-		"hooks":         on(func(_ context.Context, h Host, _ none) (any, error) { return list(h.Hooks()), nil }),
-
-		"export":    on(doExport),
-		"files":     on(doFiles),
-		"commands":  on(func(_ context.Context, h Host, _ none) (any, error) { return list(h.Commands()), nil }),
-		"expand":    on(func(ctx context.Context, h Host, p expandParams) (any, error) { return h.Expand(ctx, p.Text) }),
-		"shell":     on(doShell),
-		"history":   on(func(_ context.Context, h Host, _ none) (any, error) { return list(h.History()), nil }),
-		"remember":  on(doRemember),
-		"subscribe": {run: doSubscribe},
-	}
-}
+// listed is a list that is never null, with the error beside it.
+func listed[T any](l []T, err error) (any, error) { return list(l), err }
 
 // list is a list that is never null.
 func list[T any](l []T) []T {
@@ -127,76 +90,244 @@ func state(h Host, err error) (any, error) {
 	return h.Agent().State(), nil
 }
 
-func need(name, value string) error {
-	if value == "" {
-		return badParams(fmt.Sprintf("the parameter %s is missing or empty", name), "docs/rpc.md describes the methods")
+// Parameters of methods; those that can't be left out are needed.
+type (
+	idParams struct {
+		ID string `json:"id" rpc:"needed"`
 	}
-	return nil
-}
-
-func doSend(ctx context.Context, h Host, p agent.Input) (any, error) {
-	q, err := h.Agent().Send(context.WithoutCancel(ctx), p) // what has come is kept
-	if err != nil {
-		return nil, err
+	idsParams struct {
+		IDs []string `json:"ids"`
 	}
-	return struct {
-		ID string    `json:"id"`
-		At time.Time `json:"at"`
-	}{q.ID, q.At}, nil
-}
-
-func doCancel(ctx context.Context, h Host, _ none) (any, error) {
-	did, err := h.Agent().Cancel(ctx)
-	return struct {
-		Cancelled bool `json:"cancelled"`
-	}{did}, err
-}
-
-func doWait(ctx context.Context, h Host, _ none) (any, error) {
-	a := h.Agent()
-	if err := a.Wait(ctx); err != nil {
-		return nil, err
+	answerParams struct {
+		idParams
+		agent.Reply
+		Always bool `json:"always"`
 	}
-	return a.State(), nil
+	pathParams struct {
+		Since string `json:"since"`
+		Limit int    `json:"limit"`
+	}
+	explainParams struct {
+		Fates bool `json:"fates"`
+	}
+	recallParams struct {
+		idParams
+		Offset int  `json:"offset"`
+		Max    int  `json:"max"`
+		Raw    bool `json:"raw"`
+	}
+	searchParams struct {
+		Query  string `json:"query"`
+		Role   string `json:"role"`
+		Tool   string `json:"tool"`
+		Path   string `json:"path"`
+		Scope  string `json:"scope"`
+		Offset int    `json:"offset"`
+		Limit  int    `json:"limit"`
+	}
+	omitParams struct {
+		From string `json:"from" rpc:"needed"`
+		To   string `json:"to"`
+	}
+	undoParams struct {
+		KeepLater bool `json:"keepLater"`
+	}
+	turnParams struct {
+		Turn string `json:"turn"`
+	}
+	restoreParams struct {
+		To    string `json:"to" rpc:"needed"`
+		Force bool   `json:"force"`
+	}
+	navigateParams struct {
+		// To is an entry; Start says that it is before the first one.
+		To           string `json:"to"`
+		Start        bool   `json:"start"`
+		Summarize    bool   `json:"summarize"`
+		Instructions string `json:"instructions"`
+		Replace      bool   `json:"replace"`
+		Label        string `json:"label"`
+		Preview      bool   `json:"preview"`
+	}
+	labelParams struct {
+		idParams
+		Label string `json:"label"`
+	}
+	nameParams struct {
+		Name string `json:"name"`
+	}
+	sessionParams struct {
+		Session string `json:"session" rpc:"needed"` // a file, or an id
+	}
+	renameParams struct {
+		sessionParams
+		nameParams
+	}
+	forkParams struct {
+		At string `json:"at"`
+	}
+	sessionsParams struct {
+		All bool `json:"all"`
+	}
+	modelParams struct {
+		Model string `json:"model" rpc:"needed"`
+	}
+	reasoningParams struct {
+		Reasoning string `json:"reasoning"`
+	}
+	modeParams struct {
+		Mode string `json:"mode" rpc:"needed"`
+	}
+	setParams struct {
+		Name  string `json:"name" rpc:"needed"`
+		Value string `json:"value"`
+	}
+	allowParams struct {
+		Rules []string `json:"rules"`
+	}
+	exportParams struct {
+		Format string `json:"format"`
+		Path   string `json:"path"`
+	}
+	filesParams struct {
+		Prefix string `json:"prefix"`
+		Most   int    `json:"most"`
+	}
+	textParams struct {
+		Text string `json:"text"`
+	}
+	shellParams struct {
+		Command string `json:"command" rpc:"needed"`
+		Hidden  bool   `json:"hidden"`
+	}
+	lineParams struct {
+		Line string `json:"line" rpc:"needed"`
+	}
+	subscribeParams struct {
+		Kinds *[]agent.Kind `json:"kinds"`
+	}
+)
+
+func methods() map[string]method {
+	send := with(doSend)
+	send.inOrder = true
+	return map[string]method{
+		"send": send, "cancel": with(doCancel), "wait": with(doWait), "answer": on(doAnswer),
+		"ready":     on(func(ctx context.Context, h Host, _ none) (any, error) { return done(h.Ready(ctx)) }),
+		"continue":  with(func(ctx context.Context, a *agent.Agent, _ none) (any, error) { return done(a.Continue(ctx)) }),
+		"questions": lists(func(h Host) []agent.Question { return h.Agent().Questions() }),
+		"queue":     lists(func(h Host) []agent.Queued { return h.Agent().Queue() }),
+		"take_back": with(func(_ context.Context, a *agent.Agent, p idsParams) (any, error) { return listed(a.TakeBack(p.IDs...)) }),
+
+		"state":   with(func(_ context.Context, a *agent.Agent, _ none) (any, error) { return a.State(), nil }),
+		"totals":  with(func(_ context.Context, a *agent.Agent, _ none) (any, error) { return a.State().Totals, nil }),
+		"path":    with(doPath),
+		"tree":    with(doTree),
+		"explain": with(doExplain),
+		"context": with(doContext),
+		"recall": with(func(ctx context.Context, a *agent.Agent, p recallParams) (any, error) {
+			return a.Recall(ctx, p.ID, clew.RecallOptions{Offset: p.Offset, Max: p.Max, Raw: p.Raw})
+		}),
+		"search": with(doSearch),
+
+		"compact": with(func(ctx context.Context, a *agent.Agent, p agent.CompactRequest) (any, error) {
+			return a.Compact(ctx, p)
+		}),
+		"omit": with(func(ctx context.Context, a *agent.Agent, p omitParams) (any, error) { return a.Omit(ctx, p.From, p.To) }),
+		"undo": with(func(ctx context.Context, a *agent.Agent, p undoParams) (any, error) {
+			return a.Undo(ctx, session.UndoOptions{KeepLater: p.KeepLater})
+		}),
+		"turns": with(func(ctx context.Context, a *agent.Agent, _ none) (any, error) { return listed(a.Turns(ctx)) }),
+		"changes": with(func(ctx context.Context, a *agent.Agent, p turnParams) (any, error) {
+			return listed(a.Changes(ctx, p.Turn))
+		}),
+		"restore": with(func(ctx context.Context, a *agent.Agent, p restoreParams) (any, error) {
+			return a.Restore(ctx, p.To, p.Force)
+		}),
+		"navigate": with(doNavigate),
+		"pin": with(func(ctx context.Context, a *agent.Agent, p idParams) (any, error) {
+			return done(a.Pin(ctx, p.ID, true))
+		}),
+		"unpin": with(func(ctx context.Context, a *agent.Agent, p idParams) (any, error) {
+			return done(a.Pin(ctx, p.ID, false))
+		}),
+		"label": with(func(ctx context.Context, a *agent.Agent, p labelParams) (any, error) {
+			return done(a.Label(ctx, p.ID, p.Label))
+		}),
+		"name": with(func(ctx context.Context, a *agent.Agent, p nameParams) (any, error) { return done(a.Name(ctx, p.Name)) }),
+
+		"new": on(func(ctx context.Context, h Host, _ none) (any, error) { return state(h, h.New(ctx)) }),
+		"resume": on(func(ctx context.Context, h Host, p sessionParams) (any, error) {
+			return p.with(ctx, h, func(path string) (any, error) { return state(h, h.Resume(ctx, path)) })
+		}),
+		"fork":     on(doFork),
+		"sessions": on(doSessions),
+		"remove": on(func(ctx context.Context, h Host, p sessionParams) (any, error) {
+			return p.with(ctx, h, func(path string) (any, error) { return done(h.Remove(ctx, path)) })
+		}),
+		"rename": on(func(ctx context.Context, h Host, p renameParams) (any, error) {
+			return p.with(ctx, h, func(path string) (any, error) { return done(h.Rename(ctx, path, p.Name)) })
+		}),
+
+		"models": lists(Host.Models),
+		"set_model": on(func(ctx context.Context, h Host, p modelParams) (any, error) {
+			return state(h, h.Agent().SetModel(ctx, p.Model))
+		}),
+		"set_reasoning": on(doSetReasoning),
+		"set_mode":      on(doSetMode),
+		"settings":      lists(Host.Settings),
+		"set":           on(doSet),
+		"allow":         on(doAllow),
+		"untrusted":     lists(Host.Untrusted),
+		"trust":         on(func(ctx context.Context, h Host, _ none) (any, error) { return done(h.Trust(ctx)) }),
+		"hooks":         lists(Host.Hooks),
+
+		"export": on(func(ctx context.Context, h Host, p exportParams) (any, error) {
+			path, err := h.Export(ctx, p.Format, p.Path)
+			return object{"path": path}, err
+		}),
+		"files": on(func(ctx context.Context, h Host, p filesParams) (any, error) {
+			return list(h.Files(ctx, p.Prefix, cmp.Or(max(p.Most, 0), 50))), nil
+		}),
+		"commands": lists(Host.Commands),
+		"expand":   on(func(ctx context.Context, h Host, p textParams) (any, error) { return h.Expand(ctx, p.Text) }),
+		"shell": with(func(ctx context.Context, a *agent.Agent, p shellParams) (any, error) {
+			return done(a.Shell(ctx, p.Command, p.Hidden))
+		}),
+		"history":   lists(Host.History),
+		"remember":  on(func(_ context.Context, h Host, p lineParams) (any, error) { h.Remember(p.Line); return none{}, nil }),
+		"subscribe": of(doSubscribe),
+	}
 }
 
-func doReady(ctx context.Context, h Host, _ none) (any, error) { return done(h.Ready(ctx)) }
+func doSend(ctx context.Context, a *agent.Agent, p agent.Input) (any, error) {
+	q, err := a.Send(context.WithoutCancel(ctx), p) // what has come is kept
+	return object{"id": q.ID, "at": q.At}, err
+}
 
-type answerParams struct {
-	ID string `json:"id"`
-	agent.Reply
-	Always bool `json:"always"`
+func doCancel(ctx context.Context, a *agent.Agent, _ none) (any, error) {
+	did, err := a.Cancel(ctx)
+	return object{"cancelled": did}, err
+}
+
+func doWait(ctx context.Context, a *agent.Agent, _ none) (any, error) {
+	err := a.Wait(ctx)
+	return a.State(), err
 }
 
 func doAnswer(ctx context.Context, h Host, p answerParams) (any, error) {
-	if err := need("id", p.ID); err != nil {
-		return nil, err
-	}
 	a := h.Agent()
 	if p.Always && p.Allow {
-		at := slices.IndexFunc(a.Questions(), func(q agent.Question) bool { return q.ID == p.ID })
+		questions := a.Questions()
+		at := slices.IndexFunc(questions, func(q agent.Question) bool { return q.ID == p.ID })
 		if at < 0 {
 			return nil, &Error{CodeNotFound, "there is no such question: " + p.ID, "it was answered, or its turn has ended"}
 		}
-		if err := h.Allow(ctx, a.Questions()[at].Remembered(p.Reply)); err != nil {
+		if err := h.Allow(ctx, questions[at].Remembered(p.Reply)); err != nil {
 			return nil, err
 		}
 	}
 	return done(a.Answer(p.ID, p.Reply))
-}
-
-type idsParams struct {
-	IDs []string `json:"ids"`
-}
-
-func doTakeBack(_ context.Context, h Host, p idsParams) (any, error) {
-	back, err := h.Agent().TakeBack(p.IDs...)
-	return list(back), err
-}
-
-type pathParams struct {
-	Since string `json:"since"`
-	Limit int    `json:"limit"`
 }
 
 type pathResult struct {
@@ -206,40 +337,40 @@ type pathResult struct {
 	More bool `json:"more,omitempty"`
 }
 
-func doPath(ctx context.Context, h Host, p pathParams) (any, error) {
+// pathPage is how many entries of the path are read at once.
+const pathPage = 200
+
+func doPath(ctx context.Context, a *agent.Agent, p pathParams) (any, error) {
 	if p.Limit < 0 {
 		return nil, badParams("limit is below 0", "")
 	}
-	a := h.Agent()
-	path, err := a.Path(ctx)
-	if err != nil {
-		return nil, err
-	}
-	r := pathResult{Leaf: a.State().Leaf, Entries: list(path)}
-	if p.Since != "" {
-		at := slices.IndexFunc(path, func(e agent.Shown) bool { return e.ID == p.Since })
-		if at < 0 {
+	r := pathResult{Leaf: a.State().Leaf}
+	var pages [][]agent.Shown // the newest first, as far as the entry to begin after
+	for before, found := "", false; !found; {
+		page, next, err := a.PathPage(ctx, before, pathPage)
+		if err != nil {
+			return nil, err
+		}
+		if at := slices.IndexFunc(page, func(e agent.Shown) bool { return e.ID == p.Since }); at >= 0 {
+			page, found = page[at+1:], true
+		}
+		pages = append(pages, page)
+		if before = next; before == "" && p.Since != "" && !found {
 			return nil, &Error{CodeNotFound, "the path has no entry " + p.Since, "the conversation stands elsewhere by now: read it from the start"}
 		}
-		r.Entries = path[at+1:]
+		found = found || before == ""
 	}
+	slices.Reverse(pages)
+	r.Entries = list(slices.Concat(pages...))
 	if p.Limit > 0 && len(r.Entries) > p.Limit {
 		r.Entries, r.More = r.Entries[:p.Limit], true
 	}
 	return r, nil
 }
 
-func doTree(ctx context.Context, h Host, _ none) (any, error) {
-	a := h.Agent()
+func doTree(ctx context.Context, a *agent.Agent, _ none) (any, error) {
 	nodes, err := a.Tree(ctx)
-	return struct {
-		Leaf  string       `json:"leaf"`
-		Nodes []agent.Node `json:"nodes"`
-	}{a.State().Leaf, list(nodes)}, err
-}
-
-type explainParams struct {
-	Fates bool `json:"fates"`
+	return object{"leaf": a.State().Leaf, "nodes": list(nodes)}, err
 }
 
 type explainResult struct {
@@ -252,8 +383,8 @@ type explainResult struct {
 	Fates   []compact.Fate           `json:"fates,omitempty"`
 }
 
-func doExplain(ctx context.Context, h Host, p explainParams) (any, error) {
-	e, err := h.Agent().Explain(ctx)
+func doExplain(ctx context.Context, a *agent.Agent, p explainParams) (any, error) {
+	e, err := a.Explain(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -285,8 +416,7 @@ type contextResult struct {
 	Messages  []contextMessage `json:"messages"`
 }
 
-func doContext(ctx context.Context, h Host, _ none) (any, error) {
-	a := h.Agent()
+func doContext(ctx context.Context, a *agent.Agent, _ none) (any, error) {
 	items, err := a.Session().Context(ctx)
 	if err != nil {
 		return nil, err
@@ -299,31 +429,7 @@ func doContext(ctx context.Context, h Host, _ none) (any, error) {
 	return r, nil
 }
 
-type recallParams struct {
-	ID     string `json:"id"`
-	Offset int    `json:"offset"`
-	Max    int    `json:"max"`
-	Raw    bool   `json:"raw"`
-}
-
-func doRecall(ctx context.Context, h Host, p recallParams) (any, error) {
-	if err := need("id", p.ID); err != nil {
-		return nil, err
-	}
-	return h.Agent().Recall(ctx, p.ID, clew.RecallOptions{Offset: p.Offset, Max: p.Max, Raw: p.Raw})
-}
-
-type searchParams struct {
-	Query  string `json:"query"`
-	Role   string `json:"role"`
-	Tool   string `json:"tool"`
-	Path   string `json:"path"`
-	Scope  string `json:"scope"`
-	Offset int    `json:"offset"`
-	Limit  int    `json:"limit"`
-}
-
-func doSearch(ctx context.Context, h Host, p searchParams) (any, error) {
+func doSearch(ctx context.Context, a *agent.Agent, p searchParams) (any, error) {
 	q := clew.Query{Scope: p.Scope, Text: p.Query, Tool: p.Tool, Path: p.Path, Offset: p.Offset, Limit: p.Limit}
 	if p.Role != "" {
 		if !message.Role(p.Role).Known() {
@@ -334,64 +440,7 @@ func doSearch(ctx context.Context, h Host, p searchParams) (any, error) {
 	if !slices.Contains([]string{clew.ScopePath, clew.ScopeAll, clew.ScopeLeft}, p.Scope) {
 		return nil, badParams("there is no scope "+p.Scope, `leave it out, or write "all" or "left"`)
 	}
-	return h.Agent().Search(ctx, q)
-}
-
-type omitParams struct {
-	From string `json:"from"`
-	To   string `json:"to"`
-}
-
-func doOmit(ctx context.Context, h Host, p omitParams) (any, error) {
-	if err := need("from", p.From); err != nil {
-		return nil, err
-	}
-	return h.Agent().Omit(ctx, p.From, p.To)
-}
-
-type undoParams struct {
-	KeepLater bool `json:"keepLater"`
-}
-
-func doUndo(ctx context.Context, h Host, p undoParams) (any, error) {
-	return h.Agent().Undo(ctx, session.UndoOptions{KeepLater: p.KeepLater})
-}
-
-func doTurns(ctx context.Context, h Host, _ none) (any, error) {
-	turns, err := h.Agent().Turns(ctx)
-	return list(turns), err
-}
-
-type changesParams struct {
-	Turn string `json:"turn"`
-}
-
-func doChanges(ctx context.Context, h Host, p changesParams) (any, error) {
-	changed, err := h.Agent().Changes(ctx, p.Turn)
-	return list(changed), err
-}
-
-type restoreParams struct {
-	To    string `json:"to"`
-	Force bool   `json:"force"`
-}
-
-func doRestore(ctx context.Context, h Host, p restoreParams) (any, error) {
-	if err := need("to", p.To); err != nil {
-		return nil, err
-	}
-	return h.Agent().Restore(ctx, p.To, p.Force)
-}
-
-type navigateParams struct {
-	// To is an entry; Start says that it is before the first one.
-	To           string `json:"to"`
-	Start        bool   `json:"start"`
-	Summarize    bool   `json:"summarize"`
-	Instructions string `json:"instructions"`
-	Replace      bool   `json:"replace"`
-	Label        string `json:"label"`
-	Preview      bool   `json:"preview"`
+	return a.Search(ctx, q)
 }
 
 type navigateResult struct {
@@ -404,19 +453,18 @@ type navigateResult struct {
 	Why     string   `json:"why,omitempty"`
 }
 
-func doNavigate(ctx context.Context, h Host, p navigateParams) (any, error) {
+func doNavigate(ctx context.Context, a *agent.Agent, p navigateParams) (any, error) {
 	if p.Start == (p.To != "") {
 		return nil, badParams("either to or start says where", "tree lists the entries")
 	}
 	if p.To != "" {
-		a := h.Agent()
 		e, err := recall.Find(ctx, a.Session().Log().Store(), a.Session().Leaf(), p.To)
 		if err != nil {
 			return nil, err
 		}
 		p.To = e.ID
 	}
-	b, err := h.Agent().Navigate(ctx, p.To, clew.BranchOptions{
+	b, err := a.Navigate(ctx, p.To, clew.BranchOptions{
 		Summarize: p.Summarize, Instructions: p.Instructions, ReplaceInstructions: p.Replace, Label: p.Label, DryRun: p.Preview,
 	})
 	if err != nil {
@@ -429,92 +477,40 @@ func doNavigate(ctx context.Context, h Host, p navigateParams) (any, error) {
 	return r, nil
 }
 
-type idParams struct {
-	ID string `json:"id"`
-}
-
-func doPin(ctx context.Context, h Host, p idParams, pin bool) (any, error) {
-	if err := need("id", p.ID); err != nil {
-		return nil, err
-	}
-	return done(h.Agent().Pin(ctx, p.ID, pin))
-}
-
-type labelParams struct {
-	ID    string `json:"id"`
-	Label string `json:"label"`
-}
-
-func doLabel(ctx context.Context, h Host, p labelParams) (any, error) {
-	if err := need("id", p.ID); err != nil {
-		return nil, err
-	}
-	return done(h.Agent().Label(ctx, p.ID, p.Label))
-}
-
-type nameParams struct {
-	Name string `json:"name"`
-}
-
-type sessionParams struct {
-	Session string `json:"session"` // a file, or an id
-}
-
-// file is the file of a session that is named by it, or by its id or the beginning of it.
-func (p sessionParams) file(ctx context.Context, h Host) (string, error) {
-	if err := need("session", p.Session); err != nil {
-		return "", err
-	}
+// with does something with the file of a session, which is named by it, or by its id or the beginning of it.
+func (p sessionParams) with(ctx context.Context, h Host, do func(path string) (any, error)) (any, error) {
 	if _, err := os.Stat(p.Session); err == nil || strings.ContainsAny(p.Session, `/\`) {
-		return p.Session, nil
+		return do(p.Session)
 	}
 	all, err := h.Sessions(ctx, true)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	var found []string
 	for _, s := range all {
 		switch {
 		case s.Header.ID == p.Session:
-			return s.Path, nil
+			return do(s.Path)
 		case strings.HasPrefix(s.Header.ID, p.Session):
 			found = append(found, s.Path)
 		}
 	}
 	switch len(found) {
 	case 0:
-		return "", &Error{CodeNotFound, "there is no session " + p.Session, "sessions lists them"}
+		return nil, &Error{CodeNotFound, "there is no session " + p.Session, "sessions lists them"}
 	case 1:
-		return found[0], nil
+		return do(found[0])
 	}
-	return "", badParams(fmt.Sprintf("%d sessions have ids that begin with %s", len(found), p.Session), "give more of the id")
-}
-
-func doResume(ctx context.Context, h Host, p sessionParams) (any, error) {
-	path, err := p.file(ctx, h)
-	if err != nil {
-		return nil, err
-	}
-	return state(h, h.Resume(ctx, path))
-}
-
-type forkParams struct {
-	At string `json:"at"`
+	return nil, badParams(fmt.Sprintf("%d sessions have ids that begin with %s", len(found), p.Session), "give more of the id")
 }
 
 func doFork(ctx context.Context, h Host, p forkParams) (any, error) {
 	text, err := h.Fork(ctx, p.At)
-	if err != nil {
-		return nil, err
+	r := object{"state": h.Agent().State()}
+	if text != "" {
+		r["text"] = text
 	}
-	return struct {
-		Text  string      `json:"text,omitempty"`
-		State agent.State `json:"state"`
-	}{text, h.Agent().State()}, nil
-}
-
-type sessionsParams struct {
-	All bool `json:"all"`
+	return r, err
 }
 
 type sessionInfo struct {
@@ -543,42 +539,6 @@ func doSessions(ctx context.Context, h Host, p sessionsParams) (any, error) {
 	return out, nil
 }
 
-func doRemove(ctx context.Context, h Host, p sessionParams) (any, error) {
-	path, err := p.file(ctx, h)
-	if err != nil {
-		return nil, err
-	}
-	return done(h.Remove(ctx, path))
-}
-
-type renameParams struct {
-	Session string `json:"session"`
-	Name    string `json:"name"`
-}
-
-func doRename(ctx context.Context, h Host, p renameParams) (any, error) {
-	path, err := sessionParams{p.Session}.file(ctx, h)
-	if err != nil {
-		return nil, err
-	}
-	return done(h.Rename(ctx, path, p.Name))
-}
-
-type modelParams struct {
-	Model string `json:"model"`
-}
-
-func doSetModel(ctx context.Context, h Host, p modelParams) (any, error) {
-	if err := need("model", p.Model); err != nil {
-		return nil, err
-	}
-	return state(h, h.Agent().SetModel(ctx, p.Model))
-}
-
-type reasoningParams struct {
-	Reasoning string `json:"reasoning"`
-}
-
 func doSetReasoning(ctx context.Context, h Host, p reasoningParams) (any, error) {
 	r, err := agent.ParseReasoning(p.Reasoning)
 	if err != nil {
@@ -587,14 +547,7 @@ func doSetReasoning(ctx context.Context, h Host, p reasoningParams) (any, error)
 	return state(h, h.Agent().SetReasoning(ctx, r))
 }
 
-type modeParams struct {
-	Mode string `json:"mode"`
-}
-
 func doSetMode(ctx context.Context, h Host, p modeParams) (any, error) {
-	if err := need("mode", p.Mode); err != nil {
-		return nil, err
-	}
 	m, err := permission.ParseMode(p.Mode)
 	if err != nil {
 		return nil, badParams(err.Error(), "")
@@ -602,23 +555,12 @@ func doSetMode(ctx context.Context, h Host, p modeParams) (any, error) {
 	return state(h, h.Agent().SetMode(ctx, m))
 }
 
-type setParams struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
-}
-
 func doSet(ctx context.Context, h Host, p setParams) (any, error) {
-	if err := need("name", p.Name); err != nil {
-		return nil, err
-	}
 	note, err := h.Set(ctx, p.Name, p.Value)
-	return struct {
-		Note string `json:"note,omitempty"`
-	}{note}, err
-}
-
-type allowParams struct {
-	Rules []string `json:"rules"`
+	if note == "" {
+		return done(err)
+	}
+	return object{"note": note}, err
 }
 
 func doAllow(ctx context.Context, h Host, p allowParams) (any, error) {
@@ -628,67 +570,7 @@ func doAllow(ctx context.Context, h Host, p allowParams) (any, error) {
 	return done(h.Allow(ctx, p.Rules))
 }
 
-type exportParams struct {
-	Format string `json:"format"`
-	Path   string `json:"path"`
-}
-
-func doExport(ctx context.Context, h Host, p exportParams) (any, error) {
-	path, err := h.Export(ctx, p.Format, p.Path)
-	return struct {
-		Path string `json:"path"`
-	}{path}, err
-}
-
-type filesParams struct {
-	Prefix string `json:"prefix"`
-	Most   int    `json:"most"`
-}
-
-func doFiles(ctx context.Context, h Host, p filesParams) (any, error) {
-	if p.Most <= 0 {
-		p.Most = 50
-	}
-	return list(h.Files(ctx, p.Prefix, p.Most)), nil
-}
-
-type expandParams struct {
-	Text string `json:"text"`
-}
-
-type shellParams struct {
-	Command string `json:"command"`
-	Hidden  bool   `json:"hidden"`
-}
-
-func doShell(ctx context.Context, h Host, p shellParams) (any, error) {
-	if err := need("command", p.Command); err != nil {
-		return nil, err
-	}
-	return done(h.Agent().Shell(ctx, p.Command, p.Hidden))
-}
-
-type rememberParams struct {
-	Line string `json:"line"`
-}
-
-func doRemember(_ context.Context, h Host, p rememberParams) (any, error) {
-	if err := need("line", p.Line); err != nil {
-		return nil, err
-	}
-	h.Remember(p.Line)
-	return none{}, nil
-}
-
-type subscribeParams struct {
-	Kinds *[]agent.Kind `json:"kinds"`
-}
-
-func doSubscribe(_ context.Context, s *Server, raw json.RawMessage) (any, error) {
-	p, err := decode[subscribeParams](raw)
-	if err != nil {
-		return nil, err
-	}
+func doSubscribe(_ context.Context, s *Server, p subscribeParams) (any, error) {
 	var kinds []agent.Kind
 	if p.Kinds != nil {
 		kinds = list(*p.Kinds)

@@ -91,7 +91,7 @@ func isID(raw json.RawMessage) bool {
 func decode[P any](params json.RawMessage) (P, error) {
 	var p P
 	if params == nil {
-		return p, nil
+		return p, needed(reflect.ValueOf(p))
 	}
 	d := json.NewDecoder(bytes.NewReader(params))
 	d.DisallowUnknownFields()
@@ -102,7 +102,7 @@ func decode[P any](params json.RawMessage) (P, error) {
 		if _, err := d.Token(); !errors.Is(err, io.EOF) {
 			return p, badParams("something follows the params", "")
 		}
-		return p, nil
+		return p, needed(reflect.ValueOf(p))
 	case errors.As(err, &wrong):
 		return p, badParams(fmt.Sprintf("%s is a %s, and should be %s", wrong.Field, wrong.Value, kindOf(wrong.Type)), "")
 	}
@@ -119,6 +119,21 @@ func decode[P any](params json.RawMessage) (P, error) {
 		return p, badParams(fmt.Sprintf("there is no parameter %q", name), hint)
 	}
 	return p, badParams("the params can't be read: "+strings.TrimPrefix(err.Error(), "json: "), "")
+}
+
+// needed reports a member that has the tag `rpc:"needed"` and is empty.
+func needed(params reflect.Value) error {
+	for f, v := range params.Fields() {
+		if f.Anonymous {
+			if err := needed(v); err != nil {
+				return err
+			}
+		}
+		if f.Tag.Get("rpc") == "needed" && v.IsZero() {
+			return badParams(fmt.Sprintf("the parameter %s is missing or empty", f.Tag.Get("json")), "docs/rpc.md describes the methods")
+		}
+	}
+	return nil
 }
 
 func kindOf(t reflect.Type) string {
