@@ -125,9 +125,11 @@ type CompactOptions struct {
 	// Keep is the tail that stays. With it, Compact goes below the policy's target. Default: the policy's.
 	Keep compact.Amount
 	// Summary is taken where the pass comes to one, instead of asking; a warning says that one is too large.
-	Summary   *SuppliedSummary
-	FirstKept string         // the entry that the kept part begins with. Default: the policy decides.
-	Reason    compact.Reason // what asks for the pass. Default: compact.Manual.
+	Summary *SuppliedSummary
+	// SummaryMost is the most that the summary may take, in tokens, where the policy would let it take more.
+	SummaryMost int64
+	FirstKept   string         // the entry that the kept part begins with. Default: the policy decides.
+	Reason      compact.Reason // what asks for the pass. Default: compact.Manual.
 	// Omit takes these messages out of the context, each with the other half of its calls, and does nothing else: what
 	// went wrong, or is of no use any more. Undo brings them back. The user's last message stays, and what is pinned.
 	Omit []string
@@ -152,6 +154,9 @@ func (s *Session) Compact(ctx context.Context, opt CompactOptions) (*Result, err
 	policy.Instructions = cmp.Or(opt.Instructions, policy.Instructions)
 	policy.Keep = cmp.Or(opt.Keep, policy.Keep)
 	policy.FirstKept = cmp.Or(opt.FirstKept, policy.FirstKept)
+	if opt.SummaryMost > 0 && opt.SummaryMost < snap.Budget.Summary {
+		policy.Summary = compact.Tokens(opt.SummaryMost)
+	}
 	if opt.Summary != nil {
 		policy.Summarizer = &suppliedSummary{SuppliedSummary: *opt.Summary, own: policy.Summarizer, warnings: &s.warnings}
 	}

@@ -111,6 +111,10 @@ type CompactRequest struct {
 	FirstKept string `json:"firstKept,omitempty"`
 }
 
+// readableSummary is the most that a summary takes which somebody is to read and edit first, in tokens: about 48,000
+// characters.
+const readableSummary = 12_000
+
 // CompactReport says what a pass did, or would do.
 type CompactReport struct {
 	// Act says that there is something to do, Why why or why not.
@@ -145,6 +149,9 @@ func (a *Agent) Compact(ctx context.Context, req CompactRequest) (*CompactReport
 	var out *CompactReport
 	err := a.ops.do(ctx, "compact", DoingCompaction, func(ctx context.Context) error {
 		opt := clew.CompactOptions{Instructions: req.Instructions, DryRun: req.Preview, FirstKept: req.FirstKept}
+		if req.Preview || req.Summary != "" {
+			opt.SummaryMost = readableSummary
+		}
 		if req.Summary != "" {
 			opt.Summary = &clew.SuppliedSummary{Text: req.Summary, By: "user"}
 		}

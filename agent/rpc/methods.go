@@ -489,9 +489,9 @@ func (p sessionParams) with(ctx context.Context, h Host, do func(path string) (a
 	var found []string
 	for _, s := range all {
 		switch {
-		case s.Header.ID == p.Session:
+		case s.ID == p.Session:
 			return do(s.Path)
-		case strings.HasPrefix(s.Header.ID, p.Session):
+		case strings.HasPrefix(s.ID, p.Session):
 			found = append(found, s.Path)
 		}
 	}
@@ -531,9 +531,9 @@ func doSessions(ctx context.Context, h Host, p sessionsParams) (any, error) {
 	}
 	out := make([]sessionInfo, len(all))
 	for i, s := range all {
-		out[i] = sessionInfo{Path: s.Path, ID: s.Header.ID, Name: s.Name, First: s.First, Dir: s.Header.Cwd, Last: s.Last, Size: s.Size}
-		if !s.Header.Timestamp.IsZero() {
-			out[i].Begun = &s.Header.Timestamp
+		out[i] = sessionInfo{Path: s.Path, ID: s.ID, Name: s.Name, First: s.First, Dir: s.Cwd, Last: s.Last, Size: s.Size}
+		if !s.Begun.IsZero() {
+			out[i].Begun = &s.Begun
 		}
 	}
 	return out, nil

@@ -26,8 +26,8 @@ import (
 	"sync/atomic"
 
 	"github.com/clew-dev/clew/agent"
+	"github.com/clew-dev/clew/internal/home"
 	"github.com/clew-dev/clew/internal/text"
-	"github.com/clew-dev/clew/session/jsonl"
 )
 
 // Version is that of the protocol. It grows when something is changed that a client may
@@ -268,7 +268,7 @@ type Host interface {
 	Fork(ctx context.Context, at string) (text string, err error)
 	// Sessions lists those of the project, or all. Remove deletes one that is not in
 	// use, Rename gives one a name.
-	Sessions(ctx context.Context, all bool) ([]jsonl.Info, error)
+	Sessions(ctx context.Context, all bool) ([]home.Found, error)
 	Remove(ctx context.Context, path string) error
 	Rename(ctx context.Context, path, name string) error
 	// Models lists what can answer.

@@ -2,9 +2,7 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"context"
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -218,7 +216,7 @@ func (s *listedSession) print(w *bufio.Writer, p painter, idWidth, programs int,
 	}
 	facts += padLeft(size(s.Size), 7) + "  "
 	if full {
-		facts += padLeft(s.fullness(), 5) + "  "
+		facts += padLeft(s.found.Fullness(), 5) + "  "
 	}
 	if s.Messages != nil {
 		facts += padLeft(count(*s.Messages, "message"), 15) + "  "
@@ -253,18 +251,6 @@ func (s *listedSession) print(w *bufio.Writer, p painter, idWidth, programs int,
 
 // minTitle is how many columns of what a session is about are left by what may be left out.
 const minTitle = 15
-
-// fullness says how much of its window a context takes, or its size where the window is
-// not known.
-func (s *listedSession) fullness() string {
-	switch {
-	case s.Tokens == 0:
-		return ""
-	case s.Window == 0:
-		return fmt.Sprintf("%dk", cmp.Or((s.Tokens+500)/1000, 1))
-	}
-	return fmt.Sprintf("%d %%", s.Tokens*100/s.Window)
-}
 
 // tilde writes the user's home folder as ~.
 func tilde(path string) string {

@@ -20,13 +20,21 @@ import (
 )
 
 // Sessions implements Host.
-func (s *Session) Sessions(ctx context.Context, all bool) ([]jsonl.Info, error) {
-	list := func() (home.Listing, error) { return s.cfg.Home.List(ctx, s.cfg.Dir) }
+func (s *Session) Sessions(ctx context.Context, all bool) ([]home.Found, error) {
+	dir := s.cfg.Dir
 	if all {
-		list = func() (home.Listing, error) { return s.cfg.Home.ListAll(ctx) }
+		dir = ""
 	}
-	l, err := list()
-	return l.Sessions, err
+	found, err := s.cfg.Home.Sessions(ctx, dir)
+	if known, kerr := s.known(); kerr == nil {
+		for i, f := range found {
+			if f.Window == 0 && f.Model != "" {
+				info, _ := known.Lookup("", f.Model)
+				found[i].Window = info.Window
+			}
+		}
+	}
+	return found, err
 }
 
 // Remove implements Host.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -37,6 +38,18 @@ func (f *Found) In(dir string) bool {
 		return strings.Contains(f.Path, hex.EncodeToString(sum[:]))
 	}
 	return f.Cwd == dir || f.Cwd != "" && real(f.Cwd) == real(dir)
+}
+
+// Fullness says how much of its window a context takes, or its size where the window is not
+// known; "" where neither is.
+func (f *Found) Fullness() string {
+	switch {
+	case f.Tokens == 0:
+		return ""
+	case f.Window == 0:
+		return fmt.Sprintf("%dk", max((f.Tokens+500)/1000, 1))
+	}
+	return fmt.Sprintf("%d %%", f.Tokens*100/f.Window)
 }
 
 func real(path string) string {

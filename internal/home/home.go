@@ -2,16 +2,15 @@
 // project, in that one file for each session, named by time and id.
 //
 //	h, err := home.Default()
-//	list, err := h.List(ctx, cwd)
-//	for _, s := range list.Sessions {
-//		fmt.Println(s.Header.ID, s.Name, s.Path)
+//	found, err := h.Sessions(ctx, cwd)
+//	for _, s := range found {
+//		fmt.Println(s.ID, s.Name, s.Path)
 //	}
 //
 // Any other path works as well: a session is its file, and nothing in it says where it lies.
 package home
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -154,78 +153,19 @@ func FileName(at time.Time, id string) string {
 	return at.UTC().Format("2006-01-02T15-04-05.000Z") + "_" + readable(id, "session") + ".jsonl"
 }
 
-// Listing is what a folder holds.
-type Listing struct {
-	Sessions []jsonl.Info // the newest first
-	Other    int          // counts the files with the ending .jsonl that are no sessions or can't be read
-}
-
-func (l *Listing) sort() {
-	slices.SortStableFunc(l.Sessions, func(a, b jsonl.Info) int {
-		return cmp.Or(b.Last.Compare(a.Last), strings.Compare(a.Path, b.Path))
-	})
-}
-
-// listFolder lists the session files in a folder. Of each file only both ends are read.
-func listFolder(ctx context.Context, dir string) (l Listing, err error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return l, folderError(dir, err)
-	}
-	for _, e := range entries {
-		if e.IsDir() || filepath.Ext(e.Name()) != ".jsonl" {
-			continue
-		}
-		info, err := jsonl.Peek(ctx, filepath.Join(dir, e.Name()))
-		switch {
-		case ctx.Err() != nil:
-			return Listing{}, ctx.Err()
-		case err != nil:
-			l.Other++
-		default:
-			l.Sessions = append(l.Sessions, info)
-		}
-	}
-	l.sort()
-	return l, nil
-}
-
-// List lists the sessions of the project in cwd.
-func (h Home) List(ctx context.Context, cwd string) (Listing, error) {
-	dir, err := h.Project(cwd)
-	if err != nil {
-		return Listing{}, err
-	}
-	l, err := listFolder(ctx, dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Listing{}, nil
-	}
-	return l, err
-}
-
-// ListAll lists the sessions of all projects.
-func (h Home) ListAll(ctx context.Context) (all Listing, err error) {
-	projects, err := os.ReadDir(h.sessions())
-	if errors.Is(err, fs.ErrNotExist) {
-		return all, nil
-	}
-	if err != nil {
-		return all, folderError(h.sessions(), err)
-	}
-	for _, p := range projects {
-		dir := filepath.Join(h.sessions(), p.Name())
-		if !p.IsDir() {
-			continue
-		}
-		l, err := listFolder(ctx, dir)
+// Sessions lists the sessions of the project in cwd, of all projects if it is empty, newest first. What can't be read is
+// left out.
+func (h Home) Sessions(ctx context.Context, cwd string) ([]Found, error) {
+	files := h.files()
+	if cwd != "" {
+		dir, err := h.Project(cwd)
 		if err != nil {
-			return Listing{}, err
+			return nil, err
 		}
-		all.Sessions = append(all.Sessions, l.Sessions...)
-		all.Other += l.Other
+		files = match(Clew, dir, []string{"*.jsonl"})
 	}
-	all.sort()
-	return all, nil
+	found, _, err := look(ctx, files)
+	return found, err
 }
 
 // Find returns the sessions, in all projects, whose id is the given one, or begins so when there is none with that id.

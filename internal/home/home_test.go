@@ -114,8 +114,10 @@ func TestCreateListFindRemove(t *testing.T) {
 		}
 		return f.Path()
 	}
-	if l, err := h.ListAll(ctx); err != nil || len(l.Sessions) != 0 {
-		t.Fatalf("before the first session: %v, %v", l, err)
+	for _, cwd := range []string{"", one} {
+		if found, err := h.Sessions(ctx, cwd); err != nil || len(found) != 0 {
+			t.Fatalf("before the first session: %v, %v", found, err)
+		}
 	}
 	pa := create(one, "aaaa1111", "first")
 	create(one, "aaaa2222", "second")
@@ -124,18 +126,18 @@ func TestCreateListFindRemove(t *testing.T) {
 		t.Errorf("the file is called %s", base)
 	}
 
-	l, err := h.List(ctx, one)
+	l, err := h.Sessions(ctx, one)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := ids(l); got != "aaaa2222 aaaa1111" {
 		t.Errorf("the project has %q, want the newest first", got)
 	}
-	first := l.Sessions[1]
-	if first.Name != "name of aaaa1111" || first.First != "first" || first.Header.Cwd != one || !first.Last.Equal(at.Add(-2*time.Hour)) {
+	first := l[1]
+	if first.Name != "name of aaaa1111" || first.First != "first" || first.Cwd != one || !first.Last.Equal(at.Add(-2*time.Hour)) {
 		t.Errorf("listed as %+v", first)
 	}
-	if l, _ := h.ListAll(ctx); ids(l) != "bbbb1111 aaaa2222 aaaa1111" {
+	if l, _ := h.Sessions(ctx, ""); ids(l) != "bbbb1111 aaaa2222 aaaa1111" {
 		t.Errorf("all: %q", ids(l))
 	}
 	for id, want := range map[string]int{"aaaa": 2, "aaaa1": 1, "b": 1, "bbbb1111": 1, "c": 0, "": 0} {
@@ -287,10 +289,10 @@ func TestPeekReadsEndsOnly(t *testing.T) {
 	}
 }
 
-func ids(l Listing) string {
+func ids(found []Found) string {
 	var out []string
-	for _, s := range l.Sessions {
-		out = append(out, s.Header.ID)
+	for _, s := range found {
+		out = append(out, s.ID)
 	}
 	return strings.Join(out, " ")
 }

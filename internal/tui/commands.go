@@ -73,8 +73,12 @@ type cmd struct {
 // commands lists the commands, in the order of the help.
 func commands() []cmd {
 	return []cmd{
-		{"compact", "[instructions]", "summarize the old part; you can read and edit the summary first", compactFirst},
-		{"compact!", "[instructions]", "the same at once, without a preview", compactAtOnce},
+		{"compact", "[instructions]", "summarize the old part; you can read and edit the summary first", func(f front, args string) {
+			compactFirst(f, agent.CompactRequest{Instructions: args})
+		}},
+		{"compact!", "[instructions]", "the same at once, without a preview", func(f front, args string) {
+			compactNow(f, agent.CompactRequest{Instructions: args})
+		}},
 		{"undo", "", "take back the last compaction, or files and messages of a turn", func(f front, _ string) { undo(f) }},
 		{"diff", "", "what was changed in files in this session", func(f front, _ string) { showChanges(f) }},
 		{"tree", "", "go to another place of the conversation; branches are kept", func(f front, _ string) { openTree(f) }},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/agent"
@@ -15,21 +16,18 @@ import (
 	"github.com/clew-dev/clew/token"
 )
 
-// compactFirst is /compact: it shows what it would do, unless the user does not want that.
-func compactFirst(f front, instructions string) {
-	if f.previews() {
-		preview(f, instructions)
+// compactFirst shows what a compaction would do, to be edited before it is applied; it makes it
+// at once where the user does not want that.
+func compactFirst(f front, req agent.CompactRequest) {
+	if !f.previews() {
+		compactNow(f, req)
 		return
 	}
-	compactAtOnce(f, instructions)
-}
-
-// preview makes a compaction and shows it, to be edited before it is applied.
-func preview(f front, instructions string) {
 	a := f.host().Agent()
 	var rep *agent.CompactReport
+	req.Preview = true
 	f.run("making a preview of the compaction", func(ctx context.Context) (err error) {
-		rep, err = a.Compact(ctx, agent.CompactRequest{Instructions: instructions, Preview: true})
+		rep, err = a.Compact(ctx, req)
 		return err
 	}, func(err error) {
 		switch {
@@ -37,7 +35,7 @@ func preview(f front, instructions string) {
 		case !rep.Act:
 			f.note(nothing(rep.Why))
 		default:
-			f.soon("the preview of the compaction", func() { showPreview(f, rep, instructions) })
+			f.soon("the preview of the compaction", func() { showPreview(f, rep, req) })
 		}
 	})
 }
@@ -69,7 +67,7 @@ func previewHead(rep *agent.CompactReport) []string {
 	return head
 }
 
-func showPreview(f front, rep *agent.CompactReport, instructions string) {
+func showPreview(f front, rep *agent.CompactReport, req agent.CompactRequest) {
 	head := previewHead(rep)
 	if rep.Summary == "" {
 		f.choose(widget.Question{
@@ -77,7 +75,8 @@ func showPreview(f front, rep *agent.CompactReport, instructions string) {
 			Options: []widget.Option{{ID: "yes", Key: "y", Text: "yes"}, {ID: "no", Key: "n", Text: "no, leave it as it is"}},
 		}, true, func(option string) {
 			if option == "yes" {
-				compactNow(f, agent.CompactRequest{Instructions: instructions})
+				req.Preview = false
+				compactNow(f, req)
 			}
 		})
 		return
@@ -103,7 +102,7 @@ func editSummary(f front, head []string, title string, rep *agent.CompactReport,
 		if n > most {
 			return fmt.Sprintf("too long: ~%s of %s tokens; shorten it, or it can't be applied", tokens(n), tokens(most)), true
 		}
-		return fmt.Sprintf("~%s of %s tokens", tokens(n), tokens(most)), false
+		return fmt.Sprintf("~%s of %s tokens, %s", tokens(n), tokens(most), counted(utf8.RuneCountInString(text), "character")), false
 	}
 	f.editWith(head, title, text, note, func(text string) {
 		a := f.host().Agent()
@@ -119,10 +118,6 @@ func editSummary(f front, head []string, title string, rep *agent.CompactReport,
 			}
 		})
 	})
-}
-
-func compactAtOnce(f front, instructions string) {
-	compactNow(f, agent.CompactRequest{Instructions: instructions})
 }
 
 // compactNow makes a pass. What it did the events say.
@@ -231,174 +226,6 @@ func arrived(f front, b *clew.Branched, err error) {
 	if b.Text != "" && !f.offer(b.Text) {
 		f.note("the message that stood here was not put into the editor, where you have typed something: " + text.FirstLine(b.Text))
 	}
-}
-
-func openTree(f front) {
-	a := f.host().Agent()
-	var nodes []agent.Node
-	f.run("reading the tree", func(ctx context.Context) (err error) {
-		nodes, err = a.Tree(ctx)
-		return err
-	}, func(err error) {
-		if failed(f, "tree", err) {
-			return
-		}
-		if len(nodes) == 0 {
-			f.note("nothing was said yet: there is no tree")
-			return
-		}
-		f.soon("the tree", func() {
-			f.tree(treeNodes(nodes), func(t treeFront, msg any) { onTree(f, t, nodes, msg) })
-		})
-	})
-}
-
-// onTree does what the user wants of an entry of the tree.
-func onTree(f front, t treeFront, nodes []agent.Node, msg any) {
-	a := f.host().Agent()
-	switch msg := msg.(type) {
-	case widget.TreeLabelMsg:
-		f.edit("label (empty: none)", msg.Label, true, func(label string) {
-			f.quietly(func(ctx context.Context) (err error) {
-				if err = a.Label(ctx, msg.ID, strings.TrimSpace(label)); err == nil {
-					nodes, err = a.Tree(ctx)
-				}
-				return err
-			}, func(err error) {
-				if !failed(f, "label", err) {
-					t.SetNodes(treeNodes(nodes))
-				}
-			})
-		})
-	case widget.TreeCopyMsg:
-		var text string
-		f.quietly(func(ctx context.Context) error {
-			r, err := a.Recall(ctx, msg.ID, clew.RecallOptions{Max: -1})
-			if err == nil {
-				text = r.Text
-			}
-			return err
-		}, func(err error) {
-			if !failed(f, "copy", err) {
-				f.copy(text)
-			}
-		})
-	case widget.TreeSelectMsg:
-		if !f.asksOnMoves() {
-			t.leave()
-			navigate(f, msg.ID, clew.BranchOptions{})
-			return
-		}
-		f.choose(widget.Question{
-			Title: "go there?", Text: where(nodes, msg.ID), Safe: 3,
-			Options: []widget.Option{
-				{ID: "go", Key: "n", Text: "yes, without a summary of the branch you leave"},
-				{ID: "sum", Key: "s", Text: "yes, with a summary of the branch you leave"},
-				{ID: "own", Key: "i", Text: "the same, with your instructions for the summary"},
-				{ID: "back", Key: "b", Text: "back to the tree"},
-			},
-		}, false, func(option string) {
-			switch option {
-			case "go":
-				t.leave()
-				navigate(f, msg.ID, clew.BranchOptions{})
-			case "sum":
-				t.leave()
-				navigate(f, msg.ID, clew.BranchOptions{Summarize: true})
-			case "own":
-				f.edit("what the summary should pay attention to", "", true, func(text string) {
-					t.leave()
-					navigate(f, msg.ID, clew.BranchOptions{Summarize: true, Instructions: strings.TrimSpace(text)})
-				})
-			}
-		})
-	}
-}
-
-func where(nodes []agent.Node, id string) string {
-	for _, n := range nodes {
-		if n.ID != id {
-			continue
-		}
-		s := string(n.Role)
-		if s == "" {
-			s = string(n.Type)
-		}
-		if text := text.FirstLine(n.Text); text != "" {
-			s += ": " + text
-		}
-		if n.Role == message.RoleUser {
-			s += "\nThe conversation continues before it, and its text is put into the editor."
-		}
-		return s
-	}
-	return ""
-}
-
-func navigate(f front, id string, opt clew.BranchOptions) {
-	a := f.host().Agent()
-	what := "moving"
-	if opt.Summarize {
-		what = "summarizing the branch you leave"
-	}
-	var b *clew.Branched
-	f.run(what, func(ctx context.Context) (err error) {
-		b, err = a.Navigate(ctx, id, opt)
-		return err
-	}, func(err error) { arrived(f, b, err) })
-}
-
-// treeNodes makes the nodes of a widget.
-func treeNodes(nodes []agent.Node) []widget.Node {
-	out := make([]widget.Node, len(nodes))
-	for i, n := range nodes {
-		w := widget.Node{ID: n.ID, Parent: n.Parent, Kind: widget.NodeOther, Text: n.Text, Label: n.Label, OnPath: n.OnPath, Leaf: n.Leaf, Time: n.Time}
-		switch n.Type {
-		case session.TypeMessage:
-			switch n.Role {
-			case message.RoleUser:
-				w.Kind = widget.NodeUser
-			case message.RoleAssistant:
-				w.Kind = widget.NodeAssistant
-			case message.RoleToolResult:
-				w.Kind, w.Text = widget.NodeTool, n.Tool+": "+n.Text
-			case message.RoleBashExecution:
-				w.Kind = widget.NodeTool
-			default:
-			}
-		case session.TypeCompaction:
-			w.Kind, w.Text = widget.NodeCompaction, plainSummary(n.Text)
-		case session.TypeBranchSummary:
-			w.Kind, w.Text = widget.NodeSummary, plainSummary(n.Text)
-		case session.TypeLabel:
-			w.Kind = widget.NodeLabel
-		default:
-		}
-		out[i] = w
-	}
-	return out
-}
-
-// summaryMarks are what a line of a summary has for others than its reader here: that it is
-// of a list, and the entry that it is of.
-var summaryMarks = text.Pattern(`^(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?|\s*\[#[0-9a-f]+\]`)
-
-// plainSummary is a summary in one line: what it says, without its headings.
-func plainSummary(s string) string {
-	var parts []string
-	for line := range strings.SplitSeq(s, "\n") {
-		line = strings.TrimSpace(line)
-		if line == "" || strings.HasPrefix(line, "#") || strings.HasPrefix(line, "<") {
-			continue
-		}
-		if line = summaryMarks().ReplaceAllString(line, ""); line != "" && line != "(none)" {
-			parts = append(parts, line)
-		}
-	}
-	if len(parts) == 0 {
-		return text.FirstLine(s)
-	}
-	return strings.Join(parts, " · ")
 }
 
 // messages are what can be pinned: what the user and the model have said.

@@ -25,10 +25,10 @@ import (
 	"github.com/clew-dev/clew/agent/tool"
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/internal/chat"
+	"github.com/clew-dev/clew/internal/home"
 	"github.com/clew-dev/clew/internal/tui/widget"
 	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/model/modeltest"
-	"github.com/clew-dev/clew/session/jsonl"
 	"github.com/clew-dev/clew/summary"
 )
 
@@ -152,16 +152,12 @@ func (h *fakeHost) Fork(ctx context.Context, at string) (string, error) {
 	return "", h.change(f.Path)
 }
 
-func (h *fakeHost) Sessions(ctx context.Context, _ bool) (out []jsonl.Info, err error) {
-	for _, f := range h.files {
-		i, err := jsonl.Peek(ctx, f)
-		if err != nil {
-			continue
-		}
-		i.Path = f
-		out = append(out, i)
+func (h *fakeHost) Sessions(ctx context.Context, _ bool) ([]home.Found, error) {
+	found, _, err := home.Folder(ctx, h.dir)
+	for i := range found {
+		found[i].Window = 200_000
 	}
-	return out, nil
+	return found, err
 }
 
 func (h *fakeHost) Remove(_ context.Context, path string) error {

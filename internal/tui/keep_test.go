@@ -2,8 +2,10 @@ package tui
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -195,7 +197,7 @@ func TestPreviewSaysWhenASummaryIsTooLong(t *testing.T) {
 	x := newTerm(t, small)
 	x.fill(4)
 	x.say("/compact")
-	x.sees("tokens · Ctrl+S")
+	x.sees("characters · Ctrl+S")
 	x.update(tea.PasteMsg{Content: strings.Repeat("A long word of mine. ", 2_000)})
 	x.sees("too long: ~")
 	x.press("ctrl+s")
@@ -204,7 +206,90 @@ func TestPreviewSaysWhenASummaryIsTooLong(t *testing.T) {
 		t.Fatal("it was taken all the same")
 	}
 	x.press("ctrl+_")
-	x.sees("tokens · Ctrl+S")
+	x.sees("characters · Ctrl+S")
 	x.press("ctrl+s")
 	x.sees("[compaction]")
+}
+
+// TestSummarizeUpToHere: what is before an entry of the tree becomes a summary; what follows
+// stays, and so does the place of the conversation.
+func TestSummarizeUpToHere(t *testing.T) {
+	x := newTerm(t, nil)
+	x.fill(3)
+	tree := func(keys ...string) {
+		x.say("/tree")
+		x.sees("Enter go · Esc leave")
+		x.press(keys...)
+		x.sees("summarize up to here")
+		x.press("u")
+	}
+	tree("up", "up", "up", "enter") // the second question
+	x.sees("Ctrl+S applies it")
+	x.sees("question 0")
+	x.press("ctrl+s")
+	x.sees("[compaction]")
+	x.idle()
+	got := x.context()
+	if len(got) != 5 || got[0] != "compactionSummary: (summary)" || got[1] != "user: question 1" || !strings.HasPrefix(got[4], "assistant: Answer 2") {
+		t.Errorf("the context is %q", got)
+	}
+	if x.u.ed.Text() != "" {
+		t.Errorf("the editor has %q", x.u.ed.Text())
+	}
+	tree("home", "enter") // a summary stands for it
+	x.sees("this entry is not in the context")
+	if now := x.context(); !slices.Equal(now, got) {
+		t.Errorf("the context is %q", now)
+	}
+}
+
+// TestSummarizeFromHere: a summary tells what follows an entry, and the conversation goes on
+// there.
+func TestSummarizeFromHere(t *testing.T) {
+	x := newTerm(t, nil)
+	x.fill(3)
+	x.say("/tree")
+	x.sees("Enter go · Esc leave")
+	x.press("up", "up", "enter") // the second answer
+	x.sees("summarize from here")
+	x.press("s")
+	x.sees("+ [branch summary]")
+	x.idle()
+	got := x.context()
+	if len(got) != 5 || !strings.HasPrefix(got[3], "assistant: Answer 1") || got[4] != "branchSummary: (summary)" {
+		t.Errorf("the context is %q", got)
+	}
+}
+
+// TestSessionsSayHowFull: the list has what each session was about, and how full it is.
+func TestSessionsSayHowFull(t *testing.T) {
+	x := newTerm(t, nil)
+	x.fill(2)
+	x.say("/name the keeper")
+	x.sees("is now called")
+	x.say("/new")
+	x.sees("a new session")
+	x.idle()
+	x.say("/resume")
+	x.sees("the keeper")
+	x.sees(" 1 %")
+	x.sees("question 0")
+}
+
+// TestProposalCanBeRead: however large the conversation is, the proposal of a summary is of a
+// size that somebody reads, and the preview says how long it is.
+func TestProposalCanBeRead(t *testing.T) {
+	x := newTerm(t, nil)
+	for i := range 120 {
+		x.h.model.Add(modeltest.Text(fmt.Sprintf("Answer %d. I have changed pkg/file%d.go, and decided to take path %d because of rule %d. ", i, i, i, i) + strings.Repeat("The tide turns. ", 60)))
+		x.tell(fmt.Sprintf("Step %d: %s", i, strings.Repeat(fmt.Sprintf("remember rule %d. ", i), 60)))
+		x.h.wait()
+	}
+	x.idle()
+	rep, err := x.h.Agent().Compact(t.Context(), agent.CompactRequest{Preview: true})
+	if err != nil || len(rep.Summary) < 10_000 || len(rep.Summary) > 60_000 || rep.SummaryLimit != 12_000 {
+		t.Fatalf("%d characters of at most %d tokens, %v", len(rep.Summary), rep.SummaryLimit, err)
+	}
+	x.say("/compact")
+	x.sees("of 12k tokens, ")
 }

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clew-dev/clew/internal/home"
 	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/internal/tui/widget"
-	"github.com/clew-dev/clew/session/jsonl"
 )
 
 // switchTo takes another session into use.
@@ -92,7 +92,7 @@ func resume(f front) { listSessions(f, false) }
 
 func listSessions(f front, all bool) {
 	h := f.host()
-	var found []jsonl.Info
+	var found []home.Found
 	l := &list{}
 	read := func(ctx context.Context) (err error) {
 		found, err = h.Sessions(ctx, all)
@@ -139,7 +139,7 @@ func listSessions(f front, all bool) {
 	})
 }
 
-func sessionItems(found []jsonl.Info, now string) []widget.Item {
+func sessionItems(found []home.Found, now string) []widget.Item {
 	items := make([]widget.Item, 0, len(found))
 	for _, s := range found {
 		title := cmp.Or(s.Name, text.FirstLine(s.First), "(nothing was said)")
@@ -147,8 +147,8 @@ func sessionItems(found []jsonl.Info, now string) []widget.Item {
 			title = "* " + title
 		}
 		items = append(items, widget.Item{
-			ID: s.Path, Cells: []string{title, ago(time.Since(s.Last)), kilobytes(int(s.Size))},
-			Detail: filepath.Base(s.Header.Cwd) + " · " + s.Path, Search: s.Header.Cwd + " " + s.First,
+			ID: s.Path, Cells: []string{title, ago(time.Since(s.Last)), s.Fullness(), kilobytes(int(s.Size))},
+			Detail: strings.TrimPrefix(text.FirstLine(s.First)+" · ", " · ") + filepath.Base(s.Cwd) + " · " + s.Path, Search: s.Cwd + " " + s.First,
 		})
 	}
 	return items

@@ -1,0 +1,218 @@
+package tui
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/clew-dev/clew"
+	"github.com/clew-dev/clew/agent"
+	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/text"
+	"github.com/clew-dev/clew/internal/tui/widget"
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
+)
+
+func openTree(f front) {
+	a := f.host().Agent()
+	var nodes []agent.Node
+	f.run("reading the tree", func(ctx context.Context) (err error) {
+		nodes, err = a.Tree(ctx)
+		return err
+	}, func(err error) {
+		if failed(f, "tree", err) {
+			return
+		}
+		if len(nodes) == 0 {
+			f.note("nothing was said yet: there is no tree")
+			return
+		}
+		f.soon("the tree", func() {
+			f.tree(treeNodes(nodes), func(t treeFront, msg any) { onTree(f, t, nodes, msg) })
+		})
+	})
+}
+
+// onTree does what the user wants of an entry of the tree.
+func onTree(f front, t treeFront, nodes []agent.Node, msg any) {
+	a := f.host().Agent()
+	switch msg := msg.(type) {
+	case widget.TreeLabelMsg:
+		f.edit("label (empty: none)", msg.Label, true, func(label string) {
+			f.quietly(func(ctx context.Context) (err error) {
+				if err = a.Label(ctx, msg.ID, strings.TrimSpace(label)); err == nil {
+					nodes, err = a.Tree(ctx)
+				}
+				return err
+			}, func(err error) {
+				if !failed(f, "label", err) {
+					t.SetNodes(treeNodes(nodes))
+				}
+			})
+		})
+	case widget.TreeCopyMsg:
+		var text string
+		f.quietly(func(ctx context.Context) error {
+			r, err := a.Recall(ctx, msg.ID, clew.RecallOptions{Max: -1})
+			if err == nil {
+				text = r.Text
+			}
+			return err
+		}, func(err error) {
+			if !failed(f, "copy", err) {
+				f.copy(text)
+			}
+		})
+	case widget.TreeSelectMsg:
+		if !f.asksOnMoves() {
+			t.leave()
+			navigate(f, msg.ID, clew.BranchOptions{})
+			return
+		}
+		askMove(f, t, nodes[slices.IndexFunc(nodes, func(n agent.Node) bool { return n.ID == msg.ID })])
+	}
+}
+
+// askMove asks what is to be done with an entry that was chosen in the tree.
+func askMove(f front, t treeFront, n agent.Node) {
+	options := []widget.Option{
+		{ID: "go", Key: "n", Text: "yes, without a summary of the branch you leave"},
+		{ID: "sum", Key: "s", Text: "yes, with a summary of the branch you leave"},
+		{ID: "own", Key: "i", Text: "the same, with your instructions for the summary"},
+	}
+	if n.OnPath {
+		options[0].Text = "yes; what follows stays on its own branch"
+		options[1].Text = "yes, and summarize from here: a summary tells what follows"
+		options = append(options, widget.Option{ID: "upTo", Key: "u", Text: "no; summarize up to here: what is before it becomes a summary"})
+	}
+	q := widget.Question{Title: "go there?", Text: where(n), Safe: len(options), Options: append(options, widget.Option{ID: "back", Key: "b", Text: "back to the tree"})}
+	f.choose(q, false, func(option string) {
+		switch option {
+		case "go":
+			t.leave()
+			navigate(f, n.ID, clew.BranchOptions{})
+		case "sum":
+			t.leave()
+			navigate(f, n.ID, clew.BranchOptions{Summarize: true})
+		case "own":
+			f.edit("what the summary should pay attention to", "", true, func(text string) {
+				t.leave()
+				navigate(f, n.ID, clew.BranchOptions{Summarize: true, Instructions: strings.TrimSpace(text)})
+			})
+		case "upTo":
+			t.leave()
+			compactUpTo(f, n.ID)
+		}
+	})
+}
+
+// compactUpTo summarizes what is before an entry of the context.
+func compactUpTo(f front, id string) {
+	a := f.host().Agent()
+	before, there := 0, false
+	f.run("reading the context", func(ctx context.Context) error {
+		path, err := a.Path(ctx)
+		for _, s := range path {
+			seen := s.Type != session.TypeCompaction && (s.Fate.Fate == compact.FateVerbatim || s.Fate.Fate == compact.FateEdited)
+			if s.ID == id {
+				there = seen
+				break
+			}
+			if seen && s.Message != nil && s.Message.Role != message.RoleSystem {
+				before++
+			}
+		}
+		return err
+	}, func(err error) {
+		switch {
+		case failed(f, "summarize up to here", err):
+		case !there:
+			f.note("this entry is not in the context: a summary stands for it already, or it is left out. /undo takes the last compaction back")
+		case before == 0:
+			f.note("nothing is before this entry that could be summarized")
+		default:
+			compactFirst(f, agent.CompactRequest{FirstKept: id})
+		}
+	})
+}
+
+func where(n agent.Node) string {
+	s := string(n.Role)
+	if s == "" {
+		s = string(n.Type)
+	}
+	if text := text.FirstLine(n.Text); text != "" {
+		s += ": " + text
+	}
+	if n.Role == message.RoleUser {
+		s += "\nThe conversation continues before it, and its text is put into the editor."
+	}
+	return s
+}
+
+func navigate(f front, id string, opt clew.BranchOptions) {
+	a := f.host().Agent()
+	what := "moving"
+	if opt.Summarize {
+		what = "summarizing the branch you leave"
+	}
+	var b *clew.Branched
+	f.run(what, func(ctx context.Context) (err error) {
+		b, err = a.Navigate(ctx, id, opt)
+		return err
+	}, func(err error) { arrived(f, b, err) })
+}
+
+// treeNodes makes the nodes of a widget.
+func treeNodes(nodes []agent.Node) []widget.Node {
+	out := make([]widget.Node, len(nodes))
+	for i, n := range nodes {
+		w := widget.Node{ID: n.ID, Parent: n.Parent, Kind: widget.NodeOther, Text: n.Text, Label: n.Label, OnPath: n.OnPath, Leaf: n.Leaf, Time: n.Time}
+		switch n.Type {
+		case session.TypeMessage:
+			switch n.Role {
+			case message.RoleUser:
+				w.Kind = widget.NodeUser
+			case message.RoleAssistant:
+				w.Kind = widget.NodeAssistant
+			case message.RoleToolResult:
+				w.Kind, w.Text = widget.NodeTool, n.Tool+": "+n.Text
+			case message.RoleBashExecution:
+				w.Kind = widget.NodeTool
+			default:
+			}
+		case session.TypeCompaction:
+			w.Kind, w.Text = widget.NodeCompaction, plainSummary(n.Text)
+		case session.TypeBranchSummary:
+			w.Kind, w.Text = widget.NodeSummary, plainSummary(n.Text)
+		case session.TypeLabel:
+			w.Kind = widget.NodeLabel
+		default:
+		}
+		out[i] = w
+	}
+	return out
+}
+
+// summaryMarks are what a line of a summary has for others than its reader here: that it is
+// of a list, and the entry that it is of.
+var summaryMarks = text.Pattern(`^(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?|\s*\[#[0-9a-f]+\]`)
+
+// plainSummary is a summary in one line: what it says, without its headings.
+func plainSummary(s string) string {
+	var parts []string
+	for line := range strings.SplitSeq(s, "\n") {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") || strings.HasPrefix(line, "<") {
+			continue
+		}
+		if line = summaryMarks().ReplaceAllString(line, ""); line != "" && line != "(none)" {
+			parts = append(parts, line)
+		}
+	}
+	if len(parts) == 0 {
+		return text.FirstLine(s)
+	}
+	return strings.Join(parts, " · ")
+}
