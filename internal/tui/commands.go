@@ -87,6 +87,7 @@ func commands() []cmd {
 		{"recall", "[words or id]", "find what was said, word for word", recallText},
 		{"pin", "[id]", "keep a message word for word through every compaction", pin},
 		{"unpin", "[id]", "no longer", unpin},
+		{"omit", "[id [id]]", "take a message, or all from one to another, out of the context", omit},
 		{"model", "[provider/id]", "let another model answer", chooseModel},
 		{"reasoning", "[level]", "how much the model reasons", chooseReasoning},
 		{"mode", "[mode]", "what is done without asking", chooseMode},

@@ -218,7 +218,7 @@ func recallText(f front, args string) {
 	var got *clew.Recalled
 	var found *clew.Found
 	f.run("looking for it", func(ctx context.Context) (err error) {
-		if id := strings.Trim(args, "[]#"); !strings.ContainsAny(id, " \"") && len(id) >= 4 {
+		if id := bareID(args); !strings.ContainsAny(id, " \"") && len(id) >= 4 {
 			if got, err = a.Recall(ctx, id, clew.RecallOptions{Max: recallMost}); err == nil {
 				return nil
 			}

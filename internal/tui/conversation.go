@@ -9,6 +9,7 @@ import (
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/agent"
+	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/internal/tui/widget"
 	"github.com/clew-dev/clew/message"
@@ -267,6 +268,31 @@ func unpin(f front, id string) {
 	pickMessage(f, "unpin", "nothing is pinned", func(s agent.Shown) bool { return s.Fate.Pinned }, func(id string) { setPin(f, id, false) })
 }
 
+// omit takes a message out of the context, or all from one to another: "id" or "id id". What it
+// did the events say.
+func omit(f front, ids string) {
+	if ids == "" {
+		pickMessage(f, "omit a message; /undo brings it back", "there is nothing to omit", func(s agent.Shown) bool {
+			return s.Fate.Fate == compact.FateVerbatim || s.Fate.Fate == compact.FateEdited
+		}, func(id string) { omit(f, id) })
+		return
+	}
+	from, to, _ := strings.Cut(ids, " ")
+	a := f.host().Agent()
+	var rep *agent.CompactReport
+	f.run("taking it out of the context", func(ctx context.Context) (err error) {
+		rep, err = a.Omit(ctx, bareID(from), bareID(strings.TrimSpace(to)))
+		return err
+	}, func(err error) {
+		if !failed(f, "omit", err) && !rep.Act {
+			f.note("nothing was omitted: " + rep.Why)
+		}
+	})
+}
+
+// bareID is an id as it stands in a text, "[#0a1b]", without its marks.
+func bareID(s string) string { return strings.Trim(s, "[]#") }
+
 func pickMessage(f front, title, none string, want func(agent.Shown) bool, picked func(id string)) {
 	a := f.host().Agent()
 	var items []widget.Item
@@ -288,7 +314,7 @@ func pickMessage(f front, title, none string, want func(agent.Shown) bool, picke
 }
 
 func setPin(f front, id string, on bool) {
-	id = strings.Trim(id, "[]#")
+	id = bareID(id)
 	a := f.host().Agent()
 	f.quietly(func(ctx context.Context) error { return a.Pin(ctx, id, on) }, func(err error) {
 		switch {

@@ -293,3 +293,57 @@ func TestProposalCanBeRead(t *testing.T) {
 	x.say("/compact")
 	x.sees("of 12k tokens, ")
 }
+
+// TestOmit: a message is taken out of the context, from the tree, by its id or from a list, and
+// /undo brings it back.
+func TestOmit(t *testing.T) {
+	for name, how := range map[string]func(x *screenTest){
+		"tree": func(x *screenTest) {
+			x.say("/tree")
+			x.sees("Enter go · Esc leave")
+			x.press("up", "up", "enter", "o") // the second answer
+		},
+		"id": func(x *screenTest) { x.say("/omit [#" + x.id("Answer 1") + "]") },
+		"list": func(x *screenTest) {
+			x.say("/omit")
+			x.sees("omit a message")
+			x.typed("answer 1")
+			x.press("enter")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := newTerm(t, nil)
+			x.fill(3)
+			whole := x.context()
+			how(x)
+			x.sees("/undo takes it back")
+			x.idle()
+			if got := x.context(); len(got) != len(whole)-1 || strings.Contains(strings.Join(got, " "), "Answer 1") {
+				t.Errorf("the context is %q", got)
+			}
+			x.say("/undo")
+			x.sees("as it was before")
+			x.idle()
+			if got := x.context(); !slices.Equal(got, whole) {
+				t.Errorf("after /undo the context is %q", got)
+			}
+			x.say("/omit ffff")
+			x.sees("omit ffff")
+		})
+	}
+}
+
+// id is that of the message that begins with a text.
+func (x *screenTest) id(begins string) string {
+	path, err := x.h.Agent().Path(x.t.Context())
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	for _, s := range path {
+		if s.Message != nil && strings.HasPrefix(s.Message.Text(), begins) {
+			return s.ID
+		}
+	}
+	x.t.Fatalf("nothing begins with %q", begins)
+	return ""
+}

@@ -37,7 +37,7 @@ func begun(f front, _ string) {
 }
 
 func fork(f front, id string) {
-	id = strings.Trim(id, "[]#")
+	id = bareID(id)
 	var said string
 	switchTo(f, "copying the session", func(ctx context.Context) (err error) {
 		said, err = f.host().Fork(ctx, id)

@@ -84,7 +84,8 @@ func askMove(f front, t treeFront, n agent.Node) {
 	if n.OnPath {
 		options[0].Text = "yes; what follows stays on its own branch"
 		options[1].Text = "yes, and summarize from here: a summary tells what follows"
-		options = append(options, widget.Option{ID: "upTo", Key: "u", Text: "no; summarize up to here: what is before it becomes a summary"})
+		options = append(options, widget.Option{ID: "upTo", Key: "u", Text: "no; summarize up to here: what is before it becomes a summary"},
+			widget.Option{ID: "omit", Key: "o", Text: "no; omit it: the model is not sent it any more"})
 	}
 	q := widget.Question{Title: "go there?", Text: where(n), Safe: len(options), Options: append(options, widget.Option{ID: "back", Key: "b", Text: "back to the tree"})}
 	f.choose(q, false, func(option string) {
@@ -103,6 +104,9 @@ func askMove(f front, t treeFront, n agent.Node) {
 		case "upTo":
 			t.leave()
 			compactUpTo(f, n.ID)
+		case "omit":
+			t.leave()
+			omit(f, n.ID)
 		}
 	})
 }
