@@ -72,7 +72,7 @@ func (c *Cache) begin() {
 
 // lookup returns a function that gives the facts of a message.
 func (c *Cache) lookup(cwd, instructions string) func(*message.Message, *message.Block) *facts {
-	focus := wordMap(instructions)
+	x := newExtractor(c.names, cwd, instructions)
 	setting := maphash.String(c.seed, cwd+"\x00"+instructions)
 	return func(m *message.Message, call *message.Block) *facts {
 		key := cacheKey{message: maphash.Bytes(c.seed, m.JSON()), setting: setting}
@@ -81,7 +81,7 @@ func (c *Cache) lookup(cwd, instructions string) func(*message.Message, *message
 		}
 		hit := c.found[key]
 		if hit == nil {
-			hit = &cached{facts: extract(c.names, m, call, cwd, focus)}
+			hit = &cached{facts: x.extract(m, call)}
 			c.found[key] = hit
 			c.size += hit.size
 		}
@@ -116,7 +116,16 @@ type names struct {
 	text  []string
 	class []text.Class
 	lines map[lineID]int32
+
+	message int32   // the number of the one that is looked at
+	seen    []place // of each identifier
 }
+
+// place is where an identifier stands among those of a message.
+type place struct{ message, at int32 }
+
+// lineID is the same for lines that say the same of the same source.
+type lineID struct{ from, line string }
 
 func (n *names) id(id text.Identifier) int32 {
 	k, ok := n.ids[id.Text]
@@ -126,11 +135,16 @@ func (n *names) id(id text.Identifier) int32 {
 		n.ids[t] = k
 		n.text = append(n.text, t)
 		n.class = append(n.class, id.Class)
+		n.seen = append(n.seen, place{})
 	}
 	return k
 }
 
-func (n *names) line(key lineID) int32 {
+func (n *names) line(from, line string) int32 {
+	if from == "" {
+		line = strings.Trim(line, ".:;, ")
+	}
+	key := lineID{from, line}
 	k, ok := n.lines[key]
 	if !ok {
 		k = int32(len(n.lines))

@@ -139,9 +139,9 @@ func (p *planner) written(w *Document, sources []piece) {
 
 // sources offers the lines of files, commands and results, each once.
 func (d *digest) sources(ctx context.Context) ([]piece, error) {
-	var out []piece
 	type place struct{ out, msg int }
-	at := map[int32]place{}    // of a line in out, and its message, by key
+	at := make([]place, len(d.names.lines)) // of a line in out, from 1 on, and its message, by key
+	out := make([]piece, 0, len(at))
 	of := map[string][]int32{} // the keys of the lines of each source
 	var passing []string       // checks that pass by now
 	for _, c := range d.led.Commands {
@@ -150,13 +150,13 @@ func (d *digest) sources(ctx context.Context) ([]piece, error) {
 		}
 	}
 	take := func(msg int, ref string, l factLine, factor float64) {
-		if have, ok := at[l.key]; ok { // said again, it is true again
-			p := &out[have.out]
-			p.line.Ref, p.order, p.worth = ref, order(msg, have.out), max(p.worth, factor)
-			at[l.key] = place{have.out, msg}
+		if have := &at[l.key]; have.out > 0 { // said again, it is true again
+			p := &out[have.out-1]
+			p.line.Ref, p.order, p.worth = ref, order(msg, have.out-1), max(p.worth, factor)
+			have.msg = msg
 			return
 		}
-		at[l.key] = place{len(out), msg}
+		at[l.key] = place{len(out) + 1, msg}
 		if l.from != "" {
 			of[l.from] = append(of[l.from], l.key)
 			if l.from == codeSource && !d.profile.KeepCodeBlocks {
@@ -170,10 +170,12 @@ func (d *digest) sources(ctx context.Context) ([]piece, error) {
 		out = append(out, p)
 	}
 	if d.prev != nil || d.foreign != "" {
-		x := newExtractor(d.names, d.in.Cwd, wordMap(d.in.Instructions))
+		x := newExtractor(d.names, d.in.Cwd, d.in.Instructions)
+		x.begin()
 		add := func(l Line) {
 			n := len(x.f.lines)
 			x.add(factLine{from: l.From, text: l.Text, worth: 1}, true)
+			at = append(at, make([]place, len(d.names.lines)-len(at))...)
 			for _, f := range x.f.lines[n:] {
 				take(-1, l.Ref, f, chosenBefore)
 			}
@@ -193,7 +195,7 @@ func (d *digest) sources(ctx context.Context) ([]piece, error) {
 		if f := m.facts; f.gone != "" {
 			for _, key := range of[f.gone] {
 				if have := at[key]; have.msg < m.made && (f.goneAll || slices.Contains(f.old, key)) {
-					out[have.out].worth *= outOfDate
+					out[have.out-1].worth *= outOfDate
 				}
 			}
 		}

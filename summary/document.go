@@ -248,7 +248,7 @@ func writableRef(ref string) string {
 // is taken from the log, never what it says.
 var (
 	// doneWord marks a statement that something is finished.
-	doneWord = newWording(`done|fixed|implemented|added|created|removed|updated|renamed|moved|refactored|replaced|committed|pushed|merged|released|completed?|finished|resolved|works|working|pass(?:es|ed|ing)?|clean|green|migrated|extracted|wrote|written`,
+	doneWord = text.NewWording(`done|fixed|implemented|added|created|removed|updated|renamed|moved|refactored|replaced|committed|pushed|merged|released|completed?|finished|resolved|works|working|pass(?:es|ed|ing)?|clean|green|migrated|extracted|wrote|written`,
 		`完成|已修复|已添加|修复了|通过|搞定|完了|修正しました|追加しました|완료`)
 
 	// passWord marks a statement that something passes, butWord one that says it of a

@@ -64,7 +64,7 @@ const (
 
 func whatItSays(s string) says {
 	switch {
-	case len(s) < minLine || unreadable(s) || plainWords(s) < 4 && !strings.ContainsAny(s, "0123456789"):
+	case len(s) < minLine || unreadable(s) || plainWords(s, 4) < 4 && !strings.ContainsAny(s, "0123456789"):
 		return saysNothing
 	case text.TableRow(s):
 		return saysRow
@@ -115,16 +115,29 @@ type extractor struct {
 	names *names
 	cwd   string
 	focus map[string]bool
-	place map[int32]int // where in f.uses an identifier stands
+	known map[string]*knownLine // what was found in lines before: most are read more than once
 }
 
-func newExtractor(n *names, cwd string, focus map[string]bool) *extractor {
-	return &extractor{f: &facts{}, names: n, cwd: cwd, focus: focus, place: map[int32]int{}}
+// knownLine is what a line holds, whatever message it stands in.
+type knownLine struct {
+	factLine
+	uses []int32 // its identifiers, those that are cut off as well
+	ok   bool    // it may be a source
+}
+
+func newExtractor(n *names, cwd, instructions string) *extractor {
+	return &extractor{names: n, cwd: cwd, focus: wordMap(instructions), known: map[string]*knownLine{}}
+}
+
+// begin starts another message.
+func (x *extractor) begin() {
+	x.f = &facts{}
+	x.names.message++
 }
 
 // extract finds the facts of a message; call is the call that a result belongs to.
-func extract(n *names, m *message.Message, call *message.Block, cwd string, focus map[string]bool) *facts {
-	x := newExtractor(n, cwd, focus)
+func (x *extractor) extract(m *message.Message, call *message.Block) *facts {
+	x.begin()
 	switch m.Role {
 	case message.RoleAssistant:
 		x.answer(m)
@@ -148,7 +161,7 @@ func extract(n *names, m *message.Message, call *message.Block, cwd string, focu
 			}
 		}
 		for id := range text.Identifiers(lookAt(t)) {
-			x.f.uses[x.see(n.id(id), true)].user = true
+			x.f.uses[x.see(x.names.id(id), true)].user = true
 		}
 	case message.RoleBranchSummary:
 		x.prose("", text.OutsideFences(lookAt(redact.Text(m.Summary))))
@@ -175,15 +188,19 @@ func typed(s string) string {
 func (x *extractor) answer(m *message.Message) {
 	t := text.Plain(redact.Text(m.Text()))
 	for _, st := range text.Statements(text.OutsideFences(lookAt(t))) {
-		if l, ok := x.measured(factLine{text: clipName(oneLine(st), maxSaid), worth: 1}, true); ok || l.text != "" && !forbidden(l.text) {
-			l.key = x.names.line(lineKey("", l.text))
+		l, uses, ok := x.measured(factLine{text: clipName(oneLine(st), maxSaid), worth: 1})
+		for _, id := range uses {
+			x.see(id, true)
+		}
+		if ok || l.text != "" && !forbidden(l.text) {
+			l.key = x.names.line("", l.text)
 			l.says = whatItSays(l.text)
 			x.f.said = append(x.f.said, l)
 			x.f.size += len(l.text) + 60
 		}
 	}
 	for line := range strings.SplitSeq(text.InsideFences(lookAt(t)), "\n") {
-		x.add(factLine{from: codeSource, text: line, worth: codeWorth(line)}, true)
+		x.line(codeSource, line, true)
 	}
 	for _, b := range m.ToolCalls() {
 		x.call(b)
@@ -213,7 +230,7 @@ func (x *extractor) result(m *message.Message, call *message.Block) {
 		argumentTexts(call.Arguments, func(name, s string) {
 			if oldText()[name] {
 				for line := range strings.SplitSeq(s, "\n") {
-					x.f.old = append(x.f.old, x.names.line(lineKey(x.f.gone, clipName(oneLine(line), maxLine))))
+					x.f.old = append(x.f.old, x.names.line(x.f.gone, clipName(oneLine(line), maxLine)))
 				}
 			}
 		})
@@ -276,23 +293,25 @@ func (x *extractor) operation(call string, op ledger.Op) {
 	case ledger.OpShell:
 		x.commandLine(redact.Text(op.Command))
 	case ledger.OpPatch:
-		from, written := "", ""
+		from := ""
+		var written strings.Builder
 		flush := func() {
 			if from != "" {
-				x.f.edits = append(x.f.edits, edit{call: call, path: from, what: definition(written)})
+				x.f.edits = append(x.f.edits, edit{call: call, path: from, what: definition(written.String())})
 			}
+			written.Reset()
 		}
 		for line := range strings.SplitSeq(lookAt(redact.Text(op.Command)), "\n") {
 			switch p, ok := ledger.PatchFile(line); {
 			case ok:
 				flush()
-				from, written = x.path(p), ""
+				from = x.path(p)
 				x.use(p)
 			case strings.HasPrefix(line, "@@") && len(line) > 4:
-				written += strings.TrimSpace(line[2:]) + "\n"
+				written.WriteString(strings.TrimSpace(line[2:]) + "\n")
 				x.use(line)
 			case strings.HasPrefix(line, "+"):
-				written += line[1:] + "\n"
+				written.WriteString(line[1:] + "\n")
 				x.code(from, line)
 			default:
 				x.use(line)
@@ -322,8 +341,7 @@ func (x *extractor) code(from, s string) {
 		from = codeSource
 	}
 	for line := range strings.SplitSeq(lookAt(s), "\n") {
-		line = strings.TrimPrefix(line, "+")
-		x.add(factLine{from: from, text: line, worth: codeWorth(line)}, true)
+		x.line(from, strings.TrimPrefix(line, "+"), true)
 	}
 }
 
@@ -420,7 +438,7 @@ func (x *extractor) output(from, s string) {
 		if len(cwd) > 1 {
 			line = strings.ReplaceAll(line, cwd, "")
 		}
-		x.add(factLine{from: from, text: line, worth: codeWorth(line)}, false)
+		x.line(from, line, false)
 	}
 }
 
@@ -440,31 +458,59 @@ func (x *extractor) use(s string) {
 
 // see records an identifier and returns its place in uses.
 func (x *extractor) see(id int32, byAgent bool) int {
-	k, ok := x.place[id]
-	if !ok {
-		k = len(x.f.uses)
-		x.place[id] = k
+	seen := &x.names.seen[id]
+	if seen.message != x.names.message {
+		*seen = place{x.names.message, int32(len(x.f.uses))}
 		x.f.uses = append(x.f.uses, factUse{id: id})
 	}
-	x.f.uses[k].agent = x.f.uses[k].agent || byAgent
-	return k
+	u := &x.f.uses[seen.at]
+	u.agent = u.agent || byAgent
+	return int(seen.at)
 }
 
-// add takes in a line that may be a source.
-func (x *extractor) add(l factLine, byAgent bool) {
-	l.text = oneLine(l.text)
-	l, ok := x.measured(l, byAgent)
-	if !ok || len(l.text) < minLine || unreadable(l.text) || forbidden(l.text) {
+// line takes in a line of code or output.
+func (x *extractor) line(from, line string, byAgent bool) {
+	if from == "" {
+		x.add(factLine{text: line, worth: codeWorth(line)}, byAgent)
 		return
 	}
-	l.key = x.names.line(lineKey(l.from, l.text))
-	x.f.lines = append(x.f.lines, l)
-	x.f.size += len(l.text) + 100
+	k := x.known[line]
+	if k == nil {
+		k = x.look(factLine{from: from, text: line, worth: codeWorth(line)})
+		x.known[line] = k
+	}
+	if k.ok && k.from != from {
+		k.from, k.key = from, x.names.line(from, k.text)
+	}
+	x.take(k, byAgent)
+}
+
+// add takes in another line that may be a source.
+func (x *extractor) add(l factLine, byAgent bool) { x.take(x.look(l), byAgent) }
+
+func (x *extractor) take(k *knownLine, byAgent bool) {
+	for _, id := range k.uses {
+		x.see(id, byAgent)
+	}
+	if k.ok {
+		x.f.lines = append(x.f.lines, k.factLine)
+		x.f.size += len(k.text) + 100
+	}
+}
+
+// look finds out whether a line may be a source.
+func (x *extractor) look(l factLine) *knownLine {
+	l.text = oneLine(l.text)
+	l, uses, ok := x.measured(l)
+	if ok = ok && len(l.text) >= minLine && !unreadable(l.text) && !forbidden(l.text); ok {
+		l.key = x.names.line(l.from, l.text)
+	}
+	return &knownLine{l, uses, ok}
 }
 
 // measured finds the identifiers of a line, which count as used, and cuts the line to
 // its length. ok is false for a line that names nothing and is not asked for either.
-func (x *extractor) measured(l factLine, byAgent bool) (_ factLine, ok bool) {
+func (x *extractor) measured(l factLine) (_ factLine, uses []int32, ok bool) {
 	whole := l.text
 	most := maxLine
 	if l.from == "" && !isCommand(whole) {
@@ -472,22 +518,29 @@ func (x *extractor) measured(l factLine, byAgent bool) (_ factLine, ok bool) {
 	}
 	l.text = clipName(whole, most)
 	words, at := 0, 0
+	cut := false
 	for id := range text.Identifiers(whole) {
 		n := x.names.id(id)
-		x.see(n, byAgent)
 		if id.At+len(id.Text) > len(l.text) {
-			continue // what is cut off is used all the same
+			if !cut { // what is cut off is used all the same
+				cut, uses = true, slices.Clone(l.ids)
+			}
+			uses = append(uses, n)
+			continue
 		}
-		if id.At > at {
-			words += plainWords(whole[at:id.At])
+		if id.At > at && words < 2 {
+			words += plainWords(whole[at:id.At], 2)
 		}
 		at = max(at, id.At+len(id.Text))
 		if !slices.Contains(l.ids, n) {
 			l.ids = append(l.ids, n)
 		}
 	}
-	if at < len(l.text) {
-		words += plainWords(l.text[at:])
+	if !cut {
+		uses = l.ids
+	}
+	if at < len(l.text) && words < 2 {
+		words += plainWords(l.text[at:], 2)
 	}
 	l.sure = withWords
 	if words < 2 {
@@ -502,25 +555,18 @@ func (x *extractor) measured(l factLine, byAgent bool) (_ factLine, ok bool) {
 		}
 	}
 	l.worth *= 1 + float64(min(asked, 3))
-	return l, len(l.ids) > 0 || asked > 0
+	return l, uses, len(l.ids) > 0 || asked > 0
 }
 
-func plainWords(s string) int {
+// plainWords counts the words of a text that say what it is about, up to most.
+func plainWords(s string, most int) int {
 	n := 0
 	for range contentWordsAt(s) {
-		n++
+		if n++; n == most {
+			break
+		}
 	}
 	return n
-}
-
-// lineID is the same for lines that say the same of the same source.
-type lineID struct{ from, line string }
-
-func lineKey(from, line string) lineID {
-	if from == "" {
-		line = strings.Trim(line, ".:;, ")
-	}
-	return lineID{from, line}
 }
 
 // argumentTexts calls fn with the strings in the arguments of a call and the

@@ -266,7 +266,7 @@ func pasted(line string, list bool) bool {
 
 // obliges matches the words that bind, wherever they stand: a message that is cut keeps
 // the sentences with them first.
-var obliges = newWording(`must|never|do not|don['’]t|always|only|instead|make sure`,
+var obliges = text.NewWording(`must|never|do not|don['’]t|always|only|instead|make sure`,
 	`必须|不要|不能|只|一定|请用|してはいけない|必ず|반드시|하지 마|하지마`)
 
 // sentenceParts splits a line into its sentences, each with what follows it.

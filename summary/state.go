@@ -420,7 +420,7 @@ func told(said []factLine) string {
 	out := ""
 	for _, l := range said {
 		s := l.text
-		if len(s) <= 15 || leadsOver(s) || announce().MatchString(s) || text.TableRow(s) || unreadable(s) || len(l.ids) == 0 && plainWords(s) < 4 {
+		if len(s) <= 15 || leadsOver(s) || announce().MatchString(s) || text.TableRow(s) || unreadable(s) || len(l.ids) == 0 && plainWords(s, 4) < 4 {
 			continue
 		}
 		if out != "" {

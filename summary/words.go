@@ -3,7 +3,6 @@ package summary
 import (
 	"bytes"
 	"math/bits"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -13,57 +12,16 @@ import (
 	"github.com/clew-dev/clew/internal/text"
 )
 
-// wording matches any of some words, as regular expressions, and any of some texts in
-// scripts without spaces. An expression is tried only where a word begins as one of them.
-type wording struct {
-	words  func() *regexp.Regexp
-	begins func() map[string]bool // the first two characters of the words
-	wide   []string
-}
-
-func newWording(words, wide string) wording {
-	begins := sync.OnceValue(func() map[string]bool {
-		m, depth := map[string]bool{words[:2]: true}, 0
-		for i, c := range words {
-			switch {
-			case c == '(':
-				depth++
-			case c == ')':
-				depth--
-			case c == '|' && depth == 0:
-				m[words[i+1:i+3]] = true
-			}
-		}
-		return m
-	})
-	return wording{text.Pattern(`^(?i:` + words + `)(?:\W|$)`), begins, strings.Split(wide, "|")}
-}
-
-func (w wording) MatchString(s string) bool {
-	begins := w.begins()
-	ascii, before := true, false // whether a character of a word stood before
-	for i := range len(s) {
-		c := s[i]
-		ascii = ascii && c < 0x80
-		in := c < 0x80 && wordByte[c]
-		if in && !before && i+1 < len(s) && begins[string([]byte{c | 0x20, s[i+1] | 0x20})] && w.words().MatchString(s[i:]) {
-			return true
-		}
-		before = in
-	}
-	return !ascii && slices.ContainsFunc(w.wide, func(t string) bool { return strings.Contains(s, t) })
-}
-
 // announce matches a sentence that only says what the agent does next.
 var announce = text.Pattern(`(?i)^(?:ok(?:ay)?[,.]? |now, |first,? |good[,.!]? |great[,.!]? |perfect[,.!]? )*(?:let me|let['’]s|i['’]ll|i['’]m going to|i will|i need to|i can see|now i|now (?:let|replace|update|add|fix|run|create|remove|rewrite|check|write)|让我|我来)\b`)
 
 var (
 	// supposes matches a sentence that says what may be, not what is.
-	supposes = newWording(`maybe|perhaps|might|may be|probably|possibly|could be|wait|hmm|not sure|i think|i wonder|seems? (?:like|to)|suspect`,
+	supposes = text.NewWording(`maybe|perhaps|might|may be|probably|possibly|could be|wait|hmm|not sure|i think|i wonder|seems? (?:like|to)|suspect`,
 		`也许|可能|好像|かもしれ|아마`)
 
 	// causeWord matches a sentence that says why.
-	causeWord = newWording(`because|root cause|the (?:issue|problem|bug|reason|cause|culprit)|caused by|due to|since|so that|turns out|that'?s why|which means|instead of|rather than|decided|chose`,
+	causeWord = text.NewWording(`because|root cause|the (?:issue|problem|bug|reason|cause|culprit)|caused by|due to|since|so that|turns out|that'?s why|which means|instead of|rather than|decided|chose`,
 		`因为|原因|由于|所以|ため|原因は|때문`)
 )
 

@@ -53,26 +53,35 @@ var failedSurely = text.Pattern(`(?m)^(?:FAIL\b|FAILED\b|\s*--- FAIL|npm ERR!|ma
 // needed where the exit status is that of another command of the line.
 var failMark = text.Pattern(`(?m)^\s*(?:--- FAIL|FAIL\b|FAILED\b|not ok \d|npm ERR!|npm error|make(?:\[\d+\])?: \*\*\*|error(?:\[E\d+\])?:|panic:|E   )|error TS\d+:|\b[1-9]\d* (?:tests? )?(?:failed|failures?|failing|errors?)\b|\bBUILD FAILED\b|ELIFECYCLE`)
 
-// errorWord matches the lines of an output that tell what went wrong.
-var errorWord = text.Pattern(`(?i)\b(?:error|errors|exception|failed|failure|failing|panic|fatal|undefined|undeclared|cannot|can't|could not|couldn't|not found|no such|denied|refused|unexpected|invalid|missing|mismatch|timed? ?out|assert\w*|expected|conflict|segmentation fault)\b|got .*want|--- FAIL|[a-z]Error\b|错误|失败|异常`)
+// errorWord and errorName match the lines of an output that tell what went wrong.
+var (
+	errorWord = text.NewWording(`error|errors|exception|failed|failure|failing|panic|fatal|undefined|undeclared|cannot|can't|could not|couldn't|not found|no such|denied|refused|unexpected|invalid|missing|mismatch|timed? ?out|assert\w*|expected|conflict|segmentation fault`, `错误|失败|异常`)
+	errorName = text.Pattern(`got .*want|--- FAIL|[a-z]Error\b`)
+)
+
+func tellsError(l string) bool {
+	may := strings.Contains(l, "Error") || strings.Contains(l, "got ") || strings.Contains(l, "--- ")
+	return errorWord.MatchString(l) || may && errorName().MatchString(l)
+}
 
 // errorLines returns the lines that tell an error, at most n: the first ones and
 // the last. Without any such line it is the last line that says something.
 func errorLines(out string, n int) []string {
 	var found []string
-	last := ""
-	for l := range strings.SplitSeq(text.Plain(lookAt(out)), "\n") {
-		l = strings.TrimSpace(l)
-		if !telling().MatchString(l) || exitLine().MatchString(l) {
-			continue
-		}
-		last = text.Clip(l, maxText)
-		if errorWord().MatchString(l) && (len(found) == 0 || found[len(found)-1] != last) {
-			found = append(found[:min(len(found), n-1)], last)
+	tells := func(l string) bool { return telling().MatchString(l) && !exitLine().MatchString(l) }
+	lines := strings.Split(text.Plain(lookAt(out)), "\n")
+	for i, l := range lines {
+		lines[i] = strings.TrimSpace(l)
+		if l = lines[i]; tellsError(l) && tells(l) {
+			if l = text.Clip(l, maxText); len(found) == 0 || found[len(found)-1] != l {
+				found = append(found[:min(len(found), n-1)], l)
+			}
 		}
 	}
-	if found == nil && last != "" {
-		return []string{last}
+	for i := len(lines) - 1; i >= 0 && found == nil; i-- {
+		if tells(lines[i]) {
+			found = []string{text.Clip(lines[i], maxText)}
+		}
 	}
 	return found
 }
@@ -103,6 +112,9 @@ var exitMember = text.Pattern(`"exit_?[cC]ode" ?: ?(-?[0-9]{1,10})`)
 // the last lines.
 func exitOf(out string) (code int, ok bool) {
 	for _, part := range []string{out[:min(400, len(out))], out[max(0, len(out)-400):]} {
+		if !strings.Contains(part, "xit") && !strings.Contains(part, "eturn") && !strings.Contains(part, " with ") {
+			continue
+		}
 		m := exitLine().FindStringSubmatch(part)
 		if m == nil && strings.HasPrefix(out, "{") {
 			m = exitMember().FindStringSubmatch(part)

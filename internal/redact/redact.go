@@ -31,6 +31,15 @@ func Text(s string) string {
 	var b strings.Builder
 	done := 0
 	for i := 0; i < len(s); {
+		if c := s[i]; !begins[c] {
+			i++
+			continue
+		} else if wordByte[c] && c != '-' { // most words are too short for a key
+			if n := wordEnd(s, i); n-i < 16 && n-i != len("basic") && n-i != len("bearer") {
+				i = n
+				continue
+			}
+		}
 		from, to, kind := at(s, i)
 		if kind == "" {
 			i = to
@@ -87,6 +96,14 @@ func at(s string, i int) (from, to int, kind Kind) {
 var wordByte = func() (t [256]bool) {
 	for c := range 256 {
 		t[c] = c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' || c == '-' || c == '.' || c == '+' || c == '/'
+	}
+	return t
+}()
+
+// begins holds the characters at which a secret may be found.
+var begins = func() (t [256]bool) {
+	for c := range 256 {
+		t[c] = wordByte[c] && c != '/' || c == ':' || c == '='
 	}
 	return t
 }()
