@@ -30,6 +30,14 @@ type piece struct {
 	// What it costs alone, as a line below its source, and what the line of its source
 	// costs; 0 is not known yet.
 	alone, below, head int64
+	source             *source // line.From, when it was asked for
+}
+
+// source is what lines are taken from: a file, a command, a request.
+type source struct {
+	ids   []int32 // the identifiers in its name
+	build int     // the one that taken is of
+	taken int     // pieces
 }
 
 // The shares of a text that its parts may take at most while others want the room, in
@@ -66,7 +74,8 @@ type planner struct {
 	must, rest []piece // quotes: pins and the last one, and the others
 	said       []piece // what somebody else wrote
 	costs      map[string]int64
-	sourceIDs  map[string][]int32 // the identifiers in the name of each source
+	from       map[string]*source
+	builds     int
 	offered    map[kind]int
 	found      int
 	clipped    bool
@@ -82,7 +91,7 @@ func newPlanner(ctx context.Context, in *Input, cache *Cache) (*planner, error) 
 	d := newDigest(in, cache)
 	p := &planner{
 		in: in, d: d, template: cmp.Or(in.Template, Briefing),
-		costs: map[string]int64{}, sourceIDs: map[string][]int32{}, quoteParts: map[int][]quotePart{},
+		costs: map[string]int64{}, from: map[string]*source{}, quoteParts: map[int][]quotePart{},
 	}
 	p.must, p.rest = d.quotes()
 	sources, err := d.sources(ctx)
@@ -225,13 +234,14 @@ type builder struct {
 	headed  map[string]bool // headings that are paid for
 	parts   map[kind]bool   // those whose own heading is
 	missing []float64       // for each identifier, how likely a reader does not have it
-	from    map[string]int  // pieces taken of each source
+	build   int
 	said    spoken
 }
 
 func (p *planner) newBuilder(budget int64) *builder {
+	p.builds++
 	return &builder{
-		p: p, left: budget, headed: map[string]bool{}, parts: map[kind]bool{}, from: map[string]int{},
+		p: p, left: budget, headed: map[string]bool{}, parts: map[kind]bool{}, build: p.builds,
 		missing: slices.Repeat([]float64{1}, len(p.weights)),
 	}
 }
@@ -239,8 +249,16 @@ func (p *planner) newBuilder(budget int64) *builder {
 // tokens returns what a text costs that is asked for often.
 func (p *planner) tokens(s string) int64 { return kept(p.costs, s, p.in.Counter.Text) }
 
-// named returns the identifiers in the name of a source.
-func (p *planner) named(from string) []int32 { return kept(p.sourceIDs, from, p.d.idsIn) }
+// source returns what a piece is from, nil where it is from nothing.
+func (b *builder) source(p *piece) *source {
+	if p.source == nil && p.line.From != "" {
+		p.source = kept(b.p.from, p.line.From, func(name string) *source { return &source{ids: b.p.d.idsIn(name)} })
+	}
+	if s := p.source; s != nil && s.build != b.build {
+		s.build, s.taken = b.build, 0
+	}
+	return p.source
+}
 
 // kept returns what find finds, which it is asked for once.
 func kept[K comparable, V any](m map[K]V, k K, find func(K) V) V {
@@ -262,11 +280,11 @@ func (b *builder) below(p *piece) int64 {
 
 // head returns what the line of the source costs, where it is not there yet.
 func (b *builder) head(p *piece) int64 {
-	from := p.line.From
-	if from == "" || b.from[from] > 0 {
+	s := b.source(p)
+	if s == nil || s.taken > 0 {
 		return 0
 	}
-	if p.head == 0 {
+	if from := p.line.From; p.head == 0 {
 		p.head = b.p.tokens(bullet + from + handle(Line{Text: from, Ref: p.line.Ref}) + "\n")
 	}
 	return p.head
@@ -328,10 +346,12 @@ func (b *builder) pay(p piece, cost int64) {
 			have(b.p.d.idsIn(s), withWords)
 		}
 	}
-	if from := p.line.From; from != "" && b.from[from] == 0 {
-		have(b.p.named(from), withWords)
+	if s := b.source(&p); s != nil {
+		if s.taken == 0 {
+			have(s.ids, withWords)
+		}
+		s.taken++
 	}
-	b.from[p.line.From]++
 }
 
 // takeAll adds those of the pieces that fit, a file without the phrase on what changed where
@@ -470,7 +490,8 @@ func (b *builder) cover(sources []piece) {
 			heap.Fix(&q, 0)
 		default:
 			heap.Pop(&q)
-			opens := from != "" && b.from[from] == 0
+			s := b.source(top.piece)
+			opens := s != nil && s.taken == 0
 			if !b.take(*top.piece) {
 				misses++
 				break
@@ -491,21 +512,20 @@ func (b *builder) cover(sources []piece) {
 
 // value is what a source gains for each token it costs.
 func (b *builder) value(p *piece) float64 {
-	from := p.line.From
-	there := b.from[from]
+	s := b.source(p)
 	gain := 0.0
 	for _, n := range p.ids {
 		gain += b.p.weights[n] * b.missing[n]
 	}
 	gain *= p.sure * p.worth
-	if from != "" && there == 0 && gain > 0 { // what the heading says comes with the first line
-		for _, n := range b.p.named(from) {
+	if s != nil && s.taken == 0 && gain > 0 { // what the heading says comes with the first line
+		for _, n := range s.ids {
 			if !slices.Contains(p.ids, n) {
 				gain += b.p.weights[n] * b.missing[n] * withWords
 			}
 		}
-	} else if from != "" {
-		gain *= math.Pow(sameSource, float64(there))
+	} else if s != nil {
+		gain *= math.Pow(sameSource, float64(s.taken))
 	}
 	return gain / float64(b.below(p)+1+b.head(p))
 }

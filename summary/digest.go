@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/internal/redact"
@@ -59,16 +60,28 @@ func newDigest(in *Input, cache *Cache) *digest {
 	d := &digest{in: in, refs: newRefs(slices.Concat(in.Items, in.Prefix)), names: cache.names, index: map[string]int{}, failed: map[string]bool{}}
 	look := cache.lookup(in.Cwd, in.Instructions)
 	previous, details := in.Previous, in.PreviousDetails
+	items := slices.Concat(in.Items, in.Prefix)
+	for _, it := range items {
+		if m := it.Message; m != nil && m.Role == message.RoleCompactionSummary && !m.ExcludeFromContext {
+			previous, details = m.Summary, m.Details
+		}
+	}
+	previous = redact.Text(previous)
+	var reading sync.WaitGroup
+	if in.Ledger != nil {
+		d.led = *in.Ledger
+	} else {
+		reading.Go(func() { d.led = readLedger(in, previous, details) }) // beside what follows, which needs it only at the end
+	}
 	calls := map[string]*message.Block{}
 	made := map[string]int{}
 	failed := map[string]bool{}
-	for _, it := range slices.Concat(in.Items, in.Prefix) {
+	for _, it := range items {
 		m := it.Message
 		if m == nil || m.ExcludeFromContext {
 			continue
 		}
 		if m.Role == message.RoleCompactionSummary {
-			previous, details = m.Summary, m.Details
 			continue
 		}
 		entry := msg{Message: m}
@@ -100,7 +113,6 @@ func newDigest(in *Input, cache *Cache) *digest {
 			d.kept = append(d.kept, look(m, calls[m.ToolCallID]))
 		}
 	}
-	previous = redact.Text(previous)
 	if text := withoutFileBlocks(previous); strings.TrimSpace(text) != "" {
 		if doc, ok := Parse(text); ok {
 			u := doc.Unfold()
@@ -111,11 +123,7 @@ func newDigest(in *Input, cache *Cache) *digest {
 			d.foreign = strings.TrimSpace(text)
 		}
 	}
-	if in.Ledger != nil {
-		d.led = *in.Ledger
-	} else {
-		d.led = readLedger(in, previous, details)
-	}
+	reading.Wait()
 	for _, c := range d.led.Commands {
 		if c.Status == ledger.StatusFailed && c.Entry != "" {
 			d.failed[c.Entry] = true

@@ -68,7 +68,7 @@ func whatItSays(s string) says {
 		return saysNothing
 	case text.TableRow(s):
 		return saysRow
-	case leadsOver(s), announce().MatchString(s), goesOn().MatchString(s):
+	case leadsOver(s), announces(s), goesOn(s):
 		return saysNext
 	case strings.HasSuffix(s, "?") || supposes.MatchString(s):
 		return saysSupposed

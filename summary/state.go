@@ -420,7 +420,7 @@ func told(said []factLine) string {
 	out := ""
 	for _, l := range said {
 		s := l.text
-		if len(s) <= 15 || leadsOver(s) || announce().MatchString(s) || text.TableRow(s) || unreadable(s) || len(l.ids) == 0 && plainWords(s, 4) < 4 {
+		if len(s) <= 15 || leadsOver(s) || announces(s) || text.TableRow(s) || unreadable(s) || len(l.ids) == 0 && plainWords(s, 4) < 4 {
 			continue
 		}
 		if out != "" {
@@ -547,8 +547,12 @@ func planLines(s string) []string {
 	return out
 }
 
-// goesOn matches a sentence that says what the agent is doing just now or is to do yet.
-var goesOn = text.Pattern(`(?i)^(?:now )?i(?:['’]m| am) (?:\w+ly |now )?\w+ing\b|\bi(?:['’]ll| will) (?:\w+ly )?(?:check|look|read|verify|see|try|run|inspect)\b|\bto decide\b`)
+// goesOn reports whether a sentence says what the agent is doing just now or is to do yet.
+func goesOn(s string) bool {
+	return s != "" && (strings.IndexByte("in", s[0]|0x20) >= 0 || strings.Contains(s, "ll ") || strings.Contains(s, "LL ") || strings.Contains(strings.ToLower(s), "to decide")) && going().MatchString(s)
+}
+
+var going = text.Pattern(`(?i)^(?:now )?i(?:['’]m| am) (?:\w+ly |now )?\w+ing\b|\bi(?:['’]ll| will) (?:\w+ly )?(?:check|look|read|verify|see|try|run|inspect)\b|\bto decide\b`)
 
 // decisions offers sentences that say how something was settled, or why, the
 // clearest and newest first.
@@ -557,7 +561,7 @@ func (d *digest) decisions() []piece {
 	seen := map[string]bool{}
 	for k, st := range d.led.Decisions {
 		key := strings.ToLower(st.Text)
-		if seen[key] || st.Weight < 2 || goesOn().MatchString(st.Text) || announce().MatchString(st.Text) || supposes.MatchString(st.Text) || forbidden(st.Text) || unreadable(st.Text) {
+		if seen[key] || st.Weight < 2 || goesOn(st.Text) || announces(st.Text) || supposes.MatchString(st.Text) || forbidden(st.Text) || unreadable(st.Text) {
 			continue
 		}
 		seen[key] = true

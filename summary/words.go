@@ -12,7 +12,11 @@ import (
 	"github.com/clew-dev/clew/internal/text"
 )
 
-// announce matches a sentence that only says what the agent does next.
+// announces reports whether a sentence only says what the agent does next.
+func announces(s string) bool {
+	return s != "" && strings.IndexByte("onfgpli\xe8\xe6", s[0]|0x20) >= 0 && announce().MatchString(s)
+}
+
 var announce = text.Pattern(`(?i)^(?:ok(?:ay)?[,.]? |now, |first,? |good[,.!]? |great[,.!]? |perfect[,.!]? )*(?:let me|let['’]s|i['’]ll|i['’]m going to|i will|i need to|i can see|now i|now (?:let|replace|update|add|fix|run|create|remove|rewrite|check|write)|让我|我来)\b`)
 
 var (

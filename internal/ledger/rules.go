@@ -27,7 +27,7 @@ func (r *Reader) userRules(t string) {
 		lines = slices.Concat(lines[:n/2], lines[len(lines)-n/2:])
 	}
 	for _, line := range lines {
-		if planLine().MatchString(line) {
+		if strings.Contains(strings.ToLower(line), "plan") && planLine().MatchString(line) {
 			break
 		}
 		if headingLine().MatchString(line) {

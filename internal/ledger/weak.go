@@ -230,7 +230,7 @@ func gitChanges(out string, diff, status bool) (changes []fileChange) {
 }
 
 func (r *Reader) commit(command, out string) {
-	if !strings.Contains(command, "git") || !strings.Contains(out, "] ") {
+	if !strings.Contains(command, "git") || !strings.Contains("\n"+out, "\n[") {
 		return
 	}
 	for _, m := range committed().FindAllStringSubmatch(text.Tail(out, look), 20) {
