@@ -154,7 +154,7 @@ type goPackage struct {
 // isCore reports whether what a package links is held to a short list: all but
 // the programs and what only they use.
 func isCore(pkg string) bool {
-	for _, edge := range []string{"cmd/...", "internal/chat/...", "internal/demo/...", "internal/mcpserver/...", "internal/tui/...", "scripts/...", "internal/web/...", "agent/...", "gateway/..."} {
+	for _, edge := range []string{"cmd/...", "internal/admin/...", "internal/chat/...", "internal/demo/...", "internal/mcpserver/...", "internal/top/...", "internal/tui/...", "scripts/...", "internal/web/...", "agent/...", "gateway/..."} {
 		if matches(edge, pkg) {
 			return false
 		}

@@ -24,6 +24,7 @@ import (
 
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/gateway"
+	"github.com/clew-dev/clew/internal/admin"
 	"github.com/clew-dev/clew/internal/home"
 	"github.com/clew-dev/clew/model/catalogue"
 )
@@ -36,14 +37,15 @@ type gatewayFile struct {
 	Preset    string            `json:"preset"`
 	Dir       string            `json:"dir"`
 	Observe   bool              `json:"observe"`
+	Admin     string            `json:"admin"`
 	Hosts     []string          `json:"hosts"`
 }
 
 // gatewayFlags are the flags that gateway and wrap share.
 type gatewayFlags struct {
-	config, window, preset, dir string
-	upstreams                   []string
-	observe                     bool
+	config, window, preset, dir, admin string
+	upstreams                          []string
+	observe                            bool
 }
 
 func (g *gatewayFlags) add(cmd *cobra.Command) {
@@ -54,6 +56,7 @@ func (g *gatewayFlags) add(cmd *cobra.Command) {
 	f.StringVar(&g.preset, "preset", "", "the policy: "+strings.Join(compact.PresetNames(), ", ")+" (default: clew)")
 	f.StringVar(&g.dir, "dir", "", "folder of the sessions that keep what leaves the context (default: gateway in the data folder)")
 	f.BoolVar(&g.observe, "observe", false, "change nothing and say what would be done")
+	f.StringVar(&g.admin, "admin", "", "show what it does at this `ADDRESS` of this machine: a page, metrics; such as "+adminAddr)
 	_ = cmd.RegisterFlagCompletionFunc("preset", cobra.FixedCompletions(compact.PresetNames(), cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -140,6 +143,7 @@ type traffic struct {
 	requests int
 	changed  map[gateway.Outcome]int
 	saved    int64
+	page     string // the address of the admin listener
 }
 
 func (c *traffic) event(e gateway.Event) {
@@ -189,11 +193,14 @@ func newGateway() *cobra.Command {
 		seen := &traffic{w: w, json: *asJSON, say: true, changed: map[gateway.Outcome]int{}}
 		ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
-		serve, at, err := startGateway(cfg, addr, seen)
+		serve, at, err := startGateway(cfg, addr, cmp.Or(g.admin, file.Admin), seen)
 		if err != nil {
 			return fmt.Errorf("gateway: %w", err)
 		}
 		fmt.Fprintf(cmd.ErrOrStderr(), "listening on http://%s\n", at)
+		if seen.page != "" {
+			fmt.Fprintf(cmd.ErrOrStderr(), "watch it on http://%s\n", seen.page)
+		}
 		err = serve(ctx)
 		fmt.Fprintln(cmd.ErrOrStderr(), seen.summary())
 		return err
@@ -201,10 +208,20 @@ func newGateway() *cobra.Command {
 	return cmd
 }
 
-// startGateway listens. serve answers until the context ends, and lets answers that are
-// under way come to their end.
-func startGateway(cfg gateway.HandlerConfig, addr string, seen *traffic) (serve func(context.Context) error, at net.Addr, err error) {
+// startGateway listens, and where there is an address for it, shows what it does. serve
+// answers until the context ends, and lets answers that are under way come to their end.
+func startGateway(cfg gateway.HandlerConfig, addr, adminAt string, seen *traffic) (serve func(context.Context) error, at net.Addr, err error) {
 	cfg.OnEvent = seen.event
+	watch := func(context.Context) error { return nil }
+	count := func(h http.Handler) http.Handler { return h }
+	if adminAt != "" {
+		s := admin.New(admin.Config{Dir: cfg.Dir, Observe: cfg.Observe})
+		if watch, seen.page, err = listenAdmin(s, adminAt); err != nil {
+			return nil, nil, err
+		}
+		count = s.Count
+		cfg.OnEvent = func(e gateway.Event) { seen.event(e); s.Event(e) }
+	}
 	h, err := gateway.NewHandler(cfg)
 	if err != nil {
 		return nil, nil, usagef("%w", err)
@@ -214,7 +231,9 @@ func startGateway(cfg gateway.HandlerConfig, addr string, seen *traffic) (serve 
 		return nil, nil, fmt.Errorf("%w; take another port with --listen", err)
 	}
 	return func(ctx context.Context) error {
-		return serveHTTP(ctx, l, h, 30*time.Second)
+		watching := make(chan error, 1)
+		go func() { watching <- watch(ctx) }()
+		return errors.Join(serveHTTP(ctx, l, count(h), 30*time.Second), <-watching)
 	}, l.Addr(), nil
 }
 
@@ -242,7 +261,7 @@ func newWrap() *cobra.Command {
 	g.add(cmd)
 	cmd.Flags().SetInterspersed(false)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		cfg, _, err := g.settings()
+		cfg, file, err := g.settings()
 		if err != nil {
 			return err
 		}
@@ -255,9 +274,12 @@ func newWrap() *cobra.Command {
 			}
 		}
 		seen := &traffic{w: cmd.ErrOrStderr(), changed: map[gateway.Outcome]int{}}
-		serve, at, err := startGateway(cfg, "127.0.0.1:0", seen)
+		serve, at, err := startGateway(cfg, "127.0.0.1:0", cmp.Or(g.admin, file.Admin), seen)
 		if err != nil {
 			return fmt.Errorf("wrap: %w", err)
+		}
+		if seen.page != "" {
+			fmt.Fprintf(cmd.ErrOrStderr(), "clew: watch it on http://%s\n", seen.page)
 		}
 		ctx, stop := context.WithCancel(cmd.Context())
 		done := make(chan error, 1)

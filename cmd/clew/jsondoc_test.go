@@ -11,13 +11,14 @@ import (
 
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/gateway"
+	"github.com/clew-dev/clew/internal/admin"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/token"
 )
 
 // jsonShapes are the values that --json prints, by the headings of docs/JSON.md.
 var jsonShapes = map[string]any{
-	"gateway": gateway.Event{},
+	"gateway": gateway.Event{}, "top": admin.Listing{},
 	"version": versionInfo{}, "settings": settingsReport{}, "models": modelsReport{}, "chat": chatHeader{}, "ls": sessionList{}, "rm": []removedSession{}, "setup": setupReport{}, "resume": resumeReport{}, "tree": treeJSON{},
 	"context": contextJSON{}, "verify": []verifiedFile{}, "repair": repairReport{},
 	"compact": compactReport{}, "undo": undoReport{},

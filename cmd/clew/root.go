@@ -93,6 +93,7 @@ var commands = []struct {
 	{"models", newModels},
 	{"settings", newSettings},
 	{"setup", newSetup},
+	{"top", newTop},
 	{"version", newVersion},
 	{"wrap", newWrap},
 }
