@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -53,7 +54,7 @@ func findShell(name string) (shell, error) {
 }
 
 func (s *Set) bashTool() tool.Tool {
-	return &one{
+	return &call[bashCall]{
 		spec: model.Tool{
 			Name: "bash",
 			Description: "Run a command in a shell, in the project's folder. Each call is a new shell. The output is followed by the exit code. " +
@@ -69,35 +70,28 @@ func (s *Set) bashTool() tool.Tool {
 }`),
 		},
 		example: `{"command": "go test ./...", "timeout": 120}`,
-		effect: func(a arguments) (tool.Effect, error) {
-			command, _, err := parseBash(a)
-			return tool.Effect{Kind: tool.Run, Command: command, Line: "bash: " + command}, err
-		},
-		run: func(ctx context.Context, a arguments, c tool.Call) (tool.Result, error) {
-			command, timeout, err := parseBash(a)
-			if err != nil {
-				return tool.Result{}, err
+		parse: func(a *arguments) bashCall {
+			c := bashCall{a.need("command"), a.number("timeout", bashTimeout, 0, bashMaxTimeout)}
+			switch {
+			case strings.TrimSpace(c.command) == "":
+				a.bad("command", "the argument is empty")
+			case strings.Contains(c.command, "\x00"):
+				a.bad("command", "the argument has a NUL character in it")
 			}
-			return s.recorded(ctx, c, command, timeout)
+			return c
+		},
+		effect: func(c bashCall) (tool.Effect, error) {
+			return tool.Effect{Kind: tool.Run, Command: c.command, Line: "bash: " + c.command}, nil
+		},
+		run: func(ctx context.Context, args bashCall, c tool.Call) (tool.Result, error) {
+			return s.recorded(ctx, c, args.command, time.Duration(cmp.Or(args.seconds, bashTimeout)*float64(time.Second)))
 		},
 	}
 }
 
-func parseBash(a arguments) (command string, timeout time.Duration, err error) {
-	if command, err = a.need("command"); err != nil {
-		return "", 0, err
-	}
-	switch {
-	case strings.TrimSpace(command) == "":
-		return "", 0, a.bad("command", "the argument is empty")
-	case strings.Contains(command, "\x00"):
-		return "", 0, a.bad("command", "the argument has a NUL character in it")
-	}
-	seconds, err := a.number("timeout", bashTimeout, 0, bashMaxTimeout)
-	if seconds == 0 {
-		seconds = bashTimeout
-	}
-	return command, time.Duration(seconds * float64(time.Second)), err
+type bashCall struct {
+	command string
+	seconds float64
 }
 
 // quiet are the variables that keep commands from waiting for a person and from

@@ -31,6 +31,7 @@
 package builtin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -144,35 +145,71 @@ func (s *Set) Dir() string { return s.dir }
 // Close closes the folder. Calls after it fail.
 func (s *Set) Close() error { return errors.Join(s.git.Close(), s.root.Close()) }
 
-// one is a tool made of functions.
-type one struct {
+// call is a tool made of functions. parse reads the arguments for the two others.
+type call[A any] struct {
 	spec    model.Tool
-	example string
-	effect  func(arguments) (tool.Effect, error)
-	run     func(context.Context, arguments, tool.Call) (tool.Result, error)
+	example string // of arguments, for errors
+	parse   func(a *arguments) A
+	effect  func(A) (tool.Effect, error)
+	run     func(ctx context.Context, args A, c tool.Call) (tool.Result, error)
 }
 
-func (t *one) Spec() model.Tool { return t.spec }
+func (t *call[A]) Spec() model.Tool { return t.spec }
 
-func (t *one) Effect(data json.RawMessage) (tool.Effect, error) {
-	a, err := parseArguments(t.spec.Name, t.example, data)
+func (t *call[A]) arguments(data json.RawMessage) (args A, err error) {
+	a := parseArguments(t.spec.Name, t.example, data)
+	if a.err == nil {
+		args = t.parse(a)
+	}
+	return args, a.err
+}
+
+func (t *call[A]) Effect(data json.RawMessage) (tool.Effect, error) {
+	args, err := t.arguments(data)
 	if err != nil {
 		return tool.Effect{}, err
 	}
-	e, err := t.effect(a)
-	e.Line = text.OneLine(e.Line, maxLine)
+	e, err := t.effect(args)
+	e.Line = oneLine(e.Line)
 	return e, err
 }
 
-func (t *one) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
+func (t *call[A]) Run(ctx context.Context, c tool.Call) (tool.Result, error) {
 	if err := ctx.Err(); err != nil {
 		return tool.Result{}, err
 	}
-	a, err := parseArguments(t.spec.Name, t.example, c.Arguments)
+	args, err := t.arguments(c.Arguments)
 	if err != nil {
 		return tool.Result{}, err
 	}
-	return t.run(ctx, a, c)
+	return t.run(ctx, args, c)
+}
+
+// at makes a tool for a path of the arguments: where it leads is looked at when the user is asked, and again when the
+// call runs.
+func at[A any](s *Set, spec model.Tool, example string, parse func(*arguments) A, path func(A) string,
+	effect func(place, A) (tool.Effect, error), run func(context.Context, place, A, tool.Call) (tool.Result, error),
+) tool.Tool {
+	return &call[A]{
+		spec: spec, example: example, parse: parse,
+		effect: func(args A) (tool.Effect, error) {
+			p, err := s.announce(spec.Name, path(args))
+			if err != nil {
+				return tool.Effect{}, err
+			}
+			e, err := effect(p, args)
+			e.Paths, e.Outside = []string{p.abs}, p.outside
+			return e, fail(spec.Name, p.shown, err)
+		},
+		run: func(ctx context.Context, args A, c tool.Call) (tool.Result, error) {
+			p, err := s.again(spec.Name, path(args))
+			if err != nil {
+				return tool.Result{}, err
+			}
+			r, err := run(ctx, p, args, c)
+			return r, fail(spec.Name, p.shown, err)
+		},
+	}
 }
 
 // variable returns the value of an environment variable; the last one counts.
@@ -205,54 +242,58 @@ type arguments struct {
 	op      string
 	example string // of a call, for errors
 	object  []byte
+	err     error // the first thing that is wrong; what is read afterwards means nothing
 }
 
-func (a arguments) bad(name, what string) error {
+func (a *arguments) bad(name, what string) {
+	if a.err != nil {
+		return
+	}
 	hint := ""
 	if a.example != "" {
 		hint = "call it with " + a.example
 	}
-	return &Error{Op: a.op, Subject: name, Err: wrong(what), Hint: hint}
+	a.err = &Error{Op: a.op, Subject: name, Err: wrong(what), Hint: hint}
 }
 
-func parseArguments(op, example string, data json.RawMessage) (arguments, error) {
-	a := arguments{op: op, example: example}
+func parseArguments(op, example string, data json.RawMessage) *arguments {
+	a := &arguments{op: op, example: example}
 	at := jsonx.Space(data, 0)
 	end, err := jsonx.Scan(data, at)
 	if err != nil || jsonx.Space(data, end) != len(data) || !jsonx.IsObject(data[at:]) {
-		return a, a.bad("", "the arguments are no JSON object")
+		a.bad("", "the arguments are no JSON object")
+		return a
 	}
 	a.object = data[at:end]
-	return a, nil
+	return a
 }
 
-// text returns a string; set is false when it is left out.
-func (a arguments) text(name string) (s string, set bool, err error) {
+// text returns a string, "" when it is left out.
+func (a *arguments) text(name string) string {
 	v := jsonx.Get(a.object, name)
 	if jsonx.IsNull(v) {
-		return "", false, nil
+		return ""
 	}
 	s, ok := jsonx.String(v)
 	if !ok {
-		return "", false, a.bad(name, "the argument is no string")
+		a.bad(name, "the argument is no string")
 	}
-	return strings.Clone(s), true, nil
+	return strings.Clone(s)
 }
 
 // need returns a string that can't be left out. It may be empty.
-func (a arguments) need(name string) (string, error) {
-	s, set, err := a.text(name)
-	if err == nil && !set {
-		err = a.bad(name, "the argument is missing")
+func (a *arguments) need(name string) string {
+	if jsonx.IsNull(jsonx.Get(a.object, name)) {
+		a.bad(name, "the argument is missing")
 	}
-	return s, err
+	return a.text(name)
 }
 
 // number returns a number, or unset when it is left out.
-func (a arguments) number(name string, unset, low, high float64) (float64, error) {
+func (a *arguments) number(name string, unset, low, high float64) float64 {
 	v := jsonx.Get(a.object, name)
 	if jsonx.IsNull(v) {
-		return unset, nil
+		return unset
 	}
 	n, ok := jsonx.Float(v)
 	if s, isText := jsonx.String(v); isText {
@@ -260,34 +301,54 @@ func (a arguments) number(name string, unset, low, high float64) (float64, error
 		n, ok = parsed, err == nil
 	}
 	if !ok || math.IsNaN(n) || n < low || n > high {
-		return 0, a.bad(name, fmt.Sprintf("the argument is no number from %.0f to %.0f", low, high))
+		a.bad(name, fmt.Sprintf("the argument is no number from %.0f to %.0f", low, high))
+		return unset
 	}
-	return n, nil
+	return n
 }
 
 // count is number for whole numbers from 1 on. 0 stands for left out.
-func (a arguments) count(name string, unset, high int) (int, error) {
-	n, err := a.number(name, float64(unset), 0, float64(high))
-	if err == nil && n != math.Trunc(n) {
-		err = a.bad(name, "the argument is no whole number")
+func (a *arguments) count(name string, unset, high int) int {
+	n := a.number(name, float64(unset), 0, float64(high))
+	if n != math.Trunc(n) {
+		a.bad(name, "the argument is no whole number")
 	}
-	if n == 0 {
-		return unset, err
-	}
-	return int(n), err
+	return cmp.Or(int(n), unset)
 }
 
 // flag returns a boolean, false when it is left out.
-func (a arguments) flag(name string) (bool, error) {
+func (a *arguments) flag(name string) bool {
 	v := jsonx.Get(a.object, name)
 	s, _ := jsonx.String(v)
 	switch word := strings.TrimSpace(string(v)); {
 	case jsonx.IsNull(v), word == "false", s == "false":
-		return false, nil
+		return false
 	case word == "true", s == "true":
-		return true, nil
+		return true
 	}
-	return false, a.bad(name, "the argument is neither true nor false")
+	a.bad(name, "the argument is neither true nor false")
+	return false
+}
+
+// list returns what a list has in it. It may be written as text.
+func (a *arguments) list(name string) (items [][]byte) {
+	v := jsonx.Get(a.object, name)
+	if s, ok := jsonx.String(v); ok {
+		v = []byte(strings.TrimSpace(s))
+		if end, err := jsonx.Scan(v, 0); err != nil || end != len(v) {
+			a.bad(name, "the argument is no list")
+			return nil
+		}
+	}
+	switch {
+	case jsonx.IsObject(v):
+		return [][]byte{v}
+	case jsonx.IsArray(v):
+		jsonx.Elements(v, func(item []byte) bool { items = append(items, item); return true })
+	case !jsonx.IsNull(v):
+		a.bad(name, "the argument is no list")
+	}
+	return items
 }
 
 // maxAnnounced is how many paths are remembered between Effect and Run.

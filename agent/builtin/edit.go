@@ -21,12 +21,11 @@ import (
 )
 
 func (s *Set) editTool() tool.Tool {
-	return &one{
-		spec: model.Tool{
-			Name: "edit",
-			Description: "Change parts of a file. Each oldText must stand in the file exactly once, to the space; " +
-				"all edits are found in the file as it is now, and none may overlap another. If one fails, nothing is changed.",
-			Parameters: json.RawMessage(`{
+	return at(s, model.Tool{
+		Name: "edit",
+		Description: "Change parts of a file. Each oldText must stand in the file exactly once, to the space; " +
+			"all edits are found in the file as it is now, and none may overlap another. If one fails, nothing is changed.",
+		Parameters: json.RawMessage(`{
   "type": "object",
   "properties": {
     "path": {"type": "string", "description": "The file, relative to the project. An absolute path outside of it asks the user."},
@@ -45,89 +44,48 @@ func (s *Set) editTool() tool.Tool {
   },
   "required": ["path", "edits"]
 }`),
-		},
-		example: `{"path": "src/main.go", "edits": [{"oldText": "old", "newText": "new"}]}`,
-		effect: func(a arguments) (tool.Effect, error) {
-			path, edits, err := parseEdit(a)
-			if err != nil {
-				return tool.Effect{}, err
-			}
-			p, err := s.announce("edit", path)
-			if err != nil {
-				return tool.Effect{}, err
-			}
-			e := tool.Effect{Kind: tool.Write, Paths: []string{p.abs}, Outside: p.outside, Line: "edit " + p.shown}
-			if len(edits) > 1 {
-				e.Line += fmt.Sprintf(" (%d edits)", len(edits))
+	}, `{"path": "src/main.go", "edits": [{"oldText": "old", "newText": "new"}]}`, parseEdit,
+		func(c editCall) string { return c.path },
+		func(p place, c editCall) (tool.Effect, error) {
+			e := tool.Effect{Kind: tool.Write, Line: "edit " + p.shown}
+			if len(c.edits) > 1 {
+				e.Line += fmt.Sprintf(" (%d edits)", len(c.edits))
 			}
 			// Whether it can be done is not known before the calls ahead of it are done.
 			if before, _, err := s.present(p); err == nil {
-				if after, _, err := apply(before, edits); err == nil {
+				if after, _, err := apply(before, c.edits); err == nil {
 					e.Diff = files.Diff(p.shown, before, after, false)
 				}
 			}
 			return e, nil
-		},
-		run: func(ctx context.Context, a arguments, c tool.Call) (tool.Result, error) {
-			path, edits, err := parseEdit(a)
-			if err != nil {
-				return tool.Result{}, err
-			}
-			p, err := s.again("edit", path)
-			if err != nil {
-				return tool.Result{}, err
-			}
-			r, err := s.edit(ctx, c, p, edits)
-			return r, fail("edit", p.shown, err)
-		},
-	}
+		}, s.edit)
+}
+
+type editCall struct {
+	path  string
+	edits []edit
 }
 
 // parseEdit reads the edits: a list, a list as text, or one at the top level.
-func parseEdit(a arguments) (path string, edits []edit, err error) {
-	if path, err = a.need("path"); err != nil {
-		return "", nil, err
+func parseEdit(a *arguments) editCall {
+	c := editCall{path: a.need("path")}
+	list := a.list("edits")
+	if len(list) == 0 || !jsonx.IsNull(jsonx.Get(a.object, "oldText")) {
+		list = append(list, a.object)
 	}
-	list := jsonx.Get(a.object, "edits")
-	if s, ok := jsonx.String(list); ok {
-		list = []byte(strings.TrimSpace(s))
-		if end, err := jsonx.Scan(list, 0); err != nil || end != len(list) {
-			return "", nil, a.bad("edits", "the argument is no list")
-		}
-	}
-	if jsonx.IsObject(list) {
-		list = jsonx.Array([][]byte{list})
-	}
-	if !jsonx.IsNull(list) && !jsonx.IsArray(list) {
-		return "", nil, a.bad("edits", "the argument is no list")
-	}
-	one := func(object []byte) error {
+	for i, object := range list {
 		if !jsonx.IsObject(object) {
-			return a.bad("edits", fmt.Sprintf("edit %d is no object", len(edits)+1))
+			a.bad("edits", fmt.Sprintf("edit %d is no object", i+1))
+			break
 		}
-		in := arguments{op: a.op, example: a.example, object: object}
-		before, err := in.need("oldText")
-		if err != nil {
-			return err
-		}
-		after, err := in.need("newText")
-		edits = append(edits, edit{before, after})
-		return err
+		in := &arguments{op: a.op, example: a.example, object: object, err: a.err}
+		c.edits = append(c.edits, edit{in.need("oldText"), in.need("newText")})
+		a.err = in.err
 	}
-	jsonx.Elements(list, func(object []byte) bool {
-		err = one(object)
-		return err == nil
-	})
-	if err != nil {
-		return "", nil, err
-	}
-	if len(edits) == 0 || !jsonx.IsNull(jsonx.Get(a.object, "oldText")) {
-		err = one(a.object)
-	}
-	return path, edits, err
+	return c
 }
 
-func (s *Set) edit(ctx context.Context, c tool.Call, p place, edits []edit) (tool.Result, error) {
+func (s *Set) edit(ctx context.Context, p place, args editCall, c tool.Call) (tool.Result, error) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	h, err := s.enter(p)
@@ -146,7 +104,7 @@ func (s *Set) edit(ctx context.Context, c tool.Call, p place, edits []edit) (too
 	case binary(before[:min(headSize, len(before))]):
 		return tool.Result{}, &Error{Op: "edit", Subject: p.shown, Err: errors.New("the file is no text in UTF-8"), Hint: "use bash"}
 	}
-	after, lines, err := apply(before, edits)
+	after, lines, err := apply(before, args.edits)
 	if err != nil {
 		var e *editError
 		if errors.As(err, &e) {
@@ -161,7 +119,7 @@ func (s *Set) edit(ctx context.Context, c tool.Call, p place, edits []edit) (too
 	if err != nil {
 		return tool.Result{}, err
 	}
-	r := tool.Text(fmt.Sprintf("Edited %s: %d %s, at %s", p.shown, len(edits), plural(len(edits), "edit", "edits"), lineList(lines)))
+	r := tool.Text(fmt.Sprintf("Edited %s: %d %s, at %s", p.shown, len(args.edits), plural(len(args.edits), "edit", "edits"), lineList(lines)))
 	r.Details = tool.Details{Diff: files.Diff(p.shown, before, after, false)}.JSON()
 	return r, nil
 }
@@ -351,12 +309,11 @@ func lineList(lines []int) string {
 }
 
 func (s *Set) writeTool() tool.Tool {
-	return &one{
-		spec: model.Tool{
-			Name: "write",
-			Description: "Write a whole file: a new one, folders included, or over one that is there. " +
-				"To change a part of a file use edit.",
-			Parameters: json.RawMessage(`{
+	return at(s, model.Tool{
+		Name: "write",
+		Description: "Write a whole file: a new one, folders included, or over one that is there. " +
+			"To change a part of a file use edit.",
+		Parameters: json.RawMessage(`{
   "type": "object",
   "properties": {
     "path": {"type": "string", "description": "The file, relative to the project. An absolute path outside of it asks the user."},
@@ -364,56 +321,27 @@ func (s *Set) writeTool() tool.Tool {
   },
   "required": ["path", "content"]
 }`),
-		},
-		example: `{"path": "src/main.go", "content": "package main\n"}`,
-		effect: func(a arguments) (tool.Effect, error) {
-			path, content, err := parseWrite(a)
-			if err != nil {
-				return tool.Effect{}, err
+	}, `{"path": "src/main.go", "content": "package main\n"}`,
+		func(a *arguments) writeCall { return writeCall{a.need("path"), []byte(a.need("content"))} },
+		func(c writeCall) string { return c.path },
+		func(p place, c writeCall) (tool.Effect, error) {
+			if p.folder {
+				return tool.Effect{}, errFolderName
 			}
-			p, err := s.announce("write", path)
-			if err == nil && p.folder {
-				err = fail("write", p.shown, errFolderName)
-			}
-			if err != nil {
-				return tool.Effect{}, err
-			}
-			e := tool.Effect{
-				Kind: tool.Write, Paths: []string{p.abs}, Outside: p.outside,
-				Line: fmt.Sprintf("write %s (%d bytes)", p.shown, len(content)),
-			}
+			e := tool.Effect{Kind: tool.Write, Line: fmt.Sprintf("write %s (%d bytes)", p.shown, len(c.content))}
 			if old, made, err := s.present(p); err == nil {
-				e.Diff = files.Diff(p.shown, old, []byte(content), made)
+				e.Diff = files.Diff(p.shown, old, c.content, made)
 			}
 			return e, nil
-		},
-		run: func(ctx context.Context, a arguments, c tool.Call) (tool.Result, error) {
-			path, content, err := parseWrite(a)
-			if err != nil {
-				return tool.Result{}, err
-			}
-			p, err := s.again("write", path)
-			if err == nil && p.folder {
-				err = errFolderName
-			}
-			if err != nil {
-				return tool.Result{}, fail("write", p.shown, err)
-			}
-			r, err := s.write(ctx, c, p, []byte(content))
-			return r, fail("write", p.shown, err)
-		},
-	}
+		}, s.write)
+}
+
+type writeCall struct {
+	path    string
+	content []byte
 }
 
 var errFolderName = wrong("the path names a folder: it ends with a slash")
-
-func parseWrite(a arguments) (path, content string, err error) {
-	if path, err = a.need("path"); err != nil {
-		return "", "", err
-	}
-	content, err = a.need("content")
-	return path, content, err
-}
 
 // present returns what a file has in it now. made says that there is none.
 func (s *Set) present(p place) (data []byte, made bool, err error) {
@@ -434,7 +362,11 @@ func record(ctx context.Context, c tool.Call, changes ...tool.Change) error {
 	return c.Record(ctx, changes...)
 }
 
-func (s *Set) write(ctx context.Context, c tool.Call, p place, content []byte) (tool.Result, error) {
+func (s *Set) write(ctx context.Context, p place, args writeCall, c tool.Call) (tool.Result, error) {
+	if p.folder {
+		return tool.Result{}, errFolderName
+	}
+	content := args.content
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	h, err := s.enter(p)

@@ -21,72 +21,45 @@ import (
 const lsLimit = 500 // names, where the call has no limit
 
 func (s *Set) lsTool() tool.Tool {
-	return &one{
-		spec: model.Tool{
-			Name:        "ls",
-			Description: "List what is in a folder, sorted, hidden files included. Folders end with /, symbolic links with @.",
-			Parameters: json.RawMessage(`{
+	return at(s, model.Tool{
+		Name:        "ls",
+		Description: "List what is in a folder, sorted, hidden files included. Folders end with /, symbolic links with @.",
+		Parameters: json.RawMessage(`{
   "type": "object",
   "properties": {
     "path": {"type": "string", "description": "The folder, relative to the project (default: the project)."},
     "limit": {"type": "integer", "minimum": 1, "description": "At most so many names (default 500)."}
   }
 }`),
-		},
-		example: `{"path": "src"}`,
-		effect: func(a arguments) (tool.Effect, error) {
-			arg, _, err := parseFolder(a, lsLimit)
-			if err != nil {
-				return tool.Effect{}, err
-			}
-			return s.folderEffect("ls", arg, "")
-		},
-		run: func(ctx context.Context, a arguments, _ tool.Call) (tool.Result, error) {
-			arg, limit, err := parseFolder(a, lsLimit)
-			if err != nil {
-				return tool.Result{}, err
-			}
-			t, err := s.openTree("ls", arg)
-			if err != nil {
-				return tool.Result{}, err
-			}
-			defer t.Close()
-			r, err := t.list(limit)
-			return r, fail("ls", t.p.shown, err)
-		},
+	}, `{"path": "src"}`, parseFolder(lsLimit),
+		func(c folderCall) string { return c.path },
+		func(p place, _ folderCall) (tool.Effect, error) { return readIn(p, "ls "), nil }, s.list)
+}
+
+// folderCall has the arguments of calls that look through a folder.
+type folderCall struct {
+	path  string
+	limit int
+}
+
+// parseFolder reads them. unset is the limit where none is given.
+func parseFolder(unset int) func(*arguments) folderCall {
+	return func(a *arguments) folderCall {
+		return folderCall{cmp.Or(a.text("path"), "."), a.count("limit", unset, 100_000)}
 	}
 }
 
-// parseFolder reads the arguments of calls that look through a folder.
-func parseFolder(a arguments, unset int) (arg string, limit int, err error) {
-	if arg, _, err = a.text("path"); err != nil {
-		return "", 0, err
-	}
-	if arg == "" {
-		arg = "."
-	}
-	limit, err = a.count("limit", unset, 100_000)
-	return arg, limit, err
+// readIn is the effect of such a call.
+func readIn(p place, line string) tool.Effect {
+	return tool.Effect{Kind: tool.Read, Line: line + p.shown}
 }
 
-// folderEffect is the effect of such a call.
-func (s *Set) folderEffect(op, arg, what string) (tool.Effect, error) {
-	p, err := s.announce(op, arg)
-	if err != nil {
-		return tool.Effect{}, err
-	}
-	line := op
-	if what != "" {
-		line += " " + what + " in"
-	}
-	return tool.Effect{Kind: tool.Read, Paths: []string{p.abs}, Outside: p.outside, Line: line + " " + p.shown}, nil
-}
-
-func (t *tree) list(limit int) (tool.Result, error) {
-	info, err := t.root.Lstat(t.name)
+func (s *Set) list(_ context.Context, p place, c folderCall, _ tool.Call) (tool.Result, error) {
+	t, info, err := s.open(p)
 	if err != nil {
 		return tool.Result{}, err
 	}
+	defer t.Close()
 	if !info.IsDir() {
 		return tool.Result{}, errNotFolder
 	}
@@ -101,7 +74,7 @@ func (t *tree) list(limit int) (tool.Result, error) {
 		return tool.Text("(the folder is empty)"), nil
 	}
 	var names []string
-	for _, d := range list[:min(limit, len(list))] {
+	for _, d := range list[:min(c.limit, len(list))] {
 		name := oneName(d.Name())
 		switch {
 		case d.IsDir():
@@ -112,8 +85,8 @@ func (t *tree) list(limit int) (tool.Result, error) {
 		names = append(names, name)
 	}
 	more := ""
-	if len(list) > limit {
-		more = fmt.Sprintf("%d of %d names; give a larger limit for the rest", limit, len(list))
+	if len(list) > c.limit {
+		more = fmt.Sprintf("%d of %d names; give a larger limit for the rest", c.limit, len(list))
 	}
 	r := tool.Text(strings.Join(names, "\n") + note(more))
 	r.Details = tool.Details{Truncated: more != ""}.JSON()
@@ -125,12 +98,11 @@ var errNotFolder = errors.New("it is a file, not a folder")
 const findLimit = 1_000 // names, where the call has no limit
 
 func (s *Set) findTool() tool.Tool {
-	return &one{
-		spec: model.Tool{
-			Name: "find",
-			Description: "Find files and folders by name. What .gitignore names is left out, hidden files are not. " +
-				"Results are relative to the project; folders end with /.",
-			Parameters: json.RawMessage(`{
+	return at(s, model.Tool{
+		Name: "find",
+		Description: "Find files and folders by name. What .gitignore names is left out, hidden files are not. " +
+			"Results are relative to the project; folders end with /.",
+		Parameters: json.RawMessage(`{
   "type": "object",
   "properties": {
     "pattern": {"type": "string", "description": "A glob: *.go anywhere below, src/**/*_test.go from the path on; ** is any number of folders, {a,b} is one of both."},
@@ -139,58 +111,31 @@ func (s *Set) findTool() tool.Tool {
   },
   "required": ["pattern"]
 }`),
-		},
-		example: `{"pattern": "**/*.go", "path": "src"}`,
-		effect: func(a arguments) (tool.Effect, error) {
-			g, err := parseGlob(a, "pattern")
-			if err != nil {
-				return tool.Effect{}, err
-			}
-			arg, _, err := parseFolder(a, findLimit)
-			if err != nil {
-				return tool.Effect{}, err
-			}
-			return s.folderEffect("find", arg, string(g))
-		},
-		run: func(ctx context.Context, a arguments, _ tool.Call) (tool.Result, error) {
-			g, err := parseGlob(a, "pattern")
-			if err != nil {
-				return tool.Result{}, err
-			}
-			arg, limit, err := parseFolder(a, findLimit)
-			if err != nil {
-				return tool.Result{}, err
-			}
-			t, err := s.openTree("find", arg)
-			if err != nil {
-				return tool.Result{}, err
-			}
-			defer t.Close()
-			r, err := t.find(ctx, g, limit)
-			return r, fail("find", t.p.shown, err)
-		},
-	}
+	}, `{"pattern": "**/*.go", "path": "src"}`,
+		func(a *arguments) findCall { return findCall{parseGlob(a, "pattern"), parseFolder(findLimit)(a)} },
+		func(c findCall) string { return c.path },
+		func(p place, c findCall) (tool.Effect, error) { return readIn(p, "find "+string(c.glob)+" in "), nil }, s.find)
+}
+
+type findCall struct {
+	glob
+	folderCall
 }
 
 // glob is a pattern for paths. Without a slash it is about names.
 type glob string
 
-func parseGlob(a arguments, name string) (glob, error) {
-	pattern, err := a.need(name)
-	if err != nil {
-		return "", err
-	}
+func parseGlob(a *arguments, name string) glob {
+	pattern := strings.TrimPrefix(a.need(name), "./")
 	switch {
 	case pattern == "":
-		return "", a.bad(name, "the pattern is empty")
+		a.bad(name, "the pattern is empty")
 	case filepath.IsAbs(pattern):
-		return "", a.bad(name, "the pattern begins with a folder: give that as path")
+		a.bad(name, "the pattern begins with a folder: give that as path")
+	case !doublestar.ValidatePattern(pattern):
+		a.bad(name, "the pattern is no glob: a bracket, brace or backslash is not closed")
 	}
-	pattern = strings.TrimPrefix(pattern, "./")
-	if !doublestar.ValidatePattern(pattern) {
-		return "", a.bad(name, "the pattern is no glob: a bracket, brace or backslash is not closed")
-	}
-	return glob(pattern), nil
+	return glob(pattern)
 }
 
 func (g glob) match(rel string) bool {
@@ -201,22 +146,23 @@ func (g glob) match(rel string) bool {
 	return err == nil && ok
 }
 
-func (t *tree) find(ctx context.Context, g glob, limit int) (tool.Result, error) {
-	info, err := t.root.Lstat(t.name)
+func (s *Set) find(ctx context.Context, p place, c findCall, _ tool.Call) (tool.Result, error) {
+	t, info, err := s.open(p)
 	if err != nil {
 		return tool.Result{}, err
 	}
+	defer t.Close()
 	if !info.IsDir() {
 		return tool.Result{}, errNotFolder
 	}
 	var found []string
 	more := ""
 	err = t.walk(ctx, func(name string, d fs.DirEntry) error {
-		if !g.match(t.rel(name)) {
+		if !c.match(t.rel(name)) {
 			return nil
 		}
-		if len(found) == limit {
-			more = fmt.Sprintf("there are more than %d; narrow the pattern down or give a larger limit", limit)
+		if len(found) == c.limit {
+			more = fmt.Sprintf("there are more than %d; narrow the pattern down or give a larger limit", c.limit)
 			return fs.SkipAll
 		}
 		shown := t.shown(name)
@@ -231,7 +177,7 @@ func (t *tree) find(ctx context.Context, g glob, limit int) (tool.Result, error)
 	}
 	text := strings.Join(found, "\n")
 	if len(found) == 0 {
-		text = "Nothing found: no name matches " + oneName(string(g))
+		text = "Nothing found: no name matches " + oneName(string(c.glob))
 	}
 	r := tool.Text(text + note(more, t.rest()))
 	r.Details = tool.Details{Truncated: more != "" || t.full}.JSON()
@@ -252,17 +198,17 @@ type tree struct {
 	full   bool // maxSeen was reached
 }
 
-// openTree opens the place that a call looks through. It may be a file.
-func (s *Set) openTree(op, arg string) (*tree, error) {
-	p, err := s.again(op, arg)
-	if err != nil {
-		return nil, err
-	}
+// open opens the place that a call looks through. It may be a file.
+func (s *Set) open(p place) (*tree, fs.FileInfo, error) {
 	h, err := s.enter(p)
 	if err != nil {
-		return nil, fail(op, p.shown, err)
+		return nil, nil, err
 	}
-	return &tree{handle: h, p: p, start: filepath.ToSlash(h.name)}, nil
+	info, err := h.root.Lstat(h.name)
+	if err != nil {
+		return nil, nil, errors.Join(err, h.Close())
+	}
+	return &tree{handle: h, p: p, start: filepath.ToSlash(h.name)}, info, nil
 }
 
 // shown is what a result calls a file: relative to the project, or absolute outside.

@@ -24,12 +24,11 @@ const (
 )
 
 func (s *Set) grepTool() tool.Tool {
-	return &one{
-		spec: model.Tool{
-			Name: "grep",
-			Description: "Search the lines of files for a regular expression. What .gitignore names is left out, and files that are no text. " +
-				"Each line comes as path:number: text.",
-			Parameters: json.RawMessage(`{
+	return at(s, model.Tool{
+		Name: "grep",
+		Description: "Search the lines of files for a regular expression. What .gitignore names is left out, and files that are no text. " +
+			"Each line comes as path:number: text.",
+		Parameters: json.RawMessage(`{
   "type": "object",
   "properties": {
     "pattern": {"type": "string", "description": "A regular expression in the syntax of RE2: no look-around, no back references."},
@@ -42,82 +41,42 @@ func (s *Set) grepTool() tool.Tool {
   },
   "required": ["pattern"]
 }`),
-		},
-		example: `{"pattern": "func main", "path": "src", "glob": "*.go"}`,
-		effect: func(a arguments) (tool.Effect, error) {
-			c, err := parseGrep(a)
-			if err != nil {
-				return tool.Effect{}, err
-			}
-			return s.folderEffect("grep", c.path, c.pattern)
-		},
-		run: func(ctx context.Context, a arguments, _ tool.Call) (tool.Result, error) {
-			c, err := parseGrep(a)
-			if err != nil {
-				return tool.Result{}, err
-			}
-			t, err := s.openTree("grep", c.path)
-			if err != nil {
-				return tool.Result{}, err
-			}
-			defer t.Close()
-			r, err := t.grep(ctx, c)
-			return r, fail("grep", t.p.shown, err)
-		},
-	}
+	}, `{"pattern": "func main", "path": "src", "glob": "*.go"}`, parseGrep,
+		func(c grepCall) string { return c.path },
+		func(p place, c grepCall) (tool.Effect, error) { return readIn(p, "grep "+c.pattern+" in "), nil }, s.grep)
 }
 
 type grepCall struct {
 	pattern string // as the model wrote it
-	path    string
-	re      *regexp.Regexp
-	glob    glob // "" for all
-	around  int
-	limit   int
+	folderCall
+	re     *regexp.Regexp
+	glob   glob // "" for all
+	around int
 }
 
-func parseGrep(a arguments) (c grepCall, err error) {
-	if c.pattern, err = a.need("pattern"); err != nil {
-		return c, err
-	}
+func parseGrep(a *arguments) grepCall {
+	c := grepCall{pattern: a.need("pattern"), folderCall: parseFolder(grepLimit)(a), around: int(a.number("context", 0, 0, grepContext))}
 	if c.pattern == "" {
-		return c, a.bad("pattern", "the pattern is empty")
-	}
-	literal, err := a.flag("literal")
-	if err != nil {
-		return c, err
-	}
-	anyCase, err := a.flag("ignoreCase")
-	if err != nil {
-		return c, err
+		a.bad("pattern", "the pattern is empty")
 	}
 	expr := c.pattern
-	if literal {
+	if a.flag("literal") {
 		expr = regexp.QuoteMeta(expr)
 	}
-	if anyCase {
+	if a.flag("ignoreCase") {
 		expr = "(?i)" + expr
 	}
-	if c.re, err = regexp.Compile(expr); err != nil {
-		return c, &Error{
-			Op: "grep", Subject: text.OneLine(c.pattern, maxLine), Err: wrong(strings.TrimPrefix(err.Error(), "error parsing regexp: ")),
+	var err error
+	if c.re, err = regexp.Compile(expr); err != nil && a.err == nil {
+		a.err = &Error{
+			Op: "grep", Subject: oneLine(c.pattern), Err: wrong(strings.TrimPrefix(err.Error(), "error parsing regexp: ")),
 			Hint: "the syntax is that of RE2, without look-around and back references; for plain text give \"literal\": true",
 		}
 	}
-	if s, _, err := a.text("glob"); err != nil {
-		return c, err
-	} else if s != "" {
-		if c.glob, err = parseGlob(a, "glob"); err != nil {
-			return c, err
-		}
+	if a.text("glob") != "" {
+		c.glob = parseGlob(a, "glob")
 	}
-	around, err := a.number("context", 0, 0, grepContext)
-	if err != nil {
-		return c, err
-	}
-	c.around = int(around)
-	c.path, c.limit, err = parseFolder(a, grepLimit)
-	return c, err
+	return c
 }
 
 // hits are the lines that a search has found.
@@ -132,11 +91,12 @@ type hits struct {
 	secret  int  // files that were passed over, because a search is not asked about each
 }
 
-func (t *tree) grep(ctx context.Context, c grepCall) (tool.Result, error) {
-	info, err := t.root.Lstat(t.name)
+func (s *Set) grep(ctx context.Context, p place, c grepCall, _ tool.Call) (tool.Result, error) {
+	t, info, err := s.open(p)
 	if err != nil {
 		return tool.Result{}, err
 	}
+	defer t.Close()
 	h := &hits{call: c}
 	if info.IsDir() {
 		err = t.walk(ctx, func(name string, d fs.DirEntry) error {

@@ -241,6 +241,27 @@ func refused(what string) error { return &because{ErrRefused, what} }
 func changed(what string) error { return &because{ErrChanged, what} }
 func wrong(what string) error   { return &because{ErrArguments, what} }
 
+// said is what a tool says of an error, in place of its own text where it has one, and what to do about it.
+var said = []struct {
+	of         error
+	what, hint string
+}{
+	{fs.ErrNotExist, "there is no such file or folder", "look for it with find or ls"},
+	{fs.ErrPermission, "the system does not allow it", "the user would have to change the permissions"},
+	{syscall.ENAMETOOLONG, "the name is longer than the system takes", "take a shorter one"},
+	{syscall.ENOTDIR, "a part of the path is a file, not a folder", "look at the folder above with ls"},
+	{syscall.ENOSPC, "the disk is full", "tell the user, who has to make room"},
+	{syscall.EROFS, "the file system can only be read", "write elsewhere, or tell the user"},
+	{fs.ErrClosed, "the session is closed", ""},
+	{errFolder, "", "name a file in it; ls shows what is there"},
+	{errNotFolder, "", "give the folder that it is in"},
+	{errLarge, "", "use bash, with sed or a script"},
+	{ErrRefused, "", "use bash, if it has to be"},
+	{errNoFolder, "", "leave the slash out, or name a file in a folder"},
+	{errFolderName, "", "leave the slash out, or name a file in a folder"},
+	{ErrChanged, "", "look at it again, and call again"},
+}
+
 // fail makes an *Error of what the system said about a place.
 func fail(op, subject string, err error) error {
 	if err == nil {
@@ -249,39 +270,17 @@ func fail(op, subject string, err error) error {
 	if e := (*Error)(nil); errors.As(err, &e) {
 		return e
 	}
-	hint := ""
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		err, hint = &because{fs.ErrNotExist, "there is no such file or folder"}, "look for it with find or ls"
-	case errors.Is(err, fs.ErrPermission):
-		err, hint = &because{fs.ErrPermission, "the system does not allow it"}, "the user would have to change the permissions"
-	case errors.Is(err, syscall.ENAMETOOLONG):
-		err, hint = &because{err, "the name is longer than the system takes"}, "take a shorter one"
-	case errors.Is(err, syscall.ENOTDIR):
-		err, hint = &because{err, "a part of the path is a file, not a folder"}, "look at the folder above with ls"
-	case errors.Is(err, syscall.ENOSPC):
-		err, hint = &because{err, "the disk is full"}, "tell the user, who has to make room"
-	case errors.Is(err, syscall.EROFS):
-		err, hint = &because{err, "the file system can only be read"}, "write elsewhere, or tell the user"
-	case errors.Is(err, fs.ErrClosed):
-		err = &because{fs.ErrClosed, "the session is closed"}
-	case errors.Is(err, errFolder):
-		hint = "name a file in it; ls shows what is there"
-	case errors.Is(err, errNotFolder):
-		hint = "give the folder that it is in"
-	case errors.Is(err, errLarge):
-		hint = "use bash, with sed or a script"
-	case errors.Is(err, ErrRefused):
-		hint = "use bash, if it has to be"
-	case errors.Is(err, errNoFolder), errors.Is(err, errFolderName):
-		hint = "leave the slash out, or name a file in a folder"
-	case errors.Is(err, ErrChanged):
-		hint = "look at it again, and call again"
-	default:
-		// The words of the system name the path as it was opened: ours is clearer.
-		if p := (*fs.PathError)(nil); errors.As(err, &p) {
-			err = p.Err
+	for _, s := range said {
+		if errors.Is(err, s.of) {
+			if s.what != "" {
+				err = &because{s.of, s.what}
+			}
+			return &Error{Op: op, Subject: subject, Err: err, Hint: s.hint}
 		}
 	}
-	return &Error{Op: op, Subject: subject, Err: err, Hint: hint}
+	// The words of the system name the path as it was opened: ours is clearer.
+	if p := (*fs.PathError)(nil); errors.As(err, &p) {
+		err = p.Err
+	}
+	return &Error{Op: op, Subject: subject, Err: err}
 }

@@ -2,8 +2,6 @@ package builtin
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"io"
 	"io/fs"
@@ -18,6 +16,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/clew-dev/clew/agent/files"
 	"github.com/clew-dev/clew/internal/text"
 )
 
@@ -38,7 +37,7 @@ type place struct {
 // resolve finds out where the path of a call leads. It opens nothing.
 func (s *Set) resolve(op, arg string) (place, error) {
 	refuse := func(err error, hint string) (place, error) {
-		return place{}, &Error{Op: op, Subject: text.OneLine(arg, maxLine), Err: err, Hint: hint}
+		return place{}, &Error{Op: op, Subject: oneLine(arg), Err: err, Hint: hint}
 	}
 	switch {
 	case arg == "":
@@ -66,7 +65,7 @@ func (s *Set) resolve(op, arg string) (place, error) {
 	}
 	real, err := realPath(abs)
 	if err != nil {
-		return place{}, fail(op, text.OneLine(arg, maxLine), err)
+		return place{}, fail(op, oneLine(arg), err)
 	}
 	p := place{abs: real, folder: os.IsPathSeparator(arg[len(arg)-1])}
 	rel, in := s.below(real)
@@ -402,11 +401,10 @@ var errLarge = errors.New("the file is larger than 16 MiB")
 
 // replace gives a file new content in one step. old is what was there, nil for nothing:
 // if it is not what is there at the end, nothing is changed.
-func (h handle) replace(ctx context.Context, data []byte, old fs.FileInfo) (err error) {
-	dir := filepath.Dir(h.name)
+func (h handle) replace(ctx context.Context, data []byte, old fs.FileInfo) error {
 	perm := fs.FileMode(0o666)
 	if old == nil {
-		if err := h.root.MkdirAll(dir, 0o777); err != nil {
+		if err := h.root.MkdirAll(filepath.Dir(h.name), 0o777); err != nil {
 			return err
 		}
 	} else {
@@ -420,43 +418,29 @@ func (h handle) replace(ctx context.Context, data []byte, old fs.FileInfo) (err 
 		}
 		perm = 0o600 // until it has the owner of the old one
 	}
-	var random [8]byte
-	_, _ = rand.Read(random[:]) // never fails
-	temp := filepath.Join(dir, ".clew-"+hex.EncodeToString(random[:])+".tmp")
-	f, err := h.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = h.root.Remove(temp) // there is nothing else to be done with it
+	return files.Put(h.root, h.name, data, perm, func(f *os.File) error {
+		if old == nil {
+			return nil
 		}
-	}()
-	_, err = f.Write(data)
-	if err == nil && old != nil {
 		keepOwner(f, old)
-		err = f.Chmod(old.Mode().Perm())
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	now, err := h.root.Lstat(h.name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && old == nil:
-	case errors.Is(err, fs.ErrNotExist):
-		return changed("another program removed the file")
-	case err != nil:
-		return err
-	case old == nil:
-		return changed("another program made the file")
-	case !os.SameFile(now, old) || now.Size() != old.Size() || !now.ModTime().Equal(old.ModTime()):
-		return changed("another program changed the file")
-	}
-	return h.root.Rename(temp, h.name)
+		return f.Chmod(old.Mode().Perm())
+	}, func() error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		now, err := h.root.Lstat(h.name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && old == nil:
+			return nil
+		case errors.Is(err, fs.ErrNotExist):
+			return changed("another program removed the file")
+		case err != nil:
+			return err
+		case old == nil:
+			return changed("another program made the file")
+		case !os.SameFile(now, old) || now.Size() != old.Size() || !now.ModTime().Equal(old.ModTime()):
+			return changed("another program changed the file")
+		}
+		return nil
+	})
 }

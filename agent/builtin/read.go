@@ -32,12 +32,11 @@ const (
 )
 
 func (s *Set) readTool() tool.Tool {
-	return &one{
-		spec: model.Tool{
-			Name: "read",
-			Description: "Read a file: a text, 2000 lines and 256 KiB at a time, or an image (PNG, JPEG, GIF, WebP). " +
-				"What is left out, and how to go on, is said at the end.",
-			Parameters: json.RawMessage(`{
+	return at(s, model.Tool{
+		Name: "read",
+		Description: "Read a file: a text, 2000 lines and 256 KiB at a time, or an image (PNG, JPEG, GIF, WebP). " +
+			"What is left out, and how to go on, is said at the end.",
+		Parameters: json.RawMessage(`{
   "type": "object",
   "properties": {
     "path": {"type": "string", "description": "The file, relative to the project. An absolute path outside of it asks the user."},
@@ -46,36 +45,18 @@ func (s *Set) readTool() tool.Tool {
   },
   "required": ["path"]
 }`),
+	}, `{"path": "src/main.go", "offset": 1, "limit": 200}`,
+		func(a *arguments) readCall {
+			return readCall{a.need("path"), a.count("offset", 1, 1<<31-1), a.count("limit", readLines, 1<<31-1)}
 		},
-		example: `{"path": "src/main.go", "offset": 1, "limit": 200}`,
-		effect: func(a arguments) (tool.Effect, error) {
-			c, err := parseRead(a)
-			if err != nil {
-				return tool.Effect{}, err
-			}
-			p, err := s.announce("read", c.path)
-			if err != nil {
-				return tool.Effect{}, err
-			}
-			line := "read " + p.shown
+		func(c readCall) string { return c.path },
+		func(p place, c readCall) (tool.Effect, error) {
+			e := tool.Effect{Kind: tool.Read, Line: "read " + p.shown}
 			if c.offset > 1 {
-				line += fmt.Sprintf(", from line %d on", c.offset)
+				e.Line += fmt.Sprintf(", from line %d on", c.offset)
 			}
-			return tool.Effect{Kind: tool.Read, Paths: []string{p.abs}, Outside: p.outside, Line: line}, nil
-		},
-		run: func(ctx context.Context, a arguments, _ tool.Call) (tool.Result, error) {
-			c, err := parseRead(a)
-			if err != nil {
-				return tool.Result{}, err
-			}
-			p, err := s.again("read", c.path)
-			if err != nil {
-				return tool.Result{}, err
-			}
-			r, err := s.read(ctx, p, c)
-			return r, fail("read", p.shown, err)
-		},
-	}
+			return e, nil
+		}, s.read)
 }
 
 type readCall struct {
@@ -83,18 +64,7 @@ type readCall struct {
 	offset, limit int
 }
 
-func parseRead(a arguments) (c readCall, err error) {
-	if c.path, err = a.need("path"); err != nil {
-		return c, err
-	}
-	if c.offset, err = a.count("offset", 1, 1<<31-1); err != nil {
-		return c, err
-	}
-	c.limit, err = a.count("limit", readLines, 1<<31-1)
-	return c, err
-}
-
-func (s *Set) read(ctx context.Context, p place, c readCall) (tool.Result, error) {
+func (s *Set) read(ctx context.Context, p place, c readCall, _ tool.Call) (tool.Result, error) {
 	h, err := s.enter(p)
 	if err != nil {
 		return tool.Result{}, err
@@ -234,20 +204,21 @@ func readText(ctx context.Context, r *bufio.Reader, p place, c readCall, size in
 
 func (s *Set) recallTool() tool.Tool {
 	about := recall.AgentTool()
-	return &one{
-		spec: model.Tool{Name: about.Name, Description: about.Description, Parameters: about.Schema},
-		effect: func(a arguments) (tool.Effect, error) {
+	return &call[[]byte]{
+		spec:  model.Tool{Name: about.Name, Description: about.Description, Parameters: about.Schema},
+		parse: func(a *arguments) []byte { return a.object },
+		effect: func(object []byte) (tool.Effect, error) {
 			line := about.Name
 			for _, name := range []string{"id", "query", "path", "tool", "role"} {
-				if what := jsonx.StringAt(a.object, name); what != "" {
+				if what := jsonx.StringAt(object, name); what != "" {
 					line += " " + what
 					break
 				}
 			}
 			return tool.Effect{Kind: tool.Read, Line: line}, nil
 		},
-		run: func(ctx context.Context, a arguments, _ tool.Call) (tool.Result, error) {
-			text, err := s.recall(ctx, a.object)
+		run: func(ctx context.Context, object []byte, _ tool.Call) (tool.Result, error) {
+			text, err := s.recall(ctx, object)
 			if err != nil {
 				return tool.Result{}, err
 			}

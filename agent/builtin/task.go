@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 
@@ -11,7 +12,7 @@ import (
 // taskTool has somebody else do a task. What that does is asked call by call, so the task
 // itself is not.
 func taskTool(do func(ctx context.Context, c tool.Call, prompt string) (tool.Result, error)) tool.Tool {
-	return &one{
+	return &call[taskCall]{
 		spec: model.Tool{
 			Name: "task",
 			Description: "Have a task done in a context of its own, by an agent with the same tools that knows nothing of this conversation; " +
@@ -26,36 +27,27 @@ func taskTool(do func(ctx context.Context, c tool.Call, prompt string) (tool.Res
 }`),
 		},
 		example: `{"description": "find where locks are taken", "prompt": "..."}`,
-		effect: func(a arguments) (tool.Effect, error) {
-			line, prompt, err := parseTask(a)
-			if line == "" {
-				line = prompt
+		parse: func(a *arguments) taskCall {
+			c := taskCall{a.text("description"), a.need("prompt")}
+			if c.prompt == "" {
+				a.bad("prompt", "the argument is empty")
 			}
-			return tool.Effect{Kind: tool.Read, Line: "task: " + line}, err
+			return c
 		},
-		run: func(ctx context.Context, a arguments, c tool.Call) (tool.Result, error) {
-			_, prompt, err := parseTask(a)
-			if err != nil {
-				return tool.Result{}, err
-			}
-			return do(ctx, c, prompt)
+		effect: func(c taskCall) (tool.Effect, error) {
+			return tool.Effect{Kind: tool.Read, Line: "task: " + cmp.Or(c.line, c.prompt)}, nil
+		},
+		run: func(ctx context.Context, args taskCall, c tool.Call) (tool.Result, error) {
+			return do(ctx, c, args.prompt)
 		},
 	}
 }
 
-func parseTask(a arguments) (line, prompt string, err error) {
-	if line, _, err = a.text("description"); err != nil {
-		return "", "", err
-	}
-	if prompt, err = a.need("prompt"); err == nil && prompt == "" {
-		err = a.bad("prompt", "the argument is empty")
-	}
-	return line, prompt, err
-}
+type taskCall struct{ line, prompt string }
 
 // compactTool lets the model ask for a pass.
 func compactTool(soon func(instructions string) error) tool.Tool {
-	return &one{
+	return &call[string]{
 		spec: model.Tool{
 			Name: "compact",
 			Description: "Have the conversation so far summarized before your next answer, when a piece of work is done and its details are not needed any more. " +
@@ -67,16 +59,12 @@ func compactTool(soon func(instructions string) error) tool.Tool {
   }
 }`),
 		},
-		effect: func(a arguments) (tool.Effect, error) {
-			_, _, err := a.text("instructions")
-			return tool.Effect{Kind: tool.Read, Line: "compact"}, err
+		parse: func(a *arguments) string { return a.text("instructions") },
+		effect: func(string) (tool.Effect, error) {
+			return tool.Effect{Kind: tool.Read, Line: "compact"}, nil
 		},
-		run: func(_ context.Context, a arguments, _ tool.Call) (tool.Result, error) {
-			instructions, _, err := a.text("instructions")
-			if err == nil {
-				err = soon(instructions)
-			}
-			return tool.Text("The conversation is summarized before your next answer."), err
+		run: func(_ context.Context, instructions string, _ tool.Call) (tool.Result, error) {
+			return tool.Text("The conversation is summarized before your next answer."), soon(instructions)
 		},
 	}
 }

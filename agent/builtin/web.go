@@ -43,7 +43,7 @@ const (
 
 func (s *Set) webTool(web Web) tool.Tool {
 	client := webClient(web)
-	return &one{
+	return &call[*url.URL]{
 		spec: model.Tool{
 			Name: "web_fetch",
 			Description: "Fetch a page over http or https and return its text, without scripts and styles. Nothing is sent but the address. " +
@@ -57,18 +57,11 @@ func (s *Set) webTool(web Web) tool.Tool {
 }`),
 		},
 		example: `{"url": "https://go.dev/doc/"}`,
-		effect: func(a arguments) (tool.Effect, error) {
-			u, err := parseURL(a)
-			if err != nil {
-				return tool.Effect{}, err
-			}
+		parse:   parseURL,
+		effect: func(u *url.URL) (tool.Effect, error) {
 			return tool.Effect{Kind: tool.Other, Line: "fetch " + u.String()}, nil
 		},
-		run: func(ctx context.Context, a arguments, _ tool.Call) (tool.Result, error) {
-			u, err := parseURL(a)
-			if err != nil {
-				return tool.Result{}, err
-			}
+		run: func(ctx context.Context, u *url.URL, _ tool.Call) (tool.Result, error) {
 			r, err := fetch(ctx, client, u)
 			if err != nil {
 				return tool.Result{}, &Error{Op: "web_fetch", Subject: oneLine(u.String()), Err: err, Hint: "take another address, or do without"}
@@ -78,22 +71,20 @@ func (s *Set) webTool(web Web) tool.Tool {
 	}
 }
 
-func parseURL(a arguments) (*url.URL, error) {
-	s, err := a.need("url")
-	if err != nil {
-		return nil, err
-	}
+func parseURL(a *arguments) *url.URL {
+	s := a.need("url")
 	u, err := url.Parse(strings.TrimSpace(s))
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return nil, a.bad("url", "the argument is no address that begins with http:// or https://")
+		a.bad("url", "the argument is no address that begins with http:// or https://")
+		return nil
 	case u.User != nil:
-		return nil, a.bad("url", "the address has a name or password in it, which is not sent")
+		a.bad("url", "the address has a name or password in it, which is not sent")
 	case len(s) > 2000:
-		return nil, a.bad("url", "the address has more than 2000 characters")
+		a.bad("url", "the address has more than 2000 characters")
 	}
 	u.Fragment = ""
-	return u, nil
+	return u
 }
 
 // elsewhere says where a server has sent a request that does not go there by itself.

@@ -74,7 +74,7 @@ func (h *History) look(path string) ([]byte, fs.FileMode, error) {
 }
 
 // write gives a file its content in one step, or removes it where data is nil.
-func (h *History) write(path string, data []byte, mode fs.FileMode) (err error) {
+func (h *History) write(path string, data []byte, mode fs.FileMode) error {
 	root, name, err := h.root(path)
 	if err != nil {
 		return err
@@ -89,10 +89,16 @@ func (h *History) write(path string, data []byte, mode fs.FileMode) (err error) 
 	if err := root.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		return err
 	}
+	return Put(root, name, data, 0o600, func(f *os.File) error { return f.Chmod(mode) }, func() error { return nil })
+}
+
+// Put gives a file its content in one step: a new file takes its name. It is made with perm; written is called when the
+// content is in it, before just before it takes the name.
+func Put(root *os.Root, name string, data []byte, perm fs.FileMode, written func(*os.File) error, before func() error) (err error) {
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // never fails
 	temp := filepath.Join(filepath.Dir(name), ".clew-"+hex.EncodeToString(random[:])+".tmp")
-	f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {
 		return err
 	}
@@ -101,8 +107,16 @@ func (h *History) write(path string, data []byte, mode fs.FileMode) (err error) 
 			_ = root.Remove(temp) // there is nothing else to be done with it
 		}
 	}()
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
+	if _, err = f.Write(data); err == nil {
+		err = written(f)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = before()
+	}
+	if err != nil {
 		return err
 	}
 	return root.Rename(temp, name)
