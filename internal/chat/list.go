@@ -26,15 +26,22 @@ func (s *Session) Sessions(ctx context.Context, all bool) ([]home.Found, error) 
 		dir = ""
 	}
 	found, err := s.cfg.Home.Sessions(ctx, dir)
-	if known, kerr := s.known(); kerr == nil {
-		for i, f := range found {
-			if f.Window == 0 && f.Model != "" {
-				info, _ := known.Lookup("", f.Model)
-				found[i].Window = info.Window
-			}
+	known, kerr := s.known()
+	if err = errors.Join(err, kerr); err != nil {
+		return nil, err
+	}
+	now := s.Agent().State()
+	for i := range found {
+		switch f := &found[i]; {
+		case f.Window > 0 || f.Model == "":
+		case strings.HasSuffix(now.Model, "/"+f.Model):
+			f.Window = now.Window
+		default:
+			info, _ := known.Lookup("", f.Model)
+			f.Window = info.Window
 		}
 	}
-	return found, err
+	return found, nil
 }
 
 // Remove implements Host.

@@ -135,6 +135,8 @@ func contextText(x *contextSnapshot, width int) string {
 func explainText(x *contextSnapshot, width int) string {
 	var b strings.Builder
 	switch {
+	case errors.Is(x.Err, clew.ErrPending):
+		b.WriteString("A tool call is under way: what the next request does is known when it has ended.\n")
 	case x.Err != nil:
 		fmt.Fprintf(&b, "The next request would fail: %v\n", x.Err)
 	case x.Plan.Act:

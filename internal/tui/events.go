@@ -131,12 +131,12 @@ func (u *ui) event(e agent.Event) {
 	case agent.KindEntry:
 		u.entry(e.Entry)
 	case agent.KindTurnStart:
-		u.turnSince, u.retry = e.Time, nil
+		u.turnSince, u.retry, u.requested = e.Time, nil, false
 		u.log.fixNotes()
 	case agent.KindTurnEnd:
 		u.turnEnd(e)
 	case agent.KindRequest:
-		u.retry, u.log.live = nil, nil
+		u.retry, u.log.live, u.requested = nil, nil, true
 	case agent.KindDiscard:
 		u.log.live = nil
 	case agent.KindDelta:
@@ -333,6 +333,9 @@ func (u *ui) turnEnd(e agent.Event) {
 	case agent.OutcomeLimit:
 		u.note("stopped at the limit of requests for one prompt; /continue resumes")
 	case agent.OutcomeDone:
+		if !u.requested {
+			u.note("there is nothing to go on with; say what to do")
+		}
 	}
 }
 

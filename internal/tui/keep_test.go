@@ -347,3 +347,31 @@ func (x *screenTest) id(begins string) string {
 	x.t.Fatalf("nothing begins with %q", begins)
 	return ""
 }
+
+// TestNothingToContinue: /continue after an answer that is whole says that there is nothing to do.
+func TestNothingToContinue(t *testing.T) {
+	x := newTerm(t, nil)
+	x.fill(1)
+	x.lacks("nothing to go on with")
+	x.say("/continue")
+	x.sees("there is nothing to go on with")
+}
+
+// TestWhatWaitsForAnAnswer: what was asked for over a question is seen to wait.
+func TestWhatWaitsForAnAnswer(t *testing.T) {
+	push := &fake{name: "push", effect: tool.Effect{Kind: tool.Run, Line: "push"}, do: result("pushed", "")}
+	x := newTerm(t, withTools(push))
+	x.h.model.Add(modeltest.Answer(modeltest.Call("a", "push", "{}")), modeltest.Text("Pushed."))
+	x.say("push it")
+	x.sees("allow push?")
+	x.h.clock.add(time.Second)
+	x.say("/compact")
+	x.sees("making a preview of the compaction waits until this is answered")
+	x.say("/explain")
+	x.sees("A tool call is under way")
+	x.press("esc")
+	x.h.clock.add(time.Second)
+	x.press("y")
+	x.sees("Pushed.")
+	x.idle()
+}

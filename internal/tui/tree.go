@@ -142,10 +142,7 @@ func compactUpTo(f front, id string) {
 }
 
 func where(n agent.Node) string {
-	s := string(n.Role)
-	if s == "" {
-		s = string(n.Type)
-	}
+	s := string(treeNodes([]agent.Node{n})[0].Kind)
 	if text := text.FirstLine(n.Text); text != "" {
 		s += ": " + text
 	}

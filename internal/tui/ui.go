@@ -39,6 +39,7 @@ type ui struct {
 	doingSince time.Time
 	turnSince  time.Time
 	passSince  time.Time
+	requested  bool   // the turn has made a request
 	lastError  string // while it is not on the screen
 
 	loading bool          // the transcript is being read

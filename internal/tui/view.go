@@ -113,6 +113,9 @@ func (u *ui) editor() []string {
 		}
 		return append(out, strings.Split(u.ed.View(), "\n")...)
 	}
+	if n := len(u.jobs); n > 0 {
+		out = append(out, t.Paint(t.Accent, widget.Cut(u.jobs[n-1].what+" waits until this is answered", u.width)))
+	}
 	ed := strings.Split(u.ed.View(), "\n")
 	small := u.height < smallScreen
 	if u.answering() && small {

@@ -32,11 +32,12 @@ var codeTokens = sync.OnceValue(func() map[string]*regexp.Regexp {
 })
 
 // paintCode draws a line of code in the colours of its language, as far as a line alone tells:
-// what goes on from the line before it is not known.
-func paintCode(t *Theme, language, line string) string {
+// what goes on from the line before it is not known. What is none of it has the style base, and
+// all of it its background.
+func paintCode(t *Theme, base lipgloss.Style, language, line string) string {
 	language = " " + strings.ToLower(language) + " "
 	if t.Mode() == ModeNone || language == "  " || strings.Contains(noCode, language) || len(line) > 1000 {
-		return line
+		return t.Paint(base, line)
 	}
 	comment := "//"
 	switch {
@@ -51,10 +52,10 @@ func paintCode(t *Theme, language, line string) string {
 	for _, m := range codeTokens()[comment].FindAllStringSubmatchIndex(line, -1) {
 		for i, style := range styles {
 			if from, to := m[2+2*i], m[3+2*i]; from >= 0 {
-				b.WriteString(line[at:from] + t.Paint(style, line[from:to]))
+				b.WriteString(t.Paint(base, line[at:from]) + t.Paint(style.Background(base.GetBackground()), line[from:to]))
 				at = to
 			}
 		}
 	}
-	return b.String() + line[at:]
+	return b.String() + t.Paint(base, line[at:])
 }

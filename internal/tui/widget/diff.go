@@ -1,6 +1,7 @@
 package widget
 
 import (
+	"path"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -16,13 +17,18 @@ func Diff(t *Theme, unified string, width, most int) []string {
 		source = source[:most]
 	}
 	var out []string
+	language := ""
 	for i, l := range source {
 		style := t.diffStyle(l)
+		if name, ok := strings.CutPrefix(l, "+++ "); ok {
+			language = strings.TrimPrefix(path.Ext(name), ".")
+		}
 		if strings.HasPrefix(l, "--- ") && i+1 < len(source) && strings.HasPrefix(source[i+1], "+++ ") ||
 			strings.HasPrefix(l, "+++ ") && i > 0 && strings.HasPrefix(source[i-1], "--- ") {
-			style = t.Bold // the names of the files
+			out = append(out, diffLine(t, t.Bold, "", l, width)...) // the names of the files
+			continue
 		}
-		out = append(out, diffLine(t, style, l, width)...)
+		out = append(out, diffLine(t, style, language, l, width)...)
 	}
 	if more > 0 {
 		out = append(out, t.Paint(t.Dim, Cut(ellipsis+" "+countMore(more), width)))
@@ -46,27 +52,20 @@ func (t *Theme) diffStyle(l string) lipgloss.Style {
 	return t.Text
 }
 
-func diffLine(t *Theme, style lipgloss.Style, l string, width int) []string {
+func diffLine(t *Theme, style lipgloss.Style, language, l string, width int) []string {
 	if width < 3 || l == "" {
-		return painted(t, style, []string{Cut(l, width)})
+		return []string{t.Paint(style, Cut(l, width))}
 	}
 	// The sign stands before each part of a line.
 	sign, rest := l[:1], l[1:]
 	if !strings.ContainsAny(sign, "+- ") {
-		sign, rest = "", l
+		sign, rest, language = "", l, ""
 	}
 	parts := hardWrap(rest, width-len(sign))
-	for i := range parts {
-		parts[i] = sign + parts[i]
+	for i, part := range parts {
+		parts[i] = t.Paint(style, sign) + paintCode(t, style, language, part)
 	}
-	return painted(t, style, parts)
-}
-
-func painted(t *Theme, style lipgloss.Style, lines []string) []string {
-	for i, l := range lines {
-		lines[i] = t.Paint(style, l)
-	}
-	return lines
+	return parts
 }
 
 // hardWrap breaks a line where it is full and keeps all its spaces.

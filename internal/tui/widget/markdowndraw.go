@@ -125,7 +125,7 @@ func (d *markdownDrawing) code(n ast.Node, m *margin, language string) {
 		for _, s := range lines.Sliced(0, lines.Len()) {
 			l := strings.TrimRight(string(s.Value(d.source)), " \n")
 			for _, part := range hardWrap(l, in.width) {
-				d.line(in, paintCode(d.theme, language, part))
+				d.line(in, paintCode(d.theme, d.theme.Text, language, part))
 			}
 		}
 	})

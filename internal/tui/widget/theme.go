@@ -68,7 +68,10 @@ func NewTheme(m Mode, dark bool) *Theme {
 	t.Box = fg("#7a4f00", "#d7af5f")
 	t.Selected = lipgloss.NewStyle().Reverse(true)
 	t.Match = t.Accent.Bold(true)
-	t.Added, t.Removed, t.Hunk = t.Good, t.Error, t.Tool
+	on := func(light, dark string) lipgloss.Style {
+		return fg("#1f2328", "#e6e6e6").Background(pick(lipgloss.Color(light), lipgloss.Color(dark)))
+	}
+	t.Added, t.Removed, t.Hunk = on("#d7f5dd", "#12361f"), on("#ffdedb", "#46191c"), t.Tool
 	return t
 }
 
