@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/clew-dev/clew/compact"
-	"github.com/clew-dev/clew/model"
+	"github.com/clew-dev/clew/model/catalogue"
 	"github.com/clew-dev/clew/token"
 	"github.com/clew-dev/clew/wire"
 )
@@ -36,16 +36,16 @@ const (
 
 const imageTokens = 1600
 
-// tokens estimates what a node costs; each is counted once.
-func (r *request) tokens(c token.Counter, n *wire.Node) int64 {
-	if v, ok := r.memo.get(n.Digest); ok {
+// nodeTokens estimates what a node costs; each is counted once.
+func (r *request) nodeTokens(c token.Counter, n *wire.Node) int64 {
+	if v, ok := r.tokens.get(n.Digest); ok {
 		return v
 	}
 	v := countJSON(c, n.Of(r.in.Body))
 	if n.Kind == wire.PartImage {
 		v = imageTokens
 	}
-	r.memo.put(n.Digest, v, false)
+	r.tokens.put(n.Digest, v, false)
 	return v
 }
 
@@ -72,10 +72,11 @@ func (r *request) size(c token.Counter, e *Epoch) int64 {
 	total := int64(0)
 	for i := len(r.in.Nodes) - 1; i >= kept; i-- {
 		if a, ok := r.anchors.get(r.chain[i-r.first]); ok && a.epoch == key {
+			r.news = total
 			return total + a.tokens
 		}
 		n := &r.in.Nodes[i]
-		cost := r.tokens(c, n)
+		cost := r.nodeTokens(c, n)
 		if e != nil && i < r.first+e.Nodes {
 			if v, ok := e.result(i - r.first); ok {
 				cost = v
@@ -90,20 +91,20 @@ func (r *request) size(c token.Counter, e *Epoch) int64 {
 		total += e.Tokens
 	}
 	for i := range r.first {
-		total += r.tokens(c, &r.in.Nodes[i])
+		total += r.nodeTokens(c, &r.in.Nodes[i])
 	}
 	return total + r.envTokens(c)
 }
 
 // envTokens estimates system text and tools.
 func (r *request) envTokens(c token.Counter) int64 {
-	if v, ok := r.memo.get(r.in.Env); ok {
+	if v, ok := r.tokens.get(r.in.Env); ok {
 		return v
 	}
 	head := r.in.Body[:r.in.List.From]
 	tail := r.in.Body[r.in.List.To:]
 	v := c.Text(string(head)) + c.Text(string(tail))
-	r.memo.put(r.in.Env, v, false)
+	r.tokens.put(r.in.Env, v, false)
 	return v
 }
 
@@ -111,11 +112,26 @@ func (r *request) envTokens(c token.Counter) int64 {
 func (r *request) current() *Epoch {
 	for i := len(r.chain) - 1; i >= 0; i-- {
 		if e, ok := r.epochs.get(r.chain[i]); ok && e.Nodes == i+1 {
-			return e
+			if _, bad := r.spoiled.get(e.Head); !bad {
+				return e
+			}
 		}
 	}
 	return nil
 }
+
+// served names the model at the upstream.
+func (r *request) served() catalogue.Route {
+	return catalogue.Route{Provider: r.provider, Model: r.model, BaseURL: r.host}
+}
+
+// window returns the window of the model that is called, 0 where nobody knows it.
+func (r *request) window() int64 {
+	return r.windows.Apply(r.served(), catalogue.Info{Window: r.cfg.Window(r.provider, r.model)}).Window
+}
+
+// room is what there is for the list.
+type room struct{ tokens, bytes int64 }
 
 // decide returns the body to send, nil for the client's own.
 func (r *request) decide(ctx context.Context) []byte {
@@ -124,9 +140,9 @@ func (r *request) decide(ctx context.Context) []byte {
 	r.event.Window = window
 	r.event.Before = r.size(counter, nil)
 	r.event.After = r.event.Before
-	env := r.envTokens(counter)
-	room := max(window-env-min(max(r.in.MaxOutput, window/16), window/4), window/8)
-	if window > 0 && r.event.Before-env > int64(diskShare*float64(room)) {
+	r.env = r.envTokens(counter)
+	free := room{tokens: max(window-r.env-min(max(r.in.MaxOutput, window/16), window/4), window/8)}
+	if window > 0 && r.event.Before-r.env > int64(diskShare*float64(free.tokens)) {
 		r.load(ctx)
 	}
 	now := r.current()
@@ -134,13 +150,14 @@ func (r *request) decide(ctx context.Context) []byte {
 	if now != nil {
 		size = r.size(counter, now)
 	}
-	if window > 0 && !r.count && !r.in.Edits && r.grown(counter, now) >= window/minGrowth {
-		if why := r.due(now, size-env, room); why != "" {
-			next, err := r.make(ctx, room, compact.Threshold)
+	// What a list would cost is what it will cost, so a question for that is treated like the request.
+	if window > 0 && !r.leaveAlone() && r.grown(counter, now) >= window/minGrowth {
+		if why := r.due(now, size-r.env, free.tokens); why != "" {
+			next, err := r.make(ctx, free, compact.Threshold)
 			switch {
 			case err != nil:
 				r.cfg.Logger.Warn("no epoch was made; the request goes out as it is", "conversation", r.event.Conversation, "error", err)
-			case next != nil && r.size(counter, next) < size:
+			case r.size(counter, next) < size:
 				now, size = next, r.size(counter, next)
 				r.event.Outcome, r.event.Why = Compacted, why
 			}
@@ -156,9 +173,21 @@ func (r *request) grown(c token.Counter, e *Epoch) (sum int64) {
 		from += e.Nodes
 	}
 	for i := from; i < len(r.in.Nodes); i++ {
-		sum += r.tokens(c, &r.in.Nodes[i])
+		sum += r.nodeTokens(c, &r.in.Nodes[i])
 	}
 	return sum
+}
+
+// asBefore says that no epoch would have been made now.
+const asBefore = "an epoch would be in use"
+
+// leaveAlone reports whether somebody else shortens the conversation: the server, because
+// the client asks it to, or the client itself, which is asking for a summary. What is
+// refused as too long is shortened all the same. A conversation that an upstream did not take
+// shortened is left alone too.
+func (r *request) leaveAlone() bool {
+	_, refused := r.spoiled.get(r.root)
+	return r.in.Edits || r.in.Compacted || r.own || refused
 }
 
 // use returns the body with an epoch in use, nil where that changes nothing.
@@ -170,13 +199,13 @@ func (r *request) use(e *Epoch, size int64) []byte {
 	switch {
 	case !ok:
 		return nil
-	case r.cfg.Observe || r.untouchable:
-		if r.event.Outcome == Compacted {
-			r.event.Outcome = WouldBe
+	case r.watched:
+		if r.event.Outcome == Passed {
+			r.event.Why = asBefore
 		}
+		r.event.Outcome, r.event.After, r.virtual = WouldBe, size, e
 		return nil
-	}
-	if r.event.Outcome == Passed {
+	case r.event.Outcome == Passed:
 		r.event.Outcome = Shortened
 	}
 	r.event.After = size
@@ -219,34 +248,4 @@ func (r *request) due(now *Epoch, list, room int64) string {
 // openLoop reports whether the list ends in results that the model has yet to answer.
 func (r *request) openLoop() bool {
 	return r.in.Nodes[len(r.in.Nodes)-1].Kind == wire.PartResult
-}
-
-// rescue returns a shorter body for a request that was refused, nil where there is none.
-func (r *request) rescue(ctx context.Context, refusal *model.Overflow) []byte {
-	counter := token.HeuristicFor(r.provider, r.model)
-	if refusal.Limit <= 0 { // it is less than what was sent
-		refusal.Limit = r.size(counter, r.epoch)
-	}
-	r.learn(refusal)
-	window := r.window()
-	if refusal.Asked > refusal.Limit {
-		// The upstream's own count of the same list shows how far the estimate is off.
-		if est := r.size(counter, r.epoch); est > 0 && refusal.Asked > est {
-			window = window * est / refusal.Asked
-		}
-	}
-	r.event.Window = window
-	next, err := r.make(ctx, max(window-r.envTokens(counter), window/8), compact.Overflow)
-	if err != nil || next == nil {
-		if err != nil {
-			r.cfg.Logger.Warn("the upstream refused a request as too long, and no epoch could be made", "conversation", r.event.Conversation, "error", err)
-		}
-		return nil
-	}
-	was := r.epoch
-	size := r.size(counter, next)
-	if was != nil && next.Head == was.Head && size >= r.size(counter, was) {
-		return nil
-	}
-	return r.use(next, size)
 }

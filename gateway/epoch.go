@@ -130,11 +130,21 @@ func (e *Epoch) apply(in *wire.Inbound, lead, first int) ([]byte, bool) {
 var errNoCut = errors.New("nothing can be taken out of the list")
 
 // make makes an epoch for the request by the engine, for a list that has so much room, and
-// keeps what leaves the context.
-func (r *request) make(ctx context.Context, room int64, reason compact.Reason) (*Epoch, error) {
+// keeps what leaves the context. Where that can't be kept, the agent still has it.
+func (r *request) make(ctx context.Context, free room, reason compact.Reason) (*Epoch, error) {
 	c := r.conversation()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	e, err := r.makeIn(ctx, c, free, reason)
+	if err == nil || errors.Is(err, errNoCut) || r.dir() == "" || ctx.Err() != nil {
+		return e, err
+	}
+	r.cfg.Logger.Warn("what leaves the context can't be kept; clew recall will not find it", "conversation", r.event.Conversation, "error", err)
+	r.volatile = true
+	return r.makeIn(ctx, c, free, reason)
+}
+
+func (r *request) makeIn(ctx context.Context, c *conversation, free room, reason compact.Reason) (*Epoch, error) {
 	head := r.chain[len(r.chain)-1]
 	t, err := r.transcript()
 	if err != nil {
@@ -154,7 +164,10 @@ func (r *request) make(ctx context.Context, room int64, reason compact.Reason) (
 		return nil, err
 	}
 	policy := r.cfg.Policy(r.provider, r.model)
-	policy.Window = room
+	policy.Window = max(free.tokens, compact.MinWindow)
+	if free.bytes > 0 {
+		policy.MaxBytes = max(free.bytes, compact.MinBytes)
+	}
 	snap, err := compact.Load(ctx, log.Store(), log.Leaf(), &compact.Setup{
 		Model: session.Model{Provider: r.provider, ID: r.model}, Policy: func(session.Model) compact.Policy { return policy }, Uncalibrated: true,
 	})
@@ -171,10 +184,8 @@ func (r *request) make(ctx context.Context, room int64, reason compact.Reason) (
 	if !plan.Act {
 		return nil, fmt.Errorf("%w: %s", errNoCut, plan.Why)
 	}
-	if r.cfg.Observe || r.untouchable {
-		return nil, nil
-	}
-	if _, err := compact.Apply(ctx, log, plan); err != nil {
+	made, err := compact.Apply(ctx, log, plan)
+	if err != nil {
 		return nil, err
 	}
 	items, err := log.Context(ctx)
@@ -185,10 +196,46 @@ func (r *request) make(ctx context.Context, room int64, reason compact.Reason) (
 	if err != nil {
 		return nil, err
 	}
-	if err := c.keep(ctx, log, e); err != nil {
+	if !r.sound(e) {
+		return nil, fmt.Errorf("%w without parting calls from results", errNoCut)
+	}
+	if err := c.keep(ctx, log, made, e); err != nil {
 		return nil, err
 	}
 	return r.epochs.put(head, e, reason != compact.Overflow), nil
+}
+
+// sound reports whether the list can be read under the epoch, and whether each call that had
+// a result still has it, and the other way round.
+func (r *request) sound(e *Epoch) bool {
+	body, ok := e.apply(r.in, r.lead, r.first)
+	if !ok {
+		return false
+	}
+	out, err := wire.Parse(r.profile, body)
+	return err == nil && unpaired(out) <= unpaired(r.in)
+}
+
+// unpaired counts the results without a call before them, and the calls without a result.
+func unpaired(in *wire.Inbound) (n int) {
+	open := map[string]int{}
+	for i := range in.Nodes {
+		key := cmp.Or(in.Nodes[i].ID, in.Nodes[i].Name)
+		switch in.Nodes[i].Kind {
+		case wire.PartCall:
+			open[key]++
+		case wire.PartResult:
+			if open[key]--; open[key] < 0 {
+				open[key] = 0
+				n++
+			}
+		default:
+		}
+	}
+	for _, left := range open {
+		n += left
+	}
+	return n
 }
 
 // formats are the list formats that package transcript reads.

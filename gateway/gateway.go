@@ -19,15 +19,16 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
-	"sync"
+	"runtime/debug"
 	"time"
 
 	"github.com/clew-dev/clew/compact"
-	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/model/catalogue"
 	"github.com/clew-dev/clew/wire"
 )
@@ -48,12 +49,12 @@ type Config struct {
 	// Tenant says whose a request is. Conversations of different tenants never meet.
 	// Default: one tenant.
 	Tenant func(*http.Request) string
-	// Observe changes nothing, and reports what would have been done.
+	// Observe changes nothing and keeps nothing in Dir; it reports what would have been done.
 	Observe bool
 	// CacheLife is how long a provider keeps a prompt cache after its last use. Default: 5 minutes.
 	CacheLife time.Duration
-	// MaxBody is the largest body that is read, in bytes. Larger ones are passed on unread.
-	// Default: 64 MiB.
+	// MaxBody is the largest body that is read, in bytes, packed or not. Larger ones are
+	// passed on unread. Default: 64 MiB.
 	MaxBody int64
 	// OnEvent hears of every request. It must not block. Default: nobody does.
 	OnEvent func(Event)
@@ -76,7 +77,11 @@ type Event struct {
 	Window       int64         `json:"window"`
 	Took         time.Duration `json:"took"` // added before the request was sent on
 	Usage        *Usage        `json:"usage,omitempty"`
-	Status       int           `json:"status"`
+	// Cost is what the request cost, in US dollars. Otherwise estimates what it would have
+	// cost without the gateway, or for WouldBe with it. 0 where the price is not known.
+	Cost      float64 `json:"cost,omitempty"`
+	Otherwise float64 `json:"otherwise,omitempty"`
+	Status    int     `json:"status"`
 }
 
 // Outcome says what was done with a request.
@@ -89,26 +94,43 @@ const (
 	Compacted Outcome = "compacted" // a new epoch was made
 	Rescued   Outcome = "rescued"   // the upstream had refused it as too long, and took it shortened
 	TooLong   Outcome = "too long"  // the upstream refused it, and nothing could be done
-	WouldBe   Outcome = "observed"  // Config.Observe: a new epoch would have been made
+	WouldBe   Outcome = "observed"  // Config.Observe, or a subscription: it would have been shortened
+	Refused   Outcome = "refused"   // the upstream did not take it shortened, and got it as it came
 )
 
 // transport is what Transport returns.
 type transport struct {
 	base http.RoundTripper
 	cfg  Config
+	*memory
+}
 
-	memo    *recent[wire.Digest, int64]         // tokens of a node
+// memory is what is known of the requests so far.
+type memory struct {
+	tokens  *recent[wire.Digest, int64]         // of a node
 	anchors *recent[wire.Digest, anchor]        // what was measured at the end of a chain
 	epochs  *recent[wire.Digest, *Epoch]        // by Head
+	spoiled *recent[wire.Digest, bool]          // epochs that an upstream did not take, and the roots of their conversations
 	talks   *recent[wire.Digest, *conversation] // by root
+	windows *catalogue.Windows                  // what upstreams have refused
+}
 
-	mu     sync.Mutex
-	limits map[string]int64 // window by model, as an upstream named it
+func newMemory(now func() time.Time) *memory {
+	return &memory{
+		tokens: newRecent[wire.Digest, int64](200_000), anchors: newRecent[wire.Digest, anchor](20_000), epochs: newRecent[wire.Digest, *Epoch](1_000),
+		spoiled: newRecent[wire.Digest, bool](1_000), talks: newRecent[wire.Digest, *conversation](100), windows: catalogue.NewWindows(now),
+	}
 }
 
 // Transport returns a RoundTripper that keeps what goes through it inside the window. The
 // default of base is http.DefaultTransport.
 func Transport(base http.RoundTripper, cfg Config) http.RoundTripper {
+	return newTransport(base, cfg, nil)
+}
+
+const defaultMaxBody = 64 << 20
+
+func newTransport(base http.RoundTripper, cfg Config, m *memory) *transport {
 	if base == nil {
 		base = http.DefaultTransport
 	}
@@ -121,9 +143,7 @@ func Transport(base http.RoundTripper, cfg Config) http.RoundTripper {
 			return i.Window
 		}
 	}
-	if cfg.MaxBody <= 0 {
-		cfg.MaxBody = 64 << 20
-	}
+	cfg.MaxBody = cmp.Or(max(cfg.MaxBody, 0), defaultMaxBody)
 	if cfg.CacheLife <= 0 {
 		cfg.CacheLife = 5 * time.Minute
 	}
@@ -133,11 +153,10 @@ func Transport(base http.RoundTripper, cfg Config) http.RoundTripper {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &transport{
-		base: base, cfg: cfg, limits: map[string]int64{},
-		memo: newRecent[wire.Digest, int64](200_000), anchors: newRecent[wire.Digest, anchor](20_000),
-		epochs: newRecent[wire.Digest, *Epoch](4_000), talks: newRecent[wire.Digest, *conversation](500),
+	if m == nil {
+		m = newMemory(cfg.Now)
 	}
+	return &transport{base: base, cfg: cfg, memory: m}
 }
 
 // request is one request on its way.
@@ -149,9 +168,17 @@ type request struct {
 	first int           // the index of the first of these nodes
 	lead  int           // the index of the item that it belongs to
 	root  wire.Digest
+	host  string // of the upstream
 	begin time.Time
 	event Event
 	epoch *Epoch // that is in use
+	// watched says that nothing is changed; virtual is the epoch that would be in use.
+	watched  bool
+	virtual  *Epoch
+	volatile bool  // Config.Dir can't be written to
+	own      bool  // the client compacts by itself, with this request
+	news     int64 // tokens after what was measured last
+	env      int64 // tokens of system text and tools
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -172,9 +199,25 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}{io.MultiReader(bytes.NewReader(body), req.Body), req.Body}
 		return t.base.RoundTrip(out)
 	}
-	r := &request{transport: t, route: rt, begin: t.cfg.Now()}
-	out := r.plan(req, body)
+	r := &request{transport: t, route: rt, begin: t.cfg.Now(), host: req.URL.Host, watched: t.cfg.Observe || rt.untouchable}
+	out := body
+	if !r.guarded(func() { out = r.plan(req, body) }) {
+		out, r.in, r.epoch = body, nil, nil
+	}
 	return r.send(req, body, out)
+}
+
+// guarded runs what must not keep a request from being sent, whatever is wrong with it. A
+// panic may quote what was said, so its value is not told.
+func (r *request) guarded(fn func()) (ok bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.event.Outcome, r.event.Why, ok = Passed, "the gateway failed", false
+			r.cfg.Logger.Error("the gateway failed; the request goes out as it is", "conversation", r.event.Conversation, "type", fmt.Sprintf("%T", p), "stack", string(debug.Stack()))
+		}
+	}()
+	fn()
+	return true
 }
 
 // plan returns the body to send: the client's own, or a shorter one.
@@ -208,7 +251,8 @@ func (r *request) plan(req *http.Request, body []byte) []byte {
 	if r.cfg.Tenant != nil {
 		tenant = r.cfg.Tenant(req)
 	}
-	r.follow(tenant, req.URL.Host)
+	r.follow(tenant, r.host)
+	r.own = r.summarizes(req.Header)
 	out := r.decide(req.Context())
 	if out == nil {
 		return body
@@ -241,68 +285,6 @@ func (r *request) follow(tenant, host string) {
 		}
 	}
 	r.event.Conversation = r.root.String()[:16]
-}
-
-// send sends the body on, once more where it is refused as too long.
-func (r *request) send(req *http.Request, original, body []byte) (*http.Response, error) {
-	r.event.Took = r.cfg.Now().Sub(r.begin)
-	resp, err := r.upstream(req, original, body)
-	if err != nil || r.in == nil {
-		return r.done(resp), err
-	}
-	refusal, ok := overflowOf(resp, r.provider)
-	if !ok {
-		return r.observe(resp), nil
-	}
-	again := r.rescue(req.Context(), refusal)
-	if again == nil || r.cfg.Observe || r.untouchable {
-		r.event.Outcome = TooLong
-		return r.done(resp), nil
-	}
-	second, err := r.upstream(req, original, again)
-	if err != nil || second.StatusCode >= 400 { // the client gets to see its own error
-		if err == nil {
-			_ = second.Body.Close()
-		}
-		r.event.Outcome = TooLong
-		return r.done(resp), nil
-	}
-	_ = resp.Body.Close()
-	r.event.Outcome = Rescued
-	return r.observe(second), nil
-}
-
-// upstream sends a body upstream; the client's headers go along untouched where its own body does.
-func (r *request) upstream(req *http.Request, original, body []byte) (*http.Response, error) {
-	out := req.Clone(req.Context())
-	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-	if !same(original, body) {
-		out.Header.Del("Content-Encoding")
-		out.Header.Del("Content-Length")
-		out.Header.Set(hopHeader, "1")
-	}
-	return r.base.RoundTrip(out)
-}
-
-// learn keeps the limit that an upstream has named.
-func (r *request) learn(o *model.Overflow) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if old, ok := r.limits[r.model]; !ok || o.Limit < old {
-		r.limits[r.model] = o.Limit
-	}
-}
-
-// window returns the window of the model that is called, 0 where nobody knows it.
-func (r *request) window() int64 {
-	w := r.cfg.Window(r.provider, r.model)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if limit, ok := r.limits[r.model]; ok && (w <= 0 || limit < w) {
-		return limit
-	}
-	return w
 }
 
 func (r *request) done(resp *http.Response) *http.Response {

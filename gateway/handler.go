@@ -2,18 +2,21 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -35,6 +38,14 @@ type HandlerConfig struct {
 	Hosts []string
 	// MaxRequests is how many requests are served at once; more are refused with 429. Default: 512.
 	MaxRequests int
+	// MaxMemory is how many bytes of requests are held at once; more are refused with 429.
+	// Default: 512 MiB.
+	MaxMemory int64
+	// ClientTimeout is how long a client may take to send or take the next bytes. Default: a minute.
+	ClientTimeout time.Duration
+	// UpstreamTimeout is how long an upstream may be silent in the middle of an answer; before
+	// the answer it is half as much again. Then the answer breaks off. Default: 10 minutes.
+	UpstreamTimeout time.Duration
 }
 
 // vendors are the default upstreams.
@@ -42,11 +53,20 @@ var vendors = map[string]string{
 	"anthropic": "https://api.anthropic.com", "openai": "https://api.openai.com", "gemini": "https://generativelanguage.googleapis.com",
 }
 
+// Handler forwards requests to model providers through Transport.
+type Handler struct {
+	memory *memory
+	base   http.RoundTripper
+	now    atomic.Pointer[handler]
+}
+
+// handler is a Handler with one configuration.
 type handler struct {
 	cfg       HandlerConfig
 	upstreams map[string]*url.URL
 	proxy     *httputil.ReverseProxy
 	slots     chan struct{}
+	held      atomic.Int64 // bytes of requests
 }
 
 // target is what a request is sent to, in its context while it is proxied.
@@ -54,38 +74,51 @@ type target struct {
 	base *url.URL
 	path string
 	api  string // whose shape errors have
+	body *clientBody
 }
 
 type targetKey struct{}
 
-// NewHandler returns a handler that forwards requests to model providers through Transport.
-// The error names an upstream that is no address.
-func NewHandler(cfg HandlerConfig) (http.Handler, error) {
-	h := &handler{cfg: cfg, upstreams: map[string]*url.URL{}}
+// NewHandler returns a Handler. The error names an upstream that is no address.
+func NewHandler(cfg HandlerConfig) (*Handler, error) {
+	h := &Handler{base: cfg.Base}
+	if h.base == nil {
+		h.base = &http.Transport{
+			Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+			ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 64, IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: 10 * time.Second,
+			ResponseHeaderTimeout: 3 * cmp.Or(cfg.UpstreamTimeout, defaultSilence) / 2, DisableCompression: true,
+		}
+	}
+	h.memory = newMemory(cfg.Now)
+	return h, h.Reload(cfg)
+}
+
+const defaultSilence = 10 * time.Minute
+
+// Reload takes another configuration into use for the requests that come from now on; Base
+// stays. What is known of the conversations stays as well. Where the configuration is wrong
+// the old one stays in use.
+func (h *Handler) Reload(cfg HandlerConfig) error {
+	n := &handler{upstreams: map[string]*url.URL{}}
 	for _, from := range []map[string]string{vendors, cfg.Upstreams} {
 		for name, addr := range from {
 			u, err := url.Parse(addr)
 			if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || strings.ContainsAny(name, "/ ") || name == "" {
-				return nil, fmt.Errorf("upstream %q: %q is no address; write one such as http://localhost:11434", name, addr)
+				return fmt.Errorf("upstream %q: %q is no address; write one such as http://localhost:11434", name, addr)
 			}
-			h.upstreams[name] = u
+			n.upstreams[name] = u
 		}
 	}
-	if cfg.MaxRequests <= 0 {
-		cfg.MaxRequests = 512
-	}
-	h.slots = make(chan struct{}, cfg.MaxRequests)
-	base := cfg.Base
-	if base == nil {
-		base = &http.Transport{
-			Proxy: http.ProxyFromEnvironment, DialContext: (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-			ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 64, IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: 10 * time.Second,
-			ResponseHeaderTimeout: 15 * time.Minute, DisableCompression: true,
-		}
-	}
-	h.proxy = &httputil.ReverseProxy{
-		Transport:     Transport(base, cfg.Config),
+	cfg.MaxBody = cmp.Or(max(cfg.MaxBody, 0), defaultMaxBody)
+	cfg.MaxRequests = cmp.Or(max(cfg.MaxRequests, 0), 512)
+	cfg.MaxMemory = cmp.Or(max(cfg.MaxMemory, 0), 512<<20)
+	cfg.ClientTimeout = cmp.Or(cfg.ClientTimeout, time.Minute)
+	cfg.UpstreamTimeout = cmp.Or(cfg.UpstreamTimeout, defaultSilence)
+	n.cfg, n.slots = cfg, make(chan struct{}, cfg.MaxRequests)
+	n.proxy = &httputil.ReverseProxy{
+		Transport:     newTransport(h.base, cfg.Config, h.memory),
 		FlushInterval: -1, // each event of a stream as it comes
+		BufferPool:    &buffers,
 		Rewrite: func(r *httputil.ProxyRequest) {
 			to := r.In.Context().Value(targetKey{}).(*target)
 			r.Out.URL.Scheme, r.Out.URL.Host = to.base.Scheme, to.base.Host
@@ -94,28 +127,33 @@ func NewHandler(cfg HandlerConfig) (http.Handler, error) {
 			r.Out.Header.Del("X-Clew-Key")
 			r.Out.Header.Del("X-Forwarded-For")
 		},
-		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
-			to := r.Context().Value(targetKey{}).(*target)
-			refuse(w, to.api, http.StatusBadGateway, fmt.Sprintf("clew gateway: %s can't be reached: %v", to.base.Host, err))
+		ModifyResponse: func(resp *http.Response) error {
+			resp.Request.Context().Value(targetKey{}).(*target).body.release()
+			resp.Body = newSilence(resp.Body, cfg.UpstreamTimeout)
+			return nil
 		},
-		ErrorLog: log.New(logWriter{h}, "", 0),
+		ErrorHandler: refuseFailed,
+		ErrorLog:     log.New(logWriter{cfg.Logger}, "", 0),
 	}
-	return h, nil
+	h.now.Store(n)
+	return nil
 }
 
 // logWriter gives what the proxy logs to the configured logger.
-type logWriter struct{ h *handler }
+type logWriter struct{ to *slog.Logger }
 
 func (l logWriter) Write(p []byte) (int, error) {
-	if l.h.cfg.Logger != nil {
-		l.h.cfg.Logger.Warn(string(bytes.TrimSpace(p)))
+	if l.to != nil {
+		l.to.Warn(string(bytes.TrimSpace(p)))
 	}
 	return len(p), nil
 }
 
 // ServeHTTP implements http.Handler.
-func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	to, err := h.route(r.URL.Path)
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.now.Load().serve(w, r) }
+
+func (h *handler) serve(w http.ResponseWriter, r *http.Request) {
+	to, err := h.route(r)
 	api := "openai"
 	if to != nil {
 		api = to.api
@@ -130,26 +168,37 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.EqualFold(r.Header.Get("Upgrade"), "websocket"):
 		// Codex asks for one first, and goes on without only after this answer.
 		refuse(w, api, http.StatusUpgradeRequired, "clew gateway: websockets are not served; use HTTP")
+	case h.held.Load()+min(r.ContentLength, h.cfg.MaxBody) > h.cfg.MaxMemory:
+		refuse(w, api, http.StatusTooManyRequests, busy)
 	default:
 		select {
 		case h.slots <- struct{}{}:
 			defer func() { <-h.slots }()
-			h.proxy.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), targetKey{}, to)))
+			r = r.WithContext(context.WithValue(r.Context(), targetKey{}, to))
+			body, out := h.limited(w, r)
+			to.body = body
+			defer body.release()
+			defer out.free()
+			h.proxy.ServeHTTP(out, r)
 		default:
-			w.Header().Set("Retry-After", "2")
-			refuse(w, api, http.StatusTooManyRequests, "clew gateway: too many requests at once; try again")
+			refuse(w, api, http.StatusTooManyRequests, busy)
 		}
 	}
 }
 
-// route finds the upstream of a path.
-func (h *handler) route(path string) (*target, error) {
+// route finds the upstream of a path. Under the paths that are common to Anthropic and OpenAI
+// the key of an Anthropic client goes to Anthropic.
+func (h *handler) route(r *http.Request) (*target, error) {
+	path := r.URL.Path
 	name, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	if u, ok := h.upstreams[name]; ok {
 		return &target{base: u, path: "/" + rest, api: apiOf("/" + rest)}, nil
 	}
 	if name == "v1" || name == "v1beta" {
 		api := apiOf(path)
+		if api == "openai" && r.Header.Get("Anthropic-Version") != "" {
+			api = "anthropic"
+		}
 		return &target{base: h.upstreams[api], path: path, api: api}, nil
 	}
 	var names []string
@@ -198,6 +247,9 @@ func refuse(w http.ResponseWriter, api string, status int, text string) {
 		v = map[string]any{"error": map[string]any{"code": status, "message": text, "status": strings.ToUpper(strings.ReplaceAll(http.StatusText(status), " ", "_"))}}
 	default:
 		v = map[string]any{"error": map[string]any{"message": text, "type": "gateway_error", "code": nil, "param": nil}}
+	}
+	if status == http.StatusTooManyRequests {
+		w.Header().Set("Retry-After", "2")
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)

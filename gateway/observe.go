@@ -4,8 +4,12 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"sync"
 
 	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/model/catalogue"
+	"github.com/clew-dev/clew/wire"
 )
 
 // Usage is what an upstream reports of one request, in tokens.
@@ -19,59 +23,152 @@ type Usage struct {
 // sniffed is how much of the beginning and of the end of a response is looked at.
 const sniffed = 16 << 10
 
-// observer passes a response on byte by byte and remembers its beginning and its end, where
-// the APIs report usage.
+// edges remembers the beginning and the end of what is written to it.
+type edges struct{ head, tail []byte }
+
+func (e *edges) Write(p []byte) (int, error) {
+	if room := sniffed - len(e.head); room > 0 {
+		e.head = append(e.head, p[:min(len(p), room)]...)
+	}
+	e.tail = append(e.tail, p[max(0, len(p)-sniffed):]...)
+	if over := len(e.tail) - sniffed; over > sniffed {
+		e.tail = append(e.tail[:0], e.tail[over:]...)
+	}
+	return len(p), nil
+}
+
+// observer passes a response on byte by byte; sink gets a copy.
 type observer struct {
 	io.ReadCloser
-	head, tail []byte
-	done       func(head, tail []byte)
+	mu   sync.Mutex // it may be closed while it is read
+	sink io.Writer
+	done func() // nil when it was called
 }
 
 func (o *observer) Read(p []byte) (int, error) {
 	n, err := o.ReadCloser.Read(p)
-	if room := sniffed - len(o.head); room > 0 {
-		o.head = append(o.head, p[:min(n, room)]...)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.done != nil && n > 0 {
+		_, _ = o.sink.Write(p[:n]) // memory, or a pipe whose other end reads all
 	}
-	o.tail = append(o.tail, p[:n]...)
-	if over := len(o.tail) - sniffed; over > sniffed {
-		o.tail = append(o.tail[:0], o.tail[over:]...)
-	}
-	if err == io.EOF {
+	if err != nil {
 		o.end()
 	}
 	return n, err
 }
 
 func (o *observer) Close() error {
+	o.mu.Lock()
 	o.end()
+	o.mu.Unlock()
 	return o.ReadCloser.Close()
 }
 
 func (o *observer) end() {
 	if o.done != nil {
-		o.done(o.head, o.tail)
+		o.done()
 		o.done = nil
 	}
+}
+
+// measured is what is kept of a request until its answer has ended; the body is not.
+type measured struct {
+	cfg     *Config
+	m       *memory
+	event   Event
+	last    wire.Digest // end of the chain
+	anchor  anchor
+	served  catalogue.Route
+	news    int64
+	env     int64
+	changed bool // another list than the client's was sent
 }
 
 // observe reads the usage of a response while it passes.
 func (r *request) observe(resp *http.Response) *http.Response {
 	r.event.Status = resp.StatusCode
-	if resp.StatusCode >= 300 || resp.Header.Get("Content-Encoding") != "" || r.count {
+	if resp.StatusCode >= 300 || r.count {
 		return r.done(resp)
 	}
-	resp.Body = &observer{ReadCloser: resp.Body, done: func(head, tail []byte) {
-		if u := usageOf(head, tail); u.Input > 0 {
-			r.event.Usage = &u
-			a := anchor{tokens: u.Input, env: r.in.Env, at: r.cfg.Now()}
-			if r.epoch != nil {
-				a.epoch = r.epoch.Head
+	m := &measured{
+		cfg: &r.cfg, m: r.memory, event: r.event, last: r.chain[len(r.chain)-1], anchor: anchor{env: r.in.Env},
+		served: r.served(), news: r.news, env: r.env, changed: r.epoch != nil,
+	}
+	if m.changed {
+		m.anchor.epoch = r.epoch.Head
+	}
+	seen := &edges{}
+	o := &observer{ReadCloser: resp.Body, sink: seen, done: func() { m.end(seen) }}
+	if encoding := resp.Header.Get("Content-Encoding"); !plain(encoding) {
+		packed, sink := io.Pipe()
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			if z, err := decoder(encoding, packed); err == nil {
+				_, _ = io.Copy(seen, z) // as far as it can be read
+				_ = z.Close()
 			}
-			r.anchors.put(r.chain[len(r.chain)-1], a, false)
-		}
-		r.done(resp)
-	}}
+			_, _ = io.Copy(io.Discard, packed)
+		}()
+		o.sink = sink
+		o.done = func() { _ = sink.Close(); <-ended; m.end(seen) }
+	}
+	resp.Body = o
 	return resp
+}
+
+// end notes what the upstream has measured.
+func (m *measured) end(seen *edges) {
+	if u := usageOf(seen.head, seen.tail); u.Input > 0 {
+		m.event.Usage = &u
+		m.anchor.tokens, m.anchor.at = u.Input, m.cfg.Now()
+		m.m.anchors.put(m.last, m.anchor, false)
+		used := u.message()
+		m.m.windows.Accepted(m.served, &used)
+		m.price(&u, &used)
+	}
+	if m.cfg.OnEvent != nil {
+		m.cfg.OnEvent(m.event)
+	}
+}
+
+func (u *Usage) message() message.Usage {
+	return message.Usage{Input: max(u.Input-u.CacheRead-u.CacheWrite, 0), CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Output: u.Output}
+}
+
+// price says what the request cost, and what it would have cost otherwise.
+func (m *measured) price(u *Usage, used *message.Usage) {
+	info, ok := catalogue.Default().Lookup(m.served.Provider, m.served.Model)
+	if !ok || info.Price == nil {
+		return
+	}
+	m.event.Cost = info.Price.Cost(used)
+	var list, fresh int64 // of the other request, and what of it no cache would have had
+	switch {
+	case m.changed:
+		list, fresh = m.event.Before, m.news
+		if m.event.Outcome == Shortened {
+			fresh = u.Input - u.CacheRead
+		}
+	case m.event.Outcome == WouldBe:
+		list, fresh = m.event.After, u.Input-u.CacheRead
+		if m.event.Why != asBefore { // the switch clears the cache of the list
+			fresh = list - m.env
+		}
+	default:
+		return
+	}
+	if fresh = min(fresh, list); u.CacheRead+u.CacheWrite == 0 { // there is no cache
+		fresh = list
+	}
+	other := message.Usage{CacheRead: list - fresh, Output: u.Output}
+	if u.CacheWrite > 0 {
+		other.CacheWrite = fresh
+	} else {
+		other.Input = fresh
+	}
+	m.event.Otherwise = info.Price.Cost(&other)
 }
 
 // usageOf finds the last report of usage. Anthropic's stream has the input at its beginning

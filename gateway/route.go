@@ -2,14 +2,10 @@ package gateway
 
 import (
 	"bytes"
-	"compress/gzip"
-	"errors"
-	"fmt"
-	"io"
 	"net/http"
+	"slices"
 	"strings"
 
-	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/wire"
 )
 
@@ -44,80 +40,54 @@ func routeOf(req *http.Request) (rt route, ok bool) {
 		rt = route{profile: wire.OpenAIChat, provider: "openai"}
 	case strings.HasSuffix(path, "/responses"):
 		rt = route{profile: wire.OpenAIResponses, provider: "openai"}
+	case strings.HasSuffix(path, "/responses/input_tokens"):
+		rt = route{profile: wire.OpenAIResponses, provider: "openai", count: true}
 	case strings.HasSuffix(last, ":generateContent"), strings.HasSuffix(last, ":streamGenerateContent"):
 		rt = route{profile: wire.Gemini, provider: "google", model: last[:strings.IndexByte(last, ':')]}
+	case strings.HasSuffix(last, ":rawPredict"), strings.HasSuffix(last, ":streamRawPredict"): // Claude at Vertex
+		id, _, _ := strings.Cut(last, ":")
+		rt = route{profile: wire.Anthropic, provider: "anthropic", model: id, count: id == "count-tokens"}
 	case strings.HasSuffix(last, ":countTokens"):
 		rt = route{profile: wire.Gemini, provider: "google", model: last[:strings.IndexByte(last, ':')], count: true}
 	default:
 		return rt, false
 	}
-	rt.untouchable = subscription(req.Header)
+	if _, after, azure := strings.Cut(path, "/deployments/"); azure {
+		rt.model, _, _ = strings.Cut(after, "/")
+	}
+	rt.untouchable = subscription(req.Header) || signed(req.Header) || req.URL.Hostname() == "chatgpt.com"
 	return rt, true
 }
 
+// signed reports whether a signature covers the body, as for Bedrock.
+func signed(h http.Header) bool { return strings.HasPrefix(h.Get("Authorization"), "AWS4-") }
+
 // subscription recognises the tokens that the logins of Claude and ChatGPT give.
 func subscription(h http.Header) bool {
-	token := strings.TrimSpace(strings.TrimPrefix(h.Get("Authorization"), "Bearer "))
-	return strings.HasPrefix(token, "sk-ant-oat") || h.Get("Chatgpt-Account-Id") != "" ||
-		strings.Contains(h.Get("Anthropic-Beta"), "oauth-")
+	for _, token := range []string{strings.TrimSpace(strings.TrimPrefix(h.Get("Authorization"), "Bearer ")), h.Get("X-Api-Key")} {
+		if strings.HasPrefix(token, "sk-ant-oat") {
+			return true
+		}
+	}
+	return h.Get("Chatgpt-Account-Id") != "" || strings.Contains(h.Get("Anthropic-Beta"), "oauth-")
 }
 
-// readBody reads a body up to a limit; whole is false when there is more.
-func readBody(req *http.Request, limit int64) (body []byte, whole bool, err error) {
-	var buf bytes.Buffer
-	if n := req.ContentLength; n > 0 && n <= limit {
-		buf.Grow(int(n) + bytes.MinRead)
-	}
-	n, err := buf.ReadFrom(io.LimitReader(req.Body, limit+1))
-	if err != nil {
-		return nil, false, fmt.Errorf("reading the request: %w", err)
-	}
-	if n > limit {
-		return buf.Bytes(), false, nil
-	}
-	return buf.Bytes(), true, req.Body.Close()
+// prompts are words by which agents ask for a summary of their own.
+var prompts = []string{
+	"CRITICAL: Respond with TEXT ONLY",                   // Claude Code
+	"You are performing a CONTEXT CHECKPOINT COMPACTION", // Codex
 }
 
-// decoded takes the compression off a body, within a limit.
-func decoded(encoding string, body []byte, limit int64) ([]byte, error) {
-	switch strings.ToLower(strings.TrimSpace(encoding)) {
-	case "", "identity":
-		return body, nil
-	case "gzip":
-		z, err := gzip.NewReader(bytes.NewReader(body))
-		if err != nil {
-			return nil, fmt.Errorf("the body is not gzip as it says: %w", err)
-		}
-		out, err := io.ReadAll(io.LimitReader(z, limit+1))
-		if err != nil {
-			return nil, fmt.Errorf("the body is not gzip as it says: %w", err)
-		}
-		if int64(len(out)) > limit {
-			return nil, errors.New("the body is too large when it is unpacked")
-		}
-		return out, nil
+// summarizes reports whether a request is that of a client which compacts by itself.
+func (r *request) summarizes(h http.Header) bool {
+	if strings.Contains(h.Get("X-Codex-Turn-Metadata"), `"request_kind":"compaction"`) {
+		return true
 	}
-	return nil, fmt.Errorf("the body is packed as %q, which is passed on unread", encoding)
-}
-
-// maxRefusal is how much of an error's body is read.
-const maxRefusal = 64 << 10
-
-// overflowOf reports whether an upstream refused a request as too long. The body of the
-// response can be read again in any case.
-func overflowOf(resp *http.Response, provider string) (*model.Overflow, bool) {
-	if resp.StatusCode < 400 || resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusTooManyRequests {
-		return nil, false
+	last := r.in.Nodes[len(r.in.Nodes)-1]
+	if last.Kind != wire.PartText {
+		return false
 	}
-	head, err := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
-	rest := resp.Body
-	resp.Body = struct {
-		io.Reader
-		io.Closer
-	}{io.MultiReader(bytes.NewReader(head), rest), rest}
-	if err != nil || len(head) == maxRefusal {
-		return nil, false
-	}
-	o, ok := model.ErrorFromBody(provider, resp.StatusCode, resp.Header, head).TooLarge()
-	return &o, ok
+	text := last.Content.Of(r.in.Body)
+	text = text[:min(len(text), 2000)]
+	return slices.ContainsFunc(prompts, func(p string) bool { return bytes.Contains(text, []byte(p)) })
 }

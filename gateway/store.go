@@ -44,6 +44,14 @@ func (r *request) conversation() *conversation {
 // path is where the session of a conversation lies.
 func (r *request) path() string { return filepath.Join(r.cfg.Dir, r.root.String()[:32]+".jsonl") }
 
+// dir is the folder that is written to, "" for none.
+func (r *request) dir() string {
+	if r.watched || r.volatile {
+		return ""
+	}
+	return r.cfg.Dir
+}
+
 // load reads the epochs of a conversation that another process has kept.
 func (r *request) load(ctx context.Context) {
 	if r.cfg.Dir == "" {
@@ -75,8 +83,8 @@ func (c *conversation) open(ctx context.Context, r *request, h session.Header) e
 		return nil
 	}
 	var store session.Store = session.NewMemory(h)
-	if r.cfg.Dir != "" {
-		if err := os.MkdirAll(r.cfg.Dir, 0o700); err != nil {
+	if dir := r.dir(); dir != "" {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return err
 		}
 		f, err := jsonl.Open(ctx, r.path(), jsonl.Options{Program: "clew gateway"})
@@ -179,7 +187,11 @@ func (c *conversation) take(ctx context.Context, r *request, t *transcript.Trans
 		c.note(e)
 	}
 	if c.log.Leaf() != parent {
-		return c.log, c.log.Navigate(ctx, parent, "gateway")
+		if err := c.log.Navigate(ctx, parent, "gateway"); err != nil {
+			return nil, err
+		}
+		m := c.owner[parent]
+		c.owner[c.log.Leaf()], c.tip[m] = m, c.log.Leaf()
 	}
 	return c.log, nil
 }
@@ -200,21 +212,14 @@ func (c *conversation) item(entry string) (int, bool) {
 	return at, ok
 }
 
-// keep writes an epoch down.
-func (c *conversation) keep(ctx context.Context, log *session.Log, e *Epoch) error {
+// keep writes an epoch down, after the pass that it was made of.
+func (c *conversation) keep(ctx context.Context, log *session.Log, pass []*session.Entry, e *Epoch) error {
 	data, err := json.Marshal(e)
 	if err != nil {
 		return err
 	}
-	// The pass before it is noted as well, so that the next list hangs below it.
-	path, err := log.Path(ctx)
-	if err != nil {
-		return err
-	}
-	for _, p := range path {
-		if _, ok := c.owner[p.ID]; !ok {
-			c.note(p)
-		}
+	for _, p := range pass { // so that the next list hangs below it
+		c.note(p)
 	}
 	added, err := log.Append(ctx, session.NewCustom(epochType, data))
 	if err != nil {

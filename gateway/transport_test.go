@@ -297,20 +297,6 @@ func TestOtherErrorsPass(t *testing.T) {
 	}
 }
 
-// Where sessions can't be kept the requests go out as they are, and the client sees no error.
-func TestStoreThatFails(t *testing.T) {
-	u := newUpstream(t)
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	body := long(50, "x")
-	status, _ := send(t, gateway.Transport(nil, gateway.Config{Window: window(32_000), Dir: filepath.Join(file, "dir")}), u.URL+"/v1/messages", body)
-	if status != 200 || !bytes.Equal(u.bodies[0], body) {
-		t.Errorf("status %d, %d bytes sent on of %d", status, len(u.bodies[0]), len(body))
-	}
-}
-
 // While the cache is warm an epoch waits; once it has run out the switch is free.
 func TestSwitchesWhenTheCacheIsCold(t *testing.T) {
 	u := newUpstream(t)

@@ -62,7 +62,8 @@ type Inbound struct {
 	// Held says that the server holds a part of the conversation, so that the list is not
 	// all of it. Edits says that the client asks the server to shorten the context; to leave
 	// out old thinking, which Claude Code always asks for, is no more than servers do anyway.
-	Held, Edits bool
+	// Compacted says that the list has a summary which a server has made.
+	Held, Edits, Compacted bool
 
 	List  Range // the list with its brackets
 	Items []Item
@@ -342,6 +343,8 @@ func (in *Inbound) block(item int, at Range, ms []member, call bool) {
 			n.Kind = PartImage
 		case "thinking", "redacted_thinking":
 			n.Kind = PartThinking
+		case "compaction":
+			in.Compacted = true
 		case "tool_use":
 			n.Kind, n.ID, n.Name = PartCall, in.text(ms, "id"), in.text(ms, "name")
 		case "tool_result": // calls of the server's own tools stand in one message with their results
@@ -392,6 +395,8 @@ func (in *Inbound) finish(i int, at Range, ms []member) {
 			whole.Kind, it.Turn = PartThinking, TurnAssistant
 		case typ == "item_reference":
 			in.Held = true
+		case typ == "compaction", typ == "compaction_trigger":
+			in.Compacted = true
 		case whole.ID != "" && (in.value(ms, "output") != Range{} || strings.HasSuffix(typ, "_output")):
 			whole.Kind, it.Turn, whole.Content = PartResult, TurnResults, in.value(ms, "output")
 		case whole.ID != "":

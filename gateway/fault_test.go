@@ -1,0 +1,460 @@
+package gateway_test
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/gateway"
+)
+
+// A connection that breaks before the answer is told in the shape of the API. One that
+// breaks within it, or goes silent, breaks off for the client as well; what ends early but
+// well is passed on like that.
+func TestUpstreamThatFails(t *testing.T) {
+	const event = "event: message_start\ndata: {\"type\":\"message_start\"}\n\n"
+	for _, c := range []struct {
+		name   string
+		answer func(w http.ResponseWriter, r *http.Request)
+		status int
+		broken bool
+	}{
+		{"reset before the answer", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 502, false},
+		{"reset within", func(w http.ResponseWriter, _ *http.Request) {
+			write(w, event)
+			w.(http.Flusher).Flush()
+			panic(http.ErrAbortHandler)
+		}, 200, true},
+		{"silent within", func(w http.ResponseWriter, r *http.Request) {
+			write(w, event)
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		}, 200, true},
+		{"shorter than it says", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "1000")
+			write(w, event)
+		}, 200, true},
+		{"without the last event", func(w http.ResponseWriter, _ *http.Request) { write(w, event) }, 200, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body)
+				w.Header().Set("Content-Type", "text/event-stream")
+				c.answer(w, r)
+			}))
+			defer up.Close()
+			s := serve(t, gateway.HandlerConfig{Upstreams: map[string]string{"anthropic": up.URL}, UpstreamTimeout: 50 * time.Millisecond})
+			resp, err := http.Post(s.URL+"/v1/messages", "application/json", bytes.NewReader(long(1, "x")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			body, err := io.ReadAll(resp.Body)
+			if resp.StatusCode != c.status || (err != nil) != c.broken {
+				t.Errorf("%d %s, %v", resp.StatusCode, body, err)
+			}
+			if want := `"type":"api_error"`; c.status != 200 && !strings.Contains(string(body), want) || c.status == 200 && string(body) != event {
+				t.Errorf("the client got %s", body)
+			}
+		})
+	}
+}
+
+// A client that stops in the middle of its request, or stops reading, holds nothing for long;
+// one that goes away ends the request upstream.
+func TestClientThatFails(t *testing.T) {
+	gone := make(chan struct{}, 1)
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		for r.Context().Err() == nil {
+			if _, err := w.Write(make([]byte, 64<<10)); err != nil {
+				break
+			}
+			w.(http.Flusher).Flush()
+		}
+		gone <- struct{}{}
+	}))
+	defer up.Close()
+	s := serve(t, gateway.HandlerConfig{Upstreams: map[string]string{"anthropic": up.URL}, ClientTimeout: 100 * time.Millisecond})
+	dial := func() net.Conn {
+		c, err := net.Dial("tcp", s.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	head := func(n int) string {
+		return fmt.Sprintf("POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n", n)
+	}
+	c := dial()
+	write(c, head(1000)+`{"messages":[`)
+	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil || resp.StatusCode != http.StatusRequestTimeout {
+		t.Errorf("a client that stops sending got %v, %v", resp, err)
+	}
+	_ = c.Close()
+	c = dial()
+	write(c, head(2)+`{}`)
+	<-gone // it never reads
+	_ = c.Close()
+	c = dial()
+	write(c, head(2)+`{}`)
+	_, _ = io.ReadFull(c, make([]byte, 100))
+	_ = c.Close()
+	<-gone
+}
+
+// Redirects go to the client, and headers of one connection alone go nowhere.
+func TestRedirectsAndHopHeaders(t *testing.T) {
+	u := newUpstream(t)
+	u.answer = func(w http.ResponseWriter, _ int) {
+		w.Header().Set("Location", "http://169.254.169.254/latest")
+		w.WriteHeader(307)
+	}
+	s := serve(t, gateway.HandlerConfig{Upstreams: map[string]string{"anthropic": u.URL}})
+	req, _ := http.NewRequest(http.MethodPost, s.URL+"/v1/messages", bytes.NewReader(long(1, "x")))
+	req.Header.Set("Connection", "X-Once")
+	req.Header.Set("X-Once", "1")
+	req.Header.Set("Proxy-Authorization", "secret")
+	req.Header.Set("X-Kept", "1")
+	resp, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode != 307 || resp.Header.Get("Location") == "" || len(u.bodies) != 1 {
+		t.Errorf("%d %v after %d requests", resp.StatusCode, resp.Header, len(u.bodies))
+	}
+	if h := u.header[0]; h.Get("X-Once") != "" || h.Get("Proxy-Authorization") != "" || h.Get("X-Kept") != "1" {
+		t.Errorf("the upstream saw %v", h)
+	}
+}
+
+// Requests that together need too much memory are refused; what is held is given back once an
+// answer begins, and larger bodies than are read pass through without being held.
+func TestMemoryIsLimited(t *testing.T) {
+	u := newUpstream(t)
+	inside, release := make(chan struct{}), make(chan struct{})
+	u.answer = func(w http.ResponseWriter, n int) {
+		if n == 1 {
+			inside <- struct{}{}
+			<-release
+		}
+		write(w, plainAnswer)
+	}
+	s := serve(t, gateway.HandlerConfig{Upstreams: map[string]string{"anthropic": u.URL}, MaxMemory: 40_000, Config: gateway.Config{MaxBody: 30_000}})
+	done := make(chan int)
+	go func() {
+		status, _ := send(t, nil, s.URL+"/v1/messages", long(10, "x"))
+		done <- status
+	}()
+	<-inside
+	for _, body := range []io.Reader{bytes.NewReader(long(10, "x")), io.MultiReader(bytes.NewReader(long(10, "x")))} { // with its length and without
+		resp, err := http.Post(s.URL+"/v1/messages", "application/json", body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, _ := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if resp.StatusCode != 429 || !strings.Contains(string(answer), "rate_limit_error") || resp.Header.Get("Retry-After") == "" {
+			t.Errorf("%d %s", resp.StatusCode, answer)
+		}
+	}
+	close(release)
+	if status := <-done; status != 200 {
+		t.Errorf("the first request ended with %d", status)
+	}
+	if status, body := send(t, nil, s.URL+"/v1/messages", long(60, "x")); status != 200 || !bytes.Equal(u.bodies[len(u.bodies)-1], long(60, "x")) {
+		t.Errorf("a large body: %d %s", status, body)
+	}
+}
+
+// packed returns data as an encoding packs it.
+func packed(t testing.TB, encoding string, data []byte) []byte {
+	var b bytes.Buffer
+	var w io.WriteCloser
+	switch encoding {
+	case "gzip":
+		w = gzip.NewWriter(&b)
+	case "br":
+		w = brotli.NewWriter(&b)
+	case "zstd":
+		z, err := zstd.NewWriter(&b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w = z
+	}
+	_, _ = w.Write(data)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// Packed bodies are shortened like others. What unpacks to more than is read is passed on,
+// and takes no memory.
+func TestPackedBodies(t *testing.T) {
+	zeros := append([]byte(`{"messages":[],"x":"`), bytes.Repeat([]byte("0"), 200<<20)...)
+	for _, encoding := range []string{"gzip", "br", "zstd"} {
+		t.Run(encoding, func(t *testing.T) {
+			u := newUpstream(t)
+			rt := gateway.Transport(nil, gateway.Config{Window: window(32_000), MaxBody: 1 << 20})
+			body := long(60, "x")
+			send(t, rt, u.URL+"/v1/messages", packed(t, encoding, body), "Content-Encoding: "+encoding)
+			if got := u.bodies[0]; len(got) == 0 || len(got) >= len(body)/2 || got[0] != '{' || u.header[0].Get("Content-Encoding") != "" {
+				t.Errorf("%d bytes of %d were sent on, as %q", len(got), len(body), u.header[0].Get("Content-Encoding"))
+			}
+			bomb := packed(t, encoding, zeros)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			send(t, rt, u.URL+"/v1/messages", bomb, "Content-Encoding: "+encoding)
+			runtime.ReadMemStats(&after)
+			if !bytes.Equal(u.bodies[1], bomb) {
+				t.Error("the bomb was changed")
+			}
+			if took := after.TotalAlloc - before.TotalAlloc; took > 48<<20 {
+				t.Errorf("unpacking took %d MB", took>>20)
+			}
+		})
+	}
+}
+
+// The client's wish to get answers packed does not hide what the upstream says.
+func TestPackedAnswers(t *testing.T) {
+	u := newUpstream(t)
+	u.answer = func(w http.ResponseWriter, n int) {
+		w.Header().Set("Content-Encoding", "gzip")
+		if n == 1 {
+			w.WriteHeader(400)
+			_, _ = w.Write(packed(t, "gzip", []byte(refusal)))
+			return
+		}
+		_, _ = w.Write(packed(t, "gzip", []byte(plainAnswer)))
+	}
+	var last gateway.Event
+	rt := gateway.Transport(nil, gateway.Config{OnEvent: func(e gateway.Event) { last = e }})
+	status, answer := send(t, rt, u.URL+"/v1/messages", long(50, "x"), "Accept-Encoding: gzip, br")
+	if status != 200 || answer != string(packed(t, "gzip", []byte(plainAnswer))) || last.Outcome != gateway.Rescued || last.Usage == nil || last.Usage.Input != 10 {
+		t.Errorf("%d %q %+v", status, answer, last)
+	}
+	if got := u.header[0].Get("Accept-Encoding"); got != "identity" {
+		t.Errorf("the upstream was asked for %q", got)
+	}
+	send(t, gateway.Transport(nil, gateway.Config{Observe: true, OnEvent: func(e gateway.Event) { last = e }}), u.URL+"/v1/messages", long(50, "x"), "Accept-Encoding: gzip, br")
+	if got := u.header[2].Get("Accept-Encoding"); got != "gzip, br" || last.Usage == nil || last.Usage.Input != 10 {
+		t.Errorf("watching, the upstream was asked for %q, and said %+v", got, last.Usage)
+	}
+}
+
+const refusal = `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 30000 tokens > 20000 maximum"}}`
+
+// Nothing that goes wrong inside keeps a request from being sent.
+func TestGatewayThatFails(t *testing.T) {
+	u := newUpstream(t)
+	var logged bytes.Buffer
+	rt := gateway.Transport(nil, gateway.Config{
+		Window: window(32_000), Logger: slog.New(slog.NewTextHandler(&logged, nil)),
+		Policy: func(string, string) compact.Policy { panic("quotes the parrot") },
+	})
+	status, _ := send(t, rt, u.URL+"/v1/messages", long(50, "x"))
+	if status != 200 || !bytes.Equal(u.bodies[0], long(50, "x")) {
+		t.Errorf("%d, %d bytes", status, len(u.bodies[0]))
+	}
+	if log := logged.String(); !strings.Contains(log, "the gateway failed") || strings.Contains(log, "parrot") {
+		t.Errorf("logged: %.300s", log)
+	}
+	u.answer = func(w http.ResponseWriter, _ int) { w.WriteHeader(400); write(w, refusal) }
+	if status, body := send(t, rt, u.URL+"/v1/messages", long(10, "x")); status != 400 || body != refusal {
+		t.Errorf("%d %s", status, body)
+	}
+}
+
+// An upstream that does not take what was made of a request gets the client's own, and
+// that epoch is not used again.
+func TestShortenedRequestThatIsRefused(t *testing.T) {
+	u := newUpstream(t)
+	body := long(50, "x")
+	u.answer = func(w http.ResponseWriter, n int) {
+		if !bytes.Equal(u.bodies[n-1], body) {
+			w.WriteHeader(400)
+			write(w, `{"type":"error","error":{"type":"invalid_request_error","message":"messages.1.content.0: the thinking blocks can't be changed"}}`)
+			return
+		}
+		write(w, `{}`)
+	}
+	var seen []gateway.Outcome
+	rt := gateway.Transport(nil, gateway.Config{Window: window(32_000), OnEvent: func(e gateway.Event) { seen = append(seen, e.Outcome) }})
+	for range 2 {
+		if status, answer := send(t, rt, u.URL+"/v1/messages", body); status != 200 || answer != `{}` {
+			t.Errorf("%d %s", status, answer)
+		}
+	}
+	if len(u.bodies) != 3 || seen[0] != gateway.Refused {
+		t.Errorf("%d requests, %v", len(u.bodies), seen)
+	}
+}
+
+// Where the folder of the sessions is gone, can't be made or can't be written to, the agent
+// goes on, and what was made before still holds.
+func TestStoreThatFails(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name  string
+		spoil func(dir string) error
+	}{
+		{"no folder can be made", func(dir string) error { return os.RemoveAll(dir) }},
+		{"deleted", os.RemoveAll},
+		{"damaged", func(dir string) error {
+			files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
+			if err == nil {
+				err = os.WriteFile(files[0], []byte("not a session\n"), 0o600)
+			}
+			return err
+		}},
+		{"a folder in the way", func(dir string) error {
+			files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
+			if err == nil {
+				err = os.Remove(files[0])
+			}
+			if err == nil {
+				err = os.Mkdir(files[0], 0o700)
+			}
+			return err
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			u := newUpstream(t)
+			dir := filepath.Join(t.TempDir(), "d")
+			if strings.HasPrefix(c.name, "no") {
+				dir = filepath.Join(file, "d")
+			}
+			rt := gateway.Transport(nil, gateway.Config{Window: window(32_000), Dir: dir})
+			send(t, rt, u.URL+"/v1/messages", long(40, "x"))
+			if err := c.spoil(dir); err != nil && !strings.HasPrefix(c.name, "no") {
+				t.Fatal(err)
+			}
+			longer := bytes.TrimSuffix(long(41, "y"), []byte(`{"role":"user","content":"y"}]}`))
+			longer = append(longer, `{"role":"user","content":"x"}]}`...)
+			send(t, rt, u.URL+"/v1/messages", longer)
+			send(t, rt, u.URL+"/v1/messages", long(120, "x"))
+			for i, b := range u.bodies {
+				if len(b) > 80_000 {
+					t.Errorf("request %d went out with %d bytes", i, len(b))
+				}
+			}
+		})
+	}
+}
+
+// Neither keys nor what was said are in a log, an event, or, but for what was said, a file;
+// an error that the gateway makes has neither.
+func TestNothingLeaks(t *testing.T) {
+	u := newUpstream(t)
+	u.answer = func(w http.ResponseWriter, n int) {
+		if n%2 == 1 {
+			w.WriteHeader(400)
+			write(w, refusal)
+			return
+		}
+		write(w, plainAnswer)
+	}
+	var out bytes.Buffer
+	dir := t.TempDir()
+	h, err := gateway.NewHandler(gateway.HandlerConfig{
+		Upstreams: map[string]string{"anthropic": u.URL, "gone": "http://127.0.0.1:1"},
+		Config: gateway.Config{
+			Window: window(32_000), Dir: dir, Logger: slog.New(slog.NewJSONHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug})),
+			OnEvent: func(e gateway.Event) { fmt.Fprintf(&out, "%+v\n", e) },
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(h)
+	defer s.Close()
+	secret := bytes.ReplaceAll(long(50, "x"), []byte("all tests pass"), []byte("the parrot is called Quagga"))
+	for _, path := range []string{"/v1/messages", "/gone/v1/messages", "/v1/messages/count_tokens", "/nowhere"} {
+		for _, header := range []string{"X-Api-Key: canary-key", "Authorization: Bearer canary-key", "Cookie: canary-key"} {
+			_, answer := send(t, nil, s.URL+path, secret, header)
+			write(&out, answer)
+		}
+	}
+	for _, word := range []string{"canary-key", "Quagga"} {
+		if at := strings.Index(out.String(), word); at >= 0 {
+			t.Errorf("%s is in a log: %.200s", word, out.String()[max(0, at-100):])
+		}
+	}
+	files, _ := filepath.Glob(filepath.Join(dir, "*"))
+	for _, f := range files {
+		if data, err := os.ReadFile(f); err != nil || bytes.Contains(data, []byte("canary-key")) {
+			t.Errorf("%s has the key: %v", f, err)
+		}
+	}
+	if len(files) == 0 {
+		t.Error("no session was written")
+	}
+}
+
+// Two gateways that know nothing of each other make the same of a conversation.
+func TestReplicasAgree(t *testing.T) {
+	u := newUpstream(t)
+	for range 2 {
+		rt := gateway.Transport(nil, gateway.Config{Window: window(32_000), Dir: t.TempDir()})
+		send(t, rt, u.URL+"/v1/messages", long(50, "x"))
+	}
+	if !bytes.Equal(u.bodies[0], u.bodies[1]) {
+		t.Errorf("%.2000s\n\n%.2000s", u.bodies[0], u.bodies[1])
+	}
+}
+
+// A configuration that is wrong leaves the one that is in use; a new one counts from the next
+// request on, and conversations go on as they were.
+func TestReload(t *testing.T) {
+	a, b := newUpstream(t), newUpstream(t)
+	cfg := gateway.HandlerConfig{Upstreams: map[string]string{"anthropic": a.URL}, Config: gateway.Config{Window: window(32_000)}}
+	h, err := gateway.NewHandler(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(h)
+	defer s.Close()
+	send(t, nil, s.URL+"/v1/messages", long(40, "x"))
+	cfg.Upstreams = map[string]string{"anthropic": "nowhere"}
+	if err := h.Reload(cfg); err == nil {
+		t.Error("an upstream without an address is taken")
+	}
+	send(t, nil, s.URL+"/v1/messages", long(40, "x"))
+	cfg.Upstreams = map[string]string{"anthropic": a.URL, "other": b.URL}
+	cfg.Window = window(1_000_000)
+	if err := h.Reload(cfg); err != nil {
+		t.Fatal(err)
+	}
+	send(t, nil, s.URL+"/v1/messages", long(40, "x"))
+	send(t, nil, s.URL+"/other/v1/messages", long(40, "x"))
+	if len(a.bodies) != 3 || len(b.bodies) != 1 {
+		t.Fatalf("%d and %d requests", len(a.bodies), len(b.bodies))
+	}
+	if !bytes.Equal(a.bodies[0], a.bodies[1]) || !bytes.Equal(a.bodies[0], a.bodies[2]) || !bytes.Equal(b.bodies[0], long(40, "x")) {
+		t.Error("the conversation did not go on as it was")
+	}
+}
