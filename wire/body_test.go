@@ -3,7 +3,11 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
+	"strings"
 	"testing"
+
+	"github.com/clew-dev/clew/message"
 )
 
 // TestValidateReadsEveryByte: a defect that is put by hand into a sound request is refused.
@@ -79,6 +83,52 @@ func TestBodiesAreWhole(t *testing.T) {
 		}
 		if got := r.Body(p, json.RawMessage("{}")); !json.Valid(got) || len(got) != len(r.Body(p, nil)) {
 			t.Errorf("%s: an empty head gives %s", name, got)
+		}
+	}
+}
+
+// TestBodyWithoutCopy: the first body takes the messages where they were written; another
+// one, and one of messages that were changed since, is a copy. All of them say the same.
+func TestBodyWithoutCopy(t *testing.T) {
+	var msgs []*message.Message
+	for n := range 3 {
+		msgs = append(msgs, turnOf(t, n)...)
+	}
+	long := json.RawMessage(`{"model":"` + strings.Repeat("m", 10_000) + `"}`)
+	for _, p := range []Profile{Anthropic, OpenAIChat, OpenAIResponses, Gemini} {
+		for _, c := range []struct {
+			name   string
+			head   json.RawMessage
+			change func(r *Request)
+			copied bool
+		}{
+			{"as written", p.Head("m", 100), func(*Request) {}, false},
+			{"without a head", nil, func(*Request) {}, false},
+			{"a second body", nil, func(r *Request) { r.Body(p, p.Head("first", 1)) }, true},
+			{"a long head", long, func(*Request) {}, true},
+			{"a message was changed", nil, func(r *Request) { r.Messages[2] = json.RawMessage(`{"role":"user"}`) }, true},
+			{"messages were taken out", nil, func(r *Request) { r.Messages = r.Messages[:2] }, true},
+			{"messages were turned round", nil, func(r *Request) { slices.Reverse(r.Messages) }, true},
+		} {
+			r, _, err := Build(msgs, p, targets[0], Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.change(r)
+			plain := *r
+			plain.list = nil
+			want := plain.Body(p, c.head)
+			got := r.Body(p, c.head)
+			if !bytes.Equal(got, want) {
+				t.Errorf("%s, %s:\n%.300s\nwant\n%.300s", p.Name, c.name, got, want)
+			}
+			at := bytes.Index(got, r.Messages[0])
+			if copied := &got[at] != &r.Messages[0][0]; copied != c.copied {
+				t.Errorf("%s, %s: copied is %v", p.Name, c.name, copied)
+			}
+			if cap(got) > len(got) && !c.copied {
+				t.Errorf("%s, %s: what is appended to the body could be written behind it", p.Name, c.name)
+			}
 		}
 	}
 }

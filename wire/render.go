@@ -26,6 +26,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"sync/atomic"
 
 	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/message"
@@ -42,6 +43,8 @@ type Request struct {
 	From [][]int
 	// Thinks says that the request turns thinking on, for Validate.
 	Thinks bool
+
+	list *list
 }
 
 // Build is Normalize, Render and Validate: the one way to a list that is sent or counted.
@@ -54,28 +57,56 @@ func Build(msgs []*message.Message, p Profile, t Target, o Options) (*Request, [
 	// Turn by turn, while the bytes of one are in the processor's cache.
 	n.spare = &slab[Part]{}
 	v := newValidator(&p, msgs)
-	r, turn := render(l, len(msgs), v.message)
+	r, turn := render(l, len(msgs), size(msgs, t), v.message)
 	notes := n.run(func(m *message.Message) { v.src.add(m, p.Thinking) }, turn)
 	return r, notes, v.verdict(r)
 }
 
 // Render writes a list as JSON for the profile it was normalized for.
 func Render(l *List) *Request {
-	r, turn := render(l, len(l.Turns), func([]byte, []span) {})
+	n := 0
+	for i := range l.Turns {
+		n += room(l.Turns[i].Parts)
+	}
+	r, turn := render(l, len(l.Turns), n, func([]byte, []span) {})
 	for i := range l.Turns {
 		turn(&l.Turns[i])
 	}
 	return r
 }
 
+// size is about what messages have when they are rendered, rather more.
+func size(msgs []*message.Message, t Target) (n int) {
+	for _, m := range msgs {
+		n += len(m.Raw()) + 32*(1+len(m.Content))
+		if m.Raw() != nil && t.TakesImages {
+			continue
+		}
+		for k := range m.Content {
+			switch b := &m.Content[k]; {
+			case m.Raw() == nil:
+				n += len(b.Text) + len(b.Text)/8 + len(b.Signature) + len(b.Arguments) + len(b.Data)
+			case b.Type == message.BlockImage:
+				n -= len(b.Data) // a line of text takes its place
+			}
+		}
+	}
+	return n
+}
+
 // render returns a request without messages, and what adds those of a turn. Each message is
-// given to read, with the values in it that are sound by construction.
-func render(l *List, messages int, read func(msg []byte, sound []span)) (r *Request, turn func(*Turn)) {
+// given to read, with the values in it that are sound by construction. The messages have
+// about size bytes.
+func render(l *List, messages, size int, read func(msg []byte, sound []span)) (r *Request, turn func(*Turn)) {
 	p := &l.profile
 	r = &Request{
 		Profile: p.Name, Messages: make([]json.RawMessage, 0, messages), From: make([][]int, 0, messages),
 	}
-	w := &writer{p: p, t: l.target, r: r, read: read}
+	w := &writer{p: p, t: l.target, r: r, read: read, from: make([]int, 0, messages)}
+	if p.form != formPi && p.form != formNone {
+		r.list = newList(l, size)
+		w.e.buf = r.list.buf
+	}
 	switch p.form {
 	case formAnthropic:
 		return r, w.anthropic(l)
@@ -94,8 +125,9 @@ type writer struct {
 	p    *Profile
 	t    Target
 	r    *Request
-	e    encoder
-	from []int // of all messages
+	e    encoder // of messages
+	head encoder // of the system text and the tools
+	from []int   // of all messages
 	read func(msg []byte, sound []span)
 }
 
@@ -113,6 +145,10 @@ func (w *writer) add(parts []Part, msg json.RawMessage) {
 	w.r.From = append(w.r.From, from)
 	w.read(msg, w.e.sound)
 	w.e.sound = w.e.sound[:0]
+	if w.r.list != nil && len(w.e.buf) < cap(w.e.buf) {
+		w.e.buf = append(w.e.buf, ',')
+		w.r.list.buf = w.e.buf
+	}
 }
 
 // Size returns the size in bytes of the parts, without what a body has beside them.
@@ -127,6 +163,7 @@ func (r *Request) Size() int64 {
 // Body returns a request body: the members of head, a JSON object as [Profile.Head] makes
 // it, then what comes from the context. What grows stands last, so that a body is the
 // start of the next one but for what closes it. A nil head is for looking at the context.
+// The body may share its memory with Messages.
 func (r *Request) Body(p Profile, head json.RawMessage) json.RawMessage {
 	e := &encoder{buf: append([]byte(nil), bytes.TrimSuffix(head, []byte("}"))...)}
 	if head == nil {
@@ -137,7 +174,52 @@ func (r *Request) Body(p Profile, head json.RawMessage) json.RawMessage {
 	} else {
 		e.raw(p.SystemField, r.System).raw(p.ToolsField, r.Tools)
 	}
-	return joined(e.array(p.MessagesField).end(), r.Messages, "]}")
+	before := e.array(p.MessagesField).end()
+	if body := r.list.body(before, r.Messages); body != nil {
+		return body
+	}
+	return joined(before, r.Messages, "]}")
+}
+
+// A list is the memory of messages that were written one after the other, with a comma
+// behind each. It begins with room for what a body has before them, so that the first body
+// needs no copy of them.
+type list struct {
+	buf   []byte
+	start int         // of the first message
+	taken atomic.Bool // a body has the room
+}
+
+func newList(l *List, size int) *list {
+	const head = 2 << 10
+	start, system := head, len(l.System)+len(l.System)/8
+	for _, t := range l.Tools {
+		start += len(t) + len(t)/8 + 64
+	}
+	start += system
+	return &list{buf: make([]byte, start, start+size+system+256), start: start}
+}
+
+// body returns a body, or nil where there is no room or the messages are not all as they
+// were written: some were changed, or came from elsewhere.
+func (l *list) body(before []byte, msgs []json.RawMessage) json.RawMessage {
+	if l == nil || len(before) > l.start || len(l.buf) == cap(l.buf) || len(msgs) == 0 {
+		return nil
+	}
+	at := l.start
+	for _, m := range msgs {
+		if len(m) == 0 || at+len(m) >= len(l.buf) || &m[0] != &l.buf[at] {
+			return nil
+		}
+		at += len(m) + 1
+	}
+	if at != len(l.buf) || !l.taken.CompareAndSwap(false, true) {
+		return nil
+	}
+	from := l.start - len(before)
+	copy(l.buf[from:], before)
+	l.buf[at-1] = ']'
+	return append(l.buf, '}')[from : at+1 : at+1]
 }
 
 // Head returns the members of a body that name the model and the greatest length of
@@ -189,7 +271,7 @@ type encoder struct {
 }
 
 const (
-	minChunk = 64 << 10
+	minChunk = 4 << 10
 	maxChunk = 1 << 20
 )
 

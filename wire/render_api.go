@@ -30,7 +30,7 @@ func (w *writer) blocks(assistant, member string, block func(e *encoder, parts [
 // https://platform.claude.com/docs/en/api/messages
 func (w *writer) anthropic(l *List) func(*Turn) {
 	if l.System != "" {
-		w.r.System = w.e.begin(len(l.System)).open('[').open('{').str("type", "text").str("text", l.System).close("}]").end()
+		w.r.System = w.head.begin(len(l.System)).open('[').open('{').str("type", "text").str("text", l.System).close("}]").end()
 	}
 	w.r.Tools = w.tools(l, func(e *encoder, d toolDefinition) {
 		e.str("name", d.name).opt("description", d.description).raw("input_schema", d.parameters)
@@ -75,12 +75,12 @@ const noSignature = "skip_thought_signature_validator"
 // https://ai.google.dev/api/generate-content
 func (w *writer) gemini(l *List) func(*Turn) {
 	if l.System != "" {
-		w.r.System = w.e.begin(len(l.System)).open('{').array("parts").open('{').str("text", l.System).close("}]}").end()
+		w.r.System = w.head.begin(len(l.System)).open('{').array("parts").open('{').str("text", l.System).close("}]}").end()
 	}
 	if decls := w.tools(l, func(e *encoder, d toolDefinition) {
 		e.str("name", d.name).opt("description", d.description).raw("parametersJsonSchema", d.parameters)
 	}); decls != nil {
-		w.r.Tools = w.e.begin(len(decls)).open('[').open('{').raw("functionDeclarations", decls).close("}]").end()
+		w.r.Tools = w.head.begin(len(decls)).open('[').open('{').raw("functionDeclarations", decls).close("}]").end()
 	}
 	signs := geminiMajor(w.t.Model) >= 3
 	return w.blocks("model", "parts", func(e *encoder, parts []Part, k int) {
@@ -147,7 +147,7 @@ func (w *writer) tools(l *List, write func(e *encoder, d toolDefinition)) []byte
 	if len(l.Tools) == 0 {
 		return nil
 	}
-	e := w.e.begin(0).open('[')
+	e := w.head.begin(0).open('[')
 	for _, raw := range l.Tools {
 		e.open('{')
 		write(e, w.tool(raw))
@@ -266,7 +266,8 @@ func (w *writer) responses(l *List) func(*Turn) {
 func (w *writer) responsesItem(p *Part) json.RawMessage {
 	e := w.e.begin(room([]Part{*p}))
 	if p.Raw != nil {
-		return p.Raw
+		e.element(p.Raw)
+		return e.end()
 	}
 	e.open('{')
 	switch p.Kind {
