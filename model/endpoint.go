@@ -100,6 +100,9 @@ func (e Endpoint) Resolve(v Vendor) (out Endpoint, ownHome bool, err error) {
 			return fail("there is no key; set %s in the environment", strings.Join(names, " or "))
 		}
 	}
+	if strings.ContainsFunc(e.Key.Reveal(), func(c rune) bool { return c <= ' ' || c >= 0x7f }) {
+		return fail("the key has white space or other characters in it that no key has; copy it again")
+	}
 	if e.Transport == nil {
 		e.Transport = NewTransport(TransportConfig{})
 	}

@@ -254,6 +254,11 @@ func TestKeys(t *testing.T) {
 		if err := f(model.Endpoint{Model: "m", BaseURL: "http://localhost:1/v1", KeyEnv: "MINE", Getenv: env(nil)}); err == nil || !strings.Contains(err.Error(), "MINE") {
 			t.Errorf("a named variable that is not set: %v", err)
 		}
+		for _, bad := range []string{"your key", "sk-1\nsk-2", "sk-…"} {
+			if err := f(model.Endpoint{Model: "m", Getenv: env(map[string]string{name: bad})}); err == nil || !strings.Contains(err.Error(), "copy it again") || strings.Contains(err.Error(), bad) {
+				t.Errorf("key %q: %v", bad, err)
+			}
+		}
 	}
 	for _, bad := range []model.Endpoint{
 		{},
