@@ -130,35 +130,54 @@ func remembered(ctx context.Context, store session.Store, leaf string) (path []*
 			return path, false, nil
 		}
 		if e.Type == session.TypeCompaction {
-			path, err = further(ctx, store, leaf, path)
+			path, err = further(ctx, store, path)
 			return path, true, err
 		}
 	}
 	return path, false, nil
 }
 
-// further returns the path from what the user allowed and the level, or as it is where the file has neither.
-func further(ctx context.Context, store session.Store, leaf string, path []*session.Entry) (longer []*session.Entry, err error) {
-	if f, ok := store.(*jsonl.File); ok {
-		has := false
-		for _, err = range f.Mentioning(ctx, `"`+customAgent+`"`, `"`+string(session.TypeThinkingLevel)+`"`) {
-			has = true
-			break
+// further puts before a path the last entry that says what the user allowed, and the last with a level, where it has
+// none. All else before it is passed over, and a file that has neither is not walked through.
+func further(ctx context.Context, store session.Store, path []*session.Entry) ([]*session.Entry, error) {
+	kind := func(e *session.Entry) string {
+		if c, ok := e.Custom(); ok && c.CustomType == customAgent {
+			return customAgent
 		}
-		if err != nil || !has {
-			return path, err
-		}
+		return string(e.Type)
 	}
-	allowed, level := false, false
-	err = session.Walk(ctx, store, leaf, func(e *session.Entry) bool {
-		longer = append(longer, e)
-		c, _ := e.Custom()
-		allowed = allowed || c.CustomType == customAgent
-		level = level || e.Type == session.TypeThinkingLevel
-		return allowed && level
+	missing := map[string]bool{customAgent: true, string(session.TypeThinkingLevel): true}
+	for _, e := range path {
+		delete(missing, kind(e))
+	}
+	if f, ok := store.(*jsonl.File); ok && len(missing) > 0 {
+		has := map[string]bool{}
+		for e, err := range f.Mentioning(ctx, `"`+customAgent+`"`, `"`+string(session.TypeThinkingLevel)+`"`) {
+			if err != nil {
+				return nil, err
+			}
+			if k := kind(e); missing[k] {
+				has[k] = true
+			}
+			if len(has) == len(missing) {
+				break
+			}
+		}
+		missing = has
+	}
+	if len(missing) == 0 || len(path) == 0 {
+		return path, nil
+	}
+	var before []*session.Entry
+	err := session.Walk(ctx, store, path[0].ParentID, func(e *session.Entry) bool {
+		if k := kind(e); missing[k] {
+			before = append(before, e)
+			delete(missing, k)
+		}
+		return len(missing) == 0
 	})
-	slices.Reverse(longer)
-	return longer, err
+	slices.Reverse(before)
+	return append(before, path...), err
 }
 
 // readPrompt reads the prompt of an entry.

@@ -236,17 +236,11 @@ func (a *Agent) Tree(ctx context.Context) ([]Node, error) {
 			out[i].Label = l
 		}
 	}
-	path, err := a.s.Log().Path(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range path {
-		if i, ok := at[e.ID]; ok {
-			out[i].OnPath = true
-		}
-	}
 	if i, ok := at[leaf]; ok {
 		out[i].Leaf = true
+	}
+	for i, ok := at[leaf]; ok && !out[i].OnPath; i, ok = at[out[i].Parent] { // parents may form a cycle
+		out[i].OnPath = true
 	}
 	return out, nil
 }
