@@ -23,7 +23,7 @@ import (
 //	budget 900                the most it may cost, else 2,000; "quotes N" is QuoteBudget
 //	profile {"keepCodeBlocks":true}    what is on of the switches of a Profile, else it is guessed
 //	> words of the user
-//	< words of the agent; "injected" what a program put in
+//	< words of the agent; "thinks" what it thinks before a call; "injected" what a program put in
 //	$ command                 a command; "! command" one that fails
 //	  its output, indented as everything that belongs to the step above
 //	edit path                 with lines "-old" and "+new"; "write path", "read path" with what is in it
@@ -196,6 +196,10 @@ func scripted(t *testing.T, script string) summary.Input {
 			conv.Add(&message.Message{Role: message.RoleUser, Origin: message.OriginInjected, Content: []message.Block{message.TextBlock(said)}})
 		case "<":
 			conv.Say(said)
+		case "thinks":
+			conv.Call("read", testchat.Args("path", "lib/shelf.go"), "nothing")
+			m := conv.Items()[len(conv.Items())-2].Message
+			m.Content = append([]message.Block{message.ThinkingBlock(said, "")}, m.Content...)
 		case "$":
 			conv.Bash(rest, text)
 		case "!":

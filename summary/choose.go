@@ -106,7 +106,7 @@ func newPlanner(ctx context.Context, in *Input, cache *Cache) (*planner, error) 
 		return p, nil
 	}
 	p.goal = d.goal
-	p.story, p.sources = d.story(), sources
+	p.story, p.sources = d.story(), append(sources, d.reports()...)
 	p.decided = d.decisions()
 	p.rules, p.done = d.numbered(kindConstraints, d.rules()), d.done()
 	p.active, p.next = d.numbered(kindInProgress, d.inProgress()), d.numbered(kindNext, d.next())
@@ -252,7 +252,7 @@ func (p *planner) tokens(s string) int64 { return kept(p.costs, s, p.in.Counter.
 // source returns what a piece is from, nil where it is from nothing.
 func (b *builder) source(p *piece) *source {
 	if p.source == nil && p.line.From != "" {
-		p.source = kept(b.p.from, p.line.From, func(name string) *source { return &source{ids: b.p.d.idsIn(name)} })
+		p.source = kept(b.p.from, sourceKey(p.line), func(string) *source { return &source{ids: b.p.d.idsIn(p.line.From)} })
 	}
 	if s := p.source; s != nil && s.build != b.build {
 		s.build, s.taken = b.build, 0
@@ -420,11 +420,31 @@ func (p *planner) build(budget int64) []piece {
 	read := b.takeAll(p.read, part(readShare))
 	p.found += len(p.story) + len(p.sources)
 	b.rank(p.story)
-	later = append(b.takeAll(p.story, story, briefing), later...)
+	left := b.takeAll(p.story, story, briefing)
+	switch n := len(left); { // before they stand among the sources
+	case b.fits(left, p.sources):
+		left = b.takeAll(left)
+	case n > 0 && n == len(p.story): // a small text tells one thing too
+		left = append(b.takeAll(left[:1]), left[1:]...)
+	}
+	later = append(left, later...)
 	b.cover(p.sources)
 	b.takeAll(later)
 	b.takeAll(append(files, read...))
 	return b.taken
+}
+
+// fits reports whether there is room for all of some pieces, about.
+func (b *builder) fits(lists ...[]piece) bool {
+	left := b.left
+	for _, list := range lists {
+		for i := range list {
+			if left -= b.below(&list[i]); left < 0 {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // quoteBudget returns what quotes may cost.
@@ -474,7 +494,7 @@ func (b *builder) cover(sources []piece) {
 		p := &sources[i]
 		if v := b.value(p); v > 0 {
 			q = append(q, ranked{p, v})
-			of[p.line.From] = append(of[p.line.From], p)
+			of[sourceKey(p.line)] = append(of[sourceKey(p.line)], p)
 		}
 	}
 	heap.Init(&q)
@@ -482,7 +502,7 @@ func (b *builder) cover(sources []piece) {
 	for misses := 0; len(q) > 0 && misses < 60; {
 		top := q[0]
 		v := b.value(top.piece)
-		switch from := top.piece.line.From; {
+		switch from := sourceKey(top.piece.line); {
 		case chosen[top.piece] || v <= 0:
 			heap.Pop(&q)
 		case v < top.value*(1-1e-9):
@@ -744,14 +764,11 @@ func group(lines []Line) []Line {
 			}
 			continue
 		}
-		source := l.From
-		if source == codeSource || source == pastedSource {
-			source += "\x00" + l.Ref
-		}
-		k, ok := at[source]
+		from := sourceKey(l)
+		k, ok := at[from]
 		if !ok {
 			k = len(groups)
-			at[source] = k
+			at[from] = k
 			groups = append(groups, nil)
 		}
 		groups[k] = append(groups[k], l)
@@ -763,6 +780,16 @@ func group(lines []Line) []Line {
 		}
 	}
 	return slices.Concat(groups...)
+}
+
+// sourceKey is what lines stand together under: a file, a command, or a message where what it
+// is a line of has no name of its own.
+func sourceKey(l Line) string {
+	switch l.From {
+	case codeSource, pastedSource, agentSource:
+		return l.From + "\x00" + l.Ref
+	}
+	return l.From
 }
 
 // between separates two statements on one line: items of a list have no full stop.

@@ -100,6 +100,7 @@ func newDigest(in *Input, cache *Cache) *digest {
 		entry.facts = look(m, entry.call)
 		d.msgs = append(d.msgs, entry)
 	}
+	d.takeThoughts()
 	for i, m := range d.msgs {
 		for _, e := range m.edits {
 			if !failed[e.call] {
@@ -136,6 +137,31 @@ func newDigest(in *Input, cache *Cache) *digest {
 	d.words = d.language()
 	return d
 }
+
+// takeThoughts takes what was thought for what was said where the agent says next to nothing:
+// some models put all their words there.
+func (d *digest) takeThoughts() {
+	answers, said := 0, 0
+	for _, m := range d.msgs {
+		if m.Role == message.RoleAssistant {
+			answers++
+			said += min(len(m.said), 1)
+		}
+	}
+	if said*silentBelow >= answers {
+		return
+	}
+	for i := range d.msgs {
+		if f := d.msgs[i].facts; len(f.said) == 0 && len(f.thought) > 0 {
+			spoken := *f // the facts are shared
+			spoken.said = f.thought
+			d.msgs[i].facts = &spoken
+		}
+	}
+}
+
+// silentBelow: an agent that says something in less than one of so many answers is silent.
+const silentBelow = 5
 
 func readLedger(in *Input, previous string, details []byte) ledger.Ledger {
 	var items []session.Item
@@ -227,7 +253,10 @@ func isRequest(s string) bool {
 	case strings.HasPrefix(s, "/") && !strings.Contains(first[1:], "/") && !strings.Contains(first, ".") && len(rest) < longCommand:
 		return false // a slash command, or one with a few words to it
 	case strings.HasPrefix(s, "<") && strings.HasSuffix(s, ">"):
-		return false
+		tag, _, _ := strings.Cut(s[1:], ">")
+		if tag, _, _ = strings.Cut(tag, " "); strings.HasSuffix(s, "</"+tag+">") || strings.Contains(tag, "command-") {
+			return false // one element is what a program put in, several may be a request
+		}
 	}
 	return strings.ContainsFunc(s, func(r rune) bool { return r >= 0x80 || r|0x20 >= 'a' && r|0x20 <= 'z' || r >= '0' && r <= '9' })
 }

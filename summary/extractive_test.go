@@ -135,7 +135,7 @@ func statementParts(s string) []string {
 	}
 	var out []string
 	for _, p := range parts {
-		if p = strings.Trim(strings.TrimPrefix(p, commandMark), ":;. "); p != "" && p != "$" && p != codeSource {
+		if p = strings.Trim(strings.TrimPrefix(p, commandMark), ":;. "); p != "" && p != "$" && p != codeSource && p != agentSource {
 			out = append(out, p)
 		}
 	}

@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"iter"
 	"slices"
 	"strings"
 	"unicode"
@@ -18,9 +19,13 @@ import (
 type facts struct {
 	lines []factLine // that may be sources
 	said  []factLine // the sentences of an answer, in order
-	uses  []factUse
-	text  string    // of the user, without secrets
-	op    ledger.Op // of the call that a result belongs to
+	// thought are the causes and results in what a model thought before calls that it says
+	// nothing of.
+	thought []factLine
+	uses    []factUse
+	text    string    // of the user, without secrets
+	chose   []string  // what the user answered to the questions of a call
+	op      ledger.Op // of the call that a result belongs to
 	// edits are what the calls of an answer write to files, by path.
 	edits []edit
 	// gone is the source whose earlier lines the result makes untrue: all of them,
@@ -87,10 +92,12 @@ type factUse struct {
 	user  bool
 }
 
-// Sources without a name of their own: code in an answer, and a long message of the user.
+// Sources without a name of their own: code in an answer, a long message of the user, and
+// the sentences of an answer.
 const (
 	codeSource   = "Code"
 	pastedSource = "User"
+	agentSource  = "Agent"
 )
 
 const (
@@ -187,16 +194,12 @@ func typed(s string) string {
 
 func (x *extractor) answer(m *message.Message) {
 	t := text.Plain(redact.Text(m.Text()))
-	for _, st := range text.Statements(text.OutsideFences(lookAt(t))) {
-		l, uses, ok := x.measured(factLine{text: clipName(oneLine(st), maxSaid), worth: 1})
-		for _, id := range uses {
-			x.see(id, true)
-		}
-		if ok || l.text != "" && !forbidden(l.text) {
-			l.key = x.names.line("", l.text)
-			l.says = whatItSays(l.text)
-			x.f.said = append(x.f.said, l)
-			x.f.size += len(l.text) + 60
+	x.f.said = x.sentences(t, true)
+	if len(x.f.said) == 0 { // what is only thought of is not used yet
+		for _, l := range x.sentences(text.Plain(redact.Text(thinking(m))), false) {
+			if l.says == saysCause || l.says == saysResult {
+				x.f.thought = append(x.f.thought, l)
+			}
 		}
 	}
 	for line := range strings.SplitSeq(text.InsideFences(lookAt(t)), "\n") {
@@ -205,6 +208,37 @@ func (x *extractor) answer(m *message.Message) {
 	for _, b := range m.ToolCalls() {
 		x.call(b)
 	}
+}
+
+// sentences returns those of an answer; used says whether what they name counts as used.
+func (x *extractor) sentences(t string, used bool) (out []factLine) {
+	for _, st := range text.Statements(text.OutsideFences(lookAt(t))) {
+		l, uses, ok := x.measured(factLine{text: clipName(oneLine(st), maxSaid), worth: 1})
+		for _, id := range uses {
+			if used {
+				x.see(id, true)
+			}
+		}
+		if ok || l.text != "" && !forbidden(l.text) {
+			l.key = x.names.line("", l.text)
+			l.says = whatItSays(l.text)
+			out = append(out, l)
+			x.f.size += len(l.text) + 60
+		}
+	}
+	return out
+}
+
+// thinking returns what the model thought before its calls, where the log has it: all that
+// some models say of why they do what they do.
+func thinking(m *message.Message) string {
+	var out []string
+	for _, b := range m.Content {
+		if b.Type == message.BlockThinking {
+			out = append(out, b.Text)
+		}
+	}
+	return strings.Join(out, "\n")
 }
 
 // result takes in the result of a call. What a change made untrue is noted.
@@ -217,6 +251,9 @@ func (x *extractor) result(m *message.Message, call *message.Block) {
 	}
 	if call != nil {
 		x.f.op = ledger.Operation(call.Name, call.Arguments, ledger.Options{Cwd: x.cwd})
+	}
+	if call != nil && asksUser()[call.Name] || m.IsError {
+		x.f.chose = choices(call, redact.Text(m.Text()))
 	}
 	switch kind := x.f.op.Kind; {
 	case m.IsError:
@@ -238,6 +275,39 @@ func (x *extractor) result(m *message.Message, call *message.Block) {
 	}
 	x.output(x.source(call), redact.Text(ledger.Output(m.Text())))
 }
+
+// asksUser are the tools that ask the user, of Claude Code, Copilot CLI, Codex, opencode and
+// Gemini CLI.
+var asksUser = text.Words(`AskUserQuestion ask_user request_user_input question`)
+
+// choice matches a question and its answer in a result of Claude Code.
+var choice = text.Pattern(`"([^"]{4,600})"="([^"]{1,600})"`)
+
+// choices returns what the user answered, each behind its question; and what the user said
+// in refusing a call.
+func choices(call *message.Block, result string) (out []string) {
+	if _, said, ok := strings.Cut(result, "the user said:\n"); ok {
+		if first, _, _ := strings.Cut(said, "\n"); !strings.HasPrefix(first, "The user wants to clarify") {
+			out = append(out, oneLine(first))
+		}
+		return out
+	}
+	if call == nil || !asksUser()[call.Name] {
+		return nil
+	}
+	for _, m := range choice().FindAllStringSubmatch(result, 8) {
+		question := text.Sentences(oneLine(m[1]))
+		out = append(out, clipName(question[len(question)-1], maxAsked*2)+answered+oneLine(m[2]))
+	}
+	if _, s, ok := strings.Cut(result, "User selected: "); ok && len(out) == 0 {
+		_, question := argument(call, "question")
+		out = append(out, clipName(oneLine(question), maxAsked*2)+answered+text.FirstLine(s))
+	}
+	return out
+}
+
+// answered stands between a question and what the user answered.
+const answered = " → "
 
 // Arguments of calls, by what they hold.
 var (
@@ -272,7 +342,7 @@ func (x *extractor) call(b message.Block) {
 		switch {
 		case ops[0].Kind == ledger.OpShell && s == ops[0].Command, name == "command" || name == "cmd":
 			x.commandLine(s)
-		case lookArgument()[name], oldText()[name]:
+		case lookArgument()[name], oldText()[name], name == "description":
 			x.use(lookAt(s))
 		case from == "" && ops[0].Kind == "":
 			// Words for another tool, or for another agent.
@@ -340,9 +410,46 @@ func (x *extractor) code(from, s string) {
 	if from == "" {
 		from = codeSource
 	}
-	for line := range strings.SplitSeq(lookAt(s), "\n") {
+	for line := range unwrapped(strings.SplitSeq(lookAt(s), "\n")) {
 		x.line(from, strings.TrimPrefix(line, "+"), true)
 	}
+}
+
+// unwrapped yields lines, those of a sentence that goes on in the next line
+// together, as far as a line may be long.
+func unwrapped(lines iter.Seq[string]) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		open := ""
+		for line := range lines {
+			t := strings.TrimSpace(line)
+			if open != "" {
+				if t != "" && t[0] >= 'a' && t[0] <= 'z' && len(open)+len(t) < maxLine && strings.Contains(t, " ") {
+					line = open + " " + t
+				} else if !yield(open) {
+					return
+				}
+				open = ""
+			}
+			if wraps(line) {
+				open = line
+			} else if !yield(line) {
+				return
+			}
+		}
+		if open != "" {
+			yield(open)
+		}
+	}
+}
+
+// wraps reports whether a line is prose that was broken inside a sentence.
+func wraps(line string) bool {
+	n := len(line)
+	if n < 50 || n > maxLine || strings.Count(line, " ") < 7 || strings.ContainsAny(line, "{};=|<>") {
+		return false
+	}
+	last := line[n-1]
+	return last == ',' || last|0x20 >= 'a' && last|0x20 <= 'z' || last == '`' || last == ')' || last == '"'
 }
 
 // intoFile matches the beginning of a command that writes a here document to a file.
@@ -431,13 +538,20 @@ var lineNumber = text.Pattern(`^\s*\d{1,6}(?:→|\t|:|-\s|\s*\| ?)`)
 // output takes in the lines of a result.
 func (x *extractor) output(from, s string) {
 	cwd := strings.TrimSuffix(x.cwd, "/") + "/"
-	for line := range strings.SplitSeq(text.Plain(lookAt(s)), "\n") {
-		if t := strings.TrimLeft(line, " "); t != "" && t[0] >= '0' && t[0] <= '9' {
-			line = line[len(lineNumber().FindString(line)):]
+	bare := func(yield func(string) bool) {
+		for line := range strings.SplitSeq(text.Plain(lookAt(s)), "\n") {
+			if t := strings.TrimLeft(line, " "); t != "" && t[0] >= '0' && t[0] <= '9' {
+				line = line[len(lineNumber().FindString(line)):]
+			}
+			if len(cwd) > 1 {
+				line = strings.ReplaceAll(line, cwd, "")
+			}
+			if !yield(line) {
+				return
+			}
 		}
-		if len(cwd) > 1 {
-			line = strings.ReplaceAll(line, cwd, "")
-		}
+	}
+	for line := range unwrapped(bare) {
 		x.line(from, line, false)
 	}
 }
@@ -638,7 +752,9 @@ func codeWorth(line string) float64 {
 	line = strings.TrimLeft(line, " \t+-")
 	word, rest, _ := strings.Cut(line, " ")
 	switch {
-	case importing()[word] || word == "export" && strings.Contains(rest, " from ") || rest == "" && strings.HasPrefix(word, `"`):
+	case importing()[word] || word == "export" && strings.Contains(rest, " from ") || rest == "" && strings.HasPrefix(word, `"`),
+		strings.HasPrefix(line, "├") || strings.HasPrefix(line, "└") || strings.HasPrefix(line, "│"), // a tree of files
+		word == "File" && strings.Contains(rest, ", line "):                                          // of a stack
 		return 0.3
 	case tellsError(line):
 		return 1.5

@@ -18,6 +18,7 @@ const (
 	maxRequest   = 400 // runes of a request in the Goal section
 	maxAsked     = 90  // runes of a request above its part of the story
 	maxDone      = 8   // commits, and todos that are done
+	userChose    = 4   // worth of a decision that is the user's
 	recent       = 20  // messages back, in which an error that is no check's is worth naming
 )
 
@@ -559,6 +560,13 @@ var going = text.Pattern(`(?i)^(?:now )?i(?:['’]m| am) (?:\w+ly |now )?\w+ing\
 func (d *digest) decisions() []piece {
 	var all []piece
 	seen := map[string]bool{}
+	for i, m := range d.msgs {
+		for k, c := range m.chose {
+			p := d.statement(kindDecisions, Line{Text: clip(c), Ref: m.ref}, 1000*i+min(k, 999))
+			p.worth = userChose
+			all = append(all, p)
+		}
+	}
 	for k, st := range d.led.Decisions {
 		key := strings.ToLower(st.Text)
 		if seen[key] || st.Weight < 2 || goesOn(st.Text) || announces(st.Text) || supposes.MatchString(st.Text) || forbidden(st.Text) || unreadable(st.Text) {

@@ -15,17 +15,20 @@ import (
 
 // What a statement of the story is worth, beside its age: what is worth most is told first.
 const (
-	reportWorth  = 4.0 // of the answer that ends a turn
-	leadWorth    = 3.0 // more, of its first sentence
-	shortSaid    = 60  // bytes of a sentence of a report that is joined with the next one
-	shortReply   = 140 // bytes
-	nextToLead   = .75 // that much of it, of each sentence after
-	repliedTo    = 1.5 // more, of a report that the user answered with a few words
-	causeWorth   = 2.5
-	resultWorth  = 1.2 // says that something is so now
-	remarkWorth  = .3
-	changeWorth  = 2.5 // files that were changed
-	failureWorth = 1.5 // what was tried and failed
+	reportWorth   = 4.0 // of the answer that ends a turn
+	leadWorth     = 3.0 // more, of its first sentence
+	shortSaid     = 60  // bytes of a sentence of a report that is joined with the next one
+	shortReply    = 140 // bytes
+	nextToLead    = .75 // that much of it, of each sentence after
+	repliedTo     = 1.5 // more, of a report that the user answered with a few words
+	causeWorth    = 2.5
+	resultWorth   = 1.2 // says that something is so now
+	remarkWorth   = .3
+	sentenceWords = 4   // an item of a list has less
+	changeWorth   = 2.5 // files that were changed
+	failureWorth  = 1.5 // what was tried and failed
+
+	sourceWorth = 2.0 // of a sentence as a source, with what it says: a factor of what it names
 )
 
 // age is how much less something is worth by how long ago it was.
@@ -92,6 +95,38 @@ func (d *digest) story() []piece {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b piece) int { return cmp.Compare(b.worth, a.worth) })
+	return out
+}
+
+// reports offers the sentences of the agent as sources, for those that find no room in the
+// story: a sentence says more of what it names than a line of code.
+func (d *digest) reports() (out []piece) {
+	for _, t := range d.turns {
+		report := d.report(t)
+		for i := t.from; i < t.to; i++ {
+			m := &d.msgs[i]
+			if m.Role != message.RoleAssistant && m.Role != message.RoleBranchSummary {
+				continue
+			}
+			said := m.said
+			if i == report {
+				said = joinShort(said)
+			}
+			for _, l := range said {
+				worth, ok := sentenceWorth(l, false)
+				if !ok || worth <= 0 {
+					continue
+				}
+				if plainWords(l.text, sentenceWords) < sentenceWords {
+					worth = remarkWorth
+				}
+				out = append(out, piece{
+					kind: kindContext, line: Line{Text: l.text, Ref: m.ref, From: agentSource}, order: order(i, len(out)),
+					ids: l.ids, sure: l.sure, worth: sourceWorth * worth * d.age(i),
+				})
+			}
+		}
+	}
 	return out
 }
 
