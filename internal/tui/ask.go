@@ -80,10 +80,8 @@ func question(q agent.Question, small bool) widget.Question {
 
 // asked takes a question in.
 func (u *ui) asked(q agent.Question) {
-	for _, a := range u.asks {
-		if a.ID == q.ID {
-			return
-		}
+	if slices.ContainsFunc(u.asks, func(a *asking) bool { return a.ID == q.ID }) {
+		return
 	}
 	u.asks = append(u.asks, &asking{Question: q})
 	if it := u.log.calls[q.Tool.ID]; it != nil {
@@ -99,13 +97,9 @@ func (u *ui) asked(q agent.Question) {
 
 // answered takes a question off the list.
 func (u *ui) answered(id string) {
-	for i, a := range u.asks {
-		if a.ID == id {
-			u.asks = append(u.asks[:i:i], u.asks[i+1:]...)
-			u.answerNow = false
-			return
-		}
-	}
+	n := len(u.asks)
+	u.asks = slices.DeleteFunc(slices.Clone(u.asks), func(a *asking) bool { return a.ID == id })
+	u.answerNow = u.answerNow && len(u.asks) == n
 }
 
 // dialog is the dialog that is shown; nil for none. A question is not shown over
@@ -118,7 +112,7 @@ func (u *ui) dialog() *widget.Dialog {
 	if a.dialog == nil {
 		q := question(a.Question, u.height < smallScreen)
 		if n := len(u.asks); n > 1 {
-			q.Title += " (1 of " + counted(n, "question") + ")"
+			q.Title += " (1 of " + widget.Counted(n, "question") + ")"
 		}
 		a.dialog = widget.NewDialog(u.theme, q, u.cfg.Clock)
 		u.answerNow = false
@@ -182,7 +176,7 @@ func chooseModel(f front, args string) {
 			}
 			window := "window not known"
 			if m.Window > 0 {
-				window = tokens(m.Window)
+				window = widget.Tokens(m.Window)
 			}
 			detail := m.Name + ", window " + window
 			if price != "" {

@@ -37,7 +37,7 @@ func showChanges(f front) {
 				b.WriteString(c.Path + " was changed; it is no text, or too large to be shown\n")
 			}
 		}
-		f.soon("the changes", func() { f.showDiff("changes of "+counted(len(changed), "file"), b.String()) })
+		f.soon("the changes", func() { f.showDiff("changes of "+widget.Counted(len(changed), "file"), b.String()) })
 	})
 }
 

@@ -188,14 +188,14 @@ func begin(f front, c Config) {
 	s := f.host().Agent().State()
 	model := orNone(s.Model)
 	if s.Window > 0 {
-		model += " · window " + tokens(s.Window)
+		model += " · window " + widget.Tokens(s.Window)
 	}
 	f.head("clew", model, f.host().Dir(), "session "+cmp.Or(widget.OneLine(s.Name), s.Session), "/help lists commands and keys; nothing is lost, and /recall finds it")
 	for _, h := range c.Hints {
 		f.note(h)
 	}
 	if s.Queue > 0 {
-		f.note(counted(s.Queue, "message") + " of an earlier run wait to be delivered: /queue shows them, /continue sends them")
+		f.note(widget.Counted(s.Queue, "message") + " of an earlier run wait to be delivered: /queue shows them, /continue sends them")
 	}
 	if len(f.host().Untrusted()) > 0 {
 		f.note("this project has hooks or servers that are not run, because it is not trusted: /trust shows them and asks")

@@ -87,30 +87,30 @@ func contextText(x *contextSnapshot, width int) string {
 	if r.Estimated > 0 {
 		estimated = "~"
 	}
-	fmt.Fprintf(&b, "%s%s of %s tokens (%s)\n\n", estimated, tokens(r.Tokens), tokens(s.Window), share(r.Tokens, s.Window))
+	fmt.Fprintf(&b, "%s%s of %s tokens (%s)\n\n", estimated, widget.Tokens(r.Tokens), widget.Tokens(s.Window), widget.Percent(float64(r.Tokens)/float64(s.Window)))
 	var rows [][2]string
 	add := func(name, format string, args ...any) {
 		rows = append(rows, [2]string{name, fmt.Sprintf(format, args...)})
 	}
 	add("model", "%s", orNone(s.Model))
 	from := map[string]string{"catalogue": "of the model", "settings": "set by you", "learnt": "learnt from the provider", "assumed": "assumed", "preset": "what the preset uses"}[s.WindowFrom]
-	add("window", "%s tokens, %s", tokens(s.Window), cmp.Or(from, s.WindowFrom))
-	add("threshold", "%s tokens: from there on it is compacted", tokens(s.Threshold))
+	add("window", "%s tokens, %s", widget.Tokens(s.Window), cmp.Or(from, s.WindowFrom))
+	add("threshold", "%s tokens: from there on it is compacted", widget.Tokens(s.Threshold))
 	if r.Anchor < 0 {
 		add("measured", "nothing yet: the provider has counted no request of this context")
 	} else if r.Estimated == 0 {
 		add("measured", "all of it, by the provider")
 	} else {
-		add("measured", "%s tokens by the provider; the %s since then are estimated", tokens(r.Measured), tokens(r.Estimated))
+		add("measured", "%s tokens by the provider; the %s since then are estimated", widget.Tokens(r.Measured), widget.Tokens(r.Estimated))
 	}
 	if p := x.Plan; p != nil {
-		add("answer", "%s tokens of the window are kept free for it", tokens(p.Budget.Reserve))
-		add("target", "%s tokens after a compaction", tokens(p.Budget.Target))
+		add("answer", "%s tokens of the window are kept free for it", widget.Tokens(p.Budget.Reserve))
+		add("target", "%s tokens after a compaction", widget.Tokens(p.Budget.Target))
 	}
 	add("request", "about %s", kilobytes(int(r.Bytes)))
 	add("passes", "%d in this session", s.Totals.Passes)
 	if s.Totals.Requests > 0 {
-		add("cache", "%s of the last request came from the provider's cache", share(int64(s.CacheHit*1000), 1000))
+		add("cache", "%s of the last request came from the provider's cache", widget.Percent(s.CacheHit))
 	}
 	if s.Prepared {
 		add("ready", "a summary for the next compaction is made already")
@@ -126,7 +126,7 @@ func contextText(x *contextSnapshot, width int) string {
 	}
 	for c, n := range r.Categories {
 		if n > 0 {
-			fmt.Fprintf(&b, "%-*s  %7s  %4s  %s\n", name, categoryWords[c], tokens(n), share(n, r.Tokens), strings.Repeat("█", int(min(n*20/max(r.Tokens, 1), 20))))
+			fmt.Fprintf(&b, "%-*s  %7s  %4s  %s\n", name, categoryWords[c], widget.Tokens(n), widget.Percent(float64(n)/float64(r.Tokens)), strings.Repeat("█", int(min(n*20/max(r.Tokens, 1), 20))))
 		}
 	}
 	return b.String()
@@ -141,13 +141,13 @@ func explainText(x *contextSnapshot, width int) string {
 		fmt.Fprintf(&b, "The next request would fail: %v\n", x.Err)
 	case x.Plan.Act:
 		fmt.Fprintf(&b, "The next request would be preceded by a compaction: %s\n", x.Plan.Why)
-		fmt.Fprintf(&b, "  %s → %s tokens (%s)\n", tokens(x.Plan.Before.Tokens), tokens(x.Plan.After.Tokens), stages(x.Plan.Stages))
+		fmt.Fprintf(&b, "  %s → %s tokens (%s)\n", widget.Tokens(x.Plan.Before.Tokens), widget.Tokens(x.Plan.After.Tokens), stages(x.Plan.Stages))
 	default:
 		fmt.Fprintf(&b, "Nothing would be compacted now: %s\n", x.Plan.Why)
 	}
 	if p := x.Plan; p != nil {
 		for _, c := range p.Clamps {
-			fmt.Fprintf(&b, "  %s is %s in place of %s: %s\n", c.Setting, tokens(c.Got), tokens(c.Asked), c.Why)
+			fmt.Fprintf(&b, "  %s is %s in place of %s: %s\n", c.Setting, widget.Tokens(c.Got), widget.Tokens(c.Asked), c.Why)
 		}
 	}
 	b.WriteString("\nWhat became of each message:\n")
@@ -264,7 +264,7 @@ func showFound(f front, found *clew.Found, words string) {
 			add(id, h.Snippet, role)
 		}
 	}
-	title := fmt.Sprintf("%s for %s", counted(found.Total, "hit"), words)
+	title := fmt.Sprintf("%s for %s", widget.Counted(found.Total, "hit"), words)
 	if found.Next > 0 {
 		title += fmt.Sprintf(", the best %d", found.Next)
 	}
@@ -308,19 +308,19 @@ func costText(t agent.Totals, width int) string {
 	narrow := width < rest+20
 	width = min(width-rest, 40)
 	line := func(what string, requests int, in, out, read, write int64, cost float64) {
-		price := money(cost)
+		price := widget.Dollars(cost)
 		if cost == 0 && requests > 0 {
 			price = "not known"
 		}
 		what = widget.OneLine(what)
 		if narrow {
-			fmt.Fprintf(&b, "%s\n  %s, cost %s\n  %s in, %s cached,\n  %s to cache, %s out\n", what, counted(requests, "call"), price, tokens(in), tokens(read), tokens(write), tokens(out))
+			fmt.Fprintf(&b, "%s\n  %s, cost %s\n  %s in, %s cached,\n  %s to cache, %s out\n", what, widget.Counted(requests, "call"), price, widget.Tokens(in), widget.Tokens(read), widget.Tokens(write), widget.Tokens(out))
 			return
 		}
-		fmt.Fprintf(&b, "%s %5d  %8s %8s %8s %8s  %s\n", pad(what, width), requests, tokens(in), tokens(read), tokens(write), tokens(out), price)
+		fmt.Fprintf(&b, "%s %5d  %8s %8s %8s %8s  %s\n", widget.Pad(widget.Cut(what, width), width), requests, widget.Tokens(in), widget.Tokens(read), widget.Tokens(write), widget.Tokens(out), price)
 	}
 	if !narrow {
-		fmt.Fprintf(&b, "%s %5s  %8s %8s %8s %8s  %s\n", pad("model", width), "calls", "input", "cached", "to cache", "output", "cost")
+		fmt.Fprintf(&b, "%s %5s  %8s %8s %8s %8s  %s\n", widget.Pad("model", width), "calls", "input", "cached", "to cache", "output", "cost")
 	}
 	var other agent.Totals
 	other.Requests, other.Input, other.Output, other.CacheRead, other.CacheWrite, other.Cost = t.Requests, t.Input, t.Output, t.CacheRead, t.CacheWrite, t.Cost
@@ -339,7 +339,7 @@ func costText(t agent.Totals, width int) string {
 	}
 	line("all", t.Requests, t.Input, t.Output, t.CacheRead, t.CacheWrite, t.Cost)
 	if all := t.Input + t.CacheRead + t.CacheWrite; all > 0 {
-		fmt.Fprintf(&b, "\n%s of all input came from the provider's cache\n", share(t.CacheRead, all))
+		fmt.Fprintf(&b, "\n%s of all input came from the provider's cache\n", widget.Percent(float64(t.CacheRead)/float64(all)))
 	}
 	b.WriteString("\nAll branches and summaries of the session are counted. Costs go by the prices that are known.\n")
 	return b.String()

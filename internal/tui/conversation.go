@@ -55,7 +55,7 @@ func nothing(why string) string {
 
 // previewHead says what a compaction would do.
 func previewHead(rep *agent.CompactReport) []string {
-	head := []string{fmt.Sprintf("%s → %s tokens; the limit is %s, the target %s", tokens(rep.Before), tokens(rep.After), tokens(rep.Limit), tokens(rep.Target))}
+	head := []string{fmt.Sprintf("%s → %s tokens; the limit is %s, the target %s", widget.Tokens(rep.Before), widget.Tokens(rep.After), widget.Tokens(rep.Limit), widget.Tokens(rep.Target))}
 	if r := stages(rep.Stages); r != "" {
 		head = append(head, "it frees: "+r)
 	}
@@ -101,9 +101,9 @@ func editSummary(f front, head []string, title string, rep *agent.CompactReport,
 			return "an empty summary would lose what it replaces", true
 		}
 		if n > most {
-			return fmt.Sprintf("too long: ~%s of %s tokens; shorten it, or it can't be applied", tokens(n), tokens(most)), true
+			return fmt.Sprintf("too long: ~%s of %s tokens; shorten it, or it can't be applied", widget.Tokens(n), widget.Tokens(most)), true
 		}
-		return fmt.Sprintf("~%s of %s tokens, %s", tokens(n), tokens(most), counted(utf8.RuneCountInString(text), "character")), false
+		return fmt.Sprintf("~%s of %s tokens, %s", widget.Tokens(n), widget.Tokens(most), widget.Counted(utf8.RuneCountInString(text), "character")), false
 	}
 	f.editWith(head, title, text, note, func(text string) {
 		a := f.host().Agent()
@@ -140,7 +140,7 @@ func compacted(f front, rep *agent.CompactReport, err error) {
 	case !rep.Act:
 		f.note(nothing(rep.Why))
 	case len(rep.Deleted) > 0:
-		f.note(counted(len(rep.Deleted), "file") + " of what was offloaded deleted: nothing names them any more")
+		f.note(widget.Counted(len(rep.Deleted), "file") + " of what was offloaded deleted: nothing names them any more")
 	}
 }
 
@@ -152,9 +152,9 @@ func undoCompaction(f front) {
 			failed(f, "undo", err)
 			return
 		}
-		text := counted(later.Messages, "message")
+		text := widget.Counted(later.Messages, "message")
 		if later.Edits > 0 {
-			text += " and " + counted(later.Edits, "edit")
+			text += " and " + widget.Counted(later.Edits, "edit")
 		}
 		f.choose(widget.Question{
 			Title: "the conversation went on after the compaction", Text: "What came after it: " + text + ".", Safe: 2,
@@ -217,7 +217,7 @@ func arrived(f front, b *clew.Branched, err error) {
 	if b.Leaf != b.From {
 		text := "moved"
 		if b.Left > 0 {
-			text += "; " + counted(b.Left, "message") + " stay on the branch that was left"
+			text += "; " + widget.Counted(b.Left, "message") + " stay on the branch that was left"
 		}
 		if b.Summary != nil {
 			text += ", and a summary of them is told here"

@@ -284,7 +284,7 @@ func (u *ui) tool(e agent.Event) {
 		it.SetStatus(widget.StatusRunning)
 	case agent.KindToolOutput:
 		if it.size += len(e.Text); it.size > mostOutput {
-			it.SetText(tail(it.Text(), mostOutput/2) + e.Text)
+			it.SetText(widget.Tail(it.Text(), mostOutput/2) + e.Text)
 			it.size = len(it.Text())
 		} else {
 			it.SetText(it.Text() + e.Text)
@@ -299,14 +299,6 @@ const shellName = "shell"
 
 // mostOutput is how much of the output of a running call is kept for showing, in bytes.
 const mostOutput = 64 << 10
-
-func tail(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	s = s[len(s)-n:]
-	return s[strings.IndexByte(s, '\n')+1:]
-}
 
 // turnEnd says how a turn ended, where that is not plain to see.
 func (u *ui) turnEnd(e agent.Event) {

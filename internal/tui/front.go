@@ -93,45 +93,6 @@ func (u *ui) changed(err error) {
 	u.next()
 }
 
-// headForm is a form with something to read above it.
-type headForm struct {
-	*formView
-	head  []string
-	lines []string
-	theme *widget.Theme
-}
-
-// editWith lets the user change a text after reading something about it.
-func (u *ui) editWith(head []string, title, text string, note func(string) (string, bool), done func(string)) {
-	h := &headForm{head: head}
-	h.formView = &formView{Form: widget.NewForm(u.theme, title, text), u: u, self: h, done: done}
-	h.Note = note
-	u.open(h)
-}
-
-func (h *headForm) setTheme(t *widget.Theme) { h.theme = t; h.SetTheme(t) }
-
-func (h *headForm) setSize(width, height int) {
-	h.lines = h.lines[:0]
-	for _, l := range h.head {
-		for _, l := range widget.Wrap(widget.Sanitize(l), width) {
-			h.lines = append(h.lines, h.theme.Paint(h.theme.Text, l))
-		}
-	}
-	h.lines = h.lines[:min(len(h.lines), max(height-5, 0))]
-	h.SetSize(width, height-len(h.lines))
-}
-
-func (h *headForm) view() string {
-	return strings.Join(append(append([]string(nil), h.lines...), h.View()), "\n")
-}
-
-func (h *headForm) cursor() *tea.Cursor {
-	c := h.Cursor()
-	c.Y += len(h.lines)
-	return c
-}
-
 // Config says what is shown, and where. Host, Events, In and Out are required.
 type Config struct {
 	Host chat.Host

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,27 +14,22 @@ import (
 // overlay is something that the user has opened and that takes the place of the
 // transcript and the editor.
 type overlay interface {
-	setSize(width, height int)
-	setTheme(*widget.Theme)
+	SetSize(width, height int)
+	SetTheme(*widget.Theme)
+	View() string
+	Cursor() *tea.Cursor
 	update(tea.Msg)
-	view() string
-	cursor() *tea.Cursor
 }
 
 // open puts an overlay on top of what is there.
 func (u *ui) open(o overlay) {
-	o.setTheme(u.theme)
+	o.SetTheme(u.theme)
 	u.over = append(u.over, o)
 }
 
 // close takes an overlay away.
 func (u *ui) close(o overlay) {
-	for i, x := range u.over {
-		if x == o {
-			u.over = append(u.over[:i:i], u.over[i+1:]...)
-			break
-		}
-	}
+	u.over = slices.DeleteFunc(slices.Clone(u.over), func(x overlay) bool { return x == o })
 	if d := u.dialog(); d != nil {
 		d.Appear() // it is seen only now
 	}
@@ -72,9 +68,9 @@ func (u *ui) showText(title, text string) {
 	u.open(p)
 }
 
-func (p *pager) setTheme(t *widget.Theme) { p.theme = t }
+func (p *pager) SetTheme(t *widget.Theme) { p.theme = t }
 
-func (p *pager) setSize(width, height int) {
+func (p *pager) SetSize(width, height int) {
 	if width != p.width || p.lines == nil {
 		if p.diff {
 			p.lines = widget.Diff(p.theme, p.text(width), width, 0)
@@ -118,9 +114,9 @@ func (p *pager) update(msg tea.Msg) {
 	}
 }
 
-func (p *pager) cursor() *tea.Cursor { return nil }
+func (p *pager) Cursor() *tea.Cursor { return nil }
 
-func (p *pager) view() string {
+func (p *pager) View() string {
 	t := p.theme
 	title := widget.Cut("── "+widget.OneLine(p.title)+" ", p.width)
 	out := []string{t.Paint(t.Accent, title+strings.Repeat("─", max(p.width-widget.Width(title), 0)))}
@@ -155,12 +151,12 @@ func wheel(m tea.MouseWheelMsg) int {
 	}
 }
 
-// formView edits a text.
+// formView edits a text, below what there is to read about it.
 type formView struct {
 	*widget.Form
-	u    *ui
-	self overlay // what is closed when it is done
-	done func(text string)
+	u           *ui
+	head, lines []string
+	done        func(text string)
 }
 
 // edit lets the user change a text; Escape leaves it, and nothing is called.
@@ -169,22 +165,44 @@ func (u *ui) edit(title, text string, single bool, done func(string)) {
 	if single {
 		f = widget.NewLineForm(u.theme, title, text)
 	}
-	v := &formView{Form: f, u: u, done: done}
-	v.self = v
-	u.open(v)
+	u.open(&formView{Form: f, u: u, done: done})
 }
 
-func (f *formView) setSize(width, height int) { f.SetSize(width, height) }
-func (f *formView) setTheme(t *widget.Theme)  { f.SetTheme(t) }
-func (f *formView) view() string              { return f.View() }
-func (f *formView) cursor() *tea.Cursor       { return f.Cursor() }
+// editWith lets the user change a text after reading something about it.
+func (u *ui) editWith(head []string, title, text string, note func(string) (string, bool), done func(string)) {
+	f := &formView{Form: widget.NewForm(u.theme, title, text), u: u, head: head, done: done}
+	f.Note = note
+	u.open(f)
+}
+
+func (f *formView) SetSize(width, height int) {
+	f.lines = f.lines[:0]
+	for _, l := range f.head {
+		for _, l := range widget.Wrap(widget.Sanitize(l), width) {
+			f.lines = append(f.lines, f.u.theme.Paint(f.u.theme.Text, l))
+		}
+	}
+	f.lines = f.lines[:min(len(f.lines), max(height-5, 0))]
+	f.Form.SetSize(width, height-len(f.lines))
+}
+
+func (f *formView) View() string {
+	return strings.Join(append(slices.Clone(f.lines), f.Form.View()), "\n")
+}
+
+func (f *formView) Cursor() *tea.Cursor {
+	c := f.Form.Cursor()
+	c.Y += len(f.lines)
+	return c
+}
+
 func (f *formView) update(msg tea.Msg) {
 	switch out := f.Update(msg).(type) {
 	case widget.FormMsg:
-		f.u.close(f.self)
+		f.u.close(f)
 		f.done(out.Text)
 	case widget.FormCancelMsg:
-		f.u.close(f.self)
+		f.u.close(f)
 	}
 }
 
@@ -213,10 +231,6 @@ func (u *ui) choose(q widget.Question, sudden bool, then func(option string)) {
 	u.open(&dialogView{Dialog: widget.NewDialog(u.theme, q, clock), u: u, then: then})
 }
 
-func (d *dialogView) setSize(width, height int) { d.SetSize(width, height) }
-func (d *dialogView) setTheme(t *widget.Theme)  { d.SetTheme(t) }
-func (d *dialogView) view() string              { return d.View() }
-func (d *dialogView) cursor() *tea.Cursor       { return nil }
 func (d *dialogView) update(msg tea.Msg) {
 	switch out := d.Update(msg).(type) {
 	case widget.DialogMsg:
@@ -266,10 +280,6 @@ func (u *ui) pick(l *list) {
 	u.open(l.view)
 }
 
-func (p *pickView) setSize(width, height int) { p.SetSize(width, height) }
-func (p *pickView) setTheme(t *widget.Theme)  { p.SetTheme(t) }
-func (p *pickView) view() string              { return p.View() }
-func (p *pickView) cursor() *tea.Cursor       { return nil }
 func (p *pickView) update(msg tea.Msg) {
 	switch out := p.Update(msg).(type) {
 	case widget.PickMsg:
@@ -293,10 +303,6 @@ type treeView struct {
 	do func(msg any)
 }
 
-func (t *treeView) setSize(width, height int) { t.SetSize(width, height) }
-func (t *treeView) setTheme(th *widget.Theme) { t.SetTheme(th) }
-func (t *treeView) view() string              { return t.View() }
-func (t *treeView) cursor() *tea.Cursor       { return nil }
 func (t *treeView) update(msg tea.Msg) {
 	switch out := t.Update(msg).(type) {
 	case nil:

@@ -55,7 +55,7 @@ func (w writer) message(id string, m *message.Message, fate compact.Fate) {
 	case message.RoleBranchSummary:
 		block(widget.BlockBranch, "of what was left", m.Summary)
 	case message.RoleCompactionSummary:
-		block(widget.BlockCompaction, tokens(m.TokensBefore)+" tokens before it; the summary stands for what is above", m.Summary)
+		block(widget.BlockCompaction, widget.Tokens(m.TokensBefore)+" tokens before it; the summary stands for what is above", m.Summary)
 	case message.RoleCustom:
 		if m.Display {
 			block(widget.BlockNotice, "", m.Text())
@@ -264,7 +264,7 @@ func newBox(c *agent.Compaction, after string) *box {
 // boxTitle says what a pass did: "48.2k → 21k tokens; /undo takes it back (offload
 // 12.1k, summarize 15k, by anthropic/haiku, $0.02)". What matters most comes first: a narrow screen cuts it.
 func boxTitle(c *agent.Compaction) string {
-	s := tokens(c.Before) + " → " + tokens(c.After) + " tokens; /undo takes it back"
+	s := widget.Tokens(c.Before) + " → " + widget.Tokens(c.After) + " tokens; /undo takes it back"
 	var more []string
 	if r := stages(c.Stages); r != "" {
 		more = append(more, r)
@@ -273,7 +273,7 @@ func boxTitle(c *agent.Compaction) string {
 		more = append(more, "by "+by(c.Summarizer))
 	}
 	if c.Cost > 0 {
-		more = append(more, money(c.Cost))
+		more = append(more, widget.Dollars(c.Cost))
 	}
 	if len(more) > 0 {
 		s += " (" + strings.Join(more, ", ") + ")"
@@ -292,7 +292,7 @@ func by(summarizer string) string {
 func stages(list []compact.Stage) string {
 	var parts []string
 	for _, r := range list {
-		parts = append(parts, r.Name+" "+tokens(r.Freed))
+		parts = append(parts, r.Name+" "+widget.Tokens(r.Freed))
 	}
 	return strings.Join(parts, ", ")
 }

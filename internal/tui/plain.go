@@ -171,7 +171,7 @@ func (p *plain) history() {
 		p.seen[s.ID] = true
 	}
 	if n := len(path) - shownAtStart; n > 0 {
-		p.say(fmt.Sprintf("%s before this; /recall finds them.", counted(n, "entry")))
+		p.say(fmt.Sprintf("%s before this; /recall finds them.", widget.Counted(n, "entry")))
 		path = path[n:]
 	}
 	for _, s := range path {
@@ -242,7 +242,7 @@ func (p *plain) event(e agent.Event) {
 	case agent.KindAsked:
 		p.answered(e.Question.ID)
 	case agent.KindCompactionStart:
-		p.say("Compacting " + tokens(e.Compaction.Before) + " tokens.")
+		p.say("Compacting " + widget.Tokens(e.Compaction.Before) + " tokens.")
 	case agent.KindCompactionEnd:
 		switch c := e.Compaction; {
 		case c.Done:
@@ -272,7 +272,7 @@ func (p *plain) turnEnd(e agent.Event) {
 		if s.Measured {
 			mark = ""
 		}
-		p.say(fmt.Sprintf("Done. The context has %s%s of %s tokens.", mark, tokens(s.Tokens), tokens(s.Window)))
+		p.say(fmt.Sprintf("Done. The context has %s%s of %s tokens.", mark, widget.Tokens(s.Tokens), widget.Tokens(s.Window)))
 	case agent.OutcomeCancelled:
 		p.say("Cancelled; what was done stays. /continue resumes.")
 	case agent.OutcomeLimit:
@@ -330,10 +330,8 @@ func (p *plain) own(text string) { p.send(&outgoing{input: &agent.Input{Text: te
 
 // asked takes a question in.
 func (p *plain) asked(q agent.Question) {
-	for _, a := range p.asks {
-		if a.ID == q.ID {
-			return
-		}
+	if slices.ContainsFunc(p.asks, func(a agent.Question) bool { return a.ID == q.ID }) {
+		return
 	}
 	p.asks = append(p.asks, q)
 	if len(p.asks) == 1 {
@@ -352,12 +350,7 @@ func (p *plain) ask() {
 	if _, err := io.WriteString(p.cfg.Out, bell); err != nil {
 		p.ended = true
 	}
-	p.say("Question: " + w.Title)
-	for _, part := range []string{w.Text, w.Body, w.Diff} {
-		if part != "" {
-			p.say(widget.Reveal(part))
-		}
-	}
+	p.question(w)
 	answers := "y: yes, once. n: no. n and a text: no, and say why."
 	if rules := strings.Join(p.asks[0].Rules, ", "); rules != "" {
 		answers = "y: yes, once. a: yes, for this session: " + rules + ". A: always. n: no. n and a text: no, and say why."
@@ -368,16 +361,21 @@ func (p *plain) ask() {
 	p.say("Answer with " + answers)
 }
 
+// question prints what is asked.
+func (p *plain) question(q widget.Question) {
+	p.say("Question: " + q.Title)
+	for _, part := range []string{q.Text, q.Body, q.Diff} {
+		if part != "" {
+			p.say(widget.Reveal(part))
+		}
+	}
+}
+
 func (p *plain) answered(id string) {
-	for i, q := range p.asks {
-		if q.ID != id {
-			continue
-		}
-		p.asks = append(p.asks[:i:i], p.asks[i+1:]...)
-		if i == 0 && len(p.asks) > 0 {
-			p.ask()
-		}
-		return
+	first := len(p.asks) > 0 && p.asks[0].ID == id
+	p.asks = slices.DeleteFunc(slices.Clone(p.asks), func(q agent.Question) bool { return q.ID == id })
+	if first && len(p.asks) > 0 {
+		p.ask()
 	}
 }
 
@@ -459,12 +457,7 @@ func (p *plain) start(j *job, work func(ctx context.Context) error) {
 
 func (p *plain) finished(m jobMsg) {
 	m.cancel()
-	for i, j := range p.jobs {
-		if j == m.job {
-			p.jobs = append(p.jobs[:i:i], p.jobs[i+1:]...)
-			break
-		}
-	}
+	p.jobs = without(p.jobs, m.job)
 	if m.then != nil {
 		m.then(m.err)
 	}
@@ -606,12 +599,7 @@ func (p *plain) lines(have []string, done func(string)) {
 }
 
 func (p *plain) choose(q widget.Question, _ bool, then func(option string)) {
-	p.say("Question: " + q.Title)
-	for _, part := range []string{q.Text, q.Body, q.Diff} {
-		if part != "" {
-			p.say(widget.Reveal(part))
-		}
-	}
+	p.question(q)
 	var text []string
 	for _, o := range q.Options {
 		text = append(text, o.Key+": "+o.Text)
@@ -623,11 +611,10 @@ func (p *plain) choose(q widget.Question, _ bool, then func(option string)) {
 				then(q.Options[q.Safe].ID)
 				return
 			}
-			for _, o := range q.Options {
-				if o.Key == line {
-					then(o.ID)
-					return
-				}
+			at := slices.IndexFunc(q.Options, func(o widget.Option) bool { return o.Key == line })
+			if at >= 0 {
+				then(q.Options[at].ID)
+				return
 			}
 			p.say("That is none of the answers.")
 			ask()

@@ -3,9 +3,9 @@ package tui
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,7 +15,6 @@ import (
 
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/internal/chat"
-	"github.com/clew-dev/clew/internal/tui/widget"
 )
 
 // outgoing is something that the user has typed and that is on its way: to the
@@ -280,6 +279,11 @@ type job struct {
 	then   func(error)
 }
 
+// without returns the jobs but for one.
+func without(jobs []*job, gone *job) []*job {
+	return slices.DeleteFunc(slices.Clone(jobs), func(j *job) bool { return j == gone })
+}
+
 // jobMsg says that a job has ended.
 type jobMsg struct {
 	*job
@@ -297,12 +301,7 @@ func (u *ui) run(what string, work func(ctx context.Context) error, then func(er
 // ended takes a job off the list and calls what is to follow.
 func (u *ui) ended(m jobMsg) {
 	m.cancel()
-	for i, j := range u.jobs {
-		if j == m.job {
-			u.jobs = append(u.jobs[:i:i], u.jobs[i+1:]...)
-			break
-		}
-	}
+	u.jobs = without(u.jobs, m.job)
 	if m.then != nil {
 		u.now = m.job
 		m.then(m.err)
@@ -317,47 +316,6 @@ func (u *ui) quietly(work func(ctx context.Context) error, then func(error)) {
 	}))
 }
 
-// tokens writes a count of tokens as people read it: 950, 9.5k, 168k, 1.05M.
-func tokens(n int64) string {
-	switch {
-	case n < 0:
-		return "-" + tokens(-n)
-	case n < 1000:
-		return strconv.FormatInt(n, 10)
-	case n < 99_950:
-		return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/1e3), ".0") + "k"
-	case n < 999_500:
-		return fmt.Sprintf("%.0fk", float64(n)/1e3)
-	default:
-		return strings.TrimSuffix(strings.TrimSuffix(fmt.Sprintf("%.2f", float64(n)/1e6), "0"), ".0") + "M"
-	}
-}
-
-// money writes US dollars.
-func money(x float64) string {
-	switch {
-	case x == 0:
-		return "$0"
-	case x < 0.01:
-		return "<$0.01"
-	default:
-		return fmt.Sprintf("$%.2f", x)
-	}
-}
-
-// share writes n of total in percent. Something is never 0%, and a part never 100%.
-func share(n, total int64) string {
-	switch {
-	case total <= 0:
-		return "?"
-	case n <= 0:
-		return "0%"
-	case n >= total:
-		return strconv.FormatInt(n*100/total, 10) + "%"
-	}
-	return strconv.FormatInt(min(max((n*100+total/2)/total, 1), 99), 10) + "%"
-}
-
 // ago says how long a time is past.
 func ago(d time.Duration) string {
 	switch {
@@ -370,18 +328,4 @@ func ago(d time.Duration) string {
 	default:
 		return strconv.Itoa(int(d/(24*time.Hour))) + " d ago"
 	}
-}
-
-// counted writes "1 message", "2 messages".
-func counted(n int, word string) string {
-	if n != 1 {
-		word += "s"
-	}
-	return strconv.Itoa(n) + " " + word
-}
-
-// pad makes a text exactly so many columns wide.
-func pad(s string, width int) string {
-	s = widget.Cut(s, width)
-	return s + strings.Repeat(" ", max(width-widget.Width(s), 0))
 }

@@ -201,7 +201,7 @@ func (u *ui) setTheme(t *widget.Theme) {
 	u.theme, u.log.theme = t, t
 	u.ed.SetTheme(t)
 	for _, o := range u.over {
-		o.setTheme(t)
+		o.SetTheme(t)
 	}
 	for _, a := range u.asks {
 		if a.dialog != nil {

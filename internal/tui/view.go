@@ -42,8 +42,8 @@ func (u *ui) screen() ([]string, *tea.Cursor) {
 	if n := len(u.over); n > 0 {
 		o := u.over[n-1]
 		height := max(u.height-len(below), 1)
-		o.setSize(u.width, height)
-		return u.fit(o.view(), height, below), u.visible(o.cursor())
+		o.SetSize(u.width, height)
+		return u.fit(o.View(), height, below), u.visible(o.Cursor())
 	}
 	ed := u.editor()
 	height := u.height - len(below) - len(ed)
@@ -233,7 +233,7 @@ func (u *ui) doing() (what string, since time.Time) {
 		}
 		return fmt.Sprintf("trying again in %s (%d%s): %s", left, u.retry.Attempt, of, widget.Cut(widget.OneLine(u.retry.Error), max(u.width-50, 10))), u.turnStart()
 	case u.state.Doing == agent.DoingCompaction:
-		return "compacting " + tokens(u.state.Tokens) + " tokens", u.doingSince
+		return "compacting " + widget.Tokens(u.state.Tokens) + " tokens", u.doingSince
 	case u.state.Doing == agent.DoingTurn:
 		return "working", u.turnStart()
 	case u.state.Doing == agent.DoingShell:
@@ -271,7 +271,7 @@ func (u *ui) below() []string {
 		if n > 1 {
 			verb = " wait"
 		}
-		out = append(out, t.Paint(t.Warning, widget.Cut("! "+counted(n, "question")+verb+"; leave this with Esc to answer", u.width)))
+		out = append(out, t.Paint(t.Warning, widget.Cut("! "+widget.Counted(n, "question")+verb+"; leave this with Esc to answer", u.width)))
 	} else if p := u.progress(); p != "" {
 		out = append(out, p)
 	}

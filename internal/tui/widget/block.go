@@ -218,7 +218,7 @@ func (b *Block) body(md *Markdown, t *Theme, width int) []string {
 func (b *Block) drawThinking(t *Theme, width int) []string {
 	what := "thinking"
 	if !b.streaming {
-		what = "thought, " + countOf(linesOf(b.text), "line")
+		what = "thought, " + Counted(linesOf(b.text), "line")
 	}
 	out := []string{t.Paint(t.Thinking, Cut(b.foldMark()+what, width))}
 	if b.open {
@@ -244,7 +244,7 @@ func (b *Block) drawTool(t *Theme, width int) []string {
 		note = "  " + note
 	}
 	if !b.open && b.diff == "" && strings.TrimSpace(b.text) != "" {
-		note += ", " + countOf(linesOf(b.text), "line")
+		note += ", " + Counted(linesOf(b.text), "line")
 	}
 	room := width - Width(note) - 2
 	if room < 8 { // a narrow screen: the title matters more
@@ -276,13 +276,13 @@ func (b *Block) shownResult() string {
 	case b.open:
 		return strings.TrimRight(Sanitize(b.text), "\n ")
 	case b.status == StatusRunning:
-		return strings.TrimRight(Sanitize(tail(b.text, 2000)), "\n ")
+		return strings.TrimRight(Sanitize(Tail(b.text, 2000)), "\n ")
 	}
 	return ""
 }
 
-// tail returns the end of s, about n bytes.
-func tail(s string, n int) string {
+// Tail returns the end of s, about n bytes.
+func Tail(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
@@ -341,7 +341,8 @@ func indented(lines []string, width int) []string {
 	return out
 }
 
-func countOf(n int, word string) string {
+// Counted writes "1 message", "2 messages".
+func Counted(n int, word string) string {
 	if n != 1 {
 		word += "s"
 	}

@@ -180,7 +180,7 @@ func (p *popup) lines(t *Theme, width, most int) []string {
 		}
 		line = t.Paint(style, mark+line)
 		if it.help != "" {
-			line = pad(line, names+4) + t.Paint(t.Dim, it.help)
+			line = Pad(line, names+4) + t.Paint(t.Dim, it.help)
 		}
 		out = append(out, Cut(line, width))
 	}

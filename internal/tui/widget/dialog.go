@@ -219,6 +219,9 @@ func (d *Dialog) page() int {
 // View draws the dialog.
 func (d *Dialog) View() string { return strings.Join(d.lines(), "\n") }
 
+// Cursor returns nil: nothing is typed here.
+func (d *Dialog) Cursor() *tea.Cursor { return nil }
+
 // Height returns how many lines View draws.
 func (d *Dialog) Height() int { return len(d.lines()) }
 

@@ -36,7 +36,7 @@ func Diff(t *Theme, unified string, width, most int) []string {
 	return out
 }
 
-func countMore(n int) string { return strings.Replace(countOf(n, "line"), " ", " more ", 1) }
+func countMore(n int) string { return strings.Replace(Counted(n, "line"), " ", " more ", 1) }
 
 func (t *Theme) diffStyle(l string) lipgloss.Style {
 	switch {

@@ -144,7 +144,7 @@ func (f *Form) bottom() string {
 	case f.Note != nil:
 		note, bad = f.Note(f.result())
 	case !f.single:
-		note = countOf(utf8.RuneCountInString(f.in.text()), "character")
+		note = Counted(utf8.RuneCountInString(f.in.text()), "character")
 	}
 	style := t.Dim
 	if bad {

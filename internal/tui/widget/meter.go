@@ -162,12 +162,12 @@ func (m Meter) segments(t *Theme) []segment {
 	model := OneLine(m.Model)
 	add(t.Text, way{model, 32}, way{Cut(afterSlash(model), 24), 46}, way{Cut(afterSlash(model), 14), 50})
 	if m.Cost.valid() {
-		add(t.Dim, way{money(m.Cost.X), 40})
+		add(t.Dim, way{Dollars(m.Cost.X), 40})
 	}
 	session := OneLine(m.Session)
 	add(t.Dim, way{Cut(session, 40), 25}, way{Cut(session, 16), 30})
 	if m.CacheHit.valid() && m.CacheHit.X <= 1 {
-		add(t.Dim, way{"cache " + percent(m.CacheHit.X), 20})
+		add(t.Dim, way{"cache " + Percent(m.CacheHit.X), 20})
 	}
 	return segs
 }
@@ -179,13 +179,13 @@ func afterSlash(s string) string { return s[strings.LastIndexByte(s, '/')+1:] }
 func (m Meter) fill() (full, short, least string) {
 	tokens, share := "?", "?"
 	if m.Tokens.valid() {
-		tokens = m.mark() + tokenCount(m.Tokens.N)
+		tokens = m.mark() + Tokens(m.Tokens.N)
 	}
 	window := "?"
 	if m.Window.valid() && m.Window.N > 0 {
-		window = tokenCount(m.Window.N)
+		window = Tokens(m.Window.N)
 		if m.Tokens.valid() {
-			share = m.mark() + percent(float64(m.Tokens.N)/float64(m.Window.N))
+			share = m.mark() + Percent(float64(m.Tokens.N)/float64(m.Window.N))
 		}
 	}
 	full = tokens + " of " + window
@@ -193,7 +193,7 @@ func (m Meter) fill() (full, short, least string) {
 		full += " (" + strings.TrimPrefix(share, "~") + ")"
 	}
 	if m.Threshold.valid() && m.Threshold.N > 0 {
-		full += ", compacts at " + tokenCount(m.Threshold.N)
+		full += ", compacts at " + Tokens(m.Threshold.N)
 	}
 	short = tokens + "/" + window
 	if share == "?" {
@@ -227,10 +227,12 @@ func (m Meter) fillStyle(t *Theme) lipgloss.Style {
 	return t.Good
 }
 
-// percent writes a share so that it says nothing wrong: something is not 0%, not
+// Percent writes a share so that it says nothing wrong: something is not 0%, not
 // all is not 100%, and too much is more than 100%.
-func percent(x float64) string {
+func Percent(x float64) string {
 	switch p := x * 100; {
+	case math.IsNaN(x) || math.IsInf(x, 0):
+		return "?"
 	case x == 0:
 		return "0%"
 	case p < 1:
@@ -246,9 +248,11 @@ func percent(x float64) string {
 	}
 }
 
-// tokenCount writes 950, 9.5k, 168k, 1.05M.
-func tokenCount(n int64) string {
+// Tokens writes 950, 9.5k, 168k, 1.05M.
+func Tokens(n int64) string {
 	switch {
+	case n < 0:
+		return "-" + Tokens(-n)
 	case n < 1000:
 		return strconv.FormatInt(n, 10)
 	case n < 99_950:
@@ -264,7 +268,8 @@ func tokenCount(n int64) string {
 
 func trimZero(s string) string { return strings.TrimSuffix(s, ".0") }
 
-func money(x float64) string {
+// Dollars writes US dollars.
+func Dollars(x float64) string {
 	switch {
 	case x == 0:
 		return "$0"

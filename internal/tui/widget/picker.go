@@ -472,7 +472,7 @@ func (p *Picker) row(it Item, selected bool, widths []int) string {
 				style = t.Dim
 			}
 		}
-		line += t.Paint(style, pad(Cut(OneLine(head(text, 1000)), widths[c]), widths[c]))
+		line += t.Paint(style, Pad(Cut(OneLine(head(text, 1000)), widths[c]), widths[c]))
 	}
 	return Cut(trimStyled(line), p.width)
 }

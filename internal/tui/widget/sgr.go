@@ -2,20 +2,6 @@ package widget
 
 import "strings"
 
-// unstyled returns s without its styles. Other sequences stay.
-func unstyled(s string) string {
-	var b strings.Builder
-	for s != "" {
-		if n := styleAt(s); n > 0 {
-			s = s[n:]
-			continue
-		}
-		b.WriteByte(s[0])
-		s = s[1:]
-	}
-	return b.String()
-}
-
 // styleAt returns the length of the style that s begins with, ESC [ 1;31 m; 0
 // for none.
 func styleAt(s string) int {

@@ -1,8 +1,6 @@
 package widget
 
 import (
-	"fmt"
-
 	"charm.land/lipgloss/v2"
 )
 
@@ -16,17 +14,6 @@ const (
 	ModeDark  Mode = "dark"  // light on dark
 	ModeNone  Mode = "none"  // no escape sequences at all: NO_COLOR, screen readers
 )
-
-// ParseMode reads the name of a mode; "" is ModeAuto.
-func ParseMode(s string) (Mode, error) {
-	switch m := Mode(s); m {
-	case "":
-		return ModeAuto, nil
-	case ModeAuto, ModeLight, ModeDark, ModeNone:
-		return m, nil
-	}
-	return "", fmt.Errorf("theme %q: it is one of auto, light, dark and none", s)
-}
 
 // A Theme says how everything looks. It is not changed once it is made.
 type Theme struct {

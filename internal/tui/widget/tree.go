@@ -456,6 +456,9 @@ const (
 // View draws the tree: what is filtered and searched, the rows, the keys.
 func (t *Tree) View() string { return strings.Join(t.lines(), "\n") }
 
+// Cursor returns nil: what is searched for stands in the head.
+func (t *Tree) Cursor() *tea.Cursor { return nil }
+
 func (t *Tree) lines() []string {
 	var out []string
 	if t.height >= 4 {

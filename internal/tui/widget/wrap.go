@@ -39,8 +39,8 @@ func Cut(s string, width int) string {
 	return out
 }
 
-// pad fills a line with spaces to width columns.
-func pad(s string, width int) string {
+// Pad fills a line with spaces to width columns.
+func Pad(s string, width int) string {
 	if w := ansi.StringWidth(s); w < width {
 		return s + strings.Repeat(" ", width-w)
 	}

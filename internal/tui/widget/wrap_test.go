@@ -110,3 +110,17 @@ func TestCut(t *testing.T) {
 		t.Errorf("Cut = %q", got)
 	}
 }
+
+// unstyled returns s without its styles. Other sequences stay.
+func unstyled(s string) string {
+	var b strings.Builder
+	for s != "" {
+		if n := styleAt(s); n > 0 {
+			s = s[n:]
+			continue
+		}
+		b.WriteByte(s[0])
+		s = s[1:]
+	}
+	return b.String()
+}
