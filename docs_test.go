@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Every test and file that docs/defects.md and docs/seeds.md name exists.
+// Every test and file that the pages on defects and on the five descriptions name exists.
 func TestPagesNameWhatExists(t *testing.T) {
 	tests := map[string]bool{}
 	declared := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
@@ -27,7 +27,7 @@ func TestPagesNameWhatExists(t *testing.T) {
 	}
 	mutations := regexp.MustCompile("`((?:agent|clew|compact|jsonl|llm|model|session|wire)-[a-z0-9-]+)`")
 	names := regexp.MustCompile("`(Test\\w+|[a-z/]+testdata/[^`]+)`")
-	for _, name := range []string{"docs/defects.md", "docs/seeds.md"} {
+	for _, name := range []string{"docs/defects.md", "docs/seeds.md", "testdata/seeds.md"} {
 		page, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

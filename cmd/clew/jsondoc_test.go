@@ -78,7 +78,7 @@ func TestJSONIsDocumented(t *testing.T) {
 }
 
 var (
-	rowPattern   = regexp.MustCompile("^\\| (`[^|]+) \\|(.*)\\|$")
+	rowPattern   = regexp.MustCompile("^- ((?:`[^`]+`(?: \\?)?(?:, )?)+)(:.*)?$")
 	fieldPattern = regexp.MustCompile("`([^`]+)`")
 )
 
@@ -93,9 +93,7 @@ func withRows(section string, want []jsonField) string {
 	for line := range strings.SplitSeq(section, "\n") {
 		m := rowPattern.FindStringSubmatch(line)
 		if m == nil {
-			if out = append(out, line); strings.HasPrefix(line, "|") {
-				last = len(out)
-			}
+			out = append(out, line)
 			continue
 		}
 		var fields []string
@@ -106,13 +104,13 @@ func withRows(section string, want []jsonField) string {
 			}
 		}
 		if len(fields) > 0 {
-			out = append(out, "| "+strings.Join(fields, ", ")+" |"+m[2]+"|")
+			out = append(out, "- "+strings.Join(fields, ", ")+m[2])
 			last = len(out)
 		}
 	}
 	for _, f := range want {
 		if _, missing := left[f.path]; missing {
-			out = slices.Insert(out, last, "| "+f.String()+" | |")
+			out = slices.Insert(out, last, "- "+f.String())
 			last++
 		}
 	}

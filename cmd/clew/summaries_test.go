@@ -15,10 +15,10 @@ func TestSummariesOfTheDocs(t *testing.T) {
 	for _, s := range []struct {
 		name, until, budget string
 	}{
-		{"1-two-requests", "e634c6a1199feb2d", "2000"},
+		{"1-two-requests", "e634c6a1199feb2d", "1000"},
 		{"2-a-change-of-mind", "de5d551fa21dbb6f", "2000"},
-		{"3-a-command", "b1bdfd41e3536c8e", "3000"},
-		{"4-a-review", "2011e410a413b51c", "4000"},
+		{"3-a-command", "b1bdfd41e3536c8e", "1500"},
+		{"4-a-review", "2011e410a413b51c", "1500"},
 		{"5-the-whole-session", "6826b5531332e49c", "4000"},
 	} {
 		t.Run(s.name, func(t *testing.T) {

@@ -6,7 +6,7 @@
 //	go run ./internal/mutate -run '^jsonl-' -v
 //	go run ./internal/mutate -ci       only those that CI runs
 //	go run ./internal/mutate -check    list those that no longer fit the code; runs nothing
-//	go run ./internal/mutate -rows     try the rows of docs/seeds.md: a statement, its test, its mutation
+//	go run ./internal/mutate -rows     try the rows of testdata/seeds.md: a statement, its test, its mutation
 //
 // The tree is never changed: the defect reaches the compiler through the go
 // command's -overlay. A mutation is killed when its test fails, has survived
@@ -72,7 +72,7 @@ func run(ctx context.Context, dir string, args []string, stdout, stderr io.Write
 	jobs := fs.Int("j", runtime.GOMAXPROCS(0), "how many to try at once")
 	verbose := fs.Bool("v", false, "print what the tests printed")
 	timeout := fs.Duration("timeout", time.Minute, "time for the tests of one mutation, compiling not counted; a mutant that hangs is killed by it")
-	rows := fs.Bool("rows", false, "try the rows of docs/seeds.md: each row's test must fail under the row's mutation; -run matches ids of rows")
+	rows := fs.Bool("rows", false, "try the rows of testdata/seeds.md: each row's test must fail under the row's mutation; -run matches ids of rows")
 	since := fs.String("since", "", "with -rows, try only rows whose code, test or mutation has changed since this git `revision`")
 	most := fs.Int("most", 0, "with -rows, try at most so many mutations, spread over those that are asked for; 0: all")
 	documents := fs.String("documents", "", "with -rows, check that each sentence of the documents in this `folder` is a row or prose")

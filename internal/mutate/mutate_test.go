@@ -362,7 +362,7 @@ func TestRows(t *testing.T) {
 		return out.String()
 	}
 	table := func(rows ...string) {
-		write("docs/seeds.md", "# Rows\n\n| | statement | here | test | mutation | differs |\n|---|---|---|---|---|---|\n"+strings.Join(rows, "\n")+"\n")
+		write("testdata/seeds.md", "# Rows\n\n| | statement | here | test | mutation | differs |\n|---|---|---|---|---|---|\n"+strings.Join(rows, "\n")+"\n")
 	}
 	const sound = "| A1 | the larger | `Of` | `TestOf` | `taken` | |\n| A2 | the same | `Of` | `TestOf/left` | `taken` | |"
 
@@ -395,13 +395,13 @@ func TestRows(t *testing.T) {
 	if len(lines) != 3 {
 		t.Fatalf("%d sentences:\n%s", len(lines), out)
 	}
-	write("testdata/seeds.txt", lines[0]+" prose\n"+lines[1]+" A1\n"+lines[2]+" A1 A2\n")
+	write("testdata/seeds-sentences.txt", lines[0]+" prose\n"+lines[1]+" A1\n"+lines[2]+" A1 A2\n")
 	try(0, []string{"-check", "-documents", filepath.Join(dir, "seeds")}, "3 sentences, 1 of them prose; 2 statements: 0 open")
 	write("seeds/0.txt", "# Title\nThe smaller. The same！\n")
 	try(1, []string{"-check", "-documents", filepath.Join(dir, "seeds")}, "A 2 ", "no document has the sentence "+lines[1])
-	write("testdata/seeds.txt", lines[0]+" A7\n"+lines[1]+"\n")
+	write("testdata/seeds-sentences.txt", lines[0]+" A7\n"+lines[1]+"\n")
 	try(1, []string{"-check"}, "there is no row A7", "names no row")
-	write("testdata/seeds.txt", "")
+	write("testdata/seeds-sentences.txt", "")
 
 	// Only what was touched since a revision.
 	git := func(args ...string) {

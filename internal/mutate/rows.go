@@ -18,8 +18,8 @@ import (
 
 // The table of statements, and the file that says which row each sentence of the documents is.
 const (
-	tableFile     = "docs/seeds.md"
-	sentencesFile = "testdata/seeds.txt"
+	tableFile     = "testdata/seeds.md"
+	sentencesFile = "testdata/seeds-sentences.txt"
 )
 
 // A row is one statement of the table: a behaviour, the tests that show it, and the mutations that take it away.
