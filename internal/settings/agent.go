@@ -91,92 +91,44 @@ var reasoningLevels = []string{
 // agentKeys are those about the agent.
 func agentKeys() []Key {
 	return []Key{
-		{
-			Name: "model", Env: "CLEW_MODEL", Flag: "model", Default: "by the keys in the environment", Unit: "provider/model, or model",
-			Text: "the model that answers in `clew chat`; see [models.md](models.md)", set: setModel,
-		},
-		{
-			Name: "reasoning", Env: "CLEW_REASONING", Default: "default", Unit: "name",
-			Text: "how much it reasons: " + strings.Join(reasoningLevels, ", "), set: setReasoning,
-		},
-		{
-			Name: "agent.mode", Env: "CLEW_MODE", Flag: "mode", Default: ModeAsk, Unit: "name",
-			Text: "what tools do without asking: ask, edits (change files of the project), plan (nothing but read), all",
-			set:  func(s *Settings, v string) error { return setName(&s.Agent.Mode, v, "mode", Modes()) },
-		},
-		{
-			Name: "agent.maxTurns", Env: "CLEW_MAX_TURNS", Default: "200", Unit: "requests",
-			Text: "the most requests that are made for one prompt",
-			set:  func(s *Settings, v string) error { return setCount(&s.Agent.MaxTurns, v) },
-		},
-		{
-			Name: "agent.background", Env: "CLEW_BACKGROUND", Default: "80%", Unit: "% of the trigger",
-			Text: "the size at which a summary is prepared while the work goes on; 0: never", set: setBackground,
-		},
-		{
-			Name: "agent.toolOutput", Env: "CLEW_TOOL_OUTPUT", Default: "65536", Unit: "bytes",
-			Text: "the most of a tool result that comes into the context; the rest can be recalled",
-			set:  func(s *Settings, v string) error { return setTokens(&s.Agent.ToolOutput, v, minToolOutput) },
-		},
-		{
-			Name: "agent.idle", Env: "CLEW_IDLE", Default: "0", Unit: "minutes",
-			Text: "how long a session that is over that size is idle before it is compacted; 0: it is not",
-			set:  func(s *Settings, v string) error { return setMinutes(&s.Agent.Idle, v) },
-		},
-		{
-			Name: "agent.taskRequests", Env: "CLEW_TASK_REQUESTS", Default: "50", Unit: "requests",
-			Text: "the most requests that are made for a task in a context of its own; 0: there are no tasks",
-			set: func(s *Settings, v string) error {
-				if s.Agent.TaskRequests = 0; v == "0" {
-					return nil
-				}
-				return setCount(&s.Agent.TaskRequests, v)
-			},
-		},
-		{
-			Name: "agent.webFetch", Env: "CLEW_WEB_FETCH", Default: "off", Unit: "name",
-			Text: "which servers the tool `web_fetch` may ask, which asks you besides: off (there is no such tool), public (of the internet), all (also of this machine and private networks)",
-			set:  func(s *Settings, v string) error { return setName(&s.Agent.WebFetch, v, "choice", WebFetches()) },
-		},
-		{
-			Name: "agent.compactTool", Env: "CLEW_COMPACT_TOOL", Default: "false", Unit: "true or false",
-			Text: "whether the model may ask for a compaction, from half of the trigger on",
-			set:  func(s *Settings, v string) (err error) { s.Agent.CompactTool, err = parseBool(v); return err },
-		},
-		{
-			Name: "ui.theme", Env: "CLEW_THEME", Default: ThemeAuto, Unit: "name",
-			Text: "the colours: " + strings.Join(Themes(), ", "),
-			set:  func(s *Settings, v string) error { return setName(&s.UI.Theme, v, "theme", Themes()) },
-		},
-		{
-			Name: "ui.screenReader", Env: "CLEW_SCREEN_READER", Default: "false", Unit: "true or false",
-			Text: "whether plain lines are printed, which a screen reader can follow",
-			set:  func(s *Settings, v string) (err error) { s.UI.ScreenReader, err = parseBool(v); return err },
-		},
-		{
-			Name: "ui.bell", Env: "CLEW_BELL", Default: "true", Unit: "true or false",
-			Text: "whether the terminal's bell is rung when something is asked",
-			set:  func(s *Settings, v string) error { return setOff(&s.UI.Silent, v) },
-		},
-		{
-			Name: "ui.compactPreview", Env: "CLEW_COMPACT_PREVIEW", Default: "true", Unit: "true or false",
-			Text: "whether `/compact` shows the summary before it counts",
-			set:  func(s *Settings, v string) error { return setOff(&s.UI.NoPreview, v) },
-		},
-		{
-			Name: "ui.moveAtOnce", Env: "CLEW_MOVE_AT_ONCE", Default: "false", Unit: "true or false",
-			Text:  "whether `/tree` moves without asking for a summary of what is left, and without one",
-			Other: []Other{also("branchSummary.skipPrompt")},
-			set:   func(s *Settings, v string) (err error) { s.UI.MoveAtOnce, err = parseBool(v); return err },
-		},
+		key("model", "CLEW_MODEL", "model", "by the keys in the environment", "provider/model, or model", setModel,
+			"the model that answers in `clew chat`; see [models.md](models.md)"),
+		key("reasoning", "CLEW_REASONING", "", "default", "name", setReasoning,
+			"how much it reasons: "+strings.Join(reasoningLevels, ", ")),
+		key("agent.mode", "CLEW_MODE", "mode", ModeAsk, "name", oneOf(func(s *Settings) *string { return &s.Agent.Mode }, "mode", Modes()),
+			"what tools do without asking: ask, edits (change files of the project), plan (nothing but read), all"),
+		key("agent.maxTurns", "CLEW_MAX_TURNS", "", "200", "requests", count(func(s *Settings) *int { return &s.Agent.MaxTurns }),
+			"the most requests that are made for one prompt"),
+		key("agent.background", "CLEW_BACKGROUND", "", "80%", "% of the trigger", setBackground,
+			"the size at which a summary is prepared while the work goes on; 0: never"),
+		key("agent.toolOutput", "CLEW_TOOL_OUTPUT", "", "65536", "bytes", number(func(s *Settings) *int64 { return &s.Agent.ToolOutput }, minToolOutput),
+			"the most of a tool result that comes into the context; the rest can be recalled"),
+		key("agent.idle", "CLEW_IDLE", "", "0", "minutes", minutes(func(s *Settings) *time.Duration { return &s.Agent.Idle }),
+			"how long a session that is over that size is idle before it is compacted; 0: it is not"),
+		key("agent.taskRequests", "CLEW_TASK_REQUESTS", "", "50", "requests", setTaskRequests,
+			"the most requests that are made for a task in a context of its own; 0: there are no tasks"),
+		key("agent.webFetch", "CLEW_WEB_FETCH", "", "off", "name", oneOf(func(s *Settings) *string { return &s.Agent.WebFetch }, "choice", WebFetches()),
+			"which servers the tool `web_fetch` may ask, which asks you besides: off (there is no such tool), public (of the internet), all (also of this machine and private networks)"),
+		key("agent.compactTool", "CLEW_COMPACT_TOOL", "", "false", "true or false", truth(func(s *Settings, on bool) { s.Agent.CompactTool = on }),
+			"whether the model may ask for a compaction, from half of the trigger on"),
+		key("ui.theme", "CLEW_THEME", "", ThemeAuto, "name", oneOf(func(s *Settings) *string { return &s.UI.Theme }, "theme", Themes()),
+			"the colours: "+strings.Join(Themes(), ", ")),
+		key("ui.screenReader", "CLEW_SCREEN_READER", "", "false", "true or false", truth(func(s *Settings, on bool) { s.UI.ScreenReader = on }),
+			"whether plain lines are printed, which a screen reader can follow"),
+		key("ui.bell", "CLEW_BELL", "", "true", "true or false", truth(func(s *Settings, on bool) { s.UI.Silent = !on }),
+			"whether the terminal's bell is rung when something is asked"),
+		key("ui.compactPreview", "CLEW_COMPACT_PREVIEW", "", "true", "true or false", truth(func(s *Settings, on bool) { s.UI.NoPreview = !on }),
+			"whether `/compact` shows the summary before it counts"),
+		key("ui.moveAtOnce", "CLEW_MOVE_AT_ONCE", "", "false", "true or false", truth(func(s *Settings, on bool) { s.UI.MoveAtOnce = on }),
+			"whether `/tree` moves without asking for a summary of what is left, and without one", also("branchSummary.skipPrompt")),
 	}
 }
 
-// setOff reads whether something is on, for a field that says that it is off.
-func setOff(to *bool, v string) error {
-	on, err := parseBool(v)
-	*to = !on
-	return err
+func setTaskRequests(s *Settings, v string) error {
+	if s.Agent.TaskRequests = 0; v == "0" {
+		return nil
+	}
+	return setCount(&s.Agent.TaskRequests, v)
 }
 
 func setModel(s *Settings, v string) error {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/summary"
@@ -23,7 +24,44 @@ type Key struct {
 	// which count with their preset alone.
 	Other []Other
 
-	set func(*Settings, string) error
+	set setter
+}
+
+func key(name, env, flag, unset, unit string, set setter, text string, other ...Other) Key {
+	return Key{name, env, flag, unset, unit, text, other, set}
+}
+
+// setter reads a value into the settings.
+type setter = func(s *Settings, v string) error
+
+// into makes a setter of where the value goes and how it is read. Those below it are for what several keys have.
+func into[T any](field func(*Settings) *T, read func(*T, string) error) setter {
+	return func(s *Settings, v string) error { return read(field(s), v) }
+}
+
+func count(field func(*Settings) *int) setter             { return into(field, setCount) }
+func amount(field func(*Settings) *compact.Amount) setter { return into(field, setAmount) }
+func share(field func(*Settings) *compact.Amount) setter  { return into(field, setShare) }
+func minutes(field func(*Settings) *time.Duration) setter { return into(field, setMinutes) }
+
+func number(field func(*Settings) *int64, least int64) setter {
+	return into(field, func(to *int64, v string) error { return setTokens(to, v, least) })
+}
+
+func words(field func(*Settings) *string) setter {
+	return into(field, func(to *string, v string) error { *to = v; return nil })
+}
+
+func oneOf(field func(*Settings) *string, what string, names []string) setter {
+	return into(field, func(to *string, v string) error { return setName(to, v, what, names) })
+}
+
+func truth(set func(s *Settings, on bool)) setter {
+	return func(s *Settings, v string) error {
+		on, err := parseBool(v)
+		set(s, on)
+		return err
+	}
 }
 
 // Other is another name of a key.
@@ -51,145 +89,57 @@ var onlyInFiles = []string{"models", "prices", "hooks", "providers", "permission
 // sessionKeys are those about compaction.
 func sessionKeys() []Key {
 	return []Key{
-		{
-			Name: "preset", Env: "CLEW_PRESET", Flag: "preset", Default: compact.PresetClew, Unit: "name",
-			Text: "the policy: " + strings.Join(compact.PresetNames(), ", "), set: setPreset,
-		},
-		{
-			Name: "auto", Env: "CLEW_AUTO", Default: "true", Unit: "true or false",
-			Text:  "whether a session is compacted by itself; by hand it always can be",
-			Other: []Other{also("compaction.enabled")},
-			set:   func(s *Settings, v string) (err error) { s.Auto, err = parseBool(v); return err },
-		},
-		{
-			Name: "window", Env: "CLEW_WINDOW", Flag: "window", Default: "that of the model, else 200000", Unit: unitTokens,
-			Text:  "the model's context window",
-			Other: []Other{synapse("SYNAPSE_MAX_CONTEXT_WINDOW"), turnsPreset("CONTEXT_WINDOW_TOKENS")},
-			set:   func(s *Settings, v string) error { return setTokens(&s.policy.Window, v, compact.MinWindow) },
-		},
-		{
-			Name: "reserve", Env: "CLEW_RESERVE", Flag: "reserve", Default: "16384, at most 25%", Unit: unitAmount,
-			Text:  "what stays free for the answer",
-			Other: []Other{also("compaction.reserveTokens")},
-			set:   func(s *Settings, v string) error { return setAmount(&s.policy.Reserve, v) },
-		},
-		{
-			Name: "trigger", Env: "CLEW_TRIGGER", Default: "the window less the reserve", Unit: unitAmount,
-			Text:  "the size at which a session is compacted",
-			Other: []Other{synapse("SYNAPSE_OFFLOAD_THRESHOLD"), turnsPreset("COMPACT_TRIGGER")},
-			set:   func(s *Settings, v string) error { return setShare(&s.policy.Trigger, v) },
-		},
-		{
-			Name: "target", Env: "CLEW_TARGET", Flag: "target", Default: "50%, or what keep gives", Unit: unitAmount,
-			Text:  "the size afterwards",
-			Other: []Other{turnsPreset("COMPACT_TARGET")},
-			set:   func(s *Settings, v string) error { return setShare(&s.policy.Target, v) },
-		},
-		{
-			Name: "keep", Env: "CLEW_KEEP", Flag: "keep", Default: "what the target leaves", Unit: unitAmount,
-			Text:  "the newest part, which stays as it is; at most half of the window",
-			Other: []Other{also("compaction.keepRecentTokens")},
-			set:   func(s *Settings, v string) error { return setAmount(&s.policy.Keep, v) },
-		},
-		{
-			Name: "keepMessages", Env: "CLEW_KEEP_MESSAGES", Default: "the preset's", Unit: "messages",
-			Text:  "the same, counted in messages: preset synapse",
-			Other: []Other{synapse("SYNAPSE_COMPACT_PRESERVE_COUNT")},
-			set:   func(s *Settings, v string) error { return setCount(&s.policy.KeepMessages, v) },
-		},
-		{
-			Name: "keepTurns", Env: "CLEW_KEEP_TURNS", Default: "the preset's", Unit: "turns",
-			Text:  "the same, counted in turns: preset turns",
-			Other: []Other{turnsPreset("KEEP_LAST_TURNS")},
-			set:   func(s *Settings, v string) error { return setCount(&s.policy.KeepTurns, v) },
-		},
-		{
-			Name: "summary", Env: "CLEW_SUMMARY", Default: "by the window", Unit: unitAmount,
-			Text:  "the most that a summary may take",
-			Other: []Other{synapse("SYNAPSE_COMPACT_TARGET_TOKENS")},
-			set:   func(s *Settings, v string) error { return setAmount(&s.policy.Summary, v) },
-		},
-		{
-			Name: "maxBytes", Env: "CLEW_MAX_BYTES", Flag: "max-bytes", Default: "no limit", Unit: "bytes",
-			Text: "the most that a request may take",
-			set:  func(s *Settings, v string) error { return setTokens(&s.policy.MaxBytes, v, compact.MinBytes) },
-		},
-		{
-			Name: "cacheTTL", Env: "CLEW_CACHE_TTL", Default: "0", Unit: "minutes",
-			Text: "how long the provider keeps what it has cached: after so long without a request, what needs no summary is shortened, for it costs nothing then; 0: it is not",
-			set:  func(s *Settings, v string) error { return setMinutes(&s.policy.CacheTTL, v) },
-		},
-		{
-			Name: "maxPasses", Env: "CLEW_MAX_PASSES", Default: "no limit", Unit: "passes",
-			Text:  "the most passes that are made by themselves for one message of the user, as long as the context fits",
-			Other: []Other{turnsPreset("MAX_COMPACTION_ATTEMPTS")},
-			set:   func(s *Settings, v string) error { return setCount(&s.policy.MaxPasses, v) },
-		},
-		{
-			Name: "template", Env: "CLEW_TEMPLATE", Flag: "template", Default: "the preset's, else briefing", Unit: "name",
-			Text: "the form of a summary", set: setTemplate,
-		},
-		{
-			Name: "strategy", Env: "CLEW_STRATEGY", Flag: "strategy", Default: summary.AutoProfile, Unit: "name",
-			Text: "what a summary keeps and what it shortens: " + strings.Join(summary.ProfileNames(), ", ") +
-				"; auto guesses from what the agent did",
-			set: func(s *Settings, v string) (err error) { s.policy.Strategy, err = summary.FindProfile(v); return err },
-		},
-		{
-			Name: "instructions", Env: "CLEW_INSTRUCTIONS", Flag: "instructions", Default: "none", Unit: "text",
-			Text: "what a summary is to pay attention to",
-			set:  func(s *Settings, v string) error { s.policy.Instructions = v; return nil },
-		},
-		{
-			Name: "summarizer.model", Env: "CLEW_SUMMARY_MODEL", Flag: "summarizer", Default: "that of the chat, with preset clew none: by rules", Unit: "provider/model",
-			Text:  "the model that writes summaries; same: the model of the conversation; none: rules",
-			Other: []Other{synapse("SYNAPSE_COMPACT_MODEL")},
-			set:   func(s *Settings, v string) error { s.SummaryModel = v; return nil },
-		},
-		{
-			Name: "summarizer.tries", Env: "CLEW_SUMMARY_TRIES", Default: "4", Unit: "calls",
-			Text:  "how often it is called when a call fails for a passing reason",
-			Other: []Other{synapse("SYNAPSE_COMPACT_RETRY_COUNT")},
-			set:   func(s *Settings, v string) error { return setCount(&s.policy.Tries, v) },
-		},
-		{
-			Name: "offload.min", Env: "CLEW_OFFLOAD_MIN", Default: "400", Unit: unitTokens,
-			Text: "the least that a tool result takes for its middle to leave the context",
-			set:  func(s *Settings, v string) error { return setTokens(&s.policy.Offload.Min, v, 1) },
-		},
-		{
-			Name: "offload.keep", Env: "CLEW_OFFLOAD_KEEP", Default: "1000", Unit: "bytes",
-			Text: "what stays of it",
-			set:  func(s *Settings, v string) error { return setCount(&s.policy.Offload.Keep, v) },
-		},
-		{
-			Name: "offload.dir", Env: "CLEW_OFFLOAD_DIR", Flag: "offload-dir", Default: "none", Unit: "folder",
-			Text: "where what leaves the context is also kept as files, which the notes in its place name",
-			set:  func(s *Settings, v string) error { s.OffloadDir = v; return nil },
-		},
-		{
-			Name: "synapse.scanRatio", Env: "CLEW_SYNAPSE_SCAN_RATIO", Default: "0.5", Unit: "share of the messages",
-			Text:  "preset synapse: the oldest messages, whose tool results are offloaded",
-			Other: []Other{synapse("SYNAPSE_OFFLOAD_SCAN_RATIO")}, set: setScanShare,
-		},
-		{
-			Name: "synapse.minChars", Env: "CLEW_SYNAPSE_MIN_CHARS", Default: "50", Unit: "characters",
-			Text:  "preset synapse: only results that are longer",
-			Other: []Other{synapse("SYNAPSE_OFFLOAD_MIN_CHARS")},
-			set:   func(s *Settings, v string) error { return setOptional(&s.policy.Synapse.MinChars, v) },
-		},
-		{
-			Name: "synapse.minFreed", Env: "CLEW_SYNAPSE_MIN_FREED", Default: "15000", Unit: unitTokens,
-			Text:  "preset synapse: offloading that frees less is followed by a summary",
-			Other: []Other{synapse("SYNAPSE_COMPACT_TRIGGER_THRESHOLD")},
-			set:   func(s *Settings, v string) error { return setOptional(&s.policy.Synapse.MinFreed, v) },
-		},
-		{
-			Name: "synapse.cooldown", Env: "CLEW_SYNAPSE_COOLDOWN", Default: "5", Unit: "answers",
-			Text:  "preset synapse: the least between two summaries",
-			Other: []Other{synapse("SYNAPSE_COMPACT_COOLDOWN_STEPS")},
-			set:   func(s *Settings, v string) error { return setOptional(&s.policy.Synapse.Cooldown, v) },
-		},
+		key("preset", "CLEW_PRESET", "preset", compact.PresetClew, "name", setPreset,
+			"the policy: "+strings.Join(compact.PresetNames(), ", ")),
+		key("auto", "CLEW_AUTO", "", "true", "true or false", truth(func(s *Settings, on bool) { s.Auto = on }),
+			"whether a session is compacted by itself; by hand it always can be", also("compaction.enabled")),
+		key("window", "CLEW_WINDOW", "window", "that of the model, else 200000", unitTokens, number(func(s *Settings) *int64 { return &s.policy.Window }, compact.MinWindow),
+			"the model's context window", synapse("SYNAPSE_MAX_CONTEXT_WINDOW"), turnsPreset("CONTEXT_WINDOW_TOKENS")),
+		key("reserve", "CLEW_RESERVE", "reserve", "16384, at most 25%", unitAmount, amount(func(s *Settings) *compact.Amount { return &s.policy.Reserve }),
+			"what stays free for the answer", also("compaction.reserveTokens")),
+		key("trigger", "CLEW_TRIGGER", "", "the window less the reserve", unitAmount, share(func(s *Settings) *compact.Amount { return &s.policy.Trigger }),
+			"the size at which a session is compacted", synapse("SYNAPSE_OFFLOAD_THRESHOLD"), turnsPreset("COMPACT_TRIGGER")),
+		key("target", "CLEW_TARGET", "target", "50%, or what keep gives", unitAmount, share(func(s *Settings) *compact.Amount { return &s.policy.Target }),
+			"the size afterwards", turnsPreset("COMPACT_TARGET")),
+		key("keep", "CLEW_KEEP", "keep", "what the target leaves", unitAmount, amount(func(s *Settings) *compact.Amount { return &s.policy.Keep }),
+			"the newest part, which stays as it is; at most half of the window", also("compaction.keepRecentTokens")),
+		key("keepMessages", "CLEW_KEEP_MESSAGES", "", "the preset's", "messages", count(func(s *Settings) *int { return &s.policy.KeepMessages }),
+			"the same, counted in messages: preset synapse", synapse("SYNAPSE_COMPACT_PRESERVE_COUNT")),
+		key("keepTurns", "CLEW_KEEP_TURNS", "", "the preset's", "turns", count(func(s *Settings) *int { return &s.policy.KeepTurns }),
+			"the same, counted in turns: preset turns", turnsPreset("KEEP_LAST_TURNS")),
+		key("summary", "CLEW_SUMMARY", "", "by the window", unitAmount, amount(func(s *Settings) *compact.Amount { return &s.policy.Summary }),
+			"the most that a summary may take", synapse("SYNAPSE_COMPACT_TARGET_TOKENS")),
+		key("maxBytes", "CLEW_MAX_BYTES", "max-bytes", "no limit", "bytes", number(func(s *Settings) *int64 { return &s.policy.MaxBytes }, compact.MinBytes),
+			"the most that a request may take"),
+		key("cacheTTL", "CLEW_CACHE_TTL", "", "0", "minutes", minutes(func(s *Settings) *time.Duration { return &s.policy.CacheTTL }),
+			"how long the provider keeps what it has cached: after so long without a request, what needs no summary is shortened, for it costs nothing then; 0: it is not"),
+		key("maxPasses", "CLEW_MAX_PASSES", "", "no limit", "passes", count(func(s *Settings) *int { return &s.policy.MaxPasses }),
+			"the most passes that are made by themselves for one message of the user, as long as the context fits", turnsPreset("MAX_COMPACTION_ATTEMPTS")),
+		key("template", "CLEW_TEMPLATE", "template", "the preset's, else briefing", "name", setTemplate,
+			"the form of a summary"),
+		key("strategy", "CLEW_STRATEGY", "strategy", summary.AutoProfile, "name", func(s *Settings, v string) (err error) { s.policy.Strategy, err = summary.FindProfile(v); return err },
+			"what a summary keeps and what it shortens: "+strings.Join(summary.ProfileNames(), ", ")+
+				"; auto guesses from what the agent did"),
+		key("instructions", "CLEW_INSTRUCTIONS", "instructions", "none", "text", words(func(s *Settings) *string { return &s.policy.Instructions }),
+			"what a summary is to pay attention to"),
+		key("summarizer.model", "CLEW_SUMMARY_MODEL", "summarizer", "that of the chat, with preset clew none: by rules", "provider/model", words(func(s *Settings) *string { return &s.SummaryModel }),
+			"the model that writes summaries; same: the model of the conversation; none: rules", synapse("SYNAPSE_COMPACT_MODEL")),
+		key("summarizer.tries", "CLEW_SUMMARY_TRIES", "", "4", "calls", count(func(s *Settings) *int { return &s.policy.Tries }),
+			"how often it is called when a call fails for a passing reason", synapse("SYNAPSE_COMPACT_RETRY_COUNT")),
+		key("offload.min", "CLEW_OFFLOAD_MIN", "", "400", unitTokens, number(func(s *Settings) *int64 { return &s.policy.Offload.Min }, 1),
+			"the least that a tool result takes for its middle to leave the context"),
+		key("offload.keep", "CLEW_OFFLOAD_KEEP", "", "1000", "bytes", count(func(s *Settings) *int { return &s.policy.Offload.Keep }),
+			"what stays of it"),
+		key("offload.dir", "CLEW_OFFLOAD_DIR", "offload-dir", "none", "folder", words(func(s *Settings) *string { return &s.OffloadDir }),
+			"where what leaves the context is also kept as files, which the notes in its place name"),
+		key("synapse.scanRatio", "CLEW_SYNAPSE_SCAN_RATIO", "", "0.5", "share of the messages", setScanShare,
+			"preset synapse: the oldest messages, whose tool results are offloaded", synapse("SYNAPSE_OFFLOAD_SCAN_RATIO")),
+		key("synapse.minChars", "CLEW_SYNAPSE_MIN_CHARS", "", "50", "characters", func(s *Settings, v string) error { return setOptional(&s.policy.Synapse.MinChars, v) },
+			"preset synapse: only results that are longer", synapse("SYNAPSE_OFFLOAD_MIN_CHARS")),
+		key("synapse.minFreed", "CLEW_SYNAPSE_MIN_FREED", "", "15000", unitTokens, func(s *Settings, v string) error { return setOptional(&s.policy.Synapse.MinFreed, v) },
+			"preset synapse: offloading that frees less is followed by a summary", synapse("SYNAPSE_COMPACT_TRIGGER_THRESHOLD")),
+		key("synapse.cooldown", "CLEW_SYNAPSE_COOLDOWN", "", "5", "answers", func(s *Settings, v string) error { return setOptional(&s.policy.Synapse.Cooldown, v) },
+			"preset synapse: the least between two summaries", synapse("SYNAPSE_COMPACT_COOLDOWN_STEPS")),
 	}
 }
 
