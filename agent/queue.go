@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -167,21 +166,7 @@ func (q *queue) write(items []Queued) error {
 	if err != nil {
 		return err
 	}
-	temp := q.path + ".new"
-	if err := vfs.RemoveOwn(q.fs, temp); err != nil {
-		return err
-	}
-	if err := vfs.WriteNew(q.fs, temp, 0o600, func(w io.Writer) error {
-		_, err := w.Write(data)
-		return err
-	}); err != nil {
-		return err
-	}
-	if err := q.fs.Rename(temp, q.path); err != nil {
-		_ = q.fs.Remove(temp)
-		return err
-	}
-	return q.fs.SyncDir(filepath.Dir(q.path))
+	return vfs.Replace(q.fs, q.path, 0o600, data)
 }
 
 // add accepts something.

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/clew-dev/clew/internal/text"
+	"github.com/clew-dev/clew/session"
 )
 
 // What is kept of the output of a command, in bytes: the beginning, and the end, where
@@ -204,29 +205,8 @@ var (
 	ErrChanged = errors.New("changed meanwhile")
 )
 
-// Error is the rich error of this package: which tool, on what, what went wrong and
-// what to do about it. The words are for the model.
-type Error struct {
-	Op      string // the tool
-	Subject string // a path, a pattern, the name of an argument
-	Err     error
-	Hint    string // what to do, without a full stop; may be empty
-}
-
-func (e *Error) Error() string {
-	s := e.Op
-	if e.Subject != "" {
-		s += " " + e.Subject
-	}
-	s += ": " + e.Err.Error()
-	if e.Hint != "" {
-		s += "; " + e.Hint
-	}
-	return s
-}
-
-// Unwrap returns Err.
-func (e *Error) Unwrap() error { return e.Err }
+// Error says which tool, on what, what went wrong and what to do about it. The words are for the model.
+type Error = session.Error
 
 // because is an error with words of its own that errors.Is finds a kind in.
 type because struct {

@@ -274,16 +274,7 @@ func net(changes []at, meant func(at) bool) []*span {
 }
 
 // Error says what was tried, on what, what went wrong and what to do.
-type Error struct {
-	Op, Subject string
-	Err         error
-	Hint        string
-}
-
-func (e *Error) Error() string { return e.Op + " " + e.Subject + ": " + e.Err.Error() + "; " + e.Hint }
-
-// Unwrap returns Err.
-func (e *Error) Unwrap() error { return e.Err }
+type Error = session.Error
 
 // ErrChanged says that somebody else has changed the files since.
 var ErrChanged = errors.New("changed since by somebody else")

@@ -213,9 +213,6 @@ func errorOf(err error) *Error {
 			e.Message, e.Hint = cut, rich.Hint
 		}
 	}
-	if rich := (*files.Error)(nil); errors.As(err, &rich) {
-		e.Message, e.Hint = strings.TrimSuffix(e.Message, "; "+rich.Hint), rich.Hint
-	}
 	switch {
 	case errors.Is(err, files.ErrChanged):
 		e.Code = CodeChanged
