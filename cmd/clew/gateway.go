@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -39,6 +40,14 @@ type gatewayFile struct {
 	Observe   bool              `json:"observe"`
 	Admin     string            `json:"admin"`
 	Hosts     []string          `json:"hosts"`
+
+	Key     string `json:"key"`  // that requests must carry
+	Cert    string `json:"cert"` // files of the certificate and of its key
+	CertKey string `json:"certKey"`
+
+	MaxRequests int   `json:"maxRequests"`
+	MaxMemory   int64 `json:"maxMemory"`
+	MaxBody     int64 `json:"maxBody"`
 }
 
 // gatewayFlags are the flags that gateway and wrap share.
@@ -107,9 +116,9 @@ func (g *gatewayFlags) settings() (cfg gateway.HandlerConfig, file gatewayFile, 
 		dir = filepath.Join(h.Dir, "gateway")
 	}
 	return gateway.HandlerConfig{
-		Upstreams: upstreams, Hosts: file.Hosts,
+		Upstreams: upstreams, Hosts: file.Hosts, Key: file.Key, MaxRequests: file.MaxRequests, MaxMemory: file.MaxMemory,
 		Config: gateway.Config{
-			Dir: dir, Observe: g.observe || file.Observe,
+			MaxBody: file.MaxBody, Dir: dir, Observe: g.observe || file.Observe,
 			Policy: func(string, string) compact.Policy { return policy },
 			Window: func(provider, model string) int64 { return windowOf(provider, model, all, file.Windows) },
 		},
@@ -177,14 +186,15 @@ func newGateway() *cobra.Command {
 	g.add(cmd)
 	listen := cmd.Flags().String("listen", "", "address to answer at (default 127.0.0.1:8790)")
 	asJSON := cmd.Flags().Bool("json", false, "print a line of JSON for each request; docs/JSON.md describes it")
+	exposed := cmd.Flags().Bool("plain", false, "answer other machines without TLS; everyone on the way can read keys and prompts")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg, file, err := g.settings()
 		if err != nil {
 			return err
 		}
 		addr := cmp.Or(*listen, file.Listen, "127.0.0.1:8790")
-		if err := gateway.CheckListen(addr); err != nil {
-			return usagef("gateway: --listen %s: %w; requests carry keys, so it answers to this machine alone", addr, err)
+		if err := mayListen(addr, &file, *exposed); err != nil {
+			return err
 		}
 		w := cmd.ErrOrStderr()
 		if *asJSON {
@@ -193,55 +203,123 @@ func newGateway() *cobra.Command {
 		seen := &traffic{w: w, json: *asJSON, say: true, changed: map[gateway.Outcome]int{}}
 		ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
-		serve, at, err := startGateway(cfg, addr, cmp.Or(g.admin, file.Admin), seen)
+		hangup := make(chan os.Signal, 1)
+		signal.Notify(hangup, syscall.SIGHUP)
+		defer signal.Stop(hangup)
+		s, err := startGateway(cfg, addr, cmp.Or(g.admin, file.Admin), seen)
 		if err != nil {
 			return fmt.Errorf("gateway: %w", err)
 		}
-		fmt.Fprintf(cmd.ErrOrStderr(), "listening on http://%s\n", at)
+		scheme := "http"
+		if s.cert, s.certKey = file.Cert, file.CertKey; s.cert != "" {
+			scheme = "https"
+		}
+		fmt.Fprintf(cmd.ErrOrStderr(), "listening on %s://%s\n", scheme, s.l.Addr())
 		if seen.page != "" {
 			fmt.Fprintf(cmd.ErrOrStderr(), "watch it on http://%s\n", seen.page)
 		}
-		err = serve(ctx)
+		go func() {
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-hangup:
+					if err := s.reload(&g); err != nil {
+						fmt.Fprintf(cmd.ErrOrStderr(), "the settings stay as they are: %v\n", err)
+					} else {
+						fmt.Fprintln(cmd.ErrOrStderr(), "settings read again")
+					}
+				}
+			}
+		}()
+		err = s.serve(ctx)
 		fmt.Fprintln(cmd.ErrOrStderr(), seen.summary())
 		return err
 	}
 	return cmd
 }
 
-// startGateway listens, and where there is an address for it, shows what it does. serve
-// answers until the context ends, and lets answers that are under way come to their end.
-func startGateway(cfg gateway.HandlerConfig, addr, adminAt string, seen *traffic) (serve func(context.Context) error, at net.Addr, err error) {
-	cfg.OnEvent = seen.event
-	watch := func(context.Context) error { return nil }
-	count := func(h http.Handler) http.Handler { return h }
+// mayListen refuses addresses that other machines can reach, unless they need a key and
+// can't read along.
+func mayListen(addr string, file *gatewayFile, plain bool) error {
+	err := gateway.CheckListen(addr)
+	switch {
+	case (file.Cert == "") != (file.CertKey == ""):
+		return usagef("gateway: --config: cert and certKey belong together")
+	case errors.Is(err, gateway.ErrExposed) && file.Key == "":
+		return usagef("gateway: --listen %s: %w; give a key in the file of --config, which requests carry as X-Clew-Key", addr, err)
+	case errors.Is(err, gateway.ErrExposed) && file.Cert == "" && !plain:
+		return usagef("gateway: --listen %s: %w; give cert and certKey in the file of --config, or --plain to do without TLS", addr, err)
+	case err != nil && !errors.Is(err, gateway.ErrExposed):
+		return usagef("gateway: --listen: %w", err)
+	}
+	return nil
+}
+
+// gatewayServer is a gateway that listens.
+type gatewayServer struct {
+	h             *gateway.Handler
+	l             net.Listener
+	events        func(gateway.Event)
+	count         func(http.Handler) http.Handler
+	watch         func(context.Context) error // serves the second listener
+	cert, certKey string                      // files; empty without TLS
+}
+
+// startGateway listens, and where there is an address for it, shows what it does.
+func startGateway(cfg gateway.HandlerConfig, addr, adminAt string, seen *traffic) (*gatewayServer, error) {
+	g := &gatewayServer{events: seen.event, watch: func(context.Context) error { return nil }, count: func(h http.Handler) http.Handler { return h }}
+	var err error
 	if adminAt != "" {
 		s := admin.New(admin.Config{Dir: cfg.Dir, Observe: cfg.Observe})
-		if watch, seen.page, err = listenAdmin(s, adminAt); err != nil {
-			return nil, nil, err
+		if g.watch, seen.page, err = listenAdmin(s, adminAt); err != nil {
+			return nil, err
 		}
-		count = s.Count
-		cfg.OnEvent = func(e gateway.Event) { seen.event(e); s.Event(e) }
+		g.count = s.Count
+		g.events = func(e gateway.Event) { seen.event(e); s.Event(e) }
 	}
-	h, err := gateway.NewHandler(cfg)
+	cfg.OnEvent = g.events
+	if g.h, err = gateway.NewHandler(cfg); err != nil {
+		return nil, usagef("%w", err)
+	}
+	if g.l, err = net.Listen("tcp", addr); err != nil {
+		return nil, fmt.Errorf("%w; take another port with --listen", err)
+	}
+	return g, nil
+}
+
+// serve answers until the context ends, and lets answers that are under way come to their end.
+func (s *gatewayServer) serve(ctx context.Context) error {
+	l := s.l
+	if s.cert != "" {
+		pair, err := tls.LoadX509KeyPair(s.cert, s.certKey)
+		if err != nil {
+			return errors.Join(fmt.Errorf("gateway: %w", err), l.Close())
+		}
+		l = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12})
+	}
+	watching := make(chan error, 1)
+	go func() { watching <- s.watch(ctx) }()
+	return errors.Join(serveHTTP(ctx, l, s.count(s.h), 30*time.Second), <-watching)
+}
+
+// reload reads the settings again. Addresses and certificate stay.
+func (s *gatewayServer) reload(g *gatewayFlags) error {
+	cfg, _, err := g.settings()
 	if err != nil {
-		return nil, nil, usagef("%w", err)
+		return err
 	}
-	l, err := net.Listen("tcp", addr)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%w; take another port with --listen", err)
-	}
-	return func(ctx context.Context) error {
-		watching := make(chan error, 1)
-		go func() { watching <- watch(ctx) }()
-		return errors.Join(serveHTTP(ctx, l, count(h), 30*time.Second), <-watching)
-	}, l.Addr(), nil
+	cfg.OnEvent = s.events
+	return s.h.Reload(cfg)
 }
 
 // serveHTTP answers at a listener until the context ends. Then answers that are under way
 // have so much time to come to their end.
 func serveHTTP(ctx context.Context, l net.Listener, h http.Handler, grace time.Duration) error {
 	srv := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
+	ended := make(chan struct{}) // Serve returns at once
 	go func() {
+		defer close(ended)
 		<-ctx.Done()
 		late, cancel := context.WithTimeout(context.Background(), grace)
 		defer cancel()
@@ -252,6 +330,7 @@ func serveHTTP(ctx context.Context, l net.Listener, h http.Handler, grace time.D
 	if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
+	<-ended
 	return nil
 }
 
@@ -274,7 +353,7 @@ func newWrap() *cobra.Command {
 			}
 		}
 		seen := &traffic{w: cmd.ErrOrStderr(), changed: map[gateway.Outcome]int{}}
-		serve, at, err := startGateway(cfg, "127.0.0.1:0", cmp.Or(g.admin, file.Admin), seen)
+		s, err := startGateway(cfg, "127.0.0.1:0", cmp.Or(g.admin, file.Admin), seen)
 		if err != nil {
 			return fmt.Errorf("wrap: %w", err)
 		}
@@ -283,8 +362,8 @@ func newWrap() *cobra.Command {
 		}
 		ctx, stop := context.WithCancel(cmd.Context())
 		done := make(chan error, 1)
-		go func() { done <- serve(ctx) }()
-		err = runWrapped(cmd, args, "http://"+at.String())
+		go func() { done <- s.serve(ctx) }()
+		err = runWrapped(cmd, args, "http://"+s.l.Addr().String())
 		stop()
 		if served := <-done; err == nil {
 			err = served

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// hangupSignal is SIGHUP; nil where there is none.
+var hangupSignal os.Signal
+
+// gatewayProcess is clew gateway as a process of its own.
+type gatewayProcess struct {
+	cmd  *exec.Cmd
+	url  string
+	said *bufio.Scanner
+}
+
+func startGatewayProcess(t *testing.T, program string, env []string, args ...string) *gatewayProcess {
+	t.Helper()
+	path, err := exec.LookPath(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path, append([]string{"gateway", "--listen", "127.0.0.1:0"}, args...)...)
+	cmd.Env = append(os.Environ(), env...)
+	out, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	end := time.AfterFunc(60*time.Second, func() { _ = cmd.Process.Kill() })
+	t.Cleanup(func() {
+		end.Stop()
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	p := &gatewayProcess{cmd: cmd, said: bufio.NewScanner(out)}
+	p.url = strings.TrimPrefix(p.until(t, "listening on "), "listening on ")
+	return p
+}
+
+// until returns the next line that begins so.
+func (p *gatewayProcess) until(t *testing.T, begin string) string {
+	t.Helper()
+	last := ""
+	for ; p.said.Scan(); last = p.said.Text() {
+		if strings.HasPrefix(p.said.Text(), begin) {
+			return p.said.Text()
+		}
+	}
+	t.Fatalf("the gateway ended before it said %q, after %q", begin, last)
+	return ""
+}
+
+// talk is the list of a conversation after n turns, of about 700 tokens each.
+func talk(who string, n int) []byte {
+	var b strings.Builder
+	b.WriteString(`{"model":"m","max_tokens":1000,"messages":[`)
+	for i := range n {
+		fmt.Fprintf(&b, `{"role":"user","content":"Request %d: change the file part%d.go"},{"role":"assistant","content":[{"type":"text","text":"%s reads"},`, i, i, who)
+		fmt.Fprintf(&b, `{"type":"tool_use","id":"c%d","name":"read","input":{"path":"part%d.go"}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"c%d","content":"%s"}]},`,
+			i, i, i, strings.Repeat(fmt.Sprintf(`func part%d() error { return nil }\n`, i), 70))
+		fmt.Fprintf(&b, `{"role":"assistant","content":"Changed part%d.go, and all tests pass."},`, i)
+	}
+	b.WriteString(`{"role":"user","content":"go on"}]}`)
+	return []byte(b.String())
+}
+
+// A gateway that is killed while agents work, and started again, sends for each list the same
+// bytes as before: no epoch is lost that an upstream has seen.
+func TestGatewayKilledUnderLoad(t *testing.T) {
+	var mu sync.Mutex
+	sent := map[string][]byte{} // what went upstream by conversation and turn
+	arrived := make(chan struct{}, 1000)
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		key := r.Header.Get("X-Test")
+		mu.Lock()
+		if was, ok := sent[key]; ok && !bytes.Equal(was, body) {
+			t.Errorf("%s: the same list became other bytes after a restart", key)
+		}
+		sent[key] = body
+		mu.Unlock()
+		arrived <- struct{}{}
+		fmt.Fprint(w, `{}`)
+	}))
+	defer up.Close()
+	dir := filepath.Join(t.TempDir(), "sessions")
+	for round := range 3 {
+		p := startGatewayProcess(t, "clew", nil, "--dir", dir, "--window", "32k", "--upstream", "anthropic="+up.URL)
+		var agents sync.WaitGroup
+		for a := range 4 {
+			agents.Go(func() {
+				who := fmt.Sprintf("agent%d", a)
+				for n := 1; n <= 60; n += 3 {
+					req, _ := http.NewRequest(http.MethodPost, p.url+"/v1/messages", bytes.NewReader(talk(who, n)))
+					req.Header.Set("X-Test", fmt.Sprintf("%s/%d", who, n))
+					resp, err := http.DefaultClient.Do(req)
+					if err != nil {
+						return // it was killed
+					}
+					_ = resp.Body.Close()
+				}
+			})
+		}
+		if round < 2 {
+			for range 40 + 15*round {
+				<-arrived
+			}
+			if err := p.cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		agents.Wait()
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(sent) != 80 {
+		t.Fatalf("%d lists of 80 arrived", len(sent))
+	}
+	for a := range 4 {
+		key := fmt.Sprintf("agent%d/58", a)
+		if whole := talk(key[:6], 58); len(sent[key]) >= len(whole)*2/3 {
+			t.Errorf("%s: %d bytes of %d", key, len(sent[key]), len(whole))
+		}
+	}
+}
+
+// The file is read again on SIGHUP; where it is wrong the gateway says so and goes on.
+func TestGatewayReads(t *testing.T) {
+	hangup := hangupSignal
+	if hangup == nil {
+		t.Skip("there is no SIGHUP here")
+	}
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{}`) }))
+	defer up.Close()
+	file := filepath.Join(t.TempDir(), "gateway.json")
+	settings := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	settings(`{"upstreams": {}}`)
+	p := startGatewayProcess(t, "clew", nil, "--dir", t.TempDir(), "--config", file)
+	status := func() int {
+		resp, err := http.Post(p.url+"/local/v1/messages", "application/json", strings.NewReader(`{}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		return resp.StatusCode
+	}
+	if got := status(); got != 404 {
+		t.Errorf("before: %d", got)
+	}
+	settings(`{"upstreams": {"local": "` + up.URL + `"}} /* new */`)
+	if err := p.cmd.Process.Signal(hangup); err != nil {
+		t.Fatal(err)
+	}
+	p.until(t, "settings read again")
+	if got := status(); got != 200 {
+		t.Errorf("after: %d", got)
+	}
+	settings(`{"upstreams": {"local": "nowhere"}}`)
+	if err := p.cmd.Process.Signal(hangup); err != nil {
+		t.Fatal(err)
+	}
+	p.until(t, "the settings stay as they are: ")
+	if got := status(); got != 200 {
+		t.Errorf("after a wrong file: %d", got)
+	}
+}
