@@ -13,5 +13,5 @@
 // Everything here is a pure function of a neutral list of messages. Nothing is
 // shared with the packages that write summaries: an instrument that reads files,
 // sentences and identifiers with the code it is to judge would not see that code's
-// mistakes. docs/replay.md defines the measures and says how each can be gamed.
+// mistakes. docs/replay.md defines the measures.
 package measure
