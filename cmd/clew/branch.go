@@ -48,8 +48,7 @@ type branchReport struct {
 	Closed   int            `json:"settled,omitempty"`
 	Entries  []string       `json:"entries,omitempty"`
 	Leaf     string         `json:"leaf,omitempty"`
-	Tokens   int64          `json:"tokens"`
-	Messages int            `json:"messages"`
+	contextSize
 
 	moved          bool
 	from, to, both string // the entries, in words
@@ -75,7 +74,7 @@ func (fl *branchFlags) options(cmd *cobra.Command) (opt clew.BranchOptions, poli
 	if policy.Template, err = findTemplate(fl.template); err != nil {
 		return opt, policy, err
 	}
-	budget, err := parseBudget(fl.budget)
+	budget, err := numberFlag("budget", fl.budget, budgetNumber)
 	if err != nil {
 		return opt, policy, err
 	}
@@ -170,7 +169,7 @@ func (r *branchReport) run(cmd *cobra.Command, store session.Store, name string,
 		}
 		r.Leaf = s.Leaf()
 	}
-	return r.measure(ctx, store, b)
+	return r.sizeAfter(ctx, store, b)
 }
 
 // tell takes over what Branch says.
@@ -189,8 +188,8 @@ func (r *branchReport) tell(b *clew.Branched) {
 	}
 }
 
-// measure finds out what the context takes now, or would take after a dry run.
-func (r *branchReport) measure(ctx context.Context, store session.Store, b *clew.Branched) error {
+// sizeAfter finds out what the context takes now, or would take after a dry run.
+func (r *branchReport) sizeAfter(ctx context.Context, store session.Store, b *clew.Branched) error {
 	leaf := r.Leaf
 	if r.DryRun && r.moved {
 		path, err := session.Path(ctx, store, r.To)
@@ -212,12 +211,7 @@ func (r *branchReport) measure(ctx context.Context, store session.Store, b *clew
 		}
 		leaf, r.Leaf = log.Leaf(), ""
 	}
-	v, err := viewContext(ctx, store, leaf, modelFlag{}, 0, counterHeuristic)
-	if err != nil {
-		return err
-	}
-	r.Tokens, r.Messages = v.reading.Tokens, len(v.Items)
-	return nil
+	return r.contextSize.measure(ctx, store, leaf)
 }
 
 // inWords says what an entry is, in one line.
@@ -236,7 +230,7 @@ func inWords(ctx context.Context, s session.Store, id string) (string, error) {
 func (r *branchReport) text(rep *report) {
 	if !r.moved {
 		rep.row("nothing", "to do: %s", r.Why)
-		rep.row("context", "%s, %s tokens", count(r.Messages, "message"), number(r.Tokens))
+		r.write(rep)
 		return
 	}
 	rep.place("from", r.from, "before the first entry")
@@ -258,7 +252,7 @@ func (r *branchReport) text(rep *report) {
 	if r.Closed > 0 {
 		rep.row("settled", "%s got a result that says so", count(r.Closed, "interrupted call"))
 	}
-	rep.row("context", "%s, %s tokens", count(r.Messages, "message"), number(r.Tokens))
+	r.write(rep)
 	if r.DryRun {
 		rep.row("written", "nothing: this was a dry run")
 	} else if r.From != "" {
@@ -296,8 +290,7 @@ func newUndo() *cobra.Command {
 type undoReport struct {
 	File string `json:"file"`
 	session.Undone
-	Tokens   int64 `json:"tokens"`
-	Messages int   `json:"messages"`
+	contextSize
 }
 
 func runUndo(cmd *cobra.Command, name string, opt session.UndoOptions) error {
@@ -315,11 +308,9 @@ func runUndo(cmd *cobra.Command, name string, opt session.UndoOptions) error {
 	if r.Undone, err = log.Undo(ctx, opt); err != nil {
 		return undoError(f.Path(), err)
 	}
-	v, err := viewContext(ctx, f, log.Leaf(), modelFlag{}, 0, counterHeuristic)
-	if err != nil {
+	if err := r.measure(ctx, f, log.Leaf()); err != nil {
 		return err
 	}
-	r.Tokens, r.Messages = v.reading.Tokens, len(v.Items)
 	return show(cmd, &r)
 }
 
@@ -357,7 +348,7 @@ func (r *undoReport) text(rep *report) {
 	if r.Kept > 0 {
 		rep.row("kept", "%s that came after it, appended again", count(r.Kept, "entry", "entries"))
 	}
-	rep.row("context", "%s, %s tokens", count(r.Messages, "message"), number(r.Tokens))
+	r.write(rep)
 	if !r.Redo && r.Kept == 0 {
 		rep.row("again", "clew undo %s brings the pass back", r.File)
 	}

@@ -34,7 +34,7 @@ func newContext() *cobra.Command {
 		case wantsJSON(cmd) || *full:
 			return usagef("context: --wire prints JSON of its own; leave out --json and --full")
 		}
-		window, err := parseWindow(*windowFlag)
+		window, err := numberFlag("window", *windowFlag, windowNumber)
 		if err != nil {
 			return err
 		}

@@ -67,6 +67,26 @@ func viewContext(ctx context.Context, s session.Store, leaf string, model modelF
 	return v, v.findLevel(ctx, s, snap.Logged)
 }
 
+// contextSize is what --json says of how large a context is.
+type contextSize struct {
+	Tokens   int64 `json:"tokens"`
+	Messages int   `json:"messages"`
+}
+
+// measure finds out what the context at a leaf takes.
+func (c *contextSize) measure(ctx context.Context, s session.Store, leaf string) error {
+	v, err := viewContext(ctx, s, leaf, modelFlag{}, 0, counterHeuristic)
+	if err == nil {
+		c.Tokens, c.Messages = v.reading.Tokens, len(v.Items)
+	}
+	return err
+}
+
+// write writes the size.
+func (c *contextSize) write(rep *report) {
+	rep.row("context", "%s, %s tokens", count(c.Messages, "message"), number(c.Tokens))
+}
+
 // findLevel takes the thinking level from the entries of the context, the latest first;
 // and from the path where the context does not name the model that is logged.
 func (v *contextView) findLevel(ctx context.Context, s session.Store, logged session.Model) (err error) {

@@ -120,7 +120,7 @@ func (fl *exportFlags) export(cmd *cobra.Command, name string) (*exportReport, e
 		return err
 	}
 	if fl.out != "" {
-		err = writeWhole(fl.out, fl.force, write)
+		err = writeWhole("export", fl.out, 0o600, fl.force, write)
 		bar.done()
 		return r, err
 	}
@@ -175,9 +175,9 @@ func (c *counted) Write(p []byte) (int, error) {
 }
 
 // writeWhole writes a file that others read, whole or not at all.
-func writeWhole(out string, force bool, write func(io.Writer) error) (err error) {
+func writeWhole(what, out string, mode fs.FileMode, force bool, write func(io.Writer) error) (err error) {
 	if _, err := os.Lstat(out); err == nil && !force {
-		return fmt.Errorf("export: %s already exists; choose another name or add --force; nothing was written", out)
+		return fmt.Errorf("%s: %s already exists; choose another name or add --force; nothing was written", what, out)
 	}
 	part, err := os.CreateTemp(filepath.Dir(out), "."+filepath.Base(out)+".*")
 	if err != nil {
@@ -185,7 +185,7 @@ func writeWhole(out string, force bool, write func(io.Writer) error) (err error)
 		if errors.As(err, &path) {
 			err = path.Err
 		}
-		return fmt.Errorf("export: write %s: %w", out, err)
+		return fmt.Errorf("%s: write %s: %w", what, out, err)
 	}
 	defer func() {
 		if err != nil {
@@ -193,13 +193,11 @@ func writeWhole(out string, force bool, write func(io.Writer) error) (err error)
 			_ = os.Remove(part.Name())
 		}
 	}()
-	if err = write(part); err != nil {
+	w := bufio.NewWriter(part)
+	if err = write(w); err != nil {
 		return err
 	}
-	if err = part.Sync(); err != nil {
-		return err
-	}
-	if err = part.Close(); err != nil {
+	if err = errors.Join(w.Flush(), part.Chmod(mode), part.Sync(), part.Close()); err != nil {
 		return err
 	}
 	if force {
@@ -207,7 +205,7 @@ func writeWhole(out string, force bool, write func(io.Writer) error) (err error)
 	}
 	// A link, unlike a rename, fails when a file of that name came meanwhile.
 	if err = os.Link(part.Name(), out); errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("export: %s already exists; nothing was written", out)
+		return fmt.Errorf("%s: %s already exists; nothing was written", what, out)
 	} else if err != nil {
 		return os.Rename(part.Name(), out)
 	}

@@ -257,11 +257,11 @@ func (fl *policyFlags) on(p compact.Policy) (_ compact.Policy, err error) {
 		}
 		*a.to = n
 	}
-	bytes, err := parseBytes(fl.maxBytes)
+	bytes, err := numberFlag("max-bytes", fl.maxBytes, bytesNumber)
 	if err != nil {
 		return p, err
 	}
-	window, err := parseWindow(fl.window)
+	window, err := numberFlag("window", fl.window, windowNumber)
 	if err != nil {
 		return p, err
 	}
@@ -275,29 +275,21 @@ func (fl *policyFlags) on(p compact.Policy) (_ compact.Policy, err error) {
 	return p, nil
 }
 
-// parseBytes reads --max-bytes; 0 means that it was not given.
-func parseBytes(s string) (int64, error) {
-	if s == "" {
-		return 0, nil
-	}
-	n, err := compact.ParseAmount(s)
-	if err != nil || strings.HasSuffix(s, "%") || n.Of(0) == 0 {
-		return 0, usagef("--max-bytes %s: write a number of bytes, such as 5000000 or 5M", s)
-	}
-	return n.Of(0), nil
-}
+// What flags that take a number are.
+const (
+	windowNumber = "the model's window in tokens, such as 64000 or 64k"
+	budgetNumber = "a number of tokens from 1, such as 2000 or 2k"
+	bytesNumber  = "a number of bytes, such as 5000000 or 5M"
+)
 
-// parseWindow reads --window; 0 means that it was not given.
-func parseWindow(s string) (int64, error) {
-	if s == "" {
+// numberFlag reads a flag that takes a number and no share of one; 0 means that it was not given.
+func numberFlag(flag, value, what string) (int64, error) {
+	if value == "" {
 		return 0, nil
 	}
-	n, err := compact.ParseAmount(s)
-	if err != nil || strings.HasSuffix(s, "%") {
-		return 0, usagef("--window %s: write the model's window in tokens, such as 64000 or 64k", s)
-	}
-	if n.Of(0) == 0 {
-		return 0, usagef("--window 0: a window of no tokens can't hold a prompt and an answer")
+	n, err := compact.ParseAmount(value)
+	if err != nil || strings.HasSuffix(value, "%") || n.Of(0) < 1 {
+		return 0, usagef("--%s %s: write %s", flag, value, what)
 	}
 	return n.Of(0), nil
 }

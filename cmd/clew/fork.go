@@ -23,19 +23,18 @@ func newClone() *cobra.Command {
 
 // forkReport is what fork and clone print as JSON.
 type forkReport struct {
-	File     string `json:"file"`
-	Out      string `json:"out"`
-	ID       string `json:"id"`
-	At       string `json:"at,omitempty"`
-	Before   string `json:"before,omitempty"`
-	Text     string `json:"text,omitempty"`
-	Entries  int    `json:"entries"`
-	Added    int    `json:"added"`
-	Closed   int    `json:"settled,omitempty"`
-	Output   int    `json:"output,omitempty"`
-	Leaf     string `json:"leaf,omitempty"`
-	Tokens   int64  `json:"tokens"`
-	Messages int    `json:"messages"`
+	File    string `json:"file"`
+	Out     string `json:"out"`
+	ID      string `json:"id"`
+	At      string `json:"at,omitempty"`
+	Before  string `json:"before,omitempty"`
+	Text    string `json:"text,omitempty"`
+	Entries int    `json:"entries"`
+	Added   int    `json:"added"`
+	Closed  int    `json:"settled,omitempty"`
+	Output  int    `json:"output,omitempty"`
+	Leaf    string `json:"leaf,omitempty"`
+	contextSize
 
 	at string // in words
 }
@@ -105,22 +104,17 @@ func runFork(cmd *cobra.Command, name, target string, given bool, out string) (*
 	if r.at, err = inWords(ctx, f, r.At); err != nil {
 		return nil, err
 	}
-	return r, r.measure(cmd)
+	return r, r.look(cmd)
 }
 
-// measure looks at what was written.
-func (r *forkReport) measure(cmd *cobra.Command) (err error) {
+// look looks at what was written.
+func (r *forkReport) look(cmd *cobra.Command) (err error) {
 	f, err := jsonl.Open(cmd.Context(), r.Out, jsonl.Options{ReadOnly: true})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	v, err := viewContext(cmd.Context(), f, r.Leaf, modelFlag{}, 0, counterHeuristic)
-	if err != nil {
-		return err
-	}
-	r.Tokens, r.Messages = v.reading.Tokens, len(v.Items)
-	return nil
+	return r.contextSize.measure(cmd.Context(), f, r.Leaf)
 }
 
 func (r *forkReport) text(rep *report) {
@@ -142,5 +136,5 @@ func (r *forkReport) text(rep *report) {
 	if r.Closed > 0 {
 		rep.row("settled", "%s got a result that says so", count(r.Closed, "interrupted call"))
 	}
-	rep.row("context", "%s, %s tokens", count(r.Messages, "message"), number(r.Tokens))
+	r.write(rep)
 }

@@ -97,7 +97,7 @@ func (g *gatewayFlags) settings() (cfg gateway.HandlerConfig, file gatewayFile, 
 		}
 		upstreams[name] = addr
 	}
-	all, err := parseWindow(g.window)
+	all, err := numberFlag("window", g.window, windowNumber)
 	if err != nil {
 		return cfg, file, err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -102,16 +103,19 @@ func freeLabel(labels []session.Label, label, id string) error {
 
 func (r *labelReport) text(rep *report) {
 	rep.place("entry", r.entry, "")
+	rep.changed("label", r.Label, r.Was)
+}
+
+// changed writes what something is now, and what it was.
+func (r *report) changed(name, now, was string) {
+	line := cmp.Or(now, "none")
 	switch {
-	case r.Label == "":
-		rep.row("label", "none; it was %s", r.Was)
-	case r.Was == r.Label:
-		rep.row("label", "%s, as before", r.Label)
-	case r.Was != "":
-		rep.row("label", "%s; it was %s", r.Label, r.Was)
-	default:
-		rep.row("label", "%s", r.Label)
+	case now == was:
+		line += ", as before"
+	case was != "":
+		line += "; it was " + was
 	}
+	r.row(name, "%s", line)
 }
 
 func newPin() *cobra.Command {
@@ -337,16 +341,5 @@ func sessionNameOf(cmd *cobra.Command, s session.Store) (name string, err error)
 
 func (r *nameReport) text(rep *report) {
 	rep.row("session", "%s", r.File)
-	switch {
-	case r.Name == r.Was && r.Name == "":
-		rep.row("name", "none, as before")
-	case r.Name == r.Was:
-		rep.row("name", "%s, as before", r.Name)
-	case r.Name == "":
-		rep.row("name", "none; it was %s", r.Was)
-	case r.Was != "":
-		rep.row("name", "%s; it was %s", r.Name, r.Was)
-	default:
-		rep.row("name", "%s", r.Name)
-	}
+	rep.changed("name", r.Name, r.Was)
 }

@@ -1,10 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"iter"
 	"os"
@@ -14,7 +14,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/internal/replay"
 	"github.com/clew-dev/clew/internal/replay/page"
 	"github.com/clew-dev/clew/session"
@@ -109,9 +108,11 @@ func newReplay() *cobra.Command {
 func (fl *replayFlags) measureCurve(cmd *cobra.Command, args []string, pr *progress, opt replay.Options) (out []curvePoint, err error) {
 	opt.Chain, opt.Text, opt.Probe = false, nil, nil
 	for _, b := range strings.FieldsFunc(fl.curve, func(r rune) bool { return r == ',' }) {
-		if opt.Budget, err = tokenCount("--curve", b); err != nil {
+		n, err := numberFlag("curve", b, budgetNumber)
+		if err != nil {
 			return nil, err
 		}
+		opt.Budget = int(n)
 		in, err := findReplay(cmd, args)
 		if err != nil {
 			return nil, err
@@ -127,16 +128,6 @@ func (fl *replayFlags) measureCurve(cmd *cobra.Command, args []string, pr *progr
 		out = append(out, at)
 	}
 	return out, nil
-}
-
-// tokenCount reads a flag that is a number of tokens.
-func tokenCount(flag, value string) (int, error) {
-	a, err := compact.ParseAmount(value)
-	const most = 1e9
-	if err != nil || strings.HasSuffix(value, "%") || a.Of(0) < 1 || a.Of(0) > most {
-		return 0, usagef("%s %s: write it in tokens, such as 4000 or 4k, from 1 to a billion", flag, value)
-	}
-	return int(a.Of(0)), nil
 }
 
 // grades lets readers do what is left of a probe, and prints their grades.
@@ -176,9 +167,11 @@ func (fl *replayFlags) options() (opt replay.Options, err error) {
 		flag, value string
 		to          *int
 	}{{"budget", fl.budget, &opt.Budget}, {"tail", fl.tail, &opt.Tail}, {"window", fl.window, &opt.Cost.Window}} {
-		if *n.to, err = tokenCount("--"+n.flag, n.value); err != nil {
+		read, err := numberFlag(n.flag, n.value, budgetNumber)
+		if err != nil {
 			return opt, err
 		}
+		*n.to = int(read)
 	}
 	if opt.Cost.Prices, err = readPrices(fl.prices); err != nil {
 		return opt, err
@@ -312,27 +305,7 @@ func (fl *replayFlags) writeHTML(r *replay.Report, in *replayInput) error {
 	for _, f := range in.damaged {
 		notes.Damaged = append(notes.Damaged, page.File(f))
 	}
-	if err := writePage(fl.html, r, notes); err != nil {
-		return fmt.Errorf("--html %s: %s", fl.html, errorText(err))
-	}
-	return nil
-}
-
-func writePage(path string, r *replay.Report, notes page.Notes) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".clew-replay-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	w := bufio.NewWriter(f)
-	err = cmp.Or(page.Write(w, r, notes), w.Flush())
-	if err = cmp.Or(err, f.Close()); err != nil {
-		return err
-	}
-	if err := os.Chmod(f.Name(), 0o644); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return writeWhole("--html", fl.html, 0o644, true, func(w io.Writer) error { return page.Write(w, r, notes) })
 }
 
 // replayInput is what replay was given.

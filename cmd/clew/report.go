@@ -109,14 +109,6 @@ func folded(line, margin string, columns int) string {
 // columnsHead returns the beginning of a text that takes n columns at most.
 func columnsHead(s string, n int) string { return columns.Truncate(s, n, "") }
 
-// pathTail shortens a path to n columns from the front: its end says most.
-func pathTail(s string, n int) string {
-	if textWidth(s) <= n {
-		return s
-	}
-	return columns.TruncateLeft(s, textWidth(s)-n+1, "…")
-}
-
 var longNumber = text.Pattern(`\b[0-9]{4,15}\b`)
 
 // grouped writes the numbers of a sentence as the rest of a report does.
@@ -232,7 +224,7 @@ func (r *report) fileLists(read, modified []string) {
 			}
 			path = printable(path)
 			if r.screen {
-				path = pathTail(path, r.columns-reportMargin-len(kind.word))
+				path = cutLeft(path, r.columns-reportMargin-len(kind.word))
 			}
 			r.w.WriteString(strings.Repeat(" ", reportMargin) + kind.word + path + "\n")
 		}

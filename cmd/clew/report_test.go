@@ -27,10 +27,10 @@ func TestFolded(t *testing.T) {
 }
 
 func TestPathTail(t *testing.T) {
-	if got := pathTail("packages/agent/src/agent.ts", 12); got != "…rc/agent.ts" {
+	if got := cutLeft("packages/agent/src/agent.ts", 12); got != "…rc/agent.ts" {
 		t.Errorf("%q", got)
 	}
-	if got := pathTail("a.go", 12); got != "a.go" {
+	if got := cutLeft("a.go", 12); got != "a.go" {
 		t.Errorf("%q", got)
 	}
 }

@@ -152,7 +152,7 @@ func resume(cmd *cobra.Command, name string, in transcript.Format, cwd string, k
 	if _, err := transcript.Write(ctx, &buf, small, format, transcript.WriteOptions{Full: full}); err != nil {
 		return nil, fmt.Errorf("resume %s: %w", f.Path(), err)
 	}
-	return r, writeWhole(r.Out, false, func(w io.Writer) error {
+	return r, writeWhole("resume", r.Out, 0o600, false, func(w io.Writer) error {
 		_, err := buf.WriteTo(w)
 		return err
 	})

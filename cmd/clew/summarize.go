@@ -34,7 +34,7 @@ func newSummarize() *cobra.Command {
 		if in.Profile, err = findStrategy(strategy); err != nil {
 			return err
 		}
-		if in.Budget, err = parseBudget(*budget); err != nil {
+		if in.Budget, err = numberFlag("budget", *budget, budgetNumber); err != nil {
 			return err
 		}
 		f, err := openSession(cmd, args[0], true)
@@ -64,18 +64,6 @@ func summarizeUntil(cmd *cobra.Command, s session.Store, until string) (string, 
 		return "", err
 	}
 	return e.ID, nil
-}
-
-// parseBudget reads --budget; 0 means that it was not given.
-func parseBudget(s string) (int64, error) {
-	if s == "" {
-		return 0, nil
-	}
-	n, err := compact.ParseAmount(s)
-	if err != nil || strings.HasSuffix(s, "%") || n.Of(0) < 1 {
-		return 0, usagef("--budget %s: write a number of tokens from 1, such as 2000 or 2k", s)
-	}
-	return n.Of(0), nil
 }
 
 // prepareSummary reads what is to be summarized, and settles the budget.
