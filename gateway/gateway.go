@@ -20,6 +20,7 @@ package gateway
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"io"
@@ -67,6 +68,8 @@ type Config struct {
 // Event says what became of one request. It has no content.
 type Event struct {
 	Time         time.Time     `json:"time"`
+	Total        time.Duration `json:"total"` // from its arrival to the end of the answer
+	Host         string        `json:"host,omitempty"`
 	API          string        `json:"api"` // a wire.Profile's name; empty for a request that was passed on unread
 	Model        string        `json:"model,omitempty"`
 	Conversation string        `json:"conversation,omitempty"` // 16 hex digits, the same for all requests of one
@@ -82,6 +85,8 @@ type Event struct {
 	Cost      float64 `json:"cost,omitempty"`
 	Otherwise float64 `json:"otherwise,omitempty"`
 	Status    int     `json:"status"`
+
+	Context context.Context `json:"-"` // of the request, in which a trace may be
 }
 
 // Outcome says what was done with a request.
@@ -222,7 +227,7 @@ func (r *request) guarded(fn func()) (ok bool) {
 
 // plan returns the body to send: the client's own, or a shorter one.
 func (r *request) plan(req *http.Request, body []byte) []byte {
-	r.event = Event{Time: r.begin, API: r.profile.Name, Outcome: Passed}
+	r.event = Event{Time: r.begin, Context: req.Context(), Host: req.URL.Host, API: r.profile.Name, Outcome: Passed}
 	plain, err := decoded(req.Header.Get("Content-Encoding"), body, r.cfg.MaxBody)
 	if err != nil {
 		r.event.Why = err.Error()
@@ -292,6 +297,7 @@ func (r *request) done(resp *http.Response) *http.Response {
 		r.event.Status = resp.StatusCode
 	}
 	if r.cfg.OnEvent != nil {
+		r.event.Total = r.cfg.Now().Sub(r.begin)
 		r.cfg.OnEvent(r.event)
 	}
 	return resp

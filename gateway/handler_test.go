@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"bufio"
+	"bytes"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -89,6 +90,27 @@ func TestHandlerRefuses(t *testing.T) {
 				t.Error("the request went upstream")
 			}
 		})
+	}
+}
+
+// As a middleware it shortens what the next one gets, and each client has its own next one.
+func TestMiddleware(t *testing.T) {
+	m := gateway.Middleware(gateway.Config{Window: window(20_000)})
+	for i := range 2 {
+		body, got := long(40, "go on"), 0
+		req, err := http.NewRequest(http.MethodPost, "http://model.example/v1/messages", bytes.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := m(req, func(r *http.Request) (*http.Response, error) {
+			sent, err := io.ReadAll(r.Body)
+			got = len(sent)
+			return &http.Response{StatusCode: 200 + i, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(plainAnswer))}, err
+		})
+		if err != nil || resp.StatusCode != 200+i || got == 0 || got > len(body)/2 {
+			t.Fatalf("of %d bytes %d were sent on, %v", len(body), got, err)
+		}
+		_ = resp.Body.Close()
 	}
 }
 
