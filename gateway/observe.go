@@ -129,6 +129,7 @@ func (m *measured) end(seen *edges) {
 		m.price(&u, &used)
 	}
 	if m.cfg.OnEvent != nil {
+		m.event.Total = m.cfg.Now().Sub(m.event.Time)
 		m.cfg.OnEvent(m.event)
 	}
 }

@@ -52,6 +52,9 @@ func New(cfg Config) *Server {
 
 // Event hears of a request; it is for gateway.Config.OnEvent.
 func (s *Server) Event(e gateway.Event) {
+	if e.Outcome == gateway.WouldBe { // it was sent on as it came
+		e.After = e.Before
+	}
 	s.board.add(&e)
 	s.metrics.add(&e)
 }

@@ -261,43 +261,28 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// Money: a request that was shortened is held against the same one whole, with its cache;
-// the switch costs, later requests save, and what had not fit counts nothing.
+// Money saved is what requests would have cost otherwise, less what they cost; a switch may
+// cost, and what had not fit counts nothing.
 func TestSaved(t *testing.T) {
 	s := admin.New(admin.Config{Dir: t.TempDir()})
 	srv := httptest.NewServer(s.Handler())
 	defer srv.Close()
-	send := func(outcome gateway.Outcome, before, after, read, written int64) admin.Talk {
-		s.Event(gateway.Event{
-			API: "anthropic", Model: "claude-sonnet-4-5", Conversation: "0123456789abcdef", Outcome: outcome, Status: 200, Before: before, After: after, Window: 100_000,
-			Usage: &gateway.Usage{Input: after, CacheRead: read, CacheWrite: written},
-		})
-		var list admin.Listing
-		_, text, _ := get(t, srv.URL+"/sessions")
-		if err := json.Unmarshal([]byte(text), &list); err != nil {
-			t.Fatal(err)
-		}
-		if len(list.Sessions) == 0 {
-			return admin.Talk{}
-		}
-		return list.Sessions[0]
+	for _, e := range []gateway.Event{
+		{Outcome: gateway.Passed, Before: 80_000, After: 80_000, Cost: 1},
+		{Outcome: gateway.Compacted, Before: 81_000, After: 20_000, Cost: 2, Otherwise: 1.5},
+		{Outcome: gateway.Shortened, Before: 82_000, After: 21_000, Cost: .25, Otherwise: 1},
+		{Outcome: gateway.Shortened, Before: 120_000, After: 30_000, Cost: .25, Otherwise: 9},
+		{Outcome: gateway.WouldBe, Before: 82_000, After: 20_000, Cost: 1, Otherwise: .5},
+	} {
+		e.API, e.Conversation, e.Status, e.Window, e.Usage = "anthropic", "0123456789abcdef", 200, 100_000, &gateway.Usage{Input: e.After}
+		s.Event(e)
 	}
-	send(gateway.Passed, 79_000, 79_000, 0, 79_000)
-	if talk := send(gateway.Passed, 80_000, 80_000, 79_000, 1000); talk.Saved != 0 {
-		t.Errorf("nothing was shortened, and $%f saved", talk.Saved)
+	var list admin.Listing
+	_, text, _ := get(t, srv.URL+"/sessions")
+	if err := json.Unmarshal([]byte(text), &list); err != nil || len(list.Sessions) != 1 {
+		t.Fatal(text, err)
 	}
-	// Whole, 80,000 tokens at $0.30 and 1,000 at $3.75 a million; as sent, 20,000 at $3.75.
-	talk := send(gateway.Compacted, 81_000, 20_000, 0, 20_000)
-	if want := .02775 - .075; talk.Saved < want-1e-6 || talk.Saved > want+1e-6 {
-		t.Errorf("the switch saved $%f, want %f", talk.Saved, want)
-	}
-	at := talk.Saved
-	talk = send(gateway.Shortened, 82_000, 21_000, 20_000, 1000)
-	if won := talk.Saved - at; won < .015 || won > .02 {
-		t.Errorf("the next request saved $%f", won)
-	}
-	at = talk.Saved
-	if talk = send(gateway.Shortened, 120_000, 30_000, 21_000, 9000); talk.Saved != at || talk.Unfit != 1 {
-		t.Errorf("a request that had not fit saved $%f; %d did not fit", talk.Saved-at, talk.Unfit)
+	if talk := list.Sessions[0]; talk.Saved != -.5+.75 || talk.Cost != 4.5 || talk.Unfit != 1 || talk.WouldBe != 1 || talk.NotSent != 61_000+61_000+90_000 || talk.After != 82_000 || talk.Totals != list.Totals {
+		t.Errorf("%+v", talk)
 	}
 }

@@ -13,13 +13,10 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/clew-dev/clew/gateway"
-	"github.com/clew-dev/clew/message"
-	"github.com/clew-dev/clew/model/catalogue"
 )
 
 // What is kept in memory.
@@ -34,7 +31,7 @@ type Totals struct {
 	Epochs   int   `json:"epochs"`   // switches to a new summary
 	Rescued  int   `json:"rescued"`  // refused as too long, and answered once they were shortened
 	TooLong  int   `json:"tooLong"`  // refused as too long, and nothing could be done
-	WouldBe  int   `json:"wouldBe"`  // epochs that observing alone did not make
+	WouldBe  int   `json:"wouldBe"`  // would have been shortened, but were only observed
 	Unfit    int   `json:"unfit"`    // answered, though the agent's list was larger than the window
 	NotSent  int64 `json:"notSent"`  // tokens that were not sent, estimated
 	Input    int64 `json:"input"`    // tokens as the upstream reports them, cached or not
@@ -127,7 +124,6 @@ func (b *board) add(e *gateway.Event) {
 		b.talks[t.ID] = t
 	}
 	one := totalsOf(e)
-	t.price(e, &one)
 	t.plus(&one)
 	b.all.plus(&one)
 	t.API, t.Model, t.Last, t.Before, t.After, t.Window, t.Status = e.API, e.Model, e.Time, e.Before, e.After, e.Window, e.Status
@@ -153,7 +149,7 @@ func totalsOf(e *gateway.Event) (t Totals) {
 		t.TooLong++
 	case gateway.WouldBe:
 		t.WouldBe++
-	case gateway.Passed, gateway.Shortened:
+	case gateway.Passed, gateway.Shortened, gateway.Refused:
 	}
 	t.NotSent += e.Before - e.After
 	if unfit(e) && e.Status < 300 && e.After < e.Before {
@@ -164,49 +160,19 @@ func totalsOf(e *gateway.Event) (t Totals) {
 		t.Output += u.Output
 		t.Read += u.CacheRead
 		t.Written += u.CacheWrite
+		if t.Cost = e.Cost; e.Cost == 0 {
+			t.Unpriced = 1
+		}
+	}
+	if e.Otherwise > 0 && e.After < e.Before && !unfit(e) {
+		t.Saved = e.Otherwise - e.Cost
 	}
 	return t
 }
 
 func unfit(e *gateway.Event) bool { return e.Window > 0 && e.Before > e.Window }
 
-// price says what a request cost, and what it would have cost whole.
-func (t *Talk) price(e *gateway.Event, to *Totals) {
-	if e.Usage == nil {
-		return
-	}
-	provider, _, _ := strings.Cut(e.API, "-")
-	info, _ := catalogue.Default().Lookup(cmp.Or(map[string]string{"gemini": "google"}[provider], provider), e.Model)
-	if info.Price == nil {
-		to.Unpriced = 1
-		return
-	}
-	u := message.Usage{
-		Input: e.Usage.Input - e.Usage.CacheRead - e.Usage.CacheWrite, Output: e.Usage.Output, CacheRead: e.Usage.CacheRead, CacheWrite: e.Usage.CacheWrite,
-	}
-	paid := info.Price.Cost(&u)
-	to.Cost = paid
-	if e.After >= e.Before || e.After <= 0 || unfit(e) {
-		return
-	}
-	// The list that the agent sent, in the upstream's tokens: what the request before it had
-	// would have come from the cache, if there is one.
-	scale := float64(e.Usage.Input) / float64(e.After)
-	whole, had := int64(float64(e.Before)*scale), int64(float64(t.Before)*scale)
-	without := message.Usage{Output: u.Output}
-	switch {
-	case t.Written+u.CacheWrite > 0:
-		without.CacheRead = min(had, whole)
-		without.CacheWrite = whole - without.CacheRead
-	case t.Read+u.CacheRead > 0:
-		without.CacheRead = min(had, whole)
-		without.Input = whole - without.CacheRead
-	default:
-		without.Input = whole
-	}
-	to.Saved = info.Price.Cost(&without) - paid
-}
-
+// plus adds what another one has.
 func (t *Totals) plus(o *Totals) {
 	t.Requests += o.Requests
 	t.Epochs += o.Epochs
