@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/clew-dev/clew/internal/procgroup"
 	"github.com/clew-dev/clew/internal/text"
 )
 
@@ -86,10 +87,10 @@ func (p *program) run(ctx context.Context, in []byte) (out []byte, reason string
 	stdout := &capped{max: p.c.MaxOutput, over: func() { stop(ErrTooLong) }}
 	stderr := &capped{max: maxReason}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
-	ownGroup(cmd)
+	procgroup.Own(cmd)
 	err = cmd.Run()
 	if cmd.Process != nil && (ctx.Err() != nil || errors.Is(err, exec.ErrWaitDelay)) {
-		killGroup(cmd) // whom the signal did not stop, and the children of a program that has ended
+		procgroup.Kill(cmd) // whom the signal did not stop, and the children of a program that has ended
 	}
 	reason = readable(stderr.bytes())
 	switch cause := context.Cause(ctx); {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/clew-dev/clew/agent/tool"
+	"github.com/clew-dev/clew/internal/procgroup"
 	"github.com/clew-dev/clew/model"
 )
 
@@ -124,7 +125,7 @@ func (s *Set) bash(ctx context.Context, command string, timeout time.Duration, o
 	cmd.Env = append(append(s.environ[:len(s.environ):len(s.environ)], quiet...), "PWD="+s.dir)
 	out := &commandOutput{tell: output}
 	cmd.Stdout, cmd.Stderr = out, out // one pipe: in the order of the writes
-	ownGroup(cmd)
+	procgroup.Own(cmd)
 	if err := cmd.Start(); err != nil {
 		if ctx.Err() != nil {
 			return tool.Result{}, context.Cause(ctx)
@@ -136,7 +137,7 @@ func (s *Set) bash(ctx context.Context, command string, timeout time.Duration, o
 		return tool.Result{}, &Error{Op: "bash", Err: fmt.Errorf("the command can't be started: %w", err), Hint: hint}
 	}
 	err := cmd.Wait()
-	left := killGroup(cmd) && ctx.Err() == nil
+	left := procgroup.Kill(cmd) && ctx.Err() == nil
 	out.end()
 
 	text, cut := out.text()
@@ -155,7 +156,7 @@ func (s *Set) bash(ctx context.Context, command string, timeout time.Duration, o
 			return tool.Result{}, &Error{Op: "bash", Err: fmt.Errorf("the outcome of the command is not known: %w", err), Hint: "look at what it has done before running it again"}
 		}
 		by := ""
-		if n, name := signalOf(cmd.ProcessState); n != 0 {
+		if n, name := procgroup.Signal(cmd.ProcessState); n != 0 {
 			code, by = 128+n, " (killed: "+name+")"
 		}
 		end = fmt.Sprintf("Command exited with code %d%s", code, by)

@@ -18,6 +18,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/clew-dev/clew/internal/procgroup"
 	"github.com/clew-dev/clew/model"
 )
 
@@ -53,7 +54,7 @@ func start(cmd *exec.Cmd) (*process, error) {
 		_ = out.Close()
 		return nil, err
 	}
-	ownGroup(cmd)
+	procgroup.Own(cmd)
 	if err := cmd.Start(); err != nil {
 		_, _ = out.Close(), p.in.Close()
 		return nil, err
@@ -66,7 +67,7 @@ func start(cmd *exec.Cmd) (*process, error) {
 func (p *process) wait() {
 	p.err = p.cmd.Wait()
 	p.alone = !p.told.Load()
-	killGroup(p.cmd)
+	procgroup.Kill(p.cmd)
 	// A child that left the group may hold the output open: it is not waited for.
 	_ = p.out.SetReadDeadline(time.Now().Add(grace))
 	close(p.ended)
@@ -76,12 +77,12 @@ func (p *process) wait() {
 func (p *process) stop() {
 	p.told.Store(true)
 	_ = p.in.Close()
-	for _, next := range []func(*exec.Cmd){endGroup, killGroup} {
+	for _, next := range []func(){func() { _ = procgroup.End(p.cmd) }, func() { procgroup.Kill(p.cmd) }} {
 		select {
 		case <-p.ended:
 			return
 		case <-time.After(grace):
-			next(p.cmd)
+			next()
 		}
 	}
 	<-p.ended
@@ -90,7 +91,7 @@ func (p *process) stop() {
 // kill ends the program at once, and frees who writes to it.
 func (p *process) kill() {
 	p.told.Store(true)
-	killGroup(p.cmd)
+	procgroup.Kill(p.cmd)
 	_ = p.in.Close()
 	<-p.ended
 }
