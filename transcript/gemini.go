@@ -3,6 +3,7 @@ package transcript
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -77,15 +78,24 @@ func (g *gemini) message(v value, line int) {
 // recorded adds an answer of a recorded session with the results of its calls.
 func (g *gemini) recorded(f fields, at time.Time, line int) {
 	m := &message.Message{Role: message.RoleAssistant, API: apiGemini, Provider: "google", Model: f.str("model"), StopReason: message.StopEnd}
-	for _, th := range f["thoughts"].list() {
-		text := strings.TrimSpace(th.str("subject") + "\n" + th.str("description"))
-		if text != "" {
-			m.Content = append(m.Content, message.ThinkingBlock(text, ""))
+	content := g.parts(f["content"], line)
+	has := func(t message.BlockType) bool {
+		return slices.ContainsFunc(content, func(b message.Block) bool { return b.Type == t })
+	}
+	// Content with calls or thinking in it has all of them.
+	if whole := has(message.BlockThinking) || has(message.BlockToolCall); !whole {
+		for _, th := range f["thoughts"].list() {
+			text := strings.TrimSpace(th.str("subject") + "\n" + th.str("description"))
+			if text != "" {
+				m.Content = append(m.Content, message.ThinkingBlock(text, ""))
+			}
+		}
+		for _, call := range f["toolCalls"].list() {
+			content = append(content, message.ToolCallBlock(call.str("id"), call.str("name"), g.arguments(call.get("args"), line, call.str("id"))))
 		}
 	}
-	m.Content = append(m.Content, g.parts(f["content"], line)...)
-	for _, call := range f["toolCalls"].list() {
-		m.Content = append(m.Content, message.ToolCallBlock(call.str("id"), call.str("name"), g.arguments(call.get("args"), line, call.str("id"))))
+	m.Content = append(m.Content, content...)
+	if has(message.BlockToolCall) {
 		m.StopReason = message.StopToolUse
 	}
 	if t := f["tokens"]; t.isObject() {

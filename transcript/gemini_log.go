@@ -7,11 +7,13 @@ import (
 
 // geminiRecord is a message of a log, or a place where the context was replaced.
 type geminiRecord struct {
-	id      string
-	msg     value
-	line    int
-	summary string // of a compaction
-	first   string // the first message that it kept
+	id   string
+	msg  value
+	line int
+
+	cut     bool // it is such a place
+	summary string
+	first   string // the first message that was kept
 }
 
 // log reads a session that is recorded a line at a time: a message is written anew
@@ -58,7 +60,7 @@ func (g *gemini) log(s *source) error {
 		return err
 	}
 	for _, r := range list {
-		if r.summary != "" {
+		if r.cut {
 			g.compaction(Rewrite{Kind: "compaction", Line: r.line, Summary: r.summary}, g.byID[r.first], nil, g.tip.atTime(), "")
 			continue
 		}
@@ -78,19 +80,19 @@ func geminiReplaced(list []geminiRecord, line int, now []value) []geminiRecord {
 	var fresh []geminiRecord
 	for _, m := range now {
 		id := m.str("id")
-		text := snapshotOf(m)
+		text, ok := snapshotOf(m)
 		switch {
 		case known[id]:
 			if cut.first == "" {
 				cut.first = id
 			}
-		case text != "" && cut.summary == "":
-			cut.summary = text
+		case ok && !cut.cut:
+			cut.cut, cut.summary = true, text
 		default:
 			fresh = append(fresh, geminiRecord{id: id, msg: slices.Clone(m), line: line})
 		}
 	}
-	if cut.summary != "" && len(list) > 0 {
+	if cut.cut {
 		return append(append(list, cut), fresh...)
 	}
 	var out []geminiRecord
@@ -101,13 +103,14 @@ func geminiReplaced(list []geminiRecord, line int, now []value) []geminiRecord {
 }
 
 // snapshotOf returns the text of a message that is the summary of what was before it.
-func snapshotOf(m value) string {
+func snapshotOf(m value) (string, bool) {
 	var g gemini
 	g.builder = newBuilder(&Transcript{}, ReadOptions{})
 	blocks := g.parts(m.get("content"), 0)
 	text := textOf(blocks)
-	if m.str("type") == "user" && strings.HasPrefix(strings.TrimSpace(text), snapshotMark) {
-		return text
+	if m.bool(wrappedSummary) {
+		text, _ = strings.CutPrefix(text, snapshotOpen)
+		return strings.TrimSuffix(text, snapshotClose), true
 	}
-	return ""
+	return text, m.str("type") == "user" && strings.HasPrefix(strings.TrimSpace(text), snapshotMark)
 }

@@ -16,7 +16,7 @@ import (
 )
 
 var writable = []transcript.Format{
-	transcript.Pi, transcript.ClaudeCode, transcript.Codex,
+	transcript.Pi, transcript.ClaudeCode, transcript.Codex, transcript.GeminiCLI,
 	transcript.OpenAIChat, transcript.OpenAIResponses, transcript.Anthropic,
 }
 
@@ -26,6 +26,8 @@ func profileOf(f transcript.Format) wire.Profile {
 		return wire.OpenAIResponses
 	case transcript.OpenAIChat:
 		return wire.OpenAIChat
+	case transcript.GeminiCLI:
+		return wire.Gemini
 	default:
 		return wire.Anthropic
 	}
@@ -76,7 +78,7 @@ func sent(t testing.TB, msgs []*message.Message, f transcript.Format, without ..
 	p := profileOf(f)
 	target := wire.Target{TakesImages: true}
 	for _, m := range msgs {
-		if m.Role == message.RoleAssistant && m.Model != "" && f != transcript.ClaudeCode && f != transcript.Codex {
+		if m.Role == message.RoleAssistant && m.Model != "" && f != transcript.ClaudeCode && f != transcript.Codex && f != transcript.GeminiCLI {
 			target.Provider, target.Model = m.Provider, m.Model
 		}
 	}
@@ -84,7 +86,7 @@ func sent(t testing.TB, msgs []*message.Message, f transcript.Format, without ..
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f == transcript.ClaudeCode || slices.Contains(without, "system") {
+	if f == transcript.ClaudeCode || f == transcript.GeminiCLI || slices.Contains(without, "system") {
 		req.System, req.Tools = nil, nil
 	}
 	if f == transcript.Codex {
@@ -163,7 +165,7 @@ func TestRoundTripFull(t *testing.T) {
 		})
 		before := contextOf(t, tr.Store())
 		compactions += len(tr.Rewrites)
-		for _, f := range []transcript.Format{transcript.Pi, transcript.ClaudeCode, transcript.Codex} {
+		for _, f := range []transcript.Format{transcript.Pi, transcript.ClaudeCode, transcript.Codex, transcript.GeminiCLI} {
 			t.Run(fmt.Sprintf("%d/%s", seed, f), func(t *testing.T) {
 				data, _ := write(t, tr.Store(), f, transcript.WriteOptions{Full: true})
 				again, err := transcript.Read(bytes.NewReader(data), transcript.ReadOptions{Format: f})

@@ -90,7 +90,7 @@ func (w *writer) normalized(p wire.Profile) (*log, error) {
 	w.wireNotes(notes, ids)
 	w.aside()
 	if len(list.Tools) > 0 {
-		program := map[Format]string{ClaudeCode: "Claude Code", Codex: "Codex"}[w.format]
+		program := map[Format]string{ClaudeCode: "Claude Code", Codex: "Codex", GeminiCLI: "Gemini CLI", OpenCode: "opencode"}[w.format]
 		w.report.add(Lost, "tools", 0, "", "definitions of tools, which "+program+" has its own of")
 	}
 	return &log{w, list, slots}, nil

@@ -42,7 +42,7 @@ var (
 )
 
 var writers = map[Format]func(*writer) error{
-	Pi: writePi, ClaudeCode: writeClaude, Codex: writeCodex,
+	Pi: writePi, ClaudeCode: writeClaude, Codex: writeCodex, GeminiCLI: writeGemini,
 	OpenAIChat: writeList, OpenAIResponses: writeList, Anthropic: writeList,
 }
 
