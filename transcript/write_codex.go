@@ -1,7 +1,6 @@
 package transcript
 
 import (
-	"cmp"
 	"strings"
 	"time"
 
@@ -82,8 +81,22 @@ func (c *codexWriter) meta() {
 	at := c.header.Timestamp
 	c.recordAt("session_meta", at, object(
 		"id", c.sessionID(), "timestamp", stamp(at), "cwd", c.header.Cwd, "originator", "clew", "cli_version", codexVersion,
-		"source", "cli", "model_provider", cmp.Or(c.target(c.opt).Provider, "openai"), "base_instructions", base,
+		"source", "cli", "model_provider", optional(c.provider()), "base_instructions", base,
 	))
+}
+
+// provider returns whose models answered last, where these speak the API of Codex. It resumes
+// a session only with a provider that is set up, and without one with its own.
+func (c *codexWriter) provider() string {
+	for i := len(c.items) - 1; i >= 0; i-- {
+		if m := c.items[i].Message; m.Role == message.RoleAssistant && m.Provider != "" {
+			if m.API == apiResponses {
+				return m.Provider
+			}
+			return ""
+		}
+	}
+	return ""
 }
 
 // turn writes the items of a turn.

@@ -31,6 +31,8 @@ type Config struct {
 	// BindThinking refuses signed reasoning when what stood before it has changed; but
 	// not that of an open tool loop, which has to come back whatever else was changed.
 	BindThinking bool
+	// Reply makes the reply to a request that is not refused, in place of the script.
+	Reply func(*Exchange) Reply
 	// StablePrefix refuses a request whose start is not the request before it. Call
 	// NewConversation where it may change.
 	StablePrefix bool
@@ -157,8 +159,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		rec.json(http.StatusOK, f.counted(req.tokens()))
 		return
 	default:
-		next := s.next()
-		reply = &next
+		next := s.c.Reply
+		if next == nil {
+			next = s.next
+		}
+		r := next(x)
+		reply = &r
 	}
 	s.answer(rec, r, f, req, reply)
 }
@@ -197,7 +203,7 @@ func (s *Server) admit(f *form, r *http.Request, body []byte, x *Exchange, count
 	return req, nil
 }
 
-func (s *Server) next() Reply {
+func (s *Server) next(*Exchange) Reply {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.script) == 0 {
