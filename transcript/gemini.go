@@ -16,13 +16,14 @@ import (
 // types user and gemini, whose calls and results stand together.
 type gemini struct {
 	*builder
-	byID   map[string]*node
-	open   []string // calls that wait for their results, where they have no ids
-	toolNo int
+	byID     map[string]*node
+	answered map[string]bool // calls that have their result
+	open     []string        // calls that wait for their results, where they have no ids
+	toolNo   int
 }
 
 func readGemini(s *source, b *builder) error {
-	g := &gemini{builder: b, byID: map[string]*node{}}
+	g := &gemini{builder: b, byID: map[string]*node{}, answered: map[string]bool{}}
 	if s.doc == nil {
 		return g.log(s)
 	}
@@ -61,17 +62,36 @@ func (g *gemini) message(v value, line int) {
 	at := f["timestamp"].time()
 	switch typ := f.str("type"); typ {
 	case "user":
-		blocks := g.parts(f["content"], line)
-		if len(blocks) > 0 {
-			g.words(blocks, at, line, f.str("id"))
-			g.byID[f.str("id")] = g.tip
-		}
+		g.said(f, at, line)
 	case "gemini", "model", "assistant":
 		g.recorded(f, at, line)
 	case "info", "error", "warning":
 		g.note(Aside, "message:"+typ, line, f.str("id"), "notices of the program, which are no part of the conversation")
 	default:
 		g.note(Lost, "message:"+typ, line, f.str("id"), "messages of a type that has no place here")
+	}
+}
+
+// said adds what the user said, and results. Most of these stand with their calls as well.
+func (g *gemini) said(f fields, at time.Time, line int) {
+	parts := []value{f["content"]}
+	if f["content"].isArray() {
+		parts = f["content"].list()
+	}
+	var blocks []message.Block
+	for _, p := range parts {
+		r := p.get("functionResponse")
+		if id := r.str("id"); !r.isObject() {
+			blocks = append(blocks, g.parts(p, line)...)
+		} else if !g.answered[id] {
+			g.answered[id] = true
+			_, out := g.response(r, line)
+			g.result(id, r.str("name"), out, r.has("response", "error"), at, line, f.str("id")+"/"+id)
+		}
+	}
+	if len(blocks) > 0 {
+		g.words(blocks, at, line, f.str("id"))
+		g.byID[f.str("id")] = g.tip
 	}
 }
 
@@ -124,6 +144,7 @@ func (g *gemini) recorded(f fields, at time.Time, line int) {
 		if done.IsZero() {
 			done = at
 		}
+		g.answered[call.str("id")] = true
 		g.result(call.str("id"), call.str("name"), blocks, status == "error" || status == "cancelled", done, line, f.str("id")+"/result"+itoa(i))
 	}
 }

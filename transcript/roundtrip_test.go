@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/clew-dev/clew/internal/sessiongen"
 	"github.com/clew-dev/clew/message"
@@ -16,9 +18,12 @@ import (
 )
 
 var writable = []transcript.Format{
-	transcript.Pi, transcript.ClaudeCode, transcript.Codex, transcript.GeminiCLI,
+	transcript.Pi, transcript.ClaudeCode, transcript.Codex, transcript.GeminiCLI, transcript.OpenCode,
 	transcript.OpenAIChat, transcript.OpenAIResponses, transcript.Anthropic,
 }
+
+// logs are formats that hold what every model thought, and but for Codex no system text.
+var logs = []transcript.Format{transcript.ClaudeCode, transcript.Codex, transcript.GeminiCLI, transcript.OpenCode}
 
 func profileOf(f transcript.Format) wire.Profile {
 	switch f {
@@ -78,21 +83,51 @@ func sent(t testing.TB, msgs []*message.Message, f transcript.Format, without ..
 	p := profileOf(f)
 	target := wire.Target{TakesImages: true}
 	for _, m := range msgs {
-		if m.Role == message.RoleAssistant && m.Model != "" && f != transcript.ClaudeCode && f != transcript.Codex && f != transcript.GeminiCLI {
+		if m.Role == message.RoleAssistant && m.Model != "" && !slices.Contains(logs, f) {
 			target.Provider, target.Model = m.Provider, m.Model
 		}
+	}
+	if f == transcript.OpenCode {
+		msgs = oneText(msgs)
 	}
 	req, _, err := wire.Build(msgs, p, target, wire.Options{CloseOpenCalls: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f == transcript.ClaudeCode || f == transcript.GeminiCLI || slices.Contains(without, "system") {
+	if f != transcript.Codex && slices.Contains(logs, f) || slices.Contains(without, "system") {
 		req.System, req.Tools = nil, nil
 	}
 	if f == transcript.Codex {
 		req.Tools = nil
 	}
 	return canonical(t, req.Body(p, nil))
+}
+
+// oneText gives results one text, and behind it images, which an error has none of: all that
+// opencode has a place for.
+func oneText(msgs []*message.Message) (out []*message.Message) {
+	for _, m := range msgs {
+		if m.Role == message.RoleToolResult {
+			var texts []string
+			var images []message.Block
+			for _, b := range m.Content {
+				switch {
+				case b.Type == message.BlockText && !b.Blank():
+					texts = append(texts, b.Text)
+				case b.Type == message.BlockImage:
+					images = append(images, b)
+				}
+			}
+			if m.IsError {
+				images = nil
+			}
+			one := *m
+			one.Content = append([]message.Block{message.TextBlock(strings.Join(texts, "\n"))}, images...)
+			m = &one
+		}
+		out = append(out, m)
+	}
+	return out
 }
 
 // canonical spells JSON in one way.
@@ -165,7 +200,7 @@ func TestRoundTripFull(t *testing.T) {
 		})
 		before := contextOf(t, tr.Store())
 		compactions += len(tr.Rewrites)
-		for _, f := range []transcript.Format{transcript.Pi, transcript.ClaudeCode, transcript.Codex, transcript.GeminiCLI} {
+		for _, f := range []transcript.Format{transcript.Pi, transcript.ClaudeCode, transcript.Codex, transcript.GeminiCLI, transcript.OpenCode} {
 			t.Run(fmt.Sprintf("%d/%s", seed, f), func(t *testing.T) {
 				data, _ := write(t, tr.Store(), f, transcript.WriteOptions{Full: true})
 				again, err := transcript.Read(bytes.NewReader(data), transcript.ReadOptions{Format: f})
@@ -191,4 +226,26 @@ func decode(t testing.TB, line []byte) map[string]any {
 		t.Fatalf("%v: %s", err, line)
 	}
 	return v
+}
+
+// TestCodexResumesWithItsOwnProvider: Codex refuses a session whose provider is not set up
+// there, so that of another program's session is not named.
+func TestCodexResumesWithItsOwnProvider(t *testing.T) {
+	for api, want := range map[string]string{"anthropic-messages": "", "openai-responses": "azure"} {
+		s := session.NewMemory(session.Header{Version: session.Version, ID: "a", Timestamp: time.UnixMilli(1)})
+		log, err := session.NewLog(t.Context(), s, session.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer := &message.Message{Role: message.RoleAssistant, API: api, Provider: "azure", Model: "m", Content: []message.Block{message.TextBlock("yes")}}
+		if _, err := log.Append(t.Context(), session.Message(message.User("go", time.UnixMilli(1))), session.Message(answer)); err != nil {
+			t.Fatal(err)
+		}
+		data, _ := write(t, s, transcript.Codex, transcript.WriteOptions{})
+		first, _, _ := bytes.Cut(data, []byte("\n"))
+		got, _ := decode(t, first)["payload"].(map[string]any)["model_provider"].(string)
+		if got != want {
+			t.Errorf("%s: the provider is %q, want %q", api, got, want)
+		}
+	}
 }

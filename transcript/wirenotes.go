@@ -95,3 +95,34 @@ func (w *writer) normalized(p wire.Profile) (*log, error) {
 	}
 	return &log{w, list, slots}, nil
 }
+
+// each gives the turns in order, an answer with the results of its calls by their ids. What
+// the user said behind results is a turn of its own.
+func (l *log) each(cut func(*cutting), said func(wire.Turn), answer func(t wire.Turn, results map[string]wire.Part)) {
+	turns := l.list.Turns
+	for i := 0; i < len(turns); i++ {
+		t := turns[i]
+		switch from := t.Parts[0].From; {
+		case from >= 0 && l.slots[from].cut != nil:
+			cut(l.slots[from].cut)
+		case t.Kind != wire.TurnAssistant:
+			said(t)
+		default:
+			results, rest := map[string]wire.Part{}, wire.Turn{Kind: wire.TurnUser}
+			if i+1 < len(turns) && turns[i+1].Kind == wire.TurnResults {
+				i++
+				for _, p := range turns[i].Parts {
+					if p.Kind == wire.PartResult {
+						results[p.ID] = p
+					} else {
+						rest.Parts = append(rest.Parts, p)
+					}
+				}
+			}
+			answer(t, results)
+			if len(rest.Parts) > 0 {
+				said(rest)
+			}
+		}
+	}
+}

@@ -42,7 +42,7 @@ var (
 )
 
 var writers = map[Format]func(*writer) error{
-	Pi: writePi, ClaudeCode: writeClaude, Codex: writeCodex, GeminiCLI: writeGemini,
+	Pi: writePi, ClaudeCode: writeClaude, Codex: writeCodex, GeminiCLI: writeGemini, OpenCode: writeOpenCode,
 	OpenAIChat: writeList, OpenAIResponses: writeList, Anthropic: writeList,
 }
 

@@ -26,31 +26,13 @@ func writeGemini(w *writer) error {
 	sum := sha256.Sum256([]byte(g.header.Cwd))
 	start := stamp(g.header.Timestamp)
 	g.line(object("sessionId", g.sessionID(), "projectHash", hex.EncodeToString(sum[:]), "startTime", start, "lastUpdated", start, "kind", "main"))
-	for i := range g.list.Turns {
-		t := &g.list.Turns[i]
-		from := t.Parts[0].From
-		switch {
-		case from >= 0 && g.slots[from].cut != nil:
-			g.flush()
-			g.compaction(g.slots[from].cut)
-		case t.Kind == wire.TurnResults:
-			g.results(t)
-		default:
-			g.flush()
-			g.message(t)
-		}
-	}
-	g.flush()
+	g.each(g.compaction, g.said, g.answer)
 	return nil
 }
 
 type geminiWriter struct {
 	*log
 	records []geminiLine
-	open    *geminiLine // the answer that waits for its results
-	parts   []value     // its content
-	calls   []wire.Part
-	answers map[string]wire.Turn // by call: its result
 	n       int
 }
 
@@ -88,63 +70,37 @@ func (g *geminiWriter) end(l geminiLine, members ...any) {
 	g.line(l.json)
 }
 
-func (g *geminiWriter) message(t *wire.Turn) {
+func (g *geminiWriter) said(t wire.Turn) {
+	g.end(g.begin(t.Parts[0].From), "type", "user", "content", array(g.contents(t)...))
+}
+
+// answer writes an answer with its results. As Gemini CLI does, its content has the text
+// alone, or all parts where thinking, a signature or their order would be lost else.
+func (g *geminiWriter) answer(t wire.Turn, results map[string]wire.Part) {
 	l := g.begin(t.Parts[0].From)
-	parts := g.contents(*t)
-	if t.Kind != wire.TurnAssistant {
-		g.end(l, "type", "user", "content", array(parts...))
-		return
-	}
-	g.open, g.parts, g.answers = &l, parts, map[string]wire.Turn{}
-	g.calls = slices.DeleteFunc(slices.Clone(t.Parts), func(p wire.Part) bool { return p.Kind != wire.PartCall })
-}
-
-// results keeps the results of the answer before. What the user said behind them is a
-// message of its own.
-func (g *geminiWriter) results(t *wire.Turn) {
-	said := wire.Turn{Kind: wire.TurnUser}
-	for _, p := range t.Parts {
-		if p.Kind == wire.PartResult && g.open != nil {
-			g.answers[p.ID] = wire.Turn{Kind: wire.TurnResults, Parts: []wire.Part{p}}
-		} else {
-			said.Parts = append(said.Parts, p)
-		}
-	}
-	g.flush()
-	if len(said.Parts) > 0 {
-		g.message(&said)
-	}
-}
-
-// flush writes the answer that waits. As Gemini CLI does, its content has the text alone, or
-// all parts where thinking, a signature or their order would be lost else.
-func (g *geminiWriter) flush() {
-	if g.open == nil {
-		return
-	}
-	l := *g.open
-	g.open = nil
 	called := false
-	whole := slices.ContainsFunc(g.parts, func(p value) bool {
+	parts := g.contents(t)
+	whole := slices.ContainsFunc(parts, func(p value) bool {
 		behind := called // calls, where it has to stay
 		called = p.has("functionCall")
 		return p.has("thoughtSignature") || p.has("thought") || behind && !called
 	})
-	content := slices.DeleteFunc(g.parts, func(p value) bool { return !whole && p.has("functionCall") })
-	var calls []value
-	at := g.header.Timestamp
-	m := &message.Message{}
+	content := slices.DeleteFunc(parts, func(p value) bool { return !whole && p.has("functionCall") })
+	m, at := &message.Message{}, g.header.Timestamp
 	if l.item >= 0 {
 		m, at = g.items[l.item].Message, when(g.items[l.item])
 	}
-	for _, c := range g.calls {
-		status, result := "success", []value(nil)
-		if r, ok := g.answers[c.ID]; ok {
-			result = g.contents(r)
-			if r.Parts[0].IsError {
-				status = "error"
-			}
+	var calls []value
+	for _, c := range t.Parts {
+		if c.Kind != wire.PartCall {
+			continue
 		}
+		r := results[c.ID]
+		status := "success"
+		if r.IsError {
+			status = "error"
+		}
+		result := g.contents(wire.Turn{Kind: wire.TurnResults, Parts: []wire.Part{r}})
 		calls = append(calls, object("id", c.ID, "name", c.Name, "args", value(c.Arguments), "result", array(result...), "status", status, "timestamp", stamp(at)))
 	}
 	members := []any{"type", "gemini", "content", array(content...), "model", cmp.Or(m.Model, "unknown")}

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/clew-dev/clew/internal/home"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
 	"github.com/clew-dev/clew/transcript"
@@ -33,13 +36,16 @@ func openAny(cmd *cobra.Command, name string) (*jsonl.File, *transcript.Transcri
 	if err != nil {
 		return nil, nil, err
 	}
-	f, err := jsonl.Open(cmd.Context(), path, jsonl.Options{ReadOnly: true, Program: "clew " + cmd.Name()})
-	if !errors.Is(err, session.ErrNotSession) {
-		return f, nil, err
+	if !home.InOpenCode(path) {
+		f, ferr := jsonl.Open(cmd.Context(), path, jsonl.Options{ReadOnly: true, Program: "clew " + cmd.Name()})
+		if !errors.Is(ferr, session.ErrNotSession) {
+			return f, nil, ferr
+		}
+		err = ferr
 	}
-	src, info, serr := openFile(path)
+	src, info, serr := openFile(cmd.Context(), path)
 	if serr != nil {
-		return nil, nil, err
+		return nil, nil, cmp.Or(err, serr)
 	}
 	defer src.Close()
 	return convert(cmd, path, src, transcript.ReadOptions{Time: info.ModTime()}, err)
@@ -63,9 +69,9 @@ func convert(cmd *cobra.Command, name string, r io.Reader, opt transcript.ReadOp
 	return f, t, err
 }
 
-// openFile opens a regular file.
-func openFile(path string) (*os.File, os.FileInfo, error) {
-	f, err := os.Open(path)
+// openFile opens a file, or a session of opencode.
+func openFile(ctx context.Context, path string) (*os.File, os.FileInfo, error) {
+	f, err := home.Open(ctx, path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -83,7 +89,10 @@ func openFile(path string) (*os.File, os.FileInfo, error) {
 // readOnlyError says of a file of another program what a command that would change it can
 // do instead; nil where it is no such file.
 func readOnlyError(path string) error {
-	f, info, err := openFile(path)
+	if home.InOpenCode(path) {
+		return readOnly(path, transcript.OpenCode)
+	}
+	f, info, err := openFile(context.Background(), path)
 	if err != nil {
 		return nil //nolint:nilerr // the error that led here says more
 	}
@@ -92,7 +101,11 @@ func readOnlyError(path string) error {
 	if err != nil || g.Format == transcript.Pi {
 		return nil //nolint:nilerr // likewise
 	}
-	return fmt.Errorf("%s is a session of %s, which is read and never changed; clew import %s writes one that clew can change", path, g.Format, path)
+	return readOnly(path, g.Format)
+}
+
+func readOnly(path string, f transcript.Format) error {
+	return fmt.Errorf("%s is a session of %s, which is read and never changed; clew import %s writes one that clew can change", path, f, path)
 }
 
 // damageOf lists what could not be read of a file of another program.

@@ -154,7 +154,7 @@ func (fl *importFlags) read(cmd *cobra.Command, name string) (*transcript.Transc
 	opt := transcript.ReadOptions{Format: transcript.Format(fl.from), Sidechains: fl.sidechains, Select: fl.pick - 1}
 	in := cmd.InOrStdin()
 	if name != "-" {
-		f, info, err := openFile(name)
+		f, info, err := openFile(cmd.Context(), name)
 		if err != nil {
 			return nil, err
 		}

@@ -97,7 +97,11 @@ func (fl *lsFlags) list(cmd *cobra.Command, args []string) (*sessionList, error)
 		out.Folder = args[0]
 		found, out.Other, err = home.Folder(cmd.Context(), args[0])
 	} else {
-		found, out.Other, err = everywhere(cmd.Context(), transcript.Format(fl.program))
+		var names []transcript.Format
+		if fl.program != "" {
+			names = append(names, transcript.Format(fl.program))
+		}
+		found, out.Other, err = everywhere(cmd.Context(), names...)
 	}
 	if err != nil {
 		return nil, err
@@ -129,11 +133,9 @@ func (fl *lsFlags) list(cmd *cobra.Command, args []string) (*sessionList, error)
 	return out, nil
 }
 
-// everywhere finds the sessions of a program where it keeps them, of all programs if it is
-// empty.
-func everywhere(ctx context.Context, program transcript.Format) ([]home.Found, int, error) {
-	names := []transcript.Format{program}
-	if program == "" {
+// everywhere finds the sessions of programs where they keep them, of all where none is named.
+func everywhere(ctx context.Context, names ...transcript.Format) ([]home.Found, int, error) {
+	if len(names) == 0 {
 		names = append(home.Programs(), home.Clew)
 	}
 	user, err := os.UserHomeDir()
@@ -141,6 +143,15 @@ func everywhere(ctx context.Context, program transcript.Format) ([]home.Found, i
 		user = os.DevNull // nothing is below it, and clew's own may be elsewhere
 	}
 	return home.Elsewhere(ctx, os.Getenv, user, names...)
+}
+
+// programsOf are those whose sessions may have an id that begins so: opencode, which has to
+// be started for it, is asked for its own alone.
+func programsOf(id string) []transcript.Format {
+	if strings.HasPrefix(id, "ses_") {
+		return []transcript.Format{transcript.OpenCode}
+	}
+	return slices.DeleteFunc(append(home.Programs(), home.Clew), func(f transcript.Format) bool { return f == transcript.OpenCode })
 }
 
 // count reads the whole file.
@@ -214,7 +225,11 @@ func (s *listedSession) print(w *bufio.Writer, p painter, idWidth, programs int,
 	if programs > 0 {
 		facts += pad(string(s.Program), programs) + "  "
 	}
-	facts += padLeft(size(s.Size), 7) + "  "
+	if s.Size > 0 { // of a session in a database it is not known
+		facts += padLeft(size(s.Size), 7) + "  "
+	} else {
+		facts += strings.Repeat(" ", 9)
+	}
 	if full {
 		facts += padLeft(s.found.Fullness(), 5) + "  "
 	}

@@ -37,7 +37,7 @@ type resumeReport struct {
 }
 
 // resumable are the programs in which a session can be carried on.
-var resumable = []transcript.Format{transcript.ClaudeCode, transcript.Codex, transcript.Pi, home.Clew}
+var resumable = []transcript.Format{transcript.ClaudeCode, transcript.Codex, transcript.GeminiCLI, transcript.OpenCode, transcript.Pi, home.Clew}
 
 func newResume() *cobra.Command {
 	cmd := newCommand("resume", groupChange)
@@ -75,7 +75,7 @@ func newResume() *cobra.Command {
 
 // newestOf returns the file of the session of a project that was written to last.
 func newestOf(ctx context.Context, cwd string) (string, error) {
-	all, _, err := everywhere(ctx, "")
+	all, _, err := everywhere(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -104,6 +104,9 @@ func resume(cmd *cobra.Command, name string, in transcript.Format, cwd string, k
 		return nil, usagef("resume: sessions of %s can't be written; say with --in which program goes on", t.Format)
 	}
 	h := home.NewHeader(cwd, nil, newUUID)
+	if in == transcript.OpenCode {
+		h.ID = "ses_" + strings.ReplaceAll(h.ID, "-", "")[:26]
+	}
 	leaf, err := leafOf(cmd, f, "")
 	if err != nil {
 		return nil, err
@@ -142,6 +145,11 @@ func resume(cmd *cobra.Command, name string, in transcript.Format, cwd string, k
 	}
 	if err := os.MkdirAll(filepath.Dir(r.Out), 0o700); err != nil {
 		return nil, err
+	}
+	if in == transcript.GeminiCLI {
+		if err := home.MarkGemini(filepath.Dir(filepath.Dir(r.Out)), cwd); err != nil {
+			return nil, err
+		}
 	}
 	format, full := in, false
 	if in == home.Clew {
@@ -188,10 +196,16 @@ func resumePlace(in transcript.Format, h *session.Header) (path, command string,
 	case transcript.Codex:
 		path = filepath.Join(dir, "sessions", at.Format("2006/01/02"), "rollout-"+at.Format("2006-01-02T15-04-05")+"-"+h.ID+".jsonl")
 		return path, "codex resume " + h.ID, nil
+	case transcript.GeminiCLI:
+		name := "session-" + at.Format("2006-01-02T15-04") + "-" + h.ID[:8] + ".jsonl"
+		return filepath.Join(dir, "tmp", home.GeminiProject(dir, h.Cwd), "chats", name), "gemini --resume " + h.ID, nil
+	case transcript.OpenCode: // which keeps its sessions in a database
+		path = filepath.Join(os.TempDir(), "clew-"+h.ID+".json")
+		return path, "opencode import " + shellWord(path) + " && opencode --session " + h.ID, nil
 	case transcript.Pi:
 		folder := "--" + strings.NewReplacer("/", "-", `\`, "-", ":", "-").Replace(strings.TrimLeft(h.Cwd, `/\`)) + "--"
 		path = filepath.Join(dir, "sessions", folder, home.FileName(at, h.ID))
-		return path, "pi --session " + path, nil
+		return path, "pi --session " + shellWord(path), nil
 	default: // clew
 	}
 	data, err := home.Default()
@@ -200,6 +214,14 @@ func resumePlace(in transcript.Format, h *session.Header) (path, command string,
 	}
 	project, err := data.Project(h.Cwd)
 	return filepath.Join(project, home.FileName(at, h.ID)), "clew chat --resume=" + short(h.ID, 8), err
+}
+
+// shellWord is a path as a shell takes it.
+func shellWord(path string) string {
+	if strings.ContainsAny(path, " ()&'$;") {
+		return `"` + strings.ReplaceAll(path, "$", `\$`) + `"`
+	}
+	return path
 }
 
 // newUUID returns an id as other programs give their sessions.
@@ -214,5 +236,6 @@ func (r *resumeReport) text(rep *report) {
 	rep.row("session", "%s", r.File)
 	rep.row("written", "%s", r.Out)
 	rep.row("context", "%s tokens, %s before", number(r.After), number(r.Before))
-	rep.row("go on with", "%s", r.Command)
+	// On one line of any length, so that it can be copied.
+	rep.w.WriteString("go on with " + printable(r.Command) + "\n")
 }

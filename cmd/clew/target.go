@@ -167,6 +167,9 @@ func openSession(cmd *cobra.Command, name string, readOnly bool) (*jsonl.File, e
 	if err != nil {
 		return nil, err
 	}
+	if home.InOpenCode(path) {
+		return nil, readOnlyError(path)
+	}
 	return jsonl.Open(cmd.Context(), path, jsonl.Options{Program: "clew " + cmd.Name()})
 }
 
@@ -180,7 +183,7 @@ const minID = 4
 // resolveSession returns the path of the file that a FILE argument names: a session of the
 // data folder is preferred to one of another program.
 func resolveSession(ctx context.Context, name string) (string, error) {
-	if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) || len(name) < minID || strings.ContainsAny(name, `/\`) {
+	if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) || len(name) < minID || strings.ContainsAny(name, `/\:`) {
 		return name, nil // what is wrong with it is for the opener to say
 	}
 	h, err := home.Default()
@@ -190,7 +193,7 @@ func resolveSession(ctx context.Context, name string) (string, error) {
 	found, err := h.Find(ctx, name)
 	if err == nil && len(found) == 0 {
 		var all []home.Found
-		all, _, err = everywhere(ctx, "")
+		all, _, err = everywhere(ctx, programsOf(name)...)
 		found = home.WithID(all, name)
 	}
 	if err != nil {

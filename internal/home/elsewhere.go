@@ -30,8 +30,8 @@ type Found struct {
 // Clew is the name of the sessions in the data folder, whose format is that of pi.
 const Clew transcript.Format = "clew"
 
-// In reports whether a session belongs to the project in a folder. Gemini CLI names the
-// folder by its hash alone.
+// In reports whether a session belongs to the project in a folder. Old versions of Gemini CLI
+// name the folder by its hash alone.
 func (f *Found) In(dir string) bool {
 	if f.Cwd == "" && f.Format == transcript.GeminiCLI {
 		sum := sha256.Sum256([]byte(dir))
@@ -75,6 +75,7 @@ var programs = []program{
 	{transcript.Codex, "CODEX_HOME", []string{".codex"}, []string{"sessions/**/rollout-*.jsonl", "archived_sessions/rollout-*.jsonl"}},
 	{transcript.GeminiCLI, "", []string{".gemini"}, []string{"tmp/*/chats/*.json", "tmp/*/chats/*.jsonl"}},
 	{transcript.CopilotCLI, "COPILOT_HOME", []string{".copilot"}, []string{"session-state/*/events.jsonl", "session-state/*.jsonl"}},
+	{transcript.OpenCode, "", []string{".local", "share", "opencode"}, nil}, // see openCodeSessions
 	{transcript.Pi, "PI_CODING_AGENT_DIR", []string{".pi", "agent"}, []string{"sessions/*/*.jsonl"}},
 }
 
@@ -129,7 +130,22 @@ func Elsewhere(ctx context.Context, getenv func(string) string, userHome string,
 		}
 		paths = append(paths, Home{dir}.files()...)
 	}
-	return look(ctx, paths)
+	var asked []Found
+	var wg sync.WaitGroup
+	if len(names) == 0 || slices.Contains(names, transcript.OpenCode) {
+		wg.Go(func() { asked = openCodeSessions(ctx, getenv, userHome) })
+	}
+	found, other, err = look(ctx, paths)
+	wg.Wait()
+	found = append(found, asked...)
+	newestFirst(found)
+	return found, other, err
+}
+
+func newestFirst(found []Found) {
+	slices.SortFunc(found, func(a, b Found) int {
+		return cmp.Or(b.Last.Compare(a.Last), strings.Compare(a.Path, b.Path))
+	})
 }
 
 // files are those of all sessions in the data folder.
@@ -183,12 +199,7 @@ func look(ctx context.Context, paths []place) (found []Found, other int, err err
 	}
 	close(work)
 	wg.Wait()
-	slices.SortFunc(found, func(a, b Found) int {
-		if c := b.Last.Compare(a.Last); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Path, b.Path)
-	})
+	newestFirst(found)
 	return found, other, ctx.Err()
 }
 
@@ -207,6 +218,9 @@ func glance(at place) (Found, error) {
 	g, err := transcript.Peek(f, info.Size())
 	if g.Last.IsZero() {
 		g.Last = info.ModTime()
+	}
+	if at.program == transcript.GeminiCLI && g.Cwd == "" {
+		g.Cwd = geminiOwner(filepath.Dir(filepath.Dir(path)))
 	}
 	return Found{Glance: g, Program: cmp.Or(at.program, g.Format), Path: path, Size: info.Size(), Modified: info.ModTime()}, err
 }

@@ -84,7 +84,7 @@ func (s *shelf) read(ctx context.Context, f home.Found) (*book, error) {
 	if b := s.open[f.Path]; b != nil && b.size == f.Size && b.modified.Equal(f.Modified) {
 		return b, nil
 	}
-	file, err := os.Open(f.Path)
+	file, err := home.Open(ctx, f.Path)
 	if err != nil {
 		return nil, err
 	}

@@ -68,7 +68,7 @@ var programs = []struct {
 		{"CODEX_HOME", []string{".codex", "config.toml"}, 1, codexConfig},
 	}},
 	{"opencode", []file{
-		{"", []string{".config", "opencode", "opencode.json"}, 0, server("mcp", "", local)},
+		{"", []string{".config", "opencode", "opencode.json"}, 0, server("mcp", "opencode", local)},
 		{"", []string{".config", "opencode", "plugins", "clew.js"}, 0, whole(&opencodePlugin)},
 	}},
 	{"pi", []file{{"PI_CODING_AGENT_DIR", []string{".pi", "agent", "extensions", "clew.ts"}, 2, whole(&piExtension)}}},

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/wire"
@@ -42,8 +43,8 @@ type form struct {
 }
 
 // parse reads a request. The rules of its context are those of wire.Validate,
-// which reads the JSON whoever wrote it.
-func (f *form) parse(r *http.Request, body []byte) (*request, []string) {
+// which reads the JSON whoever wrote it; rules are those that count, without any all do.
+func (f *form) parse(r *http.Request, body []byte, rules []wire.Rule) (*request, []string) {
 	req := &request{parts: wire.Request{Profile: f.profile.Name}}
 	var bad []string
 	if ct := r.Header.Get("Content-Type"); ct != "application/json" && !bytes.HasPrefix([]byte(ct), []byte("application/json;")) {
@@ -78,7 +79,9 @@ func (f *form) parse(r *http.Request, body []byte) (*request, []string) {
 	var invalid *wire.ValidationError
 	if err := wire.Validate(&req.parts, p, nil); errors.As(err, &invalid) {
 		for _, v := range invalid.Violations {
-			bad = append(bad, v.String())
+			if rules == nil || slices.Contains(rules, v.Rule) {
+				bad = append(bad, v.String())
+			}
 		}
 	} else if err != nil {
 		bad = append(bad, err.Error())

@@ -13,6 +13,7 @@ import (
 
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model"
+	"github.com/clew-dev/clew/wire"
 )
 
 // Config says what a server insists on. The zero value is what the providers do.
@@ -31,6 +32,9 @@ type Config struct {
 	// BindThinking refuses signed reasoning when what stood before it has changed; but
 	// not that of an open tool loop, which has to come back whatever else was changed.
 	BindThinking bool
+	// Rules are those that are checked of the context. Default: all, some of which the
+	// providers do not mind and the adapters keep.
+	Rules []wire.Rule
 	// Reply makes the reply to a request that is not refused, in place of the script.
 	Reply func(*Exchange) Reply
 	// StablePrefix refuses a request whose start is not the request before it. Call
@@ -173,7 +177,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) admit(f *form, r *http.Request, body []byte, x *Exchange, count bool) (*request, *Reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	req, bad := f.parse(r, body)
+	req, bad := f.parse(r, body, s.c.Rules)
 	if !s.c.AnyKey && !f.hasKey(r.Header) {
 		return req, &Reply{Failure: &Failure{Kind: model.KindAuth}}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model/modeltest"
+	"github.com/clew-dev/clew/wire"
 )
 
 // post sends a body as a careless client would.
@@ -43,6 +44,23 @@ const (
 	responsesPath = "/v1/responses"
 	geminiPath    = "/v1beta/models/gemini-x:generateContent"
 )
+
+// TestRulesThatCount: of a context only the rules that were named are checked, and the reply is
+// made from the request.
+func TestRulesThatCount(t *testing.T) {
+	s := modeltest.Start(modeltest.Config{Rules: []wire.Rule{wire.RuleCallWithout}, Reply: func(x *modeltest.Exchange) modeltest.Reply {
+		return modeltest.Text("for " + x.Path)
+	}})
+	defer s.Close()
+	status, body := post(t, s, chatPath, `{"model":"m","messages":[{"role":"user","content":""},{"role":"user","content":"x"}]}`)
+	if status != http.StatusOK || !strings.Contains(body, "for "+chatPath) {
+		t.Errorf("%d %s", status, body)
+	}
+	status, body = post(t, s, chatPath, `{"model":"m","messages":[{"role":"user","content":"x"},{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"user","content":"y"}]}`)
+	if status != http.StatusBadRequest || !strings.Contains(body, "call-without") {
+		t.Errorf("%d %s", status, body)
+	}
+}
 
 // Each rule that a provider has is one that the server has: what breaks it is
 // refused, and stands among the violations.

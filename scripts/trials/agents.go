@@ -53,7 +53,7 @@ var agents = []agent{
 			}
 			return append(args, "--resume", session)
 		},
-		shell: regexp.MustCompile(`(?m)^Bash$`), shellArg: "command",
+		shell: regexp.MustCompile(`^Bash$`), shellArg: "command",
 	},
 	{
 		name: "codex", npm: []string{"@openai/codex@0.169.0"}, bin: ".bin/codex",
@@ -75,19 +75,23 @@ trust_level = "trusted"
 `},
 		env: []string{"OPENAI_API_KEY=sk-test"},
 		args: func(session, prompt string) []string {
+			args := []string{"exec", "--dangerously-bypass-hook-trust"}
 			switch session {
 			case "":
-				return []string{"exec", prompt}
+				return append(args, prompt)
 			case "last":
-				return []string{"exec", "resume", "--last", prompt}
+				return append(args, "resume", "--last", prompt)
 			}
-			return []string{"exec", "resume", session, prompt}
+			return append(args, "resume", session, prompt)
 		},
-		shell: regexp.MustCompile(`(?m)^(exec_command|shell_command|shell)$`), shellArg: "cmd", full: 55_000,
+		shell: regexp.MustCompile(`^(exec_command|shell_command|shell)$`), shellArg: "cmd", full: 55_000,
 	},
 	{
 		name: "pi", npm: []string{"@earendil-works/pi-coding-agent@0.87.1", node22()}, bin: ".bin/pi",
-		files: map[string]string{".pi/agent/models.json": `{"providers":{"fake":{"baseUrl":"{url}","api":"anthropic-messages","apiKey":"sk-test","models":[{"id":"m","name":"m","contextWindow":60000,"maxTokens":4000}]}}}`},
+		files: map[string]string{
+			".pi/agent/models.json":   `{"providers":{"fake":{"baseUrl":"{url}","api":"anthropic-messages","apiKey":"sk-test","models":[{"id":"m","name":"m","contextWindow":60000,"maxTokens":4000}]}}}`,
+			".pi/agent/settings.json": `{"compaction":{"enabled":true,"reserveTokens":4000,"keepRecentTokens":1000}}`,
+		},
 		args: func(session, prompt string) []string {
 			args := []string{"-p", "--provider", "fake", "--model", "m"}
 			switch session {
@@ -99,7 +103,7 @@ trust_level = "trusted"
 			}
 			return append(args, prompt)
 		},
-		shell: regexp.MustCompile(`(?m)^bash$`), shellArg: "command", full: 55_000, summarizes: true, noRecall: true, byPath: true,
+		shell: regexp.MustCompile(`^bash$`), shellArg: "command", full: 58_000, summarizes: true, noRecall: true, byPath: true,
 	},
 	{
 		name: "gemini-cli", npm: []string{"@google/gemini-cli@0.61.0"}, bin: ".bin/gemini",
@@ -115,11 +119,12 @@ trust_level = "trusted"
 			}
 			return append(args, "--resume", session)
 		},
-		shell: regexp.MustCompile(`(?m)^run_shell_command$`), shellArg: "command", full: 800_000, noHook: true,
+		shell: regexp.MustCompile(`^run_shell_command$`), shellArg: "command", full: 800_000, noHook: true,
 	},
 	{
 		name: "opencode", npm: []string{"opencode-ai@1.18.33"}, bin: ".bin/opencode",
-		files: map[string]string{".config/opencode/opencode.json": `{
+		files: map[string]string{
+			".config/opencode/opencode.json": `{
   "autoupdate": false,
   "permission": {"*": "allow"},
   "provider": {"fake": {
@@ -128,7 +133,9 @@ trust_level = "trusted"
     "models": {"m": {"name": "m", "tool_call": true, "limit": {"context": 60000, "output": 4000}}}
   }}
 }
-`},
+`,
+			".npmrc": "fetch-retries=0\n", // it looks for a package of its own at every start
+		},
 		env: []string{"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1"},
 		args: func(session, prompt string) []string {
 			args := []string{"run", "--model", "fake/m"}
@@ -141,7 +148,7 @@ trust_level = "trusted"
 			}
 			return append(args, prompt)
 		},
-		shell: regexp.MustCompile(`(?m)^bash$`), shellArg: "command", full: 58_000, inPrompt: true,
+		shell: regexp.MustCompile(`^bash$`), shellArg: "command", full: 58_000, inPrompt: true,
 		loads: func(file string) []string { return []string{"import", file} },
 	},
 }

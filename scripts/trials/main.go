@@ -157,8 +157,12 @@ func (t *trial) command(log, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = t.project
 	cmd.WaitDelay = time.Second
+	path := []string{filepath.Dir(t.clew), filepath.Dir(name), os.Getenv("PATH")}
+	for i := range agents {
+		path = append(path, filepath.Dir(t.program(&agents[i])))
+	}
 	cmd.Env = []string{
-		"HOME=" + t.home, "PATH=" + strings.Join([]string{filepath.Dir(t.clew), filepath.Dir(name), os.Getenv("PATH")}, string(os.PathListSeparator)), "TERM=dumb", "CI=1",
+		"HOME=" + t.home, "PATH=" + strings.Join(path, string(os.PathListSeparator)), "TERM=dumb", "CI=1",
 		"HTTP_PROXY=http://127.0.0.1:9", "HTTPS_PROXY=http://127.0.0.1:9", "NO_PROXY=127.0.0.1,localhost",
 	}
 	for _, a := range agents {
@@ -196,7 +200,7 @@ const (
 	rule     = "Never touch calendar.go, it belongs to another team."
 )
 
-var recallTool = regexp.MustCompile(`(?m)^.*recall$`)
+var recallTool = regexp.MustCompile(`recall$`)
 
 // step sends one prompt and returns what the program sent.
 func (t *trial) step(a *agent, session, name, prompt string, f replyFunc) ([]request, error) {
@@ -260,8 +264,10 @@ func (t *trial) compaction(a *agent) error {
 		return err
 	}
 	long := strings.Repeat("The clock ticks once in a second, and the calendar does not. ", 60)
+	var sent []request
 	for i, full := range []int64{0, 0, a.full} {
-		if _, err := t.step(a, "last", fmt.Sprintf("fill%d", i+1), "Tell me about the clock. "+long, text(long, full)); err != nil {
+		var err error
+		if sent, err = t.step(a, "last", fmt.Sprintf("fill%d", i+1), "Tell me about the clock. "+long, text(long, full)); err != nil {
 			return err
 		}
 	}
@@ -269,11 +275,7 @@ func (t *trial) compaction(a *agent) error {
 	if a.full == 0 {
 		reply = once(modeltest.Overflow(201_000, 200_000), reply)
 	}
-	sent, err := t.step(a, "last", "compact", "Go on with the clock.", reply)
-	if err != nil {
-		return err
-	}
-	more, err := t.step(a, "last", "after", "And what next?", text("Nothing.", 0))
+	more, err := t.step(a, "last", "compact", "Go on with the clock.", reply)
 	if err != nil {
 		return err
 	}
@@ -291,12 +293,13 @@ func (t *trial) compaction(a *agent) error {
 		return nil
 	}
 	if a.inPrompt { // of the compaction
-		sent = sent[compacted : compacted+1]
-	} else {
-		sent = sent[compacted+1:]
+		if !strings.Contains(sent[compacted].body, "Facts from the log") {
+			return errors.New("the facts are not in the prompt of the compaction")
+		}
+		return nil
 	}
-	if !slices.ContainsFunc(sent, func(r request) bool {
-		return strings.Contains(r.body, mark) && (a.inPrompt || !strings.Contains(r.body, "call_check"))
+	if !slices.ContainsFunc(sent[compacted+1:], func(r request) bool {
+		return strings.Contains(r.body, mark) && !strings.Contains(r.body, "call_check") // but as clew gives it
 	}) {
 		return errors.New("the line of the failing check is not in the requests that follow")
 	}
@@ -326,7 +329,7 @@ func (t *trial) resume(a, in *agent) error {
 	if err := json.Unmarshal([]byte(out), &list); err != nil || len(list.Sessions) == 0 {
 		return fmt.Errorf("clew ls does not list the session: %.100s", out)
 	}
-	if out, err = t.command(name, t.clew, "resume", "--json", "--in", in.name, list.Sessions[0].ID); err != nil {
+	if out, err = t.command(name, t.clew, "resume", "--json", "--keep", "1k", "--in", in.name, list.Sessions[0].ID); err != nil {
 		return err
 	}
 	var r struct{ ID, Out, Command string }

@@ -5,11 +5,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model/modeltest"
+	"github.com/clew-dev/clew/wire"
 )
 
 // fake is a server that stands in for every provider. It refuses requests whose calls and
@@ -18,11 +20,11 @@ type fake struct {
 	url   string
 	close func()
 
-	mu       sync.Mutex
-	strict   *modeltest.Server
-	step     string // a word that stands in the prompt of the step
-	reply    replyFunc
-	requests []request
+	mu     sync.Mutex
+	strict *modeltest.Server
+	step   string // a word that stands in the prompt of the step
+	reply  replyFunc
+	before int // exchanges before the step
 }
 
 // request is a request of the step, as the program sent it.
@@ -30,13 +32,17 @@ type request struct {
 	path     string
 	body     string
 	last     string // its last message
-	main     bool   // that has the prompt of the step, or a result
+	asked    bool   // that has the prompt of the step
+	main     bool   // the same, or it has a result
 	compacts bool   // it asks for a summary
 }
 
+// pairing are the rules that every provider insists on.
+var pairing = []wire.Rule{wire.RuleJSON, wire.RuleCallWithout, wire.RuleResultWithout, wire.RuleOrder, wire.RuleUniqueID}
+
 func startFake() *fake {
 	f := &fake{}
-	f.strict = modeltest.Start(modeltest.Config{AnyKey: true, ForeignSignatures: true, Reply: f.answer})
+	f.strict = modeltest.Start(modeltest.Config{AnyKey: true, ForeignSignatures: true, Rules: pairing, Reply: f.answer})
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.EqualFold(r.Header.Get("Upgrade"), "websocket") { // Codex goes on over HTTP then
 			w.WriteHeader(http.StatusUpgradeRequired)
@@ -53,23 +59,28 @@ func startFake() *fake {
 func (f *fake) begin(step string, reply replyFunc) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.step, f.reply, f.requests = step, reply, nil
+	f.step, f.reply, f.before = step, reply, len(f.strict.Exchanges())
 }
 
 // end returns what was sent during the step, and the rules that were broken.
 func (f *fake) end() (requests []request, broken []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	seen := map[string]bool{}
-	for _, x := range f.strict.Exchanges() {
-		for _, v := range x.Violations {
-			if !seen[v] {
-				seen[v] = true
-				broken = append(broken, v)
-			}
-		}
+	for _, x := range f.strict.Exchanges()[f.before:] {
+		requests = append(requests, f.read(&x))
+		broken = append(broken, x.Violations...)
 	}
-	return f.requests, broken
+	slices.Sort(broken)
+	return requests, slices.Compact(broken)
+}
+
+// read tells what a request is for.
+func (f *fake) read(x *modeltest.Exchange) request {
+	r := request{path: x.Path, body: string(x.Request), last: lastMessage(x.Request)}
+	r.asked = strings.Contains(r.last, f.step) && len(tools(x.Request)) > 1 // a title is asked for without tools
+	r.main = r.asked || isResult.MatchString(r.last)
+	r.compacts = !r.main && compacting.MatchString(r.last)
+	return r
 }
 
 // compacting tells a request for a summary by the words of Claude Code, Codex, Gemini CLI
@@ -82,13 +93,9 @@ const summaryText = "<state_snapshot><summary>We worked on a clock.</summary></s
 func (f *fake) answer(x *modeltest.Exchange) modeltest.Reply {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	r := request{path: x.Path, body: string(x.Request), last: lastMessage(x.Request)}
-	asked := strings.Contains(r.last, f.step) && strings.Contains(toolNames(x.Request), "\n") // a title is asked for without tools
-	r.main = asked || isResult.MatchString(r.last)
-	r.compacts = !r.main && compacting.MatchString(r.last)
-	f.requests = append(f.requests, r)
+	r := f.read(x)
 	switch {
-	case asked:
+	case r.asked:
 		reply := f.reply(x)
 		if thinks.Match(x.Request) && reply.Failure == nil {
 			reply.Blocks = append([]message.Block{modeltest.Think("Let me see.")}, reply.Blocks...)
@@ -146,31 +153,54 @@ func once(first modeltest.Reply, then replyFunc) replyFunc {
 // call calls the first tool whose name fits.
 func call(id string, tool *regexp.Regexp, arguments any) replyFunc {
 	return func(x *modeltest.Exchange) modeltest.Reply {
-		name := tool.FindString(toolNames(x.Request))
-		if name == "" {
-			return modeltest.Text("There is no such tool.")
-		}
 		args, err := json.Marshal(arguments)
 		if err != nil {
 			return modeltest.Text(err.Error())
 		}
-		return modeltest.Answer(modeltest.Call(id, name, string(args)))
+		for _, t := range tools(x.Request) {
+			switch {
+			case !tool.MatchString(t.name):
+			case t.namespace != "": // of Codex, for tools of MCP servers
+				item, err := json.Marshal(map[string]string{
+					"type": "function_call", "id": "fc_" + id, "call_id": id, "namespace": t.namespace, "name": t.name, "arguments": string(args),
+				})
+				if err != nil {
+					return modeltest.Text(err.Error())
+				}
+				return modeltest.Reply{Raw: []json.RawMessage{item}}
+			default:
+				return modeltest.Answer(modeltest.Call(id, t.name, string(args)))
+			}
+		}
+		return modeltest.Text("There is no such tool.")
 	}
 }
 
-// toolNames returns the names of the tools of a request, one a line.
-func toolNames(body []byte) string {
-	var req struct {
-		Tools json.RawMessage `json:"tools"`
+type toolName struct{ namespace, name string }
+
+// tools returns the names of the tools of a request, in the form of any API.
+func tools(body []byte) (out []toolName) {
+	type tool struct {
+		Name      string
+		Type      string
+		Function  struct{ Name string }
+		Tools     []struct{ Name string }
+		Functions []struct{ Name string } `json:"functionDeclarations"`
 	}
+	var req struct{ Tools []tool }
 	if json.Unmarshal(body, &req) != nil {
-		return ""
+		return nil
 	}
-	var out []string
-	for _, m := range toolName.FindAllSubmatch(req.Tools, -1) {
-		out = append(out, string(m[1]))
+	for _, t := range req.Tools {
+		if t.Type != "namespace" {
+			out = append(out, toolName{name: t.Name + t.Function.Name})
+		}
+		for _, in := range t.Tools {
+			out = append(out, toolName{t.Name, in.Name})
+		}
+		for _, in := range t.Functions {
+			out = append(out, toolName{name: in.Name})
+		}
 	}
-	return strings.Join(out, "\n")
+	return out
 }
-
-var toolName = regexp.MustCompile(`"name":\s*"([A-Za-z0-9_.-]+)"`)

@@ -1,0 +1,126 @@
+package home
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/clew-dev/clew/transcript"
+)
+
+// opencode keeps its sessions in a database, and is asked for them. In place of a file a
+// session of it is named by this and its id.
+const openCodePath = "opencode:"
+
+// InOpenCode reports whether a path names a session of opencode.
+func InOpenCode(path string) bool { return strings.HasPrefix(path, openCodePath) }
+
+// How long opencode may take to list its sessions, and to export one.
+const (
+	openCodeListTime   = 10 * time.Second
+	openCodeExportTime = time.Minute
+)
+
+// openCodeQuery lists sessions, but for those of agents that another one started.
+const openCodeQuery = `select id, directory, title, time_created as begun, time_updated as last,
+(select data from message m where m.session_id = s.id and json_extract(data, '$.role') = 'assistant' order by time_created desc limit 1) as answer,
+(select max(time_created) from part p where p.session_id = s.id and data like '{"type":"compaction"%') as compacted
+from session s where parent_id is null`
+
+// openCodeSessions lists the sessions of opencode, none where there is no database or no
+// opencode.
+func openCodeSessions(ctx context.Context, getenv func(string) string, userHome string) []Found {
+	data := filepath.Join(userHome, ".local", "share")
+	if dir := getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
+		data = dir
+	}
+	if _, err := os.Stat(filepath.Join(data, "opencode", "opencode.db")); err != nil {
+		return nil
+	}
+	ctx, stop := context.WithTimeout(ctx, openCodeListTime)
+	defer stop()
+	out, err := exec.CommandContext(ctx, "opencode", "db", "--format", "json", openCodeQuery).Output()
+	if err != nil {
+		return nil
+	}
+	return openCodeFound(out)
+}
+
+// openCodeFound reads what the query gives.
+func openCodeFound(rows []byte) (found []Found) {
+	var list []struct {
+		ID, Directory, Title   string
+		Answer                 string
+		Begun, Last, Compacted int64
+	}
+	if json.Unmarshal(rows, &list) != nil {
+		return nil
+	}
+	at := func(ms int64) time.Time {
+		if ms <= 0 {
+			return time.Time{}
+		}
+		return time.UnixMilli(ms).UTC()
+	}
+	for _, r := range list {
+		f := Found{Program: transcript.OpenCode, Path: openCodePath + r.ID, Modified: at(r.Last)}
+		f.Glance = transcript.Glance{
+			Format: transcript.OpenCode, ID: r.ID, Cwd: r.Directory, Name: r.Title,
+			Begun: at(r.Begun), Last: at(r.Last), Compacted: at(r.Compacted),
+		}
+		var answer struct {
+			ModelID string
+			Summary bool
+			Tokens  struct {
+				Input, Output, Reasoning int64
+				Cache                    struct{ Read, Write int64 }
+			}
+		}
+		if json.Unmarshal([]byte(r.Answer), &answer) == nil {
+			f.Model = answer.ModelID
+			if t := answer.Tokens; !answer.Summary {
+				f.Tokens = t.Input + t.Output + t.Reasoning + t.Cache.Read + t.Cache.Write
+			}
+		}
+		found = append(found, f)
+	}
+	return found
+}
+
+// Open opens the file of a session. One of opencode is exported for that.
+func Open(ctx context.Context, path string) (*os.File, error) {
+	id, ok := strings.CutPrefix(path, openCodePath)
+	if !ok {
+		return os.Open(path)
+	}
+	ctx, stop := context.WithTimeout(ctx, openCodeExportTime)
+	defer stop()
+	f, err := os.CreateTemp("", "clew-opencode-*.json")
+	if err != nil {
+		return nil, err
+	}
+	// It is read through what is open; on Windows it stays.
+	defer os.Remove(f.Name())
+	cmd := exec.CommandContext(ctx, "opencode", "export", id)
+	cmd.Stdout = f // no pipe: opencode ends before all of it is read
+	var said strings.Builder
+	cmd.Stderr = &said
+	if err = cmd.Run(); err == nil {
+		_, err = f.Seek(0, 0)
+	} else if errors.Is(err, exec.ErrNotFound) {
+		err = fmt.Errorf("%w; it has the session in its database", err)
+	} else if lines := strings.TrimSpace(said.String()); lines != "" {
+		err = fmt.Errorf("opencode export %s: %w: %s", id, err, lines[strings.LastIndexByte(lines, '\n')+1:])
+	}
+	if err != nil {
+		_ = f.Close() // it is gone
+		return nil, err
+	}
+	return f, nil
+}
