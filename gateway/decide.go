@@ -137,6 +137,9 @@ type room struct{ tokens, bytes int64 }
 func (r *request) decide(ctx context.Context) []byte {
 	counter := token.HeuristicFor(r.provider, r.model)
 	window := r.window()
+	if at := r.wish.compactAt; at > 0 && (window <= 0 || at < window) {
+		window = at
+	}
 	r.event.Window = window
 	r.event.Before = r.size(counter, nil)
 	r.event.After = r.event.Before
@@ -149,6 +152,14 @@ func (r *request) decide(ctx context.Context) []byte {
 	size := r.event.Before
 	if now != nil {
 		size = r.size(counter, now)
+	}
+	if r.clearDue(counter, now, size) {
+		r.clearing = true
+		if next, err := r.make(ctx, free, compact.Threshold); err == nil {
+			now, size = next, r.size(counter, next)
+			r.event.Outcome, r.event.Why = Compacted, "the client asks for old results to be cleared"
+		}
+		r.clearing = false
 	}
 	// What a list would cost is what it will cost, so a question for that is treated like the request.
 	if window > 0 && !r.leaveAlone() && r.grown(counter, now) >= window/minGrowth {

@@ -163,36 +163,13 @@ func (r *request) makeIn(ctx context.Context, c *conversation, free room, reason
 	if err != nil {
 		return nil, err
 	}
-	policy := r.cfg.Policy(r.provider, r.model)
-	policy.Window = max(free.tokens, compact.MinWindow)
-	if free.bytes > 0 {
-		policy.MaxBytes = max(free.bytes, compact.MinBytes)
+	var e *Epoch
+	var made []*session.Entry
+	if r.clearing {
+		e, err = r.cleared()
+	} else {
+		e, made, err = r.pass(ctx, c, log, free, reason)
 	}
-	snap, err := compact.Load(ctx, log.Store(), log.Leaf(), &compact.Setup{
-		Model: session.Model{Provider: r.provider, ID: r.model}, Policy: func(session.Model) compact.Policy { return policy }, Uncalibrated: true,
-	})
-	if err != nil {
-		return nil, err
-	}
-	if reason == compact.Threshold {
-		reason = compact.Manual // the gateway has decided that it is time
-	}
-	plan, err := compact.Make(ctx, snap, compact.Request{Reason: reason})
-	if err != nil {
-		return nil, err
-	}
-	if !plan.Act {
-		return nil, fmt.Errorf("%w: %s", errNoCut, plan.Why)
-	}
-	made, err := compact.Apply(ctx, log, plan)
-	if err != nil {
-		return nil, err
-	}
-	items, err := log.Context(ctx)
-	if err != nil {
-		return nil, err
-	}
-	e, err := r.epochOf(items.Items, c)
 	if err != nil {
 		return nil, err
 	}
@@ -203,6 +180,41 @@ func (r *request) makeIn(ctx context.Context, c *conversation, free room, reason
 		return nil, err
 	}
 	return r.epochs.put(head, e, reason != compact.Overflow), nil
+}
+
+// pass lets the engine make a pass, and an epoch of it.
+func (r *request) pass(ctx context.Context, c *conversation, log *session.Log, free room, reason compact.Reason) (*Epoch, []*session.Entry, error) {
+	policy := r.cfg.Policy(r.provider, r.model)
+	policy.Window = max(free.tokens, compact.MinWindow)
+	if free.bytes > 0 {
+		policy.MaxBytes = max(free.bytes, compact.MinBytes)
+	}
+	snap, err := compact.Load(ctx, log.Store(), log.Leaf(), &compact.Setup{
+		Model: session.Model{Provider: r.provider, ID: r.model}, Policy: func(session.Model) compact.Policy { return policy }, Uncalibrated: true,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if reason == compact.Threshold {
+		reason = compact.Manual // the gateway has decided that it is time
+	}
+	plan, err := compact.Make(ctx, snap, compact.Request{Reason: reason})
+	if err != nil {
+		return nil, nil, err
+	}
+	if !plan.Act {
+		return nil, nil, fmt.Errorf("%w: %s", errNoCut, plan.Why)
+	}
+	made, err := compact.Apply(ctx, log, plan)
+	if err != nil {
+		return nil, nil, err
+	}
+	items, err := log.Context(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	e, err := r.epochOf(items.Items, c)
+	return e, made, err
 }
 
 // sound reports whether the list can be read under the epoch, and whether each call that had

@@ -52,6 +52,11 @@ type Config struct {
 	Tenant func(*http.Request) string
 	// Observe changes nothing and keeps nothing in Dir; it reports what would have been done.
 	Observe bool
+	// ByRules says of an upstream, by host and port, that it can't shorten conversations
+	// itself, so that the gateway does what clients ask for: context_management of the Messages
+	// API, /responses/compact and compaction_trigger of the Responses API. Default: those
+	// that refuse to.
+	ByRules func(host string) bool
 	// CacheLife is how long a provider keeps a prompt cache after its last use. Default: 5 minutes.
 	CacheLife time.Duration
 	// MaxBody is the largest body that is read, in bytes, packed or not. Larger ones are
@@ -117,6 +122,7 @@ type memory struct {
 	epochs  *recent[wire.Digest, *Epoch]        // by Head
 	spoiled *recent[wire.Digest, bool]          // epochs that an upstream did not take, and the roots of their conversations
 	talks   *recent[wire.Digest, *conversation] // by root
+	lacks   *recent[string, bool]               // hosts and what they can't do
 	windows *catalogue.Windows                  // what upstreams have refused
 }
 
@@ -124,6 +130,7 @@ func newMemory(now func() time.Time) *memory {
 	return &memory{
 		tokens: newRecent[wire.Digest, int64](200_000), anchors: newRecent[wire.Digest, anchor](20_000), epochs: newRecent[wire.Digest, *Epoch](1_000),
 		spoiled: newRecent[wire.Digest, bool](1_000), talks: newRecent[wire.Digest, *conversation](100), windows: catalogue.NewWindows(now),
+		lacks: newRecent[string, bool](1_000),
 	}
 }
 
@@ -180,10 +187,14 @@ type request struct {
 	// watched says that nothing is changed; virtual is the epoch that would be in use.
 	watched  bool
 	virtual  *Epoch
-	volatile bool  // Config.Dir can't be written to
-	own      bool  // the client compacts by itself, with this request
-	news     int64 // tokens after what was measured last
-	env      int64 // tokens of system text and tools
+	volatile bool   // Config.Dir can't be written to
+	wish     wish   // what the client asks the server to do, which it can't
+	clearing bool   // the epoch that is made now clears results, and does no more
+	trigger  bool   // asks for a summary in place of an answer
+	said     []byte // by an upstream that refused, up to maxRefusal
+	own      bool   // the client compacts by itself, with this request
+	news     int64  // tokens after what was measured last
+	env      int64  // tokens of system text and tools
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -204,10 +215,23 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}{io.MultiReader(bytes.NewReader(body), req.Body), req.Body}
 		return t.base.RoundTrip(out)
 	}
+	return t.handle(req, rt, body)
+}
+
+// handle sends a request whose body is known.
+func (t *transport) handle(req *http.Request, rt route, body []byte) (resp *http.Response, err error) {
 	r := &request{transport: t, route: rt, begin: t.cfg.Now(), host: req.URL.Host, watched: t.cfg.Observe || rt.untouchable}
 	out := body
-	if !r.guarded(func() { out = r.plan(req, body) }) {
+	if !r.guarded(func() {
+		req, body = r.translate(req, body)
+		if out = r.plan(req, body); r.compacts && r.lacking(compactPath) || r.trigger && r.lacking(compactionTrigger) {
+			resp, err = r.answer(req)
+		}
+	}) {
 		out, r.in, r.epoch = body, nil, nil
+	}
+	if resp != nil && err == nil {
+		return resp, nil
 	}
 	return r.send(req, body, out)
 }
@@ -257,7 +281,9 @@ func (r *request) plan(req *http.Request, body []byte) []byte {
 		tenant = r.cfg.Tenant(req)
 	}
 	r.follow(tenant, r.host)
-	r.own = r.summarizes(req.Header)
+	r.trigger = r.profile.Name == wire.OpenAIResponses.Name && in.Compacted && isTrigger(in) && !r.watched
+	r.compacts = r.compacts && !r.watched
+	r.own = r.compacts || r.summarizes(req.Header)
 	out := r.decide(req.Context())
 	if out == nil {
 		return body

@@ -19,6 +19,7 @@ type route struct {
 	provider string // as messages name it
 	model    string // where the path names it
 	count    bool   // asks what a list would cost
+	compacts bool   // asks for a shorter list
 	// untouchable is a request with the credential of a subscription, whose terms are
 	// between the user, the client and the provider: it is watched and never changed.
 	untouchable bool
@@ -40,6 +41,8 @@ func routeOf(req *http.Request) (rt route, ok bool) {
 		rt = route{profile: wire.OpenAIChat, provider: "openai"}
 	case strings.HasSuffix(path, "/responses"):
 		rt = route{profile: wire.OpenAIResponses, provider: "openai"}
+	case strings.HasSuffix(path, compactPath):
+		rt = route{profile: wire.OpenAIResponses, provider: "openai", compacts: true}
 	case strings.HasSuffix(path, "/responses/input_tokens"):
 		rt = route{profile: wire.OpenAIResponses, provider: "openai", count: true}
 	case strings.HasSuffix(last, ":generateContent"), strings.HasSuffix(last, ":streamGenerateContent"):

@@ -26,6 +26,18 @@ func (r *request) send(req *http.Request, original, body []byte) (*http.Response
 		return r.done(resp), err
 	}
 	refusal := r.overflowOf(resp)
+	if what, ok := r.cannot(resp.StatusCode); ok && refusal == nil {
+		if what == contextManagement { // once more, without
+			_ = resp.Body.Close()
+			return r.handle(req, r.route, original)
+		}
+		var own *http.Response
+		r.guarded(func() { own, _ = r.answer(req) })
+		if own != nil {
+			_ = resp.Body.Close()
+			return own, nil
+		}
+	}
 	invalid := resp.StatusCode == http.StatusBadRequest || resp.StatusCode == http.StatusUnprocessableEntity
 	switch {
 	case refusal == nil && invalid && r.epoch != nil:
@@ -114,7 +126,7 @@ func (r *request) overflowOf(resp *http.Response) *model.Overflow {
 	case status == http.StatusOK && plain(encoding):
 		said, status = r.opening(resp), 0
 	}
-	if said == nil {
+	if r.said = said; said == nil {
 		return nil
 	}
 	if o, ok := model.ErrorFromBody(r.provider, status, resp.Header, said).TooLarge(); ok {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -40,6 +41,8 @@ type gatewayFile struct {
 	Observe   bool              `json:"observe"`
 	Admin     string            `json:"admin"`
 	Hosts     []string          `json:"hosts"`
+
+	ByRules []string `json:"byRules"` // upstreams that can't compact, by name
 
 	Key     string `json:"key"`  // that requests must carry
 	Cert    string `json:"cert"` // files of the certificate and of its key
@@ -118,11 +121,25 @@ func (g *gatewayFlags) settings() (cfg gateway.HandlerConfig, file gatewayFile, 
 	return gateway.HandlerConfig{
 		Upstreams: upstreams, Hosts: file.Hosts, Key: file.Key, MaxRequests: file.MaxRequests, MaxMemory: file.MaxMemory,
 		Config: gateway.Config{
-			MaxBody: file.MaxBody, Dir: dir, Observe: g.observe || file.Observe,
+			MaxBody: file.MaxBody, ByRules: byRules(upstreams, file.ByRules), Dir: dir, Observe: g.observe || file.Observe,
 			Policy: func(string, string) compact.Policy { return policy },
 			Window: func(provider, model string) int64 { return windowOf(provider, model, all, file.Windows) },
 		},
 	}, file, nil
+}
+
+// byRules returns what says of an upstream that it is one of the named.
+func byRules(upstreams map[string]string, names []string) func(host string) bool {
+	if len(names) == 0 {
+		return nil
+	}
+	hosts := map[string]bool{}
+	for _, name := range names {
+		if u, err := url.Parse(upstreams[name]); err == nil {
+			hosts[u.Host] = true
+		}
+	}
+	return func(host string) bool { return hosts[host] }
 }
 
 // windowOf is the window of a model: that of the flag, of the file, of the catalogue.
