@@ -53,6 +53,7 @@ const (
 	doneShare     = 8
 	goalShare     = 8
 	readShare     = 10
+	manyFiles     = 12
 )
 
 // The rules of the choice.
@@ -415,7 +416,13 @@ func (p *planner) build(budget int64) []piece {
 	for _, f := range slices.Concat(p.changed, p.read, p.shell) {
 		p.offered[f.kind]++
 	}
-	files := b.takeAll(p.changed, part(filesShare))
+	changed, deleted := p.changed, []piece(nil)
+	if len(p.changed) > manyFiles { // what is gone comes after what is there
+		changed = slices.DeleteFunc(slices.Clone(p.changed), func(f piece) bool { return f.kind == kindDeleted })
+		deleted = slices.DeleteFunc(slices.Clone(p.changed), func(f piece) bool { return f.kind != kindDeleted })
+	}
+	files := b.takeAll(changed, part(filesShare))
+	files = append(files, b.takeAll(deleted, part(readShare/4))...)
 	files = append(files, b.takeAll(p.shell, part(readShare/2))...)
 	read := b.takeAll(p.read, part(readShare))
 	p.found += len(p.story) + len(p.sources)

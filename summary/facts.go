@@ -445,11 +445,17 @@ func unwrapped(lines iter.Seq[string]) iter.Seq[string] {
 // wraps reports whether a line is prose that was broken inside a sentence.
 func wraps(line string) bool {
 	n := len(line)
-	if n < 50 || n > maxLine || strings.Count(line, " ") < 7 || strings.ContainsAny(line, "{};=|<>") {
+	if n < 50 || n > maxLine || !strings.ContainsAny(line[n-1:], ",`)\"") && line[n-1]|0x20 < 'a' {
 		return false
 	}
-	last := line[n-1]
-	return last == ',' || last|0x20 >= 'a' && last|0x20 <= 'z' || last == '`' || last == ')' || last == '"'
+	tokens, words := 0, 0
+	for t := range strings.FieldsSeq(line) {
+		tokens++
+		if strings.Trim(strings.TrimRight(t, ",.;:"), "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-'’") == "" {
+			words++
+		}
+	}
+	return words >= 7 && words*10 >= tokens*7
 }
 
 // intoFile matches the beginning of a command that writes a here document to a file.
