@@ -297,7 +297,8 @@ func choices(call *message.Block, result string) (out []string) {
 	}
 	for _, m := range choice().FindAllStringSubmatch(result, 8) {
 		question := text.Sentences(oneLine(m[1]))
-		out = append(out, clipName(question[len(question)-1], maxAsked*2)+answered+oneLine(m[2]))
+		asks := slices.IndexFunc(question, func(s string) bool { return strings.HasSuffix(s, "?") })
+		out = append(out, clipName(question[max(asks, 0)], maxAsked*2)+answered+oneLine(m[2]))
 	}
 	if _, s, ok := strings.Cut(result, "User selected: "); ok && len(out) == 0 {
 		_, question := argument(call, "question")

@@ -160,6 +160,12 @@ func letters(s string, wide int, counts func(rune) bool) (n int) {
 // is pasted into it left out.
 func request(q Quote) string {
 	s := ownWords(q.Text)
+	if t := strings.TrimLeft(q.Text, "\" \n"); len(q.Text) > 2*longMessage && strings.HasPrefix(t, "#") {
+		// A document: what is asked for comes last.
+		if last := ownWords(q.Text[strings.LastIndex(strings.TrimRight(q.Text, "\" \n"), "\n")+1:]); substantial(last) {
+			s = strings.Trim(last, "\"")
+		}
+	}
 	if s == "" {
 		s = strings.Join(strings.Fields(oneLine(text.Plain(q.Text))), " ")
 	}
@@ -453,10 +459,16 @@ func (d *digest) changedIn(t turn) (paths []string, ref string) {
 // contradicts, with the lines that tell the error.
 func (d *digest) failing() []piece {
 	var out []piece
+	told := map[string]bool{} // a patch of several files fails once
 	for _, f := range slices.Backward(d.led.Errors) {
 		i := d.place(f.Entry)
 		if f.Check == "" && (i < len(d.msgs)-recent || len(d.msgs) > 0 && i < d.last.from) {
 			continue
+		}
+		if error := f.Entry + strings.Join(f.Lines, "\n"); told[error] {
+			continue
+		} else {
+			told[error] = true
 		}
 		what := cmp.Or(f.Subject, f.Tool)
 		t := "`" + what + "`"
