@@ -53,7 +53,7 @@ func (s *seen) fix() said {
 	if _, ok := s.last("read", file); !ok || !hasPantry {
 		return said{fmt.Sprintf(missingFormat, line, file, dish, name), reads("pantry.txt", file)}
 	}
-	near := nearest(name, strings.Split(pantry.result, "\n"))
+	near := text.Nearest(name, strings.Split(pantry.result, "\n"))
 	if near == "" {
 		return said{text: fmt.Sprintf("The pantry has nothing whose name looks like %q. It may be missing for real; I leave that to you.", name)}
 	}
@@ -106,36 +106,4 @@ func (s *seen) fixed(ran act) said {
 		text += fmt.Sprintf("To read all that was too much for my window of %s tokens, so the older part was compacted on the way. Nothing of it is lost. ", group(Window))
 	}
 	return said{text: text + "`/context` shows what the window holds now, `/explain` what became of each part."}
-}
-
-// nearest returns the name that differs from another one in the fewest characters, if that
-// are at most two; "" for none.
-func nearest(name string, names []string) string {
-	best, most := "", 3
-	for _, n := range names {
-		if d := distance(name, n); d < most {
-			best, most = n, d
-		}
-	}
-	return best
-}
-
-// distance counts the characters that are to be put in, taken out or changed to make a of b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(row[j]+1, row[j+1]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
 }

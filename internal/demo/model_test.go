@@ -162,15 +162,6 @@ func TestSameCall(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
-	pantry := []string{"cinnamon", "cumin", "salt", "sage", ""}
-	for name, want := range map[string]string{"cinamon": "cinnamon", "cinnamon": "cinnamon", "cumim": "cumin", "chocolate": "", "sal": "salt"} {
-		if got := nearest(name, pantry); got != want {
-			t.Errorf("nearest to %q is %q, want %q", name, got, want)
-		}
-	}
-}
-
 func TestLastQuoted(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "", "no quote": "", "> one": "one",

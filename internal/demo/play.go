@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/agent"
@@ -21,28 +20,17 @@ type Player struct {
 	out io.Writer
 	bad error // the output takes no more
 
-	mu     sync.Mutex
-	events []agent.Event
-	more   chan struct{}
-
+	events *agent.EventQueue
 	ended  bool   // the turn has
 	rests  bool   // and so has what comes after it
 	failed string // how the turn has failed, "" where it has not
 }
 
 // NewPlayer returns a player that writes to out.
-func NewPlayer(out io.Writer) *Player { return &Player{out: out, more: make(chan struct{}, 1)} }
+func NewPlayer(out io.Writer) *Player { return &Player{out: out, events: agent.NewEventQueue()} }
 
 // Take is to be told of each event of the agent. It does not wait for anything.
-func (p *Player) Take(e agent.Event) {
-	p.mu.Lock()
-	p.events = append(p.events, e)
-	p.mu.Unlock()
-	select {
-	case p.more <- struct{}{}:
-	default:
-	}
-}
+func (p *Player) Take(e agent.Event) { p.events.Send(e) }
 
 // Play goes through the tour on an agent whose session is new. What is asked is allowed: the
 // project is the demo's own.
@@ -158,22 +146,15 @@ func (p *Player) say(ctx context.Context, a *agent.Agent, text string) error {
 // follow shows what happens until the turn has ended, and what is done after it.
 func (p *Player) follow(ctx context.Context, a *agent.Agent) error {
 	for p.ended, p.rests = false, false; !p.rests; {
-		p.mu.Lock()
-		events := p.events
-		p.events = nil
-		p.mu.Unlock()
-		for _, e := range events {
+		select {
+		case <-p.events.Ready():
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		for _, e := range p.events.Take() {
 			if err := p.show(a, e); err != nil {
 				return err
 			}
-		}
-		if len(events) > 0 {
-			continue
-		}
-		select {
-		case <-p.more:
-		case <-ctx.Done():
-			return context.Cause(ctx)
 		}
 	}
 	return p.bad
