@@ -50,12 +50,14 @@ func (s *Session) explain(ctx context.Context) (*Explanation, error) {
 	if err != nil {
 		return nil, err
 	}
-	path, err := session.Path(ctx, s.log.Store(), snap.Leaf)
+	x := &Explanation{Leaf: snap.Leaf, Model: snap.Model, Reading: snap.Reading}
+	fate := compact.FateIn(snap.Path) // the whole path is read, and not kept
+	err = session.Walk(ctx, s.log.Store(), snap.Leaf, func(e *session.Entry) bool { x.Fates = append(x.Fates, fate(e)); return false })
 	if err != nil {
 		return nil, err
 	}
-	x := &Explanation{Leaf: snap.Leaf, Model: snap.Model, Reading: snap.Reading, Fates: compact.Fates(path)}
-	ended, waiting := compact.Checkpoints(path), s.notReady(snap)
+	slices.Reverse(x.Fates)
+	ended, waiting := compact.Checkpoints(snap.Path), s.notReady(snap)
 	for _, f := range x.Fates {
 		if why := ended[f.Entry]; why != "" {
 			x.Checkpoints = append(x.Checkpoints, Checkpoint{f.Entry, string(why), !waiting[f.Entry]})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/clew-dev/clew"
@@ -258,7 +259,7 @@ func begin(s string) string {
 	n := 0
 	for i := range s {
 		if n == MaxNodeText {
-			return s[:i]
+			return strings.Clone(s[:i]) // the whole of it may be large
 		}
 		n++
 	}
