@@ -60,10 +60,6 @@ func (e *ValidationError) Error() string {
 	return fmt.Sprintf("the list is not one that the %s API takes: %s", e.Profile, strings.Join(parts, "; "))
 }
 
-func (e *ValidationError) broken(r Rule) bool {
-	return slices.ContainsFunc(e.Violations, func(v Violation) bool { return v.Rule == r })
-}
-
 // Validate reads a rendered request, whoever made it, and returns nil or a [ValidationError].
 // With nil for the messages it was made from it does not check that signed thinking and
 // unknown blocks are as they came, and that there is one compaction summary.
