@@ -17,8 +17,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus/promhttp"
-
 	"github.com/clew-dev/clew/gateway"
 )
 
@@ -61,7 +59,7 @@ func (s *Server) Event(e gateway.Event) {
 
 // Count counts the requests that h is answering.
 func (s *Server) Count(h http.Handler) http.Handler {
-	return promhttp.InstrumentHandlerInFlight(s.metrics.inFlight, h)
+	return s.metrics.count(h)
 }
 
 // Leave makes /readyz fail: the gateway takes no more requests.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/common/expfmt"
 
 	"github.com/clew-dev/clew/gateway"
 )
@@ -74,6 +74,31 @@ func class(status int) string {
 	return strconv.Itoa(status/100) + "xx"
 }
 
+// handler writes the metrics as text. Package promhttp would do it too, but its compression
+// takes time at each start of the program.
 func (m *metrics) handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		families, err := m.registry.Gather()
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		format := expfmt.NewFormat(expfmt.TypeTextPlain)
+		w.Header().Set("Content-Type", string(format))
+		out := expfmt.NewEncoder(w, format)
+		for _, f := range families {
+			if out.Encode(f) != nil {
+				return // the reader has gone
+			}
+		}
+	})
+}
+
+// count counts the requests that h is answering.
+func (m *metrics) count(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		m.inFlight.Inc()
+		defer m.inFlight.Dec()
+		h.ServeHTTP(w, r)
+	})
 }
