@@ -211,7 +211,7 @@ func (r *branchReport) sizeAfter(ctx context.Context, store session.Store, b *cl
 		}
 		leaf, r.Leaf = log.Leaf(), ""
 	}
-	return r.contextSize.measure(ctx, store, leaf)
+	return r.measure(ctx, store, leaf)
 }
 
 // inWords says what an entry is, in one line.

@@ -33,7 +33,7 @@ func newCompact() *cobra.Command {
 	fl.summarizerFlags.add(cmd)
 	f := cmd.Flags()
 	f.StringVarP(&fl.out, "out", "o", "", "write to this new file and leave FILE as it is")
-	f.StringVar(&fl.offloadDir, "offload-dir", "", "folder that keeps what is offloaded as files, which the context names (default: the setting, else none)")
+	f.String("offload-dir", "", "folder that keeps what is offloaded as files, which the context names (default: the setting, else none)")
 	f.StringVar(&fl.reason, "reason", string(compact.Manual), "why: manual does it in any case; threshold only what would be done before the next request")
 	f.BoolVar(&fl.dryRun, "dry-run", false, "show what would be done, and do nothing")
 	f.BoolVar(&fl.showSummary, "show-summary", false, "print the whole summary, not its beginning alone")

@@ -66,7 +66,7 @@ func newExplain() *cobra.Command {
 	presets := cmd.Flags().Bool("presets", false, "compare what each preset would do")
 	jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if *presets && (*fates || policy.preset != "") {
+		if *presets && (*fates || cmd.Flags().Changed("preset")) {
 			return usagef("--presets compares all presets; leave --preset and --fates away")
 		}
 		p, err := policy.policy(cmd)
@@ -117,7 +117,9 @@ func comparePresets(cmd *cobra.Command, f session.Store, policy policyFlags) err
 	policy.quiet = true
 	for _, name := range compact.PresetNames() {
 		pr.say("planning as %s", name)
-		policy.preset = name
+		if err := cmd.Flags().Set("preset", name); err != nil {
+			return err
+		}
 		p, err := policy.policy(cmd)
 		if err != nil {
 			return err

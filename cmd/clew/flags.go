@@ -159,29 +159,25 @@ func (fl *summarizerFlags) model() (model.Model, error) {
 	return m, err
 }
 
-// policyFlags are the flags that make a policy.
+// policyFlags are the flags that make a policy. Each stands for a setting, which says what it
+// takes.
 type policyFlags struct {
-	window, keep, target, reserve  string
-	maxBytes                       string
-	preset, template, instructions string
-	offloadDir                     string
-	quiet                          bool // what was passed over has been told
-	strategy                       string
-	counter                        counterFlag
+	quiet   bool // what was passed over has been told
+	counter counterFlag
 }
 
 func (fl *policyFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&fl.window, "window", "", "the model's window in tokens (default: that of the session's model, or 200000)")
-	f.StringVar(&fl.reserve, "reserve", "", "tokens kept free for the answer (default: 16384; at most a quarter of the window)")
-	f.StringVar(&fl.keep, "keep", "", "size of the newest part that is kept as it is; at most half of the window (default: what the target leaves)")
-	f.StringVar(&fl.target, "target", "", "size of the context afterwards (default: half of the window, or what --keep implies)")
-	f.StringVar(&fl.maxBytes, "max-bytes", "", "maximum size of a request in bytes of JSON, such as 32M (default: no limit)")
-	f.StringVar(&fl.preset, "preset", "", "the policy: "+strings.Join(compact.PresetNames(), ", ")+" (default: clew, or what clew settings says)")
+	f.String("window", "", "the model's window in tokens (default: that of the session's model, or 200000)")
+	f.String("reserve", "", "tokens kept free for the answer (default: 16384; at most a quarter of the window)")
+	f.String("keep", "", "size of the newest part that is kept as it is; at most half of the window (default: what the target leaves)")
+	f.String("target", "", "size of the context afterwards (default: half of the window, or what --keep implies)")
+	f.String("max-bytes", "", "maximum size of a request in bytes of JSON, such as 32M (default: no limit)")
+	f.String("preset", "", "the policy: "+strings.Join(compact.PresetNames(), ", ")+" (default: clew, or what clew settings says)")
 	_ = cmd.RegisterFlagCompletionFunc("preset", cobra.FixedCompletions(compact.PresetNames(), cobra.ShellCompDirectiveNoFileComp))
 	fl.counter.add(cmd)
-	addSummaryFlags(cmd, &fl.template, &fl.instructions, "the preset's, else briefing")
-	addStrategyFlag(cmd, &fl.strategy, "the setting, else auto, a guess")
+	addSummaryFlags(cmd, new(string), new(string), "the preset's, else briefing")
+	addStrategyFlag(cmd, new(string), "the setting, else auto, a guess")
 }
 
 func addStrategyFlag(cmd *cobra.Command, strategy *string, byDefault string) {
@@ -199,87 +195,38 @@ func addSummaryFlags(cmd *cobra.Command, template, instructions *string, byDefau
 	_ = cmd.RegisterFlagCompletionFunc("template", cobra.FixedCompletions(templateNames(), cobra.ShellCompDirectiveNoFileComp))
 }
 
+// policyFlagNames are the flags of a policy, and offload-dir, that the settings know.
+var policyFlagNames = []string{"window", "reserve", "target", "keep", "max-bytes", "preset", "template", "instructions", "strategy", "offload-dir"}
+
 // policy makes the policy of the settings and the flags, and refuses what makes no
 // sense. Its window is 0 where none was given.
 func (fl *policyFlags) policy(cmd *cobra.Command) (modelPolicy, error) {
 	given := map[string]string{}
-	if fl.preset != "" {
-		given["preset"] = fl.preset
-	}
-	if fl.offloadDir != "" {
-		given["offload-dir"] = fl.offloadDir
+	all := modelPolicy{}
+	for _, name := range policyFlagNames {
+		if f := cmd.Flags().Lookup(name); f != nil && f.Changed {
+			given[name] = f.Value.String()
+			all.flags = append(all.flags, name)
+		}
 	}
 	s, err := loadSettings(given)
 	if err != nil {
-		return modelPolicy{}, err
+		return all, err
 	}
 	if !fl.quiet {
 		warnSettings(cmd, s)
 	}
-	p, err := s.Policy()
-	if err != nil {
-		return modelPolicy{}, err
+	all.settings = s
+	if all.Policy, err = s.Policy(); err != nil && len(given) > 0 {
+		err = &usageError{err}
 	}
-	all := modelPolicy{settings: s}
-	for _, name := range []string{"window", "reserve", "target", "keep"} {
-		if cmd.Flags().Changed(name) {
-			all.flags = append(all.flags, name)
-		}
-	}
-	all.Policy, err = fl.on(p)
 	return all, err
-}
-
-// on returns a policy with what the flags say.
-func (fl *policyFlags) on(p compact.Policy) (_ compact.Policy, err error) {
-	p.Instructions = cmp.Or(fl.instructions, p.Instructions)
-	if fl.template != "" {
-		if p.Template, err = findTemplate(fl.template); err != nil {
-			return p, err
-		}
-	}
-	if fl.strategy != "" {
-		if p.Strategy, err = findStrategy(fl.strategy); err != nil {
-			return p, err
-		}
-	}
-	amounts := []struct {
-		flag, value string
-		to          *compact.Amount
-	}{{"keep", fl.keep, &p.Keep}, {"reserve", fl.reserve, &p.Reserve}, {"target", fl.target, &p.Target}}
-	for _, a := range amounts {
-		if a.value == "" {
-			continue
-		}
-		n, err := compact.ParseAmount(a.value)
-		if err != nil {
-			return p, usagef("--%s: %w", a.flag, err)
-		}
-		*a.to = n
-	}
-	bytes, err := numberFlag("max-bytes", fl.maxBytes, bytesNumber)
-	if err != nil {
-		return p, err
-	}
-	window, err := numberFlag("window", fl.window, windowNumber)
-	if err != nil {
-		return p, err
-	}
-	p.MaxBytes, p.Window = cmp.Or(bytes, p.MaxBytes), cmp.Or(window, p.Window)
-	if _, _, err := p.Resolve(); err != nil {
-		if p.MaxBytes != 0 && p.MaxBytes < compact.MinBytes {
-			return p, usagef("--max-bytes: %w", err)
-		}
-		return p, usagef("--window: %w", err)
-	}
-	return p, nil
 }
 
 // What flags that take a number are.
 const (
 	windowNumber = "the model's window in tokens, such as 64000 or 64k"
 	budgetNumber = "a number of tokens from 1, such as 2000 or 2k"
-	bytesNumber  = "a number of bytes, such as 5000000 or 5M"
 )
 
 // numberFlag reads a flag that takes a number and no share of one; 0 means that it was not given.

@@ -114,7 +114,7 @@ func (r *forkReport) look(cmd *cobra.Command) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	return r.contextSize.measure(cmd.Context(), f, r.Leaf)
+	return r.measure(cmd.Context(), f, r.Leaf)
 }
 
 func (r *forkReport) text(rep *report) {
