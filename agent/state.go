@@ -201,27 +201,17 @@ func (a *Agent) Tree(ctx context.Context) ([]Node, error) {
 			return nil, err
 		}
 		n := Node{ID: e.ID, Parent: e.ParentID, Type: e.Type, Time: e.Time()}
+		if s, ok := shown(e); ok && s.Message != nil && s.Message.Summary != "" {
+			n.Text = begin(s.Message.Summary)
+		} else if m := s.Message; ok && m != nil {
+			n.Role, n.Tool, n.Calls, n.Text = m.Role, m.ToolName, len(m.ToolCalls()), begin(textOf(m))
+		} else if ok {
+			n.Text = s.Model
+		}
 		switch e.Type {
-		case session.TypeMessage:
-			if m, err := e.Message(); err == nil {
-				n.Role, n.Tool, n.Calls, n.Text = m.Role, m.ToolName, len(m.ToolCalls()), begin(textOf(m))
-			}
-		case session.TypeCustomMessage:
-			if m, ok := e.CustomMessage(); ok {
-				n.Role, n.Text = m.Role, begin(textOf(m))
-			}
-		case session.TypeCompaction:
-			c, _ := e.Compaction()
-			n.Text = begin(c.Summary)
-		case session.TypeBranchSummary:
-			b, _ := e.BranchSummary()
-			n.Text = begin(b.Summary)
 		case session.TypeLabel:
 			l, _ := e.Label()
 			labels[l.TargetID] = l.Label
-		case session.TypeModelChange:
-			m, _ := e.ModelChange()
-			n.Text = m.Provider + "/" + m.ID
 		case session.TypeSessionInfo:
 			n.Text, _ = e.SessionName()
 		case session.TypeCustom:

@@ -139,9 +139,6 @@ func New(c Config) (*Set, error) {
 // Tools returns the tools, always in the same order.
 func (s *Set) Tools() []tool.Tool { return append([]tool.Tool(nil), s.tools...) }
 
-// Dir returns the project: absolute, with symbolic links resolved.
-func (s *Set) Dir() string { return s.dir }
-
 // Close closes the folder. Calls after it fail.
 func (s *Set) Close() error { return errors.Join(s.git.Close(), s.root.Close()) }
 

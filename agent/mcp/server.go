@@ -94,7 +94,6 @@ func (s *server) dial(ctx context.Context, listing bool) (*link, error) {
 		return nil, s.explain(ctx, l, err)
 	}
 	client := sdk.NewClient(&sdk.Implementation{Name: "clew", Version: s.c.Version}, &sdk.ClientOptions{
-		Logger: s.c.Log,
 		// Nothing is offered to the server: no roots, no model, no questions to the user.
 		Capabilities:   &sdk.ClientCapabilities{},
 		MultiRoundTrip: &sdk.MultiRoundTripOptions{Disabled: true},

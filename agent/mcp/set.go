@@ -21,7 +21,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"os"
 	"slices"
@@ -42,8 +41,6 @@ type Config struct {
 	Environ []string
 	// Version is that of clew, which servers are told. Default "unknown".
 	Version string
-	// Log is told what goes on beside the point. nil: nobody is.
-	Log *slog.Logger
 }
 
 // Set is the servers that were reached, and their tools.
@@ -63,9 +60,6 @@ func Connect(ctx context.Context, c Config) (*Set, []error) {
 		c.Environ = os.Environ()
 	}
 	c.Version = cmp.Or(c.Version, "unknown")
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	set := &Set{stop: stop}
 	for _, name := range slices.Sorted(maps.Keys(c.Servers)) {
