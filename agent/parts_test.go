@@ -14,6 +14,7 @@ import (
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/model/modeltest"
+	"github.com/clew-dev/clew/session"
 )
 
 // parts is an agent in memory whose model answers by a script.
@@ -215,5 +216,30 @@ func TestIdler(t *testing.T) {
 	}
 	if i.every() != 75*time.Second || (&idler{}).every() != 0 {
 		t.Errorf("it looks every %s, and without anything to do every %s", i.every(), (&idler{}).every())
+	}
+}
+
+// TestRememberedKeepsLittleOfALongPath: before a compaction of another program, what the user allowed and the level are
+// looked for, and nothing else of the path is kept.
+func TestRememberedKeepsLittleOfALongPath(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	for _, drafts := range [][]session.Draft{nil, {session.NewCustom(customAgent, []byte(`{"mode":"plan"}`)), session.NewThinkingLevel("low")}} {
+		store := session.NewMemory(session.Header{Version: session.Version, ID: "s"})
+		log, err := session.NewLog(ctx, store, session.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 50 {
+			drafts = append(drafts, session.Message(message.User("on and on", time.UnixMilli(1))))
+		}
+		drafts = append(drafts, session.NewCompaction(session.Compaction{Summary: "what was said"}), session.Message(message.User("and now", time.UnixMilli(2))))
+		if _, err := log.Append(ctx, drafts...); err != nil {
+			t.Fatal(err)
+		}
+		path, foreign, err := remembered(ctx, store, log.Leaf())
+		if want := len(drafts) - 50; err != nil || !foreign || len(path) != want {
+			t.Errorf("%d entries of %d, want %d; foreign %v, %v", len(path), len(drafts), want, foreign, err)
+		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/clew-dev/clew/agent"
+	"github.com/clew-dev/clew/agent/permission"
 	"github.com/clew-dev/clew/agent/rpc"
 	"github.com/clew-dev/clew/model/modeltest"
 )
@@ -246,5 +247,20 @@ func TestEventsOfOneSessionOnly(t *testing.T) {
 	}
 	if got := as[pathOf](r, "path", nil).texts(); !slices.Equal(got, []string{"user: second", "assistant: Two."}) || second.Session == first.Session {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestAnswersComeAfterTheirEvents: what a request has changed was told when it is answered.
+func TestAnswersComeAfterTheirEvents(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, options{})
+	for i := range 100 {
+		mode := []permission.Mode{permission.ModePlan, permission.ModeEdits}[i%2]
+		r.ask("set_mode", p{"mode": mode})
+		events := r.all()
+		at := slices.IndexFunc(events, func(e agent.Event) bool { return e.Kind == agent.KindState && e.State.Mode == mode && e.Seq > int64(i) })
+		if at < 0 || events[len(events)-1].Kind != agent.KindState || events[len(events)-1].State.Mode != mode {
+			t.Fatalf("time %d: of %d events none says %s, or it is not the last", i, len(events), mode)
+		}
 	}
 }
