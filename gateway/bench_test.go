@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -83,5 +84,55 @@ func BenchmarkAdded(b *testing.B) {
 		})
 		wide.Close()
 		tight.Close()
+	}
+}
+
+// BenchmarkIdleStreams holds 2,000 streams open, each after a request of 88 KB, and reports the
+// memory that the gateway takes for them: what it takes with the gateway between client and
+// upstream, less what it takes without. With -short there are 200.
+func BenchmarkIdleStreams(b *testing.B) {
+	n := 2_000
+	if testing.Short() {
+		n = 200
+	}
+	end := make(chan struct{})
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "data: {}\n\n")
+		w.(http.Flusher).Flush()
+		<-end
+	}))
+	defer up.Close()
+	defer close(end)
+	h, err := gateway.NewHandler(gateway.HandlerConfig{Upstreams: map[string]string{"anthropic": up.URL}, MaxRequests: n})
+	if err != nil {
+		b.Fatal(err)
+	}
+	s := httptest.NewServer(h)
+	defer s.Close()
+	body := long(36, "x")
+	hold := func(addr string) float64 {
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		for range n {
+			resp, err := http.Post(addr+"/v1/messages", "application/json", bytes.NewReader(body))
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer func() { _ = resp.Body.Close() }()
+			if _, err := io.ReadFull(resp.Body, make([]byte, 10)); err != nil {
+				b.Fatal(err)
+			}
+		}
+		runtime.GC()
+		runtime.GC() // what pools held
+		runtime.ReadMemStats(&after)
+		return float64(after.HeapInuse+after.StackInuse-before.HeapInuse-before.StackInuse) / (1 << 20)
+	}
+	for b.Loop() {
+		direct := hold(up.URL)
+		b.ReportMetric(hold(s.URL)-direct, "MB")
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
@@ -18,20 +17,28 @@ import (
 // errReading says that the client did not send what it should.
 var errReading = errors.New("the request could not be read")
 
+// bodies are buffers that requests were read into, for the next ones. Larger ones than
+// maxPooled are rare and not kept.
+var bodies = sync.Pool{New: func() any { return new([]byte) }}
+
+const maxPooled = 8 << 20
+
 // readBody reads a body up to a limit; whole is false when there is more.
-func readBody(req *http.Request, limit int64) (body []byte, whole bool, err error) {
-	var buf bytes.Buffer
-	if n := req.ContentLength; n > 0 && n <= limit {
-		buf.Grow(int(n) + bytes.MinRead)
+func readBody(req *http.Request, limit int64) (p *payload, whole bool, err error) {
+	buf := (*bodies.Get().(*[]byte))[:0]
+	if n := min(req.ContentLength, limit) + bytes.MinRead; int64(cap(buf)) < n {
+		buf = make([]byte, 0, n)
 	}
-	n, err := buf.ReadFrom(io.LimitReader(req.Body, limit+1))
+	to := bytes.NewBuffer(buf)
+	n, err := to.ReadFrom(io.LimitReader(req.Body, limit+1))
 	if err != nil {
 		return nil, false, fmt.Errorf("%w: %w", errReading, err)
 	}
+	p = &payload{data: to.Bytes(), pooled: true}
 	if n > limit {
-		return buf.Bytes(), false, nil
+		return p, false, nil
 	}
-	return buf.Bytes(), true, req.Body.Close()
+	return p, true, req.Body.Close()
 }
 
 // maxWindow is the most that a zstd stream may ask to be kept in memory.
@@ -79,10 +86,13 @@ func decoded(encoding string, body []byte, limit int64) ([]byte, error) {
 func plain(encoding string) bool { return encoding == "" || strings.EqualFold(encoding, "identity") }
 
 // payload is a body that is sent, maybe more than once. It is let go of once an answer has
-// come, for answers can take an hour.
+// come, for answers can take an hour; its bytes are used again when nobody reads them any more.
 type payload struct {
-	mu   sync.Mutex
-	data []byte
+	mu      sync.Mutex
+	data    []byte // nil after release
+	held    []byte // what data was, until the last reader is closed
+	readers int
+	pooled  bool
 }
 
 func (p *payload) open() (io.ReadCloser, error) {
@@ -91,34 +101,64 @@ func (p *payload) open() (io.ReadCloser, error) {
 	if p.data == nil {
 		return nil, errors.New("the request was answered already")
 	}
-	r := &payloadReader{}
-	r.r.Store(bytes.NewReader(p.data))
-	return r, nil
+	p.readers++
+	return &payloadReader{p: p, rest: p.data}, nil
 }
 
 func (p *payload) release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.data = nil
+	if p.data != nil {
+		p.held, p.data = p.data, nil
+		p.free()
+	}
 }
 
-// payloadReader lets go of the bytes when they were read, or when it is closed, which may
-// be while they are read.
-type payloadReader struct{ r atomic.Pointer[bytes.Reader] }
+// free gives the bytes back. The caller has the lock.
+func (p *payload) free() {
+	if p.data != nil || p.readers > 0 || p.held == nil {
+		return
+	}
+	if p.pooled && cap(p.held) <= maxPooled {
+		buf := p.held
+		bodies.Put(&buf)
+	}
+	p.held = nil
+}
 
-func (p *payloadReader) Read(b []byte) (int, error) {
-	r := p.r.Load()
-	if r == nil {
+// payloadReader lets go of the bytes when they were read, or when it is closed. A connection
+// may close it while it reads; then the lock keeps it from bytes that are another request's.
+type payloadReader struct {
+	mu   sync.Mutex
+	p    *payload // nil when it is closed
+	rest []byte
+}
+
+func (r *payloadReader) Read(b []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := copy(b, r.rest)
+	if r.rest = r.rest[n:]; n == 0 && len(b) > 0 {
+		r.end()
 		return 0, io.EOF
 	}
-	n, err := r.Read(b)
-	if err == io.EOF {
-		p.r.Store(nil)
-	}
-	return n, err
+	return n, nil
 }
 
-func (p *payloadReader) Close() error {
-	p.r.Store(nil)
+func (r *payloadReader) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.end()
 	return nil
+}
+
+func (r *payloadReader) end() {
+	if r.p == nil {
+		return
+	}
+	r.p.mu.Lock()
+	r.p.readers--
+	r.p.free()
+	r.p.mu.Unlock()
+	r.p, r.rest = nil, nil
 }

@@ -70,22 +70,22 @@ func (r *request) size(c token.Counter, e *Epoch) int64 {
 		key, kept, bound = e.Head, r.first+e.Cut, e.unbound(r.in, r.first)
 	}
 	total := int64(0)
-	for i := len(r.in.Nodes) - 1; i >= kept; i-- {
-		if a, ok := r.anchors.get(r.chain[i-r.first]); ok && a.epoch == key {
-			r.news = total
-			return total + a.tokens
-		}
+	known, at := r.anchors.last(r.chain[min(kept-r.first, len(r.chain)):], func(_ int, a anchor) bool { return a.epoch == key })
+	for i := kept + at + 1; i < len(r.in.Nodes); i++ {
 		n := &r.in.Nodes[i]
-		cost := r.nodeTokens(c, n)
-		if e != nil && i < r.first+e.Nodes {
-			if v, ok := e.result(i - r.first); ok {
-				cost = v
-			}
-			if e.Thinking && n.Kind == wire.PartThinking && i < bound {
-				cost = 0
-			}
+		cost := int64(0)
+		switch v, other := e.result(i - r.first); {
+		case other:
+			cost = v
+		case e != nil && e.Thinking && n.Kind == wire.PartThinking && i < bound:
+		default:
+			cost = r.nodeTokens(c, n)
 		}
 		total += cost
+	}
+	if at >= 0 {
+		r.news = total
+		return total + known.tokens
 	}
 	if e != nil {
 		total += e.Tokens
@@ -110,14 +110,11 @@ func (r *request) envTokens(c token.Counter) int64 {
 
 // current returns the deepest epoch that was made on this conversation.
 func (r *request) current() *Epoch {
-	for i := len(r.chain) - 1; i >= 0; i-- {
-		if e, ok := r.epochs.get(r.chain[i]); ok && e.Nodes == i+1 {
-			if _, bad := r.spoiled.get(e.Head); !bad {
-				return e
-			}
-		}
-	}
-	return nil
+	e, _ := r.epochs.last(r.chain, func(i int, e *Epoch) bool {
+		_, bad := r.spoiled.get(e.Head)
+		return e.Nodes == i+1 && !bad
+	})
+	return e
 }
 
 // served names the model at the upstream.
@@ -162,8 +159,8 @@ func (r *request) decide(ctx context.Context) []byte {
 		r.clearing = false
 	}
 	// What a list would cost is what it will cost, so a question for that is treated like the request.
-	if window > 0 && !r.leaveAlone() && r.grown(counter, now) >= window/minGrowth {
-		if why := r.due(now, size-r.env, free.tokens); why != "" {
+	if window > 0 && !r.leaveAlone() {
+		if why := r.due(now, size-r.env, free.tokens); why != "" && r.grown(counter, now) >= window/minGrowth {
 			next, err := r.make(ctx, free, compact.Threshold)
 			switch {
 			case err != nil:
@@ -241,17 +238,13 @@ func (r *request) due(now *Epoch, list, room int64) string {
 	if now != nil {
 		key = now.Head
 	}
-	for i := len(r.chain) - 1; i >= 0; i-- {
-		a, ok := r.anchors.get(r.chain[i])
-		switch {
-		case !ok || a.epoch != key:
-			continue
-		case a.env != r.in.Env:
-			return "the system text or the tools have changed, so the provider's cache is lost anyway"
-		case r.begin.Sub(a.at) > r.cfg.CacheLife:
-			return "the provider's cache has run out"
-		}
+	switch a, at := r.anchors.last(r.chain, func(_ int, a anchor) bool { return a.epoch == key }); {
+	case at < 0:
 		return ""
+	case a.env != r.in.Env:
+		return "the system text or the tools have changed, so the provider's cache is lost anyway"
+	case r.begin.Sub(a.at) > r.cfg.CacheLife:
+		return "the provider's cache has run out"
 	}
 	return ""
 }

@@ -81,6 +81,9 @@ func (e *Epoch) unbound(in *wire.Inbound, first int) int {
 // result returns what the node at an index counted from the first costs under the epoch,
 // where that is something else than as it is.
 func (e *Epoch) result(i int) (tokens int64, ok bool) {
+	if e == nil {
+		return 0, false
+	}
 	at, ok := slices.BinarySearchFunc(e.Results, i, func(r Result, i int) int { return cmp.Compare(r.Node, i) })
 	if !ok {
 		return 0, false

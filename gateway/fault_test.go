@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -118,6 +119,43 @@ func TestClientThatFails(t *testing.T) {
 	_, _ = io.ReadFull(c, make([]byte, 100))
 	_ = c.Close()
 	<-gone
+}
+
+// Memory of one request is used for the next, and no byte of one gets into another, also when
+// upstreams answer before they have read, or hang up.
+func TestBodiesDoNotMix(t *testing.T) {
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		who := r.Header.Get("X-Who")
+		if who[0]%3 == 1 {
+			panic(http.ErrAbortHandler)
+		}
+		if who[0]%3 == 2 {
+			_ = http.NewResponseController(w).EnableFullDuplex()
+			write(w, "{}")
+			w.(http.Flusher).Flush()
+		}
+		body, err := io.ReadAll(r.Body)
+		if err == nil && len(bytes.Trim(body, who[:1])) > 0 {
+			t.Errorf("the request of %s has bytes of another", who)
+		}
+	}))
+	defer up.Close()
+	rt := gateway.Transport(nil, gateway.Config{})
+	var agents sync.WaitGroup
+	for a := range 8 {
+		agents.Go(func() {
+			for n := range 16 {
+				who := string(rune('a' + a))
+				req, _ := http.NewRequest(http.MethodPost, up.URL+"/v1/messages", strings.NewReader(strings.Repeat(who, 4_000_000>>(n%8))))
+				req.Header.Set("X-Who", who)
+				if resp, err := rt.RoundTrip(req); err == nil {
+					_, _ = io.Copy(io.Discard, resp.Body)
+					_ = resp.Body.Close()
+				}
+			}
+		})
+	}
+	agents.Wait()
 }
 
 // Redirects go to the client, and headers of one connection alone go nowhere.

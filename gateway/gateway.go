@@ -27,6 +27,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/clew-dev/clew/compact"
@@ -177,6 +178,7 @@ type request struct {
 	route
 	in    *wire.Inbound
 	chain []wire.Digest // of the nodes after the leading system messages
+	came  *payload      // what the client sent
 	first int           // the index of the first of these nodes
 	lead  int           // the index of the item that it belongs to
 	root  wire.Digest
@@ -212,15 +214,16 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		out.Body = struct {
 			io.Reader
 			io.Closer
-		}{io.MultiReader(bytes.NewReader(body), req.Body), req.Body}
+		}{io.MultiReader(bytes.NewReader(body.data), req.Body), req.Body}
 		return t.base.RoundTrip(out)
 	}
-	return t.handle(req, rt, body)
+	defer body.release()
+	return t.handle(req, rt, body, body.data)
 }
 
-// handle sends a request whose body is known.
-func (t *transport) handle(req *http.Request, rt route, body []byte) (resp *http.Response, err error) {
-	r := &request{transport: t, route: rt, begin: t.cfg.Now(), host: req.URL.Host, watched: t.cfg.Observe || rt.untouchable}
+// handle sends a request whose body is known. came is as the client sent it.
+func (t *transport) handle(req *http.Request, rt route, came *payload, body []byte) (resp *http.Response, err error) {
+	r := &request{transport: t, route: rt, begin: t.cfg.Now(), host: req.URL.Host, watched: t.cfg.Observe || rt.untouchable, came: came}
 	out := body
 	if !r.guarded(func() {
 		req, body = r.translate(req, body)
@@ -264,7 +267,7 @@ func (r *request) plan(req *http.Request, body []byte) []byte {
 	}
 	r.in = in
 	if in.Model != "" {
-		r.model = in.Model
+		r.model = strings.Clone(in.Model) // the body is let go of
 	}
 	r.event.Model = r.model
 	switch {

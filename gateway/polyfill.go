@@ -179,11 +179,7 @@ func (r *request) clearable(now *Epoch) (nodes []int) {
 		case wire.PartCall:
 			names[n.ID] = n.Name
 		case wire.PartResult:
-			_, done := 0, false
-			if now != nil {
-				_, done = now.result(i - r.first)
-			}
-			if !done && n.Content.Len() > 0 && !slices.Contains(r.wish.exclude, names[n.ID]) {
+			if _, done := now.result(i - r.first); !done && n.Content.Len() > 0 && !slices.Contains(r.wish.exclude, names[n.ID]) {
 				nodes = append(nodes, i)
 			}
 		default:

@@ -27,6 +27,27 @@ func (r *recent[K, V]) get(k K) (v V, ok bool) {
 	return v, ok
 }
 
+// last returns the value of the last of the keys that has one which ok takes.
+func (r *recent[K, V]) last(keys []K, ok func(i int, v V) bool) (v V, i int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.young)+len(r.old) == 0 {
+		return v, -1
+	}
+	for i := len(keys) - 1; i >= 0; i-- {
+		had, found := r.young[keys[i]]
+		if !found {
+			if had, found = r.old[keys[i]]; found {
+				r.add(keys[i], had)
+			}
+		}
+		if found && ok(i, had) {
+			return had, i
+		}
+	}
+	return v, -1
+}
+
 // put keeps v, unless first is set and there is a value already; it returns the one that counts.
 func (r *recent[K, V]) put(k K, v V, first bool) V {
 	r.mu.Lock()

@@ -29,7 +29,7 @@ func (r *request) send(req *http.Request, original, body []byte) (*http.Response
 	if what, ok := r.cannot(resp.StatusCode); ok && refusal == nil {
 		if what == contextManagement { // once more, without
 			_ = resp.Body.Close()
-			return r.handle(req, r.route, original)
+			return r.handle(req, r.route, r.came, original)
 		}
 		var own *http.Response
 		r.guarded(func() { own, _ = r.answer(req) })
@@ -83,9 +83,16 @@ func (r *request) asItCame(req *http.Request, refused *http.Response, original [
 
 // upstream sends a body upstream; the client's headers go along untouched where its own body does.
 func (r *request) upstream(req *http.Request, original, body []byte) (*http.Response, *payload, error) {
-	sent := &payload{data: body}
+	sent := r.came
+	if !same(body, sent.data) {
+		sent = &payload{data: body}
+	}
+	reader, err := sent.open()
+	if err != nil {
+		return nil, sent, err
+	}
 	out := req.Clone(req.Context())
-	out.Body, _ = sent.open()
+	out.Body = reader
 	out.ContentLength, out.GetBody = int64(len(body)), sent.open
 	if !same(original, body) {
 		out.Header.Del("Content-Encoding")

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"slices"
 	"strings"
 
 	"github.com/clew-dev/clew/internal/jsonx"
@@ -108,8 +109,7 @@ func (in *Inbound) parse() error {
 	if start == len(in.Body) || in.Body[start] != '{' {
 		return inboundError("the body is no JSON object")
 	}
-	// A node takes some hundred bytes at least.
-	in.Items, in.Nodes = make([]Item, 0, 16+len(in.Body)/4096), make([]Node, 0, 16+len(in.Body)/2048)
+	in.Items, in.Nodes = make([]Item, 0, 32), make([]Node, 0, 32)
 	var system, tools Range
 	seen := 0
 	once := func(bit int, key string) error {
@@ -219,6 +219,7 @@ func (in *Inbound) list(at int) (int, error) {
 		in.List = Range{end, end}
 		return end, err
 	}
+	in.List.From = at
 	end, err := jsonx.ScanArray(in.Body, at, in.item)
 	in.List = Range{at, end}
 	return end, err
@@ -273,6 +274,11 @@ func (in *Inbound) item(at int) (int, error) {
 		return at, inboundError("an element of %s is no object", in.Profile.MessagesField)
 	}
 	n, first, base := len(in.Items), len(in.Nodes), len(in.members)
+	if read := at - in.List.From; n == cap(in.Items) && read > 0 { // what follows is like what was
+		left := (len(in.Body) - at) / 1024 * (n + 8) / (read/1024 + 1)
+		in.Items = slices.Grow(in.Items, left+16)
+		in.Nodes = slices.Grow(in.Nodes, left*(first+8)/n+16)
+	}
 	defer func() { in.members = in.members[:base] }()
 	in.Items = append(in.Items, Item{First: first})
 	end, err := in.object(at, func(key string, val int) (int, bool, error) {
