@@ -3,6 +3,7 @@ package summary
 import (
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -540,15 +541,20 @@ func (x *extractor) path(p string) string {
 }
 
 // lineNumber is what reading tools put before a line of a file.
-var lineNumber = text.Pattern(`^\s*\d{1,6}(?:→|\t|:|-\s|\s*\| ?)`)
+var lineNumber = text.Pattern(`^\s*(?:Line |L)?\d{1,6}(?:→|\t|:|-\s|\s*\| ?)`)
 
 // output takes in the lines of a result.
 func (x *extractor) output(from, s string) {
 	cwd := strings.TrimSuffix(x.cwd, "/") + "/"
+	number := 1 // of the next line, as Copilot CLI counts them
 	bare := func(yield func(string) bool) {
 		for line := range strings.SplitSeq(text.Plain(lookAt(s)), "\n") {
-			if t := strings.TrimLeft(line, " "); t != "" && t[0] >= '0' && t[0] <= '9' {
+			if t := strings.TrimLeft(line, " "); t != "" && (t[0] >= '0' && t[0] <= '9' || t[0] == 'L') {
 				line = line[len(lineNumber().FindString(line)):]
+				if rest, ok := strings.CutPrefix(line, strconv.Itoa(number)+". "); ok {
+					line = rest
+					number++
+				}
 			}
 			if len(cwd) > 1 {
 				line = strings.ReplaceAll(line, cwd, "")
