@@ -338,7 +338,8 @@ func lookGemini(g *glance, v value) {
 	g.ID, g.Name = cmp.Or(v.str("sessionId"), g.ID), cmp.Or(v.str("summary"), g.Name)
 	g.time(v.time("lastUpdated"))
 	g.time(v.time("timestamp"))
-	messages := v.list("messages")
+	g.time(v.time("$set", "lastUpdated"))
+	messages := append(v.list("messages"), v.list("$set", "messages")...)
 	if v.isArray() {
 		messages = v.list()
 	} else if v.has("type") {

@@ -182,7 +182,8 @@ func look(ctx context.Context, paths []place) (found []Found, other int, err err
 			for at := range work {
 				f, err := glance(at)
 				mu.Lock()
-				if err == nil && (f.ID != "" || f.First != "") {
+				// Gemini CLI leaves files in which nothing is said where a session goes on.
+				if err == nil && (f.First != "" || f.ID != "" && f.Format != transcript.GeminiCLI) {
 					found = append(found, f)
 				} else {
 					other++

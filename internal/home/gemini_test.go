@@ -38,7 +38,8 @@ func TestGeminiProject(t *testing.T) {
 	}
 }
 
-// TestGeminiProjectOfASession: the folder's mark says to which project its sessions belong.
+// TestGeminiProjectOfASession: the folder's mark says to which project its sessions belong; a
+// file in which nothing is said, which is left where a session goes on, is none.
 func TestGeminiProjectOfASession(t *testing.T) {
 	user := t.TempDir()
 	chats := filepath.Join(user, ".gemini", "tmp", "app", "chats")
@@ -46,7 +47,13 @@ func TestGeminiProjectOfASession(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, text := range map[string]string{
-		filepath.Join(chats, "session-1.jsonl"):                       `{"sessionId":"g1","projectHash":"h","startTime":"2026-05-04T10:00:00Z"}` + "\n",
+		filepath.Join(chats, "session-1.jsonl"): `{"sessionId":"g1","projectHash":"h","startTime":"2026-05-04T10:00:00Z"}
+{"$set":{"messages":[{"id":"m0","type":"user","content":[{"text":"<session_context>here</session_context>"}]}],"lastUpdated":"2026-05-04T10:00:00Z"}}
+{"$set":{"messages":[{"id":"m0","type":"user","content":[{"text":"<session_context>here</session_context>"}]},{"id":"m1","type":"user","content":[{"text":"fix it"}]}],"lastUpdated":"2026-05-04T10:00:07Z"}}
+`,
+		filepath.Join(chats, "session-2.jsonl"): `{"sessionId":"g1","projectHash":"h","startTime":"2026-05-04T11:00:00Z"}
+{"$set":{"messages":[{"id":"m0","type":"user","content":[{"text":"<session_context>here</session_context>"}]}]}}
+`,
 		filepath.Join(user, ".gemini", "tmp", "app", ".project_root"): "/src/app",
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -54,7 +61,7 @@ func TestGeminiProjectOfASession(t *testing.T) {
 		}
 	}
 	found, _, err := Elsewhere(t.Context(), noEnv, user)
-	if err != nil || len(found) != 1 || !found[0].In("/src/app") || found[0].In("/src/other") {
+	if err != nil || len(found) != 1 || found[0].First != "fix it" || !found[0].In("/src/app") || found[0].In("/src/other") {
 		t.Errorf("%+v, %v", found, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/clew-dev/clew/model/modeltest"
+	"github.com/clew-dev/clew/wire"
 )
 
 type replyFunc = func(*modeltest.Exchange) modeltest.Reply
@@ -27,6 +28,7 @@ type agent struct {
 	inPrompt   bool                       // clew adds to the prompt of the compaction
 	summarizes bool                       // clew writes the summary
 	noHook     bool                       // clew adds nothing to its compactions
+	breaks     wire.Rule                  // a rule that its requests break by themselves
 	noRecall   bool                       // it has no MCP
 	byPath     bool                       // a session is named by its file
 	loads      func(file string) []string // the command that loads a session, where it needs one
@@ -107,7 +109,7 @@ trust_level = "trusted"
 	},
 	{
 		name: "gemini-cli", npm: []string{"@google/gemini-cli@0.61.0"}, bin: ".bin/gemini",
-		files: map[string]string{".gemini/settings.json": `{"security":{"auth":{"selectedType":"gemini-api-key"}},"privacy":{"usageStatisticsEnabled":false},"general":{"disableAutoUpdate":true}}`},
+		files: map[string]string{".gemini/settings.json": `{"security":{"auth":{"selectedType":"gemini-api-key"}},"privacy":{"usageStatisticsEnabled":false},"general":{"disableAutoUpdate":true},"model":{"compressionThreshold":0.003}}`},
 		env:   []string{"GEMINI_API_KEY=sk-test", "GOOGLE_GEMINI_BASE_URL={url}", "GEMINI_CLI_TRUST_WORKSPACE=true"},
 		args: func(session, prompt string) []string {
 			args := []string{"-p", prompt, "--model", "gemini-2.5-flash", "--yolo"}
@@ -119,7 +121,8 @@ trust_level = "trusted"
 			}
 			return append(args, "--resume", session)
 		},
-		shell: regexp.MustCompile(`^run_shell_command$`), shellArg: "command", full: 800_000, noHook: true,
+		shell: regexp.MustCompile(`^run_shell_command$`), shellArg: "command", full: 900_000, noHook: true,
+		breaks: wire.RuleResultWithout, // it sends a result twice when it resumes a session of its own
 	},
 	{
 		name: "opencode", npm: []string{"opencode-ai@1.18.33"}, bin: ".bin/opencode",

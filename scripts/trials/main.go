@@ -205,7 +205,11 @@ var recallTool = regexp.MustCompile(`recall$`)
 // step sends one prompt and returns what the program sent.
 func (t *trial) step(a *agent, session, name, prompt string, f replyFunc) ([]request, error) {
 	word := "STEP-" + name
-	t.fake.begin(word, f)
+	breaks := a.breaks
+	if session != "" && session != "last" {
+		breaks = "" // it is clew that has written the session
+	}
+	t.fake.begin(word, f, breaks)
 	_, err := t.command(a.name+"-"+name, t.program(a), a.args(session, t.expand(prompt+" ("+word+")"))...)
 	requests, broken := t.fake.end()
 	var log strings.Builder
@@ -263,11 +267,14 @@ func (t *trial) compaction(a *agent) error {
 	})); err != nil {
 		return err
 	}
-	long := strings.Repeat("The clock ticks once in a second, and the calendar does not. ", 60)
+	var long strings.Builder // without repetitions, which Gemini CLI takes for a loop
+	for i := range 60 {
+		fmt.Fprintf(&long, "At tick %d the clock shows %d seconds. ", i, i*i*7919%86400)
+	}
 	var sent []request
 	for i, full := range []int64{0, 0, a.full} {
 		var err error
-		if sent, err = t.step(a, "last", fmt.Sprintf("fill%d", i+1), "Tell me about the clock. "+long, text(long, full)); err != nil {
+		if sent, err = t.step(a, "last", fmt.Sprintf("fill%d", i+1), "Tell me about the clock. "+long.String(), text(long.String(), full)); err != nil {
 			return err
 		}
 	}
@@ -282,14 +289,10 @@ func (t *trial) compaction(a *agent) error {
 	sent = append(sent, more...)
 	compacted := slices.IndexFunc(sent, func(r request) bool { return r.compacts })
 	switch {
-	case a.summarizes:
-		if strings.Contains(sent[len(sent)-1].body, long) {
-			return errors.New("it did not compact")
-		}
+	case a.summarizes: // and the model is not asked
 	case compacted < 0:
 		return errors.New("it did not ask for a summary")
-	}
-	if a.noHook {
+	case a.noHook:
 		return nil
 	}
 	if a.inPrompt { // of the compaction

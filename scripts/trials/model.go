@@ -24,7 +24,6 @@ type fake struct {
 	strict *modeltest.Server
 	step   string // a word that stands in the prompt of the step
 	reply  replyFunc
-	before int // exchanges before the step
 }
 
 // request is a request of the step, as the program sent it.
@@ -41,32 +40,38 @@ type request struct {
 var pairing = []wire.Rule{wire.RuleJSON, wire.RuleCallWithout, wire.RuleResultWithout, wire.RuleOrder, wire.RuleUniqueID}
 
 func startFake() *fake {
-	f := &fake{}
-	f.strict = modeltest.Start(modeltest.Config{AnyKey: true, ForeignSignatures: true, Rules: pairing, Reply: f.answer})
+	f := &fake{strict: modeltest.Start(modeltest.Config{})}
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.EqualFold(r.Header.Get("Upgrade"), "websocket") { // Codex goes on over HTTP then
 			w.WriteHeader(http.StatusUpgradeRequired)
 			return
 		}
-		f.strict.ServeHTTP(w, r)
+		f.mu.Lock()
+		strict := f.strict
+		f.mu.Unlock()
+		strict.ServeHTTP(w, r)
 	}))
 	f.url = srv.URL
 	f.close = func() { srv.Close(); f.strict.Close() }
 	return f
 }
 
-// begin starts a step whose prompt has a word of its own in it.
-func (f *fake) begin(step string, reply replyFunc) {
+// begin starts a step whose prompt has a word of its own in it, for a program whose requests
+// may break a rule.
+func (f *fake) begin(step string, reply replyFunc, breaks wire.Rule) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.step, f.reply, f.before = step, reply, len(f.strict.Exchanges())
+	f.step, f.reply = step, reply
+	f.strict.Close()
+	rules := slices.DeleteFunc(slices.Clone(pairing), func(r wire.Rule) bool { return r == breaks })
+	f.strict = modeltest.Start(modeltest.Config{AnyKey: true, ForeignSignatures: true, Rules: rules, Reply: f.answer})
 }
 
 // end returns what was sent during the step, and the rules that were broken.
 func (f *fake) end() (requests []request, broken []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, x := range f.strict.Exchanges()[f.before:] {
+	for _, x := range f.strict.Exchanges() {
 		requests = append(requests, f.read(&x))
 		broken = append(broken, x.Violations...)
 	}
