@@ -69,9 +69,17 @@ func (g *gemini) log(s *source) error {
 	return nil
 }
 
-// geminiReplaced returns the log after its context was replaced. With a snapshot among
-// the new messages it was compacted; else what is not among them was taken back.
+// geminiReplaced returns the log after its context was replaced, which is also how a session
+// begins that goes on. With a snapshot among the new messages it was compacted, and what was
+// before one that is known stays; else what is not among them was taken back.
 func geminiReplaced(list []geminiRecord, line int, now []value) []geminiRecord {
+	// A program that starts puts its own context first, at times alone.
+	now = slices.DeleteFunc(now, func(m value) bool {
+		return m.str("type") == "user" && strings.HasPrefix(contentText(m), "<session_context>")
+	})
+	if len(now) == 0 {
+		return list
+	}
 	known := map[string]bool{}
 	for _, r := range list {
 		known[r.id] = r.id != ""
@@ -87,7 +95,7 @@ func geminiReplaced(list []geminiRecord, line int, now []value) []geminiRecord {
 				cut.first = id
 			}
 		case ok && !cut.cut:
-			cut.cut, cut.summary = true, text
+			cut.cut, cut.id, cut.summary = true, id, text
 		default:
 			fresh = append(fresh, geminiRecord{id: id, msg: slices.Clone(m), line: line})
 		}
@@ -96,18 +104,34 @@ func geminiReplaced(list []geminiRecord, line int, now []value) []geminiRecord {
 		return append(append(list, cut), fresh...)
 	}
 	var out []geminiRecord
+	for i, r := range slices.Backward(list) {
+		if r.cut && slices.ContainsFunc(now, func(m value) bool { return m.str("id") == r.id }) {
+			out = slices.Clone(list[:i+1])
+			break
+		}
+	}
+	before := map[string]bool{}
+	for _, r := range out {
+		before[r.id] = true
+	}
 	for _, m := range now {
-		out = append(out, geminiRecord{id: m.str("id"), msg: slices.Clone(m), line: line})
+		if id := m.str("id"); !before[id] {
+			out = append(out, geminiRecord{id: id, msg: slices.Clone(m), line: line})
+		}
 	}
 	return out
 }
 
-// snapshotOf returns the text of a message that is the summary of what was before it.
-func snapshotOf(m value) (string, bool) {
+// contentText returns the text of a message.
+func contentText(m value) string {
 	var g gemini
 	g.builder = newBuilder(&Transcript{}, ReadOptions{})
-	blocks := g.parts(m.get("content"), 0)
-	text := textOf(blocks)
+	return textOf(g.parts(m.get("content"), 0))
+}
+
+// snapshotOf returns the text of a message that is the summary of what was before it.
+func snapshotOf(m value) (string, bool) {
+	text := contentText(m)
 	if m.bool(wrappedSummary) {
 		text, _ = strings.CutPrefix(text, snapshotOpen)
 		return strings.TrimSuffix(text, snapshotClose), true

@@ -131,13 +131,17 @@ func Elsewhere(ctx context.Context, getenv func(string) string, userHome string,
 		paths = append(paths, Home{dir}.files()...)
 	}
 	var asked []Found
+	var failed bool
 	var wg sync.WaitGroup
 	if len(names) == 0 || slices.Contains(names, transcript.OpenCode) {
-		wg.Go(func() { asked = openCodeSessions(ctx, getenv, userHome) })
+		wg.Go(func() { asked, failed = openCodeSessions(ctx, getenv, userHome) })
 	}
 	found, other, err = look(ctx, paths)
 	wg.Wait()
 	found = append(found, asked...)
+	if failed {
+		other++
+	}
 	newestFirst(found)
 	return found, other, err
 }

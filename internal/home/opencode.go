@@ -23,7 +23,7 @@ func InOpenCode(path string) bool { return strings.HasPrefix(path, openCodePath)
 
 // How long opencode may take to list its sessions, and to export one.
 const (
-	openCodeListTime   = 10 * time.Second
+	openCodeListTime   = 20 * time.Second
 	openCodeExportTime = time.Minute
 )
 
@@ -33,34 +33,34 @@ const openCodeQuery = `select id, directory, title, time_created as begun, time_
 (select max(time_created) from part p where p.session_id = s.id and data like '{"type":"compaction"%') as compacted
 from session s where parent_id is null`
 
-// openCodeSessions lists the sessions of opencode, none where there is no database or no
-// opencode.
-func openCodeSessions(ctx context.Context, getenv func(string) string, userHome string) []Found {
+// openCodeSessions lists the sessions of opencode, none where there is no database. failed
+// says that there is one, and that opencode gave no answer.
+func openCodeSessions(ctx context.Context, getenv func(string) string, userHome string) (found []Found, failed bool) {
 	data := filepath.Join(userHome, ".local", "share")
 	if dir := getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
 		data = dir
 	}
 	if _, err := os.Stat(filepath.Join(data, "opencode", "opencode.db")); err != nil {
-		return nil
+		return nil, false
 	}
 	ctx, stop := context.WithTimeout(ctx, openCodeListTime)
 	defer stop()
 	out, err := exec.CommandContext(ctx, "opencode", "db", "--format", "json", openCodeQuery).Output()
 	if err != nil {
-		return nil
+		return nil, true
 	}
 	return openCodeFound(out)
 }
 
 // openCodeFound reads what the query gives.
-func openCodeFound(rows []byte) (found []Found) {
+func openCodeFound(rows []byte) (found []Found, failed bool) {
 	var list []struct {
 		ID, Directory, Title   string
 		Answer                 string
 		Begun, Last, Compacted int64
 	}
 	if json.Unmarshal(rows, &list) != nil {
-		return nil
+		return nil, true
 	}
 	at := func(ms int64) time.Time {
 		if ms <= 0 {
@@ -90,7 +90,7 @@ func openCodeFound(rows []byte) (found []Found) {
 		}
 		found = append(found, f)
 	}
-	return found
+	return found, false
 }
 
 // Open opens the file of a session. One of opencode is exported for that.

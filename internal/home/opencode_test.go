@@ -69,16 +69,16 @@ func TestOpenCode(t *testing.T) {
 	}
 }
 
-// TestOpenCodeNotThere: without its database, or without opencode, there are no sessions of
-// it, and one that is named says what is missing.
+// TestOpenCodeNotThere: where opencode gives no list, or is not there, its database is counted as
+// one that can't be read, and a session that is named says what is missing.
 func TestOpenCodeNotThere(t *testing.T) {
 	user := fakeOpenCode(t, map[string]string{"db": "not JSON"})
-	if found, _, err := Elsewhere(t.Context(), noEnv, user); err != nil || len(found) > 0 {
-		t.Errorf("%+v, %v", found, err)
+	if found, other, err := Elsewhere(t.Context(), noEnv, user); err != nil || len(found) > 0 || other != 1 {
+		t.Errorf("%+v, %d others, %v", found, other, err)
 	}
 	t.Setenv("PATH", t.TempDir())
-	if found, _, err := Elsewhere(t.Context(), noEnv, user); err != nil || len(found) > 0 {
-		t.Errorf("%+v, %v", found, err)
+	if found, other, err := Elsewhere(t.Context(), noEnv, user); err != nil || len(found) > 0 || other != 1 {
+		t.Errorf("%+v, %d others, %v", found, other, err)
 	}
 	if _, err := Open(t.Context(), "opencode:ses_1"); err == nil || !strings.Contains(err.Error(), "it has the session in its database") {
 		t.Errorf("%v", err)

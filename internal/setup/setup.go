@@ -19,7 +19,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clew-dev/clew/internal/home"
 	"github.com/clew-dev/clew/internal/vfs"
+	"github.com/clew-dev/clew/transcript"
 )
 
 // Options say what is set up, and where.
@@ -40,10 +42,19 @@ type Change struct {
 
 // file is a file that a program reads, and how clew is put into it.
 type file struct {
-	dir  string   // a variable that names the folder
-	path []string // below the user's home; without the folder where the variable is set
-	keep int      // how many parts of the path are left out then
+	path []string // below the program's folder
+	home []string // below the user's home instead, where no variable names the program's folder
 	edit func(data []byte, o *Options) ([]byte, error)
+}
+
+// at returns the path of the file.
+func (f *file) at(program string, o *Options) string {
+	name := transcript.Format(program)
+	dir := home.ProgramDir(name, o.Getenv, o.UserHome)
+	if usual := home.ProgramDir(name, func(string) string { return "" }, o.UserHome); f.home != nil && dir == usual {
+		return filepath.Join(append([]string{o.UserHome}, f.home...)...)
+	}
+	return filepath.Join(append([]string{dir}, f.path...)...)
 }
 
 var (
@@ -53,26 +64,26 @@ var (
 	opencodePlugin string
 )
 
-// programs are those that can be set up. Where their settings are is from their
+// programs are those that can be set up. What their settings are called is from their
 // documentation.
 var programs = []struct {
 	name  string
 	files []file
 }{
 	{"claude-code", []file{
-		{"CLAUDE_CONFIG_DIR", []string{".claude", "settings.json"}, 1, hooks("claude-code")},
-		{"CLAUDE_CONFIG_DIR", []string{".claude.json"}, 0, server("mcpServers", "claude-code", stdio)},
+		{[]string{"settings.json"}, nil, hooks("claude-code")},
+		{[]string{".claude.json"}, []string{".claude.json"}, server("mcpServers", "claude-code", stdio)},
 	}},
 	{"codex", []file{
-		{"CODEX_HOME", []string{".codex", "hooks.json"}, 1, hooks("codex")},
-		{"CODEX_HOME", []string{".codex", "config.toml"}, 1, codexConfig},
+		{[]string{"hooks.json"}, nil, hooks("codex")},
+		{[]string{"config.toml"}, nil, codexConfig},
 	}},
-	{"opencode", []file{
-		{"", []string{".config", "opencode", "opencode.json"}, 0, server("mcp", "opencode", local)},
-		{"", []string{".config", "opencode", "plugins", "clew.js"}, 0, whole(&opencodePlugin)},
+	{"opencode", []file{ // whose settings are apart from its sessions
+		{nil, []string{".config", "opencode", "opencode.json"}, server("mcp", "opencode", local)},
+		{nil, []string{".config", "opencode", "plugins", "clew.js"}, whole(&opencodePlugin)},
 	}},
-	{"pi", []file{{"PI_CODING_AGENT_DIR", []string{".pi", "agent", "extensions", "clew.ts"}, 2, whole(&piExtension)}}},
-	{"gemini-cli", []file{{"", []string{".gemini", "settings.json"}, 0, server("mcpServers", "gemini-cli", stdio)}}},
+	{"pi", []file{{[]string{"extensions", "clew.ts"}, nil, whole(&piExtension)}}},
+	{"gemini-cli", []file{{[]string{"settings.json"}, nil, server("mcpServers", "gemini-cli", stdio)}}},
 }
 
 // Programs returns the names of the programs that can be set up.
@@ -97,10 +108,7 @@ func Plan(program string, o Options) (changes []Change, err error) {
 		return nil, fmt.Errorf("there is no program %q; there are %s", program, strings.Join(Programs(), ", "))
 	}
 	for _, f := range programs[i].files {
-		c := Change{Path: filepath.Join(append([]string{o.UserHome}, f.path...)...)}
-		if dir := o.Getenv(f.dir); f.dir != "" && dir != "" {
-			c.Path = filepath.Join(append([]string{dir}, f.path[f.keep:]...)...)
-		}
+		c := Change{Path: f.at(program, &o)}
 		if c.Before, err = os.ReadFile(c.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}

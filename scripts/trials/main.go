@@ -352,9 +352,11 @@ func (t *trial) resume(a, in *agent) error {
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(sent, func(q request) bool { return q.main })
-	if body := sent[i].body; !strings.Contains(body, "calendar.go") || !strings.Contains(body, mark) {
-		return errors.New("the request has no summary of the session")
+	// It may compact again, with the summary in what is to be summarized.
+	if !slices.ContainsFunc(sent, func(r request) bool {
+		return (r.main || r.compacts) && strings.Contains(r.body, "calendar.go") && strings.Contains(r.body, mark)
+	}) {
+		return errors.New("no request has the summary of the session")
 	}
 	return nil
 }
