@@ -176,6 +176,7 @@ func (rp *repairer) leaf() int {
 
 // keptEntries makes compactions say what reading makes of them: a first kept entry off the path keeps nothing.
 func (rp *repairer) keptEntries() error {
+	from, to := rp.spans()
 	for i := range rp.recs {
 		n := &rp.recs[i]
 		if n.r == nil || n.drop || n.r.Type != session.TypeCompaction {
@@ -188,7 +189,7 @@ func (rp *repairer) keptEntries() error {
 		c, _ := e.Compaction()
 		first := c.FirstKeptEntryID
 		own := first == n.r.ID && n.id != n.r.ID // its id is another one in the copy
-		if r := rp.x.byID[first]; r != nil && !own && rp.above(rp.place[r], i) {
+		if r := rp.x.byID[first]; r != nil && !own && from[rp.place[r]] <= from[i] && to[i] <= to[rp.place[r]] {
 			continue
 		}
 		n.kept = n.id
@@ -203,12 +204,39 @@ func (rp *repairer) keptEntries() error {
 	return nil
 }
 
-// above reports whether a is b or on the path to it. There are no cycles any more.
-func (rp *repairer) above(a, b int) bool {
-	for b >= 0 && b != a {
-		b = rp.recs[b].parent
+// spans walks the trees, which have no cycles any more, and says of each record at which step
+// it came to it and at which it had seen all below: a record is on the path to another if its
+// span has the other's in it.
+func (rp *repairer) spans() (from, to []int) {
+	n := len(rp.recs)
+	from, to = make([]int, n), make([]int, n)
+	child, sibling := make([]int, n+1), make([]int, n) // the first below, the next beside; child[n] is the first root
+	for i := range child {
+		child[i] = -1
 	}
-	return a == b
+	for i := range n {
+		parent := rp.recs[i].parent
+		if parent < 0 {
+			parent = n
+		}
+		child[parent], sibling[i] = i, child[parent]
+	}
+	at, step := child[n], 0
+	for at >= 0 {
+		step++
+		from[at] = step
+		if child[at] >= 0 {
+			at = child[at]
+			continue
+		}
+		for to[at] = step; sibling[at] < 0; to[at] = step {
+			if at = rp.recs[at].parent; at < 0 {
+				return from, to
+			}
+		}
+		at = sibling[at]
+	}
+	return from, to
 }
 
 // write writes the copy.
