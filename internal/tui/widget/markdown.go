@@ -3,6 +3,12 @@ package widget
 import (
 	"crypto/sha256"
 	"strings"
+
+	"github.com/yuin/goldmark/parser"
+	gtext "github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+
+	"github.com/clew-dev/clew/internal/markdown"
 )
 
 // A Markdown renders finished messages. It keeps what it has rendered last. The zero
@@ -13,7 +19,7 @@ import (
 type Markdown struct {
 	cache  map[markdownKey][]string
 	order  []markdownKey
-	parser *markdownParser
+	parser parser.Parser
 }
 
 type markdownKey struct {
@@ -58,28 +64,53 @@ func (m *Markdown) render(t *Theme, text string, width int) []string {
 	if m.parser == nil {
 		m.parser = newMarkdownParser()
 	}
-	lines, ok := m.parser.draw(t, []byte(text), width)
-	if !ok || len(lines) == 0 {
-		return Wrap(text, width)
+	if !markdown.Tangled(text) {
+		return m.draw(t, text, width)
 	}
-	return lines
+	var out []string // what can't be read stands as it is, what is around it is rendered
+	for i, part := range strings.Split(text, "\n\n") {
+		if i > 0 {
+			out = append(out, "")
+		}
+		if markdown.Tangled(part) {
+			out = append(out, Wrap(part, width)...)
+		} else {
+			out = append(out, m.draw(t, part, width)...)
+		}
+	}
+	return out
 }
 
-// draw is false for a text that the parser does not survive.
-func (p *markdownParser) draw(t *Theme, source []byte, width int) (lines []string, ok bool) {
+// newMarkdownParser returns goldmark's parser with what GitHub adds. HTML in a line is text.
+func newMarkdownParser() parser.Parser {
+	return parser.NewParser(
+		parser.WithBlockParsers(parser.DefaultBlockParsers()...),
+		parser.WithInlineParsers(
+			util.Prioritized(markdown.Tasks, 0), util.Prioritized(parser.NewCodeSpanParser(), 100), util.Prioritized(parser.NewLinkParser(), 200),
+			util.Prioritized(parser.NewAutoLinkParser(), 300), util.Prioritized(parser.NewEmphasisParser(), 500),
+			util.Prioritized(markdown.Struck, 500), util.Prioritized(markdown.Addresses, 999),
+		),
+		parser.WithParagraphTransformers(append(parser.DefaultParagraphTransformers(), util.Prioritized(markdown.Tables, 200))...),
+		parser.WithASTTransformers(util.Prioritized(markdown.CodePipes, 0)),
+	)
+}
+
+// draw renders a text; one that the parser does not survive stands as it is.
+func (m *Markdown) draw(t *Theme, source string, width int) (lines []string) {
 	defer func() {
 		// A message of a model must not end the program.
-		if recover() != nil {
-			lines, ok = nil, false
+		if recover() != nil || len(lines) == 0 {
+			lines = Wrap(source, width)
 		}
 	}()
-	d := &markdownDrawing{theme: t, source: source, width: width, addresses: len(source), paints: map[ink]paint{}}
-	d.blocks(p.parse(source), &margin{width: width})
+	text := []byte(source)
+	d := &markdownDrawing{theme: t, source: text, width: width, addresses: len(text), paints: map[ink]paint{}}
+	d.blocks(m.parser.Parse(gtext.NewReader(text)), &margin{width: width})
 	for len(d.lines) > 0 && strings.TrimSpace(d.lines[0]) == "" {
 		d.lines = d.lines[1:]
 	}
 	for len(d.lines) > 0 && strings.TrimSpace(d.lines[len(d.lines)-1]) == "" {
 		d.lines = d.lines[:len(d.lines)-1]
 	}
-	return d.lines, true
+	return d.lines
 }

@@ -194,7 +194,7 @@ func TestMarkdownBounds(t *testing.T) {
 		for _, c := range []struct {
 			n    int
 			want string
-		}{{1000, "c (d)"}, {40_000, "[c](d)"}} {
+		}{{300, "c (d)"}, {40_000, "[c](d)"}} {
 			var md Markdown
 			got := md.Lines(none(), "- a\n\n"+strings.TrimRight(hostile[name](c.n), "\n")+"\n[c](d)\n\n`b` [c](d)", 80)
 			if got[0] != "• a" || got[len(got)-1] != "`b` c (d)" {
@@ -213,10 +213,10 @@ func TestMarkdownBounds(t *testing.T) {
 			t.Errorf("a table of %d short rows: plain is %v", n, plain)
 		}
 	}
-	deep := strings.Repeat("> ", maxNesting+1) + "a"
+	deep := strings.Repeat("> ", 60) + "a"
 	var md Markdown
-	if got, want := md.Lines(none(), deep, 80), []string{strings.Repeat("│ ", maxNesting) + "> a"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
+	if got := md.Lines(none(), deep, 80); !slices.Equal(got, Wrap(deep, 80)) {
+		t.Errorf("%q", got)
 	}
 	large := strings.Repeat("**a**\n\n", maxMarkdown/7)
 	if got := md.Lines(NewTheme(ModeDark, true), large, 80); got[0] != "\x1b[1ma\x1b[m" {
