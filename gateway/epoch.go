@@ -189,6 +189,14 @@ func (r *request) makeIn(ctx context.Context, c *conversation, free room, reason
 func (r *request) pass(ctx context.Context, c *conversation, log *session.Log, free room, reason compact.Reason) (*Epoch, []*session.Entry, error) {
 	policy := r.cfg.Policy(r.provider, r.model)
 	policy.Window = max(free.tokens, compact.MinWindow)
+	if r.hasRecall() {
+		form := wire.SummaryForm(&message.Message{})
+		if policy.Form != nil {
+			form = *policy.Form
+		}
+		form.Close += fmt.Sprintf("\n\nThe tool recall of clew reads it word for word: give it \"session\": %q.", r.root.String()[:32])
+		policy.Form = &form
+	}
 	if free.bytes > 0 {
 		policy.MaxBytes = max(free.bytes, compact.MinBytes)
 	}
@@ -394,6 +402,16 @@ func (r *request) content(node int, text string) (json.RawMessage, error) {
 	return quoted, nil
 }
 
+// hasRecall reports whether the agent has the tool of clew's MCP server.
+func (r *request) hasRecall() bool {
+	for _, part := range [][]byte{r.in.Body[:r.in.List.From], r.in.Body[r.in.List.To:]} {
+		if bytes.Contains(part, []byte(`clew_recall"`)) || bytes.Contains(part, []byte(`clew__recall"`)) {
+			return true
+		}
+	}
+	return false
+}
+
 // render writes what stands before the kept items: the summary, and items that the cut would
 // take away from the model though they are no part of the conversation.
 func (r *request) render(made []*message.Message, cut int) ([]byte, error) {
@@ -412,6 +430,11 @@ func (r *request) render(made []*message.Message, cut int) ([]byte, error) {
 	}
 	for _, m := range req.Messages {
 		elements = append(elements, m)
+	}
+	// The templates of many local models refuse two messages of the user in a row.
+	if r.profile.Name == wire.OpenAIChat.Name && cut < len(r.in.Items) && r.in.Items[cut].Turn == wire.TurnUser &&
+		jsonx.StringAt(elements[len(elements)-1], "role") == "user" {
+		elements = append(elements, []byte(`{"role":"assistant","content":"Understood."}`))
 	}
 	return bytes.Join(elements, []byte{','}), nil
 }

@@ -36,6 +36,8 @@ type HandlerConfig struct {
 	Key string
 	// Hosts are the names by which the handler may be addressed, beside those of this machine.
 	Hosts []string
+	// MCP answers at /mcp. Default: nobody does.
+	MCP http.Handler
 	// MaxRequests is how many requests are served at once; more are refused with 429. Default: 512.
 	MaxRequests int
 	// MaxMemory is how many bytes of requests are held at once; more are refused with 429.
@@ -163,6 +165,8 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) {
 		refuse(w, api, http.StatusForbidden, "clew gateway: the request comes from a web page or names another host; it is refused")
 	case h.cfg.Key != "" && subtle.ConstantTimeCompare([]byte(h.cfg.Key), []byte(r.Header.Get("X-Clew-Key"))) != 1:
 		refuse(w, api, http.StatusUnauthorized, "clew gateway: the header X-Clew-Key must carry the gateway's key")
+	case h.cfg.MCP != nil && r.URL.Path == "/mcp":
+		h.cfg.MCP.ServeHTTP(w, r)
 	case err != nil:
 		refuse(w, api, http.StatusNotFound, "clew gateway: "+err.Error())
 	case strings.EqualFold(r.Header.Get("Upgrade"), "websocket"):

@@ -374,3 +374,28 @@ func TestRemindersAreNotTheUsersWords(t *testing.T) {
 		t.Errorf("the summary begins: %.600s", sent)
 	}
 }
+
+// A list in which user and assistant take turns is one when it is shortened, wherever the cut is.
+func TestRolesAlternate(t *testing.T) {
+	u := newUpstream(t)
+	rt := gateway.Transport(nil, gateway.Config{Window: window(8_000)})
+	for n := 20; n < 30; n++ {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, `{"role":"user","content":"Request %d: %s"},{"role":"assistant","content":"done %d %s"},`, i, strings.Repeat("more ", 10*(n%3)), i, strings.Repeat("so ", 400+100*(n%5)))
+		}
+		send(t, rt, u.URL+"/v1/chat/completions", []byte(`{"model":"m","messages":[{"role":"system","content":"s"},`+b.String()+`{"role":"user","content":"x"}]}`))
+	}
+	for n, body := range u.bodies {
+		in, err := wire.Parse(wire.OpenAIChat, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, it := range in.Items[1:] {
+			if want := []wire.TurnKind{wire.TurnUser, wire.TurnAssistant}[i%2]; it.Turn != want {
+				t.Errorf("list %d: item %d of %d is of %s", n, i, len(in.Items), it.Turn)
+				break
+			}
+		}
+	}
+}

@@ -28,6 +28,7 @@ import (
 	"github.com/clew-dev/clew/gateway"
 	"github.com/clew-dev/clew/internal/admin"
 	"github.com/clew-dev/clew/internal/home"
+	"github.com/clew-dev/clew/internal/mcpserver"
 	"github.com/clew-dev/clew/model/catalogue"
 )
 
@@ -118,8 +119,12 @@ func (g *gatewayFlags) settings() (cfg gateway.HandlerConfig, file gatewayFile, 
 		}
 		dir = filepath.Join(h.Dir, "gateway")
 	}
+	recall, err := mcpserver.New(mcpserver.Config{Folder: dir, Getenv: os.Getenv, Version: readVersion().Version})
+	if err != nil {
+		return cfg, file, err
+	}
 	return gateway.HandlerConfig{
-		Upstreams: upstreams, Hosts: file.Hosts, Key: file.Key, MaxRequests: file.MaxRequests, MaxMemory: file.MaxMemory,
+		MCP: recall.Handler(), Upstreams: upstreams, Hosts: file.Hosts, Key: file.Key, MaxRequests: file.MaxRequests, MaxMemory: file.MaxMemory,
 		Config: gateway.Config{
 			MaxBody: file.MaxBody, ByRules: byRules(upstreams, file.ByRules), Dir: dir, Observe: g.observe || file.Observe,
 			Policy: func(string, string) compact.Policy { return policy },

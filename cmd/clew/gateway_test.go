@@ -10,10 +10,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // hangupSignal is SIGHUP; nil where there is none.
@@ -184,5 +187,49 @@ func TestGatewayReads(t *testing.T) {
 	p.until(t, "the settings stay as they are: ")
 	if got := status(); got != 200 {
 		t.Errorf("after a wrong file: %d", got)
+	}
+}
+
+// At /mcp an agent reads what left its context, by the name that its summary says; no other
+// way leads to a conversation.
+func TestGatewayRecalls(t *testing.T) {
+	sent := make(chan string, 1)
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		sent <- string(body)
+		fmt.Fprint(w, `{}`)
+	}))
+	defer up.Close()
+	p := startGatewayProcess(t, "clew", nil, "--dir", filepath.Join(t.TempDir(), "d"), "--window", "32k", "--upstream", "anthropic="+up.URL)
+	body := bytes.Replace(talk("agent", 50), []byte(`"messages"`), []byte(`"tools":[{"name":"mcp__clew__recall","input_schema":{}}],"messages"`), 1)
+	resp, err := http.Post(p.url+"/v1/messages", "application/json", bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	shortened := <-sent
+	at := regexp.MustCompile(`session\\": \\"([0-9a-f]{32})\\"`).FindStringSubmatch(shortened)
+	if at == nil || strings.Contains(shortened, "func part3() error { return nil }\\nfunc part3() error { return nil }\\nfunc part3()") {
+		t.Fatalf("%.3000s", shortened)
+	}
+	c, err := mcp.NewClient(&mcp.Implementation{Name: "test"}, nil).Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: p.url + "/mcp"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	ask := func(arguments map[string]any) (string, bool) {
+		r, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "recall", Arguments: arguments})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Content[0].(*mcp.TextContent).Text, r.IsError
+	}
+	if text, failed := ask(map[string]any{"query": "func part3", "session": at[1]}); failed || !strings.Contains(text, "func part3() error") {
+		t.Error(text)
+	}
+	for _, id := range []string{"", at[1][:16], "../d/" + at[1], strings.Repeat("0", 32)} {
+		if text, failed := ask(map[string]any{"query": "func part3", "session": id}); !failed || strings.Contains(text, "error {") {
+			t.Errorf("%q: %s", id, text)
+		}
 	}
 }

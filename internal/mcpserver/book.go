@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -62,9 +64,23 @@ func (s *shelf) list(ctx context.Context) ([]home.Found, error) {
 	return all, nil
 }
 
+// conversation is how a gateway names the sessions in its folder.
+var conversation = regexp.MustCompile(`^[0-9a-f]{32}$`)
+
 // current returns the session that was written to last; with id the one of this id, or
 // whose id begins so.
 func (s *shelf) current(ctx context.Context, id string) (*book, error) {
+	if s.cfg.Folder != "" {
+		if !conversation.MatchString(id) {
+			return nil, errors.New("name the conversation: its summary says what to give as \"session\"")
+		}
+		path := filepath.Join(s.cfg.Folder, id+".jsonl")
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, fmt.Errorf("nothing is kept of the conversation %s", id)
+		}
+		return s.read(ctx, home.Found{Path: path, Size: info.Size(), Modified: info.ModTime()})
+	}
 	all, err := s.list(ctx)
 	if err != nil {
 		return nil, err

@@ -29,6 +29,10 @@ type Config struct {
 	Programs []transcript.Format
 	// File is one session, and no other is read.
 	File string
+	// Folder is that of a gateway. Its sessions are read by their whole ids alone, which stand
+	// in the summaries that their agents get: who asks has presented the history. Dir and
+	// Programs do not count then.
+	Folder string
 	// Secrets leaves secrets in what is answered. They are masked else.
 	Secrets bool
 
