@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/clew-dev/clew/internal/tui"
+	"github.com/clew-dev/clew/internal/tui/widget"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session/jsonl"
 	"github.com/clew-dev/clew/token"
@@ -117,7 +119,8 @@ func (d *contextDrawer) usage() {
 		st = styleYellow
 	}
 	const barWidth = 40
-	d.line(d.bar(r.Tokens, b.Window, b.Limit, barWidth, st) + "  " + d.p.paint(styleBold, number(r.Tokens)+" tokens, "+percent(r.Tokens, b.Window)))
+	full, rest := widget.Bar(r.Tokens, b.Window, b.Limit, barWidth)
+	d.line(d.p.paint(st, full) + d.p.paint(styleDim, rest) + "  " + d.p.paint(styleBold, number(r.Tokens)+" tokens, "+percent(r.Tokens, b.Window)))
 	d.fact("measured", d.measured())
 	if c := d.v.learned; c.Calls > 0 {
 		d.fact("calibrated", fmt.Sprintf("estimates times %.2f, learnt from %s in the log", c.Factor(), count(int(c.Calls), "call")))
@@ -149,27 +152,6 @@ func (d *contextDrawer) measured() string {
 	return text
 }
 
-// bar draws n of total, with a mark at limit.
-func (d *contextDrawer) bar(n, total, limit int64, width int, st style) string {
-	at := func(n int64) int { return int(min(max(n, 0), total) * int64(width) / max(total, 1)) }
-	filled, mark := at(n), at(limit)
-	if n > 0 && filled == 0 {
-		filled = 1
-	}
-	full, empty := "", ""
-	for i := range width {
-		switch {
-		case i < filled:
-			full += "█"
-		case i == mark:
-			empty += "│"
-		default:
-			empty += "░"
-		}
-	}
-	return d.p.paint(st, full) + d.p.paint(styleDim, empty)
-}
-
 func percent(n, total int64) string {
 	if total <= 0 {
 		return "0 %"
@@ -181,13 +163,6 @@ func percent(n, total int64) string {
 	return fmt.Sprintf("%.0f %%", p)
 }
 
-var categoryWords = [token.NumCategories]string{
-	token.System: "system prompt", token.Tools: "tool definitions", token.User: "user",
-	token.Assistant: "answers", token.Thinking: "thinking", token.ToolCalls: "tool calls",
-	token.ToolResults: "tool results", token.Images: "images", token.Summaries: "summaries",
-	token.Shell: "shell", token.Custom: "from programs", token.Unattributed: "not in the log",
-}
-
 func (d *contextDrawer) categories() {
 	r := d.v.reading
 	for c := range token.NumCategories {
@@ -197,7 +172,7 @@ func (d *contextDrawer) categories() {
 		}
 		const barWidth = 20
 		filled := strings.Repeat("█", int(max(min(n*barWidth/max(r.Tokens, 1), barWidth), 0)))
-		d.line("  " + pad(categoryWords[c], 16) + "  " + padLeft(number(n), 11) + "  " + padLeft(percent(n, r.Tokens), 6) + "  " + d.p.paint(styleBlue, filled))
+		d.line("  " + pad(tui.CategoryWords[c], 16) + "  " + padLeft(number(n), 11) + "  " + padLeft(percent(n, r.Tokens), 6) + "  " + d.p.paint(styleBlue, filled))
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -18,6 +17,7 @@ import (
 	"github.com/clew-dev/clew/hook"
 	"github.com/clew-dev/clew/internal/provider"
 	"github.com/clew-dev/clew/internal/settings"
+	"github.com/clew-dev/clew/internal/tui/widget"
 	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/session"
 )
@@ -328,13 +328,8 @@ func yes(b bool) string {
 
 // tokens prints a number of tokens in few letters; "" where it is not known.
 func tokens(n int64) string {
-	switch {
-	case n <= 0:
+	if n <= 0 {
 		return ""
-	case n < 1000:
-		return strconv.FormatInt(n, 10)
-	case n < 999_500:
-		return strconv.FormatFloat(float64(n)/1e3, 'f', 0, 64) + "k"
 	}
-	return strconv.FormatFloat(math.Round(float64(n)/1e4)/100, 'f', -1, 64) + "M"
+	return widget.Tokens(n)
 }

@@ -5,19 +5,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/agent/permission"
 	"github.com/clew-dev/clew/agent/rules"
 	"github.com/clew-dev/clew/agent/tool"
+	"github.com/clew-dev/clew/internal/home"
 	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
@@ -330,30 +329,12 @@ func (s *Session) Fork(ctx context.Context, at string) (string, error) {
 // newest is the file of the project's newest session in which something was said, "" for
 // none.
 func (s *Session) newest(ctx context.Context) (string, error) {
-	dir, err := s.cfg.Home.Project(s.cfg.Dir)
-	if err != nil {
+	found, err := s.cfg.Home.Sessions(ctx, s.cfg.Dir)
+	at := slices.IndexFunc(found, func(f home.Found) bool { return f.First != "" || f.Name != "" || f.Size > maxEmpty })
+	if err != nil || at < 0 {
 		return "", err
 	}
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	var files []fs.FileInfo
-	for _, e := range entries {
-		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && strings.HasSuffix(e.Name(), ".jsonl") {
-			files = append(files, info)
-		}
-	}
-	slices.SortFunc(files, func(a, b fs.FileInfo) int {
-		return cmp.Or(b.ModTime().Compare(a.ModTime()), strings.Compare(b.Name(), a.Name()))
-	})
-	for _, f := range files {
-		path := filepath.Join(dir, f.Name())
-		if said, perr := jsonl.Peek(ctx, path); perr == nil && (said.First != "" || said.Name != "" || said.Size > maxEmpty) {
-			return path, nil
-		}
-	}
-	return "", err
+	return found[at].Path, nil
 }
 
 // maxEmpty is in bytes: a session in which nothing was said is smaller, for what the agent

@@ -18,8 +18,9 @@ import (
 	"github.com/clew-dev/clew/token"
 )
 
-var categoryWords = [token.NumCategories]string{
-	token.System: "system prompt", token.Tools: "tools", token.User: "user",
+// CategoryWords are what a context is made of.
+var CategoryWords = [token.NumCategories]string{
+	token.System: "system prompt", token.Tools: "tool definitions", token.User: "user",
 	token.Assistant: "answers", token.Thinking: "thinking", token.ToolCalls: "tool calls",
 	token.ToolResults: "tool results", token.Images: "images", token.Summaries: "summaries",
 	token.Shell: "shell", token.Custom: "from programs", token.Unattributed: "not in the log",
@@ -57,32 +58,12 @@ func showSnapshot(f front, title string, text func(x *contextSnapshot, width int
 	})
 }
 
-// bar draws n of total, with a mark at the threshold.
-func bar(n, total, threshold int64, width int) string {
-	at := func(n int64) int { return int(min(max(n, 0), total) * int64(width) / max(total, 1)) }
-	filled, mark := at(n), at(threshold)
-	if n > 0 {
-		filled = max(filled, 1)
-	}
-	var b strings.Builder
-	for i := range width {
-		switch {
-		case i < filled:
-			b.WriteString("█")
-		case i == mark && threshold > 0:
-			b.WriteString("│")
-		default:
-			b.WriteString("░")
-		}
-	}
-	return b.String()
-}
-
 func contextText(x *contextSnapshot, width int) string {
 	var b strings.Builder
 	s := x.state
 	r := x.Reading
-	fmt.Fprintf(&b, "%s\n", bar(r.Tokens, s.Window, s.Threshold, min(60, max(width-2, 10))))
+	full, rest := widget.Bar(r.Tokens, s.Window, s.Threshold, min(60, max(width-2, 10)))
+	fmt.Fprintf(&b, "%s\n", full+rest)
 	estimated := ""
 	if r.Estimated > 0 {
 		estimated = "~"
@@ -121,12 +102,12 @@ func contextText(x *contextSnapshot, width int) string {
 	table(&b, rows, width)
 	b.WriteString("\n")
 	name := 0
-	for _, w := range categoryWords {
+	for _, w := range CategoryWords {
 		name = max(name, len(w))
 	}
 	for c, n := range r.Categories {
 		if n > 0 {
-			fmt.Fprintf(&b, "%-*s  %7s  %4s  %s\n", name, categoryWords[c], widget.Tokens(n), widget.Percent(float64(n)/float64(r.Tokens)), strings.Repeat("█", int(min(n*20/max(r.Tokens, 1), 20))))
+			fmt.Fprintf(&b, "%-*s  %7s  %4s  %s\n", name, CategoryWords[c], widget.Tokens(n), widget.Percent(float64(n)/float64(r.Tokens)), strings.Repeat("█", int(min(n*20/max(r.Tokens, 1), 20))))
 		}
 	}
 	return b.String()

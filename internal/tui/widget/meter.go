@@ -281,3 +281,17 @@ func Dollars(x float64) string {
 		return fmt.Sprintf("$%.0f", x)
 	}
 }
+
+// Bar draws n of total, with a mark at a limit: what is full, and the rest.
+func Bar(n, total, limit int64, width int) (full, rest string) {
+	at := func(n int64) int { return int(min(max(n, 0), total) * int64(width) / max(total, 1)) }
+	filled, mark := at(n), at(limit)
+	if n > 0 {
+		filled = max(filled, 1)
+	}
+	empty := []rune(strings.Repeat("░", width-filled))
+	if at := mark - filled; limit > 0 && at >= 0 && at < len(empty) {
+		empty[at] = '│'
+	}
+	return strings.Repeat("█", filled), string(empty)
+}
