@@ -228,7 +228,7 @@ func newGateway() *cobra.Command {
 		hangup := make(chan os.Signal, 1)
 		signal.Notify(hangup, syscall.SIGHUP)
 		defer signal.Stop(hangup)
-		s, err := startGateway(cfg, addr, cmp.Or(g.admin, file.Admin), seen)
+		s, err := startGateway(&g, cfg, addr, cmp.Or(g.admin, file.Admin), seen)
 		if err != nil {
 			return fmt.Errorf("gateway: %w", err)
 		}
@@ -285,19 +285,24 @@ type gatewayServer struct {
 	events        func(gateway.Event)
 	count         func(http.Handler) http.Handler
 	watch         func(context.Context) error // serves the second listener
+	leave         func()                      // tells those who look there that it ends
 	cert, certKey string                      // files; empty without TLS
 }
 
 // startGateway listens, and where there is an address for it, shows what it does.
-func startGateway(cfg gateway.HandlerConfig, addr, adminAt string, seen *traffic) (*gatewayServer, error) {
-	g := &gatewayServer{events: seen.event, watch: func(context.Context) error { return nil }, count: func(h http.Handler) http.Handler { return h }}
+func startGateway(flags *gatewayFlags, cfg gateway.HandlerConfig, addr, adminAt string, seen *traffic) (*gatewayServer, error) {
+	g := &gatewayServer{events: seen.event, watch: func(context.Context) error { return nil }, leave: func() {}, count: func(h http.Handler) http.Handler { return h }}
 	var err error
 	if adminAt != "" {
-		s := admin.New(admin.Config{Dir: cfg.Dir, Observe: cfg.Observe})
+		about := admin.Config{Dir: cfg.Dir, Observe: cfg.Observe}
+		if flags.config != "" {
+			about.Reload = func(context.Context) error { return g.reload(flags) }
+		}
+		s := admin.New(about)
 		if g.watch, seen.page, err = listenAdmin(s, adminAt); err != nil {
 			return nil, err
 		}
-		g.count = s.Count
+		g.count, g.leave = s.Count, s.Leave
 		g.events = func(e gateway.Event) { seen.event(e); s.Event(e) }
 	}
 	cfg.OnEvent = g.events
@@ -320,9 +325,13 @@ func (s *gatewayServer) serve(ctx context.Context) error {
 		}
 		l = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12})
 	}
+	defer context.AfterFunc(ctx, s.leave)()
+	watched, stop := context.WithCancel(context.WithoutCancel(ctx)) // until the last answer has ended
 	watching := make(chan error, 1)
-	go func() { watching <- s.watch(ctx) }()
-	return errors.Join(serveHTTP(ctx, l, s.count(s.h), 30*time.Second), <-watching)
+	go func() { watching <- s.watch(watched) }()
+	err := serveHTTP(ctx, l, s.count(s.h), 30*time.Second)
+	stop()
+	return errors.Join(err, <-watching)
 }
 
 // reload reads the settings again. Addresses and certificate stay.
@@ -375,7 +384,7 @@ func newWrap() *cobra.Command {
 			}
 		}
 		seen := &traffic{w: cmd.ErrOrStderr(), changed: map[gateway.Outcome]int{}}
-		s, err := startGateway(cfg, "127.0.0.1:0", cmp.Or(g.admin, file.Admin), seen)
+		s, err := startGateway(&g, cfg, "127.0.0.1:0", cmp.Or(g.admin, file.Admin), seen)
 		if err != nil {
 			return fmt.Errorf("wrap: %w", err)
 		}

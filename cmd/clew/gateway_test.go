@@ -145,7 +145,7 @@ func TestGatewayKilledUnderLoad(t *testing.T) {
 	}
 }
 
-// The file is read again on SIGHUP; where it is wrong the gateway says so and goes on.
+// The file is read again on SIGHUP, and when the second listener is asked to; where it is wrong the gateway says so and goes on.
 func TestGatewayReads(t *testing.T) {
 	hangup := hangupSignal
 	if hangup == nil {
@@ -160,7 +160,8 @@ func TestGatewayReads(t *testing.T) {
 		}
 	}
 	settings(`{"upstreams": {}}`)
-	p := startGatewayProcess(t, "clew", nil, "--dir", t.TempDir(), "--config", file)
+	p := startGatewayProcess(t, "clew", nil, "--dir", t.TempDir(), "--config", file, "--admin", "127.0.0.1:0")
+	page := strings.TrimPrefix(p.until(t, "watch it on "), "watch it on ")
 	status := func() int {
 		resp, err := http.Post(p.url+"/local/v1/messages", "application/json", strings.NewReader(`{}`))
 		if err != nil {
@@ -187,6 +188,17 @@ func TestGatewayReads(t *testing.T) {
 	p.until(t, "the settings stay as they are: ")
 	if got := status(); got != 200 {
 		t.Errorf("after a wrong file: %d", got)
+	}
+	for text, want := range map[string]int{`{"upstreams": {"local": "nowhere"}}`: 422, `{"upstreams": {}}`: 200} {
+		settings(text)
+		resp, err := http.Post(page+"/reload", "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("asked on the page to read %s: %d", text, resp.StatusCode)
+		}
 	}
 }
 

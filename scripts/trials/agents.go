@@ -61,8 +61,8 @@ var agents = []agent{
 		name: "codex", npm: []string{"@openai/codex@0.169.0"}, bin: ".bin/codex",
 		files: map[string]string{".codex/config.toml": `model = "gpt-5"
 model_provider = "fake"
-model_context_window = 60000
-model_auto_compact_token_limit = 50000
+model_context_window = {size}
+model_auto_compact_token_limit = {full}
 approval_policy = "never"
 sandbox_mode = "danger-full-access"
 
@@ -91,7 +91,7 @@ trust_level = "trusted"
 	{
 		name: "pi", npm: []string{"@earendil-works/pi-coding-agent@0.87.1", node22()}, bin: ".bin/pi",
 		files: map[string]string{
-			".pi/agent/models.json":   `{"providers":{"fake":{"baseUrl":"{url}","api":"anthropic-messages","apiKey":"sk-test","models":[{"id":"m","name":"m","contextWindow":60000,"maxTokens":4000}]}}}`,
+			".pi/agent/models.json":   `{"providers":{"fake":{"baseUrl":"{url}","api":"anthropic-messages","apiKey":"sk-test","models":[{"id":"m","name":"m","contextWindow":{size},"maxTokens":4000}]}}}`,
 			".pi/agent/settings.json": `{"compaction":{"enabled":true,"reserveTokens":4000,"keepRecentTokens":1000}}`,
 		},
 		args: func(session, prompt string) []string {
@@ -133,7 +133,7 @@ trust_level = "trusted"
   "provider": {"fake": {
     "npm": "@ai-sdk/openai-compatible",
     "options": {"baseURL": "{url}/v1", "apiKey": "sk-test"},
-    "models": {"m": {"name": "m", "tool_call": true, "limit": {"context": 60000, "output": 4000}}}
+    "models": {"m": {"name": "m", "tool_call": true, "limit": {"context": {size}, "output": 4000}}}
   }}
 }
 `,

@@ -1,7 +1,7 @@
 // Command trials tries clew with the real agents, against a server on this machine that stands
 // in for their models:
 //
-//	go run ./scripts/trials [-dir DIR] [PROGRAM...]
+//	go run ./scripts/trials [-dir DIR] [-gateway] [PROGRAM...]
 //
 // It installs them from the npm registry into DIR, gives them a home folder of their own, and
 // lets each fill a session and compact it. Then it checks that what clew gives back stands in
@@ -33,8 +33,16 @@ const stepTime = 2 * time.Minute
 
 func main() {
 	dir := flag.String("dir", filepath.Join(os.TempDir(), "clew-trials"), "folder for the programs and their homes")
+	through := flag.Bool("gateway", false, "try the gateway")
+	calls := flag.Int("calls", 200, "with -gateway: calls of a program")
+	window := flag.Int64("window", 64_000, "with -gateway: `TOKENS` of the server")
 	flag.Parse()
-	ok, err := run(*dir, flag.Args())
+	ok, err := run(*dir, flag.Args(), func(t *trial, chosen []*agent) (bool, error) {
+		if *through {
+			return t.tryGateway(chosen, *calls, *window)
+		}
+		return t.tryAll(chosen)
+	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "trials:", err)
 	}
@@ -43,7 +51,7 @@ func main() {
 	}
 }
 
-func run(dir string, names []string) (ok bool, err error) {
+func run(dir string, names []string, try func(*trial, []*agent) (bool, error)) (ok bool, err error) {
 	var chosen []*agent
 	for i := range agents {
 		if len(names) == 0 || slices.Contains(names, agents[i].name) {
@@ -56,12 +64,13 @@ func run(dir string, names []string) (ok bool, err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return false, err
 	}
-	t := &trial{dir: dir, home: filepath.Join(dir, "home"), project: filepath.Join(dir, "project"), logs: filepath.Join(dir, "logs")}
+	t := &trial{dir: dir, home: filepath.Join(dir, "home"), project: filepath.Join(dir, "project"), logs: filepath.Join(dir, "logs"), limit: stepTime, size: "60000", full: "50000"}
 	if err := t.prepare(); err != nil {
 		return false, err
 	}
 	t.fake = startFake()
 	defer t.fake.close()
+	t.url = t.fake.url
 	// What a session goes on in has to be there as well.
 	for i := range agents {
 		a := &agents[i]
@@ -69,6 +78,11 @@ func run(dir string, names []string) (ok bool, err error) {
 			return false, err
 		}
 	}
+	return try(t, chosen)
+}
+
+// tryAll makes all checks of the programs and prints a row for each.
+func (t *trial) tryAll(chosen []*agent) (ok bool, err error) {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "program\tversion\t"+strings.Join(checks, "\t"))
 	ok = true
@@ -93,6 +107,10 @@ type trial struct {
 	dir, home, project, logs string
 	clew                     string
 	fake                     *fake
+	url                      string // where the programs find their models
+	size, full               string // what they take for the window, and where they compact
+	limit                    time.Duration
+	more                     []string // variables of all programs
 }
 
 // prepare makes the folders anew and builds clew.
@@ -132,6 +150,15 @@ func (t *trial) install(a *agent) error {
 			return fmt.Errorf("npm install %s: %w\n%s", strings.Join(a.npm, " "), err, out)
 		}
 	}
+	if err := t.settle(a); err != nil {
+		return err
+	}
+	_, err := t.command(a.name+"-setup", t.clew, "setup", a.name, "--yes")
+	return err
+}
+
+// settle writes the settings of a program.
+func (t *trial) settle(a *agent) error {
 	for name, text := range a.files {
 		path := filepath.Join(t.home, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -141,18 +168,17 @@ func (t *trial) install(a *agent) error {
 			return err
 		}
 	}
-	_, err := t.command(a.name+"-setup", t.clew, "setup", a.name, "--yes")
-	return err
+	return nil
 }
 
 func (t *trial) expand(s string) string {
-	return strings.NewReplacer("{url}", t.fake.url, "{home}", t.home, "{project}", t.project).Replace(s)
+	return strings.NewReplacer("{url}", t.url, "{size}", t.size, "{full}", t.full, "{home}", t.home, "{project}", t.project).Replace(s)
 }
 
 // command runs a program in the project, with a home of its own and no way to the network,
 // and returns its standard output.
 func (t *trial) command(log, name string, args ...string) (string, error) {
-	ctx, stop := context.WithTimeout(context.Background(), stepTime)
+	ctx, stop := context.WithTimeout(context.Background(), t.limit)
 	defer stop()
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = t.project
@@ -170,6 +196,7 @@ func (t *trial) command(log, name string, args ...string) (string, error) {
 			cmd.Env = append(cmd.Env, t.expand(e))
 		}
 	}
+	cmd.Env = append(cmd.Env, t.more...)
 	var out, all strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &all
 	err := cmd.Run()

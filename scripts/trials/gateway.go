@@ -1,0 +1,217 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"github.com/clew-dev/clew/gateway"
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/model/modeltest"
+	"github.com/clew-dev/clew/wire"
+)
+
+// The trial of the gateway: each program works on through a loop of calls, straight to a
+// server without a limit, and through the gateway to one with a window that is much smaller
+// than the program believes.
+
+const prompt = "Count on and on, with a call for each step, until you are told that it is done."
+
+// loop is one run of a program.
+type loop struct {
+	srv    *modeltest.Server
+	calls  int // that the model asks for
+	agent  *agent
+	mu     sync.Mutex
+	made   int
+	before []string // the blocks of the request before
+	events map[gateway.Outcome]int
+	log    bytes.Buffer // what the gateway has told
+}
+
+// figures say how a run went.
+type figures struct {
+	requests, refused, compacted int     // of the loop; answered with an error; for a summary of the program's own
+	cached                       float64 // share of the input that a cache of what was sent before had
+	broken                       []string
+	err                          error
+}
+
+// bound are the rules of a loop: those of thinking as well.
+var bound = append([]wire.Rule{wire.RuleThinking}, pairing...)
+
+func (l *loop) answer(x *modeltest.Exchange) modeltest.Reply {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(tools(x.Request)) < 2 || l.made >= l.calls {
+		return modeltest.Text("Done.")
+	}
+	l.made++
+	from := 1000 * l.made
+	reply := call(fmt.Sprintf("call_%d", l.made), l.agent.shell, map[string]any{
+		l.agent.shellArg: fmt.Sprintf("seq %d %d", from, from+500), "description": "counts on",
+	})(x)
+	now := blocks(x.Request)
+	size, had := cached(l.before, now)
+	l.before = now
+	reply.Usage = &message.Usage{Input: int64(size-had) / 4, CacheRead: int64(had) / 4, Output: 50}
+	if thinks.Match(x.Request) {
+		reply.Blocks = append([]message.Block{modeltest.Think(fmt.Sprintf("Step %d.", l.made))}, reply.Blocks...)
+	}
+	return reply
+}
+
+// runLoop lets a program make so many calls; with a window, through the gateway.
+func (t *trial) runLoop(a *agent, calls int, window int64) (f figures, events map[gateway.Outcome]int) {
+	l := &loop{calls: calls, agent: a, events: map[gateway.Outcome]int{}}
+	l.srv = modeltest.Start(modeltest.Config{AnyKey: true, Rules: bound, Window: window, BindThinking: true, Reply: l.answer})
+	defer l.srv.Close()
+	h, err := gateway.NewHandler(gateway.HandlerConfig{
+		Upstreams: map[string]string{"anthropic": l.srv.URL, "openai": l.srv.URL, "gemini": l.srv.URL},
+		Config: gateway.Config{
+			Dir: filepath.Join(t.dir, "sessions"), Window: func(string, string) int64 { return window },
+			OnEvent: func(e gateway.Event) {
+				l.mu.Lock()
+				defer l.mu.Unlock()
+				l.events[e.Outcome]++
+				line, _ := json.Marshal(e)
+				l.log.Write(append(line, '\n'))
+			},
+		},
+	})
+	if err != nil {
+		return figures{err: err}, nil
+	}
+	front := http.Handler(h)
+	name := a.name + "-through"
+	if window == 0 {
+		name = a.name + "-straight"
+		front = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
+				w.WriteHeader(http.StatusUpgradeRequired)
+				return
+			}
+			l.srv.ServeHTTP(w, r)
+		})
+	}
+	srv := httptest.NewServer(front)
+	defer srv.Close()
+	t.url = srv.URL
+	if err := t.settle(a); err != nil {
+		return figures{err: err}, nil
+	}
+	out, err := t.command(name, t.program(a), a.args("", prompt)...)
+	if err == nil && !strings.Contains(out, "Done.") {
+		err = fmt.Errorf("it ended without an answer; see %s", filepath.Join(t.logs, name+".txt"))
+	}
+	if err == nil && l.made < calls {
+		err = fmt.Errorf("it ended after %d calls", l.made)
+	}
+	f = l.figures()
+	if werr := os.WriteFile(filepath.Join(t.logs, name+"-events.jsonl"), l.log.Bytes(), 0o600); err == nil {
+		err = werr
+	}
+	f.err = err
+	return f, l.events
+}
+
+var marker = regexp.MustCompile(`,?"cache_control":\{[^{}]*\}`)
+
+// figures reads what the server has seen.
+func (l *loop) figures() (f figures) {
+	var before []string
+	var all, had int
+	for _, x := range l.srv.Exchanges() {
+		last := lastMessage(x.Request)
+		f.broken = append(f.broken, x.Violations...)
+		if n := len(marker.FindAll(x.Request, -1)); n > 4 {
+			f.broken = append(f.broken, fmt.Sprintf("%d cache breakpoints", n))
+		}
+		switch {
+		case x.Status != http.StatusOK:
+			f.refused++
+			continue
+		case compacting.MatchString(last) && !isResult.MatchString(last) && !strings.Contains(last, prompt):
+			f.compacted++
+			continue
+		case len(tools(x.Request)) < 2:
+			continue
+		}
+		f.requests++
+		now := blocks(x.Request)
+		if before != nil {
+			size, read := cached(before, now)
+			all, had = all+size, had+read
+		}
+		before = now
+	}
+	f.cached = float64(had) / float64(max(all, 1))
+	return f
+}
+
+// cached returns the size of a request, and how much of it a cache of the one before has.
+func cached(before, now []string) (size, had int) {
+	same := true
+	for i, b := range now {
+		size += len(b)
+		if same = same && i < len(before) && before[i] == b; same {
+			had += len(b)
+		}
+	}
+	return size, had
+}
+
+// blocks are the parts of a request that a prompt cache goes by, in its order.
+func blocks(body []byte) (out []string) {
+	var req map[string]json.RawMessage
+	if json.Unmarshal(marker.ReplaceAll(body, nil), &req) != nil {
+		return nil
+	}
+	for _, name := range []string{"tools", "system", "instructions", "systemInstruction", "messages", "input", "contents"} {
+		var list []json.RawMessage
+		if json.Unmarshal(req[name], &list) != nil {
+			out = append(out, string(req[name]))
+		}
+		for _, e := range list {
+			out = append(out, string(bytes.TrimSpace(e)))
+		}
+	}
+	return out
+}
+
+// tryGateway prints a row for each program.
+func (t *trial) tryGateway(chosen []*agent, calls int, window int64) (ok bool, err error) {
+	t.limit = 10 * time.Minute
+	t.more = []string{"CLAUDE_CODE_MAX_OUTPUT_TOKENS=4000", "DISABLE_AUTO_COMPACT=1"}
+	t.size, t.full = "900000", "900000" // what the programs believe the window to be
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "program\tversion\trequests\trefused\tseen by the program\tepochs\tits own compactions\tcache, straight\tcache, gateway\tshare\t\n")
+	ok = true
+	for _, a := range chosen {
+		straight, _ := t.runLoop(a, calls, 0)
+		through, events := t.runLoop(a, calls, window)
+		seen := "no error"
+		for _, f := range []figures{straight, through} {
+			if f.err != nil || len(f.broken) > 0 {
+				ok, seen = false, "FAILED"
+				fmt.Fprintf(os.Stderr, "%s: %v; broken rules: %.500s\n", a.name, f.err, strings.Join(f.broken, "; "))
+			}
+		}
+		share := through.cached / max(straight.cached, 1e-9)
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%d\t%d\t%.3f\t%.3f\t%.3f\t\n", a.name, a.version(), through.requests, through.refused, seen,
+			events[gateway.Compacted]+events[gateway.Rescued], through.compacted, straight.cached, through.cached, share)
+		if err := w.Flush(); err != nil {
+			return false, err
+		}
+	}
+	return ok, nil
+}
