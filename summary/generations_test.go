@@ -115,3 +115,44 @@ func filler(r *rand.Rand, n int, tag string) []session.Item {
 	}
 	return conv.Items()
 }
+
+// A name that was used all the time is worth more in the next summary than one that was
+// read once, though both stand once in the summary before. Details that no summary can have
+// written change nothing.
+func TestUsesAreCountedOn(t *testing.T) {
+	var earlier summary.Document
+	uses := summary.Uses{Messages: 100, Names: map[string][3]float64{"shard_index": {9, 9, 18}}}
+	for i := range 60 {
+		name := fmt.Sprintf("table_of_%c%c", 'a'+i/26, 'a'+i%26)
+		uses.Names[name] = [3]float64{0, .1, 1}
+		earlier.Context = append(earlier.Context, summary.Line{Text: "reads the sorted entries of " + name, From: "notes.md"})
+	}
+	earlier.Context = append(earlier.Context, summary.Line{Text: "reads the sorted entries of shard_index", From: "notes.md"})
+	conv := testchat.New()
+	conv.User("go on with the importer")
+	next := func(details string) summary.Output {
+		return summarize(t, summary.Input{
+			Items: conv.Items(), Previous: summary.Briefing.Render(earlier), PreviousDetails: json.RawMessage(details), Budget: 300,
+		})
+	}
+	counted, err := json.Marshal(uses)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := next(`{"clew":{"uses":` + string(counted) + `}}`)
+	if n := strings.Count(out.Text, "table_of_"); n == 0 || n >= 60 || !strings.Contains(out.Text, "shard_index") {
+		t.Errorf("%d of the others:\n%s", n, out.Text)
+	}
+	if got := out.Uses; got.Messages != 101 || got.Names["shard_index"][2] != 18 {
+		t.Errorf("uses are %v", got)
+	}
+	want := next("").Text
+	if strings.Contains(want, "shard_index") {
+		t.Errorf("without what was counted:\n%s", want)
+	}
+	for _, bad := range []string{`[]`, `7`, `{"names":{"shard_index":[9]},"messages":-1}`, `{"names":{"table_of_aa":[-9,9,18]}}`, `{"names":{"shard_index":[9,1e300,18]}}`, `{"names":{"shard_index":"9"}}`} {
+		if got := next(`{"clew":{"uses":` + bad + `}}`).Text; got != want {
+			t.Errorf("%s:\n%s", bad, got)
+		}
+	}
+}
