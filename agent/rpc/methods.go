@@ -302,7 +302,10 @@ func methods() map[string]method {
 
 func doSend(ctx context.Context, a *agent.Agent, p agent.Input) (any, error) {
 	q, err := a.Send(context.WithoutCancel(ctx), p) // what has come is kept
-	return object{"id": q.ID, "at": q.At}, err
+	return struct {
+		ID string    `json:"id"`
+		At time.Time `json:"at"`
+	}{q.ID, q.At}, err
 }
 
 func doCancel(ctx context.Context, a *agent.Agent, _ none) (any, error) {
@@ -506,11 +509,10 @@ func (p sessionParams) with(ctx context.Context, h Host, do func(path string) (a
 
 func doFork(ctx context.Context, h Host, p forkParams) (any, error) {
 	text, err := h.Fork(ctx, p.At)
-	r := object{"state": h.Agent().State()}
-	if text != "" {
-		r["text"] = text
-	}
-	return r, err
+	return struct {
+		Text  string      `json:"text,omitempty"`
+		State agent.State `json:"state"`
+	}{text, h.Agent().State()}, err
 }
 
 type sessionInfo struct {
