@@ -316,7 +316,9 @@ func TestOmit(t *testing.T) {
 			x.fill(3)
 			whole := x.context()
 			how(x)
+			x.sees("- omitted: ")
 			x.sees("/undo takes it back")
+			x.lacks("[compaction]")
 			x.idle()
 			if got := x.context(); len(got) != len(whole)-1 || strings.Contains(strings.Join(got, " "), "Answer 1") {
 				t.Errorf("the context is %q", got)

@@ -240,6 +240,8 @@ type box struct {
 	title   string
 	summary string
 	after   string // the entry behind which it was made
+	// omission says that the user took messages out of the context.
+	omission bool
 }
 
 // compaction reports whether one of its entries is a compaction of the path.
@@ -253,12 +255,15 @@ func (b *box) item(entry, summary string) *item {
 	if summary == "" {
 		summary = b.summary
 	}
+	if b.omission {
+		return &item{Block: widget.NewBlock(widget.BlockNotice, "", "omitted: "+b.title), entry: entry}
+	}
 	return &item{Block: widget.NewBlock(widget.BlockCompaction, b.title, summary), entry: entry}
 }
 
 // newBox makes the box of a pass that was done.
 func newBox(c *agent.Compaction, after string) *box {
-	return &box{entries: c.Entries, title: boxTitle(c), summary: c.Summary, after: after}
+	return &box{entries: c.Entries, title: boxTitle(c), summary: c.Summary, after: after, omission: c.Reason == compact.Omission}
 }
 
 // boxTitle says what a pass did: "48.2k → 21k tokens; /undo takes it back (offload
