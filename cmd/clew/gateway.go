@@ -175,6 +175,9 @@ type traffic struct {
 	changed  map[gateway.Outcome]int
 	saved    int64
 	page     string // the address of the admin listener
+
+	could           int64   // tokens that would not have been sent, of requests that were watched
+	cost, otherwise float64 // of these requests, and as they would have been sent
 }
 
 func (c *traffic) event(e gateway.Event) {
@@ -182,15 +185,21 @@ func (c *traffic) event(e gateway.Event) {
 	defer c.mu.Unlock()
 	c.requests++
 	c.changed[e.Outcome]++
-	if e.Outcome != gateway.WouldBe {
+	became := "became"
+	if e.Outcome == gateway.WouldBe {
+		became = "would become"
+		c.could += e.Before - e.After
+		c.cost += e.Cost
+		c.otherwise += e.Otherwise
+	} else {
 		c.saved += e.Before - e.After
 	}
 	switch {
 	case c.json:
 		_ = json.NewEncoder(c.w).Encode(e) // nobody reads any more when this fails
 	case c.say && e.Outcome != gateway.Passed && e.Outcome != gateway.Shortened:
-		fmt.Fprintf(c.w, "%s %s %s %s: %s of %s tokens became %s (%s)\n", e.Time.Format(time.TimeOnly), e.Conversation, printable(e.Model), e.Outcome,
-			number(e.Before), number(e.Window), number(e.After), cmp.Or(printable(e.Why), "the upstream had refused it"))
+		fmt.Fprintf(c.w, "%s %s %s %s: %s of %s tokens %s %s (%s)\n", e.Time.Format(time.TimeOnly), e.Conversation, printable(e.Model), e.Outcome,
+			number(e.Before), number(e.Window), became, number(e.After), cmp.Or(printable(e.Why), "the upstream had refused it"))
 	}
 }
 
@@ -198,8 +207,15 @@ func (c *traffic) event(e gateway.Event) {
 func (c *traffic) summary() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return fmt.Sprintf("%s, %d compacted, %d rescued from an overflow, %d too long; %s tokens not sent",
+	text := fmt.Sprintf("%s, %d compacted, %d rescued from an overflow, %d too long; %s tokens not sent",
 		count(c.requests, "request"), c.changed[gateway.Compacted], c.changed[gateway.Rescued], c.changed[gateway.TooLong], number(c.saved))
+	if n := c.changed[gateway.WouldBe]; n > 0 {
+		text += fmt.Sprintf("; %s would have been shortened, by %s tokens", count(n, "request"), number(c.could))
+		if c.cost > 0 {
+			text += fmt.Sprintf(", for about $%.2f instead of $%.2f", c.otherwise, c.cost)
+		}
+	}
+	return text
 }
 
 func newGateway() *cobra.Command {

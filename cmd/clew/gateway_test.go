@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/clew-dev/clew/gateway"
 )
 
 // hangupSignal is SIGHUP; nil where there is none.
@@ -199,6 +201,17 @@ func TestGatewayReads(t *testing.T) {
 		if resp.StatusCode != want {
 			t.Errorf("asked on the page to read %s: %d", text, resp.StatusCode)
 		}
+	}
+}
+
+// What was only watched is told at the end, with its cost.
+func TestGatewayTellsWhatItWouldSave(t *testing.T) {
+	c := &traffic{changed: map[gateway.Outcome]int{}}
+	c.event(gateway.Event{Outcome: gateway.Passed, Before: 10, After: 10, Cost: 9})
+	c.event(gateway.Event{Outcome: gateway.WouldBe, Before: 9_000, After: 4_000, Cost: 2, Otherwise: 1.5})
+	const want = "2 requests, 0 compacted, 0 rescued from an overflow, 0 too long; 0 tokens not sent; 1 request would have been shortened, by 5,000 tokens, for about $1.50 instead of $2.00"
+	if got := c.summary(); got != want {
+		t.Errorf("%s", got)
 	}
 }
 
