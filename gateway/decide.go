@@ -124,7 +124,11 @@ func (r *request) served() catalogue.Route {
 
 // window returns the window of the model that is called, 0 where nobody knows it.
 func (r *request) window() int64 {
-	return r.windows.Apply(r.served(), catalogue.Info{Window: r.cfg.Window(r.provider, r.model)}).Window
+	w := r.cfg.Window(r.provider, r.model)
+	if r.nearby > 0 && (w <= 0 || r.nearby < w) {
+		w = r.nearby
+	}
+	return r.windows.Apply(r.served(), catalogue.Info{Window: w}).Window
 }
 
 // room is what there is for the list.

@@ -44,6 +44,9 @@ type Config struct {
 	// where it is not known. Default: the catalogue. A limit that an upstream names when it
 	// refuses a request counts from then on, where it is smaller.
 	Window func(provider, modelID string) int64
+	// Ask asks servers on this machine and in private networks which window they serve a model
+	// with; the smaller one counts. Several servers cut longer requests without a word.
+	Ask bool
 	// Dir is the folder that keeps what left the context, a session file for each
 	// conversation, which clew's commands read. Default: memory alone, and nothing is left
 	// after a restart.
@@ -123,6 +126,7 @@ type memory struct {
 	epochs  *recent[wire.Digest, *Epoch]        // by Head
 	spoiled *recent[wire.Digest, bool]          // epochs that an upstream did not take, and the roots of their conversations
 	talks   *recent[wire.Digest, *conversation] // by root
+	asked   *recent[string, served]             // by host and model
 	lacks   *recent[string, bool]               // hosts and what they can't do
 	windows *catalogue.Windows                  // what upstreams have refused
 }
@@ -131,7 +135,7 @@ func newMemory(now func() time.Time) *memory {
 	return &memory{
 		tokens: newRecent[wire.Digest, int64](200_000), anchors: newRecent[wire.Digest, anchor](20_000), epochs: newRecent[wire.Digest, *Epoch](1_000),
 		spoiled: newRecent[wire.Digest, bool](1_000), talks: newRecent[wire.Digest, *conversation](100), windows: catalogue.NewWindows(now),
-		lacks: newRecent[string, bool](1_000),
+		lacks: newRecent[string, bool](1_000), asked: newRecent[string, served](1_000),
 	}
 }
 
@@ -195,6 +199,7 @@ type request struct {
 	trigger  bool   // asks for a summary in place of an answer
 	said     []byte // by an upstream that refused, up to maxRefusal
 	own      bool   // the client compacts by itself, with this request
+	nearby   int64  // window that the server says it has, 0 for none
 	news     int64  // tokens after what was measured last
 	env      int64  // tokens of system text and tools
 }
@@ -284,6 +289,7 @@ func (r *request) plan(req *http.Request, body []byte) []byte {
 		tenant = r.cfg.Tenant(req)
 	}
 	r.follow(tenant, r.host)
+	r.nearby = r.ask(req)
 	r.trigger = r.profile.Name == wire.OpenAIResponses.Name && in.Compacted && isTrigger(in) && !r.watched
 	r.compacts = r.compacts && !r.watched
 	r.own = r.compacts || r.summarizes(req.Header)

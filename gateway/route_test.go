@@ -114,3 +114,58 @@ func TestModelsPass(t *testing.T) {
 		}
 	}
 }
+
+// A server of the user's own network says which window it serves a model with, which is often
+// less than the model could; others are not asked.
+func TestAsksForTheServedWindow(t *testing.T) {
+	body := bytes.Replace(long(60, "x"), []byte("claude-sonnet-4-5"), []byte("qwen"), 1)
+	for _, c := range []struct {
+		name, path, says string
+		known, want      int64
+	}{
+		{"llama.cpp", "/props", `{"default_generation_settings":{"n_ctx":16384}}`, 0, 16384},
+		{"Ollama", "/api/ps", `{"models":[{"name":"other","context_length":1},{"name":"qwen:latest","context_length":8192}]}`, 0, 8192},
+		{"LM Studio", "/api/v0/models", `{"data":[{"id":"qwen","max_context_length":131072,"loaded_context_length":12000}]}`, 200_000, 12000},
+		{"vLLM", "/v1/models", `{"data":[{"id":"qwen","max_model_len":20000}]}`, 0, 20000},
+		{"more than is known", "/v1/models", `{"data":[{"id":"qwen","max_model_len":200000}]}`, 32_000, 32000},
+		{"nothing", "/v1/models", `{"data":[{"id":"qwen"}]}`, 0, 0},
+		{"no JSON", "/props", `<html>`, 0, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			u := newUpstream(t)
+			var asked []string
+			inner := u.Config.Handler
+			u.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodPost {
+					inner.ServeHTTP(w, r)
+					return
+				}
+				asked = append(asked, r.URL.Path+r.Header.Get("Authorization"))
+				if r.URL.Path != "/base"+c.path {
+					w.WriteHeader(404)
+				}
+				write(w, c.says)
+			})
+			var last gateway.Event
+			rt := gateway.Transport(nil, gateway.Config{Ask: true, Window: window(c.known), OnEvent: func(e gateway.Event) { last = e }})
+			for range 2 {
+				send(t, rt, u.URL+"/base/v1/messages", body, "Authorization: k")
+			}
+			if last.Window != c.want || len(asked) > 4 || asked[0] != "/base/propsk" {
+				t.Errorf("window %d, asked %v", last.Window, asked)
+			}
+		})
+	}
+	far := &asksNothing{t: t}
+	send(t, gateway.Transport(far, gateway.Config{Ask: true}), "https://api.example.com/v1/messages", body)
+}
+
+type asksNothing struct{ t *testing.T }
+
+func (a *asksNothing) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method != http.MethodPost {
+		a.t.Errorf("%s %s", r.Method, r.URL)
+	}
+	_ = r.Body.Close()
+	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
+}

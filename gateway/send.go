@@ -66,16 +66,19 @@ func (r *request) send(req *http.Request, original, body []byte) (*http.Response
 }
 
 // asItCame sends the client's own body after an upstream has refused what an epoch made of
-// it, and does not use that epoch again. Later requests are shortened where they have to be.
+// it. Where that is taken the epoch is not used again. Later requests are shortened where they have to be.
 func (r *request) asItCame(req *http.Request, refused *http.Response, original []byte) *http.Response {
-	r.spoiled.put(r.epoch.Head, true, false)
-	r.spoiled.put(r.root, true, false)
+	head := r.epoch.Head
 	r.cfg.Logger.Warn("the upstream did not take a shortened request; it gets the client's own", "conversation", r.event.Conversation, "status", refused.StatusCode)
 	r.event.Outcome, r.event.Why, r.event.After, r.epoch = Refused, "the upstream did not take it shortened", r.event.Before, nil
 	resp, sent, err := r.upstream(req, original, original)
 	defer sent.release()
 	if err != nil {
 		return r.done(refused)
+	}
+	if resp.StatusCode < 400 { // so it was not the client's own mistake
+		r.spoiled.put(head, true, false)
+		r.spoiled.put(r.root, true, false)
 	}
 	_ = refused.Body.Close()
 	return r.observe(resp)

@@ -126,7 +126,7 @@ func (g *gatewayFlags) settings() (cfg gateway.HandlerConfig, file gatewayFile, 
 	return gateway.HandlerConfig{
 		MCP: recall.Handler(), Upstreams: upstreams, Hosts: file.Hosts, Key: file.Key, MaxRequests: file.MaxRequests, MaxMemory: file.MaxMemory,
 		Config: gateway.Config{
-			MaxBody: file.MaxBody, ByRules: byRules(upstreams, file.ByRules), Dir: dir, Observe: g.observe || file.Observe,
+			Ask: all <= 0, MaxBody: file.MaxBody, ByRules: byRules(upstreams, file.ByRules), Dir: dir, Observe: g.observe || file.Observe,
 			Policy: func(string, string) compact.Policy { return policy },
 			Window: func(provider, model string) int64 { return windowOf(provider, model, all, file.Windows) },
 		},
