@@ -114,6 +114,24 @@ func TestMiddleware(t *testing.T) {
 	}
 }
 
+// Anthropic's stream says at its beginning what the input was, and at its end what the output
+// was, however short it is.
+func TestUsageOfStreams(t *testing.T) {
+	for _, words := range []int{1, 5000} {
+		u := newUpstream(t)
+		u.answer = func(w http.ResponseWriter, _ int) {
+			write(w, "data: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":10,\"cache_read_input_tokens\":90,\"output_tokens\":1}}}\n\n")
+			write(w, strings.Repeat("data: {\"text\":\"the usage\"}\n\n", words))
+			write(w, "data: {\"type\":\"message_delta\",\"usage\":{\"output_tokens\":42}}\n\n")
+		}
+		var got *gateway.Usage
+		send(t, gateway.Transport(nil, gateway.Config{OnEvent: func(e gateway.Event) { got = e.Usage }}), u.URL+"/v1/messages", long(1, "x"))
+		if got == nil || *got != (gateway.Usage{Input: 100, CacheRead: 90, Output: 42}) {
+			t.Errorf("%d words: %+v", words, got)
+		}
+	}
+}
+
 // Events of a stream arrive one by one, and one that breaks off does not end well.
 func TestHandlerStreams(t *testing.T) {
 	u := newUpstream(t)

@@ -172,25 +172,26 @@ func (m *measured) price(u *Usage, used *message.Usage) {
 	m.event.Otherwise = info.Price.Cost(&other)
 }
 
-// usageOf finds the last report of usage. Anthropic's stream has the input at its beginning
-// and the output at its end.
+// usageOf reads the reports of usage, of which later ones count first. Anthropic's stream has
+// the input at its beginning and the output at its end.
 func usageOf(head, tail []byte) (u Usage) {
 	for _, part := range [][]byte{head, tail} {
 		for _, name := range []string{`"usage"`, `"usageMetadata"`} {
-			at := bytes.LastIndex(part, []byte(name))
-			if at < 0 {
-				continue
+			for rest := part; ; {
+				at := bytes.Index(rest, []byte(name))
+				if at < 0 {
+					break
+				}
+				rest = rest[at+len(name):]
+				from := jsonx.Space(rest, 0)
+				if from >= len(rest) || rest[from] != ':' {
+					continue
+				}
+				from = jsonx.Space(rest, from+1)
+				if end, err := jsonx.Scan(rest, from); err == nil && rest[from] == '{' {
+					u.read(rest[from:end])
+				}
 			}
-			from := jsonx.Space(part, at+len(name))
-			if from >= len(part) || part[from] != ':' {
-				continue
-			}
-			from = jsonx.Space(part, from+1)
-			end, err := jsonx.Scan(part, from)
-			if err != nil || part[from] != '{' {
-				continue
-			}
-			u.read(part[from:end])
 		}
 	}
 	return u

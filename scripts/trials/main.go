@@ -34,7 +34,7 @@ const stepTime = 2 * time.Minute
 func main() {
 	dir := flag.String("dir", filepath.Join(os.TempDir(), "clew-trials"), "folder for the programs and their homes")
 	through := flag.Bool("gateway", false, "try the gateway")
-	calls := flag.Int("calls", 200, "with -gateway: calls of a program")
+	calls := flag.Int("calls", 150, "with -gateway: calls of a program")
 	window := flag.Int64("window", 64_000, "with -gateway: `TOKENS` of the server")
 	flag.Parse()
 	ok, err := run(*dir, flag.Args(), func(t *trial, chosen []*agent) (bool, error) {
