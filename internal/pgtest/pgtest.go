@@ -1,0 +1,149 @@
+// Package pgtest gives tests a real PostgreSQL.
+//
+// One server a test binary is started when the first test asks for a database. It runs in a temporary folder, listens
+// on a unix socket there, and ends with the test binary. Where there is no PostgreSQL the tests are skipped.
+package pgtest
+
+import (
+	"bufio"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+//go:embed server.sh
+var script string
+
+// errMissing is why tests are skipped.
+var errMissing = errors.New("no PostgreSQL to test with")
+
+var (
+	server    = sync.OnceValues(start)
+	databases atomic.Int64
+)
+
+// postgres is the running server.
+type postgres struct {
+	dir   string    // has the socket
+	input io.Closer // kept from the garbage collector, which would close it
+}
+
+// Database makes an empty database and returns the string to connect to it with.
+func Database(t testing.TB) string {
+	t.Helper()
+	pg, err := server()
+	if errors.Is(err, errMissing) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := pgx.Connect(t.Context(), connect(pg.dir, "postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close(context.Background()) })
+	name := fmt.Sprint("test", databases.Add(1))
+	if _, err := c.Exec(t.Context(), "CREATE DATABASE "+name); err != nil {
+		t.Fatal(err)
+	}
+	return connect(pg.dir, name)
+}
+
+func connect(dir, database string) string {
+	return fmt.Sprintf("host=%s user=clew dbname=%s", dir, database)
+}
+
+// start starts the server and returns it. It ends when our end of its input is closed,
+// which the operating system does however this program ends.
+func start() (*postgres, error) {
+	bin, err := programs()
+	if err != nil {
+		return nil, err
+	}
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errMissing, err)
+	}
+	dir, err := os.MkdirTemp("", "pg")
+	if err != nil {
+		return nil, err
+	}
+	args := []string{shell, "-c", script, "server.sh", bin, dir}
+	if os.Getuid() == 0 {
+		if args, err = unprivileged(dir, args); err != nil {
+			return nil, errors.Join(err, os.RemoveAll(dir))
+		}
+	}
+	cmd := exec.Command(args[0], args[1:]...)
+	input, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	r := bufio.NewReader(out)
+	line, err := r.ReadString('\n')
+	if line != "ready\n" {
+		rest, _ := io.ReadAll(r)
+		return nil, fmt.Errorf("PostgreSQL does not start: %s%s (%w)", line, rest, errors.Join(err, cmd.Wait()))
+	}
+	return &postgres{dir: dir, input: input}, nil
+}
+
+// programs finds the folder with initdb and pg_ctl. Debian keeps them out of the PATH.
+func programs() (string, error) {
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	if len(found) > 0 {
+		return filepath.Dir(found[len(found)-1]), nil
+	}
+	initdb, err := exec.LookPath("initdb")
+	if err == nil {
+		initdb, err = filepath.EvalSymlinks(initdb)
+	}
+	if err != nil {
+		return "", fmt.Errorf("%w: %w; install it (Debian: apt-get install postgresql)", errMissing, err)
+	}
+	return filepath.Dir(initdb), nil
+}
+
+// unprivileged makes a command one of another user, who gets dir: PostgreSQL refuses to run as root.
+func unprivileged(dir string, args []string) ([]string, error) {
+	for _, name := range []string{"postgres", "nobody"} {
+		u, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, err := strconv.Atoi(u.Uid)
+		if err != nil {
+			return nil, err
+		}
+		if err := os.Chown(dir, uid, -1); err != nil {
+			return nil, err
+		}
+		if path, err := exec.LookPath("setpriv"); err == nil {
+			return append([]string{path, "--reuid=" + u.Uid, "--regid=" + u.Gid, "--clear-groups"}, args...), nil
+		}
+		if path, err := exec.LookPath("runuser"); err == nil {
+			return append([]string{path, "-u", name, "--"}, args...), nil
+		}
+	}
+	return nil, fmt.Errorf("%w: it does not run as root, and there is no setpriv or runuser, or no user postgres or nobody", errMissing)
+}
