@@ -114,10 +114,13 @@ func (g *gemini) recorded(f fields, at time.Time, line int) {
 			content = append(content, message.ToolCallBlock(call.str("id"), call.str("name"), g.arguments(call.get("args"), line, call.str("id"))))
 		}
 	}
-	m.Content = append(m.Content, content...)
-	if has(message.BlockToolCall) {
-		m.StopReason = message.StopToolUse
+	for _, b := range content {
+		if b.Type == message.BlockToolCall {
+			m.StopReason = message.StopToolUse
+			delete(g.answered, b.ID) // a compaction writes what it keeps anew
+		}
 	}
+	m.Content = append(m.Content, content...)
 	if t := f["tokens"]; t.isObject() {
 		cached := min(t.int("cached"), t.int("input"))
 		m.Usage = nonzero(&message.Usage{

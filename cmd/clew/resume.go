@@ -20,9 +20,11 @@ import (
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/internal/home"
+	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/transcript"
+	"github.com/clew-dev/clew/wire"
 )
 
 // resumeReport is what resume --json prints.
@@ -115,6 +117,9 @@ func resume(cmd *cobra.Command, name string, in transcript.Format, cwd string, k
 	if err != nil {
 		return nil, err
 	}
+	if t != nil {
+		path = asSaid(path)
+	}
 	small := session.NewMemory(h, path...)
 	log, err := session.NewLog(ctx, small, session.Options{})
 	if err != nil {
@@ -164,6 +169,36 @@ func resume(cmd *cobra.Command, name string, in transcript.Format, cwd string, k
 		_, err := buf.WriteTo(w)
 		return err
 	})
+}
+
+// asSaid returns a path without the compactions that another program made, where what these
+// took out is there: clew makes its own summary of all that was said, which has what theirs
+// lacks. Copies of what they kept go with them, and the sizes of contexts that no longer are.
+func asSaid(path []*session.Entry) (out []*session.Entry) {
+	parent, said, dropped := "", false, false
+	for _, e := range path {
+		if c, ok := e.Compaction(); ok && said {
+			of := message.Message{Role: message.RoleCompactionSummary, Details: c.Details}
+			if wire.SummaryForm(&of).Open == "" { // as it stood in the other program
+				dropped = true
+				continue
+			}
+		}
+		if dropped && e.CopyOf() != "" {
+			continue
+		}
+		if e.Type == session.TypeMessage {
+			said = true
+			if raw := e.Field("message"); dropped && jsonx.Get(raw, "usage") != nil {
+				if sized, err := session.ParseEntry(jsonx.Set(e.Raw(), "message", jsonx.Set(raw, "usage", []byte("null")))); err == nil {
+					e = sized
+				}
+			}
+		}
+		out = append(out, e.WithIdentity(e.ID, parent))
+		parent = e.ID
+	}
+	return out
 }
 
 // source is how the session that was copied is named for recall: by its id where that finds it.

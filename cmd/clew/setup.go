@@ -142,6 +142,9 @@ func (r *setupReport) text(rep *report) {
 			rep.row("written", "%s", c.Path)
 		}
 		rep.row("", "start %s anew", r.Program)
+		if r.Program == "codex" {
+			rep.row("", "Codex asks then whether it may run the hooks")
+		}
 	case r.Done:
 		rep.row("set up", "nothing to change")
 	default:
