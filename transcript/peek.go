@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/clew-dev/clew/internal/jsonx"
@@ -37,6 +38,9 @@ const (
 	glanceTail = 32 << 10
 	maxFirst   = 500
 )
+
+// tails are buffers for the ends of files: a list looks at thousands.
+var tails = sync.Pool{New: func() any { return new([glanceTail]byte) }}
 
 // Peek looks at both ends of a session file, mostly at less than 50 KiB, and costs the
 // same for files of any size. What stands in the middle is not seen: a name, say, or a
@@ -78,7 +82,9 @@ func Peek(r io.ReaderAt, size int64) (Glance, error) {
 		}
 	}
 	if read < size {
-		tail := make([]byte, min(size-read, glanceTail))
+		buf := tails.Get().(*[glanceTail]byte)
+		defer tails.Put(buf) // what is kept of it is copied
+		tail := buf[:min(size-read, glanceTail)]
 		if _, err := r.ReadAt(tail, size-int64(len(tail))); err != nil && err != io.EOF {
 			return Glance{}, err
 		}
