@@ -23,7 +23,7 @@ var jsonShapes = map[string]any{
 	"context": contextJSON{}, "verify": []verifiedFile{}, "repair": repairReport{},
 	"compact": compactReport{}, "undo": undoReport{},
 	"explain": explainReport{}, "explain --presets": presetsReport{}, "summarize": summaryReport{}, "pin": pinReport{}, "purge": purgeReport{}, "recall": recallReport{},
-	"import": []importedFile{}, "export": exportReport{},
+	"import": []importedFile{}, "export": exportReport{}, "db": dbReport{},
 	"replay": replayJSON{}, "A policy's figures": keptJSON{},
 	"branch": branchReport{}, "fork": forkReport{}, "label": labelReport{}, "name": nameReport{},
 	"A session": sessionJSON{}, "A reading": token.Reading{}, "A problem": session.Problem{}, "A plan": compact.Plan{},

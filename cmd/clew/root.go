@@ -87,6 +87,7 @@ var commands = []struct {
 	{"rm", newRm},
 	{"chat", newChat},
 	{"completion", newCompletion},
+	{"db", newDB},
 	{"gateway", newGateway},
 	{"hook", newHook},
 	{"mcp", newMCP},
@@ -339,5 +340,7 @@ func withCommand(remedy string) string {
 	return strings.NewReplacer(
 		"make a repaired copy", "clew repair FILE --out FILE makes a sound copy",
 		"undo it,", "clew undo takes it back,",
+		"import a repaired copy", "clew repair FILE --out FILE makes a sound copy to import",
+		"call postgres.Migrate on it", "clew db migrate makes them",
 	).Replace(remedy)
 }

@@ -155,7 +155,7 @@ var hints = []struct {
 	{ErrNoSession, "check its id and the tenant"},
 	{ErrLocked, "close it there, or open it for reading only"},
 	{ErrLeaseLost, "open it again; what was appended before is in it"},
-	{errNotWhole, "make a repaired copy and import that"},
-	{session.ErrDuplicateID, "make a repaired copy and import that"},
-	{fs.ErrExist, "choose another name; nothing was written"},
+	{errNotWhole, "import a repaired copy"},
+	{session.ErrDuplicateID, "import a repaired copy"},
+	{fs.ErrExist, "the tenant has a session of that id; nothing was written"},
 }

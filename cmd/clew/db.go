@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/spf13/cobra"
+
+	"github.com/clew-dev/clew/session/postgres"
+)
+
+// dbReport is what db --json prints.
+type dbReport struct {
+	Action   string      `json:"action"`
+	Sessions []dbSession `json:"sessions"`
+}
+
+// dbSession is a session that was moved.
+type dbSession struct {
+	File    string `json:"file"`
+	ID      string `json:"id"`
+	Entries int    `json:"entries"`
+}
+
+var dbActions = []string{"migrate", "import", "export"}
+
+func newDB() *cobra.Command {
+	cmd := newCommand("db", groupOther)
+	cmd.ValidArgs = dbActions
+	database := cmd.Flags().String("database", "", "the database, as a connection string or URL; what it does not say, the environment says")
+	tenant := cmd.Flags().String("tenant", "", "whose sessions they are; a tenant sees no others")
+	jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		action, args := args[0], args[1:]
+		switch {
+		case !slices.Contains(dbActions, action):
+			return usagef("db: no action %q; there are %s", action, strings.Join(dbActions, ", "))
+		case action == "migrate" && len(args) > 0:
+			return usagef("db migrate: unexpected argument %q", args[0])
+		case action == "import" && len(args) == 0:
+			return usagef("db import: name the session files")
+		case action == "export" && len(args) != 2:
+			return usagef("db export: give the id of a session and the file to write")
+		}
+		cfg, err := pgxpool.ParseConfig(*database)
+		if err != nil {
+			return usagef("db: --database is no connection string: %w", err) // pgx leaves the password out
+		}
+		pool, err := pgxpool.NewWithConfig(cmd.Context(), cfg)
+		if err != nil {
+			return err
+		}
+		defer pool.Close()
+		r := &dbReport{Action: action, Sessions: []dbSession{}}
+		if action == "migrate" {
+			err = postgres.Migrate(cmd.Context(), pool)
+		} else {
+			err = r.move(cmd.Context(), pool, *tenant, args)
+		}
+		if err != nil && len(r.Sessions) == 0 {
+			return err
+		}
+		if shown := show(cmd, r); err == nil {
+			err = shown
+		}
+		return err
+	}
+	return cmd
+}
+
+// move moves sessions until one can't be.
+func (r *dbReport) move(ctx context.Context, pool *pgxpool.Pool, tenant string, args []string) error {
+	db, err := postgres.New(ctx, pool, tenant)
+	if err != nil {
+		return err
+	}
+	if r.Action == "export" {
+		n, err := db.Export(ctx, args[0], args[1])
+		if err == nil {
+			r.Sessions = append(r.Sessions, dbSession{args[1], args[0], n})
+		}
+		return err
+	}
+	for _, name := range args {
+		path, err := resolveSession(ctx, name)
+		if err != nil {
+			return err
+		}
+		h, n, err := db.Import(ctx, path)
+		if err != nil {
+			return err
+		}
+		r.Sessions = append(r.Sessions, dbSession{path, h.ID, n})
+	}
+	return nil
+}
+
+func (r *dbReport) text(rep *report) {
+	if r.Action == "migrate" {
+		rep.w.WriteString("the database has the tables of this clew\n")
+	}
+	for _, s := range r.Sessions {
+		fmt.Fprintf(rep.w, "%s: session %s, %s\n", rep.p.paint(styleBold, printable(s.File)), printable(s.ID), count(s.Entries, "entry", "entries"))
+	}
+}
