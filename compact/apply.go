@@ -124,7 +124,6 @@ type Details struct {
 		Summarizer string           `json:"summarizer"`
 		Coverage   summary.Coverage `json:"coverage"`
 		Ledger     *ledger.Ledger   `json:"ledger,omitempty"`
-		Uses       *summary.Uses    `json:"uses,omitempty"`
 		Details    json.RawMessage  `json:"details,omitempty"` // those of a hook, as it gave them
 		// Of a compaction: ids of pinned entries, and how the summary is shown, where not as usual.
 		Pins []string        `json:"pins,omitempty"`
@@ -143,9 +142,6 @@ func NewDetails(facts *ledger.Ledger, out *summary.Output) (d Details) {
 	d.ModifiedFiles = append([]string{}, facts.Paths(ledger.StateModified, ledger.StateCreated)...)
 	d.Clew.Version, d.Clew.Summarizer, d.Clew.Coverage, d.Clew.Ledger = 1, out.Summarizer, out.Coverage, facts
 	d.Clew.Details = out.Details
-	if len(out.Uses.Names) > 0 {
-		d.Clew.Uses = &out.Uses
-	}
 	return d
 }
 

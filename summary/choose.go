@@ -681,7 +681,6 @@ func (p *planner) output(pieces []piece) Output {
 	doc := p.assemble(pieces).Canonical()
 	out := Output{Document: doc, Text: p.template.Render(doc)}
 	out.Tokens, out.Summarizer, out.Profile = p.in.Counter.Text(out.Text), Deterministic{}.Name(), p.d.profile
-	out.Uses = p.d.usesIn(out.Text)
 	c := &out.Coverage
 	c.Items, c.UserMessages, c.LinesFound = len(p.d.msgs), len(p.d.users), p.found
 	for _, t := range pieces {

@@ -1,12 +1,14 @@
 package summary
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/internal/redact"
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 )
@@ -30,8 +32,6 @@ type digest struct {
 	names   *names
 	kept    []*facts // of the messages that stay
 	known   []*facts // of the earlier summary
-	counted Uses     // by the earlier summaries
-	uses    []use    // of each identifier
 	profile Chosen
 	words   *phrases
 
@@ -67,7 +67,6 @@ func newDigest(in *Input, cache *Cache) *digest {
 		}
 	}
 	previous = redact.Text(previous)
-	d.counted = usesOf(details)
 	var reading sync.WaitGroup
 	if in.Ledger != nil {
 		d.led = *in.Ledger
@@ -261,6 +260,91 @@ func isRequest(s string) bool {
 	}
 	return strings.ContainsFunc(s, func(r rune) bool { return r >= 0x80 || r|0x20 >= 'a' && r|0x20 <= 'z' || r >= '0' && r <= '9' })
 }
+
+// use says how much an identifier was used, later uses counting more.
+type use struct {
+	agent, world float64
+	messages     int32 // in how many messages it stands
+	user, kept   bool  // it stands in the user's words, in what is kept
+}
+
+// weights says what it is worth to name each identifier. What the agent wrote itself is
+// the best sign of what it will write again; what stands in what is kept need not be said.
+func (d *digest) weights() []float64 {
+	uses := make([]use, len(d.names.text))
+	half := math.Max(minHalfLife, halfLife*float64(len(d.msgs)))
+	see := func(f *facts, at int) {
+		recency := math.Exp2(-float64(len(d.msgs)-1-at) / half)
+		for _, u := range f.uses {
+			x := &uses[u.id]
+			x.messages++
+			if u.agent {
+				x.agent += recency
+			} else {
+				x.world += recency
+			}
+			x.user = x.user || u.user
+		}
+	}
+	for _, f := range d.known {
+		see(f, 0)
+	}
+	for at, m := range d.msgs {
+		see(m.facts, at)
+	}
+	for _, f := range d.kept {
+		for _, u := range f.uses {
+			uses[u.id].kept = true
+		}
+	}
+	out := make([]float64, len(uses))
+	for n, u := range uses {
+		w := math.Pow(u.agent, usesPower) + worldUse*math.Pow(u.world, usesPower)
+		if u.messages == 1 {
+			w *= onlyOnce
+		}
+		if u.agent == 0 {
+			w *= neverByAgent
+		}
+		if u.user {
+			w *= byUser
+		}
+		if u.kept {
+			w *= keptAnyway
+		}
+		switch d.names.class[n] {
+		case text.Number, text.Hash, text.UUID:
+			w *= asNumber
+		case text.Ref:
+			if !d.profile.KeepReferences {
+				w *= asFlag
+			}
+		case text.Flag:
+			w *= asFlag
+		case text.URL:
+			if d.profile.KeepReferences {
+				w *= asReference
+			}
+		default:
+		}
+		out[n] = w
+	}
+	return out
+}
+
+// The weights of identifiers. The text changes little with any one of them.
+const (
+	halfLife     = .35 // of the conversation, in which the weight of a use falls by half
+	minHalfLife  = 20. // messages
+	usesPower    = .7  // uses count less the more there are
+	worldUse     = .3  // a use that is not the agent's
+	neverByAgent = .4
+	onlyOnce     = .7 // it stands in a single message
+	byUser       = 1.2
+	asNumber     = .3 // a number, a hash, a UUID: seldom typed again
+	asFlag       = .5
+	keptAnyway   = .1
+)
 
 // place returns where an entry stands among the messages, or -1.
 func (d *digest) place(entry string) int {

@@ -106,7 +106,6 @@ type Output struct {
 	FromHook bool
 	Details  json.RawMessage
 	Profile  Chosen // what counted most in it
-	Uses     Uses   // to be stored with it
 
 	// Usage is what all calls of a model cost; nil when none was asked.
 	Usage *message.Usage

@@ -127,7 +127,7 @@ func (p preset) Replace(ctx context.Context, pre Prefix) (Replacement, error) {
 		return Replacement{}, err
 	}
 	// The details that the engine stores, as far as a later compaction reads them.
-	details, err := json.Marshal(map[string]any{"clew": map[string]any{"v": 1, "ledger": &facts, "uses": out.Uses}})
+	details, err := json.Marshal(map[string]any{"clew": map[string]any{"v": 1, "ledger": &facts}})
 	if err != nil {
 		return Replacement{}, err
 	}
