@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/internal/redact"
@@ -67,11 +66,10 @@ func newDigest(in *Input, cache *Cache) *digest {
 		}
 	}
 	previous = redact.Text(previous)
-	var reading sync.WaitGroup
 	if in.Ledger != nil {
 		d.led = *in.Ledger
 	} else {
-		reading.Go(func() { d.led = readLedger(in, previous, details) }) // beside what follows, which needs it only at the end
+		d.led = readLedger(in, previous, details)
 	}
 	calls := map[string]*message.Block{}
 	made := map[string]int{}
@@ -124,7 +122,6 @@ func newDigest(in *Input, cache *Cache) *digest {
 			d.foreign = strings.TrimSpace(text)
 		}
 	}
-	reading.Wait()
 	for _, c := range d.led.Commands {
 		if c.Status == ledger.StatusFailed && c.Entry != "" {
 			d.failed[c.Entry] = true
