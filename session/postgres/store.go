@@ -318,7 +318,7 @@ func (s *Store) Append(ctx context.Context, batch []*session.Entry, opt session.
 			if len(e.ID) > maxID {
 				return &session.Error{Op: "append entry", Subject: e.ID[:40] + "...", Err: fmt.Errorf("%w: its id has %d bytes; %d are allowed", session.ErrBadEntry, len(e.ID), maxID)}
 			}
-			if seen[e.ID] || s.kept[e.ID] != nil {
+			if seen[e.ID] {
 				return taken(e.ID)
 			}
 			seen[e.ID] = true
