@@ -49,7 +49,7 @@ func (r *request) cannot(status int) (what string, ok bool) {
 		what, ok = compactPath, status == http.StatusNotFound || status == http.StatusMethodNotAllowed || status == http.StatusNotImplemented
 	case r.trigger:
 		what, ok = compactionTrigger, invalid && bytes.Contains(r.said, []byte(compactionTrigger))
-	case r.in.Edits && r.profile.Name == wire.Anthropic.Name:
+	case r.in.Edits && r.profile.Name == wire.Anthropic.Name && !r.retried:
 		what, ok = contextManagement, invalid && bytes.Contains(r.said, []byte(contextManagement))
 	}
 	if ok {
@@ -88,7 +88,7 @@ func (r *request) translate(req *http.Request, body []byte) (*http.Request, []by
 		r.wish = wishOf(jsonx.Get(plain, contextManagement))
 		out = without(plain, contextManagement)
 	}
-	if _, err := wire.Parse(r.profile, out); err != nil {
+	if _, err := wire.Parse(r.profile, out); err != nil || bytes.Equal(out, plain) {
 		return req, body
 	}
 	req = req.Clone(req.Context())

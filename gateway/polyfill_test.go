@@ -58,6 +58,25 @@ func TestContextManagementByRules(t *testing.T) {
 		t.Errorf("%d changes of the beginning, %d clearings", changes, made)
 	}
 
+	// What can't be taken out of a body is refused once more, and that is the answer.
+	for name, more := range map[string]string{"twice": `"context_management":{"edits":[{"type":"x"}]},"context_management":{"edits":[{"type":"x"}]},`, "escaped": `"context\u005fmanagement":{"edits":[{"type":"x"}]},`} {
+		t.Run(name, func(t *testing.T) {
+			u := newUpstream(t)
+			u.answer = func(w http.ResponseWriter, n int) {
+				if n > 5 {
+					write(w, `{}`)
+					return
+				}
+				w.WriteHeader(400)
+				write(w, `{"type":"error","error":{"type":"invalid_request_error","message":"context_management: Extra inputs are not permitted"}}`)
+			}
+			body := bytes.Replace(long(1, "x"), []byte(`"system"`), []byte(more+`"system"`), 1)
+			if status, _ := send(t, gateway.Transport(nil, gateway.Config{}), u.URL+"/v1/messages", body); status != 400 || len(u.bodies) != 2 {
+				t.Errorf("%d after %d requests", status, len(u.bodies))
+			}
+		})
+	}
+
 	t.Run("compact", func(t *testing.T) {
 		u := newUpstream(t)
 		rt := gateway.Transport(nil, gateway.Config{Window: window(200_000), ByRules: func(host string) bool { return "http://"+host == u.URL }})

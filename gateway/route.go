@@ -20,6 +20,7 @@ type route struct {
 	model    string // where the path names it
 	count    bool   // asks what a list would cost
 	compacts bool   // asks for a shorter list
+	retried  bool   // was refused for context_management, which is not tried again
 	// untouchable is a request with the credential of a subscription, whose terms are
 	// between the user, the client and the provider: it is watched and never changed.
 	untouchable bool

@@ -29,7 +29,9 @@ func (r *request) send(req *http.Request, original, body []byte) (*http.Response
 	if what, ok := r.cannot(resp.StatusCode); ok && refusal == nil {
 		if what == contextManagement { // once more, without
 			_ = resp.Body.Close()
-			return r.handle(req, r.route, r.came, original)
+			retry := r.route
+			retry.retried = true
+			return r.handle(req, retry, r.came, original)
 		}
 		var own *http.Response
 		r.guarded(func() { own, _ = r.answer(req) })

@@ -92,9 +92,12 @@ func window(n int64) func(string, string) int64 { return func(string, string) in
 // is no request with a list, what can't be read, what a subscription pays for, what is
 // watched only, and what fits.
 func TestPassesOnByteByByte(t *testing.T) {
-	var packed bytes.Buffer
+	var packed, marked bytes.Buffer
 	z := gzip.NewWriter(&packed)
 	_, _ = z.Write(long(2, "go on"))
+	_ = z.Close()
+	z.Reset(&marked)
+	_, _ = z.Write([]byte(`{"model":"gpt-5","input":[{"role":"user","content":"what begins with clew1.?"}]}`))
 	_ = z.Close()
 	for _, c := range []struct {
 		name, path string
@@ -113,6 +116,7 @@ func TestPassesOnByteByByte(t *testing.T) {
 		{"100 MB", "/v1/messages", append(bytes.TrimSuffix(long(1, "x"), []byte(`"}]}`)), strings.Repeat("x", 100<<20)+`"}]}`...), nil, gateway.Config{Window: window(10)}},
 		{"another path", "/v1/embeddings", []byte(`{"input":"x"}`), nil, gateway.Config{}},
 		{"packed", "/v1/messages", packed.Bytes(), []string{"Content-Encoding: gzip"}, gateway.Config{}},
+		{"packed, with the gateway's mark in it", "/v1/responses", marked.Bytes(), []string{"Content-Encoding: gzip"}, gateway.Config{}},
 		{"packed in a way that is not known", "/v1/messages", []byte("xyz"), []string{"Content-Encoding: zstd"}, gateway.Config{}},
 		{"a subscription", "/v1/messages", long(60, "go on"), []string{"Authorization: Bearer sk-ant-oat01-x"}, gateway.Config{Window: window(32_000)}},
 		{"watching", "/v1/messages", long(60, "go on"), nil, gateway.Config{Window: window(32_000), Observe: true}},
