@@ -59,6 +59,7 @@ type gatewayFlags struct {
 	config, window, preset, dir, admin string
 	upstreams                          []string
 	observe                            bool
+	wrapped                            bool // the addresses in the environment are upstreams too
 }
 
 func (g *gatewayFlags) add(cmd *cobra.Command) {
@@ -91,15 +92,22 @@ func (g *gatewayFlags) settings() (cfg gateway.HandlerConfig, file gatewayFile, 
 		}
 	}
 	upstreams := file.Upstreams
+	if upstreams == nil {
+		upstreams = map[string]string{}
+	}
 	for _, u := range g.upstreams {
 		name, addr, ok := strings.Cut(u, "=")
 		if !ok {
 			return cfg, file, usagef("--upstream %s: write NAME=URL, such as ollama=http://localhost:11434", u)
 		}
-		if upstreams == nil {
-			upstreams = map[string]string{}
-		}
 		upstreams[name] = addr
+	}
+	if g.wrapped {
+		for name, variable := range baseURLs {
+			if addr := os.Getenv(variable); addr != "" && upstreams[name] == "" {
+				upstreams[name] = strings.TrimSuffix(strings.TrimSuffix(addr, "/"), "/v1")
+			}
+		}
 	}
 	all, err := numberFlag("window", g.window, windowNumber)
 	if err != nil {
@@ -352,9 +360,12 @@ func (s *gatewayServer) serve(ctx context.Context) error {
 
 // reload reads the settings again. Addresses and certificate stay.
 func (s *gatewayServer) reload(g *gatewayFlags) error {
-	cfg, _, err := g.settings()
+	cfg, file, err := g.settings()
 	if err != nil {
 		return err
+	}
+	if err := gateway.CheckListen(s.l.Addr().String()); err != nil && file.Key == "" {
+		return usagef("--config %s: %w; it must have a key", g.config, err)
 	}
 	cfg.OnEvent = s.events
 	return s.h.Reload(cfg)
@@ -383,21 +394,13 @@ func serveHTTP(ctx context.Context, l net.Listener, h http.Handler, grace time.D
 
 func newWrap() *cobra.Command {
 	cmd := newCommand("wrap", groupOther)
-	var g gatewayFlags
+	g := gatewayFlags{wrapped: true}
 	g.add(cmd)
 	cmd.Flags().SetInterspersed(false)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		cfg, file, err := g.settings()
 		if err != nil {
 			return err
-		}
-		if cfg.Upstreams == nil {
-			cfg.Upstreams = map[string]string{}
-		}
-		for name, variable := range baseURLs {
-			if addr := os.Getenv(variable); addr != "" && cfg.Upstreams[name] == "" {
-				cfg.Upstreams[name] = strings.TrimSuffix(strings.TrimSuffix(addr, "/"), "/v1")
-			}
 		}
 		seen := &traffic{w: cmd.ErrOrStderr(), changed: map[gateway.Outcome]int{}}
 		s, err := startGateway(&g, cfg, "127.0.0.1:0", cmp.Or(g.admin, file.Admin), seen)

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -201,6 +202,40 @@ func TestGatewayReads(t *testing.T) {
 		if resp.StatusCode != want {
 			t.Errorf("asked on the page to read %s: %d", text, resp.StatusCode)
 		}
+	}
+}
+
+// exposed is a listener that other machines reach.
+type exposed struct{ net.Listener }
+
+func (exposed) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4zero, Port: 8790} }
+
+// Settings that are read again can't take the key from a gateway that others reach, and an
+// agent that is wrapped goes on to the address in its environment.
+func TestGatewayReloads(t *testing.T) {
+	sent := 0
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { sent++; fmt.Fprint(w, `{}`) }))
+	defer up.Close()
+	t.Setenv("ANTHROPIC_BASE_URL", up.URL)
+	file := filepath.Join(t.TempDir(), "gateway.json")
+	flags := &gatewayFlags{config: file, dir: t.TempDir(), wrapped: true}
+	h, err := gateway.NewHandler(gateway.HandlerConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &gatewayServer{h: h, l: exposed{}}
+	for text, ok := range map[string]bool{`{}`: false, `{"key": "k"}`: true} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.reload(flags); (err == nil) != ok {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	r := httptest.NewRequest(http.MethodPost, "http://localhost/v1/messages", strings.NewReader(`{}`))
+	r.Header.Set("X-Clew-Key", "k")
+	if h.ServeHTTP(httptest.NewRecorder(), r); sent != 1 {
+		t.Errorf("%d requests came to the address in the environment", sent)
 	}
 }
 
