@@ -243,6 +243,22 @@ func TestSummarizeUpToHere(t *testing.T) {
 	}
 }
 
+// TestTreeAfterALabel: an entry that the tree has only since something was labelled can be chosen like any other.
+func TestTreeAfterALabel(t *testing.T) {
+	x := newTerm(t, nil)
+	x.fill(1)
+	x.say("/tree")
+	x.sees("Enter go · Esc leave")
+	x.press("L")
+	x.sees("label (empty: none)")
+	x.typed("a mark")
+	x.press("enter")
+	x.sees("[a mark]")
+	x.press("ctrl+a", "end", "enter")
+	x.sees("go there?")
+	x.sees("label")
+}
+
 // TestSummarizeFromHere: a summary tells what follows an entry, and the conversation goes on
 // there.
 func TestSummarizeFromHere(t *testing.T) {

@@ -29,25 +29,27 @@ func openTree(f front) {
 			return
 		}
 		f.soon("the tree", func() {
-			f.tree(treeNodes(nodes), func(t treeFront, msg any) { onTree(f, t, nodes, msg) })
+			f.tree(treeNodes(nodes), func(t treeFront, msg any) { onTree(f, t, &nodes, msg) })
 		})
 	})
 }
 
-// onTree does what the user wants of an entry of the tree.
-func onTree(f front, t treeFront, nodes []agent.Node, msg any) {
+// onTree does what the user wants of an entry of the tree. A new label changes the nodes.
+func onTree(f front, t treeFront, nodes *[]agent.Node, msg any) {
 	a := f.host().Agent()
 	switch msg := msg.(type) {
 	case widget.TreeLabelMsg:
 		f.edit("label (empty: none)", msg.Label, true, func(label string) {
+			var now []agent.Node
 			f.quietly(func(ctx context.Context) (err error) {
 				if err = a.Label(ctx, msg.ID, strings.TrimSpace(label)); err == nil {
-					nodes, err = a.Tree(ctx)
+					now, err = a.Tree(ctx)
 				}
 				return err
 			}, func(err error) {
 				if !failed(f, "label", err) {
-					t.SetNodes(treeNodes(nodes))
+					*nodes = now
+					t.SetNodes(treeNodes(now))
 				}
 			})
 		})
@@ -70,7 +72,7 @@ func onTree(f front, t treeFront, nodes []agent.Node, msg any) {
 			navigate(f, msg.ID, clew.BranchOptions{})
 			return
 		}
-		askMove(f, t, nodes[slices.IndexFunc(nodes, func(n agent.Node) bool { return n.ID == msg.ID })])
+		askMove(f, t, (*nodes)[slices.IndexFunc(*nodes, func(n agent.Node) bool { return n.ID == msg.ID })])
 	}
 }
 
