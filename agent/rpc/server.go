@@ -26,7 +26,7 @@ import (
 	"sync/atomic"
 
 	"github.com/clew-dev/clew/agent"
-	"github.com/clew-dev/clew/internal/home"
+	"github.com/clew-dev/clew/internal/sessions"
 	"github.com/clew-dev/clew/internal/text"
 )
 
@@ -268,7 +268,7 @@ type Host interface {
 	Fork(ctx context.Context, at string) (text string, err error)
 	// Sessions lists those of the project, or all. Remove deletes one that is not in
 	// use, Rename gives one a name.
-	Sessions(ctx context.Context, all bool) ([]home.Found, error)
+	Sessions(ctx context.Context, all bool) ([]sessions.Found, error)
 	Remove(ctx context.Context, path string) error
 	Rename(ctx context.Context, path, name string) error
 	// Models lists what can answer.

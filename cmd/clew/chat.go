@@ -20,6 +20,7 @@ import (
 	"github.com/clew-dev/clew/internal/demo"
 	"github.com/clew-dev/clew/internal/home"
 	"github.com/clew-dev/clew/internal/provider"
+	"github.com/clew-dev/clew/internal/sessions"
 	"github.com/clew-dev/clew/internal/settings"
 	"github.com/clew-dev/clew/message"
 )
@@ -208,7 +209,7 @@ func isSessionID(ctx context.Context, word string) bool {
 	if err != nil {
 		return false
 	}
-	found, err := h.Find(ctx, word)
+	found, err := sessions.Find(ctx, h, word)
 	return err == nil && len(found) == 1
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/clew-dev/clew/internal/home"
+	"github.com/clew-dev/clew/internal/sessions"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
 	"github.com/clew-dev/clew/transcript"
@@ -36,7 +36,7 @@ func openAny(cmd *cobra.Command, name string) (*jsonl.File, *transcript.Transcri
 	if err != nil {
 		return nil, nil, err
 	}
-	if !home.InOpenCode(path) {
+	if !sessions.InOpenCode(path) {
 		f, ferr := jsonl.Open(cmd.Context(), path, jsonl.Options{ReadOnly: true, Program: "clew " + cmd.Name()})
 		if !errors.Is(ferr, session.ErrNotSession) {
 			return f, nil, ferr
@@ -71,7 +71,7 @@ func convert(cmd *cobra.Command, name string, r io.Reader, opt transcript.ReadOp
 
 // openFile opens a file, or a session of opencode.
 func openFile(ctx context.Context, path string) (*os.File, os.FileInfo, error) {
-	f, err := home.Open(ctx, path)
+	f, err := sessions.Open(ctx, path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -89,7 +89,7 @@ func openFile(ctx context.Context, path string) (*os.File, os.FileInfo, error) {
 // readOnlyError says of a file of another program what a command that would change it can
 // do instead; nil where it is no such file.
 func readOnlyError(path string) error {
-	if home.InOpenCode(path) {
+	if sessions.InOpenCode(path) {
 		return readOnly(path, transcript.OpenCode)
 	}
 	f, info, err := openFile(context.Background(), path)

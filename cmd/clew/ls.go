@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/clew-dev/clew/internal/home"
+	"github.com/clew-dev/clew/internal/sessions"
 	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/transcript"
@@ -35,7 +35,7 @@ type listedSession struct {
 	Entries       *int              `json:"entries,omitempty"`
 	Messages      *int              `json:"messages,omitempty"`
 
-	found home.Found
+	found sessions.Found
 }
 
 // sessionList is what ls --json prints.
@@ -55,7 +55,7 @@ type lsFlags struct {
 func newLs() *cobra.Command {
 	var fl lsFlags
 	cmd := newCommand("ls", groupLook)
-	names := formatNames(append([]transcript.Format{home.Clew}, home.Programs()...))
+	names := formatNames(append([]transcript.Format{sessions.Clew}, sessions.Programs()...))
 	f := cmd.Flags()
 	f.BoolVar(&fl.all, "all", false, "list the sessions of all projects")
 	f.BoolVar(&fl.long, "long", false, "read every file completely: count its messages, find its name")
@@ -88,14 +88,14 @@ func newLs() *cobra.Command {
 
 func (fl *lsFlags) list(cmd *cobra.Command, args []string) (*sessionList, error) {
 	out := &sessionList{Sessions: []listedSession{}, all: fl.all}
-	var found []home.Found
+	var found []sessions.Found
 	var err error
 	if len(args) == 1 {
 		if fl.all || fl.program != "" {
 			return nil, usagef("ls: --all and --program list where programs keep their sessions; leave out %s", args[0])
 		}
 		out.Folder = args[0]
-		found, out.Other, err = home.Folder(cmd.Context(), args[0])
+		found, out.Other, err = sessions.Folder(cmd.Context(), args[0])
 	} else {
 		var names []transcript.Format
 		if fl.program != "" {
@@ -117,7 +117,7 @@ func (fl *lsFlags) list(cmd *cobra.Command, args []string) (*sessionList, error)
 	if len(args) == 0 && !fl.all {
 		// What is no session may belong to any project.
 		out.Folder, out.Other = cwd, 0
-		found = slices.DeleteFunc(found, func(f home.Found) bool { return !f.In(cwd) })
+		found = slices.DeleteFunc(found, func(f sessions.Found) bool { return !f.In(cwd) })
 	}
 	for _, f := range found {
 		if f.Window == 0 && f.Model != "" {
@@ -134,15 +134,15 @@ func (fl *lsFlags) list(cmd *cobra.Command, args []string) (*sessionList, error)
 }
 
 // everywhere finds the sessions of programs where they keep them, of all where none is named.
-func everywhere(ctx context.Context, names ...transcript.Format) ([]home.Found, int, error) {
+func everywhere(ctx context.Context, names ...transcript.Format) ([]sessions.Found, int, error) {
 	if len(names) == 0 {
-		names = append(home.Programs(), home.Clew)
+		names = append(sessions.Programs(), sessions.Clew)
 	}
 	user, err := os.UserHomeDir()
 	if err != nil {
 		user = os.DevNull // nothing is below it, and clew's own may be elsewhere
 	}
-	return home.Elsewhere(ctx, os.Getenv, user, names...)
+	return sessions.Elsewhere(ctx, os.Getenv, user, names...)
 }
 
 // programsOf are those whose sessions may have an id that begins so: opencode, which has to
@@ -151,7 +151,7 @@ func programsOf(id string) []transcript.Format {
 	if strings.HasPrefix(id, "ses_") {
 		return []transcript.Format{transcript.OpenCode}
 	}
-	return slices.DeleteFunc(append(home.Programs(), home.Clew), func(f transcript.Format) bool { return f == transcript.OpenCode })
+	return slices.DeleteFunc(append(sessions.Programs(), sessions.Clew), func(f transcript.Format) bool { return f == transcript.OpenCode })
 }
 
 // count reads the whole file.

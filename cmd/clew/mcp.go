@@ -13,15 +13,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clew-dev/clew/gateway"
-	"github.com/clew-dev/clew/internal/home"
 	"github.com/clew-dev/clew/internal/mcpserver"
+	"github.com/clew-dev/clew/internal/sessions"
 	"github.com/clew-dev/clew/transcript"
 )
 
 func newMCP() *cobra.Command {
 	cmd := newCommand("mcp", groupOther)
 	var names []string
-	for _, p := range home.Programs() {
+	for _, p := range sessions.Programs() {
 		names = append(names, string(p))
 	}
 	flags := cmd.Flags()

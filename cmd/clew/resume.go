@@ -21,6 +21,7 @@ import (
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/internal/home"
 	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/internal/sessions"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/transcript"
@@ -39,7 +40,7 @@ type resumeReport struct {
 }
 
 // resumable are the programs in which a session can be carried on.
-var resumable = []transcript.Format{transcript.ClaudeCode, transcript.Codex, transcript.GeminiCLI, transcript.OpenCode, transcript.Pi, home.Clew}
+var resumable = []transcript.Format{transcript.ClaudeCode, transcript.Codex, transcript.GeminiCLI, transcript.OpenCode, transcript.Pi, sessions.Clew}
 
 func newResume() *cobra.Command {
 	cmd := newCommand("resume", groupChange)
@@ -81,7 +82,7 @@ func newestOf(ctx context.Context, cwd string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	all = slices.DeleteFunc(all, func(f home.Found) bool { return !f.In(cwd) })
+	all = slices.DeleteFunc(all, func(f sessions.Found) bool { return !f.In(cwd) })
 	if len(all) == 0 {
 		return "", errors.New("resume: no session of this folder; name one, clew ls --all lists them")
 	}
@@ -99,7 +100,7 @@ func resume(cmd *cobra.Command, name string, in transcript.Format, cwd string, k
 	switch {
 	case in != "":
 	case t == nil:
-		in = home.Clew
+		in = sessions.Clew
 	case slices.Contains(resumable, t.Format):
 		in = t.Format
 	default:
@@ -152,12 +153,12 @@ func resume(cmd *cobra.Command, name string, in transcript.Format, cwd string, k
 		return nil, err
 	}
 	if in == transcript.GeminiCLI {
-		if err := home.MarkGemini(filepath.Dir(filepath.Dir(r.Out)), cwd); err != nil {
+		if err := sessions.MarkGemini(filepath.Dir(filepath.Dir(r.Out)), cwd); err != nil {
 			return nil, err
 		}
 	}
 	format, full := in, false
-	if in == home.Clew {
+	if in == sessions.Clew {
 		format, full = transcript.Pi, true
 	}
 	// It is made whole before any of it is written.
@@ -223,7 +224,7 @@ func resumePlace(in transcript.Format, h *session.Header) (path, command string,
 		return "", "", fmt.Errorf("resume: %w", err)
 	}
 	at := h.Timestamp.UTC()
-	dir := home.ProgramDir(in, os.Getenv, user)
+	dir := sessions.ProgramDir(in, os.Getenv, user)
 	switch in {
 	case transcript.ClaudeCode:
 		path = filepath.Join(dir, "projects", notAlnum.ReplaceAllString(h.Cwd, "-"), h.ID+".jsonl")
@@ -233,7 +234,7 @@ func resumePlace(in transcript.Format, h *session.Header) (path, command string,
 		return path, "codex resume " + h.ID, nil
 	case transcript.GeminiCLI:
 		name := "session-" + at.Format("2006-01-02T15-04") + "-" + h.ID[:8] + ".jsonl"
-		return filepath.Join(dir, "tmp", home.GeminiProject(dir, h.Cwd), "chats", name), "gemini --resume " + h.ID, nil
+		return filepath.Join(dir, "tmp", sessions.GeminiProject(dir, h.Cwd), "chats", name), "gemini --resume " + h.ID, nil
 	case transcript.OpenCode: // which keeps its sessions in a database
 		path = filepath.Join(os.TempDir(), "clew-"+h.ID+".json")
 		return path, "opencode import " + shellWord(path) + " && opencode --session " + h.ID, nil

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clew-dev/clew/internal/home"
+	"github.com/clew-dev/clew/internal/sessions"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
@@ -167,7 +168,7 @@ func openSession(cmd *cobra.Command, name string, readOnly bool) (*jsonl.File, e
 	if err != nil {
 		return nil, err
 	}
-	if home.InOpenCode(path) {
+	if sessions.InOpenCode(path) {
 		return nil, readOnlyError(path)
 	}
 	return jsonl.Open(cmd.Context(), path, jsonl.Options{Program: "clew " + cmd.Name()})
@@ -190,11 +191,11 @@ func resolveSession(ctx context.Context, name string) (string, error) {
 	if err != nil {
 		return name, nil
 	}
-	found, err := h.Find(ctx, name)
+	found, err := sessions.Find(ctx, h, name)
 	if err == nil && len(found) == 0 {
-		var all []home.Found
+		var all []sessions.Found
 		all, _, err = everywhere(ctx, programsOf(name)...)
-		found = home.WithID(all, name)
+		found = sessions.WithID(all, name)
 	}
 	if err != nil {
 		return "", err

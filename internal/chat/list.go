@@ -12,20 +12,20 @@ import (
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/agent"
-	"github.com/clew-dev/clew/internal/home"
 	"github.com/clew-dev/clew/internal/page"
+	"github.com/clew-dev/clew/internal/sessions"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
 	"github.com/clew-dev/clew/transcript"
 )
 
 // Sessions implements Host.
-func (s *Session) Sessions(ctx context.Context, all bool) ([]home.Found, error) {
+func (s *Session) Sessions(ctx context.Context, all bool) ([]sessions.Found, error) {
 	dir := s.cfg.Dir
 	if all {
 		dir = ""
 	}
-	found, err := s.cfg.Home.Sessions(ctx, dir)
+	found, err := sessions.In(ctx, s.cfg.Home, dir)
 	known, kerr := s.known()
 	if err = errors.Join(err, kerr); err != nil {
 		return nil, err

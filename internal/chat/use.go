@@ -16,7 +16,7 @@ import (
 	"github.com/clew-dev/clew/agent/permission"
 	"github.com/clew-dev/clew/agent/rules"
 	"github.com/clew-dev/clew/agent/tool"
-	"github.com/clew-dev/clew/internal/home"
+	"github.com/clew-dev/clew/internal/sessions"
 	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
@@ -329,8 +329,8 @@ func (s *Session) Fork(ctx context.Context, at string) (string, error) {
 // newest is the file of the project's newest session in which something was said, "" for
 // none.
 func (s *Session) newest(ctx context.Context) (string, error) {
-	found, err := s.cfg.Home.Sessions(ctx, s.cfg.Dir)
-	at := slices.IndexFunc(found, func(f home.Found) bool { return f.First != "" || f.Name != "" || f.Size > maxEmpty })
+	found, err := sessions.In(ctx, s.cfg.Home, s.cfg.Dir)
+	at := slices.IndexFunc(found, func(f sessions.Found) bool { return f.First != "" || f.Name != "" || f.Size > maxEmpty })
 	if err != nil || at < 0 {
 		return "", err
 	}

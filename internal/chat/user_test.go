@@ -13,7 +13,7 @@ import (
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/agent/permission"
 	"github.com/clew-dev/clew/internal/chat"
-	"github.com/clew-dev/clew/internal/home"
+	"github.com/clew-dev/clew/internal/sessions"
 	"github.com/clew-dev/clew/internal/waittest"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model/modeltest"
@@ -234,7 +234,7 @@ func TestExportRenameRemove(t *testing.T) {
 		t.Fatal(err)
 	}
 	list, err := s.Sessions(t.Context(), true)
-	if err != nil || len(list) != 2 || !slices.ContainsFunc(list, func(i home.Found) bool { return i.Name == "by then" }) {
+	if err != nil || len(list) != 2 || !slices.ContainsFunc(list, func(i sessions.Found) bool { return i.Name == "by then" }) {
 		t.Errorf("%+v %v", list, err)
 	}
 	if err := s.Remove(t.Context(), first); err != nil {

@@ -1,13 +1,7 @@
 // Package home knows where sessions live: a data folder by the platform's convention, in it one folder for each
 // project, in that one file for each session, named by time and id.
 //
-//	h, err := home.Default()
-//	found, err := h.Sessions(ctx, cwd)
-//	for _, s := range found {
-//		fmt.Println(s.ID, s.Name, s.Path)
-//	}
-//
-// Any other path works as well: a session is its file, and nothing in it says where it lies.
+// Package sessions lists them. Any other path works as well: a session is its file, and nothing in it says where it lies.
 package home
 
 import (
@@ -17,11 +11,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -52,6 +44,12 @@ func Default() (Home, error) {
 	return Home{dir}, nil
 }
 
+// Of returns the data folder that an environment names, for a user's home.
+func Of(getenv func(string) string, userHome string) (Home, error) {
+	dir, err := defaultDir(runtime.GOOS, getenv, func() (string, error) { return userHome, nil })
+	return Home{dir}, err
+}
+
 func defaultDir(goos string, getenv func(string) string, userHome func() (string, error)) (string, error) {
 	if dir := getenv(envDir); dir != "" {
 		return dir, nil
@@ -78,7 +76,8 @@ func defaultDir(goos string, getenv func(string) string, userHome func() (string
 	return filepath.Join(user, ".local", "share", "clew"), nil
 }
 
-func (h Home) sessions() string { return filepath.Join(h.Dir, "sessions") }
+// Sessions returns the folder of all sessions.
+func (h Home) Sessions() string { return filepath.Join(h.Dir, "sessions") }
 
 // Project returns the folder of the sessions of a project: its name, for people, and a
 // hash of its path. The same folder reached by a symbolic link is the same project.
@@ -91,7 +90,7 @@ func (h Home) Project(cwd string) (string, error) {
 		abs = real
 	}
 	sum := sha256.Sum256([]byte(filepath.ToSlash(abs)))
-	return filepath.Join(h.sessions(), readable(filepath.Base(abs), "project")+"-"+hex.EncodeToString(sum[:6])), nil
+	return filepath.Join(h.Sessions(), readable(filepath.Base(abs), "project")+"-"+hex.EncodeToString(sum[:6])), nil
 }
 
 // maxReadable keeps the names of files short enough for every file system.
@@ -151,52 +150,4 @@ func (h Home) Create(ctx context.Context, cwd string, clock func() time.Time, ne
 // FileName returns the name of a session's file: it sorts by time.
 func FileName(at time.Time, id string) string {
 	return at.UTC().Format("2006-01-02T15-04-05.000Z") + "_" + readable(id, "session") + ".jsonl"
-}
-
-// Sessions lists the sessions of the project in cwd, of all projects if it is empty, newest first. What can't be read is
-// left out.
-func (h Home) Sessions(ctx context.Context, cwd string) ([]Found, error) {
-	files := h.files()
-	if cwd != "" {
-		dir, err := h.Project(cwd)
-		if err != nil {
-			return nil, err
-		}
-		files = match(Clew, dir, []string{"*.jsonl"})
-	}
-	found, _, err := look(ctx, files)
-	return found, err
-}
-
-// Find returns the sessions, in all projects, whose id is the given one, or begins so when there is none with that id.
-func (h Home) Find(ctx context.Context, id string) ([]Found, error) {
-	all, _, err := look(ctx, h.files())
-	return WithID(all, id), err
-}
-
-// WithID returns those sessions whose id is the given one, or begins so when there is none with that id.
-func WithID(all []Found, id string) (found []Found) {
-	exact := slices.DeleteFunc(slices.Clone(all), func(f Found) bool { return f.ID != id })
-	if id == "" || len(exact) > 0 {
-		return exact
-	}
-	return slices.DeleteFunc(slices.Clone(all), func(f Found) bool { return !strings.HasPrefix(f.ID, id) })
-}
-
-func folderError(dir string, err error) error {
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return err
-	}
-	hint := "check who may read the folder"
-	if errors.Is(err, fs.ErrNotExist) {
-		hint = "check the path"
-	}
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		err = pe.Err
-		if st, serr := os.Stat(dir); serr == nil && !st.IsDir() {
-			hint = "name the folder the file is in"
-		}
-	}
-	return &session.Error{Op: "list", Subject: dir, Err: err, Hint: hint}
 }

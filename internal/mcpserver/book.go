@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/clew-dev/clew"
-	"github.com/clew-dev/clew/internal/home"
+	"github.com/clew-dev/clew/internal/sessions"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/transcript"
 )
@@ -43,24 +43,24 @@ const maxOpen = 4
 var errNone = errors.New("there is no session of this project yet")
 
 // list returns the sessions of the project, newest first, or the one that was named.
-func (s *shelf) list(ctx context.Context) ([]home.Found, error) {
+func (s *shelf) list(ctx context.Context) ([]sessions.Found, error) {
 	if s.cfg.File != "" {
 		info, err := os.Stat(s.cfg.File)
 		if err != nil {
 			return nil, err
 		}
-		return []home.Found{{Path: s.cfg.File, Size: info.Size(), Modified: info.ModTime()}}, nil
+		return []sessions.Found{{Path: s.cfg.File, Size: info.Size(), Modified: info.ModTime()}}, nil
 	}
-	all, _, err := home.Elsewhere(ctx, s.cfg.Getenv, s.cfg.UserHome, s.cfg.Programs...)
+	all, _, err := sessions.Elsewhere(ctx, s.cfg.Getenv, s.cfg.UserHome, s.cfg.Programs...)
 	if err != nil {
 		return nil, err
 	}
-	all = slices.DeleteFunc(all, func(f home.Found) bool { return !f.In(s.cfg.Dir) })
+	all = slices.DeleteFunc(all, func(f sessions.Found) bool { return !f.In(s.cfg.Dir) })
 	if len(all) == 0 {
 		return nil, fmt.Errorf("%w: no session file says that it was in %s", errNone, s.cfg.Dir)
 	}
 	// The one that is being written is that of the program which asks.
-	slices.SortStableFunc(all, func(a, b home.Found) int { return b.Modified.Compare(a.Modified) })
+	slices.SortStableFunc(all, func(a, b sessions.Found) int { return b.Modified.Compare(a.Modified) })
 	return all, nil
 }
 
@@ -79,7 +79,7 @@ func (s *shelf) current(ctx context.Context, id string) (*book, error) {
 		if err != nil {
 			return nil, fmt.Errorf("nothing is kept of the conversation %s", id)
 		}
-		return s.read(ctx, home.Found{Path: path, Size: info.Size(), Modified: info.ModTime()})
+		return s.read(ctx, sessions.Found{Path: path, Size: info.Size(), Modified: info.ModTime()})
 	}
 	all, err := s.list(ctx)
 	if err != nil {
@@ -94,13 +94,13 @@ func (s *shelf) current(ctx context.Context, id string) (*book, error) {
 }
 
 // read returns a session as the file is now.
-func (s *shelf) read(ctx context.Context, f home.Found) (*book, error) {
+func (s *shelf) read(ctx context.Context, f sessions.Found) (*book, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if b := s.open[f.Path]; b != nil && b.size == f.Size && b.modified.Equal(f.Modified) {
 		return b, nil
 	}
-	file, err := home.Open(ctx, f.Path)
+	file, err := sessions.Open(ctx, f.Path)
 	if err != nil {
 		return nil, err
 	}

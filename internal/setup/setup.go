@@ -19,7 +19,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/clew-dev/clew/internal/home"
+	"github.com/clew-dev/clew/internal/sessions"
 	"github.com/clew-dev/clew/internal/vfs"
 	"github.com/clew-dev/clew/transcript"
 )
@@ -50,8 +50,8 @@ type file struct {
 // at returns the path of the file.
 func (f *file) at(program string, o *Options) string {
 	name := transcript.Format(program)
-	dir := home.ProgramDir(name, o.Getenv, o.UserHome)
-	if usual := home.ProgramDir(name, func(string) string { return "" }, o.UserHome); f.home != nil && dir == usual {
+	dir := sessions.ProgramDir(name, o.Getenv, o.UserHome)
+	if usual := sessions.ProgramDir(name, func(string) string { return "" }, o.UserHome); f.home != nil && dir == usual {
 		return filepath.Join(append([]string{o.UserHome}, f.home...)...)
 	}
 	return filepath.Join(append([]string{dir}, f.path...)...)

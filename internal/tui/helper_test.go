@@ -25,7 +25,7 @@ import (
 	"github.com/clew-dev/clew/agent/tool"
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/internal/chat"
-	"github.com/clew-dev/clew/internal/home"
+	"github.com/clew-dev/clew/internal/sessions"
 	"github.com/clew-dev/clew/internal/tui/widget"
 	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/model/modeltest"
@@ -152,8 +152,8 @@ func (h *fakeHost) Fork(ctx context.Context, at string) (string, error) {
 	return "", h.change(f.Path)
 }
 
-func (h *fakeHost) Sessions(ctx context.Context, _ bool) ([]home.Found, error) {
-	found, _, err := home.Folder(ctx, h.dir)
+func (h *fakeHost) Sessions(ctx context.Context, _ bool) ([]sessions.Found, error) {
+	found, _, err := sessions.Folder(ctx, h.dir)
 	for i := range found {
 		found[i].Window = 200_000
 	}

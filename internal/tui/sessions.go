@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/clew-dev/clew/internal/home"
+	"github.com/clew-dev/clew/internal/sessions"
 	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/internal/tui/widget"
 )
@@ -92,7 +92,7 @@ func resume(f front) { listSessions(f, false) }
 
 func listSessions(f front, all bool) {
 	h := f.host()
-	var found []home.Found
+	var found []sessions.Found
 	l := &list{}
 	read := func(ctx context.Context) (err error) {
 		found, err = h.Sessions(ctx, all)
@@ -139,7 +139,7 @@ func listSessions(f front, all bool) {
 	})
 }
 
-func sessionItems(found []home.Found, now string) []widget.Item {
+func sessionItems(found []sessions.Found, now string) []widget.Item {
 	items := make([]widget.Item, 0, len(found))
 	for _, s := range found {
 		title := cmp.Or(s.Name, text.FirstLine(s.First), "(nothing was said)")

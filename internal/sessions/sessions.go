@@ -1,10 +1,17 @@
-package home
+// Package sessions finds session files: those of the data folder, and those of other programs where these keep them.
+//
+//	found, err := sessions.In(ctx, h, cwd)
+//	for _, s := range found {
+//		fmt.Println(s.ID, s.Name, s.Path)
+//	}
+package sessions
 
 import (
 	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -15,6 +22,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/clew-dev/clew/internal/home"
+	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/transcript"
 )
 
@@ -124,11 +133,11 @@ func Elsewhere(ctx context.Context, getenv func(string) string, userHome string,
 		}
 	}
 	if slices.Contains(names, Clew) {
-		dir, err := defaultDir(runtime.GOOS, getenv, func() (string, error) { return userHome, nil })
+		h, err := home.Of(getenv, userHome)
 		if err != nil {
 			return nil, 0, err
 		}
-		paths = append(paths, Home{dir}.files()...)
+		paths = append(paths, files(h)...)
 	}
 	var asked []Found
 	var failed bool
@@ -153,7 +162,7 @@ func newestFirst(found []Found) {
 }
 
 // files are those of all sessions in the data folder.
-func (h Home) files() []place { return match(Clew, h.sessions(), []string{"*", "*.jsonl"}) }
+func files(h home.Home) []place { return match(Clew, h.Sessions(), []string{"*", "*.jsonl"}) }
 
 // Folder lists the sessions of any program in a folder, newest first.
 func Folder(ctx context.Context, dir string) (found []Found, other int, err error) {
@@ -168,6 +177,54 @@ func Folder(ctx context.Context, dir string) (found []Found, other int, err erro
 		}
 	}
 	return look(ctx, paths)
+}
+
+// In lists the sessions in the data folder of the project in cwd, of all projects if it is empty, newest first. What can't be read is
+// left out.
+func In(ctx context.Context, h home.Home, cwd string) ([]Found, error) {
+	files := files(h)
+	if cwd != "" {
+		dir, err := h.Project(cwd)
+		if err != nil {
+			return nil, err
+		}
+		files = match(Clew, dir, []string{"*.jsonl"})
+	}
+	found, _, err := look(ctx, files)
+	return found, err
+}
+
+// Find returns the sessions, in all projects, whose id is the given one, or begins so when there is none with that id.
+func Find(ctx context.Context, h home.Home, id string) ([]Found, error) {
+	all, _, err := look(ctx, files(h))
+	return WithID(all, id), err
+}
+
+// WithID returns those sessions whose id is the given one, or begins so when there is none with that id.
+func WithID(all []Found, id string) (found []Found) {
+	exact := slices.DeleteFunc(slices.Clone(all), func(f Found) bool { return f.ID != id })
+	if id == "" || len(exact) > 0 {
+		return exact
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(f Found) bool { return !strings.HasPrefix(f.ID, id) })
+}
+
+func folderError(dir string, err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	hint := "check who may read the folder"
+	if errors.Is(err, fs.ErrNotExist) {
+		hint = "check the path"
+	}
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+		if st, serr := os.Stat(dir); serr == nil && !st.IsDir() {
+			hint = "name the folder the file is in"
+		}
+	}
+	return &session.Error{Op: "list", Subject: dir, Err: err, Hint: hint}
 }
 
 // place is a file, and whose folder it is in.

@@ -1,4 +1,4 @@
-package home
+package sessions
 
 import (
 	"encoding/json"
