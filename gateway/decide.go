@@ -3,6 +3,7 @@ package gateway
 import (
 	"bytes"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/clew-dev/clew/compact"
@@ -155,7 +156,7 @@ func (r *request) decide(ctx context.Context) []byte {
 		size = r.size(counter, now)
 	}
 	if r.clearDue(counter, now, size) {
-		r.clearing = true
+		r.clearing, r.outgrown = true, now
 		if next, err := r.make(ctx, free, compact.Threshold); err == nil {
 			now, size = next, r.size(counter, next)
 			r.event.Outcome, r.event.Why = Compacted, "the client asks for old results to be cleared"
@@ -165,6 +166,7 @@ func (r *request) decide(ctx context.Context) []byte {
 	// What a list would cost is what it will cost, so a question for that is treated like the request.
 	if window > 0 && !r.leaveAlone() {
 		if why := r.due(now, size-r.env, free.tokens); why != "" && r.grown(counter, now) >= window/minGrowth {
+			r.outgrown = now
 			next, err := r.make(ctx, free, compact.Threshold)
 			switch {
 			case err != nil:
@@ -253,7 +255,9 @@ func (r *request) due(now *Epoch, list, room int64) string {
 	return ""
 }
 
-// openLoop reports whether the list ends in results that the model has yet to answer.
+// openLoop reports whether the list ends in results that the model has yet to answer. Words
+// along with them, such as a reminder, change nothing about that.
 func (r *request) openLoop() bool {
-	return r.in.Nodes[len(r.in.Nodes)-1].Kind == wire.PartResult
+	last := r.in.Items[len(r.in.Items)-1]
+	return slices.ContainsFunc(r.in.Nodes[last.First:last.Last], func(n wire.Node) bool { return n.Kind == wire.PartResult })
 }

@@ -23,7 +23,8 @@ import (
 // it was made. It never changes. Nodes are counted from the first one after the leading
 // system messages.
 type Epoch struct {
-	// Head is the chain at the last node that the agent had sent; Nodes is their number.
+	// Head is the chain at the last node that a list must have to be sent under the epoch;
+	// Nodes is their number.
 	Head  wire.Digest `json:"head"`
 	Nodes int         `json:"nodes"`
 	// Cut is the number of nodes whose place Render takes: elements of the list, separated
@@ -148,7 +149,6 @@ func (r *request) make(ctx context.Context, free room, reason compact.Reason) (*
 }
 
 func (r *request) makeIn(ctx context.Context, c *conversation, free room, reason compact.Reason) (*Epoch, error) {
-	head := r.chain[len(r.chain)-1]
 	t, err := r.transcript()
 	if err != nil {
 		return nil, err
@@ -159,14 +159,14 @@ func (r *request) makeIn(ctx context.Context, c *conversation, free room, reason
 		return nil, err
 	}
 	defer c.close(r)
-	if e, ok := r.epochs.get(head); ok && reason != compact.Overflow {
+	e := r.current()
+	if e != nil && reason != compact.Overflow && (e.Nodes == len(r.chain) || e.Nodes >= r.answered() && e != r.outgrown) {
 		return e, nil // another request of the same conversation has made it meanwhile
 	}
 	log, err := c.take(ctx, r, t)
 	if err != nil {
 		return nil, err
 	}
-	var e *Epoch
 	var made []*session.Entry
 	if r.clearing {
 		e, err = r.cleared()
@@ -182,7 +182,31 @@ func (r *request) makeIn(ctx context.Context, c *conversation, free room, reason
 	if err := c.keep(ctx, log, made, e); err != nil {
 		return nil, err
 	}
-	return r.epochs.put(head, e, reason != compact.Overflow), nil
+	return r.epochs.put(e.Head, e, reason != compact.Overflow), nil
+}
+
+// answered returns how many nodes there are up to the last one of the model.
+func (r *request) answered() int {
+	for i := len(r.chain); i > 0; i-- {
+		if r.in.Items[r.in.Nodes[r.first+i-1].Item].Turn == wire.TurnAssistant {
+			return i
+		}
+	}
+	return 0
+}
+
+// key says which lists are sent under the epoch: those that have all up to the model's last
+// message, and up to the last node that the epoch changes. What a client puts behind the
+// model's last message it may leave out of the next request, as it does with reminders.
+func (r *request) key(e *Epoch) {
+	e.Nodes = max(r.answered(), e.Cut)
+	if n := len(e.Results); n > 0 {
+		e.Nodes = max(e.Nodes, e.Results[n-1].Node+1)
+	}
+	if r.outgrown != nil && r.outgrown.Nodes >= e.Nodes { // that one holds for other lists
+		e.Nodes = len(r.chain)
+	}
+	e.Head = r.chain[e.Nodes-1]
 }
 
 // pass lets the engine make a pass, and an epoch of it.
@@ -285,7 +309,7 @@ func (r *request) transcript() (*transcript.Transcript, error) {
 // epochOf turns the context that the engine has made into an epoch: where it begins, what
 // stands before that, and which results are others.
 func (r *request) epochOf(items []session.Item, c *conversation) (*Epoch, error) {
-	e := &Epoch{Head: r.chain[len(r.chain)-1], Nodes: len(r.chain)}
+	e := &Epoch{}
 	counter := token.HeuristicFor(r.provider, r.model)
 	var made []*message.Message
 	cut := len(r.in.Items)
@@ -330,6 +354,7 @@ func (r *request) epochOf(items []session.Item, c *conversation) (*Epoch, error)
 		return nil, errNoCut
 	}
 	r.bound(e)
+	r.key(e)
 	return e, nil
 }
 

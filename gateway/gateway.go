@@ -195,6 +195,7 @@ type request struct {
 	virtual  *Epoch
 	volatile bool   // Config.Dir can't be written to
 	wish     wish   // what the client asks the server to do, which it can't
+	outgrown *Epoch // in use when another one is made, which it is too large for
 	clearing bool   // the epoch that is made now clears results, and does no more
 	trigger  bool   // asks for a summary in place of an answer
 	said     []byte // by an upstream that refused, up to maxRefusal

@@ -190,7 +190,7 @@ func (r *request) clearable(now *Epoch) (nodes []int) {
 
 // cleared makes an epoch that is the one in use with old results cleared.
 func (r *request) cleared() (*Epoch, error) {
-	e := &Epoch{Head: r.chain[len(r.chain)-1], Nodes: len(r.chain)}
+	e := &Epoch{}
 	now := r.current()
 	if now != nil {
 		e.Cut, e.Render, e.Tokens, e.Results = now.Cut, now.Render, now.Tokens, slices.Clone(now.Results)
@@ -211,6 +211,7 @@ func (r *request) cleared() (*Epoch, error) {
 	}
 	slices.SortFunc(e.Results, func(a, b Result) int { return cmp.Compare(a.Node, b.Node) })
 	r.bound(e)
+	r.key(e)
 	return e, nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
 	"github.com/clew-dev/clew/transcript"
+	"github.com/clew-dev/clew/wire"
 )
 
 // epochType is the type of the entries that hold an Epoch.
@@ -121,6 +122,7 @@ func (c *conversation) close(r *request) {
 // read notes the entries of the session and takes its epochs into use.
 func (c *conversation) read(ctx context.Context, r *request, store session.Store) error {
 	c.owner, c.tip = map[string]string{}, map[string]string{}
+	last := map[wire.Digest]*Epoch{} // one that was refused as too long has another after it
 	for e, err := range store.All(ctx) {
 		if err != nil {
 			return err
@@ -131,8 +133,11 @@ func (c *conversation) read(ctx context.Context, r *request, store session.Store
 			if err := json.Unmarshal(custom.Data, &kept); err != nil {
 				return fmt.Errorf("entry %s holds no epoch: %w", e.ID, err)
 			}
-			r.epochs.put(kept.Head, &kept, true)
+			last[kept.Head] = &kept
 		}
+	}
+	for head, e := range last {
+		r.epochs.put(head, e, true)
 	}
 	return nil
 }

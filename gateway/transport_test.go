@@ -240,6 +240,101 @@ func TestEpochsOutliveTheProcess(t *testing.T) {
 	}
 }
 
+// A client puts a reminder behind what it sends and leaves it out of the next request. The
+// summary stays, and so does the beginning, in a new process too.
+func TestRemindersDoNotCostTheSummary(t *testing.T) {
+	for _, restarts := range []bool{false, true} {
+		u := newUpstream(t)
+		made := 0
+		cfg := gateway.Config{Window: window(32_000), Dir: t.TempDir(), OnEvent: func(e gateway.Event) {
+			if e.Outcome == gateway.Compacted {
+				made++
+			}
+		}}
+		rt := gateway.Transport(nil, cfg)
+		for n := 40; n < 50; n++ {
+			if restarts {
+				rt = gateway.Transport(nil, cfg)
+			}
+			body := bytes.TrimSuffix(long(n, "x"), []byte(`,{"role":"user","content":"x"}]}`))
+			body = append(body, fmt.Sprintf(`,{"role":"user","content":[{"type":"text","text":"Request %d: change the file src/part%d.go and keep the tests green"},{"type":"text","text":"<system-reminder>It is %d o'clock.</system-reminder>"}]}]}`, n, n, n)...)
+			send(t, rt, u.URL+"/v1/messages", body)
+		}
+		if made != 1 {
+			t.Errorf("%d epochs for 10 requests", made)
+		}
+		for i, b := range u.bodies[1:] {
+			stays, _, _ := bytes.Cut(u.bodies[i], []byte(fmt.Sprintf(`[{"type":"text","text":"Request %d:`, 40+i)))
+			if len(stays) == len(u.bodies[i]) || !bytes.HasPrefix(b, stays) {
+				t.Errorf("request %d begins otherwise than the one before", i+1)
+			}
+		}
+	}
+}
+
+// Of a list whose last message is another one, an epoch has no word of that message, and one
+// that is too large for the window gets an epoch of its own.
+func TestAnotherLastMessage(t *testing.T) {
+	u := newUpstream(t)
+	rt := gateway.Transport(nil, gateway.Config{Window: window(32_000)})
+	send(t, rt, u.URL+"/v1/messages", long(40, "the parrot is called Quagga"))
+	send(t, rt, u.URL+"/v1/messages", long(40, "x"))
+	if want := bytes.Replace(u.bodies[0], []byte("the parrot is called Quagga"), []byte("x"), 1); !bytes.Equal(u.bodies[1], want) {
+		t.Error("another last message has changed what stands before it")
+	}
+	for range 2 {
+		send(t, rt, u.URL+"/v1/messages", long(40, strings.Repeat("What does this log say? ", 3000)))
+	}
+	if first, again := u.bodies[2], u.bodies[3]; len(first) > 100_000 || !bytes.Equal(first, again) {
+		t.Errorf("%d bytes, then %d", len(first), len(again))
+	}
+	send(t, rt, u.URL+"/v1/messages", long(40, "x"))
+	if !bytes.Equal(u.bodies[4], u.bodies[1]) {
+		t.Error("the epoch of the other list has changed")
+	}
+	rt = gateway.Transport(nil, gateway.Config{Window: window(32_000)})
+	for _, last := range []string{strings.Repeat("Where is Quagga? ", 9000), "x"} {
+		send(t, rt, u.URL+"/v1/messages", long(40, last))
+	}
+	if bytes.Contains(u.bodies[6], []byte("Quagga")) {
+		t.Error("a list has words of another one's last message")
+	}
+}
+
+// A tool loop is open as well where a reminder stands behind the results: its thinking stays.
+func TestThinkingOfALoopWithAReminder(t *testing.T) {
+	u := newUpstream(t)
+	body := bytes.Replace(long(60, "x"), []byte(`"system":"s"`), []byte(`"thinking":{"type":"enabled","budget_tokens":1024},"system":"s"`), 1)
+	body = append(bytes.TrimSuffix(body, []byte("]}")), `,{"role":"assistant","content":[{"type":"thinking","thinking":"Hm.","signature":"c2ln"},{"type":"tool_use","id":"z","name":"read","input":{}}]},`+
+		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"z","content":"ok"},{"type":"text","text":"<system-reminder>Be brief.</system-reminder>"}]}]}`...)
+	send(t, gateway.Transport(nil, gateway.Config{Window: window(32_000)}), u.URL+"/v1/messages", body)
+	if got := u.bodies[0]; len(got) > len(body)/2 || !bytes.Contains(got, []byte(`"signature":"c2ln"`)) {
+		t.Errorf("%d bytes, which end in %s", len(got), got[max(0, len(got)-400):])
+	}
+}
+
+// An epoch that was refused as too long does not come back in a new process.
+func TestRefusedEpochDoesNotComeBack(t *testing.T) {
+	u, cfg := newUpstream(t), gateway.Config{Window: window(60_000), Dir: t.TempDir()}
+	u.answer = func(w http.ResponseWriter, n int) {
+		if len(u.bodies[n-1]) > 60_000 {
+			w.WriteHeader(400)
+			write(w, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 50000 tokens > 20000 maximum"}}`)
+			return
+		}
+		write(w, `{}`)
+	}
+	for range 2 {
+		send(t, gateway.Transport(nil, cfg), u.URL+"/v1/messages", long(100, "x"))
+	}
+	if len(u.bodies) != 3 || !bytes.Equal(u.bodies[1], u.bodies[2]) {
+		t.Errorf("%d requests", len(u.bodies))
+		for _, b := range u.bodies {
+			t.Log(len(b))
+		}
+	}
+}
+
 // Two conversations that begin with the same words, and those of two tenants, have nothing
 // of each other; who rewinds before an epoch gets what was said there.
 func TestConversationsStayApart(t *testing.T) {
