@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/clew-dev/clew/agent"
 )
 
 // FuzzLines holds the reader to what a plain split at LF gives, however the bytes come,
@@ -52,6 +54,21 @@ func FuzzLines(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestSubscribeIsFromNowOn: what has happened before goes by the kinds that the client wanted then.
+func TestSubscribeIsFromNowOn(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	s := NewServer(&out)
+	s.Event(agent.Event{Kind: agent.KindWarning, Text: "before"})
+	if _, err := doSubscribe(t.Context(), s, subscribeParams{Kinds: &[]agent.Kind{}}); err != nil {
+		t.Fatal(err)
+	}
+	s.Event(agent.Event{Kind: agent.KindWarning, Text: "after"})
+	if err := s.Flush(); err != nil || !strings.Contains(out.String(), "before") || strings.Contains(out.String(), "after") {
+		t.Errorf("%v: %s", err, &out)
+	}
 }
 
 func TestParseRequest(t *testing.T) {

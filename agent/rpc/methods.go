@@ -592,6 +592,7 @@ func doSubscribe(_ context.Context, s *Server, p subscribeParams) (any, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.flush() // what has happened before goes by the kinds of before
 	s.kinds = kinds
 	return none{}, nil
 }
