@@ -195,7 +195,7 @@ func begin(f front, c Config) {
 		f.note(h)
 	}
 	if s.Queue > 0 {
-		f.note(widget.Counted(s.Queue, "message") + " of an earlier run wait to be delivered: /queue shows them, /continue sends them")
+		f.note(countedThat(s.Queue, "message", "wait") + " to be delivered since an earlier run: /queue shows what, /continue sends it")
 	}
 	if len(f.host().Untrusted()) > 0 {
 		f.note("this project has hooks or servers that are not run, because it is not trusted: /trust shows them and asks")

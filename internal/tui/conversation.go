@@ -206,6 +206,14 @@ func goBefore(f front, pass string) {
 	}, func(err error) { arrived(f, b, err) })
 }
 
+// countedThat writes "1 message waits", "2 messages wait".
+func countedThat(n int, word, verb string) string {
+	if n == 1 {
+		verb += "s"
+	}
+	return widget.Counted(n, word) + " " + verb
+}
+
 // arrived says where a move has led.
 func arrived(f front, b *clew.Branched, err error) {
 	switch {
@@ -217,9 +225,11 @@ func arrived(f front, b *clew.Branched, err error) {
 	if b.Leaf != b.From {
 		text := "moved"
 		if b.Left > 0 {
-			text += "; " + widget.Counted(b.Left, "message") + " stay on the branch that was left"
+			text += "; " + countedThat(b.Left, "message", "stay") + " on the branch that was left"
 		}
-		if b.Summary != nil {
+		if b.Summary != nil && b.Left == 1 {
+			text += ", and a summary of it is told here"
+		} else if b.Summary != nil {
 			text += ", and a summary of them is told here"
 		}
 		f.note(text)

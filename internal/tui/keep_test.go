@@ -12,6 +12,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/agent/tool"
 	"github.com/clew-dev/clew/blob"
@@ -257,6 +258,15 @@ func TestTreeAfterALabel(t *testing.T) {
 	x.press("ctrl+a", "end", "enter")
 	x.sees("go there?")
 	x.sees("label")
+}
+
+// TestMovedCounts: what is said of one message is said of one.
+func TestMovedCounts(t *testing.T) {
+	x := newTerm(t, nil)
+	arrived(x.u, &clew.Branched{From: "b", Leaf: "a", Left: 1}, nil)
+	x.sees("moved; 1 message stays on the branch that was left")
+	arrived(x.u, &clew.Branched{From: "b", Leaf: "a", Left: 2}, nil)
+	x.sees("moved; 2 messages stay on the branch that was left")
 }
 
 // TestSummarizeFromHere: a summary tells what follows an entry, and the conversation goes on

@@ -267,11 +267,7 @@ func (u *ui) below() []string {
 	}
 	var out []string
 	if n := len(u.asks); n > 0 {
-		verb := " waits"
-		if n > 1 {
-			verb = " wait"
-		}
-		out = append(out, t.Paint(t.Warning, widget.Cut("! "+widget.Counted(n, "question")+verb+"; leave this with Esc to answer", u.width)))
+		out = append(out, t.Paint(t.Warning, widget.Cut("! "+countedThat(n, "question", "wait")+"; leave this with Esc to answer", u.width)))
 	} else if p := u.progress(); p != "" {
 		out = append(out, p)
 	}
