@@ -48,6 +48,7 @@ func (r *request) send(req *http.Request, original, body []byte) (*http.Response
 		return r.observe(resp), nil
 	}
 	var again []byte
+	after := r.event.After
 	r.guarded(func() { again = r.rescue(req.Context(), refusal, len(body)) })
 	if again == nil {
 		r.event.Outcome = TooLong
@@ -59,7 +60,7 @@ func (r *request) send(req *http.Request, original, body []byte) (*http.Response
 		if err == nil {
 			_ = second.Body.Close()
 		}
-		r.event.Outcome = TooLong
+		r.event.Outcome, r.event.After = TooLong, after
 		return r.done(resp), nil
 	}
 	_ = resp.Body.Close()

@@ -383,6 +383,10 @@ func TestRefusalThatCantBeHelped(t *testing.T) {
 	if len(u.bodies) != 1 {
 		t.Errorf("%d requests were made", len(u.bodies))
 	}
+	send(t, rt, u.URL+"/v1/messages", long(100, "x"))
+	if e := seen[1]; e.Outcome != gateway.TooLong || e.After != e.Before || len(u.bodies) != 3 {
+		t.Errorf("after %d requests: %+v", len(u.bodies)-1, e)
+	}
 }
 
 // A refusal of another kind is passed on and nothing is tried again.

@@ -103,10 +103,19 @@ func (g *gatewayFlags) settings() (cfg gateway.HandlerConfig, file gatewayFile, 
 		upstreams[name] = addr
 	}
 	if g.wrapped {
+		file.Key = "" // the agent does not know it
 		for name, variable := range baseURLs {
 			if addr := os.Getenv(variable); addr != "" && upstreams[name] == "" {
-				upstreams[name] = strings.TrimSuffix(strings.TrimSuffix(addr, "/"), "/v1")
+				upstreams[name] = addr
 			}
+		}
+	}
+	for name, addr := range upstreams { // many write addresses as SDKs take them
+		upstreams[name] = strings.TrimSuffix(strings.TrimSuffix(addr, "/"), "/v1")
+	}
+	for _, name := range file.ByRules {
+		if upstreams[name] == "" {
+			return cfg, file, usagef("--config %s: byRules names %q, which is not among the upstreams", g.config, name)
 		}
 	}
 	all, err := numberFlag("window", g.window, windowNumber)

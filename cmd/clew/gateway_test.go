@@ -210,21 +210,30 @@ type exposed struct{ net.Listener }
 
 func (exposed) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4zero, Port: 8790} }
 
+type loopback struct{ net.Listener }
+
+func (loopback) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8790} }
+
 // Settings that are read again can't take the key from a gateway that others reach, and an
 // agent that is wrapped goes on to the address in its environment.
 func TestGatewayReloads(t *testing.T) {
 	sent := 0
-	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { sent++; fmt.Fprint(w, `{}`) }))
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/messages" {
+			sent++
+		}
+		fmt.Fprint(w, `{}`)
+	}))
 	defer up.Close()
-	t.Setenv("ANTHROPIC_BASE_URL", up.URL)
+	t.Setenv("ANTHROPIC_BASE_URL", up.URL+"/v1/")
 	file := filepath.Join(t.TempDir(), "gateway.json")
-	flags := &gatewayFlags{config: file, dir: t.TempDir(), wrapped: true}
+	flags := &gatewayFlags{config: file, dir: t.TempDir()}
 	h, err := gateway.NewHandler(gateway.HandlerConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &gatewayServer{h: h, l: exposed{}}
-	for text, ok := range map[string]bool{`{}`: false, `{"key": "k"}`: true} {
+	for text, ok := range map[string]bool{`{}`: false, `{"key": "k"}`: true, `{"key": "k", "byRules": ["other"]}`: false} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -232,8 +241,14 @@ func TestGatewayReloads(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
+	flags.wrapped, s.l = true, loopback{} // and the agent knows no key
+	if err := os.WriteFile(file, []byte(`{"key": "k"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.reload(flags); err != nil {
+		t.Fatal(err)
+	}
 	r := httptest.NewRequest(http.MethodPost, "http://localhost/v1/messages", strings.NewReader(`{}`))
-	r.Header.Set("X-Clew-Key", "k")
 	if h.ServeHTTP(httptest.NewRecorder(), r); sent != 1 {
 		t.Errorf("%d requests came to the address in the environment", sent)
 	}

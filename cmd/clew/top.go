@@ -43,6 +43,7 @@ func newTop() *cobra.Command {
 	jsonFlag(cmd)
 	addr := cmd.Flags().String("admin", adminAddr, "the `ADDRESS` at which the gateway is watched")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		*addr = strings.TrimSuffix(strings.TrimPrefix(*addr, "http://"), "/") // as the gateway prints it
 		fetch := func(ctx context.Context) (admin.Listing, error) { return fetchSessions(ctx, *addr) }
 		in, out := cmd.InOrStdin(), cmd.OutOrStdout()
 		list, err := fetch(cmd.Context())
