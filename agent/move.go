@@ -70,11 +70,25 @@ func (a *Agent) moved(ctx context.Context, why string) error {
 	return nil
 }
 
+const hintID = "take an id from the tree"
+
+// find returns the entry that an id, or the beginning of one, names.
+func (a *Agent) find(ctx context.Context, op, id string) (*session.Entry, error) {
+	e, err := recall.Find(ctx, a.s.Log().Store(), a.s.Leaf(), id)
+	if errors.Is(err, session.ErrNotFound) {
+		err = session.ErrNotFound // what recall says beside it is for those who search
+	}
+	if err != nil {
+		return nil, &Error{Op: op, Subject: id, Err: err, Hint: hintID}
+	}
+	return e, nil
+}
+
 // Pin keeps an entry word for word through every pass; with on false no longer.
 func (a *Agent) Pin(ctx context.Context, id string, on bool) error {
-	e, err := recall.Find(ctx, a.s.Log().Store(), a.s.Leaf(), id)
+	e, err := a.find(ctx, "pin", id)
 	if err != nil {
-		return &Error{Op: "pin", Subject: id, Err: err, Hint: "take an id from the tree"}
+		return err
 	}
 	defer a.settle(ctx)
 	defer a.journal.standsAt()
@@ -87,7 +101,7 @@ func (a *Agent) Pin(ctx context.Context, id string, on bool) error {
 // Omit takes messages of the path out of the context: from one to another, or, with to "", one alone. An answer goes with
 // its calls and their results. It is a pass: Undo brings them back. The user's last message stays, and what is pinned.
 func (a *Agent) Omit(ctx context.Context, from, to string) (*CompactReport, error) {
-	const op, hint = "omit", "take ids from the tree"
+	const op = "omit"
 	var out *CompactReport
 	err := a.ops.do(ctx, op, DoingCompaction, func(ctx context.Context) error {
 		items, err := a.s.Context(ctx)
@@ -96,12 +110,12 @@ func (a *Agent) Omit(ctx context.Context, from, to string) (*CompactReport, erro
 		}
 		var ends [2]int
 		for i, id := range []string{from, cmp.Or(to, from)} {
-			e, err := recall.Find(ctx, a.s.Log().Store(), a.s.Leaf(), id)
+			e, err := a.find(ctx, op, id)
 			if err != nil {
-				return &Error{Op: op, Subject: id, Err: err, Hint: hint}
+				return err
 			}
 			if ends[i] = slices.IndexFunc(items, func(it session.Item) bool { return it.Entry.ID == e.ID }); ends[i] < 0 {
-				return &Error{Op: op, Subject: id, Err: errors.New("it is not in the context"), Hint: hint}
+				return &Error{Op: op, Subject: id, Err: errors.New("it is not in the context"), Hint: hintID}
 			}
 		}
 		var ids []string
@@ -119,9 +133,9 @@ func (a *Agent) Omit(ctx context.Context, from, to string) (*CompactReport, erro
 
 // Label gives an entry a name of its own, "" for none.
 func (a *Agent) Label(ctx context.Context, id, label string) error {
-	e, err := recall.Find(ctx, a.s.Log().Store(), a.s.Leaf(), id)
+	e, err := a.find(ctx, "label", id)
 	if err != nil {
-		return &Error{Op: "label", Subject: id, Err: err, Hint: "take an id from the tree"}
+		return err
 	}
 	defer a.settle(ctx)
 	return a.journal.record(ctx, session.NewLabel(e.ID, label))

@@ -327,6 +327,19 @@ func TestTokensOfANewSession(t *testing.T) {
 	}
 }
 
+// TestUnknownID: the error says what was to be done, to what, and what to do, each once.
+func TestUnknownID(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	r := newRig(t, nil)
+	_, omit := r.Omit(ctx, "zzzz", "")
+	for op, err := range map[string]error{"omit": omit, "pin": r.Pin(ctx, "zzzz", true), "label": r.Label(ctx, "zzzz", "here")} {
+		if want := op + " zzzz: no such entry; take an id from the tree"; !errors.Is(err, session.ErrNotFound) || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
 // TestOmitARange: from one message to another, as the tree names them; undo brings them back.
 func TestOmitARange(t *testing.T) {
 	t.Parallel()
