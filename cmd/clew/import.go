@@ -129,6 +129,13 @@ func (fl *importFlags) check(args []string, asJSON bool) error {
 func (fl *importFlags) importFile(cmd *cobra.Command, name string, several bool) (*importedFile, error) {
 	bar := newProgress(cmd)
 	defer bar.done()
+	if name != "-" {
+		path, err := resolveSession(cmd.Context(), name)
+		if err != nil {
+			return nil, err
+		}
+		name = path
+	}
 	bar.say("reading %s", name)
 	t, err := fl.read(cmd, name)
 	if err != nil {
