@@ -27,6 +27,14 @@ const (
 	openCodeExportTime = time.Minute
 )
 
+// openCode is a run of opencode. As npm installs it, a script starts the program: where the script
+// is ended, the program still holds the pipes, and these are not waited for.
+func openCode(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "opencode", args...)
+	cmd.WaitDelay = 200 * time.Millisecond
+	return cmd
+}
+
 // openCodeQuery lists sessions, but for those of agents that another one started.
 const openCodeQuery = `select id, directory, title, time_created as begun, time_updated as last,
 (select data from message m where m.session_id = s.id and json_extract(data, '$.role') = 'assistant' order by time_created desc limit 1) as answer,
@@ -45,7 +53,7 @@ func openCodeSessions(ctx context.Context, getenv func(string) string, userHome 
 	}
 	ctx, stop := context.WithTimeout(ctx, openCodeListTime)
 	defer stop()
-	out, err := exec.CommandContext(ctx, "opencode", "db", "--format", "json", openCodeQuery).Output()
+	out, err := openCode(ctx, "db", "--format", "json", openCodeQuery).Output()
 	if err != nil {
 		return nil, true
 	}
@@ -107,7 +115,7 @@ func Open(ctx context.Context, path string) (*os.File, error) {
 	}
 	// It is read through what is open; on Windows it stays.
 	defer os.Remove(f.Name())
-	cmd := exec.CommandContext(ctx, "opencode", "export", id)
+	cmd := openCode(ctx, "export", id)
 	cmd.Stdout = f // no pipe: opencode ends before all of it is read
 	var said strings.Builder
 	cmd.Stderr = &said

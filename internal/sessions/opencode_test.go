@@ -1,12 +1,15 @@
 package sessions
 
 import (
+	"context"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
 
 // fakeOpenCode puts a program called opencode into PATH, which answers with the text of a
@@ -83,4 +86,33 @@ func TestOpenCodeNotThere(t *testing.T) {
 	if _, err := Open(t.Context(), "opencode:ses_1"); err == nil || !strings.Contains(err.Error(), "it has the session in its database") {
 		t.Errorf("%v", err)
 	}
+}
+
+// TestOpenCodeHangs: the time limit holds where opencode has started another program that has its pipes.
+func TestOpenCodeHangs(t *testing.T) {
+	user := fakeOpenCode(t, nil)
+	fifo := filepath.Join(user, "fifo")
+	if err := exec.CommandContext(t.Context(), "mkfifo", fifo).Run(); err != nil {
+		t.Skip("no mkfifo:", err)
+	}
+	if err := os.WriteFile(filepath.Join(user, "opencode"), []byte("#!/bin/sh\ncat \"$HOME_DIR/fifo\" &\nwait\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan bool)
+	go func() {
+		_, failed := openCodeSessions(ctx, noEnv, user)
+		done <- failed
+	}()
+	f, err := os.OpenFile(fifo, os.O_WRONLY, 0) // when the other program reads
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	giveUp := time.AfterFunc(10*time.Second, func() { f.Close() }) // that ends it
+	if failed := <-done; !failed || !giveUp.Stop() {
+		t.Errorf("failed: %v; ended with what it had started", failed)
+		return
+	}
+	f.Close()
 }
