@@ -51,7 +51,8 @@ type file struct {
 func (f *file) at(program string, o *Options) string {
 	name := transcript.Format(program)
 	dir := sessions.ProgramDir(name, o.Getenv, o.UserHome)
-	if usual := sessions.ProgramDir(name, func(string) string { return "" }, o.UserHome); f.home != nil && dir == usual {
+	// Without a user's home a folder is relative, unless a variable names it.
+	if f.home != nil && !filepath.IsAbs(sessions.ProgramDir(name, o.Getenv, "")) {
 		return filepath.Join(append([]string{o.UserHome}, f.home...)...)
 	}
 	return filepath.Join(append([]string{dir}, f.path...)...)

@@ -280,3 +280,15 @@ func TestPluginIsWhatSetupWrites(t *testing.T) {
 		}
 	}
 }
+
+// TestUsualFolderNamed: Claude Code has .claude.json in the folder that its variable names, also where that is the usual
+// one.
+func TestUsualFolderNamed(t *testing.T) {
+	o := options(t, false)
+	dir := filepath.Join(o.UserHome, ".claude")
+	o.Getenv = func(string) string { return dir }
+	changes, err := Plan("claude-code", o)
+	if err != nil || len(changes) != 2 || changes[1].Path != filepath.Join(dir, ".claude.json") {
+		t.Errorf("%+v, %v", changes, err)
+	}
+}
