@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -247,5 +248,45 @@ func TestCodexResumesWithItsOwnProvider(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: the provider is %q, want %q", api, got, want)
 		}
+	}
+}
+
+// TestPiHasUsages: pi reads the usage of every answer, also of one that has none.
+func TestPiHasUsages(t *testing.T) {
+	e, err := session.ParseEntry([]byte(`{"type":"message","id":"1","parentId":null,"timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Yes."}],"usage":null}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, _ := write(t, session.NewMemory(session.Header{Version: session.Version, ID: "a", Timestamp: time.UnixMilli(1)}, e), transcript.Pi, transcript.WriteOptions{})
+	if !bytes.Contains(data, []byte(`"usage":{"input":0,`)) {
+		t.Errorf("%s", data)
+	}
+}
+
+// TestOpenCodeIDsAscend: opencode sorts by ids, which rise also where thousands have the same time.
+func TestOpenCodeIDsAscend(t *testing.T) {
+	s := session.NewMemory(session.Header{Version: session.Version, ID: "a", Timestamp: time.UnixMilli(1_700_000_000_000)})
+	log, err := session.NewLog(t.Context(), s, session.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3000 {
+		if _, err := log.Append(t.Context(), session.Message(message.User("x", time.UnixMilli(1_700_000_000_000)))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data, _ := write(t, s, transcript.OpenCode, transcript.WriteOptions{})
+	last, n := "", 0
+	for _, m := range regexp.MustCompile(`"id":"(?:msg|prt)_([0-9a-f]{12})`).FindAllSubmatch(data, -1) {
+		n++
+		// A message's own id stands before those of its parts, and is made before them.
+		if id := string(m[1]); id <= last {
+			t.Fatalf("id %d: %s behind %s", n, id, last)
+		} else {
+			last = id
+		}
+	}
+	if n != 6000 {
+		t.Errorf("%d ids", n)
 	}
 }

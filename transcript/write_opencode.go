@@ -56,6 +56,7 @@ type openCodeWriter struct {
 	messages []value
 	last     time.Time
 	n        int
+	tick     int64 // of the newest id: its time and a number, as opencode has them
 }
 
 // openCodeMessage is a message in the making.
@@ -69,7 +70,8 @@ type openCodeMessage struct {
 // newID returns an id of a kind. Later ones sort behind it: opencode sorts by them.
 func (o *openCodeWriter) newID(kind string) string {
 	o.n++
-	return fmt.Sprintf("%s_%012x%s", kind, uint64(o.last.UnixMilli())<<12&(1<<48-1)|uint64(o.n&0xfff), plainID(o.derived(kind, o.n))[:14])
+	o.tick = max(o.tick+1, o.last.UnixMilli()<<12)
+	return fmt.Sprintf("%s_%012x%s", kind, o.tick&(1<<48-1), plainID(o.derived(kind, o.n))[:14])
 }
 
 func (o *openCodeWriter) begin(from int) *openCodeMessage {

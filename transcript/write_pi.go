@@ -95,6 +95,10 @@ func (p *piWriter) entry(e *session.Entry) {
 			if it.Edit != nil {
 				raw = edited(e, it.Message)
 			}
+			if it.Message.Role == message.RoleAssistant && it.Message.Usage == nil && e.Type == session.TypeMessage {
+				none := (&message.Usage{}).JSON() // pi expects one of every answer
+				raw = jsonx.Set(raw, "message", jsonx.Set(jsonx.Get(raw, "message"), "usage", none))
+			}
 			p.record(raw)
 		}
 	case session.TypeContextEdit:
