@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -160,6 +161,8 @@ func resume(cmd *cobra.Command, name string, in transcript.Format, cwd string, k
 	format, full := in, false
 	if in == sessions.Clew {
 		format, full = transcript.Pi, true
+	} else if small, err = keptUnsized(ctx, small); err != nil {
+		return nil, err
 	}
 	// It is made whole before any of it is written.
 	var buf bytes.Buffer
@@ -190,16 +193,48 @@ func asSaid(path []*session.Entry) (out []*session.Entry) {
 		}
 		if e.Type == session.TypeMessage {
 			said = true
-			if raw := e.Field("message"); dropped && jsonx.Get(raw, "usage") != nil {
-				if sized, err := session.ParseEntry(jsonx.Set(e.Raw(), "message", jsonx.Set(raw, "usage", []byte("null")))); err == nil {
-					e = sized
-				}
+			if dropped {
+				e = unsized(e)
 			}
 		}
 		out = append(out, e.WithIdentity(e.ID, parent))
 		parent = e.ID
 	}
 	return out
+}
+
+// unsized returns an answer without its usage, which is of a context that is no more.
+func unsized(e *session.Entry) *session.Entry {
+	raw := e.Field("message")
+	if jsonx.Get(raw, "usage") == nil {
+		return e
+	}
+	none := (&message.Usage{}).JSON() // pi expects one of every answer
+	if u, err := session.ParseEntry(jsonx.Set(e.Raw(), "message", jsonx.Set(raw, "usage", none))); err == nil {
+		return u
+	}
+	return e
+}
+
+// keptUnsized returns a copy in which the answers before the compaction, or before what was shortened, have no usage. A
+// program would take what they report for the size of the context, and compact at once.
+func keptUnsized(ctx context.Context, s *session.Memory) (*session.Memory, error) {
+	last, err := s.Last(ctx)
+	if err != nil {
+		return nil, err
+	}
+	path, err := session.Path(ctx, s, last.ID)
+	if err != nil {
+		return nil, err
+	}
+	cut := len(path)
+	for cut > 0 && path[cut-1].Type != session.TypeCompaction && path[cut-1].Type != session.TypeContextEdit {
+		cut--
+	}
+	for i, e := range path[:cut] {
+		path[i] = unsized(e)
+	}
+	return session.NewMemory(s.Header(), path...), nil
 }
 
 // source is how the session that was copied is named for recall: by its id where that finds it.
@@ -252,12 +287,17 @@ func resumePlace(in transcript.Format, h *session.Header) (path, command string,
 	return filepath.Join(project, home.FileName(at, h.ID)), "clew chat --resume=" + short(h.ID, 8), err
 }
 
+var notPlain = regexp.MustCompile(`[^\pL\pN/:._+@%=,-]`)
+
 // shellWord is a path as a shell takes it.
 func shellWord(path string) string {
-	if strings.ContainsAny(path, " ()&'$;") {
-		return `"` + strings.ReplaceAll(path, "$", `\$`) + `"`
+	switch {
+	case !notPlain.MatchString(path):
+		return path
+	case runtime.GOOS == "windows":
+		return `"` + path + `"` // which no name there has in it
 	}
-	return path
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }
 
 // newUUID returns an id as other programs give their sessions.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -36,7 +38,7 @@ func TestResumeOfACompactedSession(t *testing.T) {
 		}
 		for _, it := range session.Project(asSaid(path)).Items {
 			words += it.Message.Text() + it.Message.Summary + "\n"
-			if it.Message.Usage != nil {
+			if it.Message.Usage.Total() > 0 {
 				usages++
 			}
 		}
@@ -50,5 +52,18 @@ func TestResumeOfACompactedSession(t *testing.T) {
 	_, behind, _ = strings.Cut(behind, "\n")
 	if words, usages = context(behind); !strings.Contains(words, "We worked on a clock") || usages != 1 {
 		t.Errorf("%d usages in\n%s", usages, words)
+	}
+}
+
+// TestShellWord: a shell takes the word for the path, whatever the folder is called.
+func TestShellWord(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("needs sh")
+	}
+	for _, path := range []string{"/home/me/app.jsonl", "/tmp/a b", "/tmp/`echo no`", "/tmp/$(echo no)", `/tmp/it's "new"`, `/tmp/a\b`, "/tmp/a;b", "/tmp/a*b|c<d>e#f~!"} {
+		out, err := exec.CommandContext(t.Context(), "sh", "-c", "printf %s "+shellWord(path)).CombinedOutput()
+		if err != nil || string(out) != path {
+			t.Errorf("%s is %s, which the shell takes for %s, %v", path, shellWord(path), out, err)
+		}
 	}
 }
