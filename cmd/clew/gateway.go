@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
@@ -261,6 +262,7 @@ func newGateway() *cobra.Command {
 		hangup := make(chan os.Signal, 1)
 		signal.Notify(hangup, syscall.SIGHUP)
 		defer signal.Stop(hangup)
+		cfg.Logger = slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
 		s, err := startGateway(&g, cfg, addr, cmp.Or(g.admin, file.Admin), seen)
 		if err != nil {
 			return fmt.Errorf("gateway: %w", err)
@@ -316,6 +318,7 @@ type gatewayServer struct {
 	h             *gateway.Handler
 	l             net.Listener
 	events        func(gateway.Event)
+	log           *slog.Logger // nil under an agent, whose terminal it is
 	count         func(http.Handler) http.Handler
 	watch         func(context.Context) error // serves the second listener
 	leave         func()                      // tells those who look there that it ends
@@ -324,7 +327,7 @@ type gatewayServer struct {
 
 // startGateway listens, and where there is an address for it, shows what it does.
 func startGateway(flags *gatewayFlags, cfg gateway.HandlerConfig, addr, adminAt string, seen *traffic) (*gatewayServer, error) {
-	g := &gatewayServer{events: seen.event, watch: func(context.Context) error { return nil }, leave: func() {}, count: func(h http.Handler) http.Handler { return h }}
+	g := &gatewayServer{events: seen.event, log: cfg.Logger, watch: func(context.Context) error { return nil }, leave: func() {}, count: func(h http.Handler) http.Handler { return h }}
 	var err error
 	if adminAt != "" {
 		about := admin.Config{Dir: cfg.Dir, Observe: cfg.Observe}
@@ -376,7 +379,7 @@ func (s *gatewayServer) reload(g *gatewayFlags) error {
 	if err := gateway.CheckListen(s.l.Addr().String()); err != nil && file.Key == "" {
 		return usagef("--config %s: %w; it must have a key", g.config, err)
 	}
-	cfg.OnEvent = s.events
+	cfg.OnEvent, cfg.Logger = s.events, s.log
 	return s.h.Reload(cfg)
 }
 

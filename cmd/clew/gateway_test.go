@@ -265,6 +265,37 @@ func TestGatewayTellsWhatItWouldSave(t *testing.T) {
 	}
 }
 
+// Where a session can't be written the operator hears of it, after a reload too.
+func TestGatewaySaysWhatWentWrong(t *testing.T) {
+	if hangupSignal == nil {
+		t.Skip("there is no SIGHUP here")
+	}
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{}`) }))
+	defer up.Close()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := startGatewayProcess(t, "clew", nil, "--dir", filepath.Join(file, "d"), "--window", "32k", "--upstream", "anthropic="+up.URL)
+	for _, who := range []string{"one", "two"} {
+		resp, err := http.Post(p.url+"/v1/messages", "application/json", bytes.NewReader(talk(who, 50)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if err := p.cmd.Process.Signal(hangupSignal); err != nil {
+			t.Fatal(err)
+		}
+		var said strings.Builder
+		for p.said.Scan() && p.said.Text() != "settings read again" {
+			said.WriteString(p.said.Text())
+		}
+		if !strings.Contains(said.String(), "what leaves the context can't be kept") {
+			t.Errorf("it said %q", said.String())
+		}
+	}
+}
+
 // At /mcp an agent reads what left its context, by the name that its summary says; no other
 // way leads to a conversation.
 func TestGatewayRecalls(t *testing.T) {
