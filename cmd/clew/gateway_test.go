@@ -20,6 +20,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/clew-dev/clew/gateway"
+	"github.com/clew-dev/clew/internal/top"
 )
 
 // hangupSignal is SIGHUP; nil where there is none.
@@ -293,6 +294,22 @@ func TestGatewaySaysWhatWentWrong(t *testing.T) {
 		if !strings.Contains(said.String(), "what leaves the context can't be kept") {
 			t.Errorf("it said %q", said.String())
 		}
+	}
+}
+
+// What answers at the second address can't write to the terminal with the name of a conversation.
+func TestTopOfAnotherProgram(t *testing.T) {
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"sessions":[{"id":"\u001b]0;title\u0007","model":"\u001b[2J"}]}`)
+	}))
+	defer up.Close()
+	list, err := fetchSessions(t.Context(), strings.TrimPrefix(up.URL, "http://"))
+	var out strings.Builder
+	if err == nil {
+		err = top.Text(&out, &list)
+	}
+	if err != nil || strings.ContainsAny(out.String(), "\x1b\x07") {
+		t.Errorf("%q, %v", out.String(), err)
 	}
 }
 

@@ -82,5 +82,8 @@ func fetchSessions(ctx context.Context, addr string) (list admin.Listing, err er
 			err = fmt.Errorf("what answers at %s is not a gateway's admin listener: %w", addr, err)
 		}
 	}
+	for i := range list.Sessions { // another program may answer there
+		list.Sessions[i].ID = printable(list.Sessions[i].ID)
+	}
 	return list, err
 }
