@@ -81,11 +81,11 @@ func (g *gemini) said(f fields, at time.Time, line int) {
 	var blocks []message.Block
 	for _, p := range parts {
 		r := p.get("functionResponse")
-		if id := r.str("id"); !r.isObject() {
+		if !r.isObject() {
 			blocks = append(blocks, g.parts(p, line)...)
-		} else if !g.answered[id] {
+		} else if id := r.str("id"); id == "" || !g.answered[id] {
+			id, out := g.response(r, line)
 			g.answered[id] = true
-			_, out := g.response(r, line)
 			g.result(id, r.str("name"), out, r.has("response", "error"), at, line, f.str("id")+"/"+id)
 		}
 	}
