@@ -178,11 +178,12 @@ func (s *events) send(e Event) {
 }
 
 // EventQueue keeps events until somebody has time for them. While nobody has, pieces of the same block are joined, so
-// that what waits stays small; they have the number of the last one.
+// that what waits stays small; they have the number of the last one. Of what running tools print the newest part waits.
 type EventQueue struct {
-	mu    sync.Mutex
-	wait  []Event
-	ready chan struct{} // has a value while something waits
+	mu     sync.Mutex
+	wait   []Event
+	output int           // bytes of KindToolOutput that wait
+	ready  chan struct{} // has a value while something waits
 }
 
 // NewEventQueue returns an empty queue.
@@ -194,6 +195,11 @@ func (q *EventQueue) Send(e Event) {
 	defer q.mu.Unlock()
 	if !q.joined(e) {
 		q.wait = append(q.wait, e)
+	}
+	if e.Kind == KindToolOutput {
+		if q.output += len(e.Text); q.output > maxOutput {
+			q.shed()
+		}
 	}
 	select {
 	case q.ready <- struct{}{}:
@@ -209,7 +215,7 @@ func (q *EventQueue) Take() []Event {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	out := q.wait
-	q.wait = nil
+	q.wait, q.output = nil, 0
 	select {
 	case <-q.ready:
 	default:
@@ -231,6 +237,30 @@ func (q *EventQueue) Each(ctx context.Context, fn func(Event)) {
 			}
 		}
 	}
+}
+
+// maxOutput is how much of the output of tools waits, in bytes: a command can print without end. The result has what
+// counts of it.
+const maxOutput = 1 << 20
+
+const leftOut = "\n[some of the output is left out here]\n"
+
+// shed leaves out the older half of the output that waits. The lock is held.
+func (q *EventQueue) shed() {
+	kept, said := q.wait[:0], false
+	for _, e := range q.wait {
+		if e.Kind == KindToolOutput && q.output > maxOutput/2 {
+			q.output -= len(e.Text)
+			if said {
+				continue
+			}
+			e.Text, said = leftOut, true
+			q.output += len(leftOut)
+		}
+		kept = append(kept, e)
+	}
+	clear(q.wait[len(kept):])
+	q.wait = kept
 }
 
 // maxJoined is how long the text of an event may be to which another is joined, in bytes:

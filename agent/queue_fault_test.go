@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -152,5 +153,32 @@ func TestEventQueueOfAReceiverThatIsBehind(t *testing.T) {
 	case <-q.Ready():
 		t.Error("it is ready, and nothing waits")
 	default:
+	}
+}
+
+// TestEventQueueOfACommandThatPrintsWithoutEnd: while nobody reads, the newest output waits, and says that some is left out.
+func TestEventQueueOfACommandThatPrintsWithoutEnd(t *testing.T) {
+	t.Parallel()
+	q := NewEventQueue()
+	call := &ToolCall{ID: "a"}
+	q.Send(Event{Kind: KindToolStart, Tool: call})
+	line := strings.Repeat("y\n", 10_000)
+	for range 1000 {
+		q.Send(Event{Kind: KindToolOutput, Tool: call, Text: line})
+	}
+	q.Send(Event{Kind: KindToolOutput, Tool: call, Text: "the last"})
+	q.Send(Event{Kind: KindToolEnd, Tool: call})
+	var text strings.Builder
+	events := q.Take()
+	for _, e := range events {
+		text.WriteString(e.Text)
+	}
+	n := len(events)
+	if text.Len() > maxOutput || text.Len() < maxOutput/4 || n > 100 || events[0].Kind != KindToolStart || events[n-1].Kind != KindToolEnd ||
+		strings.Count(text.String(), leftOut) != 1 || events[1].Text != leftOut || !strings.HasSuffix(text.String(), "the last") {
+		t.Errorf("%d events with %d bytes wait, the second is %.60q", n, text.Len(), events[1].Text)
+	}
+	if q.Send(Event{Kind: KindToolOutput, Tool: call, Text: line}); len(q.Take()) != 1 || q.output != 0 {
+		t.Errorf("%d bytes wait of none", q.output)
 	}
 }
