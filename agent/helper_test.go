@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -146,13 +147,13 @@ func (r *rig) until(what string, ok func(agent.Event) bool) agent.Event {
 	limit := time.After(2 * time.Minute)
 	for {
 		r.mu.Lock()
-		for _, e := range r.events {
+		events := slices.Clone(r.events)
+		r.mu.Unlock()
+		for _, e := range events { // ok may ask the agent, which waits for take
 			if ok(e) {
-				r.mu.Unlock()
 				return e
 			}
 		}
-		r.mu.Unlock()
 		select {
 		case <-r.more:
 		case <-limit:

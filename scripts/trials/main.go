@@ -32,7 +32,7 @@ import (
 const stepTime = 2 * time.Minute
 
 func main() {
-	dir := flag.String("dir", filepath.Join(os.TempDir(), "clew-trials"), "folder for the programs and their homes")
+	dir := flag.String("dir", os.TempDir(), "folder for clew-trials, the programs and their homes")
 	through := flag.Bool("gateway", false, "try the gateway")
 	calls := flag.Int("calls", 150, "with -gateway: calls of a program")
 	window := flag.Int64("window", 64_000, "with -gateway: `TOKENS` of the server")
@@ -64,6 +64,7 @@ func run(dir string, names []string, try func(*trial, []*agent) (bool, error)) (
 	if dir, err = filepath.Abs(dir); err != nil {
 		return false, err
 	}
+	dir = filepath.Join(dir, "clew-trials") // what is in it is removed
 	t := &trial{dir: dir, home: filepath.Join(dir, "home"), project: filepath.Join(dir, "project"), logs: filepath.Join(dir, "logs"), limit: stepTime, size: "60000", full: "50000"}
 	if err := t.prepare(); err != nil {
 		return false, err
