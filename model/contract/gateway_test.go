@@ -38,10 +38,7 @@ type talker interface {
 // model with a window of 32,000 tokens and see no error, by one line: the client, or the
 // middleware. The servers check pairs, roles, signatures and size.
 func TestSDKsThroughTheGateway(t *testing.T) {
-	turns := 100
-	if testing.Short() {
-		turns = 30
-	}
+	const turns = 100
 	for _, sdk := range []struct {
 		name string
 		open func(*modeltest.Server, gateway.Config) (talker, error)
