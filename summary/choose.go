@@ -86,6 +86,7 @@ type planner struct {
 	goal                                        func(tokens int64) []piece
 	rules, decided, done, active, failing, next []piece
 	changed, read, shell                        []piece
+	deleted                                     []piece // where many files were changed, else among them
 }
 
 func newPlanner(ctx context.Context, in *Input, cache *Cache) (*planner, error) {
@@ -100,6 +101,15 @@ func newPlanner(ctx context.Context, in *Input, cache *Cache) (*planner, error) 
 		return nil, err
 	}
 	p.changed, p.read, p.shell = d.fileLists()
+	if len(p.changed) > manyFiles { // what is gone comes after what is there
+		gone := func(f piece) bool { return f.kind == kindDeleted }
+		for _, f := range p.changed {
+			if gone(f) {
+				p.deleted = append(p.deleted, f)
+			}
+		}
+		p.changed = slices.DeleteFunc(p.changed, gone)
+	}
 	p.weights = d.weights()
 	p.failing = d.failing()
 	if in.Written != nil {
@@ -413,16 +423,11 @@ func (p *planner) build(budget int64) []piece {
 	if p.in.Written == nil {
 		b.takeAll(p.d.earlier(budget*15/100, b), part(20))
 	}
-	for _, f := range slices.Concat(p.changed, p.read, p.shell) {
+	for _, f := range slices.Concat(p.changed, p.deleted, p.read, p.shell) {
 		p.offered[f.kind]++
 	}
-	changed, deleted := p.changed, []piece(nil)
-	if len(p.changed) > manyFiles { // what is gone comes after what is there
-		changed = slices.DeleteFunc(slices.Clone(p.changed), func(f piece) bool { return f.kind == kindDeleted })
-		deleted = slices.DeleteFunc(slices.Clone(p.changed), func(f piece) bool { return f.kind != kindDeleted })
-	}
-	files := b.takeAll(changed, part(filesShare))
-	files = append(files, b.takeAll(deleted, part(readShare/4))...)
+	files := b.takeAll(p.changed, part(filesShare))
+	files = append(files, b.takeAll(p.deleted, part(readShare/4))...)
 	files = append(files, b.takeAll(p.shell, part(readShare/2))...)
 	read := b.takeAll(p.read, part(readShare))
 	p.found += len(p.story) + len(p.sources)
@@ -496,12 +501,12 @@ func (b *builder) rank(story []piece) {
 // what it costs.
 func (b *builder) cover(sources []piece) {
 	var q queue
-	of := map[string][]*piece{}
+	of := map[*source][]*piece{}
 	for i := range sources {
 		p := &sources[i]
 		if v := b.value(p); v > 0 {
 			q = append(q, ranked{p, v})
-			of[sourceKey(p.line)] = append(of[sourceKey(p.line)], p)
+			of[p.source] = append(of[p.source], p)
 		}
 	}
 	heap.Init(&q)
@@ -509,7 +514,7 @@ func (b *builder) cover(sources []piece) {
 	for misses := 0; len(q) > 0 && misses < 60; {
 		top := q[0]
 		v := b.value(top.piece)
-		switch from := sourceKey(top.piece.line); {
+		switch {
 		case chosen[top.piece] || v <= 0:
 			heap.Pop(&q)
 		case v < top.value*(1-1e-9):
@@ -528,7 +533,7 @@ func (b *builder) cover(sources []piece) {
 			if !opens {
 				break
 			}
-			for _, other := range of[from] { // its heading is paid for: the others cost less now
+			for _, other := range of[s] { // its heading is paid for: the others cost less now
 				if v := b.value(other); v > 0 && !chosen[other] {
 					heap.Push(&q, ranked{other, v})
 				}

@@ -56,21 +56,10 @@ type turn struct {
 }
 
 func newDigest(in *Input, cache *Cache) *digest {
-	d := &digest{in: in, refs: newRefs(slices.Concat(in.Items, in.Prefix)), names: cache.names, index: map[string]int{}, failed: map[string]bool{}}
+	items := slices.Concat(in.Items, in.Prefix)
+	d := &digest{in: in, refs: newRefs(items), names: cache.names, index: map[string]int{}, failed: map[string]bool{}}
 	look := cache.lookup(in.Cwd, in.Instructions)
 	previous, details := in.Previous, in.PreviousDetails
-	items := slices.Concat(in.Items, in.Prefix)
-	for _, it := range items {
-		if m := it.Message; m != nil && m.Role == message.RoleCompactionSummary && !m.ExcludeFromContext {
-			previous, details = m.Summary, m.Details
-		}
-	}
-	previous = redact.Text(previous)
-	if in.Ledger != nil {
-		d.led = *in.Ledger
-	} else {
-		d.led = readLedger(in, previous, details)
-	}
 	calls := map[string]*message.Block{}
 	made := map[string]int{}
 	failed := map[string]bool{}
@@ -80,6 +69,7 @@ func newDigest(in *Input, cache *Cache) *digest {
 			continue
 		}
 		if m.Role == message.RoleCompactionSummary {
+			previous, details = m.Summary, m.Details
 			continue
 		}
 		entry := msg{Message: m}
@@ -112,6 +102,7 @@ func newDigest(in *Input, cache *Cache) *digest {
 			d.kept = append(d.kept, look(m, calls[m.ToolCallID]))
 		}
 	}
+	previous = redact.Text(previous)
 	if text := withoutFileBlocks(previous); strings.TrimSpace(text) != "" {
 		if doc, ok := Parse(text); ok {
 			u := doc.Unfold()
@@ -121,6 +112,11 @@ func newDigest(in *Input, cache *Cache) *digest {
 		} else {
 			d.foreign = strings.TrimSpace(text)
 		}
+	}
+	if in.Ledger != nil {
+		d.led = *in.Ledger
+	} else {
+		d.led = readLedger(in, previous, details)
 	}
 	for _, c := range d.led.Commands {
 		if c.Status == ledger.StatusFailed && c.Entry != "" {

@@ -465,11 +465,11 @@ func (d *digest) failing() []piece {
 		if f.Check == "" && (i < len(d.msgs)-recent || len(d.msgs) > 0 && i < d.last.from) {
 			continue
 		}
-		if error := f.Entry + strings.Join(f.Lines, "\n"); told[error] {
+		said := f.Entry + strings.Join(f.Lines, "\n")
+		if told[said] {
 			continue
-		} else {
-			told[error] = true
 		}
+		told[said] = true
 		what := cmp.Or(f.Subject, f.Tool)
 		t := "`" + what + "`"
 		switch {

@@ -63,15 +63,8 @@ func (d *digest) story() []piece {
 			})
 		}
 		for at := t.from; at < t.to; at++ {
-			m := d.msgs[at]
-			if m.Role != message.RoleAssistant && m.Role != message.RoleBranchSummary {
-				continue
-			}
-			said, lead := m.said, leadWorth
-			if at == report {
-				said = joinShort(said)
-			}
-			for seq, l := range said {
+			lead := leadWorth
+			for seq, l := range d.sentences(at, report) {
 				if worth, ok := sentenceWorth(l, at == report); ok {
 					if at == report {
 						worth *= replied * max(lead, 1)
@@ -104,15 +97,7 @@ func (d *digest) reports() (out []piece) {
 	for _, t := range d.turns {
 		report := d.report(t)
 		for i := t.from; i < t.to; i++ {
-			m := &d.msgs[i]
-			if m.Role != message.RoleAssistant && m.Role != message.RoleBranchSummary {
-				continue
-			}
-			said := m.said
-			if i == report {
-				said = joinShort(said)
-			}
-			for _, l := range said {
+			for _, l := range d.sentences(i, report) {
 				worth, ok := sentenceWorth(l, false)
 				if !ok || worth <= 0 {
 					continue
@@ -121,7 +106,7 @@ func (d *digest) reports() (out []piece) {
 					worth = remarkWorth
 				}
 				out = append(out, piece{
-					kind: kindContext, line: Line{Text: l.text, Ref: m.ref, From: agentSource}, order: order(i, len(out)),
+					kind: kindContext, line: Line{Text: l.text, Ref: d.msgs[i].ref, From: agentSource}, order: order(i, len(out)),
 					ids: l.ids, sure: l.sure, worth: sourceWorth * worth * d.age(i),
 				})
 			}
@@ -145,6 +130,18 @@ func (d *digest) report(t turn) int {
 		return -1
 	}
 	return i
+}
+
+// sentences returns those of an answer; report is the place of the one that ends its turn.
+func (d *digest) sentences(at, report int) []factLine {
+	m := &d.msgs[at]
+	switch {
+	case m.Role != message.RoleAssistant && m.Role != message.RoleBranchSummary:
+		return nil
+	case at == report:
+		return joinShort(m.said)
+	}
+	return m.said
 }
 
 // joinShort joins a sentence of a report that is too short to tell much with the one after it.
