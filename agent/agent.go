@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/clew-dev/clew"
-	"github.com/clew-dev/clew/agent/permission"
-	"github.com/clew-dev/clew/agent/tool"
 	"github.com/clew-dev/clew/blob"
+	"github.com/clew-dev/clew/internal/agent/permission"
+	"github.com/clew-dev/clew/internal/agent/tool"
 	"github.com/clew-dev/clew/model"
 )
 

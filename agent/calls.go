@@ -11,9 +11,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/clew-dev/clew/agent/files"
-	"github.com/clew-dev/clew/agent/permission"
-	"github.com/clew-dev/clew/agent/tool"
+	"github.com/clew-dev/clew/internal/agent/files"
+	"github.com/clew-dev/clew/internal/agent/permission"
+	"github.com/clew-dev/clew/internal/agent/tool"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model"
 )

@@ -35,9 +35,7 @@ import (
 	"time"
 
 	"github.com/clew-dev/clew"
-	"github.com/clew-dev/clew/agent/permission"
-	"github.com/clew-dev/clew/agent/rules"
-	"github.com/clew-dev/clew/agent/tool"
+	"github.com/clew-dev/clew/internal/agent/tool"
 	"github.com/clew-dev/clew/model"
 )
 
@@ -75,9 +73,9 @@ type Config struct {
 	Reasoning model.Reasoning
 
 	// Tools may be called.
-	Tools []tool.Tool
+	Tools []Tool
 	// Guard decides what a call may do. It is required where there are tools.
-	Guard *permission.Guard
+	Guard *Guard
 	// TrustGrants says that the session's file is the user's own, so that what it says was
 	// allowed counts. Of other files only the mode plan does, which allows nothing.
 	TrustGrants bool
@@ -92,7 +90,7 @@ type Config struct {
 	Place func() string
 	// Rules reads the project's rules files. It is called before a prompt and at a
 	// pass. Default: there are none.
-	Rules func() (rules.Set, error)
+	Rules func() (Rules, error)
 
 	// MaxRequests is the most requests that are made for one prompt. Default:
 	// DefaultMaxRequests.

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/clew-dev/clew"
-	"github.com/clew-dev/clew/agent/tool"
+	"github.com/clew-dev/clew/internal/agent/tool"
 	"github.com/clew-dev/clew/internal/vfs"
 	"github.com/clew-dev/clew/model/modeltest"
 	"github.com/clew-dev/clew/session/jsonl"

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/clew-dev/clew/agent/tool"
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/agent/tool"
 	"github.com/clew-dev/clew/message"
 )
 

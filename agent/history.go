@@ -5,7 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/clew-dev/clew/agent/files"
+	"github.com/clew-dev/clew/internal/agent/files"
 	"github.com/clew-dev/clew/session"
 )
 

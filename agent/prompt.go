@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/clew-dev/clew/agent/rules"
+	"github.com/clew-dev/clew/internal/agent/rules"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/session"

@@ -10,9 +10,9 @@ import (
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/agent"
-	"github.com/clew-dev/clew/agent/permission"
-	"github.com/clew-dev/clew/agent/rules"
-	"github.com/clew-dev/clew/agent/tool"
+	"github.com/clew-dev/clew/internal/agent/permission"
+	"github.com/clew-dev/clew/internal/agent/rules"
+	"github.com/clew-dev/clew/internal/agent/tool"
 	"github.com/clew-dev/clew/model/modeltest"
 	"github.com/clew-dev/clew/session"
 )

@@ -12,7 +12,7 @@ import (
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/agent"
-	"github.com/clew-dev/clew/agent/tool"
+	"github.com/clew-dev/clew/internal/agent/tool"
 	"github.com/clew-dev/clew/model/modeltest"
 	"github.com/clew-dev/clew/summary"
 )

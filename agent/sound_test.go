@@ -13,9 +13,9 @@ import (
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/agent"
-	"github.com/clew-dev/clew/agent/permission"
-	"github.com/clew-dev/clew/agent/tool"
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/agent/permission"
+	"github.com/clew-dev/clew/internal/agent/tool"
 	"github.com/clew-dev/clew/internal/waittest"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model"

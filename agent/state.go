@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/clew-dev/clew"
-	"github.com/clew-dev/clew/agent/permission"
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/agent/permission"
 	"github.com/clew-dev/clew/internal/recall"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model"

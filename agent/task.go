@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/clew-dev/clew"
-	"github.com/clew-dev/clew/agent/tool"
+	"github.com/clew-dev/clew/internal/agent/tool"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"

@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clew-dev/clew/agent"
-	"github.com/clew-dev/clew/agent/rpc"
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/agent/rpc"
 	"github.com/clew-dev/clew/internal/chat"
 	"github.com/clew-dev/clew/internal/demo"
 	"github.com/clew-dev/clew/internal/home"

@@ -3,8 +3,8 @@ package chat
 import (
 	"context"
 
-	"github.com/clew-dev/clew/agent/builtin"
-	"github.com/clew-dev/clew/agent/tool"
+	"github.com/clew-dev/clew/internal/agent/builtin"
+	"github.com/clew-dev/clew/internal/agent/tool"
 )
 
 // builtinNames are the tools of package builtin, also those that the settings turn on.

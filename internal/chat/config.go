@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/clew-dev/clew/agent"
-	"github.com/clew-dev/clew/agent/permission"
-	"github.com/clew-dev/clew/agent/rpc"
+	"github.com/clew-dev/clew/internal/agent/permission"
+	"github.com/clew-dev/clew/internal/agent/rpc"
 	"github.com/clew-dev/clew/internal/home"
 	"github.com/clew-dev/clew/internal/settings"
 	"github.com/clew-dev/clew/model"

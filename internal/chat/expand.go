@@ -14,9 +14,9 @@ import (
 	"strings"
 
 	"github.com/clew-dev/clew/agent"
-	"github.com/clew-dev/clew/agent/permission"
-	"github.com/clew-dev/clew/agent/rpc"
-	"github.com/clew-dev/clew/agent/tool"
+	"github.com/clew-dev/clew/internal/agent/permission"
+	"github.com/clew-dev/clew/internal/agent/rpc"
+	"github.com/clew-dev/clew/internal/agent/tool"
 	"github.com/clew-dev/clew/internal/commands"
 	"github.com/clew-dev/clew/message"
 )

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/clew-dev/clew/agent/tool"
+	"github.com/clew-dev/clew/internal/agent/tool"
 )
 
 const (

@@ -13,7 +13,7 @@ import (
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/agent"
-	"github.com/clew-dev/clew/agent/permission"
+	"github.com/clew-dev/clew/internal/agent/permission"
 	"github.com/clew-dev/clew/internal/chat"
 	"github.com/clew-dev/clew/internal/provider"
 	"github.com/clew-dev/clew/internal/settings"

@@ -10,9 +10,9 @@ import (
 	"sync"
 
 	"github.com/clew-dev/clew/agent"
-	"github.com/clew-dev/clew/agent/mcp"
-	"github.com/clew-dev/clew/agent/permission"
-	"github.com/clew-dev/clew/agent/tool"
+	"github.com/clew-dev/clew/internal/agent/mcp"
+	"github.com/clew-dev/clew/internal/agent/permission"
+	"github.com/clew-dev/clew/internal/agent/tool"
 )
 
 // recall answers the tool recall from the session in use.

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/clew-dev/clew/agent"
-	"github.com/clew-dev/clew/agent/permission"
+	"github.com/clew-dev/clew/internal/agent/permission"
 	"github.com/clew-dev/clew/internal/chat"
 	"github.com/clew-dev/clew/internal/sessions"
 	"github.com/clew-dev/clew/internal/waittest"

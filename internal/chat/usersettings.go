@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/clew-dev/clew/agent"
-	"github.com/clew-dev/clew/agent/permission"
+	"github.com/clew-dev/clew/internal/agent/permission"
 	"github.com/clew-dev/clew/internal/settings"
 	"github.com/clew-dev/clew/internal/text"
 )

@@ -15,8 +15,8 @@ import (
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/agent"
-	"github.com/clew-dev/clew/agent/builtin"
-	"github.com/clew-dev/clew/agent/permission"
+	"github.com/clew-dev/clew/internal/agent/builtin"
+	"github.com/clew-dev/clew/internal/agent/permission"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"

@@ -10,7 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clew-dev/clew/agent"
-	"github.com/clew-dev/clew/agent/permission"
+	"github.com/clew-dev/clew/internal/agent/permission"
 	"github.com/clew-dev/clew/internal/chat"
 	"github.com/clew-dev/clew/internal/tui/widget"
 	"github.com/clew-dev/clew/model"

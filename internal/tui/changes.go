@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/clew-dev/clew"
-	"github.com/clew-dev/clew/agent/files"
+	"github.com/clew-dev/clew/internal/agent/files"
 	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/internal/tui/widget"
 )

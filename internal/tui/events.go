@@ -10,8 +10,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clew-dev/clew/agent"
-	"github.com/clew-dev/clew/agent/tool"
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/agent/tool"
 	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/internal/tui/widget"
 	"github.com/clew-dev/clew/message"

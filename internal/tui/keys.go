@@ -9,7 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clew-dev/clew/agent"
-	"github.com/clew-dev/clew/agent/permission"
+	"github.com/clew-dev/clew/internal/agent/permission"
 	"github.com/clew-dev/clew/internal/tui/widget"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/clew-dev/clew/agent"
-	"github.com/clew-dev/clew/agent/tool"
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/agent/tool"
 	"github.com/clew-dev/clew/internal/tui/widget"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"

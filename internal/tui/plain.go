@@ -16,7 +16,7 @@ import (
 	"github.com/muesli/cancelreader"
 
 	"github.com/clew-dev/clew/agent"
-	"github.com/clew-dev/clew/agent/tool"
+	"github.com/clew-dev/clew/internal/agent/tool"
 	"github.com/clew-dev/clew/internal/chat"
 	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/internal/tui/widget"

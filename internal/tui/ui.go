@@ -7,8 +7,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clew-dev/clew/agent"
-	"github.com/clew-dev/clew/agent/rpc"
-	"github.com/clew-dev/clew/agent/tool"
+	"github.com/clew-dev/clew/internal/agent/rpc"
+	"github.com/clew-dev/clew/internal/agent/tool"
 	"github.com/clew-dev/clew/internal/tui/widget"
 )
 

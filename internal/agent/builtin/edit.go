@@ -1,0 +1,414 @@
+package builtin
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/clew-dev/clew/internal/agent/files"
+	"github.com/clew-dev/clew/internal/agent/tool"
+	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/model"
+)
+
+func (s *Set) editTool() tool.Tool {
+	return at(s, model.Tool{
+		Name: "edit",
+		Description: "Change parts of a file. Each oldText must stand in the file exactly once, to the space; " +
+			"all edits are found in the file as it is now, and none may overlap another. If one fails, nothing is changed.",
+		Parameters: json.RawMessage(`{
+  "type": "object",
+  "properties": {
+    "path": {"type": "string", "description": "The file, relative to the project. An absolute path outside of it asks the user."},
+    "edits": {
+      "type": "array",
+      "minItems": 1,
+      "items": {
+        "type": "object",
+        "properties": {
+          "oldText": {"type": "string", "description": "What is to be replaced, with enough of the lines around it to be the only one."},
+          "newText": {"type": "string", "description": "What comes in its place."}
+        },
+        "required": ["oldText", "newText"]
+      }
+    }
+  },
+  "required": ["path", "edits"]
+}`),
+	}, `{"path": "src/main.go", "edits": [{"oldText": "old", "newText": "new"}]}`, parseEdit,
+		func(c editCall) string { return c.path },
+		func(p place, c editCall) (tool.Effect, error) {
+			e := tool.Effect{Kind: tool.Write, Line: "edit " + p.shown}
+			if len(c.edits) > 1 {
+				e.Line += fmt.Sprintf(" (%d edits)", len(c.edits))
+			}
+			// Whether it can be done is not known before the calls ahead of it are done.
+			if before, _, err := s.present(p); err == nil {
+				if after, _, err := apply(before, c.edits); err == nil {
+					e.Diff = files.Diff(p.shown, before, after, false)
+				}
+			}
+			return e, nil
+		}, s.edit)
+}
+
+type editCall struct {
+	path  string
+	edits []edit
+}
+
+// parseEdit reads the edits: a list, a list as text, or one at the top level.
+func parseEdit(a *arguments) editCall {
+	c := editCall{path: a.need("path")}
+	list := a.list("edits")
+	if len(list) == 0 || !jsonx.IsNull(jsonx.Get(a.object, "oldText")) {
+		list = append(list, a.object)
+	}
+	for i, object := range list {
+		if !jsonx.IsObject(object) {
+			a.bad("edits", fmt.Sprintf("edit %d is no object", i+1))
+			break
+		}
+		in := &arguments{op: a.op, example: a.example, object: object, err: a.err}
+		c.edits = append(c.edits, edit{in.need("oldText"), in.need("newText")})
+		a.err = in.err
+	}
+	return c
+}
+
+func (s *Set) edit(ctx context.Context, p place, args editCall, c tool.Call) (tool.Result, error) {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	h, err := s.enter(p)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	defer h.Close()
+	before, old, err := h.whole()
+	switch {
+	case err != nil:
+		return tool.Result{}, err
+	case old == nil:
+		return tool.Result{}, &Error{Op: "edit", Subject: p.shown, Err: &because{fs.ErrNotExist, "there is no such file"}, Hint: "look for it with find or ls, or make it with write"}
+	case p.folder:
+		return tool.Result{}, errNoFolder
+	case binary(before[:min(headSize, len(before))]):
+		return tool.Result{}, &Error{Op: "edit", Subject: p.shown, Err: errors.New("the file is no text in UTF-8"), Hint: "use bash"}
+	}
+	after, lines, err := apply(before, args.edits)
+	if err != nil {
+		var e *editError
+		if errors.As(err, &e) {
+			return tool.Result{}, &Error{Op: "edit", Subject: p.shown, Err: e, Hint: e.hint + "; nothing was changed"}
+		}
+		return tool.Result{}, err
+	}
+	err = record(ctx, c, tool.Change{Path: p.abs, Before: before, After: after, Mode: old.Mode().Perm()})
+	if err == nil {
+		err = h.replace(ctx, after, old)
+	}
+	if err != nil {
+		return tool.Result{}, err
+	}
+	r := tool.Text(fmt.Sprintf("Edited %s: %d %s, at %s", p.shown, len(args.edits), plural(len(args.edits), "edit", "edits"), lineList(lines)))
+	r.Details = tool.Details{Diff: files.Diff(p.shown, before, after, false)}.JSON()
+	return r, nil
+}
+
+// bom is the mark with which some programs begin a text in UTF-8.
+const bom = "\uFEFF"
+
+// edit replaces the one occurrence of a text in a file.
+type edit struct{ before, after string }
+
+// editError says why an edit can't be made.
+type editError struct{ what, hint string }
+
+func (e *editError) Error() string { return e.what }
+func (e *editError) Unwrap() error { return ErrArguments }
+
+// apply makes all edits, found in content as it is, and returns the lines that they
+// begin at. A byte order mark stays, and lines end as they did: CR LF in the file and
+// LF in an edit are the same. No other byte changes.
+func apply(content []byte, edits []edit) (out []byte, lines []int, err error) {
+	body, marked := bytes.CutPrefix(content, []byte(bom))
+	f := newFlat(body)
+	spans := make([]span, len(edits))
+	for i, e := range edits {
+		before, after := unixLines(e.before), unixLines(e.after)
+		if marked {
+			before, after = strings.TrimPrefix(before, bom), strings.TrimPrefix(after, bom)
+		}
+		if spans[i], err = f.find(before, after, i, len(edits)); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, sp := range spans {
+		lines = append(lines, sp.line)
+	}
+	slices.SortStableFunc(spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	for i := 1; i < len(spans); i++ {
+		if a, b := spans[i-1], spans[i]; b.from < a.to {
+			return nil, nil, &editError{
+				fmt.Sprintf("edits %d and %d overlap, at line %d", min(a.nr, b.nr), max(a.nr, b.nr), b.line), "make one edit of them",
+			}
+		}
+	}
+	if marked {
+		out = append(out, bom...)
+	}
+	at := 0
+	for _, sp := range spans {
+		out = append(out, body[at:f.origin(sp.from)]...)
+		after := sp.after
+		if f.windows {
+			after = strings.ReplaceAll(after, "\n", "\r\n")
+		}
+		out = append(out, after...)
+		at = f.origin(sp.to)
+	}
+	return append(out, body[at:]...), lines, nil
+}
+
+func unixLines(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
+
+// span is where an edit applies, in the flat text.
+type span struct {
+	from, to int
+	after    string
+	line, nr int
+}
+
+// flat is a text whose lines all end with LF, and where each CR was.
+type flat struct {
+	text    string
+	crs     []int // the LFs before which a CR was taken out
+	windows bool  // most lines end with CR LF
+}
+
+func newFlat(body []byte) *flat {
+	f := &flat{}
+	out := make([]byte, 0, len(body))
+	all := 0
+	for i, c := range body {
+		if c == '\r' && i+1 < len(body) && body[i+1] == '\n' {
+			f.crs = append(f.crs, len(out))
+			continue
+		}
+		if c == '\n' {
+			all++
+		}
+		out = append(out, c)
+	}
+	f.text, f.windows = string(out), 2*len(f.crs) > all
+	return f
+}
+
+// origin returns where a place of the flat text is in the file.
+func (f *flat) origin(at int) int { return at + sort.SearchInts(f.crs, at) }
+
+func (f *flat) line(at int) int { return 1 + strings.Count(f.text[:at], "\n") }
+
+// find finds the one place of edit nr of all.
+func (f *flat) find(before, after string, nr, all int) (span, error) {
+	which := "oldText"
+	if all > 1 {
+		which = fmt.Sprintf("oldText of edit %d", nr+1)
+	}
+	if before == "" {
+		return span{}, &editError{which + " is empty", "give the text to replace; to make a file use write"}
+	}
+	if before == after {
+		return span{}, &editError{which + " and newText are the same", "leave this edit out, or say what is to become of it"}
+	}
+	const most = 10_000
+	var places []int
+	for at := 0; len(places) < most; {
+		k := strings.Index(f.text[at:], before)
+		if k < 0 {
+			break
+		}
+		places = append(places, at+k)
+		at += k + 1
+	}
+	switch len(places) {
+	case 1:
+		return span{places[0], places[0] + len(before), after, f.line(places[0]), nr + 1}, nil
+	case 0:
+		return span{}, f.missing(which, before, after)
+	}
+	lines := make([]int, 0, 6)
+	for _, at := range places[:min(6, len(places))] {
+		lines = append(lines, f.line(at))
+	}
+	where := lineList(lines)
+	if len(places) > len(lines) {
+		where += " and further on"
+	}
+	return span{}, &editError{fmt.Sprintf("%s occurs %d times in the file, at %s", which, len(places), where), "give more of the lines around the one that is meant"}
+}
+
+// missing says that a text is not there, and what is there instead.
+func (f *flat) missing(which, before, after string) error {
+	e := &editError{which + " is not in the file", "read the file again and copy the text exactly"}
+	if at, ok := f.loose(before); ok {
+		e.hint = fmt.Sprintf("with other spaces, tabs or line breaks it is at line %d: read that again and copy it exactly", f.line(at))
+	} else if k := strings.Index(f.text, after); len(after) >= 8 && k >= 0 {
+		e.hint = fmt.Sprintf("newText is there already, at line %d: the edit may have been made before", f.line(k))
+	}
+	return e
+}
+
+// loose finds a text where white space does not count.
+func (f *flat) loose(s string) (at int, ok bool) {
+	squeeze := func(s string) (string, []int) {
+		var out strings.Builder
+		var from []int
+		for i, r := range s {
+			if !unicode.IsSpace(r) {
+				size := out.Len()
+				out.WriteRune(r)
+				for range out.Len() - size {
+					from = append(from, i)
+				}
+			}
+		}
+		return out.String(), from
+	}
+	want, _ := squeeze(s)
+	if want == "" || len(f.text) > files.MaxDiff {
+		return 0, false
+	}
+	text, from := squeeze(f.text)
+	k := strings.Index(text, want)
+	if k < 0 {
+		return 0, false
+	}
+	return from[k], true
+}
+
+// lineList names lines: "line 3", "lines 3, 7 and 9".
+func lineList(lines []int) string {
+	words := make([]string, len(lines))
+	for i, n := range lines {
+		words[i] = strconv.Itoa(n)
+	}
+	if len(words) == 1 {
+		return "line " + words[0]
+	}
+	return "lines " + strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}
+
+func (s *Set) writeTool() tool.Tool {
+	return at(s, model.Tool{
+		Name: "write",
+		Description: "Write a whole file: a new one, folders included, or over one that is there. " +
+			"To change a part of a file use edit.",
+		Parameters: json.RawMessage(`{
+  "type": "object",
+  "properties": {
+    "path": {"type": "string", "description": "The file, relative to the project. An absolute path outside of it asks the user."},
+    "content": {"type": "string", "description": "All that is to be in the file."}
+  },
+  "required": ["path", "content"]
+}`),
+	}, `{"path": "src/main.go", "content": "package main\n"}`,
+		func(a *arguments) writeCall { return writeCall{a.need("path"), []byte(a.need("content"))} },
+		func(c writeCall) string { return c.path },
+		func(p place, c writeCall) (tool.Effect, error) {
+			if p.folder {
+				return tool.Effect{}, errFolderName
+			}
+			e := tool.Effect{Kind: tool.Write, Line: fmt.Sprintf("write %s (%d bytes)", p.shown, len(c.content))}
+			if old, made, err := s.present(p); err == nil {
+				e.Diff = files.Diff(p.shown, old, c.content, made)
+			}
+			return e, nil
+		}, s.write)
+}
+
+type writeCall struct {
+	path    string
+	content []byte
+}
+
+var errFolderName = wrong("the path names a folder: it ends with a slash")
+
+// present returns what a file has in it now. made says that there is none.
+func (s *Set) present(p place) (data []byte, made bool, err error) {
+	h, err := s.enter(p)
+	if err != nil {
+		return nil, false, err
+	}
+	defer h.Close()
+	data, info, err := h.whole()
+	return data, info == nil, err
+}
+
+// record keeps a change before it is made, where somebody keeps changes.
+func record(ctx context.Context, c tool.Call, changes ...tool.Change) error {
+	if c.Record == nil || len(changes) == 0 {
+		return nil
+	}
+	return c.Record(ctx, changes...)
+}
+
+func (s *Set) write(ctx context.Context, p place, args writeCall, c tool.Call) (tool.Result, error) {
+	if p.folder {
+		return tool.Result{}, errFolderName
+	}
+	content := args.content
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	h, err := s.enter(p)
+	if err != nil {
+		return tool.Result{}, err
+	}
+	defer h.Close()
+	before, old, err := h.whole()
+	large := errors.Is(err, errLarge) // one that is not compared
+	if err != nil && !large {
+		return tool.Result{}, err
+	}
+	same := old != nil && !large && bytes.Equal(before, content)
+	if !same {
+		change := tool.Change{Path: p.abs, Before: before, After: content, Mode: 0o644, Lost: large}
+		if old != nil {
+			change.Mode = old.Mode().Perm()
+		}
+		if err = record(ctx, c, change); err == nil {
+			err = h.replace(ctx, content, old)
+		}
+		if err != nil {
+			return tool.Result{}, err
+		}
+	}
+	lines := bytes.Count(content, []byte("\n"))
+	if len(content) > 0 && content[len(content)-1] != '\n' {
+		lines++
+	}
+	size := fmt.Sprintf("%s: %d bytes, %d %s", p.shown, len(content), lines, plural(lines, "line", "lines"))
+	var say string
+	switch {
+	case old == nil:
+		say = "Created " + size
+	case same:
+		say = "Overwrote " + size + "; it had the same content before"
+	default:
+		say = fmt.Sprintf("Overwrote %s; the file was there before, with %d bytes", size, old.Size())
+	}
+	r := tool.Text(say)
+	if !large {
+		r.Details = tool.Details{Diff: files.Diff(p.shown, before, content, old == nil)}.JSON()
+	}
+	return r, nil
+}

@@ -1,0 +1,446 @@
+package builtin
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/clew-dev/clew/internal/agent/files"
+	"github.com/clew-dev/clew/internal/text"
+)
+
+const (
+	maxPath  = 4096 // bytes of a path: PATH_MAX of Linux
+	maxLinks = 40   // symbolic links on the way to a place, as in Linux
+)
+
+// place is where a path leads to.
+type place struct {
+	abs     string // absolute, clean, without symbolic links as far as it exists
+	rel     string // below the project, for an os.Root; not when outside
+	outside bool
+	folder  bool // the path ends with a separator
+	shown   string
+}
+
+// resolve finds out where the path of a call leads. It opens nothing.
+func (s *Set) resolve(op, arg string) (place, error) {
+	refuse := func(err error, hint string) (place, error) {
+		return place{}, &Error{Op: op, Subject: oneLine(arg), Err: err, Hint: hint}
+	}
+	switch {
+	case arg == "":
+		return refuse(wrong("the path is empty"), `give a path in the project, such as src/main.go, or "." for the project itself`)
+	case len(arg) > maxPath:
+		return refuse(wrong("the path is longer than 4096 bytes"), "take a shorter one")
+	case !utf8.ValidString(arg) || strings.ContainsFunc(arg, unicode.IsControl):
+		return refuse(wrong("the path has a control character in it, or is no UTF-8"), "leave it out, or use bash for a file that is really named so")
+	}
+	name, err := s.expand(arg)
+	if err != nil {
+		return refuse(err, "give the absolute path")
+	}
+	abs, inProject := filepath.Clean(name), true
+	switch {
+	case filepath.IsAbs(name):
+		var rel string
+		if rel, inProject = s.below(abs); inProject {
+			abs = filepath.Join(s.dir, rel)
+		}
+	case !filepath.IsLocal(abs):
+		return refuse(refused("the path leads out of the project"), "if that is meant, give the absolute path, "+filepath.Join(s.dir, abs)+": the user is asked")
+	default:
+		abs = filepath.Join(s.dir, abs)
+	}
+	real, err := realPath(abs)
+	if err != nil {
+		return place{}, fail(op, oneLine(arg), err)
+	}
+	p := place{abs: real, folder: os.IsPathSeparator(arg[len(arg)-1])}
+	rel, in := s.below(real)
+	switch {
+	case (special(abs) || special(real)) && !special(s.dir):
+		return refuse(refused("what is there are devices and views of the system, no files"), "use bash, if it has to be")
+	case in:
+		p.abs, p.rel = filepath.Join(s.dir, rel), rel
+		p.shown = text.Valid(filepath.ToSlash(rel))
+		return p, nil
+	case inProject:
+		return refuse(refused("a symbolic link on the way leads out of the project, to "+text.Valid(real)), "if that is meant, give that path: the user is asked")
+	}
+	p.outside, p.shown = true, text.Valid(real)
+	return p, nil
+}
+
+// expand puts the home folder for ~.
+func (s *Set) expand(arg string) (string, error) {
+	if arg != "~" && (len(arg) < 2 || arg[0] != '~' || !os.IsPathSeparator(arg[1])) {
+		return arg, nil
+	}
+	if !filepath.IsAbs(s.home) {
+		return "", wrong("the meaning of ~ is unknown, because the home folder is not set")
+	}
+	return filepath.Join(s.home, arg[1:]), nil
+}
+
+// below returns the path from the project to what an absolute path names, if that is
+// in the project.
+func (s *Set) below(name string) (string, bool) {
+	for _, dir := range []string{s.dir, s.given} {
+		if rel, err := filepath.Rel(dir, name); err == nil && filepath.IsLocal(rel) {
+			return rel, true
+		}
+	}
+	// The folder may have other spellings: upper case, a link, a mount.
+	for at := name; ; at = filepath.Dir(at) {
+		if info, err := os.Stat(at); err == nil && os.SameFile(info, s.info) {
+			rel, err := filepath.Rel(at, name)
+			return rel, err == nil && filepath.IsLocal(rel)
+		}
+		if filepath.Dir(at) == at {
+			return "", false
+		}
+	}
+}
+
+// realPath resolves the symbolic links of an absolute path, as far as it exists. What
+// does not exist is taken as it is written, the target of a link too.
+func realPath(name string) (string, error) {
+	const sep = string(filepath.Separator)
+	split := func(p string) []string {
+		return strings.FieldsFunc(p[len(filepath.VolumeName(p)):], func(r rune) bool { return r < utf8.RuneSelf && os.IsPathSeparator(uint8(r)) })
+	}
+	at, todo := filepath.VolumeName(name)+sep, split(name)
+	links, missing := 0, false
+	for len(todo) > 0 {
+		part := todo[0]
+		todo = todo[1:]
+		switch {
+		case part == ".":
+			continue
+		case part == ".." && missing:
+			return "", fs.ErrNotExist
+		case part == "..":
+			at = filepath.Dir(at)
+			continue
+		}
+		next := filepath.Join(at, part)
+		if missing {
+			at = next
+			continue
+		}
+		info, err := os.Lstat(next)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			at, missing = next, true
+		case err != nil:
+			return "", err
+		case info.Mode()&fs.ModeSymlink != 0:
+			if links++; links > maxLinks {
+				return "", refused("its symbolic links lead round in a circle")
+			}
+			target, err := os.Readlink(next)
+			if err != nil {
+				return "", err
+			}
+			if filepath.IsAbs(target) {
+				at = filepath.VolumeName(target) + sep
+			}
+			todo = append(split(target), todo...)
+		case !info.IsDir() && len(todo) > 0:
+			return "", &fs.PathError{Op: "open", Path: next, Err: syscall.ENOTDIR}
+		default:
+			at = next
+		}
+	}
+	return at, nil
+}
+
+// special reports whether an absolute path is one of the system's own.
+func special(name string) bool {
+	if runtime.GOOS == "windows" {
+		return strings.HasPrefix(name, `\\.\`) || strings.HasPrefix(name, `\\?\`)
+	}
+	name = strings.ToLower(name) + "/" // some systems do not tell upper case from lower
+	for _, dir := range []string{"/dev/", "/proc/", "/sys/"} {
+		if strings.HasPrefix(name, dir) {
+			return true
+		}
+	}
+	return false
+}
+
+// ignoreBytes is how much of a .gitignore is read.
+const ignoreBytes = 1 << 20
+
+// ignored are the rules of the .gitignore files from a folder up to the project, and
+// of .git/info/exclude. What lies above the project is not looked at, nor git's
+// configuration.
+type ignored struct {
+	rules []ignoreRule // of the folders entered, the outermost first
+}
+
+type ignoreRule struct {
+	base    string // the folder of the file, "." for the top
+	glob    string // relative to base
+	keep    bool   // "!": what matches is not ignored
+	folders bool   // only folders match
+}
+
+// enter reads the rules of a folder, whose parents were entered before. Rules of
+// folders that it does not lie in are forgotten.
+func (g *ignored) enter(root *os.Root, dir string) {
+	for len(g.rules) > 0 && !inFolder(dir, g.rules[len(g.rules)-1].base) {
+		g.rules = g.rules[:len(g.rules)-1]
+	}
+	names := []string{".gitignore"}
+	if dir == "." {
+		names = []string{".git/info/exclude", ".gitignore"}
+	}
+	for _, name := range names {
+		f, _, err := openFile(root, path.Join(dir, name))
+		if err != nil {
+			continue
+		}
+		data, _ := io.ReadAll(io.LimitReader(f, ignoreBytes)) // what can be read counts
+		_ = f.Close()
+		for l := range strings.SplitSeq(strings.TrimPrefix(string(data), bom), "\n") {
+			if r, ok := parseIgnore(strings.TrimSuffix(l, "\r")); ok {
+				r.base = dir
+				g.rules = append(g.rules, r)
+			}
+		}
+	}
+}
+
+// inFolder reports whether a path is a folder or lies below it.
+func inFolder(name, dir string) bool {
+	return dir == "." || name == dir || strings.HasPrefix(name, dir+"/")
+}
+
+func parseIgnore(l string) (r ignoreRule, ok bool) {
+	for strings.HasSuffix(l, " ") && !strings.HasSuffix(l, `\ `) {
+		l = l[:len(l)-1]
+	}
+	if l == "" || l[0] == '#' {
+		return r, false
+	}
+	l, r.keep = strings.CutPrefix(l, "!")
+	l, r.folders = strings.CutSuffix(l, "/")
+	anchored := strings.Contains(l, "/")
+	l = strings.TrimPrefix(l, "/")
+	if l == "" {
+		return r, false
+	}
+	if strings.HasSuffix(l, "/**") { // all that is in a folder, not the folder
+		l += "/*"
+	}
+	if !anchored {
+		l = "**/" + l
+	}
+	// Braces mean nothing here.
+	r.glob = strings.NewReplacer(`\\`, `\\`, `\{`, `\{`, `\}`, `\}`, "{", `\{`, "}", `\}`).Replace(l)
+	return r, doublestar.ValidatePattern(r.glob)
+}
+
+// match reports whether a file or folder is ignored. Its parents are not.
+func (g *ignored) match(name string, folder bool) bool {
+	for i := len(g.rules) - 1; i >= 0; i-- {
+		r := g.rules[i]
+		if r.folders && !folder || !inFolder(name, r.base) {
+			continue
+		}
+		rel := name
+		if r.base != "." {
+			rel = strings.TrimPrefix(name[len(r.base):], "/")
+		}
+		if hit, err := doublestar.Match(r.glob, rel); err == nil && hit {
+			return !r.keep
+		}
+	}
+	return false
+}
+
+// maxWhole is how large a file may be that is read as a whole: to edit it, or to show
+// what a write would change. In bytes.
+const maxWhole = 16 << 20
+
+// handle is a place that was entered: name below root. Without a symbolic link in it,
+// unless one was put there meanwhile; then root holds.
+type handle struct {
+	root *os.Root
+	name string
+	own  bool // root is of this place alone
+}
+
+func (h handle) Close() error {
+	if h.own {
+		return h.root.Close()
+	}
+	return nil
+}
+
+// enter opens the folder of a place: the project, or outside the nearest one that exists.
+func (s *Set) enter(p place) (handle, error) {
+	if !p.outside {
+		return handle{root: s.root, name: p.rel}, nil
+	}
+	base, name := p.abs, "."
+	for {
+		info, err := os.Lstat(base)
+		if err == nil && info.IsDir() {
+			break
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return handle{}, err
+		}
+		parent := filepath.Dir(base)
+		if parent == base {
+			return handle{}, fs.ErrNotExist
+		}
+		base, name = parent, filepath.Join(filepath.Base(base), name)
+	}
+	root, err := os.OpenRoot(base)
+	if err != nil {
+		return handle{}, err
+	}
+	// OpenRoot follows links. There were none; there must be none now.
+	there, err := os.Lstat(base)
+	if err == nil {
+		var here fs.FileInfo
+		if here, err = root.Stat("."); err == nil && !os.SameFile(here, there) {
+			err = changed("a folder on the way was replaced")
+		}
+	}
+	if real, realErr := realPath(base); err == nil && (realErr != nil || real != base) {
+		err = changed("a folder on the way was replaced")
+	}
+	if err != nil {
+		return handle{}, errors.Join(err, root.Close())
+	}
+	return handle{root: root, name: name, own: true}, nil
+}
+
+// check returns an error for what is no regular file.
+func check(m fs.FileMode) error {
+	switch t := m.Type(); {
+	case t == 0:
+		return nil
+	case t&fs.ModeDir != 0:
+		return errFolder
+	case t&fs.ModeSymlink != 0:
+		return changed("a symbolic link was put there")
+	case t&fs.ModeNamedPipe != 0:
+		return refused("it is a named pipe, and only regular files are opened")
+	case t&fs.ModeSocket != 0:
+		return refused("it is a socket, and only regular files are opened")
+	case t&fs.ModeDevice != 0:
+		return refused("it is a device, and only regular files are opened")
+	}
+	return refused("it is no regular file")
+}
+
+var errFolder = errors.New("it is a folder")
+
+// openFile opens a regular file for reading. It never waits, and never follows a link.
+func openFile(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
+	before, err := root.Lstat(name)
+	if err == nil {
+		err = check(before.Mode())
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := root.OpenFile(name, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err == nil {
+		err = check(info.Mode())
+	}
+	if err == nil && !os.SameFile(before, info) {
+		err = changed("the file was replaced")
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return f, info, nil
+}
+
+// whole reads a regular file of at most maxWhole bytes. A file that does not exist is
+// nil, nil, nil.
+func (h handle) whole() ([]byte, fs.FileInfo, error) {
+	f, info, err := openFile(h.root, h.name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxWhole+1))
+	if err == nil && len(data) > maxWhole {
+		return nil, info, errLarge
+	}
+	return data, info, err
+}
+
+var errLarge = errors.New("the file is larger than 16 MiB")
+
+// replace gives a file new content in one step. old is what was there, nil for nothing:
+// if it is not what is there at the end, nothing is changed.
+func (h handle) replace(ctx context.Context, data []byte, old fs.FileInfo) error {
+	perm := fs.FileMode(0o666)
+	if old == nil {
+		if err := h.root.MkdirAll(filepath.Dir(h.name), 0o777); err != nil {
+			return err
+		}
+	} else {
+		// A new file could take the name of one that must not be written to.
+		f, err := h.root.OpenFile(h.name, os.O_WRONLY|nonblock, 0)
+		if err != nil {
+			return err
+		}
+		if err := f.Close(); err != nil {
+			return err
+		}
+		perm = 0o600 // until it has the owner of the old one
+	}
+	return files.Put(h.root, h.name, data, perm, func(f *os.File) error {
+		if old == nil {
+			return nil
+		}
+		keepOwner(f, old)
+		return f.Chmod(old.Mode().Perm())
+	}, func() error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		now, err := h.root.Lstat(h.name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && old == nil:
+			return nil
+		case errors.Is(err, fs.ErrNotExist):
+			return changed("another program removed the file")
+		case err != nil:
+			return err
+		case old == nil:
+			return changed("another program made the file")
+		case !os.SameFile(now, old) || now.Size() != old.Size() || !now.ModTime().Equal(old.ModTime()):
+			return changed("another program changed the file")
+		}
+		return nil
+	})
+}

@@ -1,0 +1,200 @@
+package permission
+
+import (
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/clew-dev/clew/internal/agent/tool"
+)
+
+// Propose returns rules that allow a call that is asked: for the user to choose. Those of
+// exact allow it alone, those of like also calls that do no more than it: all files of the
+// folder, the command with other arguments. Each list is empty where there are none, or
+// where they are those of exact; both are where the call needs no rule, where rules say
+// to ask or deny, or where no rule could allow it.
+func (g *Guard) Propose(name string, e tool.Effect) (exact, like []string) {
+	q := g.about(name, e)
+	if d := q.decide(); d.Answer != Ask || d.Rule != "" {
+		return nil, nil
+	}
+	switch {
+	case e.Kind == tool.Run:
+		exact, like = q.proposeLine(), q.proposeCommands()
+	case len(e.Paths) > 0:
+		exact = q.proposePlaces(func(path string) string { return q.written(filepath.Clean(path)) })
+		like = q.proposePlaces(q.placeFor)
+	default:
+		like = []string{name}
+	}
+	exact, like = q.working(exact), q.working(like)
+	if slices.Equal(exact, like) {
+		like = nil
+	}
+	return exact, like
+}
+
+// working returns rules if, added together, they allow the call.
+func (q *question) working(rules []string) []string {
+	more := *q
+	for _, text := range rules {
+		r, err := compile(text, allowList, q.where)
+		if err != nil {
+			return nil
+		}
+		more.added = append(slices.Clip(more.added), r)
+	}
+	if more.decide().Answer != Allow {
+		return nil
+	}
+	return rules
+}
+
+func (q *question) proposePlaces(pattern func(path string) string) []string {
+	var rules []string
+	for i, p := range q.paths {
+		if at := q.eachAllow(func(r *rule) bool { return r.at(q.name, p, false) && (r.exact() || !secret(p[q.within(p):])) }); at != nil {
+			continue
+		}
+		if text := q.name + "(" + pattern(q.e.Paths[i]) + ")"; !slices.Contains(rules, text) {
+			rules = append(rules, text)
+		}
+	}
+	return rules
+}
+
+// placeFor returns the folder of a file as a pattern, or the file alone where its
+// folder holds too much.
+func (q *question) placeFor(file string) string {
+	file = filepath.Clean(file)
+	folder := file
+	if info, err := os.Stat(file); err != nil || !info.IsDir() {
+		folder = filepath.Dir(file)
+	}
+	if at := names(file); q.holdsTooMuch(names(folder)) || runsByItself(at[q.within(at):]) || secret(at[q.within(at):]) {
+		return q.written(file)
+	}
+	return q.written(folder) + "/**"
+}
+
+// holdsTooMuch reports whether a folder is the project, the home folder or one above
+// them, the root, or a folder in the root.
+func (q *question) holdsTooMuch(folder []string) bool {
+	if inside(folder, names(q.where.dir)) || q.where.home != "" && inside(folder, names(q.where.home)) {
+		return true
+	}
+	return q.isOutside(folder) && len(folder) < 2
+}
+
+// written writes a path as a pattern.
+func (q *question) written(file string) string {
+	at, from := names(file), ""
+	switch dir, home := names(q.where.dir), names(q.where.home); {
+	case inside(dir, at) && len(at) > len(dir):
+		at = at[len(dir):]
+	case q.where.home != "" && inside(home, at):
+		at, from = at[len(home):], "~/"
+	default:
+		from = filepath.ToSlash(filepath.VolumeName(file)) + "/"
+		at = at[len(names(filepath.VolumeName(file))):]
+	}
+	if from == "" && strings.HasPrefix(at[0], "~") {
+		from = "./"
+	}
+	s := from + strings.Join(at, "/")
+	return strings.Map(func(r rune) rune {
+		if r == '*' || r == '{' || r == '\uFFFD' || isBreak(r) && r != ' ' {
+			return '?' // these can't be written as they are
+		}
+		return r
+	}, s)
+}
+
+// proposeCommands proposes a rule for each command of a line that none allows. There are
+// none where one of them is to run what it is given, which the line alone can say.
+func (q *question) proposeCommands() []string {
+	found, err := strictly(q.e.Command)
+	if err != nil || q.odd && !bland(q.e.Command) {
+		return nil
+	}
+	q.enter(found)
+	var rules []string
+	for _, c := range found {
+		if r, _ := q.allowing(c); r != nil {
+			continue
+		}
+		pattern, ok := likeIt(c)
+		if ok {
+			ok = q.risk(c, len(pattern)-1) == ""
+		}
+		if !ok {
+			pattern = c.text
+			if strings.ContainsFunc(pattern, func(r rune) bool { return r == '*' || isBreak(r) && r != ' ' }) || len(found) > 1 && runners[path.Base(c.name)] {
+				return nil // unknown is one of these
+			}
+		}
+		if text := q.name + "(" + pattern + ")"; !slices.Contains(rules, text) {
+			rules = append(rules, text)
+		}
+	}
+	return rules
+}
+
+// proposeLine proposes the line as it is.
+func (q *question) proposeLine() []string {
+	line := strings.TrimSpace(q.e.Command)
+	if found, err := strictly(line); err == nil && len(found) == 1 && !strings.ContainsRune(found[0].text, unknown) && (!q.odd || bland(line)) {
+		line = found[0].text
+	}
+	if strings.Contains(line, "*") || strings.ContainsFunc(line, func(r rune) bool { return isBreak(r) && r != ' ' }) {
+		return nil
+	}
+	return []string{q.name + "(" + line + ")"}
+}
+
+// likeIt returns a pattern for commands like one, where the other arguments say what
+// it is about rather than what it does.
+func likeIt(c command) (string, bool) {
+	words := strings.Fields(c.text)
+	switch {
+	case c.prefix > 0 || len(words) == 0:
+	case lookers[words[0]]:
+		return words[0] + " *", true
+	case len(words) > 1 && verbs[words[0]+" "+words[1]]:
+		return words[0] + " " + words[1] + " *", true
+	}
+	return "", false
+}
+
+var (
+	// lookers are commands that look at what their arguments name.
+	lookers = set(`ls cat head tail wc grep pwd echo which stat file cmp cut tr basename dirname realpath readlink
+		du df nl uname whoami id true false sleep cd md5sum sha1sum sha256sum gofmt pytest`)
+	// verbs are commands whose second word says what they do.
+	verbs = func() map[string]bool {
+		m := map[string]bool{}
+		for name, second := range map[string]string{
+			"go":     "test build vet list doc version fmt",
+			"git":    "status diff log show add commit branch blame rev-parse ls-files",
+			"npm":    "test ls view outdated",
+			"cargo":  "test build check clippy fmt tree",
+			"docker": "ps images logs",
+			"pip":    "list show",
+		} {
+			for verb := range strings.FieldsSeq(second) {
+				m[name+" "+verb] = true
+			}
+		}
+		return m
+	}()
+	// runners run what their input or their arguments say.
+	runners = func() map[string]bool {
+		m := set("eval trap source . python python3 pypy node bun deno perl ruby php awk sed psql mysql sqlite3 ssh make tee")
+		maps.Copy(m, wrappers)
+		maps.Copy(m, shells)
+		return m
+	}()
+)

@@ -1,0 +1,225 @@
+package rpc
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/clew-dev/clew/agent"
+	"github.com/clew-dev/clew/internal/agent/files"
+	"github.com/clew-dev/clew/internal/text"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/session/jsonl"
+)
+
+// request is a line from the client.
+type request struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+}
+
+// answer is a line to the client: one of its members beside ID.
+type answer struct {
+	ID     json.RawMessage `json:"id"`
+	Result any             `json:"result,omitempty"`
+	Error  *Error          `json:"error,omitempty"`
+}
+
+const lineHint = `write {"id": 1, "method": "state"} and a line feed`
+
+// parseRequest reads a line. With an error the request has the id, if there is one.
+func parseRequest(line []byte) (request, *Error) {
+	var r request
+	bad := func(format string, args ...any) (request, *Error) {
+		return r, refuse(CodeBadLine, fmt.Sprintf(format, args...), lineHint)
+	}
+	if !utf8.Valid(line) {
+		return bad("the line is not UTF-8")
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(line, &members); err != nil || members == nil {
+		return bad("the line is no JSON object")
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		raw := members[name]
+		switch name {
+		case "id":
+			if !isID(raw) {
+				return bad("the id is neither a text nor a whole number")
+			}
+			r.ID = raw
+		case "method":
+			if json.Unmarshal(raw, &r.Method) != nil {
+				return bad("the method is no text")
+			}
+		case "params":
+			if !bytes.Equal(raw, []byte("null")) {
+				r.Params = raw
+			}
+		default:
+			return bad("a request has no member %q", name)
+		}
+	}
+	switch {
+	case r.ID == nil:
+		return bad("the request has no id, so it could not be answered")
+	case r.Method == "":
+		return bad("the request has no method")
+	case r.Params != nil && r.Params[0] != '{':
+		return bad("params is no JSON object")
+	}
+	return r, nil
+}
+
+func isID(raw json.RawMessage) bool {
+	var text string
+	var number int64
+	return len(raw) <= 1000 && string(raw) != "null" && (json.Unmarshal(raw, &text) == nil || json.Unmarshal(raw, &number) == nil)
+}
+
+// decode reads params into a struct, and refuses what it has no field for.
+func decode[P any](params json.RawMessage) (P, error) {
+	var p P
+	if params == nil {
+		return p, needed(reflect.ValueOf(p))
+	}
+	d := json.NewDecoder(bytes.NewReader(params))
+	d.DisallowUnknownFields()
+	err := d.Decode(&p)
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case err == nil:
+		if _, err := d.Token(); !errors.Is(err, io.EOF) {
+			return p, badParams("something follows the params", "")
+		}
+		return p, needed(reflect.ValueOf(p))
+	case errors.As(err, &wrong):
+		return p, badParams(fmt.Sprintf("%s is a %s, and should be %s", wrong.Field, wrong.Value, kindOf(wrong.Type)), "")
+	}
+	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+		name = strings.Trim(name, `"`)
+		names := fields(reflect.TypeFor[P]())
+		hint := "it takes none"
+		if len(names) > 0 {
+			hint = "there are " + strings.Join(names, ", ")
+		}
+		if near := text.Nearest(name, names); near != "" {
+			hint = "did you mean " + near + "?"
+		}
+		return p, badParams(fmt.Sprintf("there is no parameter %q", name), hint)
+	}
+	return p, badParams("the params can't be read: "+strings.TrimPrefix(err.Error(), "json: "), "")
+}
+
+// needed reports a member that has the tag `rpc:"needed"` and is empty.
+func needed(params reflect.Value) error {
+	for f, v := range params.Fields() {
+		if f.Anonymous {
+			if err := needed(v); err != nil {
+				return err
+			}
+		}
+		if f.Tag.Get("rpc") == "needed" && v.IsZero() {
+			return badParams(fmt.Sprintf("the parameter %s is missing or empty", f.Tag.Get("json")), "docs/rpc.md describes the methods")
+		}
+	}
+	return nil
+}
+
+func kindOf(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int, reflect.Int64, reflect.Float64:
+		return "a number"
+	case reflect.Slice:
+		return "a list"
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	default:
+		return "a text"
+	}
+}
+
+// fields are the names of a struct's members in JSON.
+func fields(t reflect.Type) []string {
+	var names []string
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if f.Anonymous {
+			names = append(names, fields(f.Type)...)
+			continue
+		}
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		names = append(names, name)
+	}
+	return names
+}
+
+// The codes of an Error.
+const (
+	CodeBadLine       = "bad_line"       // the line is no request; nothing was done
+	CodeUnknownMethod = "unknown_method" // nothing was done
+	CodeBadParams     = "bad_params"     // nothing was done
+	CodeBusy          = "busy"           // the agent is at work: wait, or cancel
+	CodeTooMany       = "too_many"       // too many requests are under way
+	CodeClosed        = "closed"         // the session is not in use any more
+	CodeNotFound      = "not_found"      // no entry, question, file or queued message has the name
+	CodeLater         = "later"          // turns came after the pass: undo with keepLater, or navigate
+	CodeLocked        = "locked"         // another program has the session open
+	CodeChanged       = "changed"        // somebody else has changed the files since: restore with force
+	CodeCancelled     = "cancelled"      // it was cancelled, and changed nothing
+	CodeFailed        = "failed"         // anything else; the message says what
+)
+
+// Error is what an answer has in place of a result.
+type Error = agent.RemoteError
+
+func refuse(code, message, hint string) *Error {
+	return &Error{Code: code, Message: message, Hint: hint}
+}
+
+func badParams(message, hint string) *Error { return refuse(CodeBadParams, message, hint) }
+
+// errorOf makes an Error of what a method returned.
+func errorOf(err error) *Error {
+	if own := (*Error)(nil); errors.As(err, &own) {
+		return own
+	}
+	e := &Error{Code: CodeFailed, Message: err.Error()}
+	if rich := (*agent.Error)(nil); errors.As(err, &rich) && rich.Hint != "" {
+		if cut, ok := strings.CutSuffix(e.Message, "; "+rich.Hint); ok {
+			e.Message, e.Hint = cut, rich.Hint
+		}
+	}
+	switch {
+	case errors.Is(err, files.ErrChanged):
+		e.Code = CodeChanged
+	case errors.Is(err, agent.ErrBusy):
+		e.Code = CodeBusy
+	case errors.Is(err, agent.ErrClosed):
+		e.Code = CodeClosed
+	case errors.As(err, new(*session.LaterError)):
+		e.Code = CodeLater
+		if e.Hint == "" {
+			e.Hint = "undo with keepLater, or navigate to before the pass"
+		}
+	case errors.Is(err, jsonl.ErrLocked):
+		e.Code = CodeLocked
+	case errors.Is(err, session.ErrNotFound), errors.Is(err, agent.ErrNotAsked), errors.Is(err, agent.ErrNotQueued), errors.Is(err, fs.ErrNotExist):
+		e.Code = CodeNotFound
+	case agent.IsCancelled(err), errors.Is(err, context.Canceled):
+		e.Code = CodeCancelled
+	}
+	return e
+}
